@@ -1,0 +1,174 @@
+/*
+ * file.c - map, read, and write files so that none is ever half there.
+ */
+#include "base/file.h"
+
+#include "base/memory.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static vitcl_status open_regular(int *out, size_t *size, const char *path)
+{
+    struct stat s;
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+
+    if (fd < 0)
+        return vt_fail(VITCL_EIO, "%s: %s", path, strerror(errno));
+    if (fstat(fd, &s) != 0 || !S_ISREG(s.st_mode)) {
+        close(fd);
+        return vt_fail(VITCL_EIO, "%s: not a file", path);
+    }
+    *out = fd;
+    *size = (size_t)s.st_size;
+    return VITCL_OK;
+}
+
+vitcl_status vt_file_map(vt_file *out, const char *path)
+{
+    vitcl_status st = VITCL_OK;
+    size_t size = 0;
+    void *p = NULL;
+    int fd = -1;
+
+    VT_TRY(open_regular(&fd, &size, path));
+    if (size > 0) {
+        p = mmap(NULL, size, PROT_READ, MAP_PRIVATE, fd, 0);
+        if (p == MAP_FAILED) {
+            st = vt_fail(VITCL_EIO, "%s: %s", path, strerror(errno));
+            goto done;
+        }
+    }
+    *out = (vt_file){p, size, true};
+done:
+    if (fd >= 0)
+        close(fd);
+    return st;
+}
+
+vitcl_status vt_file_read(vt_file *out, const char *path, size_t limit)
+{
+    vitcl_status st = VITCL_OK;
+    uint8_t *data = NULL;
+    size_t size = 0, at = 0;
+    int fd = -1;
+
+    VT_TRY(open_regular(&fd, &size, path));
+    if (size > limit) {
+        st = vt_fail(VITCL_ECORRUPT, "%s: %zu bytes, more than the %zu allowed",
+                     path, size, limit);
+        goto done;
+    }
+    VT_TRY(VT_NEW(&data, size + 1));
+    while (at < size) {
+        ssize_t n = read(fd, data + at, size - at);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0) {
+            st = vt_fail(VITCL_EIO, "%s: %s", path,
+                         n < 0 ? strerror(errno) : "file shrank while read");
+            goto done;
+        }
+        at += (size_t)n;
+    }
+    *out = (vt_file){data, size, false}, data = NULL;
+done:
+    free(data);
+    if (fd >= 0)
+        close(fd);
+    return st;
+}
+
+void vt_file_release(const vt_file *f, const void *bytes, size_t size)
+{
+    uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+    uintptr_t a = (uintptr_t)bytes / page * page;
+    uintptr_t b = ((uintptr_t)bytes + size + page - 1) / page * page;
+
+    if (f->mapped && f->data && size)
+        madvise((void *)a, b - a, MADV_DONTNEED);
+}
+
+void vt_file_close(vt_file *f)
+{
+    if (f->data && f->mapped)
+        munmap((void *)(uintptr_t)f->data, f->size);
+    else
+        free((void *)(uintptr_t)f->data);
+    *f = (vt_file){0};
+}
+
+bool vt_path_is_folder(const char *path)
+{
+    struct stat s;
+    return stat(path, &s) == 0 && S_ISDIR(s.st_mode);
+}
+
+bool vt_path_exists(const char *path)
+{
+    return access(path, F_OK) == 0;
+}
+
+vitcl_status vt_newfile_open(vt_newfile *out, const char *path)
+{
+    vitcl_status st = VITCL_OK;
+    vt_newfile n = {0};
+    int fd = -1;
+
+    VT_TRY(vt_strdup(&n.path, path));
+    VT_TRY(vt_format(&n.temporary, "%s.XXXXXX", path));
+    fd = mkstemp(n.temporary);
+    if (fd < 0) {
+        st = vt_fail(VITCL_EIO, "%s: cannot write: %s", path, strerror(errno));
+        free(n.temporary), n.temporary = NULL;
+        goto done;
+    }
+    mode_t mask = umask(0);
+    umask(mask);
+    fchmod(fd, 0666 & ~mask); /* mkstemp gives 0600 */
+    n.f = fdopen(fd, "wb");
+    if (!n.f) {
+        close(fd);
+        st = vt_fail(VITCL_EIO, "%s: %s", path, strerror(errno));
+        goto done;
+    }
+    *out = n, n = (vt_newfile){0};
+done:
+    vt_newfile_discard(&n);
+    return st;
+}
+
+vitcl_status vt_newfile_commit(vt_newfile *n)
+{
+    vitcl_status st = VITCL_OK;
+    FILE *f = n->f;
+
+    n->f = NULL;
+    if (fflush(f) != 0 || ferror(f) || fsync(fileno(f)) != 0)
+        st = vt_fail(VITCL_EIO, "%s: cannot write: %s", n->path,
+                     strerror(errno));
+    if (fclose(f) != 0 && st == VITCL_OK)
+        st = vt_fail(VITCL_EIO, "%s: cannot write: %s", n->path,
+                     strerror(errno));
+    if (st == VITCL_OK && rename(n->temporary, n->path) != 0)
+        st = vt_fail(VITCL_EIO, "%s: %s", n->path, strerror(errno));
+    if (st == VITCL_OK)
+        free(n->temporary), n->temporary = NULL;
+    vt_newfile_discard(n);
+    return st;
+}
+
+void vt_newfile_discard(vt_newfile *n)
+{
+    if (n->f)
+        fclose(n->f);
+    if (n->temporary)
+        unlink(n->temporary);
+    free(n->temporary);
+    free(n->path);
+    *n = (vt_newfile){0};
+}

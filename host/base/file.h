@@ -1,0 +1,41 @@
+/*
+ * file.h - a file as read-only bytes, and a file that is written whole.
+ */
+#ifndef VT_BASE_FILE_H
+#define VT_BASE_FILE_H
+#include "base/status.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+typedef struct vt_file {
+    const uint8_t *data; /* NULL when empty */
+    size_t size;
+    bool mapped; /* else owned memory */
+} vt_file;
+
+/* Map a regular file read-only. The pages of what was used can be given back
+ * with vt_file_release(); they are read again when touched. */
+vitcl_status vt_file_map(vt_file *out, const char *path);
+/* Read a whole file of at most `limit` bytes into memory of our own: for
+ * files that somebody may cut short while we look at them. */
+vitcl_status vt_file_read(vt_file *out, const char *path, size_t limit);
+void vt_file_release(const vt_file *f, const void *bytes, size_t size);
+void vt_file_close(vt_file *f);
+
+bool vt_path_is_folder(const char *path);
+bool vt_path_exists(const char *path);
+
+/* A file in the making: `f` writes to a temporary name beside `path`;
+ * commit() syncs and renames, discard() removes it. */
+typedef struct vt_newfile {
+    FILE *f;
+    char *temporary, *path;
+} vt_newfile;
+vitcl_status vt_newfile_open(vt_newfile *out, const char *path);
+vitcl_status vt_newfile_commit(vt_newfile *n);
+void vt_newfile_discard(vt_newfile *n); /* after commit: does nothing */
+
+#endif

@@ -1,0 +1,13 @@
+/*
+ * half.h - f16 and bf16 to and from f32, rounding to nearest, ties to even.
+ */
+#ifndef VT_BASE_HALF_H
+#define VT_BASE_HALF_H
+#include <stdint.h>
+
+float vt_f16_to_f32(uint16_t h);
+uint16_t vt_f32_to_f16(float f); /* too large: infinity; NaN stays NaN */
+float vt_bf16_to_f32(uint16_t h);
+uint16_t vt_f32_to_bf16(float f);
+
+#endif

@@ -1,0 +1,32 @@
+/*
+ * memory.h - sizes that cannot overflow, memory that starts at zero.
+ */
+#ifndef VT_BASE_MEMORY_H
+#define VT_BASE_MEMORY_H
+#include "base/status.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+/* *out = a * b or a + b; false (and *out untouched) where that overflows. */
+bool vt_mul(size_t *out, size_t a, size_t b);
+bool vt_sum(size_t *out, size_t a, size_t b);
+
+/* n zeroed elements of `size` bytes into *out, as VT_NEW(&ptr, n). */
+vitcl_status vt_new(void *out, size_t n, size_t size);
+#define VT_NEW(ptr, n) vt_new((ptr), (n), sizeof **(ptr))
+/* Grow *ptr to hold at least `need` elements; *cap is kept up to date. New
+ * elements are zero. */
+vitcl_status vt_grow(void *ptr, size_t *cap, size_t need, size_t size);
+vitcl_status vt_strdup(char **out, const char *s);
+/* printf into a new string. */
+vitcl_status vt_format(char **out, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+#define VT_MIN(a, b) ((a) < (b) ? (a) : (b))
+#define VT_MAX(a, b) ((a) > (b) ? (a) : (b))
+#define VT_COUNT(array) (sizeof(array) / sizeof *(array))
+
+#endif

@@ -1,0 +1,25 @@
+/*
+ * status.h - how every function of the library fails.
+ *
+ * vt_fail() sets this thread's one-line message and hands its code back;
+ * callers pass the code on with VT_TRY and clean up at one label, `done`.
+ */
+#ifndef VT_BASE_STATUS_H
+#define VT_BASE_STATUS_H
+#include <vitcl.h>
+
+#define VT_TRY(expr)                                                           \
+    do {                                                                       \
+        if ((st = (expr)) != VITCL_OK)                                         \
+            goto done;                                                         \
+    } while (0)
+
+/* Sets the message (one line, no trailing full stop) and returns `code`. */
+vitcl_status vt_fail(vitcl_status code, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+/* Puts "prefix: " before the message that is set; returns `code`. */
+vitcl_status vt_fail_in(vitcl_status code, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+const char *vt_message(void);
+
+#endif

@@ -1,0 +1,86 @@
+/*
+ * weights.h - named tensors from whatever file they come in.
+ *
+ *   reader   one per file format (readers[] in weights.c): file -> named,
+ *            shaped, borrowed bytes, checked against the file
+ *   dialect  foreign names -> canonical (timm) names; joins (q, k, v -> qkv)
+ *            and layout changes (HWIO -> OIHW, [in,out] -> [out,in]) are
+ *            remembered and done while a tensor is read
+ */
+#ifndef VT_WEIGHTS_WEIGHTS_H
+#define VT_WEIGHTS_WEIGHTS_H
+#include "base/json.h"
+#include "base/status.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define VT_RANK_MAX 8
+
+typedef enum { /* what files hold */
+    VT_FILE_F32,
+    VT_FILE_F16,
+    VT_FILE_BF16,
+    VT_FILE_F64,
+    VT_FILE_I64, /* and every other integer or bool type: never weights, */
+    VT_FILE_I32, /* but labels of a training batch, or buffers to ignore  */
+    VT_FILE_U8,
+    VT_FILE_OTHER
+} vt_file_dtype;
+
+typedef struct vt_tensor {
+    const char *name;
+    vt_file_dtype dtype;
+    uint32_t rank;
+    uint64_t shape[VT_RANK_MAX];
+    uint64_t count;    /* elements */
+    const uint8_t *data; /* borrowed; little-endian, may be misaligned */
+    size_t size;
+} vt_tensor;
+
+/* ---- raw: as the file has them ---- */
+typedef struct vt_tensors vt_tensors;
+/* path: a weight file, or a folder with model.safetensors, its
+ * .index.json with shards, an .npz or a PyTorch .bin. */
+vitcl_status vt_tensors_open(vt_tensors **out, const char *path);
+size_t vt_tensors_count(const vt_tensors *t);
+const vt_tensor *vt_tensors_at(const vt_tensors *t, size_t index);
+const vt_tensor *vt_tensors_get(const vt_tensors *t, const char *name);
+const char *vt_tensors_format(const vt_tensors *t); /* "safetensors", "npz" */
+const char *vt_tensors_path(const vt_tensors *t);
+/* Elements as f32, wherever they are stored. */
+vitcl_status vt_tensor_f32(float *out, const vt_tensor *t);
+/* These bytes are not needed soon: let the pages go. */
+void vt_tensor_release(const vt_tensors *owner, const vt_tensor *t);
+void vt_tensors_free(vt_tensors *t);
+
+/* ---- canonical: as a model asks for them ---- */
+typedef struct vt_weights vt_weights; /* owns the vt_tensors it came from */
+typedef struct vt_weight {
+    const char *name; /* canonical */
+    uint32_t rank;
+    uint64_t shape[VT_RANK_MAX]; /* after join and layout change */
+    uint64_t count;
+} vt_weight;
+/* Rename by the dialect that the names and config (may be NULL) look like.
+ * Takes `raw` over on success. */
+vitcl_status vt_weights_new(vt_weights **out, vt_tensors *raw,
+                            const vt_json *config);
+const vt_weight *vt_weights_get(const vt_weights *w, const char *name);
+size_t vt_weights_count(const vt_weights *w);
+const vt_weight *vt_weights_at(const vt_weights *w, size_t index);
+const char *vt_weights_dialect(const vt_weights *w); /* "timm", "hf", "npz" */
+const vt_tensors *vt_weights_raw(const vt_weights *w);
+/* out: `count` elements, canonical layout. */
+vitcl_status vt_weight_f32(float *out, const vt_weights *w, const vt_weight *t);
+void vt_weight_release(const vt_weights *w, const vt_weight *t);
+void vt_weights_free(vt_weights *w);
+
+/* ---- writing ---- */
+/* One safetensors file of n f32 tensors, whole or not at all. metadata: pairs
+ * of strings, NULL-ended, or NULL. */
+vitcl_status vt_safetensors_write(const char *path, const vt_tensor *tensors,
+                                  size_t n, const char *const *metadata);
+
+#endif

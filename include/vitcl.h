@@ -1,0 +1,231 @@
+/*
+ * vitcl.h - Vision Transformers on any OpenCL device.
+ *
+ * Errors     What can fail returns vitcl_status: 0 is success, an error is
+ *            negative, and vitcl_last_error() tells this thread the reason.
+ * Outputs    come first and are written only on success.
+ * Ownership  What is received through `out` is yours until its _free(), which
+ *            takes NULL; handles may be freed in any order. A pointer that is
+ *            returned is borrowed from the handle it was asked of.
+ * Threads    Devices and models may be shared; a session or loader may not.
+ * Options    A NULL or all-zero options struct means the defaults.
+ */
+#ifndef VITCL_H
+#define VITCL_H
+#include <stddef.h>
+#include <stdint.h>
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define VITCL_STATUS_MAP(X)                                                    \
+    X(OK, 0, "success")                                                        \
+    X(EINVAL, -1, "invalid argument")                                          \
+    X(ENOMEM, -2, "out of memory")                                             \
+    X(EIO, -3, "file cannot be read or written")                               \
+    X(ECORRUPT, -4, "file is damaged or hostile")                              \
+    X(EUNSUPPORTED, -5, "valid, but not supported by this build or device")    \
+    X(ENODEVICE, -6, "no such OpenCL device")                                  \
+    X(EDEVICE, -7, "an OpenCL call failed")
+#define X(name, value, text) VITCL_##name = value,
+typedef enum { VITCL_STATUS_MAP(X) VITCL_STATUS_END_ = 1 } vitcl_status;
+#undef X
+
+typedef struct vitcl_device vitcl_device;   /* a device and compiled kernels */
+typedef struct vitcl_model vitcl_model;     /* weights; never change */
+typedef struct vitcl_session vitcl_session; /* a plan and its activations */
+typedef struct vitcl_loader vitcl_loader;   /* decodes pictures ahead */
+
+const char *vitcl_version(void);
+const char *vitcl_last_error(void); /* one line; valid until the next failure */
+const char *vitcl_status_text(vitcl_status status);
+
+/* ---- devices ---------------------------------------------------------- */
+
+typedef struct {
+    char id[16]; /* "platform:device", for instance "0:0" */
+    char name[128], vendor[128], platform[128];
+    char driver[64], version[64], opencl_c[64];
+    char type[12]; /* "cpu", "gpu", "accelerator", "custom" */
+    char gemm[12]; /* provider that a session takes by default */
+    char error[160]; /* not empty: the driver failed; the rest may be empty */
+    uint32_t compute_units, clock_mhz;
+    uint64_t memory_bytes, local_bytes, max_alloc_bytes;
+    int fp16, fp64, subgroups, integer_dot, unified_memory;
+} vitcl_device_info;
+
+/* The index-th device, from 0; VITCL_ENODEVICE after the last. */
+vitcl_status vitcl_device_list(vitcl_device_info *out, uint32_t index);
+/* select: "0:1", part of a name, "cpu", "gpu", "any"; NULL: the environment's
+ * VITCL_DEVICE, else the first GPU, else the first device. */
+vitcl_status vitcl_device_open(vitcl_device **out, const char *select);
+void vitcl_device_free(vitcl_device *device);
+
+/* ---- models ----------------------------------------------------------- */
+
+typedef struct {
+    char family[32], name[128];
+    uint32_t layers, width, heads, mlp, classes; /* classes 0: no classifier */
+    uint32_t height, width_px, patch;            /* trained picture, pixels */
+    uint32_t tokens;                             /* in a block, with class */
+    uint64_t parameters;
+    double gmac; /* 1e9 multiply-accumulates a picture */
+    uint64_t weights_bytes, activation_bytes; /* on the device, f32 */
+} vitcl_model_info;
+
+/* path: a checkpoint's folder, or its weight file with the config beside it. */
+vitcl_status vitcl_model_load(vitcl_model **out, vitcl_device *device,
+                              const char *path);
+/* A preset such as "vit-b/16" with random weights; size 0: 224. Its answers
+ * mean nothing: for plans, counts and benchmarks. */
+vitcl_status vitcl_model_preset(vitcl_model **out, vitcl_device *device,
+                                const char *preset, uint32_t size);
+/* The index-th preset's name, NULL after the last. */
+const char *vitcl_preset_name(uint32_t index);
+/* height, width 0: as trained; batch 0: 1. device may be NULL at loading when
+ * nothing but this is asked of a model. */
+vitcl_status vitcl_model_describe(vitcl_model_info *out,
+                                  const vitcl_model *model, uint32_t height,
+                                  uint32_t width, uint32_t batch);
+/* A class's short label and longer name; NULL where the file has none. */
+const char *vitcl_model_label(const vitcl_model *model, uint32_t label);
+const char *vitcl_model_name(const vitcl_model *model, uint32_t label);
+void vitcl_model_free(vitcl_model *model);
+
+/* ---- sessions --------------------------------------------------------- */
+
+typedef enum {
+    VITCL_F32, /* default */
+    VITCL_BF16,
+    VITCL_F16,
+    VITCL_HALF, /* whichever of bf16 and f16 this device does faster */
+    VITCL_INT8
+} vitcl_precision;
+
+typedef struct {
+    uint32_t batch;         /* pictures at a time; 0: 1 */
+    uint32_t height, width; /* pixels; 0: as trained */
+    const char *gemm;       /* "clblast", "native", "plain"; NULL: choose */
+    vitcl_precision precision;
+    const char *const *keep; /* NULL-ended patterns of tensors to keep */
+    int profile;             /* measure each step (slower) */
+} vitcl_session_options;
+
+/* All device memory for `batch` images at a time is claimed here, once. */
+vitcl_status vitcl_session_new(vitcl_session **out, vitcl_model *model,
+                               const vitcl_session_options *options);
+void vitcl_session_free(vitcl_session *session);
+uint32_t vitcl_session_batch(const vitcl_session *session);
+void vitcl_session_size(const vitcl_session *session, uint32_t *height,
+                        uint32_t *width);
+
+typedef struct {
+    uint32_t width, height;
+    uint8_t *rgb; /* height * width * 3 bytes, rows from the top */
+} vitcl_image;
+typedef struct {
+    uint32_t label;
+    float probability;
+} vitcl_class;
+
+/* Decode a picture (upright, 8-bit RGB); `name` is for messages. */
+vitcl_status vitcl_image_decode(vitcl_image *out, const void *bytes,
+                                size_t size, const char *name);
+vitcl_status vitcl_image_load(vitcl_image *out, const char *path);
+/* Resize and crop as the model's preprocessing says; out->rgb is the
+ * session's height * width * 3. */
+vitcl_status vitcl_image_prepare(vitcl_image *out, const vitcl_session *session,
+                                 const vitcl_image *image);
+void vitcl_image_free(vitcl_image *image);
+
+/* top[n * k]: the k best classes of each of the n images, best first. Images
+ * are prepared first; n may be more than the session's batch. */
+vitcl_status vitcl_classify(vitcl_class *top, uint32_t k,
+                            vitcl_session *session, const vitcl_image *images,
+                            uint32_t n);
+/* out[n * vitcl_session_features()]: pooled features of each image. */
+vitcl_status vitcl_embed(float *out, vitcl_session *session,
+                         const vitcl_image *images, uint32_t n);
+uint32_t vitcl_session_features(const vitcl_session *session);
+/* k best of `classes` logits with softmax probabilities, best first. */
+void vitcl_top(vitcl_class *top, uint32_t k, const float *logits,
+               uint32_t classes);
+
+/* One forward pass over n <= batch prepared pictures, 8-bit
+ * [n, height, width, 3]; normalised as the model's preprocessing says. */
+vitcl_status vitcl_run_rgb(vitcl_session *session, const uint8_t *rgb,
+                           uint32_t n);
+/* The same from pixel_values, f32 [n, 3, height, width], used as they are. */
+vitcl_status vitcl_run_pixels(vitcl_session *session, const float *pixels,
+                              uint32_t n);
+
+typedef struct {
+    char name[64];
+    uint32_t rank, shape[4]; /* shape[0]: the session's batch */
+} vitcl_tensor_info;
+/* The index-th tensor that can be read after a run: the model's outputs and
+ * what `keep` asked for; VITCL_EINVAL after the last. */
+vitcl_status vitcl_session_tensor(vitcl_tensor_info *out,
+                                  const vitcl_session *session, uint32_t index);
+/* First n pictures' share of a tensor, f32. */
+vitcl_status vitcl_session_read(float *out, vitcl_session *session,
+                                const char *name, uint32_t n);
+
+/* ---- looking at the plan ---------------------------------------------- */
+
+typedef struct {
+    char name[64], op[24], kernel[96], shape[64];
+    double gflop;         /* in one run */
+    double time_ms;       /* of the last run; needs `profile` */
+    uint64_t memory_bytes; /* of its outputs */
+} vitcl_step_info;
+/* The index-th step; VITCL_EINVAL after the last. */
+vitcl_status vitcl_session_step(vitcl_step_info *out,
+                                const vitcl_session *session, uint32_t index);
+typedef struct {
+    uint64_t activation_bytes, weights_bytes, arena_bytes;
+    uint64_t kernels_built, buffers_made, lookups; /* by this process so far */
+    char gemm[12], precision[24];
+} vitcl_session_info;
+void vitcl_session_describe(vitcl_session_info *out,
+                            const vitcl_session *session);
+
+/* ---- pictures ahead of the device ------------------------------------- */
+
+/* Pictures are decoded and prepared for `session` in `workers` processes that
+ * may only read, write and exit; 0: one a core. Answers come in the order of
+ * the pushes. */
+vitcl_status vitcl_loader_new(vitcl_loader **out, const vitcl_session *session,
+                              uint32_t workers);
+vitcl_status vitcl_loader_push(vitcl_loader *loader, const char *path);
+/* How many pushed pictures have not been taken yet. */
+uint32_t vitcl_loader_pending(const vitcl_loader *loader);
+/* Waits for the next picture and copies its height * width * 3 bytes to rgb.
+ * A picture that cannot be decoded gives its status; go on with the next. */
+vitcl_status vitcl_loader_next(uint8_t *rgb, vitcl_loader *loader);
+void vitcl_loader_free(vitcl_loader *loader);
+
+/* ---- tensors on disk -------------------------------------------------- */
+
+typedef struct vitcl_tensors vitcl_tensors; /* a safetensors file, read */
+typedef struct {
+    const char *name;
+    uint32_t rank;
+    uint64_t shape[8];
+} vitcl_shape;
+vitcl_status vitcl_tensors_open(vitcl_tensors **out, const char *path);
+/* The shape of a tensor; VITCL_EINVAL if the file has none of that name. */
+vitcl_status vitcl_tensors_shape(vitcl_shape *out, const vitcl_tensors *t,
+                                 const char *name);
+/* Any float type as f32; `count` elements must be what the shape says. */
+vitcl_status vitcl_tensors_read(float *out, const vitcl_tensors *t,
+                                const char *name, uint64_t count);
+void vitcl_tensors_free(vitcl_tensors *t);
+/* Write n f32 tensors; the file appears whole or not at all. */
+vitcl_status vitcl_tensors_write(const char *path, const vitcl_shape *shapes,
+                                 const float *const *data, uint32_t n);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
