@@ -15,14 +15,16 @@
 
 typedef struct vt_json vt_json; /* a value; the root owns all */
 
-/* `name` goes into messages. depth: the deepest nesting accepted. */
+/* `name` goes into messages. depth: the deepest nesting accepted, 64 at most;
+ * at most two million values. */
 vitcl_status vt_json_parse(vt_json **out, const char *text, size_t size,
                            int depth, const char *name);
 vitcl_status vt_json_load(vt_json **out, const char *path, size_t limit,
                           int depth);
 void vt_json_free(vt_json *root);
 
-/* Each getter takes NULL and a wrong type as "not there". */
+/* Each getter takes NULL and a wrong type as "not there". get() and at() walk
+ * the members: go through a large container with first() and next(). */
 const vt_json *vt_json_get(const vt_json *object, const char *key);
 const vt_json *vt_json_at(const vt_json *array, size_t index);
 const vt_json *vt_json_first(const vt_json *container); /* iterate members */
@@ -35,7 +37,10 @@ bool vt_json_is_null(const vt_json *v);
 bool vt_json_string(const char **out, const vt_json *v);
 bool vt_json_number(double *out, const vt_json *v);
 bool vt_json_bool(bool *out, const vt_json *v);
-/* Exact integers 0 <= v <= 2^53, not written with '.', 'e' or '-'. */
+/* Exact integers 0 <= v < 2^53, not written with '.', 'e' or '-'. */
 bool vt_json_uint(uint64_t *out, const vt_json *v);
+
+/* Whether the bytes are well-formed UTF-8. */
+bool vt_utf8(const void *text, size_t size);
 
 #endif
