@@ -46,8 +46,8 @@ typedef struct {
     char id[16]; /* "platform:device", for instance "0:0" */
     char name[128], vendor[128], platform[128];
     char driver[64], version[64], opencl_c[64];
-    char type[12]; /* "cpu", "gpu", "accelerator", "custom" */
-    char gemm[12]; /* provider that a session takes by default */
+    char type[12];   /* "cpu", "gpu", "accelerator", "custom" */
+    char gemm[12];   /* provider that a session takes by default */
     char error[160]; /* not empty: the driver failed; the rest may be empty */
     uint32_t compute_units, clock_mhz;
     uint64_t memory_bytes, local_bytes, max_alloc_bytes;
@@ -175,8 +175,8 @@ vitcl_status vitcl_session_read(float *out, vitcl_session *session,
 
 typedef struct {
     char name[64], op[24], kernel[96], shape[64];
-    double gflop;         /* in one run */
-    double time_ms;       /* of the last run; needs `profile` */
+    double gflop;          /* in one run */
+    double time_ms;        /* of the last run; needs `profile` */
     uint64_t memory_bytes; /* of its outputs */
 } vitcl_step_info;
 /* The index-th step; VITCL_EINVAL after the last. */

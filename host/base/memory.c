@@ -28,8 +28,8 @@ vitcl_status vt_new(void *out, size_t n, size_t size)
     void *p = calloc(n ? n : 1, size ? size : 1);
 
     if (!p)
-        return vt_fail(VITCL_ENOMEM, "out of memory for %zu elements of %zu",
-                       n, size);
+        return vt_fail(VITCL_ENOMEM, "out of memory for %zu elements of %zu", n,
+                       size);
     memcpy(out, &p, sizeof p);
     return VITCL_OK;
 }

@@ -31,12 +31,12 @@ vitcl_status vt_image_decode(vt_picture *out, const void *bytes, size_t size,
 void vt_picture_free(vt_picture *p);
 
 typedef enum { /* numbers are Pillow's, as preprocessor_config.json has them */
-    VT_NEAREST = 0,
-    VT_LANCZOS = 1,
-    VT_BILINEAR = 2,
-    VT_BICUBIC = 3,
-    VT_BOX = 4,
-    VT_HAMMING = 5
+               VT_NEAREST = 0,
+               VT_LANCZOS = 1,
+               VT_BILINEAR = 2,
+               VT_BICUBIC = 3,
+               VT_BOX = 4,
+               VT_HAMMING = 5
 } vt_filter;
 
 /* Pillow's Image.resize: two 8-bit passes, 22-bit fixed-point weights. */

@@ -19,14 +19,16 @@
 #define VT_RANK_MAX 8
 
 typedef enum { /* what files hold */
-    VT_FILE_F32,
-    VT_FILE_F16,
-    VT_FILE_BF16,
-    VT_FILE_F64,
-    VT_FILE_I64, /* and every other integer or bool type: never weights, */
-    VT_FILE_I32, /* but labels of a training batch, or buffers to ignore  */
-    VT_FILE_U8,
-    VT_FILE_OTHER
+               VT_FILE_F32,
+               VT_FILE_F16,
+               VT_FILE_BF16,
+               VT_FILE_F64,
+               VT_FILE_I64, /* and every other integer or bool type: never
+                               weights, */
+               VT_FILE_I32, /* but labels of a training batch, or buffers to
+                               ignore  */
+               VT_FILE_U8,
+               VT_FILE_OTHER
 } vt_file_dtype;
 
 typedef struct vt_tensor {
@@ -34,7 +36,7 @@ typedef struct vt_tensor {
     vt_file_dtype dtype;
     uint32_t rank;
     uint64_t shape[VT_RANK_MAX];
-    uint64_t count;    /* elements */
+    uint64_t count;      /* elements */
     const uint8_t *data; /* borrowed; little-endian, may be misaligned */
     size_t size;
 } vt_tensor;

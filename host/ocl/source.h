@@ -1,0 +1,15 @@
+/*
+ * source.h - the kernels that are embedded in the library (made from cl/).
+ */
+#ifndef VT_OCL_SOURCE_H
+#define VT_OCL_SOURCE_H
+#include <stddef.h>
+
+typedef struct vt_cl_source {
+    const char *name, *text;
+    size_t size;
+} vt_cl_source;
+
+extern const vt_cl_source vt_cl_sources[]; /* ends with a NULL name */
+
+#endif

@@ -1,0 +1,114 @@
+/*
+ * ops.h - the vocabulary that model code is written in.
+ *
+ * Each function appends a step and returns its output. Shapes in brackets:
+ * B pictures, T tokens, C channels, H heads, D head width, N patches, P patch.
+ * VT_NONE is taken wherever an argument says "or none".
+ */
+#ifndef VT_OPS_OPS_H
+#define VT_OPS_OPS_H
+#include "plan/plan.h"
+
+/* All ops, ended by NULL; tests walk it. */
+extern const vt_op *const vt_ops[];
+
+/* rgb[B,H,W,3] u8 -> [B,3,H,W]: (v * scale - mean[c]) / std[c] */
+vt_val vt_normalise(vt_plan *p, vt_val rgb, float scale, const float mean[3],
+                    const float std[3]);
+/* x[B,c,H,W] -> patch rows [B,N,c*P*P], row-major patches, (c,y,x) inside, as
+ * a torch Conv2d weight [C,c,P,P] flattens. */
+vt_val vt_patch(vt_plan *p, vt_val x, int patch_h, int patch_w);
+/* The same and the linear layer as one strided convolution:
+ * x[B,c,H,W], w[C,c,P,P], b[C] or none -> [B,N,C]. */
+vt_val vt_patch_conv(vt_plan *p, vt_val x, vt_val w, vt_val b);
+
+typedef struct vt_linear_args {
+    vt_val w;        /* [N,K] parameter */
+    vt_val b;        /* [N] or none */
+    vt_val scale;    /* [N] layer scale, or none */
+    vt_val residual; /* [..,N] or none */
+    vt_act act;
+} vt_linear_args;
+/* x[..,K] -> residual + scale * act(x w^T + b), [..,N]. In C99:
+ * vt_linear(p, x, (vt_linear_args){.w = w, .b = b, .scale = VT_NONE, ...}) */
+vt_val vt_linear(vt_plan *p, vt_val x, vt_linear_args a);
+/* The usual case: w and b named prefix.weight, prefix.bias ("" for none:
+ * bias=false); K from x, N given. */
+vt_val vt_dense(vt_plan *p, vt_val x, const char *prefix, int n, bool bias,
+                vt_act act, vt_val scale, vt_val residual);
+
+/* x[..,C], gamma[C] or none, beta[C] or none; two-pass variance. */
+vt_val vt_layernorm(vt_plan *p, vt_val x, vt_val gamma, vt_val beta, float eps);
+/* Only rows 0..count-1 of each picture's T: x[B,T,C] -> [B,count,C]. */
+vt_val vt_layernorm_rows(vt_plan *p, vt_val x, vt_val gamma, vt_val beta,
+                         float eps, int count);
+/* qkv[B,T,3C]: normalise each head's D of the q and k thirds (qk-norm); out
+ * has v copied. gammas and betas [D]. */
+vt_val vt_qknorm(vt_plan *p, vt_val qkv, int heads, vt_val q_gamma,
+                 vt_val q_beta, vt_val k_gamma, vt_val k_beta, float eps);
+/* qkv[B,T,3C]: rotate q and k of tokens skip.. ; table[T-skip, 2, D]: sin and
+ * cos (timm's EVA: interleaved pairs, x*cos + rot(x)*sin). */
+vt_val vt_rope(vt_plan *p, vt_val qkv, int heads, vt_val table, int skip);
+
+typedef struct vt_attention_args {
+    int heads;
+    float scale;       /* 0: 1 / sqrt(D) */
+    vt_val bias;       /* [H,Tq,T] added to scaled logits, or none */
+    const char *probs; /* a value name: keep [B,H,Tq,T] where wanted; or NULL */
+} vt_attention_args;
+/* qkv[B,T,3C], thirds q, k, v, heads of D side by side -> [B,T,C]. Never
+ * stores T x T, unless `probs` is wanted by a keep pattern. */
+vt_val vt_attention(vt_plan *p, vt_val qkv, vt_attention_args a);
+/* q[B,Tq,C] or [1,Tq,C] (shared by all), kv[B,T,2C] -> [B,Tq,C]. */
+vt_val vt_attention_cross(vt_plan *p, vt_val q, vt_val kv, vt_attention_args a);
+/* table[L,H] gathered by index[Tq*T] (host, copied) -> bias [H,Tq,T]. */
+vt_val vt_relpos_bias(vt_plan *p, vt_val table, int heads, int tq, int tk,
+                      const int *index);
+
+vt_val vt_activation(vt_plan *p, vt_val x, vt_act act);
+/* x[..,2C]: silu(first half) * second half -> [..,C]; swap: timm's GluMlp
+ * order differs from SwiGLU's (gate second). */
+vt_val vt_swiglu(vt_plan *p, vt_val x, bool gate_last);
+vt_val vt_add(vt_plan *p, vt_val a, vt_val b);
+/* x[..,C] + y[C] or y[T,C] repeated over the front. */
+vt_val vt_add_rows(vt_plan *p, vt_val x, vt_val y);
+vt_val vt_mul(vt_plan *p, vt_val a, vt_val b);
+vt_val vt_scale(vt_plan *p, vt_val x, float factor);
+
+/* x[B,N,C], prefix tokens [R,C] or none, pos[Q+N,C] or none ->
+ * [B,R+N,C]: prefix then patches, pos added to the first Q prefix tokens and
+ * to every patch. Prefix parts: cls, dist, registers as separate [1,r,C]
+ * params in `prefix` (n of them), concatenated in that order. */
+vt_val vt_embed(vt_plan *p, vt_val x, const vt_val *prefix, int n, vt_val pos,
+                int pos_prefix);
+
+typedef enum {
+    VT_POOL_TOKEN,    /* token `first` -> [B,C] */
+    VT_POOL_MEAN,     /* mean of tokens first.. -> [B,C] */
+    VT_POOL_CLS_MEAN, /* token 0 beside the mean of first.. -> [B,2C] */
+    VT_POOL_MAX
+} vt_pool_kind;
+vt_val vt_pool(vt_plan *p, vt_val x, vt_pool_kind kind, int first);
+/* Tokens first..first+count-1: x[B,T,C] -> [B,count,C] */
+vt_val vt_slice(vt_plan *p, vt_val x, int first, int count);
+/* rows divided by their Euclidean length */
+vt_val vt_l2norm(vt_plan *p, vt_val x);
+
+/* ---- convolutional stems ---- */
+/* x[B,c,H,W], w[o,c,kh,kw], b[o] or none; padding given each side (SAME may
+ * be asymmetric) -> [B,o,H',W']. */
+vt_val vt_conv(vt_plan *p, vt_val x, vt_val w, vt_val b, int stride,
+               int pad_top, int pad_left, int pad_bottom, int pad_right);
+/* w[o,...] -> (w - mean) / sqrt(var + eps) per o (timm's StdConv2d); eps is
+ * added to the variance; for JAX's (std + eps) pass jax = true. */
+vt_val vt_standardise(vt_plan *p, vt_val w, float eps, bool jax);
+/* x[B,C,H,W] (residual: same shape, added after, before relu; or none) */
+vt_val vt_groupnorm(vt_plan *p, vt_val x, vt_val gamma, vt_val beta, int groups,
+                    float eps, vt_val residual, bool relu);
+/* padding counts as -inf */
+vt_val vt_maxpool(vt_plan *p, vt_val x, int size, int stride, int pad_top,
+                  int pad_left, int pad_bottom, int pad_right);
+/* x[B,C,H,W] -> [B,H*W,C] */
+vt_val vt_to_tokens(vt_plan *p, vt_val x);
+
+#endif

@@ -1,0 +1,182 @@
+/*
+ * plan.h - a model written down as a flat list of steps.
+ *
+ * Model code appends steps with the functions of ops.h; vt_plan_finish()
+ * places every value in one arena and binds kernels; vt_plan_run() is a loop.
+ * The first error sticks: later calls do nothing, finish returns it.
+ *
+ * Values are contiguous row-major tensors of at most four dimensions; a
+ * value's rows (its last dimension) may be padded to `ld` elements where the
+ * op that writes it and all that read it can (both say so in their shape()).
+ */
+#ifndef VT_PLAN_PLAN_H
+#define VT_PLAN_PLAN_H
+#include "ocl/ocl.h"
+
+#define VT_NONE (-1)
+#define VT_INS 10
+#define VT_OUTS 6
+
+typedef int vt_val; /* a value's number in its plan; VT_NONE: not there */
+typedef struct vt_plan vt_plan;
+typedef struct vt_step vt_step;
+typedef struct vt_store vt_store;
+
+typedef enum {
+    VT_INPUT,  /* written by the host before a run */
+    VT_PARAM,  /* a weight: the store's, shared by sessions */
+    VT_CONST,  /* a table made by the model code, uploaded once */
+    VT_RESULT, /* written by a step; lives in the arena */
+    VT_STATE   /* of its own, keeps its bytes between runs (training) */
+} vt_kind;
+
+typedef struct vt_value {
+    char name[64];
+    vt_kind kind;
+    vt_dtype dtype;
+    int rank, dim[4], ld;
+    bool keep;       /* readable after a run */
+    int first, last; /* steps that write and last read it */
+    size_t bytes, offset;
+    float *data; /* VT_CONST, until uploaded */
+    vt_buf *buf; /* after finish; PARAM: f32 rows, made when asked for */
+} vt_value;
+
+typedef struct vt_op {
+    const char *name; /* cl/<name>.cl, host/ops/<name>.c */
+    /* Check inputs, add outputs with vt_result(); runs as the step is added. */
+    vitcl_status (*shape)(vt_plan *p, vt_step *s);
+    /* Choose kernels and bind arguments: vt_step_kernel(), s->gemm. */
+    vitcl_status (*prepare)(vt_plan *p, vt_step *s);
+    /* NULL: launch s->kernel[] in order, then s->gemm, then s->after[]. */
+    vitcl_status (*enqueue)(vt_plan *p, vt_step *s);
+    /* Append the steps that turn gradients of outputs into gradients of
+     * inputs (vt_grad, vt_grad_add). NULL: has none (a comment says why). */
+    void (*grad)(vt_plan *p, const vt_step *s);
+    /* Multiply-accumulates in a run; NULL: not counted. */
+    double (*macs)(const vt_plan *p, const vt_step *s);
+} vt_op;
+
+struct vt_step {
+    const vt_op *op;
+    vt_val in[VT_INS], out[VT_OUTS]; /* VT_NONE: absent */
+    int i[12];                       /* the op's own integers */
+    float f[8]; /* and floats; each op file says what they are */
+    vt_kernel *kernel[4], *after[4]; /* NULL-ended */
+    vt_gemm *gemm;
+    double time_ms;
+    char note[96]; /* kernel and variant, for vitcl plan */
+};
+
+typedef struct vt_plan_options {
+    vt_dev *dev;
+    vt_store *store;
+    const char *gemm;          /* provider; NULL: the device's default */
+    vitcl_precision precision; /* of the multiplications */
+    vt_class device_class;     /* AUTO: the device's own */
+    const char *const *keep;   /* NULL-ended glob patterns of value names */
+    bool profile;
+    bool backward; /* values that gradients need are kept by grad steps */
+    bool train;    /* parameters change between runs: nothing is prepacked */
+    unsigned random_state; /* dropout */
+} vt_plan_options;
+
+/* ---- the store: where parameters come from, and their device copies ---- */
+
+/* out: the parameter's elements, f32, canonical layout. */
+typedef vitcl_status (*vt_fetch)(float *out, void *context, const char *name,
+                                 uint64_t count);
+/* Shared by the sessions of a model, locked inside. `forget` (may be NULL) is
+ * told when a parameter's host bytes are not needed soon. */
+vitcl_status vt_store_new(vt_store **out, vt_dev *dev, vt_fetch fetch,
+                          void (*forget)(void *context, const char *name),
+                          void *context);
+vt_store *vt_store_ref(vt_store *s);
+void vt_store_free(vt_store *s);
+/* f32 rows as they are. */
+vitcl_status vt_store_raw(vt_buf **out, vt_store *s, const char *name,
+                          uint64_t count);
+/* Packed for a provider; the f32 rows go again at once. */
+vitcl_status vt_store_packed(vt_buf **out, vt_store *s, const char *name,
+                             const char *provider, const vt_gemm_desc *d);
+size_t vt_store_bytes(const vt_store *s);
+
+/* ---- building ---- */
+vitcl_status vt_plan_new(vt_plan **out, const vt_plan_options *options);
+void vt_plan_free(vt_plan *p);
+
+vt_val vt_input(vt_plan *p, const char *name, vt_dtype t, int rank,
+                const int *dim);
+/* A weight by its canonical name. */
+vt_val vt_param(vt_plan *p, const char *name, int rank, const int *dim);
+/* A table that model code computed; copied. */
+vt_val vt_const(vt_plan *p, const char *name, int rank, const int *dim,
+                const float *data);
+/* Device memory of its own, zero at first, kept between runs. */
+vt_val vt_state(vt_plan *p, const char *name, vt_dtype t, int rank,
+                const int *dim);
+/* For ops' shape(): an output (out slot of s); t as given. */
+vt_val vt_result(vt_plan *p, vt_dtype t, int rank, const int *dim);
+/* For ops: append a step; in[]/out[] not set are VT_NONE. Returns NULL after
+ * an error. Fill in[], i[], f[] and call vt_step_add(). */
+vt_step *vt_step_new(vt_plan *p, const vt_op *op);
+/* Runs shape(); its first output, or VT_NONE after an error. */
+vt_val vt_step_add(vt_plan *p, vt_step *s);
+/* Name a value; the name is what keep patterns, the plan's print-out and the
+ * outputs of `vitcl forward` use. */
+void vt_name(vt_plan *p, vt_val v, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+/* The caller wants to read this value after a run. */
+void vt_keep(vt_plan *p, vt_val v);
+/* Does a keep pattern match this name? For ops with a costlier variant. */
+bool vt_wanted(const vt_plan *p, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+/* Stick an error (the first wins). Returns VT_NONE. */
+vt_val vt_plan_fail(vt_plan *p, vitcl_status st);
+vitcl_status vt_plan_status(const vt_plan *p);
+
+const vt_value *vt_value_of(const vt_plan *p, vt_val v);
+int vt_dim(const vt_plan *p, vt_val v, int axis); /* negative: from the end */
+uint64_t vt_elements(const vt_plan *p, vt_val v);
+const vt_plan_options *vt_plan_settings(const vt_plan *p);
+vt_class vt_plan_class(const vt_plan *p); /* CPU or GPU, never AUTO */
+const char *vt_plan_gemm(const vt_plan *p);
+
+/* ---- for prepare() ---- */
+/* A value's buffer (a PARAM's f32 rows); NULL for VT_NONE. */
+vitcl_status vt_bind(vt_buf **out, vt_plan *p, vt_val v);
+/* Make a kernel and hang it into the step's list (or `after` its gemm). */
+vitcl_status vt_step_kernel(vt_kernel **out, vt_plan *p, vt_step *s,
+                            const char *file, const char *name,
+                            const char *defines);
+vitcl_status vt_step_after(vt_kernel **out, vt_plan *p, vt_step *s,
+                           const char *file, const char *name,
+                           const char *defines);
+/* Set arguments from a format, one letter each: 'v' vt_val (buffer, VT_NONE:
+ * NULL), 'b' vt_buf *, 'i' int, 'f' double. */
+vitcl_status vt_args(vt_plan *p, vt_kernel *k, const char *format, ...);
+
+/* ---- running ---- */
+vitcl_status vt_plan_finish(vt_plan *p);
+/* Enqueue steps first.. (0: all) and wait. */
+vitcl_status vt_plan_run(vt_plan *p, int first);
+/* f32/u8/i32 host memory; bytes may be less than the value's: its front. */
+vitcl_status vt_plan_write(vt_plan *p, vt_val v, const void *data,
+                           size_t bytes);
+/* As f32 whatever the value's dtype; count elements from the front. */
+vitcl_status vt_plan_read(vt_plan *p, vt_val v, float *out, uint64_t count);
+/* The index-th readable value; VT_NONE after the last. */
+vt_val vt_plan_kept(const vt_plan *p, uint32_t index);
+vt_val vt_plan_find(const vt_plan *p, const char *name);
+
+int vt_plan_steps(const vt_plan *p);
+const vt_step *vt_plan_step(const vt_plan *p, int index);
+double vt_plan_macs(const vt_plan *p);
+typedef struct vt_plan_memory {
+    size_t arena, states, consts; /* bytes on the device */
+    size_t largest_step; /* live at once: what the arena cannot undercut */
+} vt_plan_memory;
+vt_plan_memory vt_plan_memory_of(const vt_plan *p);
+vt_queue *vt_plan_queue(vt_plan *p);
+
+#endif
