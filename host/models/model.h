@@ -1,0 +1,102 @@
+/*
+ * model.h - from a checkpoint's config and tensors to the steps of a plan.
+ *
+ * A family is one file and one row of vt_arch_table[] (models.c): how to
+ * recognise it, how to read its config, how to write its plan. Model code
+ * never sees a device.
+ */
+#ifndef VT_MODELS_MODEL_H
+#define VT_MODELS_MODEL_H
+#include "base/json.h"
+#include "ops/ops.h"
+#include "weights/weights.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+typedef enum {                /* how positions are resized to another grid */
+               VT_POS_TIMM,   /* bicubic, antialiased */
+               VT_POS_HF,     /* bicubic, to a size */
+               VT_POS_DINOV2, /* bicubic by scale factor with the 0.1 offset */
+               VT_POS_GOOGLE  /* corner-aligned bilinear (scipy zoom order 1) */
+} vt_pos_rule;
+
+/* What the ViT families have in common and where they differ, in the paper's
+ * and timm's words. Zero means: does not have it. */
+typedef struct vt_config {
+    char family[32]; /* the row of vt_arch_table[] */
+    char name[128];  /* timm's architecture or HF's architectures[0] */
+    int height, width_px, patch_h, patch_w; /* as trained */
+    int width, depth, heads, mlp, classes;  /* D, L, H, MLP width, K */
+    float eps;
+    vt_act act;
+    bool class_token, dist_token;
+    int registers;
+    bool pos_embed;      /* an absolute table */
+    bool no_embed_class; /* positions cover patches alone */
+    vt_pos_rule pos_rule;
+    bool qkv_bias, qk_norm, layer_scale;
+    bool pre_norm;   /* norm_pre before block 0 */
+    bool final_norm; /* norm on all tokens after the last block */
+    bool fc_norm;    /* fc_norm after pooling */
+    bool swiglu, gate_last, mlp_norm; /* gated MLP; EVA's inner norm */
+    bool rope, rel_pos_table, shared_rel_pos;
+    bool attn_pool, pre_logits; /* pooling by attention; tanh layer */
+    vt_pool_kind pool;
+    int pool_first;
+    int stem_layers[4], stem_stages, stem_width[4]; /* ResNetV2 hybrid */
+    int projection; /* CLIP: features, no classes */
+} vt_config;
+
+typedef struct vt_model vt_model;
+
+/* path as vitcl_model_load() takes it; everything of the checkpoint is
+ * checked: missing, surplus and misshapen tensors are named. */
+vitcl_status vt_model_open(vt_model **out, const char *path);
+/* "vit-b/16" and so on at size x size pixels (0: 224); random weights, the
+ * same for the same name. */
+vitcl_status vt_model_preset(vt_model **out, const char *name, uint32_t size);
+const char *vt_model_preset_name(uint32_t index);
+void vt_model_close(vt_model *m);
+
+const vt_config *vt_model_config(const vt_model *m);
+/* NULL where there is none (presets, .npz) */
+const vt_json *vt_model_json(const vt_model *m);         /* config.json */
+const vt_json *vt_model_preprocessor(const vt_model *m); /* HF's */
+const char *vt_model_type(const vt_model *m); /* HF model_type, "timm", ... */
+const char *vt_model_label(const vt_model *m, uint32_t label);
+const char *vt_model_longname(const vt_model *m, uint32_t label);
+uint64_t vt_model_parameters(const vt_model *m);
+
+/* For vt_store_new(): context is the vt_model. */
+vitcl_status vt_model_fetch(float *out, void *model, const char *name,
+                            uint64_t count);
+void vt_model_forget(void *model, const char *name);
+
+typedef struct vt_outputs {
+    vt_val features; /* [B,F]: what the head's last layer reads */
+    vt_val logits;   /* [B,K]; VT_NONE without a classifier */
+} vt_outputs;
+/* Append everything from pixels[B,3,H,W] on. Values are named as the goldens
+ * name them: "embed", "block.<i>", "norm", "attention.<i>", "features",
+ * "logits" and HF's output names; what the library returns is kept. Errors
+ * stick to the plan. */
+void vt_model_build(vt_plan *p, vt_model *m, vt_val pixels, vt_outputs *out);
+
+/* ---- for family files ---- */
+typedef struct vt_arch {
+    const char *name;
+    /* Is this checkpoint of this family? config may be NULL. */
+    bool (*match)(const vt_json *config, const vt_weights *w);
+    vitcl_status (*configure)(vt_config *c, const vt_json *config,
+                              const vt_weights *w, const char *path);
+    void (*build)(vt_plan *p, vt_model *m, vt_val pixels, vt_outputs *out);
+} vt_arch;
+extern const vt_arch vt_arch_table[]; /* ends with a NULL name */
+
+/* A weight as f32 host memory (positions to resize, small tables). */
+vitcl_status vt_model_weight(float **out, vt_model *m, const char *name,
+                             uint64_t count);
+bool vt_model_has(const vt_model *m, const char *name);
+
+#endif
