@@ -78,7 +78,9 @@ typedef struct vt_plan_options {
     bool profile;
     bool backward; /* values that gradients need are kept by grad steps */
     bool train;    /* parameters change between runs: nothing is prepacked */
-    unsigned random_state; /* dropout */
+    const char *const *freeze; /* NULL-ended patterns of parameter names that
+                                * do not train */
+    unsigned random_state;     /* dropout */
 } vt_plan_options;
 
 /* ---- the store: where parameters come from, and their device copies ---- */
@@ -141,6 +143,24 @@ uint64_t vt_elements(const vt_plan *p, vt_val v);
 const vt_plan_options *vt_plan_settings(const vt_plan *p);
 vt_class vt_plan_class(const vt_plan *p); /* CPU or GPU, never AUTO */
 const char *vt_plan_gemm(const vt_plan *p);
+
+/* ---- gradients ---- */
+
+/* Append the steps that differentiate `loss` (one element; its op's grad()
+ * starts the chain). add: the op that sums two gradients where a value has two
+ * consumers (vt_add; plan/ knows no ops). */
+void vt_plan_backward(vt_plan *p, vt_val loss,
+                      vt_val (*add)(vt_plan *p, vt_val a, vt_val b));
+/* For ops' grad(). The gradient that has come together for v so far. */
+vt_val vt_grad(const vt_plan *p, vt_val v);
+/* Must v's gradient be computed at all? */
+bool vt_grad_wanted(const vt_plan *p, vt_val v);
+/* One consumer's share of v's gradient (v not a parameter). */
+void vt_grad_give(vt_plan *p, vt_val v, vt_val g);
+/* A parameter's gradient: a VT_STATE named "grad.<name>" that kernels add to
+ * (+=), so that micro-batches accumulate; whoever begins a batch zeroes it.
+ * VT_NONE if it is frozen. Put it into an in[] slot of the step that adds. */
+vt_val vt_grad_param(vt_plan *p, vt_val v);
 
 /* ---- for prepare() ---- */
 /* A value's buffer (a PARAM's f32 rows); NULL for VT_NONE. */

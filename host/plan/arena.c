@@ -1,0 +1,110 @@
+/*
+ * arena.c - when each value lives -> where it lies in one buffer.
+ *
+ * Greedy by size: the largest first, each at the lowest offset that is free
+ * for the whole of its life. For a chain of blocks this ends at or near the
+ * largest sum of values that live at once (memory.largest_step).
+ */
+#include "base/memory.h"
+#include "plan/list.h"
+
+#include <stdlib.h>
+
+typedef struct place {
+    vt_val v;
+    int first, last;
+    size_t offset, bytes;
+} place;
+
+static int by_size(const void *a, const void *b)
+{
+    const place *x = a, *y = b;
+
+    if (x->bytes != y->bytes)
+        return x->bytes < y->bytes ? 1 : -1;
+    return x->v < y->v ? -1 : 1; /* equal runs, equal layouts */
+}
+
+static int by_offset(const void *a, const void *b)
+{
+    const place *const *x = a, *const *y = b;
+
+    return (*x)->offset < (*y)->offset   ? -1
+           : (*x)->offset > (*y)->offset ? 1
+                                         : 0;
+}
+
+static size_t lowest_gap(place **live, size_t n, size_t bytes)
+{
+    size_t at = 0;
+
+    qsort(live, n, sizeof *live, by_offset);
+    for (size_t i = 0; i < n; i++) {
+        if (live[i]->offset >= at && live[i]->offset - at >= bytes)
+            break;
+        at = VT_MAX(at, live[i]->offset + live[i]->bytes);
+    }
+    return at;
+}
+
+static size_t round_up(size_t n, size_t to)
+{
+    return (n + to - 1) / to * to;
+}
+
+static size_t collect(vt_plan *p, place *all)
+{
+    size_t n = 0, align = VT_MAX(vt_dev_align(p->o.dev), (size_t)128);
+
+    for (size_t i = 0; i < p->values; i++) {
+        vt_value *v = &p->value[i];
+        bool input = v->kind == VT_INPUT;
+
+        if (v->kind != VT_RESULT && !input)
+            continue;
+        if (v->kind == VT_RESULT && v->first < 0)
+            continue; /* made by a shape() that gave it up */
+        all[n] =
+            (place){(vt_val)i, v->first, v->last, 0, round_up(v->bytes, align)};
+        if (input) /* a run may be repeated without writing it again */
+            all[n].first = 0, all[n].last = (int)p->steps;
+        if (v->keep)
+            all[n].last = (int)p->steps;
+        n++;
+    }
+    return n;
+}
+
+vitcl_status vt_arena_place(vt_plan *p)
+{
+    vitcl_status st = VITCL_OK;
+    place *all = NULL, **live = NULL;
+    size_t n, *load = NULL;
+
+    VT_TRY(VT_NEW(&all, p->values));
+    VT_TRY(VT_NEW(&live, p->values));
+    VT_TRY(VT_NEW(&load, p->steps + 2));
+    n = collect(p, all);
+    qsort(all, n, sizeof *all, by_size);
+    p->memory.arena = 0;
+    for (size_t i = 0; i < n; i++) {
+        size_t count = 0;
+
+        for (size_t j = 0; j < i; j++)
+            if (all[j].first <= all[i].last && all[i].first <= all[j].last)
+                live[count++] = &all[j];
+        all[i].offset = lowest_gap(live, count, all[i].bytes);
+        p->value[all[i].v].offset = all[i].offset;
+        p->memory.arena = VT_MAX(p->memory.arena, all[i].offset + all[i].bytes);
+        for (int s = all[i].first; s <= all[i].last; s++)
+            load[s] += all[i].bytes;
+    }
+    p->memory.largest_step = 0;
+    for (size_t s = 0; s <= p->steps; s++)
+        p->memory.largest_step = VT_MAX(p->memory.largest_step, load[s]);
+done:
+    free(all);
+    free(live);
+    free(load);
+    return st;
+}

@@ -1,0 +1,345 @@
+/*
+ * plan.c - the builder: values, steps and the first error.
+ */
+#include "base/memory.h"
+#include "plan/list.h"
+
+#include <fnmatch.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+vitcl_status vt_plan_new(vt_plan **out, const vt_plan_options *options)
+{
+    vitcl_status st = VITCL_OK;
+    vt_plan *p = NULL;
+    const char *provider = NULL;
+    size_t n = 0;
+
+    VT_TRY(VT_NEW(&p, 1));
+    p->o = *options;
+    p->o.keep = NULL;
+    p->o.dev = vt_dev_ref(options->dev);
+    p->o.store = options->store ? vt_store_ref(options->store) : NULL;
+    VT_TRY(vt_gemm_provider(&provider, p->o.dev, options->gemm));
+    snprintf(p->gemm, sizeof p->gemm, "%s", provider);
+    p->o.gemm = p->gemm;
+    while (options->keep && options->keep[n])
+        n++;
+    VT_TRY(VT_NEW(&p->keep, n + 1));
+    for (size_t i = 0; i < n; i++)
+        VT_TRY(vt_strdup(&p->keep[i], options->keep[i]));
+    VT_TRY(vt_queue_new(&p->queue, p->o.dev, options->profile));
+    *out = p, p = NULL;
+done:
+    vt_plan_free(p);
+    return st;
+}
+
+static void free_step(vt_step *s)
+{
+    for (size_t i = 0; i < VT_COUNT(s->kernel); i++) {
+        vt_kernel_free(s->kernel[i]);
+        vt_kernel_free(s->after[i]);
+    }
+    vt_gemm_free(s->gemm);
+    free(s);
+}
+
+void vt_plan_free(vt_plan *p)
+{
+    if (!p)
+        return;
+    for (size_t i = 0; i < p->steps; i++)
+        free_step(p->step[i]);
+    for (size_t i = 0; i < p->values; i++) {
+        vt_buf_free(p->value[i].buf);
+        free(p->value[i].data);
+    }
+    vt_buf_free(p->arena);
+    for (size_t i = 0; p->keep && p->keep[i]; i++)
+        free(p->keep[i]);
+    free(p->keep);
+    free(p->step);
+    free(p->value);
+    vt_queue_free(p->queue);
+    vt_store_free(p->o.store);
+    vt_dev_free(p->o.dev);
+    free(p);
+}
+
+vt_val vt_plan_fail(vt_plan *p, vitcl_status st)
+{
+    if (p->status == VITCL_OK && st != VITCL_OK) {
+        p->status = st;
+        snprintf(p->message, sizeof p->message, "%s", vt_message());
+    }
+    return VT_NONE;
+}
+
+vitcl_status vt_plan_status(const vt_plan *p)
+{
+    return p->status == VITCL_OK ? VITCL_OK
+                                 : vt_fail(p->status, "%s", p->message);
+}
+
+/* ---- values ---- */
+
+static vt_val new_value(vt_plan *p, const char *name, vt_kind kind, vt_dtype t,
+                        int rank, const int *dim)
+{
+    vitcl_status st = VITCL_OK;
+    size_t count = 1, bytes = 0;
+    vt_value v = {
+        .kind = kind, .dtype = t, .rank = rank, .first = -1, .grad = VT_NONE};
+
+    if (p->status != VITCL_OK)
+        return VT_NONE;
+    if (rank < 1 || rank > 4)
+        return vt_plan_fail(
+            p, vt_fail(VITCL_EINVAL, "%s: rank %d is not 1-4", name, rank));
+    for (int i = 0; i < rank; i++) {
+        v.dim[i] = dim[i];
+        if (dim[i] < 1 || !vt_mul(&count, count, (size_t)dim[i]))
+            return vt_plan_fail(p,
+                                vt_fail(VITCL_EINVAL, "%s: dimension %d is %d",
+                                        name, i, dim[i]));
+    }
+    /* Kernels index with int. */
+    if (!vt_mul(&bytes, count, vt_dtype_size(t)) || count > INT32_MAX)
+        return vt_plan_fail(
+            p, vt_fail(VITCL_EUNSUPPORTED,
+                       "%s: %zu elements are more than kernels can index; "
+                       "use a smaller batch or picture",
+                       name[0] ? name : "a tensor", count));
+    v.bytes = bytes;
+    v.ld = dim[rank - 1];
+    snprintf(v.name, sizeof v.name, "%s", name);
+    VT_TRY(vt_grow(&p->value, &p->value_cap, p->values + 1, sizeof *p->value));
+    p->value[p->values] = v;
+    return (vt_val)p->values++;
+done:
+    return vt_plan_fail(p, st);
+}
+
+static bool matches(const vt_plan *p, const char *name)
+{
+    for (size_t i = 0; p->keep[i]; i++)
+        if (fnmatch(p->keep[i], name, 0) == 0)
+            return true;
+    return false;
+}
+
+vt_val vt_input(vt_plan *p, const char *name, vt_dtype t, int rank,
+                const int *dim)
+{
+    return new_value(p, name, VT_INPUT, t, rank, dim);
+}
+
+vt_val vt_param(vt_plan *p, const char *name, int rank, const int *dim)
+{
+    /* A parameter that is asked for twice is one value: shared layers. */
+    for (size_t i = 0; i < p->values; i++)
+        if (p->value[i].kind == VT_PARAM && strcmp(p->value[i].name, name) == 0)
+            return (vt_val)i;
+    if (strlen(name) >= sizeof p->value->name)
+        return vt_plan_fail(
+            p, vt_fail(VITCL_EUNSUPPORTED, "%s: name too long", name));
+    return new_value(p, name, VT_PARAM, VT_F32, rank, dim);
+}
+
+vt_val vt_const(vt_plan *p, const char *name, int rank, const int *dim,
+                const float *data)
+{
+    vitcl_status st = VITCL_OK;
+    vt_val v = new_value(p, name, VT_CONST, VT_F32, rank, dim);
+
+    if (v == VT_NONE)
+        return VT_NONE;
+    VT_TRY(vt_new(&p->value[v].data, p->value[v].bytes, 1));
+    memcpy(p->value[v].data, data, p->value[v].bytes);
+    return v;
+done:
+    return vt_plan_fail(p, st);
+}
+
+vt_val vt_state(vt_plan *p, const char *name, vt_dtype t, int rank,
+                const int *dim)
+{
+    return new_value(p, name, VT_STATE, t, rank, dim);
+}
+
+vt_val vt_result(vt_plan *p, vt_dtype t, int rank, const int *dim)
+{
+    return new_value(p, "", VT_RESULT, t, rank, dim);
+}
+
+void vt_name(vt_plan *p, vt_val v, const char *format, ...)
+{
+    va_list args;
+
+    if (v == VT_NONE || p->status != VITCL_OK)
+        return;
+    va_start(args, format);
+    vsnprintf(p->value[v].name, sizeof p->value[v].name, format, args);
+    va_end(args);
+    if (matches(p, p->value[v].name))
+        p->value[v].keep = true;
+}
+
+void vt_keep(vt_plan *p, vt_val v)
+{
+    if (v != VT_NONE && p->status == VITCL_OK)
+        p->value[v].keep = true;
+}
+
+bool vt_wanted(const vt_plan *p, const char *format, ...)
+{
+    char name[64];
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(name, sizeof name, format, args);
+    va_end(args);
+    return matches(p, name);
+}
+
+const vt_value *vt_value_of(const vt_plan *p, vt_val v)
+{
+    return v == VT_NONE ? NULL : &p->value[v];
+}
+
+int vt_dim(const vt_plan *p, vt_val v, int axis)
+{
+    const vt_value *x = vt_value_of(p, v);
+
+    if (!x)
+        return 1;
+    if (axis < 0)
+        axis += x->rank;
+    return axis >= 0 && axis < x->rank ? x->dim[axis] : 1;
+}
+
+uint64_t vt_elements(const vt_plan *p, vt_val v)
+{
+    const vt_value *x = vt_value_of(p, v);
+    uint64_t n = 1;
+
+    for (int i = 0; x && i < x->rank; i++)
+        n *= (uint64_t)x->dim[i];
+    return x ? n : 0;
+}
+
+const vt_plan_options *vt_plan_settings(const vt_plan *p)
+{
+    return &p->o;
+}
+
+vt_class vt_plan_class(const vt_plan *p)
+{
+    return p->o.device_class != VT_CLASS_AUTO ? p->o.device_class
+                                              : vt_dev_class(p->o.dev);
+}
+
+const char *vt_plan_gemm(const vt_plan *p)
+{
+    return p->gemm;
+}
+
+vt_queue *vt_plan_queue(vt_plan *p)
+{
+    return p->queue;
+}
+
+/* ---- steps ---- */
+
+vt_step *vt_step_new(vt_plan *p, const vt_op *op)
+{
+    vitcl_status st = VITCL_OK;
+    vt_step *s = NULL;
+
+    if (p->status != VITCL_OK)
+        return NULL;
+    VT_TRY(VT_NEW(&s, 1));
+    s->op = op;
+    for (int i = 0; i < VT_INS; i++)
+        s->in[i] = VT_NONE;
+    for (int i = 0; i < VT_OUTS; i++)
+        s->out[i] = VT_NONE;
+    VT_TRY(vt_grow(&p->step, &p->step_cap, p->steps + 1, sizeof *p->step));
+    p->step[p->steps++] = s;
+    return s;
+done:
+    free(s);
+    vt_plan_fail(p, st);
+    return NULL;
+}
+
+vt_val vt_step_add(vt_plan *p, vt_step *s)
+{
+    vitcl_status st;
+    int index;
+
+    if (!s || p->status != VITCL_OK)
+        return VT_NONE;
+    st = s->op->shape(p, s);
+    if (st != VITCL_OK)
+        return vt_plan_fail(
+            p, vt_fail_in(st, "step %zu %s", p->steps - 1, s->op->name));
+    if (p->status != VITCL_OK)
+        return VT_NONE;
+    for (index = (int)p->steps - 1; index > 0 && p->step[index] != s;)
+        index--;
+    for (int i = 0; i < VT_INS; i++)
+        if (s->in[i] != VT_NONE)
+            p->value[s->in[i]].last = VT_MAX(p->value[s->in[i]].last, index);
+    for (int i = 0; i < VT_OUTS; i++)
+        if (s->out[i] != VT_NONE) {
+            vt_value *v = &p->value[s->out[i]];
+            if (v->first < 0)
+                v->first = index;
+            v->last = VT_MAX(v->last, index);
+        }
+    return s->out[0];
+}
+
+int vt_plan_steps(const vt_plan *p)
+{
+    return (int)p->steps;
+}
+
+const vt_step *vt_plan_step(const vt_plan *p, int index)
+{
+    return index >= 0 && (size_t)index < p->steps ? p->step[index] : NULL;
+}
+
+double vt_plan_macs(const vt_plan *p)
+{
+    double sum = 0;
+
+    for (size_t i = 0; i < p->steps; i++)
+        if (p->step[i]->op->macs)
+            sum += p->step[i]->op->macs(p, p->step[i]);
+    return sum;
+}
+
+vt_plan_memory vt_plan_memory_of(const vt_plan *p)
+{
+    return p->memory;
+}
+
+vt_val vt_plan_kept(const vt_plan *p, uint32_t index)
+{
+    for (size_t i = 0; i < p->values; i++)
+        if (p->value[i].keep && p->value[i].name[0] && index-- == 0)
+            return (vt_val)i;
+    return VT_NONE;
+}
+
+vt_val vt_plan_find(const vt_plan *p, const char *name)
+{
+    for (size_t i = 0; i < p->values; i++)
+        if (strcmp(p->value[i].name, name) == 0)
+            return (vt_val)i;
+    return VT_NONE;
+}

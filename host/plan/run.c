@@ -1,0 +1,254 @@
+/*
+ * run.c - bind every step once, then run them in a loop.
+ *
+ * After vt_plan_finish() nothing is allocated, built or looked up: a run is
+ * launches and one wait.
+ */
+#include "base/half.h"
+#include "base/memory.h"
+#include "plan/list.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+/* ---- binding ---- */
+
+vitcl_status vt_bind(vt_buf **out, vt_plan *p, vt_val v)
+{
+    vitcl_status st = VITCL_OK;
+    vt_value *x = v == VT_NONE ? NULL : &p->value[v];
+
+    if (x && !x->buf && x->kind == VT_PARAM) {
+        if (!p->o.store)
+            return vt_fail(VITCL_EINVAL, "%s: the plan has no store", x->name);
+        VT_TRY(vt_store_raw(&x->buf, p->o.store, x->name, vt_elements(p, v)));
+    }
+    if (x && !x->buf)
+        return vt_fail(VITCL_EINVAL, "%s: no memory was placed for it",
+                       x->name);
+    *out = x ? x->buf : NULL;
+done:
+    return st;
+}
+
+static vitcl_status hang(vt_kernel **list, size_t size, vt_kernel **out,
+                         vt_plan *p, vt_step *s, const char *file,
+                         const char *name, const char *defines)
+{
+    vitcl_status st = VITCL_OK;
+    size_t n = 0, at;
+
+    while (n < size && list[n])
+        n++;
+    if (n == size)
+        return vt_fail(VITCL_EINVAL, "%s: more than %zu kernels in a step",
+                       name, size);
+    VT_TRY(vt_kernel_new(&list[n], p->o.dev, file, name, defines));
+    at = strlen(s->note);
+    snprintf(s->note + at, sizeof s->note - at, "%s%s", at ? " + " : "", name);
+    *out = list[n];
+done:
+    return st;
+}
+
+vitcl_status vt_step_kernel(vt_kernel **out, vt_plan *p, vt_step *s,
+                            const char *file, const char *name,
+                            const char *defines)
+{
+    return hang(s->kernel, VT_COUNT(s->kernel), out, p, s, file, name, defines);
+}
+
+vitcl_status vt_step_after(vt_kernel **out, vt_plan *p, vt_step *s,
+                           const char *file, const char *name,
+                           const char *defines)
+{
+    return hang(s->after, VT_COUNT(s->after), out, p, s, file, name, defines);
+}
+
+vitcl_status vt_args(vt_plan *p, vt_kernel *k, const char *format, ...)
+{
+    vitcl_status st = VITCL_OK;
+    vt_buf *b = NULL;
+    va_list args;
+
+    va_start(args, format);
+    for (unsigned i = 0; format[i] && st == VITCL_OK; i++) {
+        switch (format[i]) {
+        case 'v':
+            st = vt_bind(&b, p, va_arg(args, vt_val));
+            if (st == VITCL_OK)
+                st = vt_kernel_buf(k, i, b);
+            break;
+        case 'b':
+            st = vt_kernel_buf(k, i, va_arg(args, vt_buf *));
+            break;
+        case 'i':
+            st = vt_kernel_int(k, i, va_arg(args, int));
+            break;
+        case 'f':
+            st = vt_kernel_float(k, i, (float)va_arg(args, double));
+            break;
+        default:
+            st = vt_fail(VITCL_EINVAL, "argument format '%c'", format[i]);
+        }
+    }
+    va_end(args);
+    return st;
+}
+
+/* ---- finishing ---- */
+
+static vitcl_status claim(vt_plan *p)
+{
+    vitcl_status st = VITCL_OK;
+    const vitcl_device_info *info = vt_dev_info(p->o.dev);
+
+    if (p->memory.arena > info->max_alloc_bytes)
+        return vt_fail(VITCL_ENOMEM,
+                       "activations need %.0f MB in one buffer, %s allows "
+                       "%.0f MB; use a smaller batch or picture",
+                       (double)p->memory.arena / 1e6, info->name,
+                       (double)info->max_alloc_bytes / 1e6);
+    VT_TRY(vt_buf_new(&p->arena, p->o.dev, VT_MAX(p->memory.arena, 1)));
+    for (size_t i = 0; i < p->values; i++) {
+        vt_value *v = &p->value[i];
+
+        if (v->kind == VT_INPUT || (v->kind == VT_RESULT && v->first >= 0))
+            VT_TRY(vt_buf_view(&v->buf, p->arena, v->offset, v->bytes));
+        if (v->kind == VT_STATE) {
+            VT_TRY(vt_buf_new(&v->buf, p->o.dev, v->bytes));
+            VT_TRY(vt_buf_fill(p->queue, v->buf, 0));
+            p->memory.states += v->bytes;
+        }
+        if (v->kind == VT_CONST) {
+            VT_TRY(vt_buf_new(&v->buf, p->o.dev, v->bytes));
+            VT_TRY(vt_buf_write(p->queue, v->buf, 0, v->data, v->bytes));
+            p->memory.consts += v->bytes;
+            free(v->data), v->data = NULL;
+        }
+    }
+done:
+    return st;
+}
+
+static vitcl_status in_step(const vt_plan *p, size_t i, vitcl_status st)
+{
+    const vt_step *s = p->step[i];
+    const vt_value *v = vt_value_of(p, s->out[0]);
+
+    return st == VITCL_OK
+               ? st
+               : vt_fail_in(st, "step %zu %s%s%s", i, s->op->name,
+                            v && v->name[0] ? " " : "", v ? v->name : "");
+}
+
+vitcl_status vt_plan_finish(vt_plan *p)
+{
+    vitcl_status st = VITCL_OK;
+
+    VT_TRY(vt_plan_status(p));
+    if (p->finished)
+        return vt_fail(VITCL_EINVAL, "the plan is finished already");
+    VT_TRY(vt_arena_place(p));
+    VT_TRY(claim(p));
+    for (size_t i = 0; i < p->steps; i++) {
+        vt_step *s = p->step[i];
+
+        VT_TRY(in_step(p, i, s->op->prepare(p, s)));
+        if (s->gemm) {
+            size_t at = strlen(s->note);
+            snprintf(s->note + at, sizeof s->note - at, "%s%s", at ? " + " : "",
+                     vt_gemm_describe(s->gemm));
+        }
+    }
+    VT_TRY(vt_queue_finish(p->queue));
+    p->finished = true;
+done:
+    vt_plan_fail(p, st);
+    return st;
+}
+
+/* ---- running ---- */
+
+static vitcl_status launch(vt_plan *p, vt_step *s)
+{
+    vitcl_status st = VITCL_OK;
+
+    if (s->op->enqueue)
+        return s->op->enqueue(p, s);
+    for (size_t i = 0; i < VT_COUNT(s->kernel) && s->kernel[i]; i++)
+        VT_TRY(vt_kernel_launch(p->queue, s->kernel[i]));
+    if (s->gemm)
+        VT_TRY(vt_gemm_launch(p->queue, s->gemm));
+    for (size_t i = 0; i < VT_COUNT(s->after) && s->after[i]; i++)
+        VT_TRY(vt_kernel_launch(p->queue, s->after[i]));
+done:
+    return st;
+}
+
+vitcl_status vt_plan_run(vt_plan *p, int first)
+{
+    vitcl_status st = VITCL_OK;
+
+    if (!p->finished)
+        return vt_fail(VITCL_EINVAL, "the plan is not finished");
+    for (size_t i = (size_t)first; i < p->steps; i++) {
+        VT_TRY(in_step(p, i, launch(p, p->step[i])));
+        if (p->o.profile)
+            p->step[i]->time_ms = vt_queue_time_ms(p->queue);
+    }
+    VT_TRY(vt_queue_finish(p->queue));
+done:
+    return st;
+}
+
+vitcl_status vt_plan_write(vt_plan *p, vt_val v, const void *data, size_t bytes)
+{
+    vt_value *x = v == VT_NONE ? NULL : &p->value[v];
+
+    if (!x || !x->buf || bytes > x->bytes)
+        return vt_fail(VITCL_EINVAL, "%s: cannot write %zu bytes",
+                       x ? x->name : "no value", bytes);
+    return vt_buf_write(p->queue, x->buf, 0, data, bytes);
+}
+
+static void widen(float *out, const uint16_t *in, size_t n, vt_dtype t)
+{
+    for (size_t i = 0; i < n; i++)
+        out[i] = t == VT_F16 ? vt_f16_to_f32(in[i]) : vt_bf16_to_f32(in[i]);
+}
+
+vitcl_status vt_plan_read(vt_plan *p, vt_val v, float *out, uint64_t count)
+{
+    vitcl_status st = VITCL_OK;
+    vt_value *x = v == VT_NONE ? NULL : &p->value[v];
+    size_t row, each, bytes;
+    uint8_t *raw = NULL;
+
+    if (!x || !x->buf || count > vt_elements(p, v))
+        return vt_fail(VITCL_EINVAL, "%s: cannot read %llu elements",
+                       x ? x->name : "no value", (unsigned long long)count);
+    row = (size_t)x->dim[x->rank - 1];
+    each = vt_dtype_size(x->dtype);
+    if (x->dtype == VT_F32 && (size_t)x->ld == row)
+        return vt_buf_read(p->queue, x->buf, 0, out, (size_t)count * 4);
+    if (x->dtype != VT_F32 && x->dtype != VT_F16 && x->dtype != VT_BF16)
+        return vt_fail(VITCL_EINVAL, "%s is %s and cannot be read as f32",
+                       x->name, vt_dtype_name(x->dtype));
+    bytes = ((size_t)count + row - 1) / row * (size_t)x->ld * each;
+    VT_TRY(vt_new(&raw, bytes, 1));
+    VT_TRY(vt_buf_read(p->queue, x->buf, 0, raw, VT_MIN(bytes, x->bytes)));
+    for (size_t at = 0, r = 0; at < count; at += row, r++) {
+        size_t n = VT_MIN(row, (size_t)count - at);
+        const uint8_t *from = raw + r * (size_t)x->ld * each;
+
+        if (x->dtype == VT_F32)
+            memcpy(out + at, from, n * 4);
+        else
+            widen(out + at, (const uint16_t *)(const void *)from, n, x->dtype);
+    }
+done:
+    free(raw);
+    return st;
+}

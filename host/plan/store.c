@@ -1,0 +1,187 @@
+/*
+ * store.c - parameters on the device, once for all sessions of a model.
+ *
+ * A parameter is uploaded when a plan first binds it, in the layout that the
+ * plan asks for: f32 rows (biases, scales) or packed by a GEMM provider. The
+ * f32 rows of a packed weight are gone again when packing is done, so that
+ * there is never a second copy of the weights.
+ */
+#include "base/memory.h"
+#include "plan/plan.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+
+typedef struct entry {
+    char *name, *layout;
+    vt_buf *buf;
+} entry;
+
+struct vt_store {
+    pthread_mutex_t lock;
+    int references;
+    vt_dev *dev;
+    vt_queue *queue;
+    vt_fetch fetch;
+    void (*forget)(void *context, const char *name);
+    void *context;
+    entry *entry;
+    size_t entries, cap, bytes;
+};
+
+vitcl_status vt_store_new(vt_store **out, vt_dev *dev, vt_fetch fetch,
+                          void (*forget)(void *context, const char *name),
+                          void *context)
+{
+    vitcl_status st = VITCL_OK;
+    vt_store *s = NULL;
+
+    VT_TRY(VT_NEW(&s, 1));
+    pthread_mutex_init(&s->lock, NULL);
+    s->references = 1;
+    s->dev = vt_dev_ref(dev);
+    s->fetch = fetch;
+    s->forget = forget;
+    s->context = context;
+    VT_TRY(vt_queue_new(&s->queue, dev, false));
+    *out = s, s = NULL;
+done:
+    vt_store_free(s);
+    return st;
+}
+
+vt_store *vt_store_ref(vt_store *s)
+{
+    pthread_mutex_lock(&s->lock);
+    s->references++;
+    pthread_mutex_unlock(&s->lock);
+    return s;
+}
+
+void vt_store_free(vt_store *s)
+{
+    int left;
+
+    if (!s)
+        return;
+    pthread_mutex_lock(&s->lock);
+    left = --s->references;
+    pthread_mutex_unlock(&s->lock);
+    if (left > 0)
+        return;
+    for (size_t i = 0; i < s->entries; i++) {
+        free(s->entry[i].name);
+        free(s->entry[i].layout);
+        vt_buf_free(s->entry[i].buf);
+    }
+    free(s->entry);
+    vt_queue_free(s->queue);
+    vt_dev_free(s->dev);
+    pthread_mutex_destroy(&s->lock);
+    free(s);
+}
+
+size_t vt_store_bytes(const vt_store *s)
+{
+    return s->bytes;
+}
+
+static vt_buf *find(const vt_store *s, const char *name, const char *layout)
+{
+    for (size_t i = 0; i < s->entries; i++)
+        if (strcmp(s->entry[i].name, name) == 0 &&
+            strcmp(s->entry[i].layout, layout) == 0)
+            return s->entry[i].buf;
+    return NULL;
+}
+
+static vitcl_status upload(vt_buf **out, vt_store *s, const char *name,
+                           uint64_t count)
+{
+    vitcl_status st = VITCL_OK;
+    float *host = NULL;
+    vt_buf *b = NULL;
+
+    VT_TRY(vt_new(&host, count, sizeof *host));
+    VT_TRY(s->fetch(host, s->context, name, count));
+    VT_TRY(vt_buf_new(&b, s->dev, count * sizeof *host));
+    VT_TRY(vt_buf_write(s->queue, b, 0, host, count * sizeof *host));
+    if (s->forget)
+        s->forget(s->context, name);
+    *out = b, b = NULL;
+done:
+    free(host);
+    vt_buf_free(b);
+    return st;
+}
+
+/* Takes `b` over, also when it fails. */
+static vitcl_status add(vt_store *s, const char *name, const char *layout,
+                        vt_buf *b)
+{
+    vitcl_status st = VITCL_OK;
+    entry e = {.buf = b};
+
+    VT_TRY(vt_grow(&s->entry, &s->cap, s->entries + 1, sizeof *s->entry));
+    VT_TRY(vt_strdup(&e.name, name));
+    VT_TRY(vt_strdup(&e.layout, layout));
+    s->entry[s->entries++] = e;
+    s->bytes += vt_buf_size(b);
+    e = (entry){0};
+done:
+    free(e.name);
+    free(e.layout);
+    vt_buf_free(e.buf);
+    return st;
+}
+
+vitcl_status vt_store_raw(vt_buf **out, vt_store *s, const char *name,
+                          uint64_t count)
+{
+    vitcl_status st = VITCL_OK;
+    vt_buf *b;
+
+    pthread_mutex_lock(&s->lock);
+    b = find(s, name, "");
+    if (!b) {
+        VT_TRY(upload(&b, s, name, count));
+        VT_TRY(add(s, name, "", b));
+    }
+    *out = vt_buf_ref(b);
+done:
+    pthread_mutex_unlock(&s->lock);
+    return st;
+}
+
+vitcl_status vt_store_packed(vt_buf **out, vt_store *s, const char *name,
+                             const char *provider, const vt_gemm_desc *d)
+{
+    vitcl_status st = VITCL_OK;
+    char layout[64];
+    const char *word = vt_gemm_layout(s->dev, provider, d);
+    uint64_t count = (uint64_t)d->N * (uint64_t)d->K;
+    vt_buf *b, *rows = NULL, *packed = NULL;
+
+    if (!word[0])
+        return vt_store_raw(out, s, name, count);
+    snprintf(layout, sizeof layout, "%s %s %s", provider, word,
+             vt_dtype_name(d->type));
+    pthread_mutex_lock(&s->lock);
+    b = find(s, name, layout);
+    if (!b) {
+        VT_TRY(upload(&rows, s, name, count));
+        VT_TRY(vt_buf_new(&packed, s->dev,
+                          vt_gemm_packed_bytes(s->dev, provider, d)));
+        VT_TRY(vt_gemm_pack(s->queue, provider, d, packed, rows));
+        VT_TRY(vt_queue_finish(s->queue));
+        b = packed, packed = NULL;
+        VT_TRY(add(s, name, layout, b));
+    }
+    *out = vt_buf_ref(b);
+done:
+    pthread_mutex_unlock(&s->lock);
+    vt_buf_free(rows);
+    vt_buf_free(packed);
+    return st;
+}
