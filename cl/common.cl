@@ -1,0 +1,250 @@
+/*
+ * common.cl - what every kernel file may use; put in front of each program.
+ *
+ * Vectors     V float lanes an explicit vector (-DV=4, 8 or 16; default 8):
+ *             floatv, intv, vloadv(i, p) and vstorev(v, i, p) of V lanes.
+ * Functions   vt_exp, vt_erf, vt_tanh, vt_sigmoid, vt_act and vt_act_grad for
+ *             float, float4, float8 and float16. Polynomials of our own: a
+ *             driver's exp() may be slow and scalar, and its bits differ from
+ *             the next driver's. With contraction off and fma() written out
+ *             they are the same bits wherever division is correctly rounded.
+ * Work-group  wg_sum, wg_max over a power-of-two work-group (dimension 0);
+ *             tmp: one float a work-item. Every work-item gets the answer.
+ * Halves      stored as ushort: vt_bf16_load, vt_bf16_store, vt_f16_load,
+ *             vt_f16_store; nearest, ties to even. No arithmetic in half here.
+ * Random      vt_hash: bits that depend on (state, index) alone.
+ *
+ * exp, tanh: coefficients of Cephes (Moshier), error below 2 ulp;
+ * erf: minimax of N. Juffa, below 1.5 ulp.
+ */
+#pragma OPENCL FP_CONTRACT OFF
+
+#ifndef V
+#define V 8
+#endif
+#define VT_JOIN_(a, b) a##b
+#define VT_JOIN(a, b) VT_JOIN_(a, b)
+#define floatv VT_JOIN(float, V)
+#define intv VT_JOIN(int, V)
+#define vloadv VT_JOIN(vload, V)
+#define vstorev VT_JOIN(vstore, V)
+#define as_floatv VT_JOIN(as_float, V)
+#define as_intv VT_JOIN(as_int, V)
+
+/* vt_act of ocl.h */
+#define VT_ACT_NONE 0
+#define VT_ACT_GELU 1
+#define VT_ACT_GELU_TANH 2
+#define VT_ACT_GELU_QUICK 3
+#define VT_ACT_TANH 4
+#define VT_ACT_RELU 5
+#define VT_ACT_SILU 6
+
+/* Lanes of c (all ones or zero) choose b, else a. */
+#define VT_MATH(F, I)                                                          \
+    static inline F __attribute__((overloadable)) vt_exp(F x)                  \
+    {                                                                          \
+        F y = select(x, (F)(89.0f), x > (F)(89.0f));                           \
+        y = select(y, (F)(-88.0f), y < (F)(-88.0f));                           \
+        const F n = rint(y * 1.44269504f);                                     \
+        F r = fma(n, (F)(-0.693359375f), y);                                   \
+        r = fma(n, (F)(2.12194440e-4f), r);                                    \
+        F p = fma((F)(1.9875691500e-4f), r, (F)(1.3981999507e-3f));            \
+        p = fma(p, r, (F)(8.3334519073e-3f));                                  \
+        p = fma(p, r, (F)(4.1665795894e-2f));                                  \
+        p = fma(p, r, (F)(1.6666665459e-1f));                                  \
+        p = fma(p, r, (F)(5.0000001201e-1f));                                  \
+        p = fma(p, r * r, r) + 1.0f;                                           \
+        const I k = VT_JOIN(convert_, I)(select(n, (F)(0.0f), isnan(n)));      \
+        const I h = k >> 1;                                                    \
+        p = p * VT_JOIN(as_, F)((h + 127) << 23) *                             \
+            VT_JOIN(as_, F)((k - h + 127) << 23);                              \
+        return select(p, (F)(0.0f), x < (F)(-87.33f));                         \
+    }                                                                          \
+    static inline F __attribute__((overloadable)) vt_erf(F x)                  \
+    {                                                                          \
+        const F a = fabs(x);                                                   \
+        const F t = select(a, (F)(4.0f), a > (F)(4.0f));                       \
+        const F s = t * t;                                                     \
+        F r = fma((F)(-1.72853470e-5f), t, (F)(3.83197126e-4f));               \
+        const F u = fma((F)(-3.88396438e-3f), t, (F)(2.42546219e-2f));         \
+        r = fma(r, s, u);                                                      \
+        r = fma(r, t, (F)(-1.06777877e-1f));                                   \
+        r = fma(r, t, (F)(-6.34846687e-1f));                                   \
+        r = fma(r, t, (F)(-1.28717512e-1f));                                   \
+        r = fma(r, t, -t);                                                     \
+        r = copysign((F)(1.0f) - vt_exp(r), x);                                \
+        F q = fma((F)(-5.96761703e-4f), s, (F)(4.99119423e-3f));               \
+        q = fma(q, s, (F)(-2.67681349e-2f));                                   \
+        q = fma(q, s, (F)(1.12819925e-1f));                                    \
+        q = fma(q, s, (F)(-3.76125336e-1f));                                   \
+        q = fma(q, s, (F)(1.28379166e-1f));                                    \
+        q = fma(q, x, x);                                                      \
+        return select(q, r, a > (F)(0.927734375f));                            \
+    }                                                                          \
+    static inline F __attribute__((overloadable)) vt_tanh(F x)                 \
+    {                                                                          \
+        const F a = fabs(x);                                                   \
+        const F t = select(a, (F)(10.0f), a > (F)(10.0f));                     \
+        const F s = t * t;                                                     \
+        const F r = (F)(1.0f) - (F)(2.0f) / (vt_exp(t + t) + 1.0f);            \
+        F q = fma((F)(-5.70498872745e-3f), s, (F)(2.06390887954e-2f));         \
+        q = fma(q, s, (F)(-5.37397155531e-2f));                                \
+        q = fma(q, s, (F)(1.33314422036e-1f));                                 \
+        q = fma(q, s, (F)(-3.33332819422e-1f));                                \
+        q = fma(q * s, x, x);                                                  \
+        return select(q, copysign(r, x), a >= (F)(0.625f));                    \
+    }                                                                          \
+    static inline F __attribute__((overloadable)) vt_sigmoid(F x)              \
+    {                                                                          \
+        return (F)(1.0f) / (vt_exp(-x) + 1.0f);                                \
+    }                                                                          \
+    static inline F __attribute__((overloadable)) vt_act(F x, int kind)        \
+    {                                                                          \
+        switch (kind) {                                                        \
+        case VT_ACT_GELU:                                                      \
+            return 0.5f * x * (vt_erf(x * 0.707106781f) + 1.0f);               \
+        case VT_ACT_GELU_TANH:                                                 \
+            return 0.5f * x *                                                  \
+                   (vt_tanh(0.797884561f * fma(0.044715f * x * x, x, x)) +     \
+                    1.0f);                                                     \
+        case VT_ACT_GELU_QUICK:                                                \
+            return x * vt_sigmoid(1.702f * x);                                 \
+        case VT_ACT_TANH:                                                      \
+            return vt_tanh(x);                                                 \
+        case VT_ACT_RELU:                                                      \
+            return select(x, (F)(0.0f), x < (F)(0.0f));                        \
+        case VT_ACT_SILU:                                                      \
+            return x * vt_sigmoid(x);                                          \
+        default:                                                               \
+            return x;                                                          \
+        }                                                                      \
+    }                                                                          \
+    /* d act(x) / dx */                                                        \
+    static inline F __attribute__((overloadable)) vt_act_grad(F x, int kind)   \
+    {                                                                          \
+        F s, t;                                                                \
+        switch (kind) {                                                        \
+        case VT_ACT_GELU:                                                      \
+            s = 0.5f * (vt_erf(x * 0.707106781f) + 1.0f);                      \
+            return fma(x * 0.398942280f, vt_exp(-0.5f * x * x), s);            \
+        case VT_ACT_GELU_TANH:                                                 \
+            t = vt_tanh(0.797884561f * fma(0.044715f * x * x, x, x));          \
+            s = 0.797884561f * fma(0.134145f * x, x, (F)(1.0f));               \
+            return 0.5f * (t + 1.0f) + 0.5f * x * (1.0f - t * t) * s;          \
+        case VT_ACT_GELU_QUICK:                                                \
+            s = vt_sigmoid(1.702f * x);                                        \
+            return fma(1.702f * x * s, 1.0f - s, s);                           \
+        case VT_ACT_TANH:                                                      \
+            t = vt_tanh(x);                                                    \
+            return 1.0f - t * t;                                               \
+        case VT_ACT_RELU:                                                      \
+            return select((F)(0.0f), (F)(1.0f), x > (F)(0.0f));                \
+        case VT_ACT_SILU:                                                      \
+            s = vt_sigmoid(x);                                                 \
+            return fma(x * s, 1.0f - s, s);                                    \
+        default:                                                               \
+            return (F)(1.0f);                                                  \
+        }                                                                      \
+    }
+VT_MATH(float, int)
+VT_MATH(float4, int4)
+VT_MATH(float8, int8)
+VT_MATH(float16, int16)
+
+static inline float __attribute__((overloadable)) vt_hsum(float4 v)
+{
+    return (v.x + v.z) + (v.y + v.w);
+}
+static inline float __attribute__((overloadable)) vt_hsum(float8 v)
+{
+    return vt_hsum(v.lo + v.hi);
+}
+static inline float __attribute__((overloadable)) vt_hsum(float16 v)
+{
+    return vt_hsum(v.lo + v.hi);
+}
+static inline float __attribute__((overloadable)) vt_hmax(float4 v)
+{
+    return fmax(fmax(v.x, v.z), fmax(v.y, v.w));
+}
+static inline float __attribute__((overloadable)) vt_hmax(float8 v)
+{
+    return vt_hmax(fmax(v.lo, v.hi));
+}
+static inline float __attribute__((overloadable)) vt_hmax(float16 v)
+{
+    return vt_hmax(fmax(v.lo, v.hi));
+}
+
+static inline float wg_sum(float v, local float *tmp)
+{
+    const int lid = get_local_id(0);
+
+    tmp[lid] = v;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    for (int s = get_local_size(0) / 2; s > 0; s /= 2) {
+        if (lid < s)
+            tmp[lid] += tmp[lid + s];
+        barrier(CLK_LOCAL_MEM_FENCE);
+    }
+    v = tmp[0];
+    barrier(CLK_LOCAL_MEM_FENCE);
+    return v;
+}
+
+static inline float wg_max(float v, local float *tmp)
+{
+    const int lid = get_local_id(0);
+
+    tmp[lid] = v;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    for (int s = get_local_size(0) / 2; s > 0; s /= 2) {
+        if (lid < s)
+            tmp[lid] = fmax(tmp[lid], tmp[lid + s]);
+        barrier(CLK_LOCAL_MEM_FENCE);
+    }
+    v = tmp[0];
+    barrier(CLK_LOCAL_MEM_FENCE);
+    return v;
+}
+
+static inline float vt_bf16_load(global const ushort *p, size_t i)
+{
+    return as_float((uint)p[i] << 16);
+}
+static inline ushort vt_bf16_round(float f)
+{
+    const uint u = as_uint(f);
+
+    return (ushort)(isnan(f) ? (u >> 16 | 0x40)
+                             : (u + 0x7fff + (u >> 16 & 1)) >> 16);
+}
+static inline void vt_bf16_store(float f, global ushort *p, size_t i)
+{
+    p[i] = vt_bf16_round(f);
+}
+static inline float vt_f16_load(global const ushort *p, size_t i)
+{
+    return vload_half(i, (global const half *)p);
+}
+static inline void vt_f16_store(float f, global ushort *p, size_t i)
+{
+    vstore_half_rte(f, i, (global half *)p);
+}
+
+/* A bijective mix of 32 bits (Wellons' lowbias32), twice. */
+static inline uint vt_hash(uint state, uint index)
+{
+    uint x = index;
+
+    for (int round = 0; round < 2; round++) {
+        x ^= x >> 16;
+        x *= 0x7feb352du;
+        x ^= x >> 15;
+        x *= 0x846ca68bu;
+        x ^= x >> 16;
+        x += state * 0x9e3779b9u;
+    }
+    return x;
+}
