@@ -38,8 +38,10 @@ typedef struct vt_value {
     bool keep;       /* readable after a run */
     int first, last; /* steps that write and last read it */
     size_t bytes, offset;
-    float *data; /* VT_CONST, until uploaded */
-    vt_buf *buf; /* after finish; PARAM: f32 rows, made when asked for */
+    float *data;     /* VT_CONST, until uploaded */
+    vt_val grad;     /* d loss / d this value, once backward gave one */
+    bool wants_grad; /* a parameter that trains feeds into it */
+    vt_buf *buf;     /* after finish; PARAM: f32 rows, made when asked for */
 } vt_value;
 
 typedef struct vt_op {
