@@ -19,17 +19,20 @@ vitcl_status vt_plan_new(vt_plan **out, const vt_plan_options *options)
     VT_TRY(VT_NEW(&p, 1));
     p->o = *options;
     p->o.keep = NULL;
-    p->o.dev = vt_dev_ref(options->dev);
+    p->o.dev = options->dev ? vt_dev_ref(options->dev) : NULL;
     p->o.store = options->store ? vt_store_ref(options->store) : NULL;
-    VT_TRY(vt_gemm_provider(&provider, p->o.dev, options->gemm));
-    snprintf(p->gemm, sizeof p->gemm, "%s", provider);
+    if (p->o.dev) {
+        VT_TRY(vt_gemm_provider(&provider, p->o.dev, options->gemm));
+        snprintf(p->gemm, sizeof p->gemm, "%s", provider);
+    }
     p->o.gemm = p->gemm;
     while (options->keep && options->keep[n])
         n++;
     VT_TRY(VT_NEW(&p->keep, n + 1));
     for (size_t i = 0; i < n; i++)
         VT_TRY(vt_strdup(&p->keep[i], options->keep[i]));
-    VT_TRY(vt_queue_new(&p->queue, p->o.dev, options->profile));
+    if (p->o.dev)
+        VT_TRY(vt_queue_new(&p->queue, p->o.dev, options->profile));
     *out = p, p = NULL;
 done:
     vt_plan_free(p);
@@ -237,8 +240,9 @@ const vt_plan_options *vt_plan_settings(const vt_plan *p)
 
 vt_class vt_plan_class(const vt_plan *p)
 {
-    return p->o.device_class != VT_CLASS_AUTO ? p->o.device_class
-                                              : vt_dev_class(p->o.dev);
+    if (p->o.device_class != VT_CLASS_AUTO)
+        return p->o.device_class;
+    return p->o.dev ? vt_dev_class(p->o.dev) : VT_CLASS_CPU;
 }
 
 const char *vt_plan_gemm(const vt_plan *p)

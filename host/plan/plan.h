@@ -31,7 +31,7 @@ typedef enum {
 } vt_kind;
 
 typedef struct vt_value {
-    char name[64];
+    char name[96];
     vt_kind kind;
     vt_dtype dtype;
     int rank, dim[4], ld;
@@ -71,7 +71,8 @@ struct vt_step {
 };
 
 typedef struct vt_plan_options {
-    vt_dev *dev;
+    vt_dev *dev; /* NULL: to be looked at (parameters, multiply-accumulates),
+                  * never finished */
     vt_store *store;
     const char *gemm;          /* provider; NULL: the device's default */
     vitcl_precision precision; /* of the multiplications */
