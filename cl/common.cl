@@ -12,6 +12,11 @@
  *             tmp: one float a work-item. Every work-item gets the answer.
  * Halves      stored as ushort: vt_bf16_load, vt_bf16_store, vt_f16_load,
  *             vt_f16_store; nearest, ties to even. No arithmetic in half here.
+ * Storage     load_T, load4_T, load8_T, load16_T(p, i) and store.._T(p, i, v):
+ *             lanes from p[i] on, T one of f32, f16, bf16 (pointers to
+ *             VT_TYPE_T), so that a kernel takes its type by a define.
+ * Epilogue    vt_epilogue, 4, 8, 16: residual + scale * act(v + bias), of which
+ *             the defines BIAS, SCALE, RESIDUAL and ACT say what is there.
  * Random      vt_hash: bits that depend on (state, index) alone.
  *
  * exp, tanh: coefficients of Cephes (Moshier), error below 2 ulp;
@@ -232,6 +237,108 @@ static inline void vt_f16_store(float f, global ushort *p, size_t i)
 {
     vstore_half_rte(f, i, (global half *)p);
 }
+
+/* ---- storage types ---- */
+
+#define VT_TYPE_f32 float
+#define VT_TYPE_f16 ushort
+#define VT_TYPE_bf16 ushort
+#define VT_TYPE(t) VT_JOIN(VT_TYPE_, t)
+
+static inline float load_f32(global const float *p, size_t i)
+{
+    return p[i];
+}
+static inline float load_f16(global const ushort *p, size_t i)
+{
+    return vt_f16_load(p, i);
+}
+static inline float load_bf16(global const ushort *p, size_t i)
+{
+    return vt_bf16_load(p, i);
+}
+static inline void store_f32(global float *p, size_t i, float v)
+{
+    p[i] = v;
+}
+static inline void store_f16(global ushort *p, size_t i, float v)
+{
+    vt_f16_store(v, p, i);
+}
+static inline void store_bf16(global ushort *p, size_t i, float v)
+{
+    vt_bf16_store(v, p, i);
+}
+
+#define VT_STORAGE(n)                                                          \
+    static inline float##n load##n##_f32(global const float *p, size_t i)      \
+    {                                                                          \
+        return vload##n(0, p + i);                                             \
+    }                                                                          \
+    static inline float##n load##n##_f16(global const ushort *p, size_t i)     \
+    {                                                                          \
+        return vload_half##n(0, (global const half *)p + i);                   \
+    }                                                                          \
+    static inline float##n load##n##_bf16(global const ushort *p, size_t i)    \
+    {                                                                          \
+        return as_float##n(convert_uint##n(vload##n(0, p + i)) << 16u);        \
+    }                                                                          \
+    static inline void store##n##_f32(global float *p, size_t i, float##n v)   \
+    {                                                                          \
+        vstore##n(v, 0, p + i);                                                \
+    }                                                                          \
+    static inline void store##n##_f16(global ushort *p, size_t i, float##n v)  \
+    {                                                                          \
+        vstore_half##n##_rte(v, 0, (global half *)p + i);                      \
+    }                                                                          \
+    static inline void store##n##_bf16(global ushort *p, size_t i, float##n v) \
+    {                                                                          \
+        const uint##n u = as_uint##n(v);                                       \
+        const uint##n r = (u + 0x7fffu + ((u >> 16u) & 1u)) >> 16u;            \
+        vstore##n(convert_ushort##n(select(r, (u >> 16u) | 0x40u, v != v)), 0, \
+                  p + i);                                                      \
+    }
+VT_STORAGE(4)
+VT_STORAGE(8)
+VT_STORAGE(16)
+
+/* ---- GEMM epilogue ---- */
+
+#ifndef ACT
+#define ACT VT_ACT_NONE
+#endif
+#ifdef BIAS
+#define VT_ADD_BIAS(load) v += load(bias, col)
+#else
+#define VT_ADD_BIAS(load)
+#endif
+#ifdef SCALE
+#define VT_MUL_SCALE(load) v *= load(scale, col)
+#else
+#define VT_MUL_SCALE(load)
+#endif
+#ifdef RESIDUAL
+#define VT_ADD_RESIDUAL(load) v += load(residual, at)
+#else
+#define VT_ADD_RESIDUAL(load)
+#endif
+
+/* Columns col.. of the row whose element `col` is number `at` of residual. */
+#define VT_EPILOGUE(n, F)                                                      \
+    static inline F vt_epilogue##n(                                            \
+        F v, global const float *bias, global const float *scale,              \
+        global const float *residual, size_t col, size_t at)                   \
+    {                                                                          \
+        VT_ADD_BIAS(load##n##_f32);                                            \
+        v = vt_act(v, ACT);                                                    \
+        VT_MUL_SCALE(load##n##_f32);                                           \
+        VT_ADD_RESIDUAL(load##n##_f32);                                        \
+        return v;                                                              \
+    }
+VT_EPILOGUE(, float)
+VT_EPILOGUE(4, float4)
+VT_EPILOGUE(8, float8)
+VT_EPILOGUE(16, float16)
 
 /* A bijective mix of 32 bits (Wellons' lowbias32), twice. */
 static inline uint vt_hash(uint state, uint index)
