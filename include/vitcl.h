@@ -9,6 +9,38 @@
  *            returned is borrowed from the handle it was asked of.
  * Threads    Devices and models may be shared; a session or loader may not.
  * Options    A NULL or all-zero options struct means the defaults.
+ *
+ * Example: classify_from_memory
+ *     #include <stdio.h>
+ *     #include <vitcl.h>
+ *
+ *     // Prints the three best classes of a picture that is in memory.
+ *     int print_best(const char *model_path, const void *bytes, size_t size)
+ *     {
+ *         vitcl_device *device = NULL;
+ *         vitcl_model *model = NULL;
+ *         vitcl_session *session = NULL;
+ *         vitcl_image image = {0, 0, NULL};
+ *         vitcl_class top[3];
+ *         int failed = vitcl_device_open(&device, NULL) ||
+ *                      vitcl_model_load(&model, device, model_path) ||
+ *                      vitcl_session_new(&session, model, NULL) ||
+ *                      vitcl_image_decode(&image, bytes, size, "photo") ||
+ *                      vitcl_classify(top, 3, session, &image, 1);
+ *
+ *         for (int i = 0; !failed && i < 3; i++) {
+ *             const char *label = vitcl_model_label(model, top[i].label);
+ *             printf("%.3f %s\n", top[i].probability, label ? label : "?");
+ *         }
+ *         if (failed)
+ *             fprintf(stderr, "%s\n", vitcl_last_error());
+ *         vitcl_image_free(&image);
+ *         vitcl_session_free(session);
+ *         vitcl_model_free(model);
+ *         vitcl_device_free(device);
+ *         return failed;
+ *     }
+ * End
  */
 #ifndef VITCL_H
 #define VITCL_H

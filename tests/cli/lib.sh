@@ -1,0 +1,49 @@
+# lib.sh - what the cases of tests/cli share; the runner sources it first.
+#
+# A case is tests/cli/NAME.sh, run by bash with -euo pipefail in an empty
+# folder of its own. VITCL is the program, VT_DATA is tests/data, VT_SHARED
+# the data beside the repository, which may be absent (ask `have`).
+#
+#   run CODE ARGS…       runs vitcl ARGS and wants exit status CODE; its
+#                        output lies in the files out and err
+#   out_has / err_has RE a line of out / err matches the extended regex
+#   out_not / err_not RE no line does
+#   out_lines N          out has N lines; err_lines likewise
+#   says RE              after a failure: nothing on out, one line on err, and
+#                        that line matches
+#   json FILE            each line of FILE is a JSON value
+#   have FILE            the file or folder can be read
+
+fail() {
+    printf 'FAILED at %s:%s: %s\n' "$(basename "${BASH_SOURCE[-1]}")" \
+        "${BASH_LINENO[1]}" "$*"
+    [ -f cmd ] && printf 'command: %s\n' "$(cat cmd)"
+    [ -f out ] && { echo '--- out'; head -c 4000 out; }
+    [ -f err ] && { echo '--- err'; head -c 4000 err; }
+    exit 1
+}
+
+run() {
+    local want=$1 code=0
+    shift
+    printf '%q ' vitcl "$@" >cmd
+    "$VITCL" "$@" >out 2>err || code=$?
+    [ "$code" = "$want" ] || fail "exit status $code, not $want"
+}
+
+out_has() { grep -qE -- "$1" out || fail "out lacks: $1"; }
+err_has() { grep -qE -- "$1" err || fail "err lacks: $1"; }
+out_not() { ! grep -qE -- "$1" out || fail "out has: $1"; }
+err_not() { ! grep -qE -- "$1" err || fail "err has: $1"; }
+out_lines() { [ "$(wc -l <out)" = "$1" ] || fail "out has not $1 lines"; }
+err_lines() { [ "$(wc -l <err)" = "$1" ] || fail "err has not $1 lines"; }
+says() {
+    [ ! -s out ] || fail "out should be empty"
+    err_lines 1
+    err_has "$1"
+}
+json() {
+    python3 -c 'import json, sys
+for line in open(sys.argv[1]): json.loads(line)' "$1" || fail "$1 is not JSON"
+}
+have() { [ -r "$1" ]; }

@@ -1,0 +1,48 @@
+#!/bin/sh
+# install.sh BUILD CC - install into a fresh folder and build main.c against
+# it four ways: pkg-config and CMake package, shared and static.
+set -eu
+build=$1 cc=$2
+here=$(cd "$(dirname "$0")" && pwd)
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+prefix=$dir/prefix
+
+fail() { echo "install.sh: $*" >&2; exit 1; }
+says() { # PROGRAM [LIBDIR]: it runs, and is the version that was installed
+    LD_LIBRARY_PATH=${2-} "$1" >"$dir/said" || fail "$1 fails"
+    grep -qx "vitcl $version" "$dir/said" || fail "$1 is not vitcl $version"
+}
+
+cmake --install "$build" --prefix "$prefix" >"$dir/log"
+# Moved after installing: neither package may hold the old place.
+mv "$prefix" "$dir/moved"
+prefix=$dir/moved
+lib=$(dirname "$(find "$prefix" -name libvitcl.a)")
+export PKG_CONFIG_PATH="$lib/pkgconfig"
+version=$(pkg-config --modversion vitcl)
+
+for file in include/vitcl.h bin/vitcl share/man/man1/vitcl.1; do
+    [ -s "$prefix/$file" ] || fail "$file is not installed"
+done
+grep -q "$version" "$prefix/share/man/man1/vitcl.1" || fail "man page: version"
+! grep -q '@[A-Z_]*@' "$prefix/share/man/man1/vitcl.1" || fail "man page: @"
+
+# shellcheck disable=SC2046 # words are wanted
+$cc "$here/main.c" -o "$dir/shared" $(pkg-config --cflags --libs vitcl)
+says "$dir/shared" "$lib"
+readelf -d "$dir/shared" | grep -q 'NEEDED.*libvitcl\.so\.[0-9]*\]' ||
+    fail "the program does not need libvitcl by its SONAME"
+
+# shellcheck disable=SC2046
+$cc "$here/main.c" -o "$dir/static" $(pkg-config --cflags vitcl) \
+    $(pkg-config --static --libs vitcl | sed 's/-lvitcl\b/-l:libvitcl.a/')
+says "$dir/static"
+! readelf -d "$dir/static" | grep -q libvitcl || fail "not linked statically"
+
+cmake -S "$here" -B "$dir/outside" -DCMAKE_PREFIX_PATH="$prefix" \
+    -DCMAKE_C_COMPILER="$cc" >"$dir/log" || { cat "$dir/log"; exit 1; }
+cmake --build "$dir/outside" >"$dir/log" || { cat "$dir/log"; exit 1; }
+says "$dir/outside/shared" "$lib"
+says "$dir/outside/static"
+echo "installed and built against $version four ways"

@@ -1,0 +1,29 @@
+#!/usr/bin/env bash
+# run_case.sh CASE.sh - run one case of tests/cli in an empty folder.
+#
+# What the case prints is compared with CASE.out and CASE.err, and its exit
+# status with CASE.code, where those files stand; without CASE.code it is 0.
+set -u
+case=$(cd "$(dirname "$1")" && pwd)/$(basename "$1" .sh)
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+mkdir "$dir/work"
+cd "$dir/work" || exit 1
+
+BASH_ENV=$(dirname "$case")/lib.sh bash -euo pipefail "$case.sh" \
+    >"$dir/out" 2>"$dir/err" </dev/null
+code=$?
+
+failed=0
+want=0
+[ -f "$case.code" ] && want=$(cat "$case.code")
+[ "$code" = "$want" ] || { echo "exit status $code, not $want"; failed=1; }
+for stream in out err; do
+    if [ -f "$case.$stream" ]; then
+        diff -u "$case.$stream" "$dir/$stream" || failed=1
+    fi
+done
+if [ $failed = 1 ]; then
+    cat "$dir/out" "$dir/err"
+fi
+exit $failed

@@ -1,0 +1,100 @@
+# check_layers.cmake - who may include whom in host/, and what may stand where.
+#   cmake -DROOT=. -P tools/check_layers.cmake
+# The table is the rule: change it only together with the design.
+cmake_minimum_required(VERSION 3.16)
+
+set(may_base)
+set(may_image base)
+set(may_weights base)
+set(may_ocl base)
+set(may_plan base ocl)
+set(may_ops base ocl plan)
+set(may_models base weights plan ops)
+set(may_inspect base plan)
+set(may_train base image weights plan ops models)
+set(may_scale base plan train)
+set(may_api base image weights ocl plan ops models inspect train scale)
+set(may_cli)
+
+set(types "mem|kernel|program|context|command_queue|device_id|platform_id|\
+event|int|uint|long|ulong|float|bool|half|char|uchar|short|ushort|double")
+set(failures 0)
+
+macro(complain file text)
+  string(STRIP "${text}" stripped)
+  message("${file}: ${stripped}")
+  math(EXPR failures "${failures} + 1")
+endmacro()
+
+# Includes with quotes: "folder/file.h", or "file.h" for a neighbour.
+function(check_includes file folder)
+  file(STRINGS ${ROOT}/${file} lines REGEX "^ *# *include")
+  foreach(line IN LISTS lines)
+    if(line MATCHES "\"([a-z0-9_]+)/[a-z0-9_]+\\.h\"")
+      if(NOT CMAKE_MATCH_1 STREQUAL folder
+         AND NOT CMAKE_MATCH_1 IN_LIST may_${folder})
+        complain(${file} "${line} (${folder}/ may not include that folder)")
+      endif()
+    elseif(line MATCHES "\"([^\"]*)\"")
+      get_filename_component(own ${ROOT}/${file} DIRECTORY)
+      if(NOT EXISTS ${own}/${CMAKE_MATCH_1})
+        complain(${file} "${line} (write it from the folder)")
+      endif()
+    elseif(line MATCHES "<(CL/|clblast)" AND NOT folder STREQUAL "ocl")
+      complain(${file} "${line} (OpenCL belongs to host/ocl)")
+    endif()
+  endforeach()
+  set(failures ${failures} PARENT_SCOPE)
+endfunction()
+
+function(refuse file pattern why)
+  file(STRINGS ${ROOT}/${file} lines REGEX "${pattern}")
+  if(lines)
+    complain(${file} "${lines} (${why})")
+    set(failures ${failures} PARENT_SCOPE)
+  endif()
+endfunction()
+
+file(GLOB files RELATIVE ${ROOT} ${ROOT}/host/*/*.c ${ROOT}/host/*/*.h)
+list(LENGTH files count)
+if(count LESS 10)
+  message(FATAL_ERROR "no sources below ${ROOT}/host: nothing was checked")
+endif()
+foreach(file IN LISTS files)
+  string(REGEX REPLACE "^host/([^/]+)/.*" "\\1" folder ${file})
+  if(NOT DEFINED may_${folder} AND NOT folder MATCHES "^(base|cli)$")
+    complain(${file} "folder host/${folder} is not in the table")
+  endif()
+  check_includes(${file} ${folder})
+  if(NOT folder STREQUAL "ocl")
+    refuse(${file} "(^|[^A-Za-z0-9_])cl_(${types})([^A-Za-z0-9_]|$)"
+      "cl_ types belong to host/ocl")
+  endif()
+  if(NOT folder STREQUAL "cli")
+    refuse(${file}
+      "(^|[^A-Za-z0-9_])(printf|puts|putchar|perror|exit|abort) *\\("
+      "the library never prints or exits")
+    refuse(${file} "(printf|puts|putc|write) *\\(.*(stderr|stdout|STDERR_|STDOUT_)"
+      "the library never prints")
+  endif()
+endforeach()
+
+file(GLOB references RELATIVE ${ROOT} ${ROOT}/tests/ref/*.c)
+foreach(file IN LISTS references)
+  file(STRINGS ${ROOT}/${file} lines REGEX "^ *# *include.*\"")
+  foreach(line IN LISTS lines)
+    if(NOT line MATCHES "\"ref[/.]")
+      complain(${file} "${line} (a reference shares no code with what it judges)")
+    endif()
+  endforeach()
+endforeach()
+
+file(GLOB kernels RELATIVE ${ROOT} ${ROOT}/cl/*.cl)
+foreach(file IN LISTS kernels)
+  refuse(${file} "^ *# *include" "a program is common.cl and one file")
+endforeach()
+
+if(failures)
+  message(FATAL_ERROR "${failures} breaches of the layers")
+endif()
+message("${count} files keep to their layers")

@@ -1,0 +1,60 @@
+# setup.sh - what tools/run and tools/test share: packages, configure, build.
+# Sourced by both from the repository's root, which works from any folder.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+export POCL_CACHE_DIR=${POCL_CACHE_DIR:-$PWD/build/pocl-cache}
+
+say() { printf '%s\n' "$*" >&2; }
+
+# Debian packages of the build, and what else the tests want.
+build_packages="gcc libc6-dev cmake ninja-build pkg-config ocl-icd-opencl-dev
+    libclblast-dev libjpeg62-turbo-dev libpng-dev libstb-dev libcjson-dev
+    libzip-dev zlib1g-dev pocl-opencl-icd"
+test_packages="g++ clang clang-format libcriterion-dev mesa-opencl-icd oclgrind
+    python3-minimal binutils"
+
+# Installs what dpkg does not list, and asks for nothing when all is there.
+install_packages() {
+    local missing="" name
+    command -v dpkg-query >/dev/null || {
+        say "No dpkg here: install the equivalents of" $*
+        return 0
+    }
+    for name in "$@"; do
+        dpkg-query -W -f '${db:Status-Status}' "$name" 2>/dev/null |
+            grep -qx installed || missing+=" $name"
+    done
+    [ -n "$missing" ] || return 0
+    say "Installing:$missing"
+    local root="" log
+    [ "$(id -u)" = 0 ] || root=sudo
+    log=$(mktemp)
+    # shellcheck disable=SC2086 # words are wanted
+    if ! { $root apt-get update -qq -o Acquire::Retries=3 &&
+        $root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq \
+            --no-install-recommends -o Acquire::Retries=3 \
+            -o DPkg::Lock::Timeout=120 $missing; } >"$log" 2>&1 </dev/null; then
+        tail -n 20 "$log" >&2
+        rm -f "$log"
+        say "apt-get could not install:$missing"
+        return 1
+    fi
+    rm -f "$log"
+}
+
+# configure FOLDER [CMAKE OPTION…] and build FOLDER [TARGET]: quiet, but the
+# log's end is shown when they fail.
+quietly() {
+    local log=$1
+    shift
+    "$@" >"$log" 2>&1 </dev/null || { tail -n 40 "$log" >&2; return 1; }
+}
+configure() {
+    local folder=$1
+    shift
+    mkdir -p "$folder"
+    quietly "$folder/configure.log" cmake -S . -B "$folder" -G Ninja "$@"
+}
+build() {
+    quietly "$1/build.log" cmake --build "$1" --target "${2:-all}"
+}
