@@ -1,6 +1,8 @@
+# shellcheck shell=bash disable=SC2034,SC2086
 # setup.sh - what tools/run and tools/test share: packages, configure, build.
 # Sourced by both from the repository's root, which works from any folder.
 set -euo pipefail
+unset CDPATH
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 export POCL_CACHE_DIR=${POCL_CACHE_DIR:-$PWD/build/pocl-cache}
 
@@ -17,7 +19,7 @@ test_packages="g++ clang clang-format libcriterion-dev mesa-opencl-icd oclgrind
 install_packages() {
     local missing="" name
     command -v dpkg-query >/dev/null || {
-        say "No dpkg here: install the equivalents of" $*
+        say "No dpkg here: install the equivalents of: $*"
         return 0
     }
     for name in "$@"; do
