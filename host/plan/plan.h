@@ -183,6 +183,8 @@ vitcl_status vt_args(vt_plan *p, vt_kernel *k, const char *format, ...);
 vitcl_status vt_plan_finish(vt_plan *p);
 /* Enqueue steps first.. (0: all) and wait. */
 vitcl_status vt_plan_run(vt_plan *p, int first);
+/* Steps first..end-1. */
+vitcl_status vt_plan_run_part(vt_plan *p, int first, int end);
 /* f32/u8/i32 host memory; bytes may be less than the value's: its front. */
 vitcl_status vt_plan_write(vt_plan *p, vt_val v, const void *data,
                            size_t bytes);
