@@ -72,7 +72,7 @@ vt_val vt_swiglu(vt_plan *p, vt_val x, bool gate_last);
 vt_val vt_add(vt_plan *p, vt_val a, vt_val b);
 /* x[..,C] + y[C] or y[T,C] repeated over the front. */
 vt_val vt_add_rows(vt_plan *p, vt_val x, vt_val y);
-vt_val vt_mul(vt_plan *p, vt_val a, vt_val b);
+vt_val vt_multiply(vt_plan *p, vt_val a, vt_val b);
 vt_val vt_scale(vt_plan *p, vt_val x, float factor);
 
 /* x[B,N,C], prefix tokens [R,C] or none, pos[Q+N,C] or none ->
