@@ -194,6 +194,8 @@ vitcl_status vt_plan_read(vt_plan *p, vt_val v, float *out, uint64_t count);
 vt_val vt_plan_kept(const vt_plan *p, uint32_t index);
 vt_val vt_plan_find(const vt_plan *p, const char *name);
 
+/* Values are numbered from 0. */
+int vt_plan_values(const vt_plan *p);
 int vt_plan_steps(const vt_plan *p);
 const vt_step *vt_plan_step(const vt_plan *p, int index);
 double vt_plan_macs(const vt_plan *p);
