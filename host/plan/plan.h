@@ -180,6 +180,8 @@ vitcl_status vt_step_after(vt_kernel **out, vt_plan *p, vt_step *s,
 vitcl_status vt_args(vt_plan *p, vt_kernel *k, const char *format, ...);
 
 /* ---- running ---- */
+/* Only size what finish would claim (vt_plan_memory_of()); claims nothing. */
+vitcl_status vt_plan_place(vt_plan *p);
 vitcl_status vt_plan_finish(vt_plan *p);
 /* Enqueue steps first.. (0: all) and wait. */
 vitcl_status vt_plan_run(vt_plan *p, int first);

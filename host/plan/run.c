@@ -143,11 +143,23 @@ static vitcl_status in_step(const vt_plan *p, size_t i, vitcl_status st)
                             v && v->name[0] ? " " : "", v ? v->name : "");
 }
 
+vitcl_status vt_plan_place(vt_plan *p)
+{
+    vitcl_status st = VITCL_OK;
+
+    VT_TRY(vt_plan_status(p));
+    VT_TRY(vt_arena_place(p));
+done:
+    return st;
+}
+
 vitcl_status vt_plan_finish(vt_plan *p)
 {
     vitcl_status st = VITCL_OK;
 
     VT_TRY(vt_plan_status(p));
+    if (!p->o.dev)
+        return vt_fail(VITCL_EINVAL, "the plan has no device");
     if (p->finished)
         return vt_fail(VITCL_EINVAL, "the plan is finished already");
     VT_TRY(vt_arena_place(p));
