@@ -13,6 +13,7 @@
 
 static const vt_reader *const readers[] = {
     &vt_read_safetensors,
+    &vt_read_npz,
 };
 
 static const char *const candidates[] = {

@@ -12,6 +12,8 @@
 
 /* A file of this header, `pad` more bytes than it is long being claimed, and
  * `size` bytes of data 0, 1, 2 ... */
+static uint8_t *kept; /* bytes of the file that is open */
+
 static vitcl_status open_made(vt_tensors **out, const char *header,
                               long long pad, size_t size)
 {
@@ -25,9 +27,11 @@ static vitcl_status open_made(vt_tensors **out, const char *header,
     for (size_t i = 0; i < size; i++)
         bytes[8 + n + i] = (uint8_t)i;
     vitcl_status st = vt_tensors_open_memory(out, bytes, 8 + n + size, "t.st");
-    if (st != VITCL_OK)
+    if (st == VITCL_OK)
+        kept = bytes;
+    else
         free(bytes);
-    return st; /* an open file keeps the bytes: the test ends with it */
+    return st;
 }
 
 #define T(name, dtype, shape, from, to)                                        \
