@@ -1,0 +1,22 @@
+/*
+ * sha256.h - SHA-256 (FIPS 180-4), to name and to check what is kept on disk.
+ */
+#ifndef VT_BASE_SHA256_H
+#define VT_BASE_SHA256_H
+#include <stddef.h>
+#include <stdint.h>
+
+typedef struct vt_sha256_state {
+    uint32_t h[8];
+    uint64_t bytes;
+    uint8_t block[64];
+} vt_sha256_state;
+
+void vt_sha256_begin(vt_sha256_state *s);
+void vt_sha256_add(vt_sha256_state *s, const void *data, size_t size);
+void vt_sha256_end(vt_sha256_state *s, uint8_t out[32]);
+
+void vt_sha256(const void *data, size_t size, uint8_t out[32]);
+void vt_sha256_hex(char out[65], const uint8_t hash[32]);
+
+#endif

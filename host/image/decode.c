@@ -1,0 +1,164 @@
+/*
+ * decode.c - finds the decoder of a picture, and turns what it decodes
+ * upright as EXIF says (Pillow's ImageOps.exif_transpose).
+ *
+ * The format is taken from the first bytes, never from the file's name. No
+ * pixel is allocated before the size that the file claims is checked.
+ */
+#include "image/decoders.h"
+
+#include "base/memory.h"
+
+#include <string.h>
+
+typedef struct vt_decoder {
+    const char *magic;
+    size_t at, length;    /* where magic stands, and its length */
+    const char *what;     /* for messages */
+    vt_decode_fn *decode; /* NULL: known, but not read here */
+} vt_decoder;
+
+#define MAGIC(at, text) text, at, sizeof text - 1
+static const vt_decoder decoders[] = {
+    {MAGIC(0, "\xff\xd8\xff"), "JPEG", vt_decode_jpeg},
+    {MAGIC(0, "\x89PNG\r\n\x1a\n"), "PNG", vt_decode_png},
+    {MAGIC(0, "BM"), "BMP", vt_decode_stb},
+    {MAGIC(0, "8BPS"), "PSD", vt_decode_stb},
+    {MAGIC(0, "P5"), "PGM", vt_decode_pnm},
+    {MAGIC(0, "P6"), "PPM", vt_decode_pnm},
+    /* stb_image could read GIF, HDR and TGA, but its readers of them have
+     * known memory errors that no release has mended. */
+    {MAGIC(0, "GIF8"), "GIF", NULL},
+    {MAGIC(0, "#?RADIANCE"), "HDR", NULL},
+    {MAGIC(8, "WEBP"), "WebP", NULL},
+    {MAGIC(0, "II*\0"), "TIFF", NULL},
+    {MAGIC(0, "MM\0*"), "TIFF", NULL},
+    {MAGIC(4, "ftypavif"), "AVIF", NULL},
+    {MAGIC(4, "ftyphei"), "HEIC", NULL},
+    {MAGIC(4, "jP  \r\n\x87\n"), "JPEG 2000", NULL},
+    {MAGIC(4, "JXL \r\n\x87\n"), "JPEG XL", NULL},
+    {MAGIC(0, "\xff\x0a"), "JPEG XL", NULL},
+};
+
+vitcl_status vt_picture_check(uint32_t width, uint32_t height, const char *name)
+{
+    if (width == 0 || height == 0)
+        return vt_fail(VITCL_ECORRUPT, "%s: a picture of %ux%u pixels", name,
+                       width, height);
+    if (width > VT_SIDE_MAX || height > VT_SIDE_MAX ||
+        (uint64_t)width * height > VT_PIXELS_MAX)
+        return vt_fail(VITCL_ECORRUPT,
+                       "%s: %ux%u pixels, more than the %u million (%u a "
+                       "side) that are decoded",
+                       name, width, height, VT_PIXELS_MAX / 1000000,
+                       VT_SIDE_MAX);
+    return VITCL_OK;
+}
+
+vitcl_status vt_picture_new(vt_picture *out, uint32_t width, uint32_t height,
+                            const char *name)
+{
+    vitcl_status st = vt_picture_check(width, height, name);
+    uint8_t *rgb;
+
+    if (st != VITCL_OK)
+        return st;
+    rgb = malloc((size_t)width * height * 3);
+    if (!rgb)
+        return vt_fail(VITCL_ENOMEM, "%s: out of memory for %ux%u pixels", name,
+                       width, height);
+    *out = (vt_picture){width, height, rgb};
+    return VITCL_OK;
+}
+
+void vt_picture_free(vt_picture *p)
+{
+    if (!p)
+        return;
+    free(p->rgb);
+    *p = (vt_picture){0};
+}
+
+/* Where the first pixel comes from, and how far apart neighbours in a row and
+ * in a column of the upright picture are in the stored one. */
+static vitcl_status turn_upright(vt_picture *p, unsigned turn, const char *name)
+{
+    const ptrdiff_t w = p->width, h = p->height;
+    const ptrdiff_t right = 1, down = w;
+    const ptrdiff_t top_right = w - 1, bottom_left = (h - 1) * w;
+    const ptrdiff_t bottom_right = h * w - 1;
+    const struct {
+        ptrdiff_t first, column, row;
+    } ways[] = {
+        {top_right, -right, down},     /* 2: mirrored */
+        {bottom_right, -right, -down}, /* 3: half turn */
+        {bottom_left, right, -down},   /* 4: upside down */
+        {0, down, right},              /* 5: transposed */
+        {bottom_left, -down, right},   /* 6: quarter turn clockwise */
+        {bottom_right, -down, -right}, /* 7: transversed */
+        {top_right, down, -right},     /* 8: quarter turn back */
+    };
+    vt_picture out = {0};
+    vitcl_status st;
+    uint8_t *to;
+
+    if (turn < 2 || turn > 8)
+        return VITCL_OK;
+    if (turn >= 5)
+        st = vt_picture_new(&out, p->height, p->width, name);
+    else
+        st = vt_picture_new(&out, p->width, p->height, name);
+    if (st != VITCL_OK)
+        return st;
+    to = out.rgb;
+    for (ptrdiff_t y = 0; y < (ptrdiff_t)out.height; y++)
+        for (ptrdiff_t x = 0; x < (ptrdiff_t)out.width; x++, to += 3)
+            memcpy(to,
+                   p->rgb + 3 * (ways[turn - 2].first + y * ways[turn - 2].row +
+                                 x * ways[turn - 2].column),
+                   3);
+    vt_picture_free(p);
+    *p = out;
+    return VITCL_OK;
+}
+
+static const vt_decoder *find(const uint8_t *data, size_t size)
+{
+    for (size_t i = 0; i < VT_COUNT(decoders); i++) {
+        const vt_decoder *d = &decoders[i];
+
+        if (size >= d->at + d->length &&
+            memcmp(data + d->at, d->magic, d->length) == 0)
+            return d;
+    }
+    return NULL;
+}
+
+vitcl_status vt_image_decode(vt_picture *out, const void *bytes, size_t size,
+                             const char *name)
+{
+    vitcl_status st = VITCL_OK;
+    vt_picture p = {0};
+    const vt_decoder *d;
+    unsigned turn = 1;
+
+    if (size == 0)
+        return vt_fail(VITCL_ECORRUPT, "%s: the file is empty", name);
+    d = find(bytes, size);
+    if (!d)
+        return vt_fail(VITCL_EUNSUPPORTED,
+                       "%s: not a picture that is known here (JPEG, PNG, BMP, "
+                       "PSD, PPM, PGM)",
+                       name);
+    if (!d->decode)
+        return vt_fail(VITCL_EUNSUPPORTED,
+                       "%s: a %s picture, which is not read here; convert it "
+                       "to PNG or JPEG",
+                       name, d->what);
+    VT_TRY(d->decode(&p, &turn, bytes, size, name));
+    VT_TRY(turn_upright(&p, turn, name));
+    *out = p, p = (vt_picture){0};
+done:
+    vt_picture_free(&p);
+    return st;
+}

@@ -1,0 +1,100 @@
+/*
+ * exif.c - the orientation of a picture, where Pillow looks for it: tag 0x112
+ * of the first directory of the EXIF block, else tiff:Orientation in XMP.
+ *
+ * A block that is broken says nothing; it never spoils the picture.
+ */
+#include "image/decoders.h"
+
+#include <string.h>
+
+enum { ORIENTATION = 0x112, ENTRY = 12 };
+
+static uint32_t number(const uint8_t *p, unsigned bytes, bool big)
+{
+    uint32_t v = 0;
+
+    for (unsigned i = 0; i < bytes; i++)
+        v |= (uint32_t)p[i] << 8 * (big ? bytes - 1 - i : i);
+    return v;
+}
+
+unsigned vt_exif_turn(const uint8_t *tiff, size_t size)
+{
+    unsigned turn = 0;
+    uint32_t at, n;
+    bool big;
+
+    if (size < 8 || (memcmp(tiff, "II", 2) != 0 && memcmp(tiff, "MM", 2) != 0))
+        return 0;
+    big = tiff[0] == 'M';
+    if (number(tiff + 2, 2, big) != 42)
+        return 0;
+    at = number(tiff + 4, 4, big);
+    if (at > size || size - at < 2)
+        return 0;
+    n = number(tiff + at, 2, big);
+    for (size_t p = (size_t)at + 2; n > 0 && p + ENTRY <= size;
+         p += ENTRY, n--) {
+        /* tag, type, count, value: a byte, short or long stands in place */
+        uint32_t type = number(tiff + p + 2, 2, big);
+        unsigned bytes = type == 1 ? 1 : type == 3 ? 2 : type == 4 ? 4 : 0;
+
+        if (number(tiff + p, 2, big) == ORIENTATION && bytes > 0 &&
+            number(tiff + p + 4, 4, big) == 1)
+            turn = number(tiff + p + 8, bytes, big);
+    }
+    return turn <= 8 ? turn : 0;
+}
+
+static int hex_digit(uint8_t c)
+{
+    if (c >= '0' && c <= '9')
+        return c - '0';
+    c |= 0x20;
+    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+unsigned vt_exif_hex_turn(const uint8_t *text, size_t size)
+{
+    uint8_t block[4096]; /* the first directory stands at the front */
+    size_t n = 0, at = 0;
+    int high = -1;
+
+    /* "\nexif\n    length\n", then hex digits with line ends between */
+    for (unsigned lines = 0; at < size && lines < 3; at++)
+        lines += text[at] == '\n';
+    for (; at < size && n < sizeof block; at++) {
+        int d = hex_digit(text[at]);
+
+        if (d < 0)
+            continue;
+        if (high < 0) {
+            high = d;
+        } else {
+            block[n++] = (uint8_t)(high * 16 + d);
+            high = -1;
+        }
+    }
+    if (n >= 6 && memcmp(block, "Exif\0", 6) == 0)
+        return vt_exif_turn(block + 6, n - 6);
+    return vt_exif_turn(block, n);
+}
+
+unsigned vt_xmp_turn(const uint8_t *text, size_t size)
+{
+    static const char key[] = "tiff:Orientation";
+    const size_t n = sizeof key - 1;
+
+    for (size_t i = 0; i + n + 3 <= size; i++) {
+        const uint8_t *p = text + i + n;
+        size_t skip;
+
+        if (text[i] != 't' || memcmp(text + i, key, n) != 0)
+            continue;
+        skip = p[0] == '>' ? 1 : p[0] == '=' && p[1] == '"' ? 2 : 0;
+        if (skip && p[skip] >= '0' && p[skip] <= '9')
+            return p[skip] <= '8' ? (unsigned)(p[skip] - '0') : 0;
+    }
+    return 0;
+}

@@ -1,0 +1,204 @@
+/*
+ * jpeg.c - JPEG through libjpeg-turbo, with Pillow's bytes: the default IDCT
+ * and "fancy" chroma upsampling, no scaling.
+ *
+ * The source suspends at the end of the data instead of inventing an end
+ * marker, so a file that was cut short is an error, while one that only lacks
+ * its end marker is not: the same line that Pillow draws.
+ */
+#include "image/decoders.h"
+
+#include <setjmp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <jpeglib.h>
+
+/* A hostile file can make a decoder go over the same picture any number of
+ * times; real progressive files have about ten scans. */
+enum { SCANS_MAX = 500, APP1 = JPEG_APP0 + 1 };
+
+typedef struct jpeg_state {
+    struct jpeg_decompress_struct c;
+    struct jpeg_error_mgr errors;
+    struct jpeg_source_mgr source;
+    struct jpeg_progress_mgr progress;
+    jmp_buf jump;
+    char text[JMSG_LENGTH_MAX];
+    const char *name;
+    vt_picture picture;
+    unsigned turn;
+    uint8_t *row; /* CMYK */
+} jpeg_state;
+
+static void on_error(j_common_ptr c)
+{
+    jpeg_state *s = c->client_data;
+
+    c->err->format_message(c, s->text);
+    longjmp(s->jump, 1);
+}
+
+static void on_message(j_common_ptr c, int level)
+{
+    if (level < 0)
+        c->err->num_warnings++;
+}
+
+static void no_output(j_common_ptr c)
+{
+    (void)c;
+}
+
+static void on_progress(j_common_ptr c)
+{
+    jpeg_state *s = c->client_data;
+
+    if (s->c.input_scan_number > SCANS_MAX) {
+        snprintf(s->text, sizeof s->text, "more than %d scans", SCANS_MAX);
+        longjmp(s->jump, 1);
+    }
+}
+
+static void no_source(j_decompress_ptr c)
+{
+    (void)c;
+}
+
+static boolean no_more(j_decompress_ptr c)
+{
+    (void)c;
+    return FALSE;
+}
+
+static void skip(j_decompress_ptr c, long n)
+{
+    struct jpeg_source_mgr *s = c->src;
+    size_t step = n < 0 ? 0 : (size_t)n;
+
+    if (step > s->bytes_in_buffer)
+        step = s->bytes_in_buffer;
+    s->next_input_byte += step;
+    s->bytes_in_buffer -= step;
+}
+
+static void start(jpeg_state *s, const uint8_t *data, size_t size)
+{
+    s->c.err = jpeg_std_error(&s->errors);
+    s->errors.error_exit = on_error;
+    s->errors.emit_message = on_message;
+    s->errors.output_message = no_output;
+    s->c.client_data = s;
+    jpeg_create_decompress(&s->c);
+    s->source = (struct jpeg_source_mgr){
+        .next_input_byte = data,
+        .bytes_in_buffer = size,
+        .init_source = no_source,
+        .fill_input_buffer = no_more,
+        .skip_input_data = skip,
+        .resync_to_restart = jpeg_resync_to_restart,
+        .term_source = no_source,
+    };
+    s->c.src = &s->source;
+    s->progress.progress_monitor = on_progress;
+    s->c.progress = &s->progress;
+    jpeg_save_markers(&s->c, APP1, 0xffff);
+}
+
+static unsigned orientation(const jpeg_state *s)
+{
+    static const char xmp[] = "http://ns.adobe.com/xap/1.0/";
+    unsigned turn = 0;
+
+    for (jpeg_saved_marker_ptr m = s->c.marker_list; m; m = m->next)
+        if (turn == 0 && m->marker == APP1 && m->data_length > 6 &&
+            memcmp(m->data, "Exif\0", 6) == 0)
+            turn = vt_exif_turn(m->data + 6, m->data_length - 6);
+    for (jpeg_saved_marker_ptr m = s->c.marker_list; m; m = m->next)
+        if (turn == 0 && m->marker == APP1 && m->data_length > sizeof xmp &&
+            memcmp(m->data, xmp, sizeof xmp) == 0)
+            turn =
+                vt_xmp_turn(m->data + sizeof xmp, m->data_length - sizeof xmp);
+    return turn;
+}
+
+/* Files keep CMYK inverted, as Adobe does; Pillow assumes that always, and
+ * this is its cmyk2rgb on the inverted values. */
+static void cmyk_to_rgb(uint8_t *rgb, const uint8_t *cmyk, size_t n)
+{
+    for (; n > 0; n--, rgb += 3, cmyk += 4)
+        for (int i = 0; i < 3; i++) {
+            int k = cmyk[3], t = (255 - cmyk[i]) * k + 128;
+            int v = k - (((t >> 8) + t) >> 8);
+            rgb[i] = (uint8_t)(v < 0 ? 0 : v);
+        }
+}
+
+static vitcl_status cut_short(const jpeg_state *s)
+{
+    return vt_fail(VITCL_ECORRUPT, "%s: the JPEG is cut short", s->name);
+}
+
+/* libjpeg may jump out of here at any call. */
+static vitcl_status decode(jpeg_state *s)
+{
+    vitcl_status st = VITCL_OK;
+    const size_t stride = 3;
+
+    if (jpeg_read_header(&s->c, TRUE) != JPEG_HEADER_OK)
+        return cut_short(s);
+    if (s->c.num_components != 1 && s->c.num_components != 3 &&
+        s->c.num_components != 4)
+        return vt_fail(VITCL_EUNSUPPORTED, "%s: a JPEG of %d layers", s->name,
+                       s->c.num_components);
+    st = vt_picture_new(&s->picture, s->c.image_width, s->c.image_height,
+                        s->name);
+    if (st != VITCL_OK)
+        return st;
+    s->c.out_color_space = s->c.num_components == 4 ? JCS_CMYK : JCS_RGB;
+    if (s->c.num_components == 4 && !(s->row = malloc(4 * s->c.image_width)))
+        return vt_fail(VITCL_ENOMEM, "%s: out of memory", s->name);
+    if (!jpeg_start_decompress(&s->c))
+        return cut_short(s);
+    while (s->c.output_scanline < s->c.output_height) {
+        uint8_t *line =
+            s->picture.rgb + stride * s->c.output_width * s->c.output_scanline;
+        JSAMPROW row = s->row ? s->row : line;
+
+        if (jpeg_read_scanlines(&s->c, &row, 1) != 1)
+            return cut_short(s);
+        if (s->row)
+            cmyk_to_rgb(line, s->row, s->c.output_width);
+    }
+    s->turn = orientation(s);
+    jpeg_finish_decompress(&s->c); /* may lack its end marker */
+    return VITCL_OK;
+}
+
+vitcl_status vt_decode_jpeg(vt_picture *out, unsigned *turn,
+                            const uint8_t *data, size_t size, const char *name)
+{
+    vitcl_status st;
+    jpeg_state *s = calloc(1, sizeof *s); /* on the heap: survives longjmp */
+
+    if (!s)
+        return vt_fail(VITCL_ENOMEM, "%s: out of memory", name);
+    s->name = name;
+    if (setjmp(s->jump) == 0) {
+        start(s, data, size);
+        st = decode(s);
+    } else {
+        st = vt_fail(VITCL_ECORRUPT, "%s: not a sound JPEG: %s", s->name,
+                     s->text);
+    }
+    if (st == VITCL_OK) {
+        *turn = s->turn;
+        *out = s->picture, s->picture = (vt_picture){0};
+    }
+    vt_picture_free(&s->picture);
+    free(s->row);
+    jpeg_destroy_decompress(&s->c);
+    free(s);
+    return st;
+}

@@ -1,0 +1,254 @@
+/*
+ * png.c - PNG through libpng, with Pillow's bytes.
+ *
+ * The chunks are walked here first, as Pillow does: everything before the
+ * picture data must have a right checksum, the data itself need not, and what
+ * comes after may be broken. libpng then sees only what makes pixels; text,
+ * colour profiles and the like are skipped unread. Transparency is dropped,
+ * not blended; gamma is not applied. 16-bit grey is clipped at 255, 16-bit
+ * colour keeps its high byte: Pillow's convert("RGB") does so.
+ */
+#include "image/decoders.h"
+
+#include <setjmp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <png.h>
+#include <zlib.h>
+
+typedef struct png_state {
+    png_structp png;
+    png_infop info;
+    const uint8_t *data;
+    size_t size, at;
+    const char *name;
+    char text[128];
+    vt_picture picture;
+    uint8_t palette[256][3]; /* what is beyond the file's is black */
+    unsigned turn, xmp_turn;
+    bool got_exif;
+} png_state;
+
+static uint32_t be32(const uint8_t *p)
+{
+    return (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 |
+           p[3];
+}
+
+/* The text of a zTXt chunk, for the orientation alone: a longer one than the
+ * buffer is cut, which the first directory does not mind. */
+static size_t inflate_some(uint8_t *out, size_t room, const uint8_t *in,
+                           size_t size)
+{
+    z_stream z = {0};
+
+    if (inflateInit(&z) != Z_OK)
+        return 0;
+    z.next_in = (uint8_t *)(uintptr_t)in;
+    z.avail_in = (uInt)size;
+    z.next_out = out;
+    z.avail_out = (uInt)room;
+    (void)inflate(&z, Z_SYNC_FLUSH);
+    inflateEnd(&z);
+    return room - z.avail_out;
+}
+
+static void look_for_turn(png_state *s, const uint8_t *type,
+                          const uint8_t *body, size_t n)
+{
+    static const char hex[] = "Raw profile type exif";
+    static const char xmp[] = "XML:com.adobe.xmp";
+    uint8_t text[8192];
+
+    if (memcmp(type, "eXIf", 4) == 0) {
+        s->got_exif = true;
+        s->turn = vt_exif_turn(body, n);
+    } else if (!s->got_exif && n > sizeof hex + 1 &&
+               memcmp(body, hex, sizeof hex) == 0) {
+        if (memcmp(type, "tEXt", 4) == 0)
+            s->turn = vt_exif_hex_turn(body + sizeof hex, n - sizeof hex);
+        else if (memcmp(type, "zTXt", 4) == 0)
+            s->turn = vt_exif_hex_turn(text, inflate_some(text, sizeof text,
+                                                          body + sizeof hex + 1,
+                                                          n - sizeof hex - 1));
+    } else if (memcmp(type, "iTXt", 4) == 0 && n > sizeof xmp + 4 &&
+               memcmp(body, xmp, sizeof xmp) == 0 && body[sizeof xmp] == 0) {
+        s->xmp_turn = vt_xmp_turn(body + sizeof xmp, n - sizeof xmp);
+    }
+}
+
+static bool is_chunk_name(const uint8_t *p)
+{
+    for (int i = 0; i < 4; i++)
+        if (!((p[i] | 0x20) >= 'a' && (p[i] | 0x20) <= 'z'))
+            return false;
+    return true;
+}
+
+/* Check and note what stands before the picture data, and look for an
+ * orientation after it. */
+static vitcl_status walk(png_state *s)
+{
+    bool in_data = false;
+    const uint8_t *d = s->data;
+
+    for (size_t at = 8;;) {
+        const uint8_t *type = d + at + 4, *body = d + at + 8;
+        uint32_t n;
+
+        if (s->size - at < 12 || !is_chunk_name(type) ||
+            (n = be32(d + at)) > s->size - at - 12) {
+            if (in_data || (s->size - at >= 8 && is_chunk_name(type) &&
+                            memcmp(type, "IDAT", 4) == 0))
+                return VITCL_OK; /* libpng judges the data */
+            return vt_fail(VITCL_ECORRUPT, "%s: the PNG is cut short", s->name);
+        }
+        in_data = in_data || memcmp(type, "IDAT", 4) == 0;
+        if (!in_data && crc32(0, type, n + 4) != be32(body + n))
+            return vt_fail(VITCL_ECORRUPT,
+                           "%s: wrong checksum in the PNG's %.4s", s->name,
+                           (const char *)type);
+        if (memcmp(type, "PLTE", 4) == 0 && !in_data)
+            memcpy(s->palette, body, n < 768 ? n / 3 * 3 : 768);
+        if (memcmp(type, "IEND", 4) == 0)
+            return VITCL_OK;
+        look_for_turn(s, type, body, n);
+        at += (size_t)n + 12;
+    }
+}
+
+static void on_error(png_structp png, png_const_charp text)
+{
+    png_state *s = png_get_error_ptr(png);
+
+    snprintf(s->text, sizeof s->text, "%s", text);
+    png_longjmp(png, 1);
+}
+
+static void on_warning(png_structp png, png_const_charp text)
+{
+    (void)png, (void)text;
+}
+
+static void read_bytes(png_structp png, png_bytep out, size_t n)
+{
+    png_state *s = png_get_io_ptr(png);
+
+    if (n > s->size - s->at)
+        png_error(png, "it is cut short");
+    memcpy(out, s->data + s->at, n);
+    s->at += n;
+}
+
+/* Ask libpng for 3 bytes a pixel (colour), 2 (16-bit grey) or 1 (grey or a
+ * palette index); returns which. */
+static uint32_t set_transforms(png_state *s)
+{
+    int depth = png_get_bit_depth(s->png, s->info);
+    int color = png_get_color_type(s->png, s->info);
+
+    png_set_packing(s->png);
+    if (color == PNG_COLOR_TYPE_PALETTE)
+        return 1;
+    if (color == PNG_COLOR_TYPE_GRAY) {
+        if (depth == 16)
+            return 2;
+        png_set_expand_gray_1_2_4_to_8(s->png);
+        return 1;
+    }
+    png_set_strip_16(s->png);
+    png_set_strip_alpha(s->png);
+    return color & PNG_COLOR_MASK_COLOR ? 3 : 1;
+}
+
+/* One line of `bytes` a pixel, standing at the line's end, to RGB in place:
+ * the write never overtakes the read. */
+static void widen(const png_state *s, uint8_t *line, uint32_t width,
+                  uint32_t bytes, bool palette)
+{
+    const uint8_t *in = line + (size_t)(3 - bytes) * width;
+
+    for (uint32_t x = 0; x < width; x++, line += 3, in += bytes) {
+        uint8_t v = in[0];
+
+        if (bytes == 2)
+            v = in[0] ? 255 : in[1];
+        if (palette)
+            memcpy(line, s->palette[v], 3);
+        else
+            line[0] = line[1] = line[2] = v;
+    }
+}
+
+/* libpng may jump out of here at any call. */
+static vitcl_status decode(png_state *s)
+{
+    vitcl_status st;
+    uint32_t width, height, bytes;
+    int passes;
+    size_t stride;
+
+    png_set_read_fn(s->png, s, read_bytes);
+    png_set_crc_action(s->png, PNG_CRC_QUIET_USE, PNG_CRC_QUIET_USE);
+    png_set_keep_unknown_chunks(s->png, PNG_HANDLE_CHUNK_NEVER, NULL, -1);
+    png_set_benign_errors(s->png, 1);
+    png_set_user_limits(s->png, VT_SIDE_MAX, VT_SIDE_MAX);
+    png_read_info(s->png, s->info);
+    width = png_get_image_width(s->png, s->info);
+    height = png_get_image_height(s->png, s->info);
+    bytes = set_transforms(s);
+    passes = png_set_interlace_handling(s->png);
+    png_read_update_info(s->png, s->info);
+    if (png_get_rowbytes(s->png, s->info) != (size_t)width * bytes)
+        return vt_fail(VITCL_EUNSUPPORTED, "%s: a PNG of an unknown kind",
+                       s->name);
+    st = vt_picture_new(&s->picture, width, height, s->name);
+    if (st != VITCL_OK)
+        return st;
+    stride = (size_t)width * 3;
+    for (; passes > 0; passes--)
+        for (uint32_t y = 0; y < height; y++)
+            png_read_row(s->png,
+                         s->picture.rgb + y * stride +
+                             (size_t)(3 - bytes) * width,
+                         NULL);
+    for (uint32_t y = 0; y < height && bytes < 3; y++)
+        widen(s, s->picture.rgb + y * stride, width, bytes,
+              png_get_color_type(s->png, s->info) == PNG_COLOR_TYPE_PALETTE);
+    return VITCL_OK;
+}
+
+vitcl_status vt_decode_png(vt_picture *out, unsigned *turn, const uint8_t *data,
+                           size_t size, const char *name)
+{
+    vitcl_status st;
+    png_state *s = calloc(1, sizeof *s); /* on the heap: survives longjmp */
+
+    if (!s)
+        return vt_fail(VITCL_ENOMEM, "%s: out of memory", name);
+    s->data = data, s->size = size, s->name = name;
+    VT_TRY(walk(s));
+    s->png =
+        png_create_read_struct(PNG_LIBPNG_VER_STRING, s, on_error, on_warning);
+    s->info = s->png ? png_create_info_struct(s->png) : NULL;
+    if (!s->info) {
+        st = vt_fail(VITCL_ENOMEM, "%s: out of memory", name);
+        goto done;
+    }
+    if (setjmp(png_jmpbuf(s->png)) == 0)
+        st = decode(s);
+    else
+        st = vt_fail(VITCL_ECORRUPT, "%s: not a sound PNG: %s", s->name,
+                     s->text);
+    if (st == VITCL_OK) {
+        *turn = s->turn ? s->turn : s->xmp_turn;
+        *out = s->picture, s->picture = (vt_picture){0};
+    }
+done:
+    vt_picture_free(&s->picture);
+    png_destroy_read_struct(&s->png, &s->info, NULL);
+    free(s);
+    return st;
+}

@@ -1,0 +1,104 @@
+/*
+ * preprocess.c - resize and crop as the library that trained the model does.
+ *
+ * Easy to get wrong: timm and torchvision round an odd crop margin to even
+ * (Python's round), HF rounds it down; both truncate the long edge; a picture
+ * smaller than the crop is padded with black, by HF with the odd line first,
+ * by torchvision with it last. The pixels stay 8-bit until the device scales
+ * and normalises them. What the configs say is read in preprocess_config.c.
+ */
+#include "image/decoders.h"
+
+#include "base/memory.h"
+
+#include <math.h>
+#include <string.h>
+
+/* The size after the resize. Extreme shapes give huge numbers: only the part
+ * that is cropped is ever computed. */
+static vitcl_status resized(uint32_t *w, uint32_t *h, const vt_picture *in,
+                            const vt_preprocess *how)
+{
+    double rw = in->width, rh = in->height, ratio;
+    const double tw = how->resize_width, th = how->resize_height;
+
+    if (how->fit == VT_FIT_SQUASH) {
+        rw = tw, rh = th;
+    } else if (how->fit == VT_FIT_SHORTEST && tw == th) {
+        if (in->width <= in->height)
+            rw = tw, rh = floor(tw * in->height / in->width);
+        else
+            rh = th, rw = floor(th * in->width / in->height);
+    } else if (how->fit != VT_FIT_NONE) { /* timm's ResizeKeepRatio */
+        ratio = how->fit == VT_FIT_BORDER
+                    ? VT_MAX(in->width / tw, in->height / th)
+                    : VT_MIN(in->width / tw, in->height / th);
+        rw = rint(in->width / ratio);
+        rh = rint(in->height / ratio);
+    }
+    if (!(rw >= 1 && rh >= 1 && rw < UINT32_MAX && rh < UINT32_MAX))
+        return vt_fail(VITCL_ECORRUPT,
+                       "a picture of %ux%u pixels has no size left when "
+                       "resized for the model",
+                       in->width, in->height);
+    *w = (uint32_t)rw, *h = (uint32_t)rh;
+    return VITCL_OK;
+}
+
+/* Where the crop begins in the resized edge; negative: padding. */
+static int64_t crop_start(vt_crop crop, uint32_t have, uint32_t want)
+{
+    const int64_t margin = (int64_t)have - want;
+
+    if (margin < 0)
+        return crop == VT_CROP_HF ? -((1 - margin) / 2) : -(-margin / 2);
+    return crop == VT_CROP_HF ? margin / 2 : (int64_t)rint((double)margin / 2);
+}
+
+/* A part that is smaller than the canvas, with `fill` around it. */
+static vitcl_status pad(vt_picture *out, const vt_picture *part,
+                        const vt_preprocess *how, uint32_t x, uint32_t y)
+{
+    vitcl_status st = vt_picture_new(out, how->width, how->height, "padded");
+
+    if (st != VITCL_OK)
+        return st;
+    for (size_t i = 0; i < (size_t)how->width * how->height; i++)
+        memcpy(out->rgb + 3 * i, how->fill, 3);
+    for (uint32_t r = 0; r < part->height; r++)
+        memcpy(out->rgb + ((size_t)(y + r) * how->width + x) * 3,
+               part->rgb + (size_t)r * part->width * 3,
+               (size_t)part->width * 3);
+    return VITCL_OK;
+}
+
+vitcl_status vt_prepare(vt_picture *out, const vt_picture *in,
+                        const vt_preprocess *how)
+{
+    uint32_t rw = 0, rh = 0, x, y, w, h;
+    int64_t left, top;
+    vitcl_status st;
+    vt_picture part = {0};
+
+    VT_TRY(resized(&rw, &rh, in, how));
+    if (how->crop == VT_CROP_NONE && (rw != how->width || rh != how->height)) {
+        st = vt_fail(VITCL_EINVAL,
+                     "the picture comes to %ux%u pixels, the model reads "
+                     "%ux%u, and its config asks for no crop",
+                     rw, rh, how->width, how->height);
+        goto done;
+    }
+    left = crop_start(how->crop, rw, how->width);
+    top = crop_start(how->crop, rh, how->height);
+    x = (uint32_t)VT_MAX(left, 0), y = (uint32_t)VT_MAX(top, 0);
+    w = VT_MIN(rw, how->width), h = VT_MIN(rh, how->height);
+    VT_TRY(vt_resize_part(&part, in, rw, rh, how->filter, x, y, w, h));
+    if (w == how->width && h == how->height)
+        *out = part, part = (vt_picture){0};
+    else
+        VT_TRY(pad(out, &part, how, (uint32_t)-VT_MIN(left, 0),
+                   (uint32_t)-VT_MIN(top, 0)));
+done:
+    vt_picture_free(&part);
+    return st;
+}

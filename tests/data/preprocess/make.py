@@ -1,0 +1,221 @@
+#!/usr/bin/env python3
+"""Make the small pictures of this folder, and what Pillow makes of them.
+
+    make.py        (in a Python with Pillow 13 and numpy)
+
+in/             pictures of many kinds, all computed here
+decode.tsv      file, ok|error, width, height, SHA-256 of the RGB bytes after
+                EXIF orientation and convert("RGB")
+resize.tsv      in width, in height, out width, out height, filter, SHA-256 of
+                Image.resize of the picture that noise() makes
+cases/          for each config: the config as a checkpoint carries it, and for
+                each picture the 8-bit pixels after resize and crop
+The steps are written out here as timm 1.0 (timm/data/transforms_factory.py),
+torchvision (center_crop) and transformers (image_transforms.py) do them; the
+pixels are Pillow's.
+"""
+import hashlib, io, json, math, os, shutil, struct, zlib
+import numpy as np
+from PIL import Image, ImageOps
+
+here = os.path.dirname(os.path.abspath(__file__))
+
+
+def noise(w, h):
+    """The same numbers as noise() in test_resize.c."""
+    s, out = 12345, bytearray()
+    for _ in range(w * h * 3):
+        s = (s * 1664525 + 1013904223) & 0xffffffff
+        out.append(s >> 24)
+    return Image.frombytes("RGB", (w, h), bytes(out))
+
+
+def scene(w, h):
+    """Smooth colours with hard edges; not symmetric."""
+    y, x = np.mgrid[0:h, 0:w].astype(float)
+    a = np.stack([255 * x / max(w - 1, 1), 255 * y / max(h - 1, 1),
+                  128 + 127 * np.sin((x + 2 * y) / 5)], -1)
+    a[(x - w * .3) ** 2 + (y - h * .6) ** 2 < (min(w, h) * .2) ** 2] = (250, 30, 10)
+    a[(x > w * .7) & (y < h * .2)] = (0, 0, 255)
+    return Image.fromarray(a.astype(np.uint8), "RGB")
+
+
+def chunk(name, body, crc=None):
+    c = zlib.crc32(name + body) if crc is None else crc
+    return struct.pack(">I", len(body)) + name + body + struct.pack(">I", c)
+
+
+def png(w, h, depth, color, raw, extra=b"", interlace=0):
+    return (b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", struct.pack(">IIBBBBB", w, h, depth, color, 0, 0, interlace)) +
+            extra + chunk(b"IDAT", zlib.compress(raw, 9)) + chunk(b"IEND", b""))
+
+
+def saved(im, fmt, **k):
+    b = io.BytesIO(); im.save(b, fmt, **k); return b.getvalue()
+
+
+def exif(n):
+    e = Image.Exif(); e[0x112] = n; return e.tobytes()
+
+
+def pictures():
+    s = scene(61, 47)
+    j = saved(s, "JPEG", quality=85)
+    yield "exif6.jpg", saved(s, "JPEG", quality=85, exif=exif(6))
+    yield "progressive_420.jpg", saved(scene(90, 64), "JPEG", quality=70, progressive=True, subsampling=2)
+    yield "cmyk.jpg", saved(s.convert("CMYK"), "JPEG", quality=85)
+    yield "gray.jpg", saved(s.convert("L"), "JPEG", quality=85)
+    yield "palette.png", saved(s.quantize(40), "PNG")
+    yield "rgba.png", saved(Image.merge("RGBA", (*s.split(), s.getchannel(0))), "PNG")
+    yield "tall_5x97.png", saved(scene(5, 97), "PNG")
+    yield "wide_70x3.png", saved(scene(70, 3), "PNG")
+    yield "one_pixel.png", saved(scene(1, 1), "PNG")
+    yield "near_31x33.png", saved(scene(31, 33), "PNG")
+    # decoding alone
+    for n in range(1, 9):
+        yield f"turn/exif{n}.png", saved(scene(7, 5), "PNG", exif=exif(n))
+    xmp = b'<x:xmpmeta><rdf:Description tiff:Orientation="8"/></x:xmpmeta>'
+    yield "turn/xmp.jpg", j[:2] + b"\xff\xe1" + struct.pack(">H", len(xmp) + 31) + b"http://ns.adobe.com/xap/1.0/\0" + xmp + j[2:]
+    text = ("\nexif\n%8d\n%s\n" % (len(exif(5)), exif(5).hex())).encode()
+    raw = b"".join(b"\0" + bytes(range(y, y + 21)) for y in range(5))
+    yield "turn/raw_profile.png", png(7, 5, 8, 2, raw, chunk(b"zTXt", b"Raw profile type exif\0\0" + zlib.compress(text)))
+    yield "turn/broken_exif.jpg", j[:2] + b"\xff\xe1" + struct.pack(">H", 14) + b"Exif\0\0MM\0*\xff\xff" + j[2:]
+    g16 = b"".join(b"\0" + struct.pack(">6H", 0, 255, 256, 70, 65535, 3 + y) for y in range(4))
+    yield "png/gray16.png", png(6, 4, 16, 0, g16)
+    yield "png/rgb16.png", png(2, 4, 16, 2, g16)
+    yield "png/gray_alpha16.png", png(3, 4, 16, 4, g16)
+    yield "png/gray2_trns.png", png(8, 2, 2, 0, b"\0\x1b\xe4\0\x1b\x00", chunk(b"tRNS", b"\0\1"))
+    yield "png/beyond_palette.png", png(4, 1, 8, 3, b"\0\0\1\2\xff", chunk(b"PLTE", bytes(range(10, 16))))
+    yield "png/idat_crc.png", png(7, 5, 8, 2, raw)[:-16] + b"\0\0\0\0" + chunk(b"IEND", b"")
+    # broken
+    yield "broken/cut.jpg", j[:len(j) // 2]
+    yield "broken/no_end_marker.jpg", j[:-2]
+    p = png(7, 5, 8, 2, raw)
+    yield "broken/cut.png", p[:70]
+    yield "broken/ihdr_crc.png", p[:29] + b"\0\0\0\0" + p[33:]
+    yield "broken/huge.png", png(30000, 30000, 8, 2, b"")
+    yield "broken/empty.jpg", b""
+    yield "broken/text.jpg", b"this is not a picture\n"
+    yield "broken/header_only.jpg", j[:3]
+    # other formats
+    yield "other/rgb.bmp", saved(s, "BMP")
+    yield "other/rgb.ppm", saved(scene(7, 5), "PPM")
+    yield "other/gray.pgm", saved(scene(7, 5).convert("L"), "PPM")
+    yield "other/cut.ppm", saved(scene(7, 5), "PPM")[:-1]
+
+
+def rint(x):
+    return round(x)  # to even, as Python does
+
+
+def crop(im, h, w, fill, hf):
+    W, H = im.size
+    a = np.asarray(im)
+    out = np.empty((h, w, 3), np.uint8); out[:] = fill
+    def span(have, want):  # (from, to, n)
+        if have >= want:
+            return ((have - want) // 2 if hf else rint((have - want) / 2)), 0, want
+        d = want - have
+        return 0, (math.ceil(d / 2) if hf else d // 2), have
+    y, ty, n = span(H, h); x, tx, m = span(W, w)
+    out[ty:ty + n, tx:tx + m] = a[y:y + n, x:x + m]
+    return Image.fromarray(out)
+
+
+def shortest(im, size, f):
+    W, H = im.size
+    s = (size, int(size * H / W)) if W <= H else (int(size * W / H), size)
+    return im.resize(s, f)
+
+
+def keep_ratio(im, h, w, f, longest):
+    W, H = im.size
+    r = max(H / h, W / w) if longest else min(H / h, W / w)
+    return im.resize((rint(W / r), rint(H / r)), f)
+
+
+RESAMPLE = {"nearest": 0, "lanczos": 1, "bilinear": 2, "bicubic": 3, "box": 4, "hamming": 5}
+
+
+def timm_case(im, c):
+    h, w = c["input_size"][1:]; f = RESAMPLE[c["interpolation"]]
+    sh, sw = math.floor(h / c["crop_pct"]), math.floor(w / c["crop_pct"])
+    if c["crop_mode"] == "squash":
+        return crop(im.resize((sw, sh), f), h, w, 0, False)
+    if c["crop_mode"] == "border":
+        return crop(keep_ratio(im, sh, sw, f, True), h, w, [round(255 * v) for v in c["mean"]], False)
+    im = shortest(im, sh, f) if sh == sw else keep_ratio(im, sh, sw, f, False)
+    return crop(im, h, w, 0, False)
+
+
+def hf_case(im, c):
+    s = c["size"]
+    im = shortest(im, s["shortest_edge"], c["resample"]) if "shortest_edge" in s else im.resize((s["width"], s["height"]), c["resample"])
+    return crop(im, c["crop_size"]["height"], c["crop_size"]["width"], 0, True) if c.get("do_center_crop") else im
+
+
+def timm_config(size, how, pct, mode, mean, std):
+    return dict(input_size=[3, *size], interpolation=how, crop_pct=pct, crop_mode=mode, mean=[mean] * 3, std=[std] * 3)
+
+
+def hf_config(kind, size, resample, crop_size=None):
+    c = dict(do_normalize=True, do_rescale=True, do_resize=True, image_mean=[.5] * 3, image_std=[.5] * 3,
+             image_processor_type=kind + "ImageProcessor", resample=resample, rescale_factor=1 / 255, size=size)
+    if crop_size:
+        c.update(do_center_crop=True, crop_size=dict(height=crop_size, width=crop_size))
+    return c
+
+
+TIMM = {
+    "timm_center": timm_config((32, 32), "bicubic", .9, "center", .5, .5),
+    "timm_oblong_box": timm_config((24, 41), "box", .875, "center", .5, .5),
+    "timm_squash": timm_config((24, 40), "bilinear", .95, "squash", .45, .2),
+    "timm_border": timm_config((32, 32), "lanczos", .95, "border", .47, .2),
+}
+HF = {
+    "hf_vit": hf_config("ViT", dict(height=32, width=32), 2),
+    "hf_deit_hamming": hf_config("DeiT", dict(height=37, width=37), 5, 32),
+    "hf_dinov2": hf_config("Bit", dict(shortest_edge=37), 3, 32),
+    "hf_small_nearest": hf_config("CLIP", dict(shortest_edge=21), 0, 32),
+}
+
+
+def rgb(path):
+    im = Image.open(path); im.load()
+    return ImageOps.exif_transpose(im).convert("RGB")
+
+
+def main():
+    for d in ("in", "cases"):
+        shutil.rmtree(os.path.join(here, d), ignore_errors=True)
+    table = []
+    for name, data in pictures():
+        path = os.path.join(here, "in", name)
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        open(path, "wb").write(data)
+        try:
+            im = rgb(path)
+            table.append((name, "ok", *im.size, hashlib.sha256(im.tobytes()).hexdigest()))
+        except Exception as e:
+            table.append((name, "error", "-", "-", type(e).__name__))
+    open(os.path.join(here, "decode.tsv"), "w").writelines("\t".join(map(str, r)) + "\n" for r in table)
+    with open(os.path.join(here, "resize.tsv"), "w") as out:
+        for w, h, W, H in ((50, 37, 33, 24), (50, 37, 7, 90), (17, 64, 17, 9), (64, 17, 31, 17), (5, 5, 5, 5), (1, 1, 9, 4),
+                           (3, 200, 40, 1), (200, 3, 1, 7), (31, 29, 224, 224), (333, 251, 224, 113),
+                           (23, 25, 24, 24), (51, 126, 4, 21), (51, 126, 4, 35), (60, 16, 96, 14)):
+            for f in range(6):
+                im = noise(w, h).resize((W, H), f)
+                print(w, h, W, H, f, hashlib.sha256(im.tobytes()).hexdigest(), sep="\t", file=out)
+    for name, c in {**TIMM, **HF}.items():
+        d = os.path.join(here, "cases", name); os.makedirs(d)
+        timm = name in TIMM
+        json.dump(dict(architecture="vit", pretrained_cfg=c) if timm else c,
+                  open(os.path.join(d, "config.json" if timm else "preprocessor_config.json"), "w"), indent=1)
+        for p in sorted(os.listdir(os.path.join(here, "in"))):
+            path = os.path.join(here, "in", p)
+            if os.path.isfile(path):
+                (timm_case if timm else hf_case)(rgb(path), c).save(os.path.join(d, p.rsplit(".", 1)[0] + ".png"), optimize=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,308 @@
+/*
+ * test_preprocess.c - resize and crop against pixels that timm, transformers
+ * and Pillow made, and every spelling of their configs.
+ */
+#include "base/file.h"
+#include "base/memory.h"
+#include "image/image.h"
+#include "support/paths.h"
+
+#include <criterion/criterion.h>
+#include <dirent.h>
+#include <math.h>
+#include <string.h>
+
+static bool load(vt_picture *out, const char *path)
+{
+    vt_file f = {0};
+    bool ok = vt_file_map(&f, path) == VITCL_OK &&
+              vt_image_decode(out, f.data, f.size, path) == VITCL_OK;
+
+    cr_expect(ok, "%s: %s", path, ok ? "" : vt_message());
+    vt_file_close(&f);
+    return ok;
+}
+
+/* The picture PICTURES/<stem>.* */
+static bool find_source(char *out, size_t size, const char *pictures,
+                        const char *png)
+{
+    size_t n = strlen(png) - strlen(".png");
+    DIR *d = opendir(pictures);
+    bool found = false;
+
+    for (struct dirent *e; d && !found && (e = readdir(d));)
+        if (strncmp(e->d_name, png, n) == 0 && e->d_name[n] == '.') {
+            snprintf(out, size, "%s/%s", pictures, e->d_name);
+            found = true;
+        }
+    if (d)
+        closedir(d);
+    return found;
+}
+
+/* The expected picture's own size is what the model reads. */
+static vitcl_status configure(vt_preprocess *how, const char *folder,
+                              const vt_picture *want)
+{
+    char path[2048];
+    vt_json *json = NULL;
+    vitcl_status st;
+    bool hf;
+
+    snprintf(path, sizeof path, "%s/preprocessor_config.json", folder);
+    hf = vt_have(path);
+    if (!hf)
+        snprintf(path, sizeof path, "%s/config.json", folder);
+    VT_TRY(vt_json_load(&json, path, 1 << 20, 8));
+    VT_TRY(
+        hf ? vt_preprocess_hf(how, json, NULL, want->height, want->width, path)
+           : vt_preprocess_timm(how, json, want->height, want->width, path));
+done:
+    vt_json_free(json);
+    return st;
+}
+
+static bool same_case(const char *folder, const char *pictures, const char *png)
+{
+    vt_picture in = {0}, want = {0}, got = {0};
+    vt_preprocess how = {0};
+    char path[2048];
+    bool same = false;
+
+    snprintf(path, sizeof path, "%s/%s", folder, png);
+    if (!load(&want, path) || !find_source(path, sizeof path, pictures, png) ||
+        !load(&in, path))
+        goto done;
+    if (configure(&how, folder, &want) != VITCL_OK ||
+        vt_prepare(&got, &in, &how) != VITCL_OK) {
+        cr_expect(false, "%s %s: %s", folder, png, vt_message());
+        goto done;
+    }
+    same = got.width == want.width && got.height == want.height &&
+           memcmp(got.rgb, want.rgb, (size_t)got.width * got.height * 3) == 0;
+    cr_expect(same, "%s %s: other pixels", folder, png);
+done:
+    vt_picture_free(&in);
+    vt_picture_free(&want);
+    vt_picture_free(&got);
+    return same;
+}
+
+/* Every ROOT/<config>/<picture>.png; returns how many were equal. */
+static int run_cases(const char *root, const char *pictures)
+{
+    DIR *d = opendir(root);
+    int same = 0;
+
+    cr_assert(d, "%s", root);
+    for (struct dirent *e; (e = readdir(d));) {
+        char folder[800];
+        DIR *f;
+
+        if (e->d_name[0] == '.')
+            continue;
+        snprintf(folder, sizeof folder, "%s/%s", root, e->d_name);
+        f = opendir(folder);
+        for (struct dirent *p; f && (p = readdir(f));)
+            if (strstr(p->d_name, ".png"))
+                same += same_case(folder, pictures, p->d_name);
+        if (f)
+            closedir(f);
+    }
+    closedir(d);
+    return same;
+}
+
+Test(preprocess, pixels)
+{
+    int n = run_cases(VT_DATA "/preprocess/cases", VT_DATA "/preprocess/in");
+
+    cr_expect_geq(n, 70, "only %d of the small cases", n);
+    if (vt_have(VT_SHARED "/golden_preprocess")) {
+        n = run_cases(VT_SHARED "/golden_preprocess",
+                      VT_SHARED "/pictures/preprocess");
+        cr_expect_eq(n, 143, "%d of 143", n);
+    }
+}
+
+/* ---- configs ------------------------------------------------------------ */
+
+static vitcl_status parse(vt_preprocess *how, const char *text,
+                          const char *model, uint32_t height, uint32_t width)
+{
+    vt_json *json = NULL;
+    vitcl_status st = vt_json_parse(&json, text, strlen(text), 8, "config");
+
+    cr_assert_eq(st, VITCL_OK, "%s", text);
+    st = model ? vt_preprocess_hf(how, json, model, height, width, "config")
+               : vt_preprocess_timm(how, json, height, width, "config");
+    vt_json_free(json);
+    return st;
+}
+
+typedef struct spelling {
+    const char *text, *model;
+    uint32_t height, width;
+    vt_fit fit;
+    vt_crop crop;
+    vt_filter filter;
+    uint32_t resize_height, resize_width;
+} spelling;
+
+static const spelling spellings[] = {
+    /* HF: bare numbers, lists, old names, missing keys */
+    {"{\"size\":224,\"resample\":2,\"feature_extractor_type\":"
+     "\"ViTFeatureExtractor\",\"do_normalize\":true}",
+     "vit", 224, 224, VT_FIT_SQUASH, VT_CROP_NONE, VT_BILINEAR, 224, 224},
+    {"{\"size\":224,\"crop_size\":224,\"resample\":3,\"do_center_crop\":true,"
+     "\"feature_extractor_type\":\"CLIPFeatureExtractor\"}",
+     "clip", 224, 224, VT_FIT_SHORTEST, VT_CROP_HF, VT_BICUBIC, 224, 224},
+    {"{\"size\":256,\"crop_size\":224,\"do_center_crop\":true,\"resample\":3,"
+     "\"feature_extractor_type\":\"DeiTFeatureExtractor\"}",
+     "deit", 224, 224, VT_FIT_SQUASH, VT_CROP_HF, VT_BICUBIC, 256, 256},
+    {"{\"size\":256,\"crop_size\":224}", "dinov2", 224, 224, VT_FIT_SHORTEST,
+     VT_CROP_HF, VT_BICUBIC, 256, 256},
+    {"{\"size\":[192,256]}", "vit", 192, 256, VT_FIT_SQUASH, VT_CROP_NONE,
+     VT_BILINEAR, 192, 256},
+    {"{\"size\":{\"height\":384,\"width\":384}}", "siglip", 384, 384,
+     VT_FIT_SQUASH, VT_CROP_NONE, VT_BICUBIC, 384, 384},
+    {"{\"do_resize\":false,\"do_center_crop\":true}", "vit", 224, 224,
+     VT_FIT_NONE, VT_CROP_HF, VT_BILINEAR, 224, 224},
+    {"{\"do_pad\":false,\"pad_size\":null,\"do_convert_rgb\":true,"
+     "\"processor_class\":\"CLIPProcessor\",\"image_processor_type\":"
+     "\"CLIPImageProcessorFast\"}",
+     "x", 224, 224, VT_FIT_SHORTEST, VT_CROP_HF, VT_BICUBIC, 224, 224},
+    /* HF, another size than trained: all scales along */
+    {"{\"size\":{\"shortest_edge\":256},\"crop_size\":{\"height\":224,"
+     "\"width\":224}}",
+     "dinov2", 448, 448, VT_FIT_SHORTEST, VT_CROP_HF, VT_BICUBIC, 512, 512},
+    {"{\"size\":{\"height\":224,\"width\":224}}", "vit", 384, 384,
+     VT_FIT_SQUASH, VT_CROP_NONE, VT_BILINEAR, 384, 384},
+    {"{\"size\":256,\"crop_size\":224}", "deit", 384, 384, VT_FIT_SQUASH,
+     VT_CROP_HF, VT_BICUBIC, 438, 438},
+    /* timm */
+    {"{\"pretrained_cfg\":{\"crop_pct\":0.9,\"interpolation\":\"bicubic\"}}",
+     NULL, 224, 224, VT_FIT_SHORTEST, VT_CROP_TORCHVISION, VT_BICUBIC, 248,
+     248},
+    {"{\"pretrained_cfg\":{\"crop_pct\":0.9}}", NULL, 384, 384, VT_FIT_SHORTEST,
+     VT_CROP_TORCHVISION, VT_BICUBIC, 426, 426},
+    {"{\"pretrained_cfg\":{}}", NULL, 224, 224, VT_FIT_SHORTEST,
+     VT_CROP_TORCHVISION, VT_BICUBIC, 256, 256},
+    {"{\"architecture\":\"x\",\"crop_pct\":1.0,\"crop_mode\":\"squash\","
+     "\"interpolation\":\"bilinear\",\"global_pool\":\"token\"}",
+     NULL, 224, 160, VT_FIT_SQUASH, VT_CROP_TORCHVISION, VT_BILINEAR, 224, 160},
+};
+
+Test(preprocess, spellings)
+{
+    for (size_t i = 0; i < VT_COUNT(spellings); i++) {
+        const spelling *s = &spellings[i];
+        vt_preprocess p = {0};
+        vitcl_status st = parse(&p, s->text, s->model, s->height, s->width);
+
+        cr_expect_eq(st, VITCL_OK, "%s: %s", s->text, vt_message());
+        cr_expect(p.fit == s->fit && p.crop == s->crop && p.filter == s->filter,
+                  "%s: fit %d crop %d filter %d", s->text, p.fit, p.crop,
+                  p.filter);
+        cr_expect(p.resize_height == s->resize_height &&
+                      p.resize_width == s->resize_width,
+                  "%s: resize to %ux%u", s->text, p.resize_height,
+                  p.resize_width);
+        cr_expect(p.height == s->height && p.width == s->width, "%s", s->text);
+    }
+}
+
+Test(preprocess, numbers)
+{
+    vt_preprocess p = {0};
+
+    cr_expect_eq(parse(&p, "{}", "vit", 224, 224), VITCL_OK);
+    cr_expect_float_eq(p.scale, 1.0 / 255, 1e-9); /* rescale_factor missing */
+    cr_expect_float_eq(p.mean[0], 0.5, 1e-9);
+    cr_expect_eq(parse(&p, "{\"do_rescale\":false,\"do_normalize\":false}",
+                       "vit", 224, 224),
+                 VITCL_OK);
+    cr_expect(p.scale == 1 && p.mean[1] == 0 && p.std[2] == 1);
+    cr_expect_eq(parse(&p,
+                       "{\"image_mean\":[0.1,0.2,0.3],\"image_std\":[1,2,3],"
+                       "\"rescale_factor\":0.5}",
+                       "clip", 224, 224),
+                 VITCL_OK);
+    cr_expect(p.scale == 0.5f && p.mean[2] == 0.3f && p.std[1] == 2);
+    cr_expect_eq(parse(&p, "{\"pretrained_cfg\":{\"crop_mode\":\"border\"}}",
+                       NULL, 224, 224),
+                 VITCL_OK);
+    cr_expect(p.fill[0] == 124 && p.fill[1] == 116 && p.fill[2] == 104);
+    cr_expect_float_eq(p.std[0], 0.229, 1e-6);
+    vt_preprocess_default(&p, 32, 48);
+    cr_expect(p.resize_height == 32 && p.resize_width == 48 &&
+              p.fit == VT_FIT_SQUASH && p.std[0] == 0.5f);
+}
+
+Test(preprocess, refused)
+{
+    static const struct {
+        const char *text, *model, *word;
+    } cases[] = {
+        {"{\"do_flip_channel_order\":true}", "vit", "do_flip_channel_order"},
+        {"{\"do_pad\":true}", "vit", "do_pad"},
+        {"{\"crop_pct\":0.875}", "vit", "crop_pct"},
+        {"{\"image_processor_type\":\"LevitImageProcessor\"}", "vit", "Levit"},
+        {"{\"size\":{\"shortest_edge\":224,\"longest_edge\":300}}", "clip",
+         "longest_edge"},
+        {"{\"size\":{\"height\":224}}", "vit", "size"},
+        {"{\"size\":0}", "vit", "size"},
+        {"{\"size\":-1}", "vit", "size"},
+        {"{\"size\":99999}", "vit", "size"},
+        {"{\"size\":[1,2,3]}", "vit", "size"},
+        {"{\"resample\":6}", "vit", "resample"},
+        {"{\"resample\":\"bicubic\"}", "vit", "resample"},
+        {"{\"do_resize\":1}", "vit", "do_resize"},
+        {"{\"image_mean\":[1,2]}", "vit", "image_mean"},
+        {"{\"image_std\":[1,0,1]}", "vit", "image_std"},
+        {"{\"rescale_factor\":-1}", "vit", "rescale_factor"},
+        {"{\"pretrained_cfg\":{\"gamma\":2}}", NULL, "gamma"},
+        {"{\"pretrained_cfg\":{\"crop_pct\":0}}", NULL, "crop_pct"},
+        {"{\"pretrained_cfg\":{\"crop_pct\":1e-300}}", NULL, "crop_pct"},
+        {"{\"pretrained_cfg\":{\"crop_mode\":\"random\"}}", NULL, "crop_mode"},
+        {"{\"pretrained_cfg\":{\"interpolation\":\"random\"}}", NULL,
+         "interpolation"},
+        {"{\"pretrained_cfg\":{\"input_size\":[1,224,224]}}", NULL,
+         "input_size"},
+        {"{\"pretrained_cfg\":{\"std\":[0,0,0]}}", NULL, "std"},
+    };
+
+    for (size_t i = 0; i < VT_COUNT(cases); i++) {
+        vt_preprocess p = {0};
+        vitcl_status st = parse(&p, cases[i].text, cases[i].model, 224, 224);
+
+        cr_expect_neq(st, VITCL_OK, "%s", cases[i].text);
+        cr_expect(strstr(vt_message(), cases[i].word), "%s: %s", cases[i].text,
+                  vt_message());
+    }
+}
+
+/* A line of pixels asks for a resized picture of millions; only the crop may
+ * be made. And what fits no crop is an error. */
+Test(preprocess, extremes)
+{
+    uint8_t line[3 * 60000] = {1, 2, 3};
+    vt_picture in = {60000, 1, line}, out = {0};
+    vt_preprocess p = {0};
+
+    cr_expect_eq(parse(&p, "{}", NULL, 224, 224), VITCL_OK);
+    cr_expect_eq(vt_prepare(&out, &in, &p), VITCL_OK, "%s", vt_message());
+    cr_expect(out.width == 224 && out.height == 224);
+    vt_picture_free(&out);
+    in.width = 1, in.height = 60000;
+    cr_expect_eq(vt_prepare(&out, &in, &p), VITCL_OK, "%s", vt_message());
+    vt_picture_free(&out);
+    cr_expect_eq(parse(&p, "{\"pretrained_cfg\":{\"crop_mode\":\"border\"}}",
+                       NULL, 224, 224),
+                 VITCL_OK);
+    cr_expect_neq(vt_prepare(&out, &in, &p), VITCL_OK);
+    cr_expect_eq(parse(&p, "{\"do_resize\":false}", "vit", 224, 224), VITCL_OK);
+    cr_expect_neq(vt_prepare(&out, &in, &p), VITCL_OK);
+    cr_expect_null(out.rgb);
+}
