@@ -8,8 +8,12 @@
  *             driver's exp() may be slow and scalar, and its bits differ from
  *             the next driver's. With contraction off and fma() written out
  *             they are the same bits wherever division is correctly rounded.
- * Work-group  wg_sum, wg_max over a power-of-two work-group (dimension 0);
- *             tmp: one float a work-item. Every work-item gets the answer.
+ * Work-group  WG, a power of two (default 64), is the local size of kernels
+ *             that share a row: wg_sum, wg_max; tmp: WG floats of local memory.
+ *             Every work-item gets the answer. With WG=1, the CPU's form, such
+ *             a kernel is a plain loop over explicit vectors.
+ * Blocks      Elementwise kernels do PER * V neighbours a work-item (PER=1 on
+ *             GPUs, many on CPUs): block_begin(n) to block_end(n).
  * Halves      stored as ushort: vt_bf16_load, vt_bf16_store, vt_f16_load,
  *             vt_f16_store; nearest, ties to even. No arithmetic in half here.
  * Storage     load_T, load4_T, load8_T, load16_T(p, i) and store.._T(p, i, v):
@@ -26,6 +30,12 @@
 
 #ifndef V
 #define V 8
+#endif
+#ifndef WG
+#define WG 64
+#endif
+#ifndef PER
+#define PER 1
 #endif
 #define VT_JOIN_(a, b) a##b
 #define VT_JOIN(a, b) VT_JOIN_(a, b)
@@ -182,36 +192,97 @@ static inline float __attribute__((overloadable)) vt_hmax(float16 v)
     return vt_hmax(fmax(v.lo, v.hi));
 }
 
+/* This work-item's elements of n, along dimension 0. */
+static inline int block_begin(int n)
+{
+    const size_t i = get_global_id(0) * (size_t)(PER * V);
+
+    return i < (size_t)n ? (int)i : n;
+}
+static inline int block_end(int n)
+{
+    const size_t i = (get_global_id(0) + 1) * (size_t)(PER * V);
+
+    return i < (size_t)n ? (int)i : n;
+}
+
 static inline float wg_sum(float v, local float *tmp)
 {
+#if WG > 1
     const int lid = get_local_id(0);
 
     tmp[lid] = v;
     barrier(CLK_LOCAL_MEM_FENCE);
-    for (int s = get_local_size(0) / 2; s > 0; s /= 2) {
+    for (int s = WG / 2; s > 0; s /= 2) {
         if (lid < s)
             tmp[lid] += tmp[lid + s];
         barrier(CLK_LOCAL_MEM_FENCE);
     }
     v = tmp[0];
     barrier(CLK_LOCAL_MEM_FENCE);
+#endif
     return v;
 }
 
 static inline float wg_max(float v, local float *tmp)
 {
+#if WG > 1
     const int lid = get_local_id(0);
 
     tmp[lid] = v;
     barrier(CLK_LOCAL_MEM_FENCE);
-    for (int s = get_local_size(0) / 2; s > 0; s /= 2) {
+    for (int s = WG / 2; s > 0; s /= 2) {
         if (lid < s)
             tmp[lid] = fmax(tmp[lid], tmp[lid + s]);
         barrier(CLK_LOCAL_MEM_FENCE);
     }
     v = tmp[0];
     barrier(CLK_LOCAL_MEM_FENCE);
+#endif
     return v;
+}
+
+/* sum of x[0..n-1], by the whole work-group */
+static inline float wg_row_sum(global const float *x, int n, local float *tmp)
+{
+    const int lid = WG > 1 ? (int)get_local_id(0) : 0;
+    floatv a = 0.0f, b = 0.0f;
+    float tail = 0.0f;
+    int c = lid * V;
+
+    for (; c + WG * V + V <= n; c += 2 * WG * V) {
+        a += vloadv(0, x + c);
+        b += vloadv(0, x + c + WG * V);
+    }
+    for (; c + V <= n; c += WG * V)
+        a += vloadv(0, x + c);
+    for (c = n / V * V + lid; c < n; c += WG)
+        tail += x[c];
+    return wg_sum(vt_hsum(a + b) + tail, tmp);
+}
+
+/* sum of (x - mean)^2 */
+static inline float wg_row_square(global const float *x, int n, float mean,
+                                  local float *tmp)
+{
+    const int lid = WG > 1 ? (int)get_local_id(0) : 0;
+    floatv a = 0.0f, b = 0.0f, d, e;
+    float tail = 0.0f;
+    int c = lid * V;
+
+    for (; c + WG * V + V <= n; c += 2 * WG * V) {
+        d = vloadv(0, x + c) - mean;
+        e = vloadv(0, x + c + WG * V) - mean;
+        a = fma(d, d, a);
+        b = fma(e, e, b);
+    }
+    for (; c + V <= n; c += WG * V) {
+        d = vloadv(0, x + c) - mean;
+        a = fma(d, d, a);
+    }
+    for (c = n / V * V + lid; c < n; c += WG)
+        tail = fma(x[c] - mean, x[c] - mean, tail);
+    return wg_sum(vt_hsum(a + b) + tail, tmp);
 }
 
 static inline float vt_bf16_load(global const ushort *p, size_t i)

@@ -91,6 +91,7 @@ vitcl_status vitcl_device_list(vitcl_device_info *out, uint32_t index);
 /* select: "0:1", part of a name, "cpu", "gpu", "any"; NULL: the environment's
  * VITCL_DEVICE, else the first GPU, else the first device. */
 vitcl_status vitcl_device_open(vitcl_device **out, const char *select);
+void vitcl_device_describe(vitcl_device_info *out, const vitcl_device *device);
 void vitcl_device_free(vitcl_device *device);
 
 /* ---- models ----------------------------------------------------------- */
@@ -115,7 +116,7 @@ vitcl_status vitcl_model_preset(vitcl_model **out, vitcl_device *device,
 /* The index-th preset's name, NULL after the last. */
 const char *vitcl_preset_name(uint32_t index);
 /* height, width 0: as trained; batch 0: 1. device may be NULL at loading when
- * nothing but this is asked of a model. */
+ * nothing but this and its labels is asked of a model. */
 vitcl_status vitcl_model_describe(vitcl_model_info *out,
                                   const vitcl_model *model, uint32_t height,
                                   uint32_t width, uint32_t batch);
@@ -133,6 +134,10 @@ typedef enum {
     VITCL_HALF, /* whichever of bf16 and f16 this device does faster */
     VITCL_INT8
 } vitcl_precision;
+/* What this device can do at most: multiplications and additions in registers,
+ * 1e9 a second, measured now (it takes some tenths of a second). */
+vitcl_status vitcl_device_peak(double *gflops, vitcl_device *device,
+                               vitcl_precision precision);
 
 typedef struct {
     uint32_t batch;         /* pictures at a time; 0: 1 */
@@ -143,7 +148,8 @@ typedef struct {
     int profile;             /* measure each step (slower) */
 } vitcl_session_options;
 
-/* All device memory for `batch` images at a time is claimed here, once. */
+/* All device memory for `batch` images at a time is claimed here, once; an
+ * error for want of memory says which batch would fit. */
 vitcl_status vitcl_session_new(vitcl_session **out, vitcl_model *model,
                                const vitcl_session_options *options);
 void vitcl_session_free(vitcl_session *session);
@@ -170,8 +176,8 @@ vitcl_status vitcl_image_prepare(vitcl_image *out, const vitcl_session *session,
                                  const vitcl_image *image);
 void vitcl_image_free(vitcl_image *image);
 
-/* top[n * k]: the k best classes of each of the n images, best first. Images
- * are prepared first; n may be more than the session's batch. */
+/* top[n * k]: the k <= classes best of each of the n images, best first.
+ * Images are prepared first; n may be more than the session's batch. */
 vitcl_status vitcl_classify(vitcl_class *top, uint32_t k,
                             vitcl_session *session, const vitcl_image *images,
                             uint32_t n);
@@ -179,7 +185,7 @@ vitcl_status vitcl_classify(vitcl_class *top, uint32_t k,
 vitcl_status vitcl_embed(float *out, vitcl_session *session,
                          const vitcl_image *images, uint32_t n);
 uint32_t vitcl_session_features(const vitcl_session *session);
-/* k best of `classes` logits with softmax probabilities, best first. */
+/* k <= classes best of the logits with softmax probabilities, best first. */
 void vitcl_top(vitcl_class *top, uint32_t k, const float *logits,
                uint32_t classes);
 
@@ -256,6 +262,16 @@ void vitcl_tensors_free(vitcl_tensors *t);
 /* Write n f32 tensors; the file appears whole or not at all. */
 vitcl_status vitcl_tensors_write(const char *path, const vitcl_shape *shapes,
                                  const float *const *data, uint32_t n);
+
+/* One f32 tensor [rows, row->shape...] named row->name, written a few rows at
+ * a time, as many as come. The file appears at _finish(), whole, or never. A
+ * path that ends in .npy gives NumPy's format, any other safetensors. */
+typedef struct vitcl_rows vitcl_rows;
+vitcl_status vitcl_rows_open(vitcl_rows **out, const char *path,
+                             const vitcl_shape *row);
+vitcl_status vitcl_rows_add(vitcl_rows *rows, const float *data, uint32_t n);
+vitcl_status vitcl_rows_finish(vitcl_rows *rows);
+void vitcl_rows_free(vitcl_rows *rows);
 
 #ifdef __cplusplus
 }

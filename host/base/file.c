@@ -117,8 +117,11 @@ vitcl_status vt_newfile_open(vt_newfile *out, const char *path)
 {
     vitcl_status st = VITCL_OK;
     vt_newfile n = {0};
+    struct stat old;
     int fd = -1;
 
+    if (stat(path, &old) == 0 && !S_ISREG(old.st_mode))
+        return vt_fail(VITCL_EIO, "%s: is there and is not a file", path);
     VT_TRY(vt_strdup(&n.path, path));
     VT_TRY(vt_format(&n.temporary, "%s.XXXXXX", path));
     fd = mkstemp(n.temporary);

@@ -2,7 +2,7 @@
  * gemm.h - what a way of multiplying matrices is made of: for host/ocl/gemm_*.c
  * only; everybody else uses the vt_gemm_* functions of ocl.h.
  *
- * To add a provider: a file gemm_<name>.c with one vt_gemm_provider, and a row
+ * To add a provider: a file gemm_<name>.c with one vt_provider, and a row
  * in providers[] of gemm.c. Before any function here is called, gemm.c has
  * checked the description and filled it in: batch >= 1, lda, ldb and ldc are
  * real strides, device_class is CPU or GPU, never AUTO. So `M` rows times
@@ -17,11 +17,11 @@
 #define VT_OCL_GEMM_H
 #include "ocl/ocl.h"
 
-typedef struct vt_gemm_provider vt_gemm_provider;
+typedef struct vt_provider vt_provider;
 
 /* Made and freed by gemm.c (which also holds references on the buffers). */
 struct vt_gemm {
-    const vt_gemm_provider *provider;
+    const vt_provider *provider;
     vt_dev *dev;
     vt_gemm_desc d; /* filled in */
     vt_gemm_bufs bufs;
@@ -30,7 +30,7 @@ struct vt_gemm {
     char note[96];        /* for vt_gemm_describe(); default: the name */
 };
 
-struct vt_gemm_provider {
+struct vt_provider {
     const char *name;
     /* Can it be used on this device at all? Asked once a device, may probe
      * (compile, run, compare), must be quiet. NULL: yes. */
@@ -52,7 +52,7 @@ struct vt_gemm_provider {
     void (*free)(vt_gemm *g);                        /* NULL: nothing more */
 };
 
-extern const vt_gemm_provider vt_gemm_plain, vt_gemm_clblast, vt_gemm_native;
+extern const vt_provider vt_gemm_plain, vt_gemm_clblast, vt_gemm_native;
 
 /* "-DACT=... -DBIAS -DSCALE -DRESIDUAL" (those that d has) for kernels that
  * use the epilogue macros of cl/common.cl, and "-DACCUMULATE". Returns what it

@@ -72,7 +72,7 @@ vt_val vt_swiglu(vt_plan *p, vt_val x, bool gate_last);
 vt_val vt_add(vt_plan *p, vt_val a, vt_val b);
 /* x[..,C] + y[C] or y[T,C] repeated over the front. */
 vt_val vt_add_rows(vt_plan *p, vt_val x, vt_val y);
-vt_val vt_mul(vt_plan *p, vt_val a, vt_val b);
+vt_val vt_multiply(vt_plan *p, vt_val a, vt_val b);
 vt_val vt_scale(vt_plan *p, vt_val x, float factor);
 
 /* x[B,N,C], prefix tokens [R,C] or none, pos[Q+N,C] or none ->
@@ -110,5 +110,39 @@ vt_val vt_maxpool(vt_plan *p, vt_val x, int size, int stride, int pad_top,
                   int pad_left, int pad_bottom, int pad_right);
 /* x[B,C,H,W] -> [B,H*W,C] */
 vt_val vt_to_tokens(vt_plan *p, vt_val x);
+
+/* ---- training ----
+ *
+ * One plan holds two parts, run by vt_plan_run_part(): forward, loss and
+ * backward (once a micro-batch; parameter gradients add up), then the update
+ * (once a step; it leaves the gradients at zero).
+ */
+/* logits[B,K], target[B,K] (soft: smoothing, mixup are in it) -> loss[1], the
+ * mean over B of -sum_k target log softmax(logits). weight: multiplies loss
+ * and gradient (1 / micro-batches when gradients are accumulated). */
+vt_val vt_cross_entropy(vt_plan *p, vt_val logits, vt_val target, float weight);
+/* x with each element dropped with probability `rate`, the rest scaled by
+ * 1 / (1 - rate); step[1] i32 input: the training step, so that the mask is a
+ * function of (random state, step, op, element) alone. */
+vt_val vt_dropout(vt_plan *p, vt_val x, vt_val step, float rate);
+/* Stochastic depth: a whole picture's rows of x[B,..] dropped at once. */
+vt_val vt_drop_path(vt_plan *p, vt_val x, vt_val step, float rate);
+
+/* hyper[8], an input: lr, 1 - beta1^t, 1 - beta2^t, the rest free. */
+#define VT_HYPER 8
+/* norm[1] = sqrt of the sum of squares of all grads; in a fixed order. */
+vt_val vt_grad_norm(vt_plan *p, const vt_val *grad, int n);
+/* Decoupled weight decay (AdamW), or coupled: decay * w added to the gradient
+ * (Adam). norm: or none; with max_norm > 0 gradients are multiplied by
+ * min(1, max_norm / (norm + 1e-6)) as torch's clip_grad_norm_ does. Writes
+ * w, m, v and sets grad to zero; no output. */
+void vt_adam(vt_plan *p, vt_val w, vt_val grad, vt_val hyper, vt_val norm,
+             float max_norm, float beta1, float beta2, float eps, float decay,
+             bool decoupled);
+/* v = momentum v + (g + decay w); w -= lr v: torch's SGD. */
+void vt_sgd(vt_plan *p, vt_val w, vt_val grad, vt_val hyper, vt_val norm,
+            float max_norm, float momentum, float decay);
+/* ema = rate * ema + (1 - rate) * w; the state is named "ema.<name>". */
+void vt_ema(vt_plan *p, vt_val w, float rate);
 
 #endif

@@ -54,7 +54,10 @@ static size_t round_up(size_t n, size_t to)
 
 static size_t collect(vt_plan *p, place *all)
 {
-    size_t n = 0, align = VT_MAX(vt_dev_align(p->o.dev), (size_t)128);
+    size_t n = 0, align = 128;
+
+    if (p->o.dev)
+        align = VT_MAX(vt_dev_align(p->o.dev), align);
 
     for (size_t i = 0; i < p->values; i++) {
         vt_value *v = &p->value[i];

@@ -198,7 +198,7 @@ void vt_keep(vt_plan *p, vt_val v)
 
 bool vt_wanted(const vt_plan *p, const char *format, ...)
 {
-    char name[64];
+    char name[96];
     va_list args;
 
     va_start(args, format);
@@ -305,6 +305,11 @@ vt_val vt_step_add(vt_plan *p, vt_step *s)
             v->last = VT_MAX(v->last, index);
         }
     return s->out[0];
+}
+
+int vt_plan_values(const vt_plan *p)
+{
+    return (int)p->values;
 }
 
 int vt_plan_steps(const vt_plan *p)

@@ -180,9 +180,13 @@ vitcl_status vt_step_after(vt_kernel **out, vt_plan *p, vt_step *s,
 vitcl_status vt_args(vt_plan *p, vt_kernel *k, const char *format, ...);
 
 /* ---- running ---- */
+/* Only size what finish would claim (vt_plan_memory_of()); claims nothing. */
+vitcl_status vt_plan_place(vt_plan *p);
 vitcl_status vt_plan_finish(vt_plan *p);
 /* Enqueue steps first.. (0: all) and wait. */
 vitcl_status vt_plan_run(vt_plan *p, int first);
+/* Steps first..end-1. */
+vitcl_status vt_plan_run_part(vt_plan *p, int first, int end);
 /* f32/u8/i32 host memory; bytes may be less than the value's: its front. */
 vitcl_status vt_plan_write(vt_plan *p, vt_val v, const void *data,
                            size_t bytes);
@@ -192,6 +196,8 @@ vitcl_status vt_plan_read(vt_plan *p, vt_val v, float *out, uint64_t count);
 vt_val vt_plan_kept(const vt_plan *p, uint32_t index);
 vt_val vt_plan_find(const vt_plan *p, const char *name);
 
+/* Values are numbered from 0. */
+int vt_plan_values(const vt_plan *p);
 int vt_plan_steps(const vt_plan *p);
 const vt_step *vt_plan_step(const vt_plan *p, int index);
 double vt_plan_macs(const vt_plan *p);

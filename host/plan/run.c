@@ -143,11 +143,23 @@ static vitcl_status in_step(const vt_plan *p, size_t i, vitcl_status st)
                             v && v->name[0] ? " " : "", v ? v->name : "");
 }
 
+vitcl_status vt_plan_place(vt_plan *p)
+{
+    vitcl_status st = VITCL_OK;
+
+    VT_TRY(vt_plan_status(p));
+    VT_TRY(vt_arena_place(p));
+done:
+    return st;
+}
+
 vitcl_status vt_plan_finish(vt_plan *p)
 {
     vitcl_status st = VITCL_OK;
 
     VT_TRY(vt_plan_status(p));
+    if (!p->o.dev)
+        return vt_fail(VITCL_EINVAL, "the plan has no device");
     if (p->finished)
         return vt_fail(VITCL_EINVAL, "the plan is finished already");
     VT_TRY(vt_arena_place(p));
@@ -189,11 +201,16 @@ done:
 
 vitcl_status vt_plan_run(vt_plan *p, int first)
 {
+    return vt_plan_run_part(p, first, (int)p->steps);
+}
+
+vitcl_status vt_plan_run_part(vt_plan *p, int first, int end)
+{
     vitcl_status st = VITCL_OK;
 
     if (!p->finished)
         return vt_fail(VITCL_EINVAL, "the plan is not finished");
-    for (size_t i = (size_t)first; i < p->steps; i++) {
+    for (size_t i = (size_t)first; i < (size_t)end; i++) {
         VT_TRY(in_step(p, i, launch(p, p->step[i])));
         if (p->o.profile)
             p->step[i]->time_ms = vt_queue_time_ms(p->queue);

@@ -46,12 +46,15 @@ typedef struct vt_tensors vt_tensors;
 /* path: a weight file, or a folder with model.safetensors, its
  * .index.json with shards, an .npz or a PyTorch .bin. */
 vitcl_status vt_tensors_open(vt_tensors **out, const char *path);
+/* The same from bytes that stay where they are; `name` is for messages. */
+vitcl_status vt_tensors_open_memory(vt_tensors **out, const void *bytes,
+                                    size_t size, const char *name);
 size_t vt_tensors_count(const vt_tensors *t);
 const vt_tensor *vt_tensors_at(const vt_tensors *t, size_t index);
 const vt_tensor *vt_tensors_get(const vt_tensors *t, const char *name);
 const char *vt_tensors_format(const vt_tensors *t); /* "safetensors", "npz" */
 const char *vt_tensors_path(const vt_tensors *t);
-/* Elements as f32, wherever they are stored. */
+/* Elements as f32, whether stored as f32, f16, bf16, f64, i64, i32 or u8. */
 vitcl_status vt_tensor_f32(float *out, const vt_tensor *t);
 /* These bytes are not needed soon: let the pages go. */
 void vt_tensor_release(const vt_tensors *owner, const vt_tensor *t);
@@ -80,8 +83,10 @@ void vt_weight_release(const vt_weights *w, const vt_weight *t);
 void vt_weights_free(vt_weights *w);
 
 /* ---- writing ---- */
-/* One safetensors file of n f32 tensors, whole or not at all. metadata: pairs
- * of strings, NULL-ended, or NULL. */
+/* One safetensors file of n tensors of any type but VT_FILE_OTHER, whole or
+ * not at all, the same bytes for the same tensors in any order. Each needs
+ * name, dtype, rank, shape, count, size and data. metadata: pairs of strings,
+ * NULL-ended, or NULL. */
 vitcl_status vt_safetensors_write(const char *path, const vt_tensor *tensors,
                                   size_t n, const char *const *metadata);
 

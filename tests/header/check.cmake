@@ -1,5 +1,6 @@
-# check.cmake - each public header compiles alone, and so does each example in
-# its head comment, as C11 and as C++17, with every warning an error.
+# check.cmake - each public header compiles alone, and so do each example in its
+# head comment and the README's program, as C11 and as C++17, every warning an
+# error.
 #   cmake -DROOT=. -DOUT=build/header -DCC=gcc [-DCXX=g++] -P check.cmake
 # An example stands between the lines " * Example: NAME" and " * End".
 cmake_minimum_required(VERSION 3.16)
@@ -52,6 +53,19 @@ foreach(header IN LISTS headers)
     math(EXPR examples "${examples} + 1")
   endwhile()
 endforeach()
+# The README's program, between its lines "```c" and "```".
+file(READ ${ROOT}/README.md text)
+string(FIND "${text}" "```c\n" from)
+if(from EQUAL -1)
+  message(FATAL_ERROR "README.md has no program")
+endif()
+math(EXPR from "${from} + 5")
+string(SUBSTRING "${text}" ${from} -1 text)
+string(FIND "${text}" "```" to)
+string(SUBSTRING "${text}" 0 ${to} text)
+file(WRITE ${OUT}/readme.c "${text}")
+compile_both("README.md's program" ${OUT}/readme.c ${flags})
+
 if(NOT headers OR examples EQUAL 0)
   message(FATAL_ERROR "no header or no example was found")
 endif()

@@ -1,0 +1,99 @@
+/*
+ * add.cl - sums: of two tensors, of a tensor and repeated rows.
+ *
+ * add            out[n] = a[n] + b[n]
+ * add_rows       out[N,R] = x[N,R] + y[R]                  (positions, biases)
+ * add_to         sum[n] += x[n]
+ * add_rows_grad  dy[R] += sum_n dx[n,R]
+ *
+ * Launch    add, add_to: global {ceil(n / (PER*V))}; add_rows: the same along
+ *           R, by {N}. add_rows_grad: global {32 * ceil(R / 32), 8}, local
+ *           {32, 8}; add_rows_grad__cols: the CPU's, one work-item 4V columns.
+ *           No atomics: equal inputs give equal bits.
+ * Defines   V, PER (common.cl).
+ *
+ * Host      host/ops/add.c            Test  tests/ops/test_add.c
+ */
+kernel void add(global float *restrict out, global const float *a,
+                global const float *b, int n)
+{
+    const int end = block_end(n);
+    int i = block_begin(n);
+
+    for (; i + V <= end; i += V)
+        vstorev(vloadv(0, a + i) + vloadv(0, b + i), 0, out + i);
+    for (; i < end; i++)
+        out[i] = a[i] + b[i];
+}
+
+kernel void add_to(global float *restrict sum, global const float *restrict x,
+                   int n)
+{
+    const int end = block_end(n);
+    int i = block_begin(n);
+
+    for (; i + V <= end; i += V)
+        vstorev(vloadv(0, sum + i) + vloadv(0, x + i), 0, sum + i);
+    for (; i < end; i++)
+        sum[i] += x[i];
+}
+
+kernel void add_rows(global float *restrict out, global const float *restrict x,
+                     global const float *restrict y, int R)
+{
+    const size_t row = get_global_id(1);
+    const int end = block_end(R);
+    int i = block_begin(R);
+
+    x += row * R;
+    out += row * R;
+    for (; i + V <= end; i += V)
+        vstorev(vloadv(0, x + i) + vloadv(0, y + i), 0, out + i);
+    for (; i < end; i++)
+        out[i] = x[i] + y[i];
+}
+
+kernel void add_rows_grad(global float *restrict dy,
+                          global const float *restrict dx, int N, int R)
+{
+    local float tmp[8][32];
+    const int c = get_global_id(0);
+    const int i = get_local_id(0), j = get_local_id(1);
+    float s = 0.0f;
+
+    if (c < R)
+        for (int n = j; n < N; n += 8)
+            s += dx[(size_t)n * R + c];
+    tmp[j][i] = s;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    if (j > 0 || c >= R)
+        return;
+    for (int k = 1; k < 8; k++)
+        s += tmp[k][i];
+    dy[c] += s;
+}
+
+kernel void add_rows_grad__cols(global float *restrict dy,
+                                global const float *restrict dx, int N, int R)
+{
+    const int first = get_global_id(0) * 4 * V;
+    const int end = min(first + 4 * V, R);
+
+    if (end - first == 4 * V) {
+        floatv s[4];
+        for (int k = 0; k < 4; k++)
+            s[k] = 0.0f;
+        for (int n = 0; n < N; n++)
+            for (int k = 0; k < 4; k++)
+                s[k] += vloadv(k, dx + (size_t)n * R + first);
+        for (int k = 0; k < 4; k++)
+            vstorev(vloadv(k, dy + first) + s[k], k, dy + first);
+        return;
+    }
+    for (int c = first; c < end; c++) {
+        float s = 0.0f;
+        for (int n = 0; n < N; n++)
+            s += dx[(size_t)n * R + c];
+        dy[c] += s;
+    }
+}

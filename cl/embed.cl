@@ -1,0 +1,74 @@
+/*
+ * embed.cl - prefix tokens before the patch tokens, positions added.
+ *
+ * embed         out[b,R+n] = x[b,n] + pos[Q+n]
+ * embed_prefix  out[b,first+j] = prefix[j] + (first+j < Q ? pos[first+j] : 0)
+ * embed_grad    g[at+j] += sum_b dout[b,first+j], j < count  (prefix and pos)
+ *
+ * out[B,T,C], T = R + N: R prefix tokens (class, registers), of which the
+ * first Q have a position. pos[Q+N,C] may be NULL.
+ *
+ * Launch    global {ceil(C / (PER*V)), rows}: embed B*N, embed_prefix B*count,
+ *           embed_grad count.
+ * Defines   V, PER (common.cl).
+ *
+ * Paper     Dosovitskiy et al. 2021, arXiv:2010.11929, equation 1.
+ * Host      host/ops/embed.c          Test  tests/ops/test_embed.c
+ */
+static inline void row_add(global float *restrict out,
+                           global const float *restrict x,
+                           global const float *restrict y, int C)
+{
+    const int end = block_end(C);
+    int i = block_begin(C);
+
+    for (; i + V <= end; i += V)
+        vstorev(y ? vloadv(0, x + i) + vloadv(0, y + i) : vloadv(0, x + i), 0,
+                out + i);
+    for (; i < end; i++)
+        out[i] = y ? x[i] + y[i] : x[i];
+}
+
+kernel void embed(global float *restrict out, global const float *restrict x,
+                  global const float *restrict pos, int N, int C, int R, int Q)
+{
+    const int row = get_global_id(1), b = row / N, n = row % N;
+
+    row_add(out + ((size_t)b * (R + N) + R + n) * C, x + (size_t)row * C,
+            pos ? pos + (size_t)(Q + n) * C : pos, C);
+}
+
+kernel void embed_prefix(global float *restrict out,
+                         global const float *restrict prefix,
+                         global const float *restrict pos, int T, int C,
+                         int first, int count, int Q)
+{
+    const int row = get_global_id(1), b = row / count, j = row % count;
+
+    row_add(out + ((size_t)b * T + first + j) * C, prefix + (size_t)j * C,
+            pos && first + j < Q ? pos + (size_t)(first + j) * C : 0, C);
+}
+
+kernel void embed_grad(global float *restrict g,
+                       global const float *restrict dout, int B, int T, int C,
+                       int first, int at)
+{
+    const int j = get_global_id(1);
+    const int end = block_end(C);
+    int i = block_begin(C);
+
+    g += (size_t)(at + j) * C;
+    dout += (size_t)(first + j) * C;
+    for (; i + V <= end; i += V) {
+        floatv s = 0.0f;
+        for (int b = 0; b < B; b++)
+            s += vloadv(0, dout + (size_t)b * T * C + i);
+        vstorev(vloadv(0, g + i) + s, 0, g + i);
+    }
+    for (; i < end; i++) {
+        float s = 0.0f;
+        for (int b = 0; b < B; b++)
+            s += dout[(size_t)b * T * C + i];
+        g[i] += s;
+    }
+}

@@ -1,0 +1,197 @@
+/*
+ * layernorm.cl - normalise each row, then scale and shift it.
+ *
+ *     mean = sum_c x[n,c] / C
+ *     rstd = 1 / sqrt(sum_c (x[n,c] - mean)^2 / C + eps)
+ *     out  = (x - mean) * rstd * gamma + beta
+ *
+ * layernorm         out[N,C], stat[N,2] <- x, gamma[C], beta[C]
+ * layernorm_grad_x  dx <- dout[N,C], x, stat, gamma
+ * layernorm_grad_w  dgamma[C], dbeta[C] <- dout, x, stat        (adds: +=)
+ *
+ * Of every `of` rows of x the first `take` are normalised (1 of 1: all); dx of
+ * the others is 0. gamma, beta, stat may be NULL. stat holds (mean, rstd) a row
+ * for the backward kernels.
+ *
+ * Launch    layernorm, _grad_x: global {rows * WG}, local {WG}: one work-group
+ *           a row; WG=1 is the CPU's form. Any size >= 1.
+ *           layernorm_grad_w: global {32 * ceil(C / 32), 8}, local {32, 8}.
+ *           layernorm_grad_w__cols: the CPU's, one work-item 4V columns.
+ *           No atomics: equal inputs give equal bits.
+ * Local     WG floats; 512 floats in _grad_w.
+ * Defines   WG, V (common.cl).
+ * Numerics  Two passes: E[x^2] - mean^2 cancels when |mean| >> std.
+ *
+ * Paper     Ba, Kiros, Hinton 2016, arXiv:1607.06450.
+ * Host      host/ops/layernorm.c      Test  tests/ops/test_layernorm.c
+ */
+kernel void layernorm(global float *restrict out, global float *restrict stat,
+                      global const float *restrict x,
+                      global const float *restrict gamma,
+                      global const float *restrict beta, int C, int take,
+                      int of, float eps)
+{
+    local float tmp[WG];
+    const int row = get_group_id(0);
+    const int lid = get_local_id(0);
+
+    x += (size_t)(row / take * of + row % take) * C;
+    out += (size_t)row * C;
+
+    const float mean = wg_row_sum(x, C, tmp) / C;
+    const float rstd = 1.0f / sqrt(wg_row_square(x, C, mean, tmp) / C + eps);
+
+    for (int c = lid * V; c + V <= C; c += WG * V) {
+        floatv y = (vloadv(0, x + c) - mean) * rstd;
+        if (gamma)
+            y *= vloadv(0, gamma + c);
+        if (beta)
+            y += vloadv(0, beta + c);
+        vstorev(y, 0, out + c);
+    }
+    for (int c = C / V * V + lid; c < C; c += WG) {
+        float y = (x[c] - mean) * rstd;
+        if (gamma)
+            y *= gamma[c];
+        if (beta)
+            y += beta[c];
+        out[c] = y;
+    }
+    if (stat && lid == 0) {
+        stat[2 * row] = mean;
+        stat[2 * row + 1] = rstd;
+    }
+}
+
+/* With g = dout * gamma and h = (x - mean) * rstd:
+ * dx = rstd * (g - sum(g) / C - h * sum(g * h) / C) */
+kernel void layernorm_grad_x(global float *restrict dx,
+                             global const float *restrict dout,
+                             global const float *restrict x,
+                             global const float *restrict stat,
+                             global const float *restrict gamma, int C,
+                             int take, int of)
+{
+    local float tmp[WG];
+    const int at = get_group_id(0);
+    const int lid = get_local_id(0);
+    const int row = at / of * take + at % of;
+    float s = 0.0f, t = 0.0f;
+
+    x += (size_t)at * C;
+    dx += (size_t)at * C;
+    if (at % of >= take) {
+        for (int c = lid; c < C; c += WG)
+            dx[c] = 0.0f;
+        return;
+    }
+    dout += (size_t)row * C;
+
+    const float mean = stat[2 * row], rstd = stat[2 * row + 1];
+    floatv sv = 0.0f, tv = 0.0f;
+    for (int c = lid * V; c + V <= C; c += WG * V) {
+        floatv g = vloadv(0, dout + c);
+        if (gamma)
+            g *= vloadv(0, gamma + c);
+        sv += g;
+        tv = fma(g, (vloadv(0, x + c) - mean) * rstd, tv);
+    }
+    for (int c = C / V * V + lid; c < C; c += WG) {
+        const float g = gamma ? dout[c] * gamma[c] : dout[c];
+        s += g;
+        t = fma(g, (x[c] - mean) * rstd, t);
+    }
+    s = wg_sum(vt_hsum(sv) + s, tmp) / C;
+    t = wg_sum(vt_hsum(tv) + t, tmp) / C;
+    for (int c = lid * V; c + V <= C; c += WG * V) {
+        floatv g = vloadv(0, dout + c);
+        if (gamma)
+            g *= vloadv(0, gamma + c);
+        const floatv h = (vloadv(0, x + c) - mean) * rstd;
+        vstorev((g - s - h * t) * rstd, 0, dx + c);
+    }
+    for (int c = C / V * V + lid; c < C; c += WG) {
+        const float g = gamma ? dout[c] * gamma[c] : dout[c];
+        dx[c] = (g - s - (x[c] - mean) * rstd * t) * rstd;
+    }
+}
+
+kernel void layernorm_grad_w(global float *restrict dgamma,
+                             global float *restrict dbeta,
+                             global const float *restrict dout,
+                             global const float *restrict x,
+                             global const float *restrict stat, int N, int C,
+                             int take, int of)
+{
+    local float a[8][32], b[8][32];
+    const int c = get_global_id(0);
+    const int i = get_local_id(0), j = get_local_id(1);
+    float s = 0.0f, t = 0.0f;
+
+    if (c < C)
+        for (int n = j; n < N; n += 8) {
+            const size_t at = (size_t)(n / take * of + n % take) * C + c;
+            const float g = dout[(size_t)n * C + c];
+            s = fma(g, (x[at] - stat[2 * n]) * stat[2 * n + 1], s);
+            t += g;
+        }
+    a[j][i] = s;
+    b[j][i] = t;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    if (j > 0 || c >= C)
+        return;
+    for (int k = 1; k < 8; k++) {
+        s += a[k][i];
+        t += b[k][i];
+    }
+    if (dgamma)
+        dgamma[c] += s;
+    if (dbeta)
+        dbeta[c] += t;
+}
+
+kernel void layernorm_grad_w__cols(global float *restrict dgamma,
+                                   global float *restrict dbeta,
+                                   global const float *restrict dout,
+                                   global const float *restrict x,
+                                   global const float *restrict stat, int N,
+                                   int C, int take, int of)
+{
+    const int first = get_global_id(0) * 4 * V;
+    const int end = min(first + 4 * V, C);
+
+    if (end - first == 4 * V) {
+        floatv s[4], t[4];
+        for (int k = 0; k < 4; k++)
+            s[k] = t[k] = 0.0f;
+        for (int n = 0; n < N; n++) {
+            const size_t at = (size_t)(n / take * of + n % take) * C + first;
+            const float mean = stat[2 * n], rstd = stat[2 * n + 1];
+            for (int k = 0; k < 4; k++) {
+                const floatv g = vloadv(k, dout + (size_t)n * C + first);
+                s[k] = fma(g, (vloadv(k, x + at) - mean) * rstd, s[k]);
+                t[k] += g;
+            }
+        }
+        for (int k = 0; k < 4; k++) {
+            if (dgamma)
+                vstorev(vloadv(k, dgamma + first) + s[k], k, dgamma + first);
+            if (dbeta)
+                vstorev(vloadv(k, dbeta + first) + t[k], k, dbeta + first);
+        }
+        return;
+    }
+    for (int c = first; c < end; c++) {
+        float s = 0.0f, t = 0.0f;
+        for (int n = 0; n < N; n++) {
+            const size_t at = (size_t)(n / take * of + n % take) * C + c;
+            const float g = dout[(size_t)n * C + c];
+            s = fma(g, (x[at] - stat[2 * n]) * stat[2 * n + 1], s);
+            t += g;
+        }
+        if (dgamma)
+            dgamma[c] += s;
+        if (dbeta)
+            dbeta[c] += t;
+    }
+}

@@ -1,0 +1,102 @@
+/*
+ * mul.cl - products: of two tensors, with repeated rows, with a number.
+ *
+ * mul            out[n] = a[n] * b[n]
+ * mul_rows       out[N,R] = x[N,R] * y[R]                       (layer scale)
+ * mul_scalar     out[n] = x[n] * factor
+ * mul_rows_grad  dy[R] += sum_n dout[n,R] * x[n,R]
+ *
+ * Launch    as add.cl: global {ceil(n / (PER*V))}; mul_rows by {N} too;
+ *           mul_rows_grad: global {32 * ceil(R / 32), 8}, local {32, 8};
+ *           mul_rows_grad__cols: the CPU's, one work-item 4V columns.
+ * Defines   V, PER (common.cl).
+ *
+ * Host      host/ops/mul.c            Test  tests/ops/test_mul.c
+ */
+kernel void mul(global float *restrict out, global const float *a,
+                global const float *b, int n)
+{
+    const int end = block_end(n);
+    int i = block_begin(n);
+
+    for (; i + V <= end; i += V)
+        vstorev(vloadv(0, a + i) * vloadv(0, b + i), 0, out + i);
+    for (; i < end; i++)
+        out[i] = a[i] * b[i];
+}
+
+kernel void mul_scalar(global float *restrict out,
+                       global const float *restrict x, int n, float factor)
+{
+    const int end = block_end(n);
+    int i = block_begin(n);
+
+    for (; i + V <= end; i += V)
+        vstorev(vloadv(0, x + i) * factor, 0, out + i);
+    for (; i < end; i++)
+        out[i] = x[i] * factor;
+}
+
+kernel void mul_rows(global float *restrict out, global const float *restrict x,
+                     global const float *restrict y, int R)
+{
+    const size_t row = get_global_id(1);
+    const int end = block_end(R);
+    int i = block_begin(R);
+
+    x += row * R;
+    out += row * R;
+    for (; i + V <= end; i += V)
+        vstorev(vloadv(0, x + i) * vloadv(0, y + i), 0, out + i);
+    for (; i < end; i++)
+        out[i] = x[i] * y[i];
+}
+
+kernel void mul_rows_grad(global float *restrict dy,
+                          global const float *restrict dout,
+                          global const float *restrict x, int N, int R)
+{
+    local float tmp[8][32];
+    const int c = get_global_id(0);
+    const int i = get_local_id(0), j = get_local_id(1);
+    float s = 0.0f;
+
+    if (c < R)
+        for (int n = j; n < N; n += 8)
+            s = fma(dout[(size_t)n * R + c], x[(size_t)n * R + c], s);
+    tmp[j][i] = s;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    if (j > 0 || c >= R)
+        return;
+    for (int k = 1; k < 8; k++)
+        s += tmp[k][i];
+    dy[c] += s;
+}
+
+kernel void mul_rows_grad__cols(global float *restrict dy,
+                                global const float *restrict dout,
+                                global const float *restrict x, int N, int R)
+{
+    const int first = get_global_id(0) * 4 * V;
+    const int end = min(first + 4 * V, R);
+
+    if (end - first == 4 * V) {
+        floatv s[4];
+        for (int k = 0; k < 4; k++)
+            s[k] = 0.0f;
+        for (int n = 0; n < N; n++) {
+            const size_t at = (size_t)n * R + first;
+            for (int k = 0; k < 4; k++)
+                s[k] = fma(vloadv(k, dout + at), vloadv(k, x + at), s[k]);
+        }
+        for (int k = 0; k < 4; k++)
+            vstorev(vloadv(k, dy + first) + s[k], k, dy + first);
+        return;
+    }
+    for (int c = first; c < end; c++) {
+        float s = 0.0f;
+        for (int n = 0; n < N; n++)
+            s = fma(dout[(size_t)n * R + c], x[(size_t)n * R + c], s);
+        dy[c] += s;
+    }
+}

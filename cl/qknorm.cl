@@ -1,0 +1,107 @@
+/*
+ * qknorm.cl - layer norm over each head's D, of the q and k thirds of qkv.
+ *
+ * qknorm         out[N,3C], stat[N,2H,2] <- qkv[N,3C], gammas and betas [D]
+ * qknorm_grad_x  dx[N,3C] <- dout, qkv, stat, gammas
+ * qknorm_grad_w  dgamma[D], dbeta[D] of one part (0: q, 1: k) (adds: +=)
+ *
+ * C = H * D. The v third is copied, and so is its gradient. stat holds
+ * (mean, rstd) a head, q before k; NULL at inference. Gammas and betas may be
+ * NULL.
+ *
+ * Launch    qknorm, _grad_x: global {3H, N}: one work-item a head and part.
+ *           qknorm_grad_w: global {D}; one work-item a channel.
+ * Numerics  Two passes, as layernorm.cl.
+ *
+ * Paper     Dehghani et al. 2023, arXiv:2302.05442, section 2.
+ * Host      host/ops/qknorm.c         Test  tests/ops/test_qknorm.c
+ */
+kernel void qknorm(global float *restrict out, global float *restrict stat,
+                   global const float *restrict qkv,
+                   global const float *restrict qg,
+                   global const float *restrict qb,
+                   global const float *restrict kg,
+                   global const float *restrict kb, int H, int D, float eps)
+{
+    const int part = get_global_id(0) / H; /* 0: q, 1: k, 2: v */
+    const int row = get_global_id(1);
+    const size_t at = ((size_t)row * 3 * H + get_global_id(0)) * D;
+    global const float *g = part == 0 ? qg : kg, *b = part == 0 ? qb : kb;
+    float mean = 0.0f, var = 0.0f;
+
+    if (part == 2) {
+        for (int d = 0; d < D; d++)
+            out[at + d] = qkv[at + d];
+        return;
+    }
+    for (int d = 0; d < D; d++)
+        mean += qkv[at + d];
+    mean /= D;
+    for (int d = 0; d < D; d++)
+        var = fma(qkv[at + d] - mean, qkv[at + d] - mean, var);
+    const float rstd = 1.0f / sqrt(var / D + eps);
+    for (int d = 0; d < D; d++)
+        out[at + d] =
+            (qkv[at + d] - mean) * rstd * (g ? g[d] : 1.0f) + (b ? b[d] : 0.0f);
+    if (stat) {
+        stat += ((size_t)row * 2 * H + get_global_id(0)) * 2;
+        stat[0] = mean;
+        stat[1] = rstd;
+    }
+}
+
+kernel void qknorm_grad_x(global float *restrict dx,
+                          global const float *restrict dout,
+                          global const float *restrict qkv,
+                          global const float *restrict stat,
+                          global const float *restrict qg,
+                          global const float *restrict kg, int H, int D)
+{
+    const int part = get_global_id(0) / H;
+    const int row = get_global_id(1);
+    const size_t at = ((size_t)row * 3 * H + get_global_id(0)) * D;
+    global const float *gamma = part == 0 ? qg : kg;
+    float s = 0.0f, t = 0.0f;
+
+    if (part == 2) {
+        for (int d = 0; d < D; d++)
+            dx[at + d] = dout[at + d];
+        return;
+    }
+    stat += ((size_t)row * 2 * H + get_global_id(0)) * 2;
+    const float mean = stat[0], rstd = stat[1];
+    for (int d = 0; d < D; d++) {
+        const float g = dout[at + d] * (gamma ? gamma[d] : 1.0f);
+        s += g;
+        t = fma(g, (qkv[at + d] - mean) * rstd, t);
+    }
+    s /= D;
+    t /= D;
+    for (int d = 0; d < D; d++) {
+        const float g = dout[at + d] * (gamma ? gamma[d] : 1.0f);
+        dx[at + d] = (g - s - (qkv[at + d] - mean) * rstd * t) * rstd;
+    }
+}
+
+kernel void qknorm_grad_w(global float *restrict dgamma,
+                          global float *restrict dbeta,
+                          global const float *restrict dout,
+                          global const float *restrict qkv,
+                          global const float *restrict stat, int N, int H,
+                          int D, int part)
+{
+    const int d = get_global_id(0);
+    float s = 0.0f, t = 0.0f;
+
+    for (int n = 0; n < N; n++)
+        for (int h = 0; h < H; h++) {
+            const size_t at = (((size_t)n * 3 + part) * H + h) * D + d;
+            const size_t i = (((size_t)n * 2 + part) * H + h) * 2;
+            s = fma(dout[at], (qkv[at] - stat[i]) * stat[i + 1], s);
+            t += dout[at];
+        }
+    if (dgamma)
+        dgamma[d] += s;
+    if (dbeta)
+        dbeta[d] += t;
+}

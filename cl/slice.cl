@@ -1,0 +1,47 @@
+/*
+ * slice.cl - some of each picture's tokens.
+ *
+ * slice       out[B,count,C] <- x[B,T,C], tokens first..first+count-1
+ * slice_grad  dx[B,T,C]      <- dout[B,count,C]; 0 elsewhere
+ *
+ * Launch    global {ceil(C / (PER*V)), rows written}
+ * Defines   V, PER (common.cl).
+ *
+ * Host      host/ops/slice.c          Test  tests/ops/test_slice.c
+ */
+kernel void slice(global float *restrict out, global const float *restrict x,
+                  int T, int C, int first, int count)
+{
+    const int row = get_global_id(1);
+    const int end = block_end(C);
+    int i = block_begin(C);
+
+    x += (size_t)(row / count * T + first + row % count) * C;
+    out += (size_t)row * C;
+    for (; i + V <= end; i += V)
+        vstorev(vloadv(0, x + i), 0, out + i);
+    for (; i < end; i++)
+        out[i] = x[i];
+}
+
+kernel void slice_grad(global float *restrict dx,
+                       global const float *restrict dout, int T, int C,
+                       int first, int count)
+{
+    const int row = get_global_id(1);
+    const int t = row % T - first;
+    const int end = block_end(C);
+    int i = block_begin(C);
+
+    dx += (size_t)row * C;
+    if (t < 0 || t >= count) {
+        for (; i < end; i++)
+            dx[i] = 0.0f;
+        return;
+    }
+    dout += (size_t)(row / T * count + t) * C;
+    for (; i + V <= end; i += V)
+        vstorev(vloadv(0, dout + i), 0, dx + i);
+    for (; i < end; i++)
+        dx[i] = dout[i];
+}

@@ -1,0 +1,120 @@
+/*
+ * device.c - public handles of devices, and how fast one can be at most.
+ */
+#include "api/handles.h"
+#include "base/memory.h"
+
+#include <stdio.h>
+#include <time.h>
+
+const char *vitcl_version(void)
+{
+    return VITCL_VERSION;
+}
+
+vitcl_status vitcl_device_list(vitcl_device_info *out, uint32_t index)
+{
+    VT_GIVEN(out);
+    return vt_dev_list(out, index);
+}
+
+vitcl_status vitcl_device_open(vitcl_device **out, const char *select)
+{
+    vitcl_status st = VITCL_OK;
+    vitcl_device *device = NULL;
+
+    VT_GIVEN(out);
+    VT_TRY(VT_NEW(&device, 1));
+    VT_TRY(vt_dev_open(&device->dev, select));
+    *out = device, device = NULL;
+done:
+    vitcl_device_free(device);
+    return st;
+}
+
+void vitcl_device_describe(vitcl_device_info *out, const vitcl_device *device)
+{
+    if (out && device)
+        *out = *vt_dev_info(device->dev);
+}
+
+void vitcl_device_free(vitcl_device *device)
+{
+    if (!device)
+        return;
+    vt_dev_free(device->dev);
+    free(device);
+}
+
+/* ---- peak ---- */
+
+static double now_s(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* The best of some launches, each long enough to time; flops: of one round. */
+static vitcl_status best_rate(double *gflops, vt_queue *q, vt_kernel *k,
+                              double flops)
+{
+    vitcl_status st = VITCL_OK;
+    double best = 0, end = now_s() + 0.5;
+    int rounds = 2000;
+
+    while (now_s() < end || best == 0) {
+        double t, from;
+
+        VT_TRY(vt_kernel_int(k, 1, rounds));
+        from = now_s();
+        VT_TRY(vt_kernel_launch(q, k));
+        VT_TRY(vt_queue_finish(q));
+        t = now_s() - from;
+        if (t < 0.01 && rounds < (1 << 28)) {
+            rounds *= t < 0.001 ? 8 : 2;
+            continue;
+        }
+        best = VT_MAX(best, flops * rounds / t);
+    }
+    *gflops = best / 1e9;
+done:
+    return st;
+}
+
+vitcl_status vitcl_device_peak(double *gflops, vitcl_device *device,
+                               vitcl_precision precision)
+{
+    vitcl_status st = VITCL_OK;
+    vt_queue *q = NULL;
+    vt_kernel *k = NULL;
+    vt_buf *sink = NULL;
+    char defines[64];
+    bool cpu, half;
+    int lanes, chains = 10;
+    size_t local, items;
+
+    VT_GIVEN(gflops);
+    VT_GIVEN(device);
+    cpu = vt_dev_class(device->dev) == VT_CLASS_CPU;
+    half = precision == VITCL_F16 && vt_dev_info(device->dev)->fp16;
+    lanes = cpu ? vt_dev_vector(device->dev) * (half ? 2 : 1) : 4;
+    lanes = VT_MIN(lanes, 16);
+    local = cpu ? 1 : VT_MIN(vt_dev_group_max(device->dev), (size_t)256);
+    items = local * vt_dev_info(device->dev)->compute_units * (cpu ? 4 : 16);
+    snprintf(defines, sizeof defines, "-DLANES=%d -DWG=%d%s", lanes, (int)local,
+             half ? " -DHALF=1" : "");
+    VT_TRY(vt_kernel_new(&k, device->dev, "peak", "peak", defines));
+    VT_TRY(vt_queue_new(&q, device->dev, false));
+    VT_TRY(vt_buf_new(&sink, device->dev, items * sizeof(float)));
+    VT_TRY(vt_kernel_buf(k, 0, sink));
+    VT_TRY(vt_kernel_float(k, 2, 0.5f));
+    vt_kernel_size(k, 1, (size_t[3]){items, 1, 1}, (size_t[3]){local, 1, 1});
+    VT_TRY(best_rate(gflops, q, k, 2.0 * chains * lanes * (double)items));
+done:
+    vt_kernel_free(k);
+    vt_buf_free(sink);
+    vt_queue_free(q);
+    return st;
+}

@@ -1,0 +1,62 @@
+/*
+ * handles.h - what is behind the public handles; for the files of this folder.
+ *
+ * Children hold a reference on their parents, so a caller may free in any
+ * order: a session holds its model, a model the device's own count.
+ */
+#ifndef VT_API_HANDLES_H
+#define VT_API_HANDLES_H
+#include "image/image.h"
+#include "models/model.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+struct vitcl_device {
+    vt_dev *dev;
+};
+
+struct vitcl_model {
+    atomic_int references;
+    vt_dev *dev; /* NULL: loaded to be looked at */
+    vt_model *model;
+    vt_store *store;      /* weights on the device, for every session */
+    pthread_mutex_t lock; /* while a plan is written */
+};
+
+struct vitcl_session {
+    vitcl_model *model;
+    vt_plan *plan;
+    vt_val rgb, pixels;
+    vt_outputs out;
+    uint32_t batch, height, width, classes, features;
+    vt_preprocess how;
+    vitcl_status how_status; /* pictures cannot be prepared: why */
+    char how_message[512];
+    uint8_t *picture; /* [batch, height, width, 3] on their way */
+    float *logits;    /* [batch, classes] */
+};
+
+vitcl_model *vt_handle_ref(vitcl_model *model);
+
+/* Write the plan of batch pictures of height x width from 8-bit pixels on. */
+typedef struct vt_written {
+    vt_val rgb, pixels;
+    vt_outputs out;
+} vt_written;
+vitcl_status vt_handle_plan(vt_plan **plan, vt_written *out, vitcl_model *model,
+                            const vt_plan_options *options, uint32_t batch,
+                            uint32_t height, uint32_t width,
+                            const vt_preprocess *how);
+/* height, width 0 become the trained ones; absurd ones are an error. */
+vitcl_status vt_handle_size(uint32_t *height, uint32_t *width, uint32_t *batch,
+                            const vitcl_model *model);
+
+#define VT_GIVEN(pointer)                                                      \
+    do {                                                                       \
+        if (!(pointer))                                                        \
+            return vt_fail(VITCL_EINVAL, "%s: %s is NULL", __func__,           \
+                           #pointer);                                          \
+    } while (0)
+
+#endif

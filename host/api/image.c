@@ -1,0 +1,122 @@
+/*
+ * image.c - public pictures and the loader that decodes ahead.
+ */
+#include "api/handles.h"
+#include "base/file.h"
+#include "base/memory.h"
+
+struct vitcl_loader {
+    vt_decoder_pool *pool;
+};
+
+vitcl_status vitcl_image_decode(vitcl_image *out, const void *bytes,
+                                size_t size, const char *name)
+{
+    vitcl_status st = VITCL_OK;
+    vt_picture p = {.rgb = NULL};
+
+    VT_GIVEN(out);
+    VT_GIVEN(bytes);
+    VT_TRY(vt_image_decode(&p, bytes, size, name ? name : "picture"));
+    *out = (vitcl_image){p.width, p.height, p.rgb};
+done:
+    return st;
+}
+
+vitcl_status vitcl_image_load(vitcl_image *out, const char *path)
+{
+    vitcl_status st = VITCL_OK;
+    vt_file file = {.data = NULL};
+
+    VT_GIVEN(out);
+    VT_GIVEN(path);
+    /* Read, not mapped: a file that is cut short meanwhile must not kill us. */
+    VT_TRY(vt_file_read(&file, path, (size_t)1 << 30));
+    if (!file.size)
+        VT_TRY(vt_fail(VITCL_ECORRUPT, "%s: the file is empty", path));
+    VT_TRY(vitcl_image_decode(out, file.data, file.size, path));
+done:
+    vt_file_close(&file);
+    return st;
+}
+
+vitcl_status vitcl_image_prepare(vitcl_image *out, const vitcl_session *session,
+                                 const vitcl_image *image)
+{
+    vitcl_status st = VITCL_OK;
+    vt_picture in, ready = {.rgb = NULL};
+
+    VT_GIVEN(out);
+    VT_GIVEN(session);
+    VT_GIVEN(image);
+    if (!image->rgb || !image->width || !image->height ||
+        image->width > VT_SIDE_MAX || image->height > VT_SIDE_MAX)
+        return vt_fail(VITCL_EINVAL,
+                       "a picture of %ux%u without pixels or "
+                       "above %u a side",
+                       image->width, image->height, VT_SIDE_MAX);
+    if (session->how_status != VITCL_OK)
+        return vt_fail(session->how_status, "%s", session->how_message);
+    in = (vt_picture){image->width, image->height, image->rgb};
+    VT_TRY(vt_prepare(&ready, &in, &session->how));
+    *out = (vitcl_image){ready.width, ready.height, ready.rgb};
+done:
+    return st;
+}
+
+void vitcl_image_free(vitcl_image *image)
+{
+    if (!image)
+        return;
+    free(image->rgb);
+    *image = (vitcl_image){0, 0, NULL};
+}
+
+/* ---- loader ---- */
+
+vitcl_status vitcl_loader_new(vitcl_loader **out, const vitcl_session *session,
+                              uint32_t workers)
+{
+    vitcl_status st = VITCL_OK;
+    vitcl_loader *loader = NULL;
+
+    VT_GIVEN(out);
+    VT_GIVEN(session);
+    if (session->how_status != VITCL_OK)
+        return vt_fail(session->how_status, "%s", session->how_message);
+    VT_TRY(VT_NEW(&loader, 1));
+    VT_TRY(vt_pool_new(&loader->pool, &session->how, workers));
+    *out = loader, loader = NULL;
+done:
+    vitcl_loader_free(loader);
+    return st;
+}
+
+vitcl_status vitcl_loader_push(vitcl_loader *loader, const char *path)
+{
+    VT_GIVEN(loader);
+    VT_GIVEN(path);
+    return vt_pool_push(loader->pool, path);
+}
+
+uint32_t vitcl_loader_pending(const vitcl_loader *loader)
+{
+    return loader ? vt_pool_pending(loader->pool) : 0;
+}
+
+vitcl_status vitcl_loader_next(uint8_t *rgb, vitcl_loader *loader)
+{
+    VT_GIVEN(rgb);
+    VT_GIVEN(loader);
+    if (!vt_pool_pending(loader->pool))
+        return vt_fail(VITCL_EINVAL, "no picture was pushed");
+    return vt_pool_next(rgb, loader->pool);
+}
+
+void vitcl_loader_free(vitcl_loader *loader)
+{
+    if (!loader)
+        return;
+    vt_pool_free(loader->pool);
+    free(loader);
+}

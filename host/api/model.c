@@ -1,0 +1,180 @@
+/*
+ * model.c - public handles of models: a checkpoint's tensors and its weights
+ * on the device.
+ */
+#include "api/handles.h"
+#include "base/memory.h"
+
+#include <stdio.h>
+#include <string.h>
+
+vitcl_model *vt_handle_ref(vitcl_model *model)
+{
+    atomic_fetch_add(&model->references, 1);
+    return model;
+}
+
+/* Takes the opened model over, also on failure. */
+static vitcl_status wrap(vitcl_model **out, vitcl_device *device, vt_model *m)
+{
+    vitcl_status st = VITCL_OK;
+    vitcl_model *model = NULL;
+
+    VT_TRY(VT_NEW(&model, 1));
+    atomic_init(&model->references, 1);
+    pthread_mutex_init(&model->lock, NULL);
+    model->model = m, m = NULL;
+    if (device) {
+        model->dev = vt_dev_ref(device->dev);
+        VT_TRY(vt_store_new(&model->store, model->dev, vt_model_fetch,
+                            vt_model_forget, model->model));
+    }
+    *out = model, model = NULL;
+done:
+    vt_model_close(m);
+    vitcl_model_free(model);
+    return st;
+}
+
+vitcl_status vitcl_model_load(vitcl_model **out, vitcl_device *device,
+                              const char *path)
+{
+    vitcl_status st = VITCL_OK;
+    vt_model *m = NULL;
+
+    VT_GIVEN(out);
+    VT_GIVEN(path);
+    VT_TRY(vt_model_open(&m, path));
+    VT_TRY(wrap(out, device, m));
+done:
+    return st;
+}
+
+vitcl_status vitcl_model_preset(vitcl_model **out, vitcl_device *device,
+                                const char *preset, uint32_t size)
+{
+    vitcl_status st = VITCL_OK;
+    vt_model *m = NULL;
+
+    VT_GIVEN(out);
+    VT_GIVEN(preset);
+    VT_TRY(vt_model_preset(&m, preset, size));
+    VT_TRY(wrap(out, device, m));
+done:
+    return st;
+}
+
+const char *vitcl_preset_name(uint32_t index)
+{
+    return vt_model_preset_name(index);
+}
+
+const char *vitcl_model_label(const vitcl_model *model, uint32_t label)
+{
+    return model ? vt_model_label(model->model, label) : NULL;
+}
+
+const char *vitcl_model_name(const vitcl_model *model, uint32_t label)
+{
+    return model ? vt_model_longname(model->model, label) : NULL;
+}
+
+void vitcl_model_free(vitcl_model *model)
+{
+    if (!model || atomic_fetch_sub(&model->references, 1) > 1)
+        return;
+    vt_store_free(model->store);
+    vt_model_close(model->model);
+    vt_dev_free(model->dev);
+    pthread_mutex_destroy(&model->lock);
+    free(model);
+}
+
+/* ---- describing ---- */
+
+vitcl_status vt_handle_size(uint32_t *height, uint32_t *width, uint32_t *batch,
+                            const vitcl_model *model)
+{
+    const vt_config *c = vt_model_config(model->model);
+
+    *height = *height ? *height : (uint32_t)c->height;
+    *width = *width ? *width : (uint32_t)c->width_px;
+    *batch = *batch ? *batch : 1;
+    if (*height > 16384 || *width > 16384)
+        return vt_fail(VITCL_EINVAL, "a picture of %ux%u is above 16384 a side",
+                       *height, *width);
+    if (*batch > 65536)
+        return vt_fail(VITCL_EINVAL, "a batch of %u is above 65536", *batch);
+    return VITCL_OK;
+}
+
+vitcl_status vt_handle_plan(vt_plan **plan, vt_written *out, vitcl_model *model,
+                            const vt_plan_options *options, uint32_t batch,
+                            uint32_t height, uint32_t width,
+                            const vt_preprocess *how)
+{
+    vitcl_status st = VITCL_OK;
+    vt_plan *p = NULL;
+    vt_written w = {VT_NONE, VT_NONE, {VT_NONE, VT_NONE}};
+    const int dim[4] = {(int)batch, (int)height, (int)width, 3};
+
+    VT_TRY(vt_plan_new(&p, options));
+    w.rgb = vt_input(p, "rgb", VT_U8, 4, dim);
+    w.pixels = vt_normalise(p, w.rgb, how->scale, how->mean, how->std);
+    vt_name(p, w.pixels, "pixel_values");
+    pthread_mutex_lock(&model->lock);
+    vt_model_build(p, model->model, w.pixels, &w.out);
+    pthread_mutex_unlock(&model->lock);
+    vt_keep(p, w.out.features);
+    vt_keep(p, w.out.logits);
+    VT_TRY(vt_plan_place(p));
+    *out = w;
+    *plan = p, p = NULL;
+done:
+    vt_plan_free(p);
+    return st;
+}
+
+vitcl_status vitcl_model_describe(vitcl_model_info *out,
+                                  const vitcl_model *model, uint32_t height,
+                                  uint32_t width, uint32_t batch)
+{
+    vitcl_status st = VITCL_OK;
+    vt_plan *p = NULL;
+    vt_written w;
+    vt_preprocess how;
+    vitcl_model_info info = {.layers = 0};
+    const vt_plan_options options = {.dev = NULL};
+    const vt_config *c;
+    vt_val tokens;
+
+    VT_GIVEN(out);
+    VT_GIVEN(model);
+    c = vt_model_config(model->model);
+    VT_TRY(vt_handle_size(&height, &width, &batch, model));
+    vt_preprocess_default(&how, height, width);
+    /* The lock is all that writing a plan changes in a model. */
+    VT_TRY(vt_handle_plan(&p, &w, (vitcl_model *)(uintptr_t)model, &options,
+                          batch, height, width, &how));
+    snprintf(info.family, sizeof info.family, "%s", c->family);
+    snprintf(info.name, sizeof info.name, "%s", c->name);
+    info.layers = (uint32_t)c->depth;
+    info.width = (uint32_t)c->width;
+    info.heads = (uint32_t)c->heads;
+    info.mlp = (uint32_t)c->mlp;
+    info.classes = (uint32_t)c->classes;
+    info.height = (uint32_t)c->height;
+    info.width_px = (uint32_t)c->width_px;
+    info.patch = (uint32_t)c->patch_h;
+    tokens = vt_plan_find(p, "embed");
+    tokens = tokens == VT_NONE ? vt_plan_find(p, "block.0") : tokens;
+    info.tokens = (uint32_t)vt_dim(p, tokens, 1);
+    info.parameters = vt_model_parameters(model->model);
+    info.gmac = vt_plan_macs(p) / batch / 1e9;
+    info.weights_bytes = info.parameters * sizeof(float);
+    info.activation_bytes = vt_plan_memory_of(p).arena;
+    *out = info;
+done:
+    vt_plan_free(p);
+    return st;
+}

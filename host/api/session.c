@@ -1,0 +1,461 @@
+/*
+ * session.c - a plan of one model at one size, ready to run.
+ *
+ * A run is a write, launches and a read: whatever it needs is claimed when the
+ * session is made. Fewer pictures than the batch run the whole plan; a row's
+ * answer never depends on its neighbours, so stale ones do no harm.
+ */
+#include "api/handles.h"
+#include "base/memory.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+/* ---- making ---- */
+
+/* What the checkpoint says about pictures. A checkpoint whose preprocessing we
+ * do not know can still be fed pixel values, so the reason is kept until
+ * somebody brings a picture. */
+static void preprocessing(vitcl_session *s)
+{
+    const vt_model *m = s->model->model;
+    const vt_json *config = vt_model_json(m), *hf = vt_model_preprocessor(m);
+    const char *name = vt_model_config(m)->name;
+
+    s->how_status = VITCL_OK;
+    if (hf)
+        s->how_status = vt_preprocess_hf(&s->how, hf, vt_model_type(m),
+                                         s->height, s->width, name);
+    else if (vt_json_get(config, "pretrained_cfg") ||
+             vt_json_get(config, "architecture"))
+        s->how_status =
+            vt_preprocess_timm(&s->how, config, s->height, s->width, name);
+    else
+        vt_preprocess_default(&s->how, s->height, s->width);
+    if (s->how_status != VITCL_OK) {
+        snprintf(s->how_message, sizeof s->how_message, "%s", vt_message());
+        vt_preprocess_default(&s->how, s->height, s->width);
+    }
+}
+
+static vitcl_status prepares(const vitcl_session *s)
+{
+    return s->how_status == VITCL_OK
+               ? VITCL_OK
+               : vt_fail(s->how_status, "%s", s->how_message);
+}
+
+/* Does it fit? Weights are counted as f32, which is the most they take. */
+static bool fits(const vt_plan *p, const vitcl_model *m)
+{
+    const vitcl_device_info *info = vt_dev_info(m->dev);
+    const vt_plan_memory memory = vt_plan_memory_of(p);
+    const uint64_t weights = vt_model_parameters(m->model) * sizeof(float);
+
+    return memory.arena <= info->max_alloc_bytes &&
+           (double)memory.arena + (double)memory.consts + (double)weights <=
+               (double)info->memory_bytes;
+}
+
+static bool batch_fits(const vitcl_session *s, const vt_plan_options *options,
+                       uint32_t batch)
+{
+    vt_plan *p = NULL;
+    vt_written w;
+    bool ok = vt_handle_plan(&p, &w, s->model, options, batch, s->height,
+                             s->width, &s->how) == VITCL_OK &&
+              fits(p, s->model);
+
+    vt_plan_free(p);
+    return ok;
+}
+
+static vitcl_status too_large(const vitcl_session *s,
+                              const vt_plan_options *options, double bytes)
+{
+    const vitcl_device_info *info = vt_dev_info(s->model->dev);
+    uint32_t low = 0, high = s->batch;
+    char need[64] = "more than kernels can index";
+
+    while (high - low > VT_MAX(low / 8, 1u)) { /* a plan each: a rough answer */
+        uint32_t middle = low + (high - low) / 2;
+
+        if (batch_fits(s, options, middle))
+            low = middle;
+        else
+            high = middle;
+    }
+    if (bytes > 0)
+        snprintf(need, sizeof need, "%.0f MB beside the weights", bytes / 1e6);
+    if (low == 0)
+        return vt_fail(VITCL_ENOMEM,
+                       "a picture of %ux%u needs %s and does not fit %s "
+                       "(%.0f MB, %.0f MB a buffer)",
+                       s->height, s->width, need, info->name,
+                       (double)info->memory_bytes / 1e6,
+                       (double)info->max_alloc_bytes / 1e6);
+    return vt_fail(VITCL_ENOMEM,
+                   "a batch of %u needs %s and does not fit %s (%.0f MB, %.0f "
+                   "MB a buffer); a batch of %u would",
+                   s->batch, need, info->name, (double)info->memory_bytes / 1e6,
+                   (double)info->max_alloc_bytes / 1e6, low);
+}
+
+static vitcl_status write_plan(vitcl_session *s, const vitcl_session_options *o)
+{
+    vitcl_status st;
+    vt_written w;
+    vt_plan_options options = {.dev = s->model->dev,
+                               .store = s->model->store,
+                               .gemm = o->gemm,
+                               .precision = o->precision,
+                               .keep = o->keep,
+                               .profile = o->profile != 0};
+
+    st = vt_handle_plan(&s->plan, &w, s->model, &options, s->batch, s->height,
+                        s->width, &s->how);
+    if (st == VITCL_EUNSUPPORTED && s->batch > 1 && batch_fits(s, &options, 1))
+        return too_large(s, &options, 0);
+    if (st != VITCL_OK)
+        return st;
+    if (!fits(s->plan, s->model))
+        return too_large(s, &options, (double)vt_plan_memory_of(s->plan).arena);
+    s->rgb = w.rgb, s->pixels = w.pixels, s->out = w.out;
+    return vt_plan_finish(s->plan);
+}
+
+vitcl_status vitcl_session_new(vitcl_session **out, vitcl_model *model,
+                               const vitcl_session_options *options)
+{
+    vitcl_status st = VITCL_OK;
+    vitcl_session *s = NULL;
+    const vitcl_session_options none = {.batch = 0};
+    size_t bytes = 0;
+
+    VT_GIVEN(out);
+    VT_GIVEN(model);
+    if (!model->dev)
+        return vt_fail(VITCL_EINVAL, "the model was loaded without a device");
+    options = options ? options : &none;
+    if ((unsigned)options->precision > VITCL_INT8)
+        return vt_fail(VITCL_EINVAL, "%d is no precision",
+                       (int)options->precision);
+    VT_TRY(VT_NEW(&s, 1));
+    s->model = vt_handle_ref(model);
+    s->batch = options->batch;
+    s->height = options->height;
+    s->width = options->width;
+    VT_TRY(vt_handle_size(&s->height, &s->width, &s->batch, model));
+    preprocessing(s);
+    VT_TRY(write_plan(s, options));
+    s->classes = s->out.logits == VT_NONE
+                     ? 0
+                     : (uint32_t)vt_dim(s->plan, s->out.logits, -1);
+    s->features = s->out.features == VT_NONE
+                      ? 0
+                      : (uint32_t)vt_dim(s->plan, s->out.features, -1);
+    if (!vt_mul(&bytes, (size_t)s->batch * s->height, (size_t)s->width * 3))
+        VT_TRY(vt_fail(VITCL_ENOMEM, "a batch of %u is too large", s->batch));
+    VT_TRY(VT_NEW(&s->picture, bytes));
+    VT_TRY(VT_NEW(&s->logits, (size_t)s->batch * s->classes));
+    *out = s, s = NULL;
+done:
+    vitcl_session_free(s);
+    return st;
+}
+
+void vitcl_session_free(vitcl_session *session)
+{
+    if (!session)
+        return;
+    vt_plan_free(session->plan);
+    vitcl_model_free(session->model);
+    free(session->picture);
+    free(session->logits);
+    free(session);
+}
+
+uint32_t vitcl_session_batch(const vitcl_session *session)
+{
+    return session ? session->batch : 0;
+}
+
+uint32_t vitcl_session_features(const vitcl_session *session)
+{
+    return session ? session->features : 0;
+}
+
+void vitcl_session_size(const vitcl_session *session, uint32_t *height,
+                        uint32_t *width)
+{
+    if (session && height)
+        *height = session->height;
+    if (session && width)
+        *width = session->width;
+}
+
+/* ---- running ---- */
+
+static vitcl_status count_fits(const vitcl_session *s, uint32_t n)
+{
+    return n > 0 && n <= s->batch
+               ? VITCL_OK
+               : vt_fail(VITCL_EINVAL, "%u pictures for a batch of %u", n,
+                         s->batch);
+}
+
+vitcl_status vitcl_run_rgb(vitcl_session *session, const uint8_t *rgb,
+                           uint32_t n)
+{
+    vitcl_status st = VITCL_OK;
+
+    VT_GIVEN(session);
+    VT_GIVEN(rgb);
+    VT_TRY(count_fits(session, n));
+    VT_TRY(prepares(session));
+    VT_TRY(vt_plan_write(session->plan, session->rgb, rgb,
+                         (size_t)n * session->height * session->width * 3));
+    VT_TRY(vt_plan_run(session->plan, 0));
+done:
+    return st;
+}
+
+vitcl_status vitcl_run_pixels(vitcl_session *session, const float *pixels,
+                              uint32_t n)
+{
+    vitcl_status st = VITCL_OK;
+
+    VT_GIVEN(session);
+    VT_GIVEN(pixels);
+    VT_TRY(count_fits(session, n));
+    VT_TRY(vt_plan_write(session->plan, session->pixels, pixels,
+                         (size_t)n * session->height * session->width * 3 *
+                             sizeof(float)));
+    VT_TRY(vt_plan_run(session->plan, 1));
+done:
+    return st;
+}
+
+static vitcl_status read_share(float *out, vitcl_session *s, vt_val v,
+                               uint32_t n)
+{
+    uint64_t count = vt_elements(s->plan, v);
+
+    if (vt_dim(s->plan, v, 0) == (int)s->batch)
+        count = count / s->batch * n;
+    return vt_plan_read(s->plan, v, out, count);
+}
+
+vitcl_status vitcl_session_read(float *out, vitcl_session *session,
+                                const char *name, uint32_t n)
+{
+    vitcl_status st = VITCL_OK;
+    const vt_value *value;
+    vt_val v;
+
+    VT_GIVEN(out);
+    VT_GIVEN(session);
+    VT_GIVEN(name);
+    VT_TRY(count_fits(session, n));
+    for (uint32_t i = 0;; i++) {
+        v = vt_plan_kept(session->plan, i);
+        value = vt_value_of(session->plan, v);
+        if (!value)
+            return vt_fail(VITCL_EINVAL, "no tensor %s was kept", name);
+        if (strcmp(value->name, name) == 0)
+            break;
+    }
+    VT_TRY(read_share(out, session, v, n));
+done:
+    return st;
+}
+
+vitcl_status vitcl_session_tensor(vitcl_tensor_info *out,
+                                  const vitcl_session *session, uint32_t index)
+{
+    const vt_value *v;
+    vitcl_tensor_info info = {.rank = 0};
+
+    VT_GIVEN(out);
+    VT_GIVEN(session);
+    v = vt_value_of(session->plan, vt_plan_kept(session->plan, index));
+    if (!v)
+        return vt_fail(VITCL_EINVAL, "no tensor %u can be read", index);
+    snprintf(info.name, sizeof info.name, "%s", v->name);
+    info.rank = (uint32_t)v->rank;
+    for (int i = 0; i < v->rank; i++)
+        info.shape[i] = (uint32_t)v->dim[i];
+    *out = info;
+    return VITCL_OK;
+}
+
+/* ---- pictures in, answers out ---- */
+
+static vitcl_status place_picture(vitcl_session *s, const vitcl_image *image,
+                                  uint32_t at)
+{
+    vitcl_status st = VITCL_OK;
+    const size_t bytes = (size_t)s->height * s->width * 3;
+    vitcl_image ready = {.rgb = NULL};
+
+    VT_TRY(vitcl_image_prepare(&ready, s, image));
+    memcpy(s->picture + at * bytes, ready.rgb, bytes);
+done:
+    vitcl_image_free(&ready);
+    return st;
+}
+
+/* Prepares and runs the next pictures of n; *now: how many they are. */
+static vitcl_status run_some(uint32_t *now, vitcl_session *s,
+                             const vitcl_image *images, uint32_t n)
+{
+    vitcl_status st = VITCL_OK;
+
+    *now = VT_MIN(n, s->batch);
+    for (uint32_t i = 0; i < *now; i++)
+        VT_TRY(place_picture(s, &images[i], i));
+    VT_TRY(vitcl_run_rgb(s, s->picture, *now));
+done:
+    return st;
+}
+
+vitcl_status vitcl_classify(vitcl_class *top, uint32_t k,
+                            vitcl_session *session, const vitcl_image *images,
+                            uint32_t n)
+{
+    vitcl_status st = VITCL_OK;
+    vitcl_session *s = session;
+
+    VT_GIVEN(top);
+    VT_GIVEN(session);
+    VT_GIVEN(images);
+    if (!s->classes)
+        return vt_fail(VITCL_EUNSUPPORTED,
+                       "this model has no classifier; vitcl_embed() gives its "
+                       "features");
+    if (k < 1 || k > s->classes)
+        return vt_fail(VITCL_EINVAL, "%u best of %u classes", k, s->classes);
+    for (uint32_t at = 0, now; at < n; at += now) {
+        VT_TRY(run_some(&now, s, images + at, n - at));
+        VT_TRY(read_share(s->logits, s, s->out.logits, now));
+        for (uint32_t i = 0; i < now; i++)
+            vitcl_top(top + (size_t)(at + i) * k, k,
+                      s->logits + (size_t)i * s->classes, s->classes);
+    }
+done:
+    return st;
+}
+
+vitcl_status vitcl_embed(float *out, vitcl_session *session,
+                         const vitcl_image *images, uint32_t n)
+{
+    vitcl_status st = VITCL_OK;
+
+    VT_GIVEN(out);
+    VT_GIVEN(session);
+    VT_GIVEN(images);
+    for (uint32_t at = 0, now; at < n; at += now) {
+        VT_TRY(run_some(&now, session, images + at, n - at));
+        VT_TRY(read_share(out + (size_t)at * session->features, session,
+                          session->out.features, now));
+    }
+done:
+    return st;
+}
+
+static bool better(const float *logits, uint32_t a, uint32_t b)
+{
+    if (isnan(logits[b]))
+        return !isnan(logits[a]) || a < b;
+    return logits[a] > logits[b] || (logits[a] == logits[b] && a < b);
+}
+
+void vitcl_top(vitcl_class *top, uint32_t k, const float *logits,
+               uint32_t classes)
+{
+    uint32_t n = 0;
+    double sum = 0, most;
+
+    if (!top || !logits || k > classes || !k)
+        return;
+    for (uint32_t c = 0; c < classes; c++) { /* insertion: k is small */
+        uint32_t at = n;
+
+        if (n == k && !better(logits, c, top[k - 1].label))
+            continue;
+        at = n < k ? n++ : k - 1;
+        for (; at > 0 && better(logits, c, top[at - 1].label); at--)
+            top[at] = top[at - 1];
+        top[at].label = c;
+    }
+    most = (double)logits[top[0].label];
+    for (uint32_t c = 0; c < classes; c++)
+        sum += exp((double)logits[c] - most);
+    for (uint32_t i = 0; i < k; i++)
+        top[i].probability =
+            (float)(exp((double)logits[top[i].label] - most) / sum);
+}
+
+/* ---- looking at the plan ---- */
+
+static void print_shape(char *out, size_t size, const vt_value *v)
+{
+    size_t at = 0;
+
+    out[0] = '\0';
+    for (int i = 0; v && i < v->rank && at < size; i++)
+        at += (size_t)snprintf(out + at, size - at, "%s%d", i ? "x" : "",
+                               v->dim[i]);
+}
+
+vitcl_status vitcl_session_step(vitcl_step_info *out,
+                                const vitcl_session *session, uint32_t index)
+{
+    const vt_step *s;
+    const vt_value *v;
+    vitcl_step_info info = {.gflop = 0};
+
+    VT_GIVEN(out);
+    VT_GIVEN(session);
+    if (index >= (uint32_t)vt_plan_steps(session->plan))
+        return vt_fail(VITCL_EINVAL, "the plan has no step %u", index);
+    s = vt_plan_step(session->plan, (int)index);
+    v = vt_value_of(session->plan, s->out[0]);
+    snprintf(info.name, sizeof info.name, "%.63s", v ? v->name : "");
+    snprintf(info.op, sizeof info.op, "%s", s->op->name);
+    snprintf(info.kernel, sizeof info.kernel, "%s", s->note);
+    print_shape(info.shape, sizeof info.shape, v);
+    if (s->op->macs)
+        info.gflop = 2e-9 * s->op->macs(session->plan, s);
+    info.time_ms = s->time_ms;
+    for (int i = 0; i < VT_OUTS; i++)
+        if ((v = vt_value_of(session->plan, s->out[i])))
+            info.memory_bytes += v->bytes;
+    *out = info;
+    return VITCL_OK;
+}
+
+void vitcl_session_describe(vitcl_session_info *out,
+                            const vitcl_session *session)
+{
+    static const char *const names[] = {"f32", "bf16", "f16", "half", "int8"};
+    vitcl_session_info info = {.arena_bytes = 0};
+    vt_plan_memory memory;
+    vt_counters counters;
+
+    if (!out || !session)
+        return;
+    memory = vt_plan_memory_of(session->plan);
+    counters = vt_dev_counters(session->model->dev);
+    info.arena_bytes = memory.arena;
+    info.activation_bytes = memory.arena + memory.states + memory.consts;
+    info.weights_bytes = vt_store_bytes(session->model->store);
+    info.kernels_built = counters.programs_built;
+    info.buffers_made = counters.buffers_made;
+    info.lookups = counters.lookups;
+    snprintf(info.gemm, sizeof info.gemm, "%s", vt_plan_gemm(session->plan));
+    snprintf(info.precision, sizeof info.precision, "%s",
+             names[vt_plan_settings(session->plan)->precision]);
+    *out = info;
+}

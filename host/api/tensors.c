@@ -1,0 +1,262 @@
+/*
+ * tensors.c - public reading and writing of tensors on disk.
+ *
+ * Rows are written as they come: the header is left open at the front of the
+ * file, padded with spaces as both formats allow, and filled in at the end.
+ */
+#include "base/file.h"
+#include "base/memory.h"
+#include "weights/weights.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+struct vitcl_tensors {
+    vt_tensors *raw;
+};
+
+#define VT_GIVEN(pointer)                                                      \
+    do {                                                                       \
+        if (!(pointer))                                                        \
+            return vt_fail(VITCL_EINVAL, "%s: %s is NULL", __func__,           \
+                           #pointer);                                          \
+    } while (0)
+
+vitcl_status vitcl_tensors_open(vitcl_tensors **out, const char *path)
+{
+    vitcl_status st = VITCL_OK;
+    vitcl_tensors *t = NULL;
+
+    VT_GIVEN(out);
+    VT_GIVEN(path);
+    VT_TRY(VT_NEW(&t, 1));
+    VT_TRY(vt_tensors_open(&t->raw, path));
+    *out = t, t = NULL;
+done:
+    vitcl_tensors_free(t);
+    return st;
+}
+
+static vitcl_status find(const vt_tensor **out, const vitcl_tensors *t,
+                         const char *name)
+{
+    *out = vt_tensors_get(t->raw, name);
+    return *out ? VITCL_OK
+                : vt_fail(VITCL_EINVAL, "%s: no tensor named %s",
+                          vt_tensors_path(t->raw), name);
+}
+
+vitcl_status vitcl_tensors_shape(vitcl_shape *out, const vitcl_tensors *t,
+                                 const char *name)
+{
+    vitcl_status st = VITCL_OK;
+    const vt_tensor *found;
+
+    VT_GIVEN(out);
+    VT_GIVEN(t);
+    VT_GIVEN(name);
+    VT_TRY(find(&found, t, name));
+    *out = (vitcl_shape){.name = found->name, .rank = found->rank};
+    for (uint32_t i = 0; i < found->rank; i++)
+        out->shape[i] = found->shape[i];
+done:
+    return st;
+}
+
+vitcl_status vitcl_tensors_read(float *out, const vitcl_tensors *t,
+                                const char *name, uint64_t count)
+{
+    vitcl_status st = VITCL_OK;
+    const vt_tensor *found;
+
+    VT_GIVEN(out);
+    VT_GIVEN(t);
+    VT_GIVEN(name);
+    VT_TRY(find(&found, t, name));
+    if (found->count != count)
+        return vt_fail(VITCL_EINVAL, "%s has %llu elements, not %llu", name,
+                       (unsigned long long)found->count,
+                       (unsigned long long)count);
+    VT_TRY(vt_tensor_f32(out, found));
+done:
+    return st;
+}
+
+void vitcl_tensors_free(vitcl_tensors *t)
+{
+    if (!t)
+        return;
+    vt_tensors_free(t->raw);
+    free(t);
+}
+
+static vitcl_status elements(size_t *out, const vitcl_shape *shape)
+{
+    size_t n = 1;
+
+    if (!shape->name || shape->rank > 8)
+        return vt_fail(VITCL_EINVAL, "a tensor without a name or above rank 8");
+    for (uint32_t i = 0; i < shape->rank; i++)
+        if (!vt_mul(&n, n, (size_t)shape->shape[i]))
+            return vt_fail(VITCL_EINVAL, "%s: the shape is too large",
+                           shape->name);
+    *out = n;
+    return VITCL_OK;
+}
+
+vitcl_status vitcl_tensors_write(const char *path, const vitcl_shape *shapes,
+                                 const float *const *data, uint32_t n)
+{
+    vitcl_status st = VITCL_OK;
+    vt_tensor *list = NULL;
+    size_t count = 0;
+
+    VT_GIVEN(path);
+    if (n) {
+        VT_GIVEN(shapes);
+        VT_GIVEN(data);
+    }
+    VT_TRY(VT_NEW(&list, n));
+    for (uint32_t i = 0; i < n; i++) {
+        VT_TRY(elements(&count, &shapes[i]));
+        list[i] = (vt_tensor){.name = shapes[i].name,
+                              .dtype = VT_FILE_F32,
+                              .rank = shapes[i].rank,
+                              .count = count,
+                              .data = (const uint8_t *)data[i]};
+        if (!vt_mul(&list[i].size, count, sizeof(float)))
+            VT_TRY(vt_fail(VITCL_EINVAL, "%s is too large", shapes[i].name));
+        for (uint32_t d = 0; d < shapes[i].rank; d++)
+            list[i].shape[d] = shapes[i].shape[d];
+    }
+    VT_TRY(vt_safetensors_write(path, list, n, NULL));
+done:
+    free(list);
+    return st;
+}
+
+/* ---- rows ---- */
+
+enum { HEAD = 512 }; /* bytes in front of the data, either format */
+
+struct vitcl_rows {
+    vt_newfile file;
+    vitcl_shape row;
+    char name[64];
+    size_t count; /* elements of a row */
+    uint64_t rows;
+    bool npy;
+};
+
+static bool plain_name(const char *s)
+{
+    return s[0] && strlen(s) < 64 &&
+           strspn(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                     "0123456789._-/") == strlen(s);
+}
+
+static vitcl_status write_error(const vitcl_rows *rows)
+{
+    return vt_fail(VITCL_EIO, "%s: cannot be written: %s", rows->file.path,
+                   strerror(errno));
+}
+
+static void fill_head(char head[HEAD], const vitcl_rows *r)
+{
+    char shape[256];
+    size_t at = 0;
+    unsigned start = r->npy ? 10 : 8;
+
+    at += (size_t)snprintf(shape, sizeof shape, "%llu",
+                           (unsigned long long)r->rows);
+    for (uint32_t i = 0; i < r->row.rank; i++)
+        at += (size_t)snprintf(shape + at, sizeof shape - at, ",%llu",
+                               (unsigned long long)r->row.shape[i]);
+    memset(head, ' ', HEAD);
+    if (r->npy) {
+        memcpy(head, "\x93NUMPY\x01", 8); /* and the minor version, 0 */
+        at = (size_t)snprintf(
+            head + start, HEAD - start,
+            "{'descr': '<f4', 'fortran_order': False, 'shape': (%s%s), }",
+            shape, r->row.rank ? "" : ",");
+        head[HEAD - 1] = '\n';
+    } else {
+        at = (size_t)snprintf(
+            head + start, HEAD - start,
+            "{\"%s\":{\"dtype\":\"F32\",\"shape\":[%s],"
+            "\"data_offsets\":[0,%llu]}}",
+            r->name, shape,
+            (unsigned long long)(r->rows * r->count * sizeof(float)));
+    }
+    head[start + at] = ' '; /* snprintf's NUL */
+    for (unsigned i = r->npy ? 8 : 0; i < start; i++)
+        head[i] = (char)((HEAD - start) >> (8 * (i - (r->npy ? 8 : 0))) & 255);
+}
+
+vitcl_status vitcl_rows_open(vitcl_rows **out, const char *path,
+                             const vitcl_shape *row)
+{
+    static const char blank[HEAD];
+    vitcl_status st = VITCL_OK;
+    vitcl_rows *r = NULL;
+    size_t length;
+
+    VT_GIVEN(out);
+    VT_GIVEN(path);
+    VT_GIVEN(row);
+    VT_TRY(VT_NEW(&r, 1));
+    r->row = *row;
+    VT_TRY(elements(&r->count, row));
+    if (row->rank > 7 || !plain_name(row->name))
+        VT_TRY(
+            vt_fail(VITCL_EINVAL, "%s: no name or shape for rows", row->name));
+    snprintf(r->name, sizeof r->name, "%s", row->name);
+    length = strlen(path);
+    r->npy = length > 4 && strcmp(path + length - 4, ".npy") == 0;
+    VT_TRY(vt_newfile_open(&r->file, path));
+    if (fwrite(blank, 1, HEAD, r->file.f) != HEAD)
+        VT_TRY(write_error(r));
+    *out = r, r = NULL;
+done:
+    vitcl_rows_free(r);
+    return st;
+}
+
+vitcl_status vitcl_rows_add(vitcl_rows *rows, const float *data, uint32_t n)
+{
+    size_t count;
+
+    VT_GIVEN(rows);
+    VT_GIVEN(data);
+    if (!vt_mul(&count, rows->count, n))
+        return vt_fail(VITCL_EINVAL, "%u rows are too many", n);
+    if (fwrite(data, sizeof *data, count, rows->file.f) != count)
+        return write_error(rows);
+    rows->rows += n;
+    return VITCL_OK;
+}
+
+vitcl_status vitcl_rows_finish(vitcl_rows *rows)
+{
+    vitcl_status st = VITCL_OK;
+    char head[HEAD];
+
+    VT_GIVEN(rows);
+    fill_head(head, rows);
+    if (fseek(rows->file.f, 0, SEEK_SET) != 0 ||
+        fwrite(head, 1, HEAD, rows->file.f) != HEAD)
+        return write_error(rows);
+    VT_TRY(vt_newfile_commit(&rows->file));
+done:
+    return st;
+}
+
+void vitcl_rows_free(vitcl_rows *rows)
+{
+    if (!rows)
+        return;
+    if (rows->file.path)
+        vt_newfile_discard(&rows->file);
+    free(rows);
+}

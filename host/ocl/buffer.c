@@ -1,0 +1,183 @@
+/*
+ * buffer.c - device memory: counted references, windows, transfers.
+ */
+#include "ocl/objects.h"
+
+#include "base/memory.h"
+
+#include <string.h>
+
+static const struct {
+    const char *name;
+    size_t size;
+} dtypes[] = {
+    [VT_F32] = {"f32", 4}, [VT_F16] = {"f16", 2}, [VT_BF16] = {"bf16", 2},
+    [VT_I8] = {"i8", 1},   [VT_U8] = {"u8", 1},   [VT_I32] = {"i32", 4},
+};
+
+size_t vt_dtype_size(vt_dtype t)
+{
+    return dtypes[t].size;
+}
+
+const char *vt_dtype_name(vt_dtype t)
+{
+    return dtypes[t].name;
+}
+
+vitcl_status vt_buf_new(vt_buf **out, vt_dev *dev, size_t bytes)
+{
+    const uint64_t most = dev->info.max_alloc_bytes;
+    vt_buf *b = NULL;
+    size_t room;
+    cl_int e;
+    vitcl_status st;
+
+    VT_TRY(vt_dev_alive(dev));
+    /* Fills are made of whole words, so there are only whole words. */
+    if (!vt_sum(&room, VT_MAX(bytes, (size_t)4), 3) ||
+        (most && (room & ~(size_t)3) > most)) {
+        st = vt_fail(VITCL_ENOMEM,
+                     "%zu MiB in one piece is more than %.60s gives (%zu MiB)",
+                     bytes >> 20, dev->info.name, (size_t)(most >> 20));
+        goto done;
+    }
+    VT_TRY(VT_NEW(&b, 1));
+    atomic_init(&b->refs, 1);
+    b->dev = vt_dev_ref(dev);
+    b->bytes = bytes;
+    b->mem = clCreateBuffer(dev->context, CL_MEM_READ_WRITE, room & ~(size_t)3,
+                            NULL, &e);
+    if (!b->mem) {
+        st = vt_cl_fail(dev, e, "no device memory for %zu bytes", bytes);
+        goto done;
+    }
+    atomic_fetch_add(&dev->buffers_made, 1);
+    *out = b, b = NULL;
+done:
+    vt_buf_free(b);
+    return st;
+}
+
+vitcl_status vt_buf_view(vt_buf **out, vt_buf *parent, size_t offset,
+                         size_t bytes)
+{
+    vt_buf *root = parent->parent ? parent->parent : parent, *b = NULL;
+    size_t end;
+    cl_buffer_region region;
+    cl_int e;
+    vitcl_status st;
+
+    VT_TRY(vt_dev_alive(parent->dev));
+    if (bytes == 0 || !vt_sum(&end, offset, bytes) || end > parent->bytes ||
+        offset % parent->dev->align) {
+        st = vt_fail(VITCL_EINVAL,
+                     "a window of %zu bytes at %zu does not lie in a buffer of "
+                     "%zu",
+                     bytes, offset, parent->bytes);
+        goto done;
+    }
+    VT_TRY(VT_NEW(&b, 1));
+    atomic_init(&b->refs, 1);
+    b->dev = vt_dev_ref(parent->dev);
+    b->bytes = bytes;
+    b->parent = vt_buf_ref(root);
+    b->offset = parent->offset + offset;
+    region.origin = b->offset;
+    region.size = bytes + (-bytes & 3); /* inside: the root has whole words */
+    b->mem = clCreateSubBuffer(root->mem, CL_MEM_READ_WRITE,
+                               CL_BUFFER_CREATE_TYPE_REGION, &region, &e);
+    if (!b->mem) {
+        st = vt_cl_fail(b->dev, e, "no window of %zu bytes at %zu", bytes,
+                        offset);
+        goto done;
+    }
+    *out = b, b = NULL;
+done:
+    vt_buf_free(b);
+    return st;
+}
+
+vt_buf *vt_buf_ref(vt_buf *b)
+{
+    atomic_fetch_add(&b->refs, 1);
+    return b;
+}
+
+size_t vt_buf_size(const vt_buf *b)
+{
+    return b->bytes;
+}
+
+void vt_buf_free(vt_buf *b)
+{
+    if (!b || atomic_fetch_sub(&b->refs, 1) != 1)
+        return;
+    if (b->mem && !atomic_load(&b->dev->lost))
+        clReleaseMemObject(b->mem);
+    vt_buf_free(b->parent);
+    vt_dev_free(b->dev);
+    free(b);
+}
+
+static vitcl_status inside(const vt_buf *b, size_t offset, size_t bytes)
+{
+    if (offset <= b->bytes && bytes <= b->bytes - offset)
+        return vt_dev_alive(b->dev);
+    return vt_fail(VITCL_EINVAL,
+                   "%zu bytes at %zu do not lie in a buffer of %zu", bytes,
+                   offset, b->bytes);
+}
+
+vitcl_status vt_buf_write(vt_queue *q, vt_buf *b, size_t offset,
+                          const void *data, size_t bytes)
+{
+    cl_int e;
+    vitcl_status st = inside(b, offset, bytes);
+
+    if (st != VITCL_OK || bytes == 0)
+        return st;
+    e = clEnqueueWriteBuffer(q->queue, b->mem, CL_TRUE, offset, bytes, data, 0,
+                             NULL, NULL);
+    if (e != CL_SUCCESS)
+        st = vt_cl_fail(q->dev, e, "%zu bytes cannot be written to the device",
+                        bytes);
+    return st;
+}
+
+vitcl_status vt_buf_read(vt_queue *q, vt_buf *b, size_t offset, void *data,
+                         size_t bytes)
+{
+    cl_int e;
+    vitcl_status st = inside(b, offset, bytes);
+
+    if (st != VITCL_OK || bytes == 0)
+        return st;
+    e = clEnqueueReadBuffer(q->queue, b->mem, CL_TRUE, offset, bytes, data, 0,
+                            NULL, NULL);
+    if (e != CL_SUCCESS)
+        st = vt_cl_fail(q->dev, e, "%zu bytes cannot be read from the device",
+                        bytes);
+    return st;
+}
+
+vitcl_status vt_buf_fill(vt_queue *q, vt_buf *b, uint32_t word)
+{
+    const size_t bytes = b->bytes + (-b->bytes & 3);
+    cl_event *event;
+    cl_int e;
+    vitcl_status st;
+
+    VT_TRY(inside(b, 0, 0));
+    if (bytes == 0)
+        goto done;
+    VT_TRY(vt_queue_event(&event, q));
+    e = clEnqueueFillBuffer(q->queue, b->mem, &word, sizeof word, 0, bytes, 0,
+                            NULL, event);
+    if (e == CL_SUCCESS)
+        vt_queue_event_done(q);
+    else
+        st = vt_cl_fail(q->dev, e, "%zu bytes cannot be filled", bytes);
+done:
+    return st;
+}

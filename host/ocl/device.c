@@ -1,0 +1,495 @@
+/*
+ * device.c - find, describe, choose and open OpenCL devices.
+ *
+ * Devices are named "p:d", platform and device in the ICD loader's order. A
+ * platform or device that cannot be asked keeps its place in the list and says
+ * why in `error`; it never hides the others.
+ */
+#include "ocl/objects.h"
+
+#include "base/memory.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+
+#define MAX_PLATFORMS 64
+#define MAX_DEVICES 64
+
+typedef struct found {
+    cl_platform_id platform;
+    cl_device_id id; /* NULL: the platform itself failed */
+    cl_device_type type;
+    bool ready; /* available, and has a compiler */
+    vitcl_device_info info;
+} found;
+
+typedef enum { TEXT, PLATFORM_TEXT, UINT, ULONG, FLAG, NONZERO } kind;
+
+/* Every property that is a plain question. A row is asked only if the driver
+ * answers it: a question that is refused leaves the field as it is. */
+static const struct property {
+    cl_uint what;
+    kind kind;
+    size_t offset, size;
+} properties[] = {
+#define ROW(what, kind, field)                                                 \
+    {                                                                          \
+        what, kind, offsetof(vitcl_device_info, field),                        \
+            sizeof(((vitcl_device_info *)0)->field)                            \
+    }
+    ROW(CL_DEVICE_NAME, TEXT, name),
+    ROW(CL_DEVICE_VENDOR, TEXT, vendor),
+    ROW(CL_PLATFORM_NAME, PLATFORM_TEXT, platform),
+    ROW(CL_DRIVER_VERSION, TEXT, driver),
+    ROW(CL_DEVICE_VERSION, TEXT, version),
+    ROW(CL_DEVICE_OPENCL_C_VERSION, TEXT, opencl_c),
+    ROW(CL_DEVICE_MAX_COMPUTE_UNITS, UINT, compute_units),
+    ROW(CL_DEVICE_MAX_CLOCK_FREQUENCY, UINT, clock_mhz),
+    ROW(CL_DEVICE_GLOBAL_MEM_SIZE, ULONG, memory_bytes),
+    ROW(CL_DEVICE_LOCAL_MEM_SIZE, ULONG, local_bytes),
+    ROW(CL_DEVICE_MAX_MEM_ALLOC_SIZE, ULONG, max_alloc_bytes),
+    ROW(CL_DEVICE_HOST_UNIFIED_MEMORY, FLAG, unified_memory),
+    ROW(CL_DEVICE_DOUBLE_FP_CONFIG, NONZERO, fp64),
+#undef ROW
+};
+
+/* What an extension's presence says. */
+static const struct {
+    const char *extension;
+    size_t offset;
+} features[] = {
+    {"cl_khr_fp16", offsetof(vitcl_device_info, fp16)},
+    {"cl_khr_subgroups", offsetof(vitcl_device_info, subgroups)},
+    {"cl_intel_subgroups", offsetof(vitcl_device_info, subgroups)},
+    {"cl_khr_integer_dot_product", offsetof(vitcl_device_info, integer_dot)},
+};
+
+/* A driver's string of any length, NULL where it gives none. */
+static char *long_text(cl_platform_id platform, cl_device_id id, cl_uint what)
+{
+    size_t n = 0;
+    char *s = NULL;
+    cl_int e = id ? clGetDeviceInfo(id, what, 0, NULL, &n)
+                  : clGetPlatformInfo(platform, what, 0, NULL, &n);
+
+    if (e != CL_SUCCESS || n == 0 || n > (1u << 20) ||
+        vt_new(&s, n + 1, 1) != VITCL_OK)
+        return NULL;
+    e = id ? clGetDeviceInfo(id, what, n, s, NULL)
+           : clGetPlatformInfo(platform, what, n, s, NULL);
+    if (e != CL_SUCCESS) {
+        free(s);
+        return NULL;
+    }
+    return s;
+}
+
+/* Into a field, without blanks around it and control characters inside. */
+static void copy_text(char *out, size_t size, char *text)
+{
+    const char *from = text ? text : "";
+    size_t n;
+
+    while (isspace((unsigned char)*from))
+        from++;
+    snprintf(out, size, "%s", from);
+    for (n = strlen(out); n > 0 && isspace((unsigned char)out[n - 1]); n--)
+        out[n - 1] = '\0';
+    for (char *c = out; *c; c++)
+        if ((unsigned char)*c < ' ' || *c == 127)
+            *c = ' ';
+    free(text);
+}
+
+static bool has_word(const char *list, const char *word)
+{
+    const size_t n = strlen(word);
+
+    for (const char *p = list; p && (p = strstr(p, word)); p += n)
+        if ((p == list || p[-1] == ' ') && (p[n] == ' ' || p[n] == '\0'))
+            return true;
+    return false;
+}
+
+static void ask(found *f, const struct property *p)
+{
+    unsigned char *field = (unsigned char *)&f->info + p->offset;
+    union {
+        cl_uint u;
+        cl_ulong l;
+        cl_bool b;
+    } v = {0};
+
+    switch (p->kind) {
+    case TEXT:
+        copy_text((char *)field, p->size, long_text(NULL, f->id, p->what));
+        return;
+    case PLATFORM_TEXT:
+        copy_text((char *)field, p->size,
+                  long_text(f->platform, NULL, p->what));
+        return;
+    default:
+        break;
+    }
+    if (clGetDeviceInfo(f->id, p->what, sizeof v, &v, NULL) != CL_SUCCESS)
+        return;
+    if (p->kind == UINT)
+        memcpy(field, &v.u, sizeof v.u);
+    else if (p->kind == ULONG)
+        memcpy(field, &v.l, sizeof v.l);
+    else
+        memcpy(field, &(int){p->kind == FLAG ? v.b != 0 : v.l != 0},
+               sizeof(int));
+}
+
+static void describe(found *f)
+{
+    cl_bool available = CL_TRUE, compiler = CL_TRUE;
+    cl_int e =
+        clGetDeviceInfo(f->id, CL_DEVICE_TYPE, sizeof f->type, &f->type, NULL);
+    char *extensions;
+
+    if (e != CL_SUCCESS) {
+        snprintf(f->info.error, sizeof f->info.error,
+                 "the driver does not describe this device: %s", vt_cl_name(e));
+        return;
+    }
+    snprintf(f->info.type, sizeof f->info.type, "%s",
+             f->type & CL_DEVICE_TYPE_CPU           ? "cpu"
+             : f->type & CL_DEVICE_TYPE_GPU         ? "gpu"
+             : f->type & CL_DEVICE_TYPE_ACCELERATOR ? "accelerator"
+                                                    : "custom");
+    for (size_t i = 0; i < VT_COUNT(properties); i++)
+        ask(f, &properties[i]);
+    extensions = long_text(NULL, f->id, CL_DEVICE_EXTENSIONS);
+    for (size_t i = 0; i < VT_COUNT(features); i++)
+        if (has_word(extensions, features[i].extension))
+            memcpy((unsigned char *)&f->info + features[i].offset, &(int){1},
+                   sizeof(int));
+    free(extensions);
+    snprintf(f->info.gemm, sizeof f->info.gemm, "%s",
+             vt_gemm_usual(f->type & CL_DEVICE_TYPE_CPU ? VT_CLASS_CPU
+                                                        : VT_CLASS_GPU));
+    clGetDeviceInfo(f->id, CL_DEVICE_AVAILABLE, sizeof available, &available,
+                    NULL);
+    clGetDeviceInfo(f->id, CL_DEVICE_COMPILER_AVAILABLE, sizeof compiler,
+                    &compiler, NULL);
+    if (!available || !compiler)
+        snprintf(f->info.error, sizeof f->info.error, "%s",
+                 available ? "the driver has no OpenCL C compiler"
+                           : "the driver says that it is not available");
+    f->ready = available && compiler;
+}
+
+/* One platform's devices behind (*out)[*n]. */
+static vitcl_status list_platform(found **out, size_t *n, size_t *cap,
+                                  cl_platform_id platform, unsigned number)
+{
+    cl_device_id ids[MAX_DEVICES];
+    cl_uint count = 0;
+    const cl_int e =
+        clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, MAX_DEVICES, ids, &count);
+    const bool broken = e != CL_SUCCESS && e != CL_DEVICE_NOT_FOUND;
+    vitcl_status st;
+
+    count = broken            ? 1
+            : e != CL_SUCCESS ? 0
+                              : VT_MIN(count, (cl_uint)MAX_DEVICES);
+    VT_TRY(vt_grow(out, cap, *n + count, sizeof **out));
+    for (unsigned d = 0; d < count; d++) {
+        found *f = &(*out)[(*n)++];
+
+        f->platform = platform;
+        snprintf(f->info.id, sizeof f->info.id, "%u:%u", number, d);
+        if (!broken) {
+            f->id = ids[d];
+            describe(f);
+            continue;
+        }
+        copy_text(f->info.platform, sizeof f->info.platform,
+                  long_text(platform, NULL, CL_PLATFORM_NAME));
+        snprintf(f->info.error, sizeof f->info.error,
+                 "the driver does not list its devices: %s", vt_cl_name(e));
+    }
+done:
+    return st;
+}
+
+/* All devices, in the ICD loader's order; none is no error. */
+static vitcl_status enumerate(found **out, size_t *count)
+{
+    cl_platform_id platforms[MAX_PLATFORMS];
+    cl_uint n = 0;
+    size_t cap = 0;
+    found *list = NULL;
+    vitcl_status st = VITCL_OK;
+    const cl_int e = clGetPlatformIDs(MAX_PLATFORMS, platforms, &n);
+
+    *count = 0;
+    if (e != CL_SUCCESS && e != -1001)
+        return vt_cl_fail(NULL, e, "the OpenCL loader lists no platforms");
+    if (e != CL_SUCCESS)
+        n = 0;
+    for (unsigned i = 0; i < VT_MIN(n, (cl_uint)MAX_PLATFORMS); i++)
+        VT_TRY(list_platform(&list, count, &cap, platforms[i], i));
+    *out = list, list = NULL;
+done:
+    free(list);
+    return st;
+}
+
+static vitcl_status none(void)
+{
+    return vt_fail(VITCL_ENODEVICE,
+                   "no OpenCL device: install a driver, for instance the "
+                   "package pocl-opencl-icd for the processor");
+}
+
+vitcl_status vt_dev_list(vitcl_device_info *out, uint32_t index)
+{
+    found *list = NULL;
+    size_t n = 0;
+    vitcl_status st;
+
+    VT_TRY(enumerate(&list, &n));
+    if (n == 0)
+        st = none();
+    else if (index >= n)
+        st = vt_fail(VITCL_ENODEVICE, "there are only %zu OpenCL devices", n);
+    else
+        *out = list[index].info;
+done:
+    free(list);
+    return st;
+}
+
+/* ---- choosing ---- */
+
+static bool contains(const char *text, const char *part)
+{
+    const size_t n = strlen(part);
+
+    for (; *text; text++) {
+        size_t i = 0;
+        while (i < n && tolower((unsigned char)text[i]) ==
+                            tolower((unsigned char)part[i]))
+            i++;
+        if (i == n)
+            return true;
+    }
+    return false;
+}
+
+static bool matches(const found *f, const char *select)
+{
+    if (strcmp(select, "any") == 0)
+        return f->ready;
+    if (strcmp(select, "cpu") == 0 || strcmp(select, "gpu") == 0)
+        return f->ready && strcmp(f->info.type, select) == 0;
+    if (isdigit((unsigned char)*select) &&
+        select[strspn(select, "0123456789:")] == '\0' && strchr(select, ':'))
+        return strcmp(f->info.id, select) == 0;
+    return contains(f->info.name, select);
+}
+
+/* "0:0 name, 1:0 name" of those that match, or of all. */
+static void candidates(char *out, size_t size, const found *list, size_t n,
+                       const char *select)
+{
+    size_t used = 0;
+
+    out[0] = '\0';
+    for (size_t i = 0; i < n && used < size; i++)
+        if (!select || matches(&list[i], select)) {
+            const int k = snprintf(out + used, size - used, "%s%s %s",
+                                   used ? ", " : "", list[i].info.id,
+                                   list[i].info.name[0] ? list[i].info.name
+                                                        : list[i].info.error);
+            used += k > 0 ? (size_t)k : 0;
+        }
+}
+
+/* Any, cpu and gpu take the first, a GPU before others; a name must be one
+ * device's alone, unless it is the whole name of exactly one. */
+static vitcl_status choose(const found **out, const found *list, size_t n,
+                           const char *select)
+{
+    const bool broad = strcmp(select, "any") == 0 ||
+                       strcmp(select, "cpu") == 0 || strcmp(select, "gpu") == 0;
+    const found *hit = NULL, *whole = NULL;
+    size_t hits = 0, wholes = 0;
+    char list_text[400];
+
+    for (size_t i = 0; i < n; i++) {
+        const found *f = &list[i];
+        if (!matches(f, select))
+            continue;
+        if (!hit || (broad && !(hit->type & CL_DEVICE_TYPE_GPU) &&
+                     (f->type & CL_DEVICE_TYPE_GPU)))
+            hit = f;
+        hits++;
+        if (strcmp(f->info.name, select) == 0)
+            whole = f, wholes++;
+    }
+    if (hits == 0) {
+        candidates(list_text, sizeof list_text, list, n, NULL);
+        return vt_fail(VITCL_ENODEVICE,
+                       "no OpenCL device is \"%.60s\"; there %s", select,
+                       list_text[0] ? list_text : "is none");
+    }
+    if (hits > 1 && !broad && wholes != 1) {
+        candidates(list_text, sizeof list_text, list, n, select);
+        return vt_fail(VITCL_ENODEVICE,
+                       "\"%.60s\" is more than one OpenCL device: %s", select,
+                       list_text);
+    }
+    *out = wholes == 1 && !broad ? whole : hit;
+    return VITCL_OK;
+}
+
+/* ---- opening ---- */
+
+static vitcl_status identity(char **out, const found *f)
+{
+    char *version = long_text(f->platform, NULL, CL_PLATFORM_VERSION);
+    const vitcl_device_info *i = &f->info;
+    const vitcl_status st =
+        vt_format(out, "%s|%s|%s|%s|%s|%s", i->platform, version ? version : "",
+                  i->name, i->vendor, i->version, i->driver);
+
+    free(version);
+    return st;
+}
+
+static void measure(vt_dev *dev)
+{
+    cl_uint lanes = 4, bits = 0;
+    size_t group = 1;
+    cl_device_fp_config fp = 0;
+
+    clGetDeviceInfo(dev->id, CL_DEVICE_NATIVE_VECTOR_WIDTH_FLOAT, sizeof lanes,
+                    &lanes, NULL);
+    clGetDeviceInfo(dev->id, CL_DEVICE_MEM_BASE_ADDR_ALIGN, sizeof bits, &bits,
+                    NULL);
+    clGetDeviceInfo(dev->id, CL_DEVICE_MAX_WORK_GROUP_SIZE, sizeof group,
+                    &group, NULL);
+    clGetDeviceInfo(dev->id, CL_DEVICE_SINGLE_FP_CONFIG, sizeof fp, &fp, NULL);
+    dev->vector = lanes >= 16 ? 16 : lanes >= 8 ? 8 : 4;
+    dev->align = VT_MAX((size_t)64, (size_t)bits / 8);
+    dev->group_max = VT_MIN(group, (size_t)256);
+    snprintf(dev->flags, sizeof dev->flags, "-cl-std=CL1.2%s",
+             fp & CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT
+                 ? " -cl-fp32-correctly-rounded-divide-sqrt"
+                 : "");
+}
+
+static vitcl_status open_found(vt_dev **out, const found *f)
+{
+    vt_dev *dev = NULL;
+    cl_int e;
+    vitcl_status st;
+
+    if (!f->ready)
+        return vt_fail(VITCL_ENODEVICE, "device %s cannot be used: %s",
+                       f->info.id, f->info.error);
+    VT_TRY(VT_NEW(&dev, 1));
+    atomic_init(&dev->refs, 1);
+    pthread_mutex_init(&dev->lock, NULL);
+    pthread_mutex_init(&dev->gemm_lock, NULL);
+    pthread_cond_init(&dev->built, NULL);
+    dev->platform = f->platform;
+    dev->id = f->id;
+    dev->info = f->info;
+    dev->class = f->type & CL_DEVICE_TYPE_CPU ? VT_CLASS_CPU : VT_CLASS_GPU;
+    measure(dev);
+    VT_TRY(identity(&dev->identity, f));
+    const cl_context_properties where[] = {
+        CL_CONTEXT_PLATFORM, (cl_context_properties)f->platform, 0};
+    dev->context = clCreateContext(where, 1, &f->id, NULL, NULL, &e);
+    if (!dev->context) {
+        st = vt_cl_fail(dev, e, "the device cannot be opened");
+        goto done;
+    }
+    *out = dev, dev = NULL;
+done:
+    vt_dev_free(dev);
+    return st;
+}
+
+vitcl_status vt_dev_open(vt_dev **out, const char *select)
+{
+    found *list = NULL;
+    const found *f = NULL;
+    size_t n = 0;
+    vitcl_status st;
+
+    if (!select || !*select)
+        select = getenv("VITCL_DEVICE");
+    if (!select || !*select)
+        select = "any";
+    VT_TRY(enumerate(&list, &n));
+    if (n == 0) {
+        st = none();
+        goto done;
+    }
+    VT_TRY(choose(&f, list, n, select));
+    VT_TRY(open_found(out, f));
+done:
+    free(list);
+    return st;
+}
+
+vt_dev *vt_dev_ref(vt_dev *dev)
+{
+    atomic_fetch_add(&dev->refs, 1);
+    return dev;
+}
+
+void vt_dev_free(vt_dev *dev)
+{
+    if (!dev || atomic_fetch_sub(&dev->refs, 1) != 1)
+        return;
+    vt_programs_free(dev);
+    if (dev->context && !atomic_load(&dev->lost))
+        clReleaseContext(dev->context);
+    pthread_cond_destroy(&dev->built);
+    pthread_mutex_destroy(&dev->gemm_lock);
+    pthread_mutex_destroy(&dev->lock);
+    free(dev->identity);
+    free(dev);
+}
+
+const vitcl_device_info *vt_dev_info(const vt_dev *dev)
+{
+    return &dev->info;
+}
+
+vt_class vt_dev_class(const vt_dev *dev)
+{
+    return dev->class;
+}
+
+int vt_dev_vector(const vt_dev *dev)
+{
+    return dev->vector;
+}
+
+size_t vt_dev_align(const vt_dev *dev)
+{
+    return dev->align;
+}
+
+size_t vt_dev_group_max(const vt_dev *dev)
+{
+    return dev->group_max;
+}
+
+vt_counters vt_dev_counters(const vt_dev *dev)
+{
+    return (vt_counters){.programs_built = atomic_load(&dev->programs_built),
+                         .kernels_made = atomic_load(&dev->kernels_made),
+                         .buffers_made = atomic_load(&dev->buffers_made),
+                         .args_set = atomic_load(&dev->args_set),
+                         .lookups = atomic_load(&dev->lookups)};
+}

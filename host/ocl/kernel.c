@@ -1,0 +1,219 @@
+/*
+ * kernel.c - queues, and kernels with their arguments and launch size.
+ *
+ * A kernel is one thread's: its arguments stay set from launch to launch, so
+ * that a run is nothing but enqueues.
+ */
+#include "ocl/objects.h"
+
+#include "base/memory.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <string.h>
+
+/* ---- queues ---- */
+
+vitcl_status vt_queue_new(vt_queue **out, vt_dev *dev, bool profile)
+{
+    vt_queue *q = NULL;
+    cl_int e;
+    vitcl_status st;
+
+    VT_TRY(vt_dev_alive(dev));
+    VT_TRY(VT_NEW(&q, 1));
+    q->dev = vt_dev_ref(dev);
+    q->profile = profile;
+    q->queue = clCreateCommandQueue(
+        dev->context, dev->id, profile ? CL_QUEUE_PROFILING_ENABLE : 0, &e);
+    if (!q->queue) {
+        st = vt_cl_fail(dev, e, "no command queue can be made");
+        goto done;
+    }
+    *out = q, q = NULL;
+done:
+    vt_queue_free(q);
+    return st;
+}
+
+vitcl_status vt_queue_finish(vt_queue *q)
+{
+    vitcl_status st = vt_dev_alive(q->dev);
+    cl_int e;
+
+    if (st == VITCL_OK && (e = clFinish(q->queue)) != CL_SUCCESS)
+        st = vt_cl_fail(q->dev, e, "the device did not finish its work");
+    return st;
+}
+
+static void drop_events(vt_queue *q)
+{
+    for (size_t i = 0; i < q->n_events; i++)
+        if (!atomic_load(&q->dev->lost))
+            clReleaseEvent(q->events[i]);
+    q->n_events = 0;
+}
+
+void vt_queue_free(vt_queue *q)
+{
+    if (!q)
+        return;
+    drop_events(q);
+    if (q->queue && !atomic_load(&q->dev->lost)) {
+        clFinish(q->queue);
+        clReleaseCommandQueue(q->queue);
+    }
+    vt_dev_free(q->dev);
+    free(q->events);
+    free(q);
+}
+
+vitcl_status vt_queue_event(cl_event **out, vt_queue *q)
+{
+    vitcl_status st = VITCL_OK;
+
+    *out = NULL;
+    if (q->profile) {
+        VT_TRY(vt_grow(&q->events, &q->cap_events, q->n_events + 1,
+                       sizeof *q->events));
+        q->events[q->n_events] = NULL;
+        *out = &q->events[q->n_events];
+    }
+done:
+    return st;
+}
+
+void vt_queue_event_done(vt_queue *q)
+{
+    if (q->profile && q->events[q->n_events])
+        q->n_events++;
+}
+
+double vt_queue_time_ms(vt_queue *q)
+{
+    double ns = 0;
+
+    if (vt_queue_finish(q) != VITCL_OK)
+        return 0;
+    for (size_t i = 0; i < q->n_events; i++) {
+        cl_ulong from = 0, to = 0;
+        if (clGetEventProfilingInfo(q->events[i], CL_PROFILING_COMMAND_START,
+                                    sizeof from, &from, NULL) == CL_SUCCESS &&
+            clGetEventProfilingInfo(q->events[i], CL_PROFILING_COMMAND_END,
+                                    sizeof to, &to, NULL) == CL_SUCCESS &&
+            to > from)
+            ns += (double)(to - from);
+    }
+    drop_events(q);
+    return ns * 1e-6;
+}
+
+/* ---- kernels ---- */
+
+vitcl_status vt_kernel_new(vt_kernel **out, vt_dev *dev, const char *file,
+                           const char *name, const char *defines)
+{
+    cl_program program = NULL;
+    vt_kernel *k = NULL;
+    cl_int e;
+    vitcl_status st;
+
+    VT_TRY(vt_program_get(&program, dev, file, defines ? defines : ""));
+    VT_TRY(VT_NEW(&k, 1));
+    k->dev = vt_dev_ref(dev);
+    k->dims = 1;
+    k->global[0] = 1;
+    k->driver_local = true;
+    snprintf(k->name, sizeof k->name, "%s", name);
+    k->kernel = clCreateKernel(program, name, &e);
+    if (!k->kernel) {
+        st = vt_cl_fail(dev, e, "cl/%s.cl has no usable kernel %s", file, name);
+        goto done;
+    }
+    atomic_fetch_add(&dev->kernels_made, 1);
+    *out = k, k = NULL;
+done:
+    vt_kernel_free(k);
+    return st;
+}
+
+void vt_kernel_free(vt_kernel *k)
+{
+    if (!k)
+        return;
+    if (k->kernel && !atomic_load(&k->dev->lost))
+        clReleaseKernel(k->kernel);
+    vt_dev_free(k->dev);
+    free(k);
+}
+
+const char *vt_kernel_name(const vt_kernel *k)
+{
+    return k->name;
+}
+
+static vitcl_status set(vt_kernel *k, unsigned index, const void *value,
+                        size_t size)
+{
+    const cl_int e = clSetKernelArg(k->kernel, index, size, value);
+
+    atomic_fetch_add(&k->dev->args_set, 1);
+    if (e == CL_SUCCESS)
+        return VITCL_OK;
+    return vt_cl_fail(k->dev, e, "kernel %s does not take argument %u", k->name,
+                      index);
+}
+
+vitcl_status vt_kernel_buf(vt_kernel *k, unsigned index, vt_buf *b)
+{
+    const cl_mem mem = b ? b->mem : NULL;
+
+    return set(k, index, &mem, sizeof mem);
+}
+
+vitcl_status vt_kernel_int(vt_kernel *k, unsigned index, int32_t v)
+{
+    const cl_int value = v;
+
+    return set(k, index, &value, sizeof value);
+}
+
+vitcl_status vt_kernel_float(vt_kernel *k, unsigned index, float v)
+{
+    const cl_float value = v;
+
+    return set(k, index, &value, sizeof value);
+}
+
+void vt_kernel_size(vt_kernel *k, unsigned dims, const size_t global[3],
+                    const size_t local[3])
+{
+    assert(dims >= 1 && dims <= 3);
+    k->dims = dims;
+    k->driver_local = !local || local[0] == 0;
+    for (unsigned i = 0; i < dims; i++) {
+        k->global[i] = global[i];
+        k->local[i] = k->driver_local ? 0 : local[i];
+        assert(global[i] > 0);
+        assert(k->driver_local || global[i] % local[i] == 0);
+    }
+}
+
+vitcl_status vt_kernel_launch(vt_queue *q, vt_kernel *k)
+{
+    cl_event *event;
+    cl_int e;
+    vitcl_status st;
+
+    VT_TRY(vt_dev_alive(q->dev));
+    VT_TRY(vt_queue_event(&event, q));
+    e = clEnqueueNDRangeKernel(q->queue, k->kernel, k->dims, NULL, k->global,
+                               k->driver_local ? NULL : k->local, 0, NULL,
+                               event);
+    if (e == CL_SUCCESS)
+        vt_queue_event_done(q);
+    else
+        st = vt_cl_fail(q->dev, e, "kernel %s cannot be launched", k->name);
+done:
+    return st;
+}

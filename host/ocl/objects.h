@@ -1,0 +1,88 @@
+/*
+ * objects.h - what devices, queues, buffers and kernels are made of.
+ * For the files of host/ocl only; everything outside sees ocl.h.
+ */
+#ifndef VT_OCL_OBJECTS_H
+#define VT_OCL_OBJECTS_H
+#include "ocl/cl_first.h"
+#include "ocl/ocl.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#define VT_PROVIDERS 4 /* rows of providers[] in gemm.c, at most */
+
+typedef struct vt_program vt_program; /* program.c */
+
+struct vt_dev {
+    atomic_int refs;
+    cl_platform_id platform;
+    cl_device_id id;
+    cl_context context;
+    vitcl_device_info info;
+    vt_class class;
+    int vector;
+    size_t align, group_max;
+    char *identity;       /* versions of driver and device, for cache keys */
+    char flags[64];       /* build flags that every program has here */
+    atomic_bool lost;     /* the driver gave up: no further OpenCL calls */
+    pthread_mutex_t lock; /* programs */
+    pthread_cond_t built;
+    vt_program *programs;
+    pthread_mutex_t gemm_lock;        /* usable[] */
+    signed char usable[VT_PROVIDERS]; /* 0: not asked yet, 1: yes, -1: no */
+    atomic_uint_fast64_t programs_built, kernels_made, buffers_made, args_set,
+        lookups;
+};
+
+struct vt_queue {
+    vt_dev *dev;
+    cl_command_queue queue;
+    bool profile;
+    cl_event *events; /* since the last vt_queue_time_ms() */
+    size_t n_events, cap_events;
+};
+
+struct vt_buf {
+    atomic_int refs;
+    vt_dev *dev;
+    cl_mem mem;
+    size_t bytes, offset; /* offset: in parent */
+    vt_buf *parent;       /* of a view: a buffer that is no view */
+};
+
+struct vt_kernel {
+    vt_dev *dev;
+    cl_kernel kernel;
+    char name[64];
+    cl_uint dims;
+    size_t global[3], local[3];
+    bool driver_local; /* let the driver choose the work-group */
+};
+
+/* ---- error.c ---- */
+const char *vt_cl_name(cl_int error);
+/* "<what>: CL_NAME (device, driver)"; remembers errors that mean the device is
+ * gone. dev may be NULL. */
+vitcl_status vt_cl_fail(vt_dev *dev, cl_int error, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+/* VITCL_EDEVICE where the device is gone. */
+vitcl_status vt_dev_alive(const vt_dev *dev);
+
+/* ---- program.c ---- */
+/* Owned by the device. */
+vitcl_status vt_program_get(cl_program *out, vt_dev *dev, const char *file,
+                            const char *defines);
+void vt_programs_free(vt_dev *dev);
+
+/* ---- kernel.c ---- */
+/* Where to put the event of a call that some library enqueues; NULL without
+ * profiling. Call vt_queue_event_done() when the call succeeded. */
+vitcl_status vt_queue_event(cl_event **out, vt_queue *q);
+void vt_queue_event_done(vt_queue *q);
+
+/* ---- gemm.c ---- */
+/* What a device of this class takes by default, unprobed, for listings. */
+const char *vt_gemm_usual(vt_class class);
+
+#endif

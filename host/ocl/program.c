@@ -1,0 +1,196 @@
+/*
+ * program.c - cl/common.cl and cl/<file>.cl with defines, built once.
+ *
+ * A device keeps what it built until it is freed. Threads that want the same
+ * program wait for the one that builds it; different programs build beside
+ * each other. VITCL_CL_DIR=cl reads the sources from a folder instead of the
+ * embedded ones: edit a kernel and run again, nothing to compile in between.
+ */
+#include "ocl/objects.h"
+#include "ocl/source.h"
+
+#include "base/file.h"
+#include "base/memory.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define SOURCE_LIMIT ((size_t)1 << 20)
+
+struct vt_program {
+    vt_program *next;
+    char *file, *defines;
+    cl_program program; /* NULL while it is being built */
+};
+
+/* The text of cl/<name>.cl, a new string. */
+static vitcl_status read_source(char **out, const char *name)
+{
+    const char *folder = getenv("VITCL_CL_DIR");
+    const vt_cl_source *s = vt_cl_sources;
+    vt_file file = {0};
+    char *path = NULL;
+    vitcl_status st;
+
+    if (!folder || !*folder) {
+        while (s->name && strcmp(s->name, name) != 0)
+            s++;
+        if (!s->name)
+            return vt_fail(VITCL_EUNSUPPORTED, "there is no kernel cl/%s.cl",
+                           name);
+        return vt_format(out, "#line 1 \"cl/%s.cl\"\n%.*s\n", name,
+                         (int)s->size, s->text);
+    }
+    VT_TRY(vt_format(&path, "%s/%s.cl", folder, name));
+    VT_TRY(vt_file_read(&file, path, SOURCE_LIMIT));
+    VT_TRY(vt_format(out, "#line 1 \"%s\"\n%.*s\n", path, (int)file.size,
+                     (const char *)file.data));
+done:
+    vt_file_close(&file);
+    free(path);
+    return st;
+}
+
+/* The first line of a build log that speaks of an error. */
+static vitcl_status build_error(vt_dev *dev, cl_program program, cl_int e,
+                                const char *file, const char *defines)
+{
+    char *log = NULL, *line, *end;
+    size_t n = 0;
+
+    if (clGetProgramBuildInfo(program, dev->id, CL_PROGRAM_BUILD_LOG, 0, NULL,
+                              &n) == CL_SUCCESS &&
+        n > 1 && vt_new(&log, n + 1, 1) == VITCL_OK)
+        clGetProgramBuildInfo(program, dev->id, CL_PROGRAM_BUILD_LOG, n, log,
+                              NULL);
+    line = log ? strstr(log, "error") : NULL;
+    while (line && line > log && line[-1] != '\n')
+        line--;
+    if (!line)
+        line = log;
+    while (line && (*line == '\n' || *line == ' '))
+        line++;
+    if (line && (end = strchr(line, '\n')))
+        *end = '\0';
+    vt_cl_fail(dev, e, "cl/%s.cl [%.60s] does not build: %.160s", file, defines,
+               line && *line ? line : "the driver gives no reason");
+    free(log);
+    return VITCL_EDEVICE;
+}
+
+static vitcl_status build(cl_program *out, vt_dev *dev, const char *file,
+                          const char *defines)
+{
+    char *text[2] = {NULL, NULL}, *options = NULL;
+    cl_program program = NULL;
+    cl_int e;
+    vitcl_status st;
+
+    VT_TRY(read_source(&text[0], "common"));
+    VT_TRY(read_source(&text[1], file));
+    VT_TRY(vt_format(&options, "%s %s", dev->flags, defines));
+    program = clCreateProgramWithSource(dev->context, 2, (const char **)text,
+                                        NULL, &e);
+    if (!program) {
+        st = vt_cl_fail(dev, e, "cl/%s.cl cannot be made a program", file);
+        goto done;
+    }
+    e = clBuildProgram(program, 1, &dev->id, options, NULL, NULL);
+    if (e != CL_SUCCESS) {
+        st = build_error(dev, program, e, file, defines);
+        goto done;
+    }
+    atomic_fetch_add(&dev->programs_built, 1);
+    *out = program, program = NULL;
+done:
+    if (program)
+        clReleaseProgram(program);
+    free(text[0]);
+    free(text[1]);
+    free(options);
+    return st;
+}
+
+static void entry_free(vt_program *p, bool release)
+{
+    if (p && p->program && release)
+        clReleaseProgram(p->program);
+    if (p) {
+        free(p->file);
+        free(p->defines);
+    }
+    free(p);
+}
+
+static vitcl_status entry_new(vt_program **out, const char *file,
+                              const char *defines)
+{
+    vt_program *p = NULL;
+    vitcl_status st;
+
+    VT_TRY(VT_NEW(&p, 1));
+    VT_TRY(vt_strdup(&p->file, file));
+    VT_TRY(vt_strdup(&p->defines, defines));
+    *out = p, p = NULL;
+done:
+    entry_free(p, false);
+    return st;
+}
+
+/* With dev->lock held: the entry, or NULL. */
+static vt_program **find(vt_dev *dev, const char *file, const char *defines)
+{
+    vt_program **p = &dev->programs;
+
+    while (*p && (strcmp((*p)->file, file) != 0 ||
+                  strcmp((*p)->defines, defines) != 0))
+        p = &(*p)->next;
+    return p;
+}
+
+vitcl_status vt_program_get(cl_program *out, vt_dev *dev, const char *file,
+                            const char *defines)
+{
+    vt_program *mine = NULL, **slot;
+    cl_program program = NULL;
+    vitcl_status st;
+
+    VT_TRY(vt_dev_alive(dev));
+    VT_TRY(entry_new(&mine, file, defines));
+    pthread_mutex_lock(&dev->lock);
+    atomic_fetch_add(&dev->lookups, 1);
+    while (*(slot = find(dev, file, defines)) && !(*slot)->program)
+        pthread_cond_wait(&dev->built, &dev->lock);
+    if (*slot) {
+        *out = (*slot)->program;
+        pthread_mutex_unlock(&dev->lock);
+        goto done;
+    }
+    *slot = mine;
+    pthread_mutex_unlock(&dev->lock);
+
+    st = build(&program, dev, file, defines);
+
+    pthread_mutex_lock(&dev->lock);
+    if (st == VITCL_OK) {
+        mine->program = *out = program;
+        mine = NULL;
+    } else {
+        slot = find(dev, file, defines);
+        *slot = mine->next; /* the next who asks tries again */
+    }
+    pthread_cond_broadcast(&dev->built);
+    pthread_mutex_unlock(&dev->lock);
+done:
+    entry_free(mine, false);
+    return st;
+}
+
+void vt_programs_free(vt_dev *dev)
+{
+    while (dev->programs) {
+        vt_program *p = dev->programs;
+        dev->programs = p->next;
+        entry_free(p, !atomic_load(&dev->lost));
+    }
+}

@@ -1,0 +1,258 @@
+/*
+ * trainer.c - a model's plan, differentiated, with its optimiser behind it.
+ */
+#include "train/trainer.h"
+
+#include "base/memory.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+struct vt_trainer {
+    vt_recipe recipe;
+    vt_store *store;
+    vt_plan *plan;
+    vt_val pixels, targets, loss, hyper, norm;
+    vt_val *param; /* those that train */
+    size_t params;
+    int batch, classes;
+    int backward_end; /* first step of the update */
+    size_t pixel_bytes;
+};
+
+void vt_trainer_free(vt_trainer *t)
+{
+    if (!t)
+        return;
+    vt_plan_free(t->plan);
+    vt_store_free(t->store);
+    free(t->param);
+    free(t);
+}
+
+static vitcl_status collect(vt_trainer *t)
+{
+    vitcl_status st = VITCL_OK;
+    size_t n = 0;
+    vt_val v;
+
+    VT_TRY(
+        vt_new(&t->param, (size_t)vt_plan_values(t->plan), sizeof *t->param));
+    for (v = 0; v < vt_plan_values(t->plan); v++) {
+        const vt_value *x = vt_value_of(t->plan, v);
+
+        if (x->kind == VT_PARAM && x->grad != VT_NONE)
+            t->param[n++] = v;
+    }
+    t->params = n;
+    if (n == 0)
+        st = vt_fail(VITCL_EINVAL, "every parameter is frozen: nothing trains");
+done:
+    return st;
+}
+
+static void add_update(vt_trainer *t)
+{
+    const vt_recipe *r = &t->recipe;
+    vt_plan *p = t->plan;
+    vt_val *grad = NULL;
+    vitcl_status st;
+
+    t->hyper = vt_input(p, "hyper", VT_F32, 1, (int[]){VT_HYPER});
+    t->norm = VT_NONE;
+    VT_TRY(vt_new(&grad, t->params, sizeof *grad));
+    for (size_t i = 0; i < t->params; i++)
+        grad[i] = vt_grad(p, t->param[i]);
+    if (r->clip_norm > 0) {
+        t->norm = vt_grad_norm(p, grad, (int)t->params);
+        vt_name(p, t->norm, "grad_norm");
+        vt_keep(p, t->norm);
+    }
+    for (size_t i = 0; i < t->params; i++) {
+        vt_val w = t->param[i];
+
+        if (r->optimizer == VT_SGD)
+            vt_sgd(p, w, grad[i], t->hyper, t->norm, (float)r->clip_norm,
+                   (float)r->momentum, (float)r->weight_decay);
+        else
+            vt_adam(p, w, grad[i], t->hyper, t->norm, (float)r->clip_norm,
+                    (float)r->beta1, (float)r->beta2, (float)r->eps,
+                    (float)r->weight_decay, r->optimizer == VT_ADAMW);
+        if (r->ema > 0)
+            vt_ema(p, w, (float)r->ema);
+    }
+    st = VITCL_OK;
+done:
+    free(grad);
+    vt_plan_fail(p, st);
+}
+
+static vitcl_status write_plan(vt_trainer *t, vt_model *model,
+                               const vt_trainer_options *o)
+{
+    vitcl_status st = VITCL_OK;
+    vt_outputs outputs = {VT_NONE, VT_NONE};
+    vt_plan *p = t->plan;
+    int micro = VT_MAX(t->recipe.micro_batches, 1);
+
+    t->pixels = vt_input(p, "pixel_values", VT_F32, 4,
+                         (int[]){o->batch, 3, o->height, o->width});
+    vt_model_build(p, model, t->pixels, &outputs);
+    VT_TRY(vt_plan_status(p));
+    if (outputs.logits == VT_NONE) {
+        st = vt_fail(VITCL_EUNSUPPORTED,
+                     "the model has no classifier to train; give it a head");
+        goto done;
+    }
+    t->classes = vt_dim(p, outputs.logits, -1);
+    t->targets =
+        vt_input(p, "targets", VT_F32, 2, (int[]){o->batch, t->classes});
+    t->loss =
+        vt_cross_entropy(p, outputs.logits, t->targets, 1.0f / (float)micro);
+    vt_name(p, t->loss, "loss");
+    vt_keep(p, t->loss);
+    vt_plan_backward(p, t->loss, vt_add);
+    VT_TRY(vt_plan_status(p));
+    VT_TRY(collect(t));
+    t->backward_end = vt_plan_steps(p);
+    add_update(t);
+    VT_TRY(vt_plan_finish(p));
+done:
+    return st;
+}
+
+vitcl_status vt_trainer_new(vt_trainer **out, vt_model *model,
+                            const vt_recipe *recipe,
+                            const vt_trainer_options *options)
+{
+    vitcl_status st = VITCL_OK;
+    vt_trainer *t = NULL;
+    vt_plan_options o = {.dev = options->dev,
+                         .gemm = options->gemm,
+                         .precision = options->precision,
+                         .backward = true,
+                         .train = true,
+                         .freeze = recipe->freeze,
+                         .random_state = options->random_state};
+
+    VT_TRY(VT_NEW(&t, 1));
+    t->recipe = *recipe;
+    t->batch = options->batch;
+    t->pixel_bytes = sizeof(float) * 3 * (size_t)options->batch *
+                     (size_t)options->height * (size_t)options->width;
+    VT_TRY(vt_store_new(&t->store, options->dev, vt_model_fetch,
+                        vt_model_forget, model));
+    o.store = t->store;
+    VT_TRY(vt_plan_new(&t->plan, &o));
+    VT_TRY(write_plan(t, model, options));
+    *out = t, t = NULL;
+done:
+    vt_trainer_free(t);
+    return st;
+}
+
+int vt_trainer_classes(const vt_trainer *t)
+{
+    return t->classes;
+}
+
+vitcl_status vt_trainer_batch(double *loss, vt_trainer *t, const float *pixels,
+                              const float *targets)
+{
+    vitcl_status st = VITCL_OK;
+    float value = 0;
+    int micro = VT_MAX(t->recipe.micro_batches, 1);
+
+    VT_TRY(vt_plan_write(t->plan, t->pixels, pixels, t->pixel_bytes));
+    VT_TRY(
+        vt_plan_write(t->plan, t->targets, targets,
+                      sizeof(float) * (size_t)t->batch * (size_t)t->classes));
+    VT_TRY(vt_plan_run_part(t->plan, 0, t->backward_end));
+    VT_TRY(vt_plan_read(t->plan, t->loss, &value, 1));
+    *loss = (double)value * micro;
+done:
+    return st;
+}
+
+vitcl_status vt_trainer_update(vt_trainer *t, double lr, long step)
+{
+    vitcl_status st = VITCL_OK;
+    float hyper[VT_HYPER] = {0};
+
+    hyper[0] = (float)lr;
+    hyper[1] = (float)(1 - pow(t->recipe.beta1, (double)(step + 1)));
+    hyper[2] = (float)(1 - pow(t->recipe.beta2, (double)(step + 1)));
+    hyper[3] = step == 0; /* SGD's first step has no momentum to decay */
+    VT_TRY(vt_plan_write(t->plan, t->hyper, hyper, sizeof hyper));
+    VT_TRY(vt_plan_run_part(t->plan, t->backward_end, vt_plan_steps(t->plan)));
+done:
+    return st;
+}
+
+size_t vt_trainer_parameters(const vt_trainer *t)
+{
+    return t->params;
+}
+
+const vt_value *vt_trainer_parameter(const vt_trainer *t, size_t index)
+{
+    return vt_value_of(t->plan, t->param[index]);
+}
+
+static vitcl_status kept(vt_val *out, const vt_trainer *t, size_t index,
+                         const char *kind)
+{
+    char name[128];
+    const vt_value *w = vt_trainer_parameter(t, index);
+
+    if (!kind[0]) {
+        *out = t->param[index];
+        return VITCL_OK;
+    }
+    snprintf(name, sizeof name, "%s.%s", kind, w->name);
+    *out = vt_plan_find(t->plan, name);
+    return *out != VT_NONE
+               ? VITCL_OK
+               : vt_fail(VITCL_EINVAL, "%s: no %s is kept", w->name, kind);
+}
+
+vitcl_status vt_trainer_read(float *out, vt_trainer *t, size_t index,
+                             const char *kind)
+{
+    vitcl_status st;
+    vt_val v;
+
+    VT_TRY(kept(&v, t, index, kind));
+    VT_TRY(vt_plan_read(t->plan, v, out, vt_elements(t->plan, v)));
+done:
+    return st;
+}
+
+vitcl_status vt_trainer_write(vt_trainer *t, size_t index, const char *kind,
+                              const float *data)
+{
+    vitcl_status st;
+    vt_val v;
+
+    VT_TRY(kept(&v, t, index, kind));
+    VT_TRY(vt_plan_write(t->plan, v, data,
+                         sizeof *data * vt_elements(t->plan, v)));
+done:
+    return st;
+}
+
+vt_plan_memory vt_trainer_memory(const vt_trainer *t)
+{
+    return vt_plan_memory_of(t->plan);
+}
+
+void vt_targets(float *out, const int64_t *label, int batch, int classes,
+                double smoothing)
+{
+    for (int b = 0; b < batch; b++)
+        for (int k = 0; k < classes; k++)
+            out[b * classes + k] =
+                (float)(smoothing / classes +
+                        (label[b] == k ? 1.0 - smoothing : 0.0));
+}

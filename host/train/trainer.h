@@ -1,0 +1,69 @@
+/*
+ * trainer.h - one plan that computes gradients and updates parameters.
+ *
+ *   forward, loss, backward      once a micro-batch; gradients add up
+ *   norm, clip, optimiser, EMA   once a step; leaves the gradients at zero
+ *
+ * The parameters live in a store of the trainer's own, so that they can
+ * change; the model that they came from does not.
+ */
+#ifndef VT_TRAIN_TRAINER_H
+#define VT_TRAIN_TRAINER_H
+#include "models/model.h"
+
+typedef enum { VT_SGD, VT_ADAM, VT_ADAMW } vt_optimizer;
+
+typedef struct vt_recipe {
+    vt_optimizer optimizer;
+    double momentum;           /* SGD */
+    double beta1, beta2, eps;  /* Adam, AdamW */
+    double weight_decay;       /* AdamW: decoupled; else in the gradient */
+    double clip_norm;          /* global norm; 0: none */
+    double label_smoothing;    /* for vt_targets() */
+    double ema;                /* 0: none */
+    int micro_batches;         /* gradients of so many make a step; 0: 1 */
+    const char *const *freeze; /* patterns of parameters that stay */
+} vt_recipe;
+
+/* Keys as torch spells them: optimizer ("adamw", "adam", "sgd"), betas, eps,
+ * momentum, weight_decay, clip_grad_norm, label_smoothing. */
+vitcl_status vt_recipe_read(vt_recipe *out, const vt_json *settings,
+                            const char *name);
+
+typedef struct vt_trainer vt_trainer;
+typedef struct vt_trainer_options {
+    vt_dev *dev;
+    const char *gemm;
+    vitcl_precision precision;
+    int batch, height, width;
+    unsigned random_state;
+} vt_trainer_options;
+vitcl_status vt_trainer_new(vt_trainer **out, vt_model *model,
+                            const vt_recipe *recipe,
+                            const vt_trainer_options *options);
+void vt_trainer_free(vt_trainer *t);
+int vt_trainer_classes(const vt_trainer *t);
+
+/* pixels[B,3,H,W], targets[B,K] (rows that sum to 1) -> this batch's loss;
+ * its gradients are added to those since the last update. */
+vitcl_status vt_trainer_batch(double *loss, vt_trainer *t, const float *pixels,
+                              const float *targets);
+/* One step of the optimiser; `step` counts from 0. */
+vitcl_status vt_trainer_update(vt_trainer *t, double lr, long step);
+
+/* Trained parameters, in the plan's order: name, elements. */
+size_t vt_trainer_parameters(const vt_trainer *t);
+const vt_value *vt_trainer_parameter(const vt_trainer *t, size_t index);
+/* What the optimiser keeps of it, "" for the parameter itself: "grad",
+ * "adam.m", "adam.v", "sgd.v", "ema"; VITCL_EINVAL if it keeps none. */
+vitcl_status vt_trainer_read(float *out, vt_trainer *t, size_t index,
+                             const char *kind);
+vitcl_status vt_trainer_write(vt_trainer *t, size_t index, const char *kind,
+                              const float *data);
+vt_plan_memory vt_trainer_memory(const vt_trainer *t);
+
+/* One-hot targets with label smoothing: (1 - s) on the label, s / K on all. */
+void vt_targets(float *out, const int64_t *label, int batch, int classes,
+                double smoothing);
+
+#endif

@@ -1,0 +1,199 @@
+/*
+ * archive.c - zip files through libzip.
+ *
+ * ZIP_CHECKCONS makes libzip compare every local header with the central
+ * directory and refuse names that occur twice.
+ */
+#include "weights/archive.h"
+
+#include "base/memory.h"
+
+#include <string.h>
+#include <zip.h>
+
+#define ENTRIES_MAX 100000
+#define RATIO_MAX 1032 /* deflate cannot do better */
+#define TOTAL_RATIO 64 /* nor do weights, except for a few zeros: 256 MiB */
+#define TOTAL_FREE ((size_t)256 << 20)
+
+struct vt_archive {
+    zip_t *zip;
+    const char *file;
+    size_t count, size;
+    size_t budget; /* bytes that may still be read */
+    size_t packed; /* bytes of the file that entries may still be */
+};
+
+bool vt_is_zip(const uint8_t *bytes, size_t size)
+{
+    return size >= 30 && memcmp(bytes, "PK\3\4", 4) == 0;
+}
+
+bool vt_zip_starts_with(const uint8_t *bytes, size_t size, const char *ending)
+{
+    size_t n, m = strlen(ending);
+
+    if (!vt_is_zip(bytes, size))
+        return false;
+    n = bytes[26] | (size_t)bytes[27] << 8;
+    return n >= m && n <= size - 30 &&
+           memcmp(bytes + 30 + n - m, ending, m) == 0;
+}
+
+static vitcl_status zip_failed(const char *file, zip_error_t *e)
+{
+    vitcl_status st = vt_fail(
+        zip_error_code_zip(e) == ZIP_ER_MEMORY ? VITCL_ENOMEM : VITCL_ECORRUPT,
+        "%s: damaged zip file: %s", file, zip_error_strerror(e));
+    zip_error_fini(e);
+    return st;
+}
+
+vitcl_status vt_archive_open(vt_archive **out, const uint8_t *bytes,
+                             size_t size, const char *file)
+{
+    vitcl_status st;
+    vt_archive *a = NULL;
+    zip_error_t error;
+    zip_source_t *source;
+    zip_int64_t n;
+
+    zip_error_init(&error);
+    VT_TRY(VT_NEW(&a, 1));
+    a->file = file;
+    a->size = a->packed = size;
+    a->budget = size > (SIZE_MAX - TOTAL_FREE) / TOTAL_RATIO
+                    ? SIZE_MAX
+                    : size * TOTAL_RATIO + TOTAL_FREE;
+    source = zip_source_buffer_create(bytes, size, 0, &error);
+    if (!source) {
+        st = zip_failed(file, &error);
+        goto done;
+    }
+    a->zip = zip_open_from_source(source, ZIP_CHECKCONS | ZIP_RDONLY, &error);
+    if (!a->zip) {
+        zip_source_free(source);
+        st = zip_failed(file, &error);
+        goto done;
+    }
+    n = zip_get_num_entries(a->zip, 0);
+    if (n < 0 || n > ENTRIES_MAX) {
+        st = vt_fail(VITCL_ECORRUPT, "%s: %lld entries, more than %d", file,
+                     (long long)n, ENTRIES_MAX);
+        goto done;
+    }
+    a->count = (size_t)n;
+    *out = a, a = NULL;
+done:
+    vt_archive_free(a);
+    return st;
+}
+
+void vt_archive_free(vt_archive *a)
+{
+    if (a && a->zip)
+        zip_discard(a->zip);
+    free(a);
+}
+
+size_t vt_archive_count(const vt_archive *a)
+{
+    return a->count;
+}
+
+const char *vt_archive_name(const vt_archive *a, size_t index)
+{
+    const char *name = zip_get_name(a->zip, index, ZIP_FL_ENC_RAW);
+    return name ? name : "";
+}
+
+bool vt_archive_find(size_t *index, const vt_archive *a, const char *name)
+{
+    zip_int64_t i = zip_name_locate(a->zip, name, ZIP_FL_ENC_RAW);
+    if (i < 0)
+        return false;
+    *index = (size_t)i;
+    return true;
+}
+
+static bool has_dots(const char *name)
+{
+    for (const char *p = name; (p = strstr(p, "..")); p++)
+        if ((p == name || p[-1] == '/' || p[-1] == '\\') &&
+            (p[2] == '\0' || p[2] == '/' || p[2] == '\\'))
+            return true;
+    return false;
+}
+
+/* Whether the entry may be read at all, and its size. */
+static vitcl_status admit(size_t *size, vt_archive *a, size_t index)
+{
+    const zip_uint64_t need =
+        ZIP_STAT_SIZE | ZIP_STAT_COMP_SIZE | ZIP_STAT_COMP_METHOD;
+    const char *name = vt_archive_name(a, index);
+    zip_stat_t s;
+
+    zip_stat_init(&s);
+    if (zip_stat_index(a->zip, index, 0, &s) != 0 || (s.valid & need) != need)
+        return vt_fail(VITCL_ECORRUPT, "%s: %.100s: no size in the zip file",
+                       a->file, name);
+    if (has_dots(name))
+        return vt_fail(VITCL_ECORRUPT, "%s: an entry is called %.100s", a->file,
+                       name);
+    if ((s.valid & ZIP_STAT_ENCRYPTION_METHOD) &&
+        s.encryption_method != ZIP_EM_NONE)
+        return vt_fail(VITCL_EUNSUPPORTED, "%s: %.100s is encrypted", a->file,
+                       name);
+    if (s.comp_method != ZIP_CM_STORE && s.comp_method != ZIP_CM_DEFLATE)
+        return vt_fail(VITCL_EUNSUPPORTED,
+                       "%s: %.100s: zip method %d, neither stored nor deflate",
+                       a->file, name, (int)s.comp_method);
+    if (s.comp_size > a->packed)
+        return vt_fail(VITCL_ECORRUPT,
+                       "%s: %.100s: entries overlap or are larger than the "
+                       "file",
+                       a->file, name);
+    if (s.size > s.comp_size * RATIO_MAX + RATIO_MAX || s.size > a->budget ||
+        (s.comp_method == ZIP_CM_STORE && s.size != s.comp_size))
+        return vt_fail(VITCL_ECORRUPT,
+                       "%s: %.100s: %llu bytes from %llu, not believable",
+                       a->file, name, (unsigned long long)s.size,
+                       (unsigned long long)s.comp_size);
+    a->packed -= s.comp_size;
+    a->budget -= s.size;
+    *size = (size_t)s.size;
+    return VITCL_OK;
+}
+
+vitcl_status vt_archive_read(uint8_t **out, size_t *size, vt_archive *a,
+                             size_t index)
+{
+    vitcl_status st;
+    uint8_t *data = NULL, beyond;
+    size_t want = 0, at = 0;
+    zip_file_t *f = NULL;
+
+    VT_TRY(admit(&want, a, index));
+    VT_TRY(VT_NEW(&data, want));
+    f = zip_fopen_index(a->zip, index, 0);
+    while (f && at < want) {
+        zip_int64_t n = zip_fread(f, data + at, want - at);
+        if (n <= 0)
+            break;
+        at += (size_t)n;
+    }
+    /* The CRC is compared when the end is met, so meet it. */
+    if (!f || at < want || zip_fread(f, &beyond, 1) != 0) {
+        st = vt_fail(VITCL_ECORRUPT, "%s: %.100s: damaged: %s", a->file,
+                     vt_archive_name(a, index),
+                     f ? zip_file_strerror(f) : zip_strerror(a->zip));
+        goto done;
+    }
+    *out = data, data = NULL;
+    *size = want;
+done:
+    if (f)
+        zip_fclose(f);
+    free(data);
+    return st;
+}

@@ -1,0 +1,399 @@
+/*
+ * canonical.c - tensors by the names that models ask for.
+ *
+ * Each canonical weight is a join, along its first axis, of up to three parts;
+ * a part is a range of a tensor in the file, with its axes in another order.
+ * Nothing is copied before a weight is read.
+ */
+#include "base/memory.h"
+#include "weights/parts.h"
+#include "weights/reader.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define PARTS 3
+#define DEPTH_MAX 1024 /* of scanned blocks */
+
+/* One part and where it belongs, before parts are joined. */
+typedef struct piece {
+    char *name;
+    uint8_t number, of;
+    vt_part part;
+} piece;
+
+typedef struct entry {
+    vt_weight weight; /* first: a vt_weight pointer is an entry pointer */
+    vt_part parts[PARTS];
+    uint8_t count;
+} entry;
+
+struct vt_weights {
+    vt_tensors *raw;
+    const vt_dialect *dialect;
+    const char *prefix;
+    piece *pieces;
+    size_t piece_count, piece_cap;
+    entry *entries; /* by name; the names are the pieces' */
+    size_t count;
+};
+
+/* ---- from names to pieces ---- */
+
+static vitcl_status misshapen(const vt_weights *w, const vt_part *p,
+                              const char *wants)
+{
+    return vt_fail(VITCL_ECORRUPT, "%s: %.100s: its shape is not %s",
+                   vt_tensors_path(w->raw), p->tensor->name, wants);
+}
+
+static vitcl_status take_share(const vt_weights *w, vt_part *p, const vt_row *r)
+{
+    uint64_t shares = (uint64_t)(r->last - r->first + 1);
+
+    if (r->of == 0)
+        return VITCL_OK;
+    if (p->rank == 0 || p->shape[0] % r->of)
+        return misshapen(w, p, "of equal shares");
+    p->first += p->count / r->of * r->first;
+    p->count = p->count / r->of * shares;
+    p->shape[0] = p->shape[0] / r->of * shares;
+    return VITCL_OK;
+}
+
+/* Add a piece under the name `to`; r may be NULL for "as it is". */
+static vitcl_status add_piece(vt_weights *w, const vt_part *v, const char *to,
+                              const vt_row *r, const char *word)
+{
+    vitcl_status st;
+    piece p = {.of = 1, .part = *v};
+    vt_layout layout = r ? r->layout : VT_SAME;
+
+    if (r) {
+        if (layout != VT_SAME && word &&
+            (strcmp(word, "bias") == 0 || strcmp(word, "scale") == 0))
+            layout = VT_FLAT;
+        p.number = r->part;
+        p.of = r->parts ? r->parts : 1;
+        VT_TRY(take_share(w, &p.part, r));
+        VT_TRY(vt_part_lay_out(&p.part, layout, vt_tensors_path(w->raw)));
+    }
+    VT_TRY(vt_grow(&w->pieces, &w->piece_cap, w->piece_count + 1,
+                   sizeof *w->pieces));
+    VT_TRY(vt_strdup(&p.name, to));
+    w->pieces[w->piece_count++] = p;
+done:
+    return st;
+}
+
+/* Try every row on `name`, the tensor's without the prefix, or NULL where it
+ * has none; *known: one fitted. */
+static vitcl_status apply_rows(vt_weights *w, const vt_part *v,
+                               const char *name, bool *known)
+{
+    vitcl_status st = VITCL_OK;
+    char to[VT_NAME_MAX + 64];
+    unsigned numbers[2] = {0};
+    const char *word;
+
+    *known = false;
+    for (const vt_row *r = w->dialect->rows; r->from; r++) {
+        const char *what = r->whole ? v->tensor->name : name;
+        if (!what || !vt_name_fits(r->from, what, numbers, &word))
+            continue;
+        *known = true;
+        if (!r->to)
+            continue;
+        if (!vt_name_make(to, sizeof to, r->to, numbers,
+                          word && strcmp(word, "bias") ? "weight" : word))
+            return vt_fail(VITCL_ECORRUPT, "%s: %.100s: name is too long",
+                           vt_tensors_path(w->raw), what);
+        VT_TRY(add_piece(w, v, to, r, word));
+    }
+done:
+    return st;
+}
+
+/* Transformer/encoderblock/X [depth,...] -> depth blocks' X. */
+static vitcl_status apply_scanned(vt_weights *w, const vt_part *v,
+                                  const char *rest, bool *known)
+{
+    vitcl_status st = VITCL_OK;
+    char name[VT_NAME_MAX + 64];
+
+    if (v->rank == 0 || v->shape[0] == 0 || v->shape[0] > DEPTH_MAX)
+        return misshapen(w, v, "[depth,...]");
+    for (unsigned i = 0; i < v->shape[0]; i++) {
+        vt_part one = *v;
+        one.rank = v->rank - 1;
+        memmove(one.shape, one.shape + 1, one.rank * sizeof *one.shape);
+        one.count = v->count / v->shape[0];
+        one.first = i * one.count;
+        snprintf(name, sizeof name, "Transformer/encoderblock_%u/%s", i, rest);
+        VT_TRY(apply_rows(w, &one, name, known));
+        if (!*known)
+            break;
+    }
+done:
+    return st;
+}
+
+static vitcl_status place(vt_weights *w, const vt_tensor *t)
+{
+    static const char scanned[] = "Transformer/encoderblock/";
+    vitcl_status st;
+    vt_part v = {.tensor = t, .count = t->count, .rank = t->rank};
+    size_t n = strlen(w->prefix);
+    const char *name = t->name;
+    bool known = false;
+
+    memcpy(v.shape, t->shape, sizeof v.shape);
+    if (strncmp(name, w->prefix, n) == 0)
+        name += n;
+    else if (w->dialect->strict)
+        name = NULL;
+    if (name && strncmp(name, scanned, sizeof scanned - 1) == 0)
+        VT_TRY(apply_scanned(w, &v, name + sizeof scanned - 1, &known));
+    else
+        VT_TRY(apply_rows(w, &v, name, &known));
+    if (!known && name)
+        VT_TRY(add_piece(w, &v, name, NULL, NULL));
+done:
+    return st;
+}
+
+/* ---- from pieces to weights ---- */
+
+static int by_name_and_number(const void *a, const void *b)
+{
+    const piece *x = a, *y = b;
+    int c = strcmp(x->name, y->name);
+    return c ? c : (int)x->number - (int)y->number;
+}
+
+/* k has no bias in some families: a part of zeros, as long as q's. */
+static bool fill_key_bias(entry *e, const piece *p, size_t n)
+{
+    size_t len = strlen(p->name);
+
+    if (n != 2 || p[0].of != 3 || p[0].number != 0 || p[1].number != 2 ||
+        len < 9 || strcmp(p->name + len - 9, ".qkv.bias") != 0)
+        return false;
+    e->parts[0] = p[0].part;
+    e->parts[1] = (vt_part){.count = p[0].part.count};
+    e->parts[2] = p[1].part;
+    e->count = 3;
+    e->weight.shape[0] += p[0].part.shape[0];
+    return true;
+}
+
+/* n pieces of one name, in the order of their numbers. */
+static vitcl_status join(const vt_weights *w, entry *e, const piece *p,
+                         size_t n)
+{
+    const char *path = vt_tensors_path(w->raw);
+    const vt_part *first = &p->part;
+
+    e->weight.name = p->name;
+    e->weight.rank = first->rank;
+    memcpy(e->weight.shape, first->shape, sizeof e->weight.shape);
+    for (size_t i = 1; i < n; i++) {
+        const vt_part *next = &p[i].part;
+        if (p[i].number == p[i - 1].number || p[i].of != p->of)
+            return vt_fail(
+                VITCL_ECORRUPT, "%s: %.100s and %.100s are both %.100s", path,
+                p[i - 1].part.tensor->name, next->tensor->name, p->name);
+        if (next->rank != first->rank || first->rank == 0 ||
+            memcmp(next->shape + 1, first->shape + 1,
+                   (first->rank - 1) * sizeof *first->shape) != 0)
+            return vt_fail(VITCL_ECORRUPT,
+                           "%s: %.100s and %.100s do not fit together", path,
+                           first->tensor->name, next->tensor->name);
+        e->weight.shape[0] += next->shape[0];
+    }
+    if (!fill_key_bias(e, p, n)) {
+        if (n != p->of)
+            return vt_fail(VITCL_ECORRUPT,
+                           "%s: %.100s is only part of %.100s: the rest is "
+                           "missing",
+                           path, p->part.tensor->name, p->name);
+        for (size_t i = 0; i < n; i++)
+            e->parts[i] = p[i].part;
+        e->count = (uint8_t)n;
+    }
+    for (size_t i = 0; i < e->count; i++)
+        e->weight.count += e->parts[i].count;
+    return VITCL_OK;
+}
+
+static vitcl_status join_all(vt_weights *w)
+{
+    vitcl_status st;
+
+    VT_TRY(VT_NEW(&w->entries, w->piece_count));
+    if (w->piece_count)
+        qsort(w->pieces, w->piece_count, sizeof *w->pieces, by_name_and_number);
+    for (size_t i = 0, n; i < w->piece_count; i += n) {
+        for (n = 1; i + n < w->piece_count &&
+                    strcmp(w->pieces[i].name, w->pieces[i + n].name) == 0;)
+            n++;
+        if (n > PARTS)
+            return vt_fail(VITCL_ECORRUPT, "%s: %zu tensors are all %.100s",
+                           vt_tensors_path(w->raw), n, w->pieces[i].name);
+        VT_TRY(join(w, &w->entries[w->count++], &w->pieces[i], n));
+    }
+done:
+    return st;
+}
+
+/* ---- which dialect ---- */
+
+static bool choose(vt_weights *w)
+{
+    char name[128];
+
+    for (const vt_dialect *d = vt_dialects; d->name; d++)
+        for (const char *const *p = d->prefixes; *p; p++)
+            for (const char *const *m = d->marks; *m; m++) {
+                snprintf(name, sizeof name, "%s%s", *p, *m);
+                if (vt_tensors_get(w->raw, name)) {
+                    w->dialect = d;
+                    w->prefix = *p;
+                    return true;
+                }
+            }
+    return false;
+}
+
+static vitcl_status no_dialect(const vt_tensors *raw, const vt_json *config)
+{
+    const char *type = NULL;
+
+    vt_json_string(&type, vt_json_get(config, "model_type"));
+    return vt_fail(VITCL_EUNSUPPORTED,
+                   "%s: no patch embedding by any name known here among its "
+                   "%zu tensors%s%.40s%s (the first is %.60s)",
+                   vt_tensors_path(raw), vt_tensors_count(raw),
+                   type ? "; config.json says " : "", type ? type : "", "",
+                   vt_tensors_count(raw) ? vt_tensors_at(raw, 0)->name
+                                         : "missing");
+}
+
+/* The stem of a hybrid without ResNet blocks has no name of its own in timm.
+ */
+static void rename_bare_stem(vt_weights *w)
+{
+    static const char stem[] = "patch_embed.backbone.stem.";
+    const size_t n = sizeof stem - 1;
+
+    for (size_t i = 0; i < w->piece_count; i++)
+        if (strncmp(w->pieces[i].name, "patch_embed.backbone.stages.", 28) == 0)
+            return;
+    for (size_t i = 0; i < w->piece_count; i++) {
+        char *s = w->pieces[i].name;
+        if (strncmp(s, stem, n) == 0)
+            memmove(s + n - 5, s + n, strlen(s + n) + 1);
+    }
+}
+
+vitcl_status vt_weights_new(vt_weights **out, vt_tensors *raw,
+                            const vt_json *config)
+{
+    vitcl_status st;
+    vt_weights *w = NULL;
+
+    VT_TRY(VT_NEW(&w, 1));
+    w->raw = raw;
+    if (!choose(w)) {
+        st = no_dialect(raw, config);
+        goto done;
+    }
+    for (size_t i = 0; i < vt_tensors_count(raw); i++)
+        VT_TRY(place(w, vt_tensors_at(raw, i)));
+    rename_bare_stem(w);
+    VT_TRY(join_all(w));
+    *out = w, w = NULL;
+done:
+    if (w)
+        w->raw = NULL; /* stays the caller's */
+    vt_weights_free(w);
+    return st;
+}
+
+void vt_weights_free(vt_weights *w)
+{
+    if (!w)
+        return;
+    for (size_t i = 0; i < w->piece_count; i++)
+        free(w->pieces[i].name);
+    free(w->pieces);
+    free(w->entries);
+    vt_tensors_free(w->raw);
+    free(w);
+}
+
+/* ---- asking ---- */
+
+static int by_weight(const void *a, const void *b)
+{
+    return strcmp(((const entry *)a)->weight.name,
+                  ((const entry *)b)->weight.name);
+}
+
+const vt_weight *vt_weights_get(const vt_weights *w, const char *name)
+{
+    entry key = {.weight.name = name};
+    return w->count ? bsearch(&key, w->entries, w->count, sizeof *w->entries,
+                              by_weight)
+                    : NULL;
+}
+
+size_t vt_weights_count(const vt_weights *w)
+{
+    return w->count;
+}
+
+const vt_weight *vt_weights_at(const vt_weights *w, size_t index)
+{
+    return index < w->count ? &w->entries[index].weight : NULL;
+}
+
+const char *vt_weights_dialect(const vt_weights *w)
+{
+    return w->dialect->name;
+}
+
+const vt_tensors *vt_weights_raw(const vt_weights *w)
+{
+    return w->raw;
+}
+
+static const entry *entry_of(const vt_weight *t)
+{
+    return (const entry *)(const void *)t;
+}
+
+vitcl_status vt_weight_f32(float *out, const vt_weights *w, const vt_weight *t)
+{
+    vitcl_status st = VITCL_OK;
+    const entry *e = entry_of(t);
+
+    for (size_t i = 0; i < e->count; i++) {
+        st = vt_part_read(out, &e->parts[i]);
+        if (st != VITCL_OK)
+            return vt_fail_in(st, "%s", vt_tensors_path(w->raw));
+        out += e->parts[i].count;
+    }
+    return st;
+}
+
+void vt_weight_release(const vt_weights *w, const vt_weight *t)
+{
+    const entry *e = entry_of(t);
+
+    for (size_t i = 0; i < e->count; i++)
+        if (e->parts[i].tensor) {
+            vt_tensor r = vt_part_range(&e->parts[i]);
+            vt_tensor_release(w->raw, &r);
+        }
+}

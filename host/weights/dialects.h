@@ -1,0 +1,71 @@
+/*
+ * dialects.h - tables that turn other people's names into timm's: for
+ * host/weights alone. The tables are in dialects.c, the reader of the tables
+ * in canonical.c.
+ *
+ * A name or pattern may contain
+ *     #   a block's number, in `to` the same one again
+ *     @   in `to`: the next number, less one
+ *     %   last, stands for weight or bias, and in .npz files for kernel (a
+ *         weight), scale (a weight) or bias
+ *     *   last in `from`: any rest
+ */
+#ifndef VT_WEIGHTS_DIALECTS_H
+#define VT_WEIGHTS_DIALECTS_H
+#include "weights/weights.h"
+
+/* What happens to a weight's axes; a bias becomes a vector in all but SAME. */
+typedef enum {
+    VT_SAME,
+    VT_FLAT,      /* [1,1,1,C] -> [C] */
+    VT_LINEAR,    /* [in,out] -> [out,in] */
+    VT_CONV,      /* [h,w,in,out] -> [out,in,h,w] */
+    VT_HEADS_IN,  /* [D,H,hd] -> [H hd,D] */
+    VT_HEADS_OUT, /* [H,hd,D] -> [D,H hd] */
+    VT_TOKEN,     /* [D] -> [1,1,D] */
+    VT_TABLE,     /* [N,D] -> [1,N,D] */
+    VT_PATCH      /* [D,3PP] -> [D,3,P,P] */
+} vt_layout;
+
+/* Model types of HF transformers that a row is for when names are made out of
+ * canonical ones; reading takes every row. */
+enum {
+    VT_HF_VIT = 1,
+    VT_HF_DEIT = 2,
+    VT_HF_DINOV2 = 4,
+    VT_HF_BEIT = 8,
+    VT_HF_CLIP = 16,
+    VT_HF_SIGLIP = 32,
+    VT_HF_HYBRID = 64
+};
+
+typedef struct vt_row {
+    const char *from;
+    const char *to; /* NULL: of no use, dropped */
+    vt_layout layout;
+    uint8_t part, parts;     /* number `part` of `parts` joined along axis 0 */
+    uint8_t first, last, of; /* takes shares first..last of `of` of axis 0 */
+    bool whole;              /* `from` is the whole name, whatever the prefix */
+    uint8_t types;           /* VT_HF_*; 0: not used for writing */
+} vt_row;
+
+typedef struct vt_dialect {
+    const char *name;
+    const char *const *marks;    /* a prefix and one of these: it is this one */
+    const char *const *prefixes; /* NULL-ended, in the order they are tried */
+    bool strict;                 /* names without the prefix are dropped */
+    const vt_row *rows;          /* ended by from == NULL */
+} vt_dialect;
+
+/* Ended by name == NULL. */
+extern const vt_dialect vt_dialects[];
+
+/* Does `name` fit `pattern`? The numbers and the word that fits '%' go to
+ * numbers[2] and *word (NULL: none). */
+bool vt_name_fits(const char *pattern, const char *name, unsigned numbers[2],
+                  const char **word);
+/* The other way round; false: longer than `size`. */
+bool vt_name_make(char *out, size_t size, const char *pattern,
+                  const unsigned numbers[2], const char *word);
+
+#endif

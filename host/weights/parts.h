@@ -1,0 +1,28 @@
+/*
+ * parts.h - a range of a tensor, its axes in another order: for host/weights
+ * alone.
+ */
+#ifndef VT_WEIGHTS_PARTS_H
+#define VT_WEIGHTS_PARTS_H
+#include "weights/dialects.h"
+
+#define VT_PART_AXES 4
+
+typedef struct vt_part {
+    const vt_tensor *tensor;     /* NULL: zeros */
+    uint64_t first, count;       /* elements */
+    uint64_t dim[VT_PART_AXES];  /* in the file's order */
+    uint8_t order[VT_PART_AXES]; /* the i-th axis of the result: order[i] */
+    uint8_t axes;                /* 0: as they lie in the file */
+    uint32_t rank;               /* of the result */
+    uint64_t shape[VT_RANK_MAX];
+} vt_part;
+
+/* Of a part that still has the file's shape, make the canonical one. `file`
+ * goes into messages. */
+vitcl_status vt_part_lay_out(vt_part *p, vt_layout layout, const char *file);
+vitcl_status vt_part_read(float *out, const vt_part *p);
+/* The bytes in the file that the part reads. */
+vt_tensor vt_part_range(const vt_part *p);
+
+#endif

@@ -1,0 +1,52 @@
+/*
+ * reader.h - what a file format's reader fills in: for host/weights alone.
+ *
+ * A reader adds tensors one by one with vt_tensors_add(), which checks what
+ * is the same for all formats (name, rank, product, size, number), and keeps
+ * what it decoded with vt_tensors_keep(). weights.c sorts and refuses names
+ * that occur twice.
+ */
+#ifndef VT_WEIGHTS_READER_H
+#define VT_WEIGHTS_READER_H
+#include "base/file.h"
+#include "weights/weights.h"
+
+#define VT_TENSORS_MAX 100000
+#define VT_NAME_MAX 512
+
+struct vt_tensors {
+    char *path;
+    const char *format;
+    vt_tensor *items; /* by name, once open */
+    size_t count, cap;
+    vt_file *files; /* what data points into ... */
+    size_t file_count, file_cap;
+    void **blocks; /* ... or this */
+    size_t block_count, block_cap;
+};
+
+/* An element type: its size in a file, and what it is to us. */
+typedef struct vt_element {
+    const char *name;
+    uint32_t size;
+    vt_file_dtype dtype;
+} vt_element;
+
+/* `file` goes into messages. data is borrowed for the life of t. */
+vitcl_status vt_tensors_add(vt_tensors *t, const char *file, const char *name,
+                            const vt_element *element, uint32_t rank,
+                            const uint64_t *shape, const uint8_t *data,
+                            size_t size);
+/* Take a malloc()ed block over, also on failure. */
+vitcl_status vt_tensors_keep(vt_tensors *t, void *block);
+
+typedef struct vt_reader {
+    const char *format;
+    bool (*sniff)(const uint8_t *bytes, size_t size);
+    vitcl_status (*open)(vt_tensors *t, const uint8_t *bytes, size_t size,
+                         const char *file);
+} vt_reader;
+
+extern const vt_reader vt_read_safetensors, vt_read_npz, vt_read_pickle;
+
+#endif

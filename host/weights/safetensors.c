@@ -1,0 +1,173 @@
+/*
+ * safetensors.c - read the format of the same name, strictly.
+ *
+ *     u64 N | N bytes of JSON {"name": {dtype, shape, data_offsets}} | data
+ *
+ * Everything the reference reader demands, and more where a lenient reader
+ * would have to guess: names once, no unknown keys or types, plain integers,
+ * and data that is used exactly once from its first byte to its last.
+ */
+#include "base/memory.h"
+#include "weights/reader.h"
+
+#include <string.h>
+
+#define HEADER_MAX 100000000 /* the reference reader's limit */
+#define DEPTH_MAX 4          /* {"name": {"shape": [..]}} needs three */
+
+static const vt_element elements[] = {
+    {"F32", 4, VT_FILE_F32},       {"F16", 2, VT_FILE_F16},
+    {"BF16", 2, VT_FILE_BF16},     {"F64", 8, VT_FILE_F64},
+    {"I64", 8, VT_FILE_I64},       {"I32", 4, VT_FILE_I32},
+    {"U8", 1, VT_FILE_U8},         {"BOOL", 1, VT_FILE_OTHER},
+    {"I8", 1, VT_FILE_OTHER},      {"I16", 2, VT_FILE_OTHER},
+    {"U16", 2, VT_FILE_OTHER},     {"U32", 4, VT_FILE_OTHER},
+    {"U64", 8, VT_FILE_OTHER},     {"F8_E4M3", 1, VT_FILE_OTHER},
+    {"F8_E5M2", 1, VT_FILE_OTHER}, {"F8_E8M0", 1, VT_FILE_OTHER},
+    {"C64", 8, VT_FILE_OTHER},
+};
+
+static bool sniff(const uint8_t *bytes, size_t size)
+{
+    return size > 8 && bytes[8] == '{';
+}
+
+static vitcl_status read_metadata(const vt_json *m, const char *file)
+{
+    const char *s;
+
+    if (!vt_json_is_object(m))
+        return vt_fail(VITCL_ECORRUPT, "%s: __metadata__ is not an object",
+                       file);
+    for (const vt_json *v = vt_json_first(m); v; v = vt_json_next(v))
+        if (!vt_json_string(&s, v))
+            return vt_fail(VITCL_ECORRUPT,
+                           "%s: __metadata__: %.100s is not a string", file,
+                           vt_json_key(v));
+    return VITCL_OK;
+}
+
+static vitcl_status read_tensor(vt_tensors *t, const vt_json *m,
+                                const uint8_t *data, size_t size,
+                                const char *file)
+{
+    const vt_json *shape = vt_json_get(m, "shape");
+    const vt_json *offsets = vt_json_get(m, "data_offsets");
+    const char *name = vt_json_key(m), *dtype = NULL;
+    const vt_element *element = NULL;
+    uint64_t dims[VT_RANK_MAX], from, to;
+    uint32_t rank = 0;
+
+    if (!vt_json_string(&dtype, vt_json_get(m, "dtype")) ||
+        !vt_json_is_array(shape) || vt_json_count(offsets) != 2 ||
+        vt_json_count(m) != 3)
+        return vt_fail(VITCL_ECORRUPT,
+                       "%s: %.100s: not exactly dtype, shape and data_offsets",
+                       file, name);
+    for (size_t i = 0; i < VT_COUNT(elements) && !element; i++)
+        if (strcmp(dtype, elements[i].name) == 0)
+            element = &elements[i];
+    if (!element)
+        return vt_fail(VITCL_EUNSUPPORTED, "%s: %.100s: unknown dtype %.20s",
+                       file, name, dtype);
+    for (const vt_json *d = vt_json_first(shape); d; d = vt_json_next(d)) {
+        if (rank == VT_RANK_MAX)
+            return vt_fail(VITCL_ECORRUPT, "%s: %.100s: more than %d axes",
+                           file, name, VT_RANK_MAX);
+        if (!vt_json_uint(&dims[rank++], d))
+            return vt_fail(VITCL_ECORRUPT,
+                           "%s: %.100s: shape is not of plain integers", file,
+                           name);
+    }
+    if (!vt_json_uint(&from, vt_json_at(offsets, 0)) ||
+        !vt_json_uint(&to, vt_json_at(offsets, 1)))
+        return vt_fail(VITCL_ECORRUPT,
+                       "%s: %.100s: data_offsets are not plain integers", file,
+                       name);
+    if (from > to || to > size)
+        return vt_fail(VITCL_ECORRUPT,
+                       "%s: %.100s: bytes %llu to %llu of the %zu there are",
+                       file, name, (unsigned long long)from,
+                       (unsigned long long)to, size);
+    return vt_tensors_add(t, file, name, element, rank, dims, data + from,
+                          (size_t)(to - from));
+}
+
+static int by_place(const void *a, const void *b)
+{
+    const vt_tensor *x = *(const vt_tensor *const *)a;
+    const vt_tensor *y = *(const vt_tensor *const *)b;
+
+    if (x->data != y->data)
+        return x->data < y->data ? -1 : 1;
+    return x->size < y->size ? -1 : x->size > y->size;
+}
+
+/* No hole, no overlap, nothing behind the last. */
+static vitcl_status check_places(const vt_tensor *items, size_t n,
+                                 const uint8_t *data, size_t size,
+                                 const char *file)
+{
+    vitcl_status st;
+    const vt_tensor **order = NULL;
+    size_t at = 0;
+
+    VT_TRY(VT_NEW(&order, n));
+    for (size_t i = 0; i < n; i++)
+        order[i] = &items[i];
+    qsort(order, n, sizeof *order, by_place);
+    for (size_t i = 0; i < n; i++) {
+        size_t from = (size_t)(order[i]->data - data);
+        if (from != at) {
+            st = vt_fail(VITCL_ECORRUPT, "%s: %.100s: %s at data byte %zu",
+                         file, order[i]->name,
+                         from < at ? "overlaps another tensor"
+                                   : "a hole before it",
+                         VT_MIN(from, at));
+            goto done;
+        }
+        at += order[i]->size;
+    }
+    if (at != size)
+        st = vt_fail(VITCL_ECORRUPT,
+                     "%s: %zu bytes behind the last tensor's data", file,
+                     size - at);
+done:
+    free(order);
+    return st;
+}
+
+static vitcl_status open_safetensors(vt_tensors *t, const uint8_t *bytes,
+                                     size_t size, const char *file)
+{
+    vitcl_status st = VITCL_OK;
+    vt_json *root = NULL;
+    uint64_t n = 0;
+    size_t before = t->count, data;
+
+    if (size < 8)
+        return vt_fail(VITCL_ECORRUPT, "%s: %zu bytes, too short", file, size);
+    for (int i = 7; i >= 0; i--)
+        n = n << 8 | bytes[i];
+    if (n > HEADER_MAX || n > size - 8)
+        return vt_fail(VITCL_ECORRUPT,
+                       "%s: a header of %llu bytes in a file of %zu", file,
+                       (unsigned long long)n, size);
+    if (n == 0 || bytes[8] != '{')
+        return vt_fail(VITCL_ECORRUPT, "%s: the header is no JSON object",
+                       file);
+    data = 8 + (size_t)n;
+    VT_TRY(vt_json_parse(&root, (const char *)bytes + 8, (size_t)n, DEPTH_MAX,
+                         file));
+    for (const vt_json *m = vt_json_first(root); m; m = vt_json_next(m))
+        VT_TRY(strcmp(vt_json_key(m), "__metadata__") == 0
+                   ? read_metadata(m, file)
+                   : read_tensor(t, m, bytes + data, size - data, file));
+    VT_TRY(check_places(t->items + before, t->count - before, bytes + data,
+                        size - data, file));
+done:
+    vt_json_free(root);
+    return st;
+}
+
+const vt_reader vt_read_safetensors = {"safetensors", sniff, open_safetensors};

@@ -1,0 +1,208 @@
+/*
+ * save.c - write safetensors, the same bytes for the same tensors.
+ *
+ * The order is the reference writer's: by element size downwards, then by
+ * name, so that data stays aligned; the header is padded to 8 bytes with
+ * spaces. Callers that do not have all data at once give a fill function,
+ * which is asked for one tensor after the other.
+ */
+#include "weights/save.h"
+#include "base/file.h"
+#include "base/memory.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+
+static const struct {
+    const char *name;
+    size_t size;
+} types[] = {
+    [VT_FILE_F32] = {"F32", 4},   [VT_FILE_F16] = {"F16", 2},
+    [VT_FILE_BF16] = {"BF16", 2}, [VT_FILE_F64] = {"F64", 8},
+    [VT_FILE_I64] = {"I64", 8},   [VT_FILE_I32] = {"I32", 4},
+    [VT_FILE_U8] = {"U8", 1},
+};
+
+static int by_size_and_name(const void *a, const void *b)
+{
+    const vt_tensor *x = *(const vt_tensor *const *)a;
+    const vt_tensor *y = *(const vt_tensor *const *)b;
+    size_t m = types[x->dtype].size, n = types[y->dtype].size;
+
+    if (m != n)
+        return m > n ? -1 : 1;
+    if (x->dtype != y->dtype)
+        return x->dtype < y->dtype ? -1 : 1;
+    return strcmp(x->name, y->name);
+}
+
+static void put_string(FILE *f, const char *s)
+{
+    fputc('"', f);
+    for (; *s; s++) {
+        unsigned char c = (unsigned char)*s;
+        if (c == '"' || c == '\\')
+            fputc('\\', f);
+        if (c < ' ')
+            fprintf(f, "\\u%04x", c);
+        else
+            fputc(c, f);
+    }
+    fputc('"', f);
+}
+
+static void put_metadata(FILE *f, const char *const *pairs)
+{
+    fputs("\"__metadata__\":{", f);
+    for (size_t i = 0; pairs[i]; i += 2) {
+        if (i)
+            fputc(',', f);
+        put_string(f, pairs[i]);
+        fputc(':', f);
+        put_string(f, pairs[i + 1]);
+    }
+    fputc('}', f);
+}
+
+static void put_header(FILE *f, const vt_tensor *const *order, size_t n,
+                       const char *const *metadata)
+{
+    uint64_t at = 0;
+
+    fputc('{', f);
+    if (metadata && metadata[0])
+        put_metadata(f, metadata);
+    for (size_t i = 0; i < n; i++) {
+        const vt_tensor *t = order[i];
+        if (i || (metadata && metadata[0]))
+            fputc(',', f);
+        put_string(f, t->name);
+        fprintf(f, ":{\"dtype\":\"%s\",\"shape\":[", types[t->dtype].name);
+        for (uint32_t d = 0; d < t->rank; d++)
+            fprintf(f, "%s%" PRIu64, d ? "," : "", t->shape[d]);
+        fprintf(f, "],\"data_offsets\":[%" PRIu64 ",%" PRIu64 "]}", at,
+                at + t->size);
+        at += t->size;
+    }
+    fputc('}', f);
+}
+
+static vitcl_status check(const vt_tensor *t, const char *path)
+{
+    size_t count = 1;
+
+    if (t->dtype == VT_FILE_OTHER || t->rank > VT_RANK_MAX)
+        return vt_fail(VITCL_EINVAL, "%s: %.100s cannot be written", path,
+                       t->name);
+    for (uint32_t i = 0; i < t->rank; i++)
+        if (!vt_mul(&count, count, (size_t)t->shape[i]))
+            return vt_fail(VITCL_EINVAL, "%s: %.100s is too large", path,
+                           t->name);
+    if (count != t->count || !vt_mul(&count, count, types[t->dtype].size) ||
+        count != t->size || !vt_utf8(t->name, strlen(t->name)))
+        return vt_fail(VITCL_EINVAL,
+                       "%s: %.100s: shape, size and name do not fit", path,
+                       t->name);
+    return VITCL_OK;
+}
+
+static vitcl_status sorted(const vt_tensor ***out, const vt_tensor *tensors,
+                           size_t n, const char *path)
+{
+    vitcl_status st;
+    const vt_tensor **order = NULL;
+
+    VT_TRY(VT_NEW(&order, n));
+    for (size_t i = 0; i < n; i++) {
+        VT_TRY(check(&tensors[i], path));
+        order[i] = &tensors[i];
+    }
+    qsort(order, n, sizeof *order, by_size_and_name);
+    *out = order, order = NULL;
+done:
+    free(order);
+    return st;
+}
+
+/* The header in memory first: its length stands in front of it. */
+static vitcl_status write_header(FILE *f, const vt_tensor *const *order,
+                                 size_t n, const char *const *metadata,
+                                 const char *path)
+{
+    vitcl_status st = VITCL_OK;
+    char *text = NULL;
+    size_t size = 0;
+    uint8_t length[8];
+    FILE *m = open_memstream(&text, &size);
+
+    if (!m)
+        return vt_fail(VITCL_ENOMEM, "%s: out of memory for the header", path);
+    put_header(m, order, n, metadata);
+    fflush(m);
+    while (size % 8) {
+        fputc(' ', m);
+        fflush(m);
+    }
+    if (fclose(m) != 0 || !text) {
+        st = vt_fail(VITCL_ENOMEM, "%s: out of memory for the header", path);
+        goto done;
+    }
+    for (int i = 0; i < 8; i++)
+        length[i] = (uint8_t)((uint64_t)size >> 8 * i);
+    if (fwrite(length, 1, 8, f) != 8 || fwrite(text, 1, size, f) != size)
+        st = vt_fail(VITCL_EIO, "%s: cannot write: %s", path, strerror(errno));
+done:
+    free(text);
+    return st;
+}
+
+vitcl_status vt_safetensors_fill(const char *path, const vt_tensor *tensors,
+                                 size_t n, const char *const *metadata,
+                                 vt_fill *fill, void *context)
+{
+    vitcl_status st;
+    const vt_tensor **order = NULL;
+    uint8_t *buffer = NULL;
+    size_t largest = 0;
+    vt_newfile file = {0};
+
+    VT_TRY(sorted(&order, tensors, n, path));
+    for (size_t i = 0; i < n; i++)
+        if (!tensors[i].data)
+            largest = VT_MAX(largest, tensors[i].size);
+    VT_TRY(VT_NEW(&buffer, largest));
+    VT_TRY(vt_newfile_open(&file, path));
+    VT_TRY(write_header(file.f, order, n, metadata, path));
+    for (size_t i = 0; i < n; i++) {
+        const uint8_t *data = order[i]->data;
+        if (!data && order[i]->size) {
+            VT_TRY(fill(context, (size_t)(order[i] - tensors), buffer));
+            data = buffer;
+        }
+        if (order[i]->size &&
+            fwrite(data, 1, order[i]->size, file.f) != order[i]->size) {
+            st = vt_fail(VITCL_EIO, "%s: cannot write: %s", path,
+                         strerror(errno));
+            goto done;
+        }
+    }
+    VT_TRY(vt_newfile_commit(&file));
+done:
+    vt_newfile_discard(&file);
+    free(buffer);
+    free(order);
+    return st;
+}
+
+static vitcl_status no_fill(void *context, size_t index, uint8_t *out)
+{
+    (void)context, (void)index, (void)out;
+    return vt_fail(VITCL_EINVAL, "a tensor without data");
+}
+
+vitcl_status vt_safetensors_write(const char *path, const vt_tensor *tensors,
+                                  size_t n, const char *const *metadata)
+{
+    return vt_safetensors_fill(path, tensors, n, metadata, no_fill, NULL);
+}

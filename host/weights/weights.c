@@ -1,0 +1,441 @@
+/*
+ * weights.c - which file, which reader, and the tensors that come of it.
+ *
+ * A folder may hold a checkpoint in several forms; candidates[] says which is
+ * taken. An index (".index.json") names shards, which must lie beside it.
+ */
+#include "base/half.h"
+#include "base/memory.h"
+#include "weights/reader.h"
+
+#include <dirent.h>
+#include <string.h>
+
+static const vt_reader *const readers[] = {
+    &vt_read_safetensors,
+    &vt_read_npz,
+};
+
+static const char *const candidates[] = {
+    "model.safetensors",
+    "model.safetensors.index.json",
+    "model.npz",
+    "open_clip_model.safetensors",
+    "pytorch_model.bin",
+    "pytorch_model.bin.index.json",
+    "open_clip_pytorch_model.bin",
+    "model.pth",
+};
+static const char *const endings[] = {".safetensors", ".npz", ".bin", ".pth",
+                                      ".pt"};
+
+#define INDEX_MAX (64 << 20)
+#define SHARDS_MAX 1000
+
+vitcl_status vt_tensors_keep(vt_tensors *t, void *block)
+{
+    vitcl_status st = vt_grow(&t->blocks, &t->block_cap, t->block_count + 1,
+                              sizeof *t->blocks);
+    if (st == VITCL_OK)
+        t->blocks[t->block_count++] = block;
+    else
+        free(block);
+    return st;
+}
+
+static vitcl_status check_name(const char *file, const char *name)
+{
+    size_t n = strlen(name);
+
+    if (n == 0 || n > VT_NAME_MAX)
+        return vt_fail(VITCL_ECORRUPT, "%s: a tensor's name of %zu bytes", file,
+                       n);
+    if (!vt_utf8(name, n))
+        return vt_fail(VITCL_ECORRUPT, "%s: a tensor's name is not UTF-8",
+                       file);
+    return VITCL_OK;
+}
+
+vitcl_status vt_tensors_add(vt_tensors *t, const char *file, const char *name,
+                            const vt_element *element, uint32_t rank,
+                            const uint64_t *shape, const uint8_t *data,
+                            size_t size)
+{
+    vitcl_status st;
+    vt_tensor x = {.dtype = element->dtype, .rank = rank, .data = data};
+    size_t count = 1, bytes = 0;
+    char *copy = NULL;
+
+    VT_TRY(check_name(file, name));
+    if (t->count == VT_TENSORS_MAX)
+        return vt_fail(VITCL_ECORRUPT, "%s: more than %d tensors", file,
+                       VT_TENSORS_MAX);
+    if (rank > VT_RANK_MAX)
+        return vt_fail(VITCL_ECORRUPT, "%s: %.100s: more than %d axes", file,
+                       name, VT_RANK_MAX);
+    for (uint32_t i = 0; i < rank; i++) {
+        x.shape[i] = shape[i];
+        if (shape[i] > SIZE_MAX || !vt_mul(&count, count, (size_t)shape[i]))
+            return vt_fail(VITCL_ECORRUPT, "%s: %.100s: shape is too large",
+                           file, name);
+    }
+    if (!vt_mul(&bytes, count, element->size) || bytes != size)
+        return vt_fail(VITCL_ECORRUPT,
+                       "%s: %.100s: %zu elements of %s in %zu bytes", file,
+                       name, count, element->name, size);
+    x.count = count;
+    x.size = size;
+    VT_TRY(vt_grow(&t->items, &t->cap, t->count + 1, sizeof *t->items));
+    VT_TRY(vt_strdup(&copy, name));
+    x.name = copy;
+    t->items[t->count++] = x;
+done:
+    return st;
+}
+
+static vitcl_status read_bytes(vt_tensors *t, const uint8_t *bytes, size_t size,
+                               const char *file)
+{
+    for (size_t i = 0; i < VT_COUNT(readers); i++)
+        if (readers[i]->sniff(bytes, size)) {
+            t->format = readers[i]->format;
+            return readers[i]->open(t, bytes, size, file);
+        }
+    if (size >= 7 && memcmp(bytes, "version", 7) == 0)
+        return vt_fail(VITCL_EUNSUPPORTED,
+                       "%s: a Git LFS pointer, not the file itself: run "
+                       "git lfs pull",
+                       file);
+    if (size >= 2 && bytes[0] == 0x80 && bytes[1] <= 5)
+        return vt_fail(VITCL_EUNSUPPORTED,
+                       "%s: a PyTorch file from before version 1.6: save it "
+                       "again with a newer PyTorch",
+                       file);
+    return vt_fail(VITCL_EUNSUPPORTED,
+                   "%s: neither safetensors, .npz nor a PyTorch zip file",
+                   file);
+}
+
+static vitcl_status read_file(vt_tensors *t, const char *path)
+{
+    vitcl_status st;
+    vt_file f = {0};
+
+    VT_TRY(
+        vt_grow(&t->files, &t->file_cap, t->file_count + 1, sizeof *t->files));
+    VT_TRY(vt_file_map(&f, path));
+    t->files[t->file_count++] = f;
+    VT_TRY(read_bytes(t, f.data, f.size, path));
+done:
+    return st;
+}
+
+static int by_name(const void *a, const void *b)
+{
+    return strcmp(((const vt_tensor *)a)->name, ((const vt_tensor *)b)->name);
+}
+
+static vitcl_status sort_names(vt_tensors *t, const char *path)
+{
+    if (t->count)
+        qsort(t->items, t->count, sizeof *t->items, by_name);
+    for (size_t i = 1; i < t->count; i++)
+        if (strcmp(t->items[i - 1].name, t->items[i].name) == 0)
+            return vt_fail(VITCL_ECORRUPT, "%s: two tensors are called %.100s",
+                           path, t->items[i].name);
+    return VITCL_OK;
+}
+
+/* ---- shards ---- */
+
+typedef struct entry {
+    const char *name, *shard;
+} entry;
+
+static int by_entry(const void *a, const void *b)
+{
+    return strcmp(((const entry *)a)->name, ((const entry *)b)->name);
+}
+
+static int by_shard(const void *a, const void *b)
+{
+    return strcmp(((const entry *)a)->shard, ((const entry *)b)->shard);
+}
+
+static bool is_plain(const char *file)
+{
+    return *file && *file != '.' && !strchr(file, '/') && !strchr(file, '\\');
+}
+
+/* Tensors from `before` on came from `shard`: does the index say so? */
+static vitcl_status check_shard(const vt_tensors *t, size_t before,
+                                const entry *map, size_t n, const char *shard,
+                                const char *path)
+{
+    for (size_t i = before; i < t->count; i++) {
+        entry key = {t->items[i].name, NULL};
+        const entry *e = bsearch(&key, map, n, sizeof *map, by_entry);
+        if (!e || strcmp(e->shard, shard) != 0)
+            return vt_fail(VITCL_ECORRUPT,
+                           "%s: %.100s is in %.100s, which the index does not "
+                           "say",
+                           path, t->items[i].name, shard);
+    }
+    return VITCL_OK;
+}
+
+static vitcl_status read_shards(vt_tensors *t, entry *map, size_t n,
+                                const char *path)
+{
+    vitcl_status st;
+    const char *slash = strrchr(path, '/');
+    entry *shards = NULL;
+    char *file = NULL;
+    size_t opened = 0;
+
+    VT_TRY(VT_NEW(&shards, n));
+    memcpy(shards, map, n * sizeof *map);
+    qsort(shards, n, sizeof *shards, by_shard);
+    qsort(map, n, sizeof *map, by_entry);
+    for (size_t i = 0; i < n; i++) {
+        size_t before = t->count;
+        const char *shard = shards[i].shard;
+
+        if (i && strcmp(shard, shards[i - 1].shard) == 0)
+            continue;
+        if (++opened > SHARDS_MAX) {
+            st = vt_fail(VITCL_ECORRUPT, "%s: more than %d shards", path,
+                         SHARDS_MAX);
+            goto done;
+        }
+        free(file), file = NULL;
+        VT_TRY(vt_format(&file, "%.*s%s", slash ? (int)(slash + 1 - path) : 0,
+                         path, shard));
+        VT_TRY(read_file(t, file));
+        VT_TRY(check_shard(t, before, map, n, shard, path));
+    }
+    if (t->count != n)
+        st = vt_fail(VITCL_ECORRUPT,
+                     "%s: names %zu tensors, the shards hold "
+                     "%zu",
+                     path, n, t->count);
+done:
+    free(file);
+    free(shards);
+    return st;
+}
+
+static vitcl_status read_index(vt_tensors *t, const char *path)
+{
+    vitcl_status st;
+    vt_json *root = NULL;
+    const vt_json *map;
+    entry *entries = NULL;
+    size_t n, i = 0;
+
+    VT_TRY(vt_json_load(&root, path, INDEX_MAX, 8));
+    map = vt_json_get(root, "weight_map");
+    n = vt_json_count(map);
+    if (!vt_json_is_object(map) || n == 0 || n > VT_TENSORS_MAX) {
+        st = vt_fail(VITCL_ECORRUPT, "%s: no usable \"weight_map\"", path);
+        goto done;
+    }
+    VT_TRY(VT_NEW(&entries, n));
+    for (const vt_json *m = vt_json_first(map); m; m = vt_json_next(m), i++) {
+        entries[i].name = vt_json_key(m);
+        if (!vt_json_string(&entries[i].shard, m) ||
+            !is_plain(entries[i].shard)) {
+            st = vt_fail(VITCL_ECORRUPT,
+                         "%s: the shard of %.100s is not a file beside it",
+                         path, entries[i].name);
+            goto done;
+        }
+    }
+    VT_TRY(read_shards(t, entries, n, path));
+done:
+    free(entries);
+    vt_json_free(root);
+    return st;
+}
+
+/* ---- folders ---- */
+
+static bool ends(const char *s, const char *end)
+{
+    size_t n = strlen(s), m = strlen(end);
+    return n > m && strcmp(s + n - m, end) == 0;
+}
+
+/* The only weight file of a folder that has none of the usual names. */
+static vitcl_status find_single(char **out, const char *folder)
+{
+    vitcl_status st = VITCL_OK;
+    DIR *dir = opendir(folder);
+    const struct dirent *e;
+    char *found = NULL;
+    size_t n = 0;
+
+    while (dir && (e = readdir(dir)))
+        for (size_t i = 0; i < VT_COUNT(endings); i++)
+            if (ends(e->d_name, endings[i]) && n++ == 0)
+                VT_TRY(vt_format(&found, "%s/%s", folder, e->d_name));
+    if (n != 1) {
+        st = vt_fail(VITCL_EIO,
+                     n ? "%s: several weight files: name one of them"
+                       : "%s: no model.safetensors, .npz or PyTorch file",
+                     folder);
+        goto done;
+    }
+    *out = found, found = NULL;
+done:
+    free(found);
+    if (dir)
+        closedir(dir);
+    return st;
+}
+
+static vitcl_status find_file(char **out, const char *path)
+{
+    vitcl_status st = VITCL_OK;
+    char *file = NULL;
+
+    if (!vt_path_is_folder(path))
+        return vt_strdup(out, path);
+    for (size_t i = 0; i < VT_COUNT(candidates); i++) {
+        VT_TRY(vt_format(&file, "%s/%s", path, candidates[i]));
+        if (vt_path_exists(file)) {
+            *out = file, file = NULL;
+            goto done;
+        }
+        free(file), file = NULL;
+    }
+    VT_TRY(find_single(out, path));
+done:
+    free(file);
+    return st;
+}
+
+/* ---- the public face ---- */
+
+vitcl_status vt_tensors_open(vt_tensors **out, const char *path)
+{
+    vitcl_status st;
+    vt_tensors *t = NULL;
+
+    VT_TRY(VT_NEW(&t, 1));
+    VT_TRY(find_file(&t->path, path));
+    VT_TRY(ends(t->path, ".index.json") ? read_index(t, t->path)
+                                        : read_file(t, t->path));
+    VT_TRY(sort_names(t, t->path));
+    *out = t, t = NULL;
+done:
+    vt_tensors_free(t);
+    return st;
+}
+
+vitcl_status vt_tensors_open_memory(vt_tensors **out, const void *bytes,
+                                    size_t size, const char *name)
+{
+    vitcl_status st;
+    vt_tensors *t = NULL;
+
+    VT_TRY(VT_NEW(&t, 1));
+    VT_TRY(vt_strdup(&t->path, name));
+    VT_TRY(read_bytes(t, bytes, size, name));
+    VT_TRY(sort_names(t, name));
+    *out = t, t = NULL;
+done:
+    vt_tensors_free(t);
+    return st;
+}
+
+void vt_tensors_free(vt_tensors *t)
+{
+    if (!t)
+        return;
+    for (size_t i = 0; i < t->count; i++)
+        free((char *)(uintptr_t)t->items[i].name);
+    for (size_t i = 0; i < t->file_count; i++)
+        vt_file_close(&t->files[i]);
+    for (size_t i = 0; i < t->block_count; i++)
+        free(t->blocks[i]);
+    free(t->items);
+    free(t->files);
+    free(t->blocks);
+    free(t->path);
+    free(t);
+}
+
+size_t vt_tensors_count(const vt_tensors *t)
+{
+    return t->count;
+}
+
+const vt_tensor *vt_tensors_at(const vt_tensors *t, size_t index)
+{
+    return index < t->count ? &t->items[index] : NULL;
+}
+
+const vt_tensor *vt_tensors_get(const vt_tensors *t, const char *name)
+{
+    vt_tensor key = {.name = name};
+    return t->count
+               ? bsearch(&key, t->items, t->count, sizeof *t->items, by_name)
+               : NULL;
+}
+
+const char *vt_tensors_format(const vt_tensors *t)
+{
+    return t->format;
+}
+
+const char *vt_tensors_path(const vt_tensors *t)
+{
+    return t->path;
+}
+
+void vt_tensor_release(const vt_tensors *owner, const vt_tensor *t)
+{
+    for (size_t i = 0; i < owner->file_count; i++) {
+        const vt_file *f = &owner->files[i];
+        uintptr_t at = (uintptr_t)t->data, base = (uintptr_t)f->data;
+        if (f->data && at >= base && at - base < f->size)
+            vt_file_release(f, t->data, t->size);
+    }
+}
+
+/* Elements may be misaligned: every one is copied out of its bytes. */
+#define CONVERT(type, expression)                                              \
+    for (uint64_t i = 0; i < t->count; i++) {                                  \
+        type v;                                                                \
+        memcpy(&v, t->data + i * sizeof v, sizeof v);                          \
+        out[i] = expression;                                                   \
+    }                                                                          \
+    return VITCL_OK
+
+vitcl_status vt_tensor_f32(float *out, const vt_tensor *t)
+{
+    switch (t->dtype) {
+    case VT_FILE_F32:
+        if (t->size)
+            memcpy(out, t->data, t->size);
+        return VITCL_OK;
+    case VT_FILE_F16:
+        CONVERT(uint16_t, vt_f16_to_f32(v));
+    case VT_FILE_BF16:
+        CONVERT(uint16_t, vt_bf16_to_f32(v));
+    case VT_FILE_F64:
+        CONVERT(double, (float)v);
+    case VT_FILE_I64:
+        CONVERT(int64_t, (float)v);
+    case VT_FILE_I32:
+        CONVERT(int32_t, (float)v);
+    case VT_FILE_U8:
+        CONVERT(uint8_t, (float)v);
+    case VT_FILE_OTHER:
+        break;
+    }
+    return vt_fail(VITCL_EUNSUPPORTED,
+                   "%.100s: its element type cannot be read as numbers",
+                   t->name);
+}

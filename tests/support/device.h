@@ -1,0 +1,17 @@
+/*
+ * device.h - the device that tests run on: VITCL_TEST_DEVICE, or any.
+ */
+#ifndef VT_TESTS_DEVICE_H
+#define VT_TESTS_DEVICE_H
+#include "ocl/ocl.h"
+
+/* Opened once a process and never freed; fails the test if there is none. */
+vt_dev *vt_test_device(void);
+/* A queue of its own, never freed. */
+vt_queue *vt_test_queue(void);
+/* A buffer of n floats; data NULL: filled with NaN. */
+vt_buf *vt_test_floats(const float *data, size_t n);
+/* Blocking; fails the test if it cannot be read. */
+void vt_test_read(float *out, vt_buf *b, size_t n);
+
+#endif

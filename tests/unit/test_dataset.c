@@ -1,0 +1,135 @@
+/*
+ * test_dataset.c - CIFAR, MNIST and class folders, whole and damaged.
+ */
+#include "base/file.h"
+#include "base/memory.h"
+#include "train/dataset.h"
+
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+static char folder[64];
+
+static const char *at(const char *name)
+{
+    static char path[256];
+
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    return path;
+}
+
+static void put(const char *name, const void *bytes, size_t n)
+{
+    FILE *f = fopen(at(name), "wb");
+
+    cr_assert(f && fwrite(bytes, 1, n, f) == n);
+    fclose(f);
+}
+
+static void setup(void)
+{
+    snprintf(folder, sizeof folder, "/tmp/vitcl-dataset-XXXXXX");
+    cr_assert(mkdtemp(folder));
+}
+
+static void teardown(void)
+{
+    char command[128];
+
+    snprintf(command, sizeof command, "rm -rf %s", folder);
+    cr_assert_eq(system(command), 0);
+}
+
+Test(dataset, cifar10, .init = setup, .fini = teardown)
+{
+    uint8_t record[2 * 3073];
+    vt_dataset *d = NULL;
+    vt_picture p;
+
+    for (size_t i = 0; i < sizeof record; i++)
+        record[i] = (uint8_t)(i * 31);
+    record[0] = 7, record[3073] = 2;
+    put("test_batch.bin", record, sizeof record);
+    put("batches.meta.txt", "airplane\nautomobile\nbird\n", 25);
+    cr_assert_eq(vt_dataset_open(&d, folder, "test"), VITCL_OK, "%s",
+                 vt_message());
+    cr_expect_eq(vt_dataset_count(d), 2);
+    cr_expect_eq(vt_dataset_classes(d), 10);
+    cr_expect_str_eq(vt_dataset_class(d, 2), "bird");
+    cr_expect_str_eq(vt_dataset_class(d, 9), "9");
+    cr_expect_eq(vt_dataset_label(d, 0), 7);
+    cr_expect_eq(vt_dataset_label(d, 1), 2);
+    cr_assert_eq(vt_dataset_picture(&p, d, 1), VITCL_OK);
+    cr_expect_eq(p.width, 32);
+    for (size_t c = 0; c < 3; c++) /* planes become pixels */
+        cr_expect_eq(p.rgb[3 * 33 + c], record[3074 + c * 1024 + 33]);
+    vt_picture_free(&p);
+    cr_expect_eq(vt_dataset_picture(&p, d, 2), VITCL_EINVAL);
+    vt_dataset_free(d);
+    cr_expect_eq(vt_dataset_open(&d, folder, "validation"), VITCL_EINVAL);
+    cr_expect_eq(vt_dataset_open(&d, folder, "train"), VITCL_EIO);
+    record[0] = 10; /* no such class */
+    put("test_batch.bin", record, sizeof record);
+    cr_expect_eq(vt_dataset_open(&d, folder, "test"), VITCL_ECORRUPT);
+    put("test_batch.bin", record + 3073, 3072); /* cut short */
+    cr_expect_eq(vt_dataset_open(&d, folder, "test"), VITCL_ECORRUPT);
+}
+
+Test(dataset, mnist, .init = setup, .fini = teardown)
+{
+    uint8_t images[16 + 3 * 4 * 5] = {0, 0, 8, 3, 0, 0, 0, 3,
+                                      0, 0, 0, 4, 0, 0, 0, 5};
+    uint8_t labels[8 + 3] = {0, 0, 8, 1, 0, 0, 0, 3, 4, 0, 1};
+    vt_dataset *d = NULL;
+    vt_picture p;
+
+    for (size_t i = 16; i < sizeof images; i++)
+        images[i] = (uint8_t)i;
+    put("train-images-idx3-ubyte", images, sizeof images);
+    put("train-labels-idx1-ubyte", labels, sizeof labels);
+    cr_assert_eq(vt_dataset_open(&d, folder, "train"), VITCL_OK, "%s",
+                 vt_message());
+    cr_expect_eq(vt_dataset_count(d), 3);
+    cr_expect_eq(vt_dataset_classes(d), 5);
+    cr_assert_eq(vt_dataset_picture(&p, d, 2), VITCL_OK);
+    cr_expect(p.width == 5 && p.height == 4);
+    cr_expect_eq(p.rgb[3 * 6 + 1], images[16 + 2 * 20 + 6]);
+    vt_picture_free(&p);
+    vt_dataset_free(d);
+    images[4] = 0xff; /* sizes that overflow or do not fit */
+    put("train-images-idx3-ubyte", images, sizeof images);
+    cr_expect_eq(vt_dataset_open(&d, folder, "train"), VITCL_ECORRUPT);
+    images[4] = 0;
+    put("train-images-idx3-ubyte", images, sizeof images - 1);
+    cr_expect_eq(vt_dataset_open(&d, folder, "train"), VITCL_ECORRUPT);
+    put("train-images-idx3-ubyte", images, sizeof images);
+    labels[7] = 2;
+    put("train-labels-idx1-ubyte", labels, sizeof labels - 1);
+    cr_expect_eq(vt_dataset_open(&d, folder, "train"), VITCL_ECORRUPT);
+}
+
+Test(dataset, folders, .init = setup, .fini = teardown)
+{
+    vt_dataset *d = NULL;
+    vt_picture p;
+
+    cr_expect_eq(vt_dataset_open(&d, folder, NULL), VITCL_EIO);
+    mkdir(at("train"), 0700);
+    mkdir(at("train/zebra"), 0700);
+    mkdir(at("train/ape"), 0700);
+    put("train/zebra/b.jpg", "text", 4);
+    put("train/zebra/a.jpg", "text", 4);
+    put("train/ape/z.jpg", "text", 4);
+    put("train/ape/.hidden", "text", 4);
+    cr_assert_eq(vt_dataset_open(&d, folder, "train"), VITCL_OK);
+    cr_expect_eq(vt_dataset_count(d), 3);
+    cr_expect_str_eq(vt_dataset_class(d, 0), "ape");
+    cr_expect_eq(vt_dataset_label(d, 1), 1);
+    cr_expect(strstr(vt_dataset_path(d, 1), "zebra/a.jpg"));
+    cr_expect_neq(vt_dataset_picture(&p, d, 1), VITCL_OK);
+    vt_dataset_free(d);
+    cr_expect_eq(vt_dataset_open(&d, folder, "test"), VITCL_EIO);
+    cr_expect_eq(vt_dataset_open(&d, at("none"), NULL), VITCL_EIO);
+}

@@ -1,0 +1,132 @@
+/*
+ * test_fewshot.c - ridge regression against NumPy's answer.
+ *
+ * The expected shares were computed by numpy.linalg.solve on the normal
+ * equations, with features made by the formula of make() (float32, then
+ * double), whatever form (primal or dual) the code takes.
+ */
+#include "base/memory.h"
+#include "train/fewshot.h"
+#include "train/random.h"
+#include "train/schedule.h"
+
+#include <criterion/criterion.h>
+#include <math.h>
+
+static vt_features make(size_t n, size_t w, int seed)
+{
+    vt_features f = {n, w, NULL, NULL};
+
+    f.x = calloc(n * w, sizeof *f.x);
+    f.label = calloc(n, sizeof *f.label);
+    for (size_t i = 0; i < n; i++) {
+        f.label[i] = (uint32_t)((i * 7 + (size_t)seed) % 4);
+        for (size_t j = 0; j < w; j++)
+            f.x[i * w + j] =
+                (float)(sin(0.37 * (double)(i * (j + 1)) + seed) +
+                        0.35 * cos(1.3 * f.label[i] * (double)(j + 1)));
+    }
+    return f;
+}
+
+Test(fewshot, ridge)
+{
+    static const struct {
+        size_t train, test, width;
+        double l2, want;
+    } c[] = {{40, 100, 7, 1024, 0.43},
+             {12, 100, 30, 1024, 0.45},
+             {200, 100, 7, 1, 0.54},
+             {12, 100, 30, 1, 0.34}};
+
+    for (size_t i = 0; i < VT_COUNT(c); i++) {
+        vt_features a = make(c[i].train, c[i].width, 1);
+        vt_features b = make(c[i].test, c[i].width, 2);
+        double got = -1;
+
+        cr_assert_eq(vt_ridge_accuracy(&got, &a, &b, 4, c[i].l2), VITCL_OK);
+        cr_expect_float_eq(got, c[i].want, 1e-9, "case %zu: %g, NumPy %g", i,
+                           got, c[i].want);
+        vt_features_free(&a);
+        vt_features_free(&b);
+    }
+}
+
+Test(fewshot, refuses)
+{
+    vt_features a = make(8, 5, 1), b = make(8, 4, 1);
+    double got;
+
+    cr_expect_eq(vt_ridge_accuracy(&got, &a, &b, 4, 1), VITCL_EINVAL);
+    a.x[3] = NAN;
+    cr_expect_eq(vt_ridge_accuracy(&got, &a, &a, 4, 1), VITCL_EINVAL);
+    vt_features_free(&a);
+    vt_features_free(&b);
+}
+
+Test(fewshot, choice)
+{
+    uint32_t label[300];
+    size_t chosen[40], again[40], n = 0, m = 0, per[10] = {0}, same = 0;
+
+    for (size_t i = 0; i < VT_COUNT(label); i++)
+        label[i] = (uint32_t)(i % 10);
+    cr_assert_eq(vt_fewshot_choose(chosen, &n, label, 300, 10, 4, 5), VITCL_OK);
+    cr_assert_eq(n, 40);
+    for (size_t i = 0; i < n; i++) {
+        per[label[chosen[i]]]++;
+        for (size_t j = 0; j < i; j++)
+            cr_expect_neq(chosen[i], chosen[j]);
+    }
+    for (size_t c = 0; c < 10; c++)
+        cr_expect_eq(per[c], 4);
+    cr_assert_eq(vt_fewshot_choose(again, &m, label, 300, 10, 4, 5), VITCL_OK);
+    cr_expect_arr_eq(chosen, again, sizeof chosen);
+    cr_assert_eq(vt_fewshot_choose(again, &m, label, 300, 10, 4, 6), VITCL_OK);
+    for (size_t i = 0; i < n; i++)
+        same += chosen[i] == again[i];
+    cr_expect_lt(same, 20);
+}
+
+/* Moments of the distributions, at five standard errors of 200,000 draws. */
+Test(fewshot, random)
+{
+    vt_random r = vt_random_new(1, 2, 3), q = vt_random_new(1, 2, 4);
+    double u = 0, n1 = 0, n2 = 0, beta = 0, beta2 = 0;
+    size_t below[7] = {0}, n = 200000;
+
+    cr_expect_neq(vt_random_next(&r), vt_random_next(&q));
+    for (size_t i = 0; i < n; i++) {
+        double x = vt_random_normal(&r), b = vt_random_beta(&r, 0.8);
+
+        u += vt_random_uniform(&r);
+        n1 += x, n2 += x * x;
+        beta += b, beta2 += (b - 0.5) * (b - 0.5);
+        below[vt_random_below(&r, 7)]++;
+    }
+    cr_expect_float_eq(u / (double)n, 0.5, 5 * 0.289 / sqrt((double)n));
+    cr_expect_float_eq(n1 / (double)n, 0, 5 / sqrt((double)n));
+    cr_expect_float_eq(n2 / (double)n, 1, 5 * 1.42 / sqrt((double)n));
+    cr_expect_float_eq(beta / (double)n, 0.5, 0.005);
+    /* variance of Beta(a, a) is 1 / (4 (2a + 1)) */
+    cr_expect_float_eq(beta2 / (double)n, 1 / (4 * 2.6), 0.002);
+    for (size_t i = 0; i < 7; i++)
+        cr_expect_float_eq((double)below[i], (double)n / 7, 5 * 157.0);
+}
+
+Test(fewshot, schedule)
+{
+    vt_schedule s = {VT_COSINE, 2.0, 0.0, 10, 111};
+
+    cr_expect_float_eq(vt_learning_rate(&s, 0), 0.2, 1e-12);
+    cr_expect_float_eq(vt_learning_rate(&s, 9), 2.0, 1e-12);
+    cr_expect_float_eq(vt_learning_rate(&s, 10), 2.0, 1e-12);
+    cr_expect_float_eq(vt_learning_rate(&s, 60), 1.0, 1e-12);
+    cr_expect_float_eq(vt_learning_rate(&s, 35), 1 + sqrt(0.5), 1e-12);
+    cr_expect_float_eq(vt_learning_rate(&s, 110), 0.0, 1e-12);
+    s.decay = VT_LINEAR, s.floor = 1.0;
+    cr_expect_float_eq(vt_learning_rate(&s, 60), 1.5, 1e-12);
+    cr_expect_float_eq(vt_learning_rate(&s, 5000), 1.0, 1e-12);
+    s.decay = VT_CONSTANT;
+    cr_expect_float_eq(vt_learning_rate(&s, 60), 2.0, 1e-12);
+}
