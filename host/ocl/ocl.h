@@ -98,7 +98,8 @@ double vt_queue_time_ms(vt_queue *q);
  * A(m,k) is A[m*lda + k], or A[k*lda + m] with trans_a. B(n,k) is B[n*ldb + k]
  * (as torch's Linear stores weights), or B[k*ldb + n] with trans_b. The order
  * of summation over k depends on K alone, never on M or the batch.
- * batch > 1: M rows each, A and C advance by M * lda, M * ldc; B is shared.
+ * residual has C's stride ldc and may be C itself.
+ * batch > 1 (never with trans_a): M rows each, A and C advance by M * lda, M * ldc; B is shared.
  * That is only a hint about where pictures begin; the result is the same as
  * that of batch * M rows.
  */
@@ -122,7 +123,8 @@ typedef struct vt_gemm_desc {
     vt_act act;
     bool b_packed; /* b was made by vt_gemm_pack(): constant weights */
     vt_dtype type; /* of the multiplication: f32, f16, bf16, i8 */
-    vt_dtype out;  /* of C: f32, or f16/bf16 for a consumer that wants it */
+    vt_dtype a;    /* how A is stored: f32, f16, bf16; B unpacked is f32 */
+    vt_dtype out;  /* of C: f32, or f16, bf16 for a consumer that wants it */
     vt_class device_class;
 } vt_gemm_desc;
 

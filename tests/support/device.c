@@ -37,6 +37,9 @@ vt_buf *vt_test_floats(const float *data, size_t n)
         data ? vt_buf_write(vt_test_queue(), b, 0, data, n * sizeof(float))
              : vt_buf_fill(vt_test_queue(), b, 0x7fc00000u),
         VITCL_OK, "%s", vt_message());
+    /* Other queues may use it at once. */
+    cr_assert_eq(vt_queue_finish(vt_test_queue()), VITCL_OK, "%s",
+                 vt_message());
     return b;
 }
 
