@@ -36,6 +36,11 @@ done:
     return st;
 }
 
+vt_dev *vt_queue_dev(vt_queue *q)
+{
+    return q->dev;
+}
+
 vitcl_status vt_queue_finish(vt_queue *q)
 {
     vitcl_status st = vt_dev_alive(q->dev);

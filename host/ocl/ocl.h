@@ -55,6 +55,7 @@ vt_counters vt_dev_counters(const vt_dev *dev);
 
 /* ---- queues and buffers ---- */
 vitcl_status vt_queue_new(vt_queue **out, vt_dev *dev, bool profile);
+vt_dev *vt_queue_dev(vt_queue *q);
 vitcl_status vt_queue_finish(vt_queue *q);
 void vt_queue_free(vt_queue *q);
 
@@ -99,9 +100,9 @@ double vt_queue_time_ms(vt_queue *q);
  * (as torch's Linear stores weights), or B[k*ldb + n] with trans_b. The order
  * of summation over k depends on K alone, never on M or the batch.
  * residual has C's stride ldc and may be C itself.
- * batch > 1 (never with trans_a): M rows each, A and C advance by M * lda, M * ldc; B is shared.
- * That is only a hint about where pictures begin; the result is the same as
- * that of batch * M rows.
+ * batch > 1 (never with trans_a): M rows each, A and C advance by M * lda, M *
+ * ldc; B is shared. That is only a hint about where pictures begin; the result
+ * is the same as that of batch * M rows.
  */
 typedef enum {
     VT_ACT_NONE,

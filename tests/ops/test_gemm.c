@@ -1,0 +1,408 @@
+/*
+ * test_gemm.c - every provider against a reference in double: odd sizes,
+ * transposes, strides, epilogues, packed weights, half storage; the same bits
+ * twice and whatever the number of rows.
+ */
+#include "ref/gemm.h"
+#include "support/device.h"
+
+#include "base/half.h"
+
+#include <criterion/criterion.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const providers[] = {"plain", "clblast", "native"};
+#define GUARD 64
+
+typedef struct gemm_case {
+    vt_gemm_desc d;
+    double tolerance; /* of a sum of terms in [-1,1]; 0: f32's */
+} gemm_case;
+
+#define D(...)                                                                 \
+    {                                                                          \
+        .d = { __VA_ARGS__ }                                                   \
+    }
+static const gemm_case cases[] = {
+    D(.M = 1, .N = 1, .K = 1),
+    D(.M = 2, .N = 3, .K = 5, .bias = true),
+    D(.M = 197, .N = 192, .K = 192, .bias = true, .b_packed = true),
+    D(.M = 197, .N = 192, .K = 64, .bias = true, .act = VT_ACT_GELU,
+      .b_packed = true),
+    D(.M = 50, .N = 130, .K = 33, .bias = true, .scale = true, .residual = true,
+      .b_packed = true),
+    D(.M = 50, .N = 130, .K = 33, .bias = true, .scale = true,
+      .residual = true),
+    D(.M = 7, .N = 1000, .K = 192, .bias = true, .b_packed = true),
+    D(.M = 1, .N = 31, .K = 768, .bias = true, .act = VT_ACT_TANH,
+      .b_packed = true),
+    D(.M = 65, .N = 63, .K = 17, .act = VT_ACT_GELU_TANH),
+    D(.M = 65, .N = 63, .K = 17, .act = VT_ACT_GELU_QUICK, .trans_b = true),
+    D(.M = 13, .N = 16, .K = 100, .act = VT_ACT_RELU, .residual = true),
+    D(.M = 13, .N = 48, .K = 100, .act = VT_ACT_SILU, .b_packed = true,
+      .residual = true),
+    D(.M = 31, .N = 33, .K = 70, .lda = 80, .ldb = 73, .ldc = 40,
+      .residual = true, .bias = true),
+    D(.M = 31, .N = 33, .K = 70, .lda = 80, .ldb = 73, .ldc = 40,
+      .b_packed = true),
+    D(.M = 33, .N = 70, .K = 31, .lda = 33, .ldb = 72, .trans_a = true,
+      .trans_b = true, .accumulate = true),
+    D(.M = 192, .N = 64, .K = 197, .trans_a = true, .trans_b = true),
+    D(.M = 33, .N = 65, .K = 19, .trans_b = true, .accumulate = true),
+    D(.M = 20, .N = 21, .K = 22, .trans_a = true, .accumulate = true),
+    D(.batch = 3, .M = 17, .N = 40, .K = 24, .bias = true, .residual = true,
+      .b_packed = true),
+    D(.batch = 2, .M = 5, .N = 65, .K = 48, .lda = 64, .ldc = 72, .scale = true,
+      .residual = true),
+    D(.M = 19, .N = 35, .K = 40, .b_packed = true, .out = VT_F16, .bias = true),
+    D(.M = 19, .N = 35, .K = 40, .b_packed = true, .a = VT_BF16,
+      .out = VT_BF16),
+    {.d = {.M = 197,
+           .N = 96,
+           .K = 128,
+           .b_packed = true,
+           .type = VT_F16,
+           .bias = true,
+           .act = VT_ACT_GELU},
+     .tolerance = 3e-3},
+    {.d = {.M = 20,
+           .N = 96,
+           .K = 128,
+           .b_packed = true,
+           .type = VT_BF16,
+           .bias = true,
+           .residual = true},
+     .tolerance = 1.5e-2},
+};
+
+static uint32_t state = 1;
+
+/* In [-1, 1]. */
+static float number(void)
+{
+    state = state * 1664525u + 1013904223u;
+    return (float)(state >> 8) / 8388608.0f - 1.0f;
+}
+
+static float *numbers(size_t n)
+{
+    float *x = malloc(n * sizeof *x);
+    for (size_t i = 0; i < n; i++)
+        x[i] = number();
+    return x;
+}
+
+static float from_half(uint16_t h, vt_dtype t)
+{
+    return t == VT_F16 ? vt_f16_to_f32(h) : vt_bf16_to_f32(h);
+}
+
+/* Upload floats as the type, and round them in place to what it keeps. */
+static vt_buf *upload(float *x, size_t n, vt_dtype t)
+{
+    vt_buf *b = NULL;
+    uint16_t *h;
+
+    if (t == VT_F32)
+        return vt_test_floats(x, n);
+    h = malloc(n * sizeof *h);
+    for (size_t i = 0; i < n; i++) {
+        h[i] = t == VT_F16 ? vt_f32_to_f16(x[i]) : vt_f32_to_bf16(x[i]);
+        x[i] = from_half(h[i], t);
+    }
+    cr_assert_eq(vt_buf_new(&b, vt_test_device(), n * 2), VITCL_OK);
+    cr_assert_eq(vt_buf_write(vt_test_queue(), b, 0, h, n * 2), VITCL_OK);
+    free(h);
+    return b;
+}
+
+/* All that one multiplication works on. */
+typedef struct job {
+    vt_gemm_desc d;
+    int lda, ldb, ldc, rows;
+    size_t n_a, n_b, n_c;
+    float *a, *b, *bias, *scale, *residual, *c0, *c;
+    vt_gemm_bufs bufs;
+} job;
+
+static job job_new(const gemm_case *t)
+{
+    job j = {.d = t->d};
+    const vt_gemm_desc *d = &j.d;
+
+    j.rows = (d->batch ? d->batch : 1) * d->M;
+    j.lda = d->lda ? d->lda : d->trans_a ? d->M : d->K;
+    j.ldb = d->ldb ? d->ldb : d->trans_b ? d->N : d->K;
+    j.ldc = d->ldc ? d->ldc : d->N;
+    j.n_a = (size_t)((d->trans_a ? d->K : j.rows) * j.lda);
+    j.n_b = (size_t)((d->trans_b ? d->K : d->N) * j.ldb);
+    j.n_c = (size_t)(j.rows * j.ldc);
+    j.a = numbers(j.n_a);
+    j.b = numbers(j.n_b);
+    j.bias = numbers((size_t)d->N);
+    j.scale = numbers((size_t)d->N);
+    j.residual = numbers(j.n_c);
+    j.c0 = numbers(j.n_c + GUARD);
+    j.c = malloc((j.n_c + GUARD) * sizeof *j.c);
+    j.bufs = (vt_gemm_bufs){
+        .a = upload(j.a, j.n_a, d->a),
+        .b = vt_test_floats(j.b, j.n_b),
+        .bias = d->bias ? vt_test_floats(j.bias, (size_t)d->N) : NULL,
+        .scale = d->scale ? vt_test_floats(j.scale, (size_t)d->N) : NULL,
+        .residual = d->residual ? vt_test_floats(j.residual, j.n_c) : NULL};
+    return j;
+}
+
+static void job_free(job *j)
+{
+    float *mine[] = {j->a, j->b, j->bias, j->scale, j->residual, j->c0, j->c};
+    vt_buf *bufs[] = {j->bufs.a,        j->bufs.b, j->bufs.bias, j->bufs.scale,
+                      j->bufs.residual, j->bufs.c, j->bufs.temp};
+
+    for (size_t i = 0; i < sizeof mine / sizeof *mine; i++)
+        free(mine[i]);
+    for (size_t i = 0; i < sizeof bufs / sizeof *bufs; i++)
+        vt_buf_free(bufs[i]);
+}
+
+/* Runs j once into j->c; `rows` of A per picture. */
+static void run(job *j, const char *provider, vt_class class, char note[128])
+{
+    vt_dev *dev = vt_test_device();
+    vt_queue *q = vt_test_queue();
+    vt_gemm_desc d = j->d;
+    vt_gemm_bufs bufs = j->bufs;
+    vt_buf *packed = NULL;
+    vt_gemm *g = NULL;
+    const size_t n = j->n_c + GUARD;
+
+    d.device_class = class;
+    bufs.c = d.out == VT_F32 ? vt_test_floats(d.accumulate ? j->c0 : NULL, n)
+                             : upload(j->c0, n, d.out);
+    if (d.b_packed) {
+        cr_assert_neq(vt_gemm_layout(dev, provider, &d)[0], '\0');
+        const size_t bytes = vt_gemm_packed_bytes(dev, provider, &d);
+        cr_assert_eq(vt_buf_new(&packed, dev, bytes), VITCL_OK);
+        cr_assert_eq(vt_buf_fill(q, packed, 0x7fc07fc0u), VITCL_OK);
+        cr_assert_eq(vt_gemm_pack(q, provider, &d, packed, bufs.b), VITCL_OK,
+                     "%s", vt_message());
+        bufs.b = packed;
+    }
+    const size_t temp = vt_gemm_temp_bytes(dev, provider, &d);
+    if (temp) {
+        cr_assert_eq(vt_buf_new(&bufs.temp, dev, temp), VITCL_OK);
+        cr_assert_eq(vt_buf_fill(q, bufs.temp, 0x7fc00000u), VITCL_OK);
+    }
+    cr_assert_eq(vt_gemm_new(&g, dev, provider, &d, &bufs), VITCL_OK, "%s",
+                 vt_message());
+    cr_assert_eq(vt_gemm_launch(q, g), VITCL_OK, "%s", vt_message());
+    cr_assert_eq(vt_queue_finish(q), VITCL_OK, "%s", vt_message());
+    snprintf(note, 128, "%s: %s", provider, vt_gemm_describe(g));
+    if (d.out == VT_F32) {
+        vt_test_read(j->c, bufs.c, n);
+    } else {
+        uint16_t *h = malloc(n * 2);
+        cr_assert_eq(vt_buf_read(q, bufs.c, 0, h, n * 2), VITCL_OK);
+        for (size_t i = 0; i < n; i++)
+            j->c[i] = from_half(h[i], d.out);
+        free(h);
+    }
+    vt_gemm_free(g);
+    vt_buf_free(packed);
+    vt_buf_free(bufs.temp);
+    vt_buf_free(bufs.c);
+}
+
+static double expected(const job *j, int m, int n)
+{
+    const vt_gemm_desc *d = &j->d;
+    const size_t at = (size_t)(m * j->ldc + n);
+    double v = ref_dot(j->a, j->b, m, n, d->K, d->trans_a ? 1 : j->lda,
+                       d->trans_a ? j->lda : 1, d->trans_b ? 1 : j->ldb,
+                       d->trans_b ? j->ldb : 1);
+
+    if (d->accumulate)
+        return v + (double)j->c0[at];
+    if (d->bias)
+        v += (double)j->bias[n];
+    v = ref_act(v, (int)d->act);
+    if (d->scale)
+        v *= (double)j->scale[n];
+    return d->residual ? v + (double)j->residual[at] : v;
+}
+
+static void compare(const job *j, double tolerance, const char *note)
+{
+    const vt_gemm_desc *d = &j->d;
+    /* Partial sums grow as sqrt(k) / 3, so roundings add up to some 1.4e-8 K;
+     * the largest of many thousand is several times that. */
+    const double each = tolerance > 0 ? tolerance * sqrt((double)d->K)
+                                      : 5e-8 * (8 + (double)d->K),
+                 rtol = d->out == VT_F16    ? 1e-3
+                        : d->out == VT_BF16 ? 8e-3
+                                            : 1e-6;
+    double worst = -1;
+    int wm = 0, wn = 0;
+
+    for (int m = 0; m < j->rows; m++)
+        for (int n = 0; n < d->N; n++) {
+            const double want = expected(j, m, n),
+                         got = (double)j->c[m * j->ldc + n],
+                         off = fabs(got - want) / (each + rtol * fabs(want));
+            if (!(off <= worst))
+                worst = off, wm = m, wn = n;
+        }
+    cr_expect(worst <= 1,
+              "%s: %dx%dx%d: C[%d,%d] is %.9g, not %.9g: %.2f tolerances", note,
+              d->M, d->N, d->K, wm, wn, (double)j->c[wm * j->ldc + wn],
+              expected(j, wm, wn), worst);
+    /* Between rows and behind the last nothing is written. */
+    for (size_t i = 0; i < j->n_c + GUARD; i++)
+        if (i >= j->n_c || (int)(i % (size_t)j->ldc) >= d->N) {
+            const bool kept = d->accumulate || d->out != VT_F32;
+            cr_assert(kept ? j->c[i] == j->c0[i] : isnan(j->c[i]),
+                      "%s: %dx%dx%d: element %zu of padding is written", note,
+                      d->M, d->N, d->K, i);
+        }
+}
+
+static void try_case(const gemm_case *t, const char *provider, vt_class class)
+{
+    job j = job_new(t);
+    const size_t bytes = j.n_c * sizeof(float);
+    float *first = malloc(bytes);
+    char note[128];
+
+    run(&j, provider, class, note);
+    compare(&j, t->tolerance, note);
+    memcpy(first, j.c, bytes);
+    run(&j, provider, class, note);
+    cr_expect_eq(memcmp(first, j.c, bytes), 0, "%s: other bits", note);
+    free(first);
+    job_free(&j);
+}
+
+static bool usable(const char *provider)
+{
+    const char *name;
+    return vt_gemm_provider(&name, vt_test_device(), provider) == VITCL_OK &&
+           strcmp(name, provider) == 0;
+}
+
+static void all_cases(const char *provider)
+{
+    /* What a device cannot do is not offered; plain always is. */
+    if (!usable(provider)) {
+        cr_expect_str_neq(provider, "plain");
+        return;
+    }
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        try_case(&cases[i], provider, VT_CLASS_AUTO);
+}
+
+Test(gemm, plain)
+{
+    all_cases("plain");
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        try_case(&cases[i], "plain",
+                 vt_dev_class(vt_test_device()) == VT_CLASS_CPU ? VT_CLASS_GPU
+                                                                : VT_CLASS_CPU);
+}
+
+Test(gemm, clblast)
+{
+    all_cases("clblast");
+}
+
+Test(gemm, native)
+{
+    all_cases("native");
+}
+
+/* A row has the same bits whatever rows stand beside it. */
+static void rows_agree(const char *provider, bool packed, int n, int k)
+{
+    static const int counts[] = {1, 7, 64, 197};
+    const gemm_case most = {.d = {.M = 197,
+                                  .N = n,
+                                  .K = k,
+                                  .bias = true,
+                                  .act = VT_ACT_GELU,
+                                  .residual = true,
+                                  .b_packed = packed}};
+    job j = job_new(&most);
+    float *all = malloc(j.n_c * sizeof *all);
+    char note[128];
+
+    run(&j, provider, VT_CLASS_AUTO, note);
+    memcpy(all, j.c, j.n_c * sizeof *all);
+    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
+        const int skip = 197 - counts[i];
+        job part = job_new(&most);
+        memcpy(part.b, j.b, j.n_b * sizeof(float));
+        vt_buf_free(part.bufs.a);
+        vt_buf_free(part.bufs.b);
+        vt_buf_free(part.bufs.bias);
+        vt_buf_free(part.bufs.residual);
+        part.d.M = part.rows = counts[i];
+        part.n_c = (size_t)(counts[i] * n);
+        part.bufs.a = vt_test_floats(j.a + skip * k, (size_t)(counts[i] * k));
+        part.bufs.b = vt_test_floats(j.b, j.n_b);
+        part.bufs.bias = vt_test_floats(j.bias, (size_t)n);
+        part.bufs.residual = vt_test_floats(j.residual + skip * n, part.n_c);
+        run(&part, provider, VT_CLASS_AUTO, note);
+        cr_expect_eq(memcmp(part.c, all + skip * n, part.n_c * sizeof(float)),
+                     0, "%s: bits of %d rows of 197 differ, N %d K %d", note,
+                     counts[i], n, k);
+        job_free(&part);
+    }
+    free(all);
+    job_free(&j);
+}
+
+Test(gemm, rows)
+{
+    for (size_t i = 0; i < sizeof providers / sizeof *providers; i++)
+        if (usable(providers[i])) {
+            rows_agree(providers[i], true, 192, 192);
+            rows_agree(providers[i], true, 33, 100);
+            rows_agree(providers[i], false, 33, 100);
+        }
+}
+
+Test(gemm, refuses)
+{
+    static const gemm_case wrong[] = {
+        D(.M = 0, .N = 1, .K = 1),
+        D(.M = 1, .N = -1, .K = 1),
+        D(.M = 2, .N = 2, .K = 4, .lda = 3),
+        D(.M = 2, .N = 2, .K = 4, .ldc = 1),
+        D(.M = 2, .N = 2, .K = 4, .accumulate = true, .bias = true),
+        D(.batch = 2, .M = 2, .N = 2, .K = 4, .trans_a = true),
+        D(.batch = 1 << 20, .M = 1 << 12, .N = 1, .K = 1),
+    };
+    vt_dev *dev = vt_test_device();
+    vt_buf *b = vt_test_floats(NULL, 64);
+    const vt_gemm_bufs bufs = {
+        .a = b, .b = b, .c = b, .bias = b, .scale = b, .residual = b};
+    const char *name = NULL;
+    vt_gemm *g = NULL;
+
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+        cr_expect_eq(vt_gemm_new(&g, dev, "plain", &wrong[i].d, &bufs),
+                     VITCL_EINVAL, "%zu", i);
+    const vt_gemm_desc large = {.M = 9, .N = 8, .K = 1};
+    cr_expect_eq(vt_gemm_new(&g, dev, "plain", &large, &bufs), VITCL_EINVAL);
+    cr_expect(strstr(vt_message(), "matrix C"), "%s", vt_message());
+    cr_expect_eq(vt_gemm_provider(&name, dev, "cublas"), VITCL_EINVAL);
+    cr_expect(strstr(vt_message(), "cublas") && strstr(vt_message(), "plain"),
+              "%s", vt_message());
+    cr_expect_eq(vt_gemm_provider(&name, dev, NULL), VITCL_OK);
+    cr_expect_not_null(name);
+    for (int a = 0; a <= VT_ACT_SILU; a++)
+        cr_expect(vt_act_name((vt_act)a)[0]);
+    vt_buf_free(b);
+}
