@@ -47,6 +47,6 @@ typedef struct vt_reader {
                          const char *file);
 } vt_reader;
 
-extern const vt_reader vt_read_safetensors, vt_read_npz, vt_read_pickle;
+extern const vt_reader vt_read_safetensors, vt_read_npz, vt_read_torch;
 
 #endif

@@ -12,8 +12,7 @@
 #include <string.h>
 
 static const vt_reader *const readers[] = {
-    &vt_read_safetensors,
-    &vt_read_npz,
+    &vt_read_safetensors, &vt_read_npz, &vt_read_torch, /* any zip file: last */
 };
 
 static const char *const candidates[] = {

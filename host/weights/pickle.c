@@ -1,0 +1,622 @@
+/*
+ * pickle.c - a bounded interpreter of the opcodes that torch.save() and
+ * torch.jit.save() write.
+ *
+ * A pickle is a program for a stack machine that can name any Python object
+ * and call it. This one builds values and nothing else: the few globals that a
+ * state dict needs are constants of globals.c, every other global and every
+ * other opcode ends the reading with its name. Values, items, stack and memo
+ * have ceilings; each opcode takes at least a byte, so time is linear.
+ *
+ * The file is long because an opcode is a function of a few lines here, and
+ * they all work on one stack.
+ */
+#include "weights/pickle.h"
+
+#include "base/memory.h"
+
+#include <string.h>
+
+#define VALUES_MAX (1 << 22)
+#define STACK_MAX (1 << 21)
+#define MEMO_MAX (1 << 21)
+#define MARKS_MAX 1000
+
+static vitcl_status refuse(const vt_pickle *p, const char *why)
+{
+    return vt_fail(VITCL_ECORRUPT, "%s: pickle, byte %zu: %s", p->file, p->at,
+                   why);
+}
+
+/* ---- values ---- */
+
+vitcl_status vt_pickle_value(vt_pickle *p, vt_pk_kind kind, vt_pk_ref *out)
+{
+    vitcl_status st;
+
+    if (p->value_count == VALUES_MAX)
+        return refuse(p, "too many values");
+    VT_TRY(vt_grow(&p->values, &p->value_cap, p->value_count + 1,
+                   sizeof *p->values));
+    p->values[p->value_count] = (vt_pk_value){.kind = kind};
+    *out = (vt_pk_ref)p->value_count++;
+done:
+    return st;
+}
+
+vitcl_status vt_pickle_append(vt_pickle *p, vt_pk_ref to, vt_pk_ref key,
+                              vt_pk_ref value)
+{
+    vitcl_status st;
+    vt_pk_value *v = &p->values[to];
+    uint32_t i;
+
+    if (p->item_count == VALUES_MAX)
+        return refuse(p, "too many items");
+    VT_TRY(
+        vt_grow(&p->items, &p->item_cap, p->item_count + 2, sizeof *p->items));
+    i = (uint32_t)++p->item_count;
+    p->items[i] = (vt_pk_item){key, value, 0};
+    if (v->count++)
+        p->items[v->last].next = i;
+    else
+        v->first = i;
+    v->last = i;
+done:
+    return st;
+}
+
+const vt_pk_value *vt_pickle_item(const vt_pickle *p, const vt_pk_value *of,
+                                  uint32_t index, vt_pk_ref *ref)
+{
+    uint32_t i = of->first;
+
+    while (index-- > 0)
+        i = p->items[i].next;
+    if (ref)
+        *ref = p->items[i].value;
+    return &p->values[p->items[i].value];
+}
+
+/* ---- stack ---- */
+
+static vitcl_status push(vt_pickle *p, vt_pk_ref v)
+{
+    vitcl_status st;
+
+    if (p->stack_count == STACK_MAX)
+        return refuse(p, "stack too high");
+    VT_TRY(vt_grow(&p->stack, &p->stack_cap, p->stack_count + 1,
+                   sizeof *p->stack));
+    p->stack[p->stack_count++] = v;
+done:
+    return st;
+}
+
+/* Whether n values lie above the last mark. */
+static bool has(const vt_pickle *p, size_t n)
+{
+    size_t floor = p->mark_count ? p->marks[p->mark_count - 1] : 0;
+    return p->stack_count - floor >= n;
+}
+
+static vt_pk_ref pop(vt_pickle *p)
+{
+    return p->stack[--p->stack_count];
+}
+
+static vitcl_status push_mark(vt_pickle *p)
+{
+    vitcl_status st;
+
+    if (p->mark_count == MARKS_MAX)
+        return refuse(p, "nested too deep");
+    VT_TRY(
+        vt_grow(&p->marks, &p->mark_cap, p->mark_count + 1, sizeof *p->marks));
+    p->marks[p->mark_count++] = (uint32_t)p->stack_count;
+done:
+    return st;
+}
+
+static vitcl_status pop_mark(vt_pickle *p, size_t *from)
+{
+    if (p->mark_count == 0)
+        return refuse(p, "an end without a beginning");
+    *from = p->marks[--p->mark_count];
+    return VITCL_OK;
+}
+
+/* ---- operands ---- */
+
+static vitcl_status take(vt_pickle *p, size_t n, const uint8_t **out)
+{
+    if (n > p->size - p->at)
+        return refuse(p, "ends early");
+    *out = p->bytes + p->at;
+    p->at += n;
+    return VITCL_OK;
+}
+
+/* n bytes, little-endian. */
+static vitcl_status take_number(vt_pickle *p, size_t n, uint64_t *out)
+{
+    vitcl_status st;
+    const uint8_t *b;
+    uint64_t v = 0;
+
+    VT_TRY(take(p, n, &b));
+    while (n-- > 0)
+        v = v << 8 | b[n];
+    *out = v;
+done:
+    return st;
+}
+
+static vitcl_status push_int(vt_pickle *p, int64_t number)
+{
+    vitcl_status st;
+    vt_pk_ref v;
+
+    VT_TRY(vt_pickle_value(p, VT_PK_INT, &v));
+    p->values[v].number = number;
+    VT_TRY(push(p, v));
+done:
+    return st;
+}
+
+static vitcl_status push_kind(vt_pickle *p, vt_pk_kind kind)
+{
+    vitcl_status st;
+    vt_pk_ref v;
+
+    VT_TRY(vt_pickle_value(p, kind, &v));
+    VT_TRY(push(p, v));
+done:
+    return st;
+}
+
+/* A string whose length takes `width` bytes. */
+static vitcl_status push_string(vt_pickle *p, size_t width)
+{
+    vitcl_status st;
+    const uint8_t *b;
+    uint64_t n;
+    vt_pk_ref v;
+
+    VT_TRY(take_number(p, width, &n));
+    if (n > p->size)
+        return refuse(p, "ends early");
+    VT_TRY(take(p, (size_t)n, &b));
+    VT_TRY(vt_pickle_value(p, VT_PK_STRING, &v));
+    p->values[v].text = (const char *)b;
+    p->values[v].length = (size_t)n;
+    VT_TRY(push(p, v));
+done:
+    return st;
+}
+
+/* LONG1: a two's complement of n bytes. */
+static vitcl_status push_long(vt_pickle *p)
+{
+    vitcl_status st;
+    const uint8_t *b;
+    uint64_t n, v = 0;
+
+    VT_TRY(take_number(p, 1, &n));
+    VT_TRY(take(p, (size_t)n, &b));
+    if (n > 8) /* no size or count; some hash or random state */
+        return push_kind(p, VT_PK_OTHER);
+    for (size_t i = (size_t)n; i-- > 0;)
+        v = v << 8 | b[i];
+    if (n > 0 && n < 8 && b[n - 1] & 0x80)
+        v |= UINT64_MAX << (8 * n);
+    VT_TRY(push_int(p, (int64_t)v));
+done:
+    return st;
+}
+
+/* ---- containers ---- */
+
+/* A tuple of the values from `from` on. */
+static vitcl_status make_tuple(vt_pickle *p, size_t from)
+{
+    vitcl_status st;
+    vt_pk_ref v;
+
+    VT_TRY(vt_pickle_value(p, VT_PK_TUPLE, &v));
+    for (size_t i = from; i < p->stack_count; i++)
+        VT_TRY(vt_pickle_append(p, v, 0, p->stack[i]));
+    p->stack_count = from;
+    VT_TRY(push(p, v));
+done:
+    return st;
+}
+
+static vitcl_status extend(vt_pickle *p, size_t from, bool dict)
+{
+    vitcl_status st = VITCL_OK;
+    vt_pk_ref to;
+    size_t step = dict ? 2 : 1;
+
+    if (!has(p, p->stack_count - from + 1)) /* the container below them */
+        return refuse(p, "items for no container");
+    to = p->stack[from - 1];
+    if (p->values[to].kind != (dict ? VT_PK_DICT : VT_PK_LIST) ||
+        (p->stack_count - from) % step)
+        return refuse(p, "items for no container");
+    for (size_t i = from; i < p->stack_count; i += step)
+        VT_TRY(vt_pickle_append(p, to, dict ? p->stack[i] : 0,
+                                p->stack[i + step - 1]));
+    p->stack_count = from;
+done:
+    return st;
+}
+
+static vitcl_status extend_from_mark(vt_pickle *p, bool dict)
+{
+    vitcl_status st;
+    size_t from;
+
+    VT_TRY(pop_mark(p, &from));
+    VT_TRY(extend(p, from, dict));
+done:
+    return st;
+}
+
+/* ---- memo ---- */
+
+static vitcl_status put(vt_pickle *p, uint64_t index)
+{
+    vitcl_status st;
+
+    if (!has(p, 1))
+        return refuse(p, "nothing to remember");
+    if (index >= MEMO_MAX)
+        return refuse(p, "memo too large");
+    VT_TRY(vt_grow(&p->memo, &p->memo_cap, (size_t)index + 1, sizeof *p->memo));
+    p->memo[index] = p->stack[p->stack_count - 1] + 1;
+    p->memo_count++;
+done:
+    return st;
+}
+
+static vitcl_status get(vt_pickle *p, uint64_t index)
+{
+    if (index >= p->memo_cap || p->memo[index] == 0)
+        return refuse(p, "remembers what never was");
+    return push(p, p->memo[index] - 1);
+}
+
+static vitcl_status memo(vt_pickle *p, size_t width, bool store)
+{
+    vitcl_status st;
+    uint64_t index;
+
+    VT_TRY(take_number(p, width, &index));
+    VT_TRY(store ? put(p, index) : get(p, index));
+done:
+    return st;
+}
+
+/* ---- globals and objects ---- */
+
+/* GLOBAL: two lines. */
+static vitcl_status named(vt_pickle *p)
+{
+    vitcl_status st;
+    const char *start[2];
+    size_t length[2];
+    vt_pk_ref v;
+
+    for (int i = 0; i < 2; i++) {
+        const uint8_t *from = p->bytes + p->at;
+        const uint8_t *end = memchr(from, '\n', p->size - p->at);
+        if (!end)
+            return refuse(p, "ends early");
+        start[i] = (const char *)from;
+        length[i] = (size_t)(end - from);
+        p->at += length[i] + 1;
+    }
+    VT_TRY(vt_pickle_global(p, start[0], length[0], start[1], length[1], &v));
+    VT_TRY(push(p, v));
+done:
+    return st;
+}
+
+static vitcl_status named_on_stack(vt_pickle *p)
+{
+    vitcl_status st;
+    const vt_pk_value *name, *module;
+    vt_pk_ref v;
+
+    if (!has(p, 2))
+        return refuse(p, "too little on the stack");
+    name = &p->values[pop(p)];
+    module = &p->values[pop(p)];
+    if (name->kind != VT_PK_STRING || module->kind != VT_PK_STRING)
+        return refuse(p, "a global whose name is no string");
+    VT_TRY(vt_pickle_global(p, module->text, module->length, name->text,
+                            name->length, &v));
+    VT_TRY(push(p, v));
+done:
+    return st;
+}
+
+static vitcl_status reduce(vt_pickle *p)
+{
+    vitcl_status st;
+    vt_pk_ref args, v;
+
+    if (!has(p, 2))
+        return refuse(p, "too little on the stack");
+    args = pop(p);
+    VT_TRY(vt_pickle_reduce(p, pop(p), args, &v));
+    VT_TRY(push(p, v));
+done:
+    return st;
+}
+
+static vitcl_status new_object(vt_pickle *p)
+{
+    if (!has(p, 2))
+        return refuse(p, "too little on the stack");
+    pop(p);
+    if (!vt_pickle_is_script(p, pop(p)))
+        return refuse(p, "makes an object that is no TorchScript module");
+    return push_kind(p, VT_PK_OBJECT);
+}
+
+/* A module's attributes are its state; an OrderedDict's (its _metadata) are
+ * of no interest. */
+static vitcl_status build(vt_pickle *p)
+{
+    const vt_pk_value *state;
+    vt_pk_value *v;
+
+    if (!has(p, 2))
+        return refuse(p, "too little on the stack");
+    state = &p->values[pop(p)];
+    v = &p->values[p->stack[p->stack_count - 1]];
+    if (v->kind == VT_PK_DICT)
+        return VITCL_OK;
+    if (v->kind != VT_PK_OBJECT || state->kind != VT_PK_DICT || v->count)
+        return refuse(p, "sets the state of something that has none");
+    v->first = state->first;
+    v->last = state->last;
+    v->count = state->count;
+    return VITCL_OK;
+}
+
+static vitcl_status persist(vt_pickle *p)
+{
+    vitcl_status st;
+    vt_pk_ref v;
+
+    if (!has(p, 1))
+        return refuse(p, "too little on the stack");
+    VT_TRY(vt_pickle_persist(p, pop(p), &v));
+    VT_TRY(push(p, v));
+done:
+    return st;
+}
+
+/* ---- the machine ---- */
+
+static const struct {
+    uint8_t code;
+    const char *name;
+} refused[] = {
+    {'i', "INST"},
+    {'o', "OBJ"},
+    {0x92, "NEWOBJ_EX"},
+    {0x82, "EXT1"},
+    {0x83, "EXT2"},
+    {0x84, "EXT4"},
+    {'P', "PERSID"},
+    {'I', "INT"},
+    {'L', "LONG"},
+    {0x8b, "LONG4"},
+    {'F', "FLOAT"},
+    {'S', "STRING"},
+    {'V', "UNICODE"},
+    {'B', "BINBYTES"},
+    {'C', "SHORT_BINBYTES"},
+    {0x8e, "BINBYTES8"},
+    {0x96, "BYTEARRAY8"},
+    {0x97, "NEXT_BUFFER"},
+    {0x98, "READONLY_BUFFER"},
+    {0x8f, "EMPTY_SET"},
+    {0x90, "ADDITEMS"},
+    {0x91, "FROZENSET"},
+    {'d', "DICT"},
+    {'l', "LIST"},
+    {'p', "PUT"},
+    {'g', "GET"},
+    {'2', "DUP"},
+};
+
+static vitcl_status refuse_code(vt_pickle *p, uint8_t code)
+{
+    const char *name = "unknown";
+
+    for (size_t i = 0; i < VT_COUNT(refused); i++)
+        if (refused[i].code == code)
+            name = refused[i].name;
+    return vt_fail(VITCL_EUNSUPPORTED,
+                   "%s: pickle, byte %zu: opcode 0x%02x (%s), which a state "
+                   "dict does not need",
+                   p->file, p->at - 1, code, name);
+}
+
+static vitcl_status skip(vt_pickle *p, size_t n)
+{
+    const uint8_t *b;
+    return take(p, n, &b);
+}
+
+static vitcl_status small_tuple(vt_pickle *p, size_t n)
+{
+    return has(p, n) ? make_tuple(p, p->stack_count - n)
+                     : refuse(p, "too little on the stack");
+}
+
+static vitcl_status push_number(vt_pickle *p, size_t width)
+{
+    vitcl_status st;
+    uint64_t v;
+
+    VT_TRY(take_number(p, width, &v));
+    VT_TRY(push_int(p, width == 4 ? (int32_t)(uint32_t)v : (int64_t)v));
+done:
+    return st;
+}
+
+static vitcl_status tuple_from_mark(vt_pickle *p)
+{
+    vitcl_status st;
+    size_t from;
+
+    VT_TRY(pop_mark(p, &from));
+    VT_TRY(make_tuple(p, from));
+done:
+    return st;
+}
+
+static vitcl_status drop(vt_pickle *p, bool to_mark)
+{
+    size_t from;
+
+    if (to_mark) {
+        vitcl_status st = pop_mark(p, &from);
+        if (st == VITCL_OK)
+            p->stack_count = from;
+        return st;
+    }
+    if (!has(p, 1))
+        return refuse(p, "too little on the stack");
+    pop(p);
+    return VITCL_OK;
+}
+
+static vitcl_status extend_by_one(vt_pickle *p, bool dict)
+{
+    size_t n = dict ? 2 : 1;
+
+    return has(p, n + 1) ? extend(p, p->stack_count - n, dict)
+                         : refuse(p, "too little on the stack");
+}
+
+/* A switch over all opcodes is longer than a function should be, and clearer
+ * than any table of functions with odd arguments. */
+static vitcl_status step(vt_pickle *p, uint8_t code)
+{
+    switch (code) {
+    case 0x80: /* PROTO */
+        return skip(p, 1);
+    case 0x95: /* FRAME */
+        return skip(p, 8);
+    case '(':
+        return push_mark(p);
+    case '0':
+        return drop(p, false);
+    case '1':
+        return drop(p, true);
+    case 'N':
+        return push_kind(p, VT_PK_OTHER);
+    case 0x88: /* NEWTRUE */
+    case 0x89: /* NEWFALSE */
+        return push_int(p, code == 0x88);
+    case 'J':
+        return push_number(p, 4);
+    case 'K':
+        return push_number(p, 1);
+    case 'M':
+        return push_number(p, 2);
+    case 0x8a:
+        return push_long(p);
+    case 'G': {
+        vitcl_status st = skip(p, 8);
+        return st == VITCL_OK ? push_kind(p, VT_PK_OTHER) : st;
+    }
+    case 'X': /* BINUNICODE */
+    case 'T': /* BINSTRING */
+        return push_string(p, 4);
+    case 0x8c: /* SHORT_BINUNICODE */
+    case 'U':  /* SHORT_BINSTRING */
+        return push_string(p, 1);
+    case 0x8d: /* BINUNICODE8 */
+        return push_string(p, 8);
+    case ')':
+        return push_kind(p, VT_PK_TUPLE);
+    case 't':
+        return tuple_from_mark(p);
+    case 0x85: /* TUPLE1 */
+    case 0x86:
+    case 0x87:
+        return small_tuple(p, code - 0x84u);
+    case ']':
+        return push_kind(p, VT_PK_LIST);
+    case 'a':
+        return extend_by_one(p, false);
+    case 'e':
+        return extend_from_mark(p, false);
+    case '}':
+        return push_kind(p, VT_PK_DICT);
+    case 's':
+        return extend_by_one(p, true);
+    case 'u':
+        return extend_from_mark(p, true);
+    case 'q':
+        return memo(p, 1, true);
+    case 'r':
+        return memo(p, 4, true);
+    case 0x94: /* MEMOIZE */
+        return put(p, p->memo_count);
+    case 'h':
+        return memo(p, 1, false);
+    case 'j':
+        return memo(p, 4, false);
+    case 'c':
+        return named(p);
+    case 0x93: /* STACK_GLOBAL */
+        return named_on_stack(p);
+    case 'R':
+        return reduce(p);
+    case 0x81: /* NEWOBJ */
+        return new_object(p);
+    case 'b':
+        return build(p);
+    case 'Q':
+        return persist(p);
+    default:
+        return refuse_code(p, code);
+    }
+}
+
+vitcl_status vt_pickle_run(vt_pickle *p, vt_pk_ref *root)
+{
+    vitcl_status st;
+    const uint8_t *code;
+
+    for (;;) {
+        VT_TRY(take(p, 1, &code));
+        if (*code == '.')
+            break;
+        VT_TRY(step(p, *code));
+    }
+    if (p->stack_count != 1 || p->mark_count)
+        return refuse(p, "ends with other than one value");
+    *root = p->stack[0];
+done:
+    return st;
+}
+
+void vt_pickle_clear(vt_pickle *p)
+{
+    free(p->values);
+    free(p->items);
+    free(p->tensors);
+    free(p->stack);
+    free(p->memo);
+    free(p->marks);
+}

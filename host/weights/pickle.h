@@ -1,0 +1,82 @@
+/*
+ * pickle.h - the little of Python's pickle that a state dict needs, as a tree
+ * of plain values: for host/weights alone. Nothing is ever called.
+ */
+#ifndef VT_WEIGHTS_PICKLE_H
+#define VT_WEIGHTS_PICKLE_H
+#include "weights/reader.h"
+
+typedef enum {
+    VT_PK_OTHER, /* None, a float: of no interest */
+    VT_PK_INT,   /* and bool */
+    VT_PK_STRING,
+    VT_PK_TUPLE,
+    VT_PK_LIST,
+    VT_PK_DICT,
+    VT_PK_OBJECT, /* of TorchScript: a dict of attributes */
+    VT_PK_GLOBAL,
+    VT_PK_STORAGE,
+    VT_PK_TENSOR
+} vt_pk_kind;
+
+typedef uint32_t vt_pk_ref; /* of a value */
+
+typedef struct vt_pk_value {
+    vt_pk_kind kind;
+    uint32_t first, last, count; /* items: from 1; 0: none */
+    int64_t number;              /* an int; a storage's elements */
+    const char *text;            /* a string; a global; a storage's key */
+    size_t length;
+    uint32_t other; /* a global's index; a storage's type; a tensor's index */
+} vt_pk_value;
+
+typedef struct vt_pk_item {
+    vt_pk_ref key, value; /* key: in dicts and objects */
+    uint32_t next;        /* 0: the last */
+} vt_pk_item;
+
+typedef struct vt_pk_tensor {
+    vt_pk_ref storage;
+    uint32_t rank;
+    uint64_t offset, shape[VT_RANK_MAX], stride[VT_RANK_MAX];
+} vt_pk_tensor;
+
+typedef struct vt_pickle {
+    const uint8_t *bytes;
+    size_t size, at;
+    const char *file; /* for messages */
+    vt_pk_value *values;
+    size_t value_count, value_cap;
+    vt_pk_item *items; /* from 1 */
+    size_t item_count, item_cap;
+    vt_pk_tensor *tensors;
+    size_t tensor_count, tensor_cap;
+    vt_pk_ref *stack, *memo; /* memo: value + 1; 0: none */
+    size_t stack_count, stack_cap, memo_cap, memo_count;
+    uint32_t *marks;
+    size_t mark_count, mark_cap;
+} vt_pickle;
+
+/* Run the program in p->bytes; *root is what it leaves. */
+vitcl_status vt_pickle_run(vt_pickle *p, vt_pk_ref *root);
+void vt_pickle_clear(vt_pickle *p);
+
+/* For globals.c: a new value, and an item at the end of a container. */
+vitcl_status vt_pickle_value(vt_pickle *p, vt_pk_kind kind, vt_pk_ref *out);
+vitcl_status vt_pickle_append(vt_pickle *p, vt_pk_ref to, vt_pk_ref key,
+                              vt_pk_ref value);
+/* The index-th item's value of a tuple or list of more items than that. */
+const vt_pk_value *vt_pickle_item(const vt_pickle *p, const vt_pk_value *of,
+                                  uint32_t index, vt_pk_ref *ref);
+
+/* globals.c: what may be named, and what it does. */
+vitcl_status vt_pickle_global(vt_pickle *p, const char *module, size_t m,
+                              const char *name, size_t n, vt_pk_ref *out);
+vitcl_status vt_pickle_reduce(vt_pickle *p, vt_pk_ref what, vt_pk_ref args,
+                              vt_pk_ref *out);
+vitcl_status vt_pickle_persist(vt_pickle *p, vt_pk_ref id, vt_pk_ref *out);
+bool vt_pickle_is_script(const vt_pickle *p, vt_pk_ref global);
+/* The element type of a storage value. */
+const vt_element *vt_pickle_element(const vt_pk_value *storage);
+
+#endif
