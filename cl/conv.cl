@@ -1,0 +1,91 @@
+/*
+ * conv.cl - the rows that make a convolution a matrix multiplication.
+ *
+ * conv       out[B,Ho*Wo,K] <- x[B,C,H,W]; K = C*kh*kw in the order (c, y, x);
+ *            pixels outside count as 0
+ * conv_grad  dx[B,C,H,W] <- dout[B,Ho*Wo,K]: each pixel gathers its shares, so
+ *            no atomics
+ *
+ * Output pixel (oy, ox) reads rows oy*stride - top .. + kh - 1, columns
+ * ox*stride - left .. + kw - 1.
+ *
+ * Launch    conv: global {ceil(K / (PER*V)), B*Ho*Wo}
+ *           conv__pixels: the CPU's, global {ceil(Wo / 16), B*Ho}: 16 pixels a
+ *           work-item, their rows stay in L1 while k advances
+ *           conv_grad: global {ceil(W / (PER*V)), B*C*H}
+ * Defines   V, PER (common.cl).
+ *
+ * Source    Chellapilla, Puri, Simard 2006 (im2col).
+ * Host      host/ops/conv.c           Test  tests/ops/test_conv.c
+ */
+kernel void conv(global float *restrict out, global const float *restrict x,
+                 int C, int H, int W, int Ho, int Wo, int kh, int kw,
+                 int stride, int top, int left)
+{
+    const int row = get_global_id(1);
+    const int ox = row % Wo, oy = row / Wo % Ho, b = row / Wo / Ho;
+    const int K = C * kh * kw, end = block_end(K);
+
+    x += (size_t)b * C * H * W;
+    out += (size_t)row * K;
+    for (int k = block_begin(K); k < end; k++) {
+        const int c = k / (kh * kw);
+        const int y = oy * stride - top + k / kw % kh;
+        const int u = ox * stride - left + k % kw;
+        out[k] = y >= 0 && y < H && u >= 0 && u < W
+                     ? x[((size_t)c * H + y) * W + u]
+                     : 0.0f;
+    }
+}
+
+kernel void conv__pixels(global float *restrict out,
+                         global const float *restrict x, int C, int H, int W,
+                         int Ho, int Wo, int kh, int kw, int stride, int top,
+                         int left)
+{
+    const int o0 = get_global_id(0) * 16, o1 = min(o0 + 16, Wo);
+    const int oy = get_global_id(1) % Ho, b = get_global_id(1) / Ho;
+    const int K = C * kh * kw;
+
+    x += (size_t)b * C * H * W;
+    out += (size_t)get_global_id(1) * Wo * K;
+    for (int k = 0; k < K; k++) {
+        const int c = k / (kh * kw), dx = k % kw - left;
+        const int y = oy * stride - top + k / kw % kh;
+        global const float *from = x + ((size_t)c * H + y) * W;
+
+        for (int o = o0; o < o1; o++) {
+            const int u = o * stride + dx;
+            out[(size_t)o * K + k] =
+                y >= 0 && y < H && u >= 0 && u < W ? from[u] : 0.0f;
+        }
+    }
+}
+
+kernel void conv_grad(global float *restrict dx,
+                      global const float *restrict dout, int C, int H, int W,
+                      int Ho, int Wo, int kh, int kw, int stride, int top,
+                      int left)
+{
+    const int row = get_global_id(1);
+    const int y = row % H, c = row / H % C, b = row / H / C;
+    const int K = C * kh * kw, end = block_end(W);
+
+    dx += (size_t)row * W;
+    dout += (size_t)b * Ho * Wo * K + (size_t)c * kh * kw;
+    for (int u = block_begin(W); u < end; u++) {
+        float s = 0.0f;
+        for (int i = 0; i < kh; i++) {
+            const int oy = (y + top - i) / stride;
+            if (y + top < i || (y + top - i) % stride || oy >= Ho)
+                continue;
+            for (int j = 0; j < kw; j++) {
+                const int ox = (u + left - j) / stride;
+                if (u + left < j || (u + left - j) % stride || ox >= Wo)
+                    continue;
+                s += dout[((size_t)oy * Wo + ox) * K + i * kw + j];
+            }
+        }
+        dx[u] = s;
+    }
+}

@@ -1,0 +1,135 @@
+/*
+ * groupnorm.cl - normalise groups of channels; then scale, shift, add, ReLU.
+ *
+ *     h   = (x - mean) * rstd                 over C/G channels and all pixels
+ *     out = relu(h * gamma[c] + beta[c] + residual)
+ *
+ * groupnorm         out[B,C,S], stat[B,G,2] <- x[B,C,S], gamma[C], beta[C],
+ *                   residual[B,C,S] or NULL; relu 0 or 1
+ * groupnorm_grad_x  dx, dresidual (or NULL) <- dout, out, x, stat, gamma
+ * groupnorm_grad_w  dgamma[C], dbeta[C] <- dout, out, x, stat   (adds: +=)
+ *
+ * S = H * W. stat (or NULL) holds (mean, rstd) for the backward kernels; out
+ * is read for the sign that ReLU let through.
+ *
+ * Launch    groupnorm, _grad_x: global {B * G * WG}, local {WG}: one work-group
+ *           a group; _grad_w: global {C * WG}. WG=1 is the CPU's form.
+ * Local     WG floats.
+ * Defines   WG, V (common.cl).
+ * Numerics  Two passes, as layernorm.cl.
+ *
+ * Paper     Wu, He 2018, arXiv:1803.08494.
+ * Host      host/ops/groupnorm.c      Test  tests/ops/test_groupnorm.c
+ */
+kernel void groupnorm(global float *restrict out, global float *restrict stat,
+                      global const float *restrict x,
+                      global const float *restrict gamma,
+                      global const float *restrict beta,
+                      global const float *residual, int C, int S, int G,
+                      float eps, int relu)
+{
+    local float tmp[WG];
+    const int group = get_group_id(0), lid = get_local_id(0);
+    const int n = C / G, first = group % G * n;
+    const size_t at = (size_t)group * n * S;
+
+    x += at;
+    out += at;
+    const float mean = wg_row_sum(x, n * S, tmp) / (n * S);
+    const float var = wg_row_square(x, n * S, mean, tmp) / (n * S);
+    const float rstd = 1.0f / sqrt(var + eps);
+
+    for (int c = 0; c < n; c++) {
+        const float a = gamma[first + c] * rstd, b = beta[first + c];
+        const size_t row = (size_t)c * S;
+
+        for (int i = lid * V; i + V <= S; i += WG * V) {
+            floatv y = fma(vloadv(0, x + row + i) - mean, (floatv)a, (floatv)b);
+            if (residual)
+                y += vloadv(0, residual + at + row + i);
+            if (relu)
+                y = vt_act(y, VT_ACT_RELU);
+            vstorev(y, 0, out + row + i);
+        }
+        for (int i = S / V * V + lid; i < S; i += WG) {
+            float y = fma(x[row + i] - mean, a, b);
+            if (residual)
+                y += residual[at + row + i];
+            out[row + i] = relu ? vt_act(y, VT_ACT_RELU) : y;
+        }
+    }
+    if (stat && lid == 0) {
+        stat[2 * group] = mean;
+        stat[2 * group + 1] = rstd;
+    }
+}
+
+kernel void groupnorm_grad_x(
+    global float *restrict dx, global float *restrict dresidual,
+    global const float *restrict dout, global const float *restrict out,
+    global const float *restrict x, global const float *restrict stat,
+    global const float *restrict gamma, int C, int S, int G, int relu)
+{
+    local float tmp[WG];
+    const int group = get_group_id(0), lid = get_local_id(0);
+    const int n = C / G, first = group % G * n;
+    const size_t at = (size_t)group * n * S;
+    const float mean = stat[2 * group], rstd = stat[2 * group + 1];
+    float s = 0.0f, t = 0.0f;
+
+    for (int c = 0; c < n; c++) {
+        float sc = 0.0f, tc = 0.0f;
+        for (int i = lid; i < S; i += WG) {
+            const size_t k = at + (size_t)c * S + i;
+            const float g = relu && !(out[k] > 0.0f) ? 0.0f : dout[k];
+            sc += g;
+            tc = fma(g, (x[k] - mean) * rstd, tc);
+        }
+        s = fma(sc, gamma[first + c], s);
+        t = fma(tc, gamma[first + c], t);
+    }
+    s = wg_sum(s, tmp) / (n * S);
+    t = wg_sum(t, tmp) / (n * S);
+    for (int c = 0; c < n; c++)
+        for (int i = lid; i < S; i += WG) {
+            const size_t k = at + (size_t)c * S + i;
+            const float g = relu && !(out[k] > 0.0f) ? 0.0f : dout[k];
+            const float h = (x[k] - mean) * rstd;
+            dx[k] = (g * gamma[first + c] - s - h * t) * rstd;
+            if (dresidual)
+                dresidual[k] = g;
+        }
+}
+
+kernel void groupnorm_grad_w(global float *restrict dgamma,
+                             global float *restrict dbeta,
+                             global const float *restrict dout,
+                             global const float *restrict out,
+                             global const float *restrict x,
+                             global const float *restrict stat, int B, int C,
+                             int S, int G, int relu)
+{
+    local float tmp[WG];
+    const int c = get_group_id(0), lid = get_local_id(0);
+    float s = 0.0f, t = 0.0f;
+
+    for (int b = 0; b < B; b++) {
+        const int group = b * G + c / (C / G);
+        const float mean = stat[2 * group], rstd = stat[2 * group + 1];
+        float sc = 0.0f, tc = 0.0f;
+        for (int i = lid; i < S; i += WG) {
+            const size_t k = ((size_t)b * C + c) * S + i;
+            const float g = relu && !(out[k] > 0.0f) ? 0.0f : dout[k];
+            tc += g;
+            sc = fma(g, (x[k] - mean) * rstd, sc);
+        }
+        s += sc;
+        t += tc;
+    }
+    s = wg_sum(s, tmp);
+    t = wg_sum(t, tmp);
+    if (lid == 0 && dgamma)
+        dgamma[c] += s;
+    if (lid == 0 && dbeta)
+        dbeta[c] += t;
+}

@@ -1,0 +1,76 @@
+/*
+ * maxpool.cl - the largest of each window; pixels outside count as -inf.
+ *
+ * maxpool       out[B,C,Ho,Wo] <- x[B,C,H,W]
+ * maxpool_grad  dx[B,C,H,W] <- dout[B,C,Ho,Wo], x: all of it to the first
+ *               largest pixel of each window (row by row), as torch does
+ *
+ * Planes = B * C. Window (oy, ox) reads rows oy*stride - top .. + size - 1.
+ *
+ * Launch    maxpool: global {ceil(Wo / (PER*V)), planes * Ho}
+ *           maxpool_grad: global {ceil(W / (PER*V)), planes * H}; each pixel
+ *           asks the windows that see it, so no atomics
+ * Defines   V, PER (common.cl).
+ *
+ * Host      host/ops/maxpool.c        Test  tests/ops/test_maxpool.c
+ */
+static inline int2 first_max(global const float *x, int H, int W, int y0,
+                             int x0, int size)
+{
+    float top = -INFINITY;
+    int2 at = (int2)(max(y0, 0), max(x0, 0));
+
+    for (int y = max(y0, 0); y < min(y0 + size, H); y++)
+        for (int u = max(x0, 0); u < min(x0 + size, W); u++)
+            if (x[y * W + u] > top || isnan(x[y * W + u])) {
+                top = x[y * W + u];
+                at = (int2)(y, u);
+                if (isnan(top))
+                    return at;
+            }
+    return at;
+}
+
+kernel void maxpool(global float *restrict out, global const float *restrict x,
+                    int H, int W, int Ho, int Wo, int size, int stride, int top,
+                    int left)
+{
+    const int row = get_global_id(1), oy = row % Ho;
+    const int end = block_end(Wo);
+
+    x += (size_t)(row / Ho) * H * W;
+    out += (size_t)row * Wo;
+    for (int ox = block_begin(Wo); ox < end; ox++) {
+        const int2 at =
+            first_max(x, H, W, oy * stride - top, ox * stride - left, size);
+        out[ox] = x[at.x * W + at.y];
+    }
+}
+
+kernel void maxpool_grad(global float *restrict dx,
+                         global const float *restrict dout,
+                         global const float *restrict x, int H, int W, int Ho,
+                         int Wo, int size, int stride, int top, int left)
+{
+    const int row = get_global_id(1), y = row % H;
+    const int end = block_end(W);
+    const int oy0 = max(y + top - size + stride, 0) / stride;
+    const int oy1 = min((y + top) / stride, Ho - 1);
+
+    x += (size_t)(row / H) * H * W;
+    dx += (size_t)row * W;
+    dout += (size_t)(row / H) * Ho * Wo;
+    for (int u = block_begin(W); u < end; u++) {
+        const int ox0 = max(u + left - size + stride, 0) / stride;
+        const int ox1 = min((u + left) / stride, Wo - 1);
+        float s = 0.0f;
+        for (int oy = oy0; oy <= oy1; oy++)
+            for (int ox = ox0; ox <= ox1; ox++) {
+                const int2 at = first_max(x, H, W, oy * stride - top,
+                                          ox * stride - left, size);
+                if (at.x == y && at.y == u)
+                    s += dout[oy * Wo + ox];
+            }
+        dx[u] = s;
+    }
+}

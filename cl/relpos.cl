@@ -1,0 +1,40 @@
+/*
+ * relpos.cl - a bias for each pair of tokens from a table of distances.
+ *
+ * relpos       bias[H,P] = table[index[p],h], P = Tq * Tk pairs
+ * relpos_grad  dtable[L,H] += sum of dbias[h,p] over the pairs p of l
+ *
+ * index[P] (integers stored as float) chooses a row of table[L,H]. The backward
+ * walks the pairs of l, order[start[l]..start[l+1]-1], in the same order every
+ * time: no atomics, equal bits.
+ *
+ * Launch    relpos: global {ceil(P / (PER*V)), H}; relpos_grad: global {H, L}
+ * Defines   V, PER (common.cl).
+ *
+ * Paper     Bao et al. 2022, arXiv:2106.08254 (after Raffel et al. 2020).
+ * Host      host/ops/relpos.c         Test  tests/ops/test_relpos.c
+ */
+kernel void relpos(global float *restrict bias,
+                   global const float *restrict table,
+                   global const float *restrict index, int P, int H)
+{
+    const int h = get_global_id(1);
+    const int end = block_end(P);
+
+    for (int p = block_begin(P); p < end; p++)
+        bias[(size_t)h * P + p] = table[(size_t)index[p] * H + h];
+}
+
+kernel void relpos_grad(global float *restrict dtable,
+                        global const float *restrict dbias,
+                        global const float *restrict start,
+                        global const float *restrict order, int P, int H)
+{
+    const int h = get_global_id(0), l = get_global_id(1);
+    const int end = (int)start[l + 1];
+    float s = 0.0f;
+
+    for (int i = (int)start[l]; i < end; i++)
+        s += dbias[(size_t)h * P + (int)order[i]];
+    dtable[(size_t)l * H + h] += s;
+}
