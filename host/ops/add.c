@@ -1,0 +1,138 @@
+/*
+ * add.c - sums: residuals, positions; and the accumulation of gradients.
+ */
+#include "ops/common.h"
+
+/* ---- add: in a, b ---- */
+
+static vitcl_status add_shape(vt_plan *p, vt_step *s)
+{
+    vitcl_status st = VITCL_OK;
+
+    VT_TRY(vt_op_need(s->in[0] != VT_NONE &&
+                          vt_op_count(p, s->in[0]) == vt_op_count(p, s->in[1]),
+                      "the two tensors differ in size"));
+    VT_TRY(vt_op_like(p, s, 0, s->in[0]));
+done:
+    return st;
+}
+
+static vitcl_status add_prepare(vt_plan *p, vt_step *s)
+{
+    vitcl_status st = VITCL_OK;
+    vt_kernel *k;
+    int n = vt_op_count(p, s->in[0]);
+
+    VT_TRY(vt_op_kernel(&k, p, s, "add", "add"));
+    VT_TRY(vt_args(p, k, "vvvi", s->out[0], s->in[0], s->in[1], n));
+    vt_op_blocks(k, p, n, 1);
+done:
+    return st;
+}
+
+static void add_grad(vt_plan *p, const vt_step *s)
+{
+    vt_val g = vt_grad(p, s->out[0]);
+
+    vt_op_give(p, s->in[0], g);
+    vt_op_give(p, s->in[1], g);
+}
+
+const vt_op vt_op_add = {.name = "add",
+                         .shape = add_shape,
+                         .prepare = add_prepare,
+                         .grad = add_grad};
+
+vt_val vt_add(vt_plan *p, vt_val a, vt_val b)
+{
+    return vt_op_append(p, &vt_op_add, 2, (vt_val[]){a, b}, 0, NULL);
+}
+
+/* ---- add_rows: in x, y ---- */
+
+static vitcl_status rows_shape(vt_plan *p, vt_step *s)
+{
+    vitcl_status st = VITCL_OK;
+    int x = vt_op_count(p, s->in[0]), y = vt_op_count(p, s->in[1]);
+
+    VT_TRY(vt_op_need(x > 0 && y > 0 && x % y == 0 &&
+                          vt_dim(p, s->in[0], -1) == vt_dim(p, s->in[1], -1),
+                      "the rows do not fit the tensor they are added to"));
+    VT_TRY(vt_op_like(p, s, 0, s->in[0]));
+done:
+    return st;
+}
+
+static vitcl_status rows_prepare(vt_plan *p, vt_step *s)
+{
+    vitcl_status st = VITCL_OK;
+    vt_kernel *k;
+    int r = vt_op_count(p, s->in[1]);
+
+    VT_TRY(vt_op_kernel(&k, p, s, "add", "add_rows"));
+    VT_TRY(vt_args(p, k, "vvvi", s->out[0], s->in[0], s->in[1], r));
+    vt_op_blocks(k, p, r, vt_op_count(p, s->in[0]) / r);
+done:
+    return st;
+}
+
+static void rows_grad(vt_plan *p, const vt_step *s)
+{
+    vt_val g = vt_grad(p, s->out[0]);
+
+    vt_op_give(p, s->in[0], g);
+    vt_add_rows_grad(p, vt_grad_param(p, s->in[1]), g);
+}
+
+const vt_op vt_op_add_rows = {.name = "add_rows",
+                              .shape = rows_shape,
+                              .prepare = rows_prepare,
+                              .grad = rows_grad};
+
+vt_val vt_add_rows(vt_plan *p, vt_val x, vt_val y)
+{
+    return vt_op_append(p, &vt_op_add_rows, 2, (vt_val[]){x, y}, 0, NULL);
+}
+
+/* ---- accumulation: in sum (a state), x; no output ---- */
+
+static vitcl_status to_shape(vt_plan *p, vt_step *s)
+{
+    int sum = vt_op_count(p, s->in[0]), x = vt_op_count(p, s->in[1]);
+
+    return vt_op_need(sum > 0 && x > 0 && x % sum == 0,
+                      "a gradient does not fit its parameter");
+}
+
+static vitcl_status to_prepare(vt_plan *p, vt_step *s)
+{
+    vitcl_status st = VITCL_OK;
+    vt_kernel *k;
+    int n = vt_op_count(p, s->in[0]), rows = vt_op_count(p, s->in[1]) / n;
+
+    if (rows == 1) {
+        VT_TRY(vt_op_kernel(&k, p, s, "add", "add_to"));
+        VT_TRY(vt_args(p, k, "vvi", s->in[0], s->in[1], n));
+        vt_op_blocks(k, p, n, 1);
+    } else {
+        VT_TRY(vt_op_columns(&k, p, s, "add", "add_rows_grad", n));
+        VT_TRY(vt_args(p, k, "vvii", s->in[0], s->in[1], rows, n));
+    }
+done:
+    return st;
+}
+
+/* No grad: only steps of a backward pass. */
+static const vt_op add_to = {
+    .name = "add_to", .shape = to_shape, .prepare = to_prepare};
+
+void vt_add_to(vt_plan *p, vt_val g, vt_val x)
+{
+    if (g != VT_NONE && x != VT_NONE)
+        vt_op_append(p, &add_to, 2, (vt_val[]){g, x}, 0, NULL);
+}
+
+void vt_add_rows_grad(vt_plan *p, vt_val dy, vt_val dx)
+{
+    vt_add_to(p, dy, dx);
+}

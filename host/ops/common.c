@@ -1,0 +1,175 @@
+/*
+ * common.c - what op files share: shapes, launch sizes, gradients.
+ */
+#include "ops/common.h"
+
+#include <limits.h>
+#include <stdio.h>
+
+/* A CPU's work-item does this many neighbouring elements of a row. */
+#define CPU_BLOCK 1024
+
+vitcl_status vt_op_need(bool ok, const char *what)
+{
+    return ok ? VITCL_OK : vt_fail(VITCL_EINVAL, "%s", what);
+}
+
+vitcl_status vt_op_out(vt_plan *p, vt_step *s, int slot, int rank,
+                       const int *dim)
+{
+    s->out[slot] = vt_result(p, VT_F32, rank, dim);
+    return vt_plan_status(p);
+}
+
+vitcl_status vt_op_like(vt_plan *p, vt_step *s, int slot, vt_val x)
+{
+    const vt_value *v = vt_value_of(p, x);
+    int dim[4];
+
+    if (!v)
+        return vt_fail(VITCL_EINVAL, "an input is missing");
+    for (int i = 0; i < v->rank; i++)
+        dim[i] = v->dim[i];
+    return vt_op_out(p, s, slot, v->rank, dim);
+}
+
+bool vt_op_same(const vt_plan *p, vt_val a, vt_val b)
+{
+    const vt_value *x = vt_value_of(p, a), *y = vt_value_of(p, b);
+
+    if (!x || !y || x->rank != y->rank)
+        return false;
+    for (int i = 0; i < x->rank; i++)
+        if (x->dim[i] != y->dim[i])
+            return false;
+    return true;
+}
+
+int vt_op_count(const vt_plan *p, vt_val v)
+{
+    return (int)vt_elements(p, v); /* the plan keeps it below INT_MAX */
+}
+
+int vt_op_rows(const vt_plan *p, vt_val v)
+{
+    return vt_op_count(p, v) / vt_dim(p, v, -1);
+}
+
+/* ---- launching ---- */
+
+bool vt_op_cpu(const vt_plan *p)
+{
+    return vt_plan_class(p) == VT_CLASS_CPU;
+}
+
+static int lanes(const vt_plan *p)
+{
+    return vt_op_cpu(p) ? vt_dev_vector(vt_plan_settings(p)->dev) : 4;
+}
+
+static int group(const vt_plan *p)
+{
+    size_t most = vt_dev_group_max(vt_plan_settings(p)->dev);
+    int wg = 128;
+
+    while (wg > 1 && (size_t)wg > most)
+        wg /= 2;
+    return vt_op_cpu(p) ? 1 : wg;
+}
+
+static int per(const vt_plan *p)
+{
+    return vt_op_cpu(p) ? CPU_BLOCK / lanes(p) : 1;
+}
+
+vitcl_status vt_op_kernel(vt_kernel **out, vt_plan *p, vt_step *s,
+                          const char *file, const char *name)
+{
+    char defines[64];
+
+    snprintf(defines, sizeof defines, "-DV=%d -DPER=%d -DWG=%d", lanes(p),
+             per(p), group(p));
+    return vt_step_kernel(out, p, s, file, name, defines);
+}
+
+static size_t ceil_to(size_t n, size_t to)
+{
+    return (n + to - 1) / to * to;
+}
+
+void vt_op_items(vt_kernel *k, const vt_plan *p, int n, int rows)
+{
+    size_t global[3] = {(size_t)n, (size_t)rows, 1}, local[3] = {1, 1, 1};
+
+    /* These kernels have no bounds check: a divisor of n, at most a group. */
+    for (size_t l = 2; !vt_op_cpu(p) && l <= (size_t)group(p); l++)
+        if (global[0] % l == 0)
+            local[0] = l;
+    vt_kernel_size(k, 2, global, local);
+}
+
+void vt_op_blocks(vt_kernel *k, const vt_plan *p, int n, int rows)
+{
+    size_t each = (size_t)(lanes(p) * per(p)), wg = (size_t)group(p);
+    size_t items = ((size_t)n + each - 1) / each;
+
+    while (wg / 2 >= items && wg > 1) /* short rows: no idle work-items */
+        wg /= 2;
+    vt_kernel_size(k, 2, (size_t[3]){ceil_to(items, wg), (size_t)rows, 1},
+                   (size_t[3]){wg, 1, 1});
+}
+
+void vt_op_groups(vt_kernel *k, const vt_plan *p, int n)
+{
+    size_t wg = (size_t)group(p);
+
+    vt_kernel_size(k, 1, (size_t[3]){(size_t)n * wg, 1, 1},
+                   (size_t[3]){wg, 1, 1});
+}
+
+vitcl_status vt_op_columns(vt_kernel **out, vt_plan *p, vt_step *s,
+                           const char *file, const char *name, int columns)
+{
+    vitcl_status st = VITCL_OK;
+    bool rows = vt_op_cpu(p) || group(p) < 128; /* no room for 32 x 8 */
+    size_t each = (size_t)(4 * lanes(p)), n = (size_t)columns;
+    char full[48];
+
+    rows = rows || vt_dev_group_max(vt_plan_settings(p)->dev) < 256;
+    snprintf(full, sizeof full, "%s%s", name, rows ? "__cols" : "");
+    VT_TRY(vt_op_kernel(out, p, s, file, full));
+    if (rows)
+        vt_kernel_size(*out, 1, (size_t[3]){(n + each - 1) / each, 1, 1},
+                       (size_t[3]){1, 1, 1});
+    else
+        vt_kernel_size(*out, 2, (size_t[3]){ceil_to(n, 32), 8, 1},
+                       (size_t[3]){32, 8, 1});
+done:
+    return st;
+}
+
+/* ---- gradients ---- */
+
+vt_val vt_op_append(vt_plan *p, const vt_op *op, int n, const vt_val *in,
+                    int ints, const int *i)
+{
+    vt_step *s = vt_step_new(p, op);
+
+    if (!s)
+        return VT_NONE;
+    for (int k = 0; k < n; k++)
+        s->in[k] = in[k];
+    for (int k = 0; k < ints; k++)
+        s->i[k] = i[k];
+    return vt_step_add(p, s);
+}
+
+void vt_op_give(vt_plan *p, vt_val v, vt_val g)
+{
+    if (!vt_grad_wanted(p, v) || g == VT_NONE)
+        return;
+    if (vt_value_of(p, v)->kind == VT_PARAM)
+        vt_add_to(p, vt_grad_param(p, v), g);
+    else
+        vt_grad_give(p, v, g);
+}

@@ -1,0 +1,87 @@
+/*
+ * common.h - what op files share; for host/ops/ only.
+ *
+ * Every op is a vt_op named vt_op_<name> in its own file and a row of
+ * VT_OPS below, which declares it and lists it in vt_ops[].
+ */
+#ifndef VT_OPS_COMMON_H
+#define VT_OPS_COMMON_H
+#include "base/memory.h"
+#include "ops/ops.h"
+
+#define VT_OPS(X)                                                              \
+    X(normalise)                                                               \
+    X(patch)                                                                   \
+    X(patch_conv)                                                              \
+    X(linear)                                                                  \
+    X(layernorm)                                                               \
+    X(qknorm)                                                                  \
+    X(rope)                                                                    \
+    X(relpos)                                                                  \
+    X(gelu)                                                                    \
+    X(swiglu)                                                                  \
+    X(add)                                                                     \
+    X(add_rows)                                                                \
+    X(mul)                                                                     \
+    X(mul_rows)                                                                \
+    X(mul_scalar)                                                              \
+    X(embed)                                                                   \
+    X(pool)                                                                    \
+    X(slice)                                                                   \
+    X(l2norm)                                                                  \
+    X(tokens)                                                                  \
+    X(conv)                                                                    \
+    X(standardise)                                                             \
+    X(groupnorm)                                                               \
+    X(maxpool)
+#define X(name) extern const vt_op vt_op_##name;
+VT_OPS(X)
+#undef X
+
+/* ---- shapes ---- */
+
+/* VITCL_EINVAL with `what` unless ok. */
+vitcl_status vt_op_need(bool ok, const char *what);
+/* s->out[slot] = a new f32 result; its shape is given, or x's. */
+vitcl_status vt_op_out(vt_plan *p, vt_step *s, int slot, int rank,
+                       const int *dim);
+vitcl_status vt_op_like(vt_plan *p, vt_step *s, int slot, vt_val x);
+bool vt_op_same(const vt_plan *p, vt_val a, vt_val b); /* equal dims */
+int vt_op_count(const vt_plan *p, vt_val v);           /* elements */
+int vt_op_rows(const vt_plan *p, vt_val v); /* elements / last dimension */
+
+/* ---- launching ---- */
+
+bool vt_op_cpu(const vt_plan *p);
+/* vt_step_kernel() with the class's defines: V, PER, WG. */
+vitcl_status vt_op_kernel(vt_kernel **out, vt_plan *p, vt_step *s,
+                          const char *file, const char *name);
+/* A kernel of common.cl's blocks: n elements along dimension 0, by rows. */
+void vt_op_blocks(vt_kernel *k, const vt_plan *p, int n, int rows);
+/* n work-groups of WG work-items. */
+void vt_op_groups(vt_kernel *k, const vt_plan *p, int n);
+/* One work-item each of n by rows. */
+void vt_op_items(vt_kernel *k, const vt_plan *p, int n, int rows);
+/* A kernel that sums columns: "name" by {32, 8}, or the CPU's "name__cols". */
+vitcl_status vt_op_columns(vt_kernel **out, vt_plan *p, vt_step *s,
+                           const char *file, const char *name, int columns);
+
+/* ---- gradients ---- */
+
+/* vt_grad_give() for any input: adds to a parameter's gradient. */
+void vt_op_give(vt_plan *p, vt_val v, vt_val g);
+/* A step with these inputs (n of them) whose first output is returned. */
+vt_val vt_op_append(vt_plan *p, const vt_op *op, int n, const vt_val *in,
+                    int ints, const int *i);
+
+/* x[..,R] * y[R] repeated over the front (layer scale). */
+vt_val vt_mul_rows(vt_plan *p, vt_val x, vt_val y);
+/* g += x, both of the same shape; g is a VT_STATE. */
+void vt_add_to(vt_plan *p, vt_val g, vt_val x);
+/* dy[R] += column sums of dx[..,R]. */
+void vt_add_rows_grad(vt_plan *p, vt_val dy, vt_val dx);
+/* x[B,R,S] -> [B,S,R], shaped as given */
+vt_val vt_transpose(vt_plan *p, vt_val x, int R, int S, int rank,
+                    const int *dim);
+
+#endif

@@ -1,0 +1,108 @@
+/*
+ * conv.c - convolution: gather rows, multiply, turn tokens back into planes.
+ *
+ * The op itself is the gathering (in x[B,C,H,W]; i: out height and width,
+ * kernel height and width, stride, padding on top and left); the other two
+ * are steps of vt_linear and vt_transpose, gradients included.
+ */
+#include "ops/common.h"
+
+static vitcl_status shape(vt_plan *p, vt_step *s)
+{
+    vt_val x = s->in[0];
+
+    return vt_op_out(p, s, 0, 3,
+                     (int[]){vt_dim(p, x, 0), s->i[0] * s->i[1],
+                             vt_dim(p, x, 1) * s->i[2] * s->i[3]});
+}
+
+static vitcl_status args(vt_plan *p, vt_kernel *k, vt_val to, vt_val from,
+                         vt_val x, const int *i)
+{
+    return vt_args(p, k, "vviiiiiiiiii", to, from, vt_dim(p, x, 1),
+                   vt_dim(p, x, 2), vt_dim(p, x, 3), i[0], i[1], i[2], i[3],
+                   i[4], i[5], i[6]);
+}
+
+static vitcl_status prepare(vt_plan *p, vt_step *s)
+{
+    vitcl_status st = VITCL_OK;
+    vt_kernel *k;
+    bool cpu = vt_op_cpu(p);
+
+    VT_TRY(vt_op_kernel(&k, p, s, "conv", cpu ? "conv__pixels" : "conv"));
+    VT_TRY(args(p, k, s->out[0], s->in[0], s->in[0], s->i));
+    if (cpu)
+        vt_op_items(k, p, (s->i[1] + 15) / 16,
+                    vt_dim(p, s->in[0], 0) * s->i[0]);
+    else
+        vt_op_blocks(k, p, vt_dim(p, s->out[0], 2), vt_op_rows(p, s->out[0]));
+done:
+    return st;
+}
+
+/* in dout, x (for its shape); i as above */
+static vitcl_status grad_shape(vt_plan *p, vt_step *s)
+{
+    return vt_op_like(p, s, 0, s->in[1]);
+}
+
+static vitcl_status grad_prepare(vt_plan *p, vt_step *s)
+{
+    vitcl_status st = VITCL_OK;
+    vt_kernel *k;
+    vt_val dx = s->out[0];
+
+    VT_TRY(vt_op_kernel(&k, p, s, "conv", "conv_grad"));
+    VT_TRY(args(p, k, dx, s->in[0], dx, s->i));
+    vt_op_blocks(k, p, vt_dim(p, dx, 3), vt_op_rows(p, dx));
+done:
+    return st;
+}
+
+static const vt_op conv_grad = {
+    .name = "conv_grad", .shape = grad_shape, .prepare = grad_prepare};
+
+static void grad(vt_plan *p, const vt_step *s)
+{
+    if (vt_grad_wanted(p, s->in[0]))
+        vt_op_give(p, s->in[0],
+                   vt_op_append(p, &conv_grad, 2,
+                                (vt_val[]){vt_grad(p, s->out[0]), s->in[0]}, 7,
+                                s->i));
+}
+
+const vt_op vt_op_conv = {
+    .name = "conv", .shape = shape, .prepare = prepare, .grad = grad};
+
+vt_val vt_conv(vt_plan *p, vt_val x, vt_val w, vt_val b, int stride,
+               int pad_top, int pad_left, int pad_bottom, int pad_right)
+{
+    const vt_value *v = vt_value_of(p, x), *f = vt_value_of(p, w);
+    int h, u, o, batch;
+    vt_val rows, y;
+
+    if (vt_plan_status(p) != VITCL_OK)
+        return VT_NONE;
+    if (!v || !f || v->rank != 4 || f->rank != 4 || v->dim[1] != f->dim[1] ||
+        stride < 1)
+        return vt_plan_fail(
+            p, vt_fail(VITCL_EINVAL,
+                       "a convolution needs x[B,C,H,W] and w[O,C,kh,kw]"));
+    h = v->dim[2] + pad_top + pad_bottom - f->dim[2];
+    u = v->dim[3] + pad_left + pad_right - f->dim[3];
+    if (h < 0 || u < 0)
+        return vt_plan_fail(p, vt_fail(VITCL_EINVAL,
+                                       "the picture is too small: %dx%d before "
+                                       "a convolution of %dx%d",
+                                       v->dim[2], v->dim[3], f->dim[2],
+                                       f->dim[3]));
+    h = h / stride + 1, u = u / stride + 1, o = f->dim[0], batch = v->dim[0];
+    rows = vt_op_append(
+        p, &vt_op_conv, 1, &x, 7,
+        (int[]){h, u, f->dim[2], f->dim[3], stride, pad_top, pad_left});
+    y = vt_linear(p, rows,
+                  (vt_linear_args){
+                      .w = w, .b = b, .scale = VT_NONE, .residual = VT_NONE});
+    return vt_transpose(p, y, h * u, o, 4, (int[]){batch, o, h, u});
+}

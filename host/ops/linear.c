@@ -1,0 +1,328 @@
+/*
+ * linear.c - out = residual + scale * act(x w^T + b), by a GEMM provider.
+ *
+ * in x, w, b, scale, residual; out y, scratch memory of the provider; i: act.
+ *
+ * A constant weight is packed once in the store. One that training changes, or
+ * that a step made, is taken as it is. Where a backward follows, activation
+ * and scale are steps of their own, because their gradients need what goes in.
+ */
+#include "ops/common.h"
+
+#include <stdio.h>
+
+static vt_dtype precision(const vt_plan *p)
+{
+    switch (vt_plan_settings(p)->precision) {
+    case VITCL_F16:
+        return VT_F16;
+    case VITCL_BF16:
+    case VITCL_HALF: /* the session has chosen before; bf16 is never wrong */
+        return VT_BF16;
+    case VITCL_INT8:
+        return VT_I8;
+    case VITCL_F32:
+        break;
+    }
+    return VT_F32;
+}
+
+static bool constant(const vt_plan *p, vt_val w)
+{
+    return vt_value_of(p, w)->kind == VT_PARAM && !vt_plan_settings(p)->train;
+}
+
+/* What all multiplications here have in common. */
+static vt_gemm_desc base(const vt_plan *p, int m, int n, int k)
+{
+    return (vt_gemm_desc){.batch = 1,
+                          .M = m,
+                          .N = n,
+                          .K = k,
+                          .type = precision(p),
+                          .out = VT_F32,
+                          .device_class = vt_plan_class(p)};
+}
+
+static vt_gemm_desc forward(const vt_plan *p, const vt_step *s)
+{
+    vt_val x = s->in[0], w = s->in[1];
+    vt_gemm_desc d =
+        base(p, vt_op_rows(p, x), vt_dim(p, w, 0), vt_dim(p, x, -1));
+
+    if (vt_value_of(p, x)->rank == 3) {
+        d.batch = vt_dim(p, x, 0);
+        d.M = vt_dim(p, x, 1);
+    }
+    d.bias = s->in[2] != VT_NONE;
+    d.scale = s->in[3] != VT_NONE;
+    d.residual = s->in[4] != VT_NONE;
+    d.act = (vt_act)s->i[0];
+    d.b_packed = constant(p, w);
+    return d;
+}
+
+/* s->out[slot] = the memory that the provider works in, if it wants any. */
+static vitcl_status scratch(vt_plan *p, vt_step *s, int slot,
+                            const vt_gemm_desc *d)
+{
+    vt_dev *dev = vt_plan_settings(p)->dev;
+    size_t bytes = dev ? vt_gemm_temp_bytes(dev, vt_plan_gemm(p), d) : 0;
+
+    if (bytes == 0)
+        return VITCL_OK;
+    if (bytes / 4 >= INT32_MAX)
+        return vt_fail(VITCL_EUNSUPPORTED,
+                       "a multiplication needs %.0f MB beside its data",
+                       (double)bytes / 1e6);
+    return vt_op_out(p, s, slot, 1, (int[]){(int)((bytes + 3) / 4)});
+}
+
+static vitcl_status bind(vt_plan *p, vt_step *s, const vt_gemm_desc *d,
+                         vt_gemm_bufs *b, vt_val temp)
+{
+    vitcl_status st = VITCL_OK;
+
+    VT_TRY(vt_bind(&b->temp, p, temp));
+    VT_TRY(
+        vt_gemm_new(&s->gemm, vt_plan_settings(p)->dev, vt_plan_gemm(p), d, b));
+done:
+    return st;
+}
+
+static vitcl_status check(const vt_plan *p, const vt_step *s)
+{
+    vitcl_status st = VITCL_OK;
+    vt_val x = s->in[0], w = s->in[1];
+    int n = vt_dim(p, w, 0), k = vt_dim(p, x, -1);
+
+    VT_TRY(vt_op_need(x != VT_NONE && w != VT_NONE, "an input is missing"));
+    if (vt_op_count(p, w) != n * (long long)k)
+        return vt_fail(VITCL_EINVAL,
+                       "%s has %d columns, the tensor before it %d",
+                       vt_value_of(p, w)->name, vt_op_count(p, w) / n, k);
+    for (int i = 2; i < 4; i++)
+        VT_TRY(vt_op_need(s->in[i] == VT_NONE || vt_op_count(p, s->in[i]) == n,
+                          "bias and scale must have one number an output"));
+    VT_TRY(
+        vt_op_need(s->in[4] == VT_NONE || vt_op_count(p, s->in[4]) ==
+                                              (long long)vt_op_rows(p, x) * n,
+                   "the residual differs in size"));
+done:
+    return st;
+}
+
+static vitcl_status shape(vt_plan *p, vt_step *s)
+{
+    vitcl_status st = VITCL_OK;
+    const vt_value *x = vt_value_of(p, s->in[0]);
+    vt_gemm_desc d;
+    int dim[4], rank;
+
+    VT_TRY(check(p, s));
+    rank = x->rank;
+    for (int i = 0; i < rank; i++)
+        dim[i] = x->dim[i];
+    dim[rank - 1] = vt_dim(p, s->in[1], 0);
+    VT_TRY(vt_op_out(p, s, 0, rank, dim));
+    d = forward(p, s);
+    VT_TRY(scratch(p, s, 1, &d));
+done:
+    return st;
+}
+
+static vitcl_status prepare(vt_plan *p, vt_step *s)
+{
+    vitcl_status st = VITCL_OK;
+    vt_gemm_desc d = forward(p, s);
+    vt_gemm_bufs b = {0};
+    vt_buf *packed = NULL;
+
+    if (d.b_packed) {
+        VT_TRY(vt_store_packed(&packed, vt_plan_settings(p)->store,
+                               vt_value_of(p, s->in[1])->name, vt_plan_gemm(p),
+                               &d));
+        b.b = packed;
+    } else {
+        VT_TRY(vt_bind(&b.b, p, s->in[1]));
+    }
+    VT_TRY(vt_bind(&b.c, p, s->out[0]));
+    VT_TRY(vt_bind(&b.a, p, s->in[0]));
+    VT_TRY(vt_bind(&b.bias, p, s->in[2]));
+    VT_TRY(vt_bind(&b.scale, p, s->in[3]));
+    VT_TRY(vt_bind(&b.residual, p, s->in[4]));
+    VT_TRY(bind(p, s, &d, &b, s->out[1]));
+done:
+    vt_buf_free(packed); /* the multiplication holds its own reference */
+    return st;
+}
+
+static double macs(const vt_plan *p, const vt_step *s)
+{
+    return (double)vt_op_rows(p, s->in[0]) * vt_op_count(p, s->in[1]);
+}
+
+/* ---- dx[M,K] = dy[M,N] w[N,K]: in dy, w, x (for its shape) ---- */
+
+static vt_gemm_desc x_desc(const vt_plan *p, const vt_step *s)
+{
+    vt_val dy = s->in[0];
+    vt_gemm_desc d =
+        base(p, vt_op_rows(p, dy), vt_dim(p, s->in[2], -1), vt_dim(p, dy, -1));
+
+    d.trans_b = true;
+    return d;
+}
+
+static vitcl_status x_shape(vt_plan *p, vt_step *s)
+{
+    vitcl_status st = VITCL_OK;
+    vt_gemm_desc d = x_desc(p, s);
+
+    VT_TRY(vt_op_like(p, s, 0, s->in[2]));
+    VT_TRY(scratch(p, s, 1, &d));
+done:
+    return st;
+}
+
+static vitcl_status x_prepare(vt_plan *p, vt_step *s)
+{
+    vitcl_status st = VITCL_OK;
+    vt_gemm_desc d = x_desc(p, s);
+    vt_gemm_bufs b = {0};
+
+    VT_TRY(vt_bind(&b.c, p, s->out[0]));
+    VT_TRY(vt_bind(&b.a, p, s->in[0]));
+    VT_TRY(vt_bind(&b.b, p, s->in[1]));
+    VT_TRY(bind(p, s, &d, &b, s->out[1]));
+done:
+    return st;
+}
+
+static double x_macs(const vt_plan *p, const vt_step *s)
+{
+    return (double)vt_op_rows(p, s->in[0]) * vt_op_count(p, s->in[1]);
+}
+
+static const vt_op grad_x = {.name = "linear_grad_x",
+                             .shape = x_shape,
+                             .prepare = x_prepare,
+                             .macs = x_macs};
+
+/* ---- dw[N,K] (+)= dy^T x: in dy, x, w (for its shape), sum or none ----
+ * A parameter's gradient adds into `sum`, a VT_STATE; else out is written. */
+
+static vt_gemm_desc w_desc(const vt_plan *p, const vt_step *s)
+{
+    vt_gemm_desc d = base(p, vt_dim(p, s->in[0], -1), vt_dim(p, s->in[1], -1),
+                          vt_op_rows(p, s->in[1]));
+
+    d.trans_a = d.trans_b = true;
+    d.accumulate = s->in[3] != VT_NONE;
+    return d;
+}
+
+static vitcl_status w_shape(vt_plan *p, vt_step *s)
+{
+    vitcl_status st = VITCL_OK;
+    vt_gemm_desc d = w_desc(p, s);
+
+    if (s->in[3] == VT_NONE)
+        VT_TRY(vt_op_like(p, s, 0, s->in[2]));
+    VT_TRY(scratch(p, s, 1, &d));
+done:
+    return st;
+}
+
+static vitcl_status w_prepare(vt_plan *p, vt_step *s)
+{
+    vitcl_status st = VITCL_OK;
+    vt_gemm_desc d = w_desc(p, s);
+    vt_gemm_bufs b = {0};
+
+    VT_TRY(vt_bind(&b.c, p, d.accumulate ? s->in[3] : s->out[0]));
+    VT_TRY(vt_bind(&b.a, p, s->in[0]));
+    VT_TRY(vt_bind(&b.b, p, s->in[1]));
+    VT_TRY(bind(p, s, &d, &b, s->out[1]));
+done:
+    return st;
+}
+
+static double w_macs(const vt_plan *p, const vt_step *s)
+{
+    return (double)vt_op_count(p, s->in[0]) * vt_dim(p, s->in[1], -1);
+}
+
+static const vt_op grad_w = {.name = "linear_grad_w",
+                             .shape = w_shape,
+                             .prepare = w_prepare,
+                             .macs = w_macs};
+
+static void grad(vt_plan *p, const vt_step *s)
+{
+    vt_val g = vt_grad(p, s->out[0]), x = s->in[0], w = s->in[1];
+
+    vt_op_give(p, s->in[4], g);
+    vt_add_rows_grad(p, vt_grad_param(p, s->in[2]), g);
+    if (vt_grad_wanted(p, w)) {
+        bool param = vt_value_of(p, w)->kind == VT_PARAM;
+        vt_val sum = param ? vt_grad_param(p, w) : VT_NONE;
+        vt_val dw =
+            vt_op_append(p, &grad_w, 4, (vt_val[]){g, x, w, sum}, 0, NULL);
+
+        if (!param)
+            vt_grad_give(p, w, dw);
+    }
+    if (vt_grad_wanted(p, x))
+        vt_op_give(p, x,
+                   vt_op_append(p, &grad_x, 3, (vt_val[]){g, w, x}, 0, NULL));
+}
+
+const vt_op vt_op_linear = {.name = "linear",
+                            .shape = shape,
+                            .prepare = prepare,
+                            .grad = grad,
+                            .macs = macs};
+
+static vt_val append(vt_plan *p, vt_val x, vt_linear_args a)
+{
+    return vt_op_append(p, &vt_op_linear, 5,
+                        (vt_val[]){x, a.w, a.b, a.scale, a.residual}, 1,
+                        (int[]){(int)a.act});
+}
+
+vt_val vt_linear(vt_plan *p, vt_val x, vt_linear_args a)
+{
+    vt_val y;
+
+    if (!vt_plan_settings(p)->backward ||
+        (a.act == VT_ACT_NONE && a.scale == VT_NONE))
+        return append(p, x, a);
+    y = append(p, x,
+               (vt_linear_args){.w = a.w,
+                                .b = a.b,
+                                .scale = VT_NONE,
+                                .residual = VT_NONE,
+                                .act = VT_ACT_NONE});
+    if (a.act != VT_ACT_NONE)
+        y = vt_activation(p, y, a.act);
+    if (a.scale != VT_NONE)
+        y = vt_mul_rows(p, y, a.scale);
+    return a.residual == VT_NONE ? y : vt_add(p, a.residual, y);
+}
+
+vt_val vt_dense(vt_plan *p, vt_val x, const char *prefix, int n, bool bias,
+                vt_act act, vt_val scale, vt_val residual)
+{
+    char name[96];
+    vt_linear_args a = {
+        .b = VT_NONE, .scale = scale, .residual = residual, .act = act};
+
+    snprintf(name, sizeof name, "%s.weight", prefix);
+    a.w = vt_param(p, name, 2, (int[]){n, vt_dim(p, x, -1)});
+    if (bias) {
+        snprintf(name, sizeof name, "%s.bias", prefix);
+        a.b = vt_param(p, name, 1, (int[]){n});
+    }
+    return vt_linear(p, x, a);
+}

@@ -1,0 +1,90 @@
+/*
+ * maxpool.c - the largest of each window.
+ *
+ * in x[B,C,H,W]; i: out height and width, size, stride, padding on top and
+ * left.
+ */
+#include "ops/common.h"
+
+static vitcl_status shape(vt_plan *p, vt_step *s)
+{
+    vt_val x = s->in[0];
+
+    return vt_op_out(
+        p, s, 0, 4,
+        (int[]){vt_dim(p, x, 0), vt_dim(p, x, 1), s->i[0], s->i[1]});
+}
+
+static vitcl_status prepare(vt_plan *p, vt_step *s)
+{
+    vitcl_status st = VITCL_OK;
+    vt_kernel *k;
+    vt_val x = s->in[0];
+
+    VT_TRY(vt_op_kernel(&k, p, s, "maxpool", "maxpool"));
+    VT_TRY(vt_args(p, k, "vviiiiiiii", s->out[0], x, vt_dim(p, x, 2),
+                   vt_dim(p, x, 3), s->i[0], s->i[1], s->i[2], s->i[3], s->i[4],
+                   s->i[5]));
+    vt_op_blocks(k, p, s->i[1], vt_op_rows(p, s->out[0]));
+done:
+    return st;
+}
+
+/* in dout, x; i as above */
+static vitcl_status grad_shape(vt_plan *p, vt_step *s)
+{
+    return vt_op_like(p, s, 0, s->in[1]);
+}
+
+static vitcl_status grad_prepare(vt_plan *p, vt_step *s)
+{
+    vitcl_status st = VITCL_OK;
+    vt_kernel *k;
+    vt_val x = s->in[1];
+
+    VT_TRY(vt_op_kernel(&k, p, s, "maxpool", "maxpool_grad"));
+    VT_TRY(vt_args(p, k, "vvviiiiiiii", s->out[0], s->in[0], x, vt_dim(p, x, 2),
+                   vt_dim(p, x, 3), s->i[0], s->i[1], s->i[2], s->i[3], s->i[4],
+                   s->i[5]));
+    vt_op_blocks(k, p, vt_dim(p, x, 3), vt_op_rows(p, x));
+done:
+    return st;
+}
+
+static const vt_op maxpool_grad = {
+    .name = "maxpool_grad", .shape = grad_shape, .prepare = grad_prepare};
+
+static void grad(vt_plan *p, const vt_step *s)
+{
+    vt_op_give(p, s->in[0],
+               vt_op_append(p, &maxpool_grad, 2,
+                            (vt_val[]){vt_grad(p, s->out[0]), s->in[0]}, 6,
+                            s->i));
+}
+
+const vt_op vt_op_maxpool = {
+    .name = "maxpool", .shape = shape, .prepare = prepare, .grad = grad};
+
+vt_val vt_maxpool(vt_plan *p, vt_val x, int size, int stride, int pad_top,
+                  int pad_left, int pad_bottom, int pad_right)
+{
+    const vt_value *v = vt_value_of(p, x);
+    int h, w;
+
+    if (vt_plan_status(p) != VITCL_OK)
+        return VT_NONE;
+    /* Every window must see a pixel. */
+    if (!v || v->rank != 4 || size < 1 || stride < 1 || pad_top >= size ||
+        pad_left >= size || pad_bottom >= size || pad_right >= size)
+        return vt_plan_fail(p, vt_fail(VITCL_EINVAL,
+                                       "pooling needs x[B,C,H,W] and padding "
+                                       "less than the window"));
+    h = v->dim[2] + pad_top + pad_bottom - size;
+    w = v->dim[3] + pad_left + pad_right - size;
+    if (h < 0 || w < 0)
+        return vt_plan_fail(p,
+                            vt_fail(VITCL_EINVAL, "the picture is too small"));
+    return vt_op_append(p, &vt_op_maxpool, 1, &x, 6,
+                        (int[]){h / stride + 1, w / stride + 1, size, stride,
+                                pad_top, pad_left});
+}

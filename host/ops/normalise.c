@@ -1,0 +1,52 @@
+/*
+ * normalise.c - 8-bit pictures to floats (in rgb; f: scale, mean, std).
+ */
+#include "ops/common.h"
+
+static vitcl_status shape(vt_plan *p, vt_step *s)
+{
+    vitcl_status st = VITCL_OK;
+    const vt_value *x = vt_value_of(p, s->in[0]);
+
+    VT_TRY(vt_op_need(x && x->dtype == VT_U8 && x->rank == 4 && x->dim[3] == 3,
+                      "pictures must be 8-bit [B,H,W,3]"));
+    VT_TRY(vt_op_out(p, s, 0, 4, (int[]){x->dim[0], 3, x->dim[1], x->dim[2]}));
+done:
+    return st;
+}
+
+static vitcl_status prepare(vt_plan *p, vt_step *s)
+{
+    vitcl_status st = VITCL_OK;
+    vt_kernel *k;
+    int h = vt_dim(p, s->in[0], 1), w = vt_dim(p, s->in[0], 2);
+
+    VT_TRY(vt_op_kernel(&k, p, s, "normalise", "normalise"));
+    VT_TRY(vt_args(p, k, "vviifffffff", s->out[0], s->in[0], h, w,
+                   (double)s->f[0], (double)s->f[1], (double)s->f[2],
+                   (double)s->f[3], (double)s->f[4], (double)s->f[5],
+                   (double)s->f[6]));
+    vt_op_blocks(k, p, w, vt_dim(p, s->in[0], 0) * h);
+done:
+    return st;
+}
+
+/* No grad: pictures have none. */
+const vt_op vt_op_normalise = {
+    .name = "normalise", .shape = shape, .prepare = prepare};
+
+vt_val vt_normalise(vt_plan *p, vt_val rgb, float scale, const float mean[3],
+                    const float std[3])
+{
+    vt_step *s = vt_step_new(p, &vt_op_normalise);
+
+    if (!s)
+        return VT_NONE;
+    s->in[0] = rgb;
+    s->f[0] = scale;
+    for (int c = 0; c < 3; c++) {
+        s->f[1 + c] = mean[c];
+        s->f[4 + c] = std[c];
+    }
+    return vt_step_add(p, s);
+}
