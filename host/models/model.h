@@ -4,6 +4,9 @@
  * A family is one file and one row of vt_arch_table[] (models.c): how to
  * recognise it, how to read its config, how to write its plan. Model code
  * never sees a device.
+ *
+ * A model never changes once it is open: whatever a size or a layout needs is
+ * worked out from the name that a plan asks for ("pos_embed@8x12", fetch.c).
  */
 #ifndef VT_MODELS_MODEL_H
 #define VT_MODELS_MODEL_H
@@ -21,31 +24,51 @@ typedef enum {                /* how positions are resized to another grid */
                VT_POS_GOOGLE  /* corner-aligned bilinear (scipy zoom order 1) */
 } vt_pos_rule;
 
+typedef enum { VT_SOURCE_TIMM, VT_SOURCE_HF, VT_SOURCE_NPZ } vt_source;
+
+typedef enum {
+    VT_TABLE_NONE,
+    VT_TABLE_LEARNT, /* [(2h-1)(2w-1) + 3 with class token, H] in the file */
+    VT_TABLE_MLP     /* made from log coordinates by a small MLP */
+} vt_table_kind;
+
 /* What the ViT families have in common and where they differ, in the paper's
  * and timm's words. Zero means: does not have it. */
 typedef struct vt_config {
     char family[32]; /* the row of vt_arch_table[] */
     char name[128];  /* timm's architecture or HF's architectures[0] */
-    int height, width_px, patch_h, patch_w; /* as trained */
+    vt_source source;
+    int height, width_px, patch_h, patch_w; /* as trained; a hybrid's patch
+                                             * counts its stem's strides */
     int width, depth, heads, mlp, classes;  /* D, L, H, MLP width, K */
     float eps;
     vt_act act;
     bool class_token, dist_token;
     int registers;
-    bool pos_embed;      /* an absolute table */
-    bool no_embed_class; /* positions cover patches alone */
+    bool pos_embed; /* an absolute table ... */
+    int pos_prefix; /* ... whose first rows are for this many prefix tokens */
     vt_pos_rule pos_rule;
-    bool qkv_bias, qk_norm, layer_scale;
-    bool pre_norm;   /* norm_pre before block 0 */
-    bool final_norm; /* norm on all tokens after the last block */
-    bool fc_norm;    /* fc_norm after pooling */
-    bool swiglu, gate_last, mlp_norm; /* gated MLP; EVA's inner norm */
-    bool rope, rel_pos_table, shared_rel_pos;
-    bool attn_pool, pre_logits; /* pooling by attention; tanh layer */
+    bool patch_bias, qkv_bias, qk_norm, layer_scale, head_bias;
+    bool pre_norm;            /* norm_pre before block 0 */
+    bool final_norm;          /* norm on all tokens after the last block */
+    bool fc_norm;             /* fc_norm after pooling */
+    bool post_norm;           /* x + norm(f(x)) instead of x + f(norm(x)) */
+    bool swiglu;              /* gated MLP: silu(first half) * second half */
+    bool mlp_norm, attn_norm; /* EVA's and BEiT-3's inner norms */
+    bool rope;
+    int rope_h, rope_w; /* grid that rotary positions are scaled to */
+    vt_table_kind rel_pos;
+    bool rel_pos_shared; /* one for all blocks */
+    bool attn_pool;      /* pooling by attention */
+    bool pool_all;       /* ... which sees the prefix tokens, too */
+    int pre_logits;      /* width of the tanh layer before the head */
+    int pooler;          /* width of HF's layer on the class token ... */
+    vt_act pooler_act;   /* ... of models without a head */
     vt_pool_kind pool;
     int pool_first;
-    int stem_layers[4], stem_stages, stem_width[4]; /* ResNetV2 hybrid */
-    int projection; /* CLIP: features, no classes */
+    int projection; /* CLIP: width of the embedding; no classes */
+    int stem_stages, stem_layers[4], stem_width[5]; /* ResNetV2 hybrid */
+    bool stem_only; /* a stem without stages: conv, norm, pool */
 } vt_config;
 
 typedef struct vt_model vt_model;
@@ -64,9 +87,15 @@ const vt_config *vt_model_config(const vt_model *m);
 const vt_json *vt_model_json(const vt_model *m);         /* config.json */
 const vt_json *vt_model_preprocessor(const vt_model *m); /* HF's */
 const char *vt_model_type(const vt_model *m); /* HF model_type, "timm", ... */
+/* Short label and longer name; NULL where the file has none. Hugging Face's
+ * text is the label and has no longer form. */
 const char *vt_model_label(const vt_model *m, uint32_t label);
 const char *vt_model_longname(const vt_model *m, uint32_t label);
 uint64_t vt_model_parameters(const vt_model *m);
+/* Multiply-accumulates of one picture, every token through every block. */
+vitcl_status vt_model_macs(double *out, vt_model *m, int height, int width);
+/* Tokens in a block for a picture of this size; 0: no multiple of the patch. */
+int vt_model_tokens(const vt_model *m, int height, int width);
 
 /* For vt_store_new(): context is the vt_model. */
 vitcl_status vt_model_fetch(float *out, void *model, const char *name,
@@ -79,13 +108,14 @@ typedef struct vt_outputs {
 } vt_outputs;
 /* Append everything from pixels[B,3,H,W] on. Values are named as the goldens
  * name them: "embed", "block.<i>", "norm", "attention.<i>", "features",
- * "logits" and HF's output names; what the library returns is kept. Errors
- * stick to the plan. */
+ * "logits" and HF's output names; what the library returns is kept, and so
+ * are the features. Errors stick to the plan. */
 void vt_model_build(vt_plan *p, vt_model *m, vt_val pixels, vt_outputs *out);
 
 /* ---- for family files ---- */
 typedef struct vt_arch {
     const char *name;
+    const char *looks; /* "the file looks like a <looks>" */
     /* Is this checkpoint of this family? config may be NULL. */
     bool (*match)(const vt_json *config, const vt_weights *w);
     vitcl_status (*configure)(vt_config *c, const vt_json *config,
@@ -94,7 +124,7 @@ typedef struct vt_arch {
 } vt_arch;
 extern const vt_arch vt_arch_table[]; /* ends with a NULL name */
 
-/* A weight as f32 host memory (positions to resize, small tables). */
+/* A weight as f32 host memory, `count` elements; free() it. */
 vitcl_status vt_model_weight(float **out, vt_model *m, const char *name,
                              uint64_t count);
 bool vt_model_has(const vt_model *m, const char *name);

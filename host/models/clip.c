@@ -1,0 +1,71 @@
+/*
+ * clip.c - the vision tower of CLIP (Radford et al. 2021, arXiv:2103.00020).
+ *
+ * timm's and HF's names. A tower has no classes: its answer is an embedding.
+ *
+ * Easy to get wrong:
+ *   - a norm before block 0 (HF spells it pre_layrnorm), no patch bias
+ *   - OpenAI's weights want the quick GELU x * sigmoid(1.702 x), LAION's the
+ *     exact one; eps is 1e-5
+ *   - HF's last_hidden_state is taken before post_layernorm, which runs on the
+ *     class token alone
+ *   - the projection has no bias; image_embeds are not normalised
+ */
+#include "models/config.h"
+#include "models/vit.h"
+
+#include <string.h>
+
+bool vt_clip_match(const vt_json *config, const vt_weights *w)
+{
+    const char *name = vt_config_timm(config), *type = vt_config_hf(config);
+
+    (void)w;
+    return (strncmp(name, "vit_", 4) == 0 && strstr(name, "_clip_")) ||
+           strcmp(type, "clip") == 0 || strcmp(type, "clip_vision_model") == 0;
+}
+
+vitcl_status vt_clip_configure(vt_config *c, const vt_json *config,
+                               const vt_weights *w, const char *path)
+{
+    vitcl_status st =
+        vt_configure(c, config, w, path, 1e-5f, VT_ACT_GELU_QUICK);
+
+    if (st == VITCL_OK && c->source == VT_SOURCE_HF) {
+        c->projection = c->classes;
+        c->classes = 0;
+    }
+    return st;
+}
+
+void vt_clip_build(vt_plan *p, vt_model *m, vt_val pixels, vt_outputs *out)
+{
+    const vt_config *c = vt_model_config(m);
+    vt_val x, last;
+
+    if (c->source != VT_SOURCE_HF) {
+        vt_vit_build(p, m, pixels, out);
+        return;
+    }
+    x = vt_vit_patches(p, m, pixels);
+    x = vt_vit_embed(p, m, x, vt_dim(p, pixels, 2) / c->patch_h,
+                     vt_dim(p, pixels, 3) / c->patch_w);
+    x = vt_vit_blocks(p, c, x, VT_NO_EXTRA);
+    last = x;
+    if (vt_wanted(p, "block.%d", c->depth - 1))
+        last = vt_scale(p, x, 1.0f); /* a value has one name */
+    vt_name(p, last, "last_hidden_state");
+    vt_keep(p, last);
+    x = vt_layernorm_rows(p, x, vt_param(p, "norm.weight", 1, &c->width),
+                          vt_param(p, "norm.bias", 1, &c->width), c->eps, 1);
+    x = vt_pool(p, x, VT_POOL_TOKEN, 0);
+    vt_name(p, x, "pooler_output");
+    vt_keep(p, x);
+    out->features = x;
+    if (!c->projection)
+        return;
+    x = vt_dense(p, x, "head", c->projection, false, VT_ACT_NONE, VT_NONE,
+                 VT_NONE);
+    vt_name(p, x, "image_embeds");
+    out->features = x;
+}

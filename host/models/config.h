@@ -1,0 +1,45 @@
+/*
+ * config.h - reading configs and shapes; for the family files.
+ *
+ * The sizes that a config states are believed, so that a tensor of another
+ * shape is named; what it leaves out is taken from the tensors.
+ */
+#ifndef VT_MODELS_CONFIG_H
+#define VT_MODELS_CONFIG_H
+#include "models/model.h"
+
+/* ---- what a config is ---- */
+/* timm's architecture, or "" */
+const char *vt_config_timm(const vt_json *config);
+/* HF's model_type, or "" (also where timm wrote the config) */
+const char *vt_config_hf(const vt_json *config);
+/* HF's vision tower inside a model of two towers, else config itself. */
+const vt_json *vt_config_vision(const vt_json *config);
+
+/* ---- what a file holds, after renaming ---- */
+bool vt_weight_has(const vt_weights *w, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+/* shape[axis] (negative: from the end) of a canonical name; 0: not there. */
+int vt_weight_dim(const vt_weights *w, const char *name, int axis);
+
+/* ---- the bases that families start from ---- */
+vitcl_status vt_configure_timm(vt_config *c, const vt_json *config,
+                               const vt_weights *w, const char *path);
+/* eps and act: what the family's library takes where the file says nothing */
+vitcl_status vt_configure_hf(vt_config *c, const vt_json *config,
+                             const vt_weights *w, const char *path, float eps,
+                             vt_act act);
+vitcl_status vt_configure_npz(vt_config *c, const vt_weights *w,
+                              const char *path);
+/* By the source: one of the three. */
+vitcl_status vt_configure(vt_config *c, const vt_json *config,
+                          const vt_weights *w, const char *path, float eps,
+                          vt_act act);
+/* Activation by timm's or HF's word. */
+bool vt_act_parse(vt_act *out, const char *word);
+
+/* timm names compared without their prefix or size: does `name` contain any
+ * of these (NULL-ended)? */
+bool vt_name_has(const char *name, const char *const *any);
+
+#endif

@@ -1,0 +1,63 @@
+/*
+ * deit.c - DeiT (Touvron et al. 2021, arXiv:2012.12877), distilled or not, and
+ * DeiT-3 (arXiv:2204.07118).
+ *
+ * Easy to get wrong:
+ *   - the distillation token is the second one and has a position of its own
+ *   - both heads answer, and the answer is the mean of their logits; what
+ *     timm calls features is the mean of the two tokens
+ *   - HF: DeiTForImageClassificationWithTeacher has two heads,
+ *     DeiTForImageClassification has one on the class token alone although
+ *     the distillation token is there
+ *   - DeiT-3 has layer scale and no position for the class token
+ */
+#include "models/config.h"
+#include "models/vit.h"
+
+#include <string.h>
+
+bool vt_deit_match(const vt_json *config, const vt_weights *w)
+{
+    (void)w;
+    return strncmp(vt_config_timm(config), "deit", 4) == 0 ||
+           strcmp(vt_config_hf(config), "deit") == 0;
+}
+
+vitcl_status vt_deit_configure(vt_config *c, const vt_json *config,
+                               const vt_weights *w, const char *path)
+{
+    return vt_configure(c, config, w, path, 1e-12f, VT_ACT_GELU);
+}
+
+void vt_deit_build(vt_plan *p, vt_model *m, vt_val pixels, vt_outputs *out)
+{
+    const vt_config *c = vt_model_config(m);
+    vt_val x = vt_vit_patches(p, m, pixels), y;
+
+    x = vt_vit_embed(p, m, x, vt_dim(p, pixels, 2) / c->patch_h,
+                     vt_dim(p, pixels, 3) / c->patch_w);
+    x = vt_vit_blocks(p, c, x, VT_NO_EXTRA);
+    if (!c->dist_token ||
+        (c->source == VT_SOURCE_HF && !vt_model_has(m, "head_dist.weight"))) {
+        vt_vit_head(p, m, x, out);
+        return;
+    }
+    x = vt_vit_norm(p, c, x);
+    y = vt_pool(p, x, VT_POOL_TOKEN, 1);
+    x = vt_pool(p, x, VT_POOL_TOKEN, 0);
+    out->features = vt_scale(p, vt_add(p, x, y), 0.5f);
+    vt_name(p, out->features, "features");
+    if (!c->classes)
+        return;
+    x = vt_dense(p, x, "head", c->classes, true, VT_ACT_NONE, VT_NONE, VT_NONE);
+    y = vt_dense(p, y, "head_dist", c->classes, true, VT_ACT_NONE, VT_NONE,
+                 VT_NONE);
+    if (c->source == VT_SOURCE_HF) {
+        vt_name(p, x, "cls_logits");
+        vt_keep(p, x);
+        vt_name(p, y, "distillation_logits");
+        vt_keep(p, y);
+    }
+    out->logits = vt_scale(p, vt_add(p, x, y), 0.5f);
+    vt_name(p, out->logits, "logits");
+}

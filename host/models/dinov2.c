@@ -1,0 +1,80 @@
+/*
+ * dinov2.c - DINOv2 (Oquab et al. 2023, arXiv:2304.07193), with registers
+ * (Darcet et al. 2023, arXiv:2309.16588): HF's, timm's and the original files.
+ *
+ * Easy to get wrong:
+ *   - registers are put between class token and patches after the positions
+ *     were added, and have none
+ *   - HF's head reads the class token beside the mean of the patches; the
+ *     mean leaves registers out and divides by the patches that there are,
+ *     not by those of the training picture
+ *   - positions are resized in three ways: the original without registers
+ *     multiplies by (n + 0.1) / m, HF asks for a size, and both antialias
+ *     where there are registers; timm always does
+ *   - giant: SwiGLU, silu(first half) * second half
+ */
+#include "models/config.h"
+#include "models/vit.h"
+
+#include <string.h>
+
+/* The original .pth files have no config; nothing else has a mask token beside
+ * timm's names and layer scale. Every size has heads of 64. */
+static bool is_original(const vt_json *config, const vt_weights *w)
+{
+    return !config && strcmp(vt_weights_dialect(w), "timm") == 0 &&
+           vt_weight_has(w, "blocks.0.ls1.gamma") &&
+           vt_weight_dim(w, "pos_embed", -2) == 37 * 37 + 1 &&
+           vt_weight_dim(w, "patch_embed.proj.weight", -1) == 14;
+}
+
+bool vt_dinov2_match(const vt_json *config, const vt_weights *w)
+{
+    const char *type = vt_config_hf(config);
+
+    return strcmp(type, "dinov2") == 0 ||
+           strcmp(type, "dinov2_with_registers") == 0 ||
+           strstr(vt_config_timm(config), "_dinov2") || is_original(config, w);
+}
+
+/* The original is read as if timm had named its architecture. */
+static vitcl_status original(vt_config *c, const vt_weights *w,
+                             const char *path)
+{
+    static const char text[] =
+        "{\"architecture\": \"vit_patch14_dinov2\", \"global_pool\": "
+        "\"token\", \"model_args\": {\"img_size\": 518}}";
+    vitcl_status st = VITCL_OK;
+    vt_json *json = NULL;
+
+    VT_TRY(vt_json_parse(&json, text, sizeof text - 1, 4, path));
+    VT_TRY(vt_configure_timm(c, json, w, path));
+    c->pos_rule = c->registers ? VT_POS_TIMM : VT_POS_DINOV2;
+done:
+    vt_json_free(json);
+    return st;
+}
+
+vitcl_status vt_dinov2_configure(vt_config *c, const vt_json *config,
+                                 const vt_weights *w, const char *path)
+{
+    vitcl_status st = VITCL_OK;
+
+    if (!config)
+        return original(c, w, path);
+    VT_TRY(vt_configure(c, config, w, path, 1e-6f, VT_ACT_GELU));
+    if (c->source == VT_SOURCE_HF) {
+        c->pos_rule = c->registers ? VT_POS_TIMM : VT_POS_HF;
+        if (c->classes) {
+            c->pool = VT_POOL_CLS_MEAN;
+            c->pool_first = 1 + c->registers;
+        }
+    }
+done:
+    return st;
+}
+
+void vt_dinov2_build(vt_plan *p, vt_model *m, vt_val pixels, vt_outputs *out)
+{
+    vt_vit_build(p, m, pixels, out);
+}

@@ -1,0 +1,82 @@
+/*
+ * eva02.c - EVA and EVA-02 (Fang et al. 2022, 2023, arXiv:2211.07636,
+ * arXiv:2303.11331), timm's names.
+ *
+ * Easy to get wrong:
+ *   - EVA-02 has absolute positions and rotary ones in every block, on q and
+ *     k of the patches alone; pairs lie side by side, half of a head turns by
+ *     the row and half by the column
+ *   - the rotary grid is always scaled to that of the first training, 16 x 16
+ *   - SwiGLU; base and large norm inside the MLP, the CLIP ones also inside
+ *     attention; no k bias
+ *   - a "clip" in the name does not mean eps 1e-5 here
+ *   - EVA (without 02) has neither rotary positions nor SwiGLU; "enormous"
+ *     norms after each part
+ */
+#include "base/memory.h"
+#include "models/config.h"
+#include "models/positions.h"
+#include "models/vit.h"
+
+#include <string.h>
+
+bool vt_eva02_match(const vt_json *config, const vt_weights *w)
+{
+    const char *name = vt_config_timm(config);
+
+    (void)w;
+    return strncmp(name, "eva02_", 6) == 0 ||
+           strncmp(name, "eva_giant", 9) == 0;
+}
+
+vitcl_status vt_eva02_configure(vt_config *c, const vt_json *config,
+                                const vt_weights *w, const char *path)
+{
+    vitcl_status st = VITCL_OK;
+    const vt_json *ref =
+        vt_json_get(vt_json_get(config, "model_args"), "ref_feat_shape");
+    uint64_t side = 0;
+
+    VT_TRY(vt_configure_timm(c, config, w, path));
+    c->eps = 1e-6f;
+    c->rope = strncmp(c->name, "eva02_", 6) == 0;
+    c->post_norm = strstr(c->name, "enormous") != NULL;
+    if (c->post_norm)
+        c->rope = false;
+    c->rope_h = c->rope_w = 16;
+    if (vt_json_uint(&side, vt_json_is_array(ref) ? vt_json_at(ref, 0) : ref) &&
+        side > 0 && side < 4096)
+        c->rope_h = c->rope_w = (int)side;
+    if (c->rope && (c->width / c->heads) % 4)
+        VT_TRY(vt_fail(VITCL_EUNSUPPORTED,
+                       "%s: heads of %d are no multiple of 4, as rotary "
+                       "positions need",
+                       path, c->width / c->heads));
+done:
+    return st;
+}
+
+void vt_eva02_build(vt_plan *p, vt_model *m, vt_val pixels, vt_outputs *out)
+{
+    const vt_config *c = vt_model_config(m);
+    const int gh = vt_dim(p, pixels, 2) / c->patch_h,
+              gw = vt_dim(p, pixels, 3) / c->patch_w;
+    const int head = c->width / c->heads, n = gh * gw;
+    vt_block_extra e = VT_NO_EXTRA;
+    vitcl_status st = VITCL_OK;
+    float *table = NULL;
+    vt_val x;
+
+    if (c->rope) {
+        VT_TRY(VT_NEW(&table, (size_t)n * 2 * (size_t)head));
+        vt_rope_table(table, gh, gw, c->rope_h, c->rope_w, head);
+        e.rope = vt_const(p, "rope", 3, (int[]){n, 2, head}, table);
+    }
+    x = vt_vit_patches(p, m, pixels);
+    x = vt_vit_embed(p, m, x, gh, gw);
+    x = vt_vit_blocks(p, c, x, e);
+    vt_vit_head(p, m, x, out);
+done:
+    free(table);
+    vt_plan_fail(p, st);
+}

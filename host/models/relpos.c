@@ -1,0 +1,189 @@
+/*
+ * relpos.c - timm's ViTs with relative positions (vit_relpos_*, vit_srelpos_*):
+ * no absolute ones, often no class token, mean pooling.
+ *
+ * The bias of attention comes from a small MLP on the logarithm of the offset
+ * (Liu et al. 2021, arXiv:2111.09883), in each block or once for all
+ * ("srelpos"), or from a learnt table as BEiT's. The MLP is run on the host:
+ * it is asked for as a parameter, <prefix>.rel_pos@HxW, one row an offset.
+ *
+ * Easy to get wrong:
+ *   - timm's own mode has sign(d) * log(1 + |d|) without any scaling, so that
+ *     another size needs no resizing; the "swin" mode scales by the window to
+ *     -8..8, takes log2, divides by 3, and ends in 16 * sigmoid
+ *   - rows of the class token are zeros (a row of its own here, 0)
+ *   - in the "swin" mode the MLP's second layer has no bias
+ *   - "rpn" models norm after attention and MLP, not before
+ */
+#include "base/memory.h"
+#include "models/config.h"
+#include "models/fetch.h"
+#include "models/positions.h"
+#include "models/vit.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+bool vt_relpos_match(const vt_json *config, const vt_weights *w)
+{
+    (void)w;
+    return strstr(vt_config_timm(config), "relpos_") != NULL ||
+           strcmp(vt_config_timm(config), "test_vit_relpos") == 0;
+}
+
+vitcl_status vt_relpos_configure(vt_config *c, const vt_json *config,
+                                 const vt_weights *w, const char *path)
+{
+    vitcl_status st = VITCL_OK;
+    const char *prefix = "blocks.0.attn.rel_pos";
+
+    VT_TRY(vt_configure_timm(c, config, w, path));
+    c->rel_pos_shared =
+        vt_weight_has(w, "shared_rel_pos.mlp.fc1.weight") ||
+        vt_weight_has(w, "shared_rel_pos.relative_position_bias_table");
+    if (c->rel_pos_shared)
+        prefix = "shared_rel_pos";
+    c->rel_pos = vt_weight_has(w, "%s.mlp.fc1.weight", prefix)
+                     ? VT_TABLE_MLP
+                     : VT_TABLE_LEARNT;
+done:
+    return st;
+}
+
+/* One offset along an axis of n patches, as the MLP sees it. */
+static float log_offset(int d, int n, bool swin)
+{
+    float x = (float)d;
+
+    if (swin) {
+        x = n > 1 ? x / (float)(n - 1) * 8 : 0;
+        return copysignf(log2f(1 + fabsf(x)) / 3, x);
+    }
+    return copysignf(logf(1 + fabsf(x)), x);
+}
+
+typedef struct offset_mlp {
+    float *w1, *b1, *w2,
+        *b2; /* [hidden,2], [hidden], [heads,hidden], [heads] */
+    int hidden, heads;
+    bool swin;
+} offset_mlp;
+
+static void run_mlp(float *out, const offset_mlp *f, float y, float x)
+{
+    for (int h = 0; h < f->heads; h++) {
+        double sum = f->b2 ? f->b2[h] : 0;
+        for (int i = 0; i < f->hidden; i++) {
+            const float a = f->w1[2 * i] * y + f->w1[2 * i + 1] * x + f->b1[i];
+            sum += (double)(a > 0 ? a : 0) * f->w2[h * f->hidden + i];
+        }
+        out[h] = (float)(f->swin ? 16 / (1 + exp(-sum)) : sum);
+    }
+}
+
+static vitcl_status part(float **out, vt_model *m, const char *prefix,
+                         const char *tail, uint64_t count)
+{
+    char name[96];
+
+    snprintf(name, sizeof name, "%s.mlp.%s", prefix, tail);
+    return vt_model_weight(out, m, name, count);
+}
+
+/* out[(2h-1)(2w-1) (+ 1 row of zeros), heads] */
+vitcl_status vt_relpos_mlp(float *out, vt_model *m, const char *prefix, int h,
+                           int w, uint64_t count)
+{
+    vitcl_status st = VITCL_OK;
+    const vt_config *c = &m->config;
+    offset_mlp f = {.heads = c->heads};
+    char name[96];
+    const uint64_t heads = (uint64_t)c->heads;
+    const uint64_t rows =
+        (uint64_t)(2 * h - 1) * (uint64_t)(2 * w - 1) + c->class_token;
+    float *to = out;
+
+    snprintf(name, sizeof name, "%s.mlp.fc1.weight", prefix);
+    f.hidden = vt_weight_dim(m->weights, name, 0);
+    snprintf(name, sizeof name, "%s.mlp.fc2.bias", prefix);
+    f.swin = !vt_model_has(m, name);
+    if (count != rows * heads)
+        VT_TRY(vt_fail(VITCL_EINVAL, "%s: misshapen", prefix));
+    if (f.hidden < 1)
+        VT_TRY(vt_fail(VITCL_ECORRUPT, "%s: %s.mlp.fc1.weight is missing",
+                       m->path, prefix));
+    VT_TRY(part(&f.w1, m, prefix, "fc1.weight", 2 * (uint64_t)f.hidden));
+    VT_TRY(part(&f.b1, m, prefix, "fc1.bias", (uint64_t)f.hidden));
+    VT_TRY(part(&f.w2, m, prefix, "fc2.weight", heads * (uint64_t)f.hidden));
+    if (!f.swin)
+        VT_TRY(part(&f.b2, m, prefix, "fc2.bias", heads));
+    for (int y = 1 - h; y < h; y++)
+        for (int x = 1 - w; x < w; x++, to += heads)
+            run_mlp(to, &f, log_offset(y, h, f.swin), log_offset(x, w, f.swin));
+    if (c->class_token)
+        memset(to, 0, heads * sizeof *to);
+done:
+    free(f.w1);
+    free(f.b1);
+    free(f.w2);
+    free(f.b2);
+    return st;
+}
+
+static vt_val bias_of(vt_plan *p, const vt_config *c, const char *prefix,
+                      int gh, int gw, const int *index)
+{
+    const int T = gh * gw + c->class_token;
+    const bool native =
+        gh == c->height / c->patch_h && gw == c->width_px / c->patch_w;
+    int rows = (2 * gh - 1) * (2 * gw - 1);
+    char name[96];
+
+    if (c->rel_pos == VT_TABLE_MLP) {
+        rows += c->class_token;
+        snprintf(name, sizeof name, "%s@%dx%d", prefix, gh, gw);
+    } else {
+        rows += c->class_token ? 3 : 0;
+        snprintf(name, sizeof name, "%s.relative_position_bias_table", prefix);
+        if (!native)
+            snprintf(name + strlen(name), sizeof name - strlen(name), "@%dx%d",
+                     gh, gw);
+    }
+    return vt_relpos_bias(p, vt_param(p, name, 2, (int[]){rows, c->heads}),
+                          c->heads, T, T, index);
+}
+
+void vt_relpos_build(vt_plan *p, vt_model *m, vt_val pixels, vt_outputs *out)
+{
+    const vt_config *c = vt_model_config(m);
+    const int gh = vt_dim(p, pixels, 2) / c->patch_h,
+              gw = vt_dim(p, pixels, 3) / c->patch_w;
+    const int rows = (2 * gh - 1) * (2 * gw - 1);
+    const size_t T = (size_t)gh * (size_t)gw + c->class_token;
+    vt_block_extra e = VT_NO_EXTRA;
+    vitcl_status st = VITCL_OK;
+    int *index = NULL;
+    char prefix[64];
+    vt_val x;
+
+    VT_TRY(VT_NEW(&index, T * T));
+    vt_table_index(index, gh, gw, c->class_token ? 3 : 0);
+    for (size_t i = 0; c->rel_pos == VT_TABLE_MLP && i < T * T; i++)
+        index[i] = VT_MIN(index[i], rows); /* one row of zeros for the class */
+    x = vt_vit_patches(p, m, pixels);
+    x = vt_vit_embed(p, m, x, gh, gw);
+    if (c->rel_pos_shared)
+        e.bias = bias_of(p, c, "shared_rel_pos", gh, gw, index);
+    for (int i = 0; i < c->depth; i++) {
+        snprintf(prefix, sizeof prefix, "blocks.%d.attn.rel_pos", i);
+        if (!c->rel_pos_shared)
+            e.bias = bias_of(p, c, prefix, gh, gw, index);
+        e.rows = vt_vit_block_rows(p, c, i);
+        x = vt_vit_block(p, c, i, x, e);
+    }
+    vt_vit_head(p, m, x, out);
+done:
+    free(index);
+    vt_plan_fail(p, st);
+}

@@ -1,0 +1,46 @@
+/*
+ * siglip.c - the vision tower of SigLIP and SigLIP 2 (Zhai et al. 2023,
+ * arXiv:2303.15343; Tschannen et al. 2025, arXiv:2502.14786).
+ *
+ * timm's and HF's names. HF's tower has no classes; timm's may have a head.
+ *
+ * Easy to get wrong:
+ *   - no class token: a learnt query pools the patches by attention, and an
+ *     MLP with its own norm is added behind it
+ *   - the norm runs on all tokens before the pool
+ *   - HF's files want the tanh GELU; timm runs SigLIP 1 with the exact one
+ *     and only those SigLIP 2 towers with tanh that are new in it
+ */
+#include "models/config.h"
+#include "models/vit.h"
+
+#include <string.h>
+
+bool vt_siglip_match(const vt_json *config, const vt_weights *w)
+{
+    const char *type = vt_config_hf(config);
+
+    (void)w;
+    return strstr(vt_config_timm(config), "_siglip") ||
+           strcmp(type, "siglip") == 0 ||
+           strcmp(type, "siglip_vision_model") == 0;
+}
+
+vitcl_status vt_siglip_configure(vt_config *c, const vt_json *config,
+                                 const vt_weights *w, const char *path)
+{
+    vitcl_status st = vt_configure(c, config, w, path, 1e-6f, VT_ACT_GELU_TANH);
+
+    if (st == VITCL_OK && c->source == VT_SOURCE_HF && !c->attn_pool)
+        c->pool = VT_POOL_MEAN;
+    return st;
+}
+
+void vt_siglip_build(vt_plan *p, vt_model *m, vt_val pixels, vt_outputs *out)
+{
+    const vt_config *c = vt_model_config(m);
+
+    vt_vit_build(p, m, pixels, out);
+    if (c->source == VT_SOURCE_HF && c->attn_pool)
+        vt_name(p, out->features, "pooler_output");
+}

@@ -1,0 +1,362 @@
+/*
+ * vit.c - the Vision Transformer (Dosovitskiy et al. 2020, arXiv:2010.11929)
+ * as timm, Hugging Face (ViT, ViT-MSN) and Google's .npz files have it, and
+ * the parts that other families share.
+ *
+ *   z0 = [class; x1 E; ... xN E] + E_pos
+ *   z' = MSA(LN(z)) + z,   z = MLP(LN(z')) + z'    (depth times)
+ *   y  = head(LN(z)[class])
+ *
+ * Easy to get wrong:
+ *   - epsilon: 1e-6 in timm and Flax, 1e-12 in most of HF's files
+ *   - GELU is exact everywhere but in Flax, which trained with tanh
+ *   - mean pooling moves the norm behind the pool (fc_norm), most of the time
+ *   - positions may have no row for the class token (no_embed_class), or have
+ *     rows for registers
+ *   - HF's pooler is not used for classification
+ *   - .npz: pre_logits is a tanh layer of the original ImageNet-21k files;
+ *     timm drops it from its own old files
+ *
+ * The class token alone is read after the last block, so that block's MLP and
+ * the final norm run on it alone unless somebody wants to see all tokens.
+ */
+#include "models/vit.h"
+
+#include "models/config.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+/* ---- small words ---- */
+
+vt_val vt_vit_layernorm(vt_plan *p, vt_val x, float eps, const char *format,
+                        ...)
+{
+    char prefix[80], name[96];
+    const int width = vt_dim(p, x, -1);
+    vt_val gamma, beta;
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(prefix, sizeof prefix, format, args);
+    va_end(args);
+    snprintf(name, sizeof name, "%s.weight", prefix);
+    gamma = vt_param(p, name, 1, &width);
+    snprintf(name, sizeof name, "%s.bias", prefix);
+    beta = vt_param(p, name, 1, &width);
+    return vt_layernorm(p, x, gamma, beta, eps);
+}
+
+/* out = residual + scale * act(x W^T + b) with block i's weights. */
+static vt_val dense(vt_plan *p, vt_val x, int i, const char *layer, int n,
+                    bool bias, vt_act act, vt_val scale, vt_val residual)
+{
+    char prefix[80];
+
+    snprintf(prefix, sizeof prefix, "blocks.%d.%s", i, layer);
+    return vt_dense(p, x, prefix, n, bias, act, scale, residual);
+}
+
+static vt_val layer_scale(vt_plan *p, const vt_config *c, int i, int which)
+{
+    char name[64];
+
+    if (!c->layer_scale)
+        return VT_NONE;
+    snprintf(name, sizeof name, "blocks.%d.ls%d.gamma", i, which);
+    return vt_param(p, name, 1, &c->width);
+}
+
+void vt_vit_alias(vt_plan *p, vt_val x, const char *name)
+{
+    if (vt_wanted(p, "%s", name))
+        vt_name(p, vt_scale(p, x, 1.0f), "%s", name);
+}
+
+bool vt_vit_returns_tokens(const vt_config *c)
+{
+    return c->source == VT_SOURCE_HF && c->classes == 0;
+}
+
+/* ---- what is read at the end ---- */
+
+int vt_vit_rows(const vt_plan *p, const vt_config *c)
+{
+    const vt_plan_options *o = vt_plan_settings(p);
+
+    if (o->backward || o->train || c->attn_pool || c->pool != VT_POOL_TOKEN ||
+        vt_vit_returns_tokens(c) || vt_wanted(p, "norm"))
+        return 0;
+    return 1 + c->dist_token;
+}
+
+int vt_vit_block_rows(const vt_plan *p, const vt_config *c, int i)
+{
+    return i == c->depth - 1 && !vt_wanted(p, "block.%d", i) ? vt_vit_rows(p, c)
+                                                             : 0;
+}
+
+/* ---- embedding ---- */
+
+vt_val vt_vit_patches(vt_plan *p, vt_model *m, vt_val pixels)
+{
+    const vt_config *c = vt_model_config(m);
+
+    return vt_dense(p, vt_patch(p, pixels, c->patch_h, c->patch_w),
+                    "patch_embed.proj", c->width, c->patch_bias, VT_ACT_NONE,
+                    VT_NONE, VT_NONE);
+}
+
+static vt_val positions(vt_plan *p, const vt_config *c, int gh, int gw)
+{
+    const int rows = c->pos_prefix + gh * gw;
+    const bool native =
+        gh == c->height / c->patch_h && gw == c->width_px / c->patch_w;
+    char name[48] = "pos_embed";
+
+    if (!c->pos_embed)
+        return VT_NONE;
+    if (!native)
+        snprintf(name, sizeof name, "pos_embed@%dx%d", gh, gw);
+    return vt_param(p, name, 2, (int[]){rows, c->width});
+}
+
+vt_val vt_vit_embed(vt_plan *p, vt_model *m, vt_val patches, int gh, int gw)
+{
+    const vt_config *c = vt_model_config(m);
+    vt_val prefix[3], x = patches;
+    int n = 0;
+
+    if (c->class_token)
+        prefix[n++] = vt_param(p, "cls_token", 3, (int[]){1, 1, c->width});
+    if (c->dist_token)
+        prefix[n++] = vt_param(p, "dist_token", 3, (int[]){1, 1, c->width});
+    if (c->registers)
+        prefix[n++] =
+            vt_param(p, "reg_token", 3, (int[]){1, c->registers, c->width});
+    if (n || c->pos_embed)
+        x = vt_embed(p, x, prefix, n, positions(p, c, gh, gw), c->pos_prefix);
+    if (c->pre_norm)
+        x = vt_vit_layernorm(p, x, c->eps, "norm_pre");
+    vt_name(p, x, "embed");
+    return x;
+}
+
+/* ---- blocks ---- */
+
+/* MSA(h) without its last projection. */
+static vt_val attention(vt_plan *p, const vt_config *c, int i, vt_val h,
+                        vt_block_extra e)
+{
+    const int head = c->width / c->heads;
+    const int skip = c->class_token + c->dist_token + c->registers;
+    char probs[32], name[4][64];
+    static const char *const norms[] = {"q_norm.weight", "q_norm.bias",
+                                        "k_norm.weight", "k_norm.bias"};
+
+    snprintf(probs, sizeof probs, "attention.%d", i);
+    h = dense(p, h, i, "attn.qkv", 3 * c->width, c->qkv_bias, VT_ACT_NONE,
+              VT_NONE, VT_NONE);
+    for (int k = 0; k < 4; k++)
+        snprintf(name[k], sizeof name[k], "blocks.%d.attn.%s", i, norms[k]);
+    if (c->qk_norm)
+        h = vt_qknorm(p, h, c->heads, vt_param(p, name[0], 1, &head),
+                      vt_param(p, name[1], 1, &head),
+                      vt_param(p, name[2], 1, &head),
+                      vt_param(p, name[3], 1, &head), c->eps);
+    if (e.rope != VT_NONE)
+        h = vt_rope(p, h, c->heads, e.rope, skip);
+    return vt_attention(
+        p, h,
+        (vt_attention_args){.heads = c->heads, .bias = e.bias, .probs = probs});
+}
+
+/* MLP(h) without its last layer. */
+static vt_val mlp(vt_plan *p, const vt_config *c, int i, vt_val h)
+{
+    if (c->swiglu) {
+        h = dense(p, h, i, "mlp.fc1", 2 * c->mlp, true, VT_ACT_NONE, VT_NONE,
+                  VT_NONE);
+        h = vt_swiglu(p, h, false);
+    } else {
+        h = dense(p, h, i, "mlp.fc1", c->mlp, true, c->act, VT_NONE, VT_NONE);
+    }
+    return c->mlp_norm ? vt_vit_layernorm(p, h, c->eps, "blocks.%d.mlp.norm", i)
+                       : h;
+}
+
+/* One pre-norm block: x += attention(ln1(x)), then x += mlp(ln2(x)). */
+static vt_val pre_norm(vt_plan *p, const vt_config *c, int i, vt_val x,
+                       vt_block_extra e)
+{
+    vt_val h = vt_vit_layernorm(p, x, c->eps, "blocks.%d.norm1", i);
+
+    h = attention(p, c, i, h, e);
+    if (e.rows) {
+        h = vt_slice(p, h, 0, e.rows);
+        x = vt_slice(p, x, 0, e.rows);
+    }
+    if (c->attn_norm)
+        h = vt_vit_layernorm(p, h, c->eps, "blocks.%d.attn.norm", i);
+    x = dense(p, h, i, "attn.proj", c->width, true, VT_ACT_NONE,
+              layer_scale(p, c, i, 1), x);
+
+    h = vt_vit_layernorm(p, x, c->eps, "blocks.%d.norm2", i);
+    h = mlp(p, c, i, h);
+    return dense(p, h, i, "mlp.fc2", c->width, true, VT_ACT_NONE,
+                 layer_scale(p, c, i, 2), x);
+}
+
+/* timm's "rpn" models: x += ln1(attention(x)), then x += ln2(mlp(x)). */
+static vt_val post_norm(vt_plan *p, const vt_config *c, int i, vt_val x,
+                        vt_block_extra e)
+{
+    vt_val h = attention(p, c, i, x, e);
+
+    h = dense(p, h, i, "attn.proj", c->width, true, VT_ACT_NONE, VT_NONE,
+              VT_NONE);
+    x = vt_add(p, x, vt_vit_layernorm(p, h, c->eps, "blocks.%d.norm1", i));
+    h = mlp(p, c, i, x);
+    h = dense(p, h, i, "mlp.fc2", c->width, true, VT_ACT_NONE, VT_NONE,
+              VT_NONE);
+    return vt_add(p, x, vt_vit_layernorm(p, h, c->eps, "blocks.%d.norm2", i));
+}
+
+vt_val vt_vit_block(vt_plan *p, const vt_config *c, int i, vt_val x,
+                    vt_block_extra e)
+{
+    x = c->post_norm ? post_norm(p, c, i, x, e) : pre_norm(p, c, i, x, e);
+    vt_name(p, x, "block.%d", i);
+    return x;
+}
+
+vt_val vt_vit_blocks(vt_plan *p, const vt_config *c, vt_val x, vt_block_extra e)
+{
+    for (int i = 0; i < c->depth; i++) {
+        e.rows = vt_vit_block_rows(p, c, i);
+        x = vt_vit_block(p, c, i, x, e);
+    }
+    return x;
+}
+
+/* ---- from tokens to an answer ---- */
+
+vt_val vt_vit_norm(vt_plan *p, const vt_config *c, vt_val x)
+{
+    const int rows = vt_vit_rows(p, c);
+
+    if (c->final_norm && rows && vt_dim(p, x, 1) > rows)
+        return vt_layernorm_rows(p, x, vt_param(p, "norm.weight", 1, &c->width),
+                                 vt_param(p, "norm.bias", 1, &c->width), c->eps,
+                                 rows);
+    if (c->final_norm)
+        x = vt_vit_layernorm(p, x, c->eps, "norm");
+    else if (vt_vit_returns_tokens(c))
+        x = vt_scale(p, x, 1.0f); /* a value has one name: block.i's copy */
+    if (vt_vit_returns_tokens(c)) {
+        vt_name(p, x, "last_hidden_state");
+        vt_keep(p, x);
+        vt_vit_alias(p, x, "norm");
+    } else if (c->final_norm) {
+        vt_name(p, x, "norm");
+    } else {
+        vt_vit_alias(p, x, "norm");
+    }
+    return x;
+}
+
+/* timm's AttentionPoolLatent, SigLIP's and big_vision's MAP head: one learnt
+ * query looks at all patches; x += mlp(ln(x)) follows. */
+static vt_val attention_pool(vt_plan *p, vt_model *m, vt_val x)
+{
+    const vt_config *c = vt_model_config(m);
+    const int T = vt_dim(p, x, 1), first = c->pool_all ? 0 : c->pool_first;
+    const int D = c->width;
+    vt_val q = vt_param(p, "attn_pool.latent", 3, (int[]){1, 1, D}), h;
+
+    if (first)
+        x = vt_slice(p, x, first, T - first);
+    q = vt_dense(p, q, "attn_pool.q", D, vt_model_has(m, "attn_pool.q.bias"),
+                 VT_ACT_NONE, VT_NONE, VT_NONE);
+    x = vt_dense(p, x, "attn_pool.kv", 2 * D,
+                 vt_model_has(m, "attn_pool.kv.bias"), VT_ACT_NONE, VT_NONE,
+                 VT_NONE);
+    x = vt_attention_cross(
+        p, q, x, (vt_attention_args){.heads = c->heads, .bias = VT_NONE});
+    x = vt_dense(p, x, "attn_pool.proj", D, true, VT_ACT_NONE, VT_NONE,
+                 VT_NONE);
+    h = vt_vit_layernorm(p, x, c->eps, "attn_pool.norm");
+    h = vt_dense(p, h, "attn_pool.mlp.fc1", c->mlp, true, c->act, VT_NONE,
+                 VT_NONE);
+    x = vt_dense(p, h, "attn_pool.mlp.fc2", D, true, VT_ACT_NONE, VT_NONE, x);
+    return vt_pool(p, x, VT_POOL_TOKEN, 0);
+}
+
+vt_val vt_vit_pool(vt_plan *p, vt_model *m, vt_val x)
+{
+    const vt_config *c = vt_model_config(m);
+
+    x = c->attn_pool ? attention_pool(p, m, x)
+                     : vt_pool(p, x, c->pool, c->pool_first);
+    return c->fc_norm ? vt_vit_layernorm(p, x, c->eps, "fc_norm") : x;
+}
+
+void vt_vit_head(vt_plan *p, vt_model *m, vt_val x, vt_outputs *out)
+{
+    const vt_config *c = vt_model_config(m);
+
+    x = vt_vit_pool(p, m, vt_vit_norm(p, c, x));
+    if (c->pre_logits)
+        x = vt_dense(p, x, "pre_logits.fc", c->pre_logits, true, VT_ACT_TANH,
+                     VT_NONE, VT_NONE);
+    vt_name(p, x, "features");
+    out->features = x;
+    if (c->pooler) {
+        x = vt_dense(p, x, "pooler.dense", c->pooler, true, c->pooler_act,
+                     VT_NONE, VT_NONE);
+        vt_name(p, x, "pooler_output");
+        vt_keep(p, x);
+    }
+    if (!c->classes)
+        return;
+    out->logits = vt_dense(p, x, "head", c->classes, c->head_bias, VT_ACT_NONE,
+                           VT_NONE, VT_NONE);
+    vt_name(p, out->logits, "logits");
+}
+
+/* ---- the plain family ---- */
+
+bool vt_vit_match(const vt_json *config, const vt_weights *w)
+{
+    static const char *const timm[] = {
+        "vit_", "flexivit_", "test_vit", "aimv2", "beit3_", "eva_large_", NULL};
+    const char *name = vt_config_timm(config), *type = vt_config_hf(config);
+
+    if (!config)
+        return strcmp(vt_weights_dialect(w), "npz") == 0 &&
+               vt_weight_has(w, "patch_embed.proj.weight");
+    for (int i = 0; timm[i]; i++)
+        if (strncmp(name, timm[i], strlen(timm[i])) == 0)
+            return true;
+    return strcmp(type, "vit") == 0 || strcmp(type, "vit_msn") == 0;
+}
+
+vitcl_status vt_vit_configure(vt_config *c, const vt_json *config,
+                              const vt_weights *w, const char *path)
+{
+    const bool msn = strcmp(vt_config_hf(config), "vit_msn") == 0;
+
+    return vt_configure(c, config, w, path, msn ? 1e-6f : 1e-12f, VT_ACT_GELU);
+}
+
+void vt_vit_build(vt_plan *p, vt_model *m, vt_val pixels, vt_outputs *out)
+{
+    const vt_config *c = vt_model_config(m);
+    vt_val x = vt_vit_patches(p, m, pixels);
+
+    x = vt_vit_embed(p, m, x, vt_dim(p, pixels, 2) / c->patch_h,
+                     vt_dim(p, pixels, 3) / c->patch_w);
+    x = vt_vit_blocks(p, c, x, VT_NO_EXTRA);
+    vt_vit_head(p, m, x, out);
+}

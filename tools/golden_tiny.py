@@ -1,0 +1,249 @@
+#!/usr/bin/env python3
+"""Make tests/data/models and tests/data/positions.safetensors.
+
+    tools/golden_tiny.py tests/data
+
+One tiny checkpoint a family, as timm and transformers save it, with random
+weights far from trivial, and what the library itself computes from it in
+float32 on the CPU: the arbiter of tests/models. Tensors are named as in a
+plan. positions.safetensors holds torch's, timm's and scipy's own resizing.
+Needs torch, timm, transformers, safetensors, numpy (scipy for one rule).
+"""
+import json, math, os, sys
+
+import numpy as np, torch
+import torch.nn.functional as F
+from safetensors.torch import save_file
+
+torch.set_grad_enabled(False)
+OUT = sys.argv[1]
+D, L, H, P, S = 16, 2, 2, 8, 24  # width, depth, heads, patch, picture
+TIMM = {
+    "timm_vit": ("vit_base_patch16_224", dict(num_classes=5), S),
+    "timm_vit_gap_rect": ("vit_base_patch16_224", dict(num_classes=5, global_pool="avg", class_token=False, img_size=(16, 32)), (16, 32)),
+    "timm_vit_qknorm_reg": ("vit_base_patch16_224", dict(num_classes=5, qk_norm=True, reg_tokens=2, init_values=0.1), S),
+    "timm_vit_resized": ("vit_base_patch16_224", dict(num_classes=5), (40, 32)),
+    "timm_deit_distilled": ("deit_base_distilled_patch16_224", dict(num_classes=5), S),
+    "timm_dinov2_swiglu_reg": ("vit_giant_patch14_reg4_dinov2", dict(num_classes=5, mlp_ratio=3), S),
+    "timm_siglip": ("vit_base_patch16_siglip_224", dict(num_classes=5), S),
+    "timm_clip": ("vit_base_patch16_clip_quickgelu_224", dict(num_classes=5), S),
+    "timm_beit_resized": ("beit_base_patch16_224", dict(num_classes=5), (32, 40)),
+    "timm_relpos_cls": ("vit_relpos_base_patch16_cls_224", dict(num_classes=5), S),
+    "timm_srelpos": ("vit_srelpos_small_patch16_224", dict(num_classes=5), S),
+    "timm_relpos_rpn": ("vit_relpos_base_patch16_rpn_224", dict(num_classes=5), S),
+    "timm_eva02_resized": ("eva02_base_patch14_224", dict(num_classes=5), (32, 24)),
+    "timm_hybrid": ("vit_small_r26_s32_224", dict(num_classes=5, img_size=(20, 28)), (20, 28)),
+    "timm_eva02_clip": ("eva02_large_patch14_clip_224", dict(num_classes=5), S),
+}
+
+
+def thin_hybrid(**kw):
+    """One thin ResNetV2 stage before 1x1 patches."""
+    from functools import partial
+
+    from timm.layers import StdConv2dSame
+    from timm.models.resnetv2 import ResNetV2
+    from timm.models.vision_transformer_hybrid import _create_vision_transformer_hybrid
+
+    conv = partial(StdConv2dSame, eps=1e-8)
+    stem = ResNetV2(layers=(1,), channels=(128,), stem_chs=32, num_classes=0, global_pool="", preact=False, stem_type="same", conv_layer=conv)
+    return _create_vision_transformer_hybrid("vit_small_r26_s32_224", backbone=stem, pretrained=False, **kw)
+
+
+def refill(model, seed):
+    g = torch.Generator().manual_seed(seed)
+    for name, p in model.named_parameters():
+        r, low = torch.randn(p.shape, generator=g), name.lower()
+        if any(k in low for k in ("token", "pos_embed", "position_emb", "latent", "probe", "bias_table", "class_emb")):
+            p.copy_(r * 0.4)
+        elif p.ndim >= 2:
+            p.copy_(r * (1.3 / math.sqrt(p[0].numel())))
+        elif any(k in low for k in ("gamma", "lambda", "ls1", "ls2")):
+            p.copy_(0.6 + 0.2 * r)
+        elif low.endswith("weight"):
+            p.copy_(1 + 0.2 * r)
+        else:
+            p.copy_(r * 0.2)
+        p.copy_(p.bfloat16().float())
+    return model.eval()
+
+
+def pixels(seed, size):
+    h, w = (size, size) if isinstance(size, int) else size
+    x = torch.randn(2, 3, h, w, generator=torch.Generator().manual_seed(seed + 7))
+    return x.bfloat16().float()
+
+
+def save(name, config, state, x, exp):
+    d = os.path.join(OUT, "models", name)
+    os.makedirs(d, exist_ok=True)
+    json.dump(config, open(os.path.join(d, "config.json"), "w"), indent=1)
+    save_file({k: v.bfloat16().contiguous().clone() for k, v in state.items()}, os.path.join(d, "model.safetensors"))
+    save_file({"pixel_values": x.bfloat16().contiguous()}, os.path.join(d, "input.safetensors"))
+    save_file({k: v.float().contiguous().clone() for k, v in exp.items()}, os.path.join(d, "expected.safetensors"))
+    size = sum(os.path.getsize(os.path.join(d, f)) for f in os.listdir(d))
+    assert size < 100_000, (name, size)
+    print(f"{name:24} {size:6} bytes")
+
+
+def timm_case(i, name):
+    import timm
+
+    arch, kw, size = TIMM[name]
+    args = dict(patch_size=P, img_size=S, embed_dim=D, depth=L, num_heads=H)
+    args.update({k: v for k, v in kw.items() if k != "num_classes"})
+    if name == "timm_hybrid":
+        del args["patch_size"]
+    make = thin_hybrid if name == "timm_hybrid" else lambda **a: timm.create_model(arch, **a)
+    m = refill(make(num_classes=kw["num_classes"], **args), i)
+    state = {k: v.clone() for k, v in m.state_dict().items()}
+    x = pixels(i, size)
+    if tuple(x.shape[2:]) != tuple(m.patch_embed.img_size):
+        m.set_input_size(img_size=tuple(x.shape[2:]))
+    exp, hooks = {}, []
+    for k, mod in [(f"block.{j}", b) for j, b in enumerate(m.blocks)] + [("norm", m.norm)]:
+        hooks.append(mod.register_forward_hook(lambda _m, _i, o, k=k: exp.__setitem__(k, o.clone())))
+    hooks.append(m.blocks[0].register_forward_pre_hook(lambda _m, a: exp.__setitem__("embed", a[0].clone())))
+    exp["logits"] = m(x)
+    exp["features"] = m.forward_head(m.forward_features(x), pre_logits=True)
+    cfg = {"architecture": arch, "num_classes": kw["num_classes"], "num_features": D, "global_pool": m.global_pool, "model_args": args,
+           "pretrained_cfg": {"input_size": [3, S, S], "mean": [0.5] * 3, "std": [0.5] * 3},
+           "label_names": [f"n{k}" for k in range(5)], "label_descriptions": {f"n{k}": f"class {k}" for k in range(5)}}
+    save(name, cfg, state, x, exp)
+
+
+def hf_cases():
+    import transformers as tf
+
+    c = dict(hidden_size=D, num_hidden_layers=L, num_attention_heads=H)
+    m = dict(intermediate_size=3 * D, patch_size=P, image_size=S)
+    return {
+        "hf_vit_resized": (tf.ViTForImageClassification, tf.ViTConfig(**c, **m, num_labels=5), (32, 40), dict(interpolate_pos_encoding=True)),
+        "hf_vit_bare": (tf.ViTModel, tf.ViTConfig(**c, **m, qkv_bias=False), S, {}),
+        "hf_deit": (tf.DeiTForImageClassificationWithTeacher, tf.DeiTConfig(**c, **m, num_labels=5), S, {}),
+        "hf_dinov2_reg": (tf.Dinov2WithRegistersForImageClassification, tf.Dinov2WithRegistersConfig(**c, mlp_ratio=3, image_size=S, patch_size=P, num_labels=5, num_register_tokens=2), (32, 16), {}),
+        "hf_dinov2": (tf.Dinov2ForImageClassification, tf.Dinov2Config(**c, mlp_ratio=3, image_size=S, patch_size=P, num_labels=5, use_swiglu_ffn=True), (32, 16), {}),
+        "hf_clip": (tf.CLIPVisionModelWithProjection, tf.CLIPVisionConfig(**c, **m, projection_dim=6), S, {}),
+        "hf_siglip": (tf.SiglipVisionModel, tf.SiglipVisionConfig(**c, **m), (32, 24), dict(interpolate_pos_encoding=True)),
+        "hf_beit_resized": (tf.BeitForImageClassification, tf.BeitConfig(**c, **m, num_labels=5, use_relative_position_bias=True, use_mean_pooling=True, use_mask_token=False), (32, 32), {}),
+    }
+
+
+def hf_case(i, name):
+    import shutil, tempfile
+
+    from safetensors.torch import load_file
+
+    cls, cfg, size, kw = hf_cases()[name]
+    cfg._attn_implementation = "eager"
+    if name != "hf_vit_bare" and hasattr(cfg, "id2label") and cfg.num_labels == 5:
+        cfg.id2label = {k: f"class {k}" for k in range(5)}
+    m = refill(cls(cfg), 100 + i)
+    x = pixels(100 + i, size)
+    o = m(pixel_values=x, output_hidden_states=True, output_attentions=True, **kw)
+    exp = {k: o[k] for k in ("logits", "cls_logits", "distillation_logits", "image_embeds", "pooler_output", "last_hidden_state") if torch.is_tensor(o.get(k))}
+    hidden = o.hidden_states
+    exp["embed"] = hidden[0]
+    for k, v in enumerate(hidden[1:]):
+        if k + 1 < L or "last_hidden_state" not in exp or name == "hf_clip":
+            exp[f"block.{k}"] = v
+    for k, v in enumerate(o.attentions or ()):
+        exp[f"attention.{k}"] = v
+    with tempfile.TemporaryDirectory() as t:
+        m.save_pretrained(t)
+        save(name, json.load(open(os.path.join(t, "config.json"))), load_file(os.path.join(t, "model.safetensors")), x, exp)
+
+
+def npz_case():
+    """Google's layout (vit_jax), checked by timm's own reader; pre_logits,
+    which timm does not read, is between pool and head in the file."""
+    import timm
+
+    m = refill(timm.create_model("vit_base_patch16_224", num_classes=D, patch_size=P, img_size=S, embed_dim=D, depth=L, num_heads=H), 50)
+    s = {k: v.numpy() for k, v in m.state_dict().items()}
+    a, pre = {}, "opt/target/"
+    flip = lambda w: np.ascontiguousarray(w.T)
+    a["embedding/kernel"], a["embedding/bias"] = s["patch_embed.proj.weight"].transpose(2, 3, 1, 0), s["patch_embed.proj.bias"]
+    a["cls"], a["Transformer/posembed_input/pos_embedding"] = s["cls_token"], s["pos_embed"]
+    a["Transformer/encoder_norm/scale"], a["Transformer/encoder_norm/bias"] = s["norm.weight"], s["norm.bias"]
+    a["head/kernel"], a["head/bias"] = flip(s["head.weight"]), s["head.bias"]
+    for i in range(L):
+        t, e = f"blocks.{i}.", f"Transformer/encoderblock_{i}/"
+        q = e + "MultiHeadDotProductAttention_1/"
+        for k, n in ((0, "norm1"), (2, "norm2")):
+            a[e + f"LayerNorm_{k}/scale"], a[e + f"LayerNorm_{k}/bias"] = s[t + n + ".weight"], s[t + n + ".bias"]
+        for k, n in enumerate(("query", "key", "value")):
+            a[q + n + "/kernel"] = flip(s[t + "attn.qkv.weight"][k * D:(k + 1) * D]).reshape(D, H, D // H)
+            a[q + n + "/bias"] = s[t + "attn.qkv.bias"][k * D:(k + 1) * D].reshape(H, D // H)
+        a[q + "out/kernel"], a[q + "out/bias"] = flip(s[t + "attn.proj.weight"]).reshape(H, D // H, D), s[t + "attn.proj.bias"]
+        for k in (0, 1):
+            a[e + f"MlpBlock_3/Dense_{k}/kernel"], a[e + f"MlpBlock_3/Dense_{k}/bias"] = flip(s[t + f"mlp.fc{k + 1}.weight"]), s[t + f"mlp.fc{k + 1}.bias"]
+    d = os.path.join(OUT, "models", "npz_vit")
+    os.makedirs(d, exist_ok=True)
+    x, exp = pixels(50, S), {}
+    twin = timm.create_model("vit_base_patch16_224", num_classes=D, patch_size=P, img_size=S, embed_dim=D, depth=L, num_heads=H)
+    file = os.path.join(d, "model.npz")
+    np.savez(file, **a)
+    twin.load_pretrained(file)
+    twin.eval()
+    for i, b in enumerate(twin.blocks):
+        b.register_forward_hook(lambda _m, _i, o, i=i: exp.__setitem__(f"block.{i}", o.clone()))
+    twin(x)
+    g = torch.Generator().manual_seed(51)
+    w, bias, w2 = torch.randn(D, 12, generator=g), torch.randn(12, generator=g), torch.randn(12, 5, generator=g)
+    a.update({"pre_logits/kernel": w.numpy(), "pre_logits/bias": bias.numpy(), "head/kernel": w2.numpy(), "head/bias": np.zeros(5, np.float32)})
+    exp["features"] = torch.tanh(twin.forward_head(twin.forward_features(x), pre_logits=True) @ w + bias)
+    exp["logits"] = exp["features"] @ w2
+    np.savez_compressed(file, **{pre + k: v for k, v in a.items()})
+    save_file({"pixel_values": x.bfloat16().contiguous()}, os.path.join(d, "input.safetensors"))
+    save_file({k: v.contiguous() for k, v in exp.items()}, os.path.join(d, "expected.safetensors"))
+
+
+def positions():
+    from timm.layers import resample_abs_pos_embed, resize_rel_pos_bias_table
+
+    t, g = {}, torch.Generator().manual_seed(5)
+    for h, w, H2, W2 in ((7, 7, 5, 12), (4, 6, 9, 3), (5, 5, 5, 8), (3, 3, 1, 1)):
+        x = torch.randn(1, h * w, 3, generator=g)
+        grid = x.reshape(1, h, w, 3).permute(0, 3, 1, 2)
+        key = f"{h}x{w}.{H2}x{W2}"
+        back = lambda y: y.permute(0, 2, 3, 1).reshape(-1, 3)
+        t[f"in.{key}"] = x[0]
+        t[f"timm.{key}"] = resample_abs_pos_embed(x, [H2, W2], [h, w], num_prefix_tokens=0)[0]
+        t[f"hf.{key}"] = back(F.interpolate(grid, size=(H2, W2), mode="bicubic", align_corners=False))
+        t[f"dinov2.{key}"] = back(F.interpolate(grid, scale_factor=((H2 + 0.1) / h, (W2 + 0.1) / w), mode="bicubic"))
+        t[f"google.{key}"] = back(F.interpolate(grid, size=(H2, W2), mode="bilinear", align_corners=True))
+    for h, w, H2, W2 in ((4, 4, 6, 9), (5, 5, 3, 4), (4, 6, 7, 5)):
+        x = torch.randn((2 * h - 1) * (2 * w - 1) + 3, 2, generator=g)
+        key = f"{h}x{w}.{H2}x{W2}"
+        t[f"table.{key}"] = x
+        t[f"geometric.{key}"] = resize_rel_pos_bias_table(x, (H2, W2), ((2 * H2 - 1) * (2 * W2 - 1) + 3, 2), (h, w))
+        grid = x[:-3].reshape(1, 2 * h - 1, 2 * w - 1, 2).permute(0, 3, 1, 2)
+        y = F.interpolate(grid, size=(2 * H2 - 1, 2 * W2 - 1), mode="bilinear", align_corners=False)
+        t[f"bilinear.{key}"] = torch.cat([y.permute(0, 2, 3, 1).reshape(-1, 2), x[-3:]])
+    try:
+        import scipy.ndimage
+
+        for k in [k for k in t if k.startswith("in.")]:
+            h, w, H2, W2 = map(int, k[3:].replace(".", "x").split("x"))
+            z = scipy.ndimage.zoom(t[k].reshape(h, w, 3).double().numpy(), (H2 / h, W2 / w, 1), order=1)
+            if z.shape[:2] == (H2, W2):
+                assert np.abs(z.reshape(-1, 3) - t["google" + k[2:]].numpy()).max() < 1e-5
+        print("scipy agrees")
+    except ImportError:
+        print("no scipy: its zoom was not compared")
+    save_file({k: v.float().contiguous().clone() for k, v in t.items()}, os.path.join(OUT, "positions.safetensors"))
+
+
+if __name__ == "__main__":
+    only = sys.argv[2:]
+    if not only or "positions" in only:
+        positions()
+    for i, n in enumerate(TIMM):
+        if not only or n in only:
+            timm_case(i, n)
+    if not only or "npz_vit" in only:
+        npz_case()
+    for i, n in enumerate(hf_cases()):
+        if not only or n in only:
+            hf_case(i, n)
