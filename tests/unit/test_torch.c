@@ -1,0 +1,305 @@
+/*
+ * test_torch.c - PyTorch zip files, honest ones and weapons. The honest
+ * pickles are what torch.save() and torch.jit.save() write, by hand.
+ */
+#include "base/memory.h"
+#include "support/made_zip.h"
+#include "weights/weights.h"
+
+#include <criterion/criterion.h>
+#include <stdio.h>
+
+static made_zip z;
+static const float six[6] = {1, 2, 3, 4, 5, 6};
+
+static vitcl_status open_zip(vt_tensors **out)
+{
+    static uint8_t *exact;
+    free(exact);
+    exact = malloc(z.size);
+    memcpy(exact, z.bytes, z.size);
+    return vt_tensors_open_memory(out, exact, z.size, "t.bin");
+}
+
+static vitcl_status run(vt_tensors **out, const void *program, size_t size)
+{
+    memset(&z, 0, sizeof z);
+    made_add(&z, "x/data.pkl", program, size,
+             (made_lie){.deflate = size > 10000});
+    made_add(&z, "x/byteorder", "little", 6, (made_lie){0});
+    made_add(&z, "x/data/0", six, 24, (made_lie){0});
+    made_end(&z);
+    return open_zip(out);
+}
+
+#define STORAGE(type, key, n)                                                  \
+    "(\x8c\x07storagectorch\n" type "Storage\n\x8c\x01" key "\x8c\x03"         \
+    "cpuK" n "tQ"
+#define TENSOR(storage, offset, size, stride)                                  \
+    "ctorch._utils\n_rebuild_tensor_v2\n(" storage "K" offset size stride      \
+    "\x89"                                                                     \
+    "ccollections\nOrderedDict\n)RtR"
+#define SIX STORAGE("Float", "0", "\x06")
+#define W "\x8c\x01w"
+#define DICT "ccollections\nOrderedDict\n)R"
+#define PARAMETER "ctorch._utils\n_rebuild_parameter\n"
+#define EXPANDED                                                               \
+    "\x8c\x01"                                                                 \
+    "e"
+#define EPOCH                                                                  \
+    "\x8c\x05"                                                                 \
+    "epoch"
+#define RATE "\x8c\x02lrG?\xb9\x99\x99\x99\x99\x99\x9a"
+#define METADATA "}\x8c\x09_metadata}sb"
+
+Test(torch, reads)
+{
+    /* OrderedDict with _metadata, a transposed view, a parameter, a scalar, an
+     * expanded one; what is no tensor is passed over. */
+    /* clang-format off */
+    static const char program[] =
+        "\x80\x02" DICT "q\x00("
+        W TENSOR(SIX, "\x00", "K\x02K\x03\x86", "K\x03K\x01\x86")
+        "\x8c\x01tq\x01"
+        TENSOR(SIX, "\x00", "K\x03K\x02\x86", "K\x01K\x03\x86")
+        "\x8c\x01p" PARAMETER "("
+        TENSOR(SIX, "\x04", "K\x02\x85", "K\x01\x85") "\x88}tR"
+        "\x8c\x01s" TENSOR(SIX, "\x05", ")", ")")
+        EXPANDED TENSOR(SIX, "\x01", "K\x04\x85", "K\x00\x85")
+        EPOCH "M\x10\x27" RATE "u" METADATA ".";
+    /* clang-format on */
+    static const struct {
+        const char *name;
+        uint32_t rank;
+        uint64_t n;
+        float want[6];
+    } all[] = {{"w", 2, 6, {1, 2, 3, 4, 5, 6}},
+               {"t", 2, 6, {1, 4, 2, 5, 3, 6}},
+               {"p", 1, 2, {5, 6}},
+               {"s", 0, 1, {6}},
+               {"e", 1, 4, {2, 2, 2, 2}}};
+    vt_tensors *t = NULL;
+    float f[6];
+
+    cr_assert_eq(run(&t, program, sizeof program - 1), VITCL_OK, "%s",
+                 vt_message());
+    cr_expect_str_eq(vt_tensors_format(t), "torch");
+    cr_expect_eq(vt_tensors_count(t), VT_COUNT(all));
+    for (size_t i = 0; i < VT_COUNT(all); i++) {
+        const vt_tensor *x = vt_tensors_get(t, all[i].name);
+        cr_assert(x && x->rank == all[i].rank && x->count == all[i].n, "%s",
+                  all[i].name);
+        cr_assert_eq(vt_tensor_f32(f, x), VITCL_OK);
+        for (size_t k = 0; k < all[i].n; k++)
+            cr_expect_eq(f[k], all[i].want[k], "%s[%zu]", all[i].name, k);
+    }
+    vt_tensors_free(t);
+}
+
+#define ONE TENSOR(SIX, "\x00", "K\x06\x85", "K\x01\x85")
+
+Test(torch, finds_the_state_dict)
+{
+    static const char training[] = "\x80\x02}(\x8c\x05model}" W ONE
+                                   "s\x8c\x09optimizer}\x8c\x01v" ONE "su.";
+    static const char script[] =
+        "\x80\x02"
+        "c__torch__\nM\n)\x81}(\x8c\x06visualc__torch__.m\nN\n)\x81}(" W ONE
+        "\x8c\x04"
+        "listctorch.jit._pickle\nbuild_intlist\n](K\x01K\x02"
+        "e\x85Rubub.";
+    vt_tensors *t = NULL;
+
+    cr_assert_eq(run(&t, training, sizeof training - 1), VITCL_OK, "%s",
+                 vt_message());
+    cr_expect(vt_tensors_count(t) == 1 && vt_tensors_get(t, "w"));
+    vt_tensors_free(t), t = NULL;
+    cr_assert_eq(run(&t, script, sizeof script - 1), VITCL_OK, "%s",
+                 vt_message());
+    cr_expect(vt_tensors_count(t) == 1 && vt_tensors_get(t, "visual.w"));
+    vt_tensors_free(t);
+}
+
+#define P(text) text, sizeof text - 1
+
+static const struct {
+    const char *program;
+    size_t size;
+    const char *says;
+} weapons[] = {
+    {P("cos\nsystem\n\x8c\x04true\x85R."), "os.system"},
+    {P("cposix\nsystem\n\x8c\x04true\x85R."), "posix.system"},
+    {P("\x80\x04\x8c\x08"
+       "builtins\x8c\x04"
+       "eval\x93\x8c\x01"
+       "1\x85R."),
+     "builtins.eval"},
+    {P("c__builtin__\nexec\n."), "__builtin__.exec"},
+    {P("ctorch\nload\n."), "torch.load"},
+    {P("ctorch.storage\nUntypedStorage\n."), "UntypedStorage"},
+    {P("cargparse\nNamespace\n)\x81."), "argparse.Namespace"},
+    {P("c__torch__x\ny\n."), "__torch__x"},
+    {P("ccollections\nOrderedDict\n)R)R."), "no function"},
+    {P("ccollections\nOrderedDict\n]\x85R."), "odd arguments"},
+    {P("ctorch\nFloatStorage\n)R."), "odd arguments"},
+    {P("c__torch__\nM\n)R."), "odd arguments"},
+    {P("ctorch._utils\n_rebuild_parameter\n)R."), "odd arguments"},
+    {P("ctorch._utils\n_rebuild_tensor_v2\n)R."), "makes no sense"},
+    {P("ccollections\nOrderedDict\n)\x81."), "TorchScript"},
+    {P("(ios\nsystem\n."), "INST"},
+    {P("(cos\nsystem\no."), "os.system"},
+    {P("(No."), "OBJ"},
+    {P(")}\x92."), "NEWOBJ_EX"},
+    {P("\x82\x01."), "EXT1"},
+    {P("Pabc\n."), "PERSID"},
+    {P("I1\n."), "INT"},
+    {P("\xff"), "0xff"},
+    {P("NQ."), "no storage"},
+    {P(")Q."), "no storage"},
+    {P("(\x8c\x06moduleNNNNtQ."), "no storage"},
+    {P("N)b."), "state"},
+    {P("N}b."), "state"},
+    {P("a."), "stack"},
+    {P("NNa."), "container"},
+    {P("NNNs."), "container"},
+    {P("(Ne."), "container"},
+    {P("](Nu."), "container"},
+    {P("}(Nu."), "container"},
+    {P("N((Ne."), "container"},
+    {P("t."), "end without"},
+    {P("1."), "end without"},
+    {P("0."), "stack"},
+    {P("(0."), "stack"},
+    {P("R."), "stack"},
+    {P("N\x93."), "stack"},
+    {P("NN\x93."), "no string"},
+    {P("q\x00."), "remember"},
+    {P("h\x05."), "never was"},
+    {P("j\xff\xff\xff\xff."), "never was"},
+    {P("Nr\xff\xff\xff\x7f."), "memo too large"},
+    {P("X\xff\xff\xff\xff."), "ends early"},
+    {P("\x8d\xff\xff\xff\xff\xff\xff\xff\xff."), "ends early"},
+    {P("\x8c\x05"
+       "ab."),
+     "ends early"},
+    {P("ccollections"), "ends early"},
+    {P("J\x01."), "ends early"},
+    {P("\x8a\xff."), "ends early"},
+    {P("\x95\x01"), "ends early"},
+    {P("N"), "ends early"},
+    {P(""), "ends early"},
+    {P("."), "one value"},
+    {P("NN."), "one value"},
+    {P("(N."), "one value"},
+    {P("N."), "no state dict"},
+    {P("}q\x00\x8c\x01"
+       "ah\x00s."),
+     "too deep"},
+    {P("}" W TENSOR(SIX, "\x01", "K\x06\x85", "K\x01\x85") "s."), "beyond"},
+    {P("}" W TENSOR(SIX, "\x00", "K\x06\x85", "K\x02\x85") "s."), "beyond"},
+    {P("}" W TENSOR(SIX, "\x00", "K\x07\x85", "K\x01\x85") "s."), "beyond"},
+    {P("}" W TENSOR(SIX, "\x00", "\x8a\x08\xff\xff\xff\xff\xff\xff\xff\x7f\x85",
+                    "\x8a\x08\xff\xff\xff\xff\xff\xff\xff\x7f\x85") "s."),
+     "beyond"},
+    {P("}" W TENSOR(SIX, "\x00", "\x8a\x06\x00\x00\x00\x00\x00\x10\x85",
+                    "K\x00\x85") "s."),
+     "larger than the file"},
+    {P("}" W TENSOR(SIX, "\x00", "J\xff\xff\xff\xff\x85", "K\x01\x85") "s."),
+     "makes no sense"},
+    {P("}" W TENSOR(SIX, "\x00", "K\x06\x85", "J\xff\xff\xff\xff\x85") "s."),
+     "makes no sense"},
+    {P("}" W TENSOR(SIX, "\x00", "K\x06\x85", ")") "s."), "makes no sense"},
+    {P("}" W TENSOR(SIX, "\x00", "N\x85", "N\x85") "s."), "makes no sense"},
+    {P("}" W TENSOR("N", "\x00", "K\x06\x85", "K\x01\x85") "s."),
+     "makes no sense"},
+    {P("}" W TENSOR(SIX, "\x00",
+                    "(K\x01K\x01K\x01K\x01K\x01K\x01K\x01K\x01K\x06t",
+                    "(K\x01K\x01K\x01K\x01K\x01K\x01K\x01K\x01K\x01t") "s."),
+     "makes no sense"},
+    {P("}" W TENSOR(STORAGE("Float", "0", "\x05"), "\x00", "K\x05\x85",
+                    "K\x01\x85") "s."),
+     "24 bytes for 5"},
+    {P("}" W TENSOR(STORAGE("Half", "0", "\x06"), "\x00", "K\x06\x85",
+                    "K\x01\x85") "s."),
+     "24 bytes for 6"},
+    {P("}" W TENSOR(STORAGE("Float", "1", "\x06"), "\x00", "K\x06\x85",
+                    "K\x01\x85") "s."),
+     "no entry"},
+    {P("}" W TENSOR(STORAGE("Float", "/", "\x06"), "\x00", "K\x06\x85",
+                    "K\x01\x85") "s."),
+     "odd name"},
+    {P("}\x8c\x01\xff" ONE "s."), "UTF-8"},
+    {P("}\x8c\x00" ONE "s."), "name"},
+    {P("}\x8c\x02\x00x" ONE "s."), "NUL"},
+    {P("}(" W ONE W ONE "u."), "two tensors"},
+};
+
+static void refused(const void *program, size_t size, const char *says)
+{
+    vt_tensors *t = NULL;
+    vitcl_status st = run(&t, program, size);
+
+    cr_expect(st == VITCL_ECORRUPT || st == VITCL_EUNSUPPORTED, "%s: taken",
+              says);
+    cr_expect_null(t);
+    cr_expect(strstr(vt_message(), says), "%s: %s", says, vt_message());
+    cr_expect(strncmp(vt_message(), "t.bin: ", 7) == 0, "%s", vt_message());
+}
+
+Test(torch, refuses)
+{
+    for (size_t i = 0; i < VT_COUNT(weapons); i++)
+        refused(weapons[i].program, weapons[i].size, weapons[i].says);
+
+    static uint8_t many[3000000];
+    memset(many, 'N', sizeof many);
+    refused(many, sizeof many, "stack too high");
+    memset(many, '(', sizeof many);
+    refused(many, sizeof many, "too deep");
+    for (size_t i = 0; i < sizeof many; i++)
+        many[i] = i % 2 ? '0' : ')';
+    refused(many, sizeof many, "ends early");
+
+    /* A dict of twice a dict of twice ...: 2^28 names in 300 bytes. */
+    size_t n = 0;
+    memcpy(many,
+           "}q\x00"
+           "0",
+           4);
+    for (uint8_t i = 1; i < 28; i++) {
+        uint8_t level[] = {'}', '(', 0x8c, 1, 'a', 'h', 0, 0x8c,
+                           1,   'b', 'h',  0, 'u', 'q', i, '0'};
+        level[6] = level[11] = (uint8_t)(i - 1);
+        memcpy(many + 4 + n, level, sizeof level);
+        n += sizeof level;
+    }
+    memcpy(many + 4 + n, "h\x1b.", 3);
+    refused(many, n + 7, "too many names");
+}
+
+Test(torch, refuses_archives)
+{
+    vt_tensors *t = NULL;
+    static const char program[] = "}" W ONE "s.";
+
+    memset(&z, 0, sizeof z);
+    made_add(&z, "hello.txt", "hello", 5, (made_lie){0});
+    made_end(&z);
+    cr_expect_eq(open_zip(&t), VITCL_EUNSUPPORTED);
+    memset(&z, 0, sizeof z);
+    made_add(&z, "x/data.pkl", program, sizeof program - 1, (made_lie){0});
+    made_add(&z, "x/byteorder", "big", 3, (made_lie){0});
+    made_add(&z, "x/data/0", six, 24, (made_lie){0});
+    made_end(&z);
+    cr_expect_eq(open_zip(&t), VITCL_EUNSUPPORTED);
+    cr_expect(strstr(vt_message(), "big-endian"), "%s", vt_message());
+    memset(&z, 0, sizeof z);
+    made_add(&z, "x/data.pkl", program, sizeof program - 1, (made_lie){0});
+    made_add(&z, "x/data/0", six, 24, (made_lie){.crc = 1});
+    made_end(&z);
+    cr_expect_eq(open_zip(&t), VITCL_ECORRUPT);
+    cr_expect_eq(vt_tensors_open_memory(&t, "\x80\x02}q\x00.", 6, "old.pth"),
+                 VITCL_EUNSUPPORTED);
+    cr_expect(strstr(vt_message(), "1.6"), "%s", vt_message());
+    cr_expect_null(t);
+}
