@@ -141,7 +141,7 @@ static vitcl_status take(vt_pickle *p, size_t n, const uint8_t **out)
 static vitcl_status take_number(vt_pickle *p, size_t n, uint64_t *out)
 {
     vitcl_status st;
-    const uint8_t *b;
+    const uint8_t *b = NULL;
     uint64_t v = 0;
 
     VT_TRY(take(p, n, &b));
@@ -179,7 +179,7 @@ done:
 static vitcl_status push_string(vt_pickle *p, size_t width)
 {
     vitcl_status st;
-    const uint8_t *b;
+    const uint8_t *b = NULL;
     uint64_t n;
     vt_pk_ref v;
 
@@ -199,7 +199,7 @@ done:
 static vitcl_status push_long(vt_pickle *p)
 {
     vitcl_status st;
-    const uint8_t *b;
+    const uint8_t *b = NULL;
     uint64_t n, v = 0;
 
     VT_TRY(take_number(p, 1, &n));
@@ -255,7 +255,7 @@ done:
 static vitcl_status extend_from_mark(vt_pickle *p, bool dict)
 {
     vitcl_status st;
-    size_t from;
+    size_t from = 0;
 
     VT_TRY(pop_mark(p, &from));
     VT_TRY(extend(p, from, dict));
@@ -450,7 +450,7 @@ static vitcl_status refuse_code(vt_pickle *p, uint8_t code)
 
 static vitcl_status skip(vt_pickle *p, size_t n)
 {
-    const uint8_t *b;
+    const uint8_t *b = NULL;
     return take(p, n, &b);
 }
 
@@ -474,7 +474,7 @@ done:
 static vitcl_status tuple_from_mark(vt_pickle *p)
 {
     vitcl_status st;
-    size_t from;
+    size_t from = 0;
 
     VT_TRY(pop_mark(p, &from));
     VT_TRY(make_tuple(p, from));
@@ -484,7 +484,7 @@ done:
 
 static vitcl_status drop(vt_pickle *p, bool to_mark)
 {
-    size_t from;
+    size_t from = 0;
 
     if (to_mark) {
         vitcl_status st = pop_mark(p, &from);
@@ -596,7 +596,7 @@ static vitcl_status step(vt_pickle *p, uint8_t code)
 vitcl_status vt_pickle_run(vt_pickle *p, vt_pk_ref *root)
 {
     vitcl_status st;
-    const uint8_t *code;
+    const uint8_t *code = NULL;
 
     for (;;) {
         VT_TRY(take(p, 1, &code));
