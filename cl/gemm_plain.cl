@@ -5,19 +5,20 @@
  *
  * gemm__dot   CPU, B as torch stores it, B[n*ldb + k]: a work-item makes 3 x 4
  *             elements as dot products of V lanes; the lanes are added last.
- * gemm__axpy  CPU, B[k*ldb + n] (TRANS_B, or packed): a work-item makes 6 rows
+ * gemm__axpy  CPU, B[k*ldb + n] (TRANS_B): a work-item makes 6 rows
  *             of 2 V columns, k after k; columns that are left over, one by
  *             one in the same order.
  * gemm__tile  GPU: T x T work-items make a tile of 4T x 4T through local
  *             memory.
- * gemm_pack   out[K,N] <- B: the layout "kn".
+ * gemm_pack   out[N,K] <- B: the layout "nk"; with KN out[K,N], "kn".
  *
  * Launch    dot: global {ceil(M/3), ceil(N/4)}; axpy: global {ceil(M/6),
  *           ceil(N/2V)}; both one work-item a work-group, rows first, so that
  *           a block of B stays in the cache. tile: local {T, T}, global
- *           {T ceil(N/4T), T ceil(M/4T)}. pack: global {N, K}.
+ *           {T ceil(N/4T), T ceil(M/4T)}. pack: global {K, N}, or
+ *           {N, K} with KN.
  * Local     tile: 2 T (4T+1) floats.
- * Defines   V; T; TRANS_A, TRANS_B: 1 where A is A[k*lda + m], B B[k*ldb + n];
+ * Defines   V; T; KN; TRANS_A, TRANS_B: 1 where A is A[k*lda + m], B B[k*ldb + n];
  *           AT, BT, CT: how they are stored (f32, f16, bf16); the epilogue's.
  * Numerics  Sums in f32 whatever the storage. Every element's order of
  *           summation depends on K and V alone. `residual` may be c: each
@@ -33,6 +34,9 @@
 #endif
 #ifndef TRANS_B
 #define TRANS_B 0
+#endif
+#ifndef KN
+#define KN 0
 #endif
 #ifndef AT
 #define AT f32
@@ -241,9 +245,10 @@ gemm__tile(ARGUMENTS)
 }
 
 kernel void gemm_pack(global VT_TYPE(CT) *restrict out,
-                      global const float *restrict b, int N, int ldb)
+                      global const float *restrict b, int N, int K, int ldb)
 {
-    const int n = (int)get_global_id(0), k = (int)get_global_id(1);
+    const int x = (int)get_global_id(0), y = (int)get_global_id(1);
+    const int n = KN ? x : y, k = KN ? y : x;
 
-    VT_JOIN(store_, CT)(out, (size_t)k * N + n, b[B_AT(n, k)]);
+    VT_JOIN(store_, CT)(out, (size_t)y * (KN ? N : K) + x, b[B_AT(n, k)]);
 }

@@ -59,9 +59,8 @@ extern const vt_provider vt_gemm_plain, vt_gemm_clblast, vt_gemm_native;
  * wrote, `out`, of at least 96 bytes. */
 const char *vt_gemm_defines(char out[96], const vt_gemm_desc *d);
 
-/* The layout "kn": B[k*N + n], in d->type; kernel gemm_pack of gemm_plain.cl.
- */
-vitcl_status vt_gemm_pack_kn(vt_queue *q, const vt_gemm_desc *d, vt_buf *packed,
-                             vt_buf *b);
+/* Packed densely in d->type as [N,K], or [K,N] with kn. */
+vitcl_status vt_gemm_reorder(vt_queue *q, const vt_gemm_desc *d, vt_buf *packed,
+                             vt_buf *b, bool kn);
 
 #endif

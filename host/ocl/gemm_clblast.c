@@ -91,6 +91,12 @@ static size_t packed_bytes(vt_dev *dev, const vt_gemm_desc *d)
     return (size_t)d->K * (size_t)d->N * sizeof(float);
 }
 
+static vitcl_status pack(vt_queue *q, const vt_gemm_desc *d, vt_buf *packed,
+                         vt_buf *b)
+{
+    return vt_gemm_reorder(q, d, packed, b, true);
+}
+
 /* The exchanged operands as CLBlast wants them. */
 typedef struct call {
     CLBlastTranspose ta, tb;
@@ -270,7 +276,7 @@ const vt_provider vt_gemm_clblast = {.name = "clblast",
                                      .takes = takes,
                                      .layout = layout,
                                      .packed_bytes = packed_bytes,
-                                     .pack = vt_gemm_pack_kn,
+                                     .pack = pack,
                                      .temp_bytes = temp_bytes,
                                      .bind = bind,
                                      .launch = launch};

@@ -19,9 +19,9 @@ static bool takes(vt_dev *dev, const vt_gemm_desc *d)
 static const char *layout(vt_dev *dev, const vt_gemm_desc *d)
 {
     (void)dev;
-    return d->type == VT_F16    ? "kn.f16"
-           : d->type == VT_BF16 ? "kn.bf16"
-                                : "kn.f32";
+    return d->type == VT_F16    ? "nk.f16"
+           : d->type == VT_BF16 ? "nk.bf16"
+                                : "nk.f32";
 }
 
 static size_t packed_bytes(vt_dev *dev, const vt_gemm_desc *d)
@@ -32,9 +32,9 @@ static size_t packed_bytes(vt_dev *dev, const vt_gemm_desc *d)
 
 /* dot needs B's rows along k, axpy along n; A transposed without B, which no
  * layer asks for, is left to the kernel that takes anything. */
-static const char *kernel_for(const vt_gemm_desc *d, bool trans_b)
+static const char *kernel_for(const vt_gemm_desc *d)
 {
-    if (d->device_class == VT_CLASS_CPU && trans_b)
+    if (d->device_class == VT_CLASS_CPU && d->trans_b && !d->b_packed)
         return "gemm__axpy";
     if (d->device_class == VT_CLASS_CPU && !d->trans_a)
         return "gemm__dot";
@@ -65,8 +65,8 @@ done:
 static vitcl_status bind(vt_gemm *g)
 {
     const vt_gemm_desc *d = &g->d;
-    const bool trans_b = d->trans_b || d->b_packed;
-    const char *name = kernel_for(d, trans_b);
+    const bool trans_b = d->trans_b && !d->b_packed;
+    const char *name = kernel_for(d);
     const int v = vt_dev_vector(g->dev), rows = d->batch * d->M;
     const int t = vt_dev_group_max(g->dev) >= 256  ? 16
                   : vt_dev_group_max(g->dev) >= 64 ? 8
@@ -81,7 +81,7 @@ static vitcl_status bind(vt_gemm *g)
              vt_dtype_name(d->b_packed ? d->type : VT_F32),
              vt_dtype_name(d->out), vt_gemm_defines(epilogue, d));
     VT_TRY(vt_kernel_new(&g->kernel[0], g->dev, "gemm_plain", name, defines));
-    VT_TRY(arguments(g, g->kernel[0], d->b_packed ? d->N : d->ldb));
+    VT_TRY(arguments(g, g->kernel[0], d->b_packed ? d->K : d->ldb));
     if (name[6] == 't') {
         const size_t tiles = (size_t)t;
         vt_kernel_size(g->kernel[0], 2,
@@ -100,31 +100,39 @@ done:
     return st;
 }
 
-vitcl_status vt_gemm_pack_kn(vt_queue *q, const vt_gemm_desc *d, vt_buf *packed,
-                             vt_buf *b)
+vitcl_status vt_gemm_reorder(vt_queue *q, const vt_gemm_desc *d, vt_buf *packed,
+                             vt_buf *b, bool kn)
 {
-    vt_kernel *k = NULL;
+    const size_t n = (size_t)d->N, k = (size_t)d->K;
+    vt_kernel *pack = NULL;
     char defines[96];
     vitcl_status st;
 
-    snprintf(defines, sizeof defines, "-DTRANS_B=%d -DCT=%s", d->trans_b,
-             vt_dtype_name(d->type));
-    VT_TRY(
-        vt_kernel_new(&k, vt_queue_dev(q), "gemm_plain", "gemm_pack", defines));
-    VT_TRY(vt_kernel_buf(k, 0, packed));
-    VT_TRY(vt_kernel_buf(k, 1, b));
-    VT_TRY(vt_kernel_int(k, 2, d->N));
-    VT_TRY(vt_kernel_int(k, 3, d->ldb));
-    vt_kernel_size(k, 2, (size_t[3]){(size_t)d->N, (size_t)d->K}, NULL);
-    VT_TRY(vt_kernel_launch(q, k));
+    snprintf(defines, sizeof defines, "-DKN=%d -DTRANS_B=%d -DCT=%s", kn,
+             d->trans_b, vt_dtype_name(d->type));
+    VT_TRY(vt_kernel_new(&pack, vt_queue_dev(q), "gemm_plain", "gemm_pack",
+                         defines));
+    VT_TRY(vt_kernel_buf(pack, 0, packed));
+    VT_TRY(vt_kernel_buf(pack, 1, b));
+    VT_TRY(vt_kernel_int(pack, 2, d->N));
+    VT_TRY(vt_kernel_int(pack, 3, d->K));
+    VT_TRY(vt_kernel_int(pack, 4, d->ldb));
+    vt_kernel_size(pack, 2, (size_t[3]){kn ? n : k, kn ? k : n}, NULL);
+    VT_TRY(vt_kernel_launch(q, pack));
 done:
-    vt_kernel_free(k);
+    vt_kernel_free(pack);
     return st;
+}
+
+static vitcl_status pack(vt_queue *q, const vt_gemm_desc *d, vt_buf *packed,
+                         vt_buf *b)
+{
+    return vt_gemm_reorder(q, d, packed, b, false);
 }
 
 const vt_provider vt_gemm_plain = {.name = "plain",
                                    .takes = takes,
                                    .layout = layout,
                                    .packed_bytes = packed_bytes,
-                                   .pack = vt_gemm_pack_kn,
+                                   .pack = pack,
                                    .bind = bind};
