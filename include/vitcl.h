@@ -154,6 +154,8 @@ vitcl_status vitcl_session_new(vitcl_session **out, vitcl_model *model,
                                const vitcl_session_options *options);
 void vitcl_session_free(vitcl_session *session);
 uint32_t vitcl_session_batch(const vitcl_session *session);
+uint32_t vitcl_session_classes(const vitcl_session *session);  /* 0: none */
+uint32_t vitcl_session_features(const vitcl_session *session); /* 0: none */
 void vitcl_session_size(const vitcl_session *session, uint32_t *height,
                         uint32_t *width);
 
@@ -184,7 +186,6 @@ vitcl_status vitcl_classify(vitcl_class *top, uint32_t k,
 /* out[n * vitcl_session_features()]: pooled features of each image. */
 vitcl_status vitcl_embed(float *out, vitcl_session *session,
                          const vitcl_image *images, uint32_t n);
-uint32_t vitcl_session_features(const vitcl_session *session);
 /* k <= classes best of the logits with softmax probabilities, best first. */
 void vitcl_top(vitcl_class *top, uint32_t k, const float *logits,
                uint32_t classes);
@@ -205,7 +206,8 @@ typedef struct {
  * what `keep` asked for; VITCL_EINVAL after the last. */
 vitcl_status vitcl_session_tensor(vitcl_tensor_info *out,
                                   const vitcl_session *session, uint32_t index);
-/* First n pictures' share of a tensor, f32. */
+/* First n pictures' share of a tensor, f32; "logits" and "features" (what the
+ * classifier reads) always have an answer where the model has them. */
 vitcl_status vitcl_session_read(float *out, vitcl_session *session,
                                 const char *name, uint32_t n);
 

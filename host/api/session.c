@@ -181,6 +181,11 @@ uint32_t vitcl_session_batch(const vitcl_session *session)
     return session ? session->batch : 0;
 }
 
+uint32_t vitcl_session_classes(const vitcl_session *session)
+{
+    return session ? session->classes : 0;
+}
+
 uint32_t vitcl_session_features(const vitcl_session *session)
 {
     return session ? session->features : 0;
@@ -247,25 +252,33 @@ static vitcl_status read_share(float *out, vitcl_session *s, vt_val v,
     return vt_plan_read(s->plan, v, out, count);
 }
 
+/* A kept tensor by name; the outputs by what they are, whatever the family
+ * calls them. */
+static vt_val find_kept(const vitcl_session *s, const char *name)
+{
+    vt_val v;
+
+    for (uint32_t i = 0; (v = vt_plan_kept(s->plan, i)) != VT_NONE; i++)
+        if (strcmp(vt_value_of(s->plan, v)->name, name) == 0)
+            return v;
+    if (strcmp(name, "logits") == 0)
+        return s->out.logits;
+    return strcmp(name, "features") == 0 ? s->out.features : VT_NONE;
+}
+
 vitcl_status vitcl_session_read(float *out, vitcl_session *session,
                                 const char *name, uint32_t n)
 {
     vitcl_status st = VITCL_OK;
-    const vt_value *value;
     vt_val v;
 
     VT_GIVEN(out);
     VT_GIVEN(session);
     VT_GIVEN(name);
     VT_TRY(count_fits(session, n));
-    for (uint32_t i = 0;; i++) {
-        v = vt_plan_kept(session->plan, i);
-        value = vt_value_of(session->plan, v);
-        if (!value)
-            return vt_fail(VITCL_EINVAL, "no tensor %s was kept", name);
-        if (strcmp(value->name, name) == 0)
-            break;
-    }
+    v = find_kept(session, name);
+    if (v == VT_NONE)
+        return vt_fail(VITCL_EINVAL, "no tensor %s was kept", name);
     VT_TRY(read_share(out, session, v, n));
 done:
     return st;

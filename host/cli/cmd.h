@@ -1,0 +1,180 @@
+/*
+ * cmd.h - what the commands of the program share.
+ *
+ * A command is one file with one table of options and one row in main.c. The
+ * table says where each option's value goes in the command's own struct, so
+ * that parsing, --help and the man page's test need no other list. Commands
+ * include this and the public header, nothing else of the library.
+ */
+#ifndef VT_CLI_CMD_H
+#define VT_CLI_CMD_H
+#include <vitcl.h>
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+enum { EXIT_OK, EXIT_FAILED, EXIT_USAGE, EXIT_STOPPED = 130 };
+
+/* ---- options (opt.c) ---- */
+
+typedef struct words { /* of a list option, or the operands; NULL-ended */
+    const char **item;
+    size_t count;
+} words;
+typedef struct frame_size { /* pixels; 0: as trained */
+    uint32_t height, width;
+} frame_size;
+
+typedef enum {
+    OPT_FLAG,    /* bool */
+    OPT_TEXT,    /* const char * */
+    OPT_COUNT,   /* uint32_t, from 1 up */
+    OPT_NATURAL, /* uint32_t, from 0 up */
+    OPT_REAL,    /* double */
+    OPT_SIZE,    /* frame_size: N or HxW */
+    OPT_LIST     /* words: may be given again */
+} opt_kind;
+typedef struct opt {
+    char letter; /* 0: none */
+    const char *name;
+    opt_kind kind;
+    const char *value; /* what it takes, for --help: "DIR" */
+    const char *help;
+    size_t at; /* offsetof() in the command's struct */
+} opt;
+
+typedef struct command {
+    const char *name, *operands, *summary, *more; /* more: may be NULL */
+    const opt *options;                           /* ends with a NULL name */
+    size_t size; /* of the struct that options go into, zero at first */
+    int (*run)(void *options, const words *operands);
+} command;
+
+/* Parses argv[1..], runs the command, returns its exit status. */
+int command_run(const command *c, int argc, char **argv);
+void command_help(const command *c);
+/* The entry of names[] (NULL-ended) that `word` is likely meant to be. */
+const char *nearest(const char *word, const char *const *names);
+
+/* ---- messages (out.c) ---- */
+
+/* One line on stderr: "vitcl classify: ..."; returns the exit status. */
+int fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
+int usage(const char *format, ...) __attribute__((format(printf, 1, 2)));
+void note(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* The library's last message. */
+int failed(void);
+void set_command_name(const char *name); /* for these messages */
+bool is_terminal(FILE *f);
+
+/* ---- results (out.c) ---- */
+
+void json_string(const char *s); /* NULL: null; bytes that are no UTF-8 come
+                                  * out as U+FFFD */
+void json_number(double v);      /* not finite: null */
+void tsv_text(const char *s);    /* tab, newline, backslash escaped */
+void print_bytes(double bytes);  /* "1.2 GB" */
+
+typedef struct progress { /* a line on stderr, where that is a terminal */
+    const char *what;     /* "pictures" */
+    uint64_t total;       /* 0: unknown */
+    double start, shown;
+    bool on, drawn;
+} progress;
+void progress_start(progress *p, const char *what, uint64_t total);
+/* text: shown behind, or NULL */
+void progress_show(progress *p, uint64_t done, const char *text);
+void progress_clear(progress *p); /* before other lines, and at the end */
+double now(void);                 /* seconds, monotonic */
+
+/* From now on Ctrl-C only raises this; a second one kills. */
+void catch_stop(void);
+bool stopped(void);
+
+/* ---- models (load.c) ---- */
+
+typedef struct model_options {
+    const char *model, *preset, *device, *gemm, *precision;
+    frame_size size;
+    uint32_t batch;
+} model_options;
+#define OPT_ROW(T, letter, name, kind, value, help, member)                    \
+    {                                                                          \
+        letter, name, kind, value, help, offsetof(T, member)                   \
+    }
+#define OPT_MODEL(T)                                                           \
+    OPT_ROW(T, 'm', "model", OPT_TEXT, "DIR",                                  \
+            "checkpoint: a folder or a weight file; else VITCL_MODEL",         \
+            common.model),                                                     \
+        OPT_ROW(T, 0, "preset", OPT_TEXT, "NAME",                              \
+                "an architecture with random weights, such as vit-b/16",       \
+                common.preset)
+#define OPT_DEVICE(T)                                                          \
+    OPT_ROW(T, 'd', "device", OPT_TEXT, "DEV",                                 \
+            "0:1, part of a name, cpu, gpu or any; else VITCL_DEVICE",         \
+            common.device)
+#define OPT_RUN(T)                                                             \
+    OPT_ROW(T, 0, "gemm", OPT_TEXT, "NAME",                                    \
+            "matrix multiplication: clblast, native or plain", common.gemm),   \
+        OPT_ROW(T, 0, "precision", OPT_TEXT, "NAME",                           \
+                "f32 (default), bf16, f16, half (the faster of these two) or " \
+                "int8",                                                        \
+                common.precision)
+#define OPT_BATCH(T, help)                                                     \
+    OPT_ROW(T, 0, "batch", OPT_COUNT, "N", help, common.batch)
+#define OPT_SIDES(T)                                                           \
+    OPT_ROW(T, 0, "size", OPT_SIZE, "N|HxW",                                   \
+            "pixels, when other than the model was trained with", common.size)
+#define OPT_DONE                                                               \
+    {                                                                          \
+        0, NULL, OPT_FLAG, NULL, NULL, 0                                       \
+    }
+
+/* Opens the device (unless device is NULL) and the model. Prints why not. */
+int open_model(vitcl_device **device, vitcl_model **model,
+               const model_options *o);
+/* "f32" and so on; prints why not. */
+int parse_precision(vitcl_precision *out, const char *word);
+/* A session of o's batch, size, gemm and precision, with keep and profile. */
+int open_session(vitcl_session **out, vitcl_model *model,
+                 const model_options *o, const char *const *keep, int profile);
+/* The name to show: the preset, or the model's path without slashes. */
+const char *model_name(const model_options *o);
+/* Says on stderr that answers of random weights mean nothing. */
+void warn_random(const model_options *o);
+
+/* ---- pictures (source.c, feed.c) ---- */
+
+typedef struct source source;
+/* Paths of operands in order: files as they are, folders walked (sorted), "-"
+ * a list on stdin, one a line or ended by NUL. */
+source *source_open(const words *operands, bool nul);
+/* NULL at the end. *error: NULL, or why this path gives no picture. Both are
+ * valid until the next call. */
+const char *source_next(source *s, const char **error);
+void source_close(source *s);
+
+typedef struct answer {
+    char *path, *error; /* error NULL: row of the batch */
+    uint32_t row;
+} answer;
+typedef struct feed feed;
+feed *feed_open(const words *operands, bool nul);
+/* A good batch for what is there: `most`, or fewer for few pictures. */
+uint32_t feed_batch(feed *f, uint32_t most);
+/* Starts decoding. */
+int feed_start(feed *f, vitcl_session *session);
+/* The next pictures and failures, in input order: 0 at the end. rgb: `rows`
+ * prepared pictures for vitcl_run_rgb(). */
+uint32_t feed_next(const answer **answers, const uint8_t **rgb, uint32_t *rows,
+                   feed *f);
+/* How many pictures there are, for a progress bar on stderr; 0: unknown. */
+uint64_t feed_total(const words *operands);
+uint64_t feed_failures(const feed *f);
+void feed_close(feed *f);
+/* Prints a failed picture's line on stderr. */
+void say_failure(const answer *a);
+
+#endif

@@ -1,0 +1,286 @@
+/*
+ * cmd_bench.c - how fast a model runs here, beside what the device can do.
+ *
+ * A forward is timed as a rival's would be: f32 pixels from host memory in,
+ * logits (or features) in host memory out. Kernels are measured afterwards in
+ * a session of their own, since that costs time.
+ */
+#include "cmd.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+
+typedef struct bench {
+    model_options common;
+    double seconds;
+    bool json;
+} bench;
+
+static const opt options[] = {
+    OPT_MODEL(bench),
+    OPT_DEVICE(bench),
+    OPT_BATCH(bench, "pictures at a time (default 1)"),
+    OPT_SIDES(bench),
+    OPT_RUN(bench),
+    {0, "seconds", OPT_REAL, "S", "measure for about this long (default 3)",
+     offsetof(bench, seconds)},
+    {0, "json", OPT_FLAG, NULL, "one JSON object", offsetof(bench, json)},
+    OPT_DONE};
+
+enum { OPS = 64, RUNS = 1000 };
+typedef struct op_time {
+    char op[24];
+    double ms, gflop;
+} op_time;
+
+typedef struct work {
+    const bench *o;
+    model_options common;
+    vitcl_device *device;
+    vitcl_model *model;
+    vitcl_session *session;
+    float *pixels, *out;
+    const char *tensor;
+    double ms[RUNS];
+    int runs;
+    double gflop, load_ms, peak;
+    op_time op[OPS];
+    int ops;
+    vitcl_device_info info;
+    vitcl_session_info session_info;
+} work;
+
+static int by_value(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+
+    return (x > y) - (x < y);
+}
+
+static int allocate(work *w)
+{
+    const uint32_t batch = vitcl_session_batch(w->session);
+    uint32_t height, width, columns = vitcl_session_classes(w->session);
+    size_t n;
+
+    w->tensor = columns ? "logits" : "features";
+    columns = columns ? columns : vitcl_session_features(w->session);
+    vitcl_session_size(w->session, &height, &width);
+    n = (size_t)batch * 3 * height * width;
+    w->pixels = malloc(n * sizeof(float));
+    w->out = malloc(((size_t)batch * columns + 1) * sizeof(float));
+    if (!w->pixels || !w->out)
+        return fail("out of memory");
+    for (size_t i = 0; i < n; i++) /* any numbers of a picture's size */
+        w->pixels[i] = (float)((i * 2654435761u >> 8) % 4096) / 2048.0f - 1.0f;
+    return EXIT_OK;
+}
+
+static int once(work *w)
+{
+    const uint32_t n = vitcl_session_batch(w->session);
+
+    if (vitcl_run_pixels(w->session, w->pixels, n) != VITCL_OK ||
+        vitcl_session_read(w->out, w->session, w->tensor, n) != VITCL_OK)
+        return failed();
+    return EXIT_OK;
+}
+
+static int measure(work *w)
+{
+    const double seconds = w->o->seconds > 0 ? w->o->seconds : 3;
+    double end;
+    vitcl_step_info s;
+    int code = EXIT_OK;
+
+    for (uint32_t i = 0; vitcl_session_step(&s, w->session, i) == VITCL_OK; i++)
+        w->gflop += s.gflop;
+    for (int i = 0; i < 2 && code == EXIT_OK; i++)
+        code = once(w);
+    end = now() + seconds;
+    while (code == EXIT_OK && w->runs < RUNS && (w->runs < 3 || now() < end)) {
+        double from = now();
+
+        code = once(w);
+        w->ms[w->runs++] = 1e3 * (now() - from);
+    }
+    qsort(w->ms, (size_t)w->runs, sizeof *w->ms, by_value);
+    return code;
+}
+
+/* Adds a step's time to its op's; the rarest share the last entry. */
+static void account(work *w, const vitcl_step_info *s)
+{
+    int i = 0;
+
+    while (i < w->ops && strcmp(w->op[i].op, s->op) != 0)
+        i++;
+    if (i == OPS)
+        i--;
+    else if (i == w->ops)
+        snprintf(w->op[w->ops++].op, sizeof w->op->op, "%s", s->op);
+    w->op[i].ms += s->time_ms;
+    w->op[i].gflop += s->gflop;
+}
+
+static int by_time(const void *a, const void *b)
+{
+    const op_time *x = a, *y = b;
+
+    return (x->ms < y->ms) - (x->ms > y->ms);
+}
+
+static int profile(work *w)
+{
+    vitcl_step_info s;
+    int code;
+
+    vitcl_session_free(w->session);
+    w->session = NULL;
+    code = open_session(&w->session, w->model, &w->common, NULL, 1);
+    for (int i = 0; i < 2 && code == EXIT_OK; i++)
+        code = once(w);
+    for (uint32_t i = 0;
+         code == EXIT_OK && vitcl_session_step(&s, w->session, i) == VITCL_OK;
+         i++)
+        account(w, &s);
+    qsort(w->op, (size_t)w->ops, sizeof *w->op, by_time);
+    return code;
+}
+
+/* ---- printing ---- */
+
+static double share(const work *w, int i)
+{
+    double sum = 0;
+
+    for (int k = 0; k < w->ops; k++)
+        sum += w->op[k].ms;
+    return sum > 0 ? w->op[i].ms / sum : 0;
+}
+
+static double rate(double gflop, double ms)
+{
+    return ms > 0 ? gflop / ms * 1e3 : 0;
+}
+
+static double peak_memory_mb(void)
+{
+    struct rusage r;
+
+    return getrusage(RUSAGE_SELF, &r) == 0 ? (double)r.ru_maxrss * 1024 / 1e6
+                                           : 0;
+}
+
+static void print_json(const work *w)
+{
+    const double median = w->ms[w->runs / 2];
+
+    printf("{\"preset\":");
+    json_string(model_name(&w->common));
+    printf(",\"device\":");
+    json_string(w->info.name);
+    printf(",\"precision\":");
+    json_string(w->session_info.precision);
+    printf(",\"gemm\":");
+    json_string(w->session_info.gemm);
+    printf(",\"batch\":%u,\"ms\":{\"min\":%.4f,\"median\":%.4f,\"max\":%.4f}",
+           w->common.batch, w->ms[0], median, w->ms[w->runs - 1]);
+    printf(",\"images_per_s\":%.3f,\"gflops\":%.2f,\"peak_gflops\":%.2f",
+           1e3 * w->common.batch / median, rate(w->gflop, median), w->peak);
+    printf(",\"load_ms\":%.1f,\"peak_memory_mb\":%.1f,\"kernels\":[",
+           w->load_ms, peak_memory_mb());
+    for (int i = 0; i < w->ops; i++) {
+        printf("%s{\"op\":", i ? "," : "");
+        json_string(w->op[i].op);
+        printf(",\"ms\":%.4f,\"gflops\":%.2f,\"share\":%.4f}", w->op[i].ms,
+               rate(w->op[i].gflop, w->op[i].ms), share(w, i));
+    }
+    printf("]}\n");
+}
+
+static void print_table(const work *w)
+{
+    const double median = w->ms[w->runs / 2];
+
+    printf("%s, batch %u, %s, %s on %s\n\n", model_name(&w->common),
+           w->common.batch, w->session_info.precision, w->session_info.gemm,
+           w->info.name);
+    printf("forward     %.2f ms (min %.2f, max %.2f, %d runs)\n", median,
+           w->ms[0], w->ms[w->runs - 1], w->runs);
+    printf("pictures    %.2f a second\n", 1e3 * w->common.batch / median);
+    printf("arithmetic  %.1f GFLOP/s of %.1f measured at most",
+           rate(w->gflop, median), w->peak);
+    if (w->peak > 0)
+        printf(" (%.0f %%)", 100 * rate(w->gflop, median) / w->peak);
+    printf("\nload        %.0f ms\nmemory      %.0f MB at most\n\n", w->load_ms,
+           peak_memory_mb());
+    printf("%-14s %9s %10s %7s\n", "op", "ms", "GFLOP/s", "share");
+    for (int i = 0; i < w->ops; i++)
+        printf("%-14s %9.3f %10.1f %6.1f%%\n", w->op[i].op, w->op[i].ms,
+               rate(w->op[i].gflop, w->op[i].ms), 100 * share(w, i));
+}
+
+static int work_through(work *w)
+{
+    vitcl_precision precision;
+    double from = now();
+    int code = parse_precision(&precision, w->common.precision);
+
+    if (code == EXIT_OK)
+        code = open_model(&w->device, &w->model, &w->common);
+    if (code == EXIT_OK)
+        code = open_session(&w->session, w->model, &w->common, NULL, 0);
+    w->load_ms = 1e3 * (now() - from);
+    if (code == EXIT_OK)
+        code = allocate(w);
+    if (code == EXIT_OK)
+        code = measure(w);
+    if (code != EXIT_OK)
+        return code;
+    vitcl_device_describe(&w->info, w->device);
+    vitcl_session_describe(&w->session_info, w->session);
+    if (vitcl_device_peak(&w->peak, w->device, precision) != VITCL_OK)
+        return failed();
+    return profile(w);
+}
+
+static int run(void *into, const words *operands)
+{
+    const bench *o = into;
+    work *w;
+    int code;
+
+    if (operands->count)
+        return usage("takes no argument such as '%s'; name the model with -m "
+                     "or --preset",
+                     operands->item[0]);
+    w = calloc(1, sizeof *w);
+    if (!w)
+        return fail("out of memory");
+    w->o = o;
+    w->common = o->common;
+    w->common.batch = w->common.batch ? w->common.batch : 1;
+    code = work_through(w);
+    if (code == EXIT_OK)
+        (o->json ? print_json : print_table)(w);
+    free(w->pixels);
+    free(w->out);
+    vitcl_session_free(w->session);
+    vitcl_model_free(w->model);
+    vitcl_device_free(w->device);
+    free(w);
+    return code;
+}
+
+const command cmd_bench = {
+    "bench",
+    "",
+    "Time a model on a device",
+    "Times forwards from f32 pixels in host memory to logits in host memory. "
+    "The most\nthat the device can do is measured in the same run, in the same "
+    "precision.\nPictures a second and GFLOP/s are of the median.",
+    options,
+    sizeof(bench),
+    run};

@@ -1,0 +1,169 @@
+/*
+ * cmd_devices.c - every OpenCL platform and device, as a table or JSON lines.
+ */
+#include "cmd.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct devices {
+    bool json;
+} devices;
+
+static const opt options[] = {{0, "json", OPT_FLAG, NULL,
+                               "one JSON object a line",
+                               offsetof(devices, json)},
+                              OPT_DONE};
+
+static void member(const char *key, const char *value)
+{
+    printf(",\"%s\":", key);
+    json_string(value);
+}
+
+static void print_json(const vitcl_device_info *d)
+{
+    printf("{\"index\":");
+    json_string(d->id);
+    member("platform", d->platform);
+    if (d->error[0]) {
+        member("error", d->error);
+        printf("}\n");
+        return;
+    }
+    member("name", d->name);
+    member("vendor", d->vendor);
+    member("type", d->type);
+    member("driver", d->driver);
+    member("version", d->version);
+    member("opencl_c", d->opencl_c);
+    printf(",\"compute_units\":%u,\"clock_mhz\":%u", d->compute_units,
+           d->clock_mhz);
+    printf(",\"memory_bytes\":%llu,\"local_bytes\":%llu,\"max_alloc_bytes\":"
+           "%llu",
+           (unsigned long long)d->memory_bytes,
+           (unsigned long long)d->local_bytes,
+           (unsigned long long)d->max_alloc_bytes);
+    printf(",\"fp16\":%s,\"fp64\":%s,\"subgroups\":%s,\"integer_dot\":%s,"
+           "\"unified_memory\":%s",
+           d->fp16 ? "true" : "false", d->fp64 ? "true" : "false",
+           d->subgroups ? "true" : "false", d->integer_dot ? "true" : "false",
+           d->unified_memory ? "true" : "false");
+    member("gemm", d->gemm);
+    printf("}\n");
+}
+
+enum { COLUMNS = 16, CELL = 48 };
+typedef char row[COLUMNS][CELL];
+
+static const char *const titles[COLUMNS] = {
+    "index",  "name",   "vendor",  "type",  "driver", "OpenCL C",
+    "units",  "MHz",    "memory",  "local", "fp16",   "fp64",
+    "subgr.", "intdot", "unified", "GEMM"};
+
+static void bytes_cell(char *cell, uint64_t bytes)
+{
+    const double b = (double)bytes;
+
+    if (bytes >= 1000000000)
+        snprintf(cell, CELL, "%.1f GB", b / 1e9);
+    else if (bytes >= 10000000)
+        snprintf(cell, CELL, "%.0f MB", b / 1e6);
+    else
+        snprintf(cell, CELL, "%.0f kB", b / 1024);
+}
+
+static void fill(row r, const vitcl_device_info *d)
+{
+    const int flags[] = {d->fp16, d->fp64, d->subgroups, d->integer_dot,
+                         d->unified_memory};
+    const char *version = d->opencl_c;
+
+    if (strncmp(version, "OpenCL C ", 9) == 0)
+        version += 9;
+    snprintf(r[0], CELL, "%s", d->id);
+    snprintf(r[1], CELL, "%.40s", d->name);
+    snprintf(r[2], CELL, "%.24s", d->vendor);
+    snprintf(r[3], CELL, "%s", d->type);
+    snprintf(r[4], CELL, "%.24s", d->driver);
+    snprintf(r[5], CELL, "%.*s", (int)strcspn(version, " "), version);
+    snprintf(r[6], CELL, "%u", d->compute_units);
+    snprintf(r[7], CELL, "%u", d->clock_mhz);
+    bytes_cell(r[8], d->memory_bytes);
+    bytes_cell(r[9], d->local_bytes);
+    for (int i = 0; i < 5; i++)
+        snprintf(r[10 + i], CELL, "%s", flags[i] ? "yes" : "-");
+    snprintf(r[15], CELL, "%s", d->gemm);
+}
+
+/* A driver that failed has its own line and no table cells. */
+static int print_table(const vitcl_device_info *list, uint32_t n)
+{
+    row *rows = calloc(n + 1u, sizeof *rows);
+    size_t wide[COLUMNS] = {0};
+
+    if (!rows)
+        return fail("out of memory");
+    for (int c = 0; c < COLUMNS; c++)
+        snprintf(rows[0][c], CELL, "%s", titles[c]);
+    for (uint32_t i = 0; i < n; i++)
+        if (!list[i].error[0])
+            fill(rows[i + 1], &list[i]);
+    for (uint32_t i = 0; i <= n; i++)
+        for (int c = 0; c < COLUMNS; c++)
+            if (strlen(rows[i][c]) > wide[c])
+                wide[c] = strlen(rows[i][c]);
+    for (uint32_t i = 0; i <= n; i++) {
+        if (i && list[i - 1].error[0]) {
+            printf("%-*s  %s%s%s\n", (int)wide[0], list[i - 1].id,
+                   list[i - 1].platform, list[i - 1].platform[0] ? ": " : "",
+                   list[i - 1].error);
+            continue;
+        }
+        for (int c = 0; c < COLUMNS; c++)
+            printf("%-*s%s", c == COLUMNS - 1 ? 0 : (int)wide[c], rows[i][c],
+                   c == COLUMNS - 1 ? "\n" : "  ");
+    }
+    free(rows);
+    return EXIT_OK;
+}
+
+static int run(void *into, const words *operands)
+{
+    const devices *o = into;
+    vitcl_device_info *list = NULL, *more, one;
+    uint32_t n = 0, usable = 0;
+    int code = EXIT_OK;
+
+    if (operands->count)
+        return usage("takes no argument such as '%s'", operands->item[0]);
+    while (vitcl_device_list(&one, n) == VITCL_OK && n < 1024) {
+        more = realloc(list, (n + 1) * sizeof *list);
+        if (!more) {
+            free(list);
+            return fail("out of memory");
+        }
+        list = more, list[n++] = one;
+        usable += !one.error[0];
+    }
+    for (uint32_t i = 0; o->json && i < n; i++)
+        print_json(&list[i]);
+    if (!o->json && n)
+        code = print_table(list, n);
+    if (!usable && code == EXIT_OK)
+        code = fail("no usable OpenCL device; install a driver, for instance "
+                    "pocl-opencl-icd for the CPU");
+    free(list);
+    return code;
+}
+
+const command cmd_devices = {
+    "devices",
+    "",
+    "List OpenCL devices",
+    "GEMM is the matrix multiplication that classify uses there. A driver that "
+    "fails\nspoils its own line only. `-d` of the other commands and "
+    "VITCL_DEVICE take the\nindex, part of a name, cpu, gpu or any.",
+    options,
+    sizeof(devices),
+    run};

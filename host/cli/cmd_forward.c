@@ -1,0 +1,203 @@
+/*
+ * cmd_forward.c - pixel values in, every asked tensor out: how anyone can hold
+ * vitcl to another library.
+ */
+#include "cmd.h"
+
+#include <fnmatch.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct forward {
+    model_options common;
+    const char *input, *output;
+    words keep;
+} forward;
+
+static const opt options[] = {
+    OPT_MODEL(forward),
+    {'i', "input", OPT_TEXT, "FILE",
+     "safetensors file with pixel_values [B,3,H,W]", offsetof(forward, input)},
+    {'o', "output", OPT_TEXT, "FILE", "safetensors file to write",
+     offsetof(forward, output)},
+    {0, "keep", OPT_LIST, "PATTERN",
+     "also write tensors whose names match, such as 'block.*'",
+     offsetof(forward, keep)},
+    OPT_DEVICE(forward),
+    OPT_BATCH(forward, "pictures at a time (default: all, at most 32)"),
+    OPT_SIDES(forward),
+    OPT_RUN(forward),
+    OPT_DONE};
+
+typedef struct work {
+    vitcl_device *device;
+    vitcl_model *model;
+    vitcl_session *session;
+    vitcl_tensors *in;
+    uint32_t pictures;
+    uint64_t elements; /* of a picture */
+    float *pixels;
+    uint32_t tensors; /* read after each batch, joined over pictures */
+    vitcl_shape *shape;
+    vitcl_tensor_info *info;
+    float **data;
+} work;
+
+static uint64_t share(const vitcl_tensor_info *t)
+{
+    uint64_t n = 1;
+
+    for (uint32_t i = 1; i < t->rank; i++)
+        n *= t->shape[i];
+    return n;
+}
+
+/* Reads pixel_values; takes the session's size and batch from it. */
+static int read_input(work *w, const forward *o, model_options *common)
+{
+    vitcl_shape s;
+    uint64_t count = 1;
+
+    if (vitcl_tensors_open(&w->in, o->input) != VITCL_OK ||
+        vitcl_tensors_shape(&s, w->in, "pixel_values") != VITCL_OK)
+        return failed();
+    if (s.rank != 4 || s.shape[1] != 3 || !s.shape[0] || !s.shape[2] ||
+        !s.shape[3] || s.shape[0] > 1 << 20 || s.shape[2] > 1 << 14 ||
+        s.shape[3] > 1 << 14)
+        return fail("%s: pixel_values is not [B,3,H,W]", o->input);
+    if (common->size.height &&
+        (common->size.height != s.shape[2] || common->size.width != s.shape[3]))
+        return fail("%s: pixel_values is %ux%u, not %ux%u as --size says",
+                    o->input, (unsigned)s.shape[2], (unsigned)s.shape[3],
+                    common->size.height, common->size.width);
+    common->size.height = (uint32_t)s.shape[2];
+    common->size.width = (uint32_t)s.shape[3];
+    w->pictures = (uint32_t)s.shape[0];
+    w->elements = 3 * s.shape[2] * s.shape[3];
+    count = w->elements * w->pictures;
+    if (!common->batch)
+        common->batch = w->pictures < 32 ? w->pictures : 32;
+    w->pixels = calloc(count, sizeof *w->pixels);
+    if (!w->pixels)
+        return fail("out of memory for %u pictures", w->pictures);
+    return vitcl_tensors_read(w->pixels, w->in, "pixel_values", count) ==
+                   VITCL_OK
+               ? EXIT_OK
+               : failed();
+}
+
+static int allocate(work *w)
+{
+    vitcl_tensor_info t;
+
+    while (vitcl_session_tensor(&t, w->session, w->tensors) == VITCL_OK)
+        w->tensors++;
+    w->shape = calloc(w->tensors + 1u, sizeof *w->shape);
+    w->info = calloc(w->tensors + 1u, sizeof *w->info);
+    w->data = calloc(w->tensors + 1u, sizeof *w->data);
+    if (!w->shape || !w->info || !w->data)
+        return fail("out of memory");
+    for (uint32_t i = 0; i < w->tensors; i++) {
+        vitcl_session_tensor(&w->info[i], w->session, i);
+        w->shape[i].name = w->info[i].name;
+        w->shape[i].rank = w->info[i].rank;
+        w->shape[i].shape[0] = w->pictures;
+        for (uint32_t d = 1; d < w->info[i].rank; d++)
+            w->shape[i].shape[d] = w->info[i].shape[d];
+        w->data[i] = calloc(share(&w->info[i]) * w->pictures, sizeof(float));
+        if (!w->data[i])
+            return fail("out of memory for %s", w->info[i].name);
+    }
+    return EXIT_OK;
+}
+
+static int compute(work *w)
+{
+    const uint32_t batch = vitcl_session_batch(w->session);
+
+    for (uint32_t at = 0, n; at < w->pictures; at += n) {
+        n = w->pictures - at < batch ? w->pictures - at : batch;
+        if (vitcl_run_pixels(w->session, w->pixels + at * w->elements, n) !=
+            VITCL_OK)
+            return failed();
+        for (uint32_t i = 0; i < w->tensors; i++)
+            if (vitcl_session_read(w->data[i] + at * share(&w->info[i]),
+                                   w->session, w->info[i].name, n) != VITCL_OK)
+                return failed();
+    }
+    return EXIT_OK;
+}
+
+/* A pattern that matches nothing is most likely a slip. */
+static void note_unused(const work *w, const words *keep)
+{
+    for (size_t k = 0; k < keep->count; k++) {
+        bool used = false;
+
+        for (uint32_t i = 0; i < w->tensors; i++)
+            used = used || fnmatch(keep->item[k], w->info[i].name, 0) == 0;
+        if (!used)
+            note("--keep %s: no tensor has such a name; `vitcl plan` lists "
+                 "them",
+                 keep->item[k]);
+    }
+}
+
+static int run(void *into, const words *operands)
+{
+    const forward *o = into;
+    model_options common = o->common;
+    work w = {.tensors = 0};
+    int code;
+
+    if (operands->count)
+        return usage("takes no argument such as '%s'; see vitcl forward --help",
+                     operands->item[0]);
+    if (!o->input || !o->output)
+        return usage("wants --input FILE and --output FILE");
+    code = read_input(&w, o, &common);
+    if (code == EXIT_OK) {
+        frame_size size = common.size;
+
+        if (common.preset) /* as trained; the session resizes */
+            common.size = o->common.size;
+        code = open_model(&w.device, &w.model, &common);
+        common.size = size;
+    }
+    if (code == EXIT_OK)
+        code = open_session(&w.session, w.model, &common,
+                            o->keep.count ? o->keep.item : NULL, 0);
+    if (code == EXIT_OK)
+        code = allocate(&w);
+    if (code == EXIT_OK)
+        code = compute(&w);
+    if (code == EXIT_OK) {
+        note_unused(&w, &o->keep);
+        if (vitcl_tensors_write(o->output, w.shape,
+                                (const float *const *)w.data,
+                                w.tensors) != VITCL_OK)
+            code = failed();
+    }
+    for (uint32_t i = 0; w.data && i < w.tensors; i++)
+        free(w.data[i]);
+    free(w.data);
+    free(w.shape);
+    free(w.info);
+    free(w.pixels);
+    vitcl_tensors_free(w.in);
+    vitcl_session_free(w.session);
+    vitcl_model_free(w.model);
+    vitcl_device_free(w.device);
+    return code;
+}
+
+const command cmd_forward = {
+    "forward",
+    "",
+    "Run pixel values through a model and write the tensors",
+    "Writes what the model yields (logits and so on), and with --keep what "
+    "flows\ninside: embed, block.<i>, attention.<i> (probabilities), norm, "
+    "features.",
+    options,
+    sizeof(forward),
+    run};

@@ -1,0 +1,101 @@
+/*
+ * cmd_info.c - what a model is and what it costs; needs no device.
+ */
+#include "cmd.h"
+
+typedef struct info {
+    model_options common;
+    bool json;
+} info;
+
+static const opt options[] = {
+    OPT_MODEL(info),
+    OPT_SIDES(info),
+    OPT_BATCH(info, "pictures at a time, for the memory (default 1)"),
+    {0, "json", OPT_FLAG, NULL, "one JSON object", offsetof(info, json)},
+    OPT_DONE};
+
+static void print_json(const vitcl_model_info *m, const char *name,
+                       uint32_t batch, frame_size size)
+{
+    printf("{\"model\":");
+    json_string(name);
+    printf(",\"family\":");
+    json_string(m->family);
+    printf(",\"architecture\":");
+    json_string(m->name);
+    printf(",\"layers\":%u,\"width\":%u,\"heads\":%u,\"mlp\":%u,\"classes\":%u",
+           m->layers, m->width, m->heads, m->mlp, m->classes);
+    printf(",\"trained_height\":%u,\"trained_width\":%u,\"height\":%u,"
+           "\"picture_width\":%u,\"patch\":%u,\"tokens\":%u",
+           m->height, m->width_px, size.height, size.width, m->patch,
+           m->tokens);
+    printf(",\"parameters\":%llu,\"gmac\":%.6f,\"batch\":%u",
+           (unsigned long long)m->parameters, m->gmac, batch);
+    printf(",\"weights_bytes\":%llu,\"activation_bytes\":%llu}\n",
+           (unsigned long long)m->weights_bytes,
+           (unsigned long long)m->activation_bytes);
+}
+
+static void print_text(const vitcl_model_info *m, const char *name,
+                       uint32_t batch, frame_size size)
+{
+    printf("%-12s %s\n", "model", name);
+    printf("%-12s %s%s%s%s\n", "family", m->family, m->name[0] ? " (" : "",
+           m->name, m->name[0] ? ")" : "");
+    printf("%-12s %u of width %u, %u heads, MLP %u\n", "layers", m->layers,
+           m->width, m->heads, m->mlp);
+    if (m->classes)
+        printf("%-12s %u\n", "classes", m->classes);
+    else
+        printf("%-12s none: features only\n", "classes");
+    printf("%-12s %ux%u", "picture", size.height, size.width);
+    if (size.height != m->height || size.width != m->width_px)
+        printf(" (trained at %ux%u)", m->height, m->width_px);
+    printf(", patches of %u, %u tokens\n", m->patch, m->tokens);
+    printf("%-12s %llu\n", "parameters", (unsigned long long)m->parameters);
+    printf("%-12s %.3f GMAC a picture\n", "work", m->gmac);
+    printf("%-12s ", "memory");
+    print_bytes((double)m->weights_bytes);
+    printf(" weights, ");
+    print_bytes((double)m->activation_bytes);
+    printf(" activations for a batch of %u (f32)\n", batch);
+}
+
+static int run(void *into, const words *operands)
+{
+    const info *o = into;
+    vitcl_model *model = NULL;
+    vitcl_model_info m;
+    uint32_t batch = o->common.batch ? o->common.batch : 1;
+    frame_size size = o->common.size;
+    int code;
+
+    if (operands->count)
+        return usage("takes no argument such as '%s'; name the model with -m",
+                     operands->item[0]);
+    code = open_model(NULL, &model, &o->common);
+    if (code != EXIT_OK)
+        return code;
+    if (vitcl_model_describe(&m, model, size.height, size.width, batch) !=
+        VITCL_OK) {
+        code = failed();
+    } else {
+        size.height = size.height ? size.height : m.height;
+        size.width = size.width ? size.width : m.width_px;
+        (o->json ? print_json : print_text)(&m, model_name(&o->common), batch,
+                                            size);
+    }
+    vitcl_model_free(model);
+    return code;
+}
+
+const command cmd_info = {
+    "info",
+    "",
+    "Tell a model's size and cost",
+    "Parameters, multiply-accumulates (GMAC) a picture, tokens, and the device "
+    "memory\nthat a batch takes. No device is needed.",
+    options,
+    sizeof(info),
+    run};

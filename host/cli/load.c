@@ -1,0 +1,114 @@
+/*
+ * load.c - from the options that commands share to a model and a session.
+ */
+#include "cmd.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const char *model_path(const model_options *o)
+{
+    const char *path = o->model ? o->model : getenv("VITCL_MODEL");
+
+    return path && path[0] ? path : NULL;
+}
+
+static int no_model(void)
+{
+    return usage("no model: give -m DIR or set VITCL_MODEL (for instance a "
+                 "clone of https://huggingface.co/timm/"
+                 "vit_tiny_patch16_224.augreg_in21k_ft_in1k), or --preset "
+                 "vit-ti/16 for random weights");
+}
+
+int open_model(vitcl_device **device, vitcl_model **model,
+               const model_options *o)
+{
+    vitcl_device *d = NULL;
+    vitcl_status st;
+
+    if (o->model && o->preset)
+        return usage("-m and --preset exclude each other");
+    if (!o->preset && !model_path(o))
+        return no_model();
+    if (device && vitcl_device_open(&d, o->device) != VITCL_OK)
+        return failed();
+    if (o->preset)
+        st = vitcl_model_preset(model, d, o->preset,
+                                o->size.height == o->size.width ? o->size.height
+                                                                : 0);
+    else
+        st = vitcl_model_load(model, d, model_path(o));
+    if (st != VITCL_OK) {
+        vitcl_device_free(d);
+        return failed();
+    }
+    if (device)
+        *device = d;
+    return EXIT_OK;
+}
+
+int parse_precision(vitcl_precision *out, const char *word)
+{
+    static const char *const names[] = {"f32",  "bf16", "f16",
+                                        "half", "int8", NULL};
+    const char *guess;
+
+    *out = VITCL_F32;
+    if (!word)
+        return EXIT_OK;
+    for (int i = 0; names[i]; i++)
+        if (strcmp(word, names[i]) == 0) {
+            *out = (vitcl_precision)i;
+            return EXIT_OK;
+        }
+    guess = nearest(word, names);
+    return usage("--precision %s is none of f32, bf16, f16, half, int8%s%s%s",
+                 word, guess ? "; did you mean " : "", guess ? guess : "",
+                 guess ? "?" : "");
+}
+
+int open_session(vitcl_session **out, vitcl_model *model,
+                 const model_options *o, const char *const *keep, int profile)
+{
+    vitcl_session_options options = {.batch = o->batch,
+                                     .height = o->size.height,
+                                     .width = o->size.width,
+                                     .gemm = o->gemm,
+                                     .keep = keep,
+                                     .profile = profile};
+    int code = parse_precision(&options.precision, o->precision);
+
+    if (code != EXIT_OK)
+        return code;
+    return vitcl_session_new(out, model, &options) == VITCL_OK ? EXIT_OK
+                                                               : failed();
+}
+
+const char *model_name(const model_options *o)
+{
+    static char name[128];
+    const char *path = o->preset ? NULL : model_path(o);
+    size_t n;
+
+    if (!path)
+        return o->preset;
+    n = strlen(path);
+    while (n > 1 && path[n - 1] == '/')
+        n--;
+    for (const char *s = path + n; s > path; s--)
+        if (s[-1] == '/' && s < path + n) {
+            n -= (size_t)(s - path), path = s;
+            break;
+        }
+    snprintf(name, sizeof name, "%.*s", (int)(n < 127 ? n : 127), path);
+    return name;
+}
+
+void warn_random(const model_options *o)
+{
+    if (o->preset)
+        note("%s has random weights, so its answers mean nothing; name a "
+             "checkpoint with -m DIR",
+             o->preset);
+}

@@ -1,0 +1,84 @@
+/*
+ * main.c - the program vitcl: finds the command and runs it.
+ *
+ * A new command is a file cmd_<name>.c, a row here and a section of vitcl.1.
+ */
+#include "cmd.h"
+
+#include <errno.h>
+#include <string.h>
+
+extern const command cmd_classify, cmd_embed, cmd_forward, cmd_devices,
+    cmd_info, cmd_plan, cmd_bench, cmd_selftest;
+
+static const command *const commands[] = {
+    &cmd_classify, &cmd_embed, &cmd_forward, &cmd_devices,
+    &cmd_info,     &cmd_plan,  &cmd_bench,   &cmd_selftest,
+};
+enum { COMMANDS = sizeof commands / sizeof *commands };
+
+static void help(void)
+{
+    printf("usage: vitcl COMMAND [options] [arguments]\n\n"
+           "Runs Vision Transformers on any OpenCL device.\n\ncommands:\n");
+    for (int i = 0; i < COMMANDS; i++)
+        printf("  %-10s %s\n", commands[i]->name, commands[i]->summary);
+    printf("\n`vitcl COMMAND --help` has the options of each; `man vitcl` has "
+           "it all.\nA first try: vitcl classify -m DIR photo.jpg\n");
+}
+
+static const command *find(const char *name)
+{
+    for (int i = 0; i < COMMANDS; i++)
+        if (strcmp(commands[i]->name, name) == 0)
+            return commands[i];
+    return NULL;
+}
+
+static int unknown(const char *word)
+{
+    const char *names[COMMANDS + 1] = {NULL}, *guess;
+
+    for (int i = 0; i < COMMANDS; i++)
+        names[i] = commands[i]->name;
+    guess = nearest(word, names);
+    if (guess)
+        return usage("no command %s; did you mean vitcl %s?", word, guess);
+    return usage("no command %s; `vitcl --help` lists them", word);
+}
+
+static int run(int argc, char **argv)
+{
+    const command *c;
+
+    if (argc < 2)
+        return usage("which command? `vitcl --help` lists them");
+    if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "-V") == 0) {
+        printf("vitcl %s\n", vitcl_version());
+        return EXIT_OK;
+    }
+    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 ||
+        (strcmp(argv[1], "help") == 0 && argc == 2)) {
+        help();
+        return EXIT_OK;
+    }
+    if (strcmp(argv[1], "help") == 0) {
+        c = find(argv[2]);
+        if (c)
+            command_help(c);
+        return c ? EXIT_OK : unknown(argv[2]);
+    }
+    c = find(argv[1]);
+    return c ? command_run(c, argc - 1, argv + 1) : unknown(argv[1]);
+}
+
+int main(int argc, char **argv)
+{
+    int code = run(argc, argv);
+
+    errno = 0;
+    if (fflush(stdout) != 0 || ferror(stdout))
+        code = fail("standard output cannot be written%s%s", errno ? ": " : "",
+                    errno ? strerror(errno) : "");
+    return stopped() ? EXIT_STOPPED : code;
+}

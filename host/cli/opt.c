@@ -1,0 +1,273 @@
+/*
+ * opt.c - options of every command from its table: parsing and --help.
+ *
+ * Long options take "--name value" or "--name=value", letters "-k 5" or "-k5".
+ * Options and operands may be mixed; "--" ends the options. A lone "-" is an
+ * operand.
+ */
+#include "cmd.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Edit distance with swaps of neighbours (optimal string alignment). */
+static size_t distance(const char *a, const char *b)
+{
+    enum { MOST = 40 };
+    size_t d[MOST + 1][MOST + 1], n = strlen(a), m = strlen(b);
+
+    if (n > MOST || m > MOST)
+        return MOST;
+    for (size_t i = 0; i <= n; i++)
+        d[i][0] = i;
+    for (size_t j = 0; j <= m; j++)
+        d[0][j] = j;
+    for (size_t i = 1; i <= n; i++)
+        for (size_t j = 1; j <= m; j++) {
+            size_t best = d[i - 1][j - 1] + (a[i - 1] != b[j - 1]);
+
+            if (d[i - 1][j] + 1 < best)
+                best = d[i - 1][j] + 1;
+            if (d[i][j - 1] + 1 < best)
+                best = d[i][j - 1] + 1;
+            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] &&
+                a[i - 2] == b[j - 1] && d[i - 2][j - 2] + 1 < best)
+                best = d[i - 2][j - 2] + 1;
+            d[i][j] = best;
+        }
+    return d[n][m];
+}
+
+const char *nearest(const char *word, const char *const *names)
+{
+    const char *found = NULL;
+    size_t best = strlen(word) / 3 + 2;
+
+    for (; *names; names++) {
+        bool begins =
+            word[0] && word[1] && strncmp(*names, word, strlen(word)) == 0;
+        size_t n = begins ? 1 : distance(word, *names);
+
+        if (n < best)
+            best = n, found = *names;
+    }
+    return found;
+}
+
+static int unknown(const command *c, const char *word)
+{
+    enum { MOST = 64 };
+    const char *names[MOST + 1], *guess;
+    size_t n = 0;
+
+    for (const opt *o = c->options; o->name && n < MOST - 1; o++)
+        names[n++] = o->name;
+    names[n++] = "help";
+    names[n] = NULL;
+    guess = word[1] == '-' ? nearest(word + 2, names) : NULL;
+    return guess
+               ? usage("unknown option %s; did you mean --%s?", word, guess)
+               : usage("unknown option %s; see vitcl %s --help", word, c->name);
+}
+
+static bool digits(uint32_t *out, const char *s, char **end)
+{
+    unsigned long v;
+
+    if (!isdigit((unsigned char)s[0]))
+        return false;
+    errno = 0;
+    v = strtoul(s, end, 10);
+    *out = (uint32_t)v;
+    return errno == 0 && v <= INT32_MAX;
+}
+
+static bool parse_size(frame_size *out, const char *s)
+{
+    frame_size f;
+    char *end;
+
+    if (!digits(&f.height, s, &end))
+        return false;
+    f.width = f.height;
+    if (*end == 'x' && !digits(&f.width, end + 1, &end))
+        return false;
+    *out = f;
+    return !*end && f.height > 0 && f.width > 0;
+}
+
+static int store(const opt *o, void *into, const char *value)
+{
+    void *at = (char *)into + o->at;
+    words *list = at;
+    uint32_t n;
+    char *end;
+
+    switch (o->kind) {
+    case OPT_FLAG:
+        *(bool *)at = true;
+        return EXIT_OK;
+    case OPT_TEXT:
+        *(const char **)at = value;
+        return value[0] ? EXIT_OK : usage("--%s: the value is empty", o->name);
+    case OPT_COUNT:
+    case OPT_NATURAL:
+        if (!digits(&n, value, &end) || *end || (o->kind == OPT_COUNT && !n))
+            return usage("--%s wants a whole number from %d up, not '%s'",
+                         o->name, o->kind == OPT_COUNT, value);
+        *(uint32_t *)at = n;
+        return EXIT_OK;
+    case OPT_REAL:
+        *(double *)at = strtod(value, &end);
+        return end != value && !*end
+                   ? EXIT_OK
+                   : usage("--%s wants a number, not '%s'", o->name, value);
+    case OPT_SIZE:
+        return parse_size(at, value)
+                   ? EXIT_OK
+                   : usage("--%s wants pixels such as 224 or 240x320 (height "
+                           "x width), not '%s'",
+                           o->name, value);
+    case OPT_LIST:
+        list->item[list->count++] = value;
+        list->item[list->count] = NULL;
+        return EXIT_OK;
+    }
+    return EXIT_USAGE;
+}
+
+static const opt *find_long(const command *c, const char *name, size_t n)
+{
+    for (const opt *o = c->options; o->name; o++)
+        if (strlen(o->name) == n && strncmp(o->name, name, n) == 0)
+            return o;
+    return NULL;
+}
+
+static const opt *find_letter(const command *c, char letter)
+{
+    for (const opt *o = c->options; o->name; o++)
+        if (o->letter == letter)
+            return o;
+    return NULL;
+}
+
+/* One option at argv[*i]; moves *i to its last word. */
+static int parse_one(const command *c, void *into, int argc, char **argv,
+                     int *i)
+{
+    const char *word = argv[*i], *value = NULL;
+    const opt *o;
+
+    if (word[1] == '-') {
+        size_t n = strcspn(word + 2, "=");
+
+        o = find_long(c, word + 2, n);
+        value = word[2 + n] ? word + 3 + n : NULL;
+        if (!o) {
+            char name[64];
+            snprintf(name, sizeof name, "--%.*s", (int)n, word + 2);
+            return unknown(c, name);
+        }
+    } else {
+        o = find_letter(c, word[1]);
+        value = word[2] ? word + 2 : NULL;
+        if (!o)
+            return unknown(c, word);
+    }
+    if (o->kind == OPT_FLAG && value)
+        return usage("--%s takes no value", o->name);
+    if (o->kind != OPT_FLAG && !value) {
+        if (*i + 1 >= argc)
+            return usage("%s wants a value: %s", word, o->value);
+        value = argv[++*i];
+    }
+    return store(o, into, value);
+}
+
+static int parse(const command *c, void *into, words *operands, int argc,
+                 char **argv)
+{
+    bool options = true;
+
+    for (int i = 1; i < argc; i++) {
+        int code;
+
+        if (!options || argv[i][0] != '-' || !argv[i][1]) {
+            operands->item[operands->count++] = argv[i];
+            continue;
+        }
+        if (strcmp(argv[i], "--") == 0) {
+            options = false;
+            continue;
+        }
+        code = parse_one(c, into, argc, argv, &i);
+        if (code != EXIT_OK)
+            return code;
+    }
+    return EXIT_OK;
+}
+
+static bool asks_help(int argc, char **argv)
+{
+    for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++)
+        if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0)
+            return true;
+    return false;
+}
+
+int command_run(const command *c, int argc, char **argv)
+{
+    words operands = {0};
+    void *into = calloc(1, c->size ? c->size : 1);
+    int code = EXIT_FAILED;
+    bool enough = into != NULL;
+
+    set_command_name(c->name);
+    if (asks_help(argc, argv)) {
+        command_help(c);
+        free(into);
+        return EXIT_OK;
+    }
+    operands.item = calloc((size_t)argc + 1, sizeof *operands.item);
+    enough = enough && operands.item;
+    for (const opt *o = c->options; enough && o->name; o++)
+        if (o->kind == OPT_LIST) {
+            words *list = (void *)((char *)into + o->at);
+            list->item = calloc((size_t)argc + 1, sizeof *list->item);
+            enough = list->item != NULL;
+        }
+    if (!enough)
+        fail("out of memory");
+    else if ((code = parse(c, into, &operands, argc, argv)) == EXIT_OK)
+        code = c->run(into, &operands);
+    for (const opt *o = c->options; into && o->name; o++)
+        if (o->kind == OPT_LIST)
+            free(((words *)(void *)((char *)into + o->at))->item);
+    free(operands.item);
+    free(into);
+    return code;
+}
+
+void command_help(const command *c)
+{
+    printf("usage: vitcl %s [options]%s%s\n\n%s.\n", c->name,
+           c->operands[0] ? " " : "", c->operands, c->summary);
+    if (c->more)
+        printf("\n%s\n", c->more);
+    printf("\noptions:\n");
+    for (const opt *o = c->options; o->name; o++) {
+        char left[64];
+
+        if (o->letter)
+            snprintf(left, sizeof left, "-%c, --%s%s%s", o->letter, o->name,
+                     o->value ? " " : "", o->value ? o->value : "");
+        else
+            snprintf(left, sizeof left, "    --%s%s%s", o->name,
+                     o->value ? " " : "", o->value ? o->value : "");
+        printf("  %-24s %s\n", left, o->help);
+    }
+    printf("  %-24s %s\n", "-h, --help", "this text");
+}

@@ -1,0 +1,228 @@
+/*
+ * out.c - what the program says: messages and progress on stderr, results as
+ * JSON or text on stdout.
+ */
+#include "cmd.h"
+
+#include <math.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+static const char *command_name = "";
+
+void set_command_name(const char *name)
+{
+    command_name = name;
+}
+
+/* One line, whatever a file name puts into it. */
+static void say(const char *format, va_list args)
+{
+    char text[1024];
+
+    vsnprintf(text, sizeof text, format, args);
+    for (char *s = text; *s; s++)
+        if ((unsigned char)*s < ' ' || *s == 127)
+            *s = '?';
+    fprintf(stderr, "vitcl%s%s: %s\n", command_name[0] ? " " : "", command_name,
+            text);
+}
+
+int fail(const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    say(format, args);
+    va_end(args);
+    return EXIT_FAILED;
+}
+
+int usage(const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    say(format, args);
+    va_end(args);
+    return EXIT_USAGE;
+}
+
+void note(const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    say(format, args);
+    va_end(args);
+}
+
+int failed(void)
+{
+    return fail("%s", vitcl_last_error());
+}
+
+bool is_terminal(FILE *f)
+{
+    return isatty(fileno(f)) == 1;
+}
+
+/* ---- results ---- */
+
+/* Length of the UTF-8 character at s, 0 if it is not one (RFC 3629). */
+static size_t utf8_length(const unsigned char *s)
+{
+    size_t n = s[0] < 0x80                    ? 1
+               : s[0] >= 0xC2 && s[0] <= 0xDF ? 2
+               : s[0] >= 0xE0 && s[0] <= 0xEF ? 3
+               : s[0] >= 0xF0 && s[0] <= 0xF4 ? 4
+                                              : 0;
+
+    for (size_t i = 1; i < n; i++)
+        if ((s[i] & 0xC0) != 0x80)
+            return 0;
+    if ((s[0] == 0xE0 && s[1] < 0xA0) || (s[0] == 0xED && s[1] > 0x9F) ||
+        (s[0] == 0xF0 && s[1] < 0x90) || (s[0] == 0xF4 && s[1] > 0x8F))
+        return 0;
+    return n;
+}
+
+void json_string(const char *text)
+{
+    const unsigned char *s = (const unsigned char *)text;
+    size_t n;
+
+    if (!s) {
+        printf("null");
+        return;
+    }
+    putchar('"');
+    for (; *s; s += n) {
+        n = utf8_length(s);
+        if (n == 0)
+            n = 1, fputs("\xEF\xBF\xBD", stdout);
+        else if (*s == '"' || *s == '\\')
+            printf("\\%c", *s);
+        else if (*s == '\n')
+            fputs("\\n", stdout);
+        else if (*s == '\t')
+            fputs("\\t", stdout);
+        else if (*s < ' ' || *s == 127)
+            printf("\\u%04x", *s);
+        else
+            fwrite(s, 1, n, stdout);
+    }
+    putchar('"');
+}
+
+void json_number(double v)
+{
+    if (isfinite(v))
+        printf("%.9g", v);
+    else
+        printf("null");
+}
+
+void tsv_text(const char *s)
+{
+    for (; s && *s; s++)
+        if (*s == '\t')
+            fputs("\\t", stdout);
+        else if (*s == '\n')
+            fputs("\\n", stdout);
+        else if (*s == '\\')
+            fputs("\\\\", stdout);
+        else
+            putchar(*s);
+}
+
+void print_bytes(double bytes)
+{
+    static const char *const unit[] = {"B", "kB", "MB", "GB", "TB"};
+    int i = 0;
+
+    for (; bytes >= 1000 && i < 4; i++)
+        bytes /= 1000;
+    printf(i && bytes < 100 ? "%.1f %s" : "%.0f %s", bytes, unit[i]);
+}
+
+/* ---- progress ---- */
+
+double now(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+void progress_start(progress *p, const char *what, uint64_t total)
+{
+    *p = (progress){.what = what, .total = total, .on = is_terminal(stderr)};
+    p->start = p->shown = now();
+}
+
+void progress_show(progress *p, uint64_t done, const char *text)
+{
+    const double t = now(), spent = t - p->start;
+    const double rate = spent > 0 ? (double)done / spent : 0;
+
+    if (!p->on || spent < 0.5 || (t - p->shown < 0.1 && done != p->total))
+        return;
+    p->shown = t, p->drawn = true;
+    fprintf(stderr, "\r\033[K");
+    if (p->total) {
+        char bar[31];
+        int full = (int)(30 * (done < p->total ? done : p->total) / p->total);
+        int left = rate > 0 && done < p->total
+                       ? (int)((double)(p->total - done) / rate + 0.5)
+                       : 0;
+
+        memset(bar, '-', 30), bar[30] = '\0';
+        memset(bar, '#', (size_t)full);
+        fprintf(stderr, "[%s] %llu/%llu  %.1f %s/s  %d:%02d left", bar,
+                (unsigned long long)done, (unsigned long long)p->total, rate,
+                p->what, left / 60, left % 60);
+    } else {
+        fprintf(stderr, "%llu %s  %.1f %s/s", (unsigned long long)done, p->what,
+                rate, p->what);
+    }
+    if (text)
+        fprintf(stderr, "  %s", text);
+    fflush(stderr);
+}
+
+void progress_clear(progress *p)
+{
+    if (p->drawn)
+        fprintf(stderr, "\r\033[K");
+    p->drawn = false;
+}
+
+/* ---- Ctrl-C ---- */
+
+static volatile sig_atomic_t raised;
+
+static void raise_flag(int signal)
+{
+    (void)signal;
+    raised = 1;
+}
+
+void catch_stop(void)
+{
+    struct sigaction action = {.sa_handler = raise_flag};
+
+    sigemptyset(&action.sa_mask);
+    action.sa_flags = (int)SA_RESETHAND; /* a second one kills */
+    sigaction(SIGINT, &action, NULL);
+    sigaction(SIGTERM, &action, NULL);
+}
+
+bool stopped(void)
+{
+    return raised != 0;
+}
