@@ -77,6 +77,10 @@ void vt_beit_build(vt_plan *p, vt_model *m, vt_val pixels, vt_outputs *out)
     char prefix[64];
     vt_val x;
 
+    if (T > 4096)
+        VT_TRY(vt_fail(VITCL_EUNSUPPORTED,
+                       "relative positions of %zu tokens; 4096 are the most",
+                       T));
     VT_TRY(VT_NEW(&index, T * T));
     vt_table_index(index, gh, gw, c->class_token ? 3 : 0);
     x = vt_vit_patches(p, m, pixels);

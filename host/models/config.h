@@ -22,6 +22,30 @@ bool vt_weight_has(const vt_weights *w, const char *format, ...)
 /* shape[axis] (negative: from the end) of a canonical name; 0: not there. */
 int vt_weight_dim(const vt_weights *w, const char *name, int axis);
 
+enum {
+    VT_MOST_PIXELS = 16384,
+    VT_MOST_WIDTH = 65536,
+    VT_MOST_MLP = 1 << 20,
+    VT_MOST_DEPTH = 1024
+};
+/* A string, or "". */
+const char *vt_config_text(const vt_json *o, const char *key);
+/* An integer 1..most; false: not there or null; `bad` names a wrong one. */
+bool vt_config_number(int *out, const vt_json *o, const char *key, int most,
+                      const char **bad);
+/* 224 or [224, 224] (or [3, 224, 224]: the last two). */
+bool vt_config_pair(int *h, int *w, const vt_json *o, const char *key,
+                    const char **bad);
+vitcl_status vt_bad_number(const char *path, const char *key);
+
+/* In this order: the width and the patch; what there is; (the family's own
+ * choices;) whether sizes fit; what the positions cover. */
+vitcl_status vt_read_patch(vt_config *c, const vt_weights *w, const char *path);
+void vt_read_flags(vt_config *c, const vt_weights *w);
+vitcl_status vt_check_sizes(const vt_config *c, const char *path);
+vitcl_status vt_read_positions(vt_config *c, const vt_weights *w,
+                               const char *path);
+
 /* ---- the bases that families start from ---- */
 vitcl_status vt_configure_timm(vt_config *c, const vt_json *config,
                                const vt_weights *w, const char *path);

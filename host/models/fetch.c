@@ -168,7 +168,7 @@ vitcl_status vt_model_fetch(float *out, void *model, const char *name,
     if (n && n < sizeof plain) {
         memcpy(plain, name, n);
         plain[n] = 0;
-        if (h && n > 8 && strcmp(plain + n - 8, ".rel_pos") == 0)
+        if (h && n > 7 && strcmp(plain + n - 7, "rel_pos") == 0)
             return vt_relpos_mlp(out, m, plain, h, w, count);
         return h ? fetch_grid(out, m, plain, h, w, count)
                  : fetch_standard(out, m, plain, count);

@@ -110,9 +110,10 @@ vitcl_status vt_relpos_mlp(float *out, vt_model *m, const char *prefix, int h,
     f.swin = !vt_model_has(m, name);
     if (count != rows * heads)
         VT_TRY(vt_fail(VITCL_EINVAL, "%s: misshapen", prefix));
-    if (f.hidden < 1)
-        VT_TRY(vt_fail(VITCL_ECORRUPT, "%s: %s.mlp.fc1.weight is missing",
-                       m->path, prefix));
+    if (f.hidden < 1 || f.hidden > VT_MOST_WIDTH)
+        VT_TRY(vt_fail(VITCL_ECORRUPT,
+                       "%s: %s.mlp.fc1.weight is missing or misshapen", m->path,
+                       prefix));
     VT_TRY(part(&f.w1, m, prefix, "fc1.weight", 2 * (uint64_t)f.hidden));
     VT_TRY(part(&f.b1, m, prefix, "fc1.bias", (uint64_t)f.hidden));
     VT_TRY(part(&f.w2, m, prefix, "fc2.weight", heads * (uint64_t)f.hidden));
@@ -167,6 +168,10 @@ void vt_relpos_build(vt_plan *p, vt_model *m, vt_val pixels, vt_outputs *out)
     char prefix[64];
     vt_val x;
 
+    if (T > 4096)
+        VT_TRY(vt_fail(VITCL_EUNSUPPORTED,
+                       "relative positions of %zu tokens; 4096 are the most",
+                       T));
     VT_TRY(VT_NEW(&index, T * T));
     vt_table_index(index, gh, gw, c->class_token ? 3 : 0);
     for (size_t i = 0; c->rel_pos == VT_TABLE_MLP && i < T * T; i++)

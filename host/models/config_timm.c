@@ -1,0 +1,154 @@
+/*
+ * config_timm.c - timm's config.json.
+ *
+ * Easy to get wrong: the file says neither the number of heads nor the epsilon
+ * nor the activation. They follow from the architecture's name, as timm's
+ * source has it, and model_args overrides them. What an architecture changes
+ * without a trace in the tensors (RMS norm, other attention) is refused.
+ */
+#include "models/config.h"
+
+#include "base/memory.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* Heads are 64 wide but for these (timm/models/vision_transformer.py, deit.py,
+ * eva.py, beit.py). */
+static int timm_heads(const char *name, int width)
+{
+    static const char *const sixteen[] = {"huge",
+                                          "gigantic",
+                                          "giantopt",
+                                          "so400m",
+                                          "enormous",
+                                          "beit3_giant",
+                                          "vit_base_patch16_gap_224",
+                                          "eva_giant",
+                                          NULL};
+    static const char *const giants[] = {"dinov2", "tipsv2", "radio", NULL};
+
+    if (vt_name_has(name, sixteen) ||
+        (strstr(name, "giant") && !vt_name_has(name, giants)))
+        return 16;
+    return strncmp(name, "test_vit", 8) == 0 ? width / 32 : width / 64;
+}
+
+/* GELU is exact but for OpenAI's CLIP and those SigLIP-2 towers that have no
+ * SigLIP-1 twin. */
+static vt_act timm_act(const char *name)
+{
+    static const char *const tanh_ones[] = {"patch32_siglip",
+                                            "giantopt_patch16_siglip",
+                                            "so400m_patch16_siglip",
+                                            "large_patch16_siglip_512",
+                                            "large_patch16_siglip_gap_512",
+                                            NULL};
+
+    if (strstr(name, "quickgelu"))
+        return VT_ACT_GELU_QUICK;
+    return vt_name_has(name, tanh_ones) ? VT_ACT_GELU_TANH : VT_ACT_GELU;
+}
+
+static vitcl_status timm_refuse(const vt_json *args, const vt_weights *w,
+                                const char *path, const char *name)
+{
+    static const char *const keys[] = {"attn_layer", "block_fn", "norm_layer",
+                                       "mlp_layer", "embed_norm_layer"};
+
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+        const vt_json *v = vt_json_get(args, keys[i]);
+        if (v && !vt_json_is_null(v))
+            return vt_fail(VITCL_EUNSUPPORTED,
+                           "%s: model_args sets %s, which is not supported",
+                           path, keys[i]);
+    }
+    if (vt_weight_has(w, "blocks.0.norm1.weight") &&
+        !vt_weight_has(w, "blocks.0.norm1.bias"))
+        return vt_fail(VITCL_EUNSUPPORTED,
+                       "%s: %s normalises without a bias (RMS norm), which is "
+                       "not supported",
+                       path, name);
+    return VITCL_OK;
+}
+
+static vitcl_status timm_pool(vt_config *c, const vt_json *config,
+                              const vt_json *args, const char *path)
+{
+    const char *pool = vt_config_text(config, "global_pool");
+    bool all = false;
+
+    if (vt_config_text(args, "global_pool")[0])
+        pool = vt_config_text(args, "global_pool");
+    if (!pool[0])
+        pool = c->attn_pool ? "map" : c->class_token ? "token" : "avg";
+    c->pool_first = c->class_token + c->dist_token + c->registers;
+    vt_json_bool(&all, vt_json_get(args, "pool_include_prefix"));
+    c->pool_all = all || strcmp(c->name, "test_vit3") == 0;
+    if (c->pool_all && !c->attn_pool)
+        c->pool_first = 0;
+    if (strcmp(pool, "avg") == 0) {
+        c->pool = VT_POOL_MEAN;
+    } else if (strcmp(pool, "max") == 0) {
+        c->pool = VT_POOL_MAX;
+    } else if (strcmp(pool, "token") == 0 && c->class_token) {
+        c->pool = VT_POOL_TOKEN;
+        c->pool_first = 0;
+    } else if (strcmp(pool, "map") != 0 || !c->attn_pool) {
+        return vt_fail(VITCL_EUNSUPPORTED,
+                       "%s: global_pool \"%s\" is not supported here", path,
+                       pool);
+    }
+    return VITCL_OK;
+}
+
+static void timm_picture(vt_config *c, const vt_json *config,
+                         const vt_json *args, const char **bad)
+{
+    const vt_json *cfg = vt_json_get(config, "pretrained_cfg");
+
+    if (!vt_config_pair(&c->height, &c->width_px, args, "img_size", bad) &&
+        !vt_config_pair(&c->height, &c->width_px, cfg, "input_size", bad))
+        c->height = c->width_px = 224;
+}
+
+vitcl_status vt_configure_timm(vt_config *c, const vt_json *config,
+                               const vt_weights *w, const char *path)
+{
+    vitcl_status st = VITCL_OK;
+    const vt_json *args = vt_json_get(config, "model_args");
+    const char *name = vt_config_timm(config), *bad = NULL;
+
+    c->source = VT_SOURCE_TIMM;
+    snprintf(c->name, sizeof c->name, "%s", name);
+    vt_config_number(&c->width, args, "embed_dim", VT_MOST_WIDTH, &bad);
+    vt_config_number(&c->depth, args, "depth", VT_MOST_DEPTH, &bad);
+    vt_config_number(&c->classes, config, "num_classes", INT32_MAX, &bad);
+    if (!c->patch_h) /* a hybrid has worked it out already */
+        vt_config_pair(&c->patch_h, &c->patch_w, args, "patch_size", &bad);
+    timm_picture(c, config, args, &bad);
+    VT_TRY(vt_read_patch(c, w, path));
+    vt_read_flags(c, w);
+    VT_TRY(timm_refuse(args, w, path, name));
+    if (!vt_config_number(&c->heads, args, "num_heads", VT_MOST_WIDTH, &bad))
+        c->heads = timm_heads(name, c->width);
+    /* "0 classes" is how timm writes a model without head */
+    if (bad && strcmp(bad, "num_classes") != 0) {
+        st = vt_bad_number(path, bad);
+        goto done;
+    }
+    c->eps = strstr(name, "clip") || strstr(name, "beit3") ? 1e-5f : 1e-6f;
+    c->act = timm_act(name);
+    if (vt_config_text(args, "act_layer")[0] &&
+        !vt_act_parse(&c->act, vt_config_text(args, "act_layer")))
+        VT_TRY(vt_fail(VITCL_EUNSUPPORTED,
+                       "%s: act_layer \"%s\" is not supported", path,
+                       vt_config_text(args, "act_layer")));
+    c->pos_rule = VT_POS_TIMM;
+    c->post_norm = strstr(name, "_rpn_") != NULL;
+    VT_TRY(timm_pool(c, config, args, path));
+    VT_TRY(vt_check_sizes(c, path));
+    VT_TRY(vt_read_positions(c, w, path));
+done:
+    return st;
+}

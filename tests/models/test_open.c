@@ -1,0 +1,248 @@
+/*
+ * test_open.c - what vt_model_open() says of whole and of damaged checkpoints.
+ * The damaged ones are made from tests/data/models.
+ */
+#include "models/model.h"
+
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define TIMM VT_DATA "/models/timm_vit"
+#define HF VT_DATA "/models/hf_vit_resized"
+
+static void put(const char *folder, const char *name, const char *text)
+{
+    char path[512];
+    FILE *f;
+
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    f = fopen(path, "wb");
+    cr_assert_not_null(f);
+    fputs(text, f);
+    fclose(f);
+}
+
+static char *get(const char *path)
+{
+    static char text[1 << 16];
+    FILE *f = fopen(path, "rb");
+    size_t n;
+
+    cr_assert_not_null(f, "%s", path);
+    n = fread(text, 1, sizeof text - 1, f);
+    text[n] = 0;
+    fclose(f);
+    return text;
+}
+
+/* The case's tensors, but for `drop`, with `wrong` in another shape and
+ * `extra` added, in a new folder with this config (NULL: none). */
+static void damage(char folder[32], const char *from, const char *config,
+                   const char *drop, const char *wrong, const char *extra)
+{
+    vt_tensors *raw = NULL;
+    vt_tensor list[128];
+    float *data[128] = {NULL}, one[4] = {0};
+    size_t n = 0;
+    char path[512];
+
+    strcpy(folder, "/tmp/vitcl_open_XXXXXX");
+    cr_assert_not_null(mkdtemp(folder));
+    if (config)
+        put(folder, "config.json", config);
+    snprintf(path, sizeof path, "%s/model.safetensors", from);
+    cr_assert_eq(vt_tensors_open(&raw, path), VITCL_OK, "%s", vt_message());
+    for (size_t i = 0; i < vt_tensors_count(raw); i++) {
+        vt_tensor t = *vt_tensors_at(raw, i);
+        if (drop && strcmp(t.name, drop) == 0)
+            continue;
+        data[n] = malloc(t.count * sizeof(float));
+        cr_assert_eq(vt_tensor_f32(data[n], &t), VITCL_OK);
+        if (wrong && strcmp(t.name, wrong) == 0 && t.rank == 2) {
+            const uint64_t swap = t.shape[0];
+            t.shape[0] = t.shape[1];
+            t.shape[1] = swap;
+        }
+        t.dtype = VT_FILE_F32;
+        t.size = t.count * sizeof(float);
+        t.data = (const uint8_t *)data[n];
+        list[n++] = t;
+    }
+    if (extra)
+        list[n++] = (vt_tensor){.name = extra,
+                                .dtype = VT_FILE_F32,
+                                .rank = 1,
+                                .shape = {4},
+                                .count = 4,
+                                .data = (const uint8_t *)one,
+                                .size = sizeof one};
+    snprintf(path, sizeof path, "%s/model.safetensors", folder);
+    cr_assert_eq(vt_safetensors_write(path, list, n, NULL), VITCL_OK, "%s",
+                 vt_message());
+    for (size_t i = 0; i < n; i++)
+        free(data[i]);
+    vt_tensors_free(raw);
+}
+
+static void discard(const char *folder)
+{
+    char path[512];
+
+    snprintf(path, sizeof path, "%s/config.json", folder);
+    remove(path);
+    snprintf(path, sizeof path, "%s/model.safetensors", folder);
+    remove(path);
+    remove(folder);
+}
+
+/* One line that has all of these words; the folder is gone afterwards. */
+static void expect_refusal(const char *folder, vitcl_status status,
+                           const char *a, const char *b)
+{
+    vt_model *m = NULL;
+    const vitcl_status st = vt_model_open(&m, folder);
+
+    cr_expect_eq(st, status, "%d: %s", st, st ? vt_message() : "accepted");
+    cr_expect_null(m);
+    cr_expect(st && strstr(vt_message(), a) && strstr(vt_message(), b),
+              "\"%s\" lacks \"%s\" or \"%s\"", vt_message(), a, b);
+    cr_expect_null(strchr(vt_message(), '\n'));
+    vt_model_close(m);
+    discard(folder);
+}
+
+Test(open, names_what_is_wrong)
+{
+    char folder[32], config[1 << 16], hf[1 << 16];
+
+    strcpy(config, get(TIMM "/config.json"));
+    strcpy(hf, get(HF "/config.json"));
+    damage(folder, TIMM, config, "blocks.1.attn.qkv.weight", NULL, NULL);
+    expect_refusal(folder, VITCL_ECORRUPT,
+                   "blocks.1.attn.qkv.weight is missing", "looks like a ViT");
+    damage(folder, TIMM, config, "blocks.0.norm2.bias", NULL, NULL);
+    expect_refusal(folder, VITCL_ECORRUPT, "blocks.0.norm2.bias", "missing");
+    damage(folder, TIMM, config, "patch_embed.proj.weight", NULL, NULL);
+    expect_refusal(folder, VITCL_EUNSUPPORTED, folder, "");
+    damage(folder, TIMM, config, NULL, "blocks.1.mlp.fc1.weight", NULL);
+    expect_refusal(folder, VITCL_ECORRUPT, "blocks.1.mlp.fc1.weight is [16,64]",
+                   "needs [64,16]");
+    damage(folder, TIMM, config, NULL, NULL, "blocks.0.attn.lambda_q1");
+    expect_refusal(folder, VITCL_EUNSUPPORTED, "blocks.0.attn.lambda_q1",
+                   "no place");
+    damage(folder, HF, hf, "vit.encoder.layer.1.output.dense.weight", NULL,
+           NULL);
+    expect_refusal(folder, VITCL_ECORRUPT, "blocks.1.mlp.fc2.weight",
+                   "missing");
+}
+
+Test(open, ignores_what_is_harmless)
+{
+    static const char *const names[] = {"vit.embeddings.mask_token",
+                                        "vit.embeddings.position_ids"};
+    char folder[32], hf[1 << 16];
+    vt_model *m = NULL;
+
+    strcpy(hf, get(HF "/config.json"));
+    for (size_t i = 0; i < 2; i++) {
+        damage(folder, HF, hf, NULL, NULL, names[i]);
+        cr_expect_eq(vt_model_open(&m, folder), VITCL_OK, "%s", vt_message());
+        vt_model_close(m);
+        m = NULL;
+        discard(folder);
+    }
+}
+
+static void replace(char *text, const char *from, const char *to)
+{
+    static char copy[1 << 16];
+    char *at = strstr(text, from);
+
+    cr_assert_not_null(at, "%s", from);
+    strcpy(copy, at + strlen(from));
+    strcpy(at, to);
+    strcat(text, copy);
+}
+
+Test(open, wrong_configs)
+{
+    static const struct {
+        const char *from, *to, *says;
+        vitcl_status status;
+    } cases[] = {
+        {"\"vit_base_patch16_224\"", "\"resnet50\"", "resnet50",
+         VITCL_EUNSUPPORTED},
+        {"\"num_heads\": 2", "\"num_heads\": 3", "3 heads", VITCL_EUNSUPPORTED},
+        {"\"num_heads\": 2", "\"num_heads\": -2", "num_heads", VITCL_ECORRUPT},
+        {"\"embed_dim\": 16", "\"embed_dim\": 1e9", "embed_dim",
+         VITCL_ECORRUPT},
+        {"\"embed_dim\": 16", "\"embed_dim\": 32", "needs [32,192]",
+         VITCL_ECORRUPT},
+        {"\"depth\": 2", "\"depth\": 3", "blocks.2.", VITCL_ECORRUPT},
+        {"\"depth\": 2", "\"depth\": 1", "blocks.1.", VITCL_EUNSUPPORTED},
+        {"\"img_size\": 24", "\"img_size\": 32", "pos_embed", VITCL_ECORRUPT},
+        {"\"img_size\": 24", "\"img_size\": 25", "25x25", VITCL_ECORRUPT},
+        {"\"img_size\": 24", "\"img_size\": 24, \"norm_layer\": \"rmsnorm\"",
+         "norm_layer", VITCL_EUNSUPPORTED},
+        {"\"img_size\": 24", "\"img_size\": 24, \"act_layer\": \"mish\"",
+         "mish", VITCL_EUNSUPPORTED},
+        {"\"num_classes\": 5", "\"num_classes\": 6", "head.weight",
+         VITCL_ECORRUPT},
+        {"\"global_pool\": \"token\"", "\"global_pool\": \"map\"", "map",
+         VITCL_EUNSUPPORTED},
+    };
+    char folder[32], config[1 << 16];
+
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        strcpy(config, get(TIMM "/config.json"));
+        replace(config, cases[i].from, cases[i].to);
+        damage(folder, TIMM, config, NULL, NULL, NULL);
+        expect_refusal(folder, cases[i].status, cases[i].says, "");
+    }
+    damage(folder, TIMM, NULL, NULL, NULL, NULL);
+    expect_refusal(folder, VITCL_EIO, "config.json", "not there");
+    damage(folder, TIMM, "{\"architecture\": ", NULL, NULL, NULL);
+    expect_refusal(folder, VITCL_ECORRUPT, "config.json", "");
+}
+
+Test(open, says_what_it_is)
+{
+    vt_model *m = NULL;
+    const vt_config *c;
+
+    cr_assert_eq(vt_model_open(&m, TIMM "/model.safetensors"), VITCL_OK, "%s",
+                 vt_message());
+    c = vt_model_config(m);
+    cr_expect_str_eq(c->family, "vit");
+    cr_expect_str_eq(c->name, "vit_base_patch16_224");
+    cr_expect_str_eq(vt_model_type(m), "timm");
+    cr_expect(c->depth == 2 && c->heads == 2 && c->mlp == 64 &&
+              c->classes == 5 && c->patch_h == 8 && c->height == 24);
+    cr_expect_str_eq(vt_model_label(m, 3), "n3");
+    cr_expect_str_eq(vt_model_longname(m, 3), "class 3");
+    cr_expect_null(vt_model_label(m, 5));
+    cr_expect_eq(vt_model_tokens(m, 32, 40), 21);
+    cr_expect_eq(vt_model_tokens(m, 32, 41), 0);
+    vt_model_close(m), m = NULL;
+
+    cr_assert_eq(vt_model_open(&m, HF), VITCL_OK, "%s", vt_message());
+    c = vt_model_config(m);
+    cr_expect_str_eq(c->name, "ViTForImageClassification");
+    cr_expect_str_eq(vt_model_type(m), "vit");
+    cr_expect_float_eq(c->eps, 1e-12f, 1e-18f);
+    cr_expect_str_eq(vt_model_label(m, 4), "class 4");
+    cr_expect_null(vt_model_longname(m, 4));
+    vt_model_close(m), m = NULL;
+
+    cr_assert_eq(vt_model_open(&m, VT_DATA "/models/npz_vit/model.npz"),
+                 VITCL_OK, "%s", vt_message());
+    c = vt_model_config(m);
+    cr_expect_str_eq(vt_model_type(m), "npz");
+    cr_expect(c->heads == 2 && c->height == 24 && c->pre_logits == 12);
+    cr_expect_null(vt_model_json(m));
+    cr_expect_null(vt_model_label(m, 0));
+    vt_model_close(m);
+}

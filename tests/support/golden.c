@@ -1,0 +1,151 @@
+/*
+ * golden.c - see golden.h. A case is a folder: the checkpoint as its library
+ * saves it, input.safetensors and expected.safetensors.
+ */
+#include "support/golden.h"
+
+#include "support/paths.h"
+
+#include <criterion/criterion.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+vt_dev *vt_test_device(void)
+{
+    static vt_dev *dev;
+
+    if (!dev)
+        cr_assert_eq(vt_dev_open(&dev, NULL), VITCL_OK, "%s", vt_message());
+    return dev;
+}
+
+vitcl_status vt_test_start(vt_test_run *r, const char *path, const int dim[4],
+                           const char *const *keep)
+{
+    vitcl_status st = VITCL_OK;
+
+    memset(r, 0, sizeof *r);
+    VT_TRY(vt_model_open(&r->model, path));
+    VT_TRY(vt_store_new(&r->store, vt_test_device(), vt_model_fetch,
+                        vt_model_forget, r->model));
+    VT_TRY(vt_plan_new(&r->plan, &(vt_plan_options){.dev = vt_test_device(),
+                                                    .store = r->store,
+                                                    .keep = keep}));
+    r->pixels = vt_input(r->plan, "pixels", VT_F32, 4, dim);
+    vt_model_build(r->plan, r->model, r->pixels, &r->out);
+    VT_TRY(vt_plan_finish(r->plan));
+done:
+    return st;
+}
+
+void vt_test_stop(vt_test_run *r)
+{
+    vt_plan_free(r->plan);
+    vt_store_free(r->store);
+    vt_model_close(r->model);
+}
+
+static float *read_tensor(const vt_tensor *t)
+{
+    float *data = malloc(t->count * sizeof *data);
+
+    cr_assert_eq(vt_tensor_f32(data, t), VITCL_OK, "%s", vt_message());
+    return data;
+}
+
+static double compare(vt_test_run *r, const vt_tensor *want, const char *folder)
+{
+    const vt_val v = vt_plan_find(r->plan, want->name);
+    float *e = read_tensor(want), *g;
+    double worst = 0, most = 1e-6;
+    size_t at = 0;
+
+    cr_assert(v != VT_NONE && vt_value_of(r->plan, v)->keep,
+              "%s: the plan keeps no %s", folder, want->name);
+    cr_assert_eq(vt_elements(r->plan, v), want->count, "%s: %s has %zu values",
+                 folder, want->name, (size_t)vt_elements(r->plan, v));
+    g = malloc(want->count * sizeof *g);
+    cr_assert_eq(vt_plan_read(r->plan, v, g, want->count), VITCL_OK, "%s",
+                 vt_message());
+    for (size_t i = 0; i < want->count; i++) {
+        const double err = fabs((double)g[i] - e[i]);
+        most = fmax(most, fabs(e[i]));
+        if (!(err <= worst)) {
+            worst = err;
+            at = i;
+        }
+    }
+    cr_expect(worst <= 1e-4 * most,
+              "%s: %s[%zu] is %.7g, not %.7g: %.2e of max", folder, want->name,
+              at, g[at], e[at], worst / most);
+    free(e);
+    free(g);
+    return worst / most;
+}
+
+static vt_tensors *open_beside(const char *folder, const char *name)
+{
+    vt_tensors *t = NULL;
+    char path[512];
+
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    cr_assert_eq(vt_tensors_open(&t, path), VITCL_OK, "%s", vt_message());
+    return t;
+}
+
+/* The order in which a plan makes them, so that the first that is off is the
+ * one to look at. */
+static int rank(const char *name, int block)
+{
+    int i = -1;
+
+    if (strcmp(name, "embed") == 0)
+        return block < 0;
+    if (sscanf(name, "attention.%d", &i) == 1 ||
+        sscanf(name, "block.%d", &i) == 1)
+        return i == block;
+    return block == 1000;
+}
+
+static bool is_kept(const vt_test_run *r, const char *name)
+{
+    const vt_val v = vt_plan_find(r->plan, name);
+
+    return v != VT_NONE && vt_value_of(r->plan, v)->keep;
+}
+
+double vt_test_golden(const char *folder, bool keep_all)
+{
+    static const char *const every[] = {"embed",    "block.*",     "norm",
+                                        "features", "attention.*", NULL};
+    vt_tensors *in = open_beside(folder, "input.safetensors");
+    vt_tensors *expected = open_beside(folder, "expected.safetensors");
+    const vt_tensor *x = vt_tensors_get(in, "pixel_values");
+    const int dim[4] = {(int)x->shape[0], (int)x->shape[1], (int)x->shape[2],
+                        (int)x->shape[3]};
+    float *pixels = read_tensor(x);
+    double worst = 0;
+    char npz[512];
+    vt_test_run r;
+
+    snprintf(npz, sizeof npz, "%s/model.npz", folder);
+    cr_assert_eq(vt_test_start(&r, vt_have(npz) ? npz : folder, dim,
+                               keep_all ? every : NULL),
+                 VITCL_OK, "%s: %s", folder, vt_message());
+    cr_assert_eq(vt_plan_write(r.plan, r.pixels, pixels, x->count * 4),
+                 VITCL_OK, "%s", vt_message());
+    cr_assert_eq(vt_plan_run(r.plan, 0), VITCL_OK, "%s", vt_message());
+    for (int block = -1; block <= 1000; block++)
+        for (size_t i = 0; i < vt_tensors_count(expected); i++) {
+            const vt_tensor *t = vt_tensors_at(expected, i);
+            if (rank(t->name, block) && (keep_all || is_kept(&r, t->name)))
+                worst = fmax(worst, compare(&r, t, folder));
+        }
+    vt_test_stop(&r);
+    vt_tensors_free(in);
+    vt_tensors_free(expected);
+    free(pixels);
+    return worst;
+}

@@ -1,0 +1,29 @@
+/*
+ * golden.h - run a checkpoint against what its own library computed.
+ */
+#ifndef VT_TESTS_GOLDEN_H
+#define VT_TESTS_GOLDEN_H
+#include "models/model.h"
+
+/* A device and its name, opened once for a test. */
+vt_dev *vt_test_device(void);
+
+/* A plan that has run: of folder's model on its input.safetensors, or on
+ * `pixels` ([B,3,H,W]) where those are given. */
+typedef struct vt_test_run {
+    vt_model *model;
+    vt_store *store;
+    vt_plan *plan;
+    vt_val pixels;
+    vt_outputs out;
+} vt_test_run;
+vitcl_status vt_test_start(vt_test_run *r, const char *path, const int dim[4],
+                           const char *const *keep);
+void vt_test_stop(vt_test_run *r);
+
+/* Every tensor of expected.safetensors within 1e-4 of its largest value; says
+ * which leaves it first. keep_all: false runs the plan as classify does, and
+ * compares what the library itself returns. Returns the worst error. */
+double vt_test_golden(const char *folder, bool keep_all);
+
+#endif
