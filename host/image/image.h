@@ -39,7 +39,7 @@ typedef enum { /* numbers are Pillow's, as preprocessor_config.json has them */
                VT_HAMMING = 5
 } vt_filter;
 
-/* Pillow's Image.resize: two 8-bit passes, 22-bit fixed-point weights. */
+/* Image.resize of Pillow 13: two 8-bit passes, 22-bit fixed-point weights. */
 vitcl_status vt_resize(vt_picture *out, const vt_picture *in, uint32_t width,
                        uint32_t height, vt_filter filter);
 

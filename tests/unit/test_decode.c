@@ -1,0 +1,197 @@
+/*
+ * test_decode.c - pictures of many kinds, odd and broken ones too, against
+ * what Pillow 13 makes of them: size and SHA-256 of the RGB bytes, or error.
+ */
+#include "base/file.h"
+#include "base/memory.h"
+#include "base/sha256.h"
+#include "image/image.h"
+#include "support/paths.h"
+
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Where we may differ from the table, and why. */
+static const struct {
+    const char *file, *reason;
+} exceptions[] = {
+    /* libjpeg-turbo 3.2 (in Pillow 13) refuses them, 2.1 decodes them */
+    {"jpeg/8a9cc8eeed66aeb423a91c44111d9450.jpg", "newer libjpeg-turbo"},
+    {"jpeg/afl_id_000831_sync_jpeg9_src_000903.jpg.jpg", "newer libjpeg-turbo"},
+    {"jpeg/afl_id_000903_src_000177_op_havoc_rep_2.jpg.jpg",
+     "newer libjpeg-turbo"},
+    /* broken progressive data, which the two versions smooth differently */
+    {"jpeg/8e5e74dbf9b68a322fbb9512db837329.jpg", "newer libjpeg-turbo"},
+    {"jpeg/f6b4389c3cf0f5997b2e5a4b905aea8d.jpg", "newer libjpeg-turbo"},
+    /* Pillow's own walk over the markers stops at junk that libjpeg skips */
+    {"jpeg/a7326ba8f3f4559991126474dd30083d.jpg", "junk between markers"},
+    /* a JPEG 2000 by another name */
+    {"jpeg/afl_relax-jpeg2000.jp2.jpg", "JPEG 2000 is not read"},
+};
+
+static bool excepted(const char *file)
+{
+    for (size_t i = 0; i < VT_COUNT(exceptions); i++)
+        if (strcmp(exceptions[i].file, file) == 0)
+            return true;
+    return false;
+}
+
+static vitcl_status decode_file(vt_picture *out, const char *path)
+{
+    vt_file f = {0};
+    vitcl_status st = vt_file_map(&f, path);
+
+    if (st == VITCL_OK)
+        st = vt_image_decode(out, f.data, f.size, path);
+    vt_file_close(&f);
+    return st;
+}
+
+static void check_row(const char *root, const char *file, bool ok,
+                      const char *width, const char *height, const char *hash)
+{
+    char path[2048], hex[65];
+    vt_picture p = {0};
+    uint8_t sum[32];
+    vitcl_status st;
+
+    snprintf(path, sizeof path, "%s/%s", root, file);
+    st = decode_file(&p, path);
+    if (excepted(file)) {
+        vt_picture_free(&p);
+        return;
+    }
+    cr_expect_eq(st == VITCL_OK, ok, "%s: %s", file,
+                 st ? vt_message() : "decoded");
+    if (st == VITCL_OK && ok) {
+        cr_expect(p.width == (unsigned)atoi(width) &&
+                      p.height == (unsigned)atoi(height),
+                  "%s: %ux%u", file, p.width, p.height);
+        vt_sha256(p.rgb, (size_t)p.width * p.height * 3, sum);
+        vt_sha256_hex(hex, sum);
+        cr_expect_str_eq(hex, hash, "%s: other bytes", file);
+    }
+    if (st != VITCL_OK) {
+        cr_expect_null(p.rgb);
+        cr_expect(strncmp(vt_message(), path, 80) == 0 ||
+                      strstr(vt_message(), file),
+                  "no file name in: %s", vt_message());
+    }
+    vt_picture_free(&p);
+}
+
+static int check_table(const char *table, const char *root)
+{
+    char line[1024];
+    FILE *f = fopen(table, "r");
+    int n = 0;
+
+    cr_assert(f, "%s", table);
+    for (; fgets(line, sizeof line, f); n++) {
+        char *cell[5] = {line};
+
+        line[strcspn(line, "\n")] = 0;
+        for (int i = 1; i < 5; i++) {
+            cell[i] = strchr(cell[i - 1], '\t');
+            cr_assert(cell[i], "%s", line);
+            *cell[i]++ = 0;
+        }
+        check_row(root, cell[0], strcmp(cell[1], "ok") == 0, cell[2], cell[3],
+                  cell[4]);
+    }
+    fclose(f);
+    return n;
+}
+
+Test(decode, pillow)
+{
+    cr_expect_geq(
+        check_table(VT_DATA "/preprocess/decode.tsv", VT_DATA "/preprocess/in"),
+        35);
+    if (vt_have(VT_SHARED "/pictures/odd.tsv"))
+        cr_expect_eq(check_table(VT_SHARED "/pictures/odd.tsv",
+                                 VT_SHARED "/pictures/odd"),
+                     469);
+}
+
+/* A size is refused before anything is allocated for it. */
+Test(decode, ceilings)
+{
+    static const uint8_t bmp[54] = {'B', 'M', 54, 0,    0,  0, 0, 0, 0,  0,
+                                    54,  0,   0,  0,    40, 0, 0, 0, 0,  0x75,
+                                    0,   0,   0,  0x75, 0,  0, 1, 0, 24, 0};
+    static const uint8_t psd[40] = {'8', 'B', 'P',  'S',  0, 1, 0, 0,    0,
+                                    0,   0,   0,    0,    3, 0, 0, 0x75, 0x30,
+                                    0,   0,   0x75, 0x30, 0, 8, 0, 3};
+    static const char ppm[] = "P6 30000 30000 255\n";
+    static const char big[] = "P6 99999999999 1 255\n";
+    vt_picture p = {0};
+
+    cr_expect_eq(vt_image_decode(&p, bmp, sizeof bmp, "a.bmp"), VITCL_ECORRUPT);
+    cr_expect(strstr(vt_message(), "million"), "%s", vt_message());
+    cr_expect_eq(vt_image_decode(&p, psd, sizeof psd, "a.psd"), VITCL_ECORRUPT);
+    cr_expect(strstr(vt_message(), "million"), "%s", vt_message());
+    cr_expect_eq(vt_image_decode(&p, ppm, sizeof ppm, "a.ppm"), VITCL_ECORRUPT);
+    cr_expect(strstr(vt_message(), "million"), "%s", vt_message());
+    cr_expect_neq(vt_image_decode(&p, big, sizeof big, "a.ppm"), VITCL_OK);
+    cr_expect_null(p.rgb);
+}
+
+Test(decode, unknown)
+{
+    vt_picture p = {0};
+
+    cr_expect_eq(vt_image_decode(&p, "", 0, "x"), VITCL_ECORRUPT);
+    cr_expect(strstr(vt_message(), "empty"));
+    cr_expect_eq(vt_image_decode(&p, "hello", 5, "x"), VITCL_EUNSUPPORTED);
+    cr_expect(strstr(vt_message(), "not a picture"), "%s", vt_message());
+    cr_expect_eq(vt_image_decode(&p, "GIF89a", 6, "x"), VITCL_EUNSUPPORTED);
+    cr_expect(strstr(vt_message(), "GIF"), "%s", vt_message());
+    cr_expect_eq(vt_image_decode(&p, "RIFF....WEBPVP8 ", 16, "x"),
+                 VITCL_EUNSUPPORTED);
+    cr_expect(strstr(vt_message(), "WebP"), "%s", vt_message());
+}
+
+/* Cut anywhere and with any bytes changed, a picture is decoded or refused. */
+static void torment(const char *file)
+{
+    char path[2048];
+    uint32_t seed = 1;
+    vt_file f = {0};
+
+    snprintf(path, sizeof path, VT_DATA "/preprocess/in/%s", file);
+    cr_assert_eq(vt_file_map(&f, path), VITCL_OK);
+    for (int i = 0; i < 250; i++) {
+        size_t size = i % 2 ? f.size : f.size * (size_t)i / 250;
+        uint8_t *copy = malloc(size ? size : 1); /* exact: ASan sees overruns */
+        vt_picture p = {0};
+
+        memcpy(copy, f.data, size);
+        for (int j = 0; j < i % 5 && size > 0; j++) {
+            seed = seed * 1664525 + 1013904223;
+            copy[(seed >> 8) % (i % 3 ? size : VT_MIN(size, 100))] ^=
+                (uint8_t)(1 << (seed >> 5) % 8);
+        }
+        if (vt_image_decode(&p, copy, size, file) == VITCL_OK)
+            cr_expect(p.rgb && p.width > 0 && p.height > 0);
+        else
+            cr_expect_null(p.rgb);
+        vt_picture_free(&p);
+        free(copy);
+    }
+    vt_file_close(&f);
+}
+
+Test(decode, torment)
+{
+    static const char *const files[] = {
+        "exif6.jpg",     "progressive_420.jpg",  "cmyk.jpg",
+        "palette.png",   "turn/raw_profile.png", "png/gray16.png",
+        "other/rgb.bmp", "other/rgb.ppm",        "turn/xmp.jpg"};
+
+    for (size_t i = 0; i < VT_COUNT(files); i++)
+        torment(files[i]);
+}
