@@ -1,6 +1,6 @@
 /*
  * sandbox.h - what a decoder process may do, and the process itself; for
- * pool.c, which starts them and hands out the work.
+ * workers.c, which starts them and hands out the work.
  */
 #ifndef VT_IMAGE_SANDBOX_H
 #define VT_IMAGE_SANDBOX_H

@@ -1,5 +1,5 @@
 /*
- * pool.c - decoding ahead in worker processes (sandbox.c), answers in the
+ * workers.c - decoding ahead in worker processes (sandbox.c), answers in the
  * order of the questions.
  *
  * Each worker has a socket and a piece of shared memory with a few slots. The
