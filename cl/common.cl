@@ -61,7 +61,8 @@
     {                                                                          \
         F y = select(x, (F)(89.0f), x > (F)(89.0f));                           \
         y = select(y, (F)(-88.0f), y < (F)(-88.0f));                           \
-        const F n = rint(y * 1.44269504f);                                     \
+        const F t = y * 1.44269504f + 12582912.0f; /* 1.5 * 2^23 */           \
+        const F n = t - 12582912.0f;                                           \
         F r = fma(n, (F)(-0.693359375f), y);                                   \
         r = fma(n, (F)(2.12194440e-4f), r);                                    \
         F p = fma((F)(1.9875691500e-4f), r, (F)(1.3981999507e-3f));            \
@@ -70,7 +71,7 @@
         p = fma(p, r, (F)(1.6666665459e-1f));                                  \
         p = fma(p, r, (F)(5.0000001201e-1f));                                  \
         p = fma(p, r * r, r) + 1.0f;                                           \
-        const I k = VT_JOIN(convert_, I)(select(n, (F)(0.0f), isnan(n)));      \
+        const I k = VT_JOIN(as_, I)(t) - 0x4b400000; /* that integer */        \
         const I h = k >> 1;                                                    \
         p = p * VT_JOIN(as_, F)((h + 127) << 23) *                             \
             VT_JOIN(as_, F)((k - h + 127) << 23);                              \
