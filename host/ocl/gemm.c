@@ -13,8 +13,8 @@
 #include <stdio.h>
 #include <string.h>
 
-static const vt_provider *const providers[] = {&vt_gemm_clblast,
-                                               &vt_gemm_plain};
+static const vt_provider *const providers[] = {
+    &vt_gemm_native, &vt_gemm_clblast, &vt_gemm_plain};
 
 /* Best first. */
 static const char *const orders[][VT_PROVIDERS] = {
@@ -172,7 +172,7 @@ static vitcl_status check_buffers(const vt_gemm *g)
     if (d->residual)
         VT_TRY(big_enough(g->bufs.residual, extent(rows, d->ldc, d->N), VT_F32,
                           "residual"));
-    if (g->provider->temp_bytes)
+    if (g->provider->temp_bytes && g->provider->temp_bytes(g->dev, d))
         VT_TRY(big_enough(g->bufs.temp, g->provider->temp_bytes(g->dev, d),
                           VT_U8, "temp"));
 done:

@@ -57,6 +57,10 @@ static const gemm_case cases[] = {
       .b_packed = true),
     D(.batch = 2, .M = 5, .N = 65, .K = 48, .lda = 64, .ldc = 72, .scale = true,
       .residual = true),
+    D(.M = 197, .N = 40, .K = 1100, .b_packed = true, .bias = true,
+      .act = VT_ACT_GELU, .residual = true),
+    D(.M = 40, .N = 33, .K = 1024, .trans_a = true, .trans_b = true,
+      .accumulate = true),
     D(.M = 19, .N = 35, .K = 40, .b_packed = true, .out = VT_F16, .bias = true),
     D(.M = 19, .N = 35, .K = 40, .b_packed = true, .a = VT_BF16,
       .out = VT_BF16),
@@ -303,13 +307,17 @@ static void all_cases(const char *provider)
         try_case(&cases[i], provider, VT_CLASS_AUTO);
 }
 
+static vt_class other_class(void)
+{
+    return vt_dev_class(vt_test_device()) == VT_CLASS_CPU ? VT_CLASS_GPU
+                                                          : VT_CLASS_CPU;
+}
+
 Test(gemm, plain)
 {
     all_cases("plain");
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
-        try_case(&cases[i], "plain",
-                 vt_dev_class(vt_test_device()) == VT_CLASS_CPU ? VT_CLASS_GPU
-                                                                : VT_CLASS_CPU);
+        try_case(&cases[i], "plain", other_class());
 }
 
 Test(gemm, clblast)
@@ -320,6 +328,9 @@ Test(gemm, clblast)
 Test(gemm, native)
 {
     all_cases("native");
+    if (usable("native"))
+        for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+            try_case(&cases[i], "native", other_class());
 }
 
 /* A row has the same bits whatever rows stand beside it. */
@@ -370,6 +381,7 @@ Test(gemm, rows)
             rows_agree(providers[i], true, 192, 192);
             rows_agree(providers[i], true, 33, 100);
             rows_agree(providers[i], false, 33, 100);
+            rows_agree(providers[i], true, 24, 1100);
         }
 }
 

@@ -1,0 +1,191 @@
+/*
+ * gemm_rows.cl - matrix multiplication for CPU-class devices.
+ *
+ *     C[m,n] = residual[m,n] + scale[n] * act(sum_k A[m,k] B[n,k] + bias[n])
+ *
+ * gemm_rows        C[M,N] <- A[M,K], packed B, bias, scale, residual
+ * gemm_rows_pack   packed <- B[N,K] or B[K,N]
+ * gemm_rows_turn   AT[M,ldt] <- A[K,lda], where A comes transposed
+ *
+ * Packed B is panels of NW = NV*V columns: [ceil(N/NW)][K][NW], zeros beyond N;
+ * TYPE 0: float, 1: bf16, 2: f16 (both unpacked to float as they are read).
+ *
+ * How       One work-item multiplies a chunk of rows by a panel, in blocks of
+ *           RA or RB = RA - 1 rows: NV*RA accumulators in registers, a row's
+ *           element as a broadcast, no local memory and no barrier. All row
+ *           blocks of a panel follow each other, so that it stays in L2; where
+ *           K is above KC they do so KC of K at a time, with the accumulators
+ *           put aside in between (BLOCKS blocks of them).
+ * Launch    gemm_rows: global {panels * chunks}, local {1}; `blocks` row blocks
+ *           of which the first `big` have RA rows.
+ *           _pack: {panels, ceil(K/64)}; _turn: {ceil(M/16), ceil(K/64)}.
+ * Defines   V NV RA RB KC BLOCKS TYPE; ACT BIAS SCALE RESIDUAL ACCUMULATE;
+ *           TRANS_B (pack).
+ * Numerics  Each element is one chain of fma() over ascending k that starts at
+ *           0: its bits depend on K alone, not on M, block or chunk.
+ * Host      host/ocl/gemm_native.c       Test  tests/ops/test_gemm.c
+ */
+#define NW (NV * V)
+#define UNROLL _Pragma("unroll")
+
+#ifndef TYPE
+#define TYPE 0
+#endif
+#if TYPE == 0
+typedef float packed;
+#define LOAD_B(i, p) vloadv(i, p)
+#define STORE_B(x, i, p) ((p)[i] = (x))
+#else
+typedef ushort packed;
+#if TYPE == 1
+#define LOAD_B(i, p)                                                           \
+    as_floatv(VT_JOIN(VT_JOIN(convert_, uint), V)(vloadv(i, p)) << 16)
+#define STORE_B(x, i, p) vt_bf16_store(x, p, i)
+#else
+#define LOAD_B(i, p) VT_JOIN(vload_half, V)(i, (global const half *)(p))
+#define STORE_B(x, i, p) vt_f16_store(x, p, i)
+#endif
+#endif
+
+/* A compiler takes the deepest loop for the hottest and would spill this one's
+ * accumulators for the sake of the epilogue's. */
+#ifdef __clang__
+#define LIKELY(x) __builtin_expect(x, 1)
+#else
+#define LIKELY(x) (x)
+#endif
+
+/* s[R][NV] += A rows times a panel, kc steps of k */
+#define BLOCK(R)                                                               \
+    static inline void VT_JOIN(block, R)(                                      \
+        floatv * s, global const float *restrict a,                            \
+        global const packed *restrict b, int lda, int kc, int first)           \
+    {                                                                          \
+        floatv x[R][NV];                                                       \
+        UNROLL for (int r = 0; r < R; r++)                                     \
+            UNROLL for (int v = 0; v < NV; v++) x[r][v] =                      \
+                first ? (floatv)(0.0f) : s[r * NV + v];                        \
+        for (int k = 0; LIKELY(k < kc); k++) {                                 \
+            floatv w[NV];                                                      \
+            UNROLL for (int v = 0; v < NV; v++) w[v] = LOAD_B(v, b + k * NW);  \
+            UNROLL for (int r = 0; r < R; r++)                                 \
+            {                                                                  \
+                const floatv e = (floatv)(a[r * lda + k]);                     \
+                UNROLL for (int v = 0; v < NV; v++) x[r][v] =                  \
+                    fma(e, w[v], x[r][v]);                                     \
+            }                                                                  \
+        }                                                                      \
+        UNROLL for (int r = 0; r < R; r++)                                     \
+            UNROLL for (int v = 0; v < NV; v++) s[r * NV + v] = x[r][v];       \
+    }
+
+#ifdef RA
+BLOCK(RA)
+#if RB != RA
+BLOCK(RB)
+#endif
+
+/* columns n.. of one row from `at`, `left` of them real */
+static inline void finish(global float *c, const floatv *s,
+                          global const float *bias, global const float *scale,
+                          global const float *residual, int n, size_t at,
+                          int left)
+{
+    for (int v = 0; v < NV && left > 0; v++, n += V, at += V, left -= V) {
+        if (left >= V) {
+            floatv x = s[v];
+#ifdef ACCUMULATE
+            x = vloadv(0, c + at) + x;
+#endif
+            vstorev(VT_JOIN(vt_epilogue, V)(x, bias, scale, residual, n, at), 0,
+                    c + at);
+        } else {
+            float part[V];
+            vstorev(s[v], 0, part);
+            for (int i = 0; i < left; i++) {
+                float x = part[i];
+#ifdef ACCUMULATE
+                x = c[at + i] + x;
+#endif
+                c[at + i] =
+                    vt_epilogue(x, bias, scale, residual, n + i, at + i);
+            }
+        }
+    }
+}
+
+kernel __attribute__((reqd_work_group_size(1, 1, 1))) void
+gemm_rows(global float *c, global const float *restrict a,
+          global const packed *restrict b, global const float *restrict bias,
+          global const float *restrict scale, global const float *residual,
+          int N, int K, int lda, int ldc, int blocks, int big, int chunks)
+{
+    const int panel = get_group_id(0) / chunks;
+    const int chunk = get_group_id(0) % chunks;
+    const int n = panel * NW;
+    const int from = (int)((long)chunk * blocks / chunks);
+    const int to = (int)((long)(chunk + 1) * blocks / chunks);
+    floatv s[BLOCKS * RA * NV];
+
+    b += (size_t)panel * K * NW;
+    for (int k = 0; k < K; k += KC) {
+        const int kc = min(KC, K - k);
+
+        for (int i = from; i < to; i++) {
+            const size_t row =
+                i < big ? i * RA : (size_t)big * RA + (i - big) * RB;
+            const int rows = i < big ? RA : RB;
+            floatv *x = s + (BLOCKS > 1 ? (i - from) * RA * NV : 0);
+
+            if (i < big)
+                VT_JOIN(block, RA)
+            (x, a + row * lda + k, b + (size_t)k * NW, lda, kc, k == 0);
+#if RB != RA
+            else
+                VT_JOIN(block, RB)
+            (x, a + row * lda + k, b + (size_t)k * NW, lda, kc, k == 0);
+#endif
+            if (k + KC >= K)
+                for (int r = 0; r < rows; r++)
+                    finish(c, x + r * NV, bias, scale, residual, n,
+                           (row + r) * ldc + n, N - n);
+        }
+    }
+}
+#else
+
+kernel void gemm_rows_pack(global packed *restrict out,
+                           global const float *restrict b, int N, int K,
+                           int ldb)
+{
+    const int n0 = get_global_id(0) * NW, k0 = get_global_id(1) * 64;
+    const int n1 = min(N - n0, NW), k1 = min(K - k0, 64);
+
+    out += (size_t)n0 * K + (size_t)k0 * NW;
+#ifdef TRANS_B
+    b += (size_t)k0 * ldb + n0;
+    for (int k = 0; k < k1; k++)
+        for (int n = 0; n < NW; n++)
+            STORE_B(n < n1 ? b[(size_t)k * ldb + n] : 0.0f, k * NW + n, out);
+#else
+    b += (size_t)n0 * ldb + k0;
+    for (int n = 0; n < NW; n++)
+        for (int k = 0; k < k1; k++)
+            STORE_B(n < n1 ? b[(size_t)n * ldb + k] : 0.0f, k * NW + n, out);
+#endif
+}
+
+kernel void gemm_rows_turn(global float *restrict out,
+                           global const float *restrict a, int M, int K,
+                           int lda, int ldt)
+{
+    const int m0 = get_global_id(0) * 16, k0 = get_global_id(1) * 64;
+    const int m1 = min(M - m0, 16), k1 = min(K - k0, 64);
+
+    out += (size_t)m0 * ldt + k0;
+    a += (size_t)k0 * lda + m0;
+    for (int m = 0; m < m1; m++)
+        for (int k = 0; k < k1; k++)
+            out[(size_t)m * ldt + k] = a[(size_t)k * lda + m];
+}
+#endif

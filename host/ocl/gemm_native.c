@@ -1,0 +1,310 @@
+/*
+ * gemm_native.c - our own matrix multiplication, for gemm.c's providers[].
+ *
+ * CPU class: cl/gemm_rows.cl. Constant weights are packed once into panels; a
+ * B that is not packed is packed into `temp` at each launch, and a transposed
+ * A is turned there, so that one kernel does all the multiplying. GPU class:
+ * cl/gemm_tile.cl, which reads any layout; packing only turns weights to [K,N].
+ *
+ * Surprising: how rows are cut into blocks and chunks depends on M and on the
+ * number of cores, yet the result's bits do not: each element is one chain of
+ * fma over k, wherever it is computed.
+ */
+#include "base/memory.h"
+#include "ocl/gemm.h"
+
+#include <stdio.h>
+
+/* k of a panel between two looks at the accumulators: 1024 keep a panel of 32
+ * floats within 128 KiB, a quarter of the smallest L2 worth tuning for. */
+#define KC 1024
+#define MAX_BLOCKS 16 /* a chunk, as in cl/gemm_rows.cl's BLOCKS */
+
+/* Rows and vectors a register block: accumulators, one row of weights and a
+ * broadcast fill 16 registers (SSE, NEON, AVX2) or 32 (AVX-512). */
+static int block_rows(int lanes)
+{
+    return lanes == 16 ? 14 : 6;
+}
+#define VECTORS 2
+
+typedef struct shape {
+    int rows, lanes, nw, panels;
+    int blocks, big, ra, rb, chunks;
+} shape;
+
+typedef struct parts { /* of g->state: windows of temp */
+    vt_buf *b, *a;
+} parts;
+
+static shape shape_of(vt_dev *dev, const vt_gemm_desc *d)
+{
+    shape s = {.rows = d->batch * d->M, .lanes = vt_dev_vector(dev)};
+    const int most = block_rows(s.lanes);
+    const int units = 8 * (int)vt_dev_info(dev)->compute_units;
+
+    s.nw = VECTORS * s.lanes;
+    s.panels = (d->N + s.nw - 1) / s.nw;
+    s.blocks = (s.rows + most - 1) / most;
+    s.ra = (s.rows + s.blocks - 1) / s.blocks;
+    s.rb = s.ra > 1 ? s.ra - 1 : 1;
+    s.big = s.ra > 1 ? s.rows - s.blocks * s.rb : s.blocks;
+    if (s.big == s.blocks)
+        s.rb = s.ra;
+    s.chunks = (s.blocks + MAX_BLOCKS - 1) / MAX_BLOCKS;
+    s.chunks = VT_MAX(s.chunks, VT_MIN(s.blocks, units / s.panels));
+    return s;
+}
+
+static int type_number(vt_dtype t)
+{
+    return t == VT_BF16 ? 1 : t == VT_F16 ? 2 : 0;
+}
+
+static bool takes(vt_dev *dev, const vt_gemm_desc *d)
+{
+    (void)dev;
+    if (d->a != VT_F32 || d->out != VT_F32)
+        return false;
+    if (d->device_class == VT_CLASS_GPU)
+        return d->type == VT_F32;
+    return d->type == VT_F32 || d->type == VT_F16 || d->type == VT_BF16;
+}
+
+static const char *layout(vt_dev *dev, const vt_gemm_desc *d)
+{
+    static const char *const words[3][3] = {
+        {"panel8", "panel8-bf16", "panel8-f16"},
+        {"panel16", "panel16-bf16", "panel16-f16"},
+        {"panel32", "panel32-bf16", "panel32-f16"}};
+    const int lanes = vt_dev_vector(dev);
+
+    if (d->device_class == VT_CLASS_GPU)
+        return "kn";
+    return words[lanes == 16 ? 2 : lanes == 8][type_number(d->type)];
+}
+
+static size_t packed_bytes(vt_dev *dev, const vt_gemm_desc *d)
+{
+    const int nw = VECTORS * vt_dev_vector(dev);
+    const size_t columns = (size_t)((d->N + nw - 1) / nw) * (size_t)nw;
+
+    if (d->device_class == VT_CLASS_GPU)
+        return (size_t)d->N * (size_t)d->K * sizeof(float);
+    return columns * (size_t)d->K * vt_dtype_size(d->type);
+}
+
+/* Stride of a turned A: not a multiple of 4096 bytes, or the rows of a block
+ * would share their places in the first cache. */
+static int turned_stride(const vt_gemm_desc *d)
+{
+    return d->K % 1024 == 0 ? d->K + 16 : d->K;
+}
+
+static size_t turned_bytes(const vt_gemm_desc *d)
+{
+    if (!d->trans_a)
+        return 0;
+    return (size_t)d->batch * (size_t)d->M * (size_t)turned_stride(d) *
+           sizeof(float);
+}
+
+static size_t part_bytes(vt_dev *dev, const vt_gemm_desc *d)
+{
+    const size_t align = vt_dev_align(dev);
+
+    return d->b_packed ? 0 : (packed_bytes(dev, d) + align - 1) / align * align;
+}
+
+static size_t temp_bytes(vt_dev *dev, const vt_gemm_desc *d)
+{
+    if (d->device_class == VT_CLASS_GPU)
+        return 0;
+    return part_bytes(dev, d) + turned_bytes(d);
+}
+
+static vitcl_status pack_kernel(vt_kernel **out, vt_dev *dev,
+                                const vt_gemm_desc *d, vt_buf *packed,
+                                vt_buf *b)
+{
+    const int lanes = vt_dev_vector(dev), nw = VECTORS * lanes;
+    const size_t global[3] = {(size_t)((d->N + nw - 1) / nw),
+                              (size_t)((d->K + 63) / 64), 1};
+    const size_t one[3] = {1, 1, 1};
+    char defines[96];
+    vitcl_status st;
+
+    snprintf(defines, sizeof defines, "-DV=%d -DNV=%d -DTYPE=%d%s", lanes,
+             VECTORS, type_number(d->type), d->trans_b ? " -DTRANS_B" : "");
+    VT_TRY(vt_kernel_new(out, dev, "gemm_rows", "gemm_rows_pack", defines));
+    VT_TRY(vt_kernel_buf(*out, 0, packed));
+    VT_TRY(vt_kernel_buf(*out, 1, b));
+    VT_TRY(vt_kernel_int(*out, 2, d->N));
+    VT_TRY(vt_kernel_int(*out, 3, d->K));
+    VT_TRY(vt_kernel_int(*out, 4, d->ldb));
+    vt_kernel_size(*out, 2, global, one);
+done:
+    return st;
+}
+
+static vitcl_status pack(vt_queue *q, const vt_gemm_desc *d, vt_buf *packed,
+                         vt_buf *b)
+{
+    vt_kernel *k = NULL;
+    vitcl_status st;
+
+    if (d->device_class == VT_CLASS_GPU)
+        return vt_gemm_pack_kn(q, d, packed, b);
+    VT_TRY(pack_kernel(&k, vt_queue_dev(q), d, packed, b));
+    VT_TRY(vt_kernel_launch(q, k));
+done:
+    vt_kernel_free(k);
+    return st;
+}
+
+static vitcl_status turn_kernel(vt_kernel **out, vt_gemm *g, vt_buf *turned)
+{
+    const vt_gemm_desc *d = &g->d;
+    const int rows = d->batch * d->M;
+    const size_t global[3] = {(size_t)(rows + 15) / 16,
+                              (size_t)(d->K + 63) / 64, 1};
+    const size_t one[3] = {1, 1, 1};
+    char defines[96];
+    vitcl_status st;
+
+    snprintf(defines, sizeof defines, "-DV=%d -DNV=%d -DTYPE=0",
+             vt_dev_vector(g->dev), VECTORS);
+    VT_TRY(vt_kernel_new(out, g->dev, "gemm_rows", "gemm_rows_turn", defines));
+    VT_TRY(vt_kernel_buf(*out, 0, turned));
+    VT_TRY(vt_kernel_buf(*out, 1, g->bufs.a));
+    VT_TRY(vt_kernel_int(*out, 2, rows));
+    VT_TRY(vt_kernel_int(*out, 3, d->K));
+    VT_TRY(vt_kernel_int(*out, 4, d->lda));
+    VT_TRY(vt_kernel_int(*out, 5, turned_stride(d)));
+    vt_kernel_size(*out, 2, global, one);
+done:
+    return st;
+}
+
+/* arguments that both classes' kernels begin with */
+static vitcl_status set_buffers(vt_kernel *k, const vt_gemm_bufs *bufs,
+                                vt_buf *a, vt_buf *b)
+{
+    vt_buf *const all[] = {bufs->c,    a,           b,
+                           bufs->bias, bufs->scale, bufs->residual};
+    vitcl_status st = VITCL_OK;
+
+    for (unsigned i = 0; i < VT_COUNT(all); i++)
+        VT_TRY(vt_kernel_buf(k, i, all[i]));
+done:
+    return st;
+}
+
+static vitcl_status set_ints(vt_kernel *k, const int *v, unsigned n)
+{
+    vitcl_status st = VITCL_OK;
+
+    for (unsigned i = 0; i < n; i++)
+        VT_TRY(vt_kernel_int(k, 6 + i, v[i]));
+done:
+    return st;
+}
+
+static vitcl_status bind_rows(vt_gemm *g)
+{
+    const vt_gemm_desc *d = &g->d;
+    const shape s = shape_of(g->dev, d);
+    const int v[] = {d->N,    d->K,     d->trans_a ? turned_stride(d) : d->lda,
+                     d->ldc,  s.blocks, s.big,
+                     s.chunks};
+    const size_t global[3] = {(size_t)s.panels * (size_t)s.chunks, 1, 1};
+    const size_t one[3] = {1, 1, 1};
+    vt_buf *a = g->bufs.a, *b = g->bufs.b;
+    parts *p = NULL;
+    unsigned n = 0;
+    char epilogue[96], defines[256];
+    vitcl_status st;
+
+    VT_TRY(VT_NEW(&p, 1));
+    g->state = p;
+    if (!d->b_packed) {
+        VT_TRY(vt_buf_view(&p->b, g->bufs.temp, 0, packed_bytes(g->dev, d)));
+        VT_TRY(pack_kernel(&g->kernel[n++], g->dev, d, p->b, b));
+        b = p->b;
+    }
+    if (d->trans_a) {
+        VT_TRY(vt_buf_view(&p->a, g->bufs.temp, part_bytes(g->dev, d),
+                           turned_bytes(d)));
+        VT_TRY(turn_kernel(&g->kernel[n++], g, p->a));
+        a = p->a;
+    }
+    snprintf(defines, sizeof defines,
+             "-DV=%d -DNV=%d -DRA=%d -DRB=%d -DKC=%d -DBLOCKS=%d -DTYPE=%d %s",
+             s.lanes, VECTORS, s.ra, s.rb, KC, d->K > KC ? MAX_BLOCKS : 1,
+             type_number(d->type), vt_gemm_defines(epilogue, d));
+    VT_TRY(vt_kernel_new(&g->kernel[n], g->dev, "gemm_rows", "gemm_rows",
+                         defines));
+    VT_TRY(set_buffers(g->kernel[n], &g->bufs, a, b));
+    VT_TRY(set_ints(g->kernel[n], v, VT_COUNT(v)));
+    vt_kernel_size(g->kernel[n], 1, global, one);
+    snprintf(g->note, sizeof g->note, "native rows %dx%d %s", s.ra, s.nw,
+             vt_dtype_name(d->type));
+done:
+    return st;
+}
+
+static vitcl_status bind_tile(vt_gemm *g)
+{
+    const vt_gemm_desc *d = &g->d;
+    const int rows = d->batch * d->M;
+    /* small products get small tiles, so that there are enough of them */
+    const int t =
+        (long)rows * d->N >= 64L * 64 * 4 && vt_dev_group_max(g->dev) >= 256
+            ? 64
+            : 16;
+    const int v[] = {rows,  d->N, d->K, d->lda, d->b_packed ? d->N : d->ldb,
+                     d->ldc};
+    const size_t global[3] = {(size_t)((d->N + t - 1) / t) * 16,
+                              (size_t)((rows + t - 1) / t) * 16, 1};
+    const size_t local[3] = {16, 16, 1};
+    char epilogue[96], defines[256];
+    vitcl_status st;
+
+    snprintf(defines, sizeof defines, "-DTM=%d -DTN=%d -DTK=16%s%s %s", t, t,
+             d->trans_a ? " -DTRANS_A" : "",
+             d->trans_b || d->b_packed ? " -DTRANS_B" : "",
+             vt_gemm_defines(epilogue, d));
+    VT_TRY(vt_kernel_new(&g->kernel[0], g->dev, "gemm_tile", "gemm_tile",
+                         defines));
+    VT_TRY(set_buffers(g->kernel[0], &g->bufs, g->bufs.a, g->bufs.b));
+    VT_TRY(set_ints(g->kernel[0], v, VT_COUNT(v)));
+    vt_kernel_size(g->kernel[0], 2, global, local);
+    snprintf(g->note, sizeof g->note, "native tile %dx%d f32", t, t);
+done:
+    return st;
+}
+
+static vitcl_status bind(vt_gemm *g)
+{
+    return g->d.device_class == VT_CLASS_CPU ? bind_rows(g) : bind_tile(g);
+}
+
+static void drop(vt_gemm *g)
+{
+    parts *p = g->state;
+
+    if (p) {
+        vt_buf_free(p->a);
+        vt_buf_free(p->b);
+        free(p);
+    }
+}
+
+const vt_provider vt_gemm_native = {.name = "native",
+                                    .takes = takes,
+                                    .layout = layout,
+                                    .packed_bytes = packed_bytes,
+                                    .pack = pack,
+                                    .temp_bytes = temp_bytes,
+                                    .bind = bind,
+                                    .free = drop};
