@@ -154,7 +154,7 @@ static vitcl_status pack(vt_queue *q, const vt_gemm_desc *d, vt_buf *packed,
     vitcl_status st;
 
     if (d->device_class == VT_CLASS_GPU)
-        return vt_gemm_pack_kn(q, d, packed, b);
+        return vt_gemm_reorder(q, d, packed, b, true);
     VT_TRY(pack_kernel(&k, vt_queue_dev(q), d, packed, b));
     VT_TRY(vt_kernel_launch(q, k));
 done:
