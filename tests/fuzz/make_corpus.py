@@ -1,0 +1,117 @@
+#!/usr/bin/env python3
+"""Write the corpora of the weight and JSON readers (python3, nothing else).
+
+    tests/fuzz/make_corpus.py        into corpus/ beside this file
+"""
+import io
+import json
+import os
+import struct
+import zipfile
+
+HERE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "corpus")
+
+
+def put(kind, name, data):
+    os.makedirs(os.path.join(HERE, kind), exist_ok=True)
+    with open(os.path.join(HERE, kind, name), "wb") as f:
+        f.write(data)
+
+
+def safetensors(tensors, metadata=None):
+    head, data = {}, b""
+    if metadata:
+        head["__metadata__"] = metadata
+    for name, dtype, shape, body in tensors:
+        head[name] = {"dtype": dtype, "shape": shape,
+                      "data_offsets": [len(data), len(data) + len(body)]}
+        data += body
+    text = json.dumps(head, separators=(",", ":")).encode()
+    text += b" " * (-len(text) % 8)
+    return struct.pack("<Q", len(text)) + text + data
+
+
+def npy(descr, shape, body, fortran=False, version=1):
+    text = repr({"descr": descr, "fortran_order": fortran, "shape": shape})
+    text = text.encode() + b"\n"
+    size = struct.pack("<H" if version == 1 else "<I", len(text))
+    return b"\x93NUMPY" + bytes([version, 0]) + size + text + body
+
+
+def npz(arrays, method):
+    f = io.BytesIO()
+    with zipfile.ZipFile(f, "w", method) as z:
+        for name, body in arrays:
+            info = zipfile.ZipInfo(name + ".npy", (1980, 1, 1, 0, 0, 0))
+            info.compress_type = method
+            z.writestr(info, body)
+    return f.getvalue()
+
+
+def tensor(offset, size, stride):
+    def ints(v):
+        return b"(" + b"".join(b"K" + bytes([i]) for i in v) + b"t"
+    return (b"ctorch._utils\n_rebuild_tensor_v2\n((\x8c\x07storage"
+            b"ctorch\nFloatStorage\n\x8c\x010\x8c\x03cpuK\x06tQK"
+            + bytes([offset]) + ints(size) + ints(stride)
+            + b"\x89ccollections\nOrderedDict\n)RtR")
+
+
+def floats(n):
+    return struct.pack("<%df" % n, *[i * 0.5 for i in range(n)])
+
+
+put("safetensors", "timm", safetensors([
+    ("patch_embed.proj.weight", "F32", [2, 3, 1, 1], floats(6)),
+    ("blocks.0.attn.q_bias", "F16", [2], b"\0<\0<"),
+    ("blocks.0.attn.v_bias", "F16", [2], b"\0<\0<"),
+    ("blocks.0.gamma_1", "BF16", [], b"\x80?"),
+    ("labels", "I64", [1], b"\7" + b"\0" * 7)], {"format": "pt"}))
+put("safetensors", "hf", safetensors([
+    ("vit.embeddings.patch_embeddings.projection.weight", "F32", [1, 1],
+     floats(1)),
+    ("vit.encoder.layer.0.attention.attention.query.weight", "F64", [1, 1],
+     b"\0" * 8),
+    ("vit.encoder.layer.0.attention.attention.key.weight", "F64", [1, 1],
+     b"\0" * 8),
+    ("vit.encoder.layer.0.attention.attention.value.weight", "F64", [1, 1],
+     b"\0" * 8)]))
+put("safetensors", "siglip", safetensors([
+    ("vision_model.embeddings.patch_embedding.weight", "F32", [0, 3],  b""),
+    ("vision_model.head.attention.in_proj_weight", "F32", [3, 1], floats(3)),
+    ("vision_model.head.attention.in_proj_bias", "F32", [3], floats(3))]))
+put("safetensors", "empty", safetensors([]))
+
+ARRAYS = [
+    ("embedding/kernel", npy("<f4", (1, 1, 3, 2), floats(6))),
+    ("Transformer/encoderblock/LayerNorm_0/scale",
+     npy("|V2", (3, 2), b"\x80?" * 6)),
+    ("Transformer/encoderblock_0/MultiHeadDotProductAttention_1/out/kernel",
+     npy(">f4", (1, 2, 3), floats(6), True)),
+    ("cls", npy("<f2", (1, 1, 2), b"\0<\0<", version=3)),
+    ("opt/step", npy("<i8", (), b"\1" + b"\0" * 7, version=2))]
+put("npz", "stored", npz(ARRAYS, zipfile.ZIP_STORED))
+put("npz", "deflated", npz(ARRAYS, zipfile.ZIP_DEFLATED))
+put("npz", "npy", ARRAYS[0][1])
+put("npz", "npy_fortran", ARRAYS[2][1])
+
+W = b"\x8c\x17patch_embed.proj.weight"
+put("pickle", "state", b"\x80\x02ccollections\nOrderedDict\n)Rq\0(" + W
+    + tensor(0, (2, 3), (3, 1)) + b"\x8c\1tq\1" + tensor(1, (2, 2), (1, 2))
+    + b"u}\x8c\x09_metadata}sb.")
+put("pickle", "training", b"\x80\x02}(\x8c\5model}" + W
+    + tensor(0, (6,), (1,)) + b"s\x8c\5epochM\x10'\x8c\2lrG?\xb9\x99\x99\x99"
+    b"\x99\x99\x9a\x8c\1l](K\1\x8a\2\xff\xff\x88Neu.")
+put("pickle", "script", b"\x80\x02c__torch__\nM\n)\x81}(\x8c\6visual"
+    b"c__torch__.m\nN\n)\x81}\x8c\1w" + tensor(5, (), ()) + b"sb\x8c\1n"
+    b"ctorch.jit._pickle\nbuild_intlist\n](K\1K\2e\x85Rub.")
+put("pickle", "four", b"\x80\4\x95\x20\0\0\0\0\0\0\0\x8c\x0bcollections"
+    b"\x8c\x0bOrderedDict\x93)R\x94\x8c\1a\x94" + tensor(0, (1,), (1,))
+    + b"s.")
+
+put("json", "all", b' {"a": [1, -2.5e3, true, false, null, {}, []], '
+    b'"\\u00e9\\ud83d\\ude00\\n": "\xe2\x82\xac", "n": 9007199254740991}\n')
+put("json", "config", json.dumps({
+    "architecture": "vit_tiny_patch16_224", "num_classes": 2,
+    "pretrained_cfg": {"mean": [0.5, 0.5, 0.5], "crop_pct": 0.9},
+    "id2label": {"0": "cat", "1": "dog"}}).encode())
