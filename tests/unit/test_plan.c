@@ -1,0 +1,187 @@
+/*
+ * test_plan.c - the executor with ops of its own: placement, sticky errors,
+ * names and gradients' book-keeping.
+ */
+#include "base/memory.h"
+#include "plan/plan.h"
+#include "support/device.h"
+
+#include <criterion/criterion.h>
+#include <string.h>
+
+/* An op that writes i[0] elements and reads whatever it is given. */
+static vitcl_status any_shape(vt_plan *p, vt_step *s)
+{
+    if (s->i[0] < 0)
+        return vt_fail(VITCL_EINVAL, "made to fail");
+    s->out[0] = vt_result(p, VT_F32, 1, (int[]){s->i[0]});
+    return VITCL_OK;
+}
+
+static vitcl_status any_prepare(vt_plan *p, vt_step *s)
+{
+    (void)p, (void)s;
+    return VITCL_OK;
+}
+
+static void any_grad(vt_plan *p, const vt_step *s);
+static const vt_op any = {"any", any_shape, any_prepare, NULL, any_grad, NULL};
+static const vt_op dead = {"dead", any_shape, any_prepare, NULL, NULL, NULL};
+
+static vt_val step(vt_plan *p, const vt_op *op, int n, vt_val a, vt_val b)
+{
+    vt_step *s = vt_step_new(p, op);
+
+    if (!s)
+        return VT_NONE;
+    s->i[0] = n, s->in[0] = a, s->in[1] = b;
+    return vt_step_add(p, s);
+}
+
+static int sums;
+
+static vt_val sum(vt_plan *p, vt_val a, vt_val b)
+{
+    sums++;
+    return step(p, &any, vt_dim(p, a, 0), a, b);
+}
+
+static void any_grad(vt_plan *p, const vt_step *s)
+{
+    vt_val g = vt_grad(p, s->out[0]);
+
+    for (int k = 0; k < 2; k++) {
+        if (!vt_grad_wanted(p, s->in[k]))
+            continue;
+        if (vt_value_of(p, s->in[k])->kind == VT_PARAM)
+            vt_grad_param(p, s->in[k]);
+        else
+            vt_grad_give(p, s->in[k],
+                         step(p, &any, vt_dim(p, s->in[k], 0), g, VT_NONE));
+    }
+}
+
+static vt_plan *fresh(const char *const *keep, const char *const *freeze)
+{
+    vt_plan_options o = {
+        .dev = vt_test_device(), .keep = keep, .freeze = freeze};
+    vt_plan *p = NULL;
+
+    cr_assert_eq(vt_plan_new(&p, &o), VITCL_OK, "%s", vt_message());
+    return p;
+}
+
+/* Values whose lives overlap must not overlap in memory, at random graphs;
+ * and the arena must not be larger than the sum of all. */
+Test(plan, placement)
+{
+    uint32_t r = 1;
+
+    for (int round = 0; round < 20; round++) {
+        vt_plan *p = fresh((const char *[]){"kept", NULL}, NULL);
+        vt_val v[60];
+        size_t all = 0;
+
+        v[0] = vt_input(p, "in", VT_F32, 1, (int[]){100});
+        for (int i = 1; i < 60; i++) {
+            r = r * 1664525u + 1013904223u;
+            v[i] = step(p, &any, 1 + (int)(r >> 8) % 5000,
+                        v[(r >> 4) % (unsigned)i], v[i - 1]);
+            if (i == 7)
+                vt_name(p, v[i], "kept");
+        }
+        cr_assert_eq(vt_plan_finish(p), VITCL_OK, "%s", vt_message());
+        for (int i = 0; i < 60; i++) {
+            const vt_value *a = vt_value_of(p, v[i]);
+
+            all += a->bytes + 4096;
+            for (int j = 0; j < i; j++) {
+                const vt_value *b = vt_value_of(p, v[j]);
+                bool forever = b->keep || b->kind == VT_INPUT;
+                bool together = a->first <= (forever ? 99 : b->last) &&
+                                (a->keep || a->last >= b->first);
+                bool apart = a->offset + a->bytes <= b->offset ||
+                             b->offset + b->bytes <= a->offset;
+                cr_expect(!together || apart, "values %d and %d overlap", i, j);
+            }
+        }
+        vt_plan_memory m = vt_plan_memory_of(p);
+        cr_expect(m.arena >= m.largest_step && m.arena < all);
+        vt_plan_free(p);
+    }
+}
+
+Test(plan, first_error_sticks)
+{
+    vt_plan *p = fresh(NULL, NULL);
+    vt_val a = vt_input(p, "in", VT_F32, 1, (int[]){4});
+
+    cr_expect_eq(step(p, &any, -1, a, VT_NONE), VT_NONE);
+    cr_expect_eq(step(p, &any, 5, a, VT_NONE), VT_NONE);
+    cr_expect_eq(vt_input(p, "zero", VT_F32, 1, (int[]){0}), VT_NONE);
+    cr_expect_eq(vt_plan_finish(p), VITCL_EINVAL);
+    cr_expect(strstr(vt_message(), "step 0 any: made to fail"), "%s",
+              vt_message());
+    vt_plan_free(p);
+    p = fresh(NULL, NULL);
+    vt_input(p, "huge", VT_F32, 3, (int[]){1 << 20, 1 << 20, 64});
+    cr_expect_eq(vt_plan_finish(p), VITCL_EUNSUPPORTED);
+    vt_plan_free(p);
+}
+
+Test(plan, write_and_read)
+{
+    vt_plan *p = fresh((const char *[]){"block.*", NULL}, NULL);
+    vt_val a = vt_input(p, "in", VT_F32, 2, (int[]){3, 5}), b, c;
+    float x[15], y[15] = {0};
+
+    b = step(p, &any, 5, a, VT_NONE);
+    vt_name(p, b, "block.%d", 3);
+    c = step(p, &any, 5, b, VT_NONE);
+    vt_name(p, c, "other");
+    cr_expect(vt_wanted(p, "block.%d", 12) && !vt_wanted(p, "norm"));
+    cr_assert_eq(vt_plan_finish(p), VITCL_OK, "%s", vt_message());
+    cr_expect_eq(vt_plan_kept(p, 0), b);
+    cr_expect_eq(vt_plan_kept(p, 1), VT_NONE);
+    cr_expect_eq(vt_plan_find(p, "other"), c);
+    for (int i = 0; i < 15; i++)
+        x[i] = (float)i;
+    cr_assert_eq(vt_plan_write(p, a, x, sizeof x), VITCL_OK);
+    cr_assert_eq(vt_plan_read(p, a, y, 11), VITCL_OK);
+    cr_expect_arr_eq(x, y, 11 * sizeof *x);
+    cr_expect_eq(y[11], 0);
+    cr_expect_eq(vt_plan_read(p, a, y, 16), VITCL_EINVAL);
+    cr_expect_eq(vt_plan_write(p, a, x, sizeof x + 1), VITCL_EINVAL);
+    cr_expect_eq(vt_plan_finish(p), VITCL_EINVAL);
+    vt_plan_free(p);
+}
+
+Test(plan, gradients)
+{
+    vt_plan *p = fresh(NULL, (const char *[]){"frozen*", NULL});
+    vt_val x = vt_input(p, "in", VT_F32, 1, (int[]){4});
+    vt_val w = vt_param(p, "w", 1, (int[]){4});
+    vt_val f = vt_param(p, "frozen.w", 1, (int[]){4});
+    vt_val h = step(p, &any, 4, x, w), a, b, loss;
+
+    cr_expect_eq(vt_param(p, "w", 1, (int[]){4}), w);
+    step(p, &dead, 4, x, f); /* not on the way to the loss: no harm */
+    a = step(p, &any, 4, h, f);
+    b = step(p, &any, 4, h, a); /* h has two consumers */
+    loss = step(p, &any, 1, b, VT_NONE);
+    sums = 0;
+    vt_plan_backward(p, loss, sum);
+    cr_assert_eq(vt_plan_status(p), VITCL_OK, "%s", vt_message());
+    cr_expect_eq(sums, 1);
+    cr_expect_neq(vt_grad(p, w), VT_NONE);
+    cr_expect_str_eq(vt_value_of(p, vt_grad(p, w))->name, "grad.w");
+    cr_expect_eq(vt_grad(p, f), VT_NONE);
+    cr_expect_eq(vt_grad(p, x), VT_NONE);
+    vt_plan_free(p);
+    p = fresh(NULL, NULL);
+    x = vt_input(p, "in", VT_F32, 1, (int[]){4});
+    loss = step(p, &dead, 1, x, vt_param(p, "w", 1, (int[]){4}));
+    vt_plan_backward(p, loss, sum);
+    cr_expect_eq(vt_plan_status(p), VITCL_EUNSUPPORTED);
+    vt_plan_free(p);
+}
