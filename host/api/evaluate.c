@@ -1,0 +1,435 @@
+/*
+ * evaluate.c - labelled pictures, and what a session makes of all of them.
+ */
+#include "base/memory.h"
+#include "train/dataset.h"
+#include "train/fewshot.h"
+
+#include <math.h>
+#include <string.h>
+#include <vitcl_train.h>
+
+#define L2 1024.0 /* big_vision's l2_reg, 2^10 */
+
+struct vitcl_dataset {
+    vt_dataset *d;
+};
+
+vitcl_status vitcl_dataset_open(vitcl_dataset **out, const char *path,
+                                const char *split)
+{
+    vitcl_status st = VITCL_OK;
+    vitcl_dataset *d = NULL;
+
+    if (!out || !path)
+        return vt_fail(VITCL_EINVAL, "a dataset needs a path");
+    VT_TRY(VT_NEW(&d, 1));
+    VT_TRY(vt_dataset_open(&d->d, path, split));
+    *out = d, d = NULL;
+done:
+    vitcl_dataset_free(d);
+    return st;
+}
+
+void vitcl_dataset_free(vitcl_dataset *dataset)
+{
+    if (!dataset)
+        return;
+    vt_dataset_free(dataset->d);
+    free(dataset);
+}
+
+uint32_t vitcl_dataset_pictures(const vitcl_dataset *dataset)
+{
+    return vt_dataset_count(dataset->d);
+}
+
+uint32_t vitcl_dataset_classes(const vitcl_dataset *dataset)
+{
+    return vt_dataset_classes(dataset->d);
+}
+
+const char *vitcl_dataset_class(const vitcl_dataset *dataset, uint32_t index)
+{
+    return vt_dataset_class(dataset->d, index);
+}
+
+const char *vitcl_dataset_kind(const vitcl_dataset *dataset)
+{
+    return vt_dataset_kind(dataset->d);
+}
+
+/* ---- every chosen picture through a session ---- */
+
+typedef struct sweep {
+    vitcl_session *session;
+    const vt_dataset *d;
+    const size_t *chosen; /* NULL: 0, 1, .. */
+    size_t count;
+    const char *tensor; /* what is read after a run, `width` a picture */
+    size_t width;
+    /* row NULL: the picture could not be decoded */
+    void (*take)(void *context, size_t position, const float *row);
+    void *context;
+    vitcl_progress progress;
+    void *progress_context;
+    uint64_t before, total; /* for progress over several sweeps */
+} sweep;
+
+static uint32_t picture_of(const sweep *s, size_t position)
+{
+    return (uint32_t)(s->chosen ? s->chosen[position] : position);
+}
+
+static vitcl_status next_record(uint8_t *rgb, const sweep *s, size_t position)
+{
+    vitcl_status st = VITCL_OK;
+    vt_picture p = {0};
+    vitcl_image ready = {0};
+
+    VT_TRY(vt_dataset_picture(&p, s->d, picture_of(s, position)));
+    VT_TRY(vitcl_image_prepare(&ready, s->session,
+                               &(vitcl_image){p.width, p.height, p.rgb}));
+    memcpy(rgb, ready.rgb, (size_t)ready.width * ready.height * 3);
+done:
+    vt_picture_free(&p);
+    vitcl_image_free(&ready);
+    return st;
+}
+
+static vitcl_status flush(const sweep *s, const uint8_t *rgb, float *rows,
+                          const size_t *position, uint32_t n)
+{
+    vitcl_status st = VITCL_OK;
+
+    if (n == 0)
+        return VITCL_OK;
+    VT_TRY(vitcl_run_rgb(s->session, rgb, n));
+    VT_TRY(vitcl_session_read(rows, s->session, s->tensor, n));
+    for (uint32_t i = 0; i < n; i++)
+        s->take(s->context, position[i], rows + i * s->width);
+done:
+    return st;
+}
+
+static vitcl_status start_loader(vitcl_loader **out, const sweep *s)
+{
+    vitcl_status st = VITCL_OK;
+    vitcl_loader *loader = NULL;
+
+    if (s->count == 0 || !vt_dataset_path(s->d, 0))
+        return VITCL_OK;
+    VT_TRY(vitcl_loader_new(&loader, s->session, 0));
+    for (size_t i = 0; i < s->count; i++)
+        VT_TRY(
+            vitcl_loader_push(loader, vt_dataset_path(s->d, picture_of(s, i))));
+    *out = loader, loader = NULL;
+done:
+    vitcl_loader_free(loader);
+    return st;
+}
+
+/* Files are decoded ahead by the loader's processes; records are only
+ * resized, between two batches. */
+static vitcl_status run(const sweep *s)
+{
+    vitcl_status st = VITCL_OK;
+    uint32_t batch = vitcl_session_batch(s->session), n = 0, height, width;
+    vitcl_loader *loader = NULL;
+    uint8_t *rgb = NULL;
+    float *rows = NULL;
+    size_t *position = NULL, bytes;
+
+    vitcl_session_size(s->session, &height, &width);
+    bytes = (size_t)height * width * 3;
+    VT_TRY(vt_new(&rgb, batch, bytes));
+    VT_TRY(vt_new(&rows, batch * s->width, sizeof *rows));
+    VT_TRY(VT_NEW(&position, batch));
+    VT_TRY(start_loader(&loader, s));
+    for (size_t i = 0; i < s->count; i++) {
+        st = loader ? vitcl_loader_next(rgb + n * bytes, loader)
+                    : next_record(rgb + n * bytes, s, i);
+        if (st != VITCL_OK)
+            s->take(s->context, i, NULL);
+        else
+            position[n++] = i;
+        st = VITCL_OK;
+        if (n < batch && i + 1 < s->count)
+            continue;
+        VT_TRY(flush(s, rgb, rows, position, n));
+        n = 0;
+        if (s->progress &&
+            s->progress(s->progress_context, s->before + i + 1, s->total)) {
+            st = vt_fail(VITCL_EINVAL, "stopped by the caller");
+            goto done;
+        }
+    }
+done:
+    vitcl_loader_free(loader);
+    free(rgb);
+    free(rows);
+    free(position);
+    return st;
+}
+
+/* ---- evaluation ---- */
+
+typedef struct scoring {
+    const vt_dataset *d;
+    const uint32_t *wanted; /* the dataset's class -> the model's */
+    uint32_t classes;       /* of the model */
+    uint32_t *confusion;
+    vitcl_class *top;
+    uint64_t right1, right5, scored, failed;
+} scoring;
+
+static void score(void *context, size_t position, const float *row)
+{
+    scoring *s = context;
+    uint32_t label = vt_dataset_label(s->d, (uint32_t)position);
+    uint32_t k = VT_MIN(s->classes, 5u), want = s->wanted[label];
+
+    if (!row) {
+        s->failed++;
+        return;
+    }
+    vitcl_top(s->top, k, row, s->classes);
+    s->scored++;
+    s->right1 += s->top[0].label == want;
+    for (uint32_t i = 0; i < k; i++)
+        s->right5 += s->top[i].label == want;
+    if (s->confusion)
+        s->confusion[(size_t)label * s->classes + s->top[0].label]++;
+}
+
+static bool same(const char *a, const char *b)
+{
+    return a && b && strcmp(a, b) == 0;
+}
+
+static vitcl_status match_classes(uint32_t *wanted, const vt_dataset *d,
+                                  const vitcl_model *model, uint32_t classes)
+{
+    uint32_t n = vt_dataset_classes(d), found = 0;
+    const char *missing = NULL;
+
+    for (uint32_t c = 0; c < n; c++) {
+        const char *name = vt_dataset_class(d, c);
+        uint32_t k = 0;
+
+        while (k < classes && !same(name, vitcl_model_label(model, k)) &&
+               !same(name, vitcl_model_name(model, k)))
+            k++;
+        wanted[c] = k;
+        found += k < classes;
+        if (k == classes && !missing)
+            missing = name;
+    }
+    if (found == 0 && n == classes) { /* the names say nothing: by number */
+        for (uint32_t c = 0; c < n; c++)
+            wanted[c] = c;
+        return VITCL_OK;
+    }
+    if (missing)
+        return vt_fail(VITCL_EINVAL,
+                       "the model has no class '%s' that the pictures have "
+                       "(%u of their %u classes are known to it)",
+                       missing, found, n);
+    return VITCL_OK;
+}
+
+vitcl_status vitcl_evaluate(vitcl_scores *out, uint32_t *confusion,
+                            vitcl_session *session,
+                            const vitcl_dataset *dataset,
+                            vitcl_progress progress, void *context)
+{
+    vitcl_status st = VITCL_OK;
+    scoring s = {0};
+    uint32_t *wanted = NULL;
+    const vitcl_model *model;
+    vitcl_model_info info;
+
+    if (!out || !session || !dataset)
+        return vt_fail(VITCL_EINVAL, "evaluation needs a session and pictures");
+    model = vitcl_session_model(session);
+    VT_TRY(vitcl_model_describe(&info, model, 0, 0, 1));
+    if (info.classes == 0)
+        return vt_fail(VITCL_EUNSUPPORTED, "%s has no classifier", info.name);
+    s.d = dataset->d;
+    s.classes = info.classes;
+    s.confusion = confusion;
+    VT_TRY(VT_NEW(&wanted, vt_dataset_classes(s.d)));
+    VT_TRY(vt_new(&s.top, s.classes, sizeof *s.top));
+    VT_TRY(match_classes(wanted, s.d, model, s.classes));
+    s.wanted = wanted;
+    VT_TRY(run(&(sweep){.session = session,
+                        .d = s.d,
+                        .count = vt_dataset_count(s.d),
+                        .tensor = "logits",
+                        .width = s.classes,
+                        .take = score,
+                        .context = &s,
+                        .progress = progress,
+                        .progress_context = context,
+                        .total = vt_dataset_count(s.d)}));
+    *out = (vitcl_scores){(uint32_t)s.scored, (uint32_t)s.failed,
+                          s.scored ? (double)s.right1 / (double)s.scored : 0,
+                          s.scored ? (double)s.right5 / (double)s.scored : 0};
+done:
+    free(wanted);
+    free(s.top);
+    return st;
+}
+
+/* ---- few-shot ---- */
+
+#define UNREADABLE UINT32_MAX /* a label, until close_gaps() */
+
+static void keep_row(void *context, size_t position, const float *row)
+{
+    vt_features *f = context;
+
+    if (row)
+        memcpy(f->x + position * f->width, row, f->width * sizeof *row);
+    else
+        f->label[position] = UNREADABLE;
+}
+
+/* Rows of pictures that could not be decoded go; the order stays. */
+static void close_gaps(vt_features *f)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < f->count; i++) {
+        if (f->label[i] == UNREADABLE)
+            continue;
+        memmove(f->x + n * f->width, f->x + i * f->width,
+                f->width * sizeof *f->x);
+        f->label[n++] = f->label[i];
+    }
+    f->count = n;
+}
+
+static vitcl_status features(vt_features *out, sweep *s)
+{
+    vitcl_status st = VITCL_OK;
+    vt_features f = {s->count, s->width, NULL, NULL};
+
+    VT_TRY(vt_new(&f.x, s->count * s->width, sizeof *f.x));
+    VT_TRY(vt_new(&f.label, s->count, sizeof *f.label));
+    for (size_t i = 0; i < s->count; i++)
+        f.label[i] = vt_dataset_label(s->d, picture_of(s, i));
+    s->tensor = "features";
+    s->take = keep_row;
+    s->context = &f;
+    VT_TRY(run(s));
+    s->before += s->count;
+    close_gaps(&f);
+    *out = f, f = (vt_features){0};
+done:
+    vt_features_free(&f);
+    return st;
+}
+
+/* Which training pictures one try uses. */
+typedef struct choice {
+    size_t *index, count;
+} choice;
+
+static vitcl_status choose(choice *plan, const vitcl_fewshot_score *scores,
+                           uint32_t n, uint32_t tries, uint64_t random_state,
+                           const vt_dataset *train, uint64_t *total)
+{
+    vitcl_status st = VITCL_OK;
+    uint32_t count = vt_dataset_count(train), *label = NULL;
+    uint32_t classes = vt_dataset_classes(train);
+
+    VT_TRY(vt_new(&label, count, sizeof *label));
+    for (uint32_t i = 0; i < count; i++)
+        label[i] = vt_dataset_label(train, i);
+    for (uint32_t i = 0; i < n * tries; i++) {
+        uint32_t shots = scores[i / tries].shots;
+        size_t most = VT_MIN((size_t)count, (size_t)shots * (size_t)classes);
+
+        VT_TRY(vt_new(&plan[i].index, most, sizeof *plan[i].index));
+        VT_TRY(vt_fewshot_choose(plan[i].index, &plan[i].count, label, count,
+                                 classes, shots, random_state + i % tries));
+        *total += plan[i].count;
+    }
+done:
+    free(label);
+    return st;
+}
+
+static void summarise(vitcl_fewshot_score *s, const double *accuracy,
+                      uint32_t tries)
+{
+    double sum = 0, squares = 0;
+
+    for (uint32_t t = 0; t < tries; t++)
+        sum += accuracy[t];
+    s->mean = sum / tries;
+    for (uint32_t t = 0; t < tries; t++)
+        squares += (accuracy[t] - s->mean) * (accuracy[t] - s->mean);
+    s->sd = tries > 1 ? sqrt(squares / (tries - 1)) : 0;
+}
+
+static vitcl_status score_tries(vitcl_fewshot_score *scores, const choice *plan,
+                                uint32_t n, uint32_t tries, sweep *s,
+                                const vt_dataset *train,
+                                const vt_features *asked)
+{
+    vitcl_status st = VITCL_OK;
+    vt_features known = {0};
+    double *accuracy = NULL;
+
+    VT_TRY(VT_NEW(&accuracy, tries));
+    for (uint32_t i = 0; i < n * tries; i++) {
+        s->d = train, s->chosen = plan[i].index, s->count = plan[i].count;
+        VT_TRY(features(&known, s));
+        VT_TRY(vt_ridge_accuracy(&accuracy[i % tries], &known, asked,
+                                 vt_dataset_classes(train), L2));
+        vt_features_free(&known);
+        if (i % tries == tries - 1)
+            summarise(&scores[i / tries], accuracy, tries);
+    }
+done:
+    vt_features_free(&known);
+    free(accuracy);
+    return st;
+}
+
+vitcl_status vitcl_fewshot(vitcl_fewshot_score *scores, uint32_t n,
+                           uint32_t tries, uint64_t random_state,
+                           vitcl_session *session, const vitcl_dataset *train,
+                           const vitcl_dataset *test, vitcl_progress progress,
+                           void *context)
+{
+    vitcl_status st = VITCL_OK;
+    vt_features asked = {0};
+    choice *plan = NULL;
+    sweep s = {
+        .session = session, .progress = progress, .progress_context = context};
+
+    if (!scores || !session || !train || !test || n == 0 || tries == 0 ||
+        n > 1000 || tries > 1000)
+        return vt_fail(VITCL_EINVAL, "few-shot needs pictures and tries");
+    if (vt_dataset_classes(train->d) != vt_dataset_classes(test->d))
+        return vt_fail(VITCL_EINVAL,
+                       "the training pictures have %u classes, the test's %u",
+                       vt_dataset_classes(train->d),
+                       vt_dataset_classes(test->d));
+    VT_TRY(vt_new(&plan, (size_t)n * tries, sizeof *plan));
+    s.width = vitcl_session_features(session);
+    s.total = vt_dataset_count(test->d);
+    VT_TRY(choose(plan, scores, n, tries, random_state, train->d, &s.total));
+    s.d = test->d, s.count = vt_dataset_count(test->d);
+    VT_TRY(features(&asked, &s));
+    VT_TRY(score_tries(scores, plan, n, tries, &s, train->d, &asked));
+done:
+    vt_features_free(&asked);
+    for (uint32_t i = 0; plan && i < n * tries; i++)
+        free(plan[i].index);
+    free(plan);
+    return st;
+}

@@ -1,0 +1,213 @@
+/*
+ * step.c - optimiser steps on one batch, everything written down.
+ *
+ * The training twin of `forward`: what is needed to hold vitcl's gradients
+ * and optimisers to another library's.
+ */
+#include "api/handles.h"
+#include "base/memory.h"
+#include "train/trainer.h"
+
+#include <string.h>
+#include <vitcl_train.h>
+
+typedef struct batch {
+    float *pixels, *targets;
+    int64_t *label;
+    int count, height, width;
+} batch;
+
+static void free_batch(batch *b)
+{
+    free(b->pixels);
+    free(b->targets);
+    free(b->label);
+}
+
+static vitcl_status read_batch(batch *b, const char *path)
+{
+    vitcl_status st = VITCL_OK;
+    vt_tensors *t = NULL;
+    const vt_tensor *x, *y;
+
+    VT_TRY(vt_tensors_open(&t, path));
+    x = vt_tensors_get(t, "pixel_values");
+    y = vt_tensors_get(t, "labels");
+    if (!x || x->rank != 4 || x->shape[1] != 3 || x->count == 0 ||
+        x->count > INT32_MAX) {
+        st = vt_fail(VITCL_ECORRUPT, "%s: needs pixel_values [B,3,H,W]", path);
+        goto done;
+    }
+    if (!y || y->rank != 1 || y->shape[0] != x->shape[0] ||
+        y->dtype != VT_FILE_I64) {
+        st = vt_fail(VITCL_ECORRUPT, "%s: needs labels [%llu] of type I64",
+                     path, (unsigned long long)x->shape[0]);
+        goto done;
+    }
+    b->count = (int)x->shape[0];
+    b->height = (int)x->shape[2], b->width = (int)x->shape[3];
+    VT_TRY(vt_new(&b->pixels, x->count, sizeof *b->pixels));
+    VT_TRY(vt_tensor_f32(b->pixels, x));
+    VT_TRY(vt_new(&b->label, y->count, sizeof *b->label));
+    memcpy(b->label, y->data, y->size);
+done:
+    vt_tensors_free(t);
+    return st;
+}
+
+static vitcl_status read_rates(double *lr, uint32_t steps,
+                               const vt_json *settings, const char *path)
+{
+    const vt_json *v = vt_json_get(settings, "lr");
+
+    for (uint32_t i = 0; i < steps; i++) {
+        const vt_json *at = vt_json_is_array(v) ? vt_json_at(v, i) : v;
+
+        if (!vt_json_number(&lr[i], at) || !(lr[i] >= 0 && lr[i] < 1e6))
+            return vt_fail(VITCL_ECORRUPT,
+                           "%s: \"lr\" has no sensible number for step %u",
+                           path, i);
+    }
+    return VITCL_OK;
+}
+
+static vitcl_status make_targets(batch *b, int classes, double smoothing,
+                                 const char *path)
+{
+    vitcl_status st = VITCL_OK;
+
+    for (int i = 0; i < b->count; i++)
+        if (b->label[i] < 0 || b->label[i] >= classes)
+            return vt_fail(VITCL_ECORRUPT,
+                           "%s: label %lld, but the model has %d classes", path,
+                           (long long)b->label[i], classes);
+    VT_TRY(vt_new(&b->targets, (size_t)b->count * (size_t)classes,
+                  sizeof *b->targets));
+    vt_targets(b->targets, b->label, b->count, classes, smoothing);
+done:
+    return st;
+}
+
+/* ---- tensors that come together for the output; all owned ---- */
+
+typedef struct record {
+    vt_tensor *tensor;
+    size_t count, cap;
+} record;
+
+static void free_record(record *r)
+{
+    for (size_t i = 0; i < r->count; i++) {
+        free((void *)(uintptr_t)r->tensor[i].name);
+        free((void *)(uintptr_t)r->tensor[i].data);
+    }
+    free(r->tensor);
+}
+
+/* Room for a tensor; its zeroed elements are *data, to be filled. */
+static vitcl_status put(float **data, record *r, const char *prefix,
+                        const char *name, int rank, const int *dim)
+{
+    vitcl_status st = VITCL_OK;
+    vt_tensor t = {.dtype = VT_FILE_F32, .rank = (uint32_t)rank, .count = 1};
+    float *elements = NULL;
+    char *full = NULL;
+
+    for (int i = 0; i < rank; i++)
+        t.shape[i] = (uint64_t)dim[i], t.count *= (uint64_t)dim[i];
+    t.size = t.count * sizeof *elements;
+    VT_TRY(vt_grow(&r->tensor, &r->cap, r->count + 1, sizeof *r->tensor));
+    VT_TRY(vt_new(&elements, t.count, sizeof *elements));
+    VT_TRY(vt_format(&full, "%s%s", prefix, name));
+    t.name = full, full = NULL;
+    *data = elements, elements = NULL;
+    t.data = (const uint8_t *)*data;
+    r->tensor[r->count++] = t;
+done:
+    free(elements);
+    free(full);
+    return st;
+}
+
+static vitcl_status put_parameters(record *r, vt_trainer *t, const char *prefix,
+                                   const char *kind)
+{
+    vitcl_status st = VITCL_OK;
+    float *data;
+
+    for (size_t i = 0; i < vt_trainer_parameters(t); i++) {
+        const vt_value *v = vt_trainer_parameter(t, i);
+
+        VT_TRY(put(&data, r, prefix, v->name, v->rank, v->dim));
+        VT_TRY(vt_trainer_read(data, t, i, kind));
+    }
+done:
+    return st;
+}
+
+static vitcl_status take_steps(record *r, vt_trainer *t, const batch *b,
+                               const double *lr, uint32_t steps)
+{
+    vitcl_status st = VITCL_OK;
+    float *losses, *first;
+    double loss;
+
+    VT_TRY(put(&losses, r, "", "losses", 1, (int[]){(int)steps}));
+    VT_TRY(put(&first, r, "", "loss", 1, (int[]){1}));
+    for (uint32_t i = 0; i < steps; i++) {
+        VT_TRY(vt_trainer_batch(&loss, t, b->pixels, b->targets));
+        losses[i] = (float)loss;
+        if (i == 0)
+            VT_TRY(put_parameters(r, t, "grad.", "grad"));
+        VT_TRY(vt_trainer_update(t, lr[i], (long)i));
+    }
+    *first = losses[0];
+    VT_TRY(put_parameters(r, t, "after.", ""));
+done:
+    return st;
+}
+
+vitcl_status vitcl_train_steps(const char *output, vitcl_device *device,
+                               const char *model, const char *input,
+                               const char *settings, uint32_t steps,
+                               const char *gemm, vitcl_precision precision)
+{
+    vitcl_status st = VITCL_OK;
+    vt_json *json = NULL;
+    vt_model *m = NULL;
+    vt_trainer *t = NULL;
+    vt_recipe recipe;
+    batch b = {0};
+    record r = {0};
+    double *lr = NULL;
+
+    if (!output || !device || !model || !input || !settings || steps == 0 ||
+        steps > 1000000)
+        return vt_fail(VITCL_EINVAL, "training steps need a device, a model, "
+                                     "a batch, settings and an output");
+    VT_TRY(vt_json_load(&json, settings, 1 << 20, 8));
+    VT_TRY(vt_recipe_read(&recipe, json, settings));
+    VT_TRY(VT_NEW(&lr, steps));
+    VT_TRY(read_rates(lr, steps, json, settings));
+    VT_TRY(read_batch(&b, input));
+    VT_TRY(vt_model_open(&m, model));
+    VT_TRY(vt_trainer_new(&t, m, &recipe,
+                          &(vt_trainer_options){.dev = device->dev,
+                                                .gemm = gemm,
+                                                .precision = precision,
+                                                .batch = b.count,
+                                                .height = b.height,
+                                                .width = b.width}));
+    VT_TRY(
+        make_targets(&b, vt_trainer_classes(t), recipe.label_smoothing, input));
+    VT_TRY(take_steps(&r, t, &b, lr, steps));
+    VT_TRY(vt_safetensors_write(output, r.tensor, r.count, NULL));
+done:
+    free_record(&r);
+    free_batch(&b);
+    free(lr);
+    vt_trainer_free(t);
+    vt_model_close(m);
+    vt_json_free(json);
+    return st;
+}

@@ -1,0 +1,76 @@
+/*
+ * vitcl_train.h - labelled pictures, evaluation, few-shot tests and training.
+ *
+ * The conventions are those of vitcl.h.
+ */
+#ifndef VITCL_TRAIN_H
+#define VITCL_TRAIN_H
+#include "vitcl.h"
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct vitcl_dataset vitcl_dataset; /* labelled pictures; read-only */
+
+/* A folder of class folders, or one with CIFAR-10's, CIFAR-100's or MNIST's
+ * own files, told apart by what is there. split: "train", "test" (for class
+ * folders: a folder of that name); NULL: the test part of CIFAR and MNIST,
+ * everything else of class folders. */
+vitcl_status vitcl_dataset_open(vitcl_dataset **out, const char *path,
+                                const char *split);
+void vitcl_dataset_free(vitcl_dataset *dataset);
+uint32_t vitcl_dataset_pictures(const vitcl_dataset *dataset);
+uint32_t vitcl_dataset_classes(const vitcl_dataset *dataset);
+const char *vitcl_dataset_class(const vitcl_dataset *dataset, uint32_t index);
+const char *vitcl_dataset_kind(const vitcl_dataset *dataset);
+
+/* Called between batches; what it returns other than 0 stops the work, which
+ * then fails with VITCL_EINVAL. */
+typedef int (*vitcl_progress)(void *context, uint64_t done, uint64_t total);
+
+typedef struct {
+    uint32_t pictures; /* scored */
+    uint32_t failed;   /* could not be decoded: counted nowhere else */
+    double top1, top5; /* shares of `pictures`, 0 to 1 */
+} vitcl_scores;
+
+/* Classify the whole dataset. A class of the dataset is the model's class of
+ * that label or name; where no name fits and both have equally many, the one
+ * of the same number. confusion: NULL, or [classes * (model's classes)]
+ * counts, row: the dataset's class, column: the answer. */
+vitcl_status vitcl_evaluate(vitcl_scores *out, uint32_t *confusion,
+                            vitcl_session *session,
+                            const vitcl_dataset *dataset,
+                            vitcl_progress progress, void *context);
+
+typedef struct {
+    uint32_t shots;
+    double mean, sd; /* of the accuracies of `tries` choices, 0 to 1 */
+} vitcl_fewshot_score;
+
+/* Few-shot linear evaluation as in arXiv 2010.11929: ridge regression (l2
+ * 1024) from frozen features of `shots` training pictures a class to targets
+ * -1 and 1, in closed form; accuracy on `test`. scores[n]: set shots before,
+ * read mean and sd after. The choice of pictures depends on random_state and
+ * the try alone. */
+vitcl_status vitcl_fewshot(vitcl_fewshot_score *scores, uint32_t n,
+                           uint32_t tries, uint64_t random_state,
+                           vitcl_session *session, const vitcl_dataset *train,
+                           const vitcl_dataset *test, vitcl_progress progress,
+                           void *context);
+
+/* The training twin of vitcl_run_pixels(): `steps` optimiser steps on one
+ * batch. input: a safetensors file with pixel_values [B,3,H,W] and labels [B];
+ * settings: JSON with torch's words (optimizer, betas, eps, momentum,
+ * weight_decay, clip_grad_norm, label_smoothing, lr: a number or one a step).
+ * output: loss [1] and grad.<tensor> of the first step (before clipping),
+ * losses [steps] before each step, and after.<tensor>, in safetensors. */
+vitcl_status vitcl_train_steps(const char *output, vitcl_device *device,
+                               const char *model, const char *input,
+                               const char *settings, uint32_t steps,
+                               const char *gemm, vitcl_precision precision);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,165 @@
+/*
+ * test_augment.c - RandAugment's arithmetic against Pillow's own bytes
+ * (checksums made by tools/golden_augment.py), and what crops and mixing
+ * promise.
+ */
+#include "base/memory.h"
+#include "train/augment.h"
+
+#include <criterion/criterion.h>
+#include <math.h>
+#include <string.h>
+
+static vt_picture made(uint32_t w, uint32_t h)
+{
+    vt_picture p = {w, h, malloc((size_t)w * h * 3)};
+
+    for (uint32_t y = 0; y < h; y++)
+        for (uint32_t x = 0; x < w; x++)
+            for (uint32_t c = 0; c < 3; c++)
+                p.rgb[(y * w + x) * 3 + c] =
+                    (uint8_t)((x * 7 + y * 13 + c * 50 + (x * y) % 11 * 5) %
+                                  256 / 2 +
+                              40);
+    return p;
+}
+
+static uint64_t fnv(const vt_picture *p)
+{
+    uint64_t h = 0xcbf29ce484222325u;
+
+    for (size_t i = 0; i < (size_t)p->width * p->height * 3; i++)
+        h = (h ^ p->rgb[i]) * 0x100000001b3u;
+    return h;
+}
+
+Test(augment, pillow)
+{
+    static const struct {
+        vt_augment_op op;
+        int sign;
+        uint64_t want;
+    } c[] = {
+        {VT_AUTOCONTRAST, 1, 0x16b101df488227cau},
+        {VT_EQUALIZE, 1, 0xaf4b70c27b7cf9abu},
+        {VT_SOLARIZE, 1, 0x716df95d98a8076bu},
+        {VT_POSTERIZE, 1, 0xabfc40e2a2792b8fu},
+        {VT_COLOR, 1, 0xda93d02148f71215u},
+        {VT_COLOR, -1, 0x112cbb693dd3ed15u},
+        {VT_CONTRAST, 1, 0xaf0b155bd34f230u},
+        {VT_CONTRAST, -1, 0x1f54b0de873751f4u},
+        {VT_BRIGHTNESS, 1, 0xd41ed04afc9ed62fu},
+        {VT_BRIGHTNESS, -1, 0xf496a54248015bb5u},
+        {VT_SHARPNESS, 1, 0x841a41246a27929bu},
+        {VT_SHARPNESS, -1, 0x296b3ddd6848455au},
+        {VT_SHEAR_X, 1, 0xa3e2b43dc9df93e5u},
+        {VT_TRANSLATE_Y, 1, 0xfce68d1a31678a77u},
+        {VT_ROTATE, 1, 0x16f403b9d7e39334u},
+    };
+
+    for (size_t i = 0; i < VT_COUNT(c); i++) {
+        vt_picture p = made(37, 29);
+
+        cr_assert_eq(vt_augment_apply(&p, c[i].op, 0.7, c[i].sign), VITCL_OK);
+        cr_expect_eq(fnv(&p), c[i].want, "operation %d, sign %d", c[i].op,
+                     c[i].sign);
+        vt_picture_free(&p);
+    }
+}
+
+/* The same stream, the same picture; another, another; always the size. */
+Test(augment, repeats)
+{
+    vt_picture in = made(90, 71), a, b;
+    vt_augment how;
+    size_t changed = 0;
+
+    cr_assert_not(vt_augment_named(&how, "some", 64, 64));
+    cr_assert(vt_augment_named(&how, "full", 96, 80));
+    for (uint64_t i = 0; i < 50; i++) {
+        vt_random r = vt_random_new(1, i, 0), q = r, other;
+
+        other = vt_random_new(1, i, 1);
+        cr_assert_eq(vt_augment_picture(&a, &in, 80, 96, VT_BICUBIC, &how, &r),
+                     VITCL_OK);
+        cr_assert_eq(vt_augment_picture(&b, &in, 80, 96, VT_BICUBIC, &how, &q),
+                     VITCL_OK);
+        cr_expect(a.width == 80 && a.height == 96);
+        cr_expect_eq(fnv(&a), fnv(&b));
+        vt_picture_free(&b);
+        cr_assert_eq(
+            vt_augment_picture(&b, &in, 80, 96, VT_BICUBIC, &how, &other),
+            VITCL_OK);
+        changed += fnv(&a) != fnv(&b);
+        vt_picture_free(&a);
+        vt_picture_free(&b);
+    }
+    cr_expect_geq(changed, 49);
+    cr_assert(vt_augment_named(&how, "none", 71, 90));
+    vt_random r = vt_random_new(0, 0, 0);
+    cr_assert_eq(vt_augment_picture(&a, &in, 90, 71, VT_BICUBIC, &how, &r),
+                 VITCL_OK);
+    cr_expect_eq(fnv(&a), fnv(&in));
+    vt_picture_free(&a);
+    vt_picture_free(&in);
+}
+
+/* Crop with padding moves by at most pad, all shifts occur, half are
+ * mirrored. */
+Test(augment, shifts)
+{
+    vt_augment how = {.flip = true, .pad = 2};
+    int seen[5][5] = {{0}}, mirrored = 0, n = 3000;
+    vt_picture in = {9, 9, NULL}, out;
+
+    cr_assert_eq(vt_new(&in.rgb, 81, 3), VITCL_OK);
+    in.rgb[(4 * 9 + 4) * 3] = 200; /* one dot in the middle, */
+    in.rgb[(4 * 9 + 3) * 3] = 100; /* a paler one to its left */
+    for (int i = 0; i < n; i++) {
+        vt_random r = vt_random_new(7, (uint64_t)i, 0);
+        int x = -1, y = -1;
+
+        cr_assert_eq(vt_augment_picture(&out, &in, 9, 9, VT_BICUBIC, &how, &r),
+                     VITCL_OK);
+        for (int k = 0; k < 81; k++)
+            if (out.rgb[3 * k] == 200)
+                x = k % 9, y = k / 9;
+        cr_assert(x >= 2 && x <= 6 && y >= 2 && y <= 6);
+        mirrored += out.rgb[(y * 9 + x + 1) * 3] == 100;
+        seen[y - 2][x - 2]++;
+        vt_picture_free(&out);
+    }
+    for (int k = 0; k < 25; k++)
+        cr_expect_float_eq(seen[k / 5][k % 5], n / 25.0, 5 * sqrt(n / 25.0));
+    cr_expect_float_eq(mirrored, n / 2.0, 5 * sqrt(n) / 2);
+    vt_picture_free(&in);
+}
+
+/* Whatever is mixed, each picture's share of itself is its target's. */
+Test(augment, mixing)
+{
+    const vt_augment how[] = {{.mixup = 0.8}, {.cutmix = 1.0}};
+
+    for (int k = 0; k < 2; k++)
+        for (uint64_t round = 0; round < 40; round++) {
+            float x[5][3][6][8], t[5][5] = {{0}};
+            vt_random r = vt_random_new(3, round, (uint64_t)k);
+
+            for (int b = 0; b < 5; b++) {
+                t[b][b] = 1;
+                for (int i = 0; i < 3 * 48; i++)
+                    (&x[b][0][0][0])[i] = (float)(1 << b);
+            }
+            vt_mix_batch(&x[0][0][0][0], &t[0][0], 5, 6, 8, 5, &how[k], &r);
+            for (int b = 0; b < 5; b++) {
+                double mean = 0, want = 0, sum = 0;
+
+                for (int i = 0; i < 3 * 48; i++)
+                    mean += (double)(&x[b][0][0][0])[i] / (3 * 48);
+                for (int j = 0; j < 5; j++)
+                    want += (double)t[b][j] * (1 << j), sum += (double)t[b][j];
+                cr_expect_float_eq(sum, 1, 1e-6);
+                cr_expect_float_eq(mean, want, 1e-5 * want);
+            }
+        }
+}
