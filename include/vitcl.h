@@ -153,6 +153,7 @@ typedef struct {
 vitcl_status vitcl_session_new(vitcl_session **out, vitcl_model *model,
                                const vitcl_session_options *options);
 void vitcl_session_free(vitcl_session *session);
+const vitcl_model *vitcl_session_model(const vitcl_session *session);
 uint32_t vitcl_session_batch(const vitcl_session *session);
 uint32_t vitcl_session_classes(const vitcl_session *session);  /* 0: none */
 uint32_t vitcl_session_features(const vitcl_session *session); /* 0: none */

@@ -176,6 +176,11 @@ void vitcl_session_free(vitcl_session *session)
     free(session);
 }
 
+const vitcl_model *vitcl_session_model(const vitcl_session *session)
+{
+    return session ? session->model : NULL;
+}
+
 uint32_t vitcl_session_batch(const vitcl_session *session)
 {
     return session ? session->batch : 0;
