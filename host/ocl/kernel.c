@@ -123,7 +123,7 @@ vitcl_status vt_kernel_new(vt_kernel **out, vt_dev *dev, const char *file,
     cl_int e;
     vitcl_status st;
 
-    VT_TRY(vt_program_get(&program, dev, file, defines ? defines : ""));
+    VT_TRY(vt_program_get(&program, dev, file, name, defines ? defines : ""));
     VT_TRY(VT_NEW(&k, 1));
     k->dev = vt_dev_ref(dev);
     k->dims = 1;

@@ -70,9 +70,9 @@ vitcl_status vt_cl_fail(vt_dev *dev, cl_int error, const char *format, ...)
 vitcl_status vt_dev_alive(const vt_dev *dev);
 
 /* ---- program.c ---- */
-/* Owned by the device. */
+/* With kernel `name` in it. Owned by the device. */
 vitcl_status vt_program_get(cl_program *out, vt_dev *dev, const char *file,
-                            const char *defines);
+                            const char *name, const char *defines);
 void vt_programs_free(vt_dev *dev);
 
 /* ---- kernel.c ---- */

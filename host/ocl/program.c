@@ -1,11 +1,18 @@
 /*
- * program.c - cl/common.cl and cl/<file>.cl with defines, built once.
+ * program.c - cl/common.cl and one kernel of cl/<file>.cl, built once.
+ *
+ * A program has one kernel: the others of its file are blanked out before the
+ * driver sees them, for a driver compiles all that it is given, and PoCL, asked
+ * for a binary, once more (with four kernels in a file that was three quarters
+ * of the first start). So a kernel's definition starts with "kernel" and ends
+ * with "}", each at the beginning of a line; what does not look so is left in.
  *
  * A device keeps what it built until it is freed. Threads that want the same
  * program wait for the one that builds it; different programs build beside
  * each other. VITCL_CL_DIR=cl reads the sources from a folder instead of the
  * embedded ones: edit a kernel and run again, nothing to compile in between.
  */
+#include "ocl/cache.h"
 #include "ocl/objects.h"
 #include "ocl/source.h"
 
@@ -19,7 +26,7 @@
 
 struct vt_program {
     vt_program *next;
-    char *file, *defines;
+    char *file, *name, *defines;
     cl_program program; /* NULL while it is being built */
 };
 
@@ -51,6 +58,36 @@ done:
     return st;
 }
 
+/* Does the head of a definition, up to its brace, name this kernel? */
+static bool defines_kernel(const char *from, const char *to, const char *name)
+{
+    const size_t n = strlen(name);
+
+    for (const char *p = from; (p = strstr(p, name)) && p < to; p += n)
+        if (p > from && (p[-1] == ' ' || p[-1] == '\n') && p[n] == '(')
+            return true;
+    return false;
+}
+
+/* Blank out the kernels but `name`, line by line so that numbers stay. */
+static void keep_kernel(char *text, const char *name)
+{
+    char *from = text;
+
+    while ((from = strstr(from, "\nkernel "))) {
+        char *const brace = strchr(from, '{'), *end = strstr(from, "\n}\n");
+        const char *const directive = strstr(from, "\n#");
+        if (!brace || !end || brace > end)
+            return;
+        if (!defines_kernel(from, brace, name) &&
+            (!directive || directive > brace))
+            for (char *c = from; c < end + 2; c++)
+                if (*c != '\n')
+                    *c = ' ';
+        from = end + 2;
+    }
+}
+
 /* The first line of a build log that speaks of an error. */
 static vitcl_status build_error(vt_dev *dev, cl_program program, cl_int e,
                                 const char *file, const char *defines)
@@ -79,16 +116,21 @@ static vitcl_status build_error(vt_dev *dev, cl_program program, cl_int e,
 }
 
 static vitcl_status build(cl_program *out, vt_dev *dev, const char *file,
-                          const char *defines)
+                          const char *name, const char *defines)
 {
     char *text[2] = {NULL, NULL}, *options = NULL;
     cl_program program = NULL;
+    vt_cache_key key;
     cl_int e;
     vitcl_status st;
 
     VT_TRY(read_source(&text[0], "common"));
     VT_TRY(read_source(&text[1], file));
+    keep_kernel(text[1], name);
     VT_TRY(vt_format(&options, "%s %s", dev->flags, defines));
+    key = vt_cache_key_of(dev, text[0], text[1], options);
+    if (vt_cache_load(&program, dev, &key, options))
+        goto built;
     program = clCreateProgramWithSource(dev->context, 2, (const char **)text,
                                         NULL, &e);
     if (!program) {
@@ -101,6 +143,8 @@ static vitcl_status build(cl_program *out, vt_dev *dev, const char *file,
         goto done;
     }
     atomic_fetch_add(&dev->programs_built, 1);
+    vt_cache_save(dev, &key, program);
+built:
     *out = program, program = NULL;
 done:
     if (program)
@@ -117,19 +161,21 @@ static void entry_free(vt_program *p, bool release)
         clReleaseProgram(p->program);
     if (p) {
         free(p->file);
+        free(p->name);
         free(p->defines);
     }
     free(p);
 }
 
 static vitcl_status entry_new(vt_program **out, const char *file,
-                              const char *defines)
+                              const char *name, const char *defines)
 {
     vt_program *p = NULL;
     vitcl_status st;
 
     VT_TRY(VT_NEW(&p, 1));
     VT_TRY(vt_strdup(&p->file, file));
+    VT_TRY(vt_strdup(&p->name, name));
     VT_TRY(vt_strdup(&p->defines, defines));
     *out = p, p = NULL;
 done:
@@ -138,28 +184,30 @@ done:
 }
 
 /* With dev->lock held: the entry, or NULL. */
-static vt_program **find(vt_dev *dev, const char *file, const char *defines)
+static vt_program **find(vt_dev *dev, const char *file, const char *name,
+                         const char *defines)
 {
     vt_program **p = &dev->programs;
 
-    while (*p && (strcmp((*p)->file, file) != 0 ||
-                  strcmp((*p)->defines, defines) != 0))
+    while (*p &&
+           (strcmp((*p)->file, file) != 0 || strcmp((*p)->name, name) != 0 ||
+            strcmp((*p)->defines, defines) != 0))
         p = &(*p)->next;
     return p;
 }
 
 vitcl_status vt_program_get(cl_program *out, vt_dev *dev, const char *file,
-                            const char *defines)
+                            const char *name, const char *defines)
 {
     vt_program *mine = NULL, **slot;
     cl_program program = NULL;
     vitcl_status st;
 
     VT_TRY(vt_dev_alive(dev));
-    VT_TRY(entry_new(&mine, file, defines));
+    VT_TRY(entry_new(&mine, file, name, defines));
     pthread_mutex_lock(&dev->lock);
     atomic_fetch_add(&dev->lookups, 1);
-    while (*(slot = find(dev, file, defines)) && !(*slot)->program)
+    while (*(slot = find(dev, file, name, defines)) && !(*slot)->program)
         pthread_cond_wait(&dev->built, &dev->lock);
     if (*slot) {
         *out = (*slot)->program;
@@ -169,14 +217,14 @@ vitcl_status vt_program_get(cl_program *out, vt_dev *dev, const char *file,
     *slot = mine;
     pthread_mutex_unlock(&dev->lock);
 
-    st = build(&program, dev, file, defines);
+    st = build(&program, dev, file, name, defines);
 
     pthread_mutex_lock(&dev->lock);
     if (st == VITCL_OK) {
         mine->program = *out = program;
         mine = NULL;
     } else {
-        slot = find(dev, file, defines);
+        slot = find(dev, file, name, defines);
         *slot = mine->next; /* the next who asks tries again */
     }
     pthread_cond_broadcast(&dev->built);

@@ -1,0 +1,285 @@
+/*
+ * cache.c - built programs in $XDG_CACHE_HOME/vitcl (or ~/.cache/vitcl).
+ *
+ * A file is named by the SHA-256 of what it was built from and by whom; it
+ * holds that hash again, the length and the SHA-256 of the driver's binary.
+ * It appears whole (temporary name, rename), so there are no locks. Whatever
+ * is wrong with it, the program is built from source and nobody is told.
+ *
+ * A binary is code that will run: the folder must be ours, no symbolic link,
+ * and nobody else may write there; neither may anybody to the file. Everything
+ * is opened relative to the folder that was checked.
+ *
+ * VITCL_CACHE=off turns it off.
+ */
+#include "ocl/cache.h"
+
+#include "base/memory.h"
+#include "base/sha256.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define FORMAT "vitcl program 1\n" /* 16 bytes */
+#define LIMIT ((size_t)64 << 20)
+
+typedef struct header {
+    char format[16];
+    uint8_t key[32], digest[32];
+    uint8_t size[8]; /* little-endian */
+} header;
+
+extern char **environ;
+
+/* ---- keys ---- */
+
+static void add(vt_sha256_state *s, const char *text)
+{
+    vt_sha256_add(s, text, strlen(text) + 1);
+}
+
+static int by_text(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* Variables that compilers listen to, in an order of our own. */
+static void add_environment(vt_sha256_state *s)
+{
+    static const char *const prefixes[] = {"POCL_", "IGC_",     "NEO_",
+                                           "CUDA_", "AMD_",     "GPU_",
+                                           "MESA_", "RUSTICL_", "LP_"};
+    const char *found[64];
+    size_t n = 0;
+
+    for (char **e = environ; e && *e; e++)
+        for (size_t i = 0; i < VT_COUNT(prefixes); i++)
+            if (n < VT_COUNT(found) &&
+                strncmp(*e, prefixes[i], strlen(prefixes[i])) == 0 &&
+                strncmp(*e, "POCL_CACHE_DIR=", 15) != 0)
+                found[n++] = *e;
+    qsort(found, n, sizeof *found, by_text);
+    for (size_t i = 0; i < n; i++)
+        add(s, found[i]);
+}
+
+vt_cache_key vt_cache_key_of(const vt_dev *dev, const char *common,
+                             const char *text, const char *options)
+{
+    vt_sha256_state s;
+    vt_cache_key key;
+
+    vt_sha256_begin(&s);
+    add(&s, FORMAT);
+    add(&s, common);
+    add(&s, text);
+    add(&s, options);
+    add(&s, dev->identity);
+    add_environment(&s);
+    vt_sha256_end(&s, key.hash);
+    return key;
+}
+
+/* ---- the folder ---- */
+
+/* Nobody but us can have put anything into it. */
+static bool ours(int fd, mode_t type)
+{
+    struct stat st;
+
+    return fstat(fd, &st) == 0 && (st.st_mode & S_IFMT) == type &&
+           st.st_uid == geteuid() && (st.st_mode & (S_IWGRP | S_IWOTH)) == 0;
+}
+
+/* The folder, made if need be; -1 where there is none to be used. */
+static int open_folder(void)
+{
+    const char *off = getenv("VITCL_CACHE"), *base = getenv("XDG_CACHE_HOME");
+    const char *home = getenv("HOME");
+    char path[4096];
+    int n, fd;
+
+    if (off && strcmp(off, "off") == 0)
+        return -1;
+    if (base && base[0] == '/')
+        n = snprintf(path, sizeof path, "%s", base);
+    else if (home && home[0] == '/')
+        n = snprintf(path, sizeof path, "%s/.cache", home);
+    else
+        return -1;
+    if (n < 0 || (size_t)n + sizeof "/vitcl" > sizeof path)
+        return -1;
+    mkdir(path, 0700);
+    strcat(path, "/vitcl");
+    mkdir(path, 0700);
+    fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (fd >= 0 && !ours(fd, S_IFDIR)) {
+        close(fd);
+        fd = -1;
+    }
+    return fd;
+}
+
+/* ---- files ---- */
+
+static bool read_all(int fd, void *out, size_t size)
+{
+    for (size_t at = 0; at < size;) {
+        const ssize_t n = read(fd, (char *)out + at, size - at);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0)
+            return false;
+        at += (size_t)n;
+    }
+    return true;
+}
+
+static bool write_all(int fd, const void *data, size_t size)
+{
+    for (size_t at = 0; at < size;) {
+        const ssize_t n = write(fd, (const char *)data + at, size - at);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0)
+            return false;
+        at += (size_t)n;
+    }
+    return true;
+}
+
+static void name_of(char out[80], const vt_cache_key *key)
+{
+    char hex[65];
+
+    vt_sha256_hex(hex, key->hash);
+    snprintf(out, 80, "%s.bin", hex);
+}
+
+static size_t size_of(const header *h)
+{
+    uint64_t n = 0;
+
+    for (int i = 7; i >= 0; i--)
+        n = n << 8 | h->size[i];
+    return n > LIMIT ? SIZE_MAX : (size_t)n;
+}
+
+/* The binary in a file, or NULL; the whole file must be as it was written. */
+static unsigned char *read_binary(size_t *size, int fd, const vt_cache_key *key)
+{
+    unsigned char *binary = NULL;
+    uint8_t digest[32];
+    struct stat st;
+    header h;
+
+    if (!ours(fd, S_IFREG) || fstat(fd, &st) != 0 ||
+        !read_all(fd, &h, sizeof h) ||
+        memcmp(h.format, FORMAT, sizeof h.format) != 0 ||
+        memcmp(h.key, key->hash, sizeof h.key) != 0)
+        return NULL;
+    *size = size_of(&h);
+    if (*size == 0 || *size == SIZE_MAX || st.st_size < 0 ||
+        (uintmax_t)st.st_size != *size + sizeof h ||
+        vt_new(&binary, *size, 1) != VITCL_OK)
+        return NULL;
+    if (read_all(fd, binary, *size)) {
+        vt_sha256(binary, *size, digest);
+        if (memcmp(digest, h.digest, sizeof digest) == 0)
+            return binary;
+    }
+    free(binary);
+    return NULL;
+}
+
+bool vt_cache_load(cl_program *out, vt_dev *dev, const vt_cache_key *key,
+                   const char *options)
+{
+    const int folder = open_folder();
+    const unsigned char *binary = NULL;
+    unsigned char *mine = NULL;
+    cl_program program = NULL;
+    cl_int e = CL_SUCCESS, status = CL_SUCCESS;
+    size_t size = 0;
+    char name[80];
+    int fd;
+
+    if (folder < 0)
+        return false;
+    name_of(name, key);
+    fd = openat(folder, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+    if (fd >= 0) {
+        binary = mine = read_binary(&size, fd, key);
+        close(fd);
+    }
+    if (mine)
+        program = clCreateProgramWithBinary(dev->context, 1, &dev->id, &size,
+                                            &binary, &status, &e);
+    if (program && (e != CL_SUCCESS || status != CL_SUCCESS ||
+                    clBuildProgram(program, 1, &dev->id, options, NULL, NULL) !=
+                        CL_SUCCESS)) {
+        clReleaseProgram(program);
+        program = NULL;
+    }
+    if (fd >= 0 && !program)
+        unlinkat(folder, name, 0);
+    close(folder);
+    free(mine);
+    if (program)
+        *out = program;
+    return program != NULL;
+}
+
+static unsigned char *binary_of(size_t *size, cl_program program)
+{
+    unsigned char *binary = NULL;
+
+    if (clGetProgramInfo(program, CL_PROGRAM_BINARY_SIZES, sizeof *size, size,
+                         NULL) != CL_SUCCESS ||
+        *size == 0 || *size > LIMIT || vt_new(&binary, *size, 1) != VITCL_OK)
+        return NULL;
+    if (clGetProgramInfo(program, CL_PROGRAM_BINARIES, sizeof binary, &binary,
+                         NULL) == CL_SUCCESS)
+        return binary;
+    free(binary);
+    return NULL;
+}
+
+void vt_cache_save(vt_dev *dev, const vt_cache_key *key, cl_program program)
+{
+    static atomic_uint count;
+    const int folder = open_folder();
+    unsigned char *binary = NULL;
+    header h = {.format = FORMAT};
+    char name[80], temporary[128];
+    size_t size;
+    int fd = -1;
+
+    (void)dev;
+    if (folder < 0 || !(binary = binary_of(&size, program)))
+        goto done;
+    memcpy(h.key, key->hash, sizeof h.key);
+    vt_sha256(binary, size, h.digest);
+    for (size_t i = 0; i < 8; i++)
+        h.size[i] = (uint8_t)((uint64_t)size >> (8 * i));
+    name_of(name, key);
+    snprintf(temporary, sizeof temporary, "%s.%ld.%u", name, (long)getpid(),
+             atomic_fetch_add(&count, 1));
+    fd = openat(folder, temporary,
+                O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    if (fd < 0)
+        goto done;
+    if (!write_all(fd, &h, sizeof h) || !write_all(fd, binary, size) ||
+        fsync(fd) != 0 || renameat(folder, temporary, folder, name) != 0)
+        unlinkat(folder, temporary, 0);
+done:
+    if (fd >= 0)
+        close(fd);
+    if (folder >= 0)
+        close(folder);
+    free(binary);
+}

@@ -1,0 +1,21 @@
+/*
+ * cache.h - built programs kept on disk. For program.c.
+ */
+#ifndef VT_OCL_CACHE_H
+#define VT_OCL_CACHE_H
+#include "ocl/objects.h"
+
+typedef struct vt_cache_key {
+    uint8_t hash[32];
+} vt_cache_key;
+
+/* Everything that decides what a compiler makes of the two texts. */
+vt_cache_key vt_cache_key_of(const vt_dev *dev, const char *common,
+                             const char *text, const char *options);
+/* A built program, or false: not there, damaged (then removed), refused by the
+ * driver, or the cache is off. Never an error. */
+bool vt_cache_load(cl_program *out, vt_dev *dev, const vt_cache_key *key,
+                   const char *options);
+void vt_cache_save(vt_dev *dev, const vt_cache_key *key, cl_program program);
+
+#endif

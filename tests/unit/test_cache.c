@@ -1,0 +1,247 @@
+/*
+ * test_cache.c - built programs on disk: used when they are right, built again
+ * without a word when anything is wrong with them. The folder of each test is
+ * its own; whether a program was built is what the device counts.
+ */
+#include "support/device.h"
+
+#include <criterion/criterion.h>
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static char folder[64], store[80], entry[200];
+
+static void put(const char *name, const char *text)
+{
+    char path[128];
+    FILE *f;
+
+    snprintf(path, sizeof path, "%s/%s.cl", folder, name);
+    cr_assert(f = fopen(path, "w"));
+    fputs(text, f);
+    fclose(f);
+}
+
+static void begin(void)
+{
+    snprintf(folder, sizeof folder, "/tmp/vitcl_cache_XXXXXX");
+    cr_assert(mkdtemp(folder));
+    setenv("VITCL_CL_DIR", folder, 1);
+    setenv("XDG_CACHE_HOME", folder, 1);
+    unsetenv("VITCL_CACHE");
+    snprintf(store, sizeof store, "%s/vitcl", folder);
+    put("common", "#define ONE 1\n");
+    put("k", "#ifndef ADD\n#define ADD 0\n#endif\n"
+             "kernel void k(global int *out)\n{\n    out[0] = 41 + ADD;\n}\n"
+             "kernel void l(global int *out)\n{\n    out[0] = no_such;\n}\n");
+}
+
+/* Opens a device, runs the kernel; how many programs were built for it. */
+static int built(const char *defines, int want)
+{
+    const char *select = getenv("VITCL_TEST_DEVICE");
+    vt_dev *dev = NULL;
+    vt_queue *q = NULL;
+    vt_kernel *k = NULL;
+    vt_buf *b = NULL;
+    int got = 0;
+
+    cr_assert_eq(vt_dev_open(&dev, select && *select ? select : "any"),
+                 VITCL_OK, "%s", vt_message());
+    cr_assert_eq(vt_kernel_new(&k, dev, "k", "k", defines), VITCL_OK, "%s",
+                 vt_message());
+    cr_assert_eq(vt_queue_new(&q, dev, false), VITCL_OK);
+    cr_assert_eq(vt_buf_new(&b, dev, 4), VITCL_OK);
+    cr_assert_eq(vt_kernel_buf(k, 0, b), VITCL_OK);
+    cr_assert_eq(vt_kernel_launch(q, k), VITCL_OK, "%s", vt_message());
+    cr_assert_eq(vt_buf_read(q, b, 0, &got, 4), VITCL_OK);
+    cr_expect_eq(got, want);
+    const int n = (int)vt_dev_counters(dev).programs_built;
+    vt_buf_free(b);
+    vt_queue_free(q);
+    vt_kernel_free(k);
+    vt_dev_free(dev);
+    return n;
+}
+
+/* Entries of the store; `entry` is the last one's path. */
+static int entries(void)
+{
+    DIR *d = opendir(store);
+    int n = 0;
+
+    for (struct dirent *e; d && (e = readdir(d));)
+        if (e->d_name[0] != '.') {
+            snprintf(entry, sizeof entry, "%s/%.100s", store, e->d_name);
+            n++;
+        }
+    if (d)
+        closedir(d);
+    return n;
+}
+
+static size_t get(unsigned char **out, const char *path)
+{
+    FILE *f = fopen(path, "rb");
+    long n;
+
+    cr_assert(f);
+    fseek(f, 0, SEEK_END);
+    n = ftell(f);
+    rewind(f);
+    *out = malloc((size_t)n + 1);
+    cr_assert_eq(fread(*out, 1, (size_t)n, f), (size_t)n);
+    fclose(f);
+    return (size_t)n;
+}
+
+static void set(const char *path, const unsigned char *data, size_t n)
+{
+    FILE *f = fopen(path, "wb");
+    cr_assert(f);
+    cr_assert_eq(fwrite(data, 1, n, f), n);
+    fclose(f);
+}
+
+Test(cache, keeps)
+{
+    struct stat st;
+    char first[200];
+
+    begin();
+    cr_expect_eq(built("", 41), 1);
+    cr_assert_eq(entries(), 1);
+    cr_assert_eq(stat(store, &st), 0);
+    cr_expect_eq(st.st_mode & 0777, 0700);
+    cr_assert_eq(stat(entry, &st), 0);
+    cr_expect_eq(st.st_mode & 0777, 0600);
+    cr_expect_eq(built("", 41), 0);
+
+    /* Whatever goes into a program is in its key. */
+    cr_expect_eq(built("-DADD=1", 42), 1);
+    cr_expect_eq(entries(), 2);
+    cr_expect_eq(built("-DADD=1", 42), 0);
+    setenv("POCL_SOME_SWITCH", "1", 1);
+    cr_expect_eq(built("", 41), 1);
+    setenv("POCL_SOME_SWITCH", "2", 1);
+    cr_expect_eq(built("", 41), 1);
+    unsetenv("POCL_SOME_SWITCH");
+    cr_expect_eq(built("", 41), 0);
+    put("common", "#define ONE 2\n");
+    cr_expect_eq(built("", 41), 1);
+    cr_expect_eq(entries(), 5);
+
+    /* One entry under another's name. */
+    unsigned char *a;
+    cr_assert_eq(entries(), 5);
+    snprintf(first, sizeof first, "%s", entry);
+    const size_t n = get(&a, first);
+    put("common", "#define ONE 3\n");
+    cr_expect_eq(built("-DADD=7", 48), 1);
+    DIR *d = opendir(store);
+    for (struct dirent *e; (e = readdir(d));)
+        if (e->d_name[0] != '.') {
+            snprintf(entry, sizeof entry, "%s/%.100s", store, e->d_name);
+            set(entry, a, n);
+        }
+    closedir(d);
+    cr_expect_eq(built("-DADD=7", 48), 1);
+    cr_expect_eq(built("-DADD=7", 48), 0);
+    free(a);
+
+    setenv("VITCL_CACHE", "off", 1);
+    cr_expect_eq(built("-DADD=7", 48), 1);
+    cr_expect_eq(built("-DADD=8", 49), 1);
+    cr_expect_eq(entries(), 6);
+}
+
+/* A bit anywhere, a cut anywhere, bytes behind: built again, and put right. */
+Test(cache, damaged)
+{
+    unsigned char *good, *bad;
+
+    begin();
+    setenv("POCL_SOME_SWITCH", "3", 1);
+    cr_expect_eq(built("", 41), 1);
+    cr_assert_eq(entries(), 1);
+    const size_t n = get(&good, entry);
+    cr_assert_gt(n, 200);
+    bad = malloc(n + 1);
+    for (size_t i = 0; i < 48; i++) {
+        /* every part of the head, and spread over the binary */
+        const size_t at = i < 24 ? i * 4 : 88 + (n - 88) / 24 * (i - 24);
+        memcpy(bad, good, n);
+        bad[at] ^= (unsigned char)(1 << i % 8);
+        set(entry, bad, n);
+        cr_expect_eq(built("", 41), 1, "byte %zu", at);
+    }
+    for (size_t i = 0; i < 12; i++) {
+        const size_t cut = i < 6 ? i * 19 : n - 1 - (i - 6) * (n / 8);
+        set(entry, good, cut);
+        cr_expect_eq(built("", 41), 1, "cut at %zu", cut);
+    }
+    memcpy(bad, good, n);
+    bad[n] = 0;
+    set(entry, bad, n + 1);
+    cr_expect_eq(built("", 41), 1);
+    /* A length that says more than there is memory for. */
+    memcpy(bad, good, n);
+    memset(bad + 80, 0xff, 8);
+    set(entry, bad, n);
+    cr_expect_eq(built("", 41), 1);
+    cr_expect_eq(built("", 41), 0);
+    free(good);
+    free(bad);
+}
+
+/* Code that somebody else may have put there is not run. */
+Test(cache, distrusts)
+{
+    char elsewhere[128];
+
+    begin();
+    cr_expect_eq(built("", 41), 1);
+    cr_assert_eq(entries(), 1);
+    cr_assert_eq(chmod(entry, 0620), 0);
+    cr_expect_eq(built("", 41), 1);
+    cr_expect_eq(built("", 41), 0);
+    cr_assert_eq(chmod(store, 0770), 0);
+    cr_expect_eq(built("", 41), 1);
+    cr_assert_eq(chmod(store, 0702), 0);
+    cr_expect_eq(built("", 41), 1);
+    cr_assert_eq(chmod(store, 0700), 0);
+    cr_expect_eq(built("", 41), 0);
+
+    /* A link in place of an entry, then of the folder. */
+    snprintf(elsewhere, sizeof elsewhere, "%s/elsewhere", folder);
+    cr_assert_eq(rename(entry, elsewhere), 0);
+    cr_assert_eq(symlink(elsewhere, entry), 0);
+    cr_expect_eq(built("", 41), 1);
+    cr_assert_eq(remove(entry), 0);
+    cr_expect_eq(built("", 41), 1);
+    cr_assert_eq(remove(elsewhere), 0);
+    cr_assert_eq(rename(store, elsewhere), 0);
+    cr_assert_eq(symlink(elsewhere, store), 0);
+    cr_expect_eq(built("", 41), 1);
+    cr_assert_eq(remove(store), 0);
+    cr_assert_eq(rename(elsewhere, store), 0);
+    cr_expect_eq(built("", 41), 0);
+    if (geteuid() == 0) { /* only root can give a folder away */
+        cr_assert_eq(chown(store, 12345, 12345), 0);
+        cr_expect_eq(built("", 41), 1);
+        cr_assert_eq(chown(store, 0, 0), 0);
+        cr_expect_eq(built("", 41), 0);
+    }
+
+    /* Nowhere to write: works without. */
+    setenv("XDG_CACHE_HOME", "/proc/none", 1);
+    cr_expect_eq(built("", 41), 1);
+    setenv("XDG_CACHE_HOME", "relative", 1);
+    setenv("HOME", folder, 1);
+    cr_expect_eq(built("", 41), 1);
+    cr_expect_eq(built("", 41), 0);
+}
