@@ -201,9 +201,9 @@ Test(sandbox, killed_when_idle)
     vt_pool_free(pool);
 }
 
-/* A worker is stopped at a picture and then killed: that picture is an error,
- * those that waited behind it are decoded by the one that takes its place. */
-Test(sandbox, killed_at_work)
+/* A worker is stopped at a picture and then ended by `signal`: that picture is
+ * an error, those that waited behind it are decoded by its successor. */
+static void end_at_work(int signal, const char *why)
 {
     uint8_t want[BYTES], rgb[BYTES];
     vt_decoder_pool *pool = NULL;
@@ -217,12 +217,13 @@ Test(sandbox, killed_at_work)
     kill(pids[0], SIGSTOP);
     for (int i = 0; i < 60; i++)
         cr_assert_eq(vt_pool_push(pool, good[1]), VITCL_OK);
-    kill(pids[0], SIGKILL);
+    kill(pids[0], signal);
+    kill(pids[0], SIGCONT);
     for (int i = 0; i < 60; i++) {
         if (vt_pool_next(rgb, pool) != VITCL_OK) {
             failed++;
-            cr_expect(strstr(vt_message(), "progressive_420.jpg: the decoder "
-                                           "crashed"),
+            cr_expect(strstr(vt_message(), "progressive_420.jpg: ") &&
+                          strstr(vt_message(), why),
                       "%s", vt_message());
         } else {
             cr_expect(memcmp(rgb, want, BYTES) == 0, "%d", i);
@@ -230,6 +231,12 @@ Test(sandbox, killed_at_work)
     }
     cr_expect_eq(failed, 1, "%d pictures failed", failed);
     vt_pool_free(pool);
+}
+
+Test(sandbox, ended_at_work)
+{
+    end_at_work(SIGKILL, "the decoder crashed");
+    end_at_work(SIGPROF, "it took too long to decode"); /* its own timer's */
 }
 
 /* Workers are killed all the time: every picture is answered, none wrongly. */
