@@ -73,18 +73,16 @@ kernel void layernorm_grad_x(global float *restrict dx,
                              int take, int of)
 {
     local float tmp[WG];
-    const int at = get_group_id(0);
+    const int row = get_group_id(0);
     const int lid = get_local_id(0);
-    const int row = at / of * take + at % of;
     float s = 0.0f, t = 0.0f;
 
-    x += (size_t)at * C;
-    dx += (size_t)at * C;
-    if (at % of >= take) {
-        for (int c = lid; c < C; c += WG)
+    x += (size_t)(row / take * of + row % take) * C;
+    dx += (size_t)(row / take * of) * C;
+    if (row % take == 0) /* the rows that were not normalised */
+        for (int c = take * C + lid; c < of * C; c += WG)
             dx[c] = 0.0f;
-        return;
-    }
+    dx += (size_t)(row % take) * C;
     dout += (size_t)row * C;
 
     const float mean = stat[2 * row], rstd = stat[2 * row + 1];

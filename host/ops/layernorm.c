@@ -58,7 +58,7 @@ static vitcl_status x_prepare(vt_plan *p, vt_step *s)
     VT_TRY(vt_op_kernel(&k, p, s, "layernorm", "layernorm_grad_x"));
     VT_TRY(vt_args(p, k, "vvvvviii", s->out[0], s->in[0], s->in[1], s->in[2],
                    s->in[3], vt_dim(p, s->in[1], -1), s->i[0], s->i[1]));
-    vt_op_groups(k, p, vt_op_rows(p, s->in[1]));
+    vt_op_groups(k, p, vt_op_rows(p, s->in[0]));
 done:
     return st;
 }

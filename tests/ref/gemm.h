@@ -3,9 +3,8 @@
  */
 #ifndef VT_TESTS_REF_GEMM_H
 #define VT_TESTS_REF_GEMM_H
+#include "ref/ref.h"
 
-/* act: 0 none, 1 GELU, 2 its tanh form, 3 quick GELU, 4 tanh, 5 relu, 6 silu */
-double ref_act(double x, int act);
 /* sum_k A(m,k) B(n,k), A(m,k) = a[m*am + k*ak], B(n,k) = b[n*bn + k*bk] */
 double ref_dot(const float *a, const float *b, int m, int n, int K, int am,
                int ak, int bn, int bk);

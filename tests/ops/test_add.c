@@ -1,0 +1,92 @@
+/*
+ * test_add.c - sums of tensors and of repeated rows.
+ */
+#include "ref/ref.h"
+#include "support/oneplan.h"
+
+#include <criterion/criterion.h>
+
+static vt_val build(vt_plan *p, const vt_val *in, const vt_case *c)
+{
+    (void)c;
+    return vt_add(p, in[0], in[1]);
+}
+
+static void ref(double *out, const double *const *in, const vt_case *c)
+{
+    const int *d = c->in[0].dim;
+
+    ref_add(out, in[0], in[1], d[0] * d[1]);
+}
+
+static vt_val build_rows(vt_plan *p, const vt_val *in, const vt_case *c)
+{
+    (void)c;
+    return vt_add_rows(p, in[0], in[1]);
+}
+
+static void ref_rows(double *out, const double *const *in, const vt_case *c)
+{
+    const int *d = c->in[0].dim;
+    int r = c->in[1].dim[0] * (c->in[1].rank > 1 ? c->in[1].dim[1] : 1);
+
+    ref_add_rows(out, in[0], in[1], d[0] * d[1] * d[2] / r, r);
+}
+
+#define TWO(a, b)                                                              \
+    {                                                                          \
+        {.rank = 2, .dim = {a, b}},                                            \
+        {                                                                      \
+            .rank = 2, .dim = { a, b }                                         \
+        }                                                                      \
+    }
+
+Test(add, all)
+{
+    static const vt_case cases[] = {{.name = "1x1", .in = TWO(1, 1)},
+                                    {.name = "3x11", .in = TWO(3, 11)},
+                                    {.name = "197x193", .in = TWO(197, 193)},
+                                    {0}};
+    static const vt_case rows[] = {
+        {.name = "1x1x1 + 1",
+         .in = {{.rank = 3, .dim = {1, 1, 1}},
+                {.rank = 1, .dim = {1}, .param = true}}},
+        {.name = "2x5x7 + 7",
+         .in = {{.rank = 3, .dim = {2, 5, 7}},
+                {.rank = 1, .dim = {7}, .param = true}}},
+        {.name = "3x5x9 + 5x9",
+         .in = {{.rank = 3, .dim = {3, 5, 9}},
+                {.rank = 2, .dim = {5, 9}, .param = true}}},
+        {.name = "1x9x65 + 65",
+         .in = {{.rank = 3, .dim = {1, 9, 65}},
+                {.rank = 1, .dim = {65}, .param = true}}},
+        {.name = "2x33x768 + 768",
+         .in = {{.rank = 3, .dim = {2, 33, 768}},
+                {.rank = 1, .dim = {768}, .param = true}}},
+        {0}};
+
+    vt_check_ops(cases, build, ref);
+    vt_check_ops(rows, build_rows, ref_rows);
+}
+
+/* One tensor twice: its gradient is the sum of both shares. */
+static vt_val build_twice(vt_plan *p, const vt_val *in, const vt_case *c)
+{
+    vt_val y = vt_add(p, in[0], in[0]);
+
+    (void)c;
+    return vt_add(p, vt_multiply(p, y, in[0]), in[0]);
+}
+
+static void ref_twice(double *out, const double *const *in, const vt_case *c)
+{
+    for (int i = 0; i < c->in[0].dim[0]; i++)
+        out[i] = 2 * in[0][i] * in[0][i] + in[0][i];
+}
+
+Test(add, consumers)
+{
+    static const vt_case c = {.name = "37", .in = {{.rank = 1, .dim = {37}}}};
+
+    vt_check_op(&c, build_twice, ref_twice);
+}

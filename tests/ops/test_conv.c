@@ -1,0 +1,65 @@
+/*
+ * test_conv.c - convolutions with any stride and padding.
+ */
+#include "ref/ref.h"
+#include "support/oneplan.h"
+
+#include <criterion/criterion.h>
+
+static vt_val build(vt_plan *p, const vt_val *in, const vt_case *c)
+{
+    const int *a = c->arg;
+
+    return vt_conv(p, in[0], in[1], in[2], a[0], a[1], a[2], a[3], a[4]);
+}
+
+static void ref(double *out, const double *const *in, const vt_case *c)
+{
+    const int *x = c->in[0].dim, *w = c->in[1].dim;
+
+    ref_conv(out, in[0], in[1], in[2], x[0], x[1], x[2], x[3], w[0], w[2], w[3],
+             c->arg[0], c->arg + 1);
+}
+
+#define X(B, C, H, W_)                                                         \
+    {                                                                          \
+        .rank = 4, .dim = { B, C, H, W_ }                                      \
+    }
+#define W(O, C, h, w)                                                          \
+    {                                                                          \
+        .rank = 4, .dim = {O, C, h, w}, .param = true                          \
+    }
+
+Test(conv, all)
+{
+    static const vt_case cases[] = {
+        {.name = "1x1",
+         .in = {X(1, 1, 1, 1), W(1, 1, 1, 1), {.none = true}},
+         .arg = {1}},
+        {.name = "3x3, padded",
+         .in = {X(2, 3, 5, 6),
+                W(4, 3, 3, 3),
+                {.rank = 1, .dim = {4}, .param = true}},
+         .arg = {1, 1, 1, 1, 1}},
+        {.name = "SAME, stride 2, one side more",
+         .in = {X(1, 2, 8, 7), W(3, 2, 3, 3), {.none = true}},
+         .arg = {2, 0, 1, 1, 1}},
+        {.name = "7x7, stride 2",
+         .in = {X(1, 3, 13, 11), W(5, 3, 7, 7), {.none = true}},
+         .no_grad = true,
+         .atol = 3e-5,
+         .arg = {2, 3, 3, 3, 3}},
+        {.name = "1x1, stride 2",
+         .in = {X(1, 4, 7, 5), W(6, 4, 1, 1), {.none = true}},
+         .arg = {2}},
+        {.name = "rectangle, stride 3",
+         .in = {X(1, 2, 9, 10), W(2, 2, 2, 5), {.none = true}},
+         .arg = {3, 1, 2, 0, 2}},
+        {.name = "64 channels of 28x28",
+         .in = {X(1, 64, 28, 28), W(17, 64, 3, 3), {.none = true}},
+         .arg = {1, 1, 1, 1, 1},
+         .atol = 2e-4}, /* 576 products */
+        {0}};
+
+    vt_check_ops(cases, build, ref);
+}

@@ -1,0 +1,92 @@
+/*
+ * test_linear.c - linear layers with every epilogue, and their gradients.
+ */
+#include "ref/ref.h"
+#include "support/oneplan.h"
+
+#include <criterion/criterion.h>
+#include <string.h>
+
+static vt_val build(vt_plan *p, const vt_val *in, const vt_case *c)
+{
+    return vt_linear(p, in[0],
+                     (vt_linear_args){.w = in[1],
+                                      .b = in[2],
+                                      .scale = in[3],
+                                      .residual = in[4],
+                                      .act = (vt_act)c->arg[0]});
+}
+
+static void ref(double *out, const double *const *in, const vt_case *c)
+{
+    const vt_spec *x = &c->in[0];
+    int k = x->dim[x->rank - 1], m = 1;
+
+    for (int i = 0; i < x->rank - 1; i++)
+        m *= x->dim[i];
+    ref_linear(out, in[0], in[1], in[2], in[3], in[4], m, c->in[1].dim[0], k,
+               c->arg[0]);
+}
+
+#define X(B, T, K)                                                             \
+    {                                                                          \
+        .rank = 3, .dim = { B, T, K }                                          \
+    }
+#define W(N, K)                                                                \
+    {                                                                          \
+        .rank = 2, .dim = {N, K}, .param = true                                \
+    }
+#define B(N)                                                                   \
+    {                                                                          \
+        .rank = 1, .dim = {N}, .param = true                                   \
+    }
+#define NONE                                                                   \
+    {                                                                          \
+        .none = true                                                           \
+    }
+
+Test(linear, all)
+{
+    static const vt_case cases[] = {
+        {.name = "1x1x1 by 1", .in = {X(1, 1, 1), W(1, 1), NONE, NONE, NONE}},
+        {.name = "2x3x5 by 7", .in = {X(2, 3, 5), W(7, 5), B(7), NONE, NONE}},
+        {.name = "GELU",
+         .in = {X(2, 3, 5), W(7, 5), B(7), NONE, NONE},
+         .arg = {VT_ACT_GELU}},
+        {.name = "tanh, scale, residual",
+         .in = {X(2, 3, 5), W(11, 5), B(11), B(11), X(2, 3, 11)},
+         .arg = {VT_ACT_TANH}},
+        {.name = "residual",
+         .in = {X(1, 17, 9), W(13, 9), B(13), NONE, X(1, 17, 13)}},
+        {.name = "head of rank 2",
+         .in = {{.rank = 2, .dim = {3, 33}}, W(10, 33), B(10), NONE, NONE}},
+        {.name = "64x64x64 but one",
+         .in = {X(1, 63, 65), W(63, 65), B(63), NONE, NONE},
+         .no_grad = true},
+        {.name = "2x197x192 by 576",
+         .in = {X(2, 197, 192), W(576, 192), B(576), NONE, NONE},
+         .arg = {VT_ACT_GELU_QUICK},
+         .atol = 1e-4}, /* 192 products of size 3 */
+        {0}};
+
+    vt_check_ops(cases, build, ref);
+}
+
+Test(linear, refuses)
+{
+    vt_fixture f;
+
+    vt_fixture_open(&f, VT_CLASS_CPU, false);
+    vt_val x = vt_input(f.plan, "x", VT_F32, 2, (int[]){3, 4});
+    vt_val w = vt_param(f.plan, "head.weight", 2, (int[]){5, 6});
+    cr_expect_eq(vt_linear(f.plan, x,
+                           (vt_linear_args){.w = w,
+                                            .b = VT_NONE,
+                                            .scale = VT_NONE,
+                                            .residual = VT_NONE}),
+                 VT_NONE);
+    cr_expect_eq(vt_plan_status(f.plan), VITCL_EINVAL);
+    cr_expect(strstr(vt_message(), "head.weight has 6 columns"), "%s",
+              vt_message());
+    vt_fixture_close(&f);
+}

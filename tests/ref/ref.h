@@ -1,0 +1,53 @@
+/*
+ * ref.h - what ops should answer: plain C in double, written from the formula,
+ * sharing nothing with host/ and cl/. Shapes as in host/ops/ops.h.
+ */
+#ifndef VT_TESTS_REF_H
+#define VT_TESTS_REF_H
+
+/* act: 0 none, 1 GELU (erf), 2 GELU (tanh), 3 quick, 4 tanh, 5 ReLU, 6 SiLU */
+double ref_act(double x, int act);
+void ref_gelu(double *out, const double *x, int n, int act);
+void ref_swiglu(double *out, const double *x, int N, int C, int gate_last);
+void ref_add(double *out, const double *a, const double *b, int n);
+void ref_add_rows(double *out, const double *x, const double *y, int N, int R);
+void ref_mul(double *out, const double *a, const double *b, int n);
+void ref_mul_rows(double *out, const double *x, const double *y, int N, int R);
+void ref_layernorm(double *out, const double *x, const double *gamma,
+                   const double *beta, int B, int T, int C, int count,
+                   double eps);
+void ref_qknorm(double *out, const double *qkv, const double *const *weights,
+                int N, int H, int D, double eps);
+void ref_rope(double *out, const double *qkv, const double *table, int B, int T,
+              int H, int D, int skip);
+void ref_relpos(double *out, const double *table, const int *index, int H,
+                int pairs);
+void ref_linear(double *out, const double *x, const double *w, const double *b,
+                const double *scale, const double *residual, int M, int N,
+                int K, int act);
+void ref_normalise(double *out, const double *rgb, int B, int H, int W,
+                   double scale, const double *mean, const double *std);
+void ref_patch(double *out, const double *x, int B, int C, int H, int W, int Ph,
+               int Pw);
+void ref_conv(double *out, const double *x, const double *w, const double *b,
+              int B, int C, int H, int W, int O, int kh, int kw, int stride,
+              const int pad[4]);
+void ref_embed(double *out, const double *x, const double *const *prefix,
+               const int *rows, int n, const double *pos, int Q, int B, int N,
+               int C);
+/* kind: 0 token, 1 mean, 2 class token and mean, 3 maximum */
+void ref_pool(double *out, const double *x, int B, int T, int C, int kind,
+              int first);
+void ref_slice(double *out, const double *x, int B, int T, int C, int first,
+               int count);
+void ref_l2norm(double *out, const double *x, int N, int C);
+void ref_tokens(double *out, const double *x, int B, int R, int S);
+void ref_standardise(double *out, const double *w, int O, int K, double eps,
+                     int jax);
+void ref_groupnorm(double *out, const double *x, const double *gamma,
+                   const double *beta, const double *residual, int B, int C,
+                   int S, int G, double eps, int relu);
+void ref_maxpool(double *out, const double *x, int planes, int H, int W,
+                 int size, int stride, const int pad[4]);
+
+#endif
