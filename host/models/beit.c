@@ -95,6 +95,8 @@ void vt_beit_build(vt_plan *p, vt_model *m, vt_val pixels, vt_outputs *out)
         x = vt_vit_block(p, c, i, x, e);
     }
     vt_vit_head(p, m, x, out);
+    if (vt_vit_returns_tokens(c))
+        vt_vit_return(p, out->features, "pooler_output");
 done:
     free(index);
     vt_plan_fail(p, st);

@@ -77,4 +77,6 @@ done:
 void vt_dinov2_build(vt_plan *p, vt_model *m, vt_val pixels, vt_outputs *out)
 {
     vt_vit_build(p, m, pixels, out);
+    if (vt_vit_returns_tokens(vt_model_config(m)))
+        vt_vit_return(p, out->features, "pooler_output");
 }

@@ -42,5 +42,5 @@ void vt_siglip_build(vt_plan *p, vt_model *m, vt_val pixels, vt_outputs *out)
 
     vt_vit_build(p, m, pixels, out);
     if (c->source == VT_SOURCE_HF && c->attn_pool)
-        vt_name(p, out->features, "pooler_output");
+        vt_vit_return(p, out->features, "pooler_output");
 }

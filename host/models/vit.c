@@ -74,6 +74,13 @@ void vt_vit_alias(vt_plan *p, vt_val x, const char *name)
         vt_name(p, vt_scale(p, x, 1.0f), "%s", name);
 }
 
+void vt_vit_return(vt_plan *p, vt_val x, const char *name)
+{
+    x = vt_scale(p, x, 1.0f);
+    vt_name(p, x, "%s", name);
+    vt_keep(p, x);
+}
+
 bool vt_vit_returns_tokens(const vt_config *c)
 {
     return c->source == VT_SOURCE_HF && c->classes == 0;
@@ -331,11 +338,17 @@ bool vt_vit_match(const vt_json *config, const vt_weights *w)
 {
     static const char *const timm[] = {
         "vit_", "flexivit_", "test_vit", "aimv2", "beit3_", "eva_large_", NULL};
+    /* timm's other ViTs with rotary positions (eva.py), which the tensors do
+     * not show */
+    static const char *const rotary[] = {"_rope_",    "_dinov3", "_lingbot",
+                                         "_sapiens2", "vit_pe_", NULL};
     const char *name = vt_config_timm(config), *type = vt_config_hf(config);
 
     if (!config)
         return strcmp(vt_weights_dialect(w), "npz") == 0 &&
                vt_weight_has(w, "patch_embed.proj.weight");
+    if (vt_name_has(name, rotary))
+        return false;
     for (int i = 0; timm[i]; i++)
         if (strncmp(name, timm[i], strlen(timm[i])) == 0)
             return true;

@@ -46,6 +46,9 @@ vt_val vt_vit_layernorm(vt_plan *p, vt_val x, float eps, const char *format,
                         ...) __attribute__((format(printf, 4, 5)));
 /* A copy under a second name, where that is wanted. */
 void vt_vit_alias(vt_plan *p, vt_val x, const char *name);
+/* What the library returns beside its answer: kept; a copy, since a value has
+ * one name. */
+void vt_vit_return(vt_plan *p, vt_val x, const char *name);
 /* Does the library return the tokens themselves (HF's models without head)? */
 bool vt_vit_returns_tokens(const vt_config *c);
 

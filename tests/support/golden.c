@@ -109,6 +109,22 @@ static int rank(const char *name, int block)
     return block == 1000;
 }
 
+/* As many as there are in the file, but for the mask token of pre-training. */
+static void expect_parameters(const vt_test_run *r, const char *path)
+{
+    vt_tensors *raw = NULL;
+    uint64_t sum = 0;
+
+    cr_assert_eq(vt_tensors_open(&raw, path), VITCL_OK, "%s", vt_message());
+    for (size_t i = 0; i < vt_tensors_count(raw); i++)
+        if (!strstr(vt_tensors_at(raw, i)->name, "mask_token"))
+            sum += vt_tensors_at(raw, i)->count;
+    cr_expect_eq(vt_model_parameters(r->model), sum, "%s: %llu, not %llu", path,
+                 (unsigned long long)vt_model_parameters(r->model),
+                 (unsigned long long)sum);
+    vt_tensors_free(raw);
+}
+
 static bool is_kept(const vt_test_run *r, const char *name)
 {
     const vt_val v = vt_plan_find(r->plan, name);
@@ -134,6 +150,7 @@ double vt_test_golden(const char *folder, bool keep_all)
     cr_assert_eq(vt_test_start(&r, vt_have(npz) ? npz : folder, dim,
                                keep_all ? every : NULL),
                  VITCL_OK, "%s: %s", folder, vt_message());
+    expect_parameters(&r, vt_have(npz) ? npz : folder);
     cr_assert_eq(vt_plan_write(r.plan, r.pixels, pixels, x->count * 4),
                  VITCL_OK, "%s", vt_message());
     cr_assert_eq(vt_plan_run(r.plan, 0), VITCL_OK, "%s", vt_message());
