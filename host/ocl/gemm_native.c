@@ -80,7 +80,7 @@ static const char *layout(vt_dev *dev, const vt_gemm_desc *d)
     const int lanes = vt_dev_vector(dev);
 
     if (d->device_class == VT_CLASS_GPU)
-        return "kn";
+        return "kn.f32";
     return words[lanes == 16 ? 2 : lanes == 8][type_number(d->type)];
 }
 

@@ -17,6 +17,7 @@
     X(layernorm)                                                               \
     X(qknorm)                                                                  \
     X(rope)                                                                    \
+    X(attention)                                                               \
     X(relpos)                                                                  \
     X(gelu)                                                                    \
     X(swiglu)                                                                  \

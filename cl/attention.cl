@@ -1,0 +1,328 @@
+/*
+ * attention.cl - softmax(scale * q k^T + bias) v, a head at a time.
+ *
+ *     x[i,j] = scale * sum_d q[i,d] k[j,d] + bias[h,i,j]
+ *     out[i,d] = sum_j exp(x[i,j] - max_j x) v[j,d] / sum_j exp(x[i,j] - max)
+ *
+ * attention__rows   out[B,Tq,H*D]   <- q, kv, bias    CPU class
+ * attention__tiled  out[B,Tq,H*D]   <- q, kv, bias    GPU class
+ * attention__probs  probs[B,H,Tq,T] <- q, kv, bias    any class; to be looked at
+ *
+ * Query i of picture b, head h, is q[b*qb + i*ldq + h*D + d]; its keys are
+ * kv[b*T*ldk + j*ldk + koff + h*D + d], values the same with voff. q and kv may
+ * be one buffer; qb = 0: all pictures share one set of queries. bias[H,Tq,T].
+ * T x T is never stored but by attention__probs.
+ *
+ * Rows      One work-item takes NV*V queries of a head, turned once to
+ *           [D][queries]. Scores are then a product whose vectors run over
+ *           queries and whose scalars are keys as they lie in memory; softmax
+ *           needs no horizontal sum; the output is the same product over keys.
+ *           Keys come in blocks of JB row blocks of RT or RT1 keys; from the
+ *           second on, what is there is scaled to the new maximum.
+ *           Launch: global {ceil(Tq / (NV*V)) * H * B}, local {1}.
+ * Tiled     A query a work-item; tiles of KT keys and values in local memory
+ *           (2*KT*D floats). global {ceil(Tq/WG)*WG, H, B}, local {WG, 1, 1}.
+ * Probs     A query a work-item: global {Tq, H, B}.
+ * Defines   D; BIAS where there is one. Rows: V NV, RT RT1 JB (keys: tb blocks,
+ *           tbig of them of RT, the rest of RT1), RD RD1 DBIG DB (the same for
+ *           D). Tiled: WG KT.
+ * Numerics  Every sum runs over ascending d or j, so a query's bits depend on
+ *           its own data alone. log2(e) is folded into q: exponents are base 2.
+ * Paper     Dao et al. 2022, arXiv:2205.14135 (blocks); Milakov, Gimelshein
+ *           2018, arXiv:1805.02867 (the running maximum).
+ * Host      host/ops/attention.c     Test  tests/ops/test_attention.c
+ */
+#define UNROLL _Pragma("unroll")
+#define LOG2E 1.44269504f
+#ifdef __clang__
+#define LIKELY(x) __builtin_expect(x, 1)
+#else
+#define LIKELY(x) (x)
+#endif
+#define ARGS                                                                   \
+    global float *restrict out, global const float *q, global const float *kv, \
+        global const float *restrict bias, int B, int H, int Tq, int T,        \
+        int qb, int ldq, int ldk, int koff, int voff, float scale
+
+/* 2^x for x <= 0, within 2 ulp; 0 below -126; NaN stays. Cephes' polynomial.
+ * The sum with 1.5 * 2^23 rounds to an integer and holds it in its low bits. */
+#define EXP2_DOWN(F, I)                                                        \
+    static inline F __attribute__((overloadable)) exp2_down(F x)               \
+    {                                                                          \
+        const F y = select(x, (F)(-126.0f), x < (F)(-126.0f));                 \
+        const F t = y + 12582912.0f;                                           \
+        const F f = y - (t - 12582912.0f);                                     \
+        F p = fma((F)(1.535336188e-4f), f, (F)(1.339887440e-3f));              \
+        p = fma(p, f, (F)(9.618437358e-3f));                                   \
+        p = fma(p, f, (F)(5.550332471e-2f));                                   \
+        p = fma(p, f, (F)(2.402264791e-1f));                                   \
+        p = fma(p, f, (F)(6.931472029e-1f));                                   \
+        p = fma(p, f, (F)(1.0f));                                              \
+        p = VT_JOIN(as_, F)(VT_JOIN(as_, I)(p) +                               \
+                            (VT_JOIN(as_, I)(t) << 23));                       \
+        return select(p, (F)(0.0f), x < (F)(-126.0f));                         \
+    }
+EXP2_DOWN(float, int)
+
+#ifdef RT
+EXP2_DOWN(floatv, intv)
+#define QN (NV * V)
+#define EACH(i, n) UNROLL for (int i = 0; i < n; i++)
+
+/* s[R][QN] = keys times queries, and the greatest so far */
+#define SCORES(R)                                                              \
+    static inline void VT_JOIN(scores, R)(                                     \
+        floatv * s, floatv * top, const float *qt,                             \
+        global const float *restrict k, int ldk)                               \
+    {                                                                          \
+        floatv x[R][NV];                                                       \
+        EACH(r, R)                                                             \
+            EACH(i, NV) x[r][i] = (floatv)(0.0f);                              \
+        for (int d = 0; LIKELY(d < D); d++) {                                  \
+            floatv w[NV];                                                      \
+            EACH(i, NV) w[i] = vloadv(d * NV + i, qt);                         \
+            EACH(r, R) EACH(i, NV) x[r][i] =                                   \
+                fma((floatv)(k[r * ldk + d]), w[i], x[r][i]);                  \
+        }                                                                      \
+        EACH(r, R) EACH(i, NV)                                                 \
+        {                                                                      \
+            s[r * NV + i] = x[r][i];                                           \
+            top[i] = select(top[i], x[r][i], x[r][i] > top[i]);                \
+        }                                                                      \
+    }
+/* o[R][QN] = o * keep + values times n weights */
+#define VALUES(R)                                                              \
+    static inline void VT_JOIN(values, R)(                                     \
+        float *o, const floatv *p, const floatv *keep,                         \
+        global const float *restrict v, int ldk, int n)                        \
+    {                                                                          \
+        floatv x[R][NV];                                                       \
+        EACH(r, R)                                                             \
+            EACH(i, NV) x[r][i] = vloadv(r * NV + i, o) * keep[i];             \
+        for (int j = 0; LIKELY(j < n); j++) {                                  \
+            floatv w[NV];                                                      \
+            EACH(i, NV) w[i] = p[j * NV + i];                                  \
+            EACH(r, R) EACH(i, NV) x[r][i] =                                   \
+                fma((floatv)(v[r]), w[i], x[r][i]);                            \
+            v += ldk;                                                          \
+        }                                                                      \
+        EACH(r, R) EACH(i, NV) vstorev(x[r][i], r * NV + i, o);                \
+    }
+SCORES(RT)
+#if RT1 != RT
+SCORES(RT1)
+#endif
+VALUES(RD)
+#if RD1 != RD
+VALUES(RD1)
+#endif
+
+/* to[D][QN] <- n rows of D, times c; zeros beyond n */
+static inline void turn_in(float *to, global const float *from, int ld, int n,
+                           float c)
+{
+    for (int i = 0; i < QN; i += 4)
+        for (int d = 0; d < D; d += 4) {
+            global const float *f = from + i * ld + d;
+            float *t = to + d * QN + i;
+
+            if (i + 4 <= n && d + 4 <= D) {
+                const float4 r0 = vload4(0, f) * c, r1 = vload4(0, f + ld) * c;
+                const float4 r2 = vload4(0, f + 2 * ld) * c;
+                const float4 r3 = vload4(0, f + 3 * ld) * c;
+                vstore4((float4)(r0.x, r1.x, r2.x, r3.x), 0, t);
+                vstore4((float4)(r0.y, r1.y, r2.y, r3.y), 0, t + QN);
+                vstore4((float4)(r0.z, r1.z, r2.z, r3.z), 0, t + 2 * QN);
+                vstore4((float4)(r0.w, r1.w, r2.w, r3.w), 0, t + 3 * QN);
+            } else {
+                for (int e = 0; e < min(4, D - d); e++)
+                    for (int r = 0; r < 4; r++)
+                        t[e * QN + r] = i + r < n ? f[r * ld + e] * c : 0.0f;
+            }
+        }
+}
+
+/* n rows of D <- from[D][QN], each row times its c */
+static inline void turn_out(global float *to, const float *from, int ld, int n,
+                            const float *c)
+{
+    for (int i = 0; i < n; i += 4)
+        for (int d = 0; d < D; d += 4) {
+            const float *f = from + d * QN + i;
+            global float *t = to + i * ld + d;
+
+            if (i + 4 <= n && d + 4 <= D) {
+                const float4 k = vload4(0, c + i);
+                const float4 r0 = vload4(0, f) * k, r1 = vload4(0, f + QN) * k;
+                const float4 r2 = vload4(0, f + 2 * QN) * k;
+                const float4 r3 = vload4(0, f + 3 * QN) * k;
+                vstore4((float4)(r0.x, r1.x, r2.x, r3.x), 0, t);
+                vstore4((float4)(r0.y, r1.y, r2.y, r3.y), 0, t + ld);
+                vstore4((float4)(r0.z, r1.z, r2.z, r3.z), 0, t + 2 * ld);
+                vstore4((float4)(r0.w, r1.w, r2.w, r3.w), 0, t + 3 * ld);
+            } else {
+                for (int e = 0; e < min(4, D - d); e++)
+                    for (int r = 0; r < min(4, n - i); r++)
+                        t[r * ld + e] = f[e * QN + r] * c[i + r];
+            }
+        }
+}
+
+#define KEY(i) ((i) < tbig ? (i)*RT : tbig * RT + ((i)-tbig) * RT1)
+
+kernel __attribute__((reqd_work_group_size(1, 1, 1))) void
+attention__rows(ARGS, int tb, int tbig)
+{
+    const int blocks = (Tq + QN - 1) / QN, id = get_group_id(0);
+    const int i0 = id % blocks * QN, h = id / blocks % H, b = id / blocks / H;
+    const int n = min(QN, Tq - i0);
+    float qt[D * QN], o[D * QN], sum[QN];
+    floatv s[JB * RT * NV], top[NV], all[NV], keep[NV];
+    global const float *k = kv + (size_t)b * T * ldk + koff + h * D;
+    global const float *v = kv + (size_t)b * T * ldk + voff + h * D;
+
+    turn_in(qt, q + (size_t)b * qb + i0 * ldq + h * D, ldq, n, scale * LOG2E);
+    for (int i = 0; i < NV; i++)
+        top[i] = (floatv)(-INFINITY), all[i] = (floatv)(0.0f);
+    for (int i = 0; i < D * NV; i++)
+        vstorev((floatv)(0.0f), i, o);
+
+    for (int j0 = 0; j0 < tb; j0 += JB) {
+        const int j1 = min(tb, j0 + JB), first = KEY(j0);
+        const int keys = KEY(j1) - first;
+
+        for (int i = 0; i < NV; i++)
+            keep[i] = top[i];
+        for (int j = j0; j < j1; j++) {
+            const int key = KEY(j);
+            if (j < tbig)
+                VT_JOIN(scores, RT)
+            (s + (key - first) * NV, top, qt, k + (size_t)key * ldk, ldk);
+#if RT1 != RT
+            else
+                VT_JOIN(scores, RT1)
+            (s + (key - first) * NV, top, qt, k + (size_t)key * ldk, ldk);
+#endif
+        }
+#ifdef BIAS
+        for (int i = 0; i < NV; i++)
+            top[i] = keep[i];
+        for (int j = 0; j < keys; j++) {
+            global const float *y =
+                bias + ((size_t)h * Tq + i0) * T + first + j;
+            for (int i = 0; i < QN; i++)
+                sum[i] = i < n ? y[(size_t)i * T] : 0.0f;
+            for (int i = 0; i < NV; i++) {
+                const floatv x = fma(vloadv(i, sum), (floatv)(LOG2E),
+                                     s[j * NV + i]);
+                s[j * NV + i] = x;
+                top[i] = select(top[i], x, x > top[i]);
+            }
+        }
+#endif
+        for (int i = 0; i < NV; i++) {
+            const floatv m = top[i];
+            floatv part = (floatv)(0.0f);
+
+            keep[i] = j0 ? exp2_down(keep[i] - m) : (floatv)(0.0f);
+            for (int j = 0; j < keys; j++) {
+                const floatv p = exp2_down(s[j * NV + i] - m);
+                s[j * NV + i] = p;
+                part += p;
+            }
+            all[i] = fma(all[i], keep[i], part);
+        }
+        for (int d = 0; d < DBIG; d++)
+            VT_JOIN(values, RD)
+        (o + d * RD * QN, s, keep, v + (size_t)first * ldk + d * RD, ldk, keys);
+#if RD1 != RD
+        for (int d = DBIG * RD; d < D; d += RD1)
+            VT_JOIN(values, RD1)
+        (o + d * QN, s, keep, v + (size_t)first * ldk + d, ldk, keys);
+#endif
+    }
+    for (int i = 0; i < NV; i++)
+        vstorev((floatv)(1.0f) / all[i], i, sum);
+    turn_out(out + ((size_t)b * Tq + i0) * (H * D) + h * D, o, H * D, n, sum);
+}
+#endif
+
+#ifdef KT
+kernel __attribute__((reqd_work_group_size(WG, 1, 1))) void
+attention__tiled(ARGS)
+{
+    local float tk[KT][D], tv[KT][D];
+    const int i = get_global_id(0), lid = get_local_id(0);
+    const int h = get_group_id(1), b = get_group_id(2);
+    const int row = min(i, Tq - 1); /* the ragged end works for nothing */
+    float x[D], o[D], p[KT], top = -INFINITY, all = 0.0f;
+
+    q += (size_t)b * qb + row * ldq + h * D;
+    kv += (size_t)b * T * ldk + h * D;
+    for (int d = 0; d < D; d++)
+        x[d] = q[d] * (scale * LOG2E), o[d] = 0.0f;
+#ifdef BIAS
+    bias += ((size_t)h * Tq + row) * T;
+#endif
+    for (int j0 = 0; j0 < T; j0 += KT) {
+        const int keys = min(KT, T - j0);
+        float m = top, keep;
+
+        for (int e = lid; e < keys * D; e += WG) {
+            const size_t at = (size_t)(j0 + e / D) * ldk + e % D;
+            tk[e / D][e % D] = kv[at + koff];
+            tv[e / D][e % D] = kv[at + voff];
+        }
+        barrier(CLK_LOCAL_MEM_FENCE);
+        for (int j = 0; j < keys; j++) {
+            float y = 0.0f;
+            for (int d = 0; d < D; d++)
+                y = fma(x[d], tk[j][d], y);
+#ifdef BIAS
+            y = fma(bias[j0 + j], LOG2E, y);
+#endif
+            p[j] = y;
+            m = y > m ? y : m;
+        }
+        keep = j0 ? exp2_down(top - m) : 0.0f;
+        top = m;
+        all *= keep;
+        for (int d = 0; d < D; d++)
+            o[d] *= keep;
+        for (int j = 0; j < keys; j++) {
+            const float e = exp2_down(p[j] - m);
+            all += e;
+            for (int d = 0; d < D; d++)
+                o[d] = fma(e, tv[j][d], o[d]);
+        }
+        barrier(CLK_LOCAL_MEM_FENCE);
+    }
+    if (i < Tq)
+        for (int d = 0; d < D; d++)
+            out[((size_t)b * Tq + i) * (H * D) + h * D + d] = o[d] / all;
+}
+#endif
+
+kernel void attention__probs(ARGS)
+{
+    const int i = get_global_id(0), h = get_global_id(1), b = get_global_id(2);
+    float top = -INFINITY, all = 0.0f;
+
+    q += (size_t)b * qb + i * ldq + h * D;
+    kv += (size_t)b * T * ldk + koff + h * D;
+    out += (((size_t)b * H + h) * Tq + i) * T;
+    for (int j = 0; j < T; j++) {
+        float y = 0.0f;
+        for (int d = 0; d < D; d++)
+            y = fma(q[d] * (scale * LOG2E), kv[(size_t)j * ldk + d], y);
+#ifdef BIAS
+        y = fma(bias[((size_t)h * Tq + i) * T + j], LOG2E, y);
+#endif
+        out[j] = y;
+        top = y > top ? y : top;
+    }
+    for (int j = 0; j < T; j++)
+        all += out[j] = exp2_down(out[j] - top);
+    for (int j = 0; j < T; j++)
+        out[j] /= all;
+}

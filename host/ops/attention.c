@@ -1,0 +1,217 @@
+/*
+ * attention.c - softmax(scale q k^T + bias) v of each head; nothing of T x T is
+ * stored, but where a keep pattern asks for the probabilities.
+ *
+ * in q, kv (the same value for self-attention), bias; out y, probabilities
+ * (only where wanted: a kernel of its own, so that y's bits do not change);
+ * i: heads, self, wanted; f: scale.
+ *
+ * Surprising: the CPU kernel's block sizes are chosen here from Tq, T and D;
+ * they go into its defines, so each shape is a program.
+ */
+#include "ops/common.h"
+
+#include <math.h>
+#include <stdio.h>
+
+#define KEYS 256 /* scores at hand: 16 KiB for 16 queries */
+
+/* What the kernels need to know, from a step's inputs. */
+typedef struct sizes {
+    int B, H, D, Tq, T, qb, ldq, ldk, koff, voff;
+} sizes;
+
+static sizes sizes_of(const vt_plan *p, const vt_step *s)
+{
+    const vt_val q = s->in[0], kv = s->in[1];
+    const bool self = s->i[1];
+    const int c = vt_dim(p, kv, 2) / (self ? 3 : 2);
+    sizes z = {.B = vt_dim(p, kv, 0),
+               .H = s->i[0],
+               .D = c / s->i[0],
+               .Tq = vt_dim(p, q, 1),
+               .T = vt_dim(p, kv, 1),
+               .ldq = vt_dim(p, q, 2),
+               .ldk = vt_dim(p, kv, 2),
+               .koff = self ? c : 0,
+               .voff = self ? 2 * c : c};
+
+    z.qb = vt_dim(p, q, 0) == z.B ? z.Tq * z.ldq : 0;
+    return z;
+}
+
+static vitcl_status shape(vt_plan *p, vt_step *s)
+{
+    vitcl_status st = VITCL_OK;
+    const vt_value *q = vt_value_of(p, s->in[0]),
+                   *kv = vt_value_of(p, s->in[1]);
+    const int parts = s->i[1] ? 3 : 2, heads = s->i[0];
+    sizes z;
+
+    VT_TRY(vt_op_need(q && kv && q->rank == 3 && kv->rank == 3,
+                      "needs [B,T,C] tensors"));
+    VT_TRY(vt_op_need(heads >= 1 && kv->dim[2] % parts == 0 &&
+                          kv->dim[2] / parts % heads == 0,
+                      "the width does not divide into heads"));
+    VT_TRY(vt_op_need(s->i[1] || (q->dim[2] == kv->dim[2] / 2 &&
+                                  (q->dim[0] == 1 || q->dim[0] == kv->dim[0])),
+                      "queries and keys differ in width or batch"));
+    z = sizes_of(p, s);
+    VT_TRY(vt_op_need(z.D <= 256, "heads are wider than 256"));
+    VT_TRY(vt_op_need(s->in[2] == VT_NONE || (double)vt_elements(p, s->in[2]) ==
+                                                 (double)z.H * z.Tq * z.T,
+                      "the bias is not [heads, queries, keys]"));
+    VT_TRY(vt_op_out(p, s, 0, 3, (int[]){z.B, z.Tq, z.H * z.D}));
+    if (s->i[2])
+        VT_TRY(vt_op_out(p, s, 1, 4, (int[]){z.B, z.H, z.Tq, z.T}));
+done:
+    return st;
+}
+
+/* n rows in blocks of at most `most`, as even as can be: `big` blocks of
+ * `rows`, then blocks of `rows1`. */
+typedef struct cut {
+    int blocks, big, rows, rows1;
+} cut;
+
+static cut even(int n, int most)
+{
+    cut c = {.blocks = (n + most - 1) / most};
+
+    c.rows = (n + c.blocks - 1) / c.blocks;
+    c.big = c.rows > 1 ? n - c.blocks * (c.rows - 1) : c.blocks;
+    c.rows1 = c.big < c.blocks ? c.rows - 1 : c.rows;
+    return c;
+}
+
+static vitcl_status arguments(vt_plan *p, vt_kernel *k, const vt_step *s,
+                              vt_val out, const sizes *z)
+{
+    return vt_args(p, k, "vvvviiiiiiiiif", out, s->in[0], s->in[1], s->in[2],
+                   z->B, z->H, z->Tq, z->T, z->qb, z->ldq, z->ldk, z->koff,
+                   z->voff, (double)s->f[0]);
+}
+
+/* One work-item a work-group; vectors over queries. */
+static vitcl_status rows(vt_plan *p, vt_step *s, const sizes *z)
+{
+    const int v = vt_dev_vector(vt_plan_settings(p)->dev);
+    const int nv = z->Tq > v ? 2 : 1;
+    const int most = v == 16 ? 28 / nv : 12 / nv;
+    const cut t = even(z->T, most), d = even(z->D, most);
+    const int blocks = (z->Tq + nv * v - 1) / (nv * v);
+    const size_t one[3] = {1, 1, 1},
+                 global[3] = {(size_t)blocks * (size_t)z->H * (size_t)z->B, 1,
+                              1};
+    char defines[160];
+    vt_kernel *k;
+    vitcl_status st;
+
+    snprintf(defines, sizeof defines,
+             "-DV=%d -DNV=%d -DD=%d -DRT=%d -DRT1=%d -DJB=%d -DRD=%d -DRD1=%d "
+             "-DDBIG=%d%s",
+             v, nv, z->D, t.rows, t.rows1, KEYS / t.rows, d.rows, d.rows1,
+             d.big, s->in[2] == VT_NONE ? "" : " -DBIAS");
+    VT_TRY(vt_step_kernel(&k, p, s, "attention", "attention__rows", defines));
+    VT_TRY(arguments(p, k, s, s->out[0], z));
+    VT_TRY(vt_kernel_int(k, 14, t.blocks));
+    VT_TRY(vt_kernel_int(k, 15, t.big));
+    vt_kernel_size(k, 1, global, one);
+    snprintf(s->note, sizeof s->note, "attention rows %dx%d", t.rows, nv * v);
+done:
+    return st;
+}
+
+/* A query a work-item, keys and values in local memory. */
+static vitcl_status tiled(vt_plan *p, vt_step *s, const sizes *z)
+{
+    const size_t most = vt_dev_group_max(vt_plan_settings(p)->dev);
+    const int kt = VT_MAX(1, VT_MIN(32, 2048 / z->D));
+    size_t wg = 64;
+    char defines[96];
+    vt_kernel *k;
+    vitcl_status st;
+
+    while (wg > most)
+        wg /= 2;
+    const size_t local[3] = {wg, 1, 1},
+                 global[3] = {((size_t)z->Tq + wg - 1) / wg * wg, (size_t)z->H,
+                              (size_t)z->B};
+    snprintf(defines, sizeof defines, "-DD=%d -DWG=%zu -DKT=%d%s", z->D, wg, kt,
+             s->in[2] == VT_NONE ? "" : " -DBIAS");
+    VT_TRY(vt_step_kernel(&k, p, s, "attention", "attention__tiled", defines));
+    VT_TRY(arguments(p, k, s, s->out[0], z));
+    vt_kernel_size(k, 3, global, local);
+    snprintf(s->note, sizeof s->note, "attention tiled %zux%d", wg, kt);
+done:
+    return st;
+}
+
+static vitcl_status probs(vt_plan *p, vt_step *s, const sizes *z)
+{
+    const size_t global[3] = {(size_t)z->Tq, (size_t)z->H, (size_t)z->B};
+    char defines[48];
+    vt_kernel *k;
+    vitcl_status st;
+
+    snprintf(defines, sizeof defines, "-DD=%d%s", z->D,
+             s->in[2] == VT_NONE ? "" : " -DBIAS");
+    VT_TRY(vt_step_kernel(&k, p, s, "attention", "attention__probs", defines));
+    VT_TRY(arguments(p, k, s, s->out[1], z));
+    vt_kernel_size(k, 3, global, NULL);
+done:
+    return st;
+}
+
+static vitcl_status prepare(vt_plan *p, vt_step *s)
+{
+    vitcl_status st;
+    const sizes z = sizes_of(p, s);
+
+    VT_TRY(vt_op_cpu(p) ? rows(p, s, &z) : tiled(p, s, &z));
+    if (s->i[2])
+        VT_TRY(probs(p, s, &z));
+done:
+    return st;
+}
+
+static double macs(const vt_plan *p, const vt_step *s)
+{
+    const sizes z = sizes_of(p, s);
+
+    return 2.0 * z.B * z.H * z.Tq * z.T * z.D;
+}
+
+const vt_op vt_op_attention = {
+    .name = "attention", .shape = shape, .prepare = prepare, .macs = macs};
+
+static vt_val append(vt_plan *p, vt_val q, vt_val kv, bool self,
+                     const vt_attention_args *a)
+{
+    vt_step *s = vt_step_new(p, &vt_op_attention);
+    vt_val y;
+
+    if (!s)
+        return VT_NONE;
+    s->in[0] = q, s->in[1] = kv, s->in[2] = a->bias;
+    s->i[0] = a->heads, s->i[1] = self;
+    s->i[2] = a->probs && vt_wanted(p, "%s", a->probs);
+    s->f[0] = a->scale;
+    if (s->f[0] == 0.0f && a->heads > 0)
+        s->f[0] = (float)(1.0 / sqrt((double)vt_dim(p, kv, 2) /
+                                     ((self ? 3 : 2) * a->heads)));
+    y = vt_step_add(p, s);
+    if (y != VT_NONE && s->i[2])
+        vt_name(p, s->out[1], "%s", a->probs);
+    return y;
+}
+
+vt_val vt_attention(vt_plan *p, vt_val qkv, vt_attention_args a)
+{
+    return append(p, qkv, qkv, true, &a);
+}
+
+vt_val vt_attention_cross(vt_plan *p, vt_val q, vt_val kv, vt_attention_args a)
+{
+    return append(p, q, kv, false, &a);
+}

@@ -1,0 +1,269 @@
+/*
+ * test_attention.c - attention of both classes against double: odd numbers of
+ * tokens and head widths, bias, shared queries, huge logits, probabilities;
+ * the same bits twice and whatever else is in the batch; no stray writes.
+ */
+#include "ops/ops.h"
+#include "plan/list.h"
+#include "ref/attention.h"
+#include "support/device.h"
+
+#include <criterion/criterion.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct attention_case {
+    int B, H, Tq, T, D; /* Tq 0: self-attention */
+    bool bias, probs, shared;
+    float size; /* of queries: 0 is 1 */
+} attention_case;
+
+static const attention_case cases[] = {
+    {1, 3, 0, 1, 64, false, true, false, 0},
+    {2, 2, 0, 2, 1, true, false, false, 0},
+    {1, 2, 0, 31, 3, false, false, false, 0},
+    {1, 2, 0, 32, 16, true, true, false, 0},
+    {1, 1, 0, 33, 32, false, false, false, 0},
+    {2, 1, 0, 63, 72, true, false, false, 0},
+    {1, 2, 0, 64, 80, false, false, false, 0},
+    {1, 1, 0, 65, 128, false, true, false, 0},
+    {1, 1, 0, 33, 256, true, false, false, 0},
+    {2, 3, 0, 197, 64, false, true, false, 0},
+    {1, 2, 0, 257, 64, true, false, false, 0},
+    {1, 1, 0, 600, 16, false, false, false, 0},
+    {3, 2, 1, 197, 64, false, true, true, 0},
+    {2, 2, 5, 17, 24, true, false, false, 0},
+    {2, 1, 40, 300, 8, false, false, true, 0},
+    {1, 2, 0, 65, 64, false, true, false, 1e4f},
+    {1, 1, 0, 300, 32, true, false, false, 1e4f},
+};
+
+static uint32_t state = 7;
+
+static float *numbers(size_t n, float size)
+{
+    float *x = malloc(n * sizeof *x);
+
+    for (size_t i = 0; i < n; i++) {
+        state = state * 1664525u + 1013904223u;
+        x[i] = size * ((float)(state >> 8) / 8388608.0f - 1.0f);
+    }
+    return x;
+}
+
+/* One case's data and answer. */
+typedef struct job {
+    attention_case t;
+    int c, ldq, ldk;
+    float *q, *kv, *bias; /* q == kv for self-attention */
+    float *out, *probs;
+} job;
+
+static job job_new(const attention_case *t)
+{
+    job j = {.t = *t, .c = t->H * t->D};
+    const int tq = t->Tq ? t->Tq : t->T, sets = t->shared ? 1 : t->B;
+
+    j.t.Tq = tq;
+    j.ldk = (t->Tq ? 2 : 3) * j.c;
+    j.ldq = t->Tq ? j.c : j.ldk;
+    j.kv = numbers((size_t)(t->B * t->T * j.ldk), 1);
+    j.q = t->Tq ? numbers((size_t)(sets * tq * j.ldq), 1) : j.kv;
+    if (t->size > 0)
+        for (int i = 0; i < sets * tq; i++)
+            for (int k = 0; k < j.c; k++)
+                j.q[i * j.ldq + k] *= t->size;
+    j.bias = numbers((size_t)(t->H * tq * t->T), 2);
+    j.out = calloc((size_t)(t->B * tq * j.c), sizeof(float));
+    j.probs = calloc((size_t)(t->B * t->H * tq * t->T), sizeof(float));
+    return j;
+}
+
+static void job_free(job *j)
+{
+    if (j->q != j->kv)
+        free(j->q);
+    free(j->kv);
+    free(j->bias);
+    free(j->out);
+    free(j->probs);
+}
+
+/* Every word of the arena that belongs to no value must still be NaN's. */
+static void no_stray(vt_plan *p)
+{
+    const size_t n = vt_buf_size(p->arena) / 4;
+    uint32_t *words = malloc(n * 4);
+    bool *owned = calloc(n, 1);
+    size_t stray = 0;
+
+    cr_assert_eq(vt_buf_read(p->queue, p->arena, 0, words, n * 4), VITCL_OK);
+    for (size_t v = 0; v < p->values; v++)
+        if (p->value[v].buf)
+            for (size_t i = 0; i < p->value[v].bytes / 4; i++)
+                owned[p->value[v].offset / 4 + i] = true;
+    for (size_t i = 0; i < n; i++)
+        stray += !owned[i] && words[i] != 0x7fc0dead;
+    cr_expect_eq(stray, 0, "%zu words beside the values are written", stray);
+    free(words);
+    free(owned);
+}
+
+#define OK(x) cr_assert_eq((x), VITCL_OK, "%s", vt_message())
+
+static void run(job *j, vt_class class)
+{
+    static const char *const keep[] = {"probs", NULL}, *const none[] = {NULL};
+    const attention_case *t = &j->t;
+    const vt_plan_options o = {.dev = vt_test_device(),
+                               .device_class = class,
+                               .keep = t->probs ? keep : none};
+    const size_t nq = (size_t)((t->shared ? 1 : t->B) * t->Tq * j->ldq),
+                 nk = (size_t)(t->B * t->T * j->ldk),
+                 nb = (size_t)(t->H * t->Tq * t->T);
+    const float guard[33] = {0};
+    vt_plan *p = NULL;
+    vt_val q = VT_NONE, kv, bias = VT_NONE, y, last;
+
+    OK(vt_plan_new(&p, &o));
+    kv = vt_input(p, "kv", VT_F32, 3, (int[]){t->B, t->T, j->ldk});
+    if (j->q != j->kv)
+        q = vt_input(p, "q", VT_F32, 3,
+                     (int[]){t->shared ? 1 : t->B, t->Tq, j->ldq});
+    if (t->bias)
+        bias = vt_input(p, "bias", VT_F32, 3, (int[]){t->H, t->Tq, t->T});
+    last = vt_input(p, "guard", VT_F32, 1, (int[]){33});
+    const vt_attention_args a = {.heads = t->H, .bias = bias, .probs = "probs"};
+    y = q == VT_NONE ? vt_attention(p, kv, a) : vt_attention_cross(p, q, kv, a);
+    vt_keep(p, y);
+    OK(vt_plan_finish(p));
+    OK(vt_buf_fill(p->queue, p->arena, 0x7fc0dead));
+    OK(vt_plan_write(p, kv, j->kv, nk * 4));
+    if (q != VT_NONE)
+        OK(vt_plan_write(p, q, j->q, nq * 4));
+    if (t->bias)
+        OK(vt_plan_write(p, bias, j->bias, nb * 4));
+    OK(vt_plan_write(p, last, guard, sizeof guard));
+    OK(vt_plan_run(p, 0));
+    OK(vt_plan_read(p, y, j->out, vt_elements(p, y)));
+    if (t->probs) {
+        const vt_val v = vt_plan_find(p, "probs");
+        cr_assert_neq(v, VT_NONE);
+        OK(vt_plan_read(p, v, j->probs, vt_elements(p, v)));
+    } else {
+        cr_expect_eq(vt_plan_find(p, "probs"), VT_NONE);
+    }
+    no_stray(p);
+    vt_plan_free(p);
+}
+
+/* Logits carry an error of some 1e-7 of the sum of their terms' sizes, which
+ * exp turns into a relative one; what is left is rounding of T terms. */
+static void compare(const job *j, const char *name)
+{
+    const attention_case *t = &j->t;
+    const double scale = 1 / sqrt((double)t->D),
+                 size = t->size > 0 ? (double)t->size : 1,
+                 logit = 1.5e-7 * size * sqrt((double)t->D) * 2,
+                 near = 2e-6 + 4 * logit;
+    double *out = malloc((size_t)t->D * 8), *probs = malloc((size_t)t->T * 8);
+    double worst = 0;
+
+    for (int b = 0; b < t->B; b++)
+        for (int h = 0; h < t->H; h++)
+            for (int i = 0; i < t->Tq; i++) {
+                const int row = t->shared ? i : b * t->Tq + i,
+                          at = (b * t->H + h) * t->Tq + i;
+                const float *k = j->kv + b * t->T * j->ldk + h * t->D +
+                                 (j->q == j->kv ? j->c : 0);
+                ref_attention(out, probs, j->q + row * j->ldq + h * t->D, k,
+                              k + j->c,
+                              t->bias ? j->bias + (h * t->Tq + i) * t->T : NULL,
+                              t->T, t->D, j->ldk, scale);
+                for (int d = 0; d < t->D; d++) {
+                    const double off = fabs(
+                        (double)j->out[(b * t->Tq + i) * j->c + h * t->D + d] -
+                        out[d]);
+                    worst = off <= worst ? worst : off; /* NaN is worst */
+                }
+                for (int x = 0; t->probs && x < t->T; x++) {
+                    const double off =
+                        fabs((double)j->probs[at * t->T + x] - probs[x]);
+                    worst = off <= worst ? worst : off;
+                }
+            }
+    cr_expect(worst <= near,
+              "%s: B %d H %d Tq %d T %d D %d: off by %.3g, allowed %.3g", name,
+              t->B, t->H, t->Tq, t->T, t->D, worst, near);
+    free(out);
+    free(probs);
+}
+
+static void all_cases(vt_class class, const char *name)
+{
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        job j = job_new(&cases[i]);
+        const size_t bytes = (size_t)(j.t.B * j.t.Tq * j.c) * sizeof(float);
+        float *first = malloc(bytes);
+
+        run(&j, class);
+        compare(&j, name);
+        memcpy(first, j.out, bytes);
+        run(&j, class);
+        cr_expect_eq(memcmp(first, j.out, bytes), 0, "%s: other bits", name);
+        free(first);
+        job_free(&j);
+    }
+}
+
+Test(attention, cpu)
+{
+    all_cases(VT_CLASS_CPU, "rows");
+}
+
+Test(attention, gpu)
+{
+    all_cases(VT_CLASS_GPU, "tiled");
+}
+
+/* The second of two pictures alone, and without the probabilities. */
+Test(attention, batch)
+{
+    for (int class = VT_CLASS_CPU; class <= VT_CLASS_GPU; class ++) {
+        const attention_case two = {2, 2, 0, 197, 64, false, true, false, 0};
+        attention_case one = two;
+        one.B = 1, one.probs = false;
+        job a = job_new(&two), b = job_new(&one);
+        const int n = 197 * a.c;
+
+        memcpy(b.kv, a.kv + 3 * n, (size_t)(3 * n) * sizeof(float));
+        run(&a, (vt_class) class);
+        run(&b, (vt_class) class);
+        cr_expect_eq(memcmp(a.out + n, b.out, (size_t)n * sizeof(float)), 0,
+                     "class %d", class);
+        job_free(&a);
+        job_free(&b);
+    }
+}
+
+Test(attention, refuses)
+{
+    static const struct {
+        int width, heads;
+    } wrong[] = {{3 * 64, 5}, {3 * 64, 0}, {64, 2}, {3 * 512, 1}};
+
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        const vt_plan_options o = {.dev = vt_test_device()};
+        vt_plan *p = NULL;
+
+        OK(vt_plan_new(&p, &o));
+        vt_val x = vt_input(p, "x", VT_F32, 3, (int[]){1, 4, wrong[i].width});
+        cr_expect_eq(vt_attention(p, x,
+                                  (vt_attention_args){.heads = wrong[i].heads,
+                                                      .bias = VT_NONE}),
+                     VT_NONE);
+        cr_expect_eq(vt_plan_status(p), VITCL_EINVAL);
+        vt_plan_free(p);
+    }
+}
