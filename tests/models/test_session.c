@@ -1,0 +1,492 @@
+/*
+ * test_session.c - the promises of the public API: a picture's bits depend on
+ * nothing else, sessions run in threads of their own, a run claims nothing,
+ * wrong arguments are errors. Tiny pictures on a preset keep it quick.
+ */
+#include "base/status.h"
+#include "support/paths.h"
+
+#include <criterion/criterion.h>
+#include <math.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { HEIGHT = 32, WIDTH = 48, PICTURE = HEIGHT * WIDTH * 3, COUNT = 35 };
+
+static vitcl_device *device;
+static vitcl_model *model;
+static uint32_t classes;
+static uint8_t rgb[COUNT * PICTURE];
+
+static void need(vitcl_status st)
+{
+    cr_assert_eq(st, VITCL_OK, "%s", vitcl_last_error());
+}
+
+static void setup(void)
+{
+    uint32_t state = 1;
+
+    need(vitcl_device_open(&device, NULL));
+    need(vitcl_model_preset(&model, device, "vit-ti/16", 0));
+    for (size_t i = 0; i < sizeof rgb; i++) {
+        state = state * 1664525u + 1013904223u;
+        rgb[i] = (uint8_t)(state >> 24);
+    }
+}
+
+static void teardown(void)
+{
+    vitcl_model_free(model);
+    vitcl_device_free(device);
+}
+
+TestSuite(session, .init = setup, .fini = teardown);
+
+static vitcl_session *session_of(uint32_t batch, const char *gemm)
+{
+    const vitcl_session_options o = {
+        .batch = batch, .height = HEIGHT, .width = WIDTH, .gemm = gemm};
+    vitcl_session *s = NULL;
+
+    need(vitcl_session_new(&s, model, &o));
+    classes = vitcl_session_classes(s);
+    return s;
+}
+
+/* Logits of all pictures, `batch` at a time; the caller frees. */
+static float *answers(uint32_t batch, const char *gemm)
+{
+    vitcl_session *s = session_of(batch, gemm);
+    float *out = calloc((size_t)COUNT * classes, sizeof *out);
+
+    for (uint32_t at = 0, n; at < COUNT; at += n) {
+        n = COUNT - at < batch ? COUNT - at : batch;
+        need(vitcl_run_rgb(s, rgb + (size_t)at * PICTURE, n));
+        need(vitcl_session_read(out + (size_t)at * classes, s, "logits", n));
+    }
+    vitcl_session_free(s);
+    return out;
+}
+
+Test(session, bits_do_not_depend_on_the_batch)
+{
+    static const char *const gemm[] = {NULL, "plain", "native", "clblast"};
+    float *first = NULL;
+
+    for (size_t g = 0; g < sizeof gemm / sizeof *gemm; g++) {
+        static const uint32_t batch[] = {1, 7, 32};
+        float *want = answers(1, gemm[g]);
+        double most = 0, off = 0;
+
+        for (size_t b = 0; b < 3; b++) {
+            float *got = answers(batch[b], gemm[g]);
+
+            cr_expect_eq(
+                memcmp(got, want, (size_t)COUNT * classes * sizeof *got), 0,
+                "gemm %s: other bits at batch %u", gemm[g] ? gemm[g] : "-",
+                batch[b]);
+            free(got);
+        }
+        for (size_t i = 0; first && i < (size_t)COUNT * classes; i++) {
+            most = fmax(most, fabs((double)first[i]));
+            off = fmax(off, fabs((double)first[i] - (double)want[i]));
+        }
+        /* Sums of at most 768 products in another order. */
+        cr_expect(!first || off < 1e-4 * most, "%s differs by %g of %g",
+                  gemm[g] ? gemm[g] : "-", off, most);
+        if (first)
+            free(want);
+        else
+            first = want;
+    }
+    free(first);
+}
+
+typedef struct job {
+    vitcl_status st;
+    const float *want;
+    int differing;
+} job;
+
+static void *work(void *context)
+{
+    const vitcl_session_options o = {
+        .batch = 3, .height = HEIGHT, .width = WIDTH};
+    job *j = context;
+    vitcl_session *s = NULL;
+    float *got = calloc(3u * classes, sizeof *got);
+
+    j->st = vitcl_session_new(&s, model, &o);
+    for (int i = 0; i < 10 && j->st == VITCL_OK; i++) {
+        j->st = vitcl_run_rgb(s, rgb, 3);
+        if (j->st == VITCL_OK)
+            j->st = vitcl_session_read(got, s, "logits", 3);
+        j->differing += memcmp(got, j->want, 3u * classes * sizeof *got) != 0;
+    }
+    vitcl_session_free(s);
+    free(got);
+    return NULL;
+}
+
+Test(session, threads_share_a_model)
+{
+    float *want = answers(3, NULL);
+    job jobs[2] = {{.want = want}, {.want = want}};
+    pthread_t thread[2];
+
+    for (int i = 0; i < 2; i++)
+        cr_assert_eq(pthread_create(&thread[i], NULL, work, &jobs[i]), 0);
+    for (int i = 0; i < 2; i++) {
+        pthread_join(thread[i], NULL);
+        cr_expect_eq(jobs[i].st, VITCL_OK);
+        cr_expect_eq(jobs[i].differing, 0, "%d runs differ", jobs[i].differing);
+    }
+    free(want);
+}
+
+Test(session, a_run_claims_nothing)
+{
+    vitcl_session *s = session_of(2, NULL);
+    vitcl_session_info before, after;
+    float *logits = calloc(2u * classes, sizeof *logits);
+
+    cr_assert(logits);
+    vitcl_session_describe(&before, s);
+    cr_expect_gt(before.kernels_built, 0);
+    cr_expect_gt(before.buffers_made, 0);
+    for (uint32_t i = 0; i < 5; i++) {
+        need(vitcl_run_rgb(s, rgb + i * PICTURE, 1 + i % 2));
+        need(vitcl_session_read(logits, s, "logits", 1 + i % 2));
+    }
+    vitcl_session_describe(&after, s);
+    cr_expect_eq(before.kernels_built, after.kernels_built);
+    cr_expect_eq(before.buffers_made, after.buffers_made);
+    cr_expect_eq(before.lookups, after.lookups);
+    free(logits);
+    vitcl_session_free(s);
+}
+
+/* A preset says nothing of pictures: (v / 255 - 0.5) / 0.5 is timm's own. */
+Test(session, pixels_are_rgb_normalised)
+{
+    vitcl_session *s = session_of(2, NULL);
+    float *pixels = calloc(2 * PICTURE, sizeof *pixels);
+    float *a = calloc(2u * classes, sizeof *a);
+    float *b = calloc(2u * classes, sizeof *b);
+    double most = 0, off = 0;
+
+    for (size_t n = 0; n < 2; n++)
+        for (size_t i = 0; i < HEIGHT * WIDTH; i++)
+            for (size_t c = 0; c < 3; c++)
+                pixels[n * PICTURE + c * HEIGHT * WIDTH + i] =
+                    (float)(rgb[n * PICTURE + i * 3 + c] / 255.0 - 0.5) * 2;
+    need(vitcl_run_rgb(s, rgb, 2));
+    need(vitcl_session_read(a, s, "logits", 2));
+    need(vitcl_run_pixels(s, pixels, 2));
+    need(vitcl_session_read(b, s, "logits", 2));
+    for (size_t i = 0; i < 2u * classes; i++) {
+        most = fmax(most, fabs((double)a[i]));
+        off = fmax(off, fabs((double)a[i] - (double)b[i]));
+    }
+    cr_expect_gt(most, 0);
+    cr_expect_lt(off, 1e-4 * most);
+    free(pixels);
+    free(a);
+    free(b);
+    vitcl_session_free(s);
+}
+
+Test(session, parents_may_go_first)
+{
+    vitcl_session *s = session_of(1, NULL);
+    float *logits = calloc(classes, sizeof *logits);
+
+    vitcl_model_free(model), model = NULL;
+    vitcl_device_free(device), device = NULL;
+    need(vitcl_run_rgb(s, rgb, 1));
+    need(vitcl_session_read(logits, s, "logits", 1));
+    cr_expect(isfinite(logits[0]));
+    free(logits);
+    vitcl_session_free(s);
+    vitcl_session_free(NULL);
+    vitcl_model_free(NULL);
+    vitcl_device_free(NULL);
+    vitcl_image_free(NULL);
+    vitcl_loader_free(NULL);
+    vitcl_tensors_free(NULL);
+    vitcl_rows_free(NULL);
+}
+
+Test(session, classify_and_embed_from_memory)
+{
+    vitcl_session *s = session_of(2, NULL);
+    const uint32_t width = vitcl_session_features(s);
+    vitcl_image image[3];
+    vitcl_class top[3 * 4];
+    float *features = calloc(3u * width, sizeof *features);
+    vitcl_image ready;
+
+    need(vitcl_image_load(&image[0], VT_DATA "/sample.jpg"));
+    image[1] = image[0], image[2] = image[0];
+    need(vitcl_image_prepare(&ready, s, &image[0]));
+    cr_expect_eq(ready.height, HEIGHT);
+    cr_expect_eq(ready.width, WIDTH);
+    vitcl_image_free(&ready);
+    need(vitcl_classify(top, 4, s, image, 3)); /* more than the batch */
+    cr_expect_eq(memcmp(top, top + 4, 4 * sizeof *top), 0);
+    cr_expect_eq(memcmp(top, top + 8, 4 * sizeof *top), 0);
+    cr_expect_geq(top[0].probability, top[3].probability);
+    need(vitcl_embed(features, s, image, 3));
+    cr_expect_eq(
+        memcmp(features, features + 2 * width, width * sizeof *features), 0);
+    cr_expect_eq(vitcl_classify(top, 0, s, image, 1), VITCL_EINVAL);
+    cr_expect_eq(vitcl_classify(top, classes + 1, s, image, 1), VITCL_EINVAL);
+    image[1].rgb = NULL;
+    cr_expect_eq(vitcl_classify(top, 4, s, image, 2), VITCL_EINVAL);
+    free(features);
+    vitcl_image_free(&image[0]);
+    vitcl_session_free(s);
+}
+
+Test(session, loader_keeps_the_order)
+{
+    vitcl_session *s = session_of(1, NULL);
+    vitcl_loader *loader = NULL;
+    vitcl_image image, ready;
+    uint8_t got[PICTURE];
+
+    need(vitcl_image_load(&image, VT_DATA "/sample.jpg"));
+    need(vitcl_image_prepare(&ready, s, &image));
+    need(vitcl_loader_new(&loader, s, 2));
+    cr_expect_eq(vitcl_loader_next(got, loader), VITCL_EINVAL);
+    for (int i = 0; i < 12; i++)
+        need(vitcl_loader_push(loader, i % 3 == 1 ? VT_DATA "/no such.jpg"
+                                                  : VT_DATA "/sample.jpg"));
+    cr_expect_eq(vitcl_loader_pending(loader), 12);
+    for (int i = 0; i < 12; i++) {
+        vitcl_status st = vitcl_loader_next(got, loader);
+
+        if (i % 3 == 1) {
+            cr_expect_eq(st, VITCL_EIO, "picture %d: %d", i, (int)st);
+            cr_expect(strstr(vitcl_last_error(), "no such.jpg"), "%s",
+                      vitcl_last_error());
+            continue;
+        }
+        need(st);
+        cr_expect_eq(memcmp(got, ready.rgb, PICTURE), 0, "picture %d", i);
+    }
+    cr_expect_eq(vitcl_loader_pending(loader), 0);
+    vitcl_loader_free(loader);
+    vitcl_image_free(&image);
+    vitcl_image_free(&ready);
+    vitcl_session_free(s);
+}
+
+Test(session, what_does_not_fit_says_what_would)
+{
+    const vitcl_session_options large = {.batch = 60000};
+    const vitcl_session_options odd = {.height = 33, .width = 32};
+    const vitcl_session_options gemm = {.gemm = "nonsense"};
+    vitcl_session *s = NULL;
+    vitcl_model *bare = NULL;
+    const char *would;
+    unsigned batch = 0;
+
+    cr_expect_eq(vitcl_session_new(&s, model, &large), VITCL_ENOMEM);
+    would = strstr(vitcl_last_error(), "a batch of 60000");
+    cr_assert(would, "%s", vitcl_last_error());
+    would = strstr(would + 1, "a batch of ");
+    cr_assert(would && sscanf(would, "a batch of %u would", &batch) == 1, "%s",
+              vitcl_last_error());
+    cr_expect(batch > 8 && batch < 60000, "%u would", batch);
+    cr_expect_neq(vitcl_session_new(&s, model, &odd), VITCL_OK);
+    cr_expect_neq(vitcl_session_new(&s, model, &gemm), VITCL_OK);
+    cr_expect(strstr(vitcl_last_error(), "plain"), "%s", vitcl_last_error());
+    need(vitcl_model_preset(&bare, NULL, "vit-ti/16", 0));
+    cr_expect_eq(vitcl_session_new(&s, bare, NULL), VITCL_EINVAL);
+    vitcl_model_free(bare);
+    cr_expect_null(s, "out was written on failure");
+}
+
+Test(session, null_arguments_are_errors)
+{
+    vitcl_session *s = session_of(1, NULL);
+    vitcl_session *other = NULL;
+    vitcl_device_info info;
+    vitcl_model_info about;
+    vitcl_tensor_info tensor;
+    vitcl_step_info step;
+    vitcl_class top[1];
+    vitcl_image image = {1, 1, rgb};
+    vitcl_model *m = NULL;
+    float x[1];
+    double peak;
+
+    cr_expect_eq(vitcl_device_list(NULL, 0), VITCL_EINVAL);
+    cr_expect_eq(vitcl_device_list(&info, 1000), VITCL_ENODEVICE);
+    cr_expect_eq(vitcl_device_open(NULL, NULL), VITCL_EINVAL);
+    cr_expect_eq(vitcl_device_peak(&peak, NULL, VITCL_F32), VITCL_EINVAL);
+    cr_expect_eq(vitcl_model_load(NULL, device, "x"), VITCL_EINVAL);
+    cr_expect_eq(vitcl_model_load(&m, device, NULL), VITCL_EINVAL);
+    cr_expect_neq(vitcl_model_load(&m, device, "/no/such/model"), VITCL_OK);
+    cr_expect_eq(vitcl_model_preset(&m, device, NULL, 0), VITCL_EINVAL);
+    cr_expect_eq(vitcl_model_describe(NULL, model, 0, 0, 0), VITCL_EINVAL);
+    cr_expect_eq(vitcl_model_describe(&about, NULL, 0, 0, 0), VITCL_EINVAL);
+    cr_expect_null(vitcl_model_label(NULL, 0));
+    cr_expect_null(vitcl_model_label(model, UINT32_MAX));
+    cr_expect_null(vitcl_model_name(model, UINT32_MAX));
+    cr_expect_eq(vitcl_session_new(NULL, model, NULL), VITCL_EINVAL);
+    cr_expect_eq(vitcl_session_new(&other, NULL, NULL), VITCL_EINVAL);
+    cr_expect_eq(vitcl_run_rgb(NULL, rgb, 1), VITCL_EINVAL);
+    cr_expect_eq(vitcl_run_rgb(s, NULL, 1), VITCL_EINVAL);
+    cr_expect_eq(vitcl_run_rgb(s, rgb, 0), VITCL_EINVAL);
+    cr_expect_eq(vitcl_run_rgb(s, rgb, 2), VITCL_EINVAL);
+    cr_expect_eq(vitcl_run_pixels(s, NULL, 1), VITCL_EINVAL);
+    cr_expect_eq(vitcl_session_read(NULL, s, "logits", 1), VITCL_EINVAL);
+    cr_expect_eq(vitcl_session_read(x, s, NULL, 1), VITCL_EINVAL);
+    cr_expect_eq(vitcl_session_read(x, s, "nothing", 1), VITCL_EINVAL);
+    cr_expect_eq(vitcl_session_read(x, s, "logits", 9), VITCL_EINVAL);
+    cr_expect_eq(vitcl_session_tensor(&tensor, s, 1000), VITCL_EINVAL);
+    cr_expect_eq(vitcl_session_step(&step, s, 100000), VITCL_EINVAL);
+    cr_expect_eq(vitcl_classify(NULL, 1, s, &image, 1), VITCL_EINVAL);
+    cr_expect_eq(vitcl_classify(top, 1, NULL, &image, 1), VITCL_EINVAL);
+    cr_expect_eq(vitcl_classify(top, 1, s, NULL, 1), VITCL_EINVAL);
+    cr_expect_eq(vitcl_embed(NULL, s, &image, 1), VITCL_EINVAL);
+    cr_expect_eq(vitcl_image_load(NULL, "x"), VITCL_EINVAL);
+    cr_expect_eq(vitcl_image_load(&image, NULL), VITCL_EINVAL);
+    cr_expect_eq(vitcl_image_decode(&image, NULL, 1, "x"), VITCL_EINVAL);
+    cr_expect_eq(vitcl_image_prepare(NULL, s, &image), VITCL_EINVAL);
+    cr_expect_eq(vitcl_loader_new(NULL, s, 1), VITCL_EINVAL);
+    cr_expect_null(m);
+    cr_expect_null(other);
+    vitcl_session_free(s);
+}
+
+Test(session, the_peak_is_a_rate)
+{
+    double peak = 0;
+
+    need(vitcl_device_peak(&peak, device, VITCL_F32));
+    cr_expect(peak > 0.1 && peak < 1e6, "%g GFLOP/s", peak);
+}
+
+/* ---- without a device ---- */
+
+Test(answers, top_is_a_sort_and_a_softmax)
+{
+    const float logits[] = {0.5f, 2.0f, -1.0f, 2.0f, NAN, 1.5f};
+    const uint32_t order[] = {1, 3, 5, 0, 2, 4};
+    vitcl_class top[6];
+    double sum = 0;
+
+    vitcl_top(top, 6, logits, 5 + 1);
+    for (int i = 0; i < 6; i++)
+        cr_expect_eq(top[i].label, order[i], "%d: %u", i, top[i].label);
+    vitcl_top(top, 4, logits, 4);
+    for (int i = 0; i < 4; i++) {
+        double want = exp((double)logits[top[i].label]) /
+                      (exp(0.5) + 2 * exp(2.0) + exp(-1.0));
+
+        cr_expect_float_eq((double)top[i].probability, want, 1e-6);
+        sum += (double)top[i].probability;
+    }
+    cr_expect_float_eq(sum, 1, 1e-6);
+}
+
+static size_t slurp(char *out, size_t size, const char *path)
+{
+    FILE *f = fopen(path, "rb");
+    size_t n;
+
+    cr_assert(f, "%s", path);
+    n = fread(out, 1, size, f);
+    fclose(f);
+    return n;
+}
+
+Test(answers, rows_come_back)
+{
+    static const float data[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12};
+    const vitcl_shape row = {.name = "features", .rank = 2, .shape = {2, 3}};
+    char folder[] = "/tmp/vitcl-rows-XXXXXX", path[64], head[1024];
+    vitcl_rows *rows = NULL;
+    vitcl_tensors *t = NULL;
+    vitcl_shape shape;
+    float back[12];
+
+    cr_assert(mkdtemp(folder));
+    snprintf(path, sizeof path, "%s/a.safetensors", folder);
+    need(vitcl_rows_open(&rows, path, &row));
+    need(vitcl_rows_add(rows, data, 1));
+    need(vitcl_rows_add(rows, data + 6, 1));
+    cr_expect(!vt_have(path), "there before it is whole");
+    need(vitcl_rows_finish(rows));
+    vitcl_rows_free(rows), rows = NULL;
+    need(vitcl_tensors_open(&t, path));
+    need(vitcl_tensors_shape(&shape, t, "features"));
+    cr_expect_eq(shape.rank, 3);
+    cr_expect(shape.shape[0] == 2 && shape.shape[1] == 2 &&
+              shape.shape[2] == 3);
+    need(vitcl_tensors_read(back, t, "features", 12));
+    cr_expect_eq(memcmp(back, data, sizeof data), 0);
+    cr_expect_eq(vitcl_tensors_read(back, t, "features", 11), VITCL_EINVAL);
+    cr_expect_eq(vitcl_tensors_shape(&shape, t, "other"), VITCL_EINVAL);
+    vitcl_tensors_free(t);
+    remove(path);
+
+    /* NumPy format 1.0: magic, version, little-endian length, a dict that
+     * ends in a newline, 64-byte alignment (numpy.lib.format). */
+    snprintf(path, sizeof path, "%s/a.npy", folder);
+    need(vitcl_rows_open(&rows, path, &row));
+    need(vitcl_rows_add(rows, data, 2));
+    need(vitcl_rows_finish(rows));
+    vitcl_rows_free(rows), rows = NULL;
+    cr_assert_eq(slurp(head, sizeof head, path), 512 + sizeof data);
+    cr_expect_eq(memcmp(head, "\x93NUMPY\x01\x00", 8), 0);
+    cr_expect_eq((unsigned char)head[8] + 256 * (unsigned char)head[9],
+                 512 - 10);
+    cr_expect_eq(memcmp(head + 10,
+                        "{'descr': '<f4', 'fortran_order': False, "
+                        "'shape': (2,2,3), } ",
+                        61),
+                 0);
+    cr_expect_eq(head[511], '\n');
+    cr_expect_eq(memcmp(head + 512, data, sizeof data), 0);
+    remove(path);
+
+    snprintf(path, sizeof path, "%s/gone.npy", folder);
+    need(vitcl_rows_open(&rows, path, &row));
+    need(vitcl_rows_add(rows, data, 2));
+    vitcl_rows_free(rows); /* not finished */
+    cr_expect(!vt_have(path));
+    cr_expect_eq(rmdir(folder), 0, "a temporary file was left");
+}
+
+Test(answers, tensors_come_back)
+{
+    static const float a[] = {1.5f, -2, 3, 4}, b[] = {7};
+    const float *const data[] = {a, b};
+    const vitcl_shape shapes[] = {{.name = "first", .rank = 2, .shape = {2, 2}},
+                                  {.name = "second", .rank = 1, .shape = {1}}};
+    char folder[] = "/tmp/vitcl-tensors-XXXXXX", path[64];
+    vitcl_tensors *t = NULL;
+    float back[4];
+
+    cr_assert(mkdtemp(folder));
+    snprintf(path, sizeof path, "%s/t.safetensors", folder);
+    need(vitcl_tensors_write(path, shapes, data, 2));
+    need(vitcl_tensors_open(&t, path));
+    need(vitcl_tensors_read(back, t, "first", 4));
+    cr_expect_eq(memcmp(back, a, sizeof a), 0);
+    need(vitcl_tensors_read(back, t, "second", 1));
+    cr_expect_eq(back[0], 7);
+    vitcl_tensors_free(t);
+    cr_expect_eq(vitcl_tensors_write(NULL, shapes, data, 2), VITCL_EINVAL);
+    cr_expect_eq(vitcl_tensors_write("/no/such/folder/x", shapes, data, 2),
+                 VITCL_EIO);
+    remove(path);
+    rmdir(folder);
+}
