@@ -205,8 +205,10 @@ void vt_read_flags(vt_config *c, const vt_weights *w)
     c->qk_norm = vt_weight_has(w, "blocks.0.attn.q_norm.weight");
     c->layer_scale = vt_weight_has(w, "blocks.0.ls1.gamma");
     c->pre_norm = vt_weight_has(w, "norm_pre.weight");
-    c->final_norm = vt_weight_has(w, "norm.weight");
-    c->fc_norm = vt_weight_has(w, "fc_norm.weight");
+    c->final_norm = /* either: a missing one is then told by its name */
+        vt_weight_has(w, "norm.weight") || vt_weight_has(w, "norm.bias");
+    c->fc_norm =
+        vt_weight_has(w, "fc_norm.weight") || vt_weight_has(w, "fc_norm.bias");
     c->attn_norm = vt_weight_has(w, "blocks.0.attn.norm.weight");
     c->mlp_norm = vt_weight_has(w, "blocks.0.mlp.norm.weight");
     c->attn_pool = vt_weight_has(w, "attn_pool.latent");
