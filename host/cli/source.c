@@ -41,9 +41,10 @@ struct source {
 
 static bool is_picture(const char *name)
 {
-    static const char *const suffixes[] = {"jpg", "jpeg", "jpe", "jfif", "png",
-                                           "bmp", "gif",  "tga", "psd",  "ppm",
-                                           "pgm", "pnm",  "pic", "hdr",  NULL};
+    /* also of formats that are answered with an error, not passed over */
+    static const char *const suffixes[] = {
+        "jpg", "jpeg", "jpe", "jfif", "png",  "bmp", "psd",  "ppm",  "pgm",
+        "pnm", "gif",  "tga", "webp", "tiff", "tif", "heic", "avif", NULL};
     const char *dot = strrchr(name, '.');
 
     for (int i = 0; dot && dot != name && suffixes[i]; i++)

@@ -1,0 +1,32 @@
+# devices.sh - every device in a table and as JSON; -d and VITCL_DEVICE choose.
+run 0 devices
+out_has '^index +name '
+out_has '^0:0 '
+run 0 devices --json
+json out
+out_has '"index":"0:0"'
+for key in name vendor type driver opencl_c compute_units clock_mhz \
+    memory_bytes local_bytes fp16 fp64 subgroups integer_dot unified_memory \
+    gemm; do
+    out_has "\"$key\":"
+done
+index=$(sed -n '1s/.*"index":"\([^"]*\)".*/\1/p' out)
+name=$(sed -n '1s/.*"name":"\([^"]*\)".*/\1/p' out)
+picture=$VT_DATA/sample.jpg
+small="--preset vit-ti/16 --size 32 -k 1"
+run 0 classify $small -d "$index" "$picture"
+run 0 classify $small -d "${name:0:8}" "$picture"
+run 0 classify $small -d any "$picture"
+run 1 classify $small -d 'no such device' "$picture"
+says "no such device.*$index"
+run 1 classify $small -d 77:0 "$picture"
+says "$index"
+VITCL_DEVICE='not there' run 1 classify $small "$picture"
+says "not there.*$index"
+VITCL_DEVICE='not there' run 0 classify $small -d "$index" "$picture"
+# Without any driver there is one line that says how to get one.
+mkdir none
+OCL_ICD_VENDORS=$PWD/none/ run 1 devices
+says 'pocl-opencl-icd'
+OCL_ICD_VENDORS=$PWD/none/ run 1 classify $small "$picture"
+says 'pocl-opencl-icd'

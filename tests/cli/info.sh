@@ -1,0 +1,37 @@
+# info.sh - sizes and costs, exact where the paper and timm have exact counts.
+# No device is needed.
+mkdir none
+export OCL_ICD_VENDORS=$PWD/none/
+parameters() { # preset size parameters
+    run 0 info --preset "$1" --size "$2" --json
+    json out
+    out_lines 1
+    out_has "\"parameters\":$3,"
+}
+parameters vit-ti/16 224 5717416
+parameters vit-s/16 224 22050664
+parameters vit-b/32 224 88224232
+parameters vit-b/16 224 86567656
+parameters vit-b/16 384 86859496
+parameters vit-l/16 224 304326632
+parameters vit-h/14 224 632045800
+run 0 info --preset vit-b/16 --json
+for pair in '"layers":12' '"width":768' '"heads":12' '"mlp":3072' \
+    '"classes":1000' '"tokens":197' '"patch":16' '"batch":1'; do
+    out_has "$pair"
+done
+gmac=$(sed -n 's/.*"gmac":\([0-9.]*\).*/\1/p' out)
+awk -v g="$gmac" 'BEGIN { exit !(g > 16.5 && g < 18) }' ||
+    fail "$gmac GMAC for ViT-B/16"
+run 0 info --preset vit-b/16 --size 384 --json
+out_has '"tokens":577'
+run 0 info --preset vit-b/16 --batch 4
+out_has '^parameters +86567656$'
+out_has 'activations for a batch of 4'
+run 0 info -m "$VT_DATA/models/timm_vit"
+out_has '^family '
+run 1 info -m /no/such/folder
+says '/no/such/folder'
+mkdir empty
+run 1 info -m empty
+says 'empty'

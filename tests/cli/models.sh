@@ -1,0 +1,38 @@
+# models.sh - a checkpoint that is wrong is told in one useful line.
+good=$VT_DATA/models/timm_vit
+edit() { # a copy of the good one, its header edited by a Python expression
+    rm -rf m && mkdir m && cp "$good"/config.json m/
+    python3 -c 'import json, struct, sys
+f = open(sys.argv[1], "rb").read()
+n, = struct.unpack("<Q", f[:8])
+h = json.loads(f[8:8 + n])
+exec(sys.argv[2])
+t = json.dumps(h).encode()
+open("m/model.safetensors", "wb").write(struct.pack("<Q", len(t)) + t + f[8 + n:])
+' "$good/model.safetensors" "$1"
+}
+refuse() {
+    run 1 info -m m
+    says "$1"
+}
+edit 'pass'
+run 0 info -m m
+edit 'h["cls_token"]["shape"] = h["cls_token"]["shape"] + [2]'
+refuse 'cls_token'
+edit 'del h["norm.weight"]'
+refuse 'norm.weight|hole|gap|cover'
+edit 'h["other"] = h.pop("norm.weight")'
+refuse 'norm.weight'
+edit 'h["norm.weight"]["data_offsets"] = h["norm.bias"]["data_offsets"]'
+refuse 'norm|overlap'
+edit 'pass'
+size=$(stat -c %s m/model.safetensors)
+head -c $((size - 100)) m/model.safetensors >cut && mv cut m/model.safetensors
+refuse 'model.safetensors'
+: >m/model.safetensors
+refuse 'model.safetensors'
+edit 'pass'
+echo '{"architecture":' >m/config.json
+refuse 'config.json'
+rm m/config.json
+refuse 'config'

@@ -1,0 +1,65 @@
+# usage.sh - wrong use is one useful line on stderr and exit status 2.
+run 0 --version
+out_has '^vitcl [0-9]+\.[0-9]+\.[0-9]+$'
+run 0 --help
+out_has '^  classify '
+run 2
+says 'vitcl --help'
+run 2 clasify
+says 'did you mean vitcl classify'
+run 2 zzzzzz
+says 'vitcl --help'
+run 2 help nothing
+says 'no command nothing'
+for command in classify embed forward devices info plan bench selftest; do
+    run 0 "$command" --help
+    out_has '^usage: vitcl '"$command"
+    cp out long
+    run 0 help "$command"
+    cmp out long || fail "help $command differs from $command --help"
+    run 2 "$command" --jso
+    err_lines 1
+    err_has 'unknown option --jso'
+done
+run 2 classify --jsno x.jpg
+says 'did you mean --json\?'
+run 2 classify --preicsion bf16 x.jpg
+says 'did you mean --precision\?'
+run 2 classify -Z x.jpg
+says 'unknown option -Z'
+run 2 classify -k 0 x.jpg
+says "--top wants a whole number from 1 up, not '0'"
+run 2 classify --batch=4x x.jpg
+says '--batch wants a whole number'
+run 2 classify --batch 99999999999 x.jpg
+says '--batch wants a whole number'
+run 2 classify --size 0 x.jpg
+says '--size wants pixels'
+run 2 classify --size 20y30 x.jpg
+says '--size wants pixels'
+run 2 classify --size
+says '--size wants a value'
+run 2 classify --json=yes x.jpg
+says '--json takes no value'
+run 2 classify
+says 'which pictures'
+run 2 embed
+says 'which pictures'
+run 2 embed --features all x.jpg
+says 'pooled, class, tokens'
+run 2 forward --output x
+says '--input FILE and --output FILE'
+run 2 info x
+says 'takes no argument'
+unset VITCL_MODEL
+run 2 classify x.jpg
+says 'give -m DIR or set VITCL_MODEL'
+run 2 classify -m a --preset vit-ti/16 x.jpg
+says 'exclude each other'
+run 2 bench --preset vit-ti/16 --precision f23
+says 'none of f32, bf16, f16, half, int8'
+run 1 info --preset vit-b/15
+says 'vit-b/16'
+# A closed or full standard output is noticed.
+"$VITCL" --help >/dev/full 2>err && fail "a full disk went unnoticed"
+err_has 'standard output cannot be written'
