@@ -34,7 +34,11 @@
     X(conv)                                                                    \
     X(standardise)                                                             \
     X(groupnorm)                                                               \
-    X(maxpool)
+    X(maxpool)                                                                 \
+    X(loss)                                                                    \
+    X(dropout)                                                                 \
+    X(norm)                                                                    \
+    X(adam)
 #define X(name) extern const vt_op vt_op_##name;
 VT_OPS(X)
 #undef X

@@ -49,5 +49,17 @@ void ref_groupnorm(double *out, const double *x, const double *gamma,
                    int S, int G, double eps, int relu);
 void ref_maxpool(double *out, const double *x, int planes, int H, int W,
                  int size, int stride, const int pad[4]);
+/* -mean over B of sum_k t log softmax(z) */
+double ref_cross_entropy(const double *z, const double *t, int B, int K);
+typedef struct ref_optimiser {
+    double lr, b1, b2, eps, decay, momentum, max_norm;
+    int decoupled;
+} ref_optimiser;
+/* One update of w[n] at step t (from 1), as torch.optim has it; grad is not
+ * changed. norm: the global norm of all gradients. */
+void ref_adam(double *w, double *m, double *v, const double *grad, int n,
+              double norm, int t, const ref_optimiser *o);
+void ref_sgd(double *w, double *v, const double *grad, int n, double norm,
+             const ref_optimiser *o);
 
 #endif

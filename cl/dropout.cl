@@ -1,0 +1,28 @@
+/*
+ * dropout.cl - elements, or whole pictures, set to 0 at random.
+ *
+ *     out[i] = keep(i / per) ? x[i] / (1 - rate) : 0
+ *
+ * dropout  out[n] <- x[n], step[1]; backward: the same kernel on dout
+ *
+ * keep(j) is a bit of hash(hash(salt, step), j): a function of the random
+ * state and the op (both in salt), the training step and the place alone. per:
+ * 1 for dropout, a picture's elements for stochastic depth.
+ *
+ * Launch    global {ceil(n / (PER*V))}
+ * Defines   V, PER (common.cl).
+ *
+ * Paper     Srivastava et al. 2014; Huang et al. 2016, arXiv:1603.09382.
+ * Host      host/ops/dropout.c        Test  tests/ops/test_dropout.c
+ */
+kernel void dropout(global float *restrict out, global const float *restrict x,
+                    global const int *restrict step, int n, int per, int salt,
+                    int limit, float factor)
+{
+    const uint state = vt_hash((uint)salt, (uint)step[0]);
+    const int end = block_end(n);
+
+    for (int i = block_begin(n); i < end; i++)
+        out[i] = vt_hash(state, (uint)(i / per)) >= (uint)limit ? x[i] * factor
+                                                                : 0.0f;
+}
