@@ -87,8 +87,9 @@ static vitcl_status timm_pool(vt_config *c, const vt_json *config,
     c->pool_all = all || strcmp(c->name, "test_vit3") == 0;
     if (c->pool_all && !c->attn_pool)
         c->pool_first = 0;
-    if (strcmp(pool, "avg") == 0) {
+    if (strcmp(pool, "avg") == 0 || strcmp(pool, "avgmax") == 0) {
         c->pool = VT_POOL_MEAN;
+        c->pool_max_mean = pool[3] != 0;
     } else if (strcmp(pool, "max") == 0) {
         c->pool = VT_POOL_MAX;
     } else if (strcmp(pool, "token") == 0 && c->class_token) {

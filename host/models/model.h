@@ -66,7 +66,8 @@ typedef struct vt_config {
     vt_act pooler_act;   /* ... of models without a head */
     vt_pool_kind pool;
     int pool_first;
-    int projection; /* CLIP: width of the embedding; no classes */
+    bool pool_max_mean; /* timm's "avgmax": the mean of maximum and mean */
+    int projection;     /* CLIP: width of the embedding; no classes */
     int stem_stages, stem_layers[4], stem_width[5]; /* ResNetV2 hybrid */
     bool stem_only; /* a stem without stages: conv, norm, pool */
 } vt_config;

@@ -304,8 +304,15 @@ vt_val vt_vit_pool(vt_plan *p, vt_model *m, vt_val x)
 {
     const vt_config *c = vt_model_config(m);
 
-    x = c->attn_pool ? attention_pool(p, m, x)
-                     : vt_pool(p, x, c->pool, c->pool_first);
+    if (c->attn_pool)
+        x = attention_pool(p, m, x);
+    else if (c->pool_max_mean)
+        x = vt_scale(p,
+                     vt_add(p, vt_pool(p, x, VT_POOL_MAX, c->pool_first),
+                            vt_pool(p, x, VT_POOL_MEAN, c->pool_first)),
+                     0.5f);
+    else
+        x = vt_pool(p, x, c->pool, c->pool_first);
     return c->fc_norm ? vt_vit_layernorm(p, x, c->eps, "fc_norm") : x;
 }
 
