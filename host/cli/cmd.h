@@ -132,6 +132,8 @@ typedef struct model_options {
         0, NULL, OPT_FLAG, NULL, NULL, 0                                       \
     }
 
+/* What -m or VITCL_MODEL say; NULL: neither. */
+const char *model_path(const model_options *o);
 /* Opens the device (unless device is NULL) and the model. Prints why not. */
 int open_model(vitcl_device **device, vitcl_model **model,
                const model_options *o);

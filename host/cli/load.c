@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *model_path(const model_options *o)
+const char *model_path(const model_options *o)
 {
     const char *path = o->model ? o->model : getenv("VITCL_MODEL");
 

@@ -1,0 +1,185 @@
+/*
+ * cmd_eval.c - how often a model is right on labelled pictures.
+ */
+#include "cmd.h"
+
+#include <stdlib.h>
+#include <vitcl_train.h>
+
+typedef struct eval {
+    model_options common;
+    const char *data, *split;
+    bool json, classes;
+} eval;
+
+static const opt options[] = {
+    OPT_MODEL(eval),
+    {0, "data", OPT_TEXT, "PATH",
+     "class folders, or CIFAR's or MNIST's own files", offsetof(eval, data)},
+    {0, "split", OPT_TEXT, "NAME",
+     "train or test (default: test, where there is one)",
+     offsetof(eval, split)},
+    {0, "classes", OPT_FLAG, NULL, "also each class and the confusion matrix",
+     offsetof(eval, classes)},
+    {0, "json", OPT_FLAG, NULL, "one JSON object", offsetof(eval, json)},
+    OPT_DEVICE(eval),
+    OPT_BATCH(eval, "pictures at a time (default 8)"),
+    OPT_SIDES(eval),
+    OPT_RUN(eval),
+    OPT_DONE};
+
+typedef struct work {
+    vitcl_device *device;
+    vitcl_model *model;
+    vitcl_session *session;
+    vitcl_dataset *dataset;
+    uint32_t *confusion;
+    uint32_t rows, columns;
+    vitcl_scores scores;
+} work;
+
+static int show(void *context, uint64_t done, uint64_t total)
+{
+    (void)total;
+    progress_show(context, done, NULL);
+    return stopped();
+}
+
+/* How many of a class there were, and how many were right: the model's column
+ * of a class is not known here, so right is what the library counted. */
+static uint32_t row_sum(const work *w, uint32_t row)
+{
+    uint32_t sum = 0;
+
+    for (uint32_t k = 0; k < w->columns; k++)
+        sum += w->confusion[(size_t)row * w->columns + k];
+    return sum;
+}
+
+static void answers_json(const work *w, uint32_t row)
+{
+    bool first = true;
+
+    printf("{\"class\":");
+    json_string(vitcl_dataset_class(w->dataset, row));
+    printf(",\"pictures\":%u,\"answers\":{", row_sum(w, row));
+    for (uint32_t k = 0; k < w->columns; k++) {
+        uint32_t n = w->confusion[(size_t)row * w->columns + k];
+
+        if (n == 0)
+            continue;
+        printf("%s\"%u\":%u", first ? "" : ",", k, n);
+        first = false;
+    }
+    printf("}}");
+}
+
+static void print_json(const work *w)
+{
+    printf("{\"pictures\":%u,\"failed\":%u,\"classes\":%u,\"top1\":",
+           w->scores.pictures, w->scores.failed, w->rows);
+    json_number(w->scores.top1);
+    printf(",\"top5\":");
+    json_number(w->scores.top5);
+    if (w->confusion) {
+        printf(",\"per_class\":[");
+        for (uint32_t i = 0; i < w->rows; i++) {
+            printf("%s", i ? "," : "");
+            answers_json(w, i);
+        }
+        printf("]");
+    }
+    printf("}\n");
+}
+
+static void print_text(const work *w)
+{
+    printf("pictures\t%u\ntop1\t%.4f\ntop5\t%.4f\n", w->scores.pictures,
+           w->scores.top1, w->scores.top5);
+    if (w->scores.failed)
+        printf("failed\t%u\n", w->scores.failed);
+    for (uint32_t i = 0; w->confusion && i < w->rows; i++) {
+        tsv_text(vitcl_dataset_class(w->dataset, i));
+        printf("\t%u", row_sum(w, i));
+        for (uint32_t k = 0; k < w->columns; k++) {
+            uint32_t n = w->confusion[(size_t)i * w->columns + k];
+
+            if (n)
+                printf("\t%u:%u", k, n);
+        }
+        printf("\n");
+    }
+}
+
+static int score(work *w, const eval *o)
+{
+    vitcl_status st;
+    vitcl_model_info info;
+    progress bar;
+
+    if (vitcl_model_describe(&info, w->model, 0, 0, 1) != VITCL_OK)
+        return failed();
+    w->rows = vitcl_dataset_classes(w->dataset);
+    w->columns = info.classes;
+    if (o->classes && w->columns) {
+        w->confusion =
+            calloc((size_t)w->rows * w->columns, sizeof *w->confusion);
+        if (!w->confusion)
+            return fail("out of memory for %u x %u answers", w->rows,
+                        w->columns);
+    }
+    catch_stop();
+    progress_start(&bar, "pictures", vitcl_dataset_pictures(w->dataset));
+    st = vitcl_evaluate(&w->scores, w->confusion, w->session, w->dataset, show,
+                        &bar);
+    progress_clear(&bar);
+    if (stopped())
+        return EXIT_STOPPED;
+    if (st != VITCL_OK)
+        return failed();
+    (o->json ? print_json : print_text)(w);
+    if (w->scores.failed)
+        return fail("%u pictures could not be decoded", w->scores.failed);
+    return EXIT_OK;
+}
+
+static int run(void *into, const words *operands)
+{
+    eval *o = into;
+    work w = {.rows = 0};
+    int code;
+
+    if (operands->count)
+        return usage("takes no argument such as '%s'; see vitcl eval --help",
+                     operands->item[0]);
+    if (!o->data)
+        return usage("wants --data PATH");
+    if (!o->common.batch)
+        o->common.batch = 8;
+    if (vitcl_dataset_open(&w.dataset, o->data, o->split) != VITCL_OK)
+        return failed();
+    code = open_model(&w.device, &w.model, &o->common);
+    if (code == EXIT_OK)
+        code = open_session(&w.session, w.model, &o->common, NULL, 0);
+    if (code == EXIT_OK) {
+        warn_random(&o->common);
+        code = score(&w, o);
+    }
+    free(w.confusion);
+    vitcl_session_free(w.session);
+    vitcl_model_free(w.model);
+    vitcl_device_free(w.device);
+    vitcl_dataset_free(w.dataset);
+    return code;
+}
+
+const command cmd_eval = {
+    "eval",
+    "",
+    "Score a model on labelled pictures",
+    "Prints the share of pictures whose label is the model's first answer "
+    "(top1)\nor among its first five (top5). Classes are matched by label or "
+    "name, else by\nnumber.",
+    options,
+    sizeof(eval),
+    run};

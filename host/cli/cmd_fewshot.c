@@ -1,0 +1,150 @@
+/*
+ * cmd_fewshot.c - how good frozen features are: ridge regression from a few
+ * pictures a class.
+ */
+#include "cmd.h"
+
+#include <stdlib.h>
+#include <vitcl_train.h>
+
+typedef struct fewshot {
+    model_options common;
+    const char *data;
+    words shots;
+    uint32_t tries, random_state;
+    bool json;
+} fewshot;
+
+static const opt options[] = {
+    OPT_MODEL(fewshot),
+    {0, "data", OPT_TEXT, "PATH",
+     "class folders in train/ and test/, or CIFAR's or MNIST's own files",
+     offsetof(fewshot, data)},
+    {0, "shots", OPT_LIST, "N",
+     "training pictures a class; may be given again (default 10)",
+     offsetof(fewshot, shots)},
+    {0, "tries", OPT_COUNT, "N", "choices of them to average (default 3)",
+     offsetof(fewshot, tries)},
+    {0, "random-state", OPT_NATURAL, "N",
+     "what the choices depend on (default 0)", offsetof(fewshot, random_state)},
+    {0, "json", OPT_FLAG, NULL, "one JSON object a line, one for each --shots",
+     offsetof(fewshot, json)},
+    OPT_DEVICE(fewshot),
+    OPT_BATCH(fewshot, "pictures at a time (default 8)"),
+    OPT_SIDES(fewshot),
+    OPT_RUN(fewshot),
+    OPT_DONE};
+
+enum { SHOTS_MAX = 16 };
+
+typedef struct work {
+    vitcl_device *device;
+    vitcl_model *model;
+    vitcl_session *session;
+    vitcl_dataset *train, *test;
+    vitcl_fewshot_score scores[SHOTS_MAX];
+    uint32_t count;
+} work;
+
+static int show(void *context, uint64_t done, uint64_t total)
+{
+    progress *bar = context;
+
+    bar->total = total;
+    progress_show(bar, done, NULL);
+    return stopped();
+}
+
+static int read_shots(work *w, const words *given)
+{
+    static const char *const usual[] = {"10"};
+    const char *const *item =
+        given->count ? (const char *const *)given->item : usual;
+    const size_t n = given->count ? given->count : 1;
+
+    if (n > SHOTS_MAX)
+        return usage("--shots can be given at most %d times", SHOTS_MAX);
+    for (size_t i = 0; i < n; i++) {
+        char *end;
+        const unsigned long v = strtoul(item[i], &end, 10);
+
+        if (item[i][0] < '0' || item[i][0] > '9' || *end || v < 1 || v > 100000)
+            return usage("--shots wants a number from 1 to 100000, not '%s'",
+                         item[i]);
+        w->scores[w->count++].shots = (uint32_t)v;
+    }
+    return EXIT_OK;
+}
+
+static int score(work *w, const fewshot *o)
+{
+    vitcl_status st;
+    progress bar;
+
+    catch_stop();
+    progress_start(&bar, "pictures", 0);
+    st = vitcl_fewshot(w->scores, w->count, o->tries ? o->tries : 3,
+                       o->random_state, w->session, w->train, w->test, show,
+                       &bar);
+    progress_clear(&bar);
+    if (stopped())
+        return EXIT_STOPPED;
+    if (st != VITCL_OK)
+        return failed();
+    for (uint32_t i = 0; i < w->count; i++) {
+        const vitcl_fewshot_score *s = &w->scores[i];
+
+        if (o->json)
+            printf("{\"shots\":%u,\"mean\":%.6f,\"sd\":%.6f}\n", s->shots,
+                   s->mean, s->sd);
+        else
+            printf("%u shots\t%.4f\t+- %.4f\n", s->shots, s->mean, s->sd);
+    }
+    return EXIT_OK;
+}
+
+static int run(void *into, const words *operands)
+{
+    fewshot *o = into;
+    work w = {.count = 0};
+    int code;
+
+    if (operands->count)
+        return usage("takes no argument such as '%s'; see vitcl fewshot --help",
+                     operands->item[0]);
+    if (!o->data)
+        return usage("wants --data PATH");
+    if (!o->common.batch)
+        o->common.batch = 8;
+    code = read_shots(&w, &o->shots);
+    if (code != EXIT_OK)
+        return code;
+    if (vitcl_dataset_open(&w.train, o->data, "train") != VITCL_OK ||
+        vitcl_dataset_open(&w.test, o->data, "test") != VITCL_OK)
+        code = failed();
+    if (code == EXIT_OK)
+        code = open_model(&w.device, &w.model, &o->common);
+    if (code == EXIT_OK)
+        code = open_session(&w.session, w.model, &o->common, NULL, 0);
+    if (code == EXIT_OK) {
+        warn_random(&o->common);
+        code = score(&w, o);
+    }
+    vitcl_session_free(w.session);
+    vitcl_model_free(w.model);
+    vitcl_device_free(w.device);
+    vitcl_dataset_free(w.train);
+    vitcl_dataset_free(w.test);
+    return code;
+}
+
+const command cmd_fewshot = {
+    "fewshot",
+    "",
+    "Test frozen features with a few pictures a class",
+    "Ridge regression in closed form from the features of a few training "
+    "pictures\na class; prints the accuracy on the test pictures, mean and "
+    "deviation over\nseveral choices.",
+    options,
+    sizeof(fewshot),
+    run};

@@ -1,0 +1,68 @@
+# eval.sh - scores on labelled pictures agree with what classify answers.
+model=$VT_DATA/models/timm_vit
+run 0 info -m "$model" --json
+classes=$(sed -n 's/.*"classes":\([0-9]*\).*/\1/p' out)
+run 0 classify -m "$model" -k 1 --json "$VT_DATA/sample.jpg"
+best=$(sed -n 's/.*"index":\([0-9]*\).*/\1/p' out)
+
+# Classes without names are matched by number: the picture stands in the folder
+# of its answer, and in another.
+for ((i = 0; i < classes; i++)); do mkdir -p "data/$(printf %04d "$i")"; done
+other=$(printf %04d $(((best + 1) % classes)))
+cp "$VT_DATA/sample.jpg" "data/$(printf %04d "$best")/a.jpg"
+run 0 eval -m "$model" --data data --json
+json out
+out_has '"pictures":1,"failed":0,.*"top1":1,"top5":1'
+cp "$VT_DATA/sample.jpg" "data/$other/b.jpg"
+run 0 eval -m "$model" --data data --json --classes --batch 1
+json out
+out_has '"pictures":2,.*"top1":0.5,'
+out_has "\"answers\":{\"$best\":1}"
+echo text >"data/$other/c.jpg"
+run 1 eval -m "$model" --data data
+out_has '^failed	1$'
+err_has '1 pictures could not be decoded'
+
+if have "$VT_SHARED/pictures/imagenet150.tsv"; then
+    tail -n +2 "$VT_SHARED/pictures/imagenet150.tsv" |
+        while IFS=$'\t' read -r file label _; do
+            mkdir -p "photos/$label"
+            ln -s "$(realpath "$VT_SHARED/pictures/imagenet150/$file")" \
+                "photos/$label/$file"
+        done
+    run 0 eval -m "$(echo "$VT_SHARED"/models/vit_tiny*)" --data photos --json
+    # timm's own first answers: 128 and 144 of 150
+    out_has '"top1":0.853333333,"top5":0.96}'
+fi
+
+# Ten classes of one colour each: any features tell them apart.
+mkdir cifar
+python3 - <<'PYTHON'
+import random
+random.seed(1)
+for name, n in (("data_batch_1", 60), ("test_batch", 30)):
+    with open(f"cifar/{name}.bin", "wb") as f:
+        for i in range(n):
+            label = i % 10
+            plane = [(label * 25 + random.randrange(9)) % 256, (label * 90) % 256, (label * 155) % 256]
+            f.write(bytes([label]) + b"".join(bytes([v]) * 1024 for v in plane))
+for i in range(2, 6):
+    open(f"cifar/data_batch_{i}.bin", "wb").write(open("cifar/data_batch_1.bin", "rb").read())
+PYTHON
+run 0 fewshot -m "$model" --data cifar --shots 3 --shots 1 --tries 2 --json
+json out
+out_lines 2
+mean=$(sed -n 's/{"shots":3,"mean":\([0-9.]*\),.*/\1/p' out)
+awk -v m="$mean" 'BEGIN { exit !(m > 0.8) }' || fail "accuracy $mean"
+cp out first
+run 0 fewshot -m "$model" --data cifar --shots 3 --shots 1 --tries 2 --json
+cmp out first || fail "another run, another answer"
+
+run 2 eval -m "$model"
+says 'wants --data'
+run 1 eval -m "$model" --data nowhere
+says 'nowhere: no such folder'
+run 1 eval -m "$model" --data cifar --split validation
+says "'train' and 'test', not 'validation'"
+run 2 fewshot -m "$model" --data cifar --shots 0
+says "not '0'"
