@@ -246,6 +246,14 @@ uint32_t vitcl_loader_pending(const vitcl_loader *loader);
 vitcl_status vitcl_loader_next(uint8_t *rgb, vitcl_loader *loader);
 void vitcl_loader_free(vitcl_loader *loader);
 
+/* ---- other people's formats ------------------------------------------- */
+
+/* Write the checkpoint at `path` as a folder with the names and configs of
+ * `to`: "timm" or "hf". dtype: "f32", "f16", "bf16", or NULL to keep the stored
+ * one. The same checkpoint gives the same bytes. */
+vitcl_status vitcl_convert(const char *folder, const char *path, const char *to,
+                           const char *dtype);
+
 /* ---- tensors on disk -------------------------------------------------- */
 
 typedef struct vitcl_tensors vitcl_tensors; /* a safetensors file, read */

@@ -373,6 +373,15 @@ static const entry *entry_of(const vt_weight *t)
     return (const entry *)(const void *)t;
 }
 
+vt_file_dtype vt_weight_dtype(const vt_weights *w, const vt_weight *t)
+{
+    const entry *e = entry_of(t);
+
+    (void)w;
+    return e->count && e->parts[0].tensor ? e->parts[0].tensor->dtype
+                                          : VT_FILE_F32;
+}
+
 vitcl_status vt_weight_f32(float *out, const vt_weights *w, const vt_weight *t)
 {
     vitcl_status st = VITCL_OK;

@@ -28,7 +28,7 @@ typedef enum {
 } vt_layout;
 
 /* Model types of HF transformers that a row is for when names are made out of
- * canonical ones; reading takes every row. */
+ * canonical ones (export.c); reading takes every row. */
 enum {
     VT_HF_VIT = 1,
     VT_HF_DEIT = 2,
@@ -36,7 +36,8 @@ enum {
     VT_HF_BEIT = 8,
     VT_HF_CLIP = 16,
     VT_HF_SIGLIP = 32,
-    VT_HF_HYBRID = 64
+    VT_TIMM_BEIT = 64, /* timm's BEiT and EVA */
+    VT_HF_DINOV2_GLU = 128
 };
 
 typedef struct vt_row {

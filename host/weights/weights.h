@@ -77,6 +77,8 @@ size_t vt_weights_count(const vt_weights *w);
 const vt_weight *vt_weights_at(const vt_weights *w, size_t index);
 const char *vt_weights_dialect(const vt_weights *w); /* "timm", "hf", "npz" */
 const vt_tensors *vt_weights_raw(const vt_weights *w);
+/* How it is stored (its first part). */
+vt_file_dtype vt_weight_dtype(const vt_weights *w, const vt_weight *t);
 /* out: `count` elements, canonical layout. */
 vitcl_status vt_weight_f32(float *out, const vt_weights *w, const vt_weight *t);
 void vt_weight_release(const vt_weights *w, const vt_weight *t);
