@@ -9,26 +9,22 @@
  * Surprising: the CPU kernel's block sizes are chosen here from Tq, T and D;
  * they go into its defines, so each shape is a program.
  */
-#include "ops/common.h"
+#include "ops/attention.h"
 
 #include <math.h>
 #include <stdio.h>
 
 #define KEYS 256 /* scores at hand: 16 KiB for 16 queries */
 
-/* What the kernels need to know, from a step's inputs. */
-typedef struct sizes {
-    int B, H, D, Tq, T, qb, ldq, ldk, koff, voff;
-} sizes;
+typedef vt_attention_sizes sizes;
 
-static sizes sizes_of(const vt_plan *p, const vt_step *s)
+vt_attention_sizes vt_attention_measure(const vt_plan *p, vt_val q, vt_val kv,
+                                        int heads, bool self)
 {
-    const vt_val q = s->in[0], kv = s->in[1];
-    const bool self = s->i[1];
     const int c = vt_dim(p, kv, 2) / (self ? 3 : 2);
     sizes z = {.B = vt_dim(p, kv, 0),
-               .H = s->i[0],
-               .D = c / s->i[0],
+               .H = heads,
+               .D = c / heads,
                .Tq = vt_dim(p, q, 1),
                .T = vt_dim(p, kv, 1),
                .ldq = vt_dim(p, q, 2),
@@ -38,6 +34,11 @@ static sizes sizes_of(const vt_plan *p, const vt_step *s)
 
     z.qb = vt_dim(p, q, 0) == z.B ? z.Tq * z.ldq : 0;
     return z;
+}
+
+static sizes sizes_of(const vt_plan *p, const vt_step *s)
+{
+    return vt_attention_measure(p, s->in[0], s->in[1], s->i[0], s->i[1]);
 }
 
 static vitcl_status shape(vt_plan *p, vt_step *s)
@@ -182,8 +183,11 @@ static double macs(const vt_plan *p, const vt_step *s)
     return 2.0 * z.B * z.H * z.Tq * z.T * z.D;
 }
 
-const vt_op vt_op_attention = {
-    .name = "attention", .shape = shape, .prepare = prepare, .macs = macs};
+const vt_op vt_op_attention = {.name = "attention",
+                               .shape = shape,
+                               .prepare = prepare,
+                               .grad = vt_attention_grad,
+                               .macs = macs};
 
 static vt_val append(vt_plan *p, vt_val q, vt_val kv, bool self,
                      const vt_attention_args *a)

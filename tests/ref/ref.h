@@ -49,6 +49,11 @@ void ref_groupnorm(double *out, const double *x, const double *gamma,
                    int S, int G, double eps, int relu);
 void ref_maxpool(double *out, const double *x, int planes, int H, int W,
                  int size, int stride, const int pad[4]);
+/* q[B,Tq,H*D] and k, v as [B,T,H*D], token rows ldq and ldk apart; bias[H,Tq,T]
+ * or NULL */
+void ref_heads(double *out, const double *q, const double *k, const double *v,
+               const double *bias, int B, int H, int D, int Tq, int T, int ldq,
+               int ldk, double scale);
 /* -mean over B of sum_k t log softmax(z) */
 double ref_cross_entropy(const double *z, const double *t, int B, int K);
 typedef struct ref_optimiser {

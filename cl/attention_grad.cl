@@ -1,0 +1,369 @@
+/*
+ * attention_grad.cl - gradients of attention.cl, probabilities recomputed.
+ *
+ *     x[i,j]  = scale * sum_d q[i,d] k[j,d] + bias[h,i,j];  p = softmax_j x
+ *     dp[i,j] = sum_d dout[i,d] v[j,d]
+ *     dx[i,j] = p[i,j] * (dp[i,j] - sum_j p[i,j] dp[i,j])
+ *     dq = scale * dx k;  dk = scale * dx^T q;  dv = p^T dout;
+ *     dbias = sum_b dx
+ *
+ * attention_grad__heads  dq, dk, dv, dbias <- dout, q, kv, bias    CPU class
+ * attention_grad__q      dq, stat          <- dout, out, q, kv, bias    GPU
+ * attention_grad__kv     dk, dv            <- dout, stat, q, kv, bias   GPU
+ * attention_grad__bias   dbias[H,Tq,T]     <- dout, stat, q, kv, bias   GPU
+ *
+ * Tensors lie as in attention.cl: dq as q, dk and dv as kv (one buffer or two);
+ * dout and out are [B,Tq,H*D]. stat[B,H,Tq,2]: (log sum exp x, sum p dp).
+ * Memory grows with T, not T x T; dbias alone is as large as bias.
+ *
+ * Heads     One work-item a head: global {H, B / pictures}, local {1}; vectors
+ *           over NV*V queries. `pictures` are done one behind the other: 1, or
+ *           all of them where dbias sums over them.
+ * q, kv     A query, a key a work-item; global {ceil(Tq/WG)*WG or T's, H, B},
+ *           local {WG, 1, 1}.
+ * bias      global {T, Tq, H}.
+ * Defines   D; BIAS where there is one; V NV TMAX (keys) for heads; WG.
+ * Numerics  Fixed order of every sum, no atomics: equal bits.
+ * Paper     Dao et al. 2022, arXiv:2205.14135, appendix B.2.
+ * Host      host/ops/attention_grad.c
+ * Test      tests/ops/test_attention_grad.c
+ */
+#ifndef D
+#define D 64
+#endif
+#define QKV                                                                    \
+    global const float *q, global const float *kv,                             \
+        global const float *restrict bias, int B, int H, int Tq, int T,        \
+        int qb, int ldq, int ldk, int koff, int voff, float scale
+
+#ifdef TMAX
+#define QN (NV * V)
+
+/* to[D][QN] <- n rows of D times c; zeros beyond n */
+static inline void turn_in(float *to, global const float *from, int ld, int n,
+                           float c)
+{
+    for (int d = 0; d < D; d++)
+        for (int i = 0; i < QN; i++)
+            to[d * QN + i] = i < n ? from[(size_t)i * ld + d] * c : 0.0f;
+}
+
+/* s[j][QN] = sum_d rows[j][d] * t[d][QN], R rows at a time */
+#define SCORES(R)                                                              \
+    static inline void VT_JOIN(scores, R)(floatv * s, const float *t,          \
+                                          global const float *rows, int ld)    \
+    {                                                                          \
+        floatv x[R][NV];                                                       \
+        for (int r = 0; r < R; r++)                                            \
+            for (int i = 0; i < NV; i++)                                       \
+                x[r][i] = (floatv)(0.0f);                                      \
+        for (int d = 0; d < D; d++)                                            \
+            for (int r = 0; r < R; r++)                                        \
+                for (int i = 0; i < NV; i++)                                   \
+                    x[r][i] = fma((floatv)(rows[(size_t)r * ld + d]),          \
+                                  vloadv(d * NV + i, t), x[r][i]);             \
+        for (int r = 0; r < R; r++)                                            \
+            for (int i = 0; i < NV; i++)                                       \
+                s[r * NV + i] = x[r][i];                                       \
+    }
+SCORES(4)
+SCORES(1)
+
+static inline void scores(floatv *s, const float *t, global const float *rows,
+                          int ld, int n)
+{
+    int j = 0;
+
+    for (; j + 4 <= n; j += 4)
+        scores4(s + j * NV, t, rows + (size_t)j * ld, ld);
+    for (; j < n; j++)
+        scores1(s + j * NV, t, rows + (size_t)j * ld, ld);
+}
+
+/* to[i][d] = sum_j rows[j][d] * s[j][i] for n queries i, R columns at a time */
+#define TURNED(R)                                                              \
+    static inline void VT_JOIN(turned, R)(                                     \
+        global float *to, int ldt, int n, const floatv *s,                     \
+        global const float *rows, int ld, int T)                               \
+    {                                                                          \
+        floatv x[R][NV];                                                       \
+        float lane[QN];                                                        \
+        for (int r = 0; r < R; r++)                                            \
+            for (int i = 0; i < NV; i++)                                       \
+                x[r][i] = (floatv)(0.0f);                                      \
+        for (int j = 0; j < T; j++)                                            \
+            for (int r = 0; r < R; r++)                                        \
+                for (int i = 0; i < NV; i++)                                   \
+                    x[r][i] = fma((floatv)(rows[(size_t)j * ld + r]),          \
+                                  s[j * NV + i], x[r][i]);                     \
+        for (int r = 0; r < R; r++) {                                          \
+            for (int i = 0; i < NV; i++)                                       \
+                vstorev(x[r][i], i, lane);                                     \
+            for (int i = 0; i < n; i++)                                        \
+                to[(size_t)i * ldt + r] = lane[i];                             \
+        }                                                                      \
+    }
+TURNED(4)
+TURNED(1)
+
+/* to[j][c] (+)= sum_i s[j][i] * rows[i][c], i < n; R keys, N vectors */
+#define GATHER(R, N)                                                           \
+    static inline void VT_JOIN(gather##R, N)(                                  \
+        global float *to, int ldt, const float *s, global const float *rows,   \
+        int ld, int n, int more)                                               \
+    {                                                                          \
+        floatv x[R][N];                                                        \
+        for (int r = 0; r < R; r++)                                            \
+            for (int c = 0; c < N; c++)                                        \
+                x[r][c] =                                                      \
+                    more ? vloadv(c, to + (size_t)r * ldt) : (floatv)(0.0f);   \
+        for (int i = 0; i < n; i++)                                            \
+            for (int c = 0; c < N; c++) {                                      \
+                const floatv a = vloadv(c, rows + (size_t)i * ld);             \
+                for (int r = 0; r < R; r++)                                    \
+                    x[r][c] = fma((floatv)(s[r * QN + i]), a, x[r][c]);        \
+            }                                                                  \
+        for (int r = 0; r < R; r++)                                            \
+            for (int c = 0; c < N; c++)                                        \
+                vstorev(x[r][c], c, to + (size_t)r * ldt);                     \
+    }
+GATHER(4, 2)
+GATHER(4, 1)
+GATHER(1, 1)
+
+static inline void gather(global float *to, int ldt, const float *s,
+                          global const float *rows, int ld, int n, int T,
+                          int more)
+{
+    for (int j = 0; j < T;) {
+        const int four = j + 4 <= T;
+        int c = 0;
+
+        for (; four && c + 2 * V <= D; c += 2 * V)
+            gather42(to + c, ldt, s, rows + c, ld, n, more);
+        for (; four && c + V <= D; c += V)
+            gather41(to + c, ldt, s, rows + c, ld, n, more);
+        for (; c + V <= D; c += V)
+            gather11(to + c, ldt, s, rows + c, ld, n, more);
+        for (; c < D; c++)
+            for (int r = 0; r < (four ? 4 : 1); r++) {
+                float x = more ? to[(size_t)r * ldt + c] : 0.0f;
+                for (int i = 0; i < n; i++)
+                    x = fma(s[r * QN + i], rows[(size_t)i * ld + c], x);
+                to[(size_t)r * ldt + c] = x;
+            }
+        j += four ? 4 : 1;
+        to += (size_t)(four ? 4 : 1) * ldt;
+        s += (four ? 4 : 1) * QN;
+    }
+}
+
+kernel __attribute__((reqd_work_group_size(1, 1, 1))) void
+attention_grad__heads(global float *dq, global float *dkv,
+                      global float *restrict dbias, global const float *dout,
+                      QKV, int pictures)
+{
+    const int h = get_group_id(0), first = get_group_id(1) * pictures;
+    const int ldo = H * D;
+    floatv p[TMAX * NV], dx[TMAX * NV];
+    float qt[D * QN], gt[D * QN], lane[QN];
+
+    for (int b = first; b < first + pictures; b++) {
+        global const float *qh = q + (size_t)b * qb + h * D;
+        global const float *gh = dout + (size_t)b * Tq * ldo + h * D;
+        global const float *k = kv + (size_t)b * T * ldk + koff + h * D;
+        global const float *v = kv + (size_t)b * T * ldk + voff + h * D;
+        global float *dk = dkv + (size_t)b * T * ldk + koff + h * D;
+        global float *dv = dkv + (size_t)b * T * ldk + voff + h * D;
+        global float *dqh = dq + (size_t)b * qb + h * D;
+
+        for (int i0 = 0; i0 < Tq; i0 += QN) {
+            const int n = min(QN, Tq - i0);
+
+            turn_in(qt, qh + (size_t)i0 * ldq, ldq, n, scale);
+            turn_in(gt, gh + (size_t)i0 * ldo, ldo, n, 1.0f);
+            scores(p, qt, k, ldk, T);
+            scores(dx, gt, v, ldk, T);
+#ifdef BIAS
+            for (int j = 0; j < T; j++) {
+                for (int i = 0; i < QN; i++)
+                    lane[i] =
+                        i < n ? bias[((size_t)h * Tq + i0 + i) * T + j] : 0.0f;
+                for (int i = 0; i < NV; i++)
+                    p[j * NV + i] += vloadv(i, lane);
+            }
+#endif
+            for (int i = 0; i < NV; i++) {
+                floatv top = p[i], all = 0.0f, sum = 0.0f;
+
+                for (int j = 1; j < T; j++)
+                    top = fmax(top, p[j * NV + i]);
+                for (int j = 0; j < T; j++) {
+                    const floatv e = vt_exp(p[j * NV + i] - top);
+                    p[j * NV + i] = e;
+                    all += e;
+                    sum = fma(e, dx[j * NV + i], sum);
+                }
+                all = 1.0f / all;
+                sum *= all;
+                for (int j = 0; j < T; j++) {
+                    const floatv e = p[j * NV + i] * all;
+                    p[j * NV + i] = e;
+                    dx[j * NV + i] = e * (dx[j * NV + i] - sum);
+                }
+            }
+            if (dbias)
+                for (int j = 0; j < T; j++) {
+                    for (int i = 0; i < NV; i++)
+                        vstorev(dx[j * NV + i], i, lane);
+                    for (int i = 0; i < n; i++) {
+                        const size_t at = ((size_t)h * Tq + i0 + i) * T + j;
+                        dbias[at] = b > first ? dbias[at] + lane[i] : lane[i];
+                    }
+                }
+            for (int j = 0; j < T * NV; j++)
+                dx[j] *= scale;
+            for (int d = 0; d + 4 <= D; d += 4)
+                turned4(dqh + (size_t)i0 * ldq + d, ldq, n, dx, k + d, ldk, T);
+            for (int d = D / 4 * 4; d < D; d++)
+                turned1(dqh + (size_t)i0 * ldq + d, ldq, n, dx, k + d, ldk, T);
+            gather(dk, ldk, (const float *)dx, qh + (size_t)i0 * ldq, ldq, n, T,
+                   i0 > 0);
+            gather(dv, ldk, (const float *)p, gh + (size_t)i0 * ldo, ldo, n, T,
+                   i0 > 0);
+        }
+    }
+}
+#else
+
+/* scale * q . k + bias, and dout . v */
+static inline float2 pair(const float *x, const float *g, global const float *k,
+                          global const float *v)
+{
+    float2 s = (float2)(0.0f);
+
+    for (int d = 0; d < D; d++) {
+        s.x = fma(x[d], k[d], s.x);
+        s.y = fma(g[d], v[d], s.y);
+    }
+    return s;
+}
+
+kernel __attribute__((reqd_work_group_size(WG, 1, 1))) void
+attention_grad__q(global float *dq, global float *restrict stat,
+                  global const float *dout, global const float *out, QKV)
+{
+    const int i = get_global_id(0), h = get_group_id(1), b = get_group_id(2);
+    float x[D], g[D], o[D], top = -INFINITY, all = 0.0f, delta = 0.0f;
+
+    if (i >= Tq)
+        return;
+    q += (size_t)b * qb + (size_t)i * ldq + h * D;
+    dq += (size_t)b * qb + (size_t)i * ldq + h * D;
+    dout += ((size_t)b * Tq + i) * (H * D) + h * D;
+    out += ((size_t)b * Tq + i) * (H * D) + h * D;
+    kv += (size_t)b * T * ldk + h * D;
+    for (int d = 0; d < D; d++) {
+        x[d] = q[d] * scale;
+        g[d] = dout[d];
+        o[d] = 0.0f;
+        delta = fma(g[d], out[d], delta);
+    }
+#ifdef BIAS
+    bias += ((size_t)h * Tq + i) * T;
+#endif
+    for (int j = 0; j < T; j++) {
+        float y = 0.0f;
+        for (int d = 0; d < D; d++)
+            y = fma(x[d], kv[(size_t)j * ldk + koff + d], y);
+#ifdef BIAS
+        y += bias[j];
+#endif
+        const float m = fmax(top, y);
+        all = all * vt_exp(top - m) + vt_exp(y - m);
+        top = m;
+    }
+    const float lse = top + log(all);
+    for (int j = 0; j < T; j++) {
+        global const float *k = kv + (size_t)j * ldk + koff;
+        float2 s = pair(x, g, k, k - koff + voff);
+#ifdef BIAS
+        s.x += bias[j];
+#endif
+        const float w = vt_exp(s.x - lse) * (s.y - delta) * scale;
+        for (int d = 0; d < D; d++)
+            o[d] = fma(w, k[d], o[d]);
+    }
+    for (int d = 0; d < D; d++)
+        dq[d] = o[d];
+    stat += (((size_t)b * H + h) * Tq + i) * 2;
+    stat[0] = lse;
+    stat[1] = delta;
+}
+
+kernel __attribute__((reqd_work_group_size(WG, 1, 1))) void
+attention_grad__kv(global float *dkv, global const float *dout,
+                   global const float *restrict stat, QKV)
+{
+    const int j = get_global_id(0), h = get_group_id(1), b = get_group_id(2);
+    float k[D], v[D], dk[D], dv[D];
+
+    if (j >= T)
+        return;
+    q += (size_t)b * qb + h * D;
+    dout += (size_t)b * Tq * (H * D) + h * D;
+    stat += ((size_t)b * H + h) * Tq * 2;
+    kv += ((size_t)b * T + j) * ldk + h * D;
+    dkv += ((size_t)b * T + j) * ldk + h * D;
+    for (int d = 0; d < D; d++) {
+        k[d] = kv[koff + d] * scale;
+        v[d] = kv[voff + d];
+        dk[d] = dv[d] = 0.0f;
+    }
+    for (int i = 0; i < Tq; i++) {
+        global const float *x = q + (size_t)i * ldq;
+        global const float *g = dout + (size_t)i * (H * D);
+        float2 s = pair(k, v, x, g);
+#ifdef BIAS
+        s.x += bias[((size_t)h * Tq + i) * T + j];
+#endif
+        const float p = vt_exp(s.x - stat[2 * i]);
+        const float w = p * (s.y - stat[2 * i + 1]) * scale;
+        for (int d = 0; d < D; d++) {
+            dk[d] = fma(w, x[d], dk[d]);
+            dv[d] = fma(p, g[d], dv[d]);
+        }
+    }
+    for (int d = 0; d < D; d++) {
+        dkv[koff + d] = dk[d];
+        dkv[voff + d] = dv[d];
+    }
+}
+
+kernel void attention_grad__bias(global float *restrict dbias,
+                                 global const float *dout,
+                                 global const float *restrict stat, QKV)
+{
+    const int j = get_global_id(0), i = get_global_id(1), h = get_global_id(2);
+    const size_t at = ((size_t)h * Tq + i) * T + j;
+    float sum = 0.0f;
+
+    for (int b = 0; b < B; b++) {
+        global const float *x = q + (size_t)b * qb + (size_t)i * ldq + h * D;
+        global const float *g = dout + ((size_t)b * Tq + i) * (H * D) + h * D;
+        global const float *k = kv + ((size_t)b * T + j) * ldk + h * D;
+        global const float *s = stat + (((size_t)b * H + h) * Tq + i) * 2;
+        float y = 0.0f, dp = 0.0f;
+
+        for (int d = 0; d < D; d++) {
+            y = fma(x[d] * scale, k[koff + d], y);
+            dp = fma(g[d], k[voff + d], dp);
+        }
+#ifdef BIAS
+        y += bias[at];
+#endif
+        sum += vt_exp(y - s[0]) * (dp - s[1]);
+    }
+    dbias[at] = sum;
+}
+#endif
