@@ -13,6 +13,7 @@
 #include <errno.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #define CONFIG_MAX ((size_t)32 << 20)
 
@@ -322,7 +323,7 @@ vitcl_status vitcl_convert(const char *folder, const char *path, const char *to,
     vitcl_status st;
     job j = {.folder = folder, .path = path};
     char *file = NULL;
-    bool timm, same;
+    bool timm, same, made = false;
 
     if (!folder || !path || !to)
         return vt_fail(VITCL_EINVAL, "%s: an argument is NULL", __func__);
@@ -334,7 +335,8 @@ vitcl_status vitcl_convert(const char *folder, const char *path, const char *to,
     VT_TRY(vt_tensors_open(&j.raw, path));
     VT_TRY(vt_weights_new(&j.weights, j.raw, NULL));
     j.raw = NULL;
-    if (mkdir(folder, 0777) != 0 && errno != EEXIST) {
+    made = mkdir(folder, 0777) == 0;
+    if (!made && errno != EEXIST) {
         st = vt_fail(VITCL_EIO, "%s: %s", folder, strerror(errno));
         goto done;
     }
@@ -345,6 +347,8 @@ vitcl_status vitcl_convert(const char *folder, const char *path, const char *to,
            strcmp(vt_weights_dialect(j.weights), to) == 0;
     VT_TRY(same ? keep_names(&j, timm, file) : translate(&j, timm, file));
 done:
+    if (st != VITCL_OK && made)
+        rmdir(folder); /* where something is in it, it stays */
     free(file);
     vt_weights_free(j.weights);
     vt_tensors_free(j.raw);
