@@ -11,7 +11,7 @@ run 2 zzzzzz
 says 'vitcl --help'
 run 2 help nothing
 says 'no command nothing'
-for command in classify embed forward devices info plan bench selftest; do
+for command in classify embed forward convert devices info plan bench selftest; do
     run 0 "$command" --help
     out_has '^usage: vitcl '"$command"
     cp out long
