@@ -29,6 +29,7 @@ typedef struct scan {
     const char *why; /* of the first error */
     size_t values, numbers, cap;
     uint8_t *exact; /* one a number, in the order of the text */
+    vitcl_status memory;
 } scan;
 
 static bool bad(scan *c, const char *why)
@@ -198,7 +199,8 @@ static bool scan_number(scan *c)
     }
     if (c->at - from > NUMBER_MAX)
         return bad(c, "number of more than 63 characters");
-    if (vt_grow(&c->exact, &c->cap, c->numbers + 1, 1) != VITCL_OK)
+    c->memory = vt_grow(&c->exact, &c->cap, c->numbers + 1, 1);
+    if (c->memory != VITCL_OK)
         return bad(c, "out of memory");
     c->exact[c->numbers++] = exact;
     return true;
@@ -343,6 +345,7 @@ vitcl_status vt_json_parse(vt_json **out, const char *text, size_t size,
         c.at = 3;
     if (scan_value(&c) && c.at < size)
         bad(&c, "text after the end");
+    VT_TRY(c.memory);
     if (c.why) {
         st = vt_fail(VITCL_ECORRUPT, "%s: not JSON at byte %zu: %s", name, c.at,
                      c.why);

@@ -12,7 +12,8 @@
 #include <string.h>
 
 static const vt_reader *const readers[] = {
-    &vt_read_safetensors, &vt_read_npz, &vt_read_torch, /* any zip file: last */
+    &vt_read_safetensors, /* also what is only called so: first */ &vt_read_npz,
+    &vt_read_torch, /* any zip file: last */
 };
 
 static const char *const candidates[] = {
@@ -92,11 +93,18 @@ done:
     return st;
 }
 
+static bool ends(const char *s, const char *end)
+{
+    size_t n = strlen(s), m = strlen(end);
+    return n > m && strcmp(s + n - m, end) == 0;
+}
+
 static vitcl_status read_bytes(vt_tensors *t, const uint8_t *bytes, size_t size,
                                const char *file)
 {
     for (size_t i = 0; i < VT_COUNT(readers); i++)
-        if (readers[i]->sniff(bytes, size)) {
+        if (readers[i]->sniff(bytes, size) ||
+            (i == 0 && ends(file, ".safetensors"))) {
             t->format = readers[i]->format;
             return readers[i]->open(t, bytes, size, file);
         }
@@ -258,12 +266,6 @@ done:
 }
 
 /* ---- folders ---- */
-
-static bool ends(const char *s, const char *end)
-{
-    size_t n = strlen(s), m = strlen(end);
-    return n > m && strcmp(s + n - m, end) == 0;
-}
 
 /* The only weight file of a folder that has none of the usual names. */
 static vitcl_status find_single(char **out, const char *folder)
