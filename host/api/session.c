@@ -104,7 +104,7 @@ static vitcl_status too_large(const vitcl_session *s,
 
 static vitcl_status write_plan(vitcl_session *s, const vitcl_session_options *o)
 {
-    vitcl_status st;
+    vitcl_status st = VITCL_OK;
     vt_written w;
     vt_plan_options options = {.dev = s->model->dev,
                                .store = s->model->store,
@@ -113,16 +113,25 @@ static vitcl_status write_plan(vitcl_session *s, const vitcl_session_options *o)
                                .keep = o->keep,
                                .profile = o->profile != 0};
 
+    if (o->precision == VITCL_HALF)
+        VT_TRY(vt_handle_half(&options.precision, s->model->dev, o->gemm));
     st = vt_handle_plan(&s->plan, &w, s->model, &options, s->batch, s->height,
                         s->width, &s->how);
-    if (st == VITCL_EUNSUPPORTED && s->batch > 1 && batch_fits(s, &options, 1))
-        return too_large(s, &options, 0);
-    if (st != VITCL_OK)
-        return st;
+    if (st == VITCL_EUNSUPPORTED && s->batch > 1) {
+        char why[512]; /* of the failure, should the batch not be to blame */
+
+        snprintf(why, sizeof why, "%s", vt_message());
+        if (batch_fits(s, &options, 1))
+            return too_large(s, &options, 0);
+        return vt_fail(st, "%s", why);
+    }
+    VT_TRY(st);
     if (!fits(s->plan, s->model))
         return too_large(s, &options, (double)vt_plan_memory_of(s->plan).arena);
     s->rgb = w.rgb, s->pixels = w.pixels, s->out = w.out;
-    return vt_plan_finish(s->plan);
+    VT_TRY(vt_plan_finish(s->plan));
+done:
+    return st;
 }
 
 vitcl_status vitcl_session_new(vitcl_session **out, vitcl_model *model,

@@ -1,0 +1,131 @@
+/*
+ * half.c - which 16-bit precision this device does faster, by measurement.
+ *
+ * On one CPU the dot products of bf16 are twice as fast as f32, on the next
+ * half as fast, and both advertise them: so neither a name nor a flag decides,
+ * but one multiplication of a ViT's size, timed once a process and device.
+ */
+#include "api/handles.h"
+#include "base/memory.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+enum { M = 197, N = 768, K = 768, KNOWN = 16 };
+
+static struct known {
+    char id[16], gemm[16];
+    vitcl_precision precision;
+} known[KNOWN];
+static int known_count;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+static double now_ms(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return 1e3 * (double)t.tv_sec + 1e-6 * (double)t.tv_nsec;
+}
+
+static vitcl_status best_of(double *ms, vt_queue *q, vt_gemm *g)
+{
+    vitcl_status st = VITCL_OK;
+
+    *ms = 1e30;
+    for (int i = 0; i < 6; i++) { /* the first warms the caches */
+        double from = now_ms();
+
+        VT_TRY(vt_gemm_launch(q, g));
+        VT_TRY(vt_queue_finish(q));
+        *ms = VT_MIN(*ms, now_ms() - from);
+    }
+done:
+    return st;
+}
+
+static vitcl_status measure(double *ms, vt_dev *dev, const char *gemm,
+                            vt_dtype type)
+{
+    vitcl_status st = VITCL_OK;
+    const vt_gemm_desc d = {.batch = 1,
+                            .M = M,
+                            .N = N,
+                            .K = K,
+                            .type = type,
+                            .out = VT_F32,
+                            .b_packed = true,
+                            .device_class = vt_dev_class(dev)};
+    const size_t temp = vt_gemm_temp_bytes(dev, gemm, &d);
+    vt_queue *q = NULL;
+    vt_gemm *g = NULL;
+    vt_buf *rows = NULL, *packed = NULL;
+    vt_gemm_bufs b = {0};
+
+    VT_TRY(vt_queue_new(&q, dev, false));
+    VT_TRY(vt_buf_new(&b.a, dev, sizeof(float) * M * K));
+    VT_TRY(vt_buf_new(&b.c, dev, sizeof(float) * M * N));
+    VT_TRY(vt_buf_new(&rows, dev, sizeof(float) * N * K));
+    if (temp)
+        VT_TRY(vt_buf_new(&b.temp, dev, temp));
+    VT_TRY(vt_buf_fill(q, b.a, 0x3f800000)); /* 1.0f */
+    VT_TRY(vt_buf_fill(q, rows, 0x3f000000));
+    if (vt_gemm_layout(dev, gemm, &d)[0]) {
+        VT_TRY(vt_buf_new(&packed, dev, vt_gemm_packed_bytes(dev, gemm, &d)));
+        VT_TRY(vt_gemm_pack(q, gemm, &d, packed, rows));
+    }
+    b.b = packed ? packed : rows;
+    VT_TRY(vt_gemm_new(&g, dev, gemm, &d, &b));
+    VT_TRY(best_of(ms, q, g));
+done:
+    vt_gemm_free(g);
+    vt_buf_free(b.a);
+    vt_buf_free(b.c);
+    vt_buf_free(b.temp);
+    vt_buf_free(rows);
+    vt_buf_free(packed);
+    vt_queue_free(q);
+    return st;
+}
+
+static vitcl_status compare(vitcl_precision *out, vt_dev *dev, const char *gemm)
+{
+    double bf16 = 1e30, f16 = 1e30;
+    vitcl_status a = measure(&bf16, dev, gemm, VT_BF16);
+    vitcl_status b = measure(&f16, dev, gemm, VT_F16);
+
+    if (a != VITCL_OK && b != VITCL_OK)
+        return b; /* with its message */
+    /* On a draw bf16: it cannot overflow. */
+    *out = b == VITCL_OK && (a != VITCL_OK || f16 < 0.97 * bf16) ? VITCL_F16
+                                                                 : VITCL_BF16;
+    return VITCL_OK;
+}
+
+vitcl_status vt_handle_half(vitcl_precision *out, vt_dev *dev,
+                            const char *wanted)
+{
+    vitcl_status st = VITCL_OK;
+    const char *id = vt_dev_info(dev)->id, *gemm = NULL;
+
+    VT_TRY(vt_gemm_provider(&gemm, dev, wanted));
+    pthread_mutex_lock(&lock);
+    for (int i = 0; i < known_count; i++)
+        if (strcmp(known[i].id, id) == 0 && strcmp(known[i].gemm, gemm) == 0) {
+            *out = known[i].precision;
+            goto unlock;
+        }
+    st = compare(out, dev, gemm);
+    if (st == VITCL_OK && known_count < KNOWN) {
+        struct known *k = &known[known_count++];
+
+        snprintf(k->id, sizeof k->id, "%s", id);
+        snprintf(k->gemm, sizeof k->gemm, "%s", gemm);
+        k->precision = *out;
+    }
+unlock:
+    pthread_mutex_unlock(&lock);
+done:
+    return st;
+}
