@@ -6,26 +6,39 @@ cd "$root"
 missing=0
 lack() { echo "completeness: $*"; missing=1; }
 
-# The ops that vt_ops[] lists, as the variables that hold them, then by name.
-rows=$(sed -n '/vt_ops\[\] *=/,/};/p' host/ops/ops.c | grep -oE '&vt_[a-z0-9_]+' |
-    tr -d '&')
-[ -n "$rows" ] || lack "vt_ops[] is empty or was not found"
-for row in $rows; do
-    file=$(grep -lE "vt_op $row *= *\{" host/ops/*.c) ||
-        { lack "no definition of $row in host/ops"; continue; }
-    name=$(sed -nE "/vt_op $row *= *\{/,/\};/p" "$file" | grep -oE '"[a-z0-9_]+"' |
-        head -1 | tr -d '"')
-    [ "$file" = "host/ops/$name.c" ] || lack "op $name stands in $file"
-    for want in "cl/$name.cl" "tests/ref/$name.c" "tests/ops/test_$name.c"; do
+# Each op that host/ops defines is a row of VT_OPS, which makes vt_ops[]. Ops
+# that share a file (mul, mul_rows) share its word, its kernels and its test.
+rows=$(sed -n '/define VT_OPS(X)/,/[^\\]$/p' host/ops/common.h |
+    grep -oE 'X\([a-z0-9_]+\)' | sed 's/X(\(.*\))/\1/')
+defined=$(grep -hoE '^const vt_op vt_op_[a-z0-9_]+' host/ops/*.c |
+    sed 's/.*vt_op_//')
+[ -n "$rows" ] || lack "VT_OPS is empty or was not found"
+for name in $defined; do
+    grep -qx "$name" <<<"$rows" || lack "op $name is not in VT_OPS"
+done
+for name in $rows; do
+    file=$(grep -lE "^const vt_op vt_op_$name\b" host/ops/*.c) ||
+        { lack "no definition of op $name in host/ops"; continue; }
+    word=$(basename "$file" .c)
+    case $name in
+    "$word" | "$word"_*) ;;
+    *) lack "op $name stands in $file" ;;
+    esac
+    # linear's kernels are those of the providers of ocl/gemm.c.
+    [ "$word" = linear ] || [ -s "cl/$word.cl" ] || lack "op $name has no cl/$word.cl"
+    for want in "tests/ref/$word.c" "tests/ops/test_$word.c"; do
         [ -s "$want" ] || lack "op $name has no $want"
     done
+    definition=$(sed -n "/^const vt_op vt_op_$name\b/,/;\$/p" "$file")
+    grep -q '\.grad' <<<"$definition" || grep -qi 'no grad' "$file" ||
+        lack "op $name has neither a gradient nor a comment that says why"
 done
 
 families=$(sed -n '/vt_arch_table\[\] *=/,/};/p' host/models/models.c |
     grep -oE '"[a-z0-9_]+"' | tr -d '"')
 [ -n "$families" ] || lack "vt_arch_table[] is empty or was not found"
 for family in $families; do
-    grep -qlw -- "$family" tests/models/*.c ||
+    grep -q -- "$family" tests/models/*.c ||
         lack "no test in tests/models names family $family"
 done
 

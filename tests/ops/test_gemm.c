@@ -5,6 +5,7 @@
  */
 #include "ref/gemm.h"
 #include "support/device.h"
+#include "support/oneplan.h"
 
 #include "base/half.h"
 
@@ -275,6 +276,8 @@ static void compare(const job *j, double tolerance, const char *note)
 
 static void try_case(const gemm_case *t, const char *provider, vt_class class)
 {
+    if (vt_test_tiny() && (double)t->d.M * t->d.N * t->d.K > 1e5)
+        return;
     job j = job_new(t);
     const size_t bytes = j.n_c * sizeof(float);
     float *first = malloc(bytes);
@@ -292,6 +295,10 @@ static void try_case(const gemm_case *t, const char *provider, vt_class class)
 static bool usable(const char *provider)
 {
     const char *name;
+
+    /* A simulator judges kernels of ours; CLBlast's pad what they compute. */
+    if (vt_test_tiny() && strcmp(provider, "clblast") == 0)
+        return false;
     return vt_gemm_provider(&name, vt_test_device(), provider) == VITCL_OK &&
            strcmp(name, provider) == 0;
 }
@@ -337,7 +344,9 @@ Test(gemm, native)
 static void rows_agree(const char *provider, bool packed, int n, int k)
 {
     static const int counts[] = {1, 7, 64, 197};
-    const gemm_case most = {.d = {.M = 197,
+    const size_t tries = vt_test_tiny() ? 2 : sizeof counts / sizeof *counts;
+    const int rows = vt_test_tiny() ? 9 : 197;
+    const gemm_case most = {.d = {.M = rows,
                                   .N = n,
                                   .K = k,
                                   .bias = true,
@@ -350,8 +359,8 @@ static void rows_agree(const char *provider, bool packed, int n, int k)
 
     run(&j, provider, VT_CLASS_AUTO, note);
     memcpy(all, j.c, j.n_c * sizeof *all);
-    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
-        const int skip = 197 - counts[i];
+    for (size_t i = 0; i < tries; i++) {
+        const int skip = rows - counts[i];
         job part = job_new(&most);
         memcpy(part.b, j.b, j.n_b * sizeof(float));
         vt_buf_free(part.bufs.a);
@@ -366,8 +375,8 @@ static void rows_agree(const char *provider, bool packed, int n, int k)
         part.bufs.residual = vt_test_floats(j.residual + skip * n, part.n_c);
         run(&part, provider, VT_CLASS_AUTO, note);
         cr_expect_eq(memcmp(part.c, all + skip * n, part.n_c * sizeof(float)),
-                     0, "%s: bits of %d rows of 197 differ, N %d K %d", note,
-                     counts[i], n, k);
+                     0, "%s: bits of %d rows of %d differ, N %d K %d", note,
+                     counts[i], rows, n, k);
         job_free(&part);
     }
     free(all);
@@ -378,7 +387,8 @@ Test(gemm, rows)
 {
     for (size_t i = 0; i < sizeof providers / sizeof *providers; i++)
         if (usable(providers[i])) {
-            rows_agree(providers[i], true, 192, 192);
+            if (!vt_test_tiny())
+                rows_agree(providers[i], true, 192, 192);
             rows_agree(providers[i], true, 33, 100);
             rows_agree(providers[i], false, 33, 100);
             rows_agree(providers[i], true, 24, 1100);
