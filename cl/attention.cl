@@ -32,6 +32,9 @@
  *           2018, arXiv:1805.02867 (the running maximum).
  * Host      host/ops/attention.c     Test  tests/ops/test_attention.c
  */
+#ifndef D
+#define D 64
+#endif
 #define UNROLL _Pragma("unroll")
 #define LOG2E 1.44269504f
 #ifdef __clang__

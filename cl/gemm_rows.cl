@@ -25,6 +25,9 @@
  *           0: its bits depend on K alone, not on M, block or chunk.
  * Host      host/ocl/gemm_native.c       Test  tests/ops/test_gemm.c
  */
+#ifndef NV
+#define NV 2
+#endif
 #define NW (NV * V)
 #define UNROLL _Pragma("unroll")
 

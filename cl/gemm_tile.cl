@@ -20,6 +20,11 @@
  *           depend on K alone. (Zeros added beyond K change nothing.)
  * Host      host/ocl/gemm_native.c       Test  tests/ops/test_gemm.c
  */
+#ifndef TM
+#define TM 64
+#define TN 64
+#define TK 16
+#endif
 #define WI 16
 #define RM (TM / WI)
 #define RN (TN / WI)
