@@ -157,6 +157,33 @@ gemm_rows(global float *c, global const float *restrict a,
 }
 #else
 
+/* to[R rows of ldt] <- from[C rows of ld], turned; four by four, because each
+ * line of `from` should be fetched once: strides may be multiples of 4096. */
+static inline void turn(global float *restrict to,
+                        global const float *restrict from, int R, int C,
+                        int ldt, int ld)
+{
+    for (int c = 0; c < C; c += 4)
+        for (int r = 0; r < R; r += 4) {
+            global const float *f = from + (size_t)c * ld + r;
+            global float *t = to + (size_t)r * ldt + c;
+
+            if (r + 4 <= R && c + 4 <= C) {
+                const float4 a = vload4(0, f), b = vload4(0, f + ld);
+                const float4 d = vload4(0, f + 2 * (size_t)ld);
+                const float4 e = vload4(0, f + 3 * (size_t)ld);
+                vstore4((float4)(a.x, b.x, d.x, e.x), 0, t);
+                vstore4((float4)(a.y, b.y, d.y, e.y), 0, t + ldt);
+                vstore4((float4)(a.z, b.z, d.z, e.z), 0, t + 2 * (size_t)ldt);
+                vstore4((float4)(a.w, b.w, d.w, e.w), 0, t + 3 * (size_t)ldt);
+            } else {
+                for (int i = 0; i < min(4, C - c); i++)
+                    for (int j = 0; j < min(4, R - r); j++)
+                        t[(size_t)j * ldt + i] = f[(size_t)i * ld + j];
+            }
+        }
+}
+
 kernel void gemm_rows_pack(global packed *restrict out,
                            global const float *restrict b, int N, int K,
                            int ldb)
@@ -172,6 +199,12 @@ kernel void gemm_rows_pack(global packed *restrict out,
             STORE_B(n < n1 ? b[(size_t)k * ldb + n] : 0.0f, k * NW + n, out);
 #else
     b += (size_t)n0 * ldb + k0;
+#if TYPE == 0
+    if (n1 == NW) {
+        turn(out, b, k1, NW, NW, ldb);
+        return;
+    }
+#endif
     for (int n = 0; n < NW; n++)
         for (int k = 0; k < k1; k++)
             STORE_B(n < n1 ? b[(size_t)n * ldb + k] : 0.0f, k * NW + n, out);
@@ -183,12 +216,8 @@ kernel void gemm_rows_turn(global float *restrict out,
                            int lda, int ldt)
 {
     const int m0 = get_global_id(0) * 16, k0 = get_global_id(1) * 64;
-    const int m1 = min(M - m0, 16), k1 = min(K - k0, 64);
 
-    out += (size_t)m0 * ldt + k0;
-    a += (size_t)k0 * lda + m0;
-    for (int m = 0; m < m1; m++)
-        for (int k = 0; k < k1; k++)
-            out[(size_t)m * ldt + k] = a[(size_t)k * lda + m];
+    turn(out + (size_t)m0 * ldt + k0, a + (size_t)k0 * lda + m0,
+         min(M - m0, 16), min(K - k0, 64), ldt, lda);
 }
 #endif
