@@ -10,17 +10,18 @@
  * Packed B is panels of NW = NV*V columns: [ceil(N/NW)][K][NW], zeros beyond N;
  * TYPE 0: float, 1: bf16, 2: f16 (both unpacked to float as they are read).
  *
- * How       One work-item multiplies a chunk of rows by a panel, in blocks of
- *           RA or RB = RA - 1 rows: NV*RA accumulators in registers, a row's
- *           element as a broadcast, no local memory and no barrier. All row
- *           blocks of a panel follow each other, so that it stays in L2; where
- *           K is above KC they do so KC of K at a time, with the accumulators
- *           put aside in between (BLOCKS blocks of them).
- * Launch    gemm_rows: global {panels * chunks}, local {1}; `blocks` row blocks
- *           of which the first `big` have RA rows.
+ * How       One work-item multiplies a chunk of rows by a group of panels, in
+ *           blocks of RA or RB = RA - 1 rows: NV*RA accumulators in registers, a
+ *           row's element as a broadcast, no local memory and no barrier. It
+ *           does so KC of K at a time, so that the chunk's share of A stays in
+ *           L2 for the whole group and a panel's in L1 for the whole chunk; the
+ *           accumulators are put aside in between. Work-groups that follow each
+ *           other have the same panels.
+ * Launch    gemm_rows: global {ceil(panels / group) * chunks}, local {1};
+ *           `blocks` row blocks of which the first `big` have RA rows.
  *           _pack: {panels, ceil(K/64)}; _turn: {ceil(M/16), ceil(K/64)}.
- * Defines   V NV RA RB KC BLOCKS TYPE; ACT BIAS SCALE RESIDUAL ACCUMULATE;
- *           TRANS_B (pack).
+ * Defines   V NV RA RB KC TYPE; SAVED: blocks put aside at most, 1 where K is
+ *           within KC; ACT BIAS SCALE RESIDUAL ACCUMULATE; TRANS_B (pack).
  * Numerics  Each element is one chain of fma() over ascending k that starts at
  *           0: its bits depend on K alone, not on M, block or chunk.
  * Host      host/ocl/gemm_native.c       Test  tests/ops/test_gemm.c
@@ -121,37 +122,41 @@ kernel __attribute__((reqd_work_group_size(1, 1, 1))) void
 gemm_rows(global float *c, global const float *restrict a,
           global const packed *restrict b, global const float *restrict bias,
           global const float *restrict scale, global const float *residual,
-          int N, int K, int lda, int ldc, int blocks, int big, int chunks)
+          int N, int K, int lda, int ldc, int blocks, int big, int chunks,
+          int group)
 {
-    const int panel = get_group_id(0) / chunks;
     const int chunk = get_group_id(0) % chunks;
-    const int n = panel * NW;
     const int from = (int)((long)chunk * blocks / chunks);
     const int to = (int)((long)(chunk + 1) * blocks / chunks);
-    floatv s[BLOCKS * RA * NV];
+    const int first = get_group_id(0) / chunks * group;
+    const int last = min(first + group, (N + NW - 1) / NW);
+    floatv s[SAVED * RA * NV];
 
-    b += (size_t)panel * K * NW;
     for (int k = 0; k < K; k += KC) {
         const int kc = min(KC, K - k);
 
-        for (int i = from; i < to; i++) {
-            const size_t row =
-                i < big ? i * RA : (size_t)big * RA + (i - big) * RB;
-            const int rows = i < big ? RA : RB;
-            floatv *x = s + (BLOCKS > 1 ? (i - from) * RA * NV : 0);
+        for (int panel = first; panel < last; panel++) {
+            global const packed *w = b + ((size_t)panel * K + k) * NW;
+            const int n = panel * NW;
 
-            if (i < big)
-                VT_JOIN(block, RA)
-            (x, a + row * lda + k, b + (size_t)k * NW, lda, kc, k == 0);
+            for (int i = from; i < to; i++) {
+                const size_t row =
+                    i < big ? i * RA : (size_t)big * RA + (i - big) * RB;
+                const int rows = i < big ? RA : RB;
+                const int at =
+                    SAVED > 1 ? (panel - first) * (to - from) + i - from : 0;
+                floatv *x = s + at * RA * NV;
+
+                if (i < big)
+                    VT_JOIN(block, RA)(x, a + row * lda + k, w, lda, kc, !k);
 #if RB != RA
-            else
-                VT_JOIN(block, RB)
-            (x, a + row * lda + k, b + (size_t)k * NW, lda, kc, k == 0);
+                else
+                    VT_JOIN(block, RB)(x, a + row * lda + k, w, lda, kc, !k);
 #endif
-            if (k + KC >= K)
-                for (int r = 0; r < rows; r++)
+                for (int r = 0; k + KC >= K && r < rows; r++)
                     finish(c, x + r * NV, bias, scale, residual, n,
                            (row + r) * ldc + n, N - n);
+            }
         }
     }
 }

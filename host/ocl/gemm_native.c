@@ -15,10 +15,13 @@
 
 #include <stdio.h>
 
-/* k of a panel between two looks at the accumulators: 1024 keep a panel of 32
- * floats within 128 KiB, a quarter of the smallest L2 worth tuning for. */
-#define KC 1024
-#define MAX_BLOCKS 16 /* a chunk, as in cl/gemm_rows.cl's BLOCKS */
+/* Sizes that keep a chunk of A (MOST_ROWS by MOST_K: 240 KiB at most) and what
+ * is in use of a group of panels in an L2 of 512 KiB. A work-group has at most
+ * MOST_ROWS by MOST_GROUP panels, and a core at least UNITS work-groups. */
+#define MOST_K 1024
+#define MOST_ROWS 60
+#define MOST_GROUP 4
+#define UNITS 16
 
 /* Rows and vectors a register block: accumulators, one row of weights and a
  * broadcast fill 16 registers (SSE, NEON, AVX2) or 32 (AVX-512). */
@@ -30,29 +33,46 @@ static int block_rows(int lanes)
 
 typedef struct shape {
     int rows, lanes, nw, panels;
-    int blocks, big, ra, rb, chunks;
+    int blocks, big, ra, rb; /* rows: `big` blocks of ra, then of rb */
+    int chunks, group, kc, saved;
 } shape;
 
 typedef struct parts { /* of g->state: windows of temp */
     vt_buf *b, *a;
 } parts;
 
+static int divide(int a, int b) /* rounded up */
+{
+    return (a + b - 1) / b;
+}
+
+/* Large work-groups reuse more, many balance better. */
+static void divide_work(shape *s, int units)
+{
+    s->chunks = divide(s->blocks, MOST_ROWS / s->ra);
+    s->group = VT_MIN(MOST_GROUP, s->panels);
+    while (s->group > 1 && divide(s->panels, s->group) * s->chunks < units)
+        s->group--;
+    while (s->chunks < s->blocks && s->panels * s->chunks < units)
+        s->chunks++;
+}
+
 static shape shape_of(vt_dev *dev, const vt_gemm_desc *d)
 {
     shape s = {.rows = d->batch * d->M, .lanes = vt_dev_vector(dev)};
     const int most = block_rows(s.lanes);
-    const int units = 8 * (int)vt_dev_info(dev)->compute_units;
 
     s.nw = VECTORS * s.lanes;
-    s.panels = (d->N + s.nw - 1) / s.nw;
-    s.blocks = (s.rows + most - 1) / most;
-    s.ra = (s.rows + s.blocks - 1) / s.blocks;
+    s.panels = divide(d->N, s.nw);
+    s.blocks = divide(s.rows, most);
+    s.ra = divide(s.rows, s.blocks);
     s.rb = s.ra > 1 ? s.ra - 1 : 1;
     s.big = s.ra > 1 ? s.rows - s.blocks * s.rb : s.blocks;
     if (s.big == s.blocks)
         s.rb = s.ra;
-    s.chunks = (s.blocks + MAX_BLOCKS - 1) / MAX_BLOCKS;
-    s.chunks = VT_MAX(s.chunks, VT_MIN(s.blocks, units / s.panels));
+    divide_work(&s, UNITS * (int)vt_dev_info(dev)->compute_units);
+    s.kc = divide(d->K, divide(d->K, MOST_K));
+    s.saved = d->K > s.kc ? MOST_GROUP * divide(MOST_ROWS, s.ra) : 1;
     return s;
 }
 
@@ -214,10 +234,11 @@ static vitcl_status bind_rows(vt_gemm *g)
 {
     const vt_gemm_desc *d = &g->d;
     const shape s = shape_of(g->dev, d);
-    const int v[] = {d->N,    d->K,     d->trans_a ? turned_stride(d) : d->lda,
-                     d->ldc,  s.blocks, s.big,
-                     s.chunks};
-    const size_t global[3] = {(size_t)s.panels * (size_t)s.chunks, 1, 1};
+    const int v[] = {d->N,     d->K,     d->trans_a ? turned_stride(d) : d->lda,
+                     d->ldc,   s.blocks, s.big,
+                     s.chunks, s.group};
+    const size_t global[3] = {
+        (size_t)divide(s.panels, s.group) * (size_t)s.chunks, 1, 1};
     const size_t one[3] = {1, 1, 1};
     vt_buf *a = g->bufs.a, *b = g->bufs.b;
     parts *p = NULL;
@@ -239,9 +260,9 @@ static vitcl_status bind_rows(vt_gemm *g)
         a = p->a;
     }
     snprintf(defines, sizeof defines,
-             "-DV=%d -DNV=%d -DRA=%d -DRB=%d -DKC=%d -DBLOCKS=%d -DTYPE=%d %s",
-             s.lanes, VECTORS, s.ra, s.rb, KC, d->K > KC ? MAX_BLOCKS : 1,
-             type_number(d->type), vt_gemm_defines(epilogue, d));
+             "-DV=%d -DNV=%d -DRA=%d -DRB=%d -DKC=%d -DSAVED=%d -DTYPE=%d %s",
+             s.lanes, VECTORS, s.ra, s.rb, s.kc, s.saved, type_number(d->type),
+             vt_gemm_defines(epilogue, d));
     VT_TRY(vt_kernel_new(&g->kernel[n], g->dev, "gemm_rows", "gemm_rows",
                          defines));
     VT_TRY(set_buffers(g->kernel[n], &g->bufs, a, b));
