@@ -32,19 +32,24 @@ bool vt_beit_match(const vt_json *config, const vt_weights *w)
 vitcl_status vt_beit_configure(vt_config *c, const vt_json *config,
                                const vt_weights *w, const char *path)
 {
-    vitcl_status st = vt_configure(c, config, w, path, 1e-12f, VT_ACT_GELU);
+    vitcl_status st;
 
+    c->pos_optional = true;
+    st = vt_configure(c, config, w, path, 1e-12f, VT_ACT_GELU);
     if (st != VITCL_OK)
         return st;
+    c->class_token = true;
     if (c->source == VT_SOURCE_HF) {
         c->pool = c->fc_norm ? VT_POOL_MEAN : VT_POOL_TOKEN;
         c->pool_first = c->fc_norm ? 1 : 0;
     }
     c->rel_pos_shared =
         vt_weight_has(w, "rel_pos_bias.relative_position_bias_table");
-    if (c->rel_pos_shared ||
-        vt_weight_has(w, "blocks.0.attn.relative_position_bias_table"))
+    if (c->rel_pos_shared || !c->pos_embed)
         c->rel_pos = VT_TABLE_LEARNT;
+    for (int i = 0; i < c->depth; i++)
+        if (vt_weight_has(w, "blocks.%d.attn.relative_position_bias_table", i))
+            c->rel_pos = VT_TABLE_LEARNT;
     return VITCL_OK;
 }
 

@@ -30,8 +30,16 @@ vitcl_status vt_clip_configure(vt_config *c, const vt_json *config,
 {
     vitcl_status st =
         vt_configure(c, config, w, path, 1e-5f, VT_ACT_GELU_QUICK);
+    const char *bad = NULL;
 
-    if (st == VITCL_OK && c->source == VT_SOURCE_HF) {
+    if (st != VITCL_OK)
+        return st;
+    c->pre_norm = true;
+    c->patch_bias = vt_weight_has(w, "patch_embed.proj.bias");
+    if (c->source == VT_SOURCE_HF) {
+        if (strstr(c->name, "WithProjection") && !c->classes)
+            vt_config_number(&c->classes, vt_config_vision(config),
+                             "projection_dim", VT_MOST_WIDTH, &bad);
         c->projection = c->classes;
         c->classes = 0;
     }

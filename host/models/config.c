@@ -173,9 +173,7 @@ vitcl_status vt_read_patch(vt_config *c, const vt_weights *w, const char *path)
                        path);
     if (!c->width)
         c->width = vt_weight_dim(w, "patch_embed.proj.weight", 0);
-    if (t->rank == 4 && t->shape[1] != 3 &&
-        !vt_weight_has(w, "patch_embed.backbone.conv.weight") &&
-        !vt_weight_has(w, "patch_embed.backbone.stem.conv.weight"))
+    if (t->rank == 4 && t->shape[1] != 3 && !c->stem_width[0])
         return vt_fail(VITCL_EUNSUPPORTED,
                        "%s: the model takes pictures of %llu channels; only "
                        "RGB is supported",
@@ -194,37 +192,60 @@ vitcl_status vt_read_patch(vt_config *c, const vt_weights *w, const char *path)
     return VITCL_OK;
 }
 
+/* Has any block this part? So that one which lacks it is told by its name. */
+static bool any_block(const vt_weights *w, int depth, const char *part)
+{
+    for (int i = 0; i < depth; i++)
+        if (vt_weight_has(w, "blocks.%d.%s", i, part))
+            return true;
+    return false;
+}
+
+static void read_mlp(vt_config *c, const vt_weights *w)
+{
+    char name[64];
+    int in = 0, out = 0;
+
+    for (int i = 0; i < c->depth && !(in && out); i++) {
+        snprintf(name, sizeof name, "blocks.%d.mlp.fc1.weight", i);
+        in = vt_weight_dim(w, name, 0);
+        snprintf(name, sizeof name, "blocks.%d.mlp.fc2.weight", i);
+        out = vt_weight_dim(w, name, -1);
+    }
+    if (!c->mlp)
+        c->mlp = out <= VT_MOST_MLP ? out : 0;
+    c->swiglu = out > 0 && out <= VT_MOST_MLP && in == 2 * out;
+}
+
+/* What every model of its kind has is taken as there, so that it is missed by
+ * name if it is not; the rest is there if the file has it anywhere. */
 void vt_read_flags(vt_config *c, const vt_weights *w)
 {
     c->class_token = vt_weight_has(w, "cls_token");
     c->dist_token = vt_weight_has(w, "dist_token");
     c->registers = vt_weight_dim(w, "reg_token", -2);
-    c->pos_embed = vt_weight_has(w, "pos_embed");
-    c->patch_bias = vt_weight_has(w, "patch_embed.proj.bias");
-    c->qkv_bias = vt_weight_has(w, "blocks.0.attn.qkv.bias");
-    c->qk_norm = vt_weight_has(w, "blocks.0.attn.q_norm.weight");
-    c->layer_scale = vt_weight_has(w, "blocks.0.ls1.gamma");
-    c->pre_norm = vt_weight_has(w, "norm_pre.weight");
-    c->final_norm = /* either: a missing one is then told by its name */
+    c->pos_embed = !c->pos_optional || vt_weight_has(w, "pos_embed");
+    c->pre_norm = vt_weight_has(w, "norm_pre.weight") ||
+                  vt_weight_has(w, "norm_pre.bias");
+    c->patch_bias = !c->pre_norm || vt_weight_has(w, "patch_embed.proj.bias");
+    c->final_norm =
         vt_weight_has(w, "norm.weight") || vt_weight_has(w, "norm.bias");
     c->fc_norm =
         vt_weight_has(w, "fc_norm.weight") || vt_weight_has(w, "fc_norm.bias");
-    c->attn_norm = vt_weight_has(w, "blocks.0.attn.norm.weight");
-    c->mlp_norm = vt_weight_has(w, "blocks.0.mlp.norm.weight");
-    c->attn_pool = vt_weight_has(w, "attn_pool.latent");
-    c->head_bias = vt_weight_has(w, "head.bias");
-    if (!c->classes)
-        c->classes = vt_weight_dim(w, "head.weight", 0);
-    if (!vt_weight_has(w, "head.weight"))
-        c->classes = 0;
+    if (!c->fc_norm && !c->norm_optional)
+        c->final_norm = true;
     if (!c->depth)
         c->depth = count_blocks(w);
-    if (!c->mlp)
-        c->mlp = vt_weight_dim(w, "blocks.0.mlp.fc2.weight", -1);
-    if (c->mlp > VT_MOST_MLP)
-        c->mlp = 0;
-    c->swiglu = c->mlp > 0 &&
-                vt_weight_dim(w, "blocks.0.mlp.fc1.weight", 0) == 2 * c->mlp;
+    c->qkv_bias = any_block(w, c->depth, "attn.qkv.bias");
+    c->qk_norm = any_block(w, c->depth, "attn.q_norm.weight");
+    c->layer_scale = any_block(w, c->depth, "ls1.gamma");
+    c->attn_norm = any_block(w, c->depth, "attn.norm.weight");
+    c->mlp_norm = any_block(w, c->depth, "mlp.norm.weight");
+    c->attn_pool = vt_weight_has(w, "attn_pool.latent");
+    c->head_bias = true;
+    if (!c->classes)
+        c->classes = vt_weight_dim(w, "head.weight", 0);
+    read_mlp(c, w);
 }
 
 /* After the picture and the patch are known: what the positions cover. */
@@ -315,6 +336,13 @@ vitcl_status vt_configure_hf(vt_config *c, const vt_json *config,
     }
     VT_TRY(vt_read_patch(c, w, path));
     vt_read_flags(c, w);
+    c->class_token = strncmp(vt_config_hf(config), "siglip", 6) != 0;
+    c->dist_token = strcmp(vt_config_hf(config), "deit") == 0;
+    vt_config_number(&c->registers, v, "num_register_tokens", VT_MOST_WIDTH,
+                     &bad);
+    if (!c->classes && strstr(c->name, "ForImageClassification"))
+        c->classes = VT_MAX((int)vt_json_count(vt_json_get(config, "id2label")),
+                            1); /* the head is missing then */
     if (c->heads < 0)
         c->heads = c->width / 64;
     c->eps = (float)number_eps;

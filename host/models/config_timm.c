@@ -64,7 +64,8 @@ static vitcl_status timm_refuse(const vt_json *args, const vt_weights *w,
                            path, keys[i]);
     }
     if (vt_weight_has(w, "blocks.0.norm1.weight") &&
-        !vt_weight_has(w, "blocks.0.norm1.bias"))
+        !vt_weight_has(w, "blocks.0.norm1.bias") &&
+        !vt_weight_has(w, "blocks.0.norm2.bias"))
         return vt_fail(VITCL_EUNSUPPORTED,
                        "%s: %s normalises without a bias (RMS norm), which is "
                        "not supported",
@@ -82,6 +83,9 @@ static vitcl_status timm_pool(vt_config *c, const vt_json *config,
         pool = vt_config_text(args, "global_pool");
     if (!pool[0])
         pool = c->attn_pool ? "map" : c->class_token ? "token" : "avg";
+    /* what the pool needs is missed by name if it is not there */
+    c->class_token |= strcmp(pool, "token") == 0;
+    c->attn_pool = strcmp(pool, "map") == 0;
     c->pool_first = c->class_token + c->dist_token + c->registers;
     vt_json_bool(&all, vt_json_get(args, "pool_include_prefix"));
     c->pool_all = all || strcmp(c->name, "test_vit3") == 0;
@@ -92,10 +96,10 @@ static vitcl_status timm_pool(vt_config *c, const vt_json *config,
         c->pool_max_mean = pool[3] != 0;
     } else if (strcmp(pool, "max") == 0) {
         c->pool = VT_POOL_MAX;
-    } else if (strcmp(pool, "token") == 0 && c->class_token) {
+    } else if (strcmp(pool, "token") == 0) {
         c->pool = VT_POOL_TOKEN;
         c->pool_first = 0;
-    } else if (strcmp(pool, "map") != 0 || !c->attn_pool) {
+    } else if (!c->attn_pool) {
         return vt_fail(VITCL_EUNSUPPORTED,
                        "%s: global_pool \"%s\" is not supported here", path,
                        pool);
@@ -113,6 +117,33 @@ static void timm_picture(vt_config *c, const vt_json *config,
         c->height = c->width_px = 224;
 }
 
+/* What the architecture's name says that the file must hold or may lack. */
+static void timm_parts(vt_config *c, const vt_json *args)
+{
+    static const char *const bare[] = {"_radio_", "vit_intern300m", NULL};
+    const vt_json *pos = vt_json_get(args, "pos_embed");
+    const char *how = "learn";
+    bool norm = true;
+
+    vt_json_string(&how, pos);
+    c->pos_optional |= strcmp(how, "learn") != 0;
+    vt_json_bool(&norm, vt_json_get(args, "final_norm"));
+    c->norm_optional = !norm || vt_name_has(c->name, bare);
+}
+
+static void timm_tokens(vt_config *c, const vt_json *args, const char **bad)
+{
+    const char *reg = strstr(c->name, "_reg");
+    int n = 0;
+
+    c->dist_token |= strstr(c->name, "distilled") != NULL;
+    if (!vt_config_number(&n, args, "reg_tokens", VT_MOST_WIDTH, bad) && reg &&
+        !vt_json_get(args, "reg_tokens"))
+        n = (int)strtol(reg + 4, NULL, 10);
+    if (!c->registers && n > 0 && n <= VT_MOST_WIDTH)
+        c->registers = n; /* missing */
+}
+
 vitcl_status vt_configure_timm(vt_config *c, const vt_json *config,
                                const vt_weights *w, const char *path)
 {
@@ -128,8 +159,10 @@ vitcl_status vt_configure_timm(vt_config *c, const vt_json *config,
     if (!c->patch_h) /* a hybrid has worked it out already */
         vt_config_pair(&c->patch_h, &c->patch_w, args, "patch_size", &bad);
     timm_picture(c, config, args, &bad);
+    timm_parts(c, args);
     VT_TRY(vt_read_patch(c, w, path));
     vt_read_flags(c, w);
+    timm_tokens(c, args, &bad);
     VT_TRY(timm_refuse(args, w, path, name));
     if (!vt_config_number(&c->heads, args, "num_heads", VT_MOST_WIDTH, &bad))
         c->heads = timm_heads(name, c->width);

@@ -38,7 +38,7 @@ void vt_deit_build(vt_plan *p, vt_model *m, vt_val pixels, vt_outputs *out)
                      vt_dim(p, pixels, 3) / c->patch_w);
     x = vt_vit_blocks(p, c, x, VT_NO_EXTRA);
     if (!c->dist_token ||
-        (c->source == VT_SOURCE_HF && !vt_model_has(m, "head_dist.weight"))) {
+        (c->source == VT_SOURCE_HF && !strstr(c->name, "WithTeacher"))) {
         vt_vit_head(p, m, x, out);
         return;
     }

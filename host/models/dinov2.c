@@ -64,6 +64,7 @@ vitcl_status vt_dinov2_configure(vt_config *c, const vt_json *config,
         return original(c, w, path);
     VT_TRY(vt_configure(c, config, w, path, 1e-6f, VT_ACT_GELU));
     if (c->source == VT_SOURCE_HF) {
+        c->layer_scale = true;
         c->pos_rule = c->registers ? VT_POS_TIMM : VT_POS_HF;
         if (c->classes) {
             c->pool = VT_POOL_CLS_MEAN;

@@ -28,8 +28,32 @@ static const float gn_eps = 1e-5f;
 bool vt_hybrid_match(const vt_json *config, const vt_weights *w)
 {
     return (!config || vt_config_timm(config)[0]) &&
-           (vt_weight_has(w, STEM "conv.weight") ||
+           (vt_weight_has(w, STEM "norm.weight") ||
+            vt_weight_has(w, STEM "stem.norm.weight") ||
+            vt_weight_has(w, STEM "conv.weight") ||
             vt_weight_has(w, STEM "stem.conv.weight"));
+}
+
+/* The filters of a convolution, from it or from the norm behind it: the one
+ * that is missing is told by its name later. */
+static int either(const vt_weights *w, const char *prefix, const char *conv,
+                  const char *norm)
+{
+    char name[160];
+    int n;
+
+    snprintf(name, sizeof name, "%.100s%.20s.weight", prefix, conv);
+    n = vt_weight_dim(w, name, 0);
+    snprintf(name, sizeof name, "%.100s%.20s.weight", prefix, norm);
+    return n ? n : vt_weight_dim(w, name, 0);
+}
+
+static bool has_unit(const vt_weights *w, int stage, int block)
+{
+    return vt_weight_has(w, STEM "stages.%d.blocks.%d.conv1.weight", stage,
+                         block) ||
+           vt_weight_has(w, STEM "stages.%d.blocks.%d.conv2.weight", stage,
+                         block);
 }
 
 vitcl_status vt_hybrid_configure(vt_config *c, const vt_json *config,
@@ -41,21 +65,18 @@ vitcl_status vt_hybrid_configure(vt_config *c, const vt_json *config,
     char name[96];
     int stride = 4;
 
-    c->stem_only = vt_weight_has(w, STEM "conv.weight");
-    c->stem_width[0] = vt_weight_dim(
-        w, c->stem_only ? STEM "conv.weight" : STEM "stem.conv.weight", 0);
-    while (c->stem_stages < 4 &&
-           vt_weight_has(w, STEM "stages.%d.blocks.0.conv1.weight",
-                         c->stem_stages)) {
+    c->stem_only = vt_weight_has(w, STEM "conv.weight") ||
+                   vt_weight_has(w, STEM "norm.weight");
+    c->stem_width[0] =
+        either(w, c->stem_only ? STEM : STEM "stem.", "conv", "norm");
+    while (c->stem_stages < 4 && has_unit(w, c->stem_stages, 0)) {
         const int s = c->stem_stages++;
         if (s)
             stride *= 2;
-        while (c->stem_layers[s] < 100 &&
-               vt_weight_has(w, STEM "stages.%d.blocks.%d.conv1.weight", s,
-                             c->stem_layers[s]))
+        while (c->stem_layers[s] < 100 && has_unit(w, s, c->stem_layers[s]))
             c->stem_layers[s]++;
-        snprintf(name, sizeof name, STEM "stages.%d.blocks.0.conv3.weight", s);
-        c->stem_width[s + 1] = vt_weight_dim(w, name, 0);
+        snprintf(name, sizeof name, STEM "stages.%d.blocks.0.", s);
+        c->stem_width[s + 1] = either(w, name, "conv3", "norm3");
     }
     if (kernel < 1 || kernel > 64 || c->stem_width[0] < 32 ||
         c->stem_width[0] % 32)

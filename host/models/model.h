@@ -45,7 +45,9 @@ typedef struct vt_config {
     vt_act act;
     bool class_token, dist_token;
     int registers;
-    bool pos_embed; /* an absolute table ... */
+    bool norm_optional;
+    bool pos_optional; /* the family may do without: set before reading */
+    bool pos_embed;    /* an absolute table ... */
     int pos_prefix; /* ... whose first rows are for this many prefix tokens */
     vt_pos_rule pos_rule;
     bool patch_bias, qkv_bias, qk_norm, layer_scale, head_bias;
@@ -59,6 +61,7 @@ typedef struct vt_config {
     int rope_h, rope_w; /* grid that rotary positions are scaled to */
     vt_table_kind rel_pos;
     bool rel_pos_shared; /* one for all blocks */
+    bool rel_pos_swin;   /* the MLP as Swin V2 has it */
     bool attn_pool;      /* pooling by attention */
     bool pool_all;       /* ... which sees the prefix tokens, too */
     int pre_logits;      /* width of the tanh layer before the head */

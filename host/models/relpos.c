@@ -36,17 +36,21 @@ vitcl_status vt_relpos_configure(vt_config *c, const vt_json *config,
                                  const vt_weights *w, const char *path)
 {
     vitcl_status st = VITCL_OK;
-    const char *prefix = "blocks.0.attn.rel_pos";
+    const char *type =
+        vt_config_text(vt_json_get(config, "model_args"), "rel_pos_type");
 
+    c->pos_optional = true;
     VT_TRY(vt_configure_timm(c, config, w, path));
-    c->rel_pos_shared =
-        vt_weight_has(w, "shared_rel_pos.mlp.fc1.weight") ||
-        vt_weight_has(w, "shared_rel_pos.relative_position_bias_table");
-    if (c->rel_pos_shared)
-        prefix = "shared_rel_pos";
-    c->rel_pos = vt_weight_has(w, "%s.mlp.fc1.weight", prefix)
-                     ? VT_TABLE_MLP
-                     : VT_TABLE_LEARNT;
+    c->rel_pos = VT_TABLE_MLP;
+    c->rel_pos_shared = strstr(c->name, "srelpos_") != NULL;
+    c->rel_pos_swin = strstr(type, "swin") != NULL;
+    for (size_t i = 0; i < vt_weights_count(w); i++) {
+        const char *name = vt_weights_at(w, i)->name;
+        if (strncmp(name, "shared_rel_pos.", 15) == 0)
+            c->rel_pos_shared = true;
+        if (strstr(name, "relative_position_bias_table"))
+            c->rel_pos = VT_TABLE_LEARNT;
+    }
 done:
     return st;
 }
@@ -106,8 +110,7 @@ vitcl_status vt_relpos_mlp(float *out, vt_model *m, const char *prefix, int h,
 
     snprintf(name, sizeof name, "%s.mlp.fc1.weight", prefix);
     f.hidden = vt_weight_dim(m->weights, name, 0);
-    snprintf(name, sizeof name, "%s.mlp.fc2.bias", prefix);
-    f.swin = !vt_model_has(m, name);
+    f.swin = c->rel_pos_swin;
     if (count != rows * heads)
         VT_TRY(vt_fail(VITCL_EINVAL, "%s: misshapen", prefix));
     if (f.hidden < 1 || f.hidden > VT_MOST_WIDTH)

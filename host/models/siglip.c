@@ -30,8 +30,14 @@ vitcl_status vt_siglip_configure(vt_config *c, const vt_json *config,
                                  const vt_weights *w, const char *path)
 {
     vitcl_status st = vt_configure(c, config, w, path, 1e-6f, VT_ACT_GELU_TANH);
+    bool head = true;
 
-    if (st == VITCL_OK && c->source == VT_SOURCE_HF && !c->attn_pool)
+    if (st != VITCL_OK || c->source != VT_SOURCE_HF)
+        return st;
+    vt_json_bool(&head,
+                 vt_json_get(vt_config_vision(config), "vision_use_head"));
+    c->attn_pool = head;
+    if (!head)
         c->pool = VT_POOL_MEAN;
     return st;
 }

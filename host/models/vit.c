@@ -284,10 +284,8 @@ static vt_val attention_pool(vt_plan *p, vt_model *m, vt_val x)
 
     if (first)
         x = vt_slice(p, x, first, T - first);
-    q = vt_dense(p, q, "attn_pool.q", D, vt_model_has(m, "attn_pool.q.bias"),
-                 VT_ACT_NONE, VT_NONE, VT_NONE);
-    x = vt_dense(p, x, "attn_pool.kv", 2 * D,
-                 vt_model_has(m, "attn_pool.kv.bias"), VT_ACT_NONE, VT_NONE,
+    q = vt_dense(p, q, "attn_pool.q", D, true, VT_ACT_NONE, VT_NONE, VT_NONE);
+    x = vt_dense(p, x, "attn_pool.kv", 2 * D, true, VT_ACT_NONE, VT_NONE,
                  VT_NONE);
     x = vt_attention_cross(
         p, q, x, (vt_attention_args){.heads = c->heads, .bias = VT_NONE});

@@ -139,6 +139,57 @@ Test(open, names_what_is_wrong)
                    "missing");
 }
 
+/* Every tensor of every family is missed, and mostly by its own name. */
+Test(open, misses_every_tensor)
+{
+    static const char *const cases[] = {"timm_vit",
+                                        "timm_vit_qknorm_reg",
+                                        "timm_deit_distilled",
+                                        "timm_siglip",
+                                        "timm_clip",
+                                        "timm_beit_resized",
+                                        "timm_relpos_cls",
+                                        "timm_srelpos",
+                                        "timm_eva02_clip",
+                                        "timm_hybrid",
+                                        "timm_dinov2_swiglu_reg",
+                                        "hf_vit_resized",
+                                        "hf_deit",
+                                        "hf_dinov2_reg",
+                                        "hf_dinov2",
+                                        "hf_clip",
+                                        "hf_siglip",
+                                        "hf_beit_resized"};
+    static char config[1 << 16];
+
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+        char from[256], path[300], folder[32];
+        vt_tensors *raw = NULL;
+        snprintf(from, sizeof from, VT_DATA "/models/%s", cases[k]);
+        snprintf(path, sizeof path, "%s/config.json", from);
+        strcpy(config, get(path));
+        cr_assert_eq(vt_tensors_open(&raw, from), VITCL_OK, "%s", vt_message());
+        for (size_t i = 0; i < vt_tensors_count(raw); i++) {
+            const char *name = vt_tensors_at(raw, i)->name;
+            vt_model *m = NULL;
+            if (strstr(name, "mask_token"))
+                continue;
+            damage(folder, from, config, name, NULL, NULL);
+            cr_expect_neq(vt_model_open(&m, folder), VITCL_OK,
+                          "%s opens without %s", cases[k], name);
+            if (!m && strncmp(cases[k], "timm", 4) == 0 &&
+                !strstr(name, "mlp.fc1_") && !strstr(name, "_proj.") &&
+                !strstr(name, "_bias") && !strstr(name, "gamma_") &&
+                strcmp(name, "patch_embed.proj.weight") != 0)
+                cr_expect_not_null(strstr(vt_message(), name), "%s, %s: %s",
+                                   cases[k], name, vt_message());
+            vt_model_close(m);
+            discard(folder);
+        }
+        vt_tensors_free(raw);
+    }
+}
+
 Test(open, ignores_what_is_harmless)
 {
     static const char *const names[] = {"vit.embeddings.mask_token",
@@ -191,7 +242,9 @@ Test(open, wrong_configs)
          "mish", VITCL_EUNSUPPORTED},
         {"\"num_classes\": 5", "\"num_classes\": 6", "head.weight",
          VITCL_ECORRUPT},
-        {"\"global_pool\": \"token\"", "\"global_pool\": \"map\"", "map",
+        {"\"global_pool\": \"token\"", "\"global_pool\": \"map\"",
+         "attn_pool.latent", VITCL_ECORRUPT},
+        {"\"global_pool\": \"token\"", "\"global_pool\": \"prr\"", "prr",
          VITCL_EUNSUPPORTED},
     };
     char folder[32], config[1 << 16];

@@ -1,0 +1,270 @@
+/*
+ * check.c - what a plan asks for against what the file holds.
+ *
+ * What a checkpoint must hold is not written down a second time: the plan of
+ * one picture is written without a device, and each parameter that it names
+ * must be in the file in that shape, and the file must hold nothing else. What
+ * is missing is told before what is misshapen, and that before what is too
+ * much, because each may follow from the one before.
+ */
+#include "base/memory.h"
+#include "models/config.h"
+#include "models/fetch.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static void describe(char *text, size_t size, uint32_t rank,
+                     const uint64_t *shape)
+{
+    size_t n = 0;
+
+    text[0] = 0;
+    for (uint32_t i = 0; i < rank && n < size; i++)
+        n += (size_t)snprintf(text + n, size - n, "%s%llu", i ? "," : "",
+                              (unsigned long long)shape[i]);
+}
+
+/* Equal but for axes of length 1 and for trailing axes that the plan has as
+ * one (a patch embedding's 3*P*P). */
+static bool same_shape(const vt_weight *t, int rank, const int *dim)
+{
+    uint32_t i = 0;
+    int k = 0;
+    uint64_t rest = 1;
+
+    while (k < rank - 1) {
+        if (dim[k] == 1) {
+            k++;
+        } else if (i < t->rank && t->shape[i] == 1) {
+            i++;
+        } else if (i < t->rank && t->shape[i] == (uint64_t)dim[k]) {
+            i++;
+            k++;
+        } else {
+            return false;
+        }
+    }
+    for (; i < t->rank; i++)
+        rest *= t->shape[i];
+    return rest == (uint64_t)dim[rank - 1];
+}
+
+typedef struct audit {
+    vt_model *m;
+    bool *used; /* of each weight */
+    uint64_t parameters;
+    int missing;
+    char first[96];  /* missing */
+    char wrong[400]; /* the first misshapen one, in words */
+} audit;
+
+static void mark(audit *a, const vt_weight *t)
+{
+    for (size_t i = 0; i < vt_weights_count(a->m->weights); i++)
+        if (vt_weights_at(a->m->weights, i) == t && !a->used[i]) {
+            a->used[i] = true;
+            a->parameters += t->count;
+        }
+}
+
+/* A parameter that is made from several tensors: make it once to see that
+ * they are there, and count them as used. */
+static vitcl_status check_made(audit *a, const char *name, uint64_t count,
+                               size_t plain)
+{
+    vitcl_status st = VITCL_OK;
+    float *data = NULL;
+
+    VT_TRY(vt_model_weight(&data, a->m, name, count));
+    for (size_t i = 0; i < vt_weights_count(a->m->weights); i++) {
+        const vt_weight *t = vt_weights_at(a->m->weights, i);
+        if (strncmp(t->name, name, plain) == 0 && t->name[plain] == '.')
+            mark(a, t);
+    }
+done:
+    free(data);
+    return st;
+}
+
+static vitcl_status check_one(audit *a, const vt_value *v)
+{
+    const vt_weight *t;
+    char plain[96], has[64], wants[64];
+    uint64_t dim[4], count = 1;
+    int h, w;
+    size_t n = vt_name_grid(v->name, &h, &w);
+
+    for (int i = 0; i < v->rank; i++)
+        count *= dim[i] = (uint64_t)v->dim[i];
+    if (!a->m->weights) {
+        a->parameters += count;
+        return VITCL_OK;
+    }
+    if (n)
+        return check_made(a, v->name, count, n);
+    snprintf(plain, sizeof plain, "%s", v->name);
+    if (vt_name_standard(plain))
+        plain[vt_name_standard(plain)] = 0;
+    t = vt_weights_get(a->m->weights, plain);
+    if (!t) {
+        if (a->missing++ == 0)
+            snprintf(a->first, sizeof a->first, "%s", plain);
+        return VITCL_OK;
+    }
+    mark(a, t);
+    if ((t->count == count && same_shape(t, v->rank, v->dim)) || a->wrong[0])
+        return VITCL_OK;
+    describe(has, sizeof has, t->rank, t->shape);
+    describe(wants, sizeof wants, (uint32_t)v->rank, dim);
+    snprintf(a->wrong, sizeof a->wrong, "%s is [%s], but this %s needs [%s]",
+             plain, has, a->m->arch->looks, wants);
+    return VITCL_OK;
+}
+
+/* Buffers and parts that training left behind. */
+static bool harmless(const vt_model *m, const char *name)
+{
+    static const char *const parts[] = {"position_ids",
+                                        "mask_token",
+                                        "relative_position_index",
+                                        "relative_coords",
+                                        "rel_coords",
+                                        "num_batches_tracked",
+                                        NULL};
+    static const char *const timm_parts[] = {"pre_logits.", NULL};
+    static const char *const hf_parts[] = {"pooler.", "text_model.",
+                                           "text_projection", "logit_", NULL};
+
+    return vt_name_has(name, parts) ||
+           (m->config.source == VT_SOURCE_TIMM &&
+            vt_name_has(name, timm_parts)) ||
+           (m->config.source == VT_SOURCE_HF && vt_name_has(name, hf_parts));
+}
+
+static vitcl_status check_rest(const audit *a)
+{
+    const vt_model *m = a->m;
+    const char *first = NULL;
+    int surplus = 0;
+
+    if (a->missing > 1)
+        return vt_fail(VITCL_ECORRUPT,
+                       "%s: %s and %d more tensors are missing (the file looks "
+                       "like a %s)",
+                       m->path, a->first, a->missing - 1, m->arch->looks);
+    if (a->missing)
+        return vt_fail(VITCL_ECORRUPT,
+                       "%s: %s is missing (the file looks like a %s)", m->path,
+                       a->first, m->arch->looks);
+    if (a->wrong[0])
+        return vt_fail(VITCL_ECORRUPT, "%s: %s", m->path, a->wrong);
+    for (size_t i = 0; m->weights && i < vt_weights_count(m->weights); i++) {
+        const char *name = vt_weights_at(m->weights, i)->name;
+        if (!a->used[i] && !harmless(m, name) && surplus++ == 0)
+            first = name;
+    }
+    if (surplus > 1)
+        return vt_fail(VITCL_EUNSUPPORTED,
+                       "%s: %s and %d more tensors have no place in this %s",
+                       m->path, first, surplus - 1, m->arch->looks);
+    if (surplus)
+        return vt_fail(VITCL_EUNSUPPORTED, "%s: %s has no place in this %s",
+                       m->path, first, m->arch->looks);
+    return VITCL_OK;
+}
+
+/* A joined q, k, v bias has zeros where the file has no k bias. That is right
+ * for BEiT and EVA (and no parameter); elsewhere it is missing. */
+static vitcl_status check_k_bias(audit *a)
+{
+    static const char *const real[] = {"k_bias",   "key.bias", "k_proj.bias",
+                                       "key/bias", "qkv.bias", "in_proj_bias",
+                                       NULL};
+    const vt_config *c = &a->m->config;
+    const vt_tensors *raw;
+    int blocks = 0;
+
+    if (!a->m->weights || !c->qkv_bias)
+        return VITCL_OK;
+    raw = vt_weights_raw(a->m->weights);
+    for (size_t i = 0; i < vt_tensors_count(raw); i++) {
+        const char *name = vt_tensors_at(raw, i)->name;
+        if (vt_name_has(name, real) && !strstr(name, "head.attention"))
+            /* scanned .npz files have one for all blocks */
+            blocks += strstr(name, "encoderblock/") ? c->depth : 1;
+    }
+    if (blocks >= c->depth)
+        return VITCL_OK;
+    if (blocks || (strcmp(c->family, "beit") && strcmp(c->family, "eva02")))
+        return vt_fail(VITCL_ECORRUPT,
+                       "%s: the bias of the keys is missing in %d of %d blocks "
+                       "(the file looks like a %s)",
+                       a->m->path, c->depth - blocks, c->depth,
+                       a->m->arch->looks);
+    a->parameters -= (uint64_t)c->depth * (uint64_t)c->width;
+    return VITCL_OK;
+}
+
+/* The plan of one picture, to be looked at. */
+static vitcl_status sketch(vt_plan **out, vt_model *m, int height, int width)
+{
+    static const char *const keep[] = {"block.*", "norm", NULL};
+    vitcl_status st = VITCL_OK;
+    vt_plan *p = NULL;
+    vt_outputs o;
+
+    VT_TRY(vt_plan_new(&p, &(vt_plan_options){.keep = keep}));
+    vt_model_build(
+        p, m, vt_input(p, "pixels", VT_F32, 4, (int[]){1, 3, height, width}),
+        &o);
+    VT_TRY(vt_plan_status(p));
+    *out = p, p = NULL;
+done:
+    vt_plan_free(p);
+    return st;
+}
+
+vitcl_status vt_model_check(vt_model *m)
+{
+    vitcl_status st = VITCL_OK;
+    audit a = {.m = m};
+    vt_plan *p = NULL;
+
+    if (m->weights)
+        VT_TRY(VT_NEW(&a.used, vt_weights_count(m->weights) + 1));
+    VT_TRY(sketch(&p, m, m->config.height, m->config.width_px));
+    for (int i = 0; i < vt_plan_steps(p); i++)
+        for (int k = 0; k < VT_INS; k++) {
+            const vt_value *v = vt_value_of(p, vt_plan_step(p, i)->in[k]);
+            bool seen = false;
+            if (!v || v->kind != VT_PARAM)
+                continue;
+            /* one value that several steps read counts once */
+            for (int j = 0; j < i && !seen && !m->weights; j++)
+                for (int l = 0; l < VT_INS && !seen; l++)
+                    seen =
+                        vt_plan_step(p, j)->in[l] == vt_plan_step(p, i)->in[k];
+            if (!seen)
+                VT_TRY(check_one(&a, v));
+        }
+    VT_TRY(check_rest(&a));
+    VT_TRY(check_k_bias(&a));
+    m->parameters = a.parameters;
+done:
+    vt_plan_free(p);
+    free(a.used);
+    return st;
+}
+
+vitcl_status vt_model_macs(double *out, vt_model *m, int height, int width)
+{
+    vitcl_status st = VITCL_OK;
+    vt_plan *p = NULL;
+
+    VT_TRY(sketch(&p, m, height, width));
+    *out = vt_plan_macs(p);
+done:
+    vt_plan_free(p);
+    return st;
+}
