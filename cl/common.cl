@@ -29,6 +29,12 @@
  */
 #pragma OPENCL FP_CONTRACT OFF
 
+/* Where fma() is not an instruction it is a page of code each time: llvmpipe
+ * needs minutes to compile a GELU. There two roundings have to do. */
+#ifdef NO_FMA
+#define fma(a, b, c) ((a) * (b) + (c))
+#endif
+
 #ifndef V
 #define V 8
 #endif

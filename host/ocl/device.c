@@ -378,7 +378,8 @@ static void measure(vt_dev *dev)
     dev->vector = lanes >= 16 ? 16 : lanes >= 8 ? 8 : 4;
     dev->align = VT_MAX((size_t)64, (size_t)bits / 8);
     dev->group_max = VT_MIN(group, (size_t)256);
-    snprintf(dev->flags, sizeof dev->flags, "-cl-std=CL1.2%s",
+    snprintf(dev->flags, sizeof dev->flags, "-cl-std=CL1.2%s%s",
+             fp & CL_FP_FMA ? "" : " -DNO_FMA",
              fp & CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT
                  ? " -cl-fp32-correctly-rounded-divide-sqrt"
                  : "");

@@ -24,7 +24,7 @@ struct vt_dev {
     int vector;
     size_t align, group_max;
     char *identity;       /* versions of driver and device, for cache keys */
-    char flags[64];       /* build flags that every program has here */
+    char flags[96];       /* build flags that every program has here */
     atomic_bool lost;     /* the driver gave up: no further OpenCL calls */
     pthread_mutex_t lock; /* programs */
     pthread_cond_t built;
