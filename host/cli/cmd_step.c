@@ -1,0 +1,69 @@
+/*
+ * cmd_step.c - the training twin of forward: gradients and optimiser steps on
+ * one batch, written down.
+ */
+#include "cmd.h"
+
+#include <vitcl_train.h>
+
+typedef struct step {
+    model_options common;
+    const char *input, *settings, *output;
+    uint32_t steps;
+} step;
+
+static const opt options[] = {
+    OPT_ROW(step, 'm', "model", OPT_TEXT, "DIR",
+            "checkpoint: a folder or a weight file; else VITCL_MODEL",
+            common.model),
+    {'i', "input", OPT_TEXT, "FILE",
+     "safetensors file with pixel_values [B,3,H,W] and labels [B]",
+     offsetof(step, input)},
+    {0, "settings", OPT_TEXT, "FILE",
+     "JSON: optimizer, lr, betas, momentum, weight_decay, clip_grad_norm ..",
+     offsetof(step, settings)},
+    {'o', "output", OPT_TEXT, "FILE", "safetensors file to write",
+     offsetof(step, output)},
+    {0, "steps", OPT_COUNT, "N", "steps on this batch (default 1)",
+     offsetof(step, steps)},
+    OPT_DEVICE(step),
+    OPT_RUN(step),
+    OPT_DONE};
+
+static int run(void *into, const words *operands)
+{
+    const step *o = into;
+    vitcl_device *device = NULL;
+    vitcl_precision precision;
+    const char *model = model_path(&o->common);
+    int code;
+
+    if (operands->count)
+        return usage("takes no argument such as '%s'; see vitcl step --help",
+                     operands->item[0]);
+    if (!o->input || !o->settings || !o->output)
+        return usage("wants --input FILE, --settings FILE and --output FILE");
+    if (!model)
+        return usage("wants a model: -m DIR, or VITCL_MODEL");
+    code = parse_precision(&precision, o->common.precision);
+    if (code != EXIT_OK)
+        return code;
+    if (vitcl_device_open(&device, o->common.device) != VITCL_OK ||
+        vitcl_train_steps(o->output, device, model, o->input, o->settings,
+                          o->steps ? o->steps : 1, o->common.gemm,
+                          precision) != VITCL_OK)
+        code = failed();
+    vitcl_device_free(device);
+    return code;
+}
+
+const command cmd_step = {
+    "step",
+    "",
+    "Take optimiser steps on one batch and write gradients",
+    "Writes loss and grad.<tensor> of the first step, the losses of all, and "
+    "\nafter.<tensor>: what anyone needs to hold vitcl's training to another "
+    "library.",
+    options,
+    sizeof(step),
+    run};
