@@ -70,7 +70,7 @@ enum {
 
 /* ---- what is allowed ---------------------------------------------------- */
 
-#ifdef ARCH
+#if defined(ARCH) && !SANITIZED
 #define LOAD(field)                                                            \
     BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, field))
 #define ALLOW BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)
@@ -135,6 +135,7 @@ static void lock_up(void)
 #endif
 }
 
+#if !SANITIZED
 /* What the process maps now, in bytes: the parent's memory is in it. */
 static rlim_t mapped_now(void)
 {
@@ -148,6 +149,7 @@ static rlim_t mapped_now(void)
     }
     return (rlim_t)pages * (rlim_t)sysconf(_SC_PAGESIZE);
 }
+#endif
 
 static void limit_memory(void)
 {
