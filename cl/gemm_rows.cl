@@ -13,15 +13,15 @@
  * How       One work-item multiplies a chunk of rows by a group of panels, in
  *           blocks of RA or RB = RA - 1 rows: NV*RA accumulators in registers, a
  *           row's element as a broadcast, no local memory and no barrier. It
- *           does so KC of K at a time, so that the chunk's share of A stays in
+ *           does so `most` of K at a time, so that the chunk's share of A stays in
  *           L2 for the whole group and a panel's in L1 for the whole chunk; the
  *           accumulators are put aside in between. Work-groups that follow each
  *           other have the same panels.
  * Launch    gemm_rows: global {ceil(panels / group) * chunks}, local {1};
  *           `blocks` row blocks of which the first `big` have RA rows.
  *           _pack: {panels, ceil(K/64)}; _turn: {ceil(M/16), ceil(K/64)}.
- * Defines   V NV RA RB KC TYPE; SAVED: blocks put aside at most, 1 where K is
- *           within KC; ACT BIAS SCALE RESIDUAL ACCUMULATE; TRANS_B (pack).
+ * Defines   V NV RA RB TYPE; SAVED: blocks put aside at most, 1 where K is
+ *           within `most`; ACT BIAS SCALE RESIDUAL ACCUMULATE; TRANS_B (pack).
  * Numerics  Each element is one chain of fma() over ascending k that starts at
  *           0: its bits depend on K alone, not on M, block or chunk.
  * Host      host/ocl/gemm_native.c       Test  tests/ops/test_gemm.c
@@ -123,7 +123,7 @@ gemm_rows(global float *c, global const float *restrict a,
           global const packed *restrict b, global const float *restrict bias,
           global const float *restrict scale, global const float *residual,
           int N, int K, int lda, int ldc, int blocks, int big, int chunks,
-          int group)
+          int group, int most)
 {
     const int chunk = get_group_id(0) % chunks;
     const int from = (int)((long)chunk * blocks / chunks);
@@ -132,8 +132,8 @@ gemm_rows(global float *c, global const float *restrict a,
     const int last = min(first + group, (N + NW - 1) / NW);
     floatv s[SAVED * RA * NV];
 
-    for (int k = 0; k < K; k += KC) {
-        const int kc = min(KC, K - k);
+    for (int k = 0; k < K; k += most) {
+        const int kc = min(most, K - k);
 
         for (int panel = first; panel < last; panel++) {
             global const packed *w = b + ((size_t)panel * K + k) * NW;
@@ -153,7 +153,7 @@ gemm_rows(global float *c, global const float *restrict a,
                 else
                     VT_JOIN(block, RB)(x, a + row * lda + k, w, lda, kc, !k);
 #endif
-                for (int r = 0; k + KC >= K && r < rows; r++)
+                for (int r = 0; k + kc >= K && r < rows; r++)
                     finish(c, x + r * NV, bias, scale, residual, n,
                            (row + r) * ldc + n, N - n);
             }

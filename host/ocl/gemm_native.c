@@ -260,8 +260,8 @@ static vitcl_status bind_rows(vt_gemm *g)
         a = p->a;
     }
     snprintf(defines, sizeof defines,
-             "-DV=%d -DNV=%d -DRA=%d -DRB=%d -DKC=%d -DSAVED=%d -DTYPE=%d %s",
-             s.lanes, VECTORS, s.ra, s.rb, s.kc, s.saved, type_number(d->type),
+             "-DV=%d -DNV=%d -DRA=%d -DRB=%d -DSAVED=%d -DTYPE=%d %s", s.lanes,
+             VECTORS, s.ra, s.rb, s.saved, type_number(d->type),
              vt_gemm_defines(epilogue, d));
     VT_TRY(vt_kernel_new(&g->kernel[n], g->dev, "gemm_rows", "gemm_rows",
                          defines));
