@@ -236,7 +236,7 @@ static vitcl_status bind_rows(vt_gemm *g)
     const shape s = shape_of(g->dev, d);
     const int v[] = {d->N,     d->K,     d->trans_a ? turned_stride(d) : d->lda,
                      d->ldc,   s.blocks, s.big,
-                     s.chunks, s.group};
+                     s.chunks, s.group,  s.kc};
     const size_t global[3] = {
         (size_t)divide(s.panels, s.group) * (size_t)s.chunks, 1, 1};
     const size_t one[3] = {1, 1, 1};

@@ -54,6 +54,9 @@ static vt_gemm_desc forward(const vt_plan *p, const vt_step *s)
         d.batch = vt_dim(p, x, 0);
         d.M = vt_dim(p, x, 1);
     }
+    d.lda = vt_value_of(p, x)->ld;
+    if (s->out[0] != VT_NONE)
+        d.ldc = vt_value_of(p, s->out[0])->ld;
     d.bias = s->in[2] != VT_NONE;
     d.scale = s->in[3] != VT_NONE;
     d.residual = s->in[4] != VT_NONE;
@@ -112,6 +115,20 @@ done:
     return st;
 }
 
+/* Rows a multiple of 4096 bytes apart share their places in the first cache: a
+ * CPU's product of 14 rows at a time runs at two thirds of its speed. So such a
+ * value is padded when a linear layer reads what another one wrote. */
+static void pad_input(vt_plan *p, const vt_step *s)
+{
+    const vt_value *x = vt_value_of(p, s->in[0]);
+    const vt_step *from = x->first < 0 ? NULL : vt_plan_step(p, x->first);
+    const int k = x->dim[x->rank - 1];
+
+    if (vt_op_cpu(p) && !vt_plan_settings(p)->backward && k % 1024 == 0 &&
+        from && from->op == &vt_op_linear && from->in[4] == VT_NONE)
+        vt_pad(p, s->in[0], k + 16);
+}
+
 static vitcl_status shape(vt_plan *p, vt_step *s)
 {
     vitcl_status st = VITCL_OK;
@@ -120,6 +137,7 @@ static vitcl_status shape(vt_plan *p, vt_step *s)
     int dim[4], rank;
 
     VT_TRY(check(p, s));
+    pad_input(p, s);
     rank = x->rank;
     for (int i = 0; i < rank; i++)
         dim[i] = x->dim[i];
@@ -282,7 +300,8 @@ const vt_op vt_op_linear = {.name = "linear",
                             .shape = shape,
                             .prepare = prepare,
                             .grad = grad,
-                            .macs = macs};
+                            .macs = macs,
+                            .padded = true};
 
 static vt_val append(vt_plan *p, vt_val x, vt_linear_args a)
 {

@@ -177,6 +177,19 @@ vt_val vt_result(vt_plan *p, vt_dtype t, int rank, const int *dim)
     return new_value(p, "", VT_RESULT, t, rank, dim);
 }
 
+bool vt_pad(vt_plan *p, vt_val v, int ld)
+{
+    vt_value *x = &p->value[v];
+    const size_t rows = (size_t)vt_elements(p, v) / (size_t)x->dim[x->rank - 1];
+
+    if (x->kind != VT_RESULT || x->last > x->first || ld < x->ld ||
+        rows > INT32_MAX / (size_t)ld)
+        return false;
+    x->ld = ld;
+    x->bytes = rows * (size_t)ld * vt_dtype_size(x->dtype);
+    return true;
+}
+
 void vt_name(vt_plan *p, vt_val v, const char *format, ...)
 {
     va_list args;
@@ -279,6 +292,18 @@ done:
     return NULL;
 }
 
+/* Only an op that says so may read a value whose rows are padded. */
+static vitcl_status check_padding(const vt_plan *p, const vt_step *s)
+{
+    for (int i = 0; i < VT_INS; i++) {
+        const vt_value *v = vt_value_of(p, s->in[i]);
+
+        if (v && v->ld != v->dim[v->rank - 1] && !(s->op->padded && i == 0))
+            return vt_fail(VITCL_EUNSUPPORTED, "input %d has padded rows", i);
+    }
+    return VITCL_OK;
+}
+
 vt_val vt_step_add(vt_plan *p, vt_step *s)
 {
     vitcl_status st;
@@ -287,6 +312,8 @@ vt_val vt_step_add(vt_plan *p, vt_step *s)
     if (!s || p->status != VITCL_OK)
         return VT_NONE;
     st = s->op->shape(p, s);
+    if (st == VITCL_OK)
+        st = check_padding(p, s);
     if (st != VITCL_OK)
         return vt_plan_fail(
             p, vt_fail_in(st, "step %zu %s", p->steps - 1, s->op->name));

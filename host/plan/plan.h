@@ -57,6 +57,7 @@ typedef struct vt_op {
     void (*grad)(vt_plan *p, const vt_step *s);
     /* Multiply-accumulates in a run; NULL: not counted. */
     double (*macs)(const vt_plan *p, const vt_step *s);
+    bool padded; /* reads in[0] by its ld */
 } vt_op;
 
 struct vt_step {
@@ -122,6 +123,9 @@ vt_val vt_state(vt_plan *p, const char *name, vt_dtype t, int rank,
                 const int *dim);
 /* For ops' shape(): an output (out slot of s); t as given. */
 vt_val vt_result(vt_plan *p, vt_dtype t, int rank, const int *dim);
+/* Pad the rows of a result to `ld` elements: its writer asks for ld in
+ * prepare(). False, and nothing done, where another step reads it already. */
+bool vt_pad(vt_plan *p, vt_val v, int ld);
 /* For ops: append a step; in[]/out[] not set are VT_NONE. Returns NULL after
  * an error. Fill in[], i[], f[] and call vt_step_add(). */
 vt_step *vt_step_new(vt_plan *p, const vt_op *op);
