@@ -135,7 +135,8 @@ typedef enum {
     VITCL_INT8
 } vitcl_precision;
 /* What this device can do at most: multiplications and additions in registers,
- * 1e9 a second, measured now (it takes some tenths of a second). */
+ * 1e9 a second, measured now for some tenths of a second. f16 where the device
+ * has such arithmetic, else f32. */
 vitcl_status vitcl_device_peak(double *gflops, vitcl_device *device,
                                vitcl_precision precision);
 

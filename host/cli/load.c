@@ -3,8 +3,11 @@
  */
 #include "cmd.h"
 
+#include <errno.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 const char *model_path(const model_options *o)
 {
@@ -68,6 +71,53 @@ int parse_precision(vitcl_precision *out, const char *word)
                  guess ? "?" : "");
 }
 
+/* ---- says what takes long: on a first start kernels are compiled ---- */
+
+typedef struct patience {
+    pthread_mutex_t lock;
+    pthread_cond_t ended;
+    pthread_t thread;
+    bool started, done;
+} patience;
+
+static void *speak_up(void *context)
+{
+    patience *p = context;
+    struct timespec until;
+    int code = 0;
+
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_sec += 2;
+    pthread_mutex_lock(&p->lock);
+    while (!p->done && code != ETIMEDOUT)
+        code = pthread_cond_timedwait(&p->ended, &p->lock, &until);
+    if (!p->done)
+        note("preparing kernels and weights for the device; the first start "
+             "takes longest");
+    pthread_mutex_unlock(&p->lock);
+    return NULL;
+}
+
+static void patience_begin(patience *p)
+{
+    pthread_mutex_init(&p->lock, NULL);
+    pthread_cond_init(&p->ended, NULL);
+    p->started = is_terminal(stderr) &&
+                 pthread_create(&p->thread, NULL, speak_up, p) == 0;
+}
+
+static void patience_end(patience *p)
+{
+    pthread_mutex_lock(&p->lock);
+    p->done = true;
+    pthread_cond_signal(&p->ended);
+    pthread_mutex_unlock(&p->lock);
+    if (p->started)
+        pthread_join(p->thread, NULL);
+    pthread_cond_destroy(&p->ended);
+    pthread_mutex_destroy(&p->lock);
+}
+
 int open_session(vitcl_session **out, vitcl_model *model,
                  const model_options *o, const char *const *keep, int profile)
 {
@@ -78,11 +128,15 @@ int open_session(vitcl_session **out, vitcl_model *model,
                                      .keep = keep,
                                      .profile = profile};
     int code = parse_precision(&options.precision, o->precision);
+    patience wait = {.done = false};
+    vitcl_status st;
 
     if (code != EXIT_OK)
         return code;
-    return vitcl_session_new(out, model, &options) == VITCL_OK ? EXIT_OK
-                                                               : failed();
+    patience_begin(&wait);
+    st = vitcl_session_new(out, model, &options);
+    patience_end(&wait);
+    return st == VITCL_OK ? EXIT_OK : failed();
 }
 
 const char *model_name(const model_options *o)
