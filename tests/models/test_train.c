@@ -1,0 +1,106 @@
+/*
+ * test_train.c - one step and ten of training against PyTorch's numbers.
+ *
+ * The arbiter is golden_train: loss, every gradient, ten losses, parameters
+ * after ten steps. The key third of a qkv bias under AdamW is left out: its
+ * true gradient is 0 (softmax ignores what all keys share), so that Adam turns
+ * rounding into steps.
+ */
+#include "support/oneplan.h"
+#include "support/paths.h"
+#include "weights/weights.h"
+
+#include <criterion/criterion.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <vitcl_train.h>
+
+typedef struct worst {
+    double error[3]; /* loss and gradients, losses, parameters */
+} worst;
+
+static float *read_all(const vt_tensor *t)
+{
+    float *x = malloc(t->count * sizeof *x);
+
+    vt_check(vt_tensor_f32(x, t));
+    return x;
+}
+
+static void compare(worst *w, const char *name, const vt_tensor *want,
+                    const vt_tensor *got, bool adam)
+{
+    float *a = read_all(got), *b = read_all(want);
+    const int kind = strncmp(want->name, "after.", 6) == 0 ? 2
+                     : strcmp(want->name, "losses") == 0   ? 1
+                                                           : 0;
+    const size_t n = strlen(want->name);
+    const bool qkv = adam && kind == 2 && n > 13 &&
+                     strcmp(want->name + n - 13, "attn.qkv.bias") == 0;
+    double top = 0, error = 0;
+
+    cr_assert_eq(got->count, want->count, "%s: %s", name, want->name);
+    for (size_t i = 0; i < want->count; i++) {
+        if (qkv && i / (want->count / 3) == 1)
+            continue;
+        top = fmax(top, fabs((double)b[i]));
+        error = fmax(error, fabs((double)a[i] - (double)b[i]));
+        cr_expect(isfinite(a[i]), "%s: %s[%zu]", name, want->name, i);
+    }
+    error /= fmax(top, 1e-6);
+    w->error[kind] = fmax(w->error[kind], error);
+    cr_expect(error <= (kind == 2 ? 1e-3 : 1e-4), "%s: %s off by %.2e", name,
+              want->name, error);
+    free(a), free(b);
+}
+
+static void check(vitcl_device *device, const char *name, bool adam)
+{
+    char dir[512], batch[600], settings[600], expected[600];
+    char out[] = "/tmp/vitcl_train_XXXXXX";
+    vt_tensors *want = NULL, *got = NULL;
+    worst w = {{0}};
+
+    snprintf(dir, sizeof dir, "%s/golden_train/%s", VT_SHARED, name);
+    if (!vt_have(dir))
+        return;
+    snprintf(batch, sizeof batch, "%s/batch.safetensors", dir);
+    snprintf(settings, sizeof settings, "%s/train.json", dir);
+    snprintf(expected, sizeof expected, "%s/expected.safetensors", dir);
+    cr_assert(mkdtemp(out));
+    char file[64];
+    snprintf(file, sizeof file, "%s/o.safetensors", out);
+    vt_check(vitcl_train_steps(file, device, dir, batch, settings, 10, NULL,
+                               VITCL_F32));
+    vt_check(vt_tensors_open(&got, file));
+    vt_check(vt_tensors_open(&want, expected));
+    for (size_t i = 0; i < vt_tensors_count(want); i++) {
+        const vt_tensor *t = vt_tensors_at(want, i);
+        const vt_tensor *g = vt_tensors_get(got, t->name);
+
+        cr_expect_not_null(g, "%s: no %s", name, t->name);
+        if (g)
+            compare(&w, name, t, g, adam);
+    }
+    fprintf(stderr, "%s: gradients %.1e, losses %.1e, parameters %.1e\n", name,
+            w.error[0], w.error[1], w.error[2]);
+    vt_tensors_free(want);
+    vt_tensors_free(got);
+    remove(file);
+    rmdir(out);
+}
+
+Test(train, golden)
+{
+    vitcl_device *device = NULL;
+    const char *select = getenv("VITCL_TEST_DEVICE");
+
+    vt_check(vitcl_device_open(&device, select && *select ? select : "any"));
+    check(device, "adamw_vit", true);
+    check(device, "adamw_distilled_scale", true);
+    check(device, "sgd_vit_gap", false);
+    check(device, "sgd_hybrid", false);
+    vitcl_device_free(device);
+}
