@@ -64,7 +64,9 @@ vitcl_status vitcl_fewshot(vitcl_fewshot_score *scores, uint32_t n,
  * settings: JSON with torch's words (optimizer, betas, eps, momentum,
  * weight_decay, clip_grad_norm, label_smoothing, lr: a number or one a step).
  * output: loss [1] and grad.<tensor> of the first step (before clipping),
- * losses [steps] before each step, and after.<tensor>, in safetensors. */
+ * losses [steps] before each step, and after.<tensor>, in safetensors. In f32,
+ * convolutions add up in double where the device can: next to a ReLU's kink a
+ * rounding changes gradients by a percent. */
 vitcl_status vitcl_train_steps(const char *output, vitcl_device *device,
                                const char *model, const char *input,
                                const char *settings, uint32_t steps,

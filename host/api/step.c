@@ -197,6 +197,7 @@ vitcl_status vitcl_train_steps(const char *output, vitcl_device *device,
                                                 .precision = precision,
                                                 .batch = b.count,
                                                 .height = b.height,
+                                                .exact = true,
                                                 .width = b.width}));
     VT_TRY(
         make_targets(&b, vt_trainer_classes(t), recipe.label_smoothing, input));

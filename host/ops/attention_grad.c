@@ -10,8 +10,9 @@
 
 #include <stdio.h>
 
-#define BIG 3000 /* keys: above this a CPU's work-item has no stack for them   \
-                  */
+#define BIG                                                                    \
+    3000 /* keys: above this a CPU's work-item has no stack for them           \
+          */
 
 static bool by_heads(const vt_plan *p, int keys)
 {

@@ -101,8 +101,6 @@ vt_val vt_conv(vt_plan *p, vt_val x, vt_val w, vt_val b, int stride,
     rows = vt_op_append(
         p, &vt_op_conv, 1, &x, 7,
         (int[]){h, u, f->dim[2], f->dim[3], stride, pad_top, pad_left});
-    y = vt_linear(p, rows,
-                  (vt_linear_args){
-                      .w = w, .b = b, .scale = VT_NONE, .residual = VT_NONE});
+    y = vt_linear_exact(p, rows, w, b);
     return vt_transpose(p, y, h * u, o, 4, (int[]){batch, o, h, u});
 }

@@ -1,7 +1,8 @@
 /*
  * linear.c - out = residual + scale * act(x w^T + b), by a GEMM provider.
  *
- * in x, w, b, scale, residual; out y, scratch memory of the provider; i: act.
+ * in x, w, b, scale, residual; out y, scratch memory of the provider; i: act,
+ * sums in double.
  *
  * A constant weight is packed once in the store. One that training changes, or
  * that a step made, is taken as it is. Where a backward follows, activation
@@ -149,6 +150,20 @@ done:
     return st;
 }
 
+static vitcl_status exact(vt_plan *p, vt_step *s)
+{
+    vitcl_status st = VITCL_OK;
+    vt_kernel *k;
+    int n = vt_dim(p, s->in[1], 0);
+
+    VT_TRY(vt_op_kernel(&k, p, s, "linear", "linear_exact"));
+    VT_TRY(vt_args(p, k, "vvvvii", s->out[0], s->in[0], s->in[1], s->in[2], n,
+                   vt_dim(p, s->in[0], -1)));
+    vt_op_items(k, p, (n + 3) / 4, vt_op_rows(p, s->in[0]));
+done:
+    return st;
+}
+
 static vitcl_status prepare(vt_plan *p, vt_step *s)
 {
     vitcl_status st = VITCL_OK;
@@ -156,6 +171,8 @@ static vitcl_status prepare(vt_plan *p, vt_step *s)
     vt_gemm_bufs b = {0};
     vt_buf *packed = NULL;
 
+    if (s->i[1])
+        return exact(p, s);
     if (d.b_packed) {
         VT_TRY(vt_store_packed(&packed, vt_plan_settings(p)->store,
                                vt_value_of(p, s->in[1])->name, vt_plan_gemm(p),
@@ -328,6 +345,21 @@ vt_val vt_linear(vt_plan *p, vt_val x, vt_linear_args a)
     if (a.scale != VT_NONE)
         y = vt_mul_rows(p, y, a.scale);
     return a.residual == VT_NONE ? y : vt_add(p, a.residual, y);
+}
+
+vt_val vt_linear_exact(vt_plan *p, vt_val x, vt_val w, vt_val b)
+{
+    const vt_dev *dev = vt_plan_settings(p)->dev;
+
+    if (!vt_plan_settings(p)->exact || precision(p) != VT_F32 || !dev ||
+        !vt_dev_info(dev)->fp64)
+        return vt_linear(
+            p, x,
+            (vt_linear_args){
+                .w = w, .b = b, .scale = VT_NONE, .residual = VT_NONE});
+    return vt_op_append(p, &vt_op_linear, 5,
+                        (vt_val[]){x, w, b, VT_NONE, VT_NONE}, 2,
+                        (int[]){VT_ACT_NONE, true});
 }
 
 vt_val vt_dense(vt_plan *p, vt_val x, const char *prefix, int n, bool bias,

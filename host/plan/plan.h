@@ -81,6 +81,8 @@ typedef struct vt_plan_options {
     const char *const *keep;   /* NULL-ended glob patterns of value names */
     bool profile;
     bool backward; /* values that gradients need are kept by grad steps */
+    bool exact;    /* sums of convolutions in double where the device has it:
+                    * for holding gradients to another library's */
     bool train;    /* parameters change between runs: nothing is prepacked */
     const char *const *freeze; /* NULL-ended patterns of parameter names that
                                 * do not train */

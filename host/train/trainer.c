@@ -132,6 +132,7 @@ vitcl_status vt_trainer_new(vt_trainer **out, vt_model *model,
                          .gemm = options->gemm,
                          .precision = options->precision,
                          .backward = true,
+                         .exact = options->exact,
                          .train = true,
                          .freeze = recipe->freeze,
                          .random_state = options->random_state};

@@ -37,6 +37,7 @@ typedef struct vt_trainer_options {
     vitcl_precision precision;
     int batch, height, width;
     unsigned random_state;
+    bool exact; /* vt_plan_options: for comparisons */
 } vt_trainer_options;
 vitcl_status vt_trainer_new(vt_trainer **out, vt_model *model,
                             const vt_recipe *recipe,

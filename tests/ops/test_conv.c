@@ -2,7 +2,10 @@
  * test_conv.c - convolutions with any stride and padding.
  */
 #include "ref/ref.h"
+#include "support/device.h"
+#include "support/near.h"
 #include "support/oneplan.h"
+#include "support/rng.h"
 
 #include <criterion/criterion.h>
 
@@ -62,4 +65,36 @@ Test(conv, all)
         {0}};
 
     vt_check_ops(cases, build, ref);
+}
+
+/* Sums in double: 3000 products of size 1e4 that nearly cancel. */
+Test(conv, exact)
+{
+    enum { C = 3001, O = 5, S = 3 };
+    static float x[C * S], w[O * C], got[O * S];
+    static double xd[C * S], wd[O * C], want[O * S];
+    vt_rng r = {3};
+    const int pad[4] = {0};
+    vt_fixture f;
+
+    if (!vt_dev_info(vt_test_device())->fp64)
+        return;
+    vt_rng_fill(&r, x, C * S, 100, 0);
+    vt_rng_fill(&r, w, O * C, 100, 0);
+    for (int i = 0; i < C * S; i++)
+        xd[i] = (double)x[i];
+    for (int i = 0; i < O * C; i++)
+        wd[i] = (double)w[i];
+    vt_fixture_open_as(&f, (vt_plan_options){.gemm = "plain", .exact = true});
+    vt_val in = vt_input(f.plan, "x", VT_F32, 4, (int[]){1, C, 1, S});
+    vt_val p = vt_fixture_param(&f, "w", 4, (int[]){O, C, 1, 1}, w);
+    vt_val out = vt_conv(f.plan, in, p, VT_NONE, 1, 0, 0, 0, 0);
+    vt_keep(f.plan, out);
+    vt_check(vt_plan_finish(f.plan));
+    vt_check(vt_plan_write(f.plan, in, x, sizeof x));
+    vt_check(vt_plan_run(f.plan, 0));
+    vt_check(vt_plan_read(f.plan, out, got, O * S));
+    ref_conv(want, xd, wd, 0, 1, C, 1, S, O, 1, 1, 1, pad);
+    cr_expect(vt_near("exact", got, want, O * S, 1e-7, 0));
+    vt_fixture_close(&f);
 }

@@ -37,19 +37,22 @@ static vitcl_status fetch(float *out, void *context, const char *name,
     return vt_fail(VITCL_EINVAL, "the test has no %s", name);
 }
 
-void vt_fixture_open(vt_fixture *f, vt_class c, bool backward)
+void vt_fixture_open_as(vt_fixture *f, vt_plan_options o)
 {
-    vt_plan_options o = {.dev = vt_test_device(),
-                         .device_class = c,
-                         .gemm = "plain",
-                         .backward = backward,
-                         .train = backward,
-                         .random_state = 7};
-
     *f = (vt_fixture){.params = 0};
+    o.dev = vt_test_device();
     vt_check(vt_store_new(&f->store, o.dev, fetch, NULL, f));
     o.store = f->store;
     vt_check(vt_plan_new(&f->plan, &o));
+}
+
+void vt_fixture_open(vt_fixture *f, vt_class c, bool backward)
+{
+    vt_fixture_open_as(f, (vt_plan_options){.device_class = c,
+                                            .gemm = "plain",
+                                            .backward = backward,
+                                            .train = backward,
+                                            .random_state = 7});
 }
 
 vt_val vt_fixture_param(vt_fixture *f, const char *name, int rank,

@@ -63,6 +63,8 @@ typedef struct vt_fixture {
 } vt_fixture;
 /* A plan whose parameters are those given by vt_fixture_param(). */
 void vt_fixture_open(vt_fixture *f, vt_class c, bool backward);
+/* The same with options of the test's own; dev and store are filled in. */
+void vt_fixture_open_as(vt_fixture *f, vt_plan_options o);
 vt_val vt_fixture_param(vt_fixture *f, const char *name, int rank,
                         const int *dim, const float *data);
 void vt_fixture_close(vt_fixture *f);
