@@ -145,7 +145,10 @@ vitcl_status vitcl_model_describe(vitcl_model_info *out,
     vt_preprocess how;
     vitcl_model_info info = {.layers = 0};
     const vt_plan_options options = {.dev = NULL};
+    /* The lock is all that writing a plan changes in a model. */
+    vitcl_model *m = (vitcl_model *)(uintptr_t)model;
     const vt_config *c;
+    double macs;
     vt_val tokens;
 
     VT_GIVEN(out);
@@ -153,9 +156,11 @@ vitcl_status vitcl_model_describe(vitcl_model_info *out,
     c = vt_model_config(model->model);
     VT_TRY(vt_handle_size(&height, &width, &batch, model));
     vt_preprocess_default(&how, height, width);
-    /* The lock is all that writing a plan changes in a model. */
-    VT_TRY(vt_handle_plan(&p, &w, (vitcl_model *)(uintptr_t)model, &options,
-                          batch, height, width, &how));
+    VT_TRY(vt_handle_plan(&p, &w, m, &options, batch, height, width, &how));
+    pthread_mutex_lock(&m->lock);
+    st = vt_model_macs(&macs, m->model, (int)height, (int)width);
+    pthread_mutex_unlock(&m->lock);
+    VT_TRY(st);
     snprintf(info.family, sizeof info.family, "%s", c->family);
     snprintf(info.name, sizeof info.name, "%s", c->name);
     info.layers = (uint32_t)c->depth;
@@ -170,7 +175,7 @@ vitcl_status vitcl_model_describe(vitcl_model_info *out,
     tokens = tokens == VT_NONE ? vt_plan_find(p, "block.0") : tokens;
     info.tokens = (uint32_t)vt_dim(p, tokens, 1);
     info.parameters = vt_model_parameters(model->model);
-    info.gmac = vt_plan_macs(p) / batch / 1e9;
+    info.gmac = macs / 1e9;
     info.weights_bytes = info.parameters * sizeof(float);
     info.activation_bytes = vt_plan_memory_of(p).arena;
     *out = info;

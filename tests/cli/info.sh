@@ -20,9 +20,7 @@ for pair in '"layers":12' '"width":768' '"heads":12' '"mlp":3072' \
     '"classes":1000' '"tokens":197' '"patch":16' '"batch":1'; do
     out_has "$pair"
 done
-gmac=$(sed -n 's/.*"gmac":\([0-9.]*\).*/\1/p' out)
-awk -v g="$gmac" 'BEGIN { exit !(g > 16.5 && g < 18) }' ||
-    fail "$gmac GMAC for ViT-B/16"
+out_has '"gmac":17.56' # of the whole model, though the last block may do less
 run 0 info --preset vit-b/16 --size 384 --json
 out_has '"tokens":577'
 run 0 info --preset vit-b/16 --batch 4

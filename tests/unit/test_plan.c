@@ -25,8 +25,12 @@ static vitcl_status any_prepare(vt_plan *p, vt_step *s)
 }
 
 static void any_grad(vt_plan *p, const vt_step *s);
-static const vt_op any = {"any", any_shape, any_prepare, NULL, any_grad, NULL};
-static const vt_op dead = {"dead", any_shape, any_prepare, NULL, NULL, NULL};
+static const vt_op any = {.name = "any",
+                          .shape = any_shape,
+                          .prepare = any_prepare,
+                          .grad = any_grad};
+static const vt_op dead = {
+    .name = "dead", .shape = any_shape, .prepare = any_prepare};
 
 static vt_val step(vt_plan *p, const vt_op *op, int n, vt_val a, vt_val b)
 {
