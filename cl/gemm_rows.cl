@@ -5,21 +5,24 @@
  *
  * gemm_rows        C[M,N] <- A[M,K], packed B, bias, scale, residual
  * gemm_rows_pack   packed <- B[N,K] or B[K,N]
+ * gemm_rows_scale  packed's scales <- B: max_k |B[n,k]| / 127, before packing
  * gemm_rows_turn   AT[M,ldt] <- A[K,lda], where A comes transposed
  *
  * Packed B is panels of NW = NV*V columns: [ceil(N/NW)][K][NW], zeros beyond N;
- * TYPE 0: float, 1: bf16, 2: f16 (both unpacked to float as they are read).
+ * TYPE 0: float, 1: bf16, 2: f16, 3: int8 with a scale a column, the columns'
+ * scales as floats behind the panels (all unpacked to float as they are read).
  *
  * How       One work-item multiplies a chunk of rows by a group of panels, in
- *           blocks of RA or RB = RA - 1 rows: NV*RA accumulators in registers, a
- *           row's element as a broadcast, no local memory and no barrier. It
- *           does so `most` of K at a time, so that the chunk's share of A stays in
- *           L2 for the whole group and a panel's in L1 for the whole chunk; the
- *           accumulators are put aside in between. Work-groups that follow each
+ *           blocks of RA or RB = RA - 1 rows: NV*RA accumulators in registers,
+ *           a row's element as a broadcast, no local memory and no barrier. It
+ *           does so `most` of K at a time, so that the chunk's share of A stays
+ *           in L2 for the whole group and a panel's in L1 for the whole chunk;
+ *           the accumulators are put aside in between. Work-groups that follow each
  *           other have the same panels.
  * Launch    gemm_rows: global {ceil(panels / group) * chunks}, local {1};
  *           `blocks` row blocks of which the first `big` have RA rows.
- *           _pack: {panels, ceil(K/64)}; _turn: {ceil(M/16), ceil(K/64)}.
+ *           _pack: {panels, ceil(K/64)}; _turn: {ceil(M/16), ceil(K/64)};
+ *           _scale: {panels * NW}.
  * Defines   V NV RA RB TYPE; SAVED: blocks put aside at most, 1 where K is
  *           within `most`; ACT BIAS SCALE RESIDUAL ACCUMULATE; TRANS_B (pack).
  * Numerics  Each element is one chain of fma() over ascending k that starts at
@@ -39,6 +42,12 @@
 typedef float packed;
 #define LOAD_B(i, p) vloadv(i, p)
 #define STORE_B(x, i, p) ((p)[i] = (x))
+#elif TYPE == 3
+typedef char packed;
+#define LOAD_B(i, p) VT_JOIN(convert_, floatv)(vloadv(i, p))
+#define STORE_B(x, i, p) ((p)[i] = convert_char_sat_rte(x))
+#define SCALES(b, N, K)                                                        \
+    ((global float *)((b) + (size_t)(((N) + NW - 1) / NW) * NW * (K)))
 #else
 typedef ushort packed;
 #if TYPE == 1
@@ -91,6 +100,7 @@ BLOCK(RB)
 
 /* columns n.. of one row from `at`, `left` of them real */
 static inline void finish(global float *c, const floatv *s,
+                          global const float *columns,
                           global const float *bias, global const float *scale,
                           global const float *residual, int n, size_t at,
                           int left)
@@ -98,6 +108,9 @@ static inline void finish(global float *c, const floatv *s,
     for (int v = 0; v < NV && left > 0; v++, n += V, at += V, left -= V) {
         if (left >= V) {
             floatv x = s[v];
+#if TYPE == 3
+            x *= vloadv(0, columns + n);
+#endif
 #ifdef ACCUMULATE
             x = vloadv(0, c + at) + x;
 #endif
@@ -108,6 +121,9 @@ static inline void finish(global float *c, const floatv *s,
             vstorev(s[v], 0, part);
             for (int i = 0; i < left; i++) {
                 float x = part[i];
+#if TYPE == 3
+                x *= columns[n + i];
+#endif
 #ifdef ACCUMULATE
                 x = c[at + i] + x;
 #endif
@@ -131,6 +147,11 @@ gemm_rows(global float *c, global const float *restrict a,
     const int first = get_group_id(0) / chunks * group;
     const int last = min(first + group, (N + NW - 1) / NW);
     floatv s[SAVED * RA * NV];
+#if TYPE == 3
+    global const float *columns = SCALES(b, N, K);
+#else
+    global const float *columns = 0;
+#endif
 
     for (int k = 0; k < K; k += most) {
         const int kc = min(most, K - k);
@@ -154,7 +175,7 @@ gemm_rows(global float *c, global const float *restrict a,
                     VT_JOIN(block, RB)(x, a + row * lda + k, w, lda, kc, !k);
 #endif
                 for (int r = 0; k + kc >= K && r < rows; r++)
-                    finish(c, x + r * NV, bias, scale, residual, n,
+                    finish(c, x + r * NV, columns, bias, scale, residual, n,
                            (row + r) * ldc + n, N - n);
             }
         }
@@ -189,32 +210,57 @@ static inline void turn(global float *restrict to,
         }
 }
 
+#ifdef TRANS_B
+#define AT(n, k) ((size_t)(k)*ldb + (n))
+#else
+#define AT(n, k) ((size_t)(n)*ldb + (k))
+#endif
+
 kernel void gemm_rows_pack(global packed *restrict out,
                            global const float *restrict b, int N, int K,
                            int ldb)
 {
     const int n0 = get_global_id(0) * NW, k0 = get_global_id(1) * 64;
     const int n1 = min(N - n0, NW), k1 = min(K - k0, 64);
+    global packed *to = out + (size_t)n0 * K + (size_t)k0 * NW;
 
-    out += (size_t)n0 * K + (size_t)k0 * NW;
-#ifdef TRANS_B
-    b += (size_t)k0 * ldb + n0;
-    for (int k = 0; k < k1; k++)
-        for (int n = 0; n < NW; n++)
-            STORE_B(n < n1 ? b[(size_t)k * ldb + n] : 0.0f, k * NW + n, out);
-#else
-    b += (size_t)n0 * ldb + k0;
 #if TYPE == 0
     if (n1 == NW) {
-        turn(out, b, k1, NW, NW, ldb);
+#ifdef TRANS_B
+        for (int k = 0; k < k1; k++)
+            for (int n = 0; n < NW; n += V)
+                vstorev(vloadv(0, b + AT(n0 + n, k0 + k)), 0, to + k * NW + n);
+#else
+        turn(to, b + AT(n0, k0), k1, NW, NW, ldb);
+#endif
         return;
     }
 #endif
-    for (int n = 0; n < NW; n++)
-        for (int k = 0; k < k1; k++)
-            STORE_B(n < n1 ? b[(size_t)n * ldb + k] : 0.0f, k * NW + n, out);
+    for (int n = 0; n < NW; n++) {
+        float inverse = 1.0f;
+#if TYPE == 3
+        const float scale = SCALES(out, N, K)[n0 + n];
+        inverse = scale > 0.0f ? 1.0f / scale : 0.0f;
 #endif
+        for (int k = 0; k < k1; k++)
+            STORE_B(n < n1 ? b[AT(n0 + n, k0 + k)] * inverse : 0.0f, k * NW + n,
+                    to);
+    }
 }
+
+#if TYPE == 3
+kernel void gemm_rows_scale(global packed *restrict out,
+                            global const float *restrict b, int N, int K,
+                            int ldb)
+{
+    const int n = get_global_id(0);
+    float top = 0.0f;
+
+    for (int k = 0; n < N && k < K; k++)
+        top = fmax(top, fabs(b[AT(n, k)]));
+    SCALES(out, N, K)[n] = top / 127.0f;
+}
+#endif
 
 kernel void gemm_rows_turn(global float *restrict out,
                            global const float *restrict a, int M, int K,

@@ -5,7 +5,8 @@
  *
  * gemm_tile       C[M,N] <- A, B, bias, scale, residual
  *                 A(m,k) = A[m*lda + k], or A[k*lda + m] with TRANS_A;
- *                 B(n,k) = B[n*ldb + k], or B[k*ldb + n] with TRANS_B
+ *                 B(n,k) = B[n*ldb + k], or B[k*ldb + n] with TRANS_B, or
+ *                 int8 in panels of PANEL columns as gemm_rows.cl packs them
  *
  * How       A work-group of 16 x 16 makes a tile of TM x TN elements, each
  *           work-item TM/16 x TN/16 of them, spread 16 apart so that
@@ -14,8 +15,8 @@
  * Launch    global {16 * ceil(N/TN), 16 * ceil(M/TM)}, local {16, 16}; any
  *           sizes: what lies outside is read as 0 and not written.
  * Local     TK * (TM + TN + 2) floats.
- * Defines   TM TN (multiples of 16) TK; TRANS_A TRANS_B; the epilogue's ACT
- *           BIAS SCALE RESIDUAL; ACCUMULATE.
+ * Defines   TM TN (multiples of 16) TK; TRANS_A TRANS_B; PANEL or 0; the
+ *           epilogue's ACT BIAS SCALE RESIDUAL; ACCUMULATE.
  * Numerics  One chain of fma() over ascending k an element, from 0: its bits
  *           depend on K alone. (Zeros added beyond K change nothing.)
  * Host      host/ocl/gemm_native.c       Test  tests/ops/test_gemm.c
@@ -29,6 +30,15 @@
 #define RM (TM / WI)
 #define RN (TN / WI)
 #define UNROLL _Pragma("unroll")
+
+#ifndef PANEL
+#define PANEL 0
+#endif
+#if PANEL
+typedef char element;
+#else
+typedef float element;
+#endif
 
 static inline void load_a(local float (*restrict ta)[TM + 1],
                           global const float *restrict a, int m0, int k0, int M,
@@ -47,11 +57,15 @@ static inline void load_a(local float (*restrict ta)[TM + 1],
 }
 
 static inline void load_b(local float (*restrict tb)[TN + 1],
-                          global const float *restrict b, int n0, int k0, int N,
+                          global const element *restrict b, int n0, int k0, int N,
                           int K, int ldb, int lid)
 {
     for (int i = lid; i < TN * TK; i += WI * WI) {
-#ifdef TRANS_B
+#if PANEL
+        const int n = i % TN, k = i / TN;
+        const size_t panel = (n0 + n) / PANEL;
+        const size_t at = (panel * K + k0 + k) * PANEL + (n0 + n) % PANEL;
+#elif defined(TRANS_B)
         const int n = i % TN, k = i / TN;
         const size_t at = (size_t)(k0 + k) * ldb + n0 + n;
 #else
@@ -64,7 +78,8 @@ static inline void load_b(local float (*restrict tb)[TN + 1],
 
 kernel __attribute__((reqd_work_group_size(WI, WI, 1))) void
 gemm_tile(global float *c, global const float *restrict a,
-          global const float *restrict b, global const float *restrict bias,
+          global const element *restrict b,
+          global const float *restrict bias,
           global const float *restrict scale, global const float *residual,
           int M, int N, int K, int lda, int ldb, int ldc)
 {
@@ -99,6 +114,10 @@ gemm_tile(global float *c, global const float *restrict a,
             float v = s[i][j];
 
             if (m < M && n < N) {
+#if PANEL
+                v *= ((global const float *)(b + (size_t)(N + PANEL - 1) /
+                                                     PANEL * PANEL * K))[n];
+#endif
 #ifdef ACCUMULATE
                 v = c[at] + v;
 #endif

@@ -78,7 +78,13 @@ static shape shape_of(vt_dev *dev, const vt_gemm_desc *d)
 
 static int type_number(vt_dtype t)
 {
-    return t == VT_BF16 ? 1 : t == VT_F16 ? 2 : 0;
+    return t == VT_BF16 ? 1 : t == VT_F16 ? 2 : t == VT_I8 ? 3 : 0;
+}
+
+/* GPUs read f32 as it lies, and int8 in the CPU's panels. */
+static bool panels_for(const vt_gemm_desc *d)
+{
+    return d->device_class == VT_CLASS_CPU || d->type == VT_I8;
 }
 
 static bool takes(vt_dev *dev, const vt_gemm_desc *d)
@@ -87,19 +93,19 @@ static bool takes(vt_dev *dev, const vt_gemm_desc *d)
     if (d->a != VT_F32 || d->out != VT_F32)
         return false;
     if (d->device_class == VT_CLASS_GPU)
-        return d->type == VT_F32;
-    return d->type == VT_F32 || d->type == VT_F16 || d->type == VT_BF16;
+        return d->type == VT_F32 || d->type == VT_I8;
+    return true;
 }
 
 static const char *layout(vt_dev *dev, const vt_gemm_desc *d)
 {
-    static const char *const words[3][3] = {
-        {"panel8", "panel8-bf16", "panel8-f16"},
-        {"panel16", "panel16-bf16", "panel16-f16"},
-        {"panel32", "panel32-bf16", "panel32-f16"}};
+    static const char *const words[3][4] = {
+        {"panel8", "panel8-bf16", "panel8-f16", "panel8-i8"},
+        {"panel16", "panel16-bf16", "panel16-f16", "panel16-i8"},
+        {"panel32", "panel32-bf16", "panel32-f16", "panel32-i8"}};
     const int lanes = vt_dev_vector(dev);
 
-    if (d->device_class == VT_CLASS_GPU)
+    if (!panels_for(d))
         return "kn.f32";
     return words[lanes == 16 ? 2 : lanes == 8][type_number(d->type)];
 }
@@ -109,9 +115,10 @@ static size_t packed_bytes(vt_dev *dev, const vt_gemm_desc *d)
     const int nw = VECTORS * vt_dev_vector(dev);
     const size_t columns = (size_t)((d->N + nw - 1) / nw) * (size_t)nw;
 
-    if (d->device_class == VT_CLASS_GPU)
+    if (!panels_for(d))
         return (size_t)d->N * (size_t)d->K * sizeof(float);
-    return columns * (size_t)d->K * vt_dtype_size(d->type);
+    return columns * (size_t)d->K * vt_dtype_size(d->type) +
+           (d->type == VT_I8 ? columns * sizeof(float) : 0); /* and scales */
 }
 
 /* Stride of a turned A: not a multiple of 4096 bytes, or the rows of a block
@@ -139,30 +146,36 @@ static size_t part_bytes(vt_dev *dev, const vt_gemm_desc *d)
 static size_t temp_bytes(vt_dev *dev, const vt_gemm_desc *d)
 {
     if (d->device_class == VT_CLASS_GPU)
-        return 0;
+        return panels_for(d) ? part_bytes(dev, d) : 0;
     return part_bytes(dev, d) + turned_bytes(d);
 }
 
-static vitcl_status pack_kernel(vt_kernel **out, vt_dev *dev,
-                                const vt_gemm_desc *d, vt_buf *packed,
-                                vt_buf *b)
+/* Kernels that make packed from b into k[0], k[1]; *n counts them. */
+static vitcl_status pack_kernels(vt_kernel **k, unsigned *n, vt_dev *dev,
+                                 const vt_gemm_desc *d, vt_buf *packed,
+                                 vt_buf *b)
 {
     const int lanes = vt_dev_vector(dev), nw = VECTORS * lanes;
-    const size_t global[3] = {(size_t)((d->N + nw - 1) / nw),
-                              (size_t)((d->K + 63) / 64), 1};
-    const size_t one[3] = {1, 1, 1};
+    const size_t panels = (size_t)divide(d->N, nw);
+    const size_t global[3] = {panels, (size_t)divide(d->K, 64), 1},
+                 columns[3] = {panels * (size_t)nw, 1, 1}, one[3] = {1, 1, 1};
+    const bool scales = d->type == VT_I8;
     char defines[96];
-    vitcl_status st;
+    vitcl_status st = VITCL_OK;
 
     snprintf(defines, sizeof defines, "-DV=%d -DNV=%d -DTYPE=%d%s", lanes,
              VECTORS, type_number(d->type), d->trans_b ? " -DTRANS_B" : "");
-    VT_TRY(vt_kernel_new(out, dev, "gemm_rows", "gemm_rows_pack", defines));
-    VT_TRY(vt_kernel_buf(*out, 0, packed));
-    VT_TRY(vt_kernel_buf(*out, 1, b));
-    VT_TRY(vt_kernel_int(*out, 2, d->N));
-    VT_TRY(vt_kernel_int(*out, 3, d->K));
-    VT_TRY(vt_kernel_int(*out, 4, d->ldb));
-    vt_kernel_size(*out, 2, global, one);
+    for (int pass = scales ? 0 : 1; pass < 2; pass++, (*n)++) {
+        VT_TRY(vt_kernel_new(&k[*n], dev, "gemm_rows",
+                             pass ? "gemm_rows_pack" : "gemm_rows_scale",
+                             defines));
+        VT_TRY(vt_kernel_buf(k[*n], 0, packed));
+        VT_TRY(vt_kernel_buf(k[*n], 1, b));
+        VT_TRY(vt_kernel_int(k[*n], 2, d->N));
+        VT_TRY(vt_kernel_int(k[*n], 3, d->K));
+        VT_TRY(vt_kernel_int(k[*n], 4, d->ldb));
+        vt_kernel_size(k[*n], pass ? 2 : 1, pass ? global : columns, one);
+    }
 done:
     return st;
 }
@@ -170,15 +183,18 @@ done:
 static vitcl_status pack(vt_queue *q, const vt_gemm_desc *d, vt_buf *packed,
                          vt_buf *b)
 {
-    vt_kernel *k = NULL;
+    vt_kernel *k[2] = {NULL, NULL};
+    unsigned n = 0;
     vitcl_status st;
 
-    if (d->device_class == VT_CLASS_GPU)
+    if (!panels_for(d))
         return vt_gemm_reorder(q, d, packed, b, true);
-    VT_TRY(pack_kernel(&k, vt_queue_dev(q), d, packed, b));
-    VT_TRY(vt_kernel_launch(q, k));
+    VT_TRY(pack_kernels(k, &n, vt_queue_dev(q), d, packed, b));
+    for (unsigned i = 0; i < n; i++)
+        VT_TRY(vt_kernel_launch(q, k[i]));
 done:
-    vt_kernel_free(k);
+    vt_kernel_free(k[0]);
+    vt_kernel_free(k[1]);
     return st;
 }
 
@@ -230,6 +246,24 @@ done:
     return st;
 }
 
+/* Where B comes unpacked: pack it into temp at each launch. */
+static vitcl_status pack_first(vt_gemm *g, unsigned *n, vt_buf **b)
+{
+    const vt_gemm_desc *d = &g->d;
+    parts *p = NULL;
+    vitcl_status st;
+
+    VT_TRY(VT_NEW(&p, 1));
+    g->state = p;
+    if (!d->b_packed) {
+        VT_TRY(vt_buf_view(&p->b, g->bufs.temp, 0, packed_bytes(g->dev, d)));
+        VT_TRY(pack_kernels(g->kernel, n, g->dev, d, p->b, *b));
+        *b = p->b;
+    }
+done:
+    return st;
+}
+
 static vitcl_status bind_rows(vt_gemm *g)
 {
     const vt_gemm_desc *d = &g->d;
@@ -246,13 +280,8 @@ static vitcl_status bind_rows(vt_gemm *g)
     char epilogue[96], defines[256];
     vitcl_status st;
 
-    VT_TRY(VT_NEW(&p, 1));
-    g->state = p;
-    if (!d->b_packed) {
-        VT_TRY(vt_buf_view(&p->b, g->bufs.temp, 0, packed_bytes(g->dev, d)));
-        VT_TRY(pack_kernel(&g->kernel[n++], g->dev, d, p->b, b));
-        b = p->b;
-    }
+    VT_TRY(pack_first(g, &n, &b));
+    p = g->state;
     if (d->trans_a) {
         VT_TRY(vt_buf_view(&p->a, g->bufs.temp, part_bytes(g->dev, d),
                            turned_bytes(d)));
@@ -283,24 +312,31 @@ static vitcl_status bind_tile(vt_gemm *g)
         (long)rows * d->N >= 64L * 64 * 4 && vt_dev_group_max(g->dev) >= 256
             ? 64
             : 16;
+    const bool panels = panels_for(d), kn = d->trans_b || d->b_packed;
     const int v[] = {rows,  d->N, d->K, d->lda, d->b_packed ? d->N : d->ldb,
                      d->ldc};
     const size_t global[3] = {(size_t)((d->N + t - 1) / t) * 16,
                               (size_t)((rows + t - 1) / t) * 16, 1};
     const size_t local[3] = {16, 16, 1};
+    vt_buf *b = g->bufs.b;
+    unsigned n = 0;
     char epilogue[96], defines[256];
     vitcl_status st;
 
-    snprintf(defines, sizeof defines, "-DTM=%d -DTN=%d -DTK=16%s%s %s", t, t,
-             d->trans_a ? " -DTRANS_A" : "",
-             d->trans_b || d->b_packed ? " -DTRANS_B" : "",
+    if (panels)
+        VT_TRY(pack_first(g, &n, &b));
+    snprintf(defines, sizeof defines,
+             "-DTM=%d -DTN=%d -DTK=16 -DPANEL=%d%s%s %s", t, t,
+             panels ? VECTORS * vt_dev_vector(g->dev) : 0,
+             d->trans_a ? " -DTRANS_A" : "", kn ? " -DTRANS_B" : "",
              vt_gemm_defines(epilogue, d));
-    VT_TRY(vt_kernel_new(&g->kernel[0], g->dev, "gemm_tile", "gemm_tile",
+    VT_TRY(vt_kernel_new(&g->kernel[n], g->dev, "gemm_tile", "gemm_tile",
                          defines));
-    VT_TRY(set_buffers(g->kernel[0], &g->bufs, g->bufs.a, g->bufs.b));
-    VT_TRY(set_ints(g->kernel[0], v, VT_COUNT(v)));
-    vt_kernel_size(g->kernel[0], 2, global, local);
-    snprintf(g->note, sizeof g->note, "native tile %dx%d f32", t, t);
+    VT_TRY(set_buffers(g->kernel[n], &g->bufs, g->bufs.a, b));
+    VT_TRY(set_ints(g->kernel[n], v, VT_COUNT(v)));
+    vt_kernel_size(g->kernel[n], 2, global, local);
+    snprintf(g->note, sizeof g->note, "native tile %dx%d %s", t, t,
+             vt_dtype_name(d->type));
 done:
     return st;
 }
