@@ -1,0 +1,63 @@
+/*
+ * parcel.h - a model folder in the making: config.json in timm's form and
+ * every tensor under timm's name, as vitcl, timm and HF's timm wrapper load it.
+ *
+ *   fresh   from a preset or a config, every parameter drawn
+ *   refit   from a model that is there: a new head of zeros, perhaps another
+ *           picture size
+ *
+ * Training starts from such a folder, whatever it came from, so that a folder
+ * that cannot be loaded is found before the first step.
+ */
+#ifndef VT_TRAIN_PARCEL_H
+#define VT_TRAIN_PARCEL_H
+#include "image/image.h"
+#include "models/model.h"
+#include "train/dataset.h"
+
+#include <stdio.h>
+
+typedef struct vt_parcel {
+    char *config;
+    vt_tensor *tensor; /* f32; names and data are the parcel's */
+    size_t count, cap;
+} vt_parcel;
+
+void vt_parcel_free(vt_parcel *p);
+/* *data: the new tensor's zeros, to be filled. */
+vitcl_status vt_parcel_add(float **data, vt_parcel *p, const char *name,
+                           uint32_t rank, const uint64_t *shape);
+/* Makes `folder` where it is missing; config.json, then model.safetensors. */
+vitcl_status vt_parcel_write(const vt_parcel *p, const char *folder);
+
+/* json: a config.json in timm's form, or NULL for the preset's. height, width:
+ * 0: the config's own. The classes are the dataset's. */
+vitcl_status vt_parcel_fresh(vt_parcel *out, const char *preset,
+                             const vt_json *json, const char *path,
+                             uint32_t height, uint32_t width,
+                             const vt_dataset *d, uint64_t random_state);
+/* Every weight of m but its head. */
+vitcl_status vt_parcel_refit(vt_parcel *out, vt_model *m, uint32_t height,
+                             uint32_t width, const vt_dataset *d);
+
+/* ---- config.json ---- */
+
+typedef struct vt_words { /* what goes into it */
+    const char *architecture, *pool;
+    const char *args; /* JSON members of model_args, or "" */
+    double eps;       /* 0: the architecture's own */
+    int height, width;
+    vt_preprocess how;
+    double crop_pct; /* 0: from `how` */
+    const vt_dataset *d;
+    const char *more; /* further members at the top, each ", \"a\": 1"; "" */
+} vt_words;
+vitcl_status vt_config_text_new(char **out, const vt_words *w);
+/* A JSON value as text again. */
+void vt_json_print(FILE *f, const vt_json *v);
+void vt_json_print_string(FILE *f, const char *s);
+/* How m's pictures are prepared for height x width. */
+vitcl_status vt_model_preprocess(vt_preprocess *out, const vt_model *m,
+                                 uint32_t height, uint32_t width);
+
+#endif

@@ -1,0 +1,235 @@
+/*
+ * refit.c - a trained model made ready for other classes, as the paper
+ * fine-tunes: the whole head goes, a D x K layer of zeros comes, and positions
+ * are interpolated where pictures get another size (arXiv 2010.11929, 3.2).
+ *
+ * A timm checkpoint keeps its architecture and arguments. Hugging Face's and
+ * Google's files become timm's form of the same model; where timm would take
+ * another epsilon than the file's, config.json says so in "layer_norm_eps",
+ * which vitcl reads and timm does not know.
+ */
+#include "base/memory.h"
+#include "models/fetch.h"
+#include "train/parcel.h"
+
+#include <string.h>
+
+/* Parts of the old head, and what only pre-training uses. */
+static bool goes(const char *name)
+{
+    static const char *const parts[] = {
+        "head.",        "head_dist.",   "pre_logits.", "pooler.",
+        "text_model.",  "mask_token",   "text_projection",
+        "logit_",       "position_ids", "visual_projection",
+        "num_batches_tracked"};
+
+    for (size_t i = 0; i < VT_COUNT(parts); i++)
+        if (strncmp(name, parts[i], strlen(parts[i])) == 0)
+            return true;
+    return strstr(name, "relative_position_index") != NULL;
+}
+
+static vitcl_status copy(vt_parcel *p, vt_model *m, int height, int width)
+{
+    vitcl_status st = VITCL_OK;
+    const vt_config *c = vt_model_config(m);
+    const int gh = height / c->patch_h, gw = width / c->patch_w;
+    const bool native = height == c->height && width == c->width_px;
+    float *data;
+
+    for (size_t i = 0; i < vt_weights_count(m->weights); i++) {
+        const vt_weight *t = vt_weights_at(m->weights, i);
+        char name[48];
+
+        if (goes(t->name))
+            continue;
+        if (!native && strcmp(t->name, "pos_embed") == 0) {
+            uint64_t rows = (uint64_t)(c->pos_prefix + gh * gw);
+
+            snprintf(name, sizeof name, "pos_embed@%dx%d", gh, gw);
+            VT_TRY(vt_parcel_add(&data, p, t->name, 3,
+                                 (uint64_t[]){1, rows, (uint64_t)c->width}));
+            VT_TRY(vt_model_fetch(data, m, name, rows * (uint64_t)c->width));
+            continue;
+        }
+        VT_TRY(vt_parcel_add(&data, p, t->name, t->rank, t->shape));
+        VT_TRY(vt_weight_f32(data, m->weights, t));
+        vt_weight_release(m->weights, t);
+    }
+done:
+    return st;
+}
+
+static vitcl_status add_head(vt_parcel *p, const vt_config *c, uint32_t classes)
+{
+    vitcl_status st = VITCL_OK;
+    const uint64_t shape[2] = {classes, (uint64_t)c->width};
+    float *zeros;
+
+    VT_TRY(vt_parcel_add(&zeros, p, "head.weight", 2, shape));
+    VT_TRY(vt_parcel_add(&zeros, p, "head.bias", 1, shape));
+    if (c->dist_token) {
+        VT_TRY(vt_parcel_add(&zeros, p, "head_dist.weight", 2, shape));
+        VT_TRY(vt_parcel_add(&zeros, p, "head_dist.bias", 1, shape));
+    }
+done:
+    return st;
+}
+
+/* ---- config.json ---- */
+
+/* timm's own arguments, but for the size. */
+static vitcl_status keep_args(char **out, const vt_json *args, int height,
+                              int width, bool native)
+{
+    char *text = NULL;
+    size_t size = 0;
+    FILE *f = open_memstream(&text, &size);
+    bool sized = !native;
+
+    if (!f)
+        return vt_fail(VITCL_ENOMEM, "out of memory for a config");
+    for (const vt_json *m = vt_json_first(args); m; m = vt_json_next(m)) {
+        if (strcmp(vt_json_key(m), "img_size") == 0) {
+            sized = true;
+            continue;
+        }
+        vt_json_print_string(f, vt_json_key(m));
+        fputs(": ", f);
+        vt_json_print(f, m);
+        fputs(", ", f);
+    }
+    if (sized)
+        fprintf(f, "\"img_size\": [%d, %d], ", height, width);
+    if (fclose(f) != 0) {
+        free(text);
+        return vt_fail(VITCL_ENOMEM, "out of memory for a config");
+    }
+    if (size >= 2)
+        text[size - 2] = 0;
+    *out = text;
+    return VITCL_OK;
+}
+
+static vitcl_status new_args(char **out, const vt_config *c, int height,
+                             int width)
+{
+    const int prefix = c->class_token + c->registers;
+    const bool mean = c->pool == VT_POOL_MEAN;
+    const char *act = c->act == VT_ACT_GELU_TANH    ? "gelu_tanh"
+                      : c->act == VT_ACT_GELU_QUICK ? "quick_gelu"
+                                                    : NULL;
+    char more[256] = "";
+    size_t n = 0;
+
+#define PUT(...) n += (size_t)snprintf(more + n, sizeof more - n, __VA_ARGS__)
+    if (!c->class_token)
+        PUT(", \"class_token\": false");
+    if (c->registers)
+        PUT(", \"reg_tokens\": %d", c->registers);
+    if (c->pos_embed && c->pos_prefix == 0 && prefix)
+        PUT(", \"no_embed_class\": true");
+    if (!c->qkv_bias)
+        PUT(", \"qkv_bias\": false");
+    if (c->layer_scale)
+        PUT(", \"init_values\": 1e-05");
+    if (act)
+        PUT(", \"act_layer\": \"%s\"", act);
+    if (mean)
+        PUT(", \"global_pool\": \"avg\", \"fc_norm\": %s",
+            c->fc_norm ? "true" : "false");
+#undef PUT
+    return vt_format(out,
+                     "\"img_size\": [%d, %d], \"patch_size\": %d, "
+                     "\"embed_dim\": %d, \"depth\": %d, \"num_heads\": %d, "
+                     "\"mlp_ratio\": %.9g%s",
+                     height, width,
+                     c->stem_width[0] ? c->patch_h / 16 : c->patch_h, c->width,
+                     c->depth, c->heads, (double)c->mlp / c->width, more);
+}
+
+/* timm's name of the model that another library's file holds. */
+static vitcl_status timm_name(const char **out, const vt_config *c)
+{
+    static const struct {
+        const char *family, *name;
+    } names[] = {{"vit", "vit_base_patch16_224"},
+                 {"deit", "deit_base_distilled_patch16_224"},
+                 {"dinov2", "vit_base_patch14_dinov2"}};
+
+    if (c->swiglu || c->attn_pool || c->projection || c->patch_h != c->patch_w)
+        goto refuse;
+    for (size_t i = 0; i < VT_COUNT(names); i++)
+        if (strcmp(names[i].family, c->family) == 0) {
+            *out = names[i].name;
+            return VITCL_OK;
+        }
+refuse:
+    return vt_fail(VITCL_EUNSUPPORTED,
+                   "fine-tuning this %s needs a checkpoint in timm's form",
+                   c->family);
+}
+
+static vitcl_status describe(char **out, vt_model *m, int height, int width,
+                             const vt_dataset *d)
+{
+    vitcl_status st = VITCL_OK;
+    const vt_config *c = vt_model_config(m);
+    const vt_json *json = vt_model_json(m);
+    const bool timm = c->source == VT_SOURCE_TIMM;
+    char *args = NULL;
+    vt_words w = {.height = height, .width = width, .d = d, .more = ""};
+
+    if (timm) {
+        const vt_json *cfg = vt_json_get(json, "pretrained_cfg");
+
+        w.architecture = c->name;
+        w.pool = c->attn_pool ? "map" : "token";
+        vt_json_string(&w.pool, vt_json_get(json, "global_pool"));
+        vt_json_number(&w.crop_pct, vt_json_get(cfg, "crop_pct"));
+        vt_json_number(&w.eps, vt_json_get(json, "layer_norm_eps"));
+        VT_TRY(keep_args(&args, vt_json_get(json, "model_args"), height, width,
+                         height == c->height && width == c->width_px));
+    } else {
+        VT_TRY(timm_name(&w.architecture, c));
+        w.pool = c->pool == VT_POOL_MEAN ? "avg" : "token";
+        w.eps = (double)c->eps;
+        VT_TRY(new_args(&args, c, height, width));
+    }
+    w.args = args;
+    VT_TRY(vt_model_preprocess(&w.how, m, (uint32_t)height, (uint32_t)width));
+    VT_TRY(vt_config_text_new(out, &w));
+done:
+    free(args);
+    return st;
+}
+
+vitcl_status vt_parcel_refit(vt_parcel *out, vt_model *m, uint32_t height,
+                             uint32_t width, const vt_dataset *d)
+{
+    vitcl_status st = VITCL_OK;
+    const vt_config *c = vt_model_config(m);
+    int h = height ? (int)height : c->height;
+    int w = width ? (int)width : c->width_px;
+    vt_parcel p = {0};
+
+    if (!m->weights)
+        return vt_fail(VITCL_EINVAL, "a preset has nothing to fine-tune");
+    if (!vt_model_tokens(m, h, w))
+        return vt_fail(VITCL_EINVAL,
+                       "pictures of %dx%d pixels are no whole number of this "
+                       "model's %dx%d patches",
+                       h, w, c->patch_h, c->patch_w);
+    if (c->rel_pos != VT_TABLE_NONE && (h != c->height || w != c->width_px))
+        return vt_fail(VITCL_EUNSUPPORTED,
+                       "a model with relative positions is fine-tuned at its "
+                       "own size, %dx%d",
+                       c->height, c->width_px);
+    VT_TRY(describe(&p.config, m, h, w, d));
+    VT_TRY(copy(&p, m, h, w));
+    VT_TRY(add_head(&p, c, vt_dataset_classes(d)));
+    *out = p, p = (vt_parcel){0};
+done:
+    vt_parcel_free(&p);
+    return st;
+}
