@@ -46,8 +46,8 @@ static const struct {
     const char *word, *preset;
     int width, depth, heads;
 } sizes[] = {
-    {"_tiny_", "vit-ti/", 192, 12, 3},   {"_small_", "vit-s/", 384, 12, 6},
-    {"_base_", "vit-b/", 768, 12, 12},   {"_large_", "vit-l/", 1024, 24, 16},
+    {"_tiny_", "vit-ti/", 192, 12, 3},  {"_small_", "vit-s/", 384, 12, 6},
+    {"_base_", "vit-b/", 768, 12, 12},  {"_large_", "vit-l/", 1024, 24, 16},
     {"_huge_", "vit-h/", 1280, 32, 16},
 };
 

@@ -151,9 +151,9 @@ static double crop_pct(const vt_words *w)
 static void put_cfg(FILE *f, const vt_words *w)
 {
     static const char *const filters[] = {
-        [VT_NEAREST] = "nearest", [VT_LANCZOS] = "lanczos",
+        [VT_NEAREST] = "nearest",   [VT_LANCZOS] = "lanczos",
         [VT_BILINEAR] = "bilinear", [VT_BICUBIC] = "bicubic",
-        [VT_BOX] = "box", [VT_HAMMING] = "hamming"};
+        [VT_BOX] = "box",           [VT_HAMMING] = "hamming"};
     const char *mode = w->how.fit == VT_FIT_SQUASH   ? "squash"
                        : w->how.fit == VT_FIT_BORDER ? "border"
                                                      : "center";
@@ -215,9 +215,8 @@ vitcl_status vt_model_preprocess(vt_preprocess *out, const vt_model *m,
         return vt_preprocess_timm(out, vt_model_json(m), height, width,
                                   "config.json");
     if (c->source == VT_SOURCE_HF && vt_model_preprocessor(m))
-        return vt_preprocess_hf(out, vt_model_preprocessor(m),
-                                vt_model_type(m), height, width,
-                                "preprocessor_config.json");
+        return vt_preprocess_hf(out, vt_model_preprocessor(m), vt_model_type(m),
+                                height, width, "preprocessor_config.json");
     vt_preprocess_default(out, height, width);
     return VITCL_OK;
 }

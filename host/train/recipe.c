@@ -28,19 +28,19 @@ static vitcl_status number(double *out, const vt_json *v, const char *key,
     return VITCL_OK;
 }
 
-vitcl_status vt_recipe_read(vt_recipe *out, const vt_json *settings,
-                            const char *name)
+vitcl_status vt_recipe_change(vt_recipe *out, const vt_json *settings,
+                              const char *name)
 {
     vitcl_status st = VITCL_OK;
-    vt_recipe r = {.optimizer = VT_ADAMW,
-                   .momentum = 0.9,
-                   .beta1 = 0.9,
-                   .beta2 = 0.999,
-                   .eps = 1e-8};
+    vt_recipe r = *out;
     const vt_json *betas = vt_json_get(settings, "betas");
-    const char *word = "adamw";
+    const char *word = "";
     size_t i = 0;
 
+    for (; i < VT_COUNT(optimizers); i++)
+        if (optimizers[i].optimizer == r.optimizer)
+            word = optimizers[i].name;
+    i = 0;
     vt_json_string(&word, vt_json_get(settings, "optimizer"));
     while (i < VT_COUNT(optimizers) && strcmp(word, optimizers[i].name) != 0)
         i++;
@@ -61,7 +61,24 @@ vitcl_status vt_recipe_read(vt_recipe *out, const vt_json *settings,
           0, 1e9);
     FIELD(label_smoothing, vt_json_get(settings, "label_smoothing"),
           "label_smoothing", 0, 1);
+    FIELD(ema, vt_json_get(settings, "ema"), "ema", 0, 1);
 #undef FIELD
+    *out = r;
+done:
+    return st;
+}
+
+vitcl_status vt_recipe_read(vt_recipe *out, const vt_json *settings,
+                            const char *name)
+{
+    vitcl_status st;
+    vt_recipe r = {.optimizer = VT_ADAMW,
+                   .momentum = 0.9,
+                   .beta1 = 0.9,
+                   .beta2 = 0.999,
+                   .eps = 1e-8};
+
+    VT_TRY(vt_recipe_change(&r, settings, name));
     *out = r;
 done:
     return st;

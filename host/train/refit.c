@@ -18,10 +18,9 @@
 static bool goes(const char *name)
 {
     static const char *const parts[] = {
-        "head.",        "head_dist.",   "pre_logits.", "pooler.",
-        "text_model.",  "mask_token",   "text_projection",
-        "logit_",       "position_ids", "visual_projection",
-        "num_batches_tracked"};
+        "head.",        "head_dist.",        "pre_logits.",        "pooler.",
+        "text_model.",  "mask_token",        "text_projection",    "logit_",
+        "position_ids", "visual_projection", "num_batches_tracked"};
 
     for (size_t i = 0; i < VT_COUNT(parts); i++)
         if (strncmp(name, parts[i], strlen(parts[i])) == 0)

@@ -13,10 +13,11 @@ struct vt_trainer {
     vt_recipe recipe;
     vt_store *store;
     vt_plan *plan;
-    vt_val pixels, targets, loss, hyper, norm;
+    vt_val pixels, targets, logits, loss, hyper, norm;
     vt_val *param; /* those that train */
     size_t params;
     int batch, classes;
+    int forward_end;  /* the loss is there */
     int backward_end; /* first step of the update */
     size_t pixel_bytes;
 };
@@ -52,6 +53,17 @@ done:
     return st;
 }
 
+static double decay_of(const vt_trainer *t, vt_val w)
+{
+    const vt_value *v = vt_value_of(t->plan, w);
+    const size_t n = strlen(v->name);
+
+    if (t->recipe.decay_matrices &&
+        (v->rank < 2 || n < 7 || strcmp(v->name + n - 7, ".weight") != 0))
+        return 0;
+    return t->recipe.weight_decay;
+}
+
 static void add_update(vt_trainer *t)
 {
     const vt_recipe *r = &t->recipe;
@@ -74,11 +86,11 @@ static void add_update(vt_trainer *t)
 
         if (r->optimizer == VT_SGD)
             vt_sgd(p, w, grad[i], t->hyper, t->norm, (float)r->clip_norm,
-                   (float)r->momentum, (float)r->weight_decay);
+                   (float)r->momentum, (float)decay_of(t, w));
         else
             vt_adam(p, w, grad[i], t->hyper, t->norm, (float)r->clip_norm,
                     (float)r->beta1, (float)r->beta2, (float)r->eps,
-                    (float)r->weight_decay, r->optimizer == VT_ADAMW);
+                    (float)decay_of(t, w), r->optimizer == VT_ADAMW);
         if (r->ema > 0)
             vt_ema(p, w, (float)r->ema);
     }
@@ -105,6 +117,7 @@ static vitcl_status write_plan(vt_trainer *t, vt_model *model,
                      "the model has no classifier to train; give it a head");
         goto done;
     }
+    t->logits = outputs.logits;
     t->classes = vt_dim(p, outputs.logits, -1);
     t->targets =
         vt_input(p, "targets", VT_F32, 2, (int[]){o->batch, t->classes});
@@ -112,6 +125,7 @@ static vitcl_status write_plan(vt_trainer *t, vt_model *model,
         vt_cross_entropy(p, outputs.logits, t->targets, 1.0f / (float)micro);
     vt_name(p, t->loss, "loss");
     vt_keep(p, t->loss);
+    t->forward_end = vt_plan_steps(p);
     vt_plan_backward(p, t->loss, vt_add);
     VT_TRY(vt_plan_status(p));
     VT_TRY(collect(t));
@@ -158,8 +172,8 @@ int vt_trainer_classes(const vt_trainer *t)
     return t->classes;
 }
 
-vitcl_status vt_trainer_batch(double *loss, vt_trainer *t, const float *pixels,
-                              const float *targets)
+static vitcl_status run(double *loss, vt_trainer *t, const float *pixels,
+                        const float *targets, int end)
 {
     vitcl_status st = VITCL_OK;
     float value = 0;
@@ -169,9 +183,73 @@ vitcl_status vt_trainer_batch(double *loss, vt_trainer *t, const float *pixels,
     VT_TRY(
         vt_plan_write(t->plan, t->targets, targets,
                       sizeof(float) * (size_t)t->batch * (size_t)t->classes));
-    VT_TRY(vt_plan_run_part(t->plan, 0, t->backward_end));
+    VT_TRY(vt_plan_run_part(t->plan, 0, end));
     VT_TRY(vt_plan_read(t->plan, t->loss, &value, 1));
     *loss = (double)value * micro;
+done:
+    return st;
+}
+
+vitcl_status vt_trainer_batch(double *loss, vt_trainer *t, const float *pixels,
+                              const float *targets)
+{
+    return run(loss, t, pixels, targets, t->backward_end);
+}
+
+vitcl_status vt_trainer_evaluate(double *loss, vt_trainer *t,
+                                 const float *pixels, const float *targets)
+{
+    return run(loss, t, pixels, targets, t->forward_end);
+}
+
+vitcl_status vt_trainer_logits(float *out, vt_trainer *t)
+{
+    return vt_plan_read(t->plan, t->logits, out,
+                        (uint64_t)t->batch * (uint64_t)t->classes);
+}
+
+static vitcl_status finite(bool *out, const vt_trainer *t, vt_val v)
+{
+    vitcl_status st = VITCL_OK;
+    const uint64_t n = vt_elements(t->plan, v);
+    float *data = NULL;
+
+    *out = true;
+    if (vt_value_of(t->plan, v)->dtype == VT_I32 ||
+        vt_value_of(t->plan, v)->dtype == VT_U8 ||
+        vt_value_of(t->plan, v)->dtype == VT_I8)
+        return VITCL_OK;
+    VT_TRY(vt_new(&data, n, sizeof *data));
+    VT_TRY(vt_plan_read(t->plan, v, data, n));
+    for (uint64_t i = 0; i < n && *out; i++)
+        *out = isfinite(data[i]);
+done:
+    free(data);
+    return st;
+}
+
+vitcl_status vt_trainer_blame(char *out, size_t size, vt_trainer *t)
+{
+    vitcl_status st = VITCL_OK;
+
+    snprintf(out, size, "nothing");
+    for (int i = 0; i < t->backward_end; i++) {
+        const vt_step *s = vt_plan_step(t->plan, i);
+
+        VT_TRY(vt_plan_run_part(t->plan, i, i + 1));
+        for (int k = 0; k < VT_OUTS; k++) {
+            bool good = true;
+
+            if (s->out[k] == VT_NONE)
+                continue;
+            VT_TRY(finite(&good, t, s->out[k]));
+            if (good)
+                continue;
+            snprintf(out, size, "step %d of the plan, %s %s", i, s->op->name,
+                     vt_value_of(t->plan, s->out[k])->name);
+            goto done;
+        }
+    }
 done:
     return st;
 }

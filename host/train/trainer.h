@@ -18,6 +18,8 @@ typedef struct vt_recipe {
     double momentum;           /* SGD */
     double beta1, beta2, eps;  /* Adam, AdamW */
     double weight_decay;       /* AdamW: decoupled; else in the gradient */
+    bool decay_matrices;       /* ... of layers' weights alone: no biases,
+                                * norms, tokens, positions */
     double clip_norm;          /* global norm; 0: none */
     double label_smoothing;    /* for vt_targets() */
     double ema;                /* 0: none */
@@ -29,6 +31,9 @@ typedef struct vt_recipe {
  * momentum, weight_decay, clip_grad_norm, label_smoothing. */
 vitcl_status vt_recipe_read(vt_recipe *out, const vt_json *settings,
                             const char *name);
+/* The same, where what the settings leave out stays as it is. */
+vitcl_status vt_recipe_change(vt_recipe *r, const vt_json *settings,
+                              const char *name);
 
 typedef struct vt_trainer vt_trainer;
 typedef struct vt_trainer_options {
@@ -49,6 +54,14 @@ int vt_trainer_classes(const vt_trainer *t);
  * its gradients are added to those since the last update. */
 vitcl_status vt_trainer_batch(double *loss, vt_trainer *t, const float *pixels,
                               const float *targets);
+/* The same without gradients: nothing changes. */
+vitcl_status vt_trainer_evaluate(double *loss, vt_trainer *t,
+                                 const float *pixels, const float *targets);
+/* The last batch's logits, [B,K]. */
+vitcl_status vt_trainer_logits(float *out, vt_trainer *t);
+/* After a loss that is not finite: run the batch again, step by step, and name
+ * the first step whose output is not ("nothing" if none is). */
+vitcl_status vt_trainer_blame(char *out, size_t size, vt_trainer *t);
 /* One step of the optimiser; `step` counts from 0. */
 vitcl_status vt_trainer_update(vt_trainer *t, double lr, long step);
 

@@ -1,0 +1,300 @@
+/*
+ * feeder.c - a ring of batches that threads fill, picture by picture.
+ *
+ * Slot step % SLOTS belongs to a step from when its first picture is taken up
+ * until the step after it is asked for. Whoever finishes the last picture of a
+ * slot mixes the batch and marks it ready.
+ */
+#include "train/feeder.h"
+
+#include "base/memory.h"
+#include "train/random.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#define SLOTS 3
+#define WORKERS_MAX 64
+/* Streams of random numbers that must not meet. */
+#define ORDER 0x6f72646572u
+#define CHANGE 0x6368616e67u
+#define MIX 0x6d6978u
+
+typedef struct slot {
+    long step;
+    uint32_t taken, made;
+    uint32_t *picture; /* of the dataset, [batch] */
+    float *pixels, *targets;
+} slot;
+
+struct vt_feeder {
+    vt_feeder_options o;
+    pthread_mutex_t lock;
+    pthread_cond_t work, ready;
+    pthread_t worker[WORKERS_MAX];
+    unsigned workers;
+    bool stop;
+    long opened, wanted; /* steps: next to be opened, next to be handed out */
+    slot ring[SLOTS];
+    size_t *order;
+    long order_epoch;
+    float table[3][256];
+    vitcl_status failed;
+    char message[512];
+};
+
+long vt_feeder_steps(size_t count, uint32_t batch, bool augmented)
+{
+    const size_t n = augmented ? count / batch : (count + batch - 1) / batch;
+
+    return n ? (long)n : 1;
+}
+
+/* ---- one picture ---- */
+
+static void normalise(float *out, const uint8_t *rgb, const vt_feeder *f)
+{
+    const size_t plane = (size_t)f->o.height * f->o.width;
+
+    for (size_t i = 0; i < plane; i++)
+        for (size_t c = 0; c < 3; c++)
+            out[c * plane + i] = f->table[c][rgb[3 * i + c]];
+}
+
+static void set_target(float *out, const vt_feeder *f, uint32_t label)
+{
+    const double s = f->o.augmented ? f->o.smoothing : 0;
+
+    for (uint32_t k = 0; k < f->o.classes; k++)
+        out[k] = (float)(s / f->o.classes + (k == label ? 1 - s : 0));
+}
+
+static vitcl_status make(vt_feeder *f, slot *s, uint32_t i)
+{
+    vitcl_status st = VITCL_OK;
+    const vt_feeder_options *o = &f->o;
+    const uint32_t picture = s->picture[i];
+    const long epoch = s->step / vt_feeder_steps(o->count, o->batch, true);
+    vt_random r =
+        vt_random_new(o->random_state ^ CHANGE, (uint64_t)epoch, picture);
+    vt_picture in = {0}, out = {0};
+
+    VT_TRY(vt_dataset_picture(&in, o->d, picture));
+    if (o->augmented && (o->augment.crop_scale > 0 || o->augment.pad > 0 ||
+                         o->augment.flip || o->augment.randaugment > 0))
+        VT_TRY(vt_augment_picture(&out, &in, o->width, o->height, o->how.filter,
+                                  &o->augment, &r));
+    else
+        VT_TRY(vt_prepare(&out, &in, &o->how));
+    normalise(s->pixels + (size_t)i * 3 * o->height * o->width, out.rgb, f);
+    set_target(s->targets + (size_t)i * o->classes, f,
+               vt_dataset_label(o->d, picture));
+done:
+    vt_picture_free(&in);
+    vt_picture_free(&out);
+    return st;
+}
+
+static void mix(vt_feeder *f, slot *s)
+{
+    const vt_feeder_options *o = &f->o;
+    vt_random r =
+        vt_random_new(o->random_state ^ MIX, (uint64_t)s->step, o->batch);
+
+    if (o->augmented)
+        vt_mix_batch(s->pixels, s->targets, (int)o->batch, (int)o->height,
+                     (int)o->width, (int)o->classes, &o->augment, &r);
+}
+
+/* ---- steps ---- */
+
+/* The pictures of a step; steps are opened in order, under the lock. */
+static void open_step(vt_feeder *f, long step)
+{
+    const vt_feeder_options *o = &f->o;
+    slot *s = &f->ring[step % SLOTS];
+    const long a_epoch = vt_feeder_steps(o->count, o->batch, o->augmented);
+    const long epoch = step / a_epoch;
+    const size_t first = (size_t)(step % a_epoch) * o->batch;
+
+    if (o->augmented && f->order_epoch != epoch) {
+        vt_random r =
+            vt_random_new(o->random_state ^ ORDER, (uint64_t)epoch, 0);
+
+        vt_shuffle(f->order, o->count, vt_random_next(&r));
+        f->order_epoch = epoch;
+    }
+    for (uint32_t i = 0; i < o->batch; i++) {
+        const size_t at = o->augmented ? f->order[(first + i) % o->count]
+                                       : VT_MIN(first + i, o->count - 1);
+        s->picture[i] = (uint32_t)o->chosen[at];
+    }
+    s->step = step;
+    s->taken = s->made = 0;
+}
+
+/* A picture to be made: its slot and place; NULL: time to end. */
+static slot *take(uint32_t *place, vt_feeder *f)
+{
+    slot *s = NULL;
+
+    pthread_mutex_lock(&f->lock);
+    while (!f->stop) {
+        for (long step = VT_MAX(f->wanted, f->o.first); step < f->opened && !s;
+             step++)
+            if (f->ring[step % SLOTS].taken < f->o.batch)
+                s = &f->ring[step % SLOTS];
+        if (!s && f->opened < f->o.end && f->opened < f->wanted + SLOTS) {
+            open_step(f, f->opened);
+            s = &f->ring[f->opened++ % SLOTS];
+        }
+        if (s)
+            break;
+        pthread_cond_wait(&f->work, &f->lock);
+    }
+    if (s)
+        *place = s->taken++;
+    pthread_mutex_unlock(&f->lock);
+    return s;
+}
+
+static void finish(vt_feeder *f, slot *s, vitcl_status st)
+{
+    bool last;
+
+    pthread_mutex_lock(&f->lock);
+    if (st != VITCL_OK && f->failed == VITCL_OK) {
+        f->failed = st;
+        snprintf(f->message, sizeof f->message, "%s", vt_message());
+        f->stop = true;
+        pthread_cond_broadcast(&f->work);
+        pthread_cond_broadcast(&f->ready);
+    }
+    last = s->made + 1 == f->o.batch;
+    s->made += !last;
+    pthread_mutex_unlock(&f->lock);
+    if (!last || st != VITCL_OK)
+        return;
+    mix(f, s);
+    pthread_mutex_lock(&f->lock);
+    s->made++;
+    pthread_cond_broadcast(&f->ready);
+    pthread_mutex_unlock(&f->lock);
+}
+
+static void *work(void *context)
+{
+    vt_feeder *f = context;
+    uint32_t place = 0;
+    slot *s;
+
+    while ((s = take(&place, f)) != NULL)
+        finish(f, s, make(f, s, place));
+    return NULL;
+}
+
+vitcl_status vt_feeder_next(vt_batch *out, vt_feeder *f)
+{
+    vitcl_status st = VITCL_OK;
+    slot *s = &f->ring[(f->wanted + 1) % SLOTS];
+
+    pthread_mutex_lock(&f->lock);
+    f->wanted++; /* the step before is done with */
+    pthread_cond_broadcast(&f->work);
+    while (f->failed == VITCL_OK &&
+           !(f->wanted < f->opened && s->made == f->o.batch)) {
+        if (f->wanted >= f->o.end)
+            break;
+        pthread_cond_wait(&f->ready, &f->lock);
+    }
+    if (f->failed != VITCL_OK)
+        st = vt_fail(f->failed, "%s", f->message);
+    else if (f->wanted >= f->o.end)
+        st = vt_fail(VITCL_EINVAL, "no batch after the last");
+    pthread_mutex_unlock(&f->lock);
+    if (st == VITCL_OK)
+        *out = (vt_batch){s->pixels, s->targets};
+    return st;
+}
+
+/* ---- beginning and end ---- */
+
+static vitcl_status make_ring(vt_feeder *f)
+{
+    vitcl_status st = VITCL_OK;
+    const vt_feeder_options *o = &f->o;
+    const size_t picture = 3 * (size_t)o->height * o->width;
+
+    for (int i = 0; i < SLOTS; i++) {
+        slot *s = &f->ring[i];
+
+        VT_TRY(VT_NEW(&s->picture, o->batch));
+        VT_TRY(vt_new(&s->pixels, o->batch * picture, sizeof *s->pixels));
+        VT_TRY(vt_new(&s->targets, (size_t)o->batch * o->classes,
+                      sizeof *s->targets));
+    }
+    for (size_t c = 0; c < 3; c++)
+        for (int v = 0; v < 256; v++)
+            f->table[c][v] =
+                ((float)v * o->how.scale - o->how.mean[c]) / o->how.std[c];
+    VT_TRY(VT_NEW(&f->order, o->count));
+done:
+    return st;
+}
+
+vitcl_status vt_feeder_new(vt_feeder **out, const vt_feeder_options *options)
+{
+    vitcl_status st = VITCL_OK;
+    vt_feeder *f = NULL;
+    long cores = sysconf(_SC_NPROCESSORS_ONLN);
+    unsigned most;
+
+    if (options->count == 0 || options->batch == 0)
+        return vt_fail(VITCL_EINVAL, "no pictures to train on");
+    VT_TRY(VT_NEW(&f, 1));
+    f->o = *options;
+    pthread_mutex_init(&f->lock, NULL);
+    pthread_cond_init(&f->work, NULL);
+    pthread_cond_init(&f->ready, NULL);
+    f->opened = options->first;
+    f->wanted = options->first - 1;
+    f->order_epoch = -1;
+    VT_TRY(make_ring(f));
+    most = options->workers ? options->workers : (unsigned)VT_MAX(cores, 1);
+    most = VT_MIN(VT_MIN(most, WORKERS_MAX), options->batch);
+    while (f->workers < most) {
+        if (pthread_create(&f->worker[f->workers], NULL, work, f) != 0) {
+            st = vt_fail(VITCL_ENOMEM, "no thread for the pictures");
+            goto done;
+        }
+        f->workers++;
+    }
+    *out = f, f = NULL;
+done:
+    vt_feeder_free(f);
+    return st;
+}
+
+void vt_feeder_free(vt_feeder *f)
+{
+    if (!f)
+        return;
+    pthread_mutex_lock(&f->lock);
+    f->stop = true;
+    pthread_cond_broadcast(&f->work);
+    pthread_mutex_unlock(&f->lock);
+    for (unsigned i = 0; i < f->workers; i++)
+        pthread_join(f->worker[i], NULL);
+    for (int i = 0; i < SLOTS; i++) {
+        free(f->ring[i].picture);
+        free(f->ring[i].pixels);
+        free(f->ring[i].targets);
+    }
+    free(f->order);
+    pthread_mutex_destroy(&f->lock);
+    pthread_cond_destroy(&f->work);
+    pthread_cond_destroy(&f->ready);
+    free(f);
+}

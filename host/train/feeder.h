@@ -1,0 +1,43 @@
+/*
+ * feeder.h - batches of pixels and targets, made by threads ahead of the
+ * device.
+ *
+ * Which pictures a step sees and how they are changed is a function of the
+ * random state, the epoch and the picture alone: however many threads work
+ * and wherever a training was interrupted, a step sees the same bits.
+ */
+#ifndef VT_TRAIN_FEEDER_H
+#define VT_TRAIN_FEEDER_H
+#include "train/augment.h"
+#include "train/dataset.h"
+
+typedef struct vt_feeder vt_feeder;
+typedef struct vt_feeder_options {
+    const vt_dataset *d;
+    const size_t *chosen; /* of the dataset's pictures; outlives the feeder */
+    size_t count;         /* of them */
+    uint32_t batch, height, width, classes;
+    vt_preprocess how;
+    vt_augment augment;
+    bool augmented; /* false: prepared as for inference, in order */
+    double smoothing;
+    uint64_t random_state;
+    long first, end;  /* steps */
+    unsigned workers; /* 0: one a core */
+} vt_feeder_options;
+
+/* Steps of an epoch: whole batches; at least one, where pictures repeat. Not
+ * augmented: all pictures, the last batch repeats the last picture. */
+long vt_feeder_steps(size_t count, uint32_t batch, bool augmented);
+
+typedef struct vt_batch { /* the feeder's, until the next call */
+    const float *pixels;  /* [batch,3,height,width], normalised */
+    const float *targets; /* [batch,classes] */
+} vt_batch;
+
+vitcl_status vt_feeder_new(vt_feeder **out, const vt_feeder_options *options);
+/* The next step's batch; an undecodable picture is an error that names it. */
+vitcl_status vt_feeder_next(vt_batch *out, vt_feeder *f);
+void vt_feeder_free(vt_feeder *f);
+
+#endif
