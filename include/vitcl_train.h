@@ -72,6 +72,62 @@ vitcl_status vitcl_train_steps(const char *output, vitcl_device *device,
                                const char *settings, uint32_t steps,
                                const char *gemm, vitcl_precision precision);
 
+/* ---- training --------------------------------------------------------- */
+
+typedef struct {
+    /* Where it starts: one of the three, none to resume. */
+    const char *preset;    /* from scratch, for instance "vit-ti/16" */
+    const char *config;    /* from scratch: a config.json in timm's form */
+    const char *model;     /* fine-tune: a checkpoint; its head is replaced by
+                            * zeros, its positions fit the new size */
+    const char *data;      /* as vitcl_dataset_open() takes it ... */
+    const char *split;     /* NULL: "train" where the data has it */
+    const char *output;    /* folder of the training: always a model that can be
+                            * loaded, and the state to go on from */
+    int resume;            /* go on: what is given must be what it began with;
+                            * the rest is read from the folder */
+    uint32_t epochs;       /* 0: 1 */
+    uint32_t batch;        /* pictures a step; 0: 64 */
+    uint32_t micro;        /* pictures at a time, a divisor of batch; 0: all */
+    double lr;             /* at the top; 0: AdamW 5e-4 * batch / 512 (at least
+                            * 1e-4), SGD 0.01 */
+    const char *augment;   /* "none", "light", "full"; NULL: light */
+    uint64_t random_state; /* below 2^53 */
+    uint32_t height, width; /* pixels; 0: the model's own */
+    uint32_t hold_out;      /* training pictures kept for scoring each epoch */
+    /* JSON: optimizer ("adamw", "adam", "sgd"), betas, eps, momentum,
+     * weight_decay, clip_grad_norm, label_smoothing, ema, schedule ("cosine",
+     * "linear", "constant"), warmup_steps, min_lr. Left out: AdamW with decay
+     * 0.05 from scratch, SGD with momentum 0.9 to fine-tune (the paper's
+     * recipe); both cosine, clipped at 1. */
+    const char *settings;
+    const char *const *freeze; /* NULL-ended patterns of parameters */
+    vitcl_precision precision; /* of the multiplications */
+    const char *gemm;
+    uint32_t workers;          /* threads that make batches; 0: one a core */
+    uint32_t checkpoint_steps; /* also every so many; 0: each epoch's end */
+} vitcl_train_options;
+
+typedef struct {
+    uint64_t step, steps;   /* done, of all */
+    uint32_t epoch, epochs; /* the step's, from 1 */
+    uint32_t pictures;      /* of this step */
+    double loss, accuracy;  /* of this step, on pictures as they were changed */
+    double lr;
+    int scored; /* the held-out pictures were, at the end of an epoch: */
+    double held_out_loss, held_out_accuracy;
+    int saved; /* a checkpoint was written */
+} vitcl_train_event;
+/* Called after every step; what it returns other than 0 ends the training with
+ * a checkpoint. */
+typedef int (*vitcl_train_report)(void *context, const vitcl_train_event *e);
+
+/* *out: the last step's event; out->step < out->steps: report ended it. A
+ * training that is resumed has the bits of one that never stopped. */
+vitcl_status vitcl_train(vitcl_train_event *out, vitcl_device *device,
+                         const vitcl_train_options *options,
+                         vitcl_train_report report, void *context);
+
 #ifdef __cplusplus
 }
 #endif

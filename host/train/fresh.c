@@ -328,7 +328,7 @@ static void add(maker *m, const char *name, draw how, double scale, int rank,
 
 static void add_norm(maker *m, const char *prefix, int width, bool zero)
 {
-    char name[96];
+    char name[112];
 
     snprintf(name, sizeof name, "%s.weight", prefix);
     add(m, name, zero ? ZEROS : ONES, 0, 1, &width);
@@ -338,7 +338,7 @@ static void add_norm(maker *m, const char *prefix, int width, bool zero)
 
 static void add_dense(maker *m, const char *prefix, int out, int in, bool bias)
 {
-    char name[96];
+    char name[112];
 
     snprintf(name, sizeof name, "%s.weight", prefix);
     add(m, name, NORMAL, 0.02, 2, (int[]){out, in});

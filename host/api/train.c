@@ -1,0 +1,138 @@
+/*
+ * train.c - a training from its options: the folder it starts from, then the
+ * loop.
+ */
+#include "api/handles.h"
+#include "base/file.h"
+#include "base/memory.h"
+#include "train/loop.h"
+#include "train/parcel.h"
+
+#include <string.h>
+#include <vitcl_train.h>
+
+/* The training part: "train" where there is one, else all of class folders. */
+static vitcl_status open_data(vt_dataset **out, const char *path,
+                              const char *split)
+{
+    vitcl_status st = VITCL_OK;
+    char *train = NULL;
+
+    if (split)
+        return vt_dataset_open(out, path, split);
+    if (vt_dataset_open(out, path, "train") == VITCL_OK)
+        return VITCL_OK;
+    VT_TRY(vt_format(&train, "%s/train", path));
+    if (vt_path_is_folder(train)) {
+        st = vt_dataset_open(out, path, "train"); /* its message */
+        goto done;
+    }
+    VT_TRY(vt_dataset_open(out, path, NULL));
+    if (strcmp(vt_dataset_kind(*out), "folders") != 0) {
+        vt_dataset_free(*out), *out = NULL;
+        st = vt_dataset_open(out, path, "train");
+    }
+done:
+    free(train);
+    return st;
+}
+
+/* Writes the folder that training starts from. */
+static vitcl_status prepare(const vt_settings *s, const char *folder,
+                            const vt_dataset *d)
+{
+    vitcl_status st = VITCL_OK;
+    vt_parcel p = {0};
+    vt_json *json = NULL;
+    vt_model *m = NULL;
+
+    if (s->model) {
+        VT_TRY(vt_model_open(&m, s->model));
+        VT_TRY(vt_parcel_refit(&p, m, s->height, s->width, d));
+    } else {
+        if (s->config)
+            VT_TRY(vt_json_load(&json, s->config, 1 << 20, 16));
+        VT_TRY(vt_parcel_fresh(&p, s->preset, json, s->config, s->height,
+                               s->width, d, s->random_state));
+    }
+    VT_TRY(vt_parcel_write(&p, folder));
+    VT_TRY(vt_settings_save(s, folder));
+done:
+    vt_parcel_free(&p);
+    vt_json_free(json);
+    vt_model_close(m);
+    return st;
+}
+
+/* A folder that holds a model already is not written over. */
+static vitcl_status check_output(const char *folder)
+{
+    static const char *const files[] = {"training.json", "model.safetensors",
+                                        "config.json"};
+    vitcl_status st = VITCL_OK;
+    char *path = NULL;
+
+    for (size_t i = 0; i < VT_COUNT(files) && st == VITCL_OK; i++) {
+        free(path), path = NULL;
+        VT_TRY(vt_format(&path, "%s/%s", folder, files[i]));
+        if (vt_path_exists(path))
+            st = vt_fail(VITCL_EINVAL,
+                         "%s: there is a model already; resume it or name "
+                         "another folder",
+                         folder);
+    }
+done:
+    free(path);
+    return st;
+}
+
+vitcl_status vitcl_train(vitcl_train_event *out, vitcl_device *device,
+                         const vitcl_train_options *options,
+                         vitcl_train_report report, void *context)
+{
+    vitcl_status st = VITCL_OK;
+    vt_settings s = {0};
+    vt_dataset *d = NULL;
+    vitcl_train_event last = {0};
+    const char *data;
+
+    VT_GIVEN(out);
+    VT_GIVEN(device);
+    VT_GIVEN(options);
+    VT_GIVEN(options->output);
+    if (options->resume)
+        VT_TRY(vt_settings_load(&s, options));
+    else
+        VT_TRY(check_output(options->output));
+    data = options->data ? options->data : s.data;
+    VT_GIVEN(data);
+    VT_TRY(open_data(&d, data, options->resume ? s.split : options->split));
+    if (!options->resume) {
+        VT_TRY(vt_settings_new(&s, options, d));
+        VT_TRY(prepare(&s, options->output, d));
+    } else if (s.pictures != vt_dataset_count(d) ||
+               s.classes != vt_dataset_classes(d)) {
+        st = vt_fail(VITCL_EINVAL,
+                     "%s: %u pictures of %u classes, but the training began "
+                     "with %u of %u",
+                     data, vt_dataset_count(d), vt_dataset_classes(d),
+                     s.pictures, s.classes);
+        goto done;
+    }
+    VT_TRY(
+        vt_train(&last, &(vt_job){.dev = device->dev,
+                                  .gemm = options->gemm,
+                                  .folder = options->output,
+                                  .settings = &s,
+                                  .data = d,
+                                  .resume = options->resume != 0,
+                                  .workers = options->workers,
+                                  .checkpoint_steps = options->checkpoint_steps,
+                                  .report = report,
+                                  .context = context}));
+    *out = last;
+done:
+    vt_settings_free(&s);
+    vt_dataset_free(d);
+    return st;
+}

@@ -1,0 +1,384 @@
+/*
+ * loop.c - epochs over labelled pictures, with checkpoints.
+ *
+ * A step depends on training.safetensors and the step's number alone: the
+ * feeder, the schedule and dropout are functions of (random state, step), so
+ * going on after an interruption needs no other memory.
+ */
+#include "train/loop.h"
+
+#include "base/memory.h"
+#include "models/fetch.h"
+#include "train/checkpoint.h"
+#include "train/feeder.h"
+#include "train/parcel.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#define HOLD 0x686f6c64u /* the stream that chooses held-out pictures */
+
+typedef struct loop {
+    const vt_job *job;
+    const vt_settings *s;
+    vt_model *model;
+    vt_trainer *trainer;
+    vt_recipe recipe;
+    vt_schedule schedule;
+    vt_checkpoint checkpoint;
+    vt_feeder_options feed;
+    vt_feeder *feeder;
+    size_t *chosen, trained, held; /* chosen[trained + held] */
+    float *logits;
+    float **raw; /* parameters while their averages are scored */
+    long steps, epoch_steps;
+} loop;
+
+static void close_loop(loop *l)
+{
+    vt_feeder_free(l->feeder);
+    for (size_t i = 0; l->raw && i < vt_trainer_parameters(l->trainer); i++)
+        free(l->raw[i]);
+    free(l->raw);
+    vt_trainer_free(l->trainer);
+    vt_model_close(l->model);
+    free(l->chosen);
+    free(l->logits);
+}
+
+/* ---- beginning ---- */
+
+static vitcl_status choose(loop *l)
+{
+    vitcl_status st = VITCL_OK;
+    const size_t n = vt_dataset_count(l->job->data);
+    vt_random r = vt_random_new(l->s->random_state ^ HOLD, n, 0);
+
+    if (l->s->hold_out >= n)
+        return vt_fail(VITCL_EINVAL,
+                       "%u pictures to be held out, but there are only %zu",
+                       l->s->hold_out, n);
+    VT_TRY(VT_NEW(&l->chosen, n));
+    vt_shuffle(l->chosen, n, vt_random_next(&r));
+    l->held = l->s->hold_out;
+    l->trained = n - l->held;
+    l->epoch_steps = vt_feeder_steps(l->trained, l->s->batch, true);
+    l->steps = l->epoch_steps * (long)l->s->epochs;
+    if (l->steps / l->epoch_steps != (long)l->s->epochs || l->steps > INT32_MAX)
+        st = vt_fail(VITCL_EINVAL, "so many epochs have no end");
+done:
+    return st;
+}
+
+/* What trains must be a tensor of the file, or it could not be saved. */
+static vitcl_status check_parameters(const loop *l)
+{
+    for (size_t i = 0; i < vt_trainer_parameters(l->trainer); i++) {
+        const char *name = vt_trainer_parameter(l->trainer, i)->name;
+
+        if (!vt_model_has(l->model, name))
+            return vt_fail(VITCL_EUNSUPPORTED,
+                           "%s is made from other tensors; a model that has "
+                           "it cannot be trained",
+                           name);
+    }
+    return VITCL_OK;
+}
+
+/* Averages begin as what they average. */
+static vitcl_status start_averages(loop *l)
+{
+    vitcl_status st = VITCL_OK;
+    float *data = NULL;
+
+    for (size_t i = 0; i < vt_trainer_parameters(l->trainer); i++) {
+        const vt_value *v = vt_trainer_parameter(l->trainer, i);
+        uint64_t n = 1;
+
+        for (int d = 0; d < v->rank; d++)
+            n *= (uint64_t)v->dim[d];
+        free(data), data = NULL;
+        VT_TRY(vt_new(&data, n, sizeof *data));
+        VT_TRY(vt_trainer_read(data, l->trainer, i, ""));
+        VT_TRY(vt_trainer_write(l->trainer, i, "ema", data));
+    }
+done:
+    free(data);
+    return st;
+}
+
+static vitcl_status open_loop(loop *l, const vt_job *job)
+{
+    vitcl_status st = VITCL_OK;
+    const vt_config *c;
+    const vt_settings *s = job->settings;
+
+    l->job = job, l->s = s;
+    VT_TRY(choose(l));
+    VT_TRY(vt_settings_recipe(&l->recipe, &l->schedule, s, l->steps));
+    VT_TRY(vt_model_open(&l->model, job->folder));
+    c = vt_model_config(l->model);
+    VT_TRY(vt_trainer_new(
+        &l->trainer, l->model, &l->recipe,
+        &(vt_trainer_options){.dev = job->dev,
+                              .gemm = job->gemm,
+                              .precision = s->precision,
+                              .batch = (int)s->micro,
+                              .height = c->height,
+                              .width = c->width_px,
+                              .random_state = (unsigned)s->random_state}));
+    VT_TRY(check_parameters(l));
+    VT_TRY(vt_new(&l->logits,
+                  (size_t)s->micro * (size_t)vt_trainer_classes(l->trainer),
+                  sizeof *l->logits));
+    l->checkpoint = (vt_checkpoint){job->folder, l->trainer, l->model,
+                                    &l->recipe, s->random_state};
+    l->feed =
+        (vt_feeder_options){.d = job->data,
+                            .chosen = l->chosen,
+                            .count = l->trained,
+                            .batch = s->batch,
+                            .height = (uint32_t)c->height,
+                            .width = (uint32_t)c->width_px,
+                            .classes = (uint32_t)vt_trainer_classes(l->trainer),
+                            .augmented = true,
+                            .smoothing = l->recipe.label_smoothing,
+                            .random_state = s->random_state,
+                            .end = l->steps,
+                            .workers = job->workers};
+    if (l->feed.classes != vt_dataset_classes(job->data))
+        VT_TRY(vt_fail(VITCL_EINVAL, "%s has %u classes, the data has %u",
+                       job->folder, l->feed.classes,
+                       vt_dataset_classes(job->data)));
+    if (!vt_augment_named(&l->feed.augment, s->augment, l->feed.height,
+                          l->feed.width))
+        VT_TRY(vt_fail(VITCL_EINVAL, "no augmentation \"%s\"", s->augment));
+    VT_TRY(vt_model_preprocess(&l->feed.how, l->model, l->feed.height,
+                               l->feed.width));
+    if (l->recipe.ema > 0)
+        VT_TRY(start_averages(l));
+done:
+    return st;
+}
+
+/* ---- scoring ---- */
+
+static uint32_t largest(const float *x, uint32_t n)
+{
+    uint32_t best = 0;
+
+    for (uint32_t i = 1; i < n; i++)
+        if (x[i] > x[best])
+            best = i;
+    return best;
+}
+
+/* Of the first n pictures of the last micro-batch: how many are right. */
+static vitcl_status count_right(uint32_t *right, loop *l, const float *targets,
+                                uint32_t n)
+{
+    vitcl_status st;
+    const uint32_t k = l->feed.classes;
+
+    VT_TRY(vt_trainer_logits(l->logits, l->trainer));
+    for (uint32_t i = 0; i < n; i++)
+        *right += largest(l->logits + i * k, k) == largest(targets + i * k, k);
+done:
+    return st;
+}
+
+/* Parameters <-> their averages; twice is as before, to the bit. */
+static vitcl_status swap_averages(loop *l, bool in)
+{
+    vitcl_status st = VITCL_OK;
+    const size_t n = vt_trainer_parameters(l->trainer);
+    float *data = NULL;
+
+    if (!l->raw)
+        VT_TRY(VT_NEW(&l->raw, n));
+    for (size_t i = 0; i < n; i++) {
+        const vt_value *v = vt_trainer_parameter(l->trainer, i);
+        uint64_t count = 1;
+
+        for (int d = 0; d < v->rank; d++)
+            count *= (uint64_t)v->dim[d];
+        if (!in) {
+            VT_TRY(vt_trainer_write(l->trainer, i, "", l->raw[i]));
+            continue;
+        }
+        if (!l->raw[i])
+            VT_TRY(vt_new(&l->raw[i], count, sizeof(float)));
+        VT_TRY(vt_trainer_read(l->raw[i], l->trainer, i, ""));
+        free(data), data = NULL;
+        VT_TRY(vt_new(&data, count, sizeof *data));
+        VT_TRY(vt_trainer_read(data, l->trainer, i, "ema"));
+        VT_TRY(vt_trainer_write(l->trainer, i, "", data));
+    }
+done:
+    free(data);
+    return st;
+}
+
+/* Mean over pictures of -log softmax at the label. */
+static double loss_of(const float *logits, uint32_t k, uint32_t label)
+{
+    double top = logits[largest(logits, k)], sum = 0;
+
+    for (uint32_t i = 0; i < k; i++)
+        sum += exp((double)logits[i] - top);
+    return log(sum) + top - (double)logits[label];
+}
+
+static vitcl_status score_held(vitcl_train_event *e, loop *l)
+{
+    vitcl_status st = VITCL_OK;
+    vt_feeder *feeder = NULL;
+    vt_feeder_options o = l->feed;
+    uint32_t right = 0, k = o.classes;
+    double sum = 0, ignored;
+    vt_batch b;
+
+    o.chosen = l->chosen + l->trained;
+    o.count = l->held;
+    o.batch = l->s->micro;
+    o.augmented = false;
+    o.first = 0;
+    o.end = vt_feeder_steps(o.count, o.batch, false);
+    if (l->recipe.ema > 0)
+        VT_TRY(swap_averages(l, true));
+    VT_TRY(vt_feeder_new(&feeder, &o));
+    for (long step = 0; step < o.end; step++) {
+        const size_t left = l->held - (size_t)step * o.batch;
+        const uint32_t n = (uint32_t)VT_MIN(left, (size_t)o.batch);
+
+        VT_TRY(vt_feeder_next(&b, feeder));
+        VT_TRY(vt_trainer_evaluate(&ignored, l->trainer, b.pixels, b.targets));
+        VT_TRY(count_right(&right, l, b.targets, n));
+        for (uint32_t i = 0; i < n; i++)
+            sum += loss_of(l->logits + i * k, k, largest(b.targets + i * k, k));
+    }
+    if (l->recipe.ema > 0)
+        VT_TRY(swap_averages(l, false));
+    e->scored = 1;
+    e->held_out_loss = sum / (double)l->held;
+    e->held_out_accuracy = (double)right / (double)l->held;
+done:
+    vt_feeder_free(feeder);
+    return st;
+}
+
+/* ---- steps ---- */
+
+static vitcl_status not_finite(loop *l, double loss, long step)
+{
+    vitcl_status st;
+    char what[192];
+
+    VT_TRY(vt_trainer_blame(what, sizeof what, l->trainer));
+    st = vt_fail(VITCL_EINVAL,
+                 "step %ld: the loss is %g; the first output that is not "
+                 "finite: %s; a smaller learning rate or more warm-up may "
+                 "help (the last checkpoint is from before)",
+                 step + 1, loss, what);
+done:
+    return st;
+}
+
+static vitcl_status one_step(vitcl_train_event *e, loop *l, long step)
+{
+    vitcl_status st = VITCL_OK;
+    const uint32_t micro = l->s->micro;
+    const size_t picture = 3 * (size_t)l->feed.height * l->feed.width;
+    uint32_t right = 0;
+    double sum = 0, loss;
+    vt_batch b;
+
+    VT_TRY(vt_feeder_next(&b, l->feeder));
+    for (uint32_t at = 0; at < l->s->batch; at += micro) {
+        const float *targets = b.targets + (size_t)at * l->feed.classes;
+
+        VT_TRY(vt_trainer_batch(&loss, l->trainer, b.pixels + at * picture,
+                                targets));
+        if (!isfinite(loss)) {
+            st = not_finite(l, loss, step);
+            goto done;
+        }
+        sum += loss;
+        VT_TRY(count_right(&right, l, targets, micro));
+    }
+    e->lr = vt_learning_rate(&l->schedule, step);
+    VT_TRY(vt_trainer_update(l->trainer, e->lr, step));
+    e->step = (uint64_t)step + 1;
+    e->epoch = (uint32_t)(step / l->epoch_steps) + 1;
+    e->loss = sum * micro / l->s->batch;
+    e->accuracy = (double)right / l->s->batch;
+done:
+    return st;
+}
+
+static vitcl_status save(vitcl_train_event *e, const loop *l)
+{
+    vitcl_status st = VITCL_OK;
+
+    if (!e->saved)
+        VT_TRY(vt_checkpoint_save(&l->checkpoint, (long)e->step));
+    e->saved = 1;
+done:
+    return st;
+}
+
+static vitcl_status go(vitcl_train_event *out, loop *l, long first)
+{
+    vitcl_status st = VITCL_OK;
+    const vt_job *job = l->job;
+    vitcl_train_event e = {.step = (uint64_t)first,
+                           .steps = (uint64_t)l->steps,
+                           .epochs = l->s->epochs,
+                           .pictures = l->s->batch};
+    int stop = 0;
+
+    *out = e;
+    for (long step = first; step < l->steps && !stop; step++) {
+        const bool end = (step + 1) % l->epoch_steps == 0;
+
+        e.scored = e.saved = 0;
+        VT_TRY(one_step(&e, l, step));
+        if (end && l->held)
+            VT_TRY(score_held(&e, l));
+        if (end || (job->checkpoint_steps &&
+                    (step + 1) % (long)job->checkpoint_steps == 0))
+            VT_TRY(save(&e, l));
+        stop = job->report && job->report(job->context, &e);
+        if (stop)
+            VT_TRY(save(&e, l));
+        *out = e;
+    }
+done:
+    return st;
+}
+
+vitcl_status vt_train(vitcl_train_event *out, const vt_job *job)
+{
+    vitcl_status st = VITCL_OK;
+    loop l = {0};
+    long first = 0;
+
+    VT_TRY(open_loop(&l, job));
+    if (job->resume)
+        VT_TRY(vt_checkpoint_load(&first, &l.checkpoint));
+    else
+        VT_TRY(vt_checkpoint_save(&l.checkpoint, 0));
+    if (first > l.steps) {
+        st = vt_fail(VITCL_ECORRUPT, "%s: step %ld of %ld", job->folder, first,
+                     l.steps);
+        goto done;
+    }
+    l.feed.first = first;
+    if (first < l.steps)
+        VT_TRY(vt_feeder_new(&l.feeder, &l.feed));
+    VT_TRY(go(out, &l, first));
+done:
+    close_loop(&l);
+    return st;
+}

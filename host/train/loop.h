@@ -1,0 +1,21 @@
+/*
+ * loop.h - epochs over labelled pictures, with checkpoints.
+ */
+#ifndef VT_TRAIN_LOOP_H
+#define VT_TRAIN_LOOP_H
+#include "train/settings.h"
+
+typedef struct vt_job {
+    vt_dev *dev;
+    const char *gemm, *folder; /* a model's folder, prepared to be trained */
+    const vt_settings *settings;
+    const vt_dataset *data;
+    bool resume;
+    uint32_t workers, checkpoint_steps;
+    vitcl_train_report report;
+    void *context;
+} vt_job;
+
+vitcl_status vt_train(vitcl_train_event *out, const vt_job *job);
+
+#endif

@@ -1,0 +1,328 @@
+/*
+ * settings.c - a training's settings as JSON, from options and back.
+ */
+#include "train/settings.h"
+
+#include "base/file.h"
+#include "base/memory.h"
+#include "train/parcel.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+static const char *const precisions[] = {"f32", "bf16", "f16", "half", "int8"};
+
+void vt_settings_free(vt_settings *s)
+{
+    free(s->freeze);
+    vt_json_free(s->json);
+    *s = (vt_settings){0};
+}
+
+/* ---- options -> JSON ---- */
+
+static void put_text(FILE *f, const char *key, const char *value)
+{
+    if (!value)
+        return;
+    fprintf(f, ",\n  \"%s\": ", key);
+    vt_json_print_string(f, value);
+}
+
+static void put_number(FILE *f, const char *key, double value)
+{
+    if (value != 0)
+        fprintf(f, ",\n  \"%s\": %.17g", key, value);
+}
+
+static void put_options(FILE *f, const vitcl_train_options *o)
+{
+    put_text(f, "preset", o->preset);
+    put_text(f, "config", o->config);
+    put_text(f, "model", o->model);
+    put_text(f, "data", o->data);
+    put_text(f, "split", o->split);
+    put_text(f, "augment", o->augment);
+    if (o->precision > 0 && (size_t)o->precision < VT_COUNT(precisions))
+        put_text(f, "precision", precisions[o->precision]);
+    put_number(f, "epochs", o->epochs);
+    put_number(f, "batch", o->batch);
+    put_number(f, "micro", o->micro);
+    put_number(f, "lr", o->lr);
+    put_number(f, "random_state", (double)o->random_state);
+    put_number(f, "height", o->height);
+    put_number(f, "width", o->width);
+    put_number(f, "hold_out", o->hold_out);
+    if (o->freeze && o->freeze[0]) {
+        fputs(",\n  \"freeze\": [", f);
+        for (size_t i = 0; o->freeze[i]; i++) {
+            fputs(i ? ", " : "", f);
+            vt_json_print_string(f, o->freeze[i]);
+        }
+        fputc(']', f);
+    }
+}
+
+static vitcl_status to_json(vt_json **out, const vitcl_train_options *o,
+                            const vt_dataset *d)
+{
+    vitcl_status st = VITCL_OK;
+    vt_json *settings = NULL;
+    char *text = NULL;
+    size_t size = 0;
+    FILE *f = NULL;
+
+    if (o->settings)
+        VT_TRY(vt_json_load(&settings, o->settings, 1 << 20, 8));
+    f = open_memstream(&text, &size);
+    if (!f) {
+        st = vt_fail(VITCL_ENOMEM, "out of memory for the settings");
+        goto done;
+    }
+    fputs("{\n  \"format\": \"vitcl-training\"", f);
+    put_options(f, o);
+    if (settings) {
+        fputs(",\n  \"settings\": ", f);
+        vt_json_print(f, settings);
+    }
+    put_number(f, "pictures", d ? vt_dataset_count(d) : 0);
+    put_number(f, "classes", d ? vt_dataset_classes(d) : 0);
+    fputs("\n}\n", f);
+    fclose(f);
+    VT_TRY(vt_json_parse(out, text, size, 10, "settings"));
+done:
+    vt_json_free(settings);
+    free(text);
+    return st;
+}
+
+/* ---- JSON -> settings ---- */
+
+static uint32_t count_of(const vt_json *json, const char *key)
+{
+    uint64_t n = 0;
+
+    vt_json_uint(&n, vt_json_get(json, key));
+    return n > INT32_MAX ? 0 : (uint32_t)n;
+}
+
+static const char *text_of(const vt_json *json, const char *key)
+{
+    const char *s = NULL;
+
+    vt_json_string(&s, vt_json_get(json, key));
+    return s;
+}
+
+/* Takes json over. */
+static vitcl_status from_json(vt_settings *out, vt_json *json)
+{
+    vitcl_status st = VITCL_OK;
+    const vt_json *freeze = vt_json_get(json, "freeze");
+    const char *precision = text_of(json, "precision");
+    vt_settings s = {.json = json,
+                     .preset = text_of(json, "preset"),
+                     .config = text_of(json, "config"),
+                     .model = text_of(json, "model"),
+                     .data = text_of(json, "data"),
+                     .split = text_of(json, "split"),
+                     .augment = text_of(json, "augment"),
+                     .epochs = count_of(json, "epochs"),
+                     .batch = count_of(json, "batch"),
+                     .micro = count_of(json, "micro"),
+                     .height = count_of(json, "height"),
+                     .width = count_of(json, "width"),
+                     .hold_out = count_of(json, "hold_out"),
+                     .pictures = count_of(json, "pictures"),
+                     .classes = count_of(json, "classes")};
+    size_t n = 0;
+
+    vt_json_number(&s.lr, vt_json_get(json, "lr"));
+    vt_json_uint(&s.random_state, vt_json_get(json, "random_state"));
+    for (size_t i = 0; precision && i < VT_COUNT(precisions); i++)
+        if (strcmp(precision, precisions[i]) == 0)
+            s.precision = (vitcl_precision)i;
+    if (vt_json_count(freeze) > 0)
+        VT_TRY(VT_NEW(&s.freeze, vt_json_count(freeze) + 1));
+    for (const vt_json *m = vt_json_first(freeze); s.freeze && m;
+         m = vt_json_next(m))
+        if (vt_json_string(&s.freeze[n], m))
+            n++;
+    *out = s, s = (vt_settings){0};
+done:
+    vt_settings_free(&s);
+    return st;
+}
+
+/* ---- new ---- */
+
+static vitcl_status check(const vitcl_train_options *o)
+{
+    vt_augment a;
+    const int starts =
+        (o->preset != NULL) + (o->config != NULL) + (o->model != NULL);
+
+    if (starts != 1)
+        return vt_fail(VITCL_EINVAL, "a training starts from one of a preset, "
+                                     "a config and a model");
+    if (!o->data || !o->output)
+        return vt_fail(VITCL_EINVAL, "a training needs data and a folder for "
+                                     "what comes of it");
+    if (!vt_augment_named(&a, o->augment, 32, 32))
+        return vt_fail(VITCL_EINVAL,
+                       "augmentation \"%s\" is none of none, light, full",
+                       o->augment);
+    if (o->batch > 65536 || o->epochs > 1000000 || o->batch % o->micro)
+        return vt_fail(VITCL_EINVAL,
+                       "a batch of %u pictures, %u at a time, cannot be",
+                       o->batch, o->micro);
+    if (!(o->lr > 0 && o->lr < 1e6))
+        return vt_fail(VITCL_EINVAL, "the learning rate must be above zero");
+    if (o->random_state >> 53)
+        return vt_fail(VITCL_EINVAL, "the random state is above 2^53");
+    if (o->precision == VITCL_INT8)
+        return vt_fail(VITCL_EUNSUPPORTED, "int8 cannot be trained in");
+    return VITCL_OK;
+}
+
+vitcl_status vt_settings_new(vt_settings *out, const vitcl_train_options *o,
+                             const vt_dataset *d)
+{
+    vitcl_status st = VITCL_OK;
+    vitcl_train_options r = *o;
+    vt_json *json = NULL;
+
+    r.epochs = o->epochs ? o->epochs : 1;
+    r.batch = o->batch ? o->batch : 64;
+    r.micro = o->micro ? o->micro : r.batch;
+    r.augment = o->augment ? o->augment : "light";
+    if (o->lr == 0)
+        r.lr = o->model ? 0.01 : VT_MAX(5e-4 * r.batch / 512, 1e-4);
+    VT_TRY(check(&r));
+    VT_TRY(to_json(&json, &r, d));
+    VT_TRY(from_json(out, json));
+done:
+    return st;
+}
+
+/* ---- old ---- */
+
+static vitcl_status same_member(const vt_json *old, const vt_json *given,
+                                const char *folder)
+{
+    vitcl_status st = VITCL_OK;
+    char *text[2] = {NULL, NULL};
+    size_t size;
+
+    for (int i = 0; i < 2; i++) {
+        FILE *f = open_memstream(&text[i], &size);
+
+        if (!f) {
+            st = vt_fail(VITCL_ENOMEM, "out of memory for the settings");
+            goto done;
+        }
+        if (i || old)
+            vt_json_print(f, i ? given : old);
+        fclose(f);
+    }
+    if (strcmp(text[0], text[1]) != 0)
+        st = vt_fail(VITCL_EINVAL,
+                     "%s began with %s %.80s, not %.80s; leave it out to go on",
+                     folder, vt_json_key(given), text[0][0] ? text[0] : "unset",
+                     text[1]);
+done:
+    free(text[0]);
+    free(text[1]);
+    return st;
+}
+
+vitcl_status vt_settings_load(vt_settings *out, const vitcl_train_options *o)
+{
+    vitcl_status st = VITCL_OK;
+    vt_json *old = NULL, *given = NULL;
+    char *path = NULL;
+
+    VT_TRY(vt_format(&path, "%s/training.json", o->output));
+    if (!vt_path_exists(path)) {
+        st = vt_fail(VITCL_EIO, "%s: no training to go on with", o->output);
+        goto done;
+    }
+    VT_TRY(vt_json_load(&old, path, 1 << 20, 10));
+    VT_TRY(to_json(&given, o, NULL));
+    for (const vt_json *m = vt_json_first(given); m; m = vt_json_next(m))
+        if (strcmp(vt_json_key(m), "data") != 0)
+            VT_TRY(same_member(vt_json_get(old, vt_json_key(m)), m, o->output));
+    VT_TRY(from_json(out, old)), old = NULL;
+    if (!out->batch || !out->epochs || !out->micro || out->batch % out->micro ||
+        !out->data || !out->augment || !(out->lr > 0)) {
+        vt_settings_free(out);
+        st = vt_fail(VITCL_ECORRUPT, "%s: settings are missing", path);
+    }
+done:
+    vt_json_free(old);
+    vt_json_free(given);
+    free(path);
+    return st;
+}
+
+vitcl_status vt_settings_save(const vt_settings *s, const char *folder)
+{
+    vitcl_status st = VITCL_OK;
+    vt_newfile file = {0};
+    char *path = NULL;
+
+    VT_TRY(vt_format(&path, "%s/training.json", folder));
+    VT_TRY(vt_newfile_open(&file, path));
+    vt_json_print(file.f, s->json);
+    fputc('\n', file.f);
+    VT_TRY(vt_newfile_commit(&file));
+done:
+    vt_newfile_discard(&file);
+    free(path);
+    return st;
+}
+
+/* ---- recipes ---- */
+
+vitcl_status vt_settings_recipe(vt_recipe *recipe, vt_schedule *schedule,
+                                const vt_settings *s, long steps)
+{
+    static const char *const words[] = {"constant", "linear", "cosine"};
+    vitcl_status st = VITCL_OK;
+    const vt_json *j = vt_json_get(s->json, "settings");
+    const bool tune = s->model != NULL, full = strcmp(s->augment, "full") == 0;
+    const char *word = "cosine";
+    uint64_t warmup = (uint64_t)VT_MIN(steps / 20, tune ? 500 : 10000);
+    size_t i = 0;
+    vt_recipe r = {.optimizer = tune ? VT_SGD : VT_ADAMW,
+                   .momentum = 0.9,
+                   .beta1 = 0.9,
+                   .beta2 = 0.999,
+                   .eps = 1e-8,
+                   .weight_decay = tune ? 0 : 0.05,
+                   .decay_matrices = true,
+                   .clip_norm = 1,
+                   .label_smoothing = full ? 0.1 : 0,
+                   .micro_batches = (int)(s->batch / s->micro),
+                   .freeze = s->freeze};
+
+    VT_TRY(vt_recipe_change(&r, j, "settings"));
+    vt_json_string(&word, vt_json_get(j, "schedule"));
+    while (i < VT_COUNT(words) && strcmp(word, words[i]) != 0)
+        i++;
+    *schedule = (vt_schedule){.decay = (vt_decay)i, .lr = s->lr};
+    vt_json_uint(&warmup, vt_json_get(j, "warmup_steps"));
+    vt_json_number(&schedule->floor, vt_json_get(j, "min_lr"));
+    if (i == VT_COUNT(words) || warmup > INT32_MAX ||
+        !(schedule->floor >= 0 && schedule->floor <= s->lr)) {
+        st = vt_fail(VITCL_ECORRUPT, "settings: schedule, warmup_steps or "
+                                     "min_lr are of no use");
+        goto done;
+    }
+    schedule->warmup = (long)warmup;
+    schedule->steps = steps;
+    *recipe = r;
+done:
+    return st;
+}
