@@ -8,7 +8,9 @@
 #include "train/loop.h"
 #include "train/parcel.h"
 
+#include <errno.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <vitcl_train.h>
 
 /* The training part: "train" where there is one, else all of class folders. */
@@ -55,8 +57,11 @@ static vitcl_status prepare(const vt_settings *s, const char *folder,
         VT_TRY(vt_parcel_fresh(&p, s->preset, json, s->config, s->height,
                                s->width, d, s->random_state));
     }
-    VT_TRY(vt_parcel_write(&p, folder));
+    if (mkdir(folder, 0777) != 0 && errno != EEXIST)
+        VT_TRY(vt_fail(VITCL_EIO, "%s: cannot make the folder: %s", folder,
+                       strerror(errno)));
     VT_TRY(vt_settings_save(s, folder));
+    VT_TRY(vt_parcel_write(&p, folder));
 done:
     vt_parcel_free(&p);
     vt_json_free(json);
@@ -64,25 +69,35 @@ done:
     return st;
 }
 
-/* A folder that holds a model already is not written over. */
-static vitcl_status check_output(const char *folder)
+static vitcl_status has(bool *out, const char *folder, const char *file)
 {
-    static const char *const files[] = {"training.json", "model.safetensors",
-                                        "config.json"};
     vitcl_status st = VITCL_OK;
     char *path = NULL;
 
-    for (size_t i = 0; i < VT_COUNT(files) && st == VITCL_OK; i++) {
-        free(path), path = NULL;
-        VT_TRY(vt_format(&path, "%s/%s", folder, files[i]));
-        if (vt_path_exists(path))
-            st = vt_fail(VITCL_EINVAL,
-                         "%s: there is a model already; resume it or name "
-                         "another folder",
-                         folder);
-    }
+    VT_TRY(vt_format(&path, "%s/%s", folder, file));
+    *out = vt_path_exists(path);
 done:
     free(path);
+    return st;
+}
+
+/* A model that is there is not written over; what is left of a training that
+ * failed before its first checkpoint is. */
+static vitcl_status check_output(const char *folder)
+{
+    vitcl_status st = VITCL_OK;
+    bool begun, state, model, config;
+
+    VT_TRY(has(&begun, folder, "training.json"));
+    VT_TRY(has(&state, folder, "training.safetensors"));
+    VT_TRY(has(&model, folder, "model.safetensors"));
+    VT_TRY(has(&config, folder, "config.json"));
+    if (state || ((model || config) && !begun))
+        st = vt_fail(VITCL_EINVAL,
+                     "%s: there is a model already; resume it or name another "
+                     "folder",
+                     folder);
+done:
     return st;
 }
 

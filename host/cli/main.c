@@ -9,13 +9,13 @@
 #include <string.h>
 
 extern const command cmd_classify, cmd_embed, cmd_forward, cmd_devices,
-    cmd_convert, cmd_eval, cmd_fewshot, cmd_step, cmd_info, cmd_plan, cmd_bench,
-    cmd_selftest;
+    cmd_convert, cmd_eval, cmd_fewshot, cmd_train, cmd_finetune, cmd_step,
+    cmd_info, cmd_plan, cmd_bench, cmd_selftest;
 
 static const command *const commands[] = {
-    &cmd_classify, &cmd_embed, &cmd_forward, &cmd_devices,
-    &cmd_info,     &cmd_plan,  &cmd_convert, &cmd_eval,
-    &cmd_fewshot,  &cmd_step,  &cmd_bench,   &cmd_selftest,
+    &cmd_classify, &cmd_embed,   &cmd_forward, &cmd_devices,  &cmd_info,
+    &cmd_plan,     &cmd_convert, &cmd_eval,    &cmd_fewshot,  &cmd_train,
+    &cmd_finetune, &cmd_step,    &cmd_bench,   &cmd_selftest,
 };
 enum { COMMANDS = sizeof commands / sizeof *commands };
 

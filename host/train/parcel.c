@@ -6,10 +6,8 @@
 #include "base/file.h"
 #include "base/memory.h"
 
-#include <errno.h>
 #include <math.h>
 #include <string.h>
-#include <sys/stat.h>
 
 void vt_parcel_free(vt_parcel *p)
 {
@@ -70,9 +68,6 @@ vitcl_status vt_parcel_write(const vt_parcel *p, const char *folder)
     vitcl_status st = VITCL_OK;
     char *path = NULL;
 
-    if (mkdir(folder, 0777) != 0 && errno != EEXIST)
-        return vt_fail(VITCL_EIO, "%s: cannot make the folder: %s", folder,
-                       strerror(errno));
     VT_TRY(vt_format(&path, "%s/config.json", folder));
     VT_TRY(write_text(path, p->config));
     free(path), path = NULL;

@@ -27,7 +27,7 @@ void vt_parcel_free(vt_parcel *p);
 /* *data: the new tensor's zeros, to be filled. */
 vitcl_status vt_parcel_add(float **data, vt_parcel *p, const char *name,
                            uint32_t rank, const uint64_t *shape);
-/* Makes `folder` where it is missing; config.json, then model.safetensors. */
+/* config.json, then model.safetensors; the folder is there. */
 vitcl_status vt_parcel_write(const vt_parcel *p, const char *folder);
 
 /* json: a config.json in timm's form, or NULL for the preset's. height, width:

@@ -253,7 +253,9 @@ vitcl_status vt_settings_load(vt_settings *out, const vitcl_train_options *o)
     for (const vt_json *m = vt_json_first(given); m; m = vt_json_next(m))
         if (strcmp(vt_json_key(m), "data") != 0)
             VT_TRY(same_member(vt_json_get(old, vt_json_key(m)), m, o->output));
-    VT_TRY(from_json(out, old)), old = NULL;
+    st = from_json(out, old);
+    old = NULL;
+    VT_TRY(st);
     if (!out->batch || !out->epochs || !out->micro || out->batch % out->micro ||
         !out->data || !out->augment || !(out->lr > 0)) {
         vt_settings_free(out);

@@ -208,7 +208,7 @@ vitcl_status vt_trainer_logits(float *out, vt_trainer *t)
                         (uint64_t)t->batch * (uint64_t)t->classes);
 }
 
-static vitcl_status finite(bool *out, const vt_trainer *t, vt_val v)
+static vitcl_status all_finite(bool *out, const vt_trainer *t, vt_val v)
 {
     vitcl_status st = VITCL_OK;
     const uint64_t n = vt_elements(t->plan, v);
@@ -242,7 +242,7 @@ vitcl_status vt_trainer_blame(char *out, size_t size, vt_trainer *t)
 
             if (s->out[k] == VT_NONE)
                 continue;
-            VT_TRY(finite(&good, t, s->out[k]));
+            VT_TRY(all_finite(&good, t, s->out[k]));
             if (good)
                 continue;
             snprintf(out, size, "step %d of the plan, %s %s", i, s->op->name,

@@ -1,0 +1,42 @@
+/*
+ * cmd_finetune.c - a trained model for other classes.
+ */
+#include "training.h"
+
+#include <stdlib.h>
+
+static const opt options[] = {
+    OPT_ROW(training, 'm', "model", OPT_TEXT, "DIR",
+            "checkpoint to begin with; else VITCL_MODEL", model),
+    TRAINING_OPTIONS,
+    OPT_ROW(training, 0, "freeze", OPT_LIST, "PATTERN",
+            "parameters that stay as they are, such as 'blocks.[0-5].*'",
+            freeze),
+    OPT_DONE};
+
+static int run(void *into, const words *operands)
+{
+    training *t = into;
+    const char *path = getenv("VITCL_MODEL");
+
+    if (operands->count)
+        return usage(
+            "takes no argument such as '%s'; see vitcl finetune --help",
+            operands->item[0]);
+    if (!t->model && !t->resume && path && path[0])
+        t->model = path;
+    if (!t->resume && !t->model)
+        return usage("wants the checkpoint to begin with: -m DIR");
+    return train(t);
+}
+
+const command cmd_finetune = {
+    "finetune",
+    "",
+    "Train a checkpoint further, for other classes",
+    "Its head is replaced by zeros; positions are interpolated for another "
+    "--size.\nThe recipe is the paper's: SGD with momentum, cosine, clipped "
+    "at 1.",
+    options,
+    sizeof(training),
+    run};

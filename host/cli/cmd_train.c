@@ -1,0 +1,38 @@
+/*
+ * cmd_train.c - a model from scratch.
+ */
+#include "training.h"
+
+static const opt options[] = {
+    OPT_ROW(training, 0, "preset", OPT_TEXT, "NAME",
+            "an architecture, such as vit-ti/16", preset),
+    OPT_ROW(training, 0, "config", OPT_TEXT, "FILE",
+            "or a config.json in timm's form", config),
+    TRAINING_OPTIONS,
+    OPT_ROW(training, 0, "freeze", OPT_LIST, "PATTERN",
+            "parameters that stay as they are, such as 'pos_embed'", freeze),
+    OPT_DONE};
+
+static int run(void *into, const words *operands)
+{
+    const training *t = into;
+
+    if (operands->count)
+        return usage("takes no argument such as '%s'; see vitcl train --help",
+                     operands->item[0]);
+    if (t->preset && t->config)
+        return usage("--preset and --config exclude each other");
+    if (!t->resume && !t->preset && !t->config)
+        return usage("wants --preset NAME or --config FILE");
+    return train(t);
+}
+
+const command cmd_train = {
+    "train",
+    "",
+    "Train a model from scratch",
+    "The folder is a model at any time; Ctrl-C writes a checkpoint, and "
+    "--resume goes\non to the same bits as if nothing had happened.",
+    options,
+    sizeof(training),
+    run};

@@ -1,0 +1,155 @@
+/*
+ * training.c - run a training, show how it goes, log it, and stop cleanly.
+ */
+#include "training.h"
+
+#include <errno.h>
+#include <math.h>
+#include <string.h>
+
+typedef struct shown {
+    const training *t;
+    FILE *log;
+    progress bar;
+    double start;
+    uint64_t pictures; /* since the start */
+    double loss;       /* running mean, for the eye */
+    bool drawn;
+} shown;
+
+static void put_real(FILE *f, const char *key, double v)
+{
+    if (isfinite(v))
+        fprintf(f, ", \"%s\": %.9g", key, v);
+    else
+        fprintf(f, ", \"%s\": null", key);
+}
+
+static void write_log(shown *s, const vitcl_train_event *e, double rate)
+{
+    fprintf(s->log, "{\"step\": %llu, \"epoch\": %u",
+            (unsigned long long)e->step, e->epoch);
+    put_real(s->log, "loss", e->loss);
+    put_real(s->log, "accuracy", e->accuracy);
+    put_real(s->log, "lr", e->lr);
+    put_real(s->log, "pictures_per_second", rate);
+    if (e->scored) {
+        put_real(s->log, "held_out_loss", e->held_out_loss);
+        put_real(s->log, "held_out_accuracy", e->held_out_accuracy);
+    }
+    fprintf(s->log, ", \"saved\": %s}\n", e->saved ? "true" : "false");
+    fflush(s->log);
+}
+
+static int report(void *context, const vitcl_train_event *e)
+{
+    shown *s = context;
+    const double spent = now() - s->start;
+    double rate;
+    char text[80];
+
+    s->pictures += e->pictures;
+    rate = spent > 0 ? (double)s->pictures / spent : 0;
+    s->loss = s->drawn ? 0.95 * s->loss + 0.05 * e->loss : e->loss;
+    s->drawn = true;
+    if (s->log)
+        write_log(s, e, rate);
+    snprintf(text, sizeof text, "epoch %u/%u  loss %.4f  %.0f pictures/s",
+             e->epoch, e->epochs, s->loss, rate);
+    if (s->bar.total == 0) { /* steps that this run has to do */
+        const double start = s->bar.start;
+
+        progress_start(&s->bar, "steps", e->steps - e->step + 1);
+        s->bar.start = start;
+    }
+    progress_show(&s->bar, s->bar.total - (e->steps - e->step), text);
+    if (e->scored) {
+        progress_clear(&s->bar);
+        note("epoch %u/%u: loss %.4f, held-out loss %.4f, held-out accuracy "
+             "%.2f %%, %.0f pictures/s",
+             e->epoch, e->epochs, s->loss, e->held_out_loss,
+             100 * e->held_out_accuracy, rate);
+    }
+    return stopped();
+}
+
+static int check(const training *t)
+{
+    if (!t->output)
+        return usage("wants a folder for what comes of it: -o DIR");
+    if (t->resume)
+        return EXIT_OK;
+    if (!t->data)
+        return usage("wants pictures: --data PATH");
+    if (!t->epochs)
+        return usage("wants --epochs N");
+    if (t->lr < 0 || !isfinite(t->lr))
+        return usage("--lr wants a number above zero");
+    return EXIT_OK;
+}
+
+static int finish(const training *t, const vitcl_train_event *e,
+                  const char *name)
+{
+    if (e->step < e->steps) {
+        note("stopped after step %llu of %llu; to go on: vitcl %s --resume "
+             "-o %s",
+             (unsigned long long)e->step, (unsigned long long)e->steps, name,
+             t->output);
+        return EXIT_STOPPED;
+    }
+    note("done: %llu steps, last loss %.4f; the model is in %s",
+         (unsigned long long)e->steps, e->loss, t->output);
+    return EXIT_OK;
+}
+
+int train(const training *t)
+{
+    vitcl_device *device = NULL;
+    vitcl_train_event last;
+    shown s = {.t = t};
+    vitcl_train_options o = {.preset = t->preset,
+                             .config = t->config,
+                             .model = t->model,
+                             .data = t->data,
+                             .split = t->split,
+                             .output = t->output,
+                             .resume = t->resume,
+                             .epochs = t->epochs,
+                             .batch = t->batch,
+                             .micro = t->micro,
+                             .lr = t->lr,
+                             .augment = t->augment,
+                             .random_state = t->random_state,
+                             .height = t->size.height,
+                             .width = t->size.width,
+                             .hold_out = t->hold_out,
+                             .settings = t->settings,
+                             .freeze = t->freeze.count ? t->freeze.item : NULL,
+                             .gemm = t->gemm,
+                             .workers = t->workers,
+                             .checkpoint_steps = t->save_every};
+    const char *name = t->model ? "finetune" : "train";
+    int code = check(t);
+
+    if (code == EXIT_OK)
+        code = parse_precision(&o.precision, t->precision);
+    if (code != EXIT_OK)
+        return code;
+    if (vitcl_device_open(&device, t->device) != VITCL_OK)
+        return failed();
+    if (t->log && !(s.log = fopen(t->log, "a"))) {
+        vitcl_device_free(device);
+        return fail("%s: %s", t->log, strerror(errno));
+    }
+    catch_stop();
+    s.start = s.bar.start = now();
+    code = vitcl_train(&last, device, &o, report, &s) == VITCL_OK ? EXIT_OK
+                                                                  : EXIT_FAILED;
+    progress_clear(&s.bar);
+    code = code == EXIT_OK ? finish(t, &last, name) : failed();
+    if (s.log && fclose(s.log) != 0)
+        code = fail("%s: %s", t->log, strerror(errno));
+    vitcl_device_free(device);
+    return code;
+}

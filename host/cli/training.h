@@ -1,0 +1,75 @@
+/*
+ * training.h - what `vitcl train` and `vitcl finetune` share.
+ */
+#ifndef VT_CLI_TRAINING_H
+#define VT_CLI_TRAINING_H
+#include "cmd.h"
+
+#include <vitcl_train.h>
+
+typedef struct training {
+    const char *preset, *config, *model;
+    const char *data, *split, *output, *augment, *settings, *log;
+    const char *device, *gemm, *precision;
+    uint32_t epochs, batch, micro, random_state, hold_out, workers, save_every;
+    double lr;
+    frame_size size;
+    words freeze;
+    bool resume;
+} training;
+
+#define TRAINING_OPTIONS                                                       \
+    OPT_ROW(training, 0, "data", OPT_TEXT, "PATH",                             \
+            "class folders, or a folder of CIFAR's or MNIST's own files",      \
+            data),                                                             \
+        OPT_ROW(training, 0, "split", OPT_TEXT, "NAME",                        \
+                "part of the data (default: train, where there is one)",       \
+                split),                                                        \
+        OPT_ROW(training, 'o', "output", OPT_TEXT, "DIR",                      \
+                "the training's folder: a model, and the state to go on from", \
+                output),                                                       \
+        OPT_ROW(training, 0, "resume", OPT_FLAG, NULL,                         \
+                "go on; the other options may be left out", resume),           \
+        OPT_ROW(training, 0, "epochs", OPT_COUNT, "N",                         \
+                "times through the pictures", epochs),                         \
+        OPT_ROW(training, 0, "batch", OPT_COUNT, "N",                          \
+                "pictures a step (default 64)", batch),                        \
+        OPT_ROW(training, 0, "micro", OPT_COUNT, "N",                          \
+                "pictures at a time, when a batch does not fit (default: "     \
+                "all)",                                                        \
+                micro),                                                        \
+        OPT_ROW(training, 0, "lr", OPT_REAL, "X", "learning rate at its top",  \
+                lr),                                                           \
+        OPT_ROW(training, 0, "augment", OPT_TEXT, "NAME",                      \
+                "none, light (default: crop, flip) or full", augment),         \
+        OPT_ROW(training, 0, "random-state", OPT_NATURAL, "N",                 \
+                "what every random number is made from (default 0)",           \
+                random_state),                                                 \
+        OPT_ROW(training, 0, "hold-out", OPT_COUNT, "N",                       \
+                "training pictures kept back and scored after each epoch",     \
+                hold_out),                                                     \
+        OPT_ROW(training, 0, "settings", OPT_TEXT, "FILE",                     \
+                "JSON: optimizer, betas, weight_decay, schedule, ...",         \
+                settings),                                                     \
+        OPT_ROW(training, 0, "size", OPT_SIZE, "N|HxW",                        \
+                "pixels, when other than the model's own", size),              \
+        OPT_ROW(training, 0, "log", OPT_TEXT, "FILE",                          \
+                "append a JSON line a step", log),                             \
+        OPT_ROW(training, 0, "save-every", OPT_COUNT, "N",                     \
+                "also write a checkpoint every N steps", save_every),          \
+        OPT_ROW(training, 0, "workers", OPT_COUNT, "N",                        \
+                "threads that prepare pictures (default: one a core)",         \
+                workers),                                                      \
+        OPT_ROW(training, 'd', "device", OPT_TEXT, "DEV",                      \
+                "0:1, part of a name, cpu, gpu or any; else VITCL_DEVICE",     \
+                device),                                                       \
+        OPT_ROW(training, 0, "gemm", OPT_TEXT, "NAME",                         \
+                "matrix multiplication: clblast, native or plain", gemm),      \
+        OPT_ROW(training, 0, "precision", OPT_TEXT, "NAME",                    \
+                "f32 (default), bf16 or f16: of the multiplications",          \
+                precision)
+
+/* Trains; says how it goes on stderr. */
+int train(const training *t);
+
+#endif
