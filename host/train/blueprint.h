@@ -1,0 +1,30 @@
+/*
+ * blueprint.h - an architecture to be trained from scratch, from a preset's
+ * name or a config in timm's form.
+ */
+#ifndef VT_TRAIN_BLUEPRINT_H
+#define VT_TRAIN_BLUEPRINT_H
+#include "train/parcel.h"
+
+typedef struct vt_blueprint {
+    char architecture[96];
+    int height, width_px, patch_h, patch_w;
+    int width, depth, heads, registers;
+    double mlp_ratio, init_values;
+    bool class_token, qkv_bias, qk_norm, positions, no_embed_class;
+    bool mean, fc_norm, hybrid;
+    int stem_width, stages, layers[4], widths[4];
+} vt_blueprint;
+
+/* json NULL: the preset's. height, width: 0: its own. */
+vitcl_status vt_blueprint_read(vt_blueprint *out, const char *preset,
+                               const vt_json *json, const char *path,
+                               uint32_t height, uint32_t width);
+/* Pixels a side that a stem makes one. */
+int vt_blueprint_stride(const vt_blueprint *c);
+/* config.json of a model made from it; json: as read, or NULL. */
+vitcl_status vt_blueprint_config(char **out, const vt_blueprint *c,
+                                 const vt_json *json, const vt_dataset *d,
+                                 const char *path);
+
+#endif
