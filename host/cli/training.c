@@ -48,8 +48,11 @@ static int report(void *context, const vitcl_train_event *e)
     double rate;
     char text[80];
 
-    s->pictures += e->pictures;
-    rate = spent > 0 ? (double)s->pictures / spent : 0;
+    if (!s->drawn) /* the first step builds kernels */
+        s->start = now();
+    else
+        s->pictures += e->pictures;
+    rate = s->drawn && spent > 0 ? (double)s->pictures / spent : 0;
     s->loss = s->drawn ? 0.95 * s->loss + 0.05 * e->loss : e->loss;
     s->drawn = true;
     if (s->log)
@@ -97,6 +100,11 @@ static int finish(const training *t, const vitcl_train_event *e,
              (unsigned long long)e->step, (unsigned long long)e->steps, name,
              t->output);
         return EXIT_STOPPED;
+    }
+    if (e->epoch == 0) {
+        note("was done already: %llu steps; the model is in %s",
+             (unsigned long long)e->steps, t->output);
+        return EXIT_OK;
     }
     note("done: %llu steps, last loss %.4f; the model is in %s",
          (unsigned long long)e->steps, e->loss, t->output);
