@@ -81,11 +81,14 @@ kernel void add_rows_grad__cols(global float *restrict dy,
 
     if (end - first == 4 * V) {
         floatv s[4];
+#pragma unroll
         for (int k = 0; k < 4; k++)
             s[k] = 0.0f;
         for (int n = 0; n < N; n++)
+#pragma unroll
             for (int k = 0; k < 4; k++)
                 s[k] += vloadv(k, dx + (size_t)n * R + first);
+#pragma unroll
         for (int k = 0; k < 4; k++)
             vstorev(vloadv(k, dy + first) + s[k], k, dy + first);
         return;

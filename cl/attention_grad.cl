@@ -38,6 +38,7 @@
 
 #ifdef TMAX
 #define QN (NV * V)
+#define EACH(i, n) _Pragma("unroll") for (int i = 0; i < n; i++)
 
 /* to[D][QN] <- n rows of D times c; zeros beyond n */
 static inline void turn_in(float *to, global const float *from, int ld, int n,
@@ -54,17 +55,17 @@ static inline void turn_in(float *to, global const float *from, int ld, int n,
                                           global const float *rows, int ld)    \
     {                                                                          \
         floatv x[R][NV];                                                       \
-        for (int r = 0; r < R; r++)                                            \
-            for (int i = 0; i < NV; i++)                                       \
-                x[r][i] = (floatv)(0.0f);                                      \
+        EACH(r, R)                                                             \
+        EACH(i, NV)                                                            \
+        x[r][i] = (floatv)(0.0f);                                              \
         for (int d = 0; d < D; d++)                                            \
-            for (int r = 0; r < R; r++)                                        \
-                for (int i = 0; i < NV; i++)                                   \
-                    x[r][i] = fma((floatv)(rows[(size_t)r * ld + d]),          \
-                                  vloadv(d * NV + i, t), x[r][i]);             \
-        for (int r = 0; r < R; r++)                                            \
-            for (int i = 0; i < NV; i++)                                       \
-                s[r * NV + i] = x[r][i];                                       \
+            EACH(r, R)                                                         \
+        EACH(i, NV)                                                            \
+        x[r][i] = fma((floatv)(rows[(size_t)r * ld + d]),                      \
+                      vloadv(d * NV + i, t), x[r][i]);                         \
+        EACH(r, R)                                                             \
+        EACH(i, NV)                                                            \
+        s[r * NV + i] = x[r][i];                                               \
     }
 SCORES(4)
 SCORES(1)
@@ -88,17 +89,18 @@ static inline void scores(floatv *s, const float *t, global const float *rows,
     {                                                                          \
         floatv x[R][NV];                                                       \
         float lane[QN];                                                        \
-        for (int r = 0; r < R; r++)                                            \
-            for (int i = 0; i < NV; i++)                                       \
-                x[r][i] = (floatv)(0.0f);                                      \
+        EACH(r, R)                                                             \
+        EACH(i, NV)                                                            \
+        x[r][i] = (floatv)(0.0f);                                              \
         for (int j = 0; j < T; j++)                                            \
-            for (int r = 0; r < R; r++)                                        \
-                for (int i = 0; i < NV; i++)                                   \
-                    x[r][i] = fma((floatv)(rows[(size_t)j * ld + r]),          \
-                                  s[j * NV + i], x[r][i]);                     \
-        for (int r = 0; r < R; r++) {                                          \
-            for (int i = 0; i < NV; i++)                                       \
-                vstorev(x[r][i], i, lane);                                     \
+            EACH(r, R)                                                         \
+        EACH(i, NV)                                                            \
+        x[r][i] =                                                              \
+            fma((floatv)(rows[(size_t)j * ld + r]), s[j * NV + i], x[r][i]);   \
+        EACH(r, R)                                                             \
+        {                                                                      \
+            EACH(i, NV)                                                        \
+            vstorev(x[r][i], i, lane);                                         \
             for (int i = 0; i < n; i++)                                        \
                 to[(size_t)i * ldt + r] = lane[i];                             \
         }                                                                      \
@@ -113,19 +115,19 @@ TURNED(1)
         int ld, int n, int more)                                               \
     {                                                                          \
         floatv x[R][N];                                                        \
-        for (int r = 0; r < R; r++)                                            \
-            for (int c = 0; c < N; c++)                                        \
-                x[r][c] =                                                      \
-                    more ? vloadv(c, to + (size_t)r * ldt) : (floatv)(0.0f);   \
+        EACH(r, R)                                                             \
+        EACH(c, N)                                                             \
+        x[r][c] = more ? vloadv(c, to + (size_t)r * ldt) : (floatv)(0.0f);     \
         for (int i = 0; i < n; i++)                                            \
-            for (int c = 0; c < N; c++) {                                      \
+            EACH(c, N)                                                         \
+            {                                                                  \
                 const floatv a = vloadv(c, rows + (size_t)i * ld);             \
-                for (int r = 0; r < R; r++)                                    \
-                    x[r][c] = fma((floatv)(s[r * QN + i]), a, x[r][c]);        \
+                EACH(r, R)                                                     \
+                x[r][c] = fma((floatv)(s[r * QN + i]), a, x[r][c]);            \
             }                                                                  \
-        for (int r = 0; r < R; r++)                                            \
-            for (int c = 0; c < N; c++)                                        \
-                vstorev(x[r][c], c, to + (size_t)r * ldt);                     \
+        EACH(r, R)                                                             \
+        EACH(c, N)                                                             \
+        vstorev(x[r][c], c, to + (size_t)r * ldt);                             \
     }
 GATHER(4, 2)
 GATHER(4, 1)

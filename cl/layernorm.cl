@@ -160,17 +160,20 @@ kernel void layernorm_grad_w__cols(global float *restrict dgamma,
 
     if (end - first == 4 * V) {
         floatv s[4], t[4];
+#pragma unroll
         for (int k = 0; k < 4; k++)
             s[k] = t[k] = 0.0f;
         for (int n = 0; n < N; n++) {
             const size_t at = (size_t)(n / take * of + n % take) * C + first;
             const float mean = stat[2 * n], rstd = stat[2 * n + 1];
+#pragma unroll
             for (int k = 0; k < 4; k++) {
                 const floatv g = vloadv(k, dout + (size_t)n * C + first);
                 s[k] = fma(g, (vloadv(k, x + at) - mean) * rstd, s[k]);
                 t[k] += g;
             }
         }
+#pragma unroll
         for (int k = 0; k < 4; k++) {
             if (dgamma)
                 vstorev(vloadv(k, dgamma + first) + s[k], k, dgamma + first);

@@ -82,13 +82,16 @@ kernel void mul_rows_grad__cols(global float *restrict dy,
 
     if (end - first == 4 * V) {
         floatv s[4];
+#pragma unroll
         for (int k = 0; k < 4; k++)
             s[k] = 0.0f;
         for (int n = 0; n < N; n++) {
             const size_t at = (size_t)n * R + first;
+#pragma unroll
             for (int k = 0; k < 4; k++)
                 s[k] = fma(vloadv(k, dout + at), vloadv(k, x + at), s[k]);
         }
+#pragma unroll
         for (int k = 0; k < 4; k++)
             vstorev(vloadv(k, dy + first) + s[k], k, dy + first);
         return;
