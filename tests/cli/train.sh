@@ -1,0 +1,120 @@
+# train.sh - train and finetune: wrong use, Ctrl-C, kill -9, going on, and that
+# other commands take what comes of it.
+python3 - <<'P'
+import os, random
+random.seed(1)
+os.mkdir("data")
+for part in range(1, 6):
+    with open(f"data/data_batch_{part}.bin", "wb") as f:
+        for i in range(20):
+            label = (part * 20 + i) % 10
+            f.write(bytes([label]) + bytes(
+                min(255, random.randrange(128) + (100 if k % 10 == label else 0))
+                for k in range(3072)))
+os.link("data/data_batch_1.bin", "data/test_batch.bin")
+P
+cat >config.json <<'J'
+{"architecture": "vit_tiny_patch16_224", "model_args": {"img_size": 32,
+ "patch_size": 8, "embed_dim": 32, "depth": 1, "num_heads": 2, "mlp_ratio": 2}}
+J
+
+# ---- wrong use
+run 2 train --data data --epochs 1 -o out
+says 'wants --preset NAME or --config FILE'
+run 2 train --config config.json --epochs 1 -o out
+says 'wants pictures: --data PATH'
+run 2 train --config config.json --data data -o out
+says 'wants --epochs N'
+run 2 train --config config.json --data data --epochs 1
+says 'wants a folder'
+run 2 finetune --data data --epochs 1 -o out
+says 'wants the checkpoint'
+run 2 train --config config.json --data data --epochs 1 -o out extra
+says "takes no argument such as 'extra'"
+run 1 train --resume -o nowhere
+says 'nowhere: no training to go on with'
+run 1 train --config config.json --data data --epochs 1 -o out --augment heavy
+says 'heavy.*none of none, light, full'
+run 1 train --preset vit-xx/16 --data data --epochs 1 -o out2
+says 'no preset "vit-xx/16"'
+echo '{"architecture": "resnet50"}' >other.json
+run 1 train --config other.json --data data --epochs 1 -o out2
+says 'resnet50'
+echo '{"architecture": "vit_base_patch16_224", "model_args": {"dept": 2}}' >other.json
+run 1 train --config other.json --data data --epochs 1 -o out2
+says '"dept" is not known'
+
+# ---- a whole training, and what reads it
+given=(--config config.json --data data --batch 20 --epochs 6 --hold-out 20
+       --random-state 5)
+run 0 train "${given[@]}" -o whole --log log.json
+err_has 'epoch 6/6: .*held-out accuracy'
+err_has 'done: 24 steps'
+json log.json
+[ "$(wc -l <log.json)" = 24 ] || fail "log.json has not 24 lines"
+grep -q '"step": 24.*"held_out_accuracy".*"saved": true' log.json ||
+    fail "the last step was not scored and saved"
+run 0 eval -m whole --data data --json
+json out
+run 1 train "${given[@]}" -o whole
+says 'there is a model already'
+run 0 train --resume -o whole
+err_has 'was done already: 24 steps'
+run 1 train --resume --lr 0.25 -o whole
+says 'began with lr'
+
+# ---- Ctrl-C after some steps, then on: the same bytes
+"$VITCL" train "${given[@]}" -o parts --log stopped.json 2>err &
+child=$!
+until [ -s stopped.json ]; do sleep 0.05; kill -0 $child || break; done
+kill -INT $child
+code=0; wait $child || code=$?
+if [ $code = 130 ]; then
+    err_has 'stopped after step [0-9]+ of 24; to go on: vitcl train --resume -o parts'
+else
+    [ $code = 0 ] || fail "status $code after Ctrl-C" # it was done already
+fi
+run 0 train --resume -o parts
+cmp whole/training.safetensors parts/training.safetensors || fail "state differs"
+cmp whole/model.safetensors parts/model.safetensors || fail "model differs"
+
+# ---- kill -9 while checkpoints are written, again and again
+resume=()
+for delay in 0 0.02 0.05 0.03 0.01; do
+    rm -f killed.json
+    if [ ${#resume[@]} = 0 ]; then
+        "$VITCL" train "${given[@]}" -o killed --save-every 1 --log killed.json \
+            2>err &
+    else
+        "$VITCL" train --resume -o killed --save-every 1 --log killed.json \
+            2>err &
+    fi
+    child=$!
+    until [ -s killed.json ]; do sleep 0.02; kill -0 $child 2>/dev/null || break; done
+    sleep $delay
+    kill -KILL $child 2>/dev/null || true
+    wait $child 2>/dev/null || true
+    resume=(--resume)
+    run 0 info -m killed
+done
+run 0 train --resume -o killed
+cmp whole/training.safetensors killed/training.safetensors ||
+    fail "state differs after kill -9"
+cmp whole/model.safetensors killed/model.safetensors ||
+    fail "model differs after kill -9"
+
+# ---- fine-tuning starts from ln 10
+run 0 finetune -m whole --data data --batch 20 --epochs 1 --size 64 -o tuned \
+    --log tuned.json --freeze 'patch_embed.*'
+head -1 tuned.json | grep -q '"loss": 2.3025' || fail "the first loss is not ln 10"
+run 0 info -m tuned --json
+out_has '64'
+
+# ---- a hybrid
+cat >hybrid.json <<'J'
+{"architecture": "vit_tiny_r_s16_p8_224", "model_args": {"img_size": 32,
+ "patch_size": 1, "embed_dim": 32, "depth": 1, "num_heads": 2, "mlp_ratio": 2},
+ "stem_layers": [1], "stem_widths": [128]}
+J
+run 0 train --config hybrid.json --data data --batch 20 --epochs 1 -o hybrid
+run 0 eval -m hybrid --data data --json

@@ -1,0 +1,85 @@
+/*
+ * pictures.c - a small CIFAR-10 folder for tests of training.
+ */
+#include "support/pictures.h"
+
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+char *vt_test_folder(void)
+{
+    const char *root = getenv("TMPDIR");
+    char *name = calloc(1, 256);
+
+    cr_assert(name);
+    snprintf(name, 256, "%s/vitcl-test-XXXXXX", root ? root : "/tmp");
+    cr_assert(mkdtemp(name), "%s", name);
+    return name;
+}
+
+void vt_test_remove(const char *folder)
+{
+    char command[512];
+
+    snprintf(command, sizeof command, "rm -rf '%s'", folder);
+    cr_assert_eq(system(command), 0);
+}
+
+static FILE *open_in(const char *folder, const char *name, const char *mode)
+{
+    char path[512];
+
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    return fopen(path, mode);
+}
+
+void vt_test_cifar(const char *folder, size_t n, unsigned state)
+{
+    unsigned x = state * 2654435761u + 1;
+    FILE *f = NULL;
+    char name[32];
+    size_t at = 0;
+
+    for (int part = 1; part <= 5; part++) {
+        snprintf(name, sizeof name, "data_batch_%d.bin", part);
+        f = open_in(folder, name, "wb");
+        cr_assert(f);
+        for (; at < n * (size_t)part / 5; at++) {
+            const int label = (int)(at % 10);
+
+            fputc(label, f);
+            for (int i = 0; i < 3072; i++) {
+                x = x * 1664525u + 1013904223u;
+                fputc((int)(x >> 25) + (i % 10 == label ? 100 : 20), f);
+            }
+        }
+        fclose(f);
+    }
+}
+
+unsigned char *vt_test_bytes(size_t *size, const char *folder, const char *name)
+{
+    FILE *f = open_in(folder, name, "rb");
+    unsigned char *bytes;
+
+    if (!f)
+        return NULL;
+    fseek(f, 0, SEEK_END);
+    *size = (size_t)ftell(f);
+    rewind(f);
+    bytes = malloc(*size + 1);
+    cr_assert(bytes && fread(bytes, 1, *size, f) == *size);
+    fclose(f);
+    return bytes;
+}
+
+void vt_test_text(const char *folder, const char *name, const char *text)
+{
+    FILE *f = open_in(folder, name, "wb");
+
+    cr_assert(f);
+    fputs(text, f);
+    fclose(f);
+}

@@ -1,0 +1,20 @@
+/*
+ * pictures.h - a small CIFAR-10 folder for tests of training.
+ */
+#ifndef VT_TESTS_PICTURES_H
+#define VT_TESTS_PICTURES_H
+#include <stddef.h>
+
+/* A new folder in the temporary folder; the name is never freed. */
+char *vt_test_folder(void);
+/* The folder with all that is in it. */
+void vt_test_remove(const char *folder);
+/* data_batch_1.bin to _5.bin in `folder`: n noisy pictures of ten classes in
+ * all, a function of `state`. */
+void vt_test_cifar(const char *folder, size_t n, unsigned state);
+/* A file's bytes, NULL if it cannot be read; free() it. */
+unsigned char *vt_test_bytes(size_t *size, const char *folder,
+                             const char *name);
+void vt_test_text(const char *folder, const char *name, const char *text);
+
+#endif

@@ -1,0 +1,171 @@
+/*
+ * test_feeder.c - batches are a function of random state and step alone.
+ */
+#include "train/feeder.h"
+
+#include "support/pictures.h"
+
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { PICTURES = 50, BATCH = 8, SIDE = 32, CLASSES = 10 };
+enum { PIXELS = BATCH * 3 * SIDE * SIDE, TARGETS = BATCH * CLASSES };
+
+static vt_feeder_options options(const vt_dataset *d, const size_t *chosen,
+                                 const char *augment)
+{
+    vt_feeder_options o = {.d = d,
+                           .chosen = chosen,
+                           .count = PICTURES,
+                           .batch = BATCH,
+                           .height = SIDE,
+                           .width = SIDE,
+                           .classes = CLASSES,
+                           .augmented = true,
+                           .random_state = 7,
+                           .end = 20};
+
+    vt_preprocess_default(&o.how, SIDE, SIDE);
+    cr_assert(vt_augment_named(&o.augment, augment, SIDE, SIDE));
+    return o;
+}
+
+/* All steps first..end-1, one behind the other. */
+static float *collect(const vt_feeder_options *o)
+{
+    const size_t each = PIXELS + TARGETS;
+    float *all = calloc((size_t)(o->end - o->first) * each, sizeof *all);
+    vt_feeder *f = NULL;
+    vt_batch b;
+
+    cr_assert(all);
+    cr_assert_eq(vt_feeder_new(&f, o), VITCL_OK, "%s", vt_message());
+    for (long step = o->first; step < o->end; step++) {
+        float *out = all + (size_t)(step - o->first) * each;
+
+        cr_assert_eq(vt_feeder_next(&b, f), VITCL_OK, "%s", vt_message());
+        memcpy(out, b.pixels, PIXELS * sizeof *out);
+        memcpy(out + PIXELS, b.targets, TARGETS * sizeof *out);
+    }
+    cr_expect_neq(vt_feeder_next(&b, f), VITCL_OK, "a batch after the last");
+    vt_feeder_free(f);
+    return all;
+}
+
+static vt_dataset *open_pictures(char **out, size_t *chosen)
+{
+    char *folder = *out = vt_test_folder();
+    vt_dataset *d = NULL;
+
+    vt_test_cifar(folder, PICTURES, 1);
+    cr_assert_eq(vt_dataset_open(&d, folder, "train"), VITCL_OK, "%s",
+                 vt_message());
+    for (size_t i = 0; i < PICTURES; i++)
+        chosen[i] = i;
+    return d;
+}
+
+Test(feeder, same_whoever_works)
+{
+    const size_t each = PIXELS + TARGETS;
+    size_t chosen[PICTURES];
+    char *folder;
+    vt_dataset *d = open_pictures(&folder, chosen);
+    vt_feeder_options o = options(d, chosen, "full");
+    float *one, *many, *late;
+
+    o.smoothing = 0.1;
+    o.workers = 1;
+    one = collect(&o);
+    o.workers = 7;
+    many = collect(&o);
+    cr_expect_arr_eq(one, many, 20 * each * sizeof *one,
+                     "seven threads make other batches than one");
+    o.first = 13;
+    late = collect(&o);
+    cr_expect_arr_eq(one + 13 * each, late, 7 * each * sizeof *one,
+                     "who begins at step 13 sees other batches");
+    o.first = 0;
+    o.random_state = 8;
+    free(many);
+    many = collect(&o);
+    cr_expect(memcmp(one, many, each * sizeof *one) != 0,
+              "another random state, the same batches");
+    cr_expect(memcmp(one, one + 6 * each, each * sizeof *one) != 0,
+              "the second epoch begins like the first");
+    free(one);
+    free(many);
+    free(late);
+    vt_dataset_free(d);
+    vt_test_remove(folder);
+}
+
+/* Each epoch has every picture at most once; targets are the labels. */
+Test(feeder, epochs_are_permutations)
+{
+    const size_t each = PIXELS + TARGETS;
+    size_t chosen[PICTURES];
+    char *folder;
+    vt_dataset *d = open_pictures(&folder, chosen);
+    vt_feeder_options o = options(d, chosen, "none");
+    const long steps = vt_feeder_steps(PICTURES, BATCH, true);
+    float *all;
+
+    cr_assert_eq(steps, PICTURES / BATCH);
+    o.end = steps;
+    all = collect(&o);
+    for (long a = 0; a < steps * BATCH; a++)
+        for (long b = 0; b < a; b++) {
+            const size_t n = 3 * SIDE * SIDE;
+            const float *x =
+                all + (size_t)(a / BATCH) * each + (size_t)(a % BATCH) * n;
+            const float *y =
+                all + (size_t)(b / BATCH) * each + (size_t)(b % BATCH) * n;
+
+            cr_expect(memcmp(x, y, n * sizeof *x) != 0,
+                      "places %ld and %ld have the same picture", a, b);
+        }
+    free(all);
+    /* in order, the last batch filled up: pictures as they lie in the file */
+    o.augmented = false;
+    o.end = vt_feeder_steps(PICTURES, BATCH, false);
+    cr_assert_eq(o.end, (PICTURES + BATCH - 1) / BATCH);
+    all = collect(&o);
+    for (long i = 0; i < o.end * BATCH; i++) {
+        const uint32_t want = i < PICTURES ? (uint32_t)i : PICTURES - 1;
+        const float *t = all + (size_t)(i / BATCH) * each + PIXELS +
+                         (size_t)(i % BATCH) * CLASSES;
+
+        cr_expect_eq(t[vt_dataset_label(d, want)], 1, "place %ld", i);
+    }
+    free(all);
+    vt_dataset_free(d);
+    vt_test_remove(folder);
+}
+
+Test(feeder, broken_picture)
+{
+    char *folder = vt_test_folder(), path[512];
+    size_t chosen[1] = {0};
+    vt_dataset *d = NULL;
+    vt_feeder *f = NULL;
+    vt_feeder_options o;
+    vt_batch b;
+
+    snprintf(path, sizeof path, "mkdir %s/cat", folder);
+    cr_assert_eq(system(path), 0);
+    snprintf(path, sizeof path, "%s/cat", folder);
+    vt_test_text(path, "bad.png", "no picture");
+    cr_assert_eq(vt_dataset_open(&d, folder, NULL), VITCL_OK, "%s",
+                 vt_message());
+    o = options(d, chosen, "light");
+    o.count = 1;
+    cr_assert_eq(vt_feeder_new(&f, &o), VITCL_OK);
+    cr_expect_neq(vt_feeder_next(&b, f), VITCL_OK);
+    cr_expect(strstr(vt_message(), "bad.png"), "%s", vt_message());
+    vt_feeder_free(f);
+    vt_dataset_free(d);
+    vt_test_remove(folder);
+}

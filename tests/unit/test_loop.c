@@ -1,0 +1,233 @@
+/*
+ * test_loop.c - whole trainings of a tiny model.
+ */
+#include "train/loop.h"
+
+#include "models/model.h"
+#include "support/pictures.h"
+
+#include <criterion/criterion.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char config[] =
+    "{\"architecture\": \"vit_tiny_patch16_224\", \"model_args\": "
+    "{\"img_size\": 32, \"patch_size\": 8, \"embed_dim\": 32, \"depth\": 2, "
+    "\"num_heads\": 2, \"mlp_ratio\": 2%s}}";
+
+static vitcl_device *device(void)
+{
+    vitcl_device *d = NULL;
+
+    cr_assert_eq(vitcl_device_open(&d, getenv("VITCL_TEST_DEVICE")), VITCL_OK,
+                 "%s", vitcl_last_error());
+    return d;
+}
+
+/* The paths of one training below `root`; borrowed for ever. */
+static char *under(const char *root, const char *name)
+{
+    char *path = calloc(1, 512);
+
+    cr_assert(path);
+    snprintf(path, 512, "%s/%s", root, name);
+    return path;
+}
+
+static char *write_config(const char *root, const char *more)
+{
+    char text[512];
+
+    snprintf(text, sizeof text, config, more);
+    vt_test_text(root, "config.json", text);
+    return under(root, "config.json");
+}
+
+typedef struct watch {
+    uint64_t stop; /* after this step; 0: never */
+    double first, best;
+    uint64_t events;
+} watch;
+
+static int look(void *context, const vitcl_train_event *e)
+{
+    watch *w = context;
+
+    if (w->events++ == 0)
+        w->first = e->loss;
+    w->best = e->accuracy > w->best ? e->accuracy : w->best;
+    return w->stop && e->step >= w->stop;
+}
+
+static void expect_same(const char *a, const char *b, const char *file)
+{
+    size_t n = 0, m = 0;
+    unsigned char *x = vt_test_bytes(&n, a, file);
+    unsigned char *y = vt_test_bytes(&m, b, file);
+
+    cr_assert(x && y && n == m, "%s: %zu and %zu bytes", file, n, m);
+    cr_expect(memcmp(x, y, n) == 0, "%s differs after going on", file);
+    free(x);
+    free(y);
+}
+
+/* 64 pictures, every variant: all of them right in the end. */
+Test(loop, overfits)
+{
+    static const char *const variants[] = {
+        "", ", \"class_token\": false, \"global_pool\": \"avg\"",
+        ", \"pos_embed\": \"none\", \"reg_tokens\": 2, \"qk_norm\": true",
+        ", \"init_values\": 0.1, \"qkv_bias\": false"};
+    char *root = vt_test_folder();
+    vitcl_device *d = device();
+
+    vt_test_cifar(root, 64, 3);
+    for (size_t i = 0; i < sizeof variants / sizeof *variants; i++) {
+        char name[8];
+        watch w = {.stop = 0};
+        vitcl_train_event last;
+
+        snprintf(name, sizeof name, "out%zu", i);
+        cr_assert_eq(vitcl_train(&last, d,
+                                 &(vitcl_train_options){
+                                     .config = write_config(root, variants[i]),
+                                     .data = root,
+                                     .output = under(root, name),
+                                     .epochs = 120,
+                                     .batch = 64,
+                                     .lr = 3e-3,
+                                     .augment = "none"},
+                                 look, &w),
+                     VITCL_OK, "%s", vitcl_last_error());
+        cr_expect_eq(last.step, 120);
+        cr_expect_eq(last.accuracy, 1, "variant %zu: %.3f", i, last.accuracy);
+        cr_expect_lt(last.loss, 0.5, "variant %zu: %.3f", i, last.loss);
+        cr_expect_float_eq(w.first, log(10), 0.3, "variant %zu: %.3f", i,
+                           w.first);
+    }
+    vitcl_device_free(d);
+    vt_test_remove(root);
+}
+
+/* Stopped at any steps and gone on with: the same bytes. */
+Test(loop, resumes_to_the_bit)
+{
+    static const char *const settings[] = {
+        "{\"ema\": 0.9, \"label_smoothing\": 0.1}",
+        "{\"optimizer\": \"sgd\", \"momentum\": 0.8, \"schedule\": "
+        "\"linear\"}"};
+    char *root = vt_test_folder();
+    vitcl_device *d = device();
+    unsigned x = 12345;
+
+    vt_test_cifar(root, 70, 4);
+    for (int i = 0; i < 2; i++) {
+        vitcl_train_event last;
+        vitcl_train_options o = {.config = write_config(root, ""),
+                                 .data = root,
+                                 .epochs = 5,
+                                 .batch = 16,
+                                 .micro = i ? 0 : 8,
+                                 .augment = i ? "light" : "full",
+                                 .random_state = 11,
+                                 .hold_out = 20,
+                                 .settings = under(root, "settings.json")};
+        char *whole = under(root, i ? "whole1" : "whole0");
+        char *parts = under(root, i ? "parts1" : "parts0");
+
+        vt_test_text(root, "settings.json", settings[i]);
+        o.output = whole;
+        cr_assert_eq(vitcl_train(&last, d, &o, NULL, NULL), VITCL_OK, "%s",
+                     vitcl_last_error());
+        cr_assert_eq(last.steps, 15, "%llu", (unsigned long long)last.steps);
+        cr_expect(last.scored && last.saved);
+        o.output = parts;
+        for (uint64_t step = 0; step < last.steps;) {
+            watch w = {.stop = 0};
+
+            x = x * 1664525u + 1013904223u;
+            w.stop = step + 1 + (x >> 28) % 5;
+            cr_assert_eq(vitcl_train(&last, d, &o, look, &w), VITCL_OK, "%s",
+                         vitcl_last_error());
+            cr_assert_gt(last.step, step);
+            step = last.step;
+            o = (vitcl_train_options){.output = parts, .resume = 1};
+        }
+        expect_same(whole, parts, "training.safetensors");
+        expect_same(whole, parts, "model.safetensors");
+        o.lr = 0.5;
+        cr_expect_eq(vitcl_train(&last, d, &o, NULL, NULL), VITCL_EINVAL,
+                     "another learning rate was taken");
+    }
+    vitcl_device_free(d);
+    vt_test_remove(root);
+}
+
+/* A head of zeros says the same of every class. */
+Test(loop, fine_tunes_from_ln_k)
+{
+    char *root = vt_test_folder();
+    vitcl_device *d = device();
+    vitcl_train_event last;
+    watch w = {.stop = 1};
+    vt_model *m = NULL;
+
+    vt_test_cifar(root, 32, 5);
+    cr_assert_eq(
+        vitcl_train(&last, d,
+                    &(vitcl_train_options){.config = write_config(root, ""),
+                                           .data = root,
+                                           .output = under(root, "base"),
+                                           .batch = 16},
+                    NULL, NULL),
+        VITCL_OK, "%s", vitcl_last_error());
+    cr_assert_eq(
+        vitcl_train(&last, d,
+                    &(vitcl_train_options){
+                        .model = under(root, "base"),
+                        .data = root,
+                        .output = under(root, "tuned"),
+                        .height = 64,
+                        .width = 64,
+                        .freeze = (const char *const[]){"blocks.0.*", NULL},
+                        .batch = 16},
+                    look, &w),
+        VITCL_OK, "%s", vitcl_last_error());
+    cr_expect_float_eq(w.first, log(10), 1e-6, "%.9f", w.first);
+    cr_assert_eq(vt_model_open(&m, under(root, "tuned")), VITCL_OK, "%s",
+                 vt_message());
+    cr_expect_eq(vt_model_config(m)->height, 64);
+    vt_model_close(m);
+    vitcl_device_free(d);
+    vt_test_remove(root);
+}
+
+Test(loop, names_the_step_of_a_loss_that_is_none)
+{
+    char *root = vt_test_folder();
+    vitcl_device *d = device();
+    vitcl_train_event last = {.step = 0};
+
+    vt_test_cifar(root, 32, 6);
+    vt_test_text(root, "s.json",
+                 "{\"optimizer\": \"sgd\", \"clip_grad_norm\": 0, "
+                 "\"warmup_steps\": 0, \"schedule\": \"constant\"}");
+    cr_expect_neq(
+        vitcl_train(&last, d,
+                    &(vitcl_train_options){.config = write_config(root, ""),
+                                           .data = root,
+                                           .output = under(root, "out"),
+                                           .epochs = 50,
+                                           .lr = 9e5,
+                                           .settings = under(root, "s.json"),
+                                           .batch = 16},
+                    NULL, NULL),
+        VITCL_OK);
+    cr_expect(strstr(vitcl_last_error(), "step "), "%s", vitcl_last_error());
+    cr_expect(strstr(vitcl_last_error(), "of the plan, "), "%s",
+              vitcl_last_error());
+    vitcl_device_free(d);
+    vt_test_remove(root);
+}
