@@ -24,9 +24,13 @@ for name in $rows; do
     "$word" | "$word"_*) ;;
     *) lack "op $name stands in $file" ;;
     esac
-    # linear's kernels are those of the providers of ocl/gemm.c.
-    [ "$word" = linear ] || [ -s "cl/$word.cl" ] || lack "op $name has no cl/$word.cl"
-    for want in "tests/ref/$word.c" "tests/ops/test_$word.c"; do
+    kernel=cl/$word.cl reference=tests/ref/$word.c test=tests/ops/test_$word.c
+    case $word in
+    linear) kernel=cl/epilogue.cl ;; # with the kernels of ocl/gemm.c's providers
+    dropout) reference=$test ;;      # random: its test counts what falls
+    norm) reference=tests/ref/adam.c test=tests/ops/test_adam.c ;; # clips there
+    esac
+    for want in "$kernel" "$reference" "$test"; do
         [ -s "$want" ] || lack "op $name has no $want"
     done
     definition=$(sed -n "/^const vt_op vt_op_$name\b/,/;\$/p" "$file")
