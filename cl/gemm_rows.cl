@@ -17,8 +17,8 @@
  *           a row's element as a broadcast, no local memory and no barrier. It
  *           does so `most` of K at a time, so that the chunk's share of A stays
  *           in L2 for the whole group and a panel's in L1 for the whole chunk;
- *           the accumulators are put aside in between. Work-groups that follow each
- *           other have the same panels.
+ *           the accumulators are put aside in between. Work-groups that follow
+ *           each other have the same panels.
  * Launch    gemm_rows: global {ceil(panels / group) * chunks}, local {1};
  *           `blocks` row blocks of which the first `big` have RA rows.
  *           _pack: {panels, ceil(K/64)}; _turn: {ceil(M/16), ceil(K/64)};

@@ -57,8 +57,8 @@ static inline void load_a(local float (*restrict ta)[TM + 1],
 }
 
 static inline void load_b(local float (*restrict tb)[TN + 1],
-                          global const element *restrict b, int n0, int k0, int N,
-                          int K, int ldb, int lid)
+                          global const element *restrict b, int n0, int k0,
+                          int N, int K, int ldb, int lid)
 {
     for (int i = lid; i < TN * TK; i += WI * WI) {
 #if PANEL

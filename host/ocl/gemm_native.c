@@ -12,6 +12,7 @@
  */
 #include "base/memory.h"
 #include "ocl/gemm.h"
+#include "ocl/gemm_rows.h"
 
 #include <stdio.h>
 
@@ -29,13 +30,6 @@ static int block_rows(int lanes)
 {
     return lanes == 16 ? 14 : 6;
 }
-#define VECTORS 2
-
-typedef struct shape {
-    int rows, lanes, nw, panels;
-    int blocks, big, ra, rb; /* rows: `big` blocks of ra, then of rb */
-    int chunks, group, kc, saved;
-} shape;
 
 typedef struct parts { /* of g->state: windows of temp */
     vt_buf *b, *a;
@@ -47,7 +41,7 @@ static int divide(int a, int b) /* rounded up */
 }
 
 /* Large work-groups reuse more, many balance better. */
-static void divide_work(shape *s, int units)
+static void divide_work(vt_rows *s, int units)
 {
     s->chunks = divide(s->blocks, MOST_ROWS / s->ra);
     s->group = VT_MIN(MOST_GROUP, s->panels);
@@ -57,22 +51,20 @@ static void divide_work(shape *s, int units)
         s->chunks++;
 }
 
-static shape shape_of(vt_dev *dev, const vt_gemm_desc *d)
+vt_rows vt_rows_divide(const vt_dev *dev, int rows, int n, int terms, int lanes)
 {
-    shape s = {.rows = d->batch * d->M, .lanes = vt_dev_vector(dev)};
-    const int most = block_rows(s.lanes);
+    vt_rows s = {.rows = rows, .lanes = lanes, .nw = VT_ROWS_VECTORS * lanes};
 
-    s.nw = VECTORS * s.lanes;
-    s.panels = divide(d->N, s.nw);
-    s.blocks = divide(s.rows, most);
-    s.ra = divide(s.rows, s.blocks);
+    s.panels = divide(n, s.nw);
+    s.blocks = divide(rows, block_rows(lanes));
+    s.ra = divide(rows, s.blocks);
     s.rb = s.ra > 1 ? s.ra - 1 : 1;
-    s.big = s.ra > 1 ? s.rows - s.blocks * s.rb : s.blocks;
+    s.big = s.ra > 1 ? rows - s.blocks * s.rb : s.blocks;
     if (s.big == s.blocks)
         s.rb = s.ra;
     divide_work(&s, UNITS * (int)vt_dev_info(dev)->compute_units);
-    s.kc = divide(d->K, divide(d->K, MOST_K));
-    s.saved = d->K > s.kc ? MOST_GROUP * divide(MOST_ROWS, s.ra) : 1;
+    s.most = divide(terms, divide(terms, MOST_K));
+    s.saved = terms > s.most ? MOST_GROUP * divide(MOST_ROWS, s.ra) : 1;
     return s;
 }
 
@@ -105,6 +97,8 @@ static const char *layout(vt_dev *dev, const vt_gemm_desc *d)
         {"panel32", "panel32-bf16", "panel32-f16", "panel32-i8"}};
     const int lanes = vt_dev_vector(dev);
 
+    if (vt_dot_for(dev, d))
+        return vt_dot_layout(dev, d);
     if (!panels_for(d))
         return "kn.f32";
     return words[lanes == 16 ? 2 : lanes == 8][type_number(d->type)];
@@ -112,9 +106,11 @@ static const char *layout(vt_dev *dev, const vt_gemm_desc *d)
 
 static size_t packed_bytes(vt_dev *dev, const vt_gemm_desc *d)
 {
-    const int nw = VECTORS * vt_dev_vector(dev);
+    const int nw = VT_ROWS_VECTORS * vt_dev_vector(dev);
     const size_t columns = (size_t)((d->N + nw - 1) / nw) * (size_t)nw;
 
+    if (vt_dot_for(dev, d))
+        return vt_dot_packed_bytes(dev, d);
     if (!panels_for(d))
         return (size_t)d->N * (size_t)d->K * sizeof(float);
     return columns * (size_t)d->K * vt_dtype_size(d->type) +
@@ -145,17 +141,18 @@ static size_t part_bytes(vt_dev *dev, const vt_gemm_desc *d)
 
 static size_t temp_bytes(vt_dev *dev, const vt_gemm_desc *d)
 {
+    if (vt_dot_for(dev, d))
+        return vt_dot_temp_bytes(dev, d);
     if (d->device_class == VT_CLASS_GPU)
         return panels_for(d) ? part_bytes(dev, d) : 0;
     return part_bytes(dev, d) + turned_bytes(d);
 }
 
 /* Kernels that make packed from b into k[0], k[1]; *n counts them. */
-static vitcl_status pack_kernels(vt_kernel **k, unsigned *n, vt_dev *dev,
-                                 const vt_gemm_desc *d, vt_buf *packed,
-                                 vt_buf *b)
+vitcl_status vt_rows_pack(vt_kernel **k, unsigned *n, vt_dev *dev,
+                          const vt_gemm_desc *d, vt_buf *packed, vt_buf *b)
 {
-    const int lanes = vt_dev_vector(dev), nw = VECTORS * lanes;
+    const int lanes = vt_dev_vector(dev), nw = VT_ROWS_VECTORS * lanes;
     const size_t panels = (size_t)divide(d->N, nw);
     const size_t global[3] = {panels, (size_t)divide(d->K, 64), 1},
                  columns[3] = {panels * (size_t)nw, 1, 1}, one[3] = {1, 1, 1};
@@ -164,7 +161,8 @@ static vitcl_status pack_kernels(vt_kernel **k, unsigned *n, vt_dev *dev,
     vitcl_status st = VITCL_OK;
 
     snprintf(defines, sizeof defines, "-DV=%d -DNV=%d -DTYPE=%d%s", lanes,
-             VECTORS, type_number(d->type), d->trans_b ? " -DTRANS_B" : "");
+             VT_ROWS_VECTORS, type_number(d->type),
+             d->trans_b ? " -DTRANS_B" : "");
     for (int pass = scales ? 0 : 1; pass < 2; pass++, (*n)++) {
         VT_TRY(vt_kernel_new(&k[*n], dev, "gemm_rows",
                              pass ? "gemm_rows_pack" : "gemm_rows_scale",
@@ -187,9 +185,11 @@ static vitcl_status pack(vt_queue *q, const vt_gemm_desc *d, vt_buf *packed,
     unsigned n = 0;
     vitcl_status st;
 
+    if (vt_dot_for(vt_queue_dev(q), d))
+        return vt_dot_pack(q, d, packed, b);
     if (!panels_for(d))
         return vt_gemm_reorder(q, d, packed, b, true);
-    VT_TRY(pack_kernels(k, &n, vt_queue_dev(q), d, packed, b));
+    VT_TRY(vt_rows_pack(k, &n, vt_queue_dev(q), d, packed, b));
     for (unsigned i = 0; i < n; i++)
         VT_TRY(vt_kernel_launch(q, k[i]));
 done:
@@ -209,7 +209,7 @@ static vitcl_status turn_kernel(vt_kernel **out, vt_gemm *g, vt_buf *turned)
     vitcl_status st;
 
     snprintf(defines, sizeof defines, "-DV=%d -DNV=%d -DTYPE=0",
-             vt_dev_vector(g->dev), VECTORS);
+             vt_dev_vector(g->dev), VT_ROWS_VECTORS);
     VT_TRY(vt_kernel_new(out, g->dev, "gemm_rows", "gemm_rows_turn", defines));
     VT_TRY(vt_kernel_buf(*out, 0, turned));
     VT_TRY(vt_kernel_buf(*out, 1, g->bufs.a));
@@ -257,20 +257,21 @@ static vitcl_status pack_first(vt_gemm *g, unsigned *n, vt_buf **b)
     g->state = p;
     if (!d->b_packed) {
         VT_TRY(vt_buf_view(&p->b, g->bufs.temp, 0, packed_bytes(g->dev, d)));
-        VT_TRY(pack_kernels(g->kernel, n, g->dev, d, p->b, *b));
+        VT_TRY(vt_rows_pack(g->kernel, n, g->dev, d, p->b, *b));
         *b = p->b;
     }
 done:
     return st;
 }
 
-static vitcl_status bind_rows(vt_gemm *g)
+vitcl_status vt_rows_bind(vt_gemm *g)
 {
     const vt_gemm_desc *d = &g->d;
-    const shape s = shape_of(g->dev, d);
+    const vt_rows s = vt_rows_divide(g->dev, d->batch * d->M, d->N, d->K,
+                                     vt_dev_vector(g->dev));
     const int v[] = {d->N,     d->K,     d->trans_a ? turned_stride(d) : d->lda,
                      d->ldc,   s.blocks, s.big,
-                     s.chunks, s.group,  s.kc};
+                     s.chunks, s.group,  s.most};
     const size_t global[3] = {
         (size_t)divide(s.panels, s.group) * (size_t)s.chunks, 1, 1};
     const size_t one[3] = {1, 1, 1};
@@ -290,7 +291,7 @@ static vitcl_status bind_rows(vt_gemm *g)
     }
     snprintf(defines, sizeof defines,
              "-DV=%d -DNV=%d -DRA=%d -DRB=%d -DSAVED=%d -DTYPE=%d %s", s.lanes,
-             VECTORS, s.ra, s.rb, s.saved, type_number(d->type),
+             VT_ROWS_VECTORS, s.ra, s.rb, s.saved, type_number(d->type),
              vt_gemm_defines(epilogue, d));
     VT_TRY(vt_kernel_new(&g->kernel[n], g->dev, "gemm_rows", "gemm_rows",
                          defines));
@@ -327,7 +328,7 @@ static vitcl_status bind_tile(vt_gemm *g)
         VT_TRY(pack_first(g, &n, &b));
     snprintf(defines, sizeof defines,
              "-DTM=%d -DTN=%d -DTK=16 -DPANEL=%d%s%s %s", t, t,
-             panels ? VECTORS * vt_dev_vector(g->dev) : 0,
+             panels ? VT_ROWS_VECTORS * vt_dev_vector(g->dev) : 0,
              d->trans_a ? " -DTRANS_A" : "", kn ? " -DTRANS_B" : "",
              vt_gemm_defines(epilogue, d));
     VT_TRY(vt_kernel_new(&g->kernel[n], g->dev, "gemm_tile", "gemm_tile",
@@ -343,10 +344,12 @@ done:
 
 static vitcl_status bind(vt_gemm *g)
 {
-    return g->d.device_class == VT_CLASS_CPU ? bind_rows(g) : bind_tile(g);
+    if (vt_dot_for(g->dev, &g->d))
+        return vt_dot_bind(g);
+    return g->d.device_class == VT_CLASS_CPU ? vt_rows_bind(g) : bind_tile(g);
 }
 
-static void drop(vt_gemm *g)
+void vt_rows_free(vt_gemm *g)
 {
     parts *p = g->state;
 
@@ -364,4 +367,4 @@ const vt_provider vt_gemm_native = {.name = "native",
                                     .pack = pack,
                                     .temp_bytes = temp_bytes,
                                     .bind = bind,
-                                    .free = drop};
+                                    .free = vt_rows_free};

@@ -31,6 +31,7 @@ struct vt_dev {
     vt_program *programs;
     pthread_mutex_t gemm_lock;        /* usable[] */
     signed char usable[VT_PROVIDERS]; /* 0: not asked yet, 1: yes, -1: no */
+    signed char dot[2]; /* gemm_dot.c: i8, bf16; 0: not asked yet, 1: none */
     atomic_uint_fast64_t programs_built, kernels_made, buffers_made, args_set,
         lookups;
 };

@@ -1,0 +1,317 @@
+/*
+ * gemm_dot.cl - matrix multiplication by a CPU's dot-product instructions.
+ *
+ *     C[m,n] = residual + scale[n] * act(sum_k A[m,k] B[n,k] + bias[n])
+ *
+ * gemm_dot        C[M,N] <- words of A, packed B, bias, scale, residual
+ * gemm_dot_rows   words of A[M,K]: bf16 pairs, or integers with a scale a row
+ * gemm_dot_scale  packed's column scales and sums <- B, first, for integers
+ * gemm_dot_pack   packed <- B[N,K] or B[K,N]
+ *
+ * A word is 32 bits: KG neighbours in k, which one instruction multiplies by a
+ * column's KG weights and adds to that column's 32-bit lane.
+ *   DOT 1  vpmaddwd   KG 2: s16 by s8 weights widened as they are read; AVX2
+ *   DOT 2  vpdpbusd   KG 4: u8 with a zero point a row, by s8; AVX-512 VNNI
+ *   DOT 3  vdpbf16ps  KG 2: bf16; AVX-512 BF16
+ * Packed B is panels of NW = NV*V columns: [ceil(N/NW)][KW][NW] words (DOT 1:
+ * of 16 bits), KW = ceil(K/KG); then, DOT 1 and 2, float scale and int sum a
+ * column. Beside A's words [M][ldw]: float scale[M] and int zero[M].
+ *
+ * How       As gemm_rows.cl: one work-item a work-group, a chunk of rows by a
+ *           group of panels, blocks of RA or RB rows, `most` words at a time.
+ * Launch    gemm_dot: {ceil(panels / group) * chunks}, local {1}; _rows: {M};
+ *           _pack: {panels, ceil(KW/64)}; _scale: {panels * NW}.
+ * Defines   V NV RA RB SAVED DOT TOP; ACT BIAS SCALE RESIDUAL; TRANS_B.
+ *           TOP: the largest magnitude of A's integers; TOP * 127 * K < 2^31.
+ * Numerics  Integers are exact but for the rounding of A and B; a row's scale
+ *           depends on that row alone. DOT 3 sums as the instruction does.
+ * Surprise  Inline assembly: only built where a probe has found that it works.
+ * Host      host/ocl/gemm_dot.c       Test  tests/ops/test_gemm.c
+ */
+#ifndef DOT
+#define DOT 1
+#endif
+#ifndef NV
+#define NV 2
+#endif
+#ifndef TOP
+#define TOP 127
+#endif
+#define NW (NV * V)
+#define KG (DOT == 2 ? 4 : 2)
+#define UNROLL _Pragma("unroll")
+#ifdef __clang__
+#define LIKELY(x) __builtin_expect(x, 1)
+#else
+#define LIKELY(x) (x)
+#endif
+
+#if DOT == 3
+#define sumv floatv
+#else
+#define sumv intv
+#endif
+#if DOT == 1
+typedef short word; /* two weights of 8 bits */
+#else
+typedef int word;
+#endif
+#define COLUMNS(N) (((N) + NW - 1) / NW * NW)
+#define SCALES(b, N, KW)                                                       \
+    ((global float *)((b) + (size_t)COLUMNS(N) * (KW)))
+
+#if V == 8
+#define TWICE 16
+#else
+#define TWICE 8
+#endif
+#define AS_SHORTS VT_JOIN(as_short, TWICE)
+
+/* round to nearest; |x| < 2^22 */
+static inline int nearest(float x)
+{
+    return as_int(x + 12582912.0f) - 0x4b400000;
+}
+
+#ifdef RA
+#if DOT == 1
+#define LOAD_W(i, p)                                                           \
+    VT_JOIN(convert_short, TWICE)(                                             \
+        VT_JOIN(vload, TWICE)(i, (global const char *)(p)))
+#define weights VT_JOIN(short, TWICE)
+static inline sumv dot_add(sumv s, intv x, weights w)
+{
+    sumv r;
+    __asm__("vpmaddwd %2, %1, %0" : "=x"(r) : "x"(x), "x"(w));
+    return s + r;
+}
+#elif DOT == 2
+#define LOAD_W(i, p) vloadv(i, p)
+#define weights intv
+static inline sumv dot_add(sumv s, intv x, weights w)
+{
+    __asm__("vpdpbusd %2, %1, %0" : "+v"(s) : "v"(x), "v"(w));
+    return s;
+}
+#else
+#define LOAD_W(i, p) vloadv(i, p)
+#define weights intv
+static inline sumv dot_add(sumv s, intv x, weights w)
+{
+    __asm__("vdpbf16ps %2, %1, %0" : "+v"(s) : "v"(x), "v"(w));
+    return s;
+}
+#endif
+
+/* s[R][NV] += rows of words times a panel */
+#define BLOCK(R)                                                               \
+    static inline void VT_JOIN(block, R)(                                      \
+        sumv * s, global const int *restrict a, global const word *restrict b, \
+        int ldw, int n, int first)                                             \
+    {                                                                          \
+        sumv x[R][NV];                                                         \
+        UNROLL for (int r = 0; r < R; r++)                                     \
+            UNROLL for (int v = 0; v < NV; v++) x[r][v] =                      \
+                first ? (sumv)(0) : s[r * NV + v];                             \
+        for (int k = 0; LIKELY(k < n); k++) {                                  \
+            weights w[NV];                                                     \
+            UNROLL for (int v = 0; v < NV; v++) w[v] = LOAD_W(v, b + k * NW);  \
+            UNROLL for (int r = 0; r < R; r++)                                 \
+            {                                                                  \
+                const intv e = (intv)(a[r * ldw + k]);                         \
+                UNROLL for (int v = 0; v < NV; v++) x[r][v] =                  \
+                    dot_add(x[r][v], e, w[v]);                                 \
+            }                                                                  \
+        }                                                                      \
+        UNROLL for (int r = 0; r < R; r++)                                     \
+            UNROLL for (int v = 0; v < NV; v++) s[r * NV + v] = x[r][v];       \
+    }
+BLOCK(RA)
+#if RB != RA
+BLOCK(RB)
+#endif
+
+/* columns n.. of one row from `at`, `left` of them real */
+static inline void finish(global float *c, const sumv *s,
+                          global const float *columns, global const int *sums,
+                          float row, int zero, global const float *bias,
+                          global const float *scale,
+                          global const float *residual, int n, size_t at,
+                          int left)
+{
+    for (int v = 0; v < NV && left > 0; v++, n += V, at += V, left -= V) {
+#if DOT == 3
+        floatv x = s[v];
+#else
+        floatv x = VT_JOIN(convert_, floatv)(s[v] - zero * vloadv(0, sums + n));
+        x *= row * vloadv(0, columns + n);
+#endif
+        if (left >= V) {
+            vstorev(VT_JOIN(vt_epilogue, V)(x, bias, scale, residual, n, at), 0,
+                    c + at);
+        } else {
+            float part[V];
+            vstorev(x, 0, part);
+            for (int i = 0; i < left; i++)
+                c[at + i] =
+                    vt_epilogue(part[i], bias, scale, residual, n + i, at + i);
+        }
+    }
+}
+
+kernel __attribute__((reqd_work_group_size(1, 1, 1))) void
+gemm_dot(global float *c, global const int *restrict a,
+         global const word *restrict b, global const float *restrict bias,
+         global const float *restrict scale, global const float *residual,
+         int M, int N, int KW, int ldw, int ldc, int blocks, int big,
+         int chunks, int group, int most)
+{
+    const int chunk = get_group_id(0) % chunks;
+    const int from = (int)((long)chunk * blocks / chunks);
+    const int to = (int)((long)(chunk + 1) * blocks / chunks);
+    const int first = get_group_id(0) / chunks * group;
+    const int last = min(first + group, COLUMNS(N) / NW);
+    global const float *columns = SCALES(b, N, KW);
+    global const int *sums = (global const int *)(columns + COLUMNS(N));
+    global const float *rows = (global const float *)(a + (size_t)M * ldw);
+    global const int *zeros = (global const int *)(rows + M);
+    sumv s[SAVED * RA * NV];
+
+    for (int k = 0; k < KW; k += most) {
+        const int kc = min(most, KW - k);
+
+        for (int panel = first; panel < last; panel++) {
+            global const word *w = b + ((size_t)panel * KW + k) * NW;
+            const int n = panel * NW;
+
+            for (int i = from; i < to; i++) {
+                const int row = i < big ? i * RA : big * RA + (i - big) * RB;
+                const int at =
+                    SAVED > 1 ? (panel - first) * (to - from) + i - from : 0;
+                global const int *from_a = a + (size_t)row * ldw + k;
+                sumv *x = s + at * RA * NV;
+
+                if (i < big)
+                    VT_JOIN(block, RA)(x, from_a, w, ldw, kc, !k);
+#if RB != RA
+                else
+                    VT_JOIN(block, RB)(x, from_a, w, ldw, kc, !k);
+#endif
+                for (int r = 0; k + kc >= KW && r < (i < big ? RA : RB); r++)
+                    finish(c, x + r * NV, columns, sums,
+                           DOT == 3 ? 1.0f : rows[row + r],
+                           DOT == 2 ? zeros[row + r] : 0, bias, scale, residual,
+                           n, (size_t)(row + r) * ldc + n, N - n);
+            }
+        }
+    }
+}
+#else
+
+kernel void gemm_dot_rows(global int *restrict out,
+                          global const float *restrict a, int M, int K, int lda,
+                          int ldw)
+{
+    const int m = get_global_id(0);
+    global uint *to = (global uint *)out + (size_t)m * ldw;
+    const int KW = (K + KG - 1) / KG;
+
+    a += (size_t)m * lda;
+#if DOT == 3
+    for (int w = 0; w < KW; w++) {
+        const uint hi = 2 * w + 1 < K ? vt_bf16_round(a[2 * w + 1]) : 0;
+        to[w] = hi << 16 | vt_bf16_round(a[2 * w]);
+    }
+#else
+    global float *rows = (global float *)(out + (size_t)M * ldw);
+    floatv low = (floatv)(0.0f), high = low, bad = low; /* inf or NaN */
+    int k = 0;
+
+    for (; k + V <= K; k += V) {
+        const floatv x = vloadv(0, a + k);
+        low = select(low, x, x < low);
+        high = select(high, x, x > high);
+        bad += x * 0.0f;
+    }
+    float least = -vt_hmax(-low), most = vt_hmax(high), wrong = vt_hsum(bad);
+    for (; k < K; k++) {
+        least = fmin(least, a[k]), most = fmax(most, a[k]);
+        wrong += a[k] * 0.0f;
+    }
+#if DOT == 1
+    most = fmax(most, -least);
+    const float step = most / TOP, inverse = most > 0.0f ? TOP / most : 0.0f;
+    const int zero = 0;
+    k = 0;
+    for (; k + V <= K; k += V) {
+        const floatv t = vloadv(0, a + k) * inverse + 12582912.0f;
+        VT_JOIN(vstore, V)
+        (AS_SHORTS(as_intv(t) - 0x4b400000).even, 0, (global short *)to + k);
+    }
+    for (; k < KW * KG; k++)
+        ((global short *)to)[k] = k < K ? nearest(a[k] * inverse) : 0;
+#else
+    const float step = (most - least) / 255;
+    const float inverse = step > 0.0f ? 1.0f / step : 0.0f;
+    const int zero = nearest(-least * inverse);
+    for (k = 0; k < KW * KG; k++)
+        ((global uchar *)to)[k] =
+            k < K ? clamp(nearest(a[k] * inverse) + zero, 0, 255) : zero;
+#endif
+    rows[m] = step + wrong;
+    ((global int *)(rows + M))[m] = zero;
+#endif
+}
+
+#ifdef TRANS_B
+#define AT(n, k) ((size_t)(k)*ldb + (n))
+#else
+#define AT(n, k) ((size_t)(n)*ldb + (k))
+#endif
+
+#if DOT != 3
+kernel void gemm_dot_scale(global word *restrict out,
+                           global const float *restrict b, int N, int K,
+                           int ldb)
+{
+    const int n = get_global_id(0), KW = (K + KG - 1) / KG;
+    global float *columns = SCALES(out, N, KW);
+    float top = 0.0f, inverse;
+    int sum = 0;
+
+    for (int k = 0; n < N && k < K; k++)
+        top = fmax(top, fabs(b[AT(n, k)]));
+    columns[n] = top = top / 127.0f;
+    inverse = top > 0.0f ? 1.0f / top : 0.0f; /* as gemm_dot_pack has it */
+    for (int k = 0; n < N && k < K; k++)
+        sum += clamp(nearest(b[AT(n, k)] * inverse), -127, 127);
+    ((global int *)(columns + COLUMNS(N)))[n] = sum;
+}
+#endif
+
+kernel void gemm_dot_pack(global word *restrict out,
+                          global const float *restrict b, int N, int K, int ldb)
+{
+    const int n0 = get_global_id(0) * NW, w0 = get_global_id(1) * 64;
+    const int KW = (K + KG - 1) / KG, w1 = min(KW, w0 + 64);
+
+    for (int n = n0; n < n0 + NW; n++) {
+#if DOT == 3
+        global ushort *to = (global ushort *)(out + (size_t)n0 * KW);
+#else
+        global char *to = (global char *)(out + (size_t)n0 * KW);
+        const float top = SCALES(out, N, KW)[n];
+        const float inverse = top > 0.0f ? 1.0f / top : 0.0f;
+#endif
+        for (int k = w0 * KG; k < w1 * KG; k++) {
+            const float x = n < N && k < K ? b[AT(n, k)] : 0.0f;
+            const size_t at = ((size_t)(k / KG) * NW + n - n0) * KG + k % KG;
+#if DOT == 3
+            to[at] = vt_bf16_round(x);
+#else
+            to[at] = (char)clamp(nearest(x * inverse), -127, 127);
+#endif
+        }
+    }
+}
+#endif

@@ -1,0 +1,43 @@
+/*
+ * gemm_rows.h - what the native provider's CPU multiplications share: by FMAs
+ * (gemm_native.c, cl/gemm_rows.cl) and by dot products (gemm_dot.c,
+ * cl/gemm_dot.cl). For these two files.
+ */
+#ifndef VT_OCL_GEMM_ROWS_H
+#define VT_OCL_GEMM_ROWS_H
+#include "ocl/gemm.h"
+
+/* Vectors across a register block. */
+#define VT_ROWS_VECTORS 2
+
+/* How the kernels divide a product: rows into blocks (the first `big` of ra
+ * rows, the others of rb), blocks into chunks, columns into panels of nw and
+ * these into groups; `most` terms at a time; `saved` blocks put aside. */
+typedef struct vt_rows {
+    int rows, lanes, nw, panels;
+    int blocks, big, ra, rb;
+    int chunks, group, most, saved;
+} vt_rows;
+vt_rows vt_rows_divide(const vt_dev *dev, int rows, int n, int terms,
+                       int lanes);
+
+/* The multiplication by FMAs, for comparison. `packed` is f32 panels or what
+ * d->type makes of them; kernels go to k[*n].. */
+vitcl_status vt_rows_pack(vt_kernel **k, unsigned *n, vt_dev *dev,
+                          const vt_gemm_desc *d, vt_buf *packed, vt_buf *b);
+vitcl_status vt_rows_bind(vt_gemm *g);
+void vt_rows_free(vt_gemm *g);
+
+/* ---- dot products (gemm_dot.c) ---- */
+
+/* Is d done by a dot-product instruction here? Asks the device the first time
+ * (builds, compares with known answers, times against FMAs). */
+bool vt_dot_for(vt_dev *dev, const vt_gemm_desc *d);
+const char *vt_dot_layout(vt_dev *dev, const vt_gemm_desc *d);
+size_t vt_dot_packed_bytes(vt_dev *dev, const vt_gemm_desc *d);
+size_t vt_dot_temp_bytes(vt_dev *dev, const vt_gemm_desc *d);
+vitcl_status vt_dot_pack(vt_queue *q, const vt_gemm_desc *d, vt_buf *packed,
+                         vt_buf *b);
+vitcl_status vt_dot_bind(vt_gemm *g);
+
+#endif
