@@ -13,6 +13,7 @@
  *           conv__pixels: the CPU's, global {ceil(Wo / 16), B*Ho}: 16 pixels a
  *           work-item, their rows stay in L1 while k advances
  *           conv_grad: global {ceil(W / (PER*V)), B*C*H}
+ *           conv_grad__pixels: the CPU's, global {ceil(W / 16), B*H}
  * Defines   V, PER (common.cl).
  *
  * Source    Chellapilla, Puri, Simard 2006 (im2col).
@@ -49,17 +50,27 @@ kernel void conv__pixels(global float *restrict out,
 
     x += (size_t)b * C * H * W;
     out += (size_t)get_global_id(1) * Wo * K;
-    for (int k = 0; k < K; k++) {
-        const int c = k / (kh * kw), dx = k % kw - left;
-        const int y = oy * stride - top + k / kw % kh;
-        global const float *from = x + ((size_t)c * H + y) * W;
+    for (int dy = 0; dy < kh; dy++)
+        for (int dx = 0; dx < kw; dx++) {
+            const int y = oy * stride - top + dy, from = dx - left;
+            const int inside = y >= 0 && y < H;
+            /* o*stride + from must be in 0..W-1 */
+            const int a = from < 0 ? (-from + stride - 1) / stride : 0;
+            const int e = W > from ? (W - from + stride - 1) / stride : 0;
+            const int oa = inside ? clamp(a, o0, o1) : o1;
+            const int oe = inside ? clamp(e, oa, o1) : o1;
+            global float *to = out + dy * kw + dx;
 
-        for (int o = o0; o < o1; o++) {
-            const int u = o * stride + dx;
-            out[(size_t)o * K + k] =
-                y >= 0 && y < H && u >= 0 && u < W ? from[u] : 0.0f;
+            for (int c = 0; c < C; c++, to += kh * kw) {
+                for (int o = o0; o < oa; o++)
+                    to[(size_t)o * K] = 0.0f;
+                for (int o = oa; o < oe; o++)
+                    to[(size_t)o * K] =
+                        x[((size_t)c * H + y) * W + o * stride + from];
+                for (int o = oe; o < o1; o++)
+                    to[(size_t)o * K] = 0.0f;
+            }
         }
-    }
 }
 
 kernel void conv_grad(global float *restrict dx,
@@ -87,5 +98,38 @@ kernel void conv_grad(global float *restrict dx,
             }
         }
         dx[u] = s;
+    }
+}
+
+kernel void conv_grad__pixels(global float *restrict dx,
+                              global const float *restrict dout, int C, int H,
+                              int W, int Ho, int Wo, int kh, int kw, int stride,
+                              int top, int left)
+{
+    const int u0 = get_global_id(0) * 16, u1 = min(u0 + 16, W);
+    const int y = get_global_id(1) % H, b = get_global_id(1) / H;
+    const int K = C * kh * kw, taps = kh * kw;
+
+    dout += (size_t)b * Ho * Wo * K;
+    dx += ((size_t)b * C * H + y) * W;
+    for (int c = 0; c < C; c++) {
+        float s[16];
+
+        for (int u = 0; u < 16; u++)
+            s[u] = 0.0f;
+        for (int i = 0; i < kh; i++) {
+            const int oy = (y + top - i) / stride;
+            if (y + top < i || (y + top - i) % stride || oy >= Ho)
+                continue;
+            for (int j = 0; j < kw; j++)
+                for (int u = u0; u < u1; u++) {
+                    const int at = u + left - j, ox = at / stride;
+                    if (at >= 0 && at == ox * stride && ox < Wo)
+                        s[u - u0] += dout[((size_t)oy * Wo + ox) * K +
+                                          c * taps + i * kw + j];
+                }
+        }
+        for (int u = u0; u < u1; u++)
+            dx[(size_t)c * H * W + u] = s[u - u0];
     }
 }

@@ -64,6 +64,40 @@ kernel void groupnorm(global float *restrict out, global float *restrict stat,
     }
 }
 
+/* What ReLU let through of a gradient; 1 element or V. */
+static inline float through(float g, float out, int relu)
+{
+    return relu && !(out > 0.0f) ? 0.0f : g;
+}
+static inline floatv throughv(floatv g, floatv out, int relu)
+{
+    return relu ? select((floatv)(0.0f), g, out > (floatv)(0.0f)) : g;
+}
+
+/* sums of g and g * h over one plane's share of this work-item */
+static inline float2 plane_sums(global const float *restrict dout,
+                                global const float *restrict out,
+                                global const float *restrict x, int S,
+                                float mean, float rstd, int relu)
+{
+    const int lid = WG > 1 ? (int)get_local_id(0) : 0;
+    floatv sv = 0.0f, tv = 0.0f;
+    float s = 0.0f, t = 0.0f;
+
+    for (int i = lid * V; i + V <= S; i += WG * V) {
+        const floatv g =
+            throughv(vloadv(0, dout + i), vloadv(0, out + i), relu);
+        sv += g;
+        tv = fma(g, (vloadv(0, x + i) - mean) * rstd, tv);
+    }
+    for (int i = S / V * V + lid; i < S; i += WG) {
+        const float g = through(dout[i], out[i], relu);
+        s += g;
+        t = fma(g, (x[i] - mean) * rstd, t);
+    }
+    return (float2)(vt_hsum(sv) + s, vt_hsum(tv) + t);
+}
+
 kernel void groupnorm_grad_x(
     global float *restrict dx, global float *restrict dresidual,
     global const float *restrict dout, global const float *restrict out,
@@ -73,32 +107,38 @@ kernel void groupnorm_grad_x(
     local float tmp[WG];
     const int group = get_group_id(0), lid = get_local_id(0);
     const int n = C / G, first = group % G * n;
-    const size_t at = (size_t)group * n * S;
     const float mean = stat[2 * group], rstd = stat[2 * group + 1];
     float s = 0.0f, t = 0.0f;
 
     for (int c = 0; c < n; c++) {
-        float sc = 0.0f, tc = 0.0f;
-        for (int i = lid; i < S; i += WG) {
-            const size_t k = at + (size_t)c * S + i;
-            const float g = relu && !(out[k] > 0.0f) ? 0.0f : dout[k];
-            sc += g;
-            tc = fma(g, (x[k] - mean) * rstd, tc);
-        }
-        s = fma(sc, gamma[first + c], s);
-        t = fma(tc, gamma[first + c], t);
+        const size_t k = ((size_t)group * n + c) * S;
+        const float2 sum =
+            plane_sums(dout + k, out + k, x + k, S, mean, rstd, relu);
+        s = fma(sum.x, gamma[first + c], s);
+        t = fma(sum.y, gamma[first + c], t);
     }
     s = wg_sum(s, tmp) / (n * S);
     t = wg_sum(t, tmp) / (n * S);
-    for (int c = 0; c < n; c++)
-        for (int i = lid; i < S; i += WG) {
-            const size_t k = at + (size_t)c * S + i;
-            const float g = relu && !(out[k] > 0.0f) ? 0.0f : dout[k];
-            const float h = (x[k] - mean) * rstd;
-            dx[k] = (g * gamma[first + c] - s - h * t) * rstd;
+    for (int c = 0; c < n; c++) {
+        const size_t k = ((size_t)group * n + c) * S;
+        const float a = gamma[first + c];
+
+        for (int i = lid * V; i + V <= S; i += WG * V) {
+            const floatv g =
+                throughv(vloadv(0, dout + k + i), vloadv(0, out + k + i), relu);
+            const floatv h = (vloadv(0, x + k + i) - mean) * rstd;
+            vstorev((g * a - s - h * t) * rstd, 0, dx + k + i);
             if (dresidual)
-                dresidual[k] = g;
+                vstorev(g, 0, dresidual + k + i);
         }
+        for (int i = S / V * V + lid; i < S; i += WG) {
+            const float g = through(dout[k + i], out[k + i], relu);
+            const float h = (x[k + i] - mean) * rstd;
+            dx[k + i] = (g * a - s - h * t) * rstd;
+            if (dresidual)
+                dresidual[k + i] = g;
+        }
+    }
 }
 
 kernel void groupnorm_grad_w(global float *restrict dgamma,
@@ -115,16 +155,12 @@ kernel void groupnorm_grad_w(global float *restrict dgamma,
 
     for (int b = 0; b < B; b++) {
         const int group = b * G + c / (C / G);
-        const float mean = stat[2 * group], rstd = stat[2 * group + 1];
-        float sc = 0.0f, tc = 0.0f;
-        for (int i = lid; i < S; i += WG) {
-            const size_t k = ((size_t)b * C + c) * S + i;
-            const float g = relu && !(out[k] > 0.0f) ? 0.0f : dout[k];
-            tc += g;
-            sc = fma(g, (x[k] - mean) * rstd, sc);
-        }
-        s += sc;
-        t += tc;
+        const size_t k = ((size_t)b * C + c) * S;
+        const float2 sum =
+            plane_sums(dout + k, out + k, x + k, S, stat[2 * group],
+                       stat[2 * group + 1], relu);
+        s += sum.y;
+        t += sum.x;
     }
     s = wg_sum(s, tmp);
     t = wg_sum(t, tmp);

@@ -1,9 +1,11 @@
 /*
  * maxpool.cl - the largest of each window; pixels outside count as -inf.
  *
- * maxpool       out[B,C,Ho,Wo] <- x[B,C,H,W]
- * maxpool_grad  dx[B,C,H,W] <- dout[B,C,Ho,Wo], x: all of it to the first
- *               largest pixel of each window (row by row), as torch does
+ * maxpool       out[B,C,Ho,Wo], index[B,C,Ho,Wo] <- x[B,C,H,W]
+ * maxpool_grad  dx[B,C,H,W] <- dout[B,C,Ho,Wo], index
+ *
+ * index (or NULL) is where in its plane the first largest pixel of a window is,
+ * row by row; it has the window's whole gradient, as in torch.
  *
  * Planes = B * C. Window (oy, ox) reads rows oy*stride - top .. + size - 1.
  *
@@ -31,25 +33,26 @@ static inline int2 first_max(global const float *x, int H, int W, int y0,
     return at;
 }
 
-kernel void maxpool(global float *restrict out, global const float *restrict x,
-                    int H, int W, int Ho, int Wo, int size, int stride, int top,
-                    int left)
+kernel void maxpool(global float *restrict out, global int *restrict index,
+                    global const float *restrict x, int H, int W, int Ho,
+                    int Wo, int size, int stride, int top, int left)
 {
     const int row = get_global_id(1), oy = row % Ho;
     const int end = block_end(Wo);
 
     x += (size_t)(row / Ho) * H * W;
-    out += (size_t)row * Wo;
     for (int ox = block_begin(Wo); ox < end; ox++) {
         const int2 at =
             first_max(x, H, W, oy * stride - top, ox * stride - left, size);
-        out[ox] = x[at.x * W + at.y];
+        out[(size_t)row * Wo + ox] = x[at.x * W + at.y];
+        if (index)
+            index[(size_t)row * Wo + ox] = at.x * W + at.y;
     }
 }
 
 kernel void maxpool_grad(global float *restrict dx,
                          global const float *restrict dout,
-                         global const float *restrict x, int H, int W, int Ho,
+                         global const int *restrict index, int H, int W, int Ho,
                          int Wo, int size, int stride, int top, int left)
 {
     const int row = get_global_id(1), y = row % H;
@@ -57,20 +60,16 @@ kernel void maxpool_grad(global float *restrict dx,
     const int oy0 = max(y + top - size + stride, 0) / stride;
     const int oy1 = min((y + top) / stride, Ho - 1);
 
-    x += (size_t)(row / H) * H * W;
-    dx += (size_t)row * W;
+    index += (size_t)(row / H) * Ho * Wo;
     dout += (size_t)(row / H) * Ho * Wo;
     for (int u = block_begin(W); u < end; u++) {
         const int ox0 = max(u + left - size + stride, 0) / stride;
         const int ox1 = min((u + left) / stride, Wo - 1);
         float s = 0.0f;
         for (int oy = oy0; oy <= oy1; oy++)
-            for (int ox = ox0; ox <= ox1; ox++) {
-                const int2 at = first_max(x, H, W, oy * stride - top,
-                                          ox * stride - left, size);
-                if (at.x == y && at.y == u)
+            for (int ox = ox0; ox <= ox1; ox++)
+                if (index[oy * Wo + ox] == y * W + u)
                     s += dout[oy * Wo + ox];
-            }
-        dx[u] = s;
+        dx[(size_t)row * W + u] = s;
     }
 }

@@ -34,7 +34,26 @@ kernel void tokens__rows(global float *restrict out,
     const int r0 = get_global_id(1) * 64, r1 = min(r0 + 64, R);
     const size_t b = get_global_id(2) * (size_t)R * S;
 
-    for (int r = r0; r < r1; r++)
+    int r = r0;
+    x += b;
+    out += b;
+    for (; r + 4 <= r1; r += 4) {
+        int s = s0;
+        for (; s + 4 <= s1; s += 4) {
+            global const float *f = x + (size_t)r * S + s;
+            global float *t = out + (size_t)s * R + r;
+            const float4 a = vload4(0, f), c = vload4(0, f + S);
+            const float4 d = vload4(0, f + 2 * S), e = vload4(0, f + 3 * S);
+            vstore4((float4)(a.x, c.x, d.x, e.x), 0, t);
+            vstore4((float4)(a.y, c.y, d.y, e.y), 0, t + R);
+            vstore4((float4)(a.z, c.z, d.z, e.z), 0, t + 2 * R);
+            vstore4((float4)(a.w, c.w, d.w, e.w), 0, t + 3 * R);
+        }
+        for (; s < s1; s++)
+            for (int i = r; i < r + 4; i++)
+                out[(size_t)s * R + i] = x[(size_t)i * S + s];
+    }
+    for (; r < r1; r++)
         for (int s = s0; s < s1; s++)
-            out[b + (size_t)s * R + r] = x[b + (size_t)r * S + s];
+            out[(size_t)s * R + r] = x[(size_t)r * S + s];
 }

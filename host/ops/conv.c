@@ -53,9 +53,15 @@ static vitcl_status grad_prepare(vt_plan *p, vt_step *s)
     vt_kernel *k;
     vt_val dx = s->out[0];
 
-    VT_TRY(vt_op_kernel(&k, p, s, "conv", "conv_grad"));
+    if (vt_op_cpu(p)) {
+        VT_TRY(vt_op_kernel(&k, p, s, "conv", "conv_grad__pixels"));
+        vt_op_items(k, p, (vt_dim(p, dx, 3) + 15) / 16,
+                    vt_dim(p, dx, 0) * vt_dim(p, dx, 2));
+    } else {
+        VT_TRY(vt_op_kernel(&k, p, s, "conv", "conv_grad"));
+        vt_op_blocks(k, p, vt_dim(p, dx, 3), vt_op_rows(p, dx));
+    }
     VT_TRY(args(p, k, dx, s->in[0], dx, s->i));
-    vt_op_blocks(k, p, vt_dim(p, dx, 3), vt_op_rows(p, dx));
 done:
     return st;
 }
@@ -81,6 +87,7 @@ vt_val vt_conv(vt_plan *p, vt_val x, vt_val w, vt_val b, int stride,
     const vt_value *v = vt_value_of(p, x), *f = vt_value_of(p, w);
     int h, u, o, batch;
     vt_val rows, y;
+    bool plain;
 
     if (vt_plan_status(p) != VITCL_OK)
         return VT_NONE;
@@ -98,9 +105,14 @@ vt_val vt_conv(vt_plan *p, vt_val x, vt_val w, vt_val b, int stride,
                                        v->dim[2], v->dim[3], f->dim[2],
                                        f->dim[3]));
     h = h / stride + 1, u = u / stride + 1, o = f->dim[0], batch = v->dim[0];
-    rows = vt_op_append(
-        p, &vt_op_conv, 1, &x, 7,
-        (int[]){h, u, f->dim[2], f->dim[3], stride, pad_top, pad_left});
+    plain = f->dim[2] == 1 && f->dim[3] == 1 && stride == 1 &&
+            pad_top + pad_left + pad_bottom + pad_right == 0;
+    if (plain) /* nothing to gather: the rows are the pixels' channels */
+        rows = vt_to_tokens(p, x);
+    else
+        rows = vt_op_append(
+            p, &vt_op_conv, 1, &x, 7,
+            (int[]){h, u, f->dim[2], f->dim[3], stride, pad_top, pad_left});
     y = vt_linear_exact(p, rows, w, b);
     return vt_transpose(p, y, h * u, o, 4, (int[]){batch, o, h, u});
 }

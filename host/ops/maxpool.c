@@ -1,18 +1,24 @@
 /*
  * maxpool.c - the largest of each window.
  *
- * in x[B,C,H,W]; i: out height and width, size, stride, padding on top and
- * left.
+ * in x[B,C,H,W]; out y, index (i32, for a backward); i: out height and width,
+ * size, stride, padding on top and left.
  */
 #include "ops/common.h"
 
 static vitcl_status shape(vt_plan *p, vt_step *s)
 {
+    vitcl_status st = VITCL_OK;
     vt_val x = s->in[0];
+    const int dim[4] = {vt_dim(p, x, 0), vt_dim(p, x, 1), s->i[0], s->i[1]};
 
-    return vt_op_out(
-        p, s, 0, 4,
-        (int[]){vt_dim(p, x, 0), vt_dim(p, x, 1), s->i[0], s->i[1]});
+    VT_TRY(vt_op_out(p, s, 0, 4, dim));
+    if (vt_plan_settings(p)->backward) {
+        s->out[1] = vt_result(p, VT_I32, 4, dim);
+        st = vt_plan_status(p);
+    }
+done:
+    return st;
 }
 
 static vitcl_status prepare(vt_plan *p, vt_step *s)
@@ -22,28 +28,28 @@ static vitcl_status prepare(vt_plan *p, vt_step *s)
     vt_val x = s->in[0];
 
     VT_TRY(vt_op_kernel(&k, p, s, "maxpool", "maxpool"));
-    VT_TRY(vt_args(p, k, "vviiiiiiii", s->out[0], x, vt_dim(p, x, 2),
-                   vt_dim(p, x, 3), s->i[0], s->i[1], s->i[2], s->i[3], s->i[4],
-                   s->i[5]));
+    VT_TRY(vt_args(p, k, "vvviiiiiiii", s->out[0], s->out[1], x,
+                   vt_dim(p, x, 2), vt_dim(p, x, 3), s->i[0], s->i[1], s->i[2],
+                   s->i[3], s->i[4], s->i[5]));
     vt_op_blocks(k, p, s->i[1], vt_op_rows(p, s->out[0]));
 done:
     return st;
 }
 
-/* in dout, x; i as above */
+/* in dout, index, x (for its shape); i as above */
 static vitcl_status grad_shape(vt_plan *p, vt_step *s)
 {
-    return vt_op_like(p, s, 0, s->in[1]);
+    return vt_op_like(p, s, 0, s->in[2]);
 }
 
 static vitcl_status grad_prepare(vt_plan *p, vt_step *s)
 {
     vitcl_status st = VITCL_OK;
     vt_kernel *k;
-    vt_val x = s->in[1];
+    vt_val x = s->out[0];
 
     VT_TRY(vt_op_kernel(&k, p, s, "maxpool", "maxpool_grad"));
-    VT_TRY(vt_args(p, k, "vvviiiiiiii", s->out[0], s->in[0], x, vt_dim(p, x, 2),
+    VT_TRY(vt_args(p, k, "vvviiiiiiii", x, s->in[0], s->in[1], vt_dim(p, x, 2),
                    vt_dim(p, x, 3), s->i[0], s->i[1], s->i[2], s->i[3], s->i[4],
                    s->i[5]));
     vt_op_blocks(k, p, vt_dim(p, x, 3), vt_op_rows(p, x));
@@ -56,10 +62,11 @@ static const vt_op maxpool_grad = {
 
 static void grad(vt_plan *p, const vt_step *s)
 {
-    vt_op_give(p, s->in[0],
-               vt_op_append(p, &maxpool_grad, 2,
-                            (vt_val[]){vt_grad(p, s->out[0]), s->in[0]}, 6,
-                            s->i));
+    vt_op_give(
+        p, s->in[0],
+        vt_op_append(p, &maxpool_grad, 3,
+                     (vt_val[]){vt_grad(p, s->out[0]), s->out[1], s->in[0]}, 6,
+                     s->i));
 }
 
 const vt_op vt_op_maxpool = {
