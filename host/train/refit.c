@@ -165,7 +165,8 @@ static vitcl_status timm_name(const char **out, const vt_config *c)
         }
 refuse:
     return vt_fail(VITCL_EUNSUPPORTED,
-                   "fine-tuning this %s needs a checkpoint in timm's form",
+                   "fine-tuning this %s needs a checkpoint in timm's form; "
+                   "vitcl convert can make one",
                    c->family);
 }
 
