@@ -5,7 +5,7 @@
 #define VT_TESTS_PICTURES_H
 #include <stddef.h>
 
-/* A new folder in the temporary folder; the name is never freed. */
+/* A new folder in the temporary folder; valid until the next call. */
 char *vt_test_folder(void);
 /* The folder with all that is in it. */
 void vt_test_remove(const char *folder);
