@@ -7,7 +7,8 @@
  *
  * keep(j) is a bit of hash(hash(salt, step), j): a function of the random
  * state and the op (both in salt), the training step and the place alone. per:
- * 1 for dropout, a picture's elements for stochastic depth.
+ * 1 for dropout, a picture's elements for stochastic depth. A negative step:
+ * nothing falls, out = x (scoring between two steps).
  *
  * Launch    global {ceil(n / (PER*V))}
  * Defines   V, PER (common.cl).
@@ -20,9 +21,10 @@ kernel void dropout(global float *restrict out, global const float *restrict x,
                     int limit, float factor)
 {
     const uint state = vt_hash((uint)salt, (uint)step[0]);
+    const uint most = step[0] < 0 ? 0u : (uint)limit;
+    const float f = step[0] < 0 ? 1.0f : factor;
     const int end = block_end(n);
 
     for (int i = block_begin(n); i < end; i++)
-        out[i] = vt_hash(state, (uint)(i / per)) >= (uint)limit ? x[i] * factor
-                                                                : 0.0f;
+        out[i] = vt_hash(state, (uint)(i / per)) >= most ? x[i] * f : 0.0f;
 }

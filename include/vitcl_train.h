@@ -96,10 +96,10 @@ typedef struct {
     uint32_t height, width; /* pixels; 0: the model's own */
     uint32_t hold_out;      /* training pictures kept for scoring each epoch */
     /* JSON: optimizer ("adamw", "adam", "sgd"), betas, eps, momentum,
-     * weight_decay, clip_grad_norm, label_smoothing, ema, schedule ("cosine",
-     * "linear", "constant"), warmup_steps, min_lr. Left out: AdamW with decay
-     * 0.05 from scratch, SGD with momentum 0.9 to fine-tune (the paper's
-     * recipe); both cosine, clipped at 1. */
+     * weight_decay, clip_grad_norm, label_smoothing, dropout, drop_path, ema,
+     * schedule ("cosine", "linear", "constant"), warmup_steps, min_lr. Left
+     * out: AdamW with decay 0.05 from scratch, SGD with momentum 0.9 to
+     * fine-tune (the paper's recipe); both cosine, clipped at 1. */
     const char *settings;
     const char *const *freeze; /* NULL-ended patterns of parameters */
     vitcl_precision precision; /* of the multiplications */

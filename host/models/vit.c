@@ -86,6 +86,37 @@ bool vt_vit_returns_tokens(const vt_config *c)
     return c->source == VT_SOURCE_HF && c->classes == 0;
 }
 
+/* ---- what falls at random, in training ---- */
+
+/* As the paper has it (appendix B.1): after every dense layer but qkv, and
+ * after the positions are added. */
+static vt_val dropout(vt_plan *p, vt_val x)
+{
+    const float rate = vt_plan_settings(p)->dropout;
+
+    return rate > 0 ? vt_dropout(p, x, vt_plan_find(p, "train_step"), rate) : x;
+}
+
+static bool falls(const vt_plan *p)
+{
+    return vt_plan_settings(p)->dropout > 0 ||
+           vt_plan_settings(p)->drop_path > 0;
+}
+
+/* x + h, where h's elements, or a picture's whole h, may fall; the rate of
+ * the latter grows from block to block, as timm has it. */
+static vt_val branch(vt_plan *p, const vt_config *c, int i, vt_val x, vt_val h)
+{
+    const float most = vt_plan_settings(p)->drop_path;
+    const float rate =
+        c->depth > 1 ? most * (float)i / (float)(c->depth - 1) : most;
+
+    h = dropout(p, h);
+    if (rate > 0)
+        h = vt_drop_path(p, h, vt_plan_find(p, "train_step"), rate);
+    return vt_add(p, x, h);
+}
+
 /* ---- what is read at the end ---- */
 
 int vt_vit_rows(const vt_plan *p, const vt_config *c)
@@ -144,6 +175,7 @@ vt_val vt_vit_embed(vt_plan *p, vt_model *m, vt_val patches, int gh, int gw)
             vt_param(p, "reg_token", 3, (int[]){1, c->registers, c->width});
     if (n || c->pos_embed)
         x = vt_embed(p, x, prefix, n, positions(p, c, gh, gw), c->pos_prefix);
+    x = dropout(p, x);
     if (c->pre_norm)
         x = vt_vit_layernorm(p, x, c->eps, "norm_pre");
     vt_name(p, x, "embed");
@@ -189,6 +221,7 @@ static vt_val mlp(vt_plan *p, const vt_config *c, int i, vt_val h)
     } else {
         h = dense(p, h, i, "mlp.fc1", c->mlp, true, c->act, VT_NONE, VT_NONE);
     }
+    h = dropout(p, h);
     return c->mlp_norm ? vt_vit_layernorm(p, h, c->eps, "blocks.%d.mlp.norm", i)
                        : h;
 }
@@ -206,13 +239,15 @@ static vt_val pre_norm(vt_plan *p, const vt_config *c, int i, vt_val x,
     }
     if (c->attn_norm)
         h = vt_vit_layernorm(p, h, c->eps, "blocks.%d.attn.norm", i);
-    x = dense(p, h, i, "attn.proj", c->width, true, VT_ACT_NONE,
-              layer_scale(p, c, i, 1), x);
+    h = dense(p, h, i, "attn.proj", c->width, true, VT_ACT_NONE,
+              layer_scale(p, c, i, 1), falls(p) ? VT_NONE : x);
+    x = falls(p) ? branch(p, c, i, x, h) : h;
 
     h = vt_vit_layernorm(p, x, c->eps, "blocks.%d.norm2", i);
     h = mlp(p, c, i, h);
-    return dense(p, h, i, "mlp.fc2", c->width, true, VT_ACT_NONE,
-                 layer_scale(p, c, i, 2), x);
+    h = dense(p, h, i, "mlp.fc2", c->width, true, VT_ACT_NONE,
+              layer_scale(p, c, i, 2), falls(p) ? VT_NONE : x);
+    return falls(p) ? branch(p, c, i, x, h) : h;
 }
 
 /* timm's "rpn" models: x += ln1(attention(x)), then x += ln2(mlp(x)). */
@@ -223,11 +258,13 @@ static vt_val post_norm(vt_plan *p, const vt_config *c, int i, vt_val x,
 
     h = dense(p, h, i, "attn.proj", c->width, true, VT_ACT_NONE, VT_NONE,
               VT_NONE);
-    x = vt_add(p, x, vt_vit_layernorm(p, h, c->eps, "blocks.%d.norm1", i));
+    h = vt_vit_layernorm(p, h, c->eps, "blocks.%d.norm1", i);
+    x = branch(p, c, i, x, h);
     h = mlp(p, c, i, x);
     h = dense(p, h, i, "mlp.fc2", c->width, true, VT_ACT_NONE, VT_NONE,
               VT_NONE);
-    return vt_add(p, x, vt_vit_layernorm(p, h, c->eps, "blocks.%d.norm2", i));
+    h = vt_vit_layernorm(p, h, c->eps, "blocks.%d.norm2", i);
+    return branch(p, c, i, x, h);
 }
 
 vt_val vt_vit_block(vt_plan *p, const vt_config *c, int i, vt_val x,

@@ -123,7 +123,7 @@ vt_val vt_to_tokens(vt_plan *p, vt_val x);
 vt_val vt_cross_entropy(vt_plan *p, vt_val logits, vt_val target, float weight);
 /* x with each element dropped with probability `rate`, the rest scaled by
  * 1 / (1 - rate); step[1] i32 input: the training step, so that the mask is a
- * function of (random state, step, op, element) alone. */
+ * function of (random state, step, op, element) alone; negative: none falls. */
 vt_val vt_dropout(vt_plan *p, vt_val x, vt_val step, float rate);
 /* Stochastic depth: a whole picture's rows of x[B,..] dropped at once. */
 vt_val vt_drop_path(vt_plan *p, vt_val x, vt_val step, float rate);

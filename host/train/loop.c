@@ -295,6 +295,7 @@ static vitcl_status one_step(vitcl_train_event *e, loop *l, long step)
     vt_batch b;
 
     VT_TRY(vt_feeder_next(&b, l->feeder));
+    vt_trainer_begin(l->trainer, step);
     for (uint32_t at = 0; at < l->s->batch; at += micro) {
         const float *targets = b.targets + (size_t)at * l->feed.classes;
 

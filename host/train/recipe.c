@@ -61,6 +61,8 @@ vitcl_status vt_recipe_change(vt_recipe *out, const vt_json *settings,
           0, 1e9);
     FIELD(label_smoothing, vt_json_get(settings, "label_smoothing"),
           "label_smoothing", 0, 1);
+    FIELD(dropout, vt_json_get(settings, "dropout"), "dropout", 0, 0.99);
+    FIELD(drop_path, vt_json_get(settings, "drop_path"), "drop_path", 0, 0.99);
     FIELD(ema, vt_json_get(settings, "ema"), "ema", 0, 1);
 #undef FIELD
     *out = r;

@@ -14,12 +14,14 @@ struct vt_trainer {
     vt_store *store;
     vt_plan *plan;
     vt_val pixels, targets, logits, loss, hyper, norm;
+    vt_val step;   /* which numbers decide what falls; VT_NONE: nothing does */
     vt_val *param; /* those that train */
     size_t params;
     int batch, classes;
     int forward_end;  /* the loss is there */
     int backward_end; /* first step of the update */
     size_t pixel_bytes;
+    long batches; /* before the next one, of all steps */
 };
 
 void vt_trainer_free(vt_trainer *t)
@@ -110,6 +112,9 @@ static vitcl_status write_plan(vt_trainer *t, vt_model *model,
 
     t->pixels = vt_input(p, "pixel_values", VT_F32, 4,
                          (int[]){o->batch, 3, o->height, o->width});
+    t->step = VT_NONE;
+    if (t->recipe.dropout > 0 || t->recipe.drop_path > 0)
+        t->step = vt_input(p, "train_step", VT_I32, 1, (int[]){1});
     vt_model_build(p, model, t->pixels, &outputs);
     VT_TRY(vt_plan_status(p));
     if (outputs.logits == VT_NONE) {
@@ -149,6 +154,8 @@ vitcl_status vt_trainer_new(vt_trainer **out, vt_model *model,
                          .exact = options->exact,
                          .train = true,
                          .freeze = recipe->freeze,
+                         .dropout = (float)recipe->dropout,
+                         .drop_path = (float)recipe->drop_path,
                          .random_state = options->random_state};
 
     VT_TRY(VT_NEW(&t, 1));
@@ -173,7 +180,7 @@ int vt_trainer_classes(const vt_trainer *t)
 }
 
 static vitcl_status run(double *loss, vt_trainer *t, const float *pixels,
-                        const float *targets, int end)
+                        const float *targets, int end, int32_t step)
 {
     vitcl_status st = VITCL_OK;
     float value = 0;
@@ -183,6 +190,8 @@ static vitcl_status run(double *loss, vt_trainer *t, const float *pixels,
     VT_TRY(
         vt_plan_write(t->plan, t->targets, targets,
                       sizeof(float) * (size_t)t->batch * (size_t)t->classes));
+    if (t->step != VT_NONE)
+        VT_TRY(vt_plan_write(t->plan, t->step, &step, sizeof step));
     VT_TRY(vt_plan_run_part(t->plan, 0, end));
     VT_TRY(vt_plan_read(t->plan, t->loss, &value, 1));
     *loss = (double)value * micro;
@@ -193,13 +202,14 @@ done:
 vitcl_status vt_trainer_batch(double *loss, vt_trainer *t, const float *pixels,
                               const float *targets)
 {
-    return run(loss, t, pixels, targets, t->backward_end);
+    return run(loss, t, pixels, targets, t->backward_end,
+               (int32_t)(t->batches++ & INT32_MAX));
 }
 
 vitcl_status vt_trainer_evaluate(double *loss, vt_trainer *t,
                                  const float *pixels, const float *targets)
 {
-    return run(loss, t, pixels, targets, t->forward_end);
+    return run(loss, t, pixels, targets, t->forward_end, -1);
 }
 
 vitcl_status vt_trainer_logits(float *out, vt_trainer *t)
@@ -252,6 +262,11 @@ vitcl_status vt_trainer_blame(char *out, size_t size, vt_trainer *t)
     }
 done:
     return st;
+}
+
+void vt_trainer_begin(vt_trainer *t, long step)
+{
+    t->batches = step * VT_MAX(t->recipe.micro_batches, 1);
 }
 
 vitcl_status vt_trainer_update(vt_trainer *t, double lr, long step)

@@ -23,6 +23,7 @@ typedef struct vt_recipe {
     double clip_norm;          /* global norm; 0: none */
     double label_smoothing;    /* for vt_targets() */
     double ema;                /* 0: none */
+    double dropout, drop_path; /* shares that fall */
     int micro_batches;         /* gradients of so many make a step; 0: 1 */
     const char *const *freeze; /* patterns of parameters that stay */
 } vt_recipe;
@@ -62,6 +63,8 @@ vitcl_status vt_trainer_logits(float *out, vt_trainer *t);
 /* After a loss that is not finite: run the batch again, step by step, and name
  * the first step whose output is not ("nothing" if none is). */
 vitcl_status vt_trainer_blame(char *out, size_t size, vt_trainer *t);
+/* The next batch is the first of this step: decides what falls. */
+void vt_trainer_begin(vt_trainer *t, long step);
 /* One step of the optimiser; `step` counts from 0. */
 vitcl_status vt_trainer_update(vt_trainer *t, double lr, long step);
 

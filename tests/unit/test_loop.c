@@ -116,7 +116,8 @@ Test(loop, overfits)
 Test(loop, resumes_to_the_bit)
 {
     static const char *const settings[] = {
-        "{\"ema\": 0.9, \"label_smoothing\": 0.1}",
+        "{\"ema\": 0.9, \"label_smoothing\": 0.1, \"dropout\": 0.1, "
+        "\"drop_path\": 0.2}",
         "{\"optimizer\": \"sgd\", \"momentum\": 0.8, \"schedule\": "
         "\"linear\"}"};
     char *root = vt_test_folder();
@@ -209,6 +210,40 @@ Test(loop, accumulates)
     cr_expect_lt(worst, 1e-6 * most, "%g beside %g", worst, most);
     free(file[0]);
     free(file[1]);
+    vitcl_device_free(d);
+    vt_test_remove(root);
+}
+
+/* What falls in training does not fall while held-out pictures are scored. */
+Test(loop, drops_only_in_training)
+{
+    static const char *const settings[] = {"{}", "{\"dropout\": 0.5}",
+                                           "{\"drop_path\": 0.5}"};
+    char *root = vt_test_folder();
+    vitcl_device *d = device();
+    vitcl_train_event e[3];
+
+    vt_test_cifar(root, 48, 9);
+    for (int i = 0; i < 3; i++) {
+        vt_test_text(root, "s.json", settings[i]);
+        cr_assert_eq(vitcl_train(&e[i], d,
+                                 &(vitcl_train_options){
+                                     .config = write_config(root, ""),
+                                     .data = root,
+                                     .output = under(root, i == 0   ? "a"
+                                                           : i == 1 ? "b"
+                                                                    : "c"),
+                                     .batch = 32,
+                                     .hold_out = 16,
+                                     .lr = 1e-30,
+                                     .settings = under(root, "s.json")},
+                                 NULL, NULL),
+                     VITCL_OK, "%s", vitcl_last_error());
+        cr_expect_float_eq(e[i].held_out_loss, e[0].held_out_loss, 1e-6, "%d",
+                           i);
+    }
+    cr_expect_neq(e[1].loss, e[0].loss, "dropout drops nothing");
+    cr_expect_neq(e[2].loss, e[0].loss, "stochastic depth drops nothing");
     vitcl_device_free(d);
     vt_test_remove(root);
 }
