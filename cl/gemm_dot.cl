@@ -10,19 +10,19 @@
  *
  * A word is 32 bits: KG neighbours in k, which one instruction multiplies by a
  * column's KG weights and adds to that column's 32-bit lane.
- *   DOT 1  vpmaddwd   KG 2: s16 by s8 weights widened as they are read; AVX2
+ *   DOT 1  vpmaddwd   KG 2: s16 by s16; AVX2, where s8 would be no faster
  *   DOT 2  vpdpbusd   KG 4: u8 with a zero point a row, by s8; AVX-512 VNNI
  *   DOT 3  vdpbf16ps  KG 2: bf16; AVX-512 BF16
- * Packed B is panels of NW = NV*V columns: [ceil(N/NW)][KW][NW] words (DOT 1:
- * of 16 bits), KW = ceil(K/KG); then, DOT 1 and 2, float scale and int sum a
- * column. Beside A's words [M][ldw]: float scale[M] and int zero[M].
+ * Packed B is panels of NW = NV*V columns: [ceil(N/NW)][KW][NW] words,
+ * KW = ceil(K/KG); then, DOT 1 and 2, float scale and int sum a column. Beside
+ * A's words [M][ldw]: float scale[M] and int zero[M].
  *
  * How       As gemm_rows.cl: one work-item a work-group, a chunk of rows by a
  *           group of panels, blocks of RA or RB rows, `most` words at a time.
  * Launch    gemm_dot: {ceil(panels / group) * chunks}, local {1}; _rows: {M};
  *           _pack: {panels, ceil(KW/64)}; _scale: {panels * NW}.
  * Defines   V NV RA RB SAVED DOT TOP; ACT BIAS SCALE RESIDUAL; TRANS_B.
- *           TOP: the largest magnitude of A's integers; TOP * 127 * K < 2^31.
+ *           TOP: the largest magnitude of integers; TOP * TOP * K < 2^31.
  * Numerics  Integers are exact but for the rounding of A and B; a row's scale
  *           depends on that row alone. DOT 3 sums as the instruction does.
  * Surprise  Inline assembly: only built where a probe has found that it works.
@@ -52,9 +52,9 @@
 #define sumv intv
 #endif
 #if DOT == 1
-typedef short word; /* two weights of 8 bits */
+typedef short integer;
 #else
-typedef int word;
+typedef char integer;
 #endif
 #define COLUMNS(N) (((N) + NW - 1) / NW * NW)
 #define SCALES(b, N, KW)                                                       \
@@ -75,28 +75,20 @@ static inline int nearest(float x)
 
 #ifdef RA
 #if DOT == 1
-#define LOAD_W(i, p)                                                           \
-    VT_JOIN(convert_short, TWICE)(                                             \
-        VT_JOIN(vload, TWICE)(i, (global const char *)(p)))
-#define weights VT_JOIN(short, TWICE)
-static inline sumv dot_add(sumv s, intv x, weights w)
+static inline sumv dot_add(sumv s, intv x, intv w)
 {
     sumv r;
     __asm__("vpmaddwd %2, %1, %0" : "=x"(r) : "x"(x), "x"(w));
     return s + r;
 }
 #elif DOT == 2
-#define LOAD_W(i, p) vloadv(i, p)
-#define weights intv
-static inline sumv dot_add(sumv s, intv x, weights w)
+static inline sumv dot_add(sumv s, intv x, intv w)
 {
     __asm__("vpdpbusd %2, %1, %0" : "+v"(s) : "v"(x), "v"(w));
     return s;
 }
 #else
-#define LOAD_W(i, p) vloadv(i, p)
-#define weights intv
-static inline sumv dot_add(sumv s, intv x, weights w)
+static inline sumv dot_add(sumv s, intv x, intv w)
 {
     __asm__("vdpbf16ps %2, %1, %0" : "+v"(s) : "v"(x), "v"(w));
     return s;
@@ -106,7 +98,7 @@ static inline sumv dot_add(sumv s, intv x, weights w)
 /* s[R][NV] += rows of words times a panel */
 #define BLOCK(R)                                                               \
     static inline void VT_JOIN(block, R)(                                      \
-        sumv * s, global const int *restrict a, global const word *restrict b, \
+        sumv * s, global const int *restrict a, global const int *restrict b, \
         int ldw, int n, int first)                                             \
     {                                                                          \
         sumv x[R][NV];                                                         \
@@ -114,8 +106,8 @@ static inline sumv dot_add(sumv s, intv x, weights w)
             UNROLL for (int v = 0; v < NV; v++) x[r][v] =                      \
                 first ? (sumv)(0) : s[r * NV + v];                             \
         for (int k = 0; LIKELY(k < n); k++) {                                  \
-            weights w[NV];                                                     \
-            UNROLL for (int v = 0; v < NV; v++) w[v] = LOAD_W(v, b + k * NW);  \
+            intv w[NV];                                                     \
+            UNROLL for (int v = 0; v < NV; v++) w[v] = vloadv(v, b + k * NW);  \
             UNROLL for (int r = 0; r < R; r++)                                 \
             {                                                                  \
                 const intv e = (intv)(a[r * ldw + k]);                         \
@@ -161,7 +153,7 @@ static inline void finish(global float *c, const sumv *s,
 
 kernel __attribute__((reqd_work_group_size(1, 1, 1))) void
 gemm_dot(global float *c, global const int *restrict a,
-         global const word *restrict b, global const float *restrict bias,
+         global const int *restrict b, global const float *restrict bias,
          global const float *restrict scale, global const float *residual,
          int M, int N, int KW, int ldw, int ldc, int blocks, int big,
          int chunks, int group, int most)
@@ -181,7 +173,7 @@ gemm_dot(global float *c, global const int *restrict a,
         const int kc = min(most, KW - k);
 
         for (int panel = first; panel < last; panel++) {
-            global const word *w = b + ((size_t)panel * KW + k) * NW;
+            global const int *w = b + ((size_t)panel * KW + k) * NW;
             const int n = panel * NW;
 
             for (int i = from; i < to; i++) {
@@ -270,7 +262,7 @@ kernel void gemm_dot_rows(global int *restrict out,
 #endif
 
 #if DOT != 3
-kernel void gemm_dot_scale(global word *restrict out,
+kernel void gemm_dot_scale(global int *restrict out,
                            global const float *restrict b, int N, int K,
                            int ldb)
 {
@@ -281,15 +273,15 @@ kernel void gemm_dot_scale(global word *restrict out,
 
     for (int k = 0; n < N && k < K; k++)
         top = fmax(top, fabs(b[AT(n, k)]));
-    columns[n] = top = top / 127.0f;
+    columns[n] = top = top / TOP;
     inverse = top > 0.0f ? 1.0f / top : 0.0f; /* as gemm_dot_pack has it */
     for (int k = 0; n < N && k < K; k++)
-        sum += clamp(nearest(b[AT(n, k)] * inverse), -127, 127);
+        sum += clamp(nearest(b[AT(n, k)] * inverse), -TOP, TOP);
     ((global int *)(columns + COLUMNS(N)))[n] = sum;
 }
 #endif
 
-kernel void gemm_dot_pack(global word *restrict out,
+kernel void gemm_dot_pack(global int *restrict out,
                           global const float *restrict b, int N, int K, int ldb)
 {
     const int n0 = get_global_id(0) * NW, w0 = get_global_id(1) * 64;
@@ -299,7 +291,7 @@ kernel void gemm_dot_pack(global word *restrict out,
 #if DOT == 3
         global ushort *to = (global ushort *)(out + (size_t)n0 * KW);
 #else
-        global char *to = (global char *)(out + (size_t)n0 * KW);
+        global integer *to = (global integer *)(out + (size_t)n0 * KW);
         const float top = SCALES(out, N, KW)[n];
         const float inverse = top > 0.0f ? 1.0f / top : 0.0f;
 #endif
@@ -309,7 +301,7 @@ kernel void gemm_dot_pack(global word *restrict out,
 #if DOT == 3
             to[at] = vt_bf16_round(x);
 #else
-            to[at] = (char)clamp(nearest(x * inverse), -127, 127);
+            to[at] = (integer)clamp(nearest(x * inverse), -TOP, TOP);
 #endif
         }
     }

@@ -45,6 +45,16 @@ static vt_gemm_desc base(const vt_plan *p, int m, int n, int k)
                           .device_class = vt_plan_class(p)};
 }
 
+/* In int8: layers with little work and much to lose, that stay in f32. */
+static bool delicate(const vt_plan *p, vt_val x)
+{
+    const vt_value *v = vt_value_of(p, x);
+    const vt_step *from = v->first < 0 ? NULL : vt_plan_step(p, v->first);
+
+    /* The classifier, and the patches: pixels have the widest range of all. */
+    return v->rank < 3 || (from && from->op == &vt_op_patch);
+}
+
 static vt_gemm_desc forward(const vt_plan *p, const vt_step *s)
 {
     vt_val x = s->in[0], w = s->in[1];
@@ -55,6 +65,8 @@ static vt_gemm_desc forward(const vt_plan *p, const vt_step *s)
         d.batch = vt_dim(p, x, 0);
         d.M = vt_dim(p, x, 1);
     }
+    if (d.type == VT_I8 && delicate(p, x))
+        d.type = VT_F32;
     d.lda = vt_value_of(p, x)->ld;
     if (s->out[0] != VT_NONE)
         d.ldc = vt_value_of(p, s->out[0])->ld;
