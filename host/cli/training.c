@@ -3,6 +3,8 @@
  */
 #include "training.h"
 
+#include "curve.h"
+
 #include <errno.h>
 #include <math.h>
 #include <string.h>
@@ -10,6 +12,7 @@
 typedef struct shown {
     const training *t;
     FILE *log;
+    curve *curve;
     progress bar;
     double start;
     uint64_t pictures; /* since the start */
@@ -57,6 +60,10 @@ static int report(void *context, const vitcl_train_event *e)
     s->drawn = true;
     if (s->log)
         write_log(s, e, rate);
+    if (s->curve)
+        curve_add(s->curve, e);
+    if (s->curve && (e->saved || e->step == e->steps))
+        curve_write(s->curve, s->t->curve);
     snprintf(text, sizeof text, "epoch %u/%u  loss %.4f  %.0f pictures/s",
              e->epoch, e->epochs, s->loss, rate);
     if (s->bar.total == 0) { /* steps that this run has to do */
@@ -150,6 +157,7 @@ int train(const training *t)
         vitcl_device_free(device);
         return fail("%s: %s", t->log, strerror(errno));
     }
+    s.curve = t->curve ? curve_new() : NULL;
     catch_stop();
     s.start = s.bar.start = now();
     code = vitcl_train(&last, device, &o, report, &s) == VITCL_OK ? EXIT_OK
@@ -158,6 +166,9 @@ int train(const training *t)
     code = code == EXIT_OK ? finish(t, &last, name) : failed();
     if (s.log && fclose(s.log) != 0)
         code = fail("%s: %s", t->log, strerror(errno));
+    if (s.curve && !curve_write(s.curve, t->curve))
+        code = fail("%s: %s", t->curve, strerror(errno));
+    curve_free(s.curve);
     vitcl_device_free(device);
     return code;
 }

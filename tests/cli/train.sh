@@ -47,10 +47,11 @@ says '"dept" is not known'
 # ---- a whole training, and what reads it
 given=(--config config.json --data data --batch 20 --epochs 6 --hold-out 20
        --random-state 5)
-run 0 train "${given[@]}" -o whole --log log.json
+run 0 train "${given[@]}" -o whole --log log.json --curve curve.png
 err_has 'epoch 6/6: .*held-out accuracy'
 err_has 'done: 24 steps'
 json log.json
+run 0 classify -m whole curve.png # a picture that can be decoded
 [ "$(wc -l <log.json)" = 24 ] || fail "log.json has not 24 lines"
 grep -q '"step": 24.*"held_out_accuracy".*"saved": true' log.json ||
     fail "the last step was not scored and saved"
