@@ -2,10 +2,10 @@
  * shim.c - lets oclgrind see what the host has initialised.
  *
  * Oclgrind 21.10 --uninitialized loses track of a buffer that was filled by
- * clEnqueueFillBuffer, or written anywhere but from its first byte, as through
- * a sub-buffer. Preloaded before it, this library turns both into a write of
- * the whole buffer, which it understands. What kernels do is judged as before;
- * a part that nobody wrote still holds the tests' NaN.
+ * clEnqueueFillBuffer, or written in part, as through a sub-buffer. Preloaded
+ * before it, this library turns both into a write of the whole buffer, which
+ * it understands. What kernels do is judged as before; a part that nobody
+ * wrote still holds the tests' NaN.
  */
 #define _GNU_SOURCE
 #define CL_TARGET_OPENCL_VERSION 120
@@ -38,9 +38,9 @@ cl_int clEnqueueWriteBuffer(cl_command_queue queue, cl_mem buffer,
     if (!whole)
         whole = buffer, at = 0;
     at += offset;
-    if (at == 0)
-        return write(queue, whole, blocking, 0, size, data, waits, list, event);
     clGetMemObjectInfo(whole, CL_MEM_SIZE, sizeof bytes, &bytes, NULL);
+    if (size == bytes)
+        return write(queue, whole, blocking, 0, size, data, waits, list, event);
     copy = malloc(bytes);
     if (!copy || at > bytes || size > bytes - at) {
         free(copy);
