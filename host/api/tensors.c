@@ -167,6 +167,7 @@ static void fill_head(char head[HEAD], const vitcl_rows *r)
     char shape[256];
     size_t at = 0;
     unsigned start = r->npy ? 10 : 8;
+    uint64_t length;
 
     at += (size_t)snprintf(shape, sizeof shape, "%llu",
                            (unsigned long long)r->rows);
@@ -190,8 +191,9 @@ static void fill_head(char head[HEAD], const vitcl_rows *r)
             (unsigned long long)(r->rows * r->count * sizeof(float)));
     }
     head[start + at] = ' '; /* snprintf's NUL */
+    length = HEAD - start;  /* little-endian: 2 bytes in .npy, else 8 */
     for (unsigned i = r->npy ? 8 : 0; i < start; i++)
-        head[i] = (char)((HEAD - start) >> (8 * (i - (r->npy ? 8 : 0))) & 255);
+        head[i] = (char)(length >> (8 * (i - (r->npy ? 8 : 0))) & 255);
 }
 
 vitcl_status vitcl_rows_open(vitcl_rows **out, const char *path,
