@@ -185,6 +185,11 @@ static vitcl_status check(const vt_blueprint *c, const char *path)
     const int h = c->patch_h * vt_blueprint_stride(c),
               w = c->patch_w * vt_blueprint_stride(c);
 
+    if (h < 1 || w < 1 || c->height < 1 || c->width_px < 1 ||
+        c->height > 4096 || c->width_px > 4096)
+        return vt_fail(VITCL_EINVAL,
+                       "%s: patches of %dx%d pixels, pictures of %dx%d", path,
+                       h, w, c->height, c->width_px);
     if (c->width % c->heads)
         return vt_fail(VITCL_EINVAL,
                        "%s: width %d does not divide into %d heads", path,
