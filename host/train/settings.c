@@ -256,8 +256,9 @@ vitcl_status vt_settings_load(vt_settings *out, const vitcl_train_options *o)
     st = from_json(out, old);
     old = NULL;
     VT_TRY(st);
-    if (!out->batch || !out->epochs || !out->micro || out->batch % out->micro ||
-        !out->data || !out->augment || !(out->lr > 0)) {
+    if (!out->batch || out->batch > 65536 || !out->epochs || !out->micro ||
+        out->batch % out->micro || !out->data || !out->augment ||
+        !(out->lr > 0)) {
         vt_settings_free(out);
         st = vt_fail(VITCL_ECORRUPT, "%s: settings are missing", path);
     }
