@@ -50,27 +50,32 @@ kernel void conv__pixels(global float *restrict out,
 
     x += (size_t)b * C * H * W;
     out += (size_t)get_global_id(1) * Wo * K;
-    for (int dy = 0; dy < kh; dy++)
-        for (int dx = 0; dx < kw; dx++) {
-            const int y = oy * stride - top + dy, from = dx - left;
-            const int inside = y >= 0 && y < H;
-            /* o*stride + from must be in 0..W-1 */
-            const int a = from < 0 ? (-from + stride - 1) / stride : 0;
-            const int e = W > from ? (W - from + stride - 1) / stride : 0;
-            const int oa = inside ? clamp(a, o0, o1) : o1;
-            const int oe = inside ? clamp(e, oa, o1) : o1;
-            global float *to = out + dy * kw + dx;
+    for (int o = o0; o < o1; o++) {
+        const int y0 = oy * stride - top, u0 = o * stride - left;
+        global float *to = out + (size_t)o * K;
 
-            for (int c = 0; c < C; c++, to += kh * kw) {
-                for (int o = o0; o < oa; o++)
-                    to[(size_t)o * K] = 0.0f;
-                for (int o = oa; o < oe; o++)
-                    to[(size_t)o * K] =
-                        x[((size_t)c * H + y) * W + o * stride + from];
-                for (int o = oe; o < o1; o++)
-                    to[(size_t)o * K] = 0.0f;
+        if (y0 < 0 || y0 + kh > H || u0 < 0 || u0 + kw > W) {
+            for (int k = 0; k < K; k++) {
+                const int c = k / (kh * kw);
+                const int y = y0 + k / kw % kh, u = u0 + k % kw;
+                to[k] = y >= 0 && y < H && u >= 0 && u < W
+                            ? x[((size_t)c * H + y) * W + u]
+                            : 0.0f;
+            }
+            continue;
+        }
+        for (int c = 0; c < C; c++) {
+            global const float *from = x + ((size_t)c * H + y0) * W + u0;
+
+            for (int i = 0; i < kh; i++, from += W, to += kw) {
+                if (kw == 3)
+                    vstore3(vload3(0, from), 0, to);
+                else
+                    for (int j = 0; j < kw; j++)
+                        to[j] = from[j];
             }
         }
+    }
 }
 
 kernel void conv_grad(global float *restrict dx,

@@ -16,20 +16,21 @@
  *
  * Host      host/ops/maxpool.c        Test  tests/ops/test_maxpool.c
  */
-static inline int2 first_max(global const float *x, int H, int W, int y0,
-                             int x0, int size)
+static inline int first_max(global const float *x, int H, int W, int y0, int x0,
+                            int size)
 {
+    const int u0 = max(x0, 0), u1 = min(x0 + size, W);
+    const int y1 = min(y0 + size, H);
     float top = -INFINITY;
-    int2 at = (int2)(max(y0, 0), max(x0, 0));
+    int at = max(y0, 0) * W + u0;
 
-    for (int y = max(y0, 0); y < min(y0 + size, H); y++)
-        for (int u = max(x0, 0); u < min(x0 + size, W); u++)
-            if (x[y * W + u] > top || isnan(x[y * W + u])) {
-                top = x[y * W + u];
-                at = (int2)(y, u);
-                if (isnan(top))
-                    return at;
-            }
+    for (int y = max(y0, 0); y < y1; y++)
+        for (int i = y * W + u0; i < y * W + u1; i++) {
+            const float v = x[i];
+            const int more = v > top || v != v; /* NaN wins, and stays */
+            top = more ? v : top;
+            at = more ? i : at;
+        }
     return at;
 }
 
@@ -42,11 +43,11 @@ kernel void maxpool(global float *restrict out, global int *restrict index,
 
     x += (size_t)(row / Ho) * H * W;
     for (int ox = block_begin(Wo); ox < end; ox++) {
-        const int2 at =
+        const int at =
             first_max(x, H, W, oy * stride - top, ox * stride - left, size);
-        out[(size_t)row * Wo + ox] = x[at.x * W + at.y];
+        out[(size_t)row * Wo + ox] = x[at];
         if (index)
-            index[(size_t)row * Wo + ox] = at.x * W + at.y;
+            index[(size_t)row * Wo + ox] = at;
     }
 }
 
