@@ -33,9 +33,10 @@ kernel void conv(global float *restrict out, global const float *restrict x,
         const int c = k / (kh * kw);
         const int y = oy * stride - top + k / kw % kh;
         const int u = ox * stride - left + k % kw;
-        out[k] = y >= 0 && y < H && u >= 0 && u < W
-                     ? x[((size_t)c * H + y) * W + u]
-                     : 0.0f;
+        float v = 0.0f;
+        if (y >= 0 && y < H && u >= 0 && u < W)
+            v = x[((size_t)c * H + y) * W + u];
+        out[k] = v;
     }
 }
 
@@ -58,9 +59,10 @@ kernel void conv__pixels(global float *restrict out,
             for (int k = 0; k < K; k++) {
                 const int c = k / (kh * kw);
                 const int y = y0 + k / kw % kh, u = u0 + k % kw;
-                to[k] = y >= 0 && y < H && u >= 0 && u < W
-                            ? x[((size_t)c * H + y) * W + u]
-                            : 0.0f;
+                float v = 0.0f;
+                if (y >= 0 && y < H && u >= 0 && u < W)
+                    v = x[((size_t)c * H + y) * W + u];
+                to[k] = v;
             }
             continue;
         }
