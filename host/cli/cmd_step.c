@@ -61,7 +61,7 @@ const command cmd_step = {
     "step",
     "",
     "Take optimiser steps on one batch and write gradients",
-    "Writes loss and grad.<tensor> of the first step, the losses of all, and "
+    "Writes loss and grad.<tensor> of the first step, the losses of all, and"
     "\nafter.<tensor>: what anyone needs to hold vitcl's training to another "
     "library.",
     options,
