@@ -47,7 +47,7 @@ static void check(vt_class class, const ref_optimiser *o, bool adam,
     vt_val w[2], g[2], hyper, norm = VT_NONE;
     vt_rng r = {17};
     float got[A + C], hyperdata[VT_HYPER] = {(float)o->lr};
-    const int n[2] = {A, C};
+    const int n[2] = {vt_test_tiny() ? 33 : A, C};
 
     start(&m);
     vt_fixture_open(&f, class, true);
@@ -75,8 +75,11 @@ static void check(vt_class class, const ref_optimiser *o, bool adam,
         double total;
 
         vt_rng_fill(&r, m.g, A + C, scale, 0);
-        for (int i = 0; i < A + C; i++)
+        for (int i = 0; i < A + C; i++) {
+            if (i >= n[0] && i < A)
+                m.g[i] = 0; /* not there */
             m.gd[i] = (double)m.g[i];
+        }
         hyperdata[1] = (float)(1 - pow(o->b1, t));
         hyperdata[2] = (float)(1 - pow(o->b2, t));
         vt_check(vt_plan_write(f.plan, hyper, hyperdata, sizeof hyperdata));

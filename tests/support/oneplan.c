@@ -382,7 +382,7 @@ void vt_check_op(const vt_case *c, vt_case_build build, vt_case_ref ref)
     make(&x, c);
     for (int i = 0; i < x.ins; i++)
         total += x.n[i];
-    for (size_t k = 0; k < 2 && (!vt_test_tiny() || total <= 1500); k++) {
+    for (size_t k = 0; k < 2 && (!vt_test_tiny() || total <= 600); k++) {
         forward(c, classes[k], build, ref, &x);
         /* Differences by every element cost total^2. */
         if (!c->no_grad && total <= 2500)
