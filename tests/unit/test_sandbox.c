@@ -11,6 +11,7 @@
 #include <dirent.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -269,11 +270,11 @@ Test(sandbox, killed_again_and_again)
 /* A parent with a thread that allocates all the time, as an OpenCL runtime
  * may: fork()ed children must not meet its locks. (Old AddressSanitizers have
  * such a lock of their own; there the thread only runs.) */
-static volatile bool stop;
+static atomic_int stop;
 
 static void *busy(void *arg)
 {
-    while (!stop) {
+    while (!atomic_load(&stop)) {
         void *p = SANITIZED ? NULL : malloc(100 + (size_t)rand() % 5000);
         free(p);
     }
@@ -296,6 +297,6 @@ Test(sandbox, threads)
             cr_expect_eq(vt_pool_next(rgb, pool), VITCL_OK, "%s", vt_message());
         vt_pool_free(pool);
     }
-    stop = true;
+    atomic_store(&stop, 1);
     pthread_join(thread, NULL);
 }
