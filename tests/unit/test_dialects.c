@@ -117,22 +117,24 @@ Test(dialects, google)
         for (int i = 0; i < 3; i++)
             for (int y = 0; y < 2; y++)
                 for (int x = 0; x < 3; x++, k++)
-                    cr_expect_eq(got[k], ((y * 3 + x) * 3 + i) * 4 + o);
+                    cr_expect_eq(got[k],
+                                 (float)(((y * 3 + x) * 3 + i) * 4 + o));
     READ(w, "blocks.0.attn.qkv.weight", 2, 18, 4);
     for (int r = 0; r < 18; r++)
         for (int d = 0; d < 4; d++)
-            cr_expect_eq(got[r * 4 + d], 1000 * (2 + r / 6) + d * 6 + r % 6);
+            cr_expect_eq(got[r * 4 + d],
+                         (float)(1000 * (2 + r / 6) + d * 6 + r % 6));
     READ(w, "blocks.0.attn.qkv.bias", 1, 18);
     for (int r = 0; r < 18; r++)
-        cr_expect_eq(got[r], 1000 * (5 + r / 6) + r % 6);
+        cr_expect_eq(got[r], (float)(1000 * (5 + r / 6) + r % 6));
     READ(w, "blocks.0.attn.proj.weight", 2, 4, 6);
     for (int o = 0; o < 4; o++)
         for (int i = 0; i < 6; i++)
-            cr_expect_eq(got[o * 6 + i], 8000 + i * 4 + o);
+            cr_expect_eq(got[o * 6 + i], (float)(8000 + i * 4 + o));
     READ(w, "blocks.0.mlp.fc1.weight", 2, 5, 4);
     for (int o = 0; o < 5; o++)
         for (int i = 0; i < 4; i++)
-            cr_expect_eq(got[o * 4 + i], 9000 + i * 5 + o);
+            cr_expect_eq(got[o * 4 + i], (float)(9000 + i * 5 + o));
     READ(w, "blocks.0.norm2.weight", 1, 4);
     READ(w, "head.weight", 2, 7, 4);
     READ(w, "patch_embed.backbone.stem.norm.weight", 1, 4);
@@ -171,7 +173,7 @@ Test(dialects, big_vision)
     READ(w, "blocks.1.mlp.fc2.weight", 2, 4, 5);
     for (int o = 0; o < 4; o++)
         for (int i = 0; i < 5; i++)
-            cr_expect_eq(got[o * 5 + i], 3000 + 20 + i * 4 + o);
+            cr_expect_eq(got[o * 5 + i], (float)(3000 + 20 + i * 4 + o));
     READ(w, "blocks.1.attn.proj.weight", 2, 4, 4);
     cr_expect_eq(got[1], 4000 + 16 + 4);
     READ(w, "attn_pool.kv.bias", 1, 8);
