@@ -163,8 +163,8 @@ static vitcl_status open_safetensors(vt_tensors *t, const uint8_t *bytes,
         VT_TRY(strcmp(vt_json_key(m), "__metadata__") == 0
                    ? read_metadata(m, file)
                    : read_tensor(t, m, bytes + data, size - data, file));
-    VT_TRY(check_places(t->items + before, t->count - before, bytes + data,
-                        size - data, file));
+    VT_TRY(check_places(t->items ? t->items + before : NULL, t->count - before,
+                        bytes + data, size - data, file));
 done:
     vt_json_free(root);
     return st;
