@@ -40,6 +40,30 @@ kernel void conv(global float *restrict out, global const float *restrict x,
     }
 }
 
+/* The row of a window that reaches over the edge. */
+static inline void gather_edge(global float *restrict to,
+                               global const float *restrict x, int C, int H,
+                               int W, int kh, int kw, int y0, int u0)
+{
+    const int j0 = min(max(-u0, 0), kw), j1 = max(min(kw, W - u0), j0);
+
+    for (int c = 0; c < C; c++)
+        for (int i = 0; i < kh; i++, to += kw) {
+            const int y = y0 + i, in = y >= 0 && y < H;
+            global const float *from = x + ((size_t)c * H + y) * W + u0;
+
+            if (kw == 3) {
+                vstore3((float3)(in && j0 == 0 && j1 > 0 ? from[0] : 0.0f,
+                                 in && j0 <= 1 && j1 > 1 ? from[1] : 0.0f,
+                                 in && j1 > 2 ? from[2] : 0.0f),
+                        0, to);
+                continue;
+            }
+            for (int j = 0; j < kw; j++)
+                to[j] = in && j >= j0 && j < j1 ? from[j] : 0.0f;
+        }
+}
+
 kernel void conv__pixels(global float *restrict out,
                          global const float *restrict x, int C, int H, int W,
                          int Ho, int Wo, int kh, int kw, int stride, int top,
@@ -56,14 +80,7 @@ kernel void conv__pixels(global float *restrict out,
         global float *to = out + (size_t)o * K;
 
         if (y0 < 0 || y0 + kh > H || u0 < 0 || u0 + kw > W) {
-            for (int k = 0; k < K; k++) {
-                const int c = k / (kh * kw);
-                const int y = y0 + k / kw % kh, u = u0 + k % kw;
-                float v = 0.0f;
-                if (y >= 0 && y < H && u >= 0 && u < W)
-                    v = x[((size_t)c * H + y) * W + u];
-                to[k] = v;
-            }
+            gather_edge(to, x, C, H, W, kh, kw, y0, u0);
             continue;
         }
         for (int c = 0; c < C; c++) {
@@ -128,13 +145,20 @@ kernel void conv_grad__pixels(global float *restrict dx,
             const int oy = (y + top - i) / stride;
             if (y + top < i || (y + top - i) % stride || oy >= Ho)
                 continue;
-            for (int j = 0; j < kw; j++)
-                for (int u = u0; u < u1; u++) {
-                    const int at = u + left - j, ox = at / stride;
-                    if (at >= 0 && at == ox * stride && ox < Wo)
-                        s[u - u0] += dout[((size_t)oy * Wo + ox) * K +
-                                          c * taps + i * kw + j];
-                }
+            global const float *from =
+                dout + (size_t)oy * Wo * K + c * taps + i * kw;
+
+            for (int j = 0; j < kw; j++) {
+                /* windows whose j-th column is one of u0 .. u1 - 1 */
+                const int first = u0 + left - j, end = u1 + left - j;
+                const int o0 = first > 0 ? (first + stride - 1) / stride : 0;
+                const int o1 =
+                    end > 0 ? min((end + stride - 1) / stride, Wo) : 0;
+                float *to = s + (o0 * stride - first);
+
+                for (int o = o0; o < o1; o++, to += stride)
+                    *to += from[(size_t)o * K + j];
+            }
         }
         for (int u = u0; u < u1; u++)
             dx[(size_t)c * H * W + u] = s[u - u0];

@@ -10,8 +10,12 @@
  * Planes = B * C. Window (oy, ox) reads rows oy*stride - top .. + size - 1.
  *
  * Launch    maxpool: global {ceil(Wo / (PER*V)), planes * Ho}
+ *           maxpool__lines: the CPU's, global {ceil(Wo / 32), planes * Ho},
+ *           where 32 windows span at most SPAN pixels: the windows' lines are
+ *           compared first, pixel by pixel
  *           maxpool_grad: global {ceil(W / (PER*V)), planes * H}; each pixel
  *           asks the windows that see it, so no atomics
+ *           maxpool_grad__planes: the CPU's, global {planes}: the windows give
  * Defines   V, PER (common.cl).
  *
  * Host      host/ops/maxpool.c        Test  tests/ops/test_maxpool.c
@@ -49,6 +53,111 @@ kernel void maxpool(global float *restrict out, global int *restrict index,
         if (index)
             index[(size_t)row * Wo + ox] = at;
     }
+}
+
+#define SPAN 160
+/* Of the pixels i (v) and at (top), which the window has seen in this order or
+ * the other: the larger, the first in the plane if equal, the last NaN. */
+#define BETTER(v, i, top, at)                                                  \
+    ((v) > (top) || ((v) == (top) && (i) < (at)) ||                            \
+     ((v) != (v) && ((top) == (top) || (i) > (at))))
+#define BETTERV(v, i, top, at)                                                 \
+    (((v) > (top)) | (((v) == (top)) & ((i) < (at))) |                         \
+     (((v) != (v)) & (((top) == (top)) | ((i) > (at)))))
+
+kernel void maxpool__lines(global float *restrict out,
+                           global int *restrict index,
+                           global const float *restrict x, int H, int W, int Ho,
+                           int Wo, int size, int stride, int top, int left)
+{
+    const int row = get_global_id(1), oy = row % Ho;
+    const int o0 = get_global_id(0) * 32, o1 = min(o0 + 32, Wo);
+    const int y0 = max(oy * stride - top, 0);
+    const int y1 = min(oy * stride - top + size, H);
+    const int u = o0 * stride - left, n = (o1 - o0 - 1) * stride + size;
+    const int i0 = max(-u, 0), i1 = min(n, W - u); /* of n: in the picture */
+    float most[SPAN + 3 * V];
+    int at[SPAN + 3 * V];
+    int i = i0;
+
+    x += (size_t)(row / Ho) * H * W;
+    for (int k = 0; k < i0; k++)
+        most[k] = -INFINITY, at[k] = INT_MAX;
+    for (; i + V <= i1; i += V) {
+        floatv m = vloadv(0, x + y0 * W + u + i);
+        intv a = (intv)(y0 * W);
+        for (int y = y0 + 1; y < y1; y++) {
+            const floatv v = vloadv(0, x + y * W + u + i);
+            const intv more = (v > m) | (v != v);
+            m = select(m, v, more);
+            a = select(a, (intv)(y * W), more);
+        }
+        vstorev(m, 0, most + i);
+        vstorev(a, 0, at + i);
+    }
+    for (int k = i0; k < i; k++)
+        at[k] += u + k;
+    for (; i < i1; i++) {
+        most[i] = x[y0 * W + u + i], at[i] = y0 * W + u + i;
+        for (int y = y0 + 1; y < y1; y++) {
+            const float v = x[y * W + u + i];
+            const int more = v > most[i] || v != v;
+            most[i] = more ? v : most[i];
+            at[i] = more ? y * W + u + i : at[i];
+        }
+    }
+    for (; i < n + 3 * V && i < SPAN + 3 * V; i++)
+        most[i] = -INFINITY, at[i] = INT_MAX;
+    out += (size_t)row * Wo;
+    if (index)
+        index += (size_t)row * Wo;
+    int o = o0;
+    if (stride <= 2)
+        for (; o + V <= o1; o += V) {
+            const int k = (o - o0) * stride;
+            floatv m;
+            intv a;
+            for (int j = 0; j < size; j++) {
+                floatv v = vloadv(0, most + k + j);
+                intv b = vloadv(0, at + k + j);
+                if (stride == 2) {
+                    v = (floatv)(v.even, vloadv(0, most + k + j + V).even);
+                    b = (intv)(b.even, vloadv(0, at + k + j + V).even);
+                }
+                const intv more = j == 0 ? (intv)(-1) : BETTERV(v, b, m, a);
+                m = j == 0 ? v : select(m, v, more);
+                a = j == 0 ? b : select(a, b, more);
+            }
+            vstorev(m, 0, out + o);
+            if (index)
+                vstorev(a, 0, index + o);
+        }
+    for (; o < o1; o++) {
+        const int k = (o - o0) * stride;
+        int best = k;
+        for (int j = k + 1; j < k + size; j++)
+            best = BETTER(most[j], at[j], most[best], at[best]) ? j : best;
+        out[o] = most[best];
+        if (index)
+            index[o] = at[best];
+    }
+}
+
+kernel void maxpool_grad__planes(global float *restrict dx,
+                                 global const float *restrict dout,
+                                 global const int *restrict index, int H, int W,
+                                 int Ho, int Wo, int size, int stride, int top,
+                                 int left)
+{
+    const size_t plane = get_global_id(0);
+
+    dx += plane * H * W;
+    dout += plane * Ho * Wo;
+    index += plane * Ho * Wo;
+    for (int i = 0; i < H * W; i++)
+        dx[i] = 0.0f;
+    for (int o = 0; o < Ho * Wo; o++)
+        dx[index[o]] += dout[o];
 }
 
 kernel void maxpool_grad(global float *restrict dx,

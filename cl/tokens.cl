@@ -27,6 +27,40 @@ kernel void tokens(global float *restrict out, global const float *restrict x,
         out[b + (size_t)(s + j) * R + r + i] = tile[i][j];
 }
 
+/* to[8 rows of ldt] <- from[8 rows of ld], turned */
+static inline void turn8(global float *restrict to,
+                         global const float *restrict from, int ldt, int ld)
+{
+    const float8 a = vload8(0, from), b = vload8(0, from + ld);
+    const float8 c = vload8(0, from + 2 * (size_t)ld);
+    const float8 d = vload8(0, from + 3 * (size_t)ld);
+    const float8 e = vload8(0, from + 4 * (size_t)ld);
+    const float8 f = vload8(0, from + 5 * (size_t)ld);
+    const float8 g = vload8(0, from + 6 * (size_t)ld);
+    const float8 h = vload8(0, from + 7 * (size_t)ld);
+    /* pairs of rows, pairs of pairs, halves */
+#define LOW(x, y) (float8)(x.s0, y.s0, x.s1, y.s1, x.s4, y.s4, x.s5, y.s5)
+#define HIGH(x, y) (float8)(x.s2, y.s2, x.s3, y.s3, x.s6, y.s6, x.s7, y.s7)
+#define EVEN(x, y) (float8)(x.s01, y.s01, x.s45, y.s45)
+#define ODD(x, y) (float8)(x.s23, y.s23, x.s67, y.s67)
+    const float8 ab = LOW(a, b), AB = HIGH(a, b), cd = LOW(c, d);
+    const float8 CD = HIGH(c, d), ef = LOW(e, f), EF = HIGH(e, f);
+    const float8 gh = LOW(g, h), GH = HIGH(g, h);
+    const float8 p0 = EVEN(ab, cd), p1 = ODD(ab, cd), p2 = EVEN(AB, CD);
+    const float8 p3 = ODD(AB, CD), q0 = EVEN(ef, gh), q1 = ODD(ef, gh);
+    const float8 q2 = EVEN(EF, GH), q3 = ODD(EF, GH);
+    vstore8((float8)(p0.lo, q0.lo), 0, to);
+    vstore8((float8)(p1.lo, q1.lo), 0, to + ldt);
+    vstore8((float8)(p2.lo, q2.lo), 0, to + 2 * (size_t)ldt);
+    vstore8((float8)(p3.lo, q3.lo), 0, to + 3 * (size_t)ldt);
+    vstore8((float8)(p0.hi, q0.hi), 0, to + 4 * (size_t)ldt);
+    vstore8((float8)(p1.hi, q1.hi), 0, to + 5 * (size_t)ldt);
+    vstore8((float8)(p2.hi, q2.hi), 0, to + 6 * (size_t)ldt);
+    vstore8((float8)(p3.hi, q3.hi), 0, to + 7 * (size_t)ldt);
+}
+
+/* Sixteen of r, then the next of s: a line that is written is written whole
+ * before its place in the first cache is wanted, however far rows are apart. */
 kernel void tokens__rows(global float *restrict out,
                          global const float *restrict x, int R, int S)
 {
@@ -34,26 +68,17 @@ kernel void tokens__rows(global float *restrict out,
     const int r0 = get_global_id(1) * 64, r1 = min(r0 + 64, R);
     const size_t b = get_global_id(2) * (size_t)R * S;
 
-    int r = r0;
     x += b;
     out += b;
-    for (; r + 4 <= r1; r += 4) {
-        int s = s0;
-        for (; s + 4 <= s1; s += 4) {
-            global const float *f = x + (size_t)r * S + s;
-            global float *t = out + (size_t)s * R + r;
-            const float4 a = vload4(0, f), c = vload4(0, f + S);
-            const float4 d = vload4(0, f + 2 * S), e = vload4(0, f + 3 * S);
-            vstore4((float4)(a.x, c.x, d.x, e.x), 0, t);
-            vstore4((float4)(a.y, c.y, d.y, e.y), 0, t + R);
-            vstore4((float4)(a.z, c.z, d.z, e.z), 0, t + 2 * R);
-            vstore4((float4)(a.w, c.w, d.w, e.w), 0, t + 3 * R);
-        }
-        for (; s < s1; s++)
-            for (int i = r; i < r + 4; i++)
-                out[(size_t)s * R + i] = x[(size_t)i * S + s];
-    }
-    for (; r < r1; r++)
-        for (int s = s0; s < s1; s++)
-            out[(size_t)s * R + r] = x[(size_t)r * S + s];
+    for (int r = r0; r < r1; r += 16)
+        for (int s = s0; s < s1; s += 8)
+            for (int t = r; t < min(r + 16, r1); t += 8) {
+                if (t + 8 <= r1 && s + 8 <= s1) {
+                    turn8(out + (size_t)s * R + t, x + (size_t)t * S + s, R, S);
+                    continue;
+                }
+                for (int i = s; i < min(s + 8, s1); i++)
+                    for (int j = t; j < min(t + 8, r1); j++)
+                        out[(size_t)i * R + j] = x[(size_t)j * S + i];
+            }
 }

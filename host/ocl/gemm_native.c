@@ -3,12 +3,13 @@
  *
  * CPU class: cl/gemm_rows.cl. Constant weights are packed once into panels; a
  * B that is not packed is packed into `temp` at each launch, and a transposed
- * A is turned there, so that one kernel does all the multiplying. GPU class:
+ * A is turned there, so that one kernel does all the multiplying; but where
+ * both are transposed gemm_outer.c has a kernel that takes them so. GPU class:
  * cl/gemm_tile.cl, which reads any layout; packing only turns weights to [K,N].
  *
  * Surprising: how rows are cut into blocks and chunks depends on M and on the
  * number of cores, yet the result's bits do not: each element is one chain of
- * fma over k, wherever it is computed.
+ * fma over k, wherever it is computed (gemm_outer.c: one a slice of k).
  */
 #include "base/memory.h"
 #include "ocl/gemm.h"
@@ -143,6 +144,8 @@ static size_t temp_bytes(vt_dev *dev, const vt_gemm_desc *d)
 {
     if (vt_dot_for(dev, d))
         return vt_dot_temp_bytes(dev, d);
+    if (vt_outer_for(dev, d))
+        return vt_outer_temp_bytes(dev, d);
     if (d->device_class == VT_CLASS_GPU)
         return panels_for(d) ? part_bytes(dev, d) : 0;
     return part_bytes(dev, d) + turned_bytes(d);
@@ -346,6 +349,8 @@ static vitcl_status bind(vt_gemm *g)
 {
     if (vt_dot_for(g->dev, &g->d))
         return vt_dot_bind(g);
+    if (vt_outer_for(g->dev, &g->d))
+        return vt_outer_bind(g);
     return g->d.device_class == VT_CLASS_CPU ? vt_rows_bind(g) : bind_tile(g);
 }
 

@@ -1,7 +1,7 @@
 /*
  * gemm_rows.h - what the native provider's CPU multiplications share: by FMAs
- * (gemm_native.c, cl/gemm_rows.cl) and by dot products (gemm_dot.c,
- * cl/gemm_dot.cl). For these two files.
+ * (gemm_native.c, cl/gemm_rows.cl; gemm_outer.c, cl/gemm_outer.cl) and by dot
+ * products (gemm_dot.c, cl/gemm_dot.cl). For these three files.
  */
 #ifndef VT_OCL_GEMM_ROWS_H
 #define VT_OCL_GEMM_ROWS_H
@@ -27,6 +27,12 @@ vitcl_status vt_rows_pack(vt_kernel **k, unsigned *n, vt_dev *dev,
                           const vt_gemm_desc *d, vt_buf *packed, vt_buf *b);
 vitcl_status vt_rows_bind(vt_gemm *g);
 void vt_rows_free(vt_gemm *g);
+
+/* ---- both operands with k outermost (gemm_outer.c) ---- */
+
+bool vt_outer_for(vt_dev *dev, const vt_gemm_desc *d);
+size_t vt_outer_temp_bytes(vt_dev *dev, const vt_gemm_desc *d);
+vitcl_status vt_outer_bind(vt_gemm *g);
 
 /* ---- dot products (gemm_dot.c) ---- */
 

@@ -21,17 +21,30 @@ done:
     return st;
 }
 
+/* of cl/maxpool.cl's maxpool__lines */
+#define LINE 32
+#define SPAN 160
+
 static vitcl_status prepare(vt_plan *p, vt_step *s)
 {
     vitcl_status st = VITCL_OK;
     vt_kernel *k;
     vt_val x = s->in[0];
 
-    VT_TRY(vt_op_kernel(&k, p, s, "maxpool", "maxpool"));
+    const bool lines = vt_op_cpu(p) && s->i[2] <= SPAN &&
+                       s->i[3] <= SPAN / LINE - 1 &&
+                       (LINE - 1) * s->i[3] + s->i[2] <= SPAN;
+
+    VT_TRY(vt_op_kernel(&k, p, s, "maxpool",
+                        lines ? "maxpool__lines" : "maxpool"));
     VT_TRY(vt_args(p, k, "vvviiiiiiii", s->out[0], s->out[1], x,
                    vt_dim(p, x, 2), vt_dim(p, x, 3), s->i[0], s->i[1], s->i[2],
                    s->i[3], s->i[4], s->i[5]));
-    vt_op_blocks(k, p, s->i[1], vt_op_rows(p, s->out[0]));
+    if (lines)
+        vt_op_items(k, p, (s->i[1] + LINE - 1) / LINE,
+                    vt_op_rows(p, s->out[0]));
+    else
+        vt_op_blocks(k, p, s->i[1], vt_op_rows(p, s->out[0]));
 done:
     return st;
 }
@@ -48,11 +61,16 @@ static vitcl_status grad_prepare(vt_plan *p, vt_step *s)
     vt_kernel *k;
     vt_val x = s->out[0];
 
-    VT_TRY(vt_op_kernel(&k, p, s, "maxpool", "maxpool_grad"));
+    VT_TRY(
+        vt_op_kernel(&k, p, s, "maxpool",
+                     vt_op_cpu(p) ? "maxpool_grad__planes" : "maxpool_grad"));
     VT_TRY(vt_args(p, k, "vvviiiiiiii", x, s->in[0], s->in[1], vt_dim(p, x, 2),
                    vt_dim(p, x, 3), s->i[0], s->i[1], s->i[2], s->i[3], s->i[4],
                    s->i[5]));
-    vt_op_blocks(k, p, vt_dim(p, x, 3), vt_op_rows(p, x));
+    if (vt_op_cpu(p))
+        vt_op_items(k, p, vt_dim(p, x, 0) * vt_dim(p, x, 1), 1);
+    else
+        vt_op_blocks(k, p, vt_dim(p, x, 3), vt_op_rows(p, x));
 done:
     return st;
 }

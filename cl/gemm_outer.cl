@@ -1,0 +1,195 @@
+/*
+ * gemm_outer.cl - a sum of outer products, for CPU-class devices: what a
+ * weight's gradient is, few rows and columns but very many terms.
+ *
+ *     C[m,n] (+)= sum_k A[k,m] B[k,n]
+ *
+ * gemm_outer      out[slices,M,N] or C[M,N] <- A[K,lda], B[K,ldb]
+ * gemm_outer_sum  C[M,N] <- part[slices,M,N], added in ascending order
+ *
+ * How       One work-item multiplies a tile of at most BLOCKS * RA rows by
+ *           PANELS * NW columns over one slice of K, KC terms at a time: these
+ *           of A and of a panel of B are copied in the order of use (no turning
+ *           round: both operands lie with k outermost), so that A's share stays
+ *           in L2, a panel's in L1 and the accumulators of a block of RA by NW
+ *           in registers. Slices give every core work where C is small.
+ * Launch    gemm_outer: global {column tiles, row tiles, slices}, local {1,1,1}
+ *           gemm_outer_sum: global {M}
+ * Local     (BLOCKS * RA * (KC + PANELS * NW) + KC * NW) floats.
+ * Defines   V NV RA; TYPE 0: float, 1: B rounded to bf16; ACCUMULATE: C +=;
+ *           SLICED: out is the slices' parts, and gemm_outer_sum does the rest.
+ * Numerics  A slice's element is one chain of fma() over ascending k. Slices
+ *           depend on M, N and K, never on the device: same bits everywhere.
+ * Host      host/ocl/gemm_outer.c     Test  tests/ops/test_gemm.c
+ */
+#ifndef RA
+#define RA 6
+#define NV 2
+#define KC 256
+#define BLOCKS 16
+#define PANELS 8
+#define TYPE 0
+#endif
+#define NW (NV * V)
+#define ROWS (BLOCKS * RA)
+#define UNROLL _Pragma("unroll")
+
+#if TYPE == 1
+static inline floatv rounded(floatv x)
+{
+    const intv u = as_intv(x);
+    const intv r = (u + 0x7fff + ((u >> 16) & 1)) & (intv)(0xffff0000);
+
+    return as_floatv(select(r, u | 0x400000, isnan(x)));
+}
+#else
+#define rounded(x) (x)
+#endif
+
+/* to[KC][RA] of each block; rows beyond M are 0 */
+static inline void copy_a(local float *restrict to,
+                          global const float *restrict a, int lda, int kc,
+                          int rows)
+{
+    for (int k = 0; k < kc; k++, a += lda) {
+        local float *t = to + k * RA;
+        int m = 0;
+
+        for (; m + RA <= rows; m += RA, t += KC * RA)
+            UNROLL for (int r = 0; r < RA; r++) t[r] = a[m + r];
+        if (m < rows)
+            for (int r = 0; r < RA; r++)
+                t[r] = m + r < rows ? a[m + r] : 0.0f;
+    }
+}
+
+/* to[KC][NW]; columns beyond N are 0 */
+static inline void copy_b(local float *restrict to,
+                          global const float *restrict b, int ldb, int kc,
+                          int columns)
+{
+    for (int k = 0; k < kc; k++, b += ldb, to += NW) {
+        if (columns >= NW)
+            UNROLL for (int v = 0; v < NV; v++)
+                vstorev(rounded(vloadv(v, b)), v, to);
+        else
+            for (int v = 0; v < NV; v++) {
+                float part[V];
+                for (int i = 0; i < V; i++)
+                    part[i] = v * V + i < columns ? b[v * V + i] : 0.0f;
+                vstorev(rounded(vloadv(0, part)), v, to);
+            }
+    }
+}
+
+/* s[RA][NW] (+)= a[kc][RA] by b[kc][NW] */
+static inline void block(local float *restrict s, local const float *restrict a,
+                         local const float *restrict b, int kc, int first)
+{
+    floatv x[RA][NV];
+
+    UNROLL for (int r = 0; r < RA; r++)
+        UNROLL for (int v = 0; v < NV; v++) x[r][v] =
+            first ? (floatv)(0.0f) : vloadv(r * NV + v, s);
+    for (int k = 0; k < kc; k++) {
+        floatv w[NV];
+        UNROLL for (int v = 0; v < NV; v++) w[v] = vloadv(v, b + k * NW);
+        UNROLL for (int r = 0; r < RA; r++)
+        {
+            const floatv e = (floatv)(a[k * RA + r]);
+            UNROLL for (int v = 0; v < NV; v++) x[r][v] =
+                fma(e, w[v], x[r][v]);
+        }
+    }
+    UNROLL for (int r = 0; r < RA; r++)
+        UNROLL for (int v = 0; v < NV; v++) vstorev(x[r][v], r * NV + v, s);
+}
+
+/* One row of a panel to where it belongs. */
+static inline void put(global float *restrict c, local const float *restrict s,
+                       int columns)
+{
+    int v = 0;
+
+    for (; v < NV && (v + 1) * V <= columns; v++) {
+        floatv x = vloadv(v, s);
+#if defined(ACCUMULATE) && !defined(SLICED)
+        x = vloadv(v, c) + x;
+#endif
+        vstorev(x, v, c);
+    }
+    for (int i = v * V; i < min(columns, NW); i++)
+#if defined(ACCUMULATE) && !defined(SLICED)
+        c[i] = c[i] + s[i];
+#else
+        c[i] = s[i];
+#endif
+}
+
+kernel __attribute__((reqd_work_group_size(1, 1, 1))) void
+gemm_outer(global float *restrict out, global const float *restrict a,
+           global const float *restrict b, int M, int N, int K, int lda,
+           int ldb, int ldc)
+{
+    local float ta[ROWS * KC], tb[KC * NW], sum[PANELS * ROWS * NW];
+    const int blocks = (M + RA - 1) / RA, panels = (N + NW - 1) / NW;
+    const int tiles = get_num_groups(1), slices = get_num_groups(2);
+    const int wide = get_num_groups(0), slice = get_group_id(2);
+    const int i0 = (int)((long)get_group_id(1) * blocks / tiles);
+    const int i1 = (int)((long)(get_group_id(1) + 1) * blocks / tiles);
+    const int p0 = (int)((long)get_group_id(0) * panels / wide);
+    const int p1 = (int)((long)(get_group_id(0) + 1) * panels / wide);
+    const int k0 = (int)((long)slice * K / slices);
+    const int k1 = (int)((long)(slice + 1) * K / slices);
+    const int rows = min(i1 * RA, M) - i0 * RA;
+
+    for (int k = k0; k < k1; k += KC) {
+        const int kc = min(KC, k1 - k);
+
+        copy_a(ta, a + (size_t)k * lda + i0 * RA, lda, kc, rows);
+        for (int p = p0; p < p1; p++) {
+            local float *s = sum + (p - p0) * ROWS * NW;
+
+            copy_b(tb, b + (size_t)k * ldb + p * NW, ldb, kc, N - p * NW);
+            for (int i = i0; i < i1; i++)
+                block(s + (i - i0) * RA * NW, ta + (i - i0) * KC * RA, tb, kc,
+                      k == k0);
+        }
+    }
+#ifdef SLICED
+    out += (size_t)slice * M * ldc;
+#endif
+    for (int r = 0; r < rows; r++)
+        for (int p = p0; p < p1; p++)
+            put(out + (size_t)(i0 * RA + r) * ldc + p * NW,
+                sum + ((p - p0) * ROWS + r) * NW, N - p * NW);
+}
+
+kernel void gemm_outer_sum(global float *restrict c,
+                           global const float *restrict part, int M, int N,
+                           int ldc, int slices)
+{
+    const size_t m = get_global_id(0), each = (size_t)M * N;
+    int n = 0;
+
+    c += m * ldc;
+    part += m * N;
+    for (; n + V <= N; n += V) {
+        floatv x = vloadv(0, part + n);
+        for (int s = 1; s < slices; s++)
+            x += vloadv(0, part + s * each + n);
+#ifdef ACCUMULATE
+        x = vloadv(0, c + n) + x;
+#endif
+        vstorev(x, 0, c + n);
+    }
+    for (; n < N; n++) {
+        float x = part[n];
+        for (int s = 1; s < slices; s++)
+            x += part[s * each + n];
+#ifdef ACCUMULATE
+        x = c[n] + x;
+#endif
+        c[n] = x;
+    }
+}
