@@ -27,6 +27,7 @@
     X(mul_rows)                                                                \
     X(mul_scalar)                                                              \
     X(embed)                                                                   \
+    X(corrupt)                                                                 \
     X(pool)                                                                    \
     X(slice)                                                                   \
     X(l2norm)                                                                  \

@@ -1,7 +1,8 @@
 /*
  * loss.c - softmax cross-entropy: where a backward pass begins.
  *
- * in logits[B,K], target[B,K]; out loss[1], rows[B,3]; f: factor.
+ * in logits[..,K], target[..,K]; out loss[1], rows[B,3]; f: factor. B counts
+ * the rows of K.
  */
 #include "ops/common.h"
 
@@ -9,12 +10,10 @@ static vitcl_status shape(vt_plan *p, vt_step *s)
 {
     vitcl_status st = VITCL_OK;
 
-    VT_TRY(vt_op_need(s->in[0] != VT_NONE &&
-                          vt_value_of(p, s->in[0])->rank == 2 &&
-                          vt_op_same(p, s->in[0], s->in[1]),
-                      "logits and targets must both be [B,K]"));
+    VT_TRY(vt_op_need(s->in[0] != VT_NONE && vt_op_same(p, s->in[0], s->in[1]),
+                      "logits and targets must both be [..,K]"));
     VT_TRY(vt_op_out(p, s, 0, 1, (int[]){1}));
-    VT_TRY(vt_op_out(p, s, 1, 2, (int[]){vt_dim(p, s->in[0], 0), 3}));
+    VT_TRY(vt_op_out(p, s, 1, 2, (int[]){vt_op_rows(p, s->in[0]), 3}));
 done:
     return st;
 }
@@ -23,11 +22,11 @@ static vitcl_status prepare(vt_plan *p, vt_step *s)
 {
     vitcl_status st = VITCL_OK;
     vt_kernel *k;
-    int b = vt_dim(p, s->in[0], 0);
+    int b = vt_op_rows(p, s->in[0]);
 
     VT_TRY(vt_op_kernel(&k, p, s, "loss", "loss_rows"));
     VT_TRY(vt_args(p, k, "vvvi", s->out[1], s->in[0], s->in[1],
-                   vt_dim(p, s->in[0], 1)));
+                   vt_dim(p, s->in[0], -1)));
     vt_op_groups(k, p, b);
     VT_TRY(vt_op_kernel(&k, p, s, "loss", "loss"));
     VT_TRY(vt_args(p, k, "vvif", s->out[0], s->out[1], b, (double)s->f[0]));
@@ -49,8 +48,8 @@ static vitcl_status grad_prepare(vt_plan *p, vt_step *s)
 
     VT_TRY(vt_op_kernel(&k, p, s, "loss", "loss_grad"));
     VT_TRY(vt_args(p, k, "vvvvif", s->out[0], s->in[0], s->in[1], s->in[2],
-                   vt_dim(p, s->in[0], 1), (double)s->f[0]));
-    vt_op_groups(k, p, vt_dim(p, s->in[0], 0));
+                   vt_dim(p, s->in[0], -1), (double)s->f[0]));
+    vt_op_groups(k, p, vt_op_rows(p, s->in[0]));
 done:
     return st;
 }
@@ -80,6 +79,6 @@ vt_val vt_cross_entropy(vt_plan *p, vt_val logits, vt_val target, float weight)
     if (!s)
         return VT_NONE;
     s->in[0] = logits, s->in[1] = target;
-    s->f[0] = weight / (float)vt_dim(p, logits, 0);
+    s->f[0] = logits == VT_NONE ? 0 : weight / (float)vt_op_rows(p, logits);
     return vt_step_add(p, s);
 }

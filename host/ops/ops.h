@@ -82,6 +82,10 @@ vt_val vt_scale(vt_plan *p, vt_val x, float factor);
 vt_val vt_embed(vt_plan *p, vt_val x, const vt_val *prefix, int n, vt_val pos,
                 int pos_prefix);
 
+/* Masked patch prediction: x[B,N,C] with patch n replaced by the same picture's
+ * patch source[B,N] (i32), or by mask[C] where that is below 0. */
+vt_val vt_corrupt(vt_plan *p, vt_val x, vt_val source, vt_val mask);
+
 typedef enum {
     VT_POOL_TOKEN,    /* token `first` -> [B,C] */
     VT_POOL_MEAN,     /* mean of tokens first.. -> [B,C] */
@@ -117,8 +121,9 @@ vt_val vt_to_tokens(vt_plan *p, vt_val x);
  * backward (once a micro-batch; parameter gradients add up), then the update
  * (once a step; it leaves the gradients at zero).
  */
-/* logits[B,K], target[B,K] (soft: smoothing, mixup are in it) -> loss[1], the
- * mean over B of -sum_k target log softmax(logits). weight: multiplies loss
+/* logits[..,K], target[..,K] (soft: smoothing, mixup are in it) -> loss[1], the
+ * mean over rows of -sum_k target log softmax(logits); a row of zeros as target
+ * asks for nothing. weight: multiplies loss
  * and gradient (1 / micro-batches when gradients are accumulated). */
 vt_val vt_cross_entropy(vt_plan *p, vt_val logits, vt_val target, float weight);
 /* x with each element dropped with probability `rate`, the rest scaled by

@@ -35,6 +35,9 @@ void ref_conv(double *out, const double *x, const double *w, const double *b,
 void ref_embed(double *out, const double *x, const double *const *prefix,
                const int *rows, int n, const double *pos, int Q, int B, int N,
                int C);
+/* source below 0: the mask */
+void ref_corrupt(double *out, const double *x, const double *source,
+                 const double *mask, int B, int N, int C);
 /* kind: 0 token, 1 mean, 2 class token and mean, 3 maximum */
 void ref_pool(double *out, const double *x, int B, int T, int C, int kind,
               int first);

@@ -113,6 +113,7 @@ typedef struct numbers {
     float *f[VT_CASE_INS];
     double *d[VT_CASE_INS];
     uint8_t *u[VT_CASE_INS];
+    int32_t *w[VT_CASE_INS];
     size_t n[VT_CASE_INS];
     int ins;
 } numbers;
@@ -135,6 +136,7 @@ static void make(numbers *x, const vt_case *c)
         x->f[i] = malloc(n * sizeof(float));
         x->d[i] = malloc(n * sizeof(double));
         x->u[i] = malloc(n);
+        x->w[i] = malloc(n * sizeof(int32_t));
         vt_rng_fill(&r, x->f[i], n, s->scale != 0 ? s->scale : 1, s->shift);
         for (size_t k = 0; k < n; k++) {
             if (s->same)
@@ -142,6 +144,7 @@ static void make(numbers *x, const vt_case *c)
             if (s->data)
                 x->f[i][k] = s->data[k];
             x->u[i][k] = (uint8_t)vt_rng_bits(&r);
+            x->w[i][k] = s->i32 ? (int32_t)x->f[i][k] : 0;
             x->d[i][k] = s->u8 ? (double)x->u[i][k] : (double)x->f[i][k];
         }
     }
@@ -153,6 +156,7 @@ static void unmake(numbers *x)
         free(x->f[i]);
         free(x->d[i]);
         free(x->u[i]);
+        free(x->w[i]);
     }
 }
 
@@ -167,7 +171,11 @@ static vt_val declare(vt_fixture *f, const vt_case *c, const numbers *x, int i,
         return VT_NONE;
     if (param)
         return vt_fixture_param(f, name, s->rank, s->dim, x->f[i]);
-    return vt_input(f->plan, name, s->u8 ? VT_U8 : VT_F32, s->rank, s->dim);
+    return vt_input(f->plan, name,
+                    s->u8    ? VT_U8
+                    : s->i32 ? VT_I32
+                             : VT_F32,
+                    s->rank, s->dim);
 }
 
 static size_t input_bytes(const vt_case *c, const numbers *x, int i)
@@ -177,7 +185,9 @@ static size_t input_bytes(const vt_case *c, const numbers *x, int i)
 
 static const void *input_data(const vt_case *c, const numbers *x, int i)
 {
-    return c->in[i].u8 ? (const void *)x->u[i] : x->f[i];
+    return c->in[i].u8    ? (const void *)x->u[i]
+           : c->in[i].i32 ? (const void *)x->w[i]
+                          : x->f[i];
 }
 
 static const char *title(char out[128], const vt_case *c, vt_class k,

@@ -25,6 +25,7 @@ typedef struct vt_spec {
     bool none;           /* VT_NONE in this slot */
     bool fixed;          /* no gradient is asked for */
     bool u8;             /* bytes 0 to 255 */
+    bool i32;            /* whole numbers; give them as data */
     bool same;           /* every element `shift` */
     const float *data;   /* these numbers instead */
 } vt_spec;
