@@ -32,7 +32,17 @@ typedef struct {
     uint32_t pictures; /* scored */
     uint32_t failed;   /* could not be decoded: counted nowhere else */
     double top1, top5; /* shares of `pictures`, 0 to 1 */
+    /* With vitcl_dataset_labels(): pictures that have any, and the share of
+     * them whose first answer is among them. */
+    uint32_t real_pictures;
+    double real;
 } vitcl_scores;
+
+/* Several right classes a picture, by the model's numbers, as ImageNet's ReaL
+ * labels have them (arXiv 2006.07159). JSON: real.json's list of lists, in the
+ * order of ILSVRC2012_val_00000001 .. (pictures must be so named; where they
+ * are no files, of all in order), or an object {picture's name: list}. */
+vitcl_status vitcl_dataset_labels(vitcl_dataset *dataset, const char *path);
 
 /* Classify the whole dataset. A class of the dataset is the model's class of
  * that label or name; where no name fits and both have equally many, the one
@@ -90,7 +100,7 @@ typedef struct {
     uint32_t batch;        /* pictures a step; 0: 64 */
     uint32_t micro;        /* pictures at a time, a divisor of batch; 0: all */
     double lr;             /* at the top; 0: AdamW 5e-4 * batch / 512 (at least
-                            * 1e-4), SGD 0.01 */
+                            * 1e-4), SGD 0.01, masked patches 2e-4 */
     const char *augment;   /* "none", "light", "full"; NULL: light */
     uint64_t random_state; /* below 2^53 */
     uint32_t height, width; /* pixels; 0: the model's own */
@@ -106,6 +116,11 @@ typedef struct {
     const char *gemm;
     uint32_t workers;          /* threads that make batches; 0: one a core */
     uint32_t checkpoint_steps; /* also every so many; 0: each epoch's end */
+    /* NULL or "classes"; "masked-patch": from scratch and without labels, the
+     * model learns to say the mean colour of hidden patches (Adam, cosine, as
+     * in arXiv 2010.11929, B.1.2). What comes of it has no classifier: it is
+     * to be fine-tuned. Losses and accuracies are those of hidden patches. */
+    const char *objective;
 } vitcl_train_options;
 
 typedef struct {

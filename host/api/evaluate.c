@@ -4,6 +4,7 @@
 #include "base/memory.h"
 #include "train/dataset.h"
 #include "train/fewshot.h"
+#include "train/labels.h"
 
 #include <math.h>
 #include <string.h>
@@ -13,6 +14,7 @@
 
 struct vitcl_dataset {
     vt_dataset *d;
+    vt_labels *labels; /* NULL: none were given */
 };
 
 vitcl_status vitcl_dataset_open(vitcl_dataset **out, const char *path,
@@ -36,7 +38,22 @@ void vitcl_dataset_free(vitcl_dataset *dataset)
     if (!dataset)
         return;
     vt_dataset_free(dataset->d);
+    vt_labels_free(dataset->labels);
     free(dataset);
+}
+
+vitcl_status vitcl_dataset_labels(vitcl_dataset *dataset, const char *path)
+{
+    vitcl_status st = VITCL_OK;
+    vt_labels *labels = NULL;
+
+    if (!dataset || !path)
+        return vt_fail(VITCL_EINVAL, "labels need a dataset and a path");
+    VT_TRY(vt_labels_load(&labels, path, dataset->d));
+    vt_labels_free(dataset->labels);
+    dataset->labels = labels;
+done:
+    return st;
 }
 
 uint32_t vitcl_dataset_pictures(const vitcl_dataset *dataset)
@@ -181,7 +198,23 @@ typedef struct scoring {
     uint32_t *confusion;
     vitcl_class *top;
     uint64_t right1, right5, scored, failed;
+    const vt_labels *labels; /* or NULL */
+    uint64_t real, real_scored;
 } scoring;
+
+/* Is the answer one of the picture's classes? */
+static void score_real(scoring *s, uint32_t picture, uint32_t answer)
+{
+    uint32_t n = 0;
+    const uint32_t *label = vt_labels_of(&n, s->labels, picture);
+
+    s->real_scored += n > 0;
+    for (uint32_t i = 0; i < n; i++)
+        if (label[i] == answer) {
+            s->real++;
+            return;
+        }
+}
 
 static void score(void *context, size_t position, const float *row)
 {
@@ -196,6 +229,8 @@ static void score(void *context, size_t position, const float *row)
     vitcl_top(s->top, k, row, s->classes);
     s->scored++;
     s->right1 += s->top[0].label == want;
+    if (s->labels)
+        score_real(s, (uint32_t)position, s->top[0].label);
     for (uint32_t i = 0; i < k; i++)
         s->right5 += s->top[i].label == want;
     if (s->confusion)
@@ -258,6 +293,9 @@ vitcl_status vitcl_evaluate(vitcl_scores *out, uint32_t *confusion,
     s.d = dataset->d;
     s.classes = info.classes;
     s.confusion = confusion;
+    s.labels = dataset->labels;
+    if (s.labels)
+        VT_TRY(vt_labels_check(s.labels, s.classes));
     VT_TRY(VT_NEW(&wanted, vt_dataset_classes(s.d)));
     VT_TRY(vt_new(&s.top, s.classes, sizeof *s.top));
     VT_TRY(match_classes(wanted, s.d, model, s.classes));
@@ -272,9 +310,13 @@ vitcl_status vitcl_evaluate(vitcl_scores *out, uint32_t *confusion,
                         .progress = progress,
                         .progress_context = context,
                         .total = vt_dataset_count(s.d)}));
-    *out = (vitcl_scores){(uint32_t)s.scored, (uint32_t)s.failed,
+    *out = (vitcl_scores){(uint32_t)s.scored,
+                          (uint32_t)s.failed,
                           s.scored ? (double)s.right1 / (double)s.scored : 0,
-                          s.scored ? (double)s.right5 / (double)s.scored : 0};
+                          s.scored ? (double)s.right5 / (double)s.scored : 0,
+                          (uint32_t)s.real_scored,
+                          s.real_scored ? (double)s.real / (double)s.real_scored
+                                        : 0};
 done:
     free(wanted);
     free(s.top);

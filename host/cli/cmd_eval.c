@@ -8,7 +8,7 @@
 
 typedef struct eval {
     model_options common;
-    const char *data, *split;
+    const char *data, *split, *labels;
     bool json, classes;
 } eval;
 
@@ -19,6 +19,9 @@ static const opt options[] = {
     {0, "split", OPT_TEXT, "NAME",
      "train or test (default: test, where there is one)",
      offsetof(eval, split)},
+    {0, "labels", OPT_TEXT, "FILE",
+     "JSON: several right classes a picture, such as ImageNet's real.json",
+     offsetof(eval, labels)},
     {0, "classes", OPT_FLAG, NULL, "also each class and the confusion matrix",
      offsetof(eval, classes)},
     {0, "json", OPT_FLAG, NULL, "one JSON object", offsetof(eval, json)},
@@ -36,6 +39,7 @@ typedef struct work {
     uint32_t *confusion;
     uint32_t rows, columns;
     vitcl_scores scores;
+    bool real;
 } work;
 
 static int show(void *context, uint64_t done, uint64_t total)
@@ -81,6 +85,10 @@ static void print_json(const work *w)
     json_number(w->scores.top1);
     printf(",\"top5\":");
     json_number(w->scores.top5);
+    if (w->real) {
+        printf(",\"real_pictures\":%u,\"real\":", w->scores.real_pictures);
+        json_number(w->scores.real);
+    }
     if (w->confusion) {
         printf(",\"per_class\":[");
         for (uint32_t i = 0; i < w->rows; i++) {
@@ -96,6 +104,9 @@ static void print_text(const work *w)
 {
     printf("pictures\t%u\ntop1\t%.4f\ntop5\t%.4f\n", w->scores.pictures,
            w->scores.top1, w->scores.top5);
+    if (w->real)
+        printf("real_pictures\t%u\nreal\t%.4f\n", w->scores.real_pictures,
+               w->scores.real);
     if (w->scores.failed)
         printf("failed\t%u\n", w->scores.failed);
     for (uint32_t i = 0; w->confusion && i < w->rows; i++) {
@@ -158,6 +169,11 @@ static int run(void *into, const words *operands)
         o->common.batch = 8;
     if (vitcl_dataset_open(&w.dataset, o->data, o->split) != VITCL_OK)
         return failed();
+    w.real = o->labels != NULL;
+    if (o->labels && vitcl_dataset_labels(w.dataset, o->labels) != VITCL_OK) {
+        vitcl_dataset_free(w.dataset);
+        return failed();
+    }
     code = open_model(&w.device, &w.model, &o->common);
     if (code == EXIT_OK)
         code = open_session(&w.session, w.model, &o->common, NULL, 0);
@@ -179,7 +195,8 @@ const command cmd_eval = {
     "Score a model on labelled pictures",
     "Prints the share of pictures whose label is the model's first answer "
     "(top1)\nor among its first five (top5). Classes are matched by label or "
-    "name, else by\nnumber.",
+    "name, else by\nnumber. With --labels also the share whose first answer is "
+    "one of the picture's\nclasses (real), over pictures that have any.",
     options,
     sizeof(eval),
     run};

@@ -18,6 +18,45 @@ run 0 eval -m "$model" --data data --json --classes --batch 1
 json out
 out_has '"pictures":2,.*"top1":0.5,'
 out_has "\"answers\":{\"$best\":1}"
+
+# Several right classes a picture: a.jpg and b.jpg are both answered `best`.
+real() {
+    printf '%s' "$1" >real.json
+    run "${3:-0}" eval -m "$model" --data data --json --labels real.json
+    [ -z "$2" ] || out_has "$2"
+}
+real "{\"a\": [$best], \"$other/b.jpg\": [0, 1, $best]}" '"real_pictures":2,"real":1}'
+json out
+real "{\"a.jpg\": [], \"b.jpg\": [$(((best + 1) % classes))]}" \
+    '"top1":0.5,.*"real_pictures":1,"real":0}'
+real '{"a": [], "b": []}' '"real_pictures":0,"real":0}'
+run 0 eval -m "$model" --data data --labels real.json
+out_has '^real	0.0000$'
+real '{"a": [1], "c": [1]}' '' 1
+says "real.json: no classes for .*b.jpg"
+real "{\"a\": [$classes], \"b\": []}" '' 1
+says "real.json: class $classes, but the model has"
+for bad in '{"a": 1, "b": []}' '{"a": [-1], "b": []}' '{"a": [1.5], "b": []}' \
+    '{"a": [[1]], "b": []}' '{"a": [1], "a": [2], "b": []}' '"a"' '[[1]' '' \
+    '[[1], [2]]' '{"a": [99999999999], "b": []}'; do
+    real "$bad" '' 1
+    says 'real.json:'
+done
+run 1 eval -m "$model" --data data --labels nowhere.json
+says 'nowhere.json'
+mkdir -p numbered/x
+cp "$VT_DATA/sample.jpg" numbered/x/ILSVRC2012_val_00000002.JPEG
+cp "$VT_DATA/sample.jpg" numbered/x/ILSVRC2012_val_00000003_n01440764.jpg
+for ((i = 1; i < classes; i++)); do mkdir numbered/y$i; done
+for list in "[[], [$best], [$best, 1]] 1" "[[$best], [], []] 0"; do
+    echo "${list% *}" >real.json
+    run 0 eval -m "$model" --data numbered --json --labels real.json
+    out_has "\"real\":${list##* }}"
+done
+echo '[[], [1]]' >real.json
+run 1 eval -m "$model" --data numbered --labels real.json
+says 'a list of 2, but .*00000003_n01440764.jpg is not named'
+
 echo text >"data/$other/c.jpg"
 run 1 eval -m "$model" --data data
 out_has '^failed	1$'

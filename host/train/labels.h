@@ -1,0 +1,29 @@
+/*
+ * labels.h - several right classes a picture, from a file beside the data.
+ *
+ * JSON, in one of two forms:
+ *   [[12, 34], [], ..]         as ImageNet's ReaL labels come (arXiv
+ *                              2006.07159, real.json): of the validation
+ *                              pictures in the order of their numbers, which
+ *                              their names end in (ILSVRC2012_val_00000001..);
+ *                              where pictures are no files, of all in order
+ *   {"cat/1.jpg": [12], ..}    by class folder and name, name, or name without
+ *                              what follows its last dot; of every picture
+ * Numbers are the model's classes; a picture with none is not scored.
+ */
+#ifndef VT_TRAIN_LABELS_H
+#define VT_TRAIN_LABELS_H
+#include "train/dataset.h"
+
+typedef struct vt_labels vt_labels;
+
+vitcl_status vt_labels_load(vt_labels **out, const char *path,
+                            const vt_dataset *d);
+void vt_labels_free(vt_labels *l);
+/* The classes of a picture, *count of them. */
+const uint32_t *vt_labels_of(uint32_t *count, const vt_labels *l,
+                             uint32_t picture);
+/* VITCL_ECORRUPT unless all are below `classes`. */
+vitcl_status vt_labels_check(const vt_labels *l, uint32_t classes);
+
+#endif
