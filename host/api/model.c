@@ -115,7 +115,7 @@ vitcl_status vt_handle_plan(vt_plan **plan, vt_written *out, vitcl_model *model,
 {
     vitcl_status st = VITCL_OK;
     vt_plan *p = NULL;
-    vt_written w = {VT_NONE, VT_NONE, {VT_NONE, VT_NONE}};
+    vt_written w = {VT_NONE, VT_NONE, {VT_NONE, VT_NONE, VT_NONE}};
     const int dim[4] = {(int)batch, (int)height, (int)width, 3};
 
     VT_TRY(vt_plan_new(&p, options));

@@ -1,16 +1,15 @@
 /*
  * train.c - a training from its options: the folder it starts from, then the
- * loop.
+ * loop. One that fails before its first checkpoint leaves nothing behind.
  */
 #include "api/handles.h"
 #include "base/file.h"
 #include "base/memory.h"
+#include "train/folder.h"
 #include "train/loop.h"
 #include "train/parcel.h"
 
-#include <errno.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <vitcl_train.h>
 
 /* The training part: "train" where there is one, else all of class folders. */
@@ -39,7 +38,28 @@ done:
     return st;
 }
 
-/* Writes the folder that training starts from. */
+/* The model to fine-tune. What refit.c cannot describe becomes timm's form of
+ * itself in the folder first; its files there are replaced afterwards. */
+static vitcl_status open_start(vt_model **out, const char *path,
+                               const char *folder)
+{
+    vitcl_status st = VITCL_OK;
+    vt_model *m = NULL;
+
+    VT_TRY(vt_model_open(&m, path));
+    if (!vt_parcel_refits(m)) {
+        vt_model_close(m), m = NULL;
+        VT_TRY(vitcl_convert(folder, path, "timm", "f32"));
+        VT_TRY(vt_model_open(&m, folder));
+    }
+    *out = m, m = NULL;
+done:
+    vt_model_close(m);
+    return st;
+}
+
+/* Writes the folder that training starts from: the settings first, which say
+ * of what a killed process leaves that it may be written over. */
 static vitcl_status prepare(const vt_settings *s, const char *folder,
                             const vt_dataset *d)
 {
@@ -48,19 +68,17 @@ static vitcl_status prepare(const vt_settings *s, const char *folder,
     vt_json *json = NULL;
     vt_model *m = NULL;
 
+    VT_TRY(vt_settings_save(s, folder));
     if (s->model) {
-        VT_TRY(vt_model_open(&m, s->model));
+        VT_TRY(open_start(&m, s->model, folder));
         VT_TRY(vt_parcel_refit(&p, m, s->height, s->width, d));
     } else {
         if (s->config)
             VT_TRY(vt_json_load(&json, s->config, 1 << 20, 16));
         VT_TRY(vt_parcel_fresh(&p, s->preset, json, s->config, s->height,
-                               s->width, d, s->random_state));
+                               s->width, s->masked ? NULL : d,
+                               s->random_state));
     }
-    if (mkdir(folder, 0777) != 0 && errno != EEXIST)
-        VT_TRY(vt_fail(VITCL_EIO, "%s: cannot make the folder: %s", folder,
-                       strerror(errno)));
-    VT_TRY(vt_settings_save(s, folder));
     VT_TRY(vt_parcel_write(&p, folder));
 done:
     vt_parcel_free(&p);
@@ -108,8 +126,10 @@ vitcl_status vitcl_train(vitcl_train_event *out, vitcl_device *device,
     vitcl_status st = VITCL_OK;
     vt_settings s = {0};
     vt_dataset *d = NULL;
+    vt_folder folder = {0};
     vitcl_train_event last = {0};
     const char *data;
+    bool kept = false;
 
     VT_GIVEN(out);
     VT_GIVEN(device);
@@ -122,8 +142,10 @@ vitcl_status vitcl_train(vitcl_train_event *out, vitcl_device *device,
     data = options->data ? options->data : s.data;
     VT_GIVEN(data);
     VT_TRY(open_data(&d, data, options->resume ? s.split : options->split));
-    if (!options->resume) {
+    if (!options->resume)
         VT_TRY(vt_settings_new(&s, options, d));
+    VT_TRY(vt_folder_claim(&folder, options->output, !options->resume));
+    if (!options->resume) {
         VT_TRY(prepare(&s, options->output, d));
     } else if (s.pictures != vt_dataset_count(d) ||
                s.classes != vt_dataset_classes(d)) {
@@ -144,9 +166,13 @@ vitcl_status vitcl_train(vitcl_train_event *out, vitcl_device *device,
                                   .workers = options->workers,
                                   .checkpoint_steps = options->checkpoint_steps,
                                   .report = report,
-                                  .context = context}));
+                                  .context = context,
+                                  .kept = &kept}));
     *out = last;
 done:
+    if (st != VITCL_OK && !options->resume && !kept)
+        vt_folder_empty(&folder); /* nothing in it is worth going on from */
+    vt_folder_leave(&folder);
     vt_settings_free(&s);
     vt_dataset_free(d);
     return st;

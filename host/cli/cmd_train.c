@@ -8,6 +8,10 @@ static const opt options[] = {
             "an architecture, such as vit-ti/16", preset),
     OPT_ROW(training, 0, "config", OPT_TEXT, "FILE",
             "or a config.json in timm's form", config),
+    OPT_ROW(training, 0, "objective", OPT_TEXT, "NAME",
+            "classes (default), or masked-patch: no labels, colours of hidden "
+            "patches",
+            objective),
     TRAINING_OPTIONS,
     OPT_ROW(training, 0, "freeze", OPT_LIST, "PATTERN",
             "parameters that stay as they are, such as 'pos_embed'", freeze),

@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <math.h>
 #include <string.h>
+#include <unistd.h>
 
 typedef struct shown {
     const training *t;
@@ -118,6 +119,21 @@ static int finish(const training *t, const vitcl_train_event *e,
     return EXIT_OK;
 }
 
+/* A failure: is there a checkpoint to go on from? */
+static int broke_off(const shown *s, const char *name)
+{
+    const int code = failed();
+    char path[4096];
+    const int n =
+        snprintf(path, sizeof path, "%s/training.safetensors", s->t->output);
+
+    if (s->drawn && n > 0 && (size_t)n < sizeof path && access(path, F_OK) == 0)
+        note("the last checkpoint is whole; to go on from it: vitcl %s "
+             "--resume -o %s",
+             name, s->t->output);
+    return code;
+}
+
 int train(const training *t)
 {
     vitcl_device *device = NULL;
@@ -143,7 +159,8 @@ int train(const training *t)
                              .freeze = t->freeze.count ? t->freeze.item : NULL,
                              .gemm = t->gemm,
                              .workers = t->workers,
-                             .checkpoint_steps = t->save_every};
+                             .checkpoint_steps = t->save_every,
+                             .objective = t->objective};
     const char *name = t->model ? "finetune" : "train";
     int code = check(t);
 
@@ -163,7 +180,7 @@ int train(const training *t)
     code = vitcl_train(&last, device, &o, report, &s) == VITCL_OK ? EXIT_OK
                                                                   : EXIT_FAILED;
     progress_clear(&s.bar);
-    code = code == EXIT_OK ? finish(t, &last, name) : failed();
+    code = code == EXIT_OK ? finish(t, &last, name) : broke_off(&s, name);
     if (s.log && fclose(s.log) != 0)
         code = fail("%s: %s", t->log, strerror(errno));
     if (s.curve && !curve_write(s.curve, t->curve))

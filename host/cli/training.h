@@ -10,6 +10,7 @@
 typedef struct training {
     const char *preset, *config, *model;
     const char *data, *split, *output, *augment, *settings, *log, *curve;
+    const char *objective;
     const char *device, *gemm, *precision;
     uint32_t epochs, batch, micro, random_state, hold_out, workers, save_every;
     double lr;

@@ -127,6 +127,7 @@ static bool harmless(const vt_model *m, const char *name)
 {
     static const char *const parts[] = {"position_ids",
                                         "mask_token",
+                                        "mpp_",
                                         "relative_position_index",
                                         "relative_coords",
                                         "rel_coords",

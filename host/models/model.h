@@ -109,6 +109,8 @@ void vt_model_forget(void *model, const char *name);
 typedef struct vt_outputs {
     vt_val features; /* [B,F]: what the head's last layer reads */
     vt_val logits;   /* [B,K]; VT_NONE without a classifier */
+    vt_val patches;  /* [B,N,D]: the patches' last representations, instead of
+                      * the others, where the plan corrupts patches */
 } vt_outputs;
 /* Append everything from pixels[B,3,H,W] on. Values are named as the goldens
  * name them: "embed", "block.<i>", "norm", "attention.<i>", "features",

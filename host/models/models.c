@@ -246,7 +246,7 @@ void vt_model_build(vt_plan *p, vt_model *m, vt_val pixels, vt_outputs *out)
     const vt_config *c = &m->config;
     const int h = vt_dim(p, pixels, 2), w = vt_dim(p, pixels, 3);
 
-    *out = (vt_outputs){VT_NONE, VT_NONE};
+    *out = (vt_outputs){VT_NONE, VT_NONE, VT_NONE};
     if (vt_plan_status(p) != VITCL_OK)
         return;
     if (!vt_model_tokens(m, h, w)) {

@@ -166,6 +166,9 @@ vt_val vt_vit_embed(vt_plan *p, vt_model *m, vt_val patches, int gh, int gw)
     vt_val prefix[3], x = patches;
     int n = 0;
 
+    if (vt_plan_settings(p)->corrupt)
+        x = vt_corrupt(p, x, vt_plan_find(p, "patch_source"),
+                       vt_param(p, "mpp_mask", 3, (int[]){1, 1, c->width}));
     if (c->class_token)
         prefix[n++] = vt_param(p, "cls_token", 3, (int[]){1, 1, c->width});
     if (c->dist_token)
@@ -351,11 +354,27 @@ vt_val vt_vit_pool(vt_plan *p, vt_model *m, vt_val x)
     return c->fc_norm ? vt_vit_layernorm(p, x, c->eps, "fc_norm") : x;
 }
 
+/* What masked patch prediction reads. A norm that follows the pool stands
+ * before it here, so that patches are normalised as pooled ones will be. */
+static vt_val last_patches(vt_plan *p, const vt_config *c, vt_val x)
+{
+    const int prefix = c->class_token + c->dist_token + c->registers;
+
+    if (c->fc_norm && !c->final_norm)
+        x = vt_vit_layernorm(p, x, c->eps, "fc_norm");
+    return prefix ? vt_slice(p, x, prefix, vt_dim(p, x, 1) - prefix) : x;
+}
+
 void vt_vit_head(vt_plan *p, vt_model *m, vt_val x, vt_outputs *out)
 {
     const vt_config *c = vt_model_config(m);
 
-    x = vt_vit_pool(p, m, vt_vit_norm(p, c, x));
+    x = vt_vit_norm(p, c, x);
+    if (vt_plan_settings(p)->corrupt) {
+        out->patches = last_patches(p, c, x);
+        return;
+    }
+    x = vt_vit_pool(p, m, x);
     if (c->pre_logits)
         x = vt_dense(p, x, "pre_logits.fc", c->pre_logits, true, VT_ACT_TANH,
                      VT_NONE, VT_NONE);

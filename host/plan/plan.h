@@ -86,10 +86,12 @@ typedef struct vt_plan_options {
     bool train;    /* parameters change between runs: nothing is prepacked */
     const char *const *freeze; /* NULL-ended patterns of parameter names that
                                 * do not train */
-    unsigned random_state;     /* of what falls */
-    float dropout, drop_path;  /* training: shares of elements, and of pictures
-                                * in the last block, that fall; the plan then
-                                * has an i32 input "train_step" */
+    bool corrupt; /* masked patch prediction: patches come from where the i32
+                   * input "patch_source" [B,N] says, or are "mpp_mask" */
+    unsigned random_state;    /* of what falls */
+    float dropout, drop_path; /* training: shares of elements, and of pictures
+                               * in the last block, that fall; the plan then
+                               * has an i32 input "train_step" */
 } vt_plan_options;
 
 /* ---- the store: where parameters come from, and their device copies ---- */

@@ -8,6 +8,7 @@
 #include "train/feeder.h"
 
 #include "base/memory.h"
+#include "train/masked.h"
 #include "train/random.h"
 
 #include <pthread.h>
@@ -21,12 +22,14 @@
 #define ORDER 0x6f72646572u
 #define CHANGE 0x6368616e67u
 #define MIX 0x6d6978u
+#define MASK 0x6d61736bu
 
 typedef struct slot {
     long step;
     uint32_t taken, made;
     uint32_t *picture; /* of the dataset, [batch] */
     float *pixels, *targets;
+    int32_t *source, *colour;
 } slot;
 
 struct vt_feeder {
@@ -38,6 +41,7 @@ struct vt_feeder {
     bool stop;
     long opened, wanted; /* steps: next to be opened, next to be handed out */
     slot ring[SLOTS];
+    int patches; /* of a picture, 0 where labels are asked for */
     size_t *order;
     long order_epoch;
     float table[3][256];
@@ -71,6 +75,28 @@ static void set_target(float *out, const vt_feeder *f, uint32_t label)
         out[k] = (float)(s / f->o.classes + (k == label ? 1 - s : 0));
 }
 
+/* Scored pictures are hidden alike in every epoch. */
+static vitcl_status set_patches(slot *s, const vt_feeder *f, uint32_t i,
+                                const vt_picture *p, long epoch)
+{
+    vitcl_status st = VITCL_OK;
+    const size_t at = (size_t)i * (size_t)f->patches;
+    vt_random r =
+        vt_random_new(f->o.random_state ^ MASK,
+                      f->o.augmented ? (uint64_t)epoch : 0, s->picture[i]);
+    uint8_t *asked = NULL;
+
+    VT_TRY(vt_new(&asked, (size_t)f->patches, sizeof *asked));
+    VT_TRY(vt_masked_choose(s->source + at, asked, f->patches, &r));
+    vt_masked_colours(s->colour + at, p, f->o.patch_h, f->o.patch_w);
+    for (int n = 0; n < f->patches; n++)
+        if (!asked[n])
+            s->colour[at + (size_t)n] = -1;
+done:
+    free(asked);
+    return st;
+}
+
 static vitcl_status make(vt_feeder *f, slot *s, uint32_t i)
 {
     vitcl_status st = VITCL_OK;
@@ -89,8 +115,11 @@ static vitcl_status make(vt_feeder *f, slot *s, uint32_t i)
     else
         VT_TRY(vt_prepare(&out, &in, &o->how));
     normalise(s->pixels + (size_t)i * 3 * o->height * o->width, out.rgb, f);
-    set_target(s->targets + (size_t)i * o->classes, f,
-               vt_dataset_label(o->d, picture));
+    if (f->patches)
+        VT_TRY(set_patches(s, f, i, &out, epoch));
+    else
+        set_target(s->targets + (size_t)i * o->classes, f,
+                   vt_dataset_label(o->d, picture));
 done:
     vt_picture_free(&in);
     vt_picture_free(&out);
@@ -103,7 +132,7 @@ static void mix(vt_feeder *f, slot *s)
     vt_random r =
         vt_random_new(o->random_state ^ MIX, (uint64_t)s->step, o->batch);
 
-    if (o->augmented)
+    if (o->augmented && !f->patches)
         vt_mix_batch(s->pixels, s->targets, (int)o->batch, (int)o->height,
                      (int)o->width, (int)o->classes, &o->augment, &r);
 }
@@ -215,7 +244,7 @@ vitcl_status vt_feeder_next(vt_batch *out, vt_feeder *f)
         st = vt_fail(VITCL_EINVAL, "no batch after the last");
     pthread_mutex_unlock(&f->lock);
     if (st == VITCL_OK)
-        *out = (vt_batch){s->pixels, s->targets};
+        *out = (vt_batch){s->pixels, s->targets, s->source, s->colour};
     return st;
 }
 
@@ -232,8 +261,15 @@ static vitcl_status make_ring(vt_feeder *f)
 
         VT_TRY(VT_NEW(&s->picture, o->batch));
         VT_TRY(vt_new(&s->pixels, o->batch * picture, sizeof *s->pixels));
-        VT_TRY(vt_new(&s->targets, (size_t)o->batch * o->classes,
-                      sizeof *s->targets));
+        if (f->patches) {
+            const size_t n = o->batch * (size_t)f->patches;
+
+            VT_TRY(vt_new(&s->source, n, sizeof *s->source));
+            VT_TRY(vt_new(&s->colour, n, sizeof *s->colour));
+        } else {
+            VT_TRY(vt_new(&s->targets, (size_t)o->batch * o->classes,
+                          sizeof *s->targets));
+        }
     }
     for (size_t c = 0; c < 3; c++)
         for (int v = 0; v < 256; v++)
@@ -261,6 +297,9 @@ vitcl_status vt_feeder_new(vt_feeder **out, const vt_feeder_options *options)
     f->opened = options->first;
     f->wanted = options->first - 1;
     f->order_epoch = -1;
+    if (options->patch_h)
+        f->patches = ((int)options->height / options->patch_h) *
+                     ((int)options->width / options->patch_w);
     VT_TRY(make_ring(f));
     most = options->workers ? options->workers : (unsigned)VT_MAX(cores, 1);
     most = VT_MIN(VT_MIN(most, WORKERS_MAX), options->batch);
@@ -291,6 +330,8 @@ void vt_feeder_free(vt_feeder *f)
         free(f->ring[i].picture);
         free(f->ring[i].pixels);
         free(f->ring[i].targets);
+        free(f->ring[i].source);
+        free(f->ring[i].colour);
     }
     free(f->order);
     pthread_mutex_destroy(&f->lock);

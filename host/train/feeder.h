@@ -21,6 +21,8 @@ typedef struct vt_feeder_options {
     vt_augment augment;
     bool augmented; /* false: prepared as for inference, in order */
     double smoothing;
+    int patch_h, patch_w; /* masked patch prediction: a patch's pixels, which
+                           * divide the picture's; 0: labels are asked for */
     uint64_t random_state;
     long first, end;  /* steps */
     unsigned workers; /* 0: one a core */
@@ -30,9 +32,12 @@ typedef struct vt_feeder_options {
  * augmented: all pictures, the last batch repeats the last picture. */
 long vt_feeder_steps(size_t count, uint32_t batch, bool augmented);
 
-typedef struct vt_batch { /* the feeder's, until the next call */
-    const float *pixels;  /* [batch,3,height,width], normalised */
-    const float *targets; /* [batch,classes] */
+typedef struct vt_batch {           /* the feeder's, until the next call */
+    const float *pixels;            /* [batch,3,height,width], normalised */
+    const float *targets;           /* [batch,classes]; NULL with patches: */
+    const int32_t *source, *colour; /* [batch,patches]: for vt_corrupt(); the
+                                     * class of a patch that is asked for,
+                                     * else -1 */
 } vt_batch;
 
 vitcl_status vt_feeder_new(vt_feeder **out, const vt_feeder_options *options);

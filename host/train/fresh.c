@@ -13,6 +13,7 @@
  */
 #include "base/memory.h"
 #include "train/blueprint.h"
+#include "train/masked.h"
 #include "train/random.h"
 
 #include <math.h>
@@ -190,7 +191,12 @@ static vitcl_status add_all(vt_parcel *p, const vt_blueprint *c,
     for (int i = 0; i < c->depth; i++)
         add_block(&m, i);
     add_norm(&m, c->fc_norm ? "fc_norm" : "norm", c->width, false);
-    add_dense(&m, "head", (int)classes, c->width, true);
+    if (classes) {
+        add_dense(&m, "head", (int)classes, c->width, true);
+    } else {
+        add(&m, "mpp_mask", NORMAL, 0.02, 3, (int[]){1, 1, c->width});
+        add_dense(&m, "mpp_head", VT_COLOURS, c->width, true);
+    }
     return m.st;
 }
 
@@ -205,7 +211,7 @@ vitcl_status vt_parcel_fresh(vt_parcel *out, const char *preset,
 
     VT_TRY(vt_blueprint_read(&c, preset, json, path, height, width));
     VT_TRY(vt_blueprint_config(&p.config, &c, json, d, path));
-    VT_TRY(add_all(&p, &c, vt_dataset_classes(d), random_state));
+    VT_TRY(add_all(&p, &c, d ? vt_dataset_classes(d) : 0, random_state));
     *out = p, p = (vt_parcel){0};
 done:
     vt_parcel_free(&p);

@@ -11,6 +11,7 @@
 #include "models/fetch.h"
 #include "train/checkpoint.h"
 #include "train/feeder.h"
+#include "train/masked.h"
 #include "train/parcel.h"
 
 #include <math.h>
@@ -30,8 +31,10 @@ typedef struct loop {
     vt_feeder_options feed;
     vt_feeder *feeder;
     size_t *chosen, trained, held; /* chosen[trained + held] */
+    size_t rows, asked; /* answers a picture, and how many of them count */
     float *logits;
-    float **raw; /* parameters while their averages are scored */
+    float *targets; /* masked patch prediction: of a micro-batch */
+    float **raw;    /* parameters while their averages are scored */
     long steps, epoch_steps;
 } loop;
 
@@ -45,6 +48,7 @@ static void close_loop(loop *l)
     vt_model_close(l->model);
     free(l->chosen);
     free(l->logits);
+    free(l->targets);
 }
 
 /* ---- beginning ---- */
@@ -108,11 +112,48 @@ done:
     return st;
 }
 
+/* What the feeder has to make. */
+static vitcl_status open_feed(loop *l)
+{
+    vitcl_status st = VITCL_OK;
+    const vt_job *job = l->job;
+    const vt_settings *s = l->s;
+    const vt_config *c = vt_model_config(l->model);
+
+    l->feed =
+        (vt_feeder_options){.d = job->data,
+                            .chosen = l->chosen,
+                            .count = l->trained,
+                            .batch = s->batch,
+                            .height = (uint32_t)c->height,
+                            .width = (uint32_t)c->width_px,
+                            .classes = (uint32_t)vt_trainer_classes(l->trainer),
+                            .patch_h = s->masked ? c->patch_h : 0,
+                            .patch_w = s->masked ? c->patch_w : 0,
+                            .augmented = true,
+                            .smoothing = l->recipe.label_smoothing,
+                            .random_state = s->random_state,
+                            .end = l->steps,
+                            .workers = job->workers};
+    if (!s->masked && l->feed.classes != vt_dataset_classes(job->data))
+        VT_TRY(vt_fail(VITCL_EINVAL, "%s has %u classes, the data has %u",
+                       job->folder, l->feed.classes,
+                       vt_dataset_classes(job->data)));
+    if (!vt_augment_named(&l->feed.augment, s->augment, l->feed.height,
+                          l->feed.width))
+        VT_TRY(vt_fail(VITCL_EINVAL, "no augmentation \"%s\"", s->augment));
+    VT_TRY(vt_model_preprocess(&l->feed.how, l->model, l->feed.height,
+                               l->feed.width));
+done:
+    return st;
+}
+
 static vitcl_status open_loop(loop *l, const vt_job *job)
 {
     vitcl_status st = VITCL_OK;
     const vt_config *c;
     const vt_settings *s = job->settings;
+    size_t answers;
 
     l->job = job, l->s = s;
     VT_TRY(choose(l));
@@ -127,35 +168,18 @@ static vitcl_status open_loop(loop *l, const vt_job *job)
                               .batch = (int)s->micro,
                               .height = c->height,
                               .width = c->width_px,
+                              .masked = s->masked,
                               .random_state = (unsigned)s->random_state}));
     VT_TRY(check_parameters(l));
-    VT_TRY(vt_new(&l->logits,
-                  (size_t)s->micro * (size_t)vt_trainer_classes(l->trainer),
-                  sizeof *l->logits));
+    l->rows = (size_t)vt_trainer_rows(l->trainer);
+    l->asked = s->masked ? (size_t)vt_masked_count((int)l->rows) : 1;
+    answers = s->micro * l->rows * (size_t)vt_trainer_classes(l->trainer);
+    VT_TRY(vt_new(&l->logits, answers, sizeof *l->logits));
+    if (s->masked)
+        VT_TRY(vt_new(&l->targets, answers, sizeof *l->targets));
     l->checkpoint = (vt_checkpoint){job->folder, l->trainer, l->model,
                                     &l->recipe, s->random_state};
-    l->feed =
-        (vt_feeder_options){.d = job->data,
-                            .chosen = l->chosen,
-                            .count = l->trained,
-                            .batch = s->batch,
-                            .height = (uint32_t)c->height,
-                            .width = (uint32_t)c->width_px,
-                            .classes = (uint32_t)vt_trainer_classes(l->trainer),
-                            .augmented = true,
-                            .smoothing = l->recipe.label_smoothing,
-                            .random_state = s->random_state,
-                            .end = l->steps,
-                            .workers = job->workers};
-    if (l->feed.classes != vt_dataset_classes(job->data))
-        VT_TRY(vt_fail(VITCL_EINVAL, "%s has %u classes, the data has %u",
-                       job->folder, l->feed.classes,
-                       vt_dataset_classes(job->data)));
-    if (!vt_augment_named(&l->feed.augment, s->augment, l->feed.height,
-                          l->feed.width))
-        VT_TRY(vt_fail(VITCL_EINVAL, "no augmentation \"%s\"", s->augment));
-    VT_TRY(vt_model_preprocess(&l->feed.how, l->model, l->feed.height,
-                               l->feed.width));
+    VT_TRY(open_feed(l));
     if (l->recipe.ema > 0)
         VT_TRY(start_averages(l));
 done:
@@ -174,16 +198,22 @@ static uint32_t largest(const float *x, uint32_t n)
     return best;
 }
 
-/* Of the first n pictures of the last micro-batch: how many are right. */
-static vitcl_status count_right(uint32_t *right, loop *l, const float *targets,
-                                uint32_t n)
+/* The targets of the micro-batch that begins with picture `at` of b; where
+ * patches are masked, the trainer is told which. */
+static vitcl_status begin_micro(const float **targets, loop *l,
+                                const vt_batch *b, uint32_t at)
 {
-    vitcl_status st;
-    const uint32_t k = l->feed.classes;
+    vitcl_status st = VITCL_OK;
+    const size_t first = at * l->rows;
 
-    VT_TRY(vt_trainer_logits(l->logits, l->trainer));
-    for (uint32_t i = 0; i < n; i++)
-        *right += largest(l->logits + i * k, k) == largest(targets + i * k, k);
+    if (!l->s->masked) {
+        *targets = b->targets + at * (size_t)l->feed.classes;
+        return VITCL_OK;
+    }
+    VT_TRY(vt_trainer_corrupt(l->trainer, b->source + first));
+    vt_masked_targets(l->targets, b->colour + first, l->s->micro * l->rows,
+                      l->feed.smoothing);
+    *targets = l->targets;
 done:
     return st;
 }
@@ -220,7 +250,7 @@ done:
     return st;
 }
 
-/* Mean over pictures of -log softmax at the label. */
+/* -log softmax at the label. */
 static double loss_of(const float *logits, uint32_t k, uint32_t label)
 {
     double top = logits[largest(logits, k)], sum = 0;
@@ -230,12 +260,36 @@ static double loss_of(const float *logits, uint32_t k, uint32_t label)
     return log(sum) + top - (double)logits[label];
 }
 
+/* Of the first n pictures of the last micro-batch: how many answers are right
+ * and, unless it is NULL, the sum of their losses. */
+static vitcl_status count_right(uint64_t *right, double *loss, loop *l,
+                                const float *targets, uint32_t n)
+{
+    vitcl_status st;
+    const uint32_t k = l->feed.classes;
+
+    VT_TRY(vt_trainer_logits(l->logits, l->trainer));
+    for (size_t i = 0; i < n * l->rows; i++) {
+        const float *target = targets + i * k, *logits = l->logits + i * k;
+        const uint32_t label = largest(target, k);
+
+        if (target[label] <= 0) /* a patch that is not asked for */
+            continue;
+        *right += largest(logits, k) == label;
+        if (loss)
+            *loss += loss_of(logits, k, label);
+    }
+done:
+    return st;
+}
+
 static vitcl_status score_held(vitcl_train_event *e, loop *l)
 {
     vitcl_status st = VITCL_OK;
     vt_feeder *feeder = NULL;
     vt_feeder_options o = l->feed;
-    uint32_t right = 0, k = o.classes;
+    const float *targets;
+    uint64_t right = 0;
     double sum = 0, ignored;
     vt_batch b;
 
@@ -253,16 +307,15 @@ static vitcl_status score_held(vitcl_train_event *e, loop *l)
         const uint32_t n = (uint32_t)VT_MIN(left, (size_t)o.batch);
 
         VT_TRY(vt_feeder_next(&b, feeder));
-        VT_TRY(vt_trainer_evaluate(&ignored, l->trainer, b.pixels, b.targets));
-        VT_TRY(count_right(&right, l, b.targets, n));
-        for (uint32_t i = 0; i < n; i++)
-            sum += loss_of(l->logits + i * k, k, largest(b.targets + i * k, k));
+        VT_TRY(begin_micro(&targets, l, &b, 0));
+        VT_TRY(vt_trainer_evaluate(&ignored, l->trainer, b.pixels, targets));
+        VT_TRY(count_right(&right, &sum, l, targets, n));
     }
     if (l->recipe.ema > 0)
         VT_TRY(swap_averages(l, false));
     e->scored = 1;
-    e->held_out_loss = sum / (double)l->held;
-    e->held_out_accuracy = (double)right / (double)l->held;
+    e->held_out_loss = sum / (double)(l->held * l->asked);
+    e->held_out_accuracy = (double)right / (double)(l->held * l->asked);
 done:
     vt_feeder_free(feeder);
     return st;
@@ -290,15 +343,15 @@ static vitcl_status one_step(vitcl_train_event *e, loop *l, long step)
     vitcl_status st = VITCL_OK;
     const uint32_t micro = l->s->micro;
     const size_t picture = 3 * (size_t)l->feed.height * l->feed.width;
-    uint32_t right = 0;
+    const float *targets;
+    uint64_t right = 0;
     double sum = 0, loss;
     vt_batch b;
 
     VT_TRY(vt_feeder_next(&b, l->feeder));
     vt_trainer_begin(l->trainer, step);
     for (uint32_t at = 0; at < l->s->batch; at += micro) {
-        const float *targets = b.targets + (size_t)at * l->feed.classes;
-
+        VT_TRY(begin_micro(&targets, l, &b, at));
         VT_TRY(vt_trainer_batch(&loss, l->trainer, b.pixels + at * picture,
                                 targets));
         if (!isfinite(loss)) {
@@ -306,14 +359,14 @@ static vitcl_status one_step(vitcl_train_event *e, loop *l, long step)
             goto done;
         }
         sum += loss;
-        VT_TRY(count_right(&right, l, targets, micro));
+        VT_TRY(count_right(&right, NULL, l, targets, micro));
     }
     e->lr = vt_learning_rate(&l->schedule, step);
     VT_TRY(vt_trainer_update(l->trainer, e->lr, step));
     e->step = (uint64_t)step + 1;
     e->epoch = (uint32_t)(step / l->epoch_steps) + 1;
     e->loss = sum * micro / l->s->batch;
-    e->accuracy = (double)right / l->s->batch;
+    e->accuracy = (double)right / (double)(l->s->batch * l->asked);
 done:
     return st;
 }
@@ -325,6 +378,7 @@ static vitcl_status save(vitcl_train_event *e, const loop *l)
     if (!e->saved)
         VT_TRY(vt_checkpoint_save(&l->checkpoint, (long)e->step));
     e->saved = 1;
+    *l->job->kept = true;
 done:
     return st;
 }

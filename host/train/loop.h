@@ -14,6 +14,7 @@ typedef struct vt_job {
     uint32_t workers, checkpoint_steps;
     vitcl_train_report report;
     void *context;
+    bool *kept; /* becomes true once a checkpoint has steps in it */
 } vt_job;
 
 vitcl_status vt_train(vitcl_train_event *out, const vt_job *job);

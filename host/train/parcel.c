@@ -143,6 +143,11 @@ static double crop_pct(const vt_words *w)
     return (double)p->height / ((double)p->resize_height + 0.5);
 }
 
+static uint32_t classes_of(const vt_words *w)
+{
+    return w->d ? vt_dataset_classes(w->d) : 0;
+}
+
 static void put_cfg(FILE *f, const vt_words *w)
 {
     static const char *const filters[] = {
@@ -164,7 +169,7 @@ static void put_cfg(FILE *f, const vt_words *w)
             "    \"num_classes\": %u,\n"
             "    \"first_conv\": \"patch_embed.proj\",\n"
             "    \"classifier\": \"head\"\n  },\n",
-            vt_dataset_classes(w->d));
+            classes_of(w));
 }
 
 vitcl_status vt_config_text_new(char **out, const vt_words *w)
@@ -179,7 +184,7 @@ vitcl_status vt_config_text_new(char **out, const vt_words *w)
     fputs("{\n  \"architecture\": ", f);
     vt_json_print_string(f, w->architecture);
     fprintf(f, ",\n  \"num_classes\": %u,\n  \"global_pool\": \"%s\",\n",
-            vt_dataset_classes(w->d), w->pool);
+            classes_of(w), w->pool);
     if (w->eps > 0)
         fprintf(f, "  \"layer_norm_eps\": %.9g,\n", w->eps);
     if (w->args[0])
@@ -187,7 +192,7 @@ vitcl_status vt_config_text_new(char **out, const vt_words *w)
     fputs(w->more, f);
     put_cfg(f, w);
     fputs("  \"label_names\": [", f);
-    for (uint32_t i = 0; i < vt_dataset_classes(w->d); i++) {
+    for (uint32_t i = 0; i < classes_of(w); i++) {
         fputs(i ? ", " : "", f);
         vt_json_print_string(f, vt_dataset_class(w->d, i));
     }

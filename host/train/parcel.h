@@ -31,11 +31,14 @@ vitcl_status vt_parcel_add(float **data, vt_parcel *p, const char *name,
 vitcl_status vt_parcel_write(const vt_parcel *p, const char *folder);
 
 /* json: a config.json in timm's form, or NULL for the preset's. height, width:
- * 0: the config's own. The classes are the dataset's. */
+ * 0: the config's own. The classes are the dataset's; d NULL: no classes, but
+ * what masked patch prediction needs: "mpp_mask" and "mpp_head". */
 vitcl_status vt_parcel_fresh(vt_parcel *out, const char *preset,
                              const vt_json *json, const char *path,
                              uint32_t height, uint32_t width,
                              const vt_dataset *d, uint64_t random_state);
+/* Can m be written down in timm's form as it is? Others are converted first. */
+bool vt_parcel_refits(const vt_model *m);
 /* Every weight of m but its head. */
 vitcl_status vt_parcel_refit(vt_parcel *out, vt_model *m, uint32_t height,
                              uint32_t width, const vt_dataset *d);
@@ -48,9 +51,9 @@ typedef struct vt_words { /* what goes into it */
     double eps;       /* 0: the architecture's own */
     int height, width;
     vt_preprocess how;
-    double crop_pct; /* 0: from `how` */
-    const vt_dataset *d;
-    const char *more; /* further members at the top, each ", \"a\": 1"; "" */
+    double crop_pct;     /* 0: from `how` */
+    const vt_dataset *d; /* whose classes; NULL: no classifier */
+    const char *more;    /* further members at the top, each ", \"a\": 1"; "" */
 } vt_words;
 vitcl_status vt_config_text_new(char **out, const vt_words *w);
 /* A JSON value as text again. */

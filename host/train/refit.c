@@ -18,9 +18,9 @@
 static bool goes(const char *name)
 {
     static const char *const parts[] = {
-        "head.",        "head_dist.",        "pre_logits.",        "pooler.",
-        "text_model.",  "mask_token",        "text_projection",    "logit_",
-        "position_ids", "visual_projection", "num_batches_tracked"};
+        "head.",        "head_dist.",        "pre_logits.",         "pooler.",
+        "text_model.",  "mask_token",        "text_projection",     "logit_",
+        "position_ids", "visual_projection", "num_batches_tracked", "mpp_"};
 
     for (size_t i = 0; i < VT_COUNT(parts); i++)
         if (strncmp(name, parts[i], strlen(parts[i])) == 0)
@@ -147,8 +147,9 @@ static vitcl_status new_args(char **out, const vt_config *c, int height,
                      c->depth, c->heads, (double)c->mlp / c->width, more);
 }
 
-/* timm's name of the model that another library's file holds. */
-static vitcl_status timm_name(const char **out, const vt_config *c)
+/* timm's name of the model that another library's file holds; NULL where its
+ * tensors have other names or layouts than timm's. */
+static const char *timm_name(const vt_config *c)
 {
     static const struct {
         const char *family, *name;
@@ -157,17 +158,18 @@ static vitcl_status timm_name(const char **out, const vt_config *c)
                  {"dinov2", "vit_base_patch14_dinov2"}};
 
     if (c->swiglu || c->attn_pool || c->projection || c->patch_h != c->patch_w)
-        goto refuse;
+        return NULL;
     for (size_t i = 0; i < VT_COUNT(names); i++)
-        if (strcmp(names[i].family, c->family) == 0) {
-            *out = names[i].name;
-            return VITCL_OK;
-        }
-refuse:
-    return vt_fail(VITCL_EUNSUPPORTED,
-                   "fine-tuning this %s needs a checkpoint in timm's form; "
-                   "vitcl convert can make one",
-                   c->family);
+        if (strcmp(names[i].family, c->family) == 0)
+            return names[i].name;
+    return NULL;
+}
+
+bool vt_parcel_refits(const vt_model *m)
+{
+    const vt_config *c = vt_model_config(m);
+
+    return c->source == VT_SOURCE_TIMM || timm_name(c);
 }
 
 static vitcl_status describe(char **out, vt_model *m, int height, int width,
@@ -191,7 +193,7 @@ static vitcl_status describe(char **out, vt_model *m, int height, int width,
         VT_TRY(keep_args(&args, vt_json_get(json, "model_args"), height, width,
                          height == c->height && width == c->width_px));
     } else {
-        VT_TRY(timm_name(&w.architecture, c));
+        w.architecture = timm_name(c);
         w.pool = c->pool == VT_POOL_MEAN ? "avg" : "token";
         w.eps = (double)c->eps;
         VT_TRY(new_args(&args, c, height, width));
@@ -213,8 +215,9 @@ vitcl_status vt_parcel_refit(vt_parcel *out, vt_model *m, uint32_t height,
     int w = width ? (int)width : c->width_px;
     vt_parcel p = {0};
 
-    if (!m->weights)
-        return vt_fail(VITCL_EINVAL, "a preset has nothing to fine-tune");
+    if (!m->weights || !vt_parcel_refits(m))
+        return vt_fail(VITCL_EINVAL, "fine-tuning needs a checkpoint in timm's "
+                                     "form; vitcl convert makes one");
     if (!vt_model_tokens(m, h, w))
         return vt_fail(VITCL_EINVAL,
                        "pictures of %dx%d pixels are no whole number of this "

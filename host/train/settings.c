@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
+static const char masked[] = "masked-patch";
 static const char *const precisions[] = {"f32", "bf16", "f16", "half", "int8"};
 
 void vt_settings_free(vt_settings *s)
@@ -44,6 +45,7 @@ static void put_options(FILE *f, const vitcl_train_options *o)
     put_text(f, "data", o->data);
     put_text(f, "split", o->split);
     put_text(f, "augment", o->augment);
+    put_text(f, "objective", o->objective);
     if (o->precision > 0 && (size_t)o->precision < VT_COUNT(precisions))
         put_text(f, "precision", precisions[o->precision]);
     put_number(f, "epochs", o->epochs);
@@ -128,6 +130,7 @@ static vitcl_status from_json(vt_settings *out, vt_json *json)
                      .data = text_of(json, "data"),
                      .split = text_of(json, "split"),
                      .augment = text_of(json, "augment"),
+                     .objective = text_of(json, "objective"),
                      .epochs = count_of(json, "epochs"),
                      .batch = count_of(json, "batch"),
                      .micro = count_of(json, "micro"),
@@ -138,6 +141,7 @@ static vitcl_status from_json(vt_settings *out, vt_json *json)
                      .classes = count_of(json, "classes")};
     size_t n = 0;
 
+    s.masked = s.objective && strcmp(s.objective, masked) == 0;
     vt_json_number(&s.lr, vt_json_get(json, "lr"));
     vt_json_uint(&s.random_state, vt_json_get(json, "random_state"));
     for (size_t i = 0; precision && i < VT_COUNT(precisions); i++)
@@ -173,6 +177,15 @@ static vitcl_status check(const vitcl_train_options *o)
         return vt_fail(VITCL_EINVAL,
                        "augmentation \"%s\" is none of none, light, full",
                        o->augment);
+    if (o->objective && strcmp(o->objective, masked) != 0 &&
+        strcmp(o->objective, "classes") != 0)
+        return vt_fail(VITCL_EINVAL,
+                       "objective \"%s\" is neither classes nor %s",
+                       o->objective, masked);
+    if (o->model && o->objective && strcmp(o->objective, masked) == 0)
+        return vt_fail(VITCL_EUNSUPPORTED,
+                       "%s is for training from scratch, not for fine-tuning",
+                       masked);
     if (o->batch > 65536 || o->epochs > 1000000 || o->batch % o->micro)
         return vt_fail(VITCL_EINVAL,
                        "a batch of %u pictures, %u at a time, cannot be",
@@ -198,7 +211,10 @@ vitcl_status vt_settings_new(vt_settings *out, const vitcl_train_options *o,
     r.micro = o->micro ? o->micro : r.batch;
     r.augment = o->augment ? o->augment : "light";
     if (o->lr == 0)
-        r.lr = o->model ? 0.01 : VT_MAX(5e-4 * r.batch / 512, 1e-4);
+        r.lr = o->model ? 0.01
+               : o->objective && !strcmp(o->objective, masked)
+                   ? 2e-4
+                   : VT_MAX(5e-4 * r.batch / 512, 1e-4);
     VT_TRY(check(&r));
     VT_TRY(to_json(&json, &r, d));
     VT_TRY(from_json(out, json));
@@ -310,6 +326,8 @@ vitcl_status vt_settings_recipe(vt_recipe *recipe, vt_schedule *schedule,
                    .micro_batches = (int)(s->batch / s->micro),
                    .freeze = s->freeze};
 
+    if (s->masked) /* the paper's, appendix B.1.2 */
+        r.optimizer = VT_ADAM, r.weight_decay = 0;
     VT_TRY(vt_recipe_change(&r, j, "settings"));
     vt_json_string(&word, vt_json_get(j, "schedule"));
     while (i < VT_COUNT(words) && strcmp(word, words[i]) != 0)

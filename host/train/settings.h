@@ -14,7 +14,9 @@
 typedef struct vt_settings {
     vt_json *json; /* owns the strings */
     const char *preset, *config, *model, *data, *split, *augment;
-    const char **freeze; /* NULL-ended, or NULL */
+    const char *objective; /* NULL: the classes */
+    bool masked;           /* it is masked patch prediction */
+    const char **freeze;   /* NULL-ended, or NULL */
     uint32_t epochs, batch, micro, height, width, hold_out;
     uint32_t pictures, classes; /* of the data, when it began */
     double lr;

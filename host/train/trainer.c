@@ -4,6 +4,7 @@
 #include "train/trainer.h"
 
 #include "base/memory.h"
+#include "train/masked.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -14,10 +15,11 @@ struct vt_trainer {
     vt_store *store;
     vt_plan *plan;
     vt_val pixels, targets, logits, loss, hyper, norm;
+    vt_val source; /* masked: where patches come from; else VT_NONE */
     vt_val step;   /* which numbers decide what falls; VT_NONE: nothing does */
     vt_val *param; /* those that train */
     size_t params;
-    int batch, classes;
+    int batch, classes, rows;
     int forward_end;  /* the loss is there */
     int backward_end; /* first step of the update */
     size_t pixel_bytes;
@@ -102,32 +104,62 @@ done:
     vt_plan_fail(p, st);
 }
 
+/* Logits of the classes, or of each patch's colours; how much the loss is
+ * multiplied by, so that rows that are not asked for do not dilute it. */
+static vitcl_status write_answers(vt_trainer *t, vt_model *model,
+                                  const vt_trainer_options *o, float *weight)
+{
+    vitcl_status st = VITCL_OK;
+    const vt_config *c = vt_model_config(model);
+    vt_outputs outputs = {VT_NONE, VT_NONE, VT_NONE};
+    vt_plan *p = t->plan;
+
+    t->rows = 1;
+    t->source = VT_NONE;
+    *weight = 1;
+    if (o->masked) {
+        t->rows = (o->height / c->patch_h) * (o->width / c->patch_w);
+        t->source =
+            vt_input(p, "patch_source", VT_I32, 2, (int[]){o->batch, t->rows});
+        *weight = (float)t->rows / (float)vt_masked_count(t->rows);
+    }
+    vt_model_build(p, model, t->pixels, &outputs);
+    VT_TRY(vt_plan_status(p));
+    t->logits = outputs.logits;
+    if (o->masked && outputs.patches != VT_NONE)
+        t->logits = vt_dense(p, outputs.patches, "mpp_head", VT_COLOURS, true,
+                             VT_ACT_NONE, VT_NONE, VT_NONE);
+    if (o->masked)
+        vt_keep(p, t->logits);
+    if (t->logits == VT_NONE)
+        st = vt_fail(VITCL_EUNSUPPORTED,
+                     o->masked ? "the model has no patches to be predicted"
+                               : "the model has no classifier to train; give "
+                                 "it a head");
+done:
+    return st;
+}
+
 static vitcl_status write_plan(vt_trainer *t, vt_model *model,
                                const vt_trainer_options *o)
 {
     vitcl_status st = VITCL_OK;
-    vt_outputs outputs = {VT_NONE, VT_NONE};
     vt_plan *p = t->plan;
     int micro = VT_MAX(t->recipe.micro_batches, 1);
+    float weight;
 
     t->pixels = vt_input(p, "pixel_values", VT_F32, 4,
                          (int[]){o->batch, 3, o->height, o->width});
     t->step = VT_NONE;
     if (t->recipe.dropout > 0 || t->recipe.drop_path > 0)
         t->step = vt_input(p, "train_step", VT_I32, 1, (int[]){1});
-    vt_model_build(p, model, t->pixels, &outputs);
-    VT_TRY(vt_plan_status(p));
-    if (outputs.logits == VT_NONE) {
-        st = vt_fail(VITCL_EUNSUPPORTED,
-                     "the model has no classifier to train; give it a head");
-        goto done;
-    }
-    t->logits = outputs.logits;
-    t->classes = vt_dim(p, outputs.logits, -1);
-    t->targets =
-        vt_input(p, "targets", VT_F32, 2, (int[]){o->batch, t->classes});
-    t->loss =
-        vt_cross_entropy(p, outputs.logits, t->targets, 1.0f / (float)micro);
+    VT_TRY(write_answers(t, model, o, &weight));
+    t->classes = vt_dim(p, t->logits, -1);
+    t->targets = o->masked ? vt_input(p, "targets", VT_F32, 3,
+                                      (int[]){o->batch, t->rows, t->classes})
+                           : vt_input(p, "targets", VT_F32, 2,
+                                      (int[]){o->batch, t->classes});
+    t->loss = vt_cross_entropy(p, t->logits, t->targets, weight / (float)micro);
     vt_name(p, t->loss, "loss");
     vt_keep(p, t->loss);
     t->forward_end = vt_plan_steps(p);
@@ -156,6 +188,7 @@ vitcl_status vt_trainer_new(vt_trainer **out, vt_model *model,
                          .freeze = recipe->freeze,
                          .dropout = (float)recipe->dropout,
                          .drop_path = (float)recipe->drop_path,
+                         .corrupt = options->masked,
                          .random_state = options->random_state};
 
     VT_TRY(VT_NEW(&t, 1));
@@ -179,6 +212,22 @@ int vt_trainer_classes(const vt_trainer *t)
     return t->classes;
 }
 
+int vt_trainer_rows(const vt_trainer *t)
+{
+    return t->rows;
+}
+
+static size_t answers(const vt_trainer *t)
+{
+    return (size_t)t->batch * (size_t)t->rows * (size_t)t->classes;
+}
+
+vitcl_status vt_trainer_corrupt(vt_trainer *t, const int32_t *source)
+{
+    return vt_plan_write(t->plan, t->source, source,
+                         sizeof *source * (size_t)t->batch * (size_t)t->rows);
+}
+
 static vitcl_status run(double *loss, vt_trainer *t, const float *pixels,
                         const float *targets, int end, int32_t step)
 {
@@ -187,9 +236,8 @@ static vitcl_status run(double *loss, vt_trainer *t, const float *pixels,
     int micro = VT_MAX(t->recipe.micro_batches, 1);
 
     VT_TRY(vt_plan_write(t->plan, t->pixels, pixels, t->pixel_bytes));
-    VT_TRY(
-        vt_plan_write(t->plan, t->targets, targets,
-                      sizeof(float) * (size_t)t->batch * (size_t)t->classes));
+    VT_TRY(vt_plan_write(t->plan, t->targets, targets,
+                         sizeof(float) * answers(t)));
     if (t->step != VT_NONE)
         VT_TRY(vt_plan_write(t->plan, t->step, &step, sizeof step));
     VT_TRY(vt_plan_run_part(t->plan, 0, end));
@@ -214,8 +262,7 @@ vitcl_status vt_trainer_evaluate(double *loss, vt_trainer *t,
 
 vitcl_status vt_trainer_logits(float *out, vt_trainer *t)
 {
-    return vt_plan_read(t->plan, t->logits, out,
-                        (uint64_t)t->batch * (uint64_t)t->classes);
+    return vt_plan_read(t->plan, t->logits, out, answers(t));
 }
 
 static vitcl_status all_finite(bool *out, const vt_trainer *t, vt_val v)

@@ -43,22 +43,29 @@ typedef struct vt_trainer_options {
     vitcl_precision precision;
     int batch, height, width;
     unsigned random_state;
-    bool exact; /* vt_plan_options: for comparisons */
+    bool exact;  /* vt_plan_options: for comparisons */
+    bool masked; /* masked patch prediction (masked.h): K is 512 colours, and
+                  * a picture has a row of targets for each patch */
 } vt_trainer_options;
 vitcl_status vt_trainer_new(vt_trainer **out, vt_model *model,
                             const vt_recipe *recipe,
                             const vt_trainer_options *options);
 void vt_trainer_free(vt_trainer *t);
 int vt_trainer_classes(const vt_trainer *t);
+/* Rows of targets and logits a picture: 1, or its patches. */
+int vt_trainer_rows(const vt_trainer *t);
 
-/* pixels[B,3,H,W], targets[B,K] (rows that sum to 1) -> this batch's loss;
- * its gradients are added to those since the last update. */
+/* Masked: which patches the next batch sees; source[B,N] as vt_corrupt(). */
+vitcl_status vt_trainer_corrupt(vt_trainer *t, const int32_t *source);
+/* pixels[B,3,H,W], targets[B,K] (rows that sum to 1; masked: [B,N,K], rows of
+ * zeros where nothing is asked) -> this batch's loss; its gradients are added
+ * to those since the last update. */
 vitcl_status vt_trainer_batch(double *loss, vt_trainer *t, const float *pixels,
                               const float *targets);
 /* The same without gradients: nothing changes. */
 vitcl_status vt_trainer_evaluate(double *loss, vt_trainer *t,
                                  const float *pixels, const float *targets);
-/* The last batch's logits, [B,K]. */
+/* The last batch's logits, [B,K] or [B,N,K]. */
 vitcl_status vt_trainer_logits(float *out, vt_trainer *t);
 /* After a loss that is not finite: run the batch again, step by step, and name
  * the first step whose output is not ("nothing" if none is). */

@@ -111,6 +111,60 @@ head -1 tuned.json | grep -q '"loss": 2.3025' || fail "the first loss is not ln 
 run 0 info -m tuned --json
 out_has '64'
 
+# ---- a failure before the first checkpoint leaves nothing, one after it
+# something to go on from
+run 1 finetune -m whole --data data --epochs 1 -o frozen --freeze '*'
+says 'every parameter is frozen'
+[ ! -e frozen ] || fail "a failed training left its folder"
+mkdir mine && echo mine >mine/notes.txt
+run 1 train "${given[@]}" -o mine --settings nowhere.json
+run 1 train --preset vit-ti/16 --size 33 --data data --epochs 1 -o mine
+[ "$(ls mine)" = notes.txt ] || fail "a failed training left $(ls mine)"
+echo '{"optimizer": "sgd", "clip_grad_norm": 0, "warmup_steps": 0,
+ "schedule": "constant"}' >wild.json
+run 1 train "${given[@]}" -o nan --save-every 1 --lr 9e5 --settings wild.json
+err_has 'of the plan, '
+err_has 'to go on from it: vitcl train --resume -o nan'
+run 0 info -m nan
+run 1 train "${given[@]}" -o mine --lr 9e5 --settings wild.json
+[ "$(ls mine)" = notes.txt ] || fail "a failed training left $(ls mine)"
+
+# ---- what a killed training left half written goes; one at a time
+touch whole/model.safetensors.a1B2c3 whole/training.json.XyZ123 \
+    whole/model.safetensors.notours whole/other.a1B2c3
+run 0 train --resume -o whole
+[ "$(ls whole | tr '\n' ' ')" = "config.json model.safetensors \
+model.safetensors.notours other.a1B2c3 training.json training.safetensors " ] ||
+    fail "left: $(ls whole)"
+if command -v flock >/dev/null; then
+    status=0
+    flock whole "$VITCL" train --resume -o whole >out 2>err || status=$?
+    [ $status = 1 ] || fail "two trainings in one folder: $status"
+    says 'whole: another training is writing there'
+fi
+
+# ---- without labels: the colours of hidden patches; then what reads it
+run 0 train "${given[@]}" -o masked --objective masked-patch --log masked.json
+head -1 masked.json | grep -q '"loss": 6\.' || fail "the first loss is not ln 512"
+run 0 embed -m masked -o masked.npy curve.png
+run 0 fewshot -m masked --data data --shots 1 --tries 1
+run 1 classify -m masked curve.png
+run 1 eval -m masked --data data
+says 'no classifier'
+run 0 finetune -m masked --data data --batch 20 --epochs 1 -o unmasked \
+    --log unmasked.json
+head -1 unmasked.json | grep -q '"loss": 2.3025' || fail "the first loss is not ln 10"
+run 1 train --config config.json --data data --epochs 1 -o out --objective x
+says 'objective "x" is neither'
+
+# ---- other libraries' files that timm has other names for
+for start in hf_beit hf_clip hf_siglip npz_hybrid_thin; do
+    have "$VT_SHARED/golden/$start" || continue
+    run 0 finetune -m "$VT_SHARED/golden/$start" --data data --batch 20 \
+        --epochs 1 -o "tuned-$start"
+    run 0 eval -m "tuned-$start" --data data --json
+done
+
 # ---- a hybrid
 cat >hybrid.json <<'J'
 {"architecture": "vit_tiny_r_s16_p8_224", "model_args": {"img_size": 32,

@@ -1,0 +1,97 @@
+/*
+ * folder.c - lock, sweep and empty a training's folder.
+ *
+ * The lock is flock()'s on the folder itself: it goes when the process goes,
+ * however that ends. Where the file system has none, none is held.
+ */
+#include "train/folder.h"
+
+#include "base/memory.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static const char *const files[] = {"config.json", "model.safetensors",
+                                    "training.json", "training.safetensors"};
+
+/* One of the files with mkstemp()'s six letters behind it (vt_newfile). */
+static bool half_written(const char *name)
+{
+    for (size_t i = 0; i < VT_COUNT(files); i++) {
+        const size_t n = strlen(files[i]);
+        size_t k = 0;
+
+        if (strncmp(name, files[i], n) != 0 || name[n] != '.')
+            continue;
+        while (isalnum((unsigned char)name[n + 1 + k]))
+            k++;
+        if (k == 6 && !name[n + 1 + k])
+            return true;
+    }
+    return false;
+}
+
+static void sweep(int folder)
+{
+    const int copy = dup(folder);
+    DIR *d = copy < 0 ? NULL : fdopendir(copy);
+    const struct dirent *e;
+
+    if (!d) {
+        if (copy >= 0)
+            close(copy);
+        return;
+    }
+    while ((e = readdir(d)) != NULL)
+        if (half_written(e->d_name))
+            unlinkat(folder, e->d_name, 0);
+    closedir(d);
+}
+
+vitcl_status vt_folder_claim(vt_folder *out, const char *path, bool make)
+{
+    vitcl_status st = VITCL_OK;
+    vt_folder f = {path, -1, false};
+
+    if (make)
+        f.made = mkdir(path, 0777) == 0;
+    if (make && !f.made && errno != EEXIST)
+        return vt_fail(VITCL_EIO, "%s: cannot make the folder: %s", path,
+                       strerror(errno));
+    f.lock = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (f.lock < 0)
+        return vt_fail(VITCL_EIO, "%s: %s", path, strerror(errno));
+    if (flock(f.lock, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
+        st = vt_fail(VITCL_EINVAL, "%s: another training is writing there",
+                     path);
+        goto done;
+    }
+    sweep(f.lock);
+    *out = f, f = (vt_folder){0};
+done:
+    vt_folder_leave(&f);
+    return st;
+}
+
+void vt_folder_empty(const vt_folder *f)
+{
+    if (!f->path)
+        return;
+    for (size_t i = 0; i < VT_COUNT(files); i++)
+        unlinkat(f->lock, files[i], 0);
+    if (f->made)
+        rmdir(f->path); /* where something else is in it, it stays */
+}
+
+void vt_folder_leave(vt_folder *f)
+{
+    if (f->path && f->lock >= 0)
+        close(f->lock);
+    *f = (vt_folder){0};
+}

@@ -1,0 +1,29 @@
+/*
+ * masked.h - masked patch prediction: what is hidden of a picture, and what
+ * is asked about it (Dosovitskiy et al. 2020, arXiv:2010.11929, B.1.2).
+ *
+ * Half of the patches are corrupted: 80 % of those become a learnt [mask]
+ * embedding, 10 % another patch of the picture, 10 % stay as they are. The
+ * model says the mean colour of each, in 3 bits a channel: one of 512 classes.
+ */
+#ifndef VT_TRAIN_MASKED_H
+#define VT_TRAIN_MASKED_H
+#include "image/image.h"
+#include "train/random.h"
+
+#define VT_COLOURS 512
+
+/* How many of so many patches are corrupted. */
+int vt_masked_count(int patches);
+/* source[patches]: as vt_corrupt() takes it; asked[patches]: 1 where a patch
+ * is corrupted (also where it stays as it is), else 0. */
+vitcl_status vt_masked_choose(int32_t *source, uint8_t *asked, int patches,
+                              vt_random *r);
+/* colour[patches]: the class of each patch_h x patch_w pixels, row by row. */
+void vt_masked_colours(int32_t *colour, const vt_picture *p, int patch_h,
+                       int patch_w);
+/* out[rows, 512]: one-hot with label smoothing; 0 where colour is below 0. */
+void vt_masked_targets(float *out, const int32_t *colour, size_t rows,
+                       double smoothing);
+
+#endif
