@@ -322,6 +322,8 @@ static vt_val attention_pool(vt_plan *p, vt_model *m, vt_val x)
     const int D = c->width;
     vt_val q = vt_param(p, "attn_pool.latent", 3, (int[]){1, 1, D}), h;
 
+    if (vt_plan_settings(p)->backward) /* gradients are of each picture's own */
+        q = vt_slice(p, vt_embed(p, x, &q, 1, VT_NONE, 0), 0, 1);
     if (first)
         x = vt_slice(p, x, first, T - first);
     q = vt_dense(p, q, "attn_pool.q", D, true, VT_ACT_NONE, VT_NONE, VT_NONE);
