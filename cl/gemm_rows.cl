@@ -21,7 +21,7 @@
  *           each other have the same panels.
  * Launch    gemm_rows: global {ceil(panels / group) * chunks}, local {1};
  *           `blocks` row blocks of which the first `big` have RA rows.
- *           _pack: {panels, ceil(K/64)}; _turn: {ceil(M/16), ceil(K/64)};
+ *           _pack: {ceil(K/64), panels}; _turn: {ceil(M/16), ceil(K/64)};
  *           _scale: {panels * NW}.
  * Defines   V NV RA RB TYPE; SAVED: blocks put aside at most, 1 where K is
  *           within `most`; ACT BIAS SCALE RESIDUAL ACCUMULATE; TRANS_B (pack).
@@ -220,7 +220,7 @@ kernel void gemm_rows_pack(global packed *restrict out,
                            global const float *restrict b, int N, int K,
                            int ldb)
 {
-    const int n0 = get_global_id(0) * NW, k0 = get_global_id(1) * 64;
+    const int n0 = get_global_id(1) * NW, k0 = get_global_id(0) * 64;
     const int n1 = min(N - n0, NW), k1 = min(K - k0, 64);
     global packed *to = out + (size_t)n0 * K + (size_t)k0 * NW;
 

@@ -2,6 +2,7 @@
  * buffer.c - device memory: counted references, windows, transfers.
  */
 #include "ocl/objects.h"
+#include "ocl/pages.h"
 
 #include "base/memory.h"
 
@@ -25,6 +26,51 @@ const char *vt_dtype_name(vt_dtype t)
     return dtypes[t].name;
 }
 
+/* ---- where a buffer lies ---- */
+
+#define OWN_PAGES ((size_t)1 << 20) /* smaller ones are the driver's affair */
+
+typedef struct pages {
+    void *start;
+    size_t bytes;
+} pages;
+
+static void CL_CALLBACK drop_pages(cl_mem mem, void *own)
+{
+    pages *p = own;
+
+    (void)mem;
+    vt_pages_free(p->start, p->bytes);
+    free(p);
+}
+
+/* In pages of our own, which go when the driver has let the buffer go; NULL:
+ * take the driver's. */
+static cl_mem in_pages(const vt_dev *dev, size_t bytes)
+{
+    pages *p = NULL;
+    cl_mem mem = NULL;
+    cl_int e;
+
+    if (dev->class != VT_CLASS_CPU || !dev->info.unified_memory ||
+        bytes < OWN_PAGES || VT_NEW(&p, 1) != VITCL_OK)
+        return NULL;
+    p->bytes = bytes;
+    p->start = vt_pages_new(bytes);
+    if (p->start)
+        mem = clCreateBuffer(dev->context,
+                             CL_MEM_READ_WRITE | CL_MEM_USE_HOST_PTR, bytes,
+                             p->start, &e);
+    if (mem &&
+        clSetMemObjectDestructorCallback(mem, drop_pages, p) == CL_SUCCESS)
+        return mem;
+    if (mem)
+        clReleaseMemObject(mem);
+    vt_pages_free(p->start, bytes);
+    free(p);
+    return NULL;
+}
+
 vitcl_status vt_buf_new(vt_buf **out, vt_dev *dev, size_t bytes)
 {
     const uint64_t most = dev->info.max_alloc_bytes;
@@ -46,8 +92,10 @@ vitcl_status vt_buf_new(vt_buf **out, vt_dev *dev, size_t bytes)
     atomic_init(&b->refs, 1);
     b->dev = vt_dev_ref(dev);
     b->bytes = bytes;
-    b->mem = clCreateBuffer(dev->context, CL_MEM_READ_WRITE, room & ~(size_t)3,
-                            NULL, &e);
+    b->mem = in_pages(dev, room & ~(size_t)3);
+    if (!b->mem)
+        b->mem = clCreateBuffer(dev->context, CL_MEM_READ_WRITE,
+                                room & ~(size_t)3, NULL, &e);
     if (!b->mem) {
         st = vt_cl_fail(dev, e, "no device memory for %zu bytes", bytes);
         goto done;
@@ -57,6 +105,29 @@ vitcl_status vt_buf_new(vt_buf **out, vt_dev *dev, size_t bytes)
 done:
     vt_buf_free(b);
     return st;
+}
+
+bool vt_buf_over(vt_buf **out, vt_dev *dev, const void *host, size_t bytes)
+{
+    vt_buf *b = NULL;
+    cl_int e;
+
+    if (dev->class != VT_CLASS_CPU || !dev->info.unified_memory || bytes == 0 ||
+        (uintptr_t)host % sizeof(float) || vt_dev_alive(dev) != VITCL_OK ||
+        VT_NEW(&b, 1) != VITCL_OK)
+        return false;
+    atomic_init(&b->refs, 1);
+    b->dev = vt_dev_ref(dev);
+    b->bytes = bytes;
+    b->mem =
+        clCreateBuffer(dev->context, CL_MEM_READ_ONLY | CL_MEM_USE_HOST_PTR,
+                       bytes, (void *)(uintptr_t)host, &e);
+    if (!b->mem) {
+        vt_buf_free(b);
+        return false;
+    }
+    *out = b;
+    return true;
 }
 
 vitcl_status vt_buf_view(vt_buf **out, vt_buf *parent, size_t offset,

@@ -157,7 +157,7 @@ vitcl_status vt_rows_pack(vt_kernel **k, unsigned *n, vt_dev *dev,
 {
     const int lanes = vt_dev_vector(dev), nw = VT_ROWS_VECTORS * lanes;
     const size_t panels = (size_t)divide(d->N, nw);
-    const size_t global[3] = {panels, (size_t)divide(d->K, 64), 1},
+    const size_t global[3] = {(size_t)divide(d->K, 64), panels, 1},
                  columns[3] = {panels * (size_t)nw, 1, 1}, one[3] = {1, 1, 1};
     const bool scales = d->type == VT_I8;
     char defines[96];

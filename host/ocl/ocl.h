@@ -60,6 +60,10 @@ vitcl_status vt_queue_finish(vt_queue *q);
 void vt_queue_free(vt_queue *q);
 
 vitcl_status vt_buf_new(vt_buf **out, vt_dev *dev, size_t bytes);
+/* Host memory (floats, or whatever is as aligned) as a buffer that kernels read
+ * and nobody writes; it must outlive the buffer. False: not on this device,
+ * copy it instead. */
+bool vt_buf_over(vt_buf **out, vt_dev *dev, const void *host, size_t bytes);
 /* A window of a buffer; offset a multiple of vt_dev_align(). Keeps `parent`. */
 vitcl_status vt_buf_view(vt_buf **out, vt_buf *parent, size_t offset,
                          size_t bytes);

@@ -99,11 +99,17 @@ typedef struct vt_plan_options {
 /* out: the parameter's elements, f32, canonical layout. */
 typedef vitcl_status (*vt_fetch)(float *out, void *context, const char *name,
                                  uint64_t count);
+/* The same elements where they lie in host memory, or NULL: fetch them. */
+typedef const float *(*vt_borrow)(void *context, const char *name,
+                                  uint64_t count);
 /* Shared by the sessions of a model, locked inside. `forget` (may be NULL) is
  * told when a parameter's host bytes are not needed soon. */
 vitcl_status vt_store_new(vt_store **out, vt_dev *dev, vt_fetch fetch,
                           void (*forget)(void *context, const char *name),
                           void *context);
+/* Before the first parameter is asked for: packed without a copy in between
+ * where the device reads host memory. What was borrowed stays until forget. */
+void vt_store_borrow(vt_store *s, vt_borrow borrow);
 vt_store *vt_store_ref(vt_store *s);
 void vt_store_free(vt_store *s);
 /* f32 rows as they are. */

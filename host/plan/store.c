@@ -2,9 +2,10 @@
  * store.c - parameters on the device, once for all sessions of a model.
  *
  * A parameter is uploaded when a plan first binds it, in the layout that the
- * plan asks for: f32 rows (biases, scales) or packed by a GEMM provider. The
- * f32 rows of a packed weight are gone again when packing is done, so that
- * there is never a second copy of the weights.
+ * plan asks for: f32 rows (biases, scales) or packed by a GEMM provider. Where
+ * the device reads host memory it packs straight from the file's pages; else
+ * the f32 rows are gone again when packing is done. The file's pages are let go
+ * after each parameter, so that there is never a second copy of the weights.
  */
 #include "base/memory.h"
 #include "plan/plan.h"
@@ -25,6 +26,7 @@ struct vt_store {
     vt_queue *queue;
     vt_fetch fetch;
     void (*forget)(void *context, const char *name);
+    vt_borrow borrow; /* may be NULL */
     void *context;
     entry *entry;
     size_t entries, cap, bytes;
@@ -49,6 +51,11 @@ vitcl_status vt_store_new(vt_store **out, vt_dev *dev, vt_fetch fetch,
 done:
     vt_store_free(s);
     return st;
+}
+
+void vt_store_borrow(vt_store *s, vt_borrow borrow)
+{
+    s->borrow = borrow;
 }
 
 vt_store *vt_store_ref(vt_store *s)
@@ -107,13 +114,28 @@ static vitcl_status upload(vt_buf **out, vt_store *s, const char *name,
     VT_TRY(s->fetch(host, s->context, name, count));
     VT_TRY(vt_buf_new(&b, s->dev, count * sizeof *host));
     VT_TRY(vt_buf_write(s->queue, b, 0, host, count * sizeof *host));
-    if (s->forget)
-        s->forget(s->context, name);
     *out = b, b = NULL;
 done:
     free(host);
     vt_buf_free(b);
     return st;
+}
+
+/* The f32 rows to pack from: the host's own or a copy. */
+static vitcl_status rows_of(vt_buf **out, vt_store *s, const char *name,
+                            uint64_t count)
+{
+    const float *host = s->borrow ? s->borrow(s->context, name, count) : NULL;
+
+    if (host && vt_buf_over(out, s->dev, host, (size_t)count * sizeof *host))
+        return VITCL_OK;
+    return upload(out, s, name, count);
+}
+
+static void forget(vt_store *s, const char *name)
+{
+    if (s->forget)
+        s->forget(s->context, name);
 }
 
 /* Takes `b` over, also when it fails. */
@@ -146,6 +168,7 @@ vitcl_status vt_store_raw(vt_buf **out, vt_store *s, const char *name,
     b = find(s, name, "");
     if (!b) {
         VT_TRY(upload(&b, s, name, count));
+        forget(s, name);
         VT_TRY(add(s, name, "", b));
     }
     *out = vt_buf_ref(b);
@@ -170,11 +193,12 @@ vitcl_status vt_store_packed(vt_buf **out, vt_store *s, const char *name,
     pthread_mutex_lock(&s->lock);
     b = find(s, name, layout);
     if (!b) {
-        VT_TRY(upload(&rows, s, name, count));
+        VT_TRY(rows_of(&rows, s, name, count));
         VT_TRY(vt_buf_new(&packed, s->dev,
                           vt_gemm_packed_bytes(s->dev, provider, d)));
         VT_TRY(vt_gemm_pack(s->queue, provider, d, packed, rows));
         VT_TRY(vt_queue_finish(s->queue));
+        forget(s, name);
         b = packed, packed = NULL;
         VT_TRY(add(s, name, layout, b));
     }

@@ -396,6 +396,21 @@ vitcl_status vt_weight_f32(float *out, const vt_weights *w, const vt_weight *t)
     return st;
 }
 
+const float *vt_weight_borrow(const vt_weights *w, const vt_weight *t)
+{
+    const vt_part *p = entry_of(t)->parts;
+    vt_tensor r;
+
+    (void)w;
+    if (entry_of(t)->count != 1 || !p->tensor || p->axes ||
+        p->tensor->dtype != VT_FILE_F32)
+        return NULL;
+    r = vt_part_range(p);
+    return (uintptr_t)r.data % sizeof(float)
+               ? NULL
+               : (const float *)(const void *)r.data;
+}
+
 void vt_weight_release(const vt_weights *w, const vt_weight *t)
 {
     const entry *e = entry_of(t);

@@ -81,6 +81,10 @@ const vt_tensors *vt_weights_raw(const vt_weights *w);
 vt_file_dtype vt_weight_dtype(const vt_weights *w, const vt_weight *t);
 /* out: `count` elements, canonical layout. */
 vitcl_status vt_weight_f32(float *out, const vt_weights *w, const vt_weight *t);
+/* The same elements where they lie in the file, or NULL: not as f32, not in one
+ * piece, not in this order, not aligned. They stay until the weights are freed;
+ * a file that somebody cuts short meanwhile is a bus error, as in any map. */
+const float *vt_weight_borrow(const vt_weights *w, const vt_weight *t);
 void vt_weight_release(const vt_weights *w, const vt_weight *t);
 void vt_weights_free(vt_weights *w);
 

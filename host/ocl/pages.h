@@ -1,0 +1,13 @@
+/*
+ * pages.h - host memory in large pages. For buffer.c.
+ */
+#ifndef VT_OCL_PAGES_H
+#define VT_OCL_PAGES_H
+#include <stddef.h>
+
+/* Zeros, aligned to 2 MiB; NULL: none to be had. Nothing is taken from the
+ * system before it is touched. */
+void *vt_pages_new(size_t bytes);
+void vt_pages_free(void *pages, size_t bytes); /* of the size it was made */
+
+#endif
