@@ -6,6 +6,7 @@
 #include "cmd.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 extern const command cmd_classify, cmd_embed, cmd_forward, cmd_devices,
@@ -76,7 +77,12 @@ static int run(int argc, char **argv)
 
 int main(int argc, char **argv)
 {
-    int code = run(argc, argv);
+    int code;
+
+    /* PoCL would compile each kernel once more for the size of its launch; ours
+     * for CPUs have work-groups of one. Must be said before it is loaded. */
+    setenv("POCL_WORK_GROUP_SPECIALIZATION", "0", 0);
+    code = run(argc, argv);
 
     errno = 0;
     if (fflush(stdout) != 0 || ferror(stdout))

@@ -6,6 +6,9 @@
  * It appears whole (temporary name, rename), so there are no locks. Whatever
  * is wrong with it, the program is built from source and nobody is told.
  *
+ * The folder is kept within bounds (sweep.c): a load marks a file as used, the
+ * first save of a process removes what nobody uses.
+ *
  * A binary is code that will run: the folder must be ours, no symbolic link,
  * and nobody else may write there; neither may anybody to the file. Everything
  * is opened relative to the folder that was checked.
@@ -26,6 +29,7 @@
 
 #define FORMAT "vitcl program 1\n" /* 16 bytes */
 #define LIMIT ((size_t)64 << 20)
+#define MOST_BYTES ((uint64_t)256 << 20) /* of all files together */
 
 typedef struct header {
     char format[16];
@@ -196,6 +200,15 @@ static unsigned char *read_binary(size_t *size, int fd, const vt_cache_key *key)
     return NULL;
 }
 
+/* Once a day is enough, and spares the disk. */
+static void mark_used(int fd)
+{
+    struct stat st;
+
+    if (fstat(fd, &st) == 0 && st.st_mtime < time(NULL) - 86400)
+        (void)futimens(fd, NULL);
+}
+
 bool vt_cache_load(cl_program *out, vt_dev *dev, const vt_cache_key *key,
                    const char *options)
 {
@@ -214,6 +227,8 @@ bool vt_cache_load(cl_program *out, vt_dev *dev, const vt_cache_key *key,
     fd = openat(folder, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
     if (fd >= 0) {
         binary = mine = read_binary(&size, fd, key);
+        if (mine)
+            mark_used(fd);
         close(fd);
     }
     if (mine)
@@ -234,6 +249,30 @@ bool vt_cache_load(cl_program *out, vt_dev *dev, const vt_cache_key *key,
     return program != NULL;
 }
 
+bool vt_cache_has(const vt_cache_key *key)
+{
+    const int folder = open_folder();
+    struct stat st;
+    bool has = false;
+    char name[80];
+
+    if (folder >= 0) {
+        name_of(name, key);
+        has = fstatat(folder, name, &st, AT_SYMLINK_NOFOLLOW) == 0;
+        close(folder);
+    }
+    return has;
+}
+
+bool vt_cache_on(void)
+{
+    const int folder = open_folder();
+
+    if (folder >= 0)
+        close(folder);
+    return folder >= 0;
+}
+
 static unsigned char *binary_of(size_t *size, cl_program program)
 {
     unsigned char *binary = NULL;
@@ -252,6 +291,7 @@ static unsigned char *binary_of(size_t *size, cl_program program)
 void vt_cache_save(vt_dev *dev, const vt_cache_key *key, cl_program program)
 {
     static atomic_uint count;
+    static atomic_bool swept;
     const int folder = open_folder();
     unsigned char *binary = NULL;
     header h = {.format = FORMAT};
@@ -276,6 +316,8 @@ void vt_cache_save(vt_dev *dev, const vt_cache_key *key, cl_program program)
     if (!write_all(fd, &h, sizeof h) || !write_all(fd, binary, size) ||
         fsync(fd) != 0 || renameat(folder, temporary, folder, name) != 0)
         unlinkat(folder, temporary, 0);
+    if (!atomic_exchange(&swept, true))
+        vt_cache_sweep(folder, MOST_BYTES, time(NULL));
 done:
     if (fd >= 0)
         close(fd);

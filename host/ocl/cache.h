@@ -5,6 +5,8 @@
 #define VT_OCL_CACHE_H
 #include "ocl/objects.h"
 
+#include <time.h>
+
 typedef struct vt_cache_key {
     uint8_t hash[32];
 } vt_cache_key;
@@ -16,6 +18,11 @@ vt_cache_key vt_cache_key_of(const vt_dev *dev, const char *common,
  * driver, or the cache is off. Never an error. */
 bool vt_cache_load(cl_program *out, vt_dev *dev, const vt_cache_key *key,
                    const char *options);
+bool vt_cache_on(void);
+bool vt_cache_has(const vt_cache_key *key); /* a file of that name */
+/* Removes from the open folder what nobody has used for long, and the least
+ * recently used beyond most_bytes. */
+void vt_cache_sweep(int folder, uint64_t most_bytes, time_t now);
 void vt_cache_save(vt_dev *dev, const vt_cache_key *key, cl_program program);
 
 #endif

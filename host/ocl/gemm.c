@@ -284,6 +284,16 @@ done:
     return st;
 }
 
+vitcl_status vt_gemm_ready(vt_gemm *g)
+{
+    vitcl_status st = VITCL_OK;
+
+    for (size_t i = 0; i < VT_COUNT(g->kernel) && g->kernel[i]; i++)
+        VT_TRY(vt_kernel_ready(g->kernel[i]));
+done:
+    return st;
+}
+
 vitcl_status vt_gemm_launch(vt_queue *q, vt_gemm *g)
 {
     vitcl_status st = VITCL_OK;

@@ -115,27 +115,67 @@ double vt_queue_time_ms(vt_queue *q)
 
 /* ---- kernels ---- */
 
+static _Thread_local bool deferring;
+
+void vt_kernels_defer(bool defer)
+{
+    deferring = defer;
+}
+
+void vt_kernels_ahead(vt_dev *dev)
+{
+    vt_programs_ahead(dev);
+}
+
+static vitcl_status set_now(vt_kernel *k, unsigned index, const void *value,
+                            size_t size)
+{
+    const cl_int e = clSetKernelArg(k->kernel, index, size, value);
+
+    atomic_fetch_add(&k->dev->args_set, 1);
+    if (e == CL_SUCCESS)
+        return VITCL_OK;
+    return vt_cl_fail(k->dev, e, "kernel %s does not take argument %u", k->name,
+                      index);
+}
+
+vitcl_status vt_kernel_ready(vt_kernel *k)
+{
+    cl_program program = NULL;
+    vitcl_status st = VITCL_OK;
+    cl_int e;
+
+    if (k->kernel)
+        return VITCL_OK;
+    VT_TRY(vt_program_get(&program, k->dev, k->program));
+    k->kernel = clCreateKernel(program, k->name, &e);
+    if (!k->kernel)
+        return vt_cl_fail(k->dev, e, "cl/%s.cl has no usable kernel %s",
+                          vt_program_file(k->program), k->name);
+    atomic_fetch_add(&k->dev->kernels_made, 1);
+    for (unsigned i = 0; i < VT_KERNEL_ARGS; i++)
+        if (k->args[i].size)
+            VT_TRY(set_now(k, i, &k->args[i].value, k->args[i].size));
+done:
+    return st;
+}
+
 vitcl_status vt_kernel_new(vt_kernel **out, vt_dev *dev, const char *file,
                            const char *name, const char *defines)
 {
-    cl_program program = NULL;
     vt_kernel *k = NULL;
-    cl_int e;
     vitcl_status st;
 
-    VT_TRY(vt_program_get(&program, dev, file, name, defines ? defines : ""));
     VT_TRY(VT_NEW(&k, 1));
     k->dev = vt_dev_ref(dev);
     k->dims = 1;
     k->global[0] = 1;
     k->driver_local = true;
     snprintf(k->name, sizeof k->name, "%s", name);
-    k->kernel = clCreateKernel(program, name, &e);
-    if (!k->kernel) {
-        st = vt_cl_fail(dev, e, "cl/%s.cl has no usable kernel %s", file, name);
-        goto done;
-    }
-    atomic_fetch_add(&dev->kernels_made, 1);
+    VT_TRY(
+        vt_program_ask(&k->program, dev, file, name, defines ? defines : ""));
+    if (!deferring)
+        VT_TRY(vt_kernel_ready(k));
     *out = k, k = NULL;
 done:
     vt_kernel_free(k);
@@ -160,13 +200,16 @@ const char *vt_kernel_name(const vt_kernel *k)
 static vitcl_status set(vt_kernel *k, unsigned index, const void *value,
                         size_t size)
 {
-    const cl_int e = clSetKernelArg(k->kernel, index, size, value);
-
-    atomic_fetch_add(&k->dev->args_set, 1);
-    if (e == CL_SUCCESS)
-        return VITCL_OK;
-    return vt_cl_fail(k->dev, e, "kernel %s does not take argument %u", k->name,
-                      index);
+    if (!k->kernel && index >= VT_KERNEL_ARGS) {
+        const vitcl_status st = vt_kernel_ready(k);
+        if (st != VITCL_OK)
+            return st;
+    }
+    if (k->kernel)
+        return set_now(k, index, value, size);
+    memcpy(&k->args[index].value, value, size);
+    k->args[index].size = size;
+    return VITCL_OK;
 }
 
 vitcl_status vt_kernel_buf(vt_kernel *k, unsigned index, vt_buf *b)
@@ -211,6 +254,7 @@ vitcl_status vt_kernel_launch(vt_queue *q, vt_kernel *k)
     vitcl_status st;
 
     VT_TRY(vt_dev_alive(q->dev));
+    VT_TRY(vt_kernel_ready(k));
     VT_TRY(vt_queue_event(&event, q));
     e = clEnqueueNDRangeKernel(q->queue, k->kernel, k->dims, NULL, k->global,
                                k->driver_local ? NULL : k->local, 0, NULL,

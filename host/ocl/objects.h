@@ -52,10 +52,21 @@ struct vt_buf {
     vt_buf *parent;       /* of a view: a buffer that is no view */
 };
 
+#define VT_KERNEL_ARGS 24
+
 struct vt_kernel {
     vt_dev *dev;
-    cl_kernel kernel;
+    vt_program *program; /* the device's */
+    cl_kernel kernel;    /* NULL: not needed yet, see vt_kernels_defer() */
     char name[64];
+    struct { /* what is to be set then */
+        size_t size;
+        union {
+            cl_mem mem;
+            cl_int i;
+            cl_float f;
+        } value;
+    } args[VT_KERNEL_ARGS];
     cl_uint dims;
     size_t global[3], local[3];
     bool driver_local; /* let the driver choose the work-group */
@@ -71,10 +82,21 @@ vitcl_status vt_cl_fail(vt_dev *dev, cl_int error, const char *format, ...)
 vitcl_status vt_dev_alive(const vt_dev *dev);
 
 /* ---- program.c ---- */
-/* With kernel `name` in it. Owned by the device. */
-vitcl_status vt_program_get(cl_program *out, vt_dev *dev, const char *file,
+/* A place for the program with kernel `name` in it; builds nothing. Owned by
+ * the device. */
+vitcl_status vt_program_ask(vt_program **out, vt_dev *dev, const char *file,
                             const char *name, const char *defines);
+/* Built, from the cache or from source. */
+vitcl_status vt_program_get(cl_program *out, vt_dev *dev, vt_program *p);
+const char *vt_program_file(const vt_program *p);
+/* Those that were asked for and are neither built nor in the cache. */
+unsigned vt_programs_missing(vt_program **list, unsigned size, vt_dev *dev);
 void vt_programs_free(vt_dev *dev);
+
+/* ---- ahead.c ---- */
+/* Bring everything that was asked for into the cache, on all cores where the
+ * driver lets us. Never an error: what is missing is built when needed. */
+void vt_programs_ahead(vt_dev *dev);
 
 /* ---- kernel.c ---- */
 /* Where to put the event of a call that some library enqueues; NULL without

@@ -82,6 +82,14 @@ vitcl_status vt_buf_fill(vt_queue *q, vt_buf *b, uint32_t word); /* in order */
  * "-DWG=64 -DNV=2" or "". Built once a (device, file, defines). */
 vitcl_status vt_kernel_new(vt_kernel **out, vt_dev *dev, const char *file,
                            const char *name, const char *defines);
+/* Between defer(true) and defer(false), vt_kernel_new() in this thread only
+ * notes what is wanted; a kernel is made when it is first launched, or by
+ * vt_kernel_ready(), which says what is wrong with it. vt_kernels_ahead()
+ * builds all the programs that are wanted by now, on several cores where it
+ * can. */
+void vt_kernels_defer(bool defer);
+void vt_kernels_ahead(vt_dev *dev);
+vitcl_status vt_kernel_ready(vt_kernel *k);
 void vt_kernel_free(vt_kernel *k);
 const char *vt_kernel_name(const vt_kernel *k);
 vitcl_status vt_kernel_buf(vt_kernel *k, unsigned index,
@@ -156,6 +164,7 @@ size_t vt_gemm_temp_bytes(vt_dev *dev, const char *provider,
                           const vt_gemm_desc *d);
 vitcl_status vt_gemm_new(vt_gemm **out, vt_dev *dev, const char *provider,
                          const vt_gemm_desc *d, const vt_gemm_bufs *bufs);
+vitcl_status vt_gemm_ready(vt_gemm *g); /* vt_kernel_ready() of its kernels */
 vitcl_status vt_gemm_launch(vt_queue *q, vt_gemm *g);
 /* For vitcl plan: the kernel and its variant in a few words. */
 const char *vt_gemm_describe(const vt_gemm *g);

@@ -9,8 +9,10 @@
  *
  * A device keeps what it built until it is freed. Threads that want the same
  * program wait for the one that builds it; different programs build beside
- * each other. VITCL_CL_DIR=cl reads the sources from a folder instead of the
- * embedded ones: edit a kernel and run again, nothing to compile in between.
+ * each other. What was only asked for is built when it is needed, or together
+ * with all others by vt_programs_ahead() (ahead.c). VITCL_CL_DIR=cl reads the
+ * sources from a folder instead of the embedded ones: edit a kernel and run
+ * again, nothing to compile in between.
  */
 #include "ocl/cache.h"
 #include "ocl/objects.h"
@@ -27,7 +29,8 @@
 struct vt_program {
     vt_program *next;
     char *file, *name, *defines;
-    cl_program program; /* NULL while it is being built */
+    bool building;
+    cl_program program; /* NULL until it is built */
 };
 
 /* The text of cl/<name>.cl, a new string. */
@@ -115,43 +118,64 @@ static vitcl_status build_error(vt_dev *dev, cl_program program, cl_int e,
     return VITCL_EDEVICE;
 }
 
+/* What a program is built from, and the name of its place in the cache. */
+typedef struct recipe {
+    char *text[2], *options;
+    vt_cache_key key;
+} recipe;
+
+static void recipe_free(recipe *r)
+{
+    free(r->text[0]);
+    free(r->text[1]);
+    free(r->options);
+}
+
+static vitcl_status recipe_of(recipe *r, const vt_dev *dev, const char *file,
+                              const char *name, const char *defines)
+{
+    vitcl_status st;
+
+    *r = (recipe){.options = NULL};
+    VT_TRY(read_source(&r->text[0], "common"));
+    VT_TRY(read_source(&r->text[1], file));
+    keep_kernel(r->text[1], name);
+    VT_TRY(vt_format(&r->options, "%s %s", dev->flags, defines));
+    r->key = vt_cache_key_of(dev, r->text[0], r->text[1], r->options);
+done:
+    return st;
+}
+
 static vitcl_status build(cl_program *out, vt_dev *dev, const char *file,
                           const char *name, const char *defines)
 {
-    char *text[2] = {NULL, NULL}, *options = NULL;
     cl_program program = NULL;
-    vt_cache_key key;
+    recipe r;
     cl_int e;
     vitcl_status st;
 
-    VT_TRY(read_source(&text[0], "common"));
-    VT_TRY(read_source(&text[1], file));
-    keep_kernel(text[1], name);
-    VT_TRY(vt_format(&options, "%s %s", dev->flags, defines));
-    key = vt_cache_key_of(dev, text[0], text[1], options);
-    if (vt_cache_load(&program, dev, &key, options))
+    VT_TRY(recipe_of(&r, dev, file, name, defines));
+    if (vt_cache_load(&program, dev, &r.key, r.options))
         goto built;
-    program = clCreateProgramWithSource(dev->context, 2, (const char **)text,
+    program = clCreateProgramWithSource(dev->context, 2, (const char **)r.text,
                                         NULL, &e);
     if (!program) {
         st = vt_cl_fail(dev, e, "cl/%s.cl cannot be made a program", file);
         goto done;
     }
-    e = clBuildProgram(program, 1, &dev->id, options, NULL, NULL);
+    e = clBuildProgram(program, 1, &dev->id, r.options, NULL, NULL);
     if (e != CL_SUCCESS) {
         st = build_error(dev, program, e, file, defines);
         goto done;
     }
     atomic_fetch_add(&dev->programs_built, 1);
-    vt_cache_save(dev, &key, program);
+    vt_cache_save(dev, &r.key, program);
 built:
     *out = program, program = NULL;
 done:
     if (program)
         clReleaseProgram(program);
-    free(text[0]);
-    free(text[1]);
-    free(options);
+    recipe_free(&r);
     return st;
 }
 
@@ -167,71 +191,94 @@ static void entry_free(vt_program *p, bool release)
     free(p);
 }
 
-static vitcl_status entry_new(vt_program **out, const char *file,
-                              const char *name, const char *defines)
-{
-    vt_program *p = NULL;
-    vitcl_status st;
-
-    VT_TRY(VT_NEW(&p, 1));
-    VT_TRY(vt_strdup(&p->file, file));
-    VT_TRY(vt_strdup(&p->name, name));
-    VT_TRY(vt_strdup(&p->defines, defines));
-    *out = p, p = NULL;
-done:
-    entry_free(p, false);
-    return st;
-}
-
 /* With dev->lock held: the entry, or NULL. */
-static vt_program **find(vt_dev *dev, const char *file, const char *name,
-                         const char *defines)
+static vt_program *find(const vt_dev *dev, const char *file, const char *name,
+                        const char *defines)
 {
-    vt_program **p = &dev->programs;
+    vt_program *p = dev->programs;
 
-    while (*p &&
-           (strcmp((*p)->file, file) != 0 || strcmp((*p)->name, name) != 0 ||
-            strcmp((*p)->defines, defines) != 0))
-        p = &(*p)->next;
+    while (p && (strcmp(p->file, file) != 0 || strcmp(p->name, name) != 0 ||
+                 strcmp(p->defines, defines) != 0))
+        p = p->next;
     return p;
 }
 
-vitcl_status vt_program_get(cl_program *out, vt_dev *dev, const char *file,
+vitcl_status vt_program_ask(vt_program **out, vt_dev *dev, const char *file,
                             const char *name, const char *defines)
 {
-    vt_program *mine = NULL, **slot;
-    cl_program program = NULL;
+    vt_program *p = NULL, *mine = NULL;
     vitcl_status st;
 
     VT_TRY(vt_dev_alive(dev));
-    VT_TRY(entry_new(&mine, file, name, defines));
+    VT_TRY(VT_NEW(&mine, 1));
+    VT_TRY(vt_strdup(&mine->file, file));
+    VT_TRY(vt_strdup(&mine->name, name));
+    VT_TRY(vt_strdup(&mine->defines, defines));
     pthread_mutex_lock(&dev->lock);
     atomic_fetch_add(&dev->lookups, 1);
-    while (*(slot = find(dev, file, name, defines)) && !(*slot)->program)
-        pthread_cond_wait(&dev->built, &dev->lock);
-    if (*slot) {
-        *out = (*slot)->program;
-        pthread_mutex_unlock(&dev->lock);
-        goto done;
+    p = find(dev, file, name, defines);
+    if (!p) {
+        mine->next = dev->programs;
+        dev->programs = p = mine, mine = NULL;
     }
-    *slot = mine;
     pthread_mutex_unlock(&dev->lock);
-
-    st = build(&program, dev, file, name, defines);
-
-    pthread_mutex_lock(&dev->lock);
-    if (st == VITCL_OK) {
-        mine->program = *out = program;
-        mine = NULL;
-    } else {
-        slot = find(dev, file, name, defines);
-        *slot = mine->next; /* the next who asks tries again */
-    }
-    pthread_cond_broadcast(&dev->built);
-    pthread_mutex_unlock(&dev->lock);
+    *out = p;
 done:
     entry_free(mine, false);
     return st;
+}
+
+vitcl_status vt_program_get(cl_program *out, vt_dev *dev, vt_program *p)
+{
+    cl_program program = NULL;
+    vitcl_status st = VITCL_OK;
+
+    pthread_mutex_lock(&dev->lock);
+    while (p->building)
+        pthread_cond_wait(&dev->built, &dev->lock);
+    if (p->program) {
+        *out = p->program;
+        pthread_mutex_unlock(&dev->lock);
+        return VITCL_OK;
+    }
+    p->building = true;
+    pthread_mutex_unlock(&dev->lock);
+
+    st = build(&program, dev, p->file, p->name, p->defines);
+
+    pthread_mutex_lock(&dev->lock);
+    p->building = false; /* after a failure the next who asks tries again */
+    if (st == VITCL_OK)
+        *out = p->program = program;
+    pthread_cond_broadcast(&dev->built);
+    pthread_mutex_unlock(&dev->lock);
+    return st;
+}
+
+const char *vt_program_file(const vt_program *p)
+{
+    return p->file;
+}
+
+unsigned vt_programs_missing(vt_program **list, unsigned size, vt_dev *dev)
+{
+    unsigned n = 0, kept = 0;
+
+    pthread_mutex_lock(&dev->lock);
+    for (vt_program *p = dev->programs; p && n < size; p = p->next)
+        if (!p->program && !p->building)
+            list[n++] = p;
+    pthread_mutex_unlock(&dev->lock);
+    for (unsigned i = 0; i < n; i++) {
+        recipe r;
+        vt_program *const p = list[i];
+
+        if (recipe_of(&r, dev, p->file, p->name, p->defines) == VITCL_OK &&
+            !vt_cache_has(&r.key))
+            list[kept++] = p;
+        recipe_free(&r);
+    }
+    return kept;
 }
 
 void vt_programs_free(vt_dev *dev)

@@ -1,6 +1,9 @@
 /*
  * run.c - bind every step once, then run them in a loop.
  *
+ * While steps are bound their kernels are only noted, so that all programs of
+ * a plan are built together.
+ *
  * After vt_plan_finish() nothing is allocated, built or looked up: a run is
  * launches and one wait.
  */
@@ -143,6 +146,20 @@ static vitcl_status in_step(const vt_plan *p, size_t i, vitcl_status st)
                             v && v->name[0] ? " " : "", v ? v->name : "");
 }
 
+static vitcl_status ready(vt_step *s)
+{
+    vitcl_status st = VITCL_OK;
+
+    for (size_t i = 0; i < VT_COUNT(s->kernel) && s->kernel[i]; i++)
+        VT_TRY(vt_kernel_ready(s->kernel[i]));
+    if (s->gemm)
+        VT_TRY(vt_gemm_ready(s->gemm));
+    for (size_t i = 0; i < VT_COUNT(s->after) && s->after[i]; i++)
+        VT_TRY(vt_kernel_ready(s->after[i]));
+done:
+    return st;
+}
+
 vitcl_status vt_plan_place(vt_plan *p)
 {
     vitcl_status st = VITCL_OK;
@@ -164,6 +181,7 @@ vitcl_status vt_plan_finish(vt_plan *p)
         return vt_fail(VITCL_EINVAL, "the plan is finished already");
     VT_TRY(vt_arena_place(p));
     VT_TRY(claim(p));
+    vt_kernels_defer(true);
     for (size_t i = 0; i < p->steps; i++) {
         vt_step *s = p->step[i];
 
@@ -175,8 +193,12 @@ vitcl_status vt_plan_finish(vt_plan *p)
         }
     }
     VT_TRY(vt_queue_finish(p->queue));
+    vt_kernels_ahead(p->o.dev);
+    for (size_t i = 0; i < p->steps; i++)
+        VT_TRY(in_step(p, i, ready(p->step[i])));
     p->finished = true;
 done:
+    vt_kernels_defer(false);
     vt_plan_fail(p, st);
     return st;
 }

@@ -3,14 +3,17 @@
  * without a word when anything is wrong with them. The folder of each test is
  * its own; whether a program was built is what the device counts.
  */
+#include "ocl/cache.h"
 #include "support/device.h"
 
 #include <criterion/criterion.h>
 #include <dirent.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 static char folder[64], store[80], entry[200];
@@ -244,4 +247,119 @@ Test(cache, distrusts)
     setenv("HOME", folder, 1);
     cr_expect_eq(built("", 41), 1);
     cr_expect_eq(built("", 41), 0);
+}
+
+/* A file of `size` bytes (a hole) last used `days` ago. */
+static void place(int dir, const char *name, off_t size, int days)
+{
+    const time_t then = time(NULL) - (time_t)days * 86400;
+    const struct timespec times[2] = {{then, 0}, {then, 0}};
+    const int fd = openat(dir, name, O_WRONLY | O_CREAT, 0600);
+
+    cr_assert_geq(fd, 0);
+    cr_assert_eq(ftruncate(fd, size), 0);
+    cr_assert_eq(futimens(fd, times), 0);
+    close(fd);
+}
+
+static bool stands(int dir, const char *name)
+{
+    struct stat st;
+
+    return fstatat(dir, name, &st, 0) == 0;
+}
+
+Test(cache, is_swept)
+{
+    static const struct {
+        char digit;
+        const char *end;
+        int mib, days;
+        bool stays;
+    } files[] = {
+        {'1', ".bin", 100, 3, false}, /* the oldest of too many bytes */
+        {'2', ".bin", 100, 2, true},    {'3', ".bin", 100, 1, true},
+        {'4', ".bin", 1, 91, false}, /* nobody uses it */
+        {'5', ".bin", 1, 0, true},      {'6', ".bin.77.1", 1, 2, false},
+        {'7', ".bin.77.1", 1, 0, true}, /* somebody writes it */
+        {'8', ".row", 300, 200, true},  {'x', ".bin", 300, 200, true},
+    };
+    char name[9][80];
+    int dir;
+
+    begin();
+    dir = open(folder, O_RDONLY | O_DIRECTORY);
+    cr_assert_geq(dir, 0);
+    for (int i = 0; i < 9; i++) {
+        memset(name[i], files[i].digit, 64);
+        snprintf(name[i] + 64, 16, "%s", files[i].end);
+        place(dir, name[i], (off_t)files[i].mib << 20, files[i].days);
+    }
+    vt_cache_sweep(dir, (uint64_t)256 << 20, time(NULL));
+    for (int i = 0; i < 9; i++)
+        cr_expect_eq(stands(dir, name[i]), files[i].stays, "%s", name[i]);
+    close(dir);
+    cr_expect_eq(built("", 41), 1);
+    cr_assert_eq(entries(), 1);
+
+    /* A load says that a file is in use. */
+    dir = open(store, O_RDONLY | O_DIRECTORY);
+    place(dir, strrchr(entry, '/') + 1, 0, 0);
+    cr_expect_eq(built("", 41), 1, "emptied, so built again");
+    const struct timespec then[2] = {{1000, 0}, {1000, 0}};
+    struct stat st;
+    cr_assert_eq(utimensat(AT_FDCWD, entry, then, 0), 0);
+    cr_expect_eq(built("", 41), 0);
+    cr_assert_eq(stat(entry, &st), 0);
+    cr_expect_gt(st.st_mtime, 1000);
+    close(dir);
+}
+
+/* Kernels that are only noted, and made together: with PoCL in processes of
+ * their own, which leave their programs in the store. */
+Test(cache, ahead)
+{
+    enum { N = 5 };
+    const char *select = getenv("VITCL_TEST_DEVICE");
+    vt_dev *dev = NULL;
+    vt_queue *q = NULL;
+    vt_kernel *k[N] = {NULL}, *bad = NULL;
+    vt_buf *b = NULL;
+    char defines[32];
+    bool pocl;
+
+    begin();
+    cr_assert_eq(vt_dev_open(&dev, select && *select ? select : "any"),
+                 VITCL_OK, "%s", vt_message());
+    cr_assert_eq(vt_queue_new(&q, dev, false), VITCL_OK);
+    cr_assert_eq(vt_buf_new(&b, dev, 4), VITCL_OK);
+    vt_kernels_defer(true);
+    for (int i = 0; i < N; i++) {
+        snprintf(defines, sizeof defines, "-DADD=%d", i);
+        cr_assert_eq(vt_kernel_new(&k[i], dev, "k", "k", defines), VITCL_OK);
+        cr_assert_eq(vt_kernel_buf(k[i], 0, b), VITCL_OK);
+    }
+    cr_assert_eq(vt_kernel_new(&bad, dev, "k", "l", ""), VITCL_OK);
+    cr_expect_eq(vt_dev_counters(dev).programs_built, 0);
+    vt_kernels_ahead(dev);
+    vt_kernels_defer(false);
+    pocl = strcmp(vt_dev_info(dev)->platform, "Portable Computing Language") ==
+               0 &&
+           vt_dev_info(dev)->compute_units > 1;
+    cr_expect_eq(entries(), pocl ? N : 0);
+    for (int i = 0; i < N; i++) {
+        int got = 0;
+        cr_assert_eq(vt_kernel_ready(k[i]), VITCL_OK, "%s", vt_message());
+        cr_assert_eq(vt_kernel_launch(q, k[i]), VITCL_OK, "%s", vt_message());
+        cr_assert_eq(vt_buf_read(q, b, 0, &got, 4), VITCL_OK);
+        cr_expect_eq(got, 41 + i);
+        vt_kernel_free(k[i]);
+    }
+    cr_expect_eq(vt_dev_counters(dev).programs_built, N);
+    cr_expect_eq(vt_kernel_ready(bad), VITCL_EDEVICE);
+    cr_expect(strstr(vt_message(), "no_such"), "%s", vt_message());
+    vt_kernel_free(bad);
+    vt_buf_free(b);
+    vt_queue_free(q);
+    vt_dev_free(dev);
 }
