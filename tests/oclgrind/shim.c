@@ -1,23 +1,133 @@
 /*
- * shim.c - lets oclgrind see what the host has initialised.
+ * shim.c - lets oclgrind see what has been written, and nothing else.
  *
- * Oclgrind 21.10 --uninitialized loses track of a buffer that was filled by
- * clEnqueueFillBuffer, or written in part, as through a sub-buffer. Preloaded
- * before it, this library turns both into a write of the whole buffer, which
- * it understands. What kernels do is judged as before; a part that nobody
- * wrote still holds the tests' NaN.
+ * Oclgrind 21.10 --uninitialized keeps a shadow of each buffer, which says what
+ * of it is initialised, and loses it in four ways:
+ *
+ *   a released buffer's shadow stays, and the next buffer to get its place is
+ *   judged by it, however much larger that is;
+ *   a buffer that no host call wrote gets its shadow when a kernel first has
+ *   it: where that is a window that does not begin at 0, the shadow is random;
+ *   a host call that writes a part replaces the shadow of the whole by one as
+ *   large as that part;
+ *   clEnqueueFillBuffer is not seen.
+ *
+ * Preloaded before oclgrind, this library keeps every buffer (places are not
+ * used again), shows each new one to a kernel that does nothing, and turns
+ * fills and partial writes into a kernel that copies: what kernels write is
+ * followed byte by byte.
  */
 #define _GNU_SOURCE
 #define CL_TARGET_OPENCL_VERSION 120
 #include <CL/cl.h>
 
 #include <dlfcn.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+typedef cl_mem (*create_call)(cl_context, cl_mem_flags, size_t, void *,
+                              cl_int *);
 typedef cl_int (*write_call)(cl_command_queue, cl_mem, cl_bool, size_t, size_t,
                              const void *, cl_uint, const cl_event *,
                              cl_event *);
+
+static const char *const source =
+    "kernel void see(global char *x) {}\n"
+    "kernel void put_words(global uint *x, global const uint *from, ulong at)\n"
+    "{ x[at / 4 + get_global_id(0)] = from[get_global_id(0)]; }\n"
+    "kernel void put_bytes(global char *x, global const char *from, ulong at)\n"
+    "{ x[at + get_global_id(0)] = from[get_global_id(0)]; }\n";
+
+/* The kernels, for the context asked for last. */
+static struct {
+    cl_context context;
+    cl_command_queue queue;
+    cl_kernel see, words, bytes;
+} own;
+
+/* A shim that does nothing would let findings through, or make them up. */
+static void need(int yes, const char *what)
+{
+    if (yes)
+        return;
+    fprintf(stderr, "Oclgrind - shim: %s\n", what);
+    abort();
+}
+
+static void make_kernels(cl_context context)
+{
+    cl_device_id device;
+    cl_program program;
+
+    if (own.context == context)
+        return;
+    need(clGetContextInfo(context, CL_CONTEXT_DEVICES, sizeof device, &device,
+                          NULL) == CL_SUCCESS,
+         "no device");
+    own.context = context;
+    own.queue = clCreateCommandQueue(context, device, 0, NULL);
+    program = clCreateProgramWithSource(context, 1, (const char **)&source,
+                                        NULL, NULL);
+    need(own.queue && program &&
+             clBuildProgram(program, 1, &device, "", NULL, NULL) == CL_SUCCESS,
+         "no program");
+    own.see = clCreateKernel(program, "see", NULL);
+    own.words = clCreateKernel(program, "put_words", NULL);
+    own.bytes = clCreateKernel(program, "put_bytes", NULL);
+    need(own.see && own.words && own.bytes, "no kernel");
+}
+
+cl_mem clCreateBuffer(cl_context context, cl_mem_flags flags, size_t size,
+                      void *host, cl_int *e)
+{
+    void *symbol = dlsym(RTLD_NEXT, "clCreateBuffer");
+    create_call create;
+    cl_mem b;
+
+    memcpy(&create, &symbol, sizeof create);
+    b = create(context, flags, size, host, e);
+    if (!b)
+        return NULL;
+    need(clRetainMemObject(b) == CL_SUCCESS, "a buffer cannot be kept");
+    if (host)
+        return b;
+    make_kernels(context);
+    need(clSetKernelArg(own.see, 0, sizeof b, &b) == CL_SUCCESS &&
+             clEnqueueTask(own.queue, own.see, 0, NULL, NULL) == CL_SUCCESS &&
+             clFinish(own.queue) == CL_SUCCESS,
+         "a buffer cannot be shown");
+    return b;
+}
+
+/* x[at .. at + size] = data, in the caller's queue. */
+static cl_int put(cl_command_queue queue, cl_mem x, size_t at, size_t size,
+                  const void *data, cl_uint waits, const cl_event *list,
+                  cl_event *event)
+{
+    const cl_ulong offset = at;
+    const size_t items = (at | size) % 4 ? size : size / 4;
+    cl_mem from = NULL;
+    cl_context context;
+    cl_kernel k;
+    cl_int e;
+
+    clGetMemObjectInfo(x, CL_MEM_CONTEXT, sizeof(cl_context), &context, NULL);
+    make_kernels(context);
+    k = items == size ? own.bytes : own.words;
+    from = clCreateBuffer(context, CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR,
+                          size, (void *)(size_t)data, &e);
+    need(from && clSetKernelArg(k, 0, sizeof x, &x) == CL_SUCCESS &&
+             clSetKernelArg(k, 1, sizeof from, &from) == CL_SUCCESS &&
+             clSetKernelArg(k, 2, sizeof offset, &offset) == CL_SUCCESS,
+         "a part cannot be written");
+    e = clEnqueueNDRangeKernel(queue, k, 1, NULL, &items, NULL, waits, list,
+                               event);
+    if (e == CL_SUCCESS)
+        e = clFinish(queue);
+    clReleaseMemObject(from);
+    return e;
+}
 
 cl_int clEnqueueWriteBuffer(cl_command_queue queue, cl_mem buffer,
                             cl_bool blocking, size_t offset, size_t size,
@@ -27,32 +137,23 @@ cl_int clEnqueueWriteBuffer(cl_command_queue queue, cl_mem buffer,
     void *symbol = dlsym(RTLD_NEXT, "clEnqueueWriteBuffer");
     write_call write;
     cl_mem whole = NULL;
-    size_t at = 0, bytes = 0;
-    char *copy;
-    cl_int e;
+    size_t at = 0, bytes = 0, room = 0;
 
     memcpy(&write, &symbol, sizeof write);
     clGetMemObjectInfo(buffer, CL_MEM_ASSOCIATED_MEMOBJECT, sizeof(cl_mem),
                        &whole, NULL);
-    clGetMemObjectInfo(buffer, CL_MEM_OFFSET, sizeof at, &at, NULL);
-    if (!whole)
-        whole = buffer, at = 0;
-    at += offset;
+    clGetMemObjectInfo(buffer, CL_MEM_SIZE, sizeof room, &room, NULL);
+    if (whole)
+        clGetMemObjectInfo(buffer, CL_MEM_OFFSET, sizeof at, &at, NULL);
+    else
+        whole = buffer;
     clGetMemObjectInfo(whole, CL_MEM_SIZE, sizeof bytes, &bytes, NULL);
-    if (size == bytes)
-        return write(queue, whole, blocking, 0, size, data, waits, list, event);
-    copy = malloc(bytes);
-    if (!copy || at > bytes || size > bytes - at) {
-        free(copy);
-        return CL_INVALID_VALUE;
-    }
-    e = clEnqueueReadBuffer(queue, whole, CL_TRUE, 0, bytes, copy, waits, list,
-                            NULL);
-    memcpy(copy + at, data, size);
-    if (e == CL_SUCCESS)
-        e = write(queue, whole, CL_TRUE, 0, bytes, copy, 0, NULL, event);
-    free(copy);
-    return e;
+    /* What is wrong is left to oclgrind to say. */
+    if (!data || size == bytes || size == 0 || offset > room ||
+        size > room - offset)
+        return write(queue, buffer, blocking, offset, size, data, waits, list,
+                     event);
+    return put(queue, whole, at + offset, size, data, waits, list, event);
 }
 
 cl_int clEnqueueFillBuffer(cl_command_queue queue, cl_mem buffer,
@@ -60,12 +161,15 @@ cl_int clEnqueueFillBuffer(cl_command_queue queue, cl_mem buffer,
                            size_t offset, size_t size, cl_uint waits,
                            const cl_event *list, cl_event *event)
 {
-    char *data = malloc(size ? size : 1);
+    char *data;
     cl_int e;
 
-    if (!data)
-        return CL_OUT_OF_HOST_MEMORY;
-    for (size_t i = 0; i + pattern_size <= size; i += pattern_size)
+    if (!pattern || pattern_size == 0 || offset % pattern_size ||
+        size % pattern_size)
+        return CL_INVALID_VALUE;
+    data = malloc(size ? size : 1);
+    need(data != NULL, "no memory");
+    for (size_t i = 0; i < size; i += pattern_size)
         memcpy(data + i, pattern, pattern_size);
     e = clEnqueueWriteBuffer(queue, buffer, CL_TRUE, offset, size, data, waits,
                              list, event);
