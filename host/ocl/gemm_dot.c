@@ -51,6 +51,17 @@ static bool processor_has(int kind)
     return false;
 }
 
+/* The kernels hold instructions of the processor that this runs on: no use to a
+ * simulator, which says that it is a device of every type. */
+static bool is_processor(const vt_dev *dev)
+{
+    cl_device_type type = 0;
+
+    clGetDeviceInfo(dev->id, CL_DEVICE_TYPE, sizeof type, &type, NULL);
+    return (type & ~(cl_device_type)CL_DEVICE_TYPE_DEFAULT) ==
+           CL_DEVICE_TYPE_CPU;
+}
+
 /* ---- sizes ---- */
 
 static int words(const vt_gemm_desc *d, int kind)
@@ -348,8 +359,8 @@ static int ask(vt_dev *dev, vt_dtype type)
     pthread_mutex_lock(&lock);
     if (*known == 0 && vt_queue_new(&q, dev, false) == VITCL_OK) {
         for (int kind = KINDS - 1; kind > NONE && found == NONE; kind--)
-            if (kinds[kind].type == type && processor_has(kind) &&
-                faster(q, type, kind))
+            if (kinds[kind].type == type && is_processor(dev) &&
+                processor_has(kind) && faster(q, type, kind))
                 found = kind;
         *known = (signed char)(found + 1);
     }
