@@ -9,25 +9,36 @@
 #include <string.h>
 
 #define B 8
-#define N 1003
+#define MOST (B * 1003)
 
 typedef struct result {
-    float y[2][B * N], dx[B * N];
+    int n, total; /* columns, elements */
+    float y[2][MOST], dx[MOST];
 } result;
+
+/* Of `draws`, 5 standard deviations at most from what p makes expect. */
+static void expect_rate(int count, int draws, double p, const char *what)
+{
+    cr_expect(fabs(count - draws * p) < 5 * sqrt(draws * p * (1 - p)),
+              "%d of %d %s, not some %g", count, draws, what, draws * p);
+}
 
 /* y[0] and y[1]: two ops one behind the other's input; dx: of the first. */
 static void run(result *r, vt_class class, bool path, int step, float rate)
 {
-    static float one[B * N];
+    static float one[MOST];
     vt_fixture f;
+    const int n = vt_test_tiny() ? 33 : MOST / B;
+    const size_t total = B * (size_t)n;
 
-    for (int i = 0; i < B * N; i++)
+    r->n = n, r->total = B * n;
+    for (size_t i = 0; i < total; i++)
         one[i] = 1;
     vt_fixture_open(&f, class, true);
-    vt_val w = vt_fixture_param(&f, "x", 2, (int[]){B, N}, one);
+    vt_val w = vt_fixture_param(&f, "x", 2, (int[]){B, n}, one);
     vt_val x = vt_scale(f.plan, w, 1);
     vt_val t = vt_input(f.plan, "step", VT_I32, 1, (int[]){1});
-    vt_val g = vt_input(f.plan, "g", VT_F32, 2, (int[]){B, N});
+    vt_val g = vt_input(f.plan, "g", VT_F32, 2, (int[]){B, n});
     vt_val y[2];
     for (int k = 0; k < 2; k++) {
         y[k] = path ? vt_drop_path(f.plan, x, t, rate)
@@ -37,11 +48,11 @@ static void run(result *r, vt_class class, bool path, int step, float rate)
     vt_plan_backward(f.plan, vt_seed_gradient(f.plan, y[0], g), vt_add);
     vt_check(vt_plan_finish(f.plan));
     vt_check(vt_plan_write(f.plan, t, &step, sizeof step));
-    vt_check(vt_plan_write(f.plan, g, one, sizeof one));
+    vt_check(vt_plan_write(f.plan, g, one, total * sizeof *one));
     vt_check(vt_plan_run(f.plan, 0));
     for (int k = 0; k < 2; k++)
-        vt_check(vt_plan_read(f.plan, y[k], r->y[k], B * N));
-    vt_check(vt_plan_read(f.plan, vt_grad(f.plan, w), r->dx, B * N));
+        vt_check(vt_plan_read(f.plan, y[k], r->y[k], total));
+    vt_check(vt_plan_read(f.plan, vt_grad(f.plan, w), r->dx, total));
     vt_fixture_close(&f);
 }
 
@@ -51,40 +62,42 @@ Test(dropout, elements)
     int kept = 0, both = 0;
 
     run(&a, VT_CLASS_CPU, false, 3, 0.3f);
-    for (int i = 0; i < B * N; i++) {
+    const size_t bytes = (size_t)a.total * sizeof(float);
+    for (int i = 0; i < a.total; i++) {
         cr_assert(a.y[0][i] == 0 || fabsf(a.y[0][i] - 1 / 0.7f) < 1e-6f);
         kept += a.y[0][i] != 0;
         both += a.y[0][i] != 0 && a.y[1][i] != 0;
     }
-    /* 8024 draws: 5 standard deviations are 205 */
-    cr_expect(abs(kept - 5617) < 205, "%d kept", kept);
-    cr_expect(abs(both - 3932) < 225, "%d kept by both", both);
-    cr_expect(memcmp(a.y[0], a.dx, sizeof a.dx) == 0);
+    expect_rate(kept, a.total, 0.7, "kept");
+    expect_rate(both, a.total, 0.49, "kept by both");
+    cr_expect(memcmp(a.y[0], a.dx, bytes) == 0);
     run(&b, VT_CLASS_GPU, false, 3, 0.3f);
     cr_expect(memcmp(&a, &b, sizeof a) == 0, "the classes differ");
     run(&b, VT_CLASS_CPU, false, 4, 0.3f);
-    cr_expect(memcmp(a.y[0], b.y[0], sizeof a.dx) != 0, "steps are equal");
+    cr_expect(memcmp(a.y[0], b.y[0], bytes) != 0, "steps are equal");
     run(&b, VT_CLASS_CPU, false, 3, 0.75f);
     kept = 0;
-    for (int i = 0; i < B * N; i++)
+    for (int i = 0; i < b.total; i++)
         kept += b.y[0][i] != 0;
-    cr_expect(abs(kept - 2006) < 195, "%d kept", kept);
+    expect_rate(kept, b.total, 0.25, "kept");
     run(&b, VT_CLASS_CPU, false, 3, 0);
-    for (int i = 0; i < B * N; i++)
+    for (int i = 0; i < b.total; i++)
         cr_assert(b.dx[i] == 1);
 }
 
 Test(dropout, paths)
 {
     static result r;
+    const int steps = vt_test_tiny() ? 2 : 20;
     int kept = 0;
 
-    for (int step = 0; step < 20; step++) {
+    for (int step = 0; step < steps; step++) {
         run(&r, VT_CLASS_GPU, true, step, 0.5f);
-        for (int i = 0; i < B * N; i++)
-            cr_assert(r.y[0][i] == r.y[0][i / N * N] && r.dx[i] == r.y[0][i]);
+        for (int i = 0; i < r.total; i++)
+            cr_assert(r.y[0][i] == r.y[0][i / r.n * r.n] &&
+                      r.dx[i] == r.y[0][i]);
         for (int b = 0; b < B; b++)
-            kept += r.y[0][b * N] != 0;
+            kept += r.y[0][b * r.n] != 0;
     }
-    cr_expect(abs(kept - 80) < 32, "%d of 160 kept", kept);
+    expect_rate(kept, B * steps, 0.5, "kept");
 }

@@ -262,8 +262,11 @@ static void forward(const vt_case *c, vt_class class, vt_case_build build,
                 c->rtol > 0 ? c->rtol : 1e-5,
                 c->atol > 0 ? c->atol : 1e-6 * vt_largest(want, n) + 1e-9),
         "%s", t);
-    run_from_nan(&f, out, again, n);
-    cr_expect(memcmp(got, again, n * sizeof *got) == 0, "%s: bits differ", t);
+    if (!vt_test_tiny()) {
+        run_from_nan(&f, out, again, n);
+        cr_expect(memcmp(got, again, n * sizeof *got) == 0, "%s: bits differ",
+                  t);
+    }
     check_unchanged(&f, c, x, in, guard, t);
     free(got), free(again), free(want);
     vt_fixture_close(&f);
@@ -319,6 +322,8 @@ static void check_gradient(vt_fixture *f, const vt_case *c, vt_class class,
                           (c->grad_tol > 0 ? c->grad_tol : 1e-4) *
                               (vt_largest(want, x->n[i]) + 1e-4)),
                   "%s", t);
+    }
+    if (v != VT_NONE && !vt_test_tiny()) {
         vt_check(vt_plan_run(f->plan, 0));
         for (size_t k = 0; k < x->n[i]; k++)
             want[k] = 2 * (double)got[k];
@@ -369,6 +374,8 @@ static void backward(const vt_case *c, vt_class class, vt_case_build build,
         if (c->in[i].none || c->in[i].fixed)
             continue;
         check_gradient(&f, c, class, ref, x, i, gradient, n);
+        if (vt_test_tiny())
+            continue;                      /* all of one run */
         for (int k = 0; k < x->ins; k++) { /* the others ran twice, too */
             char name[32];
             snprintf(name, sizeof name, "grad.in%d", k);

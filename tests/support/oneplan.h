@@ -10,7 +10,8 @@
  *             gradient coming in, against central differences of the
  *             reference; a second run must add the same again.
  *
- * VITCL_TEST_TINY=1 leaves out the larger cases (for slow simulators).
+ * VITCL_TEST_TINY=1, for slow simulators, leaves out the larger cases and runs
+ * the others once.
  */
 #ifndef VT_TESTS_ONEPLAN_H
 #define VT_TESTS_ONEPLAN_H
