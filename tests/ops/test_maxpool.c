@@ -29,9 +29,12 @@ static void ref(double *out, const double *const *in, const vt_case *c)
 Test(maxpool, all)
 {
     static const vt_case cases[] = {
-        {.name = "1x1", .in = {X(1, 1, 1, 1)}, .arg = {1, 1}},
         {.name = "3, stride 2, padded",
          .in = {X(2, 3, 7, 9)},
+         .arg = {3, 2, 1, 1, 1, 1}},
+        {.name = "1x1", .in = {X(1, 1, 1, 1)}, .arg = {1, 1}},
+        {.name = "3, stride 2, padded, narrow",
+         .in = {X(2, 3, 9, 5)},
          .arg = {3, 2, 1, 1, 1, 1}},
         {.name = "SAME: below and right alone",
          .in = {X(1, 2, 8, 6)},
@@ -46,7 +49,10 @@ Test(maxpool, all)
          .arg = {3, 2, 1, 1, 1, 1}},
         {0}};
 
-    vt_check_ops(cases, build, ref);
+    /* Oclgrind 21.10 itself crashes at (float4)(a.even, b.even) with
+     * --uninitialized, which a stride of 2 takes from four windows a row on:
+     * the first case. */
+    vt_check_ops(vt_test_tiny() ? cases + 1 : cases, build, ref);
 }
 
 /* Of equal numbers the first has the whole gradient, as in torch. */
