@@ -114,14 +114,11 @@ static vitcl_status find_numbered(const vt_json **out, const book *b,
 {
     static const char mark[] = "ILSVRC2012_val_";
     const char *name = behind_slash(path, path + strlen(path));
-    const char *at = name + sizeof mark - 1;
-    const size_t digits = strncmp(name, mark, sizeof mark - 1) == 0
-                              ? strspn(at, "0123456789")
-                              : 0;
     unsigned long n = 0;
 
-    if (digits == 8)
-        n = strtoul(at, NULL, 10);
+    if (strncmp(name, mark, sizeof mark - 1) == 0 &&
+        strspn(name + sizeof mark - 1, "0123456789") == 8)
+        n = strtoul(name + sizeof mark - 1, NULL, 10);
     if (n < 1 || n > b->count)
         return vt_fail(VITCL_EINVAL,
                        "%s: a list of %zu, but %s is not named as the number "
