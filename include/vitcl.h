@@ -84,6 +84,8 @@ typedef struct {
     uint32_t compute_units, clock_mhz;
     uint64_t memory_bytes, local_bytes, max_alloc_bytes;
     int fp16, fp64, subgroups, integer_dot, unified_memory;
+    uint32_t tuned;    /* entries of the user's that are used (vitcl_tune.h) */
+    char warning[256]; /* not empty: what of the user's is ignored, and why */
 } vitcl_device_info;
 
 /* The index-th device, from 0; VITCL_ENODEVICE after the last. */

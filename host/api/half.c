@@ -3,7 +3,8 @@
  *
  * On one CPU the dot products of bf16 are twice as fast as f32, on the next
  * half as fast, and both advertise them: so neither a name nor a flag decides,
- * but one multiplication of a ViT's size, timed once a process and device.
+ * but one multiplication of a ViT's size, timed once a device, driver and
+ * version; the answer is kept on disk, and in the process where that is off.
  */
 #include "api/handles.h"
 #include "base/memory.h"
@@ -92,14 +93,23 @@ done:
 static vitcl_status compare(vitcl_precision *out, vt_dev *dev, const char *gemm)
 {
     double bf16 = 1e30, f16 = 1e30;
-    vitcl_status a = measure(&bf16, dev, gemm, VT_BF16);
-    vitcl_status b = measure(&f16, dev, gemm, VT_F16);
+    char question[32], word[VT_CHOICE];
+    vitcl_status a, b;
 
+    snprintf(question, sizeof question, "half by %.16s", gemm);
+    if (vt_choice_load(word, dev, question) &&
+        (strcmp(word, "f16") == 0 || strcmp(word, "bf16") == 0)) {
+        *out = strcmp(word, "f16") == 0 ? VITCL_F16 : VITCL_BF16;
+        return VITCL_OK;
+    }
+    a = measure(&bf16, dev, gemm, VT_BF16);
+    b = measure(&f16, dev, gemm, VT_F16);
     if (a != VITCL_OK && b != VITCL_OK)
         return b; /* with its message */
     /* On a draw bf16: it cannot overflow. */
     *out = b == VITCL_OK && (a != VITCL_OK || f16 < 0.97 * bf16) ? VITCL_F16
                                                                  : VITCL_BF16;
+    vt_choice_save(dev, question, *out == VITCL_F16 ? "f16" : "bf16");
     return VITCL_OK;
 }
 

@@ -46,9 +46,11 @@ typedef struct opt {
 } opt;
 
 typedef struct command {
-    const char *name, *operands, *summary, *more; /* more: may be NULL */
-    const opt *options;                           /* ends with a NULL name */
-    size_t size; /* of the struct that options go into, zero at first */
+    const char *name, *operands, *summary,
+        *more;          /* more: may be NULL;
+                         * summary NULL: not for people, last in main.c */
+    const opt *options; /* ends with a NULL name */
+    size_t size;        /* of the struct that options go into, zero at first */
     int (*run)(void *options, const words *operands);
 } command;
 
@@ -78,7 +80,7 @@ void tsv_text(const char *s);    /* tab, newline, backslash escaped */
 void print_bytes(double bytes);  /* "1.2 GB" */
 
 typedef struct progress { /* a line on stderr, where that is a terminal */
-    const char *what;     /* "pictures" */
+    const char *what;     /* "pictures"; NULL: the total is in seconds */
     uint64_t total;       /* 0: unknown */
     double start, shown;
     bool on, drawn;
@@ -92,6 +94,13 @@ double now(void);                 /* seconds, monotonic */
 /* From now on Ctrl-C only raises this; a second one kills. */
 void catch_stop(void);
 bool stopped(void);
+
+/* ---- children (child.c) ---- */
+
+enum { CHILD_NONE = -1, CHILD_CRASHED = -2 };
+/* Runs this program with these words (NULL-ended) and no input, for at most so
+ * many seconds; out: what it printed. Its exit status, or one of the above. */
+int child_run(char *out, size_t size, const char *const *argv, double seconds);
 
 /* ---- models (load.c) ---- */
 
@@ -134,6 +143,11 @@ typedef struct model_options {
 
 /* What -m or VITCL_MODEL say; NULL: neither. */
 const char *model_path(const model_options *o);
+/* Opens a device; notes what of the user's tuning is ignored there. */
+int open_device(vitcl_device **device, const char *select);
+/* Has a child try what a session of this precision would try. */
+void try_first(const vitcl_model *model, const char *select,
+               vitcl_precision precision);
 /* Opens the device (unless device is NULL) and the model. Prints why not. */
 int open_model(vitcl_device **device, vitcl_model **model,
                const model_options *o);

@@ -50,16 +50,16 @@ static void print_json(const vitcl_device_info *d)
            d->subgroups ? "true" : "false", d->integer_dot ? "true" : "false",
            d->unified_memory ? "true" : "false");
     member("gemm", d->gemm);
-    printf("}\n");
+    printf(",\"tuned\":%u}\n", d->tuned);
 }
 
-enum { COLUMNS = 16, CELL = 48 };
+enum { COLUMNS = 17, CELL = 48 };
 typedef char row[COLUMNS][CELL];
 
 static const char *const titles[COLUMNS] = {
     "index",  "name",   "vendor",  "type",  "driver", "OpenCL C",
     "units",  "MHz",    "memory",  "local", "fp16",   "fp64",
-    "subgr.", "intdot", "unified", "GEMM"};
+    "subgr.", "intdot", "unified", "GEMM",  "tuned"};
 
 static void bytes_cell(char *cell, uint64_t bytes)
 {
@@ -94,6 +94,7 @@ static void fill(row r, const vitcl_device_info *d)
     for (int i = 0; i < 5; i++)
         snprintf(r[10 + i], CELL, "%s", flags[i] ? "yes" : "-");
     snprintf(r[15], CELL, "%s", d->gemm);
+    snprintf(r[16], CELL, d->tuned ? "%u" : "-", d->tuned);
 }
 
 /* A driver that failed has its own line and no table cells. */
@@ -134,6 +135,7 @@ static int run(void *into, const words *operands)
     vitcl_device_info *list = NULL, *more, one;
     uint32_t n = 0, usable = 0;
     int code = EXIT_OK;
+    bool warned = false;
 
     if (operands->count)
         return usage("takes no argument such as '%s'", operands->item[0]);
@@ -146,8 +148,13 @@ static int run(void *into, const words *operands)
         list = more, list[n++] = one;
         usable += !one.error[0];
     }
-    for (uint32_t i = 0; o->json && i < n; i++)
-        print_json(&list[i]);
+    for (uint32_t i = 0; i < n; i++) {
+        if (list[i].warning[0] && !warned)
+            note("%s", list[i].warning);
+        warned = warned || list[i].warning[0];
+        if (o->json)
+            print_json(&list[i]);
+    }
     if (!o->json && n)
         code = print_table(list, n);
     if (!usable && code == EXIT_OK)
@@ -161,8 +168,10 @@ const command cmd_devices = {
     "devices",
     "",
     "List OpenCL devices",
-    "GEMM is the matrix multiplication that classify uses there. A driver that "
-    "fails\nspoils its own line only. `-d` of the other commands and "
+    "GEMM is the matrix multiplication that classify uses there, tuned how "
+    "many "
+    "entries\nof `vitcl tune` it uses. A driver that fails spoils its own line "
+    "only.\n`-d` of the other commands and "
     "VITCL_DEVICE take the\nindex, part of a name, cpu, gpu or any.",
     options,
     sizeof(devices),

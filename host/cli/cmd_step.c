@@ -48,8 +48,10 @@ static int run(void *into, const words *operands)
     code = parse_precision(&precision, o->common.precision);
     if (code != EXIT_OK)
         return code;
-    if (vitcl_device_open(&device, o->common.device) != VITCL_OK ||
-        vitcl_train_steps(o->output, device, model, o->input, o->settings,
+    code = open_device(&device, o->common.device);
+    if (code != EXIT_OK)
+        return code;
+    if (vitcl_train_steps(o->output, device, model, o->input, o->settings,
                           o->steps ? o->steps : 1, o->common.gemm,
                           precision) != VITCL_OK)
         code = failed();

@@ -3,11 +3,16 @@
  */
 #include "cmd.h"
 
+#include <vitcl_tune.h>
+
 #include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+
+/* A child that tries instructions may take this long. */
+#define TRY_SECONDS 60
 
 const char *model_path(const model_options *o)
 {
@@ -24,18 +29,47 @@ static int no_model(void)
                  "vit-ti/16 for random weights");
 }
 
+int open_device(vitcl_device **device, const char *select)
+{
+    vitcl_device_info info;
+
+    if (vitcl_device_open(device, select) != VITCL_OK)
+        return failed();
+    vitcl_device_describe(&info, *device);
+    if (info.warning[0])
+        note("%s", info.warning);
+    return EXIT_OK;
+}
+
+void try_first(const vitcl_model *model, const char *select,
+               vitcl_precision precision)
+{
+    static const char *const names[] = {"f32", "bf16", "f16", "half", "int8"};
+    const char *argv[] = {
+        "probe", "try", names[precision], select ? "-d" : NULL, select, NULL};
+    char text[64];
+
+    if (!vitcl_model_untried(model, precision) ||
+        child_run(text, sizeof text, argv, TRY_SECONDS) == EXIT_OK)
+        return;
+    note("this processor's dot-product instructions do not work; it "
+         "multiplies and adds");
+    setenv("VITCL_DOT", "off", 1);
+}
+
 int open_model(vitcl_device **device, vitcl_model **model,
                const model_options *o)
 {
     vitcl_device *d = NULL;
     vitcl_status st;
+    int code;
 
     if (o->model && o->preset)
         return usage("-m and --preset exclude each other");
     if (!o->preset && !model_path(o))
         return no_model();
-    if (device && vitcl_device_open(&d, o->device) != VITCL_OK)
-        return failed();
+    if (device && (code = open_device(&d, o->device)) != EXIT_OK)
+        return code;
     if (o->preset)
         st = vitcl_model_preset(model, d, o->preset,
                                 o->size.height == o->size.width ? o->size.height
@@ -134,6 +168,7 @@ int open_session(vitcl_session **out, vitcl_model *model,
     if (code != EXIT_OK)
         return code;
     patience_begin(&wait);
+    try_first(model, o->device, options.precision);
     st = vitcl_session_new(out, model, &options);
     patience_end(&wait);
     return st == VITCL_OK ? EXIT_OK : failed();

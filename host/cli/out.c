@@ -183,9 +183,13 @@ void progress_show(progress *p, uint64_t done, const char *text)
 
         memset(bar, '-', 30), bar[30] = '\0';
         memset(bar, '#', (size_t)full);
-        fprintf(stderr, "[%s] %llu/%llu  %.1f %s/s  %d:%02d left", bar,
-                (unsigned long long)done, (unsigned long long)p->total, rate,
-                p->what, left / 60, left % 60);
+        if (p->what)
+            fprintf(stderr, "[%s] %llu/%llu  %.1f %s/s  %d:%02d left", bar,
+                    (unsigned long long)done, (unsigned long long)p->total,
+                    rate, p->what, left / 60, left % 60);
+        else
+            fprintf(stderr, "[%s] %llu/%llu s", bar, (unsigned long long)done,
+                    (unsigned long long)p->total);
     } else {
         fprintf(stderr, "%llu %s  %.1f %s/s", (unsigned long long)done, p->what,
                 rate, p->what);

@@ -168,8 +168,9 @@ int train(const training *t)
         code = parse_precision(&o.precision, t->precision);
     if (code != EXIT_OK)
         return code;
-    if (vitcl_device_open(&device, t->device) != VITCL_OK)
-        return failed();
+    code = open_device(&device, t->device);
+    if (code != EXIT_OK)
+        return code;
     if (t->log && !(s.log = fopen(t->log, "a"))) {
         vitcl_device_free(device);
         return fail("%s: %s", t->log, strerror(errno));

@@ -18,9 +18,9 @@
 #include "ocl/cache.h"
 
 #include "base/memory.h"
+#include "base/own.h"
 #include "base/sha256.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
@@ -88,72 +88,15 @@ vt_cache_key vt_cache_key_of(const vt_dev *dev, const char *common,
     return key;
 }
 
-/* ---- the folder ---- */
+/* ---- files ---- */
 
-/* Nobody but us can have put anything into it. */
-static bool ours(int fd, mode_t type)
+int vt_cache_folder(void)
 {
-    struct stat st;
-
-    return fstat(fd, &st) == 0 && (st.st_mode & S_IFMT) == type &&
-           st.st_uid == geteuid() && (st.st_mode & (S_IWGRP | S_IWOTH)) == 0;
-}
-
-/* The folder, made if need be; -1 where there is none to be used. */
-static int open_folder(void)
-{
-    const char *off = getenv("VITCL_CACHE"), *base = getenv("XDG_CACHE_HOME");
-    const char *home = getenv("HOME");
-    char path[4096];
-    int n, fd;
+    const char *off = getenv("VITCL_CACHE");
 
     if (off && strcmp(off, "off") == 0)
         return -1;
-    if (base && base[0] == '/')
-        n = snprintf(path, sizeof path, "%s", base);
-    else if (home && home[0] == '/')
-        n = snprintf(path, sizeof path, "%s/.cache", home);
-    else
-        return -1;
-    if (n < 0 || (size_t)n + sizeof "/vitcl" > sizeof path)
-        return -1;
-    mkdir(path, 0700);
-    strcat(path, "/vitcl");
-    mkdir(path, 0700);
-    fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    if (fd >= 0 && !ours(fd, S_IFDIR)) {
-        close(fd);
-        fd = -1;
-    }
-    return fd;
-}
-
-/* ---- files ---- */
-
-static bool read_all(int fd, void *out, size_t size)
-{
-    for (size_t at = 0; at < size;) {
-        const ssize_t n = read(fd, (char *)out + at, size - at);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n <= 0)
-            return false;
-        at += (size_t)n;
-    }
-    return true;
-}
-
-static bool write_all(int fd, const void *data, size_t size)
-{
-    for (size_t at = 0; at < size;) {
-        const ssize_t n = write(fd, (const char *)data + at, size - at);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n <= 0)
-            return false;
-        at += (size_t)n;
-    }
-    return true;
+    return vt_own_folder("XDG_CACHE_HOME", ".cache", true);
 }
 
 static void name_of(char out[80], const vt_cache_key *key)
@@ -181,8 +124,8 @@ static unsigned char *read_binary(size_t *size, int fd, const vt_cache_key *key)
     struct stat st;
     header h;
 
-    if (!ours(fd, S_IFREG) || fstat(fd, &st) != 0 ||
-        !read_all(fd, &h, sizeof h) ||
+    if (!vt_own_file(fd) || fstat(fd, &st) != 0 ||
+        !vt_own_read(fd, &h, sizeof h) ||
         memcmp(h.format, FORMAT, sizeof h.format) != 0 ||
         memcmp(h.key, key->hash, sizeof h.key) != 0)
         return NULL;
@@ -191,7 +134,7 @@ static unsigned char *read_binary(size_t *size, int fd, const vt_cache_key *key)
         (uintmax_t)st.st_size != *size + sizeof h ||
         vt_new(&binary, *size, 1) != VITCL_OK)
         return NULL;
-    if (read_all(fd, binary, *size)) {
+    if (vt_own_read(fd, binary, *size)) {
         vt_sha256(binary, *size, digest);
         if (memcmp(digest, h.digest, sizeof digest) == 0)
             return binary;
@@ -212,7 +155,7 @@ static void mark_used(int fd)
 bool vt_cache_load(cl_program *out, vt_dev *dev, const vt_cache_key *key,
                    const char *options)
 {
-    const int folder = open_folder();
+    const int folder = vt_cache_folder();
     const unsigned char *binary = NULL;
     unsigned char *mine = NULL;
     cl_program program = NULL;
@@ -251,7 +194,7 @@ bool vt_cache_load(cl_program *out, vt_dev *dev, const vt_cache_key *key,
 
 bool vt_cache_has(const vt_cache_key *key)
 {
-    const int folder = open_folder();
+    const int folder = vt_cache_folder();
     struct stat st;
     bool has = false;
     char name[80];
@@ -266,7 +209,7 @@ bool vt_cache_has(const vt_cache_key *key)
 
 bool vt_cache_on(void)
 {
-    const int folder = open_folder();
+    const int folder = vt_cache_folder();
 
     if (folder >= 0)
         close(folder);
@@ -290,37 +233,24 @@ static unsigned char *binary_of(size_t *size, cl_program program)
 
 void vt_cache_save(vt_dev *dev, const vt_cache_key *key, cl_program program)
 {
-    static atomic_uint count;
     static atomic_bool swept;
-    const int folder = open_folder();
+    const int folder = vt_cache_folder();
     unsigned char *binary = NULL;
     header h = {.format = FORMAT};
-    char name[80], temporary[128];
+    char name[80];
     size_t size;
-    int fd = -1;
 
-    (void)dev;
-    if (folder < 0 || !(binary = binary_of(&size, program)))
+    if (folder < 0 || dev->fleeting || !(binary = binary_of(&size, program)))
         goto done;
     memcpy(h.key, key->hash, sizeof h.key);
     vt_sha256(binary, size, h.digest);
     for (size_t i = 0; i < 8; i++)
         h.size[i] = (uint8_t)((uint64_t)size >> (8 * i));
     name_of(name, key);
-    snprintf(temporary, sizeof temporary, "%s.%ld.%u", name, (long)getpid(),
-             atomic_fetch_add(&count, 1));
-    fd = openat(folder, temporary,
-                O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-    if (fd < 0)
-        goto done;
-    if (!write_all(fd, &h, sizeof h) || !write_all(fd, binary, size) ||
-        fsync(fd) != 0 || renameat(folder, temporary, folder, name) != 0)
-        unlinkat(folder, temporary, 0);
+    vt_own_write(folder, name, &h, sizeof h, binary, size);
     if (!atomic_exchange(&swept, true))
         vt_cache_sweep(folder, MOST_BYTES, time(NULL));
 done:
-    if (fd >= 0)
-        close(fd);
     if (folder >= 0)
         close(folder);
     free(binary);

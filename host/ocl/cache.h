@@ -1,5 +1,5 @@
 /*
- * cache.h - built programs kept on disk. For program.c.
+ * cache.h - built programs kept on disk. For program.c and choice.c.
  */
 #ifndef VT_OCL_CACHE_H
 #define VT_OCL_CACHE_H
@@ -14,6 +14,8 @@ typedef struct vt_cache_key {
 /* Everything that decides what a compiler makes of the two texts. */
 vt_cache_key vt_cache_key_of(const vt_dev *dev, const char *common,
                              const char *text, const char *options);
+/* Opened; -1: the cache is off or there is no safe place for one. */
+int vt_cache_folder(void);
 /* A built program, or false: not there, damaged (then removed), refused by the
  * driver, or the cache is off. Never an error. */
 bool vt_cache_load(cl_program *out, vt_dev *dev, const vt_cache_key *key,

@@ -146,6 +146,7 @@ static void ask(found *f, const struct property *p)
 static void describe(found *f)
 {
     cl_bool available = CL_TRUE, compiler = CL_TRUE;
+    vt_tuned_table tuned; /* for its count */
     cl_int e =
         clGetDeviceInfo(f->id, CL_DEVICE_TYPE, sizeof f->type, &f->type, NULL);
     char *extensions;
@@ -171,6 +172,7 @@ static void describe(found *f)
     snprintf(f->info.gemm, sizeof f->info.gemm, "%s",
              vt_gemm_usual(f->type & CL_DEVICE_TYPE_CPU ? VT_CLASS_CPU
                                                         : VT_CLASS_GPU));
+    vt_tuned_load(&tuned, &f->info);
     clGetDeviceInfo(f->id, CL_DEVICE_AVAILABLE, sizeof available, &available,
                     NULL);
     clGetDeviceInfo(f->id, CL_DEVICE_COMPILER_AVAILABLE, sizeof compiler,
@@ -404,6 +406,7 @@ static vitcl_status open_found(vt_dev **out, const found *f)
     dev->info = f->info;
     dev->class = f->type & CL_DEVICE_TYPE_CPU ? VT_CLASS_CPU : VT_CLASS_GPU;
     measure(dev);
+    vt_tuned_load(&dev->tuned, &dev->info);
     VT_TRY(identity(&dev->identity, f));
     const cl_context_properties where[] = {
         CL_CONTEXT_PLATFORM, (cl_context_properties)f->platform, 0};

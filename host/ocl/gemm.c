@@ -8,6 +8,7 @@
 #include "ocl/gemm.h"
 
 #include "base/memory.h"
+#include "ocl/gemm_rows.h"
 #include "ocl/objects.h"
 
 #include <stdio.h>
@@ -304,6 +305,11 @@ vitcl_status vt_gemm_launch(vt_queue *q, vt_gemm *g)
         VT_TRY(vt_kernel_launch(q, g->kernel[i]));
 done:
     return st;
+}
+
+bool vt_gemm_untried(vt_dev *dev, vt_dtype type)
+{
+    return vt_dot_untried(dev, type);
 }
 
 const char *vt_gemm_describe(const vt_gemm *g)

@@ -26,18 +26,6 @@
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-/* First row whose pattern is the type or part of the name of the device. The
- * CPU row: best of some 350 of CLBlast's own tuner on PoCL and AVX-512; the GPU
- * row: the most frequent winner in CLBlast's database. */
-static const struct {
-    const char *pattern, *parameters;
-} tuned[] = {
-    {"cpu", "GEMMK 0 KREG 1 KWG 32 KWI 2 MDIMA 8 MDIMC 8 MWG 64 NDIMB 8 "
-            "NDIMC 8 NWG 128 SA 0 SB 0 STRM 0 STRN 0 VWM 8 VWN 4"},
-    {"", "GEMMK 0 KREG 1 KWG 32 KWI 2 MDIMA 16 MDIMC 16 MWG 64 NDIMB 8 "
-         "NDIMC 8 NWG 64 SA 1 SB 1 STRM 0 STRN 0 VWM 4 VWN 4"},
-};
-
 static vitcl_status fail(vt_dev *dev, CLBlastStatusCode code, const char *what)
 {
     /* OpenCL's own codes pass through; CLBlast's lie below -1000. */
@@ -49,21 +37,16 @@ static vitcl_status fail(vt_dev *dev, CLBlastStatusCode code, const char *what)
 
 static vitcl_status override(vt_dev *dev)
 {
-    char names[16][8];
-    const char *name[16];
-    size_t value[16], n = 0, row = 0, always = 0;
-    const char *at;
-    int used;
+    unsigned short v[VT_TUNED_NUMBERS];
+    const char *name[VT_TUNED_NUMBERS];
+    size_t value[VT_TUNED_NUMBERS], n = 0, always = 0;
     CLBlastStatusCode e;
 
-    while (tuned[row].pattern[0] &&
-           strcmp(tuned[row].pattern, dev->info.type) != 0 &&
-           !strstr(dev->info.name, tuned[row].pattern))
-        row++;
-    for (at = tuned[row].parameters;
-         n < 16 && sscanf(at, "%7s %zu%n", names[n], &value[n], &used) == 2;
-         at += used, n++)
-        name[n] = names[n];
+    vt_tuned_values(v, dev, VT_TUNED_CLBLAST, VT_F32);
+    for (; n < VT_TUNED_NUMBERS; n++) {
+        name[n] = vt_tuned_name(VT_TUNED_CLBLAST, (int)n);
+        value[n] = v[n];
+    }
     e = CLBlastOverrideParameters(dev->id, "Xgemm", CLBlastPrecisionSingle, n,
                                   name, value);
     if (e == CLBlastSuccess)
@@ -165,11 +148,13 @@ static vitcl_status bind(vt_gemm *g)
     const int v = vt_dev_vector(g->dev);
     vt_buf *const bufs[] = {g->bufs.c, g->bufs.bias, g->bufs.scale,
                             g->bufs.residual};
+    const char *tuned =
+        vt_tuned_for(g->dev, VT_TUNED_CLBLAST, VT_F32) ? ", tuned" : "";
     char defines[128], epilogue[96];
     vt_kernel *k;
     vitcl_status st = VITCL_OK;
 
-    snprintf(g->note, sizeof g->note, "clblast Xgemm");
+    snprintf(g->note, sizeof g->note, "clblast Xgemm%s", tuned);
     if (!d->bias && !d->scale && !d->residual && d->act == VT_ACT_NONE)
         return VITCL_OK;
     snprintf(defines, sizeof defines, "-DV=%d %s", v,
@@ -185,7 +170,7 @@ static vitcl_status bind(vt_gemm *g)
                    (size_t[3]){((size_t)d->N + (size_t)v - 1) / (size_t)v,
                                (size_t)d->batch * (size_t)d->M},
                    NULL);
-    snprintf(g->note, sizeof g->note, "clblast Xgemm, epilogue");
+    snprintf(g->note, sizeof g->note, "clblast Xgemm, epilogue%s", tuned);
 done:
     return st;
 }

@@ -3,13 +3,17 @@
  * it has them and is faster by them. For gemm_native.c.
  *
  * Surprising: the kernels are inline assembly, so three things must hold before
- * one is used, and each is found out once a device: this processor has the
- * instruction (an OpenCL CPU device runs in this process, so cpuid tells: a
- * wrong guess would be an illegal instruction), the driver's compiler takes it,
- * and the answer is right. Then both ways are timed: on one CPU bf16 dot
- * products are twice as fast as f32, on another half as fast, and both
- * advertise them. The faster must lead by a sixth, so that noise does not make
- * one run's bits differ from the next one's.
+ * one is used, and each is found out once a device, driver and version: this
+ * processor has the instruction (an OpenCL CPU device runs in this process, so
+ * cpuid tells), the driver's compiler takes it, and the answer is right. Then
+ * both ways are timed: on one CPU bf16 dot products are twice as fast as f32,
+ * on another half as fast, and both advertise them. The faster must lead by a
+ * sixth.
+ *
+ * What was found is kept on disk (choice.c). "fma" is kept before the first try
+ * and replaced after it: should cpuid be wrong (emulators, hypervisors), the
+ * illegal instruction ends one process, and the next one multiplies by FMAs.
+ * The program vitcl lets a child try first. VITCL_DOT=off: FMAs, untried.
  */
 #include "base/memory.h"
 #include "ocl/gemm_rows.h"
@@ -171,8 +175,10 @@ done:
 static vitcl_status bind(vt_gemm *g, int kind)
 {
     const vt_gemm_desc *d = &g->d;
-    const vt_rows s = vt_rows_divide(g->dev, d->batch * d->M, d->N,
-                                     words(d, kind), kinds[kind].lanes);
+    const vt_rows_shape t =
+        vt_tuned_rows(g->dev, VT_TUNED_DOT, d->type, kinds[kind].lanes);
+    const vt_rows s =
+        vt_rows_divide(g->dev, t, d->batch * d->M, d->N, words(d, kind));
     const int v[] = {s.rows,   d->N,  words(d, kind), stride(d, kind), d->ldc,
                      s.blocks, s.big, s.chunks,       s.group,         s.most};
     vt_buf *const bufs[] = {g->bufs.c,    g->bufs.temp,  g->bufs.b,
@@ -182,7 +188,7 @@ static vitcl_status bind(vt_gemm *g, int kind)
 
     VT_TRY(rows_kernel(g, kind));
     snprintf(defines, sizeof defines,
-             "-DV=%d -DNV=%d -DDOT=%d -DRA=%d -DRB=%d -DSAVED=%d %s", s.lanes,
+             "-DV=%d -DNV=%d -DDOT=%d -DRA=%d -DRB=%d -DSAVED=%d %s", t.lanes,
              VT_ROWS_VECTORS, kind, s.ra, s.rb, s.saved,
              vt_gemm_defines(epilogue, d));
     VT_TRY(
@@ -196,8 +202,9 @@ static vitcl_status bind(vt_gemm *g, int kind)
                                    (size_t)s.chunks,
                                1, 1},
                    (size_t[3]){1, 1, 1});
-    snprintf(g->note, sizeof g->note, "native %s %dx%d", kinds[kind].name, s.ra,
-             s.nw);
+    snprintf(g->note, sizeof g->note, "native %s %dx%d%s", kinds[kind].name,
+             s.ra, s.nw,
+             vt_tuned_for(g->dev, VT_TUNED_DOT, d->type) ? ", tuned" : "");
 done:
     return st;
 }
@@ -348,26 +355,85 @@ static bool faster(vt_queue *q, vt_dtype type, int kind)
     return yes && best[0] * 7 < best[1] * 6;
 }
 
-/* The kind for a type on this device; the answer is kept. */
-static int ask(vt_dev *dev, vt_dtype type)
+static const char *question(vt_dtype type)
 {
-    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-    signed char *known = &dev->dot[type == VT_BF16];
+    return type == VT_BF16 ? "bf16 by" : "int8 by";
+}
+
+/* The kept answer, or -1. A kind that the processor lacks is no answer. */
+static int kept(const vt_dev *dev, vt_dtype type)
+{
+    char word[VT_CHOICE];
+
+    if (!vt_choice_load(word, dev, question(type)))
+        return -1;
+    for (int kind = S16; kind < KINDS; kind++)
+        if (kinds[kind].type == type && strcmp(kinds[kind].name, word) == 0)
+            return processor_has(kind) ? kind : -1;
+    return strcmp(word, "fma") == 0 ? NONE : -1;
+}
+
+/* Is there anything to try? */
+static bool possible(const vt_dev *dev, vt_dtype type)
+{
+    const char *off = getenv("VITCL_DOT");
+
+    if (dev->class != VT_CLASS_CPU || !is_processor(dev) ||
+        (off && strcmp(off, "off") == 0))
+        return false;
+    for (int kind = S16; kind < KINDS; kind++)
+        if (kinds[kind].type == type && processor_has(kind))
+            return true;
+    return false;
+}
+
+static int try(vt_dev *dev, vt_dtype type)
+{
     vt_queue *q = NULL;
     int found = NONE;
 
+    if (vt_queue_new(&q, dev, false) != VITCL_OK)
+        return NONE;
+    vt_choice_save(dev, question(type), "fma");
+    for (int kind = KINDS - 1; kind > NONE && found == NONE; kind--)
+        if (kinds[kind].type == type && processor_has(kind) &&
+            faster(q, type, kind))
+            found = kind;
+    vt_queue_free(q);
+    if (found != NONE)
+        vt_choice_save(dev, question(type), kinds[found].name);
+    return found;
+}
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+/* The kind for a type on this device; the answer is kept. */
+static int ask(vt_dev *dev, vt_dtype type)
+{
+    signed char *known = &dev->dot[type == VT_BF16];
+    int found;
+
     pthread_mutex_lock(&lock);
-    if (*known == 0 && vt_queue_new(&q, dev, false) == VITCL_OK) {
-        for (int kind = KINDS - 1; kind > NONE && found == NONE; kind--)
-            if (kinds[kind].type == type && is_processor(dev) &&
-                processor_has(kind) && faster(q, type, kind))
-                found = kind;
+    if (*known == 0) {
+        found = possible(dev, type) ? kept(dev, type) : NONE;
+        if (found < 0)
+            found = try(dev, type);
         *known = (signed char)(found + 1);
     }
-    found = *known > 0 ? *known - 1 : NONE;
+    found = *known - 1;
     pthread_mutex_unlock(&lock);
-    vt_queue_free(q);
     return found;
+}
+
+bool vt_dot_untried(vt_dev *dev, vt_dtype type)
+{
+    bool yes;
+
+    pthread_mutex_lock(&lock);
+    yes = dev->dot[type == VT_BF16] == 0 && possible(dev, type) &&
+          kept(dev, type) < 0;
+    pthread_mutex_unlock(&lock);
+    return yes;
 }
 
 static int kind_of(vt_dev *dev, const vt_gemm_desc *d)

@@ -17,21 +17,6 @@
 
 #include <stdio.h>
 
-/* Sizes that keep a chunk of A (MOST_ROWS by MOST_K: 240 KiB at most) and what
- * is in use of a group of panels in an L2 of 512 KiB. A work-group has at most
- * MOST_ROWS by MOST_GROUP panels, and a core at least UNITS work-groups. */
-#define MOST_K 1024
-#define MOST_ROWS 60
-#define MOST_GROUP 4
-#define UNITS 16
-
-/* Rows and vectors a register block: accumulators, one row of weights and a
- * broadcast fill 16 registers (SSE, NEON, AVX2) or 32 (AVX-512). */
-static int block_rows(int lanes)
-{
-    return lanes == 16 ? 14 : 6;
-}
-
 typedef struct parts { /* of g->state: windows of temp */
     vt_buf *b, *a;
 } parts;
@@ -42,31 +27,37 @@ static int divide(int a, int b) /* rounded up */
 }
 
 /* Large work-groups reuse more, many balance better. */
-static void divide_work(vt_rows *s, int units)
+static void divide_work(vt_rows *s, vt_rows_shape t, int units)
 {
-    s->chunks = divide(s->blocks, MOST_ROWS / s->ra);
-    s->group = VT_MIN(MOST_GROUP, s->panels);
+    s->chunks = divide(s->blocks, VT_MAX(1, t.rows / s->ra));
+    s->group = VT_MIN(t.panels, s->panels);
     while (s->group > 1 && divide(s->panels, s->group) * s->chunks < units)
         s->group--;
     while (s->chunks < s->blocks && s->panels * s->chunks < units)
         s->chunks++;
 }
 
-vt_rows vt_rows_divide(const vt_dev *dev, int rows, int n, int terms, int lanes)
+vt_rows vt_rows_divide(const vt_dev *dev, vt_rows_shape t, int rows, int n,
+                       int terms)
 {
-    vt_rows s = {.rows = rows, .lanes = lanes, .nw = VT_ROWS_VECTORS * lanes};
+    vt_rows s = {.rows = rows, .nw = t.vectors * t.lanes};
 
     s.panels = divide(n, s.nw);
-    s.blocks = divide(rows, block_rows(lanes));
+    s.blocks = divide(rows, t.block);
     s.ra = divide(rows, s.blocks);
     s.rb = s.ra > 1 ? s.ra - 1 : 1;
     s.big = s.ra > 1 ? rows - s.blocks * s.rb : s.blocks;
     if (s.big == s.blocks)
         s.rb = s.ra;
-    divide_work(&s, UNITS * (int)vt_dev_info(dev)->compute_units);
-    s.most = divide(terms, divide(terms, MOST_K));
-    s.saved = terms > s.most ? MOST_GROUP * divide(MOST_ROWS, s.ra) : 1;
+    divide_work(&s, t, t.groups * (int)vt_dev_info(dev)->compute_units);
+    s.most = divide(terms, divide(terms, t.terms));
+    s.saved = terms > s.most ? t.panels * divide(t.rows, s.ra) : 1;
     return s;
+}
+
+static vt_rows_shape shape_for(const vt_dev *dev, const vt_gemm_desc *d)
+{
+    return vt_tuned_rows(dev, VT_TUNED_ROWS, d->type, vt_dev_vector(dev));
 }
 
 static int type_number(vt_dtype t)
@@ -90,24 +81,35 @@ static bool takes(vt_dev *dev, const vt_gemm_desc *d)
     return true;
 }
 
+#define PANEL(n)                                                               \
+    {                                                                          \
+        "panel" #n, "panel" #n "-bf16", "panel" #n "-f16", "panel" #n "-i8"    \
+    }
+static const struct {
+    int columns;
+    const char *word[4];
+} panels[] = {{4, PANEL(4)},   {8, PANEL(8)},   {12, PANEL(12)},
+              {16, PANEL(16)}, {24, PANEL(24)}, {32, PANEL(32)},
+              {48, PANEL(48)}, {64, PANEL(64)}};
+
 static const char *layout(vt_dev *dev, const vt_gemm_desc *d)
 {
-    static const char *const words[3][4] = {
-        {"panel8", "panel8-bf16", "panel8-f16", "panel8-i8"},
-        {"panel16", "panel16-bf16", "panel16-f16", "panel16-i8"},
-        {"panel32", "panel32-bf16", "panel32-f16", "panel32-i8"}};
-    const int lanes = vt_dev_vector(dev);
+    const vt_rows_shape t = shape_for(dev, d);
+    size_t i = 0;
 
     if (vt_dot_for(dev, d))
         return vt_dot_layout(dev, d);
     if (!panels_for(d))
         return "kn.f32";
-    return words[lanes == 16 ? 2 : lanes == 8][type_number(d->type)];
+    while (panels[i].columns != t.lanes * t.vectors)
+        i++;
+    return panels[i].word[type_number(d->type)];
 }
 
 static size_t packed_bytes(vt_dev *dev, const vt_gemm_desc *d)
 {
-    const int nw = VT_ROWS_VECTORS * vt_dev_vector(dev);
+    const vt_rows_shape t = shape_for(dev, d);
+    const int nw = t.lanes * t.vectors;
     const size_t columns = (size_t)((d->N + nw - 1) / nw) * (size_t)nw;
 
     if (vt_dot_for(dev, d))
@@ -155,17 +157,17 @@ static size_t temp_bytes(vt_dev *dev, const vt_gemm_desc *d)
 vitcl_status vt_rows_pack(vt_kernel **k, unsigned *n, vt_dev *dev,
                           const vt_gemm_desc *d, vt_buf *packed, vt_buf *b)
 {
-    const int lanes = vt_dev_vector(dev), nw = VT_ROWS_VECTORS * lanes;
-    const size_t panels = (size_t)divide(d->N, nw);
-    const size_t global[3] = {(size_t)divide(d->K, 64), panels, 1},
-                 columns[3] = {panels * (size_t)nw, 1, 1}, one[3] = {1, 1, 1};
+    const vt_rows_shape t = shape_for(dev, d);
+    const int nw = t.lanes * t.vectors;
+    const size_t across = (size_t)divide(d->N, nw);
+    const size_t global[3] = {(size_t)divide(d->K, 64), across, 1},
+                 columns[3] = {across * (size_t)nw, 1, 1}, one[3] = {1, 1, 1};
     const bool scales = d->type == VT_I8;
     char defines[96];
     vitcl_status st = VITCL_OK;
 
-    snprintf(defines, sizeof defines, "-DV=%d -DNV=%d -DTYPE=%d%s", lanes,
-             VT_ROWS_VECTORS, type_number(d->type),
-             d->trans_b ? " -DTRANS_B" : "");
+    snprintf(defines, sizeof defines, "-DV=%d -DNV=%d -DTYPE=%d%s", t.lanes,
+             t.vectors, type_number(d->type), d->trans_b ? " -DTRANS_B" : "");
     for (int pass = scales ? 0 : 1; pass < 2; pass++, (*n)++) {
         VT_TRY(vt_kernel_new(&k[*n], dev, "gemm_rows",
                              pass ? "gemm_rows_pack" : "gemm_rows_scale",
@@ -211,8 +213,8 @@ static vitcl_status turn_kernel(vt_kernel **out, vt_gemm *g, vt_buf *turned)
     char defines[96];
     vitcl_status st;
 
-    snprintf(defines, sizeof defines, "-DV=%d -DNV=%d -DTYPE=0",
-             vt_dev_vector(g->dev), VT_ROWS_VECTORS);
+    snprintf(defines, sizeof defines, "-DV=%d -DNV=1 -DTYPE=0",
+             vt_dev_vector(g->dev));
     VT_TRY(vt_kernel_new(out, g->dev, "gemm_rows", "gemm_rows_turn", defines));
     VT_TRY(vt_kernel_buf(*out, 0, turned));
     VT_TRY(vt_kernel_buf(*out, 1, g->bufs.a));
@@ -270,8 +272,8 @@ done:
 vitcl_status vt_rows_bind(vt_gemm *g)
 {
     const vt_gemm_desc *d = &g->d;
-    const vt_rows s = vt_rows_divide(g->dev, d->batch * d->M, d->N, d->K,
-                                     vt_dev_vector(g->dev));
+    const vt_rows_shape t = shape_for(g->dev, d);
+    const vt_rows s = vt_rows_divide(g->dev, t, d->batch * d->M, d->N, d->K);
     const int v[] = {d->N,     d->K,     d->trans_a ? turned_stride(d) : d->lda,
                      d->ldc,   s.blocks, s.big,
                      s.chunks, s.group,  s.most};
@@ -293,16 +295,17 @@ vitcl_status vt_rows_bind(vt_gemm *g)
         a = p->a;
     }
     snprintf(defines, sizeof defines,
-             "-DV=%d -DNV=%d -DRA=%d -DRB=%d -DSAVED=%d -DTYPE=%d %s", s.lanes,
-             VT_ROWS_VECTORS, s.ra, s.rb, s.saved, type_number(d->type),
+             "-DV=%d -DNV=%d -DRA=%d -DRB=%d -DSAVED=%d -DTYPE=%d %s", t.lanes,
+             t.vectors, s.ra, s.rb, s.saved, type_number(d->type),
              vt_gemm_defines(epilogue, d));
     VT_TRY(vt_kernel_new(&g->kernel[n], g->dev, "gemm_rows", "gemm_rows",
                          defines));
     VT_TRY(set_buffers(g->kernel[n], &g->bufs, a, b));
     VT_TRY(set_ints(g->kernel[n], v, VT_COUNT(v)));
     vt_kernel_size(g->kernel[n], 1, global, one);
-    snprintf(g->note, sizeof g->note, "native rows %dx%d %s", s.ra, s.nw,
-             vt_dtype_name(d->type));
+    snprintf(g->note, sizeof g->note, "native rows %dx%d %s%s", s.ra, s.nw,
+             vt_dtype_name(d->type),
+             vt_tuned_for(g->dev, VT_TUNED_ROWS, d->type) ? ", tuned" : "");
 done:
     return st;
 }
@@ -311,27 +314,31 @@ static vitcl_status bind_tile(vt_gemm *g)
 {
     const vt_gemm_desc *d = &g->d;
     const int rows = d->batch * d->M;
-    /* small products get small tiles, so that there are enough of them */
-    const int t =
-        (long)rows * d->N >= 64L * 64 * 4 && vt_dev_group_max(g->dev) >= 256
-            ? 64
-            : 16;
-    const bool panels = panels_for(d), kn = d->trans_b || d->b_packed;
+    const vt_rows_shape panel = shape_for(g->dev, d);
+    unsigned short size[VT_TUNED_NUMBERS];
+    int t;
+    const bool int8 = panels_for(d), kn = d->trans_b || d->b_packed;
     const int v[] = {rows,  d->N, d->K, d->lda, d->b_packed ? d->N : d->ldb,
                      d->ldc};
-    const size_t global[3] = {(size_t)((d->N + t - 1) / t) * 16,
-                              (size_t)((rows + t - 1) / t) * 16, 1};
+    size_t global[3] = {1, 1, 1};
     const size_t local[3] = {16, 16, 1};
     vt_buf *b = g->bufs.b;
     unsigned n = 0;
     char epilogue[96], defines[256];
     vitcl_status st;
 
-    if (panels)
+    vt_tuned_values(size, g->dev, VT_TUNED_TILE, VT_F32);
+    t = size[0];
+    /* small products get small tiles, so that there are enough of them */
+    if ((long)rows * d->N < 4L * t * t || vt_dev_group_max(g->dev) < 256)
+        t = 16;
+    global[0] = (size_t)divide(d->N, t) * 16;
+    global[1] = (size_t)divide(rows, t) * 16;
+    if (int8)
         VT_TRY(pack_first(g, &n, &b));
     snprintf(defines, sizeof defines,
-             "-DTM=%d -DTN=%d -DTK=16 -DPANEL=%d%s%s %s", t, t,
-             panels ? VT_ROWS_VECTORS * vt_dev_vector(g->dev) : 0,
+             "-DTM=%d -DTN=%d -DTK=%d -DPANEL=%d%s%s %s", t, t, size[1],
+             int8 ? panel.lanes * panel.vectors : 0,
              d->trans_a ? " -DTRANS_A" : "", kn ? " -DTRANS_B" : "",
              vt_gemm_defines(epilogue, d));
     VT_TRY(vt_kernel_new(&g->kernel[n], g->dev, "gemm_tile", "gemm_tile",
@@ -339,8 +346,9 @@ static vitcl_status bind_tile(vt_gemm *g)
     VT_TRY(set_buffers(g->kernel[n], &g->bufs, g->bufs.a, b));
     VT_TRY(set_ints(g->kernel[n], v, VT_COUNT(v)));
     vt_kernel_size(g->kernel[n], 2, global, local);
-    snprintf(g->note, sizeof g->note, "native tile %dx%d %s", t, t,
-             vt_dtype_name(d->type));
+    snprintf(g->note, sizeof g->note, "native tile %dx%d %s%s", t, t,
+             vt_dtype_name(d->type),
+             vt_tuned_for(g->dev, VT_TUNED_TILE, VT_F32) ? ", tuned" : "");
 done:
     return st;
 }

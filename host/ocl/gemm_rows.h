@@ -6,8 +6,9 @@
 #ifndef VT_OCL_GEMM_ROWS_H
 #define VT_OCL_GEMM_ROWS_H
 #include "ocl/gemm.h"
+#include "ocl/tuned.h"
 
-/* Vectors across a register block. */
+/* Vectors across a register block, but where gemm_rows.cl is tuned. */
 #define VT_ROWS_VECTORS 2
 
 /* How the kernels divide a product: rows into blocks (the first `big` of ra
@@ -18,8 +19,8 @@ typedef struct vt_rows {
     int blocks, big, ra, rb;
     int chunks, group, most, saved;
 } vt_rows;
-vt_rows vt_rows_divide(const vt_dev *dev, int rows, int n, int terms,
-                       int lanes);
+vt_rows vt_rows_divide(const vt_dev *dev, vt_rows_shape t, int rows, int n,
+                       int terms);
 
 /* The multiplication by FMAs, for comparison. `packed` is f32 panels or what
  * d->type makes of them; kernels go to k[*n].. */
@@ -39,6 +40,7 @@ vitcl_status vt_outer_bind(vt_gemm *g);
 /* Is d done by a dot-product instruction here? Asks the device the first time
  * (builds, compares with known answers, times against FMAs). */
 bool vt_dot_for(vt_dev *dev, const vt_gemm_desc *d);
+bool vt_dot_untried(vt_dev *dev, vt_dtype type);
 const char *vt_dot_layout(vt_dev *dev, const vt_gemm_desc *d);
 size_t vt_dot_packed_bytes(vt_dev *dev, const vt_gemm_desc *d);
 size_t vt_dot_temp_bytes(vt_dev *dev, const vt_gemm_desc *d);

@@ -6,6 +6,7 @@
 #define VT_OCL_OBJECTS_H
 #include "ocl/cl_first.h"
 #include "ocl/ocl.h"
+#include "ocl/tuned.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -31,7 +32,9 @@ struct vt_dev {
     vt_program *programs;
     pthread_mutex_t gemm_lock;        /* usable[] */
     signed char usable[VT_PROVIDERS]; /* 0: not asked yet, 1: yes, -1: no */
-    signed char dot[2]; /* gemm_dot.c: i8, bf16; 0: not asked yet, 1: none */
+    signed char dot[2];   /* gemm_dot.c: i8, bf16; 0: not asked yet, 1: none */
+    vt_tuned_table tuned; /* the user's, read when the device is opened */
+    bool fleeting;        /* programs are for a trial: not kept on disk */
     atomic_uint_fast64_t programs_built, kernels_made, buffers_made, args_set,
         lookups;
 };
@@ -82,6 +85,8 @@ vitcl_status vt_cl_fail(vt_dev *dev, cl_int error, const char *format, ...)
 vitcl_status vt_dev_alive(const vt_dev *dev);
 
 /* ---- program.c ---- */
+/* The text of cl/<name>.cl, a new string. */
+vitcl_status vt_source_read(char **out, const char *name);
 /* A place for the program with kernel `name` in it; builds nothing. Owned by
  * the device. */
 vitcl_status vt_program_ask(vt_program **out, vt_dev *dev, const char *file,

@@ -166,8 +166,36 @@ vitcl_status vt_gemm_new(vt_gemm **out, vt_dev *dev, const char *provider,
                          const vt_gemm_desc *d, const vt_gemm_bufs *bufs);
 vitcl_status vt_gemm_ready(vt_gemm *g); /* vt_kernel_ready() of its kernels */
 vitcl_status vt_gemm_launch(vt_queue *q, vt_gemm *g);
+/* Would a first packed product of this type try an instruction that nobody has
+ * tried here yet, on this device with this driver? A product tries it too. */
+bool vt_gemm_untried(vt_dev *dev, vt_dtype type);
 /* For vitcl plan: the kernel and its variant in a few words. */
 const char *vt_gemm_describe(const vt_gemm *g);
 void vt_gemm_free(vt_gemm *g);
+
+/* ---- what was found out once (choice.c) ---- */
+#define VT_CHOICE 32 /* lower case letters and digits */
+/* The answer that is kept on disk for this device and driver, if any. */
+bool vt_choice_load(char out[VT_CHOICE], const vt_dev *dev,
+                    const char *question);
+void vt_choice_save(const vt_dev *dev, const char *question,
+                    const char *answer);
+
+/* ---- parameters of multiplications (tuned.c) ---- */
+#define VT_ENTRY 256
+/* What the provider uses for d, as one line of words. */
+vitcl_status vt_tuned_entry(char out[VT_ENTRY], vt_dev *dev,
+                            const char *provider, const vt_gemm_desc *d);
+/* Use it from now on (NULL: all that is built in); before the device's first
+ * multiplication. The device is for trials then: it keeps no program. */
+vitcl_status vt_tuned_use(vt_dev *dev, const char *entry);
+/* The entry with the index-th change that is worth a try, "" where that makes
+ * no sense; false after the last. */
+bool vt_tuned_move(char out[VT_ENTRY], const vt_dev *dev, const char *entry,
+                   unsigned index);
+/* Into the user's file, in the place of an earlier one for this device, driver,
+ * kernel and precision. */
+vitcl_status vt_tuned_save(const vt_dev *dev, const char *entry);
+bool vt_tuned_path(char *out, size_t size);
 
 #endif

@@ -33,8 +33,7 @@ struct vt_program {
     cl_program program; /* NULL until it is built */
 };
 
-/* The text of cl/<name>.cl, a new string. */
-static vitcl_status read_source(char **out, const char *name)
+vitcl_status vt_source_read(char **out, const char *name)
 {
     const char *folder = getenv("VITCL_CL_DIR");
     const vt_cl_source *s = vt_cl_sources;
@@ -137,8 +136,8 @@ static vitcl_status recipe_of(recipe *r, const vt_dev *dev, const char *file,
     vitcl_status st;
 
     *r = (recipe){.options = NULL};
-    VT_TRY(read_source(&r->text[0], "common"));
-    VT_TRY(read_source(&r->text[1], file));
+    VT_TRY(vt_source_read(&r->text[0], "common"));
+    VT_TRY(vt_source_read(&r->text[1], file));
     keep_kernel(r->text[1], name);
     VT_TRY(vt_format(&r->options, "%s %s", dev->flags, defines));
     r->key = vt_cache_key_of(dev, r->text[0], r->text[1], r->options);

@@ -1,0 +1,326 @@
+/*
+ * trial.c - one candidate of a tuner: is what it computes right, and how long
+ * does it take?
+ *
+ * All numbers are whole and so small that every sum is exact in f32, however it
+ * is ordered; bf16 and f16 hold them too. So each row of C, weighed by random
+ * whole numbers w, must be exactly A (B^T w), which double computes without
+ * rounding: one wrong element shows, at the cost of three vectors instead of a
+ * product (Freivalds 1977). int8 rounds its inputs, and what comes out differs
+ * by some standard deviations of that.
+ *
+ * Times are taken in turns with the native multiplication's in f32 as it is
+ * built in, because a machine's speed drifts: their ratio is what counts.
+ */
+#include "api/trial.h"
+
+#include "base/memory.h"
+
+#include <vitcl_tune.h>
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+enum { ROUNDS = 16, LEAST = 5, TOP = 127, WEIGHT = 500 };
+#define ENOUGH_MS 60.0 /* of a product, after LEAST rounds */
+
+vt_gemm_desc vt_trial_desc(const vt_dev *dev, vt_dtype type,
+                           const vt_trial_product *x)
+{
+    return (vt_gemm_desc){.batch = 1,
+                          .M = x->M,
+                          .N = x->N,
+                          .K = x->K,
+                          .lda = x->K,
+                          .ldb = x->K,
+                          .ldc = x->N,
+                          .type = type,
+                          .out = VT_F32,
+                          .b_packed = true,
+                          .device_class = vt_dev_class(dev)};
+}
+
+void vt_trial_format(char *out, size_t size, const char *gemm,
+                     const vt_trial_product *x, int n)
+{
+    size_t used = (size_t)snprintf(out, size, "%s", gemm);
+
+    for (int i = 0; i < n && used < size; i++)
+        used += (size_t)snprintf(out + used, size - used, " %dx%dx%dx%d",
+                                 x[i].M, x[i].N, x[i].K, x[i].count);
+}
+
+/* ---- numbers ---- */
+
+/* A whole number from -most to most (Wellons' lowbias32). */
+static int whole(uint32_t i, int most)
+{
+    uint32_t x = i + 1;
+
+    x = (x ^ x >> 16) * 0x7feb352du;
+    x = (x ^ x >> 15) * 0x846ca68bu;
+    x ^= x >> 16;
+    return (int)(x % (uint32_t)(2 * most + 1)) - most;
+}
+
+typedef struct numbers {
+    float *a, *b, *c;
+    double *weight, *y;
+} numbers;
+
+static vitcl_status numbers_new(numbers *n, const vt_trial_product *x)
+{
+    const size_t M = (size_t)x->M, N = (size_t)x->N, K = (size_t)x->K;
+    vitcl_status st;
+
+    VT_TRY(VT_NEW(&n->a, M * K));
+    VT_TRY(VT_NEW(&n->b, N * K));
+    VT_TRY(VT_NEW(&n->c, M * N));
+    VT_TRY(VT_NEW(&n->weight, N));
+    VT_TRY(VT_NEW(&n->y, K));
+    for (size_t i = 0; i < M * K; i++)
+        n->a[i] = (float)whole((uint32_t)i, TOP);
+    for (size_t i = 0; i < N * K; i++)
+        n->b[i] = (float)whole((uint32_t)i ^ 0x5a5a5a5au, TOP);
+    for (size_t i = 0; i < N; i++) {
+        n->weight[i] = whole((uint32_t)i ^ 0xc3c3c3c3u, WEIGHT);
+        for (size_t k = 0; k < K; k++)
+            n->y[k] += n->weight[i] * (double)n->b[i * K + k];
+    }
+done:
+    return st;
+}
+
+static void numbers_free(numbers *n)
+{
+    free(n->a);
+    free(n->b);
+    free(n->c);
+    free(n->weight);
+    free(n->y);
+}
+
+static vitcl_status check(const numbers *n, const vt_trial_product *x,
+                          vt_dtype type)
+{
+    /* rms of a row's sum; int8 rounds each input by half a percent or less */
+    const double spread = sqrt((double)x->N * x->K) * WEIGHT * TOP * TOP / 5;
+    const double off = type == VT_F32  ? 0.5
+                       : type == VT_I8 ? 0.06 * spread
+                                       : 1e-3 * spread;
+
+    for (int m = 0; m < x->M; m++) {
+        double want = 0, got = 0;
+
+        for (int k = 0; k < x->K; k++)
+            want +=
+                (double)n->a[(size_t)m * (size_t)x->K + (size_t)k] * n->y[k];
+        for (int i = 0; i < x->N; i++)
+            got += (double)n->c[(size_t)m * (size_t)x->N + (size_t)i] *
+                   n->weight[i];
+        if (!(fabs(got - want) <= off))
+            return vt_fail(VITCL_EDEVICE,
+                           "row %d of a product %dx%dx%d is wrong", m, x->M,
+                           x->N, x->K);
+    }
+    return VITCL_OK;
+}
+
+/* ---- one side of the comparison ---- */
+
+typedef struct side {
+    vt_dev *dev;
+    vt_queue *q;
+    const char *gemm;
+    vt_dtype type;
+    vt_class class;
+    vt_gemm *g;
+    vt_gemm_bufs b;
+    vt_buf *rows;
+    double best;
+} side;
+
+static void side_clear(side *s)
+{
+    vt_buf *const all[] = {s->b.a, s->b.b, s->b.c, s->b.temp, s->rows};
+
+    vt_gemm_free(s->g);
+    for (size_t i = 0; i < VT_COUNT(all); i++)
+        if (i != 1 || s->b.b != s->rows)
+            vt_buf_free(all[i]);
+    s->g = NULL, s->rows = NULL, s->b = (vt_gemm_bufs){0};
+}
+
+static vt_gemm_desc side_desc(const side *s, const vt_trial_product *x)
+{
+    vt_gemm_desc d = vt_trial_desc(s->dev, s->type, x);
+
+    if (s->class != VT_CLASS_AUTO)
+        d.device_class = s->class;
+    return d;
+}
+
+static vitcl_status side_bind(side *s, const numbers *n,
+                              const vt_trial_product *x)
+{
+    const vt_gemm_desc d = side_desc(s, x);
+    const size_t a = (size_t)x->M * (size_t)x->K * sizeof(float),
+                 b = (size_t)x->N * (size_t)x->K * sizeof(float),
+                 c = (size_t)x->M * (size_t)x->N * sizeof(float),
+                 temp = vt_gemm_temp_bytes(s->dev, s->gemm, &d);
+    vitcl_status st;
+
+    VT_TRY(vt_buf_new(&s->b.a, s->dev, a));
+    VT_TRY(vt_buf_new(&s->b.c, s->dev, c));
+    VT_TRY(vt_buf_new(&s->rows, s->dev, b));
+    VT_TRY(vt_buf_write(s->q, s->b.a, 0, n->a, a));
+    VT_TRY(vt_buf_write(s->q, s->rows, 0, n->b, b));
+    VT_TRY(vt_buf_fill(s->q, s->b.c, 0x7fc00000u)); /* NaN */
+    if (temp)
+        VT_TRY(vt_buf_new(&s->b.temp, s->dev, temp));
+    s->b.b = s->rows;
+    if (vt_gemm_layout(s->dev, s->gemm, &d)[0]) {
+        s->b.b = NULL;
+        VT_TRY(vt_buf_new(&s->b.b, s->dev,
+                          vt_gemm_packed_bytes(s->dev, s->gemm, &d)));
+        VT_TRY(vt_gemm_pack(s->q, s->gemm, &d, s->b.b, s->rows));
+    }
+    VT_TRY(vt_gemm_new(&s->g, s->dev, s->gemm, &d, &s->b));
+    if (strncmp(vt_gemm_describe(s->g), s->gemm, strlen(s->gemm)) != 0)
+        VT_TRY(vt_fail(VITCL_EUNSUPPORTED, "%s does not multiply in %s",
+                       s->gemm, vt_dtype_name(s->type)));
+    s->best = 1e30;
+done:
+    return st;
+}
+
+static double now_ms(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return 1e3 * (double)t.tv_sec + 1e-6 * (double)t.tv_nsec;
+}
+
+static vitcl_status side_run(side *s)
+{
+    const double from = now_ms();
+    vitcl_status st;
+
+    VT_TRY(vt_gemm_launch(s->q, s->g));
+    VT_TRY(vt_queue_finish(s->q));
+    s->best = VT_MIN(s->best, now_ms() - from);
+done:
+    return st;
+}
+
+/* Adds both sides' milliseconds for a product. */
+static vitcl_status measure(double *sum, side *candidate, side *reference,
+                            const vt_trial_product *x)
+{
+    numbers n = {0};
+    double end;
+    vitcl_status st;
+
+    VT_TRY(numbers_new(&n, x));
+    VT_TRY(side_bind(candidate, &n, x));
+    VT_TRY(side_bind(reference, &n, x));
+    VT_TRY(side_run(candidate));
+    VT_TRY(vt_buf_read(candidate->q, candidate->b.c, 0, n.c,
+                       (size_t)x->M * (size_t)x->N * sizeof(float)));
+    VT_TRY(check(&n, x, candidate->type));
+    VT_TRY(side_run(reference)); /* the first round warms up */
+    candidate->best = reference->best = 1e30;
+    end = now_ms() + 2 * ENOUGH_MS;
+    for (int i = 0; i < ROUNDS && (i < LEAST || now_ms() < end); i++) {
+        VT_TRY(side_run(candidate));
+        VT_TRY(side_run(reference));
+    }
+    sum[0] += x->count * candidate->best;
+    sum[1] += x->count * reference->best;
+done:
+    side_clear(candidate);
+    side_clear(reference);
+    numbers_free(&n);
+    return st;
+}
+
+/* ---- a candidate's text ---- */
+
+typedef struct job {
+    char entry[VT_ENTRY], gemm[16];
+    vt_dtype type;
+    vt_trial_product x[VT_TRIAL_PRODUCTS];
+    int n;
+} job;
+
+/* It comes from a command line: sizes may not be absurd. */
+static bool sane(const vt_trial_product *x)
+{
+    return x->M > 0 && x->N > 0 && x->K > 0 && x->count > 0 &&
+           x->count <= 1000 && x->M <= 1 << 24 && x->N <= 1 << 20 &&
+           x->K <= 1 << 16 && (double)x->M * x->K <= 1 << 28 &&
+           (double)x->N * x->K <= 1 << 28 && (double)x->M * x->N <= 1 << 28;
+}
+
+static vitcl_status parse(job *j, const char *text)
+{
+    const char *colon = strchr(text, ':'), *at;
+    char precision[8] = "";
+    int used = 0;
+
+    if (colon && colon - text < VT_ENTRY &&
+        sscanf(colon + 1, "%15s%n", j->gemm, &used) == 1 &&
+        sscanf(text, "%*15s %7s", precision) == 1) {
+        snprintf(j->entry, sizeof j->entry, "%.*s", (int)(colon - text), text);
+        j->type = strcmp(precision, "bf16") == 0   ? VT_BF16
+                  : strcmp(precision, "f16") == 0  ? VT_F16
+                  : strcmp(precision, "int8") == 0 ? VT_I8
+                                                   : VT_F32;
+        for (at = colon + 1 + used; j->n < VT_TRIAL_PRODUCTS; at += used) {
+            vt_trial_product *x = &j->x[j->n];
+            if (sscanf(at, " %9dx%9dx%9dx%9d%n", &x->M, &x->N, &x->K, &x->count,
+                       &used) != 4 ||
+                !sane(x))
+                break;
+            j->n++;
+        }
+        if (j->n > 0 && !*at)
+            return VITCL_OK;
+    }
+    return vt_fail(VITCL_EINVAL, "\"%.60s\" is no candidate", text);
+}
+
+vitcl_status vitcl_candidate_measure(double *ratio, const char *select,
+                                     const char *candidate)
+{
+    side sides[2] = {{.dev = NULL}};
+    double sum[2] = {0, 0};
+    job j = {.n = 0};
+    vitcl_status st = VITCL_OK;
+
+    if (!ratio || !candidate)
+        return vt_fail(VITCL_EINVAL, "a candidate and a place for its time");
+    VT_TRY(parse(&j, candidate));
+    for (int i = 0; i < 2; i++) {
+        VT_TRY(vt_dev_open(&sides[i].dev, select));
+        VT_TRY(vt_tuned_use(sides[i].dev, NULL));
+        VT_TRY(vt_queue_new(&sides[i].q, sides[i].dev, false));
+        sides[i].gemm = i ? "native" : j.gemm;
+        sides[i].type = i ? VT_F32 : j.type;
+    }
+    VT_TRY(vt_tuned_use(sides[0].dev, j.entry));
+    if (strncmp(j.entry, "tile ", 5) == 0) /* also where it is not usual */
+        sides[0].class = VT_CLASS_GPU;
+    for (int i = 0; i < j.n; i++)
+        VT_TRY(measure(sum, &sides[0], &sides[1], &j.x[i]));
+    *ratio = sum[0] / VT_MAX(sum[1], 1e-9);
+done:
+    for (int i = 0; i < 2; i++) {
+        vt_queue_free(sides[i].q);
+        vt_dev_free(sides[i].dev);
+    }
+    return st;
+}

@@ -1,0 +1,259 @@
+/*
+ * tune.c - the search for parameters of the multiplications, for vitcl_tune.h.
+ *
+ * A tuner goes down hill: it changes the best entry by one move after the
+ * other, keeps what is better by more than noise twice, and ends when a round
+ * over all moves has changed nothing. What a candidate is measured on, the
+ * products of the model, travels in the candidate's text behind a colon.
+ */
+#include "api/handles.h"
+#include "api/trial.h"
+#include "base/memory.h"
+
+#include <vitcl_tune.h>
+
+#include <stdio.h>
+#include <string.h>
+
+/* A candidate must be this much better than the best to take its place. */
+#define CLEARLY 0.985
+
+enum { SEEN = 256 };
+
+struct vitcl_tuner {
+    vt_dev *dev;
+    char best[VT_ENTRY], entry[VT_ENTRY]; /* the latter is being measured */
+    char products[512], candidate[VT_ENTRY + 520], path[4096];
+    double first, ratio; /* of the first entry, of the best */
+    double pending;      /* of this entry, which is to be measured again */
+    unsigned move;       /* the next one */
+    bool changed;        /* in this round */
+    uint32_t seen[SEEN]; /* hashes of entries that were measured */
+    int n_seen;
+};
+
+static uint32_t hash(const char *s)
+{
+    uint32_t h = 2166136261u; /* FNV-1a */
+
+    for (; *s; s++)
+        h = (h ^ (unsigned char)*s) * 16777619u;
+    return h;
+}
+
+/* False where it was known before. */
+static bool remember(vitcl_tuner *t, const char *entry)
+{
+    const uint32_t h = hash(entry);
+
+    for (int i = 0; i < t->n_seen; i++)
+        if (t->seen[i] == h)
+            return false;
+    if (t->n_seen == SEEN)
+        return false;
+    t->seen[t->n_seen++] = h;
+    return true;
+}
+
+/* ---- a model's products ---- */
+
+static vt_dtype type_of(vitcl_precision p)
+{
+    return p == VITCL_BF16   ? VT_BF16
+           : p == VITCL_F16  ? VT_F16
+           : p == VITCL_INT8 ? VT_I8
+                             : VT_F32;
+}
+
+/* Those of linear layers over tokens: the classifier's is not worth it. */
+static int collect(vt_trial_product *out, const vt_plan *p)
+{
+    int n = 0;
+
+    for (int i = 0; i < vt_plan_steps(p); i++) {
+        const vt_step *s = vt_plan_step(p, i);
+        vt_trial_product x = {.count = 1};
+        int k = 0;
+
+        if (strcmp(s->op->name, "linear") != 0 ||
+            vt_value_of(p, s->in[0])->rank < 3)
+            continue;
+        x.K = vt_dim(p, s->in[0], -1);
+        x.M = (int)(vt_elements(p, s->in[0]) / (uint64_t)x.K);
+        x.N = vt_dim(p, s->in[1], 0);
+        while (k < n && (out[k].M != x.M || out[k].N != x.N || out[k].K != x.K))
+            k++;
+        if (k < n)
+            out[k].count++;
+        else if (n < VT_TRIAL_PRODUCTS)
+            out[n++] = x;
+    }
+    return n;
+}
+
+static vitcl_status plan_of(vt_plan **out, vitcl_model *model,
+                            const vitcl_session_options *o)
+{
+    const vt_plan_options options = {.dev = NULL, .precision = o->precision};
+    uint32_t height = o->height, width = o->width, batch = o->batch;
+    vt_preprocess how;
+    vt_written w;
+    vitcl_status st;
+
+    VT_TRY(vt_handle_size(&height, &width, &batch, model));
+    vt_preprocess_default(&how, height, width);
+    VT_TRY(
+        vt_handle_plan(out, &w, model, &options, batch, height, width, &how));
+done:
+    return st;
+}
+
+vitcl_status vitcl_tuner_new(vitcl_tuner **out, vitcl_model *model,
+                             const vitcl_session_options *options)
+{
+    vt_trial_product products[VT_TRIAL_PRODUCTS];
+    vitcl_session_options o = {.batch = 0};
+    vitcl_tuner *t = NULL;
+    vt_plan *p = NULL;
+    const char *gemm = NULL;
+    vt_gemm_desc d;
+    vitcl_status st;
+    int n;
+
+    VT_GIVEN(out);
+    VT_GIVEN(model);
+    if (options)
+        o = *options;
+    if (!model->dev)
+        return vt_fail(VITCL_EINVAL, "the model was loaded without a device");
+    VT_TRY(vt_gemm_provider(&gemm, model->dev, o.gemm));
+    if (o.precision == VITCL_HALF)
+        VT_TRY(vt_handle_half(&o.precision, model->dev, gemm));
+    VT_TRY(plan_of(&p, model, &o));
+    n = collect(products, p);
+    if (n == 0)
+        VT_TRY(vt_fail(VITCL_EUNSUPPORTED, "the model has nothing to tune"));
+    VT_TRY(VT_NEW(&t, 1));
+    t->dev = vt_dev_ref(model->dev);
+    vt_trial_format(t->products, sizeof t->products, gemm, products, n);
+    d = vt_trial_desc(t->dev, type_of(o.precision), &products[0]);
+    VT_TRY(vt_tuned_entry(t->best, t->dev, gemm, &d));
+    *out = t, t = NULL;
+done:
+    vitcl_tuner_free(t);
+    vt_plan_free(p);
+    return st;
+}
+
+void vitcl_tuner_free(vitcl_tuner *tuner)
+{
+    if (!tuner)
+        return;
+    vt_dev_free(tuner->dev);
+    free(tuner);
+}
+
+/* ---- the search ---- */
+
+/* The next entry near the best that is new into t->entry. */
+static bool step(vitcl_tuner *t)
+{
+    for (;;) {
+        if (!vt_tuned_move(t->entry, t->dev, t->best, t->move++)) {
+            if (!t->changed)
+                return false;
+            t->move = 0, t->changed = false;
+        } else if (t->entry[0] && remember(t, t->entry)) {
+            return true;
+        }
+    }
+}
+
+const char *vitcl_tuner_next(vitcl_tuner *tuner)
+{
+    vitcl_tuner *t = tuner;
+    size_t n;
+
+    if (!t)
+        return NULL;
+    if (t->n_seen == 0) {
+        memcpy(t->entry, t->best, sizeof t->entry);
+        remember(t, t->entry);
+    } else if (t->pending <= 0 && (t->first <= 0 || !step(t))) {
+        return NULL; /* also where there is nothing to start from */
+    }
+    n = strlen(t->entry);
+    memcpy(t->candidate, t->entry, n);
+    snprintf(t->candidate + n, sizeof t->candidate - n, ": %s", t->products);
+    return t->candidate;
+}
+
+void vitcl_tuner_tell(vitcl_tuner *tuner, double ratio)
+{
+    vitcl_tuner *t = tuner;
+    const double other = t ? t->pending : 0;
+
+    if (!t)
+        return;
+    t->pending = 0;
+    if (!(ratio > 0))
+        return;
+    if (t->first <= 0) {
+        t->first = t->ratio = t->pending = ratio;
+    } else if (t->n_seen == 1) { /* the first one again */
+        t->first = t->ratio = VT_MIN(ratio, other);
+    } else if (ratio < t->ratio * CLEARLY && other <= 0) {
+        t->pending = ratio;
+    } else if (ratio < t->ratio * CLEARLY) {
+        t->ratio = VT_MAX(ratio, other), t->changed = true;
+        memcpy(t->best, t->entry, sizeof t->best);
+    }
+}
+
+const char *vitcl_tuner_best(const vitcl_tuner *tuner)
+{
+    return tuner ? tuner->best : NULL;
+}
+
+double vitcl_tuner_gain(const vitcl_tuner *tuner)
+{
+    return tuner && tuner->ratio > 0 ? tuner->first / tuner->ratio : 1;
+}
+
+vitcl_status vitcl_tuner_save(const char **path, vitcl_tuner *tuner)
+{
+    vitcl_status st;
+
+    VT_GIVEN(path);
+    VT_GIVEN(tuner);
+    if (tuner->first <= 0)
+        return vt_fail(VITCL_EDEVICE, "no candidate could be measured");
+    VT_TRY(vt_tuned_save(tuner->dev, tuner->best));
+    if (!vt_tuned_path(tuner->path, sizeof tuner->path))
+        tuner->path[0] = '\0';
+    *path = tuner->path;
+done:
+    return st;
+}
+
+/* ---- instructions that must be tried ---- */
+
+int vitcl_model_untried(const vitcl_model *model, vitcl_precision precision)
+{
+    const vitcl_precision p = precision == VITCL_HALF ? VITCL_BF16 : precision;
+
+    return model && model->dev && vt_gemm_untried(model->dev, type_of(p));
+}
+
+vitcl_status vitcl_device_try(vitcl_device *device, vitcl_precision precision)
+{
+    vitcl_precision p = precision == VITCL_HALF ? VITCL_BF16 : precision;
+    const vt_trial_product x = {.M = 1, .N = 1, .K = 1};
+    vt_gemm_desc d;
+
+    VT_GIVEN(device);
+    d = vt_trial_desc(device->dev, type_of(p), &x);
+    (void)vt_gemm_layout(device->dev, "native", &d); /* asks */
+    return precision == VITCL_HALF ? vt_handle_half(&p, device->dev, NULL)
+                                   : VITCL_OK;
+}

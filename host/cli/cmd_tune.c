@@ -1,0 +1,136 @@
+/*
+ * cmd_tune.c - searches the parameters with which this device multiplies a
+ * model's matrices fastest, and keeps them for every later run.
+ *
+ * Each candidate is compiled, checked and timed by a child: one that crashes
+ * its driver, hangs or computes wrong numbers is only a candidate less.
+ */
+#include "cmd.h"
+
+#include <vitcl_tune.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct tune {
+    model_options common;
+    uint32_t seconds;
+} tune;
+
+static const opt options[] = {OPT_MODEL(tune),
+                              OPT_DEVICE(tune),
+                              OPT_BATCH(tune, "pictures at a time (default 1)"),
+                              OPT_SIDES(tune),
+                              OPT_RUN(tune),
+                              {0, "seconds", OPT_COUNT, "N",
+                               "search for at most this long (default 60)",
+                               offsetof(tune, seconds)},
+                              OPT_DONE};
+
+/* No candidate may take longer than this to compile and run. */
+enum { LONGEST = 30 };
+
+typedef struct tally {
+    int measured, failed;
+} tally;
+
+/* The ratio, 0 where the candidate is none. */
+static double measure(const char *device, const char *candidate, double seconds)
+{
+    const char *const argv[] = {"probe",   "-d",      device, "--",
+                                "measure", candidate, NULL};
+    char text[64];
+
+    if (child_run(text, sizeof text, argv, seconds) != EXIT_OK)
+        return 0;
+    return strtod(text, NULL);
+}
+
+static void search(tally *t, vitcl_tuner *tuner, const char *device,
+                   uint32_t seconds)
+{
+    const double start = now(), end = start + seconds;
+    const char *candidate;
+    progress bar;
+
+    progress_start(&bar, NULL, seconds);
+    while (!stopped() && now() < end && (candidate = vitcl_tuner_next(tuner))) {
+        char text[64];
+        double ratio, left = end - now();
+
+        snprintf(text, sizeof text, "%d tried, %.0f %% faster", t->measured,
+                 100 * (vitcl_tuner_gain(tuner) - 1));
+        progress_show(&bar, (uint64_t)(now() - start), text);
+        /* The first one is what all others are held to: let it finish. */
+        ratio = measure(device, candidate,
+                        t->measured && left < LONGEST ? left : LONGEST);
+        if (ratio <= 0 && now() >= end && t->measured)
+            break; /* out of time: nothing wrong with it */
+        vitcl_tuner_tell(tuner, ratio);
+        t->measured++;
+        t->failed += ratio <= 0;
+    }
+    progress_clear(&bar);
+}
+
+static int report(const tally *t, vitcl_tuner *tuner)
+{
+    const char *path;
+
+    if (vitcl_tuner_save(&path, tuner) != VITCL_OK)
+        return failed();
+    printf("%s\n%d candidates, of which %d failed; %.2f times as fast as "
+           "before; kept in %s\n",
+           vitcl_tuner_best(tuner), t->measured, t->failed,
+           vitcl_tuner_gain(tuner), path);
+    return EXIT_OK;
+}
+
+static int run(void *into, const words *operands)
+{
+    const tune *o = into;
+    vitcl_session_options options_of = {.batch = o->common.batch,
+                                        .height = o->common.size.height,
+                                        .width = o->common.size.width,
+                                        .gemm = o->common.gemm};
+    vitcl_device *device = NULL;
+    vitcl_model *model = NULL;
+    vitcl_tuner *tuner = NULL;
+    vitcl_device_info info;
+    tally t = {0, 0};
+    int code = parse_precision(&options_of.precision, o->common.precision);
+
+    if (operands->count)
+        return usage("takes no argument such as '%s'; name the model with -m",
+                     operands->item[0]);
+    if (code == EXIT_OK)
+        code = open_model(&device, &model, &o->common);
+    if (code != EXIT_OK)
+        return code;
+    catch_stop();
+    try_first(model, o->common.device, options_of.precision);
+    vitcl_device_describe(&info, device);
+    if (vitcl_tuner_new(&tuner, model, &options_of) != VITCL_OK) {
+        code = failed();
+    } else {
+        search(&t, tuner, info.id, o->seconds ? o->seconds : 60);
+        code = stopped() ? EXIT_STOPPED : report(&t, tuner);
+    }
+    vitcl_tuner_free(tuner);
+    vitcl_model_free(model);
+    vitcl_device_free(device);
+    return code;
+}
+
+const command cmd_tune = {
+    "tune",
+    "",
+    "Search this device's fastest parameters",
+    "Of the matrix multiplication that --gemm names (else the device's "
+    "default), in one\nprecision, for a model's sizes. Every candidate is "
+    "checked, and measured in a\nprocess of its own. The best is kept in "
+    "~/.config/vitcl/tuned, one line a device,\ndriver version, kernel and "
+    "precision, and used by every later run there.",
+    options,
+    sizeof(tune),
+    run};

@@ -1,0 +1,58 @@
+/*
+ * vitcl_tune.h - finding out how a device multiplies fastest. vitcl.h has the
+ * rules of handles, errors and outputs.
+ *
+ * Two things are kept in files of the user's and used by every session:
+ *
+ *   tried  Whether a processor's dot-product instructions work and are faster
+ *          than multiply-adds (bf16, int8), once a device, driver and version,
+ *          in the cache folder. A session tries by itself, in its process; a
+ *          program that minds an illegal instruction lets a child call
+ *          vitcl_device_try() first.
+ *   tuned  Parameters of the multiplications, in $XDG_CONFIG_HOME/vitcl/tuned
+ *          (or ~/.config/vitcl/tuned), for one device and driver version a
+ *          line. A tuner proposes candidates; whoever drives it has each of
+ *          them measured by vitcl_candidate_measure(), in a process that may
+ *          crash, tells what came out, and saves the best.
+ */
+#ifndef VITCL_TUNE_H
+#define VITCL_TUNE_H
+#include <vitcl.h>
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* 1: a session of this precision would try instructions on its device. */
+int vitcl_model_untried(const vitcl_model *model, vitcl_precision precision);
+/* Tries and keeps what came out. */
+vitcl_status vitcl_device_try(vitcl_device *device, vitcl_precision precision);
+
+typedef struct vitcl_tuner vitcl_tuner;
+/* For the products of this model with these options (batch, height, width,
+ * gemm, precision) on its device. */
+vitcl_status vitcl_tuner_new(vitcl_tuner **out, vitcl_model *model,
+                             const vitcl_session_options *options);
+/* A candidate to be measured, a text without line breaks; NULL: all that is
+ * near the best one has been. Valid until the next call. */
+const char *vitcl_tuner_next(vitcl_tuner *tuner);
+/* How long the last candidate took, as a multiple of what it was measured
+ * beside; 0: it failed. */
+void vitcl_tuner_tell(vitcl_tuner *tuner, double ratio);
+/* The best so far, the parameters without what they are measured on. */
+const char *vitcl_tuner_best(const vitcl_tuner *tuner);
+/* How many times as fast as what was in use at first; 1 or more. */
+double vitcl_tuner_gain(const vitcl_tuner *tuner);
+/* Keeps the best in the user's file; path: of that file. */
+vitcl_status vitcl_tuner_save(const char **path, vitcl_tuner *tuner);
+void vitcl_tuner_free(vitcl_tuner *tuner);
+
+/* Checks every element of the candidate's products and times them beside those
+ * of the native multiplication as it is built in. A wrong product is
+ * VITCL_EDEVICE. select: as in vitcl_device_open(). */
+vitcl_status vitcl_candidate_measure(double *ratio, const char *select,
+                                     const char *candidate);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

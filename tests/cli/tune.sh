@@ -1,0 +1,93 @@
+# tune.sh - parameters are searched, kept, used and distrusted; instructions
+# that do not work cost a child, not a run.
+export XDG_CONFIG_HOME=$PWD/config
+device=$("$VITCL" devices --json | sed -n '1s/.*"name":"\([^"]*\)".*/\1/p')
+driver=$("$VITCL" devices --json | sed -n '1s/.*"driver":"\([^"]*\)".*/\1/p')
+small="-m $VT_DATA/models/timm_vit -d 0:0"
+kernel() { sed -n '/ linear /s/.*  native/native/p' out | head -1; }
+answers() { # FILE [options]
+    local file=$1
+    shift
+    run 0 embed $small "$@" -o "$file" "$VT_DATA/sample.jpg"
+}
+out_tuned() {
+    run 0 devices --json
+    grep -q "\"index\":\"0:0\".*\"tuned\":$1}" out || fail "not tuned: $1"
+}
+
+# A search of no length measures what is built in, and keeps it.
+out_tuned 0
+answers plain.npy
+run 0 tune $small --seconds 1
+err_lines 0
+out_lines 2
+out_has '^(rows|tile|clblast) f32 '
+out_has 'times as fast as before; kept in .*/config/vitcl/tuned$'
+grep -q "^$device	$driver	[a-z]* f32 " config/vitcl/tuned ||
+    fail "kept: $(cat config/vitcl/tuned)"
+out_tuned 1
+[ -z "$(find config/vitcl -type f ! -name tuned)" ] || fail "left something"
+run 0 plan $small
+out_has ', tuned$'
+
+# A line made by hand chooses another kernel; the answer has the same bits.
+if grep -q '	rows f32' config/vitcl/tuned; then
+    before=$(kernel)
+    line='lanes 4 vectors 3 block 2 terms 64 rows 4 panels 1 groups 2'
+    printf 'vitcl tuned 1\n%s\t%s\trows f32 %s\n' "$device" "$driver" "$line" \
+        >config/vitcl/tuned
+    run 0 plan $small
+    err_lines 0
+    out_has 'native rows [12]x12 f32, tuned'
+    [ "$(kernel)" != "$before" ] || fail "the kernel is still $before"
+    answers tuned.npy
+    cmp plain.npy tuned.npy || fail "other bits"
+fi
+
+# What is wrong is said in one line and not used.
+sed -i 's/f32 .*/f32 lanes 1000000/' config/vitcl/tuned
+answers bad.npy
+err_lines 1
+err_has '/config/vitcl/tuned:2 is ignored: '
+cmp plain.npy bad.npy || fail "other bits"
+run 0 devices
+err_lines 1
+head -c 3000 /dev/urandom >config/vitcl/tuned
+answers bad.npy
+err_lines 1
+err_has '/config/vitcl/tuned is ignored: '
+cmp plain.npy bad.npy || fail "other bits"
+rm config/vitcl/tuned
+
+run 2 tune $small nonsense
+run 1 tune $small --gemm plain
+says 'plain has nothing to tune'
+run 1 tune --preset vit-ti/16 -d 'no such device'
+says 'no such device'
+
+# An instruction that the processor lacks, where there is one to be tried: the
+# child dies of it, the run multiplies and adds; the next one knows.
+export XDG_CACHE_HOME=$PWD/cache
+cp -r "$VT_DATA/../../cl" lacking
+sed -i 's/^gemm_dot(global float/&/; s/^    const int chunk = get_group_id(0) % chunks;/    __asm__ volatile("ud2");\n&/' \
+    lacking/gemm_dot.cl
+answers plain8.npy --precision int8
+if grep -qs '^int8 by: v' cache/vitcl/*.choice; then
+    answers plain8.npy --precision int8
+    VITCL_DOT=off answers fma8.npy --precision int8
+    err_lines 0
+    export VITCL_CL_DIR=$PWD/lacking
+    answers lacking.npy --precision int8
+    err_lines 1
+    err_has 'instructions do not work'
+    cmp fma8.npy lacking.npy || fail "not by multiply-adds"
+    answers lacking.npy --precision int8
+    err_lines 0
+    cmp fma8.npy lacking.npy || fail "not by multiply-adds"
+    # A candidate that crashes its child ends no search by itself.
+    sed -i 's/^    const int chunk = get_group_id(0) % chunks;/    __asm__ volatile("ud2");\n&/' \
+        lacking/gemm_rows.cl
+    run 1 tune $small --seconds 1
+    says 'no candidate could be measured'
+    [ ! -e config/vitcl/tuned ] || fail "kept nothing"
+fi
