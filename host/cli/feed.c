@@ -125,7 +125,9 @@ int feed_start(feed *f, vitcl_session *session)
     }
     if (!f->answers || !f->rgb || f->cap < f->ahead)
         return fail("out of memory for a batch of %u", f->batch);
-    if (vitcl_loader_new(&f->loader, session, 0) != VITCL_OK)
+    /* a process for one picture, one a core for more */
+    if (vitcl_loader_new(&f->loader, session, f->ended && f->count == 1) !=
+        VITCL_OK)
         return failed();
     top_up(f, f->ahead);
     return EXIT_OK;

@@ -46,7 +46,7 @@ static void CL_CALLBACK drop_pages(cl_mem mem, void *own)
 
 /* In pages of our own, which go when the driver has let the buffer go; NULL:
  * take the driver's. */
-static cl_mem in_pages(const vt_dev *dev, size_t bytes)
+static cl_mem in_pages(void **start, const vt_dev *dev, size_t bytes)
 {
     pages *p = NULL;
     cl_mem mem = NULL;
@@ -62,8 +62,10 @@ static cl_mem in_pages(const vt_dev *dev, size_t bytes)
                              CL_MEM_READ_WRITE | CL_MEM_USE_HOST_PTR, bytes,
                              p->start, &e);
     if (mem &&
-        clSetMemObjectDestructorCallback(mem, drop_pages, p) == CL_SUCCESS)
+        clSetMemObjectDestructorCallback(mem, drop_pages, p) == CL_SUCCESS) {
+        *start = p->start;
         return mem;
+    }
     if (mem)
         clReleaseMemObject(mem);
     vt_pages_free(p->start, bytes);
@@ -92,7 +94,7 @@ vitcl_status vt_buf_new(vt_buf **out, vt_dev *dev, size_t bytes)
     atomic_init(&b->refs, 1);
     b->dev = vt_dev_ref(dev);
     b->bytes = bytes;
-    b->mem = in_pages(dev, room & ~(size_t)3);
+    b->mem = in_pages(&b->pages, dev, room & ~(size_t)3);
     if (!b->mem)
         b->mem = clCreateBuffer(dev->context, CL_MEM_READ_WRITE,
                                 room & ~(size_t)3, NULL, &e);
@@ -167,6 +169,11 @@ vitcl_status vt_buf_view(vt_buf **out, vt_buf *parent, size_t offset,
 done:
     vt_buf_free(b);
     return st;
+}
+
+void vt_buf_grow(vt_buf *b)
+{
+    vt_pages_grow(b->pages, b->bytes);
 }
 
 vt_buf *vt_buf_ref(vt_buf *b)

@@ -53,6 +53,7 @@ struct vt_buf {
     cl_mem mem;
     size_t bytes, offset; /* offset: in parent */
     vt_buf *parent;       /* of a view: a buffer that is no view */
+    void *pages;          /* where it lies, if in memory of our own */
 };
 
 #define VT_KERNEL_ARGS 24

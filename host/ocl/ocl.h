@@ -67,6 +67,9 @@ bool vt_buf_over(vt_buf **out, vt_dev *dev, const void *host, size_t bytes);
 /* A window of a buffer; offset a multiple of vt_dev_align(). Keeps `parent`. */
 vitcl_status vt_buf_view(vt_buf **out, vt_buf *parent, size_t offset,
                          size_t bytes);
+/* It will be read often: let it lie in large pages, where that is ours to say.
+ */
+void vt_buf_grow(vt_buf *b);
 vt_buf *vt_buf_ref(vt_buf *b);
 size_t vt_buf_size(const vt_buf *b);
 void vt_buf_free(vt_buf *b);

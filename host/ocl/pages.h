@@ -1,5 +1,5 @@
 /*
- * pages.h - host memory in large pages. For buffer.c.
+ * pages.h - host memory of our own. For buffer.c.
  */
 #ifndef VT_OCL_PAGES_H
 #define VT_OCL_PAGES_H
@@ -8,6 +8,8 @@
 /* Zeros, aligned to 2 MiB; NULL: none to be had. Nothing is taken from the
  * system before it is touched. */
 void *vt_pages_new(size_t bytes);
+/* It will be used for long: make the pages large now. */
+void vt_pages_grow(void *pages, size_t bytes);
 void vt_pages_free(void *pages, size_t bytes); /* of the size it was made */
 
 #endif

@@ -19,6 +19,7 @@ struct vt_plan {
     vt_buf *arena;
     vt_plan_memory memory;
     bool finished;
+    int runs;                                      /* up to two */
     vt_val (*add)(vt_plan *p, vt_val a, vt_val b); /* while differentiating */
 };
 

@@ -118,6 +118,8 @@ vitcl_status vt_store_raw(vt_buf **out, vt_store *s, const char *name,
 /* Packed for a provider; the f32 rows go again at once. */
 vitcl_status vt_store_packed(vt_buf **out, vt_store *s, const char *name,
                              const char *provider, const vt_gemm_desc *d);
+/* More than one run reads them: large pages, once. */
+void vt_store_grow(vt_store *s);
 size_t vt_store_bytes(const vt_store *s);
 
 /* ---- building ---- */

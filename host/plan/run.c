@@ -238,6 +238,11 @@ vitcl_status vt_plan_run_part(vt_plan *p, int first, int end)
             p->step[i]->time_ms = vt_queue_time_ms(p->queue);
     }
     VT_TRY(vt_queue_finish(p->queue));
+    if (p->runs < 2 && ++p->runs == 2) { /* there may be many more */
+        vt_buf_grow(p->arena);
+        if (p->o.store)
+            vt_store_grow(p->o.store);
+    }
 done:
     return st;
 }

@@ -29,7 +29,7 @@ struct vt_store {
     vt_borrow borrow; /* may be NULL */
     void *context;
     entry *entry;
-    size_t entries, cap, bytes;
+    size_t entries, cap, bytes, grown; /* grown: the first entries */
 };
 
 vitcl_status vt_store_new(vt_store **out, vt_dev *dev, vt_fetch fetch,
@@ -87,6 +87,14 @@ void vt_store_free(vt_store *s)
     vt_dev_free(s->dev);
     pthread_mutex_destroy(&s->lock);
     free(s);
+}
+
+void vt_store_grow(vt_store *s)
+{
+    pthread_mutex_lock(&s->lock);
+    for (; s->grown < s->entries; s->grown++)
+        vt_buf_grow(s->entry[s->grown].buf);
+    pthread_mutex_unlock(&s->lock);
 }
 
 size_t vt_store_bytes(const vt_store *s)
