@@ -3,11 +3,13 @@
  *
  * add            out[n] = a[n] + b[n]
  * add_rows       out[N,R] = x[N,R] + y[R]                  (positions, biases)
+ * add_grid       out[b,R+y*gw+x] = in + (across[x], down[y])     (2-D positions)
+ * add_grid_grad  dtable[n] += sum over b and m of dout[b,first+n*each+m*step]
  * add_to         sum[n] += x[n]
  * add_rows_grad  dy[R] += sum_n dx[n,R]
  *
  * Launch    add, add_to: global {ceil(n / (PER*V))}; add_rows: the same along
- *           R, by {N}. add_rows_grad: global {32 * ceil(R / 32), 8}, local
+ *           R, by {N}; add_grid: along C, by {B*T}; add_grid_grad: {C/2, n}. add_rows_grad: global {32 * ceil(R / 32), 8}, local
  *           {32, 8}; add_rows_grad__cols: the CPU's, one work-item 4V columns.
  *           No atomics: equal inputs give equal bits.
  * Defines   V, PER (common.cl).
@@ -51,6 +53,40 @@ kernel void add_rows(global float *restrict out, global const float *restrict x,
         vstorev(vloadv(0, x + i) + vloadv(0, y + i), 0, out + i);
     for (; i < end; i++)
         out[i] = x[i] + y[i];
+}
+
+/* The first half of a row is about its column x, the second about its row y. */
+kernel void add_grid(global float *restrict out, global const float *restrict x,
+                     global const float *restrict across,
+                     global const float *restrict down, int T, int C, int R,
+                     int gw)
+{
+    const size_t row = get_global_id(1);
+    const int t = (int)(row % T) - R, side = C / 2;
+    const int end = block_end(C);
+
+    x += row * C;
+    out += row * C;
+    across += t < 0 ? 0 : t % gw * side;
+    down += t < 0 ? 0 : t / gw * side;
+    for (int i = block_begin(C); i < end; i++)
+        out[i] = t < 0 ? x[i] : x[i] + (i < side ? across[i] : down[i - side]);
+}
+
+/* One table: row n is of the tokens first + n * each + m * step, m < M; its
+ * channels begin at `off`. */
+kernel void add_grid_grad(global float *restrict dtable,
+                          global const float *restrict dout, int B, int T,
+                          int C, int off, int first, int each, int step, int M)
+{
+    const int c = get_global_id(0), n = get_global_id(1);
+    float s = 0.0f;
+
+    for (int b = 0; b < B; b++)
+        for (int m = 0; m < M; m++)
+            s += dout[((size_t)b * T + first + n * each + m * step) * C + off +
+                      c];
+    dtable[n * (C / 2) + c] += s;
 }
 
 kernel void add_rows_grad(global float *restrict dy,

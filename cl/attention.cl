@@ -10,7 +10,8 @@
  *
  * Query i of picture b, head h, is q[b*qb + i*ldq + h*D + d]; its keys are
  * kv[b*T*ldk + j*ldk + koff + h*D + d], values the same with voff. q and kv may
- * be one buffer; qb = 0: all pictures share one set of queries. bias[H,Tq,T].
+ * be one buffer; qb = 0: all pictures share one set of queries. bias[H,Tq,T], or
+ * [B,H,Tq,T] with BIAS=2.
  * T x T is never stored but by attention__probs.
  *
  * Rows      One work-item takes NV*V queries of a head, turned once to
@@ -23,7 +24,7 @@
  * Tiled     A query a work-item; tiles of KT keys and values in local memory
  *           (2*KT*D floats). global {ceil(Tq/WG)*WG, H, B}, local {WG, 1, 1}.
  * Probs     A query a work-item: global {Tq, H, B}.
- * Defines   D; BIAS where there is one. Rows: V NV, RT RT1 JB (keys: tb blocks,
+ * Defines   D; BIAS where there is one (2: one a picture). Rows: V NV, RT RT1 JB (keys: tb blocks,
  *           tbig of them of RT, the rest of RT1), RD RD1 DBIG DB (the same for
  *           D). Tiled: WG KT.
  * Numerics  Every sum runs over ascending d or j, so a query's bits depend on
@@ -34,6 +35,11 @@
  */
 #ifndef D
 #define D 64
+#endif
+#if BIAS == 2
+#define BIAS_OF(b, h) ((size_t)(b)*H + (h))
+#else
+#define BIAS_OF(b, h) ((size_t)(h))
 #endif
 #define UNROLL _Pragma("unroll")
 #define LOG2E 1.44269504f
@@ -212,7 +218,7 @@ attention__rows(ARGS, int tb, int tbig)
             top[i] = keep[i];
         for (int j = 0; j < keys; j++) {
             global const float *y =
-                bias + ((size_t)h * Tq + i0) * T + first + j;
+                bias + (BIAS_OF(b, h) * Tq + i0) * T + first + j;
             for (int i = 0; i < QN; i++)
                 sum[i] = i < n ? y[(size_t)i * T] : 0.0f;
             for (int i = 0; i < NV; i++) {
@@ -265,7 +271,7 @@ attention__tiled(ARGS)
     for (int d = 0; d < D; d++)
         x[d] = q[d] * (scale * LOG2E), o[d] = 0.0f;
 #ifdef BIAS
-    bias += ((size_t)h * Tq + row) * T;
+    bias += (BIAS_OF(b, h) * Tq + row) * T;
 #endif
     for (int j0 = 0; j0 < T; j0 += KT) {
         const int keys = min(KT, T - j0);
@@ -319,7 +325,7 @@ kernel void attention__probs(ARGS)
         for (int d = 0; d < D; d++)
             y = fma(q[d] * (scale * LOG2E), kv[(size_t)j * ldk + d], y);
 #ifdef BIAS
-        y = fma(bias[((size_t)h * Tq + i) * T + j], LOG2E, y);
+        y = fma(bias[(BIAS_OF(b, h) * Tq + i) * T + j], LOG2E, y);
 #endif
         out[j] = y;
         top = y > top ? y : top;

@@ -5,7 +5,7 @@
  *     dp[i,j] = sum_d dout[i,d] v[j,d]
  *     dx[i,j] = p[i,j] * (dp[i,j] - sum_j p[i,j] dp[i,j])
  *     dq = scale * dx k;  dk = scale * dx^T q;  dv = p^T dout;
- *     dbias = sum_b dx
+ *     dbias = sum_b dx, or dx where each picture has a bias of its own
  *
  * attention_grad__heads  dq, dk, dv, dbias <- dout, q, kv, bias    CPU class
  * attention_grad__q      dq, stat          <- dout, out, q, kv, bias    GPU
@@ -13,7 +13,7 @@
  * attention_grad__bias   dbias[H,Tq,T]     <- dout, stat, q, kv, bias   GPU
  *
  * Tensors lie as in attention.cl: dq as q, dk and dv as kv (one buffer or two);
- * dout and out are [B,Tq,H*D]. stat[B,H,Tq,2]: (log sum exp x, sum p dp).
+ * dout and out are [B,Tq,H*D], bias [H,Tq,T] or, with BIAS=2, [B,H,Tq,T]. stat[B,H,Tq,2]: (log sum exp x, sum p dp).
  * Memory grows with T, not T x T; dbias alone is as large as bias.
  *
  * Heads     One work-item a head: global {H, B / pictures}, local {1}; vectors
@@ -21,8 +21,8 @@
  *           all of them where dbias sums over them.
  * q, kv     A query, a key a work-item; global {ceil(Tq/WG)*WG or T's, H, B},
  *           local {WG, 1, 1}.
- * bias      global {T, Tq, H}.
- * Defines   D; BIAS where there is one; V NV TMAX (keys) for heads; WG.
+ * bias      global {T, Tq, H}, or {T, Tq, B*H} with BIAS=2.
+ * Defines   D; BIAS where there is one (2: one a picture); V NV TMAX (keys) for heads; WG.
  * Numerics  Fixed order of every sum, no atomics: equal bits.
  * Paper     Dao et al. 2022, arXiv:2205.14135, appendix B.2.
  * Host      host/ops/attention_grad.c
@@ -30,6 +30,11 @@
  */
 #ifndef D
 #define D 64
+#endif
+#if BIAS == 2
+#define BIAS_OF(b, h) ((size_t)(b)*H + (h))
+#else
+#define BIAS_OF(b, h) ((size_t)(h))
 #endif
 #define QKV                                                                    \
     global const float *q, global const float *kv,                             \
@@ -190,7 +195,8 @@ attention_grad__heads(global float *dq, global float *dkv,
             for (int j = 0; j < T; j++) {
                 for (int i = 0; i < QN; i++)
                     lane[i] =
-                        i < n ? bias[((size_t)h * Tq + i0 + i) * T + j] : 0.0f;
+                        i < n ? bias[(BIAS_OF(b, h) * Tq + i0 + i) * T + j]
+                              : 0.0f;
                 for (int i = 0; i < NV; i++)
                     p[j * NV + i] += vloadv(i, lane);
             }
@@ -219,7 +225,7 @@ attention_grad__heads(global float *dq, global float *dkv,
                     for (int i = 0; i < NV; i++)
                         vstorev(dx[j * NV + i], i, lane);
                     for (int i = 0; i < n; i++) {
-                        const size_t at = ((size_t)h * Tq + i0 + i) * T + j;
+                        const size_t at = (BIAS_OF(b, h) * Tq + i0 + i) * T + j;
                         dbias[at] = b > first ? dbias[at] + lane[i] : lane[i];
                     }
                 }
@@ -272,7 +278,7 @@ attention_grad__q(global float *dq, global float *restrict stat,
         delta = fma(g[d], out[d], delta);
     }
 #ifdef BIAS
-    bias += ((size_t)h * Tq + i) * T;
+    bias += (BIAS_OF(b, h) * Tq + i) * T;
 #endif
     for (int j = 0; j < T; j++) {
         float y = 0.0f;
@@ -327,7 +333,7 @@ attention_grad__kv(global float *dkv, global const float *dout,
         global const float *g = dout + (size_t)i * (H * D);
         float2 s = pair(k, v, x, g);
 #ifdef BIAS
-        s.x += bias[((size_t)h * Tq + i) * T + j];
+        s.x += bias[(BIAS_OF(b, h) * Tq + i) * T + j];
 #endif
         const float p = vt_exp(s.x - stat[2 * i]);
         const float w = p * (s.y - stat[2 * i + 1]) * scale;
@@ -346,11 +352,17 @@ kernel void attention_grad__bias(global float *restrict dbias,
                                  global const float *dout,
                                  global const float *restrict stat, QKV)
 {
-    const int j = get_global_id(0), i = get_global_id(1), h = get_global_id(2);
-    const size_t at = ((size_t)h * Tq + i) * T + j;
+    const int j = get_global_id(0), i = get_global_id(1);
+    const int h = get_global_id(2) % H, first = get_global_id(2) / H;
+    const size_t at = ((size_t)get_global_id(2) * Tq + i) * T + j;
+#if BIAS == 2
+    const int end = first + 1;
+#else
+    const int end = B;
+#endif
     float sum = 0.0f;
 
-    for (int b = 0; b < B; b++) {
+    for (int b = first; b < end; b++) {
         global const float *x = q + (size_t)b * qb + (size_t)i * ldq + h * D;
         global const float *g = dout + ((size_t)b * Tq + i) * (H * D) + h * D;
         global const float *k = kv + ((size_t)b * T + j) * ldk + h * D;

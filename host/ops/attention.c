@@ -36,6 +36,20 @@ vt_attention_sizes vt_attention_measure(const vt_plan *p, vt_val q, vt_val kv,
     return z;
 }
 
+const char *vt_attention_bias(const vt_plan *p, vt_val bias,
+                              const vt_attention_sizes *z)
+{
+    const vt_value *v = vt_value_of(p, bias);
+    const double one = (double)z->H * z->Tq * z->T;
+    const double n = v ? (double)vt_elements(p, bias) : 0;
+
+    if (!v)
+        return "";
+    if (v->rank == 4 && v->dim[0] == z->B && n == one * z->B)
+        return " -DBIAS=2";
+    return n == one ? " -DBIAS=1" : NULL;
+}
+
 static sizes sizes_of(const vt_plan *p, const vt_step *s)
 {
     return vt_attention_measure(p, s->in[0], s->in[1], s->i[0], s->i[1]);
@@ -59,8 +73,7 @@ static vitcl_status shape(vt_plan *p, vt_step *s)
                       "queries and keys differ in width or batch"));
     z = sizes_of(p, s);
     VT_TRY(vt_op_need(z.D <= 256, "heads are wider than 256"));
-    VT_TRY(vt_op_need(s->in[2] == VT_NONE || (double)vt_elements(p, s->in[2]) ==
-                                                 (double)z.H * z.Tq * z.T,
+    VT_TRY(vt_op_need(vt_attention_bias(p, s->in[2], &z) != NULL,
                       "the bias is not [heads, queries, keys]"));
     VT_TRY(vt_op_out(p, s, 0, 3, (int[]){z.B, z.Tq, z.H * z.D}));
     if (s->i[2])
@@ -112,7 +125,7 @@ static vitcl_status rows(vt_plan *p, vt_step *s, const sizes *z)
              "-DV=%d -DNV=%d -DD=%d -DRT=%d -DRT1=%d -DJB=%d -DRD=%d -DRD1=%d "
              "-DDBIG=%d%s",
              v, nv, z->D, t.rows, t.rows1, KEYS / t.rows, d.rows, d.rows1,
-             d.big, s->in[2] == VT_NONE ? "" : " -DBIAS");
+             d.big, vt_attention_bias(p, s->in[2], z));
     VT_TRY(vt_step_kernel(&k, p, s, "attention", "attention__rows", defines));
     VT_TRY(arguments(p, k, s, s->out[0], z));
     VT_TRY(vt_kernel_int(k, 14, t.blocks));
@@ -139,7 +152,7 @@ static vitcl_status tiled(vt_plan *p, vt_step *s, const sizes *z)
                  global[3] = {((size_t)z->Tq + wg - 1) / wg * wg, (size_t)z->H,
                               (size_t)z->B};
     snprintf(defines, sizeof defines, "-DD=%d -DWG=%zu -DKT=%d%s", z->D, wg, kt,
-             s->in[2] == VT_NONE ? "" : " -DBIAS");
+             vt_attention_bias(p, s->in[2], z));
     VT_TRY(vt_step_kernel(&k, p, s, "attention", "attention__tiled", defines));
     VT_TRY(arguments(p, k, s, s->out[0], z));
     vt_kernel_size(k, 3, global, local);
@@ -156,7 +169,7 @@ static vitcl_status probs(vt_plan *p, vt_step *s, const sizes *z)
     vitcl_status st;
 
     snprintf(defines, sizeof defines, "-DD=%d%s", z->D,
-             s->in[2] == VT_NONE ? "" : " -DBIAS");
+             vt_attention_bias(p, s->in[2], z));
     VT_TRY(vt_step_kernel(&k, p, s, "attention", "attention__probs", defines));
     VT_TRY(arguments(p, k, s, s->out[1], z));
     vt_kernel_size(k, 3, global, NULL);

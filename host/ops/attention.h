@@ -13,6 +13,10 @@ typedef struct vt_attention_sizes {
 } vt_attention_sizes;
 vt_attention_sizes vt_attention_measure(const vt_plan *p, vt_val q, vt_val kv,
                                         int heads, bool self);
+/* The define that tells kernels of a bias: "" for none, one for all pictures
+ * ([H,Tq,T]) or one each ([B,H,Tq,T]); NULL for another shape. */
+const char *vt_attention_bias(const vt_plan *p, vt_val bias,
+                              const vt_attention_sizes *z);
 /* The op's grad(). */
 void vt_attention_grad(vt_plan *p, const vt_step *s);
 

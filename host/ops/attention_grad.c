@@ -9,6 +9,7 @@
 #include "ops/attention.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #define BIG                                                                    \
     3000 /* keys: above this a CPU's work-item has no stack for them           \
@@ -63,15 +64,16 @@ static vitcl_status heads(vt_plan *p, vt_step *s, const vt_attention_sizes *z)
 {
     vitcl_status st = VITCL_OK;
     const int v = vt_dev_vector(vt_plan_settings(p)->dev);
-    const int pictures = s->i[2] ? z->B : 1;
+    const char *bias = vt_attention_bias(p, s->in[3], z);
+    /* a bias of all pictures is their sum: one behind the other */
+    const int pictures = s->i[2] && !strchr(bias, '2') ? z->B : 1;
     const size_t one[3] = {1, 1, 1},
                  global[3] = {(size_t)z->H, (size_t)(z->B / pictures), 1};
     char defines[96];
     vt_kernel *k;
 
     snprintf(defines, sizeof defines, "-DV=%d -DNV=%d -DD=%d -DTMAX=%d%s", v,
-             z->Tq > v ? 2 : 1, z->D, z->T,
-             s->in[3] == VT_NONE ? "" : " -DBIAS");
+             z->Tq > v ? 2 : 1, z->D, z->T, bias);
     VT_TRY(vt_step_kernel(&k, p, s, "attention_grad", "attention_grad__heads",
                           defines));
     VT_TRY(vt_args(p, k, "vvvv", s->out[0], s->out[s->i[1] ? 0 : 1], s->out[2],
@@ -89,11 +91,12 @@ static vitcl_status many(vt_plan *p, vt_step *s, const vt_attention_sizes *z)
     const size_t most = vt_dev_group_max(vt_plan_settings(p)->dev);
     const size_t wg = VT_MIN(most, (size_t)64), h = (size_t)z->H,
                  b = (size_t)z->B, local[3] = {wg, 1, 1};
+    const char *bias = vt_attention_bias(p, s->in[3], z);
+    const size_t biases = strchr(bias, '2') ? h * b : h;
     char defines[64];
     vt_kernel *k;
 
-    snprintf(defines, sizeof defines, "-DWG=%zu -DD=%d%s", wg, z->D,
-             s->in[3] == VT_NONE ? "" : " -DBIAS");
+    snprintf(defines, sizeof defines, "-DWG=%zu -DD=%d%s", wg, z->D, bias);
     VT_TRY(vt_step_kernel(&k, p, s, "attention_grad", "attention_grad__q",
                           defines));
     VT_TRY(vt_args(p, k, "vvvv", s->out[0], s->out[3], s->in[0], s->in[4]));
@@ -111,7 +114,8 @@ static vitcl_status many(vt_plan *p, vt_step *s, const vt_attention_sizes *z)
                               "attention_grad__bias", defines));
         VT_TRY(vt_args(p, k, "vvv", s->out[2], s->in[0], s->out[3]));
         VT_TRY(sizes(p, k, 3, s, z));
-        vt_kernel_size(k, 3, (size_t[3]){(size_t)z->T, (size_t)z->Tq, h}, NULL);
+        vt_kernel_size(k, 3, (size_t[3]){(size_t)z->T, (size_t)z->Tq, biases},
+                       NULL);
     }
 done:
     return st;

@@ -19,10 +19,12 @@
     X(rope)                                                                    \
     X(attention)                                                               \
     X(relpos)                                                                  \
+    X(relkeys)                                                                 \
     X(gelu)                                                                    \
     X(swiglu)                                                                  \
     X(add)                                                                     \
     X(add_rows)                                                                \
+    X(add_grid)                                                                \
     X(mul)                                                                     \
     X(mul_rows)                                                                \
     X(mul_scalar)                                                              \
@@ -36,6 +38,7 @@
     X(standardise)                                                             \
     X(groupnorm)                                                               \
     X(maxpool)                                                                 \
+    X(margin)                                                                  \
     X(loss)                                                                    \
     X(dropout)                                                                 \
     X(norm)                                                                    \

@@ -53,7 +53,8 @@ vt_val vt_rope(vt_plan *p, vt_val qkv, int heads, vt_val table, int skip);
 typedef struct vt_attention_args {
     int heads;
     float scale;       /* 0: 1 / sqrt(D) */
-    vt_val bias;       /* [H,Tq,T] added to scaled logits, or none */
+    vt_val bias;       /* [H,Tq,T] added to scaled logits, or none; or one
+                        * for each picture, [B,H,Tq,T] */
     const char *probs; /* a value name: keep [B,H,Tq,T] where wanted; or NULL */
 } vt_attention_args;
 /* qkv[B,T,3C], thirds q, k, v, heads of D side by side -> [B,T,C]. Never
@@ -65,6 +66,13 @@ vt_val vt_attention_cross(vt_plan *p, vt_val q, vt_val kv, vt_attention_args a);
 vt_val vt_relpos_bias(vt_plan *p, vt_val table, int heads, int tq, int tk,
                       const int *index);
 
+/* qkv[B,T,3C], keys[L,C]: logits of each query against a learnt key of the
+ * place where it looks, [B,H,T,T], a bias for vt_attention(). The offset of two
+ * patches in their row-major order chooses the key: L = 2N-1 for N = T-prefix
+ * patches, and three more where there are prefix tokens (prefix to patch, patch
+ * to prefix, prefix to prefix). */
+vt_val vt_relkeys(vt_plan *p, vt_val qkv, vt_val keys, int heads, int prefix);
+
 vt_val vt_activation(vt_plan *p, vt_val x, vt_act act);
 /* x[..,2C]: silu(first half) * second half -> [..,C]; swap: timm's GluMlp
  * order differs from SwiGLU's (gate second). */
@@ -72,6 +80,9 @@ vt_val vt_swiglu(vt_plan *p, vt_val x, bool gate_last);
 vt_val vt_add(vt_plan *p, vt_val a, vt_val b);
 /* x[..,C] + y[C] or y[T,C] repeated over the front. */
 vt_val vt_add_rows(vt_plan *p, vt_val x, vt_val y);
+/* x[B,R+gh*gw,C]: the patches, behind R prefix tokens, get their column's row
+ * of across[gw,C/2] and their row's of down[gh,C/2], one behind the other. */
+vt_val vt_add_grid(vt_plan *p, vt_val x, vt_val across, vt_val down);
 vt_val vt_multiply(vt_plan *p, vt_val a, vt_val b);
 vt_val vt_scale(vt_plan *p, vt_val x, float factor);
 
@@ -109,6 +120,9 @@ vt_val vt_standardise(vt_plan *p, vt_val w, float eps, bool jax);
 /* x[B,C,H,W] (residual: same shape, added after, before relu; or none) */
 vt_val vt_groupnorm(vt_plan *p, vt_val x, vt_val gamma, vt_val beta, int groups,
                     float eps, vt_val residual, bool relu);
+/* x[B,C,H,W] with zeros around it; negative: cut off instead */
+vt_val vt_margin(vt_plan *p, vt_val x, int top, int left, int bottom,
+                 int right);
 /* padding counts as -inf */
 vt_val vt_maxpool(vt_plan *p, vt_val x, int size, int stride, int pad_top,
                   int pad_left, int pad_bottom, int pad_right);

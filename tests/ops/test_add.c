@@ -33,6 +33,28 @@ static void ref_rows(double *out, const double *const *in, const vt_case *c)
     ref_add_rows(out, in[0], in[1], d[0] * d[1] * d[2] / r, r);
 }
 
+static vt_val build_grid(vt_plan *p, const vt_val *in, const vt_case *c)
+{
+    (void)c;
+    return vt_add_grid(p, in[0], in[1], in[2]);
+}
+
+static void ref_grid(double *out, const double *const *in, const vt_case *c)
+{
+    const int *d = c->in[0].dim, gw = c->in[1].dim[0], gh = c->in[2].dim[0];
+
+    ref_add_grid(out, in[0], in[1], in[2], d[0], d[1] - gh * gw, gh, gw, d[2]);
+}
+
+#define GRID(B, R, gh, gw, C)                                                  \
+    {                                                                          \
+        .name = "grid " #gh "x" #gw " of " #C " behind " #R, .in = {           \
+            {.rank = 3, .dim = {B, R + gh * gw, C}},                           \
+            {.rank = 2, .dim = {gw, C / 2}, .param = true},                    \
+            {.rank = 2, .dim = {gh, C / 2}, .param = true},                    \
+        }                                                                      \
+    }
+
 #define TWO(a, b)                                                              \
     {                                                                          \
         {.rank = 2, .dim = {a, b}},                                            \
@@ -65,8 +87,12 @@ Test(add, all)
                 {.rank = 1, .dim = {768}, .param = true}}},
         {0}};
 
+    static const vt_case grids[] = {
+        GRID(1, 0, 1, 1, 2), GRID(2, 1, 3, 2, 10), GRID(3, 2, 2, 5, 34), {0}};
+
     vt_check_ops(cases, build, ref);
     vt_check_ops(rows, build_rows, ref_rows);
+    vt_check_ops(grids, build_grid, ref_grid);
 }
 
 /* One tensor twice: its gradient is the sum of both shares. */

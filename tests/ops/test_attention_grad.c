@@ -19,7 +19,7 @@ static void ref(double *out, const double *const *in, const vt_case *c)
     const int *x = c->in[0].dim, C = x[2] / 3, D = C / c->arg[0];
 
     ref_heads(out, in[0], in[0] + C, in[0] + 2 * C, in[1], x[0], c->arg[0], D,
-              x[1], x[1], 3 * C, 3 * C, 1 / sqrt(D));
+              x[1], x[1], 3 * C, 3 * C, 1 / sqrt(D), c->in[1].rank == 4);
 }
 
 /* in q, kv, bias; arg: heads */
@@ -35,7 +35,8 @@ static void ref_cross(double *out, const double *const *in, const vt_case *c)
     const int *q = c->in[0].dim, *kv = c->in[1].dim, C = q[2];
 
     ref_heads(out, in[0], in[1], in[1] + C, in[2], q[0], c->arg[0],
-              C / c->arg[0], q[1], kv[1], C, 2 * C, (double)0.3f);
+              C / c->arg[0], q[1], kv[1], C, 2 * C, (double)0.3f,
+              c->in[2].rank == 4);
 }
 
 #define QKV(B, T, C)                                                           \
@@ -49,25 +50,29 @@ static void ref_cross(double *out, const double *const *in, const vt_case *c)
 
 Test(attention_grad, self)
 {
-    static const vt_case cases[] = {{.name = "1 token of 1",
-                                     .in = {QKV(1, 1, 1), {.none = true}},
-                                     .arg = {1}},
-                                    {.name = "2x5, 2 heads of 3",
-                                     .in = {QKV(2, 5, 6), {.none = true}},
-                                     .arg = {2}},
-                                    {.name = "1x17, 1 head of 8",
-                                     .in = {QKV(1, 17, 8), {.none = true}},
-                                     .arg = {1}},
-                                    {.name = "2x9, 3 heads of 5, bias",
-                                     .in = {QKV(2, 9, 15), BIAS(3, 9, 9)},
-                                     .arg = {3}},
-                                    {.name = "1x35, 1 head of 20",
-                                     .in = {QKV(1, 35, 20), {.none = true}},
-                                     .arg = {1}},
-                                    {.name = "1x6, 1 head of 64",
-                                     .in = {QKV(1, 6, 64), {.none = true}},
-                                     .arg = {1}},
-                                    {0}};
+    static const vt_case cases[] = {
+        {.name = "1 token of 1",
+         .in = {QKV(1, 1, 1), {.none = true}},
+         .arg = {1}},
+        {.name = "2x5, 2 heads of 3",
+         .in = {QKV(2, 5, 6), {.none = true}},
+         .arg = {2}},
+        {.name = "1x17, 1 head of 8",
+         .in = {QKV(1, 17, 8), {.none = true}},
+         .arg = {1}},
+        {.name = "2x9, 3 heads of 5, bias",
+         .in = {QKV(2, 9, 15), BIAS(3, 9, 9)},
+         .arg = {3}},
+        {.name = "2x9, 3 heads of 5, biases",
+         .in = {QKV(2, 9, 15), {.rank = 4, .dim = {2, 3, 9, 9}, .param = true}},
+         .arg = {3}},
+        {.name = "1x35, 1 head of 20",
+         .in = {QKV(1, 35, 20), {.none = true}},
+         .arg = {1}},
+        {.name = "1x6, 1 head of 64",
+         .in = {QKV(1, 6, 64), {.none = true}},
+         .arg = {1}},
+        {0}};
 
     vt_check_ops(cases, build, ref);
 }

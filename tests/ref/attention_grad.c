@@ -8,7 +8,7 @@
 
 void ref_heads(double *out, const double *q, const double *k, const double *v,
                const double *bias, int B, int H, int D, int Tq, int T, int ldq,
-               int ldk, double scale)
+               int ldk, double scale, int own)
 {
     double *p = malloc(sizeof *p * (unsigned)T);
 
@@ -22,7 +22,9 @@ void ref_heads(double *out, const double *q, const double *k, const double *v,
 
             for (int d = 0; d < D; d++)
                 s += x[d] * k[(b * T + j) * ldk + h * D + d];
-            p[j] = exp(s * scale + (bias ? bias[(h * Tq + i) * T + j] : 0));
+            p[j] = exp(
+                s * scale +
+                (bias ? bias[(((own ? b : 0) * H + h) * Tq + i) * T + j] : 0));
             sum += p[j];
         }
         for (int d = 0; d < D; d++)

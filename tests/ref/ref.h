@@ -11,6 +11,9 @@ void ref_gelu(double *out, const double *x, int n, int act);
 void ref_swiglu(double *out, const double *x, int N, int C, int gate_last);
 void ref_add(double *out, const double *a, const double *b, int n);
 void ref_add_rows(double *out, const double *x, const double *y, int N, int R);
+/* x[B,R+gh*gw,C], across[gw,C/2], down[gh,C/2] */
+void ref_add_grid(double *out, const double *x, const double *across,
+                  const double *down, int B, int R, int gh, int gw, int C);
 void ref_mul(double *out, const double *a, const double *b, int n);
 void ref_mul_rows(double *out, const double *x, const double *y, int N, int R);
 void ref_layernorm(double *out, const double *x, const double *gamma,
@@ -22,6 +25,9 @@ void ref_rope(double *out, const double *qkv, const double *table, int B, int T,
               int H, int D, int skip);
 void ref_relpos(double *out, const double *table, const int *index, int H,
                 int pairs);
+/* q rows 3*H*D apart in qkv[B,T,..]; keys[L,H*D]; R prefix tokens */
+void ref_relkeys(double *out, const double *qkv, const double *keys, int B,
+                 int H, int D, int T, int R);
 void ref_linear(double *out, const double *x, const double *w, const double *b,
                 const double *scale, const double *residual, int M, int N,
                 int K, int act);
@@ -52,11 +58,14 @@ void ref_groupnorm(double *out, const double *x, const double *gamma,
                    int S, int G, double eps, int relu);
 void ref_maxpool(double *out, const double *x, int planes, int H, int W,
                  int size, int stride, const int pad[4]);
+/* pad: top, left, bottom, right */
+void ref_margin(double *out, const double *x, int planes, int H, int W,
+                const int pad[4]);
 /* q[B,Tq,H*D] and k, v as [B,T,H*D], token rows ldq and ldk apart; bias[H,Tq,T]
- * or NULL */
+ * or NULL; own: bias[B,H,Tq,T] */
 void ref_heads(double *out, const double *q, const double *k, const double *v,
                const double *bias, int B, int H, int D, int Tq, int T, int ldq,
-               int ldk, double scale);
+               int ldk, double scale, int own);
 /* -mean over B of sum_k t log softmax(z) */
 double ref_cross_entropy(const double *z, const double *t, int B, int K);
 typedef struct ref_optimiser {
