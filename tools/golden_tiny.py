@@ -114,6 +114,23 @@ def timm_case(i, name):
     save(name, cfg, state, x, exp)
 
 
+def resnet_case():
+    """The paper's baseline as timm has it: BiT's pre-activation ResNet."""
+    from functools import partial
+
+    from timm.layers import StdConv2d
+    from timm.models.resnetv2 import ResNetV2
+
+    args, size = dict(layers=[2], channels=[128], stem_chs=32), (20, 28)
+    m = refill(ResNetV2(num_classes=5, stem_type="fixed", conv_layer=partial(StdConv2d, eps=1e-8), **args), 77)
+    x, exp = pixels(77, size), {}
+    exp["features"] = m.forward_head(m.forward_features(x), pre_logits=True)
+    exp["logits"] = m(x)
+    cfg = {"architecture": "resnetv2_50x1_bit", "num_classes": 5, "num_features": 128, "global_pool": "avg", "model_args": args,
+           "pretrained_cfg": {"input_size": [3, *size], "mean": [0.5] * 3, "std": [0.5] * 3, "classifier": "head.fc"}}
+    save("timm_resnet", cfg, m.state_dict(), x, exp)
+
+
 def hf_cases():
     import transformers as tf
 
@@ -244,6 +261,8 @@ if __name__ == "__main__":
     for n in TIMM:
         if not only or n in only:
             timm_case(zlib.crc32(n.encode()), n)
+    if not only or "timm_resnet" in only:
+        resnet_case()
     if not only or "npz_vit" in only:
         npz_case()
     for n in hf_cases():

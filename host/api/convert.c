@@ -57,6 +57,25 @@ static const char *timm_hybrid(const vt_config *c)
     return "vit_small_r26_s32_224";
 }
 
+/* What only vitcl trains: no other library could load it. */
+static vitcl_status check_variant(const job *j, const char *library)
+{
+    const vt_config *c = vt_model_config(j->model);
+    const vt_json *args = vt_json_get(vt_model_json(j->model), "model_args");
+    const char *lacks =
+        c->places != VT_PLACES_ROWS || c->places_at != VT_AT_STEM
+            ? "positions of this kind"
+        : c->pre_logits ? "a pre-logits layer"
+        : strcmp(c->family, "resnet") == 0 && vt_json_get(args, "layers")
+            ? "so many layers in its stages"
+            : NULL;
+
+    if (!lacks)
+        return VITCL_OK;
+    return vt_fail(VITCL_EUNSUPPORTED, "%s: %s has no model with %s", j->path,
+                   library, lacks);
+}
+
 static vitcl_status to_timm(job *j)
 {
     vitcl_status st = VITCL_OK;
@@ -65,6 +84,7 @@ static vitcl_status to_timm(job *j)
     bool zero = false;
 
     t->to = VT_TO_TIMM;
+    VT_TRY(check_variant(j, "timm"));
     if (c->pos_embed && c->pos_prefix && c->class_token)
         VT_TRY(vt_weight_is_zero(&zero, j->weights, "pos_embed",
                                  (uint64_t)c->width));
@@ -94,9 +114,6 @@ static vitcl_status to_timm(job *j)
     } else {
         t->type = "vit_base_patch16_224";
     }
-    if (c->pre_logits)
-        st = vt_fail(VITCL_EUNSUPPORTED,
-                     "%s: timm has no model with a pre-logits layer", j->path);
 done:
     return st;
 }
@@ -164,6 +181,11 @@ static vitcl_status to_hf(job *j)
     const bool head = c->classes || c->projection;
     vt_target *t = &j->target;
 
+    if (c->source == VT_SOURCE_TIMM && check_variant(j, "HF") != VITCL_OK)
+        return VITCL_EUNSUPPORTED;
+    if (strcmp(c->family, "resnet") == 0)
+        return vt_fail(VITCL_EUNSUPPORTED,
+                       "%s: a ResNet is written in timm's form alone", j->path);
     if (lacks)
         return vt_fail(VITCL_EUNSUPPORTED,
                        "%s: HF transformers has no class for %s: try --to timm",
@@ -345,6 +367,8 @@ vitcl_status vitcl_convert(const char *folder, const char *path, const char *to,
            vt_model_config(j.model)->source ==
                (timm ? VT_SOURCE_TIMM : VT_SOURCE_HF) &&
            strcmp(vt_weights_dialect(j.weights), to) == 0;
+    if (same && timm)
+        VT_TRY(check_variant(&j, "timm"));
     VT_TRY(same ? keep_names(&j, timm, file) : translate(&j, timm, file));
 done:
     if (st != VITCL_OK && made)

@@ -174,7 +174,10 @@ vitcl_status vitcl_model_describe(vitcl_model_info *out,
     info.patch = (uint32_t)c->patch_h;
     tokens = vt_plan_find(p, "embed");
     tokens = tokens == VT_NONE ? vt_plan_find(p, "block.0") : tokens;
-    info.tokens = (uint32_t)vt_dim(p, tokens, 1);
+    info.tokens =
+        (uint32_t)(tokens == VT_NONE
+                       ? vt_model_tokens(m->model, (int)height, (int)width)
+                       : vt_dim(p, tokens, 1));
     info.parameters = vt_model_parameters(model->model);
     info.gmac = macs / 1e9;
     info.weights_bytes = info.parameters * sizeof(float);

@@ -43,8 +43,10 @@ static void print_text(const vitcl_model_info *m, const char *name,
     printf("%-12s %s\n", "model", name);
     printf("%-12s %s%s%s%s\n", "family", m->family, m->name[0] ? " (" : "",
            m->name, m->name[0] ? ")" : "");
-    printf("%-12s %u of width %u, %u heads, MLP %u\n", "layers", m->layers,
-           m->width, m->heads, m->mlp);
+    printf("%-12s %u of width %u", "layers", m->layers, m->width);
+    if (m->heads) /* a ResNet has none */
+        printf(", %u heads, MLP %u", m->heads, m->mlp);
+    putchar('\n');
     if (m->classes)
         printf("%-12s %u\n", "classes", m->classes);
     else

@@ -253,7 +253,9 @@ vitcl_status vt_read_positions(vt_config *c, const vt_weights *w,
                                const char *path)
 {
     int prefix;
-    const int rows = vt_weight_dim(w, "pos_embed", -2);
+    const char *table =
+        c->places_at == VT_AT_LAYERS ? "blocks.0.pos_embed" : "pos_embed";
+    const int rows = vt_weight_dim(w, table, -2);
     int patches;
 
     if (c->registers > VT_MOST_WIDTH)
@@ -266,17 +268,22 @@ vitcl_status vt_read_positions(vt_config *c, const vt_weights *w,
                        "%s: a picture of %dx%d pixels is no whole number of "
                        "%dx%d patches",
                        path, c->height, c->width_px, c->patch_h, c->patch_w);
+    if (c->places == VT_PLACES_AXES && c->width % 2)
+        return vt_fail(VITCL_ECORRUPT,
+                       "%s: 2-D positions need an even width, not %d", path,
+                       c->width);
     if (!c->pos_embed)
         return VITCL_OK;
     patches = (c->height / c->patch_h) * (c->width_px / c->patch_w);
     c->pos_prefix = rows - patches;
-    if (c->pos_prefix != 0 && c->pos_prefix != prefix &&
-        !(c->pos_prefix == c->class_token))
+    if (c->pos_prefix != prefix &&
+        (c->places_at != VT_AT_STEM ||
+         (c->pos_prefix != 0 && c->pos_prefix != c->class_token)))
         return vt_fail(VITCL_ECORRUPT,
-                       "%s: pos_embed has %d rows, but a picture of %dx%d "
+                       "%s: %s has %d rows, but a picture of %dx%d "
                        "pixels has %d patches of %dx%d and %d other tokens",
-                       path, rows, c->height, c->width_px, patches, c->patch_h,
-                       c->patch_w, prefix);
+                       path, table, rows, c->height, c->width_px, patches,
+                       c->patch_h, c->patch_w, prefix);
     return VITCL_OK;
 }
 

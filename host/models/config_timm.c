@@ -117,6 +117,47 @@ static void timm_picture(vt_config *c, const vt_json *config,
         c->height = c->width_px = 224;
 }
 
+bool vt_config_places(vt_places *kind, vt_places_at *at, bool *none,
+                      const vt_json *args)
+{
+    static const char *const kinds[] = {"learn", "2d", "relative"};
+    static const char *const places[] = {"stem", "layer", "shared"};
+    const char *how = kinds[0], *where = NULL;
+    size_t k = 0, i = 0;
+
+    vt_json_string(&how, vt_json_get(args, "pos_embed"));
+    vt_json_string(&where, vt_json_get(args, "pos_injection"));
+    *none = strcmp(how, "none") == 0;
+    while (!*none && k < 3 && strcmp(how, kinds[k]) != 0)
+        k++;
+    while (where && i < 3 && strcmp(where, places[i]) != 0)
+        i++;
+    if (k == 3 || i == 3)
+        return false;
+    *kind = (vt_places)k;
+    *at = (vt_places_at)i;
+    if (*kind != VT_PLACES_RELATIVE)
+        return !*none || i == 0;
+    if (!where)
+        *at = VT_AT_LAYERS;
+    return *at != VT_AT_STEM; /* attention is in the blocks */
+}
+
+/* timm knows none of these words but "learn" and "none". */
+static vitcl_status timm_places(vt_config *c, const vt_json *args,
+                                const char *path)
+{
+    bool none;
+
+    if (!vt_config_places(&c->places, &c->places_at, &none, args) &&
+        vt_json_get(args, "pos_injection"))
+        return vt_fail(VITCL_EUNSUPPORTED,
+                       "%s: model_args' pos_embed and pos_injection do not go "
+                       "together",
+                       path);
+    return VITCL_OK;
+}
+
 /* What the architecture's name says that the file must hold or may lack. */
 static void timm_parts(vt_config *c, const vt_json *args)
 {
@@ -160,8 +201,12 @@ vitcl_status vt_configure_timm(vt_config *c, const vt_json *config,
         vt_config_pair(&c->patch_h, &c->patch_w, args, "patch_size", &bad);
     timm_picture(c, config, args, &bad);
     timm_parts(c, args);
+    VT_TRY(timm_places(c, args, path));
     VT_TRY(vt_read_patch(c, w, path));
     vt_read_flags(c, w);
+    c->pos_embed &= c->places == VT_PLACES_ROWS;
+    vt_config_number(&c->pre_logits, args, "representation_size", VT_MOST_WIDTH,
+                     &bad);
     timm_tokens(c, args, &bad);
     VT_TRY(timm_refuse(args, w, path, name));
     if (!vt_config_number(&c->heads, args, "num_heads", VT_MOST_WIDTH, &bad))

@@ -79,6 +79,27 @@ static bool is_table(const char *name)
     return strstr(name, "relative_position_bias_table") != NULL;
 }
 
+/* The paper's 2-D positions: a row for each column ('x') or row ('y') of the
+ * grid, resized along that axis alone. */
+static vitcl_status fetch_axis(float *out, vt_model *m, const char *plain,
+                               char axis, int h, int w, uint64_t count)
+{
+    vitcl_status st = VITCL_OK;
+    const vt_config *c = &m->config;
+    const bool x = axis == 'x';
+    const int n = x ? c->width_px / c->patch_w : c->height / c->patch_h;
+    const int to = x ? w : h, half = c->width / 2;
+    float *in = NULL;
+
+    if ((uint64_t)to * (uint64_t)half != count)
+        return vt_fail(VITCL_EINVAL, "%s: another size than the plan's", plain);
+    VT_TRY(vt_model_weight(&in, m, plain, (uint64_t)n * (uint64_t)half));
+    VT_TRY(vt_positions_resize(out, in, n, 1, to, 1, half, c->pos_rule));
+done:
+    free(in);
+    return st;
+}
+
 static vitcl_status fetch_grid(float *out, vt_model *m, const char *plain,
                                int h, int w, uint64_t count)
 {
@@ -86,9 +107,12 @@ static vitcl_status fetch_grid(float *out, vt_model *m, const char *plain,
     const vt_config *c = &m->config;
     const int gh = c->height / c->patch_h, gw = c->width_px / c->patch_w;
     const int extra = c->class_token ? 3 : 0;
+    const char *axis = strstr(plain, "pos_embed_");
     float *in = NULL;
     uint64_t need, have;
 
+    if (axis)
+        return fetch_axis(out, m, plain, axis[10], h, w, count);
     if (is_table(plain)) {
         const uint64_t heads = (uint64_t)c->heads;
         have = ((uint64_t)(2 * gh - 1) * (uint64_t)(2 * gw - 1) +

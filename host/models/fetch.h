@@ -2,6 +2,7 @@
  * fetch.h - parameters that no file holds as such; for models.c.
  *
  * name@HxW    pos_embed or a relative table on a grid of H x W patches
+ *             (pos_embed_x, pos_embed_y: along their own axis)
  * name@std    a standardised convolution: zero mean, unit variance a filter
  */
 #ifndef VT_MODELS_FETCH_H

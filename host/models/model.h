@@ -32,6 +32,20 @@ typedef enum {
     VT_TABLE_MLP     /* made from log coordinates by a small MLP */
 } vt_table_kind;
 
+typedef enum {                     /* the paper's positions (appendix D.4) */
+               VT_PLACES_ROWS,     /* 1-D: a row for each token */
+               VT_PLACES_AXES,     /* 2-D: half from a column's table, half
+                                    * from a row's; none for prefix tokens */
+               VT_PLACES_RELATIVE, /* keys for offsets in row-major order that
+                                    * queries look at beside the tokens' */
+} vt_places;
+
+typedef enum { /* where positions come in */
+               VT_AT_STEM /* once, before the blocks */,
+               VT_AT_LAYERS, /* before each block, its own */
+               VT_AT_SHARED  /* before each block, the same */
+} vt_places_at;
+
 /* What the ViT families have in common and where they differ, in the paper's
  * and timm's words. Zero means: does not have it. */
 typedef struct vt_config {
@@ -47,7 +61,9 @@ typedef struct vt_config {
     int registers;
     bool norm_optional;
     bool pos_optional; /* the family may do without: set before reading */
-    bool pos_embed;    /* an absolute table ... */
+    vt_places places;
+    vt_places_at places_at;
+    bool pos_embed; /* an absolute table of rows ... */
     int pos_prefix; /* ... whose first rows are for this many prefix tokens */
     vt_pos_rule pos_rule;
     bool patch_bias, qkv_bias, qk_norm, layer_scale, head_bias;
@@ -71,7 +87,7 @@ typedef struct vt_config {
     int pool_first;
     bool pool_max_mean; /* timm's "avgmax": the mean of maximum and mean */
     int projection;     /* CLIP: width of the embedding; no classes */
-    int stem_stages, stem_layers[4], stem_width[5]; /* ResNetV2 hybrid */
+    int stem_stages, stem_layers[4], stem_width[5]; /* hybrid or ResNet */
     bool stem_only; /* a stem without stages: conv, norm, pool */
 } vt_config;
 

@@ -14,6 +14,8 @@
 
 /* The first that matches takes it: special ones before general ones. */
 const vt_arch vt_arch_table[] = {
+    {"resnet", "BiT ResNet", vt_resnet_match, vt_resnet_configure,
+     vt_resnet_build},
     {"hybrid", "ResNet hybrid", vt_hybrid_match, vt_hybrid_configure,
      vt_hybrid_build},
     {"relpos", "ViT with relative positions", vt_relpos_match,

@@ -14,6 +14,8 @@
  *   - positions may have no row for the class token (no_embed_class), or have
  *     rows for registers
  *   - HF's pooler is not used for classification
+ *   - positions that the paper compares (appendix D.4) and no published model
+ *     has: 2-D, relative, and before each block; vitcl's own words for them
  *   - .npz: pre_logits is a tanh layer of the original ImageNet-21k files;
  *     timm drops it from its own old files
  *
@@ -146,24 +148,11 @@ vt_val vt_vit_patches(vt_plan *p, vt_model *m, vt_val pixels)
                     VT_NONE, VT_NONE);
 }
 
-static vt_val positions(vt_plan *p, const vt_config *c, int gh, int gw)
-{
-    const int rows = c->pos_prefix + gh * gw;
-    const bool native =
-        gh == c->height / c->patch_h && gw == c->width_px / c->patch_w;
-    char name[48] = "pos_embed";
-
-    if (!c->pos_embed)
-        return VT_NONE;
-    if (!native)
-        snprintf(name, sizeof name, "pos_embed@%dx%d", gh, gw);
-    return vt_param(p, name, 2, (int[]){rows, c->width});
-}
-
 vt_val vt_vit_embed(vt_plan *p, vt_model *m, vt_val patches, int gh, int gw)
 {
     const vt_config *c = vt_model_config(m);
-    vt_val prefix[3], x = patches;
+    const bool stem = c->places_at == VT_AT_STEM;
+    vt_val prefix[3], x = patches, pos = VT_NONE;
     int n = 0;
 
     if (vt_plan_settings(p)->corrupt)
@@ -176,8 +165,12 @@ vt_val vt_vit_embed(vt_plan *p, vt_model *m, vt_val patches, int gh, int gw)
     if (c->registers)
         prefix[n++] =
             vt_param(p, "reg_token", 3, (int[]){1, c->registers, c->width});
-    if (n || c->pos_embed)
-        x = vt_embed(p, x, prefix, n, positions(p, c, gh, gw), c->pos_prefix);
+    if (c->pos_embed && stem)
+        pos = vt_places_rows(p, c, "", gh, gw);
+    if (n || pos != VT_NONE)
+        x = vt_embed(p, x, prefix, n, pos, c->pos_prefix);
+    if (c->places == VT_PLACES_AXES && stem)
+        x = vt_places_add(p, c, x, "", gh, gw);
     x = dropout(p, x);
     if (c->pre_norm)
         x = vt_vit_layernorm(p, x, c->eps, "norm_pre");
@@ -186,6 +179,16 @@ vt_val vt_vit_embed(vt_plan *p, vt_model *m, vt_val patches, int gh, int gw)
 }
 
 /* ---- blocks ---- */
+
+vt_block_extra vt_vit_grid(const vt_plan *p, const vt_model *m, vt_val pixels)
+{
+    const vt_config *c = vt_model_config(m);
+    vt_block_extra e = VT_NO_EXTRA;
+
+    e.gh = vt_dim(p, pixels, 2) / c->patch_h;
+    e.gw = vt_dim(p, pixels, 3) / c->patch_w;
+    return e;
+}
 
 /* MSA(h) without its last projection. */
 static vt_val attention(vt_plan *p, const vt_config *c, int i, vt_val h,
@@ -209,6 +212,8 @@ static vt_val attention(vt_plan *p, const vt_config *c, int i, vt_val h,
                       vt_param(p, name[3], 1, &head), c->eps);
     if (e.rope != VT_NONE)
         h = vt_rope(p, h, c->heads, e.rope, skip);
+    if (c->places == VT_PLACES_RELATIVE)
+        e.bias = vt_places_bias(p, c, i, h, skip, &e);
     return vt_attention(
         p, h,
         (vt_attention_args){.heads = c->heads, .bias = e.bias, .probs = probs});
@@ -273,6 +278,7 @@ static vt_val post_norm(vt_plan *p, const vt_config *c, int i, vt_val x,
 vt_val vt_vit_block(vt_plan *p, const vt_config *c, int i, vt_val x,
                     vt_block_extra e)
 {
+    x = vt_places_inject(p, c, i, x, &e);
     x = c->post_norm ? post_norm(p, c, i, x, e) : pre_norm(p, c, i, x, e);
     vt_name(p, x, "block.%d", i);
     return x;
@@ -429,10 +435,10 @@ vitcl_status vt_vit_configure(vt_config *c, const vt_json *config,
 void vt_vit_build(vt_plan *p, vt_model *m, vt_val pixels, vt_outputs *out)
 {
     const vt_config *c = vt_model_config(m);
+    const vt_block_extra e = vt_vit_grid(p, m, pixels);
     vt_val x = vt_vit_patches(p, m, pixels);
 
-    x = vt_vit_embed(p, m, x, vt_dim(p, pixels, 2) / c->patch_h,
-                     vt_dim(p, pixels, 3) / c->patch_w);
-    x = vt_vit_blocks(p, c, x, VT_NO_EXTRA);
+    x = vt_vit_embed(p, m, x, e.gh, e.gw);
+    x = vt_vit_blocks(p, c, x, e);
     vt_vit_head(p, m, x, out);
 }

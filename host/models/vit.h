@@ -18,12 +18,30 @@ typedef struct vt_block_extra {
     vt_val bias; /* of attention [H,T,T], or none */
     vt_val rope; /* rotary table, or none; */
     int rows;    /* tokens that somebody reads afterwards; 0: all */
+    int gh, gw;  /* the grid, for positions inside blocks; 0: family has none */
 } vt_block_extra;
 #define VT_NO_EXTRA                                                            \
     (vt_block_extra)                                                           \
     {                                                                          \
-        VT_NONE, VT_NONE, 0                                                    \
+        VT_NONE, VT_NONE, 0, 0, 0                                              \
     }
+/* No more than the grid of patches in these pixels. */
+vt_block_extra vt_vit_grid(const vt_plan *p, const vt_model *m, vt_val pixels);
+
+/* ---- places.c ---- */
+/* <prefix>pos_embed for this grid. */
+vt_val vt_places_rows(vt_plan *p, const vt_config *c, const char *prefix,
+                      int gh, int gw);
+/* x with the positions of <prefix>. */
+vt_val vt_places_add(vt_plan *p, const vt_config *c, vt_val x,
+                     const char *prefix, int gh, int gw);
+/* x with what is added before block i, if anything is. */
+vt_val vt_places_inject(vt_plan *p, const vt_config *c, int i, vt_val x,
+                        const vt_block_extra *e);
+/* The bias of block i's attention that relative places give its queries. */
+vt_val vt_places_bias(vt_plan *p, const vt_config *c, int i, vt_val qkv,
+                      int prefix, const vt_block_extra *e);
+
 vt_val vt_vit_block(vt_plan *p, const vt_config *c, int i, vt_val x,
                     vt_block_extra e);
 /* All blocks alike; the last makes only the rows that are read. */
@@ -67,5 +85,6 @@ VT_FAMILY(beit);
 VT_FAMILY(relpos);
 VT_FAMILY(eva02);
 VT_FAMILY(hybrid);
+VT_FAMILY(resnet);
 
 #endif

@@ -288,7 +288,9 @@ static const char *const hf_marks[] = {
 static const char *const hf_prefixes[] = {
     "vit.",  "deit.",         "dinov2.", "dinov2_with_registers.",
     "beit.", "vision_model.", "",        NULL};
-static const char *const timm_marks[] = {"patch_embed.proj.weight", NULL};
+/* the second: ResNets */
+static const char *const timm_marks[] = {
+    "patch_embed.proj.weight", "stages.0.blocks.0.conv2.weight", NULL};
 static const char *const timm_prefixes[] = {"visual.trunk.",
                                             "module.visual.trunk.",
                                             "module.",

@@ -1,0 +1,158 @@
+/*
+ * resnet.c - the paper's baseline: a ResNet with GroupNorm and standardised
+ * convolutions (BiT, Kolesnikov et al. 2020, arXiv:1912.11370), as timm has it
+ * under resnetv2_50x1_bit and the like.
+ *
+ *   7x7 stride 2 -> 3x3 max pool stride 2
+ *   -> stages of blocks: h = relu(GN(x)); x = shortcut +
+ * 1x1(GNr(3x3(GNr(1x1(h)))))
+ *   -> relu(GN(x)) -> mean over the picture -> linear head
+ *
+ * Easy to get wrong:
+ *   - the norm comes before each convolution, unlike in the hybrids' stems:
+ *     nothing follows the 7x7, nothing follows the sum
+ *   - a stage's first block has a shortcut of its own, which reads h, not x
+ *   - padding is PyTorch's, and the pool's is a margin of zeros, which wins
+ *     over negative numbers
+ *   - the head is a 1x1 convolution, head.fc.weight[K,C,1,1]
+ *   - and what stdconv.c says
+ */
+#include "models/config.h"
+#include "models/stdconv.h"
+#include "models/vit.h"
+
+#include <stdio.h>
+#include <string.h>
+
+bool vt_resnet_match(const vt_json *config, const vt_weights *w)
+{
+    const char *name = vt_config_timm(config);
+
+    (void)w;
+    return strncmp(name, "resnetv2_", 9) == 0 && strstr(name, "_bit") != NULL;
+}
+
+static vitcl_status refuse(const vt_json *args, const char *pool,
+                           const char *path)
+{
+    static const char *const keys[] = {
+        "stem_type",    "avg_down",      "preact",      "basic",
+        "act_layer",    "norm_layer",    "conv_layer",  "in_chans",
+        "bottle_ratio", "output_stride", "width_factor"};
+
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+        if (vt_json_get(args, keys[i]))
+            return vt_fail(VITCL_EUNSUPPORTED,
+                           "%s: model_args sets %s, which is not supported",
+                           path, keys[i]);
+    if (pool[0] && strcmp(pool, "avg") != 0)
+        return vt_fail(VITCL_EUNSUPPORTED,
+                       "%s: global_pool \"%s\" is not supported here", path,
+                       pool);
+    return VITCL_OK;
+}
+
+vitcl_status vt_resnet_configure(vt_config *c, const vt_json *config,
+                                 const vt_weights *w, const char *path)
+{
+    vitcl_status st = VITCL_OK;
+    const vt_json *args = vt_json_get(config, "model_args");
+    const vt_json *cfg = vt_json_get(config, "pretrained_cfg");
+    const char *pool = vt_config_text(args, "global_pool"), *bad = NULL;
+
+    c->source = VT_SOURCE_TIMM;
+    snprintf(c->name, sizeof c->name, "%s", vt_config_timm(config));
+    VT_TRY(refuse(args, pool[0] ? pool : vt_config_text(config, "global_pool"),
+                  path));
+    if (!vt_config_pair(&c->height, &c->width_px, cfg, "input_size", &bad))
+        c->height = c->width_px = 224;
+    if (bad) {
+        st = vt_bad_number(path, bad);
+        goto done;
+    }
+    /* "0 classes" is how timm writes a model without head */
+    vt_config_number(&c->classes, config, "num_classes", INT32_MAX, &bad);
+    if (!c->classes)
+        c->classes = vt_weight_dim(w, "head.fc.weight", 0);
+    VT_TRY(vt_stdconv_read(c, w, "", "stem.", path));
+    if (!c->stem_stages)
+        VT_TRY(vt_fail(VITCL_ECORRUPT,
+                       "%s: stages.0.blocks.0.conv1.weight is missing (the "
+                       "file looks like a BiT ResNet)",
+                       path));
+    c->width = c->stem_width[c->stem_stages];
+    for (int s = 0; s < c->stem_stages; s++)
+        c->depth += c->stem_layers[s];
+    c->patch_h = c->patch_w = vt_stdconv_stride(c);
+    c->head_bias = true;
+    c->pool = VT_POOL_MEAN;
+    if (c->height % c->patch_h || c->width_px % c->patch_w)
+        st = vt_fail(VITCL_EUNSUPPORTED,
+                     "%s: pictures of %dx%d pixels are no multiples of %d, "
+                     "which this ResNet needs here",
+                     path, c->height, c->width_px, c->patch_h);
+done:
+    return st;
+}
+
+/* Stochastic depth, its rate growing from block to block; dropout comes before
+ * the head alone, as in timm: the paper drops nothing in its ResNets. */
+static vt_val fall(vt_plan *p, const vt_config *c, vt_val h, int block)
+{
+    const float most = vt_plan_settings(p)->drop_path;
+    const float rate =
+        c->depth > 1 ? most * (float)block / (float)(c->depth - 1) : most;
+
+    return rate > 0 ? vt_drop_path(p, h, vt_plan_find(p, "train_step"), rate)
+                    : h;
+}
+
+static vt_val block(vt_plan *p, const vt_config *c, vt_val x, int s, int b,
+                    int number)
+{
+    const int out = c->stem_width[s + 1], middle = out / 4;
+    const int stride = s && !b ? 2 : 1;
+    char name[96];
+    vt_val h;
+
+#define NAME(tail)                                                             \
+    (snprintf(name, sizeof name, "stages.%d.blocks.%d." tail, s, b), name)
+    h = vt_stdconv_norm(p, x, VT_NONE, true, NAME("norm1"));
+    if (b == 0)
+        x = vt_stdconv(p, h, out, 1, stride, false, NAME("downsample.conv"));
+    h = vt_stdconv(p, h, middle, 1, 1, false, NAME("conv1"));
+    h = vt_stdconv_norm(p, h, VT_NONE, true, NAME("norm2"));
+    h = vt_stdconv(p, h, middle, 3, stride, false, NAME("conv2"));
+    h = vt_stdconv_norm(p, h, VT_NONE, true, NAME("norm3"));
+    h = vt_stdconv(p, h, out, 1, 1, false, NAME("conv3"));
+#undef NAME
+    return vt_add(p, fall(p, c, h, number), x);
+}
+
+void vt_resnet_build(vt_plan *p, vt_model *m, vt_val pixels, vt_outputs *out)
+{
+    const vt_config *c = vt_model_config(m);
+    const float dropout = vt_plan_settings(p)->dropout;
+    int number = 0;
+    vt_val x;
+
+    x = vt_stdconv(p, pixels, c->stem_width[0], 7, 2, false, "stem.conv");
+    x = vt_maxpool(p, vt_margin(p, x, 1, 1, 1, 1), 3, 2, 0, 0, 0, 0);
+    for (int s = 0; s < c->stem_stages; s++) {
+        for (int b = 0; b < c->stem_layers[s]; b++)
+            x = block(p, c, x, s, b, number++);
+        vt_name(p, x, "stage.%d", s);
+    }
+    x = vt_stdconv_norm(p, x, VT_NONE, true, "norm");
+    vt_name(p, x, "norm");
+    x = vt_pool(p, vt_to_tokens(p, x), VT_POOL_MEAN, 0);
+    vt_name(p, x, "features");
+    out->features = x;
+    if (!c->classes)
+        return;
+    if (dropout > 0)
+        x = vt_dropout(p, x, vt_plan_find(p, "train_step"), dropout);
+    out->logits = vt_dense(p, x, "head.fc", c->classes, true, VT_ACT_NONE,
+                           VT_NONE, VT_NONE);
+    vt_name(p, out->logits, "logits");
+}
