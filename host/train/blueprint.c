@@ -1,14 +1,17 @@
 /*
- * blueprint.c - what a preset's name or a config says of an architecture, and
- * the config.json that says all of it.
+ * blueprint.c - what a preset's name or a config says of an architecture.
  *
  * A hybrid's config may say "stem_layers" and "stem_widths" beside timm's
  * words ([2], [128]: one stage of two bottlenecks behind a stem of 64), which
- * timm has no word for; without them timm can load what was trained.
+ * timm has no word for; without them timm can load what was trained. The
+ * paper's variants have words of vitcl's own in model_args ("pos_embed" beyond
+ * "learn" and "none", "pos_injection", "representation_size"), which timm
+ * refuses. The ResNet baseline has timm's ("layers", "channels", "stem_chs").
  */
 #include "train/blueprint.h"
 
 #include "base/memory.h"
+#include "models/config.h"
 
 #include <string.h>
 
@@ -34,10 +37,37 @@ static const struct {
     {"_r50_s32_", {3, 4, 6, 3}, 4, 1},
 };
 
+static const int stage_widths[] = {VT_STAGE_WIDTH, 512, 1024, 2048};
+
+/* timm's BiT ResNets, "resnetv2_<layers>x<width>_bit". */
+bool vt_blueprint_resnet(vt_blueprint *c)
+{
+    static const struct {
+        int depth, layers[4];
+    } nets[] = {{50, {3, 4, 6, 3}}, {101, {3, 4, 23, 3}}, {152, {3, 8, 36, 3}}};
+    int depth = 0, wide = 0, used = 0;
+
+    if (sscanf(c->architecture, "resnetv2_%4dx%1d_bit%n", &depth, &wide,
+               &used) != 2 ||
+        used == 0 || wide < 1)
+        return false;
+    for (size_t i = 0; i < VT_COUNT(nets); i++)
+        if (nets[i].depth == depth) {
+            c->resnet = c->mean = true;
+            c->stages = 4;
+            c->stem_width = 64 * wide;
+            memcpy(c->layers, nets[i].layers, sizeof c->layers);
+            for (int k = 0; k < 4; k++)
+                c->widths[k] = stage_widths[k] * wide;
+            c->height = c->width_px = 224;
+            c->patch_h = c->patch_w = 1;
+        }
+    return c->resnet;
+}
+
 static void name_defaults(vt_blueprint *c)
 {
     const char *name = c->architecture, *at = strstr(name, "_patch");
-    static const int stage_widths[] = {256, 512, 1024, 2048};
 
     c->width = 768, c->depth = 12, c->heads = 12;
     for (size_t i = 0; i < VT_COUNT(sizes); i++)
@@ -62,7 +92,7 @@ static void name_defaults(vt_blueprint *c)
     if (at && sscanf(at, "_%4d", &c->height) == 1)
         c->width_px = c->height;
     c->mlp_ratio = 4;
-    c->class_token = c->qkv_bias = c->positions = true;
+    c->class_token = c->qkv_bias = true;
 }
 
 /* ---- what the config says ---- */
@@ -143,11 +173,62 @@ static bool take(vt_blueprint *c, const char *key, const vt_json *v)
         return flag(&c->fc_norm, v);
     if (strcmp(key, "global_pool") == 0)
         return strcmp(word, "avg") == 0 || strcmp(word, "token") == 0;
-    if (strcmp(key, "pos_embed") == 0) {
-        c->positions = strcmp(word, "none") != 0;
-        return !c->positions || strcmp(word, "learn") == 0;
+    if (strcmp(key, "representation_size") == 0)
+        return integer(&c->representation, v, 1, 65536);
+    /* read together, by vt_config_places() */
+    return strcmp(key, "pos_embed") == 0 || strcmp(key, "pos_injection") == 0;
+}
+
+/* Multiples of `of`, as many as there are stages. */
+static bool list(int out[4], int *n, const vt_json *v, int high, int of)
+{
+    const size_t count = vt_json_count(v);
+
+    if (count < 1 || count > 4)
+        return false;
+    for (size_t i = 0; i < count; i++)
+        if (!integer(&out[i], vt_json_at(v, i), of, high) || out[i] % of)
+            return false;
+    *n = (int)count;
+    return true;
+}
+
+/* timm's words for a ResNet; its channels count before the width factor. */
+static vitcl_status read_resnet(vt_blueprint *c, const vt_json *args,
+                                const char *path)
+{
+    const int wide = c->widths[0] / VT_STAGE_WIDTH;
+    int stages = 4, stem = 64, n;
+
+    for (const vt_json *m = vt_json_first(args); m; m = vt_json_next(m)) {
+        const char *key = vt_json_key(m), *word = "";
+        bool good = false;
+
+        vt_json_string(&word, m);
+        if (strcmp(key, "img_size") == 0)
+            good = pair(&c->height, &c->width_px, m, 4096);
+        else if (strcmp(key, "global_pool") == 0)
+            good = strcmp(word, "avg") == 0;
+        else if (strcmp(key, "layers") == 0)
+            good = list(c->layers, &c->stages, m, 100, 1);
+        else if (strcmp(key, "channels") == 0)
+            good = list(c->widths, &stages, m, 4096, 128);
+        else if (strcmp(key, "stem_chs") == 0)
+            good = integer(&stem, m, 32, 512) && stem % 32 == 0;
+        if (!good)
+            return vt_fail(VITCL_EUNSUPPORTED,
+                           "%s: model_args' \"%s\" is not known in a ResNet "
+                           "or has no useful value",
+                           path, key);
     }
-    return false;
+    for (n = 0; vt_json_get(args, "channels") && n < stages; n++)
+        c->widths[n] *= wide;
+    c->stem_width = stem * wide;
+    if (stages < c->stages)
+        return vt_fail(VITCL_EINVAL,
+                       "%s: %d stages of \"layers\" but %d \"channels\"", path,
+                       c->stages, stages);
+    return VITCL_OK;
 }
 
 static bool read_stem(vt_blueprint *c, const vt_json *json)
@@ -173,7 +254,7 @@ static bool read_stem(vt_blueprint *c, const vt_json *json)
 
 int vt_blueprint_stride(const vt_blueprint *c)
 {
-    int n = c->hybrid ? 4 : 1;
+    int n = c->hybrid || c->resnet ? 4 : 1;
 
     for (int i = 1; i < c->stages; i++)
         n *= 2;
@@ -190,6 +271,13 @@ static vitcl_status check(const vt_blueprint *c, const char *path)
         return vt_fail(VITCL_EINVAL,
                        "%s: patches of %dx%d pixels, pictures of %dx%d", path,
                        h, w, c->height, c->width_px);
+    if (c->height % h || c->width_px % w)
+        return vt_fail(VITCL_EINVAL,
+                       "%s: pictures of %dx%d pixels are no whole number of "
+                       "%dx%d patches",
+                       path, c->height, c->width_px, h, w);
+    if (c->resnet)
+        return VITCL_OK;
     if (c->width % c->heads)
         return vt_fail(VITCL_EINVAL,
                        "%s: width %d does not divide into %d heads", path,
@@ -198,11 +286,15 @@ static vitcl_status check(const vt_blueprint *c, const char *path)
         return vt_fail(VITCL_EINVAL,
                        "%s: without a class token global_pool must be \"avg\"",
                        path);
-    if (c->height % h || c->width_px % w)
+    if (c->places == VT_PLACES_AXES && c->width % 2)
         return vt_fail(VITCL_EINVAL,
-                       "%s: pictures of %dx%d pixels are no whole number of "
-                       "%dx%d patches",
-                       path, c->height, c->width_px, h, w);
+                       "%s: 2-D positions need an even width, not %d", path,
+                       c->width);
+    if (c->no_embed_class && c->places_at != VT_AT_STEM)
+        return vt_fail(VITCL_EINVAL,
+                       "%s: with pos_injection every token has a position; "
+                       "leave no_embed_class out",
+                       path);
     return VITCL_OK;
 }
 
@@ -213,12 +305,15 @@ static vitcl_status read_config(vt_blueprint *c, const vt_json *json,
     const char *name = "", *pool = "";
 
     vt_json_string(&name, vt_json_get(json, "architecture"));
+    snprintf(c->architecture, sizeof c->architecture, "%.90s", name);
+    if (vt_blueprint_resnet(c))
+        return read_resnet(c, args, path);
     if (strncmp(name, "vit_", 4) != 0 || strlen(name) > 90)
         return vt_fail(VITCL_EUNSUPPORTED,
                        "%s: \"architecture\" must be one of timm's vit_ models "
-                       "to be trained from scratch, not \"%s\"",
+                       "or resnetv2_50x1_bit to be trained from scratch, not "
+                       "\"%s\"",
                        path, name);
-    snprintf(c->architecture, sizeof c->architecture, "%s", name);
     name_defaults(c);
     vt_json_string(&pool, vt_json_get(json, "global_pool"));
     vt_json_string(&pool, vt_json_get(args, "global_pool"));
@@ -229,6 +324,12 @@ static vitcl_status read_config(vt_blueprint *c, const vt_json *json,
                            "%s: model_args' \"%s\" is not known here or has "
                            "no useful value",
                            path, vt_json_key(m));
+    if (!vt_config_places(&c->places, &c->places_at, &c->no_positions, args))
+        return vt_fail(VITCL_EUNSUPPORTED,
+                       "%s: pos_embed is none of none, learn, 2d, relative, or "
+                       "does not go together with pos_injection (stem, layer, "
+                       "shared; relative ones are never at the stem)",
+                       path);
     if (c->hybrid && !read_stem(c, json))
         return vt_fail(VITCL_EINVAL,
                        "%s: the stem needs \"stem_layers\" and as many "
@@ -271,88 +372,6 @@ vitcl_status vt_blueprint_read(vt_blueprint *out, const char *preset,
         c.height = (int)height, c.width_px = (int)width;
     VT_TRY(check(&c, json ? path : preset));
     *out = c;
-done:
-    return st;
-}
-
-/* ---- config.json ---- */
-
-static void put_args(char *text, size_t size, const vt_blueprint *c)
-{
-    size_t n = 0;
-
-#define PUT(...) n += (size_t)snprintf(text + n, size - n, __VA_ARGS__)
-    PUT("\"img_size\": [%d, %d], \"patch_size\": ", c->height, c->width_px);
-    if (c->patch_h == c->patch_w)
-        PUT("%d", c->patch_h);
-    else
-        PUT("[%d, %d]", c->patch_h, c->patch_w);
-    PUT(", \"embed_dim\": %d, \"depth\": %d, \"num_heads\": %d, "
-        "\"mlp_ratio\": %.9g",
-        c->width, c->depth, c->heads, c->mlp_ratio);
-    if (!c->class_token)
-        PUT(", \"class_token\": false");
-    if (c->registers)
-        PUT(", \"reg_tokens\": %d", c->registers);
-    if (c->no_embed_class)
-        PUT(", \"no_embed_class\": true");
-    if (!c->qkv_bias)
-        PUT(", \"qkv_bias\": false");
-    if (c->qk_norm)
-        PUT(", \"qk_norm\": true");
-    if (!c->positions)
-        PUT(", \"pos_embed\": \"none\"");
-    if (c->init_values > 0)
-        PUT(", \"init_values\": %.9g", c->init_values);
-    if (c->mean)
-        PUT(", \"global_pool\": \"avg\"");
-    if (c->fc_norm != c->mean)
-        PUT(", \"fc_norm\": %s", c->fc_norm ? "true" : "false");
-#undef PUT
-}
-
-static void put_stem(char *text, size_t size, const vt_blueprint *c)
-{
-    size_t n = 0;
-
-    for (int k = 0; k < 2; k++) {
-        n += (size_t)snprintf(text + n, size - n, "  \"%s\": [",
-                              k ? "stem_widths" : "stem_layers");
-        for (int i = 0; i < c->stages; i++)
-            n += (size_t)snprintf(text + n, size - n, "%s%d", i ? ", " : "",
-                                  k ? c->widths[i] : c->layers[i]);
-        n += (size_t)snprintf(text + n, size - n, "],\n");
-    }
-}
-
-vitcl_status vt_blueprint_config(char **out, const vt_blueprint *c,
-                                 const vt_json *json, const vt_dataset *d,
-                                 const char *path)
-{
-    vitcl_status st = VITCL_OK;
-    char args[512], stem[160] = "";
-    uint32_t h = (uint32_t)c->height, w = (uint32_t)c->width_px;
-    vt_words words = {.architecture = c->architecture,
-                      .pool = c->mean ? "avg" : "token",
-                      .args = args,
-                      .height = c->height,
-                      .width = c->width_px,
-                      .d = d,
-                      .more = stem};
-
-    put_args(args, sizeof args, c);
-    if (vt_json_get(json, "stem_layers"))
-        put_stem(stem, sizeof stem, c);
-    if (vt_json_is_object(vt_json_get(json, "pretrained_cfg"))) {
-        VT_TRY(vt_preprocess_timm(&words.how, json, h, w, path));
-    } else {
-        vt_preprocess_default(&words.how, h, w);
-        words.how.fit = VT_FIT_SHORTEST;
-        words.how.filter = VT_BICUBIC;
-        /* small pictures are as they are; others lose their margin */
-        words.crop_pct = VT_MIN(h, w) > 64 ? 0.9 : 1;
-    }
-    VT_TRY(vt_config_text_new(out, &words));
 done:
     return st;
 }

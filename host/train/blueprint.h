@@ -11,8 +11,13 @@ typedef struct vt_blueprint {
     int height, width_px, patch_h, patch_w;
     int width, depth, heads, registers;
     double mlp_ratio, init_values;
-    bool class_token, qkv_bias, qk_norm, positions, no_embed_class;
-    bool mean, fc_norm, hybrid;
+    bool class_token, qkv_bias, qk_norm, no_embed_class;
+    bool mean, fc_norm;
+    bool no_positions;
+    vt_places places;
+    vt_places_at places_at;
+    int representation; /* width of the tanh layer before the head; 0: none */
+    bool hybrid, resnet;
     int stem_width, stages, layers[4], widths[4];
 } vt_blueprint;
 
@@ -22,6 +27,9 @@ vitcl_status vt_blueprint_read(vt_blueprint *out, const char *preset,
                                uint32_t height, uint32_t width);
 /* Pixels a side that a stem makes one. */
 int vt_blueprint_stride(const vt_blueprint *c);
+/* What the name of one of timm's BiT ResNets says; false: it is none. */
+bool vt_blueprint_resnet(vt_blueprint *c);
+#define VT_STAGE_WIDTH 256 /* of the first stage; times their width factor */
 /* config.json of a model made from it; json: as read, or NULL. */
 vitcl_status vt_blueprint_config(char **out, const vt_blueprint *c,
                                  const vt_json *json, const vt_dataset *d,

@@ -6,7 +6,10 @@
  *   patch embedding       uniform, 1 / sqrt(inputs), its bias too (PyTorch's)
  *   stem's convolutions   normal, sqrt(2 / outputs); the last norm of each
  *                         bottleneck 0, so that it starts as its shortcut
- *   positions             normal, 0.02; class token and registers 1e-6
+ *   positions             normal, 0.02, of every kind; class token and
+ *                         registers 1e-6
+ *   a ResNet              convolutions alike, its head normal, 0.01, and no
+ *                         norm starts at 0: the BiT models of timm
  *   norms                 1 and 0
  *
  * A parameter's numbers are a function of the random state and its name.
@@ -131,14 +134,72 @@ static void add_stem(maker *m)
 #undef NAME
 }
 
-static void add_embedding(maker *m)
+/* pre-activation: a norm before each convolution */
+static void add_resnet(maker *m)
+{
+    const vt_blueprint *c = m->c;
+    char part[64], name[96];
+    int in = c->stem_width;
+
+#define NAME(tail) (snprintf(name, sizeof name, "%s%s", part, tail), name)
+    add_conv(m, "stem.conv", in, 3, 7);
+    for (int s = 0; s < c->stages; s++)
+        for (int b = 0; b < c->layers[s]; b++, in = c->widths[s]) {
+            const int out = c->widths[s], middle = out / 4;
+
+            snprintf(part, sizeof part, "stages.%d.blocks.%d.", s, b);
+            if (b == 0)
+                add_conv(m, NAME("downsample.conv"), out, in, 1);
+            add_norm(m, NAME("norm1"), in, false);
+            add_conv(m, NAME("conv1"), middle, in, 1);
+            add_norm(m, NAME("norm2"), middle, false);
+            add_conv(m, NAME("conv2"), middle, middle, 3);
+            add_norm(m, NAME("norm3"), middle, false);
+            add_conv(m, NAME("conv3"), out, middle, 1);
+        }
+#undef NAME
+    add_norm(m, "norm", in, false);
+    if (!m->classes)
+        return;
+    add(m, "head.fc.weight", NORMAL, 0.01, 4,
+        (int[]){(int)m->classes, in, 1, 1});
+    add(m, "head.fc.bias", ZEROS, 0, 1, (int[]){(int)m->classes});
+}
+
+/* The tables of one place where positions come in: "" or "blocks.3.". */
+static void add_places(maker *m, const char *prefix)
 {
     const vt_blueprint *c = m->c;
     const int step = vt_blueprint_stride(c),
-              prefix = c->class_token + c->registers;
-    const int patches =
-        c->height / (c->patch_h * step) * (c->width_px / (c->patch_w * step));
-    const int rows = patches + (c->no_embed_class ? 0 : prefix);
+              tokens = c->class_token + c->registers;
+    const int gh = c->height / (c->patch_h * step),
+              gw = c->width_px / (c->patch_w * step);
+    char name[64];
+
+    if (c->no_positions)
+        return;
+#define NAME(tail) (snprintf(name, sizeof name, "%s" tail, prefix), name)
+    switch (c->places) {
+    case VT_PLACES_ROWS:
+        add(m, NAME("pos_embed"), NORMAL, 0.02, 3,
+            (int[]){1, gh * gw + (c->no_embed_class ? 0 : tokens), c->width});
+        break;
+    case VT_PLACES_AXES:
+        add(m, NAME("pos_embed_x"), NORMAL, 0.02, 2, (int[]){gw, c->width / 2});
+        add(m, NAME("pos_embed_y"), NORMAL, 0.02, 2, (int[]){gh, c->width / 2});
+        break;
+    case VT_PLACES_RELATIVE:
+        snprintf(name, sizeof name, "%s%srel_pos_keys", prefix,
+                 prefix[0] ? "attn." : "");
+        add(m, name, NORMAL, 0.02, 2,
+            (int[]){2 * gh * gw - 1 + (tokens ? 3 : 0), c->width});
+    }
+#undef NAME
+}
+
+static void add_embedding(maker *m)
+{
+    const vt_blueprint *c = m->c;
     int in = c->hybrid ? c->stem_width : 3;
     double bound;
 
@@ -146,8 +207,8 @@ static void add_embedding(maker *m)
         add(m, "cls_token", TINY, 1e-6, 3, (int[]){1, 1, c->width});
     if (c->registers)
         add(m, "reg_token", TINY, 1e-6, 3, (int[]){1, c->registers, c->width});
-    if (c->positions)
-        add(m, "pos_embed", NORMAL, 0.02, 3, (int[]){1, rows, c->width});
+    if (c->places_at != VT_AT_LAYERS)
+        add_places(m, "");
     if (c->hybrid)
         add_stem(m);
     if (c->hybrid && c->stages)
@@ -165,6 +226,8 @@ static void add_block(maker *m, int i)
     char name[96];
 
 #define NAME(tail) (snprintf(name, sizeof name, "blocks.%d.%s", i, tail), name)
+    if (c->places_at == VT_AT_LAYERS)
+        add_places(m, NAME(""));
     add_norm(m, NAME("norm1"), D, false);
     add_dense(m, NAME("attn.qkv"), 3 * D, D, c->qkv_bias);
     if (c->qk_norm) {
@@ -186,13 +249,20 @@ static vitcl_status add_all(vt_parcel *p, const vt_blueprint *c,
                             uint32_t classes, uint64_t random_state)
 {
     maker m = {c, p, random_state, classes, VITCL_OK};
+    const int wide = c->representation ? c->representation : c->width;
 
+    if (c->resnet) {
+        add_resnet(&m);
+        return m.st;
+    }
     add_embedding(&m);
     for (int i = 0; i < c->depth; i++)
         add_block(&m, i);
     add_norm(&m, c->fc_norm ? "fc_norm" : "norm", c->width, false);
+    if (c->representation)
+        add_dense(&m, "pre_logits.fc", wide, c->width, true);
     if (classes) {
-        add_dense(&m, "head", (int)classes, c->width, true);
+        add_dense(&m, "head", (int)classes, wide, true);
     } else {
         add(&m, "mpp_mask", NORMAL, 0.02, 3, (int[]){1, 1, c->width});
         add_dense(&m, "mpp_head", VT_COLOURS, c->width, true);

@@ -167,9 +167,9 @@ static void put_cfg(FILE *f, const vt_words *w)
     put_three(f, "std", w->how.std);
     fprintf(f,
             "    \"num_classes\": %u,\n"
-            "    \"first_conv\": \"patch_embed.proj\",\n"
-            "    \"classifier\": \"head\"\n  },\n",
-            classes_of(w));
+            "    \"first_conv\": \"%s\",\n    \"classifier\": \"%s\"\n  },\n",
+            classes_of(w), w->first_conv ? w->first_conv : "patch_embed.proj",
+            w->classifier ? w->classifier : "head");
 }
 
 vitcl_status vt_config_text_new(char **out, const vt_words *w)

@@ -51,7 +51,8 @@ typedef struct vt_words { /* what goes into it */
     double eps;       /* 0: the architecture's own */
     int height, width;
     vt_preprocess how;
-    double crop_pct;     /* 0: from `how` */
+    double crop_pct;                     /* 0: from `how` */
+    const char *first_conv, *classifier; /* tensors; NULL: a ViT's */
     const vt_dataset *d; /* whose classes; NULL: no classifier */
     const char *more;    /* further members at the top, each ", \"a\": 1"; "" */
 } vt_words;

@@ -28,6 +28,20 @@ static bool goes(const char *name)
     return strstr(name, "relative_position_index") != NULL;
 }
 
+/* Learnt for one grid: the positions of the stem or of a block. *axis: 'x' or
+ * 'y' of 2-D ones, else 0. */
+static bool is_positions(const char *name, char *axis)
+{
+    const char *at = strstr(name, "pos_embed");
+
+    *axis = 0;
+    if (!at || (at != name && (strncmp(name, "blocks.", 7) || at[-1] != '.')))
+        return false;
+    if (at[9] == '_' && (at[10] == 'x' || at[10] == 'y') && !at[11])
+        *axis = at[10];
+    return !at[9] || *axis;
+}
+
 static vitcl_status copy(vt_parcel *p, vt_model *m, int height, int width)
 {
     vitcl_status st = VITCL_OK;
@@ -38,17 +52,22 @@ static vitcl_status copy(vt_parcel *p, vt_model *m, int height, int width)
 
     for (size_t i = 0; i < vt_weights_count(m->weights); i++) {
         const vt_weight *t = vt_weights_at(m->weights, i);
-        char name[48];
+        char name[64], axis;
 
         if (goes(t->name))
             continue;
-        if (!native && strcmp(t->name, "pos_embed") == 0) {
-            uint64_t rows = (uint64_t)(c->pos_prefix + gh * gw);
+        if (!native && is_positions(t->name, &axis)) {
+            const uint64_t rows =
+                (uint64_t)(axis == 'x'   ? gw
+                           : axis == 'y' ? gh
+                                         : c->pos_prefix + gh * gw);
+            const uint64_t wide = (uint64_t)(axis ? c->width / 2 : c->width);
+            const uint64_t shape[3] = {1, rows, wide};
 
-            snprintf(name, sizeof name, "pos_embed@%dx%d", gh, gw);
-            VT_TRY(vt_parcel_add(&data, p, t->name, 3,
-                                 (uint64_t[]){1, rows, (uint64_t)c->width}));
-            VT_TRY(vt_model_fetch(data, m, name, rows * (uint64_t)c->width));
+            snprintf(name, sizeof name, "%.32s@%dx%d", t->name, gh, gw);
+            VT_TRY(vt_parcel_add(&data, p, t->name, axis ? 2 : 3,
+                                 axis ? shape + 1 : shape));
+            VT_TRY(vt_model_fetch(data, m, name, rows * wide));
             continue;
         }
         VT_TRY(vt_parcel_add(&data, p, t->name, t->rank, t->shape));
@@ -62,9 +81,13 @@ done:
 static vitcl_status add_head(vt_parcel *p, const vt_config *c, uint32_t classes)
 {
     vitcl_status st = VITCL_OK;
-    const uint64_t shape[2] = {classes, (uint64_t)c->width};
+    const uint64_t shape[4] = {classes, (uint64_t)c->width, 1, 1};
     float *zeros;
 
+    if (strcmp(c->family, "resnet") == 0) { /* a 1x1 convolution */
+        VT_TRY(vt_parcel_add(&zeros, p, "head.fc.weight", 4, shape));
+        return vt_parcel_add(&zeros, p, "head.fc.bias", 1, shape);
+    }
     VT_TRY(vt_parcel_add(&zeros, p, "head.weight", 2, shape));
     VT_TRY(vt_parcel_add(&zeros, p, "head.bias", 1, shape));
     if (c->dist_token) {
@@ -93,6 +116,8 @@ static vitcl_status keep_args(char **out, const vt_json *args, int height,
             sized = true;
             continue;
         }
+        if (strcmp(vt_json_key(m), "representation_size") == 0)
+            continue; /* of the head that goes */
         vt_json_print_string(f, vt_json_key(m));
         fputs(": ", f);
         vt_json_print(f, m);
@@ -190,8 +215,11 @@ static vitcl_status describe(char **out, vt_model *m, int height, int width,
         vt_json_string(&w.pool, vt_json_get(json, "global_pool"));
         vt_json_number(&w.crop_pct, vt_json_get(cfg, "crop_pct"));
         vt_json_number(&w.eps, vt_json_get(json, "layer_norm_eps"));
+        if (strcmp(c->family, "resnet") == 0)
+            w.first_conv = "stem.conv", w.classifier = "head.fc";
         VT_TRY(keep_args(&args, vt_json_get(json, "model_args"), height, width,
-                         height == c->height && width == c->width_px));
+                         w.first_conv != NULL || /* has no img_size */
+                             (height == c->height && width == c->width_px)));
     } else {
         w.architecture = timm_name(c);
         w.pool = c->pool == VT_POOL_MEAN ? "avg" : "token";
@@ -223,7 +251,8 @@ vitcl_status vt_parcel_refit(vt_parcel *out, vt_model *m, uint32_t height,
                        "pictures of %dx%d pixels are no whole number of this "
                        "model's %dx%d patches",
                        h, w, c->patch_h, c->patch_w);
-    if (c->rel_pos != VT_TABLE_NONE && (h != c->height || w != c->width_px))
+    if ((c->rel_pos != VT_TABLE_NONE || c->places == VT_PLACES_RELATIVE) &&
+        (h != c->height || w != c->width_px))
         return vt_fail(VITCL_EUNSUPPORTED,
                        "a model with relative positions is fine-tuned at its "
                        "own size, %dx%d",
