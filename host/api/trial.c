@@ -23,8 +23,10 @@
 #include <string.h>
 #include <time.h>
 
-enum { ROUNDS = 16, LEAST = 5, TOP = 127, WEIGHT = 500 };
-#define ENOUGH_MS 60.0 /* of a product, after LEAST rounds */
+enum { LEAST = 6, MOST = 100, TOP = 127, WEIGHT = 500 };
+/* Rounds end here, or once both sides' best times were almost met again. */
+#define MOST_MS 2000.0
+#define ALMOST 1.03
 
 vt_gemm_desc vt_trial_desc(const vt_dev *dev, vt_dtype type,
                            const vt_trial_product *x)
@@ -139,7 +141,7 @@ typedef struct side {
     vt_gemm *g;
     vt_gemm_bufs b;
     vt_buf *rows;
-    double best;
+    double best, second; /* ms */
 } side;
 
 static void side_clear(side *s)
@@ -191,7 +193,6 @@ static vitcl_status side_bind(side *s, const numbers *n,
     if (strncmp(vt_gemm_describe(s->g), s->gemm, strlen(s->gemm)) != 0)
         VT_TRY(vt_fail(VITCL_EUNSUPPORTED, "%s does not multiply in %s",
                        s->gemm, vt_dtype_name(s->type)));
-    s->best = 1e30;
 done:
     return st;
 }
@@ -207,13 +208,21 @@ static double now_ms(void)
 static vitcl_status side_run(side *s)
 {
     const double from = now_ms();
+    double ms;
     vitcl_status st;
 
     VT_TRY(vt_gemm_launch(s->q, s->g));
     VT_TRY(vt_queue_finish(s->q));
-    s->best = VT_MIN(s->best, now_ms() - from);
+    ms = now_ms() - from;
+    s->second = VT_MIN(s->second, VT_MAX(ms, s->best));
+    s->best = VT_MIN(s->best, ms);
 done:
     return st;
+}
+
+static bool sure(const side *s)
+{
+    return s->second < s->best * ALMOST;
 }
 
 /* Adds both sides' milliseconds for a product. */
@@ -232,9 +241,12 @@ static vitcl_status measure(double *sum, side *candidate, side *reference,
                        (size_t)x->M * (size_t)x->N * sizeof(float)));
     VT_TRY(check(&n, x, candidate->type));
     VT_TRY(side_run(reference)); /* the first round warms up */
-    candidate->best = reference->best = 1e30;
-    end = now_ms() + 2 * ENOUGH_MS;
-    for (int i = 0; i < ROUNDS && (i < LEAST || now_ms() < end); i++) {
+    candidate->best = candidate->second = 1e30;
+    reference->best = reference->second = 1e30;
+    end = now_ms() + MOST_MS;
+    for (int i = 0; i < LEAST || (i < MOST && now_ms() < end &&
+                                  !(sure(candidate) && sure(reference)));
+         i++) {
         VT_TRY(side_run(candidate));
         VT_TRY(side_run(reference));
     }
