@@ -255,3 +255,36 @@ Test(device, kernels)
     cr_expect_eq(vt_kernel_new(&k, dev, "absent", "absent", ""),
                  VITCL_EUNSUPPORTED);
 }
+
+/* Large buffers may lie in pages of our own, and host memory may be a buffer:
+ * the bytes are the same. */
+Test(device, pages)
+{
+    enum { N = 3 << 18 }; /* 3 MiB of floats */
+    vt_dev *dev = vt_test_device();
+    vt_queue *q = vt_test_queue();
+    float *data = malloc(N * sizeof *data), *back = malloc(N * sizeof *back);
+    vt_buf *b = NULL, *part = NULL, *over = NULL;
+
+    cr_assert(data && back);
+    for (int i = 0; i < N; i++)
+        data[i] = (float)i;
+    cr_assert_eq(vt_buf_new(&b, dev, N * sizeof *data), VITCL_OK);
+    cr_assert_eq(vt_buf_write(q, b, 0, data, N * sizeof *data), VITCL_OK);
+    cr_assert_eq(vt_buf_view(&part, b, N * 2, N * 2), VITCL_OK);
+    vt_buf_grow(b);
+    vt_buf_grow(part);
+    vt_buf_free(b); /* the window keeps it */
+    cr_assert_eq(vt_buf_read(q, part, 0, back, N * 2), VITCL_OK);
+    cr_expect_eq(memcmp(back, data + N / 2, N * 2), 0);
+    vt_buf_free(part);
+    if (vt_buf_over(&over, dev, data + 1, 4096)) {
+        cr_assert_eq(vt_buf_read(q, over, 0, back, 4096), VITCL_OK);
+        cr_expect_eq(memcmp(back, data + 1, 4096), 0);
+        vt_buf_free(over);
+    }
+    cr_expect_not(vt_buf_over(&over, dev, (const char *)data + 1, 64),
+                  "not aligned");
+    free(data);
+    free(back);
+}
