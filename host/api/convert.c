@@ -181,11 +181,11 @@ static vitcl_status to_hf(job *j)
     const bool head = c->classes || c->projection;
     vt_target *t = &j->target;
 
-    if (c->source == VT_SOURCE_TIMM && check_variant(j, "HF") != VITCL_OK)
-        return VITCL_EUNSUPPORTED;
     if (strcmp(c->family, "resnet") == 0)
         return vt_fail(VITCL_EUNSUPPORTED,
                        "%s: a ResNet is written in timm's form alone", j->path);
+    if (c->source == VT_SOURCE_TIMM && check_variant(j, "HF") != VITCL_OK)
+        return VITCL_EUNSUPPORTED;
     if (lacks)
         return vt_fail(VITCL_EUNSUPPORTED,
                        "%s: HF transformers has no class for %s: try --to timm",

@@ -173,3 +173,35 @@ cat >hybrid.json <<'J'
 J
 run 0 train --config hybrid.json --data data --batch 20 --epochs 1 -o hybrid
 run 0 eval -m hybrid --data data --json
+
+# ---- the paper's variants: trained, read, tuned at another size; only here
+cat >places.json <<'J'
+{"architecture": "vit_tiny_patch16_224", "model_args": {"img_size": 16,
+ "patch_size": 8, "embed_dim": 32, "depth": 1, "num_heads": 2, "mlp_ratio": 2,
+ "pos_embed": "2d", "pos_injection": "layer", "representation_size": 16}}
+J
+sed 's/"2d".*/"relative"}}/' places.json >relative.json
+cat >resnet.json <<'J'
+{"architecture": "resnetv2_50x1_bit", "model_args": {"img_size": 16,
+ "layers": [1], "channels": [128], "stem_chs": 32}}
+J
+for name in places relative resnet; do
+    run 0 train --config $name.json --data data --batch 20 --epochs 1 -o $name
+    run 0 eval -m $name --data data --json
+done
+for name in places resnet; do
+    run 0 finetune -m $name --data data --batch 20 --epochs 1 --size 24 \
+        -o $name.tuned --log tuned.json
+    head -1 tuned.json | grep -q '"loss": 2.3025' ||
+        fail "$name: the first loss is not ln 10"
+    run 0 info -m $name.tuned --json
+    out_has '"trained_height":24'
+done
+run 1 finetune -m relative --data data --epochs 1 --size 24 -o nowhere
+says 'fine-tuned at its own size, 16x16'
+run 1 info -m relative --size 24
+says 'belong to pictures of 16x16 pixels'
+run 1 convert -m places -o nowhere --to timm
+says 'timm has no model with positions of this kind'
+run 1 convert -m resnet -o nowhere --to hf
+says "written in timm's form alone"
