@@ -30,8 +30,8 @@ static inline int place(int i, int j, int R, int N)
     return j < R ? 2 * N : i - j + N - 1;
 }
 
-static inline float dot_of(global const float *restrict a,
-                           global const float *restrict b, int D)
+/* No restrict in inlined functions: oclgrind does not know what becomes of it */
+static inline float dot_of(global const float *a, global const float *b, int D)
 {
     floatv s = 0.0f;
     float lane[V], sum = 0.0f;
@@ -106,8 +106,7 @@ static inline int2 seen(int i, int l, int R, int N)
 }
 
 /* sum over what query i of a picture sees at place l */
-static inline float share(global const float *restrict dbias, int i, int l,
-                          int T, int R)
+static inline float share(global const float *dbias, int i, int l, int T, int R)
 {
     const int2 j = seen(i, l, R, T - R);
     float s = 0.0f;
