@@ -83,6 +83,9 @@ int main(int argc, char **argv)
     /* PoCL would compile each kernel once more for the size of its launch; ours
      * for CPUs have work-groups of one. Must be said before it is loaded. */
     setenv("POCL_WORK_GROUP_SPECIALIZATION", "0", 0);
+    /* One thread of ours uses a device: the first start may build programs in
+     * processes. */
+    setenv("VITCL_BUILD_FORK", "1", 0);
     code = run(argc, argv);
 
     errno = 0;

@@ -4,11 +4,12 @@
  * PoCL compiles behind one lock a process, so threads gain nothing: two threads
  * take as long as one. Processes do. A forked child builds from the same list
  * as we do, saves what it built in the program cache and ends; we load it from
- * there. That is sound because a build needs none of the driver's threads, and
- * because nothing runs on the device when we fork; it was found to work with
- * PoCL, so only PoCL is treated so. Others build one program after the other,
- * as they are needed. So does PoCL without a cache, or with a child that fails
- * or says nothing for long.
+ * there. That is sound where no other thread of the process uses the driver
+ * when we fork, which only a program can know of itself: it sets
+ * VITCL_BUILD_FORK=1, as vitcl does, and a library in somebody else's process
+ * never forks. It was found to work with PoCL, so only PoCL is treated so.
+ * Others build one program after the other, as they are needed. So does PoCL
+ * without a cache, or with a child that fails or says nothing for long.
  */
 #include "ocl/cache.h"
 #include "ocl/objects.h"
@@ -17,6 +18,7 @@
 
 #include <errno.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -37,7 +39,9 @@ typedef struct board {
 
 static bool may_fork(const vt_dev *dev)
 {
-    return dev->class == VT_CLASS_CPU &&
+    const char *wanted = getenv("VITCL_BUILD_FORK");
+
+    return wanted && strcmp(wanted, "1") == 0 && dev->class == VT_CLASS_CPU &&
            strcmp(dev->info.platform, "Portable Computing Language") == 0;
 }
 

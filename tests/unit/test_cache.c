@@ -341,6 +341,10 @@ Test(cache, ahead)
     }
     cr_assert_eq(vt_kernel_new(&bad, dev, "k", "l", ""), VITCL_OK);
     cr_expect_eq(vt_dev_counters(dev).programs_built, 0);
+    unsetenv("VITCL_BUILD_FORK");
+    vt_kernels_ahead(dev);
+    cr_expect_eq(entries(), 0, "a library does not fork unasked");
+    setenv("VITCL_BUILD_FORK", "1", 1);
     vt_kernels_ahead(dev);
     vt_kernels_defer(false);
     pocl = strcmp(vt_dev_info(dev)->platform, "Portable Computing Language") ==
