@@ -15,7 +15,7 @@
  *           in registers. Slices give every core work where C is small.
  * Launch    gemm_outer: global {column tiles, row tiles, slices}, local {1,1,1}
  *           gemm_outer_sum: global {M}
- * Local     (BLOCKS * RA * (KC + PANELS * NW) + KC * NW) floats.
+ * Local     (BLOCKS * (RA * (KC + PANELS * NW) + 16) + KC * NW) floats.
  * Defines   V NV RA; TYPE 0: float, 1: B rounded to bf16; ACCUMULATE: C +=;
  *           SLICED: out is the slices' parts, and gemm_outer_sum does the rest.
  * Numerics  A slice's element is one chain of fma() over ascending k. Slices
@@ -27,11 +27,12 @@
 #define NV 2
 #define KC 256
 #define BLOCKS 16
-#define PANELS 8
+#define PANELS 16
 #define TYPE 0
 #endif
 #define NW (NV * V)
 #define ROWS (BLOCKS * RA)
+#define STRIP (KC * RA + 16) /* no power of two: strips are written abreast */
 #define UNROLL _Pragma("unroll")
 
 #if TYPE == 1
@@ -46,7 +47,7 @@ static inline floatv rounded(floatv x)
 #define rounded(x) (x)
 #endif
 
-/* to[KC][RA] of each block; rows beyond M are 0 */
+/* to[KC][RA] of each block, STRIP apart; rows beyond M are 0 */
 static inline void copy_a(local float *restrict to,
                           global const float *restrict a, int lda, int kc,
                           int rows)
@@ -55,7 +56,7 @@ static inline void copy_a(local float *restrict to,
         local float *t = to + k * RA;
         int m = 0;
 
-        for (; m + RA <= rows; m += RA, t += KC * RA)
+        for (; m + RA <= rows; m += RA, t += STRIP)
             UNROLL for (int r = 0; r < RA; r++) t[r] = a[m + r];
         if (m < rows)
             for (int r = 0; r < RA; r++)
@@ -131,7 +132,7 @@ gemm_outer(global float *restrict out, global const float *restrict a,
            global const float *restrict b, int M, int N, int K, int lda,
            int ldb, int ldc)
 {
-    local float ta[ROWS * KC], tb[KC * NW], sum[PANELS * ROWS * NW];
+    local float ta[BLOCKS * STRIP], tb[KC * NW], sum[PANELS * ROWS * NW];
     const int blocks = (M + RA - 1) / RA, panels = (N + NW - 1) / NW;
     const int tiles = get_num_groups(1), slices = get_num_groups(2);
     const int wide = get_num_groups(0), slice = get_group_id(2);
@@ -152,7 +153,7 @@ gemm_outer(global float *restrict out, global const float *restrict a,
 
             copy_b(tb, b + (size_t)k * ldb + p * NW, ldb, kc, N - p * NW);
             for (int i = i0; i < i1; i++)
-                block(s + (i - i0) * RA * NW, ta + (i - i0) * KC * RA, tb, kc,
+                block(s + (i - i0) * RA * NW, ta + (i - i0) * STRIP, tb, kc,
                       k == k0);
         }
     }

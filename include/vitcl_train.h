@@ -74,7 +74,8 @@ vitcl_status vitcl_fewshot(vitcl_fewshot_score *scores, uint32_t n,
  * settings: JSON with torch's words (optimizer, betas, eps, momentum,
  * weight_decay, clip_grad_norm, label_smoothing, lr: a number or one a step).
  * output: loss [1] and grad.<tensor> of the first step (before clipping),
- * losses [steps] before each step, and after.<tensor>, in safetensors. In f32,
+ * losses [steps] before each step, time_ms [steps] that they took, and
+ * after.<tensor>, in safetensors. In f32,
  * convolutions add up in double where the device can: next to a ReLU's kink a
  * rounding changes gradients by a percent. */
 vitcl_status vitcl_train_steps(const char *output, vitcl_device *device,
@@ -132,6 +133,9 @@ typedef struct {
     int scored; /* the held-out pictures were, at the end of an epoch: */
     double held_out_loss, held_out_accuracy;
     int saved; /* a checkpoint was written */
+    /* Bytes on the device: all activations, of them those that the backward
+     * pass reads again, and gradients with what the optimiser keeps. */
+    uint64_t activation_bytes, kept_bytes, state_bytes;
 } vitcl_train_event;
 /* Called after every step; what it returns other than 0 ends the training with
  * a checkpoint. */

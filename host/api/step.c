@@ -9,6 +9,7 @@
 #include "train/trainer.h"
 
 #include <string.h>
+#include <time.h>
 #include <vitcl_train.h>
 
 typedef struct batch {
@@ -145,21 +146,34 @@ done:
     return st;
 }
 
+static double now_ms(void)
+{
+    struct timespec t;
+
+    timespec_get(&t, TIME_UTC);
+    return (double)t.tv_sec * 1e3 + (double)t.tv_nsec * 1e-6;
+}
+
 static vitcl_status take_steps(record *r, vt_trainer *t, const batch *b,
                                const double *lr, uint32_t steps)
 {
     vitcl_status st = VITCL_OK;
-    float *losses, *first;
-    double loss;
+    float *losses, *first, *time_ms;
+    double loss, begin;
 
     VT_TRY(put(&losses, r, "", "losses", 1, (int[]){(int)steps}));
     VT_TRY(put(&first, r, "", "loss", 1, (int[]){1}));
+    VT_TRY(put(&time_ms, r, "", "time_ms", 1, (int[]){(int)steps}));
     for (uint32_t i = 0; i < steps; i++) {
+        begin = now_ms();
         VT_TRY(vt_trainer_batch(&loss, t, b->pixels, b->targets));
         losses[i] = (float)loss;
+        time_ms[i] = (float)(now_ms() - begin);
         if (i == 0)
             VT_TRY(put_parameters(r, t, "grad.", "grad"));
+        begin = now_ms();
         VT_TRY(vt_trainer_update(t, lr[i], (long)i));
+        time_ms[i] += (float)(now_ms() - begin);
     }
     *first = losses[0];
     VT_TRY(put_parameters(r, t, "after.", ""));

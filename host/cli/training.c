@@ -52,9 +52,13 @@ static int report(void *context, const vitcl_train_event *e)
     double rate;
     char text[80];
 
-    if (!s->drawn) /* the first step builds kernels */
+    if (!s->drawn) { /* the first step builds kernels */
+        note("activations %.0f MB, of which the backward pass reads %.0f MB "
+             "again; gradients and optimiser %.0f MB",
+             (double)e->activation_bytes / 1e6, (double)e->kept_bytes / 1e6,
+             (double)e->state_bytes / 1e6);
         s->start = now();
-    else
+    } else
         s->pictures += e->pictures;
     rate = s->drawn && spent > 0 ? (double)s->pictures / spent : 0;
     s->loss = s->drawn ? 0.95 * s->loss + 0.05 * e->loss : e->loss;

@@ -10,10 +10,10 @@
 
 #include <stdio.h>
 
-/* A tile's A takes 96 KiB, a panel of B 16, the sums 48: L2 has 512 or more. */
+/* A tile's A takes 97 KiB, a panel of B 16, the sums 96: L2 has 512 or more. */
 #define TERMS 256
 #define MOST_ROWS 96
-#define MOST_PANELS 8
+#define MOST_PANELS 16
 /* A product has about this many work-groups, slices no fewer terms than this;
  * not a matter of the device, because the sum's order is in the bits. */
 #define GROUPS 32
@@ -45,8 +45,8 @@ static size_t local_bytes(const cut *c)
 {
     const int rows = c->blocks * c->ra;
 
-    return sizeof(float) *
-           (size_t)(rows * (TERMS + MOST_PANELS * c->nw) + TERMS * c->nw);
+    return sizeof(float) * (size_t)(rows * (TERMS + MOST_PANELS * c->nw) +
+                                    16 * c->blocks + TERMS * c->nw);
 }
 
 bool vt_outer_for(vt_dev *dev, const vt_gemm_desc *d)

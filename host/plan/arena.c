@@ -89,7 +89,7 @@ vitcl_status vt_arena_place(vt_plan *p)
     VT_TRY(VT_NEW(&load, p->steps + 2));
     n = collect(p, all);
     qsort(all, n, sizeof *all, by_size);
-    p->memory.arena = 0;
+    p->memory.arena = p->memory.kept = 0;
     for (size_t i = 0; i < n; i++) {
         size_t count = 0;
 
@@ -99,6 +99,9 @@ vitcl_status vt_arena_place(vt_plan *p)
         all[i].offset = lowest_gap(live, count, all[i].bytes);
         p->value[all[i].v].offset = all[i].offset;
         p->memory.arena = VT_MAX(p->memory.arena, all[i].offset + all[i].bytes);
+        if (p->loss_step > 0 && p->value[all[i].v].kind == VT_RESULT &&
+            all[i].first <= p->loss_step && all[i].last > p->loss_step)
+            p->memory.kept += all[i].bytes;
         for (int s = all[i].first; s <= all[i].last; s++)
             load[s] += all[i].bytes;
     }

@@ -46,7 +46,7 @@ void vt_plan_backward(vt_plan *p, vt_val loss,
         return;
     mark(p);
     p->add = add;
-    last = p->value[loss].first;
+    last = p->loss_step = p->value[loss].first;
     for (int i = last; i >= 0 && p->status == VITCL_OK; i--) {
         const vt_step *s = p->step[i];
         bool reached = i == last, wanted = false;

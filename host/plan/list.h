@@ -21,6 +21,7 @@ struct vt_plan {
     bool finished;
     int runs;                                      /* up to two */
     vt_val (*add)(vt_plan *p, vt_val a, vt_val b); /* while differentiating */
+    int loss_step; /* the last before the backward pass; 0: there is none */
 };
 
 /* Gives every result and input its offset in one arena: values whose lives

@@ -391,8 +391,12 @@ static vitcl_status go(vitcl_train_event *out, loop *l, long first)
                            .steps = (uint64_t)l->steps,
                            .epochs = l->s->epochs,
                            .pictures = l->s->batch};
+    const vt_plan_memory memory = vt_trainer_memory(l->trainer);
     int stop = 0;
 
+    e.activation_bytes = memory.arena;
+    e.kept_bytes = memory.kept;
+    e.state_bytes = memory.states;
     *out = e;
     for (long step = first; step < l->steps && !stop; step++) {
         const bool end = (step + 1) % l->epoch_steps == 0;

@@ -6,6 +6,9 @@
  * true gradient is 0 (softmax ignores what all keys share), so that Adam turns
  * rounding into steps.
  */
+#include "models/model.h"
+#include "ops/ops.h"
+#include "support/golden.h"
 #include "support/oneplan.h"
 #include "support/paths.h"
 #include "weights/weights.h"
@@ -103,4 +106,45 @@ Test(train, golden)
     check(device, "sgd_vit_gap", false);
     check(device, "sgd_hybrid", false);
     vitcl_device_free(device);
+}
+
+/* What a block's backward reads again, in widths of a token: its input, the
+ * normalised one, q k v, what attention gives, the sum, that normalised, fc1's
+ * four before and four after GELU; and what statistics, patches and the head
+ * have are small change. Everything beyond passes. */
+Test(train, memory_of_activations)
+{
+    enum { BATCH = 8, BLOCKS = 12, WIDTH = 768, TOKENS = 197 };
+    const double need = 4.0 * BATCH * TOKENS * WIDTH *
+                        (BLOCKS * (1 + 1 + 3 + 1 + 1 + 1 + 4 + 4) + 3);
+    vt_model *m = NULL;
+    vt_plan *p = NULL;
+    vt_outputs out = {VT_NONE, VT_NONE, VT_NONE};
+    vt_plan_memory memory;
+
+    vt_check(vt_model_preset(&m, "vit-b/16", 224));
+    vt_check(vt_plan_new(&p, &(vt_plan_options){.dev = vt_test_device(),
+                                                .backward = true,
+                                                .train = true}));
+    vt_model_build(
+        p, m,
+        vt_input(p, "pixel_values", VT_F32, 4, (int[]){BATCH, 3, 224, 224}),
+        &out);
+    vt_plan_backward(p,
+                     vt_cross_entropy(p, out.logits,
+                                      vt_input(p, "targets", VT_F32, 2,
+                                               (int[]){BATCH, 1000}),
+                                      1.0f),
+                     vt_add);
+    vt_check(vt_plan_place(p));
+    memory = vt_plan_memory_of(p);
+    cr_expect((double)memory.kept <= 1.02 * need,
+              "%.0f MB are kept, %.0f MB needed", (double)memory.kept / 1e6,
+              need / 1e6);
+    cr_expect((double)memory.arena <= 1.2 * need,
+              "an arena of %.0f MB (%.0f MB live at once) for %.0f MB",
+              (double)memory.arena / 1e6, (double)memory.largest_step / 1e6,
+              need / 1e6);
+    vt_plan_free(p);
+    vt_model_close(m);
 }

@@ -12,15 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-vt_dev *vt_test_device(void)
-{
-    static vt_dev *dev;
-
-    if (!dev)
-        cr_assert_eq(vt_dev_open(&dev, NULL), VITCL_OK, "%s", vt_message());
-    return dev;
-}
-
 vitcl_status vt_test_start(vt_test_run *r, const char *path, const int dim[4],
                            const char *const *keep)
 {

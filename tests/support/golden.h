@@ -4,9 +4,7 @@
 #ifndef VT_TESTS_GOLDEN_H
 #define VT_TESTS_GOLDEN_H
 #include "models/model.h"
-
-/* A device and its name, opened once for a test. */
-vt_dev *vt_test_device(void);
+#include "support/device.h"
 
 /* A plan that has run: of folder's model on its input.safetensors, or on
  * `pixels` ([B,3,H,W]) where those are given. */
