@@ -108,6 +108,9 @@ typedef struct {
     uint64_t weights_bytes, activation_bytes; /* on the device, f32 */
 } vitcl_model_info;
 
+/* In place of a path: the model that the library carries, a small hybrid ViT
+ * for CIFAR-10's ten classes, trained with vitcl_train(). */
+#define VITCL_MODEL_BUILTIN "builtin:cifar10"
 /* path: a checkpoint's folder, or its weight file with the config beside it. */
 vitcl_status vitcl_model_load(vitcl_model **out, vitcl_device *device,
                               const char *path);

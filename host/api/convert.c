@@ -9,6 +9,7 @@
 
 #include "base/file.h"
 #include "base/memory.h"
+#include "weights/builtin.h"
 
 #include <errno.h>
 #include <string.h>
@@ -293,15 +294,39 @@ done:
     return st;
 }
 
+static vitcl_status write_bytes(const job *j, const char *name,
+                                const void *bytes, size_t size)
+{
+    vitcl_status st = VITCL_OK;
+    char *to = NULL;
+    vt_newfile out = {0};
+
+    VT_TRY(vt_format(&to, "%s/%s", j->folder, name));
+    VT_TRY(vt_newfile_open(&out, to));
+    if (fwrite(bytes, 1, size, out.f) != size) {
+        st = vt_fail(VITCL_EIO, "%s: %s", to, strerror(errno));
+        goto done;
+    }
+    VT_TRY(vt_newfile_commit(&out));
+done:
+    vt_newfile_discard(&out);
+    free(to);
+    return st;
+}
+
 /* A config file as it is; none is no error. */
 static vitcl_status copy_config(const job *j, const char *name)
 {
     vitcl_status st = VITCL_OK;
     const char *slash = strrchr(j->path, '/');
-    char *from = NULL, *to = NULL;
+    char *from = NULL;
     vt_file in = {0};
-    vt_newfile out = {0};
+    vt_builtin own;
 
+    if (vt_builtin_find(&own, j->path))
+        return strcmp(name, "config.json") == 0
+                   ? write_bytes(j, name, own.config, own.config_size)
+                   : VITCL_OK;
     if (vt_path_is_folder(j->path))
         VT_TRY(vt_format(&from, "%s/%s", j->path, name));
     else
@@ -310,19 +335,11 @@ static vitcl_status copy_config(const job *j, const char *name)
                          name));
     if (!vt_path_exists(from))
         goto done;
-    VT_TRY(vt_format(&to, "%s/%s", j->folder, name));
     VT_TRY(vt_file_read(&in, from, CONFIG_MAX));
-    VT_TRY(vt_newfile_open(&out, to));
-    if (fwrite(in.data, 1, in.size, out.f) != in.size) {
-        st = vt_fail(VITCL_EIO, "%s: %s", to, strerror(errno));
-        goto done;
-    }
-    VT_TRY(vt_newfile_commit(&out));
+    VT_TRY(write_bytes(j, name, in.data, in.size));
 done:
-    vt_newfile_discard(&out);
     vt_file_close(&in);
     free(from);
-    free(to);
     return st;
 }
 

@@ -115,7 +115,8 @@ typedef struct model_options {
     }
 #define OPT_MODEL(T)                                                           \
     OPT_ROW(T, 'm', "model", OPT_TEXT, "DIR",                                  \
-            "checkpoint: a folder or a weight file; else VITCL_MODEL",         \
+            "checkpoint: a folder or a weight file; else VITCL_MODEL, else "   \
+            "the built-in one",                                                \
             common.model),                                                     \
         OPT_ROW(T, 0, "preset", OPT_TEXT, "NAME",                              \
                 "an architecture with random weights, such as vit-b/16",       \
@@ -158,8 +159,9 @@ int open_session(vitcl_session **out, vitcl_model *model,
                  const model_options *o, const char *const *keep, int profile);
 /* The name to show: the preset, or the model's path without slashes. */
 const char *model_name(const model_options *o);
-/* Says on stderr that answers of random weights mean nothing. */
-void warn_random(const model_options *o);
+/* Says on stderr when it is the built-in model that answers, or random
+ * weights, whose answers mean nothing. */
+void say_model(const model_options *o);
 
 /* ---- pictures (source.c, feed.c) ---- */
 

@@ -221,7 +221,7 @@ static int run(void *into, const words *operands)
     }
     if (code == EXIT_OK) {
         catch_stop();
-        warn_random(&o->common);
+        say_model(&o->common);
         progress_start(&w.progress, "pictures", feed_total(operands));
         code = work_through(&w);
     }

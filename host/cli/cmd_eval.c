@@ -178,7 +178,7 @@ static int run(void *into, const words *operands)
     if (code == EXIT_OK)
         code = open_session(&w.session, w.model, &o->common, NULL, 0);
     if (code == EXIT_OK) {
-        warn_random(&o->common);
+        say_model(&o->common);
         code = score(&w, o);
     }
     free(w.confusion);

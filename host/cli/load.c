@@ -21,12 +21,11 @@ const char *model_path(const model_options *o)
     return path && path[0] ? path : NULL;
 }
 
-static int no_model(void)
+static const char *model_or_builtin(const model_options *o)
 {
-    return usage("no model: give -m DIR or set VITCL_MODEL (for instance a "
-                 "clone of https://huggingface.co/timm/"
-                 "vit_tiny_patch16_224.augreg_in21k_ft_in1k), or --preset "
-                 "vit-ti/16 for random weights");
+    const char *path = model_path(o);
+
+    return path ? path : VITCL_MODEL_BUILTIN;
 }
 
 int open_device(vitcl_device **device, const char *select)
@@ -66,8 +65,6 @@ int open_model(vitcl_device **device, vitcl_model **model,
 
     if (o->model && o->preset)
         return usage("-m and --preset exclude each other");
-    if (!o->preset && !model_path(o))
-        return no_model();
     if (device && (code = open_device(&d, o->device)) != EXIT_OK)
         return code;
     if (o->preset)
@@ -75,7 +72,7 @@ int open_model(vitcl_device **device, vitcl_model **model,
                                 o->size.height == o->size.width ? o->size.height
                                                                 : 0);
     else
-        st = vitcl_model_load(model, d, model_path(o));
+        st = vitcl_model_load(model, d, model_or_builtin(o));
     if (st != VITCL_OK) {
         vitcl_device_free(d);
         return failed();
@@ -177,7 +174,7 @@ int open_session(vitcl_session **out, vitcl_model *model,
 const char *model_name(const model_options *o)
 {
     static char name[128];
-    const char *path = o->preset ? NULL : model_path(o);
+    const char *path = o->preset ? NULL : model_or_builtin(o);
     size_t n;
 
     if (!path)
@@ -194,8 +191,12 @@ const char *model_name(const model_options *o)
     return name;
 }
 
-void warn_random(const model_options *o)
+void say_model(const model_options *o)
 {
+    if (!o->preset && !model_path(o))
+        note("no -m given: the built-in model answers, which knows CIFAR-10's "
+             "ten classes alone (airplane, automobile, bird, cat, deer, dog, "
+             "frog, horse, ship, truck)");
     if (o->preset)
         note("%s has random weights, so its answers mean nothing; name a "
              "checkpoint with -m DIR",

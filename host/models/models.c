@@ -8,6 +8,7 @@
 #include "base/file.h"
 #include "base/memory.h"
 #include "models/config.h"
+#include "weights/builtin.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -59,7 +60,12 @@ static vitcl_status load_json(vt_json **out, const char *path, const char *name)
 {
     vitcl_status st = VITCL_OK;
     char *file = NULL;
+    vt_builtin own;
 
+    if (vt_builtin_find(&own, path))
+        return strcmp(name, "config.json") == 0
+                   ? vt_json_parse(out, own.config, own.config_size, 32, path)
+                   : VITCL_OK;
     VT_TRY(beside(&file, path, name));
     if (vt_path_exists(file))
         st = vt_json_load(out, file, (size_t)64 << 20, 32);

@@ -6,6 +6,7 @@
  */
 #include "base/half.h"
 #include "base/memory.h"
+#include "weights/builtin.h"
 #include "weights/reader.h"
 
 #include <dirent.h>
@@ -322,7 +323,10 @@ vitcl_status vt_tensors_open(vt_tensors **out, const char *path)
 {
     vitcl_status st;
     vt_tensors *t = NULL;
+    vt_builtin own;
 
+    if (vt_builtin_find(&own, path))
+        return vt_tensors_open_memory(out, own.weights, own.weights_size, path);
     VT_TRY(VT_NEW(&t, 1));
     VT_TRY(find_file(&t->path, path));
     VT_TRY(ends(t->path, ".index.json") ? read_index(t, t->path)

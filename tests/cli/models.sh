@@ -36,3 +36,19 @@ echo '{"architecture":' >m/config.json
 refuse 'config.json'
 rm m/config.json
 refuse 'config'
+
+# Without a model the built-in one answers, says so, and is a checkpoint as
+# any: its own folder gives the same numbers.
+unset VITCL_MODEL
+run 0 classify --json --logits own.safetensors "$VT_DATA/sample.jpg"
+err_has 'built-in model.*ten classes'
+out_has '"label":"(airplane|automobile|bird|cat|deer|dog|frog|horse|ship|truck)"'
+run 0 convert -m builtin:cifar10 -o folder
+run 0 classify -m folder --json --logits folder.safetensors "$VT_DATA/sample.jpg"
+err_lines 0
+cmp own.safetensors folder.safetensors || fail "not the built-in model's numbers"
+[ "$(stat -c %s folder/model.safetensors)" -le 3000000 ] || fail "above 3 MB"
+run 0 info --json
+out_has '"classes":10'
+run 1 info -m builtin:other
+says 'builtin:other'
