@@ -223,7 +223,7 @@ double vt_plan_macs(const vt_plan *p);
 typedef struct vt_plan_memory {
     size_t arena, states, consts; /* bytes on the device */
     size_t largest_step; /* live at once: what the arena cannot undercut */
-    size_t kept; /* of it results that the backward pass reads again */
+    size_t kept;         /* of it results that the backward pass reads again */
 } vt_plan_memory;
 vt_plan_memory vt_plan_memory_of(const vt_plan *p);
 vt_queue *vt_plan_queue(vt_plan *p);
