@@ -51,9 +51,6 @@ run 2 forward --output x
 says '--input FILE and --output FILE'
 run 2 info x
 says 'takes no argument'
-unset VITCL_MODEL
-run 2 classify x.jpg
-says 'give -m DIR or set VITCL_MODEL'
 run 2 classify -m a --preset vit-ti/16 x.jpg
 says 'exclude each other'
 run 2 bench --preset vit-ti/16 --precision f23
