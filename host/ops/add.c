@@ -136,12 +136,6 @@ done:
 
 /* in dtable (a state), dout; i: first channel, first token, tokens from one
  * row of the table to the next, tokens and their number in a row */
-static vitcl_status grid_grad_shape(vt_plan *p, vt_step *s)
-{
-    (void)p, (void)s;
-    return VITCL_OK;
-}
-
 static vitcl_status grid_grad_prepare(vt_plan *p, vt_step *s)
 {
     vitcl_status st = VITCL_OK;
@@ -159,7 +153,7 @@ done:
 
 /* No grad: only steps of a backward pass. */
 static const vt_op add_grid_grad = {.name = "add_grid_grad",
-                                    .shape = grid_grad_shape,
+                                    .shape = vt_op_no_out,
                                     .prepare = grid_grad_prepare};
 
 static void grid_grad(vt_plan *p, const vt_step *s)

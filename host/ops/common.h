@@ -55,6 +55,8 @@ vitcl_status vt_op_need(bool ok, const char *what);
 vitcl_status vt_op_out(vt_plan *p, vt_step *s, int slot, int rank,
                        const int *dim);
 vitcl_status vt_op_like(vt_plan *p, vt_step *s, int slot, vt_val x);
+/* The shape of a step that only adds to states: nothing. */
+vitcl_status vt_op_no_out(vt_plan *p, vt_step *s);
 bool vt_op_same(const vt_plan *p, vt_val a, vt_val b); /* equal dims */
 int vt_op_count(const vt_plan *p, vt_val v);           /* elements */
 int vt_op_rows(const vt_plan *p, vt_val v); /* elements / last dimension */

@@ -64,12 +64,6 @@ static const vt_op corrupt_grad_x = {
     .name = "corrupt_grad_x", .shape = x_shape, .prepare = x_prepare};
 
 /* in dmask (a state), dout, source */
-static vitcl_status mask_shape(vt_plan *p, vt_step *s)
-{
-    (void)p, (void)s;
-    return VITCL_OK;
-}
-
 static vitcl_status mask_prepare(vt_plan *p, vt_step *s)
 {
     vitcl_status st = VITCL_OK;
@@ -85,8 +79,9 @@ done:
     return st;
 }
 
-static const vt_op corrupt_grad_mask = {
-    .name = "corrupt_grad_mask", .shape = mask_shape, .prepare = mask_prepare};
+static const vt_op corrupt_grad_mask = {.name = "corrupt_grad_mask",
+                                        .shape = vt_op_no_out,
+                                        .prepare = mask_prepare};
 
 static void grad(vt_plan *p, const vt_step *s)
 {

@@ -65,12 +65,6 @@ done:
 }
 
 /* in g (a state), dout; i: first token, count, row of g */
-static vitcl_status grad_shape(vt_plan *p, vt_step *s)
-{
-    (void)p, (void)s;
-    return VITCL_OK;
-}
-
 static vitcl_status grad_prepare(vt_plan *p, vt_step *s)
 {
     vitcl_status st = VITCL_OK;
@@ -87,7 +81,7 @@ done:
 }
 
 static const vt_op embed_grad = {
-    .name = "embed_grad", .shape = grad_shape, .prepare = grad_prepare};
+    .name = "embed_grad", .shape = vt_op_no_out, .prepare = grad_prepare};
 
 static void rows_grad(vt_plan *p, vt_val v, vt_val g, int first, int count,
                       int at)

@@ -67,12 +67,6 @@ static const vt_op grad_x = {
     .name = "layernorm_grad_x", .shape = x_shape, .prepare = x_prepare};
 
 /* in dout, x, stat, dgamma, dbeta (states); no output */
-static vitcl_status w_shape(vt_plan *p, vt_step *s)
-{
-    (void)p, (void)s;
-    return VITCL_OK;
-}
-
 static vitcl_status w_prepare(vt_plan *p, vt_step *s)
 {
     vitcl_status st = VITCL_OK;
@@ -87,7 +81,7 @@ done:
 }
 
 static const vt_op grad_w = {
-    .name = "layernorm_grad_w", .shape = w_shape, .prepare = w_prepare};
+    .name = "layernorm_grad_w", .shape = vt_op_no_out, .prepare = w_prepare};
 
 static void grad(vt_plan *p, const vt_step *s)
 {

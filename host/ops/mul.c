@@ -120,12 +120,6 @@ done:
 }
 
 /* in dy (a state), dout, x */
-static vitcl_status grad_shape(vt_plan *p, vt_step *s)
-{
-    (void)p, (void)s;
-    return VITCL_OK;
-}
-
 static vitcl_status grad_prepare(vt_plan *p, vt_step *s)
 {
     vitcl_status st = VITCL_OK;
@@ -140,7 +134,7 @@ done:
 }
 
 static const vt_op mul_rows_grad = {
-    .name = "mul_rows_grad", .shape = grad_shape, .prepare = grad_prepare};
+    .name = "mul_rows_grad", .shape = vt_op_no_out, .prepare = grad_prepare};
 
 static void rows_grad(vt_plan *p, const vt_step *s)
 {

@@ -75,12 +75,6 @@ static const vt_op grad_q = {
     .name = "relkeys_grad_q", .shape = q_shape, .prepare = q_prepare};
 
 /* in dkeys (a state), dbias, qkv; i, f as above */
-static vitcl_status w_shape(vt_plan *p, vt_step *s)
-{
-    (void)p, (void)s;
-    return VITCL_OK;
-}
-
 static vitcl_status w_prepare(vt_plan *p, vt_step *s)
 {
     vitcl_status st = VITCL_OK;
@@ -98,7 +92,7 @@ done:
 }
 
 static const vt_op grad_w = {
-    .name = "relkeys_grad_w", .shape = w_shape, .prepare = w_prepare};
+    .name = "relkeys_grad_w", .shape = vt_op_no_out, .prepare = w_prepare};
 
 static vt_val append(vt_plan *p, const vt_op *op, const vt_val in[3], int heads,
                      int prefix, float scale)

@@ -28,12 +28,6 @@ done:
 }
 
 /* in dtable (a state), dbias, start, order; i as above */
-static vitcl_status grad_shape(vt_plan *p, vt_step *s)
-{
-    (void)p, (void)s;
-    return VITCL_OK;
-}
-
 static vitcl_status grad_prepare(vt_plan *p, vt_step *s)
 {
     vitcl_status st = VITCL_OK;
@@ -48,7 +42,7 @@ done:
 }
 
 static const vt_op relpos_grad = {
-    .name = "relpos_grad", .shape = grad_shape, .prepare = grad_prepare};
+    .name = "relpos_grad", .shape = vt_op_no_out, .prepare = grad_prepare};
 
 static void grad(vt_plan *p, const vt_step *s)
 {
