@@ -95,18 +95,8 @@ done:
     return st;
 }
 
-/* Stochastic depth, its rate growing from block to block; dropout comes before
- * the head alone, as in timm: the paper drops nothing in its ResNets. */
-static vt_val fall(vt_plan *p, const vt_config *c, vt_val h, int block)
-{
-    const float most = vt_plan_settings(p)->drop_path;
-    const float rate =
-        c->depth > 1 ? most * (float)block / (float)(c->depth - 1) : most;
-
-    return rate > 0 ? vt_drop_path(p, h, vt_plan_find(p, "train_step"), rate)
-                    : h;
-}
-
+/* Dropout comes before the head alone, as in timm: the paper drops nothing in
+ * its ResNets. */
 static vt_val block(vt_plan *p, const vt_config *c, vt_val x, int s, int b,
                     int number)
 {
@@ -126,13 +116,12 @@ static vt_val block(vt_plan *p, const vt_config *c, vt_val x, int s, int b,
     h = vt_stdconv_norm(p, h, VT_NONE, true, NAME("norm3"));
     h = vt_stdconv(p, h, out, 1, 1, false, NAME("conv3"));
 #undef NAME
-    return vt_add(p, fall(p, c, h, number), x);
+    return vt_add(p, vt_vit_fall(p, c, number, h), x);
 }
 
 void vt_resnet_build(vt_plan *p, vt_model *m, vt_val pixels, vt_outputs *out)
 {
     const vt_config *c = vt_model_config(m);
-    const float dropout = vt_plan_settings(p)->dropout;
     int number = 0;
     vt_val x;
 
@@ -150,8 +139,7 @@ void vt_resnet_build(vt_plan *p, vt_model *m, vt_val pixels, vt_outputs *out)
     out->features = x;
     if (!c->classes)
         return;
-    if (dropout > 0)
-        x = vt_dropout(p, x, vt_plan_find(p, "train_step"), dropout);
+    x = vt_vit_dropout(p, x);
     out->logits = vt_dense(p, x, "head.fc", c->classes, true, VT_ACT_NONE,
                            VT_NONE, VT_NONE);
     vt_name(p, out->logits, "logits");

@@ -92,7 +92,7 @@ bool vt_vit_returns_tokens(const vt_config *c)
 
 /* As the paper has it (appendix B.1): after every dense layer but qkv, and
  * after the positions are added. */
-static vt_val dropout(vt_plan *p, vt_val x)
+vt_val vt_vit_dropout(vt_plan *p, vt_val x)
 {
     const float rate = vt_plan_settings(p)->dropout;
 
@@ -105,18 +105,20 @@ static bool falls(const vt_plan *p)
            vt_plan_settings(p)->drop_path > 0;
 }
 
-/* x + h, where h's elements, or a picture's whole h, may fall; the rate of
- * the latter grows from block to block, as timm has it. */
-static vt_val branch(vt_plan *p, const vt_config *c, int i, vt_val x, vt_val h)
+vt_val vt_vit_fall(vt_plan *p, const vt_config *c, int i, vt_val h)
 {
     const float most = vt_plan_settings(p)->drop_path;
     const float rate =
         c->depth > 1 ? most * (float)i / (float)(c->depth - 1) : most;
 
-    h = dropout(p, h);
-    if (rate > 0)
-        h = vt_drop_path(p, h, vt_plan_find(p, "train_step"), rate);
-    return vt_add(p, x, h);
+    return rate > 0 ? vt_drop_path(p, h, vt_plan_find(p, "train_step"), rate)
+                    : h;
+}
+
+/* x + h, where h's elements, or a picture's whole h, may fall. */
+static vt_val branch(vt_plan *p, const vt_config *c, int i, vt_val x, vt_val h)
+{
+    return vt_add(p, x, vt_vit_fall(p, c, i, vt_vit_dropout(p, h)));
 }
 
 /* ---- what is read at the end ---- */
@@ -171,7 +173,7 @@ vt_val vt_vit_embed(vt_plan *p, vt_model *m, vt_val patches, int gh, int gw)
         x = vt_embed(p, x, prefix, n, pos, c->pos_prefix);
     if (c->places == VT_PLACES_AXES && stem)
         x = vt_places_add(p, c, x, "", gh, gw);
-    x = dropout(p, x);
+    x = vt_vit_dropout(p, x);
     if (c->pre_norm)
         x = vt_vit_layernorm(p, x, c->eps, "norm_pre");
     vt_name(p, x, "embed");
@@ -229,7 +231,7 @@ static vt_val mlp(vt_plan *p, const vt_config *c, int i, vt_val h)
     } else {
         h = dense(p, h, i, "mlp.fc1", c->mlp, true, c->act, VT_NONE, VT_NONE);
     }
-    h = dropout(p, h);
+    h = vt_vit_dropout(p, h);
     return c->mlp_norm ? vt_vit_layernorm(p, h, c->eps, "blocks.%d.mlp.norm", i)
                        : h;
 }

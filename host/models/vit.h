@@ -47,6 +47,10 @@ vt_val vt_vit_block(vt_plan *p, const vt_config *c, int i, vt_val x,
 /* All blocks alike; the last makes only the rows that are read. */
 vt_val vt_vit_blocks(vt_plan *p, const vt_config *c, vt_val x,
                      vt_block_extra e);
+/* Dropout, and stochastic depth of block i, whose rate grows from block to
+ * block as timm has it; each only in a training that asks for it. */
+vt_val vt_vit_dropout(vt_plan *p, vt_val x);
+vt_val vt_vit_fall(vt_plan *p, const vt_config *c, int i, vt_val h);
 /* How many tokens after the last block are read at all; 0: all. */
 int vt_vit_rows(const vt_plan *p, const vt_config *c);
 /* The same for block i, whose output may be wanted. */
