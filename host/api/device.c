@@ -48,12 +48,12 @@ void vitcl_device_free(vitcl_device *device)
 
 /* ---- peak ---- */
 
-static double now_s(void)
+double vt_now_ms(void)
 {
     struct timespec t;
 
     clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+    return 1e3 * (double)t.tv_sec + 1e-6 * (double)t.tv_nsec;
 }
 
 /* The best of some launches, each long enough to time; flops: of one round. */
@@ -68,15 +68,15 @@ static vitcl_status best_rate(double *gflops, vt_queue *q, vt_kernel *k,
     VT_TRY(vt_kernel_int(k, 1, 1));
     VT_TRY(vt_kernel_launch(q, k));
     VT_TRY(vt_queue_finish(q));
-    end = now_s() + 0.5;
-    while (now_s() < end || best == 0) {
+    end = vt_now_ms() + 500;
+    while (vt_now_ms() < end || best == 0) {
         double t, from;
 
         VT_TRY(vt_kernel_int(k, 1, rounds));
-        from = now_s();
+        from = vt_now_ms();
         VT_TRY(vt_kernel_launch(q, k));
         VT_TRY(vt_queue_finish(q));
-        t = now_s() - from;
+        t = 1e-3 * (vt_now_ms() - from);
         if (t < 0.01 && rounds < (1 << 28)) {
             rounds *= t < 0.001 ? 8 : 2;
             continue;

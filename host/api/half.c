@@ -11,7 +11,6 @@
 
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 enum { M = 197, N = 768, K = 768, KNOWN = 16 };
 
@@ -22,25 +21,17 @@ static struct known {
 static int known_count;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-static double now_ms(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return 1e3 * (double)t.tv_sec + 1e-6 * (double)t.tv_nsec;
-}
-
 static vitcl_status best_of(double *ms, vt_queue *q, vt_gemm *g)
 {
     vitcl_status st = VITCL_OK;
 
     *ms = 1e30;
     for (int i = 0; i < 6; i++) { /* the first warms the caches */
-        double from = now_ms();
+        double from = vt_now_ms();
 
         VT_TRY(vt_gemm_launch(q, g));
         VT_TRY(vt_queue_finish(q));
-        *ms = VT_MIN(*ms, now_ms() - from);
+        *ms = VT_MIN(*ms, vt_now_ms() - from);
     }
 done:
     return st;

@@ -14,6 +14,7 @@
  */
 #include "api/trial.h"
 
+#include "api/handles.h"
 #include "base/memory.h"
 
 #include <vitcl_tune.h>
@@ -21,7 +22,6 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 enum { LEAST = 6, MOST = 100, TOP = 127, WEIGHT = 500 };
 /* Rounds end here, or once both sides' best times were almost met again. */
@@ -197,23 +197,15 @@ done:
     return st;
 }
 
-static double now_ms(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return 1e3 * (double)t.tv_sec + 1e-6 * (double)t.tv_nsec;
-}
-
 static vitcl_status side_run(side *s)
 {
-    const double from = now_ms();
+    const double from = vt_now_ms();
     double ms;
     vitcl_status st;
 
     VT_TRY(vt_gemm_launch(s->q, s->g));
     VT_TRY(vt_queue_finish(s->q));
-    ms = now_ms() - from;
+    ms = vt_now_ms() - from;
     s->second = VT_MIN(s->second, VT_MAX(ms, s->best));
     s->best = VT_MIN(s->best, ms);
 done:
@@ -243,8 +235,8 @@ static vitcl_status measure(double *sum, side *candidate, side *reference,
     VT_TRY(side_run(reference)); /* the first round warms up */
     candidate->best = candidate->second = 1e30;
     reference->best = reference->second = 1e30;
-    end = now_ms() + MOST_MS;
-    for (int i = 0; i < LEAST || (i < MOST && now_ms() < end &&
+    end = vt_now_ms() + MOST_MS;
+    for (int i = 0; i < LEAST || (i < MOST && vt_now_ms() < end &&
                                   !(sure(candidate) && sure(reference)));
          i++) {
         VT_TRY(side_run(candidate));

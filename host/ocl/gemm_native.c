@@ -21,17 +21,13 @@ typedef struct parts { /* of g->state: windows of temp */
     vt_buf *b, *a;
 } parts;
 
-static int divide(int a, int b) /* rounded up */
-{
-    return (a + b - 1) / b;
-}
-
 /* Large work-groups reuse more, many balance better. */
 static void divide_work(vt_rows *s, vt_rows_shape t, int units)
 {
-    s->chunks = divide(s->blocks, VT_MAX(1, t.rows / s->ra));
+    s->chunks = vt_divide_up(s->blocks, VT_MAX(1, t.rows / s->ra));
     s->group = VT_MIN(t.panels, s->panels);
-    while (s->group > 1 && divide(s->panels, s->group) * s->chunks < units)
+    while (s->group > 1 &&
+           vt_divide_up(s->panels, s->group) * s->chunks < units)
         s->group--;
     while (s->chunks < s->blocks && s->panels * s->chunks < units)
         s->chunks++;
@@ -42,16 +38,16 @@ vt_rows vt_rows_divide(const vt_dev *dev, vt_rows_shape t, int rows, int n,
 {
     vt_rows s = {.rows = rows, .nw = t.vectors * t.lanes};
 
-    s.panels = divide(n, s.nw);
-    s.blocks = divide(rows, t.block);
-    s.ra = divide(rows, s.blocks);
+    s.panels = vt_divide_up(n, s.nw);
+    s.blocks = vt_divide_up(rows, t.block);
+    s.ra = vt_divide_up(rows, s.blocks);
     s.rb = s.ra > 1 ? s.ra - 1 : 1;
     s.big = s.ra > 1 ? rows - s.blocks * s.rb : s.blocks;
     if (s.big == s.blocks)
         s.rb = s.ra;
     divide_work(&s, t, t.groups * (int)vt_dev_info(dev)->compute_units);
-    s.most = divide(terms, divide(terms, t.terms));
-    s.saved = terms > s.most ? t.panels * divide(t.rows, s.ra) : 1;
+    s.most = vt_divide_up(terms, vt_divide_up(terms, t.terms));
+    s.saved = terms > s.most ? t.panels * vt_divide_up(t.rows, s.ra) : 1;
     return s;
 }
 
@@ -159,8 +155,8 @@ vitcl_status vt_rows_pack(vt_kernel **k, unsigned *n, vt_dev *dev,
 {
     const vt_rows_shape t = shape_for(dev, d);
     const int nw = t.lanes * t.vectors;
-    const size_t across = (size_t)divide(d->N, nw);
-    const size_t global[3] = {(size_t)divide(d->K, 64), across, 1},
+    const size_t across = (size_t)vt_divide_up(d->N, nw);
+    const size_t global[3] = {(size_t)vt_divide_up(d->K, 64), across, 1},
                  columns[3] = {across * (size_t)nw, 1, 1}, one[3] = {1, 1, 1};
     const bool scales = d->type == VT_I8;
     char defines[96];
@@ -278,7 +274,7 @@ vitcl_status vt_rows_bind(vt_gemm *g)
                      d->ldc,   s.blocks, s.big,
                      s.chunks, s.group,  s.most};
     const size_t global[3] = {
-        (size_t)divide(s.panels, s.group) * (size_t)s.chunks, 1, 1};
+        (size_t)vt_divide_up(s.panels, s.group) * (size_t)s.chunks, 1, 1};
     const size_t one[3] = {1, 1, 1};
     vt_buf *a = g->bufs.a, *b = g->bufs.b;
     parts *p = NULL;
@@ -332,8 +328,8 @@ static vitcl_status bind_tile(vt_gemm *g)
     /* small products get small tiles, so that there are enough of them */
     if ((long)rows * d->N < 4L * t * t || vt_dev_group_max(g->dev) < 256)
         t = 16;
-    global[0] = (size_t)divide(d->N, t) * 16;
-    global[1] = (size_t)divide(rows, t) * 16;
+    global[0] = (size_t)vt_divide_up(d->N, t) * 16;
+    global[1] = (size_t)vt_divide_up(rows, t) * 16;
     if (int8)
         VT_TRY(pack_first(g, &n, &b));
     snprintf(defines, sizeof defines,

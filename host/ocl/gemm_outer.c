@@ -24,20 +24,16 @@ typedef struct cut {
     int row_tiles, column_tiles, slices;
 } cut;
 
-static int divide(int a, int b) /* rounded up */
-{
-    return (a + b - 1) / b;
-}
-
 static cut cut_for(const vt_gemm_desc *d, int lanes)
 {
-    cut c = {.ra = lanes == 16 ? 14 : 6, .nw = VT_ROWS_VECTORS * lanes};
+    cut c = {.ra = vt_rows_block(lanes), .nw = VT_ROWS_VECTORS * lanes};
 
     c.blocks = MOST_ROWS / c.ra;
-    c.row_tiles = divide(divide(d->M, c.ra), c.blocks);
-    c.column_tiles = divide(divide(d->N, c.nw), MOST_PANELS);
-    c.slices = VT_MAX(1, VT_MIN(divide(GROUPS, c.row_tiles * c.column_tiles),
-                                d->K / LEAST_TERMS));
+    c.row_tiles = vt_divide_up(vt_divide_up(d->M, c.ra), c.blocks);
+    c.column_tiles = vt_divide_up(vt_divide_up(d->N, c.nw), MOST_PANELS);
+    c.slices =
+        VT_MAX(1, VT_MIN(vt_divide_up(GROUPS, c.row_tiles * c.column_tiles),
+                         d->K / LEAST_TERMS));
     return c;
 }
 

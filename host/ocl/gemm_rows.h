@@ -11,11 +11,23 @@
 /* Vectors across a register block, but where gemm_rows.cl is tuned. */
 #define VT_ROWS_VECTORS 2
 
+/* Rows of a register block, unless tuned: accumulators, one row of weights and
+ * a broadcast fill 16 registers (SSE, NEON, AVX2) or 32 (AVX-512). */
+static inline int vt_rows_block(int lanes)
+{
+    return lanes == 16 ? 14 : 6;
+}
+
+static inline int vt_divide_up(int a, int b)
+{
+    return (a + b - 1) / b;
+}
+
 /* How the kernels divide a product: rows into blocks (the first `big` of ra
  * rows, the others of rb), blocks into chunks, columns into panels of nw and
  * these into groups; `most` terms at a time; `saved` blocks put aside. */
 typedef struct vt_rows {
-    int rows, lanes, nw, panels;
+    int rows, nw, panels;
     int blocks, big, ra, rb;
     int chunks, group, most, saved;
 } vt_rows;

@@ -280,7 +280,7 @@ vt_rows_shape vt_tuned_rows(const vt_dev *dev, vt_tuned_kind kind,
         return shape_of(kind, t->v, lanes);
     return (vt_rows_shape){.lanes = lanes,
                            .vectors = VT_ROWS_VECTORS,
-                           .block = lanes == 16 ? 14 : 6,
+                           .block = vt_rows_block(lanes),
                            .terms = 1024,
                            .rows = 60,
                            .panels = 4,
