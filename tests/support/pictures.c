@@ -82,3 +82,26 @@ void vt_test_text(const char *folder, const char *name, const char *text)
     fputs(text, f);
     fclose(f);
 }
+
+char *vt_test_path(const char *folder, const char *name)
+{
+    static char paths[64][512];
+    static size_t next;
+    char *path = paths[next++ % 64];
+
+    snprintf(path, 512, "%s/%s", folder, name);
+    return path;
+}
+
+char *vt_test_config(const char *folder, const char *more)
+{
+    char text[512];
+
+    snprintf(text, sizeof text,
+             "{\"architecture\": \"vit_tiny_patch16_224\", \"model_args\": "
+             "{\"img_size\": 32, \"patch_size\": 8, \"embed_dim\": 32, "
+             "\"depth\": 2, \"num_heads\": 2, \"mlp_ratio\": 2%s}}",
+             more);
+    vt_test_text(folder, "config.json", text);
+    return vt_test_path(folder, "config.json");
+}

@@ -16,5 +16,10 @@ void vt_test_cifar(const char *folder, size_t n, unsigned state);
 unsigned char *vt_test_bytes(size_t *size, const char *folder,
                              const char *name);
 void vt_test_text(const char *folder, const char *name, const char *text);
+/* A path in `folder`, valid for the next 64 calls. */
+char *vt_test_path(const char *folder, const char *name);
+/* config.json of a ViT for 32x32 pixels that trains in no time; `more` goes
+ * behind its model_args. Returns its path. */
+char *vt_test_config(const char *folder, const char *more);
 
 #endif

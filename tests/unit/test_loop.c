@@ -12,11 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char config[] =
-    "{\"architecture\": \"vit_tiny_patch16_224\", \"model_args\": "
-    "{\"img_size\": 32, \"patch_size\": 8, \"embed_dim\": 32, \"depth\": 2, "
-    "\"num_heads\": 2, \"mlp_ratio\": 2%s}}";
-
 static vitcl_device *device(void)
 {
     vitcl_device *d = NULL;
@@ -24,26 +19,6 @@ static vitcl_device *device(void)
     cr_assert_eq(vitcl_device_open(&d, getenv("VITCL_TEST_DEVICE")), VITCL_OK,
                  "%s", vitcl_last_error());
     return d;
-}
-
-/* A path below `root`, valid for the next so many calls. */
-static char *under(const char *root, const char *name)
-{
-    static char paths[64][512];
-    static size_t next;
-    char *path = paths[next++ % 64];
-
-    snprintf(path, 512, "%s/%s", root, name);
-    return path;
-}
-
-static char *write_config(const char *root, const char *more)
-{
-    char text[512];
-
-    snprintf(text, sizeof text, config, more);
-    vt_test_text(root, "config.json", text);
-    return under(root, "config.json");
 }
 
 typedef struct watch {
@@ -91,17 +66,18 @@ Test(loop, overfits)
         vitcl_train_event last;
 
         snprintf(name, sizeof name, "out%zu", i);
-        cr_assert_eq(vitcl_train(&last, d,
-                                 &(vitcl_train_options){
-                                     .config = write_config(root, variants[i]),
-                                     .data = root,
-                                     .output = under(root, name),
-                                     .epochs = 120,
-                                     .batch = 64,
-                                     .lr = 3e-3,
-                                     .augment = "none"},
-                                 look, &w),
-                     VITCL_OK, "%s", vitcl_last_error());
+        cr_assert_eq(
+            vitcl_train(&last, d,
+                        &(vitcl_train_options){
+                            .config = vt_test_config(root, variants[i]),
+                            .data = root,
+                            .output = vt_test_path(root, name),
+                            .epochs = 120,
+                            .batch = 64,
+                            .lr = 3e-3,
+                            .augment = "none"},
+                        look, &w),
+            VITCL_OK, "%s", vitcl_last_error());
         cr_expect_eq(last.step, 120);
         cr_expect_eq(last.accuracy, 1, "variant %zu: %.3f", i, last.accuracy);
         cr_expect_lt(last.loss, 1, "variant %zu: %.3f", i, last.loss);
@@ -127,7 +103,7 @@ Test(loop, resumes_to_the_bit)
     vt_test_cifar(root, 70, 4);
     for (int i = 0; i < 2; i++) {
         vitcl_train_event last;
-        vitcl_train_options o = {.config = write_config(root, ""),
+        vitcl_train_options o = {.config = vt_test_config(root, ""),
                                  .data = root,
                                  .epochs = 5,
                                  .batch = 16,
@@ -135,9 +111,10 @@ Test(loop, resumes_to_the_bit)
                                  .augment = i ? "light" : "full",
                                  .random_state = 11,
                                  .hold_out = 20,
-                                 .settings = under(root, "settings.json")};
-        char *whole = under(root, i ? "whole1" : "whole0");
-        char *parts = under(root, i ? "parts1" : "parts0");
+                                 .settings =
+                                     vt_test_path(root, "settings.json")};
+        char *whole = vt_test_path(root, i ? "whole1" : "whole0");
+        char *parts = vt_test_path(root, i ? "parts1" : "parts0");
 
         vt_test_text(root, "settings.json", settings[i]);
         o.output = whole;
@@ -180,17 +157,17 @@ Test(loop, accumulates)
     vt_test_text(root, "s.json", "{\"optimizer\": \"sgd\"}");
     for (int i = 0; i < 2; i++) {
         vitcl_train_event last;
-        char *out = under(root, i ? "micro" : "whole");
+        char *out = vt_test_path(root, i ? "micro" : "whole");
 
         cr_assert_eq(vitcl_train(&last, d,
                                  &(vitcl_train_options){
-                                     .config = write_config(root, ""),
+                                     .config = vt_test_config(root, ""),
                                      .data = root,
                                      .output = out,
                                      .batch = 32,
                                      .micro = i ? 8 : 32,
                                      .epochs = 3,
-                                     .settings = under(root, "s.json"),
+                                     .settings = vt_test_path(root, "s.json"),
                                      .lr = 0.1},
                                  NULL, NULL),
                      VITCL_OK, "%s", vitcl_last_error());
@@ -226,19 +203,20 @@ Test(loop, drops_only_in_training)
     vt_test_cifar(root, 48, 9);
     for (int i = 0; i < 3; i++) {
         vt_test_text(root, "s.json", settings[i]);
-        cr_assert_eq(vitcl_train(&e[i], d,
-                                 &(vitcl_train_options){
-                                     .config = write_config(root, ""),
-                                     .data = root,
-                                     .output = under(root, i == 0   ? "a"
-                                                           : i == 1 ? "b"
-                                                                    : "c"),
-                                     .batch = 32,
-                                     .hold_out = 16,
-                                     .lr = 1e-30,
-                                     .settings = under(root, "s.json")},
-                                 NULL, NULL),
-                     VITCL_OK, "%s", vitcl_last_error());
+        cr_assert_eq(
+            vitcl_train(&e[i], d,
+                        &(vitcl_train_options){
+                            .config = vt_test_config(root, ""),
+                            .data = root,
+                            .output = vt_test_path(root, i == 0   ? "a"
+                                                         : i == 1 ? "b"
+                                                                  : "c"),
+                            .batch = 32,
+                            .hold_out = 16,
+                            .lr = 1e-30,
+                            .settings = vt_test_path(root, "s.json")},
+                        NULL, NULL),
+            VITCL_OK, "%s", vitcl_last_error());
         cr_expect_float_eq(e[i].held_out_loss, e[0].held_out_loss, 1e-6, "%d",
                            i);
     }
@@ -260,18 +238,18 @@ Test(loop, fine_tunes_from_ln_k)
     vt_test_cifar(root, 32, 5);
     cr_assert_eq(
         vitcl_train(&last, d,
-                    &(vitcl_train_options){.config = write_config(root, ""),
+                    &(vitcl_train_options){.config = vt_test_config(root, ""),
                                            .data = root,
-                                           .output = under(root, "base"),
+                                           .output = vt_test_path(root, "base"),
                                            .batch = 16},
                     NULL, NULL),
         VITCL_OK, "%s", vitcl_last_error());
     cr_assert_eq(
         vitcl_train(&last, d,
                     &(vitcl_train_options){
-                        .model = under(root, "base"),
+                        .model = vt_test_path(root, "base"),
                         .data = root,
-                        .output = under(root, "tuned"),
+                        .output = vt_test_path(root, "tuned"),
                         .height = 64,
                         .width = 64,
                         .freeze = (const char *const[]){"blocks.0.*", NULL},
@@ -279,7 +257,7 @@ Test(loop, fine_tunes_from_ln_k)
                     look, &w),
         VITCL_OK, "%s", vitcl_last_error());
     cr_expect_float_eq(w.first, log(10), 1e-6, "%.9f", w.first);
-    cr_assert_eq(vt_model_open(&m, under(root, "tuned")), VITCL_OK, "%s",
+    cr_assert_eq(vt_model_open(&m, vt_test_path(root, "tuned")), VITCL_OK, "%s",
                  vt_message());
     cr_expect_eq(vt_model_config(m)->height, 64);
     vt_model_close(m);
@@ -297,17 +275,17 @@ Test(loop, names_the_step_of_a_loss_that_is_none)
     vt_test_text(root, "s.json",
                  "{\"optimizer\": \"sgd\", \"clip_grad_norm\": 0, "
                  "\"warmup_steps\": 0, \"schedule\": \"constant\"}");
-    cr_expect_neq(
-        vitcl_train(&last, d,
-                    &(vitcl_train_options){.config = write_config(root, ""),
-                                           .data = root,
-                                           .output = under(root, "out"),
-                                           .epochs = 50,
-                                           .lr = 9e5,
-                                           .settings = under(root, "s.json"),
-                                           .batch = 16},
-                    NULL, NULL),
-        VITCL_OK);
+    cr_expect_neq(vitcl_train(&last, d,
+                              &(vitcl_train_options){
+                                  .config = vt_test_config(root, ""),
+                                  .data = root,
+                                  .output = vt_test_path(root, "out"),
+                                  .epochs = 50,
+                                  .lr = 9e5,
+                                  .settings = vt_test_path(root, "s.json"),
+                                  .batch = 16},
+                              NULL, NULL),
+                  VITCL_OK);
     cr_expect(strstr(vitcl_last_error(), "step "), "%s", vitcl_last_error());
     cr_expect(strstr(vitcl_last_error(), "of the plan, "), "%s",
               vitcl_last_error());

@@ -106,31 +106,6 @@ Test(masked, names_mean_colours)
 
 /* ---- the gradient ---- */
 
-static const char config[] =
-    "{\"architecture\": \"vit_tiny_patch16_224\", \"model_args\": "
-    "{\"img_size\": 32, \"patch_size\": 8, \"embed_dim\": 32, \"depth\": 2, "
-    "\"num_heads\": 2, \"mlp_ratio\": 2%s}}";
-
-/* A path below `root`, valid for the next so many calls. */
-static char *under(const char *root, const char *name)
-{
-    static char paths[16][512];
-    static size_t next;
-    char *path = paths[next++ % 16];
-
-    snprintf(path, 512, "%s/%s", root, name);
-    return path;
-}
-
-static char *write_config(const char *root, const char *more)
-{
-    char text[512];
-
-    snprintf(text, sizeof text, config, more);
-    vt_test_text(root, "config.json", text);
-    return under(root, "config.json");
-}
-
 enum { BATCH = 3, GRID = 16, PIXELS = BATCH * 3 * 32 * 32 };
 
 typedef struct bench {
@@ -149,7 +124,7 @@ static void open_bench(bench *b, const char *root, const char *more)
     int32_t source[BATCH * GRID];
     vt_rng r = {8};
 
-    ok(vt_json_load(&json, write_config(root, more), 1 << 16, 8));
+    ok(vt_json_load(&json, vt_test_config(root, more), 1 << 16, 8));
     ok(vt_parcel_fresh(&parcel, NULL, json, "test", 0, 0, NULL, 2));
     ok(vt_parcel_write(&parcel, root));
     ok(vt_model_open(&b->model, root));
@@ -298,16 +273,16 @@ Test(masked, pre_trains_goes_on_and_is_fine_tuned)
     vitcl_device *d = NULL;
     vitcl_train_event last;
     watch w = {.stop = 0};
-    vitcl_train_options o = {.config = write_config(root, ""),
+    vitcl_train_options o = {.config = vt_test_config(root, ""),
                              .data = root,
-                             .output = under(root, "whole"),
+                             .output = vt_test_path(root, "whole"),
                              .objective = "masked-patch",
                              .epochs = 30,
                              .batch = 16,
                              .micro = 8,
                              .hold_out = 8,
                              .lr = 3e-3};
-    const char *whole = o.output, *parts = under(root, "parts");
+    const char *whole = o.output, *parts = vt_test_path(root, "parts");
 
     cr_assert_eq(vitcl_device_open(&d, getenv("VITCL_TEST_DEVICE")), VITCL_OK,
                  "%s", vitcl_last_error());
@@ -328,12 +303,12 @@ Test(masked, pre_trains_goes_on_and_is_fine_tuned)
     expect_same(whole, parts, "model.safetensors");
     o = (vitcl_train_options){.model = whole,
                               .data = root,
-                              .output = under(root, "tuned"),
+                              .output = vt_test_path(root, "tuned"),
                               .batch = 16};
     w = (watch){.stop = 1};
     ok(vitcl_train(&last, d, &o, look, &w));
     cr_expect_float_eq(w.first, log(10), 1e-6, "%.9f", w.first);
-    o.output = under(root, "other");
+    o.output = vt_test_path(root, "other");
     o.objective = "masked-patch";
     cr_expect_eq(vitcl_train(&last, d, &o, NULL, NULL), VITCL_EUNSUPPORTED);
     o.objective = "colours";
