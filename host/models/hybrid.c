@@ -5,7 +5,11 @@
  *
  *   7x7 stride 2 -> GroupNorm, relu -> 3x3 max pool stride 2
  *   -> stages of bottlenecks: relu(shortcut + GN(1x1(GNr(3x3(GNr(1x1(x)))))))
+ *      or basic blocks:       relu(shortcut + GN(3x3(GNr(3x3(x)))))
  *   -> 1x1 patches (8x8 on the bare stem)
+ *
+ * Basic blocks (He et al. 2015, arXiv:1512.03385) are for small models; timm
+ * has bottlenecks only.
  *
  * Easy to get wrong:
  *   - "SAME" padding depends on the size and has the odd pixel at the end; the
@@ -53,20 +57,26 @@ done:
     return st;
 }
 
-static vt_val bottleneck(vt_plan *p, vt_val x, int out, int stride, bool first,
-                         int s, int b)
+static vt_val block(vt_plan *p, const vt_config *c, vt_val x, int s, int b)
 {
-    const int middle = out / 4;
+    const int out = c->stem_width[s + 1], middle = out / 4;
+    const int stride = s && !b ? 2 : 1;
     vt_val h = x, shortcut = x;
     char name[96], part[80];
 
     snprintf(part, sizeof part, STEM "stages.%d.blocks.%d", s, b);
 #define NAME(tail) (snprintf(name, sizeof name, "%s." tail, part), name)
-    if (first) {
+    if (b == 0) {
         shortcut =
             vt_stdconv(p, x, out, 1, stride, true, NAME("downsample.conv"));
         shortcut = vt_stdconv_norm(p, shortcut, VT_NONE, false,
                                    NAME("downsample.norm"));
+    }
+    if (c->stem_basic) {
+        h = vt_stdconv(p, h, out, 3, stride, true, NAME("conv1"));
+        h = vt_stdconv_norm(p, h, VT_NONE, true, NAME("norm1"));
+        h = vt_stdconv(p, h, out, 3, 1, true, NAME("conv2"));
+        return vt_stdconv_norm(p, h, shortcut, true, NAME("norm2"));
     }
     h = vt_stdconv(p, h, middle, 1, 1, true, NAME("conv1"));
     h = vt_stdconv_norm(p, h, VT_NONE, true, NAME("norm1"));
@@ -90,8 +100,7 @@ static vt_val stem(vt_plan *p, const vt_config *c, vt_val x)
     x = vt_maxpool(p, x, 3, 2, y / 2, z / 2, y - y / 2, z - z / 2);
     for (int s = 0; s < c->stem_stages; s++)
         for (int b = 0; b < c->stem_layers[s]; b++)
-            x = bottleneck(p, x, c->stem_width[s + 1], s && !b ? 2 : 1, b == 0,
-                           s, b);
+            x = block(p, c, x, s, b);
     return x;
 }
 

@@ -88,7 +88,8 @@ typedef struct vt_config {
     bool pool_max_mean; /* timm's "avgmax": the mean of maximum and mean */
     int projection;     /* CLIP: width of the embedding; no classes */
     int stem_stages, stem_layers[4], stem_width[5]; /* hybrid or ResNet */
-    bool stem_only; /* a stem without stages: conv, norm, pool */
+    bool stem_only;  /* a stem without stages: conv, norm, pool */
+    bool stem_basic; /* blocks of two 3x3 convolutions, no bottlenecks */
 } vt_config;
 
 typedef struct vt_model vt_model;

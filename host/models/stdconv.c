@@ -85,6 +85,7 @@ vitcl_status vt_stdconv_read(vt_config *c, const vt_weights *w,
                              const char *path)
 {
     char name[96];
+    int unit;
 
     snprintf(name, sizeof name, "%s%s", root, stem);
     c->stem_width[0] = either(w, name, "conv", "norm");
@@ -97,15 +98,18 @@ vitcl_status vt_stdconv_read(vt_config *c, const vt_weights *w,
         snprintf(name, sizeof name, "%sstages.%d.blocks.0.", root, s);
         c->stem_width[s + 1] = either(w, name, "conv3", "downsample.conv");
     }
+    snprintf(name, sizeof name, "%sstages.0.blocks.0.conv1.weight", root);
+    c->stem_basic = vt_weight_dim(w, name, 2) == 3;
+    unit = c->stem_basic ? 32 : 128;
     if (c->stem_width[0] < 32 || c->stem_width[0] % 32)
         return vt_fail(VITCL_ECORRUPT, "%s: the ResNet stem has no useful size",
                        path);
     for (int s = 0; s < c->stem_stages; s++)
-        if (c->stem_width[s + 1] < 128 || c->stem_width[s + 1] % 128)
+        if (c->stem_width[s + 1] < unit || c->stem_width[s + 1] % unit)
             return vt_fail(VITCL_ECORRUPT,
                            "%s: stage %d of the ResNet stem is %d wide, no "
-                           "multiple of 128",
-                           path, s, c->stem_width[s + 1]);
+                           "multiple of %d",
+                           path, s, c->stem_width[s + 1], unit);
     return VITCL_OK;
 }
 

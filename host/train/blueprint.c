@@ -3,7 +3,8 @@
  *
  * A hybrid's config may say "stem_layers" and "stem_widths" beside timm's
  * words ([2], [128]: one stage of two bottlenecks behind a stem of 64), which
- * timm has no word for; without them timm can load what was trained. The
+ * timm has no word for; without them timm can load what was trained. With
+ * "stem_block": "basic" the stages have blocks of two 3x3 convolutions. The
  * paper's variants have words of vitcl's own in model_args ("pos_embed" beyond
  * "learn" and "none", "pos_injection", "representation_size"), which timm
  * refuses. The ResNet baseline has timm's ("layers", "channels", "stem_chs").
@@ -235,9 +236,16 @@ static bool read_stem(vt_blueprint *c, const vt_json *json)
 {
     const vt_json *l = vt_json_get(json, "stem_layers");
     const vt_json *w = vt_json_get(json, "stem_widths");
+    const vt_json *kind = vt_json_get(json, "stem_block");
+    const char *block = "bottleneck";
 
     if (!integer(&c->stem_width, vt_json_get(json, "stem_width"), 32, 512) ||
         c->stem_width % 32)
+        return false;
+    if (kind && !vt_json_string(&block, kind))
+        return false;
+    c->basic = strcmp(block, "basic") == 0;
+    if (!c->basic && strcmp(block, "bottleneck") != 0)
         return false;
     if (!l && !w)
         return true;
@@ -246,8 +254,8 @@ static bool read_stem(vt_blueprint *c, const vt_json *json)
         return false;
     for (int i = 0; i < c->stages; i++)
         if (!integer(&c->layers[i], vt_json_at(l, (size_t)i), 1, 32) ||
-            !integer(&c->widths[i], vt_json_at(w, (size_t)i), 128, 4096) ||
-            c->widths[i] % 128)
+            !integer(&c->widths[i], vt_json_at(w, (size_t)i), 32, 4096) ||
+            c->widths[i] % (c->basic ? 32 : 128))
             return false;
     return true;
 }
@@ -333,7 +341,8 @@ static vitcl_status read_config(vt_blueprint *c, const vt_json *json,
     if (c->hybrid && !read_stem(c, json))
         return vt_fail(VITCL_EINVAL,
                        "%s: the stem needs \"stem_layers\" and as many "
-                       "\"stem_widths\", multiples of 128, at most four",
+                       "\"stem_widths\", multiples of 128 (of 32 with "
+                       "\"stem_block\": \"basic\"), at most four",
                        path);
     return VITCL_OK;
 }

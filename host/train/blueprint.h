@@ -18,6 +18,7 @@ typedef struct vt_blueprint {
     vt_places_at places_at;
     int representation; /* width of the tanh layer before the head; 0: none */
     bool hybrid, resnet;
+    bool basic; /* the stem's blocks: two 3x3 convolutions, no bottleneck */
     int stem_width, stages, layers[4], widths[4];
 } vt_blueprint;
 

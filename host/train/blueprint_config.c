@@ -99,6 +99,9 @@ static void put_stem(char *text, size_t size, const vt_blueprint *c)
     size_t n = (size_t)snprintf(text, size, "  ");
 
     n += put_list(text + n, size - n, "stem_layers", c->stages, c->layers, 1);
+    if (c->basic)
+        n += (size_t)snprintf(text + n, size - n,
+                              ",\n  \"stem_block\": \"basic\"");
     n += (size_t)snprintf(text + n, size - n, ",\n  ");
     n += put_list(text + n, size - n, "stem_widths", c->stages, c->widths, 1);
     snprintf(text + n, size - n, ",\n");
@@ -109,7 +112,7 @@ vitcl_status vt_blueprint_config(char **out, const vt_blueprint *c,
                                  const char *path)
 {
     vitcl_status st = VITCL_OK;
-    char args[512], stem[160] = "";
+    char args[512], stem[192] = "";
     uint32_t h = (uint32_t)c->height, w = (uint32_t)c->width_px;
     vt_words words = {.architecture = c->architecture,
                       .pool = c->mean ? "avg" : "token",

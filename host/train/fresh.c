@@ -5,7 +5,7 @@
  *   dense layers          normal, deviation 0.02; biases 0
  *   patch embedding       uniform, 1 / sqrt(inputs), its bias too (PyTorch's)
  *   stem's convolutions   normal, sqrt(2 / outputs); the last norm of each
- *                         bottleneck 0, so that it starts as its shortcut
+ *                         stem's block 0, so that it starts as its shortcut
  *   positions             normal, 0.02, of every kind; class token and
  *                         registers 1e-6
  *   a ResNet              convolutions alike, its head normal, 0.01, and no
@@ -123,6 +123,13 @@ static void add_stem(maker *m)
             if (b == 0) {
                 add_conv(m, NAME("downsample.conv"), out, in, 1);
                 add_norm(m, NAME("downsample.norm"), out, false);
+            }
+            if (c->basic) {
+                add_conv(m, NAME("conv1"), out, in, 3);
+                add_norm(m, NAME("norm1"), out, false);
+                add_conv(m, NAME("conv2"), out, out, 3);
+                add_norm(m, NAME("norm2"), out, true);
+                continue;
             }
             add_conv(m, NAME("conv1"), middle, in, 1);
             add_norm(m, NAME("norm1"), middle, false);

@@ -61,6 +61,13 @@ static const struct {
      "\"num_heads\": 2, \"mlp_ratio\": 2, \"pos_embed\": \"2d\"}, "
      "\"stem_width\": 32, \"stem_layers\": [1], \"stem_widths\": [128]}",
      "pos_embed", false, true},
+    {"hybrid, basic blocks",
+     "{\"architecture\": \"vit_tiny_r_s16_p8_224\", \"model_args\": "
+     "{\"img_size\": 16, \"patch_size\": 1, \"embed_dim\": 32, \"depth\": 1, "
+     "\"num_heads\": 2, \"mlp_ratio\": 2}, \"stem_width\": 32, "
+     "\"stem_block\": \"basic\", \"stem_layers\": [1, 1], "
+     "\"stem_widths\": [32, 64]}",
+     "conv1", false, true},
     {"ResNet",
      "{\"architecture\": \"resnetv2_50x1_bit\", \"model_args\": {\"img_size\": "
      "16, \"layers\": [1, 2], \"channels\": [128, 128], \"stem_chs\": 32}}",

@@ -205,7 +205,11 @@ Test(parcel, refuses_what_cannot_be)
         "{\"architecture\": \"vit_base_patch16_224\", \"model_args\": "
         "{\"class_token\": false}}",
         "{\"architecture\": \"vit_base_patch0_224\"}",
-        "{\"architecture\": \"vit_base_r50_s16_224\", \"stem_layers\": [2]}"};
+        "{\"architecture\": \"vit_base_r50_s16_224\", \"stem_layers\": [2]}",
+        "{\"architecture\": \"vit_base_r50_s16_224\", \"stem_layers\": [2], "
+        "\"stem_widths\": [96]}",
+        "{\"architecture\": \"vit_base_r50_s16_224\", \"stem_block\": "
+        "\"best\"}"};
     char *folder = vt_test_folder();
     vt_dataset *d = open_pictures(folder);
 
