@@ -9,14 +9,12 @@
 
 #include "base/file.h"
 #include "base/memory.h"
-#include "weights/builtin.h"
+#include "weights/beside.h"
 
 #include <errno.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#define CONFIG_MAX ((size_t)32 << 20)
 
 typedef struct job {
     const char *folder, *path;
@@ -317,29 +315,14 @@ done:
 /* A config file as it is; none is no error. */
 static vitcl_status copy_config(const job *j, const char *name)
 {
-    vitcl_status st = VITCL_OK;
-    const char *slash = strrchr(j->path, '/');
-    char *from = NULL;
+    vitcl_status st;
     vt_file in = {0};
-    vt_builtin own;
 
-    if (vt_builtin_find(&own, j->path))
-        return strcmp(name, "config.json") == 0
-                   ? write_bytes(j, name, own.config, own.config_size)
-                   : VITCL_OK;
-    if (vt_path_is_folder(j->path))
-        VT_TRY(vt_format(&from, "%s/%s", j->path, name));
-    else
-        VT_TRY(vt_format(&from, "%.*s%s",
-                         slash ? (int)(slash + 1 - j->path) : 0, j->path,
-                         name));
-    if (!vt_path_exists(from))
-        goto done;
-    VT_TRY(vt_file_read(&in, from, CONFIG_MAX));
-    VT_TRY(write_bytes(j, name, in.data, in.size));
+    VT_TRY(vt_beside_read(&in, NULL, j->path, name));
+    if (in.data)
+        VT_TRY(write_bytes(j, name, in.data, in.size));
 done:
     vt_file_close(&in);
-    free(from);
     return st;
 }
 

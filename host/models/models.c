@@ -5,10 +5,9 @@
 #include "models/fetch.h"
 #include "models/vit.h"
 
-#include "base/file.h"
 #include "base/memory.h"
 #include "models/config.h"
-#include "weights/builtin.h"
+#include "weights/beside.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -44,32 +43,18 @@ const vt_arch *vt_arch_find(const char *name)
 
 /* ---- opening ---- */
 
-/* folder/name beside (or in) path */
-static vitcl_status beside(char **out, const char *path, const char *name)
-{
-    const char *slash = strrchr(path, '/');
-
-    if (vt_path_is_folder(path))
-        return vt_format(out, "%s/%s", path, name);
-    if (!slash)
-        return vt_strdup(out, name);
-    return vt_format(out, "%.*s/%s", (int)(slash - path), path, name);
-}
-
 static vitcl_status load_json(vt_json **out, const char *path, const char *name)
 {
-    vitcl_status st = VITCL_OK;
+    vitcl_status st;
     char *file = NULL;
-    vt_builtin own;
+    vt_file text = {0};
 
-    if (vt_builtin_find(&own, path))
-        return strcmp(name, "config.json") == 0
-                   ? vt_json_parse(out, own.config, own.config_size, 32, path)
-                   : VITCL_OK;
-    VT_TRY(beside(&file, path, name));
-    if (vt_path_exists(file))
-        st = vt_json_load(out, file, (size_t)64 << 20, 32);
+    VT_TRY(vt_beside_read(&text, &file, path, name));
+    if (text.data)
+        VT_TRY(
+            vt_json_parse(out, (const char *)text.data, text.size, 32, file));
 done:
+    vt_file_close(&text);
     free(file);
     return st;
 }
@@ -132,7 +117,7 @@ static vitcl_status no_config(const char *path, const char *format)
     vitcl_status st = VITCL_OK;
     char *file = NULL;
 
-    VT_TRY(beside(&file, path, "config.json"));
+    VT_TRY(vt_beside_path(&file, path, "config.json"));
     st = vt_fail(VITCL_EIO,
                  "%s is not there; a %s checkpoint needs the config.json that "
                  "timm or Hugging Face publish with it",
