@@ -1,11 +1,13 @@
 /*
- * sweep.c - keeps the folder of built programs (cache.c) from growing.
+ * sweep.c - keeps the folder of built programs (cache.c) and answers (choice.c)
+ * from growing.
  *
  * Programs that nobody has used for three months go, and then the least
  * recently used until the rest is within bounds; their times are what
- * vt_cache_load() leaves. Other processes may read and write meanwhile: a file
- * that vanishes under them is built again, and what they write is the youngest
- * and so the last to go. Files of other names are not ours.
+ * vt_cache_load() leaves. Answers are asked again after that long. Other
+ * processes may read and write meanwhile: a file that vanishes under them is
+ * built again, and what they write is the youngest and so the last to go. Files
+ * of other names are not ours.
  */
 #include "ocl/cache.h"
 
@@ -13,6 +15,7 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -21,7 +24,7 @@
 #define UNUSED (90 * DAY)
 
 typedef struct file {
-    char name[80];
+    char name[88];
     time_t used;
     uint64_t bytes;
 } file;
@@ -33,14 +36,23 @@ static int by_use(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* 64 hex digits and ".bin"; behind a temporary name's, a process number. */
-static bool is_program(const char *name, bool *temporary)
+/* 64 hex digits and ".bin" or ".choice"; behind a temporary name's, a process
+ * number. */
+static bool is_ours(const char *name, bool *temporary)
 {
-    if (strspn(name, "0123456789abcdef") != 64 ||
-        strncmp(name + 64, ".bin", 4) != 0)
+    static const char *const ends[] = {".bin", ".choice"};
+
+    if (strspn(name, "0123456789abcdef") != 64)
         return false;
-    *temporary = name[68] == '.';
-    return *temporary || name[68] == '\0';
+    for (size_t i = 0; i < VT_COUNT(ends); i++) {
+        const size_t n = strlen(ends[i]);
+
+        if (strncmp(name + 64, ends[i], n) == 0) {
+            *temporary = name[64 + n] == '.';
+            return *temporary || name[64 + n] == '\0';
+        }
+    }
+    return false;
 }
 
 static size_t list(file **out, DIR *dir, int folder, time_t now)
@@ -52,7 +64,7 @@ static size_t list(file **out, DIR *dir, int folder, time_t now)
     bool temporary;
 
     while ((e = readdir(dir))) {
-        if (!is_program(e->d_name, &temporary) ||
+        if (!is_ours(e->d_name, &temporary) ||
             fstatat(folder, e->d_name, &st, AT_SYMLINK_NOFOLLOW) != 0)
             continue;
         if (temporary) { /* whoever wrote it is long gone */
@@ -62,7 +74,7 @@ static size_t list(file **out, DIR *dir, int folder, time_t now)
         }
         if (vt_grow(&files, &cap, n + 1, sizeof *files) != VITCL_OK)
             break;
-        memcpy(files[n].name, e->d_name, 69);
+        snprintf(files[n].name, sizeof files[n].name, "%.80s", e->d_name);
         files[n].used = st.st_mtime;
         files[n++].bytes = (uint64_t)st.st_size;
     }

@@ -282,21 +282,22 @@ Test(cache, is_swept)
         {'4', ".bin", 1, 91, false}, /* nobody uses it */
         {'5', ".bin", 1, 0, true},      {'6', ".bin.77.1", 1, 2, false},
         {'7', ".bin.77.1", 1, 0, true}, /* somebody writes it */
+        {'9', ".choice", 0, 91, false}, {'a', ".choice", 0, 1, true},
         {'8', ".row", 300, 200, true},  {'x', ".bin", 300, 200, true},
     };
-    char name[9][80];
+    char name[11][80];
     int dir;
 
     begin();
     dir = open(folder, O_RDONLY | O_DIRECTORY);
     cr_assert_geq(dir, 0);
-    for (int i = 0; i < 9; i++) {
+    for (int i = 0; i < 11; i++) {
         memset(name[i], files[i].digit, 64);
         snprintf(name[i] + 64, 16, "%s", files[i].end);
         place(dir, name[i], (off_t)files[i].mib << 20, files[i].days);
     }
     vt_cache_sweep(dir, (uint64_t)256 << 20, time(NULL));
-    for (int i = 0; i < 9; i++)
+    for (int i = 0; i < 11; i++)
         cr_expect_eq(stands(dir, name[i]), files[i].stays, "%s", name[i]);
     close(dir);
     cr_expect_eq(built("", 41), 1);
