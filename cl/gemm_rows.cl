@@ -92,6 +92,13 @@ typedef ushort packed;
             UNROLL for (int v = 0; v < NV; v++) s[r * NV + v] = x[r][v];       \
     }
 
+/* To the first cache, for writing. */
+#ifdef __clang__
+#define FETCH(p) __builtin_prefetch((const void *)(size_t)(p), 1)
+#else
+#define FETCH(p) prefetch(p, 1)
+#endif
+
 #ifdef RA
 BLOCK(RA)
 #if RB != RA
@@ -168,6 +175,9 @@ gemm_rows(global float *c, global const float *restrict a,
                     SAVED > 1 ? (panel - first) * (to - from) + i - from : 0;
                 floatv *x = s + at * RA * NV;
 
+                if (k + kc >= K)
+                    for (int r = 0; r < rows; r++)
+                        FETCH(c + (row + r) * ldc + n);
                 if (i < big)
                     VT_JOIN(block, RA)(x, a + row * lda + k, w, lda, kc, !k);
 #if RB != RA
