@@ -47,6 +47,20 @@ static inline floatv rounded(floatv x)
 #define rounded(x) (x)
 #endif
 
+/* To the second cache, to be copied soon: rows from..to-1 of p. */
+static inline void fetch(global const float *p, int ld, int from, int to,
+                         int columns)
+{
+    for (int k = from; k < to; k++)
+        for (int i = 0; i < columns; i += 16)
+#ifdef __clang__
+            __builtin_prefetch((const void *)(size_t)(p + (size_t)k * ld + i),
+                               0, 2);
+#else
+            prefetch(p + (size_t)k * ld + i, 16);
+#endif
+}
+
 /* to[KC][RA] of each block, STRIP apart; rows beyond M are 0 */
 static inline void copy_a(local float *restrict to,
                           global const float *restrict a, int lda, int kc,
@@ -132,7 +146,9 @@ gemm_outer(global float *restrict out, global const float *restrict a,
            global const float *restrict b, int M, int N, int K, int lda,
            int ldb, int ldc)
 {
-    local float ta[BLOCKS * STRIP], tb[KC * NW], sum[PANELS * ROWS * NW];
+    local float ta[BLOCKS * STRIP] __attribute__((aligned(64)));
+    local float tb[KC * NW] __attribute__((aligned(64)));
+    local float sum[PANELS * ROWS * NW] __attribute__((aligned(64)));
     const int blocks = (M + RA - 1) / RA, panels = (N + NW - 1) / NW;
     const int tiles = get_num_groups(1), slices = get_num_groups(2);
     const int wide = get_num_groups(0), slice = get_group_id(2);
@@ -144,17 +160,32 @@ gemm_outer(global float *restrict out, global const float *restrict a,
     const int k1 = (int)((long)(slice + 1) * K / slices);
     const int rows = min(i1 * RA, M) - i0 * RA;
 
-    for (int k = k0; k < k1; k += KC) {
-        const int kc = min(KC, k1 - k);
+    const int parts = (k1 - k0 + KC - 1) / KC;
+    const int most = (k1 - k0 + parts - 1) / parts; /* all about as long */
+
+    for (int k = k0; k < k1; k += most) {
+        const int kc = min(most, k1 - k);
 
         copy_a(ta, a + (size_t)k * lda + i0 * RA, lda, kc, rows);
         for (int p = p0; p < p1; p++) {
             local float *s = sum + (p - p0) * ROWS * NW;
+            const int last = p + 1 == p1, ahead = last ? k + most : k;
+            const int kn = max(0, min(most, k1 - ahead));
+            global const float *bn =
+                b + (size_t)ahead * ldb + (last ? p0 : p + 1) * NW;
+            const int an = max(0, min(most, k1 - k - most));
 
             copy_b(tb, b + (size_t)k * ldb + p * NW, ldb, kc, N - p * NW);
-            for (int i = i0; i < i1; i++)
+            for (int i = i0; i < i1; i++) {
+                const int j = i - i0, n = i1 - i0, t = (p - p0) * n + j;
+
+                fetch(bn, ldb, j * kn / n, (j + 1) * kn / n, 1);
+                fetch(a + (size_t)(k + most) * lda + i0 * RA, lda,
+                      t * an / (n * (p1 - p0)), (t + 1) * an / (n * (p1 - p0)),
+                      rows);
                 block(s + (i - i0) * RA * NW, ta + (i - i0) * STRIP, tb, kc,
                       k == k0);
+            }
         }
     }
 #ifdef SLICED
