@@ -13,6 +13,8 @@
  *           round: both operands lie with k outermost), so that A's share stays
  *           in L2, a panel's in L1 and the accumulators of a block of RA by NW
  *           in registers. Slices give every core work where C is small.
+ *           While a block is multiplied, its share of what is copied next is
+ *           fetched. Copies are aligned: vectors would cross cache lines.
  * Launch    gemm_outer: global {column tiles, row tiles, slices}, local {1,1,1}
  *           gemm_outer_sum: global {M}
  * Local     (BLOCKS * (RA * (KC + PANELS * NW) + 16) + KC * NW) floats.

@@ -18,7 +18,9 @@
  *           does so `most` of K at a time, so that the chunk's share of A stays
  *           in L2 for the whole group and a panel's in L1 for the whole chunk;
  *           the accumulators are put aside in between. Work-groups that follow
- *           each other have the same panels.
+ *           each other have the same panels or, where `across` is the number of
+ *           groups and not 0, the same rows. What a block will write is fetched
+ *           before it is multiplied.
  * Launch    gemm_rows: global {ceil(panels / group) * chunks}, local {1};
  *           `blocks` row blocks of which the first `big` have RA rows.
  *           _pack: {ceil(K/64), panels}; _turn: {ceil(M/16), ceil(K/64)};
@@ -146,12 +148,13 @@ gemm_rows(global float *c, global const float *restrict a,
           global const packed *restrict b, global const float *restrict bias,
           global const float *restrict scale, global const float *residual,
           int N, int K, int lda, int ldc, int blocks, int big, int chunks,
-          int group, int most)
+          int group, int most, int across)
 {
-    const int chunk = get_group_id(0) % chunks;
+    const int id = get_group_id(0);
+    const int chunk = across ? id / across : id % chunks;
     const int from = (int)((long)chunk * blocks / chunks);
     const int to = (int)((long)(chunk + 1) * blocks / chunks);
-    const int first = get_group_id(0) / chunks * group;
+    const int first = (across ? id % across : id / chunks) * group;
     const int last = min(first + group, (N + NW - 1) / NW);
     floatv s[SAVED * RA * NV];
 #if TYPE == 3

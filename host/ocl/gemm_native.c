@@ -270,11 +270,14 @@ vitcl_status vt_rows_bind(vt_gemm *g)
     const vt_gemm_desc *d = &g->d;
     const vt_rows_shape t = shape_for(g->dev, d);
     const vt_rows s = vt_rows_divide(g->dev, t, d->batch * d->M, d->N, d->K);
+    const int groups = vt_divide_up(s.panels, s.group);
+    /* what is larger, A or B, is read once */
+    const int across = s.rows > d->N ? groups : 0;
     const int v[] = {d->N,     d->K,     d->trans_a ? turned_stride(d) : d->lda,
                      d->ldc,   s.blocks, s.big,
-                     s.chunks, s.group,  s.most};
-    const size_t global[3] = {
-        (size_t)vt_divide_up(s.panels, s.group) * (size_t)s.chunks, 1, 1};
+                     s.chunks, s.group,  s.most,
+                     across};
+    const size_t global[3] = {(size_t)groups * (size_t)s.chunks, 1, 1};
     const size_t one[3] = {1, 1, 1};
     vt_buf *a = g->bufs.a, *b = g->bufs.b;
     parts *p = NULL;
