@@ -7,6 +7,7 @@
  * gemm_dot_rows   words of A[M,K]: bf16 pairs, or integers with a scale a row
  * gemm_dot_scale  packed's column scales and sums <- B, first, for integers
  * gemm_dot_pack   packed <- B[N,K] or B[K,N]
+ * gemm_dot_peak   sink[items] <- rounds: as peak.cl, of these instructions
  *
  * A word is 32 bits: KG neighbours in k, which one instruction multiplies by a
  * column's KG weights and adds to that column's 32-bit lane.
@@ -20,8 +21,9 @@
  * How       As gemm_rows.cl: one work-item a work-group, a chunk of rows by a
  *           group of panels, blocks of RA or RB rows, `most` words at a time.
  * Launch    gemm_dot: {ceil(panels / group) * chunks}, local {1}; _rows: {M};
- *           _pack: {panels, ceil(KW/64)}; _scale: {panels * NW}.
- * Defines   V NV RA RB SAVED DOT TOP; ACT BIAS SCALE RESIDUAL; TRANS_B.
+ *           _pack: {panels, ceil(KW/64)}; _scale: {panels * NW};
+ *           _peak: {items}, local {1}.
+ * Defines   V NV RA RB SAVED DOT TOP; ACT BIAS SCALE RESIDUAL; TRANS_B; PEAK.
  *           TOP: the largest magnitude of integers; TOP * TOP * K < 2^31.
  * Numerics  Integers are exact but for the rounding of A and B; a row's scale
  *           depends on that row alone. DOT 3 sums as the instruction does.
@@ -73,14 +75,15 @@ static inline int nearest(float x)
     return as_int(x + 12582912.0f) - 0x4b400000;
 }
 
-#ifdef RA
+#if defined(RA) || defined(PEAK)
 #if DOT == 1
-static inline sumv dot_add(sumv s, intv x, intv w)
+static inline sumv dot(intv x, intv w)
 {
     sumv r;
     __asm__("vpmaddwd %2, %1, %0" : "=x"(r) : "x"(x), "x"(w));
-    return s + r;
+    return r;
 }
+#define dot_add(s, x, w) ((s) + dot(x, w))
 #elif DOT == 2
 static inline sumv dot_add(sumv s, intv x, intv w)
 {
@@ -95,6 +98,29 @@ static inline sumv dot_add(sumv s, intv x, intv w)
 }
 #endif
 
+#ifdef PEAK
+#define CHAINS 12 /* two units, six cycles each at most */
+
+/* A chain multiplies itself: what stays the same is multiplied once. Other units
+ * can add at the same time, so vpmaddwd is alone. */
+#if DOT == 1
+#define LINK(s, w) dot(s, w)
+#else
+#define LINK(s, w) dot_add(s, as_intv(s), w)
+#endif
+kernel __attribute__((reqd_work_group_size(1, 1, 1))) void
+gemm_dot_peak(global float *restrict sink, int rounds, float value)
+{
+    const intv w = (intv)(as_int(value));
+    sumv a[CHAINS];
+
+    UNROLL for (int i = 0; i < CHAINS; i++) a[i] = (sumv)(i + 1);
+    for (int k = 0; k < rounds; k++)
+        UNROLL for (int i = 0; i < CHAINS; i++) a[i] = LINK(a[i], w);
+    UNROLL for (int i = 1; i < CHAINS; i++) a[0] += a[i];
+    sink[get_global_id(0)] = (float)a[0].s0;
+}
+#elif defined(RA)
 /* s[R][NV] += rows of words times a panel */
 #define BLOCK(R)                                                               \
     static inline void VT_JOIN(block, R)(                                      \
@@ -198,6 +224,7 @@ gemm_dot(global float *c, global const int *restrict a,
         }
     }
 }
+#endif
 #else
 
 kernel void gemm_dot_rows(global int *restrict out,

@@ -140,8 +140,10 @@ typedef enum {
     VITCL_INT8
 } vitcl_precision;
 /* What this device can do at most: multiplications and additions in registers,
- * 1e9 a second, measured now for some tenths of a second. f16 where the device
- * has such arithmetic, else f32. */
+ * 1e9 a second, measured now for some tenths of a second. In f16 where the
+ * device has such arithmetic, in bf16 and int8 by dot-product instructions
+ * where it multiplies by them (which may be tried and timed for it), else in
+ * f32. */
 vitcl_status vitcl_device_peak(double *gflops, vitcl_device *device,
                                vitcl_precision precision);
 

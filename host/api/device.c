@@ -88,6 +88,21 @@ done:
     return st;
 }
 
+/* By multiply-adds of vectors: f16 where the device has them. */
+static vitcl_status fma_kernel(vt_kernel **out, double *flops, vt_dev *dev,
+                               bool half, size_t local)
+{
+    const bool cpu = vt_dev_class(dev) == VT_CLASS_CPU;
+    const int lanes = VT_MIN(cpu ? vt_dev_vector(dev) * (half ? 2 : 1) : 4, 16);
+    const int chains = 10;
+    char defines[64];
+
+    snprintf(defines, sizeof defines, "-DLANES=%d -DWG=%d%s", lanes, (int)local,
+             half ? " -DHALF=1" : "");
+    *flops = 2.0 * chains * lanes;
+    return vt_kernel_new(out, dev, "peak", "peak", defines);
+}
+
 vitcl_status vitcl_device_peak(double *gflops, vitcl_device *device,
                                vitcl_precision precision)
 {
@@ -95,28 +110,30 @@ vitcl_status vitcl_device_peak(double *gflops, vitcl_device *device,
     vt_queue *q = NULL;
     vt_kernel *k = NULL;
     vt_buf *sink = NULL;
-    char defines[64];
-    bool cpu, half;
-    int lanes, chains = 10;
+    double flops = 0;
+    bool cpu;
     size_t local, items;
 
     VT_GIVEN(gflops);
     VT_GIVEN(device);
     cpu = vt_dev_class(device->dev) == VT_CLASS_CPU;
-    half = precision == VITCL_F16 && vt_dev_info(device->dev)->fp16;
-    lanes = cpu ? vt_dev_vector(device->dev) * (half ? 2 : 1) : 4;
-    lanes = VT_MIN(lanes, 16);
     local = cpu ? 1 : VT_MIN(vt_dev_group_max(device->dev), (size_t)256);
     items = local * vt_dev_info(device->dev)->compute_units * (cpu ? 4 : 16);
-    snprintf(defines, sizeof defines, "-DLANES=%d -DWG=%d%s", lanes, (int)local,
-             half ? " -DHALF=1" : "");
-    VT_TRY(vt_kernel_new(&k, device->dev, "peak", "peak", defines));
+    if (precision == VITCL_HALF)
+        VT_TRY(vt_handle_half(&precision, device->dev, NULL));
+    if (precision == VITCL_BF16 || precision == VITCL_INT8)
+        VT_TRY(vt_gemm_peak(&k, &flops, device->dev,
+                            precision == VITCL_BF16 ? VT_BF16 : VT_I8));
+    if (!k)
+        VT_TRY(fma_kernel(
+            &k, &flops, device->dev,
+            precision == VITCL_F16 && vt_dev_info(device->dev)->fp16, local));
     VT_TRY(vt_queue_new(&q, device->dev, false));
     VT_TRY(vt_buf_new(&sink, device->dev, items * sizeof(float)));
     VT_TRY(vt_kernel_buf(k, 0, sink));
     VT_TRY(vt_kernel_float(k, 2, 0.5f));
     vt_kernel_size(k, 1, (size_t[3]){items, 1, 1}, (size_t[3]){local, 1, 1});
-    VT_TRY(best_rate(gflops, q, k, 2.0 * chains * lanes * (double)items));
+    VT_TRY(best_rate(gflops, q, k, flops * (double)items));
 done:
     vt_kernel_free(k);
     vt_buf_free(sink);

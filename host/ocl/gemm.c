@@ -312,6 +312,12 @@ bool vt_gemm_untried(vt_dev *dev, vt_dtype type)
     return vt_dot_untried(dev, type);
 }
 
+vitcl_status vt_gemm_peak(vt_kernel **out, double *flops, vt_dev *dev,
+                          vt_dtype type)
+{
+    return vt_dot_peak(out, flops, dev, type);
+}
+
 const char *vt_gemm_describe(const vt_gemm *g)
 {
     return g->note;

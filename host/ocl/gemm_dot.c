@@ -445,6 +445,24 @@ static int kind_of(vt_dev *dev, const vt_gemm_desc *d)
     return ask(dev, d->type);
 }
 
+#define CHAINS 12 /* gemm_dot_peak's */
+
+vitcl_status vt_dot_peak(vt_kernel **out, double *flops, vt_dev *dev,
+                         vt_dtype type)
+{
+    const int kind =
+        type == VT_I8 || type == VT_BF16 ? ask(dev, type) : (int)NONE;
+    char defines[64];
+
+    *out = NULL;
+    if (kind == NONE)
+        return VITCL_OK;
+    *flops = 2.0 * CHAINS * kinds[kind].lanes * kinds[kind].terms;
+    snprintf(defines, sizeof defines, "-DV=%d -DDOT=%d -DPEAK",
+             kinds[kind].lanes, kind);
+    return vt_kernel_new(out, dev, "gemm_dot", "gemm_dot_peak", defines);
+}
+
 /* ---- for gemm_native.c ---- */
 
 bool vt_dot_for(vt_dev *dev, const vt_gemm_desc *d)

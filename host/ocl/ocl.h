@@ -172,6 +172,11 @@ vitcl_status vt_gemm_launch(vt_queue *q, vt_gemm *g);
 /* Would a first packed product of this type try an instruction that nobody has
  * tried here yet, on this device with this driver? A product tries it too. */
 bool vt_gemm_untried(vt_dev *dev, vt_dtype type);
+/* Where packed products of this type are made of dot-product instructions: a
+ * kernel of them alone, gemm_dot_peak, and what one of its work-items adds and
+ * multiplies in a round. Else *out is NULL. */
+vitcl_status vt_gemm_peak(vt_kernel **out, double *flops, vt_dev *dev,
+                          vt_dtype type);
 /* For vitcl plan: the kernel and its variant in a few words. */
 const char *vt_gemm_describe(const vt_gemm *g);
 void vt_gemm_free(vt_gemm *g);

@@ -388,10 +388,12 @@ Test(session, null_arguments_are_errors)
 
 Test(session, the_peak_is_a_rate)
 {
-    double peak = 0;
+    for (int p = VITCL_F32; p <= VITCL_INT8; p++) {
+        double peak = 0;
 
-    need(vitcl_device_peak(&peak, device, VITCL_F32));
-    cr_expect(peak > 0.1 && peak < 1e6, "%g GFLOP/s", peak);
+        need(vitcl_device_peak(&peak, device, (vitcl_precision)p));
+        cr_expect(peak > 0.1 && peak < 1e6, "%d: %g GFLOP/s", p, peak);
+    }
 }
 
 /* ---- without a device ---- */
