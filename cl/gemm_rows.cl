@@ -94,8 +94,9 @@ typedef ushort packed;
             UNROLL for (int v = 0; v < NV; v++) s[r * NV + v] = x[r][v];       \
     }
 
-/* To the first cache, for writing. */
-#ifdef __clang__
+/* To the first cache, for writing. PoCL compiles for the processor, but has an
+ * empty prefetch(); other compilers may lack clang's. */
+#if defined(__x86_64__) || defined(__aarch64__)
 #define FETCH(p) __builtin_prefetch((const void *)(size_t)(p), 1)
 #else
 #define FETCH(p) prefetch(p, 1)
