@@ -21,6 +21,8 @@
  *             VT_TYPE_T), so that a kernel takes its type by a define.
  * Epilogue    vt_epilogue, 4, 8, 16: residual + scale * act(v + bias), of which
  *             the defines BIAS, SCALE, RESIDUAL and ACT say what is there.
+ * Caches      vt_fetch(p, write, level): the line at p, to be read (0) or written
+ *             (1) soon; level 3: the first cache, 2: the second. A hint.
  * Random      vt_hash: bits that depend on (state, index) alone.
  *
  * exp, tanh: coefficients of Cephes (Moshier), error below 2 ulp;
@@ -33,6 +35,15 @@
  * needs minutes to compile a GELU. There two roundings have to do. */
 #ifdef NO_FMA
 #define fma(a, b, c) ((a) * (b) + (c))
+#endif
+
+/* PoCL compiles for the processor, but has an empty prefetch(); other compilers
+ * may lack clang's. */
+#if defined(__x86_64__) || defined(__aarch64__)
+#define vt_fetch(p, write, level)                                              \
+    __builtin_prefetch((const void *)(size_t)(p), write, level)
+#else
+#define vt_fetch(p, write, level) prefetch(p, 1)
 #endif
 
 #ifndef V

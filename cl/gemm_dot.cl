@@ -23,7 +23,7 @@
  * Launch    gemm_dot: {ceil(panels / group) * chunks}, local {1}; _rows: {M};
  *           _pack: {panels, ceil(KW/64)}; _scale: {panels * NW};
  *           _peak: {items}, local {1}.
- * Defines   V NV RA RB SAVED DOT TOP; ACT BIAS SCALE RESIDUAL; TRANS_B; PEAK.
+ * Defines   V NV RA RB SAVED DOT TOP; ACT BIAS SCALE RESIDUAL; TRANS_B; CHAINS.
  *           TOP: the largest magnitude of integers; TOP * TOP * K < 2^31.
  * Numerics  Integers are exact but for the rounding of A and B; a row's scale
  *           depends on that row alone. DOT 3 sums as the instruction does.
@@ -75,7 +75,7 @@ static inline int nearest(float x)
     return as_int(x + 12582912.0f) - 0x4b400000;
 }
 
-#if defined(RA) || defined(PEAK)
+#if defined(RA) || defined(CHAINS)
 #if DOT == 1
 static inline sumv dot(intv x, intv w)
 {
@@ -98,9 +98,7 @@ static inline sumv dot_add(sumv s, intv x, intv w)
 }
 #endif
 
-#ifdef PEAK
-#define CHAINS 12 /* two units, six cycles each at most */
-
+#ifdef CHAINS
 /* A chain multiplies itself: what stays the same is multiplied once. Other units
  * can add at the same time, so vpmaddwd is alone. */
 #if DOT == 1

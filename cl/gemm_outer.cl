@@ -49,19 +49,13 @@ static inline floatv rounded(floatv x)
 #define rounded(x) (x)
 #endif
 
-/* To the second cache, to be copied soon: rows from..to-1 of p. PoCL compiles for
- * the processor, but has an empty prefetch(); other compilers may lack clang's. */
+/* To the second cache, to be copied soon: rows from..to-1 of p. */
 static inline void fetch(global const float *p, int ld, int from, int to,
                          int columns)
 {
     for (int k = from; k < to; k++)
         for (int i = 0; i < columns; i += 16)
-#if defined(__x86_64__) || defined(__aarch64__)
-            __builtin_prefetch((const void *)(size_t)(p + (size_t)k * ld + i),
-                               0, 2);
-#else
-            prefetch(p + (size_t)k * ld + i, 16);
-#endif
+            vt_fetch(p + (size_t)k * ld + i, 0, 2);
 }
 
 /* to[KC][RA] of each block, STRIP apart; rows beyond M are 0 */

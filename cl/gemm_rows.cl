@@ -94,14 +94,6 @@ typedef ushort packed;
             UNROLL for (int v = 0; v < NV; v++) s[r * NV + v] = x[r][v];       \
     }
 
-/* To the first cache, for writing. PoCL compiles for the processor, but has an
- * empty prefetch(); other compilers may lack clang's. */
-#if defined(__x86_64__) || defined(__aarch64__)
-#define FETCH(p) __builtin_prefetch((const void *)(size_t)(p), 1)
-#else
-#define FETCH(p) prefetch(p, 1)
-#endif
-
 #ifdef RA
 BLOCK(RA)
 #if RB != RA
@@ -181,7 +173,7 @@ gemm_rows(global float *c, global const float *restrict a,
 
                 if (k + kc >= K)
                     for (int r = 0; r < rows; r++)
-                        FETCH(c + (row + r) * ldc + n);
+                        vt_fetch(c + (row + r) * ldc + n, 1, 3);
                 if (i < big)
                     VT_JOIN(block, RA)(x, a + row * lda + k, w, lda, kc, !k);
 #if RB != RA

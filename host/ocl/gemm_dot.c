@@ -445,7 +445,7 @@ static int kind_of(vt_dev *dev, const vt_gemm_desc *d)
     return ask(dev, d->type);
 }
 
-#define CHAINS 12 /* gemm_dot_peak's */
+#define CHAINS 12 /* two units, six cycles each at most */
 
 vitcl_status vt_dot_peak(vt_kernel **out, double *flops, vt_dev *dev,
                          vt_dtype type)
@@ -458,8 +458,8 @@ vitcl_status vt_dot_peak(vt_kernel **out, double *flops, vt_dev *dev,
     if (kind == NONE)
         return VITCL_OK;
     *flops = 2.0 * CHAINS * kinds[kind].lanes * kinds[kind].terms;
-    snprintf(defines, sizeof defines, "-DV=%d -DDOT=%d -DPEAK",
-             kinds[kind].lanes, kind);
+    snprintf(defines, sizeof defines, "-DV=%d -DDOT=%d -DCHAINS=%d",
+             kinds[kind].lanes, kind, CHAINS);
     return vt_kernel_new(out, dev, "gemm_dot", "gemm_dot_peak", defines);
 }
 
