@@ -1,5 +1,6 @@
 /*
- * conv.cl - the rows that make a convolution a matrix multiplication.
+ * conv.cl - the rows that make a convolution a matrix multiplication (on CPUs
+ * conv_direct.cl does most without them).
  *
  * conv       out[B,Ho*Wo,K] <- x[B,C,H,W]; K = C*kh*kw in the order (c, y, x);
  *            pixels outside count as 0

@@ -35,6 +35,7 @@
     X(l2norm)                                                                  \
     X(tokens)                                                                  \
     X(conv)                                                                    \
+    X(conv_direct)                                                             \
     X(standardise)                                                             \
     X(groupnorm)                                                               \
     X(maxpool)                                                                 \
@@ -87,8 +88,8 @@ vt_val vt_op_append(vt_plan *p, const vt_op *op, int n, const vt_val *in,
 
 /* x[..,R] * y[R] repeated over the front (layer scale). */
 vt_val vt_mul_rows(vt_plan *p, vt_val x, vt_val y);
-/* x w^T + b, with the plan's `exact` in mind. */
-vt_val vt_linear_exact(vt_plan *p, vt_val x, vt_val w, vt_val b);
+/* x w^T, with the plan's `exact` in mind. */
+vt_val vt_linear_exact(vt_plan *p, vt_val x, vt_val w);
 /* g += x, both of the same shape; g is a VT_STATE. */
 void vt_add_to(vt_plan *p, vt_val g, vt_val x);
 /* dy[R] += column sums of dx[..,R]. */

@@ -1,11 +1,12 @@
 /*
- * conv.c - convolution: gather rows, multiply, turn tokens back into planes.
+ * conv.c - convolution: gather rows, multiply, turn tokens back into planes; on
+ * a CPU, where the shape suits it, in one step: conv_direct.c.
  *
  * The op itself is the gathering (in x[B,C,H,W]; i: out height and width,
  * kernel height and width, stride, padding on top and left); the other two
  * are steps of vt_linear and vt_transpose, gradients included.
  */
-#include "ops/common.h"
+#include "ops/conv.h"
 
 static vitcl_status shape(vt_plan *p, vt_step *s)
 {
@@ -81,8 +82,8 @@ static void grad(vt_plan *p, const vt_step *s)
 const vt_op vt_op_conv = {
     .name = "conv", .shape = shape, .prepare = prepare, .grad = grad};
 
-vt_val vt_conv(vt_plan *p, vt_val x, vt_val w, vt_val b, int stride,
-               int pad_top, int pad_left, int pad_bottom, int pad_right)
+vt_val vt_conv(vt_plan *p, vt_val x, vt_val w, int stride, int pad_top,
+               int pad_left, int pad_bottom, int pad_right)
 {
     const vt_value *v = vt_value_of(p, x), *f = vt_value_of(p, w);
     int h, u, o, batch;
@@ -107,12 +108,14 @@ vt_val vt_conv(vt_plan *p, vt_val x, vt_val w, vt_val b, int stride,
     h = h / stride + 1, u = u / stride + 1, o = f->dim[0], batch = v->dim[0];
     plain = f->dim[2] == 1 && f->dim[3] == 1 && stride == 1 &&
             pad_top + pad_left + pad_bottom + pad_right == 0;
+    const int i[7] = {h, u, f->dim[2], f->dim[3], stride, pad_top, pad_left};
+
+    if (vt_conv_direct_for(p, i))
+        return vt_conv_direct(p, x, w, i);
     if (plain) /* nothing to gather: the rows are the pixels' channels */
         rows = vt_to_tokens(p, x);
     else
-        rows = vt_op_append(
-            p, &vt_op_conv, 1, &x, 7,
-            (int[]){h, u, f->dim[2], f->dim[3], stride, pad_top, pad_left});
-    y = vt_linear_exact(p, rows, w, b);
+        rows = vt_op_append(p, &vt_op_conv, 1, &x, 7, i);
+    y = vt_linear_exact(p, rows, w);
     return vt_transpose(p, y, h * u, o, 4, (int[]){batch, o, h, u});
 }

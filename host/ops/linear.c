@@ -359,7 +359,7 @@ vt_val vt_linear(vt_plan *p, vt_val x, vt_linear_args a)
     return a.residual == VT_NONE ? y : vt_add(p, a.residual, y);
 }
 
-vt_val vt_linear_exact(vt_plan *p, vt_val x, vt_val w, vt_val b)
+vt_val vt_linear_exact(vt_plan *p, vt_val x, vt_val w)
 {
     const vt_dev *dev = vt_plan_settings(p)->dev;
 
@@ -368,9 +368,9 @@ vt_val vt_linear_exact(vt_plan *p, vt_val x, vt_val w, vt_val b)
         return vt_linear(
             p, x,
             (vt_linear_args){
-                .w = w, .b = b, .scale = VT_NONE, .residual = VT_NONE});
+                .w = w, .b = VT_NONE, .scale = VT_NONE, .residual = VT_NONE});
     return vt_op_append(p, &vt_op_linear, 5,
-                        (vt_val[]){x, w, b, VT_NONE, VT_NONE}, 2,
+                        (vt_val[]){x, w, VT_NONE, VT_NONE, VT_NONE}, 2,
                         (int[]){VT_ACT_NONE, true});
 }
 

@@ -110,10 +110,10 @@ vt_val vt_slice(vt_plan *p, vt_val x, int first, int count);
 vt_val vt_l2norm(vt_plan *p, vt_val x);
 
 /* ---- convolutional stems ---- */
-/* x[B,c,H,W], w[o,c,kh,kw], b[o] or none; padding given each side (SAME may
- * be asymmetric) -> [B,o,H',W']. */
-vt_val vt_conv(vt_plan *p, vt_val x, vt_val w, vt_val b, int stride,
-               int pad_top, int pad_left, int pad_bottom, int pad_right);
+/* x[B,c,H,W], w[o,c,kh,kw]; padding given each side (SAME may be asymmetric)
+ * -> [B,o,H',W']. */
+vt_val vt_conv(vt_plan *p, vt_val x, vt_val w, int stride, int pad_top,
+               int pad_left, int pad_bottom, int pad_right);
 /* w[o,...] -> (w - mean) / sqrt(var + eps) per o (timm's StdConv2d); eps is
  * added to the variance; for JAX's (std + eps) pass jax = true. */
 vt_val vt_standardise(vt_plan *p, vt_val w, float eps, bool jax);

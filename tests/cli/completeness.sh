@@ -29,6 +29,8 @@ for name in $rows; do
     linear) kernel=cl/epilogue.cl ;; # with the kernels of ocl/gemm.c's providers
     dropout) reference=$test ;;      # random: its test counts what falls
     norm) reference=tests/ref/adam.c test=tests/ops/test_adam.c ;; # clips there
+    conv_direct) # what vt_conv() does on a CPU
+        reference=tests/ref/conv.c test=tests/ops/test_conv.c ;;
     esac
     for want in "$kernel" "$reference" "$test"; do
         [ -s "$want" ] || lack "op $name has no $want"

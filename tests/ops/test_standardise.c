@@ -53,8 +53,8 @@ Test(standardise, all)
 static vt_val build_conv(vt_plan *p, const vt_val *in, const vt_case *c)
 {
     (void)c;
-    return vt_conv(p, in[0], vt_standardise(p, in[1], 1e-6f, false), VT_NONE, 2,
-                   1, 1, 1, 1);
+    return vt_conv(p, in[0], vt_standardise(p, in[1], 1e-6f, false), 2, 1, 1, 1,
+                   1);
 }
 
 static void ref_stem(double *out, const double *const *in, const vt_case *c)

@@ -1,0 +1,229 @@
+/*
+ * conv_direct.c - a CPU's convolution, planes to planes (for conv.c).
+ *
+ * in x[B,C,H,W], w[O,C,kh,kw]; i: out height and width, kernel height and
+ * width, stride, padding on top and left, distance of x's pixels (`apart`,
+ * cl/conv_direct.cl), and 1 for a gradient's w, whose channels change places
+ * first.
+ */
+#include "ops/conv.h"
+
+enum { HO, WO, KH, KW, STRIDE, TOP, LEFT, APART, TURNED, INTS };
+
+/* of cl/conv_direct.cl */
+#define TILE 64
+#define KC 288
+#define OUTS 192
+#define LINES 2048
+#define MOST_RA 14
+
+/* A gradient of weights has about this many work-groups: not a matter of the
+ * device, because the sum's order is in the bits. */
+#define GROUPS 16
+
+typedef struct cut {
+    int high, wide, tiles; /* a tile's lines and columns */
+    int groups, outs;      /* of output channels */
+} cut;
+
+static cut cut_for(int lines, int outputs, const int *i)
+{
+    const int wide = VT_MIN(i[WO], TILE);
+    const int span =
+        VT_MAX(i[KH], i[STRIDE]) * ((wide - 1) * i[STRIDE] + i[KW]);
+    cut c = {.wide = wide};
+
+    c.high = VT_MAX(1, VT_MIN(TILE / wide, LINES / span));
+    c.tiles = (lines + c.high - 1) / c.high * ((i[WO] + wide - 1) / wide);
+    c.groups = VT_MAX((outputs + OUTS - 1) / OUTS,
+                      VT_MIN(outputs / 32, (4 + c.tiles - 1) / c.tiles));
+    c.outs = (outputs + c.groups - 1) / c.groups;
+    return c;
+}
+
+/* Not a matter of the batch: a picture has the same bits in each. Lines that no
+ * four pixels divide, 7 or 14 wide, are slower to gather than to multiply. */
+bool vt_conv_direct_for(const vt_plan *p, const int *i)
+{
+    const vt_plan_options *o = vt_plan_settings(p);
+    const size_t words =
+        (KC + MOST_RA) * (TILE + OUTS) + OUTS * TILE + 2 * (LINES + TILE);
+
+    return vt_op_cpu(p) && !o->exact && o->precision == VITCL_F32 &&
+           i[WO] % 4 == 0 && (long long)i[KH] * i[KW] <= KC &&
+           i[STRIDE] <= LINES &&
+           VT_MAX(i[KH], i[STRIDE]) *
+                   ((long long)(TILE - 1) * i[STRIDE] + i[KW]) <=
+               LINES &&
+           (!o->dev || words * 4 + 256 <= vt_dev_info(o->dev)->local_bytes);
+}
+
+/* Output channels: w's first dimension, or its second where it is turned. */
+static int outputs(const vt_plan *p, const vt_step *s)
+{
+    return vt_dim(p, s->in[1], s->i[TURNED]);
+}
+
+static vitcl_status shape(vt_plan *p, vt_step *s)
+{
+    vitcl_status st = VITCL_OK;
+    vt_val x = s->in[0], w = s->in[1];
+
+    VT_TRY(
+        vt_op_out(p, s, 0, 4,
+                  (int[]){vt_dim(p, x, 0), outputs(p, s), s->i[HO], s->i[WO]}));
+    if (s->i[TURNED])
+        VT_TRY(vt_op_like(p, s, 1, w));
+done:
+    return st;
+}
+
+/* The end of all argument lists, SHAPE in the kernel file. */
+#define SHAPE_ARGS(p, x, i, c)                                                 \
+    vt_dim(p, x, 1), vt_dim(p, x, 2), vt_dim(p, x, 3), (i)[HO], (i)[WO],       \
+        (i)[KH], (i)[KW], (i)[STRIDE], (i)[TOP], (i)[LEFT], (i)[APART],        \
+        vt_dim(p, x, 0) * (i)[HO], (c).high, (c).wide
+
+static void launch(vt_kernel *k, int a, int b, int c)
+{
+    vt_kernel_size(k, 3, (size_t[3]){(size_t)a, (size_t)b, (size_t)c},
+                   (size_t[3]){1, 1, 1});
+}
+
+static vitcl_status prepare(vt_plan *p, vt_step *s)
+{
+    vitcl_status st = VITCL_OK;
+    vt_val x = s->in[0], w = s->in[1];
+    const int o = outputs(p, s);
+    const cut c = cut_for(vt_dim(p, x, 0) * s->i[HO], o, s->i);
+    vt_kernel *k;
+
+    if (s->i[TURNED]) {
+        VT_TRY(vt_op_kernel(&k, p, s, "conv_direct", "conv_direct_turn"));
+        VT_TRY(vt_args(p, k, "vvii", s->out[1], w, vt_dim(p, w, 0),
+                       s->i[KH] * s->i[KW]));
+        launch(k, o, 1, 1);
+        w = s->out[1];
+    }
+    VT_TRY(vt_op_kernel(&k, p, s, "conv_direct", "conv_direct"));
+    VT_TRY(vt_args(p, k, "vvviiiiiiiiiiiiiiii", s->out[0], x, w, o, c.outs,
+                   SHAPE_ARGS(p, x, s->i, c)));
+    launch(k, c.tiles, c.groups, 1);
+done:
+    return st;
+}
+
+static double macs(const vt_plan *p, const vt_step *s)
+{
+    return (double)vt_op_count(p, s->out[0]) * vt_dim(p, s->in[0], 1) *
+           s->i[KH] * s->i[KW];
+}
+
+/* ---- dw: in dy, x, w (for its shape), sum or none; i as above ---- */
+
+static int w_chunks(const vt_plan *p, const vt_step *s)
+{
+    const int each = KC / (s->i[KH] * s->i[KW]);
+
+    return (vt_dim(p, s->in[1], 1) + each - 1) / each;
+}
+
+static int w_slices(const vt_plan *p, const vt_step *s, const cut *c)
+{
+    const int groups = w_chunks(p, s) * c->groups;
+
+    return VT_MIN((GROUPS + groups - 1) / groups, c->tiles);
+}
+
+static cut w_cut(const vt_plan *p, const vt_step *s)
+{
+    return cut_for(vt_dim(p, s->in[1], 0) * s->i[HO], vt_dim(p, s->in[2], 0),
+                   s->i);
+}
+
+static vitcl_status w_shape(vt_plan *p, vt_step *s)
+{
+    vitcl_status st = VITCL_OK;
+    const cut c = w_cut(p, s);
+    const int o = vt_dim(p, s->in[2], 0);
+
+    if (s->in[3] == VT_NONE)
+        VT_TRY(vt_op_like(p, s, 0, s->in[2]));
+    VT_TRY(vt_op_out(
+        p, s, 1, 3,
+        (int[]){w_slices(p, s, &c), vt_op_count(p, s->in[2]) / o, o}));
+done:
+    return st;
+}
+
+static vitcl_status w_prepare(vt_plan *p, vt_step *s)
+{
+    vitcl_status st = VITCL_OK;
+    vt_val dy = s->in[0], x = s->in[1], part = s->out[1];
+    const int o = vt_dim(p, s->in[2], 0), n = vt_dim(p, part, 1);
+    const int slices = vt_dim(p, part, 0);
+    const cut c = w_cut(p, s);
+    vt_kernel *k;
+
+    VT_TRY(vt_op_kernel(&k, p, s, "conv_direct", "conv_direct_grad_w"));
+    VT_TRY(vt_args(p, k, "vvviiiiiiiiiiiiiiiii", part, dy, x, o, c.outs,
+                   c.tiles, SHAPE_ARGS(p, x, s->i, c)));
+    launch(k, w_chunks(p, s), c.groups, slices);
+    VT_TRY(vt_op_kernel(&k, p, s, "conv_direct", "conv_direct_sum"));
+    VT_TRY(vt_args(p, k, "vviiii", s->in[3] == VT_NONE ? s->out[0] : s->in[3],
+                   part, o, n, slices, s->in[3] != VT_NONE));
+    launch(k, (n + 15) / 16, 1, 1);
+done:
+    return st;
+}
+
+static double w_macs(const vt_plan *p, const vt_step *s)
+{
+    return (double)vt_op_count(p, s->in[0]) * vt_dim(p, s->in[1], 1) *
+           s->i[KH] * s->i[KW];
+}
+
+static const vt_op grad_w = {.name = "conv_direct_grad_w",
+                             .shape = w_shape,
+                             .prepare = w_prepare,
+                             .macs = w_macs};
+
+static const vt_op grad_x = {.name = "conv_direct_grad_x",
+                             .shape = shape,
+                             .prepare = prepare,
+                             .macs = macs};
+
+static void grad(vt_plan *p, const vt_step *s)
+{
+    vt_val g = vt_grad(p, s->out[0]), x = s->in[0], w = s->in[1];
+
+    if (vt_grad_wanted(p, w)) {
+        const bool param = vt_value_of(p, w)->kind == VT_PARAM;
+        vt_val sum = param ? vt_grad_param(p, w) : VT_NONE;
+        vt_val dw =
+            vt_op_append(p, &grad_w, 4, (vt_val[]){g, x, w, sum}, INTS, s->i);
+
+        if (!param)
+            vt_grad_give(p, w, dw);
+    }
+    if (vt_grad_wanted(p, x))
+        vt_op_give(p, x,
+                   vt_op_append(
+                       p, &grad_x, 2, (vt_val[]){g, w}, INTS,
+                       (int[]){vt_dim(p, x, 2), vt_dim(p, x, 3), s->i[KH],
+                               s->i[KW], 1, s->i[KH] - 1 - s->i[TOP],
+                               s->i[KW] - 1 - s->i[LEFT], s->i[STRIDE], true}));
+}
+
+const vt_op vt_op_conv_direct = {.name = "conv_direct",
+                                 .shape = shape,
+                                 .prepare = prepare,
+                                 .grad = grad,
+                                 .macs = macs};
+
+vt_val vt_conv_direct(vt_plan *p, vt_val x, vt_val w, const int *i)
+{
+    return vt_op_append(
+        p, &vt_op_conv_direct, 2, (vt_val[]){x, w}, INTS,
+        (int[]){i[0], i[1], i[2], i[3], i[4], i[5], i[6], 1, false});
+}
