@@ -22,7 +22,9 @@
 extern "C" {
 #endif
 
-/* 1: a session of this precision would try instructions on its device. */
+/* 1: a session of this precision, or a training, would try instructions on the
+ * device, or on the model's. */
+int vitcl_device_untried(const vitcl_device *device, vitcl_precision precision);
 int vitcl_model_untried(const vitcl_model *model, vitcl_precision precision);
 /* Tries and keeps what came out. */
 vitcl_status vitcl_device_try(vitcl_device *device, vitcl_precision precision);

@@ -238,11 +238,21 @@ done:
 
 /* ---- instructions that must be tried ---- */
 
-int vitcl_model_untried(const vitcl_model *model, vitcl_precision precision)
+static int untried(vt_dev *dev, vitcl_precision precision)
 {
     const vitcl_precision p = precision == VITCL_HALF ? VITCL_BF16 : precision;
 
-    return model && model->dev && vt_gemm_untried(model->dev, type_of(p));
+    return dev && vt_gemm_untried(dev, type_of(p));
+}
+
+int vitcl_device_untried(const vitcl_device *device, vitcl_precision precision)
+{
+    return device && untried(device->dev, precision);
+}
+
+int vitcl_model_untried(const vitcl_model *model, vitcl_precision precision)
+{
+    return model && untried(model->dev, precision);
 }
 
 vitcl_status vitcl_device_try(vitcl_device *device, vitcl_precision precision)

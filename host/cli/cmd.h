@@ -146,9 +146,8 @@ typedef struct model_options {
 const char *model_path(const model_options *o);
 /* Opens a device; notes what of the user's tuning is ignored there. */
 int open_device(vitcl_device **device, const char *select);
-/* Has a child try what a session of this precision would try. */
-void try_first(const vitcl_model *model, const char *select,
-               vitcl_precision precision);
+/* Has a child try the instructions of this precision, if they are untried. */
+void try_first(int untried, const char *select, vitcl_precision precision);
 /* Opens the device (unless device is NULL) and the model. Prints why not. */
 int open_model(vitcl_device **device, vitcl_model **model,
                const model_options *o);

@@ -108,7 +108,8 @@ static int run(void *into, const words *operands)
     if (code != EXIT_OK)
         return code;
     catch_stop();
-    try_first(model, o->common.device, options_of.precision);
+    try_first(vitcl_model_untried(model, options_of.precision),
+              o->common.device, options_of.precision);
     vitcl_device_describe(&info, device);
     if (vitcl_tuner_new(&tuner, model, &options_of) != VITCL_OK) {
         code = failed();

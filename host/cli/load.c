@@ -40,16 +40,14 @@ int open_device(vitcl_device **device, const char *select)
     return EXIT_OK;
 }
 
-void try_first(const vitcl_model *model, const char *select,
-               vitcl_precision precision)
+void try_first(int untried, const char *select, vitcl_precision precision)
 {
     static const char *const names[] = {"f32", "bf16", "f16", "half", "int8"};
     const char *argv[] = {
         "probe", "try", names[precision], select ? "-d" : NULL, select, NULL};
     char text[64];
 
-    if (!vitcl_model_untried(model, precision) ||
-        child_run(text, sizeof text, argv, TRY_SECONDS) == EXIT_OK)
+    if (!untried || child_run(text, sizeof text, argv, TRY_SECONDS) == EXIT_OK)
         return;
     note("this processor's dot-product instructions do not work; it "
          "multiplies and adds");
@@ -165,7 +163,8 @@ int open_session(vitcl_session **out, vitcl_model *model,
     if (code != EXIT_OK)
         return code;
     patience_begin(&wait);
-    try_first(model, o->device, options.precision);
+    try_first(vitcl_model_untried(model, options.precision), o->device,
+              options.precision);
     st = vitcl_session_new(out, model, &options);
     patience_end(&wait);
     return st == VITCL_OK ? EXIT_OK : failed();

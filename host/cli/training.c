@@ -9,6 +9,7 @@
 #include <math.h>
 #include <string.h>
 #include <unistd.h>
+#include <vitcl_tune.h>
 
 typedef struct shown {
     const training *t;
@@ -175,6 +176,8 @@ int train(const training *t)
     code = open_device(&device, t->device);
     if (code != EXIT_OK)
         return code;
+    try_first(vitcl_device_untried(device, o.precision), t->device,
+              o.precision);
     if (t->log && !(s.log = fopen(t->log, "a"))) {
         vitcl_device_free(device);
         return fail("%s: %s", t->log, strerror(errno));
