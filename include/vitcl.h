@@ -154,6 +154,9 @@ typedef struct {
     vitcl_precision precision;
     const char *const *keep; /* NULL-ended patterns of tensors to keep */
     int profile;             /* measure each step (slower) */
+    int once; /* for one run: where a CPU can, f32 weights stay in the file's
+                 pages and are packed as they are multiplied, not beforehand.
+                 The same numbers; each run is a little slower */
 } vitcl_session_options;
 
 /* All device memory for `batch` images at a time is claimed here, once; an

@@ -111,6 +111,7 @@ static vitcl_status write_plan(vitcl_session *s, const vitcl_session_options *o)
                                .gemm = o->gemm,
                                .precision = o->precision,
                                .keep = o->keep,
+                               .once = o->once != 0,
                                .profile = o->profile != 0};
 
     if (o->precision == VITCL_HALF)

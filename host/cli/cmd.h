@@ -108,6 +108,7 @@ typedef struct model_options {
     const char *model, *preset, *device, *gemm, *precision;
     frame_size size;
     uint32_t batch;
+    bool once; /* one batch is all that comes */
 } model_options;
 #define OPT_ROW(T, letter, name, kind, value, help, member)                    \
     {                                                                          \
@@ -181,6 +182,8 @@ typedef struct feed feed;
 feed *feed_open(const words *operands, bool nul);
 /* A good batch for what is there: `most`, or fewer for few pictures. */
 uint32_t feed_batch(feed *f, uint32_t most);
+/* A batch holds all that comes. */
+bool feed_fits(const feed *f, uint32_t batch);
 /* Starts decoding. */
 int feed_start(feed *f, vitcl_session *session);
 /* The next pictures and failures, in input order: 0 at the end. rgb: `rows`

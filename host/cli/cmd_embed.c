@@ -154,6 +154,7 @@ static int prepare(work *w, const words *operands)
         return EXIT_FAILED;
     batch = feed_batch(w->feed, strcmp(info.type, "cpu") == 0 ? 8 : 32);
     common.batch = common.batch ? common.batch : batch;
+    common.once = feed_fits(w->feed, common.batch);
     code = open_session(&w->session, w->model, &common, inner ? keep : NULL, 0);
     if (code == EXIT_OK)
         code = choose(w);

@@ -103,6 +103,11 @@ uint32_t feed_batch(feed *f, uint32_t most)
     return (f->count + runs - 1) / runs; /* no half-empty last batch */
 }
 
+bool feed_fits(const feed *f, uint32_t batch)
+{
+    return f->ended && f->count <= batch;
+}
+
 int feed_start(feed *f, vitcl_session *session)
 {
     uint32_t height, width;

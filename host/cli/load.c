@@ -155,6 +155,7 @@ int open_session(vitcl_session **out, vitcl_model *model,
                                      .width = o->size.width,
                                      .gemm = o->gemm,
                                      .keep = keep,
+                                     .once = o->once,
                                      .profile = profile};
     int code = parse_precision(&options.precision, o->precision);
     patience wait = {.done = false};

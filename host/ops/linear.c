@@ -4,9 +4,10 @@
  * in x, w, b, scale, residual; out y, scratch memory of the provider; i: act,
  * sums in double.
  *
- * A constant weight is packed once in the store. One that training changes, or
- * that a step made, is taken as it is. Where a backward follows, activation
- * and scale are steps of their own, because their gradients need what goes in.
+ * A constant weight is packed once in the store. One that training changes,
+ * that a step made or that is for a single run is taken as it is. Where a
+ * backward follows, activation and scale are steps of their own, because their
+ * gradients need what goes in.
  */
 #include "ops/common.h"
 
@@ -30,7 +31,9 @@ static vt_dtype precision(const vt_plan *p)
 
 static bool constant(const vt_plan *p, vt_val w)
 {
-    return vt_value_of(p, w)->kind == VT_PARAM && !vt_plan_settings(p)->train;
+    const vt_plan_options *o = vt_plan_settings(p);
+
+    return vt_value_of(p, w)->kind == VT_PARAM && !o->train && !o->once;
 }
 
 /* What all multiplications here have in common. */

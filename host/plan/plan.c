@@ -26,6 +26,11 @@ vitcl_status vt_plan_new(vt_plan **out, const vt_plan_options *options)
         snprintf(p->gemm, sizeof p->gemm, "%s", provider);
     }
     p->o.gemm = p->gemm;
+    /* Elsewhere packed weights are multiplied in another order (other bits), or
+     * must be copied or turned into another type anyway. */
+    p->o.once = options->once && strcmp(p->gemm, "native") == 0 &&
+                options->precision == VITCL_F32 &&
+                vt_plan_class(p) == VT_CLASS_CPU;
     while (options->keep && options->keep[n])
         n++;
     VT_TRY(VT_NEW(&p->keep, n + 1));

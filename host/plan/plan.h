@@ -84,6 +84,7 @@ typedef struct vt_plan_options {
     bool exact;    /* sums of convolutions in double where the device has it:
                     * for holding gradients to another library's */
     bool train;    /* parameters change between runs: nothing is prepacked */
+    bool once;     /* for one run: no constant weight is prepacked */
     const char *const *freeze; /* NULL-ended patterns of parameter names that
                                 * do not train */
     bool corrupt; /* masked patch prediction: patches come from where the i32
@@ -115,6 +116,10 @@ void vt_store_free(vt_store *s);
 /* f32 rows as they are. */
 vitcl_status vt_store_raw(vt_buf **out, vt_store *s, const char *name,
                           uint64_t count);
+/* The same rows where they lie in host memory, if the device reads it and the
+ * file has them so: then it keeps their pages. */
+vitcl_status vt_store_lent(vt_buf **out, vt_store *s, const char *name,
+                           uint64_t count);
 /* Packed for a provider; the f32 rows go again at once. */
 vitcl_status vt_store_packed(vt_buf **out, vt_store *s, const char *name,
                              const char *provider, const vt_gemm_desc *d);

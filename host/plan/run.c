@@ -25,7 +25,8 @@ vitcl_status vt_bind(vt_buf **out, vt_plan *p, vt_val v)
     if (x && !x->buf && x->kind == VT_PARAM) {
         if (!p->o.store)
             return vt_fail(VITCL_EINVAL, "%s: the plan has no store", x->name);
-        VT_TRY(vt_store_raw(&x->buf, p->o.store, x->name, vt_elements(p, v)));
+        VT_TRY((p->o.once ? vt_store_lent : vt_store_raw)(
+            &x->buf, p->o.store, x->name, vt_elements(p, v)));
     }
     if (x && !x->buf)
         return vt_fail(VITCL_EINVAL, "%s: no memory was placed for it",

@@ -129,21 +129,26 @@ done:
     return st;
 }
 
-/* The f32 rows to pack from: the host's own or a copy. */
-static vitcl_status rows_of(vt_buf **out, vt_store *s, const char *name,
-                            uint64_t count)
-{
-    const float *host = s->borrow ? s->borrow(s->context, name, count) : NULL;
-
-    if (host && vt_buf_over(out, s->dev, host, (size_t)count * sizeof *host))
-        return VITCL_OK;
-    return upload(out, s, name, count);
-}
-
 static void forget(vt_store *s, const char *name)
 {
     if (s->forget)
         s->forget(s->context, name);
+}
+
+/* The f32 rows: the host's own, whose pages are not let go, or a copy. */
+static vitcl_status rows_of(vt_buf **out, vt_store *s, const char *name,
+                            uint64_t count, bool own)
+{
+    vitcl_status st = VITCL_OK;
+    const float *host =
+        own && s->borrow ? s->borrow(s->context, name, count) : NULL;
+
+    if (host && vt_buf_over(out, s->dev, host, (size_t)count * sizeof *host))
+        return VITCL_OK;
+    VT_TRY(upload(out, s, name, count));
+    forget(s, name);
+done:
+    return st;
 }
 
 /* Takes `b` over, also when it fails. */
@@ -166,23 +171,35 @@ done:
     return st;
 }
 
-vitcl_status vt_store_raw(vt_buf **out, vt_store *s, const char *name,
-                          uint64_t count)
+static vitcl_status rows(vt_buf **out, vt_store *s, const char *name,
+                         uint64_t count, bool lent)
 {
     vitcl_status st = VITCL_OK;
+    const char *layout = lent ? "lent" : "";
     vt_buf *b;
 
     pthread_mutex_lock(&s->lock);
-    b = find(s, name, "");
+    b = find(s, name, layout);
     if (!b) {
-        VT_TRY(upload(&b, s, name, count));
-        forget(s, name);
-        VT_TRY(add(s, name, "", b));
+        VT_TRY(rows_of(&b, s, name, count, lent));
+        VT_TRY(add(s, name, layout, b));
     }
     *out = vt_buf_ref(b);
 done:
     pthread_mutex_unlock(&s->lock);
     return st;
+}
+
+vitcl_status vt_store_raw(vt_buf **out, vt_store *s, const char *name,
+                          uint64_t count)
+{
+    return rows(out, s, name, count, false);
+}
+
+vitcl_status vt_store_lent(vt_buf **out, vt_store *s, const char *name,
+                           uint64_t count)
+{
+    return rows(out, s, name, count, true);
 }
 
 vitcl_status vt_store_packed(vt_buf **out, vt_store *s, const char *name,
@@ -201,7 +218,7 @@ vitcl_status vt_store_packed(vt_buf **out, vt_store *s, const char *name,
     pthread_mutex_lock(&s->lock);
     b = find(s, name, layout);
     if (!b) {
-        VT_TRY(rows_of(&rows, s, name, count));
+        VT_TRY(rows_of(&rows, s, name, count, true));
         VT_TRY(vt_buf_new(&packed, s->dev,
                           vt_gemm_packed_bytes(s->dev, provider, d)));
         VT_TRY(vt_gemm_pack(s->queue, provider, d, packed, rows));

@@ -123,6 +123,36 @@ Test(session, bits_do_not_depend_on_the_batch)
     free(first);
 }
 
+/* Weights in the file's pages, packed as they are multiplied. */
+Test(session, once_has_the_same_bits)
+{
+    static const char *const names[] = {"timm_vit", "timm_hybrid", "hf_clip"};
+
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        vitcl_model *m = NULL;
+        float got[3][64];
+        char path[256];
+
+        snprintf(path, sizeof path, VT_DATA "/models/%s", names[i]);
+        need(vitcl_model_load(&m, device, path));
+        for (int run = 0; run < 3; run++) {
+            const vitcl_session_options o = {.once = run > 0};
+            vitcl_session *s = NULL;
+
+            need(vitcl_session_new(&s, m, &o));
+            cr_assert_leq(vitcl_session_features(s), 64);
+            memset(got[run], 0xff, sizeof got[run]);
+            for (int again = 0; again < 2; again++) /* not only once */
+                need(vitcl_run_rgb(s, rgb, 1));
+            need(vitcl_session_read(got[run], s, "features", 1));
+            vitcl_session_free(s);
+        }
+        cr_expect_eq(memcmp(got[0], got[1], sizeof *got), 0, "%s", names[i]);
+        cr_expect_eq(memcmp(got[0], got[2], sizeof *got), 0, "%s", names[i]);
+        vitcl_model_free(m);
+    }
+}
+
 typedef struct job {
     vitcl_status st;
     const float *want;
