@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <vitcl_tune.h>
 
 enum { HEIGHT = 32, WIDTH = 48, PICTURE = HEIGHT * WIDTH * 3, COUNT = 35 };
 
@@ -424,6 +425,16 @@ Test(session, the_peak_is_a_rate)
         need(vitcl_device_peak(&peak, device, (vitcl_precision)p));
         cr_expect(peak > 0.1 && peak < 1e6, "%d: %g GFLOP/s", p, peak);
     }
+}
+
+Test(session, instructions_are_tried_once)
+{
+    for (int p = VITCL_F32; p <= VITCL_INT8; p++) {
+        need(vitcl_device_try(device, (vitcl_precision)p));
+        cr_expect_eq(vitcl_device_untried(device, (vitcl_precision)p), 0);
+        cr_expect_eq(vitcl_model_untried(model, (vitcl_precision)p), 0);
+    }
+    cr_expect_eq(vitcl_device_untried(NULL, VITCL_INT8), 0);
 }
 
 /* ---- without a device ---- */
