@@ -6,7 +6,7 @@ set -eu
 here=$(dirname "$0")
 vitcl=${VITCL:-vitcl}
 "$vitcl" train --config "$here/config.json" --data "$1" --split train \
-    --hold-out 5000 --epochs 16 --batch 64 --micro 16 --lr 1.5e-3 --augment light \
+    --hold-out 5000 --epochs 36 --batch 64 --lr 1.5e-3 --augment light \
     --settings "$here/settings.json" --random-state 1 -o "$2/f32"
 "$vitcl" convert -m "$2/f32" -o "$2/f16" --dtype f16
 "$vitcl" eval -m "$2/f16" --data "$1" --split test
