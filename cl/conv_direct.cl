@@ -32,6 +32,8 @@
  * Numerics  y: one chain of fma() over ascending k. dw: one over a slice's
  *           pixels; slices depend on the shapes, never on the device.
  *
+ * Longer than most: forward and backward gather, tile and multiply alike.
+ *
  * Source    Goto, van de Geijn 2008 (blocking); Chetlur et al. 2014,
  *           arXiv:1410.0759, section 3 (windows gathered as they are needed).
  * Host      host/ops/conv_direct.c    Test  tests/ops/test_conv.c

@@ -1,9 +1,9 @@
 /*
  * linear.cl - a linear layer whose sums are taken in double.
  *
- *     out[m,n] = bias[n] + sum_k x[m,k] * w[n,k]
+ *     out[m,n] = sum_k x[m,k] * w[n,k]
  *
- * linear_exact  out[M,N] <- x[M,K], w[N,K], bias[N] or NULL
+ * linear_exact  out[M,N] <- x[M,K], w[N,K]
  *
  * For holding gradients to another library's: where a rounding moves a number
  * across a ReLU's kink, gradients change by a percent. Everything else is
@@ -19,8 +19,7 @@
 
 kernel void linear_exact(global float *restrict out,
                          global const float *restrict x,
-                         global const float *restrict w,
-                         global const float *restrict bias, int N, int K)
+                         global const float *restrict w, int N, int K)
 {
     const int n = (int)get_global_id(0) * 4, m = get_global_id(1);
     double4 acc[4];
@@ -40,7 +39,7 @@ kernel void linear_exact(global float *restrict out,
         double s = (acc[j].x + acc[j].z) + (acc[j].y + acc[j].w);
         for (int r = k; r < K; r++)
             s += (double)x[r] * (double)w[(size_t)(n + j) * K + r];
-        out[n + j] = (float)(bias ? s + (double)bias[n + j] : s);
+        out[n + j] = (float)s;
     }
 }
 #endif

@@ -170,6 +170,22 @@ vt_val vt_op_append(vt_plan *p, const vt_op *op, int n, const vt_val *in,
     return vt_step_add(p, s);
 }
 
+void vt_op_grad_w(vt_plan *p, const vt_op *op, vt_val g, vt_val x, vt_val w,
+                  int ints, const int *i)
+{
+    vt_val sum = VT_NONE, dw;
+    bool param;
+
+    if (!vt_grad_wanted(p, w))
+        return;
+    param = vt_value_of(p, w)->kind == VT_PARAM;
+    if (param)
+        sum = vt_grad_param(p, w);
+    dw = vt_op_append(p, op, 4, (vt_val[]){g, x, w, sum}, ints, i);
+    if (!param)
+        vt_grad_give(p, w, dw);
+}
+
 void vt_op_give(vt_plan *p, vt_val v, vt_val g)
 {
     if (!vt_grad_wanted(p, v) || g == VT_NONE)

@@ -82,6 +82,11 @@ vitcl_status vt_op_columns(vt_kernel **out, vt_plan *p, vt_step *s,
 
 /* vt_grad_give() for any input: adds to a parameter's gradient. */
 void vt_op_give(vt_plan *p, vt_val v, vt_val g);
+/* The gradient of w[N,..] by a step with the inputs g, x, w (for its shape) and
+ * the state it adds to; VT_NONE where w is no parameter: it writes out[0]. No
+ * step if w's gradient is not wanted. */
+void vt_op_grad_w(vt_plan *p, const vt_op *op, vt_val g, vt_val x, vt_val w,
+                  int ints, const int *i);
 /* A step with these inputs (n of them) whose first output is returned. */
 vt_val vt_op_append(vt_plan *p, const vt_op *op, int n, const vt_val *in,
                     int ints, const int *i);

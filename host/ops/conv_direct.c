@@ -84,12 +84,6 @@ done:
         (i)[KH], (i)[KW], (i)[STRIDE], (i)[TOP], (i)[LEFT], (i)[APART],        \
         vt_dim(p, x, 0) * (i)[HO], (c).high, (c).wide
 
-static void launch(vt_kernel *k, int a, int b, int c)
-{
-    vt_kernel_size(k, 3, (size_t[3]){(size_t)a, (size_t)b, (size_t)c},
-                   (size_t[3]){1, 1, 1});
-}
-
 static vitcl_status prepare(vt_plan *p, vt_step *s)
 {
     vitcl_status st = VITCL_OK;
@@ -102,13 +96,13 @@ static vitcl_status prepare(vt_plan *p, vt_step *s)
         VT_TRY(vt_op_kernel(&k, p, s, "conv_direct", "conv_direct_turn"));
         VT_TRY(vt_args(p, k, "vvii", s->out[1], w, vt_dim(p, w, 0),
                        s->i[KH] * s->i[KW]));
-        launch(k, o, 1, 1);
+        vt_op_items(k, p, o, 1);
         w = s->out[1];
     }
     VT_TRY(vt_op_kernel(&k, p, s, "conv_direct", "conv_direct"));
     VT_TRY(vt_args(p, k, "vvviiiiiiiiiiiiiiii", s->out[0], x, w, o, c.outs,
                    SHAPE_ARGS(p, x, s->i, c)));
-    launch(k, c.tiles, c.groups, 1);
+    vt_op_items(k, p, c.tiles, c.groups);
 done:
     return st;
 }
@@ -168,11 +162,14 @@ static vitcl_status w_prepare(vt_plan *p, vt_step *s)
     VT_TRY(vt_op_kernel(&k, p, s, "conv_direct", "conv_direct_grad_w"));
     VT_TRY(vt_args(p, k, "vvviiiiiiiiiiiiiiiii", part, dy, x, o, c.outs,
                    c.tiles, SHAPE_ARGS(p, x, s->i, c)));
-    launch(k, w_chunks(p, s), c.groups, slices);
+    vt_kernel_size(
+        k, 3,
+        (size_t[3]){(size_t)w_chunks(p, s), (size_t)c.groups, (size_t)slices},
+        (size_t[3]){1, 1, 1});
     VT_TRY(vt_op_kernel(&k, p, s, "conv_direct", "conv_direct_sum"));
     VT_TRY(vt_args(p, k, "vviiii", s->in[3] == VT_NONE ? s->out[0] : s->in[3],
                    part, o, n, slices, s->in[3] != VT_NONE));
-    launch(k, (n + 15) / 16, 1, 1);
+    vt_op_items(k, p, (n + 15) / 16, 1);
 done:
     return st;
 }
@@ -197,15 +194,7 @@ static void grad(vt_plan *p, const vt_step *s)
 {
     vt_val g = vt_grad(p, s->out[0]), x = s->in[0], w = s->in[1];
 
-    if (vt_grad_wanted(p, w)) {
-        const bool param = vt_value_of(p, w)->kind == VT_PARAM;
-        vt_val sum = param ? vt_grad_param(p, w) : VT_NONE;
-        vt_val dw =
-            vt_op_append(p, &grad_w, 4, (vt_val[]){g, x, w, sum}, INTS, s->i);
-
-        if (!param)
-            vt_grad_give(p, w, dw);
-    }
+    vt_op_grad_w(p, &grad_w, g, x, w, INTS, s->i);
     if (vt_grad_wanted(p, x))
         vt_op_give(p, x,
                    vt_op_append(

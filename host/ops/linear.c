@@ -172,7 +172,7 @@ static vitcl_status exact(vt_plan *p, vt_step *s)
     int n = vt_dim(p, s->in[1], 0);
 
     VT_TRY(vt_op_kernel(&k, p, s, "linear", "linear_exact"));
-    VT_TRY(vt_args(p, k, "vvvvii", s->out[0], s->in[0], s->in[1], s->in[2], n,
+    VT_TRY(vt_args(p, k, "vvvii", s->out[0], s->in[0], s->in[1], n,
                    vt_dim(p, s->in[0], -1)));
     vt_op_items(k, p, (n + 3) / 4, vt_op_rows(p, s->in[0]));
 done:
@@ -314,15 +314,7 @@ static void grad(vt_plan *p, const vt_step *s)
 
     vt_op_give(p, s->in[4], g);
     vt_add_rows_grad(p, vt_grad_param(p, s->in[2]), g);
-    if (vt_grad_wanted(p, w)) {
-        bool param = vt_value_of(p, w)->kind == VT_PARAM;
-        vt_val sum = param ? vt_grad_param(p, w) : VT_NONE;
-        vt_val dw =
-            vt_op_append(p, &grad_w, 4, (vt_val[]){g, x, w, sum}, 0, NULL);
-
-        if (!param)
-            vt_grad_give(p, w, dw);
-    }
+    vt_op_grad_w(p, &grad_w, g, x, w, 0, NULL);
     if (vt_grad_wanted(p, x))
         vt_op_give(p, x,
                    vt_op_append(p, &grad_x, 3, (vt_val[]){g, w, x}, 0, NULL));

@@ -81,7 +81,7 @@ Test(conv, all)
         {0}};
 
     /* A simulator spends its time building programs: one of each kind. */
-    const vt_case few[] = {cases[1], cases[2], {0}};
+    const vt_case few[] = {cases[0], cases[1], cases[2], {0}};
 
     vt_check_ops(vt_test_tiny() ? few : cases, build, ref);
 }
