@@ -4,8 +4,14 @@
  * Only these two: JPEG and PNG have better decoders here, and the readers of
  * GIF, HDR, TGA and PNM in the releases that distributions carry have known
  * memory errors. STBI_ONLY_* leaves their code out of the program altogether.
+ *
+ * stb_image reads zeros behind a file's end: a head of 50 bytes would cost as
+ * long as the picture that it promises and give a black one. So the bytes that
+ * the pixels need are counted first.
  */
 #include "image/decoders.h"
+
+#include "base/memory.h"
 
 #include <limits.h>
 
@@ -36,22 +42,75 @@
 #pragma GCC diagnostic ignored "-Wimplicit-int-conversion"
 #include <stb_image.h>
 
+/* size bytes, read big-endian; behind the end they are none. */
+static uint64_t field(const uint8_t *data, size_t size, uint64_t at, int bytes)
+{
+    uint64_t v = 0;
+
+    for (int i = 0; i < bytes; i++)
+        v = v << 8 | (at + (uint64_t)i < size ? data[at + (uint64_t)i] : 0);
+    return v;
+}
+
+/* The bytes of a BMP's rows; the last one's padding may be missing. */
+static uint64_t bmp_bytes(const uint8_t *data, size_t size, uint64_t w,
+                          uint64_t h)
+{
+    /* The core header (12 bytes) has 16-bit sides. */
+    const uint64_t at = field(data, size, 14, 4) == 12u << 24 ? 24 : 28;
+    const uint64_t bits =
+        field(data, size, at, 1) | field(data, size, at + 1, 1) << 8;
+
+    uint64_t first = 0;
+
+    for (uint64_t i = 4; i-- > 0;)
+        first = first << 8 | field(data, size, 10 + i, 1);
+    return first + (h - 1) * ((w * bits + 31) / 32 * 4) + (w * bits + 7) / 8;
+}
+
+/* The bytes of a PSD's planes: raw, or packed with a table of rows' lengths. */
+static uint64_t psd_bytes(const uint8_t *data, size_t size, uint64_t w,
+                          uint64_t h)
+{
+    const uint64_t planes = field(data, size, 12, 2);
+    const uint64_t depth = field(data, size, 22, 2);
+    uint64_t at = 26, sum = 0;
+
+    for (int i = 0; i < 3; i++) /* colour mode, resources, layers */
+        at += 4 + field(data, size, at, 4);
+    if (field(data, size, at, 2) == 0)
+        return at + 2 + w * h * planes * depth / 8;
+    at += 2;
+    for (uint64_t row = 0; row < h * planes && at < size; row++, at += 2)
+        sum += field(data, size, at, 2);
+    /* Whatever the table says: two bytes make 128 pixels at best. */
+    return VT_MAX(at + sum, w * h * planes / 64);
+}
+
 vitcl_status vt_decode_stb(vt_picture *out, unsigned *turn, const uint8_t *data,
                            size_t size, const char *name)
 {
     int w = 0, h = 0, n = 0;
+    uint64_t need;
     vitcl_status st;
     uint8_t *rgb;
 
     *turn = 1;
     if (size > INT_MAX)
         return vt_fail(VITCL_ECORRUPT, "%s: a file of more than 2 GB", name);
-    if (!stbi_info_from_memory(data, (int)size, &w, &h, &n) || w < 0 || h < 0)
+    if (!stbi_info_from_memory(data, (int)size, &w, &h, &n) || w < 0 ||
+        h == INT_MIN)
         return vt_fail(VITCL_ECORRUPT, "%s: not a sound picture: %s", name,
                        stbi_failure_reason());
+    h = h < 0 ? -h : h; /* a BMP with its first row on top */
     st = vt_picture_check((uint32_t)w, (uint32_t)h, name);
     if (st != VITCL_OK)
         return st;
+    need = data[0] == 'B' ? bmp_bytes(data, size, (uint64_t)w, (uint64_t)h)
+                          : psd_bytes(data, size, (uint64_t)w, (uint64_t)h);
+    if (need > size)
+        return vt_fail(VITCL_ECORRUPT, "%s: the %s is cut short", name,
+                       data[0] == 'B' ? "BMP" : "PSD");
     rgb = stbi_load_from_memory(data, (int)size, &w, &h, &n, 3);
     if (!rgb)
         return vt_fail(VITCL_ECORRUPT, "%s: not a sound picture: %s", name,

@@ -140,6 +140,60 @@ Test(decode, ceilings)
     cr_expect_null(p.rgb);
 }
 
+/* stb_image by itself reads zeros behind the end, for as long as it takes. */
+Test(decode, heads_without_pixels)
+{
+    static const uint8_t bmp[54] = {'B', 'M', 54, 0,    0,  0, 0, 0, 0,  0,
+                                    54,  0,   0,  0,    40, 0, 0, 0, 65, 33,
+                                    0,   0,   3,  0x50, 0,  0, 1, 0, 24, 0};
+    static const uint8_t psd[42] = {'8', 'B', 'P', 'S', 0, 1, 0, 0,    0,
+                                    0,   0,   0,   0,   3, 0, 0, 0x50, 3,
+                                    0,   0,   33,  65,  0, 8, 0, 3};
+    uint8_t packed[42];
+    vt_picture p = {0};
+
+    memcpy(packed, psd, sizeof psd);
+    packed[39] = 1; /* PackBits */
+    cr_expect_eq(vt_image_decode(&p, bmp, sizeof bmp, "a.bmp"), VITCL_ECORRUPT);
+    cr_expect(strstr(vt_message(), "the BMP is cut short"), "%s", vt_message());
+    cr_expect_eq(vt_image_decode(&p, psd, sizeof psd, "a.psd"), VITCL_ECORRUPT);
+    cr_expect(strstr(vt_message(), "the PSD is cut short"), "%s", vt_message());
+    cr_expect_eq(vt_image_decode(&p, packed, sizeof packed, "a.psd"),
+                 VITCL_ECORRUPT);
+    cr_expect(strstr(vt_message(), "the PSD is cut short"), "%s", vt_message());
+    cr_expect_null(p.rgb);
+}
+
+/* A row's order is no other picture; a byte less is none at all. */
+Test(decode, bmp_from_above)
+{
+    static const uint8_t head[54] = {'B', 'M', 0, 0, 0,  0, 0, 0, 0,  0,
+                                     54,  0,   0, 0, 40, 0, 0, 0, 2,  0,
+                                     0,   0,   2, 0, 0,  0, 1, 0, 24, 0};
+    static const uint8_t rows[2][8] = {{3, 2, 1, 6, 5, 4},
+                                       {9, 8, 7, 12, 11, 10}};
+    uint8_t file[70];
+
+    for (int above = 0; above < 2; above++)
+        for (size_t cut = 0; cut < 4; cut++) {
+            vt_picture p = {0};
+            const size_t size = sizeof file - cut;
+            vitcl_status st;
+
+            memcpy(file, head, sizeof head);
+            memcpy(file + 54, rows[above ? 0 : 1], 8);
+            memcpy(file + 62, rows[above ? 1 : 0], 8);
+            if (above)
+                memcpy(file + 22, "\xfe\xff\xff\xff", 4);
+            st = vt_image_decode(&p, file, size, "a.bmp");
+            cr_expect_eq(st, cut < 3 ? VITCL_OK : VITCL_ECORRUPT);
+            if (p.rgb)
+                for (int i = 0; i < 12; i++)
+                    cr_expect_eq(p.rgb[i], i + 1, "%d: %d", i, p.rgb[i]);
+            vt_picture_free(&p);
+        }
+}
+
 Test(decode, unknown)
 {
     vt_picture p = {0};
