@@ -108,9 +108,12 @@ typedef struct {
     uint32_t hold_out;      /* training pictures kept for scoring each epoch */
     /* JSON: optimizer ("adamw", "adam", "sgd"), betas, eps, momentum,
      * weight_decay, clip_grad_norm, label_smoothing, dropout, drop_path, ema,
-     * schedule ("cosine", "linear", "constant"), warmup_steps, min_lr. Left
-     * out: AdamW with decay 0.05 from scratch, SGD with momentum 0.9 to
-     * fine-tune (the paper's recipe); both cosine, clipped at 1. */
+     * schedule ("cosine", "linear", "constant"), warmup_steps, min_lr; and what
+     * the augmentation does beyond its word: color_jitter, aa (operations of
+     * RandAugment), magnitude (of them, 0 to 1), reprob (random erasing), mixup
+     * and cutmix (alphas), mixup_prob (share of batches mixed). Left out: AdamW
+     * with decay 0.05 from scratch, SGD with momentum 0.9 to fine-tune (the
+     * paper's recipe); both cosine, clipped at 1. */
     const char *settings;
     const char *const *freeze; /* NULL-ended patterns of parameters */
     vitcl_precision precision; /* of the multiplications */

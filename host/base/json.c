@@ -461,6 +461,21 @@ bool vt_json_number(double *out, const vt_json *v)
     return true;
 }
 
+vitcl_status vt_json_within(double *out, const vt_json *v, const char *key,
+                            double low, double high, const char *name)
+{
+    double d;
+
+    if (!v)
+        return VITCL_OK;
+    if (!vt_json_number(&d, v) || !(d >= low && d <= high))
+        return vt_fail(VITCL_ECORRUPT,
+                       "%s: \"%s\" must be a number from %g to %g", name, key,
+                       low, high);
+    *out = d;
+    return VITCL_OK;
+}
+
 bool vt_json_bool(bool *out, const vt_json *v)
 {
     if (!v || !cJSON_IsBool(tree(v)))

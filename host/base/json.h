@@ -36,6 +36,10 @@ bool vt_json_is_array(const vt_json *v);
 bool vt_json_is_null(const vt_json *v);
 bool vt_json_string(const char **out, const vt_json *v);
 bool vt_json_number(double *out, const vt_json *v);
+/* A setting that may be left out: *out stays where v is NULL; any other thing
+ * than a number from low to high is an error that names the key. */
+vitcl_status vt_json_within(double *out, const vt_json *v, const char *key,
+                            double low, double high, const char *name);
 bool vt_json_bool(bool *out, const vt_json *v);
 /* Exact integers 0 <= v < 2^53, not written with '.', 'e' or '-'. */
 bool vt_json_uint(uint64_t *out, const vt_json *v);

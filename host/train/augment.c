@@ -15,7 +15,7 @@ bool vt_augment_named(vt_augment *out, const char *name, uint32_t height,
                       uint32_t width)
 {
     bool small = VT_MIN(height, width) <= SMALL;
-    vt_augment a = {0};
+    vt_augment a = {.magnitude = 0.9, .mixup_prob = 1};
 
     if (strcmp(name, "none") != 0) {
         a.flip = true;
@@ -26,7 +26,6 @@ bool vt_augment_named(vt_augment *out, const char *name, uint32_t height,
         a.crop_scale = small ? 0 : 0.08;
         a.jitter = 0.3;
         a.randaugment = 2;
-        a.magnitude = 0.9;
         a.erase = 0.25;
         a.mixup = 0.8;
         a.cutmix = 1.0;
@@ -34,6 +33,35 @@ bool vt_augment_named(vt_augment *out, const char *name, uint32_t height,
         return false;
     *out = a;
     return true;
+}
+
+vitcl_status vt_augment_change(vt_augment *out, const vt_json *settings,
+                               const char *name)
+{
+    vitcl_status st = VITCL_OK;
+    vt_augment a = *out;
+    double operations = a.randaugment;
+    const struct {
+        const char *key;
+        double *to, high;
+    } words[] = {{"color_jitter", &a.jitter, 1},  {"aa", &operations, 16},
+                 {"magnitude", &a.magnitude, 1},  {"reprob", &a.erase, 1},
+                 {"mixup", &a.mixup, 100},        {"cutmix", &a.cutmix, 100},
+                 {"mixup_prob", &a.mixup_prob, 1}};
+
+    for (size_t i = 0; i < VT_COUNT(words); i++)
+        VT_TRY(vt_json_within(words[i].to, vt_json_get(settings, words[i].key),
+                              words[i].key, 0, words[i].high, name));
+    a.randaugment = (int)operations;
+    *out = a;
+done:
+    return st;
+}
+
+bool vt_augment_any(const vt_augment *how)
+{
+    return how->crop_scale > 0 || how->pad > 0 || how->flip ||
+           how->randaugment > 0 || how->jitter > 0 || how->erase > 0;
 }
 
 static vitcl_status cut(vt_picture *out, const vt_picture *in, uint32_t x,
@@ -228,11 +256,14 @@ static void swap_box(float *pixels, int batch, int height, int width,
 void vt_mix_batch(float *pixels, float *targets, int batch, int height,
                   int width, int classes, const vt_augment *how, vt_random *r)
 {
-    bool cutmix = how->cutmix > 0 && (how->mixup <= 0 || vt_random_below(r, 2));
+    bool cutmix;
     double share;
 
     if (how->mixup <= 0 && how->cutmix <= 0)
         return;
+    if (how->mixup_prob < 1 && vt_random_uniform(r) >= how->mixup_prob)
+        return;
+    cutmix = how->cutmix > 0 && (how->mixup <= 0 || vt_random_below(r, 2));
     share = vt_random_beta(r, cutmix ? how->cutmix : how->mixup);
     if (cutmix) {
         double side = sqrt(1 - share);

@@ -7,6 +7,7 @@
  */
 #ifndef VT_TRAIN_AUGMENT_H
 #define VT_TRAIN_AUGMENT_H
+#include "base/json.h"
 #include "image/image.h"
 #include "train/random.h"
 
@@ -20,6 +21,7 @@ typedef struct vt_augment {
     double magnitude;     /* of them, 0 to 1 (RandAugment's M / 10) */
     double erase;         /* probability of random erasing */
     double mixup, cutmix; /* alphas of Beta; 0: none */
+    double mixup_prob;    /* the share of batches that are mixed */
 } vt_augment;
 
 /* "none", "light" (crop, flip), "full" (all of them) for pictures of
@@ -27,6 +29,13 @@ typedef struct vt_augment {
  * resized. False: no such word. */
 bool vt_augment_named(vt_augment *out, const char *name, uint32_t height,
                       uint32_t width);
+/* What settings say otherwise, mostly in timm's words: color_jitter, aa (the
+ * number of RandAugment's operations), magnitude, reprob, mixup, cutmix,
+ * mixup_prob. name goes into messages. */
+vitcl_status vt_augment_change(vt_augment *out, const vt_json *settings,
+                               const char *name);
+/* Whether single pictures are changed at all. */
+bool vt_augment_any(const vt_augment *how);
 
 /* in (any size) -> out, width x height. */
 vitcl_status vt_augment_picture(vt_picture *out, const vt_picture *in,

@@ -108,8 +108,7 @@ static vitcl_status make(vt_feeder *f, slot *s, uint32_t i)
     vt_picture in = {0}, out = {0};
 
     VT_TRY(vt_dataset_picture(&in, o->d, picture));
-    if (o->augmented && (o->augment.crop_scale > 0 || o->augment.pad > 0 ||
-                         o->augment.flip || o->augment.randaugment > 0))
+    if (o->augmented && vt_augment_any(&o->augment))
         VT_TRY(vt_augment_picture(&out, &in, o->width, o->height, o->how.filter,
                                   &o->augment, &r));
     else

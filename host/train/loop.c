@@ -142,6 +142,8 @@ static vitcl_status open_feed(loop *l)
     if (!vt_augment_named(&l->feed.augment, s->augment, l->feed.height,
                           l->feed.width))
         VT_TRY(vt_fail(VITCL_EINVAL, "no augmentation \"%s\"", s->augment));
+    VT_TRY(vt_augment_change(&l->feed.augment, vt_json_get(s->json, "settings"),
+                             "settings"));
     VT_TRY(vt_model_preprocess(&l->feed.how, l->model, l->feed.height,
                                l->feed.width));
 done:

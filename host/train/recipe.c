@@ -12,22 +12,6 @@ static const struct {
     vt_optimizer optimizer;
 } optimizers[] = {{"adamw", VT_ADAMW}, {"adam", VT_ADAM}, {"sgd", VT_SGD}};
 
-static vitcl_status number(double *out, const vt_json *v, const char *key,
-                           double low, double high, const char *name)
-{
-    double d;
-
-    if (!v)
-        return VITCL_OK;
-    if (!vt_json_number(&d, v) || !(d >= low && d <= high))
-        return vt_fail(VITCL_ECORRUPT,
-                       "%s: \"%s\" must be a number from %g to "
-                       "%g",
-                       name, key, low, high);
-    *out = d;
-    return VITCL_OK;
-}
-
 vitcl_status vt_recipe_change(vt_recipe *out, const vt_json *settings,
                               const char *name)
 {
@@ -50,7 +34,7 @@ vitcl_status vt_recipe_change(vt_recipe *out, const vt_json *settings,
                        word);
     r.optimizer = optimizers[i].optimizer;
 #define FIELD(member, json, key, low, high)                                    \
-    VT_TRY(number(&r.member, json, key, low, high, name))
+    VT_TRY(vt_json_within(&r.member, json, key, low, high, name))
     FIELD(momentum, vt_json_get(settings, "momentum"), "momentum", 0, 1);
     FIELD(beta1, vt_json_at(betas, 0), "betas", 0, 1);
     FIELD(beta2, vt_json_at(betas, 1), "betas", 0, 1);

@@ -304,6 +304,30 @@ done:
 
 /* ---- recipes ---- */
 
+/* A misspelt key must not pass for a left out one. */
+static vitcl_status known(const vt_json *settings)
+{
+    static const char *const keys[] = {
+        "optimizer",       "betas",        "eps",        "momentum",
+        "weight_decay",    "dropout",      "drop_path",  "ema",
+        "clip_grad_norm",  "schedule",     "min_lr",     "warmup_steps",
+        "label_smoothing", "color_jitter", "aa",         "magnitude",
+        "reprob",          "mixup",        "mixup_prob", "cutmix"};
+
+    for (const vt_json *m = vt_json_first(settings); m; m = vt_json_next(m)) {
+        size_t i = 0;
+
+        while (i < VT_COUNT(keys) && strcmp(vt_json_key(m), keys[i]) != 0)
+            i++;
+        if (i == VT_COUNT(keys))
+            return vt_fail(VITCL_ECORRUPT,
+                           "settings: \"%.80s\" is not a setting; the README "
+                           "lists them",
+                           vt_json_key(m));
+    }
+    return VITCL_OK;
+}
+
 vitcl_status vt_settings_recipe(vt_recipe *recipe, vt_schedule *schedule,
                                 const vt_settings *s, long steps)
 {
@@ -328,6 +352,7 @@ vitcl_status vt_settings_recipe(vt_recipe *recipe, vt_schedule *schedule,
 
     if (s->masked) /* the paper's, appendix B.1.2 */
         r.optimizer = VT_ADAM, r.weight_decay = 0;
+    VT_TRY(known(j));
     VT_TRY(vt_recipe_change(&r, j, "settings"));
     vt_json_string(&word, vt_json_get(j, "schedule"));
     while (i < VT_COUNT(words) && strcmp(word, words[i]) != 0)

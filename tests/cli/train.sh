@@ -129,6 +129,14 @@ run 0 info -m nan
 run 1 train "${given[@]}" -o mine --lr 9e5 --settings wild.json
 [ "$(ls mine)" = notes.txt ] || fail "a failed training left $(ls mine)"
 
+echo '{"wieght_decay": 0.05}' >typo.json
+run 1 train "${given[@]}" -o typo --settings typo.json
+says '"wieght_decay" is not a setting'
+echo '{"reprob": 2}' >typo.json
+run 1 train "${given[@]}" -o typo --settings typo.json
+says '"reprob" must be a number from 0 to 1'
+[ ! -e typo ] || fail "a failed training left its folder"
+
 # ---- what a killed training left half written goes; one at a time
 touch whole/model.safetensors.a1B2c3 whole/training.json.XyZ123 \
     whole/model.safetensors.notours whole/other.a1B2c3

@@ -138,7 +138,8 @@ Test(augment, shifts)
 /* Whatever is mixed, each picture's share of itself is its target's. */
 Test(augment, mixing)
 {
-    const vt_augment how[] = {{.mixup = 0.8}, {.cutmix = 1.0}};
+    const vt_augment how[] = {{.mixup = 0.8, .mixup_prob = 1},
+                              {.cutmix = 1.0, .mixup_prob = 1}};
 
     for (int k = 0; k < 2; k++)
         for (uint64_t round = 0; round < 40; round++) {
@@ -162,4 +163,49 @@ Test(augment, mixing)
                 cr_expect_float_eq(mean, want, 1e-5 * want);
             }
         }
+}
+
+/* Settings change what a word means, within bounds; a share of the batches
+ * stays as it is. */
+Test(augment, settings)
+{
+    static const char good[] = "{\"color_jitter\": 0.4, \"aa\": 3, "
+                               "\"magnitude\": 0.5, \"reprob\": 0.25, "
+                               "\"mixup\": 1, \"mixup_prob\": 0.5}";
+    static const char *const bad[] = {"{\"reprob\": 1.5}", "{\"aa\": -1}",
+                                      "{\"mixup\": \"much\"}"};
+    vt_augment how;
+    vt_json *j = NULL;
+    int mixed = 0;
+
+    cr_assert(vt_augment_named(&how, "light", 32, 32));
+    cr_assert_eq(vt_json_parse(&j, good, strlen(good), 4, "s"), VITCL_OK);
+    cr_assert_eq(vt_augment_change(&how, j, "s"), VITCL_OK);
+    vt_json_free(j);
+    cr_expect_eq(how.jitter, 0.4);
+    cr_expect_eq(how.randaugment, 3);
+    cr_expect_eq(how.magnitude, 0.5);
+    cr_expect_eq(how.erase, 0.25);
+    cr_expect_eq(how.mixup, 1);
+    cr_expect_eq(how.cutmix, 0);
+    cr_expect(how.flip && how.pad == 4);
+    for (uint64_t i = 0; i < 400; i++) {
+        float x[2][3] = {{1, 1, 1}, {2, 2, 2}}, t[2][2] = {{1, 0}, {0, 1}};
+        vt_random r = vt_random_new(3, i, 0);
+
+        vt_mix_batch(&x[0][0], &t[0][0], 2, 1, 1, 2, &how, &r);
+        mixed += x[0][0] > 1;
+    }
+    cr_expect(mixed > 160 && mixed < 240, "%d", mixed); /* four sigmas */
+    for (size_t i = 0; i < VT_COUNT(bad); i++) {
+        const vt_augment before = how;
+
+        j = NULL;
+        cr_assert_eq(vt_json_parse(&j, bad[i], strlen(bad[i]), 4, "s.json"),
+                     VITCL_OK);
+        cr_expect_eq(vt_augment_change(&how, j, "s.json"), VITCL_ECORRUPT);
+        cr_expect(strstr(vt_message(), "s.json: \""), "%s", vt_message());
+        cr_expect_eq(how.jitter, before.jitter);
+        vt_json_free(j);
+    }
 }
