@@ -42,7 +42,6 @@
 #define BIAS_OF(b, h) ((size_t)(h))
 #endif
 #define UNROLL _Pragma("unroll")
-#define LOG2E 1.44269504f
 #ifdef __clang__
 #define LIKELY(x) __builtin_expect(x, 1)
 #else
@@ -53,28 +52,7 @@
         global const float *restrict bias, int B, int H, int Tq, int T,        \
         int qb, int ldq, int ldk, int koff, int voff, float scale
 
-/* 2^x for x <= 0, within 2 ulp; 0 below -126; NaN stays. Cephes' polynomial.
- * The sum with 1.5 * 2^23 rounds to an integer and holds it in its low bits. */
-#define EXP2_DOWN(F, I)                                                        \
-    static inline F __attribute__((overloadable)) exp2_down(F x)               \
-    {                                                                          \
-        const F y = select(x, (F)(-126.0f), x < (F)(-126.0f));                 \
-        const F t = y + 12582912.0f;                                           \
-        const F f = y - (t - 12582912.0f);                                     \
-        F p = fma((F)(1.535336188e-4f), f, (F)(1.339887440e-3f));              \
-        p = fma(p, f, (F)(9.618437358e-3f));                                   \
-        p = fma(p, f, (F)(5.550332471e-2f));                                   \
-        p = fma(p, f, (F)(2.402264791e-1f));                                   \
-        p = fma(p, f, (F)(6.931472029e-1f));                                   \
-        p = fma(p, f, (F)(1.0f));                                              \
-        p = VT_JOIN(as_, F)(VT_JOIN(as_, I)(p) +                               \
-                            (VT_JOIN(as_, I)(t) << 23));                       \
-        return select(p, (F)(0.0f), x < (F)(-126.0f));                         \
-    }
-EXP2_DOWN(float, int)
-
 #ifdef RT
-EXP2_DOWN(floatv, intv)
 #define QN (NV * V)
 #define EACH(i, n) UNROLL for (int i = 0; i < n; i++)
 
@@ -190,7 +168,8 @@ attention__rows(ARGS, int tb, int tbig)
     global const float *k = kv + (size_t)b * T * ldk + koff + h * D;
     global const float *v = kv + (size_t)b * T * ldk + voff + h * D;
 
-    turn_in(qt, q + (size_t)b * qb + i0 * ldq + h * D, ldq, n, scale * LOG2E);
+    turn_in(qt, q + (size_t)b * qb + i0 * ldq + h * D, ldq, n,
+            scale * VT_LOG2E);
     for (int i = 0; i < NV; i++)
         top[i] = (floatv)(-INFINITY), all[i] = (floatv)(0.0f);
     for (int i = 0; i < D * NV; i++)
@@ -222,7 +201,7 @@ attention__rows(ARGS, int tb, int tbig)
             for (int i = 0; i < QN; i++)
                 sum[i] = i < n ? y[(size_t)i * T] : 0.0f;
             for (int i = 0; i < NV; i++) {
-                const floatv x = fma(vloadv(i, sum), (floatv)(LOG2E),
+                const floatv x = fma(vloadv(i, sum), (floatv)(VT_LOG2E),
                                      s[j * NV + i]);
                 s[j * NV + i] = x;
                 top[i] = select(top[i], x, x > top[i]);
@@ -233,9 +212,9 @@ attention__rows(ARGS, int tb, int tbig)
             const floatv m = top[i];
             floatv part = (floatv)(0.0f);
 
-            keep[i] = j0 ? exp2_down(keep[i] - m) : (floatv)(0.0f);
+            keep[i] = j0 ? vt_exp2_down(keep[i] - m) : (floatv)(0.0f);
             for (int j = 0; j < keys; j++) {
-                const floatv p = exp2_down(s[j * NV + i] - m);
+                const floatv p = vt_exp2_down(s[j * NV + i] - m);
                 s[j * NV + i] = p;
                 part += p;
             }
@@ -269,7 +248,7 @@ attention__tiled(ARGS)
     q += (size_t)b * qb + row * ldq + h * D;
     kv += (size_t)b * T * ldk + h * D;
     for (int d = 0; d < D; d++)
-        x[d] = q[d] * (scale * LOG2E), o[d] = 0.0f;
+        x[d] = q[d] * (scale * VT_LOG2E), o[d] = 0.0f;
 #ifdef BIAS
     bias += (BIAS_OF(b, h) * Tq + row) * T;
 #endif
@@ -288,18 +267,18 @@ attention__tiled(ARGS)
             for (int d = 0; d < D; d++)
                 y = fma(x[d], tk[j][d], y);
 #ifdef BIAS
-            y = fma(bias[j0 + j], LOG2E, y);
+            y = fma(bias[j0 + j], VT_LOG2E, y);
 #endif
             p[j] = y;
             m = y > m ? y : m;
         }
-        keep = j0 ? exp2_down(top - m) : 0.0f;
+        keep = j0 ? vt_exp2_down(top - m) : 0.0f;
         top = m;
         all *= keep;
         for (int d = 0; d < D; d++)
             o[d] *= keep;
         for (int j = 0; j < keys; j++) {
-            const float e = exp2_down(p[j] - m);
+            const float e = vt_exp2_down(p[j] - m);
             all += e;
             for (int d = 0; d < D; d++)
                 o[d] = fma(e, tv[j][d], o[d]);
@@ -323,15 +302,15 @@ kernel void attention__probs(ARGS)
     for (int j = 0; j < T; j++) {
         float y = 0.0f;
         for (int d = 0; d < D; d++)
-            y = fma(q[d] * (scale * LOG2E), kv[(size_t)j * ldk + d], y);
+            y = fma(q[d] * (scale * VT_LOG2E), kv[(size_t)j * ldk + d], y);
 #ifdef BIAS
-        y = fma(bias[(BIAS_OF(b, h) * Tq + i) * T + j], LOG2E, y);
+        y = fma(bias[(BIAS_OF(b, h) * Tq + i) * T + j], VT_LOG2E, y);
 #endif
         out[j] = y;
         top = y > top ? y : top;
     }
     for (int j = 0; j < T; j++)
-        all += out[j] = exp2_down(out[j] - top);
+        all += out[j] = vt_exp2_down(out[j] - top);
     for (int j = 0; j < T; j++)
         out[j] /= all;
 }

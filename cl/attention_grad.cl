@@ -18,7 +18,10 @@
  *
  * Heads     One work-item a head: global {H, B / pictures}, local {1}; vectors
  *           over NV*V queries. `pictures` are done one behind the other: 1, or
- *           all of them where dbias sums over them.
+ *           all of them where dbias sums over them. A head's keys and values and
+ *           the sums of their gradients lie side by side while the queries pass
+ *           (rows of kv share a few sets of the first cache), unless they are
+ *           too many for the stack. Exponents are base 2.
  * q, kv     A query, a key a work-item; global {ceil(Tq/WG)*WG or T's, H, B},
  *           local {WG, 1, 1}.
  * bias      global {T, Tq, H}, or {T, Tq, B*H} with BIAS=2.
@@ -54,10 +57,18 @@ static inline void turn_in(float *to, global const float *from, int ld, int n,
             to[d * QN + i] = i < n ? from[(size_t)i * ld + d] * c : 0.0f;
 }
 
+/* Where keys, values and their gradients are while the queries pass. */
+#if TMAX * D <= 65536
+#define HELD
+#define PLACE private
+#else
+#define PLACE global
+#endif
+
 /* s[j][QN] = sum_d rows[j][d] * t[d][QN], R rows at a time */
 #define SCORES(R)                                                              \
     static inline void VT_JOIN(scores, R)(floatv * s, const float *t,          \
-                                          global const float *rows, int ld)    \
+                                          PLACE const float *rows, int ld)     \
     {                                                                          \
         floatv x[R][NV];                                                       \
         EACH(r, R)                                                             \
@@ -72,52 +83,26 @@ static inline void turn_in(float *to, global const float *from, int ld, int n,
         EACH(i, NV)                                                            \
         s[r * NV + i] = x[r][i];                                               \
     }
-SCORES(4)
+SCORES(6)
 SCORES(1)
 
-static inline void scores(floatv *s, const float *t, global const float *rows,
+static inline void scores(floatv *s, const float *t, PLACE const float *rows,
                           int ld, int n)
 {
     int j = 0;
 
-    for (; j + 4 <= n; j += 4)
-        scores4(s + j * NV, t, rows + (size_t)j * ld, ld);
+    for (; j + 6 <= n; j += 6)
+        scores6(s + j * NV, t, rows + (size_t)j * ld, ld);
     for (; j < n; j++)
         scores1(s + j * NV, t, rows + (size_t)j * ld, ld);
 }
 
-/* to[i][d] = sum_j rows[j][d] * s[j][i] for n queries i, R columns at a time */
-#define TURNED(R)                                                              \
-    static inline void VT_JOIN(turned, R)(                                     \
-        global float *to, int ldt, int n, const floatv *s,                     \
-        global const float *rows, int ld, int T)                               \
-    {                                                                          \
-        floatv x[R][NV];                                                       \
-        float lane[QN];                                                        \
-        EACH(r, R)                                                             \
-        EACH(i, NV)                                                            \
-        x[r][i] = (floatv)(0.0f);                                              \
-        for (int j = 0; j < T; j++)                                            \
-            EACH(r, R)                                                         \
-        EACH(i, NV)                                                            \
-        x[r][i] =                                                              \
-            fma((floatv)(rows[(size_t)j * ld + r]), s[j * NV + i], x[r][i]);   \
-        EACH(r, R)                                                             \
-        {                                                                      \
-            EACH(i, NV)                                                        \
-            vstorev(x[r][i], i, lane);                                         \
-            for (int i = 0; i < n; i++)                                        \
-                to[(size_t)i * ldt + r] = lane[i];                             \
-        }                                                                      \
-    }
-TURNED(4)
-TURNED(1)
-
-/* to[j][c] (+)= sum_i s[j][i] * rows[i][c], i < n; R keys, N vectors */
-#define GATHER(R, N)                                                           \
-    static inline void VT_JOIN(gather##R, N)(                                  \
-        global float *to, int ldt, const float *s, global const float *rows,   \
-        int ld, int n, int more)                                               \
+/* to[j][c] (+)= sum_i s[j * sj + i * si] * rows[i][c], i < n; R rows of N
+ * vectors */
+#define GATHER(R, N, TO, FROM)                                                 \
+    static inline void __attribute__((overloadable))                           \
+    gather##R##N(TO float *to, int ldt, const float *s, int sj, int si,        \
+                 FROM const float *rows, int ld, int n, int more)              \
     {                                                                          \
         floatv x[R][N];                                                        \
         EACH(r, R)                                                             \
@@ -128,40 +113,88 @@ TURNED(1)
             {                                                                  \
                 const floatv a = vloadv(c, rows + (size_t)i * ld);             \
                 EACH(r, R)                                                     \
-                x[r][c] = fma((floatv)(s[r * QN + i]), a, x[r][c]);            \
+                x[r][c] = fma((floatv)(s[r * sj + i * si]), a, x[r][c]);       \
             }                                                                  \
         EACH(r, R)                                                             \
         EACH(c, N)                                                             \
         vstorev(x[r][c], c, to + (size_t)r * ldt);                             \
     }
-GATHER(4, 2)
-GATHER(4, 1)
-GATHER(1, 1)
+/* The same for m rows of D. */
+#define GATHERS(TO, FROM)                                                      \
+    GATHER(4, 2, TO, FROM)                                                     \
+    GATHER(4, 1, TO, FROM)                                                     \
+    GATHER(1, 1, TO, FROM)                                                     \
+    static inline void __attribute__((overloadable))                           \
+    gather(TO float *to, int ldt, const float *s, int sj, int si,              \
+           FROM const float *rows, int ld, int n, int m, int more)             \
+    {                                                                          \
+        int c = 0;                                                             \
+                                                                               \
+        for (; c + V <= D;) {                                                  \
+            const int two = c + 2 * V <= D;                                    \
+            int j = 0;                                                         \
+                                                                               \
+            for (; two && j + 4 <= m; j += 4)                                  \
+                gather42(to + (size_t)j * ldt + c, ldt, s + j * sj, sj, si,    \
+                         rows + c, ld, n, more);                               \
+            for (; !two && j + 4 <= m; j += 4)                                 \
+                gather41(to + (size_t)j * ldt + c, ldt, s + j * sj, sj, si,    \
+                         rows + c, ld, n, more);                               \
+            for (; j < m; j++)                                                 \
+                for (int i = 0; i < (two ? 2 : 1); i++)                        \
+                    gather11(to + (size_t)j * ldt + c + i * V, ldt,            \
+                             s + j * sj, sj, si, rows + c + i * V, ld, n,      \
+                             more);                                            \
+            c += two ? 2 * V : V;                                              \
+        }                                                                      \
+        for (; c < D; c++)                                                     \
+            for (int j = 0; j < m; j++) {                                      \
+                float x = more ? to[(size_t)j * ldt + c] : 0.0f;               \
+                for (int i = 0; i < n; i++)                                    \
+                    x = fma(s[j * sj + i * si], rows[(size_t)i * ld + c], x);  \
+                to[(size_t)j * ldt + c] = x;                                   \
+            }                                                                  \
+    }
+GATHERS(PLACE, global)
+#ifdef HELD
+GATHERS(global, private)
 
-static inline void gather(global float *to, int ldt, const float *s,
-                          global const float *rows, int ld, int n, int T,
-                          int more)
+static inline void hold(float *to, global const float *from, int ld, int n)
 {
-    for (int j = 0; j < T;) {
-        const int four = j + 4 <= T;
-        int c = 0;
+    for (int j = 0; j < n; j++)
+        for (int d = 0; d < D; d++)
+            to[j * D + d] = from[(size_t)j * ld + d];
+}
 
-        for (; four && c + 2 * V <= D; c += 2 * V)
-            gather42(to + c, ldt, s, rows + c, ld, n, more);
-        for (; four && c + V <= D; c += V)
-            gather41(to + c, ldt, s, rows + c, ld, n, more);
-        for (; c + V <= D; c += V)
-            gather11(to + c, ldt, s, rows + c, ld, n, more);
-        for (; c < D; c++)
-            for (int r = 0; r < (four ? 4 : 1); r++) {
-                float x = more ? to[(size_t)r * ldt + c] : 0.0f;
-                for (int i = 0; i < n; i++)
-                    x = fma(s[r * QN + i], rows[(size_t)i * ld + c], x);
-                to[(size_t)r * ldt + c] = x;
-            }
-        j += four ? 4 : 1;
-        to += (size_t)(four ? 4 : 1) * ldt;
-        s += (four ? 4 : 1) * QN;
+static inline void release(global float *to, int ld, const float *from, int n)
+{
+    for (int j = 0; j < n; j++)
+        for (int d = 0; d < D; d++)
+            to[(size_t)j * ld + d] = from[j * D + d];
+}
+#endif
+
+/* p: scores to base 2 -> probabilities; dx: dp -> dx * c, of T keys */
+static inline void probabilities(floatv *p, floatv *dx, int T, float c)
+{
+    for (int i = 0; i < NV; i++) {
+        floatv top = p[i], all = 0.0f, sum = 0.0f;
+
+        for (int j = 1; j < T; j++)
+            top = select(top, p[j * NV + i], p[j * NV + i] > top);
+        for (int j = 0; j < T; j++) {
+            const floatv e = vt_exp2_down(p[j * NV + i] - top);
+            p[j * NV + i] = e;
+            all += e;
+            sum = fma(e, dx[j * NV + i], sum);
+        }
+        all = 1.0f / all;
+        sum *= all;
+        for (int j = 0; j < T; j++) {
+            const floatv e = p[j * NV + i] * all;
+            p[j * NV + i] = e;
+            dx[j * NV + i] = e * (dx[j * NV + i] - sum) * c;
+        }
     }
 }
 
@@ -174,72 +207,70 @@ attention_grad__heads(global float *dq, global float *dkv,
     const int ldo = H * D;
     floatv p[TMAX * NV], dx[TMAX * NV];
     float qt[D * QN], gt[D * QN], lane[QN];
+#ifdef HELD
+    const int ld = D;
+    float k[TMAX * D] __attribute__((aligned(64)));
+    float v[TMAX * D] __attribute__((aligned(64)));
+    float dk[TMAX * D] __attribute__((aligned(64)));
+    float dv[TMAX * D] __attribute__((aligned(64)));
+#else
+    const int ld = ldk;
+#endif
 
     for (int b = first; b < first + pictures; b++) {
         global const float *qh = q + (size_t)b * qb + h * D;
         global const float *gh = dout + (size_t)b * Tq * ldo + h * D;
-        global const float *k = kv + (size_t)b * T * ldk + koff + h * D;
-        global const float *v = kv + (size_t)b * T * ldk + voff + h * D;
-        global float *dk = dkv + (size_t)b * T * ldk + koff + h * D;
-        global float *dv = dkv + (size_t)b * T * ldk + voff + h * D;
         global float *dqh = dq + (size_t)b * qb + h * D;
+        const size_t at = (size_t)b * T * ldk + h * D;
+#ifdef HELD
+        hold(k, kv + at + koff, ldk, T);
+        hold(v, kv + at + voff, ldk, T);
+#else
+        global const float *k = kv + at + koff, *v = kv + at + voff;
+        global float *dk = dkv + at + koff, *dv = dkv + at + voff;
+#endif
 
         for (int i0 = 0; i0 < Tq; i0 += QN) {
             const int n = min(QN, Tq - i0);
 
-            turn_in(qt, qh + (size_t)i0 * ldq, ldq, n, scale);
+            turn_in(qt, qh + (size_t)i0 * ldq, ldq, n, scale * VT_LOG2E);
             turn_in(gt, gh + (size_t)i0 * ldo, ldo, n, 1.0f);
-            scores(p, qt, k, ldk, T);
-            scores(dx, gt, v, ldk, T);
+            scores(p, qt, k, ld, T);
+            scores(dx, gt, v, ld, T);
 #ifdef BIAS
             for (int j = 0; j < T; j++) {
                 for (int i = 0; i < QN; i++)
-                    lane[i] =
-                        i < n ? bias[(BIAS_OF(b, h) * Tq + i0 + i) * T + j]
-                              : 0.0f;
+                    lane[i] = i < n
+                                  ? bias[(BIAS_OF(b, h) * Tq + i0 + i) * T + j]
+                                  : 0.0f;
                 for (int i = 0; i < NV; i++)
-                    p[j * NV + i] += vloadv(i, lane);
+                    p[j * NV + i] =
+                        fma(vloadv(i, lane), (floatv)(VT_LOG2E), p[j * NV + i]);
             }
 #endif
-            for (int i = 0; i < NV; i++) {
-                floatv top = p[i], all = 0.0f, sum = 0.0f;
-
-                for (int j = 1; j < T; j++)
-                    top = fmax(top, p[j * NV + i]);
-                for (int j = 0; j < T; j++) {
-                    const floatv e = vt_exp(p[j * NV + i] - top);
-                    p[j * NV + i] = e;
-                    all += e;
-                    sum = fma(e, dx[j * NV + i], sum);
-                }
-                all = 1.0f / all;
-                sum *= all;
-                for (int j = 0; j < T; j++) {
-                    const floatv e = p[j * NV + i] * all;
-                    p[j * NV + i] = e;
-                    dx[j * NV + i] = e * (dx[j * NV + i] - sum);
-                }
-            }
+            probabilities(p, dx, T, dbias ? 1.0f : scale);
             if (dbias)
                 for (int j = 0; j < T; j++) {
-                    for (int i = 0; i < NV; i++)
+                    for (int i = 0; i < NV; i++) {
                         vstorev(dx[j * NV + i], i, lane);
+                        dx[j * NV + i] *= scale;
+                    }
                     for (int i = 0; i < n; i++) {
-                        const size_t at = (BIAS_OF(b, h) * Tq + i0 + i) * T + j;
-                        dbias[at] = b > first ? dbias[at] + lane[i] : lane[i];
+                        const size_t to = (BIAS_OF(b, h) * Tq + i0 + i) * T + j;
+                        dbias[to] = b > first ? dbias[to] + lane[i] : lane[i];
                     }
                 }
-            for (int j = 0; j < T * NV; j++)
-                dx[j] *= scale;
-            for (int d = 0; d + 4 <= D; d += 4)
-                turned4(dqh + (size_t)i0 * ldq + d, ldq, n, dx, k + d, ldk, T);
-            for (int d = D / 4 * 4; d < D; d++)
-                turned1(dqh + (size_t)i0 * ldq + d, ldq, n, dx, k + d, ldk, T);
-            gather(dk, ldk, (const float *)dx, qh + (size_t)i0 * ldq, ldq, n, T,
-                   i0 > 0);
-            gather(dv, ldk, (const float *)p, gh + (size_t)i0 * ldo, ldo, n, T,
-                   i0 > 0);
+            gather(dqh + (size_t)i0 * ldq, ldq, (const float *)dx, 1, QN, k, ld,
+                   T, n, 0);
+            gather(dk, ld, (const float *)dx, QN, 1, qh + (size_t)i0 * ldq, ldq,
+                   n, T, i0 > 0);
+            gather(dv, ld, (const float *)p, QN, 1, gh + (size_t)i0 * ldo, ldo,
+                   n, T, i0 > 0);
         }
+#ifdef HELD
+        release(dkv + at + koff, ldk, dk, T);
+        release(dkv + at + voff, ldk, dv, T);
+#endif
     }
 }
 #else

@@ -3,8 +3,9 @@
  *
  * Vectors     V float lanes an explicit vector (-DV=4, 8 or 16; default 8):
  *             floatv, intv, vloadv(i, p) and vstorev(v, i, p) of V lanes.
- * Functions   vt_exp, vt_erf, vt_tanh, vt_sigmoid, vt_act and vt_act_grad for
- *             float, float4, float8 and float16. Polynomials of our own: a
+ * Functions   vt_exp, vt_exp2_down (2^x for x <= 0: a softmax's), vt_erf,
+ *             vt_tanh, vt_sigmoid, vt_act and vt_act_grad for float, float4,
+ *             float8 and float16. Polynomials of our own: a
  *             driver's exp() may be slow and scalar, and its bits differ from
  *             the next driver's. With contraction off and fma() written out
  *             they are the same bits wherever division is correctly rounded.
@@ -25,7 +26,9 @@
  *             (1) soon; level 3: the first cache, 2: the second. A hint.
  * Random      vt_hash: bits that depend on (state, index) alone.
  *
- * exp, tanh: coefficients of Cephes (Moshier), error below 2 ulp;
+ * exp, exp2, tanh: coefficients of Cephes (Moshier), error below 2 ulp; exp2 is
+ * 0 below -126, NaN stays NaN, and the sum with 1.5 * 2^23 rounds to an integer
+ * and holds it in its low bits;
  * erf: the rational function of Eigen and XLA, within 3.4e-7 (a division
  * instead of an exp and a second branch: GELU was a tenth of a product).
  */
@@ -64,6 +67,8 @@
 #define as_floatv VT_JOIN(as_float, V)
 #define as_intv VT_JOIN(as_int, V)
 
+#define VT_LOG2E 1.44269504f
+
 /* vt_act of ocl.h */
 #define VT_ACT_NONE 0
 #define VT_ACT_GELU 1
@@ -94,6 +99,21 @@
         p = p * VT_JOIN(as_, F)((h + 127) << 23) *                             \
             VT_JOIN(as_, F)((k - h + 127) << 23);                              \
         return select(p, (F)(0.0f), x < (F)(-87.33f));                         \
+    }                                                                          \
+    static inline F __attribute__((overloadable)) vt_exp2_down(F x)            \
+    {                                                                          \
+        const F y = select(x, (F)(-126.0f), x < (F)(-126.0f));                 \
+        const F t = y + 12582912.0f;                                           \
+        const F f = y - (t - 12582912.0f);                                     \
+        F p = fma((F)(1.535336188e-4f), f, (F)(1.339887440e-3f));              \
+        p = fma(p, f, (F)(9.618437358e-3f));                                   \
+        p = fma(p, f, (F)(5.550332471e-2f));                                   \
+        p = fma(p, f, (F)(2.402264791e-1f));                                   \
+        p = fma(p, f, (F)(6.931472029e-1f));                                   \
+        p = fma(p, f, (F)(1.0f));                                              \
+        p = VT_JOIN(as_, F)(VT_JOIN(as_, I)(p) +                               \
+                            (VT_JOIN(as_, I)(t) << 23));                       \
+        return select(p, (F)(0.0f), x < (F)(-126.0f));                         \
     }                                                                          \
     static inline F __attribute__((overloadable)) vt_erf(F x)                  \
     {                                                                          \
@@ -157,7 +177,8 @@
         switch (kind) {                                                        \
         case VT_ACT_GELU:                                                      \
             s = 0.5f * (vt_erf(x * 0.707106781f) + 1.0f);                      \
-            return fma(x * 0.398942280f, vt_exp(-0.5f * x * x), s);            \
+            return fma(x * 0.398942280f,                                       \
+                       vt_exp2_down(x * x * (-0.5f * VT_LOG2E)), s);            \
         case VT_ACT_GELU_TANH:                                                 \
             t = vt_tanh(0.797884561f * fma(0.044715f * x * x, x, x));          \
             s = 0.797884561f * fma(0.134145f * x, x, (F)(1.0f));               \

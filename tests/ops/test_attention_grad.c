@@ -2,10 +2,13 @@
  * test_attention_grad.c - gradients of q, k, v and the bias.
  */
 #include "ref/ref.h"
+#include "support/near.h"
 #include "support/oneplan.h"
+#include "support/rng.h"
 
 #include <criterion/criterion.h>
 #include <math.h>
+#include <stdlib.h>
 
 /* in qkv, bias; arg: heads */
 static vt_val build(vt_plan *p, const vt_val *in, const vt_case *c)
@@ -92,4 +95,93 @@ Test(attention_grad, cross)
                                     {0}};
 
     vt_check_ops(cases, build_cross, ref_cross);
+}
+
+/* dqkv of one head by the formulas, in double; p and dp: [T]. */
+static void head_grad(double *d, const float *x, const float *g, size_t T,
+                      size_t C, size_t D, double *p, double *dp)
+{
+    const double scale = 1 / sqrt((double)D);
+
+    for (size_t i = 0; i < T; i++) {
+        const float *q = x + i * 3 * C, *gi = g + i * C;
+        double top = -INFINITY, all = 0, mean = 0;
+
+        for (size_t j = 0; j < T; j++) {
+            const float *k = x + j * 3 * C + C, *v = k + C;
+
+            p[j] = dp[j] = 0;
+            for (size_t e = 0; e < D; e++) {
+                p[j] += scale * (double)q[e] * (double)k[e];
+                dp[j] += (double)gi[e] * (double)v[e];
+            }
+            top = fmax(top, p[j]);
+        }
+        for (size_t j = 0; j < T; j++)
+            all += p[j] = exp(p[j] - top);
+        for (size_t j = 0; j < T; j++)
+            mean += (p[j] /= all) * dp[j];
+        for (size_t j = 0; j < T; j++) {
+            const size_t at = j * 3 * C + C;
+            const double w = scale * p[j] * (dp[j] - mean);
+
+            for (size_t e = 0; e < D; e++) {
+                d[i * 3 * C + e] += w * (double)x[at + e];
+                d[at + e] += w * (double)q[e];
+                d[at + C + e] += p[j] * (double)gi[e];
+            }
+        }
+    }
+}
+
+/* Sizes of models, too many for differences: keys that are held side by side,
+ * and some more than are. */
+static void check_long(vt_class class, int batch, int tokens, int heads,
+                       int width)
+{
+    const size_t B = (size_t)batch, T = (size_t)tokens, H = (size_t)heads;
+    const size_t D = (size_t)width, C = H * D;
+    const size_t n = B * T * 3 * C, m = B * T * C;
+    float *x = malloc(n * sizeof *x), *g = malloc(m * sizeof *g);
+    float *got = malloc(n * sizeof *got);
+    double *want = calloc(n, sizeof *want), *p = malloc(2 * T * sizeof *p);
+    vt_rng r = {7};
+    vt_fixture f;
+    vt_val in, out, gradient, back;
+
+    vt_rng_fill(&r, x, n, 2, 0);
+    vt_rng_fill(&r, g, m, 1, 0);
+    vt_fixture_open(&f, class, true);
+    in = vt_fixture_param(&f, "qkv", 3,
+                          (int[]){batch, tokens, 3 * heads * width}, x);
+    out = vt_attention(f.plan, in,
+                       (vt_attention_args){.heads = heads, .bias = VT_NONE});
+    gradient = vt_input(f.plan, "gradient", VT_F32, 3,
+                        (int[]){batch, tokens, heads * width});
+    vt_plan_backward(f.plan, vt_seed_gradient(f.plan, out, gradient), vt_add);
+    vt_check(vt_plan_finish(f.plan));
+    vt_check(vt_plan_write(f.plan, gradient, g, m * sizeof *g));
+    vt_check(vt_plan_run(f.plan, 0));
+    back = vt_plan_find(f.plan, "grad.qkv");
+    cr_assert_neq(back, VT_NONE);
+    vt_check(vt_plan_read(f.plan, back, got, n));
+    for (size_t b = 0; b < B; b++)
+        for (size_t h = 0; h < H; h++)
+            head_grad(want + b * T * 3 * C + h * D, x + b * T * 3 * C + h * D,
+                      g + b * T * C + h * D, T, C, D, p, p + T);
+    cr_expect(vt_near("dqkv", got, want, n, 1e-4, 1e-5 * vt_largest(want, n)),
+              "class %d, %d heads of %d, %d tokens", (int)class, heads, width,
+              tokens);
+    vt_fixture_close(&f);
+    free(x), free(g), free(got), free(want), free(p);
+}
+
+Test(attention_grad, long)
+{
+    const vt_class classes[] = {VT_CLASS_CPU, VT_CLASS_GPU};
+
+    for (size_t i = 0; i < 2 && !vt_test_tiny(); i++) {
+        check_long(classes[i], 2, 197, 3, 64);
+        check_long(classes[i], 1, 257, 1, 256);
+    }
 }
