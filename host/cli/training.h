@@ -50,7 +50,7 @@ typedef struct training {
                 "training pictures kept back and scored after each epoch",     \
                 hold_out),                                                     \
         OPT_ROW(training, 0, "settings", OPT_TEXT, "FILE",                     \
-                "JSON: optimizer, betas, weight_decay, schedule, ...",         \
+                "JSON: optimizer, schedule, dropout, mixup, ...; vitcl(1)",    \
                 settings),                                                     \
         OPT_ROW(training, 0, "size", OPT_SIZE, "N|HxW",                        \
                 "pixels, when other than the model's own", size),              \

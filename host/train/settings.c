@@ -66,6 +66,39 @@ static void put_options(FILE *f, const vitcl_train_options *o)
     }
 }
 
+/* The file of settings, before anything is done with them: a misspelt key must
+ * not pass for one that was left out. */
+static vitcl_status check_file(const vt_json *settings, const char *path)
+{
+    static const char *const keys[] = {
+        "optimizer",       "betas",        "eps",        "momentum",
+        "weight_decay",    "dropout",      "drop_path",  "ema",
+        "clip_grad_norm",  "schedule",     "min_lr",     "warmup_steps",
+        "label_smoothing", "color_jitter", "aa",         "magnitude",
+        "reprob",          "mixup",        "mixup_prob", "cutmix"};
+    vitcl_status st = VITCL_OK;
+    vt_recipe recipe = {.optimizer = VT_ADAMW};
+    vt_augment augment = {0};
+
+    if (!vt_json_is_object(settings))
+        return vt_fail(VITCL_ECORRUPT, "%s: settings are a JSON object", path);
+    for (const vt_json *m = vt_json_first(settings); m; m = vt_json_next(m)) {
+        size_t i = 0;
+
+        while (i < VT_COUNT(keys) && strcmp(vt_json_key(m), keys[i]) != 0)
+            i++;
+        if (i == VT_COUNT(keys))
+            return vt_fail(VITCL_ECORRUPT,
+                           "%s: \"%.80s\" is not a setting; vitcl(1) lists "
+                           "them",
+                           path, vt_json_key(m));
+    }
+    VT_TRY(vt_recipe_change(&recipe, settings, path));
+    VT_TRY(vt_augment_change(&augment, settings, path));
+done:
+    return st;
+}
+
 static vitcl_status to_json(vt_json **out, const vitcl_train_options *o,
                             const vt_dataset *d)
 {
@@ -75,8 +108,10 @@ static vitcl_status to_json(vt_json **out, const vitcl_train_options *o,
     size_t size = 0;
     FILE *f = NULL;
 
-    if (o->settings)
+    if (o->settings) {
         VT_TRY(vt_json_load(&settings, o->settings, 1 << 20, 8));
+        VT_TRY(check_file(settings, o->settings));
+    }
     f = open_memstream(&text, &size);
     if (!f) {
         st = vt_fail(VITCL_ENOMEM, "out of memory for the settings");
@@ -304,30 +339,6 @@ done:
 
 /* ---- recipes ---- */
 
-/* A misspelt key must not pass for a left out one. */
-static vitcl_status known(const vt_json *settings)
-{
-    static const char *const keys[] = {
-        "optimizer",       "betas",        "eps",        "momentum",
-        "weight_decay",    "dropout",      "drop_path",  "ema",
-        "clip_grad_norm",  "schedule",     "min_lr",     "warmup_steps",
-        "label_smoothing", "color_jitter", "aa",         "magnitude",
-        "reprob",          "mixup",        "mixup_prob", "cutmix"};
-
-    for (const vt_json *m = vt_json_first(settings); m; m = vt_json_next(m)) {
-        size_t i = 0;
-
-        while (i < VT_COUNT(keys) && strcmp(vt_json_key(m), keys[i]) != 0)
-            i++;
-        if (i == VT_COUNT(keys))
-            return vt_fail(VITCL_ECORRUPT,
-                           "settings: \"%.80s\" is not a setting; the README "
-                           "lists them",
-                           vt_json_key(m));
-    }
-    return VITCL_OK;
-}
-
 vitcl_status vt_settings_recipe(vt_recipe *recipe, vt_schedule *schedule,
                                 const vt_settings *s, long steps)
 {
@@ -352,7 +363,6 @@ vitcl_status vt_settings_recipe(vt_recipe *recipe, vt_schedule *schedule,
 
     if (s->masked) /* the paper's, appendix B.1.2 */
         r.optimizer = VT_ADAM, r.weight_decay = 0;
-    VT_TRY(known(j));
     VT_TRY(vt_recipe_change(&r, j, "settings"));
     vt_json_string(&word, vt_json_get(j, "schedule"));
     while (i < VT_COUNT(words) && strcmp(word, words[i]) != 0)

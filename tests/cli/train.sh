@@ -131,10 +131,10 @@ run 1 train "${given[@]}" -o mine --lr 9e5 --settings wild.json
 
 echo '{"wieght_decay": 0.05}' >typo.json
 run 1 train "${given[@]}" -o typo --settings typo.json
-says '"wieght_decay" is not a setting'
+says 'typo.json: "wieght_decay" is not a setting'
 echo '{"reprob": 2}' >typo.json
 run 1 train "${given[@]}" -o typo --settings typo.json
-says '"reprob" must be a number from 0 to 1'
+says 'typo.json: "reprob" must be a number from 0 to 1'
 [ ! -e typo ] || fail "a failed training left its folder"
 
 # ---- what a killed training left half written goes; one at a time
