@@ -60,10 +60,9 @@ static uint64_t bmp_bytes(const uint8_t *data, size_t size, uint64_t w,
     const uint64_t at = field(data, size, 14, 4) == 12u << 24 ? 24 : 28;
     const uint64_t bits =
         field(data, size, at, 1) | field(data, size, at + 1, 1) << 8;
-
     uint64_t first = 0;
 
-    for (uint64_t i = 4; i-- > 0;)
+    for (uint64_t i = 4; i-- > 0;) /* where the rows begin */
         first = first << 8 | field(data, size, 10 + i, 1);
     return first + (h - 1) * ((w * bits + 31) / 32 * 4) + (w * bits + 7) / 8;
 }
@@ -98,10 +97,12 @@ vitcl_status vt_decode_stb(vt_picture *out, unsigned *turn, const uint8_t *data,
     *turn = 1;
     if (size > INT_MAX)
         return vt_fail(VITCL_ECORRUPT, "%s: a file of more than 2 GB", name);
-    if (!stbi_info_from_memory(data, (int)size, &w, &h, &n) || w < 0 ||
-        h == INT_MIN)
+    if (!stbi_info_from_memory(data, (int)size, &w, &h, &n))
         return vt_fail(VITCL_ECORRUPT, "%s: not a sound picture: %s", name,
                        stbi_failure_reason());
+    if (w < 0 || h == INT_MIN)
+        return vt_fail(VITCL_ECORRUPT, "%s: a picture of %dx%d pixels", name, w,
+                       h);
     h = h < 0 ? -h : h; /* a BMP with its first row on top */
     st = vt_picture_check((uint32_t)w, (uint32_t)h, name);
     if (st != VITCL_OK)
