@@ -2,10 +2,10 @@
  * device.c - public handles of devices, and how fast one can be at most.
  */
 #include "api/handles.h"
+#include "base/clock.h"
 #include "base/memory.h"
 
 #include <stdio.h>
-#include <time.h>
 
 const char *vitcl_version(void)
 {
@@ -47,14 +47,6 @@ void vitcl_device_free(vitcl_device *device)
 }
 
 /* ---- peak ---- */
-
-double vt_now_ms(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return 1e3 * (double)t.tv_sec + 1e-6 * (double)t.tv_nsec;
-}
 
 /* The best of some launches, each long enough to time; flops: of one round. */
 static vitcl_status best_rate(double *gflops, vt_queue *q, vt_kernel *k,

@@ -7,6 +7,7 @@
  * version; the answer is kept on disk, and in the process where that is off.
  */
 #include "api/handles.h"
+#include "base/clock.h"
 #include "base/memory.h"
 
 #include <stdio.h>

@@ -57,9 +57,6 @@ vitcl_status vt_handle_size(uint32_t *height, uint32_t *width, uint32_t *batch,
 vitcl_status vt_handle_half(vitcl_precision *out, vt_dev *dev,
                             const char *wanted);
 
-/* Monotonic milliseconds. */
-double vt_now_ms(void);
-
 #define VT_GIVEN(pointer)                                                      \
     do {                                                                       \
         if (!(pointer))                                                        \

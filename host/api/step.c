@@ -5,11 +5,11 @@
  * and optimisers to another library's.
  */
 #include "api/handles.h"
+#include "base/clock.h"
 #include "base/memory.h"
 #include "train/trainer.h"
 
 #include <string.h>
-#include <time.h>
 #include <vitcl_train.h>
 
 typedef struct batch {
@@ -146,14 +146,6 @@ done:
     return st;
 }
 
-static double now_ms(void)
-{
-    struct timespec t;
-
-    timespec_get(&t, TIME_UTC);
-    return (double)t.tv_sec * 1e3 + (double)t.tv_nsec * 1e-6;
-}
-
 static vitcl_status take_steps(record *r, vt_trainer *t, const batch *b,
                                const double *lr, uint32_t steps)
 {
@@ -165,15 +157,15 @@ static vitcl_status take_steps(record *r, vt_trainer *t, const batch *b,
     VT_TRY(put(&first, r, "", "loss", 1, (int[]){1}));
     VT_TRY(put(&time_ms, r, "", "time_ms", 1, (int[]){(int)steps}));
     for (uint32_t i = 0; i < steps; i++) {
-        begin = now_ms();
+        begin = vt_now_ms();
         VT_TRY(vt_trainer_batch(&loss, t, b->pixels, b->targets));
         losses[i] = (float)loss;
-        time_ms[i] = (float)(now_ms() - begin);
+        time_ms[i] = (float)(vt_now_ms() - begin);
         if (i == 0)
             VT_TRY(put_parameters(r, t, "grad.", "grad"));
-        begin = now_ms();
+        begin = vt_now_ms();
         VT_TRY(vt_trainer_update(t, lr[i], (long)i));
-        time_ms[i] += (float)(now_ms() - begin);
+        time_ms[i] += (float)(vt_now_ms() - begin);
     }
     *first = losses[0];
     VT_TRY(put_parameters(r, t, "after.", ""));

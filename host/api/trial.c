@@ -15,6 +15,7 @@
 #include "api/trial.h"
 
 #include "api/handles.h"
+#include "base/clock.h"
 #include "base/memory.h"
 
 #include <vitcl_tune.h>

@@ -15,6 +15,7 @@
  * illegal instruction ends one process, and the next one multiplies by FMAs.
  * The program vitcl lets a child try first. VITCL_DOT=off: FMAs, untried.
  */
+#include "base/clock.h"
 #include "base/memory.h"
 #include "ocl/gemm_rows.h"
 #include "ocl/objects.h"
@@ -22,7 +23,6 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 enum { NONE, S16, U8, BF16, KINDS }; /* cl/gemm_dot.cl's DOT */
 
@@ -304,17 +304,14 @@ done:
 /* Seconds; less than 0 after an error. */
 static double trial_run(trial *t, vt_queue *q)
 {
-    struct timespec a, b;
+    const double from = vt_now_ms();
 
-    clock_gettime(CLOCK_MONOTONIC, &a);
     for (size_t i = 0; i < VT_COUNT(t->g.kernel) && t->g.kernel[i]; i++)
         if (vt_kernel_launch(q, t->g.kernel[i]) != VITCL_OK)
             return -1;
     if (vt_queue_finish(q) != VITCL_OK)
         return -1;
-    clock_gettime(CLOCK_MONOTONIC, &b);
-    return (double)(b.tv_sec - a.tv_sec) +
-           1e-9 * (double)(b.tv_nsec - a.tv_nsec);
+    return 1e-3 * (vt_now_ms() - from);
 }
 
 /* Every fifth element within what rounding to the format can do. */
