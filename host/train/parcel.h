@@ -54,7 +54,7 @@ typedef struct vt_words { /* what goes into it */
     double crop_pct;                     /* 0: from `how` */
     const char *first_conv, *classifier; /* tensors; NULL: a ViT's */
     const vt_dataset *d; /* whose classes; NULL: no classifier */
-    const char *more;    /* further members at the top, each ", \"a\": 1"; "" */
+    const char *more; /* further members at the top, each "  \"a\": 1,\n"; "" */
 } vt_words;
 vitcl_status vt_config_text_new(char **out, const vt_words *w);
 /* A JSON value as text again. */

@@ -135,6 +135,30 @@ static vitcl_status keep_args(char **out, const vt_json *args, int height,
     return VITCL_OK;
 }
 
+/* What a hybrid's config says of its stem. */
+static vitcl_status keep_stem(char **out, const vt_json *json)
+{
+    static const char *const keys[] = {"stem_width", "stem_layers",
+                                       "stem_block", "stem_widths"};
+    size_t size = 0;
+    FILE *f = open_memstream(out, &size);
+
+    if (!f)
+        return vt_fail(VITCL_ENOMEM, "out of memory for a config");
+    for (size_t i = 0; i < VT_COUNT(keys); i++) {
+        const vt_json *m = vt_json_get(json, keys[i]);
+
+        if (m) {
+            fprintf(f, "  \"%s\": ", keys[i]);
+            vt_json_print(f, m);
+            fputs(",\n", f);
+        }
+    }
+    if (fclose(f) != 0)
+        return vt_fail(VITCL_ENOMEM, "out of memory for a config");
+    return VITCL_OK;
+}
+
 static vitcl_status new_args(char **out, const vt_config *c, int height,
                              int width)
 {
@@ -204,7 +228,7 @@ static vitcl_status describe(char **out, vt_model *m, int height, int width,
     const vt_config *c = vt_model_config(m);
     const vt_json *json = vt_model_json(m);
     const bool timm = c->source == VT_SOURCE_TIMM;
-    char *args = NULL;
+    char *args = NULL, *stem = NULL;
     vt_words w = {.height = height, .width = width, .d = d, .more = ""};
 
     if (timm) {
@@ -220,6 +244,8 @@ static vitcl_status describe(char **out, vt_model *m, int height, int width,
         VT_TRY(keep_args(&args, vt_json_get(json, "model_args"), height, width,
                          w.first_conv != NULL || /* has no img_size */
                              (height == c->height && width == c->width_px)));
+        VT_TRY(keep_stem(&stem, json));
+        w.more = stem;
     } else {
         w.architecture = timm_name(c);
         w.pool = c->pool == VT_POOL_MEAN ? "avg" : "token";
@@ -231,6 +257,7 @@ static vitcl_status describe(char **out, vt_model *m, int height, int width,
     VT_TRY(vt_config_text_new(out, &w));
 done:
     free(args);
+    free(stem);
     return st;
 }
 

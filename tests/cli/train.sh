@@ -181,6 +181,11 @@ cat >hybrid.json <<'J'
 J
 run 0 train --config hybrid.json --data data --batch 20 --epochs 1 -o hybrid
 run 0 eval -m hybrid --data data --json
+run 0 finetune -m hybrid --data data --batch 20 --epochs 1 -o again
+for key in stem_layers stem_widths; do
+    grep -q "\"$key\": \[" again/config.json || fail "$key is lost"
+done
+run 0 train --config again/config.json --data data --batch 20 --epochs 1 -o third
 
 # ---- the paper's variants: trained, read, tuned at another size; only here
 cat >places.json <<'J'
