@@ -9,6 +9,7 @@
 #include <criterion/criterion.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* in qkv, bias; arg: heads */
 static vt_val build(vt_plan *p, const vt_val *in, const vt_case *c)
@@ -179,9 +180,18 @@ static void check_long(vt_class class, int batch, int tokens, int heads,
 Test(attention_grad, long)
 {
     const vt_class classes[] = {VT_CLASS_CPU, VT_CLASS_GPU};
+    vt_fixture f;
+    bool mesa;
 
+    vt_fixture_open(&f, VT_CLASS_CPU, true);
+    mesa = strstr(vt_dev_info(vt_plan_settings(f.plan)->dev)->name, "llvmpipe");
+    vt_fixture_close(&f);
+    if (mesa)
+        cr_log_warn("1025 tokens are left out: llvmpipe warns itself that it "
+                    "compiles these loops wrongly, and does");
     for (size_t i = 0; i < 2 && !vt_test_tiny(); i++) {
         check_long(classes[i], 2, 197, 3, 64);
-        check_long(classes[i], 1, 257, 1, 256);
+        if (!mesa)
+            check_long(classes[i], 1, 1025, 1, 64);
     }
 }
