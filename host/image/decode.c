@@ -40,6 +40,15 @@ static const vt_decoder decoders[] = {
     {MAGIC(0, "\xff\x0a"), "JPEG XL", NULL},
 };
 
+uint32_t vt_number(const uint8_t *p, unsigned bytes, bool big_endian)
+{
+    uint32_t v = 0;
+
+    for (unsigned i = 0; i < bytes; i++)
+        v |= (uint32_t)p[i] << 8 * (big_endian ? bytes - 1 - i : i);
+    return v;
+}
+
 vitcl_status vt_picture_check(uint32_t width, uint32_t height, const char *name)
 {
     if (width == 0 || height == 0)

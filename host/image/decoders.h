@@ -13,6 +13,8 @@ typedef vitcl_status vt_decode_fn(vt_picture *out, unsigned *turn,
                                   const char *name);
 vt_decode_fn vt_decode_jpeg, vt_decode_png, vt_decode_stb, vt_decode_pnm;
 
+/* An unsigned number of at most four bytes. */
+uint32_t vt_number(const uint8_t *p, unsigned bytes, bool big_endian);
 /* Check a size from a file against the ceilings, then allocate the pixels. */
 vitcl_status vt_picture_check(uint32_t width, uint32_t height,
                               const char *name);

@@ -10,15 +10,6 @@
 
 enum { ORIENTATION = 0x112, ENTRY = 12 };
 
-static uint32_t number(const uint8_t *p, unsigned bytes, bool big)
-{
-    uint32_t v = 0;
-
-    for (unsigned i = 0; i < bytes; i++)
-        v |= (uint32_t)p[i] << 8 * (big ? bytes - 1 - i : i);
-    return v;
-}
-
 unsigned vt_exif_turn(const uint8_t *tiff, size_t size)
 {
     unsigned turn = 0;
@@ -28,21 +19,21 @@ unsigned vt_exif_turn(const uint8_t *tiff, size_t size)
     if (size < 8 || (memcmp(tiff, "II", 2) != 0 && memcmp(tiff, "MM", 2) != 0))
         return 0;
     big = tiff[0] == 'M';
-    if (number(tiff + 2, 2, big) != 42)
+    if (vt_number(tiff + 2, 2, big) != 42)
         return 0;
-    at = number(tiff + 4, 4, big);
+    at = vt_number(tiff + 4, 4, big);
     if (at > size || size - at < 2)
         return 0;
-    n = number(tiff + at, 2, big);
+    n = vt_number(tiff + at, 2, big);
     for (size_t p = (size_t)at + 2; n > 0 && p + ENTRY <= size;
          p += ENTRY, n--) {
         /* tag, type, count, value: a byte, short or long stands in place */
-        uint32_t type = number(tiff + p + 2, 2, big);
+        uint32_t type = vt_number(tiff + p + 2, 2, big);
         unsigned bytes = type == 1 ? 1 : type == 3 ? 2 : type == 4 ? 4 : 0;
 
-        if (number(tiff + p, 2, big) == ORIENTATION && bytes > 0 &&
-            number(tiff + p + 4, 4, big) == 1)
-            turn = number(tiff + p + 8, bytes, big);
+        if (vt_number(tiff + p, 2, big) == ORIENTATION && bytes > 0 &&
+            vt_number(tiff + p + 4, 4, big) == 1)
+            turn = vt_number(tiff + p + 8, bytes, big);
     }
     return turn <= 8 ? turn : 0;
 }

@@ -31,12 +31,6 @@ typedef struct png_state {
     bool got_exif;
 } png_state;
 
-static uint32_t be32(const uint8_t *p)
-{
-    return (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 |
-           p[3];
-}
-
 /* The text of a zTXt chunk, for the orientation alone: a longer one than the
  * buffer is cut, which the first directory does not mind. */
 static size_t inflate_some(uint8_t *out, size_t room, const uint8_t *in,
@@ -99,14 +93,14 @@ static vitcl_status walk(png_state *s)
         uint32_t n;
 
         if (s->size - at < 12 || !is_chunk_name(type) ||
-            (n = be32(d + at)) > s->size - at - 12) {
+            (n = vt_number(d + at, 4, true)) > s->size - at - 12) {
             if (in_data || (s->size - at >= 8 && is_chunk_name(type) &&
                             memcmp(type, "IDAT", 4) == 0))
                 return VITCL_OK; /* libpng judges the data */
             return vt_fail(VITCL_ECORRUPT, "%s: the PNG is cut short", s->name);
         }
         in_data = in_data || memcmp(type, "IDAT", 4) == 0;
-        if (!in_data && crc32(0, type, n + 4) != be32(body + n))
+        if (!in_data && crc32(0, type, n + 4) != vt_number(body + n, 4, true))
             return vt_fail(VITCL_ECORRUPT,
                            "%s: wrong checksum in the PNG's %.4s", s->name,
                            (const char *)type);

@@ -42,14 +42,11 @@
 #pragma GCC diagnostic ignored "-Wimplicit-int-conversion"
 #include <stb_image.h>
 
-/* size bytes, read big-endian; behind the end they are none. */
-static uint64_t field(const uint8_t *data, size_t size, uint64_t at, int bytes)
+/* A number of the file; 0 where it ends before. */
+static uint64_t field(const uint8_t *data, size_t size, uint64_t at,
+                      unsigned bytes, bool big_endian)
 {
-    uint64_t v = 0;
-
-    for (int i = 0; i < bytes; i++)
-        v = v << 8 | (at + (uint64_t)i < size ? data[at + (uint64_t)i] : 0);
-    return v;
+    return at + bytes <= size ? vt_number(data + at, bytes, big_endian) : 0;
 }
 
 /* The bytes of a BMP's rows; the last one's padding may be missing. */
@@ -57,13 +54,10 @@ static uint64_t bmp_bytes(const uint8_t *data, size_t size, uint64_t w,
                           uint64_t h)
 {
     /* The core header (12 bytes) has 16-bit sides. */
-    const uint64_t at = field(data, size, 14, 4) == 12u << 24 ? 24 : 28;
-    const uint64_t bits =
-        field(data, size, at, 1) | field(data, size, at + 1, 1) << 8;
-    uint64_t first = 0;
+    const bool core = field(data, size, 14, 4, false) == 12;
+    const uint64_t bits = field(data, size, core ? 24 : 28, 2, false);
+    const uint64_t first = field(data, size, 10, 4, false);
 
-    for (uint64_t i = 4; i-- > 0;) /* where the rows begin */
-        first = first << 8 | field(data, size, 10 + i, 1);
     return first + (h - 1) * ((w * bits + 31) / 32 * 4) + (w * bits + 7) / 8;
 }
 
@@ -71,17 +65,17 @@ static uint64_t bmp_bytes(const uint8_t *data, size_t size, uint64_t w,
 static uint64_t psd_bytes(const uint8_t *data, size_t size, uint64_t w,
                           uint64_t h)
 {
-    const uint64_t planes = field(data, size, 12, 2);
-    const uint64_t depth = field(data, size, 22, 2);
+    const uint64_t planes = field(data, size, 12, 2, true);
+    const uint64_t depth = field(data, size, 22, 2, true);
     uint64_t at = 26, sum = 0;
 
     for (int i = 0; i < 3; i++) /* colour mode, resources, layers */
-        at += 4 + field(data, size, at, 4);
-    if (field(data, size, at, 2) == 0)
+        at += 4 + field(data, size, at, 4, true);
+    if (field(data, size, at, 2, true) == 0)
         return at + 2 + w * h * planes * depth / 8;
     at += 2;
     for (uint64_t row = 0; row < h * planes && at < size; row++, at += 2)
-        sum += field(data, size, at, 2);
+        sum += field(data, size, at, 2, true);
     /* Whatever the table says: two bytes make 128 pixels at best. */
     return VT_MAX(at + sum, w * h * planes / 64);
 }

@@ -117,6 +117,16 @@ Test(decode, pillow)
                      469);
 }
 
+static void refused(const void *bytes, size_t size, const char *name,
+                    const char *why)
+{
+    vt_picture p = {0};
+
+    cr_expect_eq(vt_image_decode(&p, bytes, size, name), VITCL_ECORRUPT);
+    cr_expect(strstr(vt_message(), why), "%s", vt_message());
+    cr_expect_null(p.rgb);
+}
+
 /* A size is refused before anything is allocated for it. */
 Test(decode, ceilings)
 {
@@ -130,12 +140,9 @@ Test(decode, ceilings)
     static const char big[] = "P6 99999999999 1 255\n";
     vt_picture p = {0};
 
-    cr_expect_eq(vt_image_decode(&p, bmp, sizeof bmp, "a.bmp"), VITCL_ECORRUPT);
-    cr_expect(strstr(vt_message(), "million"), "%s", vt_message());
-    cr_expect_eq(vt_image_decode(&p, psd, sizeof psd, "a.psd"), VITCL_ECORRUPT);
-    cr_expect(strstr(vt_message(), "million"), "%s", vt_message());
-    cr_expect_eq(vt_image_decode(&p, ppm, sizeof ppm, "a.ppm"), VITCL_ECORRUPT);
-    cr_expect(strstr(vt_message(), "million"), "%s", vt_message());
+    refused(bmp, sizeof bmp, "a.bmp", "million");
+    refused(psd, sizeof psd, "a.psd", "million");
+    refused(ppm, sizeof ppm, "a.ppm", "million");
     cr_expect_neq(vt_image_decode(&p, big, sizeof big, "a.ppm"), VITCL_OK);
     cr_expect_null(p.rgb);
 }
@@ -150,18 +157,12 @@ Test(decode, heads_without_pixels)
                                     0,   0,   0,   0,   3, 0, 0, 0x50, 3,
                                     0,   0,   33,  65,  0, 8, 0, 3};
     uint8_t packed[42];
-    vt_picture p = {0};
 
     memcpy(packed, psd, sizeof psd);
     packed[39] = 1; /* PackBits */
-    cr_expect_eq(vt_image_decode(&p, bmp, sizeof bmp, "a.bmp"), VITCL_ECORRUPT);
-    cr_expect(strstr(vt_message(), "the BMP is cut short"), "%s", vt_message());
-    cr_expect_eq(vt_image_decode(&p, psd, sizeof psd, "a.psd"), VITCL_ECORRUPT);
-    cr_expect(strstr(vt_message(), "the PSD is cut short"), "%s", vt_message());
-    cr_expect_eq(vt_image_decode(&p, packed, sizeof packed, "a.psd"),
-                 VITCL_ECORRUPT);
-    cr_expect(strstr(vt_message(), "the PSD is cut short"), "%s", vt_message());
-    cr_expect_null(p.rgb);
+    refused(bmp, sizeof bmp, "a.bmp", "the BMP is cut short");
+    refused(psd, sizeof psd, "a.psd", "the PSD is cut short");
+    refused(packed, sizeof packed, "a.psd", "the PSD is cut short");
 }
 
 /* A row's order is no other picture; a byte less is none at all. */
