@@ -15,6 +15,7 @@
  * Tensors lie as in attention.cl: dq as q, dk and dv as kv (one buffer or two);
  * dout and out are [B,Tq,H*D], bias [H,Tq,T] or, with BIAS=2, [B,H,Tq,T]. stat[B,H,Tq,2]: (log sum exp x, sum p dp).
  * Memory grows with T, not T x T; dbias alone is as large as bias.
+ * Longer than most: one contract with two forms, of which a build has one.
  *
  * Heads     One work-item a head: global {H, B / pictures}, local {1}; vectors
  *           over NV*V queries. `pictures` are done one behind the other: 1, or
