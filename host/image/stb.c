@@ -14,6 +14,7 @@
 #include "base/memory.h"
 
 #include <limits.h>
+#include <string.h>
 
 #define STB_IMAGE_IMPLEMENTATION
 #define STB_IMAGE_STATIC
@@ -61,23 +62,55 @@ static uint64_t bmp_bytes(const uint8_t *data, size_t size, uint64_t w,
     return first + (h - 1) * ((w * bits + 31) / 32 * 4) + (w * bits + 7) / 8;
 }
 
+/* Where a PSD says how its planes are stored: after the head, the colour mode,
+ * the resources and the layers. */
+static uint64_t psd_storage(const uint8_t *data, size_t size)
+{
+    uint64_t at = 26;
+
+    for (int i = 0; i < 3; i++)
+        at += 4 + field(data, size, at, 4, true);
+    return at;
+}
+
 /* The bytes of a PSD's planes: raw, or packed with a table of rows' lengths. */
 static uint64_t psd_bytes(const uint8_t *data, size_t size, uint64_t w,
                           uint64_t h)
 {
     const uint64_t planes = field(data, size, 12, 2, true);
     const uint64_t depth = field(data, size, 22, 2, true);
-    uint64_t at = 26, sum = 0;
+    const uint64_t at = psd_storage(data, size);
+    uint64_t sum = at + 2 + 2 * h * planes;
 
-    for (int i = 0; i < 3; i++) /* colour mode, resources, layers */
-        at += 4 + field(data, size, at, 4, true);
     if (field(data, size, at, 2, true) == 0)
         return at + 2 + w * h * planes * depth / 8;
-    at += 2;
-    for (uint64_t row = 0; row < h * planes && at < size; row++, at += 2)
-        sum += field(data, size, at, 2, true);
+    for (uint64_t row = 0; row < h * planes && sum <= size; row++)
+        sum += field(data, size, at + 2 + 2 * row, 2, true);
     /* Whatever the table says: two bytes make 128 pixels at best. */
-    return VT_MAX(at + sum, w * h * planes / 64);
+    return VT_MAX(sum, w * h * planes / 64);
+}
+
+/* A copy of a PSD without its planes after red, green and blue. The fourth is
+ * opacity: stb_image would take a white matte out of the colours by it, which
+ * is undefined for those that have none; Pillow, whose pixels are the
+ * arbiter's, takes the colours as they are. NULL without memory. To be freed.
+ */
+static uint8_t *psd_opaque(const uint8_t *data, size_t *size, uint64_t h)
+{
+    const size_t planes = (size_t)field(data, *size, 12, 2, true);
+    const size_t at = (size_t)psd_storage(data, *size);
+    const bool packed = field(data, *size, at, 2, true) != 0;
+    const size_t kept = at + 2 + (packed ? 2 * 3 * (size_t)h : 0);
+    const size_t next = kept + (packed ? 2 * (planes - 3) * (size_t)h : 0);
+    uint8_t *copy = malloc(*size);
+
+    if (!copy)
+        return NULL;
+    memcpy(copy, data, kept);
+    memcpy(copy + kept, data + next, *size - next);
+    copy[12] = 0, copy[13] = 3;
+    *size -= next - kept;
+    return copy;
 }
 
 vitcl_status vt_decode_stb(vt_picture *out, unsigned *turn, const uint8_t *data,
@@ -86,7 +119,7 @@ vitcl_status vt_decode_stb(vt_picture *out, unsigned *turn, const uint8_t *data,
     int w = 0, h = 0, n = 0;
     uint64_t need;
     vitcl_status st;
-    uint8_t *rgb;
+    uint8_t *opaque = NULL, *rgb;
 
     *turn = 1;
     if (size > INT_MAX)
@@ -106,7 +139,14 @@ vitcl_status vt_decode_stb(vt_picture *out, unsigned *turn, const uint8_t *data,
     if (need > size)
         return vt_fail(VITCL_ECORRUPT, "%s: the %s is cut short", name,
                        data[0] == 'B' ? "BMP" : "PSD");
+    if (data[0] != 'B' && field(data, size, 12, 2, true) > 3) {
+        opaque = psd_opaque(data, &size, (uint64_t)h);
+        if (!opaque)
+            return vt_fail(VITCL_ENOMEM, "%s: out of memory", name);
+        data = opaque;
+    }
     rgb = stbi_load_from_memory(data, (int)size, &w, &h, &n, 3);
+    free(opaque);
     if (!rgb)
         return vt_fail(VITCL_ECORRUPT, "%s: not a sound picture: %s", name,
                        stbi_failure_reason());

@@ -58,6 +58,16 @@ def exif(n):
     e = Image.Exif(); e[0x112] = n; return e.tobytes()
 
 
+def psd(w, h, planes, packed):
+    """Colours first; the planes after them are noise: opacity, and a selection."""
+    a = np.dstack([np.asarray(scene(w, h)), np.random.RandomState(5).randint(0, 256, (h, w, planes - 3), np.uint8)])
+    rows = [bytes(a[y, :, p]) for p in range(planes) for y in range(h)]
+    if packed:  # PackBits: each row as one literal
+        rows = [bytes([w - 1]) + r for r in rows]
+    table = b"".join(struct.pack(">H", len(r)) for r in rows) if packed else b""
+    return b"8BPS" + struct.pack(">H6xHIIHHIIIH", 1, planes, h, w, 8, 3, 0, 0, 0, packed) + table + b"".join(rows)
+
+
 def pictures():
     s = scene(61, 47)
     j = saved(s, "JPEG", quality=85)
@@ -102,6 +112,10 @@ def pictures():
     yield "other/rgb.ppm", saved(scene(7, 5), "PPM")
     yield "other/gray.pgm", saved(scene(7, 5).convert("L"), "PPM")
     yield "other/cut.ppm", saved(scene(7, 5), "PPM")[:-1]
+    # Pillow misreads the table of rows of five packed planes.
+    for planes, packed in (3, False), (3, True), (4, False), (4, True), (5, False):
+        yield f"other/{planes}{'_packed' * packed}.psd", psd(9, 6, planes, packed)
+    yield "other/cut.psd", psd(9, 6, 4, True)[:-1]
 
 
 def rint(x):
