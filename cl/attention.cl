@@ -14,13 +14,13 @@
  * [B,H,Tq,T] with BIAS=2.
  * T x T is never stored but by attention__probs.
  *
- * Rows      One work-item takes NV*V queries of a head, turned once to
+ * Rows      A tile is NV*V queries of a head, turned once to
  *           [D][queries]. Scores are then a product whose vectors run over
  *           queries and whose scalars are keys as they lie in memory; softmax
  *           needs no horizontal sum; the output is the same product over keys.
  *           Keys come in blocks of JB row blocks of RT or RT1 keys; from the
  *           second on, what is there is scaled to the new maximum.
- *           Launch: global {ceil(Tq / (NV*V)) * H * B}, local {1}.
+ *           Launch: vt_kernel_tiles() of ceil(Tq / (NV*V)) * H * B.
  * Tiled     A query a work-item; tiles of KT keys and values in local memory
  *           (2*KT*D floats). global {ceil(Tq/WG)*WG, H, B}, local {WG, 1, 1}.
  * Probs     A query a work-item: global {Tq, H, B}.
@@ -157,10 +157,9 @@ static inline void turn_out(global float *to, const float *from, int ld, int n,
 
 #define KEY(i) ((i) < tbig ? (i)*RT : tbig * RT + ((i)-tbig) * RT1)
 
-kernel __attribute__((reqd_work_group_size(1, 1, 1))) void
-attention__rows(ARGS, int tb, int tbig)
+static inline void block_of_rows(ARGS, int tb, int tbig, int id)
 {
-    const int blocks = (Tq + QN - 1) / QN, id = get_group_id(0);
+    const int blocks = (Tq + QN - 1) / QN;
     const int i0 = id % blocks * QN, h = id / blocks % H, b = id / blocks / H;
     const int n = min(QN, Tq - i0);
     float qt[D * QN], o[D * QN], sum[QN];
@@ -232,6 +231,14 @@ attention__rows(ARGS, int tb, int tbig)
     for (int i = 0; i < NV; i++)
         vstorev((floatv)(1.0f) / all[i], i, sum);
     turn_out(out + ((size_t)b * Tq + i0) * (H * D) + h * D, o, H * D, n, sum);
+}
+
+kernel __attribute__((reqd_work_group_size(1, 1, 1))) void
+attention__rows(ARGS, int tb, int tbig, volatile global int *taken, int tiles)
+{
+    VT_EACH_TILE(id, taken, tiles)
+    block_of_rows(out, q, kv, bias, B, H, Tq, T, qb, ldq, ldk, koff, voff,
+                  scale, tb, tbig, id);
 }
 #endif
 

@@ -17,9 +17,9 @@
  * Memory grows with T, not T x T; dbias alone is as large as bias.
  * Longer than most: one contract with two forms, of which a build has one.
  *
- * Heads     One work-item a head: global {H, B / pictures}, local {1}; vectors
- *           over NV*V queries. `pictures` are done one behind the other: 1, or
- *           all of them where dbias sums over them. A head's keys and values and
+ * Heads     A tile is a head: vt_kernel_tiles() of H * B / pictures; vectors over
+ *           NV*V queries. `pictures` are done one behind the other: 1, or all of
+ *           them where dbias sums over them. A head's keys and values and
  *           the sums of their gradients lie side by side while the queries pass
  *           (rows of kv share a few sets of the first cache), unless they are
  *           too many for the stack. Exponents are base 2.
@@ -27,7 +27,7 @@
  *           local {WG, 1, 1}.
  * bias      global {T, Tq, H}, or {T, Tq, B*H} with BIAS=2.
  * Defines   D; BIAS where there is one (2: one a picture); V NV TMAX (keys) for heads; WG.
- * Numerics  Fixed order of every sum, no atomics: equal bits.
+ * Numerics  Fixed order of every sum, no atomic adds: equal bits.
  * Paper     Dao et al. 2022, arXiv:2205.14135, appendix B.2.
  * Host      host/ops/attention_grad.c
  * Test      tests/ops/test_attention_grad.c
@@ -199,12 +199,11 @@ static inline void probabilities(floatv *p, floatv *dx, int T, float c)
     }
 }
 
-kernel __attribute__((reqd_work_group_size(1, 1, 1))) void
-attention_grad__heads(global float *dq, global float *dkv,
-                      global float *restrict dbias, global const float *dout,
-                      QKV, int pictures)
+/* Head h of `pictures` pictures from `first` on. */
+static inline void head(global float *dq, global float *dkv,
+                        global float *restrict dbias, global const float *dout,
+                        QKV, int pictures, int h, int first)
 {
-    const int h = get_group_id(0), first = get_group_id(1) * pictures;
     const int ldo = H * D;
     floatv p[TMAX * NV], dx[TMAX * NV];
     float qt[D * QN], gt[D * QN], lane[QN];
@@ -273,6 +272,16 @@ attention_grad__heads(global float *dq, global float *dkv,
         release(dkv + at + voff, ldk, dv, T);
 #endif
     }
+}
+
+kernel __attribute__((reqd_work_group_size(1, 1, 1))) void
+attention_grad__heads(global float *dq, global float *dkv,
+                      global float *restrict dbias, global const float *dout,
+                      QKV, int pictures, volatile global int *taken, int tiles)
+{
+    VT_EACH_TILE(id, taken, tiles)
+    head(dq, dkv, dbias, dout, q, kv, bias, B, H, Tq, T, qb, ldq, ldk, koff,
+         voff, scale, pictures, id % H, id / H * pictures);
 }
 #else
 

@@ -15,6 +15,12 @@
  *             a kernel is a plain loop over explicit vectors.
  * Blocks      Elementwise kernels do PER * V neighbours a work-item (PER=1 on
  *             GPUs, many on CPUs): block_begin(n) to block_end(n).
+ * Tiles       VT_EACH_TILE(id, taken, tiles): work-groups of one work-item, as
+ *             many as there are cores, do tiles 0 to tiles - 1. Each has a share
+ *             of neighbours, which it takes one by one, and then helps with the
+ *             others': a core that starts late or is slow holds nobody up, as it
+ *             does where a driver hands out half of all groups at once. taken:
+ *             a count a group, 0 before and after. vt_kernel_tiles() launches.
  * Halves      stored as ushort: vt_bf16_load, vt_bf16_store, vt_f16_load,
  *             vt_f16_store; nearest, ties to even. No arithmetic in half here.
  * Storage     load_T, load4_T, load8_T, load16_T(p, i) and store.._T(p, i, v):
@@ -241,6 +247,28 @@ static inline int block_end(int n)
 
     return i < (size_t)n ? (int)i : n;
 }
+
+/* See Tiles above; *turn starts at 0. */
+static inline int vt_next_tile(volatile global int *taken, int tiles, int *turn)
+{
+    const int groups = get_num_groups(0);
+
+    for (; *turn < groups; ++*turn) {
+        const int share = ((int)get_group_id(0) + *turn) % groups;
+        const int from = (int)((long)share * tiles / groups);
+        const int n = (int)((long)(share + 1) * tiles / groups) - from;
+        const int i = atomic_inc(taken + share);
+
+        if (i < n)
+            return from + i;
+        if (i == n + groups - 1) /* every group has seen the end of it */
+            atomic_xchg(taken + share, 0);
+    }
+    return tiles;
+}
+#define VT_EACH_TILE(id, taken, tiles)                                         \
+    for (int id, turn = 0;                                                     \
+         (id = vt_next_tile(taken, tiles, &turn)) < (tiles);)
 
 static inline float wg_sum(float v, local float *tmp)
 {

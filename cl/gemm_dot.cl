@@ -18,9 +18,10 @@
  * KW = ceil(K/KG); then, DOT 1 and 2, float scale and int sum a column. Beside
  * A's words [M][ldw]: float scale[M] and int zero[M].
  *
- * How       As gemm_rows.cl: one work-item a work-group, a chunk of rows by a
- *           group of panels, blocks of RA or RB rows, `most` words at a time.
- * Launch    gemm_dot: {ceil(panels / group) * chunks}, local {1}; _rows: {M};
+ * How       As gemm_rows.cl: tiles of a chunk of rows by a group of panels,
+ *           blocks of RA or RB rows, `most` words at a time.
+ * Launch    gemm_dot: vt_kernel_tiles() of ceil(panels / group) * chunks;
+ *           _rows: {M};
  *           _pack: {panels, ceil(KW/64)}; _scale: {panels * NW};
  *           _peak: {items}, local {1}.
  * Defines   V NV RA RB SAVED DOT TOP; ACT BIAS SCALE RESIDUAL; TRANS_B; CHAINS.
@@ -175,17 +176,19 @@ static inline void finish(global float *c, const sumv *s,
     }
 }
 
-kernel __attribute__((reqd_work_group_size(1, 1, 1))) void
-gemm_dot(global float *c, global const int *restrict a,
-         global const int *restrict b, global const float *restrict bias,
-         global const float *restrict scale, global const float *residual,
-         int M, int N, int KW, int ldw, int ldc, int blocks, int big,
-         int chunks, int group, int most)
+#define ARGS                                                                   \
+    global float *c, global const int *restrict a,                             \
+        global const int *restrict b, global const float *restrict bias,       \
+        global const float *restrict scale, global const float *residual,      \
+        int M, int N, int KW, int ldw, int ldc, int blocks, int big,           \
+        int chunks, int group, int most
+
+static inline void tile(ARGS, int id)
 {
-    const int chunk = get_group_id(0) % chunks;
+    const int chunk = id % chunks;
     const int from = (int)((long)chunk * blocks / chunks);
     const int to = (int)((long)(chunk + 1) * blocks / chunks);
-    const int first = get_group_id(0) / chunks * group;
+    const int first = id / chunks * group;
     const int last = min(first + group, COLUMNS(N) / NW);
     global const float *columns = SCALES(b, N, KW);
     global const int *sums = (global const int *)(columns + COLUMNS(N));
@@ -221,6 +224,14 @@ gemm_dot(global float *c, global const int *restrict a,
             }
         }
     }
+}
+
+kernel __attribute__((reqd_work_group_size(1, 1, 1))) void
+gemm_dot(ARGS, volatile global int *taken, int tiles)
+{
+    VT_EACH_TILE(id, taken, tiles)
+    tile(c, a, b, bias, scale, residual, M, N, KW, ldw, ldc, blocks, big,
+         chunks, group, most, id);
 }
 #endif
 #else

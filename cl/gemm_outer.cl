@@ -15,7 +15,7 @@
  *           in registers. Slices give every core work where C is small.
  *           While a block is multiplied, its share of what is copied next is
  *           fetched. Copies are aligned: vectors would cross cache lines.
- * Launch    gemm_outer: global {column tiles, row tiles, slices}, local {1,1,1}
+ * Launch    gemm_outer: vt_kernel_tiles() of wide * high * slices
  *           gemm_outer_sum: global {M}
  * Local     (BLOCKS * (RA * (KC + PANELS * NW) + 16) + KC * NW) floats.
  * Defines   V NV RA; TYPE 0: float, 1: B rounded to bf16; ACCUMULATE: C +=;
@@ -138,21 +138,20 @@ static inline void put(global float *restrict c, local const float *restrict s,
 #endif
 }
 
-kernel __attribute__((reqd_work_group_size(1, 1, 1))) void
-gemm_outer(global float *restrict out, global const float *restrict a,
-           global const float *restrict b, int M, int N, int K, int lda,
-           int ldb, int ldc)
+#define ARGS                                                                   \
+    global float *restrict out, global const float *restrict a,                \
+        global const float *restrict b, int M, int N, int K, int lda, int ldb, \
+        int ldc, int wide, int high, int slices
+
+static inline void tile(ARGS, int id, local float *restrict ta,
+                        local float *restrict tb, local float *restrict sum)
 {
-    local float ta[BLOCKS * STRIP] __attribute__((aligned(64)));
-    local float tb[KC * NW] __attribute__((aligned(64)));
-    local float sum[PANELS * ROWS * NW] __attribute__((aligned(64)));
     const int blocks = (M + RA - 1) / RA, panels = (N + NW - 1) / NW;
-    const int tiles = get_num_groups(1), slices = get_num_groups(2);
-    const int wide = get_num_groups(0), slice = get_group_id(2);
-    const int i0 = (int)((long)get_group_id(1) * blocks / tiles);
-    const int i1 = (int)((long)(get_group_id(1) + 1) * blocks / tiles);
-    const int p0 = (int)((long)get_group_id(0) * panels / wide);
-    const int p1 = (int)((long)(get_group_id(0) + 1) * panels / wide);
+    const int x = id % wide, y = id / wide % high, slice = id / wide / high;
+    const int i0 = (int)((long)y * blocks / high);
+    const int i1 = (int)((long)(y + 1) * blocks / high);
+    const int p0 = (int)((long)x * panels / wide);
+    const int p1 = (int)((long)(x + 1) * panels / wide);
     const int k0 = (int)((long)slice * K / slices);
     const int k1 = (int)((long)(slice + 1) * K / slices);
     const int rows = min(i1 * RA, M) - i0 * RA;
@@ -192,6 +191,18 @@ gemm_outer(global float *restrict out, global const float *restrict a,
         for (int p = p0; p < p1; p++)
             put(out + (size_t)(i0 * RA + r) * ldc + p * NW,
                 sum + ((p - p0) * ROWS + r) * NW, N - p * NW);
+}
+
+kernel __attribute__((reqd_work_group_size(1, 1, 1))) void
+gemm_outer(ARGS, volatile global int *taken, int tiles)
+{
+    local float ta[BLOCKS * STRIP] __attribute__((aligned(64)));
+    local float tb[KC * NW] __attribute__((aligned(64)));
+    local float sum[PANELS * ROWS * NW] __attribute__((aligned(64)));
+
+    VT_EACH_TILE(id, taken, tiles)
+    tile(out, a, b, M, N, K, lda, ldb, ldc, wide, high, slices, id, ta, tb,
+         sum);
 }
 
 kernel void gemm_outer_sum(global float *restrict c,

@@ -12,16 +12,16 @@
  * TYPE 0: float, 1: bf16, 2: f16, 3: int8 with a scale a column, the columns'
  * scales as floats behind the panels (all unpacked to float as they are read).
  *
- * How       One work-item multiplies a chunk of rows by a group of panels, in
+ * How       A tile is a chunk of rows by a group of panels, multiplied in
  *           blocks of RA or RB = RA - 1 rows: NV*RA accumulators in registers,
  *           a row's element as a broadcast, no local memory and no barrier. It
  *           does so `most` of K at a time, so that the chunk's share of A stays
  *           in L2 for the whole group and a panel's in L1 for the whole chunk;
- *           the accumulators are put aside in between. Work-groups that follow
- *           each other have the same panels or, where `across` is the number of
+ *           the accumulators are put aside in between. Tiles that follow each
+ *           other have the same panels or, where `across` is the number of
  *           groups and not 0, the same rows. What a block will write is fetched
  *           before it is multiplied.
- * Launch    gemm_rows: global {ceil(panels / group) * chunks}, local {1};
+ * Launch    gemm_rows: vt_kernel_tiles() of ceil(panels / group) * chunks;
  *           `blocks` row blocks of which the first `big` have RA rows.
  *           _pack: {ceil(K/64), panels}; _turn: {ceil(M/16), ceil(K/64)};
  *           _scale: {panels * NW}.
@@ -136,14 +136,15 @@ static inline void finish(global float *c, const floatv *s,
     }
 }
 
-kernel __attribute__((reqd_work_group_size(1, 1, 1))) void
-gemm_rows(global float *c, global const float *restrict a,
-          global const packed *restrict b, global const float *restrict bias,
-          global const float *restrict scale, global const float *residual,
-          int N, int K, int lda, int ldc, int blocks, int big, int chunks,
-          int group, int most, int across)
+#define ARGS                                                                   \
+    global float *c, global const float *restrict a,                           \
+        global const packed *restrict b, global const float *restrict bias,    \
+        global const float *restrict scale, global const float *residual,      \
+        int N, int K, int lda, int ldc, int blocks, int big, int chunks,       \
+        int group, int most, int across
+
+static inline void tile(ARGS, int id)
 {
-    const int id = get_group_id(0);
     const int chunk = across ? id / across : id % chunks;
     const int from = (int)((long)chunk * blocks / chunks);
     const int to = (int)((long)(chunk + 1) * blocks / chunks);
@@ -186,6 +187,14 @@ gemm_rows(global float *c, global const float *restrict a,
             }
         }
     }
+}
+
+kernel __attribute__((reqd_work_group_size(1, 1, 1))) void
+gemm_rows(ARGS, volatile global int *taken, int tiles)
+{
+    VT_EACH_TILE(id, taken, tiles)
+    tile(c, a, b, bias, scale, residual, N, K, lda, ldc, blocks, big, chunks,
+         group, most, across, id);
 }
 #else
 

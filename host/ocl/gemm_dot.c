@@ -197,11 +197,9 @@ static vitcl_status bind(vt_gemm *g, int kind)
         VT_TRY(vt_kernel_buf(g->kernel[1], i, bufs[i]));
     for (unsigned i = 0; i < VT_COUNT(v); i++)
         VT_TRY(vt_kernel_int(g->kernel[1], (unsigned)VT_COUNT(bufs) + i, v[i]));
-    vt_kernel_size(g->kernel[1], 1,
-                   (size_t[3]){(size_t)((s.panels + s.group - 1) / s.group) *
-                                   (size_t)s.chunks,
-                               1, 1},
-                   (size_t[3]){1, 1, 1});
+    VT_TRY(vt_kernel_tiles(g->kernel[1],
+                           (unsigned)(VT_COUNT(bufs) + VT_COUNT(v)),
+                           vt_divide_up(s.panels, s.group) * s.chunks));
     snprintf(g->note, sizeof g->note, "native %s %dx%d%s", kinds[kind].name,
              s.ra, s.nw,
              vt_tuned_for(g->dev, VT_TUNED_DOT, d->type) ? ", tuned" : "");

@@ -277,8 +277,6 @@ vitcl_status vt_rows_bind(vt_gemm *g)
                      d->ldc,   s.blocks, s.big,
                      s.chunks, s.group,  s.most,
                      across};
-    const size_t global[3] = {(size_t)groups * (size_t)s.chunks, 1, 1};
-    const size_t one[3] = {1, 1, 1};
     vt_buf *a = g->bufs.a, *b = g->bufs.b;
     parts *p = NULL;
     unsigned n = 0;
@@ -301,7 +299,7 @@ vitcl_status vt_rows_bind(vt_gemm *g)
                          defines));
     VT_TRY(set_buffers(g->kernel[n], &g->bufs, a, b));
     VT_TRY(set_ints(g->kernel[n], v, VT_COUNT(v)));
-    vt_kernel_size(g->kernel[n], 1, global, one);
+    VT_TRY(vt_kernel_tiles(g->kernel[n], 16, groups * s.chunks));
     snprintf(g->note, sizeof g->note, "native rows %dx%d %s%s", s.ra, s.nw,
              vt_dtype_name(d->type),
              vt_tuned_for(g->dev, VT_TUNED_ROWS, d->type) ? ", tuned" : "");

@@ -83,9 +83,7 @@ vitcl_status vt_outer_bind(vt_gemm *g)
     const vt_gemm_desc *d = &g->d;
     const cut c = cut_for(d, vt_dev_vector(g->dev));
     const bool sliced = c.slices > 1;
-    const size_t global[3] = {(size_t)c.column_tiles, (size_t)c.row_tiles,
-                              (size_t)c.slices},
-                 rows[3] = {(size_t)d->M, 1, 1}, one[3] = {1, 1, 1};
+    const size_t rows[3] = {(size_t)d->M, 1, 1}, one[3] = {1, 1, 1};
     char defines[192];
     vitcl_status st;
 
@@ -100,9 +98,12 @@ vitcl_status vt_outer_bind(vt_gemm *g)
     VT_TRY(set(
         g->kernel[0],
         (vt_buf *[]){sliced ? g->bufs.temp : g->bufs.c, g->bufs.a, g->bufs.b},
-        3, (int[]){d->M, d->N, d->K, d->lda, d->ldb, sliced ? d->N : d->ldc},
-        6));
-    vt_kernel_size(g->kernel[0], 3, global, one);
+        3,
+        (int[]){d->M, d->N, d->K, d->lda, d->ldb, sliced ? d->N : d->ldc,
+                c.column_tiles, c.row_tiles, c.slices},
+        9));
+    VT_TRY(vt_kernel_tiles(g->kernel[0], 12,
+                           c.column_tiles * c.row_tiles * c.slices));
     if (sliced) {
         VT_TRY(vt_kernel_new(&g->kernel[1], g->dev, "gemm_outer",
                              "gemm_outer_sum", defines));

@@ -188,6 +188,8 @@ void vt_kernel_free(vt_kernel *k)
         return;
     if (k->kernel && !atomic_load(&k->dev->lost))
         clReleaseKernel(k->kernel);
+    if (k->taken && !atomic_load(&k->dev->lost))
+        clReleaseMemObject(k->taken);
     vt_dev_free(k->dev);
     free(k);
 }
@@ -245,6 +247,31 @@ void vt_kernel_size(vt_kernel *k, unsigned dims, const size_t global[3],
         assert(global[i] > 0);
         assert(k->driver_local || global[i] % local[i] == 0);
     }
+}
+
+vitcl_status vt_kernel_tiles(vt_kernel *k, unsigned index, int tiles)
+{
+    const size_t groups =
+        VT_MIN((size_t)tiles, VT_MAX(k->dev->info.compute_units, 1u));
+    const size_t global[3] = {groups, 1, 1}, one[3] = {1, 1, 1};
+    cl_int *none = NULL, e;
+    vitcl_status st;
+
+    VT_TRY(vt_dev_alive(k->dev));
+    VT_TRY(VT_NEW(&none, groups));
+    k->taken = clCreateBuffer(k->dev->context,
+                              CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR,
+                              groups * sizeof *none, none, &e);
+    if (!k->taken) {
+        st = vt_cl_fail(k->dev, e, "no device memory for %s", k->name);
+        goto done;
+    }
+    VT_TRY(set(k, index, &k->taken, sizeof k->taken));
+    VT_TRY(vt_kernel_int(k, index + 1, tiles));
+    vt_kernel_size(k, 1, global, one);
+done:
+    free(none);
+    return st;
 }
 
 vitcl_status vt_kernel_launch(vt_queue *q, vt_kernel *k)

@@ -74,6 +74,7 @@ struct vt_kernel {
     cl_uint dims;
     size_t global[3], local[3];
     bool driver_local; /* let the driver choose the work-group */
+    cl_mem taken;      /* vt_kernel_tiles(): how much of each share */
 };
 
 /* ---- error.c ---- */

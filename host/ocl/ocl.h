@@ -102,6 +102,10 @@ vitcl_status vt_kernel_float(vt_kernel *k, unsigned index, float v);
 /* The size of the launch, fixed: local all 0 lets the driver choose. */
 void vt_kernel_size(vt_kernel *k, unsigned dims, const size_t global[3],
                     const size_t local[3]);
+/* For a kernel of VT_EACH_TILE (cl/common.cl), whose arguments `index` and
+ * index + 1 are `taken` and `tiles`: as many work-groups of one work-item as
+ * there are cores, and no more than tiles. */
+vitcl_status vt_kernel_tiles(vt_kernel *k, unsigned index, int tiles);
 vitcl_status vt_kernel_launch(vt_queue *q, vt_kernel *k);
 /* With profiling: milliseconds since the last call, of everything launched;
  * waits. */

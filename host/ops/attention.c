@@ -114,9 +114,6 @@ static vitcl_status rows(vt_plan *p, vt_step *s, const sizes *z)
     const int most = v == 16 ? 28 / nv : 12 / nv;
     const cut t = even(z->T, most), d = even(z->D, most);
     const int blocks = (z->Tq + nv * v - 1) / (nv * v);
-    const size_t one[3] = {1, 1, 1},
-                 global[3] = {(size_t)blocks * (size_t)z->H * (size_t)z->B, 1,
-                              1};
     char defines[160];
     vt_kernel *k;
     vitcl_status st;
@@ -130,7 +127,7 @@ static vitcl_status rows(vt_plan *p, vt_step *s, const sizes *z)
     VT_TRY(arguments(p, k, s, s->out[0], z));
     VT_TRY(vt_kernel_int(k, 14, t.blocks));
     VT_TRY(vt_kernel_int(k, 15, t.big));
-    vt_kernel_size(k, 1, global, one);
+    VT_TRY(vt_kernel_tiles(k, 16, blocks * z->H * z->B));
     snprintf(s->note, sizeof s->note, "attention rows %dx%d", t.rows, nv * v);
 done:
     return st;

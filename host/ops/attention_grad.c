@@ -71,8 +71,6 @@ static vitcl_status heads(vt_plan *p, vt_step *s, const vt_attention_sizes *z)
     const char *bias = vt_attention_bias(p, s->in[3], z);
     /* a bias of all pictures is their sum: one behind the other */
     const int pictures = s->i[2] && !strchr(bias, '2') ? z->B : 1;
-    const size_t one[3] = {1, 1, 1},
-                 global[3] = {(size_t)z->H, (size_t)(z->B / pictures), 1};
     char defines[96];
     vt_kernel *k;
 
@@ -84,7 +82,7 @@ static vitcl_status heads(vt_plan *p, vt_step *s, const vt_attention_sizes *z)
                    s->in[0]));
     VT_TRY(sizes(p, k, 4, s, z));
     VT_TRY(vt_kernel_int(k, 17, pictures));
-    vt_kernel_size(k, 2, global, one);
+    VT_TRY(vt_kernel_tiles(k, 18, z->H * (z->B / pictures)));
 done:
     return st;
 }
