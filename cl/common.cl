@@ -20,7 +20,8 @@
  *             of neighbours, which it takes one by one, and then helps with the
  *             others': a core that starts late or is slow holds nobody up, as it
  *             does where a driver hands out half of all groups at once. taken:
- *             a count a group, 0 before and after. vt_kernel_tiles() launches.
+ *             a count a group, 0 before and after; or NULL, and there are as
+ *             many groups as tiles. vt_kernel_tiles() launches.
  * Halves      stored as ushort: vt_bf16_load, vt_bf16_store, vt_f16_load,
  *             vt_f16_store; nearest, ties to even. No arithmetic in half here.
  * Storage     load_T, load4_T, load8_T, load16_T(p, i) and store.._T(p, i, v):
@@ -248,27 +249,24 @@ static inline int block_end(int n)
     return i < (size_t)n ? (int)i : n;
 }
 
-/* See Tiles above; *turn starts at 0. */
-static inline int vt_next_tile(volatile global int *taken, int tiles, int *turn)
+/* A tile of the share that is this group's in its turn, -1: it is used up. */
+static inline int vt_take(volatile global int *taken, int tiles, int turn)
 {
     const int groups = get_num_groups(0);
+    const int share = ((int)get_group_id(0) + turn) % groups;
+    const int from = (int)((long)share * tiles / groups);
+    const int n = (int)((long)(share + 1) * tiles / groups) - from;
+    const int i = atomic_inc(taken + share);
 
-    for (; *turn < groups; ++*turn) {
-        const int share = ((int)get_group_id(0) + *turn) % groups;
-        const int from = (int)((long)share * tiles / groups);
-        const int n = (int)((long)(share + 1) * tiles / groups) - from;
-        const int i = atomic_inc(taken + share);
-
-        if (i < n)
-            return from + i;
-        if (i == n + groups - 1) /* every group has seen the end of it */
-            atomic_xchg(taken + share, 0);
-    }
-    return tiles;
+    if (i == n + groups - 1) /* every group has seen the end of it */
+        atomic_xchg(taken + share, 0);
+    return i < n ? from + i : -1;
 }
 #define VT_EACH_TILE(id, taken, tiles)                                         \
-    for (int id, turn = 0;                                                     \
-         (id = vt_next_tile(taken, tiles, &turn)) < (tiles);)
+    for (int turn = 0, id; turn < (taken ? (int)get_num_groups(0) : 1);        \
+         turn += !taken || id < 0)                                             \
+        if ((id = taken ? vt_take(taken, tiles, turn)                          \
+                        : (int)get_group_id(0)) >= 0)
 
 static inline float wg_sum(float v, local float *tmp)
 {

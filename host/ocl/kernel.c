@@ -251,13 +251,18 @@ void vt_kernel_size(vt_kernel *k, unsigned dims, const size_t global[3],
 
 vitcl_status vt_kernel_tiles(vt_kernel *k, unsigned index, int tiles)
 {
-    const size_t groups =
-        VT_MIN((size_t)tiles, VT_MAX(k->dev->info.compute_units, 1u));
+    const bool shared = vt_dev_long_items(k->dev);
+    const size_t cores = VT_MAX(k->dev->info.compute_units, 1u);
+    const size_t groups = shared ? VT_MIN((size_t)tiles, cores) : (size_t)tiles;
     const size_t global[3] = {groups, 1, 1}, one[3] = {1, 1, 1};
     cl_int *none = NULL, e;
     vitcl_status st;
 
     VT_TRY(vt_dev_alive(k->dev));
+    VT_TRY(vt_kernel_int(k, index + 1, tiles));
+    vt_kernel_size(k, 1, global, one);
+    if (!shared)
+        return vt_kernel_buf(k, index, NULL);
     VT_TRY(VT_NEW(&none, groups));
     k->taken = clCreateBuffer(k->dev->context,
                               CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR,
@@ -267,8 +272,6 @@ vitcl_status vt_kernel_tiles(vt_kernel *k, unsigned index, int tiles)
         goto done;
     }
     VT_TRY(set(k, index, &k->taken, sizeof k->taken));
-    VT_TRY(vt_kernel_int(k, index + 1, tiles));
-    vt_kernel_size(k, 1, global, one);
 done:
     free(none);
     return st;

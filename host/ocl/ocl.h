@@ -45,6 +45,8 @@ vt_class vt_dev_class(const vt_dev *dev);
 /* float32 lanes that explicit vectors should have here: 4, 8 or 16. */
 int vt_dev_vector(const vt_dev *dev);
 size_t vt_dev_align(const vt_dev *dev); /* sub-buffer offsets, bytes */
+/* Whether a work-item may loop for as long as it likes, on a CPU. */
+bool vt_dev_long_items(const vt_dev *dev);
 /* Largest work-group that a GPU-class kernel may use. */
 size_t vt_dev_group_max(const vt_dev *dev);
 
@@ -103,8 +105,8 @@ vitcl_status vt_kernel_float(vt_kernel *k, unsigned index, float v);
 void vt_kernel_size(vt_kernel *k, unsigned dims, const size_t global[3],
                     const size_t local[3]);
 /* For a kernel of VT_EACH_TILE (cl/common.cl), whose arguments `index` and
- * index + 1 are `taken` and `tiles`: as many work-groups of one work-item as
- * there are cores, and no more than tiles. */
+ * index + 1 are `taken` and `tiles`: work-groups of one work-item, as many as
+ * there are cores or, without vt_dev_long_items(), as tiles. */
 vitcl_status vt_kernel_tiles(vt_kernel *k, unsigned index, int tiles);
 vitcl_status vt_kernel_launch(vt_queue *q, vt_kernel *k);
 /* With profiling: milliseconds since the last call, of everything launched;

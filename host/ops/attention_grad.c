@@ -15,13 +15,12 @@
     3000 /* keys: above this a CPU's work-item has no stack for them           \
           */
 
-/* Mesa's llvmpipe mixes up private arrays of tens of kilobytes. */
+/* A head's gradients are a work-item's. */
 static bool by_heads(const vt_plan *p, int keys)
 {
     const vt_dev *dev = vt_plan_settings(p)->dev;
 
-    return vt_op_cpu(p) && keys <= BIG &&
-           !(dev && strstr(vt_dev_info(dev)->name, "llvmpipe"));
+    return vt_op_cpu(p) && keys <= BIG && (!dev || vt_dev_long_items(dev));
 }
 
 static vitcl_status shape(vt_plan *p, vt_step *s)
