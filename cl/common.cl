@@ -28,7 +28,8 @@
  *             lanes from p[i] on, T one of f32, f16, bf16 (pointers to
  *             VT_TYPE_T), so that a kernel takes its type by a define.
  * Epilogue    vt_epilogue, 4, 8, 16: residual + scale * act(v + bias), of which
- *             the defines BIAS, SCALE, RESIDUAL and ACT say what is there.
+ *             the defines BIAS, SCALE, RESIDUAL and ACT say what is there;
+ *             TIMES: the residual is a factor.
  * Caches      vt_fetch(p, write, level): the line at p, to be read (0) or written
  *             (1) soon; level 3: the first cache, 2: the second. A hint.
  * Random      vt_hash: bits that depend on (state, index) alone.
@@ -450,7 +451,9 @@ VT_STORAGE(16)
 #else
 #define VT_MUL_SCALE(load)
 #endif
-#ifdef RESIDUAL
+#ifdef TIMES
+#define VT_ADD_RESIDUAL(load) v *= load(residual, at)
+#elif defined(RESIDUAL)
 #define VT_ADD_RESIDUAL(load) v += load(residual, at)
 #else
 #define VT_ADD_RESIDUAL(load)

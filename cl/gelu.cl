@@ -1,41 +1,40 @@
 /*
  * gelu.cl - the activations of vt_act in common.cl, element by element.
  *
- * gelu       out[n] = act(x[n])
- * gelu_grad  dx[n] = dout[n] * act'(x[n])
+ *     out[n] = act(x[n]);  slope[n] = act'(x[n])
  *
- * kind: GELU (erf, tanh, quick), tanh, ReLU, SiLU as VT_ACT_* of common.cl.
- * Most activations run in a multiplication's epilogue; these kernels are for
- * the others and for training, which needs x.
+ * Most activations run in a multiplication's epilogue; this kernel is for the
+ * others and for training, whose backward needs the slope.
  *
  * Launch    global {ceil(n / (PER*V))}
- * Defines   V, PER (common.cl).
+ * Defines   KIND, a VT_ACT_* of common.cl: GELU (erf, tanh, quick), tanh, ReLU,
+ *           SiLU; SLOPE where it is wanted; V, PER (common.cl).
  *
  * Paper     Hendrycks, Gimpel 2016, arXiv:1606.08415.
  * Host      host/ops/gelu.c           Test  tests/ops/test_gelu.c
  */
-kernel void gelu(global float *restrict out, global const float *restrict x,
-                 int n, int kind)
+#ifndef KIND
+#define KIND VT_ACT_GELU
+#endif
+
+kernel void gelu(global float *restrict out, global float *restrict slope,
+                 global const float *restrict x, int n)
 {
     const int end = block_end(n);
     int i = block_begin(n);
 
-    for (; i + V <= end; i += V)
-        vstorev(vt_act(vloadv(0, x + i), kind), 0, out + i);
-    for (; i < end; i++)
-        out[i] = vt_act(x[i], kind);
-}
+    for (; i + V <= end; i += V) {
+        const floatv v = vloadv(0, x + i);
 
-kernel void gelu_grad(global float *restrict dx,
-                      global const float *restrict dout,
-                      global const float *restrict x, int n, int kind)
-{
-    const int end = block_end(n);
-    int i = block_begin(n);
-
-    for (; i + V <= end; i += V)
-        vstorev(vloadv(0, dout + i) * vt_act_grad(vloadv(0, x + i), kind), 0,
-                dx + i);
-    for (; i < end; i++)
-        dx[i] = dout[i] * vt_act_grad(x[i], kind);
+        vstorev(vt_act(v, KIND), 0, out + i);
+#ifdef SLOPE
+        vstorev(vt_act_grad(v, KIND), 0, slope + i);
+#endif
+    }
+    for (; i < end; i++) {
+        out[i] = vt_act(x[i], KIND);
+#ifdef SLOPE
+        slope[i] = vt_act_grad(x[i], KIND);
+#endif
+    }
 }

@@ -19,8 +19,8 @@
  *           in L2 for the whole group and a panel's in L1 for the whole chunk;
  *           the accumulators are put aside in between. Tiles that follow each
  *           other have the same panels or, where `across` is the number of
- *           groups and not 0, the same rows. What a block will write is fetched
- *           before it is multiplied.
+ *           groups and not 0, the same rows. What a block will write, and
+ *           a residual, is fetched before it is multiplied.
  * Launch    gemm_rows: vt_kernel_tiles() of ceil(panels / group) * chunks;
  *           `blocks` row blocks of which the first `big` have RA rows.
  *           _pack: {ceil(K/64), panels}; _turn: {ceil(M/16), ceil(K/64)};
@@ -172,9 +172,12 @@ static inline void tile(ARGS, int id)
                     SAVED > 1 ? (panel - first) * (to - from) + i - from : 0;
                 floatv *x = s + at * RA * NV;
 
-                if (k + kc >= K)
-                    for (int r = 0; r < rows; r++)
-                        vt_fetch(c + (row + r) * ldc + n, 1, 3);
+                for (int r = 0; k + kc >= K && r < rows; r++) {
+                    vt_fetch(c + (row + r) * ldc + n, 1, 3);
+#if defined(RESIDUAL) || defined(TIMES)
+                    vt_fetch(residual + (row + r) * ldc + n, 0, 3);
+#endif
+                }
                 if (i < big)
                     VT_JOIN(block, RA)(x, a + row * lda + k, w, lda, kc, !k);
 #if RB != RA

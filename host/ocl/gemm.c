@@ -349,6 +349,8 @@ const char *vt_gemm_defines(char out[96], const vt_gemm_desc *d)
     else
         snprintf(out, 96, "-DACT=%d%s%s%s", (int)d->act,
                  d->bias ? " -DBIAS" : "", d->scale ? " -DSCALE" : "",
-                 d->residual ? " -DRESIDUAL" : "");
+                 d->times      ? " -DTIMES"
+                 : d->residual ? " -DRESIDUAL"
+                               : "");
     return out;
 }

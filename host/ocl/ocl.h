@@ -120,7 +120,7 @@ double vt_queue_time_ms(vt_queue *q);
  * A(m,k) is A[m*lda + k], or A[k*lda + m] with trans_a. B(n,k) is B[n*ldb + k]
  * (as torch's Linear stores weights), or B[k*ldb + n] with trans_b. The order
  * of summation over k depends on K alone, never on M or the batch.
- * residual has C's stride ldc and may be C itself.
+ * residual has C's stride ldc and may be C itself. With `times` it is a factor.
  * batch > 1 (never with trans_a): M rows each, A and C advance by M * lda, M *
  * ldc; B is shared. That is only a hint about where pictures begin; the result
  * is the same as that of batch * M rows.
@@ -142,6 +142,7 @@ typedef struct vt_gemm_desc {
     bool trans_a, trans_b;
     bool accumulate; /* C += ... ; no other epilogue then */
     bool bias, scale, residual;
+    bool times; /* with residual: C = residual * scale * act(..) */
     vt_act act;
     bool b_packed; /* b was made by vt_gemm_pack(): constant weights */
     vt_dtype type; /* of the multiplication: f32, f16, bf16, i8 */

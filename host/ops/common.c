@@ -88,14 +88,21 @@ static int per(const vt_plan *p)
     return vt_op_cpu(p) ? CPU_BLOCK / lanes(p) : 1;
 }
 
+vitcl_status vt_op_kernel_with(vt_kernel **out, vt_plan *p, vt_step *s,
+                               const char *file, const char *name,
+                               const char *more)
+{
+    char defines[128];
+
+    snprintf(defines, sizeof defines, "-DV=%d -DPER=%d -DWG=%d%s", lanes(p),
+             per(p), group(p), more);
+    return vt_step_kernel(out, p, s, file, name, defines);
+}
+
 vitcl_status vt_op_kernel(vt_kernel **out, vt_plan *p, vt_step *s,
                           const char *file, const char *name)
 {
-    char defines[64];
-
-    snprintf(defines, sizeof defines, "-DV=%d -DPER=%d -DWG=%d", lanes(p),
-             per(p), group(p));
-    return vt_step_kernel(out, p, s, file, name, defines);
+    return vt_op_kernel_with(out, p, s, file, name, "");
 }
 
 static size_t ceil_to(size_t n, size_t to)

@@ -68,6 +68,10 @@ bool vt_op_cpu(const vt_plan *p);
 /* vt_step_kernel() with the class's defines: V, PER, WG. */
 vitcl_status vt_op_kernel(vt_kernel **out, vt_plan *p, vt_step *s,
                           const char *file, const char *name);
+/* With more defines behind them: " -DKIND=1". */
+vitcl_status vt_op_kernel_with(vt_kernel **out, vt_plan *p, vt_step *s,
+                               const char *file, const char *name,
+                               const char *more);
 /* A kernel of common.cl's blocks: n elements along dimension 0, by rows. */
 void vt_op_blocks(vt_kernel *k, const vt_plan *p, int n, int rows);
 /* n work-groups of WG work-items. */
@@ -91,6 +95,9 @@ void vt_op_grad_w(vt_plan *p, const vt_op *op, vt_val g, vt_val x, vt_val w,
 vt_val vt_op_append(vt_plan *p, const vt_op *op, int n, const vt_val *in,
                     int ints, const int *i);
 
+/* Where y is act(x): x, and act's slope there; else y and VT_NONE. A gradient
+ * of y times the slope is one of x. */
+vt_val vt_activated(const vt_plan *p, vt_val y, vt_val *slope);
 /* x[..,R] * y[R] repeated over the front (layer scale). */
 vt_val vt_mul_rows(vt_plan *p, vt_val x, vt_val y);
 /* x w^T, with the plan's `exact` in mind. */

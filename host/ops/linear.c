@@ -212,7 +212,9 @@ static double macs(const vt_plan *p, const vt_step *s)
     return (double)vt_op_rows(p, s->in[0]) * vt_op_count(p, s->in[1]);
 }
 
-/* ---- dx[M,K] = dy[M,N] w[N,K]: in dy, w, x (for its shape) ---- */
+/* ---- dx[M,K] = dy[M,N] w[N,K]: in dy, w, x (for its shape), slope ----
+ * With a slope x is act(z), and out is dz: the product, times act's slope at z.
+ */
 
 static vt_gemm_desc x_desc(const vt_plan *p, const vt_step *s)
 {
@@ -221,6 +223,7 @@ static vt_gemm_desc x_desc(const vt_plan *p, const vt_step *s)
         base(p, vt_op_rows(p, dy), vt_dim(p, s->in[2], -1), vt_dim(p, dy, -1));
 
     d.trans_b = true;
+    d.residual = d.times = s->in[3] != VT_NONE;
     return d;
 }
 
@@ -244,6 +247,7 @@ static vitcl_status x_prepare(vt_plan *p, vt_step *s)
     VT_TRY(vt_bind(&b.c, p, s->out[0]));
     VT_TRY(vt_bind(&b.a, p, s->in[0]));
     VT_TRY(vt_bind(&b.b, p, s->in[1]));
+    VT_TRY(vt_bind(&b.residual, p, s->in[3]));
     VT_TRY(bind(p, s, &d, &b, s->out[1]));
 done:
     return st;
@@ -311,13 +315,17 @@ static const vt_op grad_w = {.name = "linear_grad_w",
 static void grad(vt_plan *p, const vt_step *s)
 {
     vt_val g = vt_grad(p, s->out[0]), x = s->in[0], w = s->in[1];
+    vt_val slope, to;
 
     vt_op_give(p, s->in[4], g);
     vt_add_rows_grad(p, vt_grad_param(p, s->in[2]), g);
     vt_op_grad_w(p, &grad_w, g, x, w, 0, NULL);
-    if (vt_grad_wanted(p, x))
-        vt_op_give(p, x,
-                   vt_op_append(p, &grad_x, 3, (vt_val[]){g, w, x}, 0, NULL));
+    if (!vt_grad_wanted(p, x))
+        return;
+    to = vt_activated(p, x, &slope);
+    vt_op_give(
+        p, to,
+        vt_op_append(p, &grad_x, 4, (vt_val[]){g, w, x, slope}, 0, NULL));
 }
 
 const vt_op vt_op_linear = {.name = "linear",

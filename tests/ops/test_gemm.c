@@ -53,6 +53,8 @@ static const gemm_case cases[] = {
       .trans_b = true, .accumulate = true),
     D(.M = 192, .N = 64, .K = 197, .trans_a = true, .trans_b = true),
     D(.M = 33, .N = 65, .K = 19, .trans_b = true, .accumulate = true),
+    D(.M = 33, .N = 43, .K = 19, .trans_b = true, .residual = true,
+      .times = true),
     D(.M = 20, .N = 21, .K = 22, .trans_a = true, .accumulate = true),
     D(.batch = 3, .M = 17, .N = 40, .K = 24, .bias = true, .residual = true,
       .b_packed = true),
@@ -279,6 +281,8 @@ static double expected(const job *j, int m, int n)
     v = ref_act(v, (int)d->act);
     if (d->scale)
         v *= (double)j->scale[n];
+    if (d->times)
+        return v * (double)j->residual[at];
     return d->residual ? v + (double)j->residual[at] : v;
 }
 

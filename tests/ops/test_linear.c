@@ -5,6 +5,7 @@
 #include "support/oneplan.h"
 
 #include <criterion/criterion.h>
+#include <stdlib.h>
 #include <string.h>
 
 static vt_val build(vt_plan *p, const vt_val *in, const vt_case *c)
@@ -72,6 +73,38 @@ Test(linear, all)
     const vt_case few[] = {cases[3], cases[4], {0}};
 
     vt_check_ops(vt_test_tiny() ? few : cases, build, ref);
+}
+
+/* What stands before a layer may take its gradient through the product. */
+static vt_val build_after(vt_plan *p, const vt_val *in, const vt_case *c)
+{
+    return vt_linear(
+        p, vt_activation(p, in[0], (vt_act)c->arg[0]),
+        (vt_linear_args){
+            .w = in[1], .b = VT_NONE, .scale = VT_NONE, .residual = VT_NONE});
+}
+
+static void ref_after(double *out, const double *const *in, const vt_case *c)
+{
+    const int *d = c->in[0].dim, n = d[0] * d[1] * d[2];
+    double *y = malloc((size_t)n * sizeof *y);
+
+    cr_assert(y);
+    ref_gelu(y, in[0], n, c->arg[0]);
+    ref_linear(out, y, in[1], NULL, NULL, NULL, d[0] * d[1], c->in[1].dim[0],
+               d[2], VT_ACT_NONE);
+    free(y);
+}
+
+Test(linear, after_an_activation)
+{
+    for (int act = VT_ACT_GELU; act <= VT_ACT_SILU; act++) {
+        const vt_case cases[] = {
+            {.name = "2x3x17", .in = {X(2, 3, 17), W(5, 17)}, .arg = {act}},
+            {0}};
+
+        vt_check_ops(cases, build_after, ref_after);
+    }
 }
 
 Test(linear, refuses)
