@@ -100,6 +100,21 @@ BLOCK(RA)
 BLOCK(RB)
 #endif
 
+/* one vector of sums to where it belongs */
+static inline void put(global float *c, floatv x, global const float *columns,
+                       global const float *bias, global const float *scale,
+                       global const float *residual, int n, size_t at)
+{
+#if TYPE == 3
+    x *= vloadv(0, columns + n);
+#endif
+#ifdef ACCUMULATE
+    x = vloadv(0, c + at) + x;
+#endif
+    vstorev(VT_JOIN(vt_epilogue, V)(x, bias, scale, residual, n, at), 0,
+            c + at);
+}
+
 /* columns n.. of one row from `at`, `left` of them real */
 static inline void finish(global float *c, const floatv *s,
                           global const float *columns,
@@ -109,15 +124,7 @@ static inline void finish(global float *c, const floatv *s,
 {
     for (int v = 0; v < NV && left > 0; v++, n += V, at += V, left -= V) {
         if (left >= V) {
-            floatv x = s[v];
-#if TYPE == 3
-            x *= vloadv(0, columns + n);
-#endif
-#ifdef ACCUMULATE
-            x = vloadv(0, c + at) + x;
-#endif
-            vstorev(VT_JOIN(vt_epilogue, V)(x, bias, scale, residual, n, at), 0,
-                    c + at);
+            put(c, s[v], columns, bias, scale, residual, n, at);
         } else {
             float part[V];
             vstorev(s[v], 0, part);
@@ -184,7 +191,17 @@ static inline void tile(ARGS, int id)
                 else
                     VT_JOIN(block, RB)(x, a + row * lda + k, w, lda, kc, !k);
 #endif
-                for (int r = 0; k + kc >= K && r < rows; r++)
+                if (k + kc < K)
+                    continue;
+                if (N - n >= NW && rows == RA) {
+                    UNROLL for (int r = 0; r < RA; r++)
+                        UNROLL for (int v = 0; v < NV; v++)
+                            put(c, x[r * NV + v], columns, bias, scale,
+                                residual, n + v * V,
+                                (row + r) * ldc + n + v * V);
+                    continue;
+                }
+                for (int r = 0; r < rows; r++)
                     finish(c, x + r * NV, columns, bias, scale, residual, n,
                            (row + r) * ldc + n, N - n);
             }
