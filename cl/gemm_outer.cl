@@ -2,10 +2,13 @@
  * gemm_outer.cl - a sum of outer products, for CPU-class devices: what a
  * weight's gradient is, few rows and columns but very many terms.
  *
- *     C[m,n] (+)= sum_k A[k,m] B[k,n]
+ *     C[m,n] (+)= sum_k A[k,m] B[k,n];  sums[m] += sum_k A[k,m]
  *
  * gemm_outer      out[slices,M,N] or C[M,N] <- A[K,lda], B[K,ldb]
  * gemm_outer_sum  C[M,N] <- part[slices,M,N], added in ascending order
+ *
+ * The sums, a bias's gradient, are those of rows that are at hand anyway; of a
+ * slice they lie behind all parts: [slices,M].
  *
  * How       One work-item multiplies a tile of at most BLOCKS * RA rows by
  *           PANELS * NW columns over one slice of K, KC terms at a time: these
@@ -19,7 +22,8 @@
  *           gemm_outer_sum: global {M}
  * Local     (BLOCKS * (RA * (KC + PANELS * NW) + 16) + KC * NW) floats.
  * Defines   V NV RA; TYPE 0: float, 1: B rounded to bf16; ACCUMULATE: C +=;
- *           SLICED: out is the slices' parts, and gemm_outer_sum does the rest.
+ *           SLICED: out is the slices' parts, and gemm_outer_sum does the rest;
+ *           SUMS: with ACCUMULATE.
  * Numerics  A slice's element is one chain of fma() over ascending k. Slices
  *           depend on M, N and K, never on the device: same bits everywhere.
  * Host      host/ocl/gemm_outer.c     Test  tests/ops/test_gemm.c
@@ -72,6 +76,31 @@ static inline void copy_a(local float *restrict to,
         if (m < rows)
             for (int r = 0; r < RA; r++)
                 t[r] = m + r < rows ? a[m + r] : 0.0f;
+    }
+}
+
+/* to[rows] (+)= the sum of kc rows of a */
+static inline void add_up(float *to, global const float *restrict a, int lda,
+                          int kc, int rows, int first)
+{
+    int m = 0;
+
+    for (; m + 4 * V <= rows; m += 4 * V) {
+        floatv x[4];
+
+        UNROLL for (int i = 0; i < 4; i++) x[i] =
+            first ? (floatv)(0.0f) : vloadv(i, to + m);
+        for (int k = 0; k < kc; k++)
+            UNROLL for (int i = 0; i < 4; i++) x[i] +=
+                vloadv(i, a + (size_t)k * lda + m);
+        UNROLL for (int i = 0; i < 4; i++) vstorev(x[i], i, to + m);
+    }
+    for (; m < rows; m++) {
+        float x = first ? 0.0f : to[m];
+
+        for (int k = 0; k < kc; k++)
+            x += a[(size_t)k * lda + m];
+        to[m] = x;
     }
 }
 
@@ -140,8 +169,9 @@ static inline void put(global float *restrict c, local const float *restrict s,
 
 #define ARGS                                                                   \
     global float *restrict out, global const float *restrict a,                \
-        global const float *restrict b, int M, int N, int K, int lda, int ldb, \
-        int ldc, int wide, int high, int slices
+        global const float *restrict b, global float *restrict sums, int M,    \
+        int N, int K, int lda, int ldb, int ldc, int wide, int high,           \
+        int slices
 
 static inline void tile(ARGS, int id, local float *restrict ta,
                         local float *restrict tb, local float *restrict sum)
@@ -159,10 +189,19 @@ static inline void tile(ARGS, int id, local float *restrict ta,
     const int parts = (k1 - k0 + KC - 1) / KC;
     const int most = (k1 - k0 + parts - 1) / parts; /* all about as long */
 
+#ifdef SUMS
+    float total[ROWS];
+#endif
+
     for (int k = k0; k < k1; k += most) {
         const int kc = min(most, k1 - k);
 
         copy_a(ta, a + (size_t)k * lda + i0 * RA, lda, kc, rows);
+#ifdef SUMS
+        if (x == 0)
+            add_up(total, a + (size_t)k * lda + i0 * RA, lda, kc, rows,
+                   k == k0);
+#endif
         for (int p = p0; p < p1; p++) {
             local float *s = sum + (p - p0) * ROWS * NW;
             const int last = p + 1 == p1, ahead = last ? k + most : k;
@@ -184,6 +223,14 @@ static inline void tile(ARGS, int id, local float *restrict ta,
             }
         }
     }
+#ifdef SUMS
+    for (int r = 0; x == 0 && r < rows; r++)
+#ifdef SLICED
+        out[((size_t)slices * N + slice) * M + i0 * RA + r] = total[r];
+#else
+        sums[i0 * RA + r] += total[r];
+#endif
+#endif
 #ifdef SLICED
     out += (size_t)slice * M * ldc;
 #endif
@@ -201,17 +248,24 @@ gemm_outer(ARGS, volatile global int *taken, int tiles)
     local float sum[PANELS * ROWS * NW] __attribute__((aligned(64)));
 
     VT_EACH_TILE(id, taken, tiles)
-    tile(out, a, b, M, N, K, lda, ldb, ldc, wide, high, slices, id, ta, tb,
-         sum);
+    tile(out, a, b, sums, M, N, K, lda, ldb, ldc, wide, high, slices, id, ta,
+         tb, sum);
 }
 
 kernel void gemm_outer_sum(global float *restrict c,
-                           global const float *restrict part, int M, int N,
-                           int ldc, int slices)
+                           global const float *restrict part,
+                           global float *restrict sums, int M, int N, int ldc,
+                           int slices)
 {
     const size_t m = get_global_id(0), each = (size_t)M * N;
     int n = 0;
 
+#ifdef SUMS
+    float total = part[slices * each + m];
+    for (int s = 1; s < slices; s++)
+        total += part[slices * each + (size_t)s * M + m];
+    sums[m] += total;
+#endif
     c += m * ldc;
     part += m * N;
     for (; n + V <= N; n += V) {

@@ -166,8 +166,9 @@ static vitcl_status check_buffers(const vt_gemm *g)
                       : d->trans_b ? extent(d->K, d->ldb, d->N)
                                    : extent(d->N, d->ldb, d->K),
                       d->b_packed ? VT_U8 : VT_F32, "B"));
-    if (d->bias)
-        VT_TRY(big_enough(g->bufs.bias, (size_t)d->N, VT_F32, "bias"));
+    if (d->bias || d->sums)
+        VT_TRY(big_enough(g->bufs.bias, (size_t)(d->sums ? d->M : d->N), VT_F32,
+                          "bias"));
     if (d->scale)
         VT_TRY(big_enough(g->bufs.scale, (size_t)d->N, VT_F32, "scale"));
     if (d->residual)
@@ -245,6 +246,15 @@ done:
     return st;
 }
 
+bool vt_gemm_sums(vt_dev *dev, const char *provider, const vt_gemm_desc *d)
+{
+    const vt_gemm_desc f = filled(dev, d);
+    const vt_provider *p;
+
+    return pick(&p, dev, provider, &f) == VITCL_OK && p->sums &&
+           p->sums(dev, &f);
+}
+
 size_t vt_gemm_temp_bytes(vt_dev *dev, const char *provider,
                           const vt_gemm_desc *d)
 {
@@ -278,6 +288,11 @@ vitcl_status vt_gemm_new(vt_gemm **out, vt_dev *dev, const char *provider,
     VT_TRY(pick(&g->provider, dev, provider, &g->d));
     snprintf(g->note, sizeof g->note, "%s", g->provider->name);
     VT_TRY(check_buffers(g));
+    if (g->d.sums && !vt_gemm_sums(dev, provider, &g->d)) {
+        st = vt_fail(VITCL_EUNSUPPORTED, "%s has no sums for this product",
+                     g->provider->name);
+        goto done;
+    }
     VT_TRY(g->provider->bind(g));
     *out = g, g = NULL;
 done:

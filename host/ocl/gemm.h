@@ -43,6 +43,8 @@ struct vt_provider {
     size_t (*packed_bytes)(vt_dev *dev, const vt_gemm_desc *d);
     vitcl_status (*pack)(vt_queue *q, const vt_gemm_desc *d, vt_buf *packed,
                          vt_buf *b);
+    /* Does it take `sums` with this one? NULL: never. */
+    bool (*sums)(vt_dev *dev, const vt_gemm_desc *d);
     /* NULL: none. */
     size_t (*temp_bytes)(vt_dev *dev, const vt_gemm_desc *d);
     /* Make g->kernel[] or g->state from g->d and g->bufs; what was made before

@@ -350,6 +350,11 @@ done:
     return st;
 }
 
+static bool sums(vt_dev *dev, const vt_gemm_desc *d)
+{
+    return d->accumulate && !vt_dot_for(dev, d) && vt_outer_for(dev, d);
+}
+
 static vitcl_status bind(vt_gemm *g)
 {
     if (vt_dot_for(g->dev, &g->d))
@@ -375,6 +380,7 @@ const vt_provider vt_gemm_native = {.name = "native",
                                     .layout = layout,
                                     .packed_bytes = packed_bytes,
                                     .pack = pack,
+                                    .sums = sums,
                                     .temp_bytes = temp_bytes,
                                     .bind = bind,
                                     .free = vt_rows_free};

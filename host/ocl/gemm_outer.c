@@ -60,9 +60,9 @@ size_t vt_outer_temp_bytes(vt_dev *dev, const vt_gemm_desc *d)
 {
     const cut c = cut_for(d, vt_dev_vector(dev));
 
-    return c.slices > 1
-               ? (size_t)c.slices * (size_t)d->M * (size_t)d->N * sizeof(float)
-               : 0;
+    const size_t each = (size_t)d->M * (size_t)(d->N + d->sums);
+
+    return c.slices > 1 ? (size_t)c.slices * each * sizeof(float) : 0;
 }
 
 static vitcl_status set(vt_kernel *k, vt_buf *const *bufs, unsigned n,
@@ -89,25 +89,26 @@ vitcl_status vt_outer_bind(vt_gemm *g)
 
     snprintf(defines, sizeof defines,
              "-DV=%d -DNV=%d -DRA=%d -DKC=%d -DBLOCKS=%d -DPANELS=%d "
-             "-DTYPE=%d%s%s",
+             "-DTYPE=%d%s%s%s",
              vt_dev_vector(g->dev), VT_ROWS_VECTORS, c.ra, TERMS, c.blocks,
              MOST_PANELS, d->type == VT_BF16, sliced ? " -DSLICED" : "",
-             d->accumulate ? " -DACCUMULATE" : "");
+             d->accumulate ? " -DACCUMULATE" : "", d->sums ? " -DSUMS" : "");
     VT_TRY(vt_kernel_new(&g->kernel[0], g->dev, "gemm_outer", "gemm_outer",
                          defines));
-    VT_TRY(set(
-        g->kernel[0],
-        (vt_buf *[]){sliced ? g->bufs.temp : g->bufs.c, g->bufs.a, g->bufs.b},
-        3,
-        (int[]){d->M, d->N, d->K, d->lda, d->ldb, sliced ? d->N : d->ldc,
-                c.column_tiles, c.row_tiles, c.slices},
-        9));
-    VT_TRY(vt_kernel_tiles(g->kernel[0], 12,
+    VT_TRY(set(g->kernel[0],
+               (vt_buf *[]){sliced ? g->bufs.temp : g->bufs.c, g->bufs.a,
+                            g->bufs.b, g->bufs.bias},
+               4,
+               (int[]){d->M, d->N, d->K, d->lda, d->ldb, sliced ? d->N : d->ldc,
+                       c.column_tiles, c.row_tiles, c.slices},
+               9));
+    VT_TRY(vt_kernel_tiles(g->kernel[0], 13,
                            c.column_tiles * c.row_tiles * c.slices));
     if (sliced) {
         VT_TRY(vt_kernel_new(&g->kernel[1], g->dev, "gemm_outer",
                              "gemm_outer_sum", defines));
-        VT_TRY(set(g->kernel[1], (vt_buf *[]){g->bufs.c, g->bufs.temp}, 2,
+        VT_TRY(set(g->kernel[1],
+                   (vt_buf *[]){g->bufs.c, g->bufs.temp, g->bufs.bias}, 3,
                    (int[]){d->M, d->N, d->ldc, c.slices}, 4));
         vt_kernel_size(g->kernel[1], 1, rows, one);
     }

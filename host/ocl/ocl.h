@@ -141,6 +141,7 @@ typedef struct vt_gemm_desc {
     int lda, ldb, ldc; /* elements; 0: dense */
     bool trans_a, trans_b;
     bool accumulate; /* C += ... ; no other epilogue then */
+    bool sums;       /* bias[m] += sum_k A(m,k) too, where vt_gemm_sums() */
     bool bias, scale, residual;
     bool times; /* with residual: C = residual * scale * act(..) */
     vt_act act;
@@ -170,6 +171,9 @@ size_t vt_gemm_packed_bytes(vt_dev *dev, const char *provider,
 /* B as f32 device memory (ldb, trans_b as in d) -> packed. In order on q. */
 vitcl_status vt_gemm_pack(vt_queue *q, const char *provider,
                           const vt_gemm_desc *d, vt_buf *packed, vt_buf *b);
+/* Whether d, with `sums`, can be done: by a provider that has A's rows in hand
+ * while it accumulates. */
+bool vt_gemm_sums(vt_dev *dev, const char *provider, const vt_gemm_desc *d);
 size_t vt_gemm_temp_bytes(vt_dev *dev, const char *provider,
                           const vt_gemm_desc *d);
 vitcl_status vt_gemm_new(vt_gemm **out, vt_dev *dev, const char *provider,

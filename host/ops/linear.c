@@ -263,23 +263,32 @@ static const vt_op grad_x = {.name = "linear_grad_x",
                              .prepare = x_prepare,
                              .macs = x_macs};
 
-/* ---- dw[N,K] (+)= dy^T x: in dy, x, w (for its shape), sum or none ----
- * A parameter's gradient adds into `sum`, a VT_STATE; else out is written. */
+/* ---- dw[N,K] (+)= dy^T x: in dy, x, w (for its shape), sum, db ----
+ * A parameter's gradient adds into `sum`, a VT_STATE; where there is none out
+ * is written. To db, a bias's gradient, dy's rows are added on the way. */
 
-static vt_gemm_desc w_desc(const vt_plan *p, const vt_step *s)
+static vt_gemm_desc w_desc(const vt_plan *p, vt_val dy, vt_val x)
 {
-    vt_gemm_desc d = base(p, vt_dim(p, s->in[0], -1), vt_dim(p, s->in[1], -1),
-                          vt_op_rows(p, s->in[1]));
+    vt_gemm_desc d =
+        base(p, vt_dim(p, dy, -1), vt_dim(p, x, -1), vt_op_rows(p, x));
 
     d.trans_a = d.trans_b = true;
+    return d;
+}
+
+static vt_gemm_desc w_desc_of(const vt_plan *p, const vt_step *s)
+{
+    vt_gemm_desc d = w_desc(p, s->in[0], s->in[1]);
+
     d.accumulate = s->in[3] != VT_NONE;
+    d.sums = s->in[4] != VT_NONE;
     return d;
 }
 
 static vitcl_status w_shape(vt_plan *p, vt_step *s)
 {
     vitcl_status st = VITCL_OK;
-    vt_gemm_desc d = w_desc(p, s);
+    vt_gemm_desc d = w_desc_of(p, s);
 
     if (s->in[3] == VT_NONE)
         VT_TRY(vt_op_like(p, s, 0, s->in[2]));
@@ -291,9 +300,10 @@ done:
 static vitcl_status w_prepare(vt_plan *p, vt_step *s)
 {
     vitcl_status st = VITCL_OK;
-    vt_gemm_desc d = w_desc(p, s);
+    vt_gemm_desc d = w_desc_of(p, s);
     vt_gemm_bufs b = {0};
 
+    VT_TRY(vt_bind(&b.bias, p, s->in[4]));
     VT_TRY(vt_bind(&b.c, p, d.accumulate ? s->in[3] : s->out[0]));
     VT_TRY(vt_bind(&b.a, p, s->in[0]));
     VT_TRY(vt_bind(&b.b, p, s->in[1]));
@@ -312,14 +322,32 @@ static const vt_op grad_w = {.name = "linear_grad_w",
                              .prepare = w_prepare,
                              .macs = w_macs};
 
+/* Both gradients in one step, where the provider can. */
+static void grad_parameters(vt_plan *p, vt_val g, vt_val x, vt_val w, vt_val b)
+{
+    vt_dev *dev = vt_plan_settings(p)->dev;
+    vt_val db = vt_grad_param(p, b), sum;
+    vt_gemm_desc d = w_desc(p, g, x);
+
+    d.accumulate = d.sums = true;
+    if (db == VT_NONE || !dev || !vt_grad_wanted(p, w) ||
+        vt_value_of(p, w)->kind != VT_PARAM ||
+        !vt_gemm_sums(dev, vt_plan_gemm(p), &d)) {
+        vt_add_rows_grad(p, db, g);
+        vt_op_grad_w(p, &grad_w, g, x, w, 0, NULL);
+        return;
+    }
+    sum = vt_grad_param(p, w);
+    vt_op_append(p, &grad_w, 5, (vt_val[]){g, x, w, sum, db}, 0, NULL);
+}
+
 static void grad(vt_plan *p, const vt_step *s)
 {
     vt_val g = vt_grad(p, s->out[0]), x = s->in[0], w = s->in[1];
     vt_val slope, to;
 
     vt_op_give(p, s->in[4], g);
-    vt_add_rows_grad(p, vt_grad_param(p, s->in[2]), g);
-    vt_op_grad_w(p, &grad_w, g, x, w, 0, NULL);
+    grad_parameters(p, g, x, w, s->in[2]);
     if (!vt_grad_wanted(p, x))
         return;
     to = vt_activated(p, x, &slope);

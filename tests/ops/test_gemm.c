@@ -5,6 +5,7 @@
  */
 #include "ref/gemm.h"
 #include "support/device.h"
+#include "support/near.h"
 #include "support/oneplan.h"
 
 #include "base/half.h"
@@ -459,6 +460,60 @@ Test(gemm, rows)
             rows_agree(providers[i], false, 33, 100);
             rows_agree(providers[i], true, 24, 1100);
         }
+}
+
+/* A bias's gradient beside a weight's, in one slice of k and in several. */
+static void sums_agree(int m, int n, int k)
+{
+    const gemm_case c = {.d = {.M = m,
+                               .N = n,
+                               .K = k,
+                               .trans_a = true,
+                               .trans_b = true,
+                               .accumulate = true,
+                               .sums = true,
+                               .device_class = VT_CLASS_CPU}};
+    job j = job_new(&c);
+    float *start = numbers((size_t)m), *got[2];
+    double *want = malloc((size_t)m * sizeof *want);
+    char note[128];
+
+    for (int i = 0; i < 2; i++) {
+        got[i] = malloc((size_t)m * sizeof **got);
+        vt_buf_free(j.bufs.bias);
+        j.bufs.bias = vt_test_floats(start, (size_t)m);
+        run(&j, "native", VT_CLASS_CPU, note);
+        vt_test_read(got[i], j.bufs.bias, (size_t)m);
+    }
+    for (int i = 0; i < m; i++) {
+        want[i] = (double)start[i];
+        for (int e = 0; e < k; e++)
+            want[i] += (double)j.a[(size_t)e * (size_t)m + (size_t)i];
+    }
+    cr_expect(vt_near(note, got[0], want, (size_t)m, 1e-5, 1e-5 * k), "sums");
+    cr_expect_eq(memcmp(got[0], got[1], (size_t)m * sizeof **got), 0);
+    for (int i = 0; i < m * n; i++)
+        cr_expect_float_eq((double)j.c[i], expected(&j, i / n, i % n), 1e-5 * k,
+                           "%s: C", note);
+    free(start), free(got[0]), free(got[1]), free(want);
+    job_free(&j);
+}
+
+Test(gemm, sums)
+{
+    const vt_gemm_desc d = {.M = 1,
+                            .N = 1,
+                            .K = 1,
+                            .trans_a = true,
+                            .trans_b = true,
+                            .accumulate = true,
+                            .device_class = VT_CLASS_CPU};
+
+    if (!vt_gemm_sums(vt_test_device(), "native", &d))
+        cr_skip("too little local memory");
+    sums_agree(37, 5, 23);
+    if (!vt_test_tiny())
+        sums_agree(197, 35, 1301);
 }
 
 Test(gemm, refuses)
