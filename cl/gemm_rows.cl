@@ -26,9 +26,13 @@
  *           _pack: {ceil(K/64), panels}; _turn: {ceil(M/16), ceil(K/64)};
  *           _scale: {panels * NW}.
  * Defines   V NV RA RB TYPE; SAVED: blocks put aside at most, 1 where K is
- *           within `most`; ACT BIAS SCALE RESIDUAL ACCUMULATE; TRANS_B (pack).
+ *           within `most`; ACT BIAS SCALE RESIDUAL TIMES ACCUMULATE; TRANS_B
+ *           (pack).
  * Numerics  Each element is one chain of fma() over ascending k that starts at
  *           0: its bits depend on K alone, not on M, block or chunk.
+ *
+ * Longer than most: panels are packed as they are read, in one file.
+ *
  * Host      host/ocl/gemm_native.c       Test  tests/ops/test_gemm.c
  */
 #ifndef NV

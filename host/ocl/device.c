@@ -474,14 +474,6 @@ vt_class vt_dev_class(const vt_dev *dev)
     return dev->class;
 }
 
-/* GPUs are watched by drivers that end what takes too long. Mesa's llvmpipe
- * leaves the loops of a work-item after 65535 rounds in all, without a word. */
-bool vt_dev_long_items(const vt_dev *dev)
-{
-    return strcmp(dev->info.type, "cpu") == 0 &&
-           !strstr(dev->info.name, "llvmpipe");
-}
-
 int vt_dev_vector(const vt_dev *dev)
 {
     return dev->vector;

@@ -246,13 +246,17 @@ done:
     return st;
 }
 
+static bool sums(const vt_provider *p, vt_dev *dev, const vt_gemm_desc *d)
+{
+    return p->sums && p->sums(dev, d);
+}
+
 bool vt_gemm_sums(vt_dev *dev, const char *provider, const vt_gemm_desc *d)
 {
     const vt_gemm_desc f = filled(dev, d);
     const vt_provider *p;
 
-    return pick(&p, dev, provider, &f) == VITCL_OK && p->sums &&
-           p->sums(dev, &f);
+    return pick(&p, dev, provider, &f) == VITCL_OK && sums(p, dev, &f);
 }
 
 size_t vt_gemm_temp_bytes(vt_dev *dev, const char *provider,
@@ -288,7 +292,7 @@ vitcl_status vt_gemm_new(vt_gemm **out, vt_dev *dev, const char *provider,
     VT_TRY(pick(&g->provider, dev, provider, &g->d));
     snprintf(g->note, sizeof g->note, "%s", g->provider->name);
     VT_TRY(check_buffers(g));
-    if (g->d.sums && !vt_gemm_sums(dev, provider, &g->d)) {
+    if (g->d.sums && !sums(g->provider, dev, &g->d)) {
         st = vt_fail(VITCL_EUNSUPPORTED, "%s has no sums for this product",
                      g->provider->name);
         goto done;
@@ -364,8 +368,8 @@ const char *vt_gemm_defines(char out[96], const vt_gemm_desc *d)
     else
         snprintf(out, 96, "-DACT=%d%s%s%s", (int)d->act,
                  d->bias ? " -DBIAS" : "", d->scale ? " -DSCALE" : "",
-                 d->times      ? " -DTIMES"
-                 : d->residual ? " -DRESIDUAL"
-                               : "");
+                 !d->residual ? ""
+                 : d->times   ? " -DTIMES"
+                              : " -DRESIDUAL");
     return out;
 }

@@ -249,6 +249,14 @@ void vt_kernel_size(vt_kernel *k, unsigned dims, const size_t global[3],
     }
 }
 
+/* GPUs are watched by drivers that end what takes too long. Mesa's llvmpipe
+ * leaves the loops of a work-item after 65535 rounds in all, without a word. */
+bool vt_dev_long_items(const vt_dev *dev)
+{
+    return strcmp(dev->info.type, "cpu") == 0 &&
+           !strstr(dev->info.name, "llvmpipe");
+}
+
 vitcl_status vt_kernel_tiles(vt_kernel *k, unsigned index, int tiles)
 {
     const bool shared = vt_dev_long_items(k->dev);
