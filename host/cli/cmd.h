@@ -193,6 +193,8 @@ uint32_t feed_next(const answer **answers, const uint8_t **rgb, uint32_t *rows,
 /* How many pictures there are, for a progress bar on stderr; 0: unknown. */
 uint64_t feed_total(const words *operands);
 uint64_t feed_failures(const feed *f);
+/* Ctrl-C came before the last picture's answer. */
+bool feed_cut(const feed *f);
 void feed_close(feed *f);
 /* Prints a failed picture's line on stderr. */
 void say_failure(const answer *a);

@@ -228,8 +228,9 @@ static int run(void *into, const words *operands)
         progress_start(&w.progress, "pictures", feed_total(operands));
         code = work_through(&w);
     }
-    if (code == EXIT_OK && w.rows && !stopped() &&
-        vitcl_rows_finish(w.rows) != VITCL_OK)
+    if (code == EXIT_OK && feed_cut(w.feed))
+        code = EXIT_STOPPED;
+    if (code == EXIT_OK && w.rows && vitcl_rows_finish(w.rows) != VITCL_OK)
         code = failed();
     if (code == EXIT_OK && feed_failures(w.feed))
         code = EXIT_FAILED;

@@ -144,10 +144,8 @@ static int score(work *w, const eval *o)
     st = vitcl_evaluate(&w->scores, w->confusion, w->session, w->dataset, show,
                         &bar);
     progress_clear(&bar);
-    if (stopped())
-        return EXIT_STOPPED;
     if (st != VITCL_OK)
-        return failed();
+        return stopped() ? EXIT_STOPPED : failed();
     (o->json ? print_json : print_text)(w);
     if (w->scores.failed)
         return fail("%u pictures could not be decoded", w->scores.failed);

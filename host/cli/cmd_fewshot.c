@@ -87,10 +87,8 @@ static int score(work *w, const fewshot *o)
                        o->random_state, w->session, w->train, w->test, show,
                        &bar);
     progress_clear(&bar);
-    if (stopped())
-        return EXIT_STOPPED;
     if (st != VITCL_OK)
-        return failed();
+        return stopped() ? EXIT_STOPPED : failed();
     for (uint32_t i = 0; i < w->count; i++) {
         const vitcl_fewshot_score *s = &w->scores[i];
 

@@ -15,7 +15,7 @@ struct feed {
     source *source;
     vitcl_loader *loader;
     uint32_t batch, ahead;
-    bool ended;
+    bool ended, cut; /* cut: stopped before the last picture */
     answer *queue; /* ring of what the loader has or will have */
     uint32_t cap, first, count, pushed;
     answer *answers;
@@ -172,11 +172,17 @@ uint32_t feed_next(const answer **answers, const uint8_t **rgb, uint32_t *rows,
         f->answers[n++] = a;
     }
     top_up(f, f->ahead);
+    f->cut = n == 0 && (f->count || !f->ended);
     f->given = n;
     *answers = f->answers;
     *rgb = f->rgb;
     *rows = good;
     return n;
+}
+
+bool feed_cut(const feed *f)
+{
+    return f->cut;
 }
 
 uint64_t feed_failures(const feed *f)

@@ -92,5 +92,5 @@ int main(int argc, char **argv)
     if (fflush(stdout) != 0 || ferror(stdout))
         code = fail("standard output cannot be written%s%s", errno ? ": " : "",
                     errno ? strerror(errno) : "");
-    return stopped() ? EXIT_STOPPED : code;
+    return code;
 }

@@ -14,6 +14,9 @@
 #   json FILE            each line of FILE is a JSON value
 #   have FILE            the file or folder can be read
 
+#   signal_at "CALL N SIGNAL" CODE ARGS…   run, with SIGNAL raised at the N-th
+#                        CALL (tests/faults/signal_at.c)
+
 fail() {
     printf 'FAILED at %s:%s: %s\n' "$(basename "${BASH_SOURCE[-1]}")" \
         "${BASH_LINENO[1]}" "$*"
@@ -28,6 +31,16 @@ run() {
     shift
     printf '%q ' vitcl "$@" >cmd
     "$VITCL" "$@" >out 2>err || code=$?
+    [ "$code" = "$want" ] || fail "exit status $code, not $want"
+}
+
+signal_at() {
+    local at=$1 want=$2 code=0
+    shift 2
+    printf '%q ' "VT_SIGNAL_AT=$at" vitcl "$@" >cmd
+    VT_SIGNAL_AT=$at LD_PRELOAD=$VT_SIGNAL_LIB \
+        ASAN_OPTIONS=${ASAN_OPTIONS-}:verify_asan_link_order=0 \
+        "$VITCL" "$@" >out 2>err || code=$?
     [ "$code" = "$want" ] || fail "exit status $code, not $want"
 }
 

@@ -64,41 +64,34 @@ err_has 'was done already: 16 steps'
 run 1 train --resume --lr 0.25 -o whole
 says 'began with lr'
 
-# ---- Ctrl-C after some steps, then on: the same bytes
-"$VITCL" train "${given[@]}" -o parts --log stopped.json 2>err &
-child=$!
-until [ -s stopped.json ]; do sleep 0.05; kill -0 $child || break; done
-kill -INT $child
-code=0; wait $child || code=$?
-if [ $code = 130 ]; then
-    err_has 'stopped after step [0-9]+ of 16; to go on: vitcl train --resume -o parts'
-else
-    [ $code = 0 ] || fail "status $code after Ctrl-C" # it was done already
-fi
+# ---- Ctrl-C after some steps, then on: the same bytes. A line of the log is
+# flushed after its step.
+INT=2 KILL=9
+signal_at "stopped.json 3 $INT" 130 train "${given[@]}" -o parts --log stopped.json
+err_has 'stopped after step 3 of 16; to go on: vitcl train --resume -o parts'
+[ "$(wc -l <stopped.json)" = 3 ] || fail "stopped.json has not 3 lines"
+signal_at "stopped.json 8 $INT" 130 train --resume -o parts --log stopped.json
+err_has 'stopped after step 11 of 16'
+# after the last step it comes too late: that run is done
+signal_at "stopped.json 5 $INT" 0 train --resume -o parts --log stopped.json
+err_has 'done: 16 steps'
+err_not 'stopped'
 run 0 train --resume -o parts
+err_has 'was done already'
+[ "$(wc -l <stopped.json)" = 16 ] || fail "stopped.json has not 16 lines"
 cmp whole/training.safetensors parts/training.safetensors || fail "state differs"
 cmp whole/model.safetensors parts/model.safetensors || fail "model differs"
 
-# ---- kill -9 while checkpoints are written, again and again
-resume=()
-for delay in 0 0.02 0.05; do
-    rm -f killed.json
-    if [ ${#resume[@]} = 0 ]; then
-        "$VITCL" train "${given[@]}" -o killed --save-every 1 --log killed.json \
-            2>err &
-    else
-        "$VITCL" train --resume -o killed --save-every 1 --log killed.json \
-            2>err &
-    fi
-    child=$!
-    until [ -s killed.json ]; do sleep 0.02; kill -0 $child 2>/dev/null || break; done
-    sleep $delay
-    kill -KILL $child 2>/dev/null || true
-    wait $child 2>/dev/null || true
-    resume=(--resume)
+# ---- kill -9 while checkpoints are written: before a file is made to stay, and
+# between the files of one checkpoint
+killed=(train "${given[@]}" -o killed)
+for at in 'fsync 7' 'rename 3' 'rename 4' 'rename 5' 'fsync 6' 'rename 6'; do
+    signal_at "$at $KILL" 137 "${killed[@]}" --save-every 1
+    killed=(train --resume -o killed)
     run 0 info -m killed
 done
 run 0 train --resume -o killed
+err_has 'done: 16 steps'
 cmp whole/training.safetensors killed/training.safetensors ||
     fail "state differs after kill -9"
 cmp whole/model.safetensors killed/model.safetensors ||

@@ -1,0 +1,82 @@
+/*
+ * signal_at.c - raises a signal at an exact point of a program's life.
+ *
+ * Preloaded with VT_SIGNAL_AT="CALL N SIGNAL", it raises SIGNAL (a number) on
+ * the thread that makes the N-th call (from 1) of CALL, before the call is
+ * made. CALL is fsync, rename, or the name of a file: then fflush of that file
+ * is meant. A test that waits and then kills would depend on the machine's
+ * speed; this does not.
+ */
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static void count(const char *call)
+{
+    static atomic_int calls;
+    const char *at = getenv("VT_SIGNAL_AT");
+    char name[64];
+    int n, number;
+
+    if (!at || sscanf(at, "%63s %d %d", name, &n, &number) != 3 ||
+        strcmp(name, call) != 0)
+        return;
+    if (atomic_fetch_add(&calls, 1) + 1 == n)
+        raise(number);
+}
+
+static void count_file(FILE *f)
+{
+    char link[64], path[4096];
+    ssize_t n;
+
+    snprintf(link, sizeof link, "/proc/self/fd/%d", fileno(f));
+    n = readlink(link, path, sizeof path - 1);
+    if (n <= 0)
+        return;
+    path[n] = '\0';
+    count(strrchr(path, '/') ? strrchr(path, '/') + 1 : path);
+}
+
+/* ISO C has no conversion from an object's pointer to a function's. */
+static void find(void *function, const char *name)
+{
+    void *found = dlsym(RTLD_NEXT, name);
+
+    if (!found)
+        abort();
+    memcpy(function, &found, sizeof found);
+}
+
+int fflush(FILE *f)
+{
+    int (*real)(FILE *);
+
+    if (f)
+        count_file(f);
+    find(&real, "fflush");
+    return real(f);
+}
+
+int fsync(int fd)
+{
+    int (*real)(int);
+
+    count("fsync");
+    find(&real, "fsync");
+    return real(fd);
+}
+
+int rename(const char *from, const char *to)
+{
+    int (*real)(const char *, const char *);
+
+    count("rename");
+    find(&real, "rename");
+    return real(from, to);
+}
