@@ -1,4 +1,5 @@
-# lib.sh - what the cases of tests/cli share; the runner sources it first.
+# lib.sh - what the cases of tests/cli and tests/faults share; the runner sources
+# it first.
 #
 # A case is tests/cli/NAME.sh, run by bash with -euo pipefail in an empty
 # folder of its own. VITCL is the program, VT_DATA is tests/data, VT_SHARED
@@ -38,7 +39,7 @@ signal_at() {
     local at=$1 want=$2 code=0
     shift 2
     printf '%q ' "VT_SIGNAL_AT=$at" vitcl "$@" >cmd
-    VT_SIGNAL_AT=$at LD_PRELOAD=$VT_SIGNAL_LIB \
+    VT_SIGNAL_AT=$at LD_PRELOAD=$VT_SIGNAL_AT_LIB \
         ASAN_OPTIONS=${ASAN_OPTIONS-}:verify_asan_link_order=0 \
         "$VITCL" "$@" >out 2>err || code=$?
     [ "$code" = "$want" ] || fail "exit status $code, not $want"

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# run_case.sh CASE.sh - run one case of tests/cli in an empty folder.
+# run_case.sh CASE.sh - run one case of tests/cli or tests/faults in an empty folder.
 #
 # What the case prints is compared with CASE.out and CASE.err, and its exit
 # status with CASE.code, where those files stand; without CASE.code it is 0.
@@ -10,7 +10,7 @@ trap 'rm -rf "$dir"' EXIT
 mkdir "$dir/work"
 cd "$dir/work" || exit 1
 
-BASH_ENV=$(dirname "$case")/lib.sh bash -euo pipefail "$case.sh" \
+BASH_ENV=$(dirname "$case")/../cli/lib.sh bash -euo pipefail "$case.sh" \
     >"$dir/out" 2>"$dir/err" </dev/null
 code=$?
 
