@@ -65,24 +65,44 @@ static const struct {
     {"cl_khr_integer_dot_product", offsetof(vitcl_device_info, integer_dot)},
 };
 
+/* A question that a driver does not know (CL_INVALID_VALUE) leaves the answer
+ * as it is. Any other error makes the device unusable: with a guess in place of
+ * an answer, other kernels would be chosen, and other last bits be computed. */
+static cl_int failure(cl_int e)
+{
+    return e == CL_INVALID_VALUE ? CL_SUCCESS : e;
+}
+
+/* Keeps the first failure in f->info.error. */
+static void check(found *f, cl_uint what, cl_int e)
+{
+    if (failure(e) != CL_SUCCESS && !f->info.error[0])
+        snprintf(f->info.error, sizeof f->info.error,
+                 "the driver does not describe this device (question 0x%04x): "
+                 "%s",
+                 (unsigned)what, vt_cl_name(e));
+}
+
 /* A driver's string of any length, NULL where it gives none. */
-static char *long_text(cl_platform_id platform, cl_device_id id, cl_uint what)
+static cl_int long_text(char **out, cl_platform_id platform, cl_device_id id,
+                        cl_uint what)
 {
     size_t n = 0;
     char *s = NULL;
     cl_int e = id ? clGetDeviceInfo(id, what, 0, NULL, &n)
                   : clGetPlatformInfo(platform, what, 0, NULL, &n);
 
-    if (e != CL_SUCCESS || n == 0 || n > (1u << 20) ||
-        vt_new(&s, n + 1, 1) != VITCL_OK)
-        return NULL;
+    *out = NULL;
+    if (e != CL_SUCCESS || n == 0 || n > (1u << 20))
+        return e;
+    if (vt_new(&s, n + 1, 1) != VITCL_OK)
+        return CL_OUT_OF_HOST_MEMORY;
     e = id ? clGetDeviceInfo(id, what, n, s, NULL)
            : clGetPlatformInfo(platform, what, n, s, NULL);
-    if (e != CL_SUCCESS) {
-        free(s);
-        return NULL;
-    }
-    return s;
+    if (e == CL_SUCCESS)
+        *out = s, s = NULL;
+    free(s);
+    return e;
 }
 
 /* Into a field, without blanks around it and control characters inside. */
@@ -121,18 +141,19 @@ static void ask(found *f, const struct property *p)
         cl_bool b;
     } v = {0};
 
-    switch (p->kind) {
-    case TEXT:
-        copy_text((char *)field, p->size, long_text(NULL, f->id, p->what));
+    cl_int e;
+    char *text;
+
+    if (p->kind == TEXT || p->kind == PLATFORM_TEXT) {
+        e = long_text(&text, f->platform, p->kind == TEXT ? f->id : NULL,
+                      p->what);
+        check(f, p->what, e);
+        copy_text((char *)field, p->size, text);
         return;
-    case PLATFORM_TEXT:
-        copy_text((char *)field, p->size,
-                  long_text(f->platform, NULL, p->what));
-        return;
-    default:
-        break;
     }
-    if (clGetDeviceInfo(f->id, p->what, sizeof v, &v, NULL) != CL_SUCCESS)
+    e = clGetDeviceInfo(f->id, p->what, sizeof v, &v, NULL);
+    check(f, p->what, e);
+    if (e != CL_SUCCESS)
         return;
     if (p->kind == UINT)
         memcpy(field, &v.u, sizeof v.u);
@@ -147,15 +168,13 @@ static void describe(found *f)
 {
     cl_bool available = CL_TRUE, compiler = CL_TRUE;
     vt_tuned_table tuned; /* for its count */
-    cl_int e =
+    const cl_int e =
         clGetDeviceInfo(f->id, CL_DEVICE_TYPE, sizeof f->type, &f->type, NULL);
     char *extensions;
 
-    if (e != CL_SUCCESS) {
-        snprintf(f->info.error, sizeof f->info.error,
-                 "the driver does not describe this device: %s", vt_cl_name(e));
+    check(f, CL_DEVICE_TYPE, e);
+    if (e != CL_SUCCESS)
         return;
-    }
     snprintf(f->info.type, sizeof f->info.type, "%s",
              f->type & CL_DEVICE_TYPE_CPU           ? "cpu"
              : f->type & CL_DEVICE_TYPE_GPU         ? "gpu"
@@ -163,7 +182,8 @@ static void describe(found *f)
                                                     : "custom");
     for (size_t i = 0; i < VT_COUNT(properties); i++)
         ask(f, &properties[i]);
-    extensions = long_text(NULL, f->id, CL_DEVICE_EXTENSIONS);
+    check(f, CL_DEVICE_EXTENSIONS,
+          long_text(&extensions, NULL, f->id, CL_DEVICE_EXTENSIONS));
     for (size_t i = 0; i < VT_COUNT(features); i++)
         if (has_word(extensions, features[i].extension))
             memcpy((unsigned char *)&f->info + features[i].offset, &(int){1},
@@ -173,15 +193,17 @@ static void describe(found *f)
              vt_gemm_usual(f->type & CL_DEVICE_TYPE_CPU ? VT_CLASS_CPU
                                                         : VT_CLASS_GPU));
     vt_tuned_load(&tuned, &f->info);
-    clGetDeviceInfo(f->id, CL_DEVICE_AVAILABLE, sizeof available, &available,
-                    NULL);
-    clGetDeviceInfo(f->id, CL_DEVICE_COMPILER_AVAILABLE, sizeof compiler,
-                    &compiler, NULL);
-    if (!available || !compiler)
+    check(f, CL_DEVICE_AVAILABLE,
+          clGetDeviceInfo(f->id, CL_DEVICE_AVAILABLE, sizeof available,
+                          &available, NULL));
+    check(f, CL_DEVICE_COMPILER_AVAILABLE,
+          clGetDeviceInfo(f->id, CL_DEVICE_COMPILER_AVAILABLE, sizeof compiler,
+                          &compiler, NULL));
+    if ((!available || !compiler) && !f->info.error[0])
         snprintf(f->info.error, sizeof f->info.error, "%s",
                  available ? "the driver has no OpenCL C compiler"
                            : "the driver says that it is not available");
-    f->ready = available && compiler;
+    f->ready = !f->info.error[0];
 }
 
 /* One platform's devices behind (*out)[*n]. */
@@ -201,6 +223,7 @@ static vitcl_status list_platform(found **out, size_t *n, size_t *cap,
     VT_TRY(vt_grow(out, cap, *n + count, sizeof **out));
     for (unsigned d = 0; d < count; d++) {
         found *f = &(*out)[(*n)++];
+        char *name;
 
         f->platform = platform;
         snprintf(f->info.id, sizeof f->info.id, "%u:%u", number, d);
@@ -209,8 +232,8 @@ static vitcl_status list_platform(found **out, size_t *n, size_t *cap,
             describe(f);
             continue;
         }
-        copy_text(f->info.platform, sizeof f->info.platform,
-                  long_text(platform, NULL, CL_PLATFORM_NAME));
+        (void)long_text(&name, platform, NULL, CL_PLATFORM_NAME);
+        copy_text(f->info.platform, sizeof f->info.platform, name);
         snprintf(f->info.error, sizeof f->info.error,
                  "the driver does not list its devices: %s", vt_cl_name(e));
     }
@@ -354,29 +377,48 @@ static vitcl_status choose(const found **out, const found *list, size_t n,
 
 static vitcl_status identity(char **out, const found *f)
 {
-    char *version = long_text(f->platform, NULL, CL_PLATFORM_VERSION);
+    char *version = NULL;
     const vitcl_device_info *i = &f->info;
+    const cl_int e =
+        long_text(&version, f->platform, NULL, CL_PLATFORM_VERSION);
     const vitcl_status st =
-        vt_format(out, "%s|%s|%s|%s|%s|%s", i->platform, version ? version : "",
-                  i->name, i->vendor, i->version, i->driver);
+        failure(e) ? vt_cl_fail(NULL, e, "the platform has no version")
+                   : vt_format(out, "%s|%s|%s|%s|%s|%s", i->platform,
+                               version ? version : "", i->name, i->vendor,
+                               i->version, i->driver);
 
     free(version);
     return st;
 }
 
-static void measure(vt_dev *dev)
+static vitcl_status measure(vt_dev *dev)
 {
     cl_uint lanes = 4, bits = 0;
     size_t group = 1;
     cl_device_fp_config fp = 0;
 
-    clGetDeviceInfo(dev->id, CL_DEVICE_NATIVE_VECTOR_WIDTH_FLOAT, sizeof lanes,
-                    &lanes, NULL);
-    clGetDeviceInfo(dev->id, CL_DEVICE_MEM_BASE_ADDR_ALIGN, sizeof bits, &bits,
-                    NULL);
-    clGetDeviceInfo(dev->id, CL_DEVICE_MAX_WORK_GROUP_SIZE, sizeof group,
-                    &group, NULL);
-    clGetDeviceInfo(dev->id, CL_DEVICE_SINGLE_FP_CONFIG, sizeof fp, &fp, NULL);
+    const struct {
+        cl_uint what;
+        size_t size;
+        void *out;
+    } questions[] = {
+        {CL_DEVICE_NATIVE_VECTOR_WIDTH_FLOAT, sizeof lanes, &lanes},
+        {CL_DEVICE_MEM_BASE_ADDR_ALIGN, sizeof bits, &bits},
+        {CL_DEVICE_MAX_WORK_GROUP_SIZE, sizeof group, &group},
+        {CL_DEVICE_SINGLE_FP_CONFIG, sizeof fp, &fp},
+    };
+
+    for (size_t i = 0; i < VT_COUNT(questions); i++) {
+        const cl_int e =
+            clGetDeviceInfo(dev->id, questions[i].what, questions[i].size,
+                            questions[i].out, NULL);
+
+        if (failure(e))
+            return vt_cl_fail(dev, e,
+                              "the driver does not describe the device "
+                              "(question 0x%04x)",
+                              (unsigned)questions[i].what);
+    }
     dev->vector = lanes >= 16 ? 16 : lanes >= 8 ? 8 : 4;
     dev->align = VT_MAX((size_t)64, (size_t)bits / 8);
     dev->group_max = VT_MIN(group, (size_t)256);
@@ -385,6 +427,7 @@ static void measure(vt_dev *dev)
              fp & CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT
                  ? " -cl-fp32-correctly-rounded-divide-sqrt"
                  : "");
+    return VITCL_OK;
 }
 
 static vitcl_status open_found(vt_dev **out, const found *f)
@@ -405,7 +448,7 @@ static vitcl_status open_found(vt_dev **out, const found *f)
     dev->id = f->id;
     dev->info = f->info;
     dev->class = f->type & CL_DEVICE_TYPE_CPU ? VT_CLASS_CPU : VT_CLASS_GPU;
-    measure(dev);
+    VT_TRY(measure(dev));
     vt_tuned_load(&dev->tuned, &dev->info);
     VT_TRY(identity(&dev->identity, f));
     const cl_context_properties where[] = {

@@ -23,7 +23,7 @@ try() {
 # sweep NAME KINDS WANT COMMAND…: KINDS is a regex of calls, WANT the undisturbed
 # status; before_NAME makes ready, check_NAME looks at what came of it.
 sweep() {
-    local name=$1 kinds=$2 want=$3 total n cl changed=0
+    local name=$1 kinds=$2 want=$3 total n cl changed=0 noticed=0
     shift 3
     for _ in 1 2; do # the first fills the caches
         before_$name
@@ -48,6 +48,7 @@ P
         before_$name
         try "$n" "$cl" "$@"
         [ "$code" = 0 ] || [ "$code" = 1 ] || fail "$kind: status $code"
+        cmp -s err "$name.err" || noticed=$((noticed + 1))
         if [ "$code" != "$want" ] || ! cmp -s out "$name.out"; then
             changed=$((changed + 1))
             if [ $name = devices ]; then # the rest is listed all the same
@@ -59,7 +60,7 @@ P
         fi
         "check_$name" || fail "$kind: what came of it is not the undisturbed"
     done 3<sample
-    [ $changed -gt 0 ] || fail "$name: no failure was noticed"
+    [ $((changed + noticed)) -gt 0 ] || fail "$name: no failure was noticed"
     echo "$name: $(wc -l <sample) of $total calls, $changed changed the output"
 }
 seed=$(git -C "$VT_DATA" rev-parse HEAD 2>/dev/null || echo 1)
