@@ -8,7 +8,15 @@
  *            takes NULL; handles may be freed in any order. A pointer that is
  *            returned is borrowed from the handle it was asked of.
  * Threads    Devices and models may be shared; a session or loader may not.
- * Options    A NULL or all-zero options struct means the defaults.
+ * Structs    Those of options and infos begin with their size: set it before a
+ *            call, and the rest to zero, as {.size = sizeof x} does. Options
+ *            that are zero, or NULL for all of them, mean the defaults.
+ * Versions   A later library may have more members at a struct's end. What lies
+ *            beyond your size has its default, or is not told; what lies beyond
+ *            the library's must be zero in options and becomes zero in infos.
+ *            So a program that was built against any version from 0.2 on runs
+ *            with every later one of the same SONAME. Structs without a size
+ *            stay as they are; new status codes, all negative, may come.
  *
  * Example: classify_from_memory
  *     #include <stdio.h>
@@ -50,6 +58,11 @@
 extern "C" {
 #endif
 
+/* Of this header; vitcl_version() is the library's. */
+#define VITCL_VERSION_MAJOR 0
+#define VITCL_VERSION_MINOR 2
+#define VITCL_VERSION_PATCH 0
+
 #define VITCL_STATUS_MAP(X)                                                    \
     X(OK, 0, "success")                                                        \
     X(EINVAL, -1, "invalid argument")                                          \
@@ -62,6 +75,12 @@ extern "C" {
 #define X(name, value, text) VITCL_##name = value,
 typedef enum { VITCL_STATUS_MAP(X) VITCL_STATUS_END_ = 1 } vitcl_status;
 #undef X
+/* A status that a compiler warns of when nobody looks at it. */
+#ifdef __GNUC__
+#define VITCL_STATUS __attribute__((__warn_unused_result__)) vitcl_status
+#else
+#define VITCL_STATUS vitcl_status
+#endif
 
 typedef struct vitcl_device vitcl_device;   /* a device and compiled kernels */
 typedef struct vitcl_model vitcl_model;     /* weights; never change */
@@ -75,6 +94,7 @@ const char *vitcl_status_text(vitcl_status status);
 /* ---- devices ---------------------------------------------------------- */
 
 typedef struct {
+    size_t size;
     char id[16]; /* "platform:device", for instance "0:0" */
     char name[128], vendor[128], platform[128];
     char driver[64], version[64], opencl_c[64];
@@ -89,16 +109,18 @@ typedef struct {
 } vitcl_device_info;
 
 /* The index-th device, from 0; VITCL_ENODEVICE after the last. */
-vitcl_status vitcl_device_list(vitcl_device_info *out, uint32_t index);
+VITCL_STATUS vitcl_device_list(vitcl_device_info *out, uint32_t index);
 /* select: "0:1", part of a name, "cpu", "gpu", "any"; NULL: the environment's
  * VITCL_DEVICE, else the first GPU, else the first device. */
-vitcl_status vitcl_device_open(vitcl_device **out, const char *select);
-void vitcl_device_describe(vitcl_device_info *out, const vitcl_device *device);
+VITCL_STATUS vitcl_device_open(vitcl_device **out, const char *select);
+VITCL_STATUS vitcl_device_describe(vitcl_device_info *out,
+                                   const vitcl_device *device);
 void vitcl_device_free(vitcl_device *device);
 
 /* ---- models ----------------------------------------------------------- */
 
 typedef struct {
+    size_t size;
     char family[32], name[128];
     uint32_t layers, width, heads, mlp, classes; /* classes 0: no classifier */
     uint32_t height, width_px, patch;            /* trained picture, pixels */
@@ -112,17 +134,17 @@ typedef struct {
  * for CIFAR-10's ten classes, trained with vitcl_train(). */
 #define VITCL_MODEL_BUILTIN "builtin:cifar10"
 /* path: a checkpoint's folder, or its weight file with the config beside it. */
-vitcl_status vitcl_model_load(vitcl_model **out, vitcl_device *device,
+VITCL_STATUS vitcl_model_load(vitcl_model **out, vitcl_device *device,
                               const char *path);
 /* A preset such as "vit-b/16" with random weights; size 0: 224. Its answers
  * mean nothing: for plans, counts and benchmarks. */
-vitcl_status vitcl_model_preset(vitcl_model **out, vitcl_device *device,
+VITCL_STATUS vitcl_model_preset(vitcl_model **out, vitcl_device *device,
                                 const char *preset, uint32_t size);
 /* The index-th preset's name, NULL after the last. */
 const char *vitcl_preset_name(uint32_t index);
 /* height, width 0: as trained; batch 0: 1. device may be NULL at loading when
  * nothing but this and its labels is asked of a model. */
-vitcl_status vitcl_model_describe(vitcl_model_info *out,
+VITCL_STATUS vitcl_model_describe(vitcl_model_info *out,
                                   const vitcl_model *model, uint32_t height,
                                   uint32_t width, uint32_t batch);
 /* A class's short label and longer name; NULL where the file has none. */
@@ -144,10 +166,11 @@ typedef enum {
  * device has such arithmetic, in bf16 and int8 by dot-product instructions
  * where it multiplies by them (which may be tried and timed for it), else in
  * f32. */
-vitcl_status vitcl_device_peak(double *gflops, vitcl_device *device,
+VITCL_STATUS vitcl_device_peak(double *gflops, vitcl_device *device,
                                vitcl_precision precision);
 
 typedef struct {
+    size_t size;
     uint32_t batch;         /* pictures at a time; 0: 1 */
     uint32_t height, width; /* pixels; 0: as trained */
     const char *gemm;       /* "clblast", "native", "plain"; NULL: choose */
@@ -161,7 +184,7 @@ typedef struct {
 
 /* All device memory for `batch` images at a time is claimed here, once; an
  * error for want of memory says which batch would fit. */
-vitcl_status vitcl_session_new(vitcl_session **out, vitcl_model *model,
+VITCL_STATUS vitcl_session_new(vitcl_session **out, vitcl_model *model,
                                const vitcl_session_options *options);
 void vitcl_session_free(vitcl_session *session);
 const vitcl_model *vitcl_session_model(const vitcl_session *session);
@@ -181,22 +204,22 @@ typedef struct {
 } vitcl_class;
 
 /* Decode a picture (upright, 8-bit RGB); `name` is for messages. */
-vitcl_status vitcl_image_decode(vitcl_image *out, const void *bytes,
+VITCL_STATUS vitcl_image_decode(vitcl_image *out, const void *bytes,
                                 size_t size, const char *name);
-vitcl_status vitcl_image_load(vitcl_image *out, const char *path);
+VITCL_STATUS vitcl_image_load(vitcl_image *out, const char *path);
 /* Resize and crop as the model's preprocessing says; out->rgb is the
  * session's height * width * 3. */
-vitcl_status vitcl_image_prepare(vitcl_image *out, const vitcl_session *session,
+VITCL_STATUS vitcl_image_prepare(vitcl_image *out, const vitcl_session *session,
                                  const vitcl_image *image);
 void vitcl_image_free(vitcl_image *image);
 
 /* top[n * k]: the k <= classes best of each of the n images, best first.
  * Images are prepared first; n may be more than the session's batch. */
-vitcl_status vitcl_classify(vitcl_class *top, uint32_t k,
+VITCL_STATUS vitcl_classify(vitcl_class *top, uint32_t k,
                             vitcl_session *session, const vitcl_image *images,
                             uint32_t n);
 /* out[n * vitcl_session_features()]: pooled features of each image. */
-vitcl_status vitcl_embed(float *out, vitcl_session *session,
+VITCL_STATUS vitcl_embed(float *out, vitcl_session *session,
                          const vitcl_image *images, uint32_t n);
 /* k <= classes best of the logits with softmax probabilities, best first. */
 void vitcl_top(vitcl_class *top, uint32_t k, const float *logits,
@@ -204,57 +227,60 @@ void vitcl_top(vitcl_class *top, uint32_t k, const float *logits,
 
 /* One forward pass over n <= batch prepared pictures, 8-bit
  * [n, height, width, 3]; normalised as the model's preprocessing says. */
-vitcl_status vitcl_run_rgb(vitcl_session *session, const uint8_t *rgb,
+VITCL_STATUS vitcl_run_rgb(vitcl_session *session, const uint8_t *rgb,
                            uint32_t n);
 /* The same from pixel_values, f32 [n, 3, height, width], used as they are. */
-vitcl_status vitcl_run_pixels(vitcl_session *session, const float *pixels,
+VITCL_STATUS vitcl_run_pixels(vitcl_session *session, const float *pixels,
                               uint32_t n);
 
 typedef struct {
+    size_t size;
     char name[64];
     uint32_t rank, shape[4]; /* shape[0]: the session's batch */
 } vitcl_tensor_info;
 /* The index-th tensor that can be read after a run: the model's outputs and
  * what `keep` asked for; VITCL_EINVAL after the last. */
-vitcl_status vitcl_session_tensor(vitcl_tensor_info *out,
+VITCL_STATUS vitcl_session_tensor(vitcl_tensor_info *out,
                                   const vitcl_session *session, uint32_t index);
 /* First n pictures' share of a tensor, f32; "logits" and "features" (what the
  * classifier reads) always have an answer where the model has them. */
-vitcl_status vitcl_session_read(float *out, vitcl_session *session,
+VITCL_STATUS vitcl_session_read(float *out, vitcl_session *session,
                                 const char *name, uint32_t n);
 
 /* ---- looking at the plan ---------------------------------------------- */
 
 typedef struct {
+    size_t size;
     char name[64], op[24], kernel[96], shape[64];
     double gflop;          /* in one run */
     double time_ms;        /* of the last run; needs `profile` */
     uint64_t memory_bytes; /* of its outputs */
 } vitcl_step_info;
 /* The index-th step; VITCL_EINVAL after the last. */
-vitcl_status vitcl_session_step(vitcl_step_info *out,
+VITCL_STATUS vitcl_session_step(vitcl_step_info *out,
                                 const vitcl_session *session, uint32_t index);
 typedef struct {
+    size_t size;
     uint64_t activation_bytes, weights_bytes, arena_bytes;
     uint64_t kernels_built, buffers_made, lookups; /* by this process so far */
     char gemm[12], precision[24];
 } vitcl_session_info;
-void vitcl_session_describe(vitcl_session_info *out,
-                            const vitcl_session *session);
+VITCL_STATUS vitcl_session_describe(vitcl_session_info *out,
+                                    const vitcl_session *session);
 
 /* ---- pictures ahead of the device ------------------------------------- */
 
 /* Pictures are decoded and prepared for `session` in `workers` processes that
  * may only read, write and exit; 0: one a core. Answers come in the order of
  * the pushes. */
-vitcl_status vitcl_loader_new(vitcl_loader **out, const vitcl_session *session,
+VITCL_STATUS vitcl_loader_new(vitcl_loader **out, const vitcl_session *session,
                               uint32_t workers);
-vitcl_status vitcl_loader_push(vitcl_loader *loader, const char *path);
+VITCL_STATUS vitcl_loader_push(vitcl_loader *loader, const char *path);
 /* How many pushed pictures have not been taken yet. */
 uint32_t vitcl_loader_pending(const vitcl_loader *loader);
 /* Waits for the next picture and copies its height * width * 3 bytes to rgb.
  * A picture that cannot be decoded gives its status; go on with the next. */
-vitcl_status vitcl_loader_next(uint8_t *rgb, vitcl_loader *loader);
+VITCL_STATUS vitcl_loader_next(uint8_t *rgb, vitcl_loader *loader);
 void vitcl_loader_free(vitcl_loader *loader);
 
 /* ---- other people's formats ------------------------------------------- */
@@ -262,7 +288,7 @@ void vitcl_loader_free(vitcl_loader *loader);
 /* Write the checkpoint at `path` as a folder with the names and configs of
  * `to`: "timm" or "hf". dtype: "f32", "f16", "bf16", or NULL to keep the stored
  * one. The same checkpoint gives the same bytes. */
-vitcl_status vitcl_convert(const char *folder, const char *path, const char *to,
+VITCL_STATUS vitcl_convert(const char *folder, const char *path, const char *to,
                            const char *dtype);
 
 /* ---- tensors on disk -------------------------------------------------- */
@@ -273,26 +299,26 @@ typedef struct {
     uint32_t rank;
     uint64_t shape[8];
 } vitcl_shape;
-vitcl_status vitcl_tensors_open(vitcl_tensors **out, const char *path);
+VITCL_STATUS vitcl_tensors_open(vitcl_tensors **out, const char *path);
 /* The shape of a tensor; VITCL_EINVAL if the file has none of that name. */
-vitcl_status vitcl_tensors_shape(vitcl_shape *out, const vitcl_tensors *t,
+VITCL_STATUS vitcl_tensors_shape(vitcl_shape *out, const vitcl_tensors *t,
                                  const char *name);
 /* Any float type as f32; `count` elements must be what the shape says. */
-vitcl_status vitcl_tensors_read(float *out, const vitcl_tensors *t,
+VITCL_STATUS vitcl_tensors_read(float *out, const vitcl_tensors *t,
                                 const char *name, uint64_t count);
 void vitcl_tensors_free(vitcl_tensors *t);
 /* Write n f32 tensors; the file appears whole or not at all. */
-vitcl_status vitcl_tensors_write(const char *path, const vitcl_shape *shapes,
+VITCL_STATUS vitcl_tensors_write(const char *path, const vitcl_shape *shapes,
                                  const float *const *data, uint32_t n);
 
 /* One f32 tensor [rows, row->shape...] named row->name, written a few rows at
  * a time, as many as come. The file appears at _finish(), whole, or never. A
  * path that ends in .npy gives NumPy's format, any other safetensors. */
 typedef struct vitcl_rows vitcl_rows;
-vitcl_status vitcl_rows_open(vitcl_rows **out, const char *path,
+VITCL_STATUS vitcl_rows_open(vitcl_rows **out, const char *path,
                              const vitcl_shape *row);
-vitcl_status vitcl_rows_add(vitcl_rows *rows, const float *data, uint32_t n);
-vitcl_status vitcl_rows_finish(vitcl_rows *rows);
+VITCL_STATUS vitcl_rows_add(vitcl_rows *rows, const float *data, uint32_t n);
+VITCL_STATUS vitcl_rows_finish(vitcl_rows *rows);
 void vitcl_rows_free(vitcl_rows *rows);
 
 #ifdef __cplusplus

@@ -16,7 +16,7 @@ typedef struct vitcl_dataset vitcl_dataset; /* labelled pictures; read-only */
  * own files, told apart by what is there. split: "train", "test" (for class
  * folders: a folder of that name); NULL: the test part of CIFAR and MNIST,
  * everything else of class folders. */
-vitcl_status vitcl_dataset_open(vitcl_dataset **out, const char *path,
+VITCL_STATUS vitcl_dataset_open(vitcl_dataset **out, const char *path,
                                 const char *split);
 void vitcl_dataset_free(vitcl_dataset *dataset);
 uint32_t vitcl_dataset_pictures(const vitcl_dataset *dataset);
@@ -29,6 +29,7 @@ const char *vitcl_dataset_kind(const vitcl_dataset *dataset);
 typedef int (*vitcl_progress)(void *context, uint64_t done, uint64_t total);
 
 typedef struct {
+    size_t size;
     uint32_t pictures; /* scored */
     uint32_t failed;   /* could not be decoded: counted nowhere else */
     double top1, top5; /* shares of `pictures`, 0 to 1 */
@@ -42,13 +43,13 @@ typedef struct {
  * labels have them (arXiv 2006.07159). JSON: real.json's list of lists, in the
  * order of ILSVRC2012_val_00000001 .. (pictures must be so named; where they
  * are no files, of all in order), or an object {picture's name: list}. */
-vitcl_status vitcl_dataset_labels(vitcl_dataset *dataset, const char *path);
+VITCL_STATUS vitcl_dataset_labels(vitcl_dataset *dataset, const char *path);
 
 /* Classify the whole dataset. A class of the dataset is the model's class of
  * that label or name; where no name fits and both have equally many, the one
  * of the same number. confusion: NULL, or [classes * (model's classes)]
  * counts, row: the dataset's class, column: the answer. */
-vitcl_status vitcl_evaluate(vitcl_scores *out, uint32_t *confusion,
+VITCL_STATUS vitcl_evaluate(vitcl_scores *out, uint32_t *confusion,
                             vitcl_session *session,
                             const vitcl_dataset *dataset,
                             vitcl_progress progress, void *context);
@@ -63,7 +64,7 @@ typedef struct {
  * -1 and 1, in closed form; accuracy on `test`. scores[n]: set shots before,
  * read mean and sd after. The choice of pictures depends on random_state and
  * the try alone. */
-vitcl_status vitcl_fewshot(vitcl_fewshot_score *scores, uint32_t n,
+VITCL_STATUS vitcl_fewshot(vitcl_fewshot_score *scores, uint32_t n,
                            uint32_t tries, uint64_t random_state,
                            vitcl_session *session, const vitcl_dataset *train,
                            const vitcl_dataset *test, vitcl_progress progress,
@@ -78,7 +79,7 @@ vitcl_status vitcl_fewshot(vitcl_fewshot_score *scores, uint32_t n,
  * after.<tensor>, in safetensors. In f32,
  * convolutions add up in double where the device can: next to a ReLU's kink a
  * rounding changes gradients by a percent. */
-vitcl_status vitcl_train_steps(const char *output, vitcl_device *device,
+VITCL_STATUS vitcl_train_steps(const char *output, vitcl_device *device,
                                const char *model, const char *input,
                                const char *settings, uint32_t steps,
                                const char *gemm, vitcl_precision precision);
@@ -86,6 +87,7 @@ vitcl_status vitcl_train_steps(const char *output, vitcl_device *device,
 /* ---- training --------------------------------------------------------- */
 
 typedef struct {
+    size_t size;
     /* Where it starts: one of the three, none to resume. */
     const char *preset;    /* from scratch, for instance "vit-ti/16" */
     const char *config;    /* from scratch: a config.json in timm's form */
@@ -128,6 +130,7 @@ typedef struct {
 } vitcl_train_options;
 
 typedef struct {
+    size_t size;
     uint64_t step, steps;   /* done, of all */
     uint32_t epoch, epochs; /* the step's, from 1 */
     uint32_t pictures;      /* of this step */
@@ -140,13 +143,13 @@ typedef struct {
      * pass reads again, and gradients with what the optimiser keeps. */
     uint64_t activation_bytes, kept_bytes, state_bytes;
 } vitcl_train_event;
-/* Called after every step; what it returns other than 0 ends the training with
- * a checkpoint. */
+/* Called after every step; e->size is the library's. What it returns other than
+ * 0 ends the training with a checkpoint. */
 typedef int (*vitcl_train_report)(void *context, const vitcl_train_event *e);
 
 /* *out: the last step's event; out->step < out->steps: report ended it. A
  * training that is resumed has the bits of one that never stopped. */
-vitcl_status vitcl_train(vitcl_train_event *out, vitcl_device *device,
+VITCL_STATUS vitcl_train(vitcl_train_event *out, vitcl_device *device,
                          const vitcl_train_options *options,
                          vitcl_train_report report, void *context);
 

@@ -27,12 +27,12 @@ extern "C" {
 int vitcl_device_untried(const vitcl_device *device, vitcl_precision precision);
 int vitcl_model_untried(const vitcl_model *model, vitcl_precision precision);
 /* Tries and keeps what came out. */
-vitcl_status vitcl_device_try(vitcl_device *device, vitcl_precision precision);
+VITCL_STATUS vitcl_device_try(vitcl_device *device, vitcl_precision precision);
 
 typedef struct vitcl_tuner vitcl_tuner;
 /* For the products of this model with these options (batch, height, width,
  * gemm, precision) on its device. */
-vitcl_status vitcl_tuner_new(vitcl_tuner **out, vitcl_model *model,
+VITCL_STATUS vitcl_tuner_new(vitcl_tuner **out, vitcl_model *model,
                              const vitcl_session_options *options);
 /* A candidate to be measured, a text without line breaks; NULL: all that is
  * near the best one has been. Valid until the next call. */
@@ -45,13 +45,13 @@ const char *vitcl_tuner_best(const vitcl_tuner *tuner);
 /* How many times as fast as what was in use at first; 1 or more. */
 double vitcl_tuner_gain(const vitcl_tuner *tuner);
 /* Keeps the best in the user's file; path: of that file. */
-vitcl_status vitcl_tuner_save(const char **path, vitcl_tuner *tuner);
+VITCL_STATUS vitcl_tuner_save(const char **path, vitcl_tuner *tuner);
 void vitcl_tuner_free(vitcl_tuner *tuner);
 
 /* Checks every element of the candidate's products and times them beside those
  * of the native multiplication as it is built in. A wrong product is
  * VITCL_EDEVICE. select: as in vitcl_device_open(). */
-vitcl_status vitcl_candidate_measure(double *ratio, const char *select,
+VITCL_STATUS vitcl_candidate_measure(double *ratio, const char *select,
                                      const char *candidate);
 
 #ifdef __cplusplus

@@ -14,8 +14,14 @@ const char *vitcl_version(void)
 
 vitcl_status vitcl_device_list(vitcl_device_info *out, uint32_t index)
 {
-    VT_GIVEN(out);
-    return vt_dev_list(out, index);
+    vitcl_device_info info;
+    vitcl_status st = VITCL_OK;
+
+    VT_SIZED(out, vitcl_device_info);
+    VT_TRY(vt_dev_list(&info, index));
+    vt_sized_give(out, &info, sizeof info);
+done:
+    return st;
 }
 
 vitcl_status vitcl_device_open(vitcl_device **out, const char *select)
@@ -32,10 +38,13 @@ done:
     return st;
 }
 
-void vitcl_device_describe(vitcl_device_info *out, const vitcl_device *device)
+vitcl_status vitcl_device_describe(vitcl_device_info *out,
+                                   const vitcl_device *device)
 {
-    if (out && device)
-        *out = *vt_dev_info(device->dev);
+    VT_SIZED(out, vitcl_device_info);
+    VT_GIVEN(device);
+    vt_sized_give(out, vt_dev_info(device->dev), sizeof *out);
+    return VITCL_OK;
 }
 
 void vitcl_device_free(vitcl_device *device)

@@ -1,6 +1,7 @@
 /*
  * evaluate.c - labelled pictures, and what a session makes of all of them.
  */
+#include "api/handles.h"
 #include "base/memory.h"
 #include "train/dataset.h"
 #include "train/fewshot.h"
@@ -282,9 +283,11 @@ vitcl_status vitcl_evaluate(vitcl_scores *out, uint32_t *confusion,
     scoring s = {0};
     uint32_t *wanted = NULL;
     const vitcl_model *model;
-    vitcl_model_info info;
+    vitcl_model_info info = {.size = sizeof info};
+    vitcl_scores scores = {.size = sizeof scores};
 
-    if (!out || !session || !dataset)
+    VT_SIZED(out, vitcl_scores);
+    if (!session || !dataset)
         return vt_fail(VITCL_EINVAL, "evaluation needs a session and pictures");
     model = vitcl_session_model(session);
     VT_TRY(vitcl_model_describe(&info, model, 0, 0, 1));
@@ -310,13 +313,16 @@ vitcl_status vitcl_evaluate(vitcl_scores *out, uint32_t *confusion,
                         .progress = progress,
                         .progress_context = context,
                         .total = vt_dataset_count(s.d)}));
-    *out = (vitcl_scores){(uint32_t)s.scored,
-                          (uint32_t)s.failed,
-                          s.scored ? (double)s.right1 / (double)s.scored : 0,
-                          s.scored ? (double)s.right5 / (double)s.scored : 0,
-                          (uint32_t)s.real_scored,
-                          s.real_scored ? (double)s.real / (double)s.real_scored
-                                        : 0};
+    scores.pictures = (uint32_t)s.scored;
+    scores.failed = (uint32_t)s.failed;
+    scores.real_pictures = (uint32_t)s.real_scored;
+    if (s.scored) {
+        scores.top1 = (double)s.right1 / (double)s.scored;
+        scores.top5 = (double)s.right5 / (double)s.scored;
+    }
+    if (s.real_scored)
+        scores.real = (double)s.real / (double)s.real_scored;
+    vt_sized_give(out, &scores, sizeof scores);
 done:
     free(wanted);
     free(s.top);

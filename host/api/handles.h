@@ -37,6 +37,14 @@ struct vitcl_session {
     float *logits;    /* [batch, classes] */
 };
 
+/* Structs that begin with their size. Of a caller's options into ours, which
+ * are `size` bytes; NULL gives the defaults. */
+vitcl_status vt_sized_options(void *ours, size_t size, const void *theirs,
+                              const char *type);
+/* Whether a caller's info has a size; then ours into it. */
+vitcl_status vt_sized_check(const void *theirs, const char *type);
+void vt_sized_give(void *theirs, const void *ours, size_t size);
+
 vitcl_model *vt_handle_ref(vitcl_model *model);
 
 /* Write the plan of batch pictures of height x width from 8-bit pixels on. */
@@ -62,6 +70,13 @@ vitcl_status vt_handle_half(vitcl_precision *out, vt_dev *dev,
         if (!(pointer))                                                        \
             return vt_fail(VITCL_EINVAL, "%s: %s is NULL", __func__,           \
                            #pointer);                                          \
+    } while (0)
+/* A struct for an answer is there and has its size. */
+#define VT_SIZED(out, type)                                                    \
+    do {                                                                       \
+        VT_GIVEN(out);                                                         \
+        if (vt_sized_check(out, #type) != VITCL_OK)                            \
+            return VITCL_EINVAL;                                               \
     } while (0)
 
 #endif

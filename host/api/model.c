@@ -152,7 +152,7 @@ vitcl_status vitcl_model_describe(vitcl_model_info *out,
     double macs;
     vt_val tokens;
 
-    VT_GIVEN(out);
+    VT_SIZED(out, vitcl_model_info);
     VT_GIVEN(model);
     c = vt_model_config(model->model);
     VT_TRY(vt_handle_size(&height, &width, &batch, model));
@@ -182,7 +182,7 @@ vitcl_status vitcl_model_describe(vitcl_model_info *out,
     info.gmac = macs / 1e9;
     info.weights_bytes = info.parameters * sizeof(float);
     info.activation_bytes = vt_plan_memory_of(p).arena;
-    *out = info;
+    vt_sized_give(out, &info, sizeof info);
 done:
     vt_plan_free(p);
     return st;

@@ -140,25 +140,24 @@ vitcl_status vitcl_session_new(vitcl_session **out, vitcl_model *model,
 {
     vitcl_status st = VITCL_OK;
     vitcl_session *s = NULL;
-    const vitcl_session_options none = {.batch = 0};
+    vitcl_session_options o;
     size_t bytes = 0;
 
     VT_GIVEN(out);
     VT_GIVEN(model);
     if (!model->dev)
         return vt_fail(VITCL_EINVAL, "the model was loaded without a device");
-    options = options ? options : &none;
-    if ((unsigned)options->precision > VITCL_INT8)
-        return vt_fail(VITCL_EINVAL, "%d is no precision",
-                       (int)options->precision);
+    VT_TRY(vt_sized_options(&o, sizeof o, options, "vitcl_session_options"));
+    if ((unsigned)o.precision > VITCL_INT8)
+        return vt_fail(VITCL_EINVAL, "%d is no precision", (int)o.precision);
     VT_TRY(VT_NEW(&s, 1));
     s->model = vt_handle_ref(model);
-    s->batch = options->batch;
-    s->height = options->height;
-    s->width = options->width;
+    s->batch = o.batch;
+    s->height = o.height;
+    s->width = o.width;
     VT_TRY(vt_handle_size(&s->height, &s->width, &s->batch, model));
     preprocessing(s);
-    VT_TRY(write_plan(s, options));
+    VT_TRY(write_plan(s, &o));
     s->classes = s->out.logits == VT_NONE
                      ? 0
                      : (uint32_t)vt_dim(s->plan, s->out.logits, -1);
@@ -303,9 +302,9 @@ vitcl_status vitcl_session_tensor(vitcl_tensor_info *out,
                                   const vitcl_session *session, uint32_t index)
 {
     const vt_value *v;
-    vitcl_tensor_info info = {.rank = 0};
+    vitcl_tensor_info info = {.size = sizeof info};
 
-    VT_GIVEN(out);
+    VT_SIZED(out, vitcl_tensor_info);
     VT_GIVEN(session);
     v = vt_value_of(session->plan, vt_plan_kept(session->plan, index));
     if (!v)
@@ -314,7 +313,7 @@ vitcl_status vitcl_session_tensor(vitcl_tensor_info *out,
     info.rank = (uint32_t)v->rank;
     for (int i = 0; i < v->rank; i++)
         info.shape[i] = (uint32_t)v->dim[i];
-    *out = info;
+    vt_sized_give(out, &info, sizeof info);
     return VITCL_OK;
 }
 
@@ -442,9 +441,9 @@ vitcl_status vitcl_session_step(vitcl_step_info *out,
 {
     const vt_step *s;
     const vt_value *v;
-    vitcl_step_info info = {.gflop = 0};
+    vitcl_step_info info = {.size = sizeof info};
 
-    VT_GIVEN(out);
+    VT_SIZED(out, vitcl_step_info);
     VT_GIVEN(session);
     if (index >= (uint32_t)vt_plan_steps(session->plan))
         return vt_fail(VITCL_EINVAL, "the plan has no step %u", index);
@@ -460,20 +459,20 @@ vitcl_status vitcl_session_step(vitcl_step_info *out,
     for (int i = 0; i < VT_OUTS; i++)
         if ((v = vt_value_of(session->plan, s->out[i])))
             info.memory_bytes += v->bytes;
-    *out = info;
+    vt_sized_give(out, &info, sizeof info);
     return VITCL_OK;
 }
 
-void vitcl_session_describe(vitcl_session_info *out,
-                            const vitcl_session *session)
+vitcl_status vitcl_session_describe(vitcl_session_info *out,
+                                    const vitcl_session *session)
 {
     static const char *const names[] = {"f32", "bf16", "f16", "half", "int8"};
-    vitcl_session_info info = {.arena_bytes = 0};
+    vitcl_session_info info = {.size = sizeof info};
     vt_plan_memory memory;
     vt_counters counters;
 
-    if (!out || !session)
-        return;
+    VT_SIZED(out, vitcl_session_info);
+    VT_GIVEN(session);
     memory = vt_plan_memory_of(session->plan);
     counters = vt_dev_counters(session->model->dev);
     info.arena_bytes = memory.arena;
@@ -485,5 +484,6 @@ void vitcl_session_describe(vitcl_session_info *out,
     snprintf(info.gemm, sizeof info.gemm, "%s", vt_plan_gemm(session->plan));
     snprintf(info.precision, sizeof info.precision, "%s",
              names[vt_plan_settings(session->plan)->precision]);
-    *out = info;
+    vt_sized_give(out, &info, sizeof info);
+    return VITCL_OK;
 }

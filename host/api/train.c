@@ -127,26 +127,28 @@ vitcl_status vitcl_train(vitcl_train_event *out, vitcl_device *device,
     vt_settings s = {0};
     vt_dataset *d = NULL;
     vt_folder folder = {0};
-    vitcl_train_event last = {0};
+    vitcl_train_event last = {.size = sizeof last};
+    vitcl_train_options o;
     const char *data;
     bool kept = false;
 
-    VT_GIVEN(out);
+    VT_SIZED(out, vitcl_train_event);
     VT_GIVEN(device);
     VT_GIVEN(options);
-    VT_GIVEN(options->output);
-    if (options->resume)
-        VT_TRY(vt_settings_load(&s, options));
+    VT_TRY(vt_sized_options(&o, sizeof o, options, "vitcl_train_options"));
+    VT_GIVEN(o.output);
+    if (o.resume)
+        VT_TRY(vt_settings_load(&s, &o));
     else
-        VT_TRY(check_output(options->output));
-    data = options->data ? options->data : s.data;
+        VT_TRY(check_output(o.output));
+    data = o.data ? o.data : s.data;
     VT_GIVEN(data);
-    VT_TRY(open_data(&d, data, options->resume ? s.split : options->split));
-    if (!options->resume)
-        VT_TRY(vt_settings_new(&s, options, d));
-    VT_TRY(vt_folder_claim(&folder, options->output, !options->resume));
-    if (!options->resume) {
-        VT_TRY(prepare(&s, options->output, d));
+    VT_TRY(open_data(&d, data, o.resume ? s.split : o.split));
+    if (!o.resume)
+        VT_TRY(vt_settings_new(&s, &o, d));
+    VT_TRY(vt_folder_claim(&folder, o.output, !o.resume));
+    if (!o.resume) {
+        VT_TRY(prepare(&s, o.output, d));
     } else if (s.pictures != vt_dataset_count(d) ||
                s.classes != vt_dataset_classes(d)) {
         st = vt_fail(VITCL_EINVAL,
@@ -156,21 +158,20 @@ vitcl_status vitcl_train(vitcl_train_event *out, vitcl_device *device,
                      s.pictures, s.classes);
         goto done;
     }
-    VT_TRY(
-        vt_train(&last, &(vt_job){.dev = device->dev,
-                                  .gemm = options->gemm,
-                                  .folder = options->output,
-                                  .settings = &s,
-                                  .data = d,
-                                  .resume = options->resume != 0,
-                                  .workers = options->workers,
-                                  .checkpoint_steps = options->checkpoint_steps,
-                                  .report = report,
-                                  .context = context,
-                                  .kept = &kept}));
-    *out = last;
+    VT_TRY(vt_train(&last, &(vt_job){.dev = device->dev,
+                                     .gemm = o.gemm,
+                                     .folder = o.output,
+                                     .settings = &s,
+                                     .data = d,
+                                     .resume = o.resume != 0,
+                                     .workers = o.workers,
+                                     .checkpoint_steps = o.checkpoint_steps,
+                                     .report = report,
+                                     .context = context,
+                                     .kept = &kept}));
+    vt_sized_give(out, &last, sizeof last);
 done:
-    if (st != VITCL_OK && !options->resume && !kept)
+    if (st != VITCL_OK && !o.resume && !kept)
         vt_folder_empty(&folder); /* nothing in it is worth going on from */
     vt_folder_leave(&folder);
     vt_settings_free(&s);

@@ -112,7 +112,7 @@ vitcl_status vitcl_tuner_new(vitcl_tuner **out, vitcl_model *model,
                              const vitcl_session_options *options)
 {
     vt_trial_product products[VT_TRIAL_PRODUCTS];
-    vitcl_session_options o = {.batch = 0};
+    vitcl_session_options o;
     vitcl_tuner *t = NULL;
     vt_plan *p = NULL;
     const char *gemm = NULL;
@@ -122,8 +122,7 @@ vitcl_status vitcl_tuner_new(vitcl_tuner **out, vitcl_model *model,
 
     VT_GIVEN(out);
     VT_GIVEN(model);
-    if (options)
-        o = *options;
+    VT_TRY(vt_sized_options(&o, sizeof o, options, "vitcl_session_options"));
     if (!model->dev)
         return vt_fail(VITCL_EINVAL, "the model was loaded without a device");
     VT_TRY(vt_gemm_provider(&gemm, model->dev, o.gemm));

@@ -91,7 +91,7 @@ static int measure(work *w)
 {
     const double seconds = w->o->seconds > 0 ? w->o->seconds : 3;
     double end;
-    vitcl_step_info s;
+    vitcl_step_info s = {.size = sizeof s};
     int code = EXIT_OK;
 
     for (uint32_t i = 0; vitcl_session_step(&s, w->session, i) == VITCL_OK; i++)
@@ -133,7 +133,7 @@ static int by_time(const void *a, const void *b)
 
 static int profile(work *w)
 {
-    vitcl_step_info s;
+    vitcl_step_info s = {.size = sizeof s};
     int code;
 
     vitcl_session_free(w->session);
@@ -239,9 +239,9 @@ static int work_through(work *w)
         code = measure(w);
     if (code != EXIT_OK)
         return code;
-    vitcl_device_describe(&w->info, w->device);
-    vitcl_session_describe(&w->session_info, w->session);
-    if (vitcl_device_peak(&w->peak, w->device, precision) != VITCL_OK)
+    if (vitcl_device_describe(&w->info, w->device) != VITCL_OK ||
+        vitcl_session_describe(&w->session_info, w->session) != VITCL_OK ||
+        vitcl_device_peak(&w->peak, w->device, precision) != VITCL_OK)
         return failed();
     return profile(w);
 }
@@ -260,6 +260,8 @@ static int run(void *into, const words *operands)
     if (!w)
         return fail("out of memory");
     w->o = o;
+    w->info.size = sizeof w->info;
+    w->session_info.size = sizeof w->session_info;
     w->common = o->common;
     w->common.batch = w->common.batch ? w->common.batch : 1;
     code = work_through(w);

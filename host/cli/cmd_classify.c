@@ -147,13 +147,14 @@ static int print_answer(work *w, const answer *a)
 static int prepare(work *w, const words *operands)
 {
     model_options common = w->o->common;
-    vitcl_device_info info;
+    vitcl_device_info info = {.size = sizeof info};
     uint32_t batch;
     int code = open_model(&w->device, &w->model, &common);
 
     if (code != EXIT_OK)
         return code;
-    vitcl_device_describe(&info, w->device);
+    if (vitcl_device_describe(&info, w->device) != VITCL_OK)
+        return failed();
     w->feed = feed_open(operands, w->o->nul);
     if (!w->feed)
         return EXIT_FAILED;

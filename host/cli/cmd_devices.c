@@ -132,7 +132,7 @@ static int print_table(const vitcl_device_info *list, uint32_t n)
 static int run(void *into, const words *operands)
 {
     const devices *o = into;
-    vitcl_device_info *list = NULL, *more, one;
+    vitcl_device_info *list = NULL, *more, one = {.size = sizeof one};
     uint32_t n = 0, usable = 0;
     int code = EXIT_OK;
     bool warned = false;

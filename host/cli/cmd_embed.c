@@ -63,7 +63,7 @@ static size_t row_size(const work *w)
 static int find_tokens(work *w)
 {
     static const char *const names[] = {"norm", "last_hidden_state"};
-    vitcl_tensor_info t;
+    vitcl_tensor_info t = {.size = sizeof t};
 
     for (size_t n = 0; n < sizeof names / sizeof *names; n++)
         for (uint32_t i = 0;
@@ -142,13 +142,14 @@ static int prepare(work *w, const words *operands)
     static const char *const keep[] = {"norm", "last_hidden_state", NULL};
     const bool inner = w->o->what && strcmp(w->o->what, "pooled") != 0;
     model_options common = w->o->common;
-    vitcl_device_info info;
+    vitcl_device_info info = {.size = sizeof info};
     uint32_t batch;
     int code = open_model(&w->device, &w->model, &common);
 
     if (code != EXIT_OK)
         return code;
-    vitcl_device_describe(&info, w->device);
+    if (vitcl_device_describe(&info, w->device) != VITCL_OK)
+        return failed();
     w->feed = feed_open(operands, w->o->nul);
     if (!w->feed)
         return EXIT_FAILED;

@@ -125,7 +125,7 @@ static void print_text(const work *w)
 static int score(work *w, const eval *o)
 {
     vitcl_status st;
-    vitcl_model_info info;
+    vitcl_model_info info = {.size = sizeof info};
     progress bar;
 
     if (vitcl_model_describe(&info, w->model, 0, 0, 1) != VITCL_OK)
@@ -155,7 +155,7 @@ static int score(work *w, const eval *o)
 static int run(void *into, const words *operands)
 {
     eval *o = into;
-    work w = {.rows = 0};
+    work w = {.scores = {.size = sizeof w.scores}};
     int code;
 
     if (operands->count)

@@ -88,7 +88,7 @@ static int read_input(work *w, const forward *o, model_options *common)
 
 static int allocate(work *w)
 {
-    vitcl_tensor_info t;
+    vitcl_tensor_info t = {.size = sizeof t};
 
     while (vitcl_session_tensor(&t, w->session, w->tensors) == VITCL_OK)
         w->tensors++;
@@ -98,7 +98,9 @@ static int allocate(work *w)
     if (!w->shape || !w->info || !w->data)
         return fail("out of memory");
     for (uint32_t i = 0; i < w->tensors; i++) {
-        vitcl_session_tensor(&w->info[i], w->session, i);
+        w->info[i].size = sizeof w->info[i];
+        if (vitcl_session_tensor(&w->info[i], w->session, i) != VITCL_OK)
+            return failed();
         w->shape[i].name = w->info[i].name;
         w->shape[i].rank = w->info[i].rank;
         w->shape[i].shape[0] = w->pictures;

@@ -68,7 +68,7 @@ static int run(void *into, const words *operands)
 {
     const info *o = into;
     vitcl_model *model = NULL;
-    vitcl_model_info m;
+    vitcl_model_info m = {.size = sizeof m};
     uint32_t batch = o->common.batch ? o->common.batch : 1;
     frame_size size = o->common.size;
     int code;

@@ -44,7 +44,7 @@ static void print_json(uint32_t i, const vitcl_step_info *s, bool time)
 
 static void print_steps(const plan *o, const vitcl_session *session)
 {
-    vitcl_step_info s;
+    vitcl_step_info s = {.size = sizeof s};
     double total_ms = 0, gflop = 0;
     uint32_t i;
 
@@ -69,11 +69,12 @@ static void print_steps(const plan *o, const vitcl_session *session)
         printf("\n%u steps, %.3f GFLOP\n", i, gflop);
 }
 
-static void print_memory(const vitcl_session *session)
+static int print_memory(const vitcl_session *session)
 {
-    vitcl_session_info m;
+    vitcl_session_info m = {.size = sizeof m};
 
-    vitcl_session_describe(&m, session);
+    if (vitcl_session_describe(&m, session) != VITCL_OK)
+        return failed();
     printf("activations ");
     print_bytes((double)m.activation_bytes);
     printf(" (one arena of ");
@@ -81,6 +82,7 @@ static void print_memory(const vitcl_session *session)
     printf("), weights ");
     print_bytes((double)m.weights_bytes);
     printf(", GEMM %s, %s\n", m.gemm, m.precision);
+    return EXIT_OK;
 }
 
 static int run_once(vitcl_session *session)
@@ -122,7 +124,7 @@ static int run(void *into, const words *operands)
     if (code == EXIT_OK) {
         print_steps(o, session);
         if (!o->json)
-            print_memory(session);
+            code = print_memory(session);
     }
     vitcl_session_free(session);
     vitcl_model_free(model);

@@ -30,7 +30,8 @@ static int check(bool good, const char *what, double figure)
 static int logits_of(float *out, vitcl_model *model, const char *gemm,
                      uint32_t batch, const uint8_t *rgb, uint32_t *classes)
 {
-    const vitcl_session_options o = {.batch = batch, .gemm = gemm};
+    const vitcl_session_options o = {
+        .size = sizeof o, .batch = batch, .gemm = gemm};
     vitcl_session *s = NULL;
     int code = EXIT_OK;
 
@@ -95,7 +96,7 @@ static int run(void *into, const words *operands)
     selftest *o = into;
     vitcl_device *device = NULL;
     vitcl_model *model = NULL;
-    vitcl_device_info info;
+    vitcl_device_info info = {.size = sizeof info};
     const size_t bytes = (size_t)PICTURES * SIDE * SIDE * 3;
     uint8_t *rgb = malloc(bytes);
     float *out = calloc(2 * PICTURES * 4096, sizeof *out);
@@ -113,8 +114,8 @@ static int run(void *into, const words *operands)
     o->common.preset = "vit-ti/16";
     code = open_model(&device, &model, &o->common);
     if (code == EXIT_OK) {
-        vitcl_device_describe(&info, device);
-        printf("%s %s, driver %s\n", info.id, info.name, info.driver);
+        if (vitcl_device_describe(&info, device) == VITCL_OK)
+            printf("%s %s, driver %s\n", info.id, info.name, info.driver);
         code = compare(model, rgb, out, out + PICTURES * 4096);
     }
     vitcl_model_free(model);

@@ -89,14 +89,15 @@ static int report(const tally *t, vitcl_tuner *tuner)
 static int run(void *into, const words *operands)
 {
     const tune *o = into;
-    vitcl_session_options options_of = {.batch = o->common.batch,
+    vitcl_session_options options_of = {.size = sizeof options_of,
+                                        .batch = o->common.batch,
                                         .height = o->common.size.height,
                                         .width = o->common.size.width,
                                         .gemm = o->common.gemm};
     vitcl_device *device = NULL;
     vitcl_model *model = NULL;
     vitcl_tuner *tuner = NULL;
-    vitcl_device_info info;
+    vitcl_device_info info = {.size = sizeof info};
     tally t = {0, 0};
     int code = parse_precision(&options_of.precision, o->common.precision);
 
@@ -110,8 +111,8 @@ static int run(void *into, const words *operands)
     catch_stop();
     try_first(vitcl_model_untried(model, options_of.precision),
               o->common.device, options_of.precision);
-    vitcl_device_describe(&info, device);
-    if (vitcl_tuner_new(&tuner, model, &options_of) != VITCL_OK) {
+    if (vitcl_device_describe(&info, device) != VITCL_OK ||
+        vitcl_tuner_new(&tuner, model, &options_of) != VITCL_OK) {
         code = failed();
     } else {
         search(&t, tuner, info.id, o->seconds ? o->seconds : 60);

@@ -30,11 +30,14 @@ static const char *model_or_builtin(const model_options *o)
 
 int open_device(vitcl_device **device, const char *select)
 {
-    vitcl_device_info info;
+    vitcl_device_info info = {.size = sizeof info};
 
     if (vitcl_device_open(device, select) != VITCL_OK)
         return failed();
-    vitcl_device_describe(&info, *device);
+    if (vitcl_device_describe(&info, *device) != VITCL_OK) {
+        vitcl_device_free(*device);
+        return failed();
+    }
     if (info.warning[0])
         note("%s", info.warning);
     return EXIT_OK;
@@ -150,7 +153,8 @@ static void patience_end(patience *p)
 int open_session(vitcl_session **out, vitcl_model *model,
                  const model_options *o, const char *const *keep, int profile)
 {
-    vitcl_session_options options = {.batch = o->batch,
+    vitcl_session_options options = {.size = sizeof options,
+                                     .batch = o->batch,
                                      .height = o->size.height,
                                      .width = o->size.width,
                                      .gemm = o->gemm,

@@ -142,9 +142,10 @@ static int broke_off(const shown *s, const char *name)
 int train(const training *t)
 {
     vitcl_device *device = NULL;
-    vitcl_train_event last;
+    vitcl_train_event last = {.size = sizeof last};
     shown s = {.t = t};
-    vitcl_train_options o = {.preset = t->preset,
+    vitcl_train_options o = {.size = sizeof o,
+                             .preset = t->preset,
                              .config = t->config,
                              .model = t->model,
                              .data = t->data,

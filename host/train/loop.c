@@ -389,7 +389,8 @@ static vitcl_status go(vitcl_train_event *out, loop *l, long first)
 {
     vitcl_status st = VITCL_OK;
     const vt_job *job = l->job;
-    vitcl_train_event e = {.step = (uint64_t)first,
+    vitcl_train_event e = {.size = sizeof e,
+                           .step = (uint64_t)first,
                            .steps = (uint64_t)l->steps,
                            .epochs = l->s->epochs,
                            .pictures = l->s->batch};

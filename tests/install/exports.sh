@@ -1,6 +1,7 @@
 #!/bin/sh
 # exports.sh LIBRARY INCLUDE - the shared library has a SONAME, exports
-# vitcl_* only, and exports every function that a public header declares.
+# vitcl_* only, each in a node of a version, and exports every function that a
+# public header declares.
 set -eu
 library=$1 include=$2
 dir=$(mktemp -d)
@@ -9,9 +10,11 @@ trap 'rm -rf "$dir"' EXIT
 readelf -d "$library" | grep -q 'SONAME.*\[libvitcl\.so\.[0-9]*\]' ||
     { echo "exports.sh: no SONAME libvitcl.so.N" >&2; exit 1; }
 
-nm -D --defined-only "$library" | awk '{print $NF}' | sort -u >"$dir/exported"
-if grep -v '^vitcl_' "$dir/exported"; then
-    echo "exports.sh: the names above are exported" >&2
+nm -D --defined-only "$library" | awk '{print $NF}' |
+    grep -v '^VITCL_[0-9.]*\(@@VITCL_[0-9.]*\)\?$' | sort -u >"$dir/versioned"
+sed 's/@@VITCL_[0-9.]*$//' "$dir/versioned" >"$dir/exported"
+if grep -v '^vitcl_[a-z0-9_]*@@VITCL_0\.[0-9]*$' "$dir/versioned"; then
+    echo "exports.sh: the names above are exported, or without a version" >&2
     exit 1
 fi
 cat "$include"/*.h | grep -oE '\bvitcl_[a-z0-9_]+\(' | tr -d '(' |

@@ -55,7 +55,8 @@ typedef struct way {
 /* w NULL: as a session is by default */
 static vitcl_session *session_of(uint32_t batch, const way *w)
 {
-    const vitcl_session_options o = {.batch = batch,
+    const vitcl_session_options o = {.size = sizeof o,
+                                     .batch = batch,
                                      .height = HEIGHT,
                                      .width = WIDTH,
                                      .gemm = w ? w->gemm : NULL,
@@ -137,7 +138,7 @@ Test(session, once_has_the_same_bits)
         snprintf(path, sizeof path, VT_DATA "/models/%s", names[i]);
         need(vitcl_model_load(&m, device, path));
         for (int run = 0; run < 3; run++) {
-            const vitcl_session_options o = {.once = run > 0};
+            const vitcl_session_options o = {.size = sizeof o, .once = run > 0};
             vitcl_session *s = NULL;
 
             need(vitcl_session_new(&s, m, &o));
@@ -163,7 +164,7 @@ typedef struct job {
 static void *work(void *context)
 {
     const vitcl_session_options o = {
-        .batch = 3, .height = HEIGHT, .width = WIDTH};
+        .size = sizeof o, .batch = 3, .height = HEIGHT, .width = WIDTH};
     job *j = context;
     vitcl_session *s = NULL;
     float *got = calloc(3u * classes, sizeof *got);
@@ -199,21 +200,21 @@ Test(session, threads_share_a_model)
 Test(session, a_run_claims_nothing)
 {
     vitcl_session *s;
-    vitcl_session_info before, after;
+    vitcl_session_info before = {.size = sizeof before}, after = before;
     float *logits;
 
     setenv("VITCL_CACHE", "off", 1); /* so that programs are built, not read */
     s = session_of(2, NULL);
     logits = calloc(2u * classes, sizeof *logits);
     cr_assert(logits);
-    vitcl_session_describe(&before, s);
+    need(vitcl_session_describe(&before, s));
     cr_expect_gt(before.kernels_built, 0);
     cr_expect_gt(before.buffers_made, 0);
     for (uint32_t i = 0; i < 5; i++) {
         need(vitcl_run_rgb(s, rgb + i * PICTURE, 1 + i % 2));
         need(vitcl_session_read(logits, s, "logits", 1 + i % 2));
     }
-    vitcl_session_describe(&after, s);
+    need(vitcl_session_describe(&after, s));
     cr_expect_eq(before.kernels_built, after.kernels_built);
     cr_expect_eq(before.buffers_made, after.buffers_made);
     cr_expect_eq(before.lookups, after.lookups);
@@ -339,9 +340,11 @@ Test(session, loader_keeps_the_order)
 
 Test(session, what_does_not_fit_says_what_would)
 {
-    const vitcl_session_options large = {.batch = 60000};
-    const vitcl_session_options odd = {.height = 33, .width = 32};
-    const vitcl_session_options gemm = {.gemm = "nonsense"};
+    const vitcl_session_options large = {.size = sizeof large, .batch = 60000};
+    const vitcl_session_options odd = {
+        .size = sizeof odd, .height = 33, .width = 32};
+    const vitcl_session_options gemm = {.size = sizeof gemm,
+                                        .gemm = "nonsense"};
     vitcl_session *s = NULL;
     vitcl_model *bare = NULL;
     const char *would;
@@ -367,10 +370,10 @@ Test(session, null_arguments_are_errors)
 {
     vitcl_session *s = session_of(1, NULL);
     vitcl_session *other = NULL;
-    vitcl_device_info info;
-    vitcl_model_info about;
-    vitcl_tensor_info tensor;
-    vitcl_step_info step;
+    vitcl_device_info info = {.size = sizeof info};
+    vitcl_model_info about = {.size = sizeof about};
+    vitcl_tensor_info tensor = {.size = sizeof tensor};
+    vitcl_step_info step = {.size = sizeof step};
     vitcl_class top[1];
     vitcl_image image = {1, 1, rgb};
     vitcl_model *m = NULL;

@@ -63,12 +63,13 @@ Test(loop, overfits)
     for (size_t i = 0; i < sizeof variants / sizeof *variants; i++) {
         char name[8];
         watch w = {.stop = 0};
-        vitcl_train_event last;
+        vitcl_train_event last = {.size = sizeof last};
 
         snprintf(name, sizeof name, "out%zu", i);
         cr_assert_eq(
             vitcl_train(&last, d,
                         &(vitcl_train_options){
+                            .size = sizeof(vitcl_train_options),
                             .config = vt_test_config(root, variants[i]),
                             .data = root,
                             .output = vt_test_path(root, name),
@@ -102,8 +103,9 @@ Test(loop, resumes_to_the_bit)
 
     vt_test_cifar(root, 70, 4);
     for (int i = 0; i < 2; i++) {
-        vitcl_train_event last;
-        vitcl_train_options o = {.config = vt_test_config(root, ""),
+        vitcl_train_event last = {.size = sizeof last};
+        vitcl_train_options o = {.size = sizeof o,
+                                 .config = vt_test_config(root, ""),
                                  .data = root,
                                  .epochs = 5,
                                  .batch = 16,
@@ -132,7 +134,9 @@ Test(loop, resumes_to_the_bit)
                          vitcl_last_error());
             cr_assert_gt(last.step, step);
             step = last.step;
-            o = (vitcl_train_options){.output = parts, .resume = 1};
+            o = (vitcl_train_options){.size = sizeof(vitcl_train_options),
+                                      .output = parts,
+                                      .resume = 1};
         }
         expect_same(whole, parts, "training.safetensors");
         expect_same(whole, parts, "model.safetensors");
@@ -156,11 +160,12 @@ Test(loop, accumulates)
     vt_test_cifar(root, 32, 8);
     vt_test_text(root, "s.json", "{\"optimizer\": \"sgd\"}");
     for (int i = 0; i < 2; i++) {
-        vitcl_train_event last;
+        vitcl_train_event last = {.size = sizeof last};
         char *out = vt_test_path(root, i ? "micro" : "whole");
 
         cr_assert_eq(vitcl_train(&last, d,
                                  &(vitcl_train_options){
+                                     .size = sizeof(vitcl_train_options),
                                      .config = vt_test_config(root, ""),
                                      .data = root,
                                      .output = out,
@@ -203,9 +208,11 @@ Test(loop, drops_only_in_training)
     vt_test_cifar(root, 48, 9);
     for (int i = 0; i < 3; i++) {
         vt_test_text(root, "s.json", settings[i]);
+        e[i].size = sizeof e[i];
         cr_assert_eq(
             vitcl_train(&e[i], d,
                         &(vitcl_train_options){
+                            .size = sizeof(vitcl_train_options),
                             .config = vt_test_config(root, ""),
                             .data = root,
                             .output = vt_test_path(root, i == 0   ? "a"
@@ -231,14 +238,15 @@ Test(loop, fine_tunes_from_ln_k)
 {
     char *root = vt_test_folder();
     vitcl_device *d = device();
-    vitcl_train_event last;
+    vitcl_train_event last = {.size = sizeof last};
     watch w = {.stop = 1};
     vt_model *m = NULL;
 
     vt_test_cifar(root, 32, 5);
     cr_assert_eq(
         vitcl_train(&last, d,
-                    &(vitcl_train_options){.config = vt_test_config(root, ""),
+                    &(vitcl_train_options){.size = sizeof(vitcl_train_options),
+                                           .config = vt_test_config(root, ""),
                                            .data = root,
                                            .output = vt_test_path(root, "base"),
                                            .batch = 16},
@@ -247,6 +255,7 @@ Test(loop, fine_tunes_from_ln_k)
     cr_assert_eq(
         vitcl_train(&last, d,
                     &(vitcl_train_options){
+                        .size = sizeof(vitcl_train_options),
                         .model = vt_test_path(root, "base"),
                         .data = root,
                         .output = vt_test_path(root, "tuned"),
@@ -269,7 +278,7 @@ Test(loop, names_the_step_of_a_loss_that_is_none)
 {
     char *root = vt_test_folder();
     vitcl_device *d = device();
-    vitcl_train_event last = {.step = 0};
+    vitcl_train_event last = {.size = sizeof last};
 
     vt_test_cifar(root, 32, 6);
     vt_test_text(root, "s.json",
@@ -277,6 +286,7 @@ Test(loop, names_the_step_of_a_loss_that_is_none)
                  "\"warmup_steps\": 0, \"schedule\": \"constant\"}");
     cr_expect_neq(vitcl_train(&last, d,
                               &(vitcl_train_options){
+                                  .size = sizeof(vitcl_train_options),
                                   .config = vt_test_config(root, ""),
                                   .data = root,
                                   .output = vt_test_path(root, "out"),

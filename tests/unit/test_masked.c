@@ -271,9 +271,10 @@ Test(masked, pre_trains_goes_on_and_is_fine_tuned)
 {
     char *root = vt_test_folder();
     vitcl_device *d = NULL;
-    vitcl_train_event last;
+    vitcl_train_event last = {.size = sizeof last};
     watch w = {.stop = 0};
-    vitcl_train_options o = {.config = vt_test_config(root, ""),
+    vitcl_train_options o = {.size = sizeof o,
+                             .config = vt_test_config(root, ""),
                              .data = root,
                              .output = vt_test_path(root, "whole"),
                              .objective = "masked-patch",
@@ -297,11 +298,14 @@ Test(masked, pre_trains_goes_on_and_is_fine_tuned)
     ok(vitcl_train(&last, d, &o, look, &w));
     cr_assert_eq(last.step, 23);
     ok(vitcl_train(&last, d,
-                   &(vitcl_train_options){.output = parts, .resume = 1}, NULL,
-                   NULL));
+                   &(vitcl_train_options){.size = sizeof(vitcl_train_options),
+                                          .output = parts,
+                                          .resume = 1},
+                   NULL, NULL));
     expect_same(whole, parts, "training.safetensors");
     expect_same(whole, parts, "model.safetensors");
-    o = (vitcl_train_options){.model = whole,
+    o = (vitcl_train_options){.size = sizeof(vitcl_train_options),
+                              .model = whole,
                               .data = root,
                               .output = vt_test_path(root, "tuned"),
                               .batch = 16};

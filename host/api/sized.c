@@ -1,0 +1,65 @@
+/*
+ * sized.c - structs of the public headers between two versions of them: the
+ * caller's has the size that it says, ours another.
+ *
+ * A member that is added to such a struct begins behind the last one's end and
+ * behind the padding there, or a caller's padding would be taken for it.
+ */
+#include "api/handles.h"
+#include "base/memory.h"
+
+#include <string.h>
+
+/* No struct is that large: the size was not set. */
+enum { ABSURD = 65536 };
+
+static vitcl_status size_of(size_t *size, const void *theirs, const char *type)
+{
+    memcpy(size, theirs, sizeof *size);
+    return *size >= sizeof *size && *size < ABSURD
+               ? VITCL_OK
+               : vt_fail(VITCL_EINVAL,
+                         "size of a %s is %zu; set it to the struct's own",
+                         type, *size);
+}
+
+vitcl_status vt_sized_options(void *ours, size_t size, const void *theirs,
+                              const char *type)
+{
+    const unsigned char *bytes = theirs;
+    vitcl_status st = VITCL_OK;
+    size_t given = 0;
+
+    memset(ours, 0, size);
+    memcpy(ours, &size, sizeof size);
+    if (!theirs)
+        return VITCL_OK;
+    VT_TRY(size_of(&given, theirs, type));
+    for (size_t i = size; i < given; i++)
+        if (bytes[i])
+            return vt_fail(VITCL_EUNSUPPORTED,
+                           "%s has a setting that vitcl %s does not know", type,
+                           VITCL_VERSION);
+    memcpy(ours, theirs, VT_MIN(size, given));
+    memcpy(ours, &size, sizeof size);
+done:
+    return st;
+}
+
+vitcl_status vt_sized_check(const void *theirs, const char *type)
+{
+    size_t given;
+
+    return size_of(&given, theirs, type);
+}
+
+void vt_sized_give(void *theirs, const void *ours, size_t size)
+{
+    const size_t head = sizeof size; /* theirs stays */
+    size_t given;
+
+    memcpy(&given, theirs, sizeof given);
+    memset((char *)theirs + head, 0, given - head);
+    memcpy((char *)theirs + head, (const char *)ours + head,
+           VT_MIN(size, given) - head);
+}

@@ -1,0 +1,34 @@
+#!/bin/sh
+# versions.sh BUILD CC INCLUDE - programs that were compiled against an earlier
+# and a later header run with this library: versions.c with the header as it
+# is, with one that lacks members, and with one that has more of them.
+set -eu
+build=$1 cc=$2 include=$3
+here=$(cd "$(dirname "$0")" && pwd)
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+
+fail() { echo "versions.sh: $*" >&2; exit 1; }
+program() { # NAME FLAGS...: with the headers in $dir/NAME
+    name=$1
+    shift
+    $cc -Wall -Werror "$@" -I"$dir/$name" "$here/versions.c" -o "$dir/$name/run" \
+        -L"$build" -lvitcl -Wl,-rpath,"$build"
+    "$dir/$name/run" || fail "the program with $name header fails"
+}
+
+for name in this an-earlier a-later; do
+    mkdir "$dir/$name"
+    cp "$include"/*.h "$dir/$name"
+done
+# Everything behind the first members goes, from options and from an info.
+sed -i -e '/uint32_t height, width; \/\* pixels; 0: as trained/,/^} vitcl_session_options/{
+/^}/!d
+}' -e '/uint64_t weights_bytes, activation_bytes;/d' "$dir/an-earlier/vitcl.h"
+sed -i -e 's/^} vitcl_session_options;/double later;\n&/' \
+    -e 's/^} vitcl_model_info;/double later;\n&/' "$dir/a-later/vitcl.h"
+! cmp -s "$dir/this/vitcl.h" "$dir/an-earlier/vitcl.h" || fail "nothing went"
+program this
+program an-earlier
+program a-later -DLATER
+echo "programs of three headers run"
