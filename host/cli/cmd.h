@@ -77,7 +77,10 @@ void json_string(const char *s); /* NULL: null; bytes that are no UTF-8 come
                                   * out as U+FFFD */
 void json_number(double v);      /* not finite: null */
 void tsv_text(const char *s);    /* tab, newline, backslash escaped */
-void print_bytes(double bytes);  /* "1.2 GB" */
+/* What a file says, `most` bytes of it at most. Here and in the messages and
+ * tsv_text(), what could steer a terminal goes to one as \ooo. */
+void put_text(const char *s, size_t most);
+void print_bytes(double bytes); /* "1.2 GB" */
 
 typedef struct progress { /* a line on stderr, where that is a terminal */
     const char *what;     /* "pictures"; NULL: the total is in seconds */
@@ -169,13 +172,14 @@ typedef struct source source;
 /* Paths of operands in order: files as they are, folders walked (sorted), "-"
  * a list on stdin, one a line or ended by NUL. */
 source *source_open(const words *operands, bool nul);
-/* NULL at the end. *error: NULL, or why this path gives no picture. Both are
- * valid until the next call. */
+/* NULL at the end. *error: NULL, or why this path gives no picture, or why the
+ * end came early. Both are valid until the next call. */
 const char *source_next(source *s, const char **error);
 void source_close(source *s);
 
 typedef struct answer {
-    char *path, *error; /* error NULL: row of the batch */
+    char *path;
+    const char *error; /* without the path; NULL: row of the batch */
     uint32_t row;
 } answer;
 typedef struct feed feed;
@@ -192,6 +196,8 @@ uint32_t feed_next(const answer **answers, const uint8_t **rgb, uint32_t *rows,
                    feed *f);
 /* How many pictures there are, for a progress bar on stderr; 0: unknown. */
 uint64_t feed_total(const words *operands);
+/* After the end: did it come early? Says why. */
+int feed_broken(const feed *f);
 uint64_t feed_failures(const feed *f);
 /* Ctrl-C came before the last picture's answer. */
 bool feed_cut(const feed *f);

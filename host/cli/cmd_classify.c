@@ -98,7 +98,7 @@ static void print_class(const work *w, const vitcl_class *c, bool brief)
     if (!name)
         name = vitcl_model_label(w->model, c->label);
     if (name)
-        printf("%.*s", (int)(brief ? strcspn(name, ",") : strlen(name)), name);
+        put_text(name, brief ? strcspn(name, ",") : SIZE_MAX);
     else
         printf("class %u", c->label);
     printf(c->probability < 0.0095f ? " %.1f %%" : " %.0f %%",
@@ -203,7 +203,7 @@ static int work_through(work *w)
         progress_show(&w->progress, done, NULL);
     }
     progress_clear(&w->progress);
-    return code;
+    return code == EXIT_OK ? feed_broken(w->feed) : code;
 }
 
 static int run(void *into, const words *operands)

@@ -205,7 +205,7 @@ static int work_through(work *w)
         progress_show(&w->progress, done, NULL);
     }
     progress_clear(&w->progress);
-    return code;
+    return code == EXIT_OK ? feed_broken(w->feed) : code;
 }
 
 static int run(void *into, const words *operands)

@@ -40,9 +40,11 @@ static void print_json(const vitcl_model_info *m, const char *name,
 static void print_text(const vitcl_model_info *m, const char *name,
                        uint32_t batch, frame_size size)
 {
-    printf("%-12s %s\n", "model", name);
-    printf("%-12s %s%s%s%s\n", "family", m->family, m->name[0] ? " (" : "",
-           m->name, m->name[0] ? ")" : "");
+    printf("%-12s ", "model");
+    put_text(name, SIZE_MAX);
+    printf("\n%-12s %s%s", "family", m->family, m->name[0] ? " (" : "");
+    put_text(m->name, SIZE_MAX);
+    printf("%s\n", m->name[0] ? ")" : "");
     printf("%-12s %u of width %u", "layers", m->layers, m->width);
     if (m->heads) /* a ResNet has none */
         printf(", %u heads, MLP %u", m->heads, m->mlp);

@@ -6,6 +6,7 @@
  */
 #include "cmd.h"
 
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,7 +24,12 @@ struct feed {
     uint8_t *rgb;
     size_t picture_bytes;
     uint64_t failures;
+    const char *broken; /* why it ended early */
 };
+
+/* Stands for the text of an error that there was no memory for: a picture that
+ * failed has a text, always. */
+static const char no_memory[] = "out of memory";
 
 uint64_t feed_total(const words *operands)
 {
@@ -42,11 +48,36 @@ uint64_t feed_total(const words *operands)
     return n;
 }
 
-static char *copy(const char *s)
+static const char *copy(const char *text)
 {
-    char *out = malloc(strlen(s) + 1);
+    const char *out = strdup(text);
 
-    return out ? strcpy(out, s) : NULL;
+    return out ? out : no_memory;
+}
+
+/* How many bytes of s are `name` as a message has it: on one line. */
+static size_t begins_with(const char *s, const char *name)
+{
+    size_t n = 0;
+
+    for (; name[n]; n++)
+        if (s[n] != name[n] &&
+            (s[n] != ' ' || !iscntrl((unsigned char)name[n])))
+            return 0;
+    return strncmp(s + n, ": ", 2) == 0 ? n + 2 : 0;
+}
+
+/* The library's last message without the picture's name, which stands before
+ * it wherever it is shown: the path, or of a long one the end. */
+static const char *why(const char *path)
+{
+    const char *text = vitcl_last_error(), *found = strstr(text, ": ");
+    const size_t n = found ? (size_t)(found - text) : 0, all = strlen(path);
+    size_t skip = begins_with(text, path);
+
+    if (!skip && n < all)
+        skip = begins_with(text, path + all - n);
+    return copy(text + skip);
 }
 
 feed *feed_open(const words *operands, bool nul)
@@ -69,7 +100,7 @@ feed *feed_open(const words *operands, bool nul)
 static void push(feed *f, answer *a)
 {
     if (!a->error && vitcl_loader_push(f->loader, a->path) != VITCL_OK)
-        a->error = copy(vitcl_last_error());
+        a->error = why(a->path);
 }
 
 /* Bring the queue up to n entries. */
@@ -79,13 +110,13 @@ static void top_up(feed *f, uint32_t n)
         const char *error, *path = source_next(f->source, &error);
         answer *a = &f->queue[(f->first + f->count) % f->cap];
 
-        if (!path) {
+        *a = (answer){.path = path ? strdup(path) : NULL};
+        if (!a->path) { /* without its name there is nothing to answer */
             f->ended = true;
+            f->broken = path ? no_memory : error;
             break;
         }
-        *a = (answer){.path = copy(path), .error = error ? copy(error) : NULL};
-        if (!a->path)
-            a->path = copy(""), a->error = copy("out of memory");
+        a->error = error ? copy(error) : NULL;
         f->count++;
     }
     for (; f->loader && f->pushed < f->count; f->pushed++)
@@ -141,7 +172,8 @@ int feed_start(feed *f, vitcl_session *session)
 static void forget(answer *a)
 {
     free(a->path);
-    free(a->error);
+    if (a->error != no_memory)
+        free((char *)(uintptr_t)a->error);
     *a = (answer){.path = NULL};
 }
 
@@ -164,7 +196,7 @@ uint32_t feed_next(const answer **answers, const uint8_t **rgb, uint32_t *rows,
         f->count--, f->pushed--;
         if (!a.error && vitcl_loader_next(f->rgb + good * f->picture_bytes,
                                           f->loader) != VITCL_OK)
-            a.error = copy(vitcl_last_error());
+            a.error = why(a.path);
         if (a.error)
             f->failures++;
         else
@@ -183,6 +215,11 @@ uint32_t feed_next(const answer **answers, const uint8_t **rgb, uint32_t *rows,
 bool feed_cut(const feed *f)
 {
     return f->cut;
+}
+
+int feed_broken(const feed *f)
+{
+    return f->broken && !stopped() ? fail("%s", f->broken) : EXIT_OK;
 }
 
 uint64_t feed_failures(const feed *f)
@@ -208,7 +245,7 @@ void feed_close(feed *f)
 
 void say_failure(const answer *a)
 {
-    if (strstr(a->error, a->path))
+    if (strcmp(a->path, "-") == 0) /* the list: its errors name it */
         note("%s", a->error);
     else
         note("%s: %s", a->path, a->error);

@@ -6,8 +6,10 @@
 #include "cmd.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 extern const command cmd_classify, cmd_embed, cmd_forward, cmd_devices,
     cmd_convert, cmd_eval, cmd_fewshot, cmd_train, cmd_finetune, cmd_step,
@@ -76,9 +78,34 @@ static int run(int argc, char **argv)
     return c ? command_run(c, argc - 1, argv + 1) : unknown(argv[1]);
 }
 
+/* A file or socket that is opened later must not become standard output: a
+ * stream that is closed is one on which every call fails. */
+static void hold_streams(void)
+{
+    for (int fd = 0; fd < 3; fd++)
+        if (fcntl(fd, F_GETFD) < 0 && errno == EBADF &&
+            open("/dev/null", fd == 0 ? O_WRONLY : O_RDONLY) != fd)
+            _exit(EXIT_FAILED);
+}
+
+/* Closes it, so that what a file system tells late is heard too. */
+static int close_output(int code)
+{
+    bool bad = ferror(stdout) != 0;
+
+    errno = 0;
+    bad = (fflush(stdout) != 0 || bad);
+    if (!bad && fclose(stdout) == 0)
+        return code;
+    return fail("standard output cannot be written%s%s", errno ? ": " : "",
+                errno ? strerror(errno) : "");
+}
+
 int main(int argc, char **argv)
 {
     int code;
+
+    hold_streams();
 
     /* PoCL would compile each kernel once more for the size of its launch; ours
      * for CPUs have work-groups of one. Must be said before it is loaded. */
@@ -88,9 +115,5 @@ int main(int argc, char **argv)
     setenv("VITCL_BUILD_FORK", "1", 0);
     code = run(argc, argv);
 
-    errno = 0;
-    if (fflush(stdout) != 0 || ferror(stdout))
-        code = fail("standard output cannot be written%s%s", errno ? ": " : "",
-                    errno ? strerror(errno) : "");
-    return code;
+    return close_output(code);
 }

@@ -18,17 +18,69 @@ void set_command_name(const char *name)
     command_name = name;
 }
 
+/* Length of the UTF-8 character at s, 0 if it is not one (RFC 3629). */
+static size_t utf8_length(const unsigned char *s)
+{
+    size_t n = s[0] < 0x80                    ? 1
+               : s[0] >= 0xC2 && s[0] <= 0xDF ? 2
+               : s[0] >= 0xE0 && s[0] <= 0xEF ? 3
+               : s[0] >= 0xF0 && s[0] <= 0xF4 ? 4
+                                              : 0;
+
+    for (size_t i = 1; i < n; i++)
+        if ((s[i] & 0xC0) != 0x80)
+            return 0;
+    if ((s[0] == 0xE0 && s[1] < 0xA0) || (s[0] == 0xED && s[1] > 0x9F) ||
+        (s[0] == 0xF0 && s[1] < 0x90) || (s[0] == 0xF4 && s[1] > 0x8F))
+        return 0;
+    return n;
+}
+
+/* Can these n bytes of a character steer a terminal, or confuse it? C0, C1
+ * and what is no UTF-8 can; as `ls` has it. */
+static bool steers(const unsigned char *s, size_t n)
+{
+    return n == 0 || s[0] < ' ' || s[0] == 127 ||
+           (n == 2 && s[0] == 0xC2 && s[1] < 0xA0);
+}
+
+/* To a terminal such bytes go as \ooo, to a pipe as they are. */
+static void put(FILE *f, const char *text, size_t size)
+{
+    const unsigned char *s = (const unsigned char *)text;
+    const bool terminal = is_terminal(f);
+
+    for (size_t at = 0, n; at < size && s[at]; at += n) {
+        bool bad;
+
+        n = utf8_length(s + at);
+        bad = terminal && steers(s + at, n);
+        n = n ? n : 1;
+        if (bad)
+            for (size_t i = 0; i < n; i++)
+                fprintf(f, "\\%03o", s[at + i]);
+        else
+            fwrite(s + at, 1, n, f);
+    }
+}
+
 /* One line, whatever a file name puts into it. */
 static void say(const char *format, va_list args)
 {
-    char text[1024];
+    static const char cut[] = " ...";
+    char text[8192]; /* a path and a message */
+    size_t rest;
 
-    vsnprintf(text, sizeof text, format, args);
-    for (char *s = text; *s; s++)
-        if ((unsigned char)*s < ' ' || *s == 127)
-            *s = '?';
-    fprintf(stderr, "vitcl%s%s: %s\n", command_name[0] ? " " : "", command_name,
-            text);
+    if (vsnprintf(text, sizeof text, format, args) >= (int)sizeof text)
+        memcpy(text + sizeof text - sizeof cut, cut, sizeof cut);
+    fprintf(stderr, "vitcl%s%s: ", command_name[0] ? " " : "", command_name);
+    for (const char *s = text; *s; s += rest) {
+        rest = strcspn(s, "\n");
+        put(stderr, s, rest);
+        if (s[rest] == '\n')
+            fputs("\\n", stderr), rest++;
+    }
+    fputc('\n', stderr);
 }
 
 int fail(const char *format, ...)
@@ -67,28 +119,15 @@ int failed(void)
 
 bool is_terminal(FILE *f)
 {
-    return isatty(fileno(f)) == 1;
+    static signed char known[2]; /* of stdout and stderr; asked for each text */
+    signed char *k = &known[f == stderr];
+
+    if (*k == 0)
+        *k = isatty(fileno(f)) == 1 ? 1 : -1;
+    return *k > 0;
 }
 
 /* ---- results ---- */
-
-/* Length of the UTF-8 character at s, 0 if it is not one (RFC 3629). */
-static size_t utf8_length(const unsigned char *s)
-{
-    size_t n = s[0] < 0x80                    ? 1
-               : s[0] >= 0xC2 && s[0] <= 0xDF ? 2
-               : s[0] >= 0xE0 && s[0] <= 0xEF ? 3
-               : s[0] >= 0xF0 && s[0] <= 0xF4 ? 4
-                                              : 0;
-
-    for (size_t i = 1; i < n; i++)
-        if ((s[i] & 0xC0) != 0x80)
-            return 0;
-    if ((s[0] == 0xE0 && s[1] < 0xA0) || (s[0] == 0xED && s[1] > 0x9F) ||
-        (s[0] == 0xF0 && s[1] < 0x90) || (s[0] == 0xF4 && s[1] > 0x8F))
-        return 0;
-    return n;
-}
 
 void json_string(const char *text)
 {
@@ -110,8 +149,8 @@ void json_string(const char *text)
             fputs("\\n", stdout);
         else if (*s == '\t')
             fputs("\\t", stdout);
-        else if (*s < ' ' || *s == 127)
-            printf("\\u%04x", *s);
+        else if (steers(s, n))
+            printf("\\u%04x", s[n - 1]);
         else
             fwrite(s, 1, n, stdout);
     }
@@ -126,17 +165,22 @@ void json_number(double v)
         printf("null");
 }
 
+void put_text(const char *s, size_t most)
+{
+    put(stdout, s, most);
+}
+
 void tsv_text(const char *s)
 {
-    for (; s && *s; s++)
-        if (*s == '\t')
-            fputs("\\t", stdout);
-        else if (*s == '\n')
-            fputs("\\n", stdout);
-        else if (*s == '\\')
-            fputs("\\\\", stdout);
-        else
-            putchar(*s);
+    while (s && *s) {
+        const size_t n = strcspn(s, "\t\n\\");
+
+        put(stdout, s, n);
+        s += n;
+        if (*s)
+            printf("\\%c", *s == '\t' ? 't' : *s == '\n' ? 'n' : '\\');
+        s += *s != '\0';
+    }
 }
 
 void print_bytes(double bytes)

@@ -3,17 +3,22 @@
  *
  * Folders are walked depth first in byte order; files in them count as
  * pictures by their suffix, hidden ones do not. Links to folders are followed,
- * except back into a folder that is being walked. A list on stdin is read as
- * it comes, so that it may be endless.
+ * but below one operand no folder is walked twice: a few dozen links can make
+ * a tree without an end. A list on stdin is read as it comes, so that it may
+ * be endless; a line of it is as long as a path can be.
  */
+#define _GNU_SOURCE /* tdestroy */
 #include "cmd.h"
 
 #include <dirent.h>
 #include <errno.h>
+#include <limits.h>
+#include <search.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 enum { DEEPEST = 64 };
 
@@ -21,22 +26,28 @@ typedef struct folder {
     char *path;
     struct dirent **entry;
     int count, at;
+} folder;
+
+typedef struct place { /* which folder it is, whatever its name */
     dev_t device;
     ino_t inode;
-} folder;
+} place;
 
 struct source {
     const words *operands;
     size_t at;
     int delimiter;
-    bool listing; /* reading stdin */
-    char *line;
-    size_t line_size;
+    bool listing;        /* reading stdin */
+    bool spoilt;         /* it is no list */
+    uint64_t lines;      /* of it */
+    char line[PATH_MAX]; /* the last */
     folder stack[DEEPEST];
     int depth;
+    void *walked;   /* tree of the places below this operand */
     uint64_t found; /* in the folder that an operand named */
     char *path;     /* last given out */
     char error[256];
+    bool no_memory;
 };
 
 static bool is_picture(const char *name)
@@ -90,16 +101,25 @@ void source_close(source *s)
         return;
     while (s->depth)
         leave(s);
-    free(s->line);
+    tdestroy(s->walked, free);
     free(s->path);
     free(s);
 }
 
-static char *join(const char *a, const char *b)
+static char *copy(source *s, const char *text)
 {
-    size_t n = strlen(a), size = n + strlen(b) + 2;
+    char *out = strdup(text);
+
+    s->no_memory = s->no_memory || !out;
+    return out;
+}
+
+static char *join(source *s, const char *a, const char *b)
+{
+    const size_t n = strlen(a), size = n + strlen(b) + 2;
     char *out = malloc(size);
 
+    s->no_memory = s->no_memory || !out;
     if (out)
         snprintf(out, size, "%s%s%s", a, n && a[n - 1] == '/' ? "" : "/", b);
     return out;
@@ -113,16 +133,46 @@ static const char *give(source *s, char *path, const char **error)
     return path;
 }
 
-/* Takes path over. True if the folder is now on top of the stack. */
+/* ---- folders ---- */
+
+static int by_place(const void *a, const void *b)
+{
+    const place *x = a, *y = b;
+
+    if (x->device != y->device)
+        return x->device < y->device ? -1 : 1;
+    return x->inode < y->inode ? -1 : x->inode > y->inode;
+}
+
+/* True the first time that this folder is met below the operand. */
+static bool is_new(source *s, const struct stat *st)
+{
+    place *p = malloc(sizeof *p);
+    void *node;
+
+    if (p) {
+        *p = (place){st->st_dev, st->st_ino};
+        node = tsearch(p, &s->walked, by_place);
+        if (node && *(place **)node == p)
+            return true;
+        free(p);
+        if (node)
+            return false;
+    }
+    s->no_memory = true;
+    return false;
+}
+
+/* Takes path over, unless it is to be given out with the error that is set.
+ * True if the folder is now on top of the stack. */
 static bool enter(source *s, char *path, const struct stat *st)
 {
-    folder f = {.path = path, .device = st->st_dev, .inode = st->st_ino};
+    folder f = {.path = path};
 
-    for (int i = 0; i < s->depth; i++)
-        if (s->stack[i].device == f.device && s->stack[i].inode == f.inode) {
-            free(path);
-            return false;
-        }
+    if (!is_new(s, st)) {
+        free(path);
+        return false;
+    }
     if (s->depth == DEEPEST) {
         snprintf(s->error, sizeof s->error, "folders nested above %d deep",
                  DEEPEST);
@@ -132,13 +182,13 @@ static bool enter(source *s, char *path, const struct stat *st)
         s->stack[s->depth++] = f;
         return true;
     }
-    return false; /* the path is given out with the error */
+    return false;
 }
 
 /* The next picture below the folder on top; NULL when the stack is empty. */
 static const char *walk(source *s, const char **error)
 {
-    while (s->depth) {
+    while (s->depth && !s->no_memory) {
         folder *f = &s->stack[s->depth - 1];
         struct stat st;
         char *path;
@@ -153,21 +203,24 @@ static const char *walk(source *s, const char **error)
             leave(s);
             continue;
         }
-        path = join(f->path, f->entry[f->at]->d_name);
-        f->at++;
-        if (!path || stat(path, &st) != 0) {
-            free(path); /* a dangling link is no picture */
-        } else if (S_ISDIR(st.st_mode)) {
-            if (!enter(s, path, &st) && s->error[0]) {
-                s->found++;
-                return give(s, path, error);
+        path = join(s, f->path, f->entry[f->at++]->d_name);
+        if (!path)
+            break;
+        if (stat(path, &st) != 0) {
+            if (!is_picture(path) && (errno == ENOENT || errno == ELOOP)) {
+                free(path); /* a link to nowhere */
+                continue;
             }
-        } else if (S_ISREG(st.st_mode) && is_picture(path)) {
-            s->found++;
-            return give(s, path, error);
-        } else {
+            snprintf(s->error, sizeof s->error, "%s", strerror(errno));
+        } else if (S_ISDIR(st.st_mode)) {
+            if (enter(s, path, &st) || !s->error[0])
+                continue;
+        } else if (!S_ISREG(st.st_mode) || !is_picture(path)) {
             free(path);
+            continue;
         }
+        s->found++;
+        return give(s, path, error);
     }
     return NULL;
 }
@@ -175,55 +228,127 @@ static const char *walk(source *s, const char **error)
 static const char *named(source *s, const char *name, const char **error)
 {
     struct stat st;
-    char *path = join(name, "");
+    char *path = copy(s, name);
 
-    if (!path)
-        return NULL;
-    path[strlen(name)] = '\0'; /* join's slash, if it added one */
-    if (stat(name, &st) != 0 || !S_ISDIR(st.st_mode))
-        return give(s, path, error);
+    if (!path || stat(name, &st) != 0 || !S_ISDIR(st.st_mode))
+        return path ? give(s, path, error) : NULL;
     s->found = 0;
+    tdestroy(s->walked, free);
+    s->walked = NULL;
     if (!enter(s, path, &st))
         return s->error[0] ? give(s, path, error) : NULL;
     return walk(s, error);
 }
 
-static const char *listed(source *s)
-{
-    ssize_t n;
+/* ---- a list on stdin ---- */
 
-    while ((n = getdelim(&s->line, &s->line_size, s->delimiter, stdin)) > 0) {
-        if (s->line[n - 1] == s->delimiter)
-            s->line[--n] = '\0';
-        if (n)
-            return s->line;
+#define PICTURE                                                                \
+    "begins a picture, not a list of paths; name its file instead of -"
+
+/* What of a list are a picture's first bytes? */
+static bool begins_picture(const source *s)
+{
+    static const char *const magic[] = {"\x89PNG", "\xff\xd8\xff", "GIF8",
+                                        "RIFF",    "8BPS",         "BM"};
+
+    for (size_t i = 0; s->lines == 1 && i < sizeof magic / sizeof *magic; i++)
+        if (strncmp(s->line, magic[i], strlen(magic[i])) == 0)
+            return true;
+    return s->lines == 1 && s->line[0] == 'P' &&
+           strchr("1234567", s->line[1]) && s->line[1] &&
+           strchr(" \t", s->line[2]);
+}
+
+/* The list ends here, and why. */
+static bool spoilt(source *s, const char *why)
+{
+    s->spoilt = true;
+    snprintf(s->error, sizeof s->error, "standard input, %s %llu: %s",
+             s->delimiter ? "line" : "name", (unsigned long long)s->lines, why);
+    return false;
+}
+
+/* The next byte; EOF: no more, and with s->error set, why. */
+static int next_byte(source *s)
+{
+    for (;;) {
+        int c;
+
+        errno = 0;
+        c = getc_unlocked(stdin);
+        if (c != EOF || !ferror(stdin) || stopped())
+            return c;
+        if (errno != EINTR) {
+            snprintf(s->error, sizeof s->error, "standard input: %s",
+                     strerror(errno));
+            return EOF;
+        }
+        clearerr(stdin);
     }
-    return NULL;
+}
+
+/* Reads into s->line; false at the end and, with s->error set, where it is no
+ * list of paths. */
+static bool listed(source *s)
+{
+    size_t n = 0;
+    int c;
+
+    s->lines++;
+    while ((c = next_byte(s)) != EOF && c != s->delimiter) {
+        s->line[n] = '\0';
+        if (c == '\0')
+            return spoilt(s, begins_picture(s)
+                                 ? PICTURE
+                                 : "holds a NUL byte, so it is no list of "
+                                   "paths (-0 reads paths that end with NUL)");
+        if (n + 1 == sizeof s->line)
+            return spoilt(s, "is longer than a path can be");
+        s->line[n++] = (char)c;
+    }
+    s->line[n] = '\0';
+    if (s->error[0] || (c == EOF && n == 0))
+        return false;
+    if (begins_picture(s) && access(s->line, F_OK) != 0)
+        return spoilt(s, PICTURE);
+    if (n == 0 && s->delimiter == '\0')
+        return spoilt(s, "is empty");
+    return true;
 }
 
 const char *source_next(source *s, const char **error)
 {
-    const char *path = NULL, *name;
+    const char *path = NULL;
+    char *dash;
 
     s->error[0] = '\0';
     *error = NULL;
     if (s->depth && (path = walk(s, error)))
         return path;
-    for (;;) {
+    while (!s->no_memory) {
+        const char *name = s->line;
+
         if (s->listing) {
-            name = listed(s);
-            if (!name)
+            if (!listed(s)) {
                 s->listing = false;
+                if (s->error[0] && (dash = copy(s, "-")))
+                    return give(s, dash, error);
+                continue;
+            }
         } else if (s->at == s->operands->count) {
             return NULL;
         } else {
             name = s->operands->item[s->at++];
             if (strcmp(name, "-") == 0) {
-                s->listing = true;
+                s->listing = !s->spoilt;
                 continue;
             }
         }
-        if (name && (path = named(s, name, error)))
+        if (name[0] || !s->listing)
+            path = named(s, name, error);
+        if (path)
             return path;
     }
+    *error = "out of memory";
+    return NULL;
 }

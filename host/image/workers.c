@@ -223,16 +223,24 @@ static int free_worker(const vt_decoder_pool *p, uint32_t *slot)
     return best;
 }
 
+/* Of a very long path, the end: it names the file and leaves a message room. */
+static const char *name_of(const char *path)
+{
+    const size_t n = strlen(path);
+
+    return path + (n < VT_NAME_ROOM ? 0 : n - VT_NAME_ROOM + 1);
+}
+
 static vitcl_status open_picture(int *out, uint64_t *size, const char *path)
 {
     struct stat s;
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 
     if (fd < 0)
-        return vt_fail(VITCL_EIO, "%s: %s", path, strerror(errno));
+        return vt_fail(VITCL_EIO, "%s: %s", name_of(path), strerror(errno));
     if (fstat(fd, &s) != 0 || !S_ISREG(s.st_mode)) {
         close(fd);
-        return vt_fail(VITCL_EIO, "%s: not a file", path);
+        return vt_fail(VITCL_EIO, "%s: not a file", name_of(path));
     }
     *out = fd;
     *size = (uint64_t)s.st_size;
@@ -244,7 +252,6 @@ static bool dispatch(vt_decoder_pool *p, job *j)
 {
     vt_job_order order = {0};
     int file = -1, target, error;
-    size_t n = strlen(j->path);
     vitcl_status st;
 
     target = free_worker(p, &order.slot);
@@ -256,9 +263,7 @@ static bool dispatch(vt_decoder_pool *p, job *j)
         return true;
     }
     order.id = j->id = ++p->sends;
-    /* of a very long path, the end: it names the file */
-    snprintf(order.name, sizeof order.name, "%s",
-             j->path + (n < VT_NAME_ROOM ? 0 : n - VT_NAME_ROOM + 1));
+    snprintf(order.name, sizeof order.name, "%s", name_of(j->path));
     error = vt_sandbox_send(p->workers[target].socket, &order, file);
     close(file);
     if (error == EPIPE || error == ECONNRESET)
@@ -267,7 +272,7 @@ static bool dispatch(vt_decoder_pool *p, job *j)
         if (p->workers[target].unfinished > 0)
             return false; /* full: later */
         (void)vt_fail(VITCL_EIO, "%s: cannot be handed to a decoder: %s",
-                      j->path, strerror(error));
+                      name_of(j->path), strerror(error));
         finish_failed(p, j, VITCL_EIO);
         return true;
     }
@@ -328,7 +333,7 @@ static void bury(vt_decoder_pool *p, int index, bool too_slow)
     if (too_slow || (WIFSIGNALED(status) && WTERMSIG(status) == SIGPROF))
         why = "it took too long to decode";
     if (guilty) {
-        (void)vt_fail(VITCL_ECORRUPT, "%s: %s", guilty->path, why);
+        (void)vt_fail(VITCL_ECORRUPT, "%s: %s", name_of(guilty->path), why);
         finish_failed(p, guilty, VITCL_ECORRUPT);
     }
     for (unsigned i = 0; i < window(p); i++) {

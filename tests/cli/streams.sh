@@ -1,0 +1,142 @@
+# streams.sh - closed, full and endless streams; lists that are none; names
+# that would steer a terminal. A failure is one line and status 1.
+picture=$VT_DATA/sample.jpg
+cp "$picture" a.jpg
+
+# What is closed stays closed: no file or socket takes its place.
+code=0
+"$VITCL" classify -k 1 - <&- >out 2>err || code=$?
+[ $code = 1 ] || fail "closed stdin: status $code"
+err_has 'standard input: Bad file descriptor'
+code=0
+"$VITCL" classify --json a.jpg >&- 2>err || code=$?
+[ $code = 1 ] || fail "closed stdout: status $code"
+err_has 'standard output cannot be written'
+"$VITCL" classify -k 1 a.jpg >out 2>&- || fail "closed stderr"
+out_lines 1
+"$VITCL" classify -k 1 a.jpg <&- >two 2>&- || fail "closed stdin and stderr"
+cmp out two || fail "another answer"
+code=0
+"$VITCL" classify a.jpg <&- >&- 2>&- || code=$?
+[ $code = 1 ] || fail "all closed: status $code"
+for command in "classify -k 1" embed; do
+    code=0
+    "$VITCL" $command a.jpg >/dev/full 2>err || code=$?
+    [ $code = 1 ] || fail "$command to a full disk: status $code"
+    err_has 'standard output cannot be written'
+done
+
+# list REASON ARGS...: stdin is no list; one error, status 1, and what came
+# before it and other operands are answered.
+list() {
+    local code=0
+    (
+        ulimit -v 4000000
+        timeout 60 "$VITCL" classify -k 1 "${@:2}" - a.jpg >out 2>err
+    ) || code=$?
+    [ $code = 1 ] || fail "status $code"
+    [ "$(grep -acv 'no -m given' err)" = 1 ] || fail "not one error"
+    err_has "standard input.*$1"
+    tail -n 1 out | grep -q '^a.jpg' || fail "the next operand has no answer"
+}
+list 'Is a directory' </tmp
+list 'NUL' </dev/zero
+list 'is empty' -0 </dev/zero
+list 'longer than a path' < <(yes | tr -d '\n')
+list 'picture' <"$picture"
+for file in "$VT_DATA"/models/../*.png "$VT_SHARED"/*/*.png; do
+    [ -f "$file" ] && list 'picture' <"$file" && break
+done
+printf 'P6\n1 1\n255\nabc' | list 'picture'
+printf '\x89PNG\r\n\x1a\nabc' | list 'picture'
+printf 'a.jpg\nb\0\n' | list 'line 2: holds a NUL'
+[ "$(grep -c '^a.jpg' out)" = 2 ] || fail "the good line has no answer"
+cp a.jpg P6
+echo P6 | "$VITCL" classify -k 1 - >out 2>err || fail "a file called P6"
+code=0
+"$VITCL" classify --json - </tmp >out 2>err || code=$?
+[ $code = 1 ] || fail "status $code"
+json out
+out_has '"picture":"-","error":"standard input: '
+
+# Of a tree of links each folder is walked once, so it ends.
+mkdir -p web/0
+cp a.jpg web/0
+for i in $(seq 40); do
+    mkdir "web/$i"
+    ln -s "../$((i - 1))" "web/$i/x"
+    ln -s "../$((i - 1))" "web/$i/y"
+done
+timeout 60 "$VITCL" classify -k 1 web web/40 >out 2>err || fail "a web of links"
+out_lines 2
+out_has '^web/0/a.jpg'
+out_has '^web/40/(x/)+a.jpg'
+mkdir broken
+ln -s nowhere broken/text
+ln -s nowhere broken/lost.jpg
+run 1 classify -k 1 broken
+err_has 'broken/lost.jpg: No such file'
+
+# A message names its picture once, however long or odd the name is.
+deep=$(printf '%0200d/' 1 2 3)
+mkdir -p "$deep"
+odd=$'a\nb\x1b[31mc\xc2\x9bd\xff.jpg'
+for name in text.jpg "$PWD/text.jpg" ./text.jpg "$deep/text.jpg" "$odd"; do
+    echo text >"$name"
+    run 1 classify -k 1 "$name"
+    grep -av 'no -m given' err >last || true
+    [ "$(wc -l <last)" = 1 ] || fail "not one line"
+    case $name in
+    "$odd") grep -qaF $'vitcl classify: a\\nb\x1b[31mc\xc2\x9bd\xff.jpg: not a' last ;;
+    *) grep -qaF "vitcl classify: $name: not a picture" last ;;
+    esac || fail "not the name once"
+    run 1 classify --json "$name"
+    json out
+    out_has '"error":"not a picture'
+done
+run 1 classify --json "$deep/absent.jpg"
+out_has '"error":"No such file'
+
+# To a terminal nothing of a name or a label is more than text; a pipe gets
+# the bytes.
+cat >terminal.py <<'END'
+import os, sys
+master, slave = os.openpty()
+pid = os.fork()
+if pid == 0:
+    os.dup2(slave, int(sys.argv[1]))
+    os.execv(sys.argv[2], sys.argv[2:])
+os.close(slave)
+text = b""
+try:
+    while True:
+        part = os.read(master, 65536)
+        if not part:
+            break
+        text += part
+except OSError:
+    pass
+os.waitpid(pid, 0)
+sys.stdout.buffer.write(text.replace(b"\r\n", b"\n"))
+END
+cp a.jpg "$odd"
+python3 terminal.py 1 "$VITCL" classify -k 1 "$odd" >out 2>err
+grep -qaF 'a\nb\033[31mc\302\233d\377.jpg' out || fail "not escaped"
+echo text >"$odd"
+python3 terminal.py 2 "$VITCL" classify -k 1 "$odd" >err 2>out
+grep -qaF 'a\nb\033[31mc\302\233d\377.jpg: not a' err || fail "not escaped"
+cp a.jpg "$odd"
+python3 terminal.py 1 "$VITCL" classify --json -k 1 "$odd" >out 2>err
+out_has 'a\\nb\\u001b\[31mc\\u009bd.*\.jpg'
+cp -r "$VT_DATA/models/timm_vit" evil
+chmod -R u+w evil
+python3 - evil/config.json <<'END'
+import json, sys
+c = json.load(open(sys.argv[1]))
+c["label_names"] = ["\x1b[31mred\x9b%d" % i for i in range(c["num_classes"])]
+json.dump(c, open(sys.argv[1], "w"))
+END
+python3 terminal.py 1 "$VITCL" classify -m evil -k 1 a.jpg >out 2>err
+grep -qaF '\033[31mred\302\233' out || fail "a label is not escaped"
+"$VITCL" classify -m evil -k 1 a.jpg >out 2>err || fail "evil"
+grep -qaF $'\x1b[31mred\xc2\x9b' out || fail "a pipe does not get the bytes"
