@@ -24,6 +24,11 @@ uint32_t vitcl_dataset_classes(const vitcl_dataset *dataset);
 const char *vitcl_dataset_class(const vitcl_dataset *dataset, uint32_t index);
 const char *vitcl_dataset_kind(const vitcl_dataset *dataset);
 
+/* Wherever this dataset's classes meet others they are matched by number, not
+ * by name: folders that are all named by numbers ("0007") by those, others by
+ * their places, of which there must be equally many. */
+VITCL_STATUS vitcl_dataset_by_number(vitcl_dataset *dataset);
+
 /* Called between batches; what it returns other than 0 stops the work, which
  * then fails with VITCL_EINVAL. */
 typedef int (*vitcl_progress)(void *context, uint64_t done, uint64_t total);
@@ -37,18 +42,20 @@ typedef struct {
      * them whose first answer is among them. */
     uint32_t real_pictures;
     double real;
+    int real_by_number; /* labels were numbers, taken for the model's */
 } vitcl_scores;
 
-/* Several right classes a picture, by the model's numbers, as ImageNet's ReaL
- * labels have them (arXiv 2006.07159). JSON: real.json's list of lists, in the
- * order of ILSVRC2012_val_00000001 .. (pictures must be so named; where they
- * are no files, of all in order), or an object {picture's name: list}. */
+/* Several right classes a picture, as ImageNet's ReaL labels have them (arXiv
+ * 2006.07159). JSON: real.json's list of lists, in the order of
+ * ILSVRC2012_val_00000001 .. (pictures must be so named; where they are no
+ * files, of all in order), or an object {picture's name: list}. A class is a
+ * number, which is the model's, or a name, which is matched with its names. */
 VITCL_STATUS vitcl_dataset_labels(vitcl_dataset *dataset, const char *path);
 
 /* Classify the whole dataset. A class of the dataset is the model's class of
- * that label or name; where no name fits and both have equally many, the one
- * of the same number. confusion: NULL, or [classes * (model's classes)]
- * counts, row: the dataset's class, column: the answer. */
+ * that label, else of that name; one that the model lacks is an error, unless
+ * vitcl_dataset_by_number() was called. confusion: NULL, or [classes * (model's
+ * classes)] counts, row: the dataset's class, column: the answer. */
 VITCL_STATUS vitcl_evaluate(vitcl_scores *out, uint32_t *confusion,
                             vitcl_session *session,
                             const vitcl_dataset *dataset,
@@ -61,9 +68,10 @@ typedef struct {
 
 /* Few-shot linear evaluation as in arXiv 2010.11929: ridge regression (l2
  * 1024) from frozen features of `shots` training pictures a class to targets
- * -1 and 1, in closed form; accuracy on `test`. scores[n]: set shots before,
- * read mean and sd after. The choice of pictures depends on random_state and
- * the try alone. */
+ * -1 and 1, in closed form; accuracy on `test`, whose classes are the training
+ * pictures' of the same names (all of them must be there). scores[n]: set shots
+ * before, read mean and sd after. The choice of pictures depends on
+ * random_state and the try alone. */
 VITCL_STATUS vitcl_fewshot(vitcl_fewshot_score *scores, uint32_t n,
                            uint32_t tries, uint64_t random_state,
                            vitcl_session *session, const vitcl_dataset *train,

@@ -3,7 +3,6 @@
  */
 #include "api/handles.h"
 #include "base/memory.h"
-#include "train/dataset.h"
 #include "train/fewshot.h"
 #include "train/labels.h"
 
@@ -16,6 +15,7 @@
 struct vitcl_dataset {
     vt_dataset *d;
     vt_labels *labels; /* NULL: none were given */
+    bool by_number;
 };
 
 vitcl_status vitcl_dataset_open(vitcl_dataset **out, const char *path,
@@ -55,6 +55,13 @@ vitcl_status vitcl_dataset_labels(vitcl_dataset *dataset, const char *path)
     dataset->labels = labels;
 done:
     return st;
+}
+
+vitcl_status vitcl_dataset_by_number(vitcl_dataset *dataset)
+{
+    VT_GIVEN(dataset);
+    dataset->by_number = true;
+    return VITCL_OK;
 }
 
 uint32_t vitcl_dataset_pictures(const vitcl_dataset *dataset)
@@ -200,6 +207,7 @@ typedef struct scoring {
     vitcl_class *top;
     uint64_t right1, right5, scored, failed;
     const vt_labels *labels; /* or NULL */
+    uint32_t *answers;       /* theirs, in the model's numbers */
     uint64_t real, real_scored;
 } scoring;
 
@@ -207,7 +215,7 @@ typedef struct scoring {
 static void score_real(scoring *s, uint32_t picture, uint32_t answer)
 {
     uint32_t n = 0;
-    const uint32_t *label = vt_labels_of(&n, s->labels, picture);
+    const uint32_t *label = s->answers + vt_labels_of(&n, s->labels, picture);
 
     s->real_scored += n > 0;
     for (uint32_t i = 0; i < n; i++)
@@ -238,42 +246,6 @@ static void score(void *context, size_t position, const float *row)
         s->confusion[(size_t)label * s->classes + s->top[0].label]++;
 }
 
-static bool same(const char *a, const char *b)
-{
-    return a && b && strcmp(a, b) == 0;
-}
-
-static vitcl_status match_classes(uint32_t *wanted, const vt_dataset *d,
-                                  const vitcl_model *model, uint32_t classes)
-{
-    uint32_t n = vt_dataset_classes(d), found = 0;
-    const char *missing = NULL;
-
-    for (uint32_t c = 0; c < n; c++) {
-        const char *name = vt_dataset_class(d, c);
-        uint32_t k = 0;
-
-        while (k < classes && !same(name, vitcl_model_label(model, k)) &&
-               !same(name, vitcl_model_name(model, k)))
-            k++;
-        wanted[c] = k;
-        found += k < classes;
-        if (k == classes && !missing)
-            missing = name;
-    }
-    if (found == 0 && n == classes) { /* the names say nothing: by number */
-        for (uint32_t c = 0; c < n; c++)
-            wanted[c] = c;
-        return VITCL_OK;
-    }
-    if (missing)
-        return vt_fail(VITCL_EINVAL,
-                       "the model has no class '%s' that the pictures have "
-                       "(%u of their %u classes are known to it)",
-                       missing, found, n);
-    return VITCL_OK;
-}
-
 vitcl_status vitcl_evaluate(vitcl_scores *out, uint32_t *confusion,
                             vitcl_session *session,
                             const vitcl_dataset *dataset,
@@ -285,6 +257,7 @@ vitcl_status vitcl_evaluate(vitcl_scores *out, uint32_t *confusion,
     const vitcl_model *model;
     vitcl_model_info info = {.size = sizeof info};
     vitcl_scores scores = {.size = sizeof scores};
+    vt_classes known, data;
 
     VT_SIZED(out, vitcl_scores);
     if (!session || !dataset)
@@ -297,11 +270,13 @@ vitcl_status vitcl_evaluate(vitcl_scores *out, uint32_t *confusion,
     s.classes = info.classes;
     s.confusion = confusion;
     s.labels = dataset->labels;
+    known = vt_classes_of_model(model->model, s.classes);
+    data = vt_classes_of_data(s.d, "the pictures");
     if (s.labels)
-        VT_TRY(vt_labels_check(s.labels, s.classes));
+        VT_TRY(vt_labels_resolve(&s.answers, s.labels, &known));
     VT_TRY(VT_NEW(&wanted, vt_dataset_classes(s.d)));
     VT_TRY(vt_new(&s.top, s.classes, sizeof *s.top));
-    VT_TRY(match_classes(wanted, s.d, model, s.classes));
+    VT_TRY(vt_classes_match(wanted, &data, &known, dataset->by_number));
     s.wanted = wanted;
     VT_TRY(run(&(sweep){.session = session,
                         .d = s.d,
@@ -322,9 +297,11 @@ vitcl_status vitcl_evaluate(vitcl_scores *out, uint32_t *confusion,
     }
     if (s.real_scored)
         scores.real = (double)s.real / (double)s.real_scored;
+    scores.real_by_number = s.labels && vt_labels_numbered(s.labels);
     vt_sized_give(out, &scores, sizeof scores);
 done:
     free(wanted);
+    free(s.answers);
     free(s.top);
     return st;
 }
@@ -455,6 +432,8 @@ vitcl_status vitcl_fewshot(vitcl_fewshot_score *scores, uint32_t n,
 {
     vitcl_status st = VITCL_OK;
     vt_features asked = {0};
+    vt_classes known, data;
+    uint32_t *wanted = NULL;
     choice *plan = NULL;
     sweep s = {
         .session = session, .progress = progress, .progress_context = context};
@@ -462,22 +441,25 @@ vitcl_status vitcl_fewshot(vitcl_fewshot_score *scores, uint32_t n,
     if (!scores || !session || !train || !test || n == 0 || tries == 0 ||
         n > 1000 || tries > 1000)
         return vt_fail(VITCL_EINVAL, "few-shot needs pictures and tries");
-    if (vt_dataset_classes(train->d) != vt_dataset_classes(test->d))
-        return vt_fail(VITCL_EINVAL,
-                       "the training pictures have %u classes, the test's %u",
-                       vt_dataset_classes(train->d),
-                       vt_dataset_classes(test->d));
+    known = vt_classes_of_data(train->d, "the training pictures");
+    data = vt_classes_of_data(test->d, "the test pictures");
+    VT_TRY(vt_new(&wanted, (size_t)data.count + 1, sizeof *wanted));
+    VT_TRY(vt_classes_match(wanted, &data, &known,
+                            train->by_number || test->by_number));
     VT_TRY(vt_new(&plan, (size_t)n * tries, sizeof *plan));
     s.width = vitcl_session_features(session);
     s.total = vt_dataset_count(test->d);
     VT_TRY(choose(plan, scores, n, tries, random_state, train->d, &s.total));
     s.d = test->d, s.count = vt_dataset_count(test->d);
     VT_TRY(features(&asked, &s));
+    for (size_t i = 0; i < asked.count; i++)
+        asked.label[i] = wanted[asked.label[i]];
     VT_TRY(score_tries(scores, plan, n, tries, &s, train->d, &asked));
 done:
     vt_features_free(&asked);
     for (uint32_t i = 0; plan && i < n * tries; i++)
         free(plan[i].index);
     free(plan);
+    free(wanted);
     return st;
 }

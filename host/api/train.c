@@ -12,32 +12,6 @@
 #include <string.h>
 #include <vitcl_train.h>
 
-/* The training part: "train" where there is one, else all of class folders. */
-static vitcl_status open_data(vt_dataset **out, const char *path,
-                              const char *split)
-{
-    vitcl_status st = VITCL_OK;
-    char *train = NULL;
-
-    if (split)
-        return vt_dataset_open(out, path, split);
-    if (vt_dataset_open(out, path, "train") == VITCL_OK)
-        return VITCL_OK;
-    VT_TRY(vt_format(&train, "%s/train", path));
-    if (vt_path_is_folder(train)) {
-        st = vt_dataset_open(out, path, "train"); /* its message */
-        goto done;
-    }
-    VT_TRY(vt_dataset_open(out, path, NULL));
-    if (strcmp(vt_dataset_kind(*out), "folders") != 0) {
-        vt_dataset_free(*out), *out = NULL;
-        st = vt_dataset_open(out, path, "train");
-    }
-done:
-    free(train);
-    return st;
-}
-
 /* The model to fine-tune. What refit.c cannot describe becomes timm's form of
  * itself in the folder first; its files there are replaced afterwards. */
 static vitcl_status open_start(vt_model **out, const char *path,
@@ -129,7 +103,7 @@ vitcl_status vitcl_train(vitcl_train_event *out, vitcl_device *device,
     vt_folder folder = {0};
     vitcl_train_event last = {.size = sizeof last};
     vitcl_train_options o;
-    const char *data;
+    const char *data, *split;
     bool kept = false;
 
     VT_SIZED(out, vitcl_train_event);
@@ -143,21 +117,14 @@ vitcl_status vitcl_train(vitcl_train_event *out, vitcl_device *device,
         VT_TRY(check_output(o.output));
     data = o.data ? o.data : s.data;
     VT_GIVEN(data);
-    VT_TRY(open_data(&d, data, o.resume ? s.split : o.split));
+    split = o.resume ? s.split : o.split;
+    VT_TRY(split ? vt_dataset_open(&d, data, split)
+                 : vt_dataset_open_training(&d, data));
     if (!o.resume)
         VT_TRY(vt_settings_new(&s, &o, d));
     VT_TRY(vt_folder_claim(&folder, o.output, !o.resume));
-    if (!o.resume) {
+    if (!o.resume)
         VT_TRY(prepare(&s, o.output, d));
-    } else if (s.pictures != vt_dataset_count(d) ||
-               s.classes != vt_dataset_classes(d)) {
-        st = vt_fail(VITCL_EINVAL,
-                     "%s: %u pictures of %u classes, but the training began "
-                     "with %u of %u",
-                     data, vt_dataset_count(d), vt_dataset_classes(d),
-                     s.pictures, s.classes);
-        goto done;
-    }
     VT_TRY(vt_train(&last, &(vt_job){.dev = device->dev,
                                      .gemm = o.gemm,
                                      .folder = o.output,

@@ -141,6 +141,9 @@ typedef struct model_options {
 #define OPT_SIDES(T)                                                           \
     OPT_ROW(T, 0, "size", OPT_SIZE, "N|HxW",                                   \
             "pixels, when other than the model was trained with", common.size)
+#define OPT_CLASSES_BY(T)                                                      \
+    OPT_ROW(T, 0, "classes-by", OPT_TEXT, "HOW",                               \
+            "match classes by name (default) or number", by)
 #define OPT_DONE                                                               \
     {                                                                          \
         0, NULL, OPT_FLAG, NULL, NULL, 0                                       \
@@ -157,6 +160,8 @@ int open_model(vitcl_device **device, vitcl_model **model,
                const model_options *o);
 /* "f32" and so on; prints why not. */
 int parse_precision(vitcl_precision *out, const char *word);
+/* Of --classes-by; says so when it is by number. Prints why not. */
+int classes_by(bool *number, const char *word);
 /* A session of o's batch, size, gemm and precision, with keep and profile. */
 int open_session(vitcl_session **out, vitcl_model *model,
                  const model_options *o, const char *const *keep, int profile);

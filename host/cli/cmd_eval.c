@@ -8,7 +8,7 @@
 
 typedef struct eval {
     model_options common;
-    const char *data, *split, *labels;
+    const char *data, *split, *labels, *by;
     bool json, classes;
 } eval;
 
@@ -22,6 +22,7 @@ static const opt options[] = {
     {0, "labels", OPT_TEXT, "FILE",
      "JSON: several right classes a picture, such as ImageNet's real.json",
      offsetof(eval, labels)},
+    OPT_CLASSES_BY(eval),
     {0, "classes", OPT_FLAG, NULL, "also each class and the confusion matrix",
      offsetof(eval, classes)},
     {0, "json", OPT_FLAG, NULL, "one JSON object", offsetof(eval, json)},
@@ -146,6 +147,9 @@ static int score(work *w, const eval *o)
     progress_clear(&bar);
     if (st != VITCL_OK)
         return stopped() ? EXIT_STOPPED : failed();
+    if (w->scores.real_by_number)
+        note("%s gives classes by number: the model's numbers are taken",
+             o->labels);
     (o->json ? print_json : print_text)(w);
     if (w->scores.failed)
         return fail("%u pictures could not be decoded", w->scores.failed);
@@ -156,6 +160,7 @@ static int run(void *into, const words *operands)
 {
     eval *o = into;
     work w = {.scores = {.size = sizeof w.scores}};
+    bool by_number;
     int code;
 
     if (operands->count)
@@ -163,6 +168,9 @@ static int run(void *into, const words *operands)
                      operands->item[0]);
     if (!o->data)
         return usage("wants --data PATH");
+    code = classes_by(&by_number, o->by);
+    if (code != EXIT_OK)
+        return code;
     if (!o->common.batch)
         o->common.batch = 8;
     if (vitcl_dataset_open(&w.dataset, o->data, o->split) != VITCL_OK)
@@ -172,6 +180,8 @@ static int run(void *into, const words *operands)
         vitcl_dataset_free(w.dataset);
         return failed();
     }
+    if (by_number)
+        vitcl_dataset_by_number(w.dataset);
     code = open_model(&w.device, &w.model, &o->common);
     if (code == EXIT_OK)
         code = open_session(&w.session, w.model, &o->common, NULL, 0);
@@ -193,7 +203,7 @@ const command cmd_eval = {
     "Score a model on labelled pictures",
     "Prints the share of pictures whose label is the model's first answer "
     "(top1)\nor among its first five (top5). Classes are matched by label or "
-    "name, else by\nnumber. With --labels also the share whose first answer is "
+    "name. With --labels also the share whose first answer is "
     "one of the picture's\nclasses (real), over pictures that have any.",
     options,
     sizeof(eval),

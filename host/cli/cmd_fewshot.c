@@ -9,7 +9,7 @@
 
 typedef struct fewshot {
     model_options common;
-    const char *data;
+    const char *data, *by;
     words shots;
     uint32_t tries, random_state;
     bool json;
@@ -27,6 +27,7 @@ static const opt options[] = {
      offsetof(fewshot, tries)},
     {0, "random-state", OPT_NATURAL, "N",
      "what the choices depend on (default 0)", offsetof(fewshot, random_state)},
+    OPT_CLASSES_BY(fewshot),
     {0, "json", OPT_FLAG, NULL, "one JSON object a line, one for each --shots",
      offsetof(fewshot, json)},
     OPT_DEVICE(fewshot),
@@ -105,6 +106,7 @@ static int run(void *into, const words *operands)
 {
     fewshot *o = into;
     work w = {.count = 0};
+    bool by_number;
     int code;
 
     if (operands->count)
@@ -115,11 +117,15 @@ static int run(void *into, const words *operands)
     if (!o->common.batch)
         o->common.batch = 8;
     code = read_shots(&w, &o->shots);
+    if (code == EXIT_OK)
+        code = classes_by(&by_number, o->by);
     if (code != EXIT_OK)
         return code;
     if (vitcl_dataset_open(&w.train, o->data, "train") != VITCL_OK ||
         vitcl_dataset_open(&w.test, o->data, "test") != VITCL_OK)
         code = failed();
+    if (code == EXIT_OK && by_number)
+        vitcl_dataset_by_number(w.test);
     if (code == EXIT_OK)
         code = open_model(&w.device, &w.model, &o->common);
     if (code == EXIT_OK)

@@ -103,6 +103,16 @@ int parse_precision(vitcl_precision *out, const char *word)
                  guess ? "?" : "");
 }
 
+int classes_by(bool *number, const char *word)
+{
+    *number = word && strcmp(word, "number") == 0;
+    if (word && !*number && strcmp(word, "name") != 0)
+        return usage("--classes-by %s is neither name nor number", word);
+    if (*number)
+        note("classes are matched by number, whatever their names are");
+    return EXIT_OK;
+}
+
 /* ---- says what takes long: on a first start kernels are compiled ---- */
 
 typedef struct patience {

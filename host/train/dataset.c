@@ -239,14 +239,14 @@ done:
     return st;
 }
 
-/* Class names are in a text file beside the records; numbers where it is
- * missing. */
+/* Class names are in a text file beside the records, a line each; numbers where
+ * it is missing. */
 static vitcl_status read_names(vt_dataset *d, const char *path,
                                const char *file, size_t classes)
 {
     vitcl_status st = VITCL_OK;
     vt_file f = {0};
-    char *full = NULL, number[16];
+    char *full = NULL;
     size_t at = 0;
 
     VT_TRY(vt_format(&full, "%s/%s", path, file));
@@ -256,13 +256,20 @@ static vitcl_status read_names(vt_dataset *d, const char *path,
         char word[64] = "";
         size_t n = 0;
 
-        for (; at < f.size && f.data[at] != '\n'; at++)
+        snprintf(word, sizeof word, "%zu", d->classes);
+        for (; f.data && at < f.size && f.data[at] != '\n'; at++)
             if (n + 1 < sizeof word && f.data[at] >= ' ')
-                word[n++] = (char)f.data[at];
+                word[n++] = (char)f.data[at], word[n] = 0;
         at++;
-        snprintf(number, sizeof number, "%zu", d->classes);
-        VT_TRY(add_class(d, word[0] ? word : number));
+        if (f.data && !n)
+            break;
+        VT_TRY(add_class(d, word));
     }
+    while (at < f.size && f.data[at] <= ' ')
+        at++;
+    if (d->classes < classes || at < f.size)
+        st = vt_fail(VITCL_ECORRUPT, "%s: names %s than %zu classes", full,
+                     d->classes < classes ? "fewer" : "more", classes);
 done:
     vt_file_close(&f);
     free(full);
@@ -385,6 +392,22 @@ done:
 
 /* ---- all of them ---- */
 
+static bool is_cifar10(const char *path)
+{
+    return has(path, "test_batch.bin") || has(path, "data_batch_1.bin");
+}
+
+static bool is_cifar100(const char *path)
+{
+    return has(path, "train.bin") || has(path, "test.bin");
+}
+
+static bool is_mnist(const char *path)
+{
+    return has(path, "t10k-images-idx3-ubyte") ||
+           has(path, "train-images-idx3-ubyte");
+}
+
 vitcl_status vt_dataset_open(vt_dataset **out, const char *path,
                              const char *split)
 {
@@ -394,12 +417,11 @@ vitcl_status vt_dataset_open(vt_dataset **out, const char *path,
     if (!vt_path_is_folder(path))
         return vt_fail(VITCL_EIO, "%s: no such folder", path);
     VT_TRY(VT_NEW(&d, 1));
-    if (has(path, "test_batch.bin") || has(path, "data_batch_1.bin"))
+    if (is_cifar10(path))
         st = open_cifar(d, path, split, false);
-    else if (has(path, "train.bin") || has(path, "test.bin"))
+    else if (is_cifar100(path))
         st = open_cifar(d, path, split, true);
-    else if (has(path, "t10k-images-idx3-ubyte") ||
-             has(path, "train-images-idx3-ubyte"))
+    else if (is_mnist(path))
         st = open_mnist(d, path, split);
     else
         st = open_folders(d, path, split);
@@ -411,6 +433,21 @@ vitcl_status vt_dataset_open(vt_dataset **out, const char *path,
     *out = d, d = NULL;
 done:
     vt_dataset_free(d);
+    return st;
+}
+
+vitcl_status vt_dataset_open_training(vt_dataset **out, const char *path)
+{
+    vitcl_status st = VITCL_OK;
+    char *train = NULL;
+    bool parts;
+
+    VT_TRY(vt_format(&train, "%s/train", path));
+    parts = is_cifar10(path) || is_cifar100(path) || is_mnist(path) ||
+            vt_path_is_folder(train);
+    VT_TRY(vt_dataset_open(out, path, parts ? "train" : NULL));
+done:
+    free(train);
     return st;
 }
 

@@ -19,6 +19,8 @@ typedef struct vt_dataset vt_dataset;
  * test part of CIFAR and MNIST. */
 vitcl_status vt_dataset_open(vt_dataset **out, const char *path,
                              const char *split);
+/* The training part: "train" where there is one, else all of class folders. */
+vitcl_status vt_dataset_open_training(vt_dataset **out, const char *path);
 void vt_dataset_free(vt_dataset *d);
 uint32_t vt_dataset_count(const vt_dataset *d);
 uint32_t vt_dataset_classes(const vt_dataset *d);

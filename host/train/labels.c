@@ -10,21 +10,29 @@
 
 #define FILE_MAX ((size_t)64 << 20)
 
+typedef struct label {
+    char *name;      /* NULL: a number */
+    uint32_t number; /* of the model's class */
+} label;
+
 struct vt_labels {
     char *path;
     uint32_t pictures;
-    size_t *first; /* [pictures + 1], of index */
-    uint32_t *index;
+    size_t *first; /* [pictures + 1], of entry */
+    label *entry;
     size_t count, cap;
+    uint32_t names; /* entries that are names */
 };
 
 void vt_labels_free(vt_labels *l)
 {
     if (!l)
         return;
+    for (size_t i = 0; i < l->count; i++)
+        free(l->entry[i].name);
     free(l->path);
     free(l->first);
-    free(l->index);
+    free(l->entry);
     free(l);
 }
 
@@ -157,14 +165,22 @@ static vitcl_status add_set(vt_labels *l, const vt_json *set, uint32_t picture)
                        "list",
                        l->path, picture);
     for (const vt_json *m = vt_json_first(set); m; m = vt_json_next(m)) {
+        const char *name = NULL;
         uint64_t n = 0;
+        label *e;
 
-        if (!vt_json_uint(&n, m) || n > INT32_MAX)
+        if (!vt_json_string(&name, m) &&
+            (!vt_json_uint(&n, m) || n > INT32_MAX))
             return vt_fail(VITCL_ECORRUPT,
-                           "%s: a class of picture %u is no number of a class",
+                           "%s: a class of picture %u is neither a name nor a "
+                           "number",
                            l->path, picture);
-        VT_TRY(vt_grow(&l->index, &l->cap, l->count + 1, sizeof *l->index));
-        l->index[l->count++] = (uint32_t)n;
+        VT_TRY(vt_grow(&l->entry, &l->cap, l->count + 1, sizeof *l->entry));
+        e = &l->entry[l->count++];
+        e->number = (uint32_t)n;
+        l->names += name != NULL;
+        if (name)
+            VT_TRY(vt_strdup(&e->name, name));
     }
 done:
     return st;
@@ -199,18 +215,74 @@ done:
     return st;
 }
 
-const uint32_t *vt_labels_of(uint32_t *count, const vt_labels *l,
-                             uint32_t picture)
+size_t vt_labels_of(uint32_t *count, const vt_labels *l, uint32_t picture)
 {
     *count = (uint32_t)(l->first[picture + 1] - l->first[picture]);
-    return *count ? l->index + l->first[picture] : NULL;
+    return l->first[picture];
 }
 
-vitcl_status vt_labels_check(const vt_labels *l, uint32_t classes)
+bool vt_labels_numbered(const vt_labels *l)
 {
+    return l->count > l->names;
+}
+
+static const char *name_at(const void *of, uint32_t index)
+{
+    return ((const char *const *)of)[index];
+}
+
+static int by_text(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* The names in the file, sorted, each once. */
+static uint32_t names_of(const char **out, const vt_labels *l)
+{
+    uint32_t n = 0, kept = 0;
+
     for (size_t i = 0; i < l->count; i++)
-        if (l->index[i] >= classes)
-            return vt_fail(VITCL_ECORRUPT, "%s: class %u, but the model has %u",
-                           l->path, l->index[i], classes);
-    return VITCL_OK;
+        if (l->entry[i].name)
+            out[n++] = l->entry[i].name;
+    qsort((void *)out, n, sizeof *out, by_text);
+    for (uint32_t i = 0; i < n; i++)
+        if (i == 0 || strcmp(out[i], out[kept - 1]) != 0)
+            out[kept++] = out[i];
+    return kept;
+}
+
+vitcl_status vt_labels_resolve(uint32_t **out, const vt_labels *l,
+                               const vt_classes *model)
+{
+    vitcl_status st = VITCL_OK;
+    uint32_t *wanted = NULL, *found = NULL, n;
+    const char **name = NULL, **at;
+
+    VT_TRY(vt_new(&wanted, l->count + 1, sizeof *wanted));
+    VT_TRY(vt_new(&found, (size_t)l->names + 1, sizeof *found));
+    VT_TRY(vt_new(&name, (size_t)l->names + 1, sizeof *name));
+    n = names_of(name, l);
+    VT_TRY(vt_classes_match(
+        found, &(vt_classes){n, l->path, (const void *)name, name_at, NULL},
+        model, false));
+    for (size_t i = 0; i < l->count; i++) {
+        const label *e = &l->entry[i];
+
+        wanted[i] = e->number;
+        if (e->name) {
+            at = bsearch(&e->name, (void *)name, n, sizeof *name, by_text);
+            wanted[i] = found[at - name];
+        }
+        if (wanted[i] >= model->count) {
+            st = vt_fail(VITCL_ECORRUPT, "%s: class %u, but the model has %u",
+                         l->path, wanted[i], model->count);
+            goto done;
+        }
+    }
+    *out = wanted, wanted = NULL;
+done:
+    free(wanted);
+    free(found);
+    free((void *)name);
+    return st;
 }

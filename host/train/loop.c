@@ -10,6 +10,7 @@
 #include "base/memory.h"
 #include "models/fetch.h"
 #include "train/checkpoint.h"
+#include "train/classes.h"
 #include "train/feeder.h"
 #include "train/masked.h"
 #include "train/parcel.h"
@@ -75,6 +76,25 @@ done:
     return st;
 }
 
+/* A training goes on with the pictures and the classes that it began with. */
+static vitcl_status check_data(const loop *l)
+{
+    vitcl_status st = VITCL_OK;
+    const vt_dataset *d = l->job->data;
+    const vt_classes data = vt_classes_of_data(d, "the pictures");
+    vt_classes known = vt_classes_of_model(
+        l->model, (uint32_t)VT_MAX(vt_model_config(l->model)->classes, 0));
+
+    known.whose = "the training";
+    if (!l->s->masked && (st = vt_classes_same(&data, &known)) != VITCL_OK)
+        return vt_fail_in(st, "%s", l->job->folder);
+    if (l->s->pictures != vt_dataset_count(d))
+        st = vt_fail(VITCL_EINVAL,
+                     "%s: began with %u pictures, but there are %u now",
+                     l->job->folder, l->s->pictures, vt_dataset_count(d));
+    return st;
+}
+
 /* What trains must be a tensor of the file, or it could not be saved. */
 static vitcl_status check_parameters(const loop *l)
 {
@@ -135,10 +155,6 @@ static vitcl_status open_feed(loop *l)
                             .random_state = s->random_state,
                             .end = l->steps,
                             .workers = job->workers};
-    if (!s->masked && l->feed.classes != vt_dataset_classes(job->data))
-        VT_TRY(vt_fail(VITCL_EINVAL, "%s has %u classes, the data has %u",
-                       job->folder, l->feed.classes,
-                       vt_dataset_classes(job->data)));
     if (!vt_augment_named(&l->feed.augment, s->augment, l->feed.height,
                           l->feed.width))
         VT_TRY(vt_fail(VITCL_EINVAL, "no augmentation \"%s\"", s->augment));
@@ -161,6 +177,7 @@ static vitcl_status open_loop(loop *l, const vt_job *job)
     VT_TRY(choose(l));
     VT_TRY(vt_settings_recipe(&l->recipe, &l->schedule, s, l->steps));
     VT_TRY(vt_model_open(&l->model, job->folder));
+    VT_TRY(check_data(l));
     c = vt_model_config(l->model);
     VT_TRY(vt_trainer_new(
         &l->trainer, l->model, &l->recipe,

@@ -53,12 +53,14 @@ Test(dataset, cifar10, .init = setup, .fini = teardown)
     record[0] = 7, record[3073] = 2;
     put("test_batch.bin", record, sizeof record);
     put("batches.meta.txt", "airplane\nautomobile\nbird\n", 25);
+    cr_expect_eq(vt_dataset_open(&d, folder, "test"), VITCL_ECORRUPT);
+    put("batches.meta.txt", "a\nb\nbird\nd\ne\nf\ng\nh\ni\nj\n\n", 24);
     cr_assert_eq(vt_dataset_open(&d, folder, "test"), VITCL_OK, "%s",
                  vt_message());
     cr_expect_eq(vt_dataset_count(d), 2);
     cr_expect_eq(vt_dataset_classes(d), 10);
     cr_expect_str_eq(vt_dataset_class(d, 2), "bird");
-    cr_expect_str_eq(vt_dataset_class(d, 9), "9");
+    cr_expect_str_eq(vt_dataset_class(d, 9), "j");
     cr_expect_eq(vt_dataset_label(d, 0), 7);
     cr_expect_eq(vt_dataset_label(d, 1), 2);
     cr_assert_eq(vt_dataset_picture(&p, d, 1), VITCL_OK);
