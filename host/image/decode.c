@@ -22,8 +22,8 @@ typedef struct vt_decoder {
 static const vt_decoder decoders[] = {
     {MAGIC(0, "\xff\xd8\xff"), "JPEG", vt_decode_jpeg},
     {MAGIC(0, "\x89PNG\r\n\x1a\n"), "PNG", vt_decode_png},
-    {MAGIC(0, "BM"), "BMP", vt_decode_stb},
-    {MAGIC(0, "8BPS"), "PSD", vt_decode_stb},
+    {MAGIC(0, "BM"), "BMP", vt_decode_bmp},
+    {MAGIC(0, "8BPS"), "PSD", vt_decode_psd},
     {MAGIC(0, "P5"), "PGM", vt_decode_pnm},
     {MAGIC(0, "P6"), "PPM", vt_decode_pnm},
     /* stb_image could read GIF, HDR and TGA, but its readers of them have

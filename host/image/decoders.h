@@ -11,7 +11,8 @@
 typedef vitcl_status vt_decode_fn(vt_picture *out, unsigned *turn,
                                   const uint8_t *data, size_t size,
                                   const char *name);
-vt_decode_fn vt_decode_jpeg, vt_decode_png, vt_decode_stb, vt_decode_pnm;
+vt_decode_fn vt_decode_jpeg, vt_decode_png, vt_decode_bmp, vt_decode_psd,
+    vt_decode_pnm;
 
 /* An unsigned number of at most four bytes. */
 uint32_t vt_number(const uint8_t *p, unsigned bytes, bool big_endian);

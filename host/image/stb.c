@@ -1,9 +1,10 @@
 /*
- * stb.c - BMP and PSD through stb_image.
+ * stb.c - PSD through stb_image.
  *
- * Only these two: JPEG and PNG have better decoders here, and the readers of
- * GIF, HDR, TGA and PNM in the releases that distributions carry have known
- * memory errors. STBI_ONLY_* leaves their code out of the program altogether.
+ * Nothing else: JPEG and PNG have better decoders here, its BMP shows memory
+ * of its own, and the readers of GIF, HDR, TGA and PNM in the releases that
+ * distributions carry have known memory errors. STBI_ONLY_PSD leaves their
+ * code out of the program altogether.
  *
  * stb_image reads zeros behind a file's end: a head of 50 bytes would cost as
  * long as the picture that it promises and give a black one. So the bytes that
@@ -18,7 +19,6 @@
 
 #define STB_IMAGE_IMPLEMENTATION
 #define STB_IMAGE_STATIC
-#define STBI_ONLY_BMP
 #define STBI_ONLY_PSD
 #define STBI_NO_STDIO
 #define STBI_NO_LINEAR
@@ -45,21 +45,9 @@
 
 /* A number of the file; 0 where it ends before. */
 static uint64_t field(const uint8_t *data, size_t size, uint64_t at,
-                      unsigned bytes, bool big_endian)
+                      unsigned bytes)
 {
-    return at + bytes <= size ? vt_number(data + at, bytes, big_endian) : 0;
-}
-
-/* The bytes of a BMP's rows; the last one's padding may be missing. */
-static uint64_t bmp_bytes(const uint8_t *data, size_t size, uint64_t w,
-                          uint64_t h)
-{
-    /* The core header (12 bytes) has 16-bit sides. */
-    const bool core = field(data, size, 14, 4, false) == 12;
-    const uint64_t bits = field(data, size, core ? 24 : 28, 2, false);
-    const uint64_t first = field(data, size, 10, 4, false);
-
-    return first + (h - 1) * ((w * bits + 31) / 32 * 4) + (w * bits + 7) / 8;
+    return at + bytes <= size ? vt_number(data + at, bytes, true) : 0;
 }
 
 /* Where a PSD says how its planes are stored: after the head, the colour mode,
@@ -69,7 +57,7 @@ static uint64_t psd_storage(const uint8_t *data, size_t size)
     uint64_t at = 26;
 
     for (int i = 0; i < 3; i++)
-        at += 4 + field(data, size, at, 4, true);
+        at += 4 + field(data, size, at, 4);
     return at;
 }
 
@@ -77,15 +65,15 @@ static uint64_t psd_storage(const uint8_t *data, size_t size)
 static uint64_t psd_bytes(const uint8_t *data, size_t size, uint64_t w,
                           uint64_t h)
 {
-    const uint64_t planes = field(data, size, 12, 2, true);
-    const uint64_t depth = field(data, size, 22, 2, true);
+    const uint64_t planes = field(data, size, 12, 2);
+    const uint64_t depth = field(data, size, 22, 2);
     const uint64_t at = psd_storage(data, size);
     uint64_t sum = at + 2 + 2 * h * planes;
 
-    if (field(data, size, at, 2, true) == 0)
+    if (field(data, size, at, 2) == 0)
         return at + 2 + w * h * planes * depth / 8;
     for (uint64_t row = 0; row < h * planes && sum <= size; row++)
-        sum += field(data, size, at + 2 + 2 * row, 2, true);
+        sum += field(data, size, at + 2 + 2 * row, 2);
     /* Whatever the table says: two bytes make 128 pixels at best. */
     return VT_MAX(sum, w * h * planes / 64);
 }
@@ -97,9 +85,9 @@ static uint64_t psd_bytes(const uint8_t *data, size_t size, uint64_t w,
  */
 static uint8_t *psd_opaque(const uint8_t *data, size_t *size, uint64_t h)
 {
-    const size_t planes = (size_t)field(data, *size, 12, 2, true);
+    const size_t planes = (size_t)field(data, *size, 12, 2);
     const size_t at = (size_t)psd_storage(data, *size);
-    const bool packed = field(data, *size, at, 2, true) != 0;
+    const bool packed = field(data, *size, at, 2) != 0;
     const size_t kept = at + 2 + (packed ? 2 * 3 * (size_t)h : 0);
     const size_t next = kept + (packed ? 2 * (planes - 3) * (size_t)h : 0);
     uint8_t *copy = malloc(*size);
@@ -113,7 +101,7 @@ static uint8_t *psd_opaque(const uint8_t *data, size_t *size, uint64_t h)
     return copy;
 }
 
-vitcl_status vt_decode_stb(vt_picture *out, unsigned *turn, const uint8_t *data,
+vitcl_status vt_decode_psd(vt_picture *out, unsigned *turn, const uint8_t *data,
                            size_t size, const char *name)
 {
     int w = 0, h = 0, n = 0;
@@ -127,19 +115,16 @@ vitcl_status vt_decode_stb(vt_picture *out, unsigned *turn, const uint8_t *data,
     if (!stbi_info_from_memory(data, (int)size, &w, &h, &n))
         return vt_fail(VITCL_ECORRUPT, "%s: not a sound picture: %s", name,
                        stbi_failure_reason());
-    if (w < 0 || h == INT_MIN)
+    if (w < 0 || h < 0)
         return vt_fail(VITCL_ECORRUPT, "%s: a picture of %dx%d pixels", name, w,
                        h);
-    h = h < 0 ? -h : h; /* a BMP with its first row on top */
     st = vt_picture_check((uint32_t)w, (uint32_t)h, name);
     if (st != VITCL_OK)
         return st;
-    need = data[0] == 'B' ? bmp_bytes(data, size, (uint64_t)w, (uint64_t)h)
-                          : psd_bytes(data, size, (uint64_t)w, (uint64_t)h);
+    need = psd_bytes(data, size, (uint64_t)w, (uint64_t)h);
     if (need > size)
-        return vt_fail(VITCL_ECORRUPT, "%s: the %s is cut short", name,
-                       data[0] == 'B' ? "BMP" : "PSD");
-    if (data[0] != 'B' && field(data, size, 12, 2, true) > 3) {
+        return vt_fail(VITCL_ECORRUPT, "%s: the PSD is cut short", name);
+    if (field(data, size, 12, 2) > 3) {
         opaque = psd_opaque(data, &size, (uint64_t)h);
         if (!opaque)
             return vt_fail(VITCL_ENOMEM, "%s: out of memory", name);
