@@ -9,7 +9,7 @@
 #include <zlib.h>
 
 typedef struct made_zip {
-    uint8_t bytes[1 << 17], central[1 << 14];
+    uint8_t bytes[1 << 19], central[1 << 14];
     size_t size, central_size;
     unsigned count;
 } made_zip;

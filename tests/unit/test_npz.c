@@ -48,6 +48,8 @@ static const float six[6] = {1, 2, 3, 4, 5, 6};
 Test(npz, reads)
 {
     const uint8_t big[8] = {0x3f, 0x80, 0, 0, 0xc0, 0, 0, 0};
+    const uint8_t turned[4] = {0x3c, 0x01, 0xc0, 0};
+    const uint8_t long_turned[8] = {0, 0, 1, 0, 0, 0, 0, 0};
     const uint16_t brain[2] = {0x3f80, 0xc000}, half[2] = {0x3c00, 0xc000};
     const int64_t label[2] = {7, -9};
     const double wide[1] = {0.25};
@@ -68,6 +70,14 @@ Test(npz, reads)
              npy("{\"descr\": \">f4\", \"fortran_order\": False, \"shape\": "
                  "(2,)}",
                  big, 8),
+             (made_lie){0});
+    made_add(&z, "turned.npy", array,
+             npy("{'descr': '>f2', 'fortran_order': False, 'shape': (2,)}",
+                 turned, 4),
+             (made_lie){0});
+    made_add(&z, "long.npy", array,
+             npy("{'descr': '>i8', 'fortran_order': False, 'shape': (1,)}",
+                 long_turned, 8),
              (made_lie){0});
     made_add(&z, "brain.npy", array,
              npy_as(2, 0,
@@ -91,7 +101,7 @@ Test(npz, reads)
     made_end(&z);
     cr_assert_eq(open_zip(&t), VITCL_OK, "%s", vt_message());
     cr_expect_str_eq(vt_tensors_format(t), "npz");
-    cr_expect_eq(vt_tensors_count(t), 10);
+    cr_expect_eq(vt_tensors_count(t), 12);
     static const struct {
         const char *name;
         float want[6];
@@ -101,6 +111,8 @@ Test(npz, reads)
                {"zip64", {1, 2, 3, 4, 5, 6}, 6},
                {"fortran", {1, 3, 5, 2, 4, 6}, 6},
                {"big", {1, -2}, 2},
+               {"turned", {1 + 0x1p-10f, -2}, 2},
+               {"long", {0x1p40f}, 1},
                {"brain", {1, -2}, 2},
                {"half", {1, -2}, 2},
                {"label", {7, -9}, 2},
@@ -143,6 +155,9 @@ Test(npz, refuses_arrays)
         {1, 60000, F4("(6,)"), 24, "longer than the array"},
         {2, 0x7fffff00, F4("(6,)"), 24, "longer than the array"},
         {2, -200, F4("(6,)"), 24, "longer than the array"},
+        {1, 25, F4("(6,)"), 24, "longer than the array"},
+        {2, 25, F4("(6,)"), 24, "longer than the array"},
+        {1, 24, F4("(6,)"), 24, "after the dict"},
         {1, -3, F4("(6,)"), 24, "dict"},
         {1, 4, F4("(6,)"), 24, "after the dict"},
         {1, 0, F4("(6,)"), 23, "longer or shorter"},
@@ -246,6 +261,34 @@ Test(npz, refuses_archives)
     z.central_size *= 2, z.count = 2;
     made_end(&z);
     refused("overlap", "");
+    /* An entry within another's data: each is sound, together they are more
+     * than the file. */
+    static made_zip inner;
+    memset(&inner, 0, sizeof inner);
+    made_add(&inner, "b.npy", array, npy(F4("(6, 100)"), zeros, 2400),
+             (made_lie){0});
+    memset(&z, 0, sizeof z);
+    made_add(&z, "a.npy", array, npy(F4("(7, 100)"), inner.bytes, 2800),
+             (made_lie){0});
+    inner.central[42] = (uint8_t)(z.size - 2800);
+    inner.central[43] = (uint8_t)((z.size - 2800) >> 8);
+    memcpy(z.central + z.central_size, inner.central, inner.central_size);
+    z.central_size += inner.central_size, z.count = 2;
+    made_end(&z);
+    refused("nested", "overlap");
+    /* One entry may unfold to all that a file of this size may, but then
+     * there is nothing left for another. */
+    static const uint8_t bits[300000];
+    const size_t limit = ((size_t)256 << 20) + sizeof bits * 64;
+    memset(&z, 0, sizeof z);
+    memcpy(zeros, array, npy(F4("(14980,)"), NULL, 0));
+    made_add(&z, "a.npy", zeros, npy(F4("(14980,)"), NULL, 0) + 14980 * 4,
+             (made_lie){.deflate = 1});
+    made_add(&z, "b.npy", bits, sizeof bits,
+             (made_lie){.method = 8, .size = (uint32_t)(limit - sizeof bits)});
+    made_end(&z);
+    refused("unfolded", "not believable");
+    memset(zeros, 0, sizeof zeros);
     /* Cut short, and more zeros than a header says. */
     memset(&z, 0, sizeof z);
     memcpy(zeros, array, npy(F4("(6,)"), six, 24));

@@ -170,6 +170,20 @@ static const struct {
     {P("1."), "end without"},
     {P("0."), "stack"},
     {P("(0."), "stack"},
+    /* What lies below a mark is out of reach until the mark is gone. */
+    {P("N(0."), "too little on the stack"},
+    {P("N(0t."), "too little on the stack"},
+    {P("NN(N\x86."), "too little on the stack"},
+    {P("](Na."), "too little on the stack"},
+    {P("}N(Ns."), "too little on the stack"},
+    {P("N(q\x00."), "remember"},
+    {P("N(\x94."), "remember"},
+    {P("NN(\x93."), "too little on the stack"},
+    {P("N(NR."), "too little on the stack"},
+    {P("N(N\x81."), "too little on the stack"},
+    {P("}(}b."), "too little on the stack"},
+    {P(")(Q."), "too little on the stack"},
+    {P("](N(e."), "container"},
     {P("R."), "stack"},
     {P("N\x93."), "stack"},
     {P("NN\x93."), "no string"},
@@ -207,6 +221,10 @@ static const struct {
     {P("}" W TENSOR(SIX, "\x00", "J\xff\xff\xff\xff\x85", "K\x01\x85") "s."),
      "makes no sense"},
     {P("}" W TENSOR(SIX, "\x00", "K\x06\x85", "J\xff\xff\xff\xff\x85") "s."),
+     "makes no sense"},
+    {P("}" W TENSOR(SIX, "\x00", "\x8a\x01\xff\x85", "K\x01\x85") "s."),
+     "makes no sense"},
+    {P("}" W TENSOR(SIX, "\x00", "K\x06\x85", "\x8a\x03\x00\x00\x80\x85") "s."),
      "makes no sense"},
     {P("}" W TENSOR(SIX, "\x00", "K\x06\x85", ")") "s."), "makes no sense"},
     {P("}" W TENSOR(SIX, "\x00", "N\x85", "N\x85") "s."), "makes no sense"},
@@ -251,9 +269,13 @@ Test(torch, refuses)
     for (size_t i = 0; i < VT_COUNT(weapons); i++)
         refused(weapons[i].program, weapons[i].size, weapons[i].says);
 
-    static uint8_t many[3000000];
+    static uint8_t many[(1 << 22) + 16];
     memset(many, 'N', sizeof many);
     refused(many, sizeof many, "stack too high");
+    /* As many values as there may be, on a stack emptied half-way: and one. */
+    many[0] = many[1 << 21] = '(';
+    many[(1 << 21) - 1] = many[1 << 22] = '1';
+    refused(many, sizeof many, "too many values");
     memset(many, '(', sizeof many);
     refused(many, sizeof many, "too deep");
     for (size_t i = 0; i < sizeof many; i++)
@@ -275,6 +297,21 @@ Test(torch, refuses)
     }
     memcpy(many + 4 + n, "h\x1b.", 3);
     refused(many, n + 7, "too many names");
+}
+
+/* Views may repeat bytes, but not without end: a view of 40 MB of a file of a
+ * few hundred bytes is taken, two of them are not. */
+Test(torch, refuses_copies)
+{
+#define LARGE TENSOR(SIX, "\x00", "J\x80\x96\x98\x00\x85", "K\x00\x85")
+    static const char one[] = "}" W LARGE "s.";
+    static const char two[] = "}(" W LARGE "\x8c\x01v" LARGE "u.";
+    vt_tensors *t = NULL;
+
+    cr_assert_eq(run(&t, one, sizeof one - 1), VITCL_OK, "%s", vt_message());
+    cr_expect_eq(vt_tensors_get(t, "w")->count, 10000000);
+    vt_tensors_free(t);
+    refused(two, sizeof two - 1, "views much larger");
 }
 
 Test(torch, refuses_archives)
