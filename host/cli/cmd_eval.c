@@ -176,12 +176,11 @@ static int run(void *into, const words *operands)
     if (vitcl_dataset_open(&w.dataset, o->data, o->split) != VITCL_OK)
         return failed();
     w.real = o->labels != NULL;
-    if (o->labels && vitcl_dataset_labels(w.dataset, o->labels) != VITCL_OK) {
+    if ((o->labels && vitcl_dataset_labels(w.dataset, o->labels) != VITCL_OK) ||
+        (by_number && vitcl_dataset_by_number(w.dataset) != VITCL_OK)) {
         vitcl_dataset_free(w.dataset);
         return failed();
     }
-    if (by_number)
-        vitcl_dataset_by_number(w.dataset);
     code = open_model(&w.device, &w.model, &o->common);
     if (code == EXIT_OK)
         code = open_session(&w.session, w.model, &o->common, NULL, 0);

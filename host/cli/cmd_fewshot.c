@@ -124,8 +124,9 @@ static int run(void *into, const words *operands)
     if (vitcl_dataset_open(&w.train, o->data, "train") != VITCL_OK ||
         vitcl_dataset_open(&w.test, o->data, "test") != VITCL_OK)
         code = failed();
-    if (code == EXIT_OK && by_number)
-        vitcl_dataset_by_number(w.test);
+    if (code == EXIT_OK && by_number &&
+        vitcl_dataset_by_number(w.test) != VITCL_OK)
+        code = failed();
     if (code == EXIT_OK)
         code = open_model(&w.device, &w.model, &o->common);
     if (code == EXIT_OK)

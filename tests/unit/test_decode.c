@@ -5,7 +5,7 @@
 #include "base/file.h"
 #include "base/memory.h"
 #include "base/sha256.h"
-#include "image/image.h"
+#include "image/decoders.h"
 #include "support/paths.h"
 
 #include <criterion/criterion.h>
@@ -228,6 +228,33 @@ Test(decode, ceilings)
     refused(ppm, sizeof ppm, "a.ppm", "million");
     cr_expect_neq(vt_image_decode(&p, big, sizeof big, "a.ppm"), VITCL_OK);
     cr_expect_null(p.rgb);
+}
+
+/* Sides and pixels have their limits, each by itself. */
+Test(decode, sides)
+{
+    const uint32_t side = VT_SIDE_MAX, rows = VT_PIXELS_MAX / VT_SIDE_MAX;
+    const size_t head = sizeof "P6 65500 1 255\n" - 1;
+    char *ppm = calloc(head + ((size_t)side + 1) * 3, 1);
+    vt_picture p = {0};
+
+    cr_expect_eq(vt_picture_check(side, 1, "x"), VITCL_OK);
+    cr_expect_eq(vt_picture_check(1, side, "x"), VITCL_OK);
+    cr_expect_eq(vt_picture_check(side, rows, "x"), VITCL_OK);
+    cr_expect_eq(vt_picture_check(side, rows + 1, "x"), VITCL_ECORRUPT);
+    cr_expect_eq(vt_picture_check(side + 1, 1, "x"), VITCL_ECORRUPT);
+    cr_expect_eq(vt_picture_check(1, side + 1, "x"), VITCL_ECORRUPT);
+    cr_expect_eq(vt_picture_check(0, 1, "x"), VITCL_ECORRUPT);
+    cr_expect_eq(vt_picture_check(1, 0, "x"), VITCL_ECORRUPT);
+    cr_assert(ppm);
+    snprintf(ppm, head + 1, "P6 %u 1 255\n", side);
+    cr_expect_eq(vt_image_decode(&p, ppm, head + (size_t)side * 3, "a.ppm"),
+                 VITCL_OK, "%s", vt_message());
+    cr_expect_eq(p.width, side);
+    vt_picture_free(&p);
+    snprintf(ppm, head + 1, "P6 %u 1 255\n", side + 1);
+    refused(ppm, head + ((size_t)side + 1) * 3, "a.ppm", "a side");
+    free(ppm);
 }
 
 /* A head alone costs nothing, whatever size it promises. */

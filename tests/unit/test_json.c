@@ -66,6 +66,25 @@ Test(json, reads_values)
     vt_json_free(NULL);
 }
 
+/* The first and the last character of each length, and those beside the
+ * surrogates. */
+Test(json, reads_utf8)
+{
+    static const char *const all[] = {"\x01",
+                                      "\x7f",
+                                      "\xc2\x80",
+                                      "\xdf\xbf",
+                                      "\xe0\xa0\x80",
+                                      "\xed\x9f\xbf",
+                                      "\xee\x80\x80",
+                                      "\xef\xbf\xbf",
+                                      "\xf0\x90\x80\x80",
+                                      "\xf4\x8f\xbf\xbf"};
+
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        cr_expect(vt_utf8(all[i], strlen(all[i])), "character %zu", i);
+}
+
 Test(json, refuses)
 {
     static const char *const wrong[] = {
@@ -102,6 +121,13 @@ Test(json, refuses)
         "\"\\ud800\\",
         "\"\xff\"",
         "\"\xc0\x80\"",
+        "\"\xc1\xbf\"",
+        "\"\xc1\x80\"",
+        "\"\xe0\x9f\xbf\"",
+        "\"\xf0\x8f\xbf\xbf\"",
+        "\"\xed\xbf\xbf\"",
+        "\"\xf8\x88\x80\x80\x80\"",
+        "\"\x80\"",
         "\"\xed\xa0\x80\"",
         "\"\xf4\x90\x80\x80\"",
         "\"\xe2\x82",

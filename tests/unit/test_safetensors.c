@@ -71,6 +71,78 @@ Test(safetensors, reads)
     vt_tensors_free(t);
 }
 
+/* Every type of the format has its size, also those that are only carried. */
+Test(safetensors, element_types)
+{
+    static const struct {
+        const char *name;
+        unsigned size;
+        bool numbers;
+    } all[] = {
+        {"F64", 8, true},      {"F32", 4, true},      {"F16", 2, true},
+        {"BF16", 2, true},     {"I64", 8, true},      {"I32", 4, true},
+        {"U8", 1, true},       {"BOOL", 1, false},    {"I8", 1, false},
+        {"I16", 2, false},     {"U16", 2, false},     {"U32", 4, false},
+        {"U64", 8, false},     {"F8_E4M3", 1, false}, {"F8_E5M2", 1, false},
+        {"F8_E8M0", 1, false}, {"C64", 8, false},
+    };
+    char header[200];
+
+    for (size_t i = 0; i < VT_COUNT(all); i++) {
+        vt_tensors *t = NULL;
+        float f[3];
+
+        snprintf(header, sizeof header, "{" T("a", "%s", "[3]", "0", "%u") "}",
+                 all[i].name, 3 * all[i].size);
+        cr_assert_eq(open_made(&t, header, 0, 3 * (size_t)all[i].size),
+                     VITCL_OK, "%s: %s", all[i].name, vt_message());
+        cr_expect_eq(vt_tensors_get(t, "a")->size, 3 * all[i].size);
+        cr_expect_eq(vt_tensor_f32(f, vt_tensors_get(t, "a")),
+                     all[i].numbers ? VITCL_OK : VITCL_EUNSUPPORTED, "%s",
+                     all[i].name);
+        vt_tensors_free(t);
+        free(kept);
+    }
+}
+
+/* Numbers that a narrower type on the way would spoil. */
+Test(safetensors, converts_numbers)
+{
+    const int64_t l[3] = {(int64_t)1 << 40, -((int64_t)3 << 33), INT64_MIN};
+    const int32_t i[3] = {INT32_MAX, INT32_MIN, -7};
+    const uint8_t u[3] = {255, 128, 0};
+    const double d[3] = {1e30, -0x1.000002p-60, 1.0 / 3};
+    const uint16_t h[3] = {0x7bff, 0x8001, 0xbc01};
+    const uint16_t b[3] = {0x7f7f, 0x8001, 0xbf81};
+    const struct {
+        vt_tensor x;
+        float want[3];
+    } all[] = {
+        {{.dtype = VT_FILE_I64, .data = (const uint8_t *)l},
+         {0x1p40f, -0x3p33f, -0x1p63f}},
+        {{.dtype = VT_FILE_I32, .data = (const uint8_t *)i},
+         {0x1p31f, -0x1p31f, -7}},
+        {{.dtype = VT_FILE_U8, .data = u}, {255, 128, 0}},
+        {{.dtype = VT_FILE_F64, .data = (const uint8_t *)d},
+         {1e30f, -0x1.000002p-60f, 1.0f / 3}},
+        {{.dtype = VT_FILE_F16, .data = (const uint8_t *)h},
+         {65504, -0x1p-24f, -1 - 0x1p-10f}},
+        {{.dtype = VT_FILE_BF16, .data = (const uint8_t *)b},
+         {0x1.fep127f, -0x1p-133f, -1 - 0x1p-7f}},
+    };
+
+    for (size_t k = 0; k < VT_COUNT(all); k++) {
+        vt_tensor x = all[k].x;
+        float got[3];
+
+        x.count = 3;
+        cr_assert_eq(vt_tensor_f32(got, &x), VITCL_OK);
+        for (int n = 0; n < 3; n++)
+            cr_expect_eq(got[n], all[k].want[n], "%zu[%d]: %a", k, n,
+                         (double)got[n]);
+    }
+}
+
 static const struct {
     const char *header;
     long long pad;
@@ -282,7 +354,15 @@ Test(safetensors, shards)
         cr_expect_neq(vt_tensors_open(&t, folder), VITCL_OK, "case %zu", i);
         cr_expect_null(t);
     }
-    remove(in_folder("s1.safetensors")), remove(in_folder("s2.safetensors"));
+    /* A shard whose name a listing hides is none of the checkpoint's, even
+     * where such a file lies there. */
+    cr_assert_eq(rename(in_folder("s1.safetensors"), in_folder(".s1")), 0);
+    put_text("model.safetensors.index.json",
+             "{\"weight_map\":{\"x\":\".s1\",\"y\":\"s2.safetensors\"}}");
+    cr_expect_eq(vt_tensors_open(&t, folder), VITCL_ECORRUPT);
+    cr_expect(strstr(vt_message(), "not a file beside it"), "%s", vt_message());
+    cr_expect_null(t);
+    remove(in_folder(".s1")), remove(in_folder("s2.safetensors"));
     remove(in_folder("model.safetensors.index.json"));
     rmdir(folder);
 }

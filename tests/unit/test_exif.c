@@ -1,0 +1,115 @@
+/*
+ * test_exif.c - orientations in blocks made by hand after TIFF 6.0, section 2,
+ * in both byte orders, and blocks that end too early.
+ */
+#include "image/decoders.h"
+
+#include <criterion/criterion.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct block {
+    uint8_t bytes[128];
+    size_t size;
+    bool big;
+} block;
+
+static void put(block *b, uint32_t v, unsigned n)
+{
+    for (unsigned i = 0; i < n; i++)
+        b->bytes[b->size++] = (uint8_t)(v >> 8 * (b->big ? n - 1 - i : i));
+}
+
+static block begin(bool big, uint32_t at, unsigned entries)
+{
+    block b = {.big = big};
+
+    memcpy(b.bytes, big ? "MM" : "II", 2);
+    b.size = 2;
+    put(&b, 42, 2);
+    put(&b, at, 4);
+    b.size = at;
+    put(&b, entries, 2);
+    return b;
+}
+
+/* An entry of 12 bytes; a value shorter than four stands first in its field. */
+static void entry(block *b, unsigned tag, unsigned type, uint32_t count,
+                  uint32_t value, unsigned bytes)
+{
+    put(b, tag, 2);
+    put(b, type, 2);
+    put(b, count, 4);
+    put(b, value, bytes);
+    b->size += 4 - bytes;
+}
+
+static unsigned turn_of(const block *b, size_t size)
+{
+    uint8_t *exact = malloc(size ? size : 1); /* ASan sees what is behind it */
+    unsigned turn;
+
+    cr_assert(exact);
+    memcpy(exact, b->bytes, size);
+    turn = vt_exif_turn(exact, size);
+    free(exact);
+    return turn;
+}
+
+Test(exif, types)
+{
+    enum { BYTE = 1, SHORT = 3, LONG = 4 };
+    static const struct {
+        unsigned tag, type, count, value, bytes, want;
+    } all[] = {
+        {0x112, SHORT, 1, 6, 2, 6}, {0x112, LONG, 1, 5, 4, 5},
+        {0x112, BYTE, 1, 8, 1, 8},  {0x112, SHORT, 1, 9, 2, 0},
+        {0x112, SHORT, 1, 0, 2, 0}, {0x112, LONG, 1, 0x10003, 4, 0},
+        {0x112, SHORT, 2, 6, 2, 0}, {0x112, SHORT, 0, 6, 2, 0},
+        {0x112, 2, 1, 6, 1, 0},     {0x112, 5, 1, 6, 4, 0},
+        {0x111, SHORT, 1, 6, 2, 0},
+    };
+
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        for (int big = 0; big < 2; big++) {
+            block b = begin(big, 8, 1);
+
+            entry(&b, all[i].tag, all[i].type, all[i].count, all[i].value,
+                  all[i].bytes);
+            cr_expect_eq(turn_of(&b, b.size), all[i].want, "case %zu", i);
+        }
+}
+
+/* The block may end with the entry: no offset of a next directory need be
+ * there. A byte less, and there is no such entry. */
+Test(exif, ends)
+{
+    for (int big = 0; big < 2; big++)
+        for (uint32_t at = 8; at < 13; at++) {
+            block b = begin(big, at, 2);
+
+            entry(&b, 0x100, 3, 1, 640, 2);
+            entry(&b, 0x112, 3, 1, 6, 2);
+            cr_expect_eq(turn_of(&b, b.size), 6);
+            for (size_t n = 0; n < b.size; n++)
+                cr_expect_eq(turn_of(&b, n), 0, "%zu of %zu bytes", n, b.size);
+        }
+}
+
+/* As many entries are read as the directory says, and the last one counts. */
+Test(exif, entries)
+{
+    block b = begin(false, 8, 1);
+
+    entry(&b, 0x100, 3, 1, 640, 2);
+    entry(&b, 0x112, 3, 1, 6, 2);
+    cr_expect_eq(turn_of(&b, b.size), 0);
+    b = begin(false, 8, 2);
+    entry(&b, 0x112, 3, 1, 3, 2);
+    entry(&b, 0x112, 3, 1, 6, 2);
+    cr_expect_eq(turn_of(&b, b.size), 6);
+    b.bytes[2] = 43;
+    cr_expect_eq(turn_of(&b, b.size), 0);
+    b.bytes[2] = 42, b.bytes[1] = 'M';
+    cr_expect_eq(turn_of(&b, b.size), 0);
+}
