@@ -1,0 +1,294 @@
+/*
+ * test_gemm_forms.c - every way to multiply in int8 and bf16 that a CPU has,
+ * each forced by the answer that an earlier trial would have kept and asserted
+ * by its name: a trial that fails takes another form without a word.
+ *
+ * The numbers lie on a grid on which scales are 1 and sums are exact, so that
+ * rounding to the format is all that happens and every bit is known. Weights
+ * and, where they are rounded too, activations lie between two steps as often
+ * as on one; the largest of a row and of a column stand first, in the middle
+ * and in what is left behind the last whole vector.
+ */
+#include "ref/ref.h"
+#include "support/device.h"
+#include "support/oneplan.h"
+#include "support/pictures.h"
+
+#include <criterion/criterion.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define OK(x) cr_assert_eq((x), VITCL_OK, "%s", vt_message())
+
+/* How a form rounds what it multiplies: activations not at all, to steps of
+ * the row's largest magnitude or its range, or to bf16. */
+enum { KEPT, STEPS, RANGE, BF16 };
+
+typedef struct form {
+    const char *name;  /* in the kernel's description */
+    const char *needs; /* the name is an answer, for processors with this */
+    vt_dtype type;
+    int rounding;
+    vt_class class;
+} form;
+
+static uint32_t state = 5;
+
+/* In [-most, most], in quarters. */
+static float quarter(int most)
+{
+    state = state * 1664525u + 1013904223u;
+    return (float)((int)((state >> 8) % (unsigned)(8 * most + 1)) - 4 * most) /
+           4;
+}
+
+/* To the nearest of 8 bits, of two the even one; |x| < 512, whole. */
+static double to_bf16(double x)
+{
+    return fabs(x) < 256 ? x : 2 * rint(x / 2);
+}
+
+typedef struct data {
+    int M, N, K, top;
+    float *a, *b, *bias, *scale, *residual, *c;
+} data;
+
+static data make(const form *f, int M, int N, int K)
+{
+    const size_t m = (size_t)M, n = (size_t)N, k = (size_t)K;
+    const int most = (int)sqrt((double)INT32_MAX / K); /* as cl/gemm_dot.cl */
+    data d = {.M = M, .N = N, .K = K};
+
+    d.top = f->rounding == STEPS && most > 4095 ? 4095
+            : f->rounding == STEPS              ? most
+                                                : 127;
+    d.a = malloc(m * k * sizeof(float)), d.b = malloc(n * k * sizeof(float));
+    d.bias = malloc(n * sizeof(float)), d.scale = malloc(n * sizeof(float));
+    d.residual = malloc(m * n * sizeof(float));
+    d.c = malloc(m * n * sizeof(float));
+    for (size_t i = 0; i < m * k; i++)
+        d.a[i] = f->type == VT_BF16 ? 4 * quarter(127) : quarter(20);
+    for (size_t i = 0; i < n * k; i++)
+        d.b[i] = f->type == VT_BF16 ? 4 * quarter(127) : quarter(20);
+    for (size_t i = 0; i < n; i++)
+        d.bias[i] = rintf(quarter(99)), d.scale[i] = (float)(i % 4) - 1;
+    for (size_t i = 0; i < m * n; i++)
+        d.residual[i] = rintf(quarter(99));
+    for (size_t i = 0; i < m && f->type == VT_I8; i++) {
+        const size_t at[4] = {0, k - 1, k - 3, 18}; /* even: columns' are odd */
+        const int zero = (int)(37 * i % 256);
+        float *row = d.a + i * k;
+
+        if (f->rounding == RANGE)
+            for (size_t e = 0; e < k; e++) /* within the range */
+                row[e] =
+                    fminf(fmaxf(row[e], (float)-zero), (float)(255 - zero));
+        row[at[i % 4]] = (float)(f->rounding == RANGE ? -zero : -d.top);
+        if (f->rounding == RANGE)
+            row[at[(i + 1) % 4]] = (float)(255 - zero);
+    }
+    for (size_t i = 0; i < n && f->type == VT_I8; i++)
+        d.b[i * k + (size_t[]){1, k - 2, k - 4, 17}[i % 4]] =
+            (float)(i % 8 < 4 ? d.top : -d.top);
+    for (size_t e = 0; e < k; e++) /* a column without a scale */
+        d.b[5 * k + e] = 0;
+    return d;
+}
+
+static void unmake(data *d)
+{
+    free(d->a), free(d->b), free(d->bias), free(d->scale);
+    free(d->residual), free(d->c);
+}
+
+static double rounded_a(const form *f, float x)
+{
+    return f->rounding == KEPT   ? (double)x
+           : f->rounding == BF16 ? to_bf16((double)x)
+                                 : rint((double)x);
+}
+
+static double want(const form *f, const data *d, int m, int n)
+{
+    double sum = (double)d->bias[n];
+
+    for (int k = 0; k < d->K; k++) {
+        const double w = (double)d->b[n * d->K + k];
+        sum += rounded_a(f, d->a[m * d->K + k]) *
+               (f->type == VT_BF16 ? to_bf16(w) : rint(w));
+    }
+    return ref_act(sum, VT_ACT_RELU) * (double)d->scale[n] +
+           (double)d->residual[m * d->N + n];
+}
+
+static void multiply(const form *f, const data *d)
+{
+    vt_dev *dev = vt_test_device();
+    vt_queue *q = vt_test_queue();
+    const vt_gemm_desc g = {.M = d->M,
+                            .N = d->N,
+                            .K = d->K,
+                            .type = f->type,
+                            .b_packed = true,
+                            .bias = true,
+                            .scale = true,
+                            .residual = true,
+                            .act = VT_ACT_RELU,
+                            .device_class = f->class};
+    const size_t n = (size_t)d->N, c = (size_t)d->M * n, k = (size_t)d->K;
+    const size_t temp = vt_gemm_temp_bytes(dev, "native", &g);
+    vt_gemm_bufs b = {.a = vt_test_floats(d->a, (size_t)d->M * k),
+                      .bias = vt_test_floats(d->bias, n),
+                      .scale = vt_test_floats(d->scale, n),
+                      .residual = vt_test_floats(d->residual, c),
+                      .c = vt_test_floats(NULL, c)};
+    vt_buf *plain = vt_test_floats(d->b, n * k);
+    vt_gemm *gemm = NULL;
+
+    OK(vt_buf_new(&b.b, dev, vt_gemm_packed_bytes(dev, "native", &g)));
+    OK(vt_buf_fill(q, b.b, 0x7fc07fc0u));
+    OK(vt_gemm_pack(q, "native", &g, b.b, plain));
+    if (temp) {
+        OK(vt_buf_new(&b.temp, dev, temp));
+        OK(vt_buf_fill(q, b.temp, 0x7fc00000u));
+    }
+    OK(vt_gemm_new(&gemm, dev, "native", &g, &b));
+    cr_assert(strstr(vt_gemm_describe(gemm), f->name), "%s, not %s",
+              vt_gemm_describe(gemm), f->name);
+    OK(vt_gemm_launch(q, gemm));
+    OK(vt_queue_finish(q));
+    vt_test_read(d->c, b.c, c);
+    vt_gemm_free(gemm);
+    vt_buf *const all[] = {b.a,        b.b, b.bias, b.scale,
+                           b.residual, b.c, b.temp, plain};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        vt_buf_free(all[i]);
+}
+
+static void check_size(const form *f, int M, int N, int K)
+{
+    data d = make(f, M, N, K);
+    int wrong = 0;
+
+    multiply(f, &d);
+    for (int m = 0; m < M; m++)
+        for (int n = 0; n < N; n++) {
+            const double got = (double)d.c[m * N + n], v = want(f, &d, m, n);
+            if (!(got == v) && wrong++ == 0)
+                cr_expect(false, "%s: %dx%dx%d: C[%d,%d] is %.9g, not %.9g",
+                          f->name, M, N, K, m, n, got, v);
+        }
+    cr_expect_eq(wrong, 0, "%s: %dx%dx%d: %d wrong", f->name, M, N, K, wrong);
+    unmake(&d);
+}
+
+/* A row with what is no number shows it in every column, others do not. NaNs
+ * come with their bits at either end, in whole vectors and behind them. */
+static void check_rows(const form *f)
+{
+    enum { M = 23, N = 37, K = 45 };
+    static const uint32_t bits[] = {0x7f800001, 0xffc00000, 0x7f800000,
+                                    0xff800000};
+    data d = make(f, M, N, K);
+
+    for (size_t i = 0; i < N * K; i++)
+        d.b[i] += d.b[i] == 0; /* inf * 0 would be NaN in f32 alone */
+    for (int m = 1; m < M; m += 2)
+        memcpy(d.a + m * K + (m < 4 ? K - 1 : 3), &bits[m / 2 % 4], 4);
+    for (size_t n = 0; n < N; n++) /* ReLU would hide -inf */
+        d.scale[n] = 1;
+    multiply(f, &d);
+    for (int m = 0; m < M; m++)
+        for (int n = 0; n < N; n++) {
+            const float c = d.c[m * N + n];
+            if (m % 2 == 0)
+                cr_assert_eq((double)c, want(f, &d, m, n), "%s: row %d",
+                             f->name, m);
+            else if (m < 4) /* NaNs */
+                cr_assert(isnan(c), "%s: row %d: %g", f->name, m, (double)c);
+        }
+    unmake(&d);
+}
+
+static bool has(const char *needs)
+{
+#if defined(__x86_64__) && defined(__GNUC__)
+    __builtin_cpu_init();
+    if (strcmp(needs, "avx2") == 0)
+        return __builtin_cpu_supports("avx2");
+    if (strcmp(needs, "avx512vnni") == 0)
+        return __builtin_cpu_supports("avx512vnni");
+    if (strcmp(needs, "avx512bf16") == 0)
+        return __builtin_cpu_supports("avx512bf16");
+#endif
+    return *needs == '\0';
+}
+
+static void check(form f)
+{
+    const char *folder = *f.needs ? vt_test_folder() : NULL;
+    vt_dev *dev;
+
+    if (folder) { /* where the answer is kept */
+        setenv("XDG_CACHE_HOME", folder, 1);
+        unsetenv("VITCL_CACHE");
+        unsetenv("VITCL_DOT");
+    } else {
+        setenv("VITCL_DOT", "off", 1);
+    }
+    dev = vt_test_device();
+    /* The instructions are for PoCL's compiler and for this processor. */
+    if (folder &&
+        (!has(f.needs) || vt_test_tiny() || vt_dev_class(dev) != VT_CLASS_CPU ||
+         strcmp(vt_dev_info(dev)->platform, "Portable Computing Language"))) {
+        vt_test_remove(folder);
+        cr_skip("no %s here", f.name);
+    }
+    if (folder)
+        vt_choice_save(dev, f.type == VT_BF16 ? "bf16 by" : "int8 by", f.name);
+    if (f.class != VT_CLASS_GPU || !vt_test_tiny())
+        check_size(&f, 23, 37, 45); /* one program for both */
+    if (!vt_test_tiny())
+        check_rows(&f);
+    if (!vt_test_tiny() && f.class == VT_CLASS_CPU)
+        check_size(&f, 23, 37, 1301);
+    if (folder)
+        vt_test_remove(folder);
+}
+
+Test(gemm_forms, int8_fma)
+{
+    check((form){"native rows", "", VT_I8, KEPT, VT_CLASS_CPU});
+}
+
+Test(gemm_forms, int8_tile)
+{
+    check((form){"native tile", "", VT_I8, KEPT, VT_CLASS_GPU});
+}
+
+Test(gemm_forms, int8_vpmaddwd)
+{
+    check((form){"vpmaddwd", "avx2", VT_I8, STEPS, VT_CLASS_CPU});
+}
+
+Test(gemm_forms, int8_vpdpbusd)
+{
+    check((form){"vpdpbusd", "avx512vnni", VT_I8, RANGE, VT_CLASS_CPU});
+}
+
+Test(gemm_forms, bf16_fma)
+{
+    check((form){"native rows", "", VT_BF16, KEPT, VT_CLASS_CPU});
+}
+
+Test(gemm_forms, bf16_tile)
+{
+    check((form){"tile", "", VT_BF16, KEPT, VT_CLASS_GPU});
+}
+
+Test(gemm_forms, bf16_vdpbf16ps)
+{
+    check((form){"vdpbf16ps", "avx512bf16", VT_BF16, BF16, VT_CLASS_CPU});
+}
