@@ -304,12 +304,14 @@ kernel void gemm_dot_scale(global int *restrict out,
 {
     const int n = get_global_id(0), KW = (K + KG - 1) / KG;
     global float *columns = SCALES(out, N, KW);
-    float top = 0.0f, inverse;
+    float top = 0.0f, wrong = 0.0f, inverse; /* wrong: inf or NaN */
     int sum = 0;
 
-    for (int k = 0; n < N && k < K; k++)
+    for (int k = 0; n < N && k < K; k++) {
         top = fmax(top, fabs(b[AT(n, k)]));
-    columns[n] = top = top / TOP;
+        wrong += b[AT(n, k)] * 0.0f;
+    }
+    columns[n] = top = top / TOP + wrong;
     inverse = top > 0.0f ? 1.0f / top : 0.0f; /* as gemm_dot_pack has it */
     for (int k = 0; n < N && k < K; k++)
         sum += clamp(nearest(b[AT(n, k)] * inverse), -TOP, TOP);

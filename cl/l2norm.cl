@@ -12,6 +12,12 @@
  *
  * Host      host/ops/l2norm.c         Test  tests/ops/test_l2norm.c
  */
+/* NaN stays NaN. */
+static inline float length_of(float square)
+{
+    return square < 1e-24f ? 1e-12f : sqrt(square);
+}
+
 kernel void l2norm(global float *restrict out, global const float *restrict x,
                    int C)
 {
@@ -21,7 +27,7 @@ kernel void l2norm(global float *restrict out, global const float *restrict x,
 
     x += row * C;
     out += row * C;
-    const float length = fmax(sqrt(wg_row_square(x, C, 0.0f, tmp)), 1e-12f);
+    const float length = length_of(wg_row_square(x, C, 0.0f, tmp));
     for (int c = lid; c < C; c += WG)
         out[c] = x[c] / length;
 }
@@ -38,7 +44,7 @@ kernel void l2norm_grad(global float *restrict dx,
     x += row * C;
     dx += row * C;
     dout += row * C;
-    const float length = fmax(sqrt(wg_row_square(x, C, 0.0f, tmp)), 1e-12f);
+    const float length = length_of(wg_row_square(x, C, 0.0f, tmp));
     for (int c = lid; c < C; c += WG)
         s = fma(x[c] / length, dout[c], s);
     s = wg_sum(s, tmp);

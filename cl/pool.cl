@@ -5,8 +5,8 @@
  * pool_grad  dx[B,T,C] <- dout[B,F], x
  *
  * kind 0: token `first`, F = C; 1: mean, F = C; 2: token 0 and then the mean,
- * F = 2C; 3: maximum, F = C, whose gradient is shared by equal maxima (as
- * torch.amax does).
+ * F = 2C; 3: maximum, F = C, where NaN wins and whose gradient is shared by
+ * equal maxima (as torch.amax does).
  *
  * Launch    global {ceil(C / (PER*V)), B}
  * Defines   V, PER (common.cl).
@@ -32,8 +32,10 @@ kernel void pool(global float *restrict out, global const float *restrict x,
     for (; i + V <= end; i += V) {
         floatv s = vloadv(0, from + i);
         if (kind == POOL_MAX)
-            for (int t = 1; t < n; t++)
-                s = fmax(s, vloadv(0, from + (size_t)t * C + i));
+            for (int t = 1; t < n; t++) {
+                const floatv v = vloadv(0, from + (size_t)t * C + i);
+                s = select(s, v, v > s || v != v);
+            }
         else if (kind != POOL_TOKEN) {
             for (int t = 1; t < n; t++)
                 s += vloadv(0, from + (size_t)t * C + i);
@@ -46,8 +48,10 @@ kernel void pool(global float *restrict out, global const float *restrict x,
     for (; i < end; i++) {
         float s = from[i];
         if (kind == POOL_MAX)
-            for (int t = 1; t < n; t++)
-                s = fmax(s, from[(size_t)t * C + i]);
+            for (int t = 1; t < n; t++) {
+                const float v = from[(size_t)t * C + i];
+                s = v > s || v != v ? v : s;
+            }
         else if (kind != POOL_TOKEN) {
             for (int t = 1; t < n; t++)
                 s += from[(size_t)t * C + i];
