@@ -8,6 +8,9 @@
  *            takes NULL; handles may be freed in any order. A pointer that is
  *            returned is borrowed from the handle it was asked of.
  * Threads    Devices and models may be shared; a session or loader may not.
+ * Processes  No driver of OpenCL lives through a fork(). In the child of a
+ *            process that has opened a device, calls that need one or a loader
+ *            fail, and freeing leaves the parent's things alone.
  * Structs    Those of options and infos begin with their size: set it before a
  *            call, and the rest to zero, as {.size = sizeof x} does. Options
  *            that are zero, or NULL for all of them, mean the defaults.

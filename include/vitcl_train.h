@@ -19,6 +19,7 @@ typedef struct vitcl_dataset vitcl_dataset; /* labelled pictures; read-only */
 VITCL_STATUS vitcl_dataset_open(vitcl_dataset **out, const char *path,
                                 const char *split);
 void vitcl_dataset_free(vitcl_dataset *dataset);
+/* Zero or NULL of no dataset, and of a class that it has not. */
 uint32_t vitcl_dataset_pictures(const vitcl_dataset *dataset);
 uint32_t vitcl_dataset_classes(const vitcl_dataset *dataset);
 const char *vitcl_dataset_class(const vitcl_dataset *dataset, uint32_t index);

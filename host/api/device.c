@@ -117,6 +117,7 @@ vitcl_status vitcl_device_peak(double *gflops, vitcl_device *device,
 
     VT_GIVEN(gflops);
     VT_GIVEN(device);
+    VT_TRY(vt_dev_alive(device->dev));
     cpu = vt_dev_class(device->dev) == VT_CLASS_CPU;
     local = cpu ? 1 : VT_MIN(vt_dev_group_max(device->dev), (size_t)256);
     items = local * vt_dev_info(device->dev)->compute_units * (cpu ? 4 : 16);

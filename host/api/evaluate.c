@@ -66,22 +66,22 @@ vitcl_status vitcl_dataset_by_number(vitcl_dataset *dataset)
 
 uint32_t vitcl_dataset_pictures(const vitcl_dataset *dataset)
 {
-    return vt_dataset_count(dataset->d);
+    return dataset ? vt_dataset_count(dataset->d) : 0;
 }
 
 uint32_t vitcl_dataset_classes(const vitcl_dataset *dataset)
 {
-    return vt_dataset_classes(dataset->d);
+    return dataset ? vt_dataset_classes(dataset->d) : 0;
 }
 
 const char *vitcl_dataset_class(const vitcl_dataset *dataset, uint32_t index)
 {
-    return vt_dataset_class(dataset->d, index);
+    return dataset ? vt_dataset_class(dataset->d, index) : NULL;
 }
 
 const char *vitcl_dataset_kind(const vitcl_dataset *dataset)
 {
-    return vt_dataset_kind(dataset->d);
+    return dataset ? vt_dataset_kind(dataset->d) : NULL;
 }
 
 /* ---- every chosen picture through a session ---- */

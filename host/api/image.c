@@ -5,8 +5,11 @@
 #include "base/file.h"
 #include "base/memory.h"
 
+#include <unistd.h>
+
 struct vitcl_loader {
     vt_decoder_pool *pool;
+    pid_t owner; /* its workers are this process's children */
 };
 
 vitcl_status vitcl_image_decode(vitcl_image *out, const void *bytes,
@@ -85,6 +88,7 @@ vitcl_status vitcl_loader_new(vitcl_loader **out, const vitcl_session *session,
     if (session->how_status != VITCL_OK)
         return vt_fail(session->how_status, "%s", session->how_message);
     VT_TRY(VT_NEW(&loader, 1));
+    loader->owner = getpid();
     VT_TRY(vt_pool_new(&loader->pool, &session->how, workers));
     *out = loader, loader = NULL;
 done:
@@ -92,11 +96,24 @@ done:
     return st;
 }
 
+static vitcl_status ours(const vitcl_loader *loader)
+{
+    return loader->owner == getpid()
+               ? VITCL_OK
+               : vt_fail(VITCL_EINVAL, "the loader belongs to the process that "
+                                       "this one was forked from");
+}
+
 vitcl_status vitcl_loader_push(vitcl_loader *loader, const char *path)
 {
+    vitcl_status st;
+
     VT_GIVEN(loader);
     VT_GIVEN(path);
-    return vt_pool_push(loader->pool, path);
+    VT_TRY(ours(loader));
+    VT_TRY(vt_pool_push(loader->pool, path));
+done:
+    return st;
 }
 
 uint32_t vitcl_loader_pending(const vitcl_loader *loader)
@@ -106,17 +123,23 @@ uint32_t vitcl_loader_pending(const vitcl_loader *loader)
 
 vitcl_status vitcl_loader_next(uint8_t *rgb, vitcl_loader *loader)
 {
+    vitcl_status st;
+
     VT_GIVEN(rgb);
     VT_GIVEN(loader);
+    VT_TRY(ours(loader));
     if (!vt_pool_pending(loader->pool))
         return vt_fail(VITCL_EINVAL, "no picture was pushed");
-    return vt_pool_next(rgb, loader->pool);
+    VT_TRY(vt_pool_next(rgb, loader->pool));
+done:
+    return st;
 }
 
 void vitcl_loader_free(vitcl_loader *loader)
 {
     if (!loader)
         return;
-    vt_pool_free(loader->pool);
+    if (loader->owner == getpid())
+        vt_pool_free(loader->pool);
     free(loader);
 }

@@ -147,6 +147,7 @@ vitcl_status vitcl_session_new(vitcl_session **out, vitcl_model *model,
     VT_GIVEN(model);
     if (!model->dev)
         return vt_fail(VITCL_EINVAL, "the model was loaded without a device");
+    VT_TRY(vt_dev_alive(model->dev));
     VT_TRY(vt_sized_options(&o, sizeof o, options, "vitcl_session_options"));
     if ((unsigned)o.precision > VITCL_INT8)
         return vt_fail(VITCL_EINVAL, "%d is no precision", (int)o.precision);

@@ -191,6 +191,7 @@ vitcl_status vitcl_train_steps(const char *output, vitcl_device *device,
         steps > 1000000)
         return vt_fail(VITCL_EINVAL, "training steps need a device, a model, "
                                      "a batch, settings and an output");
+    VT_TRY(vt_dev_alive(device->dev));
     VT_TRY(vt_json_load(&json, settings, 1 << 20, 8));
     VT_TRY(vt_recipe_read(&recipe, json, settings));
     VT_TRY(VT_NEW(&lr, steps));

@@ -109,6 +109,7 @@ vitcl_status vitcl_train(vitcl_train_event *out, vitcl_device *device,
     VT_SIZED(out, vitcl_train_event);
     VT_GIVEN(device);
     VT_GIVEN(options);
+    VT_TRY(vt_dev_alive(device->dev));
     VT_TRY(vt_sized_options(&o, sizeof o, options, "vitcl_train_options"));
     VT_GIVEN(o.output);
     if (o.resume)

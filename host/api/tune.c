@@ -125,6 +125,7 @@ vitcl_status vitcl_tuner_new(vitcl_tuner **out, vitcl_model *model,
     VT_TRY(vt_sized_options(&o, sizeof o, options, "vitcl_session_options"));
     if (!model->dev)
         return vt_fail(VITCL_EINVAL, "the model was loaded without a device");
+    VT_TRY(vt_dev_alive(model->dev));
     VT_TRY(vt_gemm_provider(&gemm, model->dev, o.gemm));
     if (o.precision == VITCL_HALF)
         VT_TRY(vt_handle_half(&o.precision, model->dev, gemm));
@@ -259,10 +260,14 @@ vitcl_status vitcl_device_try(vitcl_device *device, vitcl_precision precision)
     vitcl_precision p = precision == VITCL_HALF ? VITCL_BF16 : precision;
     const vt_trial_product x = {.M = 1, .N = 1, .K = 1};
     vt_gemm_desc d;
+    vitcl_status st;
 
     VT_GIVEN(device);
+    VT_TRY(vt_dev_alive(device->dev));
     d = vt_trial_desc(device->dev, type_of(p), &x);
     (void)vt_gemm_layout(device->dev, "native", &d); /* asks */
-    return precision == VITCL_HALF ? vt_handle_half(&p, device->dev, NULL)
-                                   : VITCL_OK;
+    if (precision == VITCL_HALF)
+        VT_TRY(vt_handle_half(&p, device->dev, NULL));
+done:
+    return st;
 }

@@ -60,6 +60,7 @@ _Noreturn static void child(board *b, vt_dev *dev, vt_program *const *list,
                             unsigned n, pid_t parent)
 {
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+    vt_ocl_adopt();
     if (getppid() == parent)
         work(b, dev, list, n);
     _exit(0); /* no handler of the driver's, no buffer of ours */

@@ -191,7 +191,7 @@ void vt_buf_free(vt_buf *b)
 {
     if (!b || atomic_fetch_sub(&b->refs, 1) != 1)
         return;
-    if (b->mem && !atomic_load(&b->dev->lost))
+    if (b->mem && !vt_dev_gone(b->dev))
         clReleaseMemObject(b->mem);
     vt_buf_free(b->parent);
     vt_dev_free(b->dev);

@@ -249,9 +249,11 @@ static vitcl_status enumerate(found **out, size_t *count)
     size_t cap = 0;
     found *list = NULL;
     vitcl_status st = VITCL_OK;
-    const cl_int e = clGetPlatformIDs(MAX_PLATFORMS, platforms, &n);
+    cl_int e;
 
     *count = 0;
+    VT_TRY(vt_ocl_ours());
+    e = clGetPlatformIDs(MAX_PLATFORMS, platforms, &n);
     if (e != CL_SUCCESS && e != -1001)
         return vt_cl_fail(NULL, e, "the OpenCL loader lists no platforms");
     if (e != CL_SUCCESS)
@@ -498,7 +500,7 @@ void vt_dev_free(vt_dev *dev)
     if (!dev || atomic_fetch_sub(&dev->refs, 1) != 1)
         return;
     vt_programs_free(dev);
-    if (dev->context && !atomic_load(&dev->lost))
+    if (dev->context && !vt_dev_gone(dev))
         clReleaseContext(dev->context);
     pthread_cond_destroy(&dev->built);
     pthread_mutex_destroy(&dev->gemm_lock);

@@ -4,12 +4,14 @@
  * Surprising: CL_OUT_OF_RESOURCES is what drivers say when a kernel died,
  * usually late and from another call; the context is of no use after that and
  * further calls may hang. So the device is marked lost and nobody calls OpenCL
- * on it again.
+ * on it again. Nor does a process that was forked off: drivers' threads are not
+ * in it, and a call would wait for them for good.
  */
 #include "ocl/objects.h"
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <unistd.h>
 
 static const struct {
     cl_int code;
@@ -115,10 +117,41 @@ vitcl_status vt_cl_fail(vt_dev *dev, cl_int error, const char *format, ...)
                    dev->info.name, dev->info.driver);
 }
 
+static atomic_long owner; /* the process that OpenCL was started in */
+
+void vt_ocl_adopt(void)
+{
+    atomic_store(&owner, (long)getpid());
+}
+
+static bool forked(void)
+{
+    long none = 0;
+    const long us = (long)getpid();
+
+    return !atomic_compare_exchange_strong(&owner, &none, us) && none != us;
+}
+
+vitcl_status vt_ocl_ours(void)
+{
+    return forked() ? vt_fail(VITCL_EDEVICE,
+                              "OpenCL drivers do not work in a forked process; "
+                              "fork before the first device is opened, or "
+                              "start a program in the child")
+                    : VITCL_OK;
+}
+
+bool vt_dev_gone(const vt_dev *dev)
+{
+    return atomic_load(&dev->lost) || forked();
+}
+
 vitcl_status vt_dev_alive(const vt_dev *dev)
 {
-    if (!atomic_load(&dev->lost))
-        return VITCL_OK;
+    const vitcl_status st = vt_ocl_ours();
+
+    if (st != VITCL_OK || !atomic_load(&dev->lost))
+        return st;
     return vt_fail(VITCL_EDEVICE,
                    "the device was lost by an earlier error; open it again "
                    "(%.60s, driver %.40s)",

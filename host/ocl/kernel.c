@@ -54,7 +54,7 @@ vitcl_status vt_queue_finish(vt_queue *q)
 static void drop_events(vt_queue *q)
 {
     for (size_t i = 0; i < q->n_events; i++)
-        if (!atomic_load(&q->dev->lost))
+        if (!vt_dev_gone(q->dev))
             clReleaseEvent(q->events[i]);
     q->n_events = 0;
 }
@@ -64,7 +64,7 @@ void vt_queue_free(vt_queue *q)
     if (!q)
         return;
     drop_events(q);
-    if (q->queue && !atomic_load(&q->dev->lost)) {
+    if (q->queue && !vt_dev_gone(q->dev)) {
         clFinish(q->queue);
         clReleaseCommandQueue(q->queue);
     }
@@ -186,9 +186,9 @@ void vt_kernel_free(vt_kernel *k)
 {
     if (!k)
         return;
-    if (k->kernel && !atomic_load(&k->dev->lost))
+    if (k->kernel && !vt_dev_gone(k->dev))
         clReleaseKernel(k->kernel);
-    if (k->taken && !atomic_load(&k->dev->lost))
+    if (k->taken && !vt_dev_gone(k->dev))
         clReleaseMemObject(k->taken);
     vt_dev_free(k->dev);
     free(k);

@@ -83,8 +83,13 @@ const char *vt_cl_name(cl_int error);
  * gone. dev may be NULL. */
 vitcl_status vt_cl_fail(vt_dev *dev, cl_int error, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
-/* VITCL_EDEVICE where the device is gone. */
-vitcl_status vt_dev_alive(const vt_dev *dev);
+/* No call of OpenCL may be made for it, not even a release: the driver gave up,
+ * or this is a forked process. */
+bool vt_dev_gone(const vt_dev *dev);
+/* VITCL_EDEVICE in another process than that of the first call here. */
+vitcl_status vt_ocl_ours(void);
+/* A child that knows what it does: from now on this process is the one. */
+void vt_ocl_adopt(void);
 
 /* ---- program.c ---- */
 /* The text of cl/<name>.cl, a new string. */

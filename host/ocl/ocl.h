@@ -40,6 +40,8 @@ vitcl_status vt_dev_list(vitcl_device_info *out, uint32_t index);
 vitcl_status vt_dev_open(vt_dev **out, const char *select);
 vt_dev *vt_dev_ref(vt_dev *dev);
 void vt_dev_free(vt_dev *dev); /* gives one reference back */
+/* VITCL_EDEVICE where it is lost, or of another process. */
+vitcl_status vt_dev_alive(const vt_dev *dev);
 const vitcl_device_info *vt_dev_info(const vt_dev *dev);
 vt_class vt_dev_class(const vt_dev *dev);
 /* float32 lanes that explicit vectors should have here: 4, 8 or 16. */

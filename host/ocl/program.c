@@ -285,6 +285,6 @@ void vt_programs_free(vt_dev *dev)
     while (dev->programs) {
         vt_program *p = dev->programs;
         dev->programs = p->next;
-        entry_free(p, !atomic_load(&dev->lost));
+        entry_free(p, !vt_dev_gone(dev));
     }
 }

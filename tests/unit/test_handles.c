@@ -1,0 +1,136 @@
+/*
+ * test_handles.c - handles where they do not belong: NULL, and in a process
+ * that was forked off.
+ */
+#include "support/pictures.h"
+
+#include <criterion/criterion.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <vitcl_train.h>
+#include <vitcl_tune.h>
+
+static void need(vitcl_status st)
+{
+    cr_assert_eq(st, VITCL_OK, "%s", vitcl_last_error());
+}
+
+Test(handles, no_dataset)
+{
+    cr_expect_eq(vitcl_dataset_pictures(NULL), 0);
+    cr_expect_eq(vitcl_dataset_classes(NULL), 0);
+    cr_expect_null(vitcl_dataset_class(NULL, 0));
+    cr_expect_null(vitcl_dataset_kind(NULL));
+    cr_expect_eq(vitcl_dataset_open(NULL, "x", NULL), VITCL_EINVAL);
+    cr_expect_eq(vitcl_dataset_labels(NULL, "x"), VITCL_EINVAL);
+    vitcl_dataset_free(NULL);
+}
+
+enum { SIDE = 32, PICTURE = SIDE * SIDE * 3 };
+
+typedef struct things {
+    vitcl_device *device;
+    vitcl_model *model;
+    vitcl_session *session;
+    vitcl_loader *loader;
+    vitcl_image image;
+} things;
+
+static void free_things(things *t)
+{
+    vitcl_image_free(&t->image);
+    vitcl_loader_free(t->loader);
+    vitcl_session_free(t->session);
+    vitcl_model_free(t->model);
+    vitcl_device_free(t->device);
+}
+
+/* What a child makes of its parent's things: the number of the first call that
+ * was not refused with the status that it should be, 0 when all were. */
+static int in_child(things *t)
+{
+    static uint8_t rgb[PICTURE];
+    static float x[1000];
+    vitcl_device_info info = {.size = sizeof info};
+    vitcl_train_event e = {.size = sizeof e};
+    const vitcl_train_options o = {.size = sizeof o,
+                                   .preset = "vit-ti/16",
+                                   .data = "/no/such",
+                                   .output = "/no/such/folder"};
+    vitcl_device *device = NULL;
+    vitcl_session *session = NULL;
+    vitcl_tuner *tuner = NULL;
+    vitcl_class top;
+    double peak;
+    int n = 0;
+
+    alarm(60); /* a driver that is called all the same never returns */
+#define REFUSED(st, call)                                                      \
+    if (++n && ((call) != (st) || !vitcl_last_error()[0]))                     \
+    return n
+    REFUSED(VITCL_EDEVICE, vitcl_run_rgb(t->session, rgb, 1));
+    REFUSED(VITCL_EDEVICE, vitcl_session_read(x, t->session, "logits", 1));
+    REFUSED(VITCL_EDEVICE, vitcl_classify(&top, 1, t->session, &t->image, 1));
+    REFUSED(VITCL_EDEVICE, vitcl_session_new(&session, t->model, NULL));
+    REFUSED(VITCL_EDEVICE, vitcl_device_open(&device, NULL));
+    REFUSED(VITCL_EDEVICE, vitcl_device_list(&info, 0));
+    REFUSED(VITCL_EDEVICE, vitcl_device_peak(&peak, t->device, VITCL_F32));
+    REFUSED(VITCL_EDEVICE, vitcl_device_try(t->device, VITCL_INT8));
+    REFUSED(VITCL_EDEVICE, vitcl_tuner_new(&tuner, t->model, NULL));
+    REFUSED(VITCL_EDEVICE, vitcl_train(&e, t->device, &o, NULL, NULL));
+    REFUSED(VITCL_EINVAL, vitcl_loader_push(t->loader, "x.jpg"));
+    REFUSED(VITCL_EINVAL, vitcl_loader_next(rgb, t->loader));
+#undef REFUSED
+    if (!strstr(vitcl_last_error(), "fork"))
+        return 100;
+    free_things(t);
+    return 0;
+}
+
+Test(handles, a_forked_child_is_refused)
+{
+    static uint8_t rgb[PICTURE], answer[PICTURE];
+    static float before[1000], after[1000];
+    things t = {.image = {SIDE, SIDE, malloc(PICTURE)}};
+    int status = -1;
+    pid_t pid;
+
+    need(vitcl_device_open(&t.device, getenv("VITCL_TEST_DEVICE")));
+    need(vitcl_model_preset(&t.model, t.device, "vit-ti/16", SIDE));
+    need(vitcl_session_new(&t.session, t.model, NULL));
+    need(vitcl_loader_new(&t.loader, t.session, 1));
+    need(vitcl_loader_push(t.loader, VT_DATA "/sample.jpg"));
+    memset(t.image.rgb, 7, PICTURE);
+    need(vitcl_run_rgb(t.session, rgb, 1));
+    need(vitcl_session_read(before, t.session, "logits", 1));
+    pid = fork();
+    if (pid == 0)
+        _exit(in_child(&t));
+    cr_assert_eq(waitpid(pid, &status, 0), pid);
+    cr_expect_eq(status, 0, "the child ended with status %#x", status);
+    /* Nothing of it has touched the parent's. */
+    need(vitcl_run_rgb(t.session, rgb, 1));
+    need(vitcl_session_read(after, t.session, "logits", 1));
+    cr_expect(memcmp(before, after, sizeof before) == 0);
+    need(vitcl_loader_next(answer, t.loader));
+    free_things(&t);
+}
+
+Test(handles, a_child_forked_before_may_open_devices)
+{
+    int status = -1;
+    const pid_t pid = fork();
+
+    if (pid == 0) {
+        vitcl_device *device = NULL;
+        const int failed =
+            vitcl_device_open(&device, getenv("VITCL_TEST_DEVICE"));
+
+        vitcl_device_free(device);
+        _exit(failed != 0);
+    }
+    cr_assert_eq(waitpid(pid, &status, 0), pid);
+    cr_expect_eq(status, 0, "the child ended with status %#x", status);
+}
