@@ -77,6 +77,11 @@ static inline int nearest(float x)
 }
 
 #if defined(RA) || defined(CHAINS)
+/* Assembly stays out of the kernel's own body: PoCL 6 takes it there for a call
+ * of a function of its own, and ends the process (handleLocalMemAllocas of its
+ * WorkitemLoops.cc), when it compiles for a local size that is not known. */
+#define APART __attribute__((noinline))
+
 #if DOT == 1
 static inline sumv dot(intv x, intv w)
 {
@@ -107,8 +112,7 @@ static inline sumv dot_add(sumv s, intv x, intv w)
 #else
 #define LINK(s, w) dot_add(s, as_intv(s), w)
 #endif
-kernel __attribute__((reqd_work_group_size(1, 1, 1))) void
-gemm_dot_peak(global float *restrict sink, int rounds, float value)
+static APART float links(int rounds, float value)
 {
     const intv w = (intv)(as_int(value));
     sumv a[CHAINS];
@@ -117,12 +121,18 @@ gemm_dot_peak(global float *restrict sink, int rounds, float value)
     for (int k = 0; k < rounds; k++)
         UNROLL for (int i = 0; i < CHAINS; i++) a[i] = LINK(a[i], w);
     UNROLL for (int i = 1; i < CHAINS; i++) a[0] += a[i];
-    sink[get_global_id(0)] = (float)a[0].s0;
+    return (float)a[0].s0;
+}
+
+kernel __attribute__((reqd_work_group_size(1, 1, 1))) void
+gemm_dot_peak(global float *restrict sink, int rounds, float value)
+{
+    sink[get_global_id(0)] = links(rounds, value);
 }
 #elif defined(RA)
 /* s[R][NV] += rows of words times a panel */
 #define BLOCK(R)                                                               \
-    static inline void VT_JOIN(block, R)(                                      \
+    static APART void VT_JOIN(block, R)(                                       \
         sumv * s, global const int *restrict a, global const int *restrict b, \
         int ldw, int n, int first)                                             \
     {                                                                          \
