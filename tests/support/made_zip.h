@@ -18,7 +18,7 @@ typedef struct made_zip {
 typedef struct made_lie {
     int deflate;       /* honest: compressed */
     int zip64;         /* honest: sizes in the zip64 extra field */
-    uint16_t flags;    /* 1: encrypted */
+    uint16_t flags;    /* 1: encrypted, and as long as that is */
     uint16_t method;   /* instead of 0 or 8 */
     uint32_t crc;      /* added to the right one */
     uint32_t size;     /* added to the right one, in both headers */
@@ -74,22 +74,25 @@ static inline void made_add(made_zip *z, const char *name, const void *data,
                             size_t size, made_lie lie)
 {
     static uint8_t packed[1 << 16];
-    size_t n = strlen(name), start = z->size, length = size;
+    const size_t head = lie.flags & 1 ? 12 : 0; /* before encrypted bytes */
+    size_t n = strlen(name), start = z->size, body = size, length;
     uint32_t crc = (uint32_t)crc32(0, data, (unsigned)size);
     uint16_t method = lie.method ? lie.method : lie.deflate ? 8 : 0;
 
     if (lie.deflate) {
-        length = made_deflate(packed, sizeof packed, data, size);
+        body = made_deflate(packed, sizeof packed, data, size);
         data = packed;
     }
+    length = head + body;
     made_put(z->bytes, &z->size, 0x04034b50, 4);
     made_fields(z->bytes, &z->size, &lie, method, crc, length, size, n);
     memcpy(z->bytes + z->size, lie.local ? lie.local : name, n);
     z->size += n;
     if (lie.zip64)
         made_extra(z->bytes, &z->size, length, size);
-    if (length)
-        memcpy(z->bytes + z->size, data, length);
+    memset(z->bytes + z->size, 0, head);
+    if (body)
+        memcpy(z->bytes + z->size + head, data, body);
     z->size += length;
 
     made_put(z->central, &z->central_size, 0x02014b50, 4);
