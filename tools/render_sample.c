@@ -14,7 +14,9 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-enum { WIDTH = 640, HEIGHT = 480, SAMPLES = 3 };
+enum { SAMPLES = 3 };
+#define WIDTH 640
+#define HEIGHT 480
 
 typedef struct {
     double x, y, z;
@@ -283,8 +285,8 @@ static void draw(uint8_t *row, int y)
         double grain = 5 * (hash(x + 1000, y) + hash(x, y + 1000) - 1);
 
         for (int i = 0; i < SAMPLES * SAMPLES; i++)
-            sum = add(sum, look(x + (i % SAMPLES + 0.5) / SAMPLES,
-                                y + (i / SAMPLES + 0.5) / SAMPLES));
+            sum = add(sum, look(x + (i % SAMPLES + 0.5) / (double)SAMPLES,
+                                y + (i / SAMPLES + 0.5) / (double)SAMPLES));
         sum = scale(sum, 1.0 / (SAMPLES * SAMPLES));
         row[3 * x] = film(sum.x, grain);
         row[3 * x + 1] = film(sum.y, grain);

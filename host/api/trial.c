@@ -24,7 +24,9 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { LEAST = 6, MOST = 100, TOP = 127, WEIGHT = 500 };
+enum { LEAST = 6, MOST = 100 };
+#define TOP 127
+#define WEIGHT 500
 /* Rounds end here, or once both sides' best times were almost met again. */
 #define MOST_MS 2000.0
 #define ALMOST 1.03

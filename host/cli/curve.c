@@ -117,7 +117,7 @@ static void frame(curve *c, double most)
 
     memset(c->rgb, 255, sizeof c->rgb);
     for (int i = 0; i <= 4; i++) {
-        const double y = BOTTOM + (TOP - BOTTOM) * i / 4.0;
+        const double y = (double)BOTTOM + (double)(TOP - BOTTOM) * i / 4.0;
 
         line(c, (double[]){LEFT, y}, (double[]){RIGHT, y}, grey);
         snprintf(label, sizeof label, "%.3g", most * i / 4);
@@ -161,7 +161,7 @@ static void draw_means(curve *c, bool loss, double most, const uint8_t *colour)
         if (!column(&v, c, x, loss))
             continue;
         now[0] = LEFT + x;
-        now[1] = BOTTOM + (TOP - BOTTOM) * fmin(v / most, 1);
+        now[1] = (double)BOTTOM + (double)(TOP - BOTTOM) * fmin(v / most, 1);
         if (!first)
             line(c, before, now, colour);
         memcpy(before, now, sizeof now);
@@ -184,8 +184,9 @@ static void draw(curve *c)
     for (size_t i = 0; i < c->count; i++) {
         if (c->at[i].held < 0)
             continue;
-        now[0] = LEFT + (RIGHT - LEFT) * (double)i / (double)c->count;
-        now[1] = BOTTOM + (TOP - BOTTOM) * c->at[i].held;
+        now[0] = (double)LEFT +
+                 (double)(RIGHT - LEFT) * (double)i / (double)c->count;
+        now[1] = (double)BOTTOM + (double)(TOP - BOTTOM) * c->at[i].held;
         dot(c, now[0], now[1], 6, green);
         if (!first)
             line(c, before, now, green);

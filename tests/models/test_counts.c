@@ -66,6 +66,7 @@ Test(counts, random_weights)
 {
     enum { N = 100000 };
     static float a[N], b[N];
+    const double n = (double)N;
     vt_model *m = NULL;
     double sum = 0, square = 0, most = 0;
 
@@ -78,9 +79,9 @@ Test(counts, random_weights)
         square += (double)a[i] * a[i];
         most = fmax(most, fabs(a[i]));
     }
-    cr_expect(fabs(sum / N) < 3e-4, "mean %g", sum / N);
-    cr_expect(fabs(sqrt(square / N) - 0.02) < 3e-4, "deviation %g",
-              sqrt(square / N));
+    cr_expect(fabs(sum / n) < 3e-4, "mean %g", sum / n);
+    cr_expect(fabs(sqrt(square / n) - 0.02) < 3e-4, "deviation %g",
+              sqrt(square / n));
     cr_expect(most < 0.05, "%g", most);
     cr_assert_eq(vt_model_fetch(b, m, "blocks.1.attn.qkv.weight", N), VITCL_OK);
     cr_expect_neq(memcmp(a, b, sizeof a), 0);

@@ -115,8 +115,9 @@ Test(train, golden)
 Test(train, memory_of_activations)
 {
     enum { BATCH = 8, BLOCKS = 12, WIDTH = 768, TOKENS = 197 };
-    const double need = 4.0 * BATCH * TOKENS * WIDTH *
-                        (BLOCKS * (1 + 1 + 3 + 1 + 1 + 1 + 4 + 4) + 3);
+    const double need =
+        4.0 * (double)(BATCH * TOKENS * WIDTH *
+                       (BLOCKS * (1 + 1 + 3 + 1 + 1 + 1 + 4 + 4) + 3));
     vt_model *m = NULL;
     vt_plan *p = NULL;
     vt_outputs out = {VT_NONE, VT_NONE, VT_NONE};
