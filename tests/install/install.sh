@@ -40,7 +40,10 @@ $cc "$here/main.c" -o "$dir/static" $(pkg-config --cflags vitcl) \
 says "$dir/static"
 ! readelf -d "$dir/static" | grep -q libvitcl || fail "not linked statically"
 
-cmake -S "$here" -B "$dir/outside" -DCMAKE_PREFIX_PATH="$prefix" \
+# by what built vitcl: the other builders may not be there
+generator=$(sed -n 's/^CMAKE_GENERATOR:INTERNAL=//p' "$build/CMakeCache.txt")
+cmake -G "$generator" -S "$here" -B "$dir/outside" \
+    -DCMAKE_PREFIX_PATH="$prefix" \
     -DCMAKE_C_COMPILER="$cc" >"$dir/log" || { cat "$dir/log"; exit 1; }
 cmake --build "$dir/outside" >"$dir/log" || { cat "$dir/log"; exit 1; }
 says "$dir/outside/shared" "$lib"
