@@ -217,11 +217,14 @@ VITCL_STATUS vitcl_image_prepare(vitcl_image *out, const vitcl_session *session,
 void vitcl_image_free(vitcl_image *image);
 
 /* top[n * k]: the k <= classes best of each of the n images, best first.
- * Images are prepared first; n may be more than the session's batch. */
+ * Images are prepared first; n may be more than the session's batch. An image
+ * whose logits are not all finite gets the label UINT32_MAX; the others are
+ * answered, and the error says what was wrong with the first such image. */
 VITCL_STATUS vitcl_classify(vitcl_class *top, uint32_t k,
                             vitcl_session *session, const vitcl_image *images,
                             uint32_t n);
-/* out[n * vitcl_session_features()]: pooled features of each image. */
+/* out[n * vitcl_session_features()]: pooled features of each image; an error
+ * behind the last where some are not finite. */
 VITCL_STATUS vitcl_embed(float *out, vitcl_session *session,
                          const vitcl_image *images, uint32_t n);
 /* k <= classes best of the logits with softmax probabilities, best first. */
@@ -249,6 +252,12 @@ VITCL_STATUS vitcl_session_tensor(vitcl_tensor_info *out,
  * classifier reads) always have an answer where the model has them. */
 VITCL_STATUS vitcl_session_read(float *out, vitcl_session *session,
                                 const char *name, uint32_t n);
+
+/* Whether that tensor is finite for picture `index` of the last run; if not,
+ * the error names the weight, or else the tensor, where NaN or infinity begins,
+ * for which a run is repeated. */
+vitcl_status vitcl_session_check(vitcl_session *session, const char *name,
+                                 uint32_t index);
 
 /* ---- looking at the plan ---------------------------------------------- */
 

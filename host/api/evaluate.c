@@ -122,6 +122,17 @@ done:
     return st;
 }
 
+/* A score of other pictures alone would say nothing of this model. */
+static vitcl_status no_answer(const sweep *s, size_t position, uint32_t row)
+{
+    const uint32_t picture = picture_of(s, position);
+    const char *path = vt_dataset_path(s->d, picture);
+    const vitcl_status st = vt_session_explain(s->session, row);
+
+    return path ? vt_fail_in(st, "%s", path)
+                : vt_fail_in(st, "picture %u", picture);
+}
+
 static vitcl_status flush(const sweep *s, const uint8_t *rgb, float *rows,
                           const size_t *position, uint32_t n)
 {
@@ -131,8 +142,15 @@ static vitcl_status flush(const sweep *s, const uint8_t *rgb, float *rows,
         return VITCL_OK;
     VT_TRY(vitcl_run_rgb(s->session, rgb, n));
     VT_TRY(vitcl_session_read(rows, s->session, s->tensor, n));
-    for (uint32_t i = 0; i < n; i++)
-        s->take(s->context, position[i], rows + i * s->width);
+    for (uint32_t i = 0; i < n; i++) {
+        const float *row = rows + i * s->width;
+
+        if (!vt_all_finite(row, s->width)) {
+            st = no_answer(s, position[i], i);
+            goto done;
+        }
+        s->take(s->context, position[i], row);
+    }
 done:
     return st;
 }

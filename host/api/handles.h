@@ -35,6 +35,9 @@ struct vitcl_session {
     char how_message[512];
     uint8_t *picture; /* [batch, height, width, 3] on their way */
     float *logits;    /* [batch, classes] */
+    bool from_rgb;    /* the last run: its pictures are still in the plan */
+    bool weights_looked_at;
+    char bad_weight[160]; /* then: which is not finite, or empty */
 };
 
 /* Structs that begin with their size. Of a caller's options into ours, which
@@ -64,6 +67,15 @@ vitcl_status vt_handle_size(uint32_t *height, uint32_t *width, uint32_t *batch,
  * the default one. */
 vitcl_status vt_handle_half(vitcl_precision *out, vt_dev *dev,
                             const char *wanted);
+
+/* A kept tensor or an output by its name; VT_NONE. */
+vt_val vt_session_value(const vitcl_session *s, const char *name);
+
+/* ---- finite.c ---- */
+bool vt_all_finite(const float *x, size_t n);
+/* An error that says why picture `index` of the last run has no finite answer:
+ * the weight or the tensor where it begins. */
+vitcl_status vt_session_explain(vitcl_session *s, uint32_t index);
 
 #define VT_GIVEN(pointer)                                                      \
     do {                                                                       \

@@ -236,6 +236,7 @@ vitcl_status vitcl_run_rgb(vitcl_session *session, const uint8_t *rgb,
     VT_TRY(prepares(session));
     VT_TRY(vt_plan_write(session->plan, session->rgb, rgb,
                          (size_t)n * session->height * session->width * 3));
+    session->from_rgb = true;
     VT_TRY(vt_plan_run(session->plan, 0));
 done:
     return st;
@@ -252,6 +253,7 @@ vitcl_status vitcl_run_pixels(vitcl_session *session, const float *pixels,
     VT_TRY(vt_plan_write(session->plan, session->pixels, pixels,
                          (size_t)n * session->height * session->width * 3 *
                              sizeof(float)));
+    session->from_rgb = false;
     VT_TRY(vt_plan_run(session->plan, 1));
 done:
     return st;
@@ -269,7 +271,7 @@ static vitcl_status read_share(float *out, vitcl_session *s, vt_val v,
 
 /* A kept tensor by name; the outputs by what they are, whatever the family
  * calls them. */
-static vt_val find_kept(const vitcl_session *s, const char *name)
+vt_val vt_session_value(const vitcl_session *s, const char *name)
 {
     vt_val v;
 
@@ -291,7 +293,7 @@ vitcl_status vitcl_session_read(float *out, vitcl_session *session,
     VT_GIVEN(session);
     VT_GIVEN(name);
     VT_TRY(count_fits(session, n));
-    v = find_kept(session, name);
+    v = vt_session_value(session, name);
     if (v == VT_NONE)
         return vt_fail(VITCL_EINVAL, "no tensor %s was kept", name);
     VT_TRY(read_share(out, session, v, n));
@@ -348,11 +350,27 @@ done:
     return st;
 }
 
+/* The first such picture's reason stays the message; the others go on. */
+static void explain(vitcl_status *bad, vitcl_session *s, uint32_t at,
+                    uint32_t i)
+{
+    if (*bad == VITCL_OK)
+        *bad = vt_fail_in(vt_session_explain(s, i), "picture %u", at + i);
+}
+
+static void no_answer(vitcl_status *bad, vitcl_class *best, uint32_t k,
+                      vitcl_session *s, uint32_t at, uint32_t i)
+{
+    for (uint32_t j = 0; j < k; j++)
+        best[j] = (vitcl_class){.label = UINT32_MAX, .probability = NAN};
+    explain(bad, s, at, i);
+}
+
 vitcl_status vitcl_classify(vitcl_class *top, uint32_t k,
                             vitcl_session *session, const vitcl_image *images,
                             uint32_t n)
 {
-    vitcl_status st = VITCL_OK;
+    vitcl_status st = VITCL_OK, bad = VITCL_OK;
     vitcl_session *s = session;
 
     VT_GIVEN(top);
@@ -367,10 +385,17 @@ vitcl_status vitcl_classify(vitcl_class *top, uint32_t k,
     for (uint32_t at = 0, now; at < n; at += now) {
         VT_TRY(run_some(&now, s, images + at, n - at));
         VT_TRY(read_share(s->logits, s, s->out.logits, now));
-        for (uint32_t i = 0; i < now; i++)
-            vitcl_top(top + (size_t)(at + i) * k, k,
-                      s->logits + (size_t)i * s->classes, s->classes);
+        for (uint32_t i = 0; i < now; i++) {
+            const float *logits = s->logits + (size_t)i * s->classes;
+            vitcl_class *best = top + (size_t)(at + i) * k;
+
+            if (vt_all_finite(logits, s->classes))
+                vitcl_top(best, k, logits, s->classes);
+            else
+                no_answer(&bad, best, k, s, at, i);
+        }
     }
+    st = bad;
 done:
     return st;
 }
@@ -378,16 +403,22 @@ done:
 vitcl_status vitcl_embed(float *out, vitcl_session *session,
                          const vitcl_image *images, uint32_t n)
 {
-    vitcl_status st = VITCL_OK;
+    vitcl_status st = VITCL_OK, bad = VITCL_OK;
+    size_t width;
 
     VT_GIVEN(out);
     VT_GIVEN(session);
     VT_GIVEN(images);
+    width = session->features;
     for (uint32_t at = 0, now; at < n; at += now) {
         VT_TRY(run_some(&now, session, images + at, n - at));
-        VT_TRY(read_share(out + (size_t)at * session->features, session,
-                          session->out.features, now));
+        VT_TRY(
+            read_share(out + at * width, session, session->out.features, now));
+        for (uint32_t i = 0; i < now; i++)
+            if (!vt_all_finite(out + (at + i) * width, width))
+                explain(&bad, session, at, i);
     }
+    st = bad;
 done:
     return st;
 }

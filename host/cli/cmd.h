@@ -207,6 +207,10 @@ uint64_t feed_failures(const feed *f);
 /* Ctrl-C came before the last picture's answer. */
 bool feed_cut(const feed *f);
 void feed_close(feed *f);
+/* The same answer, or a failure where its n numbers, picture `row` of what
+ * `tensor` was read from, are not all finite. Valid until the next call. */
+answer feed_judge(feed *f, const answer *a, const float *numbers, size_t n,
+                  vitcl_session *session, const char *tensor);
 /* Prints a failed picture's line on stderr. */
 void say_failure(const answer *a);
 

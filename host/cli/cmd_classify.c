@@ -119,12 +119,15 @@ static void print_pretty(const work *w, const answer *a)
     printf("\n");
 }
 
-static int print_answer(work *w, const answer *a)
+static int print_answer(work *w, const answer *given)
 {
     const float *logits =
-        w->logits + (size_t)(a->error ? 0 : a->row) * w->classes;
+        w->logits + (size_t)(given->error ? 0 : given->row) * w->classes;
     const float *nan_row =
         w->logits + (size_t)vitcl_session_batch(w->session) * w->classes;
+    const answer judged = feed_judge(w->feed, given, logits, w->classes,
+                                     w->session, "logits"),
+                 *a = &judged;
 
     if (a->error)
         say_failure(a);

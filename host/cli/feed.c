@@ -7,6 +7,7 @@
 #include "cmd.h"
 
 #include <ctype.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,7 +18,7 @@ struct feed {
     vitcl_loader *loader;
     uint32_t batch, ahead;
     bool ended, cut; /* cut: stopped before the last picture */
-    answer *queue; /* ring of what the loader has or will have */
+    answer *queue;   /* ring of what the loader has or will have */
     uint32_t cap, first, count, pushed;
     answer *answers;
     uint32_t given, most;
@@ -220,6 +221,23 @@ bool feed_cut(const feed *f)
 int feed_broken(const feed *f)
 {
     return f->broken && !stopped() ? fail("%s", f->broken) : EXIT_OK;
+}
+
+answer feed_judge(feed *f, const answer *a, const float *numbers, size_t n,
+                  vitcl_session *session, const char *tensor)
+{
+    answer out = *a;
+
+    for (size_t i = 0; !out.error && i < n; i++)
+        if (!isfinite(numbers[i])) {
+            out.error =
+                (char *)(uintptr_t)(vitcl_session_check(session, tensor,
+                                                        a->row) == VITCL_OK
+                                        ? "its numbers are not finite"
+                                        : vitcl_last_error());
+            f->failures++;
+        }
+    return out;
 }
 
 uint64_t feed_failures(const feed *f)

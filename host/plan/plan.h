@@ -125,7 +125,10 @@ vitcl_status vt_store_packed(vt_buf **out, vt_store *s, const char *name,
                              const char *provider, const vt_gemm_desc *d);
 /* More than one run reads them: large pages, once. */
 void vt_store_grow(vt_store *s);
-size_t vt_store_bytes(const vt_store *s);
+size_t vt_store_bytes(vt_store *s);
+/* A parameter's numbers as the file has them, to be looked at. */
+vitcl_status vt_store_fetch(float *out, vt_store *s, const char *name,
+                            uint64_t count);
 
 /* ---- building ---- */
 vitcl_status vt_plan_new(vt_plan **out, const vt_plan_options *options);

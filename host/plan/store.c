@@ -97,9 +97,25 @@ void vt_store_grow(vt_store *s)
     pthread_mutex_unlock(&s->lock);
 }
 
-size_t vt_store_bytes(const vt_store *s)
+size_t vt_store_bytes(vt_store *s)
 {
-    return s->bytes;
+    size_t bytes;
+
+    pthread_mutex_lock(&s->lock);
+    bytes = s->bytes;
+    pthread_mutex_unlock(&s->lock);
+    return bytes;
+}
+
+vitcl_status vt_store_fetch(float *out, vt_store *s, const char *name,
+                            uint64_t count)
+{
+    vitcl_status st;
+
+    pthread_mutex_lock(&s->lock);
+    st = s->fetch(out, s->context, name, count);
+    pthread_mutex_unlock(&s->lock);
+    return st;
 }
 
 static vt_buf *find(const vt_store *s, const char *name, const char *layout)

@@ -440,6 +440,126 @@ Test(session, instructions_are_tried_once)
     cr_expect_eq(vitcl_device_untried(NULL, VITCL_INT8), 0);
 }
 
+/* Pixels that are no numbers spoil their own picture and no other. */
+Test(session, an_answer_is_finite_or_says_why)
+{
+    vitcl_session *s = session_of(2, NULL);
+    float *pixels = calloc(2 * PICTURE, sizeof *pixels),
+          *logits = calloc((size_t)classes * 2, sizeof *logits);
+
+    pixels[PICTURE + 5] = NAN;
+    need(vitcl_run_pixels(s, pixels, 2));
+    need(vitcl_session_read(logits, s, "logits", 2));
+    cr_expect(isfinite(logits[0]));
+    cr_expect(isnan(logits[classes]));
+    need(vitcl_session_check(s, "logits", 0));
+    need(vitcl_session_check(s, "features", 0));
+    cr_expect_eq(vitcl_session_check(s, "logits", 1), VITCL_EUNSUPPORTED);
+    cr_expect(strstr(vitcl_last_error(), "all weights are finite"), "%s",
+              vitcl_last_error());
+    cr_expect_eq(vitcl_session_check(s, "features", 1), VITCL_EUNSUPPORTED);
+    cr_expect_eq(vitcl_session_check(s, "logits", 2), VITCL_EINVAL);
+    cr_expect_eq(vitcl_session_check(s, "none", 0), VITCL_EINVAL);
+    cr_expect_eq(vitcl_session_check(s, NULL, 0), VITCL_EINVAL);
+    cr_expect_eq(vitcl_session_check(NULL, "logits", 0), VITCL_EINVAL);
+    vitcl_session_free(s);
+    free(pixels);
+    free(logits);
+}
+
+static size_t slurp(char *out, size_t size, const char *path)
+{
+    FILE *f = fopen(path, "rb");
+    size_t n;
+
+    cr_assert(f, "%s", path);
+    n = fread(out, 1, size, f);
+    fclose(f);
+    return n;
+}
+
+/* The tiny model with two weights of its stem changed: pixels that are far from
+ * grey give sums beyond f32. */
+static void spoil(char *folder)
+{
+    static const uint16_t huge[2] = {0x7f61, 0x7f61}; /* bf16: 3e38 */
+    static char file[1 << 20];
+    const char *from = VT_DATA "/models/timm_vit_resized/";
+    char path[256], *at;
+    uint64_t head;
+    size_t n;
+    FILE *f;
+
+    cr_assert(mkdtemp(folder));
+    for (int i = 0; i < 2; i++) {
+        const char *name = i ? "model.safetensors" : "config.json";
+
+        snprintf(path, sizeof path, "%s%s", from, name);
+        n = slurp(file, sizeof file - 1, path);
+        file[n] = 0;
+        if (i) {
+            memcpy(&head, file, sizeof head);
+            at = strstr(file + 8, "\"patch_embed.proj.weight\"");
+            at = strstr(at, "data_offsets\":[") + 15;
+            memcpy(file + 8 + head + strtoul(at, NULL, 10), huge, sizeof huge);
+        }
+        snprintf(path, sizeof path, "%s/%s", folder, name);
+        f = fopen(path, "wb");
+        cr_assert(f && fwrite(file, 1, n, f) == n && fclose(f) == 0);
+    }
+}
+
+static void unspoil(const char *folder)
+{
+    char path[256];
+
+    snprintf(path, sizeof path, "%s/model.safetensors", folder);
+    unlink(path);
+    snprintf(path, sizeof path, "%s/config.json", folder);
+    unlink(path);
+    rmdir(folder);
+}
+
+Test(session, the_others_of_a_batch_are_answered)
+{
+    char folder[] = "/tmp/vitcl-spoilt-XXXXXX";
+    static uint8_t grey[24 * 24 * 3], black[24 * 24 * 3];
+    const vitcl_image images[] = {
+        {24, 24, grey}, {24, 24, black}, {24, 24, black}, {24, 24, grey}};
+    const vitcl_session_options o = {.batch = 3};
+    vitcl_session *s = NULL;
+    vitcl_class top[8];
+    float *features;
+    vitcl_model *m = NULL;
+    uint32_t width;
+
+    spoil(folder);
+    memset(grey, 127, sizeof grey);
+    need(vitcl_model_load(&m, device, folder));
+    unspoil(folder);
+    need(vitcl_session_new(&s, m, &o));
+    cr_expect_eq(vitcl_classify(top, 2, s, images, 4), VITCL_EUNSUPPORTED);
+    cr_expect(strstr(vitcl_last_error(), "picture 1: no answer"), "%s",
+              vitcl_last_error());
+    cr_expect(strstr(vitcl_last_error(), "patch_embed.proj.weight"), "%s",
+              vitcl_last_error());
+    for (int i = 0; i < 8; i++) {
+        const bool good = i < 2 || i >= 6;
+
+        cr_expect_eq(top[i].label == UINT32_MAX, !good, "%d", i);
+        cr_expect_eq(isnan(top[i].probability) != 0, !good, "%d", i);
+    }
+    width = vitcl_session_features(s);
+    features = calloc(4u * width, sizeof *features);
+    cr_expect_eq(vitcl_embed(features, s, images, 4), VITCL_EUNSUPPORTED);
+    for (uint32_t i = 0; i < 4; i++)
+        cr_expect_eq(isfinite(features[i * width]) != 0, i == 0 || i == 3);
+    need(vitcl_classify(top, 2, s, images, 1));
+    free(features);
+    vitcl_session_free(s);
+    vitcl_model_free(m);
+}
+
 /* ---- without a device ---- */
 
 Test(answers, top_is_a_sort_and_a_softmax)
@@ -461,17 +581,6 @@ Test(answers, top_is_a_sort_and_a_softmax)
         sum += (double)top[i].probability;
     }
     cr_expect_float_eq(sum, 1, 1e-6);
-}
-
-static size_t slurp(char *out, size_t size, const char *path)
-{
-    FILE *f = fopen(path, "rb");
-    size_t n;
-
-    cr_assert(f, "%s", path);
-    n = fread(out, 1, size, f);
-    fclose(f);
-    return n;
 }
 
 Test(answers, rows_come_back)

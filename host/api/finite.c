@@ -1,0 +1,176 @@
+/*
+ * finite.c - where an answer that is no number comes from: the first weight
+ * that is not finite, else the first tensor of the plan that is not.
+ *
+ * Costs nothing until somebody asks, and then a pass over the weights, once a
+ * session, and a run of the plan in which each step's output is looked at.
+ */
+#include "api/handles.h"
+#include "base/memory.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+static const char *word(float x)
+{
+    return isnan(x) ? "NaN" : x > 0 ? "infinite" : "minus infinity";
+}
+
+/* The first that is not finite; n where all are. */
+static uint64_t first_wrong(const float *x, uint64_t n)
+{
+    uint64_t i = 0;
+
+    while (i < n && isfinite(x[i]))
+        i++;
+    return i;
+}
+
+bool vt_all_finite(const float *x, size_t n)
+{
+    return first_wrong(x, n) == n;
+}
+
+/* s->bad_weight: a sentence, or empty where all weights are finite. */
+static vitcl_status look_at_weights(vitcl_session *s)
+{
+    vitcl_status st = VITCL_OK;
+    float *data = NULL;
+    uint64_t most = 0, count, at;
+
+    for (vt_val v = 0; v < vt_plan_values(s->plan); v++)
+        if (vt_value_of(s->plan, v)->kind == VT_PARAM)
+            most = VT_MAX(most, vt_elements(s->plan, v));
+    VT_TRY(vt_new(&data, most, sizeof *data));
+    for (vt_val v = 0; v < vt_plan_values(s->plan) && !s->bad_weight[0]; v++) {
+        const vt_value *x = vt_value_of(s->plan, v);
+
+        if (x->kind != VT_PARAM)
+            continue;
+        count = vt_elements(s->plan, v);
+        VT_TRY(vt_store_fetch(data, s->model->store, x->name, count));
+        at = first_wrong(data, count);
+        if (at < count)
+            snprintf(s->bad_weight, sizeof s->bad_weight,
+                     "weight %.*s is %s at element %llu",
+                     (int)strcspn(x->name, "@"), x->name, word(data[at]),
+                     (unsigned long long)at);
+    }
+    s->weights_looked_at = true;
+done:
+    free(data);
+    return st;
+}
+
+/* "linear with blocks.0.mlp.fc1.weight", or by its output's name. */
+static void name_step(char *out, size_t size, const vt_plan *p,
+                      const vt_step *step)
+{
+    const vt_value *v = vt_value_of(p, step->out[0]), *in = NULL;
+
+    for (int i = 0; i < VT_INS; i++)
+        if (!in && step->in[i] != VT_NONE &&
+            vt_value_of(p, step->in[i])->kind == VT_PARAM)
+            in = vt_value_of(p, step->in[i]);
+    if (v->name[0] || !in)
+        snprintf(out, size, "%s (%s)", step->op->name, v->name);
+    else
+        snprintf(out, size, "%s with %s", step->op->name, in->name);
+}
+
+/* The picture's share of what a step has just written; room: for all of it. */
+static vitcl_status look_at_step(float *bad, vitcl_session *s, vt_val v,
+                                 uint32_t index, float *room)
+{
+    vitcl_status st = VITCL_OK;
+    const bool shared = vt_dim(s->plan, v, 0) != (int)s->batch;
+    const uint64_t count = vt_elements(s->plan, v),
+                   each = shared ? count : count / s->batch,
+                   from = shared ? 0 : each * index;
+    uint64_t at;
+
+    VT_TRY(vt_plan_read(s->plan, v, room, from + each));
+    at = first_wrong(room + from, each);
+    *bad = at < each ? room[from + at] : 0.0f;
+done:
+    return st;
+}
+
+/* Runs the plan again, step by step; its pictures are still there. */
+static vitcl_status look_at_steps(const vt_step **out, float *bad,
+                                  vitcl_session *s, uint32_t index)
+{
+    vitcl_status st = VITCL_OK;
+    const vt_plan *p = s->plan;
+    float *room = NULL;
+    uint64_t most = 0;
+
+    *out = NULL;
+    for (vt_val v = 0; v < vt_plan_values(p); v++)
+        most = VT_MAX(most, vt_elements(p, v));
+    VT_TRY(vt_new(&room, most, sizeof *room));
+    for (int i = 0; i < vt_plan_steps(p) && !*out; i++) {
+        const vt_step *step = vt_plan_step(p, i);
+        const vt_value *v = vt_value_of(p, step->out[0]);
+
+        VT_TRY(vt_plan_run_part(s->plan, i, i + 1));
+        if (!v || !v->buf ||
+            (v->dtype != VT_F32 && v->dtype != VT_F16 && v->dtype != VT_BF16))
+            continue;
+        VT_TRY(look_at_step(bad, s, step->out[0], index, room));
+        if (!isfinite(*bad))
+            *out = step;
+    }
+done:
+    free(room);
+    return st;
+}
+
+vitcl_status vt_session_explain(vitcl_session *s, uint32_t index)
+{
+    vitcl_status st = VITCL_OK;
+    const vt_step *step = NULL;
+    const bool f16 = vt_plan_settings(s->plan)->precision == VITCL_F16;
+    char name[160];
+    float bad = 0;
+
+    if (!s->weights_looked_at)
+        VT_TRY(look_at_weights(s));
+    if (s->bad_weight[0])
+        return vt_fail(VITCL_ECORRUPT, "no answer: %s", s->bad_weight);
+    if (s->from_rgb)
+        VT_TRY(look_at_steps(&step, &bad, s, index));
+    if (!step)
+        return vt_fail(VITCL_EUNSUPPORTED,
+                       "no answer: all weights are finite, but it is not");
+    name_step(name, sizeof name, s->plan, step);
+    return vt_fail(VITCL_EUNSUPPORTED,
+                   "no answer: all weights are finite, but %s gives %s%s", name,
+                   word(bad),
+                   f16 ? " in f16, which ends at 65504; use bf16 or f32" : "");
+done:
+    return st;
+}
+
+vitcl_status vitcl_session_check(vitcl_session *session, const char *name,
+                                 uint32_t index)
+{
+    vitcl_status st = VITCL_OK;
+    float *x = NULL, bad;
+    vt_val v;
+
+    VT_GIVEN(session);
+    VT_GIVEN(name);
+    v = vt_session_value(session, name);
+    if (v == VT_NONE || index >= session->batch)
+        return vt_fail(VITCL_EINVAL, "no tensor %s of a picture %u is kept",
+                       name, index);
+    VT_TRY(vt_new(&x, vt_elements(session->plan, v), sizeof *x));
+    VT_TRY(look_at_step(&bad, session, v, index, x));
+    if (!isfinite(bad))
+        st = vt_session_explain(session, index);
+done:
+    free(x);
+    return st;
+}

@@ -1,0 +1,77 @@
+# finite.sh - an answer that is no number is an error that names where it comes
+# from; the other pictures of the batch are answered.
+cat >change.py <<'END'
+# change.py FROM TO NAME AT BITS [AT BITS ...]: a checkpoint in f32 whose tensor
+# NAME has other bits at its AT-th number.
+import json, os, shutil, struct, sys
+src, dst, name, *pairs = sys.argv[1:]
+shutil.copytree(src, dst, dirs_exist_ok=True)
+raw = open(src + "/model.safetensors", "rb").read()
+n = struct.unpack("<Q", raw[:8])[0]
+head, out, data = json.loads(raw[8:8 + n]), {}, b""
+for key, t in head.items():
+    if key == "__metadata__":
+        continue
+    a, b = t["data_offsets"]
+    words = [w << 16 if t["dtype"] == "BF16" else w for (w,) in struct.iter_unpack(
+        "<H" if t["dtype"] == "BF16" else "<I", raw[8 + n + a:8 + n + b])]
+    for i in range(0, len(pairs) if key == name else 0, 2):
+        words[int(pairs[i])] = int(pairs[i + 1], 16)
+    out[key] = {"dtype": "F32", "shape": t["shape"],
+                "data_offsets": [len(data), len(data) + 4 * len(words)]}
+    data += struct.pack("<%dI" % len(words), *words)
+head = json.dumps(out).encode()
+os.chmod(dst, 0o755)
+os.remove(dst + "/model.safetensors")
+with open(dst + "/model.safetensors", "wb") as f:
+    f.write(struct.pack("<Q", len(head)) + head + data)
+END
+from=$VT_DATA/models/timm_vit_resized
+for grey in 0 127 128; do
+    { printf 'P6 24 24 255\n' && python3 -c "import os; os.write(1, bytes([$grey]) * 1728)"; } >$grey.ppm
+done
+
+# A damaged weight, each NaN with other bits; nothing is answered.
+for bits in 7fc00001 7fc0dead 7f800000; do
+    python3 change.py "$from" nan blocks.1.attn.qkv.bias 20 $bits
+    run 1 classify -m nan --json 127.ppm 128.ppm
+    json out
+    out_lines 2
+    out_not '"top"|null'
+    out_has '"picture":"127.ppm","error":".*blocks.1.attn.qkv.bias.*element 20'
+    err_has '^vitcl classify: 128.ppm: no answer: weight blocks.1.attn.qkv.bias is'
+done
+for precision in bf16 int8; do
+    python3 change.py "$from" nan blocks.0.mlp.fc1.weight 40 7fc0dead
+    run 1 classify -m nan --precision $precision 127.ppm
+    says 'weight blocks.0.mlp.fc1.weight is NaN at element 40'
+done
+run 1 embed -m nan 127.ppm
+json out
+out_has '"error":'
+out_not 'null'
+run 1 embed -m nan --features tokens 127.ppm
+out_not 'null'
+
+# Numbers that become too large in one picture alone: the others go on.
+python3 change.py "$from" large patch_embed.proj.weight 0 7f61b1e6 1 7f61b1e6
+run 1 classify -m large --json --logits l.npy 127.ppm 0.ppm 128.ppm
+json out
+[ "$(sed 's/{"picture":"\([^"]*\)","\([a-z]*\)".*/\1 \2/' out | tr '\n' ' ')" = \
+    "127.ppm top 0.ppm error 128.ppm top " ] || fail "other answers"
+err_lines 1
+err_has '0.ppm: no answer: all weights are finite, but linear with patch_embed'
+tail -c 60 l.npy | python3 -c 'import math, struct, sys
+x = [math.isfinite(v) for v in struct.unpack("<15f", sys.stdin.buffer.read())]
+assert x == [True] * 5 + [False] * 5 + [True] * 5, x' || fail "rows of logits"
+run 1 embed -m large 127.ppm 0.ppm 128.ppm
+out_lines 3
+out_not 'null'
+out_has '"0.ppm","error"'
+
+# A score of such a model is none.
+mkdir -p set/n0 set/n1
+cp 0.ppm 127.ppm set/n0
+cp 128.ppm set/n1
+run 1 eval -m large --data set
+says '0.ppm: no answer'
