@@ -131,6 +131,19 @@ done:
     return st;
 }
 
+/* The writer's scratch memory is sized by now. CLBlast needs more of it for
+ * padded rows than for others. */
+static bool same_scratch(const vt_plan *p, const vt_step *writer, int ld)
+{
+    vt_dev *dev = vt_plan_settings(p)->dev;
+    vt_gemm_desc d = forward(p, writer);
+    const size_t before =
+        dev ? vt_gemm_temp_bytes(dev, vt_plan_gemm(p), &d) : 0;
+
+    d.ldc = ld;
+    return !dev || vt_gemm_temp_bytes(dev, vt_plan_gemm(p), &d) == before;
+}
+
 /* Rows a multiple of 4096 bytes apart share their places in the first cache: a
  * CPU's product of 14 rows at a time runs at two thirds of its speed. So such a
  * value is padded when a linear layer reads what another one wrote. */
@@ -141,7 +154,8 @@ static void pad_input(vt_plan *p, const vt_step *s)
     const int k = x->dim[x->rank - 1];
 
     if (vt_op_cpu(p) && !vt_plan_settings(p)->backward && k % 1024 == 0 &&
-        from && from->op == &vt_op_linear && from->in[4] == VT_NONE)
+        from && from->op == &vt_op_linear && from->in[4] == VT_NONE &&
+        same_scratch(p, from, k + 16))
         vt_pad(p, s->in[0], k + 16);
 }
 
