@@ -25,6 +25,7 @@ static const attention_case cases[] = {
     {2, 2, 0, 2, 1, true, false, false, 0},
     {1, 2, 0, 31, 3, false, false, false, 0},
     {1, 2, 0, 32, 16, true, true, false, 0},
+    {1, 1, 0, 37, 4, false, false, false, 0}, /* more keys than a tile */
     {1, 1, 0, 33, 32, false, false, false, 0},
     {2, 1, 0, 63, 72, true, false, false, 0},
     {1, 2, 0, 64, 80, false, false, false, 0},
@@ -268,6 +269,42 @@ Test(attention, refuses)
                                                       .bias = VT_NONE}),
                      VT_NONE);
         cr_expect_eq(vt_plan_status(p), VITCL_EINVAL);
+        vt_plan_free(p);
+    }
+}
+
+/* Queries and keys that do not belong together: another width, another batch
+ * (one set of queries for all pictures is a batch of its own kind), a bias of
+ * another size. */
+Test(attention, refuses_to_cross)
+{
+    static const struct {
+        int q[3], kv[3], bias[3];
+        bool taken;
+    } all[] = {
+        {{1, 4, 8}, {3, 5, 16}, {0}, true},
+        {{3, 4, 8}, {3, 5, 16}, {2, 4, 5}, true},
+        {{2, 4, 8}, {3, 5, 16}, {0}, false},
+        {{3, 4, 8}, {1, 5, 16}, {0}, false},
+        {{3, 4, 16}, {3, 5, 16}, {0}, false},
+        {{3, 4, 8}, {3, 5, 15}, {0}, false},
+        {{3, 4, 8}, {3, 5, 16}, {2, 4, 4}, false},
+        {{3, 4, 8}, {3, 5, 16}, {1, 4, 5}, false},
+    };
+
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        const vt_plan_options o = {.dev = vt_test_device()};
+        vt_attention_args a = {.heads = 2, .bias = VT_NONE};
+        vt_plan *p = NULL;
+
+        OK(vt_plan_new(&p, &o));
+        vt_val q = vt_input(p, "q", VT_F32, 3, all[i].q);
+        vt_val kv = vt_input(p, "kv", VT_F32, 3, all[i].kv);
+        if (all[i].bias[0])
+            a.bias = vt_input(p, "bias", VT_F32, 3, all[i].bias);
+        cr_expect_eq(vt_attention_cross(p, q, kv, a) != VT_NONE, all[i].taken,
+                     "case %zu", i);
+        cr_expect_eq(vt_plan_status(p), all[i].taken ? VITCL_OK : VITCL_EINVAL);
         vt_plan_free(p);
     }
 }

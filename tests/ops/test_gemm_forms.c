@@ -249,8 +249,8 @@ static void check(form f)
     if (folder)
         vt_choice_save(dev, f.type == VT_BF16 ? "bf16 by" : "int8 by", f.name);
     if (f.class != VT_CLASS_GPU || !vt_test_tiny())
-        check_size(&f, 23, 37, 45); /* one program for both */
-    if (!vt_test_tiny())
+        check_size(&f, vt_test_tiny() ? 7 : 23, vt_test_tiny() ? 17 : 37, 45);
+    if (!vt_test_tiny()) /* by the same program */
         check_rows(&f);
     if (!vt_test_tiny() && f.class == VT_CLASS_CPU)
         check_size(&f, 23, 37, 1301);

@@ -5,6 +5,7 @@
 #include "support/oneplan.h"
 
 #include <criterion/criterion.h>
+#include <string.h>
 
 static vt_val build(vt_plan *p, const vt_val *in, const vt_case *c)
 {
@@ -54,6 +55,12 @@ Test(layernorm, all)
                 {.none = true}},
          .atol = 2e-3,
          .no_grad = true},
+        /* as large as epsilon's root: where epsilon stands is seen */
+        {.name = "deviation 1e-3",
+         .in = {{.rank = 3, .dim = {2, 3, 33}, .scale = 1.7e-3},
+                {.none = true},
+                {.none = true}},
+         .no_grad = true},
         {.name = "equal rows",
          .in = {{.rank = 3, .dim = {1, 3, 31}, .same = true, .shift = 3},
                 {.none = true},
@@ -73,4 +80,25 @@ Test(layernorm, all)
         {0}};
 
     vt_check_ops(cases, build, ref);
+}
+
+Test(layernorm, refuses)
+{
+    for (int k = 0; k < 3; k++) {
+        vt_fixture f;
+
+        vt_fixture_open(&f, VT_CLASS_CPU, false);
+        vt_val x = vt_input(f.plan, "x", VT_F32, 3, (int[]){2, 3, 8});
+        vt_val gamma = vt_param(f.plan, "g", 1, (int[]){k == 0 ? 7 : 8});
+        vt_val beta = vt_param(f.plan, "b", 1, (int[]){k == 1 ? 16 : 8});
+        if (k < 2)
+            cr_expect_eq(vt_layernorm(f.plan, x, gamma, beta, 1e-6f), VT_NONE);
+        else
+            cr_expect_eq(vt_layernorm_rows(f.plan, x, gamma, beta, 1e-6f, 4),
+                         VT_NONE);
+        cr_expect_eq(vt_plan_status(f.plan), VITCL_EINVAL);
+        cr_expect(strstr(vt_message(), k < 2 ? "a row's width" : "more rows"),
+                  "%s", vt_message());
+        vt_fixture_close(&f);
+    }
 }

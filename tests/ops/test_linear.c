@@ -1,6 +1,7 @@
 /*
  * test_linear.c - linear layers with every epilogue, and their gradients.
  */
+#include "plan/list.h"
 #include "ref/ref.h"
 #include "support/oneplan.h"
 
@@ -123,5 +124,74 @@ Test(linear, refuses)
     cr_expect_eq(vt_plan_status(f.plan), VITCL_EINVAL);
     cr_expect(strstr(vt_message(), "head.weight has 6 columns"), "%s",
               vt_message());
+    vt_fixture_close(&f);
+}
+
+/* What does not have the output's size would be read beyond its end. */
+Test(linear, refuses_parts)
+{
+    static const struct {
+        int bias, scale, residual[3];
+        const char *says;
+    } all[] = {
+        {4, 5, {2, 3, 5}, "one number an output"},
+        {5, 6, {2, 3, 5}, "one number an output"},
+        {5, 5, {1, 3, 5}, "residual differs"},
+        {5, 5, {2, 3, 4}, "residual differs"},
+        {5, 5, {3, 2, 6}, "residual differs"},
+    };
+
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        vt_fixture f;
+
+        vt_fixture_open(&f, VT_CLASS_CPU, false);
+        const vt_linear_args a = {
+            .w = vt_param(f.plan, "w", 2, (int[]){5, 4}),
+            .b = vt_param(f.plan, "b", 1, (int[]){all[i].bias}),
+            .scale = vt_param(f.plan, "s", 1, (int[]){all[i].scale}),
+            .residual = vt_input(f.plan, "r", VT_F32, 3, all[i].residual)};
+        vt_val x = vt_input(f.plan, "x", VT_F32, 3, (int[]){2, 3, 4});
+        cr_expect_eq(vt_linear(f.plan, x, a), VT_NONE, "case %zu", i);
+        cr_expect_eq(vt_plan_status(f.plan), VITCL_EINVAL);
+        cr_expect(strstr(vt_message(), all[i].says), "%s", vt_message());
+        vt_fixture_close(&f);
+    }
+}
+
+/* In int8 plans the patches and the classifier are multiplied in f32: the
+ * kernels say so. */
+Test(linear, delicate_layers)
+{
+    static float wp[8 * 12], wm[8 * 8], wh[5 * 8];
+    const vt_plan_options o = {.device_class = VT_CLASS_CPU,
+                               .gemm = "native",
+                               .precision = VITCL_INT8};
+    vt_linear_args a = {.b = VT_NONE, .scale = VT_NONE, .residual = VT_NONE};
+    int layer = 0;
+    vt_fixture f;
+
+    if (vt_test_tiny()) /* what it looks at is the plan */
+        cr_skip("no arithmetic");
+    setenv("VITCL_DOT", "off", 1); /* one name for int8 */
+    vt_fixture_open_as(&f, o);
+    vt_val x = vt_input(f.plan, "x", VT_F32, 4, (int[]){1, 3, 4, 6});
+    x = vt_patch(f.plan, x, 2, 2);
+    a.w = vt_fixture_param(&f, "wp", 2, (int[]){8, 12}, wp);
+    x = vt_linear(f.plan, x, a);
+    a.w = vt_fixture_param(&f, "wm", 2, (int[]){8, 8}, wm);
+    x = vt_linear(f.plan, x, a);
+    x = vt_pool(f.plan, x, VT_POOL_MEAN, 0);
+    a.w = vt_fixture_param(&f, "wh", 2, (int[]){5, 8}, wh);
+    x = vt_linear(f.plan, x, a);
+    vt_keep(f.plan, x);
+    vt_check(vt_plan_finish(f.plan));
+    for (size_t i = 0; i < f.plan->steps; i++)
+        if (strcmp(f.plan->step[i]->op->name, "linear") == 0) {
+            const char *kernel = vt_gemm_describe(f.plan->step[i]->gemm);
+            cr_expect(strstr(kernel, layer == 1 ? " i8" : " f32"),
+                      "layer %d: %s", layer, kernel);
+            layer++;
+        }
+    cr_expect_eq(layer, 3);
     vt_fixture_close(&f);
 }

@@ -89,3 +89,54 @@ Test(loss, all)
         free(r.grad);
     }
 }
+
+/* The gradient by its formula: softmax(z) * sum of t - t. */
+static void check_rows(vt_class class, const float *z, const float *t, int B,
+                       int K)
+{
+    const size_t n = (size_t)B * (size_t)K;
+    double *zd = malloc(n * sizeof *zd), *td = malloc(n * sizeof *td);
+    double *want = malloc(n * sizeof *want), loss;
+    result got;
+
+    for (size_t i = 0; i < n; i++)
+        zd[i] = (double)z[i], td[i] = (double)t[i];
+    loss = ref_cross_entropy(zd, td, B, K);
+    for (int b = 0; b < B; b++) {
+        const double *x = zd + b * K, *y = td + b * K;
+        double top = -INFINITY, sum = 0, all = 0;
+
+        for (int k = 0; k < K; k++)
+            top = fmax(top, x[k]), all += y[k];
+        for (int k = 0; k < K; k++)
+            sum += exp(x[k] - top);
+        for (int k = 0; k < K; k++)
+            want[b * K + k] = (exp(x[k] - top) / sum * all - y[k]) / B;
+    }
+    got = run(class, z, t, B, K, 1);
+    cr_expect(vt_near("loss", &got.loss, &loss, 1, 1e-5, 1e-6), "%dx%d", B, K);
+    cr_expect(vt_near("gradient", got.grad, want, n, 1e-5, 1e-6), "%dx%d", B,
+              K);
+    free(zd), free(td), free(want), free(got.grad);
+}
+
+/* Logits so far apart that only the largest may be taken off, wherever it
+ * stands; targets that sum to less and to more than 1; a class that cannot be,
+ * and is not asked for. */
+Test(loss, far_apart)
+{
+    enum { B = 4, K = 9 };
+    float z[B * K], t[B * K];
+
+    for (int i = 0; i < B * K; i++)
+        z[i] = (float)(i * 7 % 5), t[i] = i % K == i / K ? 0.6f : 0.05f;
+    z[0] = 300, z[K - 1] = -300; /* falling, rising, in the middle, without */
+    z[K] = -300, z[2 * K - 1] = 300;
+    z[2 * K + 4] = 300, z[3 * K - 1] = -300;
+    z[3 * K + 1] = -INFINITY, t[3 * K + 1] = 0;
+    z[2 * K + 8] = -INFINITY, t[2 * K + 8] = 0;
+    for (int k = 0; k < K; k++)
+        t[2 * K + k] *= 2.5f;
+    for (vt_class c = VT_CLASS_CPU; c <= VT_CLASS_GPU; c++)
+        check_rows(c, z, t, B, K);
+}

@@ -5,6 +5,7 @@
 #include "support/oneplan.h"
 
 #include <criterion/criterion.h>
+#include <math.h>
 
 static vt_val build(vt_plan *p, const vt_val *in, const vt_case *c)
 {
@@ -55,26 +56,55 @@ Test(maxpool, all)
     vt_check_ops(vt_test_tiny() ? cases + 1 : cases, build, ref);
 }
 
-/* Of equal numbers the first has the whole gradient, as in torch. */
+/* Of equal numbers the first has the whole gradient, as in torch. Planes of
+ * three different numbers, so that most windows have equals across and down. */
+static void check_ties(vt_class class, int size, int stride, const int pad[4],
+                       bool nan)
+{
+    enum { PLANES = 2, H = 11, W = 75, N = PLANES * H * W };
+    const int ho = (H + pad[0] + pad[2] - size) / stride + 1;
+    const int wo = (W + pad[1] + pad[3] - size) / stride + 1;
+    const int n = PLANES * ho * wo;
+    static float x[N], g[4 * N], got[N];
+    static double xd[N], gd[4 * N], want[N];
+    uint32_t state = 9;
+    vt_fixture f;
+
+    for (int i = 0; i < N; i++) {
+        state = state * 1664525u + 1013904223u;
+        x[i] = nan && state >> 8 & 1 && i % 5 == 0 ? NAN
+                                                   : (float)((state >> 24) % 3);
+        xd[i] = (double)x[i];
+    }
+    for (int i = 0; i < n; i++)
+        gd[i] = (double)(g[i] = (float)(1 + i % 97)); /* sums are exact */
+    ref_maxpool_grad(want, gd, xd, PLANES, H, W, size, stride, pad);
+    vt_fixture_open(&f, class, true);
+    vt_val v = vt_fixture_param(&f, "x", 4, (int[]){1, PLANES, H, W}, x);
+    vt_val y =
+        vt_maxpool(f.plan, v, size, stride, pad[0], pad[1], pad[2], pad[3]);
+    vt_val gv = vt_input(f.plan, "g", VT_F32, 4, (int[]){1, PLANES, ho, wo});
+    vt_plan_backward(f.plan, vt_seed_gradient(f.plan, y, gv), vt_add);
+    vt_check(vt_plan_finish(f.plan));
+    vt_check(vt_plan_write(f.plan, gv, g, (size_t)n * sizeof *g));
+    vt_check(vt_plan_run(f.plan, 0));
+    vt_check(vt_plan_read(f.plan, vt_grad(f.plan, v), got, N));
+    for (int i = 0; i < N; i++)
+        cr_assert_eq((double)got[i], want[i],
+                     "class %d, size %d, stride %d: %d: %g, not %g", (int)class,
+                     size, stride, i, (double)got[i], want[i]);
+    vt_fixture_close(&f);
+}
+
 Test(maxpool, ties)
 {
-    vt_fixture f;
-    float x[9], grad[9], one[4] = {1, 1, 1, 1};
-    /* windows at (0,0), (0,1), (1,0), (1,1): each its upper left */
-    const float want[9] = {1, 1, 0, 1, 1, 0, 0, 0, 0};
+    static const int none[4] = {0}, one[4] = {1, 1, 1, 1};
 
-    for (int i = 0; i < 9; i++)
-        x[i] = 2;
-    vt_fixture_open(&f, VT_CLASS_GPU, true);
-    vt_val v = vt_fixture_param(&f, "x", 4, (int[]){1, 1, 3, 3}, x);
-    vt_val y = vt_maxpool(f.plan, v, 2, 1, 0, 0, 0, 0);
-    vt_val g = vt_input(f.plan, "g", VT_F32, 4, (int[]){1, 1, 2, 2});
-    vt_plan_backward(f.plan, vt_seed_gradient(f.plan, y, g), vt_add);
-    vt_check(vt_plan_finish(f.plan));
-    vt_check(vt_plan_write(f.plan, g, one, sizeof one));
-    vt_check(vt_plan_run(f.plan, 0));
-    vt_check(vt_plan_read(f.plan, vt_grad(f.plan, v), grad, 9));
-    for (int i = 0; i < 9; i++)
-        cr_expect_float_eq(grad[i], want[i], 0, "%d: %g", i, (double)grad[i]);
-    vt_fixture_close(&f);
+    for (vt_class c = VT_CLASS_CPU; c <= VT_CLASS_GPU && !vt_test_tiny(); c++)
+        for (int nan = 0; nan < 2; nan++) {
+            check_ties(c, 3, 1, one, nan);
+            check_ties(c, 3, 2, one, nan);
+            check_ties(c, 2, 1, none, nan);
+            check_ties(c, 3, 3, none, nan);
+        }
 }

@@ -118,6 +118,51 @@ Test(padding, clblast)
     vt_plan_free(p);
 }
 
+/* A layer with a residual reads that in its own rows' places: what it writes is
+ * not padded, whoever reads it. */
+Test(padding, residual)
+{
+    enum { ROWS = 5 };
+    static float r[ROWS * MID];
+    const vt_plan_options o = {.dev = vt_test_device(),
+                               .device_class = VT_CLASS_CPU};
+    vt_linear_args a = {.b = VT_NONE, .scale = VT_NONE};
+    vt_plan *p = NULL;
+
+    fill(x, ROWS * C), fill(w1, MID * C), fill(w2, C * MID);
+    fill(r, ROWS * MID);
+    OK(vt_plan_new(&p, &o));
+    const vt_val vx = vt_input(p, "x", VT_F32, 2, (int[]){ROWS, C});
+    const vt_val vr = vt_input(p, "r", VT_F32, 2, (int[]){ROWS, MID});
+    const vt_val v1 = vt_input(p, "w1", VT_F32, 2, (int[]){MID, C});
+    const vt_val v2 = vt_input(p, "w2", VT_F32, 2, (int[]){C, MID});
+    a.w = v1, a.residual = vr;
+    const vt_val h = vt_linear(p, vx, a);
+    a.w = v2, a.residual = VT_NONE;
+    const vt_val y = vt_linear(p, h, a);
+    vt_keep(p, h), vt_keep(p, y);
+    OK(vt_plan_finish(p));
+    OK(vt_plan_write(p, vx, x, ROWS * C * 4));
+    OK(vt_plan_write(p, vr, r, sizeof r));
+    OK(vt_plan_write(p, v1, w1, sizeof w1));
+    OK(vt_plan_write(p, v2, w2, sizeof w2));
+    OK(vt_plan_run(p, 0));
+    OK(vt_plan_read(p, h, mid, ROWS * MID));
+    OK(vt_plan_read(p, y, out, ROWS * C));
+    for (int m = 0; m < ROWS; m++)
+        for (int n = 0; n < MID; n++)
+            cr_assert_float_eq((double)mid[m * MID + n],
+                               ref_dot(x, w1, m, n, C, C, 1, C, 1) +
+                                   (double)r[m * MID + n],
+                               5e-6, "row %d", m);
+    for (int m = 0; m < ROWS; m++)
+        for (int n = 0; n < C; n++)
+            cr_assert_float_eq((double)out[m * C + n],
+                               ref_dot(mid, w2, m, n, MID, MID, 1, MID, 1),
+                               1e-4, "row %d", m);
+    vt_plan_free(p);
+}
+
 /* An op that does not know of padding must not be given a padded value. */
 Test(padding, refuses)
 {

@@ -38,3 +38,46 @@ Test(pool, all)
         vt_check_ops(cases, build, ref);
     }
 }
+
+/* Equal maxima share the gradient, as torch.amax has it. */
+Test(pool, ties)
+{
+    enum { B = 2, T = 7, C = 37, FIRST = 1 };
+    float x[B * T * C], g[B * C], got[B * T * C];
+
+    for (int i = 0; i < B * T * C; i++)
+        x[i] = (float)(i * i % 11 % 3);
+    for (int i = 0; i < B * C; i++)
+        g[i] = (float)(60 + i * 60); /* whole shares of up to six */
+    for (vt_class c = VT_CLASS_CPU; c <= VT_CLASS_GPU; c++) {
+        vt_fixture f;
+
+        vt_fixture_open(&f, c, true);
+        vt_val v = vt_fixture_param(&f, "x", 3, (int[]){B, T, C}, x);
+        vt_val y = vt_pool(f.plan, v, VT_POOL_MAX, FIRST);
+        vt_val gv = vt_input(f.plan, "g", VT_F32, 2, (int[]){B, C});
+        vt_plan_backward(f.plan, vt_seed_gradient(f.plan, y, gv), vt_add);
+        vt_check(vt_plan_finish(f.plan));
+        vt_check(vt_plan_write(f.plan, gv, g, sizeof g));
+        vt_check(vt_plan_run(f.plan, 0));
+        vt_check(vt_plan_read(f.plan, vt_grad(f.plan, v), got, B * T * C));
+        for (int b = 0; b < B; b++)
+            for (int k = 0; k < C; k++) {
+                const float *col = x + b * T * C + k;
+                float top = col[FIRST * C];
+                int equal = 0;
+
+                for (int t = FIRST; t < T; t++)
+                    top = col[t * C] > top ? col[t * C] : top;
+                for (int t = FIRST; t < T; t++)
+                    equal += col[t * C] == top;
+                for (int t = 0; t < T; t++)
+                    cr_assert_eq(got[(b * T + t) * C + k],
+                                 t >= FIRST && col[t * C] == top
+                                     ? g[b * C + k] / (float)equal
+                                     : 0,
+                                 "class %d: %d,%d,%d", (int)c, b, t, k);
+            }
+        vt_fixture_close(&f);
+    }
+}

@@ -16,8 +16,8 @@ double ref_cross_entropy(const double *z, const double *t, int B, int K)
             top = fmax(top, z[k]);
         for (int k = 0; k < K; k++)
             sum += exp(z[k] - top);
-        for (int k = 0; k < K; k++)
-            loss -= t[k] * (z[k] - top - log(sum)) / B;
+        for (int k = 0; k < K; k++) /* 0 log 0 is 0 */
+            loss -= t[k] != 0 ? t[k] * (z[k] - top - log(sum)) / B : 0;
     }
     return loss;
 }

@@ -58,6 +58,10 @@ void ref_groupnorm(double *out, const double *x, const double *gamma,
                    int S, int G, double eps, int relu);
 void ref_maxpool(double *out, const double *x, int planes, int H, int W,
                  int size, int stride, const int pad[4]);
+/* To the first of equals, as torch has it; of NaNs to the last. */
+void ref_maxpool_grad(double *dx, const double *dout, const double *x,
+                      int planes, int H, int W, int size, int stride,
+                      const int pad[4]);
 /* pad: top, left, bottom, right */
 void ref_margin(double *out, const double *x, int planes, int H, int W,
                 const int pad[4]);
