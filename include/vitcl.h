@@ -206,10 +206,24 @@ typedef struct {
     float probability;
 } vitcl_class;
 
-/* Decode a picture (upright, 8-bit RGB); `name` is for messages. */
+/* Decode a picture (upright, 8-bit RGB); `name` is for messages.
+ *
+ * Pictures are decoded by processes of the program vitcl-decode, which may
+ * only read, write and exit: these two start one, and end it; a loader keeps
+ * its own, and so does training on files. No other call starts it. The caller
+ * is not forked, and the process is never confused with one of its own, but
+ * SIGCHLD comes, and a waitpid(-1) may meet it. The program is looked for as
+ * VITCL_DECODE (a path) says, beside the program or library that runs, in
+ * ../libexec and ../../libexec from there, and where it was installed.
+ * VITCL_DECODE_MEMORY (MiB for all decoders together; a quarter of the
+ * machine's), VITCL_DECODE_SECONDS (of processor time a picture; 30) and
+ * VITCL_DECODE_PIXELS (millions a picture; 179) limit what a picture costs. */
 VITCL_STATUS vitcl_image_decode(vitcl_image *out, const void *bytes,
                                 size_t size, const char *name);
 VITCL_STATUS vitcl_image_load(vitcl_image *out, const char *path);
+/* NULL, or one line to warn of: a decoder of this process had to work without
+ * its filter of system calls. */
+const char *vitcl_decode_note(void);
 /* Resize and crop as the model's preprocessing says; out->rgb is the
  * session's height * width * 3. */
 VITCL_STATUS vitcl_image_prepare(vitcl_image *out, const vitcl_session *session,

@@ -2,7 +2,6 @@
  * image.c - public pictures and the loader that decodes ahead.
  */
 #include "api/handles.h"
-#include "base/file.h"
 #include "base/memory.h"
 
 #include <unistd.h>
@@ -12,35 +11,55 @@ struct vitcl_loader {
     pid_t owner; /* its workers are this process's children */
 };
 
-vitcl_status vitcl_image_decode(vitcl_image *out, const void *bytes,
-                                size_t size, const char *name)
+/* By a process of its own, which ends again. */
+static vitcl_status take_one(vitcl_image *out, vt_decoder_pool *pool)
 {
     vitcl_status st = VITCL_OK;
     vt_picture p = {.rgb = NULL};
 
-    VT_GIVEN(out);
-    VT_GIVEN(bytes);
-    VT_TRY(vt_image_decode(&p, bytes, size, name ? name : "picture"));
+    VT_TRY(vt_pool_whole(&p, pool));
     *out = (vitcl_image){p.width, p.height, p.rgb};
 done:
+    return st;
+}
+
+vitcl_status vitcl_image_decode(vitcl_image *out, const void *bytes,
+                                size_t size, const char *name)
+{
+    vitcl_status st = VITCL_OK;
+    vt_decoder_pool *pool = NULL;
+
+    VT_GIVEN(out);
+    VT_GIVEN(bytes);
+    VT_TRY(vt_pool_new(&pool, NULL, 1));
+    VT_TRY(vt_pool_push_bytes(pool, bytes, size, name ? name : "picture"));
+    VT_TRY(take_one(out, pool));
+done:
+    vt_pool_free(pool);
     return st;
 }
 
 vitcl_status vitcl_image_load(vitcl_image *out, const char *path)
 {
     vitcl_status st = VITCL_OK;
-    vt_file file = {.data = NULL};
+    vt_decoder_pool *pool = NULL;
 
     VT_GIVEN(out);
     VT_GIVEN(path);
-    /* Read, not mapped: a file that is cut short meanwhile must not kill us. */
-    VT_TRY(vt_file_read(&file, path, (size_t)1 << 30));
-    if (!file.size)
-        VT_TRY(vt_fail(VITCL_ECORRUPT, "%s: the file is empty", path));
-    VT_TRY(vitcl_image_decode(out, file.data, file.size, path));
+    VT_TRY(vt_pool_new(&pool, NULL, 1));
+    VT_TRY(vt_pool_push(pool, path));
+    VT_TRY(take_one(out, pool));
 done:
-    vt_file_close(&file);
+    vt_pool_free(pool);
     return st;
+}
+
+const char *vitcl_decode_note(void)
+{
+    return vt_pool_unlocked()
+               ? "pictures were decoded without a filter of system calls: "
+                 "this kernel, or what the program runs in, refuses seccomp"
+               : NULL;
 }
 
 vitcl_status vitcl_image_prepare(vitcl_image *out, const vitcl_session *session,

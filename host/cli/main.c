@@ -114,6 +114,8 @@ int main(int argc, char **argv)
      * processes. */
     setenv("VITCL_BUILD_FORK", "1", 0);
     code = run(argc, argv);
+    if (vitcl_decode_note())
+        note("%s", vitcl_decode_note());
 
     return close_output(code);
 }

@@ -199,7 +199,7 @@ static void widen_indices(uint8_t *out, const uint8_t *row, const bmp *b)
     for (uint32_t x = 0; x < b->width; x++, out += 3) {
         const uint32_t shift = b->bits * (each - 1 - x % each);
 
-        memcpy(out, b->palette[row[x / each] >> shift & mask], 3);
+        memcpy(out, b->palette[(uint32_t)row[x / each] >> shift & mask], 3);
     }
 }
 

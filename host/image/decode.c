@@ -2,8 +2,7 @@
  * decode.c - finds the decoder of a picture, and turns what it decodes
  * upright as EXIF says (Pillow's ImageOps.exif_transpose).
  *
- * The format is taken from the first bytes, never from the file's name. No
- * pixel is allocated before the size that the file claims is checked.
+ * The format is taken from the first bytes, never from the file's name.
  */
 #include "image/decoders.h"
 
@@ -47,45 +46,6 @@ uint32_t vt_number(const uint8_t *p, unsigned bytes, bool big_endian)
     for (unsigned i = 0; i < bytes; i++)
         v |= (uint32_t)p[i] << 8 * (big_endian ? bytes - 1 - i : i);
     return v;
-}
-
-vitcl_status vt_picture_check(uint32_t width, uint32_t height, const char *name)
-{
-    if (width == 0 || height == 0)
-        return vt_fail(VITCL_ECORRUPT, "%s: a picture of %ux%u pixels", name,
-                       width, height);
-    if (width > VT_SIDE_MAX || height > VT_SIDE_MAX ||
-        (uint64_t)width * height > VT_PIXELS_MAX)
-        return vt_fail(VITCL_ECORRUPT,
-                       "%s: %ux%u pixels, more than the %u million (%u a "
-                       "side) that are decoded",
-                       name, width, height, VT_PIXELS_MAX / 1000000,
-                       VT_SIDE_MAX);
-    return VITCL_OK;
-}
-
-vitcl_status vt_picture_new(vt_picture *out, uint32_t width, uint32_t height,
-                            const char *name)
-{
-    vitcl_status st = vt_picture_check(width, height, name);
-    uint8_t *rgb;
-
-    if (st != VITCL_OK)
-        return st;
-    rgb = malloc((size_t)width * height * 3);
-    if (!rgb)
-        return vt_fail(VITCL_ENOMEM, "%s: out of memory for %ux%u pixels", name,
-                       width, height);
-    *out = (vt_picture){width, height, rgb};
-    return VITCL_OK;
-}
-
-void vt_picture_free(vt_picture *p)
-{
-    if (!p)
-        return;
-    free(p->rgb);
-    *p = (vt_picture){0};
 }
 
 /* Where the first pixel comes from, and how far apart neighbours in a row and

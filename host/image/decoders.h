@@ -16,6 +16,8 @@ vt_decode_fn vt_decode_jpeg, vt_decode_png, vt_decode_bmp, vt_decode_psd,
 
 /* An unsigned number of at most four bytes. */
 uint32_t vt_number(const uint8_t *p, unsigned bytes, bool big_endian);
+/* The most pixels of a picture, for the process; VT_PIXELS_MAX if not said. */
+void vt_picture_limit(uint64_t pixels);
 /* Check a size from a file against the ceilings, then allocate the pixels. */
 vitcl_status vt_picture_check(uint32_t width, uint32_t height,
                               const char *name);

@@ -82,17 +82,30 @@ vitcl_status vt_prepare(vt_picture *out, const vt_picture *in,
                         const vt_preprocess *how);
 
 /*
- * Decoding ahead, in worker processes that may only read, write and exit.
- * One thread pushes and takes. A worker that dies (a crash in a decoder, a
- * time or memory limit) costs its picture an error line and is replaced.
+ * Decoding ahead, in decoder processes that may only read, write and exit. One
+ * thread pushes and takes. A process that dies (a crash in a decoder, a time
+ * or memory limit) costs its picture an error line and is replaced.
  */
 typedef struct vt_decoder_pool vt_decoder_pool;
+/* how NULL: whole pictures, taken by vt_pool_whole(); else as it makes them.
+ * workers 0: one a core. */
 vitcl_status vt_pool_new(vt_decoder_pool **out, const vt_preprocess *how,
-                         unsigned workers); /* 0: one a core */
+                         unsigned workers);
+/* Whole pictures by one process that has its part of the memory that `sharers`
+ * such pools share, and says VITCL_ENOMEM where that is not enough; large: one
+ * with the half that is kept for such pictures. */
+vitcl_status vt_pool_new_shared(vt_decoder_pool **out, unsigned sharers,
+                                bool large);
 vitcl_status vt_pool_push(vt_decoder_pool *p, const char *path);
+/* The bytes are copied; name: for messages. */
+vitcl_status vt_pool_push_bytes(vt_decoder_pool *p, const void *bytes,
+                                size_t size, const char *name);
 unsigned vt_pool_pending(const vt_decoder_pool *p);
 /* Next picture in the order of the pushes: height * width * 3 bytes. */
 vitcl_status vt_pool_next(uint8_t *rgb, vt_decoder_pool *p);
+vitcl_status vt_pool_whole(vt_picture *out, vt_decoder_pool *p);
 void vt_pool_free(vt_decoder_pool *p);
+/* Has a decoder of this process had to work without its filter? */
+bool vt_pool_unlocked(void);
 
 #endif

@@ -14,10 +14,14 @@
 #include <string.h>
 
 #include <jpeglib.h>
+/* behind it */
+#include <jerror.h>
 
 /* A hostile file can make a decoder go over the same picture any number of
- * times; real progressive files have about ten scans. */
+ * times; real progressive files have about ten scans. The larger the picture,
+ * the fewer there may be: fifteen of the largest. */
 enum { SCANS_MAX = 500, APP1 = JPEG_APP0 + 1 };
+#define SCANNED_MAX ((uint64_t)15 * VT_PIXELS_MAX)
 
 typedef struct jpeg_state {
     struct jpeg_decompress_struct c;
@@ -29,6 +33,7 @@ typedef struct jpeg_state {
     const char *name;
     vt_picture picture;
     unsigned turn;
+    bool no_memory;
     uint8_t *row; /* CMYK */
 } jpeg_state;
 
@@ -37,6 +42,7 @@ static void on_error(j_common_ptr c)
     jpeg_state *s = c->client_data;
 
     c->err->format_message(c, s->text);
+    s->no_memory = c->err->msg_code == JERR_OUT_OF_MEMORY;
     longjmp(s->jump, 1);
 }
 
@@ -55,8 +61,13 @@ static void on_progress(j_common_ptr c)
 {
     jpeg_state *s = c->client_data;
 
-    if (s->c.input_scan_number > SCANS_MAX) {
-        snprintf(s->text, sizeof s->text, "more than %d scans", SCANS_MAX);
+    const uint64_t scans = (uint64_t)s->c.input_scan_number;
+
+    if (scans > SCANS_MAX ||
+        (scans > 15 &&
+         scans * s->c.image_width * s->c.image_height > SCANNED_MAX)) {
+        snprintf(s->text, sizeof s->text, "%llu scans and more",
+                 (unsigned long long)scans);
         longjmp(s->jump, 1);
     }
 }
@@ -189,8 +200,9 @@ vitcl_status vt_decode_jpeg(vt_picture *out, unsigned *turn,
         start(s, data, size);
         st = decode(s);
     } else {
-        st = vt_fail(VITCL_ECORRUPT, "%s: not a sound JPEG: %s", s->name,
-                     s->text);
+        st = s->no_memory ? vt_fail(VITCL_ENOMEM, "%s: out of memory", s->name)
+                          : vt_fail(VITCL_ECORRUPT, "%s: not a sound JPEG: %s",
+                                    s->name, s->text);
     }
     if (st == VITCL_OK) {
         *turn = s->turn;

@@ -233,6 +233,8 @@ vitcl_status vt_decode_png(vt_picture *out, unsigned *turn, const uint8_t *data,
     }
     if (setjmp(png_jmpbuf(s->png)) == 0)
         st = decode(s);
+    else if (strstr(s->text, "emory")) /* libpng has no number for it */
+        st = vt_fail(VITCL_ENOMEM, "%s: out of memory", s->name);
     else
         st = vt_fail(VITCL_ECORRUPT, "%s: not a sound PNG: %s", s->name,
                      s->text);

@@ -1,16 +1,13 @@
 /*
- * sandbox.c - the decoder process: it may read, write, take memory and exit.
+ * sandbox.c - the program vitcl-decode: it may read, write, take memory and
+ * exit. It alone is linked with the picture codecs.
  *
  * A decoder that is taken over by a hostile picture finds no file, no network
- * and no other process within reach: one descriptor (a socket to the parent),
- * a seccomp filter that answers EPERM to everything not listed here, no
- * privileges to gain, a ceiling on memory, and a processor-time limit for each
- * picture. Where a kernel has no seccomp the rest still holds.
- *
- * The parent may have threads (OpenCL runtimes do), so the child calls nothing
- * that another thread could have left locked, except malloc, which glibc
- * makes safe across fork. It ends with _exit: nothing of the parent's
- * buffered output is written twice.
+ * and no other process within reach: two descriptors (a socket to the parent,
+ * shared memory of its own for finished pixels), a seccomp filter that answers
+ * EPERM to everything not listed here, no privileges to gain, ceilings on
+ * memory and on what it writes, and a processor-time limit for each picture.
+ * Where seccomp is refused the rest still holds, and each reply says so.
  *
  * Under AddressSanitizer neither the filter nor the memory ceiling is set: it
  * maps terabytes and needs more system calls.
@@ -18,15 +15,19 @@
 #include "image/sandbox.h"
 
 #include "base/memory.h"
+#include "image/decoders.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
 #include <unistd.h>
@@ -62,11 +63,14 @@
 #endif
 
 enum {
-    SECONDS = 30,       /* of processor time a picture */
     FILE_MAX = 1 << 30, /* bytes of a picture file */
-    MEMORY = 1100,      /* MiB beside three pictures of the largest size */
-    SOCKET = 0          /* the one descriptor that is kept */
+    SOCKET = 0,         /* the two descriptors that are kept */
+    PIXELS = 1
 };
+
+typedef struct limits { /* sandbox.h: the arguments */
+    unsigned long long room, written, seconds, pixels;
+} limits;
 
 /* ---- what is allowed ---------------------------------------------------- */
 
@@ -90,6 +94,7 @@ static const struct sock_filter filter[] = {
     BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL),
     LOAD(nr),
     MAY(read),
+    MAY(pread64),
     MAY(recvmsg),
     MAY(close),
     MAY(brk),
@@ -115,52 +120,55 @@ static const struct sock_filter filter[] = {
     MAPS(mmap),
 #endif
     MAPS(mprotect),
-    /* writes go to the socket alone */
+    /* writes go to the socket and the shared memory alone */
     UNLESS(__NR_write, 3),
     LOAD(args[0]),
     UNLESS(SOCKET, 1),
+    ALLOW,
+    UNLESS(__NR_pwrite64, 3),
+    LOAD(args[0]),
+    UNLESS(PIXELS, 1),
     ALLOW,
     DENY,
 };
 #endif
 
-static void lock_up(void)
+/* False: the kernel has no seccomp, or somebody forbids it. */
+static bool lock_up(void)
 {
 #if defined(ARCH) && !SANITIZED
     struct sock_fprog program = {VT_COUNT(filter),
                                  (struct sock_filter *)(uintptr_t)filter};
 
-    /* A kernel without seccomp refuses; the process still stands apart. */
-    (void)prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program);
+    return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
+#else
+    return SANITIZED;
 #endif
 }
 
-#if !SANITIZED
-/* What the process maps now, in bytes: the parent's memory is in it. */
+/* What the process maps now, in bytes. */
 static rlim_t mapped_now(void)
 {
-    unsigned long pages = 0;
-    FILE *f = fopen("/proc/self/statm", "r");
+    char text[64] = "";
+    int fd = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
 
-    if (f) {
-        if (fscanf(f, "%lu", &pages) != 1)
-            pages = 0;
-        fclose(f);
-    }
-    return (rlim_t)pages * (rlim_t)sysconf(_SC_PAGESIZE);
+    if (fd >= 0 && read(fd, text, sizeof text - 1) < 0)
+        text[0] = 0;
+    if (fd >= 0)
+        close(fd);
+    return (rlim_t)strtoull(text, NULL, 10) * (rlim_t)sysconf(_SC_PAGESIZE);
 }
-#endif
 
-static void limit_memory(void)
+/* The lower of this and what we have. */
+static void limit(int what, rlim_t most)
 {
-#if !SANITIZED
-    const rlim_t now = mapped_now();
-    const rlim_t room = (rlim_t)VT_PIXELS_MAX * 3 * 3 + ((rlim_t)MEMORY << 20);
-    struct rlimit limit = {now + room, now + room};
+    struct rlimit now;
 
-    if (now > 0)
-        setrlimit(RLIMIT_AS, &limit);
-#endif
+    if (getrlimit(what, &now) != 0)
+        return;
+    now.rlim_max = VT_MIN(now.rlim_max, most);
+    now.rlim_cur = now.rlim_max;
+    setrlimit(what, &now);
 }
 
 static void close_all(int from)
@@ -176,9 +184,9 @@ static void close_all(int from)
         close(fd);
 }
 
-/* The parent's signal handlers are not ours. Ctrl-C reaches the whole group:
- * the parent decides, and we end when its socket closes. */
-static void reset_signals(void)
+/* Ctrl-C reaches the whole group: the parent decides, and we end when its
+ * socket closes. */
+static void set_signals(void)
 {
     struct sigaction usual = {0};
     sigset_t none;
@@ -194,53 +202,23 @@ static void reset_signals(void)
     sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
-static void enter(int socket)
+/* Gives up all rights but reading, writing and exiting; false: without the
+ * filter. */
+static bool enter(const limits *l)
 {
-    const struct rlimit no_core = {0, 0};
-
-    reset_signals();
-    if (socket != SOCKET && dup2(socket, SOCKET) < 0)
-        _exit(1);
+    set_signals();
     /* a sanitizer reports on 2 */
-    if (SANITIZED) {
-        close(1);
-        close_all(3);
-    } else {
-        close_all(1);
-    }
-    setrlimit(RLIMIT_CORE, &no_core);
-    limit_memory();
-    (void)prctl(PR_SET_NAME, "vitcl-decode");
+    close_all(SANITIZED ? 3 : 2);
+    limit(RLIMIT_CORE, 0);
+    limit(RLIMIT_FSIZE, (rlim_t)l->written);
+    if (!SANITIZED)
+        limit(RLIMIT_AS, mapped_now() + (rlim_t)l->room);
+    vt_picture_limit(l->pixels);
     (void)prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
-    lock_up();
+    return lock_up();
 }
 
-/* ---- orders ---------------------------------------------------------------
- */
-
-int vt_sandbox_send(int socket, const vt_job_order *order, int file)
-{
-    union {
-        struct cmsghdr head;
-        char room[CMSG_SPACE(sizeof(int))];
-    } control = {{0}};
-    struct iovec part = {(void *)(uintptr_t)order, sizeof *order};
-    struct msghdr message = {.msg_iov = &part,
-                             .msg_iovlen = 1,
-                             .msg_control = &control,
-                             .msg_controllen = sizeof control};
-    struct cmsghdr *c = CMSG_FIRSTHDR(&message);
-    ssize_t n;
-
-    c->cmsg_level = SOL_SOCKET;
-    c->cmsg_type = SCM_RIGHTS;
-    c->cmsg_len = CMSG_LEN(sizeof(int));
-    memcpy(CMSG_DATA(c), &file, sizeof(int));
-    do {
-        n = sendmsg(socket, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
-    } while (n < 0 && errno == EINTR);
-    return n == (ssize_t)sizeof *order ? 0 : n < 0 ? errno : EIO;
-}
+/* ---- orders ------------------------------------------------------------- */
 
 /* The next order and the file that came with it; false: the parent is gone. */
 static bool receive(vt_job_order *order, int *file)
@@ -283,7 +261,8 @@ static vitcl_status read_file(uint8_t **out, const vt_job_order *order,
                        order->name);
     VT_TRY(vt_new(&bytes, (size_t)order->size, 1));
     while (at < order->size) {
-        ssize_t n = read(file, bytes + at, (size_t)order->size - at);
+        ssize_t n =
+            pread(file, bytes + at, (size_t)order->size - at, (off_t)at);
 
         if (n < 0 && errno == EINTR)
             continue;
@@ -300,8 +279,26 @@ done:
     return st;
 }
 
-static vitcl_status decode(uint8_t *slot, const vt_job_order *order, int file,
-                           const vt_preprocess *how)
+static vitcl_status write_pixels(const vt_picture *p, uint64_t place,
+                                 const char *name)
+{
+    const size_t size = (size_t)p->width * p->height * 3;
+
+    for (size_t at = 0; at < size;) {
+        ssize_t n = pwrite(PIXELS, p->rgb + at, size - at, (off_t)(place + at));
+
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0)
+            return vt_fail(VITCL_ENOMEM, "%s: out of memory for its pixels",
+                           name);
+        at += (size_t)n;
+    }
+    return VITCL_OK;
+}
+
+static vitcl_status decode(vt_job_reply *reply, const vt_job_order *order,
+                           int file)
 {
     vt_picture in = {0}, out = {0};
     uint8_t *bytes = NULL;
@@ -309,12 +306,17 @@ static vitcl_status decode(uint8_t *slot, const vt_job_order *order, int file,
 
     VT_TRY(read_file(&bytes, order, file));
     VT_TRY(vt_image_decode(&in, bytes, (size_t)order->size, order->name));
-    st = vt_prepare(&out, &in, how);
-    if (st != VITCL_OK) {
-        st = vt_fail_in(st, "%s", order->name);
-        goto done;
+    if (order->whole) {
+        out = in, in = (vt_picture){0};
+    } else {
+        st = vt_prepare(&out, &in, &order->how);
+        if (st != VITCL_OK) {
+            st = vt_fail_in(st, "%s", order->name);
+            goto done;
+        }
     }
-    memcpy(slot, out.rgb, (size_t)out.width * out.height * 3);
+    reply->width = out.width, reply->height = out.height;
+    VT_TRY(write_pixels(&out, order->place, order->name));
 done:
     free(bytes);
     vt_picture_free(&in);
@@ -322,7 +324,7 @@ done:
     return st;
 }
 
-static void set_timer(int seconds)
+static void set_timer(long seconds)
 {
     const struct itimerval t = {{0, 0}, {seconds, 0}};
 
@@ -330,20 +332,16 @@ static void set_timer(int seconds)
     (void)setitimer(ITIMER_PROF, &t, NULL);
 }
 
-_Noreturn void vt_sandbox_work(int socket, uint8_t *slots,
-                               const vt_preprocess *how)
+static void work(const limits *l, bool locked)
 {
-    const size_t size = (size_t)how->height * how->width * 3;
     vt_job_order order;
     int file;
 
-    enter(socket);
     while (receive(&order, &file)) {
-        vt_job_reply reply = {0};
+        vt_job_reply reply = {.id = order.id, .locked = locked};
 
-        set_timer(SECONDS);
-        reply.id = order.id;
-        reply.status = decode(slots + order.slot * size, &order, file, how);
+        set_timer((long)l->seconds);
+        reply.status = decode(&reply, &order, file);
         set_timer(0);
         close(file);
         if (reply.status != VITCL_OK)
@@ -351,5 +349,20 @@ _Noreturn void vt_sandbox_work(int socket, uint8_t *slots,
         if (write(SOCKET, &reply, sizeof reply) != (ssize_t)sizeof reply)
             break;
     }
+}
+
+int main(int argc, char **argv)
+{
+    unsigned long long n[4];
+    struct stat s;
+
+    if (argc != 5 || fstat(SOCKET, &s) != 0 || !S_ISSOCK(s.st_mode)) {
+        dprintf(2, "vitcl-decode: is started by libvitcl, see vitcl(1)\n");
+        return 2;
+    }
+    for (int i = 0; i < 4; i++)
+        n[i] = strtoull(argv[i + 1], NULL, 10);
+    const limits l = {n[0], n[1], n[2], n[3]};
+    work(&l, enter(&l));
     _exit(0);
 }

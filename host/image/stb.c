@@ -132,6 +132,8 @@ vitcl_status vt_decode_psd(vt_picture *out, unsigned *turn, const uint8_t *data,
     }
     rgb = stbi_load_from_memory(data, (int)size, &w, &h, &n, 3);
     free(opaque);
+    if (!rgb && strcmp(stbi_failure_reason(), "outofmem") == 0)
+        return vt_fail(VITCL_ENOMEM, "%s: out of memory", name);
     if (!rgb)
         return vt_fail(VITCL_ECORRUPT, "%s: not a sound picture: %s", name,
                        stbi_failure_reason());

@@ -451,18 +451,6 @@ done:
     return st;
 }
 
-static vitcl_status load_file(vt_picture *out, const char *path)
-{
-    vitcl_status st = VITCL_OK;
-    vt_file f = {0};
-
-    VT_TRY(vt_file_map(&f, path));
-    VT_TRY(vt_image_decode(out, f.data, f.size, path));
-done:
-    vt_file_close(&f);
-    return st;
-}
-
 vitcl_status vt_dataset_picture(vt_picture *out, const vt_dataset *d,
                                 uint32_t index)
 {
@@ -475,7 +463,8 @@ vitcl_status vt_dataset_picture(vt_picture *out, const vt_dataset *d,
     if (index >= d->count)
         return vt_fail(VITCL_EINVAL, "picture %u of %zu", index, d->count);
     if (d->path)
-        return load_file(out, d->path[index]);
+        return vt_fail(VITCL_EINVAL, "%s: is decoded in a process of its own",
+                       d->path[index]);
     while (at >= d->parts[k].records)
         at -= d->parts[k++].records;
     from =

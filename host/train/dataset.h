@@ -29,7 +29,7 @@ const char *vt_dataset_kind(const vt_dataset *d); /* "folders", "cifar10" .. */
 uint32_t vt_dataset_label(const vt_dataset *d, uint32_t index);
 /* The file of a picture; NULL where pictures are not files. */
 const char *vt_dataset_path(const vt_dataset *d, uint32_t index);
-/* Decode the index-th picture. */
+/* The index-th picture of those that are not files. */
 vitcl_status vt_dataset_picture(vt_picture *out, const vt_dataset *d,
                                 uint32_t index);
 

@@ -3,7 +3,9 @@
  *
  * Slot step % SLOTS belongs to a step from when its first picture is taken up
  * until the step after it is asked for. Whoever finishes the last picture of a
- * slot mixes the batch and marks it ready.
+ * slot mixes the batch and marks it ready. Files are decoded by a process of
+ * each thread's own; what is too much for its memory goes to one that all
+ * share.
  */
 #include "train/feeder.h"
 
@@ -37,7 +39,9 @@ struct vt_feeder {
     pthread_mutex_t lock;
     pthread_cond_t work, ready;
     pthread_t worker[WORKERS_MAX];
-    unsigned workers;
+    unsigned workers, threads; /* started, and that there will be */
+    pthread_mutex_t large_lock;
+    vt_decoder_pool *large; /* NULL until a picture needs it */
     bool stop;
     long opened, wanted; /* steps: next to be opened, next to be handed out */
     slot ring[SLOTS];
@@ -97,7 +101,51 @@ done:
     return st;
 }
 
-static vitcl_status make(vt_feeder *f, slot *s, uint32_t i)
+static vitcl_status decode_by(vt_picture *out, vt_decoder_pool *pool,
+                              const char *path)
+{
+    vitcl_status st;
+
+    VT_TRY(vt_pool_push(pool, path));
+    VT_TRY(vt_pool_whole(out, pool));
+done:
+    return st;
+}
+
+static vitcl_status decode_large(vt_picture *out, vt_feeder *f,
+                                 const char *path)
+{
+    vitcl_status st = VITCL_OK;
+
+    pthread_mutex_lock(&f->large_lock);
+    if (!f->large)
+        VT_TRY(vt_pool_new_shared(&f->large, f->threads, true));
+    VT_TRY(decode_by(out, f->large, path));
+done:
+    pthread_mutex_unlock(&f->large_lock);
+    return st;
+}
+
+/* *own: the thread's decoder, started when it is first needed. */
+static vitcl_status load(vt_picture *out, vt_feeder *f, vt_decoder_pool **own,
+                         uint32_t picture)
+{
+    vitcl_status st = VITCL_OK;
+    const char *path = vt_dataset_path(f->o.d, picture);
+
+    if (!path)
+        return vt_dataset_picture(out, f->o.d, picture);
+    if (!*own)
+        VT_TRY(vt_pool_new_shared(own, f->threads, false));
+    st = decode_by(out, *own, path);
+    if (st == VITCL_ENOMEM)
+        st = decode_large(out, f, path);
+done:
+    return st;
+}
+
+static vitcl_status make(vt_feeder *f, vt_decoder_pool **own, slot *s,
+                         uint32_t i)
 {
     vitcl_status st = VITCL_OK;
     const vt_feeder_options *o = &f->o;
@@ -107,7 +155,7 @@ static vitcl_status make(vt_feeder *f, slot *s, uint32_t i)
         vt_random_new(o->random_state ^ CHANGE, (uint64_t)epoch, picture);
     vt_picture in = {0}, out = {0};
 
-    VT_TRY(vt_dataset_picture(&in, o->d, picture));
+    VT_TRY(load(&in, f, own, picture));
     if (o->augmented && vt_augment_any(&o->augment))
         VT_TRY(vt_augment_picture(&out, &in, o->width, o->height, o->how.filter,
                                   &o->augment, &r));
@@ -215,11 +263,13 @@ static void finish(vt_feeder *f, slot *s, vitcl_status st)
 static void *work(void *context)
 {
     vt_feeder *f = context;
+    vt_decoder_pool *own = NULL;
     uint32_t place = 0;
     slot *s;
 
     while ((s = take(&place, f)) != NULL)
-        finish(f, s, make(f, s, place));
+        finish(f, s, make(f, &own, s, place));
+    vt_pool_free(own);
     return NULL;
 }
 
@@ -291,6 +341,7 @@ vitcl_status vt_feeder_new(vt_feeder **out, const vt_feeder_options *options)
     VT_TRY(VT_NEW(&f, 1));
     f->o = *options;
     pthread_mutex_init(&f->lock, NULL);
+    pthread_mutex_init(&f->large_lock, NULL);
     pthread_cond_init(&f->work, NULL);
     pthread_cond_init(&f->ready, NULL);
     f->opened = options->first;
@@ -302,6 +353,7 @@ vitcl_status vt_feeder_new(vt_feeder **out, const vt_feeder_options *options)
     VT_TRY(make_ring(f));
     most = options->workers ? options->workers : (unsigned)VT_MAX(cores, 1);
     most = VT_MIN(VT_MIN(most, WORKERS_MAX), options->batch);
+    f->threads = most;
     while (f->workers < most) {
         if (pthread_create(&f->worker[f->workers], NULL, work, f) != 0) {
             st = vt_fail(VITCL_ENOMEM, "no thread for the pictures");
@@ -333,6 +385,8 @@ void vt_feeder_free(vt_feeder *f)
         free(f->ring[i].colour);
     }
     free(f->order);
+    vt_pool_free(f->large);
+    pthread_mutex_destroy(&f->large_lock);
     pthread_mutex_destroy(&f->lock);
     pthread_cond_destroy(&f->work);
     pthread_cond_destroy(&f->ready);

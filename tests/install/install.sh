@@ -7,11 +7,14 @@ here=$(cd "$(dirname "$0")" && pwd)
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 prefix=$dir/prefix
+picture=$here/../data/preprocess/in/gray.jpg
+unset VITCL_DECODE # the decoder is found where it was installed
 
 fail() { echo "install.sh: $*" >&2; exit 1; }
 says() { # PROGRAM [LIBDIR]: it runs, and is the version that was installed
-    LD_LIBRARY_PATH=${2-} "$1" >"$dir/said" || fail "$1 fails"
+    LD_LIBRARY_PATH=${2-} "$1" "$picture" >"$dir/said" || fail "$1 fails"
     grep -qx "vitcl $version" "$dir/said" || fail "$1 is not vitcl $version"
+    grep -qx "picture 61x47" "$dir/said" || fail "$1 decodes no picture"
 }
 
 cmake --install "$build" --prefix "$prefix" >"$dir/log"
@@ -22,7 +25,7 @@ lib=$(dirname "$(find "$prefix" -name libvitcl.a)")
 export PKG_CONFIG_PATH="$lib/pkgconfig"
 version=$(pkg-config --modversion vitcl)
 
-for file in include/vitcl.h bin/vitcl share/man/man1/vitcl.1; do
+for file in include/vitcl.h bin/vitcl libexec/vitcl-decode share/man/man1/vitcl.1; do
     [ -s "$prefix/$file" ] || fail "$file is not installed"
 done
 grep -q "$version" "$prefix/share/man/man1/vitcl.1" || fail "man page: version"
@@ -34,6 +37,13 @@ says "$dir/shared" "$lib"
 readelf -d "$dir/shared" | grep -q 'NEEDED.*libvitcl\.so\.[0-9]*\]' ||
     fail "the program does not need libvitcl by its SONAME"
 
+"$prefix/bin/vitcl" classify "$picture" >"$dir/said" 2>&1 ||
+    fail "the program classifies nothing: $(cat "$dir/said")"
+! readelf -d "$prefix/bin/vitcl" "$lib/libvitcl.so" | grep -E 'libjpeg|libpng' ||
+    fail "more than the decoder is linked with the codecs"
+
+# A program that holds the library cannot tell where it was moved to.
+export VITCL_DECODE="$prefix/libexec/vitcl-decode"
 # shellcheck disable=SC2046
 $cc "$here/main.c" -o "$dir/static" $(pkg-config --cflags vitcl) \
     $(pkg-config --static --libs vitcl | sed 's/-lvitcl\b/-l:libvitcl.a/')

@@ -3,6 +3,7 @@
  */
 #include "train/feeder.h"
 
+#include "support/paths.h"
 #include "support/pictures.h"
 
 #include <criterion/criterion.h>
@@ -141,6 +142,42 @@ Test(feeder, epochs_are_permutations)
         cr_expect_eq(t[vt_dataset_label(d, want)], 1, "place %ld", i);
     }
     free(all);
+    vt_dataset_free(d);
+    vt_test_remove(folder);
+}
+
+/* Files: the same bits whoever decodes, also where the memory of each decoder
+ * is too little and the large one must help. */
+Test(feeder, files)
+{
+    static const char *const files[] = {"exif6.jpg", "cmyk.jpg", "palette.png",
+                                        "progressive_420.jpg", "rgba.png"};
+    const size_t each = PIXELS + TARGETS;
+    char *folder = vt_test_folder(), command[1024];
+    size_t chosen[5] = {0, 1, 2, 3, 4};
+    vt_dataset *d = NULL;
+    vt_feeder_options o;
+    float *one, *many;
+
+    for (int i = 0; i < 5; i++) {
+        snprintf(command, sizeof command,
+                 "mkdir -p %s/c%d && cp " VT_DATA "/preprocess/in/%s %s/c%d/",
+                 folder, i % 2, files[i], folder, i % 2);
+        cr_assert_eq(system(command), 0);
+    }
+    cr_assert_eq(vt_dataset_open(&d, folder, NULL), VITCL_OK, "%s",
+                 vt_message());
+    o = options(d, chosen, "light");
+    o.count = 5;
+    o.workers = 1;
+    one = collect(&o);
+    setenv("VITCL_DECODE_MEMORY", "1", 1);
+    o.workers = 5;
+    many = collect(&o);
+    cr_expect_arr_eq(one, many, 20 * each * sizeof *one);
+    cr_expect(memcmp(one, one + each, PIXELS * sizeof *one) != 0);
+    free(one);
+    free(many);
     vt_dataset_free(d);
     vt_test_remove(folder);
 }

@@ -1,0 +1,53 @@
+/*
+ * picture.c - pixels, none of which is allocated before the size that a file
+ * claims is checked.
+ */
+#include "image/decoders.h"
+
+#include "base/memory.h"
+
+static uint64_t most = VT_PIXELS_MAX;
+
+void vt_picture_limit(uint64_t pixels)
+{
+    most = pixels;
+}
+
+vitcl_status vt_picture_check(uint32_t width, uint32_t height, const char *name)
+{
+    if (width == 0 || height == 0)
+        return vt_fail(VITCL_ECORRUPT, "%s: a picture of %ux%u pixels", name,
+                       width, height);
+    if (width > VT_SIDE_MAX || height > VT_SIDE_MAX ||
+        (uint64_t)width * height > most)
+        return vt_fail(VITCL_ECORRUPT,
+                       "%s: %ux%u pixels, more than the %u million (%u a "
+                       "side) that are decoded",
+                       name, width, height, (unsigned)(most / 1000000),
+                       VT_SIDE_MAX);
+    return VITCL_OK;
+}
+
+vitcl_status vt_picture_new(vt_picture *out, uint32_t width, uint32_t height,
+                            const char *name)
+{
+    vitcl_status st = vt_picture_check(width, height, name);
+    uint8_t *rgb;
+
+    if (st != VITCL_OK)
+        return st;
+    rgb = malloc((size_t)width * height * 3);
+    if (!rgb)
+        return vt_fail(VITCL_ENOMEM, "%s: out of memory for %ux%u pixels", name,
+                       width, height);
+    *out = (vt_picture){width, height, rgb};
+    return VITCL_OK;
+}
+
+void vt_picture_free(vt_picture *p)
+{
+    if (!p)
+        return;
+    free(p->rgb);
+    *p = (vt_picture){0};
+}

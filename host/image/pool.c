@@ -1,0 +1,391 @@
+/*
+ * pool.c - decoding ahead in decoder processes (spawn.c, sandbox.c),
+ * answers in the order of the questions.
+ *
+ * Each worker has a socket and a piece of shared memory with a few slots. The
+ * parent opens a picture, sends the open file with a slot number, and the
+ * worker leaves the finished pixels in the slot: they are copied once, to the
+ * caller. Several orders wait in each socket, so the workers go on while the
+ * caller is busy. What is beyond the slots waits as a path.
+ *
+ * All workers share one budget of memory: half of it is dealt out evenly. A
+ * picture that is too much for such a share goes to one more worker, which has
+ * the other half and is started when it is first needed.
+ */
+#include "image/pool.h"
+
+#include "base/memory.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { AHEAD = 32 };                  /* orders beside two a worker */
+#define RELEASED ((uint64_t)16 << 20) /* larger pixels are not kept */
+
+static vitcl_status make(vt_decoder_pool **out, const vt_preprocess *how,
+                         const vt_decode_limits *limits)
+{
+    vt_decoder_pool *p = NULL;
+    vitcl_status st;
+
+    VT_TRY(VT_NEW(&p, 1));
+    p->limits = *limits;
+    p->whole = !how;
+    if (how)
+        p->how = *how;
+    p->count = limits->workers + (limits->large > 0);
+    p->depth = how ? (2 * p->count + AHEAD + p->count - 1) / p->count : 1;
+    p->picture_bytes =
+        how ? (uint64_t)how->height * how->width * 3 : limits->pixels * 3;
+    if (p->picture_bytes == 0 || p->picture_bytes > SIZE_MAX / 2 / p->depth) {
+        st = vt_fail(VITCL_EINVAL, "pictures of %ux%u pixels", p->how.width,
+                     p->how.height);
+        goto done;
+    }
+    VT_TRY(VT_NEW(&p->workers, p->count));
+    for (unsigned i = 0; i < p->count; i++) {
+        p->workers[i].process = VT_DECODE_PROCESS_NONE;
+        p->workers[i].slots = -1;
+    }
+    for (unsigned i = 0; i < p->count; i++) {
+        vt_worker *w = &p->workers[i];
+
+        w->slots = vt_memory_file("vitcl-pixels");
+        if (w->slots < 0) {
+            st = vt_fail(VITCL_EIO, "no memory to share with a decoder: %s",
+                         strerror(errno));
+            goto done;
+        }
+        VT_TRY(VT_NEW(&w->taken, p->depth));
+        if (!vt_pool_is_large(p, i))
+            VT_TRY(vt_pool_start(p, i));
+    }
+    *out = p, p = NULL;
+done:
+    vt_pool_free(p);
+    return st;
+}
+
+vitcl_status vt_pool_new(vt_decoder_pool **out, const vt_preprocess *how,
+                         unsigned workers)
+{
+    vt_decode_limits limits;
+    vitcl_status st;
+
+    VT_TRY(vt_decode_limits_get(&limits, workers));
+    VT_TRY(make(out, how, &limits));
+done:
+    return st;
+}
+
+vitcl_status vt_pool_new_shared(vt_decoder_pool **out, unsigned sharers,
+                                bool large)
+{
+    vt_decode_limits limits;
+    vitcl_status st;
+
+    /* one more, so that there is always a large one */
+    VT_TRY(vt_decode_limits_get(&limits, VT_MAX(sharers, 2u)));
+    if (large)
+        limits.each = VT_MAX(limits.large, limits.each);
+    else
+        limits.each = limits.each * limits.workers / VT_MAX(sharers, 2u);
+    limits.large = 0;
+    limits.workers = 1;
+    VT_TRY(make(out, NULL, &limits));
+done:
+    return st;
+}
+
+/* A worker that can take an order, the least loaded; VT_NO_WORKER: none. */
+static int free_worker(const vt_decoder_pool *p, bool large, uint32_t *slot)
+{
+    int best = VT_NO_WORKER;
+
+    for (unsigned i = 0; i < p->count; i++) {
+        const vt_worker *w = &p->workers[i];
+
+        if (w->process.pid <= 0 || vt_pool_is_large(p, i) != large ||
+            (best != VT_NO_WORKER &&
+             w->unfinished >= p->workers[best].unfinished))
+            continue;
+        for (uint32_t s = 0; s < p->depth; s++)
+            if (!w->taken[s]) {
+                best = (int)i;
+                *slot = s;
+                break;
+            }
+    }
+    return best;
+}
+
+static vitcl_status open_job(int *out, uint64_t *size, const vt_job *j)
+{
+    struct stat s;
+    int fd = j->file >= 0
+                 ? fcntl(j->file, F_DUPFD_CLOEXEC, 0)
+                 : open(j->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+
+    if (fd < 0)
+        return vt_fail(VITCL_EIO, "%s: %s", vt_pool_name(j), strerror(errno));
+    if (fstat(fd, &s) != 0 || !S_ISREG(s.st_mode)) {
+        close(fd);
+        return vt_fail(VITCL_EIO, "%s: not a file", vt_pool_name(j));
+    }
+    *out = fd;
+    *size = (uint64_t)s.st_size;
+    return VITCL_OK;
+}
+
+/* Hand one job to a worker; false: no room now. */
+static bool dispatch(vt_decoder_pool *p, vt_job *j)
+{
+    vt_job_order order = {.how = p->how, .whole = p->whole};
+    int file = -1, target, error;
+    uint32_t slot = 0;
+    vitcl_status st = VITCL_OK;
+
+    if (j->large && p->workers[p->count - 1].process.pid <= 0)
+        st = vt_pool_start(p, p->count - 1);
+    target = free_worker(p, j->large, &slot);
+    if (st == VITCL_OK && target == VT_NO_WORKER)
+        return false;
+    if (st == VITCL_OK)
+        st = open_job(&file, &order.size, j);
+    if (st != VITCL_OK) {
+        vt_pool_fail(p, j, st);
+        return true;
+    }
+    order.place = slot * p->picture_bytes;
+    order.id = j->id = ++p->sends;
+    snprintf(order.name, sizeof order.name, "%s", vt_pool_name(j));
+    error = vt_decode_send(&p->workers[target].process, &order, file);
+    close(file);
+    if (error == EPIPE || error == ECONNRESET)
+        return false; /* it died; poll() will tell */
+    if (error != 0) {
+        if (p->workers[target].unfinished > 0)
+            return false; /* full: later */
+        (void)vt_fail(VITCL_EIO, "%s: cannot be handed to a decoder: %s",
+                      vt_pool_name(j), strerror(error));
+        vt_pool_fail(p, j, VITCL_EIO);
+        return true;
+    }
+    j->state = VT_JOB_SENT;
+    j->worker = target;
+    j->slot = slot;
+    p->workers[target].taken[slot] = true;
+    if (p->workers[target].unfinished++ == 0)
+        p->workers[target].silent = 0;
+    return true;
+}
+
+static void dispatch_all(vt_decoder_pool *p)
+{
+    bool full[2] = {false, false};
+
+    for (unsigned i = 0; i < vt_pool_window(p) && !full[0]; i++) {
+        vt_job *j = vt_pool_job(p, i);
+
+        if (j->state == VT_JOB_WAITING && !full[j->large])
+            full[j->large] = !dispatch(p, j);
+    }
+}
+
+static bool any_alive(vt_decoder_pool *p)
+{
+    bool alive = false;
+
+    for (unsigned i = 0; i < p->count; i++)
+        alive =
+            alive || (p->workers[i].process.pid > 0 && !vt_pool_is_large(p, i));
+    return alive || vt_pool_start(p, 0) == VITCL_OK;
+}
+
+/* Takes `file` over. */
+static vitcl_status push(vt_decoder_pool *p, const char *path, int file)
+{
+    vitcl_status st = VITCL_OK;
+    vt_job *grown = NULL, *j;
+
+    if (p->pending == p->capacity) {
+        size_t capacity = p->capacity ? p->capacity * 2 : 64;
+
+        VT_TRY(VT_NEW(&grown, capacity));
+        for (unsigned i = 0; i < p->pending; i++)
+            grown[i] = *vt_pool_job(p, i);
+        free(p->jobs);
+        p->jobs = grown, p->capacity = capacity, p->head = 0;
+    }
+    j = vt_pool_job(p, p->pending);
+    *j = (vt_job){.worker = VT_NO_WORKER, .file = file};
+    VT_TRY(vt_strdup(&j->path, path));
+    file = -1;
+    p->pending++;
+    if (p->pending <= p->count * p->depth) {
+        vt_pool_listen(p, 0);
+        dispatch_all(p);
+    }
+done:
+    if (file >= 0)
+        close(file);
+    return st;
+}
+
+vitcl_status vt_pool_push(vt_decoder_pool *p, const char *path)
+{
+    return push(p, path, -1);
+}
+
+vitcl_status vt_pool_push_bytes(vt_decoder_pool *p, const void *bytes,
+                                size_t size, const char *name)
+{
+    const uint8_t *from = bytes;
+    int file = vt_memory_file("vitcl-picture");
+
+    for (size_t at = 0; file >= 0 && at < size;) {
+        ssize_t n = pwrite(file, from + at, size - at, (off_t)at);
+
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0) {
+            close(file);
+            file = -1;
+        } else {
+            at += (size_t)n;
+        }
+    }
+    if (file < 0)
+        return vt_fail(VITCL_ENOMEM, "%s: out of memory for %zu bytes", name,
+                       size);
+    return push(p, name, file);
+}
+
+unsigned vt_pool_pending(const vt_decoder_pool *p)
+{
+    return p->pending;
+}
+
+static void drop_head(vt_decoder_pool *p)
+{
+    vt_job *j = vt_pool_job(p, 0);
+
+    if (j->worker != VT_NO_WORKER)
+        p->workers[j->worker].taken[j->slot] = false;
+    if (j->file >= 0)
+        close(j->file);
+    free(j->path);
+    free(j->message);
+    *j = (vt_job){0};
+    p->head = (p->head + 1) % p->capacity;
+    p->pending--;
+}
+
+/* Wait until the first job is answered. */
+static vt_job *await(vt_decoder_pool *p)
+{
+    vt_job *j = vt_pool_job(p, 0);
+
+    vt_pool_listen(p, 0);
+    dispatch_all(p);
+    while (j->state != VT_JOB_DONE) {
+        if (!any_alive(p)) {
+            vt_pool_fail(p, j, VITCL_EIO);
+            break;
+        }
+        vt_pool_listen(p, 1000);
+        dispatch_all(p);
+    }
+    return j;
+}
+
+static vitcl_status copy_pixels(uint8_t *rgb, const vt_decoder_pool *p,
+                                const vt_job *j, size_t size)
+{
+    const int slots = p->workers[j->worker].slots;
+    const uint64_t place = j->slot * p->picture_bytes;
+
+    for (size_t at = 0; at < size;) {
+        ssize_t n = pread(slots, rgb + at, size - at, (off_t)(place + at));
+
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0)
+            return vt_fail(VITCL_EIO, "%s: its pixels are missing",
+                           vt_pool_name(j));
+        at += (size_t)n;
+    }
+    if (size > RELEASED && p->depth == 1)
+        (void)!ftruncate(slots, 0);
+    return VITCL_OK;
+}
+
+/* The first job leaves; its slot is free, so the workers go on meanwhile. */
+static void leave(vt_decoder_pool *p)
+{
+    drop_head(p);
+    dispatch_all(p);
+}
+
+vitcl_status vt_pool_next(uint8_t *rgb, vt_decoder_pool *p)
+{
+    vitcl_status st;
+    const vt_job *j;
+
+    if (p->pending == 0 || p->whole)
+        return vt_fail(VITCL_EINVAL, "no picture was pushed");
+    j = await(p);
+    if (j->status == VITCL_OK)
+        st = copy_pixels(rgb, p, j, (size_t)p->picture_bytes);
+    else
+        st =
+            vt_fail(j->status, "%s", j->message ? j->message : "out of memory");
+    leave(p);
+    return st;
+}
+
+vitcl_status vt_pool_whole(vt_picture *out, vt_decoder_pool *p)
+{
+    vitcl_status st = VITCL_OK;
+    vt_picture picture = {0};
+    const vt_job *j;
+
+    if (p->pending == 0 || !p->whole)
+        return vt_fail(VITCL_EINVAL, "no picture was pushed");
+    j = await(p);
+    if (j->status != VITCL_OK) {
+        st =
+            vt_fail(j->status, "%s", j->message ? j->message : "out of memory");
+        goto done;
+    }
+    picture = (vt_picture){j->width, j->height, NULL};
+    VT_TRY(vt_new(&picture.rgb, (size_t)j->width * j->height, 3));
+    VT_TRY(copy_pixels(picture.rgb, p, j,
+                       (size_t)picture.width * picture.height * 3));
+    *out = picture, picture = (vt_picture){0};
+done:
+    vt_picture_free(&picture);
+    leave(p);
+    return st;
+}
+
+void vt_pool_free(vt_decoder_pool *p)
+{
+    if (!p)
+        return;
+    while (p->pending > 0)
+        drop_head(p);
+    for (unsigned i = 0; i < p->count && p->workers; i++) {
+        (void)vt_decode_end(&p->workers[i].process);
+        if (p->workers[i].slots >= 0)
+            close(p->workers[i].slots);
+        free(p->workers[i].taken);
+    }
+    free(p->workers);
+    free(p->jobs);
+    free(p);
+}

@@ -1,0 +1,288 @@
+/*
+ * spawn.c - start, address and end the decoder program vitcl-decode.
+ *
+ * The process is not forked: posix_spawn() copies nothing of ours, whatever
+ * threads run here. It gets no environment but what the loader of programs and
+ * the sanitizers read. A pidfd stands for it, so that a host that reaps
+ * children it did not start makes us signal nobody else.
+ */
+#define _GNU_SOURCE /* secure_getenv, dladdr, memfd_create */
+#include "image/sandbox.h"
+
+#include "base/memory.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#ifndef P_PIDFD
+#define P_PIDFD 3
+#endif
+enum {
+    WORKERS_MAX = 256,
+    SECONDS = 30,          /* of processor time a picture */
+    LEAST_MIB = 512,       /* of memory, for all of them */
+    LEAST_EACH = 64 << 20, /* less is no use: rather fewer of them */
+    BASE = 100 << 20       /* beside what grows with the picture */
+};
+
+/* ---- limits ------------------------------------------------------------- */
+
+static vitcl_status number(uint64_t *out, const char *name, uint64_t most)
+{
+    const char *text = secure_getenv(name);
+    unsigned long long v;
+    char *end;
+
+    if (!text || !*text)
+        return VITCL_OK;
+    errno = 0;
+    v = strtoull(text, &end, 10);
+    if (*text < '0' || *text > '9' || *end || errno || v == 0 || v > most)
+        return vt_fail(VITCL_EINVAL, "%s=%.40s: not a number from 1 to %llu",
+                       name, text, (unsigned long long)most);
+    *out = v;
+    return VITCL_OK;
+}
+
+vitcl_status vt_decode_limits_get(vt_decode_limits *out, unsigned workers)
+{
+    vitcl_status st = VITCL_OK;
+    const long pages = sysconf(_SC_PHYS_PAGES), size = sysconf(_SC_PAGESIZE);
+    const long cores = sysconf(_SC_NPROCESSORS_ONLN);
+    uint64_t mib = pages > 0 ? (uint64_t)pages * (uint64_t)size >> 22 : 0;
+    uint64_t seconds = SECONDS, millions = VT_PIXELS_MAX / 1000000, all, most;
+    vt_decode_limits l = {.workers = workers};
+
+    mib = VT_MAX(mib, (uint64_t)LEAST_MIB); /* a quarter of the machine's */
+    VT_TRY(number(&mib, "VITCL_DECODE_MEMORY", 1 << 30));
+    VT_TRY(number(&seconds, "VITCL_DECODE_SECONDS", 86400));
+    VT_TRY(number(&millions, "VITCL_DECODE_PIXELS", 1400));
+    l.seconds = (unsigned)seconds;
+    l.pixels = millions * 1000000;
+    if (workers == 0)
+        l.workers = cores < 1 ? 1 : (unsigned)VT_MIN(cores, WORKERS_MAX);
+    l.workers = VT_MIN(l.workers, (unsigned)WORKERS_MAX);
+    all = mib << 20;
+    /* CMYK of many scans: eight bytes a pixel, the picture, its turned one */
+    most = l.pixels * 15 + BASE;
+    l.each = VT_MIN(all / l.workers, most);
+    if (l.workers > 1 && l.each < most) {
+        l.large = VT_MIN(all / 2, most);
+        l.workers = (unsigned)VT_MIN((uint64_t)l.workers,
+                                     VT_MAX((all - l.large) / LEAST_EACH, 1));
+        l.each = VT_MIN((all - l.large) / l.workers, most);
+    }
+    *out = l;
+done:
+    return st;
+}
+
+/* ---- where the program is ----------------------------------------------- */
+
+/* out: folder of `file` and `rest`; false: there is no such program. */
+static bool beside(char *out, size_t room, const char *file, const char *rest)
+{
+    const char *slash = strrchr(file, '/');
+    const int n = slash ? (int)(slash - file) : 0;
+
+    return slash &&
+           (size_t)snprintf(out, room, "%.*s/%s", n, file, rest) < room &&
+           access(out, X_OK) == 0;
+}
+
+/* VITCL_DECODE, else as this code's own file is placed: in a build's folder,
+ * in PREFIX/bin, in PREFIX/lib or PREFIX/lib/ARCHITECTURE; else where it was
+ * installed. */
+static vitcl_status find_program(char *out, size_t room)
+{
+    static const char *const places[] = {"vitcl-decode",
+                                         "../libexec/vitcl-decode",
+                                         "../../libexec/vitcl-decode"};
+    const char *said = secure_getenv("VITCL_DECODE");
+    char own[PATH_MAX] = "";
+    const ssize_t n = readlink("/proc/self/exe", own, sizeof own - 1);
+    Dl_info code;
+
+    if (said && *said) {
+        if ((size_t)snprintf(out, room, "%s", said) < room &&
+            access(out, X_OK) == 0)
+            return VITCL_OK;
+        return vt_fail(VITCL_EIO, "VITCL_DECODE=%.200s: no such program", said);
+    }
+    own[n > 0 ? n : 0] = 0;
+    for (size_t i = 0; i < VT_COUNT(places); i++)
+        if ((own[0] && beside(out, room, own, places[i])) ||
+            (dladdr(places, &code) && code.dli_fname &&
+             code.dli_fname[0] == '/' &&
+             beside(out, room, code.dli_fname, places[i])))
+            return VITCL_OK;
+    if ((size_t)snprintf(out, room, "%s/vitcl-decode", VT_LIBEXEC_DIR) < room &&
+        access(out, X_OK) == 0)
+        return VITCL_OK;
+    return vt_fail(VITCL_EIO,
+                   "cannot find the program vitcl-decode, which decodes "
+                   "pictures: install vitcl whole, or name it in VITCL_DECODE");
+}
+
+/* ---- the process -------------------------------------------------------- */
+
+/* Descriptors 0 to 2 are what a process is started with: none of ours. */
+static void above_two(int *fd)
+{
+    if (*fd >= 0 && *fd <= 2) {
+        const int other = fcntl(*fd, F_DUPFD_CLOEXEC, 3);
+
+        close(*fd);
+        *fd = other;
+    }
+}
+
+int vt_memory_file(const char *name)
+{
+    int fd = memfd_create(name, MFD_CLOEXEC);
+
+    above_two(&fd);
+    return fd;
+}
+
+static int spawn(pid_t *pid, const char *program, int socket, int memory,
+                 char **argv)
+{
+    static const char *const kept[] = {"LD_LIBRARY_PATH", "ASAN_OPTIONS",
+                                       "UBSAN_OPTIONS", "LSAN_OPTIONS"};
+    char *environment[VT_COUNT(kept) + 1] = {NULL};
+    posix_spawn_file_actions_t files;
+    posix_spawnattr_t how;
+    sigset_t all;
+    size_t n = 0;
+    int error;
+
+    for (size_t i = 0; i < VT_COUNT(kept); i++) {
+        const char *value = secure_getenv(kept[i]);
+
+        if (value &&
+            vt_format(&environment[n], "%s=%s", kept[i], value) == VITCL_OK)
+            n++;
+    }
+    sigfillset(&all); /* until it has set its own handlers */
+    posix_spawn_file_actions_init(&files);
+    posix_spawnattr_init(&how);
+    error = posix_spawn_file_actions_adddup2(&files, socket, 0);
+    if (!error)
+        error = posix_spawn_file_actions_adddup2(&files, memory, 1);
+    if (!error)
+        error = posix_spawnattr_setsigmask(&how, &all);
+    if (!error)
+        error = posix_spawnattr_setflags(&how, POSIX_SPAWN_SETSIGMASK);
+    if (!error)
+        error = posix_spawn(pid, program, &files, &how, argv, environment);
+    posix_spawnattr_destroy(&how);
+    posix_spawn_file_actions_destroy(&files);
+    while (n-- > 0)
+        free(environment[n]);
+    return error;
+}
+
+vitcl_status vt_decode_start(vt_decode_process *out, int memory, uint64_t bytes,
+                             uint64_t room, const vt_decode_limits *limits)
+{
+    vitcl_status st = VITCL_OK;
+    vt_decode_process p = VT_DECODE_PROCESS_NONE;
+    int pair[2] = {-1, -1}, error;
+    const uint64_t value[] = {room, bytes, limits->seconds, limits->pixels};
+    char program[PATH_MAX], number_text[4][24];
+    char *argv[] = {program,        number_text[0], number_text[1],
+                    number_text[2], number_text[3], NULL};
+
+    VT_TRY(find_program(program, sizeof program));
+    for (size_t i = 0; i < 4; i++)
+        snprintf(number_text[i], sizeof number_text[i], "%llu",
+                 (unsigned long long)value[i]);
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0) {
+        st = vt_fail(VITCL_EIO, "cannot start a decoder process: %s",
+                     strerror(errno));
+        goto done;
+    }
+    above_two(&pair[0]);
+    above_two(&pair[1]);
+    error = pair[0] < 0 || pair[1] < 0
+                ? EMFILE
+                : spawn(&p.pid, program, pair[1], memory, argv);
+    if (error) {
+        st = vt_fail(VITCL_EIO, "%s: cannot be started: %s", program,
+                     strerror(error));
+        goto done;
+    }
+#ifdef SYS_pidfd_open
+    p.handle = (int)syscall(SYS_pidfd_open, p.pid, 0);
+#endif
+    p.socket = pair[0], pair[0] = -1;
+    *out = p;
+done:
+    for (int i = 0; i < 2; i++)
+        if (pair[i] >= 0)
+            close(pair[i]);
+    return st;
+}
+
+bool vt_decode_end(vt_decode_process *p)
+{
+    siginfo_t end = {0};
+    int n;
+
+    if (p->socket >= 0)
+        close(p->socket);
+    if (p->pid > 0) {
+#ifdef SYS_pidfd_send_signal
+        if (p->handle >= 0)
+            (void)syscall(SYS_pidfd_send_signal, p->handle, SIGKILL, NULL, 0);
+        else
+#endif
+            kill(p->pid, SIGKILL);
+        do {
+            n = p->handle >= 0
+                    ? waitid((idtype_t)P_PIDFD, (id_t)p->handle, &end, WEXITED)
+                    : waitid(P_PID, (id_t)p->pid, &end, WEXITED);
+        } while (n < 0 && errno == EINTR);
+    }
+    if (p->handle >= 0)
+        close(p->handle);
+    *p = VT_DECODE_PROCESS_NONE;
+    return end.si_code == CLD_KILLED && end.si_status == SIGPROF;
+}
+
+int vt_decode_send(const vt_decode_process *p, const vt_job_order *order,
+                   int file)
+{
+    union {
+        struct cmsghdr head;
+        char room[CMSG_SPACE(sizeof(int))];
+    } control = {{0}};
+    struct iovec part = {(void *)(uintptr_t)order, sizeof *order};
+    struct msghdr message = {.msg_iov = &part,
+                             .msg_iovlen = 1,
+                             .msg_control = &control,
+                             .msg_controllen = sizeof control};
+    struct cmsghdr *c = CMSG_FIRSTHDR(&message);
+    ssize_t n;
+
+    c->cmsg_level = SOL_SOCKET;
+    c->cmsg_type = SCM_RIGHTS;
+    c->cmsg_len = CMSG_LEN(sizeof(int));
+    memcpy(CMSG_DATA(c), &file, sizeof(int));
+    do {
+        n = sendmsg(p->socket, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
+    } while (n < 0 && errno == EINTR);
+    return n == (ssize_t)sizeof *order ? 0 : n < 0 ? errno : EIO;
+}

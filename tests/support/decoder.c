@@ -1,0 +1,12 @@
+/*
+ * decoder.c - where the decoder program of this build is, for tests that are
+ * not run by ctest.
+ */
+#include <stdlib.h>
+
+void vt_test_decoder(void);
+
+__attribute__((constructor)) void vt_test_decoder(void)
+{
+    setenv("VITCL_DECODE", VT_DECODER, 0);
+}
