@@ -82,8 +82,8 @@ VITCL_STATUS vitcl_fewshot(vitcl_fewshot_score *scores, uint32_t n,
 /* The training twin of vitcl_run_pixels(): `steps` optimiser steps on one
  * batch. input: a safetensors file with pixel_values [B,3,H,W] and labels [B];
  * settings: JSON with torch's words (optimizer, betas, eps, momentum,
- * weight_decay, clip_grad_norm, label_smoothing, lr: a number or one a step).
- * output: loss [1] and grad.<tensor> of the first step (before clipping),
+ * weight_decay, clip_grad_norm, label_smoothing, lr: a number or one a step; a
+ * key that is none is refused). output: loss [1] and grad.<tensor> of the first step (before clipping),
  * losses [steps] before each step, time_ms [steps] that they took, and
  * after.<tensor>, in safetensors. In f32,
  * convolutions add up in double where the device can: next to a ReLU's kink a
@@ -126,7 +126,8 @@ typedef struct {
      * with decay 0.05 from scratch, SGD with momentum 0.9 to fine-tune (the
      * paper's recipe); both cosine, clipped at 1. */
     const char *settings;
-    const char *const *freeze; /* NULL-ended patterns of parameters */
+    const char *const *freeze; /* NULL-ended patterns of parameters; each must
+                                * match one */
     vitcl_precision precision; /* of the multiplications */
     const char *gemm;
     uint32_t workers;          /* threads that make batches; 0: one a core */

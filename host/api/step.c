@@ -72,6 +72,20 @@ static vitcl_status read_rates(double *lr, uint32_t steps,
     return VITCL_OK;
 }
 
+/* A setting's file may say how many pictures the batch has. */
+static vitcl_status check_count(const vt_json *settings, const batch *b,
+                                const char *path)
+{
+    const vt_json *v = vt_json_get(settings, "batch");
+    uint64_t n = 0;
+
+    if (v && (!vt_json_uint(&n, v) || n != (uint64_t)b->count))
+        return vt_fail(VITCL_ECORRUPT,
+                       "%s: \"batch\" is not the input's %d pictures", path,
+                       b->count);
+    return VITCL_OK;
+}
+
 static vitcl_status make_targets(batch *b, int classes, double smoothing,
                                  const char *path)
 {
@@ -178,6 +192,7 @@ vitcl_status vitcl_train_steps(const char *output, vitcl_device *device,
                                const char *settings, uint32_t steps,
                                const char *gemm, vitcl_precision precision)
 {
+    static const char *const keys[] = {"lr", "batch", NULL};
     vitcl_status st = VITCL_OK;
     vt_json *json = NULL;
     vt_model *m = NULL;
@@ -193,10 +208,12 @@ vitcl_status vitcl_train_steps(const char *output, vitcl_device *device,
                                      "a batch, settings and an output");
     VT_TRY(vt_dev_alive(device->dev));
     VT_TRY(vt_json_load(&json, settings, 1 << 20, 8));
+    VT_TRY(vt_recipe_keys(json, keys, settings));
     VT_TRY(vt_recipe_read(&recipe, json, settings));
     VT_TRY(VT_NEW(&lr, steps));
     VT_TRY(read_rates(lr, steps, json, settings));
     VT_TRY(read_batch(&b, input));
+    VT_TRY(check_count(json, &b, settings));
     VT_TRY(vt_model_open(&m, model));
     VT_TRY(vt_trainer_new(&t, m, &recipe,
                           &(vt_trainer_options){.dev = device->dev,

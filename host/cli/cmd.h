@@ -32,7 +32,7 @@ typedef enum {
     OPT_TEXT,    /* const char * */
     OPT_COUNT,   /* uint32_t, from 1 up */
     OPT_NATURAL, /* uint32_t, from 0 up */
-    OPT_REAL,    /* double */
+    OPT_REAL,    /* double, above zero */
     OPT_SIZE,    /* frame_size: N or HxW */
     OPT_LIST     /* words: may be given again */
 } opt_kind;

@@ -9,6 +9,7 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -121,9 +122,11 @@ static int store(const opt *o, void *into, const char *value)
         return EXIT_OK;
     case OPT_REAL:
         *(double *)at = strtod(value, &end);
-        return end != value && !*end
+        return end != value && !*end && isfinite(*(double *)at) &&
+                       *(double *)at > 0
                    ? EXIT_OK
-                   : usage("--%s wants a number, not '%s'", o->name, value);
+                   : usage("--%s wants a number above zero, not '%s'", o->name,
+                           value);
     case OPT_SIZE:
         return parse_size(at, value)
                    ? EXIT_OK

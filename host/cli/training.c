@@ -99,8 +99,6 @@ static int check(const training *t)
         return usage("wants pictures: --data PATH");
     if (!t->epochs)
         return usage("wants --epochs N");
-    if (t->lr < 0 || !isfinite(t->lr))
-        return usage("--lr wants a number above zero");
     return EXIT_OK;
 }
 
@@ -124,15 +122,21 @@ static int finish(const training *t, const vitcl_train_event *e,
     return EXIT_OK;
 }
 
-/* A failure: is there a checkpoint to go on from? */
-static int broke_off(const shown *s, const char *name)
+/* A failure: is there a checkpoint to go on from? What is wrong with the
+ * training itself would be so again. */
+static int broke_off(const shown *s, const char *name, vitcl_status st)
 {
     const int code = failed();
     char path[4096];
     const int n =
         snprintf(path, sizeof path, "%s/training.safetensors", s->t->output);
 
-    if (s->drawn && n > 0 && (size_t)n < sizeof path && access(path, F_OK) == 0)
+    if (!s->drawn || n <= 0 || (size_t)n >= sizeof path ||
+        access(path, F_OK) != 0)
+        return code;
+    if (st == VITCL_EINVAL)
+        note("the model of the last checkpoint is in %s", s->t->output);
+    else
         note("the last checkpoint is whole; to go on from it: vitcl %s "
              "--resume -o %s",
              name, s->t->output);
@@ -169,6 +173,7 @@ int train(const training *t)
                              .objective = t->objective};
     const char *name = t->model ? "finetune" : "train";
     int code = check(t);
+    vitcl_status st;
 
     if (code == EXIT_OK)
         code = parse_precision(&o.precision, t->precision);
@@ -186,10 +191,9 @@ int train(const training *t)
     s.curve = t->curve ? curve_new() : NULL;
     catch_stop();
     s.start = s.bar.start = now();
-    code = vitcl_train(&last, device, &o, report, &s) == VITCL_OK ? EXIT_OK
-                                                                  : EXIT_FAILED;
+    st = vitcl_train(&last, device, &o, report, &s);
     progress_clear(&s.bar);
-    code = code == EXIT_OK ? finish(t, &last, name) : broke_off(&s, name);
+    code = st == VITCL_OK ? finish(t, &last, name) : broke_off(&s, name, st);
     if (s.log && fclose(s.log) != 0)
         code = fail("%s: %s", t->log, strerror(errno));
     if (s.curve && !curve_write(s.curve, t->curve))

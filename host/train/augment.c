@@ -52,6 +52,10 @@ vitcl_status vt_augment_change(vt_augment *out, const vt_json *settings,
     for (size_t i = 0; i < VT_COUNT(words); i++)
         VT_TRY(vt_json_within(words[i].to, vt_json_get(settings, words[i].key),
                               words[i].key, 0, words[i].high, name));
+    if (operations != floor(operations)) {
+        st = vt_fail(VITCL_ECORRUPT, "%s: \"aa\" must be a whole number", name);
+        goto done;
+    }
     a.randaugment = (int)operations;
     *out = a;
 done:

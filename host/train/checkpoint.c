@@ -211,21 +211,28 @@ static vitcl_status read_parameter(vt_trainer *t, size_t index,
     const vt_value *v = vt_trainer_parameter(t, index);
     const vt_tensor *x;
     uint64_t count = 1;
-    char name[128];
+    char *name = NULL;
     float *data = NULL;
+    bool same;
 
-    snprintf(name, sizeof name, "%s.%s", kind[0] ? kind : "param", v->name);
+    VT_TRY(vt_format(&name, "%s.%s", kind[0] ? kind : "param", v->name));
     x = vt_tensors_get(from, name);
-    for (int d = 0; d < v->rank; d++)
+    same = x && x->dtype == VT_FILE_F32 && x->rank == (uint32_t)v->rank;
+    for (int d = 0; d < v->rank; d++) {
         count *= (uint64_t)v->dim[d];
-    if (!x || x->count != count)
-        return vt_fail(VITCL_ECORRUPT, "%s: %s is %s", vt_tensors_path(from),
-                       name, x ? "of another size" : "missing");
+        same = same && x->shape[d] == (uint64_t)v->dim[d];
+    }
+    if (!same) {
+        st = vt_fail(VITCL_ECORRUPT, "%s: %.200s is %s", vt_tensors_path(from),
+                     name, x ? "of another shape or type" : "missing");
+        goto done;
+    }
     VT_TRY(vt_new(&data, count, sizeof *data));
     VT_TRY(vt_tensor_f32(data, x));
     VT_TRY(vt_trainer_write(t, index, kind, data));
 done:
     free(data);
+    free(name);
     return st;
 }
 

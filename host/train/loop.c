@@ -350,8 +350,8 @@ static vitcl_status not_finite(loop *l, double loss, long step)
     VT_TRY(vt_trainer_blame(what, sizeof what, l->trainer));
     st = vt_fail(VITCL_EINVAL,
                  "step %ld: the loss is %g; the first output that is not "
-                 "finite: %s; a smaller learning rate or more warm-up may "
-                 "help (the last checkpoint is from before)",
+                 "finite: %s; going on would end here again: begin anew with a "
+                 "smaller learning rate or more warm-up",
                  step + 1, loss, what);
 done:
     return st;

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#define LR_MAX 1e6
 static const char masked[] = "masked-patch";
 static const char *const precisions[] = {"f32", "bf16", "f16", "half", "int8"};
 
@@ -66,35 +67,54 @@ static void put_options(FILE *f, const vitcl_train_options *o)
     }
 }
 
-/* The file of settings, before anything is done with them: a misspelt key must
- * not pass for one that was left out. */
+/* What the settings say of the schedule; the rest stays. */
+static vitcl_status read_schedule(vt_schedule *out, const vt_json *settings,
+                                  const char *name)
+{
+    static const char *const words[] = {"constant", "linear", "cosine"};
+    vitcl_status st = VITCL_OK;
+    vt_schedule s = *out;
+    const vt_json *warmup = vt_json_get(settings, "warmup_steps");
+    const char *word = words[s.decay];
+    uint64_t steps = (uint64_t)s.warmup;
+    size_t i = 0;
+
+    VT_TRY(vt_recipe_word(&word, settings, "schedule", name));
+    while (i < VT_COUNT(words) && strcmp(word, words[i]) != 0)
+        i++;
+    if (i == VT_COUNT(words))
+        return vt_fail(VITCL_ECORRUPT,
+                       "%s: schedule \"%.80s\" is none of cosine, linear, "
+                       "constant",
+                       name, word);
+    if (warmup && (!vt_json_uint(&steps, warmup) || steps > INT32_MAX))
+        return vt_fail(VITCL_ECORRUPT,
+                       "%s: \"warmup_steps\" must be a whole number from 0 up",
+                       name);
+    VT_TRY(vt_json_within(&s.floor, vt_json_get(settings, "min_lr"), "min_lr",
+                          0, LR_MAX, name));
+    s.decay = (vt_decay)i;
+    s.warmup = (long)steps;
+    *out = s;
+done:
+    return st;
+}
+
+/* The file of settings, before anything is done with them. */
 static vitcl_status check_file(const vt_json *settings, const char *path)
 {
     static const char *const keys[] = {
-        "optimizer",       "betas",        "eps",        "momentum",
-        "weight_decay",    "dropout",      "drop_path",  "ema",
-        "clip_grad_norm",  "schedule",     "min_lr",     "warmup_steps",
-        "label_smoothing", "color_jitter", "aa",         "magnitude",
-        "reprob",          "mixup",        "mixup_prob", "cutmix"};
+        "schedule", "min_lr", "warmup_steps", "color_jitter", "aa", "magnitude",
+        "reprob",   "mixup",  "mixup_prob",   "cutmix",       NULL};
     vitcl_status st = VITCL_OK;
     vt_recipe recipe = {.optimizer = VT_ADAMW};
     vt_augment augment = {0};
+    vt_schedule schedule = {.decay = VT_COSINE};
 
-    if (!vt_json_is_object(settings))
-        return vt_fail(VITCL_ECORRUPT, "%s: settings are a JSON object", path);
-    for (const vt_json *m = vt_json_first(settings); m; m = vt_json_next(m)) {
-        size_t i = 0;
-
-        while (i < VT_COUNT(keys) && strcmp(vt_json_key(m), keys[i]) != 0)
-            i++;
-        if (i == VT_COUNT(keys))
-            return vt_fail(VITCL_ECORRUPT,
-                           "%s: \"%.80s\" is not a setting; vitcl(1) lists "
-                           "them",
-                           path, vt_json_key(m));
-    }
+    VT_TRY(vt_recipe_keys(settings, keys, path));
     VT_TRY(vt_recipe_change(&recipe, settings, path));
     VT_TRY(vt_augment_change(&augment, settings, path));
+    VT_TRY(read_schedule(&schedule, settings, path));
 done:
     return st;
 }
@@ -136,58 +156,90 @@ done:
 
 /* ---- JSON -> settings ---- */
 
-static uint32_t count_of(const vt_json *json, const char *key)
+static vitcl_status read_counts(vt_settings *s, const vt_json *json,
+                                const char *name)
 {
-    uint64_t n = 0;
+    const struct {
+        const char *key;
+        uint32_t *to;
+    } counts[] = {{"epochs", &s->epochs},     {"batch", &s->batch},
+                  {"micro", &s->micro},       {"height", &s->height},
+                  {"width", &s->width},       {"hold_out", &s->hold_out},
+                  {"pictures", &s->pictures}, {"classes", &s->classes}};
 
-    vt_json_uint(&n, vt_json_get(json, key));
-    return n > INT32_MAX ? 0 : (uint32_t)n;
+    for (size_t i = 0; i < VT_COUNT(counts); i++) {
+        const vt_json *v = vt_json_get(json, counts[i].key);
+        uint64_t n = 0;
+
+        if (v && (!vt_json_uint(&n, v) || n > INT32_MAX))
+            return vt_fail(VITCL_ECORRUPT, "%s: \"%s\" is no count", name,
+                           counts[i].key);
+        *counts[i].to = (uint32_t)n;
+    }
+    return VITCL_OK;
 }
 
-static const char *text_of(const vt_json *json, const char *key)
+static vitcl_status read_texts(vt_settings *s, const vt_json *json,
+                               const char *name)
 {
-    const char *s = NULL;
+    const struct {
+        const char *key, **to;
+    } texts[] = {{"preset", &s->preset},      {"config", &s->config},
+                 {"model", &s->model},        {"data", &s->data},
+                 {"split", &s->split},        {"augment", &s->augment},
+                 {"objective", &s->objective}};
+    vitcl_status st = VITCL_OK;
+    const char *precision = precisions[0];
+    size_t i;
 
-    vt_json_string(&s, vt_json_get(json, key));
-    return s;
+    for (i = 0; i < VT_COUNT(texts); i++)
+        VT_TRY(vt_recipe_word(texts[i].to, json, texts[i].key, name));
+    VT_TRY(vt_recipe_word(&precision, json, "precision", name));
+    for (i = 0; i < VT_COUNT(precisions); i++)
+        if (strcmp(precision, precisions[i]) == 0)
+            break;
+    if (i == VT_COUNT(precisions))
+        return vt_fail(VITCL_ECORRUPT, "%s: no precision \"%.80s\"", name,
+                       precision);
+    s->precision = (vitcl_precision)i;
+    s->masked = s->objective && strcmp(s->objective, masked) == 0;
+done:
+    return st;
+}
+
+static vitcl_status read_freeze(vt_settings *s, const vt_json *freeze,
+                                const char *name)
+{
+    vitcl_status st = VITCL_OK;
+    size_t n = 0;
+
+    if (!freeze)
+        return VITCL_OK;
+    VT_TRY(VT_NEW(&s->freeze, vt_json_count(freeze) + 1));
+    for (const vt_json *m = vt_json_first(freeze); m; m = vt_json_next(m))
+        if (!vt_json_string(&s->freeze[n++], m))
+            return vt_fail(VITCL_ECORRUPT, "%s: \"freeze\" are no patterns",
+                           name);
+done:
+    return st;
 }
 
 /* Takes json over. */
-static vitcl_status from_json(vt_settings *out, vt_json *json)
+static vitcl_status from_json(vt_settings *out, vt_json *json, const char *name)
 {
     vitcl_status st = VITCL_OK;
-    const vt_json *freeze = vt_json_get(json, "freeze");
-    const char *precision = text_of(json, "precision");
-    vt_settings s = {.json = json,
-                     .preset = text_of(json, "preset"),
-                     .config = text_of(json, "config"),
-                     .model = text_of(json, "model"),
-                     .data = text_of(json, "data"),
-                     .split = text_of(json, "split"),
-                     .augment = text_of(json, "augment"),
-                     .objective = text_of(json, "objective"),
-                     .epochs = count_of(json, "epochs"),
-                     .batch = count_of(json, "batch"),
-                     .micro = count_of(json, "micro"),
-                     .height = count_of(json, "height"),
-                     .width = count_of(json, "width"),
-                     .hold_out = count_of(json, "hold_out"),
-                     .pictures = count_of(json, "pictures"),
-                     .classes = count_of(json, "classes")};
-    size_t n = 0;
+    const vt_json *state = vt_json_get(json, "random_state");
+    vt_settings s = {.json = json};
 
-    s.masked = s.objective && strcmp(s.objective, masked) == 0;
-    vt_json_number(&s.lr, vt_json_get(json, "lr"));
-    vt_json_uint(&s.random_state, vt_json_get(json, "random_state"));
-    for (size_t i = 0; precision && i < VT_COUNT(precisions); i++)
-        if (strcmp(precision, precisions[i]) == 0)
-            s.precision = (vitcl_precision)i;
-    if (vt_json_count(freeze) > 0)
-        VT_TRY(VT_NEW(&s.freeze, vt_json_count(freeze) + 1));
-    for (const vt_json *m = vt_json_first(freeze); s.freeze && m;
-         m = vt_json_next(m))
-        if (vt_json_string(&s.freeze[n], m))
-            n++;
+    VT_TRY(read_counts(&s, json, name));
+    VT_TRY(read_texts(&s, json, name));
+    VT_TRY(read_freeze(&s, vt_json_get(json, "freeze"), name));
+    VT_TRY(
+        vt_json_within(&s.lr, vt_json_get(json, "lr"), "lr", 0, LR_MAX, name));
+    if (state && !vt_json_uint(&s.random_state, state)) {
+        st = vt_fail(VITCL_ECORRUPT, "%s: \"random_state\" is no count", name);
+        goto done;
+    }
     *out = s, s = (vt_settings){0};
 done:
     vt_settings_free(&s);
@@ -225,8 +277,10 @@ static vitcl_status check(const vitcl_train_options *o)
         return vt_fail(VITCL_EINVAL,
                        "a batch of %u pictures, %u at a time, cannot be",
                        o->batch, o->micro);
-    if (!(o->lr > 0 && o->lr < 1e6))
-        return vt_fail(VITCL_EINVAL, "the learning rate must be above zero");
+    if (!(o->lr > 0 && o->lr < LR_MAX))
+        return vt_fail(VITCL_EINVAL,
+                       "the learning rate must be above 0 and below %g, not %g",
+                       LR_MAX, o->lr);
     if (o->random_state >> 53)
         return vt_fail(VITCL_EINVAL, "the random state is above 2^53");
     if (o->precision == VITCL_INT8)
@@ -252,7 +306,7 @@ vitcl_status vt_settings_new(vt_settings *out, const vitcl_train_options *o,
                    : VT_MAX(5e-4 * r.batch / 512, 1e-4);
     VT_TRY(check(&r));
     VT_TRY(to_json(&json, &r, d));
-    VT_TRY(from_json(out, json));
+    VT_TRY(from_json(out, json, "settings"));
 done:
     return st;
 }
@@ -304,7 +358,7 @@ vitcl_status vt_settings_load(vt_settings *out, const vitcl_train_options *o)
     for (const vt_json *m = vt_json_first(given); m; m = vt_json_next(m))
         if (strcmp(vt_json_key(m), "data") != 0)
             VT_TRY(same_member(vt_json_get(old, vt_json_key(m)), m, o->output));
-    st = from_json(out, old);
+    st = from_json(out, old, path);
     old = NULL;
     VT_TRY(st);
     if (!out->batch || out->batch > 65536 || !out->epochs || !out->micro ||
@@ -342,13 +396,13 @@ done:
 vitcl_status vt_settings_recipe(vt_recipe *recipe, vt_schedule *schedule,
                                 const vt_settings *s, long steps)
 {
-    static const char *const words[] = {"constant", "linear", "cosine"};
     vitcl_status st = VITCL_OK;
     const vt_json *j = vt_json_get(s->json, "settings");
     const bool tune = s->model != NULL, full = strcmp(s->augment, "full") == 0;
-    const char *word = "cosine";
-    uint64_t warmup = (uint64_t)VT_MIN(steps / 20, tune ? 500 : 10000);
-    size_t i = 0;
+    vt_schedule plan = {.decay = VT_COSINE,
+                        .lr = s->lr,
+                        .warmup = VT_MIN(steps / 20, tune ? 500 : 10000),
+                        .steps = steps};
     vt_recipe r = {.optimizer = tune ? VT_SGD : VT_ADAMW,
                    .momentum = 0.9,
                    .beta1 = 0.9,
@@ -364,20 +418,14 @@ vitcl_status vt_settings_recipe(vt_recipe *recipe, vt_schedule *schedule,
     if (s->masked) /* the paper's, appendix B.1.2 */
         r.optimizer = VT_ADAM, r.weight_decay = 0;
     VT_TRY(vt_recipe_change(&r, j, "settings"));
-    vt_json_string(&word, vt_json_get(j, "schedule"));
-    while (i < VT_COUNT(words) && strcmp(word, words[i]) != 0)
-        i++;
-    *schedule = (vt_schedule){.decay = (vt_decay)i, .lr = s->lr};
-    vt_json_uint(&warmup, vt_json_get(j, "warmup_steps"));
-    vt_json_number(&schedule->floor, vt_json_get(j, "min_lr"));
-    if (i == VT_COUNT(words) || warmup > INT32_MAX ||
-        !(schedule->floor >= 0 && schedule->floor <= s->lr)) {
-        st = vt_fail(VITCL_ECORRUPT, "settings: schedule, warmup_steps or "
-                                     "min_lr are of no use");
+    VT_TRY(read_schedule(&plan, j, "settings"));
+    if (plan.floor > plan.lr) {
+        st = vt_fail(VITCL_EINVAL,
+                     "settings: \"min_lr\" %g is above the learning rate %g",
+                     plan.floor, plan.lr);
         goto done;
     }
-    schedule->warmup = (long)warmup;
-    schedule->steps = steps;
+    *schedule = plan;
     *recipe = r;
 done:
     return st;

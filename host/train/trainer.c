@@ -6,6 +6,7 @@
 #include "base/memory.h"
 #include "train/masked.h"
 
+#include <fnmatch.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -34,6 +35,24 @@ void vt_trainer_free(vt_trainer *t)
     vt_store_free(t->store);
     free(t->param);
     free(t);
+}
+
+/* A pattern that freezes nothing is misspelt. */
+static vitcl_status check_freeze(const vt_trainer *t)
+{
+    for (const char *const *p = t->recipe.freeze; p && *p; p++) {
+        bool any = false;
+
+        for (vt_val v = 0; v < vt_plan_values(t->plan) && !any; v++)
+            any = vt_value_of(t->plan, v)->kind == VT_PARAM &&
+                  fnmatch(*p, vt_value_of(t->plan, v)->name, 0) == 0;
+        if (!any)
+            return vt_fail(VITCL_EINVAL,
+                           "no parameter is named as \"%.80s\": nothing of "
+                           "that name can be frozen",
+                           *p);
+    }
+    return VITCL_OK;
 }
 
 static vitcl_status collect(vt_trainer *t)
@@ -165,6 +184,7 @@ static vitcl_status write_plan(vt_trainer *t, vt_model *model,
     t->forward_end = vt_plan_steps(p);
     vt_plan_backward(p, t->loss, vt_add);
     VT_TRY(vt_plan_status(p));
+    VT_TRY(check_freeze(t));
     VT_TRY(collect(t));
     t->backward_end = vt_plan_steps(p);
     add_update(t);

@@ -36,6 +36,15 @@ vitcl_status vt_recipe_read(vt_recipe *out, const vt_json *settings,
 vitcl_status vt_recipe_change(vt_recipe *r, const vt_json *settings,
                               const char *name);
 
+/* VITCL_ECORRUPT unless the settings are an object whose keys are all a
+ * recipe's or in more[] (NULL-ended): a misspelt key must not pass for one that
+ * was left out. */
+vitcl_status vt_recipe_keys(const vt_json *settings, const char *const *more,
+                            const char *name);
+/* A string that may be left out: *out stays; another type is an error. */
+vitcl_status vt_recipe_word(const char **out, const vt_json *settings,
+                            const char *key, const char *name);
+
 typedef struct vt_trainer vt_trainer;
 typedef struct vt_trainer_options {
     vt_dev *dev;

@@ -1,0 +1,111 @@
+# settings.sh - a training's settings: whatever cannot be obeyed is refused by
+# its name, before anything is written.
+python3 - <<'P'
+import os, random, struct
+random.seed(1)
+os.mkdir("data")
+for part in range(1, 6):
+    with open(f"data/data_batch_{part}.bin", "wb") as f:
+        for i in range(8):
+            f.write(bytes([i]) + bytes(random.randrange(256) for _ in range(3072)))
+pixels = struct.pack("<6144f", *[random.random() for _ in range(6144)])
+labels = struct.pack("<2q", 3, 7)
+head = (b'{"pixel_values":{"dtype":"F32","shape":[2,3,32,32],"data_offsets":[0,24576]},'
+        b'"labels":{"dtype":"I64","shape":[2],"data_offsets":[24576,24592]}}')
+open("batch.safetensors", "wb").write(struct.pack("<Q", len(head)) + head + pixels + labels)
+P
+cat >config.json <<'J'
+{"architecture": "vit_tiny_patch16_224", "model_args": {"img_size": 32,
+ "patch_size": 16, "embed_dim": 16, "depth": 1, "num_heads": 2, "mlp_ratio": 2}}
+J
+given=(--config config.json --data data --batch 8 --epochs 1)
+run 0 train "${given[@]}" -o model
+
+# Each: what is wrong, and the words that say so. step knows no augmentation.
+while IFS='|' read -r json says both; do
+    printf '%s' "$json" >s.json
+    run 1 train "${given[@]}" -o made --settings s.json
+    says "s.json: $says"
+    [ ! -e made ] || fail "$json: a folder is left"
+    [ -n "$both" ] || continue
+    printf '{"lr": 0.1, %s' "${json#\{}" >s.json
+    run 1 step -m model -i batch.safetensors -o o.safetensors --settings s.json
+    says "s.json: $says"
+    [ ! -e o.safetensors ] || fail "$json: a file is left"
+done <<'T'
+{"schedule": 7}|"schedule" must be a word in quotes
+{"schedule": "cosin"}|schedule "cosin" is none of
+{"warmup_steps": 3.5}|"warmup_steps" must be a whole number
+{"warmup_steps": -1}|"warmup_steps" must be a whole number
+{"warmup_steps": "3"}|"warmup_steps" must be a whole number
+{"warmup_steps": null}|"warmup_steps" must be a whole number
+{"min_lr": "0"}|"min_lr" must be a number
+{"min_lr": -1}|"min_lr" must be a number
+{"lr": 0.1}|"lr" is not a setting
+{"aa": 2.5}|"aa" must be a whole number
+{"reprob": true}|"reprob" must be a number from 0 to 1
+{"optimizer": 7}|"optimizer" must be a word in quotes|both
+{"optimizer": "lion"}|optimizer "lion" is none of|both
+{"betas": [0.9]}|"betas" must be two numbers|both
+{"betas": [0.9, 0.99, 0.999]}|"betas" must be two numbers|both
+{"betas": 0.9}|"betas" must be two numbers|both
+{"betas": [0.9, 1]}|"betas" must be a number from 0|both
+{"betas": [1.0, 0.9]}|"betas" must be a number from 0|both
+{"ema": 1.0}|"ema" must be a number from 0 to 0.99|both
+{"ema": 0.99999999}|"ema" must be a number from 0 to 0.99|both
+{"momentum": [0.9]}|"momentum" must be a number|both
+{"dropout": "0.1"}|"dropout" must be a number|both
+{"clip_grad_norm": null}|"clip_grad_norm" must be a number|both
+{"eps": {}}|"eps" must be a number|both
+{"weight_decy": 0.1}|"weight_decy" is not a setting|both
+T
+echo '[]' >s.json
+run 1 train "${given[@]}" -o made --settings s.json
+says 's.json: settings are a JSON object'
+run 1 step -m model -i batch.safetensors -o o.safetensors --settings s.json
+says 's.json: settings are a JSON object'
+for bad in '{"lr": 0.1, "schedule": "cosine"}|"schedule" is not a setting' \
+    '{"lr": 0.1, "batch": 3}|"batch" is not the input.s 2 pictures'; do
+    echo "${bad%|*}" >s.json
+    run 1 step -m model -i batch.safetensors -o o.safetensors --settings s.json
+    says "s.json: ${bad#*|}"
+done
+echo '{"lr": 0.1, "batch": 2, "betas": [0, 0.999]}' >s.json
+run 0 step -m model -i batch.safetensors -o o.safetensors --settings s.json
+
+# ---- learning rates
+for lr in 0 -1 nan inf 1e999 x; do
+    run 2 train "${given[@]}" -o made --lr=$lr
+    says "\-\-lr wants a number above zero, not '$lr'"
+done
+run 1 train "${given[@]}" -o made --lr 1e6
+says 'above 0 and below 1e\+06, not 1e\+06'
+echo '{"min_lr": 0.5}' >s.json
+run 1 train "${given[@]}" -o made --lr 0.1 --settings s.json
+says '"min_lr" 0.5 is above the learning rate 0.1'
+
+# ---- patterns
+run 1 finetune -m model --data data --epochs 1 -o made --freeze 'blocks.0.*' \
+    --freeze 'block.0.*'
+says 'no parameter is named as "block.0.\*"'
+run 1 finetune -m model --data data --epochs 1 -o made --freeze '*'
+says 'every parameter is frozen'
+[ ! -e made ] || fail "a folder is left"
+
+# ---- what a folder says of its training
+run 0 train --resume -o model
+cp model/training.json whole.json
+while IFS='|' read -r edit says; do
+    sed "$edit" whole.json >model/training.json
+    cmp -s whole.json model/training.json && fail "$edit changes nothing"
+    run 1 train --resume -o model
+    says "model/training.json: $says"
+done <<'T'
+s/"epochs": 1/"epochs": "1"/|"epochs" is no count
+s/"batch": 8/"batch": 8.5/|"batch" is no count
+s/"augment": "light"/"augment": 3/|"augment" must be a word
+s/"epochs"/"precision": "bf17", "epochs"/|no precision "bf17"
+s/"epochs"/"random_state": -1, "epochs"/|"random_state" is no count
+s/"epochs"/"freeze": [1], "epochs"/|"freeze" are no patterns
+s/"lr": [0-9.e-]*/"lr": "1"/|"lr" must be a number
+T

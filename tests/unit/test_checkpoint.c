@@ -1,0 +1,251 @@
+/*
+ * test_checkpoint.c - what a training's folder holds, step by step, and that
+ * one that was tampered with is refused.
+ */
+#include "base/memory.h"
+#include "support/pictures.h"
+#include "weights/weights.h"
+
+#include <criterion/criterion.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <vitcl_train.h>
+
+static char *root;
+static vitcl_device *device;
+
+static void setup(void)
+{
+    root = vt_test_folder();
+    cr_assert_eq(vitcl_device_open(&device, getenv("VITCL_TEST_DEVICE")),
+                 VITCL_OK, "%s", vitcl_last_error());
+    vt_test_cifar(root, 60, 4);
+}
+
+static void teardown(void)
+{
+    vitcl_device_free(device);
+    vt_test_remove(root);
+}
+
+static vt_tensors *state_of(const char *folder)
+{
+    char path[600];
+    vt_tensors *t = NULL;
+
+    snprintf(path, sizeof path, "%s/training.safetensors", folder);
+    cr_assert_eq(vt_tensors_open(&t, path), VITCL_OK, "%s", vt_message());
+    return t;
+}
+
+static int64_t step_of(const char *folder)
+{
+    vt_tensors *t = state_of(folder);
+    const vt_tensor *x = vt_tensors_get(t, "step");
+    int64_t step = -1;
+
+    cr_assert(x && x->dtype == VT_FILE_I64 && x->count == 1);
+    memcpy(&step, x->data, sizeof step);
+    vt_tensors_free(t);
+    return step;
+}
+
+/* A parameter of a folder: "param", "ema"; "" of its model. */
+static float *values(size_t *n, const char *folder, const char *kind,
+                     const char *name)
+{
+    char path[600], full[128];
+    vt_tensors *t = NULL;
+    const vt_tensor *x;
+    float *out;
+
+    snprintf(path, sizeof path, "%s/%s.safetensors", folder,
+             kind[0] ? "training" : "model");
+    snprintf(full, sizeof full, "%s%s%s", kind, kind[0] ? "." : "", name);
+    cr_assert_eq(vt_tensors_open(&t, path), VITCL_OK, "%s", vt_message());
+    x = vt_tensors_get(t, full);
+    cr_assert(x, "%s: no %s", path, full);
+    out = malloc(x->count * sizeof *out);
+    cr_assert(out);
+    cr_assert_eq(vt_tensor_f32(out, x), VITCL_OK);
+    *n = x->count;
+    vt_tensors_free(t);
+    return out;
+}
+
+/* Stops after a step, when it has looked at what the folder holds. */
+typedef struct watch {
+    uint64_t stop;
+    const char *folder, *name;
+    float *begin; /* param.<name> of the checkpoint before the first step */
+    uint64_t events;
+} watch;
+
+static int look(void *context, const vitcl_train_event *e)
+{
+    watch *w = context;
+    size_t n;
+
+    if (w->events++ == 0 && e->step == 1)
+        w->begin = values(&n, w->folder, "param", w->name);
+    return e->step >= w->stop;
+}
+
+/* Step by step, the averages are those of the parameters, and the model's
+ * weights are the averages. */
+Test(checkpoint, holds_averages_step_by_step, .init = setup, .fini = teardown)
+{
+    static const char name[] = "blocks.0.mlp.fc1.weight";
+    const double keep = 0.75;
+    char *folder = vt_test_path(root, "out");
+    vitcl_train_event last;
+    vitcl_train_options o = {.config = vt_test_config(root, ""),
+                             .data = root,
+                             .output = folder,
+                             .batch = 10,
+                             .epochs = 2,
+                             .lr = 0.3,
+                             .settings = vt_test_path(root, "s.json")};
+    double *want = NULL, moved = 0;
+    size_t n = 0;
+
+    vt_test_text(root, "s.json",
+                 "{\"optimizer\": \"sgd\", \"ema\": 0.75, \"warmup_steps\": 0,"
+                 " \"clip_grad_norm\": 0}");
+    for (uint64_t step = 1; step <= 4; step++) {
+        watch w = {.stop = step, .folder = folder, .name = name};
+        float *raw, *mean, *model;
+
+        cr_assert_eq(vitcl_train(&last, device, &o, look, &w), VITCL_OK, "%s",
+                     vitcl_last_error());
+        cr_assert_eq(last.step, step);
+        cr_expect(last.saved, "stopped without a checkpoint");
+        cr_expect_eq(step_of(folder), (int64_t)step);
+        raw = values(&n, folder, "param", name);
+        mean = values(&n, folder, "ema", name);
+        model = values(&n, folder, "", name);
+        if (step == 1) {
+            cr_assert(w.begin);
+            want = calloc(n, sizeof *want);
+            cr_assert(want);
+            for (size_t i = 0; i < n; i++)
+                want[i] = (double)w.begin[i];
+        }
+        for (size_t i = 0; i < n; i++) {
+            moved = fmax(moved, fabs((double)raw[i] - want[i]));
+            want[i] = keep * want[i] + (1 - keep) * (double)raw[i];
+            cr_assert_float_eq(mean[i], want[i], 1e-6, "step %d, [%zu]",
+                               (int)step, i);
+            cr_assert_eq(mean[i], model[i]);
+        }
+        free(raw);
+        free(mean);
+        free(model);
+        free(w.begin);
+        o = (vitcl_train_options){.output = folder, .resume = 1};
+    }
+    cr_expect_gt(moved, 1e-4, "nothing moves: %g", moved);
+    free(want);
+}
+
+/* ---- tampering ---- */
+
+typedef struct change {
+    const char *name; /* of the tensor */
+    enum { NOTHING, LONGER, SHORTER, TURNED, FLATTENED, I32, F16, GONE } how;
+} change;
+
+static void write_changed(const char *folder, const vt_tensors *from,
+                          const change *c)
+{
+    const size_t n = vt_tensors_count(from);
+    vt_tensor *t = calloc(n, sizeof *t);
+    void *more = NULL;
+    size_t kept = 0;
+    char path[600];
+
+    cr_assert(t);
+    for (size_t i = 0; i < n; i++) {
+        vt_tensor x = *vt_tensors_at(from, i);
+
+        if (strcmp(x.name, c->name) == 0) {
+            if (c->how == GONE)
+                continue;
+            more = calloc(2, x.size); /* the least sum of all rows */
+            cr_assert(more);
+            memcpy(more, x.data, x.size);
+            x.data = more;
+            if (c->how == LONGER)
+                x.shape[0] *= 2, x.count *= 2, x.size *= 2;
+            if (c->how == SHORTER)
+                x.count = x.count / x.shape[0] * (x.shape[0] - 1),
+                x.size = x.size / x.shape[0] * (x.shape[0] - 1), x.shape[0]--;
+            if (c->how == TURNED) {
+                const uint64_t first = x.shape[0];
+
+                cr_assert(x.rank == 2 && x.shape[1] != first);
+                x.shape[0] = x.shape[1], x.shape[1] = first;
+            }
+            if (c->how == FLATTENED)
+                x.rank = 1, x.shape[0] = x.count;
+            if (c->how == I32)
+                x.dtype = VT_FILE_I32;
+            if (c->how == F16)
+                x.dtype = VT_FILE_F16, x.size /= 2;
+        }
+        t[kept++] = x;
+    }
+    snprintf(path, sizeof path, "%s/training.safetensors", folder);
+    cr_assert_eq(vt_safetensors_write(path, t, kept, NULL), VITCL_OK, "%s",
+                 vt_message());
+    free(t);
+    free(more);
+}
+
+Test(checkpoint, that_does_not_fit_is_refused, .init = setup, .fini = teardown)
+{
+    static const char qkv[] = "param.blocks.0.attn.qkv.weight";
+    static const char m[] = "adam.m.blocks.1.norm1.bias";
+    static const change changes[] = {
+        {qkv, LONGER},    {qkv, SHORTER}, {qkv, TURNED},
+        {qkv, FLATTENED}, {qkv, I32},     {qkv, F16},
+        {qkv, GONE},      {m, LONGER},    {m, SHORTER},
+        {m, I32},         {m, GONE},      {"adam.v.head.weight", LONGER},
+        {"step", LONGER}, {"step", GONE}, {"random_state", GONE},
+        {"step", NOTHING}};
+    char *folder = vt_test_path(root, "out");
+    char *safe = vt_test_path(root, "safe.safetensors");
+    vitcl_train_event last;
+    vitcl_train_options o = {.config = vt_test_config(root, ""),
+                             .data = root,
+                             .output = folder,
+                             .batch = 30};
+    watch w = {.stop = 1, .folder = folder, .name = "head.weight"};
+    vt_tensors *good = NULL;
+    char command[1400];
+
+    cr_assert_eq(vitcl_train(&last, device, &o, look, &w), VITCL_OK, "%s",
+                 vitcl_last_error());
+    free(w.begin);
+    snprintf(command, sizeof command, "cp '%s/training.safetensors' '%s'",
+             folder, safe);
+    cr_assert_eq(system(command), 0);
+    cr_assert_eq(vt_tensors_open(&good, safe), VITCL_OK, "%s", vt_message());
+    o = (vitcl_train_options){.output = folder, .resume = 1};
+    for (size_t i = 0; i < VT_COUNT(changes); i++) {
+        const change *c = &changes[i];
+        const vitcl_status want = c->how == NOTHING ? VITCL_OK : VITCL_ECORRUPT;
+
+        write_changed(folder, good, c);
+        cr_expect_eq(vitcl_train(&last, device, &o, NULL, NULL), want,
+                     "%s, change %d: %s", c->name, (int)c->how,
+                     vitcl_last_error());
+        if (c->how != NOTHING)
+            cr_expect(strstr(vitcl_last_error(), c->name), "%s: %s", c->name,
+                      vitcl_last_error());
+    }
+    cr_expect_eq(last.step, 2);
+    vt_tensors_free(good);
+}
