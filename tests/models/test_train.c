@@ -149,3 +149,41 @@ Test(train, memory_of_activations)
     vt_plan_free(p);
     vt_model_close(m);
 }
+
+/* timm's linspace(0, rate, depth): the first block keeps everything, the last
+ * drops the rate; both branches of a block alike. */
+Test(train, stochastic_depth_block_by_block)
+{
+    enum { BLOCKS = 12 };
+    const double most = 0.3;
+    vt_model *m = NULL;
+    vt_plan *p = NULL;
+    vt_outputs out = {VT_NONE, VT_NONE, VT_NONE};
+    int seen = 0;
+
+    vt_check(vt_model_preset(&m, "vit-ti/16", 0));
+    vt_check(vt_plan_new(
+        &p, &(vt_plan_options){.train = true, .drop_path = (float)most}));
+    vt_input(p, "train_step", VT_I32, 1, (int[]){1});
+    vt_model_build(
+        p, m, vt_input(p, "pixel_values", VT_F32, 4, (int[]){1, 3, 224, 224}),
+        &out);
+    vt_check(vt_plan_status(p));
+    for (int i = 0; i < vt_plan_steps(p); i++) {
+        const vt_step *s = vt_plan_step(p, i);
+        const int block = 1 + seen / 2; /* block 0 has none */
+        uint32_t limit;
+
+        if (strcmp(s->op->name, "dropout") != 0)
+            continue;
+        memcpy(&limit, &s->i[2], sizeof limit);
+        cr_expect_float_eq(limit / 4294967296.0, most * block / (BLOCKS - 1),
+                           1e-6, "branch %d", seen);
+        cr_expect_float_eq((double)s->f[0],
+                           1 / (1 - most * block / (BLOCKS - 1)), 1e-6);
+        seen++;
+    }
+    cr_expect_eq(seen, 2 * (BLOCKS - 1));
+    vt_plan_free(p);
+    vt_model_close(m);
+}

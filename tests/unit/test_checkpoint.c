@@ -106,6 +106,7 @@ Test(checkpoint, holds_averages_step_by_step, .init = setup, .fini = teardown)
                              .output = folder,
                              .batch = 10,
                              .epochs = 2,
+                             .hold_out = 40, /* scored after steps 2 and 4 */
                              .lr = 0.3,
                              .settings = vt_test_path(root, "s.json")};
     double *want = NULL, moved = 0;

@@ -7,6 +7,7 @@
 #include "support/pictures.h"
 
 #include <criterion/criterion.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -178,6 +179,221 @@ Test(feeder, files)
     cr_expect(memcmp(one, one + each, PIXELS * sizeof *one) != 0);
     free(one);
     free(many);
+    vt_dataset_free(d);
+    vt_test_remove(folder);
+}
+
+/* The whole of some steps, picture by picture; the caller's to free. */
+static float *pixels_of(const vt_feeder_options *o)
+{
+    const size_t each = (size_t)o->batch * 3 * SIDE * SIDE;
+    float *all = calloc((size_t)o->end * each, sizeof *all);
+    vt_feeder *f = NULL;
+    vt_batch b;
+
+    cr_assert(all);
+    cr_assert_eq(vt_feeder_new(&f, o), VITCL_OK, "%s", vt_message());
+    for (long step = 0; step < o->end; step++) {
+        cr_assert_eq(vt_feeder_next(&b, f), VITCL_OK, "%s", vt_message());
+        memcpy(all + (size_t)step * each, b.pixels, each * sizeof *all);
+    }
+    vt_feeder_free(f);
+    return all;
+}
+
+/* No two of n rows are the same. */
+static void expect_distinct(const float *x, size_t n, size_t each,
+                            const char *what)
+{
+    for (size_t a = 0; a < n; a++)
+        for (size_t b = 0; b < a; b++)
+            cr_expect(memcmp(x + a * each, x + b * each, each * sizeof *x) != 0,
+                      "%s: %zu is as %zu", what, a, b);
+}
+
+/* One picture, an epoch a step: other changes in every epoch and for every
+ * random state. Not augmented it is always the same. */
+Test(feeder, changes_differ_by_epoch_and_state)
+{
+    enum { STATES = 3, EPOCHS = 6, EACH = 3 * SIDE * SIDE };
+    static float all[STATES * EPOCHS][EACH];
+    size_t chosen[PICTURES];
+    char *folder;
+    vt_dataset *d = open_pictures(&folder, chosen);
+    vt_feeder_options o = options(d, chosen, "full");
+
+    o.count = o.batch = 1;
+    o.end = EPOCHS;
+    for (int i = 0; i < STATES; i++) {
+        float *x;
+
+        o.random_state = (uint64_t)i;
+        x = pixels_of(&o);
+        memcpy(all[i * EPOCHS], x, sizeof *all * EPOCHS);
+        free(x);
+    }
+    expect_distinct(all[0], STATES * EPOCHS, EACH, "state and epoch");
+    vt_dataset_free(d);
+    vt_test_remove(folder);
+}
+
+/* The order of the pictures, which are not changed. */
+Test(feeder, orders_differ_by_epoch_and_state)
+{
+    enum { STATES = 3, EPOCHS = 4, EACH = 20 * 3 * SIDE * SIDE };
+    size_t chosen[PICTURES];
+    char *folder;
+    vt_dataset *d = open_pictures(&folder, chosen);
+    vt_feeder_options o = options(d, chosen, "none");
+    float *all = calloc(STATES * EPOCHS, EACH * sizeof *all);
+
+    cr_assert(all);
+    o.count = o.batch = 20;
+    o.end = EPOCHS;
+    for (int i = 0; i < STATES; i++) {
+        float *x;
+
+        o.random_state = (uint64_t)i;
+        x = pixels_of(&o);
+        memcpy(all + (size_t)i * EPOCHS * EACH, x, EPOCHS * EACH * sizeof *x);
+        free(x);
+    }
+    expect_distinct(all, STATES * EPOCHS, EACH, "state and epoch");
+    free(all);
+    vt_dataset_free(d);
+    vt_test_remove(folder);
+}
+
+/* Two pictures are mixed by another share in every step and state; one side of
+ * a target says by which. */
+Test(feeder, mixing_differs_by_step_and_state)
+{
+    enum { STATES = 5, STEPS = 4 };
+    float share[STATES * STEPS];
+    size_t chosen[PICTURES];
+    char *folder;
+    vt_dataset *d = open_pictures(&folder, chosen);
+    vt_feeder_options o = options(d, chosen, "none");
+
+    o.augment.mixup = 1;
+    o.count = o.batch = 2;
+    o.end = STEPS;
+    for (int i = 0; i < STATES; i++) {
+        vt_feeder *f = NULL;
+        vt_batch b;
+
+        o.random_state = (uint64_t)i;
+        cr_assert_eq(vt_feeder_new(&f, &o), VITCL_OK, "%s", vt_message());
+        for (int step = 0; step < STEPS; step++) {
+            float *s = &share[i * STEPS + step];
+
+            cr_assert_eq(vt_feeder_next(&b, f), VITCL_OK);
+            /* labels 0 and 1 in either order */
+            *s = b.targets[0] < b.targets[1] ? b.targets[0] : b.targets[1];
+            cr_expect_float_eq((double)b.targets[0] + (double)b.targets[1], 1,
+                               1e-6);
+        }
+        vt_feeder_free(f);
+    }
+    expect_distinct(share, STATES * STEPS, 1, "state and step");
+    vt_dataset_free(d);
+    vt_test_remove(folder);
+}
+
+/* What is hidden of a picture differs by epoch and state, but not while it is
+ * scored. */
+Test(feeder, hiding_differs_by_epoch_and_state)
+{
+    enum { STATES = 3, EPOCHS = 4, PATCHES = 16 };
+    int32_t all[2 * STATES * EPOCHS][PATCHES];
+    size_t chosen[PICTURES];
+    char *folder;
+    vt_dataset *d = open_pictures(&folder, chosen);
+    vt_feeder_options o = options(d, chosen, "none");
+
+    o.count = o.batch = 1;
+    o.patch_h = o.patch_w = 8;
+    o.end = EPOCHS;
+    for (int i = 0; i < 2 * STATES; i++) {
+        vt_feeder *f = NULL;
+        vt_batch b;
+
+        o.random_state = (uint64_t)i % STATES;
+        o.augmented = i < STATES;
+        o.end = o.augmented ? EPOCHS : 1;
+        cr_assert_eq(vt_feeder_new(&f, &o), VITCL_OK, "%s", vt_message());
+        for (long step = 0; step < o.end; step++) {
+            cr_assert_eq(vt_feeder_next(&b, f), VITCL_OK);
+            memcpy(all[i * EPOCHS + step], b.source, sizeof *all);
+        }
+        vt_feeder_free(f);
+    }
+    for (int a = 0; a < STATES * EPOCHS; a++)
+        for (int b = 0; b < a; b++)
+            cr_expect(memcmp(all[a], all[b], sizeof *all) != 0, "%d as %d", a,
+                      b);
+    for (int i = 0; i < STATES; i++) /* as in the first epoch */
+        cr_expect_arr_eq(all[(STATES + i) * EPOCHS], all[i * EPOCHS],
+                         sizeof *all);
+    vt_dataset_free(d);
+    vt_test_remove(folder);
+}
+
+/* A picture's pixels, normalised, stand beside its own label; smoothed in
+ * training alone. */
+Test(feeder, gives_each_picture_its_label)
+{
+    enum { EACH = 3 * SIDE * SIDE };
+    size_t chosen[PICTURES];
+    char *folder;
+    vt_dataset *d = open_pictures(&folder, chosen);
+    vt_feeder_options o = options(d, chosen, "none");
+    const size_t each = PIXELS + TARGETS;
+
+    o.smoothing = 0.2;
+    for (int k = 0; k < 2; k++) {
+        const double rest = k ? 0 : 0.2 / CLASSES;
+        float *all;
+
+        o.augmented = k == 0;
+        o.end = vt_feeder_steps(PICTURES, BATCH, o.augmented);
+        all = collect(&o);
+        for (long i = 0; i < o.end * BATCH; i++) {
+            const float *x =
+                all + (size_t)(i / BATCH) * each + (size_t)(i % BATCH) * EACH;
+            const float *t = all + (size_t)(i / BATCH) * each + PIXELS +
+                             (size_t)(i % BATCH) * CLASSES;
+            uint32_t found = PICTURES;
+
+            for (uint32_t n = 0; n < PICTURES; n++) {
+                vt_picture p;
+                bool same = true;
+
+                cr_assert_eq(vt_dataset_picture(&p, d, n), VITCL_OK);
+                for (int c = 0; c < 3; c++)
+                    for (int j = 0; j < SIDE * SIDE && same; j++) {
+                        const double want =
+                            ((double)p.rgb[3 * j + c] * (double)o.how.scale -
+                             (double)o.how.mean[c]) /
+                            (double)o.how.std[c];
+
+                        same =
+                            fabs((double)x[c * SIDE * SIDE + j] - want) < 1e-5;
+                    }
+                vt_picture_free(&p);
+                if (same)
+                    found = n;
+            }
+            cr_assert_neq(found, PICTURES, "place %ld is no picture", i);
+            for (uint32_t n = 0; n < CLASSES; n++)
+                cr_expect_float_eq((double)t[n],
+                                   rest + (n == vt_dataset_label(d, found)
+                                               ? 1 - rest * CLASSES
+                                               : 0),
+                                   1e-6);
+        }
+        free(all);
+    }
     vt_dataset_free(d);
     vt_test_remove(folder);
 }

@@ -155,7 +155,7 @@ Test(loop, accumulates)
     vitcl_device *d = device();
     unsigned char *file[2] = {NULL, NULL};
     size_t size[2] = {0, 0}, header;
-    double worst = 0, most = 0;
+    double worst = 0, most = 0, loss[2];
 
     vt_test_cifar(root, 32, 8);
     vt_test_text(root, "s.json", "{\"optimizer\": \"sgd\"}");
@@ -176,9 +176,11 @@ Test(loop, accumulates)
                                      .lr = 0.1},
                                  NULL, NULL),
                      VITCL_OK, "%s", vitcl_last_error());
+        loss[i] = last.loss;
         file[i] = vt_test_bytes(&size[i], out, "model.safetensors");
         cr_assert(file[i]);
     }
+    cr_expect_float_eq(loss[1], loss[0], 1e-5);
     cr_assert_eq(size[0], size[1]);
     header = 8 + (file[0][0] | (size_t)file[0][1] << 8);
     for (size_t at = header; at + 4 <= size[0]; at += 4) {
@@ -229,6 +231,119 @@ Test(loop, drops_only_in_training)
     }
     cr_expect_neq(e[1].loss, e[0].loss, "dropout drops nothing");
     cr_expect_neq(e[2].loss, e[0].loss, "stochastic depth drops nothing");
+    vitcl_device_free(d);
+    vt_test_remove(root);
+}
+
+/* Noise is learnt by heart, but what was held out stays a guess: labels of
+ * noise say nothing of other noise. */
+Test(loop, scores_what_was_held_out)
+{
+    enum { PICTURES = 100 };
+    char *root = vt_test_folder();
+    vitcl_device *d = device();
+    vitcl_train_event last;
+    uint8_t *record = malloc(PICTURES * 3073);
+    unsigned x = 77;
+
+    cr_assert(record);
+    for (size_t i = 0; i < PICTURES * 3073; i++) {
+        x = x * 1664525u + 1013904223u;
+        record[i] = (uint8_t)(i % 3073 ? x >> 24 : (x >> 16) % 10);
+    }
+    for (int part = 1; part <= 5; part++) {
+        char name[32];
+        FILE *f;
+
+        snprintf(name, sizeof name, "data_batch_%d.bin", part);
+        f = fopen(vt_test_path(root, name), "wb");
+        cr_assert(f &&
+                  fwrite(record + (part - 1) * 20 * 3073, 3073, 20, f) == 20);
+        fclose(f);
+    }
+    free(record);
+    cr_assert_eq(
+        vitcl_train(&last, d,
+                    &(vitcl_train_options){.config = vt_test_config(root, ""),
+                                           .data = root,
+                                           .output = vt_test_path(root, "out"),
+                                           .epochs = 100,
+                                           .batch = 50,
+                                           .hold_out = 50,
+                                           .lr = 3e-3,
+                                           .augment = "none"},
+                    NULL, NULL),
+        VITCL_OK, "%s", vitcl_last_error());
+    cr_expect_gt(last.accuracy, 0.9, "%g", last.accuracy);
+    cr_assert(last.scored);
+    cr_expect_lt(last.held_out_accuracy, 0.4, "%g", last.held_out_accuracy);
+    cr_expect_gt(last.held_out_loss, 2, "%g", last.held_out_loss);
+    vitcl_device_free(d);
+    vt_test_remove(root);
+}
+
+/* All pictures are one, so that the model of the folder can be asked for the
+ * held-out score: with averages they are what is scored. */
+Test(loop, scores_the_model_that_it_writes)
+{
+    char *root = vt_test_folder();
+    vitcl_device *d = device();
+    uint8_t picture[3073], rgb[3072];
+
+    for (int i = 0; i < 3073; i++)
+        picture[i] = (uint8_t)(i * 37 + i * i % 101);
+    picture[0] = 3;
+    for (int i = 0; i < 3072; i++)
+        rgb[i] = picture[1 + i % 3 * 1024 + i / 3];
+    for (int part = 1; part <= 5; part++) {
+        char name[32];
+        FILE *f;
+
+        snprintf(name, sizeof name, "data_batch_%d.bin", part);
+        f = fopen(vt_test_path(root, name), "wb");
+        cr_assert(f);
+        for (int i = 0; i < 4; i++)
+            cr_assert_eq(fwrite(picture, 3073, 1, f), 1);
+        fclose(f);
+    }
+    for (int k = 0; k < 2; k++) {
+        char *out = vt_test_path(root, k ? "mean" : "raw");
+        vitcl_train_event last;
+        vitcl_model *m = NULL;
+        vitcl_session *s = NULL;
+        float logits[10];
+        double sum = 0;
+
+        vt_test_text(root, "s.json",
+                     k ? "{\"ema\": 0.9, \"warmup_steps\": 0}"
+                       : "{\"warmup_steps\": 0}");
+        cr_assert_eq(vitcl_train(&last, d,
+                                 &(vitcl_train_options){
+                                     .config = vt_test_config(root, ""),
+                                     .data = root,
+                                     .output = out,
+                                     .epochs = 3,
+                                     .batch = 8,
+                                     .hold_out = 4,
+                                     .lr = 1e-3,
+                                     .settings = vt_test_path(root, "s.json"),
+                                     .augment = "none"},
+                                 NULL, NULL),
+                     VITCL_OK, "%s", vitcl_last_error());
+        cr_assert_eq(vitcl_model_load(&m, d, out), VITCL_OK, "%s",
+                     vitcl_last_error());
+        cr_assert_eq(vitcl_session_new(&s, m, NULL), VITCL_OK, "%s",
+                     vitcl_last_error());
+        cr_assert_eq(vitcl_run_rgb(s, rgb, 1), VITCL_OK);
+        cr_assert_eq(vitcl_session_read(logits, s, "logits", 1), VITCL_OK);
+        for (int i = 0; i < 10; i++)
+            sum += exp((double)logits[i] - (double)logits[3]);
+        cr_expect_float_eq(last.held_out_loss, log(sum), 1e-4, "%d: %g, %g", k,
+                           last.held_out_loss, log(sum));
+        cr_expect(fabs(last.loss - log(sum)) > (k ? 1e-2 : 0));
+        vitcl_session_free(s);
+        vitcl_model_free(m);
+    }
     vitcl_device_free(d);
     vt_test_remove(root);
 }

@@ -59,6 +59,34 @@ Test(masked, hides_half_in_the_paper_s_shares)
         cr_expect_lt(abs(hidden[k] - 2041), 158, "patch %d: %d", k, hidden[k]);
 }
 
+/* What stands in for a patch is any of the others alike, never itself: of five
+ * patches, the shares of each for each. */
+Test(masked, stands_in_by_any_other)
+{
+    enum { FEW = 5, TIMES = 100000 };
+    int32_t source[FEW];
+    uint8_t asked[FEW];
+    int from[FEW][FEW] = {{0}}, corrupted[FEW] = {0};
+
+    for (int i = 0; i < TIMES; i++) {
+        choose(source, asked, FEW, 4, 0, (uint64_t)i);
+        for (int k = 0; k < FEW; k++) {
+            corrupted[k] += asked[k];
+            if (asked[k] && source[k] >= 0)
+                from[k][source[k]]++;
+        }
+    }
+    for (int k = 0; k < FEW; k++)
+        for (int j = 0; j < FEW; j++) {
+            /* itself: a tenth, which is kept; others share a tenth */
+            const double p = k == j ? 0.1 : 0.1 / (FEW - 1);
+            const double n = corrupted[k];
+
+            cr_expect_float_eq(from[k][j], n * p, 5 * sqrt(n * p * (1 - p)),
+                               "%d for %d: %d of %g", j, k, from[k][j], n);
+        }
+}
+
 Test(masked, depends_on_state_epoch_and_picture)
 {
     static const uint64_t key[4][3] = {
