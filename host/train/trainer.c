@@ -344,7 +344,6 @@ vitcl_status vt_trainer_update(vt_trainer *t, double lr, long step)
     hyper[0] = (float)lr;
     hyper[1] = (float)(1 - pow(t->recipe.beta1, (double)(step + 1)));
     hyper[2] = (float)(1 - pow(t->recipe.beta2, (double)(step + 1)));
-    hyper[3] = step == 0; /* SGD's first step has no momentum to decay */
     VT_TRY(vt_plan_write(t->plan, t->hyper, hyper, sizeof hyper));
     VT_TRY(vt_plan_run_part(t->plan, t->backward_end, vt_plan_steps(t->plan)));
 done:

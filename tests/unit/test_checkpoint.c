@@ -93,6 +93,20 @@ static int look(void *context, const vitcl_train_event *e)
     return e->step >= w->stop;
 }
 
+/* As look(), and keeps what the state was before the first step. */
+static int keep_first(void *context, const vitcl_train_event *e)
+{
+    const watch *w = context;
+    char command[1400];
+
+    snprintf(command, sizeof command,
+             "cp '%s/training.safetensors' '%s.safetensors'", w->folder,
+             w->folder);
+    if (e->step == 1)
+        cr_assert_eq(system(command), 0);
+    return look(context, e);
+}
+
 /* Step by step, the averages are those of the parameters, and the model's
  * weights are the averages. */
 Test(checkpoint, holds_averages_step_by_step, .init = setup, .fini = teardown)
@@ -149,6 +163,65 @@ Test(checkpoint, holds_averages_step_by_step, .init = setup, .fini = teardown)
     }
     cr_expect_gt(moved, 1e-4, "nothing moves: %g", moved);
     free(want);
+}
+
+/* One step of AdamW moves nothing by more than the rate, but for what decay
+ * takes: of layers' matrices alone, not of biases, norms, tokens, positions. */
+Test(checkpoint, decays_matrices_alone, .init = setup, .fini = teardown)
+{
+    const double lr = 1e-3, decay = 200;
+    char *folder = vt_test_path(root, "out");
+    vitcl_train_event last;
+    watch w = {.stop = 1, .folder = folder, .name = "head.weight"};
+    vt_tensors *before, *after;
+    char path[600];
+    int with = 0, without = 0;
+
+    vt_test_text(root, "s.json",
+                 "{\"weight_decay\": 200, \"warmup_steps\": 0}");
+    cr_assert_eq(vitcl_train(&last, device,
+                             &(vitcl_train_options){
+                                 .config = vt_test_config(root, ""),
+                                 .data = root,
+                                 .output = folder,
+                                 .batch = 30,
+                                 .lr = lr,
+                                 .settings = vt_test_path(root, "s.json")},
+                             keep_first, &w),
+                 VITCL_OK, "%s", vitcl_last_error());
+    free(w.begin);
+    snprintf(path, sizeof path, "%s.safetensors", folder);
+    cr_assert_eq(vt_tensors_open(&before, path), VITCL_OK, "%s", vt_message());
+    after = state_of(folder);
+    for (size_t i = 0; i < vt_tensors_count(after); i++) {
+        const vt_tensor *x = vt_tensors_at(after, i);
+        const vt_tensor *old = vt_tensors_get(before, x->name);
+        const size_t n = strlen(x->name);
+        const bool matrix =
+            x->rank > 1 && n > 7 && strcmp(x->name + n - 7, ".weight") == 0;
+        float *a, *b;
+
+        if (strncmp(x->name, "param.", 6) != 0)
+            continue;
+        cr_assert(old);
+        a = calloc(x->count, sizeof *a), b = calloc(x->count, sizeof *b);
+        cr_assert(a && b);
+        cr_assert_eq(vt_tensor_f32(a, x), VITCL_OK);
+        cr_assert_eq(vt_tensor_f32(b, old), VITCL_OK);
+        for (size_t k = 0; k < x->count; k++) {
+            const double left = matrix ? 1 - lr * decay : 1;
+
+            cr_assert_float_eq((double)a[k], left * (double)b[k], 1.01 * lr,
+                               "%s[%zu]: %g from %g", x->name, k, (double)a[k],
+                               (double)b[k]);
+        }
+        *(matrix ? &with : &without) += 1;
+        free(a);
+        free(b);
+    }
+    cr_expect(with >= 10 && without >= 10, "%d, %d", with, without);
+    vt_tensors_free(before);
+    vt_tensors_free(after);
 }
 
 /* ---- tampering ---- */

@@ -305,7 +305,7 @@ Test(feeder, mixing_differs_by_step_and_state)
 Test(feeder, hiding_differs_by_epoch_and_state)
 {
     enum { STATES = 3, EPOCHS = 4, PATCHES = 16 };
-    int32_t all[2 * STATES * EPOCHS][PATCHES];
+    int32_t all[2 * STATES * EPOCHS][PATCHES], last[2][PATCHES];
     size_t chosen[PICTURES];
     char *folder;
     vt_dataset *d = open_pictures(&folder, chosen);
@@ -332,6 +332,21 @@ Test(feeder, hiding_differs_by_epoch_and_state)
         for (int b = 0; b < a; b++)
             cr_expect(memcmp(all[a], all[b], sizeof *all) != 0, "%d as %d", a,
                       b);
+    o.augmented = false; /* nor does it depend on the batch */
+    o.count = 3;
+    for (int i = 0; i < 2; i++) {
+        vt_feeder *f = NULL;
+        vt_batch b;
+
+        o.batch = i ? 1 : 2;
+        o.end = i ? 3 : 2;
+        cr_assert_eq(vt_feeder_new(&f, &o), VITCL_OK, "%s", vt_message());
+        for (long step = 0; step < o.end; step++)
+            cr_assert_eq(vt_feeder_next(&b, f), VITCL_OK);
+        memcpy(last[i], b.source, sizeof *last); /* of picture 2 */
+        vt_feeder_free(f);
+    }
+    cr_expect_arr_eq(last[0], last[1], sizeof *last);
     for (int i = 0; i < STATES; i++) /* as in the first epoch */
         cr_expect_arr_eq(all[(STATES + i) * EPOCHS], all[i * EPOCHS],
                          sizeof *all);
