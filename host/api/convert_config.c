@@ -8,6 +8,8 @@
  */
 #include "api/convert.h"
 
+#include "base/number.h"
+
 #include <string.h>
 
 static void put_string(FILE *f, const char *s)
@@ -34,8 +36,8 @@ static void put_pair(FILE *f, const char *key, const char *value)
 /* Enough digits that the same float is read again. */
 static void put_three(FILE *f, const char *key, const float v[3])
 {
-    fprintf(f, "  \"%s\": [%.9g, %.9g, %.9g],\n", key, (double)v[0],
-            (double)v[1], (double)v[2]);
+    vt_print(f, "  \"%s\": [%.9g, %.9g, %.9g],\n", key, (double)v[0],
+             (double)v[1], (double)v[2]);
 }
 
 /* One number where both sides are alike. */
@@ -75,7 +77,7 @@ static void put_timm_args(FILE *f, const vt_config *c, const vt_target *t)
     if (strcmp(c->family, "hybrid") != 0)
         put_sides(f, "patch_size", c->patch_h, c->patch_w);
     fprintf(f, "  \"embed_dim\": %d,\n  \"depth\": %d,\n", c->width, c->depth);
-    fprintf(f, "  \"mlp_ratio\": %.17g,\n", ratio_of(rows, c->width));
+    vt_print(f, "  \"mlp_ratio\": %.17g,\n", ratio_of(rows, c->width));
     if (!c->qkv_bias)
         fputs("  \"qkv_bias\": false,\n", f);
     if (!c->class_token && !siglip)
@@ -124,7 +126,7 @@ static void put_timm_cfg(FILE *f, const vt_config *c, const vt_preprocess *how,
             "  \"fixed_input_size\": true,\n",
             c->height, c->width_px);
     put_pair(f, "interpolation", filters[how->filter]);
-    fprintf(f, "  \"crop_pct\": %.17g,\n", crop_pct(how));
+    vt_print(f, "  \"crop_pct\": %.17g,\n", crop_pct(how));
     put_pair(f, "crop_mode",
              how->fit == VT_FIT_SQUASH   ? "squash"
              : how->fit == VT_FIT_BORDER ? "border"
@@ -199,7 +201,7 @@ static void put_mlp(FILE *f, const vt_config *c, const vt_target *t)
         if ((product * 2 / 3 + 7) / 8 * 8 != c->mlp)
             product = (c->mlp * 3 + 1) / 2;
     }
-    fprintf(f, "  \"mlp_ratio\": %.17g,\n", ratio_of(product, c->width));
+    vt_print(f, "  \"mlp_ratio\": %.17g,\n", ratio_of(product, c->width));
     fprintf(f,
             "  \"use_swiglu_ffn\": %s,\n  \"use_mask_token\": false,\n"
             "  \"layerscale_value\": 1.0,\n",
@@ -254,7 +256,7 @@ void vt_convert_hf(FILE *f, const vt_model *m, const vt_target *t)
              c->act == VT_ACT_GELU_TANH    ? "gelu_pytorch_tanh"
              : c->act == VT_ACT_GELU_QUICK ? "quick_gelu"
                                            : "gelu");
-    fprintf(f, "  \"layer_norm_eps\": %.6g,\n", (double)c->eps);
+    vt_print(f, "  \"layer_norm_eps\": %.6g,\n", (double)c->eps);
     put_sides(f, "image_size", c->height, c->width_px);
     put_sides(f, "patch_size", c->patch_h, c->patch_w);
     if (t->to == VT_TO_HF_BEIT)
@@ -289,8 +291,8 @@ void vt_convert_preprocessor(FILE *f, const vt_preprocess *how)
     if (how->crop != VT_CROP_NONE)
         fprintf(f, "  \"crop_size\": {\"height\": %u, \"width\": %u},\n",
                 how->height, how->width);
-    fprintf(f, "  \"do_rescale\": true,\n  \"rescale_factor\": %.17g,\n",
-            how->scale == 1.0f / 255.0f ? 1.0 / 255 : (double)how->scale);
+    vt_print(f, "  \"do_rescale\": true,\n  \"rescale_factor\": %.17g,\n",
+             how->scale == 1.0f / 255.0f ? 1.0 / 255 : (double)how->scale);
     put_three(f, "image_mean", how->mean);
     put_three(f, "image_std", how->std);
     fputs("  \"do_normalize\": true\n}\n", f);

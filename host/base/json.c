@@ -12,6 +12,7 @@
 
 #include "base/file.h"
 #include "base/memory.h"
+#include "base/number.h"
 
 #include <cjson/cJSON.h>
 #include <math.h>
@@ -340,6 +341,7 @@ vitcl_status vt_json_parse(vt_json **out, const char *text, size_t size,
               .size = size,
               .depth = VT_MIN(depth, DEEPEST)};
     cJSON *root = NULL;
+    locale_t before;
 
     if (size >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0)
         c.at = 3;
@@ -351,7 +353,9 @@ vitcl_status vt_json_parse(vt_json **out, const char *text, size_t size,
                      c.why);
         goto done;
     }
+    before = vt_point_begin(); /* cJSON asks strtod */
     root = cJSON_ParseWithLengthOpts(text, size, NULL, 0);
+    vt_point_end(before);
     if (!root) {
         st = vt_fail(VITCL_ENOMEM, "%s: out of memory for %zu JSON values",
                      name, c.values);

@@ -3,6 +3,8 @@
  */
 #include "base/memory.h"
 
+#include "base/number.h"
+
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -61,17 +63,22 @@ vitcl_status vt_strdup(char **out, const char *s)
 vitcl_status vt_format(char **out, const char *format, ...)
 {
     va_list args;
-    char *s = NULL;
+    locale_t before;
+    char *s;
     int n;
 
+    before = vt_point_begin(); /* what is written to files, too, is made here */
     va_start(args, format);
     n = vsnprintf(NULL, 0, format, args);
     va_end(args);
-    if (n < 0 || !(s = malloc((size_t)n + 1)))
-        return vt_fail(VITCL_ENOMEM, "out of memory for a string");
+    s = n < 0 ? NULL : malloc((size_t)n + 1);
     va_start(args, format);
-    vsnprintf(s, (size_t)n + 1, format, args);
+    if (s)
+        vsnprintf(s, (size_t)n + 1, format, args);
     va_end(args);
+    vt_point_end(before);
+    if (!s)
+        return vt_fail(VITCL_ENOMEM, "out of memory for a string");
     *out = s;
     return VITCL_OK;
 }

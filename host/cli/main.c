@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <locale.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -106,7 +107,9 @@ int main(int argc, char **argv)
     int code;
 
     hold_streams();
-
+    /* This thread's numbers have a point, whatever a driver does to the
+     * process's locale. */
+    uselocale(newlocale(LC_ALL_MASK, "C", (locale_t)0));
     /* PoCL would compile each kernel once more for the size of its launch; ours
      * for CPUs have work-groups of one. Must be said before it is loaded. */
     setenv("POCL_WORK_GROUP_SPECIALIZATION", "0", 0);

@@ -3,6 +3,7 @@
  * words, and vitcl's own where timm has none (blueprint.c).
  */
 #include "base/memory.h"
+#include "base/number.h"
 #include "train/blueprint.h"
 
 #include <string.h>
@@ -62,7 +63,7 @@ static void put_args(char *text, size_t size, const vt_blueprint *c)
     char places[96] = "";
     size_t n = 0;
 
-#define PUT(...) n += (size_t)snprintf(text + n, size - n, __VA_ARGS__)
+#define PUT(...) n += (size_t)vt_snprint(text + n, size - n, __VA_ARGS__)
     PUT("\"img_size\": [%d, %d], \"patch_size\": ", c->height, c->width_px);
     if (c->patch_h == c->patch_w)
         PUT("%d", c->patch_h);

@@ -5,6 +5,7 @@
 
 #include "base/file.h"
 #include "base/memory.h"
+#include "base/number.h"
 
 #include <math.h>
 #include <string.h>
@@ -117,7 +118,7 @@ void vt_json_print(FILE *f, const vt_json *v)
     } else if (vt_json_bool(&b, v)) {
         fputs(b ? "true" : "false", f);
     } else if (vt_json_number(&d, v)) {
-        fprintf(f, "%.17g", d);
+        vt_print(f, "%.17g", d);
     } else {
         fputs("null", f);
     }
@@ -127,8 +128,8 @@ void vt_json_print(FILE *f, const vt_json *v)
 
 static void put_three(FILE *f, const char *key, const float v[3])
 {
-    fprintf(f, "    \"%s\": [%.9g, %.9g, %.9g],\n", key, (double)v[0],
-            (double)v[1], (double)v[2]);
+    vt_print(f, "    \"%s\": [%.9g, %.9g, %.9g],\n", key, (double)v[0],
+             (double)v[1], (double)v[2]);
 }
 
 /* timm resizes to floor(size / crop_pct): half a pixel keeps rounding away. */
@@ -158,11 +159,11 @@ static void put_cfg(FILE *f, const vt_words *w)
                        : w->how.fit == VT_FIT_BORDER ? "border"
                                                      : "center";
 
-    fprintf(f,
-            "  \"pretrained_cfg\": {\n    \"input_size\": [3, %d, %d],\n"
-            "    \"interpolation\": \"%s\",\n    \"crop_pct\": %.9g,\n"
-            "    \"crop_mode\": \"%s\",\n",
-            w->height, w->width, filters[w->how.filter], crop_pct(w), mode);
+    vt_print(f,
+             "  \"pretrained_cfg\": {\n    \"input_size\": [3, %d, %d],\n"
+             "    \"interpolation\": \"%s\",\n    \"crop_pct\": %.9g,\n"
+             "    \"crop_mode\": \"%s\",\n",
+             w->height, w->width, filters[w->how.filter], crop_pct(w), mode);
     put_three(f, "mean", w->how.mean);
     put_three(f, "std", w->how.std);
     fprintf(f,
@@ -186,7 +187,7 @@ vitcl_status vt_config_text_new(char **out, const vt_words *w)
     fprintf(f, ",\n  \"num_classes\": %u,\n  \"global_pool\": \"%s\",\n",
             classes_of(w), w->pool);
     if (w->eps > 0)
-        fprintf(f, "  \"layer_norm_eps\": %.9g,\n", w->eps);
+        vt_print(f, "  \"layer_norm_eps\": %.9g,\n", w->eps);
     if (w->args[0])
         fprintf(f, "  \"model_args\": {%s},\n", w->args);
     fputs(w->more, f);

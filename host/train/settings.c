@@ -5,6 +5,7 @@
 
 #include "base/file.h"
 #include "base/memory.h"
+#include "base/number.h"
 #include "train/parcel.h"
 
 #include <math.h>
@@ -35,7 +36,7 @@ static void put_text(FILE *f, const char *key, const char *value)
 static void put_number(FILE *f, const char *key, double value)
 {
     if (value != 0)
-        fprintf(f, ",\n  \"%s\": %.17g", key, value);
+        vt_print(f, ",\n  \"%s\": %.17g", key, value);
 }
 
 static void put_options(FILE *f, const vitcl_train_options *o)
