@@ -136,10 +136,11 @@ static int run(void *into, const words *operands)
     uint32_t n = 0, usable = 0;
     int code = EXIT_OK;
     bool warned = false;
+    vitcl_status st;
 
     if (operands->count)
         return usage("takes no argument such as '%s'", operands->item[0]);
-    while (vitcl_device_list(&one, n) == VITCL_OK && n < 1024) {
+    while ((st = vitcl_device_list(&one, n)) == VITCL_OK && n < 1024) {
         more = realloc(list, (n + 1) * sizeof *list);
         if (!more) {
             free(list);
@@ -147,6 +148,10 @@ static int run(void *into, const words *operands)
         }
         list = more, list[n++] = one;
         usable += !one.error[0];
+    }
+    if (st != VITCL_OK && st != VITCL_ENODEVICE) {
+        free(list);
+        return failed();
     }
     for (uint32_t i = 0; i < n; i++) {
         if (list[i].warning[0] && !warned)

@@ -1,0 +1,294 @@
+"""Lets the n-th call of a kind fail (faults.c) in each of some commands, and
+compares what is answered then with the undisturbed answers.
+
+    sweep.py FAULTS_LIBRARY          a sample, another for each version
+    VITCL_TEST_SWEEP=600 sweep.py .. a sample of so many seconds
+    VITCL_TEST_SWEEP=1 sweep.py ...  every n
+    VITCL_TEST_SWEEP=classify:malloc:71 sweep.py ...   one, with what it said
+
+Whatever fails, a command ends with status 0 and everything as always, or with
+status 1 and one line for what failed. Each answer that is given is the right
+one, each file is whole or absent, and nothing temporary is left.
+"""
+import json, os, random, re, shutil, struct, subprocess, sys, tempfile, time
+
+VITCL, DATA = os.environ["VITCL"], os.environ["VT_DATA"]
+FAULTS = os.path.abspath(sys.argv[1])
+SWEEP = os.environ.get("VITCL_TEST_SWEEP", "20")
+SECONDS = int(SWEEP) if SWEEP.isdigit() and SWEEP != "1" else 0  # of a sample
+
+
+class Run:
+    """A command in a folder, and all that came of it."""
+
+    def __init__(self, argv, stdin=b"", fault=None):
+        env = dict(os.environ, XDG_CACHE_HOME=cache)
+        log = os.path.join(top, "fault.log")
+        if os.path.exists(log):
+            os.remove(log)
+        if fault:
+            env.update(LD_PRELOAD=FAULTS, VITCL_FAULT=fault,
+                       VITCL_FAULT_LOG=log)
+        try:
+            p = subprocess.run([VITCL] + argv, input=stdin, env=env,
+                               capture_output=True, timeout=120)
+            self.status, self.out, self.err = p.returncode, p.stdout, p.stderr
+        except subprocess.TimeoutExpired as e:
+            self.status, self.out, self.err = "hang", e.stdout, e.stderr
+        self.fired = open(log).read() if os.path.exists(log) else ""
+
+
+def files(folder="."):
+    found = {}
+    for root, _, names in os.walk(folder):
+        for name in names:
+            path = os.path.join(root, name)
+            found[os.path.relpath(path, folder)] = open(path, "rb").read()
+    return found
+
+
+def need(condition, what):
+    if not condition:
+        raise AssertionError(what)
+
+
+# ---- what each command's answers must be like -----------------------------
+
+def same_lines(got, want):
+    """Each line that is given whole is the right one."""
+    lines = got.out.split(b"\n")[:-1]
+    need(lines == want.out.split(b"\n")[:len(lines)], "another answer")
+
+
+def pictures(got, want):
+    right = [json.loads(line) for line in want.out.splitlines()]
+    failed = 0
+    for i, line in enumerate(got.out.split(b"\n")[:-1]):
+        answer = json.loads(line)
+        need(i < len(right), "more answers than pictures")
+        if answer == right[i]:
+            continue
+        need(answer.get("picture") == right[i]["picture"], "order of pictures")
+        need(answer.get("error"), "another answer")
+        failed += 1
+    return failed
+
+
+def rows(got, want, name):
+    """Rows of an .npy file: as ever, or NaN; how many of these."""
+    def read(data):
+        at = 10 + struct.unpack("<H", data[8:10])[0]
+        shape = [int(n) for n in re.findall(rb"\d+", re.search(
+            rb"'shape': *\(([^)]*)\)", data).group(1))]
+        n = 4 * shape[1]
+        return [data[at + i * n:at + (i + 1) * n] for i in range(shape[0])]
+    if name not in got:
+        return len(BAD)
+    a, b = read(got[name]), read(want[name])
+    need(len(a) == len(b), "number of rows")
+    failed = 0
+    for x, y in zip(a, b):
+        values = struct.unpack("<%df" % (len(x) // 4), x)
+        need(x == y or all(v != v for v in values), "another row")
+        failed += x != y
+    return failed
+
+
+def check_classify(got, want, left, whole):
+    rows(left, whole, "logits.npy")
+    return pictures(got, want)
+
+
+def check_embed(got, want, left, whole):
+    return rows(left, whole, "features.npy")
+
+
+def check_files(got, want, left, whole):
+    same_lines(got, want)
+    for name, data in left.items():
+        need(data == whole.get(name), name + " is another")
+
+
+def check_eval(got, want, left, whole):
+    if b"could not be decoded" in got.err:  # its decoder failed, not we
+        need(got.status == 1, "status 0")
+        return json.loads(got.out)["failed"]
+    same_lines(got, want)
+
+
+def check_train(got, want, left, whole):
+    for line in left.get("log", b"").splitlines():
+        json.loads(line)
+    need(not left.get("log") or left["log"].endswith(b"\n"), "half a record")
+    png = left.get("curve.png", b"")
+    need(not png or png[-8:-4] == b"IEND", "half a curve")
+    if got.status == 0:
+        return
+    again = Run(["train", "--resume", "-o", "T"])
+    if again.status != 0:  # nothing had been written yet
+        need(b"no training to go on with" in again.err, "cannot be gone on "
+             "with: " + again.err.decode(errors="replace"))
+        shutil.rmtree("T", ignore_errors=True)
+        again = Run(TRAIN)
+    need(again.status == 0, "cannot be gone on with")
+    need(files("T")["model.safetensors"] == whole["T/model.safetensors"],
+         "going on gives another model")
+
+
+MODEL = os.path.join(DATA, "models", "timm_vit")
+BAD = ["good.jpg", "text.jpg", "absent.jpg", "good.png", "folder"]
+TRAIN = ["train", "--config", "config.json", "--data", "data", "--epochs", "2",
+         "--batch", "4", "--save-every", "1", "-o", "T", "--log", "log",
+         "--curve", "curve.png"]
+COMMANDS = {
+    # name: arguments, stdin, check, kinds
+    "classify": (["classify", "--json", "-k", "3", "--batch", "2", "--logits",
+                  "logits.npy"] + BAD, b"", check_classify),
+    "list": (["classify", "--json", "-k", "1", "-"],
+             "\n".join(BAD).encode() + b"\n", check_classify),
+    "embed": (["embed", "-o", "features.npy"] + BAD, b"", check_embed),
+    "devices": (["devices", "--json"], b"", check_files),
+    "info": (["info", "-m", MODEL, "--json"], b"", check_files),
+    "convert": (["convert", "-m", MODEL, "-o", "hf", "--to", "hf"], b"",
+                check_files),
+    "eval": (["eval", "--data", "labelled", "--json"], b"", check_eval),
+    "train": (TRAIN, b"", check_train),
+}
+KINDS = ["malloc", "mmap", "open", "read", "short", "write", "sync", "rename",
+         "fork"]
+
+
+def fill(folder):
+    os.makedirs(folder)
+    os.chdir(folder)
+    shutil.copy(os.path.join(DATA, "sample.jpg"), "good.jpg")
+    with open("text.jpg", "w") as f:
+        f.write("no picture\n")
+    with open("good.png", "wb") as f:  # a PNM by its content
+        f.write(b"P6\n40 30\n255\n" + bytes(i * 7 % 256 for i in range(3600)))
+    os.makedirs("folder/inner")
+    os.link("good.png", "folder/inner/a.ppm")
+    os.link("good.jpg", "folder/b.jpg")
+    for name in ("bird", "cat"):
+        os.makedirs("labelled/" + name)
+        os.link("good.jpg", "labelled/%s/1.jpg" % name)
+        os.link("good.png", "labelled/%s/2.ppm" % name)
+    os.symlink("labelled", "data")
+    with open("config.json", "w") as f:
+        json.dump({"architecture": "vit_tiny_patch16_224", "model_args": {
+            "img_size": 32, "patch_size": 8, "embed_dim": 32, "depth": 1,
+            "num_heads": 2, "mlp_ratio": 2}}, f)
+
+
+def attempt(command, fault=None):
+    """Runs in a folder of its own: the run, and the files that it left."""
+    folder = os.path.join(top, "work")
+    os.chdir(top)
+    shutil.rmtree(folder, ignore_errors=True)
+    fill(folder)
+    before = set(files())
+    argv, stdin, _ = COMMANDS[command]
+    run = Run(argv, stdin, fault)
+    return run, {k: v for k, v in files().items() if k not in before}
+
+
+def judge(command, got, left, want, whole):
+    need(got.status in (0, 1), "status %s" % got.status)
+    if got.status == 0:
+        need(want.status == 0, "status 0")
+        need(got.out == want.out, "status 0 and another answer")
+        need(set(left) == set(whole), "status 0 and other files")
+    failed = COMMANDS[command][2](got, want, left, whole)
+    # rstrip: a name with a random end is a temporary one
+    for name in left:
+        need(name in whole, "left behind: " + name)
+    known = set(want.err.splitlines())
+    more = [l for l in got.err.splitlines() if l not in known]
+    if got.status == 1 and want.status == 0:
+        need(more, "status 1 and nothing said")
+    if command != "train":
+        need(len(more) <= 1 + (failed or 0), "%d lines" % len(more))
+    for line in more:
+        need(line.startswith(b"vitcl"), "not a message: %r" % line)
+    if failed:
+        need(more, "a picture failed and nothing was said")
+
+
+def version():
+    try:
+        return subprocess.run(["git", "-C", DATA, "rev-parse", "HEAD"],
+                              capture_output=True, check=True,
+                              text=True).stdout.strip()
+    except (OSError, subprocess.CalledProcessError):
+        return time.strftime("%Y-%m-%d")
+
+
+def sweep():
+    references, cases, bad = {}, [], 0
+    chosen = SWEEP.split(":") if SWEEP[0].isalpha() else None
+    for command in COMMANDS:
+        if chosen and chosen[0] != command:
+            continue
+        attempt(command)  # fills the caches
+        want, whole = references[command] = attempt(command, "malloc:0")
+        counts = dict(line.split() for line in want.fired.splitlines())
+        need(want.status == (1 if command in ("classify", "list", "embed")
+                             else 0), "%s: status %s: %s" % (
+                                 command, want.status, want.err))
+        for kind in KINDS:
+            if chosen and chosen[1:2] not in ([], [kind]):
+                continue
+            cases += [(command, kind, n + 1)
+                      for n in range(int(counts[kind]))
+                      if not chosen or len(chosen) < 3 or
+                      chosen[2] == str(n + 1)]
+    total = len(cases)
+    if SECONDS:  # as often each kind, and each command
+        random.seed(SWEEP + version())
+        weight = {}
+        for c in cases:
+            weight[c[:2]] = weight.get(c[:2], 0) + 1
+        cases.sort(key=lambda c: random.random() * weight[c[:2]])
+    start, done = time.monotonic(), 0
+    for command, kind, n in cases:
+        if SECONDS and time.monotonic() - start > SECONDS:
+            break
+        fault = "%s:%d" % (kind, n)
+        got, left = attempt(command, fault)
+        done += 1
+        if chosen:
+            print(got.status, got.out.decode(errors="replace"),
+                  got.err.decode(errors="replace"), got.fired, sep="\n")
+        try:
+            judge(command, got, left, *references[command])
+        except (AssertionError, ValueError, KeyError) as e:
+            bad += 1
+            print("%s:%s: %s %s\n%s%s" % (
+                command, fault, type(e).__name__, e,
+                got.err[-600:].decode(errors="replace"), got.fired), flush=True)
+    print("%d of %d calls failed in turn, %d were not answered for" % (
+        done, total, bad))
+    return bad
+
+
+def foreign_numbers():
+    """A driver that sets a locale does not put commas into our JSON."""
+    subprocess.run(["localedef", "-i", "de_DE", "-f", "UTF-8",
+                    os.path.join(top, "de_DE.UTF-8")], check=True)
+    want = attempt("classify")[0].out
+    os.environ.update(LOCPATH=top, LC_ALL="de_DE.UTF-8", VITCL_FAULT_LOCALE="1")
+    got = attempt("classify", "malloc:0")[0].out
+    for name in ("LOCPATH", "LC_ALL", "VITCL_FAULT_LOCALE"):
+        del os.environ[name]
+    if got != want:
+        print("other numbers in another locale:", got.decode())
+    return got != want
+
+
+top = tempfile.mkdtemp(prefix="vitcl-faults-")
+cache = os.path.join(top, "cache")
+try:
+    sys.exit((sweep() + foreign_numbers()) > 0)
+finally:
+    os.chdir("/")
+    shutil.rmtree(top, ignore_errors=True)
