@@ -436,6 +436,13 @@ vitcl_status vt_preprocess_hf(vt_preprocess *out, const vt_json *preprocessor,
     vitcl_status st;
 
     VT_TRY(check_target(height, width));
+    if (!vt_json_is_object(c)) {
+        st = vt_fail(VITCL_ECORRUPT,
+                     "%s: the preprocessor's config is not an "
+                     "object",
+                     name);
+        goto done;
+    }
     VT_TRY(check_keys(c, hf_keys, name));
     VT_TRY(hf_find(&kind, c, model_type, name));
     h = w = kind->size, crop = kind->crop, shortest = kind->shortest;

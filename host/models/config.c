@@ -24,20 +24,32 @@ const char *vt_config_text(const vt_json *o, const char *key)
     return vt_json_string(&s, vt_json_get(o, key)) ? s : "";
 }
 
-bool vt_config_number(int *out, const vt_json *o, const char *key, int most,
-                      const char **bad)
+static bool integer(int *out, const vt_json *o, const char *key, int least,
+                    int most, const char **bad)
 {
     const vt_json *v = vt_json_get(o, key);
     uint64_t n = 0;
 
     if (!v || vt_json_is_null(v))
         return false;
-    if (!vt_json_uint(&n, v) || n < 1 || n > (uint64_t)most) {
+    if (!vt_json_uint(&n, v) || n < (uint64_t)least || n > (uint64_t)most) {
         *bad = key;
         return false;
     }
     *out = (int)n;
     return true;
+}
+
+bool vt_config_number(int *out, const vt_json *o, const char *key, int most,
+                      const char **bad)
+{
+    return integer(out, o, key, 1, most, bad);
+}
+
+bool vt_config_count(int *out, const vt_json *o, const char *key, int most,
+                     const char **bad)
+{
+    return integer(out, o, key, 0, most, bad);
 }
 
 bool vt_config_pair(int *h, int *w, const vt_json *o, const char *key,
@@ -320,6 +332,7 @@ vitcl_status vt_configure_hf(vt_config *c, const vt_json *config,
     const char *arch = vt_config_hf(config);
     const vt_json *written = vt_json_get(v, "layer_norm_eps");
     double number_eps = eps;
+    int registers = 0;
 
     c->source = VT_SOURCE_HF;
     vt_json_string(&arch, vt_json_at(vt_json_get(config, "architectures"), 0));
@@ -333,6 +346,7 @@ vitcl_status vt_configure_hf(vt_config *c, const vt_json *config,
     if (!vt_config_pair(&c->height, &c->width_px, v, "image_size", &bad))
         c->height = c->width_px = 224;
     vt_config_pair(&c->patch_h, &c->patch_w, v, "patch_size", &bad);
+    vt_config_count(&registers, v, "num_register_tokens", VT_MOST_WIDTH, &bad);
     if (written && !vt_json_is_null(written) &&
         (!vt_json_number(&number_eps, written) || !(number_eps > 0) ||
          number_eps > 1))
@@ -345,8 +359,8 @@ vitcl_status vt_configure_hf(vt_config *c, const vt_json *config,
     vt_read_flags(c, w);
     c->class_token = strncmp(vt_config_hf(config), "siglip", 6) != 0;
     c->dist_token = strcmp(vt_config_hf(config), "deit") == 0;
-    vt_config_number(&c->registers, v, "num_register_tokens", VT_MOST_WIDTH,
-                     &bad);
+    if (registers)
+        c->registers = registers;
     if (!c->classes && strstr(c->name, "ForImageClassification"))
         c->classes = VT_MAX((int)vt_json_count(vt_json_get(config, "id2label")),
                             1); /* the head is missing then */

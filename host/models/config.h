@@ -33,10 +33,15 @@ const char *vt_config_text(const vt_json *o, const char *key);
 /* An integer 1..most; false: not there or null; `bad` names a wrong one. */
 bool vt_config_number(int *out, const vt_json *o, const char *key, int most,
                       const char **bad);
+/* The same from 0 on. */
+bool vt_config_count(int *out, const vt_json *o, const char *key, int most,
+                     const char **bad);
 /* 224 or [224, 224] (or [3, 224, 224]: the last two). */
 bool vt_config_pair(int *h, int *w, const vt_json *o, const char *key,
                     const char **bad);
 vitcl_status vt_bad_number(const char *path, const char *key);
+/* Is every field that is read of the type that it must have? */
+vitcl_status vt_config_types(const vt_json *config, const char *path);
 
 /* In this order: the width and the patch; what there is; (the family's own
  * choices;) whether sizes fit; what the positions cover. */

@@ -178,7 +178,7 @@ static void timm_tokens(vt_config *c, const vt_json *args, const char **bad)
     int n = 0;
 
     c->dist_token |= strstr(c->name, "distilled") != NULL;
-    if (!vt_config_number(&n, args, "reg_tokens", VT_MOST_WIDTH, bad) && reg &&
+    if (!vt_config_count(&n, args, "reg_tokens", VT_MOST_WIDTH, bad) && reg &&
         !vt_json_get(args, "reg_tokens"))
         n = (int)strtol(reg + 4, NULL, 10);
     if (!c->registers && n > 0 && n <= VT_MOST_WIDTH)
@@ -190,13 +190,14 @@ vitcl_status vt_configure_timm(vt_config *c, const vt_json *config,
 {
     vitcl_status st = VITCL_OK;
     const vt_json *args = vt_json_get(config, "model_args");
-    const char *name = vt_config_timm(config), *bad = NULL;
+    const char *name = vt_config_timm(config), *bad = NULL, *none = NULL;
 
     c->source = VT_SOURCE_TIMM;
     snprintf(c->name, sizeof c->name, "%s", name);
     vt_config_number(&c->width, args, "embed_dim", VT_MOST_WIDTH, &bad);
     vt_config_number(&c->depth, args, "depth", VT_MOST_DEPTH, &bad);
-    vt_config_number(&c->classes, config, "num_classes", INT32_MAX, &bad);
+    /* "0 classes" is how timm writes a model without head */
+    vt_config_number(&c->classes, config, "num_classes", INT32_MAX, &none);
     if (!c->patch_h) /* a hybrid has worked it out already */
         vt_config_pair(&c->patch_h, &c->patch_w, args, "patch_size", &bad);
     timm_picture(c, config, args, &bad);
@@ -211,8 +212,7 @@ vitcl_status vt_configure_timm(vt_config *c, const vt_json *config,
     VT_TRY(timm_refuse(args, w, path, name));
     if (!vt_config_number(&c->heads, args, "num_heads", VT_MOST_WIDTH, &bad))
         c->heads = timm_heads(name, c->width);
-    /* "0 classes" is how timm writes a model without head */
-    if (bad && strcmp(bad, "num_classes") != 0) {
+    if (bad) {
         st = vt_bad_number(path, bad);
         goto done;
     }

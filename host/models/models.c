@@ -59,39 +59,48 @@ done:
     return st;
 }
 
-/* timm: label_names, label_descriptions{name: text}. HF: id2label{"0": text}.
- */
+/* {"0": text} */
+static void read_ids(vt_model *m, const vt_json *ids)
+{
+    for (const vt_json *v = vt_json_first(ids); v; v = vt_json_next(v)) {
+        char *end = NULL;
+        const unsigned long id = strtoul(vt_json_key(v), &end, 10);
+
+        if (end != vt_json_key(v) && *end == 0 && id < m->labels)
+            vt_json_string(&m->label[id], v);
+    }
+}
+
+/* timm: label_names, in order or by number, label_descriptions{name: text}.
+ * HF: id2label{"0": text}. */
 static vitcl_status read_labels(vt_model *m)
 {
     vitcl_status st = VITCL_OK;
     const vt_json *names = vt_json_get(m->json, "label_names");
     const vt_json *texts = vt_json_get(m->json, "label_descriptions");
-    const vt_json *ids = vt_json_get(m->json, "id2label");
+    const vt_json *text = vt_json_first(texts);
     const uint32_t n = (uint32_t)VT_MAX(m->config.classes, 0);
     uint32_t i = 0;
 
     VT_TRY(VT_NEW(&m->label, n + 1));
     VT_TRY(VT_NEW(&m->longname, n + 1));
     m->labels = n;
-    if (vt_json_is_array(names)) {
-        /* descriptions come in the same order as a rule: look there first */
-        const vt_json *text = vt_json_first(texts);
+    if (m->config.source == VT_SOURCE_HF && !names)
+        names = vt_json_get(m->json, "id2label");
+    if (vt_json_is_object(names))
+        read_ids(m, names);
+    else
         for (const vt_json *v = vt_json_first(names); v && i < n;
-             v = vt_json_next(v), i++) {
-            if (!vt_json_string(&m->label[i], v))
-                continue;
-            if (!text || strcmp(vt_json_key(text), m->label[i]) != 0)
-                text = vt_json_get(texts, m->label[i]);
-            vt_json_string(&m->longname[i], text);
-            text = text ? vt_json_next(text) : NULL;
-        }
-    } else if (vt_json_is_object(ids) && m->config.source == VT_SOURCE_HF) {
-        for (const vt_json *v = vt_json_first(ids); v; v = vt_json_next(v)) {
-            char *end = NULL;
-            const unsigned long id = strtoul(vt_json_key(v), &end, 10);
-            if (end != vt_json_key(v) && *end == 0 && id < n)
-                vt_json_string(&m->label[id], v);
-        }
+             v = vt_json_next(v), i++)
+            vt_json_string(&m->label[i], v);
+    /* descriptions come in the same order as a rule: look there first */
+    for (i = 0; i < n; i++) {
+        if (!m->label[i])
+            continue;
+        if (!text || strcmp(vt_json_key(text), m->label[i]) != 0)
+            text = vt_json_get(texts, m->label[i]);
+        vt_json_string(&m->longname[i], text);
+        text = vt_json_next(text);
     }
 done:
     return st;
@@ -157,6 +166,7 @@ vitcl_status vt_model_open(vt_model **out, const char *path)
     if (!npz) { /* a stray config beside a .npz is not its own */
         VT_TRY(load_json(&m->json, path, "config.json"));
         VT_TRY(load_json(&m->preprocessor, path, "preprocessor_config.json"));
+        VT_TRY(vt_config_types(m->json, path));
     }
     VT_TRY(vt_weights_new(&m->weights, raw, vt_config_vision(m->json)));
     raw = NULL;

@@ -376,6 +376,7 @@ vitcl_status vt_blueprint_read(vt_blueprint *out, const char *preset,
     vitcl_status st = VITCL_OK;
     vt_blueprint c = {.architecture = ""};
 
+    VT_TRY(vt_config_types(json, path));
     VT_TRY(json ? read_config(&c, json, path) : read_preset(&c, preset));
     if (height && width && height <= 4096 && width <= 4096)
         c.height = (int)height, c.width_px = (int)width;

@@ -1,0 +1,146 @@
+/*
+ * config_types.c - what a config's fields must be.
+ *
+ * Each field that is read somewhere has its row. A field of another type is an
+ * error that names it, never a field that seems not to be there: the default
+ * that would stand in for it is another model. null asks for the default.
+ */
+#include "models/config.h"
+
+#include "base/memory.h"
+
+enum {
+    TEXT = 1,
+    COUNT = 2, /* an integer, not below zero */
+    NUMBER = 4,
+    FLAG = 8,
+    LIST = 16,
+    OBJECT = 32,
+    SIDES = COUNT | LIST
+};
+
+typedef struct field {
+    const char *key;
+    int types;
+} field;
+
+static const field model_fields[] = {
+    /* timm */
+    {"architecture", TEXT},
+    {"num_classes", COUNT},
+    {"global_pool", TEXT},
+    {"model_args", OBJECT},
+    {"pretrained_cfg", OBJECT},
+    {"label_names", LIST | OBJECT},
+    {"label_descriptions", OBJECT},
+    /* Hugging Face; layer_norm_eps is vitcl's own word beside timm's */
+    {"model_type", TEXT},
+    {"architectures", LIST},
+    {"vision_config", OBJECT},
+    {"id2label", OBJECT},
+    {"hidden_size", COUNT},
+    {"num_hidden_layers", COUNT},
+    {"num_attention_heads", COUNT},
+    {"intermediate_size", COUNT},
+    {"image_size", SIDES},
+    {"patch_size", SIDES},
+    {"num_register_tokens", COUNT},
+    {"projection_dim", COUNT},
+    {"hidden_act", TEXT},
+    {"pooler_act", TEXT},
+    {"layer_norm_eps", NUMBER},
+    {"vision_use_head", FLAG},
+    /* vitcl's hybrids */
+    {"stem_width", COUNT},
+    {"stem_layers", LIST},
+    {"stem_widths", LIST},
+    {"stem_block", TEXT},
+};
+
+static const field timm_args[] = {
+    {"img_size", SIDES},
+    {"patch_size", SIDES},
+    {"embed_dim", COUNT},
+    {"depth", COUNT},
+    {"num_heads", COUNT},
+    {"reg_tokens", COUNT},
+    {"representation_size", COUNT},
+    {"act_layer", TEXT},
+    {"global_pool", TEXT},
+    {"pos_embed", TEXT},
+    {"pos_injection", TEXT},
+    {"rel_pos_type", TEXT},
+    {"ref_feat_shape", SIDES},
+    {"final_norm", FLAG},
+    {"pool_include_prefix", FLAG},
+};
+
+/* The rest of it is held by whoever prepares pictures. */
+static const field timm_cfg[] = {
+    {"input_size", LIST},
+    {"test_input_size", LIST},
+    {"crop_pct", NUMBER},
+};
+
+static bool is(const vt_json *v, int types)
+{
+    const char *s;
+    uint64_t n;
+    double d;
+    bool b;
+
+    return ((types & TEXT) && vt_json_string(&s, v)) ||
+           ((types & COUNT) && vt_json_uint(&n, v)) ||
+           ((types & NUMBER) && vt_json_number(&d, v)) ||
+           ((types & FLAG) && vt_json_bool(&b, v)) ||
+           ((types & LIST) && vt_json_is_array(v)) ||
+           ((types & OBJECT) && vt_json_is_object(v));
+}
+
+static const char *wanted(int types)
+{
+    return types == TEXT     ? "a string"
+           : types == COUNT  ? "a whole number that is not below zero"
+           : types == NUMBER ? "a number"
+           : types == FLAG   ? "true or false"
+           : types == LIST   ? "a list"
+           : types == OBJECT ? "an object"
+           : types == SIDES  ? "a whole number or a list of them"
+                             : "a list or an object";
+}
+
+static vitcl_status check(const vt_json *o, const field *fields, size_t n,
+                          const char *path)
+{
+    for (size_t i = 0; i < n; i++) {
+        const vt_json *v = vt_json_get(o, fields[i].key);
+
+        if (v && !vt_json_is_null(v) && !is(v, fields[i].types))
+            return vt_fail(VITCL_ECORRUPT, "%s: the config's %s is not %s",
+                           path, fields[i].key, wanted(fields[i].types));
+    }
+    return VITCL_OK;
+}
+
+vitcl_status vt_config_types(const vt_json *config, const char *path)
+{
+    vitcl_status st = VITCL_OK;
+    const vt_json *named = vt_json_at(vt_json_get(config, "architectures"), 0);
+
+    if (config && !vt_json_is_object(config))
+        return vt_fail(VITCL_ECORRUPT, "%s: the config is not an object", path);
+    if (named && !is(named, TEXT))
+        return vt_fail(VITCL_ECORRUPT,
+                       "%s: the config's architectures are not "
+                       "strings",
+                       path);
+    VT_TRY(check(config, model_fields, VT_COUNT(model_fields), path));
+    VT_TRY(check(vt_json_get(config, "vision_config"), model_fields,
+                 VT_COUNT(model_fields), path));
+    VT_TRY(check(vt_json_get(config, "model_args"), timm_args,
+                 VT_COUNT(timm_args), path));
+    VT_TRY(check(vt_json_get(config, "pretrained_cfg"), timm_cfg,
+                 VT_COUNT(timm_cfg), path));
+done:
+    return st;
+}
