@@ -24,6 +24,7 @@ TIMM = {
     "timm_vit_qknorm_reg": ("vit_base_patch16_224", dict(num_classes=5, qk_norm=True, reg_tokens=2, init_values=0.1), S),
     "timm_vit_resized": ("vit_base_patch16_224", dict(num_classes=5), (40, 32)),
     "timm_vit_avgmax": ("vit_base_patch16_224", dict(num_classes=5, global_pool="avgmax"), S),
+    "timm_vit_floor": ("vit_base_patch16_224", dict(num_classes=5, img_size=(30, 21), proj_bias=False), (30, 21)),
     "timm_vit_max": ("vit_base_patch16_224", dict(num_classes=5, global_pool="max", fc_norm=False), S),
     "timm_deit_distilled": ("deit_base_distilled_patch16_224", dict(num_classes=5), S),
     "timm_dinov2_swiglu_reg": ("vit_giant_patch14_reg4_dinov2", dict(num_classes=5, mlp_ratio=3), S),
@@ -34,7 +35,7 @@ TIMM = {
     "timm_srelpos": ("vit_srelpos_small_patch16_224", dict(num_classes=5), S),
     "timm_relpos_rpn": ("vit_relpos_base_patch16_rpn_224", dict(num_classes=5), S),
     "timm_eva02_resized": ("eva02_base_patch14_224", dict(num_classes=5), (32, 24)),
-    "timm_hybrid": ("vit_small_r26_s32_224", dict(num_classes=5, img_size=(20, 28)), (20, 28)),
+    "timm_hybrid": ("vit_small_r26_s32_224", dict(num_classes=5, img_size=(21, 30)), (21, 30)),
     "hybrid_basic": ("vit_small_r26_s32_224", dict(num_classes=5, img_size=(24, 40), depth=1), (24, 40)),
     "timm_eva02_clip": ("eva02_large_patch14_clip_224", dict(num_classes=5), S),
 }
@@ -161,7 +162,8 @@ def resnet_case():
     from timm.layers import StdConv2d
     from timm.models.resnetv2 import ResNetV2
 
-    args, size = dict(layers=[2], channels=[128], stem_chs=32), (20, 28)
+    # no multiples of its stride; timm writes down the channels that it is given
+    args, size = dict(layers=[2], channels=[128], stem_chs=32, in_chans=3), (21, 30)
     m = refill(ResNetV2(num_classes=5, stem_type="fixed", conv_layer=partial(StdConv2d, eps=1e-8), **args), 77)
     x, exp = pixels(77, size), {}
     exp["features"] = m.forward_head(m.forward_features(x), pre_logits=True)
@@ -176,7 +178,16 @@ def hf_cases():
 
     c = dict(hidden_size=D, num_hidden_layers=L, num_attention_heads=H)
     m = dict(intermediate_size=3 * D, patch_size=P, image_size=S)
+    words = dict(hidden_size=8, num_hidden_layers=1, num_attention_heads=1, intermediate_size=8, vocab_size=9)
+    both = dict(vision_config=dict(**c, **m), text_config=words, num_labels=5)
     return {
+        "hf_siglip_classes": (tf.SiglipForImageClassification, tf.SiglipConfig(**both), S, {}),
+        "hf_clip_classes": (tf.CLIPForImageClassification, tf.CLIPConfig(**both), S, {}),
+        "hf_vit_new_names": (tf.ViTForImageClassification, tf.ViTConfig(**c, **m, num_labels=5), S, {}),
+        "hf_beit_new_names": (tf.BeitForImageClassification, tf.BeitConfig(**c, **m, num_labels=5, use_relative_position_bias=True, use_mean_pooling=True), S, {}),
+        "hf_dinov2_new_names": (tf.Dinov2ForImageClassification, tf.Dinov2Config(**c, mlp_ratio=3, image_size=S, patch_size=P, num_labels=5, use_swiglu_ffn=True), S, {}),
+        "hf_beit_no_pooler": (lambda g: tf.BeitModel(g, add_pooling_layer=False), tf.BeitConfig(**c, **m, use_relative_position_bias=True), S, {}),
+        "hf_siglip_floor": (tf.SiglipVisionModel, tf.SiglipVisionConfig(**{**c, **m, "image_size": 30}), 30, {}),
         "hf_vit_resized": (tf.ViTForImageClassification, tf.ViTConfig(**c, **m, num_labels=5), (32, 40), dict(interpolate_pos_encoding=True)),
         "hf_vit_bare": (tf.ViTModel, tf.ViTConfig(**c, **m, qkv_bias=False), S, {}),
         "hf_deit": (tf.DeiTForImageClassificationWithTeacher, tf.DeiTConfig(**c, **m, num_labels=5), S, {}),
@@ -210,7 +221,8 @@ def hf_case(i, name):
         exp[f"attention.{k}"] = v
     with tempfile.TemporaryDirectory() as t:
         m.save_pretrained(t)
-        save(name, json.load(open(os.path.join(t, "config.json"))), load_file(os.path.join(t, "model.safetensors")), x, exp)
+        state = m.state_dict() if "new_names" in name else load_file(os.path.join(t, "model.safetensors"))
+        save(name, json.load(open(os.path.join(t, "config.json"))), state, x, exp)
 
 
 def npz_case():

@@ -65,6 +65,8 @@ static vitcl_status check_variant(const job *j, const char *library)
         c->places != VT_PLACES_ROWS || c->places_at != VT_AT_STEM
             ? "positions of this kind"
         : c->pre_logits ? "a pre-logits layer"
+        : c->pre_norm && c->classes && !c->final_norm && !c->fc_norm
+            ? "a head on patches that no norm follows"
         : strcmp(c->family, "resnet") == 0 && vt_json_get(args, "layers")
             ? "so many layers in its stages"
             : NULL;
@@ -155,6 +157,8 @@ static const char *hf_lacks(const vt_config *c, vt_export_to to)
 
     if (c->rope || c->post_norm || c->stem_stages || c->stem_only)
         return "rotary positions, post-norm blocks or a ResNet stem";
+    if (!c->proj_bias || !c->fc_bias)
+        return "layers without a bias";
     if (to == VT_TO_HF_SIGLIP)
         return c->classes ? "a classifier on an attention-pooled tower" : NULL;
     if (to == VT_TO_HF_BEIT)
@@ -277,6 +281,8 @@ static vitcl_status translate(job *j, bool timm, const char *file)
         how.fold_positions = j->target.no_embed_class && c->pos_prefix > 0;
         how.narrow_head = wide && !c->dist_token;
         how.add_head_bias = c->projection > 0;
+        if (!c->attn_pool) /* HF's SigLIP classifiers keep it, unused */
+            how.drop = "attn_pool.";
     } else {
         how.pad_positions =
             c->pos_embed && c->class_token && c->pos_prefix == 0;

@@ -64,6 +64,14 @@ static const char *real_label(const vt_model *m, uint32_t i)
 
 /* ---- timm ---- */
 
+static const char *pool_word(const vt_config *c)
+{
+    return c->attn_pool              ? "map"
+           : c->pool == VT_POOL_MEAN ? "avg"
+           : c->pool == VT_POOL_MAX  ? "max"
+                                     : "token";
+}
+
 static void put_timm_args(FILE *f, const vt_config *c, const vt_target *t)
 {
     const bool clip = strstr(t->type, "_clip_") != NULL;
@@ -78,8 +86,12 @@ static void put_timm_args(FILE *f, const vt_config *c, const vt_target *t)
         put_sides(f, "patch_size", c->patch_h, c->patch_w);
     fprintf(f, "  \"embed_dim\": %d,\n  \"depth\": %d,\n", c->width, c->depth);
     vt_print(f, "  \"mlp_ratio\": %.17g,\n", ratio_of(rows, c->width));
+    /* timm's constructors do not see the one outside of model_args */
+    put_pair(f, "global_pool", pool_word(c));
     if (!c->qkv_bias)
         fputs("  \"qkv_bias\": false,\n", f);
+    if (!c->proj_bias)
+        fputs("  \"proj_bias\": false,\n", f);
     if (!c->class_token && !siglip)
         fputs("  \"class_token\": false,\n", f);
     if (c->class_token && siglip)
@@ -174,11 +186,7 @@ void vt_convert_timm(FILE *f, const vt_model *m, const vt_target *t,
     put_pair(f, "architecture", t->type);
     fprintf(f, "  \"num_classes\": %d,\n  \"num_features\": %d,\n", classes,
             c->width);
-    put_pair(f, "global_pool",
-             c->attn_pool              ? "map"
-             : c->pool == VT_POOL_MEAN ? "avg"
-             : c->pool == VT_POOL_MAX  ? "max"
-                                       : "token");
+    put_pair(f, "global_pool", pool_word(c));
     put_timm_args(f, c, t);
     put_timm_labels(f, m, (uint32_t)c->classes);
     put_timm_cfg(f, c, how, classes);

@@ -9,6 +9,7 @@
  *   - q and v have a bias, k has none (zeros in the joined one)
  *   - the answer is the mean of the patches, class token left out, normed
  *     after the pool; HF calls that norm pooler.layernorm
+ *   - without a pooler HF returns the last block's tokens as they are
  *   - eps: 1e-12 in HF's files, 1e-6 in timm
  *   - tables are resized geometrically by timm, bilinearly by HF
  */
@@ -33,8 +34,13 @@ vitcl_status vt_beit_configure(vt_config *c, const vt_json *config,
                                const vt_weights *w, const char *path)
 {
     vitcl_status st;
+    bool mean = true;
 
     c->pos_optional = true;
+    vt_json_bool(&mean, vt_json_get(config, "use_mean_pooling"));
+    /* BeitModel(add_pooling_layer=False): the norm went with the pooler */
+    c->norm_optional =
+        vt_config_hf(config)[0] && mean && !vt_weight_has(w, "head.weight");
     st = vt_configure(c, config, w, path, 1e-12f, VT_ACT_GELU);
     if (st != VITCL_OK)
         return st;
@@ -64,7 +70,7 @@ static vt_val bias_of(vt_plan *p, const vt_config *c, const char *prefix,
 
     n = (size_t)snprintf(name, sizeof name, "%s.relative_position_bias_table",
                          prefix);
-    if (gh != c->height / c->patch_h || gw != c->width_px / c->patch_w)
+    if (!vt_config_native(c, gh, gw))
         snprintf(name + n, sizeof name - n, "@%dx%d", gh, gw);
     return vt_relpos_bias(p, vt_param(p, name, 2, (int[]){rows, c->heads}),
                           c->heads, T, T, index);
@@ -73,8 +79,8 @@ static vt_val bias_of(vt_plan *p, const vt_config *c, const char *prefix,
 void vt_beit_build(vt_plan *p, vt_model *m, vt_val pixels, vt_outputs *out)
 {
     const vt_config *c = vt_model_config(m);
-    const int gh = vt_dim(p, pixels, 2) / c->patch_h,
-              gw = vt_dim(p, pixels, 3) / c->patch_w;
+    const vt_block_extra grid = vt_vit_grid(p, m, pixels);
+    const int gh = grid.gh, gw = grid.gw;
     const size_t T = (size_t)gh * (size_t)gw + c->class_token;
     vt_block_extra e = VT_NO_EXTRA;
     vitcl_status st = VITCL_OK;

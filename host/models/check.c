@@ -137,6 +137,16 @@ static bool harmless(const vt_model *m, const char *name)
     static const char *const hf_parts[] = {"pooler.", "text_model.",
                                            "text_projection", "logit_", NULL};
 
+    /* HF's towers keep what their classifiers do not read */
+    static const char *const idle[] = {"attn_pool.", "norm.", NULL};
+    const bool classifier = m->config.source == VT_SOURCE_HF &&
+                            m->config.classes > 0 &&
+                            (strcmp(m->config.family, "siglip") == 0 ||
+                             strcmp(m->config.family, "clip") == 0);
+
+    for (int i = 0; classifier && idle[i]; i++)
+        if (strncmp(name, idle[i], strlen(idle[i])) == 0)
+            return true;
     return vt_name_has(name, parts) ||
            (m->config.source == VT_SOURCE_TIMM &&
             vt_name_has(name, timm_parts)) ||

@@ -1,7 +1,7 @@
 /*
  * clip.c - the vision tower of CLIP (Radford et al. 2021, arXiv:2103.00020).
  *
- * timm's and HF's names. A tower has no classes: its answer is an embedding.
+ * timm's and HF's names. A tower's answer is an embedding as a rule.
  *
  * Easy to get wrong:
  *   - a norm before block 0 (HF spells it pre_layrnorm), no patch bias
@@ -9,6 +9,8 @@
  *     exact one; eps is 1e-5
  *   - HF's last_hidden_state is taken before post_layernorm, which runs on the
  *     class token alone
+ *   - HF's CLIPForImageClassification reads the mean of the patches before
+ *     post_layernorm, which it leaves unused
  *   - the projection has no bias; image_embeds are not normalised
  */
 #include "models/config.h"
@@ -40,6 +42,12 @@ vitcl_status vt_clip_configure(vt_config *c, const vt_json *config,
         if (strstr(c->name, "WithProjection") && !c->classes)
             vt_config_number(&c->classes, vt_config_vision(config),
                              "projection_dim", VT_MOST_WIDTH, &bad);
+        if (strstr(c->name, "ForImageClassification")) {
+            c->pool = VT_POOL_MEAN;
+            c->pool_first = 1;
+            c->final_norm = false;
+            return st;
+        }
         c->projection = c->classes;
         c->classes = 0;
     }
@@ -49,15 +57,15 @@ vitcl_status vt_clip_configure(vt_config *c, const vt_json *config,
 void vt_clip_build(vt_plan *p, vt_model *m, vt_val pixels, vt_outputs *out)
 {
     const vt_config *c = vt_model_config(m);
+    const vt_block_extra grid = vt_vit_grid(p, m, pixels);
     vt_val x, last;
 
-    if (c->source != VT_SOURCE_HF) {
+    if (c->source != VT_SOURCE_HF || c->classes) {
         vt_vit_build(p, m, pixels, out);
         return;
     }
     x = vt_vit_patches(p, m, pixels);
-    x = vt_vit_embed(p, m, x, vt_dim(p, pixels, 2) / c->patch_h,
-                     vt_dim(p, pixels, 3) / c->patch_w);
+    x = vt_vit_embed(p, m, x, grid.gh, grid.gw);
     x = vt_vit_blocks(p, c, x, VT_NO_EXTRA);
     last = x;
     if (vt_wanted(p, "block.%d", c->depth - 1))

@@ -9,6 +9,7 @@
 #include "models/config.h"
 
 #include "base/memory.h"
+#include "models/stdconv.h"
 
 #include <math.h>
 #include <stdarg.h>
@@ -249,6 +250,9 @@ void vt_read_flags(vt_config *c, const vt_weights *w)
     if (!c->depth)
         c->depth = count_blocks(w);
     c->qkv_bias = any_block(w, c->depth, "attn.qkv.bias");
+    c->proj_bias = any_block(w, c->depth, "attn.proj.bias");
+    c->fc_bias = any_block(w, c->depth, "mlp.fc1.bias") ||
+                 any_block(w, c->depth, "mlp.fc2.bias");
     c->qk_norm = any_block(w, c->depth, "attn.q_norm.weight");
     c->layer_scale = any_block(w, c->depth, "ls1.gamma");
     c->attn_norm = any_block(w, c->depth, "attn.norm.weight");
@@ -260,6 +264,32 @@ void vt_read_flags(vt_config *c, const vt_weights *w)
     read_mlp(c, w);
 }
 
+static int grid_of(const vt_config *c, int pixels, int patch)
+{
+    /* a stem halves with ceilings, one stride after the other */
+    const int stem = c->stem_width[0] ? vt_stdconv_stride(c) : 1;
+
+    return (pixels + stem - 1) / stem / (patch / stem);
+}
+
+bool vt_config_grid(int *h, int *w, const vt_config *c, int height, int width)
+{
+    if (height < 1 || width < 1 || height > VT_MOST_PIXELS ||
+        width > VT_MOST_PIXELS)
+        return false;
+    *h = grid_of(c, height, c->patch_h);
+    *w = grid_of(c, width, c->patch_w);
+    return *h > 0 && *w > 0;
+}
+
+bool vt_config_native(const vt_config *c, int gh, int gw)
+{
+    int h = 0, w = 0;
+
+    return vt_config_grid(&h, &w, c, c->height, c->width_px) && h == gh &&
+           w == gw;
+}
+
 /* After the picture and the patch are known: what the positions cover. */
 vitcl_status vt_read_positions(vt_config *c, const vt_weights *w,
                                const char *path)
@@ -268,17 +298,16 @@ vitcl_status vt_read_positions(vt_config *c, const vt_weights *w,
     const char *table =
         c->places_at == VT_AT_LAYERS ? "blocks.0.pos_embed" : "pos_embed";
     const int rows = vt_weight_dim(w, table, -2);
-    int patches;
+    int gh = 0, gw = 0, patches;
 
     if (c->registers > VT_MOST_WIDTH)
         return vt_fail(VITCL_ECORRUPT, "%s: %d register tokens", path,
                        c->registers);
     prefix = c->class_token + c->dist_token + c->registers;
-    if (c->height < 1 || c->width_px < 1 || c->height % c->patch_h ||
-        c->width_px % c->patch_w)
+    if (!vt_config_grid(&gh, &gw, c, c->height, c->width_px))
         return vt_fail(VITCL_ECORRUPT,
-                       "%s: a picture of %dx%d pixels is no whole number of "
-                       "%dx%d patches",
+                       "%s: a picture of %dx%d pixels is smaller than a patch "
+                       "of %dx%d",
                        path, c->height, c->width_px, c->patch_h, c->patch_w);
     if (c->places == VT_PLACES_AXES && c->width % 2)
         return vt_fail(VITCL_ECORRUPT,
@@ -286,7 +315,7 @@ vitcl_status vt_read_positions(vt_config *c, const vt_weights *w,
                        c->width);
     if (!c->pos_embed)
         return VITCL_OK;
-    patches = (c->height / c->patch_h) * (c->width_px / c->patch_w);
+    patches = gh * gw;
     c->pos_prefix = rows - patches;
     if (c->pos_prefix != prefix &&
         (c->places_at != VT_AT_STEM ||

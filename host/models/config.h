@@ -47,6 +47,11 @@ vitcl_status vt_config_types(const vt_json *config, const char *path);
  * choices;) whether sizes fit; what the positions cover. */
 vitcl_status vt_read_patch(vt_config *c, const vt_weights *w, const char *path);
 void vt_read_flags(vt_config *c, const vt_weights *w);
+/* The patches of a picture: pixels beyond the last whole one are not seen, as
+ * in a strided convolution. A stem pads instead. false: not one patch. */
+bool vt_config_grid(int *h, int *w, const vt_config *c, int height, int width);
+/* Is this the grid that the model was trained on? */
+bool vt_config_native(const vt_config *c, int gh, int gw);
 vitcl_status vt_check_sizes(const vt_config *c, const char *path);
 vitcl_status vt_read_positions(vt_config *c, const vt_weights *w,
                                const char *path);

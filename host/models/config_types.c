@@ -50,6 +50,7 @@ static const field model_fields[] = {
     {"pooler_act", TEXT},
     {"layer_norm_eps", NUMBER},
     {"vision_use_head", FLAG},
+    {"use_mean_pooling", FLAG},
     /* vitcl's hybrids */
     {"stem_width", COUNT},
     {"stem_layers", LIST},

@@ -32,10 +32,10 @@ vitcl_status vt_deit_configure(vt_config *c, const vt_json *config,
 void vt_deit_build(vt_plan *p, vt_model *m, vt_val pixels, vt_outputs *out)
 {
     const vt_config *c = vt_model_config(m);
+    const vt_block_extra grid = vt_vit_grid(p, m, pixels);
     vt_val x = vt_vit_patches(p, m, pixels), y;
 
-    x = vt_vit_embed(p, m, x, vt_dim(p, pixels, 2) / c->patch_h,
-                     vt_dim(p, pixels, 3) / c->patch_w);
+    x = vt_vit_embed(p, m, x, grid.gh, grid.gw);
     x = vt_vit_blocks(p, c, x, VT_NO_EXTRA);
     if (!c->dist_token ||
         (c->source == VT_SOURCE_HF && !strstr(c->name, "WithTeacher"))) {

@@ -59,8 +59,8 @@ done:
 void vt_eva02_build(vt_plan *p, vt_model *m, vt_val pixels, vt_outputs *out)
 {
     const vt_config *c = vt_model_config(m);
-    const int gh = vt_dim(p, pixels, 2) / c->patch_h,
-              gw = vt_dim(p, pixels, 3) / c->patch_w;
+    const vt_block_extra grid = vt_vit_grid(p, m, pixels);
+    const int gh = grid.gh, gw = grid.gw;
     const int head = c->width / c->heads, n = gh * gw;
     vt_block_extra e = VT_NO_EXTRA;
     vitcl_status st = VITCL_OK;

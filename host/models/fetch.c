@@ -9,6 +9,7 @@
 #include "models/fetch.h"
 
 #include "base/memory.h"
+#include "models/config.h"
 #include "models/positions.h"
 
 #include <math.h>
@@ -87,10 +88,12 @@ static vitcl_status fetch_axis(float *out, vt_model *m, const char *plain,
     vitcl_status st = VITCL_OK;
     const vt_config *c = &m->config;
     const bool x = axis == 'x';
-    const int n = x ? c->width_px / c->patch_w : c->height / c->patch_h;
     const int to = x ? w : h, half = c->width / 2;
+    int gh = 0, gw = 0, n;
     float *in = NULL;
 
+    vt_config_grid(&gh, &gw, c, c->height, c->width_px);
+    n = x ? gw : gh;
     if ((uint64_t)to * (uint64_t)half != count)
         return vt_fail(VITCL_EINVAL, "%s: another size than the plan's", plain);
     VT_TRY(vt_model_weight(&in, m, plain, (uint64_t)n * (uint64_t)half));
@@ -105,12 +108,13 @@ static vitcl_status fetch_grid(float *out, vt_model *m, const char *plain,
 {
     vitcl_status st = VITCL_OK;
     const vt_config *c = &m->config;
-    const int gh = c->height / c->patch_h, gw = c->width_px / c->patch_w;
+    int gh = 0, gw = 0;
     const int extra = c->class_token ? 3 : 0;
     const char *axis = strstr(plain, "pos_embed_");
     float *in = NULL;
     uint64_t need, have;
 
+    vt_config_grid(&gh, &gw, c, c->height, c->width_px);
     if (axis)
         return fetch_axis(out, m, plain, axis[10], h, w, count);
     if (is_table(plain)) {

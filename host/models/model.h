@@ -66,6 +66,7 @@ typedef struct vt_config {
     bool pos_embed; /* an absolute table of rows ... */
     int pos_prefix; /* ... whose first rows are for this many prefix tokens */
     vt_pos_rule pos_rule;
+    bool proj_bias, fc_bias; /* of attention's last layer and of the MLP */
     bool patch_bias, qkv_bias, qk_norm, layer_scale, head_bias;
     bool pre_norm;            /* norm_pre before block 0 */
     bool final_norm;          /* norm on all tokens after the last block */
@@ -115,7 +116,7 @@ const char *vt_model_longname(const vt_model *m, uint32_t label);
 uint64_t vt_model_parameters(const vt_model *m);
 /* Multiply-accumulates of one picture, every token through every block. */
 vitcl_status vt_model_macs(double *out, vt_model *m, int height, int width);
-/* Tokens in a block for a picture of this size; 0: no multiple of the patch. */
+/* Tokens in a block for a picture of this size; 0: not even one patch. */
 int vt_model_tokens(const vt_model *m, int height, int width);
 
 /* For vt_store_new(): context is the vt_model. */

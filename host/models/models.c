@@ -238,10 +238,11 @@ int vt_model_tokens(const vt_model *m, int height, int width)
 {
     const vt_config *c = &m->config;
 
-    if (height < 1 || width < 1 || height % c->patch_h || width % c->patch_w)
+    int h = 0, w = 0;
+
+    if (!vt_config_grid(&h, &w, c, height, width))
         return 0;
-    return height / c->patch_h * (width / c->patch_w) + c->class_token +
-           c->dist_token + c->registers;
+    return h * w + c->class_token + c->dist_token + c->registers;
 }
 
 void vt_model_build(vt_plan *p, vt_model *m, vt_val pixels, vt_outputs *out)
@@ -254,8 +255,8 @@ void vt_model_build(vt_plan *p, vt_model *m, vt_val pixels, vt_outputs *out)
         return;
     if (!vt_model_tokens(m, h, w)) {
         vt_plan_fail(p, vt_fail(VITCL_EINVAL,
-                                "pictures of %dx%d pixels are no whole number "
-                                "of this model's %dx%d patches",
+                                "pictures of %dx%d pixels are smaller than "
+                                "this model's %dx%d patches",
                                 h, w, c->patch_h, c->patch_w));
         return;
     }

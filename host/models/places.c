@@ -7,6 +7,7 @@
  * is no row for it: 2-D positions leave it alone, relative ones have three keys
  * more (vt_relkeys()). (Resizing: positions.c)
  */
+#include "models/config.h"
 #include "models/vit.h"
 
 #include <stdio.h>
@@ -15,12 +16,10 @@
 static vt_val table(vt_plan *p, const vt_config *c, const char *prefix,
                     const char *tail, int gh, int gw, int rows, int width)
 {
-    const bool native =
-        gh == c->height / c->patch_h && gw == c->width_px / c->patch_w;
     char name[64];
     int n = snprintf(name, sizeof name, "%spos_embed%s", prefix, tail);
 
-    if (!native)
+    if (!vt_config_native(c, gh, gw))
         snprintf(name + n, sizeof name - (size_t)n, "@%dx%d", gh, gw);
     return vt_param(p, name, 2, (int[]){rows, width});
 }
@@ -67,7 +66,7 @@ vt_val vt_places_bias(vt_plan *p, const vt_config *c, int i, vt_val qkv,
     const int rows = 2 * e->gh * e->gw - 1 + (prefix ? 3 : 0);
     char name[48] = "rel_pos_keys";
 
-    if (e->gh * c->patch_h != c->height || e->gw * c->patch_w != c->width_px)
+    if (!vt_config_native(c, e->gh, e->gw))
         return vt_plan_fail(
             p, vt_fail(VITCL_EUNSUPPORTED,
                        "offsets in row-major order belong to pictures of %dx%d "

@@ -71,6 +71,8 @@ vitcl_status vt_model_preset(vt_model **out, const char *name, uint32_t size)
         .pos_prefix = 1,
         .patch_bias = true,
         .qkv_bias = true,
+        .proj_bias = true,
+        .fc_bias = true,
         .final_norm = true,
         .head_bias = true,
         .pool = VT_POOL_TOKEN,

@@ -139,8 +139,6 @@ static vt_val bias_of(vt_plan *p, const vt_config *c, const char *prefix,
                       int gh, int gw, const int *index)
 {
     const int T = gh * gw + c->class_token;
-    const bool native =
-        gh == c->height / c->patch_h && gw == c->width_px / c->patch_w;
     int rows = (2 * gh - 1) * (2 * gw - 1);
     char name[96];
 
@@ -150,7 +148,7 @@ static vt_val bias_of(vt_plan *p, const vt_config *c, const char *prefix,
     } else {
         rows += c->class_token ? 3 : 0;
         snprintf(name, sizeof name, "%s.relative_position_bias_table", prefix);
-        if (!native)
+        if (!vt_config_native(c, gh, gw))
             snprintf(name + strlen(name), sizeof name - strlen(name), "@%dx%d",
                      gh, gw);
     }
@@ -161,8 +159,8 @@ static vt_val bias_of(vt_plan *p, const vt_config *c, const char *prefix,
 void vt_relpos_build(vt_plan *p, vt_model *m, vt_val pixels, vt_outputs *out)
 {
     const vt_config *c = vt_model_config(m);
-    const int gh = vt_dim(p, pixels, 2) / c->patch_h,
-              gw = vt_dim(p, pixels, 3) / c->patch_w;
+    const vt_block_extra grid = vt_vit_grid(p, m, pixels);
+    const int gh = grid.gh, gw = grid.gw;
     const int rows = (2 * gh - 1) * (2 * gw - 1);
     const size_t T = (size_t)gh * (size_t)gw + c->class_token;
     vt_block_extra e = VT_NO_EXTRA;

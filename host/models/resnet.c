@@ -32,6 +32,16 @@ bool vt_resnet_match(const vt_json *config, const vt_weights *w)
     return strncmp(name, "resnetv2_", 9) == 0 && strstr(name, "_bit") != NULL;
 }
 
+/* timm writes down what it was called with, "in_chans": 3 for one. */
+static bool is_default(const vt_json *args, const char *key)
+{
+    const vt_json *v = vt_json_get(args, key);
+    uint64_t n = 0;
+
+    return !v || vt_json_is_null(v) ||
+           (strcmp(key, "in_chans") == 0 && vt_json_uint(&n, v) && n == 3);
+}
+
 static vitcl_status refuse(const vt_json *args, const char *pool,
                            const char *path)
 {
@@ -41,7 +51,7 @@ static vitcl_status refuse(const vt_json *args, const char *pool,
         "bottle_ratio", "output_stride", "width_factor"};
 
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
-        if (vt_json_get(args, keys[i]))
+        if (!is_default(args, keys[i]))
             return vt_fail(VITCL_EUNSUPPORTED,
                            "%s: model_args sets %s, which is not supported",
                            path, keys[i]);
@@ -86,11 +96,6 @@ vitcl_status vt_resnet_configure(vt_config *c, const vt_json *config,
     c->patch_h = c->patch_w = vt_stdconv_stride(c);
     c->head_bias = true;
     c->pool = VT_POOL_MEAN;
-    if (c->height % c->patch_h || c->width_px % c->patch_w)
-        st = vt_fail(VITCL_EUNSUPPORTED,
-                     "%s: pictures of %dx%d pixels are no multiples of %d, "
-                     "which this ResNet needs here",
-                     path, c->height, c->width_px, c->patch_h);
 done:
     return st;
 }

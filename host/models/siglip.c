@@ -2,12 +2,14 @@
  * siglip.c - the vision tower of SigLIP and SigLIP 2 (Zhai et al. 2023,
  * arXiv:2303.15343; Tschannen et al. 2025, arXiv:2502.14786).
  *
- * timm's and HF's names. HF's tower has no classes; timm's may have a head.
+ * timm's and HF's names.
  *
  * Easy to get wrong:
  *   - no class token: a learnt query pools the patches by attention, and an
  *     MLP with its own norm is added behind it
  *   - the norm runs on all tokens before the pool
+ *   - HF's SiglipForImageClassification takes the mean of the patches instead,
+ *     and leaves the learnt query that is still in its files unused
  *   - HF's files want the tanh GELU; timm runs SigLIP 1 with the exact one
  *     and only those SigLIP 2 towers with tanh that are new in it
  */
@@ -36,8 +38,8 @@ vitcl_status vt_siglip_configure(vt_config *c, const vt_json *config,
         return st;
     vt_json_bool(&head,
                  vt_json_get(vt_config_vision(config), "vision_use_head"));
-    c->attn_pool = head;
-    if (!head)
+    c->attn_pool = head && !c->classes;
+    if (!c->attn_pool)
         c->pool = VT_POOL_MEAN;
     return st;
 }

@@ -187,8 +187,7 @@ vt_block_extra vt_vit_grid(const vt_plan *p, const vt_model *m, vt_val pixels)
     const vt_config *c = vt_model_config(m);
     vt_block_extra e = VT_NO_EXTRA;
 
-    e.gh = vt_dim(p, pixels, 2) / c->patch_h;
-    e.gw = vt_dim(p, pixels, 3) / c->patch_w;
+    vt_config_grid(&e.gh, &e.gw, c, vt_dim(p, pixels, 2), vt_dim(p, pixels, 3));
     return e;
 }
 
@@ -225,11 +224,12 @@ static vt_val attention(vt_plan *p, const vt_config *c, int i, vt_val h,
 static vt_val mlp(vt_plan *p, const vt_config *c, int i, vt_val h)
 {
     if (c->swiglu) {
-        h = dense(p, h, i, "mlp.fc1", 2 * c->mlp, true, VT_ACT_NONE, VT_NONE,
-                  VT_NONE);
+        h = dense(p, h, i, "mlp.fc1", 2 * c->mlp, c->fc_bias, VT_ACT_NONE,
+                  VT_NONE, VT_NONE);
         h = vt_swiglu(p, h, false);
     } else {
-        h = dense(p, h, i, "mlp.fc1", c->mlp, true, c->act, VT_NONE, VT_NONE);
+        h = dense(p, h, i, "mlp.fc1", c->mlp, c->fc_bias, c->act, VT_NONE,
+                  VT_NONE);
     }
     h = vt_vit_dropout(p, h);
     return c->mlp_norm ? vt_vit_layernorm(p, h, c->eps, "blocks.%d.mlp.norm", i)
@@ -249,13 +249,13 @@ static vt_val pre_norm(vt_plan *p, const vt_config *c, int i, vt_val x,
     }
     if (c->attn_norm)
         h = vt_vit_layernorm(p, h, c->eps, "blocks.%d.attn.norm", i);
-    h = dense(p, h, i, "attn.proj", c->width, true, VT_ACT_NONE,
+    h = dense(p, h, i, "attn.proj", c->width, c->proj_bias, VT_ACT_NONE,
               layer_scale(p, c, i, 1), falls(p) ? VT_NONE : x);
     x = falls(p) ? branch(p, c, i, x, h) : h;
 
     h = vt_vit_layernorm(p, x, c->eps, "blocks.%d.norm2", i);
     h = mlp(p, c, i, h);
-    h = dense(p, h, i, "mlp.fc2", c->width, true, VT_ACT_NONE,
+    h = dense(p, h, i, "mlp.fc2", c->width, c->fc_bias, VT_ACT_NONE,
               layer_scale(p, c, i, 2), falls(p) ? VT_NONE : x);
     return falls(p) ? branch(p, c, i, x, h) : h;
 }
@@ -266,12 +266,12 @@ static vt_val post_norm(vt_plan *p, const vt_config *c, int i, vt_val x,
 {
     vt_val h = attention(p, c, i, x, e);
 
-    h = dense(p, h, i, "attn.proj", c->width, true, VT_ACT_NONE, VT_NONE,
-              VT_NONE);
+    h = dense(p, h, i, "attn.proj", c->width, c->proj_bias, VT_ACT_NONE,
+              VT_NONE, VT_NONE);
     h = vt_vit_layernorm(p, h, c->eps, "blocks.%d.norm1", i);
     x = branch(p, c, i, x, h);
     h = mlp(p, c, i, x);
-    h = dense(p, h, i, "mlp.fc2", c->width, true, VT_ACT_NONE, VT_NONE,
+    h = dense(p, h, i, "mlp.fc2", c->width, c->fc_bias, VT_ACT_NONE, VT_NONE,
               VT_NONE);
     h = vt_vit_layernorm(p, h, c->eps, "blocks.%d.norm2", i);
     return branch(p, c, i, x, h);

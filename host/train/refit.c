@@ -9,6 +9,7 @@
  * which vitcl reads and timm does not know.
  */
 #include "base/memory.h"
+#include "models/config.h"
 #include "models/fetch.h"
 #include "train/parcel.h"
 
@@ -46,10 +47,11 @@ static vitcl_status copy(vt_parcel *p, vt_model *m, int height, int width)
 {
     vitcl_status st = VITCL_OK;
     const vt_config *c = vt_model_config(m);
-    const int gh = height / c->patch_h, gw = width / c->patch_w;
+    int gh = 0, gw = 0;
     const bool native = height == c->height && width == c->width_px;
     float *data;
 
+    vt_config_grid(&gh, &gw, c, height, width);
     for (size_t i = 0; i < vt_weights_count(m->weights); i++) {
         const vt_weight *t = vt_weights_at(m->weights, i);
         char name[64], axis;
@@ -179,6 +181,8 @@ static vitcl_status new_args(char **out, const vt_config *c, int height,
         PUT(", \"no_embed_class\": true");
     if (!c->qkv_bias)
         PUT(", \"qkv_bias\": false");
+    if (!c->proj_bias)
+        PUT(", \"proj_bias\": false");
     if (c->layer_scale)
         PUT(", \"init_values\": 1e-05");
     if (act)
@@ -275,7 +279,7 @@ vitcl_status vt_parcel_refit(vt_parcel *out, vt_model *m, uint32_t height,
                                      "form; vitcl convert makes one");
     if (!vt_model_tokens(m, h, w))
         return vt_fail(VITCL_EINVAL,
-                       "pictures of %dx%d pixels are no whole number of this "
+                       "pictures of %dx%d pixels are smaller than this "
                        "model's %dx%d patches",
                        h, w, c->patch_h, c->patch_w);
     if ((c->rel_pos != VT_TABLE_NONE || c->places == VT_PLACES_RELATIVE) &&

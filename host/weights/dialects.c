@@ -90,6 +90,7 @@ static const vt_row timm_rows[] = {
 #define TOWERS (VT_HF_CLIP | VT_HF_SIGLIP)
 #define LAYER "encoder.layer.#."
 #define LAYERS "encoder.layers.#."
+#define NEW "layers.#."
 #define BIT "embeddings.patch_embeddings.backbone.bit."
 #define BACKBONE "patch_embed.backbone."
 #define STAGE "encoder.stages.#.layers.#."
@@ -179,6 +180,29 @@ static const vt_row hf_rows[] = {
     WITH("head.layernorm.%", "attn_pool.norm.%", .types = VT_HF_SIGLIP),
     WITH("head.mlp.fc1.%", "attn_pool.mlp.fc1.%", .types = VT_HF_SIGLIP),
     WITH("head.mlp.fc2.%", "attn_pool.mlp.fc2.%", .types = VT_HF_SIGLIP),
+    /* vit, deit, beit and dinov2 as transformers 5 has them in memory; it saves
+     * them under the names above */
+    AS(NEW "attention.o_proj.%", ATTN "proj.%"),
+    WITH(NEW "attention.q_proj.%", ATTN "qkv.%", Q),
+    WITH(NEW "attention.k_proj.%", ATTN "qkv.%", K),
+    WITH(NEW "attention.v_proj.%", ATTN "qkv.%", V),
+    AS(NEW "layernorm_before.%", "blocks.#.norm1.%"),
+    AS(NEW "layernorm_after.%", "blocks.#.norm2.%"),
+    AS(NEW "mlp.fc1.%", "blocks.#.mlp.fc1.%"),
+    AS(NEW "mlp.fc2.%", "blocks.#.mlp.fc2.%"),
+    AS(NEW "lambda_1", "blocks.#.ls1.gamma"),
+    AS(NEW "lambda_2", "blocks.#.ls2.gamma"),
+    AS(NEW "relative_position_bias.relative_position_bias_table",
+       ATTN "relative_position_bias_table"),
+    AS("relative_position_bias.relative_position_bias_table",
+       "rel_pos_bias.relative_position_bias_table"),
+    AS(LAYER "attention.o_proj.%", ATTN "proj.%"),
+    WITH(LAYER "attention.q_proj.%", ATTN "qkv.%", Q),
+    WITH(LAYER "attention.k_proj.%", ATTN "qkv.%", K),
+    WITH(LAYER "attention.v_proj.%", ATTN "qkv.%", V),
+    WITH(LAYER "mlp.gate_proj.%", "blocks.#.mlp.fc1.%", .parts = 2, .part = 0),
+    WITH(LAYER "mlp.up_proj.%", "blocks.#.mlp.fc1.%", .parts = 2, .part = 1),
+    AS(LAYER "mlp.down_proj.%", "blocks.#.mlp.fc2.%"),
     /* of no use here */
     DROP("embeddings.mask_token"),
     DROP("embeddings.position_ids"),

@@ -93,6 +93,9 @@ static vitcl_status list_sources(job *j)
         const vt_weight *t = vt_weights_at(j->w, i);
         source *s = &j->sources[j->source_count];
 
+        if (j->how->drop &&
+            strncmp(t->name, j->how->drop, strlen(j->how->drop)) == 0)
+            continue;
         if (j->how->drop_head_bias && is(t->name, "head.bias")) {
             bool zero = false;
             VT_TRY(vt_weight_is_zero(&zero, j->w, t->name, t->count));

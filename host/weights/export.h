@@ -31,6 +31,7 @@ typedef struct vt_export {
     bool narrow_head;    /* [K,2D] -> [K,D] */
     bool drop_head_bias;
     bool add_head_bias;
+    const char *drop; /* names that begin so are left out; or NULL */
     const char *const *metadata;
 } vt_export;
 

@@ -235,7 +235,7 @@ Test(open, wrong_configs)
         {"\"depth\": 2", "\"depth\": 3", "blocks.2.", VITCL_ECORRUPT},
         {"\"depth\": 2", "\"depth\": 1", "blocks.1.", VITCL_EUNSUPPORTED},
         {"\"img_size\": 24", "\"img_size\": 32", "pos_embed", VITCL_ECORRUPT},
-        {"\"img_size\": 24", "\"img_size\": 25", "25x25", VITCL_ECORRUPT},
+        {"\"img_size\": 24", "\"img_size\": 7", "7x7", VITCL_ECORRUPT},
         {"\"img_size\": 24", "\"img_size\": 24, \"norm_layer\": \"rmsnorm\"",
          "norm_layer", VITCL_EUNSUPPORTED},
         {"\"img_size\": 24", "\"img_size\": 24, \"act_layer\": \"mish\"",
@@ -278,7 +278,9 @@ Test(open, says_what_it_is)
     cr_expect_str_eq(vt_model_longname(m, 3), "class 3");
     cr_expect_null(vt_model_label(m, 5));
     cr_expect_eq(vt_model_tokens(m, 32, 40), 21);
-    cr_expect_eq(vt_model_tokens(m, 32, 41), 0);
+    cr_expect_eq(vt_model_tokens(m, 39, 47),
+                 21); /* as a convolution's stride */
+    cr_expect_eq(vt_model_tokens(m, 32, 7), 0);
     vt_model_close(m), m = NULL;
 
     cr_assert_eq(vt_model_open(&m, HF), VITCL_OK, "%s", vt_message());
