@@ -4,7 +4,7 @@
  * relpos       bias[H,P] = table[index[p],h], P = Tq * Tk pairs
  * relpos_grad  dtable[L,H] += sum of dbias[h,p] over the pairs p of l
  *
- * index[P] (integers stored as float) chooses a row of table[L,H]. The backward
+ * index[P] chooses a row of table[L,H]. The backward
  * walks the pairs of l, order[start[l]..start[l+1]-1], in the same order every
  * time: no atomics, equal bits.
  *
@@ -16,7 +16,7 @@
  */
 kernel void relpos(global float *restrict bias,
                    global const float *restrict table,
-                   global const float *restrict index, int P, int H)
+                   global const int *restrict index, int P, int H)
 {
     const int h = get_global_id(1);
     const int end = block_end(P);
@@ -27,14 +27,14 @@ kernel void relpos(global float *restrict bias,
 
 kernel void relpos_grad(global float *restrict dtable,
                         global const float *restrict dbias,
-                        global const float *restrict start,
-                        global const float *restrict order, int P, int H)
+                        global const int *restrict start,
+                        global const int *restrict order, int P, int H)
 {
     const int h = get_global_id(0), l = get_global_id(1);
-    const int end = (int)start[l + 1];
+    const int end = start[l + 1];
     float s = 0.0f;
 
-    for (int i = (int)start[l]; i < end; i++)
-        s += dbias[(size_t)h * P + (int)order[i]];
+    for (int i = start[l]; i < end; i++)
+        s += dbias[(size_t)h * P + order[i]];
     dtable[(size_t)l * H + h] += s;
 }

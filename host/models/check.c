@@ -55,8 +55,8 @@ typedef struct audit {
     bool *used; /* of each weight */
     uint64_t parameters;
     int missing;
-    char first[96];  /* missing */
-    char wrong[400]; /* the first misshapen one, in words */
+    char first[VT_NAME]; /* missing */
+    char wrong[400];     /* the first misshapen one, in words */
 } audit;
 
 static void mark(audit *a, const vt_weight *t)
@@ -90,7 +90,7 @@ done:
 static vitcl_status check_one(audit *a, const vt_value *v)
 {
     const vt_weight *t;
-    char plain[96], has[64], wants[64];
+    char plain[VT_NAME], has[64], wants[64];
     uint64_t dim[4], count = 1;
     int h, w;
     size_t n = vt_name_grid(v->name, &h, &w);

@@ -61,8 +61,7 @@ static vitcl_status sort(vt_plan *p, vt_val in[4], const int *index, int pairs,
                          int rows)
 {
     vitcl_status st = VITCL_OK;
-    float *start = NULL, *order = NULL;
-    int *at = NULL;
+    int *start = NULL, *order = NULL, *at = NULL;
 
     VT_TRY(VT_NEW(&start, (size_t)rows + 1));
     VT_TRY(VT_NEW(&order, (size_t)pairs));
@@ -72,11 +71,11 @@ static vitcl_status sort(vt_plan *p, vt_val in[4], const int *index, int pairs,
     for (int l = 0; l < rows; l++)
         at[l + 1] += at[l];
     for (int l = 0; l <= rows; l++)
-        start[l] = (float)at[l];
+        start[l] = at[l];
     for (int i = 0; i < pairs; i++)
-        order[at[index[i]]++] = (float)i;
-    in[2] = vt_const(p, "", 1, (int[]){rows + 1}, start);
-    in[3] = vt_const(p, "", 1, &pairs, order);
+        order[at[index[i]]++] = i;
+    in[2] = vt_const_int(p, "", 1, (int[]){rows + 1}, start);
+    in[3] = vt_const_int(p, "", 1, &pairs, order);
 done:
     free(start);
     free(order);
@@ -89,25 +88,23 @@ vt_val vt_relpos_bias(vt_plan *p, vt_val table, int heads, int tq, int tk,
 {
     vitcl_status st = VITCL_OK;
     vt_val in[4] = {table, VT_NONE, VT_NONE, VT_NONE}, out = VT_NONE;
-    int rows = vt_dim(p, table, 0), pairs = tq * tk;
-    float *copy = NULL;
+    int rows = vt_dim(p, table, 0), pairs;
 
     VT_TRY(vt_plan_status(p));
-    /* As floats the indices are exact up to 2^24. */
     VT_TRY(vt_op_need(table != VT_NONE && vt_dim(p, table, 1) == heads &&
-                          tq >= 1 && tk >= 1 && tq <= (1 << 24) / tk,
+                          tq >= 1 && tk >= 1,
                       "relative positions need a table [L,heads]"));
-    VT_TRY(VT_NEW(&copy, (size_t)pairs));
-    for (int i = 0; i < pairs; i++) {
+    VT_TRY(vt_op_need(tq <= INT32_MAX / tk,
+                      "more pairs of tokens than kernels can index; use a "
+                      "smaller picture"));
+    pairs = tq * tk;
+    for (int i = 0; i < pairs; i++)
         VT_TRY(vt_op_need(index[i] >= 0 && index[i] < rows,
                           "a relative position is outside the table"));
-        copy[i] = (float)index[i];
-    }
-    in[1] = vt_const(p, "", 1, &pairs, copy);
+    in[1] = vt_const_int(p, "", 1, &pairs, index);
     if (vt_plan_settings(p)->backward)
         VT_TRY(sort(p, in, index, pairs, rows));
     out = vt_op_append(p, &vt_op_relpos, 4, in, 3, (int[]){heads, tq, tk});
 done:
-    free(copy);
     return st == VITCL_OK ? out : vt_plan_fail(p, st);
 }

@@ -92,7 +92,7 @@ void vt_grad_give(vt_plan *p, vt_val v, vt_val g)
 
 vt_val vt_grad_param(vt_plan *p, vt_val v)
 {
-    char name[112];
+    char name[VT_NAME + 16];
     vt_val g;
 
     if (!vt_grad_wanted(p, v) || p->status != VITCL_OK)

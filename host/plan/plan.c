@@ -93,6 +93,12 @@ vitcl_status vt_plan_status(const vt_plan *p)
 
 /* ---- values ---- */
 
+static vitcl_status too_long(const char *name)
+{
+    return vt_fail(VITCL_EUNSUPPORTED, "%.60s..: a name of %zu characters",
+                   name, strlen(name));
+}
+
 static vt_val new_value(vt_plan *p, const char *name, vt_kind kind, vt_dtype t,
                         int rank, const int *dim)
 {
@@ -122,7 +128,8 @@ static vt_val new_value(vt_plan *p, const char *name, vt_kind kind, vt_dtype t,
                        name[0] ? name : "a tensor", count));
     v.bytes = bytes;
     v.ld = dim[rank - 1];
-    snprintf(v.name, sizeof v.name, "%s", name);
+    if (snprintf(v.name, sizeof v.name, "%s", name) >= VT_NAME)
+        return vt_plan_fail(p, too_long(name));
     VT_TRY(vt_grow(&p->value, &p->value_cap, p->values + 1, sizeof *p->value));
     p->value[p->values] = v;
     return (vt_val)p->values++;
@@ -150,17 +157,16 @@ vt_val vt_param(vt_plan *p, const char *name, int rank, const int *dim)
     for (size_t i = 0; i < p->values; i++)
         if (p->value[i].kind == VT_PARAM && strcmp(p->value[i].name, name) == 0)
             return (vt_val)i;
-    if (strlen(name) >= sizeof p->value->name)
-        return vt_plan_fail(
-            p, vt_fail(VITCL_EUNSUPPORTED, "%s: name too long", name));
+    if (strlen(name) > VT_NAME - 17) /* room for grad., adam.m. and the like */
+        return vt_plan_fail(p, too_long(name));
     return new_value(p, name, VT_PARAM, VT_F32, rank, dim);
 }
 
-vt_val vt_const(vt_plan *p, const char *name, int rank, const int *dim,
-                const float *data)
+static vt_val constant(vt_plan *p, const char *name, vt_dtype t, int rank,
+                       const int *dim, const void *data)
 {
     vitcl_status st = VITCL_OK;
-    vt_val v = new_value(p, name, VT_CONST, VT_F32, rank, dim);
+    vt_val v = new_value(p, name, VT_CONST, t, rank, dim);
 
     if (v == VT_NONE)
         return VT_NONE;
@@ -169,6 +175,18 @@ vt_val vt_const(vt_plan *p, const char *name, int rank, const int *dim,
     return v;
 done:
     return vt_plan_fail(p, st);
+}
+
+vt_val vt_const(vt_plan *p, const char *name, int rank, const int *dim,
+                const float *data)
+{
+    return constant(p, name, VT_F32, rank, dim, data);
+}
+
+vt_val vt_const_int(vt_plan *p, const char *name, int rank, const int *dim,
+                    const int *data)
+{
+    return constant(p, name, VT_I32, rank, dim, data);
 }
 
 vt_val vt_state(vt_plan *p, const char *name, vt_dtype t, int rank,
@@ -198,12 +216,15 @@ bool vt_pad(vt_plan *p, vt_val v, int ld)
 void vt_name(vt_plan *p, vt_val v, const char *format, ...)
 {
     va_list args;
+    int n;
 
     if (v == VT_NONE || p->status != VITCL_OK)
         return;
     va_start(args, format);
-    vsnprintf(p->value[v].name, sizeof p->value[v].name, format, args);
+    n = vsnprintf(p->value[v].name, VT_NAME, format, args);
     va_end(args);
+    if (n >= VT_NAME)
+        vt_plan_fail(p, too_long(p->value[v].name));
     if (matches(p, p->value[v].name))
         p->value[v].keep = true;
 }
@@ -216,7 +237,7 @@ void vt_keep(vt_plan *p, vt_val v)
 
 bool vt_wanted(const vt_plan *p, const char *format, ...)
 {
-    char name[96];
+    char name[VT_NAME];
     va_list args;
 
     va_start(args, format);

@@ -14,6 +14,7 @@
 #include "ocl/ocl.h"
 
 #define VT_NONE (-1)
+#define VT_NAME 112
 #define VT_INS 10
 #define VT_OUTS 6
 
@@ -31,14 +32,14 @@ typedef enum {
 } vt_kind;
 
 typedef struct vt_value {
-    char name[96];
+    char name[VT_NAME]; /* whole: one that is too long is an error */
     vt_kind kind;
     vt_dtype dtype;
     int rank, dim[4], ld;
     bool keep;       /* readable after a run */
     int first, last; /* steps that write and last read it */
     size_t bytes, offset;
-    float *data;     /* VT_CONST, until uploaded */
+    void *data;      /* VT_CONST, until uploaded */
     vt_val grad;     /* d loss / d this value, once backward gave one */
     bool wants_grad; /* a parameter that trains feeds into it */
     vt_buf *buf;     /* after finish; PARAM: f32 rows, made when asked for */
@@ -67,8 +68,8 @@ struct vt_step {
     float f[8]; /* and floats; each op file says what they are */
     vt_kernel *kernel[4], *after[4]; /* NULL-ended */
     vt_gemm *gemm;
-    double time_ms;
-    char note[96]; /* kernel and variant, for vitcl plan */
+    double time_ms, host_ms; /* profiling: by the driver; with the launch */
+    char note[96];           /* kernel and variant, for vitcl plan */
 };
 
 typedef struct vt_plan_options {
@@ -141,6 +142,8 @@ vt_val vt_param(vt_plan *p, const char *name, int rank, const int *dim);
 /* A table that model code computed; copied. */
 vt_val vt_const(vt_plan *p, const char *name, int rank, const int *dim,
                 const float *data);
+vt_val vt_const_int(vt_plan *p, const char *name, int rank, const int *dim,
+                    const int *data);
 /* Device memory of its own, zero at first, kept between runs. */
 vt_val vt_state(vt_plan *p, const char *name, vt_dtype t, int rank,
                 const int *dim);

@@ -7,6 +7,7 @@
 #include "support/device.h"
 
 #include <criterion/criterion.h>
+#include <stdio.h>
 #include <string.h>
 
 /* An op that writes i[0] elements and reads whatever it is given. */
@@ -186,6 +187,45 @@ Test(plan, gradients)
     x = vt_input(p, "in", VT_F32, 1, (int[]){4});
     loss = step(p, &dead, 1, x, vt_param(p, "w", 1, (int[]){4}));
     vt_plan_backward(p, loss, sum);
+    cr_expect_eq(vt_plan_status(p), VITCL_EUNSUPPORTED);
+    vt_plan_free(p);
+}
+
+/* Two parameters that differ in their last character alone: so do the names of
+ * their gradients. What does not fit is refused, not cut. */
+Test(plan, names_are_whole_or_refused)
+{
+    static const char *const none[] = {NULL};
+    char name[2][130], want[300];
+    vt_plan *p = fresh(none, none);
+    vt_val x = vt_input(p, "in", VT_F32, 1, (int[]){4}), w[2], h = x;
+
+    for (int i = 0; i < 2; i++) {
+        memset(name[i], 'n', 95);
+        name[i][94] = (char)('a' + i), name[i][95] = 0;
+        w[i] = vt_param(p, name[i], 1, (int[]){4});
+        h = step(p, &any, i ? 1 : 4, h, w[i]);
+    }
+    vt_plan_backward(p, h, sum);
+    cr_assert_eq(vt_plan_status(p), VITCL_OK, "%s", vt_message());
+    for (int i = 0; i < 2; i++) {
+        snprintf(want, sizeof want, "grad.%s", name[i]);
+        cr_expect_str_eq(vt_value_of(p, vt_grad(p, w[i]))->name, want);
+        cr_expect_eq(vt_plan_find(p, want), vt_grad(p, w[i]));
+        snprintf(want, sizeof want, "adam.m.%s", name[i]);
+        cr_expect_eq(vt_plan_find(p, want), VT_NONE);
+        cr_expect_eq(vt_state(p, want, VT_F32, 1, (int[]){4}),
+                     vt_plan_find(p, want));
+    }
+    vt_name(p, h, "%s", name[0]);
+    cr_expect_eq(vt_plan_status(p), VITCL_OK, "%s", vt_message());
+    memset(name[0], 'n', 129), name[0][129] = 0;
+    vt_name(p, h, "%s", name[0]);
+    cr_expect_eq(vt_plan_status(p), VITCL_EUNSUPPORTED);
+    vt_plan_free(p);
+    p = fresh(NULL, NULL);
+    name[0][96] = 0;
+    cr_expect_eq(vt_param(p, name[0], 1, (int[]){4}), VT_NONE);
     cr_expect_eq(vt_plan_status(p), VITCL_EUNSUPPORTED);
     vt_plan_free(p);
 }
