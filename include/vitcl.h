@@ -99,8 +99,8 @@ const char *vitcl_status_text(vitcl_status status);
 typedef struct {
     size_t size;
     char id[16]; /* "platform:device", for instance "0:0" */
-    char name[128], vendor[128], platform[128];
-    char driver[64], version[64], opencl_c[64];
+    char name[256], vendor[256], platform[256];
+    char driver[256], version[256], opencl_c[256];
     char type[12];   /* "cpu", "gpu", "accelerator", "custom" */
     char gemm[12];   /* provider that a session takes by default */
     char error[160]; /* not empty: the driver failed; the rest may be empty */

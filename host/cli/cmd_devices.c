@@ -53,7 +53,7 @@ static void print_json(const vitcl_device_info *d)
     printf(",\"tuned\":%u}\n", d->tuned);
 }
 
-enum { COLUMNS = 17, CELL = 48 };
+enum { COLUMNS = 17, CELL = 256 };
 typedef char row[COLUMNS][CELL];
 
 static const char *const titles[COLUMNS] = {
@@ -82,10 +82,10 @@ static void fill(row r, const vitcl_device_info *d)
     if (strncmp(version, "OpenCL C ", 9) == 0)
         version += 9;
     snprintf(r[0], CELL, "%s", d->id);
-    snprintf(r[1], CELL, "%.40s", d->name);
-    snprintf(r[2], CELL, "%.24s", d->vendor);
+    snprintf(r[1], CELL, "%s", d->name);
+    snprintf(r[2], CELL, "%s", d->vendor);
     snprintf(r[3], CELL, "%s", d->type);
-    snprintf(r[4], CELL, "%.24s", d->driver);
+    snprintf(r[4], CELL, "%s", d->driver);
     snprintf(r[5], CELL, "%.*s", (int)strcspn(version, " "), version);
     snprintf(r[6], CELL, "%u", d->compute_units);
     snprintf(r[7], CELL, "%u", d->clock_mhz);

@@ -218,8 +218,8 @@ vitcl_status vt_buf_write(vt_queue *q, vt_buf *b, size_t offset,
     e = clEnqueueWriteBuffer(q->queue, b->mem, CL_TRUE, offset, bytes, data, 0,
                              NULL, NULL);
     if (e != CL_SUCCESS)
-        st = vt_cl_fail(q->dev, e, "%zu bytes cannot be written to the device",
-                        bytes);
+        st = vt_queue_fail(q, e, "%zu bytes cannot be written to the device",
+                           bytes);
     return st;
 }
 
@@ -234,8 +234,8 @@ vitcl_status vt_buf_read(vt_queue *q, vt_buf *b, size_t offset, void *data,
     e = clEnqueueReadBuffer(q->queue, b->mem, CL_TRUE, offset, bytes, data, 0,
                             NULL, NULL);
     if (e != CL_SUCCESS)
-        st = vt_cl_fail(q->dev, e, "%zu bytes cannot be read from the device",
-                        bytes);
+        st = vt_queue_fail(q, e, "%zu bytes cannot be read from the device",
+                           bytes);
     return st;
 }
 
@@ -255,7 +255,7 @@ vitcl_status vt_buf_fill(vt_queue *q, vt_buf *b, uint32_t word)
     if (e == CL_SUCCESS)
         vt_queue_event_done(q);
     else
-        st = vt_cl_fail(q->dev, e, "%zu bytes cannot be filled", bytes);
+        st = vt_queue_fail(q, e, "%zu bytes cannot be filled", bytes);
 done:
     return st;
 }

@@ -2,10 +2,12 @@
  * error.c - OpenCL's error codes as names, and as our statuses.
  *
  * Surprising: CL_OUT_OF_RESOURCES is what drivers say when a kernel died,
- * usually late and from another call; the context is of no use after that and
- * further calls may hang. So the device is marked lost and nobody calls OpenCL
- * on it again. Nor does a process that was forked off: drivers' threads are not
- * in it, and a call would wait for them for good.
+ * usually late and from another call, and the context is of no use after that;
+ * but also when one launch wants more than there is at the moment. A clFinish
+ * tells: where that fails too the device is marked lost, and nobody calls
+ * OpenCL on it again, which might hang.
+ * Nor does a process that was forked off: drivers' threads are not in it, and a
+ * call would wait for them for good.
  */
 #include "ocl/objects.h"
 
@@ -96,18 +98,15 @@ const char *vt_cl_name(cl_int error)
     return other;
 }
 
-vitcl_status vt_cl_fail(vt_dev *dev, cl_int error, const char *format, ...)
+static vitcl_status failure(vt_dev *dev, cl_int error, const char *format,
+                            va_list args)
 {
     const bool memory = error == CL_OUT_OF_HOST_MEMORY ||
                         error == CL_MEM_OBJECT_ALLOCATION_FAILURE;
     char what[256];
-    va_list args;
 
-    va_start(args, format);
     vsnprintf(what, sizeof what, format, args);
-    va_end(args);
-    if (dev && (error == CL_OUT_OF_RESOURCES || error == -9999 ||
-                error == CL_DEVICE_NOT_AVAILABLE))
+    if (dev && (error == -9999 || error == CL_DEVICE_NOT_AVAILABLE))
         atomic_store(&dev->lost, true);
     if (!dev)
         return vt_fail(memory ? VITCL_ENOMEM : VITCL_EDEVICE, "%s: %s", what,
@@ -115,6 +114,30 @@ vitcl_status vt_cl_fail(vt_dev *dev, cl_int error, const char *format, ...)
     return vt_fail(memory ? VITCL_ENOMEM : VITCL_EDEVICE,
                    "%s: %s (%.60s, driver %.40s)", what, vt_cl_name(error),
                    dev->info.name, dev->info.driver);
+}
+
+vitcl_status vt_cl_fail(vt_dev *dev, cl_int error, const char *format, ...)
+{
+    vitcl_status st;
+    va_list args;
+
+    va_start(args, format);
+    st = failure(dev, error, format, args);
+    va_end(args);
+    return st;
+}
+
+vitcl_status vt_queue_fail(vt_queue *q, cl_int error, const char *format, ...)
+{
+    vitcl_status st;
+    va_list args;
+
+    va_start(args, format);
+    st = failure(q->dev, error, format, args);
+    va_end(args);
+    if (error == CL_OUT_OF_RESOURCES && clFinish(q->queue) != CL_SUCCESS)
+        atomic_store(&q->dev->lost, true);
+    return st;
 }
 
 static atomic_long owner; /* the process that OpenCL was started in */

@@ -47,7 +47,7 @@ vitcl_status vt_queue_finish(vt_queue *q)
     cl_int e;
 
     if (st == VITCL_OK && (e = clFinish(q->queue)) != CL_SUCCESS)
-        st = vt_cl_fail(q->dev, e, "the device did not finish its work");
+        st = vt_queue_fail(q, e, "the device did not finish its work");
     return st;
 }
 
@@ -96,8 +96,9 @@ void vt_queue_event_done(vt_queue *q)
 
 double vt_queue_time_ms(vt_queue *q)
 {
-    double ns = 0;
+    double ns = 1e6 * q->host_ms;
 
+    q->host_ms = 0;
     if (vt_queue_finish(q) != VITCL_OK)
         return 0;
     for (size_t i = 0; i < q->n_events; i++) {
@@ -300,7 +301,7 @@ vitcl_status vt_kernel_launch(vt_queue *q, vt_kernel *k)
     if (e == CL_SUCCESS)
         vt_queue_event_done(q);
     else
-        st = vt_cl_fail(q->dev, e, "kernel %s cannot be launched", k->name);
+        st = vt_queue_fail(q, e, "kernel %s cannot be launched", k->name);
 done:
     return st;
 }

@@ -45,6 +45,7 @@ struct vt_queue {
     bool profile;
     cl_event *events; /* since the last vt_queue_time_ms() */
     size_t n_events, cap_events;
+    double host_ms; /* since then, of calls that no event tells about */
 };
 
 struct vt_buf {
@@ -79,9 +80,13 @@ struct vt_kernel {
 
 /* ---- error.c ---- */
 const char *vt_cl_name(cl_int error);
-/* "<what>: CL_NAME (device, driver)"; remembers errors that mean the device is
- * gone. dev may be NULL. */
+/* "<what>: CL_NAME (device, driver)"; remembers errors that can only mean that
+ * the device is gone. dev may be NULL. */
 vitcl_status vt_cl_fail(vt_dev *dev, cl_int error, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+/* The same of a call on a queue, which then shows whether the device is gone.
+ */
+vitcl_status vt_queue_fail(vt_queue *q, cl_int error, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 /* No call of OpenCL may be made for it, not even a release: the driver gave up,
  * or this is a forked process. */

@@ -160,7 +160,7 @@ vitcl_status vt_tuned_save(const vt_dev *dev, const char *entry)
 {
     const int folder = folder_of(true);
     const char *why = NULL, *behind = entry;
-    char path[4096] = "", key[512], line[512 + VT_ENTRY];
+    char path[4096] = "", key[512 + VT_ENTRY], line[512 + VT_ENTRY];
     char *text = NULL, *rest, *old, *out = NULL;
     size_t used = 0, cap = 0;
     bool good;

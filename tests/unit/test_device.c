@@ -22,7 +22,7 @@ Test(device, list_and_choose)
     vitcl_device_info info;
     vt_dev *dev = NULL;
     uint32_t n = 0;
-    char name[200];
+    char name[256];
 
     while (vt_dev_list(&info, n) == VITCL_OK) {
         cr_expect(strchr(info.id, ':'), "%s", info.id);

@@ -1,0 +1,20 @@
+/*
+ * driver.h - calls of the OpenCL driver that a test lets go wrong.
+ *
+ * A test program that uses vt_driver has these calls go through driver.c; as
+ * long as nothing is set, they do what they always do.
+ */
+#ifndef VT_TESTS_DRIVER_H
+#define VT_TESTS_DRIVER_H
+#include <stdbool.h>
+
+typedef struct vt_driver_faults {
+    int launch; /* what the next clEnqueueNDRangeKernel returns */
+    int finish; /* what the next `finishes` of clFinish return */
+    unsigned finishes;
+    bool no_clock;       /* events end a nanosecond after they began */
+    const char *version; /* what CL_DEVICE_VERSION is, if not NULL */
+} vt_driver_faults;
+extern vt_driver_faults vt_driver;
+
+#endif

@@ -1,0 +1,158 @@
+/*
+ * test_driver.c - drivers that fail once, fail for good, have no clock and talk
+ * much.
+ */
+#include "support/driver.h"
+
+#include "base/clock.h"
+#include "ops/ops.h"
+#include "support/device.h"
+#include "support/oneplan.h"
+
+#define CL_TARGET_OPENCL_VERSION 120
+#include <CL/cl.h>
+#include <criterion/criterion.h>
+#include <stdlib.h>
+#include <string.h>
+
+static vt_plan *plan_of(vt_dev *dev, const char *gemm, bool profile, int n)
+{
+    static const char *const none[] = {NULL};
+    const vt_plan_options o = {
+        .dev = dev, .gemm = gemm, .profile = profile, .keep = none};
+    vt_plan *p = NULL;
+    vt_val x, w;
+    float *data = calloc((size_t)(n * n), 4);
+
+    vt_check(vt_plan_new(&p, &o));
+    x = vt_input(p, "x", VT_F32, 2, (int[]){n, n});
+    w = vt_input(p, "w", VT_F32, 2, (int[]){n, n});
+    vt_keep(p, vt_linear(p, x,
+                         (vt_linear_args){.w = w,
+                                          .b = VT_NONE,
+                                          .scale = VT_NONE,
+                                          .residual = VT_NONE}));
+    vt_check(vt_plan_finish(p));
+    vt_check(vt_plan_write(p, x, data, (size_t)(n * n) * 4));
+    vt_check(vt_plan_write(p, w, data, (size_t)(n * n) * 4));
+    free(data);
+    return p;
+}
+
+/* That launch failed; the next one does not. */
+Test(driver, out_of_resources_once_is_a_failed_launch)
+{
+    vt_dev *dev = NULL;
+    vt_plan *p;
+
+    vt_check(vt_dev_open(&dev, vt_dev_info(vt_test_device())->id));
+    p = plan_of(dev, NULL, false, 8);
+    vt_driver.launch = CL_OUT_OF_RESOURCES;
+    cr_expect_eq(vt_plan_run(p, 0), VITCL_EDEVICE);
+    cr_expect(strstr(vt_message(), "CL_OUT_OF_RESOURCES"), "%s", vt_message());
+    vt_check(vt_plan_run(p, 0));
+    vt_driver.finish = CL_OUT_OF_RESOURCES, vt_driver.finishes = 1;
+    cr_expect_eq(vt_plan_run(p, 0), VITCL_EDEVICE);
+    vt_check(vt_plan_run(p, 0));
+    vt_plan_free(p);
+    vt_dev_free(dev);
+}
+
+Test(driver, a_device_that_cannot_finish_is_lost)
+{
+    for (int in_launch = 0; in_launch < 2; in_launch++) {
+        vt_dev *dev = NULL;
+        vt_plan *p;
+        vt_buf *b = NULL;
+
+        vt_check(vt_dev_open(&dev, vt_dev_info(vt_test_device())->id));
+        p = plan_of(dev, NULL, false, 8);
+        vt_driver.launch = in_launch ? CL_OUT_OF_RESOURCES : 0;
+        vt_driver.finish = CL_OUT_OF_RESOURCES;
+        vt_driver.finishes = in_launch ? 1 : 2;
+        cr_expect_eq(vt_plan_run(p, 0), VITCL_EDEVICE);
+        cr_expect_eq(vt_driver.finishes, 0);
+        cr_expect_eq(vt_plan_run(p, 0), VITCL_EDEVICE);
+        cr_expect(strstr(vt_message(), "open it again"), "%s", vt_message());
+        cr_expect_eq(vt_buf_new(&b, dev, 64), VITCL_EDEVICE);
+        vt_plan_free(p);
+        vt_dev_free(dev);
+    }
+}
+
+/* CLBlast's own event is of the last of its kernels alone: the host's clock
+ * tells how long they took together. */
+Test(driver, clblast_is_timed_whole)
+{
+    const vt_gemm_desc d = {.M = 37, .N = 65, .K = 70};
+    vt_dev *dev = vt_test_device();
+    vt_queue *q = NULL;
+    vt_gemm *g = NULL;
+    const char *name;
+    vt_gemm_bufs bufs = {.a = vt_test_floats(NULL, 37 * 70),
+                         .b = vt_test_floats(NULL, 65 * 70),
+                         .c = vt_test_floats(NULL, 37 * 65)};
+    size_t temp;
+
+    if (vt_gemm_provider(&name, dev, "clblast") != VITCL_OK)
+        return;
+    vt_check(vt_queue_new(&q, dev, true));
+    temp = vt_gemm_temp_bytes(dev, "clblast", &d);
+    if (temp)
+        vt_check(vt_buf_new(&bufs.temp, dev, temp));
+    vt_check(vt_gemm_new(&g, dev, "clblast", &d, &bufs));
+    vt_driver.no_clock = true;
+    for (int i = 0; i < 2; i++) { /* a second time: the clock starts anew */
+        const double from = vt_now_ms();
+        double ms;
+
+        vt_check(vt_gemm_launch(q, g));
+        ms = vt_queue_time_ms(q);
+        cr_expect_gt(ms, 0.001);
+        cr_expect_leq(ms, vt_now_ms() - from);
+        cr_expect_eq(vt_queue_time_ms(q), 0);
+    }
+    vt_driver.no_clock = false;
+    vt_gemm_free(g);
+    vt_queue_free(q);
+    vt_buf_free(bufs.a);
+    vt_buf_free(bufs.b);
+    vt_buf_free(bufs.c);
+    vt_buf_free(bufs.temp);
+}
+
+/* A driver whose events all take a nanosecond: the figures are the host's. */
+Test(driver, times_that_cannot_be_are_not_shown)
+{
+    vt_plan *p = plan_of(vt_test_device(), "plain", true, 64);
+    double sum = 0, from, wall;
+
+    for (int fake = 0; fake < 2; fake++) {
+        vt_driver.no_clock = fake;
+        from = vt_now_ms();
+        vt_check(vt_plan_run(p, 0));
+        wall = vt_now_ms() - from;
+        sum = 0;
+        for (int i = 0; i < vt_plan_steps(p); i++)
+            sum += vt_plan_step(p, i)->time_ms;
+        cr_expect_gt(sum, 0);
+        cr_expect_leq(sum, 1.1 * wall);
+        if (fake)
+            cr_expect_gt(sum, 0.01 * wall);
+    }
+    vt_driver.no_clock = false;
+    vt_plan_free(p);
+}
+
+/* As long as the strings of a device may be, nothing of them is cut. */
+Test(driver, no_string_is_cut)
+{
+    vitcl_device_info info;
+    char text[256] = "OpenCL 3.0 ";
+
+    memset(text + 11, 'x', 240);
+    vt_driver.version = text;
+    vt_check(vt_dev_list(&info, 0));
+    cr_expect_str_eq(info.version, text);
+    vt_driver.version = NULL;
+}
