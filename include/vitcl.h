@@ -74,7 +74,8 @@ extern "C" {
     X(ECORRUPT, -4, "file is damaged or hostile")                              \
     X(EUNSUPPORTED, -5, "valid, but not supported by this build or device")    \
     X(ENODEVICE, -6, "no such OpenCL device")                                  \
-    X(EDEVICE, -7, "an OpenCL call failed")
+    X(EDEVICE, -7, "an OpenCL call failed")                                    \
+    X(ESTOPPED, -8, "stopped by the caller")
 #define X(name, value, text) VITCL_##name = value,
 typedef enum { VITCL_STATUS_MAP(X) VITCL_STATUS_END_ = 1 } vitcl_status;
 #undef X
@@ -93,6 +94,10 @@ typedef struct vitcl_loader vitcl_loader;   /* decodes pictures ahead */
 const char *vitcl_version(void);
 const char *vitcl_last_error(void); /* one line; valid until the next failure */
 const char *vitcl_status_text(vitcl_status status);
+
+/* Called now and then by the thread that is in a long call; what it returns
+ * other than 0 ends that call with VITCL_ESTOPPED. */
+typedef int (*vitcl_progress)(void *context, uint64_t done, uint64_t total);
 
 /* ---- devices ---------------------------------------------------------- */
 
@@ -183,6 +188,12 @@ typedef struct {
     int once; /* for one run: where a CPU can, f32 weights stay in the file's
                  pages and are packed as they are multiplied, not beforehand.
                  The same numbers; each run is a little slower */
+    int reserved; /* zero */
+    /* NULL or: while vitcl_session_new() prepares kernels and weights, of total
+     * its own count; after each batch of vitcl_classify() and vitcl_embed(), of
+     * their pictures. */
+    vitcl_progress progress;
+    void *progress_context;
 } vitcl_session_options;
 
 /* All device memory for `batch` images at a time is claimed here, once; an
@@ -190,6 +201,10 @@ typedef struct {
 VITCL_STATUS vitcl_session_new(vitcl_session **out, vitcl_model *model,
                                const vitcl_session_options *options);
 void vitcl_session_free(vitcl_session *session);
+/* From any thread, or a signal handler: the next run of this session that would
+ * begin, in a call that goes on or in a later one, fails once with
+ * VITCL_ESTOPPED. What the device is at, it finishes. */
+void vitcl_session_stop(vitcl_session *session);
 const vitcl_model *vitcl_session_model(const vitcl_session *session);
 uint32_t vitcl_session_batch(const vitcl_session *session);
 uint32_t vitcl_session_classes(const vitcl_session *session);  /* 0: none */

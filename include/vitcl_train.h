@@ -30,10 +30,6 @@ const char *vitcl_dataset_kind(const vitcl_dataset *dataset);
  * their places, of which there must be equally many. */
 VITCL_STATUS vitcl_dataset_by_number(vitcl_dataset *dataset);
 
-/* Called between batches; what it returns other than 0 stops the work, which
- * then fails with VITCL_EINVAL. */
-typedef int (*vitcl_progress)(void *context, uint64_t done, uint64_t total);
-
 typedef struct {
     size_t size;
     uint32_t pictures; /* scored */

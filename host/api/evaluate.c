@@ -203,7 +203,7 @@ static vitcl_status run(const sweep *s)
         n = 0;
         if (s->progress &&
             s->progress(s->progress_context, s->before + i + 1, s->total)) {
-            st = vt_fail(VITCL_EINVAL, "stopped by the caller");
+            st = vt_fail(VITCL_ESTOPPED, "stopped by the caller");
             goto done;
         }
     }

@@ -33,6 +33,9 @@ struct vitcl_session {
     vt_preprocess how;
     vitcl_status how_status; /* pictures cannot be prepared: why */
     char how_message[512];
+    atomic_bool stop; /* before the next run */
+    vitcl_progress progress;
+    void *progress_context;
     uint8_t *picture; /* [batch, height, width, 3] on their way */
     float *logits;    /* [batch, classes] */
     bool from_rgb;    /* the last run: its pictures are still in the plan */

@@ -112,6 +112,8 @@ static vitcl_status write_plan(vitcl_session *s, const vitcl_session_options *o)
                                .precision = o->precision,
                                .keep = o->keep,
                                .once = o->once != 0,
+                               .progress = o->progress,
+                               .progress_context = o->progress_context,
                                .profile = o->profile != 0};
 
     if (o->precision == VITCL_HALF)
@@ -156,6 +158,8 @@ vitcl_status vitcl_session_new(vitcl_session **out, vitcl_model *model,
     s->batch = o.batch;
     s->height = o.height;
     s->width = o.width;
+    s->progress = o.progress;
+    s->progress_context = o.progress_context;
     VT_TRY(vt_handle_size(&s->height, &s->width, &s->batch, model));
     preprocessing(s);
     VT_TRY(write_plan(s, &o));
@@ -217,6 +221,25 @@ void vitcl_session_size(const vitcl_session *session, uint32_t *height,
 
 /* ---- running ---- */
 
+void vitcl_session_stop(vitcl_session *session)
+{
+    if (session)
+        atomic_store(&session->stop, true);
+}
+
+static vitcl_status stopped(void)
+{
+    return vt_fail(VITCL_ESTOPPED, "stopped by the caller");
+}
+
+/* After a batch. */
+static vitcl_status tell(const vitcl_session *s, uint64_t done, uint64_t total)
+{
+    return s->progress && s->progress(s->progress_context, done, total)
+               ? stopped()
+               : VITCL_OK;
+}
+
 static vitcl_status count_fits(const vitcl_session *s, uint32_t n)
 {
     return n > 0 && n <= s->batch
@@ -234,6 +257,8 @@ vitcl_status vitcl_run_rgb(vitcl_session *session, const uint8_t *rgb,
     VT_GIVEN(rgb);
     VT_TRY(count_fits(session, n));
     VT_TRY(prepares(session));
+    if (atomic_exchange(&session->stop, false))
+        return stopped();
     VT_TRY(vt_plan_write(session->plan, session->rgb, rgb,
                          (size_t)n * session->height * session->width * 3));
     session->from_rgb = true;
@@ -250,6 +275,8 @@ vitcl_status vitcl_run_pixels(vitcl_session *session, const float *pixels,
     VT_GIVEN(session);
     VT_GIVEN(pixels);
     VT_TRY(count_fits(session, n));
+    if (atomic_exchange(&session->stop, false))
+        return stopped();
     VT_TRY(vt_plan_write(session->plan, session->pixels, pixels,
                          (size_t)n * session->height * session->width * 3 *
                              sizeof(float)));
@@ -394,6 +421,7 @@ vitcl_status vitcl_classify(vitcl_class *top, uint32_t k,
             else
                 no_answer(&bad, best, k, s, at, i);
         }
+        VT_TRY(tell(s, at + now, n));
     }
     st = bad;
 done:
@@ -417,6 +445,7 @@ vitcl_status vitcl_embed(float *out, vitcl_session *session,
         for (uint32_t i = 0; i < now; i++)
             if (!vt_all_finite(out + (at + i) * width, width))
                 explain(&bad, session, at, i);
+        VT_TRY(tell(session, at + now, n));
     }
     st = bad;
 done:
@@ -454,68 +483,4 @@ void vitcl_top(vitcl_class *top, uint32_t k, const float *logits,
     for (uint32_t i = 0; i < k; i++)
         top[i].probability =
             (float)(exp((double)logits[top[i].label] - most) / sum);
-}
-
-/* ---- looking at the plan ---- */
-
-static void print_shape(char *out, size_t size, const vt_value *v)
-{
-    size_t at = 0;
-
-    out[0] = '\0';
-    for (int i = 0; v && i < v->rank && at < size; i++)
-        at += (size_t)snprintf(out + at, size - at, "%s%d", i ? "x" : "",
-                               v->dim[i]);
-}
-
-vitcl_status vitcl_session_step(vitcl_step_info *out,
-                                const vitcl_session *session, uint32_t index)
-{
-    const vt_step *s;
-    const vt_value *v;
-    vitcl_step_info info = {.size = sizeof info};
-
-    VT_SIZED(out, vitcl_step_info);
-    VT_GIVEN(session);
-    if (index >= (uint32_t)vt_plan_steps(session->plan))
-        return vt_fail(VITCL_EINVAL, "the plan has no step %u", index);
-    s = vt_plan_step(session->plan, (int)index);
-    v = vt_value_of(session->plan, s->out[0]);
-    snprintf(info.name, sizeof info.name, "%.63s", v ? v->name : "");
-    snprintf(info.op, sizeof info.op, "%s", s->op->name);
-    snprintf(info.kernel, sizeof info.kernel, "%s", s->note);
-    print_shape(info.shape, sizeof info.shape, v);
-    if (s->op->macs)
-        info.gflop = 2e-9 * s->op->macs(session->plan, s);
-    info.time_ms = s->time_ms;
-    for (int i = 0; i < VT_OUTS; i++)
-        if ((v = vt_value_of(session->plan, s->out[i])))
-            info.memory_bytes += v->bytes;
-    vt_sized_give(out, &info, sizeof info);
-    return VITCL_OK;
-}
-
-vitcl_status vitcl_session_describe(vitcl_session_info *out,
-                                    const vitcl_session *session)
-{
-    static const char *const names[] = {"f32", "bf16", "f16", "half", "int8"};
-    vitcl_session_info info = {.size = sizeof info};
-    vt_plan_memory memory;
-    vt_counters counters;
-
-    VT_SIZED(out, vitcl_session_info);
-    VT_GIVEN(session);
-    memory = vt_plan_memory_of(session->plan);
-    counters = vt_dev_counters(session->model->dev);
-    info.arena_bytes = memory.arena;
-    info.activation_bytes = memory.arena + memory.states + memory.consts;
-    info.weights_bytes = vt_store_bytes(session->model->store);
-    info.kernels_built = counters.programs_built;
-    info.buffers_made = counters.buffers_made;
-    info.lookups = counters.lookups;
-    snprintf(info.gemm, sizeof info.gemm, "%s", vt_plan_gemm(session->plan));
-    snprintf(info.precision, sizeof info.precision, "%s",
-             names[vt_plan_settings(session->plan)->precision]);
-    vt_sized_give(out, &info, sizeof info);
-    return VITCL_OK;
 }

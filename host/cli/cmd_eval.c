@@ -146,7 +146,7 @@ static int score(work *w, const eval *o)
                         &bar);
     progress_clear(&bar);
     if (st != VITCL_OK)
-        return stopped() ? EXIT_STOPPED : failed();
+        return st == VITCL_ESTOPPED ? EXIT_STOPPED : failed();
     if (w->scores.real_by_number)
         note("%s gives classes by number: the model's numbers are taken",
              o->labels);

@@ -89,7 +89,7 @@ static int score(work *w, const fewshot *o)
                        &bar);
     progress_clear(&bar);
     if (st != VITCL_OK)
-        return stopped() ? EXIT_STOPPED : failed();
+        return st == VITCL_ESTOPPED ? EXIT_STOPPED : failed();
     for (uint32_t i = 0; i < w->count; i++) {
         const vitcl_fewshot_score *s = &w->scores[i];
 

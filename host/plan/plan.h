@@ -88,6 +88,8 @@ typedef struct vt_plan_options {
     bool once;     /* for one run: no constant weight is prepacked */
     const char *const *freeze; /* NULL-ended patterns of parameter names that
                                 * do not train */
+    vitcl_progress progress;   /* of vt_plan_finish(), or NULL */
+    void *progress_context;
     bool corrupt; /* masked patch prediction: patches come from where the i32
                    * input "patch_source" [B,N] says, or are "mpp_mask" */
     unsigned random_state;    /* of what falls */

@@ -172,6 +172,15 @@ done:
     return st;
 }
 
+/* Steps are counted twice: as they are bound and as their kernels are ready. */
+static vitcl_status tell(const vt_plan *p, size_t done)
+{
+    return p->o.progress &&
+                   p->o.progress(p->o.progress_context, done, 2 * p->steps)
+               ? vt_fail(VITCL_ESTOPPED, "stopped by the caller")
+               : VITCL_OK;
+}
+
 vitcl_status vt_plan_finish(vt_plan *p)
 {
     vitcl_status st = VITCL_OK;
@@ -193,11 +202,14 @@ vitcl_status vt_plan_finish(vt_plan *p)
             snprintf(s->note + at, sizeof s->note - at, "%s%s", at ? " + " : "",
                      vt_gemm_describe(s->gemm));
         }
+        VT_TRY(tell(p, i + 1));
     }
     VT_TRY(vt_queue_finish(p->queue));
     vt_kernels_ahead(p->o.dev);
-    for (size_t i = 0; i < p->steps; i++)
+    for (size_t i = 0; i < p->steps; i++) {
         VT_TRY(in_step(p, i, ready(p->step[i])));
+        VT_TRY(tell(p, p->steps + i + 1));
+    }
     p->finished = true;
 done:
     vt_kernels_defer(false);

@@ -1,0 +1,69 @@
+/*
+ * steps.c - what a session's plan looks like: its steps, its memory.
+ */
+#include "api/handles.h"
+#include "base/memory.h"
+
+#include <stdio.h>
+
+static void print_shape(char *out, size_t size, const vt_value *v)
+{
+    size_t at = 0;
+
+    out[0] = '\0';
+    for (int i = 0; v && i < v->rank && at < size; i++)
+        at += (size_t)snprintf(out + at, size - at, "%s%d", i ? "x" : "",
+                               v->dim[i]);
+}
+
+vitcl_status vitcl_session_step(vitcl_step_info *out,
+                                const vitcl_session *session, uint32_t index)
+{
+    const vt_step *s;
+    const vt_value *v;
+    vitcl_step_info info = {.size = sizeof info};
+
+    VT_SIZED(out, vitcl_step_info);
+    VT_GIVEN(session);
+    if (index >= (uint32_t)vt_plan_steps(session->plan))
+        return vt_fail(VITCL_EINVAL, "the plan has no step %u", index);
+    s = vt_plan_step(session->plan, (int)index);
+    v = vt_value_of(session->plan, s->out[0]);
+    snprintf(info.name, sizeof info.name, "%.63s", v ? v->name : "");
+    snprintf(info.op, sizeof info.op, "%s", s->op->name);
+    snprintf(info.kernel, sizeof info.kernel, "%s", s->note);
+    print_shape(info.shape, sizeof info.shape, v);
+    if (s->op->macs)
+        info.gflop = 2e-9 * s->op->macs(session->plan, s);
+    info.time_ms = s->time_ms;
+    for (int i = 0; i < VT_OUTS; i++)
+        if ((v = vt_value_of(session->plan, s->out[i])))
+            info.memory_bytes += v->bytes;
+    vt_sized_give(out, &info, sizeof info);
+    return VITCL_OK;
+}
+
+vitcl_status vitcl_session_describe(vitcl_session_info *out,
+                                    const vitcl_session *session)
+{
+    static const char *const names[] = {"f32", "bf16", "f16", "half", "int8"};
+    vitcl_session_info info = {.size = sizeof info};
+    vt_plan_memory memory;
+    vt_counters counters;
+
+    VT_SIZED(out, vitcl_session_info);
+    VT_GIVEN(session);
+    memory = vt_plan_memory_of(session->plan);
+    counters = vt_dev_counters(session->model->dev);
+    info.arena_bytes = memory.arena;
+    info.activation_bytes = memory.arena + memory.states + memory.consts;
+    info.weights_bytes = vt_store_bytes(session->model->store);
+    info.kernels_built = counters.programs_built;
+    info.buffers_made = counters.buffers_made;
+    info.lookups = counters.lookups;
+    snprintf(info.gemm, sizeof info.gemm, "%s", vt_plan_gemm(session->plan));
+    snprintf(info.precision, sizeof info.precision, "%s",
+             names[vt_plan_settings(session->plan)->precision]);
+    vt_sized_give(out, &info, sizeof info);
+    return VITCL_OK;
+}
