@@ -144,6 +144,21 @@ typedef struct {
 /* path: a checkpoint's folder, or its weight file with the config beside it. */
 VITCL_STATUS vitcl_model_load(vitcl_model **out, vitcl_device *device,
                               const char *path);
+/* A checkpoint in memory: what the files of its folder hold. */
+typedef struct {
+    size_t size;
+    const char *name; /* for messages; NULL: "model" */
+    /* All tensors in one: safetensors, .npz or a PyTorch zip file. Not copied:
+     * they stay as they are until the model and its sessions are freed. */
+    const void *weights;
+    size_t weights_bytes;
+    const char *config; /* config.json; NULL where .npz weights have none */
+    size_t config_bytes;
+    const char *preprocessor; /* preprocessor_config.json, or NULL */
+    size_t preprocessor_bytes;
+} vitcl_model_files;
+VITCL_STATUS vitcl_model_from_memory(vitcl_model **out, vitcl_device *device,
+                                     const vitcl_model_files *files);
 /* A preset such as "vit-b/16" with random weights; size 0: 224. Its answers
  * mean nothing: for plans, counts and benchmarks. */
 VITCL_STATUS vitcl_model_preset(vitcl_model **out, vitcl_device *device,
@@ -239,6 +254,18 @@ VITCL_STATUS vitcl_image_load(vitcl_image *out, const char *path);
 /* NULL, or one line to warn of: a decoder of this process had to work without
  * its filter of system calls. */
 const char *vitcl_decode_note(void);
+typedef enum { /* bytes of a pixel in memory; X: one that is not looked at */
+               VITCL_RGB,
+               VITCL_BGR,
+               VITCL_RGBX,
+               VITCL_BGRX,
+               VITCL_GREY
+} vitcl_layout;
+/* A picture of pixels that are decoded already, copied. stride_bytes: from the
+ * start of one row to the next, at least the row's own bytes; 0: just those. */
+VITCL_STATUS vitcl_image_pixels(vitcl_image *out, const void *pixels,
+                                uint32_t width, uint32_t height,
+                                size_t stride_bytes, vitcl_layout layout);
 /* Resize and crop as the model's preprocessing says; out->rgb is the
  * session's height * width * 3. */
 VITCL_STATUS vitcl_image_prepare(vitcl_image *out, const vitcl_session *session,
@@ -278,14 +305,16 @@ typedef struct {
 VITCL_STATUS vitcl_session_tensor(vitcl_tensor_info *out,
                                   const vitcl_session *session, uint32_t index);
 /* First n pictures' share of a tensor, f32; "logits" and "features" (what the
- * classifier reads) always have an answer where the model has them. */
-VITCL_STATUS vitcl_session_read(float *out, vitcl_session *session,
-                                const char *name, uint32_t n);
+ * classifier reads) always have an answer where the model has them. count: how
+ * many elements there is room for at out; too few are VITCL_EINVAL. */
+VITCL_STATUS vitcl_session_read(float *out, size_t count,
+                                vitcl_session *session, const char *name,
+                                uint32_t n);
 
 /* Whether that tensor is finite for picture `index` of the last run; if not,
  * the error names the weight, or else the tensor, where NaN or infinity begins,
  * for which a run is repeated. */
-vitcl_status vitcl_session_check(vitcl_session *session, const char *name,
+VITCL_STATUS vitcl_session_check(vitcl_session *session, const char *name,
                                  uint32_t index);
 
 /* ---- looking at the plan ---------------------------------------------- */

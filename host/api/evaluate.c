@@ -141,7 +141,7 @@ static vitcl_status flush(const sweep *s, const uint8_t *rgb, float *rows,
     if (n == 0)
         return VITCL_OK;
     VT_TRY(vitcl_run_rgb(s->session, rgb, n));
-    VT_TRY(vitcl_session_read(rows, s->session, s->tensor, n));
+    VT_TRY(vitcl_session_read(rows, n * s->width, s->session, s->tensor, n));
     for (uint32_t i = 0; i < n; i++) {
         const float *row = rows + i * s->width;
 

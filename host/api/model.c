@@ -51,6 +51,26 @@ done:
     return st;
 }
 
+vitcl_status vitcl_model_from_memory(vitcl_model **out, vitcl_device *device,
+                                     const vitcl_model_files *files)
+{
+    vitcl_status st = VITCL_OK;
+    vitcl_model_files f;
+    vt_model *m = NULL;
+
+    VT_GIVEN(out);
+    VT_GIVEN(files);
+    VT_TRY(vt_sized_options(&f, sizeof f, files, "vitcl_model_files"));
+    if (!f.weights || (f.config_bytes && !f.config) ||
+        (f.preprocessor_bytes && !f.preprocessor))
+        return vt_fail(VITCL_EINVAL, "a model in memory needs its weights, and "
+                                     "a place for each size");
+    VT_TRY(vt_model_open_memory(&m, &f));
+    VT_TRY(wrap(out, device, m));
+done:
+    return st;
+}
+
 vitcl_status vitcl_model_preset(vitcl_model **out, vitcl_device *device,
                                 const char *preset, uint32_t size)
 {

@@ -286,13 +286,19 @@ done:
     return st;
 }
 
-static vitcl_status read_share(float *out, vitcl_session *s, vt_val v,
-                               uint32_t n)
+static vitcl_status read_share(float *out, size_t room, vitcl_session *s,
+                               vt_val v, uint32_t n)
 {
     uint64_t count = vt_elements(s->plan, v);
 
     if (vt_dim(s->plan, v, 0) == (int)s->batch)
         count = count / s->batch * n;
+    if (count > room)
+        return vt_fail(VITCL_EINVAL,
+                       "%s of %u pictures has %llu elements, more than the %zu "
+                       "that there is room for",
+                       vt_value_of(s->plan, v)->name, n,
+                       (unsigned long long)count, room);
     return vt_plan_read(s->plan, v, out, count);
 }
 
@@ -310,8 +316,9 @@ vt_val vt_session_value(const vitcl_session *s, const char *name)
     return strcmp(name, "features") == 0 ? s->out.features : VT_NONE;
 }
 
-vitcl_status vitcl_session_read(float *out, vitcl_session *session,
-                                const char *name, uint32_t n)
+vitcl_status vitcl_session_read(float *out, size_t count,
+                                vitcl_session *session, const char *name,
+                                uint32_t n)
 {
     vitcl_status st = VITCL_OK;
     vt_val v;
@@ -323,7 +330,7 @@ vitcl_status vitcl_session_read(float *out, vitcl_session *session,
     v = vt_session_value(session, name);
     if (v == VT_NONE)
         return vt_fail(VITCL_EINVAL, "no tensor %s was kept", name);
-    VT_TRY(read_share(out, session, v, n));
+    VT_TRY(read_share(out, count, session, v, n));
 done:
     return st;
 }
@@ -411,7 +418,8 @@ vitcl_status vitcl_classify(vitcl_class *top, uint32_t k,
         return vt_fail(VITCL_EINVAL, "%u best of %u classes", k, s->classes);
     for (uint32_t at = 0, now; at < n; at += now) {
         VT_TRY(run_some(&now, s, images + at, n - at));
-        VT_TRY(read_share(s->logits, s, s->out.logits, now));
+        VT_TRY(read_share(s->logits, (size_t)s->batch * s->classes, s,
+                          s->out.logits, now));
         for (uint32_t i = 0; i < now; i++) {
             const float *logits = s->logits + (size_t)i * s->classes;
             vitcl_class *best = top + (size_t)(at + i) * k;
@@ -440,8 +448,8 @@ vitcl_status vitcl_embed(float *out, vitcl_session *session,
     width = session->features;
     for (uint32_t at = 0, now; at < n; at += now) {
         VT_TRY(run_some(&now, session, images + at, n - at));
-        VT_TRY(
-            read_share(out + at * width, session, session->out.features, now));
+        VT_TRY(read_share(out + at * width, now * width, session,
+                          session->out.features, now));
         for (uint32_t i = 0; i < now; i++)
             if (!vt_all_finite(out + (at + i) * width, width))
                 explain(&bad, session, at, i);

@@ -44,6 +44,7 @@ typedef struct work {
     const char *tensor;
     double ms[RUNS];
     int runs;
+    size_t room; /* elements of out */
     double gflop, load_ms, peak;
     op_time op[OPS];
     int ops;
@@ -69,7 +70,8 @@ static int allocate(work *w)
     vitcl_session_size(w->session, &height, &width);
     n = (size_t)batch * 3 * height * width;
     w->pixels = malloc(n * sizeof(float));
-    w->out = malloc(((size_t)batch * columns + 1) * sizeof(float));
+    w->room = (size_t)batch * columns;
+    w->out = malloc((w->room + 1) * sizeof(float));
     if (!w->pixels || !w->out)
         return fail("out of memory");
     for (size_t i = 0; i < n; i++) /* any numbers of a picture's size */
@@ -82,7 +84,8 @@ static int once(work *w)
     const uint32_t n = vitcl_session_batch(w->session);
 
     if (vitcl_run_pixels(w->session, w->pixels, n) != VITCL_OK ||
-        vitcl_session_read(w->out, w->session, w->tensor, n) != VITCL_OK)
+        vitcl_session_read(w->out, w->room, w->session, w->tensor, n) !=
+            VITCL_OK)
         return failed();
     return EXIT_OK;
 }

@@ -193,9 +193,10 @@ static int work_through(work *w)
 
     while (code == EXIT_OK &&
            (n = feed_next(&answers, &rgb, &good, w->feed)) > 0) {
-        if (good && (vitcl_run_rgb(w->session, rgb, good) != VITCL_OK ||
-                     vitcl_session_read(w->logits, w->session, "logits",
-                                        good) != VITCL_OK))
+        if (good &&
+            (vitcl_run_rgb(w->session, rgb, good) != VITCL_OK ||
+             vitcl_session_read(w->logits, (size_t)good * w->classes,
+                                w->session, "logits", good) != VITCL_OK))
             return failed();
         progress_clear(&w->progress);
         for (uint32_t i = 0; i < n && code == EXIT_OK; i++)

@@ -197,8 +197,8 @@ static int work_through(work *w)
     while (code == EXIT_OK &&
            (n = feed_next(&answers, &rgb, &good, w->feed)) > 0) {
         if (good && (vitcl_run_rgb(w->session, rgb, good) != VITCL_OK ||
-                     vitcl_session_read(w->batch, w->session, w->tensor,
-                                        good) != VITCL_OK))
+                     vitcl_session_read(w->batch, good * share(w), w->session,
+                                        w->tensor, good) != VITCL_OK))
             return failed();
         progress_clear(&w->progress);
         for (uint32_t i = 0; i < n && code == EXIT_OK; i++)

@@ -124,7 +124,8 @@ static int compute(work *w)
             return failed();
         for (uint32_t i = 0; i < w->tensors; i++)
             if (vitcl_session_read(w->data[i] + at * share(&w->info[i]),
-                                   w->session, w->info[i].name, n) != VITCL_OK)
+                                   n * share(&w->info[i]), w->session,
+                                   w->info[i].name, n) != VITCL_OK)
                 return failed();
     }
     return EXIT_OK;

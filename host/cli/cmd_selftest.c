@@ -43,8 +43,8 @@ static int logits_of(float *out, vitcl_model *model, const char *gemm,
 
         if (vitcl_run_rgb(s, rgb + (size_t)i * SIDE * SIDE * 3, n) !=
                 VITCL_OK ||
-            vitcl_session_read(out + (size_t)i * *classes, s, "logits", n) !=
-                VITCL_OK)
+            vitcl_session_read(out + (size_t)i * *classes, (size_t)n * *classes,
+                               s, "logits", n) != VITCL_OK)
             code = failed();
     }
     vitcl_session_free(s);

@@ -98,6 +98,9 @@ typedef struct vt_model vt_model;
 /* path as vitcl_model_load() takes it; everything of the checkpoint is
  * checked: missing, surplus and misshapen tensors are named. */
 vitcl_status vt_model_open(vt_model **out, const char *path);
+/* The same from what its files hold; weights are borrowed. */
+vitcl_status vt_model_open_memory(vt_model **out,
+                                  const vitcl_model_files *files);
 /* "vit-b/16" and so on at size x size pixels (0: 224); random weights, the
  * same for the same name. */
 vitcl_status vt_model_preset(vt_model **out, const char *name, uint32_t size);

@@ -152,6 +152,32 @@ static vitcl_status find_family(vt_model *m, bool npz)
     return VITCL_OK;
 }
 
+/* Once its weights and JSON are there; takes raw over. */
+static vitcl_status know(vt_model *m, vt_tensors *raw, bool npz)
+{
+    vitcl_status st =
+        vt_weights_new(&m->weights, raw, vt_config_vision(m->json));
+
+    if (st != VITCL_OK) {
+        vt_tensors_free(raw);
+        return st;
+    }
+    VT_TRY(find_family(m, npz));
+    m->type = npz                        ? "npz"
+              : vt_config_hf(m->json)[0] ? vt_config_hf(m->json)
+                                         : "timm";
+    VT_TRY(m->arch->configure(&m->config, m->json, m->weights, m->path));
+    VT_TRY(vt_model_check(m));
+    VT_TRY(read_labels(m));
+done:
+    return st;
+}
+
+static bool is_npz(const vt_tensors *raw)
+{
+    return strcmp(vt_tensors_format(raw), "npz") == 0;
+}
+
 vitcl_status vt_model_open(vt_model **out, const char *path)
 {
     vitcl_status st = VITCL_OK;
@@ -162,21 +188,65 @@ vitcl_status vt_model_open(vt_model **out, const char *path)
     VT_TRY(VT_NEW(&m, 1));
     VT_TRY(vt_strdup(&m->path, path));
     VT_TRY(vt_tensors_open(&raw, path));
-    npz = strcmp(vt_tensors_format(raw), "npz") == 0;
+    npz = is_npz(raw);
     if (!npz) { /* a stray config beside a .npz is not its own */
         VT_TRY(load_json(&m->json, path, "config.json"));
         VT_TRY(load_json(&m->preprocessor, path, "preprocessor_config.json"));
         VT_TRY(vt_config_types(m->json, path));
     }
-    VT_TRY(vt_weights_new(&m->weights, raw, vt_config_vision(m->json)));
-    raw = NULL;
-    VT_TRY(find_family(m, npz));
-    m->type = npz                        ? "npz"
-              : vt_config_hf(m->json)[0] ? vt_config_hf(m->json)
-                                         : "timm";
-    VT_TRY(m->arch->configure(&m->config, m->json, m->weights, path));
-    VT_TRY(vt_model_check(m));
-    VT_TRY(read_labels(m));
+    st = know(m, raw, npz), raw = NULL;
+    VT_TRY(st);
+    *out = m, m = NULL;
+done:
+    vt_tensors_free(raw);
+    vt_model_close(m);
+    return st;
+}
+
+static vitcl_status parse_json(vt_json **out, const char *text, size_t size,
+                               const char *model, const char *file)
+{
+    vitcl_status st = VITCL_OK;
+    char *name = NULL;
+
+    if (!text)
+        return VITCL_OK;
+    VT_TRY(vt_format(&name, "%s: %s", model, file));
+    VT_TRY(vt_json_parse(out, text, size, 32, name));
+done:
+    free(name);
+    return st;
+}
+
+vitcl_status vt_model_open_memory(vt_model **out,
+                                  const vitcl_model_files *files)
+{
+    vitcl_status st = VITCL_OK;
+    const char *name = files->name ? files->name : "model";
+    vt_tensors *raw = NULL;
+    vt_model *m = NULL;
+    bool npz;
+
+    VT_TRY(VT_NEW(&m, 1));
+    VT_TRY(vt_strdup(&m->path, name));
+    VT_TRY(vt_tensors_open_memory(&raw, files->weights, files->weights_bytes,
+                                  name));
+    npz = is_npz(raw);
+    if (!npz) {
+        VT_TRY(parse_json(&m->json, files->config, files->config_bytes, name,
+                          "config.json"));
+        VT_TRY(parse_json(&m->preprocessor, files->preprocessor,
+                          files->preprocessor_bytes, name,
+                          "preprocessor_config.json"));
+    }
+    if (!npz && !m->json) {
+        st = vt_fail(VITCL_EINVAL,
+                     "%s: %s weights need the text of their config.json", name,
+                     vt_tensors_format(raw));
+        goto done;
+    }
+    st = know(m, raw, npz), raw = NULL;
+    VT_TRY(st);
     *out = m, m = NULL;
 done:
     vt_tensors_free(raw);

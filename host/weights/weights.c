@@ -119,6 +119,11 @@ static vitcl_status read_bytes(vt_tensors *t, const uint8_t *bytes, size_t size,
                        "%s: a PyTorch file from before version 1.6: save it "
                        "again with a newer PyTorch",
                        file);
+    if (size >= 1 && bytes[0] == '{')
+        return vt_fail(VITCL_EUNSUPPORTED,
+                       "%s: JSON, perhaps an index of shards; weights in "
+                       "memory come in one piece",
+                       file);
     return vt_fail(VITCL_EUNSUPPORTED,
                    "%s: neither safetensors, .npz nor a PyTorch zip file",
                    file);

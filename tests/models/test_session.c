@@ -77,7 +77,8 @@ static float *answers(uint32_t batch, const way *w)
     for (uint32_t at = 0, n; at < COUNT; at += n) {
         n = COUNT - at < batch ? COUNT - at : batch;
         need(vitcl_run_rgb(s, rgb + (size_t)at * PICTURE, n));
-        need(vitcl_session_read(out + (size_t)at * classes, s, "logits", n));
+        need(vitcl_session_read(out + (size_t)at * classes, (size_t)n * classes,
+                                s, "logits", n));
     }
     vitcl_session_free(s);
     return out;
@@ -146,7 +147,7 @@ Test(session, once_has_the_same_bits)
             memset(got[run], 0xff, sizeof got[run]);
             for (int again = 0; again < 2; again++) /* not only once */
                 need(vitcl_run_rgb(s, rgb, 1));
-            need(vitcl_session_read(got[run], s, "features", 1));
+            need(vitcl_session_read(got[run], 64, s, "features", 1));
             vitcl_session_free(s);
         }
         cr_expect_eq(memcmp(got[0], got[1], sizeof *got), 0, "%s", names[i]);
@@ -173,7 +174,7 @@ static void *work(void *context)
     for (int i = 0; i < 10 && j->st == VITCL_OK; i++) {
         j->st = vitcl_run_rgb(s, rgb, 3);
         if (j->st == VITCL_OK)
-            j->st = vitcl_session_read(got, s, "logits", 3);
+            j->st = vitcl_session_read(got, 3u * classes, s, "logits", 3);
         j->differing += memcmp(got, j->want, 3u * classes * sizeof *got) != 0;
     }
     vitcl_session_free(s);
@@ -212,7 +213,7 @@ Test(session, a_run_claims_nothing)
     cr_expect_gt(before.buffers_made, 0);
     for (uint32_t i = 0; i < 5; i++) {
         need(vitcl_run_rgb(s, rgb + i * PICTURE, 1 + i % 2));
-        need(vitcl_session_read(logits, s, "logits", 1 + i % 2));
+        need(vitcl_session_read(logits, 2u * classes, s, "logits", 1 + i % 2));
     }
     need(vitcl_session_describe(&after, s));
     cr_expect_eq(before.kernels_built, after.kernels_built);
@@ -237,9 +238,9 @@ Test(session, pixels_are_rgb_normalised)
                 pixels[n * PICTURE + c * HEIGHT * WIDTH + i] =
                     (float)(rgb[n * PICTURE + i * 3 + c] / 255.0 - 0.5) * 2;
     need(vitcl_run_rgb(s, rgb, 2));
-    need(vitcl_session_read(a, s, "logits", 2));
+    need(vitcl_session_read(a, 2u * classes, s, "logits", 2));
     need(vitcl_run_pixels(s, pixels, 2));
-    need(vitcl_session_read(b, s, "logits", 2));
+    need(vitcl_session_read(b, 2u * classes, s, "logits", 2));
     for (size_t i = 0; i < 2u * classes; i++) {
         most = fmax(most, fabs((double)a[i]));
         off = fmax(off, fabs((double)a[i] - (double)b[i]));
@@ -260,7 +261,7 @@ Test(session, parents_may_go_first)
     vitcl_model_free(model), model = NULL;
     vitcl_device_free(device), device = NULL;
     need(vitcl_run_rgb(s, rgb, 1));
-    need(vitcl_session_read(logits, s, "logits", 1));
+    need(vitcl_session_read(logits, classes, s, "logits", 1));
     cr_expect(isfinite(logits[0]));
     free(logits);
     vitcl_session_free(s);
@@ -400,10 +401,10 @@ Test(session, null_arguments_are_errors)
     cr_expect_eq(vitcl_run_rgb(s, rgb, 0), VITCL_EINVAL);
     cr_expect_eq(vitcl_run_rgb(s, rgb, 2), VITCL_EINVAL);
     cr_expect_eq(vitcl_run_pixels(s, NULL, 1), VITCL_EINVAL);
-    cr_expect_eq(vitcl_session_read(NULL, s, "logits", 1), VITCL_EINVAL);
-    cr_expect_eq(vitcl_session_read(x, s, NULL, 1), VITCL_EINVAL);
-    cr_expect_eq(vitcl_session_read(x, s, "nothing", 1), VITCL_EINVAL);
-    cr_expect_eq(vitcl_session_read(x, s, "logits", 9), VITCL_EINVAL);
+    cr_expect_eq(vitcl_session_read(NULL, 1000, s, "logits", 1), VITCL_EINVAL);
+    cr_expect_eq(vitcl_session_read(x, 1, s, NULL, 1), VITCL_EINVAL);
+    cr_expect_eq(vitcl_session_read(x, 1, s, "nothing", 1), VITCL_EINVAL);
+    cr_expect_eq(vitcl_session_read(x, 9000, s, "logits", 9), VITCL_EINVAL);
     cr_expect_eq(vitcl_session_tensor(&tensor, s, 1000), VITCL_EINVAL);
     cr_expect_eq(vitcl_session_step(&step, s, 100000), VITCL_EINVAL);
     cr_expect_eq(vitcl_classify(NULL, 1, s, &image, 1), VITCL_EINVAL);
@@ -449,7 +450,7 @@ Test(session, an_answer_is_finite_or_says_why)
 
     pixels[PICTURE + 5] = NAN;
     need(vitcl_run_pixels(s, pixels, 2));
-    need(vitcl_session_read(logits, s, "logits", 2));
+    need(vitcl_session_read(logits, 2u * classes, s, "logits", 2));
     cr_expect(isfinite(logits[0]));
     cr_expect(isnan(logits[classes]));
     need(vitcl_session_check(s, "logits", 0));

@@ -71,7 +71,8 @@ static int in_child(things *t)
     if (++n && ((call) != (st) || !vitcl_last_error()[0]))                     \
     return n
     REFUSED(VITCL_EDEVICE, vitcl_run_rgb(t->session, rgb, 1));
-    REFUSED(VITCL_EDEVICE, vitcl_session_read(x, t->session, "logits", 1));
+    REFUSED(VITCL_EDEVICE,
+            vitcl_session_read(x, 1000, t->session, "logits", 1));
     REFUSED(VITCL_EDEVICE, vitcl_classify(&top, 1, t->session, &t->image, 1));
     REFUSED(VITCL_EDEVICE, vitcl_session_new(&session, t->model, NULL));
     REFUSED(VITCL_EDEVICE, vitcl_device_open(&device, NULL));
@@ -104,7 +105,7 @@ Test(handles, a_forked_child_is_refused)
     need(vitcl_loader_push(t.loader, VT_DATA "/sample.jpg"));
     memset(t.image.rgb, 7, PICTURE);
     need(vitcl_run_rgb(t.session, rgb, 1));
-    need(vitcl_session_read(before, t.session, "logits", 1));
+    need(vitcl_session_read(before, 1000, t.session, "logits", 1));
     pid = fork();
     if (pid == 0)
         _exit(in_child(&t));
@@ -112,7 +113,7 @@ Test(handles, a_forked_child_is_refused)
     cr_expect_eq(status, 0, "the child ended with status %#x", status);
     /* Nothing of it has touched the parent's. */
     need(vitcl_run_rgb(t.session, rgb, 1));
-    need(vitcl_session_read(after, t.session, "logits", 1));
+    need(vitcl_session_read(after, 1000, t.session, "logits", 1));
     cr_expect(memcmp(before, after, sizeof before) == 0);
     need(vitcl_loader_next(answer, t.loader));
     free_things(&t);

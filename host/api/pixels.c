@@ -1,0 +1,56 @@
+/*
+ * pixels.c - pictures that a host has in memory already, in its own layout.
+ */
+#include "api/handles.h"
+#include "base/memory.h"
+
+/* Where a pixel has its colours. */
+static const struct layout {
+    uint8_t bytes, red, green, blue;
+} layouts[] = {[VITCL_RGB] = {3, 0, 1, 2},
+               [VITCL_BGR] = {3, 2, 1, 0},
+               [VITCL_RGBX] = {4, 0, 1, 2},
+               [VITCL_BGRX] = {4, 2, 1, 0},
+               [VITCL_GREY] = {1, 0, 0, 0}};
+
+vitcl_status vitcl_image_pixels(vitcl_image *out, const void *pixels,
+                                uint32_t width, uint32_t height,
+                                size_t stride_bytes, vitcl_layout layout)
+{
+    vitcl_status st = VITCL_OK;
+    const struct layout *l = layouts + (unsigned)layout;
+    const uint8_t *row = pixels;
+    uint8_t *rgb = NULL, *to;
+    size_t dense;
+
+    VT_GIVEN(out);
+    VT_GIVEN(pixels);
+    if ((unsigned)layout >= VT_COUNT(layouts))
+        return vt_fail(VITCL_EINVAL, "%d is no layout of pixels", (int)layout);
+    if (!width || !height || width > VT_SIDE_MAX || height > VT_SIDE_MAX)
+        return vt_fail(VITCL_EINVAL,
+                       "a picture of %ux%u; sides go from 1 to %u", width,
+                       height, VT_SIDE_MAX);
+    dense = (size_t)width * l->bytes;
+    stride_bytes = stride_bytes ? stride_bytes : dense;
+    if (stride_bytes < dense)
+        return vt_fail(VITCL_EINVAL,
+                       "rows %zu bytes apart do not hold %u pixels of %u bytes",
+                       stride_bytes, width, l->bytes);
+    VT_TRY(vt_new(&rgb, (size_t)width * height, 3));
+    to = rgb;
+    for (uint32_t y = 0; y < height; y++) {
+        const uint8_t *p = row;
+
+        for (uint32_t x = 0; x < width; x++, p += l->bytes) {
+            *to++ = p[l->red];
+            *to++ = p[l->green];
+            *to++ = p[l->blue];
+        }
+        if (y + 1 < height)
+            row += stride_bytes;
+    }
+    *out = (vitcl_image){width, height, rgb};
+done:
+    return st;
+}
