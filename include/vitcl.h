@@ -11,6 +11,25 @@
  * Processes  No driver of OpenCL lives through a fork(). In the child of a
  *            process that has opened a device, calls that need one or a loader
  *            fail, and freeing leaves the parent's things alone.
+ * Process    What all of it shares: the program cache's folder; a table of
+ *            which half precision a device does faster, and one of what its
+ *            dot-product instructions give, each behind a lock; and CLBlast,
+ *            which is called behind one more. Using "clblast" (on GPUs it is
+ *            the default) sets CLBlast's parameters of Xgemm and GemmRoutine in
+ *            single precision for that device. They are the process's: a host's
+ *            own products with CLBlast on that device take them too, which may
+ *            change how fast they are, and in CLBlast up to 1.6.0, whose cache
+ *            is not thread-safe, they may not run at the same time as ours.
+ *            The locale, the umask, signals and the environment stay as they
+ *            are.
+ * Variables  that the library reads, unless the program has more rights than
+ *            its user: VITCL_DEVICE (see vitcl_device_open()), VITCL_CACHE=off
+ *            (no programs on disk), XDG_CACHE_HOME and XDG_CONFIG_HOME, or HOME
+ *            (where they and tuned parameters are), VITCL_DOT=off (no
+ *            dot-product instructions), VITCL_CL_DIR (kernels from a folder),
+ *            VITCL_BUILD_FORK=1 (PoCL may compile in forked processes: for a
+ *            program that has no other threads). Programs on disk are told
+ *            apart by variables of drivers' too.
  * Structs    Those of options and infos begin with their size: set it before a
  *            call, and the rest to zero, as {.size = sizeof x} does. Options
  *            that are zero, or NULL for all of them, mean the defaults.

@@ -113,6 +113,28 @@ bool vt_path_exists(const char *path)
     return access(path, F_OK) == 0;
 }
 
+/* Makes a file of the name, its six X replaced. With the umask's rights, which
+ * mkstemp() would not give and a library cannot ask for without changing it. */
+static int create(char *name)
+{
+    static const char letters[] = "abcdefghijklmnopqrstuvwxyz234567";
+    char *end = name + strlen(name) - 6;
+    unsigned char random[6];
+    int fd;
+
+    for (int tries = 0; tries < 100; tries++) {
+        if (getentropy(random, sizeof random) != 0)
+            return -1;
+        for (size_t i = 0; i < sizeof random; i++)
+            end[i] = letters[random[i] % 32];
+        fd = open(name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
+                  0666);
+        if (fd >= 0 || errno != EEXIST)
+            return fd;
+    }
+    return -1;
+}
+
 vitcl_status vt_newfile_open(vt_newfile *out, const char *path)
 {
     vitcl_status st = VITCL_OK;
@@ -124,15 +146,12 @@ vitcl_status vt_newfile_open(vt_newfile *out, const char *path)
         return vt_fail(VITCL_EIO, "%s: is there and is not a file", path);
     VT_TRY(vt_strdup(&n.path, path));
     VT_TRY(vt_format(&n.temporary, "%s.XXXXXX", path));
-    fd = mkstemp(n.temporary);
+    fd = create(n.temporary);
     if (fd < 0) {
         st = vt_fail(VITCL_EIO, "%s: cannot write: %s", path, strerror(errno));
         free(n.temporary), n.temporary = NULL;
         goto done;
     }
-    mode_t mask = umask(0);
-    umask(mask);
-    fchmod(fd, 0666 & ~mask); /* mkstemp gives 0600 */
     n.f = fdopen(fd, "wb");
     if (!n.f) {
         close(fd);

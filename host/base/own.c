@@ -2,6 +2,7 @@
  * own.c - the user's own folders. See own.h for what is trusted there and why.
  */
 #include "base/own.h"
+#include "base/environment.h"
 
 #include "base/memory.h"
 
@@ -30,7 +31,7 @@ bool vt_own_file(int fd)
 static bool parent(char *out, size_t size, const char *variable,
                    const char *fallback)
 {
-    const char *base = getenv(variable), *home = getenv("HOME");
+    const char *base = vt_getenv(variable), *home = vt_getenv("HOME");
     int n;
 
     if (base && base[0] == '/')

@@ -14,6 +14,7 @@
 #include "ocl/cache.h"
 #include "ocl/objects.h"
 
+#include "base/environment.h"
 #include "base/memory.h"
 
 #include <errno.h>
@@ -39,7 +40,7 @@ typedef struct board {
 
 static bool may_fork(const vt_dev *dev)
 {
-    const char *wanted = getenv("VITCL_BUILD_FORK");
+    const char *wanted = vt_getenv("VITCL_BUILD_FORK");
 
     return wanted && strcmp(wanted, "1") == 0 && dev->class == VT_CLASS_CPU &&
            strcmp(dev->info.platform, "Portable Computing Language") == 0;

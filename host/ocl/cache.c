@@ -17,6 +17,7 @@
  */
 #include "ocl/cache.h"
 
+#include "base/environment.h"
 #include "base/memory.h"
 #include "base/own.h"
 #include "base/sha256.h"
@@ -37,8 +38,6 @@ typedef struct header {
     uint8_t size[8]; /* little-endian */
 } header;
 
-extern char **environ;
-
 /* ---- keys ---- */
 
 static void add(vt_sha256_state *s, const char *text)
@@ -46,29 +45,43 @@ static void add(vt_sha256_state *s, const char *text)
     vt_sha256_add(s, text, strlen(text) + 1);
 }
 
-static int by_text(const void *a, const void *b)
-{
-    return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
-/* Variables that compilers listen to, in an order of our own. */
+/* Variables that change what a driver's compiler makes. */
 static void add_environment(vt_sha256_state *s)
 {
-    static const char *const prefixes[] = {"POCL_", "IGC_",     "NEO_",
-                                           "CUDA_", "AMD_",     "GPU_",
-                                           "MESA_", "RUSTICL_", "LP_"};
-    const char *found[64];
-    size_t n = 0;
+    static const char *const names[] = {
+        /* PoCL */
+        "POCL_BINARY_SPECIALIZE_WG", "POCL_BITCODE_FINALIZER",
+        "POCL_CPU_MAX_CU_COUNT", "POCL_DEVICES", "POCL_DRIVER_VERSION_OVERRIDE",
+        "POCL_ENABLE_UNINIT", "POCL_EXTRA_BUILD_FLAGS",
+        "POCL_FORCE_PARALLEL_OUTER_LOOP", "POCL_FULL_REPLICATION_THRESHOLD",
+        "POCL_IGNORE_CL_STD", "POCL_KERNELLIB_NAME", "POCL_LLVM_ALWAYS_INLINE",
+        "POCL_LLVM_CPU_NAME", "POCL_MAX_WORK_GROUP_SIZE",
+        "POCL_WILOOPS_MAX_UNROLL_COUNT", "POCL_WORK_GROUP_METHOD",
+        "POCL_WORK_GROUP_SPECIALIZATION",
+        /* Intel */
+        "IGC_ExtraOCLOptions", "IGC_ExtraOCLInternalOptions",
+        "IGC_ForceOCLSIMDWidth", "IGC_TotalGRFNum", "IGC_DisableLoopUnroll",
+        "IGC_ShaderOverride", "NEO_L0_OptLevel",
+        /* NVIDIA */
+        "CUDA_FORCE_PTX_JIT", "CUDA_DISABLE_PTX_JIT", "CUDA_BINARY_LOADER",
+        /* AMD */
+        "AMD_OCL_BUILD_OPTIONS", "AMD_OCL_BUILD_OPTIONS_APPEND",
+        "AMD_OCL_LINK_OPTIONS", "AMD_OCL_LINK_OPTIONS_APPEND",
+        "GPU_MAX_WORKGROUP_SIZE", "GPU_ENABLE_WGP_MODE",
+        "GPU_ENABLE_WAVE32_MODE",
+        /* Mesa */
+        "MESA_SHADER_READ_PATH", "RUSTICL_CL_VERSION", "RUSTICL_FEATURES",
+        "RUSTICL_DEVICE_TYPE", "LP_NATIVE_VECTOR_WIDTH", "LP_PERF", "LP_CL",
+        "GALLIVM_PERF"};
 
-    for (char **e = environ; e && *e; e++)
-        for (size_t i = 0; i < VT_COUNT(prefixes); i++)
-            if (n < VT_COUNT(found) &&
-                strncmp(*e, prefixes[i], strlen(prefixes[i])) == 0 &&
-                strncmp(*e, "POCL_CACHE_DIR=", 15) != 0)
-                found[n++] = *e;
-    qsort(found, n, sizeof *found, by_text);
-    for (size_t i = 0; i < n; i++)
-        add(s, found[i]);
+    for (size_t i = 0; i < VT_COUNT(names); i++) {
+        const char *value = vt_getenv(names[i]);
+
+        if (value) {
+            add(s, names[i]);
+            add(s, value);
+        }
+    }
 }
 
 vt_cache_key vt_cache_key_of(const vt_dev *dev, const char *common,
@@ -92,7 +105,7 @@ vt_cache_key vt_cache_key_of(const vt_dev *dev, const char *common,
 
 int vt_cache_folder(void)
 {
-    const char *off = getenv("VITCL_CACHE");
+    const char *off = vt_getenv("VITCL_CACHE");
 
     if (off && strcmp(off, "off") == 0)
         return -1;

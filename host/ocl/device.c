@@ -7,6 +7,7 @@
  */
 #include "ocl/objects.h"
 
+#include "base/environment.h"
 #include "base/memory.h"
 
 #include <ctype.h>
@@ -474,7 +475,7 @@ vitcl_status vt_dev_open(vt_dev **out, const char *select)
     vitcl_status st;
 
     if (!select || !*select)
-        select = getenv("VITCL_DEVICE");
+        select = vt_getenv("VITCL_DEVICE");
     if (!select || !*select)
         select = "any";
     VT_TRY(enumerate(&list, &n));

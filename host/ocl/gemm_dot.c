@@ -16,6 +16,7 @@
  * The program vitcl lets a child try first. VITCL_DOT=off: FMAs, untried.
  */
 #include "base/clock.h"
+#include "base/environment.h"
 #include "base/memory.h"
 #include "ocl/gemm_rows.h"
 #include "ocl/objects.h"
@@ -371,7 +372,7 @@ static int kept(const vt_dev *dev, vt_dtype type)
 /* Is there anything to try? */
 static bool possible(const vt_dev *dev, vt_dtype type)
 {
-    const char *off = getenv("VITCL_DOT");
+    const char *off = vt_getenv("VITCL_DOT");
 
     if (dev->class != VT_CLASS_CPU || !is_processor(dev) ||
         (off && strcmp(off, "off") == 0))

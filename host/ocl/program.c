@@ -18,6 +18,7 @@
 #include "ocl/objects.h"
 #include "ocl/source.h"
 
+#include "base/environment.h"
 #include "base/file.h"
 #include "base/memory.h"
 
@@ -35,7 +36,7 @@ struct vt_program {
 
 vitcl_status vt_source_read(char **out, const char *name)
 {
-    const char *folder = getenv("VITCL_CL_DIR");
+    const char *folder = vt_getenv("VITCL_CL_DIR");
     const vt_cl_source *s = vt_cl_sources;
     vt_file file = {0};
     char *path = NULL;

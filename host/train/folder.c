@@ -39,7 +39,7 @@ static bool half_written(const char *name)
 
 static void sweep(int folder)
 {
-    const int copy = dup(folder);
+    const int copy = fcntl(folder, F_DUPFD_CLOEXEC, 0);
     DIR *d = copy < 0 ? NULL : fdopendir(copy);
     const struct dirent *e;
 

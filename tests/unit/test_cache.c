@@ -128,11 +128,11 @@ Test(cache, keeps)
     cr_expect_eq(built("-DADD=1", 42), 1);
     cr_expect_eq(entries(), 2);
     cr_expect_eq(built("-DADD=1", 42), 0);
-    setenv("POCL_SOME_SWITCH", "1", 1);
+    setenv("IGC_ExtraOCLOptions", "1", 1);
     cr_expect_eq(built("", 41), 1);
-    setenv("POCL_SOME_SWITCH", "2", 1);
+    setenv("IGC_ExtraOCLOptions", "2", 1);
     cr_expect_eq(built("", 41), 1);
-    unsetenv("POCL_SOME_SWITCH");
+    unsetenv("IGC_ExtraOCLOptions");
     cr_expect_eq(built("", 41), 0);
     put("common", "#define ONE 2\n");
     cr_expect_eq(built("", 41), 1);
@@ -168,7 +168,7 @@ Test(cache, damaged)
     unsigned char *good, *bad;
 
     begin();
-    setenv("POCL_SOME_SWITCH", "3", 1);
+    setenv("IGC_ExtraOCLOptions", "3", 1);
     cr_expect_eq(built("", 41), 1);
     cr_assert_eq(entries(), 1);
     const size_t n = get(&good, entry);

@@ -1,0 +1,53 @@
+#!/bin/sh
+# manners.sh ROOT - what the library may not do to the process of its host: its
+# sources call none of what follows, and vitcl.h lists each variable of the
+# environment that is read. host/cli is a program, and what sandbox.c does it
+# does in a process of its own.
+set -eu
+cd "$1"
+failures=0
+sources=$(find host -name '*.c' ! -path 'host/cli/*' ! -name sandbox.c | sort)
+
+# Calls with their arguments, one a line, without comments.
+# shellcheck disable=SC2086 # a list of files
+calls=$(for file in $sources; do
+    sed -e 's|/\*.*\*/||' -e '/^ *\/\*/,/\*\//d' -e '/^ \* /d' "$file" |
+        tr '\n' ' ' | sed 's/;/;\n/g' | sed "s|^|$file: |"
+done)
+
+forbid() { # PATTERN WHY
+    if printf '%s\n' "$calls" | grep -E "(^|[^a-z_A-Z0-9])($1)" >&2; then
+        echo "manners.sh: $2" >&2
+        failures=$((failures + 1))
+    fi
+}
+closing() { # CALL FLAG: every call of it has the flag
+    if printf '%s\n' "$calls" | grep -E "(^|[^a-z_A-Z0-9>])$1\(" |
+        grep -vE "$2" >&2; then
+        echo "manners.sh: $1() without $2: a host's children inherit it" >&2
+        failures=$((failures + 1))
+    fi
+}
+
+forbid 'umask\(' 'the umask is the process'"'"'s'
+forbid 'environ\b|(un)?setenv\(|putenv\(|clearenv\(' 'the environment is the host'"'"'s'
+forbid '(^|[^_])getenv\(' 'variables are read by vt_getenv()'
+forbid 'setlocale\(|chdir\(|atexit\(|exit\(|abort\(' 'the process is the host'"'"'s'
+forbid 'mkstemps?\(|tmpfile\(|dup2?\(|pipe\(|creat\(' 'there is a form that closes on exec'
+closing 'open(at)?' O_CLOEXEC
+closing 'fopen' '"[rwa]b?e"'
+closing 'mk(o)stemp' O_CLOEXEC
+closing 'socket(pair)?' SOCK_CLOEXEC
+closing 'pipe2' O_CLOEXEC
+closing 'memfd_create' MFD_CLOEXEC
+
+# shellcheck disable=SC2086
+for name in $(grep -ohE 'vt_getenv\("[A-Z_]+"\)|vt_own_(folder|path|text)\([^;]*"[A-Z_]+"' $sources |
+    grep -oE '"[A-Z_]+"' | tr -d '"' | sort -u); do
+    grep -qE "(^|[^A-Z_])$name([^A-Z_]|\$)" include/vitcl.h || {
+        echo "manners.sh: vitcl.h does not say that $name is read" >&2
+        failures=$((failures + 1))
+    }
+done
+[ "$failures" -eq 0 ] || exit 1
+echo "no call that its host would mind"
