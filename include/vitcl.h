@@ -410,6 +410,16 @@ VITCL_STATUS vitcl_rows_add(vitcl_rows *rows, const float *data, uint32_t n);
 VITCL_STATUS vitcl_rows_finish(vitcl_rows *rows);
 void vitcl_rows_free(vitcl_rows *rows);
 
+/* ---- log -------------------------------------------------------------- */
+
+/* What the library does and decides, a line at a time: device, caches, forms
+ * that were tried, taken and left, times, and all that a driver's compiler says
+ * of a kernel it refuses. For people: the texts may change. For the whole
+ * process, called by any thread, one at a time; it may call nothing of vitcl's.
+ * NULL: nobody listens, and none is called any more. */
+typedef void (*vitcl_log)(void *context, const char *line);
+void vitcl_set_log(vitcl_log log, void *context);
+
 #ifdef __cplusplus
 }
 #endif

@@ -26,6 +26,12 @@ extern "C" {
  * device, or on the model's. */
 int vitcl_device_untried(const vitcl_device *device, vitcl_precision precision);
 int vitcl_model_untried(const vitcl_model *model, vitcl_precision precision);
+/* By what a CPU multiplies in bf16 or int8, as far as it has been tried: an
+ * instruction's name, "fma" or "untried", and what failed its trial, as in "fma;
+ * vpdpbusd failed its trial". Cut to `size`. */
+VITCL_STATUS vitcl_device_form(char *out, size_t size,
+                               const vitcl_device *device,
+                               vitcl_precision precision);
 /* Tries and keeps what came out. */
 VITCL_STATUS vitcl_device_try(vitcl_device *device, vitcl_precision precision);
 

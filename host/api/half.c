@@ -8,6 +8,7 @@
  */
 #include "api/handles.h"
 #include "base/clock.h"
+#include "base/log.h"
 #include "base/memory.h"
 
 #include <stdio.h>
@@ -101,6 +102,8 @@ static vitcl_status compare(vitcl_precision *out, vt_dev *dev, const char *gemm)
     /* On a draw bf16: it cannot overflow. */
     *out = b == VITCL_OK && (a != VITCL_OK || f16 < 0.97 * bf16) ? VITCL_F16
                                                                  : VITCL_BF16;
+    vt_log("half by %s: bf16 %.3f ms, f16 %.3f ms", gemm,
+           a == VITCL_OK ? bf16 : 0, b == VITCL_OK ? f16 : 0);
     vt_choice_save(dev, question, *out == VITCL_F16 ? "f16" : "bf16");
     return VITCL_OK;
 }

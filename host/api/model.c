@@ -3,6 +3,8 @@
  * on the device.
  */
 #include "api/handles.h"
+#include "base/clock.h"
+#include "base/log.h"
 #include "base/memory.h"
 
 #include <stdio.h>
@@ -41,11 +43,15 @@ vitcl_status vitcl_model_load(vitcl_model **out, vitcl_device *device,
                               const char *path)
 {
     vitcl_status st = VITCL_OK;
+    const double from = vt_now_ms();
     vt_model *m = NULL;
 
     VT_GIVEN(out);
     VT_GIVEN(path);
     VT_TRY(vt_model_open(&m, path));
+    vt_log("model %s: %s from %s, %.1f M parameters, opened in %.0f ms", path,
+           vt_model_config(m)->family, vt_model_type(m),
+           (double)vt_model_parameters(m) / 1e6, vt_now_ms() - from);
     VT_TRY(wrap(out, device, m));
 done:
     return st;

@@ -255,6 +255,19 @@ int vitcl_model_untried(const vitcl_model *model, vitcl_precision precision)
     return model && untried(model->dev, precision);
 }
 
+vitcl_status vitcl_device_form(char *out, size_t size,
+                               const vitcl_device *device,
+                               vitcl_precision precision)
+{
+    VT_GIVEN(out);
+    VT_GIVEN(device);
+    if (precision != VITCL_BF16 && precision != VITCL_INT8)
+        return vt_fail(VITCL_EINVAL, "%d is neither bf16 nor int8",
+                       (int)precision);
+    vt_gemm_form(out, size, device->dev, type_of(precision));
+    return VITCL_OK;
+}
+
 vitcl_status vitcl_device_try(vitcl_device *device, vitcl_precision precision)
 {
     vitcl_precision p = precision == VITCL_HALF ? VITCL_BF16 : precision;

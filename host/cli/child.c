@@ -29,7 +29,9 @@ static pid_t start(int *out, char *const *argv)
         posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
         posix_spawn_file_actions_adddup2(&actions, ends[1], 1);
         /* A driver that crashes may have much to say. */
-        posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0);
+        if (!is_verbose())
+            posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY,
+                                             0);
         if (posix_spawn(&pid, "/proc/self/exe", &actions, NULL, argv,
                         environ) != 0)
             pid = -1;

@@ -70,6 +70,9 @@ void note(const char *format, ...) __attribute__((format(printf, 1, 2)));
 int failed(void);
 void set_command_name(const char *name); /* for these messages */
 bool is_terminal(FILE *f);
+/* -v: what the library does and decides, on stderr from now on. */
+void be_verbose(void);
+bool is_verbose(void);
 
 /* ---- results (out.c) ---- */
 
@@ -112,6 +115,7 @@ typedef struct model_options {
     frame_size size;
     uint32_t batch;
     bool once; /* one batch is all that comes */
+    bool verbose;
 } model_options;
 #define OPT_ROW(T, letter, name, kind, value, help, member)                    \
     {                                                                          \
@@ -125,10 +129,13 @@ typedef struct model_options {
         OPT_ROW(T, 0, "preset", OPT_TEXT, "NAME",                              \
                 "an architecture with random weights, such as vit-b/16",       \
                 common.preset)
+#define VERBOSE_HELP "say what is done and decided, on stderr"
 #define OPT_DEVICE(T)                                                          \
     OPT_ROW(T, 'd', "device", OPT_TEXT, "DEV",                                 \
             "0:1, part of a name, cpu, gpu or any; else VITCL_DEVICE",         \
-            common.device)
+            common.device),                                                    \
+        OPT_ROW(T, 'v', "verbose", OPT_FLAG, NULL, VERBOSE_HELP,               \
+                common.verbose)
 #define OPT_RUN(T)                                                             \
     OPT_ROW(T, 0, "gemm", OPT_TEXT, "NAME",                                    \
             "matrix multiplication: clblast, native or plain", common.gemm),   \

@@ -3,6 +3,8 @@
  */
 #include "cmd.h"
 
+#include <vitcl_tune.h>
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,7 +23,33 @@ static void member(const char *key, const char *value)
     json_string(value);
 }
 
-static void print_json(const vitcl_device_info *d)
+/* What has been found out of a CPU's dot-product instructions. */
+typedef struct forms {
+    char bf16[96], int8[96];
+} forms;
+
+static void find_forms(forms *f, const vitcl_device_info *d)
+{
+    vitcl_device *device = NULL;
+
+    *f = (forms){.bf16 = ""};
+    if (d->error[0] || strcmp(d->type, "cpu") != 0 ||
+        vitcl_device_open(&device, d->id) != VITCL_OK ||
+        vitcl_device_form(f->bf16, sizeof f->bf16, device, VITCL_BF16) !=
+            VITCL_OK ||
+        vitcl_device_form(f->int8, sizeof f->int8, device, VITCL_INT8) !=
+            VITCL_OK)
+        *f = (forms){.bf16 = ""};
+    vitcl_device_free(device);
+}
+
+static void note_form(const char *id, const char *precision, const char *form)
+{
+    if (strstr(form, "failed"))
+        note("%s: %s by %s", id, precision, form);
+}
+
+static void print_json(const vitcl_device_info *d, const forms *f)
 {
     printf("{\"index\":");
     json_string(d->id);
@@ -50,6 +78,10 @@ static void print_json(const vitcl_device_info *d)
            d->subgroups ? "true" : "false", d->integer_dot ? "true" : "false",
            d->unified_memory ? "true" : "false");
     member("gemm", d->gemm);
+    if (f->bf16[0]) {
+        member("bf16", f->bf16);
+        member("int8", f->int8);
+    }
     printf(",\"tuned\":%u}\n", d->tuned);
 }
 
@@ -137,6 +169,7 @@ static int run(void *into, const words *operands)
     int code = EXIT_OK;
     bool warned = false;
     vitcl_status st;
+    forms f;
 
     if (operands->count)
         return usage("takes no argument such as '%s'", operands->item[0]);
@@ -157,8 +190,11 @@ static int run(void *into, const words *operands)
         if (list[i].warning[0] && !warned)
             note("%s", list[i].warning);
         warned = warned || list[i].warning[0];
+        find_forms(&f, &list[i]);
         if (o->json)
-            print_json(&list[i]);
+            print_json(&list[i], &f);
+        note_form(list[i].id, "bf16", f.bf16);
+        note_form(list[i].id, "int8", f.int8);
     }
     if (!o->json && n)
         code = print_table(list, n);
@@ -176,7 +212,10 @@ const command cmd_devices = {
     "GEMM is the matrix multiplication that classify uses there, tuned how "
     "many "
     "entries\nof `vitcl tune` it uses. A driver that fails spoils its own line "
-    "only.\n`-d` of the other commands and "
+    "only.\n"
+    "--json says by which instructions a CPU multiplies in bf16 and int8, as "
+    "far as\nthey were tried; one that failed its trial is named on stderr.\n"
+    "`-d` of the other commands and "
     "VITCL_DEVICE take the\nindex, part of a name, cpu, gpu or any.",
     options,
     sizeof(devices),

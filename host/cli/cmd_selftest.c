@@ -8,6 +8,8 @@
  */
 #include "cmd.h"
 
+#include <vitcl_tune.h>
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -91,6 +93,24 @@ static int compare(vitcl_model *model, const uint8_t *rgb, float *want,
     return code;
 }
 
+/* By what it multiplies in 16 and 8 bits; a child tries what is untried. */
+static void print_forms(const vitcl_device *device, const char *select)
+{
+    static const struct {
+        vitcl_precision precision;
+        const char *name;
+    } all[] = {{VITCL_BF16, "bf16"}, {VITCL_INT8, "int8"}};
+    char form[96];
+
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        try_first(vitcl_device_untried(device, all[i].precision), select,
+                  all[i].precision);
+        if (vitcl_device_form(form, sizeof form, device, all[i].precision) ==
+            VITCL_OK)
+            printf("%s by %s\n", all[i].name, form);
+    }
+}
+
 static int run(void *into, const words *operands)
 {
     selftest *o = into;
@@ -116,6 +136,7 @@ static int run(void *into, const words *operands)
     if (code == EXIT_OK) {
         if (vitcl_device_describe(&info, device) == VITCL_OK)
             printf("%s %s, driver %s\n", info.id, info.name, info.driver);
+        print_forms(device, o->common.device);
         code = compare(model, rgb, out, out + PICTURES * 4096);
     }
     vitcl_model_free(model);

@@ -46,10 +46,14 @@ int open_device(vitcl_device **device, const char *select)
 void try_first(int untried, const char *select, vitcl_precision precision)
 {
     static const char *const names[] = {"f32", "bf16", "f16", "half", "int8"};
-    const char *argv[] = {
-        "probe", "try", names[precision], select ? "-d" : NULL, select, NULL};
+    const char *argv[8] = {"probe", "try", names[precision]};
+    int n = 3;
     char text[64];
 
+    if (is_verbose())
+        argv[n++] = "-v";
+    if (select)
+        argv[n++] = "-d", argv[n++] = select;
     if (!untried || child_run(text, sizeof text, argv, TRY_SECONDS) == EXIT_OK)
         return;
     note("this processor's dot-product instructions do not work; it "

@@ -221,6 +221,15 @@ static bool asks_help(int argc, char **argv)
     return false;
 }
 
+/* The one option that every command treats the same. */
+static void look_for_verbose(const command *c, const void *into)
+{
+    const opt *o = find_long(c, "verbose", 7);
+
+    if (o && *(const bool *)((const char *)into + o->at))
+        be_verbose();
+}
+
 int command_run(const command *c, int argc, char **argv)
 {
     words operands = {0};
@@ -244,8 +253,10 @@ int command_run(const command *c, int argc, char **argv)
         }
     if (!enough)
         fail("out of memory");
-    else if ((code = parse(c, into, &operands, argc, argv)) == EXIT_OK)
+    else if ((code = parse(c, into, &operands, argc, argv)) == EXIT_OK) {
+        look_for_verbose(c, into);
         code = c->run(into, &operands);
+    }
     for (const opt *o = c->options; into && o->name; o++)
         if (o->kind == OPT_LIST)
             free(((words *)(void *)((char *)into + o->at))->item);

@@ -117,6 +117,27 @@ int failed(void)
     return fail("%s", vitcl_last_error());
 }
 
+static bool verbose;
+static double verbose_from;
+
+static void log_line(void *context, const char *line)
+{
+    (void)context;
+    note("[%7.3f s] %s", now() - verbose_from, line);
+}
+
+void be_verbose(void)
+{
+    verbose = true;
+    verbose_from = now();
+    vitcl_set_log(log_line, NULL);
+}
+
+bool is_verbose(void)
+{
+    return verbose;
+}
+
 bool is_terminal(FILE *f)
 {
     static signed char known[2]; /* of stdout and stderr; asked for each text */

@@ -16,7 +16,7 @@ typedef struct training {
     double lr;
     frame_size size;
     words freeze;
-    bool resume;
+    bool resume, verbose;
 } training;
 
 #define TRAINING_OPTIONS                                                       \
@@ -66,6 +66,8 @@ typedef struct training {
         OPT_ROW(training, 'd', "device", OPT_TEXT, "DEV",                      \
                 "0:1, part of a name, cpu, gpu or any; else VITCL_DEVICE",     \
                 device),                                                       \
+        OPT_ROW(training, 'v', "verbose", OPT_FLAG, NULL, VERBOSE_HELP,        \
+                verbose),                                                      \
         OPT_ROW(training, 0, "gemm", OPT_TEXT, "NAME",                         \
                 "matrix multiplication: clblast, native or plain", gemm),      \
         OPT_ROW(training, 0, "precision", OPT_TEXT, "NAME",                    \

@@ -15,6 +15,7 @@
 #include "ocl/objects.h"
 
 #include "base/environment.h"
+#include "base/log.h"
 #include "base/memory.h"
 
 #include <errno.h>
@@ -62,6 +63,7 @@ _Noreturn static void child(board *b, vt_dev *dev, vt_program *const *list,
 {
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
     vt_ocl_adopt();
+    vt_log_forked();
     if (getppid() == parent)
         work(b, dev, list, n);
     _exit(0); /* no handler of the driver's, no buffer of ours */

@@ -18,6 +18,7 @@
 #include "ocl/cache.h"
 
 #include "base/environment.h"
+#include "base/log.h"
 #include "base/memory.h"
 #include "base/own.h"
 #include "base/sha256.h"
@@ -110,6 +111,26 @@ int vt_cache_folder(void)
     if (off && strcmp(off, "off") == 0)
         return -1;
     return vt_own_folder("XDG_CACHE_HOME", ".cache", true);
+}
+
+void vt_cache_tell(void)
+{
+    const int folder = vt_cache_folder();
+    const char *off = getenv("VITCL_CACHE");
+    char path[4096] = "";
+
+    if (!vt_logs())
+        goto done;
+    (void)vt_own_path(path, sizeof path, "XDG_CACHE_HOME", ".cache");
+    if (folder >= 0)
+        vt_log("cache: %s", path);
+    else if (off && strcmp(off, "off") == 0)
+        vt_log("cache: none, by VITCL_CACHE=off");
+    else
+        vt_log("cache: none; %s", path[0] ? path : "HOME is not set");
+done:
+    if (folder >= 0)
+        close(folder);
 }
 
 static void name_of(char out[80], const vt_cache_key *key)

@@ -5,9 +5,11 @@
  * platform or device that cannot be asked keeps its place in the list and says
  * why in `error`; it never hides the others.
  */
+#include "ocl/cache.h"
 #include "ocl/objects.h"
 
 #include "base/environment.h"
+#include "base/log.h"
 #include "base/memory.h"
 
 #include <ctype.h>
@@ -461,6 +463,12 @@ static vitcl_status open_found(vt_dev **out, const found *f)
         st = vt_cl_fail(dev, e, "the device cannot be opened");
         goto done;
     }
+    vt_log("device %s: %s, %s, driver %s, %s; %u units, vectors of %d floats, "
+           "%u tuned",
+           dev->info.id, dev->info.name, dev->info.platform, dev->info.driver,
+           dev->info.opencl_c, dev->info.compute_units, dev->vector,
+           dev->info.tuned);
+    vt_cache_tell();
     *out = dev, dev = NULL;
 done:
     vt_dev_free(dev);
@@ -484,6 +492,10 @@ vitcl_status vt_dev_open(vt_dev **out, const char *select)
         goto done;
     }
     VT_TRY(choose(&f, list, n, select));
+    for (size_t i = 0; i < n; i++)
+        if (&list[i] != f)
+            vt_log("device %s: left; %s%s", list[i].info.id, list[i].info.name,
+                   list[i].info.error);
     VT_TRY(open_found(out, f));
 done:
     free(list);

@@ -331,6 +331,11 @@ bool vt_gemm_untried(vt_dev *dev, vt_dtype type)
     return vt_dot_untried(dev, type);
 }
 
+void vt_gemm_form(char *out, size_t size, vt_dev *dev, vt_dtype type)
+{
+    vt_dot_form(out, size, dev, type);
+}
+
 vitcl_status vt_gemm_peak(vt_kernel **out, double *flops, vt_dev *dev,
                           vt_dtype type)
 {

@@ -17,6 +17,7 @@
  */
 #include "base/clock.h"
 #include "base/environment.h"
+#include "base/log.h"
 #include "base/memory.h"
 #include "ocl/gemm_rows.h"
 #include "ocl/objects.h"
@@ -333,13 +334,15 @@ static bool right(trial *t, vt_queue *q)
     return yes;
 }
 
-static bool faster(vt_queue *q, vt_dtype type, int kind)
+/* *works: it is built, runs and is right. */
+static bool faster(bool *works, vt_queue *q, vt_dtype type, int kind)
 {
     trial dot = {0}, fma = {0};
     double best[2] = {1e9, 1e9};
-    bool yes = trial_new(&dot, q, type, kind) == VITCL_OK &&
-               trial_run(&dot, q) >= 0 && right(&dot, q) &&
-               trial_new(&fma, q, type, NONE) == VITCL_OK;
+    bool yes = *works = trial_new(&dot, q, type, kind) == VITCL_OK &&
+                        trial_run(&dot, q) >= 0 && right(&dot, q);
+
+    yes = yes && trial_new(&fma, q, type, NONE) == VITCL_OK;
 
     for (int i = 0; yes && i < 24; i++) {
         const double a = trial_run(&dot, q), b = trial_run(&fma, q);
@@ -348,12 +351,24 @@ static bool faster(vt_queue *q, vt_dtype type, int kind)
     }
     trial_free(&dot);
     trial_free(&fma);
+    if (yes)
+        vt_log("tried %s: %.3f ms, by FMAs %.3f ms", kinds[kind].name,
+               1e3 * best[0], 1e3 * best[1]);
+    else
+        vt_log("tried %s: it %s", kinds[kind].name,
+               *works ? "could not be timed" : "does not work");
     return yes && best[0] * 7 < best[1] * 6;
 }
 
 static const char *question(vt_dtype type)
 {
     return type == VT_BF16 ? "bf16 by" : "int8 by";
+}
+
+/* Whose answer is the kind that a trial did not survive, or "none". */
+static const char *failing(vt_dtype type)
+{
+    return type == VT_BF16 ? "bf16 failed" : "int8 failed";
 }
 
 /* The kept answer, or -1. A kind that the processor lacks is no answer. */
@@ -386,15 +401,24 @@ static bool possible(const vt_dev *dev, vt_dtype type)
 static int try(vt_dev *dev, vt_dtype type)
 {
     vt_queue *q = NULL;
+    const char *failed = "none";
     int found = NONE;
 
     if (vt_queue_new(&q, dev, false) != VITCL_OK)
         return NONE;
     vt_choice_save(dev, question(type), "fma");
-    for (int kind = KINDS - 1; kind > NONE && found == NONE; kind--)
-        if (kinds[kind].type == type && processor_has(kind) &&
-            faster(q, type, kind))
+    for (int kind = KINDS - 1; kind > NONE && found == NONE; kind--) {
+        bool works = false;
+
+        if (kinds[kind].type != type || !processor_has(kind))
+            continue;
+        vt_choice_save(dev, failing(type), kinds[kind].name);
+        if (faster(&works, q, type, kind))
             found = kind;
+        if (!works)
+            failed = kinds[kind].name;
+        vt_choice_save(dev, failing(type), failed);
+    }
     vt_queue_free(q);
     if (found != NONE)
         vt_choice_save(dev, question(type), kinds[found].name);
@@ -403,10 +427,28 @@ static int try(vt_dev *dev, vt_dtype type)
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
+/* What is multiplied by, and what failed its trial. */
+static void describe(char *out, size_t size, const vt_dev *dev, vt_dtype type,
+                     int found)
+{
+    char failed[VT_CHOICE] = "none";
+
+    if (found >= 0)
+        (void)vt_choice_load(failed, dev, failing(type));
+    snprintf(out, size, "%s%s%s%s",
+             found < 0      ? "untried"
+             : found > NONE ? kinds[found].name
+                            : "fma",
+             strcmp(failed, "none") == 0 ? "" : "; ",
+             strcmp(failed, "none") == 0 ? "" : failed,
+             strcmp(failed, "none") == 0 ? "" : " failed its trial");
+}
+
 /* The kind for a type on this device; the answer is kept. */
 static int ask(vt_dev *dev, vt_dtype type)
 {
     signed char *known = &dev->dot[type == VT_BF16];
+    char text[96];
     int found;
 
     pthread_mutex_lock(&lock);
@@ -415,6 +457,10 @@ static int ask(vt_dev *dev, vt_dtype type)
         if (found < 0)
             found = try(dev, type);
         *known = (signed char)(found + 1);
+        if (vt_logs()) {
+            describe(text, sizeof text, dev, type, found);
+            vt_log("%s %s", question(type), text);
+        }
     }
     found = *known - 1;
     pthread_mutex_unlock(&lock);
@@ -430,6 +476,18 @@ bool vt_dot_untried(vt_dev *dev, vt_dtype type)
           kept(dev, type) < 0;
     pthread_mutex_unlock(&lock);
     return yes;
+}
+
+void vt_dot_form(char *out, size_t size, vt_dev *dev, vt_dtype type)
+{
+    int found;
+
+    pthread_mutex_lock(&lock);
+    found = dev->dot[type == VT_BF16] - 1;
+    if (found < 0)
+        found = possible(dev, type) ? kept(dev, type) : NONE;
+    describe(out, size, dev, type, found);
+    pthread_mutex_unlock(&lock);
 }
 
 static int kind_of(vt_dev *dev, const vt_gemm_desc *d)

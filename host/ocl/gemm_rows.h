@@ -53,6 +53,7 @@ vitcl_status vt_outer_bind(vt_gemm *g);
  * (builds, compares with known answers, times against FMAs). */
 bool vt_dot_for(vt_dev *dev, const vt_gemm_desc *d);
 bool vt_dot_untried(vt_dev *dev, vt_dtype type);
+void vt_dot_form(char *out, size_t size, vt_dev *dev, vt_dtype type);
 vitcl_status vt_dot_peak(vt_kernel **out, double *flops, vt_dev *dev,
                          vt_dtype type);
 const char *vt_dot_layout(vt_dev *dev, const vt_gemm_desc *d);

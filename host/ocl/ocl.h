@@ -185,6 +185,9 @@ vitcl_status vt_gemm_launch(vt_queue *q, vt_gemm *g);
 /* Would a first packed product of this type try an instruction that nobody has
  * tried here yet, on this device with this driver? A product tries it too. */
 bool vt_gemm_untried(vt_dev *dev, vt_dtype type);
+/* By what a CPU multiplies in bf16 or int8: an instruction, "fma" or "untried";
+ * and what failed its trial. */
+void vt_gemm_form(char *out, size_t size, vt_dev *dev, vt_dtype type);
 /* Where packed products of this type are made of dot-product instructions: a
  * kernel of them alone, gemm_dot_peak, and what one of its work-items adds and
  * multiplies in a round. Else *out is NULL. */

@@ -18,8 +18,10 @@
 #include "ocl/objects.h"
 #include "ocl/source.h"
 
+#include "base/clock.h"
 #include "base/environment.h"
 #include "base/file.h"
+#include "base/log.h"
 #include "base/memory.h"
 
 #include <stdio.h>
@@ -103,6 +105,9 @@ static vitcl_status build_error(vt_dev *dev, cl_program program, cl_int e,
         n > 1 && vt_new(&log, n + 1, 1) == VITCL_OK)
         clGetProgramBuildInfo(program, dev->id, CL_PROGRAM_BUILD_LOG, n, log,
                               NULL);
+    if (log)
+        vt_log("cl/%s.cl [%s]: the driver's compiler says:\n%s", file, defines,
+               log);
     line = log ? strstr(log, "error") : NULL;
     while (line && line > log && line[-1] != '\n')
         line--;
@@ -149,7 +154,9 @@ done:
 static vitcl_status build(cl_program *out, vt_dev *dev, const char *file,
                           const char *name, const char *defines)
 {
+    const double from = vt_now_ms();
     cl_program program = NULL;
+    const char *how = "from the cache";
     recipe r;
     cl_int e;
     vitcl_status st;
@@ -170,7 +177,10 @@ static vitcl_status build(cl_program *out, vt_dev *dev, const char *file,
     }
     atomic_fetch_add(&dev->programs_built, 1);
     vt_cache_save(dev, &r.key, program);
+    how = "built";
 built:
+    vt_log("kernel %s [%s]: %s in %.0f ms", name, defines, how,
+           vt_now_ms() - from);
     *out = program, program = NULL;
 done:
     if (program)

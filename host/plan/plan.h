@@ -239,6 +239,8 @@ typedef struct vt_plan_memory {
     size_t kept;         /* of it results that the backward pass reads again */
 } vt_plan_memory;
 vt_plan_memory vt_plan_memory_of(const vt_plan *p);
+/* What it is made of, to the log; from_ms: when that began. */
+void vt_plan_tell(const vt_plan *p, double from_ms);
 vt_queue *vt_plan_queue(vt_plan *p);
 
 #endif

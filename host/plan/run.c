@@ -9,6 +9,7 @@
  */
 #include "base/clock.h"
 #include "base/half.h"
+#include "base/clock.h"
 #include "base/memory.h"
 #include "plan/list.h"
 
@@ -183,6 +184,7 @@ static vitcl_status tell(const vt_plan *p, size_t done)
 
 vitcl_status vt_plan_finish(vt_plan *p)
 {
+    const double from = vt_now_ms();
     vitcl_status st = VITCL_OK;
 
     VT_TRY(vt_plan_status(p));
@@ -211,6 +213,7 @@ vitcl_status vt_plan_finish(vt_plan *p)
         VT_TRY(tell(p, p->steps + i + 1));
     }
     p->finished = true;
+    vt_plan_tell(p, from);
 done:
     vt_kernels_defer(false);
     vt_plan_fail(p, st);

@@ -1,0 +1,74 @@
+/*
+ * log.c - the host's log callback: one for the process, called by one thread
+ * at a time.
+ */
+#include "base/log.h"
+
+#include <vitcl.h>
+
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static vitcl_log callback;
+static void *callback_context;
+static atomic_bool on;
+static _Thread_local bool inside; /* a callback that calls vitcl after all */
+
+void vitcl_set_log(vitcl_log log, void *context)
+{
+    if (inside)
+        return;
+    pthread_mutex_lock(&lock);
+    callback = log;
+    callback_context = context;
+    atomic_store(&on, log != NULL);
+    pthread_mutex_unlock(&lock);
+}
+
+bool vt_logs(void)
+{
+    return atomic_load(&on) && !inside;
+}
+
+void vt_log_forked(void)
+{
+    atomic_store(&on, false);
+}
+
+/* The next line's end is cut off; what follows it, or NULL. */
+static char *cut(char *line)
+{
+    char *const end = strchr(line, '\n');
+
+    if (end)
+        *end = '\0';
+    for (; *line; line++)
+        if ((unsigned char)*line < ' ' || *line == 127)
+            *line = ' ';
+    return end ? end + 1 : NULL;
+}
+
+void vt_log(const char *format, ...)
+{
+    char text[4096];
+    va_list args;
+
+    if (!vt_logs())
+        return;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    pthread_mutex_lock(&lock);
+    inside = true;
+    for (char *line = text, *next; callback && line && *line; line = next) {
+        next = cut(line);
+        if (*line)
+            callback(callback_context, line);
+    }
+    inside = false;
+    pthread_mutex_unlock(&lock);
+}

@@ -1,0 +1,42 @@
+# verbose.sh - -v tells on stderr what is done; instructions that fail their
+# trial end a child, not the program, and are named from then on.
+picture=$VT_DATA/sample.jpg
+small="--preset vit-ti/16 --size 32 -k 1"
+run 0 devices --json
+name=$(sed -n '1s/.*"name":"\([^"]*\)".*/\1/p' out)
+run 0 classify $small "$picture"
+cp out quiet
+err_not 's\] '
+run 0 classify $small -v "$picture"
+cmp out quiet || fail "-v changes the answer"
+err_has "s\] device [0-9:]+: $name"
+err_has 's\] cache: /'
+err_has 's\] form: [0-9]+ linear by [a-z]+'
+err_has 's\] plan: [0-9]+ steps in f32, multiplied by '
+VITCL_CACHE=off run 0 classify $small --verbose "$picture"
+err_has 's\] cache: none, by VITCL_CACHE=off'
+err_has 's\] kernel layernorm \[.*built in'
+for command in embed forward eval fewshot train finetune step plan bench tune \
+    selftest; do
+    run 0 $command --help
+    out_has '-v, --verbose'
+done
+
+# Instructions that the processor does not know, in a compiler that takes them.
+run 0 devices --json
+grep -q '"int8":"\(vp\|untried\)' out || exit 0
+cp -r "$VT_DATA/../../cl" cl
+sed -i 's/__asm__("[a-z0-9]* %2, %1, %0"/__asm__("ud2"/' cl/gemm_dot.cl
+export VITCL_CL_DIR=$PWD/cl XDG_CACHE_HOME=$PWD/cache
+mkdir cache
+run 0 devices --json
+out_has '"int8":"untried"'
+run 0 classify $small --precision int8 "$picture"
+err_has 'instructions do not work'
+run 0 devices --json
+out_has '"int8":"fma; vp[a-z]+ failed its trial"'
+err_has 'int8 by fma; vp[a-z]+ failed its trial'
+run 0 devices
+err_has 'int8 by fma; vp[a-z]+ failed its trial'
+run 0 classify $small --precision int8 -v "$picture"
+err_has 's\] int8 by fma; vp[a-z]+ failed its trial'

@@ -1,0 +1,88 @@
+/*
+ * test_log.c - the log callback: what is done is told a line at a time, to one
+ * listener, until it is taken away.
+ */
+#include "base/log.h"
+#include "support/device.h"
+
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <string.h>
+
+typedef struct heard {
+    unsigned lines;
+    char text[8192];
+} heard;
+
+static void listen(void *context, const char *line)
+{
+    heard *h = context;
+    const size_t n = strlen(h->text);
+
+    cr_expect(line[0] && !strpbrk(line, "\n\r\t\033"), "\"%s\"", line);
+    h->lines++;
+    snprintf(h->text + n, sizeof h->text - n, "%s\n", line);
+}
+
+/* Against the rules: it must neither hang nor be heard. */
+static void meddle(void *context, const char *line)
+{
+    vitcl_device *device = NULL;
+
+    (void)line;
+    ++*(unsigned *)context;
+    vitcl_set_log(NULL, NULL);
+    cr_expect_eq(vitcl_device_open(&device, "no such device"), VITCL_ENODEVICE);
+}
+
+Test(log, lines)
+{
+    heard h = {.lines = 0};
+
+    vt_log("nobody");
+    cr_expect(!vt_logs());
+    vitcl_set_log(listen, &h);
+    cr_expect(vt_logs());
+    vt_fail(VITCL_EINVAL, "kept");
+    vt_log("one %d", 1);
+    vt_log("two\nthree\tfour\033[1m\n\nfive\n");
+    cr_expect_str_eq(vt_message(), "kept");
+    cr_expect_str_eq(h.text, "one 1\ntwo\nthree four [1m\nfive\n");
+    vitcl_set_log(NULL, NULL);
+    vt_log("nobody");
+    cr_expect_null(strstr(h.text, "nobody"));
+}
+
+Test(log, a_meddling_callback)
+{
+    unsigned calls = 0;
+
+    vitcl_set_log(meddle, &calls);
+    vt_log("once");
+    vt_log("twice");
+    cr_expect_eq(calls, 2);
+    vitcl_set_log(NULL, NULL);
+}
+
+/* A device that opens says which it is; a kernel that is refused, why. */
+Test(log, devices_and_compilers)
+{
+    vitcl_device_info info;
+    heard h = {.lines = 0};
+    vt_dev *dev = NULL;
+    vt_kernel *k = NULL;
+
+    vitcl_set_log(listen, &h);
+    cr_assert_eq(vt_dev_open(&dev, NULL), VITCL_OK, "%s", vt_message());
+    info = *vt_dev_info(dev);
+    cr_expect(strstr(h.text, info.name), "%s", h.text);
+    cr_expect(strstr(h.text, info.driver), "%s", h.text);
+    h = (heard){.lines = 0};
+    cr_expect_eq(
+        vt_kernel_new(&k, dev, "layernorm", "layernorm", "-DPER=nonsense_here"),
+        VITCL_EDEVICE);
+    cr_expect(strstr(h.text, "nonsense_here"), "%s", h.text);
+    cr_expect_gt(h.lines, 1u);
+    vitcl_set_log(NULL, NULL);
+    vt_dev_free(dev);
+}
