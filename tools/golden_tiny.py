@@ -38,6 +38,10 @@ TIMM = {
     "timm_hybrid": ("vit_small_r26_s32_224", dict(num_classes=5, img_size=(21, 30)), (21, 30)),
     "hybrid_basic": ("vit_small_r26_s32_224", dict(num_classes=5, img_size=(24, 40), depth=1), (24, 40)),
     "timm_eva02_clip": ("eva02_large_patch14_clip_224", dict(num_classes=5), S),
+    "timm_vit_avg_reg": ("vit_base_patch16_224", dict(num_classes=5, global_pool="avg", reg_tokens=2), S),
+    "timm_vit_avgmax_plain": ("vit_base_patch16_224", dict(num_classes=5, global_pool="avgmax", fc_norm=False), S),
+    "timm_vit_map_all": ("vit_base_patch16_224", dict(num_classes=5, global_pool="map", pool_include_prefix=True), S),
+    "timm_relpos_swin": ("vit_relpos_base_patch16_224", dict(num_classes=5, rel_pos_type="mlp-swin"), S),
 }
 
 
@@ -284,7 +288,7 @@ def positions():
         t[f"hf.{key}"] = back(F.interpolate(grid, size=(H2, W2), mode="bicubic", align_corners=False))
         t[f"dinov2.{key}"] = back(F.interpolate(grid, scale_factor=((H2 + 0.1) / h, (W2 + 0.1) / w), mode="bicubic"))
         t[f"google.{key}"] = back(F.interpolate(grid, size=(H2, W2), mode="bilinear", align_corners=True))
-    for h, w, H2, W2 in ((4, 4, 6, 9), (5, 5, 3, 4), (4, 6, 7, 5)):
+    for h, w, H2, W2 in ((4, 4, 6, 9), (5, 5, 3, 4), (4, 6, 7, 5), (7, 7, 8, 8)):
         x = torch.randn((2 * h - 1) * (2 * w - 1) + 3, 2, generator=g)
         key = f"{h}x{w}.{H2}x{W2}"
         t[f"table.{key}"] = x

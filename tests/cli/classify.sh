@@ -78,6 +78,11 @@ head -c 6 logits.npy | tail -c 5 | grep -q NUMPY || fail "no .npy"
 head -c 512 logits.npy | grep -aq '(3,1000)' || fail "shape"
 [ "$(tail -c +513 logits.npy | head -c 4000 | sha256sum)" = \
     "$(tail -c 4000 logits.npy | sha256sum)" ] || fail "rows differ"
+python3 -c 'import struct, sys
+rows = struct.unpack("<3000f", open("logits.npy", "rb").read()[512:])
+assert all(x != x for x in rows[1000:2000])
+assert all(x == x for x in rows[:1000] + rows[2000:])' ||
+    fail "the row of the bad picture is not NaN alone"
 run 0 classify $small --logits logits.safetensors "$picture"
 head -c 200 logits.safetensors | grep -aq '"logits":.*"shape":\[1,1000\]' ||
     fail "no logits"

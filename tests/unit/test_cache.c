@@ -4,6 +4,7 @@
  * its own; whether a program was built is what the device counts.
  */
 #include "ocl/cache.h"
+#include "ocl/objects.h"
 #include "support/device.h"
 
 #include <criterion/criterion.h>
@@ -367,4 +368,35 @@ Test(cache, ahead)
     vt_buf_free(b);
     vt_queue_free(q);
     vt_dev_free(dev);
+}
+
+/* A program is of one text, one set of options and one device with one driver:
+ * each of them alone makes another name. */
+Test(cache, names)
+{
+    char here[] = "device 1, driver 2", there[] = "device 1, driver 3";
+    const vt_dev one = {.identity = here}, other = {.identity = there};
+    const vt_cache_key keys[] = {
+        vt_cache_key_of(&one, "common", "text", "-DX"),
+        vt_cache_key_of(&other, "common", "text", "-DX"),
+        vt_cache_key_of(&one, "common ", "text", "-DX"),
+        vt_cache_key_of(&one, "common", "text ", "-DX"),
+        vt_cache_key_of(&one, "common", "text", "-DX "),
+        vt_cache_key_of(&one, "commont", "ext", "-DX"),
+        vt_cache_key_of(&one, "common", "text-", "DX"),
+    };
+    const size_t n = sizeof keys / sizeof *keys;
+    vt_cache_key again = vt_cache_key_of(&one, "common", "text", "-DX");
+
+    cr_expect_eq(memcmp(&again, &keys[0], sizeof again), 0);
+    for (size_t i = 0; i < n; i++)
+        for (size_t k = 0; k < i; k++)
+            cr_expect_neq(memcmp(&keys[i], &keys[k], sizeof *keys), 0,
+                          "%zu and %zu", i, k);
+    setenv("POCL_ODD", "1", 1); /* what drivers listen to is a part of it */
+    again = vt_cache_key_of(&one, "common", "text", "-DX");
+    cr_expect_neq(memcmp(&again, &keys[0], sizeof again), 0);
+    setenv("ODD", "1", 1);
+    const vt_cache_key same = vt_cache_key_of(&one, "common", "text", "-DX");
+    cr_expect_eq(memcmp(&again, &same, sizeof again), 0);
 }

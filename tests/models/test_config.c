@@ -1,0 +1,192 @@
+/*
+ * test_config.c - what a configuration comes to, number by number: a golden
+ * file is too coarse to see an epsilon or a default. The defaults are those of
+ * timm 1.0 and transformers: where a config says nothing, they decide.
+ */
+#include "models/model.h"
+#include "models/vit.h"
+#include "plan/list.h"
+#include "support/paths.h"
+#include "support/pictures.h"
+
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* A case of tests/data/models, its config changed by these replacements:
+ * from, to, from, to, NULL. */
+static vt_model *open_with(const char *name, const char *const *change)
+{
+    static char text[1 << 14], next[1 << 14];
+    const char *folder = vt_test_folder();
+    char path[512];
+    vt_model *m = NULL;
+    size_t size = 0;
+    unsigned char *config;
+
+    snprintf(path, sizeof path, "%s/models/%s", VT_DATA, name);
+    config = vt_test_bytes(&size, path, "config.json");
+    cr_assert(config && size < sizeof text / 2, "%s", path);
+    memcpy(text, config, size);
+    text[size] = '\0';
+    free(config);
+    for (; change && *change; change += 2) {
+        char *at = strstr(text, change[0]);
+        cr_assert(at, "%s has no %s", path, change[0]);
+        snprintf(next, sizeof next, "%.*s%s%s", (int)(at - text), text,
+                 change[1], at + strlen(change[0]));
+        strcpy(text, next);
+    }
+    vt_test_text(folder, "config.json", text);
+    snprintf(path, sizeof path, "%s/models/%s/model.safetensors", VT_DATA,
+             name);
+    cr_assert_eq(symlink(path, vt_test_path(folder, "model.safetensors")), 0);
+    const vitcl_status st = vt_model_open(&m, folder);
+    vt_test_remove(folder);
+    cr_assert_eq(st, VITCL_OK, "%s: %s", name, vt_message());
+    return m;
+}
+
+Test(config, epsilon)
+{
+    static const struct {
+        const char *name, *change[3];
+        float eps;
+    } all[] = {
+        {"timm_vit", {NULL}, 1e-6f},
+        {"timm_clip", {NULL}, 1e-5f},
+        {"timm_eva02_clip", {NULL}, 1e-6f},
+        {"timm_siglip", {NULL}, 1e-6f},
+        {"hf_vit_bare", {NULL}, 1e-12f},
+        {"hf_vit_bare", {"1e-12", "0.0012"}, 0.0012f},
+        {"hf_vit_bare", {"\"layer_norm_eps\": 1e-12", "\"x\": 1"}, 1e-12f},
+        {"hf_vit_bare", {"1e-12", "null"}, 1e-12f},
+        {"hf_dinov2", {"1e-06", "0.5"}, 0.5f},
+        {"hf_dinov2", {"1e-06", "null"}, 1e-6f},
+        {"hf_clip", {"1e-05", "null"}, 1e-5f},
+        {"hf_siglip", {"1e-06", "null"}, 1e-6f},
+    };
+
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        vt_model *m = open_with(all[i].name, all[i].change);
+        cr_expect_eq(vt_model_config(m)->eps, all[i].eps, "%s, %s: %g",
+                     all[i].name, all[i].change[1],
+                     (double)vt_model_config(m)->eps);
+        vt_model_close(m);
+    }
+}
+
+/* ViT-MSN is a ViT with another default. */
+Test(config, epsilon_of_msn)
+{
+    static const char *const msn[] = {
+        "\"model_type\": \"vit\"", "\"model_type\": \"vit_msn\"",
+        "\"layer_norm_eps\": 1e-12", "\"x\": 1", NULL};
+    vt_model *m = open_with("hf_vit_bare", msn);
+
+    cr_expect_eq(vt_model_config(m)->eps, 1e-6f);
+    vt_model_close(m);
+}
+
+Test(config, activation)
+{
+    static const struct {
+        const char *name, *change[3];
+        vt_act act;
+    } all[] = {
+        {"timm_vit", {NULL}, VT_ACT_GELU},
+        {"timm_clip", {NULL}, VT_ACT_GELU_QUICK},
+        {"hf_vit_bare", {NULL}, VT_ACT_GELU},
+        {"hf_vit_bare", {"\"hidden_act\": \"gelu\"", "\"x\": 1"}, VT_ACT_GELU},
+        {"hf_vit_bare", {"\"gelu\"", "\"relu\""}, VT_ACT_RELU},
+        {"hf_clip", {NULL}, VT_ACT_GELU_QUICK},
+        {"hf_clip", {"\"quick_gelu\"", "\"gelu\""}, VT_ACT_GELU},
+        {"hf_clip",
+         {"\"hidden_act\": \"quick_gelu\"", "\"x\": 1"},
+         VT_ACT_GELU_QUICK},
+        {"hf_siglip", {NULL}, VT_ACT_GELU_TANH},
+        {"hf_siglip",
+         {"\"hidden_act\": \"gelu_pytorch_tanh\"", "\"x\": 1"},
+         VT_ACT_GELU_TANH},
+    };
+
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        vt_model *m = open_with(all[i].name, all[i].change);
+        cr_expect_eq(vt_model_config(m)->act, all[i].act, "%s, %s: %d",
+                     all[i].name, all[i].change[1],
+                     (int)vt_model_config(m)->act);
+        vt_model_close(m);
+    }
+}
+
+/* Which tokens are pooled, and how. */
+Test(config, pooling)
+{
+    static const struct {
+        const char *name;
+        vt_pool_kind pool;
+        int first;
+        bool both;
+    } all[] = {
+        {"timm_vit", VT_POOL_TOKEN, 0, false},
+        {"timm_vit_gap_rect", VT_POOL_MEAN, 0, false},
+        {"timm_vit_avg_reg", VT_POOL_MEAN, 3, false},
+        {"timm_vit_avgmax", VT_POOL_MEAN, 1, true},
+        {"timm_vit_avgmax_plain", VT_POOL_MEAN, 1, true},
+        {"timm_vit_max", VT_POOL_MAX, 1, false},
+        {"timm_vit_qknorm_reg", VT_POOL_TOKEN, 0, false},
+    };
+
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        vt_model *m = open_with(all[i].name, NULL);
+        const vt_config *c = vt_model_config(m);
+
+        cr_expect_eq(c->pool, all[i].pool, "%s", all[i].name);
+        if (c->pool != VT_POOL_TOKEN)
+            cr_expect_eq(c->pool_first, all[i].first, "%s: %d", all[i].name,
+                         c->pool_first);
+        cr_expect_eq(c->pool_max_mean, all[i].both, "%s", all[i].name);
+        vt_model_close(m);
+    }
+}
+
+/* Stochastic depth grows from nothing at the first block to the whole rate at
+ * the last, as torch.linspace(0, rate, depth) has it; each block falls twice.
+ */
+Test(config, drop_path)
+{
+    static const float rate = 0.3f;
+    static const int depths[] = {1, 2, 4};
+
+    for (size_t k = 0; k < sizeof depths / sizeof *depths; k++) {
+        const int depth = depths[k];
+        const vt_plan_options o = {
+            .backward = true, .train = true, .drop_path = rate};
+        vt_config c = {.depth = depth};
+        vt_plan *p = NULL;
+
+        cr_assert_eq(vt_plan_new(&p, &o), VITCL_OK);
+        vt_input(p, "train_step", VT_I32, 1, (int[]){1});
+        const vt_val x = vt_input(p, "x", VT_F32, 3, (int[]){2, 3, 4});
+        for (int i = 0; i < depth; i++) {
+            const double want =
+                depth > 1 ? (double)rate * i / (depth - 1) : (double)rate;
+            const size_t before = p->steps;
+            const vt_val y = vt_vit_fall(p, &c, i, x);
+
+            cr_assert_neq(y, VT_NONE, "%s", vt_message());
+            if (want <= 0) {
+                cr_expect(y == x && p->steps == before);
+                continue;
+            }
+            cr_assert_eq(p->steps, before + 1);
+            /* what is kept is scaled up by 1 / (1 - rate) */
+            cr_expect_float_eq((double)p->step[before]->f[0], 1 / (1 - want),
+                               1e-6, "block %d of %d: %g", i, depth,
+                               (double)p->step[before]->f[0]);
+        }
+        vt_plan_free(p);
+    }
+}
