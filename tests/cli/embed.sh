@@ -9,14 +9,14 @@ out_lines 3
 out_has '"picture":"text.jpg","error":'
 err_has 'text.jpg: '
 err_lines 2 # and that the weights are random
+[ "$(sed -n 1p out)" = "$(sed -n 3p out)" ] || fail "equal pictures differ"
+[ "$(sed -n 1p out | tr -cd , | wc -c)" = 192 ] || fail "not 192 features"
 run 1 embed $small -o rows.npy "$picture" text.jpg "$picture"
 err_has 'text.jpg: '
 python3 -c 'import struct
 rows = struct.unpack("<576f", open("rows.npy", "rb").read()[512:])
 assert all(x != x for x in rows[192:384])
 assert rows[:192] == rows[384:]' || fail "the row of the bad picture is not NaN"
-[ "$(sed -n 1p out)" = "$(sed -n 3p out)" ] || fail "equal pictures differ"
-[ "$(sed -n 1p out | tr -cd , | wc -c)" = 192 ] || fail "not 192 features"
 run 0 embed $small --normalize "$picture"
 length=$(sed 's/.*\[\(.*\)\].*/\1/' out | tr , '\n' |
     awk '{ s += $1 * $1 } END { print s }')
