@@ -109,3 +109,12 @@ s/"epochs"/"random_state": -1, "epochs"/|"random_state" is no count
 s/"epochs"/"freeze": [1], "epochs"/|"freeze" are no patterns
 s/"lr": [0-9.e-]*/"lr": "1"/|"lr" must be a number
 T
+
+# ---- where it is written to
+mkdir mine && echo mine >mine/notes.txt
+run 0 train "${given[@]}" -o mine
+[ "$(cat mine/notes.txt)" = mine ] || fail "notes.txt is gone"
+run 1 train "${given[@]}" -o nowhere/at/all
+says 'nowhere/at/all: cannot make the folder: No such file'
+run 1 train "${given[@]}" -o config.json
+says 'config.json: '

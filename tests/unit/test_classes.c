@@ -42,14 +42,15 @@ static int random_below(vt_rng *r, int n)
 Test(classes, are_matched_by_name)
 {
     vt_rng r = {11};
+    int by_name = 0; /* rounds that need the longer names */
 
     for (int round = 0; round < 400; round++) {
         const uint32_t n = 1 + (uint32_t)random_below(&r, MOST);
         const uint32_t m = 1 + (uint32_t)random_below(&r, MOST);
-        const int words = 1 + random_below(&r, 300);
+        const int words = 1 + random_below(&r, 3000);
         uint32_t out[MOST];
         set a = {0}, b = {0};
-        bool good = true;
+        bool good = true, named = false;
         vitcl_status st;
 
         for (uint32_t i = 0; i < n; i++)
@@ -61,9 +62,12 @@ Test(classes, are_matched_by_name)
                 snprintf(b.name[i], 16, "w%d", random_below(&r, words));
         }
         if (round % 2) /* all of them there, in another order */
-            for (uint32_t i = 0; i < n; i++)
+            for (uint32_t i = 0; i < n; i++) {
+                const uint32_t k = (uint32_t)random_below(&r, (int)m);
+
                 snprintf(a.label[i], 16, "%s",
-                         b.label[(uint32_t)random_below(&r, (int)m)]);
+                         b.name[k][0] ? b.name[k] : b.label[k]);
+            }
         st = vt_classes_match(out, &(vt_classes){n, "a", &a, label, NULL},
                               &(vt_classes){m, "b", &b, label, name}, false);
         for (uint32_t i = 0; i < n && good; i++) {
@@ -77,12 +81,15 @@ Test(classes, are_matched_by_name)
             }
             good = a.label[i][0] &&
                    (times[0] == 1 || (times[0] == 0 && times[1] == 1));
+            named |= times[0] == 0;
             if (good && st == VITCL_OK)
                 cr_expect_eq(out[i], times[0] ? at[0] : at[1]);
         }
         cr_expect_eq(st, good ? VITCL_OK : VITCL_EINVAL, "round %d: %s", round,
                      vt_message());
+        by_name += good && named;
     }
+    cr_expect_gt(by_name, 20, "%d", by_name);
 }
 
 Test(classes, are_matched_by_number_when_asked)

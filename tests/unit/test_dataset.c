@@ -112,6 +112,29 @@ Test(dataset, mnist, .init = setup, .fini = teardown)
     cr_expect_eq(vt_dataset_open(&d, folder, "train"), VITCL_ECORRUPT);
 }
 
+/* A side of 4096 pixels, and one more. */
+Test(dataset, mnist_has_bounds, .init = setup, .fini = teardown)
+{
+    static uint8_t images[16 + 4097] = {0, 0, 8, 3, 0, 0, 0, 1};
+    const uint8_t labels[8 + 1] = {0, 0, 8, 1, 0, 0, 0, 1, 0};
+    vt_dataset *d = NULL;
+
+    put("train-labels-idx1-ubyte", labels, sizeof labels);
+    for (int k = 0; k < 4; k++) {
+        const size_t side = 4096 + (size_t)k % 2;
+
+        memset(images + 8, 0, 8);
+        images[k < 2 ? 10 : 14] = (uint8_t)(side >> 8);
+        images[k < 2 ? 11 : 15] = (uint8_t)side;
+        images[k < 2 ? 15 : 11] = 1;
+        put("train-images-idx3-ubyte", images, 16 + side);
+        cr_expect_eq(vt_dataset_open(&d, folder, "train"),
+                     k % 2 ? VITCL_ECORRUPT : VITCL_OK, "%s", vt_message());
+        if (k % 2 == 0)
+            vt_dataset_free(d);
+    }
+}
+
 Test(dataset, folders, .init = setup, .fini = teardown)
 {
     vt_dataset *d = NULL;

@@ -88,6 +88,25 @@ Test(fewshot, choice)
     cr_expect_lt(same, 20);
 }
 
+/* A class that has fewer pictures than shots gives all that it has. */
+Test(fewshot, takes_all_that_there_are)
+{
+    uint32_t label[90];
+    size_t chosen[90], n = 0;
+    int seen[90] = {0};
+
+    for (size_t i = 0; i < VT_COUNT(label); i++)
+        label[i] = i < 80 ? (uint32_t)(i % 2) : 2; /* 40, 40 and 10 */
+    cr_assert_eq(vt_fewshot_choose(chosen, &n, label, 90, 3, 40, 1), VITCL_OK);
+    cr_assert_eq(n, 90);
+    for (size_t i = 0; i < n; i++)
+        seen[chosen[i]]++;
+    for (size_t i = 0; i < n; i++)
+        cr_expect_eq(seen[i], 1, "%zu", i);
+    cr_assert_eq(vt_fewshot_choose(chosen, &n, label, 90, 3, 20, 1), VITCL_OK);
+    cr_expect_eq(n, 50);
+}
+
 /* Moments of the distributions, at five standard errors of 200,000 draws. */
 Test(fewshot, random)
 {

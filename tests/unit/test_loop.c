@@ -324,7 +324,7 @@ Test(loop, scores_the_model_that_it_writes)
                                      .output = out,
                                      .epochs = 3,
                                      .batch = 8,
-                                     .hold_out = 4,
+                                     .hold_out = 12, /* a batch and a half */
                                      .lr = 1e-3,
                                      .settings = vt_test_path(root, "s.json"),
                                      .augment = "none"},

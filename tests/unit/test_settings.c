@@ -1,0 +1,183 @@
+/*
+ * test_settings.c - what a training does where nothing is said: the numbers
+ * that the header and vitcl(1) promise.
+ */
+#include "train/settings.h"
+
+#include "base/memory.h"
+#include "support/pictures.h"
+
+#include <criterion/criterion.h>
+#include <string.h>
+
+#define ok(expr) cr_assert_eq((expr), VITCL_OK, "%s", vt_message())
+
+static char *root;
+static vt_dataset *data;
+
+static void setup(void)
+{
+    root = vt_test_folder();
+    vt_test_cifar(root, 20, 1);
+    ok(vt_dataset_open(&data, root, "train"));
+}
+
+static void teardown(void)
+{
+    vt_dataset_free(data);
+    vt_test_remove(root);
+}
+
+static void recipe_of(vt_recipe *r, vt_schedule *s, vitcl_train_options o,
+                      long steps)
+{
+    vt_settings settings = {0};
+
+    o.data = o.output = root;
+    ok(vt_settings_new(&settings, &o, data));
+    ok(vt_settings_recipe(r, s, &settings, steps));
+    cr_expect_eq(settings.pictures, 20);
+    cr_expect_eq(settings.classes, 10);
+    vt_settings_free(&settings);
+}
+
+Test(settings, have_the_promised_defaults, .init = setup, .fini = teardown)
+{
+    static const struct {
+        vitcl_train_options o;
+        long steps, warmup;
+        vt_optimizer optimizer;
+        double lr, decay, smoothing;
+        int micro;
+    } cases[] = {
+        {{.preset = "p"}, 1000, 50, VT_ADAMW, 1e-4, 0.05, 0, 1},
+        {{.preset = "p", .batch = 1024, .micro = 256},
+         1000000,
+         10000,
+         VT_ADAMW,
+         1e-3,
+         0.05,
+         0,
+         4},
+        {{.config = "c", .augment = "full", .lr = 0.25},
+         19,
+         0,
+         VT_ADAMW,
+         0.25,
+         0.05,
+         0.1,
+         1},
+        {{.config = "c", .augment = "none"}, 40, 2, VT_ADAMW, 1e-4, 0.05, 0, 1},
+        {{.model = "m"}, 2000, 100, VT_SGD, 0.01, 0, 0, 1},
+        {{.model = "m", .augment = "full"},
+         20000,
+         500,
+         VT_SGD,
+         0.01,
+         0,
+         0.1,
+         1},
+        {{.preset = "p", .objective = "masked-patch"},
+         1000,
+         50,
+         VT_ADAM,
+         2e-4,
+         0,
+         0,
+         1},
+        {{.preset = "p", .objective = "classes"},
+         1000,
+         50,
+         VT_ADAMW,
+         1e-4,
+         0.05,
+         0,
+         1}};
+
+    for (size_t i = 0; i < VT_COUNT(cases); i++) {
+        vt_recipe r;
+        vt_schedule s;
+
+        recipe_of(&r, &s, cases[i].o, cases[i].steps);
+        cr_expect_eq(r.optimizer, cases[i].optimizer, "case %zu", i);
+        cr_expect_eq(s.lr, cases[i].lr, "case %zu: %g", i, s.lr);
+        cr_expect_eq(s.warmup, cases[i].warmup, "case %zu: %ld", i, s.warmup);
+        cr_expect_eq(s.steps, cases[i].steps);
+        cr_expect(s.decay == VT_COSINE && s.floor == 0);
+        cr_expect_eq(r.weight_decay, cases[i].decay, "case %zu", i);
+        cr_expect_eq(r.label_smoothing, cases[i].smoothing, "case %zu", i);
+        cr_expect_eq(r.micro_batches, cases[i].micro, "case %zu", i);
+        cr_expect(r.momentum == 0.9 && r.beta1 == 0.9 && r.beta2 == 0.999 &&
+                  r.eps == 1e-8 && r.clip_norm == 1 && r.decay_matrices);
+        cr_expect(r.ema == 0 && r.dropout == 0 && r.drop_path == 0);
+    }
+}
+
+/* Every setting of the file arrives where it belongs. */
+Test(settings, obey_the_file, .init = setup, .fini = teardown)
+{
+    vt_recipe r;
+    vt_schedule s;
+
+    vt_test_text(
+        root, "s.json",
+        "{\"optimizer\": \"adam\", \"betas\": [0.8, 0.95], \"eps\": 1e-6, "
+        "\"momentum\": 0.7, \"weight_decay\": 0.3, \"clip_grad_norm\": 2, "
+        "\"label_smoothing\": 0.2, \"dropout\": 0.1, \"drop_path\": 0.4, "
+        "\"ema\": 0.99, \"schedule\": \"linear\", \"warmup_steps\": 7, "
+        "\"min_lr\": 0.001}");
+    recipe_of(&r, &s,
+              (vitcl_train_options){.preset = "p",
+                                    .lr = 0.5,
+                                    .settings = vt_test_path(root, "s.json")},
+              100);
+    cr_expect_eq(r.optimizer, VT_ADAM);
+    cr_expect(r.beta1 == 0.8 && r.beta2 == 0.95 && r.eps == 1e-6);
+    cr_expect(r.momentum == 0.7 && r.weight_decay == 0.3 && r.clip_norm == 2);
+    cr_expect(r.label_smoothing == 0.2 && r.dropout == 0.1);
+    cr_expect(r.drop_path == 0.4 && r.ema == 0.99);
+    cr_expect(s.decay == VT_LINEAR && s.warmup == 7 && s.floor == 0.001);
+}
+
+/* Just inside and just outside of what can be. */
+Test(settings, have_bounds, .init = setup, .fini = teardown)
+{
+    static const struct {
+        vitcl_train_options o;
+        vitcl_status want;
+    } cases[] = {
+        {{.preset = "p"}, VITCL_OK},
+        {{.preset = "p", .batch = 65536}, VITCL_OK},
+        {{.preset = "p", .batch = 65537}, VITCL_EINVAL},
+        {{.preset = "p", .batch = 12, .micro = 4}, VITCL_OK},
+        {{.preset = "p", .batch = 12, .micro = 5}, VITCL_EINVAL},
+        {{.preset = "p", .epochs = 1000000}, VITCL_OK},
+        {{.preset = "p", .epochs = 1000001}, VITCL_EINVAL},
+        {{.preset = "p", .lr = 999999}, VITCL_OK},
+        {{.preset = "p", .lr = 1e6}, VITCL_EINVAL},
+        {{.preset = "p", .lr = -1e-9}, VITCL_EINVAL},
+        {{.preset = "p", .random_state = (UINT64_C(1) << 53) - 1}, VITCL_OK},
+        {{.preset = "p", .random_state = UINT64_C(1) << 53}, VITCL_EINVAL},
+        {{.preset = "p", .model = "m"}, VITCL_EINVAL},
+        {{.preset = "p", .config = "c"}, VITCL_EINVAL},
+        {{.batch = 1}, VITCL_EINVAL},
+        {{.preset = "p", .augment = "heavy"}, VITCL_EINVAL},
+        {{.preset = "p", .objective = "x"}, VITCL_EINVAL},
+        {{.model = "m", .objective = "masked-patch"}, VITCL_EUNSUPPORTED},
+        {{.preset = "p", .precision = VITCL_BF16}, VITCL_OK},
+        {{.preset = "p", .precision = VITCL_INT8}, VITCL_EUNSUPPORTED}};
+
+    for (size_t i = 0; i < VT_COUNT(cases); i++) {
+        vitcl_train_options o = cases[i].o;
+        vt_settings s = {0};
+
+        o.data = o.output = root;
+        cr_expect_eq(vt_settings_new(&s, &o, data), cases[i].want,
+                     "case %zu: %s", i, vt_message());
+        if (cases[i].want == VITCL_OK) {
+            cr_expect_eq(s.random_state, o.random_state);
+            cr_expect_eq(s.precision, o.precision);
+        }
+        vt_settings_free(&s);
+    }
+}
