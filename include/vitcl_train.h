@@ -61,6 +61,8 @@ VITCL_STATUS vitcl_evaluate(vitcl_scores *out, uint32_t *confusion,
 typedef struct {
     uint32_t shots;
     double mean, sd; /* of the accuracies of `tries` choices, 0 to 1 */
+    uint32_t failed; /* could not be decoded, in the test and in all choices:
+                      * left out */
 } vitcl_fewshot_score;
 
 /* Few-shot linear evaluation as in arXiv 2010.11929: ridge regression (l2
@@ -79,11 +81,11 @@ VITCL_STATUS vitcl_fewshot(vitcl_fewshot_score *scores, uint32_t n,
  * batch. input: a safetensors file with pixel_values [B,3,H,W] and labels [B];
  * settings: JSON with torch's words (optimizer, betas, eps, momentum,
  * weight_decay, clip_grad_norm, label_smoothing, lr: a number or one a step; a
- * key that is none is refused). output: loss [1] and grad.<tensor> of the first step (before clipping),
- * losses [steps] before each step, time_ms [steps] that they took, and
- * after.<tensor>, in safetensors. In f32,
- * convolutions add up in double where the device can: next to a ReLU's kink a
- * rounding changes gradients by a percent. */
+ * key that is none is refused). output: loss [1] and grad.<tensor> of the first
+ * step (before clipping), losses [steps] before each step, time_ms [steps] that
+ * they took, and after.<tensor>, in safetensors. In f32, convolutions add up in
+ * double where the device can: next to a ReLU's kink a rounding changes
+ * gradients by a percent. */
 VITCL_STATUS vitcl_train_steps(const char *output, vitcl_device *device,
                                const char *model, const char *input,
                                const char *settings, uint32_t steps,

@@ -353,7 +353,8 @@ static void close_gaps(vt_features *f)
     f->count = n;
 }
 
-static vitcl_status features(vt_features *out, sweep *s)
+/* *failed grows by the pictures that could not be decoded. */
+static vitcl_status features(vt_features *out, sweep *s, uint32_t *failed)
 {
     vitcl_status st = VITCL_OK;
     vt_features f = {s->count, s->width, NULL, NULL};
@@ -368,6 +369,7 @@ static vitcl_status features(vt_features *out, sweep *s)
     VT_TRY(run(s));
     s->before += s->count;
     close_gaps(&f);
+    *failed += (uint32_t)(s->count - f.count);
     *out = f, f = (vt_features){0};
 done:
     vt_features_free(&f);
@@ -420,7 +422,7 @@ static void summarise(vitcl_fewshot_score *s, const double *accuracy,
 static vitcl_status score_tries(vitcl_fewshot_score *scores, const choice *plan,
                                 uint32_t n, uint32_t tries, sweep *s,
                                 const vt_dataset *train,
-                                const vt_features *asked)
+                                const vt_features *asked, uint32_t failed)
 {
     vitcl_status st = VITCL_OK;
     vt_features known = {0};
@@ -428,8 +430,10 @@ static vitcl_status score_tries(vitcl_fewshot_score *scores, const choice *plan,
 
     VT_TRY(VT_NEW(&accuracy, tries));
     for (uint32_t i = 0; i < n * tries; i++) {
+        if (i % tries == 0)
+            scores[i / tries].failed = failed;
         s->d = train, s->chosen = plan[i].index, s->count = plan[i].count;
-        VT_TRY(features(&known, s));
+        VT_TRY(features(&known, s, &scores[i / tries].failed));
         VT_TRY(vt_ridge_accuracy(&accuracy[i % tries], &known, asked,
                                  vt_dataset_classes(train), L2));
         vt_features_free(&known);
@@ -451,7 +455,7 @@ vitcl_status vitcl_fewshot(vitcl_fewshot_score *scores, uint32_t n,
     vitcl_status st = VITCL_OK;
     vt_features asked = {0};
     vt_classes known, data;
-    uint32_t *wanted = NULL;
+    uint32_t *wanted = NULL, failed = 0;
     choice *plan = NULL;
     sweep s = {
         .session = session, .progress = progress, .progress_context = context};
@@ -469,10 +473,10 @@ vitcl_status vitcl_fewshot(vitcl_fewshot_score *scores, uint32_t n,
     s.total = vt_dataset_count(test->d);
     VT_TRY(choose(plan, scores, n, tries, random_state, train->d, &s.total));
     s.d = test->d, s.count = vt_dataset_count(test->d);
-    VT_TRY(features(&asked, &s));
+    VT_TRY(features(&asked, &s, &failed));
     for (size_t i = 0; i < asked.count; i++)
         asked.label[i] = wanted[asked.label[i]];
-    VT_TRY(score_tries(scores, plan, n, tries, &s, train->d, &asked));
+    VT_TRY(score_tries(scores, plan, n, tries, &s, train->d, &asked, failed));
 done:
     vt_features_free(&asked);
     for (uint32_t i = 0; plan && i < n * tries; i++)

@@ -80,6 +80,7 @@ static int read_shots(work *w, const words *given)
 static int score(work *w, const fewshot *o)
 {
     vitcl_status st;
+    uint32_t broken = 0;
     progress bar;
 
     catch_stop();
@@ -98,7 +99,10 @@ static int score(work *w, const fewshot *o)
                    s->mean, s->sd);
         else
             printf("%u shots\t%.4f\t+- %.4f\n", s->shots, s->mean, s->sd);
+        broken = s->failed > broken ? s->failed : broken;
     }
+    if (broken)
+        return fail("%u pictures could not be decoded", broken);
     return EXIT_OK;
 }
 

@@ -135,6 +135,13 @@ done
 awk -v s="$sum" -v w="$few" 'BEGIN { exit !((s - w) ^ 2 < 1e-10) }' ||
     fail "class by class $sum, all $few"
 
+# A picture that cannot be decoded is left out, and said to be.
+rm -rf part && cp -r data part && echo text >part/test/cat/9.ppm
+shots 1 part
+same "$(score mean)" "$few" "beside a broken picture"
+err_lines 1
+err_has '1 pictures could not be decoded'
+
 # ---- CIFAR: the numbers of a file mean the names beside it
 python3 - <<'P'
 import os, random
