@@ -160,6 +160,22 @@ for folder in ("c10", "c10p"):
     open(f"{folder}/batches.meta.txt", "w").write("".join(names[k] + "\n" for k in order) + "\n")
     random.shuffle(order)
 P
+# Mean and deviation are those of the tries, one by one.
+for state in 0 1 2; do
+    run 0 fewshot -m model --data c10 --shots 1 --tries 1 --json \
+        --random-state $state
+    cp out try$state
+done
+run 0 fewshot -m model --data c10 --shots 1 --tries 3 --json
+python3 - <<'P' || fail "mean or deviation of three tries"
+import json, statistics, sys
+a = [json.load(open(f"try{i}"))["mean"] for i in range(3)]
+got = json.load(open("out"))
+sys.exit(len(set(a)) == 1 or abs(got["mean"] - statistics.mean(a)) > 2e-6 or
+         abs(got["sd"] - statistics.stdev(a)) > 2e-6)
+P
+
+# Permuted numbers, permuted names: the same classes.
 run 0 train --config config.json --data c10 --batch 20 --epochs 8 --lr 3e-3 \
     --size 32 --augment none -o ten
 run 0 eval -m ten --data c10 --json
