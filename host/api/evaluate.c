@@ -172,6 +172,13 @@ done:
     return st;
 }
 
+/* A picture that cannot be read or decoded is counted; any other failure, such
+ * as a lack of memory, says nothing of it and would falsify the score. */
+static bool is_the_pictures(vitcl_status st)
+{
+    return st == VITCL_EIO || st == VITCL_ECORRUPT || st == VITCL_EUNSUPPORTED;
+}
+
 /* Files are decoded ahead by the loader's processes; records are only
  * resized, between two batches. */
 static vitcl_status run(const sweep *s)
@@ -192,10 +199,12 @@ static vitcl_status run(const sweep *s)
     for (size_t i = 0; i < s->count; i++) {
         st = loader ? vitcl_loader_next(rgb + n * bytes, loader)
                     : next_record(rgb + n * bytes, s, i);
-        if (st != VITCL_OK)
+        if (st == VITCL_OK)
+            position[n++] = i;
+        else if (is_the_pictures(st))
             s->take(s->context, i, NULL);
         else
-            position[n++] = i;
+            goto done;
         st = VITCL_OK;
         if (n < batch && i + 1 < s->count)
             continue;

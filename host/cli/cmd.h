@@ -85,6 +85,11 @@ void tsv_text(const char *s);    /* tab, newline, backslash escaped */
 void put_text(const char *s, size_t most);
 void print_bytes(double bytes); /* "1.2 GB" */
 
+int flush_results(void); /* EXIT_FAILED: close_results() says why */
+/* At the end: the status, or that of a standard output that failed. Closes it,
+ * so that what a file system tells late is heard too. */
+int close_results(int code);
+
 typedef struct progress { /* a line on stderr, where that is a terminal */
     const char *what;     /* "pictures"; NULL: the total is in seconds */
     uint64_t total;       /* 0: unknown */

@@ -204,7 +204,7 @@ static int work_through(work *w)
         for (uint32_t i = 0; i < n && code == EXIT_OK; i++)
             code = print_answer(w, &answers[i]);
         done += n;
-        if (fflush(stdout) != 0)
+        if (flush_results() != EXIT_OK)
             return EXIT_FAILED;
         progress_show(&w->progress, done, NULL);
     }

@@ -8,11 +8,13 @@
  */
 #include "curve.h"
 
+#include <errno.h>
 #include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 enum { W = 760, H = 400, LEFT = 60, RIGHT = 700, TOP = 40, BOTTOM = 370 };
 
@@ -23,6 +25,7 @@ typedef struct point {
 struct curve {
     point *at;
     size_t count, room;
+    bool lost; /* there was no memory for a point */
     uint8_t rgb[H][W][3];
 };
 
@@ -38,19 +41,19 @@ void curve_free(curve *c)
     free(c);
 }
 
-int curve_add(curve *c, const vitcl_train_event *e)
+void curve_add(curve *c, const vitcl_train_event *e)
 {
     if (c->count == c->room) {
         const size_t room = c->room ? 2 * c->room : 1024;
         point *at = realloc(c->at, room * sizeof *at);
 
+        c->lost = c->lost || !at;
         if (!at)
-            return 0;
+            return;
         c->at = at, c->room = room;
     }
     c->at[c->count++] = (point){(double)e->step, e->loss, e->accuracy,
                                 e->scored ? e->held_out_accuracy : -1};
-    return 1;
 }
 
 /* ---- drawing ---- */
@@ -248,18 +251,11 @@ static void put_row(sink *s, const uint8_t *row, bool last)
     }
 }
 
-int curve_write(curve *c, const char *path)
+static bool put_picture(curve *c, FILE *f)
 {
     static const uint8_t head[5] = {8, 2, 0, 0, 0}; /* 8-bit RGB */
-    sink s = {.f = NULL, .a = 1};
-    bool good;
+    sink s = {.f = f, .a = 1};
 
-    if (c->count == 0)
-        return 1;
-    s.f = fopen(path, "wb");
-    if (!s.f)
-        return 0;
-    draw(c);
     put(&s, "\x89PNG\r\n\x1a\n", 8);
     begin(&s, "IHDR", 13);
     put_u32(&s, W);
@@ -274,6 +270,34 @@ int curve_write(curve *c, const char *path)
     put_u32(&s, ~s.crc);
     begin(&s, "IEND", 0);
     put_u32(&s, ~s.crc);
-    good = !ferror(s.f);
-    return fclose(s.f) == 0 && good;
+    return fflush(f) == 0 && !ferror(f);
+}
+
+int curve_write(curve *c, const char *path)
+{
+    char part[4096]; /* what is drawn anew replaces the old when it is whole */
+    struct stat st;
+    const bool direct = lstat(path, &st) == 0 && !S_ISREG(st.st_mode);
+    const int n =
+        snprintf(part, sizeof part, "%s%s", path, direct ? "" : ".part");
+    int error;
+    FILE *f;
+
+    if (c->count == 0)
+        return 1;
+    errno = n < 0 || (size_t)n >= sizeof part ? ENAMETOOLONG : ENOMEM;
+    f = errno == ENOMEM && !c->lost ? fopen(part, "wb") : NULL;
+    if (!f)
+        return 0;
+    draw(c);
+    errno = 0;
+    error = put_picture(c, f) ? 0 : errno ? errno : EIO;
+    if (fclose(f) != 0 && !error)
+        error = errno;
+    if (!direct && !error && rename(part, path) != 0)
+        error = errno;
+    if (!direct && error)
+        remove(part);
+    errno = error;
+    return !error;
 }

@@ -6,8 +6,8 @@
 #include <vitcl_train.h>
 
 typedef struct curve curve;
-curve *curve_new(void);                              /* NULL: out of memory */
-int curve_add(curve *c, const vitcl_train_event *e); /* 0: out of memory */
+curve *curve_new(void); /* NULL: out of memory */
+void curve_add(curve *c, const vitcl_train_event *e);
 /* An uncompressed PNG; 0: errno says why it could not be written. */
 int curve_write(curve *c, const char *path);
 void curve_free(curve *c);

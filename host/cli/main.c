@@ -89,19 +89,6 @@ static void hold_streams(void)
             _exit(EXIT_FAILED);
 }
 
-/* Closes it, so that what a file system tells late is heard too. */
-static int close_output(int code)
-{
-    bool bad = ferror(stdout) != 0;
-
-    errno = 0;
-    bad = (fflush(stdout) != 0 || bad);
-    if (!bad && fclose(stdout) == 0)
-        return code;
-    return fail("standard output cannot be written%s%s", errno ? ": " : "",
-                errno ? strerror(errno) : "");
-}
-
 int main(int argc, char **argv)
 {
     int code;
@@ -120,5 +107,5 @@ int main(int argc, char **argv)
     if (vitcl_decode_note())
         note("%s", vitcl_decode_note());
 
-    return close_output(code);
+    return close_results(code);
 }

@@ -4,6 +4,7 @@
  */
 #include "cmd.h"
 
+#include <errno.h>
 #include <math.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -149,6 +150,28 @@ bool is_terminal(FILE *f)
 }
 
 /* ---- results ---- */
+
+static int results_errno;
+
+int flush_results(void)
+{
+    if (fflush(stdout) == 0)
+        return EXIT_OK;
+    results_errno = errno;
+    return EXIT_FAILED;
+}
+
+int close_results(int code)
+{
+    const bool bad = flush_results() != EXIT_OK || ferror(stdout);
+
+    errno = 0;
+    if (!bad && fclose(stdout) == 0)
+        return code;
+    errno = bad ? results_errno : errno;
+    return fail("standard output cannot be written%s%s", errno ? ": " : "",
+                errno ? strerror(errno) : "");
+}
 
 void json_string(const char *text)
 {

@@ -6,6 +6,7 @@
 #include "curve.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <math.h>
 #include <string.h>
 #include <unistd.h>
@@ -13,7 +14,8 @@
 
 typedef struct shown {
     const training *t;
-    FILE *log;
+    int log;   /* descriptor; -1: none */
+    bool lost; /* the log could not be written to its end */
     curve *curve;
     progress bar;
     double start;
@@ -22,28 +24,57 @@ typedef struct shown {
     bool drawn;
 } shown;
 
-static void put_real(FILE *f, const char *key, double v)
+static size_t put_real(char *out, size_t size, const char *key, double v)
 {
-    if (isfinite(v))
-        fprintf(f, ", \"%s\": %.9g", key, v);
-    else
-        fprintf(f, ", \"%s\": null", key);
+    return (size_t)(isfinite(v) ? snprintf(out, size, ", \"%s\": %.9g", key, v)
+                                : snprintf(out, size, ", \"%s\": null", key));
+}
+
+/* A record stands in the file whole or not at all. */
+static void append(shown *s, const char *record, size_t size)
+{
+    const off_t before = lseek(s->log, 0, SEEK_END);
+    size_t at = 0;
+
+    while (at < size) {
+        const ssize_t n = write(s->log, record + at, size - at);
+
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0) {
+            progress_clear(&s->bar);
+            fail("%s: %s; it ends before this step", s->t->log,
+                 strerror(n < 0 ? errno : ENOSPC));
+            if (at > 0 && before >= 0 && ftruncate(s->log, before) != 0)
+                note("%s: its last line is cut", s->t->log);
+            close(s->log);
+            s->log = -1, s->lost = true;
+            return;
+        }
+        at += (size_t)n;
+    }
 }
 
 static void write_log(shown *s, const vitcl_train_event *e, double rate)
 {
-    fprintf(s->log, "{\"step\": %llu, \"epoch\": %u",
-            (unsigned long long)e->step, e->epoch);
-    put_real(s->log, "loss", e->loss);
-    put_real(s->log, "accuracy", e->accuracy);
-    put_real(s->log, "lr", e->lr);
-    put_real(s->log, "pictures_per_second", rate);
+    char text[512]; /* of at most 9 short members */
+    size_t n =
+        (size_t)snprintf(text, sizeof text, "{\"step\": %llu, \"epoch\": %u",
+                         (unsigned long long)e->step, e->epoch);
+
+#define PUT(key, value) n += put_real(text + n, sizeof text - n, key, value)
+    PUT("loss", e->loss);
+    PUT("accuracy", e->accuracy);
+    PUT("lr", e->lr);
+    PUT("pictures_per_second", rate);
     if (e->scored) {
-        put_real(s->log, "held_out_loss", e->held_out_loss);
-        put_real(s->log, "held_out_accuracy", e->held_out_accuracy);
+        PUT("held_out_loss", e->held_out_loss);
+        PUT("held_out_accuracy", e->held_out_accuracy);
     }
-    fprintf(s->log, ", \"saved\": %s}\n", e->saved ? "true" : "false");
-    fflush(s->log);
+#undef PUT
+    n += (size_t)snprintf(text + n, sizeof text - n, ", \"saved\": %s}\n",
+                          e->saved ? "true" : "false");
+    append(s, text, n);
 }
 
 static int report(void *context, const vitcl_train_event *e)
@@ -64,7 +95,7 @@ static int report(void *context, const vitcl_train_event *e)
     rate = s->drawn && spent > 0 ? (double)s->pictures / spent : 0;
     s->loss = s->drawn ? 0.95 * s->loss + 0.05 * e->loss : e->loss;
     s->drawn = true;
-    if (s->log)
+    if (s->log >= 0)
         write_log(s, e, rate);
     if (s->curve)
         curve_add(s->curve, e);
@@ -147,7 +178,7 @@ int train(const training *t)
 {
     vitcl_device *device = NULL;
     vitcl_train_event last = {.size = sizeof last};
-    shown s = {.t = t};
+    shown s = {.t = t, .log = -1};
     vitcl_train_options o = {.size = sizeof o,
                              .preset = t->preset,
                              .config = t->config,
@@ -184,18 +215,27 @@ int train(const training *t)
         return code;
     try_first(vitcl_device_untried(device, o.precision), t->device,
               o.precision);
-    if (t->log && !(s.log = fopen(t->log, "a"))) {
+    if (t->log &&
+        (s.log = open(t->log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC,
+                      0666)) < 0) {
         vitcl_device_free(device);
         return fail("%s: %s", t->log, strerror(errno));
     }
-    s.curve = t->curve ? curve_new() : NULL;
+    if (t->curve && !(s.curve = curve_new())) {
+        if (s.log >= 0)
+            close(s.log);
+        vitcl_device_free(device);
+        return fail("out of memory for a curve");
+    }
     catch_stop();
     s.start = s.bar.start = now();
     st = vitcl_train(&last, device, &o, report, &s);
     progress_clear(&s.bar);
     code = st == VITCL_OK ? finish(t, &last, name) : broke_off(&s, name, st);
-    if (s.log && fclose(s.log) != 0)
+    if (s.log >= 0 && close(s.log) != 0)
         code = fail("%s: %s", t->log, strerror(errno));
+    else if (s.lost && code == EXIT_OK)
+        code = EXIT_FAILED;
     if (s.curve && !curve_write(s.curve, t->curve))
         code = fail("%s: %s", t->curve, strerror(errno));
     curve_free(s.curve);

@@ -56,7 +56,7 @@ static vitcl_status make(vt_decoder_pool **out, const vt_preprocess *how,
 
         w->slots = vt_memory_file("vitcl-pixels");
         if (w->slots < 0) {
-            st = vt_fail(VITCL_EIO, "no memory to share with a decoder: %s",
+            st = vt_fail(VITCL_ENOMEM, "no memory to share with a decoder: %s",
                          strerror(errno));
             goto done;
         }
@@ -131,7 +131,10 @@ static vitcl_status open_job(int *out, uint64_t *size, const vt_job *j)
                  : open(j->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 
     if (fd < 0)
-        return vt_fail(VITCL_EIO, "%s: %s", vt_pool_name(j), strerror(errno));
+        return vt_fail(errno == EMFILE || errno == ENFILE || errno == ENOMEM
+                           ? VITCL_ENOMEM /* not the picture's fault */
+                           : VITCL_EIO,
+                       "%s: %s", vt_pool_name(j), strerror(errno));
     if (fstat(fd, &s) != 0 || !S_ISREG(s.st_mode)) {
         close(fd);
         return vt_fail(VITCL_EIO, "%s: not a file", vt_pool_name(j));
@@ -170,9 +173,9 @@ static bool dispatch(vt_decoder_pool *p, vt_job *j)
     if (error != 0) {
         if (p->workers[target].unfinished > 0)
             return false; /* full: later */
-        (void)vt_fail(VITCL_EIO, "%s: cannot be handed to a decoder: %s",
+        (void)vt_fail(VITCL_ENOMEM, "%s: cannot be handed to a decoder: %s",
                       vt_pool_name(j), strerror(error));
-        vt_pool_fail(p, j, VITCL_EIO);
+        vt_pool_fail(p, j, VITCL_ENOMEM);
         return true;
     }
     j->state = VT_JOB_SENT;
@@ -294,7 +297,7 @@ static vt_job *await(vt_decoder_pool *p)
     dispatch_all(p);
     while (j->state != VT_JOB_DONE) {
         if (!any_alive(p)) {
-            vt_pool_fail(p, j, VITCL_EIO);
+            vt_pool_fail(p, j, VITCL_ENOMEM);
             break;
         }
         vt_pool_listen(p, 1000);

@@ -210,7 +210,7 @@ vitcl_status vt_decode_start(vt_decode_process *out, int memory, uint64_t bytes,
         snprintf(number_text[i], sizeof number_text[i], "%llu",
                  (unsigned long long)value[i]);
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0) {
-        st = vt_fail(VITCL_EIO, "cannot start a decoder process: %s",
+        st = vt_fail(VITCL_ENOMEM, "cannot start a decoder process: %s",
                      strerror(errno));
         goto done;
     }

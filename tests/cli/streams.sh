@@ -11,7 +11,7 @@ err_has 'standard input: Bad file descriptor'
 code=0
 "$VITCL" classify --json a.jpg >&- 2>err || code=$?
 [ $code = 1 ] || fail "closed stdout: status $code"
-err_has 'standard output cannot be written'
+err_has 'standard output cannot be written: '
 "$VITCL" classify -k 1 a.jpg >out 2>&- || fail "closed stderr"
 out_lines 1
 "$VITCL" classify -k 1 a.jpg <&- >two 2>&- || fail "closed stdin and stderr"
@@ -23,7 +23,7 @@ for command in "classify -k 1" embed; do
     code=0
     "$VITCL" $command a.jpg >/dev/full 2>err || code=$?
     [ $code = 1 ] || fail "$command to a full disk: status $code"
-    err_has 'standard output cannot be written'
+    err_has 'standard output cannot be written: '
 done
 
 # list REASON ARGS...: stdin is no list; one error, status 1, and what came

@@ -11,7 +11,7 @@
  *   VITCL_FAULT_LOCALE=1 the process takes the environment's locale, as a
  *                        driver may do unasked
  *
- * Kinds: malloc, mmap, open, read, short (a read that gives half), write,
+ * Kinds: malloc, mmap, open, read, short (half of a read or write), write,
  * sync, rename, fork. Only the project's own calls are counted, those of the
  * libraries that it hands files to, and those that the C library makes for
  * them: an OpenCL driver that aborts for want of memory is not its to mend.
@@ -301,7 +301,9 @@ ssize_t pread(int fd, void *out, size_t n, off_t at)
 ssize_t write(int fd, const void *data, size_t n)
 {
     REAL(write)
-    return fails("write", CALLER) ? error(ENOSPC) : real(fd, data, n);
+    if (fails("write", CALLER))
+        return error(ENOSPC);
+    return real(fd, data, n > 1 && fails("short", CALLER) ? n / 2 : n);
 }
 
 /* What a stream holds back is lost, as on a full disk. */
@@ -311,6 +313,7 @@ int fflush(FILE *f)
     if (!f || !fails("write", CALLER))
         return real(f);
     (void)real(f);
+    f->_flags |= 0x20; /* glibc's flag that ferror() asks */
     errno = ENOSPC;
     return EOF;
 }

@@ -1,0 +1,58 @@
+# full.sh - a disk that is full: what is written is whole or not there, and the
+# exit status is 1.
+cp "$VT_DATA/sample.jpg" a.jpg
+mkdir -p data/bird data/cat
+for i in 1 2 3 4; do cp a.jpg data/bird/$i.jpg && cp a.jpg data/cat/$i.jpg; done
+cat >config.json <<'J'
+{"architecture": "vit_tiny_patch16_224", "model_args": {"img_size": 32,
+ "patch_size": 16, "embed_dim": 16, "depth": 1, "num_heads": 1, "mlp_ratio": 1}}
+J
+given=(--config config.json --data data --batch 2 --epochs 2)
+run 1 train "${given[@]}" -o a --log /dev/full
+err_has '^vitcl train: /dev/full: No space left'
+err_has 'done: 8 steps'
+[ "$(grep -c 'No space' err)" = 1 ] || fail "said more than once"
+run 1 train "${given[@]}" -o b --curve /dev/full
+err_has '^vitcl train: /dev/full: No space left'
+run 1 train "${given[@]}" -o c --curve nowhere/curve.png
+err_has '^vitcl train: nowhere/curve.png: No such file'
+cmp a/model.safetensors b/model.safetensors || fail "another model"
+
+# limited BYTES ARGS...: no file may be larger; a write that goes beyond is cut.
+cat >limited.py <<'END'
+import os, resource, signal, sys
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+n = int(sys.argv[1])
+resource.setrlimit(resource.RLIMIT_FSIZE, (n, n))
+os.execv(sys.argv[2], sys.argv[2:])
+END
+limited() {
+    local code=0
+    python3 limited.py "$1" "$VITCL" "${@:2}" >out 2>err || code=$?
+    [ $code = 1 ] || fail "status $code"
+}
+# The log is cut after two and a half records; its file is as large as what is
+# there already, which nothing else of the training is.
+python3 -c 'print("\n".join(["{\"step\": 0}"] * 100000))' >log
+before=$(stat -c %s log)
+run 0 train "${given[@]}" -o d --log other
+record=$(head -n 1 other | wc -c)
+limited $((before + 5 * record / 2)) train "${given[@]}" -o e --log log
+err_has 'log: File too large'
+json log
+tail -n +100001 log >new
+[ "$(wc -l <new)" = 2 ] || fail "$(wc -l <new) records"
+cmp a/model.safetensors e/model.safetensors || fail "another model"
+# A curve that cannot be drawn anew leaves the old one.
+run 0 train "${given[@]}" -o f --curve curve.png
+cp curve.png old.png
+limited 500000 train "${given[@]}" -o g --curve curve.png
+err_has 'curve.png: File too large'
+cmp curve.png old.png || fail "the old curve is gone"
+[ ! -e curve.png.part ] || fail "a part is left"
+many=$(for i in $(seq 100); do echo a.jpg; done)
+run 0 classify -k 1 --logits whole.npy $many # compiles, too
+limited 4000 classify -k 1 --logits logits.npy $many
+err_has 'logits.npy'
+[ ! -e logits.npy ] || fail "half a file"
+[ -z "$(ls | grep '^logits')" ] || fail "a temporary file is left"
