@@ -3,6 +3,7 @@
  * The damaged ones are made from tests/data/models.
  */
 #include "models/model.h"
+#include "support/pictures.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>
@@ -40,7 +41,7 @@ static char *get(const char *path)
 
 /* The case's tensors, but for `drop`, with `wrong` in another shape and
  * `extra` added, in a new folder with this config (NULL: none). */
-static void damage(char folder[32], const char *from, const char *config,
+static void damage(char folder[256], const char *from, const char *config,
                    const char *drop, const char *wrong, const char *extra)
 {
     vt_tensors *raw = NULL;
@@ -49,8 +50,7 @@ static void damage(char folder[32], const char *from, const char *config,
     size_t n = 0;
     char path[512];
 
-    strcpy(folder, "/tmp/vitcl_open_XXXXXX");
-    cr_assert_not_null(mkdtemp(folder));
+    snprintf(folder, 256, "%s", vt_test_folder());
     if (config)
         put(folder, "config.json", config);
     snprintf(path, sizeof path, "%s/model.safetensors", from);
@@ -116,7 +116,7 @@ static void expect_refusal(const char *folder, vitcl_status status,
 
 Test(open, names_what_is_wrong)
 {
-    char folder[32], config[1 << 16], hf[1 << 16];
+    char folder[256], config[1 << 16], hf[1 << 16];
 
     strcpy(config, get(TIMM "/config.json"));
     strcpy(hf, get(HF "/config.json"));
@@ -163,7 +163,7 @@ Test(open, misses_every_tensor)
     static char config[1 << 16];
 
     for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
-        char from[256], path[300], folder[32];
+        char from[256], path[300], folder[256];
         vt_tensors *raw = NULL;
         snprintf(from, sizeof from, VT_DATA "/models/%s", cases[k]);
         snprintf(path, sizeof path, "%s/config.json", from);
@@ -194,7 +194,7 @@ Test(open, ignores_what_is_harmless)
 {
     static const char *const names[] = {"vit.embeddings.mask_token",
                                         "vit.embeddings.position_ids"};
-    char folder[32], hf[1 << 16];
+    char folder[256], hf[1 << 16];
     vt_model *m = NULL;
 
     strcpy(hf, get(HF "/config.json"));
@@ -247,7 +247,7 @@ Test(open, wrong_configs)
         {"\"global_pool\": \"token\"", "\"global_pool\": \"prr\"", "prr",
          VITCL_EUNSUPPORTED},
     };
-    char folder[32], config[1 << 16];
+    char folder[256], config[1 << 16];
 
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         strcpy(config, get(TIMM "/config.json"));

@@ -5,6 +5,7 @@
  */
 #include "base/status.h"
 #include "support/paths.h"
+#include "support/pictures.h"
 
 #include <criterion/criterion.h>
 #include <math.h>
@@ -588,13 +589,12 @@ Test(answers, rows_come_back)
 {
     static const float data[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12};
     const vitcl_shape row = {.name = "features", .rank = 2, .shape = {2, 3}};
-    char folder[] = "/tmp/vitcl-rows-XXXXXX", path[64], head[1024];
+    char *folder = vt_test_folder(), path[400], head[1024];
     vitcl_rows *rows = NULL;
     vitcl_tensors *t = NULL;
     vitcl_shape shape;
     float back[12];
 
-    cr_assert(mkdtemp(folder));
     snprintf(path, sizeof path, "%s/a.safetensors", folder);
     need(vitcl_rows_open(&rows, path, &row));
     need(vitcl_rows_add(rows, data, 1));
@@ -648,11 +648,10 @@ Test(answers, tensors_come_back)
     const float *const data[] = {a, b};
     const vitcl_shape shapes[] = {{.name = "first", .rank = 2, .shape = {2, 2}},
                                   {.name = "second", .rank = 1, .shape = {1}}};
-    char folder[] = "/tmp/vitcl-tensors-XXXXXX", path[64];
+    char *folder = vt_test_folder(), path[400];
     vitcl_tensors *t = NULL;
     float back[4];
 
-    cr_assert(mkdtemp(folder));
     snprintf(path, sizeof path, "%s/t.safetensors", folder);
     need(vitcl_tensors_write(path, shapes, data, 2));
     need(vitcl_tensors_open(&t, path));

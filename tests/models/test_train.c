@@ -11,6 +11,7 @@
 #include "support/golden.h"
 #include "support/oneplan.h"
 #include "support/paths.h"
+#include "support/pictures.h"
 #include "weights/weights.h"
 
 #include <criterion/criterion.h>
@@ -62,7 +63,7 @@ static void compare(worst *w, const char *name, const vt_tensor *want,
 static void check(vitcl_device *device, const char *name, bool adam)
 {
     char dir[512], batch[600], settings[600], expected[600];
-    char out[] = "/tmp/vitcl_train_XXXXXX";
+    char *out = vt_test_folder();
     vt_tensors *want = NULL, *got = NULL;
     worst w = {{0}};
 
@@ -72,8 +73,7 @@ static void check(vitcl_device *device, const char *name, bool adam)
     snprintf(batch, sizeof batch, "%s/batch.safetensors", dir);
     snprintf(settings, sizeof settings, "%s/train.json", dir);
     snprintf(expected, sizeof expected, "%s/expected.safetensors", dir);
-    cr_assert(mkdtemp(out));
-    char file[64];
+    char file[400];
     snprintf(file, sizeof file, "%s/o.safetensors", out);
     vt_check(vitcl_train_steps(file, device, dir, batch, settings, 10, NULL,
                                VITCL_F32));

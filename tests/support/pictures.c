@@ -4,16 +4,23 @@
 #include "support/pictures.h"
 
 #include <criterion/criterion.h>
+#include <criterion/hooks.h>
+#include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+/* The last ones that this process made: a test is a process of its own. */
+enum { MADE = 32 };
+static char made[MADE][256];
+static size_t count;
+
 char *vt_test_folder(void)
 {
     const char *root = getenv("TMPDIR");
-    static char name[256]; /* one a test: each is a process of its own */
+    char *name = made[count++ % MADE];
 
-    snprintf(name, sizeof name, "%s/vitcl-test-XXXXXX", root ? root : "/tmp");
+    snprintf(name, sizeof *made, "%s/vitcl-test-XXXXXX", root ? root : "/tmp");
     cr_assert(mkdtemp(name), "%s", name);
     return name;
 }
@@ -24,6 +31,53 @@ void vt_test_remove(const char *folder)
 
     snprintf(command, sizeof command, "rm -rf '%s'", folder);
     cr_assert_eq(system(command), 0);
+}
+
+void vt_test_tidy(void)
+{
+    for (size_t i = 0; i < MADE && i < count; i++)
+        vt_test_remove(made[i]);
+}
+
+/* ---- what is left of all tests ---- */
+
+static char root[256];
+
+/* All tests of a program have a folder of their own for temporary files. */
+ReportHook(PRE_ALL)(struct criterion_test_set *tests)
+{
+    const char *given = getenv("TMPDIR");
+
+    (void)tests;
+    snprintf(root, sizeof root, "%s/vitcl-tests-XXXXXX",
+             given ? given : "/tmp");
+    if (!mkdtemp(root) || setenv("TMPDIR", root, 1) != 0)
+        abort();
+}
+
+static size_t left(void)
+{
+    DIR *d = opendir(root);
+    size_t n = 0;
+
+    for (const struct dirent *e; d && (e = readdir(d));)
+        if (e->d_name[0] != '.') {
+            fprintf(stderr, "left behind: %s/%s\n", root, e->d_name);
+            n++;
+        }
+    if (d)
+        closedir(d);
+    return n;
+}
+
+/* A test that failed may have left what it made, one that passed may not. */
+ReportHook(POST_ALL)(struct criterion_global_stats *stats)
+{
+    const bool clean = stats->tests_failed + stats->tests_crashed == 0;
+
+    if (clean && left() > 0)
+        stats->tests_failed++;
+    vt_test_remove(root);
 }
 
 static FILE *open_in(const char *folder, const char *name, const char *mode)

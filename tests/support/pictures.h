@@ -9,6 +9,8 @@
 char *vt_test_folder(void);
 /* The folder with all that is in it. */
 void vt_test_remove(const char *folder);
+/* Removes all that this test made by vt_test_folder(). */
+void vt_test_tidy(void);
 /* data_batch_1.bin to _5.bin in `folder`: n noisy pictures of ten classes in
  * all, a function of `state`. */
 void vt_test_cifar(const char *folder, size_t n, unsigned state);

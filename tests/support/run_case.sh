@@ -7,7 +7,8 @@ set -u
 case=$(cd "$(dirname "$1")" && pwd)/$(basename "$1" .sh)
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
-mkdir "$dir/work"
+mkdir "$dir/work" "$dir/tmp"
+export TMPDIR=$dir/tmp
 cd "$dir/work" || exit 1
 
 BASH_ENV=$(dirname "$case")/../cli/lib.sh bash -euo pipefail "$case.sh" \

@@ -6,6 +6,7 @@
 #include "ocl/cache.h"
 #include "ocl/objects.h"
 #include "support/device.h"
+#include "support/pictures.h"
 
 #include <criterion/criterion.h>
 #include <dirent.h>
@@ -17,11 +18,11 @@
 #include <time.h>
 #include <unistd.h>
 
-static char folder[64], store[80], entry[200];
+static char folder[256], store[300], entry[600];
 
 static void put(const char *name, const char *text)
 {
-    char path[128];
+    char path[400];
     FILE *f;
 
     snprintf(path, sizeof path, "%s/%s.cl", folder, name);
@@ -32,8 +33,7 @@ static void put(const char *name, const char *text)
 
 static void begin(void)
 {
-    snprintf(folder, sizeof folder, "/tmp/vitcl_cache_XXXXXX");
-    cr_assert(mkdtemp(folder));
+    snprintf(folder, sizeof folder, "%s", vt_test_folder());
     setenv("VITCL_CL_DIR", folder, 1);
     setenv("XDG_CACHE_HOME", folder, 1);
     unsetenv("VITCL_CACHE");
@@ -111,10 +111,12 @@ static void set(const char *path, const unsigned char *data, size_t n)
     fclose(f);
 }
 
+TestSuite(cache, .fini = vt_test_tidy);
+
 Test(cache, keeps)
 {
     struct stat st;
-    char first[200];
+    char first[600];
 
     begin();
     cr_expect_eq(built("", 41), 1);
@@ -205,7 +207,7 @@ Test(cache, damaged)
 /* Code that somebody else may have put there is not run. */
 Test(cache, distrusts)
 {
-    char elsewhere[128];
+    char elsewhere[600];
 
     begin();
     cr_expect_eq(built("", 41), 1);

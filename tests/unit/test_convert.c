@@ -7,6 +7,7 @@
  */
 #include "base/memory.h"
 #include "support/paths.h"
+#include "support/pictures.h"
 #include "weights/weights.h"
 
 #include <criterion/criterion.h>
@@ -197,11 +198,11 @@ static const struct {
      "without class token"},
 };
 
-static char folder[64];
+static char folder[256];
 
 static const char *at(const char *a, const char *b)
 {
-    static char path[4][200];
+    static char path[4][400];
     static int turn;
     turn = (turn + 1) % 4;
     snprintf(path[turn], sizeof path[turn], "%s/%s%s", folder, a, b);
@@ -268,8 +269,7 @@ static void same(const char *a, const char *b, const char *what)
 
 static void begin(void)
 {
-    strcpy(folder, "/tmp/vitcl_convert_XXXXXX");
-    cr_assert_not_null(mkdtemp(folder));
+    snprintf(folder, sizeof folder, "%s", vt_test_folder());
 }
 
 static void end(void)

@@ -3,6 +3,7 @@
  */
 #include "base/file.h"
 #include "base/memory.h"
+#include "support/pictures.h"
 #include "train/dataset.h"
 
 #include <criterion/criterion.h>
@@ -10,11 +11,11 @@
 #include <string.h>
 #include <sys/stat.h>
 
-static char folder[64];
+static char folder[256];
 
 static const char *at(const char *name)
 {
-    static char path[256];
+    static char path[600];
 
     snprintf(path, sizeof path, "%s/%s", folder, name);
     return path;
@@ -30,19 +31,10 @@ static void put(const char *name, const void *bytes, size_t n)
 
 static void setup(void)
 {
-    snprintf(folder, sizeof folder, "/tmp/vitcl-dataset-XXXXXX");
-    cr_assert(mkdtemp(folder));
+    snprintf(folder, sizeof folder, "%s", vt_test_folder());
 }
 
-static void teardown(void)
-{
-    char command[128];
-
-    snprintf(command, sizeof command, "rm -rf %s", folder);
-    cr_assert_eq(system(command), 0);
-}
-
-Test(dataset, cifar10, .init = setup, .fini = teardown)
+Test(dataset, cifar10, .init = setup, .fini = vt_test_tidy)
 {
     uint8_t record[2 * 3073];
     vt_dataset *d = NULL;
@@ -79,7 +71,7 @@ Test(dataset, cifar10, .init = setup, .fini = teardown)
     cr_expect_eq(vt_dataset_open(&d, folder, "test"), VITCL_ECORRUPT);
 }
 
-Test(dataset, mnist, .init = setup, .fini = teardown)
+Test(dataset, mnist, .init = setup, .fini = vt_test_tidy)
 {
     uint8_t images[16 + 3 * 4 * 5] = {0, 0, 8, 3, 0, 0, 0, 3,
                                       0, 0, 0, 4, 0, 0, 0, 5};
@@ -113,7 +105,7 @@ Test(dataset, mnist, .init = setup, .fini = teardown)
 }
 
 /* A side of 4096 pixels, and one more. */
-Test(dataset, mnist_has_bounds, .init = setup, .fini = teardown)
+Test(dataset, mnist_has_bounds, .init = setup, .fini = vt_test_tidy)
 {
     static uint8_t images[16 + 4097] = {0, 0, 8, 3, 0, 0, 0, 1};
     const uint8_t labels[8 + 1] = {0, 0, 8, 1, 0, 0, 0, 1, 0};
@@ -135,7 +127,7 @@ Test(dataset, mnist_has_bounds, .init = setup, .fini = teardown)
     }
 }
 
-Test(dataset, folders, .init = setup, .fini = teardown)
+Test(dataset, folders, .init = setup, .fini = vt_test_tidy)
 {
     vt_dataset *d = NULL;
     vt_picture p;

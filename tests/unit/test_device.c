@@ -3,6 +3,7 @@
  * queues. The kernels are the test's own, read through VITCL_CL_DIR.
  */
 #include "support/device.h"
+#include "support/pictures.h"
 
 #include <criterion/criterion.h>
 #include <math.h>
@@ -144,11 +145,11 @@ Test(device, buffers)
     expect_message(vt_dev_info(dev)->name);
 }
 
-static char folder[] = "/tmp/vitcl_cl_XXXXXX";
+static char folder[256];
 
 static void put(const char *name, const char *text)
 {
-    char path[64];
+    char path[400];
     FILE *f;
 
     snprintf(path, sizeof path, "%s/%s.cl", folder, name);
@@ -159,7 +160,7 @@ static void put(const char *name, const char *text)
 
 static void put_kernels(void)
 {
-    cr_assert(mkdtemp(folder));
+    snprintf(folder, sizeof folder, "%s", vt_test_folder());
     setenv("VITCL_CL_DIR", folder, 1);
     put("common", "#define ONE 1.0f\n");
     put("good", "#ifndef ADD\n#define ADD 1\n#endif\n"
@@ -183,7 +184,7 @@ static void *make_kernel(void *arg)
     return NULL;
 }
 
-Test(device, kernels)
+Test(device, kernels, .fini = vt_test_tidy)
 {
     vt_dev *dev = vt_test_device();
     vt_queue *q = NULL;

@@ -5,6 +5,7 @@
  * values are arithmetic on indices.
  */
 #include "base/memory.h"
+#include "support/pictures.h"
 #include "weights/weights.h"
 
 #include <criterion/criterion.h>
@@ -20,7 +21,7 @@ typedef struct made {
 
 static vitcl_status open_made(vt_weights **out, const made *list, size_t n)
 {
-    char path[] = "/tmp/vitcl_dialect_XXXXXX";
+    char path[400];
     vt_tensor x[40] = {0};
     static float data[40][1000];
     vt_tensors *raw = NULL;
@@ -39,11 +40,11 @@ static vitcl_status open_made(vt_weights **out, const made *list, size_t n)
         x[i].data = (const uint8_t *)data[i];
         x[i].size = x[i].count * sizeof(float);
     }
-    close(mkstemp(path));
+    snprintf(path, sizeof path, "%s/x", vt_test_folder());
     cr_assert_eq(vt_safetensors_write(path, x, n, NULL), VITCL_OK, "%s",
                  vt_message());
     cr_assert_eq(vt_tensors_open(&raw, path), VITCL_OK, "%s", vt_message());
-    remove(path);
+    vt_test_tidy();
     vitcl_status st = vt_weights_new(out, raw, NULL);
     if (st != VITCL_OK)
         vt_tensors_free(raw);

@@ -2,6 +2,7 @@
  * test_json.c - what the JSON view takes, refuses and hands out.
  */
 #include "base/json.h"
+#include "support/pictures.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>
@@ -199,13 +200,14 @@ Test(json, large)
     free(text);
 }
 
-Test(json, loads_files)
+Test(json, loads_files, .fini = vt_test_tidy)
 {
-    char path[] = "/tmp/vitcl_json_XXXXXX";
-    int fd = mkstemp(path);
+    char path[400];
     vt_json *r = NULL;
-    FILE *f = fdopen(fd, "w");
+    FILE *f;
 
+    snprintf(path, sizeof path, "%s/x", vt_test_folder());
+    f = fopen(path, "w");
     fputs("\xef\xbb\xbf{\"a\": 7}\n", f);
     fclose(f);
     cr_assert_eq(vt_json_load(&r, path, 100, 4), VITCL_OK, "%s", vt_message());

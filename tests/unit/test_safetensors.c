@@ -3,6 +3,7 @@
  */
 #include "base/memory.h"
 #include "support/paths.h"
+#include "support/pictures.h"
 #include "weights/weights.h"
 
 #include <criterion/criterion.h>
@@ -223,11 +224,11 @@ Test(safetensors, refuses)
     cr_expect(strstr(vt_message(), "LFS"), "%s", vt_message());
 }
 
-static char folder[64];
+static char folder[256];
 
 static const char *in_folder(const char *name)
 {
-    static char path[2][128];
+    static char path[2][400];
     static int turn;
     turn = !turn;
     snprintf(path[turn], sizeof path[turn], "%s/%s", folder, name);
@@ -279,8 +280,7 @@ Test(safetensors, writes)
     vt_tensors *t = NULL;
     float f[3];
 
-    strcpy(folder, "/tmp/vitcl_st_XXXXXX");
-    cr_assert_not_null(mkdtemp(folder));
+    snprintf(folder, sizeof folder, "%s", vt_test_folder());
     cr_assert_eq(vt_safetensors_write(in_folder("1"), x, 4, metadata), VITCL_OK,
                  "%s", vt_message());
     cr_assert_eq(vt_safetensors_write(in_folder("2"), y, 4, metadata),
@@ -332,8 +332,7 @@ Test(safetensors, shards)
         "{\"weight_map\":",
     };
 
-    strcpy(folder, "/tmp/vitcl_st_XXXXXX");
-    cr_assert_not_null(mkdtemp(folder));
+    snprintf(folder, sizeof folder, "%s", vt_test_folder());
     cr_expect_eq(vt_tensors_open(&t, folder), VITCL_EIO);
     cr_assert_eq(vt_safetensors_write(in_folder("s1.safetensors"), &x, 1, NULL),
                  VITCL_OK);

@@ -6,6 +6,7 @@
  */
 #include "ocl/tuned.h"
 #include "support/device.h"
+#include "support/pictures.h"
 
 #include <vitcl_tune.h>
 
@@ -20,12 +21,11 @@
     "rows f32 lanes 8 vectors 3 block 4 terms 512 rows 24 panels 2 groups 8"
 #define ROWS_REST "vectors 3 block 4 terms 512 rows 24 panels 2 groups 8"
 
-static char folder[64], path[128];
+static char folder[256], path[300];
 
 static void begin(void)
 {
-    snprintf(folder, sizeof folder, "/tmp/vitcl_tuned_XXXXXX");
-    cr_assert(mkdtemp(folder));
+    snprintf(folder, sizeof folder, "%s", vt_test_folder());
     setenv("XDG_CONFIG_HOME", folder, 1);
     snprintf(path, sizeof path, "%s/vitcl", folder);
     cr_assert_eq(mkdir(path, 0700), 0);
@@ -54,6 +54,8 @@ static vitcl_device_info load(vt_tuned_table *table)
 }
 
 #define KEY "a device\t1.2\t"
+
+TestSuite(tuned, .fini = vt_test_tidy);
 
 Test(tuned, lines)
 {
@@ -147,7 +149,7 @@ static void refused(const char *why)
 
 Test(tuned, hostile_files)
 {
-    char *large = malloc(300000), link[128];
+    char *large = malloc(300000), link[400];
     FILE *f;
 
     begin();
