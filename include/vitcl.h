@@ -151,7 +151,9 @@ typedef struct {
     char family[32], name[128];
     uint32_t layers, width, heads, mlp, classes; /* classes 0: no classifier */
     uint32_t height, width_px, patch;            /* trained picture, pixels */
-    uint32_t tokens;                             /* in a block, with class */
+    uint32_t input_height, input_width; /* of pictures, if not said: as trained
+                                         * but where the config has another */
+    uint32_t tokens;                    /* in a block, with class */
     uint64_t parameters;
     double gmac; /* 1e9 multiply-accumulates a picture */
     uint64_t weights_bytes, activation_bytes; /* on the device, f32 */
@@ -184,7 +186,7 @@ VITCL_STATUS vitcl_model_preset(vitcl_model **out, vitcl_device *device,
                                 const char *preset, uint32_t size);
 /* The index-th preset's name, NULL after the last. */
 const char *vitcl_preset_name(uint32_t index);
-/* height, width 0: as trained; batch 0: 1. device may be NULL at loading when
+/* height, width 0: the model's own; batch 0: 1. device may be NULL at loading when
  * nothing but this and its labels is asked of a model. */
 VITCL_STATUS vitcl_model_describe(vitcl_model_info *out,
                                   const vitcl_model *model, uint32_t height,

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Make tests/data/models and tests/data/positions.safetensors.
+"""Make tests/data/models, preprocess/defaults and positions.safetensors there.
 
     tools/golden_tiny.py tests/data
 
@@ -310,8 +310,21 @@ def positions():
     save_file({k: v.float().contiguous().clone() for k, v in t.items()}, os.path.join(OUT, "positions.safetensors"))
 
 
+def defaults():
+    """What transformers' processors do where no file says anything."""
+    import transformers as tf
+
+    d = os.path.join(OUT, "preprocess", "defaults")
+    os.makedirs(d, exist_ok=True)
+    for kind, types in {"ViT": ["vit", "vit_msn"], "DeiT": ["deit"], "Beit": ["beit"], "CLIP": ["clip", "clip_vision_model"], "Siglip": ["siglip", "siglip_vision_model"], "Bit": ["dinov2", "dinov2_with_registers"]}.items():
+        for t in types:
+            open(os.path.join(d, t + ".json"), "w").write(getattr(tf, kind + "ImageProcessor")().to_json_string())
+
+
 if __name__ == "__main__":
     only = sys.argv[2:]
+    if not only or "defaults" in only:
+        defaults()
     if not only or "positions" in only:
         positions()
     for n in TIMM:

@@ -9,6 +9,7 @@
 
 #include "base/file.h"
 #include "base/memory.h"
+#include "train/pictures.h"
 #include "weights/beside.h"
 
 #include <errno.h>
@@ -213,22 +214,6 @@ static vitcl_status to_hf(job *j)
 
 /* ---- writing ---- */
 
-static vitcl_status find_preprocessing(job *j)
-{
-    const vt_json *config = vt_model_json(j->model);
-    const vt_json *hf = vt_model_preprocessor(j->model);
-    const vt_config *c = vt_model_config(j->model);
-    const uint32_t h = (uint32_t)c->height, w = (uint32_t)c->width_px;
-
-    if (hf)
-        return vt_preprocess_hf(&j->how, hf, vt_model_type(j->model), h, w,
-                                j->path);
-    if (vt_json_get(config, "pretrained_cfg"))
-        return vt_preprocess_timm(&j->how, config, h, w, j->path);
-    vt_preprocess_default(&j->how, h, w);
-    return VITCL_OK;
-}
-
 static vitcl_status write_json(const job *j, const char *name,
                                void (*put)(FILE *f, const job *j))
 {
@@ -272,7 +257,8 @@ static vitcl_status translate(job *j, bool timm, const char *file)
     const bool wide =
         head && head->rank == 2 && head->shape[1] == 2 * (uint64_t)c->width;
 
-    VT_TRY(find_preprocessing(j));
+    VT_TRY(vt_model_preprocess(&j->how, j->model, (uint32_t)c->height,
+                               (uint32_t)c->width_px));
     VT_TRY(timm ? to_timm(j) : to_hf(j));
     how.to = j->target.to;
     how.prefix = j->target.prefix;
@@ -341,6 +327,7 @@ static vitcl_status keep_names(job *j, bool timm, const char *file)
                              timm ? NULL : metadata));
     VT_TRY(copy_config(j, "config.json"));
     VT_TRY(copy_config(j, "preprocessor_config.json"));
+    VT_TRY(copy_config(j, "processor_config.json"));
 done:
     return st;
 }

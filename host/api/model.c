@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/memory.h"
+#include "train/pictures.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -122,10 +123,11 @@ void vitcl_model_free(vitcl_model *model)
 vitcl_status vt_handle_size(uint32_t *height, uint32_t *width, uint32_t *batch,
                             const vitcl_model *model)
 {
-    const vt_config *c = vt_model_config(model->model);
+    uint32_t own_h, own_w;
 
-    *height = *height ? *height : (uint32_t)c->height;
-    *width = *width ? *width : (uint32_t)c->width_px;
+    vt_model_input(&own_h, &own_w, model->model);
+    *height = *height ? *height : own_h;
+    *width = *width ? *width : own_w;
     *batch = *batch ? *batch : 1;
     if (*height > 16384 || *width > 16384)
         return vt_fail(VITCL_EINVAL, "a picture of %ux%u is above 16384 a side",
@@ -197,6 +199,7 @@ vitcl_status vitcl_model_describe(vitcl_model_info *out,
     info.classes = (uint32_t)c->classes;
     info.height = (uint32_t)c->height;
     info.width_px = (uint32_t)c->width_px;
+    vt_model_input(&info.input_height, &info.input_width, model->model);
     info.patch = (uint32_t)c->patch_h;
     tokens = vt_plan_find(p, "embed");
     tokens = tokens == VT_NONE ? vt_plan_find(p, "block.0") : tokens;

@@ -7,6 +7,7 @@
  */
 #include "api/handles.h"
 #include "base/memory.h"
+#include "train/pictures.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -20,19 +21,8 @@
 static void preprocessing(vitcl_session *s)
 {
     const vt_model *m = s->model->model;
-    const vt_json *config = vt_model_json(m), *hf = vt_model_preprocessor(m);
-    const char *name = vt_model_config(m)->name;
 
-    s->how_status = VITCL_OK;
-    if (hf)
-        s->how_status = vt_preprocess_hf(&s->how, hf, vt_model_type(m),
-                                         s->height, s->width, name);
-    else if (vt_json_get(config, "pretrained_cfg") ||
-             vt_json_get(config, "architecture"))
-        s->how_status =
-            vt_preprocess_timm(&s->how, config, s->height, s->width, name);
-    else
-        vt_preprocess_default(&s->how, s->height, s->width);
+    s->how_status = vt_model_preprocess(&s->how, m, s->height, s->width);
     if (s->how_status != VITCL_OK) {
         snprintf(s->how_message, sizeof s->how_message, "%s", vt_message());
         vt_preprocess_default(&s->how, s->height, s->width);

@@ -85,8 +85,8 @@ static int run(void *into, const words *operands)
         VITCL_OK) {
         code = failed();
     } else {
-        size.height = size.height ? size.height : m.height;
-        size.width = size.width ? size.width : m.width_px;
+        size.height = size.height ? size.height : m.input_height;
+        size.width = size.width ? size.width : m.input_width;
         (o->json ? print_json : print_text)(&m, model_name(&o->common), batch,
                                             size);
     }

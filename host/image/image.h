@@ -71,10 +71,15 @@ typedef struct vt_preprocess {
 vitcl_status vt_preprocess_timm(vt_preprocess *out, const vt_json *config,
                                 uint32_t height, uint32_t width,
                                 const char *name);
+/* preprocessor NULL: what transformers does for that type by itself. */
 vitcl_status vt_preprocess_hf(vt_preprocess *out, const vt_json *preprocessor,
                               const char *model_type, uint32_t height,
                               uint32_t width, const char *name);
-/* What a library does for a model family whose checkpoint says nothing. */
+/* The size of the pictures that such a processor gives. */
+vitcl_status vt_preprocess_hf_size(uint32_t *height, uint32_t *width,
+                                   const vt_json *preprocessor,
+                                   const char *model_type, const char *name);
+/* As Google's .npz files want it, which have no config. */
 void vt_preprocess_default(vt_preprocess *out, uint32_t height, uint32_t width);
 
 /* Resize and crop; out->rgb is height * width * 3. */

@@ -275,7 +275,7 @@ static const hf_kind hf_kinds[] = {
     {"ViT", " vit vit_msn vit_mae ijepa ", false, false, 224, 0, VT_BILINEAR,
      half, half},
     {"DeiT", " deit ", false, true, 256, 224, VT_BICUBIC, half, half},
-    {"Beit", " beit data2vec-vision ", false, true, 256, 224, VT_BICUBIC, half,
+    {"Beit", " beit data2vec-vision ", false, false, 224, 224, VT_BICUBIC, half,
      half},
     {"CLIP", " clip clip_vision_model ", true, true, 224, 224, VT_BICUBIC,
      clip_mean, clip_std},
@@ -310,7 +310,7 @@ static vitcl_status hf_find(const hf_kind **out, const vt_json *c,
     char *spaced = NULL;
     vitcl_status st = VITCL_OK;
 
-    *out = &hf_kinds[0];
+    *out = NULL;
     if (!vt_json_string(&word, vt_json_get(c, "image_processor_type")) &&
         !vt_json_string(&word, vt_json_get(c, "feature_extractor_type")))
         word = NULL;
@@ -324,12 +324,15 @@ static vitcl_status hf_find(const hf_kind **out, const vt_json *c,
                        "%s: image_processor_type \"%s\" is not known here",
                        name, word);
     }
-    if (!model_type)
-        return VITCL_OK;
-    VT_TRY(vt_format(&spaced, " %s ", model_type));
+    VT_TRY(vt_format(&spaced, " %s ", model_type ? model_type : "vit"));
     for (size_t i = 0; i < VT_COUNT(hf_kinds); i++)
         if (strstr(hf_kinds[i].models, spaced))
             *out = &hf_kinds[i];
+    if (!*out)
+        st = vt_fail(VITCL_EUNSUPPORTED,
+                     "%s: how \"%s\" models prepare pictures is not known "
+                     "here, and no preprocessor_config.json says it",
+                     name, model_type);
 done:
     free(spaced);
     return st;
@@ -424,45 +427,96 @@ static void hf_fit(vt_preprocess *p, uint32_t h, uint32_t w, uint32_t crop_h,
             VT_MAX(p->resize_height, p->resize_width);
 }
 
+/* The sizes of the resize and of the crop, whatever the model reads. */
+typedef struct hf_sizes {
+    uint32_t h, w, crop_h, crop_w;
+    bool resize, crop, shortest;
+} hf_sizes;
+
+static vitcl_status hf_read_sizes(hf_sizes *out, const hf_kind *kind,
+                                  const vt_json *c, uint32_t height,
+                                  uint32_t width, const char *name)
+{
+    vitcl_status st = VITCL_OK;
+    bool square = false;
+    /* A crop without a size: the kind's, or what the model reads. */
+    hf_sizes s = {.h = kind->size,
+                  .w = kind->size,
+                  .crop_h = kind->crop_size ? kind->crop_size : height,
+                  .crop_w = kind->crop_size ? kind->crop_size : width,
+                  .resize = true,
+                  .crop = kind->crop,
+                  .shortest = kind->shortest};
+
+    VT_TRY(hf_size(&s.h, &s.w, &s.shortest, c, "size", name));
+    VT_TRY(hf_size(&s.crop_h, &s.crop_w, &square, c, "crop_size", name));
+    if (!get_flag(&s.resize, c, "do_resize") ||
+        !get_flag(&s.crop, c, "do_center_crop")) {
+        st = wrong(name, "do_resize or do_center_crop", "true or false");
+        goto done;
+    }
+    *out = s;
+done:
+    return st;
+}
+
+static vitcl_status hf_begin(const hf_kind **kind, const vt_json *c,
+                             const char *model_type, const char *name)
+{
+    vitcl_status st = VITCL_OK;
+
+    if (c && !vt_json_is_object(c))
+        return vt_fail(VITCL_ECORRUPT,
+                       "%s: the preprocessor's config is not an object", name);
+    VT_TRY(check_keys(c, hf_keys, name));
+    VT_TRY(hf_find(kind, c, model_type, name));
+done:
+    return st;
+}
+
+vitcl_status vt_preprocess_hf_size(uint32_t *height, uint32_t *width,
+                                   const vt_json *preprocessor,
+                                   const char *model_type, const char *name)
+{
+    const hf_kind *kind = NULL;
+    hf_sizes s = {0};
+    vitcl_status st;
+
+    VT_TRY(hf_begin(&kind, preprocessor, model_type, name));
+    VT_TRY(hf_read_sizes(&s, kind, preprocessor, 0, 0, name));
+    if (s.crop)
+        *height = s.crop_h, *width = s.crop_w;
+    else if (s.resize && !s.shortest)
+        *height = s.h, *width = s.w;
+    else
+        st = vt_fail(VITCL_EUNSUPPORTED,
+                     "%s: the preprocessor's pictures have no one size", name);
+done:
+    return st;
+}
+
 vitcl_status vt_preprocess_hf(vt_preprocess *out, const vt_json *preprocessor,
                               const char *model_type, uint32_t height,
                               uint32_t width, const char *name)
 {
     const vt_json *c = preprocessor;
     vt_preprocess p = {.height = height, .width = width};
-    uint32_t h, w, crop_h, crop_w;
-    bool resize = true, crop, shortest, square = false;
     const hf_kind *kind = NULL;
+    hf_sizes s = {0};
     vitcl_status st;
 
     VT_TRY(check_target(height, width));
-    if (!vt_json_is_object(c)) {
-        st = vt_fail(VITCL_ECORRUPT,
-                     "%s: the preprocessor's config is not an "
-                     "object",
-                     name);
-        goto done;
-    }
-    VT_TRY(check_keys(c, hf_keys, name));
-    VT_TRY(hf_find(&kind, c, model_type, name));
-    h = w = kind->size, crop = kind->crop, shortest = kind->shortest;
+    VT_TRY(hf_begin(&kind, c, model_type, name));
     p.filter = kind->filter;
     memcpy(p.mean, kind->mean, sizeof p.mean);
     memcpy(p.std, kind->std, sizeof p.std);
     VT_TRY(hf_numbers(&p, c, name));
-    VT_TRY(hf_size(&h, &w, &shortest, c, "size", name));
-    /* A crop without a size: the kind's, or what the model reads. */
-    crop_h = kind->crop_size ? kind->crop_size : height;
-    crop_w = kind->crop_size ? kind->crop_size : width;
-    VT_TRY(hf_size(&crop_h, &crop_w, &square, c, "crop_size", name));
-    if (!get_flag(&resize, c, "do_resize") ||
-        !get_flag(&crop, c, "do_center_crop")) {
-        st = wrong(name, "do_resize or do_center_crop", "true or false");
-        goto done;
-    }
-    p.crop = crop ? VT_CROP_HF : VT_CROP_NONE;
-    p.fit = !resize ? VT_FIT_NONE : shortest ? VT_FIT_SHORTEST : VT_FIT_SQUASH;
-    hf_fit(&p, h, w, crop_h, crop_w);
+    VT_TRY(hf_read_sizes(&s, kind, c, height, width, name));
+    p.crop = s.crop ? VT_CROP_HF : VT_CROP_NONE;
+    p.fit = !s.resize    ? VT_FIT_NONE
+            : s.shortest ? VT_FIT_SHORTEST
+                         : VT_FIT_SQUASH;
+    hf_fit(&p, s.h, s.w, s.crop_h, s.crop_w);
     *out = p;
 done:
     return st;

@@ -13,7 +13,8 @@ struct vt_model {
     vt_config config;
     const vt_arch *arch;
     vt_weights *weights; /* NULL: a preset */
-    vt_json *json, *preprocessor;
+    vt_json *json, *processor_file;
+    const vt_json *preprocessor; /* in it */
     char *path;
     const char *type;
     const char **label, **longname; /* borrowed from json */

@@ -59,6 +59,26 @@ done:
     return st;
 }
 
+/* transformers 5 writes one file for CLIP and SigLIP, the image processor's
+ * part in it, and looks there first. A preprocessor file beside the config of
+ * timm is nobody's. */
+static vitcl_status load_processor(vt_model *m, const char *path)
+{
+    vitcl_status st = VITCL_OK;
+    const vt_json *part;
+
+    VT_TRY(load_json(&m->processor_file, path, "processor_config.json"));
+    part = vt_json_get(m->processor_file, "image_processor");
+    if (!part) {
+        vt_json_free(m->processor_file), m->processor_file = NULL;
+        VT_TRY(load_json(&m->processor_file, path, "preprocessor_config.json"));
+        part = m->processor_file;
+    }
+    m->preprocessor = part;
+done:
+    return st;
+}
+
 /* {"0": text} */
 static void read_ids(vt_model *m, const vt_json *ids)
 {
@@ -191,7 +211,7 @@ vitcl_status vt_model_open(vt_model **out, const char *path)
     npz = is_npz(raw);
     if (!npz) { /* a stray config beside a .npz is not its own */
         VT_TRY(load_json(&m->json, path, "config.json"));
-        VT_TRY(load_json(&m->preprocessor, path, "preprocessor_config.json"));
+        VT_TRY(load_processor(m, path));
         VT_TRY(vt_config_types(m->json, path));
     }
     st = know(m, raw, npz), raw = NULL;
@@ -260,7 +280,7 @@ void vt_model_close(vt_model *m)
         return;
     vt_weights_free(m->weights);
     vt_json_free(m->json);
-    vt_json_free(m->preprocessor);
+    vt_json_free(m->processor_file);
     free(m->path);
     free(m->label);
     free(m->longname);

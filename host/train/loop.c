@@ -14,6 +14,7 @@
 #include "train/feeder.h"
 #include "train/masked.h"
 #include "train/parcel.h"
+#include "train/pictures.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -206,18 +206,3 @@ vitcl_status vt_config_text_new(char **out, const vt_words *w)
     *out = text;
     return VITCL_OK;
 }
-
-vitcl_status vt_model_preprocess(vt_preprocess *out, const vt_model *m,
-                                 uint32_t height, uint32_t width)
-{
-    const vt_config *c = vt_model_config(m);
-
-    if (c->source == VT_SOURCE_TIMM && vt_model_json(m))
-        return vt_preprocess_timm(out, vt_model_json(m), height, width,
-                                  "config.json");
-    if (c->source == VT_SOURCE_HF && vt_model_preprocessor(m))
-        return vt_preprocess_hf(out, vt_model_preprocessor(m), vt_model_type(m),
-                                height, width, "preprocessor_config.json");
-    vt_preprocess_default(out, height, width);
-    return VITCL_OK;
-}

@@ -60,8 +60,5 @@ vitcl_status vt_config_text_new(char **out, const vt_words *w);
 /* A JSON value as text again. */
 void vt_json_print(FILE *f, const vt_json *v);
 void vt_json_print_string(FILE *f, const char *s);
-/* How m's pictures are prepared for height x width. */
-vitcl_status vt_model_preprocess(vt_preprocess *out, const vt_model *m,
-                                 uint32_t height, uint32_t width);
 
 #endif

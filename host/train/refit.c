@@ -12,6 +12,7 @@
 #include "models/config.h"
 #include "models/fetch.h"
 #include "train/parcel.h"
+#include "train/pictures.h"
 
 #include <string.h>
 
@@ -270,9 +271,13 @@ vitcl_status vt_parcel_refit(vt_parcel *out, vt_model *m, uint32_t height,
 {
     vitcl_status st = VITCL_OK;
     const vt_config *c = vt_model_config(m);
-    int h = height ? (int)height : c->height;
-    int w = width ? (int)width : c->width_px;
+    uint32_t own_h, own_w;
+    int h, w;
     vt_parcel p = {0};
+
+    vt_model_input(&own_h, &own_w, m);
+    h = (int)(height ? height : own_h);
+    w = (int)(width ? width : own_w);
 
     if (!m->weights || !vt_parcel_refits(m))
         return vt_fail(VITCL_EINVAL, "fine-tuning needs a checkpoint in timm's "

@@ -11,6 +11,7 @@
 #include "models/model.h"
 #include "support/paths.h"
 #include "train/blueprint.h"
+#include "train/pictures.h"
 
 #include <criterion/criterion.h>
 #include <ctype.h>
