@@ -186,8 +186,8 @@ VITCL_STATUS vitcl_model_preset(vitcl_model **out, vitcl_device *device,
                                 const char *preset, uint32_t size);
 /* The index-th preset's name, NULL after the last. */
 const char *vitcl_preset_name(uint32_t index);
-/* height, width 0: the model's own; batch 0: 1. device may be NULL at loading when
- * nothing but this and its labels is asked of a model. */
+/* height, width 0: the model's own; batch 0: 1. device may be NULL at loading
+ * when nothing but this and its labels is asked of a model. */
 VITCL_STATUS vitcl_model_describe(vitcl_model_info *out,
                                   const vitcl_model *model, uint32_t height,
                                   uint32_t width, uint32_t batch);
@@ -216,7 +216,7 @@ VITCL_STATUS vitcl_device_peak(double *gflops, vitcl_device *device,
 typedef struct {
     size_t size;
     uint32_t batch;         /* pictures at a time; 0: 1 */
-    uint32_t height, width; /* pixels; 0: as trained */
+    uint32_t height, width; /* pixels; 0: the model's own */
     const char *gemm;       /* "clblast", "native", "plain"; NULL: choose */
     vitcl_precision precision;
     const char *const *keep; /* NULL-ended patterns of tensors to keep */

@@ -160,8 +160,8 @@ static bool is_key(const vt_pickle *p, vt_pk_ref key, const char *word)
  * the families' checkpoint_filter_fn). */
 static vt_pk_ref find_state(const vt_pickle *p, vt_pk_ref root)
 {
-    static const char *const words[] = {"model_ema", "state_dict", "model",
-                                        "module"};
+    static const char *const words[] = {"state_dict_ema", "model_ema",
+                                        "state_dict", "model", "module"};
     for (int depth = 0; depth < 4; depth++) {
         const vt_pk_value *v = &p->values[root];
         vt_pk_ref found = root;

@@ -120,6 +120,49 @@ Test(torch, finds_the_state_dict)
     vt_tensors_free(t);
 }
 
+/* timm's order (load_state_dict), whichever of them there are, in any order of
+ * the file; each dict has another of the six numbers. */
+Test(torch, takes_timms_state_dict)
+{
+    static const struct {
+        const char *entry;
+        size_t size;
+    } dicts[] = {
+#define STATE(key, offset)                                                     \
+    {key "}" W TENSOR(SIX, offset, "K\x01\x85", "K\x01\x85") "s",              \
+     sizeof(key "}" W TENSOR(SIX, offset, "K\x01\x85", "K\x01\x85") "s") - 1}
+        STATE("\x8c\x0estate_dict_ema", "\x00"),
+        STATE("\x8c\x09model_ema", "\x01"),
+        STATE("\x8c\nstate_dict", "\x02"),
+        STATE("\x8c\x05model", "\x03"),
+#undef STATE
+    };
+
+    for (unsigned have = 1; have < 16; have++)
+        for (unsigned turn = 0; turn < 2; turn++) {
+            char program[4096] = "\x80\x02}(";
+            size_t n = 4;
+            unsigned best = 4;
+            float got = 0;
+            vt_tensors *t = NULL;
+
+            for (unsigned i = 0; i < 4; i++) {
+                const unsigned k = turn ? 3 - i : i;
+                if (!(have >> k & 1))
+                    continue;
+                memcpy(program + n, dicts[k].entry, dicts[k].size);
+                n += dicts[k].size;
+                best = k < best ? k : best;
+            }
+            memcpy(program + n, "u.", 2);
+            cr_assert_eq(run(&t, program, n + 2), VITCL_OK, "%s", vt_message());
+            cr_assert_eq(vt_tensors_count(t), 1);
+            cr_assert_eq(vt_tensor_f32(&got, vt_tensors_get(t, "w")), VITCL_OK);
+            cr_expect_eq(got, six[best], "of %x: %g", have, got);
+            vt_tensors_free(t);
+        }
+}
+
 #define P(text) text, sizeof text - 1
 
 static const struct {
