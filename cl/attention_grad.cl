@@ -21,12 +21,12 @@
  *           NV*V queries. `pictures` are done one behind the other: 1, or all of
  *           them where dbias sums over them. A head's keys and values and
  *           the sums of their gradients lie side by side while the queries pass
- *           (rows of kv share a few sets of the first cache), unless they are
- *           too many for the stack. Exponents are base 2.
+ *           (rows of kv share a few sets of the first cache), with HELD: where
+ *           the stack has room for them. Exponents are base 2.
  * q, kv     A query, a key a work-item; global {ceil(Tq/WG)*WG or T's, H, B},
  *           local {WG, 1, 1}.
  * bias      global {T, Tq, H}, or {T, Tq, B*H} with BIAS=2.
- * Defines   D; BIAS where there is one (2: one a picture); V NV TMAX (keys) for heads; WG.
+ * Defines   D; BIAS where there is one (2: one a picture); V NV TMAX (keys) HELD for heads; WG.
  * Numerics  Fixed order of every sum, no atomic adds: equal bits.
  * Paper     Dao et al. 2022, arXiv:2205.14135, appendix B.2.
  * Host      host/ops/attention_grad.c
@@ -59,8 +59,7 @@ static inline void turn_in(float *to, global const float *from, int ld, int n,
 }
 
 /* Where keys, values and their gradients are while the queries pass. */
-#if TMAX * D <= 65536
-#define HELD
+#ifdef HELD
 #define PLACE private
 #else
 #define PLACE global

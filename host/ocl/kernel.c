@@ -258,6 +258,19 @@ bool vt_dev_long_items(const vt_dev *dev)
            !strstr(dev->info.name, "llvmpipe");
 }
 
+size_t vt_item_stack(void)
+{
+    const size_t others = 128 << 10; /* the driver's own, and what LLVM adds */
+    pthread_attr_t usual;
+    size_t bytes = 0;
+
+    if (pthread_attr_init(&usual) == 0) {
+        pthread_attr_getstacksize(&usual, &bytes);
+        pthread_attr_destroy(&usual);
+    }
+    return bytes > others ? bytes - others : 0;
+}
+
 vitcl_status vt_kernel_tiles(vt_kernel *k, unsigned index, int tiles)
 {
     const bool shared = vt_dev_long_items(k->dev);

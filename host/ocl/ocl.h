@@ -49,6 +49,9 @@ int vt_dev_vector(const vt_dev *dev);
 size_t vt_dev_align(const vt_dev *dev); /* sub-buffer offsets, bytes */
 /* Whether a work-item may loop for as long as it likes, on a CPU. */
 bool vt_dev_long_items(const vt_dev *dev);
+/* Bytes for the arrays of a CPU's work-item: they lie on the stack of one of
+ * the driver's threads, and that is as large as any thread's (ulimit -s). */
+size_t vt_item_stack(void);
 /* Largest work-group that a GPU-class kernel may use. */
 size_t vt_dev_group_max(const vt_dev *dev);
 

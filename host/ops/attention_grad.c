@@ -11,16 +11,30 @@
 #include <stdio.h>
 #include <string.h>
 
-#define BIG                                                                    \
-    3000 /* keys: above this a CPU's work-item has no stack for them           \
-          */
+#define BIG 3000   /* keys: above this a CPU's work-item has no stack for them \
+                    */
+#define HELD 65536 /* numbers of a head's keys that are copied to it */
+
+/* What the arrays of attention_grad__heads take of it. */
+static size_t stack_bytes(const vt_plan *p, const vt_attention_sizes *z,
+                          bool held)
+{
+    const vt_dev *dev = vt_plan_settings(p)->dev;
+    const size_t v = dev ? (size_t)vt_dev_vector(dev) : 16, t = (size_t)z->T,
+                 d = (size_t)z->D, queries = z->Tq > (int)v ? 2 * v : v;
+
+    return (2 * t * queries + 2 * d * queries + queries +
+            (held ? 4 * t * d : 0)) *
+           sizeof(float);
+}
 
 /* A head's gradients are a work-item's. */
-static bool by_heads(const vt_plan *p, int keys)
+static bool by_heads(const vt_plan *p, const vt_attention_sizes *z)
 {
     const vt_dev *dev = vt_plan_settings(p)->dev;
 
-    return vt_op_cpu(p) && keys <= BIG && (!dev || vt_dev_long_items(dev));
+    return vt_op_cpu(p) && z->T <= BIG && (!dev || vt_dev_long_items(dev)) &&
+           stack_bytes(p, z, false) <= vt_item_stack();
 }
 
 static vitcl_status shape(vt_plan *p, vt_step *s)
@@ -37,7 +51,7 @@ static vitcl_status shape(vt_plan *p, vt_step *s)
         VT_TRY(vt_op_like(p, s, 1, s->in[2]));
     if (s->i[2])
         VT_TRY(vt_op_like(p, s, 2, s->in[3]));
-    if (!by_heads(p, z.T))
+    if (!by_heads(p, &z))
         VT_TRY(vt_op_out(p, s, 3, 4, (int[]){z.B, z.H, z.Tq, 2}));
 done:
     return st;
@@ -70,11 +84,13 @@ static vitcl_status heads(vt_plan *p, vt_step *s, const vt_attention_sizes *z)
     const char *bias = vt_attention_bias(p, s->in[3], z);
     /* a bias of all pictures is their sum: one behind the other */
     const int pictures = s->i[2] && !strchr(bias, '2') ? z->B : 1;
+    const bool held =
+        z->T * z->D <= HELD && stack_bytes(p, z, true) <= vt_item_stack();
     char defines[96];
     vt_kernel *k;
 
-    snprintf(defines, sizeof defines, "-DV=%d -DNV=%d -DD=%d -DTMAX=%d%s", v,
-             z->Tq > v ? 2 : 1, z->D, z->T, bias);
+    snprintf(defines, sizeof defines, "-DV=%d -DNV=%d -DD=%d -DTMAX=%d%s%s", v,
+             z->Tq > v ? 2 : 1, z->D, z->T, held ? " -DHELD" : "", bias);
     VT_TRY(vt_step_kernel(&k, p, s, "attention_grad", "attention_grad__heads",
                           defines));
     VT_TRY(vt_args(p, k, "vvvv", s->out[0], s->out[s->i[1] ? 0 : 1], s->out[2],
@@ -127,7 +143,7 @@ static vitcl_status prepare(vt_plan *p, vt_step *s)
     const vt_attention_sizes z =
         vt_attention_measure(p, s->in[1], s->in[2], s->i[0], s->i[1]);
 
-    return by_heads(p, z.T) ? heads(p, s, &z) : many(p, s, &z);
+    return by_heads(p, &z) ? heads(p, s, &z) : many(p, s, &z);
 }
 
 static double macs(const vt_plan *p, const vt_step *s)

@@ -1,6 +1,7 @@
 /*
  * test_attention_grad.c - gradients of q, k, v and the bias.
  */
+#define _GNU_SOURCE /* pthread_setattr_default_np */
 #include "ref/ref.h"
 #include "support/near.h"
 #include "support/oneplan.h"
@@ -8,6 +9,7 @@
 
 #include <criterion/criterion.h>
 #include <math.h>
+#include <pthread.h>
 #include <stdlib.h>
 
 /* in qkv, bias; arg: heads */
@@ -208,4 +210,32 @@ Test(attention_grad, longest)
         check_long(classes[i], 1, 257, 1, 256, 2);
         check_long(classes[i], 1, 1025, 1, 64, 2);
     }
+}
+
+/* As `ulimit -s` has it: the driver's threads get no more. */
+static void with_stacks_of(size_t bytes)
+{
+    pthread_attr_t usual;
+
+    cr_assert_eq(pthread_attr_init(&usual), 0);
+    cr_assert_eq(pthread_attr_setstacksize(&usual, bytes), 0);
+    cr_assert_eq(pthread_setattr_default_np(&usual), 0);
+    pthread_attr_destroy(&usual);
+}
+
+Test(attention_grad, small_stacks)
+{
+    if (vt_test_tiny())
+        return;
+    with_stacks_of(256 << 10);
+    check_long(VT_CLASS_CPU, 1, 197, 2, 64); /* nothing is held */
+    check_long(VT_CLASS_CPU, 1, 962, 1, 64); /* too many for its scores too */
+}
+
+Test(attention_grad, middling_stacks)
+{
+    if (vt_test_tiny())
+        return;
+    with_stacks_of(1 << 20);
+    check_long(VT_CLASS_CPU, 1, 962, 1, 64);
 }
