@@ -7,7 +7,7 @@ json out
 out_has '"index":"0:0"'
 for key in name vendor type driver opencl_c compute_units clock_mhz \
     memory_bytes local_bytes fp16 fp64 subgroups integer_dot unified_memory \
-    gemm tuned; do
+    gemm tuned platform version max_alloc_bytes; do
     out_has "\"$key\":"
 done
 index=$(sed -n '1s/.*"index":"\([^"]*\)".*/\1/p' out)

@@ -275,6 +275,28 @@ Test(decode, heads_without_pixels)
     refused(packed, sizeof packed, "a.psd", "the PSD is cut short");
 }
 
+/* Raw planes are there to the last byte, or the PSD is refused. */
+Test(decode, psd_planes)
+{
+    enum { SIDE = 10, HEAD = 40, SIZE = HEAD + 3 * SIDE * SIDE };
+    static const uint8_t head[HEAD] = {'8', 'B', 'P', 'S',  0, 1, 0, 0, 0,
+                                       0,   0,   0,   0,    3, 0, 0, 0, SIDE,
+                                       0,   0,   0,   SIDE, 0, 8, 0, 3};
+    uint8_t file[SIZE];
+    vt_picture p = {0};
+
+    memcpy(file, head, HEAD);
+    for (int i = 0; i < SIZE - HEAD; i++)
+        file[HEAD + i] = (uint8_t)(i * 7);
+    cr_assert_eq(vt_image_decode(&p, file, SIZE, "a.psd"), VITCL_OK, "%s",
+                 vt_message());
+    for (int i = 0; i < 3 * SIDE * SIDE; i++)
+        cr_expect_eq(p.rgb[i], file[HEAD + i % 3 * SIDE * SIDE + i / 3], "%d",
+                     i);
+    vt_picture_free(&p);
+    refused(file, SIZE - 1, "a.psd", "the PSD is cut short");
+}
+
 /* A row's order is no other picture; a byte less is none at all. */
 Test(decode, bmp_from_above)
 {
