@@ -255,9 +255,13 @@ vitcl_status vt_model_open_memory(vt_model **out,
     if (!npz) {
         VT_TRY(parse_json(&m->json, files->config, files->config_bytes, name,
                           "config.json"));
-        VT_TRY(parse_json(&m->preprocessor, files->preprocessor,
+        VT_TRY(parse_json(&m->processor_file, files->preprocessor,
                           files->preprocessor_bytes, name,
                           "preprocessor_config.json"));
+        m->preprocessor = vt_json_get(m->processor_file, "image_processor");
+        if (!m->preprocessor)
+            m->preprocessor = m->processor_file;
+        VT_TRY(vt_config_types(m->json, name));
     }
     if (!npz && !m->json) {
         st = vt_fail(VITCL_EINVAL,
