@@ -217,7 +217,9 @@ typedef struct {
     size_t size;
     uint32_t batch;         /* pictures at a time; 0: 1 */
     uint32_t height, width; /* pixels; 0: the model's own */
-    const char *gemm;       /* "clblast", "native", "plain"; NULL: choose */
+    const char *gemm;       /* "clblast", "native", "plain"; NULL: choose. One
+                               that does not multiply in this precision is
+                               VITCL_EUNSUPPORTED, which says who does */
     vitcl_precision precision;
     const char *const *keep; /* NULL-ended patterns of tensors to keep */
     int profile;             /* measure each step (slower) */
@@ -354,7 +356,8 @@ typedef struct {
     size_t size;
     uint64_t activation_bytes, weights_bytes, arena_bytes;
     uint64_t kernels_built, buffers_made, lookups; /* by this process so far */
-    char gemm[12], precision[24];
+    char gemm[40]; /* who multiplies, most first: "native, clblast" */
+    char precision[24];
 } vitcl_session_info;
 VITCL_STATUS vitcl_session_describe(vitcl_session_info *out,
                                     const vitcl_session *session);

@@ -61,7 +61,7 @@ vitcl_status vitcl_session_describe(vitcl_session_info *out,
     info.kernels_built = counters.programs_built;
     info.buffers_made = counters.buffers_made;
     info.lookups = counters.lookups;
-    snprintf(info.gemm, sizeof info.gemm, "%s", vt_plan_gemm(session->plan));
+    vt_plan_gemms(info.gemm, sizeof info.gemm, session->plan);
     snprintf(info.precision, sizeof info.precision, "%s",
              names[vt_plan_settings(session->plan)->precision]);
     vt_sized_give(out, &info, sizeof info);

@@ -200,6 +200,24 @@ static vitcl_status pick(const vt_provider **out, vt_dev *dev, const char *name,
                    dev->info.name, vt_dtype_name(d->type));
 }
 
+bool vt_gemm_multiplies(const char **instead, vt_dev *dev, const char *provider,
+                        vt_dtype type, vt_class class)
+{
+    const vt_gemm_desc d = {.M = 16,
+                            .N = 16,
+                            .K = 16,
+                            .type = type,
+                            .b_packed = true,
+                            .device_class = class};
+    const vt_gemm_desc f = filled(dev, &d);
+    const vt_provider *p;
+
+    *instead = "nobody";
+    if (pick(&p, dev, provider, &f) == VITCL_OK)
+        *instead = p->name;
+    return strcmp(*instead, provider) == 0;
+}
+
 const char *vt_gemm_layout(vt_dev *dev, const char *provider,
                            const vt_gemm_desc *d)
 {
@@ -340,6 +358,11 @@ vitcl_status vt_gemm_peak(vt_kernel **out, double *flops, vt_dev *dev,
                           vt_dtype type)
 {
     return vt_dot_peak(out, flops, dev, type);
+}
+
+const char *vt_gemm_name(const vt_gemm *g)
+{
+    return g->provider->name;
 }
 
 const char *vt_gemm_describe(const vt_gemm *g)

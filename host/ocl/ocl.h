@@ -167,6 +167,9 @@ typedef struct vt_gemm_bufs {
  * unknown or unusable name is an error that lists the usable ones. */
 vitcl_status vt_gemm_provider(const char **out, vt_dev *dev,
                               const char *wanted);
+/* Whether that provider multiplies in this type; *instead: who does. */
+bool vt_gemm_multiplies(const char **instead, vt_dev *dev, const char *provider,
+                        vt_dtype type, vt_class class);
 /* A word for the layout that packing gives ("rows8x2"): equal words, equal
  * bytes. "" where the provider takes B as it is. */
 const char *vt_gemm_layout(vt_dev *dev, const char *provider,
@@ -196,6 +199,7 @@ void vt_gemm_form(char *out, size_t size, vt_dev *dev, vt_dtype type);
  * multiplies in a round. Else *out is NULL. */
 vitcl_status vt_gemm_peak(vt_kernel **out, double *flops, vt_dev *dev,
                           vt_dtype type);
+const char *vt_gemm_name(const vt_gemm *g); /* the provider's */
 /* For vitcl plan: the kernel and its variant in a few words. */
 const char *vt_gemm_describe(const vt_gemm *g);
 void vt_gemm_free(vt_gemm *g);

@@ -13,22 +13,6 @@
 
 #include <stdio.h>
 
-static vt_dtype precision(const vt_plan *p)
-{
-    switch (vt_plan_settings(p)->precision) {
-    case VITCL_F16:
-        return VT_F16;
-    case VITCL_BF16:
-    case VITCL_HALF: /* the session has chosen before; bf16 is never wrong */
-        return VT_BF16;
-    case VITCL_INT8:
-        return VT_I8;
-    case VITCL_F32:
-        break;
-    }
-    return VT_F32;
-}
-
 static bool constant(const vt_plan *p, vt_val w)
 {
     const vt_plan_options *o = vt_plan_settings(p);
@@ -43,7 +27,7 @@ static vt_gemm_desc base(const vt_plan *p, int m, int n, int k)
                           .M = m,
                           .N = n,
                           .K = k,
-                          .type = precision(p),
+                          .type = vt_plan_type(p),
                           .out = VT_F32,
                           .device_class = vt_plan_class(p)};
 }
@@ -408,7 +392,7 @@ vt_val vt_linear_exact(vt_plan *p, vt_val x, vt_val w)
 {
     const vt_dev *dev = vt_plan_settings(p)->dev;
 
-    if (!vt_plan_settings(p)->exact || precision(p) != VT_F32 || !dev ||
+    if (!vt_plan_settings(p)->exact || vt_plan_type(p) != VT_F32 || !dev ||
         !vt_dev_info(dev)->fp64)
         return vt_linear(
             p, x,

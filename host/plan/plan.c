@@ -24,6 +24,15 @@ vitcl_status vt_plan_new(vt_plan **out, const vt_plan_options *options)
     if (p->o.dev) {
         VT_TRY(vt_gemm_provider(&provider, p->o.dev, options->gemm));
         snprintf(p->gemm, sizeof p->gemm, "%s", provider);
+        if (options->gemm &&
+            !vt_gemm_multiplies(&provider, p->o.dev, p->gemm, vt_plan_type(p),
+                                vt_plan_class(p))) {
+            st = vt_fail(VITCL_EUNSUPPORTED,
+                         "%s does not multiply in %s on %.60s; %s does",
+                         p->gemm, vt_dtype_name(vt_plan_type(p)),
+                         vt_dev_info(p->o.dev)->name, provider);
+            goto done;
+        }
     }
     p->o.gemm = p->gemm;
     /* Elsewhere packed weights are multiplied in another order (other bits), or
@@ -284,9 +293,58 @@ vt_class vt_plan_class(const vt_plan *p)
     return p->o.dev ? vt_dev_class(p->o.dev) : VT_CLASS_CPU;
 }
 
+vt_dtype vt_plan_type(const vt_plan *p)
+{
+    switch (p->o.precision) {
+    case VITCL_F16:
+        return VT_F16;
+    case VITCL_BF16:
+    case VITCL_HALF: /* the session has chosen before; bf16 is never wrong */
+        return VT_BF16;
+    case VITCL_INT8:
+        return VT_I8;
+    case VITCL_F32:
+        break;
+    }
+    return VT_F32;
+}
+
 const char *vt_plan_gemm(const vt_plan *p)
 {
     return p->gemm;
+}
+
+void vt_plan_gemms(char *out, size_t size, const vt_plan *p)
+{
+    enum { MOST = 4 };
+    const char *name[MOST];
+    double work[MOST];
+    int n = 0, k;
+
+    for (size_t i = 0; i < p->steps; i++) {
+        const vt_step *s = p->step[i];
+
+        if (!s->gemm)
+            continue;
+        for (k = 0; k < n && strcmp(name[k], vt_gemm_name(s->gemm)) != 0;)
+            k++;
+        if (k == MOST)
+            continue;
+        if (k == n)
+            name[n] = vt_gemm_name(s->gemm), work[n++] = 0;
+        work[k] += s->op->macs ? s->op->macs(p, s) : 0;
+    }
+    out[0] = '\0';
+    for (int done = 0; done < n; done++) {
+        k = 0;
+        for (int i = 1; i < n; i++)
+            k = work[i] > work[k] ? i : k;
+        snprintf(out + strlen(out), size - strlen(out), "%s%s",
+                 done ? ", " : "", name[k]);
+        work[k] = -1;
+    }
+    if (n == 0)
+        snprintf(out, size, "%s", p->gemm);
 }
 
 vt_queue *vt_plan_queue(vt_plan *p)

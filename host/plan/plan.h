@@ -177,7 +177,11 @@ int vt_dim(const vt_plan *p, vt_val v, int axis); /* negative: from the end */
 uint64_t vt_elements(const vt_plan *p, vt_val v);
 const vt_plan_options *vt_plan_settings(const vt_plan *p);
 vt_class vt_plan_class(const vt_plan *p); /* CPU or GPU, never AUTO */
+vt_dtype vt_plan_type(const vt_plan *p);  /* of the multiplications */
 const char *vt_plan_gemm(const vt_plan *p);
+/* After finish: the providers that multiply, "native, clblast", the one with
+ * most to do first. */
+void vt_plan_gemms(char *out, size_t size, const vt_plan *p);
 
 /* ---- gradients ---- */
 

@@ -71,14 +71,15 @@ static void convert(const char *folder, const char *name)
 static void train(const char *folder, const char *name, vitcl_device *device)
 {
     char config[512], settings[512], out[512], c[512];
-    vitcl_train_options o = {.config = config,
+    vitcl_train_options o = {.size = sizeof o,
+                             .config = config,
                              .settings = settings,
                              .data = folder,
                              .output = out,
                              .epochs = 1,
                              .batch = 10,
                              .lr = 0.5};
-    vitcl_train_event last;
+    vitcl_train_event last = {.size = sizeof last};
     vitcl_model *model = NULL;
     FILE *f;
 

@@ -442,6 +442,56 @@ Test(session, instructions_are_tried_once)
     cr_expect_eq(vitcl_device_untried(NULL, VITCL_INT8), 0);
 }
 
+/* Who was asked for and cannot is refused; who multiplies is named. */
+Test(session, a_provider_is_taken_or_refused)
+{
+    static const struct {
+        const char *gemm;
+        vitcl_precision precision;
+    } not [] = {{"clblast", VITCL_BF16},
+                {"clblast", VITCL_F16},
+                {"clblast", VITCL_INT8},
+                {"clblast", VITCL_HALF},
+                {"plain", VITCL_INT8}},
+          does[] = {{"native", VITCL_F32},  {"plain", VITCL_F32},
+                    {"plain", VITCL_BF16},  {"plain", VITCL_F16},
+                    {"clblast", VITCL_F32}, {"native", VITCL_INT8}};
+    vitcl_device_info info = {.size = sizeof info};
+    vitcl_session_info what = {.size = sizeof what};
+
+    need(vitcl_device_describe(&info, device));
+    for (size_t i = 0; i < sizeof not / sizeof *not ; i++) {
+        const vitcl_session_options o = {.size = sizeof o,
+                                         .height = HEIGHT,
+                                         .width = WIDTH,
+                                         .gemm = not [i].gemm,
+                                         .precision = not [i].precision};
+        vitcl_session *s = NULL;
+
+        cr_expect_eq(vitcl_session_new(&s, model, &o), VITCL_EUNSUPPORTED,
+                     "%zu", i);
+        cr_expect(strstr(vitcl_last_error(), "does not multiply in"), "%s",
+                  vitcl_last_error());
+        vitcl_session_free(s);
+    }
+    for (size_t i = 0; i < sizeof does / sizeof *does; i++) {
+        const way w = {does[i].gemm, does[i].precision, 0};
+        vitcl_session *s = session_of(1, &w);
+
+        need(vitcl_session_describe(&what, s));
+        cr_expect_str_eq(what.gemm, does[i].gemm);
+        vitcl_session_free(s);
+    }
+    if (strcmp(info.type, "cpu") == 0) {
+        const way w = {NULL, VITCL_INT8, 0};
+        vitcl_session *s = session_of(1, &w);
+
+        need(vitcl_session_describe(&what, s));
+        cr_expect_str_eq(what.gemm, "native");
+        vitcl_session_free(s);
+    }
+}
+
 /* Pixels that are no numbers spoil their own picture and no other. */
 Test(session, an_answer_is_finite_or_says_why)
 {
@@ -528,7 +578,7 @@ Test(session, the_others_of_a_batch_are_answered)
     static uint8_t grey[24 * 24 * 3], black[24 * 24 * 3];
     const vitcl_image images[] = {
         {24, 24, grey}, {24, 24, black}, {24, 24, black}, {24, 24, grey}};
-    const vitcl_session_options o = {.batch = 3};
+    const vitcl_session_options o = {.size = sizeof o, .batch = 3};
     vitcl_session *s = NULL;
     vitcl_class top[8];
     float *features;

@@ -114,8 +114,9 @@ Test(checkpoint, holds_averages_step_by_step, .init = setup, .fini = teardown)
     static const char name[] = "blocks.0.mlp.fc1.weight";
     const double keep = 0.75;
     char *folder = vt_test_path(root, "out");
-    vitcl_train_event last;
-    vitcl_train_options o = {.config = vt_test_config(root, ""),
+    vitcl_train_event last = {.size = sizeof last};
+    vitcl_train_options o = {.size = sizeof o,
+                             .config = vt_test_config(root, ""),
                              .data = root,
                              .output = folder,
                              .batch = 10,
@@ -159,7 +160,8 @@ Test(checkpoint, holds_averages_step_by_step, .init = setup, .fini = teardown)
         free(mean);
         free(model);
         free(w.begin);
-        o = (vitcl_train_options){.output = folder, .resume = 1};
+        o = (vitcl_train_options){
+            .size = sizeof(vitcl_train_options), .output = folder, .resume = 1};
     }
     cr_expect_gt(moved, 1e-4, "nothing moves: %g", moved);
     free(want);
@@ -171,7 +173,7 @@ Test(checkpoint, decays_matrices_alone, .init = setup, .fini = teardown)
 {
     const double lr = 1e-3, decay = 200;
     char *folder = vt_test_path(root, "out");
-    vitcl_train_event last;
+    vitcl_train_event last = {.size = sizeof last};
     watch w = {.stop = 1, .folder = folder, .name = "head.weight"};
     vt_tensors *before, *after;
     char path[600];
@@ -181,6 +183,7 @@ Test(checkpoint, decays_matrices_alone, .init = setup, .fini = teardown)
                  "{\"weight_decay\": 200, \"warmup_steps\": 0}");
     cr_assert_eq(vitcl_train(&last, device,
                              &(vitcl_train_options){
+                                 .size = sizeof(vitcl_train_options),
                                  .config = vt_test_config(root, ""),
                                  .data = root,
                                  .output = folder,
@@ -291,8 +294,9 @@ Test(checkpoint, that_does_not_fit_is_refused, .init = setup, .fini = teardown)
         {"step", NOTHING}};
     char *folder = vt_test_path(root, "out");
     char *safe = vt_test_path(root, "safe.safetensors");
-    vitcl_train_event last;
-    vitcl_train_options o = {.config = vt_test_config(root, ""),
+    vitcl_train_event last = {.size = sizeof last};
+    vitcl_train_options o = {.size = sizeof o,
+                             .config = vt_test_config(root, ""),
                              .data = root,
                              .output = folder,
                              .batch = 30};
@@ -307,7 +311,8 @@ Test(checkpoint, that_does_not_fit_is_refused, .init = setup, .fini = teardown)
              folder, safe);
     cr_assert_eq(system(command), 0);
     cr_assert_eq(vt_tensors_open(&good, safe), VITCL_OK, "%s", vt_message());
-    o = (vitcl_train_options){.output = folder, .resume = 1};
+    o = (vitcl_train_options){
+        .size = sizeof(vitcl_train_options), .output = folder, .resume = 1};
     for (size_t i = 0; i < VT_COUNT(changes); i++) {
         const change *c = &changes[i];
         const vitcl_status want = c->how == NOTHING ? VITCL_OK : VITCL_ECORRUPT;

@@ -242,7 +242,7 @@ Test(loop, scores_what_was_held_out)
     enum { PICTURES = 100 };
     char *root = vt_test_folder();
     vitcl_device *d = device();
-    vitcl_train_event last;
+    vitcl_train_event last = {.size = sizeof last};
     uint8_t *record = malloc(PICTURES * 3073);
     unsigned x = 77;
 
@@ -264,7 +264,8 @@ Test(loop, scores_what_was_held_out)
     free(record);
     cr_assert_eq(
         vitcl_train(&last, d,
-                    &(vitcl_train_options){.config = vt_test_config(root, ""),
+                    &(vitcl_train_options){.size = sizeof(vitcl_train_options),
+                                           .config = vt_test_config(root, ""),
                                            .data = root,
                                            .output = vt_test_path(root, "out"),
                                            .epochs = 100,
@@ -308,7 +309,7 @@ Test(loop, scores_the_model_that_it_writes)
     }
     for (int k = 0; k < 2; k++) {
         char *out = vt_test_path(root, k ? "mean" : "raw");
-        vitcl_train_event last;
+        vitcl_train_event last = {.size = sizeof last};
         vitcl_model *m = NULL;
         vitcl_session *s = NULL;
         float logits[10];
@@ -319,6 +320,7 @@ Test(loop, scores_the_model_that_it_writes)
                        : "{\"warmup_steps\": 0}");
         cr_assert_eq(vitcl_train(&last, d,
                                  &(vitcl_train_options){
+                                     .size = sizeof(vitcl_train_options),
                                      .config = vt_test_config(root, ""),
                                      .data = root,
                                      .output = out,

@@ -127,7 +127,8 @@ Test(settings, obey_the_file, .init = setup, .fini = teardown)
         "\"ema\": 0.99, \"schedule\": \"linear\", \"warmup_steps\": 7, "
         "\"min_lr\": 0.001}");
     recipe_of(&r, &s,
-              (vitcl_train_options){.preset = "p",
+              (vitcl_train_options){.size = sizeof(vitcl_train_options),
+                                    .preset = "p",
                                     .lr = 0.5,
                                     .settings = vt_test_path(root, "s.json")},
               100);
