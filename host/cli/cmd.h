@@ -113,6 +113,18 @@ enum { CHILD_NONE = -1, CHILD_CRASHED = -2 };
  * many seconds; out: what it printed. Its exit status, or one of the above. */
 int child_run(char *out, size_t size, const char *const *argv, double seconds);
 
+/* ---- drivers (guard.c) ---- */
+
+/* main()'s words, to begin once more with. */
+void guard_arguments(char *const *argv);
+/* Before a driver is loaded: its cache is where it can be trusted. */
+void guard_caches(void);
+/* From here to the end of the first run (or of the command) a driver that
+ * breaks off lets the program begin once more. */
+void guard_begin(void);
+void guard_end(void);
+void guard_spent(void); /* input is being read that cannot be read again */
+
 /* ---- models (load.c) ---- */
 
 typedef struct model_options {

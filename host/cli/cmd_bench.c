@@ -87,6 +87,7 @@ static int once(work *w)
         vitcl_session_read(w->out, w->room, w->session, w->tensor, n) !=
             VITCL_OK)
         return failed();
+    guard_end();
     return EXIT_OK;
 }
 

@@ -173,6 +173,7 @@ static int run(void *into, const words *operands)
 
     if (operands->count)
         return usage("takes no argument such as '%s'", operands->item[0]);
+    guard_begin();
     while ((st = vitcl_device_list(&one, n)) == VITCL_OK && n < 1024) {
         more = realloc(list, (n + 1) * sizeof *list);
         if (!more) {
@@ -182,7 +183,7 @@ static int run(void *into, const words *operands)
         list = more, list[n++] = one;
         usable += !one.error[0];
     }
-    if (st != VITCL_OK && st != VITCL_ENODEVICE) {
+    if (st != VITCL_OK && (st != VITCL_ENODEVICE || n == 0)) {
         free(list);
         return failed();
     }

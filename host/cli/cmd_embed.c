@@ -200,6 +200,7 @@ static int work_through(work *w)
                      vitcl_session_read(w->batch, good * share(w), w->session,
                                         w->tensor, good) != VITCL_OK))
             return failed();
+        guard_end(); /* what is printed is not printed again */
         progress_clear(&w->progress);
         for (uint32_t i = 0; i < n && code == EXIT_OK; i++)
             code = print_answer(w, &answers[i]);

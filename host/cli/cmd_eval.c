@@ -46,6 +46,7 @@ typedef struct work {
 static int show(void *context, uint64_t done, uint64_t total)
 {
     (void)total;
+    guard_end();
     progress_show(context, done, NULL);
     return stopped();
 }

@@ -51,6 +51,7 @@ static int show(void *context, uint64_t done, uint64_t total)
 {
     progress *bar = context;
 
+    guard_end();
     bar->total = total;
     progress_show(bar, done, NULL);
     return stopped();

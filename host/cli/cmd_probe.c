@@ -26,6 +26,7 @@ static int try_instructions(const probe *o, const char *word)
 
     if (code != EXIT_OK)
         return code;
+    guard_caches();
     if (vitcl_device_open(&device, o->common.device) != VITCL_OK ||
         vitcl_device_try(device, precision) != VITCL_OK)
         code = failed();
@@ -44,6 +45,7 @@ static int run(void *into, const words *operands)
         return try_instructions(o, operands->item[1]);
     if (operands->count != 2 || strcmp(operands->item[0], "measure") != 0)
         return usage("try PRECISION, or measure CANDIDATE");
+    guard_caches();
     if (vitcl_candidate_measure(&ratio, o->common.device, operands->item[1]) !=
         VITCL_OK)
         return failed();

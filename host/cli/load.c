@@ -32,8 +32,10 @@ int open_device(vitcl_device **device, const char *select)
 {
     vitcl_device_info info = {.size = sizeof info};
 
+    guard_begin();
     if (vitcl_device_open(device, select) != VITCL_OK)
         return failed();
+    guard_begin(); /* LLVM, in a driver, has put handlers of its own first */
     if (vitcl_device_describe(&info, *device) != VITCL_OK) {
         vitcl_device_free(*device);
         return failed();
@@ -185,6 +187,7 @@ int open_session(vitcl_session **out, vitcl_model *model,
     try_first(vitcl_model_untried(model, options.precision), o->device,
               options.precision);
     st = vitcl_session_new(out, model, &options);
+    guard_begin();
     patience_end(&wait);
     return st == VITCL_OK ? EXIT_OK : failed();
 }

@@ -103,6 +103,7 @@ int main(int argc, char **argv)
     /* One thread of ours uses a device: the first start may build programs in
      * processes. */
     setenv("VITCL_BUILD_FORK", "1", 0);
+    guard_arguments(argv);
     code = run(argc, argv);
     if (vitcl_decode_note())
         note("%s", vitcl_decode_note());

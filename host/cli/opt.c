@@ -256,6 +256,7 @@ int command_run(const command *c, int argc, char **argv)
     else if ((code = parse(c, into, &operands, argc, argv)) == EXIT_OK) {
         look_for_verbose(c, into);
         code = c->run(into, &operands);
+        guard_end();
     }
     for (const opt *o = c->options; into && o->name; o++)
         if (o->kind == OPT_LIST)

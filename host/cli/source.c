@@ -275,6 +275,7 @@ static int next_byte(source *s)
         int c;
 
         errno = 0;
+        guard_spent();
         c = getc_unlocked(stdin);
         if (c != EOF || !ferror(stdin) || stopped())
             return c;

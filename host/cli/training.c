@@ -84,6 +84,7 @@ static int report(void *context, const vitcl_train_event *e)
     double rate;
     char text[80];
 
+    guard_end();
     if (!s->drawn) { /* the first step builds kernels */
         note("activations %.0f MB, of which the backward pass reads %.0f MB "
              "again; gradients and optimiser %.0f MB",

@@ -13,6 +13,7 @@
 #include "base/memory.h"
 
 #include <ctype.h>
+#include <dirent.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -269,8 +270,31 @@ done:
     return st;
 }
 
+/* Does the loader's folder name a driver, whatever becomes of it? */
+static bool drivers_installed(void)
+{
+    const char *where = getenv("OCL_ICD_VENDORS");
+    DIR *d;
+    bool any = false;
+
+    if (!where || !*where)
+        where = "/etc/OpenCL/vendors";
+    d = opendir(where);
+    if (!d)
+        return strstr(where, ".icd") != NULL;
+    for (struct dirent *e; !any && (e = readdir(d));)
+        any = strstr(e->d_name, ".icd") != NULL;
+    closedir(d);
+    return any;
+}
+
 static vitcl_status none(void)
 {
+    if (drivers_installed())
+        return vt_fail(VITCL_ENODEVICE,
+                       "no OpenCL device: drivers are installed, but offer "
+                       "none; PoCL wants a folder for its cache that can be "
+                       "written (POCL_CACHE_DIR, XDG_CACHE_HOME or HOME)");
     return vt_fail(VITCL_ENODEVICE,
                    "no OpenCL device: install a driver, for instance the "
                    "package pocl-opencl-icd for the processor");

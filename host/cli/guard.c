@@ -1,0 +1,271 @@
+/*
+ * guard.c - what the program does so that a driver's cache or compiler does not
+ * end it. The library leaves both alone: they are its host's.
+ *
+ * Caches    PoCL keeps what it compiled, code that will run, below
+ *           XDG_CACHE_HOME or ~/.cache, and without these in /tmp/pocl, whoever
+ *           made that; where it cannot write, it offers no device. So its
+ * folder must be ours alone, writable and not full, or another one is named:
+ *           below our own cache, else $TMPDIR/vitcl-UID, for our cache as well.
+ * Failures  From the device's opening to the end of the first run a driver
+ *           compiles and loads. If it breaks off there (SIGABRT of an
+ * assertion, SIGSEGV, SIGBUS of a file that was cut), the program begins once
+ *           more, with PoCL's cache cleared: nothing has been answered yet. The
+ *           second time, or where standard input was read already, it ends with
+ *           a line that says so. Children take no part: they may die.
+ */
+#define _XOPEN_SOURCE 700 /* nftw() */
+#include "cmd.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#define AGAIN "VITCL_AGAIN=1" /* from the first try to the second */
+#define ROOM (16 << 20)       /* bytes that compiled programs want */
+
+extern char **environ;
+
+/* ---- folders ---- */
+
+/* Can be written, and has room. */
+static bool usable(int fd)
+{
+    struct statvfs v;
+
+    return faccessat(fd, ".", W_OK | X_OK, AT_EACCESS) == 0 &&
+           fstatvfs(fd, &v) == 0 &&
+           (double)v.f_bavail * (double)v.f_frsize >= ROOM &&
+           (v.f_files == 0 || v.f_favail > 0);
+}
+
+/* Made if need be; ours: it belongs to us, and nobody else may write there. */
+static bool folder(const char *path, bool ours)
+{
+    struct stat st;
+    bool good;
+    int fd;
+
+    mkdir(path, 0700);
+    fd = open(path,
+              O_RDONLY | O_DIRECTORY | O_CLOEXEC | (ours ? O_NOFOLLOW : 0));
+    if (fd < 0)
+        return false;
+    good = usable(fd) &&
+           (!ours || (fstat(fd, &st) == 0 && st.st_uid == geteuid() &&
+                      (st.st_mode & (S_IWGRP | S_IWOTH)) == 0));
+    close(fd);
+    return good;
+}
+
+static char kcache[4096]; /* where PoCL keeps its programs */
+static char aside[160];   /* what -v says of it */
+
+static bool below(char *out, const char *base, const char *name)
+{
+    const int n = snprintf(out, sizeof kcache, "%s/%s", base, name);
+
+    return n > 0 && (size_t)n < sizeof kcache;
+}
+
+/* The user's own cache folder, if there is one that can be used. */
+static bool own_base(char *base)
+{
+    const char *xdg = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
+
+    if (xdg && xdg[0] == '/')
+        snprintf(base, sizeof kcache, "%s", xdg);
+    else if (!home || home[0] != '/' || !below(base, home, ".cache"))
+        return false;
+    return folder(base, false);
+}
+
+static bool temporary_base(char *base)
+{
+    const char *tmp = getenv("TMPDIR");
+    const char *const roots[] = {tmp && tmp[0] == '/' ? tmp : "/tmp", "/tmp",
+                                 "/dev/shm"};
+
+    for (size_t i = 0; i < sizeof roots / sizeof *roots; i++) {
+        char name[32];
+
+        snprintf(name, sizeof name, "vitcl-%lu", (unsigned long)geteuid());
+        if (below(base, roots[i], name) && folder(base, true))
+            return true;
+    }
+    return false;
+}
+
+/* Names a folder where PoCL's own choice would not do. */
+static void choose_caches(void)
+{
+    const char *named = getenv("POCL_CACHE_DIR");
+    char base[sizeof kcache], ours[sizeof kcache];
+
+    if (named && named[0] && folder(named, false)) { /* as the user has it */
+        snprintf(kcache, sizeof kcache, "%s", named);
+        return;
+    }
+    if (own_base(base)) {
+        if (!(named && named[0]) && below(ours, base, "pocl") &&
+            folder(ours, true)) {
+            if (!below(kcache, ours, "kcache"))
+                kcache[0] = '\0';
+            return;
+        }
+        if (below(ours, base, "vitcl") && folder(ours, true) &&
+            below(kcache, ours, "pocl") && folder(kcache, true)) {
+            setenv("POCL_CACHE_DIR", kcache, 1);
+            snprintf(aside, sizeof aside, "PoCL's cache: %.120s", kcache);
+            return;
+        }
+    }
+    if (temporary_base(base) && below(kcache, base, "pocl") &&
+        folder(kcache, true)) {
+        setenv("XDG_CACHE_HOME", base, 1);
+        setenv("POCL_CACHE_DIR", kcache, 1);
+        snprintf(aside, sizeof aside,
+                 "no folder of yours can hold a cache: %.100s does", base);
+        return;
+    }
+    kcache[0] = '\0';
+    snprintf(aside, sizeof aside, "no folder can hold a cache");
+}
+
+static int remove_one(const char *path, const struct stat *st, int type,
+                      struct FTW *at)
+{
+    (void)st, (void)type, (void)at;
+    (void)remove(path);
+    return 0;
+}
+
+/* What looks like PoCL's: folders of two letters from A to P. */
+static void clear_kcache(void)
+{
+    DIR *d = kcache[0] ? opendir(kcache) : NULL;
+    char path[sizeof kcache];
+
+    for (struct dirent *e; d && (e = readdir(d));)
+        if (strlen(e->d_name) == 2 &&
+            strspn(e->d_name, "ABCDEFGHIJKLMNOP") == 2 &&
+            below(path, kcache, e->d_name))
+            (void)nftw(path, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+    if (d)
+        closedir(d);
+}
+
+/* ---- failures ---- */
+
+static char *const *words_again;
+static char **environment_again;
+static volatile sig_atomic_t armed, second, spent;
+static pid_t process;
+
+static void say_plainly(const char *text)
+{
+    if (write(STDERR_FILENO, text, strlen(text)) < 0)
+        return;
+}
+
+/* Only calls that a signal handler may make. */
+static void broke_off(int number)
+{
+    sigset_t this;
+
+    if (!armed || getpid() != process)
+        return; /* the default action comes next: SA_RESETHAND */
+    armed = 0;
+    if (!second && !spent && environment_again) {
+        say_plainly("vitcl: the OpenCL driver broke off; once more, with its "
+                    "cache cleared\n");
+        sigemptyset(&this);
+        sigaddset(&this, number);
+        sigprocmask(SIG_UNBLOCK, &this, NULL);
+        execve("/proc/self/exe", words_again, environment_again);
+    }
+    say_plainly(second
+                    ? "vitcl: the OpenCL driver broke off again, with its "
+                      "cache cleared; -v says where, another -d may work\n"
+                    : "vitcl: the OpenCL driver broke off; run it again, and "
+                      "-v says where\n");
+    _exit(EXIT_FAILED);
+}
+
+void guard_arguments(char *const *argv)
+{
+    words_again = argv;
+    second = getenv("VITCL_AGAIN") != NULL;
+    unsetenv("VITCL_AGAIN");
+}
+
+static void copy_environment(void)
+{
+    static char again[] = AGAIN;
+    size_t n = 0;
+
+    while (environ && environ[n])
+        n++;
+    environment_again = calloc(n + 2, sizeof *environment_again);
+    if (!environment_again)
+        return;
+    if (n)
+        memcpy(environment_again, environ, n * sizeof *environ);
+    environment_again[n] = again;
+}
+
+void guard_caches(void)
+{
+    static bool done;
+
+    if (done)
+        return;
+    done = true;
+    choose_caches();
+    if (second)
+        clear_kcache();
+    if (aside[0] && is_verbose())
+        note("%s", aside);
+}
+
+void guard_begin(void)
+{
+    guard_caches();
+#ifndef __SANITIZE_ADDRESS__ /* which reports these signals itself */
+    struct sigaction action = {.sa_handler = broke_off};
+    static const int signals[] = {SIGABRT, SIGSEGV, SIGBUS};
+
+    sigemptyset(&action.sa_mask);
+    action.sa_flags = (int)SA_RESETHAND;
+    process = getpid();
+    free(environment_again);
+    copy_environment();
+    for (size_t i = 0; i < sizeof signals / sizeof *signals; i++)
+        sigaction(signals[i], &action, NULL);
+    armed = 1;
+#endif
+}
+
+void guard_end(void)
+{
+    static const int signals[] = {SIGABRT, SIGSEGV, SIGBUS};
+
+    if (!armed)
+        return;
+    armed = 0;
+    for (size_t i = 0; i < sizeof signals / sizeof *signals; i++)
+        signal(signals[i], SIG_DFL);
+    free(environment_again);
+    environment_again = NULL;
+}
+
+void guard_spent(void)
+{
+    spent = 1;
+}
