@@ -106,6 +106,8 @@ static vitcl_status failure(vt_dev *dev, cl_int error, const char *format,
     char what[256];
 
     vsnprintf(what, sizeof what, format, args);
+    if (dev)
+        atomic_fetch_add(&dev->faults, 1);
     if (dev && (error == -9999 || error == CL_DEVICE_NOT_AVAILABLE))
         atomic_store(&dev->lost, true);
     if (!dev)

@@ -293,10 +293,30 @@ vitcl_status vt_kernel_tiles(vt_kernel *k, unsigned index, int tiles)
         st = vt_cl_fail(k->dev, e, "no device memory for %s", k->name);
         goto done;
     }
+    k->shares = groups;
+    k->faults = atomic_load(&k->dev->faults);
     VT_TRY(set(k, index, &k->taken, sizeof k->taken));
 done:
     free(none);
     return st;
+}
+
+/* A kernel that died has not set its counts back: the tiles that it had taken
+ * would never be done again. */
+static vitcl_status start_anew(vt_queue *q, vt_kernel *k)
+{
+    const unsigned faults = atomic_load(&k->dev->faults);
+    const cl_int none = 0;
+    cl_int e;
+
+    if (!k->taken || k->faults == faults)
+        return VITCL_OK;
+    e = clEnqueueFillBuffer(q->queue, k->taken, &none, sizeof none, 0,
+                            k->shares * sizeof none, 0, NULL, NULL);
+    if (e != CL_SUCCESS)
+        return vt_queue_fail(q, e, "kernel %s cannot start anew", k->name);
+    k->faults = faults;
+    return VITCL_OK;
 }
 
 vitcl_status vt_kernel_launch(vt_queue *q, vt_kernel *k)
@@ -307,6 +327,7 @@ vitcl_status vt_kernel_launch(vt_queue *q, vt_kernel *k)
 
     VT_TRY(vt_dev_alive(q->dev));
     VT_TRY(vt_kernel_ready(k));
+    VT_TRY(start_anew(q, k));
     VT_TRY(vt_queue_event(&event, q));
     e = clEnqueueNDRangeKernel(q->queue, k->kernel, k->dims, NULL, k->global,
                                k->driver_local ? NULL : k->local, 0, NULL,

@@ -27,6 +27,7 @@ struct vt_dev {
     char *identity;       /* versions of driver and device, for cache keys */
     char flags[96];       /* build flags that every program has here */
     atomic_bool lost;     /* the driver gave up: no further OpenCL calls */
+    atomic_uint faults;   /* calls that failed so far */
     pthread_mutex_t lock; /* programs */
     pthread_cond_t built;
     vt_program *programs;
@@ -76,6 +77,8 @@ struct vt_kernel {
     size_t global[3], local[3];
     bool driver_local; /* let the driver choose the work-group */
     cl_mem taken;      /* vt_kernel_tiles(): how much of each share */
+    size_t shares;
+    unsigned faults; /* the device's when `taken` was last known to be 0 */
 };
 
 /* ---- error.c ---- */

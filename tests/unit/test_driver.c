@@ -5,12 +5,13 @@
 #include "support/driver.h"
 
 #include "base/clock.h"
+#include "ocl/gemm.h"
+#include "ocl/objects.h"
 #include "ops/ops.h"
+#include "plan/list.h"
 #include "support/device.h"
 #include "support/oneplan.h"
 
-#define CL_TARGET_OPENCL_VERSION 120
-#include <CL/cl.h>
 #include <criterion/criterion.h>
 #include <stdlib.h>
 #include <string.h>
@@ -78,6 +79,44 @@ Test(driver, a_device_that_cannot_finish_is_lost)
         vt_plan_free(p);
         vt_dev_free(dev);
     }
+}
+
+/* What a kernel that died had taken of its tiles is done again. */
+Test(driver, tiles_of_a_kernel_that_died)
+{
+    enum { N = 64 };
+    vt_dev *dev = NULL;
+    float *out = malloc(N * N * sizeof *out);
+    int with_shares = 0;
+    vt_plan *p;
+    vt_val y;
+
+    vt_check(vt_dev_open(&dev, vt_dev_info(vt_test_device())->id));
+    p = plan_of(dev, "native", false, N);
+    y = vt_plan_step(p, 0)->out[0];
+    vt_driver.finish = CL_OUT_OF_RESOURCES, vt_driver.finishes = 1;
+    cr_expect_eq(vt_plan_run(p, 0), VITCL_EDEVICE);
+    for (int i = 0; i < 4; i++) {
+        const vt_kernel *k = vt_plan_step(p, 0)->gemm->kernel[i];
+        const cl_int taken = 1 << 20;
+
+        if (!k || !k->taken)
+            continue;
+        cr_assert_eq(
+            clEnqueueFillBuffer(p->queue->queue, k->taken, &taken, sizeof taken,
+                                0, k->shares * sizeof taken, 0, NULL, NULL),
+            CL_SUCCESS);
+        with_shares++;
+    }
+    cr_expect(with_shares || !vt_dev_long_items(dev));
+    vt_check(vt_buf_fill(p->queue, vt_value_of(p, y)->buf, 0x7fc00000));
+    vt_check(vt_plan_run(p, 0));
+    vt_check(vt_plan_read(p, y, out, N * N));
+    for (int i = 0; i < N * N; i++)
+        cr_assert_eq(out[i], 0, "%d: %g", i, (double)out[i]);
+    vt_plan_free(p);
+    vt_dev_free(dev);
+    free(out);
 }
 
 /* CLBlast's own event is of the last of its kernels alone: the host's clock
