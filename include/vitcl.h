@@ -329,7 +329,8 @@ VITCL_STATUS vitcl_session_tensor(vitcl_tensor_info *out,
                                   const vitcl_session *session, uint32_t index);
 /* First n pictures' share of a tensor, f32; "logits" and "features" (what the
  * classifier reads) always have an answer where the model has them. count: how
- * many elements there is room for at out; too few are VITCL_EINVAL. */
+ * many elements there is room for at out; too few are VITCL_EINVAL. An error
+ * where the last run failed. */
 VITCL_STATUS vitcl_session_read(float *out, size_t count,
                                 vitcl_session *session, const char *name,
                                 uint32_t n);

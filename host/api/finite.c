@@ -97,7 +97,8 @@ done:
     return st;
 }
 
-/* Runs the plan again, step by step; its pictures are still there. */
+/* Runs the plan again, step by step; its pictures are still there. To its end:
+ * values share their memory, and the others' answers are to be read again. */
 static vitcl_status look_at_steps(const vt_step **out, float *bad,
                                   vitcl_session *s, uint32_t index)
 {
@@ -110,18 +111,20 @@ static vitcl_status look_at_steps(const vt_step **out, float *bad,
     for (vt_val v = 0; v < vt_plan_values(p); v++)
         most = VT_MAX(most, vt_elements(p, v));
     VT_TRY(vt_new(&room, most, sizeof *room));
-    for (int i = 0; i < vt_plan_steps(p) && !*out; i++) {
+    s->ran = false;
+    for (int i = 0; i < vt_plan_steps(p); i++) {
         const vt_step *step = vt_plan_step(p, i);
         const vt_value *v = vt_value_of(p, step->out[0]);
 
         VT_TRY(vt_plan_run_part(s->plan, i, i + 1));
-        if (!v || !v->buf ||
+        if (*out || !v || !v->buf ||
             (v->dtype != VT_F32 && v->dtype != VT_F16 && v->dtype != VT_BF16))
             continue;
         VT_TRY(look_at_step(bad, s, step->out[0], index, room));
         if (!isfinite(*bad))
             *out = step;
     }
+    s->ran = true;
 done:
     free(room);
     return st;
@@ -166,6 +169,7 @@ vitcl_status vitcl_session_check(vitcl_session *session, const char *name,
     if (v == VT_NONE || index >= session->batch)
         return vt_fail(VITCL_EINVAL, "no tensor %s of a picture %u is kept",
                        name, index);
+    VT_TRY(vt_session_ran(session));
     VT_TRY(vt_new(&x, vt_elements(session->plan, v), sizeof *x));
     VT_TRY(look_at_step(&bad, session, v, index, x));
     if (!isfinite(bad))

@@ -38,7 +38,8 @@ struct vitcl_session {
     void *progress_context;
     uint8_t *picture; /* [batch, height, width, 3] on their way */
     float *logits;    /* [batch, classes] */
-    bool from_rgb;    /* the last run: its pictures are still in the plan */
+    bool ran;         /* to its end: there is something to be read */
+    bool from_rgb;    /* then: its pictures are still in the plan */
     bool weights_looked_at;
     char bad_weight[160]; /* then: which is not finite, or empty */
 };
@@ -71,6 +72,7 @@ vitcl_status vt_handle_size(uint32_t *height, uint32_t *width, uint32_t *batch,
 vitcl_status vt_handle_half(vitcl_precision *out, vt_dev *dev,
                             const char *wanted);
 
+vitcl_status vt_session_ran(const vitcl_session *s);
 /* A kept tensor or an output by its name; VT_NONE. */
 vt_val vt_session_value(const vitcl_session *s, const char *name);
 

@@ -238,6 +238,25 @@ static vitcl_status count_fits(const vitcl_session *s, uint32_t n)
                          s->batch);
 }
 
+static vitcl_status run_from(vitcl_session *s, int first)
+{
+    vitcl_status st;
+
+    s->ran = false;
+    s->from_rgb = first == 0;
+    st = vt_plan_run(s->plan, first);
+    s->ran = st == VITCL_OK;
+    return st;
+}
+
+vitcl_status vt_session_ran(const vitcl_session *s)
+{
+    return s->ran ? VITCL_OK
+                  : vt_fail(VITCL_EINVAL, "there is nothing to be read: the "
+                                          "session has not run, or its last "
+                                          "run failed");
+}
+
 vitcl_status vitcl_run_rgb(vitcl_session *session, const uint8_t *rgb,
                            uint32_t n)
 {
@@ -247,12 +266,12 @@ vitcl_status vitcl_run_rgb(vitcl_session *session, const uint8_t *rgb,
     VT_GIVEN(rgb);
     VT_TRY(count_fits(session, n));
     VT_TRY(prepares(session));
+    session->ran = false;
     if (atomic_exchange(&session->stop, false))
         return stopped();
     VT_TRY(vt_plan_write(session->plan, session->rgb, rgb,
                          (size_t)n * session->height * session->width * 3));
-    session->from_rgb = true;
-    VT_TRY(vt_plan_run(session->plan, 0));
+    VT_TRY(run_from(session, 0));
 done:
     return st;
 }
@@ -265,13 +284,13 @@ vitcl_status vitcl_run_pixels(vitcl_session *session, const float *pixels,
     VT_GIVEN(session);
     VT_GIVEN(pixels);
     VT_TRY(count_fits(session, n));
+    session->ran = false;
     if (atomic_exchange(&session->stop, false))
         return stopped();
     VT_TRY(vt_plan_write(session->plan, session->pixels, pixels,
                          (size_t)n * session->height * session->width * 3 *
                              sizeof(float)));
-    session->from_rgb = false;
-    VT_TRY(vt_plan_run(session->plan, 1));
+    VT_TRY(run_from(session, 1));
 done:
     return st;
 }
@@ -320,6 +339,7 @@ vitcl_status vitcl_session_read(float *out, size_t count,
     v = vt_session_value(session, name);
     if (v == VT_NONE)
         return vt_fail(VITCL_EINVAL, "no tensor %s was kept", name);
+    VT_TRY(vt_session_ran(session));
     VT_TRY(read_share(out, count, session, v, n));
 done:
     return st;

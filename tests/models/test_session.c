@@ -500,6 +500,9 @@ Test(session, an_answer_is_finite_or_says_why)
           *logits = calloc((size_t)classes * 2, sizeof *logits);
 
     pixels[PICTURE + 5] = NAN;
+    cr_expect_eq(vitcl_session_read(logits, 2u * classes, s, "logits", 2),
+                 VITCL_EINVAL);
+    cr_expect_eq(vitcl_session_check(s, "logits", 0), VITCL_EINVAL);
     need(vitcl_run_pixels(s, pixels, 2));
     need(vitcl_session_read(logits, 2u * classes, s, "logits", 2));
     cr_expect(isfinite(logits[0]));
@@ -581,7 +584,7 @@ Test(session, the_others_of_a_batch_are_answered)
     const vitcl_session_options o = {.size = sizeof o, .batch = 3};
     vitcl_session *s = NULL;
     vitcl_class top[8];
-    float *features;
+    float *features, before[10], after[10];
     vitcl_model *m = NULL;
     uint32_t width;
 
@@ -601,6 +604,15 @@ Test(session, the_others_of_a_batch_are_answered)
         cr_expect_eq(top[i].label == UINT32_MAX, !good, "%d", i);
         cr_expect_eq(isnan(top[i].probability) != 0, !good, "%d", i);
     }
+    memcpy(rgb, grey, sizeof grey);
+    memcpy(rgb + sizeof grey, black, sizeof black);
+    need(vitcl_run_rgb(s, rgb, 2));
+    need(vitcl_session_read(before, 10, s, "logits", 2));
+    for (int i = 0; i < 3; i++) /* another look, the same answer */
+        cr_expect_eq(vitcl_session_check(s, "logits", 1), VITCL_EUNSUPPORTED);
+    need(vitcl_session_check(s, "logits", 0));
+    need(vitcl_session_read(after, 10, s, "logits", 2));
+    cr_expect_eq(memcmp(before, after, 5 * sizeof *before), 0);
     width = vitcl_session_features(s);
     features = calloc(4u * width, sizeof *features);
     cr_expect_eq(vitcl_embed(features, s, images, 4), VITCL_EUNSUPPORTED);

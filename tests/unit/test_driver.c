@@ -195,3 +195,31 @@ Test(driver, no_string_is_cut)
     cr_expect_str_eq(info.version, text);
     vt_driver.version = NULL;
 }
+
+/* A run that failed leaves nothing that could be taken for an answer. */
+Test(driver, a_failed_run_has_no_answer)
+{
+    const vitcl_session_options o = {
+        .size = sizeof o, .height = 32, .width = 32};
+    static uint8_t rgb[32 * 32 * 3];
+    static float first[1000], again[1000];
+    vitcl_device *device = NULL;
+    vitcl_model *model = NULL;
+    vitcl_session *s = NULL;
+
+    vt_check(vitcl_device_open(&device, NULL));
+    vt_check(vitcl_model_preset(&model, device, "vit-ti/16", 0));
+    vt_check(vitcl_session_new(&s, model, &o));
+    vt_check(vitcl_run_rgb(s, rgb, 1));
+    vt_check(vitcl_session_read(first, 1000, s, "logits", 1));
+    vt_driver.launch = CL_OUT_OF_RESOURCES;
+    cr_expect_eq(vitcl_run_rgb(s, rgb, 1), VITCL_EDEVICE);
+    cr_expect_eq(vitcl_session_read(again, 1000, s, "logits", 1), VITCL_EINVAL);
+    cr_expect_eq(vitcl_session_check(s, "logits", 0), VITCL_EINVAL);
+    vt_check(vitcl_run_rgb(s, rgb, 1));
+    vt_check(vitcl_session_read(again, 1000, s, "logits", 1));
+    cr_expect_eq(memcmp(first, again, sizeof first), 0);
+    vitcl_session_free(s);
+    vitcl_model_free(model);
+    vitcl_device_free(device);
+}
