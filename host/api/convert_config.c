@@ -301,6 +301,7 @@ void vt_convert_preprocessor(FILE *f, const vt_preprocess *how)
                 how->height, how->width);
     vt_print(f, "  \"do_rescale\": true,\n  \"rescale_factor\": %.17g,\n",
              how->scale == 1.0f / 255.0f ? 1.0 / 255 : (double)how->scale);
+    fprintf(f, "  \"do_convert_rgb\": %s,\n", how->on_white ? "true" : "false");
     put_three(f, "image_mean", how->mean);
     put_three(f, "image_std", how->std);
     fputs("  \"do_normalize\": true\n}\n", f);

@@ -30,6 +30,8 @@ typedef struct bmp {
     size_t pixels; /* where they begin */
     uint8_t palette[256][3];
     channel rgb[3];
+    uint32_t alpha; /* its mask, where it is wanted */
+    bool on_white;
 } bmp;
 
 static vitcl_status unsound(const bmp *b, const char *why)
@@ -88,6 +90,7 @@ static vitcl_status read_fields(bmp *b, uint32_t head, size_t *at)
         if (fields[i].bits == b->bits &&
             memcmp(fields[i].mask, mask, sizeof mask) == 0) {
             memcpy(b->rgb, fields[i].rgb, sizeof b->rgb);
+            b->alpha = b->on_white ? mask[3] : 0;
             return VITCL_OK;
         }
     return vt_fail(VITCL_EUNSUPPORTED,
@@ -215,6 +218,9 @@ static void widen_colours(uint8_t *out, const uint8_t *row, const bmp *b)
 
             *out++ = (uint8_t)((v >> f->shift & f->most) * 255 / f->most);
         }
+        if (b->alpha) /* the mask is eight bits */
+            vt_lay_on_white(out - 3,
+                            (uint8_t)((v & b->alpha) / (b->alpha / 255)));
     }
 }
 
@@ -333,9 +339,9 @@ static vitcl_status read_runs(vt_picture *p, const bmp *b)
 }
 
 vitcl_status vt_decode_bmp(vt_picture *out, unsigned *turn, const uint8_t *data,
-                           size_t size, const char *name)
+                           size_t size, bool on_white, const char *name)
 {
-    bmp b = {.data = data, .size = size, .name = name};
+    bmp b = {.data = data, .size = size, .name = name, .on_white = on_white};
     vt_picture p = {0};
     vitcl_status st;
 

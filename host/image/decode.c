@@ -103,8 +103,18 @@ static const vt_decoder *find(const uint8_t *data, size_t size)
     return NULL;
 }
 
-vitcl_status vt_image_decode(vt_picture *out, const void *bytes, size_t size,
-                             const char *name)
+void vt_lay_on_white(uint8_t rgb[3], uint8_t alpha)
+{
+    for (int i = 0; i < 3; i++) {
+        const uint32_t v =
+            (rgb[i] * (uint32_t)alpha + 255u * (255u - alpha)) * 128 + 16384;
+
+        rgb[i] = (uint8_t)(((v >> 8) + v) >> 15);
+    }
+}
+
+static vitcl_status decode(vt_picture *out, const void *bytes, size_t size,
+                           bool on_white, const char *name)
 {
     vitcl_status st = VITCL_OK;
     vt_picture p = {0};
@@ -124,10 +134,22 @@ vitcl_status vt_image_decode(vt_picture *out, const void *bytes, size_t size,
                        "%s: a %s picture, which is not read here; convert it "
                        "to PNG or JPEG",
                        name, d->what);
-    VT_TRY(d->decode(&p, &turn, bytes, size, name));
+    VT_TRY(d->decode(&p, &turn, bytes, size, on_white, name));
     VT_TRY(turn_upright(&p, turn, name));
     *out = p, p = (vt_picture){0};
 done:
     vt_picture_free(&p);
     return st;
+}
+
+vitcl_status vt_image_decode(vt_picture *out, const void *bytes, size_t size,
+                             const char *name)
+{
+    return decode(out, bytes, size, false, name);
+}
+
+vitcl_status vt_image_decode_on_white(vt_picture *out, const void *bytes,
+                                      size_t size, const char *name)
+{
+    return decode(out, bytes, size, true, name);
 }

@@ -8,9 +8,14 @@
 #define VT_IMAGE_DECODERS_H
 #include "image/image.h"
 
+/* on_white: what is transparent is laid on white, else its colours are taken
+ * as they are. */
 typedef vitcl_status vt_decode_fn(vt_picture *out, unsigned *turn,
                                   const uint8_t *data, size_t size,
-                                  const char *name);
+                                  bool on_white, const char *name);
+/* A pixel of this opacity on white, with the rounding of Pillow's
+ * alpha_composite. */
+void vt_lay_on_white(uint8_t rgb[3], uint8_t alpha);
 vt_decode_fn vt_decode_jpeg, vt_decode_png, vt_decode_bmp, vt_decode_psd,
     vt_decode_pnm;
 

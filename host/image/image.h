@@ -28,6 +28,10 @@ typedef struct vt_picture {
  * convert("RGB") makes them. name: for messages. */
 vitcl_status vt_image_decode(vt_picture *out, const void *bytes, size_t size,
                              const char *name);
+/* The same, but what is transparent is laid on white, as the processors of
+ * transformers do that convert to RGB themselves (vt_preprocess.on_white). */
+vitcl_status vt_image_decode_on_white(vt_picture *out, const void *bytes,
+                                      size_t size, const char *name);
 void vt_picture_free(vt_picture *p);
 
 typedef enum { /* numbers are Pillow's, as preprocessor_config.json has them */
@@ -59,8 +63,9 @@ typedef struct vt_preprocess {
     uint32_t resize_height, resize_width;
     uint32_t height, width; /* what the model reads */
     uint8_t fill[3];        /* border */
-    float scale;            /* rescale_factor; 1/255 */
-    float mean[3], std[3];  /* x = (value * scale - mean) / std */
+    bool on_white; /* lay what is transparent on white before all this */
+    float scale;   /* rescale_factor; 1/255 */
+    float mean[3], std[3]; /* x = (value * scale - mean) / std */
 } vt_preprocess;
 
 /* From a checkpoint's JSON: timm's config.json (its pretrained_cfg), or HF's

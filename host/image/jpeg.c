@@ -188,11 +188,13 @@ static vitcl_status decode(jpeg_state *s)
 }
 
 vitcl_status vt_decode_jpeg(vt_picture *out, unsigned *turn,
-                            const uint8_t *data, size_t size, const char *name)
+                            const uint8_t *data, size_t size, bool on_white,
+                            const char *name)
 {
     vitcl_status st;
     jpeg_state *s = calloc(1, sizeof *s); /* on the heap: survives longjmp */
 
+    (void)on_white; /* it has no opacity */
     if (!s)
         return vt_fail(VITCL_ENOMEM, "%s: out of memory", name);
     s->name = name;

@@ -4,9 +4,10 @@
  * The chunks are walked here first, as Pillow does: everything before the
  * picture data must have a right checksum, the data itself need not, and what
  * comes after may be broken. libpng then sees only what makes pixels; text,
- * colour profiles and the like are skipped unread. Transparency is dropped,
- * not blended; gamma is not applied. 16-bit grey is clipped at 255, 16-bit
- * colour keeps its high byte: Pillow's convert("RGB") does so.
+ * colour profiles and the like are skipped unread. Transparency is dropped
+ * unless white is asked for behind it; gamma is not applied. 16-bit grey is
+ * clipped at 255, 16-bit colour keeps its high byte: Pillow's convert("RGB")
+ * does so.
  */
 #include "image/decoders.h"
 
@@ -27,6 +28,10 @@ typedef struct png_state {
     char text[128];
     vt_picture picture;
     uint8_t palette[256][3]; /* what is beyond the file's is black */
+    bool on_white;
+    uint8_t trns[256]; /* tRNS: opacities of a palette, or a colour */
+    size_t trns_size;
+    uint8_t *wide; /* lines with their opacity */
     unsigned turn, xmp_turn;
     bool got_exif;
 } png_state;
@@ -106,6 +111,10 @@ static vitcl_status walk(png_state *s)
                            (const char *)type);
         if (memcmp(type, "PLTE", 4) == 0 && !in_data)
             memcpy(s->palette, body, n < 768 ? n / 3 * 3 : 768);
+        if (memcmp(type, "tRNS", 4) == 0 && !in_data) {
+            s->trns_size = n < sizeof s->trns ? n : sizeof s->trns;
+            memcpy(s->trns, body, s->trns_size);
+        }
         if (memcmp(type, "IEND", 4) == 0)
             return VITCL_OK;
         look_for_turn(s, type, body, n);
@@ -136,8 +145,8 @@ static void read_bytes(png_structp png, png_bytep out, size_t n)
     s->at += n;
 }
 
-/* Ask libpng for 3 bytes a pixel (colour), 2 (16-bit grey) or 1 (grey or a
- * palette index); returns which. */
+/* Ask libpng for 4 bytes a pixel (colour and opacity), 3 (colour), 2 (16-bit
+ * grey) or 1 (grey or a palette index); returns which. */
 static uint32_t set_transforms(png_state *s)
 {
     int depth = png_get_bit_depth(s->png, s->info);
@@ -153,6 +162,10 @@ static uint32_t set_transforms(png_state *s)
         return 1;
     }
     png_set_strip_16(s->png);
+    if (s->on_white && color & PNG_COLOR_MASK_ALPHA) {
+        png_set_gray_to_rgb(s->png);
+        return 4;
+    }
     png_set_strip_alpha(s->png);
     return color & PNG_COLOR_MASK_COLOR ? 3 : 1;
 }
@@ -169,11 +182,59 @@ static void widen(const png_state *s, uint8_t *line, uint32_t width,
 
         if (bytes == 2)
             v = in[0] ? 255 : in[1];
-        if (palette)
+        if (palette) {
             memcpy(line, s->palette[v], 3);
-        else
+            if (s->on_white && v < s->trns_size)
+                vt_lay_on_white(line, s->trns[v]);
+        } else {
             line[0] = line[1] = line[2] = v;
+        }
     }
+}
+
+/* One colour of the file may stand for nothing at all. Pillow compares what
+ * the pixels have become with the low byte of tRNS' numbers. */
+static void whiten(const png_state *s)
+{
+    const int color = png_get_color_type(s->png, s->info);
+    const bool grey = color == PNG_COLOR_TYPE_GRAY;
+    const size_t n = (size_t)s->picture.width * s->picture.height;
+    uint8_t key[3], *p = s->picture.rgb;
+
+    if (!s->on_white || (!grey && color != PNG_COLOR_TYPE_RGB) ||
+        s->trns_size < (grey ? 2 : 6))
+        return;
+    for (int i = 0; i < 3; i++)
+        key[i] = s->trns[grey ? 1 : 2 * i + 1];
+    if (grey && png_get_bit_depth(s->png, s->info) == 1)
+        memset(key, s->trns[0] || s->trns[1] ? 255 : 0, 3);
+    for (size_t i = 0; i < n; i++, p += 3)
+        if (memcmp(p, key, 3) == 0)
+            memset(p, 255, 3);
+}
+
+/* Pixels with an opacity each: line by line, or all where they come in
+ * passes. */
+static vitcl_status read_wide(png_state *s, int passes)
+{
+    const size_t width = s->picture.width, height = s->picture.height;
+    const bool all = passes > 1;
+    uint8_t *to = s->picture.rgb;
+
+    s->wide = malloc(width * 4 * (all ? height : 1));
+    if (!s->wide)
+        return vt_fail(VITCL_ENOMEM, "%s: out of memory", s->name);
+    for (; passes > 0; passes--)
+        for (size_t y = 0; y < height; y++) {
+            uint8_t *line = s->wide + (all ? y * width * 4 : 0);
+
+            png_read_row(s->png, line, NULL);
+            for (size_t x = 0; passes == 1 && x < width; x++, to += 3) {
+                memcpy(to, line + 4 * x, 3);
+                vt_lay_on_white(to, line[4 * x + 3]);
+            }
+        }
+    return VITCL_OK;
 }
 
 /* libpng may jump out of here at any call. */
@@ -201,6 +262,8 @@ static vitcl_status decode(png_state *s)
     st = vt_picture_new(&s->picture, width, height, s->name);
     if (st != VITCL_OK)
         return st;
+    if (bytes == 4)
+        return read_wide(s, passes);
     stride = (size_t)width * 3;
     for (; passes > 0; passes--)
         for (uint32_t y = 0; y < height; y++)
@@ -211,11 +274,12 @@ static vitcl_status decode(png_state *s)
     for (uint32_t y = 0; y < height && bytes < 3; y++)
         widen(s, s->picture.rgb + y * stride, width, bytes,
               png_get_color_type(s->png, s->info) == PNG_COLOR_TYPE_PALETTE);
+    whiten(s);
     return VITCL_OK;
 }
 
 vitcl_status vt_decode_png(vt_picture *out, unsigned *turn, const uint8_t *data,
-                           size_t size, const char *name)
+                           size_t size, bool on_white, const char *name)
 {
     vitcl_status st;
     png_state *s = calloc(1, sizeof *s); /* on the heap: survives longjmp */
@@ -223,6 +287,7 @@ vitcl_status vt_decode_png(vt_picture *out, unsigned *turn, const uint8_t *data,
     if (!s)
         return vt_fail(VITCL_ENOMEM, "%s: out of memory", name);
     s->data = data, s->size = size, s->name = name;
+    s->on_white = on_white;
     VT_TRY(walk(s));
     s->png =
         png_create_read_struct(PNG_LIBPNG_VER_STRING, s, on_error, on_warning);
@@ -244,6 +309,7 @@ vitcl_status vt_decode_png(vt_picture *out, unsigned *turn, const uint8_t *data,
     }
 done:
     vt_picture_free(&s->picture);
+    free(s->wide);
     png_destroy_read_struct(&s->png, &s->info, NULL);
     free(s);
     return st;

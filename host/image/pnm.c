@@ -30,13 +30,14 @@ static bool header_number(uint32_t *out, const uint8_t *d, size_t size,
 }
 
 vitcl_status vt_decode_pnm(vt_picture *out, unsigned *turn, const uint8_t *data,
-                           size_t size, const char *name)
+                           size_t size, bool on_white, const char *name)
 {
     uint32_t width, height, top;
     size_t at = 2, bytes = data[1] == '6' ? 3 : 1, n;
     vt_picture p = {0};
     vitcl_status st;
 
+    (void)on_white; /* it has no opacity */
     *turn = 1;
     if (!header_number(&width, data, size, &at) ||
         !header_number(&height, data, size, &at) ||

@@ -250,7 +250,6 @@ done:
 static const char *const hf_keys[] = {
     "do_resize", "size", "resample", "do_rescale", "rescale_factor",
     "do_normalize", "image_mean", "image_std", "do_center_crop", "crop_size",
-    /* pictures always become RGB here */
     "do_convert_rgb",
     /* about the processor, its output, or segmentation labels */
     "image_processor_type", "feature_extractor_type", "processor_class",
@@ -266,25 +265,26 @@ typedef struct hf_kind {
     const char *models;    /* model_types it goes with, between spaces */
     bool shortest;         /* what a bare number for `size` means */
     bool crop;
+    bool on_white;            /* do_convert_rgb: else transparency is dropped */
     uint32_t size, crop_size; /* crop_size 0: what the model reads */
     vt_filter filter;
     const float *mean, *std;
 } hf_kind;
 
 static const hf_kind hf_kinds[] = {
-    {"ViT", " vit vit_msn vit_mae ijepa ", false, false, 224, 0, VT_BILINEAR,
-     half, half},
-    {"DeiT", " deit ", false, true, 256, 224, VT_BICUBIC, half, half},
-    {"Beit", " beit data2vec-vision ", false, false, 224, 224, VT_BICUBIC, half,
-     half},
-    {"CLIP", " clip clip_vision_model ", true, true, 224, 224, VT_BICUBIC,
+    {"ViT", " vit vit_msn vit_mae ijepa ", false, false, false, 224, 0,
+     VT_BILINEAR, half, half},
+    {"DeiT", " deit ", false, true, false, 256, 224, VT_BICUBIC, half, half},
+    {"Beit", " beit data2vec-vision ", false, false, false, 224, 224,
+     VT_BICUBIC, half, half},
+    {"CLIP", " clip clip_vision_model ", true, true, true, 224, 224, VT_BICUBIC,
      clip_mean, clip_std},
-    {"Bit", " bit dinov2 dinov2_with_registers ", true, true, 224, 224,
+    {"Bit", " bit dinov2 dinov2_with_registers ", true, true, true, 224, 224,
      VT_BICUBIC, clip_mean, clip_std},
-    {"ViTHybrid", " vit-hybrid vit_hybrid ", true, true, 224, 224, VT_BICUBIC,
-     clip_mean, clip_std},
-    {"Siglip", " siglip siglip_vision_model ", false, false, 224, 0, VT_BICUBIC,
-     half, half},
+    {"ViTHybrid", " vit-hybrid vit_hybrid ", true, true, true, 224, 224,
+     VT_BICUBIC, clip_mean, clip_std},
+    {"Siglip", " siglip siglip_vision_model ", false, false, true, 224, 0,
+     VT_BICUBIC, half, half},
 };
 
 /* "CLIPImageProcessorFast" is CLIP; fast and slow mean the same here. */
@@ -508,6 +508,11 @@ vitcl_status vt_preprocess_hf(vt_preprocess *out, const vt_json *preprocessor,
     VT_TRY(check_target(height, width));
     VT_TRY(hf_begin(&kind, c, model_type, name));
     p.filter = kind->filter;
+    p.on_white = kind->on_white;
+    if (!get_flag(&p.on_white, c, "do_convert_rgb")) {
+        st = wrong(name, "do_convert_rgb", "true or false");
+        goto done;
+    }
     memcpy(p.mean, kind->mean, sizeof p.mean);
     memcpy(p.std, kind->std, sizeof p.std);
     VT_TRY(hf_numbers(&p, c, name));

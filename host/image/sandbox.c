@@ -305,7 +305,9 @@ static vitcl_status decode(vt_job_reply *reply, const vt_job_order *order,
     vitcl_status st;
 
     VT_TRY(read_file(&bytes, order, file));
-    VT_TRY(vt_image_decode(&in, bytes, (size_t)order->size, order->name));
+    VT_TRY((!order->whole && order->how.on_white ? vt_image_decode_on_white
+                                                 : vt_image_decode)(
+        &in, bytes, (size_t)order->size, order->name));
     if (order->whole) {
         out = in, in = (vt_picture){0};
     } else {

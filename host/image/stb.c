@@ -102,7 +102,7 @@ static uint8_t *psd_opaque(const uint8_t *data, size_t *size, uint64_t h)
 }
 
 vitcl_status vt_decode_psd(vt_picture *out, unsigned *turn, const uint8_t *data,
-                           size_t size, const char *name)
+                           size_t size, bool on_white, const char *name)
 {
     int w = 0, h = 0, n = 0;
     uint64_t need;
@@ -125,6 +125,11 @@ vitcl_status vt_decode_psd(vt_picture *out, unsigned *turn, const uint8_t *data,
     if (need > size)
         return vt_fail(VITCL_ECORRUPT, "%s: the PSD is cut short", name);
     if (field(data, size, 12, 2) > 3) {
+        if (on_white && field(data, size, 12, 2) == 4)
+            return vt_fail(VITCL_EUNSUPPORTED,
+                           "%s: a PSD with an opacity plane, and the model "
+                           "wants it laid on white; convert it to PNG",
+                           name);
         opaque = psd_opaque(data, &size, (uint64_t)h);
         if (!opaque)
             return vt_fail(VITCL_ENOMEM, "%s: out of memory", name);

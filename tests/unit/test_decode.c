@@ -39,19 +39,24 @@ static bool excepted(const char *file)
     return false;
 }
 
-static vitcl_status decode_file(vt_picture *out, const char *path)
+typedef vitcl_status decode_fn(vt_picture *out, const void *bytes, size_t size,
+                               const char *name);
+
+static vitcl_status decode_file(vt_picture *out, const char *path,
+                                decode_fn *decode)
 {
     vt_file f = {0};
     vitcl_status st = vt_file_map(&f, path);
 
     if (st == VITCL_OK)
-        st = vt_image_decode(out, f.data, f.size, path);
+        st = decode(out, f.data, f.size, path);
     vt_file_close(&f);
     return st;
 }
 
 static void check_row(const char *root, const char *file, bool ok,
-                      const char *width, const char *height, const char *hash)
+                      const char *width, const char *height, const char *hash,
+                      decode_fn *decode)
 {
     char path[2048], hex[65];
     vt_picture p = {0};
@@ -59,7 +64,7 @@ static void check_row(const char *root, const char *file, bool ok,
     vitcl_status st;
 
     snprintf(path, sizeof path, "%s/%s", root, file);
-    st = decode_file(&p, path);
+    st = decode_file(&p, path, decode);
     if (excepted(file)) {
         vt_picture_free(&p);
         return;
@@ -83,7 +88,7 @@ static void check_row(const char *root, const char *file, bool ok,
     vt_picture_free(&p);
 }
 
-static int check_table(const char *table, const char *root)
+static int check_table(const char *table, const char *root, decode_fn *decode)
 {
     char line[1024];
     FILE *f = fopen(table, "r");
@@ -100,7 +105,7 @@ static int check_table(const char *table, const char *root)
             *cell[i]++ = 0;
         }
         check_row(root, cell[0], strcmp(cell[1], "ok") == 0, cell[2], cell[3],
-                  cell[4]);
+                  cell[4], decode);
     }
     fclose(f);
     return n;
@@ -108,13 +113,22 @@ static int check_table(const char *table, const char *root)
 
 Test(decode, pillow)
 {
-    cr_expect_geq(
-        check_table(VT_DATA "/preprocess/decode.tsv", VT_DATA "/preprocess/in"),
-        35);
+    cr_expect_geq(check_table(VT_DATA "/preprocess/decode.tsv",
+                              VT_DATA "/preprocess/in", vt_image_decode),
+                  60);
     if (vt_have(VT_SHARED "/pictures/odd.tsv"))
         cr_expect_eq(check_table(VT_SHARED "/pictures/odd.tsv",
-                                 VT_SHARED "/pictures/odd"),
+                                 VT_SHARED "/pictures/odd", vt_image_decode),
                      469);
+}
+
+/* Keys, palettes, masks and planes of opacity, laid on white. */
+Test(decode, on_white)
+{
+    cr_expect_geq(check_table(VT_DATA "/preprocess/white.tsv",
+                              VT_DATA "/preprocess/in",
+                              vt_image_decode_on_white),
+                  50);
 }
 
 static uint8_t nibble(char c)

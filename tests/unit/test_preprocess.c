@@ -12,11 +12,12 @@
 #include <math.h>
 #include <string.h>
 
-static bool load(vt_picture *out, const char *path)
+static bool load(vt_picture *out, const char *path, bool on_white)
 {
     vt_file f = {0};
     bool ok = vt_file_map(&f, path) == VITCL_OK &&
-              vt_image_decode(out, f.data, f.size, path) == VITCL_OK;
+              (on_white ? vt_image_decode_on_white : vt_image_decode)(
+                  out, f.data, f.size, path) == VITCL_OK;
 
     cr_expect(ok, "%s: %s", path, ok ? "" : vt_message());
     vt_file_close(&f);
@@ -71,10 +72,11 @@ static bool same_case(const char *folder, const char *pictures, const char *png)
     bool same = false;
 
     snprintf(path, sizeof path, "%s/%s", folder, png);
-    if (!load(&want, path) || !find_source(path, sizeof path, pictures, png) ||
-        !load(&in, path))
+    if (!load(&want, path, false) ||
+        !find_source(path, sizeof path, pictures, png))
         goto done;
     if (configure(&how, folder, &want) != VITCL_OK ||
+        !load(&in, path, how.on_white) ||
         vt_prepare(&got, &in, &how) != VITCL_OK) {
         cr_expect(false, "%s %s: %s", folder, png, vt_message());
         goto done;
@@ -123,6 +125,11 @@ Test(preprocess, pixels)
         n = run_cases(VT_SHARED "/golden_preprocess",
                       VT_SHARED "/pictures/preprocess");
         cr_expect_eq(n, 143, "%d of 143", n);
+    }
+    if (vt_have(VT_SHARED "/golden_transparency")) {
+        n = run_cases(VT_SHARED "/golden_transparency",
+                      VT_SHARED "/pictures/transparency");
+        cr_expect_eq(n, 44, "%d of 44", n);
     }
 }
 

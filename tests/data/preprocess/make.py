@@ -6,6 +6,8 @@
 in/             pictures of many kinds, all computed here
 decode.tsv      file, ok|error, width, height, SHA-256 of the RGB bytes after
                 EXIF orientation and convert("RGB")
+white.tsv       the same with what is transparent laid on white, as transformers'
+                convert_to_rgb does
 resize.tsv      in width, in height, out width, out height, filter, SHA-256 of
                 Image.resize of the picture that noise() makes
 cases/          for each config: the config as a checkpoint carries it, and for
@@ -68,6 +70,46 @@ def psd(w, h, planes, packed):
     return b"8BPS" + struct.pack(">H6xHIIHHIIIH", 1, planes, h, w, 8, 3, 0, 0, 0, packed) + table + b"".join(rows)
 
 
+def adam7(a):
+    """The filtered bytes of an interlaced picture [h, w, n]."""
+    out = b""
+    for x, y, dx, dy in ((0, 0, 8, 8), (4, 0, 8, 8), (0, 4, 4, 8), (2, 0, 4, 4), (0, 2, 2, 4), (1, 0, 2, 2), (0, 1, 1, 2)):
+        part = a[y::dy, x::dx]
+        if part.size:
+            out += b"".join(b"\0" + row.tobytes() for row in part)
+    return out
+
+
+def bmp(w, h, masks, raw):
+    """32 bits with a mask for the opacity (BITMAPV4HEADER)."""
+    head = struct.pack("<IiiHHIIiiII4I", 108, w, h, 1, 32, 3, len(raw), 0, 0, 0, 0, *masks) + b"BGRs" + bytes(48)
+    return struct.pack("<2sIHHI", b"BM", 14 + 108 + len(raw), 0, 0, 122) + head + raw
+
+
+def transparent():
+    s = scene(13, 11)
+    ramp = Image.frombytes("L", s.size, bytes(i * 255 // 142 for i in range(143)))
+    rgba = np.dstack([np.asarray(s), np.asarray(ramp)])
+    yield "alpha/rgba.png", saved(Image.fromarray(rgba), "PNG")
+    yield "alpha/la.png", saved(Image.merge("LA", (s.convert("L"), ramp)), "PNG")
+    yield "alpha/interlaced.png", png(13, 11, 8, 6, adam7(rgba), interlace=1)
+    wide = np.random.RandomState(3).randint(0, 65536, (5, 4 * 7)).astype(">u2")
+    rows = b"".join(b"\0" + r.tobytes() for r in wide)
+    yield "alpha/rgba16.png", png(7, 5, 16, 6, rows)
+    yield "alpha/la16.png", png(14, 5, 16, 4, rows)
+    yield "alpha/palette.png", png(5, 1, 8, 3, b"\0\0\1\2\3\4", chunk(b"PLTE", bytes(range(10, 22))) + chunk(b"tRNS", b"\0\x7f\xff"))
+    yield "alpha/palette2.png", png(4, 1, 2, 3, b"\0\x1b", chunk(b"PLTE", bytes(range(0, 240, 20))) + chunk(b"tRNS", b"\xff\x05"))
+    for depth, keys in (1, (0, 1)), (2, (1, 85, 3)), (4, (0, 15, 34)), (8, (7, 263)), (16, (7, 255, 300)):
+        for k in keys:
+            raw = {16: b"\0\0\7\1\7\1\x2c\xff\xff"}.get(depth, b"\0\x1b\x27\x07\x08")
+            yield f"alpha/grey{depth}_{k}.png", png(len(raw) // 2 if depth == 16 else 4, 1, depth, 0, raw, chunk(b"tRNS", struct.pack(">H", k)))
+    for k in (1, 2, 3), (257, 2, 3), (4, 5, 7):
+        yield "alpha/rgb_%d_%d.png" % k[:2], png(2, 1, 8, 2, b"\0\1\2\3\4\5\6", chunk(b"tRNS", struct.pack(">3H", *k)))
+        yield "alpha/rgb16_%d_%d.png" % k[:2], png(2, 1, 16, 2, b"\0\1\x2c\2\2\3\3\4\4\5\5\6\6", chunk(b"tRNS", struct.pack(">3H", *k)))
+    yield "alpha/bgra.bmp", bmp(13, 11, (0xff0000, 0xff00, 0xff, 0xff000000), rgba[::-1, :, [2, 1, 0, 3]].tobytes())
+    yield "alpha/abgr.bmp", bmp(13, 11, (0xff000000, 0xff0000, 0xff00, 0xff), rgba[::-1, :, [3, 2, 1, 0]].tobytes())
+
+
 def pictures():
     s = scene(61, 47)
     j = saved(s, "JPEG", quality=85)
@@ -97,6 +139,7 @@ def pictures():
     yield "png/gray2_trns.png", png(8, 2, 2, 0, b"\0\x1b\xe4\0\x1b\x00", chunk(b"tRNS", b"\0\1"))
     yield "png/beyond_palette.png", png(4, 1, 8, 3, b"\0\0\1\2\xff", chunk(b"PLTE", bytes(range(10, 16))))
     yield "png/idat_crc.png", png(7, 5, 8, 2, raw)[:-16] + b"\0\0\0\0" + chunk(b"IEND", b"")
+    yield from transparent()
     # broken
     yield "broken/cut.jpg", j[:len(j) // 2]
     yield "broken/no_end_marker.jpg", j[:-2]
@@ -194,15 +237,22 @@ HF = {
 }
 
 
-def rgb(path):
+ON_WHITE = ("hf_dinov2", "hf_small_nearest")  # of Bit and CLIP, whose processors convert to RGB themselves
+
+
+def rgb(path, on_white=False):
     im = Image.open(path); im.load()
-    return ImageOps.exif_transpose(im).convert("RGB")
+    im = ImageOps.exif_transpose(im)
+    if on_white and ("A" in im.getbands() or im.info.get("transparency") is not None):
+        im = im.convert("RGBA")
+        im = Image.alpha_composite(Image.new("RGBA", im.size, (255,) * 4), im)
+    return im.convert("RGB")
 
 
 def main():
     for d in ("in", "cases"):
         shutil.rmtree(os.path.join(here, d), ignore_errors=True)
-    table = []
+    table, white = [], []
     for name, data in pictures():
         path = os.path.join(here, "in", name)
         os.makedirs(os.path.dirname(path), exist_ok=True)
@@ -212,6 +262,12 @@ def main():
             table.append((name, "ok", *im.size, hashlib.sha256(im.tobytes()).hexdigest()))
         except Exception as e:
             table.append((name, "error", "-", "-", type(e).__name__))
+            continue
+        if name.startswith("other/4"):  # opacity of a PSD is not read: refused
+            white.append((name, "error", "-", "-", "-"))
+        else:
+            white.append((name, "ok", *im.size, hashlib.sha256(rgb(path, True).tobytes()).hexdigest()))
+    open(os.path.join(here, "white.tsv"), "w").writelines("\t".join(map(str, r)) + "\n" for r in white)
     open(os.path.join(here, "decode.tsv"), "w").writelines("\t".join(map(str, r)) + "\n" for r in table)
     with open(os.path.join(here, "resize.tsv"), "w") as out:
         for w, h, W, H in ((50, 37, 33, 24), (50, 37, 7, 90), (17, 64, 17, 9), (64, 17, 31, 17), (5, 5, 5, 5), (1, 1, 9, 4),
@@ -229,7 +285,7 @@ def main():
         for p in sorted(os.listdir(os.path.join(here, "in"))):
             path = os.path.join(here, "in", p)
             if os.path.isfile(path):
-                (timm_case if timm else hf_case)(rgb(path), c).save(os.path.join(d, p.rsplit(".", 1)[0] + ".png"), optimize=True)
+                (timm_case if timm else hf_case)(rgb(path, name in ON_WHITE), c).save(os.path.join(d, p.rsplit(".", 1)[0] + ".png"), optimize=True)
 
 
 if __name__ == "__main__":
