@@ -140,7 +140,7 @@ bool vt_weight_has(const vt_weights *w, const char *format, ...)
     va_start(args, format);
     vsnprintf(name, sizeof name, format, args);
     va_end(args);
-    return vt_weights_get(w, name) != NULL;
+    return w && vt_weights_get(w, name) != NULL;
 }
 
 int vt_weight_dim(const vt_weights *w, const char *name, int axis)
@@ -174,6 +174,16 @@ static int count_blocks(const vt_weights *w)
     return depth;
 }
 
+/* Timm's hybrids have all kinds of nets before their patches. */
+static bool has_stem(const vt_weights *w)
+{
+    for (size_t i = 0; i < vt_weights_count(w); i++)
+        if (strncmp(vt_weights_at(w, i)->name, "patch_embed.backbone.", 21) ==
+            0)
+            return true;
+    return false;
+}
+
 /* The patch: a convolution [D,3,P,P], or old files' linear layer [D,3*P*P]. */
 vitcl_status vt_read_patch(vt_config *c, const vt_weights *w, const char *path)
 {
@@ -186,6 +196,11 @@ vitcl_status vt_read_patch(vt_config *c, const vt_weights *w, const char *path)
                        path);
     if (!c->width)
         c->width = vt_weight_dim(w, "patch_embed.proj.weight", 0);
+    if (has_stem(w) && !c->stem_width[0])
+        return vt_fail(VITCL_EUNSUPPORTED,
+                       "%s: %s has a stem before its patches that is not "
+                       "supported; BiT's ResNets are",
+                       path, c->name);
     if (t->rank == 4 && t->shape[1] != 3 && !c->stem_width[0])
         return vt_fail(VITCL_EUNSUPPORTED,
                        "%s: the model takes pictures of %llu channels; only "
@@ -332,9 +347,9 @@ vitcl_status vt_check_sizes(const vt_config *c, const char *path)
 {
     if (c->depth < 1 || c->depth > VT_MOST_DEPTH || c->mlp < 1)
         return vt_fail(VITCL_ECORRUPT,
-                       "%s: no blocks.0.mlp.fc2.weight: the file holds no "
-                       "transformer blocks",
-                       path);
+                       "%s: no blocks.0.mlp.fc2.weight: %s has no transformer "
+                       "blocks, or such as are not supported",
+                       path, c->name);
     if (c->heads < 1 || c->width % c->heads)
         return vt_fail(VITCL_EUNSUPPORTED,
                        "%s: width %d does not divide into %d heads; the config "

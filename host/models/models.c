@@ -128,16 +128,28 @@ done:
 
 static vitcl_status unknown_family(const char *path, const vt_json *json)
 {
-    char list[128] = "";
+    char list[192] = "";
     const char *name =
         vt_config_timm(json)[0] ? vt_config_timm(json) : vt_config_hf(json);
 
     for (const vt_arch *a = vt_arch_table; a->name; a++)
         snprintf(list + strlen(list), sizeof list - strlen(list), "%s%s",
-                 a == vt_arch_table ? "" : ", ", a->name);
+                 a == vt_arch_table ? "" : ", ", a->looks);
     return vt_fail(VITCL_EUNSUPPORTED,
                    "%s: \"%s\" is of no family that is known here (%s)", path,
                    name, list);
+}
+
+/* Does the config itself name a family that is not known here? */
+static bool is_foreign(const vt_json *json)
+{
+    const vt_arch *a = vt_arch_table;
+
+    if (!vt_config_timm(json)[0] && !vt_config_hf(json)[0])
+        return false;
+    while (a->name && !a->match(json, NULL))
+        a++;
+    return !a->name;
 }
 
 /* Only formats that have none by nature do without a config. */
@@ -178,6 +190,8 @@ static vitcl_status know(vt_model *m, vt_tensors *raw, bool npz)
     vitcl_status st =
         vt_weights_new(&m->weights, raw, vt_config_vision(m->json));
 
+    if (st == VITCL_EUNSUPPORTED && is_foreign(m->json))
+        st = unknown_family(m->path, m->json);
     if (st != VITCL_OK) {
         vt_tensors_free(raw);
         return st;

@@ -39,8 +39,9 @@ static char *get(const char *path)
     return text;
 }
 
-/* The case's tensors, but for `drop`, with `wrong` in another shape and
- * `extra` added, in a new folder with this config (NULL: none). */
+/* The case's tensors, but for `drop` ("*x": all that have x), with `wrong` in
+ * another shape and `extra` added, in a new folder with this config (NULL:
+ * none). */
 static void damage(char folder[256], const char *from, const char *config,
                    const char *drop, const char *wrong, const char *extra)
 {
@@ -57,7 +58,8 @@ static void damage(char folder[256], const char *from, const char *config,
     cr_assert_eq(vt_tensors_open(&raw, path), VITCL_OK, "%s", vt_message());
     for (size_t i = 0; i < vt_tensors_count(raw); i++) {
         vt_tensor t = *vt_tensors_at(raw, i);
-        if (drop && strcmp(t.name, drop) == 0)
+        if (drop && (*drop == '*' ? strstr(t.name, drop + 1) != NULL
+                                  : strcmp(t.name, drop) == 0))
             continue;
         data[n] = malloc(t.count * sizeof(float));
         cr_assert_eq(vt_tensor_f32(data[n], &t), VITCL_OK);
@@ -137,6 +139,29 @@ Test(open, names_what_is_wrong)
            NULL);
     expect_refusal(folder, VITCL_ECORRUPT, "blocks.1.mlp.fc2.weight",
                    "missing");
+}
+
+/* What is not supported is told by its own name, not by what it lacks. */
+Test(open, names_what_is_not_supported)
+{
+    char folder[256], config[1 << 16];
+
+    strcpy(config, get(TIMM "/config.json"));
+    damage(folder, TIMM, "{\"model_type\": \"swin\"}", NULL, NULL, NULL);
+    expect_refusal(folder, VITCL_EUNSUPPORTED, "\"swin\"", "no family");
+    damage(folder, TIMM, "{\"model_type\": \"swin\"}",
+           "patch_embed.proj.weight", NULL, NULL);
+    expect_refusal(folder, VITCL_EUNSUPPORTED, "\"swin\"", "no family");
+    damage(folder, TIMM, "{\"model_type\": \"vit\"}", "patch_embed.proj.weight",
+           NULL, NULL);
+    expect_refusal(folder, VITCL_EUNSUPPORTED, "no patch embedding", "vit");
+    damage(folder, TIMM, config, NULL, NULL,
+           "patch_embed.backbone.conv1.0.weight");
+    expect_refusal(folder, VITCL_EUNSUPPORTED,
+                   "vit_base_patch16_224 has a stem", "not supported");
+    damage(folder, TIMM, config, "*mlp.fc2.weight", NULL, NULL);
+    expect_refusal(folder, VITCL_ECORRUPT, "vit_base_patch16_224 has no",
+                   "not supported");
 }
 
 /* Every tensor of every family is missed, and mostly by its own name. */
