@@ -13,6 +13,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     vt_picture in = {0}, out = {0};
     vt_preprocess how;
 
+    if (vt_image_decode_on_white(&in, data, size, "fuzz") == VITCL_OK)
+        vt_picture_free(&in);
     if (vt_image_decode(&in, data, size, "fuzz") != VITCL_OK)
         return 0;
     if (!in.rgb || in.width == 0 || in.height == 0 ||
