@@ -119,7 +119,8 @@ static vitcl_status keep_args(char **out, const vt_json *args, int height,
             sized = true;
             continue;
         }
-        if (strcmp(vt_json_key(m), "representation_size") == 0)
+        if (strcmp(vt_json_key(m), "representation_size") == 0 ||
+            strcmp(vt_json_key(m), "num_classes") == 0)
             continue; /* of the head that goes */
         vt_json_print_string(f, vt_json_key(m));
         fputs(": ", f);

@@ -1,6 +1,7 @@
 /*
  * test_parcel.c - models that nobody has trained, and old ones with new heads.
  */
+#include "base/memory.h"
 #include "train/parcel.h"
 
 #include "support/pictures.h"
@@ -9,6 +10,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include <vitcl.h>
 
 static const char vit[] =
@@ -188,6 +190,43 @@ Test(parcel, bag_of_patches)
     snprintf(text, sizeof text, vit, "");
     make(folder, text, d, 3);
     cr_expect_gt(swapped(folder), 1e-5, "%g", swapped(folder));
+    vt_dataset_free(d);
+    vt_test_remove(folder);
+}
+
+/* timm writes the number of classes into model_args, too, and obeys it there:
+ * a new head would not fit. */
+Test(parcel, refit_forgets_the_old_classes)
+{
+    static const char config[] =
+        "{\"architecture\": \"vit_base_patch16_224\", \"num_classes\": 5, "
+        "\"model_args\": {\"num_classes\": 5, \"in_chans\": 3, \"img_size\": "
+        "24, "
+        "\"patch_size\": 8, \"embed_dim\": 16, \"depth\": 2, "
+        "\"num_heads\": 2}}";
+    char *folder = vt_test_folder(), *path = NULL;
+    vt_dataset *d = open_pictures(folder);
+    vt_model *m = NULL;
+    vt_parcel p = {0};
+    FILE *f;
+
+    cr_assert_eq(vt_format(&path, "%s/config.json", folder), VITCL_OK);
+    f = fopen(path, "w");
+    cr_assert_not_null(f);
+    fputs(config, f);
+    fclose(f);
+    free(path);
+    cr_assert_eq(vt_format(&path, "%s/model.safetensors", folder), VITCL_OK);
+    cr_assert_eq(symlink(VT_DATA "/models/timm_vit/model.safetensors", path),
+                 0);
+    free(path);
+    cr_assert_eq(vt_model_open(&m, folder), VITCL_OK, "%s", vt_message());
+    cr_assert_eq(vt_parcel_refit(&p, m, 0, 0, d), VITCL_OK, "%s", vt_message());
+    cr_expect_null(strstr(p.config, "\"num_classes\": 5"), "%s", p.config);
+    cr_expect_not_null(strstr(p.config, "\"in_chans\": 3"), "%s", p.config);
+    cr_expect_not_null(strstr(p.config, "\"embed_dim\": 16"), "%s", p.config);
+    vt_parcel_free(&p);
+    vt_model_close(m);
     vt_dataset_free(d);
     vt_test_remove(folder);
 }
