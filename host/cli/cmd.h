@@ -33,6 +33,7 @@ typedef enum {
     OPT_COUNT,   /* uint32_t, from 1 up */
     OPT_NATURAL, /* uint32_t, from 0 up */
     OPT_REAL,    /* double, above zero */
+    OPT_CHOICE,  /* const char *: one of the words in `value`, "a|b" */
     OPT_SIZE,    /* frame_size: N or HxW */
     OPT_LIST     /* words: may be given again */
 } opt_kind;
@@ -154,11 +155,12 @@ typedef struct model_options {
         OPT_ROW(T, 'v', "verbose", OPT_FLAG, NULL, VERBOSE_HELP,               \
                 common.verbose)
 #define OPT_RUN(T)                                                             \
-    OPT_ROW(T, 0, "gemm", OPT_TEXT, "NAME",                                    \
-            "matrix multiplication: clblast, native or plain", common.gemm),   \
-        OPT_ROW(T, 0, "precision", OPT_TEXT, "NAME",                           \
-                "f32 (default), bf16, f16, half (the faster of these two) or " \
-                "int8",                                                        \
+    OPT_ROW(T, 0, "gemm", OPT_CHOICE, "clblast|native|plain",                  \
+            "matrix multiplication; without it, what is faster here",          \
+            common.gemm),                                                      \
+        OPT_ROW(T, 0, "precision", OPT_CHOICE, "f32|bf16|f16|half|int8",       \
+                "of the multiplications (default f32); half: bf16 or f16, "    \
+                "the faster",                                                  \
                 common.precision)
 #define OPT_BATCH(T, help)                                                     \
     OPT_ROW(T, 0, "batch", OPT_COUNT, "N", help, common.batch)
@@ -166,7 +168,7 @@ typedef struct model_options {
     OPT_ROW(T, 0, "size", OPT_SIZE, "N|HxW",                                   \
             "pixels, when other than the model was trained with", common.size)
 #define OPT_CLASSES_BY(T)                                                      \
-    OPT_ROW(T, 0, "classes-by", OPT_TEXT, "HOW",                               \
+    OPT_ROW(T, 0, "classes-by", OPT_CHOICE, "name|number",                     \
             "match classes by name (default) or number", by)
 #define OPT_DONE                                                               \
     {                                                                          \
@@ -182,10 +184,10 @@ void try_first(int untried, const char *select, vitcl_precision precision);
 /* Opens the device (unless device is NULL) and the model. Prints why not. */
 int open_model(vitcl_device **device, vitcl_model **model,
                const model_options *o);
-/* "f32" and so on; prints why not. */
-int parse_precision(vitcl_precision *out, const char *word);
-/* Of --classes-by; says so when it is by number. Prints why not. */
-int classes_by(bool *number, const char *word);
+/* The value of --precision; NULL: f32. */
+vitcl_precision precision_of(const char *word);
+/* Is --classes-by "number"? Says so when it is. */
+bool classes_by_number(const char *word);
 /* A session of o's batch, size, gemm and precision, with keep and profile. */
 int open_session(vitcl_session **out, vitcl_model *model,
                  const model_options *o, const char *const *keep, int profile);

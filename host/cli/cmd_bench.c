@@ -228,12 +228,10 @@ static void print_table(const work *w)
 
 static int work_through(work *w)
 {
-    vitcl_precision precision;
-    double from = now();
-    int code = parse_precision(&precision, w->common.precision);
+    const vitcl_precision precision = precision_of(w->common.precision);
+    const double from = now();
+    int code = open_model(&w->device, &w->model, &w->common);
 
-    if (code == EXIT_OK)
-        code = open_model(&w->device, &w->model, &w->common);
     if (code == EXIT_OK)
         code = open_session(&w->session, w->model, &w->common, NULL, 0);
     w->load_ms = 1e3 * (now() - from);

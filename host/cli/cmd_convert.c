@@ -3,8 +3,6 @@
  */
 #include "cmd.h"
 
-#include <string.h>
-
 typedef struct convert {
     model_options common;
     const char *out, *to, *dtype;
@@ -16,9 +14,9 @@ static const opt options[] = {
             common.model),
     {'o', "out", OPT_TEXT, "DIR", "the folder to write; made if missing",
      offsetof(convert, out)},
-    {0, "to", OPT_TEXT, "NAME", "whose names: timm (default) or hf",
+    {0, "to", OPT_CHOICE, "timm|hf", "whose names (default timm)",
      offsetof(convert, to)},
-    {0, "dtype", OPT_TEXT, "NAME", "f32, f16 or bf16; default: as stored",
+    {0, "dtype", OPT_CHOICE, "f32|f16|bf16", "default: as stored",
      offsetof(convert, dtype)},
     OPT_DONE};
 
@@ -34,11 +32,6 @@ static int run(void *into, const words *operands)
         return usage("no model: name one with -m DIR");
     if (!o->out)
         return usage("no folder to write: name one with -o DIR");
-    if (strcmp(to, "timm") != 0 && strcmp(to, "hf") != 0)
-        return usage("--to takes timm or hf, not '%s'", to);
-    if (o->dtype && strcmp(o->dtype, "f32") != 0 &&
-        strcmp(o->dtype, "f16") != 0 && strcmp(o->dtype, "bf16") != 0)
-        return usage("--dtype takes f32, f16 or bf16, not '%s'", o->dtype);
     if (vitcl_convert(o->out, from, to, o->dtype) != VITCL_OK)
         return failed();
     note("%s/model.safetensors and its config are written", o->out);

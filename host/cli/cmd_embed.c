@@ -19,8 +19,8 @@ static const opt options[] = {
     {'o', "output", OPT_TEXT, "FILE",
      "write .safetensors or .npy; else JSON lines on stdout",
      offsetof(embed, output)},
-    {0, "features", OPT_TEXT, "WHICH",
-     "pooled (default: what the classifier reads), class or tokens",
+    {0, "features", OPT_CHOICE, "pooled|class|tokens",
+     "which (default pooled: what the classifier reads)",
      offsetof(embed, what)},
     {0, "normalize", OPT_FLAG, NULL, "divide each vector by its length",
      offsetof(embed, normalize)},
@@ -222,9 +222,6 @@ static int run(void *into, const words *operands)
     if (!operands->count)
         return usage("which pictures? name files or folders, or - for a list "
                      "on standard input");
-    if (o->what && strcmp(o->what, "pooled") != 0 &&
-        strcmp(o->what, "class") != 0 && strcmp(o->what, "tokens") != 0)
-        return usage("--features %s is none of pooled, class, tokens", o->what);
     code = prepare(&w, operands);
     if (code == EXIT_OK)
         code = open_rows(&w);

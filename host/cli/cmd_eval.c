@@ -169,9 +169,7 @@ static int run(void *into, const words *operands)
                      operands->item[0]);
     if (!o->data)
         return usage("wants --data PATH");
-    code = classes_by(&by_number, o->by);
-    if (code != EXIT_OK)
-        return code;
+    by_number = classes_by_number(o->by);
     if (!o->common.batch)
         o->common.batch = 8;
     if (vitcl_dataset_open(&w.dataset, o->data, o->split) != VITCL_OK)

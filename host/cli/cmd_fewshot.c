@@ -117,15 +117,17 @@ static int run(void *into, const words *operands)
     if (operands->count)
         return usage("takes no argument such as '%s'; see vitcl fewshot --help",
                      operands->item[0]);
+    code = read_shots(&w, &o->shots);
+    if (code != EXIT_OK)
+        return code;
+    if (o->tries > 1000)
+        return usage("--tries wants a whole number from 1 to 1000, not '%u'",
+                     o->tries);
     if (!o->data)
         return usage("wants --data PATH");
     if (!o->common.batch)
         o->common.batch = 8;
-    code = read_shots(&w, &o->shots);
-    if (code == EXIT_OK)
-        code = classes_by(&by_number, o->by);
-    if (code != EXIT_OK)
-        return code;
+    by_number = classes_by_number(o->by);
     if (vitcl_dataset_open(&w.train, o->data, "train") != VITCL_OK ||
         vitcl_dataset_open(&w.test, o->data, "test") != VITCL_OK)
         code = failed();

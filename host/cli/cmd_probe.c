@@ -21,14 +21,11 @@ static const opt options[] = {OPT_DEVICE(probe), OPT_DONE};
 static int try_instructions(const probe *o, const char *word)
 {
     vitcl_device *device = NULL;
-    vitcl_precision precision;
-    int code = parse_precision(&precision, word);
+    int code = EXIT_OK;
 
-    if (code != EXIT_OK)
-        return code;
     guard_caches();
     if (vitcl_device_open(&device, o->common.device) != VITCL_OK ||
-        vitcl_device_try(device, precision) != VITCL_OK)
+        vitcl_device_try(device, precision_of(word)) != VITCL_OK)
         code = failed();
     vitcl_device_free(device);
     return code;

@@ -35,7 +35,7 @@ static int run(void *into, const words *operands)
 {
     const step *o = into;
     vitcl_device *device = NULL;
-    vitcl_precision precision;
+    const vitcl_precision precision = precision_of(o->common.precision);
     const char *model = model_path(&o->common);
     int code;
 
@@ -46,9 +46,6 @@ static int run(void *into, const words *operands)
         return usage("wants --input FILE, --settings FILE and --output FILE");
     if (!model)
         return usage("wants a model: -m DIR, or VITCL_MODEL");
-    code = parse_precision(&precision, o->common.precision);
-    if (code != EXIT_OK)
-        return code;
     code = open_device(&device, o->common.device);
     if (code != EXIT_OK)
         return code;

@@ -8,9 +8,9 @@ static const opt options[] = {
             "an architecture, such as vit-ti/16", preset),
     OPT_ROW(training, 0, "config", OPT_TEXT, "FILE",
             "or a config.json in timm's form", config),
-    OPT_ROW(training, 0, "objective", OPT_TEXT, "NAME",
-            "classes (default), or masked-patch: no labels, colours of hidden "
-            "patches",
+    OPT_ROW(training, 0, "objective", OPT_CHOICE, "classes|masked-patch",
+            "classes (default), or the colours of hidden patches, without "
+            "labels",
             objective),
     TRAINING_OPTIONS,
     OPT_ROW(training, 0, "freeze", OPT_LIST, "PATTERN",

@@ -93,19 +93,20 @@ static int run(void *into, const words *operands)
                                         .batch = o->common.batch,
                                         .height = o->common.size.height,
                                         .width = o->common.size.width,
-                                        .gemm = o->common.gemm};
+                                        .gemm = o->common.gemm,
+                                        .precision =
+                                            precision_of(o->common.precision)};
     vitcl_device *device = NULL;
     vitcl_model *model = NULL;
     vitcl_tuner *tuner = NULL;
     vitcl_device_info info = {.size = sizeof info};
     tally t = {0, 0};
-    int code = parse_precision(&options_of.precision, o->common.precision);
+    int code;
 
     if (operands->count)
         return usage("takes no argument such as '%s'; name the model with -m",
                      operands->item[0]);
-    if (code == EXIT_OK)
-        code = open_model(&device, &model, &o->common);
+    code = open_model(&device, &model, &o->common);
     if (code != EXIT_OK)
         return code;
     catch_stop();

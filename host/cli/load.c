@@ -14,6 +14,10 @@
 /* A child that tries instructions may take this long. */
 #define TRY_SECONDS 60
 
+/* In the order of vitcl_precision. */
+static const char *const precisions[] = {"f32",  "bf16", "f16",
+                                         "half", "int8", NULL};
+
 const char *model_path(const model_options *o)
 {
     const char *path = o->model ? o->model : getenv("VITCL_MODEL");
@@ -47,8 +51,7 @@ int open_device(vitcl_device **device, const char *select)
 
 void try_first(int untried, const char *select, vitcl_precision precision)
 {
-    static const char *const names[] = {"f32", "bf16", "f16", "half", "int8"};
-    const char *argv[8] = {"probe", "try", names[precision]};
+    const char *argv[8] = {"probe", "try", precisions[precision]};
     int n = 3;
     char text[64];
 
@@ -82,41 +85,30 @@ int open_model(vitcl_device **device, vitcl_model **model,
         st = vitcl_model_load(model, d, model_or_builtin(o));
     if (st != VITCL_OK) {
         vitcl_device_free(d);
-        return failed();
+        return o->preset && st == VITCL_EINVAL
+                   ? usage("--preset: %s", vitcl_last_error())
+                   : failed();
     }
     if (device)
         *device = d;
     return EXIT_OK;
 }
 
-int parse_precision(vitcl_precision *out, const char *word)
+vitcl_precision precision_of(const char *word)
 {
-    static const char *const names[] = {"f32",  "bf16", "f16",
-                                        "half", "int8", NULL};
-    const char *guess;
-
-    *out = VITCL_F32;
-    if (!word)
-        return EXIT_OK;
-    for (int i = 0; names[i]; i++)
-        if (strcmp(word, names[i]) == 0) {
-            *out = (vitcl_precision)i;
-            return EXIT_OK;
-        }
-    guess = nearest(word, names);
-    return usage("--precision %s is none of f32, bf16, f16, half, int8%s%s%s",
-                 word, guess ? "; did you mean " : "", guess ? guess : "",
-                 guess ? "?" : "");
+    for (int i = 0; word && precisions[i]; i++)
+        if (strcmp(word, precisions[i]) == 0)
+            return (vitcl_precision)i;
+    return VITCL_F32;
 }
 
-int classes_by(bool *number, const char *word)
+bool classes_by_number(const char *word)
 {
-    *number = word && strcmp(word, "number") == 0;
-    if (word && !*number && strcmp(word, "name") != 0)
-        return usage("--classes-by %s is neither name nor number", word);
-    if (*number)
+    const bool number = word && strcmp(word, "number") == 0;
+
+    if (number)
         note("classes are matched by number, whatever their names are");
-    return EXIT_OK;
+    return number;
 }
 
 /* ---- says what takes long: on a first start kernels are compiled ---- */
@@ -174,15 +166,13 @@ int open_session(vitcl_session **out, vitcl_model *model,
                                      .height = o->size.height,
                                      .width = o->size.width,
                                      .gemm = o->gemm,
+                                     .precision = precision_of(o->precision),
                                      .keep = keep,
                                      .once = o->once,
                                      .profile = profile};
-    int code = parse_precision(&options.precision, o->precision);
     patience wait = {.done = false};
     vitcl_status st;
 
-    if (code != EXIT_OK)
-        return code;
     patience_begin(&wait);
     try_first(vitcl_model_untried(model, options.precision), o->device,
               options.precision);

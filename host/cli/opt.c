@@ -99,6 +99,34 @@ static bool parse_size(frame_size *out, const char *s)
     return !*end && f.height > 0 && f.width > 0;
 }
 
+/* Is the value one of "a|b|c"? */
+static int choose(const opt *o, const char *value)
+{
+    char list[64], text[128] = "";
+    const char *names[8], *guess;
+    size_t n = 0, used = 0;
+
+    snprintf(list, sizeof list, "%s", o->value);
+    for (char *s = list, *end; n < 7; s = end + 1) {
+        end = s + strcspn(s, "|");
+        names[n++] = s;
+        if (!*end)
+            break;
+        *end = '\0';
+    }
+    names[n] = NULL;
+    for (size_t i = 0; i < n; i++) {
+        if (strcmp(value, names[i]) == 0)
+            return EXIT_OK;
+        used += (size_t)snprintf(text + used, sizeof text - used, "%s%s",
+                                 i ? ", " : "", names[i]);
+    }
+    guess = nearest(value, names);
+    return usage("--%s %s is none of %s%s%s%s", o->name, value, text,
+                 guess ? "; did you mean " : "", guess ? guess : "",
+                 guess ? "?" : "");
+}
+
 static int store(const opt *o, void *into, const char *value)
 {
     void *at = (char *)into + o->at;
@@ -127,6 +155,9 @@ static int store(const opt *o, void *into, const char *value)
                    ? EXIT_OK
                    : usage("--%s wants a number above zero, not '%s'", o->name,
                            value);
+    case OPT_CHOICE:
+        *(const char **)at = value;
+        return choose(o, value);
     case OPT_SIZE:
         return parse_size(at, value)
                    ? EXIT_OK
@@ -282,7 +313,10 @@ void command_help(const command *c)
         else
             snprintf(left, sizeof left, "    --%s%s%s", o->name,
                      o->value ? " " : "", o->value ? o->value : "");
-        printf("  %-24s %s\n", left, o->help);
+        if (strlen(left) > 24)
+            printf("  %s\n%26s %s\n", left, "", o->help);
+        else
+            printf("  %-24s %s\n", left, o->help);
     }
     printf("  %-24s %s\n", "-h, --help", "this text");
 }

@@ -158,7 +158,9 @@ static int finish(const training *t, const vitcl_train_event *e,
  * training itself would be so again. */
 static int broke_off(const shown *s, const char *name, vitcl_status st)
 {
-    const int code = failed();
+    const int code = strncmp(vitcl_last_error(), "no preset ", 10) == 0
+                         ? usage("--preset: %s", vitcl_last_error())
+                         : failed();
     char path[4096];
     const int n =
         snprintf(path, sizeof path, "%s/training.safetensors", s->t->output);
@@ -200,6 +202,7 @@ int train(const training *t)
                              .settings = t->settings,
                              .freeze = t->freeze.count ? t->freeze.item : NULL,
                              .gemm = t->gemm,
+                             .precision = precision_of(t->precision),
                              .workers = t->workers,
                              .checkpoint_steps = t->save_every,
                              .objective = t->objective};
@@ -207,8 +210,6 @@ int train(const training *t)
     int code = check(t);
     vitcl_status st;
 
-    if (code == EXIT_OK)
-        code = parse_precision(&o.precision, t->precision);
     if (code != EXIT_OK)
         return code;
     code = open_device(&device, t->device);

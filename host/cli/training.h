@@ -41,8 +41,9 @@ typedef struct training {
                 micro),                                                        \
         OPT_ROW(training, 0, "lr", OPT_REAL, "X", "learning rate at its top",  \
                 lr),                                                           \
-        OPT_ROW(training, 0, "augment", OPT_TEXT, "NAME",                      \
-                "none, light (default: crop, flip) or full", augment),         \
+        OPT_ROW(training, 0, "augment", OPT_CHOICE, "none|light|full",         \
+                "changes of the pictures (default light: crop, flip)",         \
+                augment),                                                      \
         OPT_ROW(training, 0, "random-state", OPT_NATURAL, "N",                 \
                 "what every random number is made from (default 0)",           \
                 random_state),                                                 \
@@ -68,11 +69,11 @@ typedef struct training {
                 device),                                                       \
         OPT_ROW(training, 'v', "verbose", OPT_FLAG, NULL, VERBOSE_HELP,        \
                 verbose),                                                      \
-        OPT_ROW(training, 0, "gemm", OPT_TEXT, "NAME",                         \
-                "matrix multiplication: clblast, native or plain", gemm),      \
-        OPT_ROW(training, 0, "precision", OPT_TEXT, "NAME",                    \
-                "f32 (default), bf16 or f16: of the multiplications",          \
-                precision)
+        OPT_ROW(training, 0, "gemm", OPT_CHOICE, "clblast|native|plain",       \
+                "matrix multiplication; without it, what is faster here",      \
+                gemm),                                                         \
+        OPT_ROW(training, 0, "precision", OPT_CHOICE, "f32|bf16|f16",          \
+                "of the multiplications (default f32)", precision)
 
 /* Trains; says how it goes on stderr. */
 int train(const training *t);

@@ -100,7 +100,7 @@ for gemm in plain native clblast; do
     cut -f3 out >>labels
 done
 [ "$(sort -u labels | wc -l)" = 1 ] || fail "providers disagree"
-run 1 classify $small --gemm mkl "$picture"
+run 2 classify $small --gemm mkl "$picture"
 err_has 'mkl.*(plain|native)'
 VITCL_MODEL=$VT_DATA/models/timm_vit run 0 classify -k 2 "$picture"
 err_lines 0

@@ -33,9 +33,9 @@ run 2 train --config config.json --data data --epochs 1 -o out extra
 says "takes no argument such as 'extra'"
 run 1 train --resume -o nowhere
 says 'nowhere: no training to go on with'
-run 1 train --config config.json --data data --epochs 1 -o out --augment heavy
+run 2 train --config config.json --data data --epochs 1 -o out --augment heavy
 says 'heavy.*none of none, light, full'
-run 1 train --preset vit-xx/16 --data data --epochs 1 -o out2
+run 2 train --preset vit-xx/16 --data data --epochs 1 -o out2
 says 'no preset "vit-xx/16"'
 echo '{"architecture": "resnet50"}' >other.json
 run 1 train --config other.json --data data --epochs 1 -o out2
@@ -156,8 +156,8 @@ says 'no classifier'
 run 0 finetune -m masked --data data --batch 20 --epochs 1 -o unmasked \
     --log unmasked.json
 head -1 unmasked.json | grep -q '"loss": 2.3025' || fail "the first loss is not ln 10"
-run 1 train --config config.json --data data --epochs 1 -o out --objective x
-says 'objective "x" is neither'
+run 2 train --config config.json --data data --epochs 1 -o out --objective x
+says 'objective x is none of classes, masked-patch'
 
 # ---- other libraries' files that timm has other names for
 for start in hf_beit hf_clip hf_siglip npz_hybrid_thin; do

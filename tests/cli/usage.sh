@@ -55,8 +55,36 @@ run 2 classify -m a --preset vit-ti/16 x.jpg
 says 'exclude each other'
 run 2 bench --preset vit-ti/16 --precision f23
 says 'none of f32, bf16, f16, half, int8'
-run 1 info --preset vit-b/15
+run 2 info --preset vit-b/15
 says 'vit-b/16'
+# An unknown or impossible value is wrong use, of every option of every command.
+commands=$("$VITCL" --help | grep -oE '^  [a-z]+ ' | tr -d ' ')
+tried=0
+for command in $commands; do
+    "$VITCL" "$command" --help |
+        grep -oE -- '--[a-z-]+ ([NSX]|N\|HxW|[a-z0-9-]+(\|[a-z0-9-]+)+)( |$)' >options || true
+    while read -r option value; do
+        case $value in
+        N) wrong="-1 x 1.5 4294967296 0x10" ;;
+        S | X) wrong="-1 0 nan inf 1e999 x 1x" ;;
+        'N|HxW') wrong="0 -1 0x0 224x 224x224x3" ;;
+        *) wrong="x ${value%%|*}x $value" ;;
+        esac
+        for word in $wrong; do
+            run 2 "$command" "$option" "$word"
+            says "$option"
+            tried=$((tried + 1))
+        done
+    done <options
+done
+[ $tried -gt 150 ] || fail "only $tried values were tried"
+run 2 bench --seconds -1
+says "above zero, not '-1'"
+run 2 fewshot --data x --tries 1001
+says 'from 1 to 1000'
+run 2 fewshot --data x --shots 0
+says 'from 1 to 100000'
+
 # A closed or full standard output is noticed.
 "$VITCL" --help >/dev/full 2>err && fail "a full disk went unnoticed"
 err_has 'standard output cannot be written'
