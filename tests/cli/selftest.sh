@@ -1,0 +1,34 @@
+# selftest.sh - what a report should hold, a verdict, and one that is bad where
+# a kernel computes wrong.
+run 0 selftest
+for key in vitcl system device platform driver OpenCL GEMM cache; do
+    out_has "^$key +[^ ]"
+done
+out_has '^verdict: this device computes what it should'
+[ "$(tail -n 1 out | cut -d: -f1)" = verdict ] || fail "the verdict is not last"
+run 2 selftest extra
+says "takes no argument such as 'extra'"
+run 1 selftest -d 'no such device'
+says 'no such device'
+
+# A kernel that is one in a thousand off.
+cp -r "$VT_DATA/../../cl" kernels
+sed -i 's/vt_hsum(acc\[i\]\[j\]);/vt_hsum(acc[i][j]) * 1.001f;/' \
+    kernels/gemm_plain.cl
+cmp -s kernels/gemm_plain.cl "$VT_DATA/../../cl/gemm_plain.cl" &&
+    fail "the kernel was not changed"
+export VITCL_CL_DIR=$PWD/kernels
+run 1 selftest
+out_has 'agrees with plain +FAILED'
+out_has '^verdict: FAILED; please report'
+out_has '^environment +VITCL_CL_DIR=.*/kernels'
+unset VITCL_CL_DIR
+
+# Where there is no verdict, it says why.
+if command -v oclgrind >oclgrind; then
+    code=0
+    VITCL_CACHE=off oclgrind "$VITCL" selftest >out 2>err || code=$?
+    [ $code = 1 ] || fail "status $code"
+    out_has '^device .*Oclgrind'
+    err_has 'no verdict: Oclgrind interprets'
+fi
