@@ -184,7 +184,7 @@ int open_session(vitcl_session **out, vitcl_model *model,
 
 const char *model_name(const model_options *o)
 {
-    static char name[128];
+    static char name[256]; /* as long as a file's can be */
     const char *path = o->preset ? NULL : model_or_builtin(o);
     size_t n;
 
@@ -198,7 +198,7 @@ const char *model_name(const model_options *o)
             n -= (size_t)(s - path), path = s;
             break;
         }
-    snprintf(name, sizeof name, "%.*s", (int)(n < 127 ? n : 127), path);
+    snprintf(name, sizeof name, "%.*s", (int)(n < 255 ? n : 255), path);
     return name;
 }
 
