@@ -223,9 +223,9 @@ typedef struct {
     vitcl_precision precision;
     const char *const *keep; /* NULL-ended patterns of tensors to keep */
     int profile;             /* measure each step (slower) */
-    int once; /* for one run: where a CPU can, f32 weights stay in the file's
-                 pages and are packed as they are multiplied, not beforehand.
-                 The same numbers; each run is a little slower */
+    int once; /* for one run: where a CPU can, weights are read and packed as
+                 they are multiplied, not beforehand, and not kept. The same
+                 numbers; each run is a little slower */
     int reserved; /* zero */
     /* NULL or: while vitcl_session_new() prepares kernels and weights, of total
      * its own count; after each batch of vitcl_classify() and vitcl_embed(), of

@@ -30,8 +30,7 @@ static vitcl_status wrap(vitcl_model **out, vitcl_device *device, vt_model *m)
     if (device) {
         model->dev = vt_dev_ref(device->dev);
         VT_TRY(vt_store_new(&model->store, model->dev, vt_model_fetch,
-                            vt_model_forget, model->model));
-        vt_store_borrow(model->store, vt_model_borrow);
+                            model->model));
     }
     *out = model, model = NULL;
 done:

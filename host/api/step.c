@@ -50,7 +50,7 @@ static vitcl_status read_batch(batch *b, const char *path)
     VT_TRY(vt_new(&b->pixels, x->count, sizeof *b->pixels));
     VT_TRY(vt_tensor_f32(b->pixels, x));
     VT_TRY(vt_new(&b->label, y->count, sizeof *b->label));
-    memcpy(b->label, y->data, y->size);
+    VT_TRY(vt_tensor_bytes(b->label, y, 0, y->size));
 done:
     vt_tensors_free(t);
     return st;

@@ -1,5 +1,5 @@
 /*
- * file.c - map, read, and write files so that none is ever half there.
+ * file.c - read and write files so that none is ever half there.
  */
 #include "base/file.h"
 
@@ -8,11 +8,10 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-static vitcl_status open_regular(int *out, size_t *size, const char *path)
+vitcl_status vt_file_open(int *out, size_t *size, const char *path)
 {
     struct stat s;
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
@@ -28,28 +27,6 @@ static vitcl_status open_regular(int *out, size_t *size, const char *path)
     return VITCL_OK;
 }
 
-vitcl_status vt_file_map(vt_file *out, const char *path)
-{
-    vitcl_status st = VITCL_OK;
-    size_t size = 0;
-    void *p = NULL;
-    int fd = -1;
-
-    VT_TRY(open_regular(&fd, &size, path));
-    if (size > 0) {
-        p = mmap(NULL, size, PROT_READ, MAP_PRIVATE, fd, 0);
-        if (p == MAP_FAILED) {
-            st = vt_fail(VITCL_EIO, "%s: %s", path, strerror(errno));
-            goto done;
-        }
-    }
-    *out = (vt_file){p, size, true};
-done:
-    if (fd >= 0)
-        close(fd);
-    return st;
-}
-
 vitcl_status vt_file_read(vt_file *out, const char *path, size_t limit)
 {
     vitcl_status st = VITCL_OK;
@@ -57,7 +34,7 @@ vitcl_status vt_file_read(vt_file *out, const char *path, size_t limit)
     size_t size = 0, at = 0;
     int fd = -1;
 
-    VT_TRY(open_regular(&fd, &size, path));
+    VT_TRY(vt_file_open(&fd, &size, path));
     if (size > limit) {
         st = vt_fail(VITCL_ECORRUPT, "%s: %zu bytes, more than the %zu allowed",
                      path, size, limit);
@@ -75,7 +52,7 @@ vitcl_status vt_file_read(vt_file *out, const char *path, size_t limit)
         }
         at += (size_t)n;
     }
-    *out = (vt_file){data, size, false}, data = NULL;
+    *out = (vt_file){data, size}, data = NULL;
 done:
     free(data);
     if (fd >= 0)
@@ -83,22 +60,9 @@ done:
     return st;
 }
 
-void vt_file_release(const vt_file *f, const void *bytes, size_t size)
-{
-    uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
-    uintptr_t a = (uintptr_t)bytes / page * page;
-    uintptr_t b = ((uintptr_t)bytes + size + page - 1) / page * page;
-
-    if (f->mapped && f->data && size)
-        madvise((void *)a, b - a, MADV_DONTNEED);
-}
-
 void vt_file_close(vt_file *f)
 {
-    if (f->data && f->mapped)
-        munmap((void *)(uintptr_t)f->data, f->size);
-    else
-        free((void *)(uintptr_t)f->data);
+    free((void *)(uintptr_t)f->data);
     *f = (vt_file){0};
 }
 

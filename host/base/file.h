@@ -11,18 +11,15 @@
 #include <stdio.h>
 
 typedef struct vt_file {
-    const uint8_t *data; /* NULL when empty */
+    const uint8_t *data; /* malloc'd */
     size_t size;
-    bool mapped; /* else owned memory */
 } vt_file;
 
-/* Map a regular file read-only. The pages of what was used can be given back
- * with vt_file_release(); they are read again when touched. */
-vitcl_status vt_file_map(vt_file *out, const char *path);
-/* Read a whole file of at most `limit` bytes into memory of our own: for
- * files that somebody may cut short while we look at them. */
+/* A regular file, for reading. Nothing is mapped anywhere: a file that somebody
+ * cuts short while we look at it must be an error, not the end of us. */
+vitcl_status vt_file_open(int *fd, size_t *size, const char *path);
+/* Read a whole file of at most `limit` bytes. */
 vitcl_status vt_file_read(vt_file *out, const char *path, size_t limit);
-void vt_file_release(const vt_file *f, const void *bytes, size_t size);
 void vt_file_close(vt_file *f);
 
 bool vt_path_is_folder(const char *path);

@@ -209,23 +209,6 @@ vitcl_status vt_model_fetch(float *out, void *model, const char *name,
     return vt_weight_f32(out, m->weights, t);
 }
 
-const float *vt_model_borrow(void *model, const char *name, uint64_t count)
-{
-    const vt_model *m = model;
-    const vt_weight *t = m->weights ? vt_weights_get(m->weights, name) : NULL;
-
-    return t && t->count == count ? vt_weight_borrow(m->weights, t) : NULL;
-}
-
-void vt_model_forget(void *model, const char *name)
-{
-    vt_model *m = model;
-    const vt_weight *t = m->weights ? vt_weights_get(m->weights, name) : NULL;
-
-    if (t)
-        vt_weight_release(m->weights, t);
-}
-
 vitcl_status vt_model_weight(float **out, vt_model *m, const char *name,
                              uint64_t count)
 {

@@ -125,9 +125,6 @@ int vt_model_tokens(const vt_model *m, int height, int width);
 /* For vt_store_new(): context is the vt_model. */
 vitcl_status vt_model_fetch(float *out, void *model, const char *name,
                             uint64_t count);
-/* NULL: not in the file as the plan wants it. */
-const float *vt_model_borrow(void *model, const char *name, uint64_t count);
-void vt_model_forget(void *model, const char *name);
 
 typedef struct vt_outputs {
     vt_val features; /* [B,F]: what the head's last layer reads */

@@ -65,11 +65,16 @@ vitcl_status vt_queue_new(vt_queue **out, vt_dev *dev, bool profile);
 vt_dev *vt_queue_dev(vt_queue *q);
 vitcl_status vt_queue_finish(vt_queue *q);
 void vt_queue_free(vt_queue *q);
+/* Everything that was launched so far; waiting for it frees it. NULL is done.
+ */
+typedef struct vt_mark vt_mark;
+vitcl_status vt_queue_mark(vt_mark **out, vt_queue *q);
+vitcl_status vt_mark_wait(vt_mark *m);
 
 vitcl_status vt_buf_new(vt_buf **out, vt_dev *dev, size_t bytes);
-/* Host memory (floats, or whatever is as aligned) as a buffer that kernels read
- * and nobody writes; it must outlive the buffer. False: not on this device,
- * copy it instead. */
+/* Host memory (floats, or whatever is as aligned) as a buffer that kernels
+ * read; it must outlive the buffer, and is written only while no kernel that
+ * reads it is launched. False: not on this device, copy it instead. */
 bool vt_buf_over(vt_buf **out, vt_dev *dev, const void *host, size_t bytes);
 /* A window of a buffer; offset a multiple of vt_dev_align(). Keeps `parent`. */
 vitcl_status vt_buf_view(vt_buf **out, vt_buf *parent, size_t offset,

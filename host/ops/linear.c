@@ -192,7 +192,7 @@ static vitcl_status prepare(vt_plan *p, vt_step *s)
                                &d));
         b.b = packed;
     } else {
-        VT_TRY(vt_bind(&b.b, p, s->in[1]));
+        VT_TRY(vt_bind_weight(&b.b, p, s));
     }
     VT_TRY(vt_bind(&b.c, p, s->out[0]));
     VT_TRY(vt_bind(&b.a, p, s->in[0]));

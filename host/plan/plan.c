@@ -73,6 +73,7 @@ void vt_plan_free(vt_plan *p)
         vt_buf_free(p->value[i].buf);
         free(p->value[i].data);
     }
+    vt_slots_free(p);
     vt_buf_free(p->arena);
     for (size_t i = 0; p->keep && p->keep[i]; i++)
         free(p->keep[i]);

@@ -70,6 +70,8 @@ struct vt_step {
     vt_gemm *gemm;
     double time_ms, host_ms; /* profiling: by the driver; with the launch */
     char note[96];           /* kernel and variant, for vitcl plan */
+    bool streamed; /* in[1] is read into the plan's slot before each launch */
+    int slot;
 };
 
 typedef struct vt_plan_options {
@@ -103,26 +105,19 @@ typedef struct vt_plan_options {
 /* out: the parameter's elements, f32, canonical layout. */
 typedef vitcl_status (*vt_fetch)(float *out, void *context, const char *name,
                                  uint64_t count);
-/* The same elements where they lie in host memory, or NULL: fetch them. */
-typedef const float *(*vt_borrow)(void *context, const char *name,
-                                  uint64_t count);
-/* Shared by the sessions of a model, locked inside. `forget` (may be NULL) is
- * told when a parameter's host bytes are not needed soon. */
+/* Shared by the sessions of a model, locked inside. */
 vitcl_status vt_store_new(vt_store **out, vt_dev *dev, vt_fetch fetch,
-                          void (*forget)(void *context, const char *name),
                           void *context);
-/* Before the first parameter is asked for: packed without a copy in between
- * where the device reads host memory. What was borrowed stays until forget. */
-void vt_store_borrow(vt_store *s, vt_borrow borrow);
 vt_store *vt_store_ref(vt_store *s);
 void vt_store_free(vt_store *s);
 /* f32 rows as they are. */
 vitcl_status vt_store_raw(vt_buf **out, vt_store *s, const char *name,
                           uint64_t count);
-/* The same rows where they lie in host memory, if the device reads it and the
- * file has them so: then it keeps their pages. */
-vitcl_status vt_store_lent(vt_buf **out, vt_store *s, const char *name,
+/* The f32 rows into host memory, whenever they are asked for. */
+vitcl_status vt_store_read(float *out, vt_store *s, const char *name,
                            uint64_t count);
+/* No parameter will be asked for soon. */
+void vt_store_rest(vt_store *s);
 /* Packed for a provider; the f32 rows go again at once. */
 vitcl_status vt_store_packed(vt_buf **out, vt_store *s, const char *name,
                              const char *provider, const vt_gemm_desc *d);
@@ -204,6 +199,9 @@ vt_val vt_grad_param(vt_plan *p, vt_val v);
 /* ---- for prepare() ---- */
 /* A value's buffer (a PARAM's f32 rows); NULL for VT_NONE. */
 vitcl_status vt_bind(vt_buf **out, vt_plan *p, vt_val v);
+/* in[1] of a step of kernels and a multiplication: in a plan that runs once a
+ * large parameter is read before each launch, and never kept. */
+vitcl_status vt_bind_weight(vt_buf **out, vt_plan *p, vt_step *s);
 /* Make a kernel and hang it into the step's list (or `after` its gemm). */
 vitcl_status vt_step_kernel(vt_kernel **out, vt_plan *p, vt_step *s,
                             const char *file, const char *name,

@@ -9,7 +9,6 @@
  */
 #include "base/clock.h"
 #include "base/half.h"
-#include "base/clock.h"
 #include "base/memory.h"
 #include "plan/list.h"
 
@@ -27,13 +26,85 @@ vitcl_status vt_bind(vt_buf **out, vt_plan *p, vt_val v)
     if (x && !x->buf && x->kind == VT_PARAM) {
         if (!p->o.store)
             return vt_fail(VITCL_EINVAL, "%s: the plan has no store", x->name);
-        VT_TRY((p->o.once ? vt_store_lent : vt_store_raw)(
-            &x->buf, p->o.store, x->name, vt_elements(p, v)));
+        VT_TRY(vt_store_raw(&x->buf, p->o.store, x->name, vt_elements(p, v)));
     }
     if (x && !x->buf)
         return vt_fail(VITCL_EINVAL, "%s: no memory was placed for it",
                        x->name);
     *out = x ? x->buf : NULL;
+done:
+    return st;
+}
+
+/* ---- weights of a plan that runs once ----
+ *
+ * They are read as they are needed, into two slots in turn: the device works
+ * on one while the other is filled. Nothing is kept, so no memory is cleared
+ * for 300 MB that are read once.
+ */
+
+#define STREAMED_MIN 256u /* elements; smaller ones are uploaded */
+
+static vitcl_status make_slots(vt_plan *p)
+{
+    vitcl_status st = VITCL_OK;
+    uint64_t most = 0;
+    size_t bytes = 0;
+
+    for (size_t i = 0; i < p->values && p->o.once && p->o.store; i++)
+        if (p->value[i].kind == VT_PARAM)
+            most = VT_MAX(most, vt_elements(p, (vt_val)i));
+    if (most < STREAMED_MIN || most > SIZE_MAX ||
+        !vt_mul(&bytes, (size_t)most, sizeof(float)))
+        return VITCL_OK;
+    for (int i = 0; i < VT_SLOTS; i++) {
+        vt_slot *s = &p->slot[i];
+
+        s->rows = malloc(bytes);
+        if (!s->rows)
+            return vt_fail(VITCL_ENOMEM, "out of memory for %zu bytes of rows",
+                           bytes);
+        if (!vt_buf_over(&s->buf, p->o.dev, s->rows, bytes))
+            return VITCL_OK; /* the device does not read host memory */
+    }
+    p->streams = true;
+    return st;
+}
+
+void vt_slots_free(vt_plan *p)
+{
+    if (p->streams)
+        (void)vt_queue_finish(p->queue);
+    for (int i = 0; i < VT_SLOTS; i++) {
+        (void)vt_mark_wait(p->slot[i].mark);
+        vt_buf_free(p->slot[i].buf);
+        free(p->slot[i].rows);
+    }
+}
+
+vitcl_status vt_bind_weight(vt_buf **out, vt_plan *p, vt_step *s)
+{
+    const vt_val v = s->in[1];
+
+    if (!p->streams || s->op->enqueue || p->value[v].kind != VT_PARAM ||
+        p->value[v].buf || vt_elements(p, v) < STREAMED_MIN)
+        return vt_bind(out, p, v);
+    s->streamed = true;
+    s->slot = p->next_slot++ % VT_SLOTS;
+    *out = p->slot[s->slot].buf;
+    return VITCL_OK;
+}
+
+static vitcl_status fill_slot(vt_plan *p, const vt_step *s)
+{
+    vitcl_status st = VITCL_OK;
+    vt_slot *slot = &p->slot[s->slot];
+    vt_mark *mark = slot->mark;
+
+    slot->mark = NULL;
+    VT_TRY(vt_mark_wait(mark));
+    VT_TRY(vt_store_read(slot->rows, p->o.store, p->value[s->in[1]].name,
+                         vt_elements(p, s->in[1])));
 done:
     return st;
 }
@@ -194,6 +265,7 @@ vitcl_status vt_plan_finish(vt_plan *p)
         return vt_fail(VITCL_EINVAL, "the plan is finished already");
     VT_TRY(vt_arena_place(p));
     VT_TRY(claim(p));
+    VT_TRY(make_slots(p));
     vt_kernels_defer(true);
     for (size_t i = 0; i < p->steps; i++) {
         vt_step *s = p->step[i];
@@ -215,6 +287,8 @@ vitcl_status vt_plan_finish(vt_plan *p)
     p->finished = true;
     vt_plan_tell(p, from);
 done:
+    if (p->o.store)
+        vt_store_rest(p->o.store);
     vt_kernels_defer(false);
     vt_plan_fail(p, st);
     return st;
@@ -226,6 +300,8 @@ static vitcl_status launch(vt_plan *p, vt_step *s)
 {
     vitcl_status st = VITCL_OK;
 
+    if (s->streamed)
+        VT_TRY(fill_slot(p, s));
     if (s->op->enqueue)
         return s->op->enqueue(p, s);
     for (size_t i = 0; i < VT_COUNT(s->kernel) && s->kernel[i]; i++)
@@ -234,6 +310,8 @@ static vitcl_status launch(vt_plan *p, vt_step *s)
         VT_TRY(vt_gemm_launch(p->queue, s->gemm));
     for (size_t i = 0; i < VT_COUNT(s->after) && s->after[i]; i++)
         VT_TRY(vt_kernel_launch(p->queue, s->after[i]));
+    if (s->streamed)
+        VT_TRY(vt_queue_mark(&p->slot[s->slot].mark, p->queue));
 done:
     return st;
 }

@@ -2,10 +2,11 @@
  * store.c - parameters on the device, once for all sessions of a model.
  *
  * A parameter is uploaded when a plan first binds it, in the layout that the
- * plan asks for: f32 rows (biases, scales) or packed by a GEMM provider. Where
- * the device reads host memory it packs straight from the file's pages; else
- * the f32 rows are gone again when packing is done. The file's pages are let go
- * after each parameter, so that there is never a second copy of the weights.
+ * plan asks for: f32 rows (biases, scales) or packed by a GEMM provider. It is
+ * read into one piece of memory that all of them use in turn, which stays in
+ * the processor's cache: that costs no more than to map the file, and there is
+ * never a second copy of the weights. Where the device reads host memory it
+ * packs straight from there.
  */
 #include "base/memory.h"
 #include "plan/plan.h"
@@ -25,15 +26,14 @@ struct vt_store {
     vt_dev *dev;
     vt_queue *queue;
     vt_fetch fetch;
-    void (*forget)(void *context, const char *name);
-    vt_borrow borrow; /* may be NULL */
     void *context;
+    float *stage; /* where rows are read to */
+    uint64_t stage_count;
     entry *entry;
     size_t entries, cap, bytes, grown; /* grown: the first entries */
 };
 
 vitcl_status vt_store_new(vt_store **out, vt_dev *dev, vt_fetch fetch,
-                          void (*forget)(void *context, const char *name),
                           void *context)
 {
     vitcl_status st = VITCL_OK;
@@ -44,18 +44,12 @@ vitcl_status vt_store_new(vt_store **out, vt_dev *dev, vt_fetch fetch,
     s->references = 1;
     s->dev = vt_dev_ref(dev);
     s->fetch = fetch;
-    s->forget = forget;
     s->context = context;
     VT_TRY(vt_queue_new(&s->queue, dev, false));
     *out = s, s = NULL;
 done:
     vt_store_free(s);
     return st;
-}
-
-void vt_store_borrow(vt_store *s, vt_borrow borrow)
-{
-    s->borrow = borrow;
 }
 
 vt_store *vt_store_ref(vt_store *s)
@@ -83,6 +77,7 @@ void vt_store_free(vt_store *s)
         vt_buf_free(s->entry[i].buf);
     }
     free(s->entry);
+    free(s->stage);
     vt_queue_free(s->queue);
     vt_dev_free(s->dev);
     pthread_mutex_destroy(&s->lock);
@@ -127,44 +122,67 @@ static vt_buf *find(const vt_store *s, const char *name, const char *layout)
     return NULL;
 }
 
-static vitcl_status upload(vt_buf **out, vt_store *s, const char *name,
-                           uint64_t count)
+/* The rows in s->stage. */
+static vitcl_status read_rows(vt_store *s, const char *name, uint64_t count)
 {
     vitcl_status st = VITCL_OK;
-    float *host = NULL;
+    size_t bytes = 0;
+
+    if (count > s->stage_count) {
+        free(s->stage);
+        s->stage = NULL;
+        s->stage_count = 0;
+        if (count > SIZE_MAX || !vt_mul(&bytes, (size_t)count, sizeof(float)) ||
+            !(s->stage = malloc(bytes)))
+            return vt_fail(VITCL_ENOMEM, "out of memory for %s", name);
+        s->stage_count = count;
+    }
+    VT_TRY(s->fetch(s->stage, s->context, name, count));
+done:
+    return st;
+}
+
+static vitcl_status copy_stage(vt_buf **out, vt_store *s, size_t bytes)
+{
+    vitcl_status st = VITCL_OK;
     vt_buf *b = NULL;
 
-    VT_TRY(vt_new(&host, count, sizeof *host));
-    VT_TRY(s->fetch(host, s->context, name, count));
-    VT_TRY(vt_buf_new(&b, s->dev, count * sizeof *host));
-    VT_TRY(vt_buf_write(s->queue, b, 0, host, count * sizeof *host));
+    VT_TRY(vt_buf_new(&b, s->dev, bytes));
+    VT_TRY(vt_buf_write(s->queue, b, 0, s->stage, bytes));
     *out = b, b = NULL;
 done:
-    free(host);
     vt_buf_free(b);
     return st;
 }
 
-static void forget(vt_store *s, const char *name)
-{
-    if (s->forget)
-        s->forget(s->context, name);
-}
-
-/* The f32 rows: the host's own, whose pages are not let go, or a copy. */
-static vitcl_status rows_of(vt_buf **out, vt_store *s, const char *name,
-                            uint64_t count, bool own)
+/* Rows that are gone with the next parameter: where they were read to, if the
+ * device reads that, else a copy. */
+static vitcl_status passing(vt_buf **out, vt_store *s, const char *name,
+                            uint64_t count)
 {
     vitcl_status st = VITCL_OK;
-    const float *host =
-        own && s->borrow ? s->borrow(s->context, name, count) : NULL;
+    const size_t bytes = (size_t)count * sizeof *s->stage;
 
-    if (host && vt_buf_over(out, s->dev, host, (size_t)count * sizeof *host))
-        return VITCL_OK;
-    VT_TRY(upload(out, s, name, count));
-    forget(s, name);
+    VT_TRY(read_rows(s, name, count));
+    if (!vt_buf_over(out, s->dev, s->stage, bytes))
+        VT_TRY(copy_stage(out, s, bytes));
 done:
     return st;
+}
+
+void vt_store_rest(vt_store *s)
+{
+    pthread_mutex_lock(&s->lock);
+    free(s->stage);
+    s->stage = NULL;
+    s->stage_count = 0;
+    pthread_mutex_unlock(&s->lock);
+}
+
+vitcl_status vt_store_read(float *out, vt_store *s, const char *name,
+                           uint64_t count)
+{
+    return s->fetch(out, s->context, name, count);
 }
 
 /* Takes `b` over, also when it fails. */
@@ -187,35 +205,23 @@ done:
     return st;
 }
 
-static vitcl_status rows(vt_buf **out, vt_store *s, const char *name,
-                         uint64_t count, bool lent)
+vitcl_status vt_store_raw(vt_buf **out, vt_store *s, const char *name,
+                          uint64_t count)
 {
     vitcl_status st = VITCL_OK;
-    const char *layout = lent ? "lent" : "";
     vt_buf *b;
 
     pthread_mutex_lock(&s->lock);
-    b = find(s, name, layout);
+    b = find(s, name, "");
     if (!b) {
-        VT_TRY(rows_of(&b, s, name, count, lent));
-        VT_TRY(add(s, name, layout, b));
+        VT_TRY(read_rows(s, name, count));
+        VT_TRY(copy_stage(&b, s, (size_t)count * sizeof *s->stage));
+        VT_TRY(add(s, name, "", b));
     }
     *out = vt_buf_ref(b);
 done:
     pthread_mutex_unlock(&s->lock);
     return st;
-}
-
-vitcl_status vt_store_raw(vt_buf **out, vt_store *s, const char *name,
-                          uint64_t count)
-{
-    return rows(out, s, name, count, false);
-}
-
-vitcl_status vt_store_lent(vt_buf **out, vt_store *s, const char *name,
-                           uint64_t count)
-{
-    return rows(out, s, name, count, true);
 }
 
 vitcl_status vt_store_packed(vt_buf **out, vt_store *s, const char *name,
@@ -234,12 +240,11 @@ vitcl_status vt_store_packed(vt_buf **out, vt_store *s, const char *name,
     pthread_mutex_lock(&s->lock);
     b = find(s, name, layout);
     if (!b) {
-        VT_TRY(rows_of(&rows, s, name, count, true));
+        VT_TRY(passing(&rows, s, name, count));
         VT_TRY(vt_buf_new(&packed, s->dev,
                           vt_gemm_packed_bytes(s->dev, provider, d)));
         VT_TRY(vt_gemm_pack(s->queue, provider, d, packed, rows));
         VT_TRY(vt_queue_finish(s->queue));
-        forget(s, name);
         b = packed, packed = NULL;
         VT_TRY(add(s, name, layout, b));
     }

@@ -200,8 +200,7 @@ static vitcl_status read_scalar(int64_t *out, const vt_tensors *t,
 
     if (!x || x->dtype != VT_FILE_I64 || x->count != 1)
         return vt_fail(VITCL_ECORRUPT, "%s: no %s", vt_tensors_path(t), name);
-    memcpy(out, x->data, sizeof *out);
-    return VITCL_OK;
+    return vt_tensor_bytes(out, x, 0, sizeof *out);
 }
 
 static vitcl_status read_parameter(vt_trainer *t, size_t index,

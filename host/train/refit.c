@@ -75,7 +75,6 @@ static vitcl_status copy(vt_parcel *p, vt_model *m, int height, int width)
         }
         VT_TRY(vt_parcel_add(&data, p, t->name, t->rank, t->shape));
         VT_TRY(vt_weight_f32(data, m->weights, t));
-        vt_weight_release(m->weights, t);
     }
 done:
     return st;

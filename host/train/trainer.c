@@ -216,8 +216,7 @@ vitcl_status vt_trainer_new(vt_trainer **out, vt_model *model,
     t->batch = options->batch;
     t->pixel_bytes = sizeof(float) * 3 * (size_t)options->batch *
                      (size_t)options->height * (size_t)options->width;
-    VT_TRY(vt_store_new(&t->store, options->dev, vt_model_fetch,
-                        vt_model_forget, model));
+    VT_TRY(vt_store_new(&t->store, options->dev, vt_model_fetch, model));
     o.store = t->store;
     VT_TRY(vt_plan_new(&t->plan, &o));
     VT_TRY(write_plan(t, model, options));

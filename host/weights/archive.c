@@ -8,7 +8,11 @@
 
 #include "base/memory.h"
 
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 #include <zip.h>
 
 #define ENTRIES_MAX 100000
@@ -49,9 +53,33 @@ static vitcl_status zip_failed(const char *file, zip_error_t *e)
     return st;
 }
 
-vitcl_status vt_archive_open(vt_archive **out, const uint8_t *bytes,
-                             size_t size, const char *file)
+/* NULL: *error says why. A file keeps a descriptor of its own. */
+static zip_source_t *open_source(const vt_input *in, zip_error_t *error)
 {
+    zip_source_t *source;
+    FILE *f;
+    int fd;
+
+    if (!in->source)
+        return zip_source_buffer_create(in->bytes, in->size, 0, error);
+    fd = fcntl(in->source->fd, F_DUPFD_CLOEXEC, 3);
+    f = fd >= 0 ? fdopen(fd, "rb") : NULL;
+    if (!f) {
+        zip_error_set(error, ZIP_ER_OPEN, errno);
+        if (fd >= 0)
+            close(fd);
+        return NULL;
+    }
+    source = zip_source_filep_create(f, 0, (zip_int64_t)in->size, error);
+    if (!source)
+        fclose(f);
+    return source;
+}
+
+vitcl_status vt_archive_open(vt_archive **out, const vt_input *in)
+{
+    const size_t size = in->size;
+    const char *file = in->file;
     vitcl_status st;
     vt_archive *a = NULL;
     zip_error_t error;
@@ -65,7 +93,7 @@ vitcl_status vt_archive_open(vt_archive **out, const uint8_t *bytes,
     a->budget = size > (SIZE_MAX - TOTAL_FREE) / TOTAL_RATIO
                     ? SIZE_MAX
                     : size * TOTAL_RATIO + TOTAL_FREE;
-    source = zip_source_buffer_create(bytes, size, 0, &error);
+    source = open_source(in, &error);
     if (!source) {
         st = zip_failed(file, &error);
         goto done;

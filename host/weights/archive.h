@@ -1,5 +1,5 @@
 /*
- * archive.h - a zip file in memory, read with suspicion: for host/weights
+ * archive.h - a zip file, read with suspicion: for host/weights
  * alone. .npz and PyTorch files are zip files.
  *
  * libzip reads; this adds what a hostile file needs: ceilings on the number
@@ -8,17 +8,12 @@
  */
 #ifndef VT_WEIGHTS_ARCHIVE_H
 #define VT_WEIGHTS_ARCHIVE_H
-#include "base/status.h"
-
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "weights/reader.h"
 
 typedef struct vt_archive vt_archive;
 
-/* `file` goes into messages; the bytes stay borrowed. */
-vitcl_status vt_archive_open(vt_archive **out, const uint8_t *bytes,
-                             size_t size, const char *file);
+/* The input's bytes or file stay borrowed. */
+vitcl_status vt_archive_open(vt_archive **out, const vt_input *in);
 size_t vt_archive_count(const vt_archive *a);
 const char *vt_archive_name(const vt_archive *a, size_t index);
 /* false: no such entry. */

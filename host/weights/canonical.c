@@ -389,35 +389,11 @@ vitcl_status vt_weight_f32(float *out, const vt_weights *w, const vt_weight *t)
 
     for (size_t i = 0; i < e->count; i++) {
         st = vt_part_read(out, &e->parts[i]);
+        if (st == VITCL_EIO)
+            return st; /* names the file that cannot be read */
         if (st != VITCL_OK)
             return vt_fail_in(st, "%s", vt_tensors_path(w->raw));
         out += e->parts[i].count;
     }
     return st;
-}
-
-const float *vt_weight_borrow(const vt_weights *w, const vt_weight *t)
-{
-    const vt_part *p = entry_of(t)->parts;
-    vt_tensor r;
-
-    (void)w;
-    if (entry_of(t)->count != 1 || !p->tensor || p->axes ||
-        p->tensor->dtype != VT_FILE_F32)
-        return NULL;
-    r = vt_part_range(p);
-    return (uintptr_t)r.data % sizeof(float)
-               ? NULL
-               : (const float *)(const void *)r.data;
-}
-
-void vt_weight_release(const vt_weights *w, const vt_weight *t)
-{
-    const entry *e = entry_of(t);
-
-    for (size_t i = 0; i < e->count; i++)
-        if (e->parts[i].tensor) {
-            vt_tensor r = vt_part_range(&e->parts[i]);
-            vt_tensor_release(w->raw, &r);
-        }
 }

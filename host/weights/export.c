@@ -374,8 +374,6 @@ static vitcl_status fill(void *context, size_t index, uint8_t *out)
         VT_TRY(read_source(j->scratch, j, s));
         memcpy(line, j->scratch + p->first, (size_t)p->count * sizeof *line);
         line += p->count;
-        if (s->weight)
-            vt_weight_release(j->w, s->weight);
     }
     VT_TRY(put(out, j->line, &j->tensors[index]));
 done:
@@ -469,7 +467,7 @@ vitcl_status vt_tensors_export(const char *path, const vt_tensors *t,
             continue; /* its bytes as they are */
         to->dtype = type_of(from->dtype, dtype);
         to->size = (size_t)to->count * size_of(to->dtype);
-        to->data = NULL;
+        to->data = NULL, to->source = NULL;
         most = VT_MAX(most, to->count);
     }
     VT_TRY(VT_NEW(&j.line, (size_t)most));

@@ -286,13 +286,13 @@ static bool sniff(const uint8_t *bytes, size_t size)
     return vt_zip_starts_with(bytes, size, ".npy");
 }
 
-static vitcl_status open_npz(vt_tensors *t, const uint8_t *bytes, size_t size,
-                             const char *file)
+static vitcl_status open_npz(vt_tensors *t, const vt_input *in)
 {
+    const char *file = in->file;
     vitcl_status st;
     vt_archive *zip = NULL;
 
-    VT_TRY(vt_archive_open(&zip, bytes, size, file));
+    VT_TRY(vt_archive_open(&zip, in));
     for (size_t i = 0; i < vt_archive_count(zip); i++)
         VT_TRY(read_array(t, zip, i, file));
 done:

@@ -100,7 +100,10 @@ vt_tensor vt_part_range(const vt_part *p)
     vt_tensor r = *p->tensor;
     size_t step = r.count ? r.size / (size_t)r.count : 0;
 
-    r.data += p->first * step;
+    if (r.source)
+        r.place += p->first * step;
+    else if (r.data)
+        r.data += p->first * step;
     r.count = p->count;
     r.size = (size_t)p->count * step;
     return r;

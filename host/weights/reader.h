@@ -8,7 +8,6 @@
  */
 #ifndef VT_WEIGHTS_READER_H
 #define VT_WEIGHTS_READER_H
-#include "base/file.h"
 #include "weights/weights.h"
 
 #define VT_TENSORS_MAX 100000
@@ -19,11 +18,26 @@ struct vt_tensors {
     const char *format;
     vt_tensor *items; /* by name, once open */
     size_t count, cap;
-    vt_file *files; /* what data points into ... */
-    size_t file_count, file_cap;
-    void **blocks; /* ... or this */
+    vt_weight_file **sources; /* where tensors lie ... */
+    size_t source_count, source_cap;
+    void **blocks; /* ... or this holds them */
     size_t block_count, block_cap;
 };
+
+struct vt_weight_file {
+    int fd;
+    char *path;
+};
+
+/* What a reader reads: a file, or bytes in memory. */
+typedef struct vt_input {
+    const uint8_t *bytes;         /* NULL: of the source */
+    const vt_weight_file *source; /* NULL: bytes */
+    size_t size;
+    const char *file; /* for messages */
+} vt_input;
+vitcl_status vt_input_read(void *out, const vt_input *in, uint64_t at,
+                           size_t n);
 
 /* An element type: its size in a file, and what it is to us. */
 typedef struct vt_element {
@@ -32,7 +46,8 @@ typedef struct vt_element {
     vt_file_dtype dtype;
 } vt_element;
 
-/* `file` goes into messages. data is borrowed for the life of t. */
+/* `file` goes into messages. data is borrowed for the life of t; NULL: the
+ * caller says in the last item where it is. */
 vitcl_status vt_tensors_add(vt_tensors *t, const char *file, const char *name,
                             const vt_element *element, uint32_t rank,
                             const uint64_t *shape, const uint8_t *data,
@@ -42,9 +57,8 @@ vitcl_status vt_tensors_keep(vt_tensors *t, void *block);
 
 typedef struct vt_reader {
     const char *format;
-    bool (*sniff)(const uint8_t *bytes, size_t size);
-    vitcl_status (*open)(vt_tensors *t, const uint8_t *bytes, size_t size,
-                         const char *file);
+    bool (*sniff)(const uint8_t *head, size_t size); /* a file's beginning */
+    vitcl_status (*open)(vt_tensors *t, const vt_input *in);
 } vt_reader;
 
 extern const vt_reader vt_read_safetensors, vt_read_npz, vt_read_torch;

@@ -47,10 +47,13 @@ static vitcl_status read_metadata(const vt_json *m, const char *file)
     return VITCL_OK;
 }
 
+/* size: of the data, which begins at `data` of the input. */
 static vitcl_status read_tensor(vt_tensors *t, const vt_json *m,
-                                const uint8_t *data, size_t size,
-                                const char *file)
+                                const vt_input *in, size_t data, size_t size)
 {
+    const char *file = in->file;
+    vitcl_status st;
+    vt_tensor *x;
     const vt_json *shape = vt_json_get(m, "shape");
     const vt_json *offsets = vt_json_get(m, "data_offsets");
     const char *name = vt_json_key(m), *dtype = NULL;
@@ -89,8 +92,15 @@ static vitcl_status read_tensor(vt_tensors *t, const vt_json *m,
                        "%s: %.100s: bytes %llu to %llu of the %zu there are",
                        file, name, (unsigned long long)from,
                        (unsigned long long)to, size);
-    return vt_tensors_add(t, file, name, element, rank, dims, data + from,
-                          (size_t)(to - from));
+    st = vt_tensors_add(t, file, name, element, rank, dims,
+                        in->source ? NULL : in->bytes + data + from,
+                        (size_t)(to - from));
+    if (st != VITCL_OK)
+        return st;
+    x = &t->items[t->count - 1];
+    x->source = in->source;
+    x->place = data + from;
+    return VITCL_OK;
 }
 
 static int by_place(const void *a, const void *b)
@@ -98,15 +108,14 @@ static int by_place(const void *a, const void *b)
     const vt_tensor *x = *(const vt_tensor *const *)a;
     const vt_tensor *y = *(const vt_tensor *const *)b;
 
-    if (x->data != y->data)
-        return x->data < y->data ? -1 : 1;
+    if (x->place != y->place)
+        return x->place < y->place ? -1 : 1;
     return x->size < y->size ? -1 : x->size > y->size;
 }
 
 /* No hole, no overlap, nothing behind the last. */
-static vitcl_status check_places(const vt_tensor *items, size_t n,
-                                 const uint8_t *data, size_t size,
-                                 const char *file)
+static vitcl_status check_places(const vt_tensor *items, size_t n, size_t data,
+                                 size_t size, const char *file)
 {
     vitcl_status st;
     const vt_tensor **order = NULL;
@@ -117,7 +126,7 @@ static vitcl_status check_places(const vt_tensor *items, size_t n,
         order[i] = &items[i];
     qsort(order, n, sizeof *order, by_place);
     for (size_t i = 0; i < n; i++) {
-        size_t from = (size_t)(order[i]->data - data);
+        size_t from = (size_t)order[i]->place - data;
         if (from != at) {
             st = vt_fail(VITCL_ECORRUPT, "%s: %.100s: %s at data byte %zu",
                          file, order[i]->name,
@@ -137,36 +146,43 @@ done:
     return st;
 }
 
-static vitcl_status open_safetensors(vt_tensors *t, const uint8_t *bytes,
-                                     size_t size, const char *file)
+static vitcl_status open_safetensors(vt_tensors *t, const vt_input *in)
 {
     vitcl_status st = VITCL_OK;
+    const char *file = in->file;
+    const size_t size = in->size;
     vt_json *root = NULL;
+    uint8_t length[8];
+    char *header = NULL;
     uint64_t n = 0;
     size_t before = t->count, data;
 
     if (size < 8)
         return vt_fail(VITCL_ECORRUPT, "%s: %zu bytes, too short", file, size);
+    VT_TRY(vt_input_read(length, in, 0, 8));
     for (int i = 7; i >= 0; i--)
-        n = n << 8 | bytes[i];
+        n = n << 8 | length[i];
     if (n > HEADER_MAX || n > size - 8)
         return vt_fail(VITCL_ECORRUPT,
                        "%s: a header of %llu bytes in a file of %zu", file,
                        (unsigned long long)n, size);
-    if (n == 0 || bytes[8] != '{')
-        return vt_fail(VITCL_ECORRUPT, "%s: the header is no JSON object",
-                       file);
+    VT_TRY(VT_NEW(&header, (size_t)n + 1));
+    VT_TRY(vt_input_read(header, in, 8, (size_t)n));
+    if (header[0] != '{') {
+        st = vt_fail(VITCL_ECORRUPT, "%s: the header is no JSON object", file);
+        goto done;
+    }
     data = 8 + (size_t)n;
-    VT_TRY(vt_json_parse(&root, (const char *)bytes + 8, (size_t)n, DEPTH_MAX,
-                         file));
+    VT_TRY(vt_json_parse(&root, header, (size_t)n, DEPTH_MAX, file));
     for (const vt_json *m = vt_json_first(root); m; m = vt_json_next(m))
         VT_TRY(strcmp(vt_json_key(m), "__metadata__") == 0
                    ? read_metadata(m, file)
-                   : read_tensor(t, m, bytes + data, size - data, file));
+                   : read_tensor(t, m, in, data, size - data));
     VT_TRY(check_places(t->items ? t->items + before : NULL, t->count - before,
-                        bytes + data, size - data, file));
+                        data, size - data, file));
 done:
     vt_json_free(root);
+    free(header);
     return st;
 }
 

@@ -177,7 +177,9 @@ vitcl_status vt_safetensors_fill(const char *path, const vt_tensor *tensors,
     for (size_t i = 0; i < n; i++) {
         const uint8_t *data = order[i]->data;
         if (!data && order[i]->size) {
-            VT_TRY(fill(context, (size_t)(order[i] - tensors), buffer));
+            VT_TRY(order[i]->source
+                       ? vt_tensor_bytes(buffer, order[i], 0, order[i]->size)
+                       : fill(context, (size_t)(order[i] - tensors), buffer));
             data = buffer;
         }
         if (order[i]->size &&

@@ -269,9 +269,9 @@ static bool sniff(const uint8_t *bytes, size_t size)
     return vt_is_zip(bytes, size);
 }
 
-static vitcl_status open_torch(vt_tensors *t, const uint8_t *bytes, size_t size,
-                               const char *file)
+static vitcl_status open_torch(vt_tensors *t, const vt_input *in)
 {
+    const char *file = in->file;
     vitcl_status st;
     torch_file f = {.out = t, .file = file};
     char name[VT_NAME_MAX + 8];
@@ -279,8 +279,9 @@ static vitcl_status open_torch(vt_tensors *t, const uint8_t *bytes, size_t size,
     size_t index = 0;
     vt_pk_ref root = 0;
 
-    f.copies = size / 2 > SIZE_MAX / 8 ? SIZE_MAX : size * 4 + COPIES_FREE;
-    VT_TRY(vt_archive_open(&f.zip, bytes, size, file));
+    f.copies =
+        in->size / 2 > SIZE_MAX / 8 ? SIZE_MAX : in->size * 4 + COPIES_FREE;
+    VT_TRY(vt_archive_open(&f.zip, in));
     VT_TRY(VT_NEW(&f.storages, vt_archive_count(f.zip)));
     VT_TRY(find_pickle(&f, &index));
     VT_TRY(check_order(&f));

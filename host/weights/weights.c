@@ -4,13 +4,16 @@
  * A folder may hold a checkpoint in several forms; candidates[] says which is
  * taken. An index (".index.json") names shards, which must lie beside it.
  */
+#include "base/file.h"
 #include "base/half.h"
 #include "base/memory.h"
 #include "weights/builtin.h"
 #include "weights/reader.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <string.h>
+#include <unistd.h>
 
 static const vt_reader *const readers[] = {
     &vt_read_safetensors, /* also what is only called so: first */ &vt_read_npz,
@@ -31,6 +34,7 @@ static const char *const endings[] = {".safetensors", ".npz", ".bin", ".pth",
                                       ".pt"};
 
 #define INDEX_MAX (64 << 20)
+#define HEAD (1 << 17) /* of a file: with a zip file's first name */
 #define SHARDS_MAX 1000
 
 vitcl_status vt_tensors_keep(vt_tensors *t, void *block)
@@ -100,46 +104,106 @@ static bool ends(const char *s, const char *end)
     return n > m && strcmp(s + n - m, end) == 0;
 }
 
-static vitcl_status read_bytes(vt_tensors *t, const uint8_t *bytes, size_t size,
-                               const char *file)
+vitcl_status vt_input_read(void *out, const vt_input *in, uint64_t at, size_t n)
 {
-    for (size_t i = 0; i < VT_COUNT(readers); i++)
-        if (readers[i]->sniff(bytes, size) ||
-            (i == 0 && ends(file, ".safetensors"))) {
-            t->format = readers[i]->format;
-            return readers[i]->open(t, bytes, size, file);
-        }
-    if (size >= 7 && memcmp(bytes, "version", 7) == 0)
-        return vt_fail(VITCL_EUNSUPPORTED,
-                       "%s: a Git LFS pointer, not the file itself: run "
-                       "git lfs pull",
-                       file);
-    if (size >= 2 && bytes[0] == 0x80 && bytes[1] <= 5)
-        return vt_fail(VITCL_EUNSUPPORTED,
-                       "%s: a PyTorch file from before version 1.6: save it "
-                       "again with a newer PyTorch",
-                       file);
-    if (size >= 1 && bytes[0] == '{')
-        return vt_fail(VITCL_EUNSUPPORTED,
-                       "%s: JSON, perhaps an index of shards; weights in "
-                       "memory come in one piece",
-                       file);
-    return vt_fail(VITCL_EUNSUPPORTED,
-                   "%s: neither safetensors, .npz nor a PyTorch zip file",
-                   file);
+    uint8_t *to = out;
+
+    if (!in->source) {
+        if (n)
+            memcpy(to, in->bytes + at, n);
+        return VITCL_OK;
+    }
+    while (n > 0) {
+        ssize_t got = pread(in->source->fd, to, n, (off_t)at);
+
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got <= 0)
+            return vt_fail(VITCL_EIO, "%s: %s", in->source->path,
+                           got < 0 ? strerror(errno)
+                                   : "the file was cut short while in use");
+        to += got, at += (uint64_t)got, n -= (size_t)got;
+    }
+    return VITCL_OK;
 }
 
+vitcl_status vt_tensor_bytes(void *out, const vt_tensor *t, size_t first,
+                             size_t n)
+{
+    const vt_input in = {.bytes = t->data, .source = t->source};
+
+    return vt_input_read(out, &in, (t->source ? t->place : 0) + first, n);
+}
+
+static vitcl_status read_input(vt_tensors *t, const vt_input *in)
+{
+    vitcl_status st = VITCL_OK;
+    const size_t size = VT_MIN(in->size, (size_t)HEAD);
+    const char *file = in->file;
+    uint8_t *head = NULL;
+
+    VT_TRY(VT_NEW(&head, size));
+    VT_TRY(vt_input_read(head, in, 0, size));
+    for (size_t i = 0; i < VT_COUNT(readers); i++)
+        if (readers[i]->sniff(head, size) ||
+            (i == 0 && ends(file, ".safetensors"))) {
+            t->format = readers[i]->format;
+            st = readers[i]->open(t, in);
+            goto done;
+        }
+    if (size >= 7 && memcmp(head, "version", 7) == 0)
+        st = vt_fail(VITCL_EUNSUPPORTED,
+                     "%s: a Git LFS pointer, not the file itself: run "
+                     "git lfs pull",
+                     file);
+    else if (size >= 2 && head[0] == 0x80 && head[1] <= 5)
+        st = vt_fail(VITCL_EUNSUPPORTED,
+                     "%s: a PyTorch file from before version 1.6: save it "
+                     "again with a newer PyTorch",
+                     file);
+    else if (size >= 1 && head[0] == '{')
+        st = vt_fail(VITCL_EUNSUPPORTED,
+                     "%s: JSON, perhaps an index of shards; weights in "
+                     "memory come in one piece",
+                     file);
+    else
+        st = vt_fail(VITCL_EUNSUPPORTED,
+                     "%s: neither safetensors, .npz nor a PyTorch zip file",
+                     file);
+done:
+    free(head);
+    return st;
+}
+
+static void close_source(vt_weight_file *s)
+{
+    if (!s)
+        return;
+    if (s->fd >= 0)
+        close(s->fd);
+    free(s->path);
+    free(s);
+}
+
+/* Read when asked for, never mapped: who cuts a mapped file short kills us. */
 static vitcl_status read_file(vt_tensors *t, const char *path)
 {
     vitcl_status st;
-    vt_file f = {0};
+    vt_weight_file *s = NULL;
+    size_t size = 0;
 
-    VT_TRY(
-        vt_grow(&t->files, &t->file_cap, t->file_count + 1, sizeof *t->files));
-    VT_TRY(vt_file_map(&f, path));
-    t->files[t->file_count++] = f;
-    VT_TRY(read_bytes(t, f.data, f.size, path));
+    VT_TRY(vt_grow(&t->sources, &t->source_cap, t->source_count + 1,
+                   sizeof *t->sources));
+    VT_TRY(VT_NEW(&s, 1));
+    s->fd = -1;
+    VT_TRY(vt_strdup(&s->path, path));
+    VT_TRY(vt_file_open(&s->fd, &size, path));
+    t->sources[t->source_count++] = s;
+    const vt_input in = {.source = s, .size = size, .file = s->path};
+    s = NULL;
+    VT_TRY(read_input(t, &in));
 done:
+    close_source(s);
     return st;
 }
 
@@ -351,7 +415,8 @@ vitcl_status vt_tensors_open_memory(vt_tensors **out, const void *bytes,
 
     VT_TRY(VT_NEW(&t, 1));
     VT_TRY(vt_strdup(&t->path, name));
-    VT_TRY(read_bytes(t, bytes, size, name));
+    const vt_input in = {.bytes = bytes, .size = size, .file = t->path};
+    VT_TRY(read_input(t, &in));
     VT_TRY(sort_names(t, name));
     *out = t, t = NULL;
 done:
@@ -365,12 +430,12 @@ void vt_tensors_free(vt_tensors *t)
         return;
     for (size_t i = 0; i < t->count; i++)
         free((char *)(uintptr_t)t->items[i].name);
-    for (size_t i = 0; i < t->file_count; i++)
-        vt_file_close(&t->files[i]);
+    for (size_t i = 0; i < t->source_count; i++)
+        close_source(t->sources[i]);
     for (size_t i = 0; i < t->block_count; i++)
         free(t->blocks[i]);
     free(t->items);
-    free(t->files);
+    free(t->sources);
     free(t->blocks);
     free(t->path);
     free(t);
@@ -404,32 +469,26 @@ const char *vt_tensors_path(const vt_tensors *t)
     return t->path;
 }
 
-void vt_tensor_release(const vt_tensors *owner, const vt_tensor *t)
+static size_t size_of(vt_file_dtype t)
 {
-    for (size_t i = 0; i < owner->file_count; i++) {
-        const vt_file *f = &owner->files[i];
-        uintptr_t at = (uintptr_t)t->data, base = (uintptr_t)f->data;
-        if (f->data && at >= base && at - base < f->size)
-            vt_file_release(f, t->data, t->size);
-    }
+    return t == VT_FILE_F64 || t == VT_FILE_I64    ? 8
+           : t == VT_FILE_F32 || t == VT_FILE_I32  ? 4
+           : t == VT_FILE_F16 || t == VT_FILE_BF16 ? 2
+                                                   : 1;
 }
 
 /* Elements may be misaligned: every one is copied out of its bytes. */
 #define CONVERT(type, expression)                                              \
-    for (uint64_t i = 0; i < t->count; i++) {                                  \
+    for (size_t i = 0; i < n; i++) {                                           \
         type v;                                                                \
-        memcpy(&v, t->data + i * sizeof v, sizeof v);                          \
+        memcpy(&v, from + i * sizeof v, sizeof v);                             \
         out[i] = expression;                                                   \
     }                                                                          \
-    return VITCL_OK
+    break
 
-vitcl_status vt_tensor_f32(float *out, const vt_tensor *t)
+static void convert(float *out, const uint8_t *from, size_t n, vt_file_dtype t)
 {
-    switch (t->dtype) {
-    case VT_FILE_F32:
-        if (t->size)
-            memcpy(out, t->data, t->size);
-        return VITCL_OK;
+    switch (t) {
     case VT_FILE_F16:
         CONVERT(uint16_t, vt_f16_to_f32(v));
     case VT_FILE_BF16:
@@ -442,10 +501,29 @@ vitcl_status vt_tensor_f32(float *out, const vt_tensor *t)
         CONVERT(int32_t, (float)v);
     case VT_FILE_U8:
         CONVERT(uint8_t, (float)v);
+    case VT_FILE_F32:
     case VT_FILE_OTHER:
         break;
     }
-    return vt_fail(VITCL_EUNSUPPORTED,
-                   "%.100s: its element type cannot be read as numbers",
-                   t->name);
+}
+
+vitcl_status vt_tensor_f32(float *out, const vt_tensor *t)
+{
+    vitcl_status st = VITCL_OK;
+    uint8_t piece[1 << 14];
+    const size_t each = size_of(t->dtype);
+
+    if (t->dtype == VT_FILE_OTHER)
+        return vt_fail(VITCL_EUNSUPPORTED,
+                       "%.100s: its element type cannot be read as numbers",
+                       t->name);
+    if (t->dtype == VT_FILE_F32)
+        return vt_tensor_bytes(out, t, 0, (size_t)t->count * each);
+    for (size_t at = 0, n; at < t->count; at += n) {
+        n = VT_MIN(sizeof piece / each, (size_t)t->count - at);
+        VT_TRY(vt_tensor_bytes(piece, t, at * each, n * each));
+        convert(out + at, piece, n, t->dtype);
+    }
+done:
+    return st;
 }

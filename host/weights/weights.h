@@ -2,7 +2,7 @@
  * weights.h - named tensors from whatever file they come in.
  *
  *   reader   one per file format (readers[] in weights.c): file -> named,
- *            shaped, borrowed bytes, checked against the file
+ *            shaped places in the file, or bytes, checked against the file
  *   dialect  foreign names -> canonical (timm) names; joins (q, k, v -> qkv)
  *            and layout changes (HWIO -> OIHW, [in,out] -> [out,in]) are
  *            remembered and done while a tensor is read
@@ -31,13 +31,17 @@ typedef enum { /* what files hold */
                VT_FILE_OTHER
 } vt_file_dtype;
 
+typedef struct vt_weight_file
+    vt_weight_file; /* an open file, read when asked */
 typedef struct vt_tensor {
     const char *name;
     vt_file_dtype dtype;
     uint32_t rank;
     uint64_t shape[VT_RANK_MAX];
     uint64_t count;      /* elements */
-    const uint8_t *data; /* borrowed; little-endian, may be misaligned */
+    const uint8_t *data; /* borrowed; little-endian, may be misaligned; NULL: */
+    const vt_weight_file *source; /* in a file, */
+    uint64_t place;               /* from here on */
     size_t size;
 } vt_tensor;
 
@@ -56,8 +60,10 @@ const char *vt_tensors_format(const vt_tensors *t); /* "safetensors", "npz" */
 const char *vt_tensors_path(const vt_tensors *t);
 /* Elements as f32, whether stored as f32, f16, bf16, f64, i64, i32 or u8. */
 vitcl_status vt_tensor_f32(float *out, const vt_tensor *t);
-/* These bytes are not needed soon: let the pages go. */
-void vt_tensor_release(const vt_tensors *owner, const vt_tensor *t);
+/* n bytes of it from the first one asked for on; a file that was cut short
+ * meanwhile is an error. */
+vitcl_status vt_tensor_bytes(void *out, const vt_tensor *t, size_t first,
+                             size_t n);
 void vt_tensors_free(vt_tensors *t);
 
 /* ---- canonical: as a model asks for them ---- */
@@ -81,11 +87,6 @@ const vt_tensors *vt_weights_raw(const vt_weights *w);
 vt_file_dtype vt_weight_dtype(const vt_weights *w, const vt_weight *t);
 /* out: `count` elements, canonical layout. */
 vitcl_status vt_weight_f32(float *out, const vt_weights *w, const vt_weight *t);
-/* The same elements where they lie in the file, or NULL: not as f32, not in one
- * piece, not in this order, not aligned. They stay until the weights are freed;
- * a file that somebody cuts short meanwhile is a bus error, as in any map. */
-const float *vt_weight_borrow(const vt_weights *w, const vt_weight *t);
-void vt_weight_release(const vt_weights *w, const vt_weight *t);
 void vt_weights_free(vt_weights *w);
 
 /* ---- writing ---- */

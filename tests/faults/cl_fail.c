@@ -163,6 +163,9 @@ STATUS(clEnqueueFillBuffer,
         size_t at, size_t size, cl_uint n, const cl_event *wait,
         cl_event *event),
        (q, m, pattern, pattern_size, at, size, n, wait, event))
+STATUS(clEnqueueMarkerWithWaitList,
+       (cl_command_queue q, cl_uint n, const cl_event *wait, cl_event *event),
+       (q, n, wait, event))
 STATUS(clFinish, (cl_command_queue q), (q))
 STATUS(clWaitForEvents, (cl_uint n, const cl_event *events), (n, events))
 STATUS(clGetEventProfilingInfo,

@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include <vitcl_tune.h>
 
 enum { HEIGHT = 32, WIDTH = 48, PICTURE = HEIGHT * WIDTH * 3, COUNT = 35 };
@@ -127,7 +128,7 @@ Test(session, bits_do_not_depend_on_the_batch)
     free(first);
 }
 
-/* Weights in the file's pages, packed as they are multiplied. */
+/* Weights read as they are needed, packed as they are multiplied. */
 Test(session, once_has_the_same_bits)
 {
     static const char *const names[] = {"timm_vit", "timm_hybrid", "hf_clip"};
@@ -155,6 +156,42 @@ Test(session, once_has_the_same_bits)
         cr_expect_eq(memcmp(got[0], got[2], sizeof *got), 0, "%s", names[i]);
         vitcl_model_free(m);
     }
+}
+
+/* Whoever cuts a weight file short while it is in use makes an error of the
+ * next call that needs it, whenever that is. */
+Test(session, weights_cut_short)
+{
+    char *folder = vt_test_folder(), command[1024], file[512];
+
+    for (int when = 0; when < 3; when++) {
+        vitcl_session_options o = {.size = sizeof o, .once = when > 0};
+        vitcl_model *m = NULL;
+        vitcl_session *s = NULL;
+        vitcl_status st;
+
+        snprintf(command, sizeof command,
+                 "cp " VT_DATA "/models/timm_vit/* %s/", folder);
+        cr_assert_eq(system(command), 0);
+        snprintf(file, sizeof file, "%s/model.safetensors", folder);
+        need(vitcl_model_load(&m, device, folder));
+        if (when < 2)
+            cr_assert_eq(truncate(file, 8000), 0);
+        st = vitcl_session_new(&s, m, &o);
+        if (when == 2) {
+            need(st);
+            cr_assert_eq(truncate(file, 8000), 0);
+        }
+        if (st == VITCL_OK)
+            st = vitcl_run_rgb(s, rgb, 1);
+        cr_expect_eq(st, VITCL_EIO, "%d: %d %s", when, st, vitcl_last_error());
+        cr_expect(strstr(vitcl_last_error(), "model.safetensors") &&
+                      strstr(vitcl_last_error(), "cut short"),
+                  "%s", vitcl_last_error());
+        vitcl_session_free(s);
+        vitcl_model_free(m);
+    }
+    vt_test_remove(folder);
 }
 
 typedef struct job {

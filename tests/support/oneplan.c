@@ -41,7 +41,7 @@ void vt_fixture_open_as(vt_fixture *f, vt_plan_options o)
 {
     *f = (vt_fixture){.params = 0};
     o.dev = vt_test_device();
-    vt_check(vt_store_new(&f->store, o.dev, fetch, NULL, f));
+    vt_check(vt_store_new(&f->store, o.dev, fetch, f));
     o.store = f->store;
     vt_check(vt_plan_new(&f->plan, &o));
 }

@@ -56,7 +56,6 @@ static vitcl_status open_made(vt_weights **out, const made *list, size_t n)
                  vt_message())
 
 static float got[1000];
-static int lent; /* weights that could be read in place */
 
 /* Reads a weight into got[] and checks its shape. */
 static void read_as(const vt_weights *w, const char *name, uint32_t rank,
@@ -70,12 +69,6 @@ static void read_as(const vt_weights *w, const char *name, uint32_t rank,
         cr_assert_eq(t->shape[i], shape[i], "%s: axis %u is %d", name, i,
                      (int)t->shape[i]);
     cr_assert_eq(vt_weight_f32(got, w, t), VITCL_OK, "%s", vt_message());
-    /* Where the file has it so, it can be read in place. */
-    const float *there = vt_weight_borrow(w, t);
-    lent += there != NULL;
-    if (there)
-        cr_expect_eq(memcmp(there, got, (size_t)t->count * sizeof *got), 0,
-                     "%s", name);
 }
 #define READ(w, name, rank, ...)                                               \
     read_as(w, name, rank, (const uint64_t[]){__VA_ARGS__})
@@ -150,7 +143,6 @@ Test(dialects, google)
          3, 2, 1, 1);
     cr_expect(got[0] == 13000 && got[1] == 13003 && got[2] == 13001);
     READ(w, "patch_embed.backbone.stem.conv.weight", 4, 2, 3, 1, 1);
-    cr_expect_eq(lent, 2, "the scales are as the file has them: %d", lent);
     vt_weights_free(w);
 }
 

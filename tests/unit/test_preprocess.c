@@ -15,7 +15,7 @@
 static bool load(vt_picture *out, const char *path, bool on_white)
 {
     vt_file f = {0};
-    bool ok = vt_file_map(&f, path) == VITCL_OK &&
+    bool ok = vt_file_read(&f, path, 1 << 30) == VITCL_OK &&
               (on_white ? vt_image_decode_on_white : vt_image_decode)(
                   out, f.data, f.size, path) == VITCL_OK;
 

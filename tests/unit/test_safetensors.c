@@ -4,12 +4,14 @@
 #include "base/memory.h"
 #include "support/paths.h"
 #include "support/pictures.h"
+#include "weights/export.h"
 #include "weights/weights.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* A file of this header, `pad` more bytes than it is long being claimed, and
  * `size` bytes of data 0, 1, 2 ... */
@@ -142,6 +144,44 @@ Test(safetensors, converts_numbers)
             cr_expect_eq(got[n], all[k].want[n], "%zu[%d]: %a", k, n,
                          (double)got[n]);
     }
+}
+
+/* A file that is cut short while it is open: what is still there is read, what
+ * is not is an error that names the file. */
+Test(safetensors, cut_short_in_use)
+{
+    static const vt_file_dtype types[] = {VT_FILE_F32, VT_FILE_F64};
+    static double numbers[30000];
+    static float got[30000];
+    char *folder = vt_test_folder(),
+         *path = vt_test_path(folder, "w.safetensors");
+
+    for (size_t k = 0; k < VT_COUNT(types); k++) {
+        const size_t each = k ? 8 : 4;
+        vt_tensor x[2] = {{.name = "a"}, {.name = "b"}};
+        vt_tensors *t = NULL;
+
+        for (int i = 0; i < 2; i++) {
+            x[i].dtype = types[k];
+            x[i].rank = 1;
+            x[i].shape[0] = x[i].count = VT_COUNT(numbers);
+            x[i].data = (const uint8_t *)numbers;
+            x[i].size = VT_COUNT(numbers) * each;
+        }
+        cr_assert_eq(vt_safetensors_write(path, x, 2, NULL), VITCL_OK);
+        cr_assert_eq(vt_tensors_open(&t, path), VITCL_OK, "%s", vt_message());
+        cr_assert_eq(truncate(path, (off_t)(x[0].size * 3 / 2)), 0);
+        cr_expect_eq(vt_tensor_f32(got, vt_tensors_at(t, 0)), VITCL_OK);
+        cr_expect_eq(vt_tensor_f32(got, vt_tensors_at(t, 1)), VITCL_EIO);
+        cr_expect(strstr(vt_message(), path) &&
+                      strstr(vt_message(), "cut short"),
+                  "%s", vt_message());
+        cr_expect_neq(vt_tensors_export(vt_test_path(folder, "x"), t,
+                                        VT_FILE_OTHER, NULL),
+                      VITCL_OK);
+        vt_tensors_free(t);
+    }
+    vt_test_remove(folder);
 }
 
 static const struct {
