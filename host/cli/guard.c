@@ -163,6 +163,14 @@ static void clear_kcache(void)
 
 /* ---- failures ---- */
 
+/* The sanitizer reports the others itself. */
+#ifdef __SANITIZE_ADDRESS__
+static const int signals[] = {SIGABRT};
+#else
+static const int signals[] = {SIGABRT, SIGSEGV, SIGBUS};
+#endif
+#define SIGNALS (sizeof signals / sizeof *signals)
+
 static char *const *words_again;
 static char **environment_again;
 static volatile sig_atomic_t armed, second, spent;
@@ -237,29 +245,23 @@ void guard_caches(void)
 void guard_begin(void)
 {
     guard_caches();
-#ifndef __SANITIZE_ADDRESS__ /* which reports these signals itself */
     struct sigaction action = {.sa_handler = broke_off};
-    static const int signals[] = {SIGABRT, SIGSEGV, SIGBUS};
-
     sigemptyset(&action.sa_mask);
     action.sa_flags = (int)SA_RESETHAND;
     process = getpid();
     free(environment_again);
     copy_environment();
-    for (size_t i = 0; i < sizeof signals / sizeof *signals; i++)
+    for (size_t i = 0; i < SIGNALS; i++)
         sigaction(signals[i], &action, NULL);
     armed = 1;
-#endif
 }
 
 void guard_end(void)
 {
-    static const int signals[] = {SIGABRT, SIGSEGV, SIGBUS};
-
     if (!armed)
         return;
     armed = 0;
-    for (size_t i = 0; i < sizeof signals / sizeof *signals; i++)
+    for (size_t i = 0; i < SIGNALS; i++)
         signal(signals[i], SIG_DFL);
     free(environment_again);
     environment_again = NULL;
