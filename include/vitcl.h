@@ -28,7 +28,8 @@
  *            (where they and tuned parameters are), VITCL_DOT=off (no
  *            dot-product instructions), VITCL_CL_DIR (kernels from a folder),
  *            VITCL_BUILD_FORK=1 (PoCL may compile in forked processes: for a
- *            program that has no other threads). Programs on disk are told
+ *            program that has no other threads), VITCL_DECODE and what begins
+ *            with it (see vitcl_image_decode()). Programs on disk are told
  *            apart by variables of drivers' too.
  * Structs    Those of options and infos begin with their size: set it before a
  *            call, and the rest to zero, as {.size = sizeof x} does. Options
@@ -226,7 +227,6 @@ typedef struct {
     int once; /* for one run: where a CPU can, weights are read and packed as
                  they are multiplied, not beforehand, and not kept. The same
                  numbers; each run is a little slower */
-    int reserved; /* zero */
     /* NULL or: while vitcl_session_new() prepares kernels and weights, of total
      * its own count; after each batch of vitcl_classify() and vitcl_embed(), of
      * their pictures. */
@@ -371,6 +371,9 @@ VITCL_STATUS vitcl_session_describe(vitcl_session_info *out,
 VITCL_STATUS vitcl_loader_new(vitcl_loader **out, const vitcl_session *session,
                               uint32_t workers);
 VITCL_STATUS vitcl_loader_push(vitcl_loader *loader, const char *path);
+/* A picture file's bytes, copied; name: for messages, NULL: "picture". */
+VITCL_STATUS vitcl_loader_push_bytes(vitcl_loader *loader, const void *bytes,
+                                     size_t size, const char *name);
 /* How many pushed pictures have not been taken yet. */
 uint32_t vitcl_loader_pending(const vitcl_loader *loader);
 /* Waits for the next picture and copies its height * width * 3 bytes to rgb.

@@ -135,6 +135,20 @@ done:
     return st;
 }
 
+vitcl_status vitcl_loader_push_bytes(vitcl_loader *loader, const void *bytes,
+                                     size_t size, const char *name)
+{
+    vitcl_status st;
+
+    VT_GIVEN(loader);
+    VT_GIVEN(bytes);
+    VT_TRY(ours(loader));
+    VT_TRY(
+        vt_pool_push_bytes(loader->pool, bytes, size, name ? name : "picture"));
+done:
+    return st;
+}
+
 uint32_t vitcl_loader_pending(const vitcl_loader *loader)
 {
     return loader ? vt_pool_pending(loader->pool) : 0;

@@ -116,7 +116,7 @@ int vt_cache_folder(void)
 void vt_cache_tell(void)
 {
     const int folder = vt_cache_folder();
-    const char *off = getenv("VITCL_CACHE");
+    const char *off = vt_getenv("VITCL_CACHE");
     char path[4096] = "";
 
     if (!vt_logs())

@@ -259,3 +259,45 @@ Test(memory, an_answer_needs_room)
     vitcl_model_free(model);
     vitcl_device_free(device);
 }
+
+/* ---- pictures ahead ---- */
+
+Test(memory, a_loader_takes_bytes)
+{
+    static uint8_t a[32 * 32 * 3], b[32 * 32 * 3];
+    size_t size = 0;
+    unsigned char *bytes = vt_test_bytes(&size, VT_DATA, "sample.jpg");
+    vitcl_device *device = NULL;
+    vitcl_model *model = NULL;
+    vitcl_session *s = NULL;
+    vitcl_loader *loader = NULL;
+
+    cr_assert(bytes);
+    need(vitcl_device_open(&device, getenv("VITCL_TEST_DEVICE")));
+    need(vitcl_model_preset(&model, device, "vit-ti/16", 32));
+    need(vitcl_session_new(&s, model, NULL));
+    need(vitcl_loader_new(&loader, s, 2));
+    cr_expect_eq(vitcl_loader_push_bytes(NULL, bytes, size, "x"), VITCL_EINVAL);
+    cr_expect_eq(vitcl_loader_push_bytes(loader, NULL, size, "x"),
+                 VITCL_EINVAL);
+    need(vitcl_loader_push(loader, VT_DATA "/sample.jpg"));
+    need(vitcl_loader_push_bytes(loader, bytes, size / 9, "a part"));
+    need(vitcl_loader_push_bytes(loader, bytes, size, "all of it"));
+    need(vitcl_loader_push_bytes(loader, bytes, 0, NULL));
+    memset(bytes, 0, size); /* they were copied */
+    free(bytes);
+    cr_expect_eq(vitcl_loader_pending(loader), 4);
+    need(vitcl_loader_next(a, loader));
+    cr_expect_eq(vitcl_loader_next(b, loader), VITCL_ECORRUPT);
+    cr_expect(strstr(vitcl_last_error(), "a part") != NULL, "%s",
+              vitcl_last_error());
+    need(vitcl_loader_next(b, loader));
+    cr_expect(memcmp(a, b, sizeof a) == 0);
+    cr_expect_neq(vitcl_loader_next(b, loader), VITCL_OK);
+    cr_expect(strstr(vitcl_last_error(), "picture") != NULL, "%s",
+              vitcl_last_error());
+    vitcl_loader_free(loader);
+    vitcl_session_free(s);
+    vitcl_model_free(model);
+    vitcl_device_free(device);
+}

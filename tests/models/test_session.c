@@ -381,7 +381,7 @@ Test(session, what_does_not_fit_says_what_would)
 {
     const vitcl_session_options large = {.size = sizeof large, .batch = 60000};
     const vitcl_session_options odd = {
-        .size = sizeof odd, .height = 33, .width = 32};
+        .size = sizeof odd, .height = 15, .width = 32};
     const vitcl_session_options gemm = {.size = sizeof gemm,
                                         .gemm = "nonsense"};
     vitcl_session *s = NULL;

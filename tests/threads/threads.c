@@ -1,0 +1,173 @@
+/*
+ * threads.c - one device and one model, and several threads of a host's that
+ * each have sessions of their own: every answer has the bits that it has alone.
+ * For ThreadSanitizer above all: -DVITCL_TSAN=ON, and threads.supp.
+ *   threads MODEL PICTURE
+ */
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <vitcl.h>
+
+enum { SIDE = 32, COUNT = 5, CLASSES = 10, THREADS = 4, ROUNDS = 2, TOP = 3 };
+
+static vitcl_device *device;
+static vitcl_model *model;
+static uint8_t rgb[COUNT][SIDE * SIDE * 3];
+static vitcl_image image[COUNT];
+static vitcl_class want[COUNT * TOP];
+static const char *picture;
+static atomic_int failures;
+
+static void wrong(int thread, const char *what)
+{
+    fprintf(stderr, "thread %d: %s: %s\n", thread, what, vitcl_last_error());
+    atomic_fetch_add(&failures, 1);
+}
+
+static vitcl_session *session_of(uint32_t batch)
+{
+    const vitcl_session_options o = {.size = sizeof o, .batch = batch};
+    vitcl_session *s = NULL;
+
+    return vitcl_session_new(&s, model, &o) == VITCL_OK ? s : NULL;
+}
+
+/* An error is its own thread's. */
+static void fail_on_purpose(int thread, vitcl_session *s)
+{
+    char name[32];
+    float x;
+
+    snprintf(name, sizeof name, "of-thread-%d", thread);
+    if (vitcl_session_read(&x, 1, s, name, 1) != VITCL_EINVAL ||
+        !strstr(vitcl_last_error(), name))
+        wrong(thread, "another thread's error");
+}
+
+static void decode(int thread, const vitcl_session *s)
+{
+    vitcl_loader *loader = NULL;
+    uint32_t h = 0, w = 0;
+    uint8_t *out;
+
+    vitcl_session_size(s, &h, &w);
+    out = malloc((size_t)h * w * 3);
+    if (!out || vitcl_loader_new(&loader, s, 1) != VITCL_OK ||
+        vitcl_loader_push(loader, picture) != VITCL_OK ||
+        vitcl_loader_next(out, loader) != VITCL_OK)
+        wrong(thread, "decoding");
+    vitcl_loader_free(loader);
+    free(out);
+}
+
+static void *work(void *number)
+{
+    const int thread = *(const int *)number;
+
+    for (int round = 0; round < ROUNDS; round++) {
+        vitcl_session *s = session_of(1 + (uint32_t)(thread + round) % 3);
+        vitcl_model_info info = {.size = sizeof info};
+        vitcl_device_info about = {.size = sizeof about};
+        vitcl_class got[COUNT * TOP];
+
+        if (!s) {
+            wrong(thread, "no session");
+            return NULL;
+        }
+        fail_on_purpose(thread, s);
+        if (vitcl_classify(got, TOP, s, image, COUNT) != VITCL_OK)
+            wrong(thread, "no answer");
+        else if (memcmp(got, want, sizeof got) != 0)
+            wrong(thread, "another answer than alone");
+        if (vitcl_model_describe(&info, model, 0, 0, 1) != VITCL_OK ||
+            vitcl_device_describe(&about, device) != VITCL_OK ||
+            !vitcl_model_label(model, 0))
+            wrong(thread, "no description");
+        if (thread == 0)
+            decode(thread, s);
+        vitcl_session_free(s);
+    }
+    return NULL;
+}
+
+/* Runs until somebody stops it. */
+static void *run_on(void *session)
+{
+    vitcl_status st = VITCL_OK;
+
+    while (st == VITCL_OK)
+        st = vitcl_run_rgb(session, rgb[0], 1);
+    if (st != VITCL_ESTOPPED)
+        wrong(THREADS, "not stopped");
+    return NULL;
+}
+
+static void *open_another(void *none)
+{
+    vitcl_device *d = NULL;
+    vitcl_model *m = NULL;
+
+    if (vitcl_device_open(&d, getenv("VITCL_TEST_DEVICE")) != VITCL_OK ||
+        vitcl_model_preset(&m, d, "vit-ti/16", SIDE) != VITCL_OK)
+        wrong(THREADS + 1, "no device of its own");
+    vitcl_model_free(m);
+    vitcl_device_free(d);
+    return none;
+}
+
+static int prepare(const char *path)
+{
+    vitcl_session *s = NULL;
+
+    for (int i = 0; i < COUNT; i++) {
+        for (int k = 0; k < SIDE * SIDE * 3; k++)
+            rgb[i][k] =
+                (uint8_t)((unsigned)((i + 1) * (k + 7)) * 2654435761u >> 24);
+        image[i] = (vitcl_image){SIDE, SIDE, rgb[i]};
+    }
+    if (vitcl_device_open(&device, getenv("VITCL_TEST_DEVICE")) != VITCL_OK ||
+        vitcl_model_load(&model, device, path) != VITCL_OK ||
+        !(s = session_of(1)) ||
+        vitcl_classify(want, TOP, s, image, COUNT) != VITCL_OK) {
+        fprintf(stderr, "%s\n", vitcl_last_error());
+        return 1;
+    }
+    vitcl_session_free(s);
+    return 0;
+}
+
+int main(int argc, char **argv)
+{
+    pthread_t threads[THREADS], runner, opener;
+    int number[THREADS];
+    vitcl_session *long_one;
+
+    if (argc != 3)
+        return 2;
+    picture = argv[2];
+    if (prepare(argv[1]) != 0 || !(long_one = session_of(1)))
+        return 1;
+    for (int i = 0; i < THREADS; i++) {
+        number[i] = i;
+        if (pthread_create(&threads[i], NULL, work, &number[i]) != 0)
+            return 1;
+    }
+    if (pthread_create(&runner, NULL, run_on, long_one) != 0 ||
+        pthread_create(&opener, NULL, open_another, NULL) != 0)
+        return 1;
+    for (int i = 0; i < THREADS; i++)
+        pthread_join(threads[i], NULL);
+    vitcl_session_stop(long_one);
+    pthread_join(runner, NULL);
+    pthread_join(opener, NULL);
+    vitcl_session_free(long_one);
+    vitcl_model_free(model);
+    vitcl_device_free(device);
+    if (atomic_load(&failures))
+        return 1;
+    printf("%d threads, each with the answers that it has alone\n", THREADS);
+    return 0;
+}
