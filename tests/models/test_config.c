@@ -152,6 +152,44 @@ Test(config, pooling)
     }
 }
 
+/* Of the last block only those tokens are made that somebody reads: a matter of
+ * time alone, which no answer shows. 0 is all of them. */
+Test(config, rows_that_are_read)
+{
+    static const char *const norm[] = {"norm", NULL}, *const none[] = {NULL};
+    static const char *const last[] = {"block.1", NULL};
+    const struct {
+        const char *name;
+        const char *const *keep;
+        int rows, last; /* in the end; of the last of two blocks */
+    } all[] = {
+        {"timm_vit", none, 1, 1},
+        {"timm_vit", norm, 0, 0},
+        {"timm_vit", last, 1, 0},
+        {"timm_vit_qknorm_reg", none, 1, 1},
+        {"timm_deit_distilled", none, 2, 2},
+        {"timm_vit_avg_reg", none, 0, 0},
+        {"timm_vit_map_all", none, 0, 0},
+        {"hf_vit_bare", none, 0, 0},
+    };
+
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        const vt_plan_options o = {.keep = all[i].keep};
+        vt_model *m = open_with(all[i].name, NULL);
+        const vt_config *c = vt_model_config(m);
+        vt_plan *p = NULL;
+
+        cr_assert_eq(vt_plan_new(&p, &o), VITCL_OK);
+        cr_expect_eq(vt_vit_rows(p, c), all[i].rows, "case %zu: %d", i,
+                     vt_vit_rows(p, c));
+        cr_expect_eq(vt_vit_block_rows(p, c, 1), all[i].last, "case %zu: %d", i,
+                     vt_vit_block_rows(p, c, 1));
+        cr_expect_eq(vt_vit_block_rows(p, c, 0), 0, "case %zu", i);
+        vt_plan_free(p);
+        vt_model_close(m);
+    }
+}
+
 /* Stochastic depth grows from nothing at the first block to the whole rate at
  * the last, as torch.linspace(0, rate, depth) has it; each block falls twice.
  */
