@@ -204,6 +204,56 @@ Test(sandbox, locked_up)
 }
 
 /* Idle workers that are killed cost nothing. */
+/* A process begins as its parent is: whether it ignores a signal at last. */
+static bool comes_to_ignore(pid_t pid, int signal)
+{
+    const struct timespec moment = {0, 5000000};
+
+    for (int i = 0; i < 4000; i++, nanosleep(&moment, NULL)) {
+        char line[256];
+        unsigned long long mask = 0;
+        FILE *f;
+
+        snprintf(line, sizeof line, "/proc/%d/status", (int)pid);
+        f = fopen(line, "r");
+        while (f && fgets(line, sizeof line, f))
+            sscanf(line, "SigIgn: %llx", &mask);
+        if (f)
+            fclose(f);
+        if (mask >> (signal - 1) & 1)
+            return true;
+    }
+    return false;
+}
+
+/* Ctrl-C reaches a program's whole group: what is to become of the pictures
+ * that are being decoded is for the program to say, so its decoders stay. */
+Test(sandbox, not_interrupted)
+{
+    static const int signals[] = {SIGINT, SIGPIPE};
+    vt_decoder_pool *pool = NULL;
+    vt_preprocess p = how();
+    pid_t before[CHILDREN_MAX], after[CHILDREN_MAX];
+    uint8_t rgb[BYTES];
+
+    cr_assert_eq(vt_pool_new(&pool, &p, 2), VITCL_OK);
+    cr_assert_eq(children(before), 2);
+    for (int i = 0; i < 2; i++)
+        cr_assert(comes_to_ignore(before[i], SIGINT));
+    for (size_t k = 0; k < VT_COUNT(signals); k++)
+        for (int i = 0; i < 2; i++)
+            kill(before[i], signals[k]);
+    for (int i = 0; i < 20; i++)
+        cr_assert_eq(vt_pool_push(pool, good[0]), VITCL_OK);
+    for (int i = 0; i < 20; i++)
+        cr_expect_eq(vt_pool_next(rgb, pool), VITCL_OK, "%d: %s", i,
+                     vt_message());
+    cr_assert_eq(children(after), 2);
+    cr_expect((before[0] == after[0] && before[1] == after[1]) ||
+              (before[0] == after[1] && before[1] == after[0]));
+    vt_pool_free(pool);
+}
+
 Test(sandbox, killed_when_idle)
 {
     vt_decoder_pool *pool = NULL;
