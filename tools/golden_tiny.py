@@ -41,6 +41,7 @@ TIMM = {
     "timm_vit_avg_reg": ("vit_base_patch16_224", dict(num_classes=5, global_pool="avg", reg_tokens=2), S),
     "timm_vit_avgmax_plain": ("vit_base_patch16_224", dict(num_classes=5, global_pool="avgmax", fc_norm=False), S),
     "timm_vit_map_all": ("vit_base_patch16_224", dict(num_classes=5, global_pool="map", pool_include_prefix=True), S),
+    "timm_relpos_bias_cls": ("vit_relpos_base_patch16_cls_224", dict(num_classes=5, rel_pos_type="bias"), S),
     "timm_relpos_swin": ("vit_relpos_base_patch16_224", dict(num_classes=5, rel_pos_type="mlp-swin", img_size=(16, 32)), (16, 32)),
 }
 
