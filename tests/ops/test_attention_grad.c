@@ -196,6 +196,15 @@ Test(attention_grad, far_apart)
         check_long(classes[i], 1, vt_test_tiny() ? 9 : 41, 2, 16, 14);
 }
 
+/* Heads of SigLIP's so400m and of ViT-H: vectors in pairs, one, and a rest. */
+Test(attention_grad, odd_widths)
+{
+    for (size_t i = 0; i < 2 && !vt_test_tiny(); i++) {
+        check_long(classes[i], 1, 21, 2, 72, 2);
+        check_long(classes[i], 1, 21, 2, 80, 2);
+    }
+}
+
 Test(attention_grad, longest)
 {
     vt_fixture f;
