@@ -21,7 +21,8 @@ enum { BITS = 32 - 8 - 2, ROWS = 16, LANE = 3 * ROWS, CHUNK = 48 };
 
 /* 32-bit multiplication needs more than the x86-64 base line to be fast. */
 #if defined(__x86_64__) && defined(__GLIBC__) && defined(__GNUC__) &&          \
-    !defined(__clang__) && !defined(__SANITIZE_ADDRESS__)
+    !defined(__clang__) && !defined(__SANITIZE_ADDRESS__) &&                   \
+    !defined(__SANITIZE_THREAD__)
 #define BEST_TARGET __attribute__((target_clones("avx2", "default")))
 #else
 #define BEST_TARGET

@@ -27,9 +27,10 @@ static void wrong(int thread, const char *what)
     atomic_fetch_add(&failures, 1);
 }
 
-static vitcl_session *session_of(uint32_t batch)
+static vitcl_session *session_of(uint32_t batch, vitcl_precision precision)
 {
-    const vitcl_session_options o = {.size = sizeof o, .batch = batch};
+    const vitcl_session_options o = {
+        .size = sizeof o, .batch = batch, .precision = precision};
     vitcl_session *s = NULL;
 
     return vitcl_session_new(&s, model, &o) == VITCL_OK ? s : NULL;
@@ -68,7 +69,9 @@ static void *work(void *number)
     const int thread = *(const int *)number;
 
     for (int round = 0; round < ROUNDS; round++) {
-        vitcl_session *s = session_of(1 + (uint32_t)(thread + round) % 3);
+        /* Which precision `half` is, is found out once a process. */
+        const vitcl_precision p = thread % 2 && round ? VITCL_HALF : VITCL_F32;
+        vitcl_session *s = session_of(1 + (uint32_t)(thread + round) % 3, p);
         vitcl_model_info info = {.size = sizeof info};
         vitcl_device_info about = {.size = sizeof about};
         vitcl_class got[COUNT * TOP];
@@ -80,7 +83,7 @@ static void *work(void *number)
         fail_on_purpose(thread, s);
         if (vitcl_classify(got, TOP, s, image, COUNT) != VITCL_OK)
             wrong(thread, "no answer");
-        else if (memcmp(got, want, sizeof got) != 0)
+        else if (p == VITCL_F32 && memcmp(got, want, sizeof got) != 0)
             wrong(thread, "another answer than alone");
         if (vitcl_model_describe(&info, model, 0, 0, 1) != VITCL_OK ||
             vitcl_device_describe(&about, device) != VITCL_OK ||
@@ -130,7 +133,7 @@ static int prepare(const char *path)
     }
     if (vitcl_device_open(&device, getenv("VITCL_TEST_DEVICE")) != VITCL_OK ||
         vitcl_model_load(&model, device, path) != VITCL_OK ||
-        !(s = session_of(1)) ||
+        !(s = session_of(1, VITCL_F32)) ||
         vitcl_classify(want, TOP, s, image, COUNT) != VITCL_OK) {
         fprintf(stderr, "%s\n", vitcl_last_error());
         return 1;
@@ -148,7 +151,7 @@ int main(int argc, char **argv)
     if (argc != 3)
         return 2;
     picture = argv[2];
-    if (prepare(argv[1]) != 0 || !(long_one = session_of(1)))
+    if (prepare(argv[1]) != 0 || !(long_one = session_of(1, VITCL_F32)))
         return 1;
     for (int i = 0; i < THREADS; i++) {
         number[i] = i;
