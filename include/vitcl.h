@@ -11,15 +11,15 @@
  * Processes  No driver of OpenCL lives through a fork(). In the child of a
  *            process that has opened a device, calls that need one or a loader
  *            fail, and freeing leaves the parent's things alone.
- * Process    What all of it shares: the program cache's folder; a table of
- *            which half precision a device does faster, and one of what its
- *            dot-product instructions give, each behind a lock; and CLBlast,
- *            which is called behind one more. Using "clblast" (on GPUs it is
- *            the default) sets CLBlast's parameters of Xgemm and GemmRoutine in
+ * Shared     by all of a process, each behind a lock: which half precision a
+ *            device does faster, trials of its dot-product instructions, the
+ *            log, and CLBlast. A device is locked while it builds a program, a
+ *            model while a session's plan is written. Using "clblast" (on GPUs
+ * it is the default) sets CLBlast's parameters of Xgemm and GemmRoutine in
  *            single precision for that device. They are the process's: a host's
  *            own products with CLBlast on that device take them too, which may
  *            change how fast they are, and in CLBlast up to 1.6.0, whose cache
- *            is not thread-safe, they may not run at the same time as ours.
+ *            is not thread-safe, may not run while a session of ours does.
  *            The locale, the umask, signals and the environment stay as they
  *            are.
  * Variables  that the library reads, unless the program has more rights than
@@ -139,7 +139,8 @@ typedef struct {
 /* The index-th device, from 0; VITCL_ENODEVICE after the last. */
 VITCL_STATUS vitcl_device_list(vitcl_device_info *out, uint32_t index);
 /* select: "0:1", part of a name, "cpu", "gpu", "any"; NULL: the environment's
- * VITCL_DEVICE, else the first GPU, else the first device. */
+ * VITCL_DEVICE, else the first GPU, else the first device. VITCL_ENODEVICE:
+ * there is none, or a name fits several. */
 VITCL_STATUS vitcl_device_open(vitcl_device **out, const char *select);
 VITCL_STATUS vitcl_device_describe(vitcl_device_info *out,
                                    const vitcl_device *device);
@@ -163,7 +164,9 @@ typedef struct {
 /* In place of a path: the model that the library carries, a small hybrid ViT
  * for CIFAR-10's ten classes, trained with vitcl_train(). */
 #define VITCL_MODEL_BUILTIN "builtin:cifar10"
-/* path: a checkpoint's folder, or its weight file with the config beside it. */
+/* path: a checkpoint's folder, or its weight file with the config beside it.
+ * VITCL_EIO: a file is missing; VITCL_ECORRUPT, VITCL_EUNSUPPORTED: what is
+ * wrong with it, or of no family that is known here. */
 VITCL_STATUS vitcl_model_load(vitcl_model **out, vitcl_device *device,
                               const char *path);
 /* A checkpoint in memory: what the files of its folder hold. */
@@ -176,9 +179,11 @@ typedef struct {
     size_t weights_bytes;
     const char *config; /* config.json; NULL where .npz weights have none */
     size_t config_bytes;
-    const char *preprocessor; /* preprocessor_config.json, or NULL */
+    const char *preprocessor; /* preprocessor_config.json or, with the picture's
+                               * part in it, processor_config.json; or NULL */
     size_t preprocessor_bytes;
 } vitcl_model_files;
+/* As vitcl_model_load(). An index of shards is VITCL_EUNSUPPORTED. */
 VITCL_STATUS vitcl_model_from_memory(vitcl_model **out, vitcl_device *device,
                                      const vitcl_model_files *files);
 /* A preset such as "vit-b/16" with random weights; size 0: 224. Its answers
@@ -234,8 +239,9 @@ typedef struct {
     void *progress_context;
 } vitcl_session_options;
 
-/* All device memory for `batch` images at a time is claimed here, once; an
- * error for want of memory says which batch would fit. */
+/* All device memory for `batch` images at a time is claimed here, once;
+ * VITCL_ENOMEM says which batch would fit. The first session of a kind on a
+ * device compiles kernels, which can take minutes. */
 VITCL_STATUS vitcl_session_new(vitcl_session **out, vitcl_model *model,
                                const vitcl_session_options *options);
 void vitcl_session_free(vitcl_session *session);
@@ -263,14 +269,16 @@ typedef struct {
  *
  * Pictures are decoded by processes of the program vitcl-decode, which may
  * only read, write and exit: these two start one, and end it; a loader keeps
- * its own, and so does training on files. No other call starts it. The caller
- * is not forked, and the process is never confused with one of its own, but
- * SIGCHLD comes, and a waitpid(-1) may meet it. The program is looked for as
- * VITCL_DECODE (a path) says, beside the program or library that runs, in
+ * its own, and so does work on data sets of files. No other call starts it. The
+ * caller is not forked, and the process is never confused with one of its own,
+ * but SIGCHLD comes, and a waitpid(-1) may meet it. The program is looked for
+ * as VITCL_DECODE (a path) says, beside the program or library that runs, in
  * ../libexec and ../../libexec from there, and where it was installed.
  * VITCL_DECODE_MEMORY (MiB for all decoders together; a quarter of the
  * machine's), VITCL_DECODE_SECONDS (of processor time a picture; 30) and
- * VITCL_DECODE_PIXELS (millions a picture; 179) limit what a picture costs. */
+ * VITCL_DECODE_PIXELS (millions a picture; 179) limit what a picture costs.
+ * VITCL_ECORRUPT: damaged, or too costly; VITCL_EUNSUPPORTED: no format that is
+ * known here. */
 VITCL_STATUS vitcl_image_decode(vitcl_image *out, const void *bytes,
                                 size_t size, const char *name);
 VITCL_STATUS vitcl_image_load(vitcl_image *out, const char *path);
@@ -295,7 +303,8 @@ VITCL_STATUS vitcl_image_prepare(vitcl_image *out, const vitcl_session *session,
                                  const vitcl_image *image);
 void vitcl_image_free(vitcl_image *image);
 
-/* top[n * k]: the k <= classes best of each of the n images, best first.
+/* top[n * k]: the k <= classes best of each of the n images, best first;
+ * VITCL_EUNSUPPORTED for a model without a classifier.
  * Images are prepared first; n may be more than the session's batch. An image
  * whose logits are not all finite gets the label UINT32_MAX; the others are
  * answered, and the error says what was wrong with the first such image. */
@@ -310,7 +319,7 @@ VITCL_STATUS vitcl_embed(float *out, vitcl_session *session,
 void vitcl_top(vitcl_class *top, uint32_t k, const float *logits,
                uint32_t classes);
 
-/* One forward pass over n <= batch prepared pictures, 8-bit
+/* One forward pass over n <= batch prepared pictures, rows from the top, 8-bit
  * [n, height, width, 3]; normalised as the model's preprocessing says. */
 VITCL_STATUS vitcl_run_rgb(vitcl_session *session, const uint8_t *rgb,
                            uint32_t n);

@@ -286,7 +286,7 @@ int curve_write(curve *c, const char *path)
     if (c->count == 0)
         return 1;
     errno = n < 0 || (size_t)n >= sizeof part ? ENAMETOOLONG : ENOMEM;
-    f = errno == ENOMEM && !c->lost ? fopen(part, "wb") : NULL;
+    f = errno == ENOMEM && !c->lost ? fopen(part, "wbe") : NULL;
     if (!f)
         return 0;
     draw(c);
