@@ -29,8 +29,9 @@
  *            dot-product instructions), VITCL_CL_DIR (kernels from a folder),
  *            VITCL_BUILD_FORK=1 (PoCL may compile in forked processes: for a
  *            program that has no other threads), VITCL_DECODE and what begins
- *            with it (see vitcl_image_decode()). Programs on disk are told
- *            apart by variables of drivers' too.
+ *            with it (see vitcl_image_decode()), OCL_ICD_VENDORS (to say why
+ *            there is no device). Programs on disk are told apart by variables
+ *            of drivers' too.
  * Structs    Those of options and infos begin with their size: set it before a
  *            call, and the rest to zero, as {.size = sizeof x} does. Options
  *            that are zero, or NULL for all of them, mean the defaults.

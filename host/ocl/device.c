@@ -273,7 +273,7 @@ done:
 /* Does the loader's folder name a driver, whatever becomes of it? */
 static bool drivers_installed(void)
 {
-    const char *where = getenv("OCL_ICD_VENDORS");
+    const char *where = vt_getenv("OCL_ICD_VENDORS");
     DIR *d;
     bool any = false;
 
