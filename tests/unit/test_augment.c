@@ -165,6 +165,30 @@ Test(augment, mixing)
         }
 }
 
+/* What the words mean; "full" is DeiT's (arXiv 2012.12877, table 9). Small
+ * pictures, up to 64 a side, are padded and cropped. */
+Test(augment, words)
+{
+    vt_augment a;
+
+    cr_assert(vt_augment_named(&a, "none", 224, 224));
+    cr_expect_not(vt_augment_any(&a));
+    cr_expect(a.mixup == 0 && a.cutmix == 0 && a.mixup_prob == 1);
+    cr_assert(vt_augment_named(&a, "light", 64, 300));
+    cr_expect(a.flip && a.pad == 8 && a.crop_scale == 0);
+    cr_assert(vt_augment_named(&a, "light", 65, 80));
+    cr_expect(a.flip && a.pad == 0 && a.crop_scale == 0.35);
+    cr_expect(a.jitter == 0 && a.randaugment == 0 && a.erase == 0);
+    cr_expect(a.mixup == 0 && a.cutmix == 0);
+    cr_assert(vt_augment_named(&a, "full", 224, 224));
+    cr_expect(a.flip && a.pad == 0 && a.crop_scale == 0.08);
+    cr_expect(a.jitter == 0.3 && a.randaugment == 2 && a.magnitude == 0.9);
+    cr_expect(a.erase == 0.25 && a.mixup == 0.8 && a.cutmix == 1);
+    cr_expect(a.mixup_prob == 1);
+    cr_assert(vt_augment_named(&a, "full", 32, 40));
+    cr_expect(a.pad == 4 && a.crop_scale == 0);
+}
+
 /* A share of the pictures gets a box of noise, of 2 to 33 % of the area, with
  * sides from 3:10 to 10:3. */
 Test(augment, erases_a_share)

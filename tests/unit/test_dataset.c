@@ -37,6 +37,7 @@ static void setup(void)
 Test(dataset, cifar10, .init = setup, .fini = vt_test_tidy)
 {
     uint8_t record[2 * 3073];
+    char names[100];
     vt_dataset *d = NULL;
     vt_picture p;
 
@@ -52,6 +53,14 @@ Test(dataset, cifar10, .init = setup, .fini = vt_test_tidy)
     cr_expect_eq(vt_dataset_count(d), 2);
     cr_expect_eq(vt_dataset_classes(d), 10);
     cr_expect_str_eq(vt_dataset_class(d, 2), "bird");
+    cr_expect_str_eq(vt_dataset_class(d, 9), "j");
+    vt_dataset_free(d);
+    memset(names, 'n', sizeof names); /* longer than what is kept of one */
+    memcpy(names + 70, "\nb\nc\nd\ne\nf\ng\nh\ni\nj\n", 19);
+    put("batches.meta.txt", names, 89);
+    cr_assert_eq(vt_dataset_open(&d, folder, "test"), VITCL_OK, "%s",
+                 vt_message());
+    cr_expect_eq(strlen(vt_dataset_class(d, 0)), 63);
     cr_expect_str_eq(vt_dataset_class(d, 9), "j");
     cr_expect_eq(vt_dataset_label(d, 0), 7);
     cr_expect_eq(vt_dataset_label(d, 1), 2);

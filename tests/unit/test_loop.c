@@ -149,7 +149,7 @@ Test(loop, resumes_to_the_bit)
 }
 
 /* 4 x 8 pictures make the step that 32 make, but for rounding. */
-Test(loop, accumulates)
+static void accumulate(const char *objective)
 {
     char *root = vt_test_folder();
     vitcl_device *d = device();
@@ -169,6 +169,7 @@ Test(loop, accumulates)
                                      .config = vt_test_config(root, ""),
                                      .data = root,
                                      .output = out,
+                                     .objective = objective,
                                      .batch = 32,
                                      .micro = i ? 8 : 32,
                                      .epochs = 3,
@@ -196,6 +197,12 @@ Test(loop, accumulates)
     free(file[1]);
     vitcl_device_free(d);
     vt_test_remove(root);
+}
+
+Test(loop, accumulates)
+{
+    accumulate("classes");
+    accumulate("masked-patch");
 }
 
 /* What falls in training does not fall while held-out pictures are scored. */
