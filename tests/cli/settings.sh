@@ -55,6 +55,9 @@ done <<'T'
 {"ema": 0.99999999}|"ema" must be a number from 0 to 0.99|both
 {"momentum": [0.9]}|"momentum" must be a number|both
 {"dropout": "0.1"}|"dropout" must be a number|both
+{"dropout": 1}|"dropout" must be a number from 0 to 0.99|both
+{"drop_path": 1}|"drop_path" must be a number from 0 to 0.99|both
+{"label_smoothing": 1.1}|"label_smoothing" must be a number from 0 to 1|both
 {"clip_grad_norm": null}|"clip_grad_norm" must be a number|both
 {"eps": {}}|"eps" must be a number|both
 {"weight_decy": 0.1}|"weight_decy" is not a setting|both

@@ -270,6 +270,29 @@ Test(augment, crops_a_share)
     vt_picture_free(&in);
 }
 
+/* Where no box fits, it is the largest of those shapes in the middle. */
+Test(augment, crops_the_middle_of_a_strip)
+{
+    const vt_augment how = {.crop_scale = 0.9};
+
+    for (int tall = 0; tall < 2; tall++) {
+        vt_picture in = {tall ? 10 : 250, tall ? 250 : 10, NULL}, out;
+        vt_random r = vt_random_new(9, 1, 1);
+
+        cr_assert_eq(vt_new(&in.rgb, 2500, 3), VITCL_OK);
+        for (int k = 0; k < 2500; k++)
+            in.rgb[3 * k] = (uint8_t)(tall ? k / 10 : k % 250);
+        cr_assert_eq(
+            vt_augment_picture(&out, &in, 13, 13, VT_NEAREST, &how, &r),
+            VITCL_OK);
+        /* 13 of 250: 118 on either side, and one */
+        cr_expect_eq(out.rgb[0], 118, "%d", out.rgb[0]);
+        cr_expect_eq(out.rgb[3 * 168], 130, "%d", out.rgb[3 * 168]);
+        vt_picture_free(&in);
+        vt_picture_free(&out);
+    }
+}
+
 /* Each kind of mixing by its own alpha: with a large one shares are near a
  * half, with a small one near 0 or 1. Where both are asked for, each has half
  * of the batches. */
