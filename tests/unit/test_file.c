@@ -40,8 +40,8 @@ Test(file, limits)
     cr_expect_eq(f.size, 0);
     vt_file_close(&f);
     expect_text(path, "");
-    cr_expect_eq(vt_file_map(&f, vt_test_path(folder, "b")), VITCL_EIO);
-    cr_expect_neq(vt_file_map(&f, folder), VITCL_OK);
+    cr_expect_eq(vt_file_read(&f, vt_test_path(folder, "b"), 5), VITCL_EIO);
+    cr_expect_neq(vt_file_read(&f, folder, 5), VITCL_OK);
     cr_expect(vt_path_exists(path) && !vt_path_is_folder(path));
     cr_expect(vt_path_exists(folder) && vt_path_is_folder(folder));
     vt_test_remove(folder);
