@@ -28,19 +28,24 @@ typedef struct forms {
     char bf16[96], int8[96];
 } forms;
 
-static void find_forms(forms *f, const vitcl_device_info *d)
+/* False: the device that was listed cannot be asked; says why. */
+static bool find_forms(forms *f, const vitcl_device_info *d)
 {
     vitcl_device *device = NULL;
+    bool good = true;
 
     *f = (forms){.bf16 = ""};
-    if (d->error[0] || strcmp(d->type, "cpu") != 0 ||
-        vitcl_device_open(&device, d->id) != VITCL_OK ||
-        vitcl_device_form(f->bf16, sizeof f->bf16, device, VITCL_BF16) !=
-            VITCL_OK ||
-        vitcl_device_form(f->int8, sizeof f->int8, device, VITCL_INT8) !=
-            VITCL_OK)
+    if (d->error[0] || strcmp(d->type, "cpu") != 0)
+        return true;
+    if (vitcl_device_open(&device, d->id) != VITCL_OK)
+        good = failed() == EXIT_OK;
+    else if (vitcl_device_form(f->bf16, sizeof f->bf16, device, VITCL_BF16) !=
+                 VITCL_OK ||
+             vitcl_device_form(f->int8, sizeof f->int8, device, VITCL_INT8) !=
+                 VITCL_OK)
         *f = (forms){.bf16 = ""};
     vitcl_device_free(device);
+    return good;
 }
 
 static void note_form(const char *id, const char *precision, const char *form)
@@ -191,14 +196,15 @@ static int run(void *into, const words *operands)
         if (list[i].warning[0] && !warned)
             note("%s", list[i].warning);
         warned = warned || list[i].warning[0];
-        find_forms(&f, &list[i]);
+        if (!find_forms(&f, &list[i]))
+            code = EXIT_FAILED;
         if (o->json)
             print_json(&list[i], &f);
         note_form(list[i].id, "bf16", f.bf16);
         note_form(list[i].id, "int8", f.int8);
     }
-    if (!o->json && n)
-        code = print_table(list, n);
+    if (!o->json && n && print_table(list, n) != EXIT_OK)
+        code = EXIT_FAILED;
     if (!usable && code == EXIT_OK)
         code = fail("no usable OpenCL device; install a driver, for instance "
                     "pocl-opencl-icd for the CPU");
