@@ -47,7 +47,7 @@ static int64_t step_of(const char *folder)
     int64_t step = -1;
 
     cr_assert(x && x->dtype == VT_FILE_I64 && x->count == 1);
-    memcpy(&step, x->data, sizeof step);
+    cr_assert_eq(vt_tensor_bytes(&step, x, 0, sizeof step), VITCL_OK);
     vt_tensors_free(t);
     return step;
 }
@@ -252,7 +252,7 @@ static void write_changed(const char *folder, const vt_tensors *from,
                 continue;
             more = calloc(2, x.size); /* the least sum of all rows */
             cr_assert(more);
-            memcpy(more, x.data, x.size);
+            cr_assert_eq(vt_tensor_bytes(more, &x, 0, x.size), VITCL_OK);
             x.data = more;
             if (c->how == LONGER)
                 x.shape[0] *= 2, x.count *= 2, x.size *= 2;

@@ -70,9 +70,9 @@ static int in_child(things *t)
 #define REFUSED(st, call)                                                      \
     if (++n && ((call) != (st) || !vitcl_last_error()[0]))                     \
     return n
-    REFUSED(VITCL_EDEVICE, vitcl_run_rgb(t->session, rgb, 1));
     REFUSED(VITCL_EDEVICE,
             vitcl_session_read(x, 1000, t->session, "logits", 1));
+    REFUSED(VITCL_EDEVICE, vitcl_run_rgb(t->session, rgb, 1));
     REFUSED(VITCL_EDEVICE, vitcl_classify(&top, 1, t->session, &t->image, 1));
     REFUSED(VITCL_EDEVICE, vitcl_session_new(&session, t->model, NULL));
     REFUSED(VITCL_EDEVICE, vitcl_device_open(&device, NULL));
