@@ -198,6 +198,7 @@ static void set_signals(void)
     usual.sa_handler = SIG_IGN;
     sigaction(SIGINT, &usual, NULL);
     sigaction(SIGPIPE, &usual, NULL);
+    sigaction(SIGXFSZ, &usual, NULL); /* a write says so */
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
 }
@@ -290,8 +291,9 @@ static vitcl_status write_pixels(const vt_picture *p, uint64_t place,
         if (n < 0 && errno == EINTR)
             continue;
         if (n <= 0)
-            return vt_fail(VITCL_ENOMEM, "%s: out of memory for its pixels",
-                           name);
+            return vt_fail(VITCL_ENOMEM,
+                           "%s: its pixels cannot be handed back: %s", name,
+                           n < 0 ? strerror(errno) : "nothing is written");
         at += (size_t)n;
     }
     return VITCL_OK;

@@ -82,7 +82,7 @@ rm -rf part && cp -r $test part && rm -r part/cat
 run 1 eval -m model --data part --classes-by number
 err_has '4 classes of the pictures and 5 of the model'
 run 2 eval -m model --data part --classes-by place
-says 'neither name nor number'
+says '--classes-by place is none of name, number'
 
 # Labels beside the data: by name, or numbers that are the model's, with a line.
 labels() {

@@ -65,7 +65,7 @@ run 1 train --resume --lr 0.25 -o whole
 says 'began with lr'
 
 # ---- Ctrl-C after some steps, then on: the same bytes. A line of the log is
-# flushed after its step.
+# one write() after its step.
 INT=2 KILL=9
 signal_at "stopped.json 3 $INT" 130 train "${given[@]}" -o parts --log stopped.json
 err_has 'stopped after step 3 of 16; to go on: vitcl train --resume -o parts'

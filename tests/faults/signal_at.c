@@ -3,7 +3,7 @@
  *
  * Preloaded with VT_SIGNAL_AT="CALL N SIGNAL", it raises SIGNAL (a number) on
  * the thread that makes the N-th call (from 1) of CALL, before the call is
- * made. CALL is fsync, rename, or the name of a file: then fflush of that file
+ * made. CALL is fsync, rename, or the name of a file: then write() to that file
  * is meant. A test that waits and then kills would depend on the machine's
  * speed; this does not.
  */
@@ -30,12 +30,12 @@ static void count(const char *call)
         raise(number);
 }
 
-static void count_file(FILE *f)
+static void count_file(int fd)
 {
     char link[64], path[4096];
     ssize_t n;
 
-    snprintf(link, sizeof link, "/proc/self/fd/%d", fileno(f));
+    snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
     n = readlink(link, path, sizeof path - 1);
     if (n <= 0)
         return;
@@ -53,14 +53,13 @@ static void find(void *function, const char *name)
     memcpy(function, &found, sizeof found);
 }
 
-int fflush(FILE *f)
+ssize_t write(int fd, const void *from, size_t size)
 {
-    int (*real)(FILE *);
+    ssize_t (*real)(int, const void *, size_t);
 
-    if (f)
-        count_file(f);
-    find(&real, "fflush");
-    return real(f);
+    count_file(fd);
+    find(&real, "write");
+    return real(fd, from, size);
 }
 
 int fsync(int fd)
