@@ -14,12 +14,13 @@
  * Shared     by all of a process, each behind a lock: which half precision a
  *            device does faster, trials of its dot-product instructions, the
  *            log, and CLBlast. A device is locked while it builds a program, a
- *            model while a session's plan is written. Using "clblast" (on GPUs
- * it is the default) sets CLBlast's parameters of Xgemm and GemmRoutine in
- *            single precision for that device. They are the process's: a host's
- *            own products with CLBlast on that device take them too, which may
- *            change how fast they are, and in CLBlast up to 1.6.0, whose cache
- *            is not thread-safe, may not run while a session of ours does.
+ *            model while a session's plan is written. Using "clblast" (the
+ *            default on GPUs) sets CLBlast's parameters of Xgemm and of
+ *            GemmRoutine in single precision for that device. They are the
+ *            process's: a host's own products with CLBlast on that device take
+ *            them too, which may change how fast they are, and in CLBlast up to
+ *            1.6.0, whose cache is not thread-safe, may not run while a session
+ *            of ours does.
  *            The locale, the umask, signals and the environment stay as they
  *            are.
  * Variables  that the library reads, unless the program has more rights than
@@ -30,8 +31,8 @@
  *            VITCL_BUILD_FORK=1 (PoCL may compile in forked processes: for a
  *            program that has no other threads), VITCL_DECODE and what begins
  *            with it (see vitcl_image_decode()), OCL_ICD_VENDORS (to say why
- *            there is no device). Programs on disk are told apart by variables
- *            of drivers' too.
+ *            there is no device). Drivers' variables that change what their
+ *            compilers make are read too, to tell programs on disk apart.
  * Structs    Those of options and infos begin with their size: set it before a
  *            call, and the rest to zero, as {.size = sizeof x} does. Options
  *            that are zero, or NULL for all of them, mean the defaults.
@@ -233,9 +234,9 @@ typedef struct {
     int once; /* for one run: where a CPU can, weights are read and packed as
                  they are multiplied, not beforehand, and not kept. The same
                  numbers; each run is a little slower */
-    /* NULL or: while vitcl_session_new() prepares kernels and weights, of total
-     * its own count; after each batch of vitcl_classify() and vitcl_embed(), of
-     * their pictures. */
+    /* NULL, or called while vitcl_session_new() prepares kernels and weights
+     * (total: steps of that work) and after each batch of vitcl_classify() and
+     * vitcl_embed() (total: their pictures). */
     vitcl_progress progress;
     void *progress_context;
 } vitcl_session_options;
@@ -248,7 +249,7 @@ VITCL_STATUS vitcl_session_new(vitcl_session **out, vitcl_model *model,
 void vitcl_session_free(vitcl_session *session);
 /* From any thread, or a signal handler: the next run of this session that would
  * begin, in a call that goes on or in a later one, fails once with
- * VITCL_ESTOPPED. What the device is at, it finishes. */
+ * VITCL_ESTOPPED. The device finishes what it has begun. */
 void vitcl_session_stop(vitcl_session *session);
 const vitcl_model *vitcl_session_model(const vitcl_session *session);
 uint32_t vitcl_session_batch(const vitcl_session *session);

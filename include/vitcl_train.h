@@ -19,7 +19,7 @@ typedef struct vitcl_dataset vitcl_dataset; /* labelled pictures; read-only */
 VITCL_STATUS vitcl_dataset_open(vitcl_dataset **out, const char *path,
                                 const char *split);
 void vitcl_dataset_free(vitcl_dataset *dataset);
-/* Zero or NULL of no dataset, and of a class that it has not. */
+/* Without a dataset these give 0 or NULL; so does a class that it lacks. */
 uint32_t vitcl_dataset_pictures(const vitcl_dataset *dataset);
 uint32_t vitcl_dataset_classes(const vitcl_dataset *dataset);
 const char *vitcl_dataset_class(const vitcl_dataset *dataset, uint32_t index);

@@ -26,9 +26,9 @@ extern "C" {
  * device, or on the model's. */
 int vitcl_device_untried(const vitcl_device *device, vitcl_precision precision);
 int vitcl_model_untried(const vitcl_model *model, vitcl_precision precision);
-/* By what a CPU multiplies in bf16 or int8, as far as it has been tried: an
- * instruction's name, "fma" or "untried", and what failed its trial, as in "fma;
- * vpdpbusd failed its trial". Cut to `size`. */
+/* What a CPU multiplies bf16 or int8 by, as far as it has been tried: an
+ * instruction's name, "fma" or "untried"; and what failed its trial, as in
+ * "fma; vpdpbusd failed its trial". Cut to `size` bytes with the final NUL. */
 VITCL_STATUS vitcl_device_form(char *out, size_t size,
                                const vitcl_device *device,
                                vitcl_precision precision);

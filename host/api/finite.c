@@ -14,7 +14,7 @@
 
 static const char *word(float x)
 {
-    return isnan(x) ? "NaN" : x > 0 ? "infinite" : "minus infinity";
+    return isnan(x) ? "NaN" : x > 0 ? "infinity" : "minus infinity";
 }
 
 /* The first that is not finite; n where all are. */
@@ -49,7 +49,7 @@ static vitcl_status look_at_weights(vitcl_session *s)
         if (x->kind != VT_PARAM)
             continue;
         count = vt_elements(s->plan, v);
-        VT_TRY(vt_store_fetch(data, s->model->store, x->name, count));
+        VT_TRY(vt_store_read(data, s->model->store, x->name, count));
         at = first_wrong(data, count);
         if (at < count)
             snprintf(s->bad_weight, sizeof s->bad_weight,

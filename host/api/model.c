@@ -69,8 +69,9 @@ vitcl_status vitcl_model_from_memory(vitcl_model **out, vitcl_device *device,
     VT_TRY(vt_sized_options(&f, sizeof f, files, "vitcl_model_files"));
     if (!f.weights || (f.config_bytes && !f.config) ||
         (f.preprocessor_bytes && !f.preprocessor))
-        return vt_fail(VITCL_EINVAL, "a model in memory needs its weights, and "
-                                     "a place for each size");
+        return vt_fail(VITCL_EINVAL,
+                       "a model in memory needs weights, and what "
+                       "has a size needs a pointer");
     VT_TRY(vt_model_open_memory(&m, &f));
     VT_TRY(wrap(out, device, m));
 done:

@@ -18,7 +18,7 @@ vitcl_status vitcl_image_pixels(vitcl_image *out, const void *pixels,
                                 size_t stride_bytes, vitcl_layout layout)
 {
     vitcl_status st = VITCL_OK;
-    const struct layout *l = layouts + (unsigned)layout;
+    const struct layout *l;
     const uint8_t *row = pixels;
     uint8_t *rgb = NULL, *to;
     size_t dense;
@@ -31,6 +31,7 @@ vitcl_status vitcl_image_pixels(vitcl_image *out, const void *pixels,
         return vt_fail(VITCL_EINVAL,
                        "a picture of %ux%u; sides go from 1 to %u", width,
                        height, VT_SIDE_MAX);
+    l = &layouts[layout];
     dense = (size_t)width * l->bytes;
     stride_bytes = stride_bytes ? stride_bytes : dense;
     if (stride_bytes < dense)

@@ -19,8 +19,8 @@ static vitcl_status size_of(size_t *size, const void *theirs, const char *type)
     return *size >= sizeof *size && *size < ABSURD
                ? VITCL_OK
                : vt_fail(VITCL_EINVAL,
-                         "size of a %s is %zu; set it to the struct's own",
-                         type, *size);
+                         "the member size of a %s is %zu; set it to sizeof(%s)",
+                         type, *size, type);
 }
 
 vitcl_status vt_sized_options(void *ours, size_t size, const void *theirs,

@@ -8,7 +8,7 @@
 locale_t vt_point_begin(void)
 {
     /* All of "C" is one object that is always there: nothing is taken, nothing
-     * has to be given back (glibc, musl, the BSDs). */
+     * has to be given back (glibc, musl). */
     const locale_t c = newlocale(LC_ALL_MASK, "C", (locale_t)0);
 
     return c ? uselocale(c) : (locale_t)0;

@@ -2,8 +2,8 @@
  * own.c - the user's own folders. See own.h for what is trusted there and why.
  */
 #include "base/own.h"
-#include "base/environment.h"
 
+#include "base/environment.h"
 #include "base/memory.h"
 
 #include <errno.h>

@@ -76,7 +76,7 @@ int child_run(char *out, size_t size, const char *const *argv, double seconds)
     char *list[16] = {(char *)(uintptr_t) "vitcl"};
     int fd = -1, status = 0, n = 1;
     bool ended;
-    pid_t pid;
+    pid_t pid, dead;
 
     out[0] = '\0';
     for (; argv[n - 1] && n < 15; n++)
@@ -88,7 +88,9 @@ int child_run(char *out, size_t size, const char *const *argv, double seconds)
     close(fd);
     if (!ended)
         kill(pid, SIGKILL);
-    while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+    while ((dead = waitpid(pid, &status, 0)) < 0 && errno == EINTR)
         ;
-    return WIFEXITED(status) ? WEXITSTATUS(status) : CHILD_CRASHED;
+    /* with SIGCHLD ignored by whoever started us, no status is to be had */
+    return dead == pid && WIFEXITED(status) ? WEXITSTATUS(status)
+                                            : CHILD_CRASHED;
 }

@@ -47,11 +47,11 @@ typedef struct opt {
 } opt;
 
 typedef struct command {
-    const char *name, *operands, *summary,
-        *more;          /* more: may be NULL;
-                         * summary NULL: not for people, last in main.c */
-    const opt *options; /* ends with a NULL name */
-    size_t size;        /* of the struct that options go into, zero at first */
+    const char *name, *operands;
+    const char *summary; /* NULL: not for people, last in main.c */
+    const char *more;    /* may be NULL */
+    const opt *options;  /* ends with a NULL name */
+    size_t size;         /* of the struct that options go into, zero at first */
     int (*run)(void *options, const words *operands);
 } command;
 
@@ -121,7 +121,7 @@ void guard_arguments(char *const *argv);
 /* Before a driver is loaded: its cache is where it can be trusted. */
 void guard_caches(void);
 /* From here to the end of the first run (or of the command) a driver that
- * breaks off lets the program begin once more. */
+ * crashes lets the program begin once more. */
 void guard_begin(void);
 void guard_end(void);
 void guard_spent(void); /* input is being read that cannot be read again */

@@ -217,13 +217,11 @@ const command cmd_devices = {
     "",
     "List OpenCL devices",
     "GEMM is the matrix multiplication that classify uses there, tuned how "
-    "many "
-    "entries\nof `vitcl tune` it uses. A driver that fails spoils its own line "
-    "only.\n"
-    "--json says by which instructions a CPU multiplies in bf16 and int8, as "
-    "far as\nthey were tried; one that failed its trial is named on stderr.\n"
-    "`-d` of the other commands and "
-    "VITCL_DEVICE take the\nindex, part of a name, cpu, gpu or any.",
+    "many\nentries of `vitcl tune` it uses. A driver that fails spoils its own "
+    "line only.\n--json says by which instructions a CPU multiplies in bf16 "
+    "and int8, as far as\nthey were tried; one that failed its trial is named "
+    "on stderr. `-d` of the other\ncommands and VITCL_DEVICE take the index, "
+    "part of a name, cpu, gpu or any.",
     options,
     sizeof(devices),
     run};

@@ -201,8 +201,8 @@ const command cmd_eval = {
     "Score a model on labelled pictures",
     "Prints the share of pictures whose label is the model's first answer "
     "(top1)\nor among its first five (top5). Classes are matched by label or "
-    "name. With --labels also the share whose first answer is "
-    "one of the picture's\nclasses (real), over pictures that have any.",
+    "name.\nWith --labels also the share whose first answer is one of the "
+    "picture's\nclasses (real), over pictures that have any.",
     options,
     sizeof(eval),
     run};

@@ -177,8 +177,9 @@ static double worst(const float *a, const float *b, size_t n)
 
     for (size_t i = 0; i < n; i++) {
         most = fmax(most, fabs((double)b[i]));
-        off = isfinite(a[i]) ? fmax(off, fabs((double)a[i] - (double)b[i]))
-                             : INFINITY;
+        off = isfinite(a[i]) && isfinite(b[i])
+                  ? fmax(off, fabs((double)a[i] - (double)b[i]))
+                  : INFINITY;
     }
     return most > 0 ? off / most : INFINITY;
 }

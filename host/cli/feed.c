@@ -230,11 +230,9 @@ answer feed_judge(feed *f, const answer *a, const float *numbers, size_t n,
 
     for (size_t i = 0; !out.error && i < n; i++)
         if (!isfinite(numbers[i])) {
-            out.error =
-                (char *)(uintptr_t)(vitcl_session_check(session, tensor,
-                                                        a->row) == VITCL_OK
-                                        ? "its numbers are not finite"
-                                        : vitcl_last_error());
+            out.error = vitcl_session_check(session, tensor, a->row) == VITCL_OK
+                            ? "its numbers are not finite"
+                            : vitcl_last_error();
             f->failures++;
         }
     return out;

@@ -2,17 +2,19 @@
  * guard.c - what the program does so that a driver's cache or compiler does not
  * end it. The library leaves both alone: they are its host's.
  *
- * Caches    PoCL keeps what it compiled, code that will run, below
- *           XDG_CACHE_HOME or ~/.cache, and without these in /tmp/pocl, whoever
- *           made that; where it cannot write, it offers no device. So its
- * folder must be ours alone, writable and not full, or another one is named:
- *           below our own cache, else $TMPDIR/vitcl-UID, for our cache as well.
- * Failures  From the device's opening to the end of the first run a driver
- *           compiles and loads. If it breaks off there (SIGABRT of an
- * assertion, SIGSEGV, SIGBUS of a file that was cut), the program begins once
- *           more, with PoCL's cache cleared: nothing has been answered yet. The
- *           second time, or where standard input was read already, it ends with
- *           a line that says so. Children take no part: they may die.
+ * Caches: PoCL keeps what it compiled, code that will run, below XDG_CACHE_HOME
+ * or ~/.cache, and without these in /tmp/pocl, whoever made that; where it
+ * cannot write, it offers no device. A folder that the user named must be
+ * writable and not full, one of PoCL's own choice must also be ours alone. Else
+ * another one is named: below our own cache, else $TMPDIR/vitcl-UID, for our
+ * cache as well.
+ *
+ * Crashes: from the device's opening to the end of the first run a driver
+ * compiles and loads. If it crashes there (SIGABRT of an assertion, SIGSEGV,
+ * SIGBUS of a file that was cut), the program begins once more, with PoCL's
+ * cache cleared: nothing has been answered yet. The second time, or where
+ * standard input was read already, it ends with a line that says so. Children
+ * take no part: they may die.
  */
 #define _XOPEN_SOURCE 700 /* nftw() */
 #include "cmd.h"
@@ -161,7 +163,7 @@ static void clear_kcache(void)
         closedir(d);
 }
 
-/* ---- failures ---- */
+/* ---- crashes ---- */
 
 /* The sanitizer reports the others itself. */
 #ifdef __SANITIZE_ADDRESS__
@@ -183,7 +185,7 @@ static void say_plainly(const char *text)
 }
 
 /* Only calls that a signal handler may make. */
-static void broke_off(int number)
+static void crashed(int number)
 {
     sigset_t this;
 
@@ -191,18 +193,21 @@ static void broke_off(int number)
         return; /* the default action comes next: SA_RESETHAND */
     armed = 0;
     if (!second && !spent && environment_again) {
-        say_plainly("vitcl: the OpenCL driver broke off; once more, with its "
-                    "cache cleared\n");
+        say_plainly("vitcl: the OpenCL driver crashed; trying again with "
+                    "PoCL's cache cleared\n");
         sigemptyset(&this);
         sigaddset(&this, number);
         sigprocmask(SIG_UNBLOCK, &this, NULL);
         execve("/proc/self/exe", words_again, environment_again);
     }
-    say_plainly(second
-                    ? "vitcl: the OpenCL driver broke off again, with its "
-                      "cache cleared; -v says where, another -d may work\n"
-                    : "vitcl: the OpenCL driver broke off; run it again, and "
-                      "-v says where\n");
+    if (second || !kcache[0]) {
+        say_plainly("vitcl: the OpenCL driver crashed; -v shows where, another "
+                    "-d may work\n");
+    } else { /* the input is read: only the user can begin again */
+        say_plainly("vitcl: the OpenCL driver crashed; delete ");
+        say_plainly(kcache);
+        say_plainly(" and run it again; -v shows where\n");
+    }
     _exit(EXIT_FAILED);
 }
 
@@ -245,7 +250,7 @@ void guard_caches(void)
 void guard_begin(void)
 {
     guard_caches();
-    struct sigaction action = {.sa_handler = broke_off};
+    struct sigaction action = {.sa_handler = crashed};
     sigemptyset(&action.sa_mask);
     action.sa_flags = (int)SA_RESETHAND;
     process = getpid();

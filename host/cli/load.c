@@ -52,17 +52,21 @@ int open_device(vitcl_device **device, const char *select)
 void try_first(int untried, const char *select, vitcl_precision precision)
 {
     const char *argv[8] = {"probe", "try", precisions[precision]};
-    int n = 3;
+    int n = 3, code;
     char text[64];
 
+    if (!untried)
+        return;
     if (is_verbose())
         argv[n++] = "-v";
     if (select)
         argv[n++] = "-d", argv[n++] = select;
-    if (!untried || child_run(text, sizeof text, argv, TRY_SECONDS) == EXIT_OK)
+    code = child_run(text, sizeof text, argv, TRY_SECONDS);
+    if (code == EXIT_OK)
         return;
-    note("this processor's dot-product instructions do not work; it "
-         "multiplies and adds");
+    note("this processor's dot-product instructions %s; it multiplies and adds",
+         code == CHILD_NONE ? "cannot be tried: no process could be started"
+                            : "do not work");
     setenv("VITCL_DOT", "off", 1);
 }
 

@@ -174,7 +174,7 @@ static bool enter(source *s, char *path, const struct stat *st)
         return false;
     }
     if (s->depth == DEEPEST) {
-        snprintf(s->error, sizeof s->error, "folders nested above %d deep",
+        snprintf(s->error, sizeof s->error, "folders nested more than %d deep",
                  DEEPEST);
     } else if ((f.count = scandir(path, &f.entry, visible, by_bytes)) < 0) {
         snprintf(s->error, sizeof s->error, "%s", strerror(errno));

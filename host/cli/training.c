@@ -220,8 +220,9 @@ int train(const training *t)
     if (t->log &&
         (s.log = open(t->log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC,
                       0666)) < 0) {
+        code = fail("%s: %s", t->log, strerror(errno));
         vitcl_device_free(device);
-        return fail("%s: %s", t->log, strerror(errno));
+        return code;
     }
     if (t->curve && !(s.curve = curve_new())) {
         if (s.log >= 0)

@@ -51,8 +51,9 @@ static uint32_t number(const bmp *b, size_t at, unsigned bytes)
 
 /* ---- the head ----------------------------------------------------------- */
 
-/* Red, green, blue and alpha, as files have them. The last row means: not
- * said. */
+/* Masks of red, green, blue and alpha, as files have them: none at all mean
+ * BGRA. Without bit fields, 24 and 32 bits are as in the first row and 16 as in
+ * the last. */
 static const struct {
     uint32_t bits, mask[4];
     channel rgb[3];
@@ -90,7 +91,8 @@ static vitcl_status read_fields(bmp *b, uint32_t head, size_t *at)
         if (fields[i].bits == b->bits &&
             memcmp(fields[i].mask, mask, sizeof mask) == 0) {
             memcpy(b->rgb, fields[i].rgb, sizeof b->rgb);
-            b->alpha = b->on_white ? mask[3] : 0;
+            if (b->on_white)
+                b->alpha = mask[0] ? mask[3] : 0xff000000;
             return VITCL_OK;
         }
     return vt_fail(VITCL_EUNSUPPORTED,
@@ -106,8 +108,8 @@ static vitcl_status read_palette(bmp *b, size_t at, size_t entry,
     bool ramp = true;
     size_t room = (b->size - at) / entry;
 
-    if (colours == 0 || colours > 256)
-        return unsound(b, "its palette is none");
+    if (colours > 256)
+        return unsound(b, "its palette has more than 256 colours");
     for (uint32_t i = 0; i < colours && i < room; i++)
         for (size_t c = 0; c < 3; c++)
             b->palette[i][c] = b->data[at + i * entry + 2 - c];
@@ -283,7 +285,8 @@ static bool raw_stretch(runs *r, uint64_t count, bool four)
                : i % 2 ? from[i / 2] & 15u
                        : (unsigned)from[i / 2] >> 4);
     r->at += bytes;
-    r->at += r->at % 2; /* to an even place of the file */
+    if (r->at < r->b->size)
+        r->at += r->at % 2; /* to an even place of the file */
     r->in_line += count;
     return r->n < r->all;
 }
@@ -295,7 +298,7 @@ static bool code(runs *r, bool four)
     const uint64_t width = r->b->width;
     uint64_t count;
 
-    if (r->at > r->b->size || r->b->size - r->at < 2)
+    if (r->b->size - r->at < 2)
         return false;
     r->at += 2;
     if (d[0]) {

@@ -1,8 +1,9 @@
 /*
  * decoders.h - what the picture decoders share; decode.c owns the table.
  *
- * A decoder gets the whole file, fills `out` with upright-less RGB and leaves
- * the EXIF orientation (1 to 8) in *turn; decode.c turns the picture.
+ * A decoder gets the whole file, fills `out` with RGB as the file has it and
+ * leaves the EXIF orientation (1 to 8; 0: none) in *turn; decode.c turns the
+ * picture upright.
  */
 #ifndef VT_IMAGE_DECODERS_H
 #define VT_IMAGE_DECODERS_H

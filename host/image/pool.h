@@ -59,7 +59,7 @@ void vt_pool_finish(vt_decoder_pool *p, vt_job *j, vitcl_status status,
                     const char *message);
 /* ... with the message that is set. */
 void vt_pool_fail(vt_decoder_pool *p, vt_job *j, vitcl_status status);
-/* Wait at most `ms` for answers and take all that are there. */
+/* Wait at most `ms` for answers and take one of each worker that has any. */
 void vt_pool_listen(vt_decoder_pool *p, int ms);
 
 #endif

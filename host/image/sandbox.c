@@ -9,8 +9,8 @@
  * memory and on what it writes, and a processor-time limit for each picture.
  * Where seccomp is refused the rest still holds, and each reply says so.
  *
- * Under AddressSanitizer neither the filter nor the memory ceiling is set: it
- * maps terabytes and needs more system calls.
+ * Under a sanitizer neither the filter nor the memory ceiling is set: it maps
+ * terabytes and needs more system calls.
  */
 #include "image/sandbox.h"
 
@@ -36,7 +36,7 @@
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 
-#if defined(__SANITIZE_ADDRESS__)
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define SANITIZED 1
 #elif defined(__has_feature)
 #if __has_feature(address_sanitizer) || __has_feature(memory_sanitizer) ||     \
@@ -184,8 +184,8 @@ static void close_all(int from)
         close(fd);
 }
 
-/* Ctrl-C reaches the whole group: the parent decides, and we end when its
- * socket closes. */
+/* Ctrl-C, a hangup and what timeout(1) sends reach the whole group: the parent
+ * decides, and we end when its socket closes. */
 static void set_signals(void)
 {
     struct sigaction usual = {0};
@@ -196,6 +196,8 @@ static void set_signals(void)
         if (s != SIGKILL && s != SIGSTOP)
             sigaction(s, &usual, NULL);
     usual.sa_handler = SIG_IGN;
+    sigaction(SIGHUP, &usual, NULL);
+    sigaction(SIGTERM, &usual, NULL);
     sigaction(SIGINT, &usual, NULL);
     sigaction(SIGPIPE, &usual, NULL);
     sigaction(SIGXFSZ, &usual, NULL); /* a write says so */
@@ -260,7 +262,9 @@ static vitcl_status read_file(uint8_t **out, const vt_job_order *order,
     if (order->size > FILE_MAX)
         return vt_fail(VITCL_ECORRUPT, "%s: a picture file of more than 1 GiB",
                        order->name);
-    VT_TRY(vt_new(&bytes, (size_t)order->size, 1));
+    st = vt_new(&bytes, (size_t)order->size, 1);
+    if (st != VITCL_OK)
+        return vt_fail_in(st, "%s", order->name);
     while (at < order->size) {
         ssize_t n =
             pread(file, bytes + at, (size_t)order->size - at, (off_t)at);
@@ -291,7 +295,7 @@ static vitcl_status write_pixels(const vt_picture *p, uint64_t place,
         if (n < 0 && errno == EINTR)
             continue;
         if (n <= 0)
-            return vt_fail(VITCL_ENOMEM,
+            return vt_fail(n < 0 && errno == ENOMEM ? VITCL_ENOMEM : VITCL_EIO,
                            "%s: its pixels cannot be handed back: %s", name,
                            n < 0 ? strerror(errno) : "nothing is written");
         at += (size_t)n;

@@ -1,6 +1,7 @@
 /*
  * sandbox.h - what goes between a decoder process (sandbox.c, the program
- * vitcl-decode) and the process that hands out the work (workers.c, spawn.c).
+ * vitcl-decode) and the process that hands out the work (pool.c, workers.c,
+ * spawn.c).
  *
  * The decoder's descriptor 0 is a socket of packets, 1 the shared memory that
  * it writes finished pixels to. Its arguments are numbers: bytes of memory

@@ -6,9 +6,10 @@
  * the sanitizers read. A pidfd stands for it, so that a host that reaps
  * children it did not start makes us signal nobody else.
  */
-#define _GNU_SOURCE /* secure_getenv, dladdr, memfd_create */
+#define _GNU_SOURCE /* dladdr, memfd_create */
 #include "image/sandbox.h"
 
+#include "base/environment.h"
 #include "base/memory.h"
 
 #include <dlfcn.h>
@@ -40,7 +41,7 @@ enum {
 
 static vitcl_status number(uint64_t *out, const char *name, uint64_t most)
 {
-    const char *text = secure_getenv(name);
+    const char *text = vt_getenv(name);
     unsigned long long v;
     char *end;
 
@@ -101,15 +102,15 @@ static bool beside(char *out, size_t room, const char *file, const char *rest)
            access(out, X_OK) == 0;
 }
 
-/* VITCL_DECODE, else as this code's own file is placed: in a build's folder,
- * in PREFIX/bin, in PREFIX/lib or PREFIX/lib/ARCHITECTURE; else where it was
- * installed. */
+/* VITCL_DECODE, else as the file of the program that runs or of this code is
+ * placed: in a build's folder, in PREFIX/bin, in PREFIX/lib or
+ * PREFIX/lib/ARCHITECTURE; else where it was installed. */
 static vitcl_status find_program(char *out, size_t room)
 {
     static const char *const places[] = {"vitcl-decode",
                                          "../libexec/vitcl-decode",
                                          "../../libexec/vitcl-decode"};
-    const char *said = secure_getenv("VITCL_DECODE");
+    const char *said = vt_getenv("VITCL_DECODE");
     char own[PATH_MAX] = "";
     const ssize_t n = readlink("/proc/self/exe", own, sizeof own - 1);
     Dl_info code;
@@ -160,7 +161,8 @@ static int spawn(pid_t *pid, const char *program, int socket, int memory,
                  char **argv)
 {
     static const char *const kept[] = {"LD_LIBRARY_PATH", "ASAN_OPTIONS",
-                                       "UBSAN_OPTIONS", "LSAN_OPTIONS"};
+                                       "UBSAN_OPTIONS", "LSAN_OPTIONS",
+                                       "TSAN_OPTIONS"};
     char *environment[VT_COUNT(kept) + 1] = {NULL};
     posix_spawn_file_actions_t files;
     posix_spawnattr_t how;
@@ -169,7 +171,7 @@ static int spawn(pid_t *pid, const char *program, int socket, int memory,
     int error;
 
     for (size_t i = 0; i < VT_COUNT(kept); i++) {
-        const char *value = secure_getenv(kept[i]);
+        const char *value = vt_getenv(kept[i]);
 
         if (value &&
             vt_format(&environment[n], "%s=%s", kept[i], value) == VITCL_OK)
@@ -226,6 +228,7 @@ vitcl_status vt_decode_start(vt_decode_process *out, int memory, uint64_t bytes,
     }
 #ifdef SYS_pidfd_open
     p.handle = (int)syscall(SYS_pidfd_open, p.pid, 0);
+    above_two(&p.handle);
 #endif
     p.socket = pair[0], pair[0] = -1;
     *out = p;

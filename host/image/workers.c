@@ -19,7 +19,9 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum { PATIENCE = 60 }; /* seconds of waiting for a worker that says nothing */
+/* Seconds of waiting for a worker that says nothing, or twice the processor
+ * time that a picture may take where that is more. */
+enum { PATIENCE = 60 };
 
 static atomic_bool unlocked;
 
@@ -182,6 +184,7 @@ static bool take_reply(vt_decoder_pool *p, int index)
 
 void vt_pool_listen(vt_decoder_pool *p, int ms)
 {
+    const unsigned patience = VT_MAX(PATIENCE, 2 * p->limits.seconds);
     struct pollfd fds[VT_WORKERS_MAX];
     int n;
 
@@ -197,7 +200,7 @@ void vt_pool_listen(vt_decoder_pool *p, int ms)
             if (!take_reply(p, (int)i))
                 bury(p, (int)i, false);
         } else if (n == 0 && ms >= 1000 && w->unfinished > 0 &&
-                   ++w->silent > PATIENCE) {
+                   ++w->silent > patience) {
             bury(p, (int)i, true);
         }
     }

@@ -348,7 +348,7 @@ vitcl_status vt_check_sizes(const vt_config *c, const char *path)
     if (c->depth < 1 || c->depth > VT_MOST_DEPTH || c->mlp < 1)
         return vt_fail(VITCL_ECORRUPT,
                        "%s: no blocks.0.mlp.fc2.weight: %s has no transformer "
-                       "blocks, or such as are not supported",
+                       "blocks, or blocks of a kind that is not supported",
                        path, c->name);
     if (c->heads < 1 || c->width % c->heads)
         return vt_fail(VITCL_EUNSUPPORTED,

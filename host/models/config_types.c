@@ -76,7 +76,7 @@ static const field timm_args[] = {
     {"pool_include_prefix", FLAG},
 };
 
-/* The rest of it is held by whoever prepares pictures. */
+/* Whoever prepares pictures checks the rest of it. */
 static const field timm_cfg[] = {
     {"input_size", LIST},
     {"test_input_size", LIST},
@@ -132,9 +132,7 @@ vitcl_status vt_config_types(const vt_json *config, const char *path)
         return vt_fail(VITCL_ECORRUPT, "%s: the config is not an object", path);
     if (named && !is(named, TEXT))
         return vt_fail(VITCL_ECORRUPT,
-                       "%s: the config's architectures are not "
-                       "strings",
-                       path);
+                       "%s: the config's architectures are not strings", path);
     VT_TRY(check(config, model_fields, VT_COUNT(model_fields), path));
     VT_TRY(check(vt_json_get(config, "vision_config"), model_fields,
                  VT_COUNT(model_fields), path));

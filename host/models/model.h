@@ -142,8 +142,8 @@ void vt_model_build(vt_plan *p, vt_model *m, vt_val pixels, vt_outputs *out);
 typedef struct vt_arch {
     const char *name;
     const char *looks; /* "the file looks like a <looks>" */
-    /* Is this checkpoint of this family? config may be NULL, or else w: then
-     * by its name alone. */
+    /* Is this checkpoint of this family? One of the two may be NULL; without w
+     * the config's name decides. */
     bool (*match)(const vt_json *config, const vt_weights *w);
     vitcl_status (*configure)(vt_config *c, const vt_json *config,
                               const vt_weights *w, const char *path);

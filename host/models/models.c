@@ -60,8 +60,8 @@ done:
 }
 
 /* transformers 5 writes one file for CLIP and SigLIP, the image processor's
- * part in it, and looks there first. A preprocessor file beside the config of
- * timm is nobody's. */
+ * part in it, and looks there first. Beside the config of timm, whatever is
+ * read here is not used. */
 static vitcl_status load_processor(vt_model *m, const char *path)
 {
     vitcl_status st = VITCL_OK;
@@ -345,7 +345,6 @@ uint64_t vt_model_parameters(const vt_model *m)
 int vt_model_tokens(const vt_model *m, int height, int width)
 {
     const vt_config *c = &m->config;
-
     int h = 0, w = 0;
 
     if (!vt_config_grid(&h, &w, c, height, width))

@@ -115,20 +115,21 @@ int vt_cache_folder(void)
 
 void vt_cache_tell(void)
 {
-    const int folder = vt_cache_folder();
     const char *off = vt_getenv("VITCL_CACHE");
     char path[4096] = "";
+    int folder;
 
     if (!vt_logs())
-        goto done;
+        return;
+    folder = vt_cache_folder();
     (void)vt_own_path(path, sizeof path, "XDG_CACHE_HOME", ".cache");
     if (folder >= 0)
         vt_log("cache: %s", path);
     else if (off && strcmp(off, "off") == 0)
         vt_log("cache: none, by VITCL_CACHE=off");
     else
-        vt_log("cache: none; %s", path[0] ? path : "HOME is not set");
-done:
+        vt_log("cache: none; %s%s", path[0] ? path : "HOME is not set",
+               path[0] ? " cannot be used" : "");
     if (folder >= 0)
         close(folder);
 }

@@ -78,13 +78,19 @@ static cl_int failure(cl_int e)
 }
 
 /* Keeps the first failure in f->info.error. */
-static void check(found *f, cl_uint what, cl_int e)
+static void unusable(found *f, cl_uint what, cl_int e)
 {
-    if (failure(e) != CL_SUCCESS && !f->info.error[0])
+    if (!f->info.error[0])
         snprintf(f->info.error, sizeof f->info.error,
                  "the driver does not describe this device (question 0x%04x): "
                  "%s",
                  (unsigned)what, vt_cl_name(e));
+}
+
+static void check(found *f, cl_uint what, cl_int e)
+{
+    if (failure(e) != CL_SUCCESS)
+        unusable(f, what, e);
 }
 
 /* A driver's string of any length, NULL where it gives none. */
@@ -144,7 +150,6 @@ static void ask(found *f, const struct property *p)
         cl_ulong l;
         cl_bool b;
     } v = {0};
-
     cl_int e;
     char *text;
 
@@ -176,9 +181,10 @@ static void describe(found *f)
         clGetDeviceInfo(f->id, CL_DEVICE_TYPE, sizeof f->type, &f->type, NULL);
     char *extensions;
 
-    check(f, CL_DEVICE_TYPE, e);
-    if (e != CL_SUCCESS)
+    if (e != CL_SUCCESS) { /* this one every driver must know */
+        unusable(f, CL_DEVICE_TYPE, e);
         return;
+    }
     snprintf(f->info.type, sizeof f->info.type, "%s",
              f->type & CL_DEVICE_TYPE_CPU           ? "cpu"
              : f->type & CL_DEVICE_TYPE_GPU         ? "gpu"
@@ -389,8 +395,8 @@ static vitcl_status choose(const found **out, const found *list, size_t n,
     if (hits == 0) {
         candidates(list_text, sizeof list_text, list, n, NULL);
         return vt_fail(VITCL_ENODEVICE,
-                       "no OpenCL device is \"%.60s\"; there %s", select,
-                       list_text[0] ? list_text : "is none");
+                       "no OpenCL device is \"%.60s\"; there is %s", select,
+                       list_text[0] ? list_text : "none");
     }
     if (hits > 1 && !broad && wholes != 1) {
         candidates(list_text, sizeof list_text, list, n, select);
@@ -518,7 +524,9 @@ vitcl_status vt_dev_open(vt_dev **out, const char *select)
     VT_TRY(choose(&f, list, n, select));
     for (size_t i = 0; i < n; i++)
         if (&list[i] != f)
-            vt_log("device %s: left; %s%s", list[i].info.id, list[i].info.name,
+            vt_log("device %s: not taken; %s%s%s", list[i].info.id,
+                   list[i].info.name,
+                   list[i].info.name[0] && list[i].info.error[0] ? ": " : "",
                    list[i].info.error);
     VT_TRY(open_found(out, f));
 done:

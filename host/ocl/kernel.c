@@ -66,7 +66,7 @@ vitcl_status vt_queue_mark(vt_mark **out, vt_queue *q)
     VT_TRY(VT_NEW(&m, 1));
     e = clEnqueueMarkerWithWaitList(q->queue, 0, NULL, &m->event);
     if (e != CL_SUCCESS) {
-        st = vt_cl_fail(q->dev, e, "no place in the queue can be marked");
+        st = vt_queue_fail(q, e, "no place in the queue can be marked");
         goto done;
     }
     m->dev = vt_dev_ref(q->dev);

@@ -11,11 +11,12 @@
 #include <stdio.h>
 #include <string.h>
 
-#define BIG 3000   /* keys: above this a CPU's work-item has no stack for them \
-                    */
-#define HELD 65536 /* numbers of a head's keys that are copied to it */
+/* Above so many keys a CPU's work-item has no stack for their sums. */
+#define BIG 3000
+/* Of a head's keys at most so many numbers are copied to the stack. */
+#define HELD 65536
 
-/* What the arrays of attention_grad__heads take of it. */
+/* What the arrays of attention_grad__heads take of the stack. */
 static size_t stack_bytes(const vt_plan *p, const vt_attention_sizes *z,
                           bool held)
 {

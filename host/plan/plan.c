@@ -103,10 +103,11 @@ vitcl_status vt_plan_status(const vt_plan *p)
 
 /* ---- values ---- */
 
-static vitcl_status too_long(const char *name)
+static vitcl_status too_long(const char *name, size_t characters)
 {
-    return vt_fail(VITCL_EUNSUPPORTED, "%.60s..: a name of %zu characters",
-                   name, strlen(name));
+    return vt_fail(VITCL_EUNSUPPORTED,
+                   "%.60s..: a name of %zu characters is too long", name,
+                   characters);
 }
 
 static vt_val new_value(vt_plan *p, const char *name, vt_kind kind, vt_dtype t,
@@ -139,7 +140,7 @@ static vt_val new_value(vt_plan *p, const char *name, vt_kind kind, vt_dtype t,
     v.bytes = bytes;
     v.ld = dim[rank - 1];
     if (snprintf(v.name, sizeof v.name, "%s", name) >= VT_NAME)
-        return vt_plan_fail(p, too_long(name));
+        return vt_plan_fail(p, too_long(name, strlen(name)));
     VT_TRY(vt_grow(&p->value, &p->value_cap, p->values + 1, sizeof *p->value));
     p->value[p->values] = v;
     return (vt_val)p->values++;
@@ -168,7 +169,7 @@ vt_val vt_param(vt_plan *p, const char *name, int rank, const int *dim)
         if (p->value[i].kind == VT_PARAM && strcmp(p->value[i].name, name) == 0)
             return (vt_val)i;
     if (strlen(name) > VT_NAME - 17) /* room for grad., adam.m. and the like */
-        return vt_plan_fail(p, too_long(name));
+        return vt_plan_fail(p, too_long(name, strlen(name)));
     return new_value(p, name, VT_PARAM, VT_F32, rank, dim);
 }
 
@@ -234,7 +235,7 @@ void vt_name(vt_plan *p, vt_val v, const char *format, ...)
     n = vsnprintf(p->value[v].name, VT_NAME, format, args);
     va_end(args);
     if (n >= VT_NAME)
-        vt_plan_fail(p, too_long(p->value[v].name));
+        vt_plan_fail(p, too_long(p->value[v].name, (size_t)n));
     if (matches(p, p->value[v].name))
         p->value[v].keep = true;
 }

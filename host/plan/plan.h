@@ -68,7 +68,7 @@ struct vt_step {
     float f[8]; /* and floats; each op file says what they are */
     vt_kernel *kernel[4], *after[4]; /* NULL-ended */
     vt_gemm *gemm;
-    double time_ms, host_ms; /* profiling: by the driver; with the launch */
+    double time_ms, host_ms; /* profiling; host_ms: with the launch */
     char note[96];           /* kernel and variant, for vitcl plan */
     bool streamed; /* in[1] is read into the plan's slot before each launch */
     int slot;
@@ -113,7 +113,7 @@ void vt_store_free(vt_store *s);
 /* f32 rows as they are. */
 vitcl_status vt_store_raw(vt_buf **out, vt_store *s, const char *name,
                           uint64_t count);
-/* The f32 rows into host memory, whenever they are asked for. */
+/* The f32 rows into host memory, read anew each time; takes no lock. */
 vitcl_status vt_store_read(float *out, vt_store *s, const char *name,
                            uint64_t count);
 /* No parameter will be asked for soon. */
@@ -124,9 +124,6 @@ vitcl_status vt_store_packed(vt_buf **out, vt_store *s, const char *name,
 /* More than one run reads them: large pages, once. */
 void vt_store_grow(vt_store *s);
 size_t vt_store_bytes(vt_store *s);
-/* A parameter's numbers as the file has them, to be looked at. */
-vitcl_status vt_store_fetch(float *out, vt_store *s, const char *name,
-                            uint64_t count);
 
 /* ---- building ---- */
 vitcl_status vt_plan_new(vt_plan **out, const vt_plan_options *options);

@@ -5,7 +5,8 @@
  * a plan are built together.
  *
  * After vt_plan_finish() nothing is allocated, built or looked up: a run is
- * launches and one wait.
+ * launches and one wait. Only a plan that runs once reads its weights
+ * meanwhile.
  */
 #include "base/clock.h"
 #include "base/half.h"
@@ -39,8 +40,8 @@ done:
 /* ---- weights of a plan that runs once ----
  *
  * They are read as they are needed, into two slots in turn: the device works
- * on one while the other is filled. Nothing is kept, so no memory is cleared
- * for 300 MB that are read once.
+ * on one while the other is filled. Nothing is kept, so the system does not
+ * have to clear pages for 300 MB that are read once.
  */
 
 #define STREAMED_MIN 256u /* elements; smaller ones are uploaded */
@@ -322,8 +323,8 @@ vitcl_status vt_plan_run(vt_plan *p, int first)
 }
 
 /* Some drivers' clocks tell nothing: rusticl's gave 4e16 operations a second.
- * Kernels take no longer than it takes to launch them and to wait for them,
- * and, over a run, no hundredth of that. Where the driver says otherwise the
+ * Kernels take no longer than it takes to launch them and to wait for them, and
+ * over a run at least a hundredth of that. Where the driver says otherwise the
  * host's own times are taken, which are too long by the launches. */
 static void judge_times(vt_plan *p, size_t first, size_t end)
 {

@@ -102,17 +102,6 @@ size_t vt_store_bytes(vt_store *s)
     return bytes;
 }
 
-vitcl_status vt_store_fetch(float *out, vt_store *s, const char *name,
-                            uint64_t count)
-{
-    vitcl_status st;
-
-    pthread_mutex_lock(&s->lock);
-    st = s->fetch(out, s->context, name, count);
-    pthread_mutex_unlock(&s->lock);
-    return st;
-}
-
 static vt_buf *find(const vt_store *s, const char *name, const char *layout)
 {
     for (size_t i = 0; i < s->entries; i++)
@@ -250,8 +239,8 @@ vitcl_status vt_store_packed(vt_buf **out, vt_store *s, const char *name,
     }
     *out = vt_buf_ref(b);
 done:
+    vt_buf_free(rows); /* which the stage may be: before others use it */
     pthread_mutex_unlock(&s->lock);
-    vt_buf_free(rows);
     vt_buf_free(packed);
     return st;
 }

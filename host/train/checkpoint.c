@@ -8,7 +8,6 @@
 #include "weights/save.h"
 
 #include <fcntl.h>
-#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 

@@ -122,10 +122,10 @@ static const char *shown(const vt_classes *c, uint32_t index)
     return s ? s : "without a name";
 }
 
-/* out[] has UINT32_MAX where a class was not found. */
+/* out[] has UINT32_MAX where a class was not found; advise: to try numbers. */
 static vitcl_status name_missing(const uint32_t *out, const vt_classes *these,
                                  const vt_classes *those, uint32_t found,
-                                 bool by_number)
+                                 bool advise)
 {
     const uint32_t missing = these->count - found;
     char list[384] = "", more[32] = "";
@@ -141,13 +141,12 @@ static vitcl_status name_missing(const uint32_t *out, const vt_classes *these,
         }
     if (missing > listed)
         snprintf(more, sizeof more, " and %u more", missing - listed);
-    return vt_fail(VITCL_EINVAL,
-                   "%s %s%s of %s: not among those of %s (%u of %u are)%s",
-                   missing > 1 ? "classes" : "class", list, more, these->whose,
-                   those->whose, found, these->count,
-                   found || by_number
-                       ? ""
-                       : "; --classes-by number would match them by number");
+    return vt_fail(
+        VITCL_EINVAL, "%s %s%s of %s: not among those of %s (%u of %u are)%s",
+        missing > 1 ? "classes" : "class", list, more, these->whose,
+        those->whose, found, these->count,
+        found || !advise ? ""
+                         : "; --classes-by number would match them by number");
 }
 
 static vitcl_status twice(const vt_classes *these, uint32_t index,
@@ -157,8 +156,8 @@ static vitcl_status twice(const vt_classes *these, uint32_t index,
                    shown(these, index), these->whose, those->whose);
 }
 
-vitcl_status vt_classes_match(uint32_t *out, const vt_classes *these,
-                              const vt_classes *those, bool by_number)
+static vitcl_status match(uint32_t *out, const vt_classes *these,
+                          const vt_classes *those, bool by_number, bool advise)
 {
     vitcl_status st = VITCL_OK;
     const bool said = by_number && all_numbers(these);
@@ -187,10 +186,18 @@ vitcl_status vt_classes_match(uint32_t *out, const vt_classes *these,
         found += times > 0;
     }
     if (found < these->count)
-        st = name_missing(out, these, those, found, by_number);
+        st = name_missing(out, these, those, found, advise);
 done:
     free(keys);
     return st;
+}
+
+vitcl_status vt_classes_match(uint32_t *out, const vt_classes *these,
+                              const vt_classes *those, bool by_number)
+{
+    /* the names of a file of labels are never matched by number */
+    return match(out, these, those, by_number,
+                 !by_number && these->label == data_label);
 }
 
 vitcl_status vt_classes_same(const vt_classes *these, const vt_classes *those)
@@ -210,11 +217,10 @@ vitcl_status vt_classes_same(const vt_classes *these, const vt_classes *those)
         return VITCL_OK;
     VT_TRY(vt_new(&ignored, (size_t)these->count + those->count + 1,
                   sizeof *ignored));
-    VT_TRY(vt_classes_match(ignored, these, those, false));
-    VT_TRY(vt_classes_match(ignored, those, these, false));
+    VT_TRY(match(ignored, these, those, false, false));
+    VT_TRY(match(ignored, those, these, false, false));
     st = vt_fail(VITCL_EINVAL,
-                 "the classes of %s are those of %s in another "
-                 "order",
+                 "the classes of %s are those of %s in another order",
                  these->whose, those->whose);
 done:
     free(ignored);

@@ -30,7 +30,7 @@ vt_classes vt_classes_of_data(const vt_dataset *d, const char *whose);
 /* out[these->count]: the class of `those` that each of these is. */
 vitcl_status vt_classes_match(uint32_t *out, const vt_classes *these,
                               const vt_classes *those, bool by_number);
-/* The same names in the same order; `path` is whose they are in messages. */
+/* VITCL_EINVAL unless they have the same names in the same order. */
 vitcl_status vt_classes_same(const vt_classes *these, const vt_classes *those);
 
 #endif

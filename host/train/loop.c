@@ -13,7 +13,6 @@
 #include "train/classes.h"
 #include "train/feeder.h"
 #include "train/masked.h"
-#include "train/parcel.h"
 #include "train/pictures.h"
 
 #include <math.h>

@@ -212,15 +212,17 @@ static vitcl_status read_freeze(vt_settings *s, const vt_json *freeze,
                                 const char *name)
 {
     vitcl_status st = VITCL_OK;
+    bool patterns = vt_json_is_array(freeze);
     size_t n = 0;
 
     if (!freeze)
         return VITCL_OK;
     VT_TRY(VT_NEW(&s->freeze, vt_json_count(freeze) + 1));
-    for (const vt_json *m = vt_json_first(freeze); m; m = vt_json_next(m))
-        if (!vt_json_string(&s->freeze[n++], m))
-            return vt_fail(VITCL_ECORRUPT, "%s: \"freeze\" are no patterns",
-                           name);
+    for (const vt_json *m = vt_json_first(freeze); m && patterns;
+         m = vt_json_next(m))
+        patterns = vt_json_string(&s->freeze[n++], m);
+    if (!patterns)
+        st = vt_fail(VITCL_ECORRUPT, "%s: \"freeze\" are no patterns", name);
 done:
     return st;
 }
@@ -283,7 +285,7 @@ static vitcl_status check(const vitcl_train_options *o)
                        "the learning rate must be above 0 and below %g, not %g",
                        LR_MAX, o->lr);
     if (o->random_state >> 53)
-        return vt_fail(VITCL_EINVAL, "the random state is above 2^53");
+        return vt_fail(VITCL_EINVAL, "the random state must be below 2^53");
     if (o->precision == VITCL_INT8)
         return vt_fail(VITCL_EUNSUPPORTED, "int8 cannot be trained in");
     return VITCL_OK;

@@ -46,9 +46,16 @@ bool vt_zip_starts_with(const uint8_t *bytes, size_t size, const char *ending)
 
 static vitcl_status zip_failed(const char *file, zip_error_t *e)
 {
-    vitcl_status st = vt_fail(
-        zip_error_code_zip(e) == ZIP_ER_MEMORY ? VITCL_ENOMEM : VITCL_ECORRUPT,
-        "%s: damaged zip file: %s", file, zip_error_strerror(e));
+    const int code = zip_error_code_zip(e);
+    vitcl_status st;
+
+    if (code == ZIP_ER_MEMORY)
+        st = vt_fail(VITCL_ENOMEM, "%s: out of memory", file);
+    else if (code == ZIP_ER_OPEN || code == ZIP_ER_READ)
+        st = vt_fail(VITCL_EIO, "%s: %s", file, zip_error_strerror(e));
+    else
+        st = vt_fail(VITCL_ECORRUPT, "%s: damaged zip file: %s", file,
+                     zip_error_strerror(e));
     zip_error_fini(e);
     return st;
 }

@@ -161,7 +161,7 @@ static vitcl_status read_input(vt_tensors *t, const vt_input *in)
                      "%s: a PyTorch file from before version 1.6: save it "
                      "again with a newer PyTorch",
                      file);
-    else if (size >= 1 && head[0] == '{')
+    else if (!in->source && size >= 1 && head[0] == '{')
         st = vt_fail(VITCL_EUNSUPPORTED,
                      "%s: JSON, perhaps an index of shards; weights in "
                      "memory come in one piece",

@@ -31,8 +31,9 @@ typedef enum { /* what files hold */
                VT_FILE_OTHER
 } vt_file_dtype;
 
-typedef struct vt_weight_file
-    vt_weight_file; /* an open file, read when asked */
+/* An open file, read when it is asked for. */
+typedef struct vt_weight_file vt_weight_file;
+
 typedef struct vt_tensor {
     const char *name;
     vt_file_dtype dtype;

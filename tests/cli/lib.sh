@@ -14,6 +14,7 @@
 #                        that line matches
 #   json FILE            each line of FILE is a JSON value
 #   have FILE            the file or folder can be read
+#   sanitized            the program is built with AddressSanitizer
 
 #   signal_at "CALL N SIGNAL" CODE ARGS…   run, with SIGNAL raised at the N-th
 #                        CALL (tests/faults/signal_at.c)
@@ -61,3 +62,4 @@ json() {
 for line in open(sys.argv[1]): json.loads(line)' "$1" || fail "$1 is not JSON"
 }
 have() { [ -r "$1" ]; }
+sanitized() { grep -qaF __asan_init "$VITCL"; }

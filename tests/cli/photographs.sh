@@ -4,7 +4,7 @@
 model=$VT_SHARED/models/vit_tiny_patch16_224.augreg_in21k_ft_in1k
 folder=$VT_SHARED/pictures/imagenet150
 have "$model/config.json" && have "$folder" || exit 0
-tail -n +2 "$VT_SHARED/pictures/imagenet150.tsv" | head -40 >rows
+sed -n 2,41p "$VT_SHARED/pictures/imagenet150.tsv" >rows
 while IFS=$'\t' read -r file _; do echo "$folder/$file"; done <rows >list
 "$VITCL" classify -m "$model" - <list >out 2>err || fail "exit status $?"
 out_lines 200

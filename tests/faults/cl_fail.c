@@ -3,8 +3,8 @@
  *
  * Preloaded with VT_CL_FAIL="N CODE", the N-th call (from 1) of those below is
  * not made and returns CODE. VT_CL_COUNT=FILE: at exit, FILE holds a line for
- * each call that was made, its name. Releases are counted as no call: what
- * fails to be released is no fault of the caller.
+ * each call that was made, its name. Releases are not counted: when one fails,
+ * there is nothing that its caller could do.
  */
 #define _GNU_SOURCE
 #define CL_TARGET_OPENCL_VERSION 120

@@ -208,7 +208,7 @@ def judge(command, got, left, want, whole):
         need(got.out == want.out, "status 0 and another answer")
         need(set(left) == set(whole), "status 0 and other files")
     failed = COMMANDS[command][2](got, want, left, whole)
-    # rstrip: a name with a random end is a temporary one
+    # also a temporary one: the undisturbed run leaves no such name
     for name in left:
         need(name in whole, "left behind: " + name)
     known = set(want.err.splitlines())

@@ -22,12 +22,19 @@ for name in this an-earlier a-later; do
     cp "$include"/*.h "$dir/$name"
 done
 # Everything behind the first members goes, from options and from an info.
-sed -i -e '/uint32_t height, width; \/\* pixels; 0: as trained/,/^} vitcl_session_options/{
+sed -i -e '/uint32_t height, width; \/\* pixels; 0:/,/^} vitcl_session_options/{
 /^}/!d
 }' -e '/uint64_t weights_bytes, activation_bytes;/d' "$dir/an-earlier/vitcl.h"
 sed -i -e 's/^} vitcl_session_options;/double later;\n&/' \
     -e 's/^} vitcl_model_info;/double later;\n&/' "$dir/a-later/vitcl.h"
-! cmp -s "$dir/this/vitcl.h" "$dir/an-earlier/vitcl.h" || fail "nothing went"
+for gone in once activation_bytes; do
+    [ "$(grep -cw "$gone" "$dir/an-earlier/vitcl.h")" -lt \
+        "$(grep -cw "$gone" "$dir/this/vitcl.h")" ] || fail "$gone did not go"
+done
+for new in vitcl_session_options vitcl_model_info; do
+    grep -B1 "^} $new;" "$dir/a-later/vitcl.h" | grep -q 'double later;' ||
+        fail "$new has no later member"
+done
 program this
 program an-earlier
 program a-later -DLATER

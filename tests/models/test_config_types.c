@@ -10,6 +10,7 @@
 #include "api/convert.h"
 #include "models/model.h"
 #include "support/paths.h"
+#include "support/pictures.h"
 #include "train/blueprint.h"
 #include "train/pictures.h"
 
@@ -126,11 +127,11 @@ static const char *slurp(const char *path)
     return text;
 }
 
-static char folder[64];
+static const char *folder;
 
 static const char *at(const char *name)
 {
-    static char path[2][128];
+    static char path[2][400];
     static int turn;
 
     turn = !turn;
@@ -151,27 +152,9 @@ static void put(const char *name, const char *text)
 
 static void begin(const char *weights)
 {
-    strcpy(folder, "/tmp/vitcl_types_XXXXXX");
-    cr_assert_not_null(mkdtemp(folder));
+    folder = vt_test_folder();
     if (weights)
         cr_assert_eq(symlink(weights, at("model.safetensors")), 0);
-}
-
-static void end(void)
-{
-    static const char *const names[] = {"model.safetensors",
-                                        "config.json",
-                                        "preprocessor_config.json",
-                                        "processor_config.json",
-                                        "out/model.safetensors",
-                                        "out/config.json",
-                                        "out/preprocessor_config.json",
-                                        "model.safetensors.index.json",
-                                        "out",
-                                        ""};
-
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        remove(at(names[i]));
 }
 
 static void expect_line(const char *text)
@@ -270,7 +253,7 @@ Test(config_types, every_field_of_every_case)
             snprintf(path, sizeof path, VT_DATA "/models/%.200s/config.json",
                      list[i]->d_name);
             tried += try_all("config.json", slurp(path));
-            end();
+            vt_test_remove(folder);
         }
         free(list[i]);
     }
@@ -313,11 +296,11 @@ Test(config_types, fields_that_are_rare)
     begin(VT_DATA "/models/timm_vit/model.safetensors");
     try_all("config.json", timm);
     try_all("config.json", flat);
-    end();
+    vt_test_remove(folder);
     begin(VT_DATA "/models/hf_vit_resized/model.safetensors");
     put("config.json", slurp(VT_DATA "/models/hf_vit_resized/config.json"));
     try_all("preprocessor_config.json", processor);
-    end();
+    vt_test_remove(folder);
 }
 
 /* An index of shards, and a config that a training starts from. */
@@ -347,7 +330,7 @@ Test(config_types, other_files)
             expect_line(others[k]);
             vt_tensors_free(t);
         }
-    end();
+    vt_test_remove(folder);
     find_spans(fresh);
     for (size_t i = 0; i < found.n; i++)
         for (size_t k = 0; k < sizeof others / sizeof *others; k++) {

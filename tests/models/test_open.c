@@ -9,7 +9,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #define TIMM VT_DATA "/models/timm_vit"
 #define HF VT_DATA "/models/hf_vit_resized"
@@ -303,8 +302,8 @@ Test(open, says_what_it_is)
     cr_expect_str_eq(vt_model_longname(m, 3), "class 3");
     cr_expect_null(vt_model_label(m, 5));
     cr_expect_eq(vt_model_tokens(m, 32, 40), 21);
-    cr_expect_eq(vt_model_tokens(m, 39, 47),
-                 21); /* as a convolution's stride */
+    /* pixels behind the last whole patch are not seen */
+    cr_expect_eq(vt_model_tokens(m, 39, 47), 21);
     cr_expect_eq(vt_model_tokens(m, 32, 7), 0);
     vt_model_close(m), m = NULL;
 

@@ -4,6 +4,7 @@
  */
 #include "base/memory.h"
 #include "support/paths.h"
+#include "support/pictures.h"
 #include "train/pictures.h"
 
 #include <criterion/criterion.h>
@@ -11,15 +12,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 #include <vitcl.h>
 
-static char folder[64];
+static const char *folder;
 
 static const char *at(const char *name)
 {
-    static char path[4][160];
+    static char path[4][400];
     static int turn;
 
     turn = (turn + 1) % 4;
@@ -41,8 +41,7 @@ static void begin(const char *model, const char *config)
 {
     char path[256];
 
-    strcpy(folder, "/tmp/vitcl_pictures_XXXXXX");
-    cr_assert_not_null(mkdtemp(folder));
+    folder = vt_test_folder();
     snprintf(path, sizeof path, VT_DATA "/models/%s/model.safetensors", model);
     cr_assert_eq(symlink(path, at("model.safetensors")), 0);
     snprintf(path, sizeof path, VT_DATA "/models/%s/config.json", model);
@@ -50,22 +49,6 @@ static void begin(const char *model, const char *config)
         put("config.json", config);
     else
         cr_assert_eq(symlink(path, at("config.json")), 0);
-}
-
-static void end(void)
-{
-    static const char *const names[] = {"model.safetensors",
-                                        "config.json",
-                                        "preprocessor_config.json",
-                                        "processor_config.json",
-                                        "hf/model.safetensors",
-                                        "hf/config.json",
-                                        "hf/preprocessor_config.json",
-                                        "hf",
-                                        ""};
-
-    for (size_t i = 0; i < VT_COUNT(names); i++)
-        remove(at(names[i]));
 }
 
 typedef struct answer {
@@ -133,7 +116,7 @@ Test(pictures, processor_files)
     put("processor_config.json", "{\"processor_class\": \"CLIPProcessor\"}");
     new = expect(folder);
     cr_expect(same(&new.how, &other.how));
-    end();
+    vt_test_remove(folder);
 }
 
 /* Without a file: what transformers' own class has, which its own dump of
@@ -191,7 +174,7 @@ Test(pictures, nothing_is_guessed)
     cr_expect_eq(ask(&a, folder), VITCL_EUNSUPPORTED);
     put("processor_config.json", "{\"image_processor\": 7}");
     cr_expect_eq(ask(&a, folder), VITCL_ECORRUPT);
-    end();
+    vt_test_remove(folder);
 }
 
 /* HF's DINOv2 takes any size, so the processor's is the model's; a ViT's is
@@ -221,12 +204,12 @@ Test(pictures, the_processors_size)
     remove(at("preprocessor_config.json"));
     a = expect(folder);
     cr_expect(a.height == 24 && a.width == 24, "%ux%u", a.height, a.width);
-    end();
+    vt_test_remove(folder);
     begin("hf_vit_resized", NULL);
     put("preprocessor_config.json", "{\"size\": 16}");
     a = expect(folder);
     cr_expect(a.height == 24 && a.how.resize_height == 24);
-    end();
+    vt_test_remove(folder);
 }
 
 #define TIMM                                                                   \
@@ -262,5 +245,5 @@ Test(pictures, timms_folder)
               out.how.fit == flat.how.fit &&
               out.how.resize_height == flat.how.resize_height &&
               out.height == flat.height);
-    end();
+    vt_test_remove(folder);
 }

@@ -485,24 +485,24 @@ Test(session, a_provider_is_taken_or_refused)
     static const struct {
         const char *gemm;
         vitcl_precision precision;
-    } not [] = {{"clblast", VITCL_BF16},
-                {"clblast", VITCL_F16},
-                {"clblast", VITCL_INT8},
-                {"clblast", VITCL_HALF},
-                {"plain", VITCL_INT8}},
-          does[] = {{"native", VITCL_F32},  {"plain", VITCL_F32},
-                    {"plain", VITCL_BF16},  {"plain", VITCL_F16},
-                    {"clblast", VITCL_F32}, {"native", VITCL_INT8}};
+    } refused[] = {{"clblast", VITCL_BF16},
+                   {"clblast", VITCL_F16},
+                   {"clblast", VITCL_INT8},
+                   {"clblast", VITCL_HALF},
+                   {"plain", VITCL_INT8}},
+      does[] = {{"native", VITCL_F32},  {"plain", VITCL_F32},
+                {"plain", VITCL_BF16},  {"plain", VITCL_F16},
+                {"clblast", VITCL_F32}, {"native", VITCL_INT8}};
     vitcl_device_info info = {.size = sizeof info};
     vitcl_session_info what = {.size = sizeof what};
 
     need(vitcl_device_describe(&info, device));
-    for (size_t i = 0; i < sizeof not / sizeof *not ; i++) {
+    for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
         const vitcl_session_options o = {.size = sizeof o,
                                          .height = HEIGHT,
                                          .width = WIDTH,
-                                         .gemm = not [i].gemm,
-                                         .precision = not [i].precision};
+                                         .gemm = refused[i].gemm,
+                                         .precision = refused[i].precision};
         vitcl_session *s = NULL;
 
         cr_expect_eq(vitcl_session_new(&s, model, &o), VITCL_EUNSUPPORTED,
@@ -572,17 +572,16 @@ static size_t slurp(char *out, size_t size, const char *path)
 
 /* The tiny model with two weights of its stem changed: pixels that are far from
  * grey give sums beyond f32. */
-static void spoil(char *folder)
+static void spoil(const char *folder)
 {
     static const uint16_t huge[2] = {0x7f61, 0x7f61}; /* bf16: 3e38 */
     static char file[1 << 20];
     const char *from = VT_DATA "/models/timm_vit_resized/";
-    char path[256], *at;
+    char path[400], *at;
     uint64_t head;
     size_t n;
     FILE *f;
 
-    cr_assert(mkdtemp(folder));
     for (int i = 0; i < 2; i++) {
         const char *name = i ? "model.safetensors" : "config.json";
 
@@ -601,20 +600,9 @@ static void spoil(char *folder)
     }
 }
 
-static void unspoil(const char *folder)
-{
-    char path[256];
-
-    snprintf(path, sizeof path, "%s/model.safetensors", folder);
-    unlink(path);
-    snprintf(path, sizeof path, "%s/config.json", folder);
-    unlink(path);
-    rmdir(folder);
-}
-
 Test(session, the_others_of_a_batch_are_answered)
 {
-    char folder[] = "/tmp/vitcl-spoilt-XXXXXX";
+    char *folder = vt_test_folder();
     static uint8_t grey[24 * 24 * 3], black[24 * 24 * 3];
     const vitcl_image images[] = {
         {24, 24, grey}, {24, 24, black}, {24, 24, black}, {24, 24, grey}};
@@ -628,7 +616,7 @@ Test(session, the_others_of_a_batch_are_answered)
     spoil(folder);
     memset(grey, 127, sizeof grey);
     need(vitcl_model_load(&m, device, folder));
-    unspoil(folder);
+    vt_test_remove(folder);
     need(vitcl_session_new(&s, m, &o));
     cr_expect_eq(vitcl_classify(top, 2, s, images, 4), VITCL_EUNSUPPORTED);
     cr_expect(strstr(vitcl_last_error(), "picture 1: no answer"), "%s",

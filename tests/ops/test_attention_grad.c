@@ -238,7 +238,8 @@ Test(attention_grad, small_stacks)
         return;
     with_stacks_of(256 << 10);
     check_long(VT_CLASS_CPU, 1, 197, 2, 64, 2); /* nothing is held */
-    check_long(VT_CLASS_CPU, 1, 962, 1, 64, 2); /* too many for its scores too */
+    /* too many for its scores too */
+    check_long(VT_CLASS_CPU, 1, 962, 1, 64, 2);
 }
 
 Test(attention_grad, middling_stacks)

@@ -36,7 +36,7 @@ static float *numbers(size_t n)
     return x;
 }
 
-/* How many of the rows begin..end-1 are as they should be, throughout. */
+/* Row `bad` is NaN throughout, the others have none. */
 static void expect(const char *what, uint32_t bits, const float *x, int rows,
                    int width, int bad)
 {
@@ -84,11 +84,11 @@ static void attention(vt_class class, uint32_t bits)
 Test(nan, attention)
 {
     for (size_t i = 0; i < NANS; i++)
-        for (int class = VT_CLASS_CPU; class <= VT_CLASS_GPU; class ++)
-            attention((vt_class) class, nans[i]);
+        for (vt_class c = VT_CLASS_CPU; c <= VT_CLASS_GPU; c++)
+            attention(c, nans[i]);
 }
 
-/* One of row 2's elements; of pictures for a maximum over tokens. */
+/* A NaN in row 2, or in picture 2 of a maximum over tokens. */
 static void rows(const char *what, vt_val (*op)(vt_plan *p, vt_val x), int rank,
                  uint32_t bits, int at)
 {

@@ -395,7 +395,8 @@ Test(cache, names)
         for (size_t k = 0; k < i; k++)
             cr_expect_neq(memcmp(&keys[i], &keys[k], sizeof *keys), 0,
                           "%zu and %zu", i, k);
-    setenv("POCL_EXTRA_BUILD_FLAGS", "-w", 1); /* what drivers listen to is a part of it */
+    /* what drivers listen to is a part of it */
+    setenv("POCL_EXTRA_BUILD_FLAGS", "-w", 1);
     again = vt_cache_key_of(&one, "common", "text", "-DX");
     cr_expect_neq(memcmp(&again, &keys[0], sizeof again), 0);
     setenv("ODD", "1", 1);

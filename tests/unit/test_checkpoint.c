@@ -250,7 +250,7 @@ static void write_changed(const char *folder, const vt_tensors *from,
         if (strcmp(x.name, c->name) == 0) {
             if (c->how == GONE)
                 continue;
-            more = calloc(2, x.size); /* the least sum of all rows */
+            more = calloc(2, x.size); /* LONGER has twice as many */
             cr_assert(more);
             cr_assert_eq(vt_tensor_bytes(more, &x, 0, x.size), VITCL_OK);
             x.data = more;

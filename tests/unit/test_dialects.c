@@ -10,9 +10,7 @@
 
 #include <criterion/criterion.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 typedef struct made {
     const char *name;
@@ -21,7 +19,7 @@ typedef struct made {
 
 static vitcl_status open_made(vt_weights **out, const made *list, size_t n)
 {
-    char path[400];
+    char *folder = vt_test_folder(), path[400];
     vt_tensor x[40] = {0};
     static float data[40][1100];
     vt_tensors *raw = NULL;
@@ -40,11 +38,11 @@ static vitcl_status open_made(vt_weights **out, const made *list, size_t n)
         x[i].data = (const uint8_t *)data[i];
         x[i].size = x[i].count * sizeof(float);
     }
-    snprintf(path, sizeof path, "%s/x", vt_test_folder());
+    snprintf(path, sizeof path, "%s/x", folder);
     cr_assert_eq(vt_safetensors_write(path, x, n, NULL), VITCL_OK, "%s",
                  vt_message());
     cr_assert_eq(vt_tensors_open(&raw, path), VITCL_OK, "%s", vt_message());
-    vt_test_tidy();
+    vt_test_remove(folder);
     vitcl_status st = vt_weights_new(out, raw, NULL);
     if (st != VITCL_OK)
         vt_tensors_free(raw);

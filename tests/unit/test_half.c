@@ -50,7 +50,7 @@ static void check(int m, int bias, float (*widen)(uint16_t),
             cr_assert(isnan(widen((uint16_t)(s | h))), "%04x", s | h);
     }
     /* No NaN becomes a number, wherever its bits are. */
-    for (uint32_t u = 1; u < 0x800000; u = u << 1 | (u == 0x400000)) {
+    for (uint32_t u = 1; u < 0x800000; u <<= 1)
         for (uint32_t s = 0; s <= 1; s++) {
             const uint32_t bits = s << 31 | 0x7f800000 | u;
             float f;
@@ -59,9 +59,6 @@ static void check(int m, int bias, float (*widen)(uint16_t),
             cr_expect_gt(narrow(f) & 0x7fffU, infinite, "%08x", bits);
             cr_expect_eq(narrow(f) >> 15, s, "%08x", bits);
         }
-        if (u == 0x400000)
-            break;
-    }
 }
 
 Test(half, f16)

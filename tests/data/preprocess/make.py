@@ -108,6 +108,7 @@ def transparent():
         yield "alpha/rgb16_%d_%d.png" % k[:2], png(2, 1, 16, 2, b"\0\1\x2c\2\2\3\3\4\4\5\5\6\6", chunk(b"tRNS", struct.pack(">3H", *k)))
     yield "alpha/bgra.bmp", bmp(13, 11, (0xff0000, 0xff00, 0xff, 0xff000000), rgba[::-1, :, [2, 1, 0, 3]].tobytes())
     yield "alpha/abgr.bmp", bmp(13, 11, (0xff000000, 0xff0000, 0xff00, 0xff), rgba[::-1, :, [3, 2, 1, 0]].tobytes())
+    yield "alpha/no_masks.bmp", bmp(13, 11, (0, 0, 0, 0), rgba[::-1, :, [2, 1, 0, 3]].tobytes())
 
 
 def pictures():
