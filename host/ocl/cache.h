@@ -21,7 +21,7 @@ int vt_cache_folder(void);
 bool vt_cache_load(cl_program *out, vt_dev *dev, const vt_cache_key *key,
                    const char *options);
 bool vt_cache_on(void);
-void vt_cache_tell(void); /* where it is, for vt_log() */
+void vt_cache_tell(void);                   /* where it is, for vt_log() */
 bool vt_cache_has(const vt_cache_key *key); /* a file of that name */
 /* Removes from the open folder what nobody has used for long, and the least
  * recently used beyond most_bytes. */
