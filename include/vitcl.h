@@ -331,7 +331,7 @@ VITCL_STATUS vitcl_run_pixels(vitcl_session *session, const float *pixels,
 
 typedef struct {
     size_t size;
-    char name[64];
+    char name[112];
     uint32_t rank, shape[4]; /* shape[0]: the session's batch */
 } vitcl_tensor_info;
 /* The index-th tensor that can be read after a run: the model's outputs and
@@ -356,7 +356,7 @@ VITCL_STATUS vitcl_session_check(vitcl_session *session, const char *name,
 
 typedef struct {
     size_t size;
-    char name[64], op[24], kernel[96], shape[64];
+    char name[112], op[24], kernel[96], shape[64];
     double gflop;          /* in one run */
     double time_ms;        /* of the last run; needs `profile` */
     uint64_t memory_bytes; /* of its outputs */

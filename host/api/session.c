@@ -356,7 +356,7 @@ vitcl_status vitcl_session_tensor(vitcl_tensor_info *out,
     v = vt_value_of(session->plan, vt_plan_kept(session->plan, index));
     if (!v)
         return vt_fail(VITCL_EINVAL, "no tensor %u can be read", index);
-    snprintf(info.name, sizeof info.name, "%.63s", v->name);
+    snprintf(info.name, sizeof info.name, "%s", v->name);
     info.rank = (uint32_t)v->rank;
     for (int i = 0; i < v->rank; i++)
         info.shape[i] = (uint32_t)v->dim[i];

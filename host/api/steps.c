@@ -29,7 +29,7 @@ vitcl_status vitcl_session_step(vitcl_step_info *out,
         return vt_fail(VITCL_EINVAL, "the plan has no step %u", index);
     s = vt_plan_step(session->plan, (int)index);
     v = vt_value_of(session->plan, s->out[0]);
-    snprintf(info.name, sizeof info.name, "%.63s", v ? v->name : "");
+    snprintf(info.name, sizeof info.name, "%s", v ? v->name : "");
     snprintf(info.op, sizeof info.op, "%s", s->op->name);
     snprintf(info.kernel, sizeof info.kernel, "%s", s->note);
     print_shape(info.shape, sizeof info.shape, v);

@@ -119,7 +119,10 @@ vitcl_status vitcl_train(vitcl_train_event *out, vitcl_device *device,
     else
         VT_TRY(check_output(o.output));
     data = o.data ? o.data : s.data;
-    VT_GIVEN(data);
+    if (!data) {
+        st = vt_fail(VITCL_EINVAL, "a training needs data");
+        goto done;
+    }
     split = o.resume ? s.split : o.split;
     VT_TRY(split ? vt_dataset_open(&d, data, split)
                  : vt_dataset_open_training(&d, data));

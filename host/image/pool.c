@@ -97,6 +97,7 @@ vitcl_status vt_pool_new_shared(vt_decoder_pool **out, unsigned sharers,
     limits.large = 0;
     limits.workers = 1;
     VT_TRY(make(out, NULL, &limits));
+    (*out)->small = !large;
 done:
     return st;
 }

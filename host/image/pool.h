@@ -33,6 +33,7 @@ typedef struct vt_worker {
 struct vt_decoder_pool {
     vt_preprocess how;
     bool whole; /* pictures as they are decoded */
+    bool small; /* what is too much for it goes to another pool */
     vt_decode_limits limits;
     uint64_t picture_bytes;
     uint32_t depth; /* slots of a worker */

@@ -168,12 +168,13 @@ static bool take_reply(vt_decoder_pool *p, int index)
         j->worker = VT_NO_WORKER;
         j->state = VT_JOB_WAITING;
         j->large = true;
-    } else if (reply.status == VITCL_ENOMEM && p->limits.large) {
-        (void)vt_fail(VITCL_ECORRUPT,
-                      "%s: decoding it takes more than %llu MiB of memory; "
-                      "VITCL_DECODE_MEMORY allows more",
-                      vt_pool_name(j),
-                      (unsigned long long)p->limits.large >> 20);
+    } else if (reply.status == VITCL_ENOMEM && !p->small) {
+        (void)vt_fail(
+            VITCL_ECORRUPT,
+            "%s: decoding it takes more than %llu MiB of memory; "
+            "VITCL_DECODE_MEMORY allows more",
+            vt_pool_name(j),
+            (unsigned long long)VT_MAX(p->limits.large, p->limits.each) >> 20);
         vt_pool_fail(p, j, VITCL_ECORRUPT);
     } else {
         reply.message[sizeof reply.message - 1] = 0;

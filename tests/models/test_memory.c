@@ -210,7 +210,7 @@ Test(memory, models_that_cannot_be)
     f = whole, f.weights = NULL;
     refused(&f, VITCL_EINVAL, "weights");
     f = whole, f.config = NULL;
-    refused(&f, VITCL_EINVAL, "place");
+    refused(&f, VITCL_EINVAL, "pointer");
     f.config_bytes = 0;
     refused(&f, VITCL_EINVAL, "mine: safetensors weights need");
     f = whole, f.config_bytes /= 2;
