@@ -35,8 +35,9 @@
  * Random      vt_hash: bits that depend on (state, index) alone.
  *
  * exp, exp2, tanh: coefficients of Cephes (Moshier), error below 2 ulp; exp2 is
- * 0 below -126, NaN stays NaN, whatever its bits, and the sum with 1.5 * 2^23
- * rounds to an integer and holds it in its low bits;
+ * 0 below -126, NaN stays NaN, whatever its bits, and the sum with 1.5 * 2^23 + 128
+ * rounds to an integer and holds it in its low bits, 128 more (an even number, so
+ * that ties fall as they do without it): half the polynomial times twice the power;
  * erf: the rational function of Eigen and XLA, within 3.4e-7 (a division
  * instead of an exp and a second branch: GELU was a tenth of a product).
  */
@@ -111,14 +112,14 @@
     static inline F __attribute__((overloadable)) vt_exp2_down(F x)            \
     {                                                                          \
         const F y = select(x, (F)(-126.0f), x < (F)(-126.0f));                 \
-        const F t = y + 12583039.0f; /* 1.5 * 2^23 + 127 */                    \
-        const F f = y - (t - 12583039.0f);                                     \
-        F p = fma((F)(1.535336188e-4f), f, (F)(1.339887440e-3f));              \
-        p = fma(p, f, (F)(9.618437358e-3f));                                   \
-        p = fma(p, f, (F)(5.550332471e-2f));                                   \
-        p = fma(p, f, (F)(2.402264791e-1f));                                   \
-        p = fma(p, f, (F)(6.931472029e-1f));                                   \
-        p = fma(p, f, (F)(1.0f));                                              \
+        const F t = y + 12583040.0f; /* 1.5 * 2^23 + 128 */                    \
+        const F f = y - (t - 12583040.0f);                                     \
+        F p = fma((F)(0.5f * 1.535336188e-4f), f, (F)(0.5f * 1.339887440e-3f)); \
+        p = fma(p, f, (F)(0.5f * 9.618437358e-3f));                            \
+        p = fma(p, f, (F)(0.5f * 5.550332471e-2f));                            \
+        p = fma(p, f, (F)(0.5f * 2.402264791e-1f));                            \
+        p = fma(p, f, (F)(0.5f * 6.931472029e-1f));                            \
+        p = fma(p, f, (F)(0.5f));                                              \
         p *= VT_JOIN(as_, F)(VT_JOIN(as_, I)(t) << 23); /* NaN times that */   \
         return select(p, (F)(0.0f), x < (F)(-126.0f));                         \
     }                                                                          \

@@ -314,14 +314,14 @@ kernel void gemm_dot_scale(global int *restrict out,
 {
     const int n = get_global_id(0), KW = (K + KG - 1) / KG;
     global float *columns = SCALES(out, N, KW);
-    float top = 0.0f, wrong = 0.0f, inverse; /* wrong: inf or NaN */
+    uint most = 0; /* bits of a float that is not negative rise with it */
+    float top, inverse;
     int sum = 0;
 
-    for (int k = 0; n < N && k < K; k++) {
-        top = fmax(top, fabs(b[AT(n, k)]));
-        wrong += b[AT(n, k)] * 0.0f;
-    }
-    columns[n] = top = top / TOP + wrong;
+    for (int k = 0; n < N && k < K; k++)
+        most = max(most, as_uint(fabs(b[AT(n, k)])));
+    top = most < 0x7f800000u ? as_float(most) / TOP : NAN; /* inf or NaN in it */
+    columns[n] = top;
     inverse = top > 0.0f ? 1.0f / top : 0.0f; /* as gemm_dot_pack has it */
     for (int k = 0; n < N && k < K; k++)
         sum += clamp(nearest(b[AT(n, k)] * inverse), -TOP, TOP);

@@ -293,13 +293,12 @@ kernel void gemm_rows_scale(global packed *restrict out,
                             int ldb)
 {
     const int n = get_global_id(0);
-    float top = 0.0f, wrong = 0.0f; /* inf or NaN */
+    uint top = 0; /* bits of a float that is not negative rise with it */
 
-    for (int k = 0; n < N && k < K; k++) {
-        top = fmax(top, fabs(b[AT(n, k)]));
-        wrong += b[AT(n, k)] * 0.0f;
-    }
-    SCALES(out, N, K)[n] = top / 127.0f + wrong;
+    for (int k = 0; n < N && k < K; k++)
+        top = max(top, as_uint(fabs(b[AT(n, k)])));
+    SCALES(out, N, K)[n] =
+        top < 0x7f800000u ? as_float(top) / 127.0f : NAN; /* inf or NaN in it */
 }
 #endif
 

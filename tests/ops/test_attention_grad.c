@@ -173,7 +173,9 @@ static void check_long(vt_class class, int batch, int tokens, int heads,
         for (size_t h = 0; h < H; h++)
             head_grad(want + b * T * 3 * C + h * D, x + b * T * 3 * C + h * D,
                       g + b * T * C + h * D, T, C, D, p, p + T);
-    cr_expect(vt_near("dqkv", got, want, n, 1e-4, 1e-5 * vt_largest(want, n)),
+    /* scores of hundreds leave as many bits less of a difference */
+    cr_expect(vt_near("dqkv", got, want, n, 1e-4,
+                      (size > 2 ? 2e-5 : 1e-5) * vt_largest(want, n)),
               "class %d, %d heads of %d, %d tokens", (int)class, heads, width,
               tokens);
     vt_fixture_close(&f);
@@ -205,15 +207,21 @@ Test(attention_grad, odd_widths)
     }
 }
 
-Test(attention_grad, longest)
+/* Does the driver leave a work-item's loops alone, however long? */
+static bool patient(void)
 {
     vt_fixture f;
-    bool patient;
+    bool yes;
 
     vt_fixture_open(&f, VT_CLASS_CPU, true);
-    patient = vt_dev_long_items(vt_plan_settings(f.plan)->dev);
+    yes = vt_dev_long_items(vt_plan_settings(f.plan)->dev);
     vt_fixture_close(&f);
-    if (!patient)
+    return yes;
+}
+
+Test(attention_grad, longest)
+{
+    if (!patient())
         cr_skip("the driver cuts a work-item's loops short");
     for (size_t i = 0; i < 2 && !vt_test_tiny(); i++) {
         check_long(classes[i], 1, 257, 1, 256, 2);
@@ -234,8 +242,8 @@ static void with_stacks_of(size_t bytes)
 
 Test(attention_grad, small_stacks)
 {
-    if (vt_test_tiny())
-        return;
+    if (vt_test_tiny() || !patient())
+        cr_skip("tiny, or the driver cuts a work-item's loops short");
     with_stacks_of(256 << 10);
     check_long(VT_CLASS_CPU, 1, 197, 2, 64, 2); /* nothing is held */
     /* too many for its scores too */
@@ -244,8 +252,8 @@ Test(attention_grad, small_stacks)
 
 Test(attention_grad, middling_stacks)
 {
-    if (vt_test_tiny())
-        return;
+    if (vt_test_tiny() || !patient())
+        cr_skip("tiny, or the driver cuts a work-item's loops short");
     with_stacks_of(1 << 20);
     check_long(VT_CLASS_CPU, 1, 962, 1, 64, 2);
 }
