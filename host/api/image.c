@@ -11,47 +11,37 @@ struct vitcl_loader {
     pid_t owner; /* its workers are this process's children */
 };
 
-/* By a process of its own, which ends again. */
-static vitcl_status take_one(vitcl_image *out, vt_decoder_pool *pool)
+/* By a process of its own, which ends again. bytes NULL: the file's. */
+static vitcl_status decode_one(vitcl_image *out, const void *bytes, size_t size,
+                               const char *path)
 {
-    vitcl_status st = VITCL_OK;
+    vitcl_status st;
+    vt_decoder_pool *pool = NULL;
     vt_picture p = {.rgb = NULL};
 
+    VT_TRY(vt_pool_new(&pool, NULL, 1));
+    VT_TRY(bytes ? vt_pool_push_bytes(pool, bytes, size, path)
+                 : vt_pool_push(pool, path));
     VT_TRY(vt_pool_whole(&p, pool));
     *out = (vitcl_image){p.width, p.height, p.rgb};
 done:
+    vt_pool_free(pool);
     return st;
 }
 
 vitcl_status vitcl_image_decode(vitcl_image *out, const void *bytes,
                                 size_t size, const char *name)
 {
-    vitcl_status st = VITCL_OK;
-    vt_decoder_pool *pool = NULL;
-
     VT_GIVEN(out);
     VT_GIVEN(bytes);
-    VT_TRY(vt_pool_new(&pool, NULL, 1));
-    VT_TRY(vt_pool_push_bytes(pool, bytes, size, name ? name : "picture"));
-    VT_TRY(take_one(out, pool));
-done:
-    vt_pool_free(pool);
-    return st;
+    return decode_one(out, bytes, size, name ? name : "picture");
 }
 
 vitcl_status vitcl_image_load(vitcl_image *out, const char *path)
 {
-    vitcl_status st = VITCL_OK;
-    vt_decoder_pool *pool = NULL;
-
     VT_GIVEN(out);
     VT_GIVEN(path);
-    VT_TRY(vt_pool_new(&pool, NULL, 1));
-    VT_TRY(vt_pool_push(pool, path));
-    VT_TRY(take_one(out, pool));
-done:
-    vt_pool_free(pool);
-    return st;
+    return decode_one(out, NULL, 0, path);
 }
 
 const char *vitcl_decode_note(void)

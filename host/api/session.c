@@ -238,11 +238,17 @@ static vitcl_status count_fits(const vitcl_session *s, uint32_t n)
                          s->batch);
 }
 
+/* From here on the last run's answers are gone. */
+static vitcl_status begin_run(vitcl_session *s)
+{
+    s->ran = false;
+    return atomic_exchange(&s->stop, false) ? stopped() : VITCL_OK;
+}
+
 static vitcl_status run_from(vitcl_session *s, int first)
 {
     vitcl_status st;
 
-    s->ran = false;
     s->from_rgb = first == 0;
     st = vt_plan_run(s->plan, first);
     s->ran = st == VITCL_OK;
@@ -266,9 +272,7 @@ vitcl_status vitcl_run_rgb(vitcl_session *session, const uint8_t *rgb,
     VT_GIVEN(rgb);
     VT_TRY(count_fits(session, n));
     VT_TRY(prepares(session));
-    session->ran = false;
-    if (atomic_exchange(&session->stop, false))
-        return stopped();
+    VT_TRY(begin_run(session));
     VT_TRY(vt_plan_write(session->plan, session->rgb, rgb,
                          (size_t)n * session->height * session->width * 3));
     VT_TRY(run_from(session, 0));
@@ -284,9 +288,7 @@ vitcl_status vitcl_run_pixels(vitcl_session *session, const float *pixels,
     VT_GIVEN(session);
     VT_GIVEN(pixels);
     VT_TRY(count_fits(session, n));
-    session->ran = false;
-    if (atomic_exchange(&session->stop, false))
-        return stopped();
+    VT_TRY(begin_run(session));
     VT_TRY(vt_plan_write(session->plan, session->pixels, pixels,
                          (size_t)n * session->height * session->width * 3 *
                              sizeof(float)));

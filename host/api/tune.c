@@ -57,14 +57,6 @@ static bool remember(vitcl_tuner *t, const char *entry)
 
 /* ---- a model's products ---- */
 
-static vt_dtype type_of(vitcl_precision p)
-{
-    return p == VITCL_BF16   ? VT_BF16
-           : p == VITCL_F16  ? VT_F16
-           : p == VITCL_INT8 ? VT_I8
-                             : VT_F32;
-}
-
 /* Those of linear layers over tokens: the classifier's is not worth it. */
 static int collect(vt_trial_product *out, const vt_plan *p)
 {
@@ -136,7 +128,7 @@ vitcl_status vitcl_tuner_new(vitcl_tuner **out, vitcl_model *model,
     VT_TRY(VT_NEW(&t, 1));
     t->dev = vt_dev_ref(model->dev);
     vt_trial_format(t->products, sizeof t->products, gemm, products, n);
-    d = vt_trial_desc(t->dev, type_of(o.precision), &products[0]);
+    d = vt_trial_desc(t->dev, vt_precision_type(o.precision), &products[0]);
     VT_TRY(vt_tuned_entry(t->best, t->dev, gemm, &d));
     *out = t, t = NULL;
 done:
@@ -240,9 +232,7 @@ done:
 
 static int untried(vt_dev *dev, vitcl_precision precision)
 {
-    const vitcl_precision p = precision == VITCL_HALF ? VITCL_BF16 : precision;
-
-    return dev && vt_gemm_untried(dev, type_of(p));
+    return dev && vt_gemm_untried(dev, vt_precision_type(precision));
 }
 
 int vitcl_device_untried(const vitcl_device *device, vitcl_precision precision)
@@ -264,23 +254,23 @@ vitcl_status vitcl_device_form(char *out, size_t size,
     if (precision != VITCL_BF16 && precision != VITCL_INT8)
         return vt_fail(VITCL_EINVAL, "%d is neither bf16 nor int8",
                        (int)precision);
-    vt_gemm_form(out, size, device->dev, type_of(precision));
+    vt_gemm_form(out, size, device->dev, vt_precision_type(precision));
     return VITCL_OK;
 }
 
 vitcl_status vitcl_device_try(vitcl_device *device, vitcl_precision precision)
 {
-    vitcl_precision p = precision == VITCL_HALF ? VITCL_BF16 : precision;
+    vitcl_precision half;
     const vt_trial_product x = {.M = 1, .N = 1, .K = 1};
     vt_gemm_desc d;
     vitcl_status st;
 
     VT_GIVEN(device);
     VT_TRY(vt_dev_alive(device->dev));
-    d = vt_trial_desc(device->dev, type_of(p), &x);
+    d = vt_trial_desc(device->dev, vt_precision_type(precision), &x);
     (void)vt_gemm_layout(device->dev, "native", &d); /* asks */
     if (precision == VITCL_HALF)
-        VT_TRY(vt_handle_half(&p, device->dev, NULL));
+        VT_TRY(vt_handle_half(&half, device->dev, NULL));
 done:
     return st;
 }

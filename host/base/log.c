@@ -10,6 +10,7 @@
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -54,14 +55,22 @@ static char *cut(char *line)
 
 void vt_log(const char *format, ...)
 {
-    char text[4096];
+    char some[512], *all = NULL, *text = some;
     va_list args;
+    int n;
 
     if (!vt_logs())
         return;
     va_start(args, format);
-    vsnprintf(text, sizeof text, format, args);
+    n = vsnprintf(some, sizeof some, format, args);
     va_end(args);
+    /* A compiler's log may be long; without memory its beginning must do. */
+    if (n >= (int)sizeof some && (all = malloc((size_t)n + 1))) {
+        va_start(args, format);
+        vsnprintf(all, (size_t)n + 1, format, args);
+        va_end(args);
+        text = all;
+    }
     pthread_mutex_lock(&lock);
     inside = true;
     for (char *line = text, *next; callback && line && *line; line = next) {
@@ -71,4 +80,5 @@ void vt_log(const char *format, ...)
     }
     inside = false;
     pthread_mutex_unlock(&lock);
+    free(all);
 }

@@ -49,13 +49,16 @@ static bool steers(const unsigned char *s, size_t n)
 static void put(FILE *f, const char *text, size_t size)
 {
     const unsigned char *s = (const unsigned char *)text;
-    const bool terminal = is_terminal(f);
 
+    if (!is_terminal(f)) {
+        fwrite(text, 1, strnlen(text, size), f);
+        return;
+    }
     for (size_t at = 0, n; at < size && s[at]; at += n) {
         bool bad;
 
         n = utf8_length(s + at);
-        bad = terminal && steers(s + at, n);
+        bad = steers(s + at, n);
         n = n ? n : 1;
         if (bad)
             for (size_t i = 0; i < n; i++)

@@ -335,6 +335,11 @@ static void leave(vt_decoder_pool *p)
     dispatch_all(p);
 }
 
+static vitcl_status failure_of(const vt_job *j)
+{
+    return vt_fail(j->status, "%s", j->message ? j->message : "out of memory");
+}
+
 vitcl_status vt_pool_next(uint8_t *rgb, vt_decoder_pool *p)
 {
     vitcl_status st;
@@ -346,8 +351,7 @@ vitcl_status vt_pool_next(uint8_t *rgb, vt_decoder_pool *p)
     if (j->status == VITCL_OK)
         st = copy_pixels(rgb, p, j, (size_t)p->picture_bytes);
     else
-        st =
-            vt_fail(j->status, "%s", j->message ? j->message : "out of memory");
+        st = failure_of(j);
     leave(p);
     return st;
 }
@@ -362,8 +366,7 @@ vitcl_status vt_pool_whole(vt_picture *out, vt_decoder_pool *p)
         return vt_fail(VITCL_EINVAL, "no picture was pushed");
     j = await(p);
     if (j->status != VITCL_OK) {
-        st =
-            vt_fail(j->status, "%s", j->message ? j->message : "out of memory");
+        st = failure_of(j);
         goto done;
     }
     picture = (vt_picture){j->width, j->height, NULL};

@@ -6,7 +6,7 @@
 #define VT_IMAGE_POOL_H
 #include "image/sandbox.h"
 
-enum { VT_WORKERS_MAX = 257 /* with the large one */, VT_NO_WORKER = -1 };
+enum { VT_NO_WORKER = -1 };
 
 typedef enum { VT_JOB_WAITING, VT_JOB_SENT, VT_JOB_DONE } vt_job_state;
 

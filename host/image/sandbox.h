@@ -35,6 +35,7 @@ typedef struct vt_job_reply {
 
 /* ---- the parent's side: spawn.c ---- */
 
+enum { VT_WORKERS_MAX = 256 };
 typedef struct vt_decode_limits {
     uint64_t each, large; /* bytes of a decoder, and of the one that gets what
                            * was too much for it; 0: there is none */

@@ -30,7 +30,6 @@
 #define P_PIDFD 3
 #endif
 enum {
-    WORKERS_MAX = 256,
     SECONDS = 30,          /* of processor time a picture */
     LEAST_MIB = 512,       /* of memory, for all of them */
     LEAST_EACH = 64 << 20, /* less is no use: rather fewer of them */
@@ -72,8 +71,8 @@ vitcl_status vt_decode_limits_get(vt_decode_limits *out, unsigned workers)
     l.seconds = (unsigned)seconds;
     l.pixels = millions * 1000000;
     if (workers == 0)
-        l.workers = cores < 1 ? 1 : (unsigned)VT_MIN(cores, WORKERS_MAX);
-    l.workers = VT_MIN(l.workers, (unsigned)WORKERS_MAX);
+        l.workers = cores < 1 ? 1 : (unsigned)VT_MIN(cores, VT_WORKERS_MAX);
+    l.workers = VT_MIN(l.workers, (unsigned)VT_WORKERS_MAX);
     all = mib << 20;
     /* CMYK of many scans: eight bytes a pixel, the picture, its turned one */
     most = l.pixels * 15 + BASE;

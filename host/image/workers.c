@@ -186,7 +186,7 @@ static bool take_reply(vt_decoder_pool *p, int index)
 void vt_pool_listen(vt_decoder_pool *p, int ms)
 {
     const unsigned patience = VT_MAX(PATIENCE, 2 * p->limits.seconds);
-    struct pollfd fds[VT_WORKERS_MAX];
+    struct pollfd fds[VT_WORKERS_MAX + 1]; /* and the large one */
     int n;
 
     for (unsigned i = 0; i < p->count; i++)

@@ -93,15 +93,6 @@ static void keep_kernel(char *text, const char *name)
     }
 }
 
-/* Each line on its own: vt_log() cuts a long text. */
-static void log_lines(const char *text)
-{
-    for (size_t n; *text; text += n + (text[n] != '\0')) {
-        n = strcspn(text, "\n");
-        vt_log("%.*s", (int)VT_MIN(n, (size_t)4000), text);
-    }
-}
-
 /* The first line of a build log that speaks of an error. */
 static vitcl_status build_error(vt_dev *dev, cl_program program, cl_int e,
                                 const char *file, const char *defines)
@@ -115,8 +106,8 @@ static vitcl_status build_error(vt_dev *dev, cl_program program, cl_int e,
         clGetProgramBuildInfo(program, dev->id, CL_PROGRAM_BUILD_LOG, n, log,
                               NULL);
     if (log) {
-        vt_log("cl/%s.cl [%s]: the driver's compiler says:", file, defines);
-        log_lines(log);
+        vt_log("cl/%s.cl [%s]: the driver's compiler says:\n%s", file, defines,
+               log);
     }
     line = log ? strstr(log, "error") : NULL;
     while (line && line > log && line[-1] != '\n')

@@ -295,9 +295,9 @@ vt_class vt_plan_class(const vt_plan *p)
     return p->o.dev ? vt_dev_class(p->o.dev) : VT_CLASS_CPU;
 }
 
-vt_dtype vt_plan_type(const vt_plan *p)
+vt_dtype vt_precision_type(vitcl_precision precision)
 {
-    switch (p->o.precision) {
+    switch (precision) {
     case VITCL_F16:
         return VT_F16;
     case VITCL_BF16:
@@ -309,6 +309,11 @@ vt_dtype vt_plan_type(const vt_plan *p)
         break;
     }
     return VT_F32;
+}
+
+vt_dtype vt_plan_type(const vt_plan *p)
+{
+    return vt_precision_type(p->o.precision);
 }
 
 const char *vt_plan_gemm(const vt_plan *p)

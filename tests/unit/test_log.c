@@ -49,6 +49,10 @@ Test(log, lines)
     vt_log("two\nthree\tfour\033[1m\n\nfive\n");
     cr_expect_str_eq(vt_message(), "kept");
     cr_expect_str_eq(h.text, "one 1\ntwo\nthree four [1m\nfive\n");
+    h.text[0] = '\0';
+    vt_log("%5000d\n%d", 1, 2); /* longer than any buffer, none of it lost */
+    cr_expect_eq(strlen(h.text), 5003);
+    cr_expect_str_eq(h.text + 4999, "1\n2\n");
     vitcl_set_log(NULL, NULL);
     vt_log("nobody");
     cr_expect_null(strstr(h.text, "nobody"));
