@@ -27,12 +27,40 @@ vitcl_status vt_file_open(int *out, size_t *size, const char *path)
     return VITCL_OK;
 }
 
+int vt_read_at(int fd, void *out, size_t n, uint64_t at)
+{
+    for (uint8_t *to = out; n > 0;) {
+        const ssize_t got = pread(fd, to, n, (off_t)at);
+
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got <= 0)
+            return got < 0 ? errno : VT_SHORT;
+        to += got, at += (uint64_t)got, n -= (size_t)got;
+    }
+    return 0;
+}
+
+int vt_write_at(int fd, const void *from, size_t n, uint64_t at)
+{
+    for (const uint8_t *p = from; n > 0;) {
+        const ssize_t put = pwrite(fd, p, n, (off_t)at);
+
+        if (put < 0 && errno == EINTR)
+            continue;
+        if (put <= 0)
+            return put < 0 ? errno : VT_SHORT;
+        p += put, at += (uint64_t)put, n -= (size_t)put;
+    }
+    return 0;
+}
+
 vitcl_status vt_file_read(vt_file *out, const char *path, size_t limit)
 {
     vitcl_status st = VITCL_OK;
     uint8_t *data = NULL;
-    size_t size = 0, at = 0;
-    int fd = -1;
+    size_t size = 0;
+    int fd = -1, error;
 
     VT_TRY(vt_file_open(&fd, &size, path));
     if (size > limit) {
@@ -41,16 +69,12 @@ vitcl_status vt_file_read(vt_file *out, const char *path, size_t limit)
         goto done;
     }
     VT_TRY(VT_NEW(&data, size + 1));
-    while (at < size) {
-        ssize_t n = read(fd, data + at, size - at);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n <= 0) {
-            st = vt_fail(VITCL_EIO, "%s: %s", path,
-                         n < 0 ? strerror(errno) : "file shrank while read");
-            goto done;
-        }
-        at += (size_t)n;
+    error = vt_read_at(fd, data, size, 0);
+    if (error) {
+        st = vt_fail(VITCL_EIO, "%s: %s", path,
+                     error == VT_SHORT ? "file shrank while read"
+                                       : strerror(error));
+        goto done;
     }
     *out = (vt_file){data, size}, data = NULL;
 done:

@@ -22,6 +22,12 @@ vitcl_status vt_file_open(int *fd, size_t *size, const char *path);
 vitcl_status vt_file_read(vt_file *out, const char *path, size_t limit);
 void vt_file_close(vt_file *f);
 
+/* All n bytes from a place of a file on, or onto it: 0, an errno, or VT_SHORT
+ * where the file ends before. */
+enum { VT_SHORT = -1 };
+int vt_read_at(int fd, void *out, size_t n, uint64_t at);
+int vt_write_at(int fd, const void *from, size_t n, uint64_t at);
+
 bool vt_path_is_folder(const char *path);
 bool vt_path_exists(const char *path);
 

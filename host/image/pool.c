@@ -14,6 +14,7 @@
  */
 #include "image/pool.h"
 
+#include "base/file.h"
 #include "base/memory.h"
 
 #include <errno.h>
@@ -248,20 +249,11 @@ vitcl_status vt_pool_push(vt_decoder_pool *p, const char *path)
 vitcl_status vt_pool_push_bytes(vt_decoder_pool *p, const void *bytes,
                                 size_t size, const char *name)
 {
-    const uint8_t *from = bytes;
     int file = vt_memory_file("vitcl-picture");
 
-    for (size_t at = 0; file >= 0 && at < size;) {
-        ssize_t n = pwrite(file, from + at, size - at, (off_t)at);
-
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n <= 0) {
-            close(file);
-            file = -1;
-        } else {
-            at += (size_t)n;
-        }
+    if (file >= 0 && vt_write_at(file, bytes, size, 0) != 0) {
+        close(file);
+        file = -1;
     }
     if (file < 0)
         return vt_fail(VITCL_ENOMEM, "%s: out of memory for %zu bytes", name,
@@ -313,16 +305,9 @@ static vitcl_status copy_pixels(uint8_t *rgb, const vt_decoder_pool *p,
     const int slots = p->workers[j->worker].slots;
     const uint64_t place = j->slot * p->picture_bytes;
 
-    for (size_t at = 0; at < size;) {
-        ssize_t n = pread(slots, rgb + at, size - at, (off_t)(place + at));
-
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n <= 0)
-            return vt_fail(VITCL_EIO, "%s: its pixels are missing",
-                           vt_pool_name(j));
-        at += (size_t)n;
-    }
+    if (vt_read_at(slots, rgb, size, place) != 0)
+        return vt_fail(VITCL_EIO, "%s: its pixels are missing",
+                       vt_pool_name(j));
     if (size > RELEASED && p->depth == 1)
         (void)!ftruncate(slots, 0);
     return VITCL_OK;

@@ -14,6 +14,7 @@
  */
 #include "image/sandbox.h"
 
+#include "base/file.h"
 #include "base/memory.h"
 #include "image/decoders.h"
 
@@ -257,7 +258,7 @@ static vitcl_status read_file(uint8_t **out, const vt_job_order *order,
 {
     vitcl_status st = VITCL_OK;
     uint8_t *bytes = NULL;
-    size_t at = 0;
+    int error;
 
     if (order->size > FILE_MAX)
         return vt_fail(VITCL_ECORRUPT, "%s: a picture file of more than 1 GiB",
@@ -265,18 +266,12 @@ static vitcl_status read_file(uint8_t **out, const vt_job_order *order,
     st = vt_new(&bytes, (size_t)order->size, 1);
     if (st != VITCL_OK)
         return vt_fail_in(st, "%s", order->name);
-    while (at < order->size) {
-        ssize_t n =
-            pread(file, bytes + at, (size_t)order->size - at, (off_t)at);
-
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n <= 0) {
-            st = vt_fail(VITCL_EIO, "%s: %s", order->name,
-                         n < 0 ? "cannot be read" : "file shrank while read");
-            goto done;
-        }
-        at += (size_t)n;
+    error = vt_read_at(file, bytes, (size_t)order->size, 0);
+    if (error) {
+        st = vt_fail(VITCL_EIO, "%s: %s", order->name,
+                     error == VT_SHORT ? "file shrank while read"
+                                       : "cannot be read");
+        goto done;
     }
     *out = bytes, bytes = NULL;
 done:
@@ -287,19 +282,14 @@ done:
 static vitcl_status write_pixels(const vt_picture *p, uint64_t place,
                                  const char *name)
 {
-    const size_t size = (size_t)p->width * p->height * 3;
+    const int error =
+        vt_write_at(PIXELS, p->rgb, (size_t)p->width * p->height * 3, place);
 
-    for (size_t at = 0; at < size;) {
-        ssize_t n = pwrite(PIXELS, p->rgb + at, size - at, (off_t)(place + at));
-
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n <= 0)
-            return vt_fail(n < 0 && errno == ENOMEM ? VITCL_ENOMEM : VITCL_EIO,
-                           "%s: its pixels cannot be handed back: %s", name,
-                           n < 0 ? strerror(errno) : "nothing is written");
-        at += (size_t)n;
-    }
+    if (error)
+        return vt_fail(error == ENOMEM ? VITCL_ENOMEM : VITCL_EIO,
+                       "%s: its pixels cannot be handed back: %s", name,
+                       error == VT_SHORT ? "nothing is written"
+                                         : strerror(error));
     return VITCL_OK;
 }
 

@@ -106,25 +106,19 @@ static bool ends(const char *s, const char *end)
 
 vitcl_status vt_input_read(void *out, const vt_input *in, uint64_t at, size_t n)
 {
-    uint8_t *to = out;
+    int error;
 
     if (!in->source) {
         if (n)
-            memcpy(to, in->bytes + at, n);
+            memcpy(out, in->bytes + at, n);
         return VITCL_OK;
     }
-    while (n > 0) {
-        ssize_t got = pread(in->source->fd, to, n, (off_t)at);
-
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got <= 0)
-            return vt_fail(VITCL_EIO, "%s: %s", in->source->path,
-                           got < 0 ? strerror(errno)
-                                   : "the file was cut short while in use");
-        to += got, at += (uint64_t)got, n -= (size_t)got;
-    }
-    return VITCL_OK;
+    error = vt_read_at(in->source->fd, out, n, at);
+    return error ? vt_fail(VITCL_EIO, "%s: %s", in->source->path,
+                           error == VT_SHORT
+                               ? "the file was cut short while in use"
+                               : strerror(error))
+                 : VITCL_OK;
 }
 
 vitcl_status vt_tensor_bytes(void *out, const vt_tensor *t, size_t first,
