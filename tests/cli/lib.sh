@@ -14,6 +14,9 @@
 #                        that line matches
 #   json FILE            each line of FILE is a JSON value
 #   have FILE            the file or folder can be read
+#   cifar N              writes data/ with CIFAR-10's files, N pictures in each,
+#                        whose label can be seen; the test pictures are those
+#                        of the first file
 #   sanitized            the program is built with AddressSanitizer
 
 #   signal_at "CALL N SIGNAL" CODE ARGS…   run, with SIGNAL raised at the N-th
@@ -63,3 +66,19 @@ for line in open(sys.argv[1]): json.loads(line)' "$1" || fail "$1 is not JSON"
 }
 have() { [ -r "$1" ]; }
 sanitized() { grep -qaF __asan_init "$VITCL"; }
+cifar() {
+    python3 - "$1" <<'P'
+import os, random, sys
+n = int(sys.argv[1])
+random.seed(1)
+os.mkdir("data")
+for part in range(1, 6):
+    with open(f"data/data_batch_{part}.bin", "wb") as f:
+        for i in range(n):
+            label = (part * n + i) % 10
+            f.write(bytes([label]) + bytes(
+                min(255, random.randrange(128) + (100 if k % 10 == label else 0))
+                for k in range(3072)))
+os.link("data/data_batch_1.bin", "data/test_batch.bin")
+P
+}

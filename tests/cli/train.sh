@@ -1,18 +1,6 @@
 # train.sh - train and finetune: wrong use, Ctrl-C, kill -9, going on, and that
 # other commands take what comes of it.
-python3 - <<'P'
-import os, random
-random.seed(1)
-os.mkdir("data")
-for part in range(1, 6):
-    with open(f"data/data_batch_{part}.bin", "wb") as f:
-        for i in range(20):
-            label = (part * 20 + i) % 10
-            f.write(bytes([label]) + bytes(
-                min(255, random.randrange(128) + (100 if k % 10 == label else 0))
-                for k in range(3072)))
-os.link("data/data_batch_1.bin", "data/test_batch.bin")
-P
+cifar 20
 cat >config.json <<'J'
 {"architecture": "vit_tiny_patch16_224", "model_args": {"img_size": 32,
  "patch_size": 8, "embed_dim": 32, "depth": 1, "num_heads": 2, "mlp_ratio": 2}}

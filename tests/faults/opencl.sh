@@ -95,15 +95,7 @@ check_embed() { [ ! -e x.npy ] || cmp -s x.npy whole.npy; }
 sweep embed '.*' 1 embed -m "$model" -o x.npy pictures
 
 # A training that broke off goes on to the same bits, or begins anew.
-python3 - <<'P'
-import os, random
-random.seed(1)
-os.mkdir("data")
-for name in "data_batch_1 data_batch_2 data_batch_3 data_batch_4 data_batch_5 test_batch".split():
-    with open(f"data/{name}.bin", "wb") as f:
-        for i in range(4):
-            f.write(bytes([i]) + random.randbytes(3072))
-P
+cifar 4
 cat >config.json <<'J'
 {"architecture": "vit_tiny_patch16_224", "model_args": {"img_size": 32,
  "patch_size": 8, "embed_dim": 32, "depth": 1, "num_heads": 2, "mlp_ratio": 2}}
