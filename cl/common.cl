@@ -30,7 +30,7 @@
  * Epilogue    vt_epilogue, 4, 8, 16: residual + scale * act(v + bias), of which
  *             the defines BIAS, SCALE, RESIDUAL and ACT say what is there;
  *             TIMES: the residual is a factor.
- * Caches      vt_fetch(p, write, level): the line at p, to be read (0) or written
+ * Caches      vt_prefetch(p, write, level): the line at p, to be read (0) or written
  *             (1) soon; level 3: the first cache, 2: the second. A hint.
  * Random      vt_hash: bits that depend on (state, index) alone.
  *
@@ -52,10 +52,10 @@
 /* PoCL compiles for the processor, but has an empty prefetch(); other compilers
  * may lack clang's. */
 #if defined(__x86_64__) || defined(__aarch64__)
-#define vt_fetch(p, write, level)                                              \
+#define vt_prefetch(p, write, level)                                              \
     __builtin_prefetch((const void *)(size_t)(p), write, level)
 #else
-#define vt_fetch(p, write, level) prefetch(p, 1)
+#define vt_prefetch(p, write, level) prefetch(p, 1)
 #endif
 
 #ifndef V

@@ -12,7 +12,7 @@
  * Numerics  The same code as the epilogues inside kernels: vt_epilogue of
  *           common.cl.
  *
- * Host      host/ocl/gemm_clblast.c      Test  tests/ops/test_gemm.c
+ * Host      host/gemm/clblast.c      Test  tests/ops/test_gemm.c
  */
 kernel void epilogue(global float *c, global const float *restrict bias,
                      global const float *restrict scale,

@@ -29,7 +29,7 @@
  * Numerics  Integers are exact but for the rounding of A and B; a row's scale
  *           depends on that row alone. DOT 3 sums as the instruction does.
  * Surprise  Inline assembly: only built where a probe has found that it works.
- * Host      host/ocl/gemm_dot.c       Test  tests/ops/test_gemm.c
+ * Host      host/gemm/dot.c       Test  tests/ops/test_gemm.c
  */
 #ifndef DOT
 #define DOT 1

@@ -26,7 +26,7 @@
  *           SUMS: with ACCUMULATE.
  * Numerics  A slice's element is one chain of fma() over ascending k. Slices
  *           depend on M, N and K, never on the device: same bits everywhere.
- * Host      host/ocl/gemm_outer.c     Test  tests/ops/test_gemm.c
+ * Host      host/gemm/outer.c     Test  tests/ops/test_gemm.c
  */
 #ifndef RA
 #define RA 6
@@ -59,7 +59,7 @@ static inline void fetch(global const float *p, int ld, int from, int to,
 {
     for (int k = from; k < to; k++)
         for (int i = 0; i < columns; i += 16)
-            vt_fetch(p + (size_t)k * ld + i, 0, 2);
+            vt_prefetch(p + (size_t)k * ld + i, 0, 2);
 }
 
 /* to[KC][RA] of each block, STRIP apart; rows beyond M are 0 */

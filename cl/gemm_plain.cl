@@ -24,7 +24,7 @@
  *           summation depends on K and V alone. `residual` may be c: each
  *           element is read and written by one work-item.
  *
- * Host      host/ocl/gemm_plain.c      Test  tests/ops/test_gemm.c
+ * Host      host/gemm/plain.c      Test  tests/ops/test_gemm.c
  */
 #ifndef T
 #define T 16

@@ -33,7 +33,7 @@
  *
  * Longer than most: panels are packed as they are read, in one file.
  *
- * Host      host/ocl/gemm_native.c       Test  tests/ops/test_gemm.c
+ * Host      host/gemm/native.c       Test  tests/ops/test_gemm.c
  */
 #ifndef NV
 #define NV 2
@@ -184,9 +184,9 @@ static inline void tile(ARGS, int id)
                 floatv *x = s + at * RA * NV;
 
                 for (int r = 0; k + kc >= K && r < rows; r++) {
-                    vt_fetch(c + (row + r) * ldc + n, 1, 3);
+                    vt_prefetch(c + (row + r) * ldc + n, 1, 3);
 #if defined(RESIDUAL) || defined(TIMES)
-                    vt_fetch(residual + (row + r) * ldc + n, 0, 3);
+                    vt_prefetch(residual + (row + r) * ldc + n, 0, 3);
 #endif
                 }
                 if (i < big)

@@ -3,8 +3,8 @@
  */
 #include "api/handles.h"
 #include "base/memory.h"
-#include "train/fewshot.h"
-#include "train/labels.h"
+#include "data/labels.h"
+#include "eval/fewshot.h"
 
 #include <math.h>
 #include <string.h>

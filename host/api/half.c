@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/memory.h"
+#include "gemm/decisions.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -86,11 +87,11 @@ done:
 static vitcl_status compare(vitcl_precision *out, vt_dev *dev, const char *gemm)
 {
     double bf16 = 1e30, f16 = 1e30;
-    char question[32], word[VT_CHOICE];
+    char question[32], word[VT_DECISION];
     vitcl_status a, b;
 
     snprintf(question, sizeof question, "half by %.16s", gemm);
-    if (vt_choice_load(word, dev, question) &&
+    if (vt_decision_load(word, dev, question) &&
         (strcmp(word, "f16") == 0 || strcmp(word, "bf16") == 0)) {
         *out = strcmp(word, "f16") == 0 ? VITCL_F16 : VITCL_BF16;
         return VITCL_OK;
@@ -104,7 +105,7 @@ static vitcl_status compare(vitcl_precision *out, vt_dev *dev, const char *gemm)
                                                                  : VITCL_BF16;
     vt_log("half by %s: bf16 %.3f ms, f16 %.3f ms", gemm,
            a == VITCL_OK ? bf16 : 0, b == VITCL_OK ? f16 : 0);
-    vt_choice_save(dev, question, *out == VITCL_F16 ? "f16" : "bf16");
+    vt_decision_save(dev, question, *out == VITCL_F16 ? "f16" : "bf16");
     return VITCL_OK;
 }
 

@@ -6,7 +6,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/memory.h"
-#include "train/pictures.h"
+#include "models/preprocess.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -29,7 +29,7 @@ static vitcl_status wrap(vitcl_model **out, vitcl_device *device, vt_model *m)
     model->model = m, m = NULL;
     if (device) {
         model->dev = vt_dev_ref(device->dev);
-        VT_TRY(vt_store_new(&model->store, model->dev, vt_model_fetch,
+        VT_TRY(vt_store_new(&model->store, model->dev, vt_model_read_param,
                             model->model));
     }
     *out = model, model = NULL;

@@ -7,7 +7,7 @@
  */
 #include "api/handles.h"
 #include "base/memory.h"
-#include "train/pictures.h"
+#include "models/preprocess.h"
 
 #include <math.h>
 #include <stdio.h>

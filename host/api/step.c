@@ -197,7 +197,7 @@ vitcl_status vitcl_train_steps(const char *output, vitcl_device *device,
     vt_json *json = NULL;
     vt_model *m = NULL;
     vt_trainer *t = NULL;
-    vt_recipe recipe;
+    vt_optimizer_config recipe;
     batch b = {0};
     record r = {0};
     double *lr = NULL;
@@ -208,8 +208,8 @@ vitcl_status vitcl_train_steps(const char *output, vitcl_device *device,
                                      "a batch, settings and an output");
     VT_TRY(vt_dev_alive(device->dev));
     VT_TRY(vt_json_load(&json, settings, 1 << 20, 8));
-    VT_TRY(vt_recipe_keys(json, keys, settings));
-    VT_TRY(vt_recipe_read(&recipe, json, settings));
+    VT_TRY(vt_optimizer_config_keys(json, keys, settings));
+    VT_TRY(vt_optimizer_config_read(&recipe, json, settings));
     VT_TRY(VT_NEW(&lr, steps));
     VT_TRY(read_rates(lr, steps, json, settings));
     VT_TRY(read_batch(&b, input));

@@ -5,15 +5,16 @@
 #include "api/handles.h"
 #include "base/file.h"
 #include "base/memory.h"
-#include "train/folder.h"
 #include "train/loop.h"
-#include "train/parcel.h"
+#include "train/model_files.h"
+#include "train/run_dir.h"
 
 #include <string.h>
 #include <vitcl_train.h>
 
-/* The model to fine-tune. What refit.c cannot describe becomes timm's form of
- * itself in the folder first; its files there are replaced afterwards. */
+/* The model to fine-tune. What init_finetune.c cannot describe becomes timm's
+ * form of itself in the folder first; its files there are replaced afterwards.
+ */
 static vitcl_status open_start(vt_model **out, const char *path,
                                const char *folder)
 {
@@ -21,7 +22,7 @@ static vitcl_status open_start(vt_model **out, const char *path,
     vt_model *m = NULL;
 
     VT_TRY(vt_model_open(&m, path));
-    if (!vt_parcel_refits(m)) {
+    if (!vt_model_files_finetunes(m)) {
         vt_model_close(m), m = NULL;
         VT_TRY(vitcl_convert(folder, path, "timm", "f32"));
         VT_TRY(vt_model_open(&m, folder));
@@ -38,24 +39,24 @@ static vitcl_status prepare(const vt_settings *s, const char *folder,
                             const vt_dataset *d)
 {
     vitcl_status st = VITCL_OK;
-    vt_parcel p = {0};
+    vt_model_files p = {0};
     vt_json *json = NULL;
     vt_model *m = NULL;
 
     VT_TRY(vt_settings_save(s, folder));
     if (s->model) {
         VT_TRY(open_start(&m, s->model, folder));
-        VT_TRY(vt_parcel_refit(&p, m, s->height, s->width, d));
+        VT_TRY(vt_model_files_finetune(&p, m, s->height, s->width, d));
     } else {
         if (s->config)
             VT_TRY(vt_json_load(&json, s->config, 1 << 20, 16));
-        VT_TRY(vt_parcel_fresh(&p, s->preset, json, s->config, s->height,
-                               s->width, s->masked ? NULL : d,
-                               s->random_state));
+        VT_TRY(vt_model_files_random(&p, s->preset, json, s->config, s->height,
+                                     s->width, s->masked ? NULL : d,
+                                     s->random_state));
     }
-    VT_TRY(vt_parcel_write(&p, folder));
+    VT_TRY(vt_model_files_write(&p, folder));
 done:
-    vt_parcel_free(&p);
+    vt_model_files_free(&p);
     vt_json_free(json);
     vt_model_close(m);
     return st;
@@ -100,7 +101,7 @@ vitcl_status vitcl_train(vitcl_train_event *out, vitcl_device *device,
     vitcl_status st = VITCL_OK;
     vt_settings s = {0};
     vt_dataset *d = NULL;
-    vt_folder folder = {0};
+    vt_run_dir folder = {0};
     vitcl_train_event last = {.size = sizeof last};
     vitcl_train_options o;
     const char *data, *split;
@@ -128,7 +129,7 @@ vitcl_status vitcl_train(vitcl_train_event *out, vitcl_device *device,
                  : vt_dataset_open_training(&d, data));
     if (!o.resume)
         VT_TRY(vt_settings_new(&s, &o, d));
-    VT_TRY(vt_folder_claim(&folder, o.output, !o.resume));
+    VT_TRY(vt_run_dir_claim(&folder, o.output, !o.resume));
     if (!o.resume)
         VT_TRY(prepare(&s, o.output, d));
     VT_TRY(vt_train(&last, &(vt_job){.dev = device->dev,
@@ -145,8 +146,8 @@ vitcl_status vitcl_train(vitcl_train_event *out, vitcl_device *device,
     vt_sized_give(out, &last, sizeof last);
 done:
     if (st != VITCL_OK && !o.resume && !kept)
-        vt_folder_empty(&folder); /* nothing in it is worth going on from */
-    vt_folder_leave(&folder);
+        vt_run_dir_empty(&folder); /* nothing in it is worth going on from */
+    vt_run_dir_leave(&folder);
     vt_settings_free(&s);
     vt_dataset_free(d);
     return st;

@@ -312,13 +312,13 @@ vitcl_status vitcl_candidate_measure(double *ratio, const char *select,
         return vt_fail(VITCL_EINVAL, "a candidate and a place for its time");
     VT_TRY(parse(&j, candidate));
     for (int i = 0; i < 2; i++) {
-        VT_TRY(vt_dev_open(&sides[i].dev, select));
-        VT_TRY(vt_tuned_use(sides[i].dev, NULL));
+        VT_TRY(vt_gemm_dev_open(&sides[i].dev, select));
+        VT_TRY(vt_params_use(sides[i].dev, NULL));
         VT_TRY(vt_queue_new(&sides[i].q, sides[i].dev, false));
         sides[i].gemm = i ? "native" : j.gemm;
         sides[i].type = i ? VT_F32 : j.type;
     }
-    VT_TRY(vt_tuned_use(sides[0].dev, j.entry));
+    VT_TRY(vt_params_use(sides[0].dev, j.entry));
     if (strncmp(j.entry, "tile ", 5) == 0) /* also where it is not usual */
         sides[0].class = VT_CLASS_GPU;
     for (int i = 0; i < j.n; i++)

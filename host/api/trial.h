@@ -3,7 +3,7 @@
  */
 #ifndef VT_API_TRIAL_H
 #define VT_API_TRIAL_H
-#include "ocl/ocl.h"
+#include "gemm/params.h"
 
 enum { VT_TRIAL_PRODUCTS = 8 };
 

@@ -129,7 +129,7 @@ vitcl_status vitcl_tuner_new(vitcl_tuner **out, vitcl_model *model,
     t->dev = vt_dev_ref(model->dev);
     vt_trial_format(t->products, sizeof t->products, gemm, products, n);
     d = vt_trial_desc(t->dev, vt_precision_type(o.precision), &products[0]);
-    VT_TRY(vt_tuned_entry(t->best, t->dev, gemm, &d));
+    VT_TRY(vt_params_entry(t->best, t->dev, gemm, &d));
     *out = t, t = NULL;
 done:
     vitcl_tuner_free(t);
@@ -151,7 +151,7 @@ void vitcl_tuner_free(vitcl_tuner *tuner)
 static bool step(vitcl_tuner *t)
 {
     for (;;) {
-        if (!vt_tuned_move(t->entry, t->dev, t->best, t->move++)) {
+        if (!vt_params_move(t->entry, t->dev, t->best, t->move++)) {
             if (!t->changed)
                 return false;
             t->move = 0, t->changed = false;
@@ -220,8 +220,8 @@ vitcl_status vitcl_tuner_save(const char **path, vitcl_tuner *tuner)
     VT_GIVEN(tuner);
     if (tuner->first <= 0)
         return vt_fail(VITCL_EDEVICE, "no candidate could be measured");
-    VT_TRY(vt_tuned_save(tuner->dev, tuner->best));
-    if (!vt_tuned_path(tuner->path, sizeof tuner->path))
+    VT_TRY(vt_params_save(tuner->dev, tuner->best));
+    if (!vt_params_path(tuner->path, sizeof tuner->path))
         tuner->path[0] = '\0';
     *path = tuner->path;
 done:

@@ -197,46 +197,46 @@ const char *model_name(const model_options *o);
  * weights, whose answers mean nothing. */
 void say_model(const model_options *o);
 
-/* ---- pictures (source.c, feed.c) ---- */
+/* ---- pictures (picture_paths.c, picture_batches.c) ---- */
 
-typedef struct source source;
+typedef struct picture_paths picture_paths;
 /* Paths of operands in order: files as they are, folders walked (sorted), "-"
  * a list on stdin, one a line or ended by NUL. */
-source *source_open(const words *operands, bool nul);
+picture_paths *paths_open(const words *operands, bool nul);
 /* NULL at the end. *error: NULL, or why this path gives no picture, or why the
  * end came early. Both are valid until the next call. */
-const char *source_next(source *s, const char **error);
-void source_close(source *s);
+const char *paths_next(picture_paths *s, const char **error);
+void paths_close(picture_paths *s);
 
 typedef struct answer {
     char *path;
     const char *error; /* without the path; NULL: row of the batch */
     uint32_t row;
 } answer;
-typedef struct feed feed;
-feed *feed_open(const words *operands, bool nul);
+typedef struct picture_batches picture_batches;
+picture_batches *batches_open(const words *operands, bool nul);
 /* A good batch for what is there: `most`, or fewer for few pictures. */
-uint32_t feed_batch(feed *f, uint32_t most);
+uint32_t batches_batch(picture_batches *f, uint32_t most);
 /* A batch holds all that comes. */
-bool feed_fits(const feed *f, uint32_t batch);
+bool batches_fits(const picture_batches *f, uint32_t batch);
 /* Starts decoding. */
-int feed_start(feed *f, vitcl_session *session);
+int batches_start(picture_batches *f, vitcl_session *session);
 /* The next pictures and failures, in input order: 0 at the end. rgb: `rows`
  * prepared pictures for vitcl_run_rgb(). */
-uint32_t feed_next(const answer **answers, const uint8_t **rgb, uint32_t *rows,
-                   feed *f);
+uint32_t batches_next(const answer **answers, const uint8_t **rgb,
+                      uint32_t *rows, picture_batches *f);
 /* How many pictures there are, for a progress bar on stderr; 0: unknown. */
-uint64_t feed_total(const words *operands);
+uint64_t batches_total(const words *operands);
 /* After the end: did it come early? Says why. */
-int feed_broken(const feed *f);
-uint64_t feed_failures(const feed *f);
+int batches_broken(const picture_batches *f);
+uint64_t batches_failures(const picture_batches *f);
 /* Ctrl-C came before the last picture's answer. */
-bool feed_cut(const feed *f);
-void feed_close(feed *f);
+bool batches_cut(const picture_batches *f);
+void batches_close(picture_batches *f);
 /* The same answer, or a failure where its n numbers, picture `row` of what
  * `tensor` was read from, are not all finite. Valid until the next call. */
-answer feed_judge(feed *f, const answer *a, const float *numbers, size_t n,
-                  vitcl_session *session, const char *tensor);
+answer batches_judge(picture_batches *f, const answer *a, const float *numbers,
+                     size_t n, vitcl_session *session, const char *tensor);
 /* Prints a failed picture's line on stderr. */
 void say_failure(const answer *a);
 

@@ -41,7 +41,7 @@ typedef struct work {
     vitcl_model *model;
     vitcl_session *session;
     vitcl_rows *rows;
-    feed *feed;
+    picture_batches *batches;
     uint32_t classes, k;
     float *logits; /* of a batch, and a row of NaN behind */
     vitcl_class *top;
@@ -125,8 +125,8 @@ static int print_answer(work *w, const answer *given)
         w->logits + (size_t)(given->error ? 0 : given->row) * w->classes;
     const float *nan_row =
         w->logits + (size_t)vitcl_session_batch(w->session) * w->classes;
-    const answer judged = feed_judge(w->feed, given, logits, w->classes,
-                                     w->session, "logits"),
+    const answer judged = batches_judge(w->batches, given, logits, w->classes,
+                                        w->session, "logits"),
                  *a = &judged;
 
     if (a->error)
@@ -158,12 +158,12 @@ static int prepare(work *w, const words *operands)
         return code;
     if (vitcl_device_describe(&info, w->device) != VITCL_OK)
         return failed();
-    w->feed = feed_open(operands, w->o->nul);
-    if (!w->feed)
+    w->batches = batches_open(operands, w->o->nul);
+    if (!w->batches)
         return EXIT_FAILED;
-    batch = feed_batch(w->feed, strcmp(info.type, "cpu") == 0 ? 8 : 32);
+    batch = batches_batch(w->batches, strcmp(info.type, "cpu") == 0 ? 8 : 32);
     common.batch = common.batch ? common.batch : batch;
-    common.once = feed_fits(w->feed, common.batch);
+    common.once = batches_fits(w->batches, common.batch);
     code = open_session(&w->session, w->model, &common, NULL, 0);
     if (code != EXIT_OK)
         return code;
@@ -180,7 +180,7 @@ static int prepare(work *w, const words *operands)
         return fail("out of memory");
     for (uint32_t i = 0; i < w->classes; i++)
         w->logits[(size_t)batch * w->classes + i] = NAN;
-    return feed_start(w->feed, w->session);
+    return batches_start(w->batches, w->session);
 }
 
 static int work_through(work *w)
@@ -192,7 +192,7 @@ static int work_through(work *w)
     int code = EXIT_OK;
 
     while (code == EXIT_OK &&
-           (n = feed_next(&answers, &rgb, &good, w->feed)) > 0) {
+           (n = batches_next(&answers, &rgb, &good, w->batches)) > 0) {
         if (good &&
             (vitcl_run_rgb(w->session, rgb, good) != VITCL_OK ||
              vitcl_session_read(w->logits, (size_t)good * w->classes,
@@ -208,7 +208,7 @@ static int work_through(work *w)
         progress_show(&w->progress, done, NULL);
     }
     progress_clear(&w->progress);
-    return code == EXIT_OK ? feed_broken(w->feed) : code;
+    return code == EXIT_OK ? batches_broken(w->batches) : code;
 }
 
 static int run(void *into, const words *operands)
@@ -229,17 +229,17 @@ static int run(void *into, const words *operands)
     if (code == EXIT_OK) {
         catch_stop();
         say_model(&o->common);
-        progress_start(&w.progress, "pictures", feed_total(operands));
+        progress_start(&w.progress, "pictures", batches_total(operands));
         code = work_through(&w);
     }
-    if (code == EXIT_OK && feed_cut(w.feed))
+    if (code == EXIT_OK && batches_cut(w.batches))
         code = EXIT_STOPPED;
     if (code == EXIT_OK && w.rows && vitcl_rows_finish(w.rows) != VITCL_OK)
         code = failed();
-    if (code == EXIT_OK && feed_failures(w.feed))
+    if (code == EXIT_OK && batches_failures(w.batches))
         code = EXIT_FAILED;
     vitcl_rows_free(w.rows);
-    feed_close(w.feed);
+    batches_close(w.batches);
     free(w.top);
     free(w.logits);
     vitcl_session_free(w.session);

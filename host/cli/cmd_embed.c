@@ -39,7 +39,7 @@ typedef struct work {
     vitcl_model *model;
     vitcl_session *session;
     vitcl_rows *rows;
-    feed *feed;
+    picture_batches *batches;
     char tensor[64];        /* what is read */
     uint32_t tokens, given; /* in that tensor; of which go out (0: rank 1) */
     uint32_t width;
@@ -122,8 +122,8 @@ static void print_json(const work *w, const answer *a, const float *v)
 static int print_answer(work *w, const answer *given)
 {
     const float *own = w->batch + (given->error ? 0 : given->row) * share(w);
-    const answer judged = feed_judge(w->feed, given, own, row_size(w),
-                                     w->session, w->tensor),
+    const answer judged = batches_judge(w->batches, given, own, row_size(w),
+                                        w->session, w->tensor),
                  *a = &judged;
     float *v = a->error ? w->nan_row : w->batch + a->row * share(w);
 
@@ -154,12 +154,12 @@ static int prepare(work *w, const words *operands)
         return code;
     if (vitcl_device_describe(&info, w->device) != VITCL_OK)
         return failed();
-    w->feed = feed_open(operands, w->o->nul);
-    if (!w->feed)
+    w->batches = batches_open(operands, w->o->nul);
+    if (!w->batches)
         return EXIT_FAILED;
-    batch = feed_batch(w->feed, strcmp(info.type, "cpu") == 0 ? 8 : 32);
+    batch = batches_batch(w->batches, strcmp(info.type, "cpu") == 0 ? 8 : 32);
     common.batch = common.batch ? common.batch : batch;
-    common.once = feed_fits(w->feed, common.batch);
+    common.once = batches_fits(w->batches, common.batch);
     code = open_session(&w->session, w->model, &common, inner ? keep : NULL, 0);
     if (code == EXIT_OK)
         code = choose(w);
@@ -171,7 +171,7 @@ static int prepare(work *w, const words *operands)
         return fail("out of memory");
     for (size_t i = 0; i < row_size(w); i++)
         w->nan_row[i] = NAN;
-    return feed_start(w->feed, w->session);
+    return batches_start(w->batches, w->session);
 }
 
 static int open_rows(work *w)
@@ -195,7 +195,7 @@ static int work_through(work *w)
     int code = EXIT_OK;
 
     while (code == EXIT_OK &&
-           (n = feed_next(&answers, &rgb, &good, w->feed)) > 0) {
+           (n = batches_next(&answers, &rgb, &good, w->batches)) > 0) {
         if (good && (vitcl_run_rgb(w->session, rgb, good) != VITCL_OK ||
                      vitcl_session_read(w->batch, good * share(w), w->session,
                                         w->tensor, good) != VITCL_OK))
@@ -210,7 +210,7 @@ static int work_through(work *w)
         progress_show(&w->progress, done, NULL);
     }
     progress_clear(&w->progress);
-    return code == EXIT_OK ? feed_broken(w->feed) : code;
+    return code == EXIT_OK ? batches_broken(w->batches) : code;
 }
 
 static int run(void *into, const words *operands)
@@ -228,17 +228,17 @@ static int run(void *into, const words *operands)
     if (code == EXIT_OK) {
         catch_stop();
         say_model(&o->common);
-        progress_start(&w.progress, "pictures", feed_total(operands));
+        progress_start(&w.progress, "pictures", batches_total(operands));
         code = work_through(&w);
     }
-    if (code == EXIT_OK && feed_cut(w.feed))
+    if (code == EXIT_OK && batches_cut(w.batches))
         code = EXIT_STOPPED;
     if (code == EXIT_OK && w.rows && vitcl_rows_finish(w.rows) != VITCL_OK)
         code = failed();
-    if (code == EXIT_OK && feed_failures(w.feed))
+    if (code == EXIT_OK && batches_failures(w.batches))
         code = EXIT_FAILED;
     vitcl_rows_free(w.rows);
-    feed_close(w.feed);
+    batches_close(w.batches);
     free(w.batch);
     free(w.nan_row);
     vitcl_session_free(w.session);

@@ -15,7 +15,7 @@
  */
 #include "base/memory.h"
 #include "models/config.h"
-#include "models/positions.h"
+#include "models/pos_resize.h"
 #include "models/vit.h"
 
 #include <stdio.h>

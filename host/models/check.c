@@ -9,7 +9,8 @@
  */
 #include "base/memory.h"
 #include "models/config.h"
-#include "models/fetch.h"
+#include "models/derived.h"
+#include "models/model_private.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -324,7 +324,7 @@ vitcl_status vt_read_positions(vt_config *c, const vt_weights *w,
                        "%s: a picture of %dx%d pixels is smaller than a patch "
                        "of %dx%d",
                        path, c->height, c->width_px, c->patch_h, c->patch_w);
-    if (c->places == VT_PLACES_AXES && c->width % 2)
+    if (c->places == VT_POS_2D && c->width % 2)
         return vt_fail(VITCL_ECORRUPT,
                        "%s: 2-D positions need an even width, not %d", path,
                        c->width);

@@ -72,8 +72,8 @@ vitcl_status vt_configure(vt_config *c, const vt_json *config,
 /* The paper's positions by model_args' words: "pos_embed" (timm's "learn" and
  * "none", and "2d", "relative"), "pos_injection" ("stem", "layer", "shared").
  * false: other words, or such as exclude each other. */
-bool vt_config_places(vt_places *kind, vt_places_at *at, bool *none,
-                      const vt_json *args);
+bool vt_config_pos(vt_pos_kind *kind, vt_pos_injection *at, bool *none,
+                   const vt_json *args);
 /* Activation by timm's or HF's word. */
 bool vt_act_parse(vt_act *out, const char *word);
 

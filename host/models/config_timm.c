@@ -117,8 +117,8 @@ static void timm_picture(vt_config *c, const vt_json *config,
         c->height = c->width_px = 224;
 }
 
-bool vt_config_places(vt_places *kind, vt_places_at *at, bool *none,
-                      const vt_json *args)
+bool vt_config_pos(vt_pos_kind *kind, vt_pos_injection *at, bool *none,
+                   const vt_json *args)
 {
     static const char *const kinds[] = {"learn", "2d", "relative"};
     static const char *const places[] = {"stem", "layer", "shared"};
@@ -134,9 +134,9 @@ bool vt_config_places(vt_places *kind, vt_places_at *at, bool *none,
         i++;
     if (k == 3 || i == 3)
         return false;
-    *kind = (vt_places)k;
-    *at = (vt_places_at)i;
-    if (*kind != VT_PLACES_RELATIVE)
+    *kind = (vt_pos_kind)k;
+    *at = (vt_pos_injection)i;
+    if (*kind != VT_POS_RELATIVE)
         return !*none || i == 0;
     if (!where)
         *at = VT_AT_LAYERS;
@@ -149,7 +149,7 @@ static vitcl_status timm_places(vt_config *c, const vt_json *args,
 {
     bool none;
 
-    if (!vt_config_places(&c->places, &c->places_at, &none, args) &&
+    if (!vt_config_pos(&c->places, &c->places_at, &none, args) &&
         vt_json_get(args, "pos_injection"))
         return vt_fail(VITCL_EUNSUPPORTED,
                        "%s: model_args' pos_embed and pos_injection do not go "
@@ -205,7 +205,7 @@ vitcl_status vt_configure_timm(vt_config *c, const vt_json *config,
     VT_TRY(timm_places(c, args, path));
     VT_TRY(vt_read_patch(c, w, path));
     vt_read_flags(c, w);
-    c->pos_embed &= c->places == VT_PLACES_ROWS;
+    c->pos_embed &= c->places == VT_POS_1D;
     vt_config_number(&c->pre_logits, args, "representation_size", VT_MOST_WIDTH,
                      &bad);
     timm_tokens(c, args, &bad);

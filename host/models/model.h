@@ -6,7 +6,7 @@
  * never sees a device.
  *
  * A model never changes once it is open: whatever a size or a layout needs is
- * worked out from the name that a plan asks for ("pos_embed@8x12", fetch.c).
+ * worked out from the name that a plan asks for ("pos_embed@8x12", derived.c).
  */
 #ifndef VT_MODELS_MODEL_H
 #define VT_MODELS_MODEL_H
@@ -32,19 +32,19 @@ typedef enum {
     VT_TABLE_MLP     /* made from log coordinates by a small MLP */
 } vt_table_kind;
 
-typedef enum {                     /* the paper's positions (appendix D.4) */
-               VT_PLACES_ROWS,     /* 1-D: a row for each token */
-               VT_PLACES_AXES,     /* 2-D: half from a column's table, half
-                                    * from a row's; none for prefix tokens */
-               VT_PLACES_RELATIVE, /* keys for offsets in row-major order that
-                                    * queries look at beside the tokens' */
-} vt_places;
+typedef enum {                  /* the paper's positions (appendix D.4) */
+               VT_POS_1D,       /* 1-D: a row for each token */
+               VT_POS_2D,       /* 2-D: half from a column's table, half
+                                 * from a row's; none for prefix tokens */
+               VT_POS_RELATIVE, /* keys for offsets in row-major order that
+                                 * queries look at beside the tokens' */
+} vt_pos_kind;
 
 typedef enum { /* where positions come in */
                VT_AT_STEM /* once, before the blocks */,
                VT_AT_LAYERS, /* before each block, its own */
                VT_AT_SHARED  /* before each block, the same */
-} vt_places_at;
+} vt_pos_injection;
 
 /* What the ViT families have in common and where they differ, in the paper's
  * and timm's words. Zero means: does not have it. */
@@ -61,8 +61,8 @@ typedef struct vt_config {
     int registers;
     bool norm_optional;
     bool pos_optional; /* the family may do without: set before reading */
-    vt_places places;
-    vt_places_at places_at;
+    vt_pos_kind places;
+    vt_pos_injection places_at;
     bool pos_embed; /* an absolute table of rows ... */
     int pos_prefix; /* ... whose first rows are for this many prefix tokens */
     vt_pos_rule pos_rule;
@@ -108,6 +108,7 @@ const char *vt_model_preset_name(uint32_t index);
 void vt_model_close(vt_model *m);
 
 const vt_config *vt_model_config(const vt_model *m);
+const vt_weights *vt_model_weights(const vt_model *m); /* NULL: a preset */
 /* NULL where there is none (presets, .npz) */
 const vt_json *vt_model_json(const vt_model *m);         /* config.json */
 const vt_json *vt_model_preprocessor(const vt_model *m); /* HF's */
@@ -123,8 +124,8 @@ vitcl_status vt_model_macs(double *out, vt_model *m, int height, int width);
 int vt_model_tokens(const vt_model *m, int height, int width);
 
 /* For vt_store_new(): context is the vt_model. */
-vitcl_status vt_model_fetch(float *out, void *model, const char *name,
-                            uint64_t count);
+vitcl_status vt_model_read_param(float *out, void *model, const char *name,
+                                 uint64_t count);
 
 typedef struct vt_outputs {
     vt_val features; /* [B,F]: what the head's last layer reads */

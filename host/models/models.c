@@ -2,12 +2,13 @@
  * models.c - the families, and opening a checkpoint: find its files, ask each
  * family whether it knows it, and hold every tensor against the plan (check.c).
  */
-#include "models/fetch.h"
+#include "models/derived.h"
+#include "models/model_private.h"
 #include "models/vit.h"
 
 #include "base/memory.h"
 #include "models/config.h"
-#include "weights/beside.h"
+#include "weights/sidecar.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -49,7 +50,7 @@ static vitcl_status load_json(vt_json **out, const char *path, const char *name)
     char *file = NULL;
     vt_file text = {0};
 
-    VT_TRY(vt_beside_read(&text, &file, path, name));
+    VT_TRY(vt_sidecar_read(&text, &file, path, name));
     if (text.data)
         VT_TRY(
             vt_json_parse(out, (const char *)text.data, text.size, 32, file));
@@ -158,7 +159,7 @@ static vitcl_status no_config(const char *path, const char *format)
     vitcl_status st = VITCL_OK;
     char *file = NULL;
 
-    VT_TRY(vt_beside_path(&file, path, "config.json"));
+    VT_TRY(vt_sidecar_path(&file, path, "config.json"));
     st = vt_fail(VITCL_EIO,
                  "%s is not there; a %s checkpoint needs the config.json that "
                  "timm or Hugging Face publish with it",
@@ -310,6 +311,11 @@ void vt_model_close(vt_model *m)
 const vt_config *vt_model_config(const vt_model *m)
 {
     return &m->config;
+}
+
+const vt_weights *vt_model_weights(const vt_model *m)
+{
+    return m->weights;
 }
 
 const vt_json *vt_model_json(const vt_model *m)

@@ -5,7 +5,8 @@
  * those of the paper's table 1 and of big_vision's Ti and S.
  */
 #include "base/memory.h"
-#include "models/fetch.h"
+#include "models/derived.h"
+#include "models/model_private.h"
 #include "models/vit.h"
 
 #include <stdio.h>

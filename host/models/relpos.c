@@ -17,8 +17,9 @@
  */
 #include "base/memory.h"
 #include "models/config.h"
-#include "models/fetch.h"
-#include "models/positions.h"
+#include "models/derived.h"
+#include "models/model_private.h"
+#include "models/pos_resize.h"
 #include "models/vit.h"
 
 #include <math.h>

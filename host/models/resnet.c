@@ -121,7 +121,7 @@ static vt_val block(vt_plan *p, const vt_config *c, vt_val x, int s, int b,
     h = vt_stdconv_norm(p, h, VT_NONE, true, NAME("norm3"));
     h = vt_stdconv(p, h, out, 1, 1, false, NAME("conv3"));
 #undef NAME
-    return vt_add(p, vt_vit_fall(p, c, number, h), x);
+    return vt_add(p, vt_vit_drop_path(p, c, number, h), x);
 }
 
 void vt_resnet_build(vt_plan *p, vt_model *m, vt_val pixels, vt_outputs *out)
@@ -131,7 +131,7 @@ void vt_resnet_build(vt_plan *p, vt_model *m, vt_val pixels, vt_outputs *out)
     vt_val x;
 
     x = vt_stdconv(p, pixels, c->stem_width[0], 7, 2, false, "stem.conv");
-    x = vt_maxpool(p, vt_margin(p, x, 1, 1, 1, 1), 3, 2, 0, 0, 0, 0);
+    x = vt_maxpool(p, vt_pad(p, x, 1, 1, 1, 1), 3, 2, 0, 0, 0, 0);
     for (int s = 0; s < c->stem_stages; s++) {
         for (int b = 0; b < c->stem_layers[s]; b++)
             x = block(p, c, x, s, b, number++);

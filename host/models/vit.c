@@ -105,7 +105,7 @@ static bool falls(const vt_plan *p)
            vt_plan_settings(p)->drop_path > 0;
 }
 
-vt_val vt_vit_fall(vt_plan *p, const vt_config *c, int i, vt_val h)
+vt_val vt_vit_drop_path(vt_plan *p, const vt_config *c, int i, vt_val h)
 {
     const float most = vt_plan_settings(p)->drop_path;
     const float rate =
@@ -118,7 +118,7 @@ vt_val vt_vit_fall(vt_plan *p, const vt_config *c, int i, vt_val h)
 /* x + h, where h's elements, or a picture's whole h, may fall. */
 static vt_val branch(vt_plan *p, const vt_config *c, int i, vt_val x, vt_val h)
 {
-    return vt_add(p, x, vt_vit_fall(p, c, i, vt_vit_dropout(p, h)));
+    return vt_add(p, x, vt_vit_drop_path(p, c, i, vt_vit_dropout(p, h)));
 }
 
 /* ---- what is read at the end ---- */
@@ -158,8 +158,9 @@ vt_val vt_vit_embed(vt_plan *p, vt_model *m, vt_val patches, int gh, int gw)
     int n = 0;
 
     if (vt_plan_settings(p)->corrupt)
-        x = vt_corrupt(p, x, vt_plan_find(p, "patch_source"),
-                       vt_param(p, "mpp_mask", 3, (int[]){1, 1, c->width}));
+        x = vt_mask_patches(
+            p, x, vt_plan_find(p, "patch_source"),
+            vt_param(p, "mpp_mask", 3, (int[]){1, 1, c->width}));
     if (c->class_token)
         prefix[n++] = vt_param(p, "cls_token", 3, (int[]){1, 1, c->width});
     if (c->dist_token)
@@ -168,11 +169,11 @@ vt_val vt_vit_embed(vt_plan *p, vt_model *m, vt_val patches, int gh, int gw)
         prefix[n++] =
             vt_param(p, "reg_token", 3, (int[]){1, c->registers, c->width});
     if (c->pos_embed && stem)
-        pos = vt_places_rows(p, c, "", gh, gw);
+        pos = vt_pos_table(p, c, "", gh, gw);
     if (n || pos != VT_NONE)
         x = vt_embed(p, x, prefix, n, pos, c->pos_prefix);
-    if (c->places == VT_PLACES_AXES && stem)
-        x = vt_places_add(p, c, x, "", gh, gw);
+    if (c->places == VT_POS_2D && stem)
+        x = vt_pos_add(p, c, x, "", gh, gw);
     x = vt_vit_dropout(p, x);
     if (c->pre_norm)
         x = vt_vit_layernorm(p, x, c->eps, "norm_pre");
@@ -213,8 +214,8 @@ static vt_val attention(vt_plan *p, const vt_config *c, int i, vt_val h,
                       vt_param(p, name[3], 1, &head), c->eps);
     if (e.rope != VT_NONE)
         h = vt_rope(p, h, c->heads, e.rope, skip);
-    if (c->places == VT_PLACES_RELATIVE)
-        e.bias = vt_places_bias(p, c, i, h, skip, &e);
+    if (c->places == VT_POS_RELATIVE)
+        e.bias = vt_pos_bias(p, c, i, h, skip, &e);
     return vt_attention(
         p, h,
         (vt_attention_args){.heads = c->heads, .bias = e.bias, .probs = probs});
@@ -280,7 +281,7 @@ static vt_val post_norm(vt_plan *p, const vt_config *c, int i, vt_val x,
 vt_val vt_vit_block(vt_plan *p, const vt_config *c, int i, vt_val x,
                     vt_block_extra e)
 {
-    x = vt_places_inject(p, c, i, x, &e);
+    x = vt_pos_inject(p, c, i, x, &e);
     x = c->post_norm ? post_norm(p, c, i, x, e) : pre_norm(p, c, i, x, e);
     vt_name(p, x, "block.%d", i);
     return x;

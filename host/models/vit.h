@@ -28,19 +28,19 @@ typedef struct vt_block_extra {
 /* No more than the grid of patches in these pixels. */
 vt_block_extra vt_vit_grid(const vt_plan *p, const vt_model *m, vt_val pixels);
 
-/* ---- places.c ---- */
+/* ---- pos_embed.c ---- */
 /* <prefix>pos_embed for this grid. */
-vt_val vt_places_rows(vt_plan *p, const vt_config *c, const char *prefix,
-                      int gh, int gw);
+vt_val vt_pos_table(vt_plan *p, const vt_config *c, const char *prefix, int gh,
+                    int gw);
 /* x with the positions of <prefix>. */
-vt_val vt_places_add(vt_plan *p, const vt_config *c, vt_val x,
-                     const char *prefix, int gh, int gw);
+vt_val vt_pos_add(vt_plan *p, const vt_config *c, vt_val x, const char *prefix,
+                  int gh, int gw);
 /* x with what is added before block i, if anything is. */
-vt_val vt_places_inject(vt_plan *p, const vt_config *c, int i, vt_val x,
-                        const vt_block_extra *e);
+vt_val vt_pos_inject(vt_plan *p, const vt_config *c, int i, vt_val x,
+                     const vt_block_extra *e);
 /* The bias of block i's attention that relative places give its queries. */
-vt_val vt_places_bias(vt_plan *p, const vt_config *c, int i, vt_val qkv,
-                      int prefix, const vt_block_extra *e);
+vt_val vt_pos_bias(vt_plan *p, const vt_config *c, int i, vt_val qkv,
+                   int prefix, const vt_block_extra *e);
 
 vt_val vt_vit_block(vt_plan *p, const vt_config *c, int i, vt_val x,
                     vt_block_extra e);
@@ -50,7 +50,7 @@ vt_val vt_vit_blocks(vt_plan *p, const vt_config *c, vt_val x,
 /* Dropout, and stochastic depth of block i, whose rate grows from block to
  * block as timm has it; each only in a training that asks for it. */
 vt_val vt_vit_dropout(vt_plan *p, vt_val x);
-vt_val vt_vit_fall(vt_plan *p, const vt_config *c, int i, vt_val h);
+vt_val vt_vit_drop_path(vt_plan *p, const vt_config *c, int i, vt_val h);
 /* How many tokens after the last block are read at all; 0: all. */
 int vt_vit_rows(const vt_plan *p, const vt_config *c);
 /* The same for block i, whose output may be wanted. */

@@ -171,7 +171,7 @@ done:
     return st;
 }
 
-void vt_buf_grow(vt_buf *b)
+void vt_buf_large_pages(vt_buf *b)
 {
     vt_pages_grow(b->pages, b->bytes);
 }

@@ -6,7 +6,7 @@
  * It appears whole (temporary name, rename), so there are no locks. Whatever
  * is wrong with it, the program is built from source and nobody is told.
  *
- * The folder is kept within bounds (sweep.c): a load marks a file as used, the
+ * The folder is kept within bounds (evict.c): a load marks a file as used, the
  * first save of a process removes what nobody uses.
  *
  * A binary is code that will run: the folder must be ours, no symbolic link,
@@ -20,8 +20,8 @@
 #include "base/environment.h"
 #include "base/log.h"
 #include "base/memory.h"
-#include "base/own.h"
 #include "base/sha256.h"
+#include "base/user_dir.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -110,7 +110,7 @@ int vt_cache_folder(void)
 
     if (off && strcmp(off, "off") == 0)
         return -1;
-    return vt_own_folder("XDG_CACHE_HOME", ".cache", true);
+    return vt_user_folder("XDG_CACHE_HOME", ".cache", true);
 }
 
 void vt_cache_tell(void)
@@ -122,7 +122,7 @@ void vt_cache_tell(void)
     if (!vt_logs())
         return;
     folder = vt_cache_folder();
-    (void)vt_own_path(path, sizeof path, "XDG_CACHE_HOME", ".cache");
+    (void)vt_user_path(path, sizeof path, "XDG_CACHE_HOME", ".cache");
     if (folder >= 0)
         vt_log("cache: %s", path);
     else if (off && strcmp(off, "off") == 0)
@@ -159,8 +159,8 @@ static unsigned char *read_binary(size_t *size, int fd, const vt_cache_key *key)
     struct stat st;
     header h;
 
-    if (!vt_own_file(fd) || fstat(fd, &st) != 0 ||
-        !vt_own_read(fd, &h, sizeof h) ||
+    if (!vt_user_file(fd) || fstat(fd, &st) != 0 ||
+        !vt_user_read(fd, &h, sizeof h) ||
         memcmp(h.format, FORMAT, sizeof h.format) != 0 ||
         memcmp(h.key, key->hash, sizeof h.key) != 0)
         return NULL;
@@ -169,7 +169,7 @@ static unsigned char *read_binary(size_t *size, int fd, const vt_cache_key *key)
         (uintmax_t)st.st_size != *size + sizeof h ||
         vt_new(&binary, *size, 1) != VITCL_OK)
         return NULL;
-    if (vt_own_read(fd, binary, *size)) {
+    if (vt_user_read(fd, binary, *size)) {
         vt_sha256(binary, *size, digest);
         if (memcmp(digest, h.digest, sizeof digest) == 0)
             return binary;
@@ -282,9 +282,9 @@ void vt_cache_save(vt_dev *dev, const vt_cache_key *key, cl_program program)
     for (size_t i = 0; i < 8; i++)
         h.size[i] = (uint8_t)((uint64_t)size >> (8 * i));
     name_of(name, key);
-    vt_own_write(folder, name, &h, sizeof h, binary, size);
+    vt_user_write(folder, name, &h, sizeof h, binary, size);
     if (!atomic_exchange(&swept, true))
-        vt_cache_sweep(folder, MOST_BYTES, time(NULL));
+        vt_cache_evict(folder, MOST_BYTES, time(NULL));
 done:
     if (folder >= 0)
         close(folder);

@@ -1,5 +1,5 @@
 /*
- * cache.h - built programs kept on disk. For program.c and choice.c.
+ * cache.h - built programs kept on disk. For program.c and decisions.c.
  */
 #ifndef VT_OCL_CACHE_H
 #define VT_OCL_CACHE_H
@@ -25,7 +25,7 @@ void vt_cache_tell(void);                   /* where it is, for vt_log() */
 bool vt_cache_has(const vt_cache_key *key); /* a file of that name */
 /* Removes from the open folder what nobody has used for long, and the least
  * recently used beyond most_bytes. */
-void vt_cache_sweep(int folder, uint64_t most_bytes, time_t now);
+void vt_cache_evict(int folder, uint64_t most_bytes, time_t now);
 void vt_cache_save(vt_dev *dev, const vt_cache_key *key, cl_program program);
 
 #endif

@@ -176,7 +176,6 @@ static void ask(found *f, const struct property *p)
 static void describe(found *f)
 {
     cl_bool available = CL_TRUE, compiler = CL_TRUE;
-    vt_tuned_table tuned; /* for its count */
     const cl_int e =
         clGetDeviceInfo(f->id, CL_DEVICE_TYPE, sizeof f->type, &f->type, NULL);
     char *extensions;
@@ -199,10 +198,6 @@ static void describe(found *f)
             memcpy((unsigned char *)&f->info + features[i].offset, &(int){1},
                    sizeof(int));
     free(extensions);
-    snprintf(f->info.gemm, sizeof f->info.gemm, "%s",
-             vt_gemm_usual(f->type & CL_DEVICE_TYPE_CPU ? VT_CLASS_CPU
-                                                        : VT_CLASS_GPU));
-    vt_tuned_load(&tuned, &f->info);
     check(f, CL_DEVICE_AVAILABLE,
           clGetDeviceInfo(f->id, CL_DEVICE_AVAILABLE, sizeof available,
                           &available, NULL));
@@ -477,14 +472,12 @@ static vitcl_status open_found(vt_dev **out, const found *f)
     VT_TRY(VT_NEW(&dev, 1));
     atomic_init(&dev->refs, 1);
     pthread_mutex_init(&dev->lock, NULL);
-    pthread_mutex_init(&dev->gemm_lock, NULL);
     pthread_cond_init(&dev->built, NULL);
     dev->platform = f->platform;
     dev->id = f->id;
     dev->info = f->info;
     dev->class = f->type & CL_DEVICE_TYPE_CPU ? VT_CLASS_CPU : VT_CLASS_GPU;
     VT_TRY(measure(dev));
-    vt_tuned_load(&dev->tuned, &dev->info);
     VT_TRY(identity(&dev->identity, f));
     const cl_context_properties where[] = {
         CL_CONTEXT_PLATFORM, (cl_context_properties)f->platform, 0};
@@ -493,11 +486,10 @@ static vitcl_status open_found(vt_dev **out, const found *f)
         st = vt_cl_fail(dev, e, "the device cannot be opened");
         goto done;
     }
-    vt_log("device %s: %s, %s, driver %s, %s; %u units, vectors of %d floats, "
-           "%u tuned",
+    vt_log("device %s: %s, %s, driver %s, %s; %u units, vectors of %d "
+           "floats",
            dev->info.id, dev->info.name, dev->info.platform, dev->info.driver,
-           dev->info.opencl_c, dev->info.compute_units, dev->vector,
-           dev->info.tuned);
+           dev->info.opencl_c, dev->info.compute_units, dev->vector);
     vt_cache_tell();
     *out = dev, dev = NULL;
 done:
@@ -544,11 +536,12 @@ void vt_dev_free(vt_dev *dev)
 {
     if (!dev || atomic_fetch_sub(&dev->refs, 1) != 1)
         return;
+    if (dev->drop)
+        dev->drop(dev->attached);
     vt_programs_free(dev);
     if (dev->context && !vt_dev_gone(dev))
         clReleaseContext(dev->context);
     pthread_cond_destroy(&dev->built);
-    pthread_mutex_destroy(&dev->gemm_lock);
     pthread_mutex_destroy(&dev->lock);
     free(dev->identity);
     free(dev);
@@ -562,6 +555,33 @@ const vitcl_device_info *vt_dev_info(const vt_dev *dev)
 vt_class vt_dev_class(const vt_dev *dev)
 {
     return dev->class;
+}
+
+void vt_dev_attach(vt_dev *dev, const vitcl_device_info *info, void *state,
+                   void (*drop)(void *state))
+{
+    dev->info = *info;
+    dev->attached = state;
+    dev->drop = drop;
+}
+
+void *vt_dev_attached(const vt_dev *dev)
+{
+    return dev->attached;
+}
+
+void vt_dev_keep_no_programs(vt_dev *dev)
+{
+    dev->fleeting = true;
+}
+
+bool vt_dev_is_processor(const vt_dev *dev)
+{
+    cl_device_type type = 0;
+
+    clGetDeviceInfo(dev->id, CL_DEVICE_TYPE, sizeof type, &type, NULL);
+    return (type & ~(cl_device_type)CL_DEVICE_TYPE_DEFAULT) ==
+           CL_DEVICE_TYPE_CPU;
 }
 
 int vt_dev_vector(const vt_dev *dev)

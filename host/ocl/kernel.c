@@ -165,9 +165,9 @@ void vt_kernels_defer(bool defer)
     deferring = defer;
 }
 
-void vt_kernels_ahead(vt_dev *dev)
+void vt_kernels_build(vt_dev *dev)
 {
-    vt_programs_ahead(dev);
+    vt_programs_build(dev);
 }
 
 static vitcl_status set_now(vt_kernel *k, unsigned index, const void *value,

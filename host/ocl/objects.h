@@ -6,12 +6,9 @@
 #define VT_OCL_OBJECTS_H
 #include "ocl/cl_first.h"
 #include "ocl/ocl.h"
-#include "ocl/tuned.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
-
-#define VT_PROVIDERS 4 /* rows of providers[] in gemm.c, at most */
 
 typedef struct vt_program vt_program; /* program.c */
 
@@ -31,11 +28,9 @@ struct vt_dev {
     pthread_mutex_t lock; /* programs */
     pthread_cond_t built;
     vt_program *programs;
-    pthread_mutex_t gemm_lock;        /* usable[] */
-    signed char usable[VT_PROVIDERS]; /* 0: not asked yet, 1: yes, -1: no */
-    signed char dot[2];   /* gemm_dot.c: i8, bf16; 0: not asked yet, 1: none */
-    vt_tuned_table tuned; /* the user's, read when the device is opened */
-    bool fleeting;        /* programs are for a trial: not kept on disk */
+    void *attached; /* vt_dev_attach() */
+    void (*drop)(void *);
+    bool fleeting; /* programs are for a trial: not kept on disk */
     atomic_uint_fast64_t programs_built, kernels_made, buffers_made, args_set,
         lookups;
 };
@@ -113,19 +108,15 @@ const char *vt_program_file(const vt_program *p);
 unsigned vt_programs_missing(vt_program **list, unsigned size, vt_dev *dev);
 void vt_programs_free(vt_dev *dev);
 
-/* ---- ahead.c ---- */
+/* ---- build_parallel.c ---- */
 /* Bring everything that was asked for into the cache, on all cores where the
  * driver lets us. Never an error: what is missing is built when needed. */
-void vt_programs_ahead(vt_dev *dev);
+void vt_programs_build(vt_dev *dev);
 
 /* ---- kernel.c ---- */
 /* Where to put the event of a call that some library enqueues; NULL without
  * profiling. Call vt_queue_event_done() when the call succeeded. */
 vitcl_status vt_queue_event(cl_event **out, vt_queue *q);
 void vt_queue_event_done(vt_queue *q);
-
-/* ---- gemm.c ---- */
-/* What a device of this class takes by default, unprobed, for listings. */
-const char *vt_gemm_usual(vt_class class);
 
 #endif

@@ -10,9 +10,9 @@
  * A device keeps what it built until it is freed. Threads that want the same
  * program wait for the one that builds it; different programs build beside
  * each other. What was only asked for is built when it is needed, or together
- * with all others by vt_programs_ahead() (ahead.c). VITCL_CL_DIR=cl reads the
- * sources from a folder instead of the embedded ones: edit a kernel and run
- * again, nothing to compile in between.
+ * with all others by vt_programs_build() (build_parallel.c). VITCL_CL_DIR=cl
+ * reads the sources from a folder instead of the embedded ones: edit a kernel
+ * and run again, nothing to compile in between.
  */
 #include "ocl/cache.h"
 #include "ocl/objects.h"

@@ -20,7 +20,7 @@
     X(attention)                                                               \
     X(relpos)                                                                  \
     X(relkeys)                                                                 \
-    X(gelu)                                                                    \
+    X(activation)                                                              \
     X(swiglu)                                                                  \
     X(add)                                                                     \
     X(add_rows)                                                                \
@@ -29,21 +29,21 @@
     X(mul_rows)                                                                \
     X(mul_scalar)                                                              \
     X(embed)                                                                   \
-    X(corrupt)                                                                 \
+    X(mask_patches)                                                            \
     X(pool)                                                                    \
     X(slice)                                                                   \
     X(l2norm)                                                                  \
-    X(tokens)                                                                  \
+    X(to_tokens)                                                               \
     X(conv)                                                                    \
     X(conv_direct)                                                             \
-    X(standardise)                                                             \
+    X(weight_standardise)                                                      \
     X(groupnorm)                                                               \
     X(maxpool)                                                                 \
-    X(margin)                                                                  \
+    X(pad)                                                                     \
     X(loss)                                                                    \
     X(dropout)                                                                 \
-    X(norm)                                                                    \
-    X(adam)
+    X(grad_norm)                                                               \
+    X(optimizer)
 #define X(name) extern const vt_op vt_op_##name;
 VT_OPS(X)
 #undef X

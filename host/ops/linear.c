@@ -140,7 +140,7 @@ static void pad_input(vt_plan *p, const vt_step *s)
     if (vt_op_cpu(p) && !vt_plan_settings(p)->backward && k % 1024 == 0 &&
         from && from->op == &vt_op_linear && from->in[4] == VT_NONE &&
         same_scratch(p, from, k + 16))
-        vt_pad(p, s->in[0], k + 16);
+        vt_pad_rows(p, s->in[0], k + 16);
 }
 
 static vitcl_status shape(vt_plan *p, vt_step *s)

@@ -95,7 +95,7 @@ vt_val vt_embed(vt_plan *p, vt_val x, const vt_val *prefix, int n, vt_val pos,
 
 /* Masked patch prediction: x[B,N,C] with patch n replaced by the same picture's
  * patch source[B,N] (i32), or by mask[C] where that is below 0. */
-vt_val vt_corrupt(vt_plan *p, vt_val x, vt_val source, vt_val mask);
+vt_val vt_mask_patches(vt_plan *p, vt_val x, vt_val source, vt_val mask);
 
 typedef enum {
     VT_POOL_TOKEN,    /* token `first` -> [B,C] */
@@ -116,13 +116,12 @@ vt_val vt_conv(vt_plan *p, vt_val x, vt_val w, int stride, int pad_top,
                int pad_left, int pad_bottom, int pad_right);
 /* w[o,...] -> (w - mean) / sqrt(var + eps) per o (timm's StdConv2d); eps is
  * added to the variance; for JAX's (std + eps) pass jax = true. */
-vt_val vt_standardise(vt_plan *p, vt_val w, float eps, bool jax);
+vt_val vt_weight_standardise(vt_plan *p, vt_val w, float eps, bool jax);
 /* x[B,C,H,W] (residual: same shape, added after, before relu; or none) */
 vt_val vt_groupnorm(vt_plan *p, vt_val x, vt_val gamma, vt_val beta, int groups,
                     float eps, vt_val residual, bool relu);
 /* x[B,C,H,W] with zeros around it; negative: cut off instead */
-vt_val vt_margin(vt_plan *p, vt_val x, int top, int left, int bottom,
-                 int right);
+vt_val vt_pad(vt_plan *p, vt_val x, int top, int left, int bottom, int right);
 /* padding counts as -inf */
 vt_val vt_maxpool(vt_plan *p, vt_val x, int size, int stride, int pad_top,
                   int pad_left, int pad_bottom, int pad_right);

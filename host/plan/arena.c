@@ -6,7 +6,7 @@
  * largest sum of values that live at once (memory.largest_step).
  */
 #include "base/memory.h"
-#include "plan/list.h"
+#include "plan/plan_private.h"
 
 #include <stdlib.h>
 

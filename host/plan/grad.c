@@ -7,7 +7,7 @@
  * then, which the arena sees from the steps themselves.
  */
 #include "base/memory.h"
-#include "plan/list.h"
+#include "plan/plan_private.h"
 
 #include <fnmatch.h>
 #include <stdio.h>

@@ -2,7 +2,7 @@
  * plan.c - the builder: values, steps and the first error.
  */
 #include "base/memory.h"
-#include "plan/list.h"
+#include "plan/plan_private.h"
 
 #include <fnmatch.h>
 #include <stdarg.h>
@@ -211,7 +211,7 @@ vt_val vt_result(vt_plan *p, vt_dtype t, int rank, const int *dim)
     return new_value(p, "", VT_RESULT, t, rank, dim);
 }
 
-bool vt_pad(vt_plan *p, vt_val v, int ld)
+bool vt_pad_rows(vt_plan *p, vt_val v, int ld)
 {
     vt_value *x = &p->value[v];
     const size_t rows = (size_t)vt_elements(p, v) / (size_t)x->dim[x->rank - 1];

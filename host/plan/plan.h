@@ -11,7 +11,7 @@
  */
 #ifndef VT_PLAN_PLAN_H
 #define VT_PLAN_PLAN_H
-#include "ocl/ocl.h"
+#include "gemm/gemm.h"
 
 #define VT_NONE (-1)
 #define VT_NAME 112
@@ -103,10 +103,10 @@ typedef struct vt_plan_options {
 /* ---- the store: where parameters come from, and their device copies ---- */
 
 /* out: the parameter's elements, f32, canonical layout. */
-typedef vitcl_status (*vt_fetch)(float *out, void *context, const char *name,
-                                 uint64_t count);
+typedef vitcl_status (*vt_read_param)(float *out, void *context,
+                                      const char *name, uint64_t count);
 /* Shared by the sessions of a model, locked inside. */
-vitcl_status vt_store_new(vt_store **out, vt_dev *dev, vt_fetch fetch,
+vitcl_status vt_store_new(vt_store **out, vt_dev *dev, vt_read_param read_param,
                           void *context);
 vt_store *vt_store_ref(vt_store *s);
 void vt_store_free(vt_store *s);
@@ -122,7 +122,7 @@ void vt_store_rest(vt_store *s);
 vitcl_status vt_store_packed(vt_buf **out, vt_store *s, const char *name,
                              const char *provider, const vt_gemm_desc *d);
 /* More than one run reads them: large pages, once. */
-void vt_store_grow(vt_store *s);
+void vt_store_large_pages(vt_store *s);
 size_t vt_store_bytes(vt_store *s);
 
 /* ---- building ---- */
@@ -145,7 +145,7 @@ vt_val vt_state(vt_plan *p, const char *name, vt_dtype t, int rank,
 vt_val vt_result(vt_plan *p, vt_dtype t, int rank, const int *dim);
 /* Pad the rows of a result to `ld` elements: its writer asks for ld in
  * prepare(). False, and nothing done, where another step reads it already. */
-bool vt_pad(vt_plan *p, vt_val v, int ld);
+bool vt_pad_rows(vt_plan *p, vt_val v, int ld);
 /* For ops: append a step; in[]/out[] not set are VT_NONE. Returns NULL after
  * an error. Fill in[], i[], f[] and call vt_step_add(). */
 vt_step *vt_step_new(vt_plan *p, const vt_op *op);

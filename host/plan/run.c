@@ -11,7 +11,7 @@
 #include "base/clock.h"
 #include "base/half.h"
 #include "base/memory.h"
-#include "plan/list.h"
+#include "plan/plan_private.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -280,7 +280,7 @@ vitcl_status vt_plan_finish(vt_plan *p)
         VT_TRY(tell(p, i + 1));
     }
     VT_TRY(vt_queue_finish(p->queue));
-    vt_kernels_ahead(p->o.dev);
+    vt_kernels_build(p->o.dev);
     for (size_t i = 0; i < p->steps; i++) {
         VT_TRY(in_step(p, i, ready(p->step[i])));
         VT_TRY(tell(p, p->steps + i + 1));
@@ -357,9 +357,9 @@ vitcl_status vt_plan_run_part(vt_plan *p, int first, int end)
         judge_times(p, (size_t)first, (size_t)end);
     VT_TRY(vt_queue_finish(p->queue));
     if (p->runs < 2 && ++p->runs == 2) { /* there may be many more */
-        vt_buf_grow(p->arena);
+        vt_buf_large_pages(p->arena);
         if (p->o.store)
-            vt_store_grow(p->o.store);
+            vt_store_large_pages(p->o.store);
     }
 done:
     return st;

@@ -25,7 +25,7 @@ struct vt_store {
     int references;
     vt_dev *dev;
     vt_queue *queue;
-    vt_fetch fetch;
+    vt_read_param read_param;
     void *context;
     float *stage; /* where rows are read to */
     uint64_t stage_count;
@@ -33,7 +33,7 @@ struct vt_store {
     size_t entries, cap, bytes, grown; /* grown: the first entries */
 };
 
-vitcl_status vt_store_new(vt_store **out, vt_dev *dev, vt_fetch fetch,
+vitcl_status vt_store_new(vt_store **out, vt_dev *dev, vt_read_param read_param,
                           void *context)
 {
     vitcl_status st = VITCL_OK;
@@ -43,7 +43,7 @@ vitcl_status vt_store_new(vt_store **out, vt_dev *dev, vt_fetch fetch,
     pthread_mutex_init(&s->lock, NULL);
     s->references = 1;
     s->dev = vt_dev_ref(dev);
-    s->fetch = fetch;
+    s->read_param = read_param;
     s->context = context;
     VT_TRY(vt_queue_new(&s->queue, dev, false));
     *out = s, s = NULL;
@@ -84,11 +84,11 @@ void vt_store_free(vt_store *s)
     free(s);
 }
 
-void vt_store_grow(vt_store *s)
+void vt_store_large_pages(vt_store *s)
 {
     pthread_mutex_lock(&s->lock);
     for (; s->grown < s->entries; s->grown++)
-        vt_buf_grow(s->entry[s->grown].buf);
+        vt_buf_large_pages(s->entry[s->grown].buf);
     pthread_mutex_unlock(&s->lock);
 }
 
@@ -126,7 +126,7 @@ static vitcl_status read_rows(vt_store *s, const char *name, uint64_t count)
             return vt_fail(VITCL_ENOMEM, "out of memory for %s", name);
         s->stage_count = count;
     }
-    VT_TRY(s->fetch(s->stage, s->context, name, count));
+    VT_TRY(s->read_param(s->stage, s->context, name, count));
 done:
     return st;
 }
@@ -171,7 +171,7 @@ void vt_store_rest(vt_store *s)
 vitcl_status vt_store_read(float *out, vt_store *s, const char *name,
                            uint64_t count)
 {
-    return s->fetch(out, s->context, name, count);
+    return s->read_param(out, s->context, name, count);
 }
 
 /* Takes `b` over, also when it fails. */

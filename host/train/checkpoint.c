@@ -4,7 +4,7 @@
 #include "train/checkpoint.h"
 
 #include "base/memory.h"
-#include "models/fetch.h"
+#include "models/model.h"
 #include "weights/save.h"
 
 #include <fcntl.h>
@@ -13,7 +13,7 @@
 
 #define KINDS 4
 
-const char *const *vt_checkpoint_kinds(const vt_recipe *r)
+const char *const *vt_checkpoint_kinds(const vt_optimizer_config *r)
 {
     static const char *const lists[2][2][KINDS + 1] = {
         {{"", "sgd.v", NULL}, {"", "sgd.v", "ema", NULL}},
@@ -128,12 +128,12 @@ static size_t find(const vt_trainer *t, const char *name)
 static vitcl_status fill_model(void *context, size_t index, uint8_t *out)
 {
     const vt_checkpoint *c = context;
-    const vt_weight *t = vt_weights_at(c->model->weights, index);
+    const vt_weight *t = vt_weights_at(vt_model_weights(c->model), index);
     const size_t i = find(c->trainer, t->name);
     float *data = (float *)(void *)out;
 
     if (i == vt_trainer_parameters(c->trainer))
-        return vt_weight_f32(data, c->model->weights, t);
+        return vt_weight_f32(data, vt_model_weights(c->model), t);
     return vt_trainer_read(data, c->trainer, i,
                            c->recipe->ema > 0 ? "ema" : "");
 }
@@ -142,7 +142,7 @@ static vitcl_status write_model(const vt_checkpoint *c)
 {
     static const char *const metadata[] = {"format", "pt", NULL};
     vitcl_status st = VITCL_OK;
-    const vt_weights *weights = c->model->weights;
+    const vt_weights *weights = vt_model_weights(c->model);
     const size_t n = vt_weights_count(weights);
     vt_checkpoint copy = *c;
     vt_tensor *tensor = NULL;

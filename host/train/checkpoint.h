@@ -22,7 +22,7 @@ typedef struct vt_checkpoint {
     const char *folder;
     vt_trainer *trainer;
     vt_model *model; /* shapes, and what does not train */
-    const vt_recipe *recipe;
+    const vt_optimizer_config *recipe;
     uint64_t random_state;
 } vt_checkpoint;
 
@@ -30,6 +30,6 @@ typedef struct vt_checkpoint {
 vitcl_status vt_checkpoint_save(const vt_checkpoint *c, long step);
 vitcl_status vt_checkpoint_load(long *step, const vt_checkpoint *c);
 /* What the optimiser keeps, NULL-ended; the first is "": the parameter. */
-const char *const *vt_checkpoint_kinds(const vt_recipe *r);
+const char *const *vt_checkpoint_kinds(const vt_optimizer_config *r);
 
 #endif

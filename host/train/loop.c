@@ -8,12 +8,12 @@
 #include "train/loop.h"
 
 #include "base/memory.h"
-#include "models/fetch.h"
+#include "data/batches.h"
+#include "data/classes.h"
+#include "data/mask.h"
+#include "models/model.h"
+#include "models/preprocess.h"
 #include "train/checkpoint.h"
-#include "train/classes.h"
-#include "train/feeder.h"
-#include "train/masked.h"
-#include "train/pictures.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -26,11 +26,11 @@ typedef struct loop {
     const vt_settings *s;
     vt_model *model;
     vt_trainer *trainer;
-    vt_recipe recipe;
+    vt_optimizer_config recipe;
     vt_schedule schedule;
     vt_checkpoint checkpoint;
-    vt_feeder_options feed;
-    vt_feeder *feeder;
+    vt_batches_options feed;
+    vt_batches *feeder;
     size_t *chosen, trained, held; /* chosen[trained + held] */
     size_t rows, asked; /* answers a picture, and how many of them count */
     float *logits;
@@ -41,7 +41,7 @@ typedef struct loop {
 
 static void close_loop(loop *l)
 {
-    vt_feeder_free(l->feeder);
+    vt_batches_free(l->feeder);
     for (size_t i = 0; l->raw && i < vt_trainer_parameters(l->trainer); i++)
         free(l->raw[i]);
     free(l->raw);
@@ -68,7 +68,7 @@ static vitcl_status choose(loop *l)
     vt_shuffle(l->chosen, n, vt_random_next(&r));
     l->held = l->s->hold_out;
     l->trained = n - l->held;
-    l->epoch_steps = vt_feeder_steps(l->trained, l->s->batch, true);
+    l->epoch_steps = vt_batches_steps(l->trained, l->s->batch, true);
     l->steps = l->epoch_steps * (long)l->s->epochs;
     if (l->steps / l->epoch_steps != (long)l->s->epochs || l->steps > INT32_MAX)
         st = vt_fail(VITCL_EINVAL, "so many epochs have no end");
@@ -140,21 +140,21 @@ static vitcl_status open_feed(loop *l)
     const vt_settings *s = l->s;
     const vt_config *c = vt_model_config(l->model);
 
-    l->feed =
-        (vt_feeder_options){.d = job->data,
-                            .chosen = l->chosen,
-                            .count = l->trained,
-                            .batch = s->batch,
-                            .height = (uint32_t)c->height,
-                            .width = (uint32_t)c->width_px,
-                            .classes = (uint32_t)vt_trainer_classes(l->trainer),
-                            .patch_h = s->masked ? c->patch_h : 0,
-                            .patch_w = s->masked ? c->patch_w : 0,
-                            .augmented = true,
-                            .smoothing = l->recipe.label_smoothing,
-                            .random_state = s->random_state,
-                            .end = l->steps,
-                            .workers = job->workers};
+    l->feed = (vt_batches_options){.d = job->data,
+                                   .chosen = l->chosen,
+                                   .count = l->trained,
+                                   .batch = s->batch,
+                                   .height = (uint32_t)c->height,
+                                   .width = (uint32_t)c->width_px,
+                                   .classes =
+                                       (uint32_t)vt_trainer_classes(l->trainer),
+                                   .patch_h = s->masked ? c->patch_h : 0,
+                                   .patch_w = s->masked ? c->patch_w : 0,
+                                   .augmented = true,
+                                   .smoothing = l->recipe.label_smoothing,
+                                   .random_state = s->random_state,
+                                   .end = l->steps,
+                                   .workers = job->workers};
     if (!vt_augment_named(&l->feed.augment, s->augment, l->feed.height,
                           l->feed.width))
         VT_TRY(vt_fail(VITCL_EINVAL, "no augmentation \"%s\"", s->augment));
@@ -175,7 +175,7 @@ static vitcl_status open_loop(loop *l, const vt_job *job)
 
     l->job = job, l->s = s;
     VT_TRY(choose(l));
-    VT_TRY(vt_settings_recipe(&l->recipe, &l->schedule, s, l->steps));
+    VT_TRY(vt_settings_optimizer(&l->recipe, &l->schedule, s, l->steps));
     VT_TRY(vt_model_open(&l->model, job->folder));
     VT_TRY(check_data(l));
     c = vt_model_config(l->model);
@@ -191,7 +191,7 @@ static vitcl_status open_loop(loop *l, const vt_job *job)
                               .random_state = (unsigned)s->random_state}));
     VT_TRY(check_parameters(l));
     l->rows = (size_t)vt_trainer_rows(l->trainer);
-    l->asked = s->masked ? (size_t)vt_masked_count((int)l->rows) : 1;
+    l->asked = s->masked ? (size_t)vt_mask_count((int)l->rows) : 1;
     answers = s->micro * l->rows * (size_t)vt_trainer_classes(l->trainer);
     VT_TRY(vt_new(&l->logits, answers, sizeof *l->logits));
     if (s->masked)
@@ -230,8 +230,8 @@ static vitcl_status begin_micro(const float **targets, loop *l,
         return VITCL_OK;
     }
     VT_TRY(vt_trainer_corrupt(l->trainer, b->source + first));
-    vt_masked_targets(l->targets, b->colour + first, l->s->micro * l->rows,
-                      l->feed.smoothing);
+    vt_mask_targets(l->targets, b->colour + first, l->s->micro * l->rows,
+                    l->feed.smoothing);
     *targets = l->targets;
 done:
     return st;
@@ -305,8 +305,8 @@ done:
 static vitcl_status score_held(vitcl_train_event *e, loop *l)
 {
     vitcl_status st = VITCL_OK;
-    vt_feeder *feeder = NULL;
-    vt_feeder_options o = l->feed;
+    vt_batches *feeder = NULL;
+    vt_batches_options o = l->feed;
     const float *targets;
     uint64_t right = 0;
     double sum = 0, ignored;
@@ -317,15 +317,15 @@ static vitcl_status score_held(vitcl_train_event *e, loop *l)
     o.batch = l->s->micro;
     o.augmented = false;
     o.first = 0;
-    o.end = vt_feeder_steps(o.count, o.batch, false);
+    o.end = vt_batches_steps(o.count, o.batch, false);
     if (l->recipe.ema > 0)
         VT_TRY(swap_averages(l, true));
-    VT_TRY(vt_feeder_new(&feeder, &o));
+    VT_TRY(vt_batches_new(&feeder, &o));
     for (long step = 0; step < o.end; step++) {
         const size_t left = l->held - (size_t)step * o.batch;
         const uint32_t n = (uint32_t)VT_MIN(left, (size_t)o.batch);
 
-        VT_TRY(vt_feeder_next(&b, feeder));
+        VT_TRY(vt_batches_next(&b, feeder));
         VT_TRY(begin_micro(&targets, l, &b, 0));
         VT_TRY(vt_trainer_evaluate(&ignored, l->trainer, b.pixels, targets));
         VT_TRY(count_right(&right, &sum, l, targets, n));
@@ -336,7 +336,7 @@ static vitcl_status score_held(vitcl_train_event *e, loop *l)
     e->held_out_loss = sum / (double)(l->held * l->asked);
     e->held_out_accuracy = (double)right / (double)(l->held * l->asked);
 done:
-    vt_feeder_free(feeder);
+    vt_batches_free(feeder);
     return st;
 }
 
@@ -367,7 +367,7 @@ static vitcl_status one_step(vitcl_train_event *e, loop *l, long step)
     double sum = 0, loss;
     vt_batch b;
 
-    VT_TRY(vt_feeder_next(&b, l->feeder));
+    VT_TRY(vt_batches_next(&b, l->feeder));
     vt_trainer_begin(l->trainer, step);
     for (uint32_t at = 0; at < l->s->batch; at += micro) {
         VT_TRY(begin_micro(&targets, l, &b, at));
@@ -455,7 +455,7 @@ vitcl_status vt_train(vitcl_train_event *out, const vt_job *job)
     }
     l.feed.first = first;
     if (first < l.steps)
-        VT_TRY(vt_feeder_new(&l.feeder, &l.feed));
+        VT_TRY(vt_batches_new(&l.feeder, &l.feed));
     VT_TRY(go(out, &l, first));
 done:
     close_loop(&l);

@@ -6,7 +6,7 @@
 #include "base/file.h"
 #include "base/memory.h"
 #include "base/number.h"
-#include "train/parcel.h"
+#include "train/model_files.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -80,7 +80,7 @@ static vitcl_status read_schedule(vt_schedule *out, const vt_json *settings,
     uint64_t steps = (uint64_t)s.warmup;
     size_t i = 0;
 
-    VT_TRY(vt_recipe_word(&word, settings, "schedule", name));
+    VT_TRY(vt_optimizer_config_word(&word, settings, "schedule", name));
     while (i < VT_COUNT(words) && strcmp(word, words[i]) != 0)
         i++;
     if (i == VT_COUNT(words))
@@ -108,12 +108,12 @@ static vitcl_status check_file(const vt_json *settings, const char *path)
         "schedule", "min_lr", "warmup_steps", "color_jitter", "aa", "magnitude",
         "reprob",   "mixup",  "mixup_prob",   "cutmix",       NULL};
     vitcl_status st = VITCL_OK;
-    vt_recipe recipe = {.optimizer = VT_ADAMW};
+    vt_optimizer_config recipe = {.optimizer = VT_ADAMW};
     vt_augment augment = {0};
     vt_schedule schedule = {.decay = VT_COSINE};
 
-    VT_TRY(vt_recipe_keys(settings, keys, path));
-    VT_TRY(vt_recipe_change(&recipe, settings, path));
+    VT_TRY(vt_optimizer_config_keys(settings, keys, path));
+    VT_TRY(vt_optimizer_config_change(&recipe, settings, path));
     VT_TRY(vt_augment_change(&augment, settings, path));
     VT_TRY(read_schedule(&schedule, settings, path));
 done:
@@ -194,8 +194,8 @@ static vitcl_status read_texts(vt_settings *s, const vt_json *json,
     size_t i;
 
     for (i = 0; i < VT_COUNT(texts); i++)
-        VT_TRY(vt_recipe_word(texts[i].to, json, texts[i].key, name));
-    VT_TRY(vt_recipe_word(&precision, json, "precision", name));
+        VT_TRY(vt_optimizer_config_word(texts[i].to, json, texts[i].key, name));
+    VT_TRY(vt_optimizer_config_word(&precision, json, "precision", name));
     for (i = 0; i < VT_COUNT(precisions); i++)
         if (strcmp(precision, precisions[i]) == 0)
             break;
@@ -396,8 +396,9 @@ done:
 
 /* ---- recipes ---- */
 
-vitcl_status vt_settings_recipe(vt_recipe *recipe, vt_schedule *schedule,
-                                const vt_settings *s, long steps)
+vitcl_status vt_settings_optimizer(vt_optimizer_config *recipe,
+                                   vt_schedule *schedule, const vt_settings *s,
+                                   long steps)
 {
     vitcl_status st = VITCL_OK;
     const vt_json *j = vt_json_get(s->json, "settings");
@@ -406,21 +407,21 @@ vitcl_status vt_settings_recipe(vt_recipe *recipe, vt_schedule *schedule,
                         .lr = s->lr,
                         .warmup = VT_MIN(steps / 20, tune ? 500 : 10000),
                         .steps = steps};
-    vt_recipe r = {.optimizer = tune ? VT_SGD : VT_ADAMW,
-                   .momentum = 0.9,
-                   .beta1 = 0.9,
-                   .beta2 = 0.999,
-                   .eps = 1e-8,
-                   .weight_decay = tune ? 0 : 0.05,
-                   .decay_matrices = true,
-                   .clip_norm = 1,
-                   .label_smoothing = full ? 0.1 : 0,
-                   .micro_batches = (int)(s->batch / s->micro),
-                   .freeze = s->freeze};
+    vt_optimizer_config r = {.optimizer = tune ? VT_SGD : VT_ADAMW,
+                             .momentum = 0.9,
+                             .beta1 = 0.9,
+                             .beta2 = 0.999,
+                             .eps = 1e-8,
+                             .weight_decay = tune ? 0 : 0.05,
+                             .decay_matrices = true,
+                             .clip_norm = 1,
+                             .label_smoothing = full ? 0.1 : 0,
+                             .micro_batches = (int)(s->batch / s->micro),
+                             .freeze = s->freeze};
 
     if (s->masked) /* the paper's, appendix B.1.2 */
         r.optimizer = VT_ADAM, r.weight_decay = 0;
-    VT_TRY(vt_recipe_change(&r, j, "settings"));
+    VT_TRY(vt_optimizer_config_change(&r, j, "settings"));
     VT_TRY(read_schedule(&plan, j, "settings"));
     if (plan.floor > plan.lr) {
         st = vt_fail(VITCL_EINVAL,

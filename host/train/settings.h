@@ -4,8 +4,8 @@
  */
 #ifndef VT_TRAIN_SETTINGS_H
 #define VT_TRAIN_SETTINGS_H
-#include "train/augment.h"
-#include "train/dataset.h"
+#include "data/augment.h"
+#include "data/dataset.h"
 #include "train/schedule.h"
 #include "train/trainer.h"
 
@@ -33,7 +33,8 @@ vitcl_status vt_settings_load(vt_settings *out, const vitcl_train_options *o);
 vitcl_status vt_settings_save(const vt_settings *s, const char *folder);
 
 /* The optimiser and the schedule that they ask for, over `steps`. */
-vitcl_status vt_settings_recipe(vt_recipe *recipe, vt_schedule *schedule,
-                                const vt_settings *s, long steps);
+vitcl_status vt_settings_optimizer(vt_optimizer_config *recipe,
+                                   vt_schedule *schedule, const vt_settings *s,
+                                   long steps);
 
 #endif

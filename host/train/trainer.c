@@ -4,7 +4,7 @@
 #include "train/trainer.h"
 
 #include "base/memory.h"
-#include "train/masked.h"
+#include "data/mask.h"
 
 #include <fnmatch.h>
 #include <math.h>
@@ -12,7 +12,7 @@
 #include <string.h>
 
 struct vt_trainer {
-    vt_recipe recipe;
+    vt_optimizer_config recipe;
     vt_store *store;
     vt_plan *plan;
     vt_val pixels, targets, logits, loss, hyper, norm;
@@ -89,7 +89,7 @@ static double decay_of(const vt_trainer *t, vt_val w)
 
 static void add_update(vt_trainer *t)
 {
-    const vt_recipe *r = &t->recipe;
+    const vt_optimizer_config *r = &t->recipe;
     vt_plan *p = t->plan;
     vt_val *grad = NULL;
     vitcl_status st;
@@ -140,7 +140,7 @@ static vitcl_status write_answers(vt_trainer *t, vt_model *model,
         t->rows = (o->height / c->patch_h) * (o->width / c->patch_w);
         t->source =
             vt_input(p, "patch_source", VT_I32, 2, (int[]){o->batch, t->rows});
-        *weight = (float)t->rows / (float)vt_masked_count(t->rows);
+        *weight = (float)t->rows / (float)vt_mask_count(t->rows);
     }
     vt_model_build(p, model, t->pixels, &outputs);
     VT_TRY(vt_plan_status(p));
@@ -194,7 +194,7 @@ done:
 }
 
 vitcl_status vt_trainer_new(vt_trainer **out, vt_model *model,
-                            const vt_recipe *recipe,
+                            const vt_optimizer_config *recipe,
                             const vt_trainer_options *options)
 {
     vitcl_status st = VITCL_OK;
@@ -216,7 +216,7 @@ vitcl_status vt_trainer_new(vt_trainer **out, vt_model *model,
     t->batch = options->batch;
     t->pixel_bytes = sizeof(float) * 3 * (size_t)options->batch *
                      (size_t)options->height * (size_t)options->width;
-    VT_TRY(vt_store_new(&t->store, options->dev, vt_model_fetch, model));
+    VT_TRY(vt_store_new(&t->store, options->dev, vt_model_read_param, model));
     o.store = t->store;
     VT_TRY(vt_plan_new(&t->plan, &o));
     VT_TRY(write_plan(t, model, options));

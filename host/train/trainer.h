@@ -13,7 +13,7 @@
 
 typedef enum { VT_SGD, VT_ADAM, VT_ADAMW } vt_optimizer;
 
-typedef struct vt_recipe {
+typedef struct vt_optimizer_config {
     vt_optimizer optimizer;
     double momentum;           /* SGD */
     double beta1, beta2, eps;  /* Adam, AdamW */
@@ -26,24 +26,27 @@ typedef struct vt_recipe {
     double dropout, drop_path; /* shares that fall */
     int micro_batches;         /* gradients of so many make a step; 0: 1 */
     const char *const *freeze; /* patterns of parameters that stay */
-} vt_recipe;
+} vt_optimizer_config;
 
 /* Keys as torch spells them: optimizer ("adamw", "adam", "sgd"), betas, eps,
  * momentum, weight_decay, clip_grad_norm, label_smoothing. */
-vitcl_status vt_recipe_read(vt_recipe *out, const vt_json *settings,
-                            const char *name);
+vitcl_status vt_optimizer_config_read(vt_optimizer_config *out,
+                                      const vt_json *settings,
+                                      const char *name);
 /* The same, where what the settings leave out stays as it is. */
-vitcl_status vt_recipe_change(vt_recipe *r, const vt_json *settings,
-                              const char *name);
+vitcl_status vt_optimizer_config_change(vt_optimizer_config *r,
+                                        const vt_json *settings,
+                                        const char *name);
 
 /* VITCL_ECORRUPT unless the settings are an object whose keys are all a
  * recipe's or in more[] (NULL-ended): a misspelt key must not pass for one that
  * was left out. */
-vitcl_status vt_recipe_keys(const vt_json *settings, const char *const *more,
-                            const char *name);
+vitcl_status vt_optimizer_config_keys(const vt_json *settings,
+                                      const char *const *more,
+                                      const char *name);
 /* A string that may be left out: *out stays; another type is an error. */
-vitcl_status vt_recipe_word(const char **out, const vt_json *settings,
-                            const char *key, const char *name);
+vitcl_status vt_optimizer_config_word(const char **out, const vt_json *settings,
+                                      const char *key, const char *name);
 
 typedef struct vt_trainer vt_trainer;
 typedef struct vt_trainer_options {
@@ -53,18 +56,19 @@ typedef struct vt_trainer_options {
     int batch, height, width;
     unsigned random_state;
     bool exact;  /* vt_plan_options: for comparisons */
-    bool masked; /* masked patch prediction (masked.h): K is 512 colours, and
+    bool masked; /* masked patch prediction (mask.h): K is 512 colours, and
                   * a picture has a row of targets for each patch */
 } vt_trainer_options;
 vitcl_status vt_trainer_new(vt_trainer **out, vt_model *model,
-                            const vt_recipe *recipe,
+                            const vt_optimizer_config *recipe,
                             const vt_trainer_options *options);
 void vt_trainer_free(vt_trainer *t);
 int vt_trainer_classes(const vt_trainer *t);
 /* Rows of targets and logits a picture: 1, or its patches. */
 int vt_trainer_rows(const vt_trainer *t);
 
-/* Masked: which patches the next batch sees; source[B,N] as vt_corrupt(). */
+/* Masked: which patches the next batch sees; source[B,N] as vt_mask_patches().
+ */
 vitcl_status vt_trainer_corrupt(vt_trainer *t, const int32_t *source);
 /* pixels[B,3,H,W], targets[B,K] (rows that sum to 1; masked: [B,N,K], rows of
  * zeros where nothing is asked) -> this batch's loss; its gradients are added

@@ -26,9 +26,9 @@ for name in $rows; do
     esac
     kernel=cl/$word.cl reference=tests/ref/$word.c test=tests/ops/test_$word.c
     case $word in
-    linear) kernel=cl/epilogue.cl ;; # with the kernels of ocl/gemm.c's providers
+    linear) kernel=cl/epilogue.cl ;; # with the kernels of gemm/gemm.c's providers
     dropout) reference=$test ;;      # random: its test counts what falls
-    norm) reference=tests/ref/adam.c test=tests/ops/test_adam.c ;; # clips there
+    grad_norm) reference=tests/ref/optimizer.c test=tests/ops/test_optimizer.c ;; # clips there
     conv_direct) # what vt_conv() does on a CPU
         reference=tests/ref/conv.c test=tests/ops/test_conv.c ;;
     esac

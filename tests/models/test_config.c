@@ -5,7 +5,7 @@
  */
 #include "models/model.h"
 #include "models/vit.h"
-#include "plan/list.h"
+#include "plan/plan_private.h"
 #include "support/paths.h"
 #include "support/pictures.h"
 
@@ -212,7 +212,7 @@ Test(config, drop_path)
             const double want =
                 depth > 1 ? (double)rate * i / (depth - 1) : (double)rate;
             const size_t before = p->steps;
-            const vt_val y = vt_vit_fall(p, &c, i, x);
+            const vt_val y = vt_vit_drop_path(p, &c, i, x);
 
             cr_assert_neq(y, VT_NONE, "%s", vt_message());
             if (want <= 0) {

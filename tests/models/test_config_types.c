@@ -7,12 +7,12 @@
  * has another type must be the undisturbed one, bit for bit: a wrong type is
  * never read as "not there".
  */
-#include "api/convert.h"
+#include "convert/convert.h"
 #include "models/model.h"
+#include "models/preprocess.h"
 #include "support/paths.h"
 #include "support/pictures.h"
-#include "train/blueprint.h"
-#include "train/pictures.h"
+#include "train/arch_spec.h"
 
 #include <criterion/criterion.h>
 #include <ctype.h>
@@ -335,11 +335,11 @@ Test(config_types, other_files)
     for (size_t i = 0; i < found.n; i++)
         for (size_t k = 0; k < sizeof others / sizeof *others; k++) {
             const char *text = changed(i, others[k]);
-            vt_blueprint b;
+            vt_arch_spec b;
             vt_json *json = NULL;
             cr_assert_eq(vt_json_parse(&json, text, strlen(text), 9, "x"),
                          VITCL_OK, "%s", vt_message());
-            if (vt_blueprint_read(&b, NULL, json, "x", 0, 0) != VITCL_OK)
+            if (vt_arch_spec_read(&b, NULL, json, "x", 0, 0) != VITCL_OK)
                 expect_line(text);
             vt_json_free(json);
         }

@@ -3,9 +3,9 @@
  * what holds where none does, and that nobody decides it a second time.
  */
 #include "base/memory.h"
+#include "models/preprocess.h"
 #include "support/paths.h"
 #include "support/pictures.h"
-#include "train/pictures.h"
 
 #include <criterion/criterion.h>
 #include <dirent.h>

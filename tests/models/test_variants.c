@@ -7,7 +7,7 @@
  * One test for all of them: most kernels are compiled once.
  */
 #include "support/pictures.h"
-#include "train/parcel.h"
+#include "train/model_files.h"
 #include "train/trainer.h"
 
 #include <criterion/criterion.h>
@@ -106,14 +106,15 @@ static void swap(void)
 static void make(const char *folder, const vt_dataset *d, const char *config)
 {
     vt_json *json = NULL;
-    vt_parcel p = {0};
+    vt_model_files p = {0};
 
     cr_assert_eq(vt_json_parse(&json, config, strlen(config), 8, "test"),
                  VITCL_OK, "%s", vt_message());
-    cr_assert_eq(vt_parcel_fresh(&p, NULL, json, "test", 0, 0, d, 3), VITCL_OK,
-                 "%s: %s", config, vt_message());
-    cr_assert_eq(vt_parcel_write(&p, folder), VITCL_OK, "%s", vt_message());
-    vt_parcel_free(&p);
+    cr_assert_eq(vt_model_files_random(&p, NULL, json, "test", 0, 0, d, 3),
+                 VITCL_OK, "%s: %s", config, vt_message());
+    cr_assert_eq(vt_model_files_write(&p, folder), VITCL_OK, "%s",
+                 vt_message());
+    vt_model_files_free(&p);
     vt_json_free(json);
 }
 
@@ -220,7 +221,7 @@ static double moved(vt_trainer *t)
 static void check_variant(vt_dev *dev, const char *folder, const vt_dataset *d,
                           size_t i)
 {
-    static const vt_recipe recipe = {
+    static const vt_optimizer_config recipe = {
         .optimizer = VT_ADAMW, .beta1 = 0.9, .beta2 = 0.99, .eps = 1e-8};
     const char *name = variants[i].name;
     vt_model *m = NULL;
@@ -256,8 +257,8 @@ Test(variants, learn_by_heart)
     vt_dataset *d = NULL;
     vt_dev *dev = NULL;
 
-    cr_assert_eq(vt_dev_open(&dev, getenv("VITCL_TEST_DEVICE")), VITCL_OK, "%s",
-                 vt_message());
+    cr_assert_eq(vt_gemm_dev_open(&dev, getenv("VITCL_TEST_DEVICE")), VITCL_OK,
+                 "%s", vt_message());
     fill();
     vt_test_cifar(folder, CLASSES, 1);
     cr_assert_eq(vt_dataset_open(&d, folder, "train"), VITCL_OK, "%s",
@@ -295,11 +296,11 @@ Test(variants, refused)
                  vt_message());
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         vt_json *json = NULL;
-        vt_parcel p = {0};
+        vt_model_files p = {0};
 
         cr_assert_eq(vt_json_parse(&json, bad[i], strlen(bad[i]), 8, "test"),
                      VITCL_OK);
-        cr_expect_neq(vt_parcel_fresh(&p, NULL, json, "test", 0, 0, d, 0),
+        cr_expect_neq(vt_model_files_random(&p, NULL, json, "test", 0, 0, d, 0),
                       VITCL_OK, "%s", bad[i]);
         vt_json_free(json);
     }

@@ -4,7 +4,7 @@
  * the same bits twice and whatever else is in the batch; no stray writes.
  */
 #include "ops/ops.h"
-#include "plan/list.h"
+#include "plan/plan_private.h"
 #include "ref/attention.h"
 #include "support/device.h"
 #include "support/oneplan.h"

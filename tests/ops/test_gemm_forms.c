@@ -9,6 +9,7 @@
  * as on one; the largest of a row and of a column stand first, in the middle
  * and in what is left behind the last whole vector.
  */
+#include "gemm/decisions.h"
 #include "ref/ref.h"
 #include "support/device.h"
 #include "support/oneplan.h"
@@ -246,7 +247,8 @@ static void check(form f)
         cr_skip("no %s here", f.name);
     }
     if (folder)
-        vt_choice_save(dev, f.type == VT_BF16 ? "bf16 by" : "int8 by", f.name);
+        vt_decision_save(dev, f.type == VT_BF16 ? "bf16 by" : "int8 by",
+                         f.name);
     if (f.class != VT_CLASS_GPU || !vt_test_tiny())
         check_size(&f, vt_test_tiny() ? 7 : 23, vt_test_tiny() ? 17 : 37, 45);
     if (!vt_test_tiny()) /* by the same program */

@@ -1,7 +1,7 @@
 /*
  * test_linear.c - linear layers with every epilogue, and their gradients.
  */
-#include "plan/list.h"
+#include "plan/plan_private.h"
 #include "ref/ref.h"
 #include "support/oneplan.h"
 
@@ -91,7 +91,7 @@ static void ref_after(double *out, const double *const *in, const vt_case *c)
     double *y = malloc((size_t)n * sizeof *y);
 
     cr_assert(y);
-    ref_gelu(y, in[0], n, c->arg[0]);
+    ref_activation(y, in[0], n, c->arg[0]);
     ref_linear(out, y, in[1], NULL, NULL, NULL, d[0] * d[1], c->in[1].dim[0],
                d[2], VT_ACT_NONE);
     free(y);

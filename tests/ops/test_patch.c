@@ -63,7 +63,7 @@ static void ref_both(double *out, const double *const *in, const vt_case *c)
 
     ref_conv(planes, in[0], in[1], in[2], x[0], x[1], x[2], x[3], w[0], w[2],
              w[3], w[2], pad);
-    ref_tokens(out, planes, x[0], w[0], n);
+    ref_to_tokens(out, planes, x[0], w[0], n);
 }
 
 Test(patch, convolution)

@@ -104,13 +104,13 @@ Test(shapes, tokens)
     REFUSED(
         (prefix = X(1, 2, 3), vt_embed(p, X(3, 5, 4), &prefix, 1, VT_NONE, 0)));
     REFUSED(vt_embed(p, X(15, 4), NULL, 0, VT_NONE, 0));
-    TAKEN(vt_corrupt(p, X(2, 3, 4), I(2, 3), X(4)));
-    REFUSED(vt_corrupt(p, X(2, 3, 4), I(2, 4), X(4)));
-    REFUSED(vt_corrupt(p, X(2, 3, 4), I(3, 3), X(4)));
-    REFUSED(vt_corrupt(p, X(2, 3, 4), I(6), X(4)));
-    REFUSED(vt_corrupt(p, X(2, 3, 4), X(2, 3), X(4)));
-    REFUSED(vt_corrupt(p, X(2, 3, 4), I(2, 3), X(3)));
-    REFUSED(vt_corrupt(p, X(6, 4), I(2, 3), X(4)));
+    TAKEN(vt_mask_patches(p, X(2, 3, 4), I(2, 3), X(4)));
+    REFUSED(vt_mask_patches(p, X(2, 3, 4), I(2, 4), X(4)));
+    REFUSED(vt_mask_patches(p, X(2, 3, 4), I(3, 3), X(4)));
+    REFUSED(vt_mask_patches(p, X(2, 3, 4), I(6), X(4)));
+    REFUSED(vt_mask_patches(p, X(2, 3, 4), X(2, 3), X(4)));
+    REFUSED(vt_mask_patches(p, X(2, 3, 4), I(2, 3), X(3)));
+    REFUSED(vt_mask_patches(p, X(6, 4), I(2, 3), X(4)));
 }
 
 Test(shapes, heads)
@@ -168,11 +168,11 @@ Test(shapes, pictures)
     REFUSED(vt_patch_conv(p, X(2, 3, 4, 6), X(7, 2, 2, 3), X(7)));
     REFUSED(vt_patch_conv(p, X(2, 3, 4, 6), X(7, 3, 6), X(7)));
     REFUSED(vt_patch_conv(p, X(2, 3, 4, 6), X(7, 3, 5, 3), X(7)));
-    TAKEN(vt_margin(p, X(1, 2, 3, 4), 1, 1, -2, -3));
-    TAKEN(vt_margin(p, X(1, 2, 3, 4), 0, -1, -2, -2));
-    REFUSED(vt_margin(p, X(1, 2, 3, 4), -1, 0, -2, 0));
-    REFUSED(vt_margin(p, X(1, 2, 3, 4), 0, -2, 0, -2));
-    REFUSED(vt_margin(p, X(2, 3, 4), 0, 0, 0, 0));
+    TAKEN(vt_pad(p, X(1, 2, 3, 4), 1, 1, -2, -3));
+    TAKEN(vt_pad(p, X(1, 2, 3, 4), 0, -1, -2, -2));
+    REFUSED(vt_pad(p, X(1, 2, 3, 4), -1, 0, -2, 0));
+    REFUSED(vt_pad(p, X(1, 2, 3, 4), 0, -2, 0, -2));
+    REFUSED(vt_pad(p, X(2, 3, 4), 0, 0, 0, 0));
     TAKEN(vt_maxpool(p, X(1, 2, 3, 4), 3, 1, 0, 0, 0, 0));
     REFUSED(vt_maxpool(p, X(1, 2, 3, 4), 4, 1, 0, 0, 0, 0));
     REFUSED(vt_maxpool(p, X(1, 2, 4, 3), 4, 1, 0, 0, 0, 0));

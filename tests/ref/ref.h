@@ -7,7 +7,7 @@
 
 /* act: 0 none, 1 GELU (erf), 2 GELU (tanh), 3 quick, 4 tanh, 5 ReLU, 6 SiLU */
 double ref_act(double x, int act);
-void ref_gelu(double *out, const double *x, int n, int act);
+void ref_activation(double *out, const double *x, int n, int act);
 void ref_swiglu(double *out, const double *x, int N, int C, int gate_last);
 void ref_add(double *out, const double *a, const double *b, int n);
 void ref_add_rows(double *out, const double *x, const double *y, int N, int R);
@@ -42,17 +42,17 @@ void ref_embed(double *out, const double *x, const double *const *prefix,
                const int *rows, int n, const double *pos, int Q, int B, int N,
                int C);
 /* source below 0: the mask */
-void ref_corrupt(double *out, const double *x, const double *source,
-                 const double *mask, int B, int N, int C);
+void ref_mask_patches(double *out, const double *x, const double *source,
+                      const double *mask, int B, int N, int C);
 /* kind: 0 token, 1 mean, 2 class token and mean, 3 maximum */
 void ref_pool(double *out, const double *x, int B, int T, int C, int kind,
               int first);
 void ref_slice(double *out, const double *x, int B, int T, int C, int first,
                int count);
 void ref_l2norm(double *out, const double *x, int N, int C);
-void ref_tokens(double *out, const double *x, int B, int R, int S);
-void ref_standardise(double *out, const double *w, int O, int K, double eps,
-                     int jax);
+void ref_to_tokens(double *out, const double *x, int B, int R, int S);
+void ref_weight_standardise(double *out, const double *w, int O, int K,
+                            double eps, int jax);
 void ref_groupnorm(double *out, const double *x, const double *gamma,
                    const double *beta, const double *residual, int B, int C,
                    int S, int G, double eps, int relu);
@@ -63,8 +63,8 @@ void ref_maxpool_grad(double *dx, const double *dout, const double *x,
                       int planes, int H, int W, int size, int stride,
                       const int pad[4]);
 /* pad: top, left, bottom, right */
-void ref_margin(double *out, const double *x, int planes, int H, int W,
-                const int pad[4]);
+void ref_pad(double *out, const double *x, int planes, int H, int W,
+             const int pad[4]);
 /* q[B,Tq,H*D] and k, v as [B,T,H*D], token rows ldq and ldk apart; bias[H,Tq,T]
  * or NULL; own: bias[B,H,Tq,T] */
 void ref_heads(double *out, const double *q, const double *k, const double *v,

@@ -12,7 +12,7 @@ vt_dev *vt_test_device(void)
     const char *select = getenv("VITCL_TEST_DEVICE");
 
     if (!dev)
-        cr_assert_eq(vt_dev_open(&dev, select && *select ? select : "any"),
+        cr_assert_eq(vt_gemm_dev_open(&dev, select && *select ? select : "any"),
                      VITCL_OK, "%s", vt_message());
     return dev;
 }

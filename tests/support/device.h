@@ -3,7 +3,7 @@
  */
 #ifndef VT_TESTS_DEVICE_H
 #define VT_TESTS_DEVICE_H
-#include "ocl/ocl.h"
+#include "gemm/gemm.h"
 
 /* Opened once a process and never freed; fails the test if there is none. */
 vt_dev *vt_test_device(void);

@@ -19,7 +19,8 @@ vitcl_status vt_test_start(vt_test_run *r, const char *path, const int dim[4],
 
     memset(r, 0, sizeof *r);
     VT_TRY(vt_model_open(&r->model, path));
-    VT_TRY(vt_store_new(&r->store, vt_test_device(), vt_model_fetch, r->model));
+    VT_TRY(vt_store_new(&r->store, vt_test_device(), vt_model_read_param,
+                        r->model));
     VT_TRY(vt_plan_new(&r->plan, &(vt_plan_options){.dev = vt_test_device(),
                                                     .store = r->store,
                                                     .keep = keep}));

@@ -1,5 +1,5 @@
 /*
- * pictures.c - a small CIFAR-10 folder for tests of training.
+ * preprocess.c - a small CIFAR-10 folder for tests of training.
  */
 #include "support/pictures.h"
 

@@ -1,5 +1,5 @@
 /*
- * pictures.h - a small CIFAR-10 folder for tests of training.
+ * preprocess.h - a small CIFAR-10 folder for tests of training.
  */
 #ifndef VT_TESTS_PICTURES_H
 #define VT_TESTS_PICTURES_H

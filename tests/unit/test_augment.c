@@ -4,7 +4,7 @@
  * promise.
  */
 #include "base/memory.h"
-#include "train/augment.h"
+#include "data/augment.h"
 
 #include <criterion/criterion.h>
 #include <math.h>

@@ -54,7 +54,7 @@ static int built(const char *defines, int want)
     vt_buf *b = NULL;
     int got = 0;
 
-    cr_assert_eq(vt_dev_open(&dev, select && *select ? select : "any"),
+    cr_assert_eq(vt_gemm_dev_open(&dev, select && *select ? select : "any"),
                  VITCL_OK, "%s", vt_message());
     cr_assert_eq(vt_kernel_new(&k, dev, "k", "k", defines), VITCL_OK, "%s",
                  vt_message());
@@ -299,7 +299,7 @@ Test(cache, is_swept)
         snprintf(name[i] + 64, 16, "%s", files[i].end);
         place(dir, name[i], (off_t)files[i].mib << 20, files[i].days);
     }
-    vt_cache_sweep(dir, (uint64_t)256 << 20, time(NULL));
+    vt_cache_evict(dir, (uint64_t)256 << 20, time(NULL));
     for (int i = 0; i < 11; i++)
         cr_expect_eq(stands(dir, name[i]), files[i].stays, "%s", name[i]);
     close(dir);
@@ -333,7 +333,7 @@ Test(cache, ahead)
     bool pocl;
 
     begin();
-    cr_assert_eq(vt_dev_open(&dev, select && *select ? select : "any"),
+    cr_assert_eq(vt_gemm_dev_open(&dev, select && *select ? select : "any"),
                  VITCL_OK, "%s", vt_message());
     cr_assert_eq(vt_queue_new(&q, dev, false), VITCL_OK);
     cr_assert_eq(vt_buf_new(&b, dev, 4), VITCL_OK);
@@ -346,10 +346,10 @@ Test(cache, ahead)
     cr_assert_eq(vt_kernel_new(&bad, dev, "k", "l", ""), VITCL_OK);
     cr_expect_eq(vt_dev_counters(dev).programs_built, 0);
     unsetenv("VITCL_BUILD_FORK");
-    vt_kernels_ahead(dev);
+    vt_kernels_build(dev);
     cr_expect_eq(entries(), 0, "a library does not fork unasked");
     setenv("VITCL_BUILD_FORK", "1", 1);
-    vt_kernels_ahead(dev);
+    vt_kernels_build(dev);
     vt_kernels_defer(false);
     pocl = strcmp(vt_dev_info(dev)->platform, "Portable Computing Language") ==
                0 &&

@@ -2,7 +2,7 @@
  * test_classes.c - two sets of classes, permuted, renamed and cut, against a
  * search of every pair.
  */
-#include "train/classes.h"
+#include "data/classes.h"
 
 #include "support/rng.h"
 

@@ -3,8 +3,8 @@
  */
 #include "base/file.h"
 #include "base/memory.h"
+#include "data/dataset.h"
 #include "support/pictures.h"
-#include "train/dataset.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>

@@ -5,10 +5,10 @@
 #include "support/driver.h"
 
 #include "base/clock.h"
-#include "ocl/gemm.h"
+#include "gemm/provider.h"
 #include "ocl/objects.h"
 #include "ops/ops.h"
-#include "plan/list.h"
+#include "plan/plan_private.h"
 #include "support/device.h"
 #include "support/oneplan.h"
 
@@ -46,7 +46,7 @@ Test(driver, out_of_resources_once_is_a_failed_launch)
     vt_dev *dev = NULL;
     vt_plan *p;
 
-    vt_check(vt_dev_open(&dev, vt_dev_info(vt_test_device())->id));
+    vt_check(vt_gemm_dev_open(&dev, vt_dev_info(vt_test_device())->id));
     p = plan_of(dev, NULL, false, 8);
     vt_driver.launch = CL_OUT_OF_RESOURCES;
     cr_expect_eq(vt_plan_run(p, 0), VITCL_EDEVICE);
@@ -66,7 +66,7 @@ Test(driver, a_device_that_cannot_finish_is_lost)
         vt_plan *p;
         vt_buf *b = NULL;
 
-        vt_check(vt_dev_open(&dev, vt_dev_info(vt_test_device())->id));
+        vt_check(vt_gemm_dev_open(&dev, vt_dev_info(vt_test_device())->id));
         p = plan_of(dev, NULL, false, 8);
         vt_driver.launch = in_launch ? CL_OUT_OF_RESOURCES : 0;
         vt_driver.finish = CL_OUT_OF_RESOURCES;
@@ -91,7 +91,7 @@ Test(driver, tiles_of_a_kernel_that_died)
     vt_plan *p;
     vt_val y;
 
-    vt_check(vt_dev_open(&dev, vt_dev_info(vt_test_device())->id));
+    vt_check(vt_gemm_dev_open(&dev, vt_dev_info(vt_test_device())->id));
     p = plan_of(dev, "native", false, N);
     y = vt_plan_step(p, 0)->out[0];
     vt_driver.finish = CL_OUT_OF_RESOURCES, vt_driver.finishes = 1;
@@ -192,7 +192,7 @@ Test(driver, no_string_is_cut)
 
     memset(text + 11, 'x', 240);
     vt_driver.version = text;
-    vt_check(vt_dev_list(&info, 0));
+    vt_check(vt_gemm_dev_list(&info, 0));
     cr_expect_str_eq(info.version, text);
     vt_driver.version = NULL;
 }

@@ -6,8 +6,8 @@
  * double), whatever form (primal or dual) the code takes.
  */
 #include "base/memory.h"
-#include "train/fewshot.h"
-#include "train/random.h"
+#include "base/random.h"
+#include "eval/fewshot.h"
 #include "train/schedule.h"
 
 #include <criterion/criterion.h>

@@ -78,8 +78,8 @@ Test(log, devices_and_compilers)
     vt_kernel *k = NULL;
 
     vitcl_set_log(listen, &h);
-    cr_assert_eq(vt_dev_open(&dev, getenv("VITCL_TEST_DEVICE")), VITCL_OK, "%s",
-                 vt_message());
+    cr_assert_eq(vt_gemm_dev_open(&dev, getenv("VITCL_TEST_DEVICE")), VITCL_OK,
+                 "%s", vt_message());
     info = *vt_dev_info(dev);
     cr_expect(strstr(h.text, info.name), "%s", h.text);
     cr_expect(strstr(h.text, info.driver), "%s", h.text);

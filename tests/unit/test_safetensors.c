@@ -2,9 +2,9 @@
  * test_safetensors.c - good files, hostile files, shards and writing.
  */
 #include "base/memory.h"
+#include "convert/export.h"
 #include "support/paths.h"
 #include "support/pictures.h"
-#include "weights/export.h"
 #include "weights/weights.h"
 
 #include <criterion/criterion.h>

@@ -28,14 +28,14 @@ static void teardown(void)
     vt_test_remove(root);
 }
 
-static void recipe_of(vt_recipe *r, vt_schedule *s, vitcl_train_options o,
-                      long steps)
+static void recipe_of(vt_optimizer_config *r, vt_schedule *s,
+                      vitcl_train_options o, long steps)
 {
     vt_settings settings = {0};
 
     o.data = o.output = root;
     ok(vt_settings_new(&settings, &o, data));
-    ok(vt_settings_recipe(r, s, &settings, steps));
+    ok(vt_settings_optimizer(r, s, &settings, steps));
     cr_expect_eq(settings.pictures, 20);
     cr_expect_eq(settings.classes, 10);
     vt_settings_free(&settings);
@@ -95,7 +95,7 @@ Test(settings, have_the_promised_defaults, .init = setup, .fini = teardown)
          1}};
 
     for (size_t i = 0; i < VT_COUNT(cases); i++) {
-        vt_recipe r;
+        vt_optimizer_config r;
         vt_schedule s;
 
         recipe_of(&r, &s, cases[i].o, cases[i].steps);
@@ -116,7 +116,7 @@ Test(settings, have_the_promised_defaults, .init = setup, .fini = teardown)
 /* Every setting of the file arrives where it belongs. */
 Test(settings, obey_the_file, .init = setup, .fini = teardown)
 {
-    vt_recipe r;
+    vt_optimizer_config r;
     vt_schedule s;
 
     vt_test_text(

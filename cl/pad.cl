@@ -1,0 +1,27 @@
+/*
+ * pad.cl - zeros around planes, or their edges cut off.
+ *
+ *     out[p,y,x] = in[p,y-top,x-left], 0 where there is none
+ *
+ * pad  out[P,OH,OW] <- x[P,H,W]; top and left may be negative
+ *
+ * Backward is the same kernel with the other sign.
+ *
+ * Launch    global {ceil(OW / (PER*V)), P*OH}
+ * Defines   V, PER (common.cl).
+ *
+ * Host      host/ops/pad.c         Test  tests/ops/test_pad.c
+ */
+kernel void pad(global float *restrict out, global const float *restrict x,
+                   int H, int W, int OH, int OW, int top, int left)
+{
+    const int row = get_global_id(1), y = row % OH - top;
+    const int end = block_end(OW);
+
+    out += (size_t)row * OW;
+    x += ((size_t)(row / OH) * H + clamp(y, 0, H - 1)) * W;
+    for (int i = block_begin(OW); i < end; i++) {
+        const int at = i - left;
+        out[i] = y >= 0 && y < H && at >= 0 && at < W ? x[at] : 0.0f;
+    }
+}

@@ -1,0 +1,84 @@
+/*
+ * to_tokens.cl - planes of a feature map to tokens, and back.
+ *
+ * to_tokens  out[B,S,R] <- x[B,R,S]: each matrix transposed
+ *
+ * Backward is the same kernel with R and S exchanged.
+ *
+ * Launch    tokens: global {16 * ceil(S / 16), 16 * ceil(R / 16), B}, local
+ *           {16, 16, 1}
+ *           tokens__rows: the CPU's, global {ceil(S / 16), ceil(R / 64), B}
+ * Local     272 floats: a tile, padded against bank conflicts.
+ *
+ * Host      host/ops/to_tokens.c         Test  tests/ops/test_to_tokens.c
+ */
+kernel void to_tokens(global float *restrict out, global const float *restrict x,
+                   int R, int S)
+{
+    local float tile[16][17];
+    const int i = get_local_id(0), j = get_local_id(1);
+    const int s = get_group_id(0) * 16, r = get_group_id(1) * 16;
+    const size_t b = get_group_id(2) * (size_t)R * S;
+
+    if (r + j < R && s + i < S)
+        tile[j][i] = x[b + (size_t)(r + j) * S + s + i];
+    barrier(CLK_LOCAL_MEM_FENCE);
+    if (s + j < S && r + i < R)
+        out[b + (size_t)(s + j) * R + r + i] = tile[i][j];
+}
+
+/* to[8 rows of ldt] <- from[8 rows of ld], turned */
+static inline void turn8(global float *restrict to,
+                         global const float *restrict from, int ldt, int ld)
+{
+    const float8 a = vload8(0, from), b = vload8(0, from + ld);
+    const float8 c = vload8(0, from + 2 * (size_t)ld);
+    const float8 d = vload8(0, from + 3 * (size_t)ld);
+    const float8 e = vload8(0, from + 4 * (size_t)ld);
+    const float8 f = vload8(0, from + 5 * (size_t)ld);
+    const float8 g = vload8(0, from + 6 * (size_t)ld);
+    const float8 h = vload8(0, from + 7 * (size_t)ld);
+    /* pairs of rows, pairs of pairs, halves */
+#define LOW(x, y) (float8)(x.s0, y.s0, x.s1, y.s1, x.s4, y.s4, x.s5, y.s5)
+#define HIGH(x, y) (float8)(x.s2, y.s2, x.s3, y.s3, x.s6, y.s6, x.s7, y.s7)
+#define EVEN(x, y) (float8)(x.s01, y.s01, x.s45, y.s45)
+#define ODD(x, y) (float8)(x.s23, y.s23, x.s67, y.s67)
+    const float8 ab = LOW(a, b), AB = HIGH(a, b), cd = LOW(c, d);
+    const float8 CD = HIGH(c, d), ef = LOW(e, f), EF = HIGH(e, f);
+    const float8 gh = LOW(g, h), GH = HIGH(g, h);
+    const float8 p0 = EVEN(ab, cd), p1 = ODD(ab, cd), p2 = EVEN(AB, CD);
+    const float8 p3 = ODD(AB, CD), q0 = EVEN(ef, gh), q1 = ODD(ef, gh);
+    const float8 q2 = EVEN(EF, GH), q3 = ODD(EF, GH);
+    vstore8((float8)(p0.lo, q0.lo), 0, to);
+    vstore8((float8)(p1.lo, q1.lo), 0, to + ldt);
+    vstore8((float8)(p2.lo, q2.lo), 0, to + 2 * (size_t)ldt);
+    vstore8((float8)(p3.lo, q3.lo), 0, to + 3 * (size_t)ldt);
+    vstore8((float8)(p0.hi, q0.hi), 0, to + 4 * (size_t)ldt);
+    vstore8((float8)(p1.hi, q1.hi), 0, to + 5 * (size_t)ldt);
+    vstore8((float8)(p2.hi, q2.hi), 0, to + 6 * (size_t)ldt);
+    vstore8((float8)(p3.hi, q3.hi), 0, to + 7 * (size_t)ldt);
+}
+
+/* Sixteen of r, then the next of s: a line that is written is written whole
+ * before its place in the first cache is wanted, however far rows are apart. */
+kernel void to_tokens__rows(global float *restrict out,
+                         global const float *restrict x, int R, int S)
+{
+    const int s0 = get_global_id(0) * 16, s1 = min(s0 + 16, S);
+    const int r0 = get_global_id(1) * 64, r1 = min(r0 + 64, R);
+    const size_t b = get_global_id(2) * (size_t)R * S;
+
+    x += b;
+    out += b;
+    for (int r = r0; r < r1; r += 16)
+        for (int s = s0; s < s1; s += 8)
+            for (int t = r; t < min(r + 16, r1); t += 8) {
+                if (t + 8 <= r1 && s + 8 <= s1) {
+                    turn8(out + (size_t)s * R + t, x + (size_t)t * S + s, R, S);
+                    continue;
+                }
+                for (int i = s; i < min(s + 8, s1); i++)
+                    for (int j = t; j < min(t + 8, r1); j++)
+                        out[(size_t)i * R + j] = x[(size_t)j * S + i];
+            }
+}

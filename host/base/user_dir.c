@@ -1,0 +1,157 @@
+/*
+ * user_dir.c - the user's own folders. See user_dir.h for what is trusted there
+ * and why.
+ */
+#include "base/user_dir.h"
+
+#include "base/environment.h"
+#include "base/memory.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static bool ours(int fd, mode_t type)
+{
+    struct stat st;
+
+    return fstat(fd, &st) == 0 && (st.st_mode & S_IFMT) == type &&
+           st.st_uid == geteuid() && (st.st_mode & (S_IWGRP | S_IWOTH)) == 0;
+}
+
+bool vt_user_file(int fd)
+{
+    return ours(fd, S_IFREG);
+}
+
+/* Where the folder "vitcl" stands. */
+static bool parent(char *out, size_t size, const char *variable,
+                   const char *fallback)
+{
+    const char *base = vt_getenv(variable), *home = vt_getenv("HOME");
+    int n;
+
+    if (base && base[0] == '/')
+        n = snprintf(out, size, "%s", base);
+    else if (home && home[0] == '/')
+        n = snprintf(out, size, "%s/%s", home, fallback);
+    else
+        return false;
+    return n > 0 && (size_t)n + sizeof "/vitcl" <= size;
+}
+
+bool vt_user_path(char *out, size_t size, const char *variable,
+                  const char *fallback)
+{
+    if (!parent(out, size, variable, fallback))
+        return false;
+    strcat(out, "/vitcl");
+    return true;
+}
+
+int vt_user_folder(const char *variable, const char *fallback, bool make)
+{
+    char path[4096];
+    int fd;
+
+    if (!parent(path, sizeof path, variable, fallback))
+        return -1;
+    if (make)
+        mkdir(path, 0700);
+    strcat(path, "/vitcl");
+    if (make)
+        mkdir(path, 0700);
+    fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (fd >= 0 && !ours(fd, S_IFDIR)) {
+        close(fd);
+        fd = -1;
+    }
+    return fd;
+}
+
+bool vt_user_read(int fd, void *out, size_t size)
+{
+    for (size_t at = 0; at < size;) {
+        const ssize_t n = read(fd, (char *)out + at, size - at);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0)
+            return false;
+        at += (size_t)n;
+    }
+    return true;
+}
+
+static bool write_all(int fd, const void *data, size_t size)
+{
+    for (size_t at = 0; at < size;) {
+        const ssize_t n = write(fd, (const char *)data + at, size - at);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0)
+            return false;
+        at += (size_t)n;
+    }
+    return true;
+}
+
+bool vt_user_text(char **out, const char **why, int folder, const char *name,
+                  size_t limit)
+{
+    /* Not blocking: it may be a pipe. */
+    const int fd =
+        openat(folder, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+    char *text = NULL;
+    struct stat st;
+
+    *why = NULL;
+    if (fd < 0) {
+        if (errno != ENOENT)
+            *why = errno == ELOOP ? "it is a symbolic link"
+                                  : "it cannot be opened";
+        return false;
+    }
+    if (!vt_user_file(fd))
+        *why = "it is no file of ours alone";
+    else if (fstat(fd, &st) != 0 || st.st_size < 0 ||
+             (uintmax_t)st.st_size > limit)
+        *why = "it is too large";
+    else if (VT_NEW(&text, (size_t)st.st_size + 1) != VITCL_OK ||
+             !vt_user_read(fd, text, (size_t)st.st_size))
+        *why = "it cannot be read";
+    else if (strlen(text) != (size_t)st.st_size)
+        *why = "it is no text";
+    close(fd);
+    if (*why) {
+        free(text);
+        return false;
+    }
+    *out = text;
+    return true;
+}
+
+bool vt_user_write(int folder, const char *name, const void *head,
+                   size_t head_size, const void *body, size_t size)
+{
+    static atomic_uint count;
+    char temporary[128];
+    bool good;
+    int fd;
+
+    snprintf(temporary, sizeof temporary, "%.80s.%ld.%u", name, (long)getpid(),
+             atomic_fetch_add(&count, 1));
+    fd = openat(folder, temporary,
+                O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    if (fd < 0)
+        return false;
+    good = write_all(fd, head, head_size) && write_all(fd, body, size) &&
+           fsync(fd) == 0 && renameat(folder, temporary, folder, name) == 0;
+    if (!good)
+        unlinkat(folder, temporary, 0);
+    close(fd);
+    return good;
+}

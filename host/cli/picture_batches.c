@@ -1,0 +1,269 @@
+/*
+ * picture_batches.c - batches of prepared pictures, decoded while the device
+ * computes.
+ *
+ * Paths go to the loader well ahead of need; answers come back in input order,
+ * failures among them.
+ */
+#include "cmd.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { PEEK = 64 };
+
+struct picture_batches {
+    picture_paths *source;
+    vitcl_loader *loader;
+    uint32_t batch, ahead;
+    bool ended, cut; /* cut: stopped before the last picture */
+    answer *queue;   /* ring of what the loader has or will have */
+    uint32_t cap, first, count, pushed;
+    answer *answers;
+    uint32_t given, most;
+    uint8_t *rgb;
+    size_t picture_bytes;
+    uint64_t failures;
+    const char *broken; /* why it ended early */
+};
+
+/* Stands for the text of an error that there was no memory for: a picture that
+ * failed has a text, always. */
+static const char no_memory[] = "out of memory";
+
+uint64_t batches_total(const words *operands)
+{
+    uint64_t n = 0;
+    const char *error;
+    picture_paths *s;
+
+    for (size_t i = 0; i < operands->count; i++)
+        if (strcmp(operands->item[i], "-") == 0)
+            return 0;
+    if (!is_terminal(stderr) || !(s = paths_open(operands, false)))
+        return 0;
+    while (paths_next(s, &error))
+        n++;
+    paths_close(s);
+    return n;
+}
+
+static const char *copy(const char *text)
+{
+    const char *out = strdup(text);
+
+    return out ? out : no_memory;
+}
+
+/* How many bytes of s are `name` as a message has it: on one line. */
+static size_t begins_with(const char *s, const char *name)
+{
+    size_t n = 0;
+
+    for (; name[n]; n++)
+        if (s[n] != name[n] &&
+            (s[n] != ' ' || !iscntrl((unsigned char)name[n])))
+            return 0;
+    return strncmp(s + n, ": ", 2) == 0 ? n + 2 : 0;
+}
+
+/* The library's last message without the picture's name, which stands before
+ * it wherever it is shown: the path, or of a long one the end. */
+static const char *why(const char *path)
+{
+    const char *text = vitcl_last_error(), *found = strstr(text, ": ");
+    const size_t n = found ? (size_t)(found - text) : 0, all = strlen(path);
+    size_t skip = begins_with(text, path);
+
+    if (!skip && n < all)
+        skip = begins_with(text, path + all - n);
+    return copy(text + skip);
+}
+
+picture_batches *batches_open(const words *operands, bool nul)
+{
+    picture_batches *f = calloc(1, sizeof *f);
+
+    if (f) {
+        f->cap = PEEK;
+        f->queue = calloc(f->cap, sizeof *f->queue);
+        f->source = paths_open(operands, nul);
+    }
+    if (!f || !f->queue || !f->source) {
+        batches_close(f);
+        fail("out of memory");
+        return NULL;
+    }
+    return f;
+}
+
+static void push(picture_batches *f, answer *a)
+{
+    if (!a->error && vitcl_loader_push(f->loader, a->path) != VITCL_OK)
+        a->error = why(a->path);
+}
+
+/* Bring the queue up to n entries. */
+static void top_up(picture_batches *f, uint32_t n)
+{
+    while (!f->ended && f->count < n && f->count < f->cap) {
+        const char *error, *path = paths_next(f->source, &error);
+        answer *a = &f->queue[(f->first + f->count) % f->cap];
+
+        *a = (answer){.path = path ? strdup(path) : NULL};
+        if (!a->path) { /* without its name there is nothing to answer */
+            f->ended = true;
+            f->broken = path ? no_memory : error;
+            break;
+        }
+        a->error = error ? copy(error) : NULL;
+        f->count++;
+    }
+    for (; f->loader && f->pushed < f->count; f->pushed++)
+        push(f, &f->queue[(f->first + f->pushed) % f->cap]);
+}
+
+uint32_t batches_batch(picture_batches *f, uint32_t most)
+{
+    uint32_t runs;
+
+    top_up(f, PEEK);
+    if (!f->ended || f->count == 0)
+        return f->count ? most : 1;
+    runs = (f->count + most - 1) / most;
+    return (f->count + runs - 1) / runs; /* no half-empty last batch */
+}
+
+bool batches_fits(const picture_batches *f, uint32_t batch)
+{
+    return f->ended && f->count <= batch;
+}
+
+int batches_start(picture_batches *f, vitcl_session *session)
+{
+    uint32_t height, width;
+    answer *queue;
+
+    vitcl_session_size(session, &height, &width);
+    f->batch = vitcl_session_batch(session);
+    f->ahead = 2 * f->batch + 16;
+    f->most = f->batch + 16;
+    f->picture_bytes = (size_t)height * width * 3;
+    f->answers = calloc(f->most, sizeof *f->answers);
+    f->rgb = malloc(f->batch * f->picture_bytes);
+    if (f->ahead > f->cap) {
+        queue = calloc(f->ahead, sizeof *queue);
+        if (queue) { /* first is 0 until the first batch */
+            memcpy(queue, f->queue, f->count * sizeof *queue);
+            free(f->queue);
+            f->queue = queue, f->cap = f->ahead;
+        }
+    }
+    if (!f->answers || !f->rgb || f->cap < f->ahead)
+        return fail("out of memory for a batch of %u", f->batch);
+    /* a process for one picture, one a core for more */
+    if (vitcl_loader_new(&f->loader, session, f->ended && f->count == 1) !=
+        VITCL_OK)
+        return failed();
+    top_up(f, f->ahead);
+    return EXIT_OK;
+}
+
+static void forget(answer *a)
+{
+    free(a->path);
+    if (a->error != no_memory)
+        free((char *)(uintptr_t)a->error);
+    *a = (answer){.path = NULL};
+}
+
+uint32_t batches_next(const answer **answers, const uint8_t **rgb,
+                      uint32_t *rows, picture_batches *f)
+{
+    uint32_t n = 0, good = 0;
+
+    while (f->given)
+        forget(&f->answers[--f->given]);
+    while (good < f->batch && n < f->most && !stopped()) {
+        answer a;
+
+        top_up(f, f->ahead);
+        if (!f->count)
+            break;
+        a = f->queue[f->first];
+        f->queue[f->first] = (answer){.path = NULL};
+        f->first = (f->first + 1) % f->cap;
+        f->count--, f->pushed--;
+        if (!a.error && vitcl_loader_next(f->rgb + good * f->picture_bytes,
+                                          f->loader) != VITCL_OK)
+            a.error = why(a.path);
+        if (a.error)
+            f->failures++;
+        else
+            a.row = good++;
+        f->answers[n++] = a;
+    }
+    top_up(f, f->ahead);
+    f->cut = n == 0 && (f->count || !f->ended);
+    f->given = n;
+    *answers = f->answers;
+    *rgb = f->rgb;
+    *rows = good;
+    return n;
+}
+
+bool batches_cut(const picture_batches *f)
+{
+    return f->cut;
+}
+
+int batches_broken(const picture_batches *f)
+{
+    return f->broken && !stopped() ? fail("%s", f->broken) : EXIT_OK;
+}
+
+answer batches_judge(picture_batches *f, const answer *a, const float *numbers,
+                     size_t n, vitcl_session *session, const char *tensor)
+{
+    answer out = *a;
+
+    for (size_t i = 0; !out.error && i < n; i++)
+        if (!isfinite(numbers[i])) {
+            out.error = vitcl_session_check(session, tensor, a->row) == VITCL_OK
+                            ? "its numbers are not finite"
+                            : vitcl_last_error();
+            f->failures++;
+        }
+    return out;
+}
+
+uint64_t batches_failures(const picture_batches *f)
+{
+    return f->failures;
+}
+
+void batches_close(picture_batches *f)
+{
+    if (!f)
+        return;
+    while (f->given)
+        forget(&f->answers[--f->given]);
+    for (uint32_t i = 0; f->queue && i < f->cap; i++)
+        forget(&f->queue[i]);
+    free(f->queue);
+    free(f->answers);
+    free(f->rgb);
+    vitcl_loader_free(f->loader);
+    paths_close(f->source);
+    free(f);
+}
+
+void say_failure(const answer *a)
+{
+    if (strcmp(a->path, "-") == 0) /* the list: its errors name it */
+        note("%s", a->error);
+    else
+        note("%s: %s", a->path, a->error);
+}

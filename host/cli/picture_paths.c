@@ -1,0 +1,356 @@
+/*
+ * picture_paths.c - the pictures that a command line names, one path after
+ * another.
+ *
+ * Folders are walked depth first in byte order; files in them count as
+ * pictures by their suffix, hidden ones do not. Links to folders are followed,
+ * but below one operand no folder is walked twice: a few dozen links can make
+ * a tree without an end. A list on stdin is read as it comes, so that it may
+ * be endless; a line of it is as long as a path can be.
+ */
+#define _GNU_SOURCE /* tdestroy */
+#include "cmd.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <limits.h>
+#include <search.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { DEEPEST = 64 };
+
+typedef struct folder {
+    char *path;
+    struct dirent **entry;
+    int count, at;
+} folder;
+
+typedef struct place { /* which folder it is, whatever its name */
+    dev_t device;
+    ino_t inode;
+} place;
+
+struct picture_paths {
+    const words *operands;
+    size_t at;
+    int delimiter;
+    bool listing;        /* reading stdin */
+    bool spoilt;         /* it is no list */
+    uint64_t lines;      /* of it */
+    char line[PATH_MAX]; /* the last */
+    folder stack[DEEPEST];
+    int depth;
+    void *walked;   /* tree of the places below this operand */
+    uint64_t found; /* in the folder that an operand named */
+    char *path;     /* last given out */
+    char error[256];
+    bool no_memory;
+};
+
+static bool is_picture(const char *name)
+{
+    /* also of formats that are answered with an error, not passed over */
+    static const char *const suffixes[] = {
+        "jpg", "jpeg", "jpe", "jfif", "png",  "bmp", "psd",  "ppm",  "pgm",
+        "pnm", "gif",  "tga", "webp", "tiff", "tif", "heic", "avif", NULL};
+    const char *dot = strrchr(name, '.');
+
+    for (int i = 0; dot && dot != name && suffixes[i]; i++)
+        if (strcasecmp(dot + 1, suffixes[i]) == 0)
+            return true;
+    return false;
+}
+
+static int visible(const struct dirent *e)
+{
+    return e->d_name[0] != '.';
+}
+
+static int by_bytes(const struct dirent **a, const struct dirent **b)
+{
+    return strcmp((*a)->d_name, (*b)->d_name);
+}
+
+picture_paths *paths_open(const words *operands, bool nul)
+{
+    picture_paths *s = calloc(1, sizeof *s);
+
+    if (s) {
+        s->operands = operands;
+        s->delimiter = nul ? '\0' : '\n';
+    }
+    return s;
+}
+
+static void leave(picture_paths *s)
+{
+    folder *f = &s->stack[--s->depth];
+
+    for (int i = 0; i < f->count; i++)
+        free(f->entry[i]);
+    free(f->entry);
+    free(f->path);
+}
+
+void paths_close(picture_paths *s)
+{
+    if (!s)
+        return;
+    while (s->depth)
+        leave(s);
+    tdestroy(s->walked, free);
+    free(s->path);
+    free(s);
+}
+
+static char *copy(picture_paths *s, const char *text)
+{
+    char *out = strdup(text);
+
+    s->no_memory = s->no_memory || !out;
+    return out;
+}
+
+static char *join(picture_paths *s, const char *a, const char *b)
+{
+    const size_t n = strlen(a), size = n + strlen(b) + 2;
+    char *out = malloc(size);
+
+    s->no_memory = s->no_memory || !out;
+    if (out)
+        snprintf(out, size, "%s%s%s", a, n && a[n - 1] == '/' ? "" : "/", b);
+    return out;
+}
+
+static const char *give(picture_paths *s, char *path, const char **error)
+{
+    free(s->path);
+    s->path = path;
+    *error = s->error[0] ? s->error : NULL;
+    return path;
+}
+
+/* ---- folders ---- */
+
+static int by_place(const void *a, const void *b)
+{
+    const place *x = a, *y = b;
+
+    if (x->device != y->device)
+        return x->device < y->device ? -1 : 1;
+    return x->inode < y->inode ? -1 : x->inode > y->inode;
+}
+
+/* True the first time that this folder is met below the operand. */
+static bool is_new(picture_paths *s, const struct stat *st)
+{
+    place *p = malloc(sizeof *p);
+    void *node;
+
+    if (p) {
+        *p = (place){st->st_dev, st->st_ino};
+        node = tsearch(p, &s->walked, by_place);
+        if (node && *(place **)node == p)
+            return true;
+        free(p);
+        if (node)
+            return false;
+    }
+    s->no_memory = true;
+    return false;
+}
+
+/* Takes path over, unless it is to be given out with the error that is set.
+ * True if the folder is now on top of the stack. */
+static bool enter(picture_paths *s, char *path, const struct stat *st)
+{
+    folder f = {.path = path};
+
+    if (!is_new(s, st)) {
+        free(path);
+        return false;
+    }
+    if (s->depth == DEEPEST) {
+        snprintf(s->error, sizeof s->error, "folders nested more than %d deep",
+                 DEEPEST);
+    } else if ((f.count = scandir(path, &f.entry, visible, by_bytes)) < 0) {
+        snprintf(s->error, sizeof s->error, "%s", strerror(errno));
+    } else {
+        s->stack[s->depth++] = f;
+        return true;
+    }
+    return false;
+}
+
+/* The next picture below the folder on top; NULL when the stack is empty. */
+static const char *walk(picture_paths *s, const char **error)
+{
+    while (s->depth && !s->no_memory) {
+        folder *f = &s->stack[s->depth - 1];
+        struct stat st;
+        char *path;
+
+        if (f->at == f->count) {
+            if (s->depth == 1 && !s->found) {
+                path = f->path, f->path = NULL;
+                leave(s);
+                snprintf(s->error, sizeof s->error, "no pictures in it");
+                return give(s, path, error);
+            }
+            leave(s);
+            continue;
+        }
+        path = join(s, f->path, f->entry[f->at++]->d_name);
+        if (!path)
+            break;
+        if (stat(path, &st) != 0) {
+            if (!is_picture(path) && (errno == ENOENT || errno == ELOOP)) {
+                free(path); /* a link to nowhere */
+                continue;
+            }
+            snprintf(s->error, sizeof s->error, "%s", strerror(errno));
+        } else if (S_ISDIR(st.st_mode)) {
+            if (enter(s, path, &st) || !s->error[0])
+                continue;
+        } else if (!S_ISREG(st.st_mode) || !is_picture(path)) {
+            free(path);
+            continue;
+        }
+        s->found++;
+        return give(s, path, error);
+    }
+    return NULL;
+}
+
+static const char *named(picture_paths *s, const char *name, const char **error)
+{
+    struct stat st;
+    char *path = copy(s, name);
+
+    if (!path || stat(name, &st) != 0 || !S_ISDIR(st.st_mode))
+        return path ? give(s, path, error) : NULL;
+    s->found = 0;
+    tdestroy(s->walked, free);
+    s->walked = NULL;
+    if (!enter(s, path, &st))
+        return s->error[0] ? give(s, path, error) : NULL;
+    return walk(s, error);
+}
+
+/* ---- a list on stdin ---- */
+
+#define PICTURE                                                                \
+    "begins a picture, not a list of paths; name its file instead of -"
+
+/* What of a list are a picture's first bytes? */
+static bool begins_picture(const picture_paths *s)
+{
+    static const char *const magic[] = {"\x89PNG", "\xff\xd8\xff", "GIF8",
+                                        "RIFF",    "8BPS",         "BM"};
+
+    for (size_t i = 0; s->lines == 1 && i < sizeof magic / sizeof *magic; i++)
+        if (strncmp(s->line, magic[i], strlen(magic[i])) == 0)
+            return true;
+    return s->lines == 1 && s->line[0] == 'P' &&
+           strchr("1234567", s->line[1]) && s->line[1] &&
+           strchr(" \t", s->line[2]);
+}
+
+/* The list ends here, and why. */
+static bool spoilt(picture_paths *s, const char *why)
+{
+    s->spoilt = true;
+    snprintf(s->error, sizeof s->error, "standard input, %s %llu: %s",
+             s->delimiter ? "line" : "name", (unsigned long long)s->lines, why);
+    return false;
+}
+
+/* The next byte; EOF: no more, and with s->error set, why. */
+static int next_byte(picture_paths *s)
+{
+    for (;;) {
+        int c;
+
+        errno = 0;
+        guard_spent();
+        c = getc_unlocked(stdin);
+        if (c != EOF || !ferror(stdin) || stopped())
+            return c;
+        if (errno != EINTR) {
+            snprintf(s->error, sizeof s->error, "standard input: %s",
+                     strerror(errno));
+            return EOF;
+        }
+        clearerr(stdin);
+    }
+}
+
+/* Reads into s->line; false at the end and, with s->error set, where it is no
+ * list of paths. */
+static bool listed(picture_paths *s)
+{
+    size_t n = 0;
+    int c;
+
+    s->lines++;
+    while ((c = next_byte(s)) != EOF && c != s->delimiter) {
+        s->line[n] = '\0';
+        if (c == '\0')
+            return spoilt(s, begins_picture(s)
+                                 ? PICTURE
+                                 : "holds a NUL byte, so it is no list of "
+                                   "paths (-0 reads paths that end with NUL)");
+        if (n + 1 == sizeof s->line)
+            return spoilt(s, "is longer than a path can be");
+        s->line[n++] = (char)c;
+    }
+    s->line[n] = '\0';
+    if (s->error[0] || (c == EOF && n == 0))
+        return false;
+    if (begins_picture(s) && access(s->line, F_OK) != 0)
+        return spoilt(s, PICTURE);
+    if (n == 0 && s->delimiter == '\0')
+        return spoilt(s, "is empty");
+    return true;
+}
+
+const char *paths_next(picture_paths *s, const char **error)
+{
+    const char *path = NULL;
+    char *dash;
+
+    s->error[0] = '\0';
+    *error = NULL;
+    if (s->depth && (path = walk(s, error)))
+        return path;
+    while (!s->no_memory) {
+        const char *name = s->line;
+
+        if (s->listing) {
+            if (!listed(s)) {
+                s->listing = false;
+                if (s->error[0] && (dash = copy(s, "-")))
+                    return give(s, dash, error);
+                continue;
+            }
+        } else if (s->at == s->operands->count) {
+            return NULL;
+        } else {
+            name = s->operands->item[s->at++];
+            if (strcmp(name, "-") == 0) {
+                s->listing = !s->spoilt;
+                continue;
+            }
+        }
+        if (name[0] || !s->listing)
+            path = named(s, name, error);
+        if (path)
+            return path;
+    }
+    *error = "out of memory";
+    return NULL;
+}

@@ -1,0 +1,73 @@
+/*
+ * augment.h - random changes that leave a picture's class alone.
+ *
+ * Everything is drawn from a vt_random, so that a picture's change is a
+ * function of (random state, epoch, picture) and not of who computed it.
+ * 8-bit RGB in and out, as Pillow and torchvision work.
+ */
+#ifndef VT_DATA_AUGMENT_H
+#define VT_DATA_AUGMENT_H
+#include "base/json.h"
+#include "base/random.h"
+#include "image/image.h"
+
+typedef struct vt_augment {
+    double crop_scale;    /* random resized crop: smallest share of the area;
+                           * 0: none */
+    int pad;              /* crop with padding: pixels a side; 0: none */
+    bool flip;            /* left-right with probability 1/2 */
+    double jitter;        /* brightness, contrast, saturation: +- share */
+    int randaugment;      /* so many random operations */
+    double magnitude;     /* of them, 0 to 1 (RandAugment's M / 10) */
+    double erase;         /* probability of random erasing */
+    double mixup, cutmix; /* alphas of Beta; 0: none */
+    double mixup_prob;    /* the share of batches that are mixed */
+} vt_augment;
+
+/* "none", "light" (crop, flip), "full" (all of them) for pictures of
+ * height x width: small ones are padded and cropped, others cropped and
+ * resized. False: no such word. */
+bool vt_augment_named(vt_augment *out, const char *name, uint32_t height,
+                      uint32_t width);
+/* What settings say otherwise, mostly in timm's words: color_jitter, aa (the
+ * number of RandAugment's operations), magnitude, reprob, mixup, cutmix,
+ * mixup_prob. name goes into messages. */
+vitcl_status vt_augment_change(vt_augment *out, const vt_json *settings,
+                               const char *name);
+/* Whether single pictures are changed at all. */
+bool vt_augment_any(const vt_augment *how);
+
+/* in (any size) -> out, width x height. */
+vitcl_status vt_augment_picture(vt_picture *out, const vt_picture *in,
+                                uint32_t width, uint32_t height,
+                                vt_filter filter, const vt_augment *how,
+                                vt_random *r);
+
+/* One of RandAugment's operations, in place; level 0..1, sign +1 or -1. */
+typedef enum {
+    VT_AUTOCONTRAST,
+    VT_EQUALIZE,
+    VT_ROTATE,
+    VT_SOLARIZE,
+    VT_COLOR,
+    VT_POSTERIZE,
+    VT_CONTRAST,
+    VT_BRIGHTNESS,
+    VT_SHARPNESS,
+    VT_SHEAR_X,
+    VT_SHEAR_Y,
+    VT_TRANSLATE_X,
+    VT_TRANSLATE_Y,
+    VT_AUGMENT_OPS
+} vt_augment_op;
+vitcl_status vt_augment_apply(vt_picture *p, vt_augment_op op, double level,
+                              int sign);
+/* Pillow's ImageEnhance.Color, Contrast, Brightness with a factor. */
+void vt_enhance(vt_picture *p, vt_augment_op op, double factor);
+
+/* Mixup (arXiv 1710.09412) or cutmix (arXiv 1905.04899) of a whole batch with
+ * itself reversed, as timm does it; pixels[B,3,H,W] and targets[B,K] change. */
+void vt_mix_batch(float *pixels, float *targets, int batch, int height,
+                  int width, int classes, const vt_augment *how, vt_random *r);
+
+#endif

@@ -1,0 +1,36 @@
+/*
+ * dataset.h - labelled pictures, whatever they are kept in.
+ *
+ *   class folders    DIR/<class>/... , or DIR/<split>/<class>/...; classes in
+ *                    the order of their sorted names
+ *   CIFAR-10, -100   their own binary files (data_batch_1.bin ..,
+ *                    test_batch.bin; train.bin, test.bin)
+ *   MNIST            idx files (train-images-idx3-ubyte .., also Fashion-MNIST)
+ *
+ * Which one it is shows from the files themselves.
+ */
+#ifndef VT_DATA_DATASET_H
+#define VT_DATA_DATASET_H
+#include "image/image.h"
+
+typedef struct vt_dataset vt_dataset;
+
+/* split: "train", "test", "val", or NULL: everything a class folder has, the
+ * test part of CIFAR and MNIST. */
+vitcl_status vt_dataset_open(vt_dataset **out, const char *path,
+                             const char *split);
+/* The training part: "train" where there is one, else all of class folders. */
+vitcl_status vt_dataset_open_training(vt_dataset **out, const char *path);
+void vt_dataset_free(vt_dataset *d);
+uint32_t vt_dataset_count(const vt_dataset *d);
+uint32_t vt_dataset_classes(const vt_dataset *d);
+const char *vt_dataset_class(const vt_dataset *d, uint32_t index);
+const char *vt_dataset_kind(const vt_dataset *d); /* "folders", "cifar10" .. */
+uint32_t vt_dataset_label(const vt_dataset *d, uint32_t index);
+/* The file of a picture; NULL where pictures are not files. */
+const char *vt_dataset_path(const vt_dataset *d, uint32_t index);
+/* The index-th picture of those that are not files. */
+vitcl_status vt_dataset_picture(vt_picture *out, const vt_dataset *d,
+                                uint32_t index);
+
+#endif

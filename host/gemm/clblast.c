@@ -1,0 +1,278 @@
+/*
+ * clblast.c - multiplication by CLBlast, then one kernel for the epilogue.
+ *
+ * Asked as column-major with the operands exchanged, C^T = B A^T, so that C is
+ * written as it lies and a packed B ("kn") is read as it lies; only A is copied
+ * by CLBlast, transposed and padded, into the temporary memory that we give it.
+ *
+ * Surprising:
+ * - Calls are serialised by one lock: up to 1.6.0 its cache is not thread-safe.
+ * - Parameters are ours, not its database's, which has nothing for PoCL (3 to
+ *   5 % of the peak) and may choose GEMMK=1, wrong up to 1.6.2.
+ * - The choice of its "direct" kernel by M * N * K would make a picture's bits
+ *   depend on the batch: the indirect one is forced.
+ * - It offers no way to keep programs on disk; drivers that do not cache build
+ *   them again in every process.
+ */
+#include "gemm/params.h"
+#include "gemm/provider.h"
+#include "ocl/objects.h"
+
+#include "base/clock.h"
+#include "base/memory.h"
+
+#include <clblast_c.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+/* OpenCL's own codes pass through; CLBlast's lie below -1000. q: or NULL. */
+static vitcl_status fail(vt_dev *dev, vt_queue *q, CLBlastStatusCode code,
+                         const char *what)
+{
+    if (code > -1000)
+        return q ? vt_queue_fail(q, code, "CLBlast %s", what)
+                 : vt_cl_fail(dev, code, "CLBlast %s", what);
+    return vt_fail(VITCL_EDEVICE, "CLBlast %s: its error %d (%.60s)", what,
+                   (int)code, dev->info.name);
+}
+
+static vitcl_status override(vt_dev *dev)
+{
+    unsigned short v[VT_PARAMS_NUMBERS];
+    const char *name[VT_PARAMS_NUMBERS];
+    size_t value[VT_PARAMS_NUMBERS], n = 0, always = 0;
+    CLBlastStatusCode e;
+
+    vt_params_values(v, dev, VT_PARAMS_CLBLAST, VT_F32);
+    for (; n < VT_PARAMS_NUMBERS; n++) {
+        name[n] = vt_params_name(VT_PARAMS_CLBLAST, (int)n);
+        value[n] = v[n];
+    }
+    e = CLBlastOverrideParameters(dev->id, "Xgemm", CLBlastPrecisionSingle, n,
+                                  name, value);
+    if (e == CLBlastSuccess)
+        e = CLBlastOverrideParameters(
+            dev->id, "GemmRoutine", CLBlastPrecisionSingle, 1,
+            (const char *[]){"XGEMM_MIN_INDIRECT_SIZE"}, &always);
+    return e == CLBlastSuccess ? VITCL_OK : fail(dev, NULL, e, "parameters");
+}
+
+static bool takes(vt_dev *dev, const vt_gemm_desc *d)
+{
+    (void)dev;
+    return d->type == VT_F32 && d->a == VT_F32 && d->out == VT_F32;
+}
+
+static const char *layout(vt_dev *dev, const vt_gemm_desc *d)
+{
+    (void)dev, (void)d;
+    return "kn.f32";
+}
+
+static size_t packed_bytes(vt_dev *dev, const vt_gemm_desc *d)
+{
+    (void)dev;
+    return (size_t)d->K * (size_t)d->N * sizeof(float);
+}
+
+static vitcl_status pack(vt_queue *q, const vt_gemm_desc *d, vt_buf *packed,
+                         vt_buf *b)
+{
+    return vt_gemm_reorder(q, d, packed, b, true);
+}
+
+/* The exchanged operands as CLBlast wants them. */
+typedef struct call {
+    CLBlastTranspose ta, tb;
+    size_t m, n, k, lda, ldb, ldc;
+} call;
+
+static call exchanged(const vt_gemm_desc *d)
+{
+    const bool kn = d->trans_b || d->b_packed;
+
+    return (call){.ta = kn ? CLBlastTransposeNo : CLBlastTransposeYes,
+                  .tb = d->trans_a ? CLBlastTransposeYes : CLBlastTransposeNo,
+                  .m = (size_t)d->N,
+                  .n = (size_t)d->batch * (size_t)d->M,
+                  .k = (size_t)d->K,
+                  .lda = (size_t)(d->b_packed ? d->N : d->ldb),
+                  .ldb = (size_t)d->lda,
+                  .ldc = (size_t)d->ldc};
+}
+
+static size_t temp_bytes(vt_dev *dev, const vt_gemm_desc *d)
+{
+    const call x = exchanged(d);
+    vt_queue *q = NULL;
+    size_t bytes = 0;
+
+    if (vt_queue_new(&q, dev, false) != VITCL_OK)
+        return 0;
+    pthread_mutex_lock(&lock);
+    if (CLBlastSGemmTempBufferSize(CLBlastLayoutColMajor, x.ta, x.tb, x.m, x.n,
+                                   x.k, 0, x.lda, 0, x.ldb, 0, x.ldc, &q->queue,
+                                   &bytes) != CLBlastSuccess)
+        bytes = 0;
+    pthread_mutex_unlock(&lock);
+    vt_queue_free(q);
+    return bytes;
+}
+
+static vitcl_status multiply(vt_queue *q, const vt_gemm_desc *d, cl_mem c,
+                             cl_mem a, cl_mem b, cl_mem temp)
+{
+    const call x = exchanged(d);
+    CLBlastStatusCode e;
+    double from = 0;
+    vitcl_status st;
+
+    VT_TRY(vt_dev_alive(q->dev));
+    if (q->profile) {
+        VT_TRY(vt_queue_finish(q));
+        from = vt_now_ms();
+    }
+    pthread_mutex_lock(&lock);
+    e = CLBlastSgemmWithTempBuffer(CLBlastLayoutColMajor, x.ta, x.tb, x.m, x.n,
+                                   x.k, 1.0f, b, 0, x.lda, a, 0, x.ldb,
+                                   d->accumulate ? 1.0f : 0.0f, c, 0, x.ldc,
+                                   &q->queue, NULL, temp);
+    pthread_mutex_unlock(&lock);
+    if (e != CLBlastSuccess) {
+        st = fail(q->dev, q, e, "Sgemm");
+        goto done;
+    }
+    if (q->profile) { /* its event is the last of its kernels' alone */
+        VT_TRY(vt_queue_finish(q));
+        q->host_ms += vt_now_ms() - from;
+    }
+done:
+    return st;
+}
+
+static vitcl_status bind(vt_gemm *g)
+{
+    const vt_gemm_desc *d = &g->d;
+    const int v = vt_dev_vector(g->dev);
+    vt_buf *const bufs[] = {g->bufs.c, g->bufs.bias, g->bufs.scale,
+                            g->bufs.residual};
+    const char *tuned =
+        vt_params_for(g->dev, VT_PARAMS_CLBLAST, VT_F32) ? ", tuned" : "";
+    char defines[128], epilogue[96];
+    vt_kernel *k;
+    vitcl_status st = VITCL_OK;
+
+    snprintf(g->note, sizeof g->note, "clblast Xgemm%s", tuned);
+    if (!d->bias && !d->scale && !d->residual && d->act == VT_ACT_NONE)
+        return VITCL_OK;
+    snprintf(defines, sizeof defines, "-DV=%d %s", v,
+             vt_gemm_defines(epilogue, d));
+    VT_TRY(
+        vt_kernel_new(&g->kernel[0], g->dev, "epilogue", "epilogue", defines));
+    k = g->kernel[0];
+    for (unsigned i = 0; i < VT_COUNT(bufs); i++)
+        VT_TRY(vt_kernel_buf(k, i, bufs[i]));
+    VT_TRY(vt_kernel_int(k, 4, d->N));
+    VT_TRY(vt_kernel_int(k, 5, d->ldc));
+    vt_kernel_size(k, 2,
+                   (size_t[3]){((size_t)d->N + (size_t)v - 1) / (size_t)v,
+                               (size_t)d->batch * (size_t)d->M},
+                   NULL);
+    snprintf(g->note, sizeof g->note, "clblast Xgemm, epilogue%s", tuned);
+done:
+    return st;
+}
+
+static vitcl_status launch(vt_queue *q, vt_gemm *g)
+{
+    vitcl_status st;
+
+    VT_TRY(multiply(q, &g->d, g->bufs.c->mem, g->bufs.a->mem, g->bufs.b->mem,
+                    g->bufs.temp ? g->bufs.temp->mem : NULL));
+    if (g->kernel[0])
+        VT_TRY(vt_kernel_launch(q, g->kernel[0]));
+done:
+    return st;
+}
+
+/* ---- the known answer ---- */
+
+enum { TM = 37, TN = 65, TK = 70 };
+
+static float sample(int i)
+{
+    return (float)((i * 37 + 11) % 64 - 32) / 32.0f;
+}
+
+static bool right(const float *c)
+{
+    for (int m = 0; m < TM; m++)
+        for (int n = 0; n < TN; n++) {
+            double sum = 0;
+            for (int k = 0; k < TK; k++)
+                sum += (double)sample(m * TK + k) * (double)sample(n * TK + k);
+            if (!(fabs(sum - (double)c[m * TN + n]) <= 1e-4))
+                return false;
+        }
+    return true;
+}
+
+/* Drivers and old versions do compute wrong products: one is looked at. */
+static vitcl_status probe(bool *ok, vt_dev *dev)
+{
+    const vt_gemm_desc d = {
+        .batch = 1, .M = TM, .N = TN, .K = TK, .lda = TK, .ldb = TK, .ldc = TN};
+    vt_buf *a = NULL, *b = NULL, *c = NULL, *temp = NULL;
+    vt_queue *q = NULL;
+    float *host = NULL;
+    size_t bytes;
+    vitcl_status st;
+
+    pthread_mutex_lock(&lock);
+    st = override(dev);
+    pthread_mutex_unlock(&lock);
+    VT_TRY(st);
+    VT_TRY(VT_NEW(&host, TN * TK));
+    for (int i = 0; i < TN * TK; i++)
+        host[i] = sample(i);
+    VT_TRY(vt_queue_new(&q, dev, false));
+    VT_TRY(vt_buf_new(&a, dev, TM * TK * sizeof(float)));
+    VT_TRY(vt_buf_new(&b, dev, TN * TK * sizeof(float)));
+    VT_TRY(vt_buf_new(&c, dev, TM * TN * sizeof(float)));
+    bytes = temp_bytes(dev, &d);
+    if (bytes)
+        VT_TRY(vt_buf_new(&temp, dev, bytes));
+    VT_TRY(vt_buf_write(q, a, 0, host, TM * TK * sizeof(float)));
+    VT_TRY(vt_buf_write(q, b, 0, host, TN * TK * sizeof(float)));
+    VT_TRY(multiply(q, &d, c->mem, a->mem, b->mem, temp ? temp->mem : NULL));
+    VT_TRY(vt_buf_read(q, c, 0, host, TM * TN * sizeof(float)));
+    *ok = right(host);
+done:
+    vt_queue_free(q);
+    vt_buf_free(a);
+    vt_buf_free(b);
+    vt_buf_free(c);
+    vt_buf_free(temp);
+    free(host);
+    return st;
+}
+
+static bool usable(vt_dev *dev)
+{
+    bool ok = false;
+
+    return probe(&ok, dev) == VITCL_OK && ok;
+}
+
+const vt_provider vt_gemm_clblast = {.name = "clblast",
+                                     .usable = usable,
+                                     .takes = takes,
+                                     .layout = layout,
+                                     .packed_bytes = packed_bytes,
+                                     .pack = pack,
+                                     .temp_bytes = temp_bytes,
+                                     .bind = bind,
+                                     .launch = launch};

@@ -1,0 +1,23 @@
+/*
+ * device.h - what this folder keeps with a device: which providers and
+ * instructions can be used, and the user's parameters.
+ */
+#ifndef VT_GEMM_DEVICE_H
+#define VT_GEMM_DEVICE_H
+#include "gemm/params.h"
+
+#include <pthread.h>
+
+#define VT_PROVIDERS 4 /* rows of providers[] in gemm.c, at most */
+
+typedef struct vt_gemm_device {
+    pthread_mutex_t lock;             /* usable[] */
+    signed char usable[VT_PROVIDERS]; /* 0: not asked yet, 1: yes, -1: no */
+    signed char dot[2];     /* dot.c: int8, bf16; 0: not asked yet, 1: none */
+    vt_params_table params; /* the user's, read when the device is opened */
+} vt_gemm_device;
+
+/* Of a device that vt_gemm_dev_open() opened. */
+vt_gemm_device *vt_gemm_device_of(const vt_dev *dev);
+
+#endif

@@ -1,0 +1,541 @@
+/*
+ * dot.c - matrix multiplication by a CPU's dot-product instructions, where
+ * it has them and is faster by them. For native.c.
+ *
+ * Surprising: the kernels are inline assembly, so three things must hold before
+ * one is used, and each is found out once a device, driver and version: this
+ * processor has the instruction (an OpenCL CPU device runs in this process, so
+ * cpuid tells), the driver's compiler takes it, and the answer is right. Then
+ * both ways are timed: on one CPU bf16 dot products are twice as fast as f32,
+ * on another half as fast, and both advertise them. The faster must lead by a
+ * sixth.
+ *
+ * What was found is kept on disk (decisions.c). "fma" is kept before the first
+ * try and replaced after it: should cpuid be wrong (emulators, hypervisors),
+ * the illegal instruction ends one process, and the next one multiplies by
+ * FMAs. The program vitcl lets a child try first. VITCL_DOT=off: FMAs, untried.
+ */
+#include "base/clock.h"
+#include "base/environment.h"
+#include "base/log.h"
+#include "base/memory.h"
+#include "gemm/decisions.h"
+#include "gemm/device.h"
+#include "gemm/rows.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { NONE, S16, U8, BF16, KINDS }; /* cl/gemm_dot.cl's DOT */
+
+static const struct {
+    const char *layout, *name;
+    vt_dtype type;
+    int lanes, terms; /* floats wide; terms a word */
+} kinds[KINDS] = {
+    [S16] = {"dot16-s16", "vpmaddwd", VT_I8, 8, 2},
+    [U8] = {"dot32-u8", "vpdpbusd", VT_I8, 16, 4},
+    [BF16] = {"dot32-bf16", "vdpbf16ps", VT_BF16, 16, 2},
+};
+
+static bool processor_has(int kind)
+{
+#if defined(__x86_64__) && defined(__GNUC__)
+    __builtin_cpu_init();
+    switch (kind) {
+    case S16:
+        return __builtin_cpu_supports("avx2");
+    case U8:
+        return __builtin_cpu_supports("avx512vnni");
+    case BF16:
+        return __builtin_cpu_supports("avx512bf16");
+    default:
+        break;
+    }
+#endif
+    (void)kind;
+    return false;
+}
+
+/* ---- sizes ---- */
+
+static int words(const vt_gemm_desc *d, int kind)
+{
+    return (d->K + kinds[kind].terms - 1) / kinds[kind].terms;
+}
+
+/* Not a multiple of 4096 bytes. */
+static int stride(const vt_gemm_desc *d, int kind)
+{
+    const int w = words(d, kind);
+
+    return w % 1024 == 0 ? w + 16 : w;
+}
+
+static size_t packed_bytes(const vt_gemm_desc *d, int kind)
+{
+    const size_t nw = (size_t)(VT_ROWS_VECTORS * kinds[kind].lanes),
+                 columns = ((size_t)d->N + nw - 1) / nw * nw;
+
+    return columns * ((size_t)words(d, kind) + 2) * sizeof(int32_t);
+}
+
+static size_t temp_bytes(const vt_gemm_desc *d, int kind)
+{
+    return (size_t)d->batch * (size_t)d->M * ((size_t)stride(d, kind) + 2) *
+           sizeof(int32_t);
+}
+
+/* The largest integer whose squares' sum over K cannot overflow. s16 has room
+ * for more than int8's 127, and at no cost in time: a Ti/16's logits are ten
+ * times nearer to f32's. */
+static int top(const vt_gemm_desc *d, int kind)
+{
+    const int most = (int)sqrt((double)INT32_MAX / d->K);
+
+    return VT_MIN(most, kind == S16 ? 4095 : 127);
+}
+
+/* ---- kernels ---- */
+
+static vitcl_status pack_kernel(vt_kernel **out, vt_dev *dev, int kind,
+                                const vt_gemm_desc *d, vt_buf *packed,
+                                vt_buf *b, bool scales)
+{
+    const int lanes = kinds[kind].lanes, nw = VT_ROWS_VECTORS * lanes;
+    const size_t panels = ((size_t)d->N + (size_t)nw - 1) / (size_t)nw;
+    const size_t global[3] = {scales ? panels * (size_t)nw : panels,
+                              ((size_t)words(d, kind) + 63) / 64, 1};
+    char defines[96];
+    vitcl_status st;
+
+    snprintf(defines, sizeof defines, "-DV=%d -DNV=%d -DDOT=%d -DTOP=%d%s",
+             lanes, VT_ROWS_VECTORS, kind, top(d, kind),
+             d->trans_b ? " -DTRANS_B" : "");
+    VT_TRY(vt_kernel_new(out, dev, "gemm_dot",
+                         scales ? "gemm_dot_scale" : "gemm_dot_pack", defines));
+    VT_TRY(vt_kernel_buf(*out, 0, packed));
+    VT_TRY(vt_kernel_buf(*out, 1, b));
+    VT_TRY(vt_kernel_int(*out, 2, d->N));
+    VT_TRY(vt_kernel_int(*out, 3, d->K));
+    VT_TRY(vt_kernel_int(*out, 4, d->ldb));
+    vt_kernel_size(*out, scales ? 1 : 2, global, (size_t[3]){1, 1, 1});
+done:
+    return st;
+}
+
+static vitcl_status pack(vt_queue *q, int kind, const vt_gemm_desc *d,
+                         vt_buf *packed, vt_buf *b)
+{
+    vt_kernel *k[2] = {NULL, NULL};
+    vitcl_status st = VITCL_OK;
+
+    for (int i = kind == BF16 ? 1 : 0; i < 2; i++) {
+        VT_TRY(pack_kernel(&k[i], vt_queue_dev(q), kind, d, packed, b, i == 0));
+        VT_TRY(vt_kernel_launch(q, k[i]));
+    }
+done:
+    vt_kernel_free(k[0]);
+    vt_kernel_free(k[1]);
+    return st;
+}
+
+static vitcl_status rows_kernel(vt_gemm *g, int kind)
+{
+    const vt_gemm_desc *d = &g->d;
+    const int rows = d->batch * d->M;
+    const int v[] = {rows, d->K, d->lda, stride(d, kind)};
+    vt_kernel *k;
+    char defines[96];
+    vitcl_status st;
+
+    snprintf(defines, sizeof defines, "-DV=%d -DNV=%d -DDOT=%d -DTOP=%d",
+             kinds[kind].lanes, VT_ROWS_VECTORS, kind, top(d, kind));
+    VT_TRY(vt_kernel_new(&g->kernel[0], g->dev, "gemm_dot", "gemm_dot_rows",
+                         defines));
+    k = g->kernel[0];
+    VT_TRY(vt_kernel_buf(k, 0, g->bufs.temp));
+    VT_TRY(vt_kernel_buf(k, 1, g->bufs.a));
+    for (unsigned i = 0; i < VT_COUNT(v); i++)
+        VT_TRY(vt_kernel_int(k, 2 + i, v[i]));
+    vt_kernel_size(k, 1, (size_t[3]){(size_t)rows, 1, 1}, (size_t[3]){1, 1, 1});
+done:
+    return st;
+}
+
+static vitcl_status bind(vt_gemm *g, int kind)
+{
+    const vt_gemm_desc *d = &g->d;
+    const vt_rows_shape t =
+        vt_params_rows(g->dev, VT_PARAMS_DOT, d->type, kinds[kind].lanes);
+    const vt_rows s =
+        vt_rows_divide(g->dev, t, d->batch * d->M, d->N, words(d, kind));
+    const int v[] = {s.rows,   d->N,  words(d, kind), stride(d, kind), d->ldc,
+                     s.blocks, s.big, s.chunks,       s.group,         s.most};
+    vt_buf *const bufs[] = {g->bufs.c,    g->bufs.temp,  g->bufs.b,
+                            g->bufs.bias, g->bufs.scale, g->bufs.residual};
+    char epilogue[96], defines[256];
+    vitcl_status st;
+
+    VT_TRY(rows_kernel(g, kind));
+    snprintf(defines, sizeof defines,
+             "-DV=%d -DNV=%d -DDOT=%d -DRA=%d -DRB=%d -DSAVED=%d %s", t.lanes,
+             VT_ROWS_VECTORS, kind, s.ra, s.rb, s.saved,
+             vt_gemm_defines(epilogue, d));
+    VT_TRY(
+        vt_kernel_new(&g->kernel[1], g->dev, "gemm_dot", "gemm_dot", defines));
+    for (unsigned i = 0; i < VT_COUNT(bufs); i++)
+        VT_TRY(vt_kernel_buf(g->kernel[1], i, bufs[i]));
+    for (unsigned i = 0; i < VT_COUNT(v); i++)
+        VT_TRY(vt_kernel_int(g->kernel[1], (unsigned)VT_COUNT(bufs) + i, v[i]));
+    VT_TRY(vt_kernel_tiles(g->kernel[1],
+                           (unsigned)(VT_COUNT(bufs) + VT_COUNT(v)),
+                           vt_divide_up(s.panels, s.group) * s.chunks));
+    snprintf(g->note, sizeof g->note, "native %s %dx%d%s", kinds[kind].name,
+             s.ra, s.nw,
+             vt_params_for(g->dev, VT_PARAMS_DOT, d->type) ? ", tuned" : "");
+done:
+    return st;
+}
+
+/* ---- asking the device ---- */
+
+#define PROBE_M 96
+#define PROBE_N 384
+#define PROBE_K 768
+
+/* A product of one kind (NONE: by FMAs), on data of its own. */
+typedef struct trial {
+    vt_gemm g;
+    vt_buf *plain; /* B before packing */
+    int kind;
+} trial;
+
+static void trial_free(trial *t)
+{
+    vt_gemm *g = &t->g;
+
+    vt_rows_free(g);
+    for (size_t i = 0; i < VT_COUNT(g->kernel); i++)
+        vt_kernel_free(g->kernel[i]);
+    vt_buf_free(g->bufs.a);
+    vt_buf_free(g->bufs.b);
+    vt_buf_free(g->bufs.c);
+    vt_buf_free(g->bufs.temp);
+    vt_buf_free(t->plain);
+}
+
+/* In [-1, 1), as good as random (Wellons' lowbias32). */
+static float element(size_t i)
+{
+    uint32_t x = (uint32_t)i + 1;
+
+    x = (x ^ x >> 16) * 0x7feb352du;
+    x = (x ^ x >> 15) * 0x846ca68bu;
+    return (float)(x >> 8) / 8388608.0f - 1.0f;
+}
+
+static vitcl_status fill(vt_buf **out, vt_queue *q, size_t n)
+{
+    float *x = NULL;
+    vitcl_status st;
+
+    VT_TRY(VT_NEW(&x, n));
+    for (size_t i = 0; i < n; i++)
+        x[i] = element(i);
+    VT_TRY(vt_buf_new(out, vt_queue_dev(q), n * sizeof *x));
+    VT_TRY(vt_buf_write(q, *out, 0, x, n * sizeof *x));
+done:
+    free(x);
+    return st;
+}
+
+static vitcl_status trial_new(trial *t, vt_queue *q, vt_dtype type, int kind)
+{
+    vt_gemm *g = &t->g;
+    vt_kernel *k[2] = {NULL, NULL};
+    unsigned n = 0;
+    vitcl_status st;
+
+    *t = (trial){.kind = kind};
+    g->dev = vt_queue_dev(q);
+    g->d = (vt_gemm_desc){.batch = 1,
+                          .M = PROBE_M,
+                          .N = PROBE_N,
+                          .K = PROBE_K,
+                          .lda = PROBE_K,
+                          .ldb = PROBE_K,
+                          .ldc = PROBE_N,
+                          .b_packed = true,
+                          .type = type,
+                          .device_class = VT_CLASS_CPU};
+    VT_TRY(fill(&g->bufs.a, q, PROBE_M * PROBE_K));
+    VT_TRY(fill(&t->plain, q, PROBE_N * PROBE_K));
+    VT_TRY(vt_buf_new(&g->bufs.c, g->dev, PROBE_M * PROBE_N * sizeof(float)));
+    /* Room for either: f32 panels are the largest. */
+    VT_TRY(vt_buf_new(&g->bufs.b, g->dev, 2 * PROBE_N * PROBE_K * 4));
+    VT_TRY(vt_buf_new(&g->bufs.temp, g->dev, PROBE_M * (PROBE_K + 64) * 4));
+    if (kind == NONE) {
+        VT_TRY(vt_rows_pack(k, &n, g->dev, &g->d, g->bufs.b, t->plain));
+        for (unsigned i = 0; i < n; i++)
+            VT_TRY(vt_kernel_launch(q, k[i]));
+        VT_TRY(vt_rows_bind(g));
+    } else {
+        VT_TRY(pack(q, kind, &g->d, g->bufs.b, t->plain));
+        VT_TRY(bind(g, kind));
+    }
+done:
+    vt_kernel_free(k[0]);
+    vt_kernel_free(k[1]);
+    return st;
+}
+
+/* Seconds; less than 0 after an error. */
+static double trial_run(trial *t, vt_queue *q)
+{
+    const double from = vt_now_ms();
+
+    for (size_t i = 0; i < VT_COUNT(t->g.kernel) && t->g.kernel[i]; i++)
+        if (vt_kernel_launch(q, t->g.kernel[i]) != VITCL_OK)
+            return -1;
+    if (vt_queue_finish(q) != VITCL_OK)
+        return -1;
+    return 1e-3 * (vt_now_ms() - from);
+}
+
+/* Every fifth element within what rounding to the format can do. */
+static bool right(trial *t, vt_queue *q)
+{
+    static const size_t n = PROBE_M * PROBE_N;
+    float *c = NULL;
+    bool yes = VT_NEW(&c, n) == VITCL_OK &&
+               vt_buf_read(q, t->g.bufs.c, 0, c, n * sizeof *c) == VITCL_OK;
+
+    for (size_t i = 0; yes && i < n; i += 5) {
+        const size_t m = i / PROBE_N, col = i % PROBE_N;
+        double want = 0;
+        for (size_t k = 0; k < PROBE_K; k++)
+            want += (double)element(m * PROBE_K + k) *
+                    (double)element(col * PROBE_K + k);
+        yes = fabs((double)c[i] - want) < 0.25; /* 7 sigma for int8 */
+    }
+    free(c);
+    return yes;
+}
+
+/* *works: it is built, runs and is right. */
+static bool faster(bool *works, vt_queue *q, vt_dtype type, int kind)
+{
+    trial dot = {0}, fma = {0};
+    double best[2] = {1e9, 1e9};
+    bool yes = *works = trial_new(&dot, q, type, kind) == VITCL_OK &&
+                        trial_run(&dot, q) >= 0 && right(&dot, q);
+
+    yes = yes && trial_new(&fma, q, type, NONE) == VITCL_OK;
+
+    for (int i = 0; yes && i < 24; i++) {
+        const double a = trial_run(&dot, q), b = trial_run(&fma, q);
+        yes = a >= 0 && b >= 0;
+        best[0] = VT_MIN(best[0], a), best[1] = VT_MIN(best[1], b);
+    }
+    trial_free(&dot);
+    trial_free(&fma);
+    if (yes)
+        vt_log("tried %s: %.3f ms, by FMAs %.3f ms", kinds[kind].name,
+               1e3 * best[0], 1e3 * best[1]);
+    else
+        vt_log("tried %s: it %s", kinds[kind].name,
+               *works ? "could not be timed" : "does not work");
+    return yes && best[0] * 7 < best[1] * 6;
+}
+
+static const char *question(vt_dtype type)
+{
+    return type == VT_BF16 ? "bf16 by" : "int8 by";
+}
+
+/* Whose answer is the kind that a trial did not survive, or "none". */
+static const char *failing(vt_dtype type)
+{
+    return type == VT_BF16 ? "bf16 failed" : "int8 failed";
+}
+
+/* The kept answer, or -1. A kind that the processor lacks is no answer. */
+static int kept(const vt_dev *dev, vt_dtype type)
+{
+    char word[VT_DECISION];
+
+    if (!vt_decision_load(word, dev, question(type)))
+        return -1;
+    for (int kind = S16; kind < KINDS; kind++)
+        if (kinds[kind].type == type && strcmp(kinds[kind].name, word) == 0)
+            return processor_has(kind) ? kind : -1;
+    return strcmp(word, "fma") == 0 ? NONE : -1;
+}
+
+/* Is there anything to try? */
+static bool possible(const vt_dev *dev, vt_dtype type)
+{
+    const char *off = vt_getenv("VITCL_DOT");
+
+    if (vt_dev_class(dev) != VT_CLASS_CPU || !vt_dev_is_processor(dev) ||
+        (off && strcmp(off, "off") == 0))
+        return false;
+    for (int kind = S16; kind < KINDS; kind++)
+        if (kinds[kind].type == type && processor_has(kind))
+            return true;
+    return false;
+}
+
+static int try(vt_dev *dev, vt_dtype type)
+{
+    vt_queue *q = NULL;
+    const char *failed = "none";
+    int found = NONE;
+
+    if (vt_queue_new(&q, dev, false) != VITCL_OK)
+        return NONE;
+    vt_decision_save(dev, question(type), "fma");
+    for (int kind = KINDS - 1; kind > NONE && found == NONE; kind--) {
+        bool works = false;
+
+        if (kinds[kind].type != type || !processor_has(kind))
+            continue;
+        vt_decision_save(dev, failing(type), kinds[kind].name);
+        if (faster(&works, q, type, kind))
+            found = kind;
+        if (!works)
+            failed = kinds[kind].name;
+        vt_decision_save(dev, failing(type), failed);
+    }
+    vt_queue_free(q);
+    if (found != NONE)
+        vt_decision_save(dev, question(type), kinds[found].name);
+    return found;
+}
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+/* What is multiplied by, and what failed its trial. */
+static void describe(char *out, size_t size, const vt_dev *dev, vt_dtype type,
+                     int found)
+{
+    char failed[VT_DECISION] = "none";
+
+    if (found >= 0)
+        (void)vt_decision_load(failed, dev, failing(type));
+    snprintf(out, size, "%s%s%s%s",
+             found < 0      ? "untried"
+             : found > NONE ? kinds[found].name
+                            : "fma",
+             strcmp(failed, "none") == 0 ? "" : "; ",
+             strcmp(failed, "none") == 0 ? "" : failed,
+             strcmp(failed, "none") == 0 ? "" : " failed its trial");
+}
+
+/* The kind for a type on this device; the answer is kept. */
+static int ask(vt_dev *dev, vt_dtype type)
+{
+    signed char *known = &vt_gemm_device_of(dev)->dot[type == VT_BF16];
+    char text[96];
+    int found;
+
+    pthread_mutex_lock(&lock);
+    if (*known == 0) {
+        found = possible(dev, type) ? kept(dev, type) : NONE;
+        if (found < 0)
+            found = try(dev, type);
+        *known = (signed char)(found + 1);
+        if (vt_logs()) {
+            describe(text, sizeof text, dev, type, found);
+            vt_log("%s %s", question(type), text);
+        }
+    }
+    found = *known - 1;
+    pthread_mutex_unlock(&lock);
+    return found;
+}
+
+bool vt_dot_untried(vt_dev *dev, vt_dtype type)
+{
+    bool yes;
+
+    pthread_mutex_lock(&lock);
+    yes = vt_gemm_device_of(dev)->dot[type == VT_BF16] == 0 &&
+          possible(dev, type) && kept(dev, type) < 0;
+    pthread_mutex_unlock(&lock);
+    return yes;
+}
+
+void vt_dot_form(char *out, size_t size, vt_dev *dev, vt_dtype type)
+{
+    int found;
+
+    pthread_mutex_lock(&lock);
+    found = vt_gemm_device_of(dev)->dot[type == VT_BF16] - 1;
+    if (found < 0)
+        found = possible(dev, type) ? kept(dev, type) : NONE;
+    describe(out, size, dev, type, found);
+    pthread_mutex_unlock(&lock);
+}
+
+static int kind_of(vt_dev *dev, const vt_gemm_desc *d)
+{
+    if ((d->type != VT_I8 && d->type != VT_BF16) || !d->b_packed ||
+        d->trans_a || d->accumulate || d->device_class != VT_CLASS_CPU ||
+        vt_dev_class(dev) != VT_CLASS_CPU || d->K > 65536)
+        return NONE;
+    return ask(dev, d->type);
+}
+
+#define CHAINS 12 /* two units, six cycles each at most */
+
+vitcl_status vt_dot_peak(vt_kernel **out, double *flops, vt_dev *dev,
+                         vt_dtype type)
+{
+    const int kind =
+        type == VT_I8 || type == VT_BF16 ? ask(dev, type) : (int)NONE;
+    char defines[64];
+
+    *out = NULL;
+    if (kind == NONE)
+        return VITCL_OK;
+    *flops = 2.0 * CHAINS * kinds[kind].lanes * kinds[kind].terms;
+    snprintf(defines, sizeof defines, "-DV=%d -DDOT=%d -DCHAINS=%d",
+             kinds[kind].lanes, kind, CHAINS);
+    return vt_kernel_new(out, dev, "gemm_dot", "gemm_dot_peak", defines);
+}
+
+/* ---- for native.c ---- */
+
+bool vt_dot_for(vt_dev *dev, const vt_gemm_desc *d)
+{
+    return kind_of(dev, d) != NONE;
+}
+
+const char *vt_dot_layout(vt_dev *dev, const vt_gemm_desc *d)
+{
+    return kinds[kind_of(dev, d)].layout;
+}
+
+size_t vt_dot_packed_bytes(vt_dev *dev, const vt_gemm_desc *d)
+{
+    return packed_bytes(d, kind_of(dev, d));
+}
+
+size_t vt_dot_temp_bytes(vt_dev *dev, const vt_gemm_desc *d)
+{
+    return temp_bytes(d, kind_of(dev, d));
+}
+
+vitcl_status vt_dot_pack(vt_queue *q, const vt_gemm_desc *d, vt_buf *packed,
+                         vt_buf *b)
+{
+    return pack(q, kind_of(vt_queue_dev(q), d), d, packed, b);
+}
+
+vitcl_status vt_dot_bind(vt_gemm *g)
+{
+    return bind(g, kind_of(g->dev, &g->d));
+}

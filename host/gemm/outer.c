@@ -1,0 +1,119 @@
+/*
+ * outer.c - the native provider's product of two matrices that both have
+ * k outermost, on a CPU: cl/gemm_outer.cl. For native.c.
+ *
+ * It is what the gradient of a weight is. cl/gemm_rows.cl would turn one of
+ * them, pack the other whole, and have no more work-groups than C has tiles.
+ */
+#include "base/memory.h"
+#include "gemm/rows.h"
+
+#include <stdio.h>
+
+/* A tile's A takes 97 KiB, a panel of B 16, the sums 96: L2 has 512 or more. */
+#define TERMS 256
+#define MOST_ROWS 96
+#define MOST_PANELS 16
+/* A product has about this many work-groups, slices no fewer terms than this;
+ * not a matter of the device, because the sum's order is in the bits. */
+#define GROUPS 32
+#define LEAST_TERMS 512
+
+typedef struct cut {
+    int ra, nw, blocks; /* register block, row blocks a tile */
+    int row_tiles, column_tiles, slices;
+} cut;
+
+static cut cut_for(const vt_gemm_desc *d, int lanes)
+{
+    cut c = {.ra = vt_rows_block(lanes), .nw = VT_ROWS_VECTORS * lanes};
+
+    c.blocks = MOST_ROWS / c.ra;
+    c.row_tiles = vt_divide_up(vt_divide_up(d->M, c.ra), c.blocks);
+    c.column_tiles = vt_divide_up(vt_divide_up(d->N, c.nw), MOST_PANELS);
+    c.slices =
+        VT_MAX(1, VT_MIN(vt_divide_up(GROUPS, c.row_tiles * c.column_tiles),
+                         d->K / LEAST_TERMS));
+    return c;
+}
+
+static size_t local_bytes(const cut *c)
+{
+    const int rows = c->blocks * c->ra;
+
+    return sizeof(float) * (size_t)(rows * (TERMS + MOST_PANELS * c->nw) +
+                                    16 * c->blocks + TERMS * c->nw);
+}
+
+bool vt_outer_for(vt_dev *dev, const vt_gemm_desc *d)
+{
+    const cut c = cut_for(d, vt_dev_vector(dev));
+
+    return d->device_class == VT_CLASS_CPU && d->trans_a && d->trans_b &&
+           !d->b_packed && d->batch == 1 && !d->bias && !d->scale &&
+           !d->residual && d->act == VT_ACT_NONE &&
+           (d->type == VT_F32 || d->type == VT_BF16) &&
+           local_bytes(&c) <= vt_dev_info(dev)->local_bytes;
+}
+
+size_t vt_outer_temp_bytes(vt_dev *dev, const vt_gemm_desc *d)
+{
+    const cut c = cut_for(d, vt_dev_vector(dev));
+
+    const size_t each = (size_t)d->M * (size_t)(d->N + d->sums);
+
+    return c.slices > 1 ? (size_t)c.slices * each * sizeof(float) : 0;
+}
+
+static vitcl_status set(vt_kernel *k, vt_buf *const *bufs, unsigned n,
+                        const int *ints, unsigned m)
+{
+    vitcl_status st = VITCL_OK;
+
+    for (unsigned i = 0; i < n; i++)
+        VT_TRY(vt_kernel_buf(k, i, bufs[i]));
+    for (unsigned i = 0; i < m; i++)
+        VT_TRY(vt_kernel_int(k, n + i, ints[i]));
+done:
+    return st;
+}
+
+vitcl_status vt_outer_bind(vt_gemm *g)
+{
+    const vt_gemm_desc *d = &g->d;
+    const cut c = cut_for(d, vt_dev_vector(g->dev));
+    const bool sliced = c.slices > 1;
+    const size_t rows[3] = {(size_t)d->M, 1, 1}, one[3] = {1, 1, 1};
+    char defines[192];
+    vitcl_status st;
+
+    snprintf(defines, sizeof defines,
+             "-DV=%d -DNV=%d -DRA=%d -DKC=%d -DBLOCKS=%d -DPANELS=%d "
+             "-DTYPE=%d%s%s%s",
+             vt_dev_vector(g->dev), VT_ROWS_VECTORS, c.ra, TERMS, c.blocks,
+             MOST_PANELS, d->type == VT_BF16, sliced ? " -DSLICED" : "",
+             d->accumulate ? " -DACCUMULATE" : "", d->sums ? " -DSUMS" : "");
+    VT_TRY(vt_kernel_new(&g->kernel[0], g->dev, "gemm_outer", "gemm_outer",
+                         defines));
+    VT_TRY(set(g->kernel[0],
+               (vt_buf *[]){sliced ? g->bufs.temp : g->bufs.c, g->bufs.a,
+                            g->bufs.b, g->bufs.bias},
+               4,
+               (int[]){d->M, d->N, d->K, d->lda, d->ldb, sliced ? d->N : d->ldc,
+                       c.column_tiles, c.row_tiles, c.slices},
+               9));
+    VT_TRY(vt_kernel_tiles(g->kernel[0], 13,
+                           c.column_tiles * c.row_tiles * c.slices));
+    if (sliced) {
+        VT_TRY(vt_kernel_new(&g->kernel[1], g->dev, "gemm_outer",
+                             "gemm_outer_sum", defines));
+        VT_TRY(set(g->kernel[1],
+                   (vt_buf *[]){g->bufs.c, g->bufs.temp, g->bufs.bias}, 3,
+                   (int[]){d->M, d->N, d->ldc, c.slices}, 4));
+        vt_kernel_size(g->kernel[1], 1, rows, one);
+    }
+    snprintf(g->note, sizeof g->note, "native outer %dx%d %s, %d slice%s", c.ra,
+             c.nw, vt_dtype_name(d->type), c.slices, sliced ? "s" : "");
+done:
+    return st;
+}

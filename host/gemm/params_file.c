@@ -1,0 +1,193 @@
+/*
+ * params_file.c - the user's tuned parameters in $XDG_CONFIG_HOME/vitcl/tuned
+ * (or ~/.config/vitcl/tuned), which `vitcl tune` writes and people may edit:
+ *
+ *   vitcl tuned 1
+ *   # device <tab> driver <tab> entry, as params.c has it; blank lines count
+ * not pthread-AMD EPYC<tab>3.1<tab>rows f32 lanes 8 vectors 2 block 6 terms ...
+ *
+ * A line is used where device and driver are exactly the ones at hand; of
+ * several for one kernel and precision the last counts. Whatever is wrong with
+ * the file or a line, that much of it is ignored and info->warning says so.
+ */
+#include "base/memory.h"
+#include "base/user_dir.h"
+#include "gemm/params.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#define FORMAT "vitcl tuned 1"
+#define NAME "tuned"
+#define LIMIT ((size_t)256 << 10)
+
+static int folder_of(bool make)
+{
+    return vt_user_folder("XDG_CONFIG_HOME", ".config", make);
+}
+
+bool vt_params_path(char *out, size_t size)
+{
+    const size_t n = sizeof "/" NAME;
+
+    if (size < n || !vt_user_path(out, size - n, "XDG_CONFIG_HOME", ".config"))
+        return false;
+    strcat(out, "/" NAME);
+    return true;
+}
+
+/* Cuts the first line off *text; NULL at the end. */
+static char *next_line(char **text)
+{
+    char *line = *text;
+    size_t n;
+
+    if (!line || !*line)
+        return NULL;
+    n = strcspn(line, "\n");
+    *text = line + n + (line[n] != '\0');
+    line[n] = '\0';
+    return line;
+}
+
+/* "device<tab>driver<tab>entry" in three; false: it is not. */
+static bool cut(char *line, const char **device, const char **driver,
+                const char **entry)
+{
+    char *a = strchr(line, '\t'), *b = a ? strchr(a + 1, '\t') : NULL;
+
+    if (!b)
+        return false;
+    *a = *b = '\0';
+    *device = line, *driver = a + 1, *entry = b + 1;
+    return true;
+}
+
+static void warn(vitcl_device_info *info, int line, const char *why)
+{
+    char path[4096] = NAME;
+
+    if (info->warning[0]) /* one is enough */
+        return;
+    vt_params_path(path, sizeof path);
+    if (line)
+        snprintf(info->warning, sizeof info->warning,
+                 "%.150s:%d is ignored: %.80s", path, line, why);
+    else
+        snprintf(info->warning, sizeof info->warning,
+                 "%.150s is ignored: %.80s", path, why);
+}
+
+static void take(vt_params_table *table, vitcl_device_info *info, int number,
+                 char *line)
+{
+    const char *device, *driver, *entry;
+    vt_params_kind kind;
+    vt_params t;
+    int type;
+
+    if (!cut(line, &device, &driver, &entry)) {
+        warn(info, number, "it is no device, driver and entry between tabs");
+        return;
+    }
+    if (strcmp(device, info->name) != 0 || strcmp(driver, info->driver) != 0)
+        return;
+    if (vt_params_parse(&kind, &type, &t, entry) != VITCL_OK) {
+        warn(info, number, vt_message());
+        return;
+    }
+    info->tuned += !(*table)[kind][type].set;
+    (*table)[kind][type] = t;
+}
+
+void vt_params_text(vt_params_table *table, vitcl_device_info *info, char *text)
+{
+    char *line = next_line(&text);
+
+    if (!line || strcmp(line, FORMAT) != 0) {
+        warn(info, 0, "its first line is not \"" FORMAT "\"");
+        return;
+    }
+    for (int n = 2; (line = next_line(&text)); n++)
+        if (line[0] && line[0] != '#')
+            take(table, info, n, line);
+}
+
+void vt_params_load(vt_params_table *table, vitcl_device_info *info)
+{
+    const int folder = folder_of(false);
+    char *text = NULL;
+    const char *why = NULL;
+    bool there;
+
+    memset(table, 0, sizeof *table);
+    info->tuned = 0;
+    info->warning[0] = '\0';
+    if (folder < 0)
+        return;
+    there = vt_user_text(&text, &why, folder, NAME, LIMIT);
+    close(folder);
+    if (why)
+        warn(info, 0, why);
+    if (there)
+        vt_params_text(table, info, text);
+    free(text);
+}
+
+/* ---- writing ---- */
+
+/* Is this line another one than that for device, driver, kernel, precision? */
+static bool stays(const char *line, const char *key)
+{
+    return line[0] && strncmp(line, key, strlen(key)) != 0;
+}
+
+static bool append(char **out, size_t *used, size_t *cap, const char *line)
+{
+    const size_t n = strlen(line);
+
+    if (vt_grow(out, cap, *used + n + 2, 1) != VITCL_OK)
+        return false;
+    memcpy(*out + *used, line, n);
+    *used += n;
+    (*out)[(*used)++] = '\n';
+    return true;
+}
+
+vitcl_status vt_params_save(const vt_dev *dev, const char *entry)
+{
+    const int folder = folder_of(true);
+    const char *why = NULL, *behind = entry;
+    char path[4096] = "", key[512 + VT_ENTRY], line[512 + VT_ENTRY];
+    char *text = NULL, *rest, *old, *out = NULL;
+    size_t used = 0, cap = 0;
+    bool good;
+
+    vt_params_path(path, sizeof path);
+    if (folder < 0)
+        return vt_fail(VITCL_EIO, "%s: there is no such folder of ours alone",
+                       path[0] ? path : "$HOME");
+    behind += strcspn(behind, " ");
+    behind += strspn(behind, " ");
+    behind += strcspn(behind, " ");
+    snprintf(key, sizeof key, "%s\t%s\t%.*s ", vt_dev_info(dev)->name,
+             vt_dev_info(dev)->driver, (int)(behind - entry), entry);
+    snprintf(line, sizeof line, "%s\t%s\t%s", vt_dev_info(dev)->name,
+             vt_dev_info(dev)->driver, entry);
+    good = append(&out, &used, &cap, FORMAT);
+    vt_user_text(&text, &why, folder, NAME, LIMIT - sizeof line);
+    rest = text;
+    old = next_line(&rest);
+    if (old && strcmp(old, FORMAT) == 0)
+        while (good && (old = next_line(&rest)))
+            good = !stays(old, key) || append(&out, &used, &cap, old);
+    else if (good)
+        good = append(&out, &used, &cap, "# device, driver, parameters");
+    good = good && append(&out, &used, &cap, line) &&
+           vt_user_write(folder, NAME, "", 0, out, used);
+    close(folder);
+    free(text);
+    free(out);
+    return good ? VITCL_OK : vt_fail(VITCL_EIO, "%s: cannot be written", path);
+}

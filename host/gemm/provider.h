@@ -1,0 +1,68 @@
+/*
+ * provider.h - what a provider of matrix multiplication is made of: for this
+ * folder only; everybody else uses gemm.h.
+ *
+ * To add a provider: a file <name>.c with one vt_provider, and a row in
+ * providers[] of gemm.c. Before any function here is called, gemm.c has
+ * checked the description and filled it in: batch >= 1, lda, ldb and ldc are
+ * real strides, device_class is CPU or GPU, never AUTO. So `M` rows times
+ * `batch` pictures, and A and C advance by M * lda and M * ldc: with dense
+ * pictures that is one matrix of batch * M rows.
+ *
+ * Surprising: `residual` has C's stride ldc and may be C itself, so a kernel
+ * must not have `restrict` on both; it must read an element before it writes
+ * it, from the same work-item.
+ */
+#ifndef VT_GEMM_PROVIDER_H
+#define VT_GEMM_PROVIDER_H
+#include "gemm/gemm.h"
+
+typedef struct vt_provider vt_provider;
+
+/* Made and freed by gemm.c (which also holds references on the buffers). */
+struct vt_gemm {
+    const vt_provider *provider;
+    vt_dev *dev;
+    vt_gemm_desc d; /* filled in */
+    vt_gemm_bufs bufs;
+    vt_kernel *kernel[4]; /* the default launch() runs them in order */
+    void *state;          /* provider's own; its free() frees it */
+    char note[96];        /* for vt_gemm_describe(); default: the name */
+};
+
+struct vt_provider {
+    const char *name;
+    /* Can it be used on this device at all? Asked once a device, may probe
+     * (compile, run, compare), must be quiet. NULL: yes. */
+    bool (*usable)(vt_dev *dev);
+    /* Can it do this multiplication? Where not, the next row of providers[]
+     * that can takes it (plain can do everything). NULL: yes. */
+    bool (*takes)(vt_dev *dev, const vt_gemm_desc *d);
+    /* NULL (all three): B is taken as it is. `d` has b_packed. */
+    const char *(*layout)(vt_dev *dev, const vt_gemm_desc *d);
+    size_t (*packed_bytes)(vt_dev *dev, const vt_gemm_desc *d);
+    vitcl_status (*pack)(vt_queue *q, const vt_gemm_desc *d, vt_buf *packed,
+                         vt_buf *b);
+    /* Does it take `sums` with this one? NULL: never. */
+    bool (*sums)(vt_dev *dev, const vt_gemm_desc *d);
+    /* NULL: none. */
+    size_t (*temp_bytes)(vt_dev *dev, const vt_gemm_desc *d);
+    /* Make g->kernel[] or g->state from g->d and g->bufs; what was made before
+     * an error is freed by gemm.c and by free(). */
+    vitcl_status (*bind)(vt_gemm *g);
+    vitcl_status (*launch)(vt_queue *q, vt_gemm *g); /* NULL: g->kernel[] */
+    void (*free)(vt_gemm *g);                        /* NULL: nothing more */
+};
+
+extern const vt_provider vt_gemm_plain, vt_gemm_clblast, vt_gemm_native;
+
+/* "-DACT=... -DBIAS -DSCALE -DRESIDUAL" (those that d has) for kernels that
+ * use the epilogue macros of cl/common.cl, and "-DACCUMULATE". Returns what it
+ * wrote, `out`, of at least 96 bytes. */
+const char *vt_gemm_defines(char out[96], const vt_gemm_desc *d);
+
+/* Packed densely in d->type as [N,K], or [K,N] with kn. */
+vitcl_status vt_gemm_reorder(vt_queue *q, const vt_gemm_desc *d, vt_buf *packed,
+                             vt_buf *b, bool kn);
+
+#endif

@@ -1,0 +1,233 @@
+/*
+ * derived.c - a parameter by name, from the file or made on the way.
+ *
+ * Sessions of several picture sizes share one model and one store, so a
+ * resized table has a name of its own, name@HxW, and is worked out from that
+ * name alone whenever it is asked for. Nothing is remembered: a model stays
+ * immutable, and threads need no lock.
+ */
+#include "models/derived.h"
+#include "models/model_private.h"
+
+#include "base/memory.h"
+#include "models/config.h"
+#include "models/pos_resize.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+size_t vt_name_grid(const char *name, int *h, int *w)
+{
+    const char *at = strchr(name, '@');
+    int used = 0;
+
+    if (!at || sscanf(at, "@%6dx%6d%n", h, w, &used) != 2 || at[used] ||
+        *h < 1 || *w < 1)
+        return 0;
+    return (size_t)(at - name);
+}
+
+size_t vt_name_standard(const char *name)
+{
+    const char *at = strchr(name, '@');
+
+    return at && strcmp(at, "@std") == 0 ? (size_t)(at - name) : 0;
+}
+
+/* ---- presets ---- */
+
+static uint64_t mix(uint64_t x)
+{
+    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
+    x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
+    return x ^ (x >> 31);
+}
+
+/* The sum of two uniform 16-bit numbers ends at 2.4 standard deviations, much
+ * as a normal of 0.02 truncated at two; one hash makes two of them. */
+void vt_random_weights(float *out, const char *name, uint64_t count)
+{
+    const float scale = 0.02f * 2.4494897f / 65536.0f;
+    const size_t n = strlen(name);
+    const bool norm = strstr(name, "norm") != NULL;
+    uint64_t seed = 0x9e3779b97f4a7c15u;
+
+    if (n > 5 && strcmp(name + n - 5, ".bias") == 0) {
+        memset(out, 0, count * sizeof *out);
+        return;
+    }
+    if (norm) {
+        for (uint64_t i = 0; i < count; i++)
+            out[i] = 1.0f;
+        return;
+    }
+    for (const char *s = name; *s; s++)
+        seed = mix(seed ^ (unsigned char)*s);
+    for (uint64_t i = 0; i < count; i += 2) {
+        const uint64_t r = mix(seed + i * 0x9e3779b97f4a7c15u);
+        const int32_t a = (int32_t)(r & 0xffff) + (int32_t)(r >> 16 & 0xffff);
+        const int32_t b = (int32_t)(r >> 32 & 0xffff) + (int32_t)(r >> 48);
+        out[i] = (float)(a - 65535) * scale;
+        if (i + 1 < count)
+            out[i + 1] = (float)(b - 65535) * scale;
+    }
+}
+
+/* ---- made from the file's ---- */
+
+static bool is_table(const char *name)
+{
+    return strstr(name, "relative_position_bias_table") != NULL;
+}
+
+/* The paper's 2-D positions: a row for each column ('x') or row ('y') of the
+ * grid, resized along that axis alone. */
+static vitcl_status fetch_axis(float *out, vt_model *m, const char *plain,
+                               char axis, int h, int w, uint64_t count)
+{
+    vitcl_status st = VITCL_OK;
+    const vt_config *c = &m->config;
+    const bool x = axis == 'x';
+    const int to = x ? w : h, half = c->width / 2;
+    int gh = 0, gw = 0, n;
+    float *in = NULL;
+
+    vt_config_grid(&gh, &gw, c, c->height, c->width_px);
+    n = x ? gw : gh;
+    if ((uint64_t)to * (uint64_t)half != count)
+        return vt_fail(VITCL_EINVAL, "%s: another size than the plan's", plain);
+    VT_TRY(vt_model_weight(&in, m, plain, (uint64_t)n * (uint64_t)half));
+    VT_TRY(vt_pos_resize(out, in, n, 1, to, 1, half, c->pos_rule));
+done:
+    free(in);
+    return st;
+}
+
+static vitcl_status fetch_grid(float *out, vt_model *m, const char *plain,
+                               int h, int w, uint64_t count)
+{
+    vitcl_status st = VITCL_OK;
+    const vt_config *c = &m->config;
+    int gh = 0, gw = 0;
+    const int extra = c->class_token ? 3 : 0;
+    const char *axis = strstr(plain, "pos_embed_");
+    float *in = NULL;
+    uint64_t need, have;
+
+    vt_config_grid(&gh, &gw, c, c->height, c->width_px);
+    if (axis)
+        return fetch_axis(out, m, plain, axis[10], h, w, count);
+    if (is_table(plain)) {
+        const uint64_t heads = (uint64_t)c->heads;
+        have = ((uint64_t)(2 * gh - 1) * (uint64_t)(2 * gw - 1) +
+                (uint64_t)extra) *
+               heads;
+        need =
+            ((uint64_t)(2 * h - 1) * (uint64_t)(2 * w - 1) + (uint64_t)extra) *
+            heads;
+    } else {
+        const uint64_t rows = (uint64_t)c->pos_prefix;
+        have = ((uint64_t)gh * (uint64_t)gw + rows) * (uint64_t)c->width;
+        need = ((uint64_t)h * (uint64_t)w + rows) * (uint64_t)c->width;
+    }
+    if (need != count)
+        return vt_fail(VITCL_EINVAL, "%s: %llu elements asked for, %llu made",
+                       plain, (unsigned long long)count,
+                       (unsigned long long)need);
+    VT_TRY(vt_model_weight(&in, m, plain, have));
+    if (is_table(plain)) {
+        st = vt_table_resize(out, in, gh, gw, h, w, extra, c->heads,
+                             c->source != VT_SOURCE_HF);
+    } else {
+        const size_t skip = (size_t)c->pos_prefix * (size_t)c->width;
+        memcpy(out, in, skip * sizeof *out);
+        st = vt_pos_resize(out + skip, in + skip, gh, gw, h, w, c->width,
+                           c->pos_rule);
+    }
+done:
+    free(in);
+    return st;
+}
+
+/* timm's StdConv2d: each filter to mean 0 and variance 1, eps 1e-8 added to
+ * the variance. The filters are the config's first dimension, which follows
+ * from the name's tensor alone. */
+static vitcl_status fetch_standard(float *out, vt_model *m, const char *plain,
+                                   uint64_t count)
+{
+    vitcl_status st = VITCL_OK;
+    const vt_weight *t = vt_weights_get(m->weights, plain);
+
+    if (!t || t->count != count || t->shape[0] == 0)
+        return vt_fail(VITCL_ECORRUPT, "%s: %s is missing or misshapen",
+                       m->path, plain);
+    VT_TRY(vt_weight_f32(out, m->weights, t));
+    for (uint64_t o = 0, n = count / t->shape[0]; o < t->shape[0]; o++) {
+        float *w = out + o * n;
+        double mean = 0, var = 0;
+        for (uint64_t i = 0; i < n; i++)
+            mean += w[i];
+        mean /= (double)n;
+        for (uint64_t i = 0; i < n; i++)
+            var += (w[i] - mean) * (w[i] - mean);
+        var = 1 / sqrt(var / (double)n + 1e-8);
+        for (uint64_t i = 0; i < n; i++)
+            w[i] = (float)((w[i] - mean) * var);
+    }
+done:
+    return st;
+}
+
+vitcl_status vt_model_read_param(float *out, void *model, const char *name,
+                                 uint64_t count)
+{
+    vt_model *m = model;
+    const vt_weight *t;
+    char plain[96];
+    int h = 0, w = 0;
+    size_t n;
+
+    if (!m->weights && !strchr(name, '@')) {
+        vt_random_weights(out, name, count);
+        return VITCL_OK;
+    }
+    n = vt_name_grid(name, &h, &w);
+    if (!n)
+        n = vt_name_standard(name);
+    if (n && n < sizeof plain) {
+        memcpy(plain, name, n);
+        plain[n] = 0;
+        if (h && n > 7 && strcmp(plain + n - 7, "rel_pos") == 0)
+            return vt_relpos_mlp(out, m, plain, h, w, count);
+        return h ? fetch_grid(out, m, plain, h, w, count)
+                 : fetch_standard(out, m, plain, count);
+    }
+    t = vt_weights_get(m->weights, name);
+    if (!t || t->count != count)
+        return vt_fail(VITCL_ECORRUPT, "%s: %s is %s", m->path, name,
+                       t ? "of another size than the plan's" : "missing");
+    return vt_weight_f32(out, m->weights, t);
+}
+
+vitcl_status vt_model_weight(float **out, vt_model *m, const char *name,
+                             uint64_t count)
+{
+    vitcl_status st = VITCL_OK;
+    float *data = NULL;
+    size_t n = 0;
+
+    if (count == 0 || !vt_mul(&n, (size_t)count, sizeof *data))
+        return vt_fail(VITCL_EINVAL, "%s: no useful size", name);
+    VT_TRY(VT_NEW(&data, (size_t)count));
+    VT_TRY(vt_model_read_param(data, m, name, count));
+    *out = data, data = NULL;
+done:
+    free(data);
+    return st;
+}
+
+bool vt_model_has(const vt_model *m, const char *name)
+{
+    return m->weights && vt_weights_get(m->weights, name) != NULL;
+}

@@ -1,0 +1,23 @@
+/*
+ * derived.h - parameters that no file holds as such.
+ *
+ * name@HxW    pos_embed or a relative table on a grid of H x W patches
+ *             (pos_embed_x, pos_embed_y: along their own axis)
+ * name@std    a standardised convolution: zero mean, unit variance a filter
+ */
+#ifndef VT_MODELS_DERIVED_H
+#define VT_MODELS_DERIVED_H
+#include "models/model.h"
+
+/* Splits name@HxW; 0: not of that form, else the length of the plain name. */
+size_t vt_name_grid(const char *name, int *h, int *w);
+/* ... and name@std. */
+size_t vt_name_standard(const char *name);
+/* A preset's parameter: small normal-like weights, scales 1, biases 0. */
+void vt_random_weights(float *out, const char *name, uint64_t count);
+
+/* A table of relative positions made by timm's RelPosMlp. */
+vitcl_status vt_relpos_mlp(float *out, vt_model *m, const char *prefix, int h,
+                           int w, uint64_t count);
+
+#endif

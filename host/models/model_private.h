@@ -1,0 +1,25 @@
+/*
+ * model_private.h - what a model is made of: for this folder only.
+ */
+#ifndef VT_MODELS_MODEL_PRIVATE_H
+#define VT_MODELS_MODEL_PRIVATE_H
+#include "models/model.h"
+
+struct vt_model {
+    vt_config config;
+    const vt_arch *arch;
+    vt_weights *weights; /* NULL: a preset */
+    vt_json *json, *processor_file;
+    const vt_json *preprocessor; /* in it */
+    char *path;
+    const char *type;
+    const char **label, **longname; /* borrowed from json */
+    uint32_t labels;
+    uint64_t parameters;
+};
+
+const vt_arch *vt_arch_find(const char *name);
+/* Holds the file against the plan, counts parameters. */
+vitcl_status vt_model_check(vt_model *m);
+
+#endif

@@ -1,0 +1,79 @@
+/*
+ * pos_embed.c - the positions that the paper compares (appendix D.4): 1-D rows,
+ * 2-D halves, keys for offsets; at the stem, or before each block.
+ *
+ * Published models have rows at the stem and nothing else; the rest is what
+ * `vitcl train` makes. The paper is silent about the class token where there
+ * is no row for it: 2-D positions leave it alone, relative ones have three keys
+ * more (vt_relkeys()). (Resizing: pos_resize.c)
+ */
+#include "models/config.h"
+#include "models/vit.h"
+
+#include <stdio.h>
+
+/* A learnt table for this grid: <prefix>pos_embed<tail>. */
+static vt_val table(vt_plan *p, const vt_config *c, const char *prefix,
+                    const char *tail, int gh, int gw, int rows, int width)
+{
+    char name[64];
+    int n = snprintf(name, sizeof name, "%spos_embed%s", prefix, tail);
+
+    if (!vt_config_native(c, gh, gw))
+        snprintf(name + n, sizeof name - (size_t)n, "@%dx%d", gh, gw);
+    return vt_param(p, name, 2, (int[]){rows, width});
+}
+
+vt_val vt_pos_table(vt_plan *p, const vt_config *c, const char *prefix, int gh,
+                    int gw)
+{
+    return table(p, c, prefix, "", gh, gw, c->pos_prefix + gh * gw, c->width);
+}
+
+vt_val vt_pos_add(vt_plan *p, const vt_config *c, vt_val x, const char *prefix,
+                  int gh, int gw)
+{
+    const int half = c->width / 2;
+
+    if (c->places == VT_POS_1D)
+        return vt_add_rows(p, x, vt_pos_table(p, c, prefix, gh, gw));
+    return vt_add_grid(p, x, table(p, c, prefix, "_x", gh, gw, gw, half),
+                       table(p, c, prefix, "_y", gh, gw, gh, half));
+}
+
+vt_val vt_pos_inject(vt_plan *p, const vt_config *c, int i, vt_val x,
+                     const vt_block_extra *e)
+{
+    char prefix[24] = "";
+
+    if (c->places_at == VT_AT_STEM)
+        return x;
+    if (!e->gh)
+        return vt_plan_fail(p, vt_fail(VITCL_EUNSUPPORTED,
+                                       "positions inside of blocks are for "
+                                       "plain ViTs and hybrids, not for %s",
+                                       c->name));
+    if (c->places == VT_POS_RELATIVE)
+        return x;
+    if (c->places_at == VT_AT_LAYERS)
+        snprintf(prefix, sizeof prefix, "blocks.%d.", i);
+    return vt_pos_add(p, c, x, prefix, e->gh, e->gw);
+}
+
+vt_val vt_pos_bias(vt_plan *p, const vt_config *c, int i, vt_val qkv,
+                   int prefix, const vt_block_extra *e)
+{
+    const int rows = 2 * e->gh * e->gw - 1 + (prefix ? 3 : 0);
+    char name[48] = "rel_pos_keys";
+
+    if (!vt_config_native(c, e->gh, e->gw))
+        return vt_plan_fail(
+            p, vt_fail(VITCL_EUNSUPPORTED,
+                       "offsets in row-major order belong to pictures of %dx%d "
+                       "pixels, where they were learnt",
+                       c->height, c->width_px));
+    if (c->places_at == VT_AT_LAYERS)
+        snprintf(name, sizeof name, "blocks.%d.attn.rel_pos_keys", i);
+    return vt_relkeys(p, qkv, vt_param(p, name, 2, (int[]){rows, c->width}),
+                      c->heads, prefix);
+}

@@ -1,0 +1,129 @@
+/*
+ * build_parallel.c - the programs of a plan built on all cores, for a first
+ * start.
+ *
+ * PoCL compiles behind one lock a process, so threads gain nothing: two threads
+ * take as long as one. Processes do. A forked child builds from the same list
+ * as we do, saves what it built in the program cache and ends; we load it from
+ * there. That is sound where no other thread of the process uses the driver
+ * when we fork, which only a program can know of itself: it sets
+ * VITCL_BUILD_FORK=1, as vitcl does, and a library in somebody else's process
+ * never forks. It was found to work with PoCL, so only PoCL is treated so.
+ * Others build one program after the other, as they are needed. So does PoCL
+ * without a cache, or with a child that fails or says nothing for long.
+ */
+#include "ocl/cache.h"
+#include "ocl/objects.h"
+
+#include "base/environment.h"
+#include "base/log.h"
+#include "base/memory.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+enum {
+    PROGRAMS = 256,
+    CHILDREN = 7,
+    PATIENCE_MS = 30000 /* for one program */
+};
+
+/* Seen by all of the processes. */
+typedef struct board {
+    atomic_uint next, built;
+} board;
+
+static bool may_fork(const vt_dev *dev)
+{
+    const char *wanted = vt_getenv("VITCL_BUILD_FORK");
+
+    return wanted && strcmp(wanted, "1") == 0 && dev->class == VT_CLASS_CPU &&
+           strcmp(dev->info.platform, "Portable Computing Language") == 0;
+}
+
+/* Take programs from the list until there are none. */
+static void work(board *b, vt_dev *dev, vt_program *const *list, unsigned n)
+{
+    cl_program program;
+    unsigned i;
+
+    while ((i = atomic_fetch_add(&b->next, 1)) < n)
+        if (vt_program_get(&program, dev, list[i]) == VITCL_OK)
+            atomic_fetch_add(&b->built, 1);
+}
+
+_Noreturn static void child(board *b, vt_dev *dev, vt_program *const *list,
+                            unsigned n, pid_t parent)
+{
+    (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+    vt_ocl_adopt();
+    vt_log_forked();
+    if (getppid() == parent)
+        work(b, dev, list, n);
+    _exit(0); /* no handler of the driver's, no buffer of ours */
+}
+
+/* Until it ends; a child that finishes nothing for too long is killed. */
+static void await(pid_t pid, const board *b)
+{
+    const struct timespec pause = {0, 5000000};
+    unsigned built = atomic_load(&b->built), waited = 0;
+    int status;
+
+    for (;;) {
+        const pid_t got = waitpid(pid, &status, WNOHANG);
+
+        if (got == pid || (got < 0 && errno != EINTR))
+            return;
+        if (atomic_load(&b->built) != built)
+            built = atomic_load(&b->built), waited = 0;
+        if ((waited += 5) >= PATIENCE_MS) {
+            kill(pid, SIGKILL);
+            while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+                ;
+            return;
+        }
+        nanosleep(&pause, NULL);
+    }
+}
+
+void vt_programs_build(vt_dev *dev)
+{
+    vt_program *list[PROGRAMS];
+    pid_t pids[CHILDREN];
+    const pid_t parent = getpid();
+    unsigned n, children = 0, most, before;
+    board *b;
+
+    if (!may_fork(dev) || dev->info.compute_units < 2 || !vt_cache_on())
+        return;
+    n = vt_programs_missing(list, PROGRAMS, dev);
+    if (n < 2)
+        return;
+    b = mmap(NULL, sizeof *b, PROT_READ | PROT_WRITE,
+             MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (b == MAP_FAILED)
+        return;
+    most = VT_MIN(VT_MIN(dev->info.compute_units, n) - 1, (unsigned)CHILDREN);
+    while (children < most && (pids[children] = fork()) >= 0) {
+        if (pids[children] == 0)
+            child(b, dev, list, n, parent);
+        children++;
+    }
+    before = (unsigned)atomic_load(&dev->programs_built);
+    work(b, dev, list, n);
+    for (unsigned i = 0; i < children; i++)
+        await(pids[i], b);
+    /* what the children built counts as built */
+    n = (unsigned)atomic_load(&dev->programs_built) - before;
+    if (atomic_load(&b->built) > n)
+        atomic_fetch_add(&dev->programs_built, atomic_load(&b->built) - n);
+    munmap(b, sizeof *b);
+}

@@ -1,0 +1,66 @@
+/*
+ * grad_norm.c - the global norm of all gradients.
+ *
+ * A step has few inputs and a model many parameters, so each gradient gets a
+ * step that leaves PARTS sums in one state; the last step adds those up.
+ */
+#include "ops/common.h"
+
+#define PARTS 64 /* enough work-groups for a GPU, few enough to add */
+
+/* in part (a state), grad; i: where in part. No output. */
+static vitcl_status part_shape(vt_plan *p, vt_step *s)
+{
+    return vt_op_need(s->in[0] != VT_NONE && s->in[1] != VT_NONE &&
+                          s->i[0] + PARTS <= vt_op_count(p, s->in[0]),
+                      "a gradient is missing");
+}
+
+static vitcl_status part_prepare(vt_plan *p, vt_step *s)
+{
+    vitcl_status st = VITCL_OK;
+    vt_kernel *k;
+
+    VT_TRY(vt_op_kernel(&k, p, s, "grad_norm", "grad_norm_part"));
+    VT_TRY(vt_args(p, k, "vvii", s->in[0], s->in[1], vt_op_count(p, s->in[1]),
+                   s->i[0]));
+    vt_op_groups(k, p, PARTS);
+done:
+    return st;
+}
+
+static const vt_op norm_part = {
+    .name = "grad_norm_part", .shape = part_shape, .prepare = part_prepare};
+
+/* in part; out norm[1] */
+static vitcl_status shape(vt_plan *p, vt_step *s)
+{
+    return vt_op_out(p, s, 0, 1, (int[]){1});
+}
+
+static vitcl_status prepare(vt_plan *p, vt_step *s)
+{
+    vitcl_status st = VITCL_OK;
+    vt_kernel *k;
+
+    VT_TRY(vt_op_kernel(&k, p, s, "grad_norm", "grad_norm"));
+    VT_TRY(vt_args(p, k, "vvi", s->out[0], s->in[0], vt_op_count(p, s->in[0])));
+    vt_op_groups(k, p, 1);
+done:
+    return st;
+}
+
+/* No grad: only the optimiser reads it. */
+const vt_op vt_op_grad_norm = {
+    .name = "grad_norm", .shape = shape, .prepare = prepare};
+
+vt_val vt_grad_norm(vt_plan *p, const vt_val *grad, int n)
+{
+    vt_val part = vt_state(p, "grad_norm.parts", VT_F32, 1,
+                           (int[]){VT_MAX(n, 1) * PARTS});
+
+    for (int i = 0; i < n; i++)
+        vt_op_append(p, &norm_part, 2, (vt_val[]){part, grad[i]}, 1,
+                     (int[]){i * PARTS});
+    return vt_op_append(p, &vt_op_grad_norm, 1, &part, 0, NULL);
+}

@@ -1,0 +1,50 @@
+/*
+ * describe.c - what a plan is made of, for whoever listens to the log: one line
+ * of sums, and one for each kernel with how many steps it does.
+ */
+#include "base/clock.h"
+#include "base/log.h"
+#include "plan/plan.h"
+
+#include <string.h>
+
+/* Has a step before this one the same op and note? */
+static bool told(const vt_plan *p, int at)
+{
+    const vt_step *s = vt_plan_step(p, at);
+
+    for (int i = 0; i < at; i++) {
+        const vt_step *t = vt_plan_step(p, i);
+
+        if (t->op == s->op && strcmp(t->note, s->note) == 0)
+            return true;
+    }
+    return false;
+}
+
+void vt_plan_tell(const vt_plan *p, double from_ms)
+{
+    static const char *const names[] = {"f32", "bf16", "f16", "half", "int8"};
+    const int steps = vt_plan_steps(p);
+    const vt_plan_memory m = vt_plan_memory_of(p);
+    char gemms[64];
+
+    if (!vt_logs())
+        return;
+    for (int i = 0; i < steps; i++) {
+        const vt_step *s = vt_plan_step(p, i);
+        int n = 0;
+
+        for (int k = i; k < steps; k++)
+            n += vt_plan_step(p, k)->op == s->op &&
+                 strcmp(vt_plan_step(p, k)->note, s->note) == 0;
+        if (!told(p, i))
+            vt_log("form: %d %s by %s", n, s->op->name, s->note);
+    }
+    vt_plan_gemms(gemms, sizeof gemms, p);
+    vt_log("plan: %d steps in %s, multiplied by %s; %.1f MB of activations, "
+           "%.1f MB of states; ready after %.0f ms",
+           steps, names[vt_plan_settings(p)->precision], gemms,
+           (double)m.arena / 1e6, (double)m.states / 1e6,
+           vt_now_ms() - from_ms);
+}

@@ -1,0 +1,387 @@
+/*
+ * arch_spec.c - what a preset's name or a config says of an architecture.
+ *
+ * A hybrid's config may say "stem_layers" and "stem_widths" beside timm's
+ * words ([2], [128]: one stage of two bottlenecks behind a stem of 64), which
+ * timm has no word for; without them timm can load what was trained. With
+ * "stem_block": "basic" the stages have blocks of two 3x3 convolutions. The
+ * paper's variants have words of vitcl's own in model_args ("pos_embed" beyond
+ * "learn" and "none", "pos_injection", "representation_size"), which timm
+ * refuses. The ResNet baseline has timm's ("layers", "channels", "stem_chs").
+ */
+#include "train/arch_spec.h"
+
+#include "base/memory.h"
+#include "models/config.h"
+
+#include <string.h>
+
+/* ---- what the architecture's name says ---- */
+
+static const struct {
+    const char *word, *preset;
+    int width, depth, heads;
+} sizes[] = {
+    {"_tiny_", "vit-ti/", 192, 12, 3},  {"_small_", "vit-s/", 384, 12, 6},
+    {"_base_", "vit-b/", 768, 12, 12},  {"_large_", "vit-l/", 1024, 24, 16},
+    {"_huge_", "vit-h/", 1280, 32, 16},
+};
+
+/* The stems of timm's hybrids: stride, stages' layers. */
+static const struct {
+    const char *word;
+    int layers[4], stages, patch;
+} stems[] = {
+    {"_r_s16_", {0}, 0, 8},
+    {"_r26_s32_", {2, 2, 2, 2}, 4, 1},
+    {"_r50_s16_", {3, 4, 9}, 3, 1},
+    {"_r50_s32_", {3, 4, 6, 3}, 4, 1},
+};
+
+static const int stage_widths[] = {VT_STAGE_WIDTH, 512, 1024, 2048};
+
+/* timm's BiT ResNets, "resnetv2_<layers>x<width>_bit". */
+bool vt_arch_spec_resnet(vt_arch_spec *c)
+{
+    static const struct {
+        int depth, layers[4];
+    } nets[] = {{50, {3, 4, 6, 3}}, {101, {3, 4, 23, 3}}, {152, {3, 8, 36, 3}}};
+    int depth = 0, wide = 0, used = 0;
+
+    if (sscanf(c->architecture, "resnetv2_%4dx%1d_bit%n", &depth, &wide,
+               &used) != 2 ||
+        used == 0 || wide < 1)
+        return false;
+    for (size_t i = 0; i < VT_COUNT(nets); i++)
+        if (nets[i].depth == depth) {
+            c->resnet = c->mean = true;
+            c->stages = 4;
+            c->stem_width = 64 * wide;
+            memcpy(c->layers, nets[i].layers, sizeof c->layers);
+            for (int k = 0; k < 4; k++)
+                c->widths[k] = stage_widths[k] * wide;
+            c->height = c->width_px = 224;
+            c->patch_h = c->patch_w = 1;
+        }
+    return c->resnet;
+}
+
+static void name_defaults(vt_arch_spec *c)
+{
+    const char *name = c->architecture, *at = strstr(name, "_patch");
+
+    c->width = 768, c->depth = 12, c->heads = 12;
+    for (size_t i = 0; i < VT_COUNT(sizes); i++)
+        if (strstr(name, sizes[i].word))
+            c->width = sizes[i].width, c->depth = sizes[i].depth,
+            c->heads = sizes[i].heads;
+    c->patch_h = 16;
+    if (at)
+        sscanf(at, "_patch%4d", &c->patch_h);
+    for (size_t i = 0; i < VT_COUNT(stems); i++)
+        if (strstr(name, stems[i].word)) {
+            c->hybrid = true;
+            c->stem_width = 64;
+            c->stages = stems[i].stages;
+            memcpy(c->layers, stems[i].layers, sizeof c->layers);
+            memcpy(c->widths, stage_widths, sizeof c->widths);
+            c->patch_h = stems[i].patch;
+        }
+    c->patch_w = c->patch_h;
+    c->height = c->width_px = 224;
+    at = strrchr(name, '_');
+    if (at && sscanf(at, "_%4d", &c->height) == 1)
+        c->width_px = c->height;
+    c->mlp_ratio = 4;
+    c->class_token = c->qkv_bias = true;
+}
+
+/* ---- what the config says ---- */
+
+static bool integer(int *out, const vt_json *v, int low, int high)
+{
+    uint64_t n = 0;
+
+    if (!v || vt_json_is_null(v))
+        return true;
+    if (!vt_json_uint(&n, v) || n < (uint64_t)low || n > (uint64_t)high)
+        return false;
+    *out = (int)n;
+    return true;
+}
+
+static bool pair(int *a, int *b, const vt_json *v, int high)
+{
+    if (vt_json_is_array(v))
+        return vt_json_count(v) == 2 && integer(a, vt_json_at(v, 0), 1, high) &&
+               integer(b, vt_json_at(v, 1), 1, high);
+    if (!v)
+        return true;
+    if (!integer(a, v, 1, high))
+        return false;
+    *b = *a;
+    return true;
+}
+
+static bool real(double *out, const vt_json *v, double low, double high)
+{
+    double d;
+
+    if (!v || vt_json_is_null(v))
+        return true;
+    if (!vt_json_number(&d, v) || !(d >= low && d <= high))
+        return false;
+    *out = d;
+    return true;
+}
+
+static bool flag(bool *out, const vt_json *v)
+{
+    return !v || vt_json_is_null(v) || vt_json_bool(out, v);
+}
+
+/* One member of model_args; false: not known, or of no use. */
+static bool take(vt_arch_spec *c, const char *key, const vt_json *v)
+{
+    const char *word = "";
+
+    vt_json_string(&word, v);
+    if (strcmp(key, "img_size") == 0)
+        return pair(&c->height, &c->width_px, v, 4096);
+    if (strcmp(key, "patch_size") == 0)
+        return pair(&c->patch_h, &c->patch_w, v, 64);
+    if (strcmp(key, "embed_dim") == 0)
+        return integer(&c->width, v, 1, 8192);
+    if (strcmp(key, "depth") == 0)
+        return integer(&c->depth, v, 1, 256);
+    if (strcmp(key, "num_heads") == 0)
+        return integer(&c->heads, v, 1, 256);
+    if (strcmp(key, "mlp_ratio") == 0)
+        return real(&c->mlp_ratio, v, 0.1, 16);
+    if (strcmp(key, "init_values") == 0)
+        return real(&c->init_values, v, 0, 10);
+    if (strcmp(key, "reg_tokens") == 0)
+        return integer(&c->registers, v, 0, 64);
+    if (strcmp(key, "class_token") == 0)
+        return flag(&c->class_token, v);
+    if (strcmp(key, "no_embed_class") == 0)
+        return flag(&c->no_embed_class, v);
+    if (strcmp(key, "qkv_bias") == 0)
+        return flag(&c->qkv_bias, v);
+    if (strcmp(key, "qk_norm") == 0)
+        return flag(&c->qk_norm, v);
+    if (strcmp(key, "fc_norm") == 0)
+        return flag(&c->fc_norm, v);
+    if (strcmp(key, "global_pool") == 0)
+        return strcmp(word, "avg") == 0 || strcmp(word, "token") == 0;
+    if (strcmp(key, "representation_size") == 0)
+        return integer(&c->representation, v, 1, 65536);
+    /* read together, by vt_config_pos() */
+    return strcmp(key, "pos_embed") == 0 || strcmp(key, "pos_injection") == 0;
+}
+
+/* Multiples of `of`, as many as there are stages. */
+static bool list(int out[4], int *n, const vt_json *v, int high, int of)
+{
+    const size_t count = vt_json_count(v);
+
+    if (count < 1 || count > 4)
+        return false;
+    for (size_t i = 0; i < count; i++)
+        if (!integer(&out[i], vt_json_at(v, i), of, high) || out[i] % of)
+            return false;
+    *n = (int)count;
+    return true;
+}
+
+/* timm's words for a ResNet; its channels count before the width factor. */
+static vitcl_status read_resnet(vt_arch_spec *c, const vt_json *args,
+                                const char *path)
+{
+    const int wide = c->widths[0] / VT_STAGE_WIDTH;
+    int stages = 4, stem = 64, n;
+
+    for (const vt_json *m = vt_json_first(args); m; m = vt_json_next(m)) {
+        const char *key = vt_json_key(m), *word = "";
+        bool good = false;
+
+        vt_json_string(&word, m);
+        if (strcmp(key, "img_size") == 0)
+            good = pair(&c->height, &c->width_px, m, 4096);
+        else if (strcmp(key, "global_pool") == 0)
+            good = strcmp(word, "avg") == 0;
+        else if (strcmp(key, "layers") == 0)
+            good = list(c->layers, &c->stages, m, 100, 1);
+        else if (strcmp(key, "channels") == 0)
+            good = list(c->widths, &stages, m, 4096, 128);
+        else if (strcmp(key, "stem_chs") == 0)
+            good = integer(&stem, m, 32, 512) && stem % 32 == 0;
+        if (!good)
+            return vt_fail(VITCL_EUNSUPPORTED,
+                           "%s: model_args' \"%s\" is not known in a ResNet "
+                           "or has no useful value",
+                           path, key);
+    }
+    for (n = 0; vt_json_get(args, "channels") && n < stages; n++)
+        c->widths[n] *= wide;
+    c->stem_width = stem * wide;
+    if (stages < c->stages)
+        return vt_fail(VITCL_EINVAL,
+                       "%s: %d stages of \"layers\" but %d \"channels\"", path,
+                       c->stages, stages);
+    return VITCL_OK;
+}
+
+static bool read_stem(vt_arch_spec *c, const vt_json *json)
+{
+    const vt_json *l = vt_json_get(json, "stem_layers");
+    const vt_json *w = vt_json_get(json, "stem_widths");
+    const vt_json *kind = vt_json_get(json, "stem_block");
+    const char *block = "bottleneck";
+
+    if (!integer(&c->stem_width, vt_json_get(json, "stem_width"), 32, 512) ||
+        c->stem_width % 32)
+        return false;
+    if (kind && !vt_json_string(&block, kind))
+        return false;
+    c->basic = strcmp(block, "basic") == 0;
+    if (!c->basic && strcmp(block, "bottleneck") != 0)
+        return false;
+    if (!l && !w)
+        return true;
+    c->stages = (int)vt_json_count(l);
+    if (c->stages > 4 || vt_json_count(w) != (size_t)c->stages)
+        return false;
+    for (int i = 0; i < c->stages; i++)
+        if (!integer(&c->layers[i], vt_json_at(l, (size_t)i), 1, 32) ||
+            !integer(&c->widths[i], vt_json_at(w, (size_t)i), 32, 4096) ||
+            c->widths[i] % (c->basic ? 32 : 128))
+            return false;
+    return true;
+}
+
+int vt_arch_spec_stride(const vt_arch_spec *c)
+{
+    int n = c->hybrid || c->resnet ? 4 : 1;
+
+    for (int i = 1; i < c->stages; i++)
+        n *= 2;
+    return n;
+}
+
+static vitcl_status check(const vt_arch_spec *c, const char *path)
+{
+    const int h = c->patch_h * vt_arch_spec_stride(c),
+              w = c->patch_w * vt_arch_spec_stride(c);
+
+    if (h < 1 || w < 1 || c->height < 1 || c->width_px < 1 ||
+        c->height > 4096 || c->width_px > 4096)
+        return vt_fail(VITCL_EINVAL,
+                       "%s: patches of %dx%d pixels, pictures of %dx%d", path,
+                       h, w, c->height, c->width_px);
+    if (c->height % h || c->width_px % w)
+        return vt_fail(VITCL_EINVAL,
+                       "%s: pictures of %dx%d pixels are no whole number of "
+                       "%dx%d patches",
+                       path, c->height, c->width_px, h, w);
+    if (c->resnet)
+        return VITCL_OK;
+    if (c->width % c->heads)
+        return vt_fail(VITCL_EINVAL,
+                       "%s: width %d does not divide into %d heads", path,
+                       c->width, c->heads);
+    if (!c->mean && !c->class_token)
+        return vt_fail(VITCL_EINVAL,
+                       "%s: without a class token global_pool must be \"avg\"",
+                       path);
+    if (c->places == VT_POS_2D && c->width % 2)
+        return vt_fail(VITCL_EINVAL,
+                       "%s: 2-D positions need an even width, not %d", path,
+                       c->width);
+    if (c->no_embed_class && c->places_at != VT_AT_STEM)
+        return vt_fail(VITCL_EINVAL,
+                       "%s: with pos_injection every token has a position; "
+                       "leave no_embed_class out",
+                       path);
+    return VITCL_OK;
+}
+
+static vitcl_status read_config(vt_arch_spec *c, const vt_json *json,
+                                const char *path)
+{
+    const vt_json *args = vt_json_get(json, "model_args");
+    const char *name = "", *pool = "";
+
+    vt_json_string(&name, vt_json_get(json, "architecture"));
+    snprintf(c->architecture, sizeof c->architecture, "%.90s", name);
+    if (vt_arch_spec_resnet(c))
+        return read_resnet(c, args, path);
+    if (strncmp(name, "vit_", 4) != 0 || strlen(name) > 90)
+        return vt_fail(VITCL_EUNSUPPORTED,
+                       "%s: \"architecture\" must be one of timm's vit_ models "
+                       "or resnetv2_50x1_bit to be trained from scratch, not "
+                       "\"%s\"",
+                       path, name);
+    name_defaults(c);
+    vt_json_string(&pool, vt_json_get(json, "global_pool"));
+    vt_json_string(&pool, vt_json_get(args, "global_pool"));
+    c->mean = c->fc_norm = strcmp(pool, "avg") == 0;
+    for (const vt_json *m = vt_json_first(args); m; m = vt_json_next(m))
+        if (!take(c, vt_json_key(m), m))
+            return vt_fail(VITCL_EUNSUPPORTED,
+                           "%s: model_args' \"%s\" is not known here or has "
+                           "no useful value",
+                           path, vt_json_key(m));
+    if (!vt_config_pos(&c->places, &c->places_at, &c->no_positions, args))
+        return vt_fail(VITCL_EUNSUPPORTED,
+                       "%s: pos_embed is none of none, learn, 2d, relative, or "
+                       "does not go together with pos_injection (stem, layer, "
+                       "shared; relative ones are never at the stem)",
+                       path);
+    if (c->hybrid && !read_stem(c, json))
+        return vt_fail(VITCL_EINVAL,
+                       "%s: the stem needs \"stem_layers\" and as many "
+                       "\"stem_widths\", multiples of 128 (of 32 with "
+                       "\"stem_block\": \"basic\"), at most four",
+                       path);
+    return VITCL_OK;
+}
+
+static vitcl_status read_preset(vt_arch_spec *c, const char *preset)
+{
+    int patch = 0;
+
+    for (size_t i = 0; i < VT_COUNT(sizes); i++) {
+        const size_t n = strlen(sizes[i].preset);
+
+        if (strncmp(preset, sizes[i].preset, n) == 0 &&
+            sscanf(preset + n, "%4d", &patch) == 1 && patch > 0 && patch < 65) {
+            snprintf(c->architecture, sizeof c->architecture,
+                     "vit%spatch%d_224", sizes[i].word, patch);
+            name_defaults(c);
+            return VITCL_OK;
+        }
+    }
+    return vt_fail(VITCL_EINVAL,
+                   "no preset \"%s\" to be trained; there are vit-ti/16, "
+                   "vit-s/16, vit-b/16, vit-b/32, vit-l/16, vit-l/32, "
+                   "vit-h/14, and any other patch",
+                   preset);
+}
+
+vitcl_status vt_arch_spec_read(vt_arch_spec *out, const char *preset,
+                               const vt_json *json, const char *path,
+                               uint32_t height, uint32_t width)
+{
+    vitcl_status st = VITCL_OK;
+    vt_arch_spec c = {.architecture = ""};
+
+    VT_TRY(vt_config_types(json, path));
+    VT_TRY(json ? read_config(&c, json, path) : read_preset(&c, preset));
+    if (height && width && height <= 4096 && width <= 4096)
+        c.height = (int)height, c.width_px = (int)width;
+    VT_TRY(check(&c, json ? path : preset));
+    *out = c;
+done:
+    return st;
+}

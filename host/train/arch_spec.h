@@ -1,0 +1,39 @@
+/*
+ * arch_spec.h - an architecture to be trained from scratch, from a preset's
+ * name or a config in timm's form.
+ */
+#ifndef VT_TRAIN_ARCH_SPEC_H
+#define VT_TRAIN_ARCH_SPEC_H
+#include "train/model_files.h"
+
+typedef struct vt_arch_spec {
+    char architecture[96];
+    int height, width_px, patch_h, patch_w;
+    int width, depth, heads, registers;
+    double mlp_ratio, init_values;
+    bool class_token, qkv_bias, qk_norm, no_embed_class;
+    bool mean, fc_norm;
+    bool no_positions;
+    vt_pos_kind places;
+    vt_pos_injection places_at;
+    int representation; /* width of the tanh layer before the head; 0: none */
+    bool hybrid, resnet;
+    bool basic; /* the stem's blocks: two 3x3 convolutions, no bottleneck */
+    int stem_width, stages, layers[4], widths[4];
+} vt_arch_spec;
+
+/* json NULL: the preset's. height, width: 0: its own. */
+vitcl_status vt_arch_spec_read(vt_arch_spec *out, const char *preset,
+                               const vt_json *json, const char *path,
+                               uint32_t height, uint32_t width);
+/* Pixels a side that a stem makes one. */
+int vt_arch_spec_stride(const vt_arch_spec *c);
+/* What the name of one of timm's BiT ResNets says; false: it is none. */
+bool vt_arch_spec_resnet(vt_arch_spec *c);
+#define VT_STAGE_WIDTH 256 /* of the first stage; times their width factor */
+/* config.json of a model made from it; json: as read, or NULL. */
+vitcl_status vt_arch_spec_config(char **out, const vt_arch_spec *c,
+                                 const vt_json *json, const vt_dataset *d,
+                                 const char *path);
+
+#endif

@@ -1,0 +1,146 @@
+/*
+ * arch_spec_config.c - the config.json that says all of a blueprint: timm's
+ * words, and vitcl's own where timm has none (arch_spec.c).
+ */
+#include "base/memory.h"
+#include "base/number.h"
+#include "train/arch_spec.h"
+
+#include <string.h>
+
+static size_t put_list(char *text, size_t size, const char *key, int n,
+                       const int *of, int divisor)
+{
+    size_t at = (size_t)snprintf(text, size, "\"%s\": [", key);
+
+    for (int i = 0; i < n; i++)
+        at += (size_t)snprintf(text + at, size - at, "%s%d", i ? ", " : "",
+                               of[i] / divisor);
+    return at + (size_t)snprintf(text + at, size - at, "]");
+}
+
+/* Only what the name does not say: timm's constructors take no "layers". */
+static void put_resnet(char *text, size_t size, const vt_arch_spec *c)
+{
+    vt_arch_spec plain = {.architecture = ""};
+    size_t n = 0;
+    int wide;
+
+    memcpy(plain.architecture, c->architecture, sizeof plain.architecture);
+    vt_arch_spec_resnet(&plain);
+    wide = plain.widths[0] / VT_STAGE_WIDTH;
+    text[0] = 0;
+    if (c->stages != plain.stages ||
+        memcmp(c->layers, plain.layers, sizeof c->layers) != 0)
+        n += put_list(text, size, "layers", c->stages, c->layers, 1);
+    if (memcmp(c->widths, plain.widths,
+               sizeof *c->widths * (size_t)c->stages) != 0) {
+        n += (size_t)snprintf(text + n, size - n, "%s", n ? ", " : "");
+        n += put_list(text + n, size - n, "channels", c->stages, c->widths,
+                      wide);
+    }
+    if (c->stem_width != plain.stem_width)
+        snprintf(text + n, size - n, "%s\"stem_chs\": %d", n ? ", " : "",
+                 c->stem_width / wide);
+}
+
+static void put_places(char *text, size_t size, const vt_arch_spec *c)
+{
+    static const char *const kinds[] = {"learn", "2d", "relative"};
+    static const char *const places[] = {"stem", "layer", "shared"};
+    size_t n = 0;
+
+    if (c->no_positions || c->places != VT_POS_1D)
+        n = (size_t)snprintf(text, size, ", \"pos_embed\": \"%s\"",
+                             c->no_positions ? "none" : kinds[c->places]);
+    if (c->places_at != VT_AT_STEM)
+        snprintf(text + n, size - n, ", \"pos_injection\": \"%s\"",
+                 places[c->places_at]);
+}
+
+static void put_args(char *text, size_t size, const vt_arch_spec *c)
+{
+    char places[96] = "";
+    size_t n = 0;
+
+#define PUT(...) n += (size_t)vt_snprint(text + n, size - n, __VA_ARGS__)
+    PUT("\"img_size\": [%d, %d], \"patch_size\": ", c->height, c->width_px);
+    if (c->patch_h == c->patch_w)
+        PUT("%d", c->patch_h);
+    else
+        PUT("[%d, %d]", c->patch_h, c->patch_w);
+    PUT(", \"embed_dim\": %d, \"depth\": %d, \"num_heads\": %d, "
+        "\"mlp_ratio\": %.9g",
+        c->width, c->depth, c->heads, c->mlp_ratio);
+    if (!c->class_token)
+        PUT(", \"class_token\": false");
+    if (c->registers)
+        PUT(", \"reg_tokens\": %d", c->registers);
+    if (c->no_embed_class)
+        PUT(", \"no_embed_class\": true");
+    if (!c->qkv_bias)
+        PUT(", \"qkv_bias\": false");
+    if (c->qk_norm)
+        PUT(", \"qk_norm\": true");
+    put_places(places, sizeof places, c);
+    PUT("%s", places);
+    if (c->representation)
+        PUT(", \"representation_size\": %d", c->representation);
+    if (c->init_values > 0)
+        PUT(", \"init_values\": %.9g", c->init_values);
+    if (c->mean)
+        PUT(", \"global_pool\": \"avg\"");
+    if (c->fc_norm != c->mean)
+        PUT(", \"fc_norm\": %s", c->fc_norm ? "true" : "false");
+#undef PUT
+}
+
+static void put_stem(char *text, size_t size, const vt_arch_spec *c)
+{
+    size_t n = (size_t)snprintf(text, size, "  ");
+
+    n += put_list(text + n, size - n, "stem_layers", c->stages, c->layers, 1);
+    if (c->basic)
+        n += (size_t)snprintf(text + n, size - n,
+                              ",\n  \"stem_block\": \"basic\"");
+    n += (size_t)snprintf(text + n, size - n, ",\n  ");
+    n += put_list(text + n, size - n, "stem_widths", c->stages, c->widths, 1);
+    snprintf(text + n, size - n, ",\n");
+}
+
+vitcl_status vt_arch_spec_config(char **out, const vt_arch_spec *c,
+                                 const vt_json *json, const vt_dataset *d,
+                                 const char *path)
+{
+    vitcl_status st = VITCL_OK;
+    char args[512], stem[192] = "";
+    uint32_t h = (uint32_t)c->height, w = (uint32_t)c->width_px;
+    vt_words words = {.architecture = c->architecture,
+                      .pool = c->mean ? "avg" : "token",
+                      .args = args,
+                      .height = c->height,
+                      .width = c->width_px,
+                      .d = d,
+                      .more = stem};
+
+    if (c->resnet) {
+        put_resnet(args, sizeof args, c);
+        words.first_conv = "stem.conv", words.classifier = "head.fc";
+    } else {
+        put_args(args, sizeof args, c);
+    }
+    if (c->hybrid && vt_json_get(json, "stem_layers"))
+        put_stem(stem, sizeof stem, c);
+    if (vt_json_is_object(vt_json_get(json, "pretrained_cfg"))) {
+        VT_TRY(vt_preprocess_timm(&words.how, json, h, w, path));
+    } else {
+        vt_preprocess_default(&words.how, h, w);
+        words.how.fit = VT_FIT_SHORTEST;
+        words.how.filter = VT_BICUBIC;
+        /* small pictures are as they are; others lose their margin */
+        words.crop_pct = VT_MIN(h, w) > 64 ? 0.9 : 1;
+    }
+    VT_TRY(vt_config_text_new(out, &words));
+done:
+    return st;
+}

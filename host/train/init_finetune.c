@@ -1,0 +1,305 @@
+/*
+ * init_finetune.c - a trained model made ready for other classes, as the paper
+ * fine-tunes: the whole head goes, a D x K layer of zeros comes, and positions
+ * are interpolated where pictures get another size (arXiv 2010.11929, 3.2).
+ *
+ * A timm checkpoint keeps its architecture and arguments. Hugging Face's and
+ * Google's files become timm's form of the same model; where timm would take
+ * another epsilon than the file's, config.json says so in "layer_norm_eps",
+ * which vitcl reads and timm does not know.
+ */
+#include "base/memory.h"
+#include "models/config.h"
+#include "models/model.h"
+#include "models/preprocess.h"
+#include "train/model_files.h"
+
+#include <string.h>
+
+/* Parts of the old head, and what only pre-training uses. */
+static bool goes(const char *name)
+{
+    static const char *const parts[] = {
+        "head.",        "head_dist.",        "pre_logits.",         "pooler.",
+        "text_model.",  "mask_token",        "text_projection",     "logit_",
+        "position_ids", "visual_projection", "num_batches_tracked", "mpp_"};
+
+    for (size_t i = 0; i < VT_COUNT(parts); i++)
+        if (strncmp(name, parts[i], strlen(parts[i])) == 0)
+            return true;
+    return strstr(name, "relative_position_index") != NULL;
+}
+
+/* Learnt for one grid: the positions of the stem or of a block. *axis: 'x' or
+ * 'y' of 2-D ones, else 0. */
+static bool is_positions(const char *name, char *axis)
+{
+    const char *at = strstr(name, "pos_embed");
+
+    *axis = 0;
+    if (!at || (at != name && (strncmp(name, "blocks.", 7) || at[-1] != '.')))
+        return false;
+    if (at[9] == '_' && (at[10] == 'x' || at[10] == 'y') && !at[11])
+        *axis = at[10];
+    return !at[9] || *axis;
+}
+
+static vitcl_status copy(vt_model_files *p, vt_model *m, int height, int width)
+{
+    vitcl_status st = VITCL_OK;
+    const vt_config *c = vt_model_config(m);
+    int gh = 0, gw = 0;
+    const bool native = height == c->height && width == c->width_px;
+    float *data;
+
+    vt_config_grid(&gh, &gw, c, height, width);
+    for (size_t i = 0; i < vt_weights_count(vt_model_weights(m)); i++) {
+        const vt_weight *t = vt_weights_at(vt_model_weights(m), i);
+        char name[64], axis;
+
+        if (goes(t->name))
+            continue;
+        if (!native && is_positions(t->name, &axis)) {
+            const uint64_t rows =
+                (uint64_t)(axis == 'x'   ? gw
+                           : axis == 'y' ? gh
+                                         : c->pos_prefix + gh * gw);
+            const uint64_t wide = (uint64_t)(axis ? c->width / 2 : c->width);
+            const uint64_t shape[3] = {1, rows, wide};
+
+            snprintf(name, sizeof name, "%.32s@%dx%d", t->name, gh, gw);
+            VT_TRY(vt_model_files_add(&data, p, t->name, axis ? 2 : 3,
+                                      axis ? shape + 1 : shape));
+            VT_TRY(vt_model_read_param(data, m, name, rows * wide));
+            continue;
+        }
+        VT_TRY(vt_model_files_add(&data, p, t->name, t->rank, t->shape));
+        VT_TRY(vt_weight_f32(data, vt_model_weights(m), t));
+    }
+done:
+    return st;
+}
+
+static vitcl_status add_head(vt_model_files *p, const vt_config *c,
+                             uint32_t classes)
+{
+    vitcl_status st = VITCL_OK;
+    const uint64_t shape[4] = {classes, (uint64_t)c->width, 1, 1};
+    float *zeros;
+
+    if (strcmp(c->family, "resnet") == 0) { /* a 1x1 convolution */
+        VT_TRY(vt_model_files_add(&zeros, p, "head.fc.weight", 4, shape));
+        return vt_model_files_add(&zeros, p, "head.fc.bias", 1, shape);
+    }
+    VT_TRY(vt_model_files_add(&zeros, p, "head.weight", 2, shape));
+    VT_TRY(vt_model_files_add(&zeros, p, "head.bias", 1, shape));
+    if (c->dist_token) {
+        VT_TRY(vt_model_files_add(&zeros, p, "head_dist.weight", 2, shape));
+        VT_TRY(vt_model_files_add(&zeros, p, "head_dist.bias", 1, shape));
+    }
+done:
+    return st;
+}
+
+/* ---- config.json ---- */
+
+/* timm's own arguments, but for the size. */
+static vitcl_status keep_args(char **out, const vt_json *args, int height,
+                              int width, bool native)
+{
+    char *text = NULL;
+    size_t size = 0;
+    FILE *f = open_memstream(&text, &size);
+    bool sized = !native;
+
+    if (!f)
+        return vt_fail(VITCL_ENOMEM, "out of memory for a config");
+    for (const vt_json *m = vt_json_first(args); m; m = vt_json_next(m)) {
+        if (strcmp(vt_json_key(m), "img_size") == 0) {
+            sized = true;
+            continue;
+        }
+        if (strcmp(vt_json_key(m), "representation_size") == 0 ||
+            strcmp(vt_json_key(m), "num_classes") == 0)
+            continue; /* of the head that goes */
+        vt_json_print_string(f, vt_json_key(m));
+        fputs(": ", f);
+        vt_json_print(f, m);
+        fputs(", ", f);
+    }
+    if (sized)
+        fprintf(f, "\"img_size\": [%d, %d], ", height, width);
+    if (fclose(f) != 0) {
+        free(text);
+        return vt_fail(VITCL_ENOMEM, "out of memory for a config");
+    }
+    if (size >= 2)
+        text[size - 2] = 0;
+    *out = text;
+    return VITCL_OK;
+}
+
+/* What a hybrid's config says of its stem. */
+static vitcl_status keep_stem(char **out, const vt_json *json)
+{
+    static const char *const keys[] = {"stem_width", "stem_layers",
+                                       "stem_block", "stem_widths"};
+    size_t size = 0;
+    FILE *f = open_memstream(out, &size);
+
+    if (!f)
+        return vt_fail(VITCL_ENOMEM, "out of memory for a config");
+    for (size_t i = 0; i < VT_COUNT(keys); i++) {
+        const vt_json *m = vt_json_get(json, keys[i]);
+
+        if (m) {
+            fprintf(f, "  \"%s\": ", keys[i]);
+            vt_json_print(f, m);
+            fputs(",\n", f);
+        }
+    }
+    if (fclose(f) != 0)
+        return vt_fail(VITCL_ENOMEM, "out of memory for a config");
+    return VITCL_OK;
+}
+
+static vitcl_status new_args(char **out, const vt_config *c, int height,
+                             int width)
+{
+    const int prefix = c->class_token + c->registers;
+    const bool mean = c->pool == VT_POOL_MEAN;
+    const char *act = c->act == VT_ACT_GELU_TANH    ? "gelu_tanh"
+                      : c->act == VT_ACT_GELU_QUICK ? "quick_gelu"
+                                                    : NULL;
+    char more[256] = "";
+    size_t n = 0;
+
+#define PUT(...) n += (size_t)snprintf(more + n, sizeof more - n, __VA_ARGS__)
+    if (!c->class_token)
+        PUT(", \"class_token\": false");
+    if (c->registers)
+        PUT(", \"reg_tokens\": %d", c->registers);
+    if (c->pos_embed && c->pos_prefix == 0 && prefix)
+        PUT(", \"no_embed_class\": true");
+    if (!c->qkv_bias)
+        PUT(", \"qkv_bias\": false");
+    if (!c->proj_bias)
+        PUT(", \"proj_bias\": false");
+    if (c->layer_scale)
+        PUT(", \"init_values\": 1e-05");
+    if (act)
+        PUT(", \"act_layer\": \"%s\"", act);
+    if (mean)
+        PUT(", \"global_pool\": \"avg\", \"fc_norm\": %s",
+            c->fc_norm ? "true" : "false");
+#undef PUT
+    return vt_format(out,
+                     "\"img_size\": [%d, %d], \"patch_size\": %d, "
+                     "\"embed_dim\": %d, \"depth\": %d, \"num_heads\": %d, "
+                     "\"mlp_ratio\": %.9g%s",
+                     height, width,
+                     c->stem_width[0] ? c->patch_h / 16 : c->patch_h, c->width,
+                     c->depth, c->heads, (double)c->mlp / c->width, more);
+}
+
+/* timm's name of the model that another library's file holds; NULL where its
+ * tensors have other names or layouts than timm's. */
+static const char *timm_name(const vt_config *c)
+{
+    static const struct {
+        const char *family, *name;
+    } names[] = {{"vit", "vit_base_patch16_224"},
+                 {"deit", "deit_base_distilled_patch16_224"},
+                 {"dinov2", "vit_base_patch14_dinov2"}};
+
+    if (c->swiglu || c->attn_pool || c->projection || c->patch_h != c->patch_w)
+        return NULL;
+    for (size_t i = 0; i < VT_COUNT(names); i++)
+        if (strcmp(names[i].family, c->family) == 0)
+            return names[i].name;
+    return NULL;
+}
+
+bool vt_model_files_finetunes(const vt_model *m)
+{
+    const vt_config *c = vt_model_config(m);
+
+    return c->source == VT_SOURCE_TIMM || timm_name(c);
+}
+
+static vitcl_status describe(char **out, vt_model *m, int height, int width,
+                             const vt_dataset *d)
+{
+    vitcl_status st = VITCL_OK;
+    const vt_config *c = vt_model_config(m);
+    const vt_json *json = vt_model_json(m);
+    const bool timm = c->source == VT_SOURCE_TIMM;
+    char *args = NULL, *stem = NULL;
+    vt_words w = {.height = height, .width = width, .d = d, .more = ""};
+
+    if (timm) {
+        const vt_json *cfg = vt_json_get(json, "pretrained_cfg");
+
+        w.architecture = c->name;
+        w.pool = c->attn_pool ? "map" : "token";
+        vt_json_string(&w.pool, vt_json_get(json, "global_pool"));
+        vt_json_number(&w.crop_pct, vt_json_get(cfg, "crop_pct"));
+        vt_json_number(&w.eps, vt_json_get(json, "layer_norm_eps"));
+        if (strcmp(c->family, "resnet") == 0)
+            w.first_conv = "stem.conv", w.classifier = "head.fc";
+        VT_TRY(keep_args(&args, vt_json_get(json, "model_args"), height, width,
+                         w.first_conv != NULL || /* has no img_size */
+                             (height == c->height && width == c->width_px)));
+        VT_TRY(keep_stem(&stem, json));
+        w.more = stem;
+    } else {
+        w.architecture = timm_name(c);
+        w.pool = c->pool == VT_POOL_MEAN ? "avg" : "token";
+        w.eps = (double)c->eps;
+        VT_TRY(new_args(&args, c, height, width));
+    }
+    w.args = args;
+    VT_TRY(vt_model_preprocess(&w.how, m, (uint32_t)height, (uint32_t)width));
+    VT_TRY(vt_config_text_new(out, &w));
+done:
+    free(args);
+    free(stem);
+    return st;
+}
+
+vitcl_status vt_model_files_finetune(vt_model_files *out, vt_model *m,
+                                     uint32_t height, uint32_t width,
+                                     const vt_dataset *d)
+{
+    vitcl_status st = VITCL_OK;
+    const vt_config *c = vt_model_config(m);
+    uint32_t own_h, own_w;
+    int h, w;
+    vt_model_files p = {0};
+
+    vt_model_input(&own_h, &own_w, m);
+    h = (int)(height ? height : own_h);
+    w = (int)(width ? width : own_w);
+
+    if (!vt_model_weights(m) || !vt_model_files_finetunes(m))
+        return vt_fail(VITCL_EINVAL, "fine-tuning needs a checkpoint in timm's "
+                                     "form; vitcl convert makes one");
+    if (!vt_model_tokens(m, h, w))
+        return vt_fail(VITCL_EINVAL,
+                       "pictures of %dx%d pixels are smaller than this "
+                       "model's %dx%d patches",
+                       h, w, c->patch_h, c->patch_w);
+    if ((c->rel_pos != VT_TABLE_NONE || c->places == VT_POS_RELATIVE) &&
+        (h != c->height || w != c->width_px))
+        return vt_fail(VITCL_EUNSUPPORTED,
+                       "a model with relative positions is fine-tuned at its "
+                       "own size, %dx%d",
+                       c->height, c->width_px);
+    VT_TRY(describe(&p.config, m, h, w, d));
+    VT_TRY(copy(&p, m, h, w));
+    VT_TRY(add_head(&p, c, vt_dataset_classes(d)));
+    *out = p, p = (vt_model_files){0};
+done:
+    vt_model_files_free(&p);
+    return st;
+}

@@ -1,0 +1,66 @@
+/*
+ * model_files.h - a model folder in the making: config.json in timm's form and
+ * every tensor under timm's name, as vitcl, timm and HF's timm wrapper load it.
+ *
+ *   fresh   from a preset or a config, every parameter drawn
+ *   refit   from a model that is there: a new head of zeros, perhaps another
+ *           picture size
+ *
+ * Training starts from such a folder, whatever it came from, so that a folder
+ * that cannot be loaded is found before the first step.
+ */
+#ifndef VT_TRAIN_MODEL_FILES_H
+#define VT_TRAIN_MODEL_FILES_H
+#include "data/dataset.h"
+#include "image/image.h"
+#include "models/model.h"
+
+#include <stdio.h>
+
+typedef struct vt_model_files {
+    char *config;
+    vt_tensor *tensor; /* f32; names and data are the parcel's */
+    size_t count, cap;
+} vt_model_files;
+
+void vt_model_files_free(vt_model_files *p);
+/* *data: the new tensor's zeros, to be filled. */
+vitcl_status vt_model_files_add(float **data, vt_model_files *p,
+                                const char *name, uint32_t rank,
+                                const uint64_t *shape);
+/* config.json, then model.safetensors; the folder is there. */
+vitcl_status vt_model_files_write(const vt_model_files *p, const char *folder);
+
+/* json: a config.json in timm's form, or NULL for the preset's. height, width:
+ * 0: the config's own. The classes are the dataset's; d NULL: no classes, but
+ * what masked patch prediction needs: "mpp_mask" and "mpp_head". */
+vitcl_status vt_model_files_random(vt_model_files *out, const char *preset,
+                                   const vt_json *json, const char *path,
+                                   uint32_t height, uint32_t width,
+                                   const vt_dataset *d, uint64_t random_state);
+/* Can m be written down in timm's form as it is? Others are converted first. */
+bool vt_model_files_finetunes(const vt_model *m);
+/* Every weight of m but its head. */
+vitcl_status vt_model_files_finetune(vt_model_files *out, vt_model *m,
+                                     uint32_t height, uint32_t width,
+                                     const vt_dataset *d);
+
+/* ---- config.json ---- */
+
+typedef struct vt_words { /* what goes into it */
+    const char *architecture, *pool;
+    const char *args; /* JSON members of model_args, or "" */
+    double eps;       /* 0: the architecture's own */
+    int height, width;
+    vt_preprocess how;
+    double crop_pct;                     /* 0: from `how` */
+    const char *first_conv, *classifier; /* tensors; NULL: a ViT's */
+    const vt_dataset *d; /* whose classes; NULL: no classifier */
+    const char *more; /* further members at the top, each "  \"a\": 1,\n"; "" */
+} vt_words;
+vitcl_status vt_config_text_new(char **out, const vt_words *w);
+/* A JSON value as text again. */
+void vt_json_print(FILE *f, const vt_json *v);
+void vt_json_print_string(FILE *f, const char *s);
+
+#endif

@@ -1,0 +1,97 @@
+/*
+ * run_dir.c - lock, sweep and empty a training's folder.
+ *
+ * The lock is flock()'s on the folder itself: it goes when the process goes,
+ * however that ends. Where the file system has none, none is held.
+ */
+#include "train/run_dir.h"
+
+#include "base/memory.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static const char *const files[] = {"config.json", "model.safetensors",
+                                    "training.json", "training.safetensors"};
+
+/* One of the files with mkstemp()'s six letters behind it (vt_newfile). */
+static bool half_written(const char *name)
+{
+    for (size_t i = 0; i < VT_COUNT(files); i++) {
+        const size_t n = strlen(files[i]);
+        size_t k = 0;
+
+        if (strncmp(name, files[i], n) != 0 || name[n] != '.')
+            continue;
+        while (isalnum((unsigned char)name[n + 1 + k]))
+            k++;
+        if (k == 6 && !name[n + 1 + k])
+            return true;
+    }
+    return false;
+}
+
+static void sweep(int folder)
+{
+    const int copy = fcntl(folder, F_DUPFD_CLOEXEC, 0);
+    DIR *d = copy < 0 ? NULL : fdopendir(copy);
+    const struct dirent *e;
+
+    if (!d) {
+        if (copy >= 0)
+            close(copy);
+        return;
+    }
+    while ((e = readdir(d)) != NULL)
+        if (half_written(e->d_name))
+            unlinkat(folder, e->d_name, 0);
+    closedir(d);
+}
+
+vitcl_status vt_run_dir_claim(vt_run_dir *out, const char *path, bool make)
+{
+    vitcl_status st = VITCL_OK;
+    vt_run_dir f = {path, -1, false};
+
+    if (make)
+        f.made = mkdir(path, 0777) == 0;
+    if (make && !f.made && errno != EEXIST)
+        return vt_fail(VITCL_EIO, "%s: cannot make the folder: %s", path,
+                       strerror(errno));
+    f.lock = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (f.lock < 0)
+        return vt_fail(VITCL_EIO, "%s: %s", path, strerror(errno));
+    if (flock(f.lock, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
+        st = vt_fail(VITCL_EINVAL, "%s: another training is writing there",
+                     path);
+        goto done;
+    }
+    sweep(f.lock);
+    *out = f, f = (vt_run_dir){0};
+done:
+    vt_run_dir_leave(&f);
+    return st;
+}
+
+void vt_run_dir_empty(const vt_run_dir *f)
+{
+    if (!f->path)
+        return;
+    for (size_t i = 0; i < VT_COUNT(files); i++)
+        unlinkat(f->lock, files[i], 0);
+    if (f->made)
+        rmdir(f->path); /* where something else is in it, it stays */
+}
+
+void vt_run_dir_leave(vt_run_dir *f)
+{
+    if (f->path && f->lock >= 0)
+        close(f->lock);
+    *f = (vt_run_dir){0};
+}

@@ -1,0 +1,59 @@
+/*
+ * sidecar.c - the files beside a checkpoint's weights; the library's own model
+ * carries its config with it.
+ */
+#include "weights/sidecar.h"
+
+#include "base/memory.h"
+#include "weights/builtin.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define FILE_MAX ((size_t)32 << 20)
+
+vitcl_status vt_sidecar_path(char **out, const char *path, const char *name)
+{
+    const char *slash = strrchr(path, '/');
+
+    if (vt_path_is_folder(path))
+        return vt_format(out, "%s/%s", path, name);
+    return vt_format(out, "%.*s%s", slash ? (int)(slash + 1 - path) : 0, path,
+                     name);
+}
+
+static vitcl_status copy(vt_file *out, const char *data, size_t size)
+{
+    vitcl_status st;
+    char *own = NULL;
+
+    VT_TRY(VT_NEW(&own, size));
+    memcpy(own, data, size);
+    *out = (vt_file){.data = (uint8_t *)own, .size = size};
+done:
+    return st;
+}
+
+vitcl_status vt_sidecar_read(vt_file *out, char **file, const char *path,
+                             const char *name)
+{
+    vitcl_status st = VITCL_OK;
+    char *at = NULL;
+    vt_builtin own;
+
+    *out = (vt_file){0};
+    if (vt_builtin_find(&own, path)) {
+        VT_TRY(vt_strdup(&at, path));
+        if (strcmp(name, "config.json") == 0)
+            VT_TRY(copy(out, own.config, own.config_size));
+    } else {
+        VT_TRY(vt_sidecar_path(&at, path, name));
+        if (vt_path_exists(at))
+            VT_TRY(vt_file_read(out, at, FILE_MAX));
+    }
+    if (file)
+        *file = at, at = NULL;
+done:
+    free(at);
+    return st;
+}

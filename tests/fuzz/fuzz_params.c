@@ -1,0 +1,35 @@
+/*
+ * fuzz_params.c - any text as the user's file of tuned parameters: as many
+ * entries are set as are counted, and a warning is one line.
+ */
+#include "gemm/params.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    vt_params_table table = {{{0}}};
+    vitcl_device_info info = {.name = "a device", .driver = "1.2"};
+    char *text = malloc(size + 1);
+    uint32_t n = 0;
+
+    if (!text)
+        return 0;
+    memcpy(text, data, size);
+    text[size] = '\0';
+    vt_params_text(&table, &info, text);
+    for (int kind = 0; kind < VT_PARAMS_KINDS; kind++)
+        for (int type = 0; type < VT_PARAMS_TYPES; type++)
+            n += table[kind][type].set;
+    if (n != info.tuned || strlen(info.warning) >= sizeof info.warning)
+        __builtin_trap();
+    for (char *c = info.warning; *c; c++)
+        if (*c == '\n')
+            __builtin_trap();
+    free(text);
+    return 0;
+}

@@ -1,0 +1,265 @@
+/*
+ * test_params.c - the user's tuned parameters: lines that are used, lines and
+ * files that are refused with one warning, writing that keeps other lines; and
+ * what trying instructions leaves behind. Right answers are judged by exact
+ * sums (vitcl_candidate_measure), and by that judge finding a wrong kernel.
+ */
+#include "gemm/params.h"
+#include "support/device.h"
+#include "support/pictures.h"
+
+#include <vitcl_tune.h>
+
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define ROWS                                                                   \
+    "rows f32 lanes 8 vectors 3 block 4 terms 512 rows 24 panels 2 groups 8"
+#define ROWS_REST "vectors 3 block 4 terms 512 rows 24 panels 2 groups 8"
+
+static char folder[256], path[300];
+
+static void begin(void)
+{
+    snprintf(folder, sizeof folder, "%s", vt_test_folder());
+    setenv("XDG_CONFIG_HOME", folder, 1);
+    snprintf(path, sizeof path, "%s/vitcl", folder);
+    cr_assert_eq(mkdir(path, 0700), 0);
+    snprintf(path, sizeof path, "%s/vitcl/tuned", folder);
+}
+
+static void put(const char *text)
+{
+    FILE *f = fopen(path, "w");
+
+    cr_assert(f);
+    fputs(text, f);
+    fclose(f);
+    cr_assert_eq(chmod(path, 0600), 0);
+}
+
+static vitcl_device_info load(vt_params_table *table)
+{
+    vitcl_device_info info = {.id = "0:0"};
+
+    snprintf(info.name, sizeof info.name, "a device");
+    snprintf(info.driver, sizeof info.driver, "1.2");
+    memset(table, 0, sizeof *table);
+    vt_params_load(table, &info);
+    return info;
+}
+
+#define KEY "a device\t1.2\t"
+
+TestSuite(params, .fini = vt_test_tidy);
+
+Test(params, lines)
+{
+    vt_params_table t;
+    vitcl_device_info info;
+
+    begin();
+    info = load(&t);
+    cr_expect(info.tuned == 0 && !info.warning[0], "%s", info.warning);
+    put("vitcl tuned 1\n# a device\t1.2\tnothing\n\n"
+        "another\t1.2\twhatever it says\na device\t1.3\tis not ours\n" KEY ROWS
+        "\n" KEY "dot int8 groups 3 panels 1 rows 60 terms 64 block 24\n" KEY
+        "rows f32 lanes 16 " ROWS_REST "\n");
+    info = load(&t);
+    cr_expect(info.tuned == 2 && !info.warning[0], "%s", info.warning);
+    cr_expect(t[VT_PARAMS_ROWS][0].set && !t[VT_PARAMS_ROWS][1].set);
+    cr_expect_eq(t[VT_PARAMS_ROWS][0].v[0], 16);
+    cr_expect_eq(t[VT_PARAMS_ROWS][0].v[6], 8);
+    cr_expect_eq(t[VT_PARAMS_DOT][3].v[0], 24);
+    cr_expect_eq(t[VT_PARAMS_DOT][3].v[4], 3);
+}
+
+/* Each spoils its own line, and nothing behind it. */
+Test(params, hostile_lines)
+{
+    static const struct {
+        const char *entry, *why;
+    } bad[] = {
+        {"", "no kernel's name"},
+        {"rows", "no precision"},
+        {"rows f64 lanes 8 " ROWS_REST, "no precision \"f64\""},
+        {"tile int8 size 64 terms 16", "no precision"},
+        {"cols f32 lanes 8 " ROWS_REST, "\"cols\" is no kernel"},
+        {"rows f32 " ROWS_REST, "lanes is missing"},
+        {"rows f32 lanes 8 lanes 8 " ROWS_REST, "there twice"},
+        {"rows f32 lanes 8 depth 1 " ROWS_REST, "\"depth\" is no parameter"},
+        {"rows f32 lanes 8 " ROWS_REST " block", "there twice"},
+        {"rows f32 lanes", "lanes is not from 4 to 16"},
+        {"rows f32 lanes 12 " ROWS_REST, "4, 8 or 16"},
+        {"rows f32 lanes 0 " ROWS_REST, "not from 4"},
+        {"rows f32 lanes -8 " ROWS_REST, "not from 4"},
+        {"rows f32 lanes 8x " ROWS_REST, "not from 4"},
+        {"rows f32 lanes 65544 " ROWS_REST, "not from 4"},
+        {"rows f32 lanes 4294967304 " ROWS_REST, "not from 4"},
+        {"rows f32 lanes 99999999999999999999999 " ROWS_REST, "not from 4"},
+        {"rows f32 lanes 16 vectors 4 block 24 terms 64 rows 512 panels 16 "
+         "groups 1",
+         "too many together"},
+        {"rows f32 lanes 8 vectors 2 block 24 terms 64 rows 6 panels 1 "
+         "groups 1",
+         "rows must be at least block"},
+        {"tile f32 size 72 terms 16", "multiple of 16"},
+        {"tile f32 size 128 terms 64", "local memory"},
+        {"clblast f32 GEMMK 0 KREG 1 KWG 32 KWI 2 MDIMA 8 MDIMC 8 MWG 64 "
+         "NDIMB 8 NDIMC 8 NWG 100 SA 0 SB 0 STRM 0 STRN 0 VWM 8 VWN 4",
+         "do not divide"},
+        {"clblast f32 GEMMK 1 KREG 1", "GEMMK is not from 0 to 0"},
+        {"averyveryverylongwordthatisnokernel", "no kernel's name"},
+    };
+    vt_params_table t;
+    vitcl_device_info info;
+    char text[1024];
+
+    begin();
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        snprintf(text, sizeof text,
+                 "vitcl tuned 1\n\n" KEY "%s\n" KEY
+                 "tile f32 size 48 terms 8\n",
+                 bad[i].entry);
+        put(text);
+        info = load(&t);
+        cr_expect(strstr(info.warning, bad[i].why), "%s: \"%s\"", bad[i].entry,
+                  info.warning);
+        cr_expect(strstr(info.warning, "/vitcl/tuned:3 "), "%s", info.warning);
+        cr_expect(info.tuned == 1 && t[VT_PARAMS_TILE][0].v[0] == 48, "%s",
+                  bad[i].entry);
+    }
+    put("vitcl tuned 1\nno tabs\n");
+    info = load(&t);
+    cr_expect(strstr(info.warning, ":2 is ignored"), "%s", info.warning);
+}
+
+static void refused(const char *why)
+{
+    vt_params_table t;
+    const vitcl_device_info info = load(&t);
+
+    cr_expect_eq(info.tuned, 0);
+    cr_expect(strstr(info.warning, why), "\"%s\" lacks %s", info.warning, why);
+}
+
+Test(params, hostile_files)
+{
+    char *large = malloc(300000), link[400];
+    FILE *f;
+
+    begin();
+    put("");
+    refused("first line");
+    put("vitcl tuned 2\n" KEY ROWS "\n");
+    refused("first line");
+    cr_assert(f = fopen(path, "w"));
+    fwrite("vitcl tuned 1\n\0" KEY ROWS "\n", 1, 40, f);
+    fclose(f);
+    refused("no text");
+    memset(large, 'x', 299999), large[299999] = '\0';
+    put(large);
+    refused("too large");
+    free(large);
+    put("vitcl tuned 1\n" KEY ROWS "\n");
+    cr_assert_eq(chmod(path, 0666), 0);
+    refused("ours alone");
+    cr_assert_eq(chmod(path, 0600), 0);
+    snprintf(link, sizeof link, "%s/other", folder);
+    cr_assert_eq(rename(path, link), 0);
+    cr_assert_eq(symlink(link, path), 0);
+    refused("symbolic link");
+    cr_assert_eq(remove(path), 0);
+    cr_assert_eq(mkfifo(path, 0600), 0);
+    refused("ours alone");
+    cr_assert_eq(remove(path), 0);
+    cr_assert_eq(mkdir(path, 0700), 0);
+    refused("ours alone");
+}
+
+static void has(const char *text, bool yes)
+{
+    char all[4096];
+    FILE *f = fopen(path, "r");
+    size_t n;
+
+    cr_assert(f);
+    n = fread(all, 1, sizeof all - 1, f);
+    all[n] = '\0';
+    fclose(f);
+    cr_expect_eq(strstr(all, text) != NULL, yes, "%s in %s", text, all);
+}
+
+/* What is written is read, by the device it is for; other lines stay. */
+Test(params, saved)
+{
+    vt_dev *dev = NULL;
+    struct stat st;
+
+    begin();
+    put("vitcl tuned 1\n# mine\n" KEY ROWS "\n");
+    cr_assert_eq(vt_gemm_dev_open(&dev, vt_dev_info(vt_test_device())->id),
+                 VITCL_OK);
+    cr_expect_eq(vt_dev_info(dev)->tuned, 0);
+    cr_assert_eq(vt_params_save(dev, "tile f32 size 48 terms 8"), VITCL_OK);
+    cr_assert_eq(vt_params_save(dev, ROWS), VITCL_OK);
+    cr_assert_eq(vt_params_save(dev, "tile f32 size 32 terms 8"), VITCL_OK);
+    vt_dev_free(dev);
+    has("# mine\n" KEY ROWS "\n", true);
+    has("tile f32 size 32", true);
+    has("tile f32 size 48", false);
+    cr_assert_eq(stat(path, &st), 0);
+    cr_expect_eq(st.st_mode & 0777, 0600);
+    cr_assert_eq(vt_gemm_dev_open(&dev, vt_dev_info(vt_test_device())->id),
+                 VITCL_OK);
+    cr_expect_eq(vt_dev_info(dev)->tuned, 2, "%s", vt_dev_info(dev)->warning);
+    cr_expect(vt_params_for(dev, VT_PARAMS_ROWS, VT_F32) &&
+              !vt_params_for(dev, VT_PARAMS_ROWS, VT_F16));
+    vt_dev_free(dev);
+}
+
+static vitcl_status judge(const char *candidate)
+{
+    double ratio = 0;
+    const vitcl_status st = vitcl_candidate_measure(
+        &ratio, vt_dev_info(vt_test_device())->id, candidate);
+
+    cr_expect(st != VITCL_OK || ratio > 0);
+    return st;
+}
+
+/* Whatever the parameters, every sum is exact. */
+Test(params, right)
+{
+    static const char *const all[] = {
+        "rows f32 lanes 4 vectors 3 block 4 terms 64 rows 7 panels 3 "
+        "groups 1",
+        "rows f32 lanes 8 vectors 4 block 3 terms 300 rows 64 panels 4 "
+        "groups 1",
+        "rows bf16 lanes 16 vectors 1 block 24 terms 99 rows 24 panels 1 "
+        "groups 256",
+        "rows f16 lanes 4 vectors 1 block 1 terms 128 rows 1 panels 2 "
+        "groups 4",
+        "dot int8 block 5 terms 64 rows 11 panels 2 groups 1",
+        "tile f32 size 32 terms 24",
+    };
+    char text[256];
+
+    begin();
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        snprintf(text, sizeof text, "%s: native 1x1x1x1 61x130x1100x2", all[i]);
+        if (vt_dev_class(vt_test_device()) == VT_CLASS_CPU || all[i][0] == 't')
+            cr_expect_eq(judge(text), VITCL_OK, "%s: %s", text, vt_message());
+    }
+    cr_expect_eq(judge(ROWS), VITCL_EINVAL);
+    cr_expect_eq(judge(ROWS ": native"), VITCL_EINVAL);
+    cr_expect_eq(judge(ROWS ": native 1x1x1"), VITCL_EINVAL);
+    cr_expect_eq(judge(ROWS ": native 0x1x1x1"), VITCL_EINVAL);
+    cr_expect_eq(judge(ROWS ": native 9999999x9999999x1x1"), VITCL_EINVAL);
+    cr_expect_eq(judge("rows f32 lanes 8: native 1x1x1x1"), VITCL_ECORRUPT);
+    cr_expect_eq(judge(ROWS ": nothing 1x1x1x1"), VITCL_EUNSUPPORTED);
+}
