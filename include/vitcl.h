@@ -11,12 +11,31 @@
  * Processes  No driver of OpenCL lives through a fork(). In the child of a
  *            process that has opened a device, calls that need one or a loader
  *            fail, and freeing leaves the parent's things alone.
- * Shared     by all of a process, each behind a lock: which half precision a
- *            device does faster, trials of its dot-product instructions, the
- *            log, and CLBlast. A device is locked while it builds a program, a
- *            model while a session's plan is written. Using "clblast" (the
- *            default on GPUs) sets CLBlast's parameters of Xgemm and of
- *            GemmRoutine in single precision for that device. They are the
+ * Trials     Drivers' compilers crash on instructions that they do not expect.
+ *            So what nobody has tried on a device, driver and version is tried
+ *            by processes of the program vitcl-try, never in the host's:
+ *            whether a CPU's dot-product instructions (bf16, int8) work and are
+ *            faster, and which half precision is. vitcl_session_new(), the
+ *            vitcl_train*() calls, vitcl_device_peak() and vitcl_tuner_new()
+ *            start one for each, in turn, when they need to know;
+ *            vitcl_device_try() and vitcl_candidate_measure() always may. It
+ *            crashes, hangs (VITCL_TRY_SECONDS; 60) or is wrong: that form has
+ *            failed, and multiply-adds take its place. The answer is kept with
+ *            the programs on disk, so that later processes start none; with
+ *            VITCL_CACHE=off each asks again. Where the program is missing or
+ *            cannot be started, nothing is tried, used or kept: a line of the
+ *            log and vitcl_device_form() (vitcl_tune.h) say so. It is looked
+ *            for as vitcl-decode is (see vitcl_image_decode()), by VITCL_TRY.
+ * It is not forked; it gets the host's environment, as its driver is the same,
+ * /dev/null and no descriptor of the host's, default signals and no core, and
+ * dies with the host. SIGCHLD comes, and a waitpid(-1) may meet it; a host that
+ * ignores SIGCHLD or reaps it loses nothing. Kernels of a form that stood its
+ * trial are compiled in the host for its own sizes, as all others are. Shared
+ * by all of a process, each behind a lock: which half precision a device does
+ * faster, trials of its dot-product instructions, the log, and CLBlast. A
+ * device is locked while it builds a program, a model while a session's plan is
+ * written. Using "clblast" (the default on GPUs) sets CLBlast's parameters of
+ * Xgemm and of GemmRoutine in single precision for that device. They are the
  *            process's: a host's own products with CLBlast on that device take
  *            them too, which may change how fast they are, and in CLBlast up to
  *            1.6.0, whose cache is not thread-safe, may not run while a session
@@ -30,7 +49,8 @@
  *            dot-product instructions), VITCL_CL_DIR (kernels from a folder),
  *            VITCL_BUILD_FORK=1 (PoCL may compile in forked processes: for a
  *            program that has no other threads), VITCL_DECODE and what begins
- *            with it (see vitcl_image_decode()), OCL_ICD_VENDORS (to say why
+ *            with it (see vitcl_image_decode()), VITCL_TRY and
+ *            VITCL_TRY_SECONDS (see Trials), OCL_ICD_VENDORS (to say why
  *            there is no device). Drivers' variables that change what their
  *            compilers make are read too, to tell programs on disk apart.
  * Structs    Those of options and infos begin with their size: set it before a
@@ -216,7 +236,7 @@ typedef enum {
 /* What this device can do at most: multiplications and additions in registers,
  * 1e9 a second, measured now for some tenths of a second. In f16 where the
  * device has such arithmetic, in bf16 and int8 by dot-product instructions
- * where it multiplies by them (which may be tried and timed for it), else in
+ * where it multiplies by them (which may be tried for it, see Trials), else in
  * f32. */
 VITCL_STATUS vitcl_device_peak(double *gflops, vitcl_device *device,
                                vitcl_precision precision);
@@ -275,7 +295,8 @@ typedef struct {
  * caller is not forked, and the process is never confused with one of its own,
  * but SIGCHLD comes, and a waitpid(-1) may meet it. The program is looked for
  * as VITCL_DECODE (a path) says, beside the program or library that runs, in
- * ../libexec and ../../libexec from there, and where it was installed.
+ * ../libexec and ../../libexec from there, and where it was installed; in a
+ * set-user-id program there alone.
  * VITCL_DECODE_MEMORY (MiB for all decoders together; a quarter of the
  * machine's), VITCL_DECODE_SECONDS (of processor time a picture; 30) and
  * VITCL_DECODE_PIXELS (millions a picture; 179) limit what a picture costs.

@@ -6,14 +6,17 @@
  *
  *   tried  Whether a processor's dot-product instructions work and are faster
  *          than multiply-adds (bf16, int8), once a device, driver and version,
- *          in the cache folder. A session tries by itself, in its process; a
- *          program that minds an illegal instruction lets a child call
- *          vitcl_device_try() first.
+ *          in the cache folder. Which of bf16 and f16 is faster (half), too. A
+ *          session has it tried when it needs to know; vitcl_device_try() does
+ *          so beforehand.
  *   tuned  Parameters of the multiplications, in $XDG_CONFIG_HOME/vitcl/tuned
  *          (or ~/.config/vitcl/tuned), for one device and driver version a
  *          line. A tuner proposes candidates; whoever drives it has each of
- *          them measured by vitcl_candidate_measure(), in a process that may
- *          crash, tells what came out, and saves the best.
+ *          them measured by vitcl_candidate_measure(), tells what came out, and
+ *          saves the best.
+ *
+ * What is tried or measured may crash its driver, so processes of vitcl-try do
+ * it: see "Trials" in vitcl.h.
  */
 #ifndef VITCL_TUNE_H
 #define VITCL_TUNE_H
@@ -22,17 +25,20 @@
 extern "C" {
 #endif
 
-/* 1: a session of this precision, or a training, would try instructions on the
- * device, or on the model's. */
+/* 1: a session of this precision, or a training, would have instructions tried
+ * on the device, or on the model's. */
 int vitcl_device_untried(const vitcl_device *device, vitcl_precision precision);
 int vitcl_model_untried(const vitcl_model *model, vitcl_precision precision);
 /* What a CPU multiplies bf16 or int8 by, as far as it has been tried: an
  * instruction's name, "fma" or "untried"; and what failed its trial, as in
- * "fma; vpdpbusd failed its trial". Cut to `size` bytes with the final NUL. */
+ * "fma; vpdpbusd failed its trial", or has none, as vitcl-try is missing or
+ * cannot be started: "fma; vpdpbusd cannot be tried". Cut to `size` bytes with
+ * the final NUL. */
 VITCL_STATUS vitcl_device_form(char *out, size_t size,
                                const vitcl_device *device,
                                vitcl_precision precision);
-/* Tries and keeps what came out. */
+/* Has it tried, unless that is known, and keeps what came out. Success also
+ * where it failed its trial: vitcl_device_form() says so. */
 VITCL_STATUS vitcl_device_try(vitcl_device *device, vitcl_precision precision);
 
 typedef struct vitcl_tuner vitcl_tuner;
@@ -55,10 +61,13 @@ VITCL_STATUS vitcl_tuner_save(const char **path, vitcl_tuner *tuner);
 void vitcl_tuner_free(vitcl_tuner *tuner);
 
 /* Checks every element of the candidate's products and times them beside those
- * of the native multiplication as it is built in. A wrong product is
- * VITCL_EDEVICE. select: as in vitcl_device_open(). */
+ * of the native multiplication as it is built in, in a process of vitcl-try,
+ * for `seconds` at most (0: as any trial). VITCL_EDEVICE: a product is wrong,
+ * or the process crashed or took too long. select: as in vitcl_device_open();
+ * progress: NULL, or asked now and then (of seconds). */
 VITCL_STATUS vitcl_candidate_measure(double *ratio, const char *select,
-                                     const char *candidate);
+                                     const char *candidate, double seconds,
+                                     vitcl_progress progress, void *context);
 
 #ifdef __cplusplus
 }

@@ -4,9 +4,12 @@
  * On one CPU the dot products of bf16 are twice as fast as f32, on the next
  * half as fast, and both advertise them: so neither a name nor a flag decides,
  * but one multiplication of a ViT's size, timed once a device, driver and
- * version; the answer is kept on disk, and in the process where that is off.
+ * version by the program vitcl-try, each precision in a process of its own; the
+ * answer is kept on disk, and in the process where that is off.
  */
 #include "api/handles.h"
+#include "api/trial.h"
+#include "base/attempt.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/memory.h"
@@ -40,8 +43,8 @@ done:
     return st;
 }
 
-static vitcl_status measure(double *ms, vt_dev *dev, const char *gemm,
-                            vt_dtype type)
+vitcl_status vt_half_measure(double *ms, vt_dev *dev, const char *gemm,
+                             vt_dtype type)
 {
     vitcl_status st = VITCL_OK;
     const vt_gemm_desc d = {.batch = 1,
@@ -84,6 +87,29 @@ done:
     return st;
 }
 
+static vitcl_status measure(double *ms, const vt_dev *dev, const char *gemm,
+                            const char *type)
+{
+    const vitcl_device_info *info = vt_dev_info(dev);
+    char answer[32];
+    const vt_attempt a = {
+        .words = {"half", info->id, info->name, info->driver, gemm, type}};
+    vitcl_status st;
+
+    VT_TRY(vt_attempt_run(answer, sizeof answer, &a));
+    *ms = vt_attempt_number(answer);
+    if (!(*ms > 0))
+        st = vt_fail(VITCL_EDEVICE, "%s takes no time", type);
+done:
+    return st;
+}
+
+/* vitcl-try could not do it. */
+static bool unknown(vitcl_status st)
+{
+    return st == VITCL_EIO || st == VITCL_ENOMEM || st == VITCL_ESTOPPED;
+}
+
 static vitcl_status compare(vitcl_precision *out, vt_dev *dev, const char *gemm)
 {
     double bf16 = 1e30, f16 = 1e30;
@@ -96,8 +122,17 @@ static vitcl_status compare(vitcl_precision *out, vt_dev *dev, const char *gemm)
         *out = strcmp(word, "f16") == 0 ? VITCL_F16 : VITCL_BF16;
         return VITCL_OK;
     }
-    a = measure(&bf16, dev, gemm, VT_BF16);
-    b = measure(&f16, dev, gemm, VT_F16);
+    (void)vt_gemm_temp_bytes(
+        dev, gemm,
+        &(vt_gemm_desc){
+            .M = M, .N = N, .K = K, .type = VT_BF16, .b_packed = true});
+    a = measure(&bf16, dev, gemm, "bf16"); /* whose form is known now */
+    b = unknown(a) ? a : measure(&f16, dev, gemm, "f16");
+    if (unknown(b)) {
+        vt_log("half by %s: bf16, untimed: %s", gemm, vt_message());
+        *out = VITCL_BF16;
+        return VITCL_OK;
+    }
     if (a != VITCL_OK && b != VITCL_OK)
         return b; /* with its message */
     /* On a draw bf16: it cannot overflow. */

@@ -300,16 +300,14 @@ static vitcl_status parse(job *j, const char *text)
     return vt_fail(VITCL_EINVAL, "\"%.60s\" is no candidate", text);
 }
 
-vitcl_status vitcl_candidate_measure(double *ratio, const char *select,
-                                     const char *candidate)
+vitcl_status vt_candidate_measure(double *ratio, const char *select,
+                                  const char *candidate)
 {
     side sides[2] = {{.dev = NULL}};
     double sum[2] = {0, 0};
     job j = {.n = 0};
     vitcl_status st = VITCL_OK;
 
-    if (!ratio || !candidate)
-        return vt_fail(VITCL_EINVAL, "a candidate and a place for its time");
     VT_TRY(parse(&j, candidate));
     for (int i = 0; i < 2; i++) {
         VT_TRY(vt_gemm_dev_open(&sides[i].dev, select));

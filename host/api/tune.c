@@ -8,6 +8,7 @@
  */
 #include "api/handles.h"
 #include "api/trial.h"
+#include "base/attempt.h"
 #include "base/memory.h"
 
 #include <vitcl_tune.h>
@@ -224,6 +225,29 @@ vitcl_status vitcl_tuner_save(const char **path, vitcl_tuner *tuner)
     if (!vt_params_path(tuner->path, sizeof tuner->path))
         tuner->path[0] = '\0';
     *path = tuner->path;
+done:
+    return st;
+}
+
+vitcl_status vitcl_candidate_measure(double *ratio, const char *select,
+                                     const char *candidate, double seconds,
+                                     vitcl_progress progress, void *context)
+{
+    char answer[32];
+    double r;
+    vitcl_status st;
+
+    VT_GIVEN(ratio);
+    VT_GIVEN(candidate);
+    const vt_attempt a = {.words = {"measure", select ? select : "", candidate},
+                          .seconds = seconds,
+                          .stop = progress,
+                          .stop_context = context};
+    VT_TRY(vt_attempt_run(answer, sizeof answer, &a));
+    r = vt_attempt_number(answer);
+    if (!(r > 0))
+        return vt_fail(VITCL_EDEVICE, "it takes no time");
+    *ratio = r;
 done:
     return st;
 }

@@ -1,6 +1,7 @@
 /*
  * file.c - read and write files so that none is ever half there.
  */
+#define _GNU_SOURCE /* syscall */
 #include "base/file.h"
 
 #include "base/memory.h"
@@ -8,7 +9,9 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 vitcl_status vt_file_open(int *out, size_t *size, const char *path)
@@ -181,4 +184,17 @@ void vt_newfile_discard(vt_newfile *n)
     free(n->temporary);
     free(n->path);
     *n = (vt_newfile){0};
+}
+
+void vt_close_from(int fd)
+{
+    struct rlimit limit = {1024, 1024};
+
+#ifdef SYS_close_range
+    if (syscall(SYS_close_range, (unsigned)fd, ~0u, 0u) == 0)
+        return;
+#endif
+    getrlimit(RLIMIT_NOFILE, &limit);
+    for (; fd < (int)VT_MIN(limit.rlim_cur, 1 << 16); fd++)
+        close(fd);
 }

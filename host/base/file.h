@@ -28,6 +28,10 @@ enum { VT_SHORT = -1 };
 int vt_read_at(int fd, void *out, size_t n, uint64_t at);
 int vt_write_at(int fd, const void *from, size_t n, uint64_t at);
 
+/* Closes this descriptor and all above it: for a program of ours that a host
+ * starts. */
+void vt_close_from(int fd);
+
 bool vt_path_is_folder(const char *path);
 bool vt_path_exists(const char *path);
 

@@ -48,10 +48,10 @@ typedef struct opt {
 
 typedef struct command {
     const char *name, *operands;
-    const char *summary; /* NULL: not for people, last in main.c */
-    const char *more;    /* may be NULL */
-    const opt *options;  /* ends with a NULL name */
-    size_t size;         /* of the struct that options go into, zero at first */
+    const char *summary;
+    const char *more;   /* may be NULL */
+    const opt *options; /* ends with a NULL name */
+    size_t size;        /* of the struct that options go into, zero at first */
     int (*run)(void *options, const words *operands);
 } command;
 
@@ -107,13 +107,6 @@ double now(void);                 /* seconds, monotonic */
 void catch_stop(void);
 bool stopped(void);
 
-/* ---- children (child.c) ---- */
-
-enum { CHILD_NONE = -1, CHILD_CRASHED = -2 };
-/* Runs this program with these words (NULL-ended) and no input, for at most so
- * many seconds; out: what it printed. Its exit status, or one of the above. */
-int child_run(char *out, size_t size, const char *const *argv, double seconds);
-
 /* ---- drivers (guard.c) ---- */
 
 /* main()'s words, to begin once more with. */
@@ -125,6 +118,10 @@ void guard_caches(void);
 void guard_begin(void);
 void guard_end(void);
 void guard_spent(void); /* input is being read that cannot be read again */
+/* The first part of the results is out, though a driver may still crash; and
+ * whether it was out when the program began once more. */
+void guard_tell(void);
+bool guard_told(void);
 
 /* ---- models (load.c) ---- */
 
@@ -179,8 +176,9 @@ typedef struct model_options {
 const char *model_path(const model_options *o);
 /* Opens a device; notes what of the user's tuning is ignored there. */
 int open_device(vitcl_device **device, const char *select);
-/* Has a child try the instructions of this precision, if they are untried. */
-void try_first(int untried, const char *select, vitcl_precision precision);
+/* Has the instructions of this precision tried, if they are untried, and says
+ * which failed or cannot be tried. */
+void try_first(vitcl_device *device, vitcl_precision precision);
 /* Opens the device (unless device is NULL) and the model. Prints why not. */
 int open_model(vitcl_device **device, vitcl_model **model,
                const model_options *o);
@@ -189,7 +187,7 @@ vitcl_precision precision_of(const char *word);
 /* Is --classes-by "number"? Says so when it is. */
 bool classes_by_number(const char *word);
 /* A session of o's batch, size, gemm and precision, with keep and profile. */
-int open_session(vitcl_session **out, vitcl_model *model,
+int open_session(vitcl_session **out, vitcl_device *device, vitcl_model *model,
                  const model_options *o, const char *const *keep, int profile);
 /* The name to show: the preset, or the model's path without slashes. */
 const char *model_name(const model_options *o);

@@ -142,7 +142,7 @@ static int profile(work *w)
 
     vitcl_session_free(w->session);
     w->session = NULL;
-    code = open_session(&w->session, w->model, &w->common, NULL, 1);
+    code = open_session(&w->session, w->device, w->model, &w->common, NULL, 1);
     for (int i = 0; i < 2 && code == EXIT_OK; i++)
         code = once(w);
     for (uint32_t i = 0;
@@ -233,7 +233,8 @@ static int work_through(work *w)
     int code = open_model(&w->device, &w->model, &w->common);
 
     if (code == EXIT_OK)
-        code = open_session(&w->session, w->model, &w->common, NULL, 0);
+        code =
+            open_session(&w->session, w->device, w->model, &w->common, NULL, 0);
     w->load_ms = 1e3 * (now() - from);
     if (code == EXIT_OK)
         code = allocate(w);

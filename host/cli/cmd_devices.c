@@ -50,7 +50,7 @@ static bool find_forms(forms *f, const vitcl_device_info *d)
 
 static void note_form(const char *id, const char *precision, const char *form)
 {
-    if (strstr(form, "failed"))
+    if (strchr(form, ';'))
         note("%s: %s by %s", id, precision, form);
 }
 
@@ -166,48 +166,70 @@ static int print_table(const vitcl_device_info *list, uint32_t n)
     return EXIT_OK;
 }
 
-static int run(void *into, const words *operands)
+/* All that can be listed, and the status of what ended the list. */
+static vitcl_status find_all(vitcl_device_info **list, uint32_t *n)
 {
-    const devices *o = into;
-    vitcl_device_info *list = NULL, *more, one = {.size = sizeof one};
-    uint32_t n = 0, usable = 0;
-    int code = EXIT_OK;
-    bool warned = false;
+    vitcl_device_info one = {.size = sizeof one}, *more;
     vitcl_status st;
-    forms f;
 
-    if (operands->count)
-        return usage("takes no argument such as '%s'", operands->item[0]);
-    guard_begin();
-    while ((st = vitcl_device_list(&one, n)) == VITCL_OK && n < 1024) {
-        more = realloc(list, (n + 1) * sizeof *list);
-        if (!more) {
-            free(list);
-            return fail("out of memory");
-        }
-        list = more, list[n++] = one;
-        usable += !one.error[0];
+    while ((st = vitcl_device_list(&one, *n)) == VITCL_OK && *n < 1024) {
+        more = realloc(*list, (*n + 1) * sizeof one);
+        if (!more)
+            return VITCL_ENOMEM;
+        *list = more, more[(*n)++] = one;
     }
-    if (st != VITCL_OK && (st != VITCL_ENODEVICE || n == 0)) {
-        free(list);
-        return failed();
-    }
+    return st;
+}
+
+static void print_all(const vitcl_device_info *list, const forms *f, uint32_t n,
+                      bool json)
+{
+    bool warned = false;
+
     for (uint32_t i = 0; i < n; i++) {
         if (list[i].warning[0] && !warned)
             note("%s", list[i].warning);
         warned = warned || list[i].warning[0];
-        if (!find_forms(&f, &list[i]))
-            code = EXIT_FAILED;
-        if (o->json)
-            print_json(&list[i], &f);
-        note_form(list[i].id, "bf16", f.bf16);
-        note_form(list[i].id, "int8", f.int8);
+        if (json)
+            print_json(&list[i], &f[i]);
+        note_form(list[i].id, "bf16", f[i].bf16);
+        note_form(list[i].id, "int8", f[i].int8);
     }
+}
+
+static int run(void *into, const words *operands)
+{
+    const devices *o = into;
+    vitcl_device_info *list = NULL;
+    forms *f = NULL;
+    uint32_t n = 0, usable = 0;
+    int code = EXIT_OK;
+    vitcl_status st;
+
+    if (operands->count)
+        return usage("takes no argument such as '%s'", operands->item[0]);
+    guard_begin();
+    st = find_all(&list, &n);
+    if (st != VITCL_ENOMEM)
+        f = calloc(n + 1u, sizeof *f);
+    if (!f || (st != VITCL_OK && (st != VITCL_ENODEVICE || n == 0))) {
+        code = f ? failed() : fail("out of memory");
+        goto done;
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        usable += !list[i].error[0];
+        if (!find_forms(&f[i], &list[i]))
+            code = EXIT_FAILED;
+    }
+    guard_end(); /* what is printed is not printed again */
+    print_all(list, f, n, o->json);
     if (!o->json && n && print_table(list, n) != EXIT_OK)
         code = EXIT_FAILED;
     if (!usable && code == EXIT_OK)
         code = fail("no usable OpenCL device; install a driver, for instance "
                     "pocl-opencl-icd for the CPU");
+done:
+    free(f);
     free(list);
     return code;
 }
@@ -219,8 +241,9 @@ const command cmd_devices = {
     "GEMM is the matrix multiplication that classify uses there, tuned how "
     "many\nentries of `vitcl tune` it uses. A driver that fails spoils its own "
     "line only.\n--json says by which instructions a CPU multiplies in bf16 "
-    "and int8, as far as\nthey were tried; one that failed its trial is named "
-    "on stderr. `-d` of the other\ncommands and VITCL_DEVICE take the index, "
+    "and int8, as far as\nthey were tried; one that failed its trial or cannot "
+    "be tried is named on stderr.\n`-d` of the other commands and VITCL_DEVICE "
+    "take the index, "
     "part of a name, cpu, gpu or any.",
     options,
     sizeof(devices),

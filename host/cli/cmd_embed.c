@@ -160,7 +160,8 @@ static int prepare(work *w, const words *operands)
     batch = batches_batch(w->batches, strcmp(info.type, "cpu") == 0 ? 8 : 32);
     common.batch = common.batch ? common.batch : batch;
     common.once = batches_fits(w->batches, common.batch);
-    code = open_session(&w->session, w->model, &common, inner ? keep : NULL, 0);
+    code = open_session(&w->session, w->device, w->model, &common,
+                        inner ? keep : NULL, 0);
     if (code == EXIT_OK)
         code = choose(w);
     if (code != EXIT_OK)

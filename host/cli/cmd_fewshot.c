@@ -137,7 +137,7 @@ static int run(void *into, const words *operands)
     if (code == EXIT_OK)
         code = open_model(&w.device, &w.model, &o->common);
     if (code == EXIT_OK)
-        code = open_session(&w.session, w.model, &o->common, NULL, 0);
+        code = open_session(&w.session, w.device, w.model, &o->common, NULL, 0);
     if (code == EXIT_OK) {
         say_model(&o->common);
         code = score(&w, o);

@@ -168,7 +168,7 @@ static int run(void *into, const words *operands)
         common.size = size;
     }
     if (code == EXIT_OK)
-        code = open_session(&w.session, w.model, &common,
+        code = open_session(&w.session, w.device, w.model, &common,
                             o->keep.count ? o->keep.item : NULL, 0);
     if (code == EXIT_OK)
         code = allocate(&w);

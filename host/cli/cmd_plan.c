@@ -117,11 +117,12 @@ static int run(void *into, const words *operands)
                      operands->item[0]);
     code = open_model(&device, &model, &o->common);
     if (code == EXIT_OK)
-        code = open_session(&session, model, &o->common,
+        code = open_session(&session, device, model, &o->common,
                             o->keep.count ? o->keep.item : NULL, o->time);
     if (code == EXIT_OK && o->time)
         code = run_once(session);
     if (code == EXIT_OK) {
+        guard_end(); /* what is printed is not printed again */
         print_steps(o, session);
         if (!o->json)
             code = print_memory(session);

@@ -71,8 +71,8 @@ static void caches(void)
     cache_line("PoCL's", pocl, "");
 }
 
-/* By what it multiplies in 16 and 8 bits; a child tries what is untried. */
-static void print_forms(const vitcl_device *device, const char *select)
+/* By what it multiplies in 16 and 8 bits; what is untried is tried. */
+static void print_forms(vitcl_device *device)
 {
     static const struct {
         vitcl_precision precision;
@@ -81,10 +81,9 @@ static void print_forms(const vitcl_device *device, const char *select)
     char form[96];
 
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
-        try_first(vitcl_device_untried(device, all[i].precision), select,
-                  all[i].precision);
-        if (vitcl_device_form(form, sizeof form, device, all[i].precision) ==
-            VITCL_OK)
+        if (vitcl_device_try(device, all[i].precision) == VITCL_OK &&
+            vitcl_device_form(form, sizeof form, device, all[i].precision) ==
+                VITCL_OK)
             line(all[i].name, form);
     }
 }
@@ -94,13 +93,13 @@ static bool interprets(const vitcl_device_info *d)
     return strstr(d->name, "Oclgrind") != NULL;
 }
 
-static void report(const vitcl_device_info *d, const vitcl_device *device,
-                   const char *select)
+static void report(const vitcl_device_info *d, vitcl_device *device)
 {
     static const char *const variables[] = {
-        "VITCL_DEVICE",          "VITCL_DOT",       "VITCL_CL_DIR",
-        "POCL_DEVICES",          "OCL_ICD_VENDORS", "RUSTICL_ENABLE",
-        "POCL_MAX_PTHREAD_COUNT"};
+        "VITCL_DEVICE",   "VITCL_DOT",
+        "VITCL_CL_DIR",   "VITCL_TRY",
+        "POCL_DEVICES",   "OCL_ICD_VENDORS",
+        "RUSTICL_ENABLE", "POCL_MAX_PTHREAD_COUNT"};
     struct utsname u;
 
     line("vitcl", vitcl_version());
@@ -118,7 +117,7 @@ static void report(const vitcl_device_info *d, const vitcl_device *device,
     line("OpenCL C", d->opencl_c);
     printf("%-12s %s, %u entries of vitcl tune\n", "GEMM", d->gemm, d->tuned);
     if (!interprets(d))
-        print_forms(device, select);
+        print_forms(device);
     if (d->warning[0])
         line("warning", d->warning);
     caches();
@@ -258,7 +257,9 @@ static int run(void *into, const words *operands)
         vitcl_device_free(device);
         return failed();
     }
-    report(&info, device, o->common.device);
+    if (!guard_told())
+        report(&info, device);
+    guard_tell();
     if (interprets(&info))
         code = fail("no verdict: Oclgrind interprets each instruction, so "
                     "that a model takes hours; tools/test --all tries every "

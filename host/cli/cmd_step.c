@@ -49,8 +49,7 @@ static int run(void *into, const words *operands)
     code = open_device(&device, o->common.device);
     if (code != EXIT_OK)
         return code;
-    try_first(vitcl_device_untried(device, precision), o->common.device,
-              precision);
+    try_first(device, precision);
     if (vitcl_train_steps(o->output, device, model, o->input, o->settings,
                           o->steps ? o->steps : 1, o->common.gemm,
                           precision) != VITCL_OK)

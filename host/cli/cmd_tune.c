@@ -2,8 +2,9 @@
  * cmd_tune.c - searches the parameters with which this device multiplies a
  * model's matrices fastest, and keeps them for every later run.
  *
- * Each candidate is compiled, checked and timed by a child: one that crashes
- * its driver, hangs or computes wrong numbers is only a candidate less.
+ * Each candidate is compiled, checked and timed by a process of vitcl-try: one
+ * that crashes its driver, hangs or computes wrong numbers is only a candidate
+ * less.
  */
 #include "cmd.h"
 
@@ -34,16 +35,21 @@ typedef struct tally {
     int measured, failed;
 } tally;
 
+static int ask_stop(void *context, uint64_t done, uint64_t total)
+{
+    (void)context, (void)done, (void)total;
+    return stopped();
+}
+
 /* The ratio, 0 where the candidate is none. */
 static double measure(const char *device, const char *candidate, double seconds)
 {
-    const char *const argv[] = {"probe",   "-d",      device, "--",
-                                "measure", candidate, NULL};
-    char text[64];
+    double ratio = 0;
 
-    if (child_run(text, sizeof text, argv, seconds) != EXIT_OK)
-        return 0;
-    return strtod(text, NULL);
+    return vitcl_candidate_measure(&ratio, device, candidate, seconds, ask_stop,
+                                   NULL) == VITCL_OK
+               ? ratio
+               : 0;
 }
 
 static void search(tally *t, vitcl_tuner *tuner, const char *device,
@@ -77,6 +83,7 @@ static int report(const tally *t, vitcl_tuner *tuner)
 {
     const char *path;
 
+    guard_end(); /* what is printed is not printed again */
     if (vitcl_tuner_save(&path, tuner) != VITCL_OK)
         return failed();
     printf("%s\n%d candidates, of which %d failed; %.2f times as fast as "
@@ -110,8 +117,7 @@ static int run(void *into, const words *operands)
     if (code != EXIT_OK)
         return code;
     catch_stop();
-    try_first(vitcl_model_untried(model, options_of.precision),
-              o->common.device, options_of.precision);
+    try_first(device, options_of.precision);
     if (vitcl_device_describe(&info, device) != VITCL_OK ||
         vitcl_tuner_new(&tuner, model, &options_of) != VITCL_OK) {
         code = failed();

@@ -13,8 +13,10 @@
  * compiles and loads. If it crashes there (SIGABRT of an assertion, SIGSEGV,
  * SIGBUS of a file that was cut), the program begins once more, with PoCL's
  * cache cleared: nothing has been answered yet. The second time, or where
- * standard input was read already, it ends with a line that says so. Children
- * take no part: they may die.
+ * standard input was read already, it ends with a line that says so. What a
+ * command prints all the same is not printed again (guard_tell()). A crash of
+ * our own there looks like the driver's: VITCL_RETRY=off leaves every crash as
+ * it is.
  */
 #define _XOPEN_SOURCE 700 /* nftw() */
 #include "cmd.h"
@@ -29,8 +31,8 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
-#define AGAIN "VITCL_AGAIN=1" /* from the first try to the second */
-#define ROOM (16 << 20)       /* bytes that compiled programs want */
+#define AGAIN "VITCL_AGAIN" /* from the first try to the second: 1, or 2 */
+#define ROOM (16 << 20)     /* bytes that compiled programs want */
 
 extern char **environ;
 
@@ -175,6 +177,8 @@ static const int signals[] = {SIGABRT, SIGSEGV, SIGBUS};
 
 static char *const *words_again;
 static char **environment_again;
+static char again[] = AGAIN "=1";
+static bool told;
 static volatile sig_atomic_t armed, second, spent;
 static pid_t process;
 
@@ -213,14 +217,16 @@ static void crashed(int number)
 
 void guard_arguments(char *const *argv)
 {
+    const char *before = getenv(AGAIN);
+
     words_again = argv;
-    second = getenv("VITCL_AGAIN") != NULL;
-    unsetenv("VITCL_AGAIN");
+    second = before != NULL;
+    told = before && strcmp(before, "2") == 0;
+    unsetenv(AGAIN);
 }
 
 static void copy_environment(void)
 {
-    static char again[] = AGAIN;
     size_t n = 0;
 
     while (environ && environ[n])
@@ -247,9 +253,19 @@ void guard_caches(void)
         note("%s", aside);
 }
 
+/* By the user's VITCL_RETRY=off. */
+static bool off(void)
+{
+    const char *word = getenv("VITCL_RETRY");
+
+    return word && strcmp(word, "off") == 0;
+}
+
 void guard_begin(void)
 {
     guard_caches();
+    if (off())
+        return;
     struct sigaction action = {.sa_handler = crashed};
     sigemptyset(&action.sa_mask);
     action.sa_flags = (int)SA_RESETHAND;
@@ -275,4 +291,14 @@ void guard_end(void)
 void guard_spent(void)
 {
     spent = 1;
+}
+
+bool guard_told(void)
+{
+    return told;
+}
+
+void guard_tell(void)
+{
+    again[sizeof again - 2] = '2';
 }

@@ -11,9 +11,6 @@
 #include <string.h>
 #include <time.h>
 
-/* A child that tries instructions may take this long. */
-#define TRY_SECONDS 60
-
 /* In the order of vitcl_precision. */
 static const char *const precisions[] = {"f32",  "bf16", "f16",
                                          "half", "int8", NULL};
@@ -49,25 +46,18 @@ int open_device(vitcl_device **device, const char *select)
     return EXIT_OK;
 }
 
-void try_first(int untried, const char *select, vitcl_precision precision)
+void try_first(vitcl_device *device, vitcl_precision precision)
 {
-    const char *argv[8] = {"probe", "try", precisions[precision]};
-    int n = 3, code;
-    char text[64];
+    const vitcl_precision named =
+        precision == VITCL_HALF ? VITCL_BF16 : precision;
+    char form[96];
 
-    if (!untried)
+    if (!vitcl_device_untried(device, precision) ||
+        vitcl_device_try(device, precision) != VITCL_OK ||
+        vitcl_device_form(form, sizeof form, device, named) != VITCL_OK)
         return;
-    if (is_verbose())
-        argv[n++] = "-v";
-    if (select)
-        argv[n++] = "-d", argv[n++] = select;
-    code = child_run(text, sizeof text, argv, TRY_SECONDS);
-    if (code == EXIT_OK)
-        return;
-    note("this processor's dot-product instructions %s; it multiplies and adds",
-         code == CHILD_NONE ? "cannot be tried: no process could be started"
-                            : "do not work");
-    setenv("VITCL_DOT", "off", 1);
+    if (strchr(form, ';'))
+        note("%s by %s", precisions[named], form);
 }
 
 int open_model(vitcl_device **device, vitcl_model **model,
@@ -162,7 +152,7 @@ static void patience_end(patience *p)
     pthread_mutex_destroy(&p->lock);
 }
 
-int open_session(vitcl_session **out, vitcl_model *model,
+int open_session(vitcl_session **out, vitcl_device *device, vitcl_model *model,
                  const model_options *o, const char *const *keep, int profile)
 {
     vitcl_session_options options = {.size = sizeof options,
@@ -178,8 +168,7 @@ int open_session(vitcl_session **out, vitcl_model *model,
     vitcl_status st;
 
     patience_begin(&wait);
-    try_first(vitcl_model_untried(model, options.precision), o->device,
-              options.precision);
+    try_first(device, options.precision);
     st = vitcl_session_new(out, model, &options);
     guard_begin();
     patience_end(&wait);

@@ -14,13 +14,12 @@
 
 extern const command cmd_classify, cmd_embed, cmd_forward, cmd_devices,
     cmd_convert, cmd_eval, cmd_fewshot, cmd_train, cmd_finetune, cmd_step,
-    cmd_info, cmd_plan, cmd_bench, cmd_tune, cmd_selftest, cmd_probe;
+    cmd_info, cmd_plan, cmd_bench, cmd_tune, cmd_selftest;
 
 static const command *const commands[] = {
-    &cmd_classify, &cmd_embed, &cmd_forward,  &cmd_devices,
-    &cmd_info,     &cmd_plan,  &cmd_convert,  &cmd_eval,
-    &cmd_fewshot,  &cmd_train, &cmd_finetune, &cmd_step,
-    &cmd_bench,    &cmd_tune,  &cmd_selftest, &cmd_probe,
+    &cmd_classify, &cmd_embed,   &cmd_forward, &cmd_devices, &cmd_info,
+    &cmd_plan,     &cmd_convert, &cmd_eval,    &cmd_fewshot, &cmd_train,
+    &cmd_finetune, &cmd_step,    &cmd_bench,   &cmd_tune,    &cmd_selftest,
 };
 enum { COMMANDS = sizeof commands / sizeof *commands };
 
@@ -28,7 +27,7 @@ static void help(void)
 {
     printf("usage: vitcl COMMAND [options] [arguments]\n\n"
            "Runs Vision Transformers on any OpenCL device.\n\ncommands:\n");
-    for (int i = 0; i < COMMANDS && commands[i]->summary; i++)
+    for (int i = 0; i < COMMANDS; i++)
         printf("  %-10s %s\n", commands[i]->name, commands[i]->summary);
     printf("\n`vitcl COMMAND --help` has the options of each; `man vitcl` has "
            "it all.\nA first try: vitcl classify -m DIR photo.jpg\n");
@@ -46,7 +45,7 @@ static int unknown(const char *word)
 {
     const char *names[COMMANDS + 1] = {NULL}, *guess;
 
-    for (int i = 0; i < COMMANDS && commands[i]->summary; i++)
+    for (int i = 0; i < COMMANDS; i++)
         names[i] = commands[i]->name;
     guess = nearest(word, names);
     if (guess)

@@ -215,8 +215,7 @@ int train(const training *t)
     code = open_device(&device, t->device);
     if (code != EXIT_OK)
         return code;
-    try_first(vitcl_device_untried(device, o.precision), t->device,
-              o.precision);
+    try_first(device, o.precision);
     if (t->log &&
         (s.log = open(t->log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC,
                       0666)) < 0) {

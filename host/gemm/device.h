@@ -10,10 +10,16 @@
 
 #define VT_PROVIDERS 4 /* rows of providers[] in gemm.c, at most */
 
+/* By which instruction packed products of a type are made; 0: none. */
+typedef struct vt_dot_known {
+    bool known;
+    int kind, failed, untried; /* untried: it could not be, this time */
+} vt_dot_known;
+
 typedef struct vt_gemm_device {
     pthread_mutex_t lock;             /* usable[] */
     signed char usable[VT_PROVIDERS]; /* 0: not asked yet, 1: yes, -1: no */
-    signed char dot[2];     /* dot.c: int8, bf16; 0: not asked yet, 1: none */
+    vt_dot_known dot[2];              /* dot_choice.c: int8, bf16 */
     vt_params_table params; /* the user's, read when the device is opened */
 } vt_gemm_device;
 

@@ -2,61 +2,30 @@
  * dot.c - matrix multiplication by a CPU's dot-product instructions, where
  * it has them and is faster by them. For native.c.
  *
- * Surprising: the kernels are inline assembly, so three things must hold before
- * one is used, and each is found out once a device, driver and version: this
- * processor has the instruction (an OpenCL CPU device runs in this process, so
- * cpuid tells), the driver's compiler takes it, and the answer is right. Then
- * both ways are timed: on one CPU bf16 dot products are twice as fast as f32,
- * on another half as fast, and both advertise them. The faster must lead by a
- * sixth.
- *
- * What was found is kept on disk (decisions.c). "fma" is kept before the first
- * try and replaced after it: should cpuid be wrong (emulators, hypervisors),
- * the illegal instruction ends one process, and the next one multiplies by
- * FMAs. The program vitcl lets a child try first. VITCL_DOT=off: FMAs, untried.
+ * Surprising: the kernels are inline assembly. dot_choice.c finds out once a
+ * device, driver and version whether one is used; the trial itself, which may
+ * crash, stands here and is made by the program vitcl-try.
  */
+#include "gemm/dot.h"
 #include "base/clock.h"
-#include "base/environment.h"
 #include "base/log.h"
 #include "base/memory.h"
-#include "gemm/decisions.h"
-#include "gemm/device.h"
 #include "gemm/rows.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-enum { NONE, S16, U8, BF16, KINDS }; /* cl/gemm_dot.cl's DOT */
+enum { NONE = VT_DOT_NONE, S16 = VT_DOT_S16, BF16 = VT_DOT_BF16 };
 
 static const struct {
-    const char *layout, *name;
-    vt_dtype type;
+    const char *layout;
     int lanes, terms; /* floats wide; terms a word */
-} kinds[KINDS] = {
-    [S16] = {"dot16-s16", "vpmaddwd", VT_I8, 8, 2},
-    [U8] = {"dot32-u8", "vpdpbusd", VT_I8, 16, 4},
-    [BF16] = {"dot32-bf16", "vdpbf16ps", VT_BF16, 16, 2},
+} kinds[VT_DOT_KINDS] = {
+    [VT_DOT_S16] = {"dot16-s16", 8, 2},
+    [VT_DOT_U8] = {"dot32-u8", 16, 4},
+    [VT_DOT_BF16] = {"dot32-bf16", 16, 2},
 };
-
-static bool processor_has(int kind)
-{
-#if defined(__x86_64__) && defined(__GNUC__)
-    __builtin_cpu_init();
-    switch (kind) {
-    case S16:
-        return __builtin_cpu_supports("avx2");
-    case U8:
-        return __builtin_cpu_supports("avx512vnni");
-    case BF16:
-        return __builtin_cpu_supports("avx512bf16");
-    default:
-        break;
-    }
-#endif
-    (void)kind;
-    return false;
-}
 
 /* ---- sizes ---- */
 
@@ -192,14 +161,14 @@ static vitcl_status bind(vt_gemm *g, int kind)
     VT_TRY(vt_kernel_tiles(g->kernel[1],
                            (unsigned)(VT_COUNT(bufs) + VT_COUNT(v)),
                            vt_divide_up(s.panels, s.group) * s.chunks));
-    snprintf(g->note, sizeof g->note, "native %s %dx%d%s", kinds[kind].name,
-             s.ra, s.nw,
+    snprintf(g->note, sizeof g->note, "native %s %dx%d%s",
+             vt_dot_kinds[kind].name, s.ra, s.nw,
              vt_params_for(g->dev, VT_PARAMS_DOT, d->type) ? ", tuned" : "");
 done:
     return st;
 }
 
-/* ---- asking the device ---- */
+/* ---- the trial ---- */
 
 #define PROBE_M 96
 #define PROBE_N 384
@@ -324,16 +293,19 @@ static bool right(trial *t, vt_queue *q)
     return yes;
 }
 
-/* *works: it is built, runs and is right. */
-static bool faster(bool *works, vt_queue *q, vt_dtype type, int kind)
+vt_dot_verdict vt_dot_try(vt_dev *dev, int kind)
 {
+    const vt_dtype type = vt_dot_kinds[kind].type;
+    const char *name = vt_dot_kinds[kind].name;
     trial dot = {0}, fma = {0};
     double best[2] = {1e9, 1e9};
-    bool yes = *works = trial_new(&dot, q, type, kind) == VITCL_OK &&
-                        trial_run(&dot, q) >= 0 && right(&dot, q);
+    vt_queue *q = NULL;
+    bool works, yes;
 
+    yes = works = vt_queue_new(&q, dev, false) == VITCL_OK &&
+                  trial_new(&dot, q, type, kind) == VITCL_OK &&
+                  trial_run(&dot, q) >= 0 && right(&dot, q);
     yes = yes && trial_new(&fma, q, type, NONE) == VITCL_OK;
-
     for (int i = 0; yes && i < 24; i++) {
         const double a = trial_run(&dot, q), b = trial_run(&fma, q);
         yes = a >= 0 && b >= 0;
@@ -341,143 +313,16 @@ static bool faster(bool *works, vt_queue *q, vt_dtype type, int kind)
     }
     trial_free(&dot);
     trial_free(&fma);
-    if (yes)
-        vt_log("tried %s: %.3f ms, by FMAs %.3f ms", kinds[kind].name,
-               1e3 * best[0], 1e3 * best[1]);
-    else
-        vt_log("tried %s: it %s", kinds[kind].name,
-               *works ? "could not be timed" : "does not work");
-    return yes && best[0] * 7 < best[1] * 6;
-}
-
-static const char *question(vt_dtype type)
-{
-    return type == VT_BF16 ? "bf16 by" : "int8 by";
-}
-
-/* Whose answer is the kind that a trial did not survive, or "none". */
-static const char *failing(vt_dtype type)
-{
-    return type == VT_BF16 ? "bf16 failed" : "int8 failed";
-}
-
-/* The kept answer, or -1. A kind that the processor lacks is no answer. */
-static int kept(const vt_dev *dev, vt_dtype type)
-{
-    char word[VT_DECISION];
-
-    if (!vt_decision_load(word, dev, question(type)))
-        return -1;
-    for (int kind = S16; kind < KINDS; kind++)
-        if (kinds[kind].type == type && strcmp(kinds[kind].name, word) == 0)
-            return processor_has(kind) ? kind : -1;
-    return strcmp(word, "fma") == 0 ? NONE : -1;
-}
-
-/* Is there anything to try? */
-static bool possible(const vt_dev *dev, vt_dtype type)
-{
-    const char *off = vt_getenv("VITCL_DOT");
-
-    if (vt_dev_class(dev) != VT_CLASS_CPU || !vt_dev_is_processor(dev) ||
-        (off && strcmp(off, "off") == 0))
-        return false;
-    for (int kind = S16; kind < KINDS; kind++)
-        if (kinds[kind].type == type && processor_has(kind))
-            return true;
-    return false;
-}
-
-static int try(vt_dev *dev, vt_dtype type)
-{
-    vt_queue *q = NULL;
-    const char *failed = "none";
-    int found = NONE;
-
-    if (vt_queue_new(&q, dev, false) != VITCL_OK)
-        return NONE;
-    vt_decision_save(dev, question(type), "fma");
-    for (int kind = KINDS - 1; kind > NONE && found == NONE; kind--) {
-        bool works = false;
-
-        if (kinds[kind].type != type || !processor_has(kind))
-            continue;
-        vt_decision_save(dev, failing(type), kinds[kind].name);
-        if (faster(&works, q, type, kind))
-            found = kind;
-        if (!works)
-            failed = kinds[kind].name;
-        vt_decision_save(dev, failing(type), failed);
-    }
     vt_queue_free(q);
-    if (found != NONE)
-        vt_decision_save(dev, question(type), kinds[found].name);
-    return found;
-}
-
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-
-/* What is multiplied by, and what failed its trial. */
-static void describe(char *out, size_t size, const vt_dev *dev, vt_dtype type,
-                     int found)
-{
-    char failed[VT_DECISION] = "none";
-
-    if (found >= 0)
-        (void)vt_decision_load(failed, dev, failing(type));
-    snprintf(out, size, "%s%s%s%s",
-             found < 0      ? "untried"
-             : found > NONE ? kinds[found].name
-                            : "fma",
-             strcmp(failed, "none") == 0 ? "" : "; ",
-             strcmp(failed, "none") == 0 ? "" : failed,
-             strcmp(failed, "none") == 0 ? "" : " failed its trial");
-}
-
-/* The kind for a type on this device; the answer is kept. */
-static int ask(vt_dev *dev, vt_dtype type)
-{
-    signed char *known = &vt_gemm_device_of(dev)->dot[type == VT_BF16];
-    char text[96];
-    int found;
-
-    pthread_mutex_lock(&lock);
-    if (*known == 0) {
-        found = possible(dev, type) ? kept(dev, type) : NONE;
-        if (found < 0)
-            found = try(dev, type);
-        *known = (signed char)(found + 1);
-        if (vt_logs()) {
-            describe(text, sizeof text, dev, type, found);
-            vt_log("%s %s", question(type), text);
-        }
-    }
-    found = *known - 1;
-    pthread_mutex_unlock(&lock);
-    return found;
-}
-
-bool vt_dot_untried(vt_dev *dev, vt_dtype type)
-{
-    bool yes;
-
-    pthread_mutex_lock(&lock);
-    yes = vt_gemm_device_of(dev)->dot[type == VT_BF16] == 0 &&
-          possible(dev, type) && kept(dev, type) < 0;
-    pthread_mutex_unlock(&lock);
-    return yes;
-}
-
-void vt_dot_form(char *out, size_t size, vt_dev *dev, vt_dtype type)
-{
-    int found;
-
-    pthread_mutex_lock(&lock);
-    found = vt_gemm_device_of(dev)->dot[type == VT_BF16] - 1;
-    if (found < 0)
-        found = possible(dev, type) ? kept(dev, type) : NONE;
-    describe(out, size, dev, type, found);
-    pthread_mutex_unlock(&lock);
+    if (yes)
+        vt_log("tried %s: %.3f ms, by FMAs %.3f ms", name, 1e3 * best[0],
+               1e3 * best[1]);
+    else
+        vt_log("tried %s: it %s", name,
+               works ? "could not be timed" : "does not work");
+    return !works                             ? VT_DOT_WRONG
+           : yes && best[0] * 7 < best[1] * 6 ? VT_DOT_FASTER
+                                              : VT_DOT_SLOWER;
 }
 
 static int kind_of(vt_dev *dev, const vt_gemm_desc *d)
@@ -486,7 +331,7 @@ static int kind_of(vt_dev *dev, const vt_gemm_desc *d)
         d->trans_a || d->accumulate || d->device_class != VT_CLASS_CPU ||
         vt_dev_class(dev) != VT_CLASS_CPU || d->K > 65536)
         return NONE;
-    return ask(dev, d->type);
+    return vt_dot_ask(dev, d->type);
 }
 
 #define CHAINS 12 /* two units, six cycles each at most */
@@ -495,7 +340,7 @@ vitcl_status vt_dot_peak(vt_kernel **out, double *flops, vt_dev *dev,
                          vt_dtype type)
 {
     const int kind =
-        type == VT_I8 || type == VT_BF16 ? ask(dev, type) : (int)NONE;
+        type == VT_I8 || type == VT_BF16 ? vt_dot_ask(dev, type) : (int)NONE;
     char defines[64];
 
     *out = NULL;

@@ -356,6 +356,12 @@ void vt_gemm_form(char *out, size_t size, vt_dev *dev, vt_dtype type)
     vt_dot_form(out, size, dev, type);
 }
 
+vitcl_status vt_gemm_try_form(const char **verdict, vt_dev *dev,
+                              const char *instruction)
+{
+    return vt_dot_try_named(verdict, dev, instruction);
+}
+
 vitcl_status vt_gemm_peak(vt_kernel **out, double *flops, vt_dev *dev,
                           vt_dtype type)
 {

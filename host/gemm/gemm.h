@@ -81,12 +81,16 @@ vitcl_status vt_gemm_new(vt_gemm **out, vt_dev *dev, const char *provider,
                          const vt_gemm_desc *d, const vt_gemm_bufs *bufs);
 vitcl_status vt_gemm_ready(vt_gemm *g); /* vt_kernel_ready() of its kernels */
 vitcl_status vt_gemm_launch(vt_queue *q, vt_gemm *g);
-/* Would a first packed product of this type try an instruction that nobody has
- * tried here yet, on this device with this driver? A product tries it too. */
+/* Would a first packed product of this type have vitcl-try try an instruction
+ * that nobody has tried here yet, on this device with this driver? */
 bool vt_gemm_untried(vt_dev *dev, vt_dtype type);
 /* By what a CPU multiplies in bf16 or int8: an instruction, "fma" or "untried";
- * and what failed its trial. */
+ * and what failed its trial or cannot have one. */
 void vt_gemm_form(char *out, size_t size, vt_dev *dev, vt_dtype type);
+/* For vitcl-try alone, as it may crash: is the instruction "wrong", "slower" or
+ * "faster" than multiply-adds? */
+vitcl_status vt_gemm_try_form(const char **verdict, vt_dev *dev,
+                              const char *instruction);
 /* Where packed products of this type are made of dot-product instructions: a
  * kernel of them alone, gemm_dot_peak, and what one of its work-items adds and
  * multiplies in a round. Else *out is NULL. */

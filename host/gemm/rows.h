@@ -47,13 +47,14 @@ bool vt_outer_for(vt_dev *dev, const vt_gemm_desc *d);
 size_t vt_outer_temp_bytes(vt_dev *dev, const vt_gemm_desc *d);
 vitcl_status vt_outer_bind(vt_gemm *g);
 
-/* ---- dot products (dot.c) ---- */
+/* ---- dot products (dot.c, dot_choice.c) ---- */
 
-/* Is d done by a dot-product instruction here? Asks the device the first time
- * (builds, compares with known answers, times against FMAs). */
+/* Is d done by a dot-product instruction here? The first time has it tried. */
 bool vt_dot_for(vt_dev *dev, const vt_gemm_desc *d);
 bool vt_dot_untried(vt_dev *dev, vt_dtype type);
 void vt_dot_form(char *out, size_t size, vt_dev *dev, vt_dtype type);
+vitcl_status vt_dot_try_named(const char **verdict, vt_dev *dev,
+                              const char *instruction);
 vitcl_status vt_dot_peak(vt_kernel **out, double *flops, vt_dev *dev,
                          vt_dtype type);
 const char *vt_dot_layout(vt_dev *dev, const vt_gemm_desc *d);

@@ -111,7 +111,7 @@ static int free_worker(const vt_decoder_pool *p, bool large, uint32_t *slot)
     for (unsigned i = 0; i < p->count; i++) {
         const vt_worker *w = &p->workers[i];
 
-        if (w->process.pid <= 0 || vt_pool_is_large(p, i) != large ||
+        if (w->process.os.pid <= 0 || vt_pool_is_large(p, i) != large ||
             (best != VT_NO_WORKER &&
              w->unfinished >= p->workers[best].unfinished))
             continue;
@@ -154,7 +154,7 @@ static bool dispatch(vt_decoder_pool *p, vt_job *j)
     uint32_t slot = 0;
     vitcl_status st = VITCL_OK;
 
-    if (j->large && p->workers[p->count - 1].process.pid <= 0)
+    if (j->large && p->workers[p->count - 1].process.os.pid <= 0)
         st = vt_pool_start(p, p->count - 1);
     target = free_worker(p, j->large, &slot);
     if (st == VITCL_OK && target == VT_NO_WORKER)
@@ -206,8 +206,8 @@ static bool any_alive(vt_decoder_pool *p)
     bool alive = false;
 
     for (unsigned i = 0; i < p->count; i++)
-        alive =
-            alive || (p->workers[i].process.pid > 0 && !vt_pool_is_large(p, i));
+        alive = alive ||
+                (p->workers[i].process.os.pid > 0 && !vt_pool_is_large(p, i));
     return alive || vt_pool_start(p, 0) == VITCL_OK;
 }
 

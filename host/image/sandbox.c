@@ -172,19 +172,6 @@ static void limit(int what, rlim_t most)
     setrlimit(what, &now);
 }
 
-static void close_all(int from)
-{
-#ifdef SYS_close_range
-    if (syscall(SYS_close_range, (unsigned)from, ~0u, 0u) == 0)
-        return;
-#endif
-    struct rlimit limit = {1024, 1024};
-
-    getrlimit(RLIMIT_NOFILE, &limit);
-    for (int fd = from; fd < (int)VT_MIN(limit.rlim_cur, 1 << 16); fd++)
-        close(fd);
-}
-
 /* Ctrl-C, a hangup and what timeout(1) sends reach the whole group: the parent
  * decides, and we end when its socket closes. */
 static void set_signals(void)
@@ -212,7 +199,7 @@ static bool enter(const limits *l)
 {
     set_signals();
     /* a sanitizer reports on 2 */
-    close_all(SANITIZED ? 3 : 2);
+    vt_close_from(SANITIZED ? 3 : 2);
     limit(RLIMIT_CORE, 0);
     limit(RLIMIT_FSIZE, (rlim_t)l->written);
     if (!SANITIZED)

@@ -10,6 +10,7 @@
  */
 #ifndef VT_IMAGE_SANDBOX_H
 #define VT_IMAGE_SANDBOX_H
+#include "base/helper.h"
 #include "image/image.h"
 
 #include <sys/types.h>
@@ -46,11 +47,11 @@ typedef struct vt_decode_limits {
 vitcl_status vt_decode_limits_get(vt_decode_limits *out, unsigned workers);
 
 typedef struct vt_decode_process {
-    pid_t pid;  /* 0: none */
-    int handle; /* of the process, so that no other is meant; -1: none */
+    vt_process os;
     int socket; /* -1: none */
 } vt_decode_process;
-#define VT_DECODE_PROCESS_NONE ((vt_decode_process){.handle = -1, .socket = -1})
+#define VT_DECODE_PROCESS_NONE                                                 \
+    ((vt_decode_process){.os = VT_PROCESS_NONE, .socket = -1})
 /* memory: the shared one, of at most `bytes`. room: its ceiling. */
 vitcl_status vt_decode_start(vt_decode_process *out, int memory, uint64_t bytes,
                              uint64_t room, const vt_decode_limits *limits);

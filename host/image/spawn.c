@@ -1,18 +1,16 @@
 /*
  * spawn.c - start, address and end the decoder program vitcl-decode.
  *
- * The process is not forked: posix_spawn() copies nothing of ours, whatever
- * threads run here. It gets no environment but what the loader of programs and
- * the sanitizers read. A pidfd stands for it, so that a host that reaps
- * children it did not start makes us signal nobody else.
+ * It gets no environment but what the loader of programs and the sanitizers
+ * read.
  */
-#define _GNU_SOURCE /* dladdr, memfd_create */
+#define _GNU_SOURCE /* memfd_create */
 #include "image/sandbox.h"
 
 #include "base/environment.h"
+#include "base/helper.h"
 #include "base/memory.h"
 
-#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -22,13 +20,8 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
-#ifndef P_PIDFD
-#define P_PIDFD 3
-#endif
 enum {
     SECONDS = 30,          /* of processor time a picture */
     LEAST_MIB = 512,       /* of memory, for all of them */
@@ -37,23 +30,6 @@ enum {
 };
 
 /* ---- limits ------------------------------------------------------------- */
-
-static vitcl_status number(uint64_t *out, const char *name, uint64_t most)
-{
-    const char *text = vt_getenv(name);
-    unsigned long long v;
-    char *end;
-
-    if (!text || !*text)
-        return VITCL_OK;
-    errno = 0;
-    v = strtoull(text, &end, 10);
-    if (*text < '0' || *text > '9' || *end || errno || v == 0 || v > most)
-        return vt_fail(VITCL_EINVAL, "%s=%.40s: not a number from 1 to %llu",
-                       name, text, (unsigned long long)most);
-    *out = v;
-    return VITCL_OK;
-}
 
 vitcl_status vt_decode_limits_get(vt_decode_limits *out, unsigned workers)
 {
@@ -65,9 +41,9 @@ vitcl_status vt_decode_limits_get(vt_decode_limits *out, unsigned workers)
     vt_decode_limits l = {.workers = workers};
 
     mib = VT_MAX(mib, (uint64_t)LEAST_MIB); /* a quarter of the machine's */
-    VT_TRY(number(&mib, "VITCL_DECODE_MEMORY", 1 << 30));
-    VT_TRY(number(&seconds, "VITCL_DECODE_SECONDS", 86400));
-    VT_TRY(number(&millions, "VITCL_DECODE_PIXELS", 1400));
+    VT_TRY(vt_helper_number(&mib, "VITCL_DECODE_MEMORY", 1 << 30));
+    VT_TRY(vt_helper_number(&seconds, "VITCL_DECODE_SECONDS", 86400));
+    VT_TRY(vt_helper_number(&millions, "VITCL_DECODE_PIXELS", 1400));
     l.seconds = (unsigned)seconds;
     l.pixels = millions * 1000000;
     if (workers == 0)
@@ -88,75 +64,17 @@ done:
     return st;
 }
 
-/* ---- where the program is ----------------------------------------------- */
-
-/* out: folder of `file` and `rest`; false: there is no such program. */
-static bool beside(char *out, size_t room, const char *file, const char *rest)
-{
-    const char *slash = strrchr(file, '/');
-    const int n = slash ? (int)(slash - file) : 0;
-
-    return slash &&
-           (size_t)snprintf(out, room, "%.*s/%s", n, file, rest) < room &&
-           access(out, X_OK) == 0;
-}
-
-/* VITCL_DECODE, else as the file of the program that runs or of this code is
- * placed: in a build's folder, in PREFIX/bin, in PREFIX/lib or
- * PREFIX/lib/ARCHITECTURE; else where it was installed. */
-static vitcl_status find_program(char *out, size_t room)
-{
-    static const char *const places[] = {"vitcl-decode",
-                                         "../libexec/vitcl-decode",
-                                         "../../libexec/vitcl-decode"};
-    const char *said = vt_getenv("VITCL_DECODE");
-    char own[PATH_MAX] = "";
-    const ssize_t n = readlink("/proc/self/exe", own, sizeof own - 1);
-    Dl_info code;
-
-    if (said && *said) {
-        if ((size_t)snprintf(out, room, "%s", said) < room &&
-            access(out, X_OK) == 0)
-            return VITCL_OK;
-        return vt_fail(VITCL_EIO, "VITCL_DECODE=%.200s: no such program", said);
-    }
-    own[n > 0 ? n : 0] = 0;
-    for (size_t i = 0; i < VT_COUNT(places); i++)
-        if ((own[0] && beside(out, room, own, places[i])) ||
-            (dladdr(places, &code) && code.dli_fname &&
-             code.dli_fname[0] == '/' &&
-             beside(out, room, code.dli_fname, places[i])))
-            return VITCL_OK;
-    if ((size_t)snprintf(out, room, "%s/vitcl-decode", VT_LIBEXEC_DIR) < room &&
-        access(out, X_OK) == 0)
-        return VITCL_OK;
-    return vt_fail(VITCL_EIO,
-                   "cannot find the program vitcl-decode, which decodes "
-                   "pictures: install vitcl whole, or name it in VITCL_DECODE");
-}
-
 /* ---- the process -------------------------------------------------------- */
-
-/* Descriptors 0 to 2 are what a process is started with: none of ours. */
-static void above_two(int *fd)
-{
-    if (*fd >= 0 && *fd <= 2) {
-        const int other = fcntl(*fd, F_DUPFD_CLOEXEC, 3);
-
-        close(*fd);
-        *fd = other;
-    }
-}
 
 int vt_memory_file(const char *name)
 {
     int fd = memfd_create(name, MFD_CLOEXEC);
 
-    above_two(&fd);
+    vt_above_two(&fd);
     return fd;
 }
 
-static int spawn(pid_t *pid, const char *program, int socket, int memory,
+static int spawn(vt_process *out, const char *program, int socket, int memory,
                  char **argv)
 {
     static const char *const kept[] = {"LD_LIBRARY_PATH", "ASAN_OPTIONS",
@@ -187,7 +105,7 @@ static int spawn(pid_t *pid, const char *program, int socket, int memory,
     if (!error)
         error = posix_spawnattr_setflags(&how, POSIX_SPAWN_SETSIGMASK);
     if (!error)
-        error = posix_spawn(pid, program, &files, &how, argv, environment);
+        error = vt_process_start(out, program, &files, &how, argv, environment);
     posix_spawnattr_destroy(&how);
     posix_spawn_file_actions_destroy(&files);
     while (n-- > 0)
@@ -206,7 +124,8 @@ vitcl_status vt_decode_start(vt_decode_process *out, int memory, uint64_t bytes,
     char *argv[] = {program,        number_text[0], number_text[1],
                     number_text[2], number_text[3], NULL};
 
-    VT_TRY(find_program(program, sizeof program));
+    VT_TRY(vt_helper_find(program, sizeof program, "vitcl-decode",
+                          "VITCL_DECODE", "decodes pictures"));
     for (size_t i = 0; i < 4; i++)
         snprintf(number_text[i], sizeof number_text[i], "%llu",
                  (unsigned long long)value[i]);
@@ -215,20 +134,16 @@ vitcl_status vt_decode_start(vt_decode_process *out, int memory, uint64_t bytes,
                      strerror(errno));
         goto done;
     }
-    above_two(&pair[0]);
-    above_two(&pair[1]);
+    vt_above_two(&pair[0]);
+    vt_above_two(&pair[1]);
     error = pair[0] < 0 || pair[1] < 0
                 ? EMFILE
-                : spawn(&p.pid, program, pair[1], memory, argv);
+                : spawn(&p.os, program, pair[1], memory, argv);
     if (error) {
         st = vt_fail(VITCL_EIO, "%s: cannot be started: %s", program,
                      strerror(error));
         goto done;
     }
-#ifdef SYS_pidfd_open
-    p.handle = (int)syscall(SYS_pidfd_open, p.pid, 0);
-    above_two(&p.handle);
-#endif
     p.socket = pair[0], pair[0] = -1;
     *out = p;
 done:
@@ -240,26 +155,11 @@ done:
 
 bool vt_decode_end(vt_decode_process *p)
 {
-    siginfo_t end = {0};
-    int n;
+    siginfo_t end;
 
     if (p->socket >= 0)
         close(p->socket);
-    if (p->pid > 0) {
-#ifdef SYS_pidfd_send_signal
-        if (p->handle >= 0)
-            (void)syscall(SYS_pidfd_send_signal, p->handle, SIGKILL, NULL, 0);
-        else
-#endif
-            kill(p->pid, SIGKILL);
-        do {
-            n = p->handle >= 0
-                    ? waitid((idtype_t)P_PIDFD, (id_t)p->handle, &end, WEXITED)
-                    : waitid(P_PID, (id_t)p->pid, &end, WEXITED);
-        } while (n < 0 && errno == EINTR);
-    }
-    if (p->handle >= 0)
-        close(p->handle);
+    end = vt_process_end(&p->os);
     *p = VT_DECODE_PROCESS_NONE;
     return end.si_code == CLD_KILLED && end.si_status == SIGPROF;
 }

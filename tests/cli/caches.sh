@@ -68,3 +68,36 @@ echo "$picture" | "$VITCL" classify $small - >out 2>err || code=$?
 [ $code = 1 ] || fail "status $code"
 [ ! -s out ] || fail "an answer after all"
 err_has "crashed; delete $POCL_CACHE_DIR and run it again"
+
+# A driver that crashes. What was printed is not printed again, and with
+# VITCL_RETRY=off the crash is what it is.
+crash() { # "SIGNAL CALL N TEXT" MOST COMMAND…: its status in `code`
+    rm -f crashes
+    code=0
+    VT_CL_CRASH=$1 VT_CL_CRASH_MOST=$2 VT_CL_CRASH_LOG=$PWD/crashes \
+        LD_PRELOAD=$VT_CL_CRASH_LIB \
+        ASAN_OPTIONS=${ASAN_OPTIONS-}:verify_asan_link_order=0 \
+        "${@:3}" >out 2>err || code=$?
+}
+export XDG_CACHE_HOME=$PWD/fresh
+mkdir fresh
+crash '6 clCreateProgramWithSource 1 gemm_plain.cl' 2 "$VITCL" selftest
+[ $code = 1 ] || fail "status $code"
+err_has 'crashed; trying again'
+err_has 'crashed; -v shows where'
+[ "$(grep -c '^vitcl ' out)" = 1 ] || fail "the report stands there twice"
+crash '6 clCreateContext 1 -' 1 "$VITCL" selftest -d 'no such device'
+[ $code = 1 ] || fail "status $code"
+crash '6 clCreateContext 1 -' 1 env VITCL_RETRY=off "$VITCL" devices
+[ $code -gt 128 ] || fail "status $code"
+err_not 'trying again'
+# Two devices; a terminal would show each line at once.
+export POCL_DEVICES='pthread basic'
+run 0 devices --json
+if [ "$(wc -l <out)" = 2 ] && ! grep -q '"error"' out; then
+    cp out want
+    crash '6 clCreateContext 2 -' 1 stdbuf -oL "$VITCL" devices --json
+    [ $code = 0 ] || fail "status $code"
+    err_has 'crashed; trying again'
+    cmp out want || fail "a line stands there twice"
+fi

@@ -8,7 +8,7 @@ dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 prefix=$dir/prefix
 picture=$here/../data/preprocess/in/gray.jpg
-unset VITCL_DECODE # the decoder is found where it was installed
+unset VITCL_DECODE VITCL_TRY # they are found where they were installed
 
 fail() { echo "install.sh: $*" >&2; exit 1; }
 says() { # PROGRAM [LIBDIR]: it runs, and is the version that was installed
@@ -25,7 +25,8 @@ lib=$(dirname "$(find "$prefix" -name libvitcl.a)")
 export PKG_CONFIG_PATH="$lib/pkgconfig"
 version=$(pkg-config --modversion vitcl)
 
-for file in include/vitcl.h bin/vitcl libexec/vitcl-decode share/man/man1/vitcl.1; do
+for file in include/vitcl.h bin/vitcl libexec/vitcl-decode libexec/vitcl-try \
+    share/man/man1/vitcl.1; do
     [ -s "$prefix/$file" ] || fail "$file is not installed"
 done
 grep -q "$version" "$prefix/share/man/man1/vitcl.1" || fail "man page: version"

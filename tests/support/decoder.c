@@ -1,6 +1,6 @@
 /*
- * decoder.c - where the decoder program of this build is, for tests that are
- * not run by ctest.
+ * decoder.c - where the decoder program and vitcl-try of this build are, for
+ * tests that are not run by ctest.
  */
 #include <stdlib.h>
 
@@ -9,4 +9,5 @@ void vt_test_decoder(void);
 __attribute__((constructor)) void vt_test_decoder(void)
 {
     setenv("VITCL_DECODE", VT_DECODER, 0);
+    setenv("VITCL_TRY", VT_TRIER, 0);
 }

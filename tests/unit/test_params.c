@@ -2,13 +2,12 @@
  * test_params.c - the user's tuned parameters: lines that are used, lines and
  * files that are refused with one warning, writing that keeps other lines; and
  * what trying instructions leaves behind. Right answers are judged by exact
- * sums (vitcl_candidate_measure), and by that judge finding a wrong kernel.
+ * sums (vt_candidate_measure), and by that judge finding a wrong kernel.
  */
+#include "api/trial.h"
 #include "gemm/params.h"
 #include "support/device.h"
 #include "support/pictures.h"
-
-#include <vitcl_tune.h>
 
 #include <criterion/criterion.h>
 #include <stdio.h>
@@ -225,7 +224,7 @@ Test(params, saved)
 static vitcl_status judge(const char *candidate)
 {
     double ratio = 0;
-    const vitcl_status st = vitcl_candidate_measure(
+    const vitcl_status st = vt_candidate_measure(
         &ratio, vt_dev_info(vt_test_device())->id, candidate);
 
     cr_expect(st != VITCL_OK || ratio > 0);

@@ -1,0 +1,117 @@
+/*
+ * try.c - the program vitcl-try: does what may crash or hang, so that no host
+ * of the library has to, and says what came of it (base/attempt.h).
+ *
+ *   form DEVICE NAME DRIVER INSTRUCTION  "faster", "slower" or "wrong"
+ *   half DEVICE NAME DRIVER GEMM TYPE    milliseconds of a product
+ *   measure DEVICE CANDIDATE             vitcl_candidate_measure()'s ratio
+ *
+ * It dies with its parent, at its limit of time, and without a core: its crash
+ * is an answer. It exits without releasing anything, for drivers crash there,
+ * too.
+ */
+#include "api/handles.h"
+#include "api/trial.h"
+#include "base/attempt.h"
+#include "base/file.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { ANSWER = 0, TALK = 2 };
+
+static void talk(void *context, const char *line)
+{
+    (void)context;
+    dprintf(TALK, "%s\n", line);
+}
+
+static void enter(const char *seconds, const char *logs)
+{
+    /* 1, not 0: a core that is piped to a program goes unasked but for that */
+    struct rlimit core = {1, 1};
+
+    vt_close_from(3);
+    (void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+    if (setrlimit(RLIMIT_CORE, &core) != 0) {
+        core = (struct rlimit){0, 0};
+        setrlimit(RLIMIT_CORE, &core);
+    }
+    alarm((unsigned)strtoul(seconds, NULL, 10));
+    if (logs[0] == '1')
+        vitcl_set_log(talk, NULL);
+}
+
+/* The parent's device, not another that has its number here. */
+static vitcl_status open_same(vt_dev **out, char **words)
+{
+    vt_dev *dev = NULL;
+    vitcl_status st;
+
+    VT_TRY(vt_gemm_dev_open(&dev, words[0]));
+    if (strcmp(vt_dev_info(dev)->name, words[1]) != 0 ||
+        strcmp(vt_dev_info(dev)->driver, words[2]) != 0)
+        VT_TRY(vt_fail(VITCL_EIO, "device %s is another one here: %s", words[0],
+                       vt_dev_info(dev)->name));
+    *out = dev, dev = NULL;
+done:
+    vt_dev_free(dev);
+    return st;
+}
+
+static vitcl_status attempt(char *answer, size_t size, int n, char **words)
+{
+    vt_dev *dev = NULL;
+    double figure;
+    const char *word;
+    vitcl_status st;
+
+    if (n == 5 && strcmp(words[0], "form") == 0) {
+        VT_TRY(open_same(&dev, words + 1));
+        VT_TRY(vt_gemm_try_form(&word, dev, words[4]));
+        snprintf(answer, size, "%s", word);
+    } else if (n == 6 && strcmp(words[0], "half") == 0) {
+        VT_TRY(open_same(&dev, words + 1));
+        VT_TRY(
+            vt_half_measure(&figure, dev, words[4],
+                            strcmp(words[5], "f16") == 0 ? VT_F16 : VT_BF16));
+        snprintf(answer, size, "%.9g", figure);
+    } else if (n == 3 && strcmp(words[0], "measure") == 0) {
+        VT_TRY(vt_candidate_measure(&figure, words[1], words[2]));
+        snprintf(answer, size, "%.9g", figure);
+    } else {
+        st = vt_fail(VITCL_EINVAL, "nothing that can be tried");
+    }
+done:
+    return st;
+}
+
+int main(int argc, char **argv)
+{
+    char answer[32] = "", line[VT_ATTEMPT_ROOM];
+    struct stat s;
+    vitcl_status st;
+    int n;
+
+    if (argc < 4 || fstat(ANSWER, &s) != 0 || !S_ISFIFO(s.st_mode)) {
+        dprintf(TALK, "vitcl-try: is started by libvitcl, see vitcl(1)\n");
+        return 2;
+    }
+    enter(argv[1], argv[2]);
+    st = attempt(answer, sizeof answer, argc - 3, argv + 3);
+    if (st == VITCL_OK)
+        n = snprintf(line, sizeof line, "ok %s\n", answer);
+    else
+        n = snprintf(line, sizeof line, "no %d %.512s\n", (int)st,
+                     vt_message());
+    if (n > 0 && write(ANSWER, line, (size_t)n) != n)
+        _exit(1);
+    _exit(0);
+}

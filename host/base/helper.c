@@ -1,0 +1,158 @@
+/*
+ * helper.c - find, start and end programs of ours.
+ *
+ * A process is not forked: posix_spawn() copies nothing of ours, whatever
+ * threads run here. A pidfd stands for it, so that a host that reaps children
+ * it did not start makes us signal nobody else.
+ */
+#define _GNU_SOURCE /* dladdr */
+#include "base/helper.h"
+
+#include "base/environment.h"
+#include "base/memory.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#ifndef P_PIDFD
+#define P_PIDFD 3
+#endif
+
+vitcl_status vt_helper_number(uint64_t *out, const char *variable,
+                              uint64_t most)
+{
+    const char *text = vt_getenv(variable);
+    unsigned long long v;
+    char *end;
+
+    if (!text || !*text)
+        return VITCL_OK;
+    errno = 0;
+    v = strtoull(text, &end, 10);
+    if (*text < '0' || *text > '9' || *end || errno || v == 0 || v > most)
+        return vt_fail(VITCL_EINVAL, "%s=%.40s: not a number from 1 to %llu",
+                       variable, text, (unsigned long long)most);
+    *out = v;
+    return VITCL_OK;
+}
+
+/* ---- where the program is ----------------------------------------------- */
+
+/* out: folder of `file`, `rest` and `name`; false: there is no such program. */
+static bool beside(char *out, size_t room, const char *file, const char *rest,
+                   const char *name)
+{
+    const char *slash = strrchr(file, '/');
+    const int n = slash ? (int)(slash - file) : 0;
+
+    return slash &&
+           (size_t)snprintf(out, room, "%.*s/%s%s", n, file, rest, name) <
+               room &&
+           access(out, X_OK) == 0;
+}
+
+/* As the running program or this code is placed. */
+static bool near(char *out, size_t room, const char *name)
+{
+    static const char *const places[] = {"", "../libexec/", "../../libexec/"};
+    char own[PATH_MAX] = "";
+    const ssize_t n = readlink("/proc/self/exe", own, sizeof own - 1);
+    Dl_info code;
+
+    own[n > 0 ? n : 0] = 0;
+    for (size_t i = 0; i < VT_COUNT(places); i++)
+        if ((own[0] && beside(out, room, own, places[i], name)) ||
+            (dladdr(places, &code) && code.dli_fname &&
+             code.dli_fname[0] == '/' &&
+             beside(out, room, code.dli_fname, places[i], name)))
+            return true;
+    return false;
+}
+
+vitcl_status vt_helper_find(char *out, size_t room, const char *name,
+                            const char *variable, const char *purpose)
+{
+    const char *said = vt_getenv(variable);
+
+    if (said && *said) {
+        if ((size_t)snprintf(out, room, "%s", said) < room &&
+            access(out, X_OK) == 0)
+            return VITCL_OK;
+        return vt_fail(VITCL_EIO, "%s=%.200s: no such program", variable, said);
+    }
+    /* whoever has more rights than its user may have been linked to anywhere */
+    if (!getauxval(AT_SECURE) && near(out, room, name))
+        return VITCL_OK;
+    if ((size_t)snprintf(out, room, "%s/%s", VT_LIBEXEC_DIR, name) < room &&
+        access(out, X_OK) == 0)
+        return VITCL_OK;
+    return vt_fail(VITCL_EIO,
+                   "cannot find the program %s, which %s: install vitcl "
+                   "whole, or name it in %s",
+                   name, purpose, variable);
+}
+
+/* ---- the process -------------------------------------------------------- */
+
+void vt_above_two(int *fd)
+{
+    if (*fd >= 0 && *fd <= 2) {
+        const int other = fcntl(*fd, F_DUPFD_CLOEXEC, 3);
+
+        close(*fd);
+        *fd = other;
+    }
+}
+
+int vt_process_start(vt_process *out, const char *program,
+                     const posix_spawn_file_actions_t *files,
+                     const posix_spawnattr_t *how, char *const *argv,
+                     char *const *environment)
+{
+    vt_process p = VT_PROCESS_NONE;
+    const int error =
+        posix_spawn(&p.pid, program, files, how, argv, environment);
+
+    if (error)
+        return error;
+#ifdef SYS_pidfd_open
+    p.handle = (int)syscall(SYS_pidfd_open, p.pid, 0);
+    vt_above_two(&p.handle);
+#endif
+    *out = p;
+    return 0;
+}
+
+siginfo_t vt_process_end(vt_process *p)
+{
+    siginfo_t end = {0};
+    int n;
+
+    if (p->pid > 0) {
+#ifdef SYS_pidfd_send_signal
+        if (p->handle >= 0)
+            (void)syscall(SYS_pidfd_send_signal, p->handle, SIGKILL, NULL, 0);
+        else
+#endif
+            kill(p->pid, SIGKILL);
+        do {
+            n = p->handle >= 0
+                    ? waitid((idtype_t)P_PIDFD, (id_t)p->handle, &end, WEXITED)
+                    : waitid(P_PID, (id_t)p->pid, &end, WEXITED);
+        } while (n < 0 && errno == EINTR);
+        if (n < 0)
+            end = (siginfo_t){0};
+    }
+    if (p->handle >= 0)
+        close(p->handle);
+    *p = VT_PROCESS_NONE;
+    return end;
+}

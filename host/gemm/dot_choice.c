@@ -1,0 +1,242 @@
+/*
+ * dot_choice.c - by which dot-product instruction a CPU multiplies, found out
+ * once a device, driver and version.
+ *
+ * Three things must hold before one is used: this processor has it (an OpenCL
+ * CPU device runs in this process, so cpuid tells), the driver's compiler takes
+ * it, and the answer is right. Then both ways are timed: on one CPU bf16 dot
+ * products are twice as fast as f32, on another half as fast, and both
+ * advertise them. The faster must lead by a sixth.
+ *
+ * Compilers crash on such instructions, and cpuid is wrong under emulators and
+ * hypervisors. So all of that is done by the program vitcl-try, an instruction
+ * a process, never here: one that crashes, hangs or is wrong has failed its
+ * trial. What came out is kept on disk (decisions.c). Where the program cannot
+ * be started nothing is tried and nothing kept. VITCL_DOT=off: FMAs, untried.
+ */
+#include "base/attempt.h"
+#include "base/environment.h"
+#include "base/log.h"
+#include "gemm/decisions.h"
+#include "gemm/device.h"
+#include "gemm/dot.h"
+#include "gemm/rows.h"
+
+#include <stdio.h>
+#include <string.h>
+
+const vt_dot_kind vt_dot_kinds[VT_DOT_KINDS] = {
+    [VT_DOT_S16] = {"vpmaddwd", VT_I8},
+    [VT_DOT_U8] = {"vpdpbusd", VT_I8},
+    [VT_DOT_BF16] = {"vdpbf16ps", VT_BF16},
+};
+
+static bool processor_has(int kind)
+{
+#if defined(__x86_64__) && defined(__GNUC__)
+    __builtin_cpu_init();
+    switch (kind) {
+    case VT_DOT_S16:
+        return __builtin_cpu_supports("avx2");
+    case VT_DOT_U8:
+        return __builtin_cpu_supports("avx512vnni");
+    case VT_DOT_BF16:
+        return __builtin_cpu_supports("avx512bf16");
+    default:
+        break;
+    }
+#endif
+    (void)kind;
+    return false;
+}
+
+static bool candidate(int kind, vt_dtype type)
+{
+    return vt_dot_kinds[kind].type == type && processor_has(kind);
+}
+
+/* The first that would be tried; VT_DOT_NONE. */
+static int first_of(const vt_dev *dev, vt_dtype type)
+{
+    const char *off = vt_getenv("VITCL_DOT");
+    int kind = VT_DOT_KINDS - 1;
+
+    if (vt_dev_class(dev) != VT_CLASS_CPU || !vt_dev_is_processor(dev) ||
+        (off && strcmp(off, "off") == 0))
+        return VT_DOT_NONE;
+    while (kind > VT_DOT_NONE && !candidate(kind, type))
+        kind--;
+    return kind;
+}
+
+/* ---- what is kept ---- */
+
+static const char *question(vt_dtype type)
+{
+    return type == VT_BF16 ? "bf16 by" : "int8 by";
+}
+
+/* Whose answer is the kind that did not stand its trial, or "none". */
+static const char *failing(vt_dtype type)
+{
+    return type == VT_BF16 ? "bf16 failed" : "int8 failed";
+}
+
+static int by_name(const char *name, vt_dtype type)
+{
+    int kind = VT_DOT_KINDS - 1;
+
+    while (kind > VT_DOT_NONE && (vt_dot_kinds[kind].type != type ||
+                                  strcmp(vt_dot_kinds[kind].name, name) != 0))
+        kind--;
+    return kind;
+}
+
+/* False: there is no answer, or one for another processor. */
+static bool load(vt_dot_known *k, const vt_dev *dev, vt_dtype type)
+{
+    char word[VT_DECISION];
+
+    *k = (vt_dot_known){.known = true};
+    if (!vt_decision_load(word, dev, question(type)))
+        return false;
+    k->kind = by_name(word, type);
+    if (k->kind ? !processor_has(k->kind) : strcmp(word, "fma") != 0)
+        return false;
+    if (vt_decision_load(word, dev, failing(type)))
+        k->failed = by_name(word, type);
+    return true;
+}
+
+static void save(const vt_dev *dev, vt_dtype type, const vt_dot_known *k)
+{
+    vt_decision_save(dev, failing(type),
+                     k->failed ? vt_dot_kinds[k->failed].name : "none");
+    vt_decision_save(dev, question(type),
+                     k->kind ? vt_dot_kinds[k->kind].name : "fma");
+}
+
+/* ---- trying ---- */
+
+/* False: nothing is known now, and the message says why. */
+static bool try_one(vt_dot_known *k, const vt_dev *dev, int kind)
+{
+    char answer[16] = "";
+    const vitcl_device_info *info = vt_dev_info(dev);
+    const vt_attempt a = {.words = {"form", info->id, info->name, info->driver,
+                                    vt_dot_kinds[kind].name}};
+    const vitcl_status st = vt_attempt_run(answer, sizeof answer, &a);
+
+    if (st != VITCL_OK && st != VITCL_EDEVICE)
+        return false;
+    if (st != VITCL_OK)
+        vt_log("%s failed its trial: %s", vt_dot_kinds[kind].name,
+               vt_message());
+    if (strcmp(answer, "faster") == 0)
+        k->kind = kind;
+    else if (strcmp(answer, "slower") != 0)
+        k->failed = kind;
+    return true;
+}
+
+static void try_all(vt_dot_known *k, vt_dev *dev, vt_dtype type)
+{
+    *k = (vt_dot_known){.known = true};
+    for (int kind = first_of(dev, type); kind > VT_DOT_NONE && !k->kind; kind--)
+        if (candidate(kind, type) && !try_one(k, dev, kind)) {
+            k->untried = kind;
+            vt_log("%s cannot be tried and is not used: %s",
+                   vt_dot_kinds[kind].name, vt_message());
+            return; /* keep nothing: a later process can */
+        }
+    save(dev, type, k);
+}
+
+/* What is multiplied by, and what failed its trial or cannot have one. */
+static void describe(char *out, size_t size, const vt_dot_known *k)
+{
+    const int named = k->untried ? k->untried : k->failed;
+
+    snprintf(out, size, "%s%s%s%s",
+             !k->known ? "untried"
+             : k->kind ? vt_dot_kinds[k->kind].name
+                       : "fma",
+             named ? "; " : "", named ? vt_dot_kinds[named].name : "",
+             k->untried  ? " cannot be tried"
+             : k->failed ? " failed its trial"
+                         : "");
+}
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+int vt_dot_ask(vt_dev *dev, vt_dtype type)
+{
+    vt_dot_known *k = &vt_gemm_device_of(dev)->dot[type == VT_BF16];
+    char text[96];
+    int kind;
+
+    pthread_mutex_lock(&lock);
+    if (!k->known) {
+        if (first_of(dev, type) == VT_DOT_NONE)
+            *k = (vt_dot_known){.known = true};
+        else if (!load(k, dev, type))
+            try_all(k, dev, type);
+        describe(text, sizeof text, k);
+        vt_log("%s %s", question(type), text);
+    }
+    kind = k->kind;
+    pthread_mutex_unlock(&lock);
+    return kind;
+}
+
+/* As far as it is known without a trial. */
+static vt_dot_known look(const vt_dev *dev, vt_dtype type)
+{
+    vt_dot_known k = vt_gemm_device_of(dev)->dot[type == VT_BF16];
+    const int first = k.known ? VT_DOT_NONE : first_of(dev, type);
+
+    if (k.known || first == VT_DOT_NONE)
+        k.known = true;
+    else if (!load(&k, dev, type))
+        k = (vt_dot_known){.known = false};
+    return k;
+}
+
+bool vt_dot_untried(vt_dev *dev, vt_dtype type)
+{
+    bool yes;
+
+    if (type != VT_BF16 && type != VT_I8)
+        return false;
+    pthread_mutex_lock(&lock);
+    yes = !look(dev, type).known;
+    pthread_mutex_unlock(&lock);
+    return yes;
+}
+
+void vt_dot_form(char *out, size_t size, vt_dev *dev, vt_dtype type)
+{
+    vt_dot_known k;
+
+    pthread_mutex_lock(&lock);
+    k = look(dev, type);
+    if (!k.known && vt_attempt_possible() != VITCL_OK)
+        k = (vt_dot_known){.known = true, .untried = first_of(dev, type)};
+    describe(out, size, &k);
+    pthread_mutex_unlock(&lock);
+}
+
+vitcl_status vt_dot_try_named(const char **verdict, vt_dev *dev,
+                              const char *instruction)
+{
+    static const char *const words[] = {[VT_DOT_WRONG] = "wrong",
+                                        [VT_DOT_SLOWER] = "slower",
+                                        [VT_DOT_FASTER] = "faster"};
+
+    for (int kind = VT_DOT_NONE + 1; kind < VT_DOT_KINDS; kind++)
+        if (strcmp(vt_dot_kinds[kind].name, instruction) == 0) {
+            *verdict = words[vt_dot_try(dev, kind)];
+            return VITCL_OK;
+        }
+    return vt_fail(VITCL_EINVAL, "no instruction \"%.20s\"", instruction);
+}

@@ -1,0 +1,111 @@
+/*
+ * cl_crash.c - a driver that crashes, as drivers' compilers do on assembly that
+ * they do not expect.
+ *
+ * Preloaded with VT_CL_CRASH="SIGNAL CALL N TEXT", it raises SIGNAL (a number)
+ * at the N-th CALL of a process and at all later ones, before the call is made.
+ * CALL is clCreateContext, clReleaseContext or clCreateProgramWithSource; of
+ * the latter those count whose source holds TEXT (else TEXT is -). Each crash
+ * adds a byte to the file VT_CL_CRASH_LOG; with VT_CL_CRASH_MOST=M there is
+ * none once that has M bytes.
+ */
+#define _GNU_SOURCE
+#define CL_TARGET_OPENCL_VERSION 120
+#include <CL/cl.h>
+
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static void note_crash(void)
+{
+    const char *log = getenv("VT_CL_CRASH_LOG"),
+               *most = getenv("VT_CL_CRASH_MOST");
+    const int fd =
+        log ? open(log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666) : -1;
+    struct stat s;
+
+    if (fd < 0 || fstat(fd, &s) != 0 || (most && s.st_size >= atol(most)) ||
+        write(fd, "x", 1) != 1) {
+        if (fd >= 0)
+            close(fd);
+        return;
+    }
+    close(fd);
+    if (atoi(getenv("VT_CL_CRASH")) == SIGABRT)
+        abort();
+    for (;;) /* LLVM's handler returns once, to where a fault would recur */
+        raise(atoi(getenv("VT_CL_CRASH")));
+}
+
+static void hit(const char *call, cl_uint n, const char **text,
+                const size_t *size)
+{
+    static atomic_int calls;
+    const char *at = getenv("VT_CL_CRASH");
+    char name[64], wanted[64];
+    int number, from;
+    bool has = n == 0;
+
+    if (!at ||
+        sscanf(at, "%d %63s %d %63s", &number, name, &from, wanted) != 4 ||
+        strcmp(name, call) != 0)
+        return;
+    for (cl_uint i = 0; i < n; i++)
+        has =
+            has || memmem(text[i], size && size[i] ? size[i] : strlen(text[i]),
+                          wanted, strlen(wanted));
+    if (has && atomic_fetch_add(&calls, 1) + 1 >= from)
+        note_crash();
+}
+
+/* ISO C has no conversion from an object's pointer to a function's. */
+static void find(void *function, const char *name)
+{
+    void *found = dlsym(RTLD_NEXT, name);
+
+    if (!found)
+        abort();
+    memcpy(function, &found, sizeof found);
+}
+
+cl_program clCreateProgramWithSource(cl_context c, cl_uint n, const char **text,
+                                     const size_t *size, cl_int *status)
+{
+    cl_program (*real)(cl_context, cl_uint, const char **, const size_t *,
+                       cl_int *);
+
+    hit("clCreateProgramWithSource", n, text, size);
+    find(&real, "clCreateProgramWithSource");
+    return real(c, n, text, size, status);
+}
+
+typedef void(CL_CALLBACK *told)(const char *, const void *, size_t, void *);
+
+cl_context clCreateContext(const cl_context_properties *what, cl_uint n,
+                           const cl_device_id *devices, told tell,
+                           void *context, cl_int *status)
+{
+    cl_context (*real)(const cl_context_properties *, cl_uint,
+                       const cl_device_id *, told, void *, cl_int *);
+
+    hit("clCreateContext", 0, NULL, NULL);
+    find(&real, "clCreateContext");
+    return real(what, n, devices, tell, context, status);
+}
+
+cl_int clReleaseContext(cl_context c)
+{
+    cl_int (*real)(cl_context);
+
+    hit("clReleaseContext", 0, NULL, NULL);
+    find(&real, "clReleaseContext");
+    return real(c);
+}
