@@ -37,6 +37,7 @@ static bool find_forms(forms *f, const vitcl_device_info *d)
     *f = (forms){.bf16 = ""};
     if (d->error[0] || strcmp(d->type, "cpu") != 0)
         return true;
+    guard_begin(); /* LLVM, in a driver, has put handlers of its own first */
     if (vitcl_device_open(&device, d->id) != VITCL_OK)
         good = failed() == EXIT_OK;
     else if (vitcl_device_form(f->bf16, sizeof f->bf16, device, VITCL_BF16) !=

@@ -79,7 +79,7 @@ if grep -qs '^int8 by: v' cache/vitcl/*.choice; then
     export VITCL_CL_DIR=$PWD/lacking
     answers lacking.npy --precision int8
     err_lines 1
-    err_has 'instructions do not work'
+    err_has 'int8 by fma; vp[a-z]+ failed its trial'
     cmp fma8.npy lacking.npy || fail "not by multiply-adds"
     answers lacking.npy --precision int8
     err_lines 0
