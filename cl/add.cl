@@ -1,16 +1,21 @@
 /*
- * add.cl - sums: of two tensors, of a tensor and repeated rows.
+ * add.cl - sums: of two tensors, of a tensor and repeated rows or channels.
  *
  * add            out[n] = a[n] + b[n]
  * add_rows       out[N,R] = x[N,R] + y[R]                  (positions, biases)
- * add_grid       out[b,R+y*gw+x] = in + (across[x], down[y])     (2-D positions)
- * add_grid_grad  dtable[n] += sum over b and m of dout[b,first+n*each+m*step]
+ * add_grid       out[b,R+y*gw+x] = in + (across[x], down[y])   (2-D positions)
+ * add_grid_grad  dtable[n] += sum over b, m of dout[b,first+n*each+m*step]
+ * add_channels   out[B,C,S] = relu(x[B,C,S] + b[C] + residual[B,C,S])
  * add_to         sum[n] += x[n]
  * add_rows_grad  dy[R] += sum_n dx[n,R]
  *
+ * residual may be NULL; relu is 0 or 1.
+ *
  * Launch    add, add_to: global {ceil(n / (PER*V))}; add_rows: the same along
- *           R, by {N}; add_grid: along C, by {B*T}; add_grid_grad: {C/2, n}. add_rows_grad: global {32 * ceil(R / 32), 8}, local
- *           {32, 8}; add_rows_grad__cols: the CPU's, one work-item 4V columns.
+ *           R, by {N}; add_grid: along C, by {B*T}; add_channels: along S, by
+ *           {B*C}; add_grid_grad: {C/2, n}. add_rows_grad: global
+ *           {32 * ceil(R / 32), 8}, local {32, 8}; add_rows_grad__cols: the
+ *           CPU's, one work-item 4V columns.
  *           No atomics: equal inputs give equal bits.
  * Defines   V, PER (common.cl).
  *
@@ -71,6 +76,35 @@ kernel void add_grid(global float *restrict out, global const float *restrict x,
     down += t < 0 ? 0 : t / gw * side;
     for (int i = block_begin(C); i < end; i++)
         out[i] = t < 0 ? x[i] : x[i] + (i < side ? across[i] : down[i - side]);
+}
+
+kernel void add_channels(global float *restrict out,
+                         global const float *restrict x,
+                         global const float *restrict b,
+                         global const float *restrict residual, int C, int S,
+                         int relu)
+{
+    const size_t row = get_global_id(1);
+    const float shift = b[row % C];
+    const int end = block_end(S);
+    int i = block_begin(S);
+
+    x += row * S;
+    out += row * S;
+    if (residual)
+        residual += row * S;
+    for (; i + V <= end; i += V) {
+        floatv y = vloadv(0, x + i) + shift;
+        if (residual)
+            y += vloadv(0, residual + i);
+        vstorev(relu ? vt_act(y, VT_ACT_RELU) : y, 0, out + i);
+    }
+    for (; i < end; i++) {
+        float y = x[i] + shift;
+        if (residual)
+            y += residual[i];
+        out[i] = relu ? vt_act(y, VT_ACT_RELU) : y;
+    }
 }
 
 /* One table: row n is of the tokens first + n * each + m * step, m < M; its

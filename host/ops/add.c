@@ -184,6 +184,50 @@ vt_val vt_add_grid(vt_plan *p, vt_val x, vt_val across, vt_val down)
                         NULL);
 }
 
+/* ---- add_channels: in x, b, residual or none; i: relu ---- */
+
+static vitcl_status channels_shape(vt_plan *p, vt_step *s)
+{
+    vitcl_status st = VITCL_OK;
+    const vt_value *x = vt_value_of(p, s->in[0]);
+
+    VT_TRY(vt_op_need(x && x->rank == 4 && s->in[1] != VT_NONE &&
+                          vt_op_count(p, s->in[1]) == x->dim[1],
+                      "a bias of planes must have one number a channel"));
+    VT_TRY(vt_op_need(s->in[2] == VT_NONE || vt_op_same(p, s->in[0], s->in[2]),
+                      "the residual differs in size"));
+    VT_TRY(vt_op_like(p, s, 0, s->in[0]));
+done:
+    return st;
+}
+
+static vitcl_status channels_prepare(vt_plan *p, vt_step *s)
+{
+    vitcl_status st = VITCL_OK;
+    vt_kernel *k;
+    vt_val x = s->in[0];
+    const int c = vt_dim(p, x, 1), plane = vt_dim(p, x, 2) * vt_dim(p, x, 3);
+
+    VT_TRY(vt_op_kernel(&k, p, s, "add", "add_channels"));
+    VT_TRY(vt_args(p, k, "vvvviii", s->out[0], x, s->in[1], s->in[2], c, plane,
+                   s->i[0]));
+    vt_op_blocks(k, p, plane, vt_dim(p, x, 0) * c);
+done:
+    return st;
+}
+
+/* No grad: nets that have it (models/resnetd.c) are not trained. */
+const vt_op vt_op_add_channels = {.name = "add_channels",
+                                  .shape = channels_shape,
+                                  .prepare = channels_prepare};
+
+vt_val vt_add_channels(vt_plan *p, vt_val x, vt_val b, vt_val residual,
+                       bool relu)
+{
+    return vt_op_append(p, &vt_op_add_channels, 3, (vt_val[]){x, b, residual},
+                        1, (int[]){relu});
+}
+
 /* ---- accumulation: in sum (a state), x; no output ---- */
 
 static vitcl_status to_shape(vt_plan *p, vt_step *s)

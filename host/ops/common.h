@@ -25,6 +25,7 @@
     X(add)                                                                     \
     X(add_rows)                                                                \
     X(add_grid)                                                                \
+    X(add_channels)                                                            \
     X(mul)                                                                     \
     X(mul_rows)                                                                \
     X(mul_scalar)                                                              \
@@ -39,6 +40,7 @@
     X(weight_standardise)                                                      \
     X(groupnorm)                                                               \
     X(maxpool)                                                                 \
+    X(avgpool)                                                                 \
     X(pad)                                                                     \
     X(loss)                                                                    \
     X(dropout)                                                                 \

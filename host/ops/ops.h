@@ -83,6 +83,9 @@ vt_val vt_add_rows(vt_plan *p, vt_val x, vt_val y);
 /* x[B,R+gh*gw,C]: the patches, behind R prefix tokens, get their column's row
  * of across[gw,C/2] and their row's of down[gh,C/2], one behind the other. */
 vt_val vt_add_grid(vt_plan *p, vt_val x, vt_val across, vt_val down);
+/* x[B,C,H,W] + b[C] (residual: same shape, added before relu; or none) */
+vt_val vt_add_channels(vt_plan *p, vt_val x, vt_val b, vt_val residual,
+                       bool relu);
 vt_val vt_multiply(vt_plan *p, vt_val a, vt_val b);
 vt_val vt_scale(vt_plan *p, vt_val x, float factor);
 
@@ -125,6 +128,9 @@ vt_val vt_pad(vt_plan *p, vt_val x, int top, int left, int bottom, int right);
 /* padding counts as -inf */
 vt_val vt_maxpool(vt_plan *p, vt_val x, int size, int stride, int pad_top,
                   int pad_left, int pad_bottom, int pad_right);
+/* The mean of size x size windows side by side -> [B,C,ceil(H / size),
+ * ceil(W / size)]; those at the edge have the mean of what is there. */
+vt_val vt_avgpool(vt_plan *p, vt_val x, int size);
 /* x[B,C,H,W] -> [B,H*W,C] */
 vt_val vt_to_tokens(vt_plan *p, vt_val x);
 

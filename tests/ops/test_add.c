@@ -1,5 +1,5 @@
 /*
- * test_add.c - sums of tensors and of repeated rows.
+ * test_add.c - sums of tensors, and of repeated rows and channels.
  */
 #include "ref/ref.h"
 #include "support/oneplan.h"
@@ -46,6 +46,29 @@ static void ref_grid(double *out, const double *const *in, const vt_case *c)
     ref_add_grid(out, in[0], in[1], in[2], d[0], d[1] - gh * gw, gh, gw, d[2]);
 }
 
+static vt_val build_channels(vt_plan *p, const vt_val *in, const vt_case *c)
+{
+    return vt_add_channels(p, in[0], in[1], in[2], c->arg[0]);
+}
+
+static void ref_channels(double *out, const double *const *in, const vt_case *c)
+{
+    const int *d = c->in[0].dim;
+
+    ref_add_channels(out, in[0], in[1], in[2], d[0], d[1], d[2] * d[3],
+                     c->arg[0]);
+}
+
+/* host/ops/add.c says why there is no gradient */
+#define CHANNELS(B, C, H, W, residual, relu)                                   \
+    {                                                                          \
+        .name = #C " channels of " #H "x" #W ", " #residual ", " #relu,        \
+        .in = {{.rank = 4, .dim = {B, C, H, W}},                               \
+               {.rank = 1, .dim = {C}, .param = true},                         \
+               {.rank = 4, .dim = {B, C, H, W}, .none = !(residual)}},         \
+        .arg = {relu}, .no_grad = true                                         \
+    }
+
 #define GRID(B, R, gh, gw, C)                                                  \
     {                                                                          \
         .name = "grid " #gh "x" #gw " of " #C " behind " #R, .in = {           \
@@ -89,10 +112,16 @@ Test(add, all)
 
     static const vt_case grids[] = {
         GRID(1, 0, 1, 1, 2), GRID(2, 1, 3, 2, 10), GRID(3, 2, 2, 5, 34), {0}};
+    static const vt_case channels[] = {
+        CHANNELS(1, 1, 1, 1, 0, 0),    CHANNELS(1, 1, 1, 1, 1, 1),
+        CHANNELS(2, 3, 5, 7, 0, 1),    CHANNELS(2, 3, 5, 7, 1, 0),
+        CHANNELS(3, 2, 4, 11, 1, 1),   CHANNELS(1, 2, 41, 53, 1, 1),
+        CHANNELS(2, 64, 28, 28, 0, 1), {0}};
 
     vt_check_ops(cases, build, ref);
     vt_check_ops(rows, build_rows, ref_rows);
     vt_check_ops(grids, build_grid, ref_grid);
+    vt_check_ops(channels, build_channels, ref_channels);
 }
 
 /* One tensor twice: its gradient is the sum of both shares. */

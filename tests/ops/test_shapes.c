@@ -71,6 +71,12 @@ Test(shapes, sums_and_products)
     REFUSED(vt_add_grid(p, X(2, 7, 8), X(3, 4), X(2, 3)));
     REFUSED(vt_add_grid(p, X(2, 7, 8), X(12), X(2, 4)));
     REFUSED(vt_add_grid(p, X(14, 8), X(3, 4), X(2, 4)));
+    TAKEN(vt_add_channels(p, X(2, 3, 4, 5), X(3), VT_NONE, true));
+    TAKEN(vt_add_channels(p, X(2, 3, 4, 5), X(3), X(2, 3, 4, 5), true));
+    REFUSED(vt_add_channels(p, X(2, 3, 4, 5), X(4), VT_NONE, true));
+    REFUSED(vt_add_channels(p, X(2, 3, 4, 5), VT_NONE, VT_NONE, true));
+    REFUSED(vt_add_channels(p, X(2, 3, 20), X(3), VT_NONE, true));
+    REFUSED(vt_add_channels(p, X(2, 3, 4, 5), X(3), X(2, 3, 5, 4), true));
     TAKEN(vt_swiglu(p, X(2, 3, 8), false));
     REFUSED(vt_swiglu(p, X(2, 3, 7), false));
 }
@@ -173,6 +179,9 @@ Test(shapes, pictures)
     REFUSED(vt_pad(p, X(1, 2, 3, 4), -1, 0, -2, 0));
     REFUSED(vt_pad(p, X(1, 2, 3, 4), 0, -2, 0, -2));
     REFUSED(vt_pad(p, X(2, 3, 4), 0, 0, 0, 0));
+    TAKEN(vt_avgpool(p, X(1, 2, 3, 4), 2));
+    REFUSED(vt_avgpool(p, X(1, 2, 3, 4), 0));
+    REFUSED(vt_avgpool(p, X(2, 3, 4), 2));
     TAKEN(vt_maxpool(p, X(1, 2, 3, 4), 3, 1, 0, 0, 0, 0));
     REFUSED(vt_maxpool(p, X(1, 2, 3, 4), 4, 1, 0, 0, 0, 0));
     REFUSED(vt_maxpool(p, X(1, 2, 4, 3), 4, 1, 0, 0, 0, 0));

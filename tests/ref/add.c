@@ -15,6 +15,16 @@ void ref_add_rows(double *out, const double *x, const double *y, int N, int R)
         out[i] = x[i] + y[i % R];
 }
 
+void ref_add_channels(double *out, const double *x, const double *b,
+                      const double *residual, int B, int C, int S, int relu)
+{
+    for (int i = 0; i < B * C * S; i++) {
+        out[i] = x[i] + b[i / S % C] + (residual ? residual[i] : 0);
+        if (relu && out[i] < 0)
+            out[i] = 0;
+    }
+}
+
 void ref_add_grid(double *out, const double *x, const double *across,
                   const double *down, int B, int R, int gh, int gw, int C)
 {

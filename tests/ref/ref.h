@@ -11,6 +11,9 @@ void ref_activation(double *out, const double *x, int n, int act);
 void ref_swiglu(double *out, const double *x, int N, int C, int gate_last);
 void ref_add(double *out, const double *a, const double *b, int n);
 void ref_add_rows(double *out, const double *x, const double *y, int N, int R);
+/* x[B,C,S], b[C], residual[B,C,S] or NULL */
+void ref_add_channels(double *out, const double *x, const double *b,
+                      const double *residual, int B, int C, int S, int relu);
 /* x[B,R+gh*gw,C], across[gw,C/2], down[gh,C/2] */
 void ref_add_grid(double *out, const double *x, const double *across,
                   const double *down, int B, int R, int gh, int gw, int C);
@@ -62,6 +65,9 @@ void ref_maxpool(double *out, const double *x, int planes, int H, int W,
 void ref_maxpool_grad(double *dx, const double *dout, const double *x,
                       int planes, int H, int W, int size, int stride,
                       const int pad[4]);
+/* Windows side by side; one at the edge has the mean of what is there. */
+void ref_avgpool(double *out, const double *x, int planes, int H, int W,
+                 int size);
 /* pad: top, left, bottom, right */
 void ref_pad(double *out, const double *x, int planes, int H, int W,
              const int pad[4]);
