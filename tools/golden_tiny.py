@@ -36,6 +36,7 @@ TIMM = {
     "timm_relpos_rpn": ("vit_relpos_base_patch16_rpn_224", dict(num_classes=5), S),
     "timm_eva02_resized": ("eva02_base_patch14_224", dict(num_classes=5), (32, 24)),
     "timm_hybrid": ("vit_small_r26_s32_224", dict(num_classes=5, img_size=(21, 30)), (21, 30)),
+    "timm_resnetd": ("vit_small_resnet26d_224", dict(num_classes=5, img_size=(19, 30)), (19, 30)),
     "hybrid_basic": ("vit_small_r26_s32_224", dict(num_classes=5, img_size=(24, 40), depth=1), (24, 40)),
     "timm_eva02_clip": ("eva02_large_patch14_clip_224", dict(num_classes=5), S),
     "timm_vit_avg_reg": ("vit_base_patch16_224", dict(num_classes=5, global_pool="avg", reg_tokens=2), S),
@@ -57,6 +58,15 @@ def thin_hybrid(**kw):
     conv = partial(StdConv2dSame, eps=1e-8)
     stem = ResNetV2(layers=(1,), channels=(128,), stem_chs=32, num_classes=0, global_pool="", preact=False, stem_type="same", conv_layer=conv)
     return _create_vision_transformer_hybrid("vit_small_r26_s32_224", backbone=stem, pretrained=False, **kw)
+
+
+def thin_resnetd(**kw):
+    """Two thin ResNet-D stages; the second one's 2x2 means end on an odd row."""
+    from timm.models.resnet import resnet26d
+    from timm.models.vision_transformer_hybrid import _create_vision_transformer_hybrid
+
+    stem = resnet26d(features_only=True, out_indices=[2], layers=(2, 1), channels=(4, 6), stem_width=4)
+    return _create_vision_transformer_hybrid("vit_small_resnet26d_224", backbone=stem, pretrained=False, **kw)
 
 
 def basic_hybrid(**kw):
@@ -112,6 +122,10 @@ def refill(model, seed):
         else:
             p.copy_(r * 0.2)
         p.copy_(p.bfloat16().float())
+    for name, b in model.named_buffers():  # BatchNorm's, as if it had been trained
+        if name.endswith(("running_mean", "running_var")):
+            r = torch.randn(b.shape, generator=g)
+            b.copy_((0.3 * r if name.endswith("mean") else 0.2 + r.abs()).bfloat16().float())
     return model.eval()
 
 
@@ -125,7 +139,7 @@ def save(name, config, state, x, exp):
     d = os.path.join(OUT, "models", name)
     os.makedirs(d, exist_ok=True)
     json.dump(config, open(os.path.join(d, "config.json"), "w"), indent=1)
-    save_file({k: v.bfloat16().contiguous().clone() for k, v in state.items()}, os.path.join(d, "model.safetensors"))
+    save_file({k: (v.bfloat16() if v.is_floating_point() else v).contiguous().clone() for k, v in state.items()}, os.path.join(d, "model.safetensors"))
     save_file({"pixel_values": x.bfloat16().contiguous()}, os.path.join(d, "input.safetensors"))
     save_file({k: v.float().contiguous().clone() for k, v in exp.items()}, os.path.join(d, "expected.safetensors"))
     size = sum(os.path.getsize(os.path.join(d, f)) for f in os.listdir(d))
@@ -139,7 +153,7 @@ def timm_case(i, name):
     arch, kw, size = TIMM[name]
     args = dict(patch_size=P, img_size=S, embed_dim=D, depth=L, num_heads=H)
     args.update({k: v for k, v in kw.items() if k != "num_classes"})
-    hybrid = {"timm_hybrid": thin_hybrid, "hybrid_basic": basic_hybrid}.get(name)
+    hybrid = {"timm_hybrid": thin_hybrid, "timm_resnetd": thin_resnetd, "hybrid_basic": basic_hybrid}.get(name)
     if hybrid:
         del args["patch_size"]
     make = hybrid or (lambda **a: timm.create_model(arch, **a))

@@ -60,12 +60,13 @@ typedef struct audit {
     char wrong[400];     /* the first misshapen one, in words */
 } audit;
 
-static void mark(audit *a, const vt_weight *t)
+/* learnt: counts as parameters, not a buffer */
+static void mark(audit *a, const vt_weight *t, bool learnt)
 {
     for (size_t i = 0; i < vt_weights_count(a->m->weights); i++)
         if (vt_weights_at(a->m->weights, i) == t && !a->used[i]) {
             a->used[i] = true;
-            a->parameters += t->count;
+            a->parameters += learnt ? t->count : 0;
         }
 }
 
@@ -81,46 +82,88 @@ static vitcl_status check_made(audit *a, const char *name, uint64_t count,
     for (size_t i = 0; i < vt_weights_count(a->m->weights); i++) {
         const vt_weight *t = vt_weights_at(a->m->weights, i);
         if (strncmp(t->name, name, plain) == 0 && t->name[plain] == '.')
-            mark(a, t);
+            mark(a, t, true);
     }
 done:
     free(data);
     return st;
 }
 
+/* A tensor of the file, in v's shape. */
+static void check_tensor(audit *a, const char *name, const vt_value *v,
+                         bool learnt)
+{
+    const vt_weight *t = vt_weights_get(a->m->weights, name);
+    char has[64], wants[64];
+    uint64_t dim[4], count = 1;
+
+    for (int i = 0; i < v->rank; i++)
+        count *= dim[i] = (uint64_t)v->dim[i];
+    if (!t) {
+        if (a->missing++ == 0)
+            snprintf(a->first, sizeof a->first, "%s", name);
+        return;
+    }
+    mark(a, t, learnt);
+    if ((t->count == count && same_shape(t, v->rank, v->dim)) || a->wrong[0])
+        return;
+    describe(has, sizeof has, t->rank, t->shape);
+    describe(wants, sizeof wants, (uint32_t)v->rank, dim);
+    snprintf(a->wrong, sizeof a->wrong, "%s is [%s], but this %s needs [%s]",
+             name, has, a->m->arch->looks, wants);
+}
+
+/* The bias that a norm leaves behind: is the norm there, whose second half is
+ * no parameter? */
+static bool is_folded_bias(const char *name)
+{
+    return vt_name_folded(name) && strstr(name, ".bias@");
+}
+
 static vitcl_status check_one(audit *a, const vt_value *v)
 {
-    const vt_weight *t;
-    char plain[VT_NAME], has[64], wants[64];
-    uint64_t dim[4], count = 1;
+    char plain[VT_NAME];
+    uint64_t count = 1;
     int h, w;
     size_t n = vt_name_grid(v->name, &h, &w);
 
     for (int i = 0; i < v->rank; i++)
-        count *= dim[i] = (uint64_t)v->dim[i];
+        count *= (uint64_t)v->dim[i];
     if (!a->m->weights) {
         a->parameters += count;
         return VITCL_OK;
     }
     if (n)
         return check_made(a, v->name, count, n);
-    snprintf(plain, sizeof plain, "%s", v->name);
-    if (vt_name_standard(plain))
-        plain[vt_name_standard(plain)] = 0;
-    t = vt_weights_get(a->m->weights, plain);
-    if (!t) {
-        if (a->missing++ == 0)
-            snprintf(a->first, sizeof a->first, "%s", plain);
+    if (is_folded_bias(v->name)) {
+        for (int k = 0; k < VT_BATCHNORM_PARTS; k++) {
+            vt_batchnorm_name(plain, sizeof plain, v->name, k);
+            check_tensor(a, plain, v, k < 2);
+        }
         return VITCL_OK;
     }
-    mark(a, t);
-    if ((t->count == count && same_shape(t, v->rank, v->dim)) || a->wrong[0])
-        return VITCL_OK;
-    describe(has, sizeof has, t->rank, t->shape);
-    describe(wants, sizeof wants, (uint32_t)v->rank, dim);
-    snprintf(a->wrong, sizeof a->wrong, "%s is [%s], but this %s needs [%s]",
-             plain, has, a->m->arch->looks, wants);
+    snprintf(plain, sizeof plain, "%.*s", (int)strcspn(v->name, "@"), v->name);
+    check_tensor(a, plain, v, true);
     return VITCL_OK;
+}
+
+/* Once all are there: norms that no training leaves behind are told now, not
+ * by an answer that is no number. */
+static vitcl_status check_norms(vt_model *m, const vt_plan *p)
+{
+    vitcl_status st = VITCL_OK;
+
+    for (vt_val i = 0; m->weights && i < vt_plan_values(p); i++) {
+        const vt_value *v = vt_value_of(p, i);
+        float *made = NULL;
+
+        if (v->kind == VT_PARAM && is_folded_bias(v->name)) {
+            VT_TRY(vt_model_weight(&made, m, v->name, (uint64_t)v->dim[0]));
+            free(made);
+        }
+    }
+done:
+    return st;
 }
 
 /* Buffers and parts that training left behind. */
@@ -262,6 +305,7 @@ vitcl_status vt_model_check(vt_model *m)
         }
     VT_TRY(check_rest(&a));
     VT_TRY(check_k_bias(&a));
+    VT_TRY(check_norms(m, p));
     m->parameters = a.parameters;
 done:
     vt_plan_free(p);

@@ -199,7 +199,7 @@ vitcl_status vt_read_patch(vt_config *c, const vt_weights *w, const char *path)
     if (has_stem(w) && !c->stem_width[0])
         return vt_fail(VITCL_EUNSUPPORTED,
                        "%s: %s has a stem before its patches that is not "
-                       "supported; BiT's ResNets are",
+                       "supported; BiT's ResNets and ResNet-D are",
                        path, c->name);
     if (t->rank == 4 && t->shape[1] != 3 && !c->stem_width[0])
         return vt_fail(VITCL_EUNSUPPORTED,

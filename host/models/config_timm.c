@@ -13,8 +13,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Heads are 64 wide but for these (timm/models/vision_transformer.py, deit.py,
- * eva.py, beit.py). */
+/* Heads are 64 wide but for these (timm/models/vision_transformer.py,
+ * vision_transformer_hybrid.py, deit.py, eva.py, beit.py). */
 static int timm_heads(const char *name, int width)
 {
     static const char *const sixteen[] = {"huge",
@@ -27,7 +27,10 @@ static int timm_heads(const char *name, int width)
                                           "eva_giant",
                                           NULL};
     static const char *const giants[] = {"dinov2", "tipsv2", "radio", NULL};
+    static const char *const eight[] = {"vit_small_resnet", NULL};
 
+    if (vt_name_has(name, eight))
+        return 8;
     if (vt_name_has(name, sixteen) ||
         (strstr(name, "giant") && !vt_name_has(name, giants)))
         return 16;

@@ -194,10 +194,12 @@ vitcl_status vt_model_read_param(float *out, void *model, const char *name,
     }
     n = vt_name_grid(name, &h, &w);
     if (!n)
-        n = vt_name_standard(name);
+        n = vt_name_standard(name) + vt_name_folded(name);
     if (n && n < sizeof plain) {
         memcpy(plain, name, n);
         plain[n] = 0;
+        if (vt_name_folded(name))
+            return vt_batchnorm_fetch(out, m, plain, count);
         if (h && n > 7 && strcmp(plain + n - 7, "rel_pos") == 0)
             return vt_relpos_mlp(out, m, plain, h, w, count);
         return h ? fetch_grid(out, m, plain, h, w, count)

@@ -107,14 +107,7 @@ static vt_val stem(vt_plan *p, const vt_config *c, vt_val x)
 void vt_hybrid_build(vt_plan *p, vt_model *m, vt_val pixels, vt_outputs *out)
 {
     const vt_config *c = vt_model_config(m);
-    vt_val x = stem(p, c, pixels);
-    const int kernel = c->patch_h / vt_stdconv_stride(c);
-    const vt_block_extra e = vt_vit_grid(p, m, pixels);
 
-    x = kernel == 1 ? vt_to_tokens(p, x) : vt_patch(p, x, kernel, kernel);
-    x = vt_dense(p, x, "patch_embed.proj", c->width, c->patch_bias, VT_ACT_NONE,
-                 VT_NONE, VT_NONE);
-    x = vt_vit_embed(p, m, x, e.gh, e.gw);
-    x = vt_vit_blocks(p, c, x, e);
-    vt_vit_head(p, m, x, out);
+    vt_vit_behind(p, m, stem(p, c, pixels), c->patch_h / vt_stdconv_stride(c),
+                  pixels, out);
 }

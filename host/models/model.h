@@ -91,6 +91,7 @@ typedef struct vt_config {
     int stem_stages, stem_layers[4], stem_width[5]; /* hybrid or ResNet */
     bool stem_only;  /* a stem without stages: conv, norm, pool */
     bool stem_basic; /* blocks of two 3x3 convolutions, no bottlenecks */
+    bool folded;     /* BatchNorm is folded into convolutions: does not train */
 } vt_config;
 
 typedef struct vt_model vt_model;
@@ -122,6 +123,9 @@ uint64_t vt_model_parameters(const vt_model *m);
 vitcl_status vt_model_macs(double *out, vt_model *m, int height, int width);
 /* Tokens in a block for a picture of this size; 0: not even one patch. */
 int vt_model_tokens(const vt_model *m, int height, int width);
+
+/* VITCL_EUNSUPPORTED, and why, for a model that only answers. */
+vitcl_status vt_model_trains(const vt_model *m);
 
 /* For vt_store_new(): context is the vt_model. */
 vitcl_status vt_model_read_param(float *out, void *model, const char *name,

@@ -19,6 +19,8 @@ const vt_arch vt_arch_table[] = {
      vt_resnet_build},
     {"hybrid", "ResNet hybrid", vt_hybrid_match, vt_hybrid_configure,
      vt_hybrid_build},
+    {"resnetd", "ResNet-D hybrid", vt_resnetd_match, vt_resnetd_configure,
+     vt_resnetd_build},
     {"relpos", "ViT with relative positions", vt_relpos_match,
      vt_relpos_configure, vt_relpos_build},
     {"eva02", "EVA", vt_eva02_match, vt_eva02_configure, vt_eva02_build},
@@ -358,14 +360,32 @@ int vt_model_tokens(const vt_model *m, int height, int width)
     return h * w + c->class_token + c->dist_token + c->registers;
 }
 
+vitcl_status vt_model_trains(const vt_model *m)
+{
+    if (!m->config.folded)
+        return VITCL_OK;
+    return vt_fail(VITCL_EUNSUPPORTED,
+                   "%s: %s answers but is not trained here: the running "
+                   "statistics of its BatchNorm are folded into the "
+                   "convolutions",
+                   m->path, m->config.name);
+}
+
 void vt_model_build(vt_plan *p, vt_model *m, vt_val pixels, vt_outputs *out)
 {
     const vt_config *c = &m->config;
+    const vt_plan_options *o = vt_plan_settings(p);
     const int h = vt_dim(p, pixels, 2), w = vt_dim(p, pixels, 3);
+    const vitcl_status trains =
+        o->train || o->backward ? vt_model_trains(m) : VITCL_OK;
 
     *out = (vt_outputs){VT_NONE, VT_NONE, VT_NONE};
     if (vt_plan_status(p) != VITCL_OK)
         return;
+    if (trains != VITCL_OK) {
+        vt_plan_fail(p, trains);
+        return;
+    }
     if (!vt_model_tokens(m, h, w)) {
         vt_plan_fail(p, vt_fail(VITCL_EINVAL,
                                 "pictures of %dx%d pixels are smaller than "

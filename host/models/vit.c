@@ -435,13 +435,30 @@ vitcl_status vt_vit_configure(vt_config *c, const vt_json *config,
     return vt_configure(c, config, w, path, msn ? 1e-6f : 1e-12f, VT_ACT_GELU);
 }
 
-void vt_vit_build(vt_plan *p, vt_model *m, vt_val pixels, vt_outputs *out)
+/* From projected patches on. */
+static void encode(vt_plan *p, vt_model *m, vt_val x, vt_val pixels,
+                   vt_outputs *out)
 {
     const vt_config *c = vt_model_config(m);
     const vt_block_extra e = vt_vit_grid(p, m, pixels);
-    vt_val x = vt_vit_patches(p, m, pixels);
 
     x = vt_vit_embed(p, m, x, e.gh, e.gw);
     x = vt_vit_blocks(p, c, x, e);
     vt_vit_head(p, m, x, out);
+}
+
+void vt_vit_behind(vt_plan *p, vt_model *m, vt_val x, int kernel, vt_val pixels,
+                   vt_outputs *out)
+{
+    const vt_config *c = vt_model_config(m);
+
+    x = kernel == 1 ? vt_to_tokens(p, x) : vt_patch(p, x, kernel, kernel);
+    x = vt_dense(p, x, "patch_embed.proj", c->width, c->patch_bias, VT_ACT_NONE,
+                 VT_NONE, VT_NONE);
+    encode(p, m, x, pixels, out);
+}
+
+void vt_vit_build(vt_plan *p, vt_model *m, vt_val pixels, vt_outputs *out)
+{
+    encode(p, m, vt_vit_patches(p, m, pixels), pixels, out);
 }

@@ -25,6 +25,10 @@ typedef struct vt_block_extra {
     {                                                                          \
         VT_NONE, VT_NONE, 0, 0, 0                                              \
     }
+/* Everything behind a stem that made x[B,C,H,W] of the pixels, kernel x kernel
+ * of it a patch. */
+void vt_vit_behind(vt_plan *p, vt_model *m, vt_val x, int kernel, vt_val pixels,
+                   vt_outputs *out);
 /* No more than the grid of patches in these pixels. */
 vt_block_extra vt_vit_grid(const vt_plan *p, const vt_model *m, vt_val pixels);
 
@@ -90,5 +94,6 @@ VT_FAMILY(relpos);
 VT_FAMILY(eva02);
 VT_FAMILY(hybrid);
 VT_FAMILY(resnet);
+VT_FAMILY(resnetd);
 
 #endif

@@ -309,6 +309,8 @@ static vitcl_status check(const vt_arch_spec *c, const char *path)
 static vitcl_status read_config(vt_arch_spec *c, const vt_json *json,
                                 const char *path)
 {
+    /* timm's hybrids behind a ResNet-D or MobileCLIP's stem */
+    static const char *const normed[] = {"_resnet", "_mci_", NULL};
     const vt_json *args = vt_json_get(json, "model_args");
     const char *name = "", *pool = "";
 
@@ -321,6 +323,11 @@ static vitcl_status read_config(vt_arch_spec *c, const vt_json *json,
                        "%s: \"architecture\" must be one of timm's vit_ models "
                        "or resnetv2_50x1_bit to be trained from scratch, not "
                        "\"%s\"",
+                       path, name);
+    if (vt_name_has(name, normed))
+        return vt_fail(VITCL_EUNSUPPORTED,
+                       "%s: the stem of \"%s\" is normalised over batches "
+                       "(BatchNorm), which is not trained here",
                        path, name);
     name_defaults(c);
     vt_json_string(&pool, vt_json_get(json, "global_pool"));

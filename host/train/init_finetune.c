@@ -281,6 +281,7 @@ vitcl_status vt_model_files_finetune(vt_model_files *out, vt_model *m,
     h = (int)(height ? height : own_h);
     w = (int)(width ? width : own_w);
 
+    VT_TRY(vt_model_trains(m));
     if (!vt_model_weights(m) || !vt_model_files_finetunes(m))
         return vt_fail(VITCL_EINVAL, "fine-tuning needs a checkpoint in timm's "
                                      "form; vitcl convert makes one");

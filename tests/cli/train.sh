@@ -28,6 +28,12 @@ says 'no preset "vit-xx/16"'
 echo '{"architecture": "resnet50"}' >other.json
 run 1 train --config other.json --data data --epochs 1 -o out2
 says 'resnet50'
+echo '{"architecture": "vit_base_resnet50d_224"}' >other.json
+run 1 train --config other.json --data data --epochs 1 -o out2
+says '"vit_base_resnet50d_224".*BatchNorm'
+run 1 finetune -m "$VT_DATA/models/timm_resnetd" --data data --epochs 1 -o out2
+says 'timm_resnetd: vit_small_resnet26d_224 .*not trained.*BatchNorm'
+[ ! -e out2 ] || fail 'a refused training left a folder'
 echo '{"architecture": "vit_base_patch16_224", "model_args": {"dept": 2}}' >other.json
 run 1 train --config other.json --data data --epochs 1 -o out2
 says '"dept" is not known'

@@ -281,6 +281,8 @@ Test(variants, refused)
         VIT(", \"pos_injection\": \"layer\", \"no_embed_class\": true"),
         VIT(", \"representation_size\": 0"),
         "{\"architecture\": \"resnetv2_50\"}",
+        "{\"architecture\": \"vit_small_resnet26d_224\"}",
+        "{\"architecture\": \"vit_base_mci_224\"}",
         "{\"architecture\": \"resnetv2_51x1_bit\"}",
         "{\"architecture\": \"resnetv2_50x1_bit\", \"model_args\": "
         "{\"channels\": [128, 100]}}",

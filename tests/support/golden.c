@@ -100,8 +100,8 @@ static int rank(const char *name, int block)
     return block == 1000;
 }
 
-/* Of no use: the mask token of pre-training, and what the classifiers of HF's
- * towers do not read. */
+/* No parameters: the mask token of pre-training, what the classifiers of HF's
+ * towers do not read, BatchNorm's buffers. */
 static bool is_idle(const vt_config *c, const char *name)
 {
     if (c->classes && strcmp(c->family, "siglip") == 0 &&
@@ -110,7 +110,8 @@ static bool is_idle(const vt_config *c, const char *name)
     if (c->classes && strcmp(c->family, "clip") == 0 &&
         strstr(name, "vision_model.post_layernorm."))
         return true;
-    return strstr(name, "mask_token") != NULL;
+    return strstr(name, "mask_token") || strstr(name, ".running_") ||
+           strstr(name, "num_batches_tracked");
 }
 
 /* As many as there are in the file, but for those. */

@@ -1,0 +1,165 @@
+/*
+ * resnetd.c - a ResNet-D stem (He et al. 2018, arXiv:1812.01187) before a ViT:
+ * timm's vit_*_resnet26d_* and vit_*_resnet50d_*.
+ *
+ *   3x3 stride 2 -> 3x3 -> 3x3, each with relu -> 3x3 max pool stride 2
+ *   -> stages of bottlenecks:
+ *        relu(shortcut + 1x1(relu(3x3(relu(1x1(x))))))
+ *        shortcut of a stage's first block: 1x1(mean of 2x2(x)), of others: x
+ *   -> 1x1 patches
+ *
+ * BatchNorm stands behind every convolution and is folded into it, so a
+ * convolution here has a bias (batchnorm.c).
+ *
+ * Easy to get wrong:
+ *   - padding is PyTorch's, one pixel on each side of a 3x3
+ *   - stage 0 keeps its size, and its shortcut is not pooled; each later stage
+ *     halves it in its first 3x3
+ *   - where a side is odd, the last 2x2 has the mean of the pixels it sees
+ *   - the last convolution of a block gets its relu after the sum
+ *   - the first two convolutions are half as wide as the third
+ */
+#include "models/config.h"
+#include "models/stdconv.h"
+#include "models/vit.h"
+
+#include <stdio.h>
+
+#define STEM "patch_embed.backbone."
+
+bool vt_resnetd_match(const vt_json *config, const vt_weights *w)
+{
+    return vt_config_timm(config)[0] &&
+           (vt_weight_has(w, STEM "conv1.0.weight") ||
+            vt_weight_has(w, STEM "conv1.3.weight") ||
+            vt_weight_has(w, STEM "conv1.6.weight"));
+}
+
+/* ---- sizes ---- */
+
+/* The filters of a convolution, from it or from the norm behind it: the one
+ * that is missing is told by its name later. */
+static int filters(const vt_weights *w, const char *conv, const char *norm)
+{
+    const int n = vt_weight_dim(w, conv, 0);
+
+    return n ? n : vt_weight_dim(w, norm, 0);
+}
+
+static bool has_block(const vt_weights *w, int stage, int block)
+{
+    return vt_weight_has(w, STEM "layer%d.%d.conv1.weight", stage + 1, block) ||
+           vt_weight_has(w, STEM "layer%d.%d.conv2.weight", stage + 1, block);
+}
+
+static vitcl_status read_stem(vt_config *c, const vt_weights *w,
+                              const char *path)
+{
+    char conv[96], norm[96];
+
+    c->stem_width[0] = filters(w, STEM "conv1.6.weight", STEM "bn1.weight");
+    while (c->stem_stages < 4 && has_block(w, c->stem_stages, 0)) {
+        const int s = c->stem_stages++;
+
+        while (c->stem_layers[s] < 100 && has_block(w, s, c->stem_layers[s]))
+            c->stem_layers[s]++;
+        snprintf(conv, sizeof conv, STEM "layer%d.0.conv3.weight", s + 1);
+        snprintf(norm, sizeof norm, STEM "layer%d.0.bn3.weight", s + 1);
+        c->stem_width[s + 1] = filters(w, conv, norm);
+    }
+    if (!c->stem_stages)
+        return vt_fail(VITCL_ECORRUPT,
+                       "%s: " STEM "layer1.0.conv1.weight is missing (the file "
+                       "looks like a ResNet-D hybrid)",
+                       path);
+    for (int s = 0; s <= c->stem_stages; s++) {
+        const int n = c->stem_width[s], unit = s ? 4 : 2;
+
+        if (n < unit || n % unit || n > VT_MOST_WIDTH)
+            return vt_fail(VITCL_ECORRUPT,
+                           "%s: the ResNet-D stem is %d wide %s%d, which is "
+                           "of no use (it takes multiples of %d)",
+                           path, n, s ? "in layer" : "in conv1.", s ? s : 6,
+                           unit);
+    }
+    return VITCL_OK;
+}
+
+vitcl_status vt_resnetd_configure(vt_config *c, const vt_json *config,
+                                  const vt_weights *w, const char *path)
+{
+    vitcl_status st = VITCL_OK;
+    const int kernel = vt_weight_dim(w, "patch_embed.proj.weight", -1);
+
+    VT_TRY(read_stem(c, w, path));
+    if (kernel < 1 || kernel > 64)
+        VT_TRY(vt_fail(VITCL_ECORRUPT,
+                       "%s: patch_embed.proj.weight has no useful shape",
+                       path));
+    c->patch_h = c->patch_w = kernel * vt_stdconv_stride(c);
+    c->folded = true;
+    VT_TRY(vt_configure_timm(c, config, w, path));
+done:
+    return st;
+}
+
+/* ---- the plan ---- */
+
+/* A convolution with its norm folded in: relu(conv(x) + b (+ residual)). */
+static vt_val conv(vt_plan *p, vt_val x, int out, int kernel, int stride,
+                   vt_val residual, bool relu, const char *prefix)
+{
+    const int pad = kernel / 2;
+    char name[96];
+    vt_val w, b;
+
+    snprintf(name, sizeof name, "%s.weight@bn", prefix);
+    w = vt_param(p, name, 4, (int[]){out, vt_dim(p, x, 1), kernel, kernel});
+    snprintf(name, sizeof name, "%s.bias@bn", prefix);
+    b = vt_param(p, name, 1, &out);
+    return vt_add_channels(p, vt_conv(p, x, w, stride, pad, pad, pad, pad), b,
+                           residual, relu);
+}
+
+static vt_val block(vt_plan *p, const vt_config *c, vt_val x, int s, int b)
+{
+    const int out = c->stem_width[s + 1], middle = out / 4;
+    const int stride = s && !b ? 2 : 1;
+    vt_val h, shortcut = x;
+    char name[96];
+
+#define NAME(tail)                                                             \
+    (snprintf(name, sizeof name, STEM "layer%d.%d." tail, s + 1, b), name)
+    if (b == 0) {
+        if (stride > 1)
+            shortcut = vt_avgpool(p, x, stride);
+        shortcut =
+            conv(p, shortcut, out, 1, 1, VT_NONE, false, NAME("downsample.1"));
+    }
+    h = conv(p, x, middle, 1, 1, VT_NONE, true, NAME("conv1"));
+    h = conv(p, h, middle, 3, stride, VT_NONE, true, NAME("conv2"));
+    return conv(p, h, out, 1, 1, shortcut, true, NAME("conv3"));
+#undef NAME
+}
+
+static vt_val stem(vt_plan *p, const vt_config *c, vt_val x)
+{
+    const int width = c->stem_width[0];
+
+    x = conv(p, x, width / 2, 3, 2, VT_NONE, true, STEM "conv1.0");
+    x = conv(p, x, width / 2, 3, 1, VT_NONE, true, STEM "conv1.3");
+    x = conv(p, x, width, 3, 1, VT_NONE, true, STEM "conv1.6");
+    x = vt_maxpool(p, x, 3, 2, 1, 1, 1, 1);
+    for (int s = 0; s < c->stem_stages; s++)
+        for (int b = 0; b < c->stem_layers[s]; b++)
+            x = block(p, c, x, s, b);
+    return x;
+}
+
+void vt_resnetd_build(vt_plan *p, vt_model *m, vt_val pixels, vt_outputs *out)
+{
+    const vt_config *c = vt_model_config(m);
+
+    vt_vit_behind(p, m, stem(p, c, pixels), c->patch_h / vt_stdconv_stride(c),
+                  pixels, out);
+}
