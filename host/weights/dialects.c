@@ -10,6 +10,7 @@
  *   patch_embed.backbone.{stem.,}{conv.weight [O,I,h,w], norm.{weight,bias}}
  *   patch_embed.backbone.stages.s.blocks.b.{conv1..3.weight, norm1..3.%,
  *                                           downsample.{conv.weight,norm.%}}
+ *   patch_embed.backbone.{conv1.{0,1,3,4,6}.*, bn1.*, layerN.b.*}    ResNet-D
  *   norm_pre.%  norm.%  fc_norm.%
  *   blocks.i.norm1.%  blocks.i.norm2.%
  *   blocks.i.attn.qkv.{weight [3D,D], bias [3D]}   rows: q, then k, then v
