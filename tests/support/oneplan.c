@@ -3,6 +3,7 @@
  */
 #include "support/oneplan.h"
 
+#include "plan/plan_private.h"
 #include "support/device.h"
 #include "support/near.h"
 #include "support/rng.h"
@@ -198,6 +199,44 @@ static const char *title(char out[128], const vt_case *c, vt_class k,
     return out;
 }
 
+/* ---- memory that belongs to no value ---- */
+
+#define NOBODYS 0x5a
+
+/* All of what a plan's values share; before anything is written to it. */
+static void fill_arena(vt_fixture *f)
+{
+    const size_t n = vt_buf_size(f->plan->arena);
+    unsigned char *all = malloc(n);
+
+    memset(all, NOBODYS, n);
+    vt_check(vt_buf_write(f->plan->queue, f->plan->arena, 0, all, n));
+    free(all);
+}
+
+/* Values begin at multiples of some bytes: between the end of one and the next
+ * there is room that no kernel may write to, be it for a moment. */
+static void check_arena(vt_fixture *f, const char *name)
+{
+    const vt_plan *p = f->plan;
+    const size_t n = vt_buf_size(p->arena);
+    unsigned char *all = malloc(n);
+    size_t changed = 0;
+
+    vt_check(vt_buf_read(p->queue, p->arena, 0, all, n));
+    for (size_t i = 0; i < p->values; i++) {
+        const vt_value *v = &p->value[i];
+
+        if (v->kind == VT_INPUT || (v->kind == VT_RESULT && v->first >= 0))
+            memset(all + v->offset, NOBODYS, v->bytes);
+    }
+    for (size_t i = 0; i < n; i++)
+        changed += all[i] != NOBODYS;
+    cr_expect_eq(changed, 0, "%s: %zu bytes beyond a value's end changed", name,
+                 changed);
+    free(all);
+}
+
 static void run_from_nan(vt_fixture *f, vt_val out, float *got, size_t n)
 {
     vt_check(vt_buf_fill(vt_plan_queue(f->plan), vt_value_of(f->plan, out)->buf,
@@ -245,6 +284,7 @@ static void forward(const vt_case *c, vt_class class, vt_case_build build,
     out = build(f.plan, in, c);
     vt_keep(f.plan, out);
     vt_check(vt_plan_finish(f.plan));
+    fill_arena(&f);
     memset(words, 0x5a, sizeof words);
     vt_check(vt_plan_write(f.plan, guard, words, sizeof words));
     for (int i = 0; i < x->ins; i++)
@@ -268,6 +308,7 @@ static void forward(const vt_case *c, vt_class class, vt_case_build build,
                   t);
     }
     check_unchanged(&f, c, x, in, guard, t);
+    check_arena(&f, t);
     free(got), free(again), free(want);
     vt_fixture_close(&f);
 }
@@ -364,6 +405,7 @@ static void backward(const vt_case *c, vt_class class, vt_case_build build,
 
     float *gradient = malloc(n * sizeof *gradient);
     vt_rng_fill(&r, gradient, n, 1, 0);
+    fill_arena(&f);
     vt_check(vt_plan_write(f.plan, g, gradient, n * sizeof *gradient));
     for (int i = 0; i < x->ins; i++)
         if (in[i] != VT_NONE && c->in[i].fixed)
@@ -386,6 +428,7 @@ static void backward(const vt_case *c, vt_class class, vt_case_build build,
         }
         vt_check(vt_plan_run(f.plan, 0));
     }
+    check_arena(&f, c->name);
     free(gradient);
     vt_fixture_close(&f);
 }

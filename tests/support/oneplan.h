@@ -5,10 +5,11 @@
  * says comes out. vt_check_op() runs it on the device for both classes:
  *
  *   forward   into memory full of NaN, twice (equal bits), inputs and words
- *             beside them unchanged;
+ *             beside them unchanged, and nothing written beyond a value's end;
  *   backward  with every float input as a trainable parameter, a random
  *             gradient coming in, against central differences of the
- *             reference; a second run must add the same again.
+ *             reference; a second run must add the same again, and again
+ *             nothing beyond a value's end.
  *
  * VITCL_TEST_TINY=1, for slow simulators, leaves out the larger cases and runs
  * the others once.
