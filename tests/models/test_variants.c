@@ -203,6 +203,19 @@ static int learn(vt_trainer *t, size_t variant)
     return 0;
 }
 
+/* Positions are tables of rows, as the file has them: nothing is asked of a
+ * dimension that they lack. */
+static void check_tables(const vt_trainer *t, const char *variant)
+{
+    for (size_t i = 0; i < vt_trainer_parameters(t); i++) {
+        const vt_value *v = vt_trainer_parameter(t, i);
+
+        if (strstr(v->name, "pos_embed"))
+            cr_expect_eq(v->rank, 2, "%s: %s has %d dimensions", variant,
+                         v->name, v->rank);
+    }
+}
+
 /* The largest change of a logit, when patches change places. */
 static double moved(vt_trainer *t)
 {
@@ -237,6 +250,7 @@ static void check_variant(vt_dev *dev, const char *folder, const vt_dataset *d,
                                                       .height = SIDE,
                                                       .width = SIDE}),
                  VITCL_OK, "%s: %s", name, vt_message());
+    check_tables(t, name);
     steps = learn(t, i);
     cr_expect_gt(steps, 0, "%s: %d of 64 after 150 steps", name,
                  right(logits[0]));

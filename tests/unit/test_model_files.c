@@ -236,6 +236,56 @@ Test(model_files, refit_forgets_the_old_classes)
     vt_test_remove(folder);
 }
 
+/* Positions are made for the new grid, each kind in the form it had: rows of
+ * the model's width, or halves of it along each axis. */
+Test(model_files, refit_at_another_size)
+{
+    static const struct {
+        const char *more, *name;
+        uint32_t rank;
+        uint64_t shape[3];
+    } cases[] = {
+        {"", "pos_embed", 3, {1, 1 + 6 * 8, 64}},
+        {", \"class_token\": false, \"global_pool\": \"avg\"",
+         "pos_embed",
+         3,
+         {1, 6 * 8, 64}},
+        {", \"pos_embed\": \"2d\"", "pos_embed_x", 2, {8, 32}},
+        {", \"pos_embed\": \"2d\"", "pos_embed_y", 2, {6, 32}},
+        {", \"pos_embed\": \"2d\", \"pos_injection\": \"layer\"",
+         "blocks.1.pos_embed_x",
+         2,
+         {8, 32}},
+    };
+    char *folder = vt_test_folder(), text[512];
+    vt_dataset *d = open_pictures(folder);
+
+    for (size_t i = 0; i < VT_COUNT(cases); i++) {
+        const uint64_t *shape = cases[i].shape;
+        vt_model *m = NULL;
+        vt_model_files p = {0};
+        size_t k = 0;
+
+        snprintf(text, sizeof text, vit, cases[i].more);
+        make(folder, text, d, 1);
+        cr_assert_eq(vt_model_open(&m, folder), VITCL_OK, "%s", vt_message());
+        cr_assert_eq(vt_model_files_finetune(&p, m, 48, 64, d), VITCL_OK, "%s",
+                     vt_message());
+        while (k < p.count && strcmp(p.tensor[k].name, cases[i].name) != 0)
+            k++;
+        cr_assert_lt(k, p.count, "%s: no %s", text, cases[i].name);
+        cr_expect_eq(p.tensor[k].rank, cases[i].rank, "%s: rank %u", text,
+                     p.tensor[k].rank);
+        cr_expect(memcmp(p.tensor[k].shape, shape,
+                         sizeof *shape * cases[i].rank) == 0,
+                  "%s: %s has another shape", text, cases[i].name);
+        vt_model_files_free(&p);
+        vt_model_close(m);
+    }
+    vt_dataset_free(d);
+    vt_test_remove(folder);
+}
+
 Test(model_files, refuses_what_cannot_be)
 {
     static const char *const bad[] = {

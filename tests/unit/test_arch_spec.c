@@ -1,0 +1,106 @@
+/*
+ * test_arch_spec.c - what a config says of an architecture, and the config that
+ * is written of it: read again, it says the same.
+ */
+#include "base/memory.h"
+#include "train/arch_spec.h"
+
+#include "support/pictures.h"
+
+#include <criterion/criterion.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define RESNET(wide, args)                                                     \
+    "{\"architecture\": \"resnetv2_50x" wide "_bit\"" args "}"
+
+static void read_text(vt_arch_spec *c, vt_json **json, const char *text)
+{
+    cr_assert_eq(vt_json_parse(json, text, strlen(text), 8, "test"), VITCL_OK,
+                 "%s", vt_message());
+    cr_assert_eq(vt_arch_spec_read(c, NULL, *json, "test", 0, 0), VITCL_OK,
+                 "%s: %s", text, vt_message());
+}
+
+/* timm's channels and stem count before the width factor, which is in the
+ * name: timm.create_model("resnetv2_50x3_bit", stem_chs=32) has a stem of 96.
+ */
+Test(arch_spec, resnets)
+{
+    static const struct {
+        const char *config;
+        int stem, widths[4], layers[4], stages;
+        const char *says, *says_not; /* the config that is written */
+    } cases[] = {
+        {RESNET("1", ""),
+         64,
+         {256, 512, 1024, 2048},
+         {3, 4, 6, 3},
+         4,
+         NULL,
+         "layers"},
+        {RESNET("3", ""),
+         192,
+         {768, 1536, 3072, 6144},
+         {3, 4, 6, 3},
+         4,
+         NULL,
+         "channels"},
+        {RESNET("1", ", \"model_args\": {\"stem_chs\": 32}"),
+         32,
+         {256, 512, 1024, 2048},
+         {3, 4, 6, 3},
+         4,
+         "\"stem_chs\": 32",
+         "layers"},
+        {RESNET("3", ", \"model_args\": {\"stem_chs\": 96}"),
+         288,
+         {768, 1536, 3072, 6144},
+         {3, 4, 6, 3},
+         4,
+         "\"stem_chs\": 96",
+         "channels"},
+        {RESNET("2", ", \"model_args\": {\"layers\": [1, 2], \"channels\": "
+                     "[128, 256], \"stem_chs\": 64}"),
+         128,
+         {256, 512},
+         {1, 2},
+         2,
+         "\"layers\": [1, 2], \"channels\": [128, 256]",
+         "stem_chs"}};
+    char *folder = vt_test_folder();
+    vt_dataset *d = NULL;
+
+    vt_test_cifar(folder, 10, 1);
+    cr_assert_eq(vt_dataset_open(&d, folder, "train"), VITCL_OK, "%s",
+                 vt_message());
+    for (size_t i = 0; i < VT_COUNT(cases); i++) {
+        const size_t n = sizeof *cases[i].widths * (size_t)cases[i].stages;
+        const char *at = cases[i].config;
+        vt_json *json = NULL, *again = NULL;
+        vt_arch_spec c, back;
+        char *text = NULL;
+
+        read_text(&c, &json, at);
+        cr_expect_eq(c.stem_width, cases[i].stem, "%s: stem of %d", at,
+                     c.stem_width);
+        cr_expect_eq(c.stages, cases[i].stages, "%s", at);
+        cr_expect(memcmp(c.widths, cases[i].widths, n) == 0, "%s", at);
+        cr_expect(memcmp(c.layers, cases[i].layers, n) == 0, "%s", at);
+        cr_assert_eq(vt_arch_spec_config(&text, &c, json, d, "test"), VITCL_OK,
+                     "%s", vt_message());
+        cr_expect(!cases[i].says || strstr(text, cases[i].says), "%s: %s", at,
+                  text);
+        cr_expect_null(strstr(text, cases[i].says_not), "%s: %s", at, text);
+        read_text(&back, &again, text);
+        cr_expect(back.stem_width == c.stem_width && back.stages == c.stages &&
+                      memcmp(back.widths, c.widths, n) == 0 &&
+                      memcmp(back.layers, c.layers, n) == 0,
+                  "%s: does not say the same as %s", text, at);
+        vt_json_free(json);
+        vt_json_free(again);
+        free(text);
+    }
+    vt_dataset_free(d);
+    vt_test_remove(folder);
+}
