@@ -345,6 +345,33 @@ done:
     return st;
 }
 
+/* What a file says must be what could have been asked for. */
+static vitcl_status check_old(const vt_settings *s, const char *folder,
+                              const char *path)
+{
+    const vt_json *file = vt_json_get(s->json, "settings");
+    const vitcl_train_options o = {.preset = s->preset,
+                                   .config = s->config,
+                                   .model = s->model,
+                                   .data = s->data,
+                                   .output = folder,
+                                   .augment = s->augment,
+                                   .objective = s->objective,
+                                   .precision = s->precision,
+                                   .epochs = s->epochs,
+                                   .batch = s->batch,
+                                   .micro = s->micro,
+                                   .lr = s->lr,
+                                   .random_state = s->random_state};
+
+    if (!s->batch || !s->epochs || !s->micro || !s->data || !s->augment ||
+        s->lr == 0)
+        return vt_fail(VITCL_ECORRUPT, "%s: settings are missing", path);
+    if (check(&o) != VITCL_OK)
+        return vt_fail_in(VITCL_ECORRUPT, "%s", path);
+    return file ? check_file(file, path) : VITCL_OK;
+}
+
 vitcl_status vt_settings_load(vt_settings *out, const vitcl_train_options *o)
 {
     vitcl_status st = VITCL_OK;
@@ -364,12 +391,9 @@ vitcl_status vt_settings_load(vt_settings *out, const vitcl_train_options *o)
     st = from_json(out, old, path);
     old = NULL;
     VT_TRY(st);
-    if (!out->batch || out->batch > 65536 || !out->epochs || !out->micro ||
-        out->batch % out->micro || !out->data || !out->augment ||
-        !(out->lr > 0)) {
+    st = check_old(out, o->output, path);
+    if (st != VITCL_OK)
         vt_settings_free(out);
-        st = vt_fail(VITCL_ECORRUPT, "%s: settings are missing", path);
-    }
 done:
     vt_json_free(old);
     vt_json_free(given);

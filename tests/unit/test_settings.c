@@ -182,3 +182,100 @@ Test(settings, have_bounds, .init = setup, .fini = teardown)
         vt_settings_free(&s);
     }
 }
+
+static vitcl_status load(vt_settings *s, const char *text)
+{
+    const vitcl_train_options o = {.output = root};
+
+    vt_test_text(root, "training.json", text);
+    return vt_settings_load(s, &o);
+}
+
+#define OLD(more)                                                              \
+    "{\"format\": \"vitcl-training\", \"data\": \"d\", \"augment\": "          \
+    "\"light\", \"epochs\": 1, \"batch\": 4, \"micro\": 2, \"lr\": 0.1" more   \
+    "}"
+
+/* training.json is a file like any other: what no training can have begun with
+ * is refused before anything is done. */
+Test(settings, of_an_old_training, .init = setup, .fini = teardown)
+{
+    static const struct {
+        const char *text, *says; /* NULL: it is good */
+    } cases[] = {
+        {OLD(", \"preset\": \"p\""), NULL},
+        {OLD(", \"model\": \"m\""), NULL},
+        {OLD(", \"preset\": \"p\", \"settings\": {\"min_lr\": 0.5}"), NULL},
+        {OLD(""), "one of a preset, a config and a model"},
+        {OLD(", \"preset\": \"p\", \"model\": \"m\""), "one of a preset"},
+        {OLD(", \"preset\": \"p\", \"objective\": \"x\""), "objective \"x\""},
+        {OLD(", \"model\": \"m\", \"objective\": \"masked-patch\""),
+         "training from scratch"},
+        {OLD(", \"preset\": \"p\", \"precision\": \"int8\""), "int8"},
+        {OLD(", \"preset\": \"p\", \"precision\": \"f8\""), "\"f8\""},
+        {OLD(", \"preset\": \"p\", \"random_state\": 9007199254740992"),
+         "is no count"},
+        {OLD(", \"preset\": \"p\", \"settings\": {\"colour\": 1}"), "colour"},
+        {OLD(", \"preset\": \"p\", \"settings\": {\"schedule\": \"steep\"}"),
+         "steep"},
+        {OLD(", \"preset\": \"p\", \"height\": 4294967296"),
+         "\"height\" is no count"},
+        {OLD(", \"preset\": \"p\", \"freeze\": \"head\""), "no patterns"},
+        {OLD(", \"preset\": \"p\", \"freeze\": [1]"), "no patterns"},
+        {"{\"format\": \"vitcl-training\", \"preset\": \"p\", \"data\": \"d\", "
+         "\"augment\": \"light\", "
+         "\"epochs\": 1, \"batch\": 4, \"micro\": 3, \"lr\": 0.1}",
+         "4 pictures, 3 at a time"},
+        {"{\"format\": \"vitcl-training\", \"preset\": \"p\", \"data\": \"d\", "
+         "\"augment\": \"heavy\", "
+         "\"epochs\": 1, \"batch\": 4, \"micro\": 4, \"lr\": 0.1}",
+         "\"heavy\""},
+        {"{\"format\": \"vitcl-training\", \"preset\": \"p\", \"data\": \"d\", "
+         "\"augment\": \"light\", "
+         "\"epochs\": 1000001, \"batch\": 4, \"micro\": 4, \"lr\": 0.1}",
+         "cannot be"},
+        {"{\"format\": \"vitcl-training\", \"preset\": \"p\", \"data\": \"d\", "
+         "\"augment\": \"light\", "
+         "\"epochs\": 1, \"batch\": 65537, \"micro\": 65537, \"lr\": 0.1}",
+         "cannot be"},
+        {"{\"format\": \"vitcl-training\", \"preset\": \"p\", \"data\": \"d\", "
+         "\"augment\": \"light\", "
+         "\"epochs\": 1, \"batch\": 4, \"micro\": 4, \"lr\": 1e6}",
+         "below 1e+06"},
+        {"{\"format\": \"vitcl-training\", \"preset\": \"p\", \"data\": \"d\", "
+         "\"augment\": \"light\", "
+         "\"epochs\": 1, \"batch\": 4, \"micro\": 4, \"lr\": -1}",
+         "lr"},
+        {"{\"format\": \"vitcl-training\", \"preset\": \"p\", \"data\": \"d\", "
+         "\"augment\": \"light\", "
+         "\"batch\": 4, \"micro\": 4, \"lr\": 0.1}",
+         "settings are missing"},
+        {"{\"format\": \"vitcl-training\", \"preset\": \"p\", \"data\": \"d\", "
+         "\"augment\": \"light\", "
+         "\"epochs\": 1, \"batch\": 4, \"lr\": 0.1}",
+         "settings are missing"},
+        {"{\"format\": \"vitcl-training\", \"preset\": \"p\", \"data\": \"d\", "
+         "\"augment\": \"light\", "
+         "\"epochs\": 1, \"batch\": 4, \"micro\": 4}",
+         "settings are missing"},
+        {"{\"format\": \"vitcl-training\", \"preset\": \"p\", \"epochs\": "
+         "\"one\"}",
+         "\"epochs\" is no count"},
+        {"{\"format\": \"vitcl-training\"}", "settings are missing"}};
+
+    for (size_t i = 0; i < VT_COUNT(cases); i++) {
+        vt_settings s = {0};
+        const vitcl_status st = load(&s, cases[i].text);
+
+        if (!cases[i].says) {
+            cr_expect_eq(st, VITCL_OK, "%s: %s", cases[i].text, vt_message());
+        } else {
+            cr_expect_eq(st, VITCL_ECORRUPT, "%s", cases[i].text);
+            cr_expect(strstr(vt_message(), "/training.json: ") &&
+                          strstr(vt_message(), cases[i].says),
+                      "%s: %s", cases[i].text, vt_message());
+            cr_expect_null(s.json);
+        }
+        vt_settings_free(&s);
+    }
+}
