@@ -202,7 +202,8 @@ typedef struct {
     const char *config; /* config.json; NULL where .npz weights have none */
     size_t config_bytes;
     const char *preprocessor; /* preprocessor_config.json or, with the picture's
-                               * part in it, processor_config.json; or NULL */
+                               * part in it, processor_config.json; or NULL.
+                               * Not looked at beside a config of timm's */
     size_t preprocessor_bytes;
 } vitcl_model_files;
 /* As vitcl_model_load(). An index of shards is VITCL_EUNSUPPORTED. */

@@ -62,14 +62,22 @@ done:
     return st;
 }
 
+/* timm's config says all about its pictures. timm does not open the files of
+ * transformers' processors, so what is wrong in them is no concern here. */
+static bool has_processor(const vt_model *m)
+{
+    return !vt_config_timm(m->json)[0];
+}
+
 /* transformers 5 writes one file for CLIP and SigLIP, the image processor's
- * part in it, and looks there first. Beside the config of timm, whatever is
- * read here is not used. */
+ * part in it, and looks there first. */
 static vitcl_status load_processor(vt_model *m, const char *path)
 {
     vitcl_status st = VITCL_OK;
     const vt_json *part;
 
+    if (!has_processor(m))
+        return VITCL_OK;
     VT_TRY(load_json(&m->processor_file, path, "processor_config.json"));
     part = vt_json_get(m->processor_file, "image_processor");
     if (!part) {
@@ -272,9 +280,10 @@ vitcl_status vt_model_open_memory(vt_model **out,
     if (!npz) {
         VT_TRY(parse_json(&m->json, files->config, files->config_bytes, name,
                           "config.json"));
-        VT_TRY(parse_json(&m->processor_file, files->preprocessor,
-                          files->preprocessor_bytes, name,
-                          "preprocessor_config.json"));
+        if (has_processor(m))
+            VT_TRY(parse_json(&m->processor_file, files->preprocessor,
+                              files->preprocessor_bytes, name,
+                              "preprocessor_config.json"));
         m->preprocessor = vt_json_get(m->processor_file, "image_processor");
         if (!m->preprocessor)
             m->preprocessor = m->processor_file;

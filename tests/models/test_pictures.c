@@ -232,7 +232,12 @@ Test(pictures, timms_folder)
     put("preprocessor_config.json", OTHER);
     both = expect(folder);
     cr_expect(same(&both.how, &nested.how));
+    put("preprocessor_config.json", "{\"size\": "); /* timm never opens it */
+    put("processor_config.json", "no JSON at all");
+    both = expect(folder);
+    cr_expect(same(&both.how, &nested.how));
     remove(at("preprocessor_config.json"));
+    remove(at("processor_config.json"));
     put("config.json", TIMM WORDS "}");
     flat = expect(folder);
     cr_expect(same(&flat.how, &nested.how));
@@ -246,4 +251,46 @@ Test(pictures, timms_folder)
               out.how.resize_height == flat.how.resize_height &&
               out.height == flat.height);
     vt_test_remove(folder);
+}
+
+/* A processor's file that cannot be read ends the load where it is needed, and
+ * there alone. */
+Test(pictures, broken_processor_files)
+{
+    static const char broken[] = "{\"size\": ";
+    const char *const names[] = {"preprocessor_config.json",
+                                 "processor_config.json"};
+    size_t size, config_size;
+    unsigned char *weights, *config;
+    vt_model *m = NULL;
+    answer a;
+
+    begin("hf_clip", NULL);
+    for (int i = 0; i < 2; i++) {
+        put(names[i], broken);
+        cr_expect_eq(ask(&a, folder), VITCL_ECORRUPT);
+        cr_expect_not_null(strstr(vt_message(), names[i]), "%s", vt_message());
+        remove(at(names[i]));
+    }
+    for (int i = 0; i < 2; i++) {
+        if (i)
+            begin("timm_vit", NULL);
+        weights = vt_test_bytes(&size, folder, "model.safetensors");
+        config = vt_test_bytes(&config_size, folder, "config.json");
+        cr_expect_eq(
+            vt_model_open_memory(
+                &m,
+                &(vitcl_model_files){.size = sizeof(vitcl_model_files),
+                                     .weights = weights,
+                                     .weights_bytes = size,
+                                     .config = (const char *)config,
+                                     .config_bytes = config_size,
+                                     .preprocessor = broken,
+                                     .preprocessor_bytes = sizeof broken - 1}),
+            i ? VITCL_OK : VITCL_ECORRUPT, "%s", vt_message());
+        vt_model_close(m);
+        free(weights);
+        free(config);
+        vt_test_remove(folder);
+    }
 }
