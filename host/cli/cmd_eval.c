@@ -153,7 +153,8 @@ static int score(work *w, const eval *o)
              o->labels);
     (o->json ? print_json : print_text)(w);
     if (w->scores.failed)
-        return fail("%u pictures could not be decoded", w->scores.failed);
+        return fail("%u picture%s could not be decoded", w->scores.failed,
+                    w->scores.failed == 1 ? "" : "s");
     return EXIT_OK;
 }
 

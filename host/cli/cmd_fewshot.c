@@ -103,7 +103,8 @@ static int score(work *w, const fewshot *o)
         broken = s->failed > broken ? s->failed : broken;
     }
     if (broken)
-        return fail("%u pictures could not be decoded", broken);
+        return fail("%u picture%s could not be decoded", broken,
+                    broken == 1 ? "" : "s");
     return EXIT_OK;
 }
 

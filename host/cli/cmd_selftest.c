@@ -50,7 +50,7 @@ static void cache_line(const char *key, const char *root, const char *below)
     printf("%-12s ", key);
     put_text(path, SIZE_MAX);
     if (d)
-        printf(", %u entries\n", entries);
+        printf(", %u entr%s\n", entries, entries == 1 ? "y" : "ies");
     else
         printf(", not there\n");
     if (d)
@@ -115,7 +115,8 @@ static void report(const vitcl_device_info *d, vitcl_device *device)
     line("driver", d->driver);
     line("OpenCL", d->version);
     line("OpenCL C", d->opencl_c);
-    printf("%-12s %s, %u entries of vitcl tune\n", "GEMM", d->gemm, d->tuned);
+    printf("%-12s %s, %u entr%s of vitcl tune\n", "GEMM", d->gemm, d->tuned,
+           d->tuned == 1 ? "y" : "ies");
     if (!interprets(d))
         print_forms(device);
     if (d->warning[0])

@@ -140,7 +140,7 @@ rm -rf part && cp -r data part && echo text >part/test/cat/9.ppm
 shots 1 part
 same "$(score mean)" "$few" "beside a broken picture"
 err_lines 1
-err_has '1 pictures could not be decoded'
+err_has '1 picture could not be decoded'
 
 # ---- CIFAR: the numbers of a file mean the names beside it
 python3 - <<'P'

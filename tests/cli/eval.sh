@@ -63,7 +63,7 @@ says 'a list of 2, but .*00000003_n01440764.jpg is not named'
 echo text >"data/$other/c.jpg"
 run 1 eval -m "$model" --data data "${number[@]}"
 out_has '^failed	1$'
-err_has '1 pictures could not be decoded'
+err_has '1 picture could not be decoded'
 
 if have "$VT_SHARED/pictures/imagenet150.tsv"; then
     tail -n +2 "$VT_SHARED/pictures/imagenet150.tsv" |
