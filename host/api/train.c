@@ -103,7 +103,7 @@ vitcl_status vitcl_train(vitcl_train_event *out, vitcl_device *device,
     vt_dataset *d = NULL;
     vt_run_dir folder = {0};
     vitcl_train_event last = {.size = sizeof last};
-    vitcl_train_options o;
+    vitcl_train_options o = {.resume = 0};
     const char *data, *split;
     bool kept = false;
 
