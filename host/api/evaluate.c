@@ -382,6 +382,7 @@ static vitcl_status features(vt_features *out, sweep *s, uint32_t *failed)
     *out = f, f = (vt_features){0};
 done:
     vt_features_free(&f);
+    s->context = NULL;
     return st;
 }
 
