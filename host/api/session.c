@@ -488,7 +488,7 @@ void vitcl_top(vitcl_class *top, uint32_t k, const float *logits,
     if (!top || !logits || k > classes || !k)
         return;
     for (uint32_t c = 0; c < classes; c++) { /* insertion: k is small */
-        uint32_t at = n;
+        uint32_t at;
 
         if (n == k && !better(logits, c, top[k - 1].label))
             continue;

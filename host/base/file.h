@@ -17,7 +17,7 @@ typedef struct vt_file {
 
 /* A regular file, for reading. Nothing is mapped anywhere: a file that somebody
  * cuts short while we look at it must be an error, not the end of us. */
-vitcl_status vt_file_open(int *fd, size_t *size, const char *path);
+vitcl_status vt_file_open(int *out, size_t *size, const char *path);
 /* Read a whole file of at most `limit` bytes. */
 vitcl_status vt_file_read(vt_file *out, const char *path, size_t limit);
 void vt_file_close(vt_file *f);

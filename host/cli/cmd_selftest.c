@@ -188,7 +188,7 @@ static int compare(vitcl_model *model, const uint8_t *rgb, float *want,
                    float *got)
 {
     static const char *const gemms[] = {"native", "clblast"};
-    uint32_t classes;
+    uint32_t classes = 0;
     size_t n;
     int code = logits_of(want, model, "plain", PICTURES, rgb, &classes), bad;
 
