@@ -2,7 +2,7 @@
 # op has its kernel, its reference and its test, each model family its test,
 # each command and option its place in the man page.
 root=$VT_DATA/../..
-cd "$root"
+cd "$root" || exit
 missing=0
 lack() { echo "completeness: $*"; missing=1; }
 
@@ -61,6 +61,7 @@ for command in $commands; do
     [ -n "$section" ] || { lack "the man page has no .SS $command"; continue; }
     text=$("$VITCL" "$command" --help)
     [ -n "$text" ] || lack "vitcl $command --help says nothing"
+    # shellcheck disable=SC2013 # words are what is wanted
     for option in $(grep -oE '^ +(-[A-Za-z0-9], )?--[a-z][a-z0-9-]*' <<<"$text" |
         grep -oE -- '--[a-z0-9-]+'); do
         case $option in --help) continue ;; esac

@@ -61,4 +61,4 @@ limited $(($(stat -c %s whole.npy) - 1)) classify "${wide[@]}" \
     --logits logits.npy $many
 err_has 'logits.npy'
 [ ! -e logits.npy ] || fail "half a file"
-[ -z "$(ls | grep '^logits')" ] || fail "a temporary file is left"
+! compgen -G 'logits*' || fail "a temporary file is left"

@@ -27,7 +27,7 @@ edit 'h["norm.weight"]["data_offsets"] = h["norm.bias"]["data_offsets"]'
 refuse 'norm|overlap'
 edit 'pass'
 size=$(stat -c %s m/model.safetensors)
-head -c $((size - 100)) m/model.safetensors >cut && mv cut m/model.safetensors
+head -c $((size - 100)) m/model.safetensors >short && mv short m/model.safetensors
 refuse 'model.safetensors'
 : >m/model.safetensors
 refuse 'model.safetensors'

@@ -93,9 +93,9 @@ says 'every parameter is frozen'
 
 # ---- what a folder says of its training
 run 0 train --resume -o model
+# shellcheck disable=SC2089,SC2090 # the quotes are those of JSON
 for bad in '--lr 0.5|lr 0.0001[0-9]*, not 0.5' '--hold-out 3|hold_out unset, not 3' \
     '--epochs 2|epochs 1, not 2' '--augment none|augment "light", not "none"'; do
-    # shellcheck disable=SC2086
     run 1 train --resume -o model ${bad%|*}
     says "model began with ${bad#*|}; leave it out to go on"
 done

@@ -129,7 +129,7 @@ says 'typo.json: "reprob" must be a number from 0 to 1'
 touch whole/model.safetensors.a1B2c3 whole/training.json.XyZ123 \
     whole/model.safetensors.notours whole/other.a1B2c3
 run 0 train --resume -o whole
-[ "$(ls whole | tr '\n' ' ')" = "config.json model.safetensors \
+[ "$(cd whole && printf '%s ' *)" = "config.json model.safetensors \
 model.safetensors.notours other.a1B2c3 training.json training.safetensors " ] ||
     fail "left: $(ls whole)"
 if command -v flock >/dev/null; then

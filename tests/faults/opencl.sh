@@ -2,7 +2,8 @@
 # and every answer that is given is the undisturbed one.
 #
 # A sample, another for each commit; VITCL_TEST_SWEEP=1 tries all.
-model=$VT_DATA/models/$(ls "$VT_DATA/models" | grep -m 1 '^timm')
+models=("$VT_DATA/models/timm"*)
+model=${models[0]}
 mkdir pictures
 for name in a c d; do cp "$VT_DATA/sample.jpg" pictures/$name.jpg; done
 echo 'no picture' >pictures/b.jpg
