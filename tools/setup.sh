@@ -12,8 +12,8 @@ say() { printf '%s\n' "$*" >&2; }
 build_packages="gcc libc6-dev cmake ninja-build pkg-config ocl-icd-opencl-dev
     libclblast-dev libjpeg62-turbo-dev libpng-dev libstb-dev libcjson-dev
     libzip-dev zlib1g-dev pocl-opencl-icd"
-test_packages="g++ clang clang-format libcriterion-dev mesa-opencl-icd oclgrind
-    python3 binutils locales valgrind"
+test_packages="g++ clang clang-format clang-tidy cppcheck shellcheck
+    libcriterion-dev mesa-opencl-icd oclgrind python3 binutils locales valgrind"
 
 # Installs what dpkg does not list, and asks for nothing when all is there.
 install_packages() {

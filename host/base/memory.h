@@ -16,7 +16,12 @@ bool vt_sum(size_t *out, size_t a, size_t b);
 
 /* n zeroed elements of `size` bytes into *out, as VT_NEW(&ptr, n). */
 vitcl_status vt_new(void *out, size_t n, size_t size);
+#ifdef __clang_analyzer__ /* which does not see what another file stores */
+#define VT_NEW(ptr, n)                                                         \
+    ((*(ptr) = calloc((n), sizeof **(ptr))) ? VITCL_OK : VITCL_ENOMEM)
+#else
 #define VT_NEW(ptr, n) vt_new((ptr), (n), sizeof **(ptr))
+#endif
 /* Grow *ptr to hold at least `need` elements; *cap is kept up to date. New
  * elements are zero. */
 vitcl_status vt_grow(void *ptr, size_t *cap, size_t need, size_t size);

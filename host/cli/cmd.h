@@ -77,10 +77,10 @@ bool is_verbose(void);
 
 /* ---- results (out.c) ---- */
 
-void json_string(const char *s); /* NULL: null; bytes that are no UTF-8 come
-                                  * out as U+FFFD */
-void json_number(double v);      /* not finite: null */
-void tsv_text(const char *s);    /* tab, newline, backslash escaped */
+void json_string(const char *text); /* NULL: null; bytes that are no UTF-8 come
+                                     * out as U+FFFD */
+void json_number(double v);         /* not finite: null */
+void tsv_text(const char *s);       /* tab, newline, backslash escaped */
 /* What a file says, `most` bytes of it at most. Here and in the messages and
  * tsv_text(), what could steer a terminal goes to one as \ooo. */
 void put_text(const char *s, size_t most);

@@ -265,7 +265,7 @@ static vitcl_status read_names(vt_dataset *d, const char *path,
             break;
         VT_TRY(add_class(d, word));
     }
-    while (at < f.size && f.data[at] <= ' ')
+    while (f.data && at < f.size && f.data[at] <= ' ')
         at++;
     if (d->classes < classes || at < f.size)
         st = vt_fail(VITCL_ECORRUPT, "%s: names %s than %zu classes", full,

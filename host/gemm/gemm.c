@@ -62,7 +62,7 @@ static bool usable(vt_dev *dev, const vt_provider *p)
 
     if (!p->usable)
         return true;
-    while (providers[i] != p)
+    while (providers[i] != p) /* NOLINT: it is one of them */
         i++;
     pthread_mutex_lock(&g->lock);
     if (!g->usable[i])

@@ -9,7 +9,7 @@
 /* A CPU's work-item does this many neighbouring elements of a row. */
 #define CPU_BLOCK 1024
 
-vitcl_status vt_op_need(bool ok, const char *what)
+vitcl_status(vt_op_need)(bool ok, const char *what)
 {
     return ok ? VITCL_OK : vt_fail(VITCL_EINVAL, "%s", what);
 }

@@ -13,7 +13,7 @@ static vitcl_status shape(vt_plan *p, vt_step *s)
                       "a gated unit needs an even number of channels"));
     for (int i = 0; i < rank; i++)
         dim[i] = x->dim[i];
-    dim[rank - 1] /= 2;
+    dim[rank - 1] /= 2; /* NOLINT: every value has a dimension */
     VT_TRY(vt_op_out(p, s, 0, rank, dim));
 done:
     return st;

@@ -34,7 +34,7 @@ vitcl_status vt_optimizer_config_read(vt_optimizer_config *out,
                                       const vt_json *settings,
                                       const char *name);
 /* The same, where what the settings leave out stays as it is. */
-vitcl_status vt_optimizer_config_change(vt_optimizer_config *r,
+vitcl_status vt_optimizer_config_change(vt_optimizer_config *out,
                                         const vt_json *settings,
                                         const char *name);
 
