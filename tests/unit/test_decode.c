@@ -224,6 +224,46 @@ static void refused(const void *bytes, size_t size, const char *name,
     cr_expect_null(p.rgb);
 }
 
+/* What may stand between a PPM's numbers, and what may not be there. */
+Test(decode, pnm_headers)
+{
+    static const struct {
+        const char *text, *says; /* NULL: two grey pixels, 1 and 2 */
+    } cases[] = {{"P5 2 1 255\n\1\2", NULL},
+                 {"P5 # by hand\n2\t1 # here, too\r\n#\n 255\n\1\2", NULL},
+                 {"P5\v2\f1\r255 \1\2", NULL},
+                 {"P5 2 1 255", "header"},
+                 {"P5 2 1 # no end", "header"},
+                 {"P5 2 x 255\n\1\2", "header"},
+                 {"P5 2", "header"},
+                 {"P5 2 1 0000000255\n\1\2", "header"},
+                 {"P5 2 1 254\n\1\2", "maximum 254"},
+                 {"P5 2 1 65535\n\1\2\3\4", "maximum 65535"},
+                 {"P5 2 1 255\n\1", "cut short"},
+                 {"P6 2 1 255\n\1\2\3\4\5", "cut short"}};
+    static const char zero[] = "P5 2\0 1 255\n\1\2";
+    static const uint8_t want[] = {1, 1, 1, 2, 2, 2};
+
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const size_t n = strlen(cases[i].text);
+        vt_picture p = {0};
+        const vitcl_status st = vt_image_decode(&p, cases[i].text, n, "a.ppm");
+
+        if (cases[i].says) {
+            cr_expect_neq(st, VITCL_OK, "%zu", i);
+            cr_expect(strstr(vt_message(), cases[i].says), "%zu: %s", i,
+                      vt_message());
+            cr_expect_null(p.rgb);
+            continue;
+        }
+        cr_assert_eq(st, VITCL_OK, "%zu: %s", i, vt_message());
+        cr_expect(p.width == 2 && p.height == 1);
+        cr_expect(memcmp(p.rgb, want, sizeof want) == 0, "%zu", i);
+        vt_picture_free(&p);
+    }
+    refused(zero, sizeof zero - 1, "a.ppm", "header");
+}
+
 /* A size is refused before anything is allocated for it. */
 Test(decode, ceilings)
 {
