@@ -46,6 +46,25 @@ err_has 'epoch 4/4: .*held-out accuracy'
 err_has 'done: 16 steps'
 json log.json
 run 0 classify -m whole curve.png # a picture that can be decoded
+# The accuracy's curve goes by the points of the log, but where another hides it.
+python3 - <<'P' || fail "the curve is not the log's"
+import json, struct, zlib
+data = open("curve.png", "rb").read()
+width, height = struct.unpack(">II", data[16:24])
+at, idat = 8, b""
+while at < len(data):
+    n, kind = struct.unpack(">I4s", data[at:at + 8])
+    idat += data[at + 8:at + 8 + n] if kind == b"IDAT" else b""
+    at += 12 + n
+rows, stride = zlib.decompress(idat), 1 + 3 * width
+accuracy = [json.loads(line)["accuracy"] for line in open("log.json")]
+near = 0
+for i, a in enumerate(accuracy):
+    x, y = 60 + 640 * (i + 1) // len(accuracy) - 1, round(370 - 330 * a)
+    near += any(tuple(rows[(y + v) * stride + 1 + 3 * (x + h):][:3]) ==
+                (235, 140, 40) for v in (-1, 0, 1) for h in (-1, 0, 1))
+assert near > len(accuracy) / 2, (near, accuracy)
+P
 [ "$(wc -l <log.json)" = 16 ] || fail "log.json has not 16 lines"
 grep -q '"step": 16.*"held_out_accuracy".*"saved": true' log.json ||
     fail "the last step was not scored and saved"
