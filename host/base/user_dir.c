@@ -56,19 +56,22 @@ bool vt_user_path(char *out, size_t size, const char *variable,
 int vt_user_folder(const char *variable, const char *fallback, bool make)
 {
     char path[4096];
-    int fd;
+    int fd, why = 0; /* what kept a folder from being made */
 
+    errno = 0;
     if (!parent(path, sizeof path, variable, fallback))
         return -1;
-    if (make)
-        mkdir(path, 0700);
+    if (make && mkdir(path, 0700) != 0 && errno != EEXIST)
+        why = errno;
     strcat(path, "/vitcl");
-    if (make)
-        mkdir(path, 0700);
+    if (make && mkdir(path, 0700) != 0 && errno != EEXIST && !why)
+        why = errno;
     fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    if (fd >= 0 && !ours(fd, S_IFDIR)) {
+    if (fd < 0) {
+        errno = why ? why : errno;
+    } else if (!ours(fd, S_IFDIR)) {
         close(fd);
-        fd = -1;
+        fd = -1, errno = 0;
     }
     return fd;
 }
@@ -92,8 +95,10 @@ static bool write_all(int fd, const void *data, size_t size)
         const ssize_t n = write(fd, (const char *)data + at, size - at);
         if (n < 0 && errno == EINTR)
             continue;
-        if (n <= 0)
+        if (n <= 0) {
+            errno = n < 0 ? errno : ENOSPC;
             return false;
+        }
         at += (size_t)n;
     }
     return true;
@@ -140,7 +145,7 @@ bool vt_user_write(int folder, const char *name, const void *head,
     static atomic_uint count;
     char temporary[128];
     bool good;
-    int fd;
+    int fd, why;
 
     snprintf(temporary, sizeof temporary, "%.80s.%ld.%u", name, (long)getpid(),
              atomic_fetch_add(&count, 1));
@@ -150,8 +155,10 @@ bool vt_user_write(int folder, const char *name, const void *head,
         return false;
     good = write_all(fd, head, head_size) && write_all(fd, body, size) &&
            fsync(fd) == 0 && renameat(folder, temporary, folder, name) == 0;
+    why = errno;
     if (!good)
         unlinkat(folder, temporary, 0);
     close(fd);
+    errno = why;
     return good;
 }

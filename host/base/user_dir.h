@@ -18,7 +18,7 @@
 bool vt_user_path(char *out, size_t size, const char *variable,
                   const char *fallback);
 /* That folder, opened, and made where `make`; -1: not there, or not to be
- * used. */
+ * used. Then errno says why, 0 where it is not ours alone or has no path. */
 int vt_user_folder(const char *variable, const char *fallback, bool make);
 /* Is it a file (or folder) that only we can have written? */
 bool vt_user_file(int fd);
@@ -28,7 +28,7 @@ bool vt_user_read(int fd, void *out, size_t size); /* all of it */
  * there (then *why is NULL), or refused: *why says so. */
 bool vt_user_text(char **out, const char **why, int folder, const char *name,
                   size_t limit);
-/* The file of two parts, by a temporary name. */
+/* The file of two parts, by a temporary name. False: errno says why. */
 bool vt_user_write(int folder, const char *name, const void *head,
                    size_t head_size, const void *body, size_t size);
 

@@ -14,6 +14,7 @@
 #include "base/user_dir.h"
 #include "gemm/params.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -162,12 +163,14 @@ vitcl_status vt_params_save(const vt_dev *dev, const char *entry)
     char path[4096] = "", key[512 + VT_ENTRY], line[512 + VT_ENTRY];
     char *text = NULL, *rest, *old, *out = NULL;
     size_t used = 0, cap = 0;
+    int error = folder < 0 ? errno : ENOMEM; /* if nothing is written */
     bool good;
 
     vt_params_path(path, sizeof path);
     if (folder < 0)
-        return vt_fail(VITCL_EIO, "%s: there is no such folder of ours alone",
-                       path[0] ? path : "$HOME");
+        return vt_fail(VITCL_EIO, "%s: %s", path[0] ? path : "$HOME",
+                       error ? strerror(error)
+                             : "there is no such folder of ours alone");
     behind += strcspn(behind, " ");
     behind += strspn(behind, " ");
     behind += strcspn(behind, " ");
@@ -184,10 +187,13 @@ vitcl_status vt_params_save(const vt_dev *dev, const char *entry)
             good = !stays(old, key) || append(&out, &used, &cap, old);
     else if (good)
         good = append(&out, &used, &cap, "# device, driver, parameters");
-    good = good && append(&out, &used, &cap, line) &&
-           vt_user_write(folder, NAME, "", 0, out, used);
+    good = good && append(&out, &used, &cap, line);
+    if (good && !vt_user_write(folder, NAME, "", 0, out, used))
+        good = false, error = errno;
     close(folder);
     free(text);
     free(out);
-    return good ? VITCL_OK : vt_fail(VITCL_EIO, "%s: cannot be written", path);
+    return good ? VITCL_OK
+                : vt_fail(VITCL_EIO, "%s: cannot write: %s", path,
+                          strerror(error));
 }

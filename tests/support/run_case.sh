@@ -3,7 +3,7 @@
 #
 # What the case prints is compared with CASE.out and CASE.err, and its exit
 # status with CASE.code, where those files stand; without CASE.code it is 0.
-# A case that ends with 77 could not run: it says why.
+# 77 says that the case cannot run here: it is skipped, and says why.
 set -u
 case=$(cd "$(dirname "$1")" && pwd)/$(basename "$1" .sh)
 dir=$(mktemp -d)
@@ -15,8 +15,7 @@ cd "$dir/work" || exit 1
 BASH_ENV=$(dirname "$case")/../cli/lib.sh bash -euo pipefail "$case.sh" \
     >"$dir/out" 2>"$dir/err" </dev/null
 code=$?
-[ $code != 77 ] || { cat "$dir/out"; exit 77; }
-
+[ "$code" != 77 ] || { cat "$dir/out"; exit 77; }
 failed=0
 want=0
 [ -f "$case.code" ] && want=$(cat "$case.code")

@@ -1,0 +1,183 @@
+# disk.sh - file systems that are full or read-only, real ones: a mount in a
+# namespace of its own. A cache that cannot be kept costs time and no answer;
+# what is asked for is written whole, or one line names the file and the cause,
+# and what stood there before stands there still.
+if [ -z "${DISK_INSIDE-}" ]; then
+    for how in "--mount" "--user --map-root-user --mount"; do
+        # shellcheck disable=SC2086 # words are wanted
+        if unshare $how mount -t tmpfs none . 2>/dev/null; then
+            DISK_INSIDE=1 exec unshare $how bash -euo pipefail "$0"
+        fi
+    done
+    echo "skipped: no file system may be mounted here"
+    exit 77
+fi
+picture=$VT_DATA/sample.jpg
+model=$VT_DATA/models/timm_vit
+mkdir full behind sealed tmp
+mount -t tmpfs -o size=2m,nr_inodes=100 none full
+mount --bind behind sealed
+mount -o remount,bind,ro sealed
+[ ! -w sealed ] || ! touch sealed/x 2>/dev/null || fail "sealed can be written"
+# fill BYTES: so much is left, in whole pages.
+fill() {
+    rm -f full/filler
+    head -c 4000000 /dev/zero >full/filler 2>/dev/null || true
+    [ "$1" = 0 ] || truncate -s -"$1" full/filler
+}
+# refused CAUSE ARGS…: status 1, and one line with the cause.
+refused() {
+    local cause=$1
+    shift
+    run 1 "$@"
+    err_lines 1
+    err_has "^vitcl $1: .*$cause"
+}
+
+# ---- caches: with nowhere to keep them the answers are the same
+run 0 classify -m "$model" --json "$picture"
+cp out want
+for at in full sealed; do
+    fill 0
+    (
+        export HOME=$PWD/$at/home TMPDIR=$PWD/tmp
+        unset XDG_CACHE_HOME POCL_CACHE_DIR
+        run 0 classify -m "$model" --json -v "$picture"
+        cmp out want || fail "$at: another answer"
+        err_has "no folder of yours can hold a cache: $TMPDIR/vitcl-"
+        err_has "cache: $TMPDIR/vitcl-.*/vitcl$"
+        err_not 'vitcl/pocl'
+    )
+    # the driver's alone is elsewhere
+    (
+        export XDG_CACHE_HOME=$PWD/$at
+        run 0 classify -m "$model" --json -v "$picture"
+        cmp out want || fail "$at: another answer"
+        if [ $at = sealed ]; then
+            err_has "cache: none; $PWD/sealed/vitcl cannot be used"
+        fi
+    )
+done
+
+# ---- files that are asked for
+cat >config.json <<'J'
+{"architecture": "vit_tiny_patch16_224", "model_args": {"img_size": 32,
+ "patch_size": 8, "embed_dim": 32, "depth": 1, "num_heads": 2, "mlp_ratio": 2}}
+J
+mkdir -p data/bird data/cat
+for i in 1 2 3 4; do
+    for class in bird cat; do
+        { printf 'P6 2 2 255\n' && head -c 12 "$picture"; } >data/$class/$i.ppm
+    done
+done
+given=(--config config.json --data data --batch 4 --epochs 3 --save-every 1)
+run 0 train "${given[@]}" -o whole --log log --curve curve.png
+many=()
+for _ in $(seq 256); do many+=(data/bird/1.ppm); done # 5 kB of logits
+export XDG_CONFIG_HOME=$PWD/config
+run 0 tune -m "$model" --seconds 1
+writers() { # FOLDER, CAUSE: every command that writes a file or folder there
+    local at=$1 cause=$2 name
+    for name in x.npy x.safetensors; do
+        refused "$at/$name: .*$cause" embed -m "$model" -o "$at/$name" "${many[@]}"
+        refused "$at/$name: .*$cause" classify -m "$model" --logits "$at/$name" \
+            "${many[@]}"
+    done
+    refused "$at/model.*: .*$cause" convert -m whole -o "$at/model"
+}
+# what FOLDER holds, by name and content
+state() { find "$1" -not -name filler -exec sh -c \
+    'echo "$1 $([ -d "$1" ] || sha256sum <"$1")"' - '{}' \; | sort; }
+
+# Where nothing is, nothing is left; what stands there stands there still.
+full='No space left on device'
+sealed='Read-only file system'
+for old in none some; do
+    for at in full sealed; do
+        [ $at = full ] && to=full || to=behind # what is seen through the mount
+        rm -rf ${to:?}/*
+        mkdir -p $to/config/vitcl
+        if [ $old = some ]; then
+            mkdir $to/model
+            cp whole/config.json whole/model.safetensors $to/model
+            cp config/vitcl/tuned $to/config/vitcl
+            echo old | tee $to/x.npy $to/x.safetensors >$to/log
+            cp curve.png $to
+        fi
+        for room in 0 4096; do
+            [ $at = sealed ] || fill $room
+            before=$(state $at)
+            writers $at "${!at}"
+            [ $room != 0 ] || XDG_CONFIG_HOME=$PWD/$at/config refused \
+                "$at/config/vitcl/tuned: .*${!at}" tune -m "$model" --seconds 1
+            [ $old = some ] ||
+                refused "$at/run.*: .*${!at}" train "${given[@]}" -o $at/run
+            [ "$(state $at)" = "$before" ] || fail "before: $before
+after: $(state $at)"
+        done
+    done
+done
+
+# ---- a training whose disk fills up goes on from its last checkpoint, a log
+# and a curve that cannot be written are no reason to stop it
+rm -rf full/*
+signal_at "stopped.json 2 2" 130 train "${given[@]}" -o full/run --log stopped.json
+before=$(state full/run)
+fill 16384
+run 1 train --resume -o full/run
+err_has '^vitcl train: full/run/.*: cannot write: No space left'
+err_has 'the last checkpoint is whole; to go on from it: .*--resume -o full/run$'
+[ "$(state full/run)" = "$before" ] || fail "left: $(ls full/run)"
+rm full/filler
+run 0 train --resume -o full/run
+cmp full/run/model.safetensors whole/model.safetensors || fail "another model"
+
+rm -rf full/*
+echo '{"step": 0}' >full/log
+cp curve.png full
+fill 0
+truncate -s 4096 full/log # not a byte more in its page
+cp full/log log.before
+run 1 train "${given[@]}" -o logged --log full/log
+err_has '^vitcl train: full/log: No space left'
+[ "$(grep -c 'No space' err)" = 1 ] || fail "said more than once"
+cmp full/log log.before || fail "half a record"
+cmp logged/model.safetensors whole/model.safetensors || fail "another model"
+run 1 train "${given[@]}" -o drawn --curve full/curve.png
+err_has '^vitcl train: full/curve.png: No space left'
+cmp full/curve.png curve.png || fail "the old curve is gone"
+[ "$(ls full | tr '\n' ' ')" = "curve.png filler log " ] || fail "left: $(ls full)"
+refused 'sealed/log: Read-only' train "${given[@]}" -o sealed-log --log sealed/log
+[ ! -e sealed-log ] || fail "trained without a log"
+
+# ---- what goes to standard output
+mkdir parts
+ln -s ../data parts/train
+ln -s ../data parts/test
+for command in "classify -m $model --json $picture" "embed -m $model $picture" \
+    "devices" "devices --json" "info -m $model" "info -m $model --json" \
+    "plan -m $model" "eval -m whole --data data" "--version" "--help" \
+    "help train" "bench -m $model --seconds 1" \
+    "fewshot -m whole --data parts --shots 1 --tries 1"; do
+    code=0
+    # shellcheck disable=SC2086 # words are wanted
+    "$VITCL" $command >/dev/full 2>err || code=$?
+    [ $code = 1 ] || fail "$command to a full disk: status $code"
+    err_lines 1
+    err_has '^vitcl.*standard output cannot be written: No space left'
+done
+
+# ---- not one folder: the answer all the same, or why there is no device
+mount -t tmpfs -o ro none /dev/shm
+mount -t tmpfs -o ro none /tmp
+[ -x "$VITCL" ] || exit 0 # what is below /tmp itself is hidden now
+export HOME=/tmp TMPDIR=/tmp
+unset XDG_CACHE_HOME POCL_CACHE_DIR
+code=0
+"$VITCL" classify -m "$model" --json "$picture" >out 2>err || code=$?
+if [ $code = 0 ]; then
+    cmp out want || fail "another answer"
+else
+    [ $code = 1 ] || fail "status $code"
+    says 'PoCL wants a folder for its cache that can be written'
+fi
