@@ -11,6 +11,8 @@
  *   VITCL_FAULT_LOCALE=1 the process takes the environment's locale, as a
  *                        driver may do unasked
  *
+ * Where the program's name begins with vitcl: a driver may start a linker.
+ *
  * Kinds: malloc, mmap, open, read, short (half of a read or write), write,
  * sync, rename, fork. Only the project's own calls are counted, those of the
  * libraries that it hands files to, and those that the C library makes for
@@ -151,6 +153,20 @@ static bool fails(const char *name, const void *caller)
     return now;
 }
 
+/* Is this process the program, or its decoder? */
+static bool of_ours(void)
+{
+    char exe[4096];
+    const ssize_t n = readlink("/proc/self/exe", exe, sizeof exe - 1);
+    const char *name;
+
+    if (n <= 0)
+        return false;
+    exe[n] = '\0';
+    name = strrchr(exe, '/');
+    return name && strncmp(name + 1, "vitcl", 5) == 0;
+}
+
 __attribute__((constructor)) static void begin(void)
 {
     const char *fault = getenv("VITCL_FAULT"),
@@ -161,7 +177,7 @@ __attribute__((constructor)) static void begin(void)
     inside = true;
     if (getenv("VITCL_FAULT_LOCALE"))
         setlocale(LC_ALL, "");
-    if (colon && path) {
+    if (colon && path && of_ours()) {
         snprintf(log_path, sizeof log_path, "%s", path);
         backtrace(frame, 2); /* what it loads, it loads now */
         dl_iterate_phdr(note_range, NULL);

@@ -21,8 +21,18 @@ try() {
         code=$?
 }
 
+# What differs between undisturbed runs, such as times, is taken out of FILE.
+settle() { # NAME FILE
+    case $1 in
+    bench) sed -i -E 's/("[a-z_]+":)[0-9.e+-]+/\1/g
+        s/\{"op":"([a-z0-9]+)",[^}]*\}/\1/g; s/"kernels":.*/"kernels"/' "$2" ;;
+    selftest) sed -i -E 's/^(verdict: .*), after .*/\1/; /^(cache|PoCL.s) /d' "$2" ;;
+    esac
+}
+
 # sweep NAME KINDS WANT COMMAND…: KINDS is a regex of calls, WANT the undisturbed
 # status; before_NAME makes ready, check_NAME looks at what came of it.
+each=2 # calls of a kind in a sample
 sweep() {
     local name=$1 kinds=$2 want=$3 total n cl changed=0 noticed=0
     shift 3
@@ -32,22 +42,24 @@ sweep() {
             2>"$name.err" && code=0 || code=$?
         [ "$code" = "$want" ] || fail "$name: $code undisturbed"
     done
+    settle $name $name.out
     keep_$name
     total=$(wc -l <calls)
-    python3 - "$kinds" "$seed" "${VITCL_TEST_SWEEP:-0}" <<'P' >sample
+    python3 - "$kinds" "$seed" "${VITCL_TEST_SWEEP:-0}" $each <<'P' >sample
 import random, re, sys
 names = open("calls").read().split()
 random.seed(sys.argv[2])
 for kind in sorted(set(names)):
     at = [i + 1 for i, name in enumerate(names) if name == kind]
     if re.fullmatch(sys.argv[1], kind):
-        for i in at if sys.argv[3] == "1" else random.sample(at, min(len(at), 2)):
+        for i in at if sys.argv[3] == "1" else random.sample(at, min(len(at), int(sys.argv[4]))):
             print(i, kind)
 P
     while read -r n kind <&3; do
         cl=${codes[$((n % ${#codes[@]}))]}
         before_$name
         try "$n" "$cl" "$@"
+        settle $name out
         [ "$code" = 0 ] || [ "$code" = 1 ] || fail "$kind: status $code"
         cmp -s err "$name.err" || noticed=$((noticed + 1))
         if [ "$code" != "$want" ] || ! cmp -s out "$name.out"; then
@@ -101,11 +113,12 @@ cat >config.json <<'J'
 {"architecture": "vit_tiny_patch16_224", "model_args": {"img_size": 32,
  "patch_size": 8, "embed_dim": 32, "depth": 1, "num_heads": 2, "mlp_ratio": 2}}
 J
+trains=train
 before_train() { rm -rf t; }
 keep_train() { cp t/training.safetensors whole.safetensors; }
 check_train() {
     if [ -d t ]; then
-        "$VITCL" train --resume -o t 2>resumed || return 1
+        "$VITCL" $trains --resume -o t 2>resumed || return 1
         cmp -s t/training.safetensors whole.safetensors
     else
         [ "$code" = 1 ]
@@ -113,3 +126,70 @@ check_train() {
 }
 sweep train '.*' 0 train --config config.json --data data --epochs 2 --batch 10 \
     --save-every 1 --random-state 5 -o t
+
+# ---- the others, fewer calls of each in a sample
+each=1
+trains=finetune
+before_finetune() { before_train; }
+keep_finetune() { keep_train; }
+check_finetune() { check_train; }
+sweep finetune '.*' 0 finetune -m "$model" --data data --epochs 1 --batch 10 \
+    --save-every 1 --random-state 5 -o t
+
+before_forward() { rm -f x.safetensors; }
+keep_forward() { cp x.safetensors whole.safetensors; }
+check_forward() { [ ! -e x.safetensors ] || cmp -s x.safetensors whole.safetensors; }
+sweep forward '.*' 0 forward -m "$model" -i "$model/input.safetensors" \
+    -o x.safetensors --keep 'block.*'
+
+# A step's file holds its times, too.
+python3 - "$model/input.safetensors" <<'P'
+import json, struct, sys
+data = open(sys.argv[1], "rb").read()
+at = 8 + struct.unpack("<Q", data[:8])[0]
+head = json.loads(data[8:at])
+n, end = head["pixel_values"]["shape"][0], len(data) - at
+head["labels"] = {"dtype": "I64", "shape": [n], "data_offsets": [end, end + 8 * n]}
+text = json.dumps(head).encode()
+open("batch.safetensors", "wb").write(struct.pack("<Q", len(text)) + text +
+    data[at:] + struct.pack("<%dq" % n, *[i % 3 for i in range(n)]))
+json.dump({"optimizer": "adamw", "lr": 0.01}, open("settings.json", "w"))
+P
+untimed() {
+    python3 - "$1" <<'P'
+import hashlib, json, struct, sys
+data = open(sys.argv[1], "rb").read()
+at = 8 + struct.unpack("<Q", data[:8])[0]
+a, b = json.loads(data[8:at])["time_ms"]["data_offsets"]
+print(hashlib.sha256(data[:at + a] + data[at + b:]).hexdigest())
+P
+}
+before_step() { rm -f x.safetensors; }
+keep_step() { untimed x.safetensors >whole.sum; }
+check_step() { [ ! -e x.safetensors ] || untimed x.safetensors | cmp -s - whole.sum; }
+sweep step '.*' 0 step -m "$model" -i batch.safetensors --settings settings.json \
+    --steps 2 -o x.safetensors
+
+before_eval() { :; }
+keep_eval() { :; }
+check_eval() { lines_of out eval.out; }
+sweep eval '.*' 0 eval --data data --classes-by number --json
+
+before_fewshot() { :; }
+keep_fewshot() { :; }
+check_fewshot() { lines_of out fewshot.out; }
+sweep fewshot '.*' 0 fewshot -m "$model" --data data --shots 1 --tries 2 --json
+
+before_bench() { :; }
+keep_bench() { :; }
+check_bench() { lines_of out bench.out; }
+sweep bench '.*' 0 bench -m "$model" --seconds 0.01 --json
+
+# Its verdict alone may be another: that the device fails.
+before_selftest() { :; }
+keep_selftest() { :; }
+check_selftest() {
+    sed -i "/^verdict: FAILED/d" out
+    lines_of out selftest.out
+}
+sweep selftest '.*' 0 selftest

@@ -22,6 +22,7 @@ class Run:
     """A command in a folder, and all that came of it."""
 
     def __init__(self, argv, stdin=b"", fault=None):
+        self.argv = argv
         env = dict(os.environ, XDG_CACHE_HOME=cache)
         log = os.path.join(top, "fault.log")
         if os.path.exists(log):
@@ -109,18 +110,66 @@ def check_files(got, want, left, whole):
         need(data == whole.get(name), name + " is another")
 
 
+def untimed(data):
+    """A safetensors file's bytes, but for those of time_ms."""
+    start = 8 + struct.unpack("<Q", data[:8])[0]
+    a, b = json.loads(data[8:start])["time_ms"]["data_offsets"]
+    return data[:start + a] + data[start + b:]
+
+
+def check_step(got, want, left, whole):
+    for name, data in left.items():
+        need(untimed(data) == untimed(whole[name]), name + " is another")
+
+
 def check_devices(got, want, left, whole):
     for line in got.out.splitlines():
         answer = json.loads(line)
         need(got.status == 1 or "error" not in answer, "status 0")
 
 
-def check_eval(got, want, left, whole):
-    if b"could not be decoded" in got.err:
+def check_scores(got, want, left, whole):
+    failed = re.search(rb"(\d+) pictures could not be decoded", got.err)
+    if failed:
         kind = got.fired.split()[0]
         need(kind in ("read", "short", "write"), kind + " is no picture's")
-        return json.loads(got.out)["failed"]
+        need(got.status == 1, "status 0")
+        need(json.loads(got.out).get("failed", 1) > 0, "no failed picture")
+        return int(failed.group(1))
     same_lines(got, want)
+
+
+def measured(out):
+    """Of what bench prints: what is the same in each run."""
+    r = json.loads(out)
+    ops = {k["op"] for k in r["kernels"]}
+    for x in list(r["ms"].values()) + [r[k] for k in (
+            "images_per_s", "gflops", "peak_gflops", "load_ms",
+            "peak_memory_mb")]:
+        need(x > 0, "%s is no measurement" % x)
+    return [r[k] for k in ("preset", "device", "precision", "gemm", "batch")
+            ], ops
+
+
+def check_bench(got, want, left, whole):
+    if got.out:
+        need(measured(got.out) == measured(want.out), "another answer")
+
+
+def verdicts(out):
+    """Of what selftest prints: all but the time and what is in caches."""
+    return [l for l in re.sub(rb", after .*", b"", out).splitlines()
+            if not l.startswith((b"cache ", b"PoCL's "))]
+
+
+def check_selftest(got, want, left, whole):
+    right = verdicts(want.out)
+    lines = verdicts(got.out[:got.out.rfind(b"\n") + 1])
+    need(got.status == 1 or len(lines) == len(right), "lines are missing")
+    for line in lines:  # what was chosen once may be unreadable now
+        need(line in right or re.match(rb"(bf16|int8) +untried$", line) or
+             got.status == 1 and line.startswith(b"verdict: FAILED"),
+             "another answer")
 
 
 def check_train(got, want, left, whole):
@@ -133,12 +182,12 @@ def check_train(got, want, left, whole):
         need(len(left["log"].splitlines()) == len(whole["log"].splitlines()),
              "records are missing")
         return
-    again = Run(["train", "--resume", "-o", "T"])
+    again = Run([got.argv[0], "--resume", "-o", "T"])
     if again.status != 0:  # nothing had been written yet
         need(b"no training to go on with" in again.err, "cannot be gone on "
              "with: " + again.err.decode(errors="replace"))
         shutil.rmtree("T", ignore_errors=True)
-        again = Run(TRAIN)
+        again = Run(got.argv)
     need(again.status == 0, "cannot be gone on with")
     need(files("T")["model.safetensors"] == whole["T/model.safetensors"],
          "going on gives another model")
@@ -146,9 +195,9 @@ def check_train(got, want, left, whole):
 
 MODEL = os.path.join(DATA, "models", "timm_vit")
 BAD = ["good.jpg", "text.jpg", "absent.jpg", "good.png", "folder"]
-TRAIN = ["train", "--config", "config.json", "--data", "data", "--epochs", "2",
-         "--batch", "4", "--save-every", "1", "-o", "T", "--log", "log",
-         "--curve", "curve.png"]
+INPUT = os.path.join(MODEL, "input.safetensors")
+TRAIN = ["--data", "data", "--epochs", "2", "--batch", "4", "--save-every", "1",
+         "-o", "T", "--log", "log", "--curve", "curve.png"]
 COMMANDS = {
     # name: arguments, stdin, check, kinds
     "classify": (["classify", "--json", "-k", "3", "--batch", "2", "--logits",
@@ -160,11 +209,36 @@ COMMANDS = {
     "info": (["info", "-m", MODEL, "--json"], b"", check_files),
     "convert": (["convert", "-m", MODEL, "-o", "hf", "--to", "hf"], b"",
                 check_files),
-    "eval": (["eval", "--data", "labelled", "--json"], b"", check_eval),
-    "train": (TRAIN, b"", check_train),
+    "forward": (["forward", "-m", MODEL, "-i", INPUT, "-o", "x.safetensors",
+                 "--keep", "block.*"], b"", check_files),
+    "step": (["step", "-m", MODEL, "-i", "batch.safetensors", "--settings",
+              "settings.json", "--steps", "2", "-o", "x.safetensors"], b"",
+             check_step),
+    "eval": (["eval", "--data", "labelled", "--json"], b"", check_scores),
+    "fewshot": (["fewshot", "-m", MODEL, "--data", "parts", "--shots", "1",
+                 "--tries", "2", "--json"], b"", check_scores),
+    "bench": (["bench", "-m", MODEL, "--seconds", "0.01", "--json"], b"",
+              check_bench),
+    "selftest": (["selftest"], b"", check_selftest),
+    "train": (["train", "--config", "config.json"] + TRAIN, b"", check_train),
+    "finetune": (["finetune", "-m", MODEL] + TRAIN, b"", check_train),
 }
 KINDS = ["malloc", "mmap", "open", "read", "short", "write", "sync", "rename",
          "fork"]
+
+
+def batch(path):
+    """What forward reads, with labels."""
+    data = open(INPUT, "rb").read()
+    at = 8 + struct.unpack("<Q", data[:8])[0]
+    head = json.loads(data[8:at])
+    n = head["pixel_values"]["shape"][0]
+    head["labels"] = {"dtype": "I64", "shape": [n], "data_offsets":
+                      [len(data) - at, len(data) - at + 8 * n]}
+    text = json.dumps(head).encode()
+    with open(path, "wb") as f:
+        f.write(struct.pack("<Q", len(text)) + text + data[at:] +
+                struct.pack("<%dq" % n, *[i % 3 for i in range(n)]))
 
 
 def fill(folder):
@@ -183,6 +257,12 @@ def fill(folder):
         os.link("good.jpg", "labelled/%s/1.jpg" % name)
         os.link("good.png", "labelled/%s/2.ppm" % name)
     os.symlink("labelled", "data")
+    os.mkdir("parts")
+    for name in ("train", "test"):
+        os.symlink("../labelled", "parts/" + name)
+    with open("settings.json", "w") as f:
+        json.dump({"optimizer": "adamw", "lr": 0.01}, f)
+    batch("batch.safetensors")
     with open("config.json", "w") as f:
         json.dump({"architecture": "vit_tiny_patch16_224", "model_args": {
             "img_size": 32, "patch_size": 8, "embed_dim": 32, "depth": 1,
@@ -205,7 +285,8 @@ def judge(command, got, left, want, whole):
     need(got.status in (0, 1), "status %s" % got.status)
     if got.status == 0:
         need(want.status == 0, "status 0")
-        need(got.out == want.out, "status 0 and another answer")
+        need(got.out == want.out or command in ("bench", "selftest"),
+             "status 0 and another answer")
         need(set(left) == set(whole), "status 0 and other files")
     failed = COMMANDS[command][2](got, want, left, whole)
     # also a temporary one: the undisturbed run leaves no such name
@@ -215,7 +296,7 @@ def judge(command, got, left, want, whole):
     more = [l for l in got.err.splitlines() if l not in known]
     if got.status == 1 and want.status == 0:
         need(more, "status 1 and nothing said")
-    if command != "train":
+    if command not in ("train", "finetune"):
         need(len(more) <= 1 + (failed or 0), "%d lines" % len(more))
     for line in more:
         need(line.startswith(b"vitcl"), "not a message: %r" % line)
