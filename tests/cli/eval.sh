@@ -65,18 +65,6 @@ run 1 eval -m "$model" --data data "${number[@]}"
 out_has '^failed	1$'
 err_has '1 picture could not be decoded'
 
-if have "$VT_SHARED/pictures/imagenet150.tsv"; then
-    tail -n +2 "$VT_SHARED/pictures/imagenet150.tsv" |
-        while IFS=$'\t' read -r file label _; do
-            mkdir -p "photos/$label"
-            ln -s "$(realpath "$VT_SHARED/pictures/imagenet150/$file")" \
-                "photos/$label/$file"
-        done
-    run 0 eval -m "$(echo "$VT_SHARED"/models/vit_tiny*)" --data photos --json
-    # timm's own first answers: 128 and 144 of 150
-    out_has '"top1":0.853333333,"top5":0.96}'
-fi
-
 # Ten classes of one colour each: any features tell them apart.
 mkdir cifar
 python3 - <<'PYTHON'

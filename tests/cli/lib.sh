@@ -2,8 +2,9 @@
 # it first.
 #
 # A case is tests/cli/NAME.sh, run by bash with -euo pipefail in an empty
-# folder of its own. VITCL is the program, VT_DATA is tests/data, VT_SHARED
-# the data beside the repository, which may be absent (ask `have`).
+# folder of its own. VITCL is the program, VT_DATA is tests/data. A case that
+# cannot run is skipped; one that needs larger data asks for it by `data`, in
+# its first lines, and does nothing else that could run without.
 #
 #   run CODE ARGS…       runs vitcl ARGS and wants exit status CODE; its
 #                        output lies in the files out and err
@@ -13,7 +14,9 @@
 #   says RE              after a failure: nothing on out, one line on err, and
 #                        that line matches
 #   json FILE            each line of FILE is a JSON value
-#   have FILE            the file or folder can be read
+#   skip WHY             ends the case as skipped
+#   data NAME            sets data to NAME in the folder that VITCL_TEST_DATA
+#                        names; skips where either is missing
 #   cifar N              writes data/ with CIFAR-10's files, N pictures in each,
 #                        whose label can be seen; the test pictures are those
 #                        of the first file
@@ -64,7 +67,16 @@ json() {
     python3 -c 'import json, sys
 for line in open(sys.argv[1]): json.loads(line)' "$1" || fail "$1 is not JSON"
 }
-have() { [ -r "$1" ]; }
+skip() {
+    echo "skipped: $*"
+    exit 77
+}
+data() {
+    [ -n "${VITCL_TEST_DATA-}" ] || skip "VITCL_TEST_DATA is not set"
+    [ -d "$VITCL_TEST_DATA" ] || fail "VITCL_TEST_DATA: no folder $VITCL_TEST_DATA"
+    data=$VITCL_TEST_DATA/$1
+    [ -r "$data" ] || skip "$data is not there"
+}
 sanitized() { grep -qaF __asan_init "$VITCL"; }
 cifar() {
     python3 - "$1" <<'P'

@@ -1,10 +1,10 @@
-# photographs.sh - the real model's answers on photographs, where they stand
-# beside the repository: the five best as timm orders them, unless neighbours
-# are closer than 1e-4.
-model=$VT_SHARED/models/vit_tiny_patch16_224.augreg_in21k_ft_in1k
-folder=$VT_SHARED/pictures/imagenet150
-have "$model/config.json" && have "$folder" || exit 0
-sed -n 2,41p "$VT_SHARED/pictures/imagenet150.tsv" >rows
+# photographs.sh - the real model's answers on photographs: the five best as
+# timm orders them, unless neighbours are closer than 1e-4.
+data pictures/imagenet150
+folder=$data
+data models/vit_tiny_patch16_224.augreg_in21k_ft_in1k
+model=$data
+sed -n 2,41p "$folder.tsv" >rows
 while IFS=$'\t' read -r file _; do echo "$folder/$file"; done <rows >list
 "$VITCL" classify -m "$model" - <list >out 2>err || fail "exit status $?"
 out_lines 200

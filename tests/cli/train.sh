@@ -172,14 +172,6 @@ head -1 unmasked.json | grep -q '"loss": 2.3025' || fail "the first loss is not 
 run 2 train --config config.json --data data --epochs 1 -o out --objective x
 says 'objective x is none of classes, masked-patch'
 
-# ---- other libraries' files that timm has other names for
-for start in hf_beit hf_clip hf_siglip npz_hybrid_thin; do
-    have "$VT_SHARED/golden/$start" || continue
-    run 0 finetune -m "$VT_SHARED/golden/$start" --data data --batch 20 \
-        --epochs 1 -o "tuned-$start"
-    run 0 eval -m "tuned-$start" --data data --json
-done
-
 # ---- a hybrid
 cat >hybrid.json <<'J'
 {"architecture": "vit_tiny_r_s16_p8_224", "model_args": {"img_size": 32,

@@ -1,7 +1,7 @@
 /*
  * test_golden.c - every family against its own library, tensor by tensor:
- * tests/data/models (made by tools/golden_tiny.py) and the larger cases beside
- * the repository where they are.
+ * tests/data/models (made by tools/golden_tiny.py), and the larger cases below
+ * VITCL_TEST_DATA.
  */
 #include "support/golden.h"
 #include "support/paths.h"
@@ -21,7 +21,7 @@ static int run_folder(const char *root, const char *prefix, bool keep_all)
 {
     struct dirent **list = NULL;
     const int n = scandir(root, &list, visible, alphasort);
-    char path[512];
+    char path[1024];
     int run = 0;
 
     for (int i = 0; i < n; i++) {
@@ -40,19 +40,39 @@ static int run_folder(const char *root, const char *prefix, bool keep_all)
 Test(golden, timm)
 {
     cr_expect_geq(run_folder(VT_DATA "/models", "timm_", true), 10);
-    run_folder(VT_SHARED "/golden", "timm_", true);
 }
 
 Test(golden, huggingface)
 {
     cr_expect_geq(run_folder(VT_DATA "/models", "hf_", true), 6);
-    run_folder(VT_SHARED "/golden", "hf_", true);
 }
 
 Test(golden, google)
 {
     cr_expect_geq(run_folder(VT_DATA "/models", "npz_", true), 1);
-    run_folder(VT_SHARED "/golden", "npz_", true);
+}
+
+static void run_larger(const char *prefix)
+{
+    char root[512];
+
+    vt_test_data(root, "golden");
+    cr_expect_geq(run_folder(root, prefix, true), 1);
+}
+
+Test(golden, timm_larger)
+{
+    run_larger("timm_");
+}
+
+Test(golden, huggingface_larger)
+{
+    run_larger("hf_");
+}
+
+Test(golden, google_larger)
+{
+    run_larger("npz_");
 }
 
 /* As classify runs it: the last block on the class token alone. */

@@ -60,16 +60,15 @@ static void compare(worst *w, const char *name, const vt_tensor *want,
     free(a), free(b);
 }
 
-static void check(vitcl_device *device, const char *name, bool adam)
+static void check(vitcl_device *device, const char *root, const char *name,
+                  bool adam)
 {
-    char dir[512], batch[600], settings[600], expected[600];
+    char dir[600], batch[700], settings[700], expected[700];
     char *out = vt_test_folder();
     vt_tensors *want = NULL, *got = NULL;
     worst w = {{0}};
 
-    snprintf(dir, sizeof dir, "%s/golden_train/%s", VT_SHARED, name);
-    if (!vt_have(dir))
-        return;
+    snprintf(dir, sizeof dir, "%s/%s", root, name);
     snprintf(batch, sizeof batch, "%s/batch.safetensors", dir);
     snprintf(settings, sizeof settings, "%s/train.json", dir);
     snprintf(expected, sizeof expected, "%s/expected.safetensors", dir);
@@ -99,12 +98,14 @@ Test(train, golden)
 {
     vitcl_device *device = NULL;
     const char *select = getenv("VITCL_TEST_DEVICE");
+    char root[512];
 
+    vt_test_data(root, "golden_train");
     vt_check(vitcl_device_open(&device, select && *select ? select : "any"));
-    check(device, "adamw_vit", true);
-    check(device, "adamw_distilled_scale", true);
-    check(device, "sgd_vit_gap", false);
-    check(device, "sgd_hybrid", false);
+    check(device, root, "adamw_vit", true);
+    check(device, root, "adamw_distilled_scale", true);
+    check(device, root, "sgd_vit_gap", false);
+    check(device, root, "sgd_hybrid", false);
     vitcl_device_free(device);
 }
 

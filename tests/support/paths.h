@@ -1,9 +1,10 @@
 /*
  * paths.h - where tests find their data.
  *
- * VT_DATA    tests/data, always there
- * VT_SHARED  pictures, goldens and real weights beside the repository; a test
- *            that needs them asks vt_have() first
+ * VT_DATA  tests/data, always there
+ *
+ * Larger data (pictures, goldens, real weights) is in the folder that the
+ * environment's VITCL_TEST_DATA names. It is no part of the repository.
  */
 #ifndef VT_TESTS_PATHS_H
 #define VT_TESTS_PATHS_H
@@ -14,5 +15,10 @@ static inline bool vt_have(const char *path)
 {
     return access(path, R_OK) == 0;
 }
+
+/* path: NAME below VITCL_TEST_DATA. The test that asks is skipped where the
+ * variable is not set or the folder lacks NAME, and fails where it names no
+ * folder. */
+void vt_test_data(char path[static 512], const char *name);
 
 #endif

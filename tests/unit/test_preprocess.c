@@ -121,16 +121,26 @@ Test(preprocess, pixels)
     int n = run_cases(VT_DATA "/preprocess/cases", VT_DATA "/preprocess/in");
 
     cr_expect_geq(n, 70, "only %d of the small cases", n);
-    if (vt_have(VT_SHARED "/golden_preprocess")) {
-        n = run_cases(VT_SHARED "/golden_preprocess",
-                      VT_SHARED "/pictures/preprocess");
-        cr_expect_eq(n, 143, "%d of 143", n);
-    }
-    if (vt_have(VT_SHARED "/golden_transparency")) {
-        n = run_cases(VT_SHARED "/golden_transparency",
-                      VT_SHARED "/pictures/transparency");
-        cr_expect_eq(n, 44, "%d of 44", n);
-    }
+}
+
+static void run_published(const char *golden, const char *pictures, int want)
+{
+    char cases[512], in[512];
+
+    vt_test_data(cases, golden);
+    vt_test_data(in, pictures);
+    const int n = run_cases(cases, in);
+    cr_expect_eq(n, want, "%d of %d", n, want);
+}
+
+Test(preprocess, published)
+{
+    run_published("golden_preprocess", "pictures/preprocess", 143);
+}
+
+Test(preprocess, transparency)
+{
+    run_published("golden_transparency", "pictures/transparency", 44);
 }
 
 /* ---- configs ------------------------------------------------------------ */
