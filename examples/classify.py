@@ -1,0 +1,74 @@
+"""classify.py - name what pictures show, through the shared library.
+
+    python3 classify.py MODEL PICTURE...
+
+Needs nothing but Python and an installed libvitcl.
+"""
+import ctypes
+import sys
+from ctypes import POINTER, Structure, byref, c_char_p, c_float, c_uint8, c_uint32, c_void_p
+
+
+class Image(Structure):
+    _fields_ = [("width", c_uint32), ("height", c_uint32), ("rgb", POINTER(c_uint8))]
+
+
+class Class(Structure):
+    _fields_ = [("label", c_uint32), ("probability", c_float)]
+
+
+lib = ctypes.CDLL("libvitcl.so.1")
+lib.vitcl_device_open.argtypes = [POINTER(c_void_p), c_char_p]
+lib.vitcl_model_load.argtypes = [POINTER(c_void_p), c_void_p, c_char_p]
+lib.vitcl_session_new.argtypes = [POINTER(c_void_p), c_void_p, c_void_p]
+lib.vitcl_image_load.argtypes = [POINTER(Image), c_char_p]
+lib.vitcl_classify.argtypes = [POINTER(Class), c_uint32, c_void_p, POINTER(Image), c_uint32]
+lib.vitcl_model_label.argtypes = [c_void_p, c_uint32]
+lib.vitcl_model_label.restype = c_char_p
+lib.vitcl_last_error.restype = c_char_p
+for name in "device", "model", "session":
+    getattr(lib, f"vitcl_{name}_free").argtypes = [c_void_p]
+lib.vitcl_image_free.argtypes = [POINTER(Image)]
+
+
+def check(status):
+    if status:
+        raise RuntimeError(lib.vitcl_last_error().decode())
+
+
+class Classifier:
+    def __init__(self, model):
+        self.device, self.model, self.session = c_void_p(), c_void_p(), c_void_p()
+        check(lib.vitcl_device_open(byref(self.device), None))
+        check(lib.vitcl_model_load(byref(self.model), self.device, model.encode()))
+        check(lib.vitcl_session_new(byref(self.session), self.model, None))
+
+    def __call__(self, path, top=3):
+        image, best = Image(), (Class * top)()
+        check(lib.vitcl_image_load(byref(image), path.encode()))
+        try:
+            check(lib.vitcl_classify(best, top, self.session, byref(image), 1))
+        finally:
+            lib.vitcl_image_free(byref(image))
+        return [(lib.vitcl_model_label(self.model, c.label), c.probability) for c in best]
+
+    def __del__(self):
+        lib.vitcl_session_free(self.session)
+        lib.vitcl_model_free(self.model)
+        lib.vitcl_device_free(self.device)
+
+
+def main():
+    if len(sys.argv) < 3:
+        sys.exit("usage: classify.py MODEL PICTURE...")
+    try:
+        classify = Classifier(sys.argv[1])
+        for path in sys.argv[2:]:
+            for label, probability in classify(path):
+                print(f"{path}\t{(label or b'?').decode()}\t{probability:.3f}")
+    except RuntimeError as error:
+        sys.exit(f"classify.py: {error}")
+
+
+if __name__ == "__main__":
+    main()

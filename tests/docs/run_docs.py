@@ -1,0 +1,295 @@
+#!/usr/bin/env python3
+"""run_docs.py ROOT BUILD [FILE...] - run what the documents tell people to type.
+
+Every fenced block of README.md, CONTRIBUTING.md and docs/*.md is one of these:
+
+    ```sh              commands; bash runs them, and each must succeed
+    ```sh no-run WHY   commands that are not run. WHY is one of REASONS.
+    ```console         `$ command` lines, each with what it prints below it. That
+                       is compared: numbers with a point to within 0.2 %, a line
+                       of `...` stands for any lines, the rest as it is.
+    ```c, ```py ...    where the line above is <!-- file: PATH -->, the same as
+                       that file; otherwise not looked at
+    ```text            not looked at
+
+The blocks of one document run in order in one scratch folder. The folder holds
+small data under the names that the text uses: see prepare(). So the commands
+are those that people type, only faster. Links to files must lead somewhere,
+and no line may name an option that its command's --help lacks.
+"""
+import os
+import random
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+REASONS = {
+    "root": "installs something, or needs rights",
+    "network": "downloads something",
+    "cluster": "needs several machines",
+    "hours": "takes longer than a test may",
+    "device": "needs hardware or a driver that a test machine lacks",
+    "tree": "builds or tests the repository itself",
+}
+CHECKPOINT = "vit_tiny_patch16_224.augreg_in21k_ft_in1k"
+
+
+def classes(folder, names, each, side):
+    """Class folders: pictures of one main colour with some noise."""
+    for k, name in enumerate(names):
+        os.makedirs(f"{folder}/{name}")
+        for i in range(each):
+            with open(f"{folder}/{name}/{i}.ppm", "wb") as f:
+                f.write(b"P6\n%d %d\n255\n" % (side, side) + bytes(
+                    random.randrange(60) + (180 if j % 3 == k % 3 else 0)
+                    for j in range(side * side * 3)))
+
+
+def cifar(folder, each):
+    os.mkdir(folder)
+    names = "airplane automobile bird cat deer dog frog horse ship truck"
+    with open(f"{folder}/batches.meta.txt", "w") as f:
+        f.write("\n".join(names.split()) + "\n")
+    for part in [f"data_batch_{n}" for n in range(1, 6)] + ["test_batch"]:
+        with open(f"{folder}/{part}.bin", "wb") as f:
+            for i in range(each):
+                f.write(bytes([i % 10]) + bytes(
+                    min(255, random.randrange(128) + 12 * (i % 10))
+                    for _ in range(3072)))
+
+
+def prepare(root, folder):
+    """The files that the documents speak of."""
+    data = os.path.join(root, "tests", "data")
+    models = os.path.join(data, "models")
+    random.seed(1)
+    shutil.copy(f"{data}/sample.jpg", f"{folder}/photo.jpg")
+    os.mkdir(f"{folder}/holiday")
+    for name in ("cmyk.jpg", "exif6.jpg", "near_31x33.png"):
+        shutil.copy(f"{data}/preprocess/in/{name}", f"{folder}/holiday")
+    shutil.copy(f"{data}/sample.jpg", f"{folder}/holiday/balloon.jpg")
+    for split, each in (("train", 6), ("test", 2)):
+        classes(f"{folder}/photos/{split}", ("apple", "leaf", "sky"), each, 24)
+    cifar(f"{folder}/cifar-10-batches-bin", 20)
+    os.symlink(f"{models}/timm_vit", f"{folder}/{CHECKPOINT}")
+    os.symlink(f"{models}/hf_clip", f"{folder}/clip-vit-base-patch32")
+    os.symlink(f"{models}/npz_vit/model.npz", f"{folder}/ViT-B_16.npz")
+    os.symlink(f"{root}/examples", f"{folder}/examples")
+    os.symlink(f"{models}/timm_vit/input.safetensors",
+               f"{folder}/input.safetensors")
+
+
+class Document:
+    def __init__(self, root, name):
+        self.name = name
+        self.errors, self.ran, self.skipped = [], 0, 0
+        with open(os.path.join(root, name), encoding="utf-8") as f:
+            self.lines = f.read().split("\n")
+
+    def error(self, line, text):
+        self.errors.append(f"{self.name}:{line}: {text}")
+
+    def blocks(self):
+        """(line, language, rest of the info, text, line above) of each fence."""
+        at = 0
+        while at < len(self.lines):
+            head = re.match(r"```(\S*)\s*(.*)$", self.lines[at])
+            at += 1
+            if not head:
+                continue
+            start = at
+            while at < len(self.lines) and self.lines[at] != "```":
+                at += 1
+            if at == len(self.lines):
+                self.error(start, "this block does not end")
+            above = self.lines[start - 2].strip() if start > 1 else ""
+            yield (start + 1, head[1], head[2],
+                   "\n".join(self.lines[start:at]) + "\n", above)
+            at += 1
+
+    def prose(self):
+        """Lines outside of fences."""
+        inside = False
+        for number, line in enumerate(self.lines, 1):
+            if line.startswith("```"):
+                inside = not inside
+            elif not inside:
+                yield number, line
+
+
+def same(want, got):
+    """Whether a line is as expected, numbers with a point nearly so."""
+    number = re.compile(r"\d+\.\d+")
+    if re.sub(r"\s+", " ", number.sub("#", want.strip())) != \
+            re.sub(r"\s+", " ", number.sub("#", got.strip())):
+        return False
+    pairs = zip(number.findall(want), number.findall(got))
+    return all(abs(float(a) - float(b)) <= max(2e-3 * abs(float(a)), 2e-4)
+               for a, b in pairs)
+
+
+def matches(want, got):
+    if not want:
+        return not got
+    if want[0].strip() == "...":
+        return any(matches(want[1:], got[i:]) for i in range(len(got) + 1))
+    return bool(got) and same(want[0], got[0]) and matches(want[1:], got[1:])
+
+
+def bash(text, folder, env):
+    run = subprocess.run(["bash", "-euo", "pipefail", "-c", text], cwd=folder,
+                         env=env, stdin=subprocess.DEVNULL, text=True,
+                         stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                         errors="replace", timeout=300)
+    return run.returncode, run.stdout, run.stderr
+
+
+def run_console(doc, line, text, folder, env):
+    """Each `$ command`, against the lines that follow it."""
+    command, want, at = None, [], line
+    for row in text.split("\n") + ["$ "]:
+        if row.startswith("$ "):
+            if command:
+                code, out, err = bash(command, folder, env)
+                got = out.rstrip("\n").split("\n") if out else []
+                while want and not want[-1].strip():
+                    want.pop()
+                if code or not matches(want, got):
+                    doc.error(at, f"{command}\nexit status {code}; it prints:\n"
+                              f"{out}{err}")
+            command, want, at = row[2:], [], at + len(want) + 1
+        elif command and command.endswith("\\"):
+            command += "\n" + row
+        else:
+            want.append(row)
+
+
+def check_options(doc, line, text, help_of):
+    """Options of vitcl commands, also in blocks that are not run."""
+    text = re.sub(r"\\\n\s*", " ", text)
+    for row in text.split("\n"):
+        for part in re.split(r"[|;&]", row):
+            words = part.split()
+            while words and (words[0] in ("$", "time", "sudo") or
+                             re.match(r"[A-Z_]+=", words[0])):
+                words.pop(0)
+            if len(words) < 2 or words[0] != "vitcl":
+                continue
+            known = help_of(words[1])
+            if words[1] != "help" and not words[1].startswith("-") and not known:
+                doc.error(line, f"there is no command vitcl {words[1]}")
+            for word in words[2:]:
+                option = re.match(r"--[a-z][a-z-]*", word)
+                if known and option and not re.search(
+                        re.escape(option[0]) + r"(?![a-z-])", known):
+                    doc.error(line, f"vitcl {words[1]} has no {option[0]}")
+
+
+def check_links(doc, root):
+    for number, line in doc.prose():
+        for target in re.findall(r"\]\(([^)\s]+)\)|src=\"([^\"]+)\"", line):
+            target = target[0] or target[1]
+            if re.match(r"[a-z]+:", target):
+                continue
+            path, _, anchor = target.partition("#")
+            at = os.path.normpath(os.path.join(
+                root, os.path.dirname(doc.name), path)) if path else \
+                os.path.join(root, doc.name)
+            if not os.path.exists(at):
+                doc.error(number, f"{path} is not there")
+            elif anchor and anchor not in anchors(at):
+                doc.error(number, f"{target}: no such heading")
+
+
+def anchors(path):
+    with open(path, encoding="utf-8") as f:
+        heads = re.findall(r"^#+ +(.*)$", f.read(), re.M)
+    return {re.sub(r"[^\w -]", "", h.lower()).replace(" ", "-") for h in heads}
+
+
+def main():
+    root, build = (os.path.realpath(p) for p in sys.argv[1:3])
+    names = sys.argv[3:] or ["README.md", "CONTRIBUTING.md"] + sorted(
+        f"docs/{f}" for f in os.listdir(f"{root}/docs") if f.endswith(".md"))
+    work = tempfile.mkdtemp()
+    env = dict(os.environ)
+    for name in ("VITCL_MODEL", "VITCL_DEVICE", "VITCL_CL_DIR"):
+        env.pop(name, None)
+    vitcl = env.get("VITCL", f"{build}/vitcl")
+    env["PATH"] = f"{work}/bin:" + env["PATH"]
+    env["LD_LIBRARY_PATH"] = build
+    env["XDG_CONFIG_HOME"] = f"{work}/config"
+    env["TMPDIR"] = f"{work}/tmp"
+    # cc $(pkg-config ... vitcl) as if it were installed
+    env["PKG_CONFIG_PATH"] = f"{work}/lib/pkgconfig"
+    helps = {}
+
+    def help_of(command):
+        if command not in helps:
+            run = subprocess.run([vitcl, command, "--help"], env=env, text=True,
+                                 capture_output=True)
+            helps[command] = "" if run.returncode else run.stdout
+        return helps[command]
+
+    errors, ran = [], 0
+    try:
+        for name in ("bin", "tmp", "lib/pkgconfig"):
+            os.makedirs(f"{work}/{name}")
+        os.symlink(vitcl, f"{work}/bin/vitcl")
+        with open(f"{work}/lib/pkgconfig/vitcl.pc", "w") as f:
+            f.write("Name: vitcl\nDescription: this build's\nVersion: 0\n"
+                    f"Cflags: -I{root}/include\nLibs: -L{build} -lvitcl\n")
+        sanitized = b"__asan_init" in open(vitcl, "rb").read()
+        for name in names:
+            doc = Document(root, name)
+            folder = f"{work}/{name.replace('/', '_')}"
+            os.mkdir(folder)
+            prepare(root, folder)
+            check_links(doc, root)
+            for line, language, info, text, above in doc.blocks():
+                file = re.match(r"<!-- file: (\S+) -->", above)
+                words = info.split()
+                if file:
+                    with open(os.path.join(root, file[1])) as f:
+                        if f.read() != text:
+                            doc.error(line, f"differs from {file[1]}")
+                if language in ("sh", "console"):
+                    check_options(doc, line, text, help_of)
+                if language == "sh" and words[:1] == ["no-run"]:
+                    if not words[1:] or not set(words[1:]) <= set(REASONS):
+                        doc.error(line, f"no-run wants one of {list(REASONS)}")
+                    doc.skipped += 1
+                elif language == "sh" and words:
+                    doc.error(line, f"{info}: what is that?")
+                elif sanitized and re.search(r"^\$? ?(cc|python3) ", text, re.M):
+                    doc.skipped += 1  # cannot link or load sanitized objects
+                elif language == "sh":
+                    code, out, err = bash(text, folder, env)
+                    doc.ran += 1
+                    if code:
+                        doc.error(line, f"exit status {code} of\n{text}{out[-2000:]}"
+                                  f"{err[-2000:]}")
+                elif language == "console":
+                    run_console(doc, line, text, folder, env)
+                    doc.ran += 1
+                elif not language:
+                    doc.error(line, "a block without a language")
+            print(f"{name}: {doc.ran} blocks run, {doc.skipped} not, "
+                  f"{len(doc.errors)} errors", flush=True)
+            errors += doc.errors
+            ran += doc.ran
+        if os.listdir(f"{work}/tmp"):
+            errors.append(f"left in TMPDIR: {os.listdir(work + '/tmp')}")
+        if not sys.argv[3:] and ran < 20:
+            errors.append(f"only {ran} blocks were run")
+    finally:
+        shutil.rmtree(work)
+    for text in errors:
+        print(text)
+    return 1 if errors else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
