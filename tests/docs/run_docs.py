@@ -72,7 +72,7 @@ def prepare(root, folder):
     shutil.copy(f"{data}/sample.jpg", f"{folder}/holiday/balloon.jpg")
     for split, each in (("train", 6), ("test", 2)):
         classes(f"{folder}/photos/{split}", ("apple", "leaf", "sky"), each, 24)
-    cifar(f"{folder}/cifar-10-batches-bin", 20)
+    cifar(f"{folder}/cifar-10-batches-bin", 10)
     os.symlink(f"{models}/timm_vit", f"{folder}/{CHECKPOINT}")
     os.symlink(f"{models}/hf_clip", f"{folder}/clip-vit-base-patch32")
     os.symlink(f"{models}/npz_vit/model.npz", f"{folder}/ViT-B_16.npz")
