@@ -15,7 +15,8 @@ Every fenced block of README.md, CONTRIBUTING.md and docs/*.md is one of these:
 The blocks of one document run in order in one scratch folder. The folder holds
 small data under the names that the text uses: see prepare(). So the commands
 are those that people type, only faster. Links to files must lead somewhere,
-and no line may name an option that its command's --help lacks.
+no line may name an option that its command's --help lacks, and the layers of
+docs/architecture.md must be those that are checked.
 """
 import os
 import random
@@ -209,6 +210,29 @@ def anchors(path):
     return {re.sub(r"[^\w -]", "", h.lower()).replace(" ", "-") for h in heads}
 
 
+def check_architecture(doc, root):
+    """The table below <!-- layers --> is that of tools/check_layers.cmake, and
+    every folder of host/ has its row."""
+    with open(f"{root}/tools/check_layers.cmake", encoding="utf-8") as f:
+        rules = {m[1]: set(m[2].split()) for m in re.finditer(
+            r"^set\(may_(\w+)([^)]*)\)", f.read(), re.M)}
+    start = doc.lines.index("<!-- layers -->") + 3
+    told = {}
+    for line in doc.lines[start:]:
+        if not line.startswith("|"):
+            break
+        name, may = (cell.strip() for cell in line.strip("|").split("|"))
+        told[name] = set() if name in ("base", "cli") else set(may.split())
+    folders = {f for f in os.listdir(f"{root}/host")
+               if os.path.isdir(f"{root}/host/{f}")}
+    for name in sorted(folders | set(told)):
+        if name not in folders or told.get(name) != rules.get(name):
+            doc.error(start, f"{name}: the table has {told.get(name)}, "
+                      f"tools/check_layers.cmake {rules.get(name)}")
+        if f"| `host/{name}/` |" not in "\n".join(doc.lines):
+            doc.error(start, f"host/{name}/ is not among the folders")
+
+
 def main():
     root, build = (os.path.realpath(p) for p in sys.argv[1:3])
     names = sys.argv[3:] or ["README.md", "CONTRIBUTING.md"] + sorted(
@@ -248,6 +272,8 @@ def main():
             os.mkdir(folder)
             prepare(root, folder)
             check_links(doc, root)
+            if name == "docs/architecture.md":
+                check_architecture(doc, root)
             for line, language, info, text, above in doc.blocks():
                 file = re.match(r"<!-- file: (\S+) -->", above)
                 words = info.split()
