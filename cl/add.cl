@@ -1,9 +1,9 @@
 /*
- * add.cl - sums: of two tensors, of a tensor and repeated rows or channels.
+ * add.cl - sums of two tensors, and of a tensor and repeated rows or channels.
  *
  * add            out[n] = a[n] + b[n]
- * add_rows       out[N,R] = x[N,R] + y[R]                  (positions, biases)
- * add_grid       out[b,R+y*gw+x] = in + (across[x], down[y])   (2-D positions)
+ * add_rows       out[N,R] = x[N,R] + y[R]                   (positions, biases)
+ * add_grid       out[b,R+y*gw+x] = in + (across[x], down[y])    (2-D positions)
  * add_grid_grad  dtable[n] += sum over b, m of dout[b,first+n*each+m*step]
  * add_channels   out[B,C,S] = relu(x[B,C,S] + b[C] + residual[B,C,S])
  * add_to         sum[n] += x[n]
@@ -11,13 +11,16 @@
  *
  * residual may be NULL; relu is 0 or 1.
  *
- * Launch    add, add_to: global {ceil(n / (PER*V))}; add_rows: the same along
- *           R, by {N}; add_grid: along C, by {B*T}; add_channels: along S, by
- *           {B*C}; add_grid_grad: {C/2, n}. add_rows_grad: global
- *           {32 * ceil(R / 32), 8}, local {32, 8}; add_rows_grad__cols: the
- *           CPU's, one work-item 4V columns.
- *           No atomics: equal inputs give equal bits.
+ * Launch    add, add_to: global {ceil(n / (PER*V))}
+ *           add_rows: global {ceil(R / (PER*V)), N}
+ *           add_grid: global {ceil(C / (PER*V)), B*T}
+ *           add_channels: global {ceil(S / (PER*V)), B*C}
+ *           add_grid_grad: global {C/2, rows of dtable}
+ *           add_rows_grad: global {32 * ceil(R / 32), 8}, local {32, 8}
+ *           add_rows_grad__cols: for CPUs, global {ceil(R / 4V)}
+ * Local     add_rows_grad: 256 floats.
  * Defines   V, PER (common.cl).
+ * Numerics  No atomics: equal inputs give equal bits.
  *
  * Host      host/ops/add.c            Test  tests/ops/test_add.c
  */
@@ -60,7 +63,7 @@ kernel void add_rows(global float *restrict out, global const float *restrict x,
         out[i] = x[i] + y[i];
 }
 
-/* The first half of a row is about its column x, the second about its row y. */
+/* The first half of the channels is the position in x, the second in y. */
 kernel void add_grid(global float *restrict out, global const float *restrict x,
                      global const float *restrict across,
                      global const float *restrict down, int T, int C, int R,
@@ -107,8 +110,8 @@ kernel void add_channels(global float *restrict out,
     }
 }
 
-/* One table: row n is of the tokens first + n * each + m * step, m < M; its
- * channels begin at `off`. */
+/* For one of the two tables: row n belongs to the tokens first + n * each + m *
+ * step, m < M; its channels begin at `off`. */
 kernel void add_grid_grad(global float *restrict dtable,
                           global const float *restrict dout, int B, int T,
                           int C, int off, int first, int each, int step, int M)
@@ -151,15 +154,12 @@ kernel void add_rows_grad__cols(global float *restrict dy,
 
     if (end - first == 4 * V) {
         floatv s[4];
-#pragma unroll
-        for (int k = 0; k < 4; k++)
+        EACH(k, 4)
             s[k] = 0.0f;
         for (int n = 0; n < N; n++)
-#pragma unroll
-            for (int k = 0; k < 4; k++)
+            EACH(k, 4)
                 s[k] += vloadv(k, dx + (size_t)n * R + first);
-#pragma unroll
-        for (int k = 0; k < 4; k++)
+        EACH(k, 4)
             vstorev(vloadv(k, dy + first) + s[k], k, dy + first);
         return;
     }

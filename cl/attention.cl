@@ -1,37 +1,39 @@
 /*
- * attention.cl - softmax(scale * q k^T + bias) v, a head at a time.
+ * attention.cl - softmax(scale * q k^T + bias) v, one head at a time.
  *
  *     x[i,j] = scale * sum_d q[i,d] k[j,d] + bias[h,i,j]
  *     out[i,d] = sum_j exp(x[i,j] - max_j x) v[j,d] / sum_j exp(x[i,j] - max)
  *
  * attention__rows   out[B,Tq,H*D]   <- q, kv, bias    CPU class
  * attention__tiled  out[B,Tq,H*D]   <- q, kv, bias    GPU class
- * attention__probs  probs[B,H,Tq,T] <- q, kv, bias    any class; to be looked at
+ * attention__probs  probs[B,H,Tq,T] <- q, kv, bias    any class, for inspection
  *
  * Query i of picture b, head h, is q[b*qb + i*ldq + h*D + d]; its keys are
- * kv[b*T*ldk + j*ldk + koff + h*D + d], values the same with voff. q and kv may
- * be one buffer; qb = 0: all pictures share one set of queries. bias[H,Tq,T], or
- * [B,H,Tq,T] with BIAS=2.
- * T x T is never stored but by attention__probs.
+ * kv[b*T*ldk + j*ldk + koff + h*D + d], its values the same with voff. q and kv
+ * may be one buffer. qb = 0: all pictures share one set of queries. bias is
+ * [H,Tq,T] or, with BIAS=2, [B,H,Tq,T]. Only attention__probs stores T x T.
  *
- * Rows      A tile is NV*V queries of a head, turned once to
- *           [D][queries]. Scores are then a product whose vectors run over
- *           queries and whose scalars are keys as they lie in memory; softmax
- *           needs no horizontal sum; the output is the same product over keys.
- *           Keys come in blocks of JB row blocks of RT or RT1 keys; from the
- *           second on, what is there is scaled to the new maximum.
+ * Rows      A tile is NV*V queries of a head, transposed once to [D][queries].
+ *           In the scores' product the vectors then run over queries, and the
+ *           scalars are keys as they lie in memory. Softmax needs no horizontal
+ *           sum, and the output is the same product over keys. Keys come in
+ *           blocks of JB row blocks of RT or RT1 keys; from the second block on
+ *           the output so far is scaled to the new maximum.
  *           Launch: vt_kernel_tiles() of ceil(Tq / (NV*V)) * H * B.
- * Tiled     A query a work-item; tiles of KT keys and values in local memory
- *           (2*KT*D floats). global {ceil(Tq/WG)*WG, H, B}, local {WG, 1, 1}.
- * Probs     A query a work-item: global {Tq, H, B}.
- * Defines   D; BIAS where there is one (2: one a picture). Rows: V NV, RT RT1 JB (keys: tb blocks,
- *           tbig of them of RT, the rest of RT1), RD RD1 DBIG DB (the same for
- *           D). Tiled: WG KT.
- * Numerics  Every sum runs over ascending d or j, so a query's bits depend on
- *           its own data alone. log2(e) is folded into q: exponents are base 2.
+ * Tiled     A work-item has one query; tiles of KT keys and values are in local
+ *           memory (2*KT*D floats).
+ *           Launch: global {ceil(Tq/WG)*WG, H, B}, local {WG, 1, 1}.
+ * Probs     A work-item has one query. Launch: global {Tq, H, B}.
+ * Defines   D; BIAS if there is one (2: one for each picture).
+ *           Rows: V NV; RT RT1 JB (keys are tb row blocks, the first tbig of RT
+ *           and the others of RT1); RD RD1 DBIG (the same for D: DBIG blocks of
+ *           RD, then blocks of RD1). Tiled: WG KT.
+ * Numerics  Every sum runs over ascending d or j, so the bits of a query depend
+ *           on its own data alone. log2(e) is folded into q: exponents are
+ *           base 2.
  * Paper     Dao et al. 2022, arXiv:2205.14135 (blocks); Milakov, Gimelshein
  *           2018, arXiv:1805.02867 (the running maximum).
- * Host      host/ops/attention.c     Test  tests/ops/test_attention.c
+ * Host      host/ops/attention.c      Test  tests/ops/test_attention.c
  */
 #ifndef D
 #define D 64
@@ -41,12 +43,6 @@
 #else
 #define BIAS_OF(b, h) ((size_t)(h))
 #endif
-#define UNROLL _Pragma("unroll")
-#ifdef __clang__
-#define LIKELY(x) __builtin_expect(x, 1)
-#else
-#define LIKELY(x) (x)
-#endif
 #define ARGS                                                                   \
     global float *restrict out, global const float *q, global const float *kv, \
         global const float *restrict bias, int B, int H, int Tq, int T,        \
@@ -54,59 +50,64 @@
 
 #ifdef RT
 #define QN (NV * V)
-#define EACH(i, n) UNROLL for (int i = 0; i < n; i++)
 
-/* s[R][QN] = keys times queries, and the greatest so far */
-#define SCORES(R)                                                              \
-    static inline void VT_JOIN(scores, R)(                                     \
-        floatv * s, floatv * top, const float *qt,                             \
-        global const float *restrict k, int ldk)                               \
+/* s[R][QN] = keys times queries; top: the maximum so far */
+#define SCORES(NAME, R)                                                        \
+    static inline void NAME(floatv *s, floatv *top, const float *qt,           \
+                            global const float *restrict k, int ldk)           \
     {                                                                          \
         floatv x[R][NV];                                                       \
         EACH(r, R)                                                             \
-            EACH(i, NV) x[r][i] = (floatv)(0.0f);                              \
+            EACH(i, NV)                                                        \
+                x[r][i] = (floatv)(0.0f);                                      \
         for (int d = 0; LIKELY(d < D); d++) {                                  \
             floatv w[NV];                                                      \
-            EACH(i, NV) w[i] = vloadv(d * NV + i, qt);                         \
-            EACH(r, R) EACH(i, NV) x[r][i] =                                   \
-                fma((floatv)(k[r * ldk + d]), w[i], x[r][i]);                  \
+            EACH(i, NV)                                                        \
+                w[i] = vloadv(d * NV + i, qt);                                 \
+            EACH(r, R)                                                         \
+                EACH(i, NV)                                                    \
+                    x[r][i] = fma((floatv)(k[r * ldk + d]), w[i], x[r][i]);    \
         }                                                                      \
-        EACH(r, R) EACH(i, NV)                                                 \
-        {                                                                      \
-            s[r * NV + i] = x[r][i];                                           \
-            top[i] = select(top[i], x[r][i], x[r][i] > top[i]);                \
-        }                                                                      \
+        EACH(r, R)                                                             \
+            EACH(i, NV) {                                                      \
+                s[r * NV + i] = x[r][i];                                       \
+                top[i] = select(top[i], x[r][i], x[r][i] > top[i]);            \
+            }                                                                  \
     }
 /* o[R][QN] = o * keep + values times n weights */
-#define VALUES(R)                                                              \
-    static inline void VT_JOIN(values, R)(                                     \
-        float *o, const floatv *p, const floatv *keep,                         \
-        global const float *restrict v, int ldk, int n)                        \
+#define VALUES(NAME, R)                                                        \
+    static inline void NAME(float *o, const floatv *p, const floatv *keep,     \
+                            global const float *restrict v, int ldk, int n)    \
     {                                                                          \
         floatv x[R][NV];                                                       \
         EACH(r, R)                                                             \
-            EACH(i, NV) x[r][i] = vloadv(r * NV + i, o) * keep[i];             \
+            EACH(i, NV)                                                        \
+                x[r][i] = vloadv(r * NV + i, o) * keep[i];                     \
         for (int j = 0; LIKELY(j < n); j++) {                                  \
             floatv w[NV];                                                      \
-            EACH(i, NV) w[i] = p[j * NV + i];                                  \
-            EACH(r, R) EACH(i, NV) x[r][i] =                                   \
-                fma((floatv)(v[r]), w[i], x[r][i]);                            \
+            EACH(i, NV)                                                        \
+                w[i] = p[j * NV + i];                                          \
+            EACH(r, R)                                                         \
+                EACH(i, NV)                                                    \
+                    x[r][i] = fma((floatv)(v[r]), w[i], x[r][i]);              \
             v += ldk;                                                          \
         }                                                                      \
-        EACH(r, R) EACH(i, NV) vstorev(x[r][i], r * NV + i, o);                \
+        EACH(r, R)                                                             \
+            EACH(i, NV)                                                        \
+                vstorev(x[r][i], i + r * NV, o);                               \
     }
-SCORES(RT)
+SCORES(scores_rt, RT)
 #if RT1 != RT
-SCORES(RT1)
+SCORES(scores_rt1, RT1)
 #endif
-VALUES(RD)
+VALUES(values_rd, RD)
 #if RD1 != RD
-VALUES(RD1)
+VALUES(values_rd1, RD1)
 #endif
 
-/* to[D][QN] <- n rows of D, times c; zeros beyond n */
-static inline void turn_in(float *to, global const float *from, int ld, int n,
-                           float c)
+/* to[D][QN] <- n rows of D, times c, transposed; zeros beyond n */
+static inline void transpose_in(float *to, global const float *from, int ld,
+                                int n, float c)
 {
     for (int i = 0; i < QN; i += 4)
         for (int d = 0; d < D; d += 4) {
@@ -129,9 +130,9 @@ static inline void turn_in(float *to, global const float *from, int ld, int n,
         }
 }
 
-/* n rows of D <- from[D][QN], each row times its c */
-static inline void turn_out(global float *to, const float *from, int ld, int n,
-                            const float *c)
+/* n rows of D <- from[D][QN], transposed, row i times c[i] */
+static inline void transpose_out(global float *to, const float *from, int ld,
+                                 int n, const float *c)
 {
     for (int i = 0; i < n; i += 4)
         for (int d = 0; d < D; d += 4) {
@@ -155,6 +156,7 @@ static inline void turn_out(global float *to, const float *from, int ld, int n,
         }
 }
 
+/* The first key of row block i. */
 #define KEY(i) ((i) < tbig ? (i)*RT : tbig * RT + ((i)-tbig) * RT1)
 
 static inline void block_of_rows(ARGS, int tb, int tbig, int id)
@@ -167,8 +169,8 @@ static inline void block_of_rows(ARGS, int tb, int tbig, int id)
     global const float *k = kv + (size_t)b * T * ldk + koff + h * D;
     global const float *v = kv + (size_t)b * T * ldk + voff + h * D;
 
-    turn_in(qt, q + (size_t)b * qb + i0 * ldq + h * D, ldq, n,
-            scale * VT_LOG2E);
+    transpose_in(qt, q + (size_t)b * qb + i0 * ldq + h * D, ldq, n,
+                 scale * VT_LOG2E);
     for (int i = 0; i < NV; i++)
         top[i] = (floatv)(-INFINITY), all[i] = (floatv)(0.0f);
     for (int i = 0; i < D * NV; i++)
@@ -183,12 +185,12 @@ static inline void block_of_rows(ARGS, int tb, int tbig, int id)
         for (int j = j0; j < j1; j++) {
             const int key = KEY(j);
             if (j < tbig)
-                VT_JOIN(scores, RT)
-            (s + (key - first) * NV, top, qt, k + (size_t)key * ldk, ldk);
+                scores_rt(s + (key - first) * NV, top, qt,
+                          k + (size_t)key * ldk, ldk);
 #if RT1 != RT
             else
-                VT_JOIN(scores, RT1)
-            (s + (key - first) * NV, top, qt, k + (size_t)key * ldk, ldk);
+                scores_rt1(s + (key - first) * NV, top, qt,
+                           k + (size_t)key * ldk, ldk);
 #endif
         }
 #ifdef BIAS
@@ -200,8 +202,8 @@ static inline void block_of_rows(ARGS, int tb, int tbig, int id)
             for (int i = 0; i < QN; i++)
                 sum[i] = i < n ? y[(size_t)i * T] : 0.0f;
             for (int i = 0; i < NV; i++) {
-                const floatv x = fma(vloadv(i, sum), (floatv)(VT_LOG2E),
-                                     s[j * NV + i]);
+                const floatv x =
+                    fma(vloadv(i, sum), (floatv)(VT_LOG2E), s[j * NV + i]);
                 s[j * NV + i] = x;
                 top[i] = select(top[i], x, x > top[i]);
             }
@@ -220,25 +222,26 @@ static inline void block_of_rows(ARGS, int tb, int tbig, int id)
             all[i] = fma(all[i], keep[i], part);
         }
         for (int d = 0; d < DBIG; d++)
-            VT_JOIN(values, RD)
-        (o + d * RD * QN, s, keep, v + (size_t)first * ldk + d * RD, ldk, keys);
+            values_rd(o + d * RD * QN, s, keep,
+                      v + (size_t)first * ldk + d * RD, ldk, keys);
 #if RD1 != RD
         for (int d = DBIG * RD; d < D; d += RD1)
-            VT_JOIN(values, RD1)
-        (o + d * QN, s, keep, v + (size_t)first * ldk + d, ldk, keys);
+            values_rd1(o + d * QN, s, keep, v + (size_t)first * ldk + d, ldk,
+                       keys);
 #endif
     }
     for (int i = 0; i < NV; i++)
         vstorev((floatv)(1.0f) / all[i], i, sum);
-    turn_out(out + ((size_t)b * Tq + i0) * (H * D) + h * D, o, H * D, n, sum);
+    transpose_out(out + ((size_t)b * Tq + i0) * (H * D) + h * D, o, H * D, n,
+                  sum);
 }
 
 kernel __attribute__((reqd_work_group_size(1, 1, 1))) void
 attention__rows(ARGS, int tb, int tbig, volatile global int *taken, int tiles)
 {
     VT_EACH_TILE(id, taken, tiles)
-    block_of_rows(out, q, kv, bias, B, H, Tq, T, qb, ldq, ldk, koff, voff,
-                  scale, tb, tbig, id);
+        block_of_rows(out, q, kv, bias, B, H, Tq, T, qb, ldq, ldk, koff, voff,
+                      scale, tb, tbig, id);
 }
 #endif
 
@@ -249,7 +252,7 @@ attention__tiled(ARGS)
     local float tk[KT][D], tv[KT][D];
     const int i = get_global_id(0), lid = get_local_id(0);
     const int h = get_group_id(1), b = get_group_id(2);
-    const int row = min(i, Tq - 1); /* the ragged end works for nothing */
+    const int row = min(i, Tq - 1); /* the last group repeats the last query */
     float x[D], o[D], p[KT], top = -INFINITY, all = 0.0f;
 
     q += (size_t)b * qb + row * ldq + h * D;

@@ -5,29 +5,33 @@
  *     dp[i,j] = sum_d dout[i,d] v[j,d]
  *     dx[i,j] = p[i,j] * (dp[i,j] - sum_j p[i,j] dp[i,j])
  *     dq = scale * dx k;  dk = scale * dx^T q;  dv = p^T dout;
- *     dbias = sum_b dx, or dx where each picture has a bias of its own
+ *     dbias = sum_b dx, or dx where each picture has its own bias
  *
- * attention_grad__heads  dq, dk, dv, dbias <- dout, q, kv, bias    CPU class
+ * attention_grad__heads  dq, dk, dv, dbias <- dout, q, kv, bias         CPU
  * attention_grad__q      dq, stat          <- dout, out, q, kv, bias    GPU
  * attention_grad__kv     dk, dv            <- dout, stat, q, kv, bias   GPU
- * attention_grad__bias   dbias[H,Tq,T]     <- dout, stat, q, kv, bias   GPU
+ * attention_grad__bias   dbias             <- dout, stat, q, kv, bias   GPU
  *
  * Tensors lie as in attention.cl: dq as q, dk and dv as kv (one buffer or two);
- * dout and out are [B,Tq,H*D], bias [H,Tq,T] or, with BIAS=2, [B,H,Tq,T]. stat[B,H,Tq,2]: (log sum exp x, sum p dp).
- * Memory grows with T, not T x T; dbias alone is as large as bias.
+ * dout and out are [B,Tq,H*D], bias and dbias [H,Tq,T] or, with BIAS=2,
+ * [B,H,Tq,T]. stat[B,H,Tq,2]: (log sum exp x, sum p dp).
+ * Memory grows with T, not T x T; only dbias is as large as bias.
  * Longer than most: one contract with two forms, of which a build has one.
  *
- * Heads     A tile is a head: vt_kernel_tiles() of H * B / pictures; vectors over
- *           NV*V queries. `pictures` are done one behind the other: 1, or all of
- *           them where dbias sums over them. A head's keys and values and
- *           the sums of their gradients lie side by side while the queries pass
- *           (rows of kv share a few sets of the first cache), with HELD: where
- *           the stack has room for them. Exponents are base 2.
- * q, kv     A query, a key a work-item; global {ceil(Tq/WG)*WG or T's, H, B},
- *           local {WG, 1, 1}.
- * bias      global {T, Tq, H}, or {T, Tq, B*H} with BIAS=2.
- * Defines   D; BIAS where there is one (2: one a picture); V NV TMAX (keys) HELD for heads; WG.
- * Numerics  Fixed order of every sum, no atomic adds: equal bits.
+ * Heads     A tile is a head; vectors run over NV*V queries. It processes
+ *           `pictures` pictures in sequence: 1, or all where dbias sums over
+ *           them. With HELD, where the stack has room, the head's keys and
+ *           values and the sums of their gradients are copied to contiguous
+ *           memory while the queries pass: rows of kv fall into a few sets of
+ *           L1. Exponents are base 2.
+ *           Launch: vt_kernel_tiles() of H * B / pictures.
+ * q, kv     A work-item has one query, or one key.
+ *           Launch: global {ceil(Tq/WG)*WG or the same of T, H, B}, local
+ *           {WG, 1, 1}.
+ * bias      Launch: global {T, Tq, H}, or {T, Tq, B*H} with BIAS=2.
+ * Defines   D; BIAS if there is one (2: one for each picture). Heads: V NV TMAX
+ *           (the largest T) HELD. The others: WG.
+ * Numerics  Every sum has a fixed order, no atomics: equal bits.
  * Paper     Dao et al. 2022, arXiv:2205.14135, appendix B.2.
  * Host      host/ops/attention_grad.c
  * Test      tests/ops/test_attention_grad.c
@@ -47,46 +51,45 @@
 
 #ifdef TMAX
 #define QN (NV * V)
-#define EACH(i, n) _Pragma("unroll") for (int i = 0; i < n; i++)
 
-/* to[D][QN] <- n rows of D times c; zeros beyond n */
-static inline void turn_in(float *to, global const float *from, int ld, int n,
-                           float c)
+/* to[D][QN] <- n rows of D, times c, transposed; zeros beyond n */
+static inline void transpose_in(float *to, global const float *from, int ld,
+                                int n, float c)
 {
     for (int d = 0; d < D; d++)
         for (int i = 0; i < QN; i++)
             to[d * QN + i] = i < n ? from[(size_t)i * ld + d] * c : 0.0f;
 }
 
-/* Where keys, values and their gradients are while the queries pass. */
+/* The address space of keys, values and their gradients. */
 #ifdef HELD
-#define PLACE private
+#define SPACE private
 #else
-#define PLACE global
+#define SPACE global
 #endif
 
 /* s[j][QN] = sum_d rows[j][d] * t[d][QN], R rows at a time */
-#define SCORES(R)                                                              \
-    static inline void VT_JOIN(scores, R)(floatv * s, const float *t,          \
-                                          PLACE const float *rows, int ld)     \
+#define SCORES(NAME, R)                                                        \
+    static inline void NAME(floatv *s, const float *t,                         \
+                            SPACE const float *rows, int ld)                   \
     {                                                                          \
         floatv x[R][NV];                                                       \
         EACH(r, R)                                                             \
-        EACH(i, NV)                                                            \
-        x[r][i] = (floatv)(0.0f);                                              \
+            EACH(i, NV)                                                        \
+                x[r][i] = (floatv)(0.0f);                                      \
         for (int d = 0; d < D; d++)                                            \
             EACH(r, R)                                                         \
-        EACH(i, NV)                                                            \
-        x[r][i] = fma((floatv)(rows[(size_t)r * ld + d]),                      \
-                      vloadv(d * NV + i, t), x[r][i]);                         \
+                EACH(i, NV)                                                    \
+                    x[r][i] = fma((floatv)(rows[(size_t)r * ld + d]),          \
+                                  vloadv(d * NV + i, t), x[r][i]);             \
         EACH(r, R)                                                             \
-        EACH(i, NV)                                                            \
-        s[r * NV + i] = x[r][i];                                               \
+            EACH(i, NV)                                                        \
+                s[r * NV + i] = x[r][i];                                       \
     }
-SCORES(6)
-SCORES(1)
+SCORES(scores6, 6)
+SCORES(scores1, 1)
 
-static inline void scores(floatv *s, const float *t, PLACE const float *rows,
+static inline void scores(floatv *s, const float *t, SPACE const float *rows,
                           int ld, int n)
 {
     int j = 0;
@@ -106,18 +109,18 @@ static inline void scores(floatv *s, const float *t, PLACE const float *rows,
     {                                                                          \
         floatv x[R][N];                                                        \
         EACH(r, R)                                                             \
-        EACH(c, N)                                                             \
-        x[r][c] = more ? vloadv(c, to + (size_t)r * ldt) : (floatv)(0.0f);     \
-        for (int i = 0; i < n; i++)                                            \
             EACH(c, N)                                                         \
-            {                                                                  \
+                x[r][c] =                                                      \
+                    more ? vloadv(c, to + (size_t)r * ldt) : (floatv)(0.0f);   \
+        for (int i = 0; i < n; i++)                                            \
+            EACH(c, N) {                                                       \
                 const floatv a = vloadv(c, rows + (size_t)i * ld);             \
                 EACH(r, R)                                                     \
-                x[r][c] = fma((floatv)(s[r * sj + i * si]), a, x[r][c]);       \
+                    x[r][c] = fma((floatv)(s[r * sj + i * si]), a, x[r][c]);   \
             }                                                                  \
         EACH(r, R)                                                             \
-        EACH(c, N)                                                             \
-        vstorev(x[r][c], c, to + (size_t)r * ldt);                             \
+            EACH(c, N)                                                         \
+                vstorev(x[r][c], c, to + (size_t)r * ldt);                     \
     }
 /* The same for m rows of D. */
 #define GATHERS(TO, FROM)                                                      \
@@ -155,7 +158,7 @@ static inline void scores(floatv *s, const float *t, PLACE const float *rows,
                 to[(size_t)j * ldt + c] = x;                                   \
             }                                                                  \
     }
-GATHERS(PLACE, global)
+GATHERS(SPACE, global)
 #ifdef HELD
 GATHERS(global, private)
 
@@ -174,7 +177,7 @@ static inline void release(global float *to, int ld, const float *from, int n)
 }
 #endif
 
-/* p: scores to base 2 -> probabilities; dx: dp -> dx * c, of T keys */
+/* p: scores of T keys, base 2, become probabilities; dx: dp becomes dx * c. */
 static inline void probabilities(floatv *p, floatv *dx, int T, float c)
 {
     for (int i = 0; i < NV; i++) {
@@ -198,7 +201,7 @@ static inline void probabilities(floatv *p, floatv *dx, int T, float c)
     }
 }
 
-/* Head h of `pictures` pictures from `first` on. */
+/* Head h of `pictures` pictures, beginning with `first`. */
 static inline void head(global float *dq, global float *dkv,
                         global float *restrict dbias, global const float *dout,
                         QKV, int pictures, int h, int first)
@@ -232,8 +235,8 @@ static inline void head(global float *dq, global float *dkv,
         for (int i0 = 0; i0 < Tq; i0 += QN) {
             const int n = min(QN, Tq - i0);
 
-            turn_in(qt, qh + (size_t)i0 * ldq, ldq, n, scale * VT_LOG2E);
-            turn_in(gt, gh + (size_t)i0 * ldo, ldo, n, 1.0f);
+            transpose_in(qt, qh + (size_t)i0 * ldq, ldq, n, scale * VT_LOG2E);
+            transpose_in(gt, gh + (size_t)i0 * ldo, ldo, n, 1.0f);
             scores(p, qt, k, ld, T);
             scores(dx, gt, v, ld, T);
 #ifdef BIAS
@@ -279,8 +282,8 @@ attention_grad__heads(global float *dq, global float *dkv,
                       QKV, int pictures, volatile global int *taken, int tiles)
 {
     VT_EACH_TILE(id, taken, tiles)
-    head(dq, dkv, dbias, dout, q, kv, bias, B, H, Tq, T, qb, ldq, ldk, koff,
-         voff, scale, pictures, id % H, id / H * pictures);
+        head(dq, dkv, dbias, dout, q, kv, bias, B, H, Tq, T, qb, ldq, ldk, koff,
+             voff, scale, pictures, id % H, id / H * pictures);
 }
 #else
 

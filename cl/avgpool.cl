@@ -1,17 +1,17 @@
 /*
- * avgpool.cl - the mean of each window; windows lie side by side.
+ * avgpool.cl - the mean of each window; windows are adjacent, without overlap.
  *
  *     out[y,x] = mean of in[v,u] over size*y <= v < min(size*(y+1), H),
  *                                    size*x <= u < min(size*(x+1), W)
  *
  * avgpool  out[B,C,Ho,Wo] <- x[B,C,H,W]; Ho = ceil(H / size), Wo likewise
  *
- * A window that reaches over the edge has the mean of the pixels that are
- * there: torch's AvgPool2d(size, ceil_mode=True, count_include_pad=False).
+ * A window that extends over the edge averages the pixels inside, as torch's
+ * AvgPool2d(size, ceil_mode=True, count_include_pad=False).
  *
  * Launch    global {ceil(Wo / (PER*V)), B*C*Ho}
  * Defines   V, PER (common.cl).
- * Numerics  The sum row by row in f32, then one division.
+ * Numerics  Sums row by row in f32, then divides once.
  *
  * Source    He et al. 2018, arXiv:1812.01187, section 4.2 (ResNet-D).
  * Host      host/ops/avgpool.c        Test  tests/ops/test_avgpool.c

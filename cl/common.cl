@@ -1,58 +1,64 @@
 /*
- * common.cl - what every kernel file may use; put in front of each program.
+ * common.cl - what every kernel file may use; put before each program's source.
  *
- * Vectors     V float lanes an explicit vector (-DV=4, 8 or 16; default 8):
+ * Vectors     V floats make an explicit vector (-DV=4, 8 or 16; default 8):
  *             floatv, intv, vloadv(i, p) and vstorev(v, i, p) of V lanes.
- * Functions   vt_exp, vt_exp2_down (2^x for x <= 0: a softmax's), vt_erf,
+ * Functions   vt_exp, vt_exp2_down (2^x for x <= 0, as in a softmax), vt_erf,
  *             vt_tanh, vt_sigmoid, vt_act and vt_act_grad for float, float4,
- *             float8 and float16. Polynomials of our own: a
- *             driver's exp() may be slow and scalar, and its bits differ from
- *             the next driver's. With contraction off and fma() written out
- *             they are the same bits wherever division is correctly rounded.
+ *             float8 and float16. The polynomials are our own: a driver's exp()
+ *             may be slow and scalar, and its bits differ between drivers. With
+ *             contraction off and fma() written out, the bits are the same
+ *             wherever division is correctly rounded.
  * Work-group  WG, a power of two (default 64), is the local size of kernels
- *             that share a row: wg_sum, wg_max; tmp: WG floats of local memory.
- *             Every work-item gets the answer. With WG=1, the CPU's form, such
- *             a kernel is a plain loop over explicit vectors.
- * Blocks      Elementwise kernels do PER * V neighbours a work-item (PER=1 on
- *             GPUs, many on CPUs): block_begin(n) to block_end(n).
- * Tiles       VT_EACH_TILE(id, taken, tiles): work-groups of one work-item, as
- *             many as there are cores, do tiles 0 to tiles - 1. Each has a share
- *             of neighbours, which it takes one by one, and then helps with the
- *             others': a core that starts late or is slow holds nobody up, as it
- *             does where a driver hands out half of all groups at once. taken:
- *             a count a group, 0 before and after; or NULL, and there are as
- *             many groups as tiles. vt_kernel_tiles() launches.
+ *             whose work-groups share a row: wg_sum, wg_max, wg_row_sum,
+ *             wg_row_square; tmp: WG floats of local memory. Every work-item
+ *             gets the result. With WG=1, the form for CPUs, such a kernel is
+ *             a plain loop over explicit vectors.
+ * Blocks      A work-item of an elementwise kernel has PER * V neighbours
+ *             (PER=1 on GPUs, many on CPUs), from block_begin(n) up to, not
+ *             including, block_end(n).
+ * Tiles       VT_EACH_TILE(id, taken, tiles): work-groups of one work-item, one
+ *             for each core, process tiles 0 to tiles - 1. Each group has a
+ *             share of adjacent tiles, takes them one by one, and then helps
+ *             with the other shares. So a core that starts late or is slow
+ *             delays nobody; it would where a driver assigns half of all groups
+ *             at once. taken: a counter for each group, 0 before and after; or
+ *             NULL, and there are as many groups as tiles. Launched by
+ *             vt_kernel_tiles().
+ * Loops       EACH(i, n): an unrolled loop over i = 0 to n - 1, n a constant.
+ *             LIKELY(x): x, the condition of a hot loop.
  * Halves      stored as ushort: vt_bf16_load, vt_bf16_store, vt_f16_load,
- *             vt_f16_store; nearest, ties to even. No arithmetic in half here.
+ *             vt_f16_store; rounded to nearest even. No arithmetic in half.
  * Storage     load_T, load4_T, load8_T, load16_T(p, i) and store.._T(p, i, v):
  *             lanes from p[i] on, T one of f32, f16, bf16 (pointers to
- *             VT_TYPE_T), so that a kernel takes its type by a define.
- * Epilogue    vt_epilogue, 4, 8, 16: residual + scale * act(v + bias), of which
- *             the defines BIAS, SCALE, RESIDUAL and ACT say what is there;
+ *             VT_TYPE_T), so that a define chooses a kernel's storage type.
+ * Epilogue    vt_epilogue, 4, 8, 16, v: residual + scale * act(v + bias). The
+ *             defines BIAS, SCALE, RESIDUAL and ACT say which terms exist;
  *             TIMES: the residual is a factor.
- * Caches      vt_prefetch(p, write, level): the line at p, to be read (0) or written
- *             (1) soon; level 3: the first cache, 2: the second. A hint.
+ * Caches      vt_prefetch(p, write, level): a hint that the line at p will soon
+ *             be read (write 0) or written (1); level 3: to L1, 2: to L2.
  * Random      vt_hash: bits that depend on (state, index) alone.
  *
- * exp, exp2, tanh: coefficients of Cephes (Moshier), error below 2 ulp; exp2 is
- * 0 below -126, NaN stays NaN, whatever its bits, and the sum with 1.5 * 2^23 + 128
- * rounds to an integer and holds it in its low bits, 128 more (an even number, so
- * that ties fall as they do without it): half the polynomial times twice the power;
- * erf: the rational function of Eigen and XLA, within 3.4e-7 (a division
- * instead of an exp and a second branch: GELU was a tenth of a product).
+ * exp, exp2, tanh: coefficients of Cephes (Moshier), error below 2 ulp. exp2 is
+ * 0 below -126; NaN stays NaN, whatever its bits. It adds 1.5 * 2^23 + 128: the
+ * sum rounds to an integer and holds it, plus 128, in its low bits (128 is
+ * even, so ties round as without it). The result is half the polynomial times
+ * twice the power. erf: the rational function of Eigen and XLA, error within
+ * 3.4e-7; one division replaces an exp and a second branch, with which GELU
+ * took a tenth of a matrix multiplication's time.
  */
 #pragma OPENCL FP_CONTRACT OFF
 
-/* Where fma() is not an instruction it is a page of code each time: llvmpipe
- * needs minutes to compile a GELU. There two roundings have to do. */
+/* Where fma() is not an instruction, each one becomes a page of code, and
+ * llvmpipe needs minutes to compile a GELU. Two roundings must do there. */
 #ifdef NO_FMA
 #define fma(a, b, c) ((a) * (b) + (c))
 #endif
 
-/* PoCL compiles for the processor, but has an empty prefetch(); other compilers
- * may lack clang's. */
+/* PoCL's prefetch() does nothing, but its compiler has clang's builtin; others
+ * may lack it. */
 #if defined(__x86_64__) || defined(__aarch64__)
-#define vt_prefetch(p, write, level)                                              \
+#define vt_prefetch(p, write, level)                                           \
     __builtin_prefetch((const void *)(size_t)(p), write, level)
 #else
 #define vt_prefetch(p, write, level) prefetch(p, 1)
@@ -75,10 +81,24 @@
 #define vstorev VT_JOIN(vstore, V)
 #define as_floatv VT_JOIN(as_float, V)
 #define as_intv VT_JOIN(as_int, V)
+#define convert_floatv VT_JOIN(convert_, floatv)
+#define vt_epiloguev VT_JOIN(vt_epilogue, V)
+
+#define UNROLL _Pragma("unroll")
+#define EACH(i, n) UNROLL for (int i = 0; i < n; i++)
+
+/* Put around the condition of an innermost loop: a compiler takes the deepest
+ * loop for the hottest, and would spill this one's accumulators for the sake of
+ * the epilogue's. */
+#ifdef __clang__
+#define LIKELY(x) __builtin_expect(x, 1)
+#else
+#define LIKELY(x) (x)
+#endif
 
 #define VT_LOG2E 1.44269504f
 
-/* vt_act of ocl.h */
+/* as vt_act in host/ocl/ocl.h */
 #define VT_ACT_NONE 0
 #define VT_ACT_GELU 1
 #define VT_ACT_GELU_TANH 2
@@ -87,7 +107,7 @@
 #define VT_ACT_RELU 5
 #define VT_ACT_SILU 6
 
-/* Lanes of c (all ones or zero) choose b, else a. */
+/* The functions for floats F, with integers I as wide. */
 #define VT_MATH(F, I)                                                          \
     static inline F __attribute__((overloadable)) vt_exp(F x)                  \
     {                                                                          \
@@ -103,7 +123,7 @@
         p = fma(p, r, (F)(1.6666665459e-1f));                                  \
         p = fma(p, r, (F)(5.0000001201e-1f));                                  \
         p = fma(p, r * r, r) + 1.0f;                                           \
-        const I k = VT_JOIN(as_, I)(t) - 0x4b400000; /* that integer */        \
+        const I k = VT_JOIN(as_, I)(t) - 0x4b400000; /* n */                   \
         const I h = k >> 1;                                                    \
         p = p * VT_JOIN(as_, F)((h + 127) << 23) *                             \
             VT_JOIN(as_, F)((k - h + 127) << 23);                              \
@@ -114,13 +134,14 @@
         const F y = select(x, (F)(-126.0f), x < (F)(-126.0f));                 \
         const F t = y + 12583040.0f; /* 1.5 * 2^23 + 128 */                    \
         const F f = y - (t - 12583040.0f);                                     \
-        F p = fma((F)(0.5f * 1.535336188e-4f), f, (F)(0.5f * 1.339887440e-3f)); \
+        F p =                                                                  \
+            fma((F)(0.5f * 1.535336188e-4f), f, (F)(0.5f * 1.339887440e-3f));  \
         p = fma(p, f, (F)(0.5f * 9.618437358e-3f));                            \
         p = fma(p, f, (F)(0.5f * 5.550332471e-2f));                            \
         p = fma(p, f, (F)(0.5f * 2.402264791e-1f));                            \
         p = fma(p, f, (F)(0.5f * 6.931472029e-1f));                            \
         p = fma(p, f, (F)(0.5f));                                              \
-        p *= VT_JOIN(as_, F)(VT_JOIN(as_, I)(t) << 23); /* NaN times that */   \
+        p *= VT_JOIN(as_, F)(VT_JOIN(as_, I)(t) << 23); /* keeps NaN */        \
         return select(p, (F)(0.0f), x < (F)(-126.0f));                         \
     }                                                                          \
     static inline F __attribute__((overloadable)) vt_erf(F x)                  \
@@ -186,7 +207,7 @@
         case VT_ACT_GELU:                                                      \
             s = 0.5f * (vt_erf(x * 0.707106781f) + 1.0f);                      \
             return fma(x * 0.398942280f,                                       \
-                       vt_exp2_down(x * x * (-0.5f * VT_LOG2E)), s);            \
+                       vt_exp2_down(x * x * (-0.5f * VT_LOG2E)), s);           \
         case VT_ACT_GELU_TANH:                                                 \
             t = vt_tanh(0.797884561f * fma(0.044715f * x * x, x, x));          \
             s = 0.797884561f * fma(0.134145f * x, x, (F)(1.0f));               \
@@ -236,7 +257,7 @@ static inline float __attribute__((overloadable)) vt_hmax(float16 v)
     return vt_hmax(fmax(v.lo, v.hi));
 }
 
-/* This work-item's elements of n, along dimension 0. */
+/* This work-item's range of n elements, along dimension 0. */
 static inline int block_begin(int n)
 {
     const size_t i = get_global_id(0) * (size_t)(PER * V);
@@ -250,23 +271,24 @@ static inline int block_end(int n)
     return i < (size_t)n ? (int)i : n;
 }
 
-/* A tile of the share that is this group's in its turn, -1: it is used up. */
-static inline int vt_take(volatile global int *taken, int tiles, int turn)
+/* A tile of the share that is `ahead` shares after this group's own; -1: that
+ * share is used up. */
+static inline int vt_take(volatile global int *taken, int tiles, int ahead)
 {
     const int groups = get_num_groups(0);
-    const int share = ((int)get_group_id(0) + turn) % groups;
+    const int share = ((int)get_group_id(0) + ahead) % groups;
     const int from = (int)((long)share * tiles / groups);
     const int n = (int)((long)(share + 1) * tiles / groups) - from;
     const int i = atomic_inc(taken + share);
 
-    if (i == n + groups - 1) /* every group has seen the end of it */
+    if (i == n + groups - 1) /* every group has seen its end */
         atomic_xchg(taken + share, 0);
     return i < n ? from + i : -1;
 }
 #define VT_EACH_TILE(id, taken, tiles)                                         \
-    for (int turn = 0, id; turn < (taken ? (int)get_num_groups(0) : 1);        \
-         turn += !taken || id < 0)                                             \
-        if ((id = taken ? vt_take(taken, tiles, turn)                          \
+    for (int ahead = 0, id; ahead < (taken ? (int)get_num_groups(0) : 1);      \
+         ahead += !taken || id < 0)                                            \
+        if ((id = taken ? vt_take(taken, tiles, ahead)                         \
                         : (int)get_group_id(0)) >= 0)
 
 static inline float wg_sum(float v, local float *tmp)
@@ -305,7 +327,7 @@ static inline float wg_max(float v, local float *tmp)
     return v;
 }
 
-/* sum of x[0..n-1], by the whole work-group */
+/* The sum of x[0..n-1], by the whole work-group. */
 static inline float wg_row_sum(global const float *x, int n, local float *tmp)
 {
     const int lid = WG > 1 ? (int)get_local_id(0) : 0;
@@ -324,7 +346,7 @@ static inline float wg_row_sum(global const float *x, int n, local float *tmp)
     return wg_sum(vt_hsum(a + b) + tail, tmp);
 }
 
-/* sum of (x - mean)^2 */
+/* The sum of (x - mean)^2. */
 static inline float wg_row_square(global const float *x, int n, float mean,
                                   local float *tmp)
 {
@@ -459,7 +481,7 @@ VT_STORAGE(16)
 #define VT_ADD_RESIDUAL(load)
 #endif
 
-/* Columns col.. of the row whose element `col` is number `at` of residual. */
+/* Columns from col on; `at` is the index of the first in the residual. */
 #define VT_EPILOGUE(n, F)                                                      \
     static inline F vt_epilogue##n(                                            \
         F v, global const float *bias, global const float *scale,              \
@@ -476,7 +498,7 @@ VT_EPILOGUE(4, float4)
 VT_EPILOGUE(8, float8)
 VT_EPILOGUE(16, float16)
 
-/* A bijective mix of 32 bits (Wellons' lowbias32), twice. */
+/* A bijective mix of 32 bits (Wellons' lowbias32), applied twice. */
 static inline uint vt_hash(uint state, uint index)
 {
     uint x = index;

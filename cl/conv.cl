@@ -1,6 +1,6 @@
 /*
- * conv.cl - the rows that make a convolution a matrix multiplication (on CPUs
- * conv_direct.cl does most without them).
+ * conv.cl - im2col: the rows that make a convolution a matrix multiplication
+ * (on CPUs conv_direct.cl computes most convolutions without them).
  *
  * conv       out[B,Ho*Wo,K] <- x[B,C,H,W]; K = C*kh*kw in the order (c, y, x);
  *            pixels outside count as 0
@@ -11,10 +11,10 @@
  * ox*stride - left .. + kw - 1.
  *
  * Launch    conv: global {ceil(K / (PER*V)), B*Ho*Wo}
- *           conv__pixels: the CPU's, global {ceil(Wo / 16), B*Ho}: 16 pixels a
- *           work-item, their rows stay in L1 while k advances
+ *           conv__pixels: for CPUs, global {ceil(Wo / 16), B*Ho}: a work-item
+ *           has 16 pixels, whose rows stay in L1 while k advances
  *           conv_grad: global {ceil(W / (PER*V)), B*C*H}
- *           conv_grad__pixels: the CPU's, global {ceil(W / 16), B*H}
+ *           conv_grad__pixels: for CPUs, global {ceil(W / 16), B*H}
  * Defines   V, PER (common.cl).
  *
  * Source    Chellapilla, Puri, Simard 2006 (im2col).
@@ -41,7 +41,7 @@ kernel void conv(global float *restrict out, global const float *restrict x,
     }
 }
 
-/* The row of a window that reaches over the edge. */
+/* The row of a window that extends over the edge. */
 static inline void gather_edge(global float *restrict to,
                                global const float *restrict x, int C, int H,
                                int W, int kh, int kw, int y0, int u0)
@@ -150,7 +150,7 @@ kernel void conv_grad__pixels(global float *restrict dx,
                 dout + (size_t)oy * Wo * K + c * taps + i * kw;
 
             for (int j = 0; j < kw; j++) {
-                /* windows whose j-th column is one of u0 .. u1 - 1 */
+                /* the windows whose column j is one of u0 .. u1 - 1 */
                 const int first = u0 + left - j, end = u1 + left - j;
                 const int o0 = first > 0 ? (first + stride - 1) / stride : 0;
                 const int o1 =

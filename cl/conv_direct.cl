@@ -1,6 +1,6 @@
 /*
  * conv_direct.cl - convolution for CPU-class devices: planes to planes, no
- * matrix of windows in memory.
+ * im2col matrix in memory.
  *
  *     y[b,o,p] = sum_k w[o,k] x[b,k,p]     K = C*kh*kw in the order (c, i, j)
  *
@@ -9,33 +9,37 @@
  * ox*stride - left + j of planes whose pixels lie `apart` from each other, with
  * zeros in between and around.
  *
- * conv_direct         y[B,O,Ho,Wo] <- x[B,C,H,W], w[O,K]
- * conv_direct_turn    w'[C,O*kh*kw] <- w[O,C*kh*kw]: channels change places,
- *                     windows turn round. The gradient of x is the convolution
- *                     of dy, a stride's pixels apart, by w'.
- * conv_direct_grad_w  part[slices,K,O] <- dy[B,O,Ho,Wo], x[B,C,H,W]
- * conv_direct_sum     dw[O,K] (+)= the sum of part's slices, in order
+ * conv_direct            y[B,O,Ho,Wo] <- x[B,C,H,W], w[O,K]
+ * conv_direct_transpose  w'[C,O*kh*kw] <- w[O,C*kh*kw]: channels swapped,
+ *                        windows rotated by 180 degrees. The gradient of x is
+ *                        the convolution of dy, dilated by the stride, by w'.
+ * conv_direct_grad_w     part[slices,K,O] <- dy[B,O,Ho,Wo], x[B,C,H,W]
+ * conv_direct_sum        dw[O,K] (+)= the sum of part's slices, in order
  *
- * How       A tile is `high` lines of all pictures' outputs, `wide` columns of
- *           them: at most TILE pixels. A work-item gathers its windows, KC terms
- *           at a time, in the order of use, and multiplies them while they are
- *           in L2: RA rows by NW = NV*V columns in registers, a panel of columns
- *           in L1. The rows are w's (conv_direct) or the windows' terms (_grad_w,
- *           whose columns are dy's channels). Sums wait in local memory.
- * Launch    conv_direct: global {tiles, ceil(O / outs)}, local {1,1}, outs <= OUTS
- *           conv_direct_grad_w: {ceil(C / (KC/(kh*kw))), ceil(O / outs), slices}
- *           conv_direct_turn: {C}; conv_direct_sum: {ceil(K / 16)}
+ * How       A tile is `high` lines by `wide` columns of all pictures' outputs,
+ *           at most TILE pixels. A work-item gathers its windows, KC terms at a
+ *           time, in the order of use, and multiplies them while they are in
+ *           L2: blocks of RA rows by NW = NV*V columns in registers, a panel of
+ *           columns in L1. The rows are w's (conv_direct) or the windows' terms
+ *           (_grad_w, whose columns are dy's channels). Partial sums stay in
+ *           local memory.
+ * Launch    conv_direct: global {tiles, ceil(O / outs)}, local {1, 1}, outs <=
+ *           OUTS
+ *           _grad_w: global {ceil(C / (KC/(kh*kw))), ceil(O / outs), slices},
+ *           local {1, 1, 1}
+ *           _transpose: global {C}; _sum: global {ceil(K / 16)}
  * Limits    kh*kw <= KC; high*max(kh,stride)*((wide - 1)*stride + kw) <= LINES.
- * Local     _grad_w, the larger: KC*(TILE + OUTS) + OUTS*TILE + 2*(LINES + TILE)
- *           words, and KC a little more where RA does not divide it.
+ * Local     _grad_w, the larger: KC*(TILE + OUTS) + OUTS*TILE +
+ *           2*(LINES + TILE) words, and a few more where RA does not divide KC.
  * Defines   V (common.cl).
- * Numerics  y: one chain of fma() over ascending k. dw: one over a slice's
- *           pixels; slices depend on the shapes, never on the device.
+ * Numerics  y: one chain of fma() over ascending k. dw: one chain over the
+ *           pixels of a slice; slices depend on the shapes, never on the
+ *           device.
  *
  * Longer than most: forward and backward gather, tile and multiply alike.
  *
  * Source    Goto, van de Geijn 2008 (blocking); Chetlur et al. 2014,
- *           arXiv:1410.0759, section 3 (windows gathered as they are needed).
+ *           arXiv:1410.0759, section 3 (windows gathered when needed).
  * Host      host/ops/conv_direct.c    Test  tests/ops/test_conv.c
  */
 #define TILE 64
@@ -50,7 +54,6 @@
 #define RA 6
 #endif
 #define BLOCKS(n) (((n) + RA - 1) / RA)
-#define UNROLL _Pragma("unroll")
 
 typedef struct {
     int C, H, W, Ho, Wo, kh, kw, stride, top, left, apart;
@@ -60,7 +63,9 @@ typedef struct {
     int C, int H, int W, int Ho, int Wo, int kh, int kw, int stride, int top,  \
         int left, int apart, int lines, int high, int wide
 #define THE_SHAPE                                                              \
-    {C, H, W, Ho, Wo, kh, kw, stride, top, left, apart, lines, high, wide}
+    {                                                                          \
+        C, H, W, Ho, Wo, kh, kw, stride, top, left, apart, lines, high, wide   \
+    }
 
 typedef struct {
     int line, column, high, wide, n; /* n = high * wide pixels */
@@ -79,16 +84,16 @@ static inline tile tile_at(const shape *s, int i)
     return t;
 }
 
-/* How a tile's windows come together, the same for every channel: lines of a
- * plane with zeros around, all that the tile reads, and from these the terms,
- * `unit` pixels at a time. */
+/* How a tile's windows are gathered, the same for every channel: first the
+ * lines of a plane that the tile reads, padded with zeros; from these the
+ * terms, `unit` pixels at a time. */
 typedef struct {
-    int span, lines;       /* a line's pixels; lines */
-    int at, from, count;   /* those that the plane has: where, which, how many */
-    int unit, units, next; /* terms are rows of `next` pixels, KC a panel */
+    int span, lines;     /* pixels of a line; lines */
+    int at, from, count; /* of the plane's pixels: in `line`, in x, how many */
+    int unit, units, next; /* terms: rows of `next` pixels, KC to a panel */
     local float *line;
     local int *start; /* of each line in picture 0's first plane, or -1 */
-    local int *spot;  /* of each unit among the lines and the terms */
+    local int *spot;  /* of each unit: in the lines, and in the terms */
 } windows;
 
 static inline windows windows_of(local float *line, local int *start,
@@ -104,8 +109,8 @@ static inline windows windows_of(local float *line, local int *start,
     w.lines = 0;
     w.from = u > 0 ? (u + s->apart - 1) / s->apart : 0;
     w.at = w.from * s->apart - u;
-    w.count = max(
-        0, min((w.span - w.at + s->apart - 1) / s->apart, s->W - w.from));
+    w.count =
+        max(0, min((w.span - w.at + s->apart - 1) / s->apart, s->W - w.from));
     w.unit = s->stride > 1 ? 1 : t->wide % V == 0 ? V : t->wide % 4 ? 1 : 4;
     w.units = t->n / w.unit;
     for (int r = 0; r < t->high; r++) {
@@ -121,7 +126,7 @@ static inline windows windows_of(local float *line, local int *start,
             *spot++ = n / next * KC * next + n % next;
         }
         slot += s->stride;
-        if (++oy == s->Ho) /* the next picture's lines are others */
+        if (++oy == s->Ho) /* the next picture has other lines */
             oy = 0, b++, slot = w.lines;
     }
     for (int i = 0; i < w.lines * w.span; i++)
@@ -165,29 +170,29 @@ static inline void gather(local float *restrict to,
     }
 }
 
-/* sum[R][NW] (+)= a[R of lda][n] by b[n][NW] */
+/* sum[R][NW] (+)= a[R][n], of stride lda, times b[n][NW] */
 #define BLOCK(NAME, R, SPACE)                                                  \
     static inline void NAME(local float *restrict sum,                         \
                             SPACE const float *restrict a, int lda,            \
                             local const float *restrict b, int n, int first)   \
     {                                                                          \
         floatv x[R][NV];                                                       \
-        UNROLL for (int r = 0; r < R; r++)                                     \
-            UNROLL for (int v = 0; v < NV; v++) x[r][v] =                      \
-                first ? (floatv)(0.0f) : vloadv(r * NV + v, sum);              \
+        EACH(r, R)                                                             \
+            EACH(v, NV)                                                        \
+                x[r][v] = first ? (floatv)(0.0f) : vloadv(r * NV + v, sum);    \
         for (int k = 0; k < n; k++) {                                          \
             floatv w[NV];                                                      \
-            UNROLL for (int v = 0; v < NV; v++) w[v] = vloadv(v, b + k * NW);  \
-            UNROLL for (int r = 0; r < R; r++)                                 \
-            {                                                                  \
+            EACH(v, NV)                                                        \
+                w[v] = vloadv(v, b + k * NW);                                  \
+            EACH(r, R) {                                                       \
                 const floatv e = (floatv)(a[r * lda + k]);                     \
-                UNROLL for (int v = 0; v < NV; v++) x[r][v] =                  \
-                    fma(e, w[v], x[r][v]);                                     \
+                EACH(v, NV)                                                    \
+                    x[r][v] = fma(e, w[v], x[r][v]);                           \
             }                                                                  \
         }                                                                      \
-        UNROLL for (int r = 0; r < R; r++)                                     \
-            UNROLL for (int v = 0; v < NV; v++)                                \
-                vstorev(x[r][v], r * NV + v, sum);                             \
+        EACH(r, R)                                                             \
+            EACH(v, NV)                                                        \
+                vstorev(x[r][v], v + r * NV, sum);                             \
     }
 
 BLOCK(block, RA, global)
@@ -195,9 +200,9 @@ BLOCK(one, 1, global)
 BLOCK(block_local, RA, local)
 BLOCK(one_local, 1, local)
 
-/* Blocks of `rows` rows, and where block i begins. The last begins early, so
- * that it is whole, and does some rows twice; rows too few for a block are done
- * one at a time. */
+/* The number of blocks of `rows` rows, and the first row of block i. The last
+ * block begins early, so that it is full, and repeats some rows. Rows too few
+ * for a block are multiplied one at a time. */
 static inline int blocks(int rows)
 {
     return rows < RA ? rows : BLOCKS(rows);
@@ -223,7 +228,7 @@ conv_direct(global float *restrict y, global const float *restrict x,
 
     const windows win = windows_of(line, start, spot, &s, &t, NW);
 
-    for (int n = t.n; n < panels * NW; n++) /* no pixels, but no garbage */
+    for (int n = t.n; n < panels * NW; n++) /* unused pixels: no garbage */
         for (int k = 0; k < KC; k++)
             terms[(n / NW * KC + k) * NW + n % NW] = 0.0f;
     w += (size_t)o0 * K;
@@ -246,8 +251,8 @@ conv_direct(global float *restrict y, global const float *restrict x,
     for (int p = 0; p < panels * NV; p++) {
         const int n = p * V, r = n / t.wide, left = min(V, t.n - n);
         const int at = (t.line + r) * Wo + t.column + n % t.wide;
-        const int b = at / plane, q = at % plane; /* of the first of V */
-        /* the V pixels lie side by side in one plane */
+        const int b = at / plane, q = at % plane; /* of the first pixel */
+        /* V pixels, contiguous in one plane */
         const int whole = left == V && q + V <= plane &&
                           (t.wide == Wo || n % t.wide + V <= t.wide);
 
@@ -273,10 +278,11 @@ conv_direct(global float *restrict y, global const float *restrict x,
     }
 }
 
-/* to[panel][pixel][NW] <- a tile of channels o0 .. o0 + outs - 1 of dy */
-static inline void pixels_first(local float *restrict to,
-                                global const float *restrict dy, const shape *s,
-                                const tile *t, int O, int o0, int outs)
+/* to[panel][pixel][NW] <- a tile of dy, channels o0 .. o0 + outs - 1 */
+static inline void transpose_pixels(local float *restrict to,
+                                    global const float *restrict dy,
+                                    const shape *s, const tile *t, int O,
+                                    int o0, int outs)
 {
     for (int o = 0; o < outs; o += 4) {
         local float *p = to + o / NW * TILE * NW + o % NW;
@@ -313,7 +319,7 @@ conv_direct_grad_w(global float *restrict part, global const float *restrict dy,
                    SHAPE)
 {
     local float terms[TILE * KC] __attribute__((aligned(64)));
-    local float turned[TILE * OUTS] __attribute__((aligned(64)));
+    local float columns[TILE * OUTS] __attribute__((aligned(64)));
     local float sum[BLOCKS(KC) * RA * OUTS] __attribute__((aligned(64)));
     local float line[LINES] __attribute__((aligned(64)));
     local int start[LINES], spot[2 * TILE];
@@ -326,20 +332,20 @@ conv_direct_grad_w(global float *restrict part, global const float *restrict dy,
     const int t0 = (int)((long)slice * tiles / slices);
     const int t1 = (int)((long)(slice + 1) * tiles / slices);
 
-    for (int o = wide_o; o < panels * NW; o++) /* no channels, no garbage */
+    for (int o = wide_o; o < panels * NW; o++) /* unused channels: no garbage */
         for (int n = 0; n < TILE; n++)
-            turned[(o / NW * TILE + n) * NW + o % NW] = 0.0f;
+            columns[(o / NW * TILE + n) * NW + o % NW] = 0.0f;
     for (int i = t0; i < t1; i++) {
         const tile t = tile_at(&s, i);
         const windows win = windows_of(line, start, spot, &s, &t, TILE);
 
         gather(terms, x, &s, &win, c, end);
-        pixels_first(turned, dy, &s, &t, O, o0, wide_o);
+        transpose_pixels(columns, dy, &s, &t, O, o0, wide_o);
         for (int p = 0; p < panels; p++)
             for (int j = 0; j < count; j++) {
                 local float *to = sum + (p * count + j) * RA * NW;
                 local const float *a = terms + begin(j, rows) * TILE;
-                local const float *b = turned + p * TILE * NW;
+                local const float *b = columns + p * TILE * NW;
 
                 if (rows < RA)
                     one_local(to, a, TILE, b, t.n, i == t0);
@@ -391,8 +397,9 @@ kernel void conv_direct_sum(global float *restrict dw,
     }
 }
 
-kernel void conv_direct_turn(global float *restrict out,
-                             global const float *restrict w, int O, int taps)
+kernel void conv_direct_transpose(global float *restrict out,
+                                  global const float *restrict w, int O,
+                                  int taps)
 {
     const int c = get_global_id(0), C = get_global_size(0);
 

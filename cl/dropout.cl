@@ -5,10 +5,11 @@
  *
  * dropout  out[n] <- x[n], step[1]; backward: the same kernel on dout
  *
- * keep(j) is a bit of hash(hash(salt, step), j): a function of the random
- * state and the op (both in salt), the training step and the place alone. per:
- * 1 for dropout, a picture's elements for stochastic depth. A negative step:
- * nothing falls, out = x (scoring between two steps).
+ * keep(j) compares hash(hash(salt, step), j) with a limit, so it depends only
+ * on the random state and the op (both in salt), the training step and the
+ * index. per: 1 for dropout, the elements of a picture for stochastic depth.
+ * With a negative step nothing is dropped and out = x (evaluation between two
+ * steps).
  *
  * Launch    global {ceil(n / (PER*V))}
  * Defines   V, PER (common.cl).

@@ -1,5 +1,5 @@
 /*
- * embed.cl - prefix tokens before the patch tokens, positions added.
+ * embed.cl - prefix tokens before the patch tokens, and positions added.
  *
  * embed         out[b,R+n] = x[b,n] + pos[Q+n]
  * embed_prefix  out[b,first+j] = prefix[j] + (first+j < Q ? pos[first+j] : 0)
@@ -8,8 +8,8 @@
  * out[B,T,C], T = R + N: R prefix tokens (class, registers), of which the
  * first Q have a position. pos[Q+N,C] may be NULL.
  *
- * Launch    global {ceil(C / (PER*V)), rows}: embed B*N, embed_prefix B*count,
- *           embed_grad count.
+ * Launch    global {ceil(C / (PER*V)), rows}; rows: embed B*N, embed_prefix
+ *           B*count, embed_grad count
  * Defines   V, PER (common.cl).
  *
  * Paper     Dosovitskiy et al. 2021, arXiv:2010.11929, equation 1.

@@ -1,18 +1,17 @@
 /*
- * epilogue.cl - what follows a matrix multiplication that cannot do it itself.
+ * epilogue.cl - the epilogue after a matrix multiplication that has none.
  *
  *     c = residual + scale * act(c + bias)
  *
  * epilogue  c[M,N] (stride ldc, in place) <- bias[N], scale[N],
  *           residual[M,N] (stride ldc, or c itself)
  *
- * Launch    global {ceil(N/V), M}: a work-item has V columns of a row, the
- *           last one what is left.
+ * Launch    global {ceil(N/V), M}: a work-item has V columns of a row, the last
+ *           one the remainder.
  * Defines   V, and the epilogue's: ACT, BIAS, SCALE, RESIDUAL.
- * Numerics  The same code as the epilogues inside kernels: vt_epilogue of
- *           common.cl.
+ * Numerics  vt_epilogue of common.cl, the same code as inside other kernels.
  *
- * Host      host/gemm/clblast.c      Test  tests/ops/test_gemm.c
+ * Host      host/gemm/clblast.c       Test  tests/ops/test_gemm.c
  */
 kernel void epilogue(global float *c, global const float *restrict bias,
                      global const float *restrict scale,
@@ -23,11 +22,10 @@ kernel void epilogue(global float *c, global const float *restrict bias,
 
     if (n0 + V <= N) {
         const floatv v = vloadv(0, c + row + n0);
-        vstorev(VT_JOIN(vt_epilogue, V)(v, bias, scale, residual, n0, row + n0),
-                0, c + row + n0);
+        vstorev(vt_epiloguev(v, bias, scale, residual, n0, row + n0), 0,
+                c + row + n0);
         return;
     }
     for (int n = n0; n < N; n++)
-        c[row + n] =
-            vt_epilogue(c[row + n], bias, scale, residual, n, row + n);
+        c[row + n] = vt_epilogue(c[row + n], bias, scale, residual, n, row + n);
 }

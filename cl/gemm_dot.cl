@@ -4,32 +4,34 @@
  *     C[m,n] = residual + scale[n] * act(sum_k A[m,k] B[n,k] + bias[n])
  *
  * gemm_dot        C[M,N] <- words of A, packed B, bias, scale, residual
- * gemm_dot_rows   words of A[M,K]: bf16 pairs, or integers with a scale a row
- * gemm_dot_scale  packed's column scales and sums <- B, first, for integers
+ * gemm_dot_rows   words of A[M,K]: bf16 pairs, or integers, one scale per row
+ * gemm_dot_scale  packed's column scales and sums <- B; for integers, and
+ *                 before gemm_dot_pack
  * gemm_dot_pack   packed <- B[N,K] or B[K,N]
- * gemm_dot_peak   sink[items] <- rounds: as peak.cl, of these instructions
+ * gemm_dot_peak   sink[items] <- rounds, value: as peak.cl, with these
+ *                 instructions
  *
- * A word is 32 bits: KG neighbours in k, which one instruction multiplies by a
- * column's KG weights and adds to that column's 32-bit lane.
+ * A word is 32 bits: KG adjacent values of k, which one instruction multiplies
+ * by a column's KG weights and adds to that column's 32-bit lane.
  *   DOT 1  vpmaddwd   KG 2: s16 by s16; AVX2, where s8 would be no faster
- *   DOT 2  vpdpbusd   KG 4: u8 with a zero point a row, by s8; AVX-512 VNNI
+ *   DOT 2  vpdpbusd   KG 4: u8, one zero point per row, by s8; AVX-512 VNNI
  *   DOT 3  vdpbf16ps  KG 2: bf16; AVX-512 BF16
  * Packed B is panels of NW = NV*V columns: [ceil(N/NW)][KW][NW] words,
- * KW = ceil(K/KG); then, DOT 1 and 2, float scale and int sum a column. Beside
- * A's words [M][ldw]: float scale[M] and int zero[M].
+ * KW = ceil(K/KG); for DOT 1 and 2 a float scale and an int sum of each column
+ * follow. After A's words [M][ldw] come float scale[M] and int zero[M].
  *
- * How       As gemm_rows.cl: tiles of a chunk of rows by a group of panels,
- *           blocks of RA or RB rows, `most` words at a time.
+ * How       As gemm_rows.cl: a tile is a chunk of rows by a group of panels,
+ *           computed in blocks of RA or RB rows, `most` words of k at a time.
  * Launch    gemm_dot: vt_kernel_tiles() of ceil(panels / group) * chunks;
- *           _rows: {M};
- *           _pack: {panels, ceil(KW/64)}; _scale: {panels * NW};
- *           _peak: {items}, local {1}.
+ *           _rows: global {M}; _pack: {panels, ceil(KW/64)};
+ *           _scale: {panels * NW}; _peak: {items}, local {1}.
  * Defines   V NV RA RB SAVED DOT TOP; ACT BIAS SCALE RESIDUAL; TRANS_B; CHAINS.
  *           TOP: the largest magnitude of integers; TOP * TOP * K < 2^31.
- * Numerics  Integers are exact but for the rounding of A and B; a row's scale
- *           depends on that row alone. DOT 3 sums as the instruction does.
+ * Numerics  Integer sums are exact: only rounding A and B loses bits. The scale
+ *           of a row depends on that row alone. DOT 3 sums as the instruction
+ *           does.
  * Surprise  Inline assembly: only built where a probe has found that it works.
- * Host      host/gemm/dot.c       Test  tests/ops/test_gemm.c
+ * Host      host/gemm/dot.c           Test  tests/ops/test_gemm.c
  */
 #ifndef DOT
 #define DOT 1
@@ -42,12 +44,6 @@
 #endif
 #define NW (NV * V)
 #define KG (DOT == 2 ? 4 : 2)
-#define UNROLL _Pragma("unroll")
-#ifdef __clang__
-#define LIKELY(x) __builtin_expect(x, 1)
-#else
-#define LIKELY(x) (x)
-#endif
 
 #if DOT == 3
 #define sumv floatv
@@ -60,8 +56,7 @@ typedef short integer;
 typedef char integer;
 #endif
 #define COLUMNS(N) (((N) + NW - 1) / NW * NW)
-#define SCALES(b, N, KW)                                                       \
-    ((global float *)((b) + (size_t)COLUMNS(N) * (KW)))
+#define SCALES(b, N, KW) ((global float *)((b) + (size_t)COLUMNS(N) * (KW)))
 
 #if V == 8
 #define TWICE 16
@@ -70,17 +65,17 @@ typedef char integer;
 #endif
 #define AS_SHORTS VT_JOIN(as_short, TWICE)
 
-/* round to nearest; |x| < 2^22 */
+/* Rounds to nearest; |x| < 2^22. */
 static inline int nearest(float x)
 {
     return as_int(x + 12582912.0f) - 0x4b400000;
 }
 
 #if defined(RA) || defined(CHAINS)
-/* Assembly stays out of the kernel's own body: PoCL 6 takes it there for a call
- * of a function of its own, and ends the process (handleLocalMemAllocas of its
- * WorkitemLoops.cc), when it compiles for a local size that is not known. */
-#define APART __attribute__((noinline))
+/* Keeps assembly out of the kernel's own body: there PoCL 6 mistakes it for a
+ * call of one of its own functions and ends the process (handleLocalMemAllocas
+ * in its WorkitemLoops.cc) when it compiles for an unknown local size. */
+#define OUTLINED __attribute__((noinline))
 
 #if DOT == 1
 static inline sumv dot(intv x, intv w)
@@ -105,21 +100,23 @@ static inline sumv dot_add(sumv s, intv x, intv w)
 #endif
 
 #ifdef CHAINS
-/* A chain multiplies itself: what stays the same is multiplied once. Other units
- * can add at the same time, so vpmaddwd is alone. */
+/* A chain multiplies its own value: compilers hoist a product that stays the
+ * same. vpmaddwd stands alone, because other units can add at the same time. */
 #if DOT == 1
 #define LINK(s, w) dot(s, w)
 #else
 #define LINK(s, w) dot_add(s, as_intv(s), w)
 #endif
-static APART float links(int rounds, float value)
+static OUTLINED float links(int rounds, float value)
 {
     const intv w = (intv)(as_int(value));
     sumv a[CHAINS];
 
-    UNROLL for (int i = 0; i < CHAINS; i++) a[i] = (sumv)(i + 1);
+    EACH(i, CHAINS)
+        a[i] = (sumv)(i + 1);
     for (int k = 0; k < rounds; k++)
-        UNROLL for (int i = 0; i < CHAINS; i++) a[i] = LINK(a[i], w);
+        EACH(i, CHAINS)
+            a[i] = LINK(a[i], w);
     UNROLL for (int i = 1; i < CHAINS; i++) a[0] += a[i];
     return (float)a[0].s0;
 }
@@ -130,35 +127,37 @@ gemm_dot_peak(global float *restrict sink, int rounds, float value)
     sink[get_global_id(0)] = links(rounds, value);
 }
 #elif defined(RA)
-/* s[R][NV] += rows of words times a panel */
-#define BLOCK(R)                                                               \
-    static APART void VT_JOIN(block, R)(                                       \
-        sumv * s, global const int *restrict a, global const int *restrict b, \
-        int ldw, int n, int first)                                             \
+/* s[R][NV] (+)= rows of words times a panel */
+#define BLOCK(NAME, R)                                                         \
+    static OUTLINED void NAME(sumv *s, global const int *restrict a,           \
+                              global const int *restrict b, int ldw, int n,    \
+                              int first)                                       \
     {                                                                          \
         sumv x[R][NV];                                                         \
-        UNROLL for (int r = 0; r < R; r++)                                     \
-            UNROLL for (int v = 0; v < NV; v++) x[r][v] =                      \
-                first ? (sumv)(0) : s[r * NV + v];                             \
+        EACH(r, R)                                                             \
+            EACH(v, NV)                                                        \
+                x[r][v] = first ? (sumv)(0) : s[r * NV + v];                   \
         for (int k = 0; LIKELY(k < n); k++) {                                  \
-            intv w[NV];                                                     \
-            UNROLL for (int v = 0; v < NV; v++) w[v] = vloadv(v, b + k * NW);  \
-            UNROLL for (int r = 0; r < R; r++)                                 \
-            {                                                                  \
+            intv w[NV];                                                        \
+            EACH(v, NV)                                                        \
+                w[v] = vloadv(v, b + k * NW);                                  \
+            EACH(r, R) {                                                       \
                 const intv e = (intv)(a[r * ldw + k]);                         \
-                UNROLL for (int v = 0; v < NV; v++) x[r][v] =                  \
-                    dot_add(x[r][v], e, w[v]);                                 \
+                EACH(v, NV)                                                    \
+                    x[r][v] = dot_add(x[r][v], e, w[v]);                       \
             }                                                                  \
         }                                                                      \
-        UNROLL for (int r = 0; r < R; r++)                                     \
-            UNROLL for (int v = 0; v < NV; v++) s[r * NV + v] = x[r][v];       \
+        EACH(r, R)                                                             \
+            EACH(v, NV)                                                        \
+                s[r * NV + v] = x[r][v];                                       \
     }
-BLOCK(RA)
+BLOCK(block_ra, RA)
 #if RB != RA
-BLOCK(RB)
+BLOCK(block_rb, RB)
 #endif
 
-/* columns n.. of one row from `at`, `left` of them real */
+/* The columns of a panel in one row, from n and `at` on; `left` of them exist.
+ */
 static inline void finish(global float *c, const sumv *s,
                           global const float *columns, global const int *sums,
                           float row, int zero, global const float *bias,
@@ -170,12 +169,11 @@ static inline void finish(global float *c, const sumv *s,
 #if DOT == 3
         floatv x = s[v];
 #else
-        floatv x = VT_JOIN(convert_, floatv)(s[v] - zero * vloadv(0, sums + n));
+        floatv x = convert_floatv(s[v] - zero * vloadv(0, sums + n));
         x *= row * vloadv(0, columns + n);
 #endif
         if (left >= V) {
-            vstorev(VT_JOIN(vt_epilogue, V)(x, bias, scale, residual, n, at), 0,
-                    c + at);
+            vstorev(vt_epiloguev(x, bias, scale, residual, n, at), 0, c + at);
         } else {
             float part[V];
             vstorev(x, 0, part);
@@ -221,10 +219,10 @@ static inline void tile(ARGS, int id)
                 sumv *x = s + at * RA * NV;
 
                 if (i < big)
-                    VT_JOIN(block, RA)(x, from_a, w, ldw, kc, !k);
+                    block_ra(x, from_a, w, ldw, kc, !k);
 #if RB != RA
                 else
-                    VT_JOIN(block, RB)(x, from_a, w, ldw, kc, !k);
+                    block_rb(x, from_a, w, ldw, kc, !k);
 #endif
                 for (int r = 0; k + kc >= KW && r < (i < big ? RA : RB); r++)
                     finish(c, x + r * NV, columns, sums,
@@ -240,8 +238,8 @@ kernel __attribute__((reqd_work_group_size(1, 1, 1))) void
 gemm_dot(ARGS, volatile global int *taken, int tiles)
 {
     VT_EACH_TILE(id, taken, tiles)
-    tile(c, a, b, bias, scale, residual, M, N, KW, ldw, ldc, blocks, big,
-         chunks, group, most, id);
+        tile(c, a, b, bias, scale, residual, M, N, KW, ldw, ldc, blocks, big,
+             chunks, group, most, id);
 }
 #endif
 #else
@@ -262,7 +260,8 @@ kernel void gemm_dot_rows(global int *restrict out,
     }
 #else
     global float *rows = (global float *)(out + (size_t)M * ldw);
-    floatv low = (floatv)(0.0f), high = low, bad = low; /* inf or NaN */
+    floatv low = (floatv)(0.0f), high = low,
+           bad = low; /* NaN if any is inf or NaN */
     int k = 0;
 
     for (; k + V <= K; k += V) {
@@ -283,8 +282,8 @@ kernel void gemm_dot_rows(global int *restrict out,
     k = 0;
     for (; k + V <= K; k += V) {
         const floatv t = vloadv(0, a + k) * inverse + 12582912.0f;
-        VT_JOIN(vstore, V)
-        (AS_SHORTS(as_intv(t) - 0x4b400000).even, 0, (global short *)to + k);
+        vstorev(AS_SHORTS(as_intv(t) - 0x4b400000).even, 0,
+                (global short *)to + k);
     }
     for (; k < KW * KG; k++)
         ((global short *)to)[k] = k < K ? nearest(a[k] * inverse) : 0;
@@ -314,15 +313,16 @@ kernel void gemm_dot_scale(global int *restrict out,
 {
     const int n = get_global_id(0), KW = (K + KG - 1) / KG;
     global float *columns = SCALES(out, N, KW);
-    uint most = 0; /* bits of a float that is not negative rise with it */
+    uint most = 0; /* the bits of non-negative floats, in their order */
     float top, inverse;
     int sum = 0;
 
     for (int k = 0; n < N && k < K; k++)
         most = max(most, as_uint(fabs(b[AT(n, k)])));
-    top = most < 0x7f800000u ? as_float(most) / TOP : NAN; /* inf or NaN in it */
+    /* NaN if any is inf or NaN */
+    top = most < 0x7f800000u ? as_float(most) / TOP : NAN;
     columns[n] = top;
-    inverse = top > 0.0f ? 1.0f / top : 0.0f; /* as gemm_dot_pack has it */
+    inverse = top > 0.0f ? 1.0f / top : 0.0f; /* as in gemm_dot_pack */
     for (int k = 0; n < N && k < K; k++)
         sum += clamp(nearest(b[AT(n, k)] * inverse), -TOP, TOP);
     ((global int *)(columns + COLUMNS(N)))[n] = sum;

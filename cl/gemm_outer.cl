@@ -1,32 +1,34 @@
 /*
- * gemm_outer.cl - a sum of outer products, for CPU-class devices: what a
- * weight's gradient is, few rows and columns but very many terms.
+ * gemm_outer.cl - a sum of outer products for CPU-class devices, as in the
+ * gradient of a weight: few rows and columns, but very many terms.
  *
  *     C[m,n] (+)= sum_k A[k,m] B[k,n];  sums[m] += sum_k A[k,m]
  *
  * gemm_outer      out[slices,M,N] or C[M,N] <- A[K,lda], B[K,ldb]
  * gemm_outer_sum  C[M,N] <- part[slices,M,N], added in ascending order
  *
- * The sums, a bias's gradient, are those of rows that are at hand anyway; of a
- * slice they lie behind all parts: [slices,M].
+ * `sums`, the gradient of a bias, comes from rows of A that are in the cache
+ * anyway. A slice's sums lie after the parts of all slices: [slices,M].
  *
- * How       One work-item multiplies a tile of at most BLOCKS * RA rows by
- *           PANELS * NW columns over one slice of K, KC terms at a time: these
- *           of A and of a panel of B are copied in the order of use (no turning
- *           round: both operands lie with k outermost), so that A's share stays
- *           in L2, a panel's in L1 and the accumulators of a block of RA by NW
- *           in registers. Slices give every core work where C is small.
- *           While a block is multiplied, its share of what is copied next is
- *           fetched. Copies are aligned: vectors would cross cache lines.
+ * How       A work-item multiplies a tile of at most BLOCKS * RA rows by PANELS
+ *           * NW columns over one slice of K, KC terms at a time. Those of A
+ *           and of a panel of B are copied in the order of use, without a
+ *           transpose: k is outermost in both operands. A's copy stays in L2,
+ *           the panel's in L1, and the accumulators of a block of RA by NW in
+ *           registers. Slices give every core work where C is small. While a
+ *           block is multiplied, a share of what is copied next is prefetched.
+ *           Copies are aligned, because vectors of A and B may cross cache
+ *           lines.
  * Launch    gemm_outer: vt_kernel_tiles() of wide * high * slices
  *           gemm_outer_sum: global {M}
  * Local     (BLOCKS * (RA * (KC + PANELS * NW) + 16) + KC * NW) floats.
- * Defines   V NV RA; TYPE 0: float, 1: B rounded to bf16; ACCUMULATE: C +=;
- *           SLICED: out is the slices' parts, and gemm_outer_sum does the rest;
- *           SUMS: with ACCUMULATE.
- * Numerics  A slice's element is one chain of fma() over ascending k. Slices
- *           depend on M, N and K, never on the device: same bits everywhere.
- * Host      host/gemm/outer.c     Test  tests/ops/test_gemm.c
+ * Defines   V NV RA KC BLOCKS PANELS; TYPE 0: float, 1: B rounded to bf16;
+ *           ACCUMULATE: C +=; SLICED: out is the slices' parts, which
+ *           gemm_outer_sum adds up; SUMS: with ACCUMULATE.
+ * Numerics  An element of a slice is one chain of fma() over ascending k.
+ *           Slices depend on M, N and K, never on the device: same bits
+ *           everywhere.
+ * Host      host/gemm/outer.c         Test  tests/ops/test_gemm.c
  */
 #ifndef RA
 #define RA 6
@@ -38,8 +40,8 @@
 #endif
 #define NW (NV * V)
 #define ROWS (BLOCKS * RA)
-#define STRIP (KC * RA + 16) /* no power of two: strips are written abreast */
-#define UNROLL _Pragma("unroll")
+#define STRIP                                                                  \
+    (KC * RA + 16) /* no power of two: strips are written in parallel */
 
 #if TYPE == 1
 static inline floatv rounded(floatv x)
@@ -53,16 +55,16 @@ static inline floatv rounded(floatv x)
 #define rounded(x) (x)
 #endif
 
-/* To the second cache, to be copied soon: rows from..to-1 of p. */
-static inline void fetch(global const float *p, int ld, int from, int to,
-                         int columns)
+/* Prefetches rows from..to-1 of p, to be copied soon, to L2. */
+static inline void prefetch_rows(global const float *p, int ld, int from,
+                                 int to, int columns)
 {
     for (int k = from; k < to; k++)
         for (int i = 0; i < columns; i += 16)
             vt_prefetch(p + (size_t)k * ld + i, 0, 2);
 }
 
-/* to[KC][RA] of each block, STRIP apart; rows beyond M are 0 */
+/* to[KC][RA] for each block, STRIP apart; rows beyond M are 0 */
 static inline void copy_a(local float *restrict to,
                           global const float *restrict a, int lda, int kc,
                           int rows)
@@ -72,7 +74,8 @@ static inline void copy_a(local float *restrict to,
         int m = 0;
 
         for (; m + RA <= rows; m += RA, t += STRIP)
-            UNROLL for (int r = 0; r < RA; r++) t[r] = a[m + r];
+            EACH(r, RA)
+                t[r] = a[m + r];
         if (m < rows)
             for (int r = 0; r < RA; r++)
                 t[r] = m + r < rows ? a[m + r] : 0.0f;
@@ -88,12 +91,13 @@ static inline void add_up(float *to, global const float *restrict a, int lda,
     for (; m + 4 * V <= rows; m += 4 * V) {
         floatv x[4];
 
-        UNROLL for (int i = 0; i < 4; i++) x[i] =
-            first ? (floatv)(0.0f) : vloadv(i, to + m);
+        EACH(i, 4)
+            x[i] = first ? (floatv)(0.0f) : vloadv(i, to + m);
         for (int k = 0; k < kc; k++)
-            UNROLL for (int i = 0; i < 4; i++) x[i] +=
-                vloadv(i, a + (size_t)k * lda + m);
-        UNROLL for (int i = 0; i < 4; i++) vstorev(x[i], i, to + m);
+            EACH(i, 4)
+                x[i] += vloadv(i, a + (size_t)k * lda + m);
+        EACH(i, 4)
+            vstorev(x[i], i, to + m);
     }
     for (; m < rows; m++) {
         float x = first ? 0.0f : to[m];
@@ -111,7 +115,7 @@ static inline void copy_b(local float *restrict to,
 {
     for (int k = 0; k < kc; k++, b += ldb, to += NW) {
         if (columns >= NW)
-            UNROLL for (int v = 0; v < NV; v++)
+            EACH(v, NV)
                 vstorev(rounded(vloadv(v, b)), v, to);
         else
             for (int v = 0; v < NV; v++) {
@@ -123,30 +127,31 @@ static inline void copy_b(local float *restrict to,
     }
 }
 
-/* s[RA][NW] (+)= a[kc][RA] by b[kc][NW] */
+/* s[RA][NW] (+)= a[kc][RA], transposed, times b[kc][NW] */
 static inline void block(local float *restrict s, local const float *restrict a,
                          local const float *restrict b, int kc, int first)
 {
     floatv x[RA][NV];
 
-    UNROLL for (int r = 0; r < RA; r++)
-        UNROLL for (int v = 0; v < NV; v++) x[r][v] =
-            first ? (floatv)(0.0f) : vloadv(r * NV + v, s);
+    EACH(r, RA)
+        EACH(v, NV)
+            x[r][v] = first ? (floatv)(0.0f) : vloadv(r * NV + v, s);
     for (int k = 0; k < kc; k++) {
         floatv w[NV];
-        UNROLL for (int v = 0; v < NV; v++) w[v] = vloadv(v, b + k * NW);
-        UNROLL for (int r = 0; r < RA; r++)
-        {
+        EACH(v, NV)
+            w[v] = vloadv(v, b + k * NW);
+        EACH(r, RA) {
             const floatv e = (floatv)(a[k * RA + r]);
-            UNROLL for (int v = 0; v < NV; v++) x[r][v] =
-                fma(e, w[v], x[r][v]);
+            EACH(v, NV)
+                x[r][v] = fma(e, w[v], x[r][v]);
         }
     }
-    UNROLL for (int r = 0; r < RA; r++)
-        UNROLL for (int v = 0; v < NV; v++) vstorev(x[r][v], r * NV + v, s);
+    EACH(r, RA)
+        EACH(v, NV)
+            vstorev(x[r][v], r * NV + v, s);
 }
 
-/* One row of a panel to where it belongs. */
+/* Writes one row of a panel. */
 static inline void put(global float *restrict c, local const float *restrict s,
                        int columns)
 {
@@ -187,7 +192,8 @@ static inline void tile(ARGS, int id, local float *restrict ta,
     const int rows = min(i1 * RA, M) - i0 * RA;
 
     const int parts = (k1 - k0 + KC - 1) / KC;
-    const int most = (k1 - k0 + parts - 1) / parts; /* all about as long */
+    const int most =
+        (k1 - k0 + parts - 1) / parts; /* equal but for the remainder */
 
 #ifdef SUMS
     float total[ROWS];
@@ -214,10 +220,10 @@ static inline void tile(ARGS, int id, local float *restrict ta,
             for (int i = i0; i < i1; i++) {
                 const int j = i - i0, n = i1 - i0, t = (p - p0) * n + j;
 
-                fetch(bn, ldb, j * kn / n, (j + 1) * kn / n, 1);
-                fetch(a + (size_t)(k + most) * lda + i0 * RA, lda,
-                      t * an / (n * (p1 - p0)), (t + 1) * an / (n * (p1 - p0)),
-                      rows);
+                prefetch_rows(bn, ldb, j * kn / n, (j + 1) * kn / n, 1);
+                prefetch_rows(a + (size_t)(k + most) * lda + i0 * RA, lda,
+                              t * an / (n * (p1 - p0)),
+                              (t + 1) * an / (n * (p1 - p0)), rows);
                 block(s + (i - i0) * RA * NW, ta + (i - i0) * STRIP, tb, kc,
                       k == k0);
             }
@@ -248,8 +254,8 @@ gemm_outer(ARGS, volatile global int *taken, int tiles)
     local float sum[PANELS * ROWS * NW] __attribute__((aligned(64)));
 
     VT_EACH_TILE(id, taken, tiles)
-    tile(out, a, b, sums, M, N, K, lda, ldb, ldc, wide, high, slices, id, ta,
-         tb, sum);
+        tile(out, a, b, sums, M, N, K, lda, ldb, ldc, wide, high, slices, id,
+             ta, tb, sum);
 }
 
 kernel void gemm_outer_sum(global float *restrict c,

@@ -3,43 +3,45 @@
  *
  *     C[m,n] = residual[m,n] + scale[n] * act(sum_k A[m,k] B[n,k] + bias[n])
  *
- * gemm_rows        C[M,N] <- A[M,K], packed B, bias, scale, residual
- * gemm_rows_pack   packed <- B[N,K] or B[K,N]
- * gemm_rows_scale  packed's scales <- B: max_k |B[n,k]| / 127, before packing
- * gemm_rows_turn   AT[M,ldt] <- A[K,lda], where A comes transposed
+ * gemm_rows            C[M,N] <- A[M,K], packed B, bias, scale, residual
+ * gemm_rows_pack       packed <- B[N,K] or B[K,N]
+ * gemm_rows_scale      packed's scales <- B: max_k |B[n,k]| / 127; before
+ *                      gemm_rows_pack
+ * gemm_rows_transpose  AT[M,ldt] <- A[K,lda], where A comes transposed
  *
- * Packed B is panels of NW = NV*V columns: [ceil(N/NW)][K][NW], zeros beyond N;
- * TYPE 0: float, 1: bf16, 2: f16, 3: int8 with a scale a column, the columns'
- * scales as floats behind the panels (all unpacked to float as they are read).
+ * Packed B is panels of NW = NV*V columns: [ceil(N/NW)][K][NW], zeros beyond N.
+ * TYPE 0: float, 1: bf16, 2: f16, 3: int8 with one scale per column, as floats
+ * after the panels. Values are converted to float as they are read.
  *
- * How       A tile is a chunk of rows by a group of panels, multiplied in
+ * How       A tile is a chunk of rows by a group of panels. It is computed in
  *           blocks of RA or RB = RA - 1 rows: NV*RA accumulators in registers,
- *           a row's element as a broadcast, no local memory and no barrier. It
- *           does so `most` of K at a time, so that the chunk's share of A stays
- *           in L2 for the whole group and a panel's in L1 for the whole chunk;
- *           the accumulators are put aside in between. Tiles that follow each
- *           other have the same panels or, where `across` is the number of
- *           groups and not 0, the same rows. What a block will write, and
- *           a residual, is fetched before it is multiplied.
+ *           one element of A broadcast, no local memory, no barrier. It
+ *           advances by `most` of K at a time, so that the chunk's part of A
+ *           stays in L2 for the whole group, and a panel's part in L1 for the
+ *           whole chunk; the accumulators are saved in between. Successive
+ *           tiles share their panels or, where `across` is not 0 but the number
+ *           of groups, their rows. A block's output and residual are prefetched
+ *           before
+ *           it is multiplied.
  * Launch    gemm_rows: vt_kernel_tiles() of ceil(panels / group) * chunks;
- *           `blocks` row blocks of which the first `big` have RA rows.
- *           _pack: {ceil(K/64), panels}; _turn: {ceil(M/16), ceil(K/64)};
- *           _scale: {panels * NW}.
- * Defines   V NV RA RB TYPE; SAVED: blocks put aside at most, 1 where K is
+ *           there are `blocks` row blocks, the first `big` of RA rows.
+ *           _pack: global {ceil(K/64), panels}
+ *           _transpose: global {ceil(M/16), ceil(K/64)}
+ *           _scale: global {panels * NW}
+ * Defines   V NV RA RB TYPE; SAVED: the number of blocks saved, 1 where K is
  *           within `most`; ACT BIAS SCALE RESIDUAL TIMES ACCUMULATE; TRANS_B
- *           (pack).
+ *           (_pack, _scale). Without RA: the kernels other than gemm_rows.
  * Numerics  Each element is one chain of fma() over ascending k that starts at
  *           0: its bits depend on K alone, not on M, block or chunk.
  *
- * Longer than most: panels are packed as they are read, in one file.
+ * Longer than most: one file packs the panels and reads them.
  *
- * Host      host/gemm/native.c       Test  tests/ops/test_gemm.c
+ * Host      host/gemm/native.c        Test  tests/ops/test_gemm.c
  */
 #ifndef NV
 #define NV 2
 #endif
 #define NW (NV * V)
-#define UNROLL _Pragma("unroll")
 
 #ifndef TYPE
 #define TYPE 0
@@ -50,7 +52,7 @@ typedef float packed;
 #define STORE_B(x, i, p) ((p)[i] = (x))
 #elif TYPE == 3
 typedef char packed;
-#define LOAD_B(i, p) VT_JOIN(convert_, floatv)(vloadv(i, p))
+#define LOAD_B(i, p) convert_floatv(vloadv(i, p))
 #define STORE_B(x, i, p) ((p)[i] = convert_char_sat_rte(x))
 #define SCALES(b, N, K)                                                        \
     ((global float *)((b) + (size_t)(((N) + NW - 1) / NW) * NW * (K)))
@@ -66,45 +68,38 @@ typedef ushort packed;
 #endif
 #endif
 
-/* A compiler takes the deepest loop for the hottest and would spill this one's
- * accumulators for the sake of the epilogue's. */
-#ifdef __clang__
-#define LIKELY(x) __builtin_expect(x, 1)
-#else
-#define LIKELY(x) (x)
-#endif
-
-/* s[R][NV] += A rows times a panel, kc steps of k */
-#define BLOCK(R)                                                               \
-    static inline void VT_JOIN(block, R)(                                      \
-        floatv * s, global const float *restrict a,                            \
-        global const packed *restrict b, int lda, int kc, int first)           \
+/* s[R][NV] (+)= R rows of A times a panel, kc steps of k */
+#define BLOCK(NAME, R)                                                         \
+    static inline void NAME(floatv *s, global const float *restrict a,         \
+                            global const packed *restrict b, int lda, int kc,  \
+                            int first)                                         \
     {                                                                          \
         floatv x[R][NV];                                                       \
-        UNROLL for (int r = 0; r < R; r++)                                     \
-            UNROLL for (int v = 0; v < NV; v++) x[r][v] =                      \
-                first ? (floatv)(0.0f) : s[r * NV + v];                        \
+        EACH(r, R)                                                             \
+            EACH(v, NV)                                                        \
+                x[r][v] = first ? (floatv)(0.0f) : s[r * NV + v];              \
         for (int k = 0; LIKELY(k < kc); k++) {                                 \
             floatv w[NV];                                                      \
-            UNROLL for (int v = 0; v < NV; v++) w[v] = LOAD_B(v, b + k * NW);  \
-            UNROLL for (int r = 0; r < R; r++)                                 \
-            {                                                                  \
+            EACH(v, NV)                                                        \
+                w[v] = LOAD_B(v, b + k * NW);                                  \
+            EACH(r, R) {                                                       \
                 const floatv e = (floatv)(a[r * lda + k]);                     \
-                UNROLL for (int v = 0; v < NV; v++) x[r][v] =                  \
-                    fma(e, w[v], x[r][v]);                                     \
+                EACH(v, NV)                                                    \
+                    x[r][v] = fma(e, w[v], x[r][v]);                           \
             }                                                                  \
         }                                                                      \
-        UNROLL for (int r = 0; r < R; r++)                                     \
-            UNROLL for (int v = 0; v < NV; v++) s[r * NV + v] = x[r][v];       \
+        EACH(r, R)                                                             \
+            EACH(v, NV)                                                        \
+                s[r * NV + v] = x[r][v];                                       \
     }
 
 #ifdef RA
-BLOCK(RA)
+BLOCK(block_ra, RA)
 #if RB != RA
-BLOCK(RB)
+BLOCK(block_rb, RB)
 #endif
 
-/* one vector of sums to where it belongs */
+/* Finishes and writes one vector of sums. */
 static inline void put(global float *c, floatv x, global const float *columns,
                        global const float *bias, global const float *scale,
                        global const float *residual, int n, size_t at)
@@ -115,14 +110,14 @@ static inline void put(global float *c, floatv x, global const float *columns,
 #ifdef ACCUMULATE
     x = vloadv(0, c + at) + x;
 #endif
-    vstorev(VT_JOIN(vt_epilogue, V)(x, bias, scale, residual, n, at), 0,
-            c + at);
+    vstorev(vt_epiloguev(x, bias, scale, residual, n, at), 0, c + at);
 }
 
-/* columns n.. of one row from `at`, `left` of them real */
+/* The columns of a panel in one row, from n and `at` on; `left` of them exist.
+ */
 static inline void finish(global float *c, const floatv *s,
-                          global const float *columns,
-                          global const float *bias, global const float *scale,
+                          global const float *columns, global const float *bias,
+                          global const float *scale,
                           global const float *residual, int n, size_t at,
                           int left)
 {
@@ -190,16 +185,16 @@ static inline void tile(ARGS, int id)
 #endif
                 }
                 if (i < big)
-                    VT_JOIN(block, RA)(x, a + row * lda + k, w, lda, kc, !k);
+                    block_ra(x, a + row * lda + k, w, lda, kc, !k);
 #if RB != RA
                 else
-                    VT_JOIN(block, RB)(x, a + row * lda + k, w, lda, kc, !k);
+                    block_rb(x, a + row * lda + k, w, lda, kc, !k);
 #endif
                 if (k + kc < K)
                     continue;
                 if (N - n >= NW && rows == RA) {
-                    UNROLL for (int r = 0; r < RA; r++)
-                        UNROLL for (int v = 0; v < NV; v++)
+                    EACH(r, RA)
+                        EACH(v, NV)
                             put(c, x[r * NV + v], columns, bias, scale,
                                 residual, n + v * V,
                                 (row + r) * ldc + n + v * V);
@@ -217,16 +212,16 @@ kernel __attribute__((reqd_work_group_size(1, 1, 1))) void
 gemm_rows(ARGS, volatile global int *taken, int tiles)
 {
     VT_EACH_TILE(id, taken, tiles)
-    tile(c, a, b, bias, scale, residual, N, K, lda, ldc, blocks, big, chunks,
-         group, most, across, id);
+        tile(c, a, b, bias, scale, residual, N, K, lda, ldc, blocks, big,
+             chunks, group, most, across, id);
 }
 #else
 
-/* to[R rows of ldt] <- from[C rows of ld], turned; four by four, because each
- * line of `from` should be fetched once: strides may be multiples of 4096. */
-static inline void turn(global float *restrict to,
-                        global const float *restrict from, int R, int C,
-                        int ldt, int ld)
+/* to[R rows of ldt] <- from[C rows of ld], transposed; four by four, so that
+ * each line of `from` is fetched once: strides may be multiples of 4096. */
+static inline void transpose(global float *restrict to,
+                             global const float *restrict from, int R, int C,
+                             int ldt, int ld)
 {
     for (int c = 0; c < C; c += 4)
         for (int r = 0; r < R; r += 4) {
@@ -270,7 +265,7 @@ kernel void gemm_rows_pack(global packed *restrict out,
             for (int n = 0; n < NW; n += V)
                 vstorev(vloadv(0, b + AT(n0 + n, k0 + k)), 0, to + k * NW + n);
 #else
-        turn(to, b + AT(n0, k0), k1, NW, NW, ldb);
+        transpose(to, b + AT(n0, k0), k1, NW, NW, ldb);
 #endif
         return;
     }
@@ -293,22 +288,23 @@ kernel void gemm_rows_scale(global packed *restrict out,
                             int ldb)
 {
     const int n = get_global_id(0);
-    uint top = 0; /* bits of a float that is not negative rise with it */
+    global float *scales = SCALES(out, N, K);
+    uint top = 0; /* the bits of non-negative floats, in their order */
 
     for (int k = 0; n < N && k < K; k++)
         top = max(top, as_uint(fabs(b[AT(n, k)])));
-    SCALES(out, N, K)[n] =
-        top < 0x7f800000u ? as_float(top) / 127.0f : NAN; /* inf or NaN in it */
+    /* NaN if any is inf or NaN */
+    scales[n] = top < 0x7f800000u ? as_float(top) / 127.0f : NAN;
 }
 #endif
 
-kernel void gemm_rows_turn(global float *restrict out,
-                           global const float *restrict a, int M, int K,
-                           int lda, int ldt)
+kernel void gemm_rows_transpose(global float *restrict out,
+                                global const float *restrict a, int M, int K,
+                                int lda, int ldt)
 {
     const int m0 = get_global_id(0) * 16, k0 = get_global_id(1) * 64;
 
-    turn(out + (size_t)m0 * ldt + k0, a + (size_t)k0 * lda + m0,
-         min(M - m0, 16), min(K - k0, 64), ldt, lda);
+    transpose(out + (size_t)m0 * ldt + k0, a + (size_t)k0 * lda + m0,
+              min(M - m0, 16), min(K - k0, 64), ldt, lda);
 }
 #endif

@@ -3,23 +3,23 @@
  *
  *     C[m,n] = residual[m,n] + scale[n] * act(sum_k A(m,k) B(n,k) + bias[n])
  *
- * gemm_tile       C[M,N] <- A, B, bias, scale, residual
- *                 A(m,k) = A[m*lda + k], or A[k*lda + m] with TRANS_A;
- *                 B(n,k) = B[n*ldb + k], or B[k*ldb + n] with TRANS_B, or
- *                 int8 in panels of PANEL columns as gemm_rows.cl packs them
+ * gemm_tile  C[M,N] <- A, B, bias, scale, residual
+ *            A(m,k) = A[m*lda + k], or A[k*lda + m] with TRANS_A;
+ *            B(n,k) = B[n*ldb + k], or B[k*ldb + n] with TRANS_B, or int8 in
+ *            panels of PANEL columns as gemm_rows.cl packs them
  *
- * How       A work-group of 16 x 16 makes a tile of TM x TN elements, each
- *           work-item TM/16 x TN/16 of them, spread 16 apart so that
- *           neighbours write neighbours. Strips of TK of k go through local
- *           memory, A as [TK][TM + 1] and B as [TK][TN + 1].
+ * How       A work-group of 16 x 16 computes a tile of TM x TN elements. Each
+ *           work-item has TM/16 x TN/16 of them, 16 apart, so that adjacent
+ *           work-items write adjacent elements. Strips of TK of k go through
+ *           local memory, A as [TK][TM + 1] and B as [TK][TN + 1].
  * Launch    global {16 * ceil(N/TN), 16 * ceil(M/TM)}, local {16, 16}; any
- *           sizes: what lies outside is read as 0 and not written.
+ *           sizes: elements outside are read as 0 and not written.
  * Local     TK * (TM + TN + 2) floats.
  * Defines   TM TN (multiples of 16) TK; TRANS_A TRANS_B; PANEL or 0; the
  *           epilogue's ACT BIAS SCALE RESIDUAL; ACCUMULATE.
- * Numerics  One chain of fma() over ascending k an element, from 0: its bits
- *           depend on K alone. (Zeros added beyond K change nothing.)
- * Host      host/gemm/native.c       Test  tests/ops/test_gemm.c
+ * Numerics  One chain of fma() over ascending k for each element, from 0: its
+ *           bits depend on K alone. (Zeros added beyond K change nothing.)
+ * Host      host/gemm/native.c        Test  tests/ops/test_gemm.c
  */
 #ifndef TM
 #define TM 64
@@ -29,7 +29,6 @@
 #define WI 16
 #define RM (TM / WI)
 #define RN (TN / WI)
-#define UNROLL _Pragma("unroll")
 
 #ifndef PANEL
 #define PANEL 0
@@ -78,8 +77,7 @@ static inline void load_b(local float (*restrict tb)[TN + 1],
 
 kernel __attribute__((reqd_work_group_size(WI, WI, 1))) void
 gemm_tile(global float *c, global const float *restrict a,
-          global const element *restrict b,
-          global const float *restrict bias,
+          global const element *restrict b, global const float *restrict bias,
           global const float *restrict scale, global const float *residual,
           int M, int N, int K, int lda, int ldb, int ldc)
 {
@@ -88,8 +86,9 @@ gemm_tile(global float *c, global const float *restrict a,
     const int n0 = get_group_id(0) * TN, m0 = get_group_id(1) * TM;
     float s[RM][RN];
 
-    UNROLL for (int i = 0; i < RM; i++)
-        UNROLL for (int j = 0; j < RN; j++) s[i][j] = 0.0f;
+    EACH(i, RM)
+        EACH(j, RN)
+            s[i][j] = 0.0f;
 
     for (int k0 = 0; k0 < K; k0 += TK) {
         load_a(ta, a, m0, k0, M, K, lda, lid);
@@ -97,18 +96,19 @@ gemm_tile(global float *c, global const float *restrict a,
         barrier(CLK_LOCAL_MEM_FENCE);
         for (int k = 0; k < TK; k++) {
             float p[RM], q[RN];
-            UNROLL for (int i = 0; i < RM; i++) p[i] = ta[k][y + i * WI];
-            UNROLL for (int j = 0; j < RN; j++) q[j] = tb[k][x + j * WI];
-            UNROLL for (int i = 0; i < RM; i++)
-                UNROLL for (int j = 0; j < RN; j++) s[i][j] =
-                    fma(p[i], q[j], s[i][j]);
+            EACH(i, RM)
+                p[i] = ta[k][y + i * WI];
+            EACH(j, RN)
+                q[j] = tb[k][x + j * WI];
+            EACH(i, RM)
+                EACH(j, RN)
+                    s[i][j] = fma(p[i], q[j], s[i][j]);
         }
         barrier(CLK_LOCAL_MEM_FENCE);
     }
 
-    UNROLL for (int i = 0; i < RM; i++)
-        UNROLL for (int j = 0; j < RN; j++)
-        {
+    EACH(i, RM)
+        EACH(j, RN) {
             const int m = m0 + y + i * WI, n = n0 + x + j * WI;
             const size_t at = (size_t)m * ldc + n;
             float v = s[i][j];

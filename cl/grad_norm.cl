@@ -1,19 +1,21 @@
 /*
  * grad_norm.cl - the global norm of all gradients, in a fixed order.
  *
- * grad_norm_part  part[at + g] = sum of the squares of the g-th of PARTS pieces of
- *            grad[n]
+ * grad_norm_part  part[at + g] = sum of squares of piece g of grad[n], which is
+ *                 cut into as many pieces as there are work-groups
  * grad_norm       out[1] = sqrt(sum of part[n])
  *
- * No backward: only the optimiser reads it.
+ * No backward: only the optimizer reads it.
  *
- * Launch    norm_part: global {PARTS * WG}, local {WG}; norm: global {WG},
- * local {WG}; WG=1 on CPUs. Local     WG floats. Defines   WG, V (common.cl).
+ * Launch    grad_norm_part: global {pieces * WG}, local {WG}
+ *           grad_norm: global {WG}, local {WG}; WG=1 on CPUs
+ * Local     WG floats.
+ * Defines   WG, V (common.cl).
  *
- * Host      host/ops/grad_norm.c           Test  tests/ops/test_optimizer.c
+ * Host      host/ops/grad_norm.c      Test  tests/ops/test_optimizer.c
  */
 kernel void grad_norm_part(global float *restrict part,
-                      global const float *restrict grad, int n, int at)
+                           global const float *restrict grad, int n, int at)
 {
     local float tmp[WG];
     const int g = get_group_id(0), pieces = get_num_groups(0);
@@ -25,8 +27,8 @@ kernel void grad_norm_part(global float *restrict part,
         part[at + g] = s;
 }
 
-kernel void grad_norm(global float *restrict out, global const float *restrict part,
-                 int n)
+kernel void grad_norm(global float *restrict out,
+                      global const float *restrict part, int n)
 {
     local float tmp[WG];
     const float s = wg_row_sum(part, n, tmp);

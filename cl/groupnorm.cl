@@ -9,11 +9,12 @@
  * groupnorm_grad_x  dx, dresidual (or NULL) <- dout, out, x, stat, gamma
  * groupnorm_grad_w  dgamma[C], dbeta[C] <- dout, out, x, stat   (adds: +=)
  *
- * S = H * W. stat (or NULL) holds (mean, rstd) for the backward kernels; out
- * is read for the sign that ReLU let through.
+ * S = H * W. stat (or NULL) holds (mean, rstd) for the backward kernels. These
+ * pass a gradient through ReLU where out is positive.
  *
  * Launch    groupnorm, _grad_x: global {B * G * WG}, local {WG}: one work-group
- *           a group; _grad_w: global {C * WG}. WG=1 is the CPU's form.
+ *           per group
+ *           _grad_w: global {C * WG}, local {WG}; WG=1 on CPUs
  * Local     WG floats.
  * Defines   WG, V (common.cl).
  * Numerics  Two passes, as layernorm.cl.
@@ -64,17 +65,17 @@ kernel void groupnorm(global float *restrict out, global float *restrict stat,
     }
 }
 
-/* What ReLU let through of a gradient; 1 element or V. */
-static inline float through(float g, float out, int relu)
+/* The gradient before ReLU; 1 element or V. */
+static inline float relu_grad(float g, float out, int relu)
 {
     return relu && !(out > 0.0f) ? 0.0f : g;
 }
-static inline floatv throughv(floatv g, floatv out, int relu)
+static inline floatv relu_gradv(floatv g, floatv out, int relu)
 {
     return relu ? select((floatv)(0.0f), g, out > (floatv)(0.0f)) : g;
 }
 
-/* sums of g and g * h over one plane's share of this work-item */
+/* Sums of g and g * h over this work-item's share of a plane. */
 static inline float2 plane_sums(global const float *restrict dout,
                                 global const float *restrict out,
                                 global const float *restrict x, int S,
@@ -86,12 +87,12 @@ static inline float2 plane_sums(global const float *restrict dout,
 
     for (int i = lid * V; i + V <= S; i += WG * V) {
         const floatv g =
-            throughv(vloadv(0, dout + i), vloadv(0, out + i), relu);
+            relu_gradv(vloadv(0, dout + i), vloadv(0, out + i), relu);
         sv += g;
         tv = fma(g, (vloadv(0, x + i) - mean) * rstd, tv);
     }
     for (int i = S / V * V + lid; i < S; i += WG) {
-        const float g = through(dout[i], out[i], relu);
+        const float g = relu_grad(dout[i], out[i], relu);
         s += g;
         t = fma(g, (x[i] - mean) * rstd, t);
     }
@@ -124,15 +125,15 @@ kernel void groupnorm_grad_x(
         const float a = gamma[first + c];
 
         for (int i = lid * V; i + V <= S; i += WG * V) {
-            const floatv g =
-                throughv(vloadv(0, dout + k + i), vloadv(0, out + k + i), relu);
+            const floatv g = relu_gradv(vloadv(0, dout + k + i),
+                                        vloadv(0, out + k + i), relu);
             const floatv h = (vloadv(0, x + k + i) - mean) * rstd;
             vstorev((g * a - s - h * t) * rstd, 0, dx + k + i);
             if (dresidual)
                 vstorev(g, 0, dresidual + k + i);
         }
         for (int i = S / V * V + lid; i < S; i += WG) {
-            const float g = through(dout[k + i], out[k + i], relu);
+            const float g = relu_grad(dout[k + i], out[k + i], relu);
             const float h = (x[k + i] - mean) * rstd;
             dx[k + i] = (g * a - s - h * t) * rstd;
             if (dresidual)

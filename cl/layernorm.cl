@@ -10,17 +10,17 @@
  * layernorm_grad_w  dgamma[C], dbeta[C] <- dout, x, stat        (adds: +=)
  *
  * Of every `of` rows of x the first `take` are normalised (1 of 1: all); dx of
- * the others is 0. gamma, beta, stat may be NULL. stat holds (mean, rstd) a row
- * for the backward kernels.
+ * the others is 0. gamma, beta, stat may be NULL. stat holds (mean, rstd) of
+ * each row for the backward kernels.
  *
- * Launch    layernorm, _grad_x: global {rows * WG}, local {WG}: one work-group
- *           a row; WG=1 is the CPU's form. Any size >= 1.
- *           layernorm_grad_w: global {32 * ceil(C / 32), 8}, local {32, 8}.
- *           layernorm_grad_w__cols: the CPU's, one work-item 4V columns.
- *           No atomics: equal inputs give equal bits.
+ * Launch    layernorm, _grad_x: global {N * WG}, local {WG}: one work-group
+ *           per row; WG=1 on CPUs
+ *           _grad_w: global {32 * ceil(C / 32), 8}, local {32, 8}
+ *           _grad_w__cols: for CPUs, global {ceil(C / 4V)}
  * Local     WG floats; 512 floats in _grad_w.
  * Defines   WG, V (common.cl).
- * Numerics  Two passes: E[x^2] - mean^2 cancels when |mean| >> std.
+ * Numerics  Two passes: E[x^2] - mean^2 cancels when |mean| >> std. No atomics:
+ *           equal inputs give equal bits.
  *
  * Paper     Ba, Kiros, Hinton 2016, arXiv:1607.06450.
  * Host      host/ops/layernorm.c      Test  tests/ops/test_layernorm.c
@@ -79,7 +79,7 @@ kernel void layernorm_grad_x(global float *restrict dx,
 
     x += (size_t)(row / take * of + row % take) * C;
     dx += (size_t)(row / take * of) * C;
-    if (row % take == 0) /* the rows that were not normalised */
+    if (row % take == 0) /* zeros for the rows that were not normalised */
         for (int c = take * C + lid; c < of * C; c += WG)
             dx[c] = 0.0f;
     dx += (size_t)(row % take) * C;
@@ -160,21 +160,18 @@ kernel void layernorm_grad_w__cols(global float *restrict dgamma,
 
     if (end - first == 4 * V) {
         floatv s[4], t[4];
-#pragma unroll
-        for (int k = 0; k < 4; k++)
+        EACH(k, 4)
             s[k] = t[k] = 0.0f;
         for (int n = 0; n < N; n++) {
             const size_t at = (size_t)(n / take * of + n % take) * C + first;
             const float mean = stat[2 * n], rstd = stat[2 * n + 1];
-#pragma unroll
-            for (int k = 0; k < 4; k++) {
+            EACH(k, 4) {
                 const floatv g = vloadv(k, dout + (size_t)n * C + first);
                 s[k] = fma(g, (vloadv(k, x + at) - mean) * rstd, s[k]);
                 t[k] += g;
             }
         }
-#pragma unroll
-        for (int k = 0; k < 4; k++) {
+        EACH(k, 4) {
             if (dgamma)
                 vstorev(vloadv(k, dgamma + first) + s[k], k, dgamma + first);
             if (dbeta)

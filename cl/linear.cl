@@ -5,11 +5,11 @@
  *
  * linear_exact  out[M,N] <- x[M,K], w[N,K]
  *
- * For holding gradients to another library's: where a rounding moves a number
+ * For comparing gradients with another library's: where rounding moves a value
  * across a ReLU's kink, gradients change by a percent. Everything else is
- * multiplied by the GEMM providers. Backward: linear.c's, by the providers.
+ * multiplied by the GEMM providers, and so is the backward pass of this.
  *
- * Launch    global {ceil(N / 4), M}: one work-item 4 columns of a row.
+ * Launch    global {ceil(N / 4), M}: a work-item has 4 columns of a row.
  * Needs     cl_khr_fp64.
  *
  * Host      host/ops/linear.c         Test  tests/ops/test_conv.c

@@ -9,14 +9,15 @@
  * loss       out[1] = factor * sum of rows[b,0], in the order of b
  * loss_grad  dz[B,K] <- z, t, rows
  *
- * Label smoothing and mixup are in t; factor is 1 / B and the share of a
- * micro-batch.
+ * Label smoothing and mixup are already in t. factor is 1 / B times the share
+ * of a micro-batch.
  *
- * Launch    loss_rows, loss_grad: global {B * WG}, local {WG}: one work-group a
- *           row, WG=1 on CPUs; loss: one work-item.
+ * Launch    loss_rows, loss_grad: global {B * WG}, local {WG}: one work-group
+ *           per row, WG=1 on CPUs
+ *           loss: global {1}
  * Local     WG floats.
  * Defines   WG, V (common.cl).
- * Numerics  The maximum is taken off first: no overflow for any finite logits.
+ * Numerics  The maximum is subtracted first: no overflow for finite logits.
  *
  * Host      host/ops/loss.c           Test  tests/ops/test_loss.c
  */
@@ -37,7 +38,7 @@ kernel void loss_rows(global float *restrict rows,
     for (int k = lid; k < K; k += WG) {
         sum += vt_exp(z[k] - top);
         all += t[k];
-        /* the maximum off here too, so that huge logits cancel exactly */
+        /* minus the maximum here too, so that huge logits cancel exactly */
         dot = t[k] != 0.0f ? fma(t[k], z[k] - top, dot) : dot;
     }
     sum = log(wg_sum(sum, tmp));

@@ -4,23 +4,25 @@
  *     out[b,n] = 0 <= source[b,n] < N ? x[b, source[b,n]] : mask
  *
  * mask_patches            out[B,N,C] <- x[B,N,C], source[B,N], mask[C]
- * mask_patches_grad_x     dx[b,m] = sum of dout[b,n] over n with source[b,n] == m
- * mask_patches_grad_mask  dmask[C] += sum of dout[b,n] over b, n without a source
+ * mask_patches_grad_x     dx[b,m] = sum of dout[b,n] over n with
+ *                         source[b,n] == m
+ * mask_patches_grad_mask  dmask[C] += sum of dout[b,n] over b and n that have
+ *                         no source
  *
- * A patch that stays has itself as its source; one that is the source of none
- * gets no gradient.
+ * An unchanged patch is its own source. A patch that is no source gets a zero
+ * gradient.
  *
- * Launch    global {ceil(C / (PER*V)), rows}: corrupt, corrupt_grad_x B*N,
- *           corrupt_grad_mask 1.
+ * Launch    mask_patches, _grad_x: global {ceil(C / (PER*V)), B*N}
+ *           _grad_mask: global {ceil(C / (PER*V))}
  * Defines   V, PER (common.cl).
  * Numerics  Sums run in the order of b and n: equal inputs give equal bits.
  *
  * Paper     Dosovitskiy et al. 2021, arXiv:2010.11929, appendix B.1.2.
- * Host      host/ops/mask_patches.c        Test  tests/ops/test_mask_patches.c
+ * Host      host/ops/mask_patches.c   Test  tests/ops/test_mask_patches.c
  */
 kernel void mask_patches(global float *restrict out, global const float *x,
-                    global const int *restrict source, global const float *mask,
-                    int N, int C)
+                         global const int *restrict source,
+                         global const float *mask, int N, int C)
 {
     const int row = get_global_id(1), from = source[row];
     const int end = block_end(C);
@@ -38,8 +40,8 @@ kernel void mask_patches(global float *restrict out, global const float *x,
 }
 
 kernel void mask_patches_grad_x(global float *restrict dx,
-                           global const float *restrict dout,
-                           global const int *restrict source, int N, int C)
+                                global const float *restrict dout,
+                                global const int *restrict source, int N, int C)
 {
     const int row = get_global_id(1), m = row % N;
     const int end = block_end(C);
@@ -65,9 +67,9 @@ kernel void mask_patches_grad_x(global float *restrict dx,
 }
 
 kernel void mask_patches_grad_mask(global float *restrict dmask,
-                              global const float *restrict dout,
-                              global const int *restrict source, int rows,
-                              int N, int C)
+                                   global const float *restrict dout,
+                                   global const int *restrict source, int rows,
+                                   int N, int C)
 {
     const int end = block_end(C);
     int i = block_begin(C);

@@ -1,21 +1,21 @@
 /*
- * maxpool.cl - the largest of each window; pixels outside count as -inf.
+ * maxpool.cl - the maximum of each window; pixels outside count as -inf.
  *
  * maxpool       out[B,C,Ho,Wo], index[B,C,Ho,Wo] <- x[B,C,H,W]
  * maxpool_grad  dx[B,C,H,W] <- dout[B,C,Ho,Wo], index
  *
- * index (or NULL) is where in its plane the first largest pixel of a window is,
- * row by row; it has the window's whole gradient, as in torch.
+ * index (or NULL) is the position, in its plane, of the first largest pixel of
+ * the window, row by row. That pixel gets the whole gradient, as in torch.
  *
- * Planes = B * C. Window (oy, ox) reads rows oy*stride - top .. + size - 1.
+ * planes = B * C. Window (oy, ox) reads rows oy*stride - top .. + size - 1.
  *
  * Launch    maxpool: global {ceil(Wo / (PER*V)), planes * Ho}
- *           maxpool__lines: the CPU's, global {ceil(Wo / 32), planes * Ho},
- *           where 32 windows span at most SPAN pixels: the windows' lines are
- *           compared first, pixel by pixel
+ *           maxpool__lines: for CPUs, global {ceil(Wo / 32), planes * Ho},
+ *           where 32 windows span at most SPAN pixels: first reduces the
+ *           windows' lines pixel by pixel
  *           maxpool_grad: global {ceil(W / (PER*V)), planes * H}; each pixel
- *           asks the windows that see it, so no atomics
- *           maxpool_grad__planes: the CPU's, global {planes}: the windows give
+ *           searches the windows that contain it, so no atomics
+ *           maxpool_grad__planes: for CPUs, global {planes}: scatters
  * Defines   V, PER (common.cl).
  *
  * Host      host/ops/maxpool.c        Test  tests/ops/test_maxpool.c
@@ -31,7 +31,7 @@ static inline int first_max(global const float *x, int H, int W, int y0, int x0,
     for (int y = max(y0, 0); y < y1; y++)
         for (int i = y * W + u0; i < y * W + u1; i++) {
             const float v = x[i];
-            const int more = v > top || v != v; /* NaN wins, and stays */
+            const int more = v > top || v != v; /* NaN wins and stays */
             top = more ? v : top;
             at = more ? i : at;
         }
@@ -56,8 +56,9 @@ kernel void maxpool(global float *restrict out, global int *restrict index,
 }
 
 #define SPAN 160
-/* Of the pixels i (v) and at (top), which the window has seen in this order or
- * the other: the larger, the first in the plane if equal, the last NaN. */
+/* Is v, the pixel at index i, to replace `top`, that at index `at`? Either may
+ * come first. The larger wins, of equals the first in the plane, of NaNs the
+ * last. */
 #define BETTER(v, i, top, at)                                                  \
     ((v) > (top) || ((v) == (top) && (i) < (at)) ||                            \
      ((v) != (v) && ((top) == (top) || (i) > (at))))
@@ -75,7 +76,8 @@ kernel void maxpool__lines(global float *restrict out,
     const int y0 = max(oy * stride - top, 0);
     const int y1 = min(oy * stride - top + size, H);
     const int u = o0 * stride - left, n = (o1 - o0 - 1) * stride + size;
-    const int i0 = max(-u, 0), i1 = min(n, W - u); /* of n: in the picture */
+    const int i0 = max(-u, 0),
+              i1 = min(n, W - u); /* of n: inside the picture */
     float most[SPAN + 3 * V];
     int at[SPAN + 3 * V];
     int i = i0;

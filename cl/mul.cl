@@ -1,14 +1,16 @@
 /*
- * mul.cl - products: of two tensors, with repeated rows, with a number.
+ * mul.cl - products of two tensors, with repeated rows, or with a number.
  *
  * mul            out[n] = a[n] * b[n]
  * mul_rows       out[N,R] = x[N,R] * y[R]                       (layer scale)
  * mul_scalar     out[n] = x[n] * factor
  * mul_rows_grad  dy[R] += sum_n dout[n,R] * x[n,R]
  *
- * Launch    as add.cl: global {ceil(n / (PER*V))}; mul_rows by {N} too;
- *           mul_rows_grad: global {32 * ceil(R / 32), 8}, local {32, 8};
- *           mul_rows_grad__cols: the CPU's, one work-item 4V columns.
+ * Launch    mul, mul_scalar: global {ceil(n / (PER*V))}
+ *           mul_rows: global {ceil(R / (PER*V)), N}
+ *           mul_rows_grad: global {32 * ceil(R / 32), 8}, local {32, 8}
+ *           mul_rows_grad__cols: for CPUs, global {ceil(R / 4V)}
+ * Local     mul_rows_grad: 256 floats.
  * Defines   V, PER (common.cl).
  *
  * Host      host/ops/mul.c            Test  tests/ops/test_mul.c
@@ -82,17 +84,14 @@ kernel void mul_rows_grad__cols(global float *restrict dy,
 
     if (end - first == 4 * V) {
         floatv s[4];
-#pragma unroll
-        for (int k = 0; k < 4; k++)
+        EACH(k, 4)
             s[k] = 0.0f;
         for (int n = 0; n < N; n++) {
             const size_t at = (size_t)n * R + first;
-#pragma unroll
-            for (int k = 0; k < 4; k++)
+            EACH(k, 4)
                 s[k] = fma(vloadv(k, dout + at), vloadv(k, x + at), s[k]);
         }
-#pragma unroll
-        for (int k = 0; k < 4; k++)
+        EACH(k, 4)
             vstorev(vloadv(k, dy + first) + s[k], k, dy + first);
         return;
     }

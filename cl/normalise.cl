@@ -1,5 +1,5 @@
 /*
- * normalise.cl - 8-bit pictures to what a model takes.
+ * normalise.cl - 8-bit pictures to a model's input.
  *
  *     out[b,c,y,x] = (rgb[b,y,x,c] * scale - mean[c]) / std[c]
  *

@@ -1,16 +1,17 @@
 /*
- * optimizer.cl - one update step of each optimiser, and the average of weights.
+ * optimizer.cl - one step of each optimizer, and the moving average of weights.
  *
  *     g = grad * min(1, limit / (norm + 1e-6))
  *
  * adam  m = b1 m + (1 - b1) g;  v = b2 v + (1 - b2) g^2
- *       w = w - lr * (m / c1) / (sqrt(v / c2) + eps), c1 = 1 - b1^t, c2 = 1 -
- *       b2^t; before it w *= 1 - lr * decay (decoupled: AdamW), or g += decay w
+ *       w = w - lr * (m / c1) / (sqrt(v / c2) + eps),
+ *       c1 = 1 - b1^t, c2 = 1 - b2^t
+ *       before that w *= 1 - lr * decay (decoupled: AdamW), or g += decay w
  * sgd   v = momentum v + g + decay w;  w = w - lr v
  * ema   average += (1 - rate) (w - average)
  *
- * hyper: lr, c1, c2. norm may be NULL: no clipping. adam and sgd leave grad at
- * 0 for the next step.
+ * hyper: lr, c1, c2. norm may be NULL: no clipping. adam and sgd set grad to 0
+ * for the next step.
  *
  * No backward: nothing is differentiated through an update.
  *
@@ -19,7 +20,7 @@
  *
  * Paper     Kingma, Ba 2015, arXiv:1412.6980; Loshchilov, Hutter 2019,
  *           arXiv:1711.05101; torch.optim for the order of operations.
- * Host      host/ops/optimizer.c           Test  tests/ops/test_optimizer.c
+ * Host      host/ops/optimizer.c      Test  tests/ops/test_optimizer.c
  */
 static inline float clip(global const float *norm, float limit)
 {

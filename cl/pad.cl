@@ -1,19 +1,19 @@
 /*
- * pad.cl - zeros around planes, or their edges cut off.
+ * pad.cl - zeros added around planes, or their edges cropped.
  *
  *     out[p,y,x] = in[p,y-top,x-left], 0 where there is none
  *
  * pad  out[P,OH,OW] <- x[P,H,W]; top and left may be negative
  *
- * Backward is the same kernel with the other sign.
+ * Backward is the same kernel with top and left negated.
  *
  * Launch    global {ceil(OW / (PER*V)), P*OH}
  * Defines   V, PER (common.cl).
  *
- * Host      host/ops/pad.c         Test  tests/ops/test_pad.c
+ * Host      host/ops/pad.c            Test  tests/ops/test_pad.c
  */
 kernel void pad(global float *restrict out, global const float *restrict x,
-                   int H, int W, int OH, int OW, int top, int left)
+                int H, int W, int OH, int OW, int top, int left)
 {
     const int row = get_global_id(1), y = row % OH - top;
     const int end = block_end(OW);

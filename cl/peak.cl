@@ -1,19 +1,19 @@
 /*
- * peak.cl - how many multiply-adds a second a device can do at most.
+ * peak.cl - measures a device's peak rate of multiply-adds.
  *
- *     ten chains a work-item:  a_i = a_i * x + x, rounds times
+ *     ten chains in each work-item:  a_i = a_i * x + x, rounds times
  *
  * peak   sink[items] <- rounds, x
  *
  * Ten independent chains cover the latency of two FMA units (four or five
- * cycles each); all stays in registers. The sum goes to memory so that the
- * compiler must do the work.
+ * cycles each), and everything stays in registers. The sum is written to memory
+ * so that the compiler cannot drop the work.
  *
  * Launch    global {items}, local {WG}; CPU class: WG 1.
  * Defines   LANES 4, 8 or 16: floats of a vector; HALF: in f16; WG.
  * Numerics  |x| < 1 keeps every chain bounded.
  *
- * Host      host/api/device.c      Test  tests/models/test_session.c
+ * Host      host/api/device.c         Test  tests/models/test_session.c
  */
 #ifdef HALF
 #pragma OPENCL EXTENSION cl_khr_fp16 : enable
@@ -24,12 +24,7 @@
 #ifndef LANES
 #define LANES 4
 #endif
-#ifndef WG
-#define WG 1
-#endif
-#define JOIN_(a, b) a##b
-#define JOIN(a, b) JOIN_(a, b)
-#define VECTOR JOIN(ELEMENT, LANES)
+#define VECTOR VT_JOIN(ELEMENT, LANES)
 
 __attribute__((reqd_work_group_size(WG, 1, 1))) kernel void
 peak(global float *restrict sink, int rounds, float value)
@@ -54,12 +49,12 @@ peak(global float *restrict sink, int rounds, float value)
     }
     a0 += a1 + a2 + a3 + a4 + a5 + a6 + a7 + a8 + a9;
 #if LANES == 16
-    const JOIN(ELEMENT, 8) b = a0.lo + a0.hi;
-    const JOIN(ELEMENT, 4) c = b.lo + b.hi;
+    const VT_JOIN(ELEMENT, 8) b = a0.lo + a0.hi;
+    const VT_JOIN(ELEMENT, 4) c = b.lo + b.hi;
 #elif LANES == 8
-    const JOIN(ELEMENT, 4) c = a0.lo + a0.hi;
+    const VT_JOIN(ELEMENT, 4) c = a0.lo + a0.hi;
 #else
-    const JOIN(ELEMENT, 4) c = a0;
+    const VT_JOIN(ELEMENT, 4) c = a0;
 #endif
     sink[get_global_id(0)] = (float)(c.x + c.y + c.z + c.w);
 }

@@ -1,12 +1,12 @@
 /*
- * pool.cl - the tokens of a picture to one row.
+ * pool.cl - the tokens of a picture reduced to one row.
  *
  * pool       out[B,F] <- x[B,T,C]; from token `first` on
  * pool_grad  dx[B,T,C] <- dout[B,F], x
  *
  * kind 0: token `first`, F = C; 1: mean, F = C; 2: token 0 and then the mean,
- * F = 2C; 3: maximum, F = C, where NaN wins and whose gradient is shared by
- * equal maxima (as torch.amax does).
+ * F = 2C; 3: maximum, F = C, where NaN wins and equal maxima share the gradient
+ * (as in torch.amax).
  *
  * Launch    global {ceil(C / (PER*V)), B}
  * Defines   V, PER (common.cl).

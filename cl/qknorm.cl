@@ -6,11 +6,11 @@
  * qknorm_grad_w  dgamma[D], dbeta[D] of one part (0: q, 1: k) (adds: +=)
  *
  * C = H * D. The v third is copied, and so is its gradient. stat holds
- * (mean, rstd) a head, q before k; NULL at inference. Gammas and betas may be
- * NULL.
+ * (mean, rstd) of each head, q before k; NULL at inference. Gammas and betas
+ * may be NULL.
  *
- * Launch    qknorm, _grad_x: global {3H, N}: one work-item a head and part.
- *           qknorm_grad_w: global {D}; one work-item a channel.
+ * Launch    qknorm, _grad_x: global {3H, N}: a work-item has a head of a part
+ *           _grad_w: global {D}: a work-item has a channel
  * Numerics  Two passes, as layernorm.cl.
  *
  * Paper     Dehghani et al. 2023, arXiv:2302.05442, section 2.

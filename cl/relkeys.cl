@@ -1,25 +1,26 @@
 /*
- * relkeys.cl - logits of queries against learnt keys of relative places.
+ * relkeys.cl - attention bias from learned keys of relative positions.
  *
  *     bias[b,h,i,j] = scale * sum_d q[b,i,h,d] keys[l(i,j),h,d]
  *     dq[b,i,h,d]   = scale * sum_j dbias[b,h,i,j] keys[l(i,j),h,d]
  *     dkeys[l,h,d] += scale * sum over b and l(i,j) = l of dbias q[b,i,h,d]
  *
- * l(i,j) = i - j + N - 1 for two patches in row-major order, of which there are
- * N behind R prefix tokens; 2N-1 where a prefix token looks at a patch, 2N where
- * a patch looks at a prefix token, 2N+1 between prefix tokens.
+ * l(i,j) = i - j + N - 1 for two of the N patches, in row-major order, that
+ * follow R prefix tokens; 2N-1 for a prefix token's query and a patch's key, 2N
+ * for a patch's query and a prefix token's key, 2N+1 between prefix tokens.
  *
  * relkeys         bias[B,H,T,T] <- qkv[B,T,3C], keys[L,C]     C = H * D
  * relkeys_grad_q  dqkv[B,T,3C]  <- dbias, keys          zeros for keys, values
  * relkeys_grad_w  dkeys[L,C]    <- dbias, qkv                      (adds: +=)
  *
- * Launch    relkeys, relkeys_grad_q: global {T, B*H}; relkeys_grad_w: {L, H}.
- *           No atomics: equal inputs give equal bits.
+ * Launch    relkeys, relkeys_grad_q: global {T, B*H}
+ *           relkeys_grad_w: global {L, H}
  * Defines   V (common.cl).
  * Memory    T x T for each head and picture, unlike attention itself.
+ * Numerics  No atomics: equal inputs give equal bits.
  *
- * Paper     Dosovitskiy et al. 2021, arXiv:2010.11929, appendix D.4, which is
- *           silent about the class token; after Shaw et al. 2018,
+ * Paper     Dosovitskiy et al. 2021, arXiv:2010.11929, appendix D.4, which does
+ *           not mention the class token; after Shaw et al. 2018,
  *           arXiv:1803.02155.
  * Host      host/ops/relkeys.c        Test  tests/ops/test_relkeys.c
  */
@@ -30,7 +31,7 @@ static inline int place(int i, int j, int R, int N)
     return j < R ? 2 * N : i - j + N - 1;
 }
 
-/* No restrict in inlined functions: oclgrind does not know what becomes of it */
+/* No restrict here: oclgrind does not understand what inlining makes of it. */
 static inline float dot_of(global const float *a, global const float *b, int D)
 {
     floatv s = 0.0f;
@@ -59,8 +60,8 @@ kernel void relkeys(global float *restrict bias,
     qkv += (b * T + i) * (3 * H * D) + h * D;
     keys += h * D;
     for (int j = 0; j < T; j++)
-        bias[j] = scale * dot_of(qkv, keys + (size_t)place(i, j, R, T - R) * H * D,
-                                 D);
+        bias[j] = scale *
+                  dot_of(qkv, keys + (size_t)place(i, j, R, T - R) * H * D, D);
 }
 
 kernel void relkeys_grad_q(global float *restrict dqkv,
@@ -93,7 +94,7 @@ kernel void relkeys_grad_q(global float *restrict dqkv,
         dqkv[C + d] = dqkv[2 * C + d] = 0.0f;
 }
 
-/* The keys j0..j1-1 that query i sees at place l. */
+/* The keys j0..j1-1 whose relative position to query i is l. */
 static inline int2 seen(int i, int l, int R, int N)
 {
     const int j = i - l + N - 1;
@@ -105,7 +106,7 @@ static inline int2 seen(int i, int l, int R, int N)
     return l == 2 * N - 1 ? (int2)(R, R + N) : (int2)(0, R);
 }
 
-/* sum over what query i of a picture sees at place l */
+/* The sum of query i's gradients over these keys. */
 static inline float share(global const float *dbias, int i, int l, int T, int R)
 {
     const int2 j = seen(i, l, R, T - R);
@@ -134,7 +135,8 @@ kernel void relkeys_grad_w(global float *restrict dkeys,
                     share(dbias + ((size_t)b * H + h) * T * T, i, l, T, R);
                 if (g != 0.0f)
                     s = fma((floatv)(g),
-                            vloadv(0, qkv + ((size_t)b * T + i) * 3 * C + d), s);
+                            vloadv(0, qkv + ((size_t)b * T + i) * 3 * C + d),
+                            s);
             }
         vstorev(vloadv(0, dkeys + d) + s * scale, 0, dkeys + d);
     }

@@ -4,8 +4,8 @@
  * relpos       bias[H,P] = table[index[p],h], P = Tq * Tk pairs
  * relpos_grad  dtable[L,H] += sum of dbias[h,p] over the pairs p of l
  *
- * index[P] chooses a row of table[L,H]. The backward walks the pairs of l,
- * order[start[l]..start[l+1]-1], in the same order every time: no atomics, equal
+ * index[P] chooses a row of table[L,H]. The backward pass adds the pairs of l,
+ * order[start[l]..start[l+1]-1], always in the same order: no atomics, equal
  * bits.
  *
  * Launch    relpos: global {ceil(P / (PER*V)), H}; relpos_grad: global {H, L}

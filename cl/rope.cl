@@ -1,5 +1,5 @@
 /*
- * rope.cl - rotary positions: pairs of q and k turned by an angle.
+ * rope.cl - rotary positions: pairs of q and k rotated by an angle.
  *
  *     out[2i]   = x[2i]   * cos[2i]   - x[2i+1] * sin[2i]
  *     out[2i+1] = x[2i+1] * cos[2i+1] + x[2i]   * sin[2i+1]
@@ -18,10 +18,10 @@
  *           arXiv:2303.11331.
  * Host      host/ops/rope.c           Test  tests/ops/test_rope.c
  */
-static inline void turn(global float *restrict out,
-                        global const float *restrict x,
-                        global const float *restrict table, int T, int C, int D,
-                        int skip, int back)
+static inline void rotate(global float *restrict out,
+                          global const float *restrict x,
+                          global const float *restrict table, int T, int C,
+                          int D, int skip, int back)
 {
     const int row = get_global_id(1), t = row % T - skip;
     const int pairs = 3 * C / 2, end = block_end(pairs);
@@ -48,7 +48,7 @@ kernel void rope(global float *restrict out, global const float *restrict x,
                  global const float *restrict table, int T, int C, int D,
                  int skip)
 {
-    turn(out, x, table, T, C, D, skip, 0);
+    rotate(out, x, table, T, C, D, skip, 0);
 }
 
 kernel void rope_grad(global float *restrict dx,
@@ -56,5 +56,5 @@ kernel void rope_grad(global float *restrict dx,
                       global const float *restrict table, int T, int C, int D,
                       int skip)
 {
-    turn(dx, dout, table, T, C, D, skip, 1);
+    rotate(dx, dout, table, T, C, D, skip, 1);
 }

@@ -1,5 +1,5 @@
 /*
- * slice.cl - some of each picture's tokens.
+ * slice.cl - a range of each picture's tokens.
  *
  * slice       out[B,count,C] <- x[B,T,C], tokens first..first+count-1
  * slice_grad  dx[B,T,C]      <- dout[B,count,C]; 0 elsewhere

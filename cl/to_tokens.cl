@@ -5,15 +5,16 @@
  *
  * Backward is the same kernel with R and S exchanged.
  *
- * Launch    tokens: global {16 * ceil(S / 16), 16 * ceil(R / 16), B}, local
+ * Launch    to_tokens: global {16 * ceil(S / 16), 16 * ceil(R / 16), B}, local
  *           {16, 16, 1}
- *           tokens__rows: the CPU's, global {ceil(S / 16), ceil(R / 64), B}
- * Local     272 floats: a tile, padded against bank conflicts.
+ *           to_tokens__rows: for CPUs, global {ceil(S / 16), ceil(R / 64), B},
+ *           local {1, 1, 1}
+ * Local     to_tokens: 272 floats, a tile padded against bank conflicts.
  *
- * Host      host/ops/to_tokens.c         Test  tests/ops/test_to_tokens.c
+ * Host      host/ops/to_tokens.c      Test  tests/ops/test_to_tokens.c
  */
-kernel void to_tokens(global float *restrict out, global const float *restrict x,
-                   int R, int S)
+kernel void to_tokens(global float *restrict out,
+                      global const float *restrict x, int R, int S)
 {
     local float tile[16][17];
     const int i = get_local_id(0), j = get_local_id(1);
@@ -27,9 +28,10 @@ kernel void to_tokens(global float *restrict out, global const float *restrict x
         out[b + (size_t)(s + j) * R + r + i] = tile[i][j];
 }
 
-/* to[8 rows of ldt] <- from[8 rows of ld], turned */
-static inline void turn8(global float *restrict to,
-                         global const float *restrict from, int ldt, int ld)
+/* to[8 rows of ldt] <- from[8 rows of ld], transposed */
+static inline void transpose8(global float *restrict to,
+                              global const float *restrict from, int ldt,
+                              int ld)
 {
     const float8 a = vload8(0, from), b = vload8(0, from + ld);
     const float8 c = vload8(0, from + 2 * (size_t)ld);
@@ -38,7 +40,7 @@ static inline void turn8(global float *restrict to,
     const float8 f = vload8(0, from + 5 * (size_t)ld);
     const float8 g = vload8(0, from + 6 * (size_t)ld);
     const float8 h = vload8(0, from + 7 * (size_t)ld);
-    /* pairs of rows, pairs of pairs, halves */
+    /* interleave pairs of rows, pairs of pairs, then halves */
 #define LOW(x, y) (float8)(x.s0, y.s0, x.s1, y.s1, x.s4, y.s4, x.s5, y.s5)
 #define HIGH(x, y) (float8)(x.s2, y.s2, x.s3, y.s3, x.s6, y.s6, x.s7, y.s7)
 #define EVEN(x, y) (float8)(x.s01, y.s01, x.s45, y.s45)
@@ -59,10 +61,10 @@ static inline void turn8(global float *restrict to,
     vstore8((float8)(p3.hi, q3.hi), 0, to + 7 * (size_t)ldt);
 }
 
-/* Sixteen of r, then the next of s: a line that is written is written whole
- * before its place in the first cache is wanted, however far rows are apart. */
+/* Sixteen of r, then the next eight of s: a line of `out` is written whole
+ * before it is evicted from L1, however large the stride. */
 kernel void to_tokens__rows(global float *restrict out,
-                         global const float *restrict x, int R, int S)
+                            global const float *restrict x, int R, int S)
 {
     const int s0 = get_global_id(0) * 16, s1 = min(s0 + 16, S);
     const int r0 = get_global_id(1) * 64, r1 = min(r0 + 64, R);
@@ -74,7 +76,8 @@ kernel void to_tokens__rows(global float *restrict out,
         for (int s = s0; s < s1; s += 8)
             for (int t = r; t < min(r + 16, r1); t += 8) {
                 if (t + 8 <= r1 && s + 8 <= s1) {
-                    turn8(out + (size_t)s * R + t, x + (size_t)t * S + s, R, S);
+                    transpose8(out + (size_t)s * R + t, x + (size_t)t * S + s,
+                               R, S);
                     continue;
                 }
                 for (int i = s; i < min(s + 8, s1); i++)

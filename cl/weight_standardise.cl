@@ -1,5 +1,5 @@
 /*
- * weight_standardise.cl - each filter of a convolution to mean 0 and variance 1.
+ * weight_standardise.cl - each filter of a convolution to mean 0, variance 1.
  *
  *     out = (w - mean) * r,  r = 1 / sqrt(var + eps)   (timm)
  *                            r = 1 / (sqrt(var) + eps) (jax = 1)
@@ -7,18 +7,18 @@
  * weight_standardise       out[O,K] <- w[O,K]
  * weight_standardise_grad  dw[O,K] <- dout[O,K], w
  *
- * Launch    global {O * WG}, local {WG}: one work-group a filter; WG=1 on CPUs.
- * Local     WG floats.
- * Defines   WG, V (common.cl).
- * Numerics  Two passes, as layernorm.cl; K of variance 0 gives 0 (eps > 0).
+ * Launch    global {O * WG}, local {WG}: one work-group per filter; WG=1 on
+ * CPUs. Local     WG floats. Defines   WG, V (common.cl). Numerics  Two passes,
+ * as layernorm.cl; K of variance 0 gives 0 (eps > 0).
  *
  * Paper     Qiao et al. 2019, arXiv:1903.10520; Kolesnikov et al. 2020,
  *           arXiv:1912.11370.
- * Host      host/ops/weight_standardise.c    Test  tests/ops/test_weight_standardise.c
+ * Host      host/ops/weight_standardise.c
+ * Test      tests/ops/test_weight_standardise.c
  */
 kernel void weight_standardise(global float *restrict out,
-                        global const float *restrict w, int K, float eps,
-                        int jax)
+                               global const float *restrict w, int K, float eps,
+                               int jax)
 {
     local float tmp[WG];
     const size_t row = get_group_id(0);
@@ -36,9 +36,9 @@ kernel void weight_standardise(global float *restrict out,
 /* With u = w - mean, g = dout:
  * dw = r * (g - sum(g) / K) + u * sum(g * u) * (dr/dvar) * 2 / K */
 kernel void weight_standardise_grad(global float *restrict dw,
-                             global const float *restrict dout,
-                             global const float *restrict w, int K, float eps,
-                             int jax)
+                                    global const float *restrict dout,
+                                    global const float *restrict w, int K,
+                                    float eps, int jax)
 {
     local float tmp[WG];
     const size_t row = get_group_id(0);

@@ -211,7 +211,8 @@ static vitcl_status turn_kernel(vt_kernel **out, vt_gemm *g, vt_buf *turned)
 
     snprintf(defines, sizeof defines, "-DV=%d -DNV=1 -DTYPE=0",
              vt_dev_vector(g->dev));
-    VT_TRY(vt_kernel_new(out, g->dev, "gemm_rows", "gemm_rows_turn", defines));
+    VT_TRY(vt_kernel_new(out, g->dev, "gemm_rows", "gemm_rows_transpose",
+                         defines));
     VT_TRY(vt_kernel_buf(*out, 0, turned));
     VT_TRY(vt_kernel_buf(*out, 1, g->bufs.a));
     VT_TRY(vt_kernel_int(*out, 2, rows));

@@ -26,10 +26,10 @@ static vitcl_status prepare(vt_plan *p, vt_step *s)
     vitcl_status st = VITCL_OK;
     vt_kernel *k;
     int n = vt_op_count(p, s->in[0]);
-    char defines[32];
+    char defines[48];
 
     snprintf(defines, sizeof defines, " -DKIND=%d%s", s->i[0],
-             s->out[1] == VT_NONE ? "" : " -DSLOPE");
+             s->out[1] == VT_NONE ? "" : " -DDERIVATIVE");
     VT_TRY(vt_op_kernel_with(&k, p, s, "activation", "activation", defines));
     VT_TRY(vt_args(p, k, "vvvi", s->out[0], s->out[1], s->in[0], n));
     vt_op_blocks(k, p, n, 1);

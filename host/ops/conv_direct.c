@@ -93,7 +93,7 @@ static vitcl_status prepare(vt_plan *p, vt_step *s)
     vt_kernel *k;
 
     if (s->i[TURNED]) {
-        VT_TRY(vt_op_kernel(&k, p, s, "conv_direct", "conv_direct_turn"));
+        VT_TRY(vt_op_kernel(&k, p, s, "conv_direct", "conv_direct_transpose"));
         VT_TRY(vt_args(p, k, "vvii", s->out[1], w, vt_dim(p, w, 0),
                        s->i[KH] * s->i[KW]));
         vt_op_items(k, p, o, 1);
