@@ -118,10 +118,7 @@ static inline void transpose_in(float *to, global const float *from, int ld,
                 const float4 r0 = vload4(0, f) * c, r1 = vload4(0, f + ld) * c;
                 const float4 r2 = vload4(0, f + 2 * ld) * c;
                 const float4 r3 = vload4(0, f + 3 * ld) * c;
-                vstore4((float4)(r0.x, r1.x, r2.x, r3.x), 0, t);
-                vstore4((float4)(r0.y, r1.y, r2.y, r3.y), 0, t + QN);
-                vstore4((float4)(r0.z, r1.z, r2.z, r3.z), 0, t + 2 * QN);
-                vstore4((float4)(r0.w, r1.w, r2.w, r3.w), 0, t + 3 * QN);
+                VT_STORE_TRANSPOSED(r0, r1, r2, r3, t, QN);
             } else {
                 for (int e = 0; e < min(4, D - d); e++)
                     for (int r = 0; r < 4; r++)
@@ -144,10 +141,7 @@ static inline void transpose_out(global float *to, const float *from, int ld,
                 const float4 r0 = vload4(0, f) * k, r1 = vload4(0, f + QN) * k;
                 const float4 r2 = vload4(0, f + 2 * QN) * k;
                 const float4 r3 = vload4(0, f + 3 * QN) * k;
-                vstore4((float4)(r0.x, r1.x, r2.x, r3.x), 0, t);
-                vstore4((float4)(r0.y, r1.y, r2.y, r3.y), 0, t + ld);
-                vstore4((float4)(r0.z, r1.z, r2.z, r3.z), 0, t + 2 * ld);
-                vstore4((float4)(r0.w, r1.w, r2.w, r3.w), 0, t + 3 * ld);
+                VT_STORE_TRANSPOSED(r0, r1, r2, r3, t, ld);
             } else {
                 for (int e = 0; e < min(4, D - d); e++)
                     for (int r = 0; r < min(4, n - i); r++)

@@ -96,6 +96,15 @@
 #define LIKELY(x) (x)
 #endif
 
+/* t[4][4], of stride ld, <- the rows r0 to r3 of four, transposed. */
+#define VT_STORE_TRANSPOSED(r0, r1, r2, r3, t, ld)                             \
+    do {                                                                       \
+        vstore4((float4)(r0.x, r1.x, r2.x, r3.x), 0, t);                       \
+        vstore4((float4)(r0.y, r1.y, r2.y, r3.y), 0, t + (ld));                \
+        vstore4((float4)(r0.z, r1.z, r2.z, r3.z), 0, t + 2 * (ld));            \
+        vstore4((float4)(r0.w, r1.w, r2.w, r3.w), 0, t + 3 * (ld));            \
+    } while (0)
+
 #define VT_LOG2E 1.44269504f
 
 /* as vt_act in host/ocl/ocl.h */
@@ -271,14 +280,20 @@ static inline int block_end(int n)
     return i < (size_t)n ? (int)i : n;
 }
 
+/* Of n things in `parts` nearly equal parts: the first one of part i. */
+static inline int vt_part(int i, int n, int parts)
+{
+    return (int)((long)i * n / parts);
+}
+
 /* A tile of the share that is `ahead` shares after this group's own; -1: that
  * share is used up. */
 static inline int vt_take(volatile global int *taken, int tiles, int ahead)
 {
     const int groups = get_num_groups(0);
     const int share = ((int)get_group_id(0) + ahead) % groups;
-    const int from = (int)((long)share * tiles / groups);
-    const int n = (int)((long)(share + 1) * tiles / groups) - from;
+    const int from = vt_part(share, tiles, groups);
+    const int n = vt_part(share + 1, tiles, groups) - from;
     const int i = atomic_inc(taken + share);
 
     if (i == n + groups - 1) /* every group has seen its end */

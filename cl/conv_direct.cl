@@ -299,10 +299,7 @@ static inline void transpose_pixels(local float *restrict to,
                 const float4 h = vload4(0, f + 2 * plane + u);
                 const float4 k = vload4(0, f + 3 * plane + u);
 
-                vstore4((float4)(e.x, g.x, h.x, k.x), 0, p);
-                vstore4((float4)(e.y, g.y, h.y, k.y), 0, p + NW);
-                vstore4((float4)(e.z, g.z, h.z, k.z), 0, p + 2 * NW);
-                vstore4((float4)(e.w, g.w, h.w, k.w), 0, p + 3 * NW);
+                VT_STORE_TRANSPOSED(e, g, h, k, p, NW);
             }
             for (; u < t->wide; u++, p += NW)
                 for (int l = 0; l < min(4, outs - o); l++)
@@ -329,8 +326,8 @@ conv_direct_grad_w(global float *restrict part, global const float *restrict dy,
     const int o0 = get_group_id(1) * outs, wide_o = min(outs, O - o0);
     const int panels = (wide_o + NW - 1) / NW, count = blocks(rows);
     const int slice = get_group_id(2), slices = get_num_groups(2);
-    const int t0 = (int)((long)slice * tiles / slices);
-    const int t1 = (int)((long)(slice + 1) * tiles / slices);
+    const int t0 = vt_part(slice, tiles, slices);
+    const int t1 = vt_part(slice + 1, tiles, slices);
 
     for (int o = wide_o; o < panels * NW; o++) /* unused channels: no garbage */
         for (int n = 0; n < TILE; n++)

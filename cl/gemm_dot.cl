@@ -156,8 +156,7 @@ BLOCK(block_ra, RA)
 BLOCK(block_rb, RB)
 #endif
 
-/* The columns of a panel in one row, from n and `at` on; `left` of them exist.
- */
+/* A panel's columns in one row, from n and `at` on; `left` of them exist. */
 static inline void finish(global float *c, const sumv *s,
                           global const float *columns, global const int *sums,
                           float row, int zero, global const float *bias,
@@ -194,8 +193,8 @@ static inline void finish(global float *c, const sumv *s,
 static inline void tile(ARGS, int id)
 {
     const int chunk = id % chunks;
-    const int from = (int)((long)chunk * blocks / chunks);
-    const int to = (int)((long)(chunk + 1) * blocks / chunks);
+    const int from = vt_part(chunk, blocks, chunks);
+    const int to = vt_part(chunk + 1, blocks, chunks);
     const int first = id / chunks * group;
     const int last = min(first + group, COLUMNS(N) / NW);
     global const float *columns = SCALES(b, N, KW);

@@ -183,12 +183,12 @@ static inline void tile(ARGS, int id, local float *restrict ta,
 {
     const int blocks = (M + RA - 1) / RA, panels = (N + NW - 1) / NW;
     const int x = id % wide, y = id / wide % high, slice = id / wide / high;
-    const int i0 = (int)((long)y * blocks / high);
-    const int i1 = (int)((long)(y + 1) * blocks / high);
-    const int p0 = (int)((long)x * panels / wide);
-    const int p1 = (int)((long)(x + 1) * panels / wide);
-    const int k0 = (int)((long)slice * K / slices);
-    const int k1 = (int)((long)(slice + 1) * K / slices);
+    const int i0 = vt_part(y, blocks, high);
+    const int i1 = vt_part(y + 1, blocks, high);
+    const int p0 = vt_part(x, panels, wide);
+    const int p1 = vt_part(x + 1, panels, wide);
+    const int k0 = vt_part(slice, K, slices);
+    const int k1 = vt_part(slice + 1, K, slices);
     const int rows = min(i1 * RA, M) - i0 * RA;
 
     const int parts = (k1 - k0 + KC - 1) / KC;

@@ -113,8 +113,7 @@ static inline void put(global float *c, floatv x, global const float *columns,
     vstorev(vt_epiloguev(x, bias, scale, residual, n, at), 0, c + at);
 }
 
-/* The columns of a panel in one row, from n and `at` on; `left` of them exist.
- */
+/* A panel's columns in one row, from n and `at` on; `left` of them exist. */
 static inline void finish(global float *c, const floatv *s,
                           global const float *columns, global const float *bias,
                           global const float *scale,
@@ -152,8 +151,8 @@ static inline void finish(global float *c, const floatv *s,
 static inline void tile(ARGS, int id)
 {
     const int chunk = across ? id / across : id % chunks;
-    const int from = (int)((long)chunk * blocks / chunks);
-    const int to = (int)((long)(chunk + 1) * blocks / chunks);
+    const int from = vt_part(chunk, blocks, chunks);
+    const int to = vt_part(chunk + 1, blocks, chunks);
     const int first = (across ? id % across : id / chunks) * group;
     const int last = min(first + group, (N + NW - 1) / NW);
     floatv s[SAVED * RA * NV];
@@ -232,10 +231,7 @@ static inline void transpose(global float *restrict to,
                 const float4 a = vload4(0, f), b = vload4(0, f + ld);
                 const float4 d = vload4(0, f + 2 * (size_t)ld);
                 const float4 e = vload4(0, f + 3 * (size_t)ld);
-                vstore4((float4)(a.x, b.x, d.x, e.x), 0, t);
-                vstore4((float4)(a.y, b.y, d.y, e.y), 0, t + ldt);
-                vstore4((float4)(a.z, b.z, d.z, e.z), 0, t + 2 * (size_t)ldt);
-                vstore4((float4)(a.w, b.w, d.w, e.w), 0, t + 3 * (size_t)ldt);
+                VT_STORE_TRANSPOSED(a, b, d, e, t, (size_t)ldt);
             } else {
                 for (int i = 0; i < min(4, C - c); i++)
                     for (int j = 0; j < min(4, R - r); j++)
