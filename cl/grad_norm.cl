@@ -5,7 +5,7 @@
  *                 cut into as many pieces as there are work-groups
  * grad_norm       out[1] = sqrt(sum of part[n])
  *
- * No backward: only the optimizer reads it.
+ * No backward: only the optimiser reads it.
  *
  * Launch    grad_norm_part: global {pieces * WG}, local {WG}
  *           grad_norm: global {WG}, local {WG}; WG=1 on CPUs

@@ -1,5 +1,5 @@
 /*
- * optimizer.cl - one step of each optimizer, and the moving average of weights.
+ * optimizer.cl - one step of each optimiser, and the moving average of weights.
  *
  *     g = grad * min(1, limit / (norm + 1e-6))
  *
