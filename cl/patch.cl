@@ -1,18 +1,15 @@
 /*
- * patch.cl - pictures to rows of patches, and patch embedding in one step.
+ * patch.cl - pictures to rows of patches.
  *
  * patch       out[B,N,K] <- x[B,C,H,W]; K = C*Ph*Pw in the order (c, y, x), N
  *             patches row by row; pixels beyond the last whole patch are not
  *             read
  * patch_grad  dx[B,C,H,W] <- dout[B,N,K]; 0 beyond the last whole patch
- * patch_conv  out[B,N,O] = b[o] + sum_k patch(x)[n,k] * w[o,k]; b may be NULL:
- *             the strided convolution that the linear layer on patch rows is
  *
  * Launch    patch: global {ceil(K / (PER*V)), B*N}
  *           patch__rows: the CPU's, global {B*N}: one work-item a patch copies
  *           rows of Pw pixels
  *           patch_grad: global {ceil(W / (PER*V)), B*C*H}
- *           patch_conv: global {O, B*N}
  * Defines   V, PER (common.cl).
  *
  * Paper     Dosovitskiy et al. 2021, arXiv:2010.11929, section 3.1.
@@ -72,30 +69,4 @@ kernel void patch_grad(global float *restrict dx,
                     ? dout[((n * C + c) * Ph + y % Ph) * Pw + x % Pw]
                     : 0.0f;
     }
-}
-
-kernel void patch_conv(global float *restrict out,
-                       global const float *restrict x,
-                       global const float *restrict w,
-                       global const float *restrict bias, int C, int H, int W,
-                       int O, int Ph, int Pw)
-{
-    const int o = get_global_id(0), row = get_global_id(1);
-    const int nx = W / Pw, N = H / Ph * nx;
-    const int b = row / N, py = row % N / nx, px = row % N % nx;
-    floatv acc = 0.0f;
-    float tail = 0.0f;
-
-    x += (size_t)b * C * H * W + (size_t)py * Ph * W + px * Pw;
-    w += (size_t)o * C * Ph * Pw;
-    for (int c = 0; c < C; c++)
-        for (int i = 0; i < Ph; i++, w += Pw) {
-            global const float *from = x + ((size_t)c * H + i) * W;
-            int j = 0;
-            for (; j + V <= Pw; j += V)
-                acc = fma(vloadv(0, from + j), vloadv(0, w + j), acc);
-            for (; j < Pw; j++)
-                tail = fma(from[j], w[j], tail);
-        }
-    out[(size_t)row * O + o] = vt_hsum(acc) + tail + (bias ? bias[o] : 0.0f);
 }

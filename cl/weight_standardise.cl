@@ -1,24 +1,24 @@
 /*
- * weight_standardise.cl - each filter of a convolution to mean 0, variance 1.
+ * weight_standardise.cl - each filter of a convolution to mean 0 and
+ * variance 1.
  *
- *     out = (w - mean) * r,  r = 1 / sqrt(var + eps)   (timm)
- *                            r = 1 / (sqrt(var) + eps) (jax = 1)
+ *     out = (w - mean) * r,  r = 1 / sqrt(var + eps)
  *
  * weight_standardise       out[O,K] <- w[O,K]
  * weight_standardise_grad  dw[O,K] <- dout[O,K], w
  *
- * Launch    global {O * WG}, local {WG}: one work-group per filter; WG=1 on
- * CPUs. Local     WG floats. Defines   WG, V (common.cl). Numerics  Two passes,
- * as layernorm.cl; K of variance 0 gives 0 (eps > 0).
+ * Launch    global {O * WG}, local {WG}: one work-group a filter; WG=1 on CPUs.
+ * Local     WG floats.
+ * Defines   WG, V (common.cl).
+ * Numerics  Two passes, as layernorm.cl; K of variance 0 gives 0 (eps > 0).
  *
  * Paper     Qiao et al. 2019, arXiv:1903.10520; Kolesnikov et al. 2020,
  *           arXiv:1912.11370.
- * Host      host/ops/weight_standardise.c
- * Test      tests/ops/test_weight_standardise.c
+ * Host      host/ops/weight_standardise.c    Test
+ * tests/ops/test_weight_standardise.c
  */
 kernel void weight_standardise(global float *restrict out,
-                               global const float *restrict w, int K, float eps,
-                               int jax)
+                               global const float *restrict w, int K, float eps)
 {
     local float tmp[WG];
     const size_t row = get_group_id(0);
@@ -28,7 +28,7 @@ kernel void weight_standardise(global float *restrict out,
     out += row * K;
     const float mean = wg_row_sum(w, K, tmp) / K;
     const float var = wg_row_square(w, K, mean, tmp) / K;
-    const float r = jax ? 1.0f / (sqrt(var) + eps) : 1.0f / sqrt(var + eps);
+    const float r = 1.0f / sqrt(var + eps);
     for (int k = lid; k < K; k += WG)
         out[k] = (w[k] - mean) * r;
 }
@@ -38,7 +38,7 @@ kernel void weight_standardise(global float *restrict out,
 kernel void weight_standardise_grad(global float *restrict dw,
                                     global const float *restrict dout,
                                     global const float *restrict w, int K,
-                                    float eps, int jax)
+                                    float eps)
 {
     local float tmp[WG];
     const size_t row = get_group_id(0);
@@ -50,7 +50,7 @@ kernel void weight_standardise_grad(global float *restrict dw,
     dout += row * K;
     const float mean = wg_row_sum(w, K, tmp) / K;
     const float var = wg_row_square(w, K, mean, tmp) / K;
-    const float r = jax ? 1.0f / (sqrt(var) + eps) : 1.0f / sqrt(var + eps);
+    const float r = 1.0f / sqrt(var + eps);
     for (int k = lid; k < K; k += WG) {
         s += dout[k];
         t = fma(dout[k], w[k] - mean, t);
@@ -58,7 +58,7 @@ kernel void weight_standardise_grad(global float *restrict dw,
     s = wg_sum(s, tmp) / K;
     t = wg_sum(t, tmp) / K;
     /* 2 dr/dvar; a constant filter has u = 0, so any finite number will do. */
-    const float slope = jax ? -r * r / fmax(sqrt(var), 1e-20f) : -r * r * r;
+    const float slope = -r * r * r;
     for (int k = lid; k < K; k += WG)
         dw[k] = (dout[k] - s) * r + (w[k] - mean) * t * slope;
 }

@@ -37,7 +37,7 @@ vt_val vt_stdconv(vt_plan *p, vt_val x, int out, int kernel, int stride,
     snprintf(name, sizeof name, "%s.weight%s", prefix, train ? "" : "@std");
     w = vt_param(p, name, 4, (int[]){out, vt_dim(p, x, 1), kernel, kernel});
     if (train)
-        w = vt_weight_standardise(p, w, 1e-8f, false);
+        w = vt_weight_standardise(p, w, 1e-8f);
     return vt_conv(p, x, w, stride, y / 2, z / 2, y - y / 2, z - z / 2);
 }
 

@@ -227,7 +227,7 @@ static vt_val mlp(vt_plan *p, const vt_config *c, int i, vt_val h)
     if (c->swiglu) {
         h = dense(p, h, i, "mlp.fc1", 2 * c->mlp, c->fc_bias, VT_ACT_NONE,
                   VT_NONE, VT_NONE);
-        h = vt_swiglu(p, h, false);
+        h = vt_swiglu(p, h);
     } else {
         h = dense(p, h, i, "mlp.fc1", c->mlp, c->fc_bias, c->act, VT_NONE,
                   VT_NONE);

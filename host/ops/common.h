@@ -2,7 +2,7 @@
  * common.h - what op files share; for host/ops/ only.
  *
  * Every op is a vt_op named vt_op_<name> in its own file and a row of
- * VT_OPS below, which declares it and lists it in vt_ops[].
+ * VT_OPS below, which declares it.
  */
 #ifndef VT_OPS_COMMON_H
 #define VT_OPS_COMMON_H
@@ -12,7 +12,6 @@
 #define VT_OPS(X)                                                              \
     X(normalise)                                                               \
     X(patch)                                                                   \
-    X(patch_conv)                                                              \
     X(linear)                                                                  \
     X(layernorm)                                                               \
     X(qknorm)                                                                  \
@@ -33,7 +32,6 @@
     X(mask_patches)                                                            \
     X(pool)                                                                    \
     X(slice)                                                                   \
-    X(l2norm)                                                                  \
     X(to_tokens)                                                               \
     X(conv)                                                                    \
     X(conv_direct)                                                             \

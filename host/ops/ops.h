@@ -9,18 +9,12 @@
 #define VT_OPS_OPS_H
 #include "plan/plan.h"
 
-/* All ops, ended by NULL; tests walk it. */
-extern const vt_op *const vt_ops[];
-
 /* rgb[B,H,W,3] u8 -> [B,3,H,W]: (v * scale - mean[c]) / std[c] */
 vt_val vt_normalise(vt_plan *p, vt_val rgb, float scale, const float mean[3],
                     const float std[3]);
 /* x[B,c,H,W] -> patch rows [B,N,c*P*P], row-major patches, (c,y,x) inside, as
  * a torch Conv2d weight [C,c,P,P] flattens. */
 vt_val vt_patch(vt_plan *p, vt_val x, int patch_h, int patch_w);
-/* The same and the linear layer as one strided convolution:
- * x[B,c,H,W], w[C,c,P,P], b[C] or none -> [B,N,C]. */
-vt_val vt_patch_conv(vt_plan *p, vt_val x, vt_val w, vt_val b);
 
 typedef struct vt_linear_args {
     vt_val w;        /* [N,K] parameter */
@@ -74,9 +68,8 @@ vt_val vt_relpos_bias(vt_plan *p, vt_val table, int heads, int tq, int tk,
 vt_val vt_relkeys(vt_plan *p, vt_val qkv, vt_val keys, int heads, int prefix);
 
 vt_val vt_activation(vt_plan *p, vt_val x, vt_act act);
-/* x[..,2C]: silu(first half) * second half -> [..,C]; swap: timm's GluMlp
- * order differs from SwiGLU's (gate second). */
-vt_val vt_swiglu(vt_plan *p, vt_val x, bool gate_last);
+/* x[..,2C]: silu(first half) * second half -> [..,C] */
+vt_val vt_swiglu(vt_plan *p, vt_val x);
 vt_val vt_add(vt_plan *p, vt_val a, vt_val b);
 /* x[..,C] + y[C] or y[T,C] repeated over the front. */
 vt_val vt_add_rows(vt_plan *p, vt_val x, vt_val y);
@@ -109,17 +102,14 @@ typedef enum {
 vt_val vt_pool(vt_plan *p, vt_val x, vt_pool_kind kind, int first);
 /* Tokens first..first+count-1: x[B,T,C] -> [B,count,C] */
 vt_val vt_slice(vt_plan *p, vt_val x, int first, int count);
-/* rows divided by their Euclidean length */
-vt_val vt_l2norm(vt_plan *p, vt_val x);
 
 /* ---- convolutional stems ---- */
 /* x[B,c,H,W], w[o,c,kh,kw]; padding given each side (SAME may be asymmetric)
  * -> [B,o,H',W']. */
 vt_val vt_conv(vt_plan *p, vt_val x, vt_val w, int stride, int pad_top,
                int pad_left, int pad_bottom, int pad_right);
-/* w[o,...] -> (w - mean) / sqrt(var + eps) per o (timm's StdConv2d); eps is
- * added to the variance; for JAX's (std + eps) pass jax = true. */
-vt_val vt_weight_standardise(vt_plan *p, vt_val w, float eps, bool jax);
+/* w[o,...] -> (w - mean) / sqrt(var + eps) per o (timm's StdConv2d) */
+vt_val vt_weight_standardise(vt_plan *p, vt_val w, float eps);
 /* x[B,C,H,W] (residual: same shape, added after, before relu; or none) */
 vt_val vt_groupnorm(vt_plan *p, vt_val x, vt_val gamma, vt_val beta, int groups,
                     float eps, vt_val residual, bool relu);

@@ -1,5 +1,5 @@
 /*
- * patch.c - pictures to rows of patches; patch embedding as one convolution.
+ * patch.c - pictures to rows of patches.
  */
 #include "ops/common.h"
 
@@ -87,54 +87,4 @@ const vt_op vt_op_patch = {
 vt_val vt_patch(vt_plan *p, vt_val x, int patch_h, int patch_w)
 {
     return vt_op_append(p, &vt_op_patch, 1, &x, 2, (int[]){patch_h, patch_w});
-}
-
-/* ---- patch_conv: in x[B,C,H,W], w[O,C,Ph,Pw], b ---- */
-
-static vitcl_status conv_shape(vt_plan *p, vt_step *s)
-{
-    vitcl_status st = VITCL_OK;
-    vt_val x = s->in[0], w = s->in[1];
-
-    VT_TRY(vt_op_need(w != VT_NONE && vt_value_of(p, w)->rank == 4 &&
-                          vt_dim(p, w, 1) == vt_dim(p, x, 1),
-                      "patch weights must be [O,C,P,P]"));
-    VT_TRY(fits(p, x, vt_dim(p, w, 2), vt_dim(p, w, 3)));
-    VT_TRY(vt_op_out(p, s, 0, 3,
-                     (int[]){vt_dim(p, x, 0),
-                             patches(p, x, vt_dim(p, w, 2), vt_dim(p, w, 3)),
-                             vt_dim(p, w, 0)}));
-done:
-    return st;
-}
-
-static vitcl_status conv_prepare(vt_plan *p, vt_step *s)
-{
-    vitcl_status st = VITCL_OK;
-    vt_kernel *k;
-    vt_val x = s->in[0], w = s->in[1];
-
-    VT_TRY(vt_op_kernel(&k, p, s, "patch", "patch_conv"));
-    VT_TRY(vt_args(p, k, "vvvviiiiii", s->out[0], x, w, s->in[2],
-                   vt_dim(p, x, 1), vt_dim(p, x, 2), vt_dim(p, x, 3),
-                   vt_dim(p, w, 0), vt_dim(p, w, 2), vt_dim(p, w, 3)));
-    vt_op_items(k, p, vt_dim(p, w, 0), vt_op_rows(p, s->out[0]));
-done:
-    return st;
-}
-
-static double conv_macs(const vt_plan *p, const vt_step *s)
-{
-    return (double)vt_op_rows(p, s->out[0]) * vt_op_count(p, s->in[1]);
-}
-
-/* No grad: models train through vt_patch and vt_linear, the same function. */
-const vt_op vt_op_patch_conv = {.name = "patch_conv",
-                                .shape = conv_shape,
-                                .prepare = conv_prepare,
-                                .macs = conv_macs};
-
-vt_val vt_patch_conv(vt_plan *p, vt_val x, vt_val w, vt_val b)
-{
-    return vt_op_append(p, &vt_op_patch_conv, 3, (vt_val[]){x, w, b}, 0, NULL);
 }

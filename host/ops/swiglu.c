@@ -1,5 +1,5 @@
 /*
- * swiglu.c - gated unit (in x[..,2C]; i: gate's offset, value's offset).
+ * swiglu.c - gated unit.
  */
 #include "ops/common.h"
 
@@ -26,7 +26,7 @@ static vitcl_status prepare(vt_plan *p, vt_step *s)
     int c = vt_dim(p, s->out[0], -1);
 
     VT_TRY(vt_op_kernel(&k, p, s, "swiglu", "swiglu"));
-    VT_TRY(vt_args(p, k, "vviii", s->out[0], s->in[0], c, s->i[0], s->i[1]));
+    VT_TRY(vt_args(p, k, "vvi", s->out[0], s->in[0], c));
     vt_op_blocks(k, p, c, vt_op_rows(p, s->out[0]));
 done:
     return st;
@@ -45,8 +45,7 @@ static vitcl_status grad_prepare(vt_plan *p, vt_step *s)
     int c = vt_dim(p, s->in[0], -1);
 
     VT_TRY(vt_op_kernel(&k, p, s, "swiglu", "swiglu_grad"));
-    VT_TRY(vt_args(p, k, "vvviii", s->out[0], s->in[0], s->in[1], c, s->i[0],
-                   s->i[1]));
+    VT_TRY(vt_args(p, k, "vvvi", s->out[0], s->in[0], s->in[1], c));
     vt_op_blocks(k, p, c, vt_op_rows(p, s->in[0]));
 done:
     return st;
@@ -59,17 +58,14 @@ static void grad(vt_plan *p, const vt_step *s)
 {
     vt_op_give(p, s->in[0],
                vt_op_append(p, &swiglu_grad, 2,
-                            (vt_val[]){vt_grad(p, s->out[0]), s->in[0]}, 2,
-                            s->i));
+                            (vt_val[]){vt_grad(p, s->out[0]), s->in[0]}, 0,
+                            NULL));
 }
 
 const vt_op vt_op_swiglu = {
     .name = "swiglu", .shape = shape, .prepare = prepare, .grad = grad};
 
-vt_val vt_swiglu(vt_plan *p, vt_val x, bool gate_last)
+vt_val vt_swiglu(vt_plan *p, vt_val x)
 {
-    int c = vt_dim(p, x, -1) / 2;
-
-    return vt_op_append(p, &vt_op_swiglu, 1, &x, 2,
-                        gate_last ? (int[]){c, 0} : (int[]){0, c});
+    return vt_op_append(p, &vt_op_swiglu, 1, &x, 0, NULL);
 }

@@ -15,8 +15,8 @@ static vitcl_status prepare(vt_plan *p, vt_step *s)
     int o = vt_dim(p, s->in[0], 0);
 
     VT_TRY(vt_op_kernel(&k, p, s, "weight_standardise", "weight_standardise"));
-    VT_TRY(vt_args(p, k, "vvifi", s->out[0], s->in[0],
-                   vt_op_count(p, s->in[0]) / o, (double)s->f[0], s->i[0]));
+    VT_TRY(vt_args(p, k, "vvif", s->out[0], s->in[0],
+                   vt_op_count(p, s->in[0]) / o, (double)s->f[0]));
     vt_op_groups(k, p, o);
 done:
     return st;
@@ -36,8 +36,8 @@ static vitcl_status grad_prepare(vt_plan *p, vt_step *s)
 
     VT_TRY(vt_op_kernel(&k, p, s, "weight_standardise",
                         "weight_standardise_grad"));
-    VT_TRY(vt_args(p, k, "vvvifi", s->out[0], s->in[0], s->in[1],
-                   vt_op_count(p, s->in[1]) / o, (double)s->f[0], s->i[0]));
+    VT_TRY(vt_args(p, k, "vvvif", s->out[0], s->in[0], s->in[1],
+                   vt_op_count(p, s->in[1]) / o, (double)s->f[0]));
     vt_op_groups(k, p, o);
 done:
     return st;
@@ -55,7 +55,6 @@ static void grad(vt_plan *p, const vt_step *s)
         return;
     g->in[0] = vt_grad(p, s->out[0]);
     g->in[1] = s->in[0];
-    g->i[0] = s->i[0];
     g->f[0] = s->f[0];
     vt_op_give(p, s->in[0], vt_step_add(p, g));
 }
@@ -65,14 +64,13 @@ const vt_op vt_op_weight_standardise = {.name = "weight_standardise",
                                         .prepare = prepare,
                                         .grad = grad};
 
-vt_val vt_weight_standardise(vt_plan *p, vt_val w, float eps, bool jax)
+vt_val vt_weight_standardise(vt_plan *p, vt_val w, float eps)
 {
     vt_step *s = vt_step_new(p, &vt_op_weight_standardise);
 
     if (!s)
         return VT_NONE;
     s->in[0] = w;
-    s->i[0] = jax;
     s->f[0] = eps;
     return vt_step_add(p, s);
 }

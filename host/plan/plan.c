@@ -55,10 +55,8 @@ done:
 
 static void free_step(vt_step *s)
 {
-    for (size_t i = 0; i < VT_COUNT(s->kernel); i++) {
+    for (size_t i = 0; i < VT_COUNT(s->kernel); i++)
         vt_kernel_free(s->kernel[i]);
-        vt_kernel_free(s->after[i]);
-    }
     vt_gemm_free(s->gemm);
     free(s);
 }

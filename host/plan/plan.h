@@ -49,10 +49,9 @@ typedef struct vt_op {
     const char *name; /* cl/<name>.cl, host/ops/<name>.c */
     /* Check inputs, add outputs with vt_result(); runs as the step is added. */
     vitcl_status (*shape)(vt_plan *p, vt_step *s);
-    /* Choose kernels and bind arguments: vt_step_kernel(), s->gemm. */
+    /* Choose kernels and bind arguments: vt_step_kernel(), s->gemm. A run
+     * launches s->kernel[] in order, then s->gemm. */
     vitcl_status (*prepare)(vt_plan *p, vt_step *s);
-    /* NULL: launch s->kernel[] in order, then s->gemm, then s->after[]. */
-    vitcl_status (*enqueue)(vt_plan *p, vt_step *s);
     /* Append the steps that turn gradients of outputs into gradients of
      * inputs (vt_grad, vt_grad_add). NULL: has none (a comment says why). */
     void (*grad)(vt_plan *p, const vt_step *s);
@@ -65,8 +64,8 @@ struct vt_step {
     const vt_op *op;
     vt_val in[VT_INS], out[VT_OUTS]; /* VT_NONE: absent */
     int i[12];                       /* the op's own integers */
-    float f[8]; /* and floats; each op file says what they are */
-    vt_kernel *kernel[4], *after[4]; /* NULL-ended */
+    float f[8];           /* and floats; each op file says what they are */
+    vt_kernel *kernel[4]; /* NULL-ended */
     vt_gemm *gemm;
     double time_ms, host_ms; /* profiling; host_ms: with the launch */
     char note[96];           /* kernel and variant, for vitcl plan */
@@ -201,13 +200,10 @@ vitcl_status vt_bind(vt_buf **out, vt_plan *p, vt_val v);
 /* in[1] of a step of kernels and a multiplication: in a plan that runs once a
  * large parameter is read before each launch, and never kept. */
 vitcl_status vt_bind_weight(vt_buf **out, vt_plan *p, vt_step *s);
-/* Make a kernel and hang it into the step's list (or `after` its gemm). */
+/* Make a kernel and hang it into the step's list. */
 vitcl_status vt_step_kernel(vt_kernel **out, vt_plan *p, vt_step *s,
                             const char *file, const char *name,
                             const char *defines);
-vitcl_status vt_step_after(vt_kernel **out, vt_plan *p, vt_step *s,
-                           const char *file, const char *name,
-                           const char *defines);
 /* Set arguments from a format, one letter each: 'v' vt_val (buffer, VT_NONE:
  * NULL), 'b' vt_buf *, 'i' int, 'f' double. */
 vitcl_status vt_args(vt_plan *p, vt_kernel *k, const char *format, ...);

@@ -87,8 +87,8 @@ vitcl_status vt_bind_weight(vt_buf **out, vt_plan *p, vt_step *s)
 {
     const vt_val v = s->in[1];
 
-    if (!p->streams || s->op->enqueue || p->value[v].kind != VT_PARAM ||
-        p->value[v].buf || vt_elements(p, v) < STREAMED_MIN)
+    if (!p->streams || p->value[v].kind != VT_PARAM || p->value[v].buf ||
+        vt_elements(p, v) < STREAMED_MIN)
         return vt_bind(out, p, v);
     s->streamed = true;
     s->slot = p->next_slot++ % VT_SLOTS;
@@ -110,38 +110,24 @@ done:
     return st;
 }
 
-static vitcl_status hang(vt_kernel **list, size_t size, vt_kernel **out,
-                         vt_plan *p, vt_step *s, const char *file,
-                         const char *name, const char *defines)
-{
-    vitcl_status st = VITCL_OK;
-    size_t n = 0, at;
-
-    while (n < size && list[n])
-        n++;
-    if (n == size)
-        return vt_fail(VITCL_EINVAL, "%s: more than %zu kernels in a step",
-                       name, size);
-    VT_TRY(vt_kernel_new(&list[n], p->o.dev, file, name, defines));
-    at = strlen(s->note);
-    snprintf(s->note + at, sizeof s->note - at, "%s%s", at ? " + " : "", name);
-    *out = list[n];
-done:
-    return st;
-}
-
 vitcl_status vt_step_kernel(vt_kernel **out, vt_plan *p, vt_step *s,
                             const char *file, const char *name,
                             const char *defines)
 {
-    return hang(s->kernel, VT_COUNT(s->kernel), out, p, s, file, name, defines);
-}
+    vitcl_status st = VITCL_OK;
+    size_t n = 0, at;
 
-vitcl_status vt_step_after(vt_kernel **out, vt_plan *p, vt_step *s,
-                           const char *file, const char *name,
-                           const char *defines)
-{
-    return hang(s->after, VT_COUNT(s->after), out, p, s, file, name, defines);
+    while (n < VT_COUNT(s->kernel) && s->kernel[n])
+        n++;
+    if (n == VT_COUNT(s->kernel))
+        return vt_fail(VITCL_EINVAL, "%s: more than %zu kernels in a step",
+                       name, n);
+    VT_TRY(vt_kernel_new(&s->kernel[n], p->o.dev, file, name, defines));
+    at = strlen(s->note);
+    snprintf(s->note + at, sizeof s->note - at, "%s%s", at ? " + " : "", name);
+    *out = s->kernel[n];
+done:
+    return st;
 }
 
 vitcl_status vt_args(vt_plan *p, vt_kernel *k, const char *format, ...)
@@ -229,8 +215,6 @@ static vitcl_status ready(vt_step *s)
         VT_TRY(vt_kernel_ready(s->kernel[i]));
     if (s->gemm)
         VT_TRY(vt_gemm_ready(s->gemm));
-    for (size_t i = 0; i < VT_COUNT(s->after) && s->after[i]; i++)
-        VT_TRY(vt_kernel_ready(s->after[i]));
 done:
     return st;
 }
@@ -303,14 +287,10 @@ static vitcl_status launch(vt_plan *p, vt_step *s)
 
     if (s->streamed)
         VT_TRY(fill_slot(p, s));
-    if (s->op->enqueue)
-        return s->op->enqueue(p, s);
     for (size_t i = 0; i < VT_COUNT(s->kernel) && s->kernel[i]; i++)
         VT_TRY(vt_kernel_launch(p->queue, s->kernel[i]));
     if (s->gemm)
         VT_TRY(vt_gemm_launch(p->queue, s->gemm));
-    for (size_t i = 0; i < VT_COUNT(s->after) && s->after[i]; i++)
-        VT_TRY(vt_kernel_launch(p->queue, s->after[i]));
     if (s->streamed)
         VT_TRY(vt_queue_mark(&p->slot[s->slot].mark, p->queue));
 done:

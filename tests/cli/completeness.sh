@@ -6,7 +6,7 @@ cd "$root" || exit
 missing=0
 lack() { echo "completeness: $*"; missing=1; }
 
-# Each op that host/ops defines is a row of VT_OPS, which makes vt_ops[]. Ops
+# Each op that host/ops defines is a row of VT_OPS, which declares it. Ops
 # that share a file (mul, mul_rows) share its word, its kernels and its test.
 rows=$(sed -n '/define VT_OPS(X)/,/[^\\]$/p' host/ops/common.h |
     grep -oE 'X\([a-z0-9_]+\)' | sed 's/X(\(.*\))/\1/')

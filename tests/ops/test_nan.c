@@ -129,7 +129,6 @@ static vt_val most(vt_plan *p, vt_val x)
 Test(nan, rows)
 {
     for (size_t i = 0; i < NANS; i++) {
-        rows("length", vt_l2norm, 2, nans[i], 5);
         rows("maximum", most, 3, nans[i], 0); /* of the first token */
         rows("maximum", most, 3, nans[i], 19 + 3);
         rows("maximum", most, 3, nans[i], 38 + 18); /* beyond whole vectors */

@@ -8,7 +8,7 @@
 /* act: 0 none, 1 GELU (erf), 2 GELU (tanh), 3 quick, 4 tanh, 5 ReLU, 6 SiLU */
 double ref_act(double x, int act);
 void ref_activation(double *out, const double *x, int n, int act);
-void ref_swiglu(double *out, const double *x, int N, int C, int gate_last);
+void ref_swiglu(double *out, const double *x, int N, int C);
 void ref_add(double *out, const double *a, const double *b, int n);
 void ref_add_rows(double *out, const double *x, const double *y, int N, int R);
 /* x[B,C,S], b[C], residual[B,C,S] or NULL */
@@ -52,10 +52,9 @@ void ref_pool(double *out, const double *x, int B, int T, int C, int kind,
               int first);
 void ref_slice(double *out, const double *x, int B, int T, int C, int first,
                int count);
-void ref_l2norm(double *out, const double *x, int N, int C);
 void ref_to_tokens(double *out, const double *x, int B, int R, int S);
 void ref_weight_standardise(double *out, const double *w, int O, int K,
-                            double eps, int jax);
+                            double eps);
 void ref_groupnorm(double *out, const double *x, const double *gamma,
                    const double *beta, const double *residual, int B, int C,
                    int S, int G, double eps, int relu);

@@ -6,7 +6,7 @@
 #include <math.h>
 
 void ref_weight_standardise(double *out, const double *w, int O, int K,
-                            double eps, int jax)
+                            double eps)
 {
     for (int o = 0; o < O; o++, w += K, out += K) {
         double mean = 0, var = 0;
@@ -16,6 +16,6 @@ void ref_weight_standardise(double *out, const double *w, int O, int K,
         for (int k = 0; k < K; k++)
             var += (w[k] - mean) * (w[k] - mean) / K;
         for (int k = 0; k < K; k++)
-            out[k] = (w[k] - mean) / (jax ? sqrt(var) + eps : sqrt(var + eps));
+            out[k] = (w[k] - mean) / sqrt(var + eps);
     }
 }
