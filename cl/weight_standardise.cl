@@ -1,6 +1,5 @@
 /*
- * weight_standardise.cl - each filter of a convolution to mean 0 and
- * variance 1.
+ * weight_standardise.cl - give each filter mean 0 and variance 1.
  *
  *     out = (w - mean) * r,  r = 1 / sqrt(var + eps)
  *
@@ -14,8 +13,8 @@
  *
  * Paper     Qiao et al. 2019, arXiv:1903.10520; Kolesnikov et al. 2020,
  *           arXiv:1912.11370.
- * Host      host/ops/weight_standardise.c    Test
- * tests/ops/test_weight_standardise.c
+ * Host      host/ops/weight_standardise.c
+ * Test      tests/ops/test_weight_standardise.c
  */
 kernel void weight_standardise(global float *restrict out,
                                global const float *restrict w, int K, float eps)

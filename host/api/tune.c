@@ -64,16 +64,11 @@ static int collect(vt_trial_product *out, const vt_plan *p)
     int n = 0;
 
     for (int i = 0; i < vt_plan_steps(p); i++) {
-        const vt_step *s = vt_plan_step(p, i);
         vt_trial_product x = {.count = 1};
         int k = 0;
 
-        if (strcmp(s->op->name, "linear") != 0 ||
-            vt_value_of(p, s->in[0])->rank < 3)
+        if (!vt_linear_product(&x.M, &x.N, &x.K, p, vt_plan_step(p, i)))
             continue;
-        x.K = vt_dim(p, s->in[0], -1);
-        x.M = (int)(vt_elements(p, s->in[0]) / (uint64_t)x.K);
-        x.N = vt_dim(p, s->in[1], 0);
         while (k < n && (out[k].M != x.M || out[k].N != x.N || out[k].K != x.K))
             k++;
         if (k < n)

@@ -1,22 +1,26 @@
 /*
- * activation.c - activations as a step of their own (in x; out act(x) and,
- * where a backward follows, act's slope at x; i kind of vt_act).
+ * activation.c - activations as a step of their own.
  *
- * The slope is made on the way forward, where it shares most of its work with
- * the activation, and waits for the backward in place of x. It is a factor of
- * the gradient: vt_activated() lets the product before it take it along.
+ * Where a backward follows, the step also writes act's slope at x. It is made
+ * on the way forward, where it shares most of its work with the activation, and
+ * waits for the backward in place of x. It is a factor of the gradient:
+ * vt_activated() lets the product before it take it along.
  */
 #include "ops/common.h"
 
 #include <stdio.h>
 
+enum { IN_X, INS };
+enum { OUT_Y, OUT_DERIVATIVE };
+enum { I_KIND, INTS }; /* a vt_act */
+
 static vitcl_status shape(vt_plan *p, vt_step *s)
 {
     vitcl_status st = VITCL_OK;
 
-    VT_TRY(vt_op_like(p, s, 0, s->in[0]));
+    VT_TRY(vt_op_like(p, s, OUT_Y, s->in[IN_X]));
     if (vt_plan_settings(p)->backward)
-        VT_TRY(vt_op_like(p, s, 1, s->in[0]));
+        VT_TRY(vt_op_like(p, s, OUT_DERIVATIVE, s->in[IN_X]));
 done:
     return st;
 }
@@ -25,13 +29,14 @@ static vitcl_status prepare(vt_plan *p, vt_step *s)
 {
     vitcl_status st = VITCL_OK;
     vt_kernel *k;
-    int n = vt_op_count(p, s->in[0]);
+    int n = vt_op_count(p, s->in[IN_X]);
     char defines[48];
 
-    snprintf(defines, sizeof defines, " -DKIND=%d%s", s->i[0],
-             s->out[1] == VT_NONE ? "" : " -DDERIVATIVE");
+    snprintf(defines, sizeof defines, " -DKIND=%d%s", s->i[I_KIND],
+             s->out[OUT_DERIVATIVE] == VT_NONE ? "" : " -DDERIVATIVE");
     VT_TRY(vt_op_kernel_with(&k, p, s, "activation", "activation", defines));
-    VT_TRY(vt_args(p, k, "vvvi", s->out[0], s->out[1], s->in[0], n));
+    VT_TRY(vt_args(p, k, "vvvi", s->out[OUT_Y], s->out[OUT_DERIVATIVE],
+                   s->in[IN_X], n));
     vt_op_blocks(k, p, n, 1);
 done:
     return st;
@@ -39,9 +44,10 @@ done:
 
 static void grad(vt_plan *p, const vt_step *s)
 {
-    if (vt_grad_wanted(p, s->in[0]))
-        vt_op_give(p, s->in[0],
-                   vt_multiply(p, vt_grad(p, s->out[0]), s->out[1]));
+    if (vt_grad_wanted(p, s->in[IN_X]))
+        vt_op_give(
+            p, s->in[IN_X],
+            vt_multiply(p, vt_grad(p, s->out[OUT_Y]), s->out[OUT_DERIVATIVE]));
 }
 
 const vt_op vt_op_activation = {
@@ -49,7 +55,8 @@ const vt_op vt_op_activation = {
 
 vt_val vt_activation(vt_plan *p, vt_val x, vt_act act)
 {
-    return vt_op_append(p, &vt_op_activation, 1, &x, 1, (int[]){(int)act});
+    return vt_op_append(p, &vt_op_activation, INS, (vt_val[]){[IN_X] = x}, INTS,
+                        (int[]){[I_KIND] = (int)act});
 }
 
 vt_val vt_activated(const vt_plan *p, vt_val y, vt_val *slope)
@@ -60,6 +67,6 @@ vt_val vt_activated(const vt_plan *p, vt_val y, vt_val *slope)
     *slope = VT_NONE;
     if (!from || from->op != &vt_op_activation)
         return y;
-    *slope = from->out[1];
-    return from->in[0];
+    *slope = from->out[OUT_DERIVATIVE];
+    return from->in[IN_X];
 }

@@ -3,118 +3,92 @@
  */
 #include "ops/common.h"
 
-/* ---- add: in a, b ---- */
+/* add_grid, */
+enum { GRID_X, GRID_ACROSS, GRID_DOWN, GRID_INS };
+enum { GRID_OUT };
+/* its gradients: channels and tokens from I_CHANNEL and I_FIRST on, from one
+ * row of the table to the next I_NEXT tokens further, tokens and their number
+ * in a row (table and sum are states), */
+enum { GRID_DW_DTABLE, GRID_DW_DY, GRID_DW_INS };
+enum { I_CHANNEL, I_FIRST, I_NEXT, I_TOKENS, I_ROW, INTS };
+/* add_channels, */
+enum { CHANNELS_X, CHANNELS_BIAS, CHANNELS_RESIDUAL, CHANNELS_INS };
+enum { CHANNELS_OUT };
+enum { I_RELU };
+/* and accumulation in a state */
+enum { TO_SUM, TO_X, TO_INS };
 
-static vitcl_status add_shape(vt_plan *p, vt_step *s)
-{
-    vitcl_status st = VITCL_OK;
-
-    VT_TRY(vt_op_need(s->in[0] != VT_NONE &&
-                          vt_op_count(p, s->in[0]) == vt_op_count(p, s->in[1]),
-                      "the two tensors differ in size"));
-    VT_TRY(vt_op_like(p, s, 0, s->in[0]));
-done:
-    return st;
-}
+/* ---- add ---- */
 
 static vitcl_status add_prepare(vt_plan *p, vt_step *s)
 {
-    vitcl_status st = VITCL_OK;
-    vt_kernel *k;
-    int n = vt_op_count(p, s->in[0]);
-
-    VT_TRY(vt_op_kernel(&k, p, s, "add", "add"));
-    VT_TRY(vt_args(p, k, "vvvi", s->out[0], s->in[0], s->in[1], n));
-    vt_op_blocks(k, p, n, 1);
-done:
-    return st;
+    return vt_op_pair(p, s, "add", "add");
 }
 
 static void add_grad(vt_plan *p, const vt_step *s)
 {
-    vt_val g = vt_grad(p, s->out[0]);
+    vt_val g = vt_grad(p, s->out[VT_PAIR_OUT]);
 
-    vt_op_give(p, s->in[0], g);
-    vt_op_give(p, s->in[1], g);
+    vt_op_give(p, s->in[VT_PAIR_A], g);
+    vt_op_give(p, s->in[VT_PAIR_B], g);
 }
 
 const vt_op vt_op_add = {.name = "add",
-                         .shape = add_shape,
+                         .shape = vt_op_pair_shape,
                          .prepare = add_prepare,
                          .grad = add_grad};
 
 vt_val vt_add(vt_plan *p, vt_val a, vt_val b)
 {
-    return vt_op_append(p, &vt_op_add, 2, (vt_val[]){a, b}, 0, NULL);
+    return vt_op_append_pair(p, &vt_op_add, a, b);
 }
 
-/* ---- add_rows: in x, y ---- */
-
-static vitcl_status rows_shape(vt_plan *p, vt_step *s)
-{
-    vitcl_status st = VITCL_OK;
-    int x = vt_op_count(p, s->in[0]), y = vt_op_count(p, s->in[1]);
-
-    VT_TRY(vt_op_need(x > 0 && y > 0 && x % y == 0 &&
-                          vt_dim(p, s->in[0], -1) == vt_dim(p, s->in[1], -1),
-                      "the rows do not fit the tensor they are added to"));
-    VT_TRY(vt_op_like(p, s, 0, s->in[0]));
-done:
-    return st;
-}
+/* ---- add_rows ---- */
 
 static vitcl_status rows_prepare(vt_plan *p, vt_step *s)
 {
-    vitcl_status st = VITCL_OK;
-    vt_kernel *k;
-    int r = vt_op_count(p, s->in[1]);
-
-    VT_TRY(vt_op_kernel(&k, p, s, "add", "add_rows"));
-    VT_TRY(vt_args(p, k, "vvvi", s->out[0], s->in[0], s->in[1], r));
-    vt_op_blocks(k, p, r, vt_op_count(p, s->in[0]) / r);
-done:
-    return st;
+    return vt_op_rows_pair(p, s, "add", "add_rows");
 }
 
 static void rows_grad(vt_plan *p, const vt_step *s)
 {
-    vt_val g = vt_grad(p, s->out[0]);
+    vt_val g = vt_grad(p, s->out[VT_PAIR_OUT]);
 
-    vt_op_give(p, s->in[0], g);
-    vt_add_rows_grad(p, vt_grad_param(p, s->in[1]), g);
+    vt_op_give(p, s->in[VT_PAIR_A], g);
+    vt_add_rows_grad(p, vt_grad_param(p, s->in[VT_PAIR_B]), g);
 }
 
 const vt_op vt_op_add_rows = {.name = "add_rows",
-                              .shape = rows_shape,
+                              .shape = vt_op_rows_pair_shape,
                               .prepare = rows_prepare,
                               .grad = rows_grad};
 
 vt_val vt_add_rows(vt_plan *p, vt_val x, vt_val y)
 {
-    return vt_op_append(p, &vt_op_add_rows, 2, (vt_val[]){x, y}, 0, NULL);
+    return vt_op_append_pair(p, &vt_op_add_rows, x, y);
 }
 
-/* ---- add_grid: in x, across, down ---- */
+/* ---- add_grid ---- */
 
 static int grid_prefix(const vt_plan *p, const vt_step *s)
 {
-    return vt_dim(p, s->in[0], 1) -
-           vt_dim(p, s->in[1], 0) * vt_dim(p, s->in[2], 0);
+    return vt_dim(p, s->in[GRID_X], 1) -
+           vt_dim(p, s->in[GRID_ACROSS], 0) * vt_dim(p, s->in[GRID_DOWN], 0);
 }
 
 static vitcl_status grid_shape(vt_plan *p, vt_step *s)
 {
     vitcl_status st = VITCL_OK;
-    const vt_value *x = vt_value_of(p, s->in[0]),
-                   *across = vt_value_of(p, s->in[1]),
-                   *down = vt_value_of(p, s->in[2]);
+    const vt_value *x = vt_value_of(p, s->in[GRID_X]),
+                   *across = vt_value_of(p, s->in[GRID_ACROSS]),
+                   *down = vt_value_of(p, s->in[GRID_DOWN]);
 
     VT_TRY(
         vt_op_need(x && across && down && x->rank == 3 && across->rank == 2 &&
                        down->rank == 2 && x->dim[2] == 2 * across->dim[1] &&
                        x->dim[2] == 2 * down->dim[1] && grid_prefix(p, s) >= 0,
                    "tables of columns and rows do not fit the tokens"));
-    VT_TRY(vt_op_like(p, s, 0, s->in[0]));
+    VT_TRY(vt_op_like(p, s, GRID_OUT, s->in[GRID_X]));
 done:
     return st;
 }
@@ -123,30 +97,31 @@ static vitcl_status grid_prepare(vt_plan *p, vt_step *s)
 {
     vitcl_status st = VITCL_OK;
     vt_kernel *k;
-    vt_val x = s->in[0];
+    vt_val x = s->in[GRID_X];
     const int t = vt_dim(p, x, 1), c = vt_dim(p, x, 2);
 
     VT_TRY(vt_op_kernel(&k, p, s, "add", "add_grid"));
-    VT_TRY(vt_args(p, k, "vvvviiii", s->out[0], x, s->in[1], s->in[2], t, c,
-                   grid_prefix(p, s), vt_dim(p, s->in[1], 0)));
+    VT_TRY(vt_args(p, k, "vvvviiii", s->out[GRID_OUT], x, s->in[GRID_ACROSS],
+                   s->in[GRID_DOWN], t, c, grid_prefix(p, s),
+                   vt_dim(p, s->in[GRID_ACROSS], 0)));
     vt_op_blocks(k, p, c, vt_dim(p, x, 0) * t);
 done:
     return st;
 }
 
-/* in dtable (a state), dout; i: first channel, first token, tokens from one
- * row of the table to the next, tokens and their number in a row */
 static vitcl_status grid_grad_prepare(vt_plan *p, vt_step *s)
 {
     vitcl_status st = VITCL_OK;
     vt_kernel *k;
-    vt_val g = s->in[1];
+    vt_val g = s->in[GRID_DW_DY];
 
     VT_TRY(vt_op_kernel(&k, p, s, "add", "add_grid_grad"));
-    VT_TRY(vt_args(p, k, "vviiiiiiii", s->in[0], g, vt_dim(p, g, 0),
-                   vt_dim(p, g, 1), vt_dim(p, g, 2), s->i[0], s->i[1], s->i[2],
-                   s->i[3], s->i[4]));
-    vt_op_items(k, p, vt_dim(p, s->in[0], 1), vt_dim(p, s->in[0], 0));
+    VT_TRY(vt_args(p, k, "vviiiiiiii", s->in[GRID_DW_DTABLE], g,
+                   vt_dim(p, g, 0), vt_dim(p, g, 1), vt_dim(p, g, 2),
+                   s->i[I_CHANNEL], s->i[I_FIRST], s->i[I_NEXT], s->i[I_TOKENS],
+                   s->i[I_ROW]));
+    vt_op_items(k, p, vt_dim(p, s->in[GRID_DW_DTABLE], 1),
+                vt_dim(p, s->in[GRID_DW_DTABLE], 0));
 done:
     return st;
 }
@@ -158,19 +133,32 @@ static const vt_op add_grid_grad = {.name = "add_grid_grad",
 
 static void grid_grad(vt_plan *p, const vt_step *s)
 {
-    const vt_val g = vt_grad(p, s->out[0]);
-    const int half = vt_dim(p, s->in[0], 2) / 2, first = grid_prefix(p, s);
-    const int gw = vt_dim(p, s->in[1], 0), gh = vt_dim(p, s->in[2], 0);
-    const vt_val across = vt_grad_param(p, s->in[1]),
-                 down = vt_grad_param(p, s->in[2]);
+    const vt_val g = vt_grad(p, s->out[GRID_OUT]);
+    const int half = vt_dim(p, s->in[GRID_X], 2) / 2, first = grid_prefix(p, s);
+    const int gw = vt_dim(p, s->in[GRID_ACROSS], 0),
+              gh = vt_dim(p, s->in[GRID_DOWN], 0);
+    const vt_val across = vt_grad_param(p, s->in[GRID_ACROSS]),
+                 down = vt_grad_param(p, s->in[GRID_DOWN]);
 
     if (across != VT_NONE)
-        vt_op_append(p, &add_grid_grad, 2, (vt_val[]){across, g}, 5,
-                     (int[]){0, first, 1, gw, gh});
+        vt_op_append(p, &add_grid_grad, GRID_DW_INS,
+                     (vt_val[]){[GRID_DW_DTABLE] = across, [GRID_DW_DY] = g},
+                     INTS,
+                     (int[]){[I_CHANNEL] = 0,
+                             [I_FIRST] = first,
+                             [I_NEXT] = 1,
+                             [I_TOKENS] = gw,
+                             [I_ROW] = gh});
     if (down != VT_NONE)
-        vt_op_append(p, &add_grid_grad, 2, (vt_val[]){down, g}, 5,
-                     (int[]){half, first, gw, 1, gw});
-    vt_op_give(p, s->in[0], g);
+        vt_op_append(p, &add_grid_grad, GRID_DW_INS,
+                     (vt_val[]){[GRID_DW_DTABLE] = down, [GRID_DW_DY] = g},
+                     INTS,
+                     (int[]){[I_CHANNEL] = half,
+                             [I_FIRST] = first,
+                             [I_NEXT] = gw,
+                             [I_TOKENS] = 1,
+                             [I_ROW] = gw});
+    vt_op_give(p, s->in[GRID_X], g);
 }
 
 const vt_op vt_op_add_grid = {.name = "add_grid",
@@ -180,23 +168,27 @@ const vt_op vt_op_add_grid = {.name = "add_grid",
 
 vt_val vt_add_grid(vt_plan *p, vt_val x, vt_val across, vt_val down)
 {
-    return vt_op_append(p, &vt_op_add_grid, 3, (vt_val[]){x, across, down}, 0,
-                        NULL);
+    return vt_op_append(
+        p, &vt_op_add_grid, GRID_INS,
+        (vt_val[]){[GRID_X] = x, [GRID_ACROSS] = across, [GRID_DOWN] = down}, 0,
+        NULL);
 }
 
-/* ---- add_channels: in x, b, residual or none; i: relu ---- */
+/* ---- add_channels ---- */
 
 static vitcl_status channels_shape(vt_plan *p, vt_step *s)
 {
     vitcl_status st = VITCL_OK;
-    const vt_value *x = vt_value_of(p, s->in[0]);
+    const vt_value *x = vt_value_of(p, s->in[CHANNELS_X]);
 
-    VT_TRY(vt_op_need(x && x->rank == 4 && s->in[1] != VT_NONE &&
-                          vt_op_count(p, s->in[1]) == x->dim[1],
+    VT_TRY(vt_op_need(x && x->rank == 4 && s->in[CHANNELS_BIAS] != VT_NONE &&
+                          vt_op_count(p, s->in[CHANNELS_BIAS]) == x->dim[1],
                       "a bias of planes must have one number a channel"));
-    VT_TRY(vt_op_need(s->in[2] == VT_NONE || vt_op_same(p, s->in[0], s->in[2]),
-                      "the residual differs in size"));
-    VT_TRY(vt_op_like(p, s, 0, s->in[0]));
+    VT_TRY(vt_op_need(
+        s->in[CHANNELS_RESIDUAL] == VT_NONE ||
+            vt_op_same(p, s->in[CHANNELS_X], s->in[CHANNELS_RESIDUAL]),
+        "the residual differs in size"));
+    VT_TRY(vt_op_like(p, s, CHANNELS_OUT, s->in[CHANNELS_X]));
 done:
     return st;
 }
@@ -205,12 +197,13 @@ static vitcl_status channels_prepare(vt_plan *p, vt_step *s)
 {
     vitcl_status st = VITCL_OK;
     vt_kernel *k;
-    vt_val x = s->in[0];
+    vt_val x = s->in[CHANNELS_X];
     const int c = vt_dim(p, x, 1), plane = vt_dim(p, x, 2) * vt_dim(p, x, 3);
 
     VT_TRY(vt_op_kernel(&k, p, s, "add", "add_channels"));
-    VT_TRY(vt_args(p, k, "vvvviii", s->out[0], x, s->in[1], s->in[2], c, plane,
-                   s->i[0]));
+    VT_TRY(vt_args(p, k, "vvvviii", s->out[CHANNELS_OUT], x,
+                   s->in[CHANNELS_BIAS], s->in[CHANNELS_RESIDUAL], c, plane,
+                   s->i[I_RELU]));
     vt_op_blocks(k, p, plane, vt_dim(p, x, 0) * c);
 done:
     return st;
@@ -224,15 +217,18 @@ const vt_op vt_op_add_channels = {.name = "add_channels",
 vt_val vt_add_channels(vt_plan *p, vt_val x, vt_val b, vt_val residual,
                        bool relu)
 {
-    return vt_op_append(p, &vt_op_add_channels, 3, (vt_val[]){x, b, residual},
-                        1, (int[]){relu});
+    return vt_op_append(p, &vt_op_add_channels, CHANNELS_INS,
+                        (vt_val[]){[CHANNELS_X] = x,
+                                   [CHANNELS_BIAS] = b,
+                                   [CHANNELS_RESIDUAL] = residual},
+                        1, (int[]){[I_RELU] = relu});
 }
 
-/* ---- accumulation: in sum (a state), x; no output ---- */
+/* ---- accumulation ---- */
 
 static vitcl_status to_shape(vt_plan *p, vt_step *s)
 {
-    int sum = vt_op_count(p, s->in[0]), x = vt_op_count(p, s->in[1]);
+    int sum = vt_op_count(p, s->in[TO_SUM]), x = vt_op_count(p, s->in[TO_X]);
 
     return vt_op_need(sum > 0 && x > 0 && x % sum == 0,
                       "a gradient does not fit its parameter");
@@ -242,15 +238,16 @@ static vitcl_status to_prepare(vt_plan *p, vt_step *s)
 {
     vitcl_status st = VITCL_OK;
     vt_kernel *k;
-    int n = vt_op_count(p, s->in[0]), rows = vt_op_count(p, s->in[1]) / n;
+    int n = vt_op_count(p, s->in[TO_SUM]),
+        rows = vt_op_count(p, s->in[TO_X]) / n;
 
     if (rows == 1) {
         VT_TRY(vt_op_kernel(&k, p, s, "add", "add_to"));
-        VT_TRY(vt_args(p, k, "vvi", s->in[0], s->in[1], n));
+        VT_TRY(vt_args(p, k, "vvi", s->in[TO_SUM], s->in[TO_X], n));
         vt_op_blocks(k, p, n, 1);
     } else {
         VT_TRY(vt_op_columns(&k, p, s, "add", "add_rows_grad", n));
-        VT_TRY(vt_args(p, k, "vvii", s->in[0], s->in[1], rows, n));
+        VT_TRY(vt_args(p, k, "vvii", s->in[TO_SUM], s->in[TO_X], rows, n));
     }
 done:
     return st;
@@ -263,7 +260,8 @@ static const vt_op add_to = {
 void vt_add_to(vt_plan *p, vt_val g, vt_val x)
 {
     if (g != VT_NONE && x != VT_NONE)
-        vt_op_append(p, &add_to, 2, (vt_val[]){g, x}, 0, NULL);
+        vt_op_append(p, &add_to, TO_INS, (vt_val[]){[TO_SUM] = g, [TO_X] = x},
+                     0, NULL);
 }
 
 void vt_add_rows_grad(vt_plan *p, vt_val dy, vt_val dx)

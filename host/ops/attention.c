@@ -2,9 +2,7 @@
  * attention.c - softmax(scale q k^T + bias) v of each head; nothing of T x T is
  * stored, but where a keep pattern asks for the probabilities.
  *
- * in q, kv (the same value for self-attention), bias; out y, probabilities
- * (only where wanted: a kernel of its own, so that y's bits do not change);
- * i: heads, self, wanted; f: scale.
+ * Probabilities have a kernel of their own, so that y's bits do not change.
  *
  * Surprising: the CPU kernel's block sizes are chosen here from Tq, T and D;
  * they go into its defines, so each shape is a program.
@@ -14,13 +12,18 @@
 #include <math.h>
 #include <stdio.h>
 
+enum { I_PROBS = I_SELF + 1 }; /* wanted? */
+enum { OUT_PROBS = OUT_Y + 1 };
+
 #define KEYS 256 /* scores at hand: 16 KiB for 16 queries */
 
 typedef vt_attention_sizes sizes;
 
-vt_attention_sizes vt_attention_measure(const vt_plan *p, vt_val q, vt_val kv,
-                                        int heads, bool self)
+vt_attention_sizes vt_attention_measure(const vt_plan *p, const vt_step *s)
 {
+    const vt_val q = s->in[IN_Q], kv = s->in[IN_KV];
+    const int heads = s->i[I_HEADS];
+    const bool self = s->i[I_SELF];
     const int c = vt_dim(p, kv, 2) / (self ? 3 : 2);
     sizes z = {.B = vt_dim(p, kv, 0),
                .H = heads,
@@ -36,12 +39,12 @@ vt_attention_sizes vt_attention_measure(const vt_plan *p, vt_val q, vt_val kv,
     return z;
 }
 
-const char *vt_attention_bias(const vt_plan *p, vt_val bias,
+const char *vt_attention_bias(const vt_plan *p, const vt_step *s,
                               const vt_attention_sizes *z)
 {
-    const vt_value *v = vt_value_of(p, bias);
+    const vt_value *v = vt_value_of(p, s->in[IN_BIAS]);
     const double one = (double)z->H * z->Tq * z->T;
-    const double n = v ? (double)vt_elements(p, bias) : 0;
+    const double n = v ? (double)vt_elements(p, s->in[IN_BIAS]) : 0;
 
     if (!v)
         return "";
@@ -50,17 +53,33 @@ const char *vt_attention_bias(const vt_plan *p, vt_val bias,
     return n == one ? " -DBIAS=1" : NULL;
 }
 
-static sizes sizes_of(const vt_plan *p, const vt_step *s)
+vitcl_status vt_attention_arguments(vt_plan *p, vt_kernel *k, unsigned at,
+                                    const vt_step *s,
+                                    const vt_attention_sizes *z)
 {
-    return vt_attention_measure(p, s->in[0], s->in[1], s->i[0], s->i[1]);
+    static const int tensors[] = {IN_Q, IN_KV, IN_BIAS};
+    const int n[] = {z->B,   z->H,   z->Tq,   z->T,   z->qb,
+                     z->ldq, z->ldk, z->koff, z->voff};
+    vitcl_status st = VITCL_OK;
+    vt_buf *b;
+
+    for (size_t i = 0; i < VT_COUNT(tensors); i++) {
+        VT_TRY(vt_bind(&b, p, s->in[tensors[i]]));
+        VT_TRY(vt_kernel_buf(k, at++, b));
+    }
+    for (size_t i = 0; i < VT_COUNT(n); i++)
+        VT_TRY(vt_kernel_int(k, at++, n[i]));
+    VT_TRY(vt_kernel_float(k, at++, s->f[F_SCALE]));
+done:
+    return st;
 }
 
 static vitcl_status shape(vt_plan *p, vt_step *s)
 {
     vitcl_status st = VITCL_OK;
-    const vt_value *q = vt_value_of(p, s->in[0]),
-                   *kv = vt_value_of(p, s->in[1]);
-    const int parts = s->i[1] ? 3 : 2, heads = s->i[0];
+    const vt_value *q = vt_value_of(p, s->in[IN_Q]),
+                   *kv = vt_value_of(p, s->in[IN_KV]);
+    const int parts = s->i[I_SELF] ? 3 : 2, heads = s->i[I_HEADS];
     sizes z;
 
     VT_TRY(vt_op_need(q && kv && q->rank == 3 && kv->rank == 3,
@@ -68,16 +87,17 @@ static vitcl_status shape(vt_plan *p, vt_step *s)
     VT_TRY(vt_op_need(heads >= 1 && kv->dim[2] % parts == 0 &&
                           kv->dim[2] / parts % heads == 0,
                       "the width does not divide into heads"));
-    VT_TRY(vt_op_need(s->i[1] || (q->dim[2] == kv->dim[2] / 2 &&
-                                  (q->dim[0] == 1 || q->dim[0] == kv->dim[0])),
+    VT_TRY(vt_op_need(s->i[I_SELF] ||
+                          (q->dim[2] == kv->dim[2] / 2 &&
+                           (q->dim[0] == 1 || q->dim[0] == kv->dim[0])),
                       "queries and keys differ in width or batch"));
-    z = sizes_of(p, s);
+    z = vt_attention_measure(p, s);
     VT_TRY(vt_op_need(z.D <= 256, "heads are wider than 256"));
-    VT_TRY(vt_op_need(vt_attention_bias(p, s->in[2], &z) != NULL,
+    VT_TRY(vt_op_need(vt_attention_bias(p, s, &z) != NULL,
                       "the bias is not [heads, queries, keys]"));
-    VT_TRY(vt_op_out(p, s, 0, 3, (int[]){z.B, z.Tq, z.H * z.D}));
-    if (s->i[2])
-        VT_TRY(vt_op_out(p, s, 1, 4, (int[]){z.B, z.H, z.Tq, z.T}));
+    VT_TRY(vt_op_out(p, s, OUT_Y, 3, (int[]){z.B, z.Tq, z.H * z.D}));
+    if (s->i[I_PROBS])
+        VT_TRY(vt_op_out(p, s, OUT_PROBS, 4, (int[]){z.B, z.H, z.Tq, z.T}));
 done:
     return st;
 }
@@ -101,9 +121,12 @@ static cut even(int n, int most)
 static vitcl_status arguments(vt_plan *p, vt_kernel *k, const vt_step *s,
                               vt_val out, const sizes *z)
 {
-    return vt_args(p, k, "vvvviiiiiiiiif", out, s->in[0], s->in[1], s->in[2],
-                   z->B, z->H, z->Tq, z->T, z->qb, z->ldq, z->ldk, z->koff,
-                   z->voff, (double)s->f[0]);
+    vitcl_status st;
+
+    VT_TRY(vt_args(p, k, "v", out));
+    VT_TRY(vt_attention_arguments(p, k, 1, s, z));
+done:
+    return st;
 }
 
 /* One work-item a work-group; vectors over queries. */
@@ -122,9 +145,9 @@ static vitcl_status rows(vt_plan *p, vt_step *s, const sizes *z)
              "-DV=%d -DNV=%d -DD=%d -DRT=%d -DRT1=%d -DJB=%d -DRD=%d -DRD1=%d "
              "-DDBIG=%d%s",
              v, nv, z->D, t.rows, t.rows1, KEYS / t.rows, d.rows, d.rows1,
-             d.big, vt_attention_bias(p, s->in[2], z));
+             d.big, vt_attention_bias(p, s, z));
     VT_TRY(vt_step_kernel(&k, p, s, "attention", "attention__rows", defines));
-    VT_TRY(arguments(p, k, s, s->out[0], z));
+    VT_TRY(arguments(p, k, s, s->out[OUT_Y], z));
     VT_TRY(vt_kernel_int(k, 14, t.blocks));
     VT_TRY(vt_kernel_int(k, 15, t.big));
     VT_TRY(vt_kernel_tiles(k, 16, blocks * z->H * z->B));
@@ -149,9 +172,9 @@ static vitcl_status tiled(vt_plan *p, vt_step *s, const sizes *z)
                  global[3] = {((size_t)z->Tq + wg - 1) / wg * wg, (size_t)z->H,
                               (size_t)z->B};
     snprintf(defines, sizeof defines, "-DD=%d -DWG=%zu -DKT=%d%s", z->D, wg, kt,
-             vt_attention_bias(p, s->in[2], z));
+             vt_attention_bias(p, s, z));
     VT_TRY(vt_step_kernel(&k, p, s, "attention", "attention__tiled", defines));
-    VT_TRY(arguments(p, k, s, s->out[0], z));
+    VT_TRY(arguments(p, k, s, s->out[OUT_Y], z));
     vt_kernel_size(k, 3, global, local);
     snprintf(s->note, sizeof s->note, "attention tiled %zux%d", wg, kt);
 done:
@@ -166,9 +189,9 @@ static vitcl_status probs(vt_plan *p, vt_step *s, const sizes *z)
     vitcl_status st;
 
     snprintf(defines, sizeof defines, "-DD=%d%s", z->D,
-             vt_attention_bias(p, s->in[2], z));
+             vt_attention_bias(p, s, z));
     VT_TRY(vt_step_kernel(&k, p, s, "attention", "attention__probs", defines));
-    VT_TRY(arguments(p, k, s, s->out[1], z));
+    VT_TRY(arguments(p, k, s, s->out[OUT_PROBS], z));
     vt_kernel_size(k, 3, global, NULL);
 done:
     return st;
@@ -177,10 +200,10 @@ done:
 static vitcl_status prepare(vt_plan *p, vt_step *s)
 {
     vitcl_status st;
-    const sizes z = sizes_of(p, s);
+    const sizes z = vt_attention_measure(p, s);
 
     VT_TRY(vt_op_cpu(p) ? rows(p, s, &z) : tiled(p, s, &z));
-    if (s->i[2])
+    if (s->i[I_PROBS])
         VT_TRY(probs(p, s, &z));
 done:
     return st;
@@ -188,7 +211,7 @@ done:
 
 static double macs(const vt_plan *p, const vt_step *s)
 {
-    const sizes z = sizes_of(p, s);
+    const sizes z = vt_attention_measure(p, s);
 
     return 2.0 * z.B * z.H * z.Tq * z.T * z.D;
 }
@@ -207,16 +230,16 @@ static vt_val append(vt_plan *p, vt_val q, vt_val kv, bool self,
 
     if (!s)
         return VT_NONE;
-    s->in[0] = q, s->in[1] = kv, s->in[2] = a->bias;
-    s->i[0] = a->heads, s->i[1] = self;
-    s->i[2] = a->probs && vt_wanted(p, "%s", a->probs);
-    s->f[0] = a->scale;
-    if (s->f[0] == 0.0f && a->heads > 0)
-        s->f[0] = (float)(1.0 / sqrt((double)vt_dim(p, kv, 2) /
-                                     ((self ? 3 : 2) * a->heads)));
+    s->in[IN_Q] = q, s->in[IN_KV] = kv, s->in[IN_BIAS] = a->bias;
+    s->i[I_HEADS] = a->heads, s->i[I_SELF] = self;
+    s->i[I_PROBS] = a->probs && vt_wanted(p, "%s", a->probs);
+    s->f[F_SCALE] = a->scale;
+    if (s->f[F_SCALE] == 0.0f && a->heads > 0)
+        s->f[F_SCALE] = (float)(1.0 / sqrt((double)vt_dim(p, kv, 2) /
+                                           ((self ? 3 : 2) * a->heads)));
     y = vt_step_add(p, s);
-    if (y != VT_NONE && s->i[2])
-        vt_name(p, s->out[1], "%s", a->probs);
+    if (y != VT_NONE && s->i[I_PROBS])
+        vt_name(p, s->out[OUT_PROBS], "%s", a->probs);
     return y;
 }
 

@@ -6,17 +6,29 @@
 #define VT_OPS_ATTENTION_H
 #include "ops/common.h"
 
+/* q and kv are the same value for self-attention; bias or none. The backward
+ * step reads two more. */
+enum { IN_Q, IN_KV, IN_BIAS, IN_DOUT, IN_Y };
+enum { I_HEADS, I_SELF };
+enum { F_SCALE };
+enum { OUT_Y }; /* of the forward step */
+
 /* Query i of picture b, head h, begins at q[b*qb + i*ldq + h*D]; its keys at
  * kv[(b*T + j)*ldk + koff + h*D], values the same with voff. */
 typedef struct vt_attention_sizes {
     int B, H, D, Tq, T, qb, ldq, ldk, koff, voff;
 } vt_attention_sizes;
-vt_attention_sizes vt_attention_measure(const vt_plan *p, vt_val q, vt_val kv,
-                                        int heads, bool self);
+vt_attention_sizes vt_attention_measure(const vt_plan *p, const vt_step *s);
 /* The define that tells kernels of a bias: "" for none, one for all pictures
  * ([H,Tq,T]) or one each ([B,H,Tq,T]); NULL for another shape. */
-const char *vt_attention_bias(const vt_plan *p, vt_val bias,
+const char *vt_attention_bias(const vt_plan *p, const vt_step *s,
                               const vt_attention_sizes *z);
+/* The step's q, kv, bias, sizes and scale: a kernel's arguments at, at + 1 ..
+ * at
+ * + 12. */
+vitcl_status vt_attention_arguments(vt_plan *p, vt_kernel *k, unsigned at,
+                                    const vt_step *s,
+                                    const vt_attention_sizes *z);
 /* The op's grad(). */
 void vt_attention_grad(vt_plan *p, const vt_step *s);
 

@@ -1,15 +1,15 @@
 /*
  * attention_grad.c - gradients of attention from its inputs alone: nothing of
  * T x T is kept between forward and backward.
- *
- * in dout, q, kv, bias, out; out dq (or dqkv, where q and kv are one), dkv,
- * dbias (where wanted), stat (GPU class); i: heads, self, dbias wanted;
- * f: scale.
  */
 #include "ops/attention.h"
 
 #include <stdio.h>
 #include <string.h>
+
+/* dqkv where q and kv are one, else dq and dkv; stat for the GPU class */
+enum { OUT_DQKV, OUT_DQ, OUT_DKV, OUT_DBIAS, OUT_STAT };
+enum { I_DBIAS = I_SELF + 1 }; /* wanted? */
 
 /* Above so many keys a CPU's work-item has no stack for their sums. */
 #define BIG 3000
@@ -41,50 +41,42 @@ static bool by_heads(const vt_plan *p, const vt_attention_sizes *z)
 static vitcl_status shape(vt_plan *p, vt_step *s)
 {
     vitcl_status st = VITCL_OK;
-    const vt_attention_sizes z =
-        vt_attention_measure(p, s->in[1], s->in[2], s->i[0], s->i[1]);
+    const vt_attention_sizes z = vt_attention_measure(p, s);
 
     if (z.B > 1 && z.qb == 0)
         return vt_fail(VITCL_EUNSUPPORTED,
                        "queries that pictures share cannot be trained");
-    VT_TRY(vt_op_like(p, s, 0, s->in[1]));
-    if (!s->i[1])
-        VT_TRY(vt_op_like(p, s, 1, s->in[2]));
-    if (s->i[2])
-        VT_TRY(vt_op_like(p, s, 2, s->in[3]));
+    if (s->i[I_SELF]) {
+        VT_TRY(vt_op_like(p, s, OUT_DQKV, s->in[IN_Q]));
+    } else {
+        VT_TRY(vt_op_like(p, s, OUT_DQ, s->in[IN_Q]));
+        VT_TRY(vt_op_like(p, s, OUT_DKV, s->in[IN_KV]));
+    }
+    if (s->i[I_DBIAS])
+        VT_TRY(vt_op_like(p, s, OUT_DBIAS, s->in[IN_BIAS]));
     if (!by_heads(p, &z))
-        VT_TRY(vt_op_out(p, s, 3, 4, (int[]){z.B, z.H, z.Tq, 2}));
+        VT_TRY(vt_op_out(p, s, OUT_STAT, 4, (int[]){z.B, z.H, z.Tq, 2}));
 done:
     return st;
 }
 
-/* Where the sizes go, after the buffers. */
-static vitcl_status sizes(vt_plan *p, vt_kernel *k, unsigned at,
-                          const vt_step *s, const vt_attention_sizes *z)
+static vt_val dq(const vt_step *s)
 {
-    const int n[] = {z->B,   z->H,   z->Tq,   z->T,   z->qb,
-                     z->ldq, z->ldk, z->koff, z->voff};
-    vitcl_status st = VITCL_OK;
-    vt_buf *b;
+    return s->out[s->i[I_SELF] ? OUT_DQKV : OUT_DQ];
+}
 
-    for (int i = 1; i <= 3; i++) {
-        VT_TRY(vt_bind(&b, p, s->in[i]));
-        VT_TRY(vt_kernel_buf(k, at++, b));
-    }
-    for (size_t i = 0; i < VT_COUNT(n); i++)
-        VT_TRY(vt_kernel_int(k, at++, n[i]));
-    VT_TRY(vt_kernel_float(k, at++, s->f[0]));
-done:
-    return st;
+static vt_val dkv(const vt_step *s)
+{
+    return s->out[s->i[I_SELF] ? OUT_DQKV : OUT_DKV];
 }
 
 static vitcl_status heads(vt_plan *p, vt_step *s, const vt_attention_sizes *z)
 {
     vitcl_status st = VITCL_OK;
     const int v = vt_dev_vector(vt_plan_settings(p)->dev);
-    const char *bias = vt_attention_bias(p, s->in[3], z);
+    const char *bias = vt_attention_bias(p, s, z);
     /* a bias of all pictures is their sum: one behind the other */
-    const int pictures = s->i[2] && !strchr(bias, '2') ? z->B : 1;
+    const int pictures = s->i[I_DBIAS] && !strchr(bias, '2') ? z->B : 1;
     const bool held =
         z->T * z->D <= HELD && stack_bytes(p, z, true) <= vt_item_stack();
     char defines[96];
@@ -94,9 +86,9 @@ static vitcl_status heads(vt_plan *p, vt_step *s, const vt_attention_sizes *z)
              z->Tq > v ? 2 : 1, z->D, z->T, held ? " -DHELD" : "", bias);
     VT_TRY(vt_step_kernel(&k, p, s, "attention_grad", "attention_grad__heads",
                           defines));
-    VT_TRY(vt_args(p, k, "vvvv", s->out[0], s->out[s->i[1] ? 0 : 1], s->out[2],
-                   s->in[0]));
-    VT_TRY(sizes(p, k, 4, s, z));
+    VT_TRY(vt_args(p, k, "vvvv", dq(s), dkv(s), s->out[OUT_DBIAS],
+                   s->in[IN_DOUT]));
+    VT_TRY(vt_attention_arguments(p, k, 4, s, z));
     VT_TRY(vt_kernel_int(k, 17, pictures));
     VT_TRY(vt_kernel_tiles(k, 18, z->H * (z->B / pictures)));
 done:
@@ -109,7 +101,7 @@ static vitcl_status many(vt_plan *p, vt_step *s, const vt_attention_sizes *z)
     const size_t most = vt_dev_group_max(vt_plan_settings(p)->dev);
     const size_t wg = VT_MIN(most, (size_t)64), h = (size_t)z->H,
                  b = (size_t)z->B, local[3] = {wg, 1, 1};
-    const char *bias = vt_attention_bias(p, s->in[3], z);
+    const char *bias = vt_attention_bias(p, s, z);
     const size_t biases = strchr(bias, '2') ? h * b : h;
     char defines[64];
     vt_kernel *k;
@@ -117,21 +109,23 @@ static vitcl_status many(vt_plan *p, vt_step *s, const vt_attention_sizes *z)
     snprintf(defines, sizeof defines, "-DWG=%zu -DD=%d%s", wg, z->D, bias);
     VT_TRY(vt_step_kernel(&k, p, s, "attention_grad", "attention_grad__q",
                           defines));
-    VT_TRY(vt_args(p, k, "vvvv", s->out[0], s->out[3], s->in[0], s->in[4]));
-    VT_TRY(sizes(p, k, 4, s, z));
+    VT_TRY(vt_args(p, k, "vvvv", dq(s), s->out[OUT_STAT], s->in[IN_DOUT],
+                   s->in[IN_Y]));
+    VT_TRY(vt_attention_arguments(p, k, 4, s, z));
     vt_kernel_size(k, 3, (size_t[3]){((size_t)z->Tq + wg - 1) / wg * wg, h, b},
                    local);
     VT_TRY(vt_step_kernel(&k, p, s, "attention_grad", "attention_grad__kv",
                           defines));
-    VT_TRY(vt_args(p, k, "vvv", s->out[s->i[1] ? 0 : 1], s->in[0], s->out[3]));
-    VT_TRY(sizes(p, k, 3, s, z));
+    VT_TRY(vt_args(p, k, "vvv", dkv(s), s->in[IN_DOUT], s->out[OUT_STAT]));
+    VT_TRY(vt_attention_arguments(p, k, 3, s, z));
     vt_kernel_size(k, 3, (size_t[3]){((size_t)z->T + wg - 1) / wg * wg, h, b},
                    local);
-    if (s->i[2]) {
+    if (s->i[I_DBIAS]) {
         VT_TRY(vt_step_kernel(&k, p, s, "attention_grad",
                               "attention_grad__bias", defines));
-        VT_TRY(vt_args(p, k, "vvv", s->out[2], s->in[0], s->out[3]));
-        VT_TRY(sizes(p, k, 3, s, z));
+        VT_TRY(vt_args(p, k, "vvv", s->out[OUT_DBIAS], s->in[IN_DOUT],
+                       s->out[OUT_STAT]));
+        VT_TRY(vt_attention_arguments(p, k, 3, s, z));
         vt_kernel_size(k, 3, (size_t[3]){(size_t)z->T, (size_t)z->Tq, biases},
                        NULL);
     }
@@ -141,16 +135,14 @@ done:
 
 static vitcl_status prepare(vt_plan *p, vt_step *s)
 {
-    const vt_attention_sizes z =
-        vt_attention_measure(p, s->in[1], s->in[2], s->i[0], s->i[1]);
+    const vt_attention_sizes z = vt_attention_measure(p, s);
 
     return by_heads(p, &z) ? heads(p, s, &z) : many(p, s, &z);
 }
 
 static double macs(const vt_plan *p, const vt_step *s)
 {
-    const vt_attention_sizes z =
-        vt_attention_measure(p, s->in[1], s->in[2], s->i[0], s->i[1]);
+    const vt_attention_sizes z = vt_attention_measure(p, s);
 
     return 5.0 * z.B * z.H * z.Tq * z.T * z.D;
 }
@@ -160,20 +152,22 @@ static const vt_op attention_grad = {
 
 void vt_attention_grad(vt_plan *p, const vt_step *s)
 {
+    const vt_val y = s->out[OUT_Y];
     vt_step *g = vt_step_new(p, &attention_grad);
 
     if (!g)
         return;
-    g->in[0] = vt_grad(p, s->out[0]);
-    g->in[1] = s->in[0], g->in[2] = s->in[1], g->in[3] = s->in[2];
-    g->in[4] = s->out[0];
-    g->i[0] = s->i[0], g->i[1] = s->i[1];
-    g->i[2] = vt_grad_wanted(p, s->in[2]);
-    g->f[0] = s->f[0];
+    g->in[IN_DOUT] = vt_grad(p, y), g->in[IN_Y] = y;
+    g->in[IN_Q] = s->in[IN_Q], g->in[IN_KV] = s->in[IN_KV];
+    g->in[IN_BIAS] = s->in[IN_BIAS];
+    g->i[I_HEADS] = s->i[I_HEADS], g->i[I_SELF] = s->i[I_SELF];
+    g->i[I_DBIAS] = vt_grad_wanted(p, s->in[IN_BIAS]);
+    g->f[F_SCALE] = s->f[F_SCALE];
     vt_step_add(p, g);
     if (vt_plan_status(p) != VITCL_OK)
         return;
-    vt_op_give(p, s->in[0], g->out[0]);
-    vt_op_give(p, s->in[1], g->out[1]);
-    vt_op_give(p, s->in[2], g->out[2]);
+    vt_op_give(p, s->in[IN_Q], dq(g));
+    if (!s->i[I_SELF])
+        vt_op_give(p, s->in[IN_KV], dkv(g));
+    vt_op_give(p, s->in[IN_BIAS], g->out[OUT_DBIAS]);
 }

@@ -1,17 +1,21 @@
 /*
- * avgpool.c - the mean of each window (in x[B,C,H,W]; i: size).
+ * avgpool.c - the mean of each window.
  */
 #include "ops/common.h"
+
+enum { IN_X, INS };
+enum { OUT_Y };
+enum { I_SIZE, INTS };
 
 static vitcl_status shape(vt_plan *p, vt_step *s)
 {
     vitcl_status st = VITCL_OK;
-    const vt_value *x = vt_value_of(p, s->in[0]);
-    const int size = s->i[0];
+    const vt_value *x = vt_value_of(p, s->in[IN_X]);
+    const int size = s->i[I_SIZE];
 
     VT_TRY(vt_op_need(x && x->rank == 4 && size >= 1,
                       "pooling needs x[B,C,H,W] and a window"));
-    VT_TRY(vt_op_out(p, s, 0, 4,
+    VT_TRY(vt_op_out(p, s, OUT_Y, 4,
                      (int[]){x->dim[0], x->dim[1], (x->dim[2] - 1) / size + 1,
                              (x->dim[3] - 1) / size + 1}));
 done:
@@ -22,11 +26,11 @@ static vitcl_status prepare(vt_plan *p, vt_step *s)
 {
     vitcl_status st = VITCL_OK;
     vt_kernel *k;
-    const vt_val x = s->in[0], y = s->out[0];
+    const vt_val x = s->in[IN_X], y = s->out[OUT_Y];
 
     VT_TRY(vt_op_kernel(&k, p, s, "avgpool", "avgpool"));
     VT_TRY(vt_args(p, k, "vviiiii", y, x, vt_dim(p, x, 2), vt_dim(p, x, 3),
-                   vt_dim(p, y, 2), vt_dim(p, y, 3), s->i[0]));
+                   vt_dim(p, y, 2), vt_dim(p, y, 3), s->i[I_SIZE]));
     vt_op_blocks(k, p, vt_dim(p, y, 3), vt_op_rows(p, y));
 done:
     return st;
@@ -38,5 +42,6 @@ const vt_op vt_op_avgpool = {
 
 vt_val vt_avgpool(vt_plan *p, vt_val x, int size)
 {
-    return vt_op_append(p, &vt_op_avgpool, 1, &x, 1, &size);
+    return vt_op_append(p, &vt_op_avgpool, INS, (vt_val[]){[IN_X] = x}, INTS,
+                        (int[]){[I_SIZE] = size});
 }

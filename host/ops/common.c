@@ -188,7 +188,11 @@ void vt_op_grad_w(vt_plan *p, const vt_op *op, vt_val g, vt_val x, vt_val w,
     param = vt_value_of(p, w)->kind == VT_PARAM;
     if (param)
         sum = vt_grad_param(p, w);
-    dw = vt_op_append(p, op, 4, (vt_val[]){g, x, w, sum}, ints, i);
+    dw = vt_op_append(
+        p, op, VT_DW_INS,
+        (vt_val[]){
+            [VT_DW_DY] = g, [VT_DW_X] = x, [VT_DW_W] = w, [VT_DW_SUM] = sum},
+        ints, i);
     if (!param)
         vt_grad_give(p, w, dw);
 }
@@ -201,4 +205,68 @@ void vt_op_give(vt_plan *p, vt_val v, vt_val g)
         vt_add_to(p, vt_grad_param(p, v), g);
     else
         vt_grad_give(p, v, g);
+}
+
+/* ---- two tensors to one ---- */
+
+vitcl_status vt_op_pair_shape(vt_plan *p, vt_step *s)
+{
+    const vt_val a = s->in[VT_PAIR_A], b = s->in[VT_PAIR_B];
+    vitcl_status st = VITCL_OK;
+
+    VT_TRY(vt_op_need(a != VT_NONE && vt_op_count(p, a) == vt_op_count(p, b),
+                      "the two tensors differ in size"));
+    VT_TRY(vt_op_like(p, s, VT_PAIR_OUT, a));
+done:
+    return st;
+}
+
+vitcl_status vt_op_pair(vt_plan *p, vt_step *s, const char *file,
+                        const char *kernel)
+{
+    const vt_val a = s->in[VT_PAIR_A];
+    const int n = vt_op_count(p, a);
+    vitcl_status st = VITCL_OK;
+    vt_kernel *k;
+
+    VT_TRY(vt_op_kernel(&k, p, s, file, kernel));
+    VT_TRY(vt_args(p, k, "vvvi", s->out[VT_PAIR_OUT], a, s->in[VT_PAIR_B], n));
+    vt_op_blocks(k, p, n, 1);
+done:
+    return st;
+}
+
+vitcl_status vt_op_rows_pair_shape(vt_plan *p, vt_step *s)
+{
+    const vt_val a = s->in[VT_PAIR_A], b = s->in[VT_PAIR_B];
+    const int x = vt_op_count(p, a), y = vt_op_count(p, b);
+    vitcl_status st = VITCL_OK;
+
+    VT_TRY(vt_op_need(x > 0 && y > 0 && x % y == 0 &&
+                          vt_dim(p, a, -1) == vt_dim(p, b, -1),
+                      "the rows do not fit the tensor that they are for"));
+    VT_TRY(vt_op_like(p, s, VT_PAIR_OUT, a));
+done:
+    return st;
+}
+
+vitcl_status vt_op_rows_pair(vt_plan *p, vt_step *s, const char *file,
+                             const char *kernel)
+{
+    const vt_val a = s->in[VT_PAIR_A], b = s->in[VT_PAIR_B];
+    const int r = vt_op_count(p, b);
+    vitcl_status st = VITCL_OK;
+    vt_kernel *k;
+
+    VT_TRY(vt_op_kernel(&k, p, s, file, kernel));
+    VT_TRY(vt_args(p, k, "vvvi", s->out[VT_PAIR_OUT], a, b, r));
+    vt_op_blocks(k, p, r, vt_op_count(p, a) / r);
+done:
+    return st;
+}
+
+vt_val vt_op_append_pair(vt_plan *p, const vt_op *op, vt_val a, vt_val b)
+{
+    return vt_op_append(p, op, 2, (vt_val[]){[VT_PAIR_A] = a, [VT_PAIR_B] = b},
+                        0, NULL);
 }

@@ -2,7 +2,8 @@
  * common.h - what op files share; for host/ops/ only.
  *
  * Every op is a vt_op named vt_op_<name> in its own file and a row of
- * VT_OPS below, which declares it.
+ * VT_OPS below, which declares it. The file names the slots of its steps: IN_,
+ * OUT_, I_ and F_ the op's own, DX_, DW_ and the like those of its gradients.
  */
 #ifndef VT_OPS_COMMON_H
 #define VT_OPS_COMMON_H
@@ -89,14 +90,32 @@ vitcl_status vt_op_columns(vt_kernel **out, vt_plan *p, vt_step *s,
 
 /* vt_grad_give() for any input: adds to a parameter's gradient. */
 void vt_op_give(vt_plan *p, vt_val v, vt_val g);
-/* The gradient of w[N,..] by a step with the inputs g, x, w (for its shape) and
- * the state it adds to; VT_NONE where w is no parameter: it writes out[0]. No
- * step if w's gradient is not wanted. */
+/* The gradient of w[N,..] by a step with these inputs: w for its shape, and the
+ * state it adds to; VT_NONE where w is no parameter: it writes its first
+ * output. No step if w's gradient is not wanted. */
+enum { VT_DW_DY, VT_DW_X, VT_DW_W, VT_DW_SUM, VT_DW_INS };
 void vt_op_grad_w(vt_plan *p, const vt_op *op, vt_val g, vt_val x, vt_val w,
                   int ints, const int *i);
 /* A step with these inputs (n of them) whose first output is returned. */
 vt_val vt_op_append(vt_plan *p, const vt_op *op, int n, const vt_val *in,
                     int ints, const int *i);
+
+/* ---- two tensors to one: sums and products ---- */
+
+enum { VT_PAIR_A, VT_PAIR_B }; /* inputs */
+enum { VT_PAIR_OUT };
+
+/* Two of the same size, element by element. */
+vitcl_status vt_op_pair_shape(vt_plan *p, vt_step *s);
+vitcl_status vt_op_pair(vt_plan *p, vt_step *s, const char *file,
+                        const char *kernel);
+/* b, whole rows, repeated over a's front. */
+vitcl_status vt_op_rows_pair_shape(vt_plan *p, vt_step *s);
+vitcl_status vt_op_rows_pair(vt_plan *p, vt_step *s, const char *file,
+                             const char *kernel);
+vt_val vt_op_append_pair(vt_plan *p, const vt_op *op, vt_val a, vt_val b);
+
+/* ---- steps that other ops append ---- */
 
 /* Where y is act(x): x, and act's slope there; else y and VT_NONE. A gradient
  * of y times the slope is one of x. */

@@ -2,27 +2,32 @@
  * conv.c - convolution: gather rows, multiply, turn tokens back into planes; on
  * a CPU, where the shape suits it, in one step: conv_direct.c.
  *
- * The op itself is the gathering (in x[B,C,H,W]; i: out height and width,
- * kernel height and width, stride, padding on top and left); the other two
- * are steps of vt_linear and vt_transpose, gradients included.
+ * The op itself is the gathering; the other two are steps of vt_linear and
+ * vt_transpose, gradients included.
  */
 #include "ops/conv.h"
 
+enum { IN_X, INS };
+enum { OUT_ROWS };
+/* conv_grad; X for its shape */
+enum { DX_DROWS, DX_X, DX_INS };
+enum { OUT_DX };
+
 static vitcl_status shape(vt_plan *p, vt_step *s)
 {
-    vt_val x = s->in[0];
+    vt_val x = s->in[IN_X];
 
-    return vt_op_out(p, s, 0, 3,
-                     (int[]){vt_dim(p, x, 0), s->i[0] * s->i[1],
-                             vt_dim(p, x, 1) * s->i[2] * s->i[3]});
+    return vt_op_out(p, s, OUT_ROWS, 3,
+                     (int[]){vt_dim(p, x, 0), s->i[HO] * s->i[WO],
+                             vt_dim(p, x, 1) * s->i[KH] * s->i[KW]});
 }
 
 static vitcl_status args(vt_plan *p, vt_kernel *k, vt_val to, vt_val from,
                          vt_val x, const int *i)
 {
     return vt_args(p, k, "vviiiiiiiiii", to, from, vt_dim(p, x, 1),
-                   vt_dim(p, x, 2), vt_dim(p, x, 3), i[0], i[1], i[2], i[3],
-                   i[4], i[5], i[6]);
+                   vt_dim(p, x, 2), vt_dim(p, x, 3), i[HO], i[WO], i[KH], i[KW],
+                   i[STRIDE], i[TOP], i[LEFT]);
 }
 
 static vitcl_status prepare(vt_plan *p, vt_step *s)
@@ -32,27 +37,27 @@ static vitcl_status prepare(vt_plan *p, vt_step *s)
     bool cpu = vt_op_cpu(p);
 
     VT_TRY(vt_op_kernel(&k, p, s, "conv", cpu ? "conv__pixels" : "conv"));
-    VT_TRY(args(p, k, s->out[0], s->in[0], s->in[0], s->i));
+    VT_TRY(args(p, k, s->out[OUT_ROWS], s->in[IN_X], s->in[IN_X], s->i));
     if (cpu)
-        vt_op_items(k, p, (s->i[1] + 15) / 16,
-                    vt_dim(p, s->in[0], 0) * s->i[0]);
+        vt_op_items(k, p, (s->i[WO] + 15) / 16,
+                    vt_dim(p, s->in[IN_X], 0) * s->i[HO]);
     else
-        vt_op_blocks(k, p, vt_dim(p, s->out[0], 2), vt_op_rows(p, s->out[0]));
+        vt_op_blocks(k, p, vt_dim(p, s->out[OUT_ROWS], 2),
+                     vt_op_rows(p, s->out[OUT_ROWS]));
 done:
     return st;
 }
 
-/* in dout, x (for its shape); i as above */
 static vitcl_status grad_shape(vt_plan *p, vt_step *s)
 {
-    return vt_op_like(p, s, 0, s->in[1]);
+    return vt_op_like(p, s, OUT_DX, s->in[DX_X]);
 }
 
 static vitcl_status grad_prepare(vt_plan *p, vt_step *s)
 {
     vitcl_status st = VITCL_OK;
     vt_kernel *k;
-    vt_val dx = s->out[0];
+    vt_val dx = s->out[OUT_DX];
 
     if (vt_op_cpu(p)) {
         VT_TRY(vt_op_kernel(&k, p, s, "conv", "conv_grad__pixels"));
@@ -62,7 +67,7 @@ static vitcl_status grad_prepare(vt_plan *p, vt_step *s)
         VT_TRY(vt_op_kernel(&k, p, s, "conv", "conv_grad"));
         vt_op_blocks(k, p, vt_dim(p, dx, 3), vt_op_rows(p, dx));
     }
-    VT_TRY(args(p, k, dx, s->in[0], dx, s->i));
+    VT_TRY(args(p, k, dx, s->in[DX_DROWS], dx, s->i));
 done:
     return st;
 }
@@ -72,11 +77,13 @@ static const vt_op conv_grad = {
 
 static void grad(vt_plan *p, const vt_step *s)
 {
-    if (vt_grad_wanted(p, s->in[0]))
-        vt_op_give(p, s->in[0],
-                   vt_op_append(p, &conv_grad, 2,
-                                (vt_val[]){vt_grad(p, s->out[0]), s->in[0]}, 7,
-                                s->i));
+    if (vt_grad_wanted(p, s->in[IN_X]))
+        vt_op_give(
+            p, s->in[IN_X],
+            vt_op_append(p, &conv_grad, DX_INS,
+                         (vt_val[]){[DX_DROWS] = vt_grad(p, s->out[OUT_ROWS]),
+                                    [DX_X] = s->in[IN_X]},
+                         SHAPE_INTS, s->i));
 }
 
 const vt_op vt_op_conv = {
@@ -108,14 +115,17 @@ vt_val vt_conv(vt_plan *p, vt_val x, vt_val w, int stride, int pad_top,
     h = h / stride + 1, u = u / stride + 1, o = f->dim[0], batch = v->dim[0];
     plain = f->dim[2] == 1 && f->dim[3] == 1 && stride == 1 &&
             pad_top + pad_left + pad_bottom + pad_right == 0;
-    const int i[7] = {h, u, f->dim[2], f->dim[3], stride, pad_top, pad_left};
+    const int i[SHAPE_INTS] = {
+        [HO] = h,          [WO] = u,        [KH] = f->dim[2], [KW] = f->dim[3],
+        [STRIDE] = stride, [TOP] = pad_top, [LEFT] = pad_left};
 
     if (vt_conv_direct_for(p, i))
         return vt_conv_direct(p, x, w, i);
     if (plain) /* nothing to gather: the rows are the pixels' channels */
         rows = vt_to_tokens(p, x);
     else
-        rows = vt_op_append(p, &vt_op_conv, 1, &x, 7, i);
+        rows = vt_op_append(p, &vt_op_conv, INS, (vt_val[]){[IN_X] = x},
+                            SHAPE_INTS, i);
     y = vt_linear_exact(p, rows, w);
     return vt_transpose(p, y, h * u, o, 4, (int[]){batch, o, h, u});
 }

@@ -1,12 +1,13 @@
 /*
  * conv.h - what conv.c and conv_direct.c share.
- *
- * i: out height and width, kernel height and width, stride, padding on top and
- * left.
  */
 #ifndef VT_OPS_CONV_H
 #define VT_OPS_CONV_H
 #include "ops/common.h"
+
+/* A step's integers: height and width of what comes out and of the kernel,
+ * stride, padding on top and left. */
+enum { HO, WO, KH, KW, STRIDE, TOP, LEFT, SHAPE_INTS };
 
 /* Can cl/conv_direct.cl do it here? */
 bool vt_conv_direct_for(const vt_plan *p, const int *i);

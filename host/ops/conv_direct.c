@@ -1,14 +1,15 @@
 /*
  * conv_direct.c - a CPU's convolution, planes to planes (for conv.c).
- *
- * in x[B,C,H,W], w[O,C,kh,kw]; i: out height and width, kernel height and
- * width, stride, padding on top and left, distance of x's pixels (`apart`,
- * cl/conv_direct.cl), and 1 for a gradient's w, whose channels change places
- * first.
  */
 #include "ops/conv.h"
 
-enum { HO, WO, KH, KW, STRIDE, TOP, LEFT, APART, TURNED, INTS };
+enum { IN_X, IN_W, INS };
+enum { OUT_Y, OUT_TRANSPOSED };
+/* The distance of x's pixels (cl/conv_direct.cl); whether w's channels change
+ * places first, as dx has it, which is the convolution of dy with that. */
+enum { APART = SHAPE_INTS, TRANSPOSED, INTS };
+/* grad_w, with the inputs of vt_op_grad_w() */
+enum { OUT_DW, OUT_PART };
 
 /* of cl/conv_direct.cl */
 #define TILE 64
@@ -61,19 +62,19 @@ bool vt_conv_direct_for(const vt_plan *p, const int *i)
 /* Output channels: w's first dimension, or its second where it is turned. */
 static int outputs(const vt_plan *p, const vt_step *s)
 {
-    return vt_dim(p, s->in[1], s->i[TURNED]);
+    return vt_dim(p, s->in[IN_W], s->i[TRANSPOSED]);
 }
 
 static vitcl_status shape(vt_plan *p, vt_step *s)
 {
     vitcl_status st = VITCL_OK;
-    vt_val x = s->in[0], w = s->in[1];
+    vt_val x = s->in[IN_X], w = s->in[IN_W];
 
     VT_TRY(
-        vt_op_out(p, s, 0, 4,
+        vt_op_out(p, s, OUT_Y, 4,
                   (int[]){vt_dim(p, x, 0), outputs(p, s), s->i[HO], s->i[WO]}));
-    if (s->i[TURNED])
-        VT_TRY(vt_op_like(p, s, 1, w));
+    if (s->i[TRANSPOSED])
+        VT_TRY(vt_op_like(p, s, OUT_TRANSPOSED, w));
 done:
     return st;
 }
@@ -87,20 +88,20 @@ done:
 static vitcl_status prepare(vt_plan *p, vt_step *s)
 {
     vitcl_status st = VITCL_OK;
-    vt_val x = s->in[0], w = s->in[1];
+    vt_val x = s->in[IN_X], w = s->in[IN_W];
     const int o = outputs(p, s);
     const cut c = cut_for(vt_dim(p, x, 0) * s->i[HO], o, s->i);
     vt_kernel *k;
 
-    if (s->i[TURNED]) {
+    if (s->i[TRANSPOSED]) {
         VT_TRY(vt_op_kernel(&k, p, s, "conv_direct", "conv_direct_transpose"));
-        VT_TRY(vt_args(p, k, "vvii", s->out[1], w, vt_dim(p, w, 0),
+        VT_TRY(vt_args(p, k, "vvii", s->out[OUT_TRANSPOSED], w, vt_dim(p, w, 0),
                        s->i[KH] * s->i[KW]));
         vt_op_items(k, p, o, 1);
-        w = s->out[1];
+        w = s->out[OUT_TRANSPOSED];
     }
     VT_TRY(vt_op_kernel(&k, p, s, "conv_direct", "conv_direct"));
-    VT_TRY(vt_args(p, k, "vvviiiiiiiiiiiiiiii", s->out[0], x, w, o, c.outs,
+    VT_TRY(vt_args(p, k, "vvviiiiiiiiiiiiiiii", s->out[OUT_Y], x, w, o, c.outs,
                    SHAPE_ARGS(p, x, s->i, c)));
     vt_op_items(k, p, c.tiles, c.groups);
 done:
@@ -109,17 +110,17 @@ done:
 
 static double macs(const vt_plan *p, const vt_step *s)
 {
-    return (double)vt_op_count(p, s->out[0]) * vt_dim(p, s->in[0], 1) *
+    return (double)vt_op_count(p, s->out[OUT_Y]) * vt_dim(p, s->in[IN_X], 1) *
            s->i[KH] * s->i[KW];
 }
 
-/* ---- dw: in dy, x, w (for its shape), sum or none; i as above ---- */
+/* ---- dw ---- */
 
 static int w_chunks(const vt_plan *p, const vt_step *s)
 {
     const int each = KC / (s->i[KH] * s->i[KW]);
 
-    return (vt_dim(p, s->in[1], 1) + each - 1) / each;
+    return (vt_dim(p, s->in[VT_DW_X], 1) + each - 1) / each;
 }
 
 static int w_slices(const vt_plan *p, const vt_step *s, const cut *c)
@@ -131,21 +132,21 @@ static int w_slices(const vt_plan *p, const vt_step *s, const cut *c)
 
 static cut w_cut(const vt_plan *p, const vt_step *s)
 {
-    return cut_for(vt_dim(p, s->in[1], 0) * s->i[HO], vt_dim(p, s->in[2], 0),
-                   s->i);
+    return cut_for(vt_dim(p, s->in[VT_DW_X], 0) * s->i[HO],
+                   vt_dim(p, s->in[VT_DW_W], 0), s->i);
 }
 
 static vitcl_status w_shape(vt_plan *p, vt_step *s)
 {
     vitcl_status st = VITCL_OK;
     const cut c = w_cut(p, s);
-    const int o = vt_dim(p, s->in[2], 0);
+    const int o = vt_dim(p, s->in[VT_DW_W], 0);
 
-    if (s->in[3] == VT_NONE)
-        VT_TRY(vt_op_like(p, s, 0, s->in[2]));
+    if (s->in[VT_DW_SUM] == VT_NONE)
+        VT_TRY(vt_op_like(p, s, OUT_DW, s->in[VT_DW_W]));
     VT_TRY(vt_op_out(
-        p, s, 1, 3,
-        (int[]){w_slices(p, s, &c), vt_op_count(p, s->in[2]) / o, o}));
+        p, s, OUT_PART, 3,
+        (int[]){w_slices(p, s, &c), vt_op_count(p, s->in[VT_DW_W]) / o, o}));
 done:
     return st;
 }
@@ -153,8 +154,8 @@ done:
 static vitcl_status w_prepare(vt_plan *p, vt_step *s)
 {
     vitcl_status st = VITCL_OK;
-    vt_val dy = s->in[0], x = s->in[1], part = s->out[1];
-    const int o = vt_dim(p, s->in[2], 0), n = vt_dim(p, part, 1);
+    vt_val dy = s->in[VT_DW_DY], x = s->in[VT_DW_X], part = s->out[OUT_PART];
+    const int o = vt_dim(p, s->in[VT_DW_W], 0), n = vt_dim(p, part, 1);
     const int slices = vt_dim(p, part, 0);
     const cut c = w_cut(p, s);
     vt_kernel *k;
@@ -167,8 +168,10 @@ static vitcl_status w_prepare(vt_plan *p, vt_step *s)
         (size_t[3]){(size_t)w_chunks(p, s), (size_t)c.groups, (size_t)slices},
         (size_t[3]){1, 1, 1});
     VT_TRY(vt_op_kernel(&k, p, s, "conv_direct", "conv_direct_sum"));
-    VT_TRY(vt_args(p, k, "vviiii", s->in[3] == VT_NONE ? s->out[0] : s->in[3],
-                   part, o, n, slices, s->in[3] != VT_NONE));
+    VT_TRY(
+        vt_args(p, k, "vviiii",
+                s->in[VT_DW_SUM] == VT_NONE ? s->out[OUT_DW] : s->in[VT_DW_SUM],
+                part, o, n, slices, s->in[VT_DW_SUM] != VT_NONE));
     vt_op_items(k, p, (n + 15) / 16, 1);
 done:
     return st;
@@ -176,8 +179,8 @@ done:
 
 static double w_macs(const vt_plan *p, const vt_step *s)
 {
-    return (double)vt_op_count(p, s->in[0]) * vt_dim(p, s->in[1], 1) *
-           s->i[KH] * s->i[KW];
+    return (double)vt_op_count(p, s->in[VT_DW_DY]) *
+           vt_dim(p, s->in[VT_DW_X], 1) * s->i[KH] * s->i[KW];
 }
 
 static const vt_op grad_w = {.name = "conv_direct_grad_w",
@@ -192,16 +195,22 @@ static const vt_op grad_x = {.name = "conv_direct_grad_x",
 
 static void grad(vt_plan *p, const vt_step *s)
 {
-    vt_val g = vt_grad(p, s->out[0]), x = s->in[0], w = s->in[1];
+    vt_val g = vt_grad(p, s->out[OUT_Y]), x = s->in[IN_X], w = s->in[IN_W];
 
     vt_op_grad_w(p, &grad_w, g, x, w, INTS, s->i);
     if (vt_grad_wanted(p, x))
         vt_op_give(p, x,
-                   vt_op_append(
-                       p, &grad_x, 2, (vt_val[]){g, w}, INTS,
-                       (int[]){vt_dim(p, x, 2), vt_dim(p, x, 3), s->i[KH],
-                               s->i[KW], 1, s->i[KH] - 1 - s->i[TOP],
-                               s->i[KW] - 1 - s->i[LEFT], s->i[STRIDE], true}));
+                   vt_op_append(p, &grad_x, INS,
+                                (vt_val[]){[IN_X] = g, [IN_W] = w}, INTS,
+                                (int[]){[HO] = vt_dim(p, x, 2),
+                                        [WO] = vt_dim(p, x, 3),
+                                        [KH] = s->i[KH],
+                                        [KW] = s->i[KW],
+                                        [STRIDE] = 1,
+                                        [TOP] = s->i[KH] - 1 - s->i[TOP],
+                                        [LEFT] = s->i[KW] - 1 - s->i[LEFT],
+                                        [APART] = s->i[STRIDE],
+                                        [TRANSPOSED] = true}));
 }
 
 const vt_op vt_op_conv_direct = {.name = "conv_direct",
@@ -212,7 +221,15 @@ const vt_op vt_op_conv_direct = {.name = "conv_direct",
 
 vt_val vt_conv_direct(vt_plan *p, vt_val x, vt_val w, const int *i)
 {
-    return vt_op_append(
-        p, &vt_op_conv_direct, 2, (vt_val[]){x, w}, INTS,
-        (int[]){i[0], i[1], i[2], i[3], i[4], i[5], i[6], 1, false});
+    return vt_op_append(p, &vt_op_conv_direct, INS,
+                        (vt_val[]){[IN_X] = x, [IN_W] = w}, INTS,
+                        (int[]){[HO] = i[HO],
+                                [WO] = i[WO],
+                                [KH] = i[KH],
+                                [KW] = i[KW],
+                                [STRIDE] = i[STRIDE],
+                                [TOP] = i[TOP],
+                                [LEFT] = i[LEFT],
+                                [APART] = 1,
+                                [TRANSPOSED] = false});
 }

@@ -1,7 +1,6 @@
 /*
  * dropout.c - dropout and stochastic depth.
  *
- * in x, step[1] (i32); i: elements that fall together, salt, limit; f: factor.
  * Salt makes each op of a plan drop other elements; limit is the rate in
  * 2^-32, kept in an int bit by bit.
  */
@@ -9,14 +8,20 @@
 
 #include <string.h>
 
+enum { IN_X, IN_STEP };
+enum { OUT_Y };
+/* so many elements fall together */
+enum { I_TOGETHER, I_SALT, I_LIMIT, INTS };
+enum { F_FACTOR };
+
 static vitcl_status shape(vt_plan *p, vt_step *s)
 {
     vitcl_status st = VITCL_OK;
 
-    VT_TRY(vt_op_need(s->in[1] != VT_NONE &&
-                          vt_value_of(p, s->in[1])->dtype == VT_I32,
+    VT_TRY(vt_op_need(s->in[IN_STEP] != VT_NONE &&
+                          vt_value_of(p, s->in[IN_STEP])->dtype == VT_I32,
                       "dropout needs the training step as an i32"));
-    VT_TRY(vt_op_like(p, s, 0, s->in[0]));
+    VT_TRY(vt_op_like(p, s, OUT_Y, s->in[IN_X]));
 done:
     return st;
 }
@@ -25,11 +30,12 @@ static vitcl_status prepare(vt_plan *p, vt_step *s)
 {
     vitcl_status st = VITCL_OK;
     vt_kernel *k;
-    int n = vt_op_count(p, s->in[0]);
+    int n = vt_op_count(p, s->in[IN_X]);
 
     VT_TRY(vt_op_kernel(&k, p, s, "dropout", "dropout"));
-    VT_TRY(vt_args(p, k, "vvviiiif", s->out[0], s->in[0], s->in[1], n, s->i[0],
-                   s->i[1], s->i[2], (double)s->f[0]));
+    VT_TRY(vt_args(p, k, "vvviiiif", s->out[OUT_Y], s->in[IN_X], s->in[IN_STEP],
+                   n, s->i[I_TOGETHER], s->i[I_SALT], s->i[I_LIMIT],
+                   (double)s->f[F_FACTOR]));
     vt_op_blocks(k, p, n, 1);
 done:
     return st;
@@ -41,18 +47,19 @@ static vt_val append(vt_plan *p, vt_val x, vt_val step, const int *i, float f)
 
     if (!s)
         return VT_NONE;
-    s->in[0] = x, s->in[1] = step;
-    for (int k = 0; k < 3; k++)
+    s->in[IN_X] = x, s->in[IN_STEP] = step;
+    for (int k = 0; k < INTS; k++)
         s->i[k] = i[k];
-    s->f[0] = f;
+    s->f[F_FACTOR] = f;
     return vt_step_add(p, s);
 }
 
 /* The same elements fall. */
 static void grad(vt_plan *p, const vt_step *s)
 {
-    vt_op_give(p, s->in[0],
-               append(p, vt_grad(p, s->out[0]), s->in[1], s->i, s->f[0]));
+    vt_op_give(p, s->in[IN_X],
+               append(p, vt_grad(p, s->out[OUT_Y]), s->in[IN_STEP], s->i,
+                      s->f[F_FACTOR]));
 }
 
 const vt_op vt_op_dropout = {
@@ -75,7 +82,10 @@ static vt_val drop(vt_plan *p, vt_val x, vt_val step, float rate, int per)
         return x;
     limit = (uint32_t)((double)rate * 4294967296.0);
     memcpy(&bits, &limit, sizeof bits);
-    return append(p, x, step, (int[]){per, (int)(salt & 0x7fffffffu), bits},
+    return append(p, x, step,
+                  (int[]){[I_TOGETHER] = per,
+                          [I_SALT] = (int)(salt & 0x7fffffffu),
+                          [I_LIMIT] = bits},
                   1.0f / (1.0f - rate));
 }
 

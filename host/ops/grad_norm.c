@@ -6,14 +6,20 @@
  */
 #include "ops/common.h"
 
+enum { IN_PARTS, INS };
+enum { OUT_NORM };
+/* norm_part: to a place in a state */
+enum { PART_PARTS, PART_GRAD, PART_INS };
+enum { I_AT, PART_INTS };
+
 #define PARTS 64 /* enough work-groups for a GPU, few enough to add */
 
-/* in part (a state), grad; i: where in part. No output. */
 static vitcl_status part_shape(vt_plan *p, vt_step *s)
 {
-    return vt_op_need(s->in[0] != VT_NONE && s->in[1] != VT_NONE &&
-                          s->i[0] + PARTS <= vt_op_count(p, s->in[0]),
-                      "a gradient is missing");
+    return vt_op_need(
+        s->in[PART_PARTS] != VT_NONE && s->in[PART_GRAD] != VT_NONE &&
+            s->i[I_AT] + PARTS <= vt_op_count(p, s->in[PART_PARTS]),
+        "a gradient is missing");
 }
 
 static vitcl_status part_prepare(vt_plan *p, vt_step *s)
@@ -22,8 +28,8 @@ static vitcl_status part_prepare(vt_plan *p, vt_step *s)
     vt_kernel *k;
 
     VT_TRY(vt_op_kernel(&k, p, s, "grad_norm", "grad_norm_part"));
-    VT_TRY(vt_args(p, k, "vvii", s->in[0], s->in[1], vt_op_count(p, s->in[1]),
-                   s->i[0]));
+    VT_TRY(vt_args(p, k, "vvii", s->in[PART_PARTS], s->in[PART_GRAD],
+                   vt_op_count(p, s->in[PART_GRAD]), s->i[I_AT]));
     vt_op_groups(k, p, PARTS);
 done:
     return st;
@@ -32,10 +38,9 @@ done:
 static const vt_op norm_part = {
     .name = "grad_norm_part", .shape = part_shape, .prepare = part_prepare};
 
-/* in part; out norm[1] */
 static vitcl_status shape(vt_plan *p, vt_step *s)
 {
-    return vt_op_out(p, s, 0, 1, (int[]){1});
+    return vt_op_out(p, s, OUT_NORM, 1, (int[]){1});
 }
 
 static vitcl_status prepare(vt_plan *p, vt_step *s)
@@ -44,7 +49,8 @@ static vitcl_status prepare(vt_plan *p, vt_step *s)
     vt_kernel *k;
 
     VT_TRY(vt_op_kernel(&k, p, s, "grad_norm", "grad_norm"));
-    VT_TRY(vt_args(p, k, "vvi", s->out[0], s->in[0], vt_op_count(p, s->in[0])));
+    VT_TRY(vt_args(p, k, "vvi", s->out[OUT_NORM], s->in[IN_PARTS],
+                   vt_op_count(p, s->in[IN_PARTS])));
     vt_op_groups(k, p, 1);
 done:
     return st;
@@ -60,7 +66,9 @@ vt_val vt_grad_norm(vt_plan *p, const vt_val *grad, int n)
                            (int[]){VT_MAX(n, 1) * PARTS});
 
     for (int i = 0; i < n; i++)
-        vt_op_append(p, &norm_part, 2, (vt_val[]){part, grad[i]}, 1,
-                     (int[]){i * PARTS});
-    return vt_op_append(p, &vt_op_grad_norm, 1, &part, 0, NULL);
+        vt_op_append(p, &norm_part, PART_INS,
+                     (vt_val[]){[PART_PARTS] = part, [PART_GRAD] = grad[i]},
+                     PART_INTS, (int[]){[I_AT] = i * PARTS});
+    return vt_op_append(p, &vt_op_grad_norm, INS, (vt_val[]){[IN_PARTS] = part},
+                        0, NULL);
 }

@@ -1,31 +1,40 @@
 /*
  * layernorm.c - layer norm of rows, or of the first rows of each picture.
- *
- * in x, gamma, beta; out y, stat (only where a backward follows);
- * i: take, of (1, 1: all rows); f: eps.
  */
 #include "ops/common.h"
+
+enum { IN_X, IN_GAMMA, IN_BETA };
+enum { OUT_Y, OUT_STAT };    /* stat: for a backward */
+enum { I_TAKE, I_OF, INTS }; /* 1, 1: all rows */
+enum { F_EPS };
+/* grad_x */
+enum { DX_DY, DX_X, DX_STAT, DX_GAMMA, DX_INS };
+enum { OUT_DX };
+/* grad_w */
+enum { DW_DY, DW_X, DW_STAT, DW_DGAMMA, DW_DBETA, DW_INS };
 
 static vitcl_status shape(vt_plan *p, vt_step *s)
 {
     vitcl_status st = VITCL_OK;
-    const vt_value *x = vt_value_of(p, s->in[0]);
-    int c = vt_dim(p, s->in[0], -1), dim[4];
+    const vt_value *x = vt_value_of(p, s->in[IN_X]);
+    int c = vt_dim(p, s->in[IN_X], -1), dim[4];
 
     VT_TRY(vt_op_need(x != NULL, "an input is missing"));
-    for (int k = 1; k < 3; k++)
+    for (int k = IN_GAMMA; k <= IN_BETA; k++)
         VT_TRY(vt_op_need(s->in[k] == VT_NONE || vt_op_count(p, s->in[k]) == c,
                           "gamma and beta must have a row's width"));
     for (int i = 0; i < x->rank; i++)
         dim[i] = x->dim[i];
-    if (s->i[1] > 1) {
-        VT_TRY(vt_op_need(x->rank == 3 && s->i[0] >= 1 && s->i[0] <= s->i[1],
+    if (s->i[I_OF] > 1) {
+        VT_TRY(vt_op_need(x->rank == 3 && s->i[I_TAKE] >= 1 &&
+                              s->i[I_TAKE] <= s->i[I_OF],
                           "more rows asked for than a picture has"));
-        dim[1] = s->i[0];
+        dim[1] = s->i[I_TAKE];
     }
-    VT_TRY(vt_op_out(p, s, 0, x->rank, dim));
+    VT_TRY(vt_op_out(p, s, OUT_Y, x->rank, dim));
     if (vt_plan_settings(p)->backward)
-        VT_TRY(vt_op_out(p, s, 1, 2, (int[]){vt_op_rows(p, s->out[0]), 2}));
+        VT_TRY(vt_op_out(p, s, OUT_STAT, 2,
+                         (int[]){vt_op_rows(p, s->out[OUT_Y]), 2}));
 done:
     return st;
 }
@@ -36,18 +45,18 @@ static vitcl_status prepare(vt_plan *p, vt_step *s)
     vt_kernel *k;
 
     VT_TRY(vt_op_kernel(&k, p, s, "layernorm", "layernorm"));
-    VT_TRY(vt_args(p, k, "vvvvviiif", s->out[0], s->out[1], s->in[0], s->in[1],
-                   s->in[2], vt_dim(p, s->in[0], -1), s->i[0], s->i[1],
-                   (double)s->f[0]));
-    vt_op_groups(k, p, vt_op_rows(p, s->out[0]));
+    VT_TRY(vt_args(p, k, "vvvvviiif", s->out[OUT_Y], s->out[OUT_STAT],
+                   s->in[IN_X], s->in[IN_GAMMA], s->in[IN_BETA],
+                   vt_dim(p, s->in[IN_X], -1), s->i[I_TAKE], s->i[I_OF],
+                   (double)s->f[F_EPS]));
+    vt_op_groups(k, p, vt_op_rows(p, s->out[OUT_Y]));
 done:
     return st;
 }
 
-/* in dout, x, stat, gamma; i take, of */
 static vitcl_status x_shape(vt_plan *p, vt_step *s)
 {
-    return vt_op_like(p, s, 0, s->in[1]);
+    return vt_op_like(p, s, OUT_DX, s->in[DX_X]);
 }
 
 static vitcl_status x_prepare(vt_plan *p, vt_step *s)
@@ -56,9 +65,10 @@ static vitcl_status x_prepare(vt_plan *p, vt_step *s)
     vt_kernel *k;
 
     VT_TRY(vt_op_kernel(&k, p, s, "layernorm", "layernorm_grad_x"));
-    VT_TRY(vt_args(p, k, "vvvvviii", s->out[0], s->in[0], s->in[1], s->in[2],
-                   s->in[3], vt_dim(p, s->in[1], -1), s->i[0], s->i[1]));
-    vt_op_groups(k, p, vt_op_rows(p, s->in[0]));
+    VT_TRY(vt_args(p, k, "vvvvviii", s->out[OUT_DX], s->in[DX_DY], s->in[DX_X],
+                   s->in[DX_STAT], s->in[DX_GAMMA], vt_dim(p, s->in[DX_X], -1),
+                   s->i[I_TAKE], s->i[I_OF]));
+    vt_op_groups(k, p, vt_op_rows(p, s->in[DX_DY]));
 done:
     return st;
 }
@@ -66,16 +76,16 @@ done:
 static const vt_op grad_x = {
     .name = "layernorm_grad_x", .shape = x_shape, .prepare = x_prepare};
 
-/* in dout, x, stat, dgamma, dbeta (states); no output */
 static vitcl_status w_prepare(vt_plan *p, vt_step *s)
 {
     vitcl_status st = VITCL_OK;
     vt_kernel *k;
-    int c = vt_dim(p, s->in[1], -1);
+    int c = vt_dim(p, s->in[DW_X], -1);
 
     VT_TRY(vt_op_columns(&k, p, s, "layernorm", "layernorm_grad_w", c));
-    VT_TRY(vt_args(p, k, "vvvvviiii", s->in[3], s->in[4], s->in[0], s->in[1],
-                   s->in[2], vt_op_rows(p, s->in[0]), c, s->i[0], s->i[1]));
+    VT_TRY(vt_args(p, k, "vvvvviiii", s->in[DW_DGAMMA], s->in[DW_DBETA],
+                   s->in[DW_DY], s->in[DW_X], s->in[DW_STAT],
+                   vt_op_rows(p, s->in[DW_DY]), c, s->i[I_TAKE], s->i[I_OF]));
 done:
     return st;
 }
@@ -85,18 +95,26 @@ static const vt_op grad_w = {
 
 static void grad(vt_plan *p, const vt_step *s)
 {
-    vt_val g = vt_grad(p, s->out[0]), dgamma = vt_grad_param(p, s->in[1]),
-           dbeta = vt_grad_param(p, s->in[2]);
+    vt_val g = vt_grad(p, s->out[OUT_Y]),
+           dgamma = vt_grad_param(p, s->in[IN_GAMMA]),
+           dbeta = vt_grad_param(p, s->in[IN_BETA]);
 
     if (dgamma != VT_NONE || dbeta != VT_NONE)
-        vt_op_append(p, &grad_w, 5,
-                     (vt_val[]){g, s->in[0], s->out[1], dgamma, dbeta}, 2,
-                     s->i);
-    if (vt_grad_wanted(p, s->in[0]))
-        vt_op_give(p, s->in[0],
-                   vt_op_append(p, &grad_x, 4,
-                                (vt_val[]){g, s->in[0], s->out[1], s->in[1]}, 2,
-                                s->i));
+        vt_op_append(p, &grad_w, DW_INS,
+                     (vt_val[]){[DW_DY] = g,
+                                [DW_X] = s->in[IN_X],
+                                [DW_STAT] = s->out[OUT_STAT],
+                                [DW_DGAMMA] = dgamma,
+                                [DW_DBETA] = dbeta},
+                     INTS, s->i);
+    if (vt_grad_wanted(p, s->in[IN_X]))
+        vt_op_give(p, s->in[IN_X],
+                   vt_op_append(p, &grad_x, DX_INS,
+                                (vt_val[]){[DX_DY] = g,
+                                           [DX_X] = s->in[IN_X],
+                                           [DX_STAT] = s->out[OUT_STAT],
+                                           [DX_GAMMA] = s->in[IN_GAMMA]},
+                                INTS, s->i));
 }
 
 const vt_op vt_op_layernorm = {
@@ -109,9 +127,9 @@ static vt_val append(vt_plan *p, vt_val x, vt_val gamma, vt_val beta, float eps,
 
     if (!s)
         return VT_NONE;
-    s->in[0] = x, s->in[1] = gamma, s->in[2] = beta;
-    s->i[0] = take, s->i[1] = of;
-    s->f[0] = eps;
+    s->in[IN_X] = x, s->in[IN_GAMMA] = gamma, s->in[IN_BETA] = beta;
+    s->i[I_TAKE] = take, s->i[I_OF] = of;
+    s->f[F_EPS] = eps;
     return vt_step_add(p, s);
 }
 

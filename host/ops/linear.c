@@ -1,9 +1,6 @@
 /*
  * linear.c - out = residual + scale * act(x w^T + b), by a GEMM provider.
  *
- * in x, w, b, scale, residual; out y, scratch memory of the provider; i: act,
- * sums in double.
- *
  * A constant weight is packed once in the store. One that training changes,
  * that a step made or that is for a single run is taken as it is. Where a
  * backward follows, activation and scale are steps of their own, because their
@@ -12,6 +9,16 @@
 #include "ops/common.h"
 
 #include <stdio.h>
+
+enum { IN_X, IN_W, IN_BIAS, IN_SCALE, IN_RESIDUAL, INS };
+enum { OUT_Y, OUT_TEMP };      /* temp: memory that the provider works in */
+enum { I_ACT, I_EXACT, INTS }; /* exact: sums in double */
+/* grad_x; X for its shape */
+enum { DX_DY, DX_W, DX_X, DX_SLOPE, DX_INS };
+enum { OUT_DX, OUT_DX_TEMP };
+/* grad_w, with the inputs of vt_op_grad_w() and a bias's gradient */
+enum { DW_DB = VT_DW_INS, DW_INS };
+enum { OUT_DW, OUT_DW_TEMP };
 
 static bool constant(const vt_plan *p, vt_val w)
 {
@@ -44,7 +51,7 @@ static bool delicate(const vt_plan *p, vt_val x)
 
 static vt_gemm_desc forward(const vt_plan *p, const vt_step *s)
 {
-    vt_val x = s->in[0], w = s->in[1];
+    vt_val x = s->in[IN_X], w = s->in[IN_W];
     vt_gemm_desc d =
         base(p, vt_op_rows(p, x), vt_dim(p, w, 0), vt_dim(p, x, -1));
 
@@ -55,12 +62,12 @@ static vt_gemm_desc forward(const vt_plan *p, const vt_step *s)
     if (d.type == VT_I8 && delicate(p, x))
         d.type = VT_F32;
     d.lda = vt_value_of(p, x)->ld;
-    if (s->out[0] != VT_NONE)
-        d.ldc = vt_value_of(p, s->out[0])->ld;
-    d.bias = s->in[2] != VT_NONE;
-    d.scale = s->in[3] != VT_NONE;
-    d.residual = s->in[4] != VT_NONE;
-    d.act = (vt_act)s->i[0];
+    if (s->out[OUT_Y] != VT_NONE)
+        d.ldc = vt_value_of(p, s->out[OUT_Y])->ld;
+    d.bias = s->in[IN_BIAS] != VT_NONE;
+    d.scale = s->in[IN_SCALE] != VT_NONE;
+    d.residual = s->in[IN_RESIDUAL] != VT_NONE;
+    d.act = (vt_act)s->i[I_ACT];
     d.b_packed = constant(p, w);
     return d;
 }
@@ -96,7 +103,7 @@ done:
 static vitcl_status check(const vt_plan *p, const vt_step *s)
 {
     vitcl_status st = VITCL_OK;
-    vt_val x = s->in[0], w = s->in[1];
+    vt_val x = s->in[IN_X], w = s->in[IN_W];
     int n = vt_dim(p, w, 0), k = vt_dim(p, x, -1);
 
     VT_TRY(vt_op_need(x != VT_NONE && w != VT_NONE, "an input is missing"));
@@ -104,13 +111,13 @@ static vitcl_status check(const vt_plan *p, const vt_step *s)
         return vt_fail(VITCL_EINVAL,
                        "%s has %d columns, the tensor before it %d",
                        vt_value_of(p, w)->name, vt_op_count(p, w) / n, k);
-    for (int i = 2; i < 4; i++)
+    for (int i = IN_BIAS; i <= IN_SCALE; i++)
         VT_TRY(vt_op_need(s->in[i] == VT_NONE || vt_op_count(p, s->in[i]) == n,
                           "bias and scale must have one number an output"));
-    VT_TRY(
-        vt_op_need(s->in[4] == VT_NONE || vt_op_count(p, s->in[4]) ==
-                                              (long long)vt_op_rows(p, x) * n,
-                   "the residual differs in size"));
+    VT_TRY(vt_op_need(s->in[IN_RESIDUAL] == VT_NONE ||
+                          vt_op_count(p, s->in[IN_RESIDUAL]) ==
+                              (long long)vt_op_rows(p, x) * n,
+                      "the residual differs in size"));
 done:
     return st;
 }
@@ -133,20 +140,20 @@ static bool same_scratch(const vt_plan *p, const vt_step *writer, int ld)
  * value is padded when a linear layer reads what another one wrote. */
 static void pad_input(vt_plan *p, const vt_step *s)
 {
-    const vt_value *x = vt_value_of(p, s->in[0]);
+    const vt_value *x = vt_value_of(p, s->in[IN_X]);
     const vt_step *from = x->first < 0 ? NULL : vt_plan_step(p, x->first);
     const int k = x->dim[x->rank - 1];
 
     if (vt_op_cpu(p) && !vt_plan_settings(p)->backward && k % 1024 == 0 &&
-        from && from->op == &vt_op_linear && from->in[4] == VT_NONE &&
+        from && from->op == &vt_op_linear && from->in[IN_RESIDUAL] == VT_NONE &&
         same_scratch(p, from, k + 16))
-        vt_pad_rows(p, s->in[0], k + 16);
+        vt_pad_rows(p, s->in[IN_X], k + 16);
 }
 
 static vitcl_status shape(vt_plan *p, vt_step *s)
 {
     vitcl_status st = VITCL_OK;
-    const vt_value *x = vt_value_of(p, s->in[0]);
+    const vt_value *x = vt_value_of(p, s->in[IN_X]);
     vt_gemm_desc d;
     int dim[4], rank;
 
@@ -155,10 +162,10 @@ static vitcl_status shape(vt_plan *p, vt_step *s)
     rank = x->rank;
     for (int i = 0; i < rank; i++)
         dim[i] = x->dim[i];
-    dim[rank - 1] = vt_dim(p, s->in[1], 0);
-    VT_TRY(vt_op_out(p, s, 0, rank, dim));
+    dim[rank - 1] = vt_dim(p, s->in[IN_W], 0);
+    VT_TRY(vt_op_out(p, s, OUT_Y, rank, dim));
     d = forward(p, s);
-    VT_TRY(scratch(p, s, 1, &d));
+    VT_TRY(scratch(p, s, OUT_TEMP, &d));
 done:
     return st;
 }
@@ -167,12 +174,12 @@ static vitcl_status exact(vt_plan *p, vt_step *s)
 {
     vitcl_status st = VITCL_OK;
     vt_kernel *k;
-    int n = vt_dim(p, s->in[1], 0);
+    int n = vt_dim(p, s->in[IN_W], 0);
 
     VT_TRY(vt_op_kernel(&k, p, s, "linear", "linear_exact"));
-    VT_TRY(vt_args(p, k, "vvvii", s->out[0], s->in[0], s->in[1], n,
-                   vt_dim(p, s->in[0], -1)));
-    vt_op_items(k, p, (n + 3) / 4, vt_op_rows(p, s->in[0]));
+    VT_TRY(vt_args(p, k, "vvvii", s->out[OUT_Y], s->in[IN_X], s->in[IN_W], n,
+                   vt_dim(p, s->in[IN_X], -1)));
+    vt_op_items(k, p, (n + 3) / 4, vt_op_rows(p, s->in[IN_X]));
 done:
     return st;
 }
@@ -184,22 +191,22 @@ static vitcl_status prepare(vt_plan *p, vt_step *s)
     vt_gemm_bufs b = {0};
     vt_buf *packed = NULL;
 
-    if (s->i[1])
+    if (s->i[I_EXACT])
         return exact(p, s);
     if (d.b_packed) {
         VT_TRY(vt_store_packed(&packed, vt_plan_settings(p)->store,
-                               vt_value_of(p, s->in[1])->name, vt_plan_gemm(p),
-                               &d));
+                               vt_value_of(p, s->in[IN_W])->name,
+                               vt_plan_gemm(p), &d));
         b.b = packed;
     } else {
-        VT_TRY(vt_bind_weight(&b.b, p, s));
+        VT_TRY(vt_bind_weight(&b.b, p, s, s->in[IN_W]));
     }
-    VT_TRY(vt_bind(&b.c, p, s->out[0]));
-    VT_TRY(vt_bind(&b.a, p, s->in[0]));
-    VT_TRY(vt_bind(&b.bias, p, s->in[2]));
-    VT_TRY(vt_bind(&b.scale, p, s->in[3]));
-    VT_TRY(vt_bind(&b.residual, p, s->in[4]));
-    VT_TRY(bind(p, s, &d, &b, s->out[1]));
+    VT_TRY(vt_bind(&b.c, p, s->out[OUT_Y]));
+    VT_TRY(vt_bind(&b.a, p, s->in[IN_X]));
+    VT_TRY(vt_bind(&b.bias, p, s->in[IN_BIAS]));
+    VT_TRY(vt_bind(&b.scale, p, s->in[IN_SCALE]));
+    VT_TRY(vt_bind(&b.residual, p, s->in[IN_RESIDUAL]));
+    VT_TRY(bind(p, s, &d, &b, s->out[OUT_TEMP]));
 done:
     vt_buf_free(packed); /* the multiplication holds its own reference */
     return st;
@@ -207,21 +214,21 @@ done:
 
 static double macs(const vt_plan *p, const vt_step *s)
 {
-    return (double)vt_op_rows(p, s->in[0]) * vt_op_count(p, s->in[1]);
+    return (double)vt_op_rows(p, s->in[IN_X]) * vt_op_count(p, s->in[IN_W]);
 }
 
-/* ---- dx[M,K] = dy[M,N] w[N,K]: in dy, w, x (for its shape), slope ----
+/* ---- dx[M,K] = dy[M,N] w[N,K] ----
  * With a slope x is act(z), and out is dz: the product, times act's slope at z.
  */
 
 static vt_gemm_desc x_desc(const vt_plan *p, const vt_step *s)
 {
-    vt_val dy = s->in[0];
-    vt_gemm_desc d =
-        base(p, vt_op_rows(p, dy), vt_dim(p, s->in[2], -1), vt_dim(p, dy, -1));
+    vt_val dy = s->in[DX_DY];
+    vt_gemm_desc d = base(p, vt_op_rows(p, dy), vt_dim(p, s->in[DX_X], -1),
+                          vt_dim(p, dy, -1));
 
     d.trans_b = true;
-    d.residual = d.times = s->in[3] != VT_NONE;
+    d.residual = d.times = s->in[DX_SLOPE] != VT_NONE;
     return d;
 }
 
@@ -230,8 +237,8 @@ static vitcl_status x_shape(vt_plan *p, vt_step *s)
     vitcl_status st = VITCL_OK;
     vt_gemm_desc d = x_desc(p, s);
 
-    VT_TRY(vt_op_like(p, s, 0, s->in[2]));
-    VT_TRY(scratch(p, s, 1, &d));
+    VT_TRY(vt_op_like(p, s, OUT_DX, s->in[DX_X]));
+    VT_TRY(scratch(p, s, OUT_DX_TEMP, &d));
 done:
     return st;
 }
@@ -242,18 +249,18 @@ static vitcl_status x_prepare(vt_plan *p, vt_step *s)
     vt_gemm_desc d = x_desc(p, s);
     vt_gemm_bufs b = {0};
 
-    VT_TRY(vt_bind(&b.c, p, s->out[0]));
-    VT_TRY(vt_bind(&b.a, p, s->in[0]));
-    VT_TRY(vt_bind(&b.b, p, s->in[1]));
-    VT_TRY(vt_bind(&b.residual, p, s->in[3]));
-    VT_TRY(bind(p, s, &d, &b, s->out[1]));
+    VT_TRY(vt_bind(&b.c, p, s->out[OUT_DX]));
+    VT_TRY(vt_bind(&b.a, p, s->in[DX_DY]));
+    VT_TRY(vt_bind(&b.b, p, s->in[DX_W]));
+    VT_TRY(vt_bind(&b.residual, p, s->in[DX_SLOPE]));
+    VT_TRY(bind(p, s, &d, &b, s->out[OUT_DX_TEMP]));
 done:
     return st;
 }
 
 static double x_macs(const vt_plan *p, const vt_step *s)
 {
-    return (double)vt_op_rows(p, s->in[0]) * vt_op_count(p, s->in[1]);
+    return (double)vt_op_rows(p, s->in[DX_DY]) * vt_op_count(p, s->in[DX_W]);
 }
 
 static const vt_op grad_x = {.name = "linear_grad_x",
@@ -261,7 +268,7 @@ static const vt_op grad_x = {.name = "linear_grad_x",
                              .prepare = x_prepare,
                              .macs = x_macs};
 
-/* ---- dw[N,K] (+)= dy^T x: in dy, x, w (for its shape), sum, db ----
+/* ---- dw[N,K] (+)= dy^T x ----
  * A parameter's gradient adds into `sum`, a VT_STATE; where there is none out
  * is written. To db, a bias's gradient, dy's rows are added on the way. */
 
@@ -276,10 +283,10 @@ static vt_gemm_desc w_desc(const vt_plan *p, vt_val dy, vt_val x)
 
 static vt_gemm_desc w_desc_of(const vt_plan *p, const vt_step *s)
 {
-    vt_gemm_desc d = w_desc(p, s->in[0], s->in[1]);
+    vt_gemm_desc d = w_desc(p, s->in[VT_DW_DY], s->in[VT_DW_X]);
 
-    d.accumulate = s->in[3] != VT_NONE;
-    d.sums = s->in[4] != VT_NONE;
+    d.accumulate = s->in[VT_DW_SUM] != VT_NONE;
+    d.sums = s->in[DW_DB] != VT_NONE;
     return d;
 }
 
@@ -288,9 +295,9 @@ static vitcl_status w_shape(vt_plan *p, vt_step *s)
     vitcl_status st = VITCL_OK;
     vt_gemm_desc d = w_desc_of(p, s);
 
-    if (s->in[3] == VT_NONE)
-        VT_TRY(vt_op_like(p, s, 0, s->in[2]));
-    VT_TRY(scratch(p, s, 1, &d));
+    if (s->in[VT_DW_SUM] == VT_NONE)
+        VT_TRY(vt_op_like(p, s, OUT_DW, s->in[VT_DW_W]));
+    VT_TRY(scratch(p, s, OUT_DW_TEMP, &d));
 done:
     return st;
 }
@@ -301,18 +308,19 @@ static vitcl_status w_prepare(vt_plan *p, vt_step *s)
     vt_gemm_desc d = w_desc_of(p, s);
     vt_gemm_bufs b = {0};
 
-    VT_TRY(vt_bind(&b.bias, p, s->in[4]));
-    VT_TRY(vt_bind(&b.c, p, d.accumulate ? s->in[3] : s->out[0]));
-    VT_TRY(vt_bind(&b.a, p, s->in[0]));
-    VT_TRY(vt_bind(&b.b, p, s->in[1]));
-    VT_TRY(bind(p, s, &d, &b, s->out[1]));
+    VT_TRY(vt_bind(&b.bias, p, s->in[DW_DB]));
+    VT_TRY(vt_bind(&b.c, p, d.accumulate ? s->in[VT_DW_SUM] : s->out[OUT_DW]));
+    VT_TRY(vt_bind(&b.a, p, s->in[VT_DW_DY]));
+    VT_TRY(vt_bind(&b.b, p, s->in[VT_DW_X]));
+    VT_TRY(bind(p, s, &d, &b, s->out[OUT_DW_TEMP]));
 done:
     return st;
 }
 
 static double w_macs(const vt_plan *p, const vt_step *s)
 {
-    return (double)vt_op_count(p, s->in[0]) * vt_dim(p, s->in[1], -1);
+    return (double)vt_op_count(p, s->in[VT_DW_DY]) *
+           vt_dim(p, s->in[VT_DW_X], -1);
 }
 
 static const vt_op grad_w = {.name = "linear_grad_w",
@@ -336,22 +344,31 @@ static void grad_parameters(vt_plan *p, vt_val g, vt_val x, vt_val w, vt_val b)
         return;
     }
     sum = vt_grad_param(p, w);
-    vt_op_append(p, &grad_w, 5, (vt_val[]){g, x, w, sum, db}, 0, NULL);
+    vt_op_append(p, &grad_w, DW_INS,
+                 (vt_val[]){[VT_DW_DY] = g,
+                            [VT_DW_X] = x,
+                            [VT_DW_W] = w,
+                            [VT_DW_SUM] = sum,
+                            [DW_DB] = db},
+                 0, NULL);
 }
 
 static void grad(vt_plan *p, const vt_step *s)
 {
-    vt_val g = vt_grad(p, s->out[0]), x = s->in[0], w = s->in[1];
+    vt_val g = vt_grad(p, s->out[OUT_Y]), x = s->in[IN_X], w = s->in[IN_W];
     vt_val slope, to;
 
-    vt_op_give(p, s->in[4], g);
-    grad_parameters(p, g, x, w, s->in[2]);
+    vt_op_give(p, s->in[IN_RESIDUAL], g);
+    grad_parameters(p, g, x, w, s->in[IN_BIAS]);
     if (!vt_grad_wanted(p, x))
         return;
     to = vt_activated(p, x, &slope);
     vt_op_give(
         p, to,
-        vt_op_append(p, &grad_x, 4, (vt_val[]){g, w, x, slope}, 0, NULL));
+        vt_op_append(
+            p, &grad_x, DX_INS,
+            (vt_val[]){[DX_DY] = g, [DX_W] = w, [DX_X] = x, [DX_SLOPE] = slope},
+            0, NULL));
 }
 
 const vt_op vt_op_linear = {.name = "linear",
@@ -359,13 +376,17 @@ const vt_op vt_op_linear = {.name = "linear",
                             .prepare = prepare,
                             .grad = grad,
                             .macs = macs,
-                            .padded = true};
+                            .padded = 1u << IN_X};
 
 static vt_val append(vt_plan *p, vt_val x, vt_linear_args a)
 {
-    return vt_op_append(p, &vt_op_linear, 5,
-                        (vt_val[]){x, a.w, a.b, a.scale, a.residual}, 1,
-                        (int[]){(int)a.act});
+    return vt_op_append(p, &vt_op_linear, INS,
+                        (vt_val[]){[IN_X] = x,
+                                   [IN_W] = a.w,
+                                   [IN_BIAS] = a.b,
+                                   [IN_SCALE] = a.scale,
+                                   [IN_RESIDUAL] = a.residual},
+                        INTS, (int[]){[I_ACT] = (int)a.act, [I_EXACT] = false});
 }
 
 vt_val vt_linear(vt_plan *p, vt_val x, vt_linear_args a)
@@ -388,6 +409,17 @@ vt_val vt_linear(vt_plan *p, vt_val x, vt_linear_args a)
     return a.residual == VT_NONE ? y : vt_add(p, a.residual, y);
 }
 
+bool vt_linear_product(int *rows, int *n, int *k, const vt_plan *p,
+                       const vt_step *s)
+{
+    if (s->op != &vt_op_linear || vt_value_of(p, s->in[IN_X])->rank < 3)
+        return false;
+    *rows = vt_op_rows(p, s->in[IN_X]);
+    *n = vt_dim(p, s->in[IN_W], 0);
+    *k = vt_dim(p, s->in[IN_X], -1);
+    return true;
+}
+
 vt_val vt_linear_exact(vt_plan *p, vt_val x, vt_val w)
 {
     const vt_dev *dev = vt_plan_settings(p)->dev;
@@ -398,9 +430,13 @@ vt_val vt_linear_exact(vt_plan *p, vt_val x, vt_val w)
             p, x,
             (vt_linear_args){
                 .w = w, .b = VT_NONE, .scale = VT_NONE, .residual = VT_NONE});
-    return vt_op_append(p, &vt_op_linear, 5,
-                        (vt_val[]){x, w, VT_NONE, VT_NONE, VT_NONE}, 2,
-                        (int[]){VT_ACT_NONE, true});
+    return vt_op_append(p, &vt_op_linear, INS,
+                        (vt_val[]){[IN_X] = x,
+                                   [IN_W] = w,
+                                   [IN_BIAS] = VT_NONE,
+                                   [IN_SCALE] = VT_NONE,
+                                   [IN_RESIDUAL] = VT_NONE},
+                        INTS, (int[]){[I_ACT] = VT_ACT_NONE, [I_EXACT] = true});
 }
 
 vt_val vt_dense(vt_plan *p, vt_val x, const char *prefix, int n, bool bias,

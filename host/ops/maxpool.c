@@ -1,20 +1,26 @@
 /*
  * maxpool.c - the largest of each window.
- *
- * in x[B,C,H,W]; out y, index (i32, for a backward); i: out height and width,
- * size, stride, padding on top and left.
  */
 #include "ops/common.h"
+
+enum { IN_X, INS };
+enum { OUT_Y, OUT_INDEX }; /* index: i32, for a backward */
+/* of y; the window's; padding */
+enum { I_HEIGHT, I_WIDTH, I_SIZE, I_STRIDE, I_TOP, I_LEFT, INTS };
+/* maxpool_grad; X for its shape */
+enum { DX_DY, DX_INDEX, DX_X, DX_INS };
+enum { OUT_DX };
 
 static vitcl_status shape(vt_plan *p, vt_step *s)
 {
     vitcl_status st = VITCL_OK;
-    vt_val x = s->in[0];
-    const int dim[4] = {vt_dim(p, x, 0), vt_dim(p, x, 1), s->i[0], s->i[1]};
+    vt_val x = s->in[IN_X];
+    const int dim[4] = {vt_dim(p, x, 0), vt_dim(p, x, 1), s->i[I_HEIGHT],
+                        s->i[I_WIDTH]};
 
-    VT_TRY(vt_op_out(p, s, 0, 4, dim));
+    VT_TRY(vt_op_out(p, s, OUT_Y, 4, dim));
     if (vt_plan_settings(p)->backward) {
-        s->out[1] = vt_result(p, VT_I32, 4, dim);
+        s->out[OUT_INDEX] = vt_result(p, VT_I32, 4, dim);
         st = vt_plan_status(p);
     }
 done:
@@ -29,44 +35,45 @@ static vitcl_status prepare(vt_plan *p, vt_step *s)
 {
     vitcl_status st = VITCL_OK;
     vt_kernel *k;
-    vt_val x = s->in[0];
+    vt_val x = s->in[IN_X];
 
-    const bool lines = vt_op_cpu(p) && s->i[2] <= SPAN &&
-                       s->i[3] <= SPAN / LINE - 1 &&
-                       (LINE - 1) * s->i[3] + s->i[2] <= SPAN;
+    const bool lines = vt_op_cpu(p) && s->i[I_SIZE] <= SPAN &&
+                       s->i[I_STRIDE] <= SPAN / LINE - 1 &&
+                       (LINE - 1) * s->i[I_STRIDE] + s->i[I_SIZE] <= SPAN;
 
     VT_TRY(vt_op_kernel(&k, p, s, "maxpool",
                         lines ? "maxpool__lines" : "maxpool"));
-    VT_TRY(vt_args(p, k, "vvviiiiiiii", s->out[0], s->out[1], x,
-                   vt_dim(p, x, 2), vt_dim(p, x, 3), s->i[0], s->i[1], s->i[2],
-                   s->i[3], s->i[4], s->i[5]));
+    VT_TRY(vt_args(p, k, "vvviiiiiiii", s->out[OUT_Y], s->out[OUT_INDEX], x,
+                   vt_dim(p, x, 2), vt_dim(p, x, 3), s->i[I_HEIGHT],
+                   s->i[I_WIDTH], s->i[I_SIZE], s->i[I_STRIDE], s->i[I_TOP],
+                   s->i[I_LEFT]));
     if (lines)
-        vt_op_items(k, p, (s->i[1] + LINE - 1) / LINE,
-                    vt_op_rows(p, s->out[0]));
+        vt_op_items(k, p, (s->i[I_WIDTH] + LINE - 1) / LINE,
+                    vt_op_rows(p, s->out[OUT_Y]));
     else
-        vt_op_blocks(k, p, s->i[1], vt_op_rows(p, s->out[0]));
+        vt_op_blocks(k, p, s->i[I_WIDTH], vt_op_rows(p, s->out[OUT_Y]));
 done:
     return st;
 }
 
-/* in dout, index, x (for its shape); i as above */
 static vitcl_status grad_shape(vt_plan *p, vt_step *s)
 {
-    return vt_op_like(p, s, 0, s->in[2]);
+    return vt_op_like(p, s, OUT_DX, s->in[DX_X]);
 }
 
 static vitcl_status grad_prepare(vt_plan *p, vt_step *s)
 {
     vitcl_status st = VITCL_OK;
     vt_kernel *k;
-    vt_val x = s->out[0];
+    vt_val x = s->out[OUT_DX];
 
     VT_TRY(
         vt_op_kernel(&k, p, s, "maxpool",
                      vt_op_cpu(p) ? "maxpool_grad__planes" : "maxpool_grad"));
-    VT_TRY(vt_args(p, k, "vvviiiiiiii", x, s->in[0], s->in[1], vt_dim(p, x, 2),
-                   vt_dim(p, x, 3), s->i[0], s->i[1], s->i[2], s->i[3], s->i[4],
-                   s->i[5]));
+    VT_TRY(vt_args(p, k, "vvviiiiiiii", x, s->in[DX_DY], s->in[DX_INDEX],
+                   vt_dim(p, x, 2), vt_dim(p, x, 3), s->i[I_HEIGHT],
+                   s->i[I_WIDTH], s->i[I_SIZE], s->i[I_STRIDE], s->i[I_TOP],
+                   s->i[I_LEFT]));
     if (vt_op_cpu(p))
         vt_op_items(k, p, vt_dim(p, x, 0) * vt_dim(p, x, 1), 1);
     else
@@ -80,11 +87,12 @@ static const vt_op maxpool_grad = {
 
 static void grad(vt_plan *p, const vt_step *s)
 {
-    vt_op_give(
-        p, s->in[0],
-        vt_op_append(p, &maxpool_grad, 3,
-                     (vt_val[]){vt_grad(p, s->out[0]), s->out[1], s->in[0]}, 6,
-                     s->i));
+    vt_op_give(p, s->in[IN_X],
+               vt_op_append(p, &maxpool_grad, DX_INS,
+                            (vt_val[]){[DX_DY] = vt_grad(p, s->out[OUT_Y]),
+                                       [DX_INDEX] = s->out[OUT_INDEX],
+                                       [DX_X] = s->in[IN_X]},
+                            INTS, s->i));
 }
 
 const vt_op vt_op_maxpool = {
@@ -109,7 +117,11 @@ vt_val vt_maxpool(vt_plan *p, vt_val x, int size, int stride, int pad_top,
     if (h < 0 || w < 0)
         return vt_plan_fail(p,
                             vt_fail(VITCL_EINVAL, "the picture is too small"));
-    return vt_op_append(p, &vt_op_maxpool, 1, &x, 6,
-                        (int[]){h / stride + 1, w / stride + 1, size, stride,
-                                pad_top, pad_left});
+    return vt_op_append(p, &vt_op_maxpool, INS, (vt_val[]){[IN_X] = x}, INTS,
+                        (int[]){[I_HEIGHT] = h / stride + 1,
+                                [I_WIDTH] = w / stride + 1,
+                                [I_SIZE] = size,
+                                [I_STRIDE] = stride,
+                                [I_TOP] = pad_top,
+                                [I_LEFT] = pad_left});
 }

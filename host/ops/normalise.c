@@ -1,16 +1,21 @@
 /*
- * normalise.c - 8-bit pictures to floats (in rgb; f: scale, mean, std).
+ * normalise.c - 8-bit pictures to floats.
  */
 #include "ops/common.h"
+
+enum { IN_RGB };
+enum { OUT_Y };
+enum { F_SCALE, F_MEAN, F_STD = F_MEAN + 3 }; /* three of each channel */
 
 static vitcl_status shape(vt_plan *p, vt_step *s)
 {
     vitcl_status st = VITCL_OK;
-    const vt_value *x = vt_value_of(p, s->in[0]);
+    const vt_value *x = vt_value_of(p, s->in[IN_RGB]);
 
     VT_TRY(vt_op_need(x && x->dtype == VT_U8 && x->rank == 4 && x->dim[3] == 3,
                       "pictures must be 8-bit [B,H,W,3]"));
-    VT_TRY(vt_op_out(p, s, 0, 4, (int[]){x->dim[0], 3, x->dim[1], x->dim[2]}));
+    VT_TRY(
+        vt_op_out(p, s, OUT_Y, 4, (int[]){x->dim[0], 3, x->dim[1], x->dim[2]}));
 done:
     return st;
 }
@@ -19,14 +24,15 @@ static vitcl_status prepare(vt_plan *p, vt_step *s)
 {
     vitcl_status st = VITCL_OK;
     vt_kernel *k;
-    int h = vt_dim(p, s->in[0], 1), w = vt_dim(p, s->in[0], 2);
+    int h = vt_dim(p, s->in[IN_RGB], 1), w = vt_dim(p, s->in[IN_RGB], 2);
 
     VT_TRY(vt_op_kernel(&k, p, s, "normalise", "normalise"));
-    VT_TRY(vt_args(p, k, "vviifffffff", s->out[0], s->in[0], h, w,
-                   (double)s->f[0], (double)s->f[1], (double)s->f[2],
-                   (double)s->f[3], (double)s->f[4], (double)s->f[5],
-                   (double)s->f[6]));
-    vt_op_blocks(k, p, w, vt_dim(p, s->in[0], 0) * h);
+    VT_TRY(vt_args(p, k, "vviifffffff", s->out[OUT_Y], s->in[IN_RGB], h, w,
+                   (double)s->f[F_SCALE], (double)s->f[F_MEAN],
+                   (double)s->f[F_MEAN + 1], (double)s->f[F_MEAN + 2],
+                   (double)s->f[F_STD], (double)s->f[F_STD + 1],
+                   (double)s->f[F_STD + 2]));
+    vt_op_blocks(k, p, w, vt_dim(p, s->in[IN_RGB], 0) * h);
 done:
     return st;
 }
@@ -42,11 +48,11 @@ vt_val vt_normalise(vt_plan *p, vt_val rgb, float scale, const float mean[3],
 
     if (!s)
         return VT_NONE;
-    s->in[0] = rgb;
-    s->f[0] = scale;
+    s->in[IN_RGB] = rgb;
+    s->f[F_SCALE] = scale;
     for (int c = 0; c < 3; c++) {
-        s->f[1 + c] = mean[c];
-        s->f[4 + c] = std[c];
+        s->f[F_MEAN + c] = mean[c];
+        s->f[F_STD + c] = std[c];
     }
     return vt_step_add(p, s);
 }

@@ -26,6 +26,10 @@ typedef struct vt_linear_args {
 /* x[..,K] -> residual + scale * act(x w^T + b), [..,N]. In C99:
  * vt_linear(p, x, (vt_linear_args){.w = w, .b = b, .scale = VT_NONE, ...}) */
 vt_val vt_linear(vt_plan *p, vt_val x, vt_linear_args a);
+/* What a step of vt_linear()'s multiplies: rows of x by K numbers, N outputs;
+ * false for another op's, and for x of less than three dimensions. */
+bool vt_linear_product(int *rows, int *n, int *k, const vt_plan *p,
+                       const vt_step *s);
 /* The usual case: w and b named prefix.weight, prefix.bias ("" for none:
  * bias=false); K from x, N given. */
 vt_val vt_dense(vt_plan *p, vt_val x, const char *prefix, int n, bool bias,

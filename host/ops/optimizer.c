@@ -8,6 +8,16 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+enum { IN_W, IN_GRAD, OWN }; /* of adam and sgd; then their own */
+enum { ADAM_M = OWN, ADAM_V, ADAM_HYPER, ADAM_NORM };
+enum { I_DECOUPLED };
+enum { F_ADAM_MAX_NORM, F_ADAM_BETA1, F_ADAM_BETA2, F_ADAM_EPS, F_ADAM_DECAY };
+enum { SGD_V = OWN, SGD_HYPER, SGD_NORM };
+enum { F_SGD_MAX_NORM, F_SGD_MOMENTUM, F_SGD_DECAY };
+/* ema */
+enum { EMA_AVERAGE, EMA_W };
+enum { F_RATE };
+
 /* A state of w's shape called "prefix.<w>". */
 static vt_val companion(vt_plan *p, vt_val w, const char *prefix)
 {
@@ -26,25 +36,26 @@ static vt_val companion(vt_plan *p, vt_val w, const char *prefix)
 
 static vitcl_status shape(vt_plan *p, vt_step *s)
 {
-    return vt_op_need(s->in[0] != VT_NONE && s->in[1] != VT_NONE &&
-                          vt_op_same(p, s->in[0], s->in[1]),
+    return vt_op_need(s->in[IN_W] != VT_NONE && s->in[IN_GRAD] != VT_NONE &&
+                          vt_op_same(p, s->in[IN_W], s->in[IN_GRAD]),
                       "a gradient does not fit its parameter");
 }
 
-/* ---- adam: in w, grad, m, v, hyper, norm; i: decoupled;
- * f: max_norm, beta1, beta2, eps, decay ---- */
+/* ---- adam ---- */
 
 static vitcl_status adam_prepare(vt_plan *p, vt_step *s)
 {
     vitcl_status st = VITCL_OK;
     vt_kernel *k;
-    int n = vt_op_count(p, s->in[0]);
+    int n = vt_op_count(p, s->in[IN_W]);
 
     VT_TRY(vt_op_kernel(&k, p, s, "optimizer", "adam"));
-    VT_TRY(vt_args(p, k, "vvvvvvifffffi", s->in[0], s->in[1], s->in[2],
-                   s->in[3], s->in[4], s->in[5], n, (double)s->f[0],
-                   (double)s->f[1], (double)s->f[2], (double)s->f[3],
-                   (double)s->f[4], s->i[0]));
+    VT_TRY(vt_args(p, k, "vvvvvvifffffi", s->in[IN_W], s->in[IN_GRAD],
+                   s->in[ADAM_M], s->in[ADAM_V], s->in[ADAM_HYPER],
+                   s->in[ADAM_NORM], n, (double)s->f[F_ADAM_MAX_NORM],
+                   (double)s->f[F_ADAM_BETA1], (double)s->f[F_ADAM_BETA2],
+                   (double)s->f[F_ADAM_EPS], (double)s->f[F_ADAM_DECAY],
+                   s->i[I_DECOUPLED]));
     vt_op_blocks(k, p, n, 1);
 done:
     return st;
@@ -63,26 +74,29 @@ void vt_adam(vt_plan *p, vt_val w, vt_val grad, vt_val hyper, vt_val norm,
 
     if (!s)
         return;
-    s->in[0] = w, s->in[1] = grad, s->in[2] = m, s->in[3] = v;
-    s->in[4] = hyper, s->in[5] = norm;
-    s->i[0] = decoupled;
-    s->f[0] = max_norm, s->f[1] = beta1, s->f[2] = beta2, s->f[3] = eps;
-    s->f[4] = decay;
+    s->in[IN_W] = w, s->in[IN_GRAD] = grad, s->in[ADAM_M] = m,
+    s->in[ADAM_V] = v;
+    s->in[ADAM_HYPER] = hyper, s->in[ADAM_NORM] = norm;
+    s->i[I_DECOUPLED] = decoupled;
+    s->f[F_ADAM_MAX_NORM] = max_norm, s->f[F_ADAM_BETA1] = beta1,
+    s->f[F_ADAM_BETA2] = beta2, s->f[F_ADAM_EPS] = eps;
+    s->f[F_ADAM_DECAY] = decay;
     vt_step_add(p, s);
 }
 
-/* ---- sgd: in w, grad, v, hyper, norm; f: max_norm, momentum, decay ---- */
+/* ---- sgd ---- */
 
 static vitcl_status sgd_prepare(vt_plan *p, vt_step *s)
 {
     vitcl_status st = VITCL_OK;
     vt_kernel *k;
-    int n = vt_op_count(p, s->in[0]);
+    int n = vt_op_count(p, s->in[IN_W]);
 
     VT_TRY(vt_op_kernel(&k, p, s, "optimizer", "sgd"));
-    VT_TRY(vt_args(p, k, "vvvvvifff", s->in[0], s->in[1], s->in[2], s->in[3],
-                   s->in[4], n, (double)s->f[0], (double)s->f[1],
-                   (double)s->f[2]));
+    VT_TRY(vt_args(p, k, "vvvvvifff", s->in[IN_W], s->in[IN_GRAD], s->in[SGD_V],
+                   s->in[SGD_HYPER], s->in[SGD_NORM], n,
+                   (double)s->f[F_SGD_MAX_NORM], (double)s->f[F_SGD_MOMENTUM],
+                   (double)s->f[F_SGD_DECAY]));
     vt_op_blocks(k, p, n, 1);
 done:
     return st;
@@ -99,13 +113,20 @@ void vt_sgd(vt_plan *p, vt_val w, vt_val grad, vt_val hyper, vt_val norm,
 
     if (!s)
         return;
-    s->in[0] = w, s->in[1] = grad, s->in[2] = v;
-    s->in[3] = hyper, s->in[4] = norm;
-    s->f[0] = max_norm, s->f[1] = momentum, s->f[2] = decay;
+    s->in[IN_W] = w, s->in[IN_GRAD] = grad, s->in[SGD_V] = v;
+    s->in[SGD_HYPER] = hyper, s->in[SGD_NORM] = norm;
+    s->f[F_SGD_MAX_NORM] = max_norm, s->f[F_SGD_MOMENTUM] = momentum,
+    s->f[F_SGD_DECAY] = decay;
     vt_step_add(p, s);
 }
 
-/* ---- ema: in average, w; f: rate ---- */
+/* ---- ema ---- */
+
+static vitcl_status ema_shape(vt_plan *p, vt_step *s)
+{
+    return vt_op_need(vt_op_same(p, s->in[EMA_AVERAGE], s->in[EMA_W]),
+                      "an average does not fit its parameter");
+}
 
 /* The average begins as a copy of the weights. */
 static vitcl_status copy(vt_plan *p, vt_val to, vt_val from)
@@ -129,18 +150,19 @@ static vitcl_status ema_prepare(vt_plan *p, vt_step *s)
 {
     vitcl_status st = VITCL_OK;
     vt_kernel *k;
-    int n = vt_op_count(p, s->in[0]);
+    int n = vt_op_count(p, s->in[EMA_AVERAGE]);
 
     VT_TRY(vt_op_kernel(&k, p, s, "optimizer", "ema"));
-    VT_TRY(vt_args(p, k, "vvif", s->in[0], s->in[1], n, (double)s->f[0]));
+    VT_TRY(vt_args(p, k, "vvif", s->in[EMA_AVERAGE], s->in[EMA_W], n,
+                   (double)s->f[F_RATE]));
     vt_op_blocks(k, p, n, 1);
-    VT_TRY(copy(p, s->in[0], s->in[1]));
+    VT_TRY(copy(p, s->in[EMA_AVERAGE], s->in[EMA_W]));
 done:
     return st;
 }
 
 static const vt_op ema = {
-    .name = "ema", .shape = shape, .prepare = ema_prepare};
+    .name = "ema", .shape = ema_shape, .prepare = ema_prepare};
 
 void vt_ema(vt_plan *p, vt_val w, float rate)
 {
@@ -149,7 +171,7 @@ void vt_ema(vt_plan *p, vt_val w, float rate)
 
     if (!s)
         return;
-    s->in[0] = average, s->in[1] = w;
-    s->f[0] = rate;
+    s->in[EMA_AVERAGE] = average, s->in[EMA_W] = w;
+    s->f[F_RATE] = rate;
     vt_step_add(p, s);
 }

@@ -1,20 +1,24 @@
 /*
- * pad.c - zeros around a feature map, for a pool that counts them (in
- * x[B,C,H,W]; i: top, left, bottom, right; negative: cut off).
+ * pad.c - zeros around a feature map, for a pool that counts them; below 0 its
+ * margin is cut off.
  */
 #include "ops/common.h"
+
+enum { IN_X, INS };
+enum { OUT_Y };
+enum { I_TOP, I_LEFT, I_BOTTOM, I_RIGHT, INTS };
 
 static vitcl_status shape(vt_plan *p, vt_step *s)
 {
     vitcl_status st = VITCL_OK;
-    const vt_value *x = vt_value_of(p, s->in[0]);
+    const vt_value *x = vt_value_of(p, s->in[IN_X]);
     int h, w;
 
     VT_TRY(vt_op_need(x && x->rank == 4, "a margin goes around [B,C,H,W]"));
-    h = x->dim[2] + s->i[0] + s->i[2];
-    w = x->dim[3] + s->i[1] + s->i[3];
+    h = x->dim[2] + s->i[I_TOP] + s->i[I_BOTTOM];
+    w = x->dim[3] + s->i[I_LEFT] + s->i[I_RIGHT];
     VT_TRY(vt_op_need(h > 0 && w > 0, "a margin leaves nothing"));
-    VT_TRY(vt_op_out(p, s, 0, 4, (int[]){x->dim[0], x->dim[1], h, w}));
+    VT_TRY(vt_op_out(p, s, OUT_Y, 4, (int[]){x->dim[0], x->dim[1], h, w}));
 done:
     return st;
 }
@@ -23,23 +27,23 @@ static vitcl_status prepare(vt_plan *p, vt_step *s)
 {
     vitcl_status st = VITCL_OK;
     vt_kernel *k;
-    const int w = vt_dim(p, s->out[0], 3);
+    const int w = vt_dim(p, s->out[OUT_Y], 3);
 
     VT_TRY(vt_op_kernel(&k, p, s, "pad", "pad"));
-    VT_TRY(vt_args(p, k, "vviiiiii", s->out[0], s->in[0],
-                   vt_dim(p, s->in[0], 2), vt_dim(p, s->in[0], 3),
-                   vt_dim(p, s->out[0], 2), w, s->i[0], s->i[1]));
-    vt_op_blocks(k, p, w, vt_op_rows(p, s->out[0]));
+    VT_TRY(vt_args(p, k, "vviiiiii", s->out[OUT_Y], s->in[IN_X],
+                   vt_dim(p, s->in[IN_X], 2), vt_dim(p, s->in[IN_X], 3),
+                   vt_dim(p, s->out[OUT_Y], 2), w, s->i[I_TOP], s->i[I_LEFT]));
+    vt_op_blocks(k, p, w, vt_op_rows(p, s->out[OUT_Y]));
 done:
     return st;
 }
 
 static void grad(vt_plan *p, const vt_step *s)
 {
-    if (vt_grad_wanted(p, s->in[0]))
-        vt_op_give(p, s->in[0],
-                   vt_pad(p, vt_grad(p, s->out[0]), -s->i[0], -s->i[1],
-                          -s->i[2], -s->i[3]));
+    if (vt_grad_wanted(p, s->in[IN_X]))
+        vt_op_give(p, s->in[IN_X],
+                   vt_pad(p, vt_grad(p, s->out[OUT_Y]), -s->i[I_TOP],
+                          -s->i[I_LEFT], -s->i[I_BOTTOM], -s->i[I_RIGHT]));
 }
 
 const vt_op vt_op_pad = {
@@ -47,6 +51,9 @@ const vt_op vt_op_pad = {
 
 vt_val vt_pad(vt_plan *p, vt_val x, int top, int left, int bottom, int right)
 {
-    return vt_op_append(p, &vt_op_pad, 1, &x, 4,
-                        (int[]){top, left, bottom, right});
+    return vt_op_append(p, &vt_op_pad, INS, (vt_val[]){[IN_X] = x}, INTS,
+                        (int[]){[I_TOP] = top,
+                                [I_LEFT] = left,
+                                [I_BOTTOM] = bottom,
+                                [I_RIGHT] = right});
 }

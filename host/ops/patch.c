@@ -3,30 +3,27 @@
  */
 #include "ops/common.h"
 
-/* ---- patch: in x[B,C,H,W]; i: patch height, width ---- */
-
-static vitcl_status fits(const vt_plan *p, vt_val x, int h, int w)
-{
-    return vt_op_need(x != VT_NONE && vt_value_of(p, x)->rank == 4 && h >= 1 &&
-                          w >= 1 && vt_dim(p, x, 2) >= h &&
-                          vt_dim(p, x, 3) >= w,
-                      "the picture is smaller than one patch");
-}
-
-static int patches(const vt_plan *p, vt_val x, int h, int w)
-{
-    return vt_dim(p, x, 2) / h * (vt_dim(p, x, 3) / w);
-}
+enum { IN_X, INS };
+enum { OUT_ROWS };
+enum { I_HEIGHT, I_WIDTH, INTS };
+/* patch_grad; X for its shape */
+enum { DX_DROWS, DX_X, DX_INS };
+enum { OUT_DX };
 
 static vitcl_status shape(vt_plan *p, vt_step *s)
 {
     vitcl_status st = VITCL_OK;
-    int h = s->i[0], w = s->i[1];
+    const vt_val x = s->in[IN_X];
+    const int h = s->i[I_HEIGHT], w = s->i[I_WIDTH];
 
-    VT_TRY(fits(p, s->in[0], h, w));
-    VT_TRY(vt_op_out(p, s, 0, 3,
-                     (int[]){vt_dim(p, s->in[0], 0), patches(p, s->in[0], h, w),
-                             vt_dim(p, s->in[0], 1) * h * w}));
+    VT_TRY(vt_op_need(x != VT_NONE && vt_value_of(p, x)->rank == 4 && h >= 1 &&
+                          w >= 1 && vt_dim(p, x, 2) >= h &&
+                          vt_dim(p, x, 3) >= w,
+                      "the picture is smaller than one patch"));
+    VT_TRY(vt_op_out(p, s, OUT_ROWS, 3,
+                     (int[]){vt_dim(p, x, 0),
+                             vt_dim(p, x, 2) / h * (vt_dim(p, x, 3) / w),
+                             vt_dim(p, x, 1) * h * w}));
 done:
     return st;
 }
@@ -35,35 +32,37 @@ static vitcl_status prepare(vt_plan *p, vt_step *s)
 {
     vitcl_status st = VITCL_OK;
     vt_kernel *k;
-    vt_val x = s->in[0];
+    vt_val x = s->in[IN_X];
     bool cpu = vt_op_cpu(p);
 
     VT_TRY(vt_op_kernel(&k, p, s, "patch", cpu ? "patch__rows" : "patch"));
-    VT_TRY(vt_args(p, k, "vviiiii", s->out[0], x, vt_dim(p, x, 1),
-                   vt_dim(p, x, 2), vt_dim(p, x, 3), s->i[0], s->i[1]));
+    VT_TRY(vt_args(p, k, "vviiiii", s->out[OUT_ROWS], x, vt_dim(p, x, 1),
+                   vt_dim(p, x, 2), vt_dim(p, x, 3), s->i[I_HEIGHT],
+                   s->i[I_WIDTH]));
     if (cpu)
-        vt_op_items(k, p, vt_op_rows(p, s->out[0]), 1);
+        vt_op_items(k, p, vt_op_rows(p, s->out[OUT_ROWS]), 1);
     else
-        vt_op_blocks(k, p, vt_dim(p, s->out[0], 2), vt_op_rows(p, s->out[0]));
+        vt_op_blocks(k, p, vt_dim(p, s->out[OUT_ROWS], 2),
+                     vt_op_rows(p, s->out[OUT_ROWS]));
 done:
     return st;
 }
 
-/* in dout, x (for its shape); i: patch height, width */
 static vitcl_status grad_shape(vt_plan *p, vt_step *s)
 {
-    return vt_op_like(p, s, 0, s->in[1]);
+    return vt_op_like(p, s, OUT_DX, s->in[DX_X]);
 }
 
 static vitcl_status grad_prepare(vt_plan *p, vt_step *s)
 {
     vitcl_status st = VITCL_OK;
     vt_kernel *k;
-    vt_val x = s->out[0];
+    vt_val x = s->out[OUT_DX];
 
     VT_TRY(vt_op_kernel(&k, p, s, "patch", "patch_grad"));
-    VT_TRY(vt_args(p, k, "vviiiii", x, s->in[0], vt_dim(p, x, 1),
-                   vt_dim(p, x, 2), vt_dim(p, x, 3), s->i[0], s->i[1]));
+    VT_TRY(vt_args(p, k, "vviiiii", x, s->in[DX_DROWS], vt_dim(p, x, 1),
+                   vt_dim(p, x, 2), vt_dim(p, x, 3), s->i[I_HEIGHT],
+                   s->i[I_WIDTH]));
     vt_op_blocks(k, p, vt_dim(p, x, 3), vt_op_rows(p, x));
 done:
     return st;
@@ -74,11 +73,13 @@ static const vt_op patch_grad = {
 
 static void grad(vt_plan *p, const vt_step *s)
 {
-    if (vt_grad_wanted(p, s->in[0]))
-        vt_op_give(p, s->in[0],
-                   vt_op_append(p, &patch_grad, 2,
-                                (vt_val[]){vt_grad(p, s->out[0]), s->in[0]}, 2,
-                                s->i));
+    if (vt_grad_wanted(p, s->in[IN_X]))
+        vt_op_give(
+            p, s->in[IN_X],
+            vt_op_append(p, &patch_grad, DX_INS,
+                         (vt_val[]){[DX_DROWS] = vt_grad(p, s->out[OUT_ROWS]),
+                                    [DX_X] = s->in[IN_X]},
+                         INTS, s->i));
 }
 
 const vt_op vt_op_patch = {
@@ -86,5 +87,6 @@ const vt_op vt_op_patch = {
 
 vt_val vt_patch(vt_plan *p, vt_val x, int patch_h, int patch_w)
 {
-    return vt_op_append(p, &vt_op_patch, 1, &x, 2, (int[]){patch_h, patch_w});
+    return vt_op_append(p, &vt_op_patch, INS, (vt_val[]){[IN_X] = x}, INTS,
+                        (int[]){[I_HEIGHT] = patch_h, [I_WIDTH] = patch_w});
 }

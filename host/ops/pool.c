@@ -1,18 +1,25 @@
 /*
- * pool.c - a picture's tokens to one row (in x[B,T,C]; i: kind, first token).
+ * pool.c - a picture's tokens, from the first that counts, to one row.
  */
 #include "ops/common.h"
+
+enum { IN_X, INS };
+enum { OUT_Y };
+enum { I_KIND, I_FIRST, INTS };
+/* pool_grad */
+enum { DX_DY, DX_X, DX_INS };
+enum { OUT_DX };
 
 static vitcl_status shape(vt_plan *p, vt_step *s)
 {
     vitcl_status st = VITCL_OK;
-    vt_val x = s->in[0];
-    int wide = s->i[0] == VT_POOL_CLS_MEAN ? 2 : 1;
+    vt_val x = s->in[IN_X];
+    int wide = s->i[I_KIND] == VT_POOL_CLS_MEAN ? 2 : 1;
 
     VT_TRY(vt_op_need(x != VT_NONE && vt_value_of(p, x)->rank == 3 &&
-                          s->i[1] >= 0 && s->i[1] < vt_dim(p, x, 1),
+                          s->i[I_FIRST] >= 0 && s->i[I_FIRST] < vt_dim(p, x, 1),
                       "no tokens are left to pool"));
-    VT_TRY(vt_op_out(p, s, 0, 2,
+    VT_TRY(vt_op_out(p, s, OUT_Y, 2,
                      (int[]){vt_dim(p, x, 0), vt_dim(p, x, 2) * wide}));
 done:
     return st;
@@ -22,33 +29,32 @@ static vitcl_status prepare(vt_plan *p, vt_step *s)
 {
     vitcl_status st = VITCL_OK;
     vt_kernel *k;
-    vt_val x = s->in[0];
+    vt_val x = s->in[IN_X];
     int c = vt_dim(p, x, 2);
 
     VT_TRY(vt_op_kernel(&k, p, s, "pool", "pool"));
-    VT_TRY(vt_args(p, k, "vviiii", s->out[0], x, vt_dim(p, x, 1), c, s->i[0],
-                   s->i[1]));
+    VT_TRY(vt_args(p, k, "vviiii", s->out[OUT_Y], x, vt_dim(p, x, 1), c,
+                   s->i[I_KIND], s->i[I_FIRST]));
     vt_op_blocks(k, p, c, vt_dim(p, x, 0));
 done:
     return st;
 }
 
-/* in dout, x; i: kind, first */
 static vitcl_status grad_shape(vt_plan *p, vt_step *s)
 {
-    return vt_op_like(p, s, 0, s->in[1]);
+    return vt_op_like(p, s, OUT_DX, s->in[DX_X]);
 }
 
 static vitcl_status grad_prepare(vt_plan *p, vt_step *s)
 {
     vitcl_status st = VITCL_OK;
     vt_kernel *k;
-    vt_val x = s->in[1];
+    vt_val x = s->in[DX_X];
     int c = vt_dim(p, x, 2);
 
     VT_TRY(vt_op_kernel(&k, p, s, "pool", "pool_grad"));
-    VT_TRY(vt_args(p, k, "vvviiii", s->out[0], s->in[0], x, vt_dim(p, x, 1), c,
-                   s->i[0], s->i[1]));
+    VT_TRY(vt_args(p, k, "vvviiii", s->out[OUT_DX], s->in[DX_DY], x,
+                   vt_dim(p, x, 1), c, s->i[I_KIND], s->i[I_FIRST]));
     vt_op_blocks(k, p, c, vt_dim(p, x, 0));
 done:
     return st;
@@ -59,10 +65,13 @@ static const vt_op pool_grad = {
 
 static void grad(vt_plan *p, const vt_step *s)
 {
-    vt_op_give(p, s->in[0],
-               vt_op_append(p, &pool_grad, 2,
-                            (vt_val[]){vt_grad(p, s->out[0]), s->in[0]}, 2,
-                            s->i));
+    vt_op_give(
+        p, s->in[IN_X],
+        vt_op_append(
+            p, &pool_grad, DX_INS,
+            (vt_val[]){
+                [DX_DY] = vt_grad(p, s->out[OUT_Y]), [DX_X] = s->in[IN_X]},
+            INTS, s->i));
 }
 
 const vt_op vt_op_pool = {
@@ -70,5 +79,6 @@ const vt_op vt_op_pool = {
 
 vt_val vt_pool(vt_plan *p, vt_val x, vt_pool_kind kind, int first)
 {
-    return vt_op_append(p, &vt_op_pool, 1, &x, 2, (int[]){(int)kind, first});
+    return vt_op_append(p, &vt_op_pool, INS, (vt_val[]){[IN_X] = x}, INTS,
+                        (int[]){[I_KIND] = (int)kind, [I_FIRST] = first});
 }

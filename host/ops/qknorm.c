@@ -1,14 +1,22 @@
 /*
  * qknorm.c - layer norm of each head of q and k.
- *
- * in qkv, q_gamma, q_beta, k_gamma, k_beta; out, stat (for a backward);
- * i: heads; f: eps.
  */
 #include "ops/common.h"
 
+enum { IN_QKV, IN_Q_GAMMA, IN_Q_BETA, IN_K_GAMMA, IN_K_BETA };
+enum { OUT_Y, OUT_STAT }; /* stat: for a backward */
+enum { I_HEADS, INTS };
+enum { F_EPS };
+/* grad_x */
+enum { DX_DY, DX_QKV, DX_STAT, DX_Q_GAMMA, DX_K_GAMMA, DX_INS };
+enum { OUT_DQKV };
+/* grad_w */
+enum { DW_DY, DW_QKV, DW_STAT, DW_DGAMMA, DW_DBETA, DW_INS };
+enum { I_PART = INTS, DW_INTS }; /* 0: q's, 1: k's */
+
 static int head_width(const vt_plan *p, const vt_step *s, vt_val qkv)
 {
-    return vt_dim(p, qkv, -1) / 3 / s->i[0];
+    return vt_dim(p, qkv, -1) / 3 / s->i[I_HEADS];
 }
 
 static vitcl_status shape(vt_plan *p, vt_step *s)
@@ -16,17 +24,19 @@ static vitcl_status shape(vt_plan *p, vt_step *s)
     vitcl_status st = VITCL_OK;
     int d;
 
-    VT_TRY(vt_op_need(s->in[0] != VT_NONE && s->i[0] >= 1 &&
-                          vt_dim(p, s->in[0], -1) % (3 * s->i[0]) == 0,
-                      "the width of qkv is not 3 * heads * D"));
-    d = head_width(p, s, s->in[0]);
-    for (int k = 1; k < 5; k++)
+    VT_TRY(
+        vt_op_need(s->in[IN_QKV] != VT_NONE && s->i[I_HEADS] >= 1 &&
+                       vt_dim(p, s->in[IN_QKV], -1) % (3 * s->i[I_HEADS]) == 0,
+                   "the width of qkv is not 3 * heads * D"));
+    d = head_width(p, s, s->in[IN_QKV]);
+    for (int k = IN_Q_GAMMA; k <= IN_K_BETA; k++)
         VT_TRY(vt_op_need(s->in[k] == VT_NONE || vt_op_count(p, s->in[k]) == d,
                           "gamma and beta must have a head's width"));
-    VT_TRY(vt_op_like(p, s, 0, s->in[0]));
+    VT_TRY(vt_op_like(p, s, OUT_Y, s->in[IN_QKV]));
     if (vt_plan_settings(p)->backward)
-        VT_TRY(vt_op_out(p, s, 1, 3,
-                         (int[]){vt_op_rows(p, s->in[0]), 2 * s->i[0], 2}));
+        VT_TRY(vt_op_out(
+            p, s, OUT_STAT, 3,
+            (int[]){vt_op_rows(p, s->in[IN_QKV]), 2 * s->i[I_HEADS], 2}));
 done:
     return st;
 }
@@ -37,18 +47,18 @@ static vitcl_status prepare(vt_plan *p, vt_step *s)
     vt_kernel *k;
 
     VT_TRY(vt_op_kernel(&k, p, s, "qknorm", "qknorm"));
-    VT_TRY(vt_args(p, k, "vvvvvvviif", s->out[0], s->out[1], s->in[0], s->in[1],
-                   s->in[2], s->in[3], s->in[4], s->i[0],
-                   head_width(p, s, s->in[0]), (double)s->f[0]));
-    vt_op_items(k, p, 3 * s->i[0], vt_op_rows(p, s->in[0]));
+    VT_TRY(vt_args(p, k, "vvvvvvviif", s->out[OUT_Y], s->out[OUT_STAT],
+                   s->in[IN_QKV], s->in[IN_Q_GAMMA], s->in[IN_Q_BETA],
+                   s->in[IN_K_GAMMA], s->in[IN_K_BETA], s->i[I_HEADS],
+                   head_width(p, s, s->in[IN_QKV]), (double)s->f[F_EPS]));
+    vt_op_items(k, p, 3 * s->i[I_HEADS], vt_op_rows(p, s->in[IN_QKV]));
 done:
     return st;
 }
 
-/* in dout, qkv, stat, q_gamma, k_gamma; i heads */
 static vitcl_status x_shape(vt_plan *p, vt_step *s)
 {
-    return vt_op_like(p, s, 0, s->in[1]);
+    return vt_op_like(p, s, OUT_DQKV, s->in[DX_QKV]);
 }
 
 static vitcl_status x_prepare(vt_plan *p, vt_step *s)
@@ -57,9 +67,11 @@ static vitcl_status x_prepare(vt_plan *p, vt_step *s)
     vt_kernel *k;
 
     VT_TRY(vt_op_kernel(&k, p, s, "qknorm", "qknorm_grad_x"));
-    VT_TRY(vt_args(p, k, "vvvvvvii", s->out[0], s->in[0], s->in[1], s->in[2],
-                   s->in[3], s->in[4], s->i[0], head_width(p, s, s->in[1])));
-    vt_op_items(k, p, 3 * s->i[0], vt_op_rows(p, s->in[1]));
+    VT_TRY(vt_args(p, k, "vvvvvvii", s->out[OUT_DQKV], s->in[DX_DY],
+                   s->in[DX_QKV], s->in[DX_STAT], s->in[DX_Q_GAMMA],
+                   s->in[DX_K_GAMMA], s->i[I_HEADS],
+                   head_width(p, s, s->in[DX_QKV])));
+    vt_op_items(k, p, 3 * s->i[I_HEADS], vt_op_rows(p, s->in[DX_QKV]));
 done:
     return st;
 }
@@ -67,16 +79,17 @@ done:
 static const vt_op grad_x = {
     .name = "qknorm_grad_x", .shape = x_shape, .prepare = x_prepare};
 
-/* in dout, qkv, stat, dgamma, dbeta (states); i heads, part */
 static vitcl_status w_prepare(vt_plan *p, vt_step *s)
 {
     vitcl_status st = VITCL_OK;
     vt_kernel *k;
-    int d = head_width(p, s, s->in[1]);
+    int d = head_width(p, s, s->in[DW_QKV]);
 
     VT_TRY(vt_op_kernel(&k, p, s, "qknorm", "qknorm_grad_w"));
-    VT_TRY(vt_args(p, k, "vvvvviiii", s->in[3], s->in[4], s->in[0], s->in[1],
-                   s->in[2], vt_op_rows(p, s->in[1]), s->i[0], d, s->i[1]));
+    VT_TRY(vt_args(p, k, "vvvvviiii", s->in[DW_DGAMMA], s->in[DW_DBETA],
+                   s->in[DW_DY], s->in[DW_QKV], s->in[DW_STAT],
+                   vt_op_rows(p, s->in[DW_QKV]), s->i[I_HEADS], d,
+                   s->i[I_PART]));
     vt_op_items(k, p, d, 1);
 done:
     return st;
@@ -87,23 +100,31 @@ static const vt_op grad_w = {
 
 static void grad(vt_plan *p, const vt_step *s)
 {
-    vt_val g = vt_grad(p, s->out[0]);
+    vt_val g = vt_grad(p, s->out[OUT_Y]);
 
     for (int part = 0; part < 2; part++) {
-        vt_val dgamma = vt_grad_param(p, s->in[1 + 2 * part]),
-               dbeta = vt_grad_param(p, s->in[2 + 2 * part]);
+        vt_val dgamma = vt_grad_param(p, s->in[part ? IN_K_GAMMA : IN_Q_GAMMA]),
+               dbeta = vt_grad_param(p, s->in[part ? IN_K_BETA : IN_Q_BETA]);
 
         if (dgamma != VT_NONE || dbeta != VT_NONE)
-            vt_op_append(p, &grad_w, 5,
-                         (vt_val[]){g, s->in[0], s->out[1], dgamma, dbeta}, 2,
-                         (int[]){s->i[0], part});
+            vt_op_append(p, &grad_w, DW_INS,
+                         (vt_val[]){[DW_DY] = g,
+                                    [DW_QKV] = s->in[IN_QKV],
+                                    [DW_STAT] = s->out[OUT_STAT],
+                                    [DW_DGAMMA] = dgamma,
+                                    [DW_DBETA] = dbeta},
+                         DW_INTS,
+                         (int[]){[I_HEADS] = s->i[I_HEADS], [I_PART] = part});
     }
-    if (vt_grad_wanted(p, s->in[0]))
-        vt_op_give(
-            p, s->in[0],
-            vt_op_append(p, &grad_x, 5,
-                         (vt_val[]){g, s->in[0], s->out[1], s->in[1], s->in[3]},
-                         1, s->i));
+    if (vt_grad_wanted(p, s->in[IN_QKV]))
+        vt_op_give(p, s->in[IN_QKV],
+                   vt_op_append(p, &grad_x, DX_INS,
+                                (vt_val[]){[DX_DY] = g,
+                                           [DX_QKV] = s->in[IN_QKV],
+                                           [DX_STAT] = s->out[OUT_STAT],
+                                           [DX_Q_GAMMA] = s->in[IN_Q_GAMMA],
+                                           [DX_K_GAMMA] = s->in[IN_K_GAMMA]},
+                                INTS, s->i));
 }
 
 const vt_op vt_op_qknorm = {
@@ -116,10 +137,10 @@ vt_val vt_qknorm(vt_plan *p, vt_val qkv, int heads, vt_val q_gamma,
 
     if (!s)
         return VT_NONE;
-    s->in[0] = qkv;
-    s->in[1] = q_gamma, s->in[2] = q_beta;
-    s->in[3] = k_gamma, s->in[4] = k_beta;
-    s->i[0] = heads;
-    s->f[0] = eps;
+    s->in[IN_QKV] = qkv;
+    s->in[IN_Q_GAMMA] = q_gamma, s->in[IN_Q_BETA] = q_beta;
+    s->in[IN_K_GAMMA] = k_gamma, s->in[IN_K_BETA] = k_beta;
+    s->i[I_HEADS] = heads;
+    s->f[F_EPS] = eps;
     return vt_step_add(p, s);
 }

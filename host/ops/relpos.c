@@ -1,42 +1,47 @@
 /*
  * relpos.c - relative position bias from a table.
- *
- * in table[L,H], index (a constant), and for a backward start[L+1] and order
- * (constants: the pairs of each row of the table); i: heads, Tq, Tk.
  */
 #include "ops/common.h"
 
 #include <stdlib.h>
 
+/* start[L+1] and order, for a backward: the pairs of each row of the table */
+enum { IN_TABLE, IN_INDEX, IN_START, IN_ORDER, INS };
+enum { OUT_BIAS };
+enum { I_HEADS, I_TQ, I_TK, INTS };
+/* relpos_grad */
+enum { DW_DTABLE, DW_DBIAS, DW_START, DW_ORDER, DW_INS };
+
 static vitcl_status shape(vt_plan *p, vt_step *s)
 {
-    return vt_op_out(p, s, 0, 3, s->i);
+    return vt_op_out(p, s, OUT_BIAS, 3,
+                     (int[]){s->i[I_HEADS], s->i[I_TQ], s->i[I_TK]});
 }
 
 static vitcl_status prepare(vt_plan *p, vt_step *s)
 {
     vitcl_status st = VITCL_OK;
     vt_kernel *k;
-    int pairs = s->i[1] * s->i[2];
+    int pairs = s->i[I_TQ] * s->i[I_TK];
 
     VT_TRY(vt_op_kernel(&k, p, s, "relpos", "relpos"));
-    VT_TRY(
-        vt_args(p, k, "vvvii", s->out[0], s->in[0], s->in[1], pairs, s->i[0]));
-    vt_op_blocks(k, p, pairs, s->i[0]);
+    VT_TRY(vt_args(p, k, "vvvii", s->out[OUT_BIAS], s->in[IN_TABLE],
+                   s->in[IN_INDEX], pairs, s->i[I_HEADS]));
+    vt_op_blocks(k, p, pairs, s->i[I_HEADS]);
 done:
     return st;
 }
 
-/* in dtable (a state), dbias, start, order; i as above */
 static vitcl_status grad_prepare(vt_plan *p, vt_step *s)
 {
     vitcl_status st = VITCL_OK;
     vt_kernel *k;
 
     VT_TRY(vt_op_kernel(&k, p, s, "relpos", "relpos_grad"));
-    VT_TRY(vt_args(p, k, "vvvvii", s->in[0], s->in[1], s->in[2], s->in[3],
-                   s->i[1] * s->i[2], s->i[0]));
-    vt_op_items(k, p, s->i[0], vt_dim(p, s->in[0], 0));
+    VT_TRY(vt_args(p, k, "vvvvii", s->in[DW_DTABLE], s->in[DW_DBIAS],
+                   s->in[DW_START], s->in[DW_ORDER], s->i[I_TQ] * s->i[I_TK],
+                   s->i[I_HEADS]));
+    vt_op_items(k, p, s->i[I_HEADS], vt_dim(p, s->in[DW_DTABLE], 0));
 done:
     return st;
 }
@@ -46,19 +51,24 @@ static const vt_op relpos_grad = {
 
 static void grad(vt_plan *p, const vt_step *s)
 {
-    vt_val g = vt_grad(p, s->out[0]), sum = vt_grad_param(p, s->in[0]);
+    vt_val g = vt_grad(p, s->out[OUT_BIAS]),
+           sum = vt_grad_param(p, s->in[IN_TABLE]);
 
     if (sum != VT_NONE)
-        vt_op_append(p, &relpos_grad, 4, (vt_val[]){sum, g, s->in[2], s->in[3]},
-                     3, s->i);
+        vt_op_append(p, &relpos_grad, DW_INS,
+                     (vt_val[]){[DW_DTABLE] = sum,
+                                [DW_DBIAS] = g,
+                                [DW_START] = s->in[IN_START],
+                                [DW_ORDER] = s->in[IN_ORDER]},
+                     INTS, s->i);
 }
 
 const vt_op vt_op_relpos = {
     .name = "relpos", .shape = shape, .prepare = prepare, .grad = grad};
 
 /* The pairs of each row, in rising order: a counting sort. */
-static vitcl_status sort(vt_plan *p, vt_val in[4], const int *index, int pairs,
-                         int rows)
+static vitcl_status sort(vt_plan *p, vt_val in[INS], const int *index,
+                         int pairs, int rows)
 {
     vitcl_status st = VITCL_OK;
     int *start = NULL, *order = NULL, *at = NULL;
@@ -74,8 +84,8 @@ static vitcl_status sort(vt_plan *p, vt_val in[4], const int *index, int pairs,
         start[l] = at[l];
     for (int i = 0; i < pairs; i++)
         order[at[index[i]]++] = i;
-    in[2] = vt_const_int(p, "", 1, (int[]){rows + 1}, start);
-    in[3] = vt_const_int(p, "", 1, &pairs, order);
+    in[IN_START] = vt_const_int(p, "", 1, (int[]){rows + 1}, start);
+    in[IN_ORDER] = vt_const_int(p, "", 1, &pairs, order);
 done:
     free(start);
     free(order);
@@ -87,7 +97,11 @@ vt_val vt_relpos_bias(vt_plan *p, vt_val table, int heads, int tq, int tk,
                       const int *index)
 {
     vitcl_status st = VITCL_OK;
-    vt_val in[4] = {table, VT_NONE, VT_NONE, VT_NONE}, out = VT_NONE;
+    vt_val in[INS] = {[IN_TABLE] = table,
+                      [IN_INDEX] = VT_NONE,
+                      [IN_START] = VT_NONE,
+                      [IN_ORDER] = VT_NONE},
+           out = VT_NONE;
     int rows = vt_dim(p, table, 0), pairs;
 
     VT_TRY(vt_plan_status(p));
@@ -101,10 +115,11 @@ vt_val vt_relpos_bias(vt_plan *p, vt_val table, int heads, int tq, int tk,
     for (int i = 0; i < pairs; i++)
         VT_TRY(vt_op_need(index[i] >= 0 && index[i] < rows,
                           "a relative position is outside the table"));
-    in[1] = vt_const_int(p, "", 1, &pairs, index);
+    in[IN_INDEX] = vt_const_int(p, "", 1, &pairs, index);
     if (vt_plan_settings(p)->backward)
         VT_TRY(sort(p, in, index, pairs, rows));
-    out = vt_op_append(p, &vt_op_relpos, 4, in, 3, (int[]){heads, tq, tk});
+    out = vt_op_append(p, &vt_op_relpos, INS, in, INTS,
+                       (int[]){[I_HEADS] = heads, [I_TQ] = tq, [I_TK] = tk});
 done:
     return st == VITCL_OK ? out : vt_plan_fail(p, st);
 }

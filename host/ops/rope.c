@@ -1,23 +1,27 @@
 /*
- * rope.c - rotary positions (in qkv, table; i: heads, tokens skipped).
+ * rope.c - rotary positions.
  */
 #include "ops/common.h"
+
+enum { IN_QKV, IN_TABLE, INS };
+enum { OUT_QKV };
+enum { I_HEADS, I_SKIP, INTS };
 
 static vitcl_status shape(vt_plan *p, vt_step *s)
 {
     vitcl_status st = VITCL_OK;
-    vt_val x = s->in[0];
-    int heads = s->i[0], skip = s->i[1], t = vt_dim(p, x, 1), d;
+    vt_val x = s->in[IN_QKV];
+    int heads = s->i[I_HEADS], skip = s->i[I_SKIP], t = vt_dim(p, x, 1), d;
 
     VT_TRY(vt_op_need(x != VT_NONE && vt_value_of(p, x)->rank == 3 &&
                           heads >= 1 && vt_dim(p, x, 2) % (3 * heads) == 0 &&
                           skip >= 0 && skip <= t,
                       "qkv must be [B,T,3*heads*D]"));
     d = vt_dim(p, x, 2) / 3 / heads;
-    VT_TRY(vt_op_need(d % 2 == 0 && vt_op_count(p, s->in[1]) ==
+    VT_TRY(vt_op_need(d % 2 == 0 && vt_op_count(p, s->in[IN_TABLE]) ==
                                         (long long)(t - skip) * 2 * d,
                       "the table must be [T-skip,2,D], D even"));
-    VT_TRY(vt_op_like(p, s, 0, x));
+    VT_TRY(vt_op_like(p, s, OUT_QKV, x));
 done:
     return st;
 }
@@ -26,12 +30,12 @@ static vitcl_status launch(vt_plan *p, vt_step *s, const char *name)
 {
     vitcl_status st = VITCL_OK;
     vt_kernel *k;
-    vt_val x = s->in[0];
+    vt_val x = s->in[IN_QKV];
     int c = vt_dim(p, x, 2) / 3;
 
     VT_TRY(vt_op_kernel(&k, p, s, "rope", name));
-    VT_TRY(vt_args(p, k, "vvviiii", s->out[0], x, s->in[1], vt_dim(p, x, 1), c,
-                   c / s->i[0], s->i[1]));
+    VT_TRY(vt_args(p, k, "vvviiii", s->out[OUT_QKV], x, s->in[IN_TABLE],
+                   vt_dim(p, x, 1), c, c / s->i[I_HEADS], s->i[I_SKIP]));
     vt_op_blocks(k, p, 3 * c / 2, vt_op_rows(p, x));
 done:
     return st;
@@ -42,7 +46,7 @@ static vitcl_status prepare(vt_plan *p, vt_step *s)
     return launch(p, s, "rope");
 }
 
-/* in dout, table; i as above */
+/* In the place of qkv the gradient of what came out. */
 static vitcl_status grad_prepare(vt_plan *p, vt_step *s)
 {
     return launch(p, s, "rope_grad");
@@ -53,10 +57,11 @@ static const vt_op rope_grad = {
 
 static void grad(vt_plan *p, const vt_step *s)
 {
-    vt_op_give(p, s->in[0],
-               vt_op_append(p, &rope_grad, 2,
-                            (vt_val[]){vt_grad(p, s->out[0]), s->in[1]}, 2,
-                            s->i));
+    vt_op_give(p, s->in[IN_QKV],
+               vt_op_append(p, &rope_grad, INS,
+                            (vt_val[]){[IN_QKV] = vt_grad(p, s->out[OUT_QKV]),
+                                       [IN_TABLE] = s->in[IN_TABLE]},
+                            INTS, s->i));
 }
 
 const vt_op vt_op_rope = {
@@ -64,6 +69,7 @@ const vt_op vt_op_rope = {
 
 vt_val vt_rope(vt_plan *p, vt_val qkv, int heads, vt_val table, int skip)
 {
-    return vt_op_append(p, &vt_op_rope, 2, (vt_val[]){qkv, table}, 2,
-                        (int[]){heads, skip});
+    return vt_op_append(p, &vt_op_rope, INS,
+                        (vt_val[]){[IN_QKV] = qkv, [IN_TABLE] = table}, INTS,
+                        (int[]){[I_HEADS] = heads, [I_SKIP] = skip});
 }

@@ -1,21 +1,25 @@
 /*
  * to_tokens.c - planes of a feature map to tokens, and back.
- *
- * in x[B,R,S] (last dimensions merged); i: R, S, rank of out, its dimensions.
  */
 #include "ops/common.h"
+
+enum { IN_X, INS };
+enum { OUT_Y };
+/* x is [B,R,S], last dimensions merged; I_DIM: the first of out's */
+enum { I_R, I_S, I_RANK, I_DIM, INTS = I_DIM + 4 };
 
 static vitcl_status shape(vt_plan *p, vt_step *s)
 {
     vitcl_status st = VITCL_OK;
     int n = 1;
 
-    for (int k = 0; k < s->i[2]; k++)
-        n *= s->i[3 + k];
-    VT_TRY(vt_op_need(s->in[0] != VT_NONE && n == vt_op_count(p, s->in[0]) &&
-                          n == s->i[3] * s->i[0] * s->i[1],
+    for (int k = 0; k < s->i[I_RANK]; k++)
+        n *= s->i[I_DIM + k];
+    VT_TRY(vt_op_need(s->in[IN_X] != VT_NONE &&
+                          n == vt_op_count(p, s->in[IN_X]) &&
+                          n == s->i[I_DIM] * s->i[I_R] * s->i[I_S],
                       "a transposed tensor keeps its size"));
-    VT_TRY(vt_op_out(p, s, 0, s->i[2], s->i + 3));
+    VT_TRY(vt_op_out(p, s, OUT_Y, s->i[I_RANK], s->i + I_DIM));
 done:
     return st;
 }
@@ -24,14 +28,16 @@ static vitcl_status prepare(vt_plan *p, vt_step *s)
 {
     vitcl_status st = VITCL_OK;
     vt_kernel *k;
-    size_t r = (size_t)s->i[0], c = (size_t)s->i[1], b = (size_t)s->i[3];
+    size_t r = (size_t)s->i[I_R], c = (size_t)s->i[I_S],
+           b = (size_t)s->i[I_DIM];
     /* The tile needs 256 work-items. */
     bool rows =
         vt_op_cpu(p) || vt_dev_group_max(vt_plan_settings(p)->dev) < 256;
 
     VT_TRY(vt_op_kernel(&k, p, s, "to_tokens",
                         rows ? "to_tokens__rows" : "to_tokens"));
-    VT_TRY(vt_args(p, k, "vvii", s->out[0], s->in[0], s->i[0], s->i[1]));
+    VT_TRY(vt_args(p, k, "vvii", s->out[OUT_Y], s->in[IN_X], s->i[I_R],
+                   s->i[I_S]));
     if (rows)
         vt_kernel_size(k, 3, (size_t[3]){(c + 15) / 16, (r + 63) / 64, b},
                        (size_t[3]){1, 1, 1});
@@ -45,15 +51,15 @@ done:
 
 static void grad(vt_plan *p, const vt_step *s)
 {
-    const vt_value *x = vt_value_of(p, s->in[0]);
+    const vt_value *x = vt_value_of(p, s->in[IN_X]);
     int dim[4], rank = x->rank;
 
     for (int k = 0; k < rank; k++)
         dim[k] = x->dim[k];
-    if (vt_grad_wanted(p, s->in[0]))
-        vt_op_give(p, s->in[0],
-                   vt_transpose(p, vt_grad(p, s->out[0]), s->i[1], s->i[0],
-                                rank, dim));
+    if (vt_grad_wanted(p, s->in[IN_X]))
+        vt_op_give(p, s->in[IN_X],
+                   vt_transpose(p, vt_grad(p, s->out[OUT_Y]), s->i[I_S],
+                                s->i[I_R], rank, dim));
 }
 
 const vt_op vt_op_to_tokens = {
@@ -62,11 +68,12 @@ const vt_op vt_op_to_tokens = {
 vt_val vt_transpose(vt_plan *p, vt_val x, int R, int S, int rank,
                     const int *dim)
 {
-    int i[7] = {R, S, rank};
+    int i[INTS] = {[I_R] = R, [I_S] = S, [I_RANK] = rank};
 
     for (int k = 0; k < rank; k++)
-        i[3 + k] = dim[k];
-    return vt_op_append(p, &vt_op_to_tokens, 1, &x, 7, i);
+        i[I_DIM + k] = dim[k];
+    return vt_op_append(p, &vt_op_to_tokens, INS, (vt_val[]){[IN_X] = x}, INTS,
+                        i);
 }
 
 vt_val vt_to_tokens(vt_plan *p, vt_val x)

@@ -1,43 +1,49 @@
 /*
- * weight_standardise.c - weight standardisation (in w; i: jax; f: eps).
+ * weight_standardise.c - weight standardisation.
  */
 #include "ops/common.h"
 
+enum { IN_W };
+enum { OUT_Y };
+enum { F_EPS };
+/* standardise_grad */
+enum { DX_DY, DX_W };
+enum { OUT_DW };
+
 static vitcl_status shape(vt_plan *p, vt_step *s)
 {
-    return vt_op_like(p, s, 0, s->in[0]);
+    return vt_op_like(p, s, OUT_Y, s->in[IN_W]);
 }
 
 static vitcl_status prepare(vt_plan *p, vt_step *s)
 {
     vitcl_status st = VITCL_OK;
     vt_kernel *k;
-    int o = vt_dim(p, s->in[0], 0);
+    int o = vt_dim(p, s->in[IN_W], 0);
 
     VT_TRY(vt_op_kernel(&k, p, s, "weight_standardise", "weight_standardise"));
-    VT_TRY(vt_args(p, k, "vvif", s->out[0], s->in[0],
-                   vt_op_count(p, s->in[0]) / o, (double)s->f[0]));
+    VT_TRY(vt_args(p, k, "vvif", s->out[OUT_Y], s->in[IN_W],
+                   vt_op_count(p, s->in[IN_W]) / o, (double)s->f[F_EPS]));
     vt_op_groups(k, p, o);
 done:
     return st;
 }
 
-/* in dout, w; i and f as above */
 static vitcl_status grad_shape(vt_plan *p, vt_step *s)
 {
-    return vt_op_like(p, s, 0, s->in[1]);
+    return vt_op_like(p, s, OUT_DW, s->in[DX_W]);
 }
 
 static vitcl_status grad_prepare(vt_plan *p, vt_step *s)
 {
     vitcl_status st = VITCL_OK;
     vt_kernel *k;
-    int o = vt_dim(p, s->in[1], 0);
+    int o = vt_dim(p, s->in[DX_W], 0);
 
     VT_TRY(vt_op_kernel(&k, p, s, "weight_standardise",
                         "weight_standardise_grad"));
-    VT_TRY(vt_args(p, k, "vvvif", s->out[0], s->in[0], s->in[1],
-                   vt_op_count(p, s->in[1]) / o, (double)s->f[0]));
+    VT_TRY(vt_args(p, k, "vvvif", s->out[OUT_DW], s->in[DX_DY], s->in[DX_W],
+                   vt_op_count(p, s->in[DX_W]) / o, (double)s->f[F_EPS]));
     vt_op_groups(k, p, o);
 done:
     return st;
@@ -53,10 +59,10 @@ static void grad(vt_plan *p, const vt_step *s)
 
     if (!g)
         return;
-    g->in[0] = vt_grad(p, s->out[0]);
-    g->in[1] = s->in[0];
-    g->f[0] = s->f[0];
-    vt_op_give(p, s->in[0], vt_step_add(p, g));
+    g->in[DX_DY] = vt_grad(p, s->out[OUT_Y]);
+    g->in[DX_W] = s->in[IN_W];
+    g->f[F_EPS] = s->f[F_EPS];
+    vt_op_give(p, s->in[IN_W], vt_step_add(p, g));
 }
 
 const vt_op vt_op_weight_standardise = {.name = "weight_standardise",
@@ -70,7 +76,7 @@ vt_val vt_weight_standardise(vt_plan *p, vt_val w, float eps)
 
     if (!s)
         return VT_NONE;
-    s->in[0] = w;
-    s->f[0] = eps;
+    s->in[IN_W] = w;
+    s->f[F_EPS] = eps;
     return vt_step_add(p, s);
 }

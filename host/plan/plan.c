@@ -368,6 +368,7 @@ vt_step *vt_step_new(vt_plan *p, const vt_op *op)
         return NULL;
     VT_TRY(VT_NEW(&s, 1));
     s->op = op;
+    s->streamed = VT_NONE;
     for (int i = 0; i < VT_INS; i++)
         s->in[i] = VT_NONE;
     for (int i = 0; i < VT_OUTS; i++)
@@ -387,7 +388,7 @@ static vitcl_status check_padding(const vt_plan *p, const vt_step *s)
     for (int i = 0; i < VT_INS; i++) {
         const vt_value *v = vt_value_of(p, s->in[i]);
 
-        if (v && v->ld != v->dim[v->rank - 1] && !(s->op->padded && i == 0))
+        if (v && v->ld != v->dim[v->rank - 1] && !(s->op->padded >> i & 1u))
             return vt_fail(VITCL_EUNSUPPORTED, "input %d has padded rows", i);
     }
     return VITCL_OK;

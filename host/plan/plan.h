@@ -57,7 +57,7 @@ typedef struct vt_op {
     void (*grad)(vt_plan *p, const vt_step *s);
     /* Multiply-accumulates in a run; NULL: not counted. */
     double (*macs)(const vt_plan *p, const vt_step *s);
-    bool padded; /* reads in[0] by its ld */
+    unsigned padded; /* inputs that it reads by their ld: bit by bit */
 } vt_op;
 
 struct vt_step {
@@ -69,8 +69,8 @@ struct vt_step {
     vt_gemm *gemm;
     double time_ms, host_ms; /* profiling; host_ms: with the launch */
     char note[96];           /* kernel and variant, for vitcl plan */
-    bool streamed; /* in[1] is read into the plan's slot before each launch */
-    int slot;
+    vt_val streamed; /* a weight that is read before each launch, or none: */
+    int slot;        /* into this slot of the plan's */
 };
 
 typedef struct vt_plan_options {
@@ -197,9 +197,9 @@ vt_val vt_grad_param(vt_plan *p, vt_val v);
 /* ---- for prepare() ---- */
 /* A value's buffer (a PARAM's f32 rows); NULL for VT_NONE. */
 vitcl_status vt_bind(vt_buf **out, vt_plan *p, vt_val v);
-/* in[1] of a step of kernels and a multiplication: in a plan that runs once a
- * large parameter is read before each launch, and never kept. */
-vitcl_status vt_bind_weight(vt_buf **out, vt_plan *p, vt_step *s);
+/* The step's input w: in a plan that runs once a large parameter is read before
+ * each launch, and never kept. One of each step. */
+vitcl_status vt_bind_weight(vt_buf **out, vt_plan *p, vt_step *s, vt_val w);
 /* Make a kernel and hang it into the step's list. */
 vitcl_status vt_step_kernel(vt_kernel **out, vt_plan *p, vt_step *s,
                             const char *file, const char *name,

@@ -83,14 +83,12 @@ void vt_slots_free(vt_plan *p)
     }
 }
 
-vitcl_status vt_bind_weight(vt_buf **out, vt_plan *p, vt_step *s)
+vitcl_status vt_bind_weight(vt_buf **out, vt_plan *p, vt_step *s, vt_val w)
 {
-    const vt_val v = s->in[1];
-
-    if (!p->streams || p->value[v].kind != VT_PARAM || p->value[v].buf ||
-        vt_elements(p, v) < STREAMED_MIN)
-        return vt_bind(out, p, v);
-    s->streamed = true;
+    if (!p->streams || p->value[w].kind != VT_PARAM || p->value[w].buf ||
+        vt_elements(p, w) < STREAMED_MIN)
+        return vt_bind(out, p, w);
+    s->streamed = w;
     s->slot = p->next_slot++ % VT_SLOTS;
     *out = p->slot[s->slot].buf;
     return VITCL_OK;
@@ -104,8 +102,8 @@ static vitcl_status fill_slot(vt_plan *p, const vt_step *s)
 
     slot->mark = NULL;
     VT_TRY(vt_mark_wait(mark));
-    VT_TRY(vt_store_read(slot->rows, p->o.store, p->value[s->in[1]].name,
-                         vt_elements(p, s->in[1])));
+    VT_TRY(vt_store_read(slot->rows, p->o.store, p->value[s->streamed].name,
+                         vt_elements(p, s->streamed)));
 done:
     return st;
 }
@@ -285,13 +283,13 @@ static vitcl_status launch(vt_plan *p, vt_step *s)
 {
     vitcl_status st = VITCL_OK;
 
-    if (s->streamed)
+    if (s->streamed != VT_NONE)
         VT_TRY(fill_slot(p, s));
     for (size_t i = 0; i < VT_COUNT(s->kernel) && s->kernel[i]; i++)
         VT_TRY(vt_kernel_launch(p->queue, s->kernel[i]));
     if (s->gemm)
         VT_TRY(vt_gemm_launch(p->queue, s->gemm));
-    if (s->streamed)
+    if (s->streamed != VT_NONE)
         VT_TRY(vt_queue_mark(&p->slot[s->slot].mark, p->queue));
 done:
     return st;
