@@ -152,7 +152,7 @@ vitcl_status vt_handle_plan(vt_plan **plan, vt_written *out, vitcl_model *model,
     w.pixels = vt_normalise(p, w.rgb, how->scale, how->mean, how->std);
     vt_name(p, w.pixels, "pixel_values");
     pthread_mutex_lock(&model->lock);
-    vt_model_build(p, model->model, w.pixels, &w.out);
+    vt_model_build(p, model->model, w.pixels, NULL, &w.out);
     pthread_mutex_unlock(&model->lock);
     vt_keep(p, w.out.features);
     vt_keep(p, w.out.logits);

@@ -67,7 +67,7 @@ static vitcl_status check(const vt_model *m, const char *name, int part,
 }
 
 /* The four rows of a norm, n numbers each. */
-static vitcl_status read_norm(float *out, vt_model *m, const char *conv,
+static vitcl_status read_norm(float *out, const vt_model *m, const char *conv,
                               uint64_t n)
 {
     vitcl_status st = VITCL_OK;
@@ -88,7 +88,7 @@ done:
     return st;
 }
 
-vitcl_status vt_batchnorm_fetch(float *out, vt_model *m, const char *conv,
+vitcl_status vt_batchnorm_fetch(float *out, const vt_model *m, const char *conv,
                                 uint64_t count)
 {
     vitcl_status st = VITCL_OK;

@@ -76,7 +76,8 @@ static vt_val bias_of(vt_plan *p, const vt_config *c, const char *prefix,
                           c->heads, T, T, index);
 }
 
-void vt_beit_build(vt_plan *p, vt_model *m, vt_val pixels, vt_outputs *out)
+void vt_beit_build(vt_plan *p, const vt_model *m, vt_val pixels,
+                   const vt_build_options *o, vt_outputs *out)
 {
     const vt_config *c = vt_model_config(m);
     const vt_block_extra grid = vt_vit_grid(p, m, pixels);
@@ -95,7 +96,7 @@ void vt_beit_build(vt_plan *p, vt_model *m, vt_val pixels, vt_outputs *out)
     VT_TRY(VT_NEW(&index, T * T));
     vt_table_index(index, gh, gw, c->class_token ? 3 : 0);
     x = vt_vit_patches(p, m, pixels);
-    x = vt_vit_embed(p, m, x, gh, gw);
+    x = vt_vit_embed(p, m, x, gh, gw, o);
     if (c->rel_pos && c->rel_pos_shared)
         e.bias = bias_of(p, c, "rel_pos_bias", gh, gw, index);
     for (int i = 0; i < c->depth; i++) {
@@ -103,9 +104,9 @@ void vt_beit_build(vt_plan *p, vt_model *m, vt_val pixels, vt_outputs *out)
         if (c->rel_pos && !c->rel_pos_shared)
             e.bias = bias_of(p, c, prefix, gh, gw, index);
         e.rows = vt_vit_block_rows(p, c, i);
-        x = vt_vit_block(p, c, i, x, e);
+        x = vt_vit_block(p, c, i, x, e, o);
     }
-    vt_vit_head(p, m, x, out);
+    vt_vit_head(p, m, x, o, out);
     if (vt_vit_returns_tokens(c))
         vt_vit_return(p, out->features, "pooler_output");
 done:

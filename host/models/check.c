@@ -262,7 +262,8 @@ static vitcl_status check_k_bias(audit *a)
 }
 
 /* The plan of one picture, to be looked at. */
-static vitcl_status sketch(vt_plan **out, vt_model *m, int height, int width)
+static vitcl_status sketch(vt_plan **out, const vt_model *m, int height,
+                           int width)
 {
     static const char *const keep[] = {"block.*", "norm", NULL};
     vitcl_status st = VITCL_OK;
@@ -272,7 +273,7 @@ static vitcl_status sketch(vt_plan **out, vt_model *m, int height, int width)
     VT_TRY(vt_plan_new(&p, &(vt_plan_options){.keep = keep}));
     vt_model_build(
         p, m, vt_input(p, "pixels", VT_F32, 4, (int[]){1, 3, height, width}),
-        &o);
+        NULL, &o);
     VT_TRY(vt_plan_status(p));
     *out = p, p = NULL;
 done:
@@ -313,7 +314,8 @@ done:
     return st;
 }
 
-vitcl_status vt_model_macs(double *out, vt_model *m, int height, int width)
+vitcl_status vt_model_macs(double *out, const vt_model *m, int height,
+                           int width)
 {
     vitcl_status st = VITCL_OK;
     vt_plan *p = NULL;

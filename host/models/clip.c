@@ -54,19 +54,20 @@ vitcl_status vt_clip_configure(vt_config *c, const vt_json *config,
     return st;
 }
 
-void vt_clip_build(vt_plan *p, vt_model *m, vt_val pixels, vt_outputs *out)
+void vt_clip_build(vt_plan *p, const vt_model *m, vt_val pixels,
+                   const vt_build_options *o, vt_outputs *out)
 {
     const vt_config *c = vt_model_config(m);
     const vt_block_extra grid = vt_vit_grid(p, m, pixels);
     vt_val x, last;
 
     if (c->source != VT_SOURCE_HF || c->classes) {
-        vt_vit_build(p, m, pixels, out);
+        vt_vit_build(p, m, pixels, o, out);
         return;
     }
     x = vt_vit_patches(p, m, pixels);
-    x = vt_vit_embed(p, m, x, grid.gh, grid.gw);
-    x = vt_vit_blocks(p, c, x, VT_NO_EXTRA);
+    x = vt_vit_embed(p, m, x, grid.gh, grid.gw, o);
+    x = vt_vit_blocks(p, c, x, VT_NO_EXTRA, o);
     last = x;
     if (vt_wanted(p, "block.%d", c->depth - 1))
         last = vt_scale(p, x, 1.0f); /* a value has one name */

@@ -29,17 +29,18 @@ vitcl_status vt_deit_configure(vt_config *c, const vt_json *config,
     return vt_configure(c, config, w, path, 1e-12f, VT_ACT_GELU);
 }
 
-void vt_deit_build(vt_plan *p, vt_model *m, vt_val pixels, vt_outputs *out)
+void vt_deit_build(vt_plan *p, const vt_model *m, vt_val pixels,
+                   const vt_build_options *o, vt_outputs *out)
 {
     const vt_config *c = vt_model_config(m);
     const vt_block_extra grid = vt_vit_grid(p, m, pixels);
     vt_val x = vt_vit_patches(p, m, pixels), y;
 
-    x = vt_vit_embed(p, m, x, grid.gh, grid.gw);
-    x = vt_vit_blocks(p, c, x, VT_NO_EXTRA);
+    x = vt_vit_embed(p, m, x, grid.gh, grid.gw, o);
+    x = vt_vit_blocks(p, c, x, VT_NO_EXTRA, o);
     if (!c->dist_token ||
         (c->source == VT_SOURCE_HF && !strstr(c->name, "WithTeacher"))) {
-        vt_vit_head(p, m, x, out);
+        vt_vit_head(p, m, x, o, out);
         return;
     }
     x = vt_vit_norm(p, c, x);

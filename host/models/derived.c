@@ -83,7 +83,7 @@ static bool is_table(const char *name)
 
 /* The paper's 2-D positions: a row for each column ('x') or row ('y') of the
  * grid, resized along that axis alone. */
-static vitcl_status fetch_axis(float *out, vt_model *m, const char *plain,
+static vitcl_status fetch_axis(float *out, const vt_model *m, const char *plain,
                                char axis, int h, int w, uint64_t count)
 {
     vitcl_status st = VITCL_OK;
@@ -104,7 +104,7 @@ done:
     return st;
 }
 
-static vitcl_status fetch_grid(float *out, vt_model *m, const char *plain,
+static vitcl_status fetch_grid(float *out, const vt_model *m, const char *plain,
                                int h, int w, uint64_t count)
 {
     vitcl_status st = VITCL_OK;
@@ -153,8 +153,8 @@ done:
 /* timm's StdConv2d: each filter to mean 0 and variance 1, eps 1e-8 added to
  * the variance. The filters are the config's first dimension, which follows
  * from the name's tensor alone. */
-static vitcl_status fetch_standard(float *out, vt_model *m, const char *plain,
-                                   uint64_t count)
+static vitcl_status fetch_standard(float *out, const vt_model *m,
+                                   const char *plain, uint64_t count)
 {
     vitcl_status st = VITCL_OK;
     const vt_weight *t = vt_weights_get(m->weights, plain);
@@ -179,10 +179,9 @@ done:
     return st;
 }
 
-vitcl_status vt_model_read_param(float *out, void *model, const char *name,
-                                 uint64_t count)
+static vitcl_status fetch(float *out, const vt_model *m, const char *name,
+                          uint64_t count)
 {
-    vt_model *m = model;
     const vt_weight *t;
     char plain[96];
     int h = 0, w = 0;
@@ -212,7 +211,13 @@ vitcl_status vt_model_read_param(float *out, void *model, const char *name,
     return vt_weight_f32(out, m->weights, t);
 }
 
-vitcl_status vt_model_weight(float **out, vt_model *m, const char *name,
+vitcl_status vt_model_read_param(float *out, void *model, const char *name,
+                                 uint64_t count)
+{
+    return fetch(out, model, name, count);
+}
+
+vitcl_status vt_model_weight(float **out, const vt_model *m, const char *name,
                              uint64_t count)
 {
     vitcl_status st = VITCL_OK;
@@ -222,7 +227,7 @@ vitcl_status vt_model_weight(float **out, vt_model *m, const char *name,
     if (count == 0 || !vt_mul(&n, (size_t)count, sizeof *data))
         return vt_fail(VITCL_EINVAL, "%s: no useful size", name);
     VT_TRY(VT_NEW(&data, (size_t)count));
-    VT_TRY(vt_model_read_param(data, m, name, count));
+    VT_TRY(fetch(data, m, name, count));
     *out = data, data = NULL;
 done:
     free(data);

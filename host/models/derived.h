@@ -20,15 +20,15 @@ size_t vt_name_folded(const char *name);
 void vt_random_weights(float *out, const char *name, uint64_t count);
 
 /* A table of relative positions made by timm's RelPosMlp. */
-vitcl_status vt_relpos_mlp(float *out, vt_model *m, const char *prefix, int h,
-                           int w, uint64_t count);
+vitcl_status vt_relpos_mlp(float *out, const vt_model *m, const char *prefix,
+                           int h, int w, uint64_t count);
 
 /* ---- batchnorm.c ---- */
 #define VT_BATCHNORM_PARTS 4
 /* The tensors of the norm behind a convolution, by its weight's or bias's
  * name: weight, bias, running_mean, running_var. */
 void vt_batchnorm_name(char *out, size_t size, const char *conv, int part);
-vitcl_status vt_batchnorm_fetch(float *out, vt_model *m, const char *conv,
+vitcl_status vt_batchnorm_fetch(float *out, const vt_model *m, const char *conv,
                                 uint64_t count);
 
 #endif

@@ -75,9 +75,10 @@ done:
     return st;
 }
 
-void vt_dinov2_build(vt_plan *p, vt_model *m, vt_val pixels, vt_outputs *out)
+void vt_dinov2_build(vt_plan *p, const vt_model *m, vt_val pixels,
+                     const vt_build_options *o, vt_outputs *out)
 {
-    vt_vit_build(p, m, pixels, out);
+    vt_vit_build(p, m, pixels, o, out);
     if (vt_vit_returns_tokens(vt_model_config(m)))
         vt_vit_return(p, out->features, "pooler_output");
 }

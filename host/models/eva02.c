@@ -56,7 +56,8 @@ done:
     return st;
 }
 
-void vt_eva02_build(vt_plan *p, vt_model *m, vt_val pixels, vt_outputs *out)
+void vt_eva02_build(vt_plan *p, const vt_model *m, vt_val pixels,
+                    const vt_build_options *o, vt_outputs *out)
 {
     const vt_config *c = vt_model_config(m);
     const vt_block_extra grid = vt_vit_grid(p, m, pixels);
@@ -73,9 +74,9 @@ void vt_eva02_build(vt_plan *p, vt_model *m, vt_val pixels, vt_outputs *out)
         e.rope = vt_const(p, "rope", 3, (int[]){n, 2, head}, table);
     }
     x = vt_vit_patches(p, m, pixels);
-    x = vt_vit_embed(p, m, x, gh, gw);
-    x = vt_vit_blocks(p, c, x, e);
-    vt_vit_head(p, m, x, out);
+    x = vt_vit_embed(p, m, x, gh, gw, o);
+    x = vt_vit_blocks(p, c, x, e, o);
+    vt_vit_head(p, m, x, o, out);
 done:
     free(table);
     vt_plan_fail(p, st);

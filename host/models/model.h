@@ -120,7 +120,8 @@ const char *vt_model_label(const vt_model *m, uint32_t label);
 const char *vt_model_longname(const vt_model *m, uint32_t label);
 uint64_t vt_model_parameters(const vt_model *m);
 /* Multiply-accumulates of one picture, every token through every block. */
-vitcl_status vt_model_macs(double *out, vt_model *m, int height, int width);
+vitcl_status vt_model_macs(double *out, const vt_model *m, int height,
+                           int width);
 /* Tokens in a block for a picture of this size; 0: not even one patch. */
 int vt_model_tokens(const vt_model *m, int height, int width);
 
@@ -135,13 +136,24 @@ typedef struct vt_outputs {
     vt_val features; /* [B,F]: what the head's last layer reads */
     vt_val logits;   /* [B,K]; VT_NONE without a classifier */
     vt_val patches;  /* [B,N,D]: the patches' last representations, instead of
-                      * the others, where the plan corrupts patches */
+                      * the others, where patches are corrupted */
 } vt_outputs;
-/* Append everything from pixels[B,3,H,W] on. Values are named as the goldens
- * name them: "embed", "block.<i>", "norm", "attention.<i>", "features",
- * "logits" and HF's output names; what the library returns is kept, and so
- * are the features. Errors stick to the plan. */
-void vt_model_build(vt_plan *p, vt_model *m, vt_val pixels, vt_outputs *out);
+/* What training asks of the steps beside their gradients. */
+typedef struct vt_build_options {
+    float dropout, drop_path; /* shares of elements, and of pictures in the
+                               * last block, that fall; not needed: 0 */
+    unsigned random_state;    /* of what falls ... */
+    vt_val train_step;        /* ... in this step, i32 [1]; or none */
+    vt_val patch_source;      /* masked patch prediction: patches come from
+                               * where this i32 [B,N] says, or are "mpp_mask";
+                               * or none */
+} vt_build_options;
+/* Append everything from pixels[B,3,H,W] on; options: NULL for inference.
+ * Values are named as the goldens name them: "embed", "block.<i>", "norm",
+ * "attention.<i>", "features", "logits" and HF's output names; what the library
+ * returns is kept, and so are the features. Errors stick to the plan. */
+void vt_model_build(vt_plan *p, const vt_model *m, vt_val pixels,
+                    const vt_build_options *options, vt_outputs *out);
 
 /* ---- for family files ---- */
 typedef struct vt_arch {
@@ -152,12 +164,13 @@ typedef struct vt_arch {
     bool (*match)(const vt_json *config, const vt_weights *w);
     vitcl_status (*configure)(vt_config *c, const vt_json *config,
                               const vt_weights *w, const char *path);
-    void (*build)(vt_plan *p, vt_model *m, vt_val pixels, vt_outputs *out);
+    void (*build)(vt_plan *p, const vt_model *m, vt_val pixels,
+                  const vt_build_options *o, vt_outputs *out);
 } vt_arch;
 extern const vt_arch vt_arch_table[]; /* ends with a NULL name */
 
 /* A weight as f32 host memory, `count` elements; free() it. */
-vitcl_status vt_model_weight(float **out, vt_model *m, const char *name,
+vitcl_status vt_model_weight(float **out, const vt_model *m, const char *name,
                              uint64_t count);
 bool vt_model_has(const vt_model *m, const char *name);
 

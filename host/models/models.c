@@ -380,13 +380,16 @@ vitcl_status vt_model_trains(const vt_model *m)
                    m->path, m->config.name);
 }
 
-void vt_model_build(vt_plan *p, vt_model *m, vt_val pixels, vt_outputs *out)
+void vt_model_build(vt_plan *p, const vt_model *m, vt_val pixels,
+                    const vt_build_options *options, vt_outputs *out)
 {
+    static const vt_build_options inference = {.train_step = VT_NONE,
+                                               .patch_source = VT_NONE};
     const vt_config *c = &m->config;
-    const vt_plan_options *o = vt_plan_settings(p);
+    const vt_plan_options *plan = vt_plan_settings(p);
     const int h = vt_dim(p, pixels, 2), w = vt_dim(p, pixels, 3);
     const vitcl_status trains =
-        o->train || o->backward ? vt_model_trains(m) : VITCL_OK;
+        plan->train || plan->backward ? vt_model_trains(m) : VITCL_OK;
 
     *out = (vt_outputs){VT_NONE, VT_NONE, VT_NONE};
     if (vt_plan_status(p) != VITCL_OK)
@@ -402,7 +405,7 @@ void vt_model_build(vt_plan *p, vt_model *m, vt_val pixels, vt_outputs *out)
                                 h, w, c->patch_h, c->patch_w));
         return;
     }
-    m->arch->build(p, m, pixels, out);
+    m->arch->build(p, m, pixels, options ? options : &inference, out);
     vt_keep(p, out->features);
     vt_keep(p, out->logits);
 }

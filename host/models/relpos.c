@@ -87,7 +87,7 @@ static void run_mlp(float *out, const offset_mlp *f, float y, float x)
     }
 }
 
-static vitcl_status part(float **out, vt_model *m, const char *prefix,
+static vitcl_status part(float **out, const vt_model *m, const char *prefix,
                          const char *tail, uint64_t count)
 {
     char name[96];
@@ -97,8 +97,8 @@ static vitcl_status part(float **out, vt_model *m, const char *prefix,
 }
 
 /* out[(2h-1)(2w-1) (+ 1 row of zeros), heads] */
-vitcl_status vt_relpos_mlp(float *out, vt_model *m, const char *prefix, int h,
-                           int w, uint64_t count)
+vitcl_status vt_relpos_mlp(float *out, const vt_model *m, const char *prefix,
+                           int h, int w, uint64_t count)
 {
     vitcl_status st = VITCL_OK;
     const vt_config *c = &m->config;
@@ -157,7 +157,8 @@ static vt_val bias_of(vt_plan *p, const vt_config *c, const char *prefix,
                           c->heads, T, T, index);
 }
 
-void vt_relpos_build(vt_plan *p, vt_model *m, vt_val pixels, vt_outputs *out)
+void vt_relpos_build(vt_plan *p, const vt_model *m, vt_val pixels,
+                     const vt_build_options *o, vt_outputs *out)
 {
     const vt_config *c = vt_model_config(m);
     const vt_block_extra grid = vt_vit_grid(p, m, pixels);
@@ -179,7 +180,7 @@ void vt_relpos_build(vt_plan *p, vt_model *m, vt_val pixels, vt_outputs *out)
     for (size_t i = 0; c->rel_pos == VT_TABLE_MLP && i < T * T; i++)
         index[i] = VT_MIN(index[i], rows); /* one row of zeros for the class */
     x = vt_vit_patches(p, m, pixels);
-    x = vt_vit_embed(p, m, x, gh, gw);
+    x = vt_vit_embed(p, m, x, gh, gw, o);
     if (c->rel_pos_shared)
         e.bias = bias_of(p, c, "shared_rel_pos", gh, gw, index);
     for (int i = 0; i < c->depth; i++) {
@@ -187,9 +188,9 @@ void vt_relpos_build(vt_plan *p, vt_model *m, vt_val pixels, vt_outputs *out)
         if (!c->rel_pos_shared)
             e.bias = bias_of(p, c, prefix, gh, gw, index);
         e.rows = vt_vit_block_rows(p, c, i);
-        x = vt_vit_block(p, c, i, x, e);
+        x = vt_vit_block(p, c, i, x, e, o);
     }
-    vt_vit_head(p, m, x, out);
+    vt_vit_head(p, m, x, o, out);
 done:
     free(index);
     vt_plan_fail(p, st);

@@ -103,7 +103,7 @@ done:
 /* Dropout comes before the head alone, as in timm: the paper drops nothing in
  * its ResNets. */
 static vt_val block(vt_plan *p, const vt_config *c, vt_val x, int s, int b,
-                    int number)
+                    int number, const vt_build_options *o)
 {
     const int out = c->stem_width[s + 1], middle = out / 4;
     const int stride = s && !b ? 2 : 1;
@@ -121,10 +121,11 @@ static vt_val block(vt_plan *p, const vt_config *c, vt_val x, int s, int b,
     h = vt_stdconv_norm(p, h, VT_NONE, true, NAME("norm3"));
     h = vt_stdconv(p, h, out, 1, 1, false, NAME("conv3"));
 #undef NAME
-    return vt_add(p, vt_vit_drop_path(p, c, number, h), x);
+    return vt_add(p, vt_vit_drop_path(p, c, number, h, o), x);
 }
 
-void vt_resnet_build(vt_plan *p, vt_model *m, vt_val pixels, vt_outputs *out)
+void vt_resnet_build(vt_plan *p, const vt_model *m, vt_val pixels,
+                     const vt_build_options *o, vt_outputs *out)
 {
     const vt_config *c = vt_model_config(m);
     int number = 0;
@@ -134,7 +135,7 @@ void vt_resnet_build(vt_plan *p, vt_model *m, vt_val pixels, vt_outputs *out)
     x = vt_maxpool(p, vt_pad(p, x, 1, 1, 1, 1), 3, 2, 0, 0, 0, 0);
     for (int s = 0; s < c->stem_stages; s++) {
         for (int b = 0; b < c->stem_layers[s]; b++)
-            x = block(p, c, x, s, b, number++);
+            x = block(p, c, x, s, b, number++, o);
         vt_name(p, x, "stage.%d", s);
     }
     x = vt_stdconv_norm(p, x, VT_NONE, true, "norm");
@@ -144,7 +145,7 @@ void vt_resnet_build(vt_plan *p, vt_model *m, vt_val pixels, vt_outputs *out)
     out->features = x;
     if (!c->classes)
         return;
-    x = vt_vit_dropout(p, x);
+    x = vt_vit_dropout(p, x, o);
     out->logits = vt_dense(p, x, "head.fc", c->classes, true, VT_ACT_NONE,
                            VT_NONE, VT_NONE);
     vt_name(p, out->logits, "logits");

@@ -156,10 +156,11 @@ static vt_val stem(vt_plan *p, const vt_config *c, vt_val x)
     return x;
 }
 
-void vt_resnetd_build(vt_plan *p, vt_model *m, vt_val pixels, vt_outputs *out)
+void vt_resnetd_build(vt_plan *p, const vt_model *m, vt_val pixels,
+                      const vt_build_options *o, vt_outputs *out)
 {
     const vt_config *c = vt_model_config(m);
 
     vt_vit_behind(p, m, stem(p, c, pixels), c->patch_h / vt_stdconv_stride(c),
-                  pixels, out);
+                  pixels, o, out);
 }

@@ -44,11 +44,12 @@ vitcl_status vt_siglip_configure(vt_config *c, const vt_json *config,
     return st;
 }
 
-void vt_siglip_build(vt_plan *p, vt_model *m, vt_val pixels, vt_outputs *out)
+void vt_siglip_build(vt_plan *p, const vt_model *m, vt_val pixels,
+                     const vt_build_options *o, vt_outputs *out)
 {
     const vt_config *c = vt_model_config(m);
 
-    vt_vit_build(p, m, pixels, out);
+    vt_vit_build(p, m, pixels, o, out);
     if (c->source == VT_SOURCE_HF && c->attn_pool)
         vt_vit_return(p, out->features, "pooler_output");
 }

@@ -92,33 +92,34 @@ bool vt_vit_returns_tokens(const vt_config *c)
 
 /* As the paper has it (appendix B.1): after every dense layer but qkv, and
  * after the positions are added. */
-vt_val vt_vit_dropout(vt_plan *p, vt_val x)
+vt_val vt_vit_dropout(vt_plan *p, vt_val x, const vt_build_options *o)
 {
-    const float rate = vt_plan_settings(p)->dropout;
-
-    return rate > 0 ? vt_dropout(p, x, vt_plan_find(p, "train_step"), rate) : x;
+    return o->dropout > 0
+               ? vt_dropout(p, x, o->train_step, o->random_state, o->dropout)
+               : x;
 }
 
-static bool falls(const vt_plan *p)
+static bool falls(const vt_build_options *o)
 {
-    return vt_plan_settings(p)->dropout > 0 ||
-           vt_plan_settings(p)->drop_path > 0;
+    return o->dropout > 0 || o->drop_path > 0;
 }
 
-vt_val vt_vit_drop_path(vt_plan *p, const vt_config *c, int i, vt_val h)
+vt_val vt_vit_drop_path(vt_plan *p, const vt_config *c, int i, vt_val h,
+                        const vt_build_options *o)
 {
-    const float most = vt_plan_settings(p)->drop_path;
+    const float most = o->drop_path;
     const float rate =
         c->depth > 1 ? most * (float)i / (float)(c->depth - 1) : most;
 
-    return rate > 0 ? vt_drop_path(p, h, vt_plan_find(p, "train_step"), rate)
+    return rate > 0 ? vt_drop_path(p, h, o->train_step, o->random_state, rate)
                     : h;
 }
 
 /* x + h, where h's elements, or a picture's whole h, may fall. */
-static vt_val branch(vt_plan *p, const vt_config *c, int i, vt_val x, vt_val h)
+static vt_val branch(vt_plan *p, const vt_config *c, int i, vt_val x, vt_val h,
+                     const vt_build_options *o)
 {
-    return vt_add(p, x, vt_vit_drop_path(p, c, i, vt_vit_dropout(p, h)));
+    return vt_add(p, x, vt_vit_drop_path(p, c, i, vt_vit_dropout(p, h, o), o));
 }
 
 /* ---- what is read at the end ---- */
@@ -141,7 +142,7 @@ int vt_vit_block_rows(const vt_plan *p, const vt_config *c, int i)
 
 /* ---- embedding ---- */
 
-vt_val vt_vit_patches(vt_plan *p, vt_model *m, vt_val pixels)
+vt_val vt_vit_patches(vt_plan *p, const vt_model *m, vt_val pixels)
 {
     const vt_config *c = vt_model_config(m);
 
@@ -150,16 +151,17 @@ vt_val vt_vit_patches(vt_plan *p, vt_model *m, vt_val pixels)
                     VT_NONE, VT_NONE);
 }
 
-vt_val vt_vit_embed(vt_plan *p, vt_model *m, vt_val patches, int gh, int gw)
+vt_val vt_vit_embed(vt_plan *p, const vt_model *m, vt_val patches, int gh,
+                    int gw, const vt_build_options *o)
 {
     const vt_config *c = vt_model_config(m);
     const bool stem = c->places_at == VT_AT_STEM;
     vt_val prefix[3], x = patches, pos = VT_NONE;
     int n = 0;
 
-    if (vt_plan_settings(p)->corrupt)
+    if (o->patch_source != VT_NONE)
         x = vt_mask_patches(
-            p, x, vt_plan_find(p, "patch_source"),
+            p, x, o->patch_source,
             vt_param(p, "mpp_mask", 3, (int[]){1, 1, c->width}));
     if (c->class_token)
         prefix[n++] = vt_param(p, "cls_token", 3, (int[]){1, 1, c->width});
@@ -174,7 +176,7 @@ vt_val vt_vit_embed(vt_plan *p, vt_model *m, vt_val patches, int gh, int gw)
         x = vt_embed(p, x, prefix, n, pos, c->pos_prefix);
     if (c->places == VT_POS_2D && stem)
         x = vt_pos_add(p, c, x, "", gh, gw);
-    x = vt_vit_dropout(p, x);
+    x = vt_vit_dropout(p, x, o);
     if (c->pre_norm)
         x = vt_vit_layernorm(p, x, c->eps, "norm_pre");
     vt_name(p, x, "embed");
@@ -222,7 +224,8 @@ static vt_val attention(vt_plan *p, const vt_config *c, int i, vt_val h,
 }
 
 /* MLP(h) without its last layer. */
-static vt_val mlp(vt_plan *p, const vt_config *c, int i, vt_val h)
+static vt_val mlp(vt_plan *p, const vt_config *c, int i, vt_val h,
+                  const vt_build_options *o)
 {
     if (c->swiglu) {
         h = dense(p, h, i, "mlp.fc1", 2 * c->mlp, c->fc_bias, VT_ACT_NONE,
@@ -232,14 +235,14 @@ static vt_val mlp(vt_plan *p, const vt_config *c, int i, vt_val h)
         h = dense(p, h, i, "mlp.fc1", c->mlp, c->fc_bias, c->act, VT_NONE,
                   VT_NONE);
     }
-    h = vt_vit_dropout(p, h);
+    h = vt_vit_dropout(p, h, o);
     return c->mlp_norm ? vt_vit_layernorm(p, h, c->eps, "blocks.%d.mlp.norm", i)
                        : h;
 }
 
 /* One pre-norm block: x += attention(ln1(x)), then x += mlp(ln2(x)). */
 static vt_val pre_norm(vt_plan *p, const vt_config *c, int i, vt_val x,
-                       vt_block_extra e)
+                       vt_block_extra e, const vt_build_options *o)
 {
     vt_val h = vt_vit_layernorm(p, x, c->eps, "blocks.%d.norm1", i);
 
@@ -251,47 +254,48 @@ static vt_val pre_norm(vt_plan *p, const vt_config *c, int i, vt_val x,
     if (c->attn_norm)
         h = vt_vit_layernorm(p, h, c->eps, "blocks.%d.attn.norm", i);
     h = dense(p, h, i, "attn.proj", c->width, c->proj_bias, VT_ACT_NONE,
-              layer_scale(p, c, i, 1), falls(p) ? VT_NONE : x);
-    x = falls(p) ? branch(p, c, i, x, h) : h;
+              layer_scale(p, c, i, 1), falls(o) ? VT_NONE : x);
+    x = falls(o) ? branch(p, c, i, x, h, o) : h;
 
     h = vt_vit_layernorm(p, x, c->eps, "blocks.%d.norm2", i);
-    h = mlp(p, c, i, h);
+    h = mlp(p, c, i, h, o);
     h = dense(p, h, i, "mlp.fc2", c->width, c->fc_bias, VT_ACT_NONE,
-              layer_scale(p, c, i, 2), falls(p) ? VT_NONE : x);
-    return falls(p) ? branch(p, c, i, x, h) : h;
+              layer_scale(p, c, i, 2), falls(o) ? VT_NONE : x);
+    return falls(o) ? branch(p, c, i, x, h, o) : h;
 }
 
 /* timm's "rpn" models: x += ln1(attention(x)), then x += ln2(mlp(x)). */
 static vt_val post_norm(vt_plan *p, const vt_config *c, int i, vt_val x,
-                        vt_block_extra e)
+                        vt_block_extra e, const vt_build_options *o)
 {
     vt_val h = attention(p, c, i, x, e);
 
     h = dense(p, h, i, "attn.proj", c->width, c->proj_bias, VT_ACT_NONE,
               VT_NONE, VT_NONE);
     h = vt_vit_layernorm(p, h, c->eps, "blocks.%d.norm1", i);
-    x = branch(p, c, i, x, h);
-    h = mlp(p, c, i, x);
+    x = branch(p, c, i, x, h, o);
+    h = mlp(p, c, i, x, o);
     h = dense(p, h, i, "mlp.fc2", c->width, c->fc_bias, VT_ACT_NONE, VT_NONE,
               VT_NONE);
     h = vt_vit_layernorm(p, h, c->eps, "blocks.%d.norm2", i);
-    return branch(p, c, i, x, h);
+    return branch(p, c, i, x, h, o);
 }
 
 vt_val vt_vit_block(vt_plan *p, const vt_config *c, int i, vt_val x,
-                    vt_block_extra e)
+                    vt_block_extra e, const vt_build_options *o)
 {
     x = vt_pos_inject(p, c, i, x, &e);
-    x = c->post_norm ? post_norm(p, c, i, x, e) : pre_norm(p, c, i, x, e);
+    x = c->post_norm ? post_norm(p, c, i, x, e, o) : pre_norm(p, c, i, x, e, o);
     vt_name(p, x, "block.%d", i);
     return x;
 }
 
-vt_val vt_vit_blocks(vt_plan *p, const vt_config *c, vt_val x, vt_block_extra e)
+vt_val vt_vit_blocks(vt_plan *p, const vt_config *c, vt_val x, vt_block_extra e,
+                     const vt_build_options *o)
 {
     for (int i = 0; i < c->depth; i++) {
         e.rows = vt_vit_block_rows(p, c, i);
-        x = vt_vit_block(p, c, i, x, e);
+        x = vt_vit_block(p, c, i, x, e, o);
     }
     return x;
 }
@@ -324,7 +328,7 @@ vt_val vt_vit_norm(vt_plan *p, const vt_config *c, vt_val x)
 
 /* timm's AttentionPoolLatent, SigLIP's and big_vision's MAP head: one learnt
  * query looks at all patches; x += mlp(ln(x)) follows. */
-static vt_val attention_pool(vt_plan *p, vt_model *m, vt_val x)
+static vt_val attention_pool(vt_plan *p, const vt_model *m, vt_val x)
 {
     const vt_config *c = vt_model_config(m);
     const int T = vt_dim(p, x, 1), first = c->pool_all ? 0 : c->pool_first;
@@ -349,7 +353,7 @@ static vt_val attention_pool(vt_plan *p, vt_model *m, vt_val x)
     return vt_pool(p, x, VT_POOL_TOKEN, 0);
 }
 
-vt_val vt_vit_pool(vt_plan *p, vt_model *m, vt_val x)
+vt_val vt_vit_pool(vt_plan *p, const vt_model *m, vt_val x)
 {
     const vt_config *c = vt_model_config(m);
 
@@ -376,12 +380,13 @@ static vt_val last_patches(vt_plan *p, const vt_config *c, vt_val x)
     return prefix ? vt_slice(p, x, prefix, vt_dim(p, x, 1) - prefix) : x;
 }
 
-void vt_vit_head(vt_plan *p, vt_model *m, vt_val x, vt_outputs *out)
+void vt_vit_head(vt_plan *p, const vt_model *m, vt_val x,
+                 const vt_build_options *o, vt_outputs *out)
 {
     const vt_config *c = vt_model_config(m);
 
     x = vt_vit_norm(p, c, x);
-    if (vt_plan_settings(p)->corrupt) {
+    if (o->patch_source != VT_NONE) {
         out->patches = last_patches(p, c, x);
         return;
     }
@@ -436,29 +441,30 @@ vitcl_status vt_vit_configure(vt_config *c, const vt_json *config,
 }
 
 /* From projected patches on. */
-static void encode(vt_plan *p, vt_model *m, vt_val x, vt_val pixels,
-                   vt_outputs *out)
+static void encode(vt_plan *p, const vt_model *m, vt_val x, vt_val pixels,
+                   const vt_build_options *o, vt_outputs *out)
 {
     const vt_config *c = vt_model_config(m);
     const vt_block_extra e = vt_vit_grid(p, m, pixels);
 
-    x = vt_vit_embed(p, m, x, e.gh, e.gw);
-    x = vt_vit_blocks(p, c, x, e);
-    vt_vit_head(p, m, x, out);
+    x = vt_vit_embed(p, m, x, e.gh, e.gw, o);
+    x = vt_vit_blocks(p, c, x, e, o);
+    vt_vit_head(p, m, x, o, out);
 }
 
-void vt_vit_behind(vt_plan *p, vt_model *m, vt_val x, int kernel, vt_val pixels,
-                   vt_outputs *out)
+void vt_vit_behind(vt_plan *p, const vt_model *m, vt_val x, int kernel,
+                   vt_val pixels, const vt_build_options *o, vt_outputs *out)
 {
     const vt_config *c = vt_model_config(m);
 
     x = kernel == 1 ? vt_to_tokens(p, x) : vt_patch(p, x, kernel, kernel);
     x = vt_dense(p, x, "patch_embed.proj", c->width, c->patch_bias, VT_ACT_NONE,
                  VT_NONE, VT_NONE);
-    encode(p, m, x, pixels, out);
+    encode(p, m, x, pixels, o, out);
 }
 
-void vt_vit_build(vt_plan *p, vt_model *m, vt_val pixels, vt_outputs *out)
+void vt_vit_build(vt_plan *p, const vt_model *m, vt_val pixels,
+                  const vt_build_options *o, vt_outputs *out)
 {
-    encode(p, m, vt_vit_patches(p, m, pixels), pixels, out);
+    encode(p, m, vt_vit_patches(p, m, pixels), pixels, o, out);
 }

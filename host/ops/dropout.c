@@ -65,10 +65,11 @@ static void grad(vt_plan *p, const vt_step *s)
 const vt_op vt_op_dropout = {
     .name = "dropout", .shape = shape, .prepare = prepare, .grad = grad};
 
-static vt_val drop(vt_plan *p, vt_val x, vt_val step, float rate, int per)
+static vt_val drop(vt_plan *p, vt_val x, vt_val step, unsigned random_state,
+                   float rate, int per)
 {
-    unsigned state = vt_plan_settings(p)->random_state;
-    unsigned salt = state * 0x9e3779b9u + (unsigned)vt_plan_steps(p) + 1u;
+    unsigned salt =
+        random_state * 0x9e3779b9u + (unsigned)vt_plan_steps(p) + 1u;
     uint32_t limit;
     int bits;
 
@@ -89,12 +90,15 @@ static vt_val drop(vt_plan *p, vt_val x, vt_val step, float rate, int per)
                   1.0f / (1.0f - rate));
 }
 
-vt_val vt_dropout(vt_plan *p, vt_val x, vt_val step, float rate)
+vt_val vt_dropout(vt_plan *p, vt_val x, vt_val step, unsigned random_state,
+                  float rate)
 {
-    return drop(p, x, step, rate, 1);
+    return drop(p, x, step, random_state, rate, 1);
 }
 
-vt_val vt_drop_path(vt_plan *p, vt_val x, vt_val step, float rate)
+vt_val vt_drop_path(vt_plan *p, vt_val x, vt_val step, unsigned random_state,
+                    float rate)
 {
-    return drop(p, x, step, rate, vt_op_count(p, x) / vt_dim(p, x, 0));
+    return drop(p, x, step, random_state, rate,
+                vt_op_count(p, x) / vt_dim(p, x, 0));
 }

@@ -142,9 +142,11 @@ vt_val vt_cross_entropy(vt_plan *p, vt_val logits, vt_val target, float weight);
 /* x with each element dropped with probability `rate`, the rest scaled by
  * 1 / (1 - rate); step[1] i32 input: the training step, so that the mask is a
  * function of (random state, step, op, element) alone; negative: none falls. */
-vt_val vt_dropout(vt_plan *p, vt_val x, vt_val step, float rate);
+vt_val vt_dropout(vt_plan *p, vt_val x, vt_val step, unsigned random_state,
+                  float rate);
 /* Stochastic depth: a whole picture's rows of x[B,..] dropped at once. */
-vt_val vt_drop_path(vt_plan *p, vt_val x, vt_val step, float rate);
+vt_val vt_drop_path(vt_plan *p, vt_val x, vt_val step, unsigned random_state,
+                    float rate);
 
 /* hyper[8], an input: lr, 1 - beta1^t, 1 - beta2^t, the rest free. */
 #define VT_HYPER 8

@@ -12,6 +12,7 @@
 #ifndef VT_PLAN_PLAN_H
 #define VT_PLAN_PLAN_H
 #include "gemm/gemm.h"
+#include "plan/store.h"
 
 #define VT_NONE (-1)
 #define VT_NAME 112
@@ -21,7 +22,6 @@
 typedef int vt_val; /* a value's number in its plan; VT_NONE: not there */
 typedef struct vt_plan vt_plan;
 typedef struct vt_step vt_step;
-typedef struct vt_store vt_store;
 
 typedef enum {
     VT_INPUT,  /* written by the host before a run */
@@ -91,38 +91,7 @@ typedef struct vt_plan_options {
                                 * do not train */
     vitcl_progress progress;   /* of vt_plan_finish(), or NULL */
     void *progress_context;
-    bool corrupt; /* masked patch prediction: patches come from where the i32
-                   * input "patch_source" [B,N] says, or are "mpp_mask" */
-    unsigned random_state;    /* of what falls */
-    float dropout, drop_path; /* training: shares of elements, and of pictures
-                               * in the last block, that fall; the plan then
-                               * has an i32 input "train_step" */
 } vt_plan_options;
-
-/* ---- the store: where parameters come from, and their device copies ---- */
-
-/* out: the parameter's elements, f32, canonical layout. */
-typedef vitcl_status (*vt_read_param)(float *out, void *context,
-                                      const char *name, uint64_t count);
-/* Shared by the sessions of a model, locked inside. */
-vitcl_status vt_store_new(vt_store **out, vt_dev *dev, vt_read_param read_param,
-                          void *context);
-vt_store *vt_store_ref(vt_store *s);
-void vt_store_free(vt_store *s);
-/* f32 rows as they are. */
-vitcl_status vt_store_raw(vt_buf **out, vt_store *s, const char *name,
-                          uint64_t count);
-/* The f32 rows into host memory, read anew each time; takes no lock. */
-vitcl_status vt_store_read(float *out, vt_store *s, const char *name,
-                           uint64_t count);
-/* No parameter will be asked for soon. */
-void vt_store_rest(vt_store *s);
-/* Packed for a provider; the f32 rows go again at once. */
-vitcl_status vt_store_packed(vt_buf **out, vt_store *s, const char *name,
-                             const char *provider, const vt_gemm_desc *d);
-/* More than one run reads them: large pages, once. */
-void vt_store_large_pages(vt_store *s);
-size_t vt_store_bytes(vt_store *s);
 
 /* ---- building ---- */
 vitcl_status vt_plan_new(vt_plan **out, const vt_plan_options *options);

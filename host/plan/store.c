@@ -8,8 +8,9 @@
  * never a second copy of the weights. Where the device reads host memory it
  * packs straight from there.
  */
+#include "plan/store.h"
+
 #include "base/memory.h"
-#include "plan/plan.h"
 
 #include <pthread.h>
 #include <stdio.h>

@@ -131,6 +131,11 @@ static vitcl_status write_answers(vt_trainer *t, vt_model *model,
     vitcl_status st = VITCL_OK;
     const vt_config *c = vt_model_config(model);
     vt_outputs outputs = {VT_NONE, VT_NONE, VT_NONE};
+    vt_build_options options = {.dropout = (float)t->recipe.dropout,
+                                .drop_path = (float)t->recipe.drop_path,
+                                .random_state = o->random_state,
+                                .train_step = t->step,
+                                .patch_source = VT_NONE};
     vt_plan *p = t->plan;
 
     t->rows = 1;
@@ -142,7 +147,8 @@ static vitcl_status write_answers(vt_trainer *t, vt_model *model,
             vt_input(p, "patch_source", VT_I32, 2, (int[]){o->batch, t->rows});
         *weight = (float)t->rows / (float)vt_mask_count(t->rows);
     }
-    vt_model_build(p, model, t->pixels, &outputs);
+    options.patch_source = t->source;
+    vt_model_build(p, model, t->pixels, &options, &outputs);
     VT_TRY(vt_plan_status(p));
     t->logits = outputs.logits;
     if (o->masked && outputs.patches != VT_NONE)
@@ -205,11 +211,7 @@ vitcl_status vt_trainer_new(vt_trainer **out, vt_model *model,
                          .backward = true,
                          .exact = options->exact,
                          .train = true,
-                         .freeze = recipe->freeze,
-                         .dropout = (float)recipe->dropout,
-                         .drop_path = (float)recipe->drop_path,
-                         .corrupt = options->masked,
-                         .random_state = options->random_state};
+                         .freeze = recipe->freeze};
 
     VT_TRY(VT_NEW(&t, 1));
     t->recipe = *recipe;

@@ -200,19 +200,19 @@ Test(config, drop_path)
 
     for (size_t k = 0; k < sizeof depths / sizeof *depths; k++) {
         const int depth = depths[k];
-        const vt_plan_options o = {
-            .backward = true, .train = true, .drop_path = rate};
+        const vt_plan_options o = {.backward = true, .train = true};
+        vt_build_options options = {.drop_path = rate, .patch_source = VT_NONE};
         vt_config c = {.depth = depth};
         vt_plan *p = NULL;
 
         cr_assert_eq(vt_plan_new(&p, &o), VITCL_OK);
-        vt_input(p, "train_step", VT_I32, 1, (int[]){1});
+        options.train_step = vt_input(p, "train_step", VT_I32, 1, (int[]){1});
         const vt_val x = vt_input(p, "x", VT_F32, 3, (int[]){2, 3, 4});
         for (int i = 0; i < depth; i++) {
             const double want =
                 depth > 1 ? (double)rate * i / (depth - 1) : (double)rate;
             const size_t before = p->steps;
-            const vt_val y = vt_vit_drop_path(p, &c, i, x);
+            const vt_val y = vt_vit_drop_path(p, &c, i, x, &options);
 
             cr_assert_neq(y, VT_NONE, "%s", vt_message());
             if (want <= 0) {

@@ -131,7 +131,7 @@ Test(train, memory_of_activations)
     vt_model_build(
         p, m,
         vt_input(p, "pixel_values", VT_F32, 4, (int[]){BATCH, 3, 224, 224}),
-        &out);
+        NULL, &out);
     vt_plan_backward(p,
                      vt_cross_entropy(p, out.logits,
                                       vt_input(p, "targets", VT_F32, 2,
@@ -163,12 +163,14 @@ Test(train, stochastic_depth_block_by_block)
     int seen = 0;
 
     vt_check(vt_model_preset(&m, "vit-ti/16", 0));
-    vt_check(vt_plan_new(
-        &p, &(vt_plan_options){.train = true, .drop_path = (float)most}));
-    vt_input(p, "train_step", VT_I32, 1, (int[]){1});
+    vt_build_options options = {.drop_path = (float)most,
+                                .patch_source = VT_NONE};
+
+    vt_check(vt_plan_new(&p, &(vt_plan_options){.train = true}));
+    options.train_step = vt_input(p, "train_step", VT_I32, 1, (int[]){1});
     vt_model_build(
         p, m, vt_input(p, "pixel_values", VT_F32, 4, (int[]){1, 3, 224, 224}),
-        &out);
+        &options, &out);
     vt_check(vt_plan_status(p));
     for (int i = 0; i < vt_plan_steps(p); i++) {
         const vt_step *s = vt_plan_step(p, i);

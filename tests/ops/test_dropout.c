@@ -41,8 +41,8 @@ static void run(result *r, vt_class class, bool path, int step, float rate)
     vt_val g = vt_input(f.plan, "g", VT_F32, 2, (int[]){B, n});
     vt_val y[2];
     for (int k = 0; k < 2; k++) {
-        y[k] = path ? vt_drop_path(f.plan, x, t, rate)
-                    : vt_dropout(f.plan, x, t, rate);
+        y[k] = path ? vt_drop_path(f.plan, x, t, 7, rate)
+                    : vt_dropout(f.plan, x, t, 7, rate);
         vt_keep(f.plan, y[k]);
     }
     vt_plan_backward(f.plan, vt_seed_gradient(f.plan, y[0], g), vt_add);

@@ -201,9 +201,9 @@ Test(shapes, training)
     TAKEN(vt_cross_entropy(p, X(3, 5), X(3, 5), 1));
     REFUSED(vt_cross_entropy(p, X(3, 5), X(5, 3), 1));
     REFUSED(vt_cross_entropy(p, X(3, 5), X(3, 6), 1));
-    TAKEN(vt_dropout(p, X(3, 5), I(1), 0.5f));
-    REFUSED(vt_dropout(p, X(3, 5), X(1), 0.5f));
-    REFUSED(vt_dropout(p, X(3, 5), I(1), 1));
-    REFUSED(vt_dropout(p, X(3, 5), I(1), -0.1f));
-    REFUSED(vt_drop_path(p, X(3, 5), VT_NONE, 0.5f));
+    TAKEN(vt_dropout(p, X(3, 5), I(1), 0, 0.5f));
+    REFUSED(vt_dropout(p, X(3, 5), X(1), 0, 0.5f));
+    REFUSED(vt_dropout(p, X(3, 5), I(1), 0, 1));
+    REFUSED(vt_dropout(p, X(3, 5), I(1), 0, -0.1f));
+    REFUSED(vt_drop_path(p, X(3, 5), VT_NONE, 0, 0.5f));
 }

@@ -25,7 +25,7 @@ vitcl_status vt_test_start(vt_test_run *r, const char *path, const int dim[4],
                                                     .store = r->store,
                                                     .keep = keep}));
     r->pixels = vt_input(r->plan, "pixels", VT_F32, 4, dim);
-    vt_model_build(r->plan, r->model, r->pixels, &r->out);
+    vt_model_build(r->plan, r->model, r->pixels, NULL, &r->out);
     VT_TRY(vt_plan_finish(r->plan));
 done:
     return st;

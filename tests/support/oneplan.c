@@ -52,8 +52,7 @@ void vt_fixture_open(vt_fixture *f, vt_class c, bool backward)
     vt_fixture_open_as(f, (vt_plan_options){.device_class = c,
                                             .gemm = "plain",
                                             .backward = backward,
-                                            .train = backward,
-                                            .random_state = 7});
+                                            .train = backward});
 }
 
 vt_val vt_fixture_param(vt_fixture *f, const char *name, int rank,
