@@ -35,45 +35,6 @@ size_t vt_name_standard(const char *name)
     return at && strcmp(at, "@std") == 0 ? (size_t)(at - name) : 0;
 }
 
-/* ---- presets ---- */
-
-static uint64_t mix(uint64_t x)
-{
-    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
-    x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
-    return x ^ (x >> 31);
-}
-
-/* The sum of two uniform 16-bit numbers ends at 2.4 standard deviations, much
- * as a normal of 0.02 truncated at two; one hash makes two of them. */
-void vt_random_weights(float *out, const char *name, uint64_t count)
-{
-    const float scale = 0.02f * 2.4494897f / 65536.0f;
-    const size_t n = strlen(name);
-    const bool norm = strstr(name, "norm") != NULL;
-    uint64_t seed = 0x9e3779b97f4a7c15u;
-
-    if (n > 5 && strcmp(name + n - 5, ".bias") == 0) {
-        memset(out, 0, count * sizeof *out);
-        return;
-    }
-    if (norm) {
-        for (uint64_t i = 0; i < count; i++)
-            out[i] = 1.0f;
-        return;
-    }
-    for (const char *s = name; *s; s++)
-        seed = mix(seed ^ (unsigned char)*s);
-    for (uint64_t i = 0; i < count; i += 2) {
-        const uint64_t r = mix(seed + i * 0x9e3779b97f4a7c15u);
-        const int32_t a = (int32_t)(r & 0xffff) + (int32_t)(r >> 16 & 0xffff);
-        const int32_t b = (int32_t)(r >> 32 & 0xffff) + (int32_t)(r >> 48);
-        out[i] = (float)(a - 65535) * scale;
-        if (i + 1 < count)
-            out[i + 1] = (float)(b - 65535) * scale;
-    }
-}
-
 /* ---- made from the file's ---- */
 
 static bool is_table(const char *name)
@@ -97,7 +58,7 @@ static vitcl_status fetch_axis(float *out, const vt_model *m, const char *plain,
     n = x ? gw : gh;
     if ((uint64_t)to * (uint64_t)half != count)
         return vt_fail(VITCL_EINVAL, "%s: another size than the plan's", plain);
-    VT_TRY(vt_model_weight(&in, m, plain, (uint64_t)n * (uint64_t)half));
+    VT_TRY(vt_stored_weight(&in, m, plain, (uint64_t)n * (uint64_t)half));
     VT_TRY(vt_pos_resize(out, in, n, 1, to, 1, half, c->pos_rule));
 done:
     free(in);
@@ -135,7 +96,7 @@ static vitcl_status fetch_grid(float *out, const vt_model *m, const char *plain,
         return vt_fail(VITCL_EINVAL, "%s: %llu elements asked for, %llu made",
                        plain, (unsigned long long)count,
                        (unsigned long long)need);
-    VT_TRY(vt_model_weight(&in, m, plain, have));
+    VT_TRY(vt_stored_weight(&in, m, plain, have));
     if (is_table(plain)) {
         st = vt_table_resize(out, in, gh, gw, h, w, extra, c->heads,
                              c->source != VT_SOURCE_HF);
@@ -182,15 +143,10 @@ done:
 static vitcl_status fetch(float *out, const vt_model *m, const char *name,
                           uint64_t count)
 {
-    const vt_weight *t;
     char plain[96];
     int h = 0, w = 0;
     size_t n;
 
-    if (!m->weights && !strchr(name, '@')) {
-        vt_random_weights(out, name, count);
-        return VITCL_OK;
-    }
     n = vt_name_grid(name, &h, &w);
     if (!n)
         n = vt_name_standard(name) + vt_name_folded(name);
@@ -204,11 +160,7 @@ static vitcl_status fetch(float *out, const vt_model *m, const char *name,
         return h ? fetch_grid(out, m, plain, h, w, count)
                  : fetch_standard(out, m, plain, count);
     }
-    t = vt_weights_get(m->weights, name);
-    if (!t || t->count != count)
-        return vt_fail(VITCL_ECORRUPT, "%s: %s is %s", m->path, name,
-                       t ? "of another size than the plan's" : "missing");
-    return vt_weight_f32(out, m->weights, t);
+    return vt_stored_read(out, m, name, count);
 }
 
 vitcl_status vt_model_read_param(float *out, void *model, const char *name,
@@ -222,19 +174,11 @@ vitcl_status vt_model_weight(float **out, const vt_model *m, const char *name,
 {
     vitcl_status st = VITCL_OK;
     float *data = NULL;
-    size_t n = 0;
 
-    if (count == 0 || !vt_mul(&n, (size_t)count, sizeof *data))
-        return vt_fail(VITCL_EINVAL, "%s: no useful size", name);
-    VT_TRY(VT_NEW(&data, (size_t)count));
+    VT_TRY(vt_weight_room(&data, name, count));
     VT_TRY(fetch(data, m, name, count));
     *out = data, data = NULL;
 done:
     free(data);
     return st;
-}
-
-bool vt_model_has(const vt_model *m, const char *name)
-{
-    return m->weights && vt_weights_get(m->weights, name) != NULL;
 }

@@ -16,8 +16,15 @@ size_t vt_name_grid(const char *name, int *h, int *w);
 size_t vt_name_standard(const char *name);
 /* ... and name@bn. */
 size_t vt_name_folded(const char *name);
-/* A preset's parameter: small normal-like weights, scales 1, biases 0. */
-void vt_random_weights(float *out, const char *name, uint64_t count);
+/* A parameter that the file holds; a preset's: small normal-like weights,
+ * scales 1, biases 0. */
+vitcl_status vt_stored_read(float *out, const vt_model *m, const char *name,
+                            uint64_t count);
+/* The same in memory of its own. */
+vitcl_status vt_stored_weight(float **out, const vt_model *m, const char *name,
+                              uint64_t count);
+/* Memory for so many elements of a parameter. */
+vitcl_status vt_weight_room(float **out, const char *name, uint64_t count);
 
 /* A table of relative positions made by timm's RelPosMlp. */
 vitcl_status vt_relpos_mlp(float *out, const vt_model *m, const char *prefix,

@@ -93,7 +93,7 @@ static vitcl_status part(float **out, const vt_model *m, const char *prefix,
     char name[96];
 
     snprintf(name, sizeof name, "%s.mlp.%s", prefix, tail);
-    return vt_model_weight(out, m, name, count);
+    return vt_stored_weight(out, m, name, count);
 }
 
 /* out[(2h-1)(2w-1) (+ 1 row of zeros), heads] */

@@ -202,7 +202,7 @@ Test(resnetd, answers_alone)
         cr_assert_eq(vt_plan_new(&p, &o), VITCL_OK);
         vt_model_build(p, m,
                        vt_input(p, "pixels", VT_F32, 4, (int[]){1, 3, 19, 30}),
-                       &out);
+                       NULL, &out);
         cr_expect_eq(vt_plan_status(p), VITCL_EUNSUPPORTED);
         cr_expect(strstr(vt_message(), CASE) &&
                       strstr(vt_message(), "BatchNorm"),

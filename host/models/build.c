@@ -1,0 +1,56 @@
+/*
+ * build.c - a model's steps, written by its family.
+ */
+#include "models/config.h"
+#include "models/model_private.h"
+
+int vt_model_tokens(const vt_model *m, int height, int width)
+{
+    const vt_config *c = &m->config;
+    int h = 0, w = 0;
+
+    if (!vt_config_grid(&h, &w, c, height, width))
+        return 0;
+    return h * w + c->class_token + c->dist_token + c->registers;
+}
+
+vitcl_status vt_model_trains(const vt_model *m)
+{
+    if (!m->config.folded)
+        return VITCL_OK;
+    return vt_fail(VITCL_EUNSUPPORTED,
+                   "%s: %s answers but is not trained here: the running "
+                   "statistics of its BatchNorm are folded into the "
+                   "convolutions",
+                   m->path, m->config.name);
+}
+
+void vt_model_build(vt_plan *p, const vt_model *m, vt_val pixels,
+                    const vt_build_options *options, vt_outputs *out)
+{
+    static const vt_build_options inference = {.train_step = VT_NONE,
+                                               .patch_source = VT_NONE};
+    const vt_config *c = &m->config;
+    const vt_plan_options *plan = vt_plan_settings(p);
+    const int h = vt_dim(p, pixels, 2), w = vt_dim(p, pixels, 3);
+    const vitcl_status trains =
+        plan->train || plan->backward ? vt_model_trains(m) : VITCL_OK;
+
+    *out = (vt_outputs){VT_NONE, VT_NONE, VT_NONE};
+    if (vt_plan_status(p) != VITCL_OK)
+        return;
+    if (trains != VITCL_OK) {
+        vt_plan_fail(p, trains);
+        return;
+    }
+    if (!vt_model_tokens(m, h, w)) {
+        vt_plan_fail(p, vt_fail(VITCL_EINVAL,
+                                "pictures of %dx%d pixels are smaller than "
+                                "this model's %dx%d patches",
+                                h, w, c->patch_h, c->patch_w));
+        return;
+    }
+    m->arch->build(p, m, pixels, options ? options : &inference, out);
+    vt_keep(p, out->features);
+    vt_keep(p, out->logits);
+}

@@ -1,0 +1,153 @@
+/*
+ * config_read.c - the words and numbers of a config, the names and shapes of
+ * tensors.
+ */
+#include "models/config.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+const char *vt_config_text(const vt_json *o, const char *key)
+{
+    const char *s = "";
+
+    return vt_json_string(&s, vt_json_get(o, key)) ? s : "";
+}
+
+static bool integer(int *out, const vt_json *o, const char *key, int least,
+                    int most, const char **bad)
+{
+    const vt_json *v = vt_json_get(o, key);
+    uint64_t n = 0;
+
+    if (!v || vt_json_is_null(v))
+        return false;
+    if (!vt_json_uint(&n, v) || n < (uint64_t)least || n > (uint64_t)most) {
+        *bad = key;
+        return false;
+    }
+    *out = (int)n;
+    return true;
+}
+
+bool vt_config_number(int *out, const vt_json *o, const char *key, int most,
+                      const char **bad)
+{
+    return integer(out, o, key, 1, most, bad);
+}
+
+bool vt_config_count(int *out, const vt_json *o, const char *key, int most,
+                     const char **bad)
+{
+    return integer(out, o, key, 0, most, bad);
+}
+
+bool vt_config_pair(int *h, int *w, const vt_json *o, const char *key,
+                    const char **bad)
+{
+    const vt_json *v = vt_json_get(o, key);
+    size_t n = vt_json_count(v);
+    uint64_t a = 0, b = 0;
+
+    if (!v || vt_json_is_null(v))
+        return false;
+    if (!vt_json_is_array(v)) {
+        if (!vt_config_number(h, o, key, VT_MOST_PIXELS, bad))
+            return false;
+        *w = *h;
+        return true;
+    }
+    if (n < 2 || n > 3 || !vt_json_uint(&a, vt_json_at(v, n - 2)) ||
+        !vt_json_uint(&b, vt_json_at(v, n - 1)) || a < 1 || b < 1 ||
+        a > VT_MOST_PIXELS || b > VT_MOST_PIXELS) {
+        *bad = key;
+        return false;
+    }
+    *h = (int)a;
+    *w = (int)b;
+    return true;
+}
+
+bool vt_act_parse(vt_act *out, const char *word)
+{
+    static const struct {
+        const char *word;
+        vt_act act;
+    } words[] = {
+        {"gelu", VT_ACT_GELU},
+        {"gelu_python", VT_ACT_GELU},
+        {"gelu_tanh", VT_ACT_GELU_TANH},
+        {"gelu_new", VT_ACT_GELU_TANH},
+        {"gelu_pytorch_tanh", VT_ACT_GELU_TANH},
+        {"quick_gelu", VT_ACT_GELU_QUICK},
+        {"quickgelu", VT_ACT_GELU_QUICK},
+        {"relu", VT_ACT_RELU},
+        {"silu", VT_ACT_SILU},
+        {"swish", VT_ACT_SILU},
+        {"tanh", VT_ACT_TANH},
+    };
+
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (strcmp(words[i].word, word) == 0) {
+            *out = words[i].act;
+            return true;
+        }
+    return false;
+}
+
+bool vt_name_has(const char *name, const char *const *any)
+{
+    for (; *any; any++)
+        if (strstr(name, *any))
+            return true;
+    return false;
+}
+
+const char *vt_config_timm(const vt_json *config)
+{
+    return vt_config_text(config, "architecture");
+}
+
+const char *vt_config_hf(const vt_json *config)
+{
+    return vt_config_timm(config)[0] ? ""
+                                     : vt_config_text(config, "model_type");
+}
+
+const vt_json *vt_config_vision(const vt_json *config)
+{
+    const vt_json *v = vt_json_get(config, "vision_config");
+
+    return vt_json_is_object(v) ? v : config;
+}
+
+bool vt_weight_has(const vt_weights *w, const char *format, ...)
+{
+    char name[160];
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(name, sizeof name, format, args);
+    va_end(args);
+    return w && vt_weights_get(w, name) != NULL;
+}
+
+int vt_weight_dim(const vt_weights *w, const char *name, int axis)
+{
+    const vt_weight *t = vt_weights_get(w, name);
+
+    if (!t)
+        return 0;
+    if (axis < 0)
+        axis += (int)t->rank;
+    if (axis < 0 || axis >= (int)t->rank || t->shape[axis] > INT32_MAX)
+        return 0;
+    return (int)t->shape[axis];
+}
+
+vitcl_status vt_bad_number(const char *path, const char *key)
+{
+    return vt_fail(VITCL_ECORRUPT, "%s: the config's %s is no useful number",
+                   path, key);
+}

@@ -1,0 +1,146 @@
+/*
+ * configure.c - sizes and choices from Hugging Face's config.json and from
+ * Google's .npz files; timm's configs: config_timm.c.
+ *
+ * Easy to get wrong: HF's epsilon differs by family (1e-12 for ViT) and may be
+ * missing from the file. A .npz file has no config at all: its heads are an
+ * axis of query/kernel, its picture is as large as its positions say.
+ */
+#include "models/config.h"
+
+#include "base/memory.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+/* ---- Hugging Face ---- */
+
+vitcl_status vt_configure_hf(vt_config *c, const vt_json *config,
+                             const vt_weights *w, const char *path, float eps,
+                             vt_act act)
+{
+    vitcl_status st = VITCL_OK;
+    const vt_json *v = vt_config_vision(config);
+    const char *bad = NULL, *word = vt_config_text(v, "hidden_act");
+    const char *arch = vt_config_hf(config);
+    const vt_json *written = vt_json_get(v, "layer_norm_eps");
+    double number_eps = eps;
+    int registers = 0;
+
+    c->source = VT_SOURCE_HF;
+    vt_json_string(&arch, vt_json_at(vt_json_get(config, "architectures"), 0));
+    snprintf(c->name, sizeof c->name, "%s", arch);
+    vt_config_number(&c->width, v, "hidden_size", VT_MOST_WIDTH, &bad);
+    vt_config_number(&c->depth, v, "num_hidden_layers", VT_MOST_DEPTH, &bad);
+    if (!vt_config_number(&c->heads, v, "num_attention_heads", VT_MOST_WIDTH,
+                          &bad))
+        c->heads = -1;
+    vt_config_number(&c->mlp, v, "intermediate_size", VT_MOST_MLP, &bad);
+    if (!vt_config_pair(&c->height, &c->width_px, v, "image_size", &bad))
+        c->height = c->width_px = 224;
+    vt_config_pair(&c->patch_h, &c->patch_w, v, "patch_size", &bad);
+    vt_config_count(&registers, v, "num_register_tokens", VT_MOST_WIDTH, &bad);
+    if (written && !vt_json_is_null(written) &&
+        (!vt_json_number(&number_eps, written) || !(number_eps > 0) ||
+         number_eps > 1))
+        bad = "layer_norm_eps";
+    if (bad) {
+        st = vt_bad_number(path, bad);
+        goto done;
+    }
+    VT_TRY(vt_read_patch(c, w, path));
+    vt_read_flags(c, w);
+    c->class_token = strncmp(vt_config_hf(config), "siglip", 6) != 0;
+    c->dist_token = strcmp(vt_config_hf(config), "deit") == 0;
+    if (registers)
+        c->registers = registers;
+    if (!c->classes && strstr(c->name, "ForImageClassification"))
+        c->classes = VT_MAX((int)vt_json_count(vt_json_get(config, "id2label")),
+                            1); /* the head is missing then */
+    if (c->heads < 0)
+        c->heads = c->width / 64;
+    c->eps = (float)number_eps;
+    c->act = act;
+    if (word[0] && !vt_act_parse(&c->act, word))
+        VT_TRY(vt_fail(VITCL_EUNSUPPORTED,
+                       "%s: hidden_act \"%s\" is not supported", path, word));
+    c->pos_rule = VT_POS_HF;
+    c->pool = VT_POOL_TOKEN;
+    c->pooler = c->classes ? 0 : vt_weight_dim(w, "pooler.dense.weight", 0);
+    c->pooler_act = VT_ACT_TANH;
+    if (vt_config_text(v, "pooler_act")[0] && c->pooler &&
+        !vt_act_parse(&c->pooler_act, vt_config_text(v, "pooler_act")))
+        VT_TRY(vt_fail(VITCL_EUNSUPPORTED,
+                       "%s: pooler_act \"%s\" is not supported", path,
+                       vt_config_text(v, "pooler_act")));
+    VT_TRY(vt_check_sizes(c, path));
+    VT_TRY(vt_read_positions(c, w, path));
+done:
+    return st;
+}
+
+/* ---- Google's .npz ---- */
+
+/* [D,H,hd], or stacked [L,D,H,hd] */
+static int npz_heads(const vt_weights *w)
+{
+    static const char tail[] = "/query/kernel";
+    const vt_tensors *raw = vt_weights_raw(w);
+
+    for (size_t i = 0; i < vt_tensors_count(raw); i++) {
+        const vt_tensor *t = vt_tensors_at(raw, i);
+        size_t n = strlen(t->name);
+        if (n > sizeof tail && strstr(t->name, "MAPHead") == NULL &&
+            strcmp(t->name + n - (sizeof tail - 1), tail) == 0 && t->rank >= 3)
+            return (int)VT_MIN(t->shape[t->rank - 2], (uint64_t)VT_MOST_WIDTH);
+    }
+    return 0;
+}
+
+vitcl_status vt_configure_npz(vt_config *c, const vt_weights *w,
+                              const char *path)
+{
+    vitcl_status st = VITCL_OK;
+    int rows, side;
+
+    c->source = VT_SOURCE_NPZ;
+    snprintf(c->name, sizeof c->name, "npz");
+    VT_TRY(vt_read_patch(c, w, path));
+    vt_read_flags(c, w);
+    c->heads = npz_heads(w);
+    c->eps = 1e-6f;
+    /* Flax trained with the tanh form; timm and HF run the same files with
+     * the exact one, and so do we: the two differ by less than 5e-4. */
+    c->act = VT_ACT_GELU;
+    c->pos_rule = VT_POS_GOOGLE;
+    c->pool = c->class_token ? VT_POOL_TOKEN : VT_POOL_MEAN;
+    c->pre_logits = vt_weight_dim(w, "pre_logits.fc.weight", 0);
+    /* The class token has a row of its own where the rest makes a square. */
+    rows = vt_weight_dim(w, "pos_embed", -2);
+    side = (int)lround(sqrt((double)VT_MAX(rows, 0)));
+    if (side * side != rows || rows == 0)
+        side = (int)lround(sqrt((double)VT_MAX(rows - c->class_token, 0)));
+    c->height = side * c->patch_h;
+    c->width_px = side * c->patch_w;
+    VT_TRY(vt_check_sizes(c, path));
+    if (!c->pos_embed)
+        VT_TRY(vt_fail(VITCL_EUNSUPPORTED,
+                       "%s: no position embedding in the file, so the size of "
+                       "its pictures is unknown",
+                       path));
+    VT_TRY(vt_read_positions(c, w, path));
+done:
+    return st;
+}
+
+vitcl_status vt_configure(vt_config *c, const vt_json *config,
+                          const vt_weights *w, const char *path, float eps,
+                          vt_act act)
+{
+    if (!config)
+        return vt_configure_npz(c, w, path);
+    if (vt_config_timm(config)[0])
+        return vt_configure_timm(c, config, w, path);
+    return vt_configure_hf(c, config, w, path, eps, act);
+}

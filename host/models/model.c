@@ -1,0 +1,59 @@
+/*
+ * model.c - what a model is asked, and its end.
+ */
+#include "models/model_private.h"
+
+#include <stdlib.h>
+
+const vt_config *vt_model_config(const vt_model *m)
+{
+    return &m->config;
+}
+
+const vt_weights *vt_model_weights(const vt_model *m)
+{
+    return m->weights;
+}
+
+const vt_json *vt_model_json(const vt_model *m)
+{
+    return m->json;
+}
+
+const vt_json *vt_model_preprocessor(const vt_model *m)
+{
+    return m->preprocessor;
+}
+
+const char *vt_model_type(const vt_model *m)
+{
+    return m->type;
+}
+
+const char *vt_model_label(const vt_model *m, uint32_t label)
+{
+    return label < m->labels ? m->label[label] : NULL;
+}
+
+const char *vt_model_longname(const vt_model *m, uint32_t label)
+{
+    return label < m->labels ? m->longname[label] : NULL;
+}
+
+uint64_t vt_model_parameters(const vt_model *m)
+{
+    return m->parameters;
+}
+
+void vt_model_close(vt_model *m)
+{
+    if (!m)
+        return;
+    vt_weights_free(m->weights);
+    vt_json_free(m->json);
+    vt_json_free(m->processor_file);
+    free(m->path);
+    free(m->label);
+    free(m->longname);
+    free(m);
+}

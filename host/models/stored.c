@@ -1,0 +1,91 @@
+/*
+ * stored.c - a parameter as the file has it; a preset has none, and makes it
+ * up.
+ */
+#include "models/derived.h"
+#include "models/model_private.h"
+
+#include "base/memory.h"
+
+#include <string.h>
+
+static uint64_t mix(uint64_t x)
+{
+    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
+    x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
+    return x ^ (x >> 31);
+}
+
+/* The sum of two uniform 16-bit numbers ends at 2.4 standard deviations, much
+ * as a normal of 0.02 truncated at two; one hash makes two of them. */
+static void random_weights(float *out, const char *name, uint64_t count)
+{
+    const float scale = 0.02f * 2.4494897f / 65536.0f;
+    const size_t n = strlen(name);
+    const bool norm = strstr(name, "norm") != NULL;
+    uint64_t seed = 0x9e3779b97f4a7c15u;
+
+    if (n > 5 && strcmp(name + n - 5, ".bias") == 0) {
+        memset(out, 0, count * sizeof *out);
+        return;
+    }
+    if (norm) {
+        for (uint64_t i = 0; i < count; i++)
+            out[i] = 1.0f;
+        return;
+    }
+    for (const char *s = name; *s; s++)
+        seed = mix(seed ^ (unsigned char)*s);
+    for (uint64_t i = 0; i < count; i += 2) {
+        const uint64_t r = mix(seed + i * 0x9e3779b97f4a7c15u);
+        const int32_t a = (int32_t)(r & 0xffff) + (int32_t)(r >> 16 & 0xffff);
+        const int32_t b = (int32_t)(r >> 32 & 0xffff) + (int32_t)(r >> 48);
+        out[i] = (float)(a - 65535) * scale;
+        if (i + 1 < count)
+            out[i + 1] = (float)(b - 65535) * scale;
+    }
+}
+
+vitcl_status vt_stored_read(float *out, const vt_model *m, const char *name,
+                            uint64_t count)
+{
+    const vt_weight *t;
+
+    if (!m->weights) {
+        random_weights(out, name, count);
+        return VITCL_OK;
+    }
+    t = vt_weights_get(m->weights, name);
+    if (!t || t->count != count)
+        return vt_fail(VITCL_ECORRUPT, "%s: %s is %s", m->path, name,
+                       t ? "of another size than the plan's" : "missing");
+    return vt_weight_f32(out, m->weights, t);
+}
+
+vitcl_status vt_weight_room(float **out, const char *name, uint64_t count)
+{
+    size_t n = 0;
+
+    if (count == 0 || !vt_mul(&n, (size_t)count, sizeof **out))
+        return vt_fail(VITCL_EINVAL, "%s: no useful size", name);
+    return VT_NEW(out, (size_t)count);
+}
+
+vitcl_status vt_stored_weight(float **out, const vt_model *m, const char *name,
+                              uint64_t count)
+{
+    vitcl_status st = VITCL_OK;
+    float *data = NULL;
+
+    VT_TRY(vt_weight_room(&data, name, count));
+    VT_TRY(vt_stored_read(data, m, name, count));
+    *out = data, data = NULL;
+done:
+    free(data);
+    return st;
+}
+
+bool vt_model_has(const vt_model *m, const char *name)
+{
+    return m->weights && vt_weights_get(m->weights, name) != NULL;
+}

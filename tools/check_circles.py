@@ -1,0 +1,96 @@
+#!/usr/bin/env python3
+"""check_circles.py - no file of a folder leads back to itself.
+
+    tools/check_circles.py OBJECTS FOLDER ...
+
+Two graphs of each FOLDER of host/ must be without circles: its files by what
+they include, and its .c files by what they call, which the undefined and the
+defined symbols of their object files tell (OBJECTS/FOLDER/x.c.o). Prints the
+files of each circle; exit status 1 if there is one.
+"""
+import pathlib
+import re
+import subprocess
+import sys
+
+HOST = pathlib.Path(__file__).resolve().parent.parent / "host"
+
+
+def circles(graph):
+    """The strongly connected components of more than one node (Tarjan)."""
+    number, low, stack, found = {}, {}, [], []
+
+    def visit(node):
+        number[node] = low[node] = len(number)
+        stack.append(node)
+        for other in sorted(graph[node]):
+            if other not in number:
+                visit(other)
+            if other in stack:
+                low[node] = min(low[node], low[other])
+        if low[node] == number[node]:
+            part = [stack.pop()]
+            while part[-1] != node:
+                part.append(stack.pop())
+            if len(part) > 1:
+                found.append(sorted(part))
+
+    for node in sorted(graph):
+        if node not in number:
+            visit(node)
+    return found
+
+
+def includes(folder):
+    graph = {f.name: set() for f in (HOST / folder).glob("*.[ch]")}
+    for name in graph:
+        text = (HOST / folder / name).read_text()
+        wanted = re.findall(r'^ *# *include "(?:%s/)?([^"/]+)"' % folder, text, re.M)
+        graph[name] = {w for w in wanted if w in graph} - {name}
+    return graph
+
+
+def symbols(obj):
+    defined, undefined = set(), set()
+    nm = subprocess.run(["nm", obj], check=True, capture_output=True, text=True)
+    for line in nm.stdout.splitlines():
+        kind, name = line.split()[-2:]
+        if kind == "U":
+            undefined.add(name)
+        elif kind.isupper():
+            defined.add(name)
+    return defined, undefined
+
+
+def calls(objects, folder):
+    """The graph, and for each edge the symbols that make it."""
+    sources = sorted(f.name for f in (HOST / folder).glob("*.c"))
+    known = {s: symbols(objects / folder / (s + ".o")) for s in sources}
+    why = {(a, b): known[a][1] & known[b][0] for a in sources for b in sources}
+    return {a: {b for b in sources if why[a, b]} for a in sources}, why
+
+
+def main():
+    objects, failures = pathlib.Path(sys.argv[1]), 0
+
+    for folder in sys.argv[2:]:
+        graph = includes(folder)
+        if not graph:
+            sys.exit(f"host/{folder} has no files: nothing was checked")
+        for part in circles(graph):
+            failures += 1
+            print(f"host/{folder}: a circle of includes: {', '.join(part)}")
+        graph, why = calls(objects, folder)
+        if not any(graph.values()) and len(graph) > 1:
+            sys.exit(f"host/{folder}: no file calls another: nothing was checked")
+        for part in circles(graph):
+            failures += 1
+            print(f"host/{folder}: a circle of calls: {', '.join(part)}")
+            for a in part:
+                for b in sorted(graph[a].intersection(part)):
+                    print(f"  {a} -> {b}: {', '.join(sorted(why[a, b]))}")
+    return failures > 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
