@@ -114,12 +114,14 @@ static vitcl_status compare(vitcl_precision *out, vt_dev *dev, const char *gemm)
 {
     double bf16 = 1e30, f16 = 1e30;
     char question[32], word[VT_DECISION];
+    vitcl_precision stored;
     vitcl_status a, b;
 
     snprintf(question, sizeof question, "half by %.16s", gemm);
     if (vt_decision_load(word, dev, question) &&
-        (strcmp(word, "f16") == 0 || strcmp(word, "bf16") == 0)) {
-        *out = strcmp(word, "f16") == 0 ? VITCL_F16 : VITCL_BF16;
+        vt_precision_parse(&stored, word) &&
+        (stored == VITCL_F16 || stored == VITCL_BF16)) {
+        *out = stored;
         return VITCL_OK;
     }
     (void)vt_gemm_temp_bytes(
@@ -140,7 +142,7 @@ static vitcl_status compare(vitcl_precision *out, vt_dev *dev, const char *gemm)
                                                                  : VITCL_BF16;
     vt_log("half by %s: bf16 %.3f ms, f16 %.3f ms", gemm,
            a == VITCL_OK ? bf16 : 0, b == VITCL_OK ? f16 : 0);
-    vt_decision_save(dev, question, *out == VITCL_F16 ? "f16" : "bf16");
+    vt_decision_save(dev, question, vt_precision_name(*out));
     return VITCL_OK;
 }
 

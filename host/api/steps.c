@@ -46,7 +46,6 @@ vitcl_status vitcl_session_step(vitcl_step_info *out,
 vitcl_status vitcl_session_describe(vitcl_session_info *out,
                                     const vitcl_session *session)
 {
-    static const char *const names[] = {"f32", "bf16", "f16", "half", "int8"};
     vitcl_session_info info = {.size = sizeof info};
     vt_plan_memory memory;
     vt_counters counters;
@@ -63,7 +62,7 @@ vitcl_status vitcl_session_describe(vitcl_session_info *out,
     info.lookups = counters.lookups;
     vt_plan_gemms(info.gemm, sizeof info.gemm, session->plan);
     snprintf(info.precision, sizeof info.precision, "%s",
-             names[vt_plan_settings(session->plan)->precision]);
+             vt_precision_name(vt_plan_settings(session->plan)->precision));
     vt_sized_give(out, &info, sizeof info);
     return VITCL_OK;
 }

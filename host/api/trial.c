@@ -275,6 +275,7 @@ static bool sane(const vt_trial_product *x)
 static vitcl_status parse(job *j, const char *text)
 {
     const char *colon = strchr(text, ':'), *at;
+    vitcl_precision number = VITCL_F32;
     char precision[8] = "";
     int used = 0;
 
@@ -282,10 +283,8 @@ static vitcl_status parse(job *j, const char *text)
         sscanf(colon + 1, "%15s%n", j->gemm, &used) == 1 &&
         sscanf(text, "%*15s %7s", precision) == 1) {
         snprintf(j->entry, sizeof j->entry, "%.*s", (int)(colon - text), text);
-        j->type = strcmp(precision, "bf16") == 0   ? VT_BF16
-                  : strcmp(precision, "f16") == 0  ? VT_F16
-                  : strcmp(precision, "int8") == 0 ? VT_I8
-                                                   : VT_F32;
+        vt_precision_parse(&number, precision);
+        j->type = vt_precision_type(number);
         for (at = colon + 1 + used; j->n < VT_TRIAL_PRODUCTS; at += used) {
             vt_trial_product *x = &j->x[j->n];
             if (sscanf(at, " %9dx%9dx%9dx%9d%n", &x->M, &x->N, &x->K, &x->count,

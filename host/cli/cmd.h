@@ -151,11 +151,13 @@ typedef struct model_options {
             common.device),                                                    \
         OPT_ROW(T, 'v', "verbose", OPT_FLAG, NULL, VERBOSE_HELP,               \
                 common.verbose)
+/* In the order of vitcl_precision: the library's public header has no words. */
+#define PRECISIONS "f32|bf16|f16|half|int8"
 #define OPT_RUN(T)                                                             \
     OPT_ROW(T, 0, "gemm", OPT_CHOICE, "clblast|native|plain",                  \
             "matrix multiplication; without it, what is faster here",          \
             common.gemm),                                                      \
-        OPT_ROW(T, 0, "precision", OPT_CHOICE, "f32|bf16|f16|half|int8",       \
+        OPT_ROW(T, 0, "precision", OPT_CHOICE, PRECISIONS,                     \
                 "of the multiplications (default f32); half: bf16 or f16, "    \
                 "the faster",                                                  \
                 common.precision)

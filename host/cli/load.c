@@ -11,10 +11,6 @@
 #include <string.h>
 #include <time.h>
 
-/* In the order of vitcl_precision. */
-static const char *const precisions[] = {"f32",  "bf16", "f16",
-                                         "half", "int8", NULL};
-
 const char *model_path(const model_options *o)
 {
     const char *path = o->model ? o->model : getenv("VITCL_MODEL");
@@ -46,18 +42,29 @@ int open_device(vitcl_device **device, const char *select)
     return EXIT_OK;
 }
 
+/* Its word in PRECISIONS. */
+static const char *precision_word(char out[8], vitcl_precision precision)
+{
+    const char *at = PRECISIONS;
+
+    for (int i = 0; i < (int)precision; i++)
+        at += strcspn(at, "|") + 1;
+    snprintf(out, 8, "%.*s", (int)strcspn(at, "|"), at);
+    return out;
+}
+
 void try_first(vitcl_device *device, vitcl_precision precision)
 {
     const vitcl_precision named =
         precision == VITCL_HALF ? VITCL_BF16 : precision;
-    char form[96];
+    char form[96], word[8];
 
     if (!vitcl_device_untried(device, precision) ||
         vitcl_device_try(device, precision) != VITCL_OK ||
         vitcl_device_form(form, sizeof form, device, named) != VITCL_OK)
         return;
     if (strchr(form, ';'))
-        note("%s by %s", precisions[named], form);
+        note("%s by %s", precision_word(word, named), form);
 }
 
 int open_model(vitcl_device **device, vitcl_model **model,
@@ -90,9 +97,15 @@ int open_model(vitcl_device **device, vitcl_model **model,
 
 vitcl_precision precision_of(const char *word)
 {
-    for (int i = 0; word && precisions[i]; i++)
-        if (strcmp(word, precisions[i]) == 0)
+    const char *at = PRECISIONS;
+
+    for (int i = 0; word && *at; i++) {
+        const size_t n = strcspn(at, "|");
+
+        if (strlen(word) == n && strncmp(word, at, n) == 0)
             return (vitcl_precision)i;
+        at += at[n] ? n + 1 : n;
+    }
     return VITCL_F32;
 }
 

@@ -77,7 +77,10 @@ static void put_timm_args(FILE *f, const vt_config *c, const vt_target *t)
     const bool clip = strstr(t->type, "_clip_") != NULL;
     const bool siglip = strstr(t->type, "siglip") != NULL;
     const bool registers = strstr(t->type, "_reg4_") != NULL;
-    const bool no_slot = registers || strstr(t->type, "deit3") || siglip;
+    const bool deit3 = strstr(t->type, "deit3") != NULL;
+    /* timm's constructors of these say no_embed_class by themselves */
+    const bool as_constructed =
+        t->no_embed_class == (registers || deit3 || siglip);
     const int rows = c->swiglu ? 2 * c->mlp : c->mlp;
 
     fputs("  \"model_args\": {\n", f);
@@ -98,7 +101,7 @@ static void put_timm_args(FILE *f, const vt_config *c, const vt_target *t)
         fputs("  \"class_token\": true,\n", f);
     if (c->registers && !(registers && c->registers == 4))
         fprintf(f, "  \"reg_tokens\": %d,\n", c->registers);
-    if (c->pos_embed && c->class_token && t->no_embed_class != no_slot)
+    if (c->pos_embed && c->class_token && !as_constructed)
         fprintf(f, "  \"no_embed_class\": %s,\n",
                 t->no_embed_class ? "true" : "false");
     if (c->qk_norm)

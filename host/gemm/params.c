@@ -11,6 +11,7 @@
  * do not depend on it at all); it is only more or less fast.
  */
 #include "gemm/params.h"
+#include "gemm/precision.h"
 
 #include "base/memory.h"
 #include "gemm/device.h"
@@ -58,8 +59,8 @@ static const struct {
                             {"VWN", 1, 8}}},
 };
 
-static const char *const types[VT_PARAMS_TYPES] = {"f32", "bf16", "f16",
-                                                   "int8"};
+static const vitcl_precision types[VT_PARAMS_TYPES] = {VITCL_F32, VITCL_BF16,
+                                                       VITCL_F16, VITCL_INT8};
 
 static int type_number(vt_dtype t)
 {
@@ -225,7 +226,8 @@ static vitcl_status parse_head(vt_params_kind *kind, int *type, const char **at)
         return vt_fail(VITCL_ECORRUPT, "\"%.15s\" is no kernel", word);
     if (!next_word(word, at))
         return vt_fail(VITCL_ECORRUPT, "there is no precision");
-    while (t < VT_PARAMS_TYPES && strcmp(types[t], word) != 0)
+    while (t < VT_PARAMS_TYPES &&
+           strcmp(vt_precision_name(types[t]), word) != 0)
         t++;
     if (t == VT_PARAMS_TYPES || (t && k >= VT_PARAMS_TILE))
         return vt_fail(VITCL_ECORRUPT, "%s has no precision \"%.15s\"",
@@ -259,8 +261,8 @@ done:
 static void format(char out[VT_ENTRY], vt_params_kind kind, int type,
                    const unsigned short *v)
 {
-    size_t n =
-        (size_t)snprintf(out, VT_ENTRY, "%s %s", kinds[kind].name, types[type]);
+    size_t n = (size_t)snprintf(out, VT_ENTRY, "%s %s", kinds[kind].name,
+                                vt_precision_name(types[type]));
     const char *name;
 
     for (int i = 0; (name = vt_params_name(kind, i)) && n < VT_ENTRY; i++)

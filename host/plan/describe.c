@@ -24,7 +24,6 @@ static bool told(const vt_plan *p, int at)
 
 void vt_plan_tell(const vt_plan *p, double from_ms)
 {
-    static const char *const names[] = {"f32", "bf16", "f16", "half", "int8"};
     const int steps = vt_plan_steps(p);
     const vt_plan_memory m = vt_plan_memory_of(p);
     char gemms[64];
@@ -44,7 +43,7 @@ void vt_plan_tell(const vt_plan *p, double from_ms)
     vt_plan_gemms(gemms, sizeof gemms, p);
     vt_log("plan: %d steps in %s, multiplied by %s; %.1f MB of activations, "
            "%.1f MB of states; ready after %.0f ms",
-           steps, names[vt_plan_settings(p)->precision], gemms,
+           steps, vt_precision_name(vt_plan_settings(p)->precision), gemms,
            (double)m.arena / 1e6, (double)m.states / 1e6,
            vt_now_ms() - from_ms);
 }

@@ -293,22 +293,6 @@ vt_class vt_plan_class(const vt_plan *p)
     return p->o.dev ? vt_dev_class(p->o.dev) : VT_CLASS_CPU;
 }
 
-vt_dtype vt_precision_type(vitcl_precision precision)
-{
-    switch (precision) {
-    case VITCL_F16:
-        return VT_F16;
-    case VITCL_BF16:
-    case VITCL_HALF: /* the session has chosen before; bf16 is never wrong */
-        return VT_BF16;
-    case VITCL_INT8:
-        return VT_I8;
-    case VITCL_F32:
-        break;
-    }
-    return VT_F32;
-}
-
 vt_dtype vt_plan_type(const vt_plan *p)
 {
     return vt_precision_type(p->o.precision);

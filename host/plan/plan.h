@@ -12,6 +12,7 @@
 #ifndef VT_PLAN_PLAN_H
 #define VT_PLAN_PLAN_H
 #include "gemm/gemm.h"
+#include "gemm/precision.h"
 #include "plan/store.h"
 
 #define VT_NONE (-1)
@@ -137,8 +138,7 @@ int vt_dim(const vt_plan *p, vt_val v, int axis); /* negative: from the end */
 uint64_t vt_elements(const vt_plan *p, vt_val v);
 const vt_plan_options *vt_plan_settings(const vt_plan *p);
 vt_class vt_plan_class(const vt_plan *p); /* CPU or GPU, never AUTO */
-/* What the multiplications of a precision are computed in; of a plan. */
-vt_dtype vt_precision_type(vitcl_precision precision);
+/* What its multiplications are computed in. */
 vt_dtype vt_plan_type(const vt_plan *p);
 const char *vt_plan_gemm(const vt_plan *p);
 /* After finish: the providers that multiply, "native, clblast", the one with

@@ -14,7 +14,6 @@
 
 #define LR_MAX 1e6
 static const char masked[] = "masked-patch";
-static const char *const precisions[] = {"f32", "bf16", "f16", "half", "int8"};
 
 void vt_settings_free(vt_settings *s)
 {
@@ -48,8 +47,8 @@ static void put_options(FILE *f, const vitcl_train_options *o)
     put_text(f, "split", o->split);
     put_text(f, "augment", o->augment);
     put_text(f, "objective", o->objective);
-    if (o->precision > 0 && (size_t)o->precision < VT_COUNT(precisions))
-        put_text(f, "precision", precisions[o->precision]);
+    if (o->precision != VITCL_F32)
+        put_text(f, "precision", vt_precision_name(o->precision));
     put_number(f, "epochs", o->epochs);
     put_number(f, "batch", o->batch);
     put_number(f, "micro", o->micro);
@@ -190,19 +189,14 @@ static vitcl_status read_texts(vt_settings *s, const vt_json *json,
                  {"split", &s->split},        {"augment", &s->augment},
                  {"objective", &s->objective}};
     vitcl_status st = VITCL_OK;
-    const char *precision = precisions[0];
-    size_t i;
+    const char *precision = "f32";
 
-    for (i = 0; i < VT_COUNT(texts); i++)
+    for (size_t i = 0; i < VT_COUNT(texts); i++)
         VT_TRY(vt_optimizer_config_word(texts[i].to, json, texts[i].key, name));
     VT_TRY(vt_optimizer_config_word(&precision, json, "precision", name));
-    for (i = 0; i < VT_COUNT(precisions); i++)
-        if (strcmp(precision, precisions[i]) == 0)
-            break;
-    if (i == VT_COUNT(precisions))
+    if (!vt_precision_parse(&s->precision, precision))
         return vt_fail(VITCL_ECORRUPT, "%s: no precision \"%.80s\"", name,
                        precision);
-    s->precision = (vitcl_precision)i;
     s->masked = s->objective && strcmp(s->objective, masked) == 0;
 done:
     return st;

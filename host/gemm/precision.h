@@ -1,0 +1,16 @@
+/*
+ * precision.h - the words for vitcl_precision, and what each multiplies in.
+ */
+#ifndef VT_GEMM_PRECISION_H
+#define VT_GEMM_PRECISION_H
+#include "ocl/ocl.h"
+
+#include <vitcl.h>
+
+/* "f32"; NULL: there is no such precision. */
+const char *vt_precision_name(vitcl_precision precision);
+bool vt_precision_parse(vitcl_precision *out, const char *word);
+/* What the multiplications of a precision are computed in. */
+vt_dtype vt_precision_type(vitcl_precision precision);
+
+#endif
