@@ -46,7 +46,7 @@ closing 'pipe2' O_CLOEXEC
 closing 'memfd_create' MFD_CLOEXEC
 
 # shellcheck disable=SC2086
-for name in $(grep -ohE '(vt|secure)_getenv\("[A-Z_]+"\)|(vt_own_(folder|path|text)|vt_helper_(find|number))\([^;]*"[A-Z_]+"' $sources |
+for name in $(grep -ohE '(vt|secure)_getenv\("[A-Z_]+"\)|(vt_user_(folder|path|text)|vt_helper_(find|number))\([^;]*"[A-Z_]+"' $sources |
     grep -oE '"[A-Z_]+"' | tr -d '"' | sort -u); do
     grep -qE "(^|[^A-Z_])$name([^A-Z_]|\$)" include/vitcl.h || {
         echo "manners.sh: vitcl.h does not say that $name is read" >&2
