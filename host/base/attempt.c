@@ -1,10 +1,10 @@
 /*
- * attempt.c - start vitcl-try, hear what it says, end it.
+ * attempt.c - start vitcl-try, read its answer, and end it.
  *
- * It gets the host's environment, which decides what drivers there are and what
- * they do, but no descriptor, handler or mask of the host's. What it answers
- * counts, not how it ends: of that a host that ignores SIGCHLD or reaps every
- * child leaves nothing.
+ * The process inherits the host's environment, which decides which drivers
+ * exist and how they behave, but none of the host's descriptors, signal
+ * handlers or signal mask. Its answer counts, not its exit status: a host that
+ * ignores SIGCHLD or reaps every child leaves no exit status to read.
  */
 #define _GNU_SOURCE /* environ, pipe2 */
 #include "base/attempt.h"
@@ -31,15 +31,15 @@ vitcl_status vt_attempt_possible(void)
     char program[PATH_MAX];
 
     return vt_helper_find(program, sizeof program, "vitcl-try", "VITCL_TRY",
-                          "tries instructions");
+                          "tests instructions");
 }
 
 /* ---- pipes ---- */
 
-typedef struct listener { /* to one end of a pipe, a line at a time */
+typedef struct listener { /* reads lines from one end of a pipe */
     int fd;               /* -1: closed */
     size_t used;
-    bool whole; /* line[] is one */
+    bool whole; /* line[] is complete */
     char line[VT_ATTEMPT_ROOM];
 } listener;
 
@@ -50,7 +50,8 @@ static void hush(listener *l)
     l->fd = -1;
 }
 
-/* All that is there now: the answer's first line stays, others are logged. */
+/* Reads all that is available. The first line of the answer is kept; all other
+ * lines are logged. */
 static void hear(listener *l, bool answer)
 {
     char some[512];
@@ -79,7 +80,7 @@ static void hear(listener *l, bool answer)
     }
 }
 
-/* ends: for us, for it. */
+/* ends[0] is ours, ends[1] is the child's. */
 static bool open_pipe(int ends[2])
 {
     if (pipe2(ends, O_CLOEXEC) != 0)
@@ -99,9 +100,9 @@ static void close_ends(int ends[2])
 
 /* ---- the process ---- */
 
-/* talk: where its words go; -1: nowhere. */
+/* log: the descriptor for its log lines; -1: none. */
 static int start(vt_process *out, const char *program, char *const *argv,
-                 int answer, int talk)
+                 int answer, int log)
 {
     posix_spawn_file_actions_t files;
     posix_spawnattr_t how;
@@ -114,9 +115,9 @@ static int start(vt_process *out, const char *program, char *const *argv,
     posix_spawnattr_init(&how);
     error = posix_spawn_file_actions_adddup2(&files, answer, 0);
     for (int fd = 1; fd <= 2 && !error; fd++)
-        error = talk >= 0 ? posix_spawn_file_actions_adddup2(&files, talk, fd)
-                          : posix_spawn_file_actions_addopen(
-                                &files, fd, "/dev/null", O_WRONLY, 0);
+        error = log >= 0 ? posix_spawn_file_actions_adddup2(&files, log, fd)
+                         : posix_spawn_file_actions_addopen(
+                               &files, fd, "/dev/null", O_WRONLY, 0);
     if (!error)
         error = posix_spawnattr_setsigmask(&how, &none);
     if (!error)
@@ -131,7 +132,7 @@ static int start(vt_process *out, const char *program, char *const *argv,
     return error;
 }
 
-/* Without a handle: has it ended? It stays to be waited for. */
+/* Has the process ended? Used without a handle. Does not reap it. */
 static bool gone(const vt_process *p)
 {
     siginfo_t end = {0};
@@ -140,7 +141,7 @@ static bool gone(const vt_process *p)
            end.si_pid == p->pid;
 }
 
-/* Until there is an answer or it has ended. */
+/* Waits until there is an answer or the process has ended. */
 static vitcl_status listen_to(const vt_process *p, listener *answer,
                               listener *talk, const vt_attempt *a,
                               double seconds)
@@ -162,15 +163,15 @@ static vitcl_status listen_to(const vt_process *p, listener *answer,
         poll(fds, VT_COUNT(fds), p->handle >= 0 ? 100 : 20);
         over = p->handle >= 0 ? fds[0].revents != 0 : gone(p);
         hear(talk, false);
-        hear(answer, true); /* all that it said before its end */
+        hear(answer, true); /* all it wrote before it ended */
         if (over)
             break;
     }
     return VITCL_OK;
 }
 
-/* Its end says why there is no answer. Nobody's word on the driver is what
- * ended it from outside. */
+/* Explains from its exit why there is no answer. A signal from outside says
+ * nothing about the driver. */
 static vitcl_status judge(siginfo_t end)
 {
     const bool killed = end.si_code == CLD_KILLED || end.si_code == CLD_DUMPED;
@@ -178,7 +179,7 @@ static vitcl_status judge(siginfo_t end)
 
     if (killed && (s == SIGINT || s == SIGTERM || s == SIGHUP || s == SIGQUIT ||
                    s == SIGKILL))
-        return vt_fail(VITCL_ESTOPPED, "it was ended by signal %d", s);
+        return vt_fail(VITCL_ESTOPPED, "it was killed by signal %d", s);
     if (killed)
         return vt_fail(VITCL_EDEVICE, "it crashed with signal %d", s);
     return vt_fail(VITCL_EDEVICE, "it ended without an answer");
@@ -194,7 +195,7 @@ static vitcl_status take(char *answer, size_t size, const char *line)
     }
     if (sscanf(line, "no %d %n", &status, &used) == 1 && used > 0 && status < 0)
         return vt_fail((vitcl_status)status, "%s", line + used);
-    return vt_fail(VITCL_EDEVICE, "it answers \"%.40s\"", line);
+    return vt_fail(VITCL_EDEVICE, "unexpected answer \"%.40s\"", line);
 }
 
 vitcl_status vt_attempt_run(char *answer, size_t size, const vt_attempt *a)
@@ -209,7 +210,7 @@ vitcl_status vt_attempt_run(char *answer, size_t size, const vt_attempt *a)
     vitcl_status st;
 
     VT_TRY(vt_helper_find(program, sizeof program, "vitcl-try", "VITCL_TRY",
-                          "tries instructions"));
+                          "tests instructions"));
     VT_TRY(vt_helper_number(&seconds, "VITCL_TRY_SECONDS", 86400));
     if (a->seconds > 0)
         seconds = (uint64_t)a->seconds + 1;
@@ -218,11 +219,11 @@ vitcl_status vt_attempt_run(char *answer, size_t size, const vt_attempt *a)
     for (size_t i = 0; i < VT_COUNT(a->words) && a->words[i]; i++)
         argv[3 + i] = (char *)(uintptr_t)a->words[i];
     if (!open_pipe(pipes[0]) || (vt_logs() && !open_pipe(pipes[1])))
-        VT_TRY(vt_fail(VITCL_ENOMEM, "no pipe for vitcl-try: %s",
+        VT_TRY(vt_fail(VITCL_ENOMEM, "cannot create a pipe for vitcl-try: %s",
                        strerror(errno)));
     error = start(&p, program, argv, pipes[0][1], pipes[1][1]);
     if (error)
-        VT_TRY(vt_fail(VITCL_EIO, "%s: cannot be started: %s", program,
+        VT_TRY(vt_fail(VITCL_EIO, "cannot start %s: %s", program,
                        strerror(error)));
     said.fd = pipes[0][0], talk.fd = pipes[1][0];
     close(pipes[0][1]), pipes[0][0] = pipes[0][1] = -1;

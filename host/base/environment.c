@@ -1,5 +1,5 @@
 /*
- * environment.c - the environment, where it can be trusted.
+ * environment.c - read the environment where it can be trusted.
  */
 #define _GNU_SOURCE /* secure_getenv() */
 #include "base/environment.h"

@@ -1,5 +1,5 @@
 /*
- * file.c - read and write files so that none is ever half there.
+ * file.c - read and write files; a file is written whole or not at all.
  */
 #define _GNU_SOURCE /* syscall */
 #include "base/file.h"
@@ -23,7 +23,7 @@ vitcl_status vt_file_open(int *out, size_t *size, const char *path)
         return vt_fail(VITCL_EIO, "%s: %s", path, strerror(errno));
     if (fstat(fd, &s) != 0 || !S_ISREG(s.st_mode)) {
         close(fd);
-        return vt_fail(VITCL_EIO, "%s: not a file", path);
+        return vt_fail(VITCL_EIO, "%s: not a regular file", path);
     }
     *out = fd;
     *size = (size_t)s.st_size;
@@ -67,15 +67,16 @@ vitcl_status vt_file_read(vt_file *out, const char *path, size_t limit)
 
     VT_TRY(vt_file_open(&fd, &size, path));
     if (size > limit) {
-        st = vt_fail(VITCL_ECORRUPT, "%s: %zu bytes, more than the %zu allowed",
-                     path, size, limit);
+        st =
+            vt_fail(VITCL_ECORRUPT, "%s: %zu bytes, more than the limit of %zu",
+                    path, size, limit);
         goto done;
     }
     VT_TRY(VT_NEW(&data, size + 1));
     error = vt_read_at(fd, data, size, 0);
     if (error) {
         st = vt_fail(VITCL_EIO, "%s: %s", path,
-                     error == VT_SHORT ? "file shrank while read"
+                     error == VT_SHORT ? "the file shrank while it was read"
                                        : strerror(error));
         goto done;
     }
@@ -104,8 +105,9 @@ bool vt_path_exists(const char *path)
     return access(path, F_OK) == 0;
 }
 
-/* Makes a file of the name, its six X replaced. With the umask's rights, which
- * mkstemp() would not give and a library cannot ask for without changing it. */
+/* Creates a file whose name ends in XXXXXX, with the rights of the umask:
+ * mkstemp() gives 0600, and a library cannot read the umask without changing
+ * it. */
 static int create(char *name)
 {
     static const char letters[] = "abcdefghijklmnopqrstuvwxyz234567";
@@ -134,7 +136,7 @@ vitcl_status vt_newfile_open(vt_newfile *out, const char *path)
     int fd = -1;
 
     if (stat(path, &old) == 0 && !S_ISREG(old.st_mode))
-        return vt_fail(VITCL_EIO, "%s: is there and is not a file", path);
+        return vt_fail(VITCL_EIO, "%s: exists and is not a regular file", path);
     VT_TRY(vt_strdup(&n.path, path));
     VT_TRY(vt_format(&n.temporary, "%s.XXXXXX", path));
     fd = create(n.temporary);

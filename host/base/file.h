@@ -1,5 +1,5 @@
 /*
- * file.h - a file as read-only bytes, and a file that is written whole.
+ * file.h - read a file as bytes, and write a file atomically.
  */
 #ifndef VT_BASE_FILE_H
 #define VT_BASE_FILE_H
@@ -15,28 +15,28 @@ typedef struct vt_file {
     size_t size;
 } vt_file;
 
-/* A regular file, for reading. Nothing is mapped anywhere: a file that somebody
- * cuts short while we look at it must be an error, not the end of us. */
+/* Opens a regular file for reading. Nothing is mapped: a file that is truncated
+ * while we read it must give an error, not SIGBUS. */
 vitcl_status vt_file_open(int *out, size_t *size, const char *path);
 /* Read a whole file of at most `limit` bytes. */
 vitcl_status vt_file_read(vt_file *out, const char *path, size_t limit);
 void vt_file_close(vt_file *f);
 
-/* All n bytes from a place of a file on, or onto it: 0, an errno, or VT_SHORT
- * where the file ends before. */
+/* Reads or writes all n bytes at an offset of a file. Returns 0, an errno, or
+ * VT_SHORT if the file ends before. */
 enum { VT_SHORT = -1 };
 int vt_read_at(int fd, void *out, size_t n, uint64_t at);
 int vt_write_at(int fd, const void *from, size_t n, uint64_t at);
 
-/* Closes this descriptor and all above it: for a program of ours that a host
+/* Closes this descriptor and all above it, in a program of ours that a host
  * starts. */
 void vt_close_from(int fd);
 
 bool vt_path_is_folder(const char *path);
 bool vt_path_exists(const char *path);
 
-/* A file in the making: `f` writes to a temporary name beside `path`;
- * commit() syncs and renames, discard() removes it. */
+/* A file being written: `f` writes to a temporary file in the folder of `path`;
+ * commit() syncs and renames it, discard() removes it. */
 typedef struct vt_newfile {
     FILE *f;
     char *temporary, *path;

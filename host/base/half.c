@@ -1,5 +1,5 @@
 /*
- * half.c - 16-bit floats, bit by bit, so that every compiler agrees.
+ * half.c - 16-bit floats by bit operations: the same on every compiler.
  */
 #include "base/half.h"
 

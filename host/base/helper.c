@@ -1,9 +1,10 @@
 /*
- * helper.c - find, start and end programs of ours.
+ * helper.c - find, start and end our helper programs.
  *
- * A process is not forked: posix_spawn() copies nothing of ours, whatever
- * threads run here. A pidfd stands for it, so that a host that reaps children
- * it did not start makes us signal nobody else.
+ * They are started with posix_spawn(), not fork(), so that nothing of the host
+ * is copied, whatever threads run here. A pidfd identifies the process: if the
+ * host reaps children that it did not start, we never signal an unrelated
+ * process.
  */
 #define _GNU_SOURCE /* dladdr */
 #include "base/helper.h"
@@ -38,15 +39,16 @@ vitcl_status vt_helper_number(uint64_t *out, const char *variable,
     errno = 0;
     v = strtoull(text, &end, 10);
     if (*text < '0' || *text > '9' || *end || errno || v == 0 || v > most)
-        return vt_fail(VITCL_EINVAL, "%s=%.40s: not a number from 1 to %llu",
-                       variable, text, (unsigned long long)most);
+        return vt_fail(VITCL_EINVAL,
+                       "%s=%.40s: must be a number from 1 to %llu", variable,
+                       text, (unsigned long long)most);
     *out = v;
     return VITCL_OK;
 }
 
 /* ---- where the program is ----------------------------------------------- */
 
-/* out: folder of `file`, `rest` and `name`; false: there is no such program. */
+/* out: folder of `file` + `rest` + `name`; false: no such program. */
 static bool beside(char *out, size_t room, const char *file, const char *rest,
                    const char *name)
 {
@@ -59,7 +61,7 @@ static bool beside(char *out, size_t room, const char *file, const char *rest,
            access(out, X_OK) == 0;
 }
 
-/* As the running program or this code is placed. */
+/* Searches relative to the running program and to this library. */
 static bool near(char *out, size_t room, const char *name)
 {
     static const char *const places[] = {"", "../libexec/", "../../libexec/"};
@@ -88,15 +90,15 @@ vitcl_status vt_helper_find(char *out, size_t room, const char *name,
             return VITCL_OK;
         return vt_fail(VITCL_EIO, "%s=%.200s: no such program", variable, said);
     }
-    /* whoever has more rights than its user may have been linked to anywhere */
+    /* a set-user-id program may be reached by a link from any folder */
     if (!getauxval(AT_SECURE) && near(out, room, name))
         return VITCL_OK;
     if ((size_t)snprintf(out, room, "%s/%s", VT_LIBEXEC_DIR, name) < room &&
         access(out, X_OK) == 0)
         return VITCL_OK;
     return vt_fail(VITCL_EIO,
-                   "cannot find the program %s, which %s: install vitcl "
-                   "whole, or name it in %s",
+                   "cannot find the program %s, which %s: reinstall vitcl "
+                   "or set %s to its path",
                    name, purpose, variable);
 }
 

@@ -1,12 +1,12 @@
 /*
  * json.c - a strict scan of the text, then cJSON, then a check of the tree.
  *
- * The scan accepts exactly RFC 8259 within the ceilings, so cJSON (which is
- * lenient: any byte up to a space is white, "01" is a number) only ever sees
- * text that is known to be good, and when it still fails, memory has run out.
- * The scan also notes which numbers are written as plain integers; the walk
- * over the tree meets numbers in the same order and marks them, in a bit of
- * cJSON's type that cJSON masks out.
+ * The scan accepts exactly RFC 8259 within the limits. cJSON is lenient (any
+ * byte up to a space is white space, "01" is a number), but it only sees text
+ * that is known to be valid; if it still fails, it ran out of memory. The scan
+ * also notes which numbers are written as plain integers. The walk over the
+ * tree visits numbers in the same order and marks them, in a bit of cJSON's
+ * type field that cJSON masks out.
  */
 #include "base/json.h"
 
@@ -20,7 +20,7 @@
 
 #define DEEPEST 64           /* the scan recurses */
 #define VALUES_MAX (1 << 21) /* one costs cJSON about 100 bytes */
-#define NUMBER_MAX 63        /* cJSON cuts longer ones */
+#define NUMBER_MAX 63        /* cJSON truncates longer ones */
 #define EXACT (1 << 16)      /* in cJSON's type: written as an integer */
 
 typedef struct scan {
@@ -29,7 +29,7 @@ typedef struct scan {
     int depth;       /* levels left */
     const char *why; /* of the first error */
     size_t values, numbers, cap;
-    uint8_t *exact; /* one a number, in the order of the text */
+    uint8_t *exact; /* one per number, in text order */
     vitcl_status memory;
 } scan;
 
@@ -57,7 +57,7 @@ static void skip_white(scan *c)
         c->at++;
 }
 
-/* Bytes of the well-formed UTF-8 sequence at s; 0: none (RFC 3629). */
+/* Length of the well-formed UTF-8 sequence at s; 0: none (RFC 3629). */
 static size_t utf8_step(const uint8_t *s, size_t left)
 {
     size_t n = s[0] < 0x80             ? 1
@@ -112,7 +112,7 @@ static bool scan_hex(scan *c, unsigned *out)
     return true;
 }
 
-/* What follows a backslash. */
+/* The part after the backslash. */
 static bool scan_escape(scan *c)
 {
     int ch = peek(c);
@@ -130,29 +130,29 @@ static bool scan_escape(scan *c)
     if (hi < 0xd800 || hi > 0xdfff)
         return true;
     if (hi > 0xdbff || peek(c) != '\\')
-        return bad(c, "half of a surrogate pair in a string");
+        return bad(c, "unpaired surrogate in a string");
     c->at++;
     if (peek(c) != 'u')
-        return bad(c, "half of a surrogate pair in a string");
+        return bad(c, "unpaired surrogate in a string");
     c->at++;
     if (!scan_hex(c, &lo))
         return false;
     if (lo < 0xdc00 || lo > 0xdfff)
-        return bad(c, "half of a surrogate pair in a string");
+        return bad(c, "unpaired surrogate in a string");
     return true;
 }
 
 static bool scan_string(scan *c)
 {
     if (peek(c) != '"')
-        return bad(c, "a string expected");
+        return bad(c, "expected a string");
     c->at++;
     while (c->at < c->size) {
         size_t n = utf8_step(c->s + c->at, c->size - c->at);
         int ch = c->s[c->at];
 
         if (n == 0)
-            return bad(c, "not UTF-8");
+            return bad(c, "invalid UTF-8");
         if (ch < ' ')
             return bad(c, "control character in a string");
         c->at += n;
@@ -161,13 +161,13 @@ static bool scan_string(scan *c)
         if (ch == '\\' && !scan_escape(c))
             return false;
     }
-    return bad(c, "string without an end");
+    return bad(c, "unterminated string");
 }
 
 static bool scan_digits(scan *c)
 {
     if (!is_digit(peek(c)))
-        return bad(c, "a digit expected");
+        return bad(c, "expected a digit");
     while (is_digit(peek(c)))
         c->at++;
     return true;
@@ -185,7 +185,7 @@ static bool scan_number(scan *c)
     else if (!scan_digits(c))
         return false;
     if (is_digit(peek(c)))
-        return bad(c, "number with a leading zero");
+        return bad(c, "number with leading zero");
     if (peek(c) == '.') {
         c->at++, exact = false;
         if (!scan_digits(c))
@@ -211,20 +211,20 @@ static bool scan_word(scan *c, const char *word)
 {
     size_t n = strlen(word);
     if (c->size - c->at < n || memcmp(c->s + c->at, word, n) != 0)
-        return bad(c, "a value expected");
+        return bad(c, "expected a value");
     c->at += n;
     return true;
 }
 
 static bool scan_value(scan *c);
 
-/* The members of an object or array, from its opening bracket on. */
+/* The members of an object or array, starting at its opening bracket. */
 static bool scan_members(scan *c, bool object)
 {
     const int close = object ? '}' : ']';
 
     if (c->depth-- == 0)
-        return bad(c, "nested too deep");
+        return bad(c, "nested too deeply");
     c->at++;
     skip_white(c);
     if (peek(c) != close) {
@@ -235,7 +235,7 @@ static bool scan_members(scan *c, bool object)
                     return false;
                 skip_white(c);
                 if (peek(c) != ':')
-                    return bad(c, "':' expected");
+                    return bad(c, "expected ':'");
                 c->at++;
             }
             if (!scan_value(c))
@@ -246,7 +246,7 @@ static bool scan_members(scan *c, bool object)
         }
         if (peek(c) != close)
             return bad(c,
-                       object ? "',' or '}' expected" : "',' or ']' expected");
+                       object ? "expected ',' or '}'" : "expected ',' or ']'");
     }
     c->at++;
     c->depth++;
@@ -283,9 +283,10 @@ static bool scan_value(scan *c)
         ok = scan_number(c);
         break;
     default:
-        ok = is_digit(peek(c)) ? scan_number(c)
-                               : bad(c, c->at < c->size ? "a value expected"
-                                                        : "text ends early");
+        ok = is_digit(peek(c))
+                 ? scan_number(c)
+                 : bad(c, c->at < c->size ? "expected a value"
+                                          : "unexpected end of text");
     }
     if (ok)
         skip_white(c);
@@ -309,7 +310,7 @@ static vitcl_status check_keys(const cJSON *object, const char *name)
     qsort(keys, n, sizeof *keys, by_text);
     for (size_t i = 1; i < n; i++)
         if (strcmp(keys[i - 1], keys[i]) == 0) {
-            st = vt_fail(VITCL_ECORRUPT, "%s: key \"%s\" occurs twice", name,
+            st = vt_fail(VITCL_ECORRUPT, "%s: duplicate key \"%s\"", name,
                          keys[i]);
             goto done;
         }
@@ -318,7 +319,7 @@ done:
     return st;
 }
 
-/* Mark exact integers and refuse duplicate keys, at most DEEPEST levels. */
+/* Marks exact integers and rejects duplicate keys, at most DEEPEST levels. */
 static vitcl_status walk(cJSON *v, scan *c, const char *name)
 {
     vitcl_status st = VITCL_OK;
@@ -346,14 +347,14 @@ vitcl_status vt_json_parse(vt_json **out, const char *text, size_t size,
     if (size >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0)
         c.at = 3;
     if (scan_value(&c) && c.at < size)
-        bad(&c, "text after the end");
+        bad(&c, "extra text after the value");
     VT_TRY(c.memory);
     if (c.why) {
-        st = vt_fail(VITCL_ECORRUPT, "%s: not JSON at byte %zu: %s", name, c.at,
-                     c.why);
+        st = vt_fail(VITCL_ECORRUPT, "%s: invalid JSON at byte %zu: %s", name,
+                     c.at, c.why);
         goto done;
     }
-    before = vt_point_begin(); /* cJSON asks strtod */
+    before = vt_point_begin(); /* cJSON calls strtod() */
     root = cJSON_ParseWithLengthOpts(text, size, NULL, 0);
     vt_point_end(before);
     if (!root) {
@@ -488,7 +489,7 @@ bool vt_json_bool(bool *out, const vt_json *v)
     return true;
 }
 
-/* 2^53 itself is what 2^53 + 1 rounds to, so it is the first one refused. */
+/* 2^53 + 1 rounds to 2^53, so 2^53 is the first value to be rejected. */
 bool vt_json_uint(uint64_t *out, const vt_json *v)
 {
     double d;

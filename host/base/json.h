@@ -1,9 +1,9 @@
 /*
  * json.h - a bounded, read-only view of a JSON text.
  *
- * cJSON parses; this view adds what hostile files need: a size and depth
- * ceiling, an error on duplicate keys, no NUL in strings, whole text used,
- * and integers only where they are written as integers.
+ * cJSON parses. This layer adds what hostile files need: limits on size and
+ * depth, an error on duplicate keys, no NUL in strings, no text after the
+ * value, and integers only where they are written as integers.
  */
 #ifndef VT_BASE_JSON_H
 #define VT_BASE_JSON_H
@@ -15,16 +15,16 @@
 
 typedef struct vt_json vt_json; /* a value; the root owns all */
 
-/* `name` goes into messages. depth: the deepest nesting accepted, 64 at most;
- * at most two million values. */
+/* `name` is used in messages. depth: the deepest nesting accepted, at most 64.
+ * A text may have at most two million values. */
 vitcl_status vt_json_parse(vt_json **out, const char *text, size_t size,
                            int depth, const char *name);
 vitcl_status vt_json_load(vt_json **out, const char *path, size_t limit,
                           int depth);
 void vt_json_free(vt_json *root);
 
-/* Each getter takes NULL and a wrong type as "not there". get() and at() walk
- * the members: go through a large container with first() and next(). */
+/* Each getter treats NULL and a wrong type as "absent". get() and at() walk the
+ * members one by one: iterate a large container with first() and next(). */
 const vt_json *vt_json_get(const vt_json *object, const char *key);
 const vt_json *vt_json_at(const vt_json *array, size_t index);
 const vt_json *vt_json_first(const vt_json *container); /* iterate members */
@@ -36,8 +36,8 @@ bool vt_json_is_array(const vt_json *v);
 bool vt_json_is_null(const vt_json *v);
 bool vt_json_string(const char **out, const vt_json *v);
 bool vt_json_number(double *out, const vt_json *v);
-/* A setting that may be left out: *out stays where v is NULL; any other thing
- * than a number from low to high is an error that names the key. */
+/* An optional setting: if v is NULL, *out stays. Anything but a number from low
+ * to high is an error that names the key. */
 vitcl_status vt_json_within(double *out, const vt_json *v, const char *key,
                             double low, double high, const char *name);
 bool vt_json_bool(bool *out, const vt_json *v);

@@ -1,6 +1,6 @@
 /*
- * log.c - the host's log callback: one for the process, called by one thread
- * at a time.
+ * log.c - the host's log callback: one per process, called by one thread at a
+ * time.
  */
 #include "base/log.h"
 
@@ -17,7 +17,7 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static vitcl_log callback;
 static void *callback_context;
 static atomic_bool on;
-static _Thread_local bool inside; /* a callback that calls vitcl after all */
+static _Thread_local bool inside; /* the callback may call vitcl */
 
 void vitcl_set_log(vitcl_log log, void *context)
 {
@@ -40,7 +40,7 @@ void vt_log_forked(void)
     atomic_store(&on, false);
 }
 
-/* The next line's end is cut off; what follows it, or NULL. */
+/* Ends the line at its newline; returns what follows it, or NULL. */
 static char *cut(char *line)
 {
     char *const end = strchr(line, '\n');
@@ -64,7 +64,7 @@ void vt_log(const char *format, ...)
     va_start(args, format);
     n = vsnprintf(some, sizeof some, format, args);
     va_end(args);
-    /* A compiler's log may be long; without memory its beginning must do. */
+    /* A compiler's log may be long; out of memory, only its start is kept. */
     if (n >= (int)sizeof some && (all = malloc((size_t)n + 1))) {
         va_start(args, format);
         vsnprintf(all, (size_t)n + 1, format, args);

@@ -67,7 +67,7 @@ vitcl_status vt_format(char **out, const char *format, ...)
     char *s;
     int n;
 
-    before = vt_point_begin(); /* what is written to files, too, is made here */
+    before = vt_point_begin(); /* the text may be written to a file */
     va_start(args, format);
     n = vsnprintf(NULL, 0, format, args);
     va_end(args);

@@ -1,5 +1,5 @@
 /*
- * memory.h - sizes that cannot overflow, memory that starts at zero.
+ * memory.h - overflow-checked sizes and zeroed allocations.
  */
 #ifndef VT_BASE_MEMORY_H
 #define VT_BASE_MEMORY_H
@@ -10,20 +10,20 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-/* *out = a * b or a + b; false (and *out untouched) where that overflows. */
+/* *out = a * b or a + b; returns false (*out unchanged) on overflow. */
 bool vt_mul(size_t *out, size_t a, size_t b);
 bool vt_sum(size_t *out, size_t a, size_t b);
 
-/* n zeroed elements of `size` bytes into *out, as VT_NEW(&ptr, n). */
+/* Allocates n zeroed elements of `size` bytes into *out: VT_NEW(&ptr, n). */
 vitcl_status vt_new(void *out, size_t n, size_t size);
-#ifdef __clang_analyzer__ /* which does not see what another file stores */
+#ifdef __clang_analyzer__ /* it does not see stores made in another file */
 #define VT_NEW(ptr, n)                                                         \
     ((*(ptr) = calloc((n), sizeof **(ptr))) ? VITCL_OK : VITCL_ENOMEM)
 #else
 #define VT_NEW(ptr, n) vt_new((ptr), (n), sizeof **(ptr))
 #endif
-/* Grow *ptr to hold at least `need` elements; *cap is kept up to date. New
- * elements are zero. */
+/* Resizes *ptr to hold at least `need` elements and updates *cap. New elements
+ * are zero. */
 vitcl_status vt_grow(void *ptr, size_t *cap, size_t need, size_t size);
 vitcl_status vt_strdup(char **out, const char *s);
 /* printf into a new string. */

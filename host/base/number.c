@@ -1,5 +1,5 @@
 /*
- * number.c - the C locale for one thread, for as long as a number takes.
+ * number.c - switch one thread to the C locale while it formats a number.
  */
 #include "base/number.h"
 
@@ -7,8 +7,8 @@
 
 locale_t vt_point_begin(void)
 {
-    /* All of "C" is one object that is always there: nothing is taken, nothing
-     * has to be given back (glibc, musl). */
+    /* LC_ALL_MASK with "C" gives a static object (glibc, musl): nothing is
+     * allocated, nothing has to be freed. */
     const locale_t c = newlocale(LC_ALL_MASK, "C", (locale_t)0);
 
     return c ? uselocale(c) : (locale_t)0;

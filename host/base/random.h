@@ -1,10 +1,9 @@
 /*
- * random.h - random numbers that are a function of their key alone.
+ * random.h - random numbers that depend on their key alone.
  *
- * Counter-based (SplitMix64's finaliser over key and counter), so that the
- * n-th number of a picture in an epoch is the same whoever draws it, in
- * whatever order, on every machine: that is what makes a resumed training
- * equal to one that was never interrupted.
+ * Counter-based (SplitMix64's finaliser over key and counter): the n-th number
+ * of a picture in an epoch is the same in any order of calls and on every
+ * machine. So a resumed training equals one that was never interrupted.
  */
 #ifndef VT_BASE_RANDOM_H
 #define VT_BASE_RANDOM_H
@@ -15,7 +14,7 @@ typedef struct vt_random {
     uint64_t key, counter;
 } vt_random;
 
-/* A stream of its own for every combination of words. */
+/* An independent stream for every combination of words. */
 vt_random vt_random_new(uint64_t state, uint64_t a, uint64_t b);
 uint64_t vt_random_next(vt_random *r);
 double vt_random_uniform(vt_random *r); /* [0, 1), 53 bits */

@@ -1,5 +1,5 @@
 /*
- * sha256.c - SHA-256 as FIPS 180-4 section 6.2 writes it.
+ * sha256.c - SHA-256 as in FIPS 180-4, section 6.2.
  */
 #include "base/sha256.h"
 

@@ -1,5 +1,5 @@
 /*
- * sha256.h - SHA-256 (FIPS 180-4), to name and to check what is kept on disk.
+ * sha256.h - SHA-256 (FIPS 180-4): names and checks files kept on disk.
  */
 #ifndef VT_BASE_SHA256_H
 #define VT_BASE_SHA256_H

@@ -9,7 +9,7 @@
 
 static _Thread_local char text[512];
 
-/* A message is one line whatever a file name or a driver put into it. */
+/* Keeps a message on one line, whatever a file name or a driver contains. */
 static void one_line(char *s)
 {
     for (; *s; s++)

@@ -1,8 +1,8 @@
 /*
- * status.h - how every function of the library fails.
+ * status.h - how every function of the library reports an error.
  *
- * vt_fail() sets this thread's one-line message and hands its code back;
- * callers pass the code on with VT_TRY and clean up at one label, `done`.
+ * vt_fail() sets this thread's one-line message and returns its code; callers
+ * pass the code on with VT_TRY and clean up at one label, `done`.
  */
 #ifndef VT_BASE_STATUS_H
 #define VT_BASE_STATUS_H
@@ -17,7 +17,7 @@
 /* Sets the message (one line, no trailing full stop) and returns `code`. */
 vitcl_status vt_fail(vitcl_status code, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
-/* Puts "prefix: " before the message that is set; returns `code`. */
+/* Prepends "prefix: " to the current message; returns `code`. */
 vitcl_status vt_fail_in(vitcl_status code, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 const char *vt_message(void);

@@ -1,5 +1,5 @@
 /*
- * user_dir.c - the user's own folders. See user_dir.h for what is trusted there
+ * user_dir.c - the user's own folders. user_dir.h says what is trusted there
  * and why.
  */
 #include "base/user_dir.h"
@@ -28,7 +28,7 @@ bool vt_user_file(int fd)
     return ours(fd, S_IFREG);
 }
 
-/* Where the folder "vitcl" stands. */
+/* The folder that contains the folder "vitcl". */
 static bool parent(char *out, size_t size, const char *variable,
                    const char *fallback)
 {
@@ -56,7 +56,7 @@ bool vt_user_path(char *out, size_t size, const char *variable,
 int vt_user_folder(const char *variable, const char *fallback, bool make)
 {
     char path[4096];
-    int fd, why = 0; /* what kept a folder from being made */
+    int fd, why = 0; /* errno of a failed mkdir() */
 
     errno = 0;
     if (!parent(path, sizeof path, variable, fallback))
@@ -107,7 +107,7 @@ static bool write_all(int fd, const void *data, size_t size)
 bool vt_user_text(char **out, const char **why, int folder, const char *name,
                   size_t limit)
 {
-    /* Not blocking: it may be a pipe. */
+    /* Non-blocking: it may be a pipe. */
     const int fd =
         openat(folder, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
     char *text = NULL;
@@ -121,7 +121,7 @@ bool vt_user_text(char **out, const char **why, int folder, const char *name,
         return false;
     }
     if (!vt_user_file(fd))
-        *why = "it is no file of ours alone";
+        *why = "others can write it, or it is not a regular file";
     else if (fstat(fd, &st) != 0 || st.st_size < 0 ||
              (uintmax_t)st.st_size > limit)
         *why = "it is too large";
@@ -129,7 +129,7 @@ bool vt_user_text(char **out, const char **why, int folder, const char *name,
              !vt_user_read(fd, text, (size_t)st.st_size))
         *why = "it cannot be read";
     else if (strlen(text) != (size_t)st.st_size)
-        *why = "it is no text";
+        *why = "it is not text";
     close(fd);
     if (*why) {
         free(text);
