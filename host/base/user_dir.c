@@ -121,7 +121,7 @@ bool vt_user_text(char **out, const char **why, int folder, const char *name,
         return false;
     }
     if (!vt_user_file(fd))
-        *why = "others can write it, or it is not a regular file";
+        *why = "others can write to it, or it is not a regular file";
     else if (fstat(fd, &st) != 0 || st.st_size < 0 ||
              (uintmax_t)st.st_size > limit)
         *why = "it is too large";

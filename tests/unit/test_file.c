@@ -90,7 +90,8 @@ Test(file, replaces_files_alone)
 
     cr_assert_eq(mkfifo(path, 0600), 0);
     cr_expect_eq(vt_newfile_open(&n, path), VITCL_EIO);
-    cr_expect(strstr(vt_message(), "is not a file"), "%s", vt_message());
+    cr_expect(strstr(vt_message(), "is not a regular file"), "%s",
+              vt_message());
     cr_expect(stat(path, &st) == 0 && S_ISFIFO(st.st_mode));
     unlink(path);
     cr_assert_eq(symlink("/dev/null", path), 0);
