@@ -1,13 +1,14 @@
 /*
- * bmp.c - BMP with Pillow's bytes: 1, 4, 8, 16, 24 and 32 bits a pixel, every
- * header from OS/2's 12 bytes to version 5, palettes, bit fields, RLE4, RLE8.
+ * bmp.c - BMP with the same bytes as Pillow: 1, 4, 8, 16, 24 and 32 bits per
+ * pixel, every header from OS/2's 12 bytes to version 5, palettes, bit fields,
+ * RLE4, RLE8.
  *
- * What Pillow refuses is refused: other bit fields than the usual ones, JPEG
- * and PNG inside, run lengths that end before the picture. An index beyond the
- * palette is black, but is grey of that value where the palette is the ramp of
- * greys. Two forms are read that Pillow reads wrongly, because it takes the
- * ramp for a picture of another depth: 4 bits with a grey ramp, and 8 or 4
- * bits with black and white alone.
+ * What Pillow rejects is rejected: unusual bit fields, embedded JPEG or PNG,
+ * run lengths that end before the picture is full. An index beyond the palette
+ * is black; if the palette is the grey ramp, it is the grey of that value. Two
+ * forms that Pillow reads wrongly (it takes the ramp for a picture of another
+ * depth) are read correctly: 4 bits with a grey ramp, and 4 or 8 bits with a
+ * palette of only black and white.
  */
 #include "image/decoders.h"
 
@@ -17,7 +18,7 @@
 
 enum { FILE_HEAD = 14, RAW = 0, RLE8 = 1, RLE4 = 2, FIELDS = 3 };
 
-typedef struct channel { /* of a pixel of 16, 24 or 32 bits */
+typedef struct channel { /* of a 16-, 24- or 32-bit pixel */
     uint32_t shift, most;
 } channel;
 
@@ -27,21 +28,21 @@ typedef struct bmp {
     const char *name;
     uint32_t width, height, bits, compression;
     bool from_above;
-    size_t pixels; /* where they begin */
+    size_t pixels; /* their offset in the file */
     uint8_t palette[256][3];
     channel rgb[3];
-    uint32_t alpha; /* its mask, where it is wanted */
+    uint32_t alpha; /* its mask; 0: not used */
     bool on_white;
 } bmp;
 
 static vitcl_status unsound(const bmp *b, const char *why)
 {
-    return vt_fail(VITCL_ECORRUPT, "%s: not a sound BMP: %s", b->name, why);
+    return vt_fail(VITCL_ECORRUPT, "%s: not a valid BMP: %s", b->name, why);
 }
 
-static vitcl_status cut_short(const bmp *b)
+static vitcl_status truncated(const bmp *b)
 {
-    return vt_fail(VITCL_ECORRUPT, "%s: the BMP is cut short", b->name);
+    return vt_fail(VITCL_ECORRUPT, "%s: the BMP is truncated", b->name);
 }
 
 static uint32_t number(const bmp *b, size_t at, unsigned bytes)
@@ -49,11 +50,10 @@ static uint32_t number(const bmp *b, size_t at, unsigned bytes)
     return vt_number(b->data + at, bytes, false);
 }
 
-/* ---- the head ----------------------------------------------------------- */
+/* ---- the header -------------------------------------------------------- */
 
-/* Masks of red, green, blue and alpha, as files have them: none at all mean
- * BGRA. Without bit fields, 24 and 32 bits are as in the first row and 16 as in
- * the last. */
+/* Masks of red, green, blue and alpha as files have them; all zero means BGRA.
+ * Without bit fields, 24 and 32 bits use the first row and 16 bits the last. */
 static const struct {
     uint32_t bits, mask[4];
     channel rgb[3];
@@ -73,14 +73,14 @@ static const struct {
     {16, {0x7c00, 0x3e0, 0x1f}, {{10, 31}, {5, 31}, {0, 31}}},
 };
 
-/* *at: behind the head, where a head of 40 bytes is followed by the fields. */
+/* *at: end of the header; after a header of 40 bytes the fields follow. */
 static vitcl_status read_fields(bmp *b, uint32_t head, size_t *at)
 {
     uint32_t mask[4] = {0};
     const size_t first = FILE_HEAD + 40;
 
     if (b->size < first + 12)
-        return cut_short(b);
+        return truncated(b);
     for (size_t i = 0; i < 3; i++)
         mask[i] = number(b, first + 4 * i, 4);
     if (head < 52)
@@ -101,7 +101,7 @@ static vitcl_status read_fields(bmp *b, uint32_t head, size_t *at)
                    b->name, b->bits);
 }
 
-/* Entries that the file does not have stay black. */
+/* Entries missing from the file stay black. */
 static vitcl_status read_palette(bmp *b, size_t at, size_t entry,
                                  uint32_t colours)
 {
@@ -132,17 +132,17 @@ static vitcl_status read_head(bmp *b)
     bool core;
 
     if (b->size < FILE_HEAD + 12)
-        return cut_short(b);
+        return truncated(b);
     b->pixels = number(b, 10, 4);
     head = number(b, FILE_HEAD, 4);
     core = head == 12;
     if (!core && head != 40 && head != 52 && head != 56 && head != 64 &&
         head != 108 && head != 124)
         return vt_fail(VITCL_EUNSUPPORTED,
-                       "%s: a BMP with an unknown head of %u bytes", b->name,
+                       "%s: a BMP with an unknown header of %u bytes", b->name,
                        head);
     if (b->size < FILE_HEAD + head)
-        return cut_short(b);
+        return truncated(b);
     at = FILE_HEAD + head;
     b->width = number(b, 18, core ? 2 : 4);
     b->height = number(b, core ? 20 : 22, core ? 2 : 4);
@@ -168,7 +168,7 @@ static vitcl_status read_head(bmp *b)
         colours = colours ? colours : 1u << b->bits;
         VT_TRY(read_palette(b, at, core ? 3 : 4, colours));
         at += (size_t)colours * (core ? 3 : 4);
-        /* some writers forget the palette when they count */
+        /* some writers do not count the palette */
         if (b->pixels == FILE_HEAD + head)
             b->pixels = at;
         break;
@@ -226,7 +226,7 @@ static void widen_colours(uint8_t *out, const uint8_t *row, const bmp *b)
     }
 }
 
-/* The last row's padding may be missing. */
+/* The padding of the last row may be missing. */
 static vitcl_status read_rows(vt_picture *p, const bmp *b)
 {
     const uint64_t line = ((uint64_t)b->width * b->bits + 7) / 8;
@@ -235,7 +235,7 @@ static vitcl_status read_rows(vt_picture *p, const bmp *b)
 
     if (b->pixels > b->size ||
         (b->height - 1) * stride + line > b->size - b->pixels)
-        return cut_short(b);
+        return truncated(b);
     st = vt_picture_new(p, b->width, b->height, b->name);
     for (uint32_t y = 0; y < b->height && st == VITCL_OK; y++) {
         const uint8_t *row = b->data + b->pixels + y * stride;
@@ -252,8 +252,8 @@ typedef struct runs {
     const bmp *b;
     vt_picture *p;
     size_t at;        /* in the file */
-    uint64_t n, all;  /* pixels that are there, and that there are */
-    uint64_t in_line; /* as Pillow counts: raw stretches are not cut */
+    uint64_t n, all;  /* pixels written so far, and in total */
+    uint64_t in_line; /* Pillow's count: raw runs are not clipped */
 } runs;
 
 static void put(runs *r, unsigned index)
@@ -271,7 +271,7 @@ static void skip_pixels(runs *r, uint64_t count)
         put(r, 0);
 }
 
-/* `count` pixels as they are; false: that was the end. */
+/* Copies `count` raw pixels; false: the picture is complete. */
 static bool raw_stretch(runs *r, uint64_t count, bool four)
 {
     const uint64_t left = VT_MIN(count, r->all - r->n);
@@ -286,12 +286,12 @@ static bool raw_stretch(runs *r, uint64_t count, bool four)
                        : (unsigned)from[i / 2] >> 4);
     r->at += bytes;
     if (r->at < r->b->size)
-        r->at += r->at % 2; /* to an even place of the file */
+        r->at += r->at % 2; /* align to an even offset */
     r->in_line += count;
     return r->n < r->all;
 }
 
-/* One code; false: that was the last. */
+/* Reads one code; false: it was the last. */
 static bool code(runs *r, bool four)
 {
     const uint8_t *d = r->b->data + r->at;
@@ -329,26 +329,28 @@ static vitcl_status read_runs(vt_picture *p, const bmp *b)
     vitcl_status st;
 
     r.all = (uint64_t)b->width * b->height;
-    /* Four bytes skip 256 rows at most; less can never fill the picture. */
+    /* Four bytes skip at most 256 rows; a shorter file cannot fill the
+     * picture. */
     if (b->pixels > b->size ||
         r.all / (256 * (uint64_t)b->width + 255) > (b->size - b->pixels) / 2)
-        return cut_short(b);
+        return truncated(b);
     st = vt_picture_new(p, b->width, b->height, b->name);
     if (st != VITCL_OK)
         return st;
     while (r.n < r.all && code(&r, b->compression == RLE4))
         ;
-    return r.n < r.all ? cut_short(b) : VITCL_OK;
+    return r.n < r.all ? truncated(b) : VITCL_OK;
 }
 
-vitcl_status vt_decode_bmp(vt_picture *out, unsigned *turn, const uint8_t *data,
-                           size_t size, bool on_white, const char *name)
+vitcl_status vt_decode_bmp(vt_picture *out, unsigned *orientation,
+                           const uint8_t *data, size_t size, bool on_white,
+                           const char *name)
 {
     bmp b = {.data = data, .size = size, .name = name, .on_white = on_white};
     vt_picture p = {0};
     vitcl_status st;
 
-    *turn = 1;
+    *orientation = 1;
     VT_TRY(read_head(&b));
     VT_TRY(b.compression == RLE4 || b.compression == RLE8 ? read_runs(&p, &b)
                                                           : read_rows(&p, &b));

@@ -1,8 +1,8 @@
 /*
- * decode.c - finds the decoder of a picture, and turns what it decodes
- * upright as EXIF says (Pillow's ImageOps.exif_transpose).
+ * decode.c - finds the decoder of a picture, and applies the EXIF orientation
+ * to its result (Pillow's ImageOps.exif_transpose).
  *
- * The format is taken from the first bytes, never from the file's name.
+ * The format is detected from the first bytes, never from the file's name.
  */
 #include "image/decoders.h"
 
@@ -12,9 +12,9 @@
 
 typedef struct vt_decoder {
     const char *magic;
-    size_t at, length;    /* where magic stands, and its length */
+    size_t at, length;    /* offset and length of magic */
     const char *what;     /* for messages */
-    vt_decode_fn *decode; /* NULL: known, but not read here */
+    vt_decode_fn *decode; /* NULL: known, but not supported */
 } vt_decoder;
 
 #define MAGIC(at, text) text, at, sizeof text - 1
@@ -25,8 +25,8 @@ static const vt_decoder decoders[] = {
     {MAGIC(0, "8BPS"), "PSD", vt_decode_psd},
     {MAGIC(0, "P5"), "PGM", vt_decode_pnm},
     {MAGIC(0, "P6"), "PPM", vt_decode_pnm},
-    /* stb_image could read GIF, HDR and TGA, but its readers of them have
-     * known memory errors that no release has mended. */
+    /* stb_image could read GIF, HDR and TGA, but these readers have known
+     * memory errors that no release has fixed. */
     {MAGIC(0, "GIF8"), "GIF", NULL},
     {MAGIC(0, "#?RADIANCE"), "HDR", NULL},
     {MAGIC(8, "WEBP"), "WebP", NULL},
@@ -48,9 +48,10 @@ uint32_t vt_number(const uint8_t *p, unsigned bytes, bool big_endian)
     return v;
 }
 
-/* Where the first pixel comes from, and how far apart neighbours in a row and
- * in a column of the upright picture are in the stored one. */
-static vitcl_status turn_upright(vt_picture *p, unsigned turn, const char *name)
+/* For each orientation: the stored index of the first upright pixel, and the
+ * steps between its neighbours in a row and in a column. */
+static vitcl_status apply_orientation(vt_picture *p, unsigned orientation,
+                                      const char *name)
 {
     const ptrdiff_t w = p->width, h = p->height;
     const ptrdiff_t right = 1, down = w;
@@ -60,20 +61,20 @@ static vitcl_status turn_upright(vt_picture *p, unsigned turn, const char *name)
         ptrdiff_t first, column, row;
     } ways[] = {
         {top_right, -right, down},     /* 2: mirrored */
-        {bottom_right, -right, -down}, /* 3: half turn */
+        {bottom_right, -right, -down}, /* 3: rotated by 180 */
         {bottom_left, right, -down},   /* 4: upside down */
         {0, down, right},              /* 5: transposed */
-        {bottom_left, -down, right},   /* 6: quarter turn clockwise */
+        {bottom_left, -down, right},   /* 6: rotated 90 clockwise */
         {bottom_right, -down, -right}, /* 7: transversed */
-        {top_right, down, -right},     /* 8: quarter turn back */
+        {top_right, down, -right},     /* 8: rotated 90 counterclockwise */
     };
     vt_picture out = {0};
     vitcl_status st;
     uint8_t *to;
 
-    if (turn < 2 || turn > 8)
+    if (orientation < 2 || orientation > 8)
         return VITCL_OK;
-    if (turn >= 5)
+    if (orientation >= 5)
         st = vt_picture_new(&out, p->height, p->width, name);
     else
         st = vt_picture_new(&out, p->width, p->height, name);
@@ -83,8 +84,9 @@ static vitcl_status turn_upright(vt_picture *p, unsigned turn, const char *name)
     for (ptrdiff_t y = 0; y < (ptrdiff_t)out.height; y++)
         for (ptrdiff_t x = 0; x < (ptrdiff_t)out.width; x++, to += 3)
             memcpy(to,
-                   p->rgb + 3 * (ways[turn - 2].first + y * ways[turn - 2].row +
-                                 x * ways[turn - 2].column),
+                   p->rgb + 3 * (ways[orientation - 2].first +
+                                 y * ways[orientation - 2].row +
+                                 x * ways[orientation - 2].column),
                    3);
     vt_picture_free(p);
     *p = out;
@@ -119,23 +121,23 @@ static vitcl_status decode(vt_picture *out, const void *bytes, size_t size,
     vitcl_status st = VITCL_OK;
     vt_picture p = {0};
     const vt_decoder *d;
-    unsigned turn = 1;
+    unsigned orientation = 1;
 
     if (size == 0)
         return vt_fail(VITCL_ECORRUPT, "%s: the file is empty", name);
     d = find(bytes, size);
     if (!d)
         return vt_fail(VITCL_EUNSUPPORTED,
-                       "%s: not a picture that is known here (JPEG, PNG, BMP, "
+                       "%s: not a supported picture format (JPEG, PNG, BMP, "
                        "PSD, PPM, PGM)",
                        name);
     if (!d->decode)
         return vt_fail(VITCL_EUNSUPPORTED,
-                       "%s: a %s picture, which is not read here; convert it "
+                       "%s: %s pictures are not supported; convert it "
                        "to PNG or JPEG",
                        name, d->what);
-    VT_TRY(d->decode(&p, &turn, bytes, size, on_white, name));
-    VT_TRY(turn_upright(&p, turn, name));
+    VT_TRY(d->decode(&p, &orientation, bytes, size, on_white, name));
+    VT_TRY(apply_orientation(&p, orientation, name));
     *out = p, p = (vt_picture){0};
 done:
     vt_picture_free(&p);

@@ -1,8 +1,9 @@
 /*
- * exif.c - the orientation of a picture, where Pillow looks for it: tag 0x112
- * of the first directory of the EXIF block, else tiff:Orientation in XMP.
+ * exif.c - the orientation of a picture, from the same sources as in Pillow:
+ * tag 0x112 of the first directory of the EXIF block, else tiff:Orientation in
+ * XMP.
  *
- * A block that is broken says nothing; it never spoils the picture.
+ * A damaged block counts as absent; it is never an error.
  */
 #include "image/decoders.h"
 
@@ -10,9 +11,9 @@
 
 enum { ORIENTATION = 0x112, ENTRY = 12 };
 
-unsigned vt_exif_turn(const uint8_t *tiff, size_t size)
+unsigned vt_exif_orientation(const uint8_t *tiff, size_t size)
 {
-    unsigned turn = 0;
+    unsigned orientation = 0;
     uint32_t at, n;
     bool big;
 
@@ -27,15 +28,15 @@ unsigned vt_exif_turn(const uint8_t *tiff, size_t size)
     n = vt_number(tiff + at, 2, big);
     for (size_t p = (size_t)at + 2; n > 0 && p + ENTRY <= size;
          p += ENTRY, n--) {
-        /* tag, type, count, value: a byte, short or long stands in place */
+        /* tag, type, count, value: a byte, short or long is stored inline */
         uint32_t type = vt_number(tiff + p + 2, 2, big);
         unsigned bytes = type == 1 ? 1 : type == 3 ? 2 : type == 4 ? 4 : 0;
 
         if (vt_number(tiff + p, 2, big) == ORIENTATION && bytes > 0 &&
             vt_number(tiff + p + 4, 4, big) == 1)
-            turn = vt_number(tiff + p + 8, bytes, big);
+            orientation = vt_number(tiff + p + 8, bytes, big);
     }
-    return turn <= 8 ? turn : 0;
+    return orientation <= 8 ? orientation : 0;
 }
 
 static int hex_digit(uint8_t c)
@@ -46,9 +47,9 @@ static int hex_digit(uint8_t c)
     return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-unsigned vt_exif_hex_turn(const uint8_t *text, size_t size)
+unsigned vt_exif_hex_orientation(const uint8_t *text, size_t size)
 {
-    uint8_t block[4096]; /* the first directory stands at the front */
+    uint8_t block[4096]; /* enough for the first directory */
     size_t n = 0, at = 0;
     int high = -1;
 
@@ -68,11 +69,11 @@ unsigned vt_exif_hex_turn(const uint8_t *text, size_t size)
         }
     }
     if (n >= 6 && memcmp(block, "Exif\0", 6) == 0)
-        return vt_exif_turn(block + 6, n - 6);
-    return vt_exif_turn(block, n);
+        return vt_exif_orientation(block + 6, n - 6);
+    return vt_exif_orientation(block, n);
 }
 
-unsigned vt_xmp_turn(const uint8_t *text, size_t size)
+unsigned vt_xmp_orientation(const uint8_t *text, size_t size)
 {
     static const char key[] = "tiff:Orientation";
     const size_t n = sizeof key - 1;

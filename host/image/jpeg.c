@@ -1,10 +1,10 @@
 /*
- * jpeg.c - JPEG through libjpeg-turbo, with Pillow's bytes: the default IDCT
- * and "fancy" chroma upsampling, no scaling.
+ * jpeg.c - JPEG through libjpeg-turbo, with the same bytes as Pillow: the
+ * default IDCT and "fancy" chroma upsampling, no scaling.
  *
- * The source suspends at the end of the data instead of inventing an end
- * marker, so a file that was cut short is an error, while one that only lacks
- * its end marker is not: the same line that Pillow draws.
+ * At the end of the data, the source suspends instead of inserting an end
+ * marker. So a truncated file is an error, but a file that lacks only its end
+ * marker is not, as in Pillow.
  */
 #include "image/decoders.h"
 
@@ -14,12 +14,12 @@
 #include <string.h>
 
 #include <jpeglib.h>
-/* behind it */
+/* needs jpeglib.h */
 #include <jerror.h>
 
-/* A hostile file can make a decoder go over the same picture any number of
- * times; real progressive files have about ten scans. The larger the picture,
- * the fewer there may be: fifteen of the largest. */
+/* Limits scans: a hostile file can make a decoder pass over the picture any
+ * number of times, while real progressive files have about ten scans. Larger
+ * pictures may have fewer: the largest have fifteen. */
 enum { SCANS_MAX = 500, APP1 = JPEG_APP0 + 1 };
 #define SCANNED_MAX ((uint64_t)15 * VT_PIXELS_MAX)
 
@@ -32,7 +32,7 @@ typedef struct jpeg_state {
     char text[JMSG_LENGTH_MAX];
     const char *name;
     vt_picture picture;
-    unsigned turn;
+    unsigned orientation;
     bool no_memory;
     uint8_t *row; /* CMYK */
 } jpeg_state;
@@ -66,7 +66,7 @@ static void on_progress(j_common_ptr c)
     if (scans > SCANS_MAX ||
         (scans > 15 &&
          scans * s->c.image_width * s->c.image_height > SCANNED_MAX)) {
-        snprintf(s->text, sizeof s->text, "%llu scans and more",
+        snprintf(s->text, sizeof s->text, "at least %llu scans",
                  (unsigned long long)scans);
         longjmp(s->jump, 1);
     }
@@ -117,25 +117,26 @@ static void start(jpeg_state *s, const uint8_t *data, size_t size)
     jpeg_save_markers(&s->c, APP1, 0xffff);
 }
 
-static unsigned orientation(const jpeg_state *s)
+static unsigned find_orientation(const jpeg_state *s)
 {
     static const char xmp[] = "http://ns.adobe.com/xap/1.0/";
-    unsigned turn = 0;
+    unsigned orientation = 0;
 
     for (jpeg_saved_marker_ptr m = s->c.marker_list; m; m = m->next)
-        if (turn == 0 && m->marker == APP1 && m->data_length > 6 &&
+        if (orientation == 0 && m->marker == APP1 && m->data_length > 6 &&
             memcmp(m->data, "Exif\0", 6) == 0)
-            turn = vt_exif_turn(m->data + 6, m->data_length - 6);
+            orientation = vt_exif_orientation(m->data + 6, m->data_length - 6);
     for (jpeg_saved_marker_ptr m = s->c.marker_list; m; m = m->next)
-        if (turn == 0 && m->marker == APP1 && m->data_length > sizeof xmp &&
+        if (orientation == 0 && m->marker == APP1 &&
+            m->data_length > sizeof xmp &&
             memcmp(m->data, xmp, sizeof xmp) == 0)
-            turn =
-                vt_xmp_turn(m->data + sizeof xmp, m->data_length - sizeof xmp);
-    return turn;
+            orientation = vt_xmp_orientation(m->data + sizeof xmp,
+                                             m->data_length - sizeof xmp);
+    return orientation;
 }
 
-/* Files keep CMYK inverted, as Adobe does; Pillow assumes that always, and
- * this is its cmyk2rgb on the inverted values. */
+/* Files store CMYK inverted, as Adobe does; Pillow always assumes that. This is
+ * its cmyk2rgb for inverted values. */
 static void cmyk_to_rgb(uint8_t *rgb, const uint8_t *cmyk, size_t n)
 {
     for (; n > 0; n--, rgb += 3, cmyk += 4)
@@ -146,22 +147,23 @@ static void cmyk_to_rgb(uint8_t *rgb, const uint8_t *cmyk, size_t n)
         }
 }
 
-static vitcl_status cut_short(const jpeg_state *s)
+static vitcl_status truncated(const jpeg_state *s)
 {
-    return vt_fail(VITCL_ECORRUPT, "%s: the JPEG is cut short", s->name);
+    return vt_fail(VITCL_ECORRUPT, "%s: the JPEG is truncated", s->name);
 }
 
-/* libjpeg may jump out of here at any call. */
+/* libjpeg may longjmp out of any call here. */
 static vitcl_status decode(jpeg_state *s)
 {
     vitcl_status st = VITCL_OK;
     const size_t stride = 3;
 
     if (jpeg_read_header(&s->c, TRUE) != JPEG_HEADER_OK)
-        return cut_short(s);
+        return truncated(s);
     if (s->c.num_components != 1 && s->c.num_components != 3 &&
         s->c.num_components != 4)
-        return vt_fail(VITCL_EUNSUPPORTED, "%s: a JPEG of %d layers", s->name,
+        return vt_fail(VITCL_EUNSUPPORTED,
+                       "%s: JPEG with %d components is not supported", s->name,
                        s->c.num_components);
     st = vt_picture_new(&s->picture, s->c.image_width, s->c.image_height,
                         s->name);
@@ -171,30 +173,30 @@ static vitcl_status decode(jpeg_state *s)
     if (s->c.num_components == 4 && !(s->row = malloc(4 * s->c.image_width)))
         return vt_fail(VITCL_ENOMEM, "%s: out of memory", s->name);
     if (!jpeg_start_decompress(&s->c))
-        return cut_short(s);
+        return truncated(s);
     while (s->c.output_scanline < s->c.output_height) {
         uint8_t *line =
             s->picture.rgb + stride * s->c.output_width * s->c.output_scanline;
         JSAMPROW row = s->row ? s->row : line;
 
         if (jpeg_read_scanlines(&s->c, &row, 1) != 1)
-            return cut_short(s);
+            return truncated(s);
         if (s->row)
             cmyk_to_rgb(line, s->row, s->c.output_width);
     }
-    s->turn = orientation(s);
+    s->orientation = find_orientation(s);
     jpeg_finish_decompress(&s->c); /* may lack its end marker */
     return VITCL_OK;
 }
 
-vitcl_status vt_decode_jpeg(vt_picture *out, unsigned *turn,
+vitcl_status vt_decode_jpeg(vt_picture *out, unsigned *orientation,
                             const uint8_t *data, size_t size, bool on_white,
                             const char *name)
 {
     vitcl_status st;
     jpeg_state *s = calloc(1, sizeof *s); /* on the heap: survives longjmp */
 
-    (void)on_white; /* it has no opacity */
+    (void)on_white; /* JPEG has no alpha */
     if (!s)
         return vt_fail(VITCL_ENOMEM, "%s: out of memory", name);
     s->name = name;
@@ -203,11 +205,11 @@ vitcl_status vt_decode_jpeg(vt_picture *out, unsigned *turn,
         st = decode(s);
     } else {
         st = s->no_memory ? vt_fail(VITCL_ENOMEM, "%s: out of memory", s->name)
-                          : vt_fail(VITCL_ECORRUPT, "%s: not a sound JPEG: %s",
+                          : vt_fail(VITCL_ECORRUPT, "%s: not a valid JPEG: %s",
                                     s->name, s->text);
     }
     if (st == VITCL_OK) {
-        *turn = s->turn;
+        *orientation = s->orientation;
         *out = s->picture, s->picture = (vt_picture){0};
     }
     vt_picture_free(&s->picture);

@@ -1,6 +1,5 @@
 /*
- * picture.c - pixels, none of which is allocated before the size that a file
- * claims is checked.
+ * picture.c - allocates pixels, after checking the size that a file claims.
  */
 #include "image/decoders.h"
 
@@ -16,13 +15,13 @@ void vt_picture_limit(uint64_t pixels)
 vitcl_status vt_picture_check(uint32_t width, uint32_t height, const char *name)
 {
     if (width == 0 || height == 0)
-        return vt_fail(VITCL_ECORRUPT, "%s: a picture of %ux%u pixels", name,
+        return vt_fail(VITCL_ECORRUPT, "%s: invalid picture size %ux%u", name,
                        width, height);
     if (width > VT_SIDE_MAX || height > VT_SIDE_MAX ||
         (uint64_t)width * height > most)
         return vt_fail(VITCL_ECORRUPT,
-                       "%s: %ux%u pixels, more than the %u million (%u a "
-                       "side) that are decoded",
+                       "%s: %ux%u pixels, more than the limit of %u "
+                       "million pixels (%u per side)",
                        name, width, height, (unsigned)(most / 1000000),
                        VT_SIDE_MAX);
     return VITCL_OK;

@@ -1,13 +1,13 @@
 /*
- * png.c - PNG through libpng, with Pillow's bytes.
+ * png.c - PNG through libpng, with the same bytes as Pillow.
  *
- * The chunks are walked here first, as Pillow does: everything before the
- * picture data must have a right checksum, the data itself need not, and what
- * comes after may be broken. libpng then sees only what makes pixels; text,
+ * The chunks are walked here first, as in Pillow: everything before the picture
+ * data must have a correct checksum, the data itself need not, and later chunks
+ * may be broken. libpng then sees only the chunks that affect pixels; text,
  * colour profiles and the like are skipped unread. Transparency is dropped
- * unless white is asked for behind it; gamma is not applied. 16-bit grey is
- * clipped at 255, 16-bit colour keeps its high byte: Pillow's convert("RGB")
- * does so.
+ * unless a white background is requested; gamma is not applied. As with
+ * Pillow's convert("RGB"), 16-bit grey is clipped at 255 and 16-bit colour
+ * keeps its high byte.
  */
 #include "image/decoders.h"
 
@@ -27,17 +27,17 @@ typedef struct png_state {
     const char *name;
     char text[128];
     vt_picture picture;
-    uint8_t palette[256][3]; /* what is beyond the file's is black */
+    uint8_t palette[256][3]; /* entries not in the file are black */
     bool on_white;
     uint8_t trns[256]; /* tRNS: opacities of a palette, or a colour */
     size_t trns_size;
-    uint8_t *wide; /* lines with their opacity */
-    unsigned turn, xmp_turn;
+    uint8_t *wide; /* rows with alpha */
+    unsigned orientation, xmp_orientation;
     bool got_exif;
 } png_state;
 
-/* The text of a zTXt chunk, for the orientation alone: a longer one than the
- * buffer is cut, which the first directory does not mind. */
+/* The text of a zTXt chunk, used for the orientation only. A text longer than
+ * the buffer is truncated; the first directory still fits. */
 static size_t inflate_some(uint8_t *out, size_t room, const uint8_t *in,
                            size_t size)
 {
@@ -54,8 +54,8 @@ static size_t inflate_some(uint8_t *out, size_t room, const uint8_t *in,
     return room - z.avail_out;
 }
 
-static void look_for_turn(png_state *s, const uint8_t *type,
-                          const uint8_t *body, size_t n)
+static void look_for_orientation(png_state *s, const uint8_t *type,
+                                 const uint8_t *body, size_t n)
 {
     static const char hex[] = "Raw profile type exif";
     static const char xmp[] = "XML:com.adobe.xmp";
@@ -63,18 +63,20 @@ static void look_for_turn(png_state *s, const uint8_t *type,
 
     if (memcmp(type, "eXIf", 4) == 0) {
         s->got_exif = true;
-        s->turn = vt_exif_turn(body, n);
+        s->orientation = vt_exif_orientation(body, n);
     } else if (!s->got_exif && n > sizeof hex + 1 &&
                memcmp(body, hex, sizeof hex) == 0) {
         if (memcmp(type, "tEXt", 4) == 0)
-            s->turn = vt_exif_hex_turn(body + sizeof hex, n - sizeof hex);
+            s->orientation =
+                vt_exif_hex_orientation(body + sizeof hex, n - sizeof hex);
         else if (memcmp(type, "zTXt", 4) == 0)
-            s->turn = vt_exif_hex_turn(text, inflate_some(text, sizeof text,
-                                                          body + sizeof hex + 1,
-                                                          n - sizeof hex - 1));
+            s->orientation = vt_exif_hex_orientation(
+                text, inflate_some(text, sizeof text, body + sizeof hex + 1,
+                                   n - sizeof hex - 1));
     } else if (memcmp(type, "iTXt", 4) == 0 && n > sizeof xmp + 4 &&
                memcmp(body, xmp, sizeof xmp) == 0 && body[sizeof xmp] == 0) {
-        s->xmp_turn = vt_xmp_turn(body + sizeof xmp, n - sizeof xmp);
+        s->xmp_orientation =
+            vt_xmp_orientation(body + sizeof xmp, n - sizeof xmp);
     }
 }
 
@@ -86,7 +88,7 @@ static bool is_chunk_name(const uint8_t *p)
     return true;
 }
 
-/* Check and note what stands before the picture data, and look for an
+/* Checks and notes the chunks before the picture data, and looks for an
  * orientation after it. */
 static vitcl_status walk(png_state *s)
 {
@@ -101,13 +103,13 @@ static vitcl_status walk(png_state *s)
             (n = vt_number(d + at, 4, true)) > s->size - at - 12) {
             if (in_data || (s->size - at >= 8 && is_chunk_name(type) &&
                             memcmp(type, "IDAT", 4) == 0))
-                return VITCL_OK; /* libpng judges the data */
-            return vt_fail(VITCL_ECORRUPT, "%s: the PNG is cut short", s->name);
+                return VITCL_OK; /* libpng checks the data */
+            return vt_fail(VITCL_ECORRUPT, "%s: the PNG is truncated", s->name);
         }
         in_data = in_data || memcmp(type, "IDAT", 4) == 0;
         if (!in_data && crc32(0, type, n + 4) != vt_number(body + n, 4, true))
             return vt_fail(VITCL_ECORRUPT,
-                           "%s: wrong checksum in the PNG's %.4s", s->name,
+                           "%s: wrong checksum in PNG chunk %.4s", s->name,
                            (const char *)type);
         if (memcmp(type, "PLTE", 4) == 0 && !in_data)
             memcpy(s->palette, body, n < 768 ? n / 3 * 3 : 768);
@@ -117,7 +119,7 @@ static vitcl_status walk(png_state *s)
         }
         if (memcmp(type, "IEND", 4) == 0)
             return VITCL_OK;
-        look_for_turn(s, type, body, n);
+        look_for_orientation(s, type, body, n);
         at += (size_t)n + 12;
     }
 }
@@ -140,13 +142,13 @@ static void read_bytes(png_structp png, png_bytep out, size_t n)
     png_state *s = png_get_io_ptr(png);
 
     if (n > s->size - s->at)
-        png_error(png, "it is cut short");
+        png_error(png, "it is truncated");
     memcpy(out, s->data + s->at, n);
     s->at += n;
 }
 
-/* Ask libpng for 4 bytes a pixel (colour and opacity), 3 (colour), 2 (16-bit
- * grey) or 1 (grey or a palette index); returns which. */
+/* Asks libpng for 4 bytes per pixel (colour and alpha), 3 (colour), 2 (16-bit
+ * grey) or 1 (grey or palette index); returns that number. */
 static uint32_t set_transforms(png_state *s)
 {
     int depth = png_get_bit_depth(s->png, s->info);
@@ -170,8 +172,8 @@ static uint32_t set_transforms(png_state *s)
     return color & PNG_COLOR_MASK_COLOR ? 3 : 1;
 }
 
-/* One line of `bytes` a pixel, standing at the line's end, to RGB in place:
- * the write never overtakes the read. */
+/* Converts one line of `bytes` per pixel, stored at the end of `line`, to RGB
+ * in place: the write never overtakes the read. */
 static void widen(const png_state *s, uint8_t *line, uint32_t width,
                   uint32_t bytes, bool palette)
 {
@@ -192,8 +194,8 @@ static void widen(const png_state *s, uint8_t *line, uint32_t width,
     }
 }
 
-/* One colour of the file may stand for nothing at all. Pillow compares what
- * the pixels have become with the low byte of tRNS' numbers. */
+/* tRNS may declare one colour transparent. Pillow compares the converted pixels
+ * with the low byte of the values in tRNS. */
 static void whiten(const png_state *s)
 {
     const int color = png_get_color_type(s->png, s->info);
@@ -213,8 +215,7 @@ static void whiten(const png_state *s)
             memset(p, 255, 3);
 }
 
-/* Pixels with an opacity each: line by line, or all where they come in
- * passes. */
+/* Pixels with alpha: row by row, or all rows if the file is interlaced. */
 static vitcl_status read_wide(png_state *s, int passes)
 {
     const size_t width = s->picture.width, height = s->picture.height;
@@ -237,7 +238,7 @@ static vitcl_status read_wide(png_state *s, int passes)
     return VITCL_OK;
 }
 
-/* libpng may jump out of here at any call. */
+/* libpng may longjmp out of any call here. */
 static vitcl_status decode(png_state *s)
 {
     vitcl_status st;
@@ -257,7 +258,7 @@ static vitcl_status decode(png_state *s)
     passes = png_set_interlace_handling(s->png);
     png_read_update_info(s->png, s->info);
     if (png_get_rowbytes(s->png, s->info) != (size_t)width * bytes)
-        return vt_fail(VITCL_EUNSUPPORTED, "%s: a PNG of an unknown kind",
+        return vt_fail(VITCL_EUNSUPPORTED, "%s: unknown colour type in a PNG",
                        s->name);
     st = vt_picture_new(&s->picture, width, height, s->name);
     if (st != VITCL_OK)
@@ -278,8 +279,9 @@ static vitcl_status decode(png_state *s)
     return VITCL_OK;
 }
 
-vitcl_status vt_decode_png(vt_picture *out, unsigned *turn, const uint8_t *data,
-                           size_t size, bool on_white, const char *name)
+vitcl_status vt_decode_png(vt_picture *out, unsigned *orientation,
+                           const uint8_t *data, size_t size, bool on_white,
+                           const char *name)
 {
     vitcl_status st;
     png_state *s = calloc(1, sizeof *s); /* on the heap: survives longjmp */
@@ -298,13 +300,13 @@ vitcl_status vt_decode_png(vt_picture *out, unsigned *turn, const uint8_t *data,
     }
     if (setjmp(png_jmpbuf(s->png)) == 0)
         st = decode(s);
-    else if (strstr(s->text, "emory")) /* libpng has no number for it */
+    else if (strstr(s->text, "emory")) /* libpng has no code for it */
         st = vt_fail(VITCL_ENOMEM, "%s: out of memory", s->name);
     else
-        st = vt_fail(VITCL_ECORRUPT, "%s: not a sound PNG: %s", s->name,
+        st = vt_fail(VITCL_ECORRUPT, "%s: not a valid PNG: %s", s->name,
                      s->text);
     if (st == VITCL_OK) {
-        *turn = s->turn ? s->turn : s->xmp_turn;
+        *orientation = s->orientation ? s->orientation : s->xmp_orientation;
         *out = s->picture, s->picture = (vt_picture){0};
     }
 done:

@@ -1,6 +1,6 @@
 /*
- * pnm.c - binary PGM and PPM of 8 bits: the plainest way to hand exact pixels
- * in. Read here since stb_image's reader overflows on 16-bit files.
+ * pnm.c - binary 8-bit PGM and PPM: the simplest way to pass exact pixels. It
+ * has its own reader because stb_image's overflows on 16-bit files.
  */
 #include "image/decoders.h"
 
@@ -29,31 +29,32 @@ static bool header_number(uint32_t *out, const uint8_t *d, size_t size,
     return digits > 0 && digits < 9;
 }
 
-vitcl_status vt_decode_pnm(vt_picture *out, unsigned *turn, const uint8_t *data,
-                           size_t size, bool on_white, const char *name)
+vitcl_status vt_decode_pnm(vt_picture *out, unsigned *orientation,
+                           const uint8_t *data, size_t size, bool on_white,
+                           const char *name)
 {
     uint32_t width, height, top;
     size_t at = 2, bytes = data[1] == '6' ? 3 : 1, n;
     vt_picture p = {0};
     vitcl_status st;
 
-    (void)on_white; /* it has no opacity */
-    *turn = 1;
+    (void)on_white; /* PNM has no alpha */
+    *orientation = 1;
     if (!header_number(&width, data, size, &at) ||
         !header_number(&height, data, size, &at) ||
         !header_number(&top, data, size, &at) || at >= size)
-        return vt_fail(VITCL_ECORRUPT, "%s: not a sound PPM header", name);
+        return vt_fail(VITCL_ECORRUPT, "%s: not a valid PPM header", name);
     at++; /* one white space */
     if (top != 255)
         return vt_fail(VITCL_EUNSUPPORTED,
-                       "%s: a PPM with maximum %u; 255 alone is read", name,
-                       top);
+                       "%s: PPM with maximum value %u; only 255 is supported",
+                       name, top);
     st = vt_picture_check(width, height, name);
     if (st != VITCL_OK)
         return st;
     n = (size_t)width * height;
     if (size - at < n * bytes)
-        return vt_fail(VITCL_ECORRUPT, "%s: the PPM is cut short", name);
+        return vt_fail(VITCL_ECORRUPT, "%s: the PPM is truncated", name);
     st = vt_picture_new(&p, width, height, name);
     if (st != VITCL_OK)
         return st;

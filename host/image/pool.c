@@ -1,16 +1,16 @@
 /*
- * pool.c - decoding ahead in decoder processes (spawn.c, sandbox.c),
- * answers in the order of the questions.
+ * pool.c - decodes ahead in decoder processes (spawn.c, sandbox.c) and returns
+ * the pictures in push order.
  *
- * Each worker has a socket and a piece of shared memory with a few slots. The
- * parent opens a picture, sends the open file with a slot number, and the
- * worker leaves the finished pixels in the slot: they are copied once, to the
- * caller. Several orders wait in each socket, so the workers go on while the
- * caller is busy. What is beyond the slots waits as a path.
+ * Each worker has a socket and a shared memory area with a few slots. The
+ * parent opens a picture and sends the open file with a slot number; the worker
+ * leaves the finished pixels in the slot, from where they are copied once, to
+ * the caller. Several orders wait in each socket, so the workers continue while
+ * the caller is busy. When no slot is free, a picture waits as a path.
  *
- * All workers share one budget of memory: half of it is dealt out evenly. A
- * picture that is too much for such a share goes to one more worker, which has
- * the other half and is started when it is first needed.
+ * All workers share one memory budget. Half of it is divided evenly. A picture
+ * that needs more than such a share goes to one more worker, which has the
+ * other half and is started on first use.
  */
 #include "image/pool.h"
 
@@ -24,8 +24,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { AHEAD = 32 };                  /* orders beside two a worker */
-#define RELEASED ((uint64_t)16 << 20) /* larger pixels are not kept */
+enum { AHEAD = 32 }; /* orders in addition to two per worker */
+#define RELEASED                                                               \
+    ((uint64_t)16 << 20) /* larger slots are released after use                \
+                          */
 
 static vitcl_status make(vt_decoder_pool **out, const vt_preprocess *how,
                          const vt_decode_limits *limits)
@@ -57,7 +59,8 @@ static vitcl_status make(vt_decoder_pool **out, const vt_preprocess *how,
 
         w->slots = vt_memory_file("vitcl-pixels");
         if (w->slots < 0) {
-            st = vt_fail(VITCL_ENOMEM, "no memory to share with a decoder: %s",
+            st = vt_fail(VITCL_ENOMEM,
+                         "cannot create memory to share with a decoder: %s",
                          strerror(errno));
             goto done;
         }
@@ -89,7 +92,7 @@ vitcl_status vt_pool_new_shared(vt_decoder_pool **out, unsigned sharers,
     vt_decode_limits limits;
     vitcl_status st;
 
-    /* one more, so that there is always a large one */
+    /* one more, so that there is always a worker for large pictures */
     VT_TRY(vt_decode_limits_get(&limits, VT_MAX(sharers, 2u)));
     if (large)
         limits.each = VT_MAX(limits.large, limits.each);
@@ -103,7 +106,7 @@ done:
     return st;
 }
 
-/* A worker that can take an order, the least loaded; VT_NO_WORKER: none. */
+/* The least loaded worker that can take an order; VT_NO_WORKER: none. */
 static int free_worker(const vt_decoder_pool *p, bool large, uint32_t *slot)
 {
     int best = VT_NO_WORKER;
@@ -134,19 +137,19 @@ static vitcl_status open_job(int *out, uint64_t *size, const vt_job *j)
 
     if (fd < 0)
         return vt_fail(errno == EMFILE || errno == ENFILE || errno == ENOMEM
-                           ? VITCL_ENOMEM /* not the picture's fault */
+                           ? VITCL_ENOMEM /* not an error of the file */
                            : VITCL_EIO,
                        "%s: %s", vt_pool_name(j), strerror(errno));
     if (fstat(fd, &s) != 0 || !S_ISREG(s.st_mode)) {
         close(fd);
-        return vt_fail(VITCL_EIO, "%s: not a file", vt_pool_name(j));
+        return vt_fail(VITCL_EIO, "%s: not a regular file", vt_pool_name(j));
     }
     *out = fd;
     *size = (uint64_t)s.st_size;
     return VITCL_OK;
 }
 
-/* Hand one job to a worker; false: no room now. */
+/* Sends a job to a worker; false: no room now. */
 static bool dispatch(vt_decoder_pool *p, vt_job *j)
 {
     vt_job_order order = {.how = p->how, .whole = p->whole};
@@ -171,11 +174,11 @@ static bool dispatch(vt_decoder_pool *p, vt_job *j)
     error = vt_decode_send(&p->workers[target].process, &order, file);
     close(file);
     if (error == EPIPE || error == ECONNRESET)
-        return false; /* it died; poll() will tell */
+        return false; /* it died; poll() will report it */
     if (error != 0) {
         if (p->workers[target].unfinished > 0)
             return false; /* full: later */
-        (void)vt_fail(VITCL_ENOMEM, "%s: cannot be handed to a decoder: %s",
+        (void)vt_fail(VITCL_ENOMEM, "%s: cannot be sent to a decoder: %s",
                       vt_pool_name(j), strerror(error));
         vt_pool_fail(p, j, VITCL_ENOMEM);
         return true;
@@ -211,7 +214,7 @@ static bool any_alive(vt_decoder_pool *p)
     return alive || vt_pool_start(p, 0) == VITCL_OK;
 }
 
-/* Takes `file` over. */
+/* Takes ownership of `file`. */
 static vitcl_status push(vt_decoder_pool *p, const char *path, int file)
 {
     vitcl_status st = VITCL_OK;
@@ -281,7 +284,7 @@ static void drop_head(vt_decoder_pool *p)
     p->pending--;
 }
 
-/* Wait until the first job is answered. */
+/* Waits until the first job is done. */
 static vt_job *await(vt_decoder_pool *p)
 {
     vt_job *j = vt_pool_job(p, 0);
@@ -306,14 +309,14 @@ static vitcl_status copy_pixels(uint8_t *rgb, const vt_decoder_pool *p,
     const uint64_t place = j->slot * p->picture_bytes;
 
     if (vt_read_at(slots, rgb, size, place) != 0)
-        return vt_fail(VITCL_EIO, "%s: its pixels are missing",
+        return vt_fail(VITCL_EIO, "%s: the decoder returned no pixels",
                        vt_pool_name(j));
     if (size > RELEASED && p->depth == 1)
         (void)!ftruncate(slots, 0);
     return VITCL_OK;
 }
 
-/* The first job leaves; its slot is free, so the workers go on meanwhile. */
+/* Removes the first job; its slot is free, so the workers can continue. */
 static void leave(vt_decoder_pool *p)
 {
     drop_head(p);

@@ -1,11 +1,12 @@
 /*
- * preprocess.c - resize and crop as the library that trained the model does.
+ * preprocess.c - resize and crop like the library that trained the model.
  *
  * Easy to get wrong: timm and torchvision round an odd crop margin to even
  * (Python's round), HF rounds it down; both truncate the long edge; a picture
- * smaller than the crop is padded with black, by HF with the odd line first,
- * by torchvision with it last. The pixels stay 8-bit until the device scales
- * and normalises them. What the configs say is read in preprocess_config.c.
+ * smaller than the crop is padded with black, and the extra line of an odd
+ * padding comes first in HF, last in torchvision. The pixels stay 8-bit until
+ * the device scales and normalises them. The configs are parsed in
+ * preprocess_config.c.
  */
 #include "image/decoders.h"
 
@@ -14,8 +15,8 @@
 #include <math.h>
 #include <string.h>
 
-/* The size after the resize. Extreme shapes give huge numbers: only the part
- * that is cropped is ever computed. */
+/* The size after the resize. Extreme aspect ratios give huge sizes: only the
+ * cropped part is ever computed. */
 static vitcl_status resized(uint32_t *w, uint32_t *h, const vt_picture *in,
                             const vt_preprocess *how)
 {
@@ -38,14 +39,14 @@ static vitcl_status resized(uint32_t *w, uint32_t *h, const vt_picture *in,
     }
     if (!(rw >= 1 && rh >= 1 && rw < UINT32_MAX && rh < UINT32_MAX))
         return vt_fail(VITCL_ECORRUPT,
-                       "a picture of %ux%u pixels has no size left when "
+                       "a picture of %ux%u pixels is too narrow to be "
                        "resized for the model",
                        in->width, in->height);
     *w = (uint32_t)rw, *h = (uint32_t)rh;
     return VITCL_OK;
 }
 
-/* Where the crop begins in the resized edge; negative: padding. */
+/* Where the crop starts in the resized edge; negative: padding. */
 static int64_t crop_start(vt_crop crop, uint32_t have, uint32_t want)
 {
     const int64_t margin = (int64_t)have - want;
@@ -55,7 +56,7 @@ static int64_t crop_start(vt_crop crop, uint32_t have, uint32_t want)
     return crop == VT_CROP_HF ? margin / 2 : (int64_t)rint((double)margin / 2);
 }
 
-/* A part that is smaller than the canvas, with `fill` around it. */
+/* Copies a part that is smaller than the canvas and fills the border. */
 static vitcl_status pad(vt_picture *out, const vt_picture *part,
                         const vt_preprocess *how, uint32_t x, uint32_t y)
 {
@@ -82,10 +83,11 @@ vitcl_status vt_prepare(vt_picture *out, const vt_picture *in,
 
     VT_TRY(resized(&rw, &rh, in, how));
     if (how->crop == VT_CROP_NONE && (rw != how->width || rh != how->height)) {
-        st = vt_fail(VITCL_EINVAL,
-                     "the picture comes to %ux%u pixels, the model reads "
-                     "%ux%u, and its config asks for no crop",
-                     rw, rh, how->width, how->height);
+        st = vt_fail(
+            VITCL_EINVAL,
+            "the picture has %ux%u pixels after the resize, the model reads "
+            "%ux%u, and its config asks for no crop",
+            rw, rh, how->width, how->height);
         goto done;
     }
     left = crop_start(how->crop, rw, how->width);

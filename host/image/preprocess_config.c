@@ -1,9 +1,9 @@
 /*
- * preprocess_config.c - what a checkpoint's JSON says about its pictures:
- * timm's pretrained_cfg and HF's preprocessor_config.json, old spellings too.
+ * preprocess_config.c - parses the preprocessing in a checkpoint's JSON: timm's
+ * pretrained_cfg and HF's preprocessor_config.json, old spellings too.
  *
- * Whatever could change a pixel is either honoured or an error that names the
- * key. A key that is null or false asks for nothing and is let pass.
+ * A key that could change a pixel is either applied or an error that names it.
+ * A key that is null or false is ignored.
  */
 #include "image/image.h"
 
@@ -12,7 +12,7 @@
 #include <math.h>
 #include <string.h>
 
-#define SIZE_LARGEST 16384 /* of a resize or crop: no model comes near */
+#define SIZE_LARGEST 16384 /* of a resize or crop; models use far less */
 
 static const float half[3] = {0.5f, 0.5f, 0.5f};
 static const float imagenet_mean[3] = {0.485f, 0.456f, 0.406f};
@@ -30,7 +30,7 @@ static bool listed(const char *const *list, const char *key)
     return false;
 }
 
-/* Every member must be known, harmless, or ask for nothing. */
+/* Every key must be known and harmless, or null or false. */
 static vitcl_status check_keys(const vt_json *object, const char *const *known,
                                const char *name)
 {
@@ -41,7 +41,7 @@ static vitcl_status check_keys(const vt_json *object, const char *const *known,
             (vt_json_bool(&on, m) && !on))
             continue;
         return vt_fail(VITCL_EUNSUPPORTED,
-                       "%s: \"%s\" is not known here and may change the "
+                       "%s: unknown key \"%s\" may change the "
                        "pixels; remove it if it does not",
                        name, vt_json_key(m));
     }
@@ -50,7 +50,7 @@ static vitcl_status check_keys(const vt_json *object, const char *const *known,
 
 static vitcl_status wrong(const char *name, const char *key, const char *want)
 {
-    return vt_fail(VITCL_ECORRUPT, "%s: \"%s\" is not %s", name, key, want);
+    return vt_fail(VITCL_ECORRUPT, "%s: \"%s\" must be %s", name, key, want);
 }
 
 static bool absent(const vt_json *v)
@@ -58,7 +58,7 @@ static bool absent(const vt_json *v)
     return !v || vt_json_is_null(v);
 }
 
-/* Three numbers, or one for all three; absent: *out stays. */
+/* Three numbers, or one for all three; if absent, *out stays. */
 static vitcl_status get_three(float out[3], const vt_json *object,
                               const char *key, const char *name)
 {
@@ -102,7 +102,7 @@ static bool get_side(uint32_t *out, const vt_json *v)
     return true;
 }
 
-/* true when absent; false on a wrong type. */
+/* Returns true if absent, false on a wrong type. */
 static bool get_flag(bool *out, const vt_json *object, const char *key)
 {
     const vt_json *v = vt_json_get(object, key);
@@ -139,7 +139,7 @@ void vt_preprocess_default(vt_preprocess *out, uint32_t height, uint32_t width)
 
 static const char *const timm_keys[] = {
     "input_size", "interpolation", "crop_pct", "crop_mode", "mean", "std",
-    /* which size is asked for is the caller's business */
+    /* other input sizes: the caller chooses the size */
     "test_input_size", "test_crop_pct", "min_input_size", "fixed_input_size",
     /* about the weights, the labels, or where the file came from */
     "url", "file", "state_dict", "hf_hub_id", "hf_hub_filename", "source",
@@ -147,7 +147,7 @@ static const char *const timm_keys[] = {
     "label_names", "label_descriptions", "pool_size", "test_pool_size",
     "first_conv", "classifier", "license", "description", "origin_url",
     "paper_name", "paper_ids", "notes", "has_weights",
-    /* beside them in old files that have no pretrained_cfg */
+    /* also present in old files that have no pretrained_cfg */
     "num_features", "global_pool", "model_args", "num_labels", "labels", NULL};
 
 static bool timm_filter(vt_filter *out, const char *word)
@@ -206,7 +206,7 @@ static vitcl_status timm_size(vt_preprocess *p, const vt_json *c,
     p->resize_height = (uint32_t)floor(p->height / pct);
     p->resize_width = (uint32_t)floor(p->width / pct);
     if (p->resize_height == 0 || p->resize_width == 0)
-        return wrong(name, "crop_pct", "possible for so small a picture");
+        return wrong(name, "crop_pct", "smaller for so small a picture");
     return VITCL_OK;
 }
 
@@ -259,13 +259,13 @@ static const char *const hf_keys[] = {
     "default_to_square", "_commit_hash", "transformers_version",
     "_name_or_path", NULL};
 
-/* What a processor does where its file says nothing. */
+/* The defaults of a processor. */
 typedef struct hf_kind {
     const char *processor; /* before ImageProcessor or FeatureExtractor */
-    const char *models;    /* model_types it goes with, between spaces */
+    const char *models;    /* its model_types, separated by spaces */
     bool shortest;         /* what a bare number for `size` means */
     bool crop;
-    bool on_white;            /* do_convert_rgb: else transparency is dropped */
+    bool on_white;            /* do_convert_rgb; else alpha is dropped */
     uint32_t size, crop_size; /* crop_size 0: what the model reads */
     vt_filter filter;
     const float *mean, *std;
@@ -287,7 +287,7 @@ static const hf_kind hf_kinds[] = {
      VT_BICUBIC, half, half},
 };
 
-/* "CLIPImageProcessorFast" is CLIP; fast and slow mean the same here. */
+/* "CLIPImageProcessorFast" is CLIP: fast and slow are the same here. */
 static bool is_processor(const char *word, const char *prefix)
 {
     static const char *const tails[] = {"ImageProcessor", "ImageProcessorFast",
@@ -321,8 +321,7 @@ static vitcl_status hf_find(const hf_kind **out, const vt_json *c,
                 return VITCL_OK;
             }
         return vt_fail(VITCL_EUNSUPPORTED,
-                       "%s: image_processor_type \"%s\" is not known here",
-                       name, word);
+                       "%s: unknown image_processor_type \"%s\"", name, word);
     }
     VT_TRY(vt_format(&spaced, " %s ", model_type ? model_type : "vit"));
     for (size_t i = 0; i < VT_COUNT(hf_kinds); i++)
@@ -330,8 +329,8 @@ static vitcl_status hf_find(const hf_kind **out, const vt_json *c,
             *out = &hf_kinds[i];
     if (!*out)
         st = vt_fail(VITCL_EUNSUPPORTED,
-                     "%s: how \"%s\" models prepare pictures is not known "
-                     "here, and no preprocessor_config.json says it",
+                     "%s: unknown preprocessing of \"%s\" models; add a "
+                     "preprocessor_config.json",
                      name, model_type);
 done:
     free(spaced);
@@ -388,7 +387,8 @@ static vitcl_status hf_numbers(vt_preprocess *p, const vt_json *c,
 
     if (!absent(v)) {
         if (!vt_json_uint(&number, v) || number > VT_HAMMING)
-            return wrong(name, "resample", "one of Pillow's filters, 0 to 5");
+            return wrong(name, "resample",
+                         "the number of a Pillow filter, 0 to 5");
         p->filter = (vt_filter)number;
     }
     if (!get_flag(&rescale, c, "do_rescale"))
@@ -414,7 +414,7 @@ static uint32_t scaled(uint32_t size, uint32_t now, uint32_t was)
     return VT_MAX((uint32_t)((uint64_t)size * now / was), 1);
 }
 
-/* The config's own sizes to those that make the picture height * width. */
+/* Scales the config's own sizes so that the result is height * width. */
 static void hf_fit(vt_preprocess *p, uint32_t h, uint32_t w, uint32_t crop_h,
                    uint32_t crop_w)
 {
@@ -427,7 +427,7 @@ static void hf_fit(vt_preprocess *p, uint32_t h, uint32_t w, uint32_t crop_h,
             VT_MAX(p->resize_height, p->resize_width);
 }
 
-/* The sizes of the resize and of the crop, whatever the model reads. */
+/* The sizes of the resize and of the crop in the config. */
 typedef struct hf_sizes {
     uint32_t h, w, crop_h, crop_w;
     bool resize, crop, shortest;
@@ -439,7 +439,7 @@ static vitcl_status hf_read_sizes(hf_sizes *out, const hf_kind *kind,
 {
     vitcl_status st = VITCL_OK;
     bool square = false;
-    /* A crop without a size: the kind's, or what the model reads. */
+    /* A crop without a size: the processor's default, or the model's input. */
     hf_sizes s = {.h = kind->size,
                   .w = kind->size,
                   .crop_h = kind->crop_size ? kind->crop_size : height,
@@ -490,7 +490,8 @@ vitcl_status vt_preprocess_hf_size(uint32_t *height, uint32_t *width,
         *height = s.h, *width = s.w;
     else
         st = vt_fail(VITCL_EUNSUPPORTED,
-                     "%s: the preprocessor's pictures have no one size", name);
+                     "%s: the preprocessor does not make pictures of one size",
+                     name);
 done:
     return st;
 }

@@ -1,14 +1,14 @@
 /*
  * resize.c - Pillow's Image.resize, bit for bit.
  *
- * Two passes, each with 22-bit fixed-point weights and a
- * result clipped to 8 bits (Pillow: src/libImaging/Resample.c). Nearest is
- * its ImagingScaleAffine (Geometry.c), which adds the step up instead of
- * multiplying: the last bit of a double can decide which pixel it is.
+ * Two passes, each with 22-bit fixed-point weights and a result clipped to 8
+ * bits (Pillow: src/libImaging/Resample.c). Nearest is its ImagingScaleAffine
+ * (Geometry.c), which accumulates the step instead of multiplying: the last bit
+ * of a double can decide which pixel is read.
  *
- * Both passes are the same loop, a weighted sum of lines of bytes, which
- * compilers vectorise: the pass across works on blocks of 16 picture rows
- * that are transposed first, so that 16 pixels of one column are neighbours.
+ * Both passes use the same loop, a weighted sum of lines of bytes, which
+ * compilers vectorise. The horizontal pass works on blocks of 16 picture rows
+ * that are transposed first, so that 16 pixels of one column are adjacent.
  */
 #include "image/decoders.h"
 
@@ -19,7 +19,7 @@
 
 enum { BITS = 32 - 8 - 2, ROWS = 16, LANE = 3 * ROWS, CHUNK = 48 };
 
-/* 32-bit multiplication needs more than the x86-64 base line to be fast. */
+/* Baseline x86-64 has no fast 32-bit multiplication. */
 #if defined(__x86_64__) && defined(__GLIBC__) && defined(__GNUC__) &&          \
     !defined(__clang__) && !defined(__SANITIZE_ADDRESS__) &&                   \
     !defined(__SANITIZE_THREAD__)
@@ -77,11 +77,11 @@ static double reach(vt_filter filter)
     }
 }
 
-/* For each output: where its inputs begin, how many, and their weights. */
+/* For each output: its first input, the number of inputs, their weights. */
 typedef struct kernels {
     uint32_t *first, *count;
     int32_t *k;
-    size_t step; /* weights an output has room for */
+    size_t step; /* weights reserved per output */
 } kernels;
 
 static void kernels_free(kernels *s)
@@ -91,7 +91,7 @@ static void kernels_free(kernels *s)
     free(s->k);
 }
 
-/* Outputs from `begin` to begin + n of `out`, over `in` inputs. */
+/* Outputs `begin` to begin + n of `out`, from `in` inputs. */
 static vitcl_status kernels_make(kernels *s, vt_filter filter, uint32_t in,
                                  uint32_t out, uint32_t begin, uint32_t n)
 {
@@ -168,7 +168,7 @@ static void blend(uint8_t *restrict out, const uint8_t *restrict lines,
     }
 }
 
-/* Rows y to y + n of `in`, each to `w` pixels, into `out`. */
+/* Resizes rows y to y + n of `in` to `w` pixels each, into `out`. */
 static vitcl_status across(uint8_t *out, const vt_picture *in, uint32_t y,
                            uint32_t n, const kernels *s, uint32_t w)
 {
@@ -253,7 +253,7 @@ static void copy_rows(vt_picture *out, const vt_picture *in, uint32_t x0,
                (size_t)out->width * 3);
 }
 
-/* Rows of `out` from lines of `in` that begin at column x. */
+/* Computes rows of `out` from lines of `in`, starting at column x. */
 static void down(vt_picture *out, const vt_picture *in, const kernels *s,
                  uint32_t x)
 {
@@ -264,8 +264,8 @@ static void down(vt_picture *out, const vt_picture *in, const kernels *s,
               stride, s->k + y * s->step, s->count[y], n);
 }
 
-/* The part of a picture that some kernels read: begin, and how much. Their
- * `first` counts from that begin afterwards. */
+/* The range of the picture that the kernels read: begin and length. Their
+ * `first` is relative to begin afterwards. */
 static uint32_t rebase(kernels *s, uint32_t n, uint32_t *begin)
 {
     const uint32_t end = s->first[n - 1] + s->count[n - 1];
@@ -276,9 +276,9 @@ static uint32_t rebase(kernels *s, uint32_t n, uint32_t *begin)
     return end - *begin;
 }
 
-/* Across first, unless the height shrinks by more than twice as many pixels
- * as the width: since 13.0, Pillow chooses so too, and it shows in the bits
- * (before, it always went across first). */
+/* Horizontal first, unless the height shrinks by more than twice as many pixels
+ * as the width. Pillow does so since 13.0, and the order changes bits (older
+ * versions always went horizontally first). */
 static bool across_first(const vt_picture *in, uint32_t width, uint32_t height)
 {
     const int64_t less_high = (int64_t)in->height - height;
@@ -287,7 +287,7 @@ static bool across_first(const vt_picture *in, uint32_t width, uint32_t height)
     return !(less_high > 0 && less_high > less_wide * 2);
 }
 
-/* A pass that would not change the size is left out, as Pillow does. */
+/* A pass that would not change the size is skipped, as in Pillow. */
 static vitcl_status two_passes(vt_picture *out, const vt_picture *in,
                                uint32_t width, uint32_t height,
                                vt_filter filter, uint32_t x0, uint32_t y0)

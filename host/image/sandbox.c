@@ -1,15 +1,15 @@
 /*
- * sandbox.c - the program vitcl-decode: it may read, write, take memory and
- * exit. It alone is linked with the picture codecs.
+ * sandbox.c - the program vitcl-decode, which can only read, write, allocate
+ * memory and exit. It alone is linked with the picture codecs.
  *
- * A decoder that is taken over by a hostile picture finds no file, no network
- * and no other process within reach: two descriptors (a socket to the parent,
- * shared memory of its own for finished pixels), a seccomp filter that answers
- * EPERM to everything not listed here, no privileges to gain, ceilings on
- * memory and on what it writes, and a processor-time limit for each picture.
- * Where seccomp is refused the rest still holds, and each reply says so.
+ * If a hostile picture takes over a decoder, no file, network or other process
+ * is within reach. The decoder has two descriptors (a socket to the parent, and
+ * its own shared memory for finished pixels), a seccomp filter that answers
+ * EPERM to everything not listed here, no way to gain privileges, limits on
+ * memory and on what it writes, and a limit on processor time per picture.
+ * Where seccomp is refused the other limits still hold, and each reply says so.
  *
- * Under a sanitizer neither the filter nor the memory ceiling is set: it maps
+ * Under a sanitizer, neither the filter nor the memory limit is set: it maps
  * terabytes and needs more system calls.
  */
 #include "image/sandbox.h"
@@ -73,17 +73,17 @@ typedef struct limits { /* sandbox.h: the arguments */
     unsigned long long room, written, seconds, pixels;
 } limits;
 
-/* ---- what is allowed ---------------------------------------------------- */
+/* ---- allowed system calls ---------------------------------------------- */
 
 #if defined(ARCH) && !SANITIZED
 #define LOAD(field)                                                            \
     BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, field))
 #define ALLOW BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)
 #define DENY BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM)
-/* Skip n instructions unless the loaded word is v. */
+/* Skips n instructions unless the loaded word is v. */
 #define UNLESS(v, n) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, v, 0, n)
 #define MAY(call) UNLESS(__NR_##call, 1), ALLOW
-/* Low word of an argument: offset of the word is that of little endian. */
+/* Low word of an argument: its offset assumes little endian. */
 #define MAPS(call)                                                             \
     UNLESS(__NR_##call, 4), LOAD(args[2]),                                     \
         BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, 4 /* PROT_EXEC */, 0, 1), DENY,   \
@@ -105,9 +105,9 @@ static const struct sock_filter filter[] = {
     MAY(futex),
     MAY(setitimer),
     MAY(rt_sigreturn),
-    MAY(rt_sigprocmask), /* abort */
+    MAY(rt_sigprocmask), /* used by abort() */
     MAY(clock_gettime),
-    MAY(getrandom), /* malloc's first use */
+    MAY(getrandom), /* malloc's initialisation */
     MAY(restart_syscall),
     MAY(exit),
     MAY(exit_group),
@@ -121,7 +121,7 @@ static const struct sock_filter filter[] = {
     MAPS(mmap),
 #endif
     MAPS(mprotect),
-    /* writes go to the socket and the shared memory alone */
+    /* only the socket and the shared memory may be written */
     UNLESS(__NR_write, 3),
     LOAD(args[0]),
     UNLESS(SOCKET, 1),
@@ -134,7 +134,7 @@ static const struct sock_filter filter[] = {
 };
 #endif
 
-/* False: the kernel has no seccomp, or somebody forbids it. */
+/* False: the kernel has no seccomp, or its use is forbidden. */
 static bool lock_up(void)
 {
 #if defined(ARCH) && !SANITIZED
@@ -147,7 +147,7 @@ static bool lock_up(void)
 #endif
 }
 
-/* What the process maps now, in bytes. */
+/* The bytes that the process maps now. */
 static rlim_t mapped_now(void)
 {
     char text[64] = "";
@@ -160,7 +160,7 @@ static rlim_t mapped_now(void)
     return (rlim_t)strtoull(text, NULL, 10) * (rlim_t)sysconf(_SC_PAGESIZE);
 }
 
-/* The lower of this and what we have. */
+/* Lowers a limit to `most`; never raises it. */
 static void limit(int what, rlim_t most)
 {
     struct rlimit now;
@@ -172,8 +172,8 @@ static void limit(int what, rlim_t most)
     setrlimit(what, &now);
 }
 
-/* Ctrl-C, a hangup and what timeout(1) sends reach the whole group: the parent
- * decides, and we end when its socket closes. */
+/* Ctrl-C, a hangup and the signal of timeout(1) reach the whole process group:
+ * the parent decides, and we end when its socket closes. */
 static void set_signals(void)
 {
     struct sigaction usual = {0};
@@ -188,17 +188,17 @@ static void set_signals(void)
     sigaction(SIGTERM, &usual, NULL);
     sigaction(SIGINT, &usual, NULL);
     sigaction(SIGPIPE, &usual, NULL);
-    sigaction(SIGXFSZ, &usual, NULL); /* a write says so */
+    sigaction(SIGXFSZ, &usual, NULL); /* write() fails instead */
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
-/* Gives up all rights but reading, writing and exiting; false: without the
- * filter. */
+/* Gives up all rights except reading, writing and exiting. False: without the
+ * seccomp filter. */
 static bool enter(const limits *l)
 {
     set_signals();
-    /* a sanitizer reports on 2 */
+    /* a sanitizer writes its report to 2 */
     vt_close_from(SANITIZED ? 3 : 2);
     limit(RLIMIT_CORE, 0);
     limit(RLIMIT_FSIZE, (rlim_t)l->written);
@@ -211,7 +211,7 @@ static bool enter(const limits *l)
 
 /* ---- orders ------------------------------------------------------------- */
 
-/* The next order and the file that came with it; false: the parent is gone. */
+/* Receives the next order with its file; false: the parent is gone. */
 static bool receive(vt_job_order *order, int *file)
 {
     union {
@@ -248,7 +248,7 @@ static vitcl_status read_file(uint8_t **out, const vt_job_order *order,
     int error;
 
     if (order->size > FILE_MAX)
-        return vt_fail(VITCL_ECORRUPT, "%s: a picture file of more than 1 GiB",
+        return vt_fail(VITCL_ECORRUPT, "%s: the file is larger than 1 GiB",
                        order->name);
     st = vt_new(&bytes, (size_t)order->size, 1);
     if (st != VITCL_OK)
@@ -256,7 +256,7 @@ static vitcl_status read_file(uint8_t **out, const vt_job_order *order,
     error = vt_read_at(file, bytes, (size_t)order->size, 0);
     if (error) {
         st = vt_fail(VITCL_EIO, "%s: %s", order->name,
-                     error == VT_SHORT ? "file shrank while read"
+                     error == VT_SHORT ? "the file shrank while it was read"
                                        : "cannot be read");
         goto done;
     }
@@ -274,9 +274,8 @@ static vitcl_status write_pixels(const vt_picture *p, uint64_t place,
 
     if (error)
         return vt_fail(error == ENOMEM ? VITCL_ENOMEM : VITCL_EIO,
-                       "%s: its pixels cannot be handed back: %s", name,
-                       error == VT_SHORT ? "nothing is written"
-                                         : strerror(error));
+                       "%s: cannot return the pixels: %s", name,
+                       error == VT_SHORT ? "wrote nothing" : strerror(error));
     return VITCL_OK;
 }
 
@@ -313,7 +312,7 @@ static void set_timer(long seconds)
 {
     const struct itimerval t = {{0, 0}, {seconds, 0}};
 
-    /* Processor time: a stopped or crowded machine spoils no picture. */
+    /* Processor time: a slow machine must not cause errors. */
     (void)setitimer(ITIMER_PROF, &t, NULL);
 }
 
@@ -342,7 +341,7 @@ int main(int argc, char **argv)
     struct stat s;
 
     if (argc != 5 || fstat(SOCKET, &s) != 0 || !S_ISSOCK(s.st_mode)) {
-        dprintf(2, "vitcl-decode: is started by libvitcl, see vitcl(1)\n");
+        dprintf(2, "vitcl-decode is started by libvitcl, see vitcl(1)\n");
         return 2;
     }
     for (int i = 0; i < 4; i++)

@@ -1,8 +1,8 @@
 /*
- * spawn.c - start, address and end the decoder program vitcl-decode.
+ * spawn.c - start, talk to and end the decoder program vitcl-decode.
  *
- * It gets no environment but what the loader of programs and the sanitizers
- * read.
+ * Its environment has only the variables that the dynamic loader and the
+ * sanitizers read.
  */
 #define _GNU_SOURCE /* memfd_create */
 #include "image/sandbox.h"
@@ -23,10 +23,10 @@
 #include <unistd.h>
 
 enum {
-    SECONDS = 30,          /* of processor time a picture */
-    LEAST_MIB = 512,       /* of memory, for all of them */
-    LEAST_EACH = 64 << 20, /* less is no use: rather fewer of them */
-    BASE = 100 << 20       /* beside what grows with the picture */
+    SECONDS = 30,          /* of processor time per picture */
+    LEAST_MIB = 512,       /* of memory, for all decoders */
+    LEAST_EACH = 64 << 20, /* with less, start fewer decoders */
+    BASE = 100 << 20       /* independent of the picture's size */
 };
 
 /* ---- limits ------------------------------------------------------------- */
@@ -40,7 +40,7 @@ vitcl_status vt_decode_limits_get(vt_decode_limits *out, unsigned workers)
     uint64_t seconds = SECONDS, millions = VT_PIXELS_MAX / 1000000, all, most;
     vt_decode_limits l = {.workers = workers};
 
-    mib = VT_MAX(mib, (uint64_t)LEAST_MIB); /* a quarter of the machine's */
+    mib = VT_MAX(mib, (uint64_t)LEAST_MIB); /* a quarter of RAM */
     VT_TRY(vt_helper_number(&mib, "VITCL_DECODE_MEMORY", 1 << 30));
     VT_TRY(vt_helper_number(&seconds, "VITCL_DECODE_SECONDS", 86400));
     VT_TRY(vt_helper_number(&millions, "VITCL_DECODE_PIXELS", 1400));
@@ -50,7 +50,8 @@ vitcl_status vt_decode_limits_get(vt_decode_limits *out, unsigned workers)
         l.workers = cores < 1 ? 1 : (unsigned)VT_MIN(cores, VT_WORKERS_MAX);
     l.workers = VT_MIN(l.workers, (unsigned)VT_WORKERS_MAX);
     all = mib << 20;
-    /* CMYK of many scans: eight bytes a pixel, the picture, its turned one */
+    /* CMYK of many scans: eight bytes per pixel, the picture, its rotated copy
+     */
     most = l.pixels * 15 + BASE;
     l.each = VT_MIN(all / l.workers, most);
     if (l.workers > 1 && l.each < most) {
@@ -94,7 +95,7 @@ static int spawn(vt_process *out, const char *program, int socket, int memory,
             vt_format(&environment[n], "%s=%s", kept[i], value) == VITCL_OK)
             n++;
     }
-    sigfillset(&all); /* until it has set its own handlers */
+    sigfillset(&all); /* blocked until it has set its own handlers */
     posix_spawn_file_actions_init(&files);
     posix_spawnattr_init(&how);
     error = posix_spawn_file_actions_adddup2(&files, socket, 0);
@@ -140,8 +141,8 @@ vitcl_status vt_decode_start(vt_decode_process *out, int memory, uint64_t bytes,
                 ? EMFILE
                 : spawn(&p.os, program, pair[1], memory, argv);
     if (error) {
-        st = vt_fail(VITCL_EIO, "%s: cannot be started: %s", program,
-                     strerror(error));
+        st =
+            vt_fail(VITCL_EIO, "cannot start %s: %s", program, strerror(error));
         goto done;
     }
     p.socket = pair[0], pair[0] = -1;

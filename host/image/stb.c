@@ -1,14 +1,14 @@
 /*
  * stb.c - PSD through stb_image.
  *
- * Nothing else: JPEG and PNG have better decoders here, its BMP shows memory
- * of its own, and the readers of GIF, HDR, TGA and PNM in the releases that
- * distributions carry have known memory errors. STBI_ONLY_PSD leaves their
- * code out of the program altogether.
+ * Only PSD: JPEG and PNG have better decoders here, stb_image's BMP reader
+ * exposes uninitialised memory, and its GIF, HDR, TGA and PNM readers have
+ * known memory errors in the releases that distributions carry. STBI_ONLY_PSD
+ * leaves their code out of the program.
  *
- * stb_image reads zeros behind a file's end: a head of 50 bytes would cost as
- * long as the picture that it promises and give a black one. So the bytes that
- * the pixels need are counted first.
+ * stb_image reads zeros past the end of a file: a file of 50 bytes would cost
+ * as much time as the picture that its header claims, and give a black one. So
+ * the bytes that the pixels need are counted first.
  */
 #include "image/decoders.h"
 
@@ -24,8 +24,8 @@
 #define STBI_NO_LINEAR
 #define STBI_NO_HDR
 #define STBI_MAX_DIMENSIONS 65500 /* VT_SIDE_MAX */
-/* Not our code: our warnings are not its measure. No pop at the end: what is
- * declared and not used is found when the whole file is read. */
+/* Third-party code: our warnings do not apply. No pop at the end, because
+ * unused declarations are reported at the end of the file. */
 #pragma GCC diagnostic ignored "-Wpragmas"
 #pragma GCC diagnostic ignored "-Wunknown-warning-option"
 #pragma GCC diagnostic ignored "-Wall"
@@ -43,15 +43,15 @@
 #pragma GCC diagnostic ignored "-Wimplicit-int-conversion"
 #include <stb_image.h>
 
-/* A number of the file; 0 where it ends before. */
+/* A number of the file; 0 if the file ends before. */
 static uint64_t field(const uint8_t *data, size_t size, uint64_t at,
                       unsigned bytes)
 {
     return at + bytes <= size ? vt_number(data + at, bytes, true) : 0;
 }
 
-/* Where a PSD says how its planes are stored: after the head, the colour mode,
- * the resources and the layers. */
+/* The offset of a PSD's storage method: after the header, the colour mode, the
+ * resources and the layers. */
 static uint64_t psd_storage(const uint8_t *data, size_t size)
 {
     uint64_t at = 26;
@@ -61,7 +61,7 @@ static uint64_t psd_storage(const uint8_t *data, size_t size)
     return at;
 }
 
-/* The bytes of a PSD's planes: raw, or packed with a table of rows' lengths. */
+/* The bytes of a PSD's planes: raw, or packed with a table of row lengths. */
 static uint64_t psd_bytes(const uint8_t *data, size_t size, uint64_t w,
                           uint64_t h)
 {
@@ -74,15 +74,14 @@ static uint64_t psd_bytes(const uint8_t *data, size_t size, uint64_t w,
         return at + 2 + w * h * planes * depth / 8;
     for (uint64_t row = 0; row < h * planes && sum <= size; row++)
         sum += field(data, size, at + 2 + 2 * row, 2);
-    /* Whatever the table says: two bytes make 128 pixels at best. */
+    /* A bound on any table: two bytes give at most 128 pixels. */
     return VT_MAX(sum, w * h * planes / 64);
 }
 
-/* A copy of a PSD without its planes after red, green and blue. The fourth is
- * opacity: stb_image would take a white matte out of the colours by it, which
- * is undefined for those that have none; Pillow, whose pixels are the
- * arbiter's, takes the colours as they are. NULL without memory. To be freed.
- */
+/* A copy of a PSD with only the planes red, green and blue. The fourth is
+ * alpha: stb_image would remove a white matte with it, which is undefined for
+ * colours without one; Pillow, our reference, takes the colours as they are.
+ * NULL: out of memory. The caller frees it. */
 static uint8_t *psd_opaque(const uint8_t *data, size_t *size, uint64_t h)
 {
     const size_t planes = (size_t)field(data, *size, 12, 2);
@@ -101,34 +100,35 @@ static uint8_t *psd_opaque(const uint8_t *data, size_t *size, uint64_t h)
     return copy;
 }
 
-vitcl_status vt_decode_psd(vt_picture *out, unsigned *turn, const uint8_t *data,
-                           size_t size, bool on_white, const char *name)
+vitcl_status vt_decode_psd(vt_picture *out, unsigned *orientation,
+                           const uint8_t *data, size_t size, bool on_white,
+                           const char *name)
 {
     int w = 0, h = 0, n = 0;
     uint64_t need;
     vitcl_status st;
     uint8_t *opaque = NULL, *rgb;
 
-    *turn = 1;
+    *orientation = 1;
     if (size > INT_MAX)
         return vt_fail(VITCL_ECORRUPT, "%s: a file of more than 2 GB", name);
     if (!stbi_info_from_memory(data, (int)size, &w, &h, &n))
-        return vt_fail(VITCL_ECORRUPT, "%s: not a sound picture: %s", name,
+        return vt_fail(VITCL_ECORRUPT, "%s: not a valid PSD: %s", name,
                        stbi_failure_reason());
     if (w < 0 || h < 0)
-        return vt_fail(VITCL_ECORRUPT, "%s: a picture of %dx%d pixels", name, w,
-                       h);
+        return vt_fail(VITCL_ECORRUPT, "%s: invalid picture size %dx%d", name,
+                       w, h);
     st = vt_picture_check((uint32_t)w, (uint32_t)h, name);
     if (st != VITCL_OK)
         return st;
     need = psd_bytes(data, size, (uint64_t)w, (uint64_t)h);
     if (need > size)
-        return vt_fail(VITCL_ECORRUPT, "%s: the PSD is cut short", name);
+        return vt_fail(VITCL_ECORRUPT, "%s: the PSD is truncated", name);
     if (field(data, size, 12, 2) > 3) {
         if (on_white && field(data, size, 12, 2) == 4)
             return vt_fail(VITCL_EUNSUPPORTED,
-                           "%s: a PSD with an opacity plane, and the model "
-                           "wants it laid on white; convert it to PNG",
+                           "%s: a PSD with an alpha plane, but the model "
+                           "needs it blended with white; convert it to PNG",
                            name);
         opaque = psd_opaque(data, &size, (uint64_t)h);
         if (!opaque)
@@ -140,7 +140,7 @@ vitcl_status vt_decode_psd(vt_picture *out, unsigned *turn, const uint8_t *data,
     if (!rgb && strcmp(stbi_failure_reason(), "outofmem") == 0)
         return vt_fail(VITCL_ENOMEM, "%s: out of memory", name);
     if (!rgb)
-        return vt_fail(VITCL_ECORRUPT, "%s: not a sound picture: %s", name,
+        return vt_fail(VITCL_ECORRUPT, "%s: not a valid PSD: %s", name,
                        stbi_failure_reason());
     *out = (vt_picture){(uint32_t)w, (uint32_t)h, rgb};
     return VITCL_OK;

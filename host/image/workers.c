@@ -1,11 +1,11 @@
 /*
- * workers.c - what comes back from a pool's decoder processes: answers, and
- * their deaths.
+ * workers.c - handles the answers of a pool's decoder processes, and their
+ * deaths.
  *
- * When a worker dies, the picture that it was at costs an error; its other
- * orders go to the worker that takes its place. A worker has its own slots
- * only, so what one picture does to it cannot reach another's pixels, except
- * those decoded by the same process.
+ * When a worker dies, the picture that it was decoding gets an error; its other
+ * orders go to its replacement. A worker has its own slots only, so a picture
+ * that takes it over can affect no other pixels than those decoded by the same
+ * process.
  */
 #include "image/pool.h"
 
@@ -19,8 +19,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-/* Seconds of waiting for a worker that says nothing, or twice the processor
- * time that a picture may take where that is more. */
+/* Seconds without an answer before a worker is killed; or twice the limit on
+ * processor time per picture, if that is more. */
 enum { PATIENCE = 60 };
 
 static atomic_bool unlocked;
@@ -82,7 +82,7 @@ void vt_pool_finish(vt_decoder_pool *p, vt_job *j, vitcl_status status,
     j->state = VT_JOB_DONE;
     j->status = status;
     if (status != VITCL_OK && vt_strdup(&j->message, message) != VITCL_OK)
-        j->message = NULL; /* the status alone remains */
+        j->message = NULL; /* only the status remains */
 }
 
 void vt_pool_fail(vt_decoder_pool *p, vt_job *j, vitcl_status status)
@@ -93,7 +93,7 @@ void vt_pool_fail(vt_decoder_pool *p, vt_job *j, vitcl_status status)
     vt_pool_finish(p, j, status, message);
 }
 
-/* What the worker is at: orders are done in the order they were sent. */
+/* The job that the worker is decoding: it handles orders in sending order. */
 static vt_job *first_sent(const vt_decoder_pool *p, int worker_index)
 {
     vt_job *first = NULL;
@@ -108,7 +108,8 @@ static vt_job *first_sent(const vt_decoder_pool *p, int worker_index)
     return first;
 }
 
-/* The worker is gone or must go: its picture pays, the others wait again. */
+/* The worker died or must be killed: its picture fails, the other jobs wait
+ * again. */
 static void bury(vt_decoder_pool *p, int index, bool too_slow)
 {
     vt_worker *w = &p->workers[index];
@@ -131,10 +132,11 @@ static void bury(vt_decoder_pool *p, int index, bool too_slow)
         }
     }
     w->unfinished = 0;
-    (void)vt_pool_start(p, (unsigned)index); /* else the others go on */
+    (void)vt_pool_start(p,
+                        (unsigned)index); /* on failure, the others continue */
 }
 
-/* Take one answer; false: the worker is dead or talks nonsense. */
+/* Takes one answer; false: the worker is dead or its reply is invalid. */
 static bool take_reply(vt_decoder_pool *p, int index)
 {
     vt_worker *w = &p->workers[index];
@@ -144,7 +146,7 @@ static bool take_reply(vt_decoder_pool *p, int index)
 
     do {
         n = recv(w->process.socket, &reply, sizeof reply, MSG_DONTWAIT);
-        /* a reset is told once, before the replies that are still there */
+        /* a reset is reported once, before the remaining replies */
     } while (n < 0 && (errno == EINTR || errno == ECONNRESET));
     if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
         return true;
@@ -171,8 +173,8 @@ static bool take_reply(vt_decoder_pool *p, int index)
     } else if (reply.status == VITCL_ENOMEM && !p->small) {
         (void)vt_fail(
             VITCL_ECORRUPT,
-            "%s: decoding it takes more than %llu MiB of memory; "
-            "VITCL_DECODE_MEMORY allows more",
+            "%s: decoding needs more than %llu MiB of memory; "
+            "set VITCL_DECODE_MEMORY to allow more",
             vt_pool_name(j),
             (unsigned long long)VT_MAX(p->limits.large, p->limits.each) >> 20);
         vt_pool_fail(p, j, VITCL_ECORRUPT);
@@ -186,7 +188,7 @@ static bool take_reply(vt_decoder_pool *p, int index)
 void vt_pool_listen(vt_decoder_pool *p, int ms)
 {
     const unsigned patience = VT_MAX(PATIENCE, 2 * p->limits.seconds);
-    struct pollfd fds[VT_WORKERS_MAX + 1]; /* and the large one */
+    struct pollfd fds[VT_WORKERS_MAX + 1]; /* and the one for large pictures */
     int n;
 
     for (unsigned i = 0; i < p->count; i++)

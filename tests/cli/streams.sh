@@ -86,11 +86,11 @@ for name in text.jpg "$PWD/text.jpg" ./text.jpg "$deep/text.jpg" "$odd"; do
     [ "$(wc -l <last)" = 1 ] || fail "not one line"
     case $name in
     "$odd") grep -qaF $'vitcl classify: a\\nb\x1b[31mc\xc2\x9bd\xff.jpg: not a' last ;;
-    *) grep -qaF "vitcl classify: $name: not a picture" last ;;
+    *) grep -qaF "vitcl classify: $name: not a supported picture format" last ;;
     esac || fail "not the name once"
     run 1 classify --json "$name"
     json out
-    out_has '"error":"not a picture'
+    out_has '"error":"not a supported picture format'
 done
 run 1 classify --json "$deep/absent.jpg"
 out_has '"error":"No such file'

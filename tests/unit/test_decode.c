@@ -28,7 +28,7 @@ static const struct {
     /* Pillow's own walk over the markers stops at junk that libjpeg skips */
     {"jpeg/a7326ba8f3f4559991126474dd30083d.jpg", "junk between markers"},
     /* a JPEG 2000 by another name */
-    {"jpeg/afl_relax-jpeg2000.jp2.jpg", "JPEG 2000 is not read"},
+    {"jpeg/afl_relax-jpeg2000.jp2.jpg", "JPEG 2000 pictures are not supported"},
 };
 
 static bool excepted(const char *file)
@@ -245,8 +245,8 @@ Test(decode, pnm_headers)
                  {"P5 2 1 0000000255\n\1\2", "header"},
                  {"P5 2 1 254\n\1\2", "maximum 254"},
                  {"P5 2 1 65535\n\1\2\3\4", "maximum 65535"},
-                 {"P5 2 1 255\n\1", "cut short"},
-                 {"P6 2 1 255\n\1\2\3\4\5", "cut short"}};
+                 {"P5 2 1 255\n\1", "truncated"},
+                 {"P6 2 1 255\n\1\2\3\4\5", "truncated"}};
     static const char zero[] = "P5 2\0 1 255\n\1\2";
     static const uint8_t want[] = {1, 1, 1, 2, 2, 2};
 
@@ -330,9 +330,9 @@ Test(decode, heads_without_pixels)
 
     memcpy(packed, psd, sizeof psd);
     packed[39] = 1; /* PackBits */
-    refused(bmp, sizeof bmp, "a.bmp", "the BMP is cut short");
-    refused(psd, sizeof psd, "a.psd", "the PSD is cut short");
-    refused(packed, sizeof packed, "a.psd", "the PSD is cut short");
+    refused(bmp, sizeof bmp, "a.bmp", "the BMP is truncated");
+    refused(psd, sizeof psd, "a.psd", "the PSD is truncated");
+    refused(packed, sizeof packed, "a.psd", "the PSD is truncated");
 }
 
 /* Raw planes are there to the last byte, or the PSD is refused. */
@@ -354,7 +354,7 @@ Test(decode, psd_planes)
         cr_expect_eq(p.rgb[i], file[HEAD + i % 3 * SIDE * SIDE + i / 3], "%d",
                      i);
     vt_picture_free(&p);
-    refused(file, SIZE - 1, "a.psd", "the PSD is cut short");
+    refused(file, SIZE - 1, "a.psd", "the PSD is truncated");
 }
 
 /* A row's order is no other picture; a byte less is none at all. */
@@ -394,7 +394,8 @@ Test(decode, unknown)
     cr_expect_eq(vt_image_decode(&p, "", 0, "x"), VITCL_ECORRUPT);
     cr_expect(strstr(vt_message(), "empty"));
     cr_expect_eq(vt_image_decode(&p, "hello", 5, "x"), VITCL_EUNSUPPORTED);
-    cr_expect(strstr(vt_message(), "not a picture"), "%s", vt_message());
+    cr_expect(strstr(vt_message(), "not a supported picture format"), "%s",
+              vt_message());
     cr_expect_eq(vt_image_decode(&p, "GIF89a", 6, "x"), VITCL_EUNSUPPORTED);
     cr_expect(strstr(vt_message(), "GIF"), "%s", vt_message());
     cr_expect_eq(vt_image_decode(&p, "RIFF....WEBPVP8 ", 16, "x"),

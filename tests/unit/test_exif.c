@@ -44,16 +44,16 @@ static void entry(block *b, unsigned tag, unsigned type, uint32_t count,
     b->size += 4 - bytes;
 }
 
-static unsigned turn_of(const block *b, size_t size)
+static unsigned orientation_of(const block *b, size_t size)
 {
     uint8_t *exact = malloc(size ? size : 1); /* ASan sees what is behind it */
-    unsigned turn;
+    unsigned orientation;
 
     cr_assert(exact);
     memcpy(exact, b->bytes, size);
-    turn = vt_exif_turn(exact, size);
+    orientation = vt_exif_orientation(exact, size);
     free(exact);
-    return turn;
+    return orientation;
 }
 
 Test(exif, types)
@@ -76,7 +76,8 @@ Test(exif, types)
 
             entry(&b, all[i].tag, all[i].type, all[i].count, all[i].value,
                   all[i].bytes);
-            cr_expect_eq(turn_of(&b, b.size), all[i].want, "case %zu", i);
+            cr_expect_eq(orientation_of(&b, b.size), all[i].want, "case %zu",
+                         i);
         }
 }
 
@@ -90,9 +91,10 @@ Test(exif, ends)
 
             entry(&b, 0x100, 3, 1, 640, 2);
             entry(&b, 0x112, 3, 1, 6, 2);
-            cr_expect_eq(turn_of(&b, b.size), 6);
+            cr_expect_eq(orientation_of(&b, b.size), 6);
             for (size_t n = 0; n < b.size; n++)
-                cr_expect_eq(turn_of(&b, n), 0, "%zu of %zu bytes", n, b.size);
+                cr_expect_eq(orientation_of(&b, n), 0, "%zu of %zu bytes", n,
+                             b.size);
         }
 }
 
@@ -103,13 +105,13 @@ Test(exif, entries)
 
     entry(&b, 0x100, 3, 1, 640, 2);
     entry(&b, 0x112, 3, 1, 6, 2);
-    cr_expect_eq(turn_of(&b, b.size), 0);
+    cr_expect_eq(orientation_of(&b, b.size), 0);
     b = begin(false, 8, 2);
     entry(&b, 0x112, 3, 1, 3, 2);
     entry(&b, 0x112, 3, 1, 6, 2);
-    cr_expect_eq(turn_of(&b, b.size), 6);
+    cr_expect_eq(orientation_of(&b, b.size), 6);
     b.bytes[2] = 43;
-    cr_expect_eq(turn_of(&b, b.size), 0);
+    cr_expect_eq(orientation_of(&b, b.size), 0);
     b.bytes[2] = 42, b.bytes[1] = 'M';
-    cr_expect_eq(turn_of(&b, b.size), 0);
+    cr_expect_eq(orientation_of(&b, b.size), 0);
 }
