@@ -16,8 +16,8 @@
 #include <zip.h>
 
 #define ENTRIES_MAX 100000
-#define RATIO_MAX 1032 /* deflate cannot do better */
-#define TOTAL_RATIO 64 /* nor do weights, except for a few zeros: 256 MiB */
+#define RATIO_MAX 1032 /* the best ratio of deflate */
+#define TOTAL_RATIO 64 /* weights compress less, except zeros: 256 MiB */
 #define TOTAL_FREE ((size_t)256 << 20)
 
 struct vt_archive {
@@ -25,7 +25,7 @@ struct vt_archive {
     const char *file;
     size_t count, size;
     size_t budget; /* bytes that may still be read */
-    size_t packed; /* bytes of the file that entries may still be */
+    size_t packed; /* packed bytes that entries may still take */
 };
 
 bool vt_is_zip(const uint8_t *bytes, size_t size)
@@ -60,7 +60,7 @@ static vitcl_status zip_failed(const char *file, zip_error_t *e)
     return st;
 }
 
-/* NULL: *error says why. A file keeps a descriptor of its own. */
+/* NULL: *error says why. A file gets its own descriptor. */
 static zip_source_t *open_source(const vt_input *in, zip_error_t *error)
 {
     zip_source_t *source;
@@ -160,7 +160,7 @@ static bool has_dots(const char *name)
     return false;
 }
 
-/* Whether the entry may be read at all, and its size. */
+/* May the entry be read? Returns its size. */
 static vitcl_status admit(size_t *size, vt_archive *a, size_t index)
 {
     const zip_uint64_t need =
@@ -170,19 +170,21 @@ static vitcl_status admit(size_t *size, vt_archive *a, size_t index)
 
     zip_stat_init(&s);
     if (zip_stat_index(a->zip, index, 0, &s) != 0 || (s.valid & need) != need)
-        return vt_fail(VITCL_ECORRUPT, "%s: %.100s: no size in the zip file",
-                       a->file, name);
+        return vt_fail(VITCL_ECORRUPT,
+                       "%s: %.100s: the zip file has no size for it", a->file,
+                       name);
     if (has_dots(name))
-        return vt_fail(VITCL_ECORRUPT, "%s: an entry is called %.100s", a->file,
+        return vt_fail(VITCL_ECORRUPT, "%s: invalid entry name %.100s", a->file,
                        name);
     if ((s.valid & ZIP_STAT_ENCRYPTION_METHOD) &&
         s.encryption_method != ZIP_EM_NONE)
         return vt_fail(VITCL_EUNSUPPORTED, "%s: %.100s is encrypted", a->file,
                        name);
     if (s.comp_method != ZIP_CM_STORE && s.comp_method != ZIP_CM_DEFLATE)
-        return vt_fail(VITCL_EUNSUPPORTED,
-                       "%s: %.100s: zip method %d, neither stored nor deflate",
-                       a->file, name, (int)s.comp_method);
+        return vt_fail(
+            VITCL_EUNSUPPORTED,
+            "%s: %.100s: unsupported zip method %d (not stored or deflate)",
+            a->file, name, (int)s.comp_method);
     if (s.comp_size > a->packed)
         return vt_fail(VITCL_ECORRUPT,
                        "%s: %.100s: entries overlap or are larger than the "
@@ -191,7 +193,7 @@ static vitcl_status admit(size_t *size, vt_archive *a, size_t index)
     if (s.size > s.comp_size * RATIO_MAX + RATIO_MAX || s.size > a->budget ||
         (s.comp_method == ZIP_CM_STORE && s.size != s.comp_size))
         return vt_fail(VITCL_ECORRUPT,
-                       "%s: %.100s: %llu bytes from %llu, not believable",
+                       "%s: %.100s: %llu bytes from %llu packed, implausible",
                        a->file, name, (unsigned long long)s.size,
                        (unsigned long long)s.comp_size);
     a->packed -= s.comp_size;
@@ -217,7 +219,7 @@ vitcl_status vt_archive_read(uint8_t **out, size_t *size, vt_archive *a,
             break;
         at += (size_t)n;
     }
-    /* The CRC is compared when the end is met, so meet it. */
+    /* libzip checks the CRC at the end of the entry, so read to the end. */
     if (!f || at < want || zip_fread(f, &beyond, 1) != 0) {
         st = vt_fail(VITCL_ECORRUPT, "%s: %.100s: damaged: %s", a->file,
                      vt_archive_name(a, index),

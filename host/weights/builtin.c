@@ -1,6 +1,6 @@
 /*
- * builtin.c - the bytes of models/cifar10, taken in by the assembler: a
- * checkpoint as a C array would cost the compiler minutes.
+ * builtin.c - the bytes of models/cifar10, included by the assembler: a
+ * checkpoint as a C array would take minutes to compile.
  */
 #include "weights/builtin.h"
 

@@ -1,6 +1,6 @@
 /*
- * builtin.h - the checkpoint that the library carries (models/), so that a
- * picture can be classified with nothing downloaded.
+ * builtin.h - the checkpoint that is embedded in the library (models/), so that
+ * a picture can be classified without a download.
  */
 #ifndef VT_WEIGHTS_BUILTIN_H
 #define VT_WEIGHTS_BUILTIN_H

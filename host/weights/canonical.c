@@ -1,9 +1,9 @@
 /*
- * canonical.c - tensors by the names that models ask for.
+ * canonical.c - tensors by their canonical names.
  *
- * Each canonical weight is a join, along its first axis, of up to three parts;
- * a part is a range of a tensor in the file, with its axes in another order.
- * Nothing is copied before a weight is read.
+ * Each canonical weight is a join, along its first axis, of up to three parts.
+ * A part is a range of a tensor in the file, with its axes permuted. Nothing is
+ * copied until a weight is read.
  */
 #include "base/memory.h"
 #include "weights/parts.h"
@@ -15,7 +15,7 @@
 #define PARTS 3
 #define DEPTH_MAX 1024 /* of scanned blocks */
 
-/* One part and where it belongs, before parts are joined. */
+/* One part and its position, before parts are joined. */
 typedef struct piece {
     char *name;
     uint8_t number, of;
@@ -23,7 +23,7 @@ typedef struct piece {
 } piece;
 
 typedef struct entry {
-    vt_weight weight; /* first: a vt_weight pointer is an entry pointer */
+    vt_weight weight; /* first, so that a vt_weight * is an entry * */
     vt_part parts[PARTS];
     uint8_t count;
 } entry;
@@ -34,7 +34,7 @@ struct vt_weights {
     const char *prefix;
     piece *pieces;
     size_t piece_count, piece_cap;
-    entry *entries; /* by name; the names are the pieces' */
+    entry *entries; /* sorted by name; the pieces own the names */
     size_t count;
 };
 
@@ -54,14 +54,14 @@ static vitcl_status take_share(const vt_weights *w, vt_part *p, const vt_row *r)
     if (r->of == 0)
         return VITCL_OK;
     if (p->rank == 0 || p->shape[0] % r->of)
-        return misshapen(w, p, "of equal shares");
+        return misshapen(w, p, "divisible into equal shares");
     p->first += p->count / r->of * r->first;
     p->count = p->count / r->of * shares;
     p->shape[0] = p->shape[0] / r->of * shares;
     return VITCL_OK;
 }
 
-/* Add a piece under the name `to`; r may be NULL for "as it is". */
+/* Adds a piece under the name `to`; r may be NULL for "unchanged". */
 static vitcl_status add_piece(vt_weights *w, const vt_part *v, const char *to,
                               const vt_row *r, const char *word)
 {
@@ -86,8 +86,8 @@ done:
     return st;
 }
 
-/* Try every row on `name`, the tensor's without the prefix, or NULL where it
- * has none; *known: one fitted. */
+/* Tries every row on `name`, which is the tensor's without the prefix, or NULL
+ * where it has none. *known: one matched. */
 static vitcl_status apply_rows(vt_weights *w, const vt_part *v,
                                const char *name, bool *known)
 {
@@ -171,7 +171,7 @@ static int by_name_and_number(const void *a, const void *b)
     return c ? c : (int)x->number - (int)y->number;
 }
 
-/* k has no bias in some families: a part of zeros, as long as q's. */
+/* Some families have no bias for k: use a part of zeros, as long as q's. */
 static bool fill_key_bias(entry *e, const piece *p, size_t n)
 {
     size_t len = strlen(p->name);
@@ -187,7 +187,7 @@ static bool fill_key_bias(entry *e, const piece *p, size_t n)
     return true;
 }
 
-/* n pieces of one name, in the order of their numbers. */
+/* Joins n pieces of one name, in the order of their numbers. */
 static vitcl_status join(const vt_weights *w, entry *e, const piece *p,
                          size_t n)
 {
@@ -201,14 +201,15 @@ static vitcl_status join(const vt_weights *w, entry *e, const piece *p,
         const vt_part *next = &p[i].part;
         if (p[i].number == p[i - 1].number || p[i].of != p->of)
             return vt_fail(
-                VITCL_ECORRUPT, "%s: %.100s and %.100s are both %.100s", path,
-                p[i - 1].part.tensor->name, next->tensor->name, p->name);
+                VITCL_ECORRUPT, "%s: %.100s and %.100s both map to %.100s",
+                path, p[i - 1].part.tensor->name, next->tensor->name, p->name);
         if (next->rank != first->rank || first->rank == 0 ||
             memcmp(next->shape + 1, first->shape + 1,
                    (first->rank - 1) * sizeof *first->shape) != 0)
-            return vt_fail(VITCL_ECORRUPT,
-                           "%s: %.100s and %.100s do not fit together", path,
-                           first->tensor->name, next->tensor->name);
+            return vt_fail(
+                VITCL_ECORRUPT,
+                "%s: %.100s and %.100s cannot be joined: their shapes differ",
+                path, first->tensor->name, next->tensor->name);
         e->weight.shape[0] += next->shape[0];
     }
     if (!fill_key_bias(e, p, n)) {
@@ -238,7 +239,7 @@ static vitcl_status join_all(vt_weights *w)
                     strcmp(w->pieces[i].name, w->pieces[i + n].name) == 0;)
             n++;
         if (n > PARTS)
-            return vt_fail(VITCL_ECORRUPT, "%s: %zu tensors are all %.100s",
+            return vt_fail(VITCL_ECORRUPT, "%s: %zu tensors map to %.100s",
                            vt_tensors_path(w->raw), n, w->pieces[i].name);
         VT_TRY(join(w, &w->entries[w->count++], &w->pieces[i], n));
     }
@@ -271,7 +272,7 @@ static vitcl_status no_dialect(const vt_tensors *raw, const vt_json *config)
 
     vt_json_string(&type, vt_json_get(config, "model_type"));
     return vt_fail(VITCL_EUNSUPPORTED,
-                   "%s: no patch embedding by any name known here among its "
+                   "%s: no patch embedding with a known name among its "
                    "%zu tensors%s%.40s%s (the first is %.60s)",
                    vt_tensors_path(raw), vt_tensors_count(raw),
                    type ? "; config.json says " : "", type ? type : "", "",
@@ -279,8 +280,7 @@ static vitcl_status no_dialect(const vt_tensors *raw, const vt_json *config)
                                          : "missing");
 }
 
-/* The stem of a hybrid without ResNet blocks has no name of its own in timm.
- */
+/* In timm, the stem of a hybrid without ResNet blocks has another name. */
 static void rename_bare_stem(vt_weights *w)
 {
     static const char stem[] = "patch_embed.backbone.stem.";
@@ -315,7 +315,7 @@ vitcl_status vt_weights_new(vt_weights **out, vt_tensors *raw,
     *out = w, w = NULL;
 done:
     if (w)
-        w->raw = NULL; /* stays the caller's */
+        w->raw = NULL; /* the caller still owns it */
     vt_weights_free(w);
     return st;
 }
@@ -332,7 +332,7 @@ void vt_weights_free(vt_weights *w)
     free(w);
 }
 
-/* ---- asking ---- */
+/* ---- lookup ---- */
 
 static int by_weight(const void *a, const void *b)
 {
@@ -390,7 +390,7 @@ vitcl_status vt_weight_f32(float *out, const vt_weights *w, const vt_weight *t)
     for (size_t i = 0; i < e->count; i++) {
         st = vt_part_read(out, &e->parts[i]);
         if (st == VITCL_EIO)
-            return st; /* names the file that cannot be read */
+            return st; /* its message names the unreadable file */
         if (st != VITCL_OK)
             return vt_fail_in(st, "%s", vt_tensors_path(w->raw));
         out += e->parts[i].count;

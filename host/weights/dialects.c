@@ -1,8 +1,8 @@
 /*
- * dialects.c - who calls what how, as tables.
+ * dialects.c - tables of the tensor names of other libraries.
  *
  * Canonical names, which models ask for, are those of timm's
- * VisionTransformer; a family has a part of them:
+ * VisionTransformer; a family has some of them:
  *
  *   cls_token [1,1,D]  dist_token [1,1,D]  reg_token [1,R,D]
  *   pos_embed [1,N,D]     as published: with or without slots for cls, dist
@@ -25,9 +25,9 @@
  *   pre_logits.fc.%  pooler.dense.%
  *   head.%  head_dist.%             CLIP's projection: head.weight alone
  *
- * (% is weight and bias.) A key bias that a family does not have is zeros in
- * attn.qkv.bias. What no row knows keeps its name, so that a model can say
- * what is surplus.
+ * (% is weight and bias.) Where a family has no key bias, that part of
+ * attn.qkv.bias is zeros. A name that no row matches is kept, so that a model
+ * can report it as unexpected.
  */
 #include "weights/dialects.h"
 
@@ -49,8 +49,7 @@
 #define ATTN "blocks.#.attn."
 
 /* timm's own, with the spellings of older timm and of the original files of
- * DINOv2, DeiT-3, BEiT and EVA-02 (timm: each family's checkpoint_filter_fn).
- */
+ * DINOv2, DeiT-3, BEiT and EVA-02 (timm: each checkpoint_filter_fn). */
 static const vt_row timm_rows[] = {
     WITH("patch_embed.proj.weight", "patch_embed.proj.weight",
          .layout = VT_PATCH),
@@ -154,7 +153,7 @@ static const vt_row hf_rows[] = {
     AS(BIT STAGE "downsample.conv.weight",
        BACKBONE BLOCK "downsample.conv.weight"),
     AS(BIT STAGE "downsample.norm.%", BACKBONE BLOCK "downsample.norm.%"),
-    /* clip and siglip towers; "pre_layrnorm" is how it is spelt */
+    /* clip and siglip towers; "pre_layrnorm" is their spelling */
     WITH("embeddings.class_embedding", "cls_token", .layout = VT_TOKEN,
          .types = VT_HF_CLIP),
     WITH("embeddings.patch_embedding.%", "patch_embed.proj.%", .types = TOWERS),
@@ -181,8 +180,8 @@ static const vt_row hf_rows[] = {
     WITH("head.layernorm.%", "attn_pool.norm.%", .types = VT_HF_SIGLIP),
     WITH("head.mlp.fc1.%", "attn_pool.mlp.fc1.%", .types = VT_HF_SIGLIP),
     WITH("head.mlp.fc2.%", "attn_pool.mlp.fc2.%", .types = VT_HF_SIGLIP),
-    /* vit, deit, beit and dinov2 as transformers 5 has them in memory; it saves
-     * them under the names above */
+    /* vit, deit, beit and dinov2 as transformers 5 names them in memory; it
+     * saves them under the names above */
     AS(NEW "attention.o_proj.%", ATTN "proj.%"),
     WITH(NEW "attention.q_proj.%", ATTN "qkv.%", Q),
     WITH(NEW "attention.k_proj.%", ATTN "qkv.%", K),
@@ -204,7 +203,7 @@ static const vt_row hf_rows[] = {
     WITH(LAYER "mlp.gate_proj.%", "blocks.#.mlp.fc1.%", .parts = 2, .part = 0),
     WITH(LAYER "mlp.up_proj.%", "blocks.#.mlp.fc1.%", .parts = 2, .part = 1),
     AS(LAYER "mlp.down_proj.%", "blocks.#.mlp.fc2.%"),
-    /* of no use here */
+    /* not used */
     DROP("embeddings.mask_token"),
     DROP("embeddings.position_ids"),
     DROP(LAYER
@@ -220,7 +219,7 @@ static const vt_row hf_rows[] = {
 };
 
 /* OpenAI's CLIP and open_clip's copies of it: model.py, class
- * VisionTransformer. Without the prefix, names are the text tower's. */
+ * VisionTransformer. Names without the prefix belong to the text tower. */
 #define RES "transformer.resblocks.#."
 static const vt_row clip_rows[] = {
     WITH("class_embedding", "cls_token", .layout = VT_TOKEN),
@@ -241,9 +240,9 @@ static const vt_row clip_rows[] = {
 };
 
 /* Google's vision_transformer (first generation) and big_vision (second:
- * other numbers at the modules). A file whose blocks were scanned has the
- * depth as first axis of Transformer/encoderblock/...; canonical.c takes it
- * apart. timm: _load_weights. */
+ * modules have other numbers). In a file of scanned blocks, the first axis of
+ * Transformer/encoderblock/... is the depth; canonical.c splits it. timm:
+ * _load_weights. */
 #define ENC "Transformer/encoderblock_#/"
 #define MHA1 ENC "MultiHeadDotProductAttention_1/"
 #define MHA0 ENC "MultiHeadDotProductAttention_0/"

@@ -1,12 +1,11 @@
 /*
- * dialects.h - tables that turn other people's names into timm's: for
- * host/weights alone. The tables are in dialects.c, the reader of the tables
- * in canonical.c.
+ * dialects.h - tables that map the names of other libraries to timm's: for
+ * host/weights only. The tables are in dialects.c; canonical.c applies them.
  *
  * A name or pattern may contain
- *     #   a block's number, in `to` the same one again
- *     @   in `to`: the next number, less one
- *     %   last, stands for weight or bias, and in .npz files for kernel (a
+ *     #   a block's number; in `to` the same number
+ *     @   in `to`: the next number minus one
+ *     %   last: weight or bias, and in .npz files kernel (a
  *         weight), scale (a weight) or bias
  *     *   last in `from`: any rest
  */
@@ -14,7 +13,7 @@
 #define VT_WEIGHTS_DIALECTS_H
 #include "weights/weights.h"
 
-/* What happens to a weight's axes; a bias becomes a vector in all but SAME. */
+/* How a weight's axes change; a bias becomes a vector in all but SAME. */
 typedef enum {
     VT_SAME,
     VT_FLAT,      /* [1,1,1,C] -> [C] */
@@ -27,8 +26,8 @@ typedef enum {
     VT_PATCH      /* [D,3PP] -> [D,3,P,P] */
 } vt_layout;
 
-/* Model types of HF transformers that a row is for when names are made out of
- * canonical ones (export.c); reading takes every row. */
+/* Model types of HF transformers whose names a row gives when names are made
+ * from canonical ones (export.c); reading uses every row. */
 enum {
     VT_HF_VIT = 1,
     VT_HF_DEIT = 2,
@@ -42,30 +41,30 @@ enum {
 
 typedef struct vt_row {
     const char *from;
-    const char *to; /* NULL: of no use, dropped */
+    const char *to; /* NULL: dropped */
     vt_layout layout;
     uint8_t part, parts;     /* number `part` of `parts` joined along axis 0 */
     uint8_t first, last, of; /* takes shares first..last of `of` of axis 0 */
-    bool whole;              /* `from` is the whole name, whatever the prefix */
+    bool whole;              /* `from` is the whole name, prefix included */
     uint8_t types;           /* VT_HF_*; 0: not used for writing */
 } vt_row;
 
 typedef struct vt_dialect {
     const char *name;
-    const char *const *marks;    /* a prefix and one of these: it is this one */
+    const char *const *marks;    /* prefix + any of these identifies it */
     const char *const *prefixes; /* NULL-ended, in the order they are tried */
     bool strict;                 /* names without the prefix are dropped */
     const vt_row *rows;          /* ended by from == NULL */
 } vt_dialect;
 
-/* Ended by name == NULL. */
+/* Ends with name == NULL. */
 extern const vt_dialect vt_dialects[];
 
-/* Does `name` fit `pattern`? The numbers and the word that fits '%' go to
- * numbers[2] and *word (NULL: none). */
+/* Does `name` match `pattern`? The numbers and the word that matches '%' are
+ * stored in numbers[2] and *word (NULL: none). */
 bool vt_name_fits(const char *pattern, const char *name, unsigned numbers[2],
                   const char **word);
-/* The other way round; false: longer than `size`. */
+/* The reverse: makes a name; false: longer than `size`. */
 bool vt_name_make(char *out, size_t size, const char *pattern,
                   const unsigned numbers[2], const char *word);
 

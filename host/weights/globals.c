@@ -1,6 +1,6 @@
 /*
- * globals.c - the Python objects that a state dict names, and what becomes of
- * them. A row in globals[] is all that a pickle can reach.
+ * globals.c - the Python objects that a state dict names, and how they are
+ * handled. A pickle can reach nothing outside globals[].
  */
 #include "base/memory.h"
 #include "weights/pickle.h"
@@ -10,7 +10,7 @@
 typedef enum {
     DICT,    /* collections.OrderedDict() */
     TENSOR,  /* (storage, offset, size, stride, ...) */
-    FIRST,   /* gives its first argument back */
+    FIRST,   /* returns its first argument */
     STORAGE, /* never called, only named in a persistent id */
     SCRIPT   /* __torch__...: a module of TorchScript */
 } role;
@@ -64,8 +64,8 @@ vitcl_status vt_pickle_global(vt_pickle *p, const char *module, size_t m,
         return VITCL_OK;
     }
     return vt_fail(VITCL_EUNSUPPORTED,
-                   "%s: pickle, byte %zu: names %.*s.%.*s, which a state dict "
-                   "does not need: save the state dict alone",
+                   "%s: pickle, byte %zu: %.*s.%.*s is not allowed in a state "
+                   "dict: save the state dict alone",
                    p->file, p->at, (int)VT_MIN(m, 80), module,
                    (int)VT_MIN(n, 80), name);
 done:
@@ -87,11 +87,11 @@ static vitcl_status bad_tensor(const vt_pickle *p)
 {
     return vt_fail(VITCL_ECORRUPT,
                    "%s: pickle, byte %zu: a tensor whose storage, offset, "
-                   "size or stride makes no sense",
+                   "size or stride is invalid",
                    p->file, p->at);
 }
 
-/* The ints of a tuple; false: other things are in it or too many. */
+/* The ints of a tuple; false: it has other values or too many. */
 static bool read_sizes(const vt_pickle *p, const vt_pk_value *tuple,
                        uint64_t out[VT_RANK_MAX])
 {
@@ -142,9 +142,10 @@ vitcl_status vt_pickle_reduce(vt_pickle *p, vt_pk_ref what, vt_pk_ref args,
     const vt_pk_value *f = &p->values[what], *a = &p->values[args];
 
     if (f->kind != VT_PK_GLOBAL || a->kind != VT_PK_TUPLE)
-        return vt_fail(VITCL_ECORRUPT,
-                       "%s: pickle, byte %zu: calls what is no function",
-                       p->file, p->at);
+        return vt_fail(
+            VITCL_ECORRUPT,
+            "%s: pickle, byte %zu: calls a value that is not a function",
+            p->file, p->at);
     switch (globals[f->other].role) {
     case DICT:
         if (a->count == 0)
@@ -163,8 +164,8 @@ vitcl_status vt_pickle_reduce(vt_pickle *p, vt_pk_ref what, vt_pk_ref args,
         break;
     }
     return vt_fail(VITCL_ECORRUPT,
-                   "%s: pickle, byte %zu: calls %s with odd arguments", p->file,
-                   p->at,
+                   "%s: pickle, byte %zu: calls %s with invalid arguments",
+                   p->file, p->at,
                    globals[f->other].name ? globals[f->other].name
                                           : "a TorchScript class");
 }
@@ -195,7 +196,8 @@ vitcl_status vt_pickle_persist(vt_pickle *p, vt_pk_ref id, vt_pk_ref *out)
 done:
     return st;
 odd:
-    return vt_fail(VITCL_ECORRUPT,
-                   "%s: pickle, byte %zu: a persistent id that is no storage",
-                   p->file, p->at);
+    return vt_fail(
+        VITCL_ECORRUPT,
+        "%s: pickle, byte %zu: a persistent id that is not a storage", p->file,
+        p->at);
 }

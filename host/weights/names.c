@@ -1,5 +1,5 @@
 /*
- * names.c - the patterns of dialects.h: does a name fit, and make one.
+ * names.c - match and make names by the patterns of dialects.h.
  */
 #include "base/memory.h"
 #include "weights/dialects.h"

@@ -1,11 +1,11 @@
 /*
- * npz.c - read numpy's .npz: a zip file of .npy arrays.
+ * npz.c - reads numpy's .npz: a zip file of .npy arrays.
  *
  *     \x93NUMPY | version | header length | Python literal | elements
  *
- * The literal is parsed as exactly what numpy writes: a dict of 'descr',
- * 'fortran_order' and 'shape', nothing evaluated. bfloat16 has no name in
- * numpy and comes as raw two-byte elements, "|V2".
+ * The parser accepts exactly the literal that numpy writes: a dict of
+ * 'descr', 'fortran_order' and 'shape'; nothing is evaluated. numpy has no
+ * name for bfloat16, which is stored as raw two-byte elements, "|V2".
  */
 #include "base/memory.h"
 #include "weights/archive.h"
@@ -107,7 +107,7 @@ static bool take_shape(text *t, npy *a)
     while (!take(t, ')')) {
         if (a->rank == VT_RANK_MAX || !take_size(t, &a->shape[a->rank++]))
             return false;
-        if (!take(t, ',')) /* "(3)" is a number, but take it */
+        if (!take(t, ',')) /* "(3)" is a number in Python; accept it */
             return take(t, ')');
     }
     return true;
@@ -126,20 +126,20 @@ static bool take_descr(text *t, npy *a)
     return a->element != NULL;
 }
 
-/* NULL, or what is wrong. */
+/* Returns NULL, or what is wrong. */
 static const char *parse_literal(npy *a, text *t)
 {
     bool descr = false, order = false, shape = false;
     char key[16];
 
     if (!take(t, '{'))
-        return "header is no dict";
+        return "header is not a dict";
     while (!take(t, '}')) {
         if (!take_string(t, key, sizeof key) || !take(t, ':'))
-            return "header is no dict of three keys";
+            return "header is not a dict of three keys";
         if (strcmp(key, "descr") == 0 && !descr) {
             if (!take_descr(t, a))
-                return "element type is not one of float, int and bfloat16";
+                return "element type is not float, int or bfloat16";
             descr = true;
         } else if (strcmp(key, "fortran_order") == 0 && !order) {
             a->fortran = take_word(t, "True");
@@ -151,14 +151,14 @@ static const char *parse_literal(npy *a, text *t)
                 return "shape is not a tuple of at most 8 sizes";
             shape = true;
         } else {
-            return "header has a key twice or one of no meaning";
+            return "header has a duplicate or unknown key";
         }
         if (!take(t, ',') && next(t) != '}')
-            return "header is no dict of three keys";
+            return "header is not a dict of three keys";
     }
     if (!descr || !order || !shape)
         return "header lacks descr, fortran_order or shape";
-    return next(t) < 0 ? NULL : "header goes on after the dict";
+    return next(t) < 0 ? NULL : "extra text after the dict in the header";
 }
 
 static const char *parse_header(npy *a, const uint8_t *b, size_t size)
@@ -169,7 +169,7 @@ static const char *parse_header(npy *a, const uint8_t *b, size_t size)
     if (size < 12 || memcmp(b, "\x93NUMPY", 6) != 0)
         return "not a numpy array";
     if (b[6] < 1 || b[6] > 3 || b[7] != 0)
-        return "a numpy format that is not 1.0, 2.0 or 3.0";
+        return "unsupported numpy format version (not 1.0, 2.0 or 3.0)";
     start = b[6] == 1 ? 10 : 12;
     n = b[8] | (size_t)b[9] << 8;
     if (b[6] > 1)
@@ -193,7 +193,8 @@ static void swap_bytes(uint8_t *p, size_t n, size_t size)
         }
 }
 
-/* out, the last axis running fastest, from in, where the first one does. */
+/* Copies from Fortran order (first axis fastest) to C order (last axis
+ * fastest). */
 static void from_fortran(uint8_t *out, const uint8_t *in, const npy *a,
                          size_t count)
 {
@@ -216,7 +217,7 @@ static void from_fortran(uint8_t *out, const uint8_t *in, const npy *a,
     }
 }
 
-/* *block holds the array; it is replaced where the order must change. */
+/* *block holds the array; it is replaced if the order must change. */
 static vitcl_status straighten(uint8_t **block, npy *a, size_t bytes)
 {
     vitcl_status st = VITCL_OK;
@@ -236,7 +237,7 @@ done:
     return st;
 }
 
-/* Whether the elements are as many as the shape says: before any reorder. */
+/* Does the number of elements match the shape? Checked before any reorder. */
 static bool fits(const npy *a, size_t size)
 {
     size_t bytes = a->element->size;
@@ -258,8 +259,8 @@ static vitcl_status read_array(vt_tensors *t, vt_archive *zip, size_t index,
     npy a = {0};
 
     if (n < 5 || n > VT_NAME_MAX || strcmp(entry + n - 4, ".npy") != 0)
-        return vt_fail(VITCL_ECORRUPT, "%s: %.100s is no array's name", file,
-                       entry);
+        return vt_fail(VITCL_ECORRUPT, "%s: %.100s is not a valid array name",
+                       file, entry);
     memcpy(name, entry, n - 4);
     name[n - 4] = '\0';
     VT_TRY(vt_archive_read(&block, &size, zip, index));

@@ -1,5 +1,5 @@
 /*
- * parts.c - bring axes into the canonical order, and read them so.
+ * parts.c - permute axes into the canonical order while reading.
  */
 #include "weights/parts.h"
 
@@ -20,8 +20,8 @@ static void set_shape(vt_part *p, uint32_t rank, const uint64_t *shape)
     memcpy(p->shape, shape, rank * sizeof *shape);
 }
 
-/* The piece's axes from the file's `s`, permuted by `order`; then the result's
- * shape, where neighbours may be merged. */
+/* Permutes the file's axes `s` by `order`. Afterwards sets the result's shape,
+ * where adjacent axes may be merged. */
 static void permute(vt_part *p, uint8_t axes, const uint64_t *s,
                     const uint8_t *order, uint32_t rank, const uint64_t *shape)
 {
@@ -31,7 +31,7 @@ static void permute(vt_part *p, uint8_t axes, const uint64_t *s,
     set_shape(p, rank, shape);
 }
 
-/* [D, 3 P P] -> [D, 3, P, P], as timm's oldest files need. */
+/* [D, 3 P P] -> [D, 3, P, P], for timm's oldest files. */
 static void split_patch(vt_part *p)
 {
     uint64_t side = 1;
@@ -44,7 +44,7 @@ static void split_patch(vt_part *p)
         set_shape(p, 4, (uint64_t[]){p->shape[0], 3, side, side});
 }
 
-/* p->shape is the file's; make it the canonical one. */
+/* p->shape is the file's; changes it to the canonical one. */
 vitcl_status vt_part_lay_out(vt_part *p, vt_layout layout, const char *file)
 {
     const uint64_t *s = p->shape;
@@ -109,7 +109,7 @@ vt_tensor vt_part_range(const vt_part *p)
     return r;
 }
 
-/* out[i] = in[order of the file]: in steps of the last axis of the result. */
+/* out[i] = in[file order], in steps of the last axis of the result. */
 static void reorder(float *out, const float *in, const vt_part *p)
 {
     uint64_t stride[VT_PART_AXES], step[VT_PART_AXES] = {0},

@@ -2,14 +2,14 @@
  * pickle.c - a bounded interpreter of the opcodes that torch.save() and
  * torch.jit.save() write.
  *
- * A pickle is a program for a stack machine that can name any Python object
- * and call it. This one builds values and nothing else: the few globals that a
- * state dict needs are constants of globals.c, every other global and every
- * other opcode ends the reading with its name. Values, items, stack and memo
- * have ceilings; each opcode takes at least a byte, so time is linear.
+ * A pickle is a program for a stack machine that can name any Python object and
+ * call it. This interpreter only builds values: the few globals that a state
+ * dict needs are constants of globals.c; every other global or opcode ends the
+ * reading with an error that names it. Values, items, stack and memo have
+ * limits; each opcode takes at least a byte, so time is linear.
  *
- * The file is long because an opcode is a function of a few lines here, and
- * they all work on one stack.
+ * The file is long because each opcode is a function of a few lines, and all of
+ * them work on one stack.
  */
 #include "weights/pickle.h"
 
@@ -85,7 +85,7 @@ static vitcl_status push(vt_pickle *p, vt_pk_ref v)
     vitcl_status st;
 
     if (p->stack_count == STACK_MAX)
-        return refuse(p, "stack too high");
+        return refuse(p, "stack too deep");
     VT_TRY(vt_grow(&p->stack, &p->stack_cap, p->stack_count + 1,
                    sizeof *p->stack));
     p->stack[p->stack_count++] = v;
@@ -93,7 +93,7 @@ done:
     return st;
 }
 
-/* Whether n values lie above the last mark. */
+/* Are there n values above the last mark? */
 static bool has(const vt_pickle *p, size_t n)
 {
     size_t floor = p->mark_count ? p->marks[p->mark_count - 1] : 0;
@@ -110,7 +110,7 @@ static vitcl_status push_mark(vt_pickle *p)
     vitcl_status st;
 
     if (p->mark_count == MARKS_MAX)
-        return refuse(p, "nested too deep");
+        return refuse(p, "nested too deeply");
     VT_TRY(
         vt_grow(&p->marks, &p->mark_cap, p->mark_count + 1, sizeof *p->marks));
     p->marks[p->mark_count++] = (uint32_t)p->stack_count;
@@ -121,7 +121,7 @@ done:
 static vitcl_status pop_mark(vt_pickle *p, size_t *from)
 {
     if (p->mark_count == 0)
-        return refuse(p, "an end without a beginning");
+        return refuse(p, "no mark on the stack");
     *from = p->marks[--p->mark_count];
     return VITCL_OK;
 }
@@ -131,13 +131,13 @@ static vitcl_status pop_mark(vt_pickle *p, size_t *from)
 static vitcl_status take(vt_pickle *p, size_t n, const uint8_t **out)
 {
     if (n > p->size - p->at)
-        return refuse(p, "ends early");
+        return refuse(p, "unexpected end");
     *out = p->bytes + p->at;
     p->at += n;
     return VITCL_OK;
 }
 
-/* n bytes, little-endian. */
+/* Reads n bytes, little-endian. */
 static vitcl_status take_number(vt_pickle *p, size_t n, uint64_t *out)
 {
     vitcl_status st;
@@ -175,7 +175,7 @@ done:
     return st;
 }
 
-/* A string whose length takes `width` bytes. */
+/* A string with a length of `width` bytes. */
 static vitcl_status push_string(vt_pickle *p, size_t width)
 {
     vitcl_status st;
@@ -185,7 +185,7 @@ static vitcl_status push_string(vt_pickle *p, size_t width)
 
     VT_TRY(take_number(p, width, &n));
     if (n > p->size)
-        return refuse(p, "ends early");
+        return refuse(p, "unexpected end");
     VT_TRY(take(p, (size_t)n, &b));
     VT_TRY(vt_pickle_value(p, VT_PK_STRING, &v));
     p->values[v].text = (const char *)b;
@@ -195,7 +195,7 @@ done:
     return st;
 }
 
-/* LONG1: a two's complement of n bytes. */
+/* LONG1: an n-byte two's complement number. */
 static vitcl_status push_long(vt_pickle *p)
 {
     vitcl_status st;
@@ -204,7 +204,7 @@ static vitcl_status push_long(vt_pickle *p)
 
     VT_TRY(take_number(p, 1, &n));
     VT_TRY(take(p, (size_t)n, &b));
-    if (n > 8) /* no size or count; some hash or random state */
+    if (n > 8) /* not a size or count: a hash or random state */
         return push_kind(p, VT_PK_OTHER);
     for (size_t i = (size_t)n; i-- > 0;)
         v = v << 8 | b[i];
@@ -217,7 +217,7 @@ done:
 
 /* ---- containers ---- */
 
-/* A tuple of the values from `from` on. */
+/* Makes a tuple of the values from `from` on. */
 static vitcl_status make_tuple(vt_pickle *p, size_t from)
 {
     vitcl_status st;
@@ -239,11 +239,11 @@ static vitcl_status extend(vt_pickle *p, size_t from, bool dict)
     size_t step = dict ? 2 : 1;
 
     if (!has(p, p->stack_count - from + 1)) /* the container below them */
-        return refuse(p, "items for no container");
+        return refuse(p, "items without a container");
     to = p->stack[from - 1];
     if (p->values[to].kind != (dict ? VT_PK_DICT : VT_PK_LIST) ||
         (p->stack_count - from) % step)
-        return refuse(p, "items for no container");
+        return refuse(p, "items without a container");
     for (size_t i = from; i < p->stack_count; i += step)
         VT_TRY(vt_pickle_append(p, to, dict ? p->stack[i] : 0,
                                 p->stack[i + step - 1]));
@@ -270,7 +270,7 @@ static vitcl_status put(vt_pickle *p, uint64_t index)
     vitcl_status st;
 
     if (!has(p, 1))
-        return refuse(p, "nothing to remember");
+        return refuse(p, "memo of an empty stack");
     if (index >= MEMO_MAX)
         return refuse(p, "memo too large");
     VT_TRY(vt_grow(&p->memo, &p->memo_cap, (size_t)index + 1, sizeof *p->memo));
@@ -283,7 +283,7 @@ done:
 static vitcl_status get(vt_pickle *p, uint64_t index)
 {
     if (index >= p->memo_cap || p->memo[index] == 0)
-        return refuse(p, "remembers what never was");
+        return refuse(p, "reads an empty memo entry");
     return push(p, p->memo[index] - 1);
 }
 
@@ -300,7 +300,7 @@ done:
 
 /* ---- globals and objects ---- */
 
-/* GLOBAL: two lines. */
+/* GLOBAL: the operand is two lines. */
 static vitcl_status named(vt_pickle *p)
 {
     vitcl_status st;
@@ -312,7 +312,7 @@ static vitcl_status named(vt_pickle *p)
         const uint8_t *from = p->bytes + p->at;
         const uint8_t *end = memchr(from, '\n', p->size - p->at);
         if (!end)
-            return refuse(p, "ends early");
+            return refuse(p, "unexpected end");
         start[i] = (const char *)from;
         length[i] = (size_t)(end - from);
         p->at += length[i] + 1;
@@ -330,11 +330,11 @@ static vitcl_status named_on_stack(vt_pickle *p)
     vt_pk_ref v;
 
     if (!has(p, 2))
-        return refuse(p, "too little on the stack");
+        return refuse(p, "stack underflow");
     name = &p->values[pop(p)];
     module = &p->values[pop(p)];
     if (name->kind != VT_PK_STRING || module->kind != VT_PK_STRING)
-        return refuse(p, "a global whose name is no string");
+        return refuse(p, "a global whose name is not a string");
     VT_TRY(vt_pickle_global(p, module->text, module->length, name->text,
                             name->length, &v));
     VT_TRY(push(p, v));
@@ -348,7 +348,7 @@ static vitcl_status reduce(vt_pickle *p)
     vt_pk_ref args, v;
 
     if (!has(p, 2))
-        return refuse(p, "too little on the stack");
+        return refuse(p, "stack underflow");
     args = pop(p);
     VT_TRY(vt_pickle_reduce(p, pop(p), args, &v));
     VT_TRY(push(p, v));
@@ -359,28 +359,28 @@ done:
 static vitcl_status new_object(vt_pickle *p)
 {
     if (!has(p, 2))
-        return refuse(p, "too little on the stack");
+        return refuse(p, "stack underflow");
     pop(p);
     if (!vt_pickle_is_script(p, pop(p)))
-        return refuse(p, "makes an object that is no TorchScript module");
+        return refuse(p, "creates an object that is not a TorchScript module");
     return push_kind(p, VT_PK_OBJECT);
 }
 
-/* A module's attributes are its state; an OrderedDict's (its _metadata) are
- * of no interest. */
+/* A module's attributes are its state. The state of an OrderedDict (its
+ * _metadata) is ignored. */
 static vitcl_status build(vt_pickle *p)
 {
     const vt_pk_value *state;
     vt_pk_value *v;
 
     if (!has(p, 2))
-        return refuse(p, "too little on the stack");
+        return refuse(p, "stack underflow");
     state = &p->values[pop(p)];
     v = &p->values[p->stack[p->stack_count - 1]];
     if (v->kind == VT_PK_DICT)
         return VITCL_OK;
     if (v->kind != VT_PK_OBJECT || state->kind != VT_PK_DICT || v->count)
-        return refuse(p, "sets the state of something that has none");
+        return refuse(p, "sets the state of a value that has none");
     v->first = state->first;
     v->last = state->last;
     v->count = state->count;
@@ -393,7 +393,7 @@ static vitcl_status persist(vt_pickle *p)
     vt_pk_ref v;
 
     if (!has(p, 1))
-        return refuse(p, "too little on the stack");
+        return refuse(p, "stack underflow");
     VT_TRY(vt_pickle_persist(p, pop(p), &v));
     VT_TRY(push(p, v));
 done:
@@ -442,10 +442,11 @@ static vitcl_status refuse_code(vt_pickle *p, uint8_t code)
     for (size_t i = 0; i < VT_COUNT(refused); i++)
         if (refused[i].code == code)
             name = refused[i].name;
-    return vt_fail(VITCL_EUNSUPPORTED,
-                   "%s: pickle, byte %zu: opcode 0x%02x (%s), which a state "
-                   "dict does not need",
-                   p->file, p->at - 1, code, name);
+    return vt_fail(
+        VITCL_EUNSUPPORTED,
+        "%s: pickle, byte %zu: opcode 0x%02x (%s) is not allowed in a "
+        "state dict",
+        p->file, p->at - 1, code, name);
 }
 
 static vitcl_status skip(vt_pickle *p, size_t n)
@@ -457,7 +458,7 @@ static vitcl_status skip(vt_pickle *p, size_t n)
 static vitcl_status small_tuple(vt_pickle *p, size_t n)
 {
     return has(p, n) ? make_tuple(p, p->stack_count - n)
-                     : refuse(p, "too little on the stack");
+                     : refuse(p, "stack underflow");
 }
 
 static vitcl_status push_number(vt_pickle *p, size_t width)
@@ -493,7 +494,7 @@ static vitcl_status drop(vt_pickle *p, bool to_mark)
         return st;
     }
     if (!has(p, 1))
-        return refuse(p, "too little on the stack");
+        return refuse(p, "stack underflow");
     pop(p);
     return VITCL_OK;
 }
@@ -503,11 +504,11 @@ static vitcl_status extend_by_one(vt_pickle *p, bool dict)
     size_t n = dict ? 2 : 1;
 
     return has(p, n + 1) ? extend(p, p->stack_count - n, dict)
-                         : refuse(p, "too little on the stack");
+                         : refuse(p, "stack underflow");
 }
 
-/* A switch over all opcodes is longer than a function should be, and clearer
- * than any table of functions with odd arguments. */
+/* The switch over all opcodes is long, but clearer than a table of functions
+ * with different arguments. */
 static vitcl_status step(vt_pickle *p, uint8_t code)
 {
     switch (code) {
@@ -605,7 +606,7 @@ vitcl_status vt_pickle_run(vt_pickle *p, vt_pk_ref *root)
         VT_TRY(step(p, *code));
     }
     if (p->stack_count != 1 || p->mark_count)
-        return refuse(p, "ends with other than one value");
+        return refuse(p, "does not end with exactly one value");
     *root = p->stack[0];
 done:
     return st;

@@ -1,25 +1,25 @@
 /*
- * pickle.h - the little of Python's pickle that a state dict needs, as a tree
- * of plain values: for host/weights alone. Nothing is ever called.
+ * pickle.h - the subset of Python's pickle that a state dict needs, as a tree
+ * of plain values: for host/weights only. No Python object is ever called.
  */
 #ifndef VT_WEIGHTS_PICKLE_H
 #define VT_WEIGHTS_PICKLE_H
 #include "weights/reader.h"
 
 typedef enum {
-    VT_PK_OTHER, /* None, a float: of no interest */
+    VT_PK_OTHER, /* None, a float: ignored */
     VT_PK_INT,   /* and bool */
     VT_PK_STRING,
     VT_PK_TUPLE,
     VT_PK_LIST,
     VT_PK_DICT,
-    VT_PK_OBJECT, /* of TorchScript: a dict of attributes */
+    VT_PK_OBJECT, /* TorchScript: a dict of attributes */
     VT_PK_GLOBAL,
     VT_PK_STORAGE,
     VT_PK_TENSOR
 } vt_pk_kind;
 
-typedef uint32_t vt_pk_ref; /* of a value */
+typedef uint32_t vt_pk_ref; /* index of a value */
 
 typedef struct vt_pk_value {
     vt_pk_kind kind;
@@ -57,26 +57,26 @@ typedef struct vt_pickle {
     size_t mark_count, mark_cap;
 } vt_pickle;
 
-/* Run the program in p->bytes; *root is what it leaves. */
+/* Runs the program in p->bytes; *root is its result. */
 vitcl_status vt_pickle_run(vt_pickle *p, vt_pk_ref *root);
 void vt_pickle_clear(vt_pickle *p);
 
-/* For globals.c: a new value, and an item at the end of a container. */
+/* For globals.c: adds a value, and adds an item at the end of a container. */
 vitcl_status vt_pickle_value(vt_pickle *p, vt_pk_kind kind, vt_pk_ref *out);
 vitcl_status vt_pickle_append(vt_pickle *p, vt_pk_ref to, vt_pk_ref key,
                               vt_pk_ref value);
-/* The index-th item's value of a tuple or list of more items than that. */
+/* The value of item `index` of a tuple or list, which must have that many. */
 const vt_pk_value *vt_pickle_item(const vt_pickle *p, const vt_pk_value *of,
                                   uint32_t index, vt_pk_ref *ref);
 
-/* globals.c: what may be named, and what it does. */
+/* globals.c: which globals are allowed, and what they do. */
 vitcl_status vt_pickle_global(vt_pickle *p, const char *module, size_t m,
                               const char *name, size_t n, vt_pk_ref *out);
 vitcl_status vt_pickle_reduce(vt_pickle *p, vt_pk_ref what, vt_pk_ref args,
                               vt_pk_ref *out);
 vitcl_status vt_pickle_persist(vt_pickle *p, vt_pk_ref id, vt_pk_ref *out);
 bool vt_pickle_is_script(const vt_pickle *p, vt_pk_ref global);
-/* The element type of a storage value. */
+/* The element type of a storage. */
 const vt_element *vt_pickle_element(const vt_pk_value *storage);
 
 #endif

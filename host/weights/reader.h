@@ -1,10 +1,10 @@
 /*
- * reader.h - what a file format's reader fills in: for host/weights alone.
+ * reader.h - what the reader of a file format fills in: for host/weights only.
  *
- * A reader adds tensors one by one with vt_tensors_add(), which checks what
- * is the same for all formats (name, rank, product, size, number), and keeps
- * what it decoded with vt_tensors_keep(). weights.c sorts and refuses names
- * that occur twice.
+ * A reader adds tensors one by one with vt_tensors_add(), which makes the
+ * checks that all formats share (name, rank, product, size, number), and hands
+ * over decoded memory with vt_tensors_keep(). weights.c sorts the tensors and
+ * rejects duplicate names.
  */
 #ifndef VT_WEIGHTS_READER_H
 #define VT_WEIGHTS_READER_H
@@ -16,11 +16,11 @@
 struct vt_tensors {
     char *path;
     const char *format;
-    vt_tensor *items; /* by name, once open */
+    vt_tensor *items; /* sorted by name, once open */
     size_t count, cap;
-    vt_weight_file **sources; /* where tensors lie ... */
+    vt_weight_file **sources; /* files that hold tensors ... */
     size_t source_count, source_cap;
-    void **blocks; /* ... or this holds them */
+    void **blocks; /* ... or memory that holds them */
     size_t block_count, block_cap;
 };
 
@@ -29,30 +29,30 @@ struct vt_weight_file {
     char *path;
 };
 
-/* What a reader reads: a file, or bytes in memory. */
+/* The input of a reader: a file, or bytes in memory. */
 typedef struct vt_input {
-    const uint8_t *bytes;         /* NULL: of the source */
-    const vt_weight_file *source; /* NULL: bytes */
+    const uint8_t *bytes;         /* NULL: use source */
+    const vt_weight_file *source; /* NULL: use bytes */
     size_t size;
     const char *file; /* for messages */
 } vt_input;
 vitcl_status vt_input_read(void *out, const vt_input *in, uint64_t at,
                            size_t n);
 
-/* An element type: its size in a file, and what it is to us. */
+/* An element type: its size in a file, and our type for it. */
 typedef struct vt_element {
     const char *name;
     uint32_t size;
     vt_file_dtype dtype;
 } vt_element;
 
-/* `file` goes into messages. data is borrowed for the life of t; NULL: the
- * caller says in the last item where it is. */
+/* `file` is used in messages. data is borrowed for the life of t; NULL: the
+ * caller sets source and place in the last item. */
 vitcl_status vt_tensors_add(vt_tensors *t, const char *file, const char *name,
                             const vt_element *element, uint32_t rank,
                             const uint64_t *shape, const uint8_t *data,
                             size_t size);
-/* Take a malloc()ed block over, also on failure. */
+/* Takes ownership of a malloc()ed block, also on failure. */
 vitcl_status vt_tensors_keep(vt_tensors *t, void *block);
 
 typedef struct vt_reader {

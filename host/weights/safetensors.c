@@ -1,11 +1,11 @@
 /*
- * safetensors.c - read the format of the same name, strictly.
+ * safetensors.c - a strict reader of the format.
  *
  *     u64 N | N bytes of JSON {"name": {dtype, shape, data_offsets}} | data
  *
- * Everything the reference reader demands, and more where a lenient reader
- * would have to guess: names once, no unknown keys or types, plain integers,
- * and data that is used exactly once from its first byte to its last.
+ * Checks all that the reference reader checks, and more where a lenient reader
+ * would have to guess: unique names, no unknown keys or types, plain integers,
+ * and every byte of the data used exactly once.
  */
 #include "base/memory.h"
 #include "weights/reader.h"
@@ -47,7 +47,7 @@ static vitcl_status read_metadata(const vt_json *m, const char *file)
     return VITCL_OK;
 }
 
-/* size: of the data, which begins at `data` of the input. */
+/* size: of the data, which starts at offset `data` of the input. */
 static vitcl_status read_tensor(vt_tensors *t, const vt_json *m,
                                 const vt_input *in, size_t data, size_t size)
 {
@@ -64,9 +64,10 @@ static vitcl_status read_tensor(vt_tensors *t, const vt_json *m,
     if (!vt_json_string(&dtype, vt_json_get(m, "dtype")) ||
         !vt_json_is_array(shape) || vt_json_count(offsets) != 2 ||
         vt_json_count(m) != 3)
-        return vt_fail(VITCL_ECORRUPT,
-                       "%s: %.100s: not exactly dtype, shape and data_offsets",
-                       file, name);
+        return vt_fail(
+            VITCL_ECORRUPT,
+            "%s: %.100s: must have exactly dtype, shape and data_offsets", file,
+            name);
     for (size_t i = 0; i < VT_COUNT(elements) && !element; i++)
         if (strcmp(dtype, elements[i].name) == 0)
             element = &elements[i];
@@ -79,17 +80,17 @@ static vitcl_status read_tensor(vt_tensors *t, const vt_json *m,
                            file, name, VT_RANK_MAX);
         if (!vt_json_uint(&dims[rank++], d))
             return vt_fail(VITCL_ECORRUPT,
-                           "%s: %.100s: shape is not of plain integers", file,
+                           "%s: %.100s: shape must be plain integers", file,
                            name);
     }
     if (!vt_json_uint(&from, vt_json_at(offsets, 0)) ||
         !vt_json_uint(&to, vt_json_at(offsets, 1)))
         return vt_fail(VITCL_ECORRUPT,
-                       "%s: %.100s: data_offsets are not plain integers", file,
+                       "%s: %.100s: data_offsets must be plain integers", file,
                        name);
     if (from > to || to > size)
         return vt_fail(VITCL_ECORRUPT,
-                       "%s: %.100s: bytes %llu to %llu of the %zu there are",
+                       "%s: %.100s: bytes %llu to %llu, but the data has %zu",
                        file, name, (unsigned long long)from,
                        (unsigned long long)to, size);
     st = vt_tensors_add(t, file, name, element, rank, dims,
@@ -113,7 +114,7 @@ static int by_place(const void *a, const void *b)
     return x->size < y->size ? -1 : x->size > y->size;
 }
 
-/* No hole, no overlap, nothing behind the last. */
+/* No gap, no overlap, nothing after the last tensor. */
 static vitcl_status check_places(const vt_tensor *items, size_t n, size_t data,
                                  size_t size, const char *file)
 {
@@ -128,18 +129,18 @@ static vitcl_status check_places(const vt_tensor *items, size_t n, size_t data,
     for (size_t i = 0; i < n; i++) {
         size_t from = (size_t)order[i]->place - data;
         if (from != at) {
-            st = vt_fail(VITCL_ECORRUPT, "%s: %.100s: %s at data byte %zu",
-                         file, order[i]->name,
-                         from < at ? "overlaps another tensor"
-                                   : "a hole before it",
-                         VT_MIN(from, at));
+            st =
+                vt_fail(VITCL_ECORRUPT, "%s: %.100s: %s at data byte %zu", file,
+                        order[i]->name,
+                        from < at ? "overlaps another tensor" : "gap before it",
+                        VT_MIN(from, at));
             goto done;
         }
         at += order[i]->size;
     }
     if (at != size)
         st = vt_fail(VITCL_ECORRUPT,
-                     "%s: %zu bytes behind the last tensor's data", file,
+                     "%s: %zu bytes after the last tensor's data", file,
                      size - at);
 done:
     free(order);
@@ -158,18 +159,20 @@ static vitcl_status open_safetensors(vt_tensors *t, const vt_input *in)
     size_t before = t->count, data;
 
     if (size < 8)
-        return vt_fail(VITCL_ECORRUPT, "%s: %zu bytes, too short", file, size);
+        return vt_fail(VITCL_ECORRUPT,
+                       "%s: %zu bytes, too short for safetensors", file, size);
     VT_TRY(vt_input_read(length, in, 0, 8));
     for (int i = 7; i >= 0; i--)
         n = n << 8 | length[i];
     if (n > HEADER_MAX || n > size - 8)
         return vt_fail(VITCL_ECORRUPT,
-                       "%s: a header of %llu bytes in a file of %zu", file,
+                       "%s: a header of %llu bytes, but the file has %zu", file,
                        (unsigned long long)n, size);
     VT_TRY(VT_NEW(&header, (size_t)n + 1));
     VT_TRY(vt_input_read(header, in, 8, (size_t)n));
     if (header[0] != '{') {
-        st = vt_fail(VITCL_ECORRUPT, "%s: the header is no JSON object", file);
+        st = vt_fail(VITCL_ECORRUPT, "%s: the header is not a JSON object",
+                     file);
         goto done;
     }
     data = 8 + (size_t)n;

@@ -1,10 +1,10 @@
 /*
- * save.c - write safetensors, the same bytes for the same tensors.
+ * save.c - writes safetensors; equal tensors give equal bytes.
  *
- * The order is the reference writer's: by element size downwards, then by
- * name, so that data stays aligned; the header is padded to 8 bytes with
- * spaces. Callers that do not have all data at once give a fill function,
- * which is asked for one tensor after the other.
+ * The order is the reference writer's: by descending element size, then by
+ * name, so that data stays aligned. The header is padded to 8 bytes with
+ * spaces. Callers that do not have all data at once pass a fill function, which
+ * is called for one tensor after the other.
  */
 #include "weights/save.h"
 #include "base/file.h"
@@ -102,7 +102,7 @@ static vitcl_status check(const vt_tensor *t, const char *path)
     if (count != t->count || !vt_mul(&count, count, types[t->dtype].size) ||
         count != t->size || !vt_utf8(t->name, strlen(t->name)))
         return vt_fail(VITCL_EINVAL,
-                       "%s: %.100s: shape, size and name do not fit", path,
+                       "%s: %.100s: shape, size or name is invalid", path,
                        t->name);
     return VITCL_OK;
 }
@@ -125,7 +125,7 @@ done:
     return st;
 }
 
-/* The header in memory first: its length stands in front of it. */
+/* Builds the header in memory first: its length is written before it. */
 static vitcl_status write_header(FILE *f, const vt_tensor *const *order,
                                  size_t n, const char *const *metadata,
                                  const char *path)

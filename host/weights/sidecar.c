@@ -1,6 +1,6 @@
 /*
- * sidecar.c - the files beside a checkpoint's weights; the library's own model
- * carries its config with it.
+ * sidecar.c - the files next to a checkpoint's weights; the embedded model has
+ * its config embedded, too.
  */
 #include "weights/sidecar.h"
 

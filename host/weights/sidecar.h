@@ -1,17 +1,17 @@
 /*
- * sidecar.h - the small files that lie with a checkpoint's weights: config.json
- * and the like.
+ * sidecar.h - the small files next to a checkpoint's weights: config.json and
+ * the like.
  */
 #ifndef VT_WEIGHTS_SIDECAR_H
 #define VT_WEIGHTS_SIDECAR_H
 #include "base/file.h"
 
-/* Where `name` belongs: in the folder `path`, or beside the file `path`. */
+/* The path of `name`: in the folder `path`, or next to the file `path`. */
 vitcl_status vt_sidecar_path(char **out, const char *path, const char *name);
 
-/* The file `name` of the checkpoint `path`, 32 MB at most; one that is not
- * there has data NULL and is no error. Closed with vt_file_close(). `file`:
- * what messages call it, freed by the caller; may be NULL. */
+/* Reads the file `name` of the checkpoint `path`, at most 32 MB. If it does not
+ * exist, data is NULL and there is no error. Closed with vt_file_close().
+ * `file`: its name in messages, freed by the caller; may be NULL. */
 vitcl_status vt_sidecar_read(vt_file *out, char **file, const char *path,
                              const char *name);
 

@@ -1,8 +1,9 @@
 /*
- * torch.c - read PyTorch's zip files: X/data.pkl and one X/data/KEY a storage.
+ * torch.c - reads PyTorch's zip files: X/data.pkl, and one X/data/KEY per
+ * storage.
  *
- * Also TorchScript archives such as OpenAI's CLIP, whose modules become dotted
- * names. Of a training checkpoint the model's state dict is taken.
+ * Also reads TorchScript archives such as OpenAI's CLIP, whose modules become
+ * dotted names. From a training checkpoint, the model's state dict is taken.
  */
 #include "base/memory.h"
 #include "weights/archive.h"
@@ -13,7 +14,7 @@
 
 #define PICKLE_MAX ((size_t)64 << 20)
 #define DEPTH_MAX 32
-#define VISITS_MAX (4 * VT_TENSORS_MAX) /* shared dicts may be met again */
+#define VISITS_MAX (4 * VT_TENSORS_MAX) /* shared dicts count each time */
 #define COPIES_FREE ((size_t)64 << 20)
 
 typedef struct storage {
@@ -28,13 +29,13 @@ typedef struct torch_file {
     vt_archive *zip;
     char prefix[VT_NAME_MAX];
     vt_pickle pickle;
-    storage *storages; /* by entry in the zip file */
+    storage *storages; /* indexed by zip entry */
     size_t visits, copies;
 } torch_file;
 
 /* ---- storages ---- */
 
-/* The bytes of a storage, read once. */
+/* The bytes of a storage; each is read only once. */
 static vitcl_status read_storage(torch_file *f, const vt_pk_value *v,
                                  storage **out)
 {
@@ -44,11 +45,13 @@ static vitcl_status read_storage(torch_file *f, const vt_pk_value *v,
     uint8_t *block = NULL;
 
     if (v->length > 64 || memchr(v->text, '/', v->length))
-        return vt_fail(VITCL_ECORRUPT, "%s: a storage of odd name", f->file);
+        return vt_fail(VITCL_ECORRUPT, "%s: a storage has an invalid name",
+                       f->file);
     snprintf(name, sizeof name, "%sdata/%.*s", f->prefix, (int)v->length,
              v->text);
     if (!vt_archive_find(&index, f->zip, name))
-        return vt_fail(VITCL_ECORRUPT, "%s: no entry %.100s", f->file, name);
+        return vt_fail(VITCL_ECORRUPT, "%s: entry %.100s is missing", f->file,
+                       name);
     *out = &f->storages[index];
     if (!(*out)->read) {
         VT_TRY(vt_archive_read(&block, &size, f->zip, index));
@@ -127,14 +130,15 @@ static vitcl_status add_tensor(torch_file *f, const char *name,
 
     VT_TRY(read_storage(f, v, &s));
     if (!extent(t, &count, &end) || end > (size_t)v->number)
-        return vt_fail(VITCL_ECORRUPT, "%s: %.100s reaches beyond its storage",
+        return vt_fail(VITCL_ECORRUPT, "%s: %.100s extends beyond its storage",
                        f->file, name);
     data = s->data + (count ? (size_t)t->offset * e->size : 0);
     if (count && !is_contiguous(t)) {
         if (count > f->copies / e->size)
-            return vt_fail(VITCL_ECORRUPT,
-                           "%s: %.100s: views much larger than the file",
-                           f->file, name);
+            return vt_fail(
+                VITCL_ECORRUPT,
+                "%s: %.100s: its views need much more memory than the file",
+                f->file, name);
         f->copies -= count * e->size;
         VT_TRY(VT_NEW(&copy, count * e->size));
         gather(copy, data, t, count, e->size);
@@ -156,7 +160,7 @@ static bool is_key(const vt_pickle *p, vt_pk_ref key, const char *word)
            memcmp(v->text, word, v->length) == 0;
 }
 
-/* Where in a training checkpoint the state dict is (timm: load_state_dict and
+/* Where a training checkpoint keeps the state dict (timm: load_state_dict and
  * the families' checkpoint_filter_fn). */
 static vt_pk_ref find_state(const vt_pickle *p, vt_pk_ref root)
 {
@@ -182,7 +186,7 @@ static vt_pk_ref find_state(const vt_pickle *p, vt_pk_ref root)
     return root;
 }
 
-/* Add all tensors below `at`; name[0..n) is their names' beginning. */
+/* Adds all tensors below `at`; name[0..n) is the prefix of their names. */
 static vitcl_status flatten(torch_file *f, vt_pk_ref at, char *name, size_t n,
                             int depth)
 {
@@ -190,7 +194,7 @@ static vitcl_status flatten(torch_file *f, vt_pk_ref at, char *name, size_t n,
     const vt_pickle *p = &f->pickle;
 
     if (depth == DEPTH_MAX)
-        return vt_fail(VITCL_ECORRUPT, "%s: pickle: dicts nested too deep",
+        return vt_fail(VITCL_ECORRUPT, "%s: pickle: dicts nested too deeply",
                        f->file);
     for (uint32_t i = p->values[at].first; i; i = p->items[i].next) {
         const vt_pk_value *key = &p->values[p->items[i].key];
@@ -225,7 +229,7 @@ done:
 
 /* ---- the file ---- */
 
-/* The entry X/data.pkl, and X/ as prefix. */
+/* The index of X/data.pkl; its X/ becomes the prefix. */
 static vitcl_status find_pickle(torch_file *f, size_t *index)
 {
     for (size_t i = 0; i < vt_archive_count(f->zip); i++) {
@@ -240,7 +244,7 @@ static vitcl_status find_pickle(torch_file *f, size_t *index)
         }
     }
     return vt_fail(VITCL_EUNSUPPORTED,
-                   "%s: a zip file with neither numpy arrays nor PyTorch's "
+                   "%s: a zip file without numpy arrays or PyTorch's "
                    "data.pkl",
                    f->file);
 }
@@ -257,8 +261,10 @@ static vitcl_status check_order(torch_file *f)
         return VITCL_OK;
     VT_TRY(vt_archive_read(&text, &size, f->zip, index));
     if (size != 6 || memcmp(text, "little", 6) != 0)
-        st = vt_fail(VITCL_EUNSUPPORTED, "%s: written on a big-endian machine",
-                     f->file);
+        st = vt_fail(
+            VITCL_EUNSUPPORTED,
+            "%s: written on a big-endian machine, which is not supported",
+            f->file);
 done:
     free(text);
     return st;
@@ -296,7 +302,8 @@ static vitcl_status open_torch(vt_tensors *t, const vt_input *in)
     VT_TRY(vt_pickle_run(&f.pickle, &root));
     VT_TRY(flatten(&f, find_state(&f.pickle, root), name, 0, 0));
     if (t->count == 0)
-        st = vt_fail(VITCL_EUNSUPPORTED, "%s: no state dict in it", file);
+        st =
+            vt_fail(VITCL_EUNSUPPORTED, "%s: the file has no state dict", file);
 done:
     vt_pickle_clear(&f.pickle);
     free(program);

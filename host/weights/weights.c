@@ -1,8 +1,9 @@
 /*
- * weights.c - which file, which reader, and the tensors that come of it.
+ * weights.c - chooses the file and the reader, and holds the tensors read.
  *
- * A folder may hold a checkpoint in several forms; candidates[] says which is
- * taken. An index (".index.json") names shards, which must lie beside it.
+ * A folder may hold a checkpoint in several formats; candidates[] gives the
+ * order of preference. An index (".index.json") names shards, which must be in
+ * its folder.
  */
 #include "base/file.h"
 #include "base/half.h"
@@ -34,7 +35,7 @@ static const char *const endings[] = {".safetensors", ".npz", ".bin", ".pth",
                                       ".pt"};
 
 #define INDEX_MAX (64 << 20)
-#define HEAD (1 << 17) /* of a file: with a zip file's first name */
+#define HEAD (1 << 17) /* bytes to sniff: enough for a zip's first name */
 #define SHARDS_MAX 1000
 
 vitcl_status vt_tensors_keep(vt_tensors *t, void *block)
@@ -53,8 +54,8 @@ static vitcl_status check_name(const char *file, const char *name)
     size_t n = strlen(name);
 
     if (n == 0 || n > VT_NAME_MAX)
-        return vt_fail(VITCL_ECORRUPT, "%s: a tensor's name of %zu bytes", file,
-                       n);
+        return vt_fail(VITCL_ECORRUPT, "%s: a tensor's name has %zu bytes",
+                       file, n);
     if (!vt_utf8(name, n))
         return vt_fail(VITCL_ECORRUPT, "%s: a tensor's name is not UTF-8",
                        file);
@@ -86,8 +87,8 @@ vitcl_status vt_tensors_add(vt_tensors *t, const char *file, const char *name,
     }
     if (!vt_mul(&bytes, count, element->size) || bytes != size)
         return vt_fail(VITCL_ECORRUPT,
-                       "%s: %.100s: %zu elements of %s in %zu bytes", file,
-                       name, count, element->name, size);
+                       "%s: %.100s: %zu elements of %s do not fit %zu bytes",
+                       file, name, count, element->name, size);
     x.count = count;
     x.size = size;
     VT_TRY(vt_grow(&t->items, &t->cap, t->count + 1, sizeof *t->items));
@@ -116,7 +117,7 @@ vitcl_status vt_input_read(void *out, const vt_input *in, uint64_t at, size_t n)
     error = vt_read_at(in->source->fd, out, n, at);
     return error ? vt_fail(VITCL_EIO, "%s: %s", in->source->path,
                            error == VT_SHORT
-                               ? "the file was cut short while in use"
+                               ? "the file was truncated while in use"
                                : strerror(error))
                  : VITCL_OK;
 }
@@ -147,23 +148,23 @@ static vitcl_status read_input(vt_tensors *t, const vt_input *in)
         }
     if (size >= 7 && memcmp(head, "version", 7) == 0)
         st = vt_fail(VITCL_EUNSUPPORTED,
-                     "%s: a Git LFS pointer, not the file itself: run "
+                     "%s: this is a Git LFS pointer, not the file itself: run "
                      "git lfs pull",
                      file);
     else if (size >= 2 && head[0] == 0x80 && head[1] <= 5)
-        st = vt_fail(VITCL_EUNSUPPORTED,
-                     "%s: a PyTorch file from before version 1.6: save it "
-                     "again with a newer PyTorch",
-                     file);
+        st = vt_fail(
+            VITCL_EUNSUPPORTED,
+            "%s: the format of PyTorch before 1.6 is not supported: save it "
+            "again with a newer PyTorch",
+            file);
     else if (!in->source && size >= 1 && head[0] == '{')
         st = vt_fail(VITCL_EUNSUPPORTED,
-                     "%s: JSON, perhaps an index of shards; weights in "
-                     "memory come in one piece",
+                     "%s: this is JSON, perhaps an index of shards; weights in "
+                     "memory must be one file",
                      file);
     else
         st = vt_fail(VITCL_EUNSUPPORTED,
-                     "%s: neither safetensors, .npz nor a PyTorch zip file",
-                     file);
+                     "%s: not a safetensors, .npz or PyTorch zip file", file);
 done:
     free(head);
     return st;
@@ -179,7 +180,7 @@ static void close_source(vt_weight_file *s)
     free(s);
 }
 
-/* Read when asked for, never mapped: who cuts a mapped file short kills us. */
+/* Read on demand, never mapped: truncating a mapped file would kill us. */
 static vitcl_status read_file(vt_tensors *t, const char *path)
 {
     vitcl_status st;
@@ -212,8 +213,8 @@ static vitcl_status sort_names(vt_tensors *t, const char *path)
         qsort(t->items, t->count, sizeof *t->items, by_name);
     for (size_t i = 1; i < t->count; i++)
         if (strcmp(t->items[i - 1].name, t->items[i].name) == 0)
-            return vt_fail(VITCL_ECORRUPT, "%s: two tensors are called %.100s",
-                           path, t->items[i].name);
+            return vt_fail(VITCL_ECORRUPT, "%s: duplicate tensor %.100s", path,
+                           t->items[i].name);
     return VITCL_OK;
 }
 
@@ -238,7 +239,7 @@ static bool is_plain(const char *file)
     return *file && *file != '.' && !strchr(file, '/') && !strchr(file, '\\');
 }
 
-/* Tensors from `before` on came from `shard`: does the index say so? */
+/* The tensors from `before` on are from `shard`: does the index agree? */
 static vitcl_status check_shard(const vt_tensors *t, size_t before,
                                 const entry *map, size_t n, const char *shard,
                                 const char *path)
@@ -248,7 +249,7 @@ static vitcl_status check_shard(const vt_tensors *t, size_t before,
         const entry *e = bsearch(&key, map, n, sizeof *map, by_entry);
         if (!e || strcmp(e->shard, shard) != 0)
             return vt_fail(VITCL_ECORRUPT,
-                           "%s: %.100s is in %.100s, which the index does not "
+                           "%s: %.100s is in %.100s, but the index does not "
                            "say",
                            path, t->items[i].name, shard);
     }
@@ -287,7 +288,7 @@ static vitcl_status read_shards(vt_tensors *t, entry *map, size_t n,
     }
     if (t->count != n)
         st = vt_fail(VITCL_ECORRUPT,
-                     "%s: names %zu tensors, the shards hold "
+                     "%s: it names %zu tensors, but the shards hold "
                      "%zu",
                      path, n, t->count);
 done:
@@ -308,7 +309,8 @@ static vitcl_status read_index(vt_tensors *t, const char *path)
     map = vt_json_get(root, "weight_map");
     n = vt_json_count(map);
     if (!vt_json_is_object(map) || n == 0 || n > VT_TENSORS_MAX) {
-        st = vt_fail(VITCL_ECORRUPT, "%s: no usable \"weight_map\"", path);
+        st = vt_fail(VITCL_ECORRUPT, "%s: \"weight_map\" is missing or invalid",
+                     path);
         goto done;
     }
     VT_TRY(VT_NEW(&entries, n));
@@ -316,9 +318,10 @@ static vitcl_status read_index(vt_tensors *t, const char *path)
         entries[i].name = vt_json_key(m);
         if (!vt_json_string(&entries[i].shard, m) ||
             !is_plain(entries[i].shard)) {
-            st = vt_fail(VITCL_ECORRUPT,
-                         "%s: the shard of %.100s is not a file beside it",
-                         path, entries[i].name);
+            st = vt_fail(
+                VITCL_ECORRUPT,
+                "%s: the shard of %.100s is not a file in the same folder",
+                path, entries[i].name);
             goto done;
         }
     }
@@ -331,7 +334,7 @@ done:
 
 /* ---- folders ---- */
 
-/* The only weight file of a folder that has none of the usual names. */
+/* The only weight file of a folder without a file of the usual names. */
 static vitcl_status find_single(char **out, const char *folder)
 {
     vitcl_status st = VITCL_OK;
@@ -346,7 +349,7 @@ static vitcl_status find_single(char **out, const char *folder)
                 VT_TRY(vt_format(&found, "%s/%s", folder, e->d_name));
     if (n != 1) {
         st = vt_fail(VITCL_EIO,
-                     n ? "%s: several weight files: name one of them"
+                     n ? "%s: several weight files: pass the path of one"
                        : "%s: no model.safetensors, .npz or PyTorch file",
                      folder);
         goto done;
@@ -380,7 +383,7 @@ done:
     return st;
 }
 
-/* ---- the public face ---- */
+/* ---- interface (weights.h) ---- */
 
 vitcl_status vt_tensors_open(vt_tensors **out, const char *path)
 {
@@ -471,7 +474,7 @@ static size_t size_of(vt_file_dtype t)
                                                    : 1;
 }
 
-/* Elements may be misaligned: every one is copied out of its bytes. */
+/* Elements may be misaligned: each one is copied from its bytes. */
 #define CONVERT(type, expression)                                              \
     for (size_t i = 0; i < n; i++) {                                           \
         type v;                                                                \

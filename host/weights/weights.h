@@ -1,11 +1,11 @@
 /*
- * weights.h - named tensors from whatever file they come in.
+ * weights.h - named tensors from files of any supported format.
  *
  *   reader   one per file format (readers[] in weights.c): file -> named,
- *            shaped places in the file, or bytes, checked against the file
+ *            shaped offsets in the file, or bytes, checked against the file
  *   dialect  foreign names -> canonical (timm) names; joins (q, k, v -> qkv)
  *            and layout changes (HWIO -> OIHW, [in,out] -> [out,in]) are
- *            remembered and done while a tensor is read
+ *            recorded, and applied while a tensor is read
  */
 #ifndef VT_WEIGHTS_WEIGHTS_H
 #define VT_WEIGHTS_WEIGHTS_H
@@ -31,7 +31,7 @@ typedef enum { /* what files hold */
                VT_FILE_OTHER
 } vt_file_dtype;
 
-/* An open file, read when it is asked for. */
+/* An open file; tensors are read on demand. */
 typedef struct vt_weight_file vt_weight_file;
 
 typedef struct vt_tensor {
@@ -48,10 +48,10 @@ typedef struct vt_tensor {
 
 /* ---- raw: as the file has them ---- */
 typedef struct vt_tensors vt_tensors;
-/* path: a weight file, or a folder with model.safetensors, its
- * .index.json with shards, an .npz or a PyTorch .bin. */
+/* path: a weight file, or a folder with model.safetensors, its .index.json with
+ * shards, an .npz or a PyTorch .bin. */
 vitcl_status vt_tensors_open(vt_tensors **out, const char *path);
-/* The same from bytes that stay where they are; `name` is for messages. */
+/* The same from bytes, which are borrowed; `name` is for messages. */
 vitcl_status vt_tensors_open_memory(vt_tensors **out, const void *bytes,
                                     size_t size, const char *name);
 size_t vt_tensors_count(const vt_tensors *t);
@@ -61,13 +61,13 @@ const char *vt_tensors_format(const vt_tensors *t); /* "safetensors", "npz" */
 const char *vt_tensors_path(const vt_tensors *t);
 /* Elements as f32, whether stored as f32, f16, bf16, f64, i64, i32 or u8. */
 vitcl_status vt_tensor_f32(float *out, const vt_tensor *t);
-/* n bytes of it from the first one asked for on; a file that was cut short
+/* Reads n bytes of it, starting at byte `first`. A file that was truncated
  * meanwhile is an error. */
 vitcl_status vt_tensor_bytes(void *out, const vt_tensor *t, size_t first,
                              size_t n);
 void vt_tensors_free(vt_tensors *t);
 
-/* ---- canonical: as a model asks for them ---- */
+/* ---- canonical: as models ask for them ---- */
 typedef struct vt_weights vt_weights; /* owns the vt_tensors it came from */
 typedef struct vt_weight {
     const char *name; /* canonical */
@@ -75,8 +75,8 @@ typedef struct vt_weight {
     uint64_t shape[VT_RANK_MAX]; /* after join and layout change */
     uint64_t count;
 } vt_weight;
-/* Rename by the dialect that the names and config (may be NULL) look like.
- * Takes `raw` over on success. */
+/* Renames by the dialect that the names and config (may be NULL) match. Takes
+ * ownership of `raw` on success. */
 vitcl_status vt_weights_new(vt_weights **out, vt_tensors *raw,
                             const vt_json *config);
 const vt_weight *vt_weights_get(const vt_weights *w, const char *name);
@@ -84,17 +84,17 @@ size_t vt_weights_count(const vt_weights *w);
 const vt_weight *vt_weights_at(const vt_weights *w, size_t index);
 const char *vt_weights_dialect(const vt_weights *w); /* "timm", "hf", "npz" */
 const vt_tensors *vt_weights_raw(const vt_weights *w);
-/* How it is stored (its first part). */
+/* The type in the file (of its first part). */
 vt_file_dtype vt_weight_dtype(const vt_weights *w, const vt_weight *t);
 /* out: `count` elements, canonical layout. */
 vitcl_status vt_weight_f32(float *out, const vt_weights *w, const vt_weight *t);
 void vt_weights_free(vt_weights *w);
 
 /* ---- writing ---- */
-/* One safetensors file of n tensors of any type but VT_FILE_OTHER, whole or
- * not at all, the same bytes for the same tensors in any order. Each needs
+/* Writes one safetensors file of n tensors of any type but VT_FILE_OTHER,
+ * atomically; the same tensors in any order give the same bytes. Each needs
  * name, dtype, rank, shape, count, size and data. metadata: pairs of strings,
- * NULL-ended, or NULL. */
+ * ended by NULL, or NULL. */
 vitcl_status vt_safetensors_write(const char *path, const vt_tensor *tensors,
                                   size_t n, const char *const *metadata);
 

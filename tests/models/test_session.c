@@ -186,7 +186,7 @@ Test(session, weights_cut_short)
             st = vitcl_run_rgb(s, rgb, 1);
         cr_expect_eq(st, VITCL_EIO, "%d: %d %s", when, st, vitcl_last_error());
         cr_expect(strstr(vitcl_last_error(), "model.safetensors") &&
-                      strstr(vitcl_last_error(), "cut short"),
+                      strstr(vitcl_last_error(), "truncated"),
                   "%s", vitcl_last_error());
         vitcl_session_free(s);
         vitcl_model_free(m);

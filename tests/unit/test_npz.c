@@ -186,14 +186,14 @@ Test(npz, refuses_arrays)
         {1, 0,
          "{'descr': '<f4', 'descr': '<f4', 'fortran_order': False, 'shape': "
          "(6,)}",
-         24, "twice"},
+         24, "duplicate"},
         {1, 0,
          "{'descr': '<f4', 'fortran_order': False, 'shape': (6,), 'x': 1}", 24,
-         "no meaning"},
-        {1, 0, "__import__('os').system('true')", 24, "no dict"},
-        {1, 0, "", 24, "no dict"},
-        {1, 0, "{", 24, "no dict"},
-        {1, 0, "{'descr': '<f4' 'shape': (6,)}", 24, "no dict"},
+         "duplicate or unknown key"},
+        {1, 0, "__import__('os').system('true')", 24, "not a dict"},
+        {1, 0, "", 24, "not a dict"},
+        {1, 0, "{", 24, "not a dict"},
+        {1, 0, "{'descr': '<f4' 'shape': (6,)}", 24, "not a dict"},
     };
     for (size_t i = 0; i < VT_COUNT(all); i++) {
         memset(&z, 0, sizeof z);
@@ -221,7 +221,7 @@ Test(npz, refuses_archives)
         made_lie lie;
         const char *says;
     } all[] = {
-        {"a.txt", {0}, "no array's name"},
+        {"a.txt", {0}, "not a valid array name"},
         {"../a.npy", {0}, ".."},
         {"x/../a.npy", {0}, ".."},
         {".npy", {0}, "name"},
@@ -233,7 +233,7 @@ Test(npz, refuses_archives)
         {"a.npy", {.crc = 1, .deflate = 1}, "CRC"},
         {"a.npy", {.size = 1}, ""},
         {"a.npy", {.size = 1, .deflate = 1}, "damaged"},
-        {"a.npy", {.size = 0x70000000, .deflate = 1}, "not believable"},
+        {"a.npy", {.size = 0x70000000, .deflate = 1}, "implausible"},
         {"a.npy", {.local = "b.npy"}, "damaged zip"},
     };
     for (size_t i = 0; i < VT_COUNT(all); i++) {
@@ -252,7 +252,7 @@ Test(npz, refuses_archives)
     for (int i = 0; i < 2; i++)
         made_add(&z, "a.npy", array, npy(F4("(6,)"), six, 24), (made_lie){0});
     made_end(&z);
-    refused("twice", "");
+    refused("duplicate", "");
     /* Two entries over the same bytes. */
     memset(&z, 0, sizeof z);
     made_add(&z, "a.npy", array, npy(F4("(6,)"), six, 24), (made_lie){0});
@@ -287,7 +287,7 @@ Test(npz, refuses_archives)
     made_add(&z, "b.npy", bits, sizeof bits,
              (made_lie){.method = 8, .size = (uint32_t)(limit - sizeof bits)});
     made_end(&z);
-    refused("unfolded", "not believable");
+    refused("unfolded", "implausible");
     memset(zeros, 0, sizeof zeros);
     /* Cut short, and more zeros than a header says. */
     memset(&z, 0, sizeof z);

@@ -174,7 +174,7 @@ Test(safetensors, cut_short_in_use)
         cr_expect_eq(vt_tensor_f32(got, vt_tensors_at(t, 0)), VITCL_OK);
         cr_expect_eq(vt_tensor_f32(got, vt_tensors_at(t, 1)), VITCL_EIO);
         cr_expect(strstr(vt_message(), path) &&
-                      strstr(vt_message(), "cut short"),
+                      strstr(vt_message(), "truncated"),
                   "%s", vt_message());
         cr_expect_neq(vt_tensors_export(vt_test_path(folder, "x"), t,
                                         VT_FILE_OTHER, NULL),
@@ -191,19 +191,19 @@ static const struct {
     const char *says;
 } hostile[] = {
     {"{" T("a", "F32", "[1]", "0", "4") "}", 0, 3, "of the 3"},
-    {"{" T("a", "F32", "[1]", "0", "4") "}", 0, 5, "behind the last"},
-    {"{" T("a", "F32", "[1]", "1", "5") "}", 0, 5, "hole"},
+    {"{" T("a", "F32", "[1]", "0", "4") "}", 0, 5, "after the last"},
+    {"{" T("a", "F32", "[1]", "1", "5") "}", 0, 5, "gap"},
     {"{" T("a", "F32", "[1]", "0", "4") "," T("b", "F32", "[1]", "0", "4") "}",
      0, 4, "overlaps"},
     {"{" T("a", "F32", "[1]", "0", "4") "," T("b", "F32", "[1]", "2", "6") "}",
      0, 6, "overlaps"},
     {"{" T("a", "F32", "[1]", "0", "4") "," T("b", "F32", "[1]", "8", "12") "}",
-     0, 12, "hole"},
+     0, 12, "gap"},
     {"{" T("a", "F32", "[1]", "0", "4") "," T("a", "F32", "[1]", "4", "8") "}",
-     0, 8, "twice"},
+     0, 8, "duplicate"},
     {"{" T("a", "F32", "[1]", "0", "4") "," T("\\u0061", "F32", "[1]", "4",
                                               "8") "}",
-     0, 8, "twice"},
+     0, 8, "duplicate"},
     {"{" T("a", "F32", "[1]", "4", "0") "}", 0, 4, "bytes 4 to 0"},
     {"{" T("a", "F16", "[1]", "0", "4") "}", 0, 4, "1 elements of F16"},
     {"{" T("a", "F32", "[3]", "0", "4") "}", 0, 4, "3 elements"},
@@ -216,7 +216,7 @@ static const struct {
     {"{" T("a", "F32", "[1e0]", "0", "4") "}", 0, 4, "plain integers"},
     {"{" T("a", "F32", "[1]", "0", "4.0") "}", 0, 4, "plain integers"},
     {"{" T("a", "F32", "[1]", "-0", "4") "}", 0, 4, "plain integers"},
-    {"{" T("a", "F32", "[1]", "0", "NaN") "}", 0, 4, "not JSON"},
+    {"{" T("a", "F32", "[1]", "0", "NaN") "}", 0, 4, "invalid JSON"},
     {"{" T("a", "F32", "[\"1\"]", "0", "4") "}", 0, 4, "plain integers"},
     {"{" T("a", "F32", "1", "0", "4") "}", 0, 4, "exactly"},
     {"{" T("a", "F33", "[1]", "0", "4") "}", 0, 4, "unknown dtype"},
@@ -233,8 +233,8 @@ static const struct {
     {"{\"__metadata__\":{\"a\":1}}", 0, 0, "__metadata__"},
     {"{\"__metadata__\":\"x\"}", 0, 0, "__metadata__"},
     {"{\"__metadata__\":{\"a\":[[[[[1]]]]]}}", 0, 0, "deep"},
-    {"{" T("a", "F32", "[1]", "0", "4") "}", 1, 4, "not JSON"},
-    {"{" T("a", "F32", "[1]", "0", "4") "}", -1, 4, "not JSON"},
+    {"{" T("a", "F32", "[1]", "0", "4") "}", 1, 4, "invalid JSON"},
+    {"{" T("a", "F32", "[1]", "0", "4") "}", -1, 4, "invalid JSON"},
     {"{" T("a", "F32", "[1]", "0", "4") "}", 5, 4, "header of"},
     {"{" T("a", "F32", "[1]", "0", "4") "}", 1000000000, 4, "header of"},
     {"{" T("a", "F32", "[1]", "0", "4") "}", -200, 4, "header of"},
@@ -399,7 +399,8 @@ Test(safetensors, shards)
     put_text("model.safetensors.index.json",
              "{\"weight_map\":{\"x\":\".s1\",\"y\":\"s2.safetensors\"}}");
     cr_expect_eq(vt_tensors_open(&t, folder), VITCL_ECORRUPT);
-    cr_expect(strstr(vt_message(), "not a file beside it"), "%s", vt_message());
+    cr_expect(strstr(vt_message(), "not a file in the same folder"), "%s",
+              vt_message());
     cr_expect_null(t);
     remove(in_folder(".s1")), remove(in_folder("s2.safetensors"));
     remove(in_folder("model.safetensors.index.json"));

@@ -182,12 +182,12 @@ static const struct {
     {P("ctorch.storage\nUntypedStorage\n."), "UntypedStorage"},
     {P("cargparse\nNamespace\n)\x81."), "argparse.Namespace"},
     {P("c__torch__x\ny\n."), "__torch__x"},
-    {P("ccollections\nOrderedDict\n)R)R."), "no function"},
-    {P("ccollections\nOrderedDict\n]\x85R."), "odd arguments"},
-    {P("ctorch\nFloatStorage\n)R."), "odd arguments"},
-    {P("c__torch__\nM\n)R."), "odd arguments"},
-    {P("ctorch._utils\n_rebuild_parameter\n)R."), "odd arguments"},
-    {P("ctorch._utils\n_rebuild_tensor_v2\n)R."), "makes no sense"},
+    {P("ccollections\nOrderedDict\n)R)R."), "not a function"},
+    {P("ccollections\nOrderedDict\n]\x85R."), "invalid arguments"},
+    {P("ctorch\nFloatStorage\n)R."), "invalid arguments"},
+    {P("c__torch__\nM\n)R."), "invalid arguments"},
+    {P("ctorch._utils\n_rebuild_parameter\n)R."), "invalid arguments"},
+    {P("ctorch._utils\n_rebuild_tensor_v2\n)R."), "is invalid"},
     {P("ccollections\nOrderedDict\n)\x81."), "TorchScript"},
     {P("(ios\nsystem\n."), "INST"},
     {P("(cos\nsystem\no."), "os.system"},
@@ -197,9 +197,9 @@ static const struct {
     {P("Pabc\n."), "PERSID"},
     {P("I1\n."), "INT"},
     {P("\xff"), "0xff"},
-    {P("NQ."), "no storage"},
-    {P(")Q."), "no storage"},
-    {P("(\x8c\x06moduleNNNNtQ."), "no storage"},
+    {P("NQ."), "not a storage"},
+    {P(")Q."), "not a storage"},
+    {P("(\x8c\x06moduleNNNNtQ."), "not a storage"},
     {P("N)b."), "state"},
     {P("N}b."), "state"},
     {P("a."), "stack"},
@@ -209,42 +209,42 @@ static const struct {
     {P("](Nu."), "container"},
     {P("}(Nu."), "container"},
     {P("N((Ne."), "container"},
-    {P("t."), "end without"},
-    {P("1."), "end without"},
+    {P("t."), "no mark"},
+    {P("1."), "no mark"},
     {P("0."), "stack"},
     {P("(0."), "stack"},
     /* What lies below a mark is out of reach until the mark is gone. */
-    {P("N(0."), "too little on the stack"},
-    {P("N(0t."), "too little on the stack"},
-    {P("NN(N\x86."), "too little on the stack"},
-    {P("](Na."), "too little on the stack"},
-    {P("}N(Ns."), "too little on the stack"},
-    {P("N(q\x00."), "remember"},
-    {P("N(\x94."), "remember"},
-    {P("NN(\x93."), "too little on the stack"},
-    {P("N(NR."), "too little on the stack"},
-    {P("N(N\x81."), "too little on the stack"},
-    {P("}(}b."), "too little on the stack"},
-    {P(")(Q."), "too little on the stack"},
+    {P("N(0."), "stack underflow"},
+    {P("N(0t."), "stack underflow"},
+    {P("NN(N\x86."), "stack underflow"},
+    {P("](Na."), "stack underflow"},
+    {P("}N(Ns."), "stack underflow"},
+    {P("N(q\x00."), "empty stack"},
+    {P("N(\x94."), "empty stack"},
+    {P("NN(\x93."), "stack underflow"},
+    {P("N(NR."), "stack underflow"},
+    {P("N(N\x81."), "stack underflow"},
+    {P("}(}b."), "stack underflow"},
+    {P(")(Q."), "stack underflow"},
     {P("](N(e."), "container"},
     {P("R."), "stack"},
     {P("N\x93."), "stack"},
-    {P("NN\x93."), "no string"},
-    {P("q\x00."), "remember"},
-    {P("h\x05."), "never was"},
-    {P("j\xff\xff\xff\xff."), "never was"},
+    {P("NN\x93."), "not a string"},
+    {P("q\x00."), "empty stack"},
+    {P("h\x05."), "empty memo entry"},
+    {P("j\xff\xff\xff\xff."), "empty memo entry"},
     {P("Nr\xff\xff\xff\x7f."), "memo too large"},
-    {P("X\xff\xff\xff\xff."), "ends early"},
-    {P("\x8d\xff\xff\xff\xff\xff\xff\xff\xff."), "ends early"},
+    {P("X\xff\xff\xff\xff."), "unexpected end"},
+    {P("\x8d\xff\xff\xff\xff\xff\xff\xff\xff."), "unexpected end"},
     {P("\x8c\x05"
        "ab."),
-     "ends early"},
-    {P("ccollections"), "ends early"},
-    {P("J\x01."), "ends early"},
-    {P("\x8a\xff."), "ends early"},
-    {P("\x95\x01"), "ends early"},
-    {P("N"), "ends early"},
-    {P(""), "ends early"},
+     "unexpected end"},
+    {P("ccollections"), "unexpected end"},
+    {P("J\x01."), "unexpected end"},
+    {P("\x8a\xff."), "unexpected end"},
+    {P("\x95\x01"), "unexpected end"},
+    {P("N"), "unexpected end"},
+    {P(""), "unexpected end"},
     {P("."), "one value"},
     {P("NN."), "one value"},
     {P("(N."), "one value"},
@@ -260,23 +260,22 @@ static const struct {
      "beyond"},
     {P("}" W TENSOR(SIX, "\x00", "\x8a\x06\x00\x00\x00\x00\x00\x10\x85",
                     "K\x00\x85") "s."),
-     "larger than the file"},
+     "more memory than the file"},
     {P("}" W TENSOR(SIX, "\x00", "J\xff\xff\xff\xff\x85", "K\x01\x85") "s."),
-     "makes no sense"},
+     "is invalid"},
     {P("}" W TENSOR(SIX, "\x00", "K\x06\x85", "J\xff\xff\xff\xff\x85") "s."),
-     "makes no sense"},
+     "is invalid"},
     {P("}" W TENSOR(SIX, "\x00", "\x8a\x01\xff\x85", "K\x01\x85") "s."),
-     "makes no sense"},
+     "is invalid"},
     {P("}" W TENSOR(SIX, "\x00", "K\x06\x85", "\x8a\x03\x00\x00\x80\x85") "s."),
-     "makes no sense"},
-    {P("}" W TENSOR(SIX, "\x00", "K\x06\x85", ")") "s."), "makes no sense"},
-    {P("}" W TENSOR(SIX, "\x00", "N\x85", "N\x85") "s."), "makes no sense"},
-    {P("}" W TENSOR("N", "\x00", "K\x06\x85", "K\x01\x85") "s."),
-     "makes no sense"},
+     "is invalid"},
+    {P("}" W TENSOR(SIX, "\x00", "K\x06\x85", ")") "s."), "is invalid"},
+    {P("}" W TENSOR(SIX, "\x00", "N\x85", "N\x85") "s."), "is invalid"},
+    {P("}" W TENSOR("N", "\x00", "K\x06\x85", "K\x01\x85") "s."), "is invalid"},
     {P("}" W TENSOR(SIX, "\x00",
                     "(K\x01K\x01K\x01K\x01K\x01K\x01K\x01K\x01K\x06t",
                     "(K\x01K\x01K\x01K\x01K\x01K\x01K\x01K\x01K\x01t") "s."),
-     "makes no sense"},
+     "is invalid"},
     {P("}" W TENSOR(STORAGE("Float", "0", "\x05"), "\x00", "K\x05\x85",
                     "K\x01\x85") "s."),
      "24 bytes for 5"},
@@ -285,14 +284,14 @@ static const struct {
      "24 bytes for 6"},
     {P("}" W TENSOR(STORAGE("Float", "1", "\x06"), "\x00", "K\x06\x85",
                     "K\x01\x85") "s."),
-     "no entry"},
+     "is missing"},
     {P("}" W TENSOR(STORAGE("Float", "/", "\x06"), "\x00", "K\x06\x85",
                     "K\x01\x85") "s."),
-     "odd name"},
+     "invalid name"},
     {P("}\x8c\x01\xff" ONE "s."), "UTF-8"},
     {P("}\x8c\x00" ONE "s."), "name"},
     {P("}\x8c\x02\x00x" ONE "s."), "NUL"},
-    {P("}(" W ONE W ONE "u."), "two tensors"},
+    {P("}(" W ONE W ONE "u."), "duplicate tensor"},
 };
 
 static void refused(const void *program, size_t size, const char *says)
@@ -314,7 +313,7 @@ Test(torch, refuses)
 
     static uint8_t many[(1 << 22) + 16];
     memset(many, 'N', sizeof many);
-    refused(many, sizeof many, "stack too high");
+    refused(many, sizeof many, "stack too deep");
     /* As many values as there may be, on a stack emptied half-way: and one. */
     many[0] = many[1 << 21] = '(';
     many[(1 << 21) - 1] = many[1 << 22] = '1';
@@ -323,7 +322,7 @@ Test(torch, refuses)
     refused(many, sizeof many, "too deep");
     for (size_t i = 0; i < sizeof many; i++)
         many[i] = i % 2 ? '0' : ')';
-    refused(many, sizeof many, "ends early");
+    refused(many, sizeof many, "unexpected end");
 
     /* A dict of twice a dict of twice ...: 2^28 names in 300 bytes. */
     size_t n = 0;
@@ -354,7 +353,7 @@ Test(torch, refuses_copies)
     cr_assert_eq(run(&t, one, sizeof one - 1), VITCL_OK, "%s", vt_message());
     cr_expect_eq(vt_tensors_get(t, "w")->count, 10000000);
     vt_tensors_free(t);
-    refused(two, sizeof two - 1, "views much larger");
+    refused(two, sizeof two - 1, "views need much more");
 }
 
 Test(torch, refuses_archives)
