@@ -1,10 +1,9 @@
 /*
  * configs.c - config.json as timm and HF transformers write it.
  *
- * Easy to get wrong: timm multiplies embed_dim by mlp_ratio and cuts the
- * product, so the ratio must not fall short; crop_pct likewise, which is
- * divided by; the SwiGLU width of HF's DINOv2 is 2/3 of its own product,
- * rounded up to a multiple of 8.
+ * Easy to get wrong: timm truncates embed_dim * mlp_ratio, so the ratio must
+ * not be too small; likewise crop_pct, by which timm divides. The SwiGLU width
+ * of HF's DINOv2 is 2/3 of width * mlp_ratio, rounded up to a multiple of 8.
  */
 #include "convert/convert.h"
 
@@ -33,14 +32,14 @@ static void put_pair(FILE *f, const char *key, const char *value)
     fputs(",\n", f);
 }
 
-/* Enough digits that the same float is read again. */
+/* Enough digits to read the same float again. */
 static void put_three(FILE *f, const char *key, const float v[3])
 {
     vt_print(f, "  \"%s\": [%.9g, %.9g, %.9g],\n", key, (double)v[0],
              (double)v[1], (double)v[2]);
 }
 
-/* One number where both sides are alike. */
+/* One number if both sides are equal. */
 static void put_sides(FILE *f, const char *key, int h, int w)
 {
     if (h == w)
@@ -89,7 +88,7 @@ static void put_timm_args(FILE *f, const vt_config *c, const vt_target *t)
         put_sides(f, "patch_size", c->patch_h, c->patch_w);
     fprintf(f, "  \"embed_dim\": %d,\n  \"depth\": %d,\n", c->width, c->depth);
     vt_print(f, "  \"mlp_ratio\": %.17g,\n", ratio_of(rows, c->width));
-    /* timm's constructors do not see the one outside of model_args */
+    /* timm's constructors only read the one in model_args */
     put_pair(f, "global_pool", pool_word(c));
     if (!c->qkv_bias)
         fputs("  \"qkv_bias\": false,\n", f);
@@ -198,7 +197,7 @@ void vt_convert_timm(FILE *f, const vt_model *m, const vt_target *t,
 
 /* ---- Hugging Face ---- */
 
-/* mlp_ratio is an integer but where no integer gives this width. */
+/* mlp_ratio is an integer, unless no integer gives this width. */
 static void put_mlp(FILE *f, const vt_config *c, const vt_target *t)
 {
     int product = c->mlp;

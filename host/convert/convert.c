@@ -1,9 +1,9 @@
 /*
- * convert.c - write a checkpoint as a folder of timm's or HF's kind.
+ * convert.c - write a checkpoint as a folder in the form of timm or HF.
  *
- * A checkpoint that is of that kind already keeps its names and its configs,
- * byte for byte; only the type of its floats may change. Any other is opened
- * as a model, so that what is written is what this library would run.
+ * A checkpoint that is already in that form keeps its names and its configs,
+ * byte for byte; only the type of its floats may change. Any other is opened as
+ * a model, so that the result is what this library would run.
  */
 #include "convert/convert.h"
 
@@ -40,11 +40,12 @@ static vitcl_status read_dtype(vt_file_dtype *out, const char *word)
         if (strcmp(word, words[i].word) == 0)
             *out = words[i].dtype;
     if (word && *out == VT_FILE_OTHER)
-        return vt_fail(VITCL_EINVAL, "\"%s\" is not f32, f16 or bf16", word);
+        return vt_fail(VITCL_EINVAL,
+                       "type must be f32, f16 or bf16, not \"%s\"", word);
     return VITCL_OK;
 }
 
-/* ---- which model of the other library this is ---- */
+/* ---- the model in the other library ---- */
 
 static const char *timm_hybrid(const vt_config *c)
 {
@@ -57,19 +58,19 @@ static const char *timm_hybrid(const vt_config *c)
     return "vit_small_r26_s32_224";
 }
 
-/* What only vitcl trains: no other library could load it. */
+/* What only vitcl can train: no other library can load it. */
 static vitcl_status check_variant(const job *j, const char *library)
 {
     const vt_config *c = vt_model_config(j->model);
     const vt_json *args = vt_json_get(vt_model_json(j->model), "model_args");
     const char *lacks =
         c->places != VT_POS_1D || c->places_at != VT_AT_STEM
-            ? "positions of this kind"
+            ? "these position embeddings"
         : c->pre_logits ? "a pre-logits layer"
         : c->pre_norm && c->classes && !c->final_norm && !c->fc_norm
-            ? "a head on patches that no norm follows"
+            ? "a head on patches without a norm"
         : strcmp(c->family, "resnet") == 0 && vt_json_get(args, "layers")
-            ? "so many layers in its stages"
+            ? "this number of layers in its stages"
             : NULL;
 
     if (!lacks)
@@ -90,8 +91,8 @@ static vitcl_status to_timm(job *j)
     if (c->pos_embed && c->pos_prefix && c->class_token)
         VT_TRY(vt_weight_is_zero(&zero, j->weights, "pos_embed",
                                  (uint64_t)c->width));
-    /* timm's models with registers have positions for patches alone; a row of
-     * zeros was put there on the way to HF. */
+    /* timm's models with registers have position embeddings for patches only;
+     * the conversion to HF added a row of zeros. */
     t->no_embed_class =
         c->class_token && (c->pos_prefix == 0 || c->registers > 0 || zero);
     if (strcmp(c->family, "hybrid") == 0) {
@@ -149,8 +150,8 @@ static vt_export_to hf_kind(const vt_config *c)
                                             : VT_TO_HF_VIT;
 }
 
-/* NULL, or what HF's class of this kind cannot do. Tensors that it has no
- * place for are found when they are written. */
+/* NULL, or what HF's class for this model type does not support. Tensors that
+ * it does not have are found when they are written. */
 static const char *hf_lacks(const vt_config *c, vt_export_to to)
 {
     const bool mean = c->pool == VT_POOL_MEAN || c->pool == VT_POOL_MAX;
@@ -163,15 +164,15 @@ static const char *hf_lacks(const vt_config *c, vt_export_to to)
     if (to == VT_TO_HF_SIGLIP)
         return c->classes ? "a classifier on an attention-pooled tower" : NULL;
     if (to == VT_TO_HF_BEIT)
-        return c->qkv_bias ? NULL : "BEiT without biases of q and v";
+        return c->qkv_bias ? NULL : "BEiT without q and v biases";
     if (!c->class_token)
-        return "a model without class token";
+        return "a model without a class token";
     if (mean && c->classes)
         return "a head on pooled patches";
     if (c->registers && !dino)
         return "registers without layer scale";
     if (dino && c->swiglu && c->mlp % 8)
-        return "a SwiGLU width that is no multiple of 8";
+        return "a SwiGLU width that is not a multiple of 8";
     if (c->swiglu && !dino)
         return "SwiGLU without layer scale";
     return NULL;
@@ -187,7 +188,8 @@ static vitcl_status to_hf(job *j)
 
     if (strcmp(c->family, "resnet") == 0)
         return vt_fail(VITCL_EUNSUPPORTED,
-                       "%s: a ResNet is written in timm's form alone", j->path);
+                       "%s: a ResNet can only be written with --to timm",
+                       j->path);
     if (c->source == VT_SOURCE_TIMM && check_variant(j, "HF") != VITCL_OK)
         return VITCL_EUNSUPPORTED;
     if (lacks)
@@ -246,7 +248,7 @@ static void put_preprocessor(FILE *f, const job *j)
     vt_convert_preprocessor(f, &j->how);
 }
 
-/* Another library's names. */
+/* Writes the names of another library. */
 static vitcl_status translate(job *j, bool timm, const char *file)
 {
     vitcl_status st;
@@ -304,7 +306,7 @@ done:
     return st;
 }
 
-/* A config file as it is; none is no error. */
+/* Copies a config file; if it does not exist, that is no error. */
 static vitcl_status copy_config(const job *j, const char *name)
 {
     vitcl_status st;
@@ -344,7 +346,8 @@ vitcl_status vitcl_convert(const char *folder, const char *path, const char *to,
         return vt_fail(VITCL_EINVAL, "%s: an argument is NULL", __func__);
     timm = strcmp(to, "timm") == 0;
     if (!timm && strcmp(to, "hf") != 0)
-        return vt_fail(VITCL_EINVAL, "\"%s\" is neither timm nor hf", to);
+        return vt_fail(VITCL_EINVAL, "format must be timm or hf, not \"%s\"",
+                       to);
     VT_TRY(read_dtype(&j.dtype, dtype));
     VT_TRY(vt_model_open(&j.model, path));
     VT_TRY(vt_tensors_open(&j.raw, path));
@@ -365,7 +368,7 @@ vitcl_status vitcl_convert(const char *folder, const char *path, const char *to,
     VT_TRY(same ? keep_names(&j, timm, file) : translate(&j, timm, file));
 done:
     if (st != VITCL_OK && made)
-        rmdir(folder); /* where something is in it, it stays */
+        rmdir(folder); /* it stays if it is not empty */
     free(file);
     vt_weights_free(j.weights);
     vt_tensors_free(j.raw);

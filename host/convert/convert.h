@@ -1,5 +1,5 @@
 /*
- * convert.h - the configs that go with converted weights: for convert.c.
+ * convert.h - the configs of converted weights: for convert.c.
  */
 #ifndef VT_CONVERT_CONVERT_H
 #define VT_CONVERT_CONVERT_H
@@ -9,7 +9,7 @@
 
 #include <stdio.h>
 
-/* How a model is called in the library that it goes to. */
+/* The model's names in the target library. */
 typedef struct vt_target {
     vt_export_to to;
     const char *type;         /* timm: architecture; HF: model_type */

@@ -1,10 +1,10 @@
 /*
- * export.c - the tables of dialects.c read from right to left.
+ * export.c - applies the tables of dialects.c in reverse.
  *
- * Every canonical weight, changed where the two libraries differ in more than
- * names (`form`), is cut into the pieces that rows ask for; pieces of one name
- * are joined again. What no row takes must be zeros: a key bias that a family
- * does not have. One tensor is in memory at a time.
+ * Every canonical weight is first changed where the two libraries differ in
+ * more than names (`form`), then cut into the pieces that rows ask for; pieces
+ * of one name are joined again. A part that no row takes must be zeros, such as
+ * a key bias that a family does not have. One tensor is in memory at a time.
  */
 #include "convert/export.h"
 
@@ -32,7 +32,7 @@ typedef struct source {
 
 typedef struct piece {
     char *name;
-    uint8_t place; /* among the pieces of its name */
+    uint8_t position; /* among the pieces of its name */
     uint32_t source;
     uint32_t rank;
     uint64_t first, count, shape[VT_RANK_MAX];
@@ -44,7 +44,7 @@ typedef struct job {
     const vt_export *how;
     source *sources;
     size_t source_count;
-    piece *pieces; /* by name and place */
+    piece *pieces; /* by name and position */
     size_t piece_count, piece_cap;
     vt_tensor *tensors; /* of the file */
     size_t *first;      /* piece of each tensor */
@@ -52,7 +52,7 @@ typedef struct job {
     float *scratch, *line; /* a source; a tensor */
 } job;
 
-/* ---- what differs in more than names ---- */
+/* ---- differences beyond names ---- */
 
 static bool is(const char *a, const char *b)
 {
@@ -71,7 +71,7 @@ static vitcl_status set_form(const job *j, source *s)
     } else if (is(s->name, "cls_token") && how->fold_positions) {
         const vt_weight *p = vt_weights_get(j->w, "pos_embed");
         if (!p || p->rank != 3 || p->shape[1] == 0 || p->shape[2] != s->count)
-            return vt_fail(VITCL_ECORRUPT, "%s: no pos_embed of its width",
+            return vt_fail(VITCL_ECORRUPT, "%s: no pos_embed of the same width",
                            s->name);
         s->form = ADD_ROW;
     } else if (is(s->name, "head.weight") && s->rank == 2) {
@@ -101,7 +101,7 @@ static vitcl_status list_sources(job *j)
             VT_TRY(vt_weight_is_zero(&zero, j->w, t->name, t->count));
             if (!zero)
                 return vt_fail(VITCL_EUNSUPPORTED,
-                               "%s: head.bias is not zero, and this family "
+                               "%s: head.bias is not zero, but this family "
                                "has none in HF transformers",
                                j->path);
             continue;
@@ -139,7 +139,7 @@ static vitcl_status read_source(float *out, const job *j, const source *s)
     VT_TRY(VT_NEW(&in, (size_t)t->count));
     VT_TRY(vt_weight_f32(in, j->w, t));
     switch (s->form) {
-    case PAD: /* of minus zeros: adding one changes no bit */
+    case PAD: /* with minus zeros: adding them changes no bit */
         for (uint64_t i = 0; i < s->shape[2]; i++)
             out[i] = -0.0f;
         memcpy(out + s->shape[2], in, (size_t)t->count * sizeof *in);
@@ -171,7 +171,7 @@ static vitcl_status read_source(float *out, const job *j, const source *s)
                 else if (v != 0)
                     VT_TRY(vt_fail(VITCL_EUNSUPPORTED,
                                    "%s: the head reads the mean of the "
-                                   "patches, which timm's does not",
+                                   "patches, but timm's does not",
                                    j->path));
             }
         break;
@@ -218,14 +218,15 @@ static vitcl_status add_piece(job *j, size_t index, const vt_row *r,
     memcpy(p.shape, s->shape, sizeof p.shape);
     if (r && r->parts > 1) {
         if (s->shape[0] % r->parts)
-            return vt_fail(VITCL_ECORRUPT, "%s: %s has odd rows", j->path,
-                           s->name);
+            return vt_fail(VITCL_ECORRUPT,
+                           "%s: %s has a number of rows that cannot be split",
+                           j->path, s->name);
         p.shape[0] /= r->parts;
         p.count /= r->parts;
         p.first = p.count * r->part;
     }
     if (r && r->of)
-        p.place = r->first;
+        p.position = r->first;
     if (r && r->layout == VT_TOKEN && s->rank == 3)
         p.rank = 1, p.shape[0] = s->shape[2];
     if (r && r->layout == VT_TABLE && s->rank == 3)
@@ -239,7 +240,7 @@ done:
     return st;
 }
 
-/* Shares of a source that no row took must be zeros. */
+/* Parts of a source that no row took must be zeros. */
 static vitcl_status check_rest(job *j, const source *s, unsigned taken,
                                unsigned parts)
 {
@@ -251,8 +252,8 @@ static vitcl_status check_rest(job *j, const source *s, unsigned taken,
         for (uint64_t i = 0; i < n && !(taken >> k & 1); i++)
             if (j->scratch[k * n + i] != 0)
                 return vt_fail(VITCL_EUNSUPPORTED,
-                               "%s: %s has no place in the target's names, "
-                               "and is not zero",
+                               "%s: the target format has no tensor for %s, "
+                               "which is not zero",
                                j->path, s->name);
 done:
     return st;
@@ -280,9 +281,10 @@ static vitcl_status cut(job *j, size_t index)
     if (parts && taken != (1u << parts) - 1)
         VT_TRY(check_rest(j, s, taken, parts));
     if (!parts && j->how->to > VT_TO_TIMM_BEIT)
-        return vt_fail(VITCL_EUNSUPPORTED,
-                       "%s: HF transformers has no place for %s in this family",
-                       j->path, s->name);
+        return vt_fail(
+            VITCL_EUNSUPPORTED,
+            "%s: HF transformers has no tensor for %s in this family", j->path,
+            s->name);
     if (!parts && strncmp(s->name, "pooler.", 7) != 0) /* timm has none */
         VT_TRY(add_piece(j, index, NULL, s->name));
 done:
@@ -293,7 +295,7 @@ static int by_name(const void *a, const void *b)
 {
     const piece *x = a, *y = b;
     int c = strcmp(x->name, y->name);
-    return c ? c : (int)x->place - (int)y->place;
+    return c ? c : (int)x->position - (int)y->position;
 }
 
 /* ---- from pieces to a file ---- */
@@ -355,7 +357,7 @@ static vitcl_status put(uint8_t *out, const float *in, const vt_tensor *t)
         if (isfinite(in[i]) && (h & 0x7fff) == 0x7c00 &&
             t->dtype == VT_FILE_F16)
             return vt_fail(VITCL_EUNSUPPORTED,
-                           "%s: %g is too large for f16: take bf16", t->name,
+                           "%s: %g is too large for f16: use bf16", t->name,
                            (double)in[i]);
         memcpy(out + 2 * i, &h, 2);
     }
@@ -432,7 +434,7 @@ done:
     return st;
 }
 
-/* ---- the same names ---- */
+/* ---- unchanged names ---- */
 
 static vitcl_status copy(void *context, size_t index, uint8_t *out)
 {
@@ -464,7 +466,7 @@ vitcl_status vt_tensors_export(const char *path, const vt_tensors *t,
                            vt_tensors_path(t), from->name));
         if (from->dtype > VT_FILE_F64 ||
             type_of(from->dtype, dtype) == from->dtype)
-            continue; /* its bytes as they are */
+            continue; /* bytes unchanged */
         to->dtype = type_of(from->dtype, dtype);
         to->size = (size_t)to->count * size_of(to->dtype);
         to->data = NULL, to->source = NULL;

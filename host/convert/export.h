@@ -1,12 +1,12 @@
 /*
- * export.h - write weights under the names of timm or HF transformers.
+ * export.h - write weights with the names of timm or HF transformers.
  */
 #ifndef VT_CONVERT_EXPORT_H
 #define VT_CONVERT_EXPORT_H
 #include "weights/weights.h"
 
-/* Whose names: timm's, its BEiT's and EVA's (q_bias, gamma_1), or those of an
- * HF model type. */
+/* Whose names: timm's, those of its BEiT and EVA (q_bias, gamma_1), or those of
+ * an HF model type. */
 typedef enum {
     VT_TO_TIMM,
     VT_TO_TIMM_BEIT,
@@ -19,30 +19,30 @@ typedef enum {
     VT_TO_HF_SIGLIP
 } vt_export_to;
 
-/* Where the two libraries hold the same model in different tensors. What a
- * flag drops must be zeros: else writing fails and says so. */
+/* Where the two libraries hold the same model in different tensors. Data that a
+ * flag drops must be zeros, else writing fails with a message. */
 typedef struct vt_export {
     vt_export_to to;
-    const char *prefix;  /* before every name but the heads' */
+    const char *prefix;  /* of every name except the heads' */
     vt_file_dtype dtype; /* VT_FILE_OTHER: as stored */
     bool pad_positions;  /* pos_embed gets a first row of zeros */
-    bool fold_positions; /* cls_token += pos_embed's first row, which goes */
-    bool widen_head;     /* [K,D] -> [K,2D]: the mean has no say */
+    bool fold_positions; /* cls_token += pos_embed's first row, then drop it */
+    bool widen_head;     /* [K,D] -> [K,2D]: zero weights for the mean */
     bool narrow_head;    /* [K,2D] -> [K,D] */
     bool drop_head_bias;
     bool add_head_bias;
-    const char *drop; /* names that begin so are left out; or NULL */
+    const char *drop; /* omit names with this prefix; or NULL */
     const char *const *metadata;
 } vt_export;
 
 vitcl_status vt_weights_export(const char *path, const vt_weights *w,
                                const vt_export *how);
-/* The same tensors by the same names; only floats change their type. */
+/* The same tensors with the same names; only the type of floats changes. */
 vitcl_status vt_tensors_export(const char *path, const vt_tensors *t,
                                vt_file_dtype dtype,
                                const char *const *metadata);
 
-/* Whether the first n elements of a weight are there and zeros. */
+/* Does the weight exist, and are its first n elements zeros? */
 vitcl_status vt_weight_is_zero(bool *out, const vt_weights *w, const char *name,
                                uint64_t n);
 

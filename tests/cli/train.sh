@@ -214,6 +214,6 @@ says 'fine-tuned at its own size, 16x16'
 run 1 info -m relative --size 24
 says 'belong to pictures of 16x16 pixels'
 run 1 convert -m places -o nowhere --to timm
-says 'timm has no model with positions of this kind'
+says 'timm has no model with these position embeddings'
 run 1 convert -m resnet -o nowhere --to hf
-says "written in timm's form alone"
+says "can only be written with --to timm"

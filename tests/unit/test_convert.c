@@ -195,7 +195,7 @@ static const struct {
      "head.bias is not zero"},
     {FAMILY(pooled), "vit_base_patch16_224",
      "\"class_token\": false, \"global_pool\": \"avg\", ", NULL,
-     "without class token"},
+     "without a class token"},
 };
 
 static char folder[256];
