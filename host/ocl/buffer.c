@@ -1,5 +1,5 @@
 /*
- * buffer.c - device memory: counted references, windows, transfers.
+ * buffer.c - device memory: reference counts, views, transfers.
  */
 #include "ocl/objects.h"
 #include "ocl/pages.h"
@@ -26,9 +26,9 @@ const char *vt_dtype_name(vt_dtype t)
     return dtypes[t].name;
 }
 
-/* ---- where a buffer lies ---- */
+/* ---- where a buffer is allocated ---- */
 
-#define OWN_PAGES ((size_t)1 << 20) /* smaller ones are the driver's affair */
+#define OWN_PAGES ((size_t)1 << 20) /* smaller ones come from the driver */
 
 typedef struct pages {
     void *start;
@@ -44,8 +44,8 @@ static void CL_CALLBACK drop_pages(cl_mem mem, void *own)
     free(p);
 }
 
-/* In pages of our own, which go when the driver has let the buffer go; NULL:
- * take the driver's. */
+/* Allocates a buffer in our own pages, freed when the driver releases it. NULL:
+ * let the driver allocate it. */
 static cl_mem in_pages(void **start, const vt_dev *dev, size_t bytes)
 {
     pages *p = NULL;
@@ -82,11 +82,11 @@ vitcl_status vt_buf_new(vt_buf **out, vt_dev *dev, size_t bytes)
     vitcl_status st;
 
     VT_TRY(vt_dev_alive(dev));
-    /* Fills are made of whole words, so there are only whole words. */
+    /* Fills write whole words, so sizes are rounded up to whole words. */
     if (!vt_sum(&room, VT_MAX(bytes, (size_t)4), 3) ||
         (most && (room & ~(size_t)3) > most)) {
         st = vt_fail(VITCL_ENOMEM,
-                     "%zu MiB in one piece is more than %.60s gives (%zu MiB)",
+                     "a buffer of %zu MiB exceeds the limit of %.60s (%zu MiB)",
                      bytes >> 20, dev->info.name, (size_t)(most >> 20));
         goto done;
     }
@@ -99,7 +99,8 @@ vitcl_status vt_buf_new(vt_buf **out, vt_dev *dev, size_t bytes)
         b->mem = clCreateBuffer(dev->context, CL_MEM_READ_WRITE,
                                 room & ~(size_t)3, NULL, &e);
     if (!b->mem) {
-        st = vt_cl_fail(dev, e, "no device memory for %zu bytes", bytes);
+        st = vt_cl_fail(dev, e, "cannot allocate %zu bytes of device memory",
+                        bytes);
         goto done;
     }
     atomic_fetch_add(&dev->buffers_made, 1);
@@ -145,7 +146,7 @@ vitcl_status vt_buf_view(vt_buf **out, vt_buf *parent, size_t offset,
     if (bytes == 0 || !vt_sum(&end, offset, bytes) || end > parent->bytes ||
         offset % parent->dev->align) {
         st = vt_fail(VITCL_EINVAL,
-                     "a window of %zu bytes at %zu does not lie in a buffer of "
+                     "a view of %zu bytes at %zu is outside a buffer of "
                      "%zu",
                      bytes, offset, parent->bytes);
         goto done;
@@ -157,12 +158,12 @@ vitcl_status vt_buf_view(vt_buf **out, vt_buf *parent, size_t offset,
     b->parent = vt_buf_ref(root);
     b->offset = parent->offset + offset;
     region.origin = b->offset;
-    region.size = bytes + (-bytes & 3); /* inside: the root has whole words */
+    region.size = bytes + (-bytes & 3); /* fits: the root has whole words */
     b->mem = clCreateSubBuffer(root->mem, CL_MEM_READ_WRITE,
                                CL_BUFFER_CREATE_TYPE_REGION, &region, &e);
     if (!b->mem) {
-        st = vt_cl_fail(b->dev, e, "no window of %zu bytes at %zu", bytes,
-                        offset);
+        st = vt_cl_fail(b->dev, e, "cannot make a view of %zu bytes at %zu",
+                        bytes, offset);
         goto done;
     }
     *out = b, b = NULL;
@@ -173,7 +174,7 @@ done:
 
 void vt_buf_large_pages(vt_buf *b)
 {
-    vt_pages_grow(b->pages, b->bytes);
+    vt_pages_make_large(b->pages, b->bytes);
 }
 
 vt_buf *vt_buf_ref(vt_buf *b)
@@ -202,9 +203,8 @@ static vitcl_status inside(const vt_buf *b, size_t offset, size_t bytes)
 {
     if (offset <= b->bytes && bytes <= b->bytes - offset)
         return vt_dev_alive(b->dev);
-    return vt_fail(VITCL_EINVAL,
-                   "%zu bytes at %zu do not lie in a buffer of %zu", bytes,
-                   offset, b->bytes);
+    return vt_fail(VITCL_EINVAL, "%zu bytes at %zu are outside a buffer of %zu",
+                   bytes, offset, b->bytes);
 }
 
 vitcl_status vt_buf_write(vt_queue *q, vt_buf *b, size_t offset,
@@ -218,8 +218,7 @@ vitcl_status vt_buf_write(vt_queue *q, vt_buf *b, size_t offset,
     e = clEnqueueWriteBuffer(q->queue, b->mem, CL_TRUE, offset, bytes, data, 0,
                              NULL, NULL);
     if (e != CL_SUCCESS)
-        st = vt_queue_fail(q, e, "%zu bytes cannot be written to the device",
-                           bytes);
+        st = vt_queue_fail(q, e, "cannot write %zu bytes to the device", bytes);
     return st;
 }
 
@@ -234,8 +233,8 @@ vitcl_status vt_buf_read(vt_queue *q, vt_buf *b, size_t offset, void *data,
     e = clEnqueueReadBuffer(q->queue, b->mem, CL_TRUE, offset, bytes, data, 0,
                             NULL, NULL);
     if (e != CL_SUCCESS)
-        st = vt_queue_fail(q, e, "%zu bytes cannot be read from the device",
-                           bytes);
+        st =
+            vt_queue_fail(q, e, "cannot read %zu bytes from the device", bytes);
     return st;
 }
 
@@ -255,7 +254,7 @@ vitcl_status vt_buf_fill(vt_queue *q, vt_buf *b, uint32_t word)
     if (e == CL_SUCCESS)
         vt_queue_event_done(q);
     else
-        st = vt_queue_fail(q, e, "%zu bytes cannot be filled", bytes);
+        st = vt_queue_fail(q, e, "cannot fill %zu bytes", bytes);
 done:
     return st;
 }

@@ -1,16 +1,16 @@
 /*
- * build_parallel.c - the programs of a plan built on all cores, for a first
+ * build_parallel.c - builds the programs of a plan on all cores, for a first
  * start.
  *
- * PoCL compiles behind one lock a process, so threads gain nothing: two threads
- * take as long as one. Processes do. A forked child builds from the same list
- * as we do, saves what it built in the program cache and ends; we load it from
- * there. That is sound where no other thread of the process uses the driver
- * when we fork, which only a program can know of itself: it sets
- * VITCL_BUILD_FORK=1, as vitcl does, and a library in somebody else's process
- * never forks. It was found to work with PoCL, so only PoCL is treated so.
- * Others build one program after the other, as they are needed. So does PoCL
- * without a cache, or with a child that fails or says nothing for long.
+ * PoCL compiles under one lock per process, so threads gain nothing: two take
+ * as long as one. Processes do gain. A forked child builds from the same list
+ * as we do, saves its programs in the program cache and ends; we load them from
+ * there. That is safe if no other thread of the process uses the driver during
+ * the fork, which only the program can know: it opts in with
+ * VITCL_BUILD_FORK=1, as vitcl does. A library in another program never forks.
+ * This was tested with PoCL, so it is used with PoCL only. Other drivers build
+ * one program after the other, when they are needed. So does PoCL without a
+ * cache, or if a child fails or stays silent for too long.
  */
 #include "ocl/cache.h"
 #include "ocl/objects.h"
@@ -35,7 +35,7 @@ enum {
     PATIENCE_MS = 30000 /* for one program */
 };
 
-/* Seen by all of the processes. */
+/* Shared by all of the processes. */
 typedef struct board {
     atomic_uint next, built;
 } board;
@@ -48,7 +48,7 @@ static bool may_fork(const vt_dev *dev)
            strcmp(dev->info.platform, "Portable Computing Language") == 0;
 }
 
-/* Take programs from the list until there are none. */
+/* Takes programs from the list until it is empty. */
 static void work(board *b, vt_dev *dev, vt_program *const *list, unsigned n)
 {
     cl_program program;
@@ -67,10 +67,10 @@ _Noreturn static void child(board *b, vt_dev *dev, vt_program *const *list,
     vt_log_forked();
     if (getppid() == parent)
         work(b, dev, list, n);
-    _exit(0); /* no handler of the driver's, no buffer of ours */
+    _exit(0); /* run no exit handlers, flush no buffers */
 }
 
-/* Until it ends; a child that finishes nothing for too long is killed. */
+/* Waits for a child; one that finishes no program for too long is killed. */
 static void await(pid_t pid, const board *b)
 {
     const struct timespec pause = {0, 5000000};
@@ -121,7 +121,7 @@ void vt_programs_build(vt_dev *dev)
     work(b, dev, list, n);
     for (unsigned i = 0; i < children; i++)
         await(pids[i], b);
-    /* what the children built counts as built */
+    /* programs that the children built count as built */
     n = (unsigned)atomic_load(&dev->programs_built) - before;
     if (atomic_load(&b->built) > n)
         atomic_fetch_add(&dev->programs_built, atomic_load(&b->built) - n);

@@ -1,19 +1,20 @@
 /*
  * cache.c - built programs in $XDG_CACHE_HOME/vitcl (or ~/.cache/vitcl).
  *
- * A file is named by the SHA-256 of what it was built from and by whom; it
- * holds that hash again, the length and the SHA-256 of the driver's binary.
- * It appears whole (temporary name, rename), so there are no locks. Whatever
- * is wrong with it, the program is built from source and nobody is told.
+ * A file's name is the SHA-256 of everything that affects the build. The file
+ * holds that hash again, then the length and the SHA-256 of the driver's
+ * binary. It is written atomically (temporary name, rename), so there are no
+ * locks. If anything is wrong with it, the program is silently built from
+ * source.
  *
- * The folder is kept within bounds (evict.c): a load marks a file as used, the
- * first save of a process removes what nobody uses.
+ * The folder's size is limited (evict.c): a load marks a file as used, and the
+ * first save of a process removes files that are no longer used.
  *
- * A binary is code that will run: the folder must be ours, no symbolic link,
- * and nobody else may write there; neither may anybody to the file. Everything
- * is opened relative to the folder that was checked.
+ * A binary is code that will run: the folder must belong to the user, must not
+ * be a symbolic link, and nobody else may write to it or to the file. All paths
+ * are opened relative to the folder that was checked.
  *
- * VITCL_CACHE=off turns it off.
+ * VITCL_CACHE=off disables the cache.
  */
 #include "ocl/cache.h"
 
@@ -46,7 +47,7 @@ static void add(vt_sha256_state *s, const char *text)
     vt_sha256_add(s, text, strlen(text) + 1);
 }
 
-/* Variables that change what a driver's compiler makes. */
+/* Environment variables that affect a driver's compiler. */
 static void add_environment(vt_sha256_state *s)
 {
     static const char *const names[] = {
@@ -126,7 +127,7 @@ void vt_cache_tell(void)
     if (folder >= 0)
         vt_log("cache: %s", path);
     else if (off && strcmp(off, "off") == 0)
-        vt_log("cache: none, by VITCL_CACHE=off");
+        vt_log("cache: disabled by VITCL_CACHE=off");
     else
         vt_log("cache: none; %s%s", path[0] ? path : "HOME is not set",
                path[0] ? " cannot be used" : "");
@@ -151,7 +152,7 @@ static size_t size_of(const header *h)
     return n > LIMIT ? SIZE_MAX : (size_t)n;
 }
 
-/* The binary in a file, or NULL; the whole file must be as it was written. */
+/* The binary in a file, or NULL if the file is not intact. */
 static unsigned char *read_binary(size_t *size, int fd, const vt_cache_key *key)
 {
     unsigned char *binary = NULL;
@@ -178,7 +179,7 @@ static unsigned char *read_binary(size_t *size, int fd, const vt_cache_key *key)
     return NULL;
 }
 
-/* Once a day is enough, and spares the disk. */
+/* Once a day is enough, and avoids disk writes. */
 static void mark_used(int fd)
 {
     struct stat st;

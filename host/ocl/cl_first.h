@@ -1,5 +1,5 @@
 /*
- * cl_first.h - the one place that includes OpenCL, at the version we keep to.
+ * cl_first.h - the only include of OpenCL, at the version that we target.
  */
 #ifndef VT_OCL_CL_FIRST_H
 #define VT_OCL_CL_FIRST_H

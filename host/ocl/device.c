@@ -2,8 +2,8 @@
  * device.c - find, describe, choose and open OpenCL devices.
  *
  * Devices are named "p:d", platform and device in the ICD loader's order. A
- * platform or device that cannot be asked keeps its place in the list and says
- * why in `error`; it never hides the others.
+ * platform or device that cannot be queried stays in the list with the reason
+ * in `error`; it never hides the others.
  */
 #include "ocl/cache.h"
 #include "ocl/objects.h"
@@ -22,7 +22,7 @@
 
 typedef struct found {
     cl_platform_id platform;
-    cl_device_id id; /* NULL: the platform itself failed */
+    cl_device_id id; /* NULL: the platform failed */
     cl_device_type type;
     bool ready; /* available, and has a compiler */
     vitcl_device_info info;
@@ -30,8 +30,8 @@ typedef struct found {
 
 typedef enum { TEXT, PLATFORM_TEXT, UINT, ULONG, FLAG, NONZERO } kind;
 
-/* Every property that is a plain question. A row is asked only if the driver
- * answers it: a question that is refused leaves the field as it is. */
+/* Every property that needs a single query. If the driver rejects the query,
+ * the field keeps its value. */
 static const struct property {
     cl_uint what;
     kind kind;
@@ -58,7 +58,7 @@ static const struct property {
 #undef ROW
 };
 
-/* What an extension's presence says. */
+/* Flags set by an extension. */
 static const struct {
     const char *extension;
     size_t offset;
@@ -69,9 +69,9 @@ static const struct {
     {"cl_khr_integer_dot_product", offsetof(vitcl_device_info, integer_dot)},
 };
 
-/* A question that a driver does not know (CL_INVALID_VALUE) leaves the answer
- * as it is. Any other error makes the device unusable: with a guess in place of
- * an answer, other kernels would be chosen, and other last bits be computed. */
+/* If a driver does not know a query (CL_INVALID_VALUE), the field keeps its
+ * value. Any other error makes the device unusable: with a guess instead of an
+ * answer, other kernels would be chosen, and the last bits would differ. */
 static cl_int failure(cl_int e)
 {
     return e == CL_INVALID_VALUE ? CL_SUCCESS : e;
@@ -82,7 +82,7 @@ static void unusable(found *f, cl_uint what, cl_int e)
 {
     if (!f->info.error[0])
         snprintf(f->info.error, sizeof f->info.error,
-                 "the driver does not describe this device (question 0x%04x): "
+                 "the driver rejects a query about this device (0x%04x): "
                  "%s",
                  (unsigned)what, vt_cl_name(e));
 }
@@ -93,7 +93,7 @@ static void check(found *f, cl_uint what, cl_int e)
         unusable(f, what, e);
 }
 
-/* A driver's string of any length, NULL where it gives none. */
+/* A driver's string of any length; NULL if there is none. */
 static cl_int long_text(char **out, cl_platform_id platform, cl_device_id id,
                         cl_uint what)
 {
@@ -115,7 +115,7 @@ static cl_int long_text(char **out, cl_platform_id platform, cl_device_id id,
     return e;
 }
 
-/* Into a field, without blanks around it and control characters inside. */
+/* Copies it without surrounding blanks and control characters. */
 static void copy_text(char *out, size_t size, char *text)
 {
     const char *from = text ? text : "";
@@ -180,7 +180,7 @@ static void describe(found *f)
         clGetDeviceInfo(f->id, CL_DEVICE_TYPE, sizeof f->type, &f->type, NULL);
     char *extensions;
 
-    if (e != CL_SUCCESS) { /* this one every driver must know */
+    if (e != CL_SUCCESS) { /* every driver must know this query */
         unusable(f, CL_DEVICE_TYPE, e);
         return;
     }
@@ -207,11 +207,11 @@ static void describe(found *f)
     if ((!available || !compiler) && !f->info.error[0])
         snprintf(f->info.error, sizeof f->info.error, "%s",
                  available ? "the driver has no OpenCL C compiler"
-                           : "the driver says that it is not available");
+                           : "the driver reports it as unavailable");
     f->ready = !f->info.error[0];
 }
 
-/* One platform's devices behind (*out)[*n]. */
+/* Appends one platform's devices at (*out)[*n]. */
 static vitcl_status list_platform(found **out, size_t *n, size_t *cap,
                                   cl_platform_id platform, unsigned number)
 {
@@ -240,13 +240,13 @@ static vitcl_status list_platform(found **out, size_t *n, size_t *cap,
         (void)long_text(&name, platform, NULL, CL_PLATFORM_NAME);
         copy_text(f->info.platform, sizeof f->info.platform, name);
         snprintf(f->info.error, sizeof f->info.error,
-                 "the driver does not list its devices: %s", vt_cl_name(e));
+                 "the driver cannot list its devices: %s", vt_cl_name(e));
     }
 done:
     return st;
 }
 
-/* All devices, in the ICD loader's order; none is no error. */
+/* All devices, in the ICD loader's order; an empty list is no error. */
 static vitcl_status enumerate(found **out, size_t *count)
 {
     cl_platform_id platforms[MAX_PLATFORMS];
@@ -260,7 +260,7 @@ static vitcl_status enumerate(found **out, size_t *count)
     VT_TRY(vt_ocl_ours());
     e = clGetPlatformIDs(MAX_PLATFORMS, platforms, &n);
     if (e != CL_SUCCESS && e != -1001)
-        return vt_cl_fail(NULL, e, "the OpenCL loader lists no platforms");
+        return vt_cl_fail(NULL, e, "the OpenCL loader cannot list platforms");
     if (e != CL_SUCCESS)
         n = 0;
     for (unsigned i = 0; i < VT_MIN(n, (cl_uint)MAX_PLATFORMS); i++)
@@ -271,7 +271,7 @@ done:
     return st;
 }
 
-/* Does the loader's folder name a driver, whatever becomes of it? */
+/* Does the loader's folder name a driver, usable or not? */
 static bool drivers_installed(void)
 {
     const char *where = vt_getenv("OCL_ICD_VENDORS");
@@ -292,13 +292,14 @@ static bool drivers_installed(void)
 static vitcl_status none(void)
 {
     if (drivers_installed())
-        return vt_fail(VITCL_ENODEVICE,
-                       "no OpenCL device: drivers are installed, but offer "
-                       "none; PoCL wants a folder for its cache that can be "
-                       "written (POCL_CACHE_DIR, XDG_CACHE_HOME or HOME)");
+        return vt_fail(
+            VITCL_ENODEVICE,
+            "no OpenCL device: drivers are installed but offer none; "
+            "PoCL needs a writable folder for its cache "
+            "(POCL_CACHE_DIR, XDG_CACHE_HOME or HOME)");
     return vt_fail(VITCL_ENODEVICE,
-                   "no OpenCL device: install a driver, for instance the "
-                   "package pocl-opencl-icd for the processor");
+                   "no OpenCL device: install a driver, for example the "
+                   "package pocl-opencl-icd for the CPU");
 }
 
 vitcl_status vt_dev_list(vitcl_device_info *out, uint32_t index)
@@ -365,8 +366,8 @@ static void candidates(char *out, size_t size, const found *list, size_t n,
         }
 }
 
-/* Any, cpu and gpu take the first, a GPU before others; a name must be one
- * device's alone, unless it is the whole name of exactly one. */
+/* Any, cpu and gpu select the first match, preferring a GPU. A name must match
+ * one device only, unless it is the full name of exactly one. */
 static vitcl_status choose(const found **out, const found *list, size_t n,
                            const char *select)
 {
@@ -390,13 +391,13 @@ static vitcl_status choose(const found **out, const found *list, size_t n,
     if (hits == 0) {
         candidates(list_text, sizeof list_text, list, n, NULL);
         return vt_fail(VITCL_ENODEVICE,
-                       "no OpenCL device is \"%.60s\"; there is %s", select,
-                       list_text[0] ? list_text : "none");
+                       "no OpenCL device matches \"%.60s\"; available: %s",
+                       select, list_text[0] ? list_text : "none");
     }
     if (hits > 1 && !broad && wholes != 1) {
         candidates(list_text, sizeof list_text, list, n, select);
         return vt_fail(VITCL_ENODEVICE,
-                       "\"%.60s\" is more than one OpenCL device: %s", select,
+                       "\"%.60s\" matches several OpenCL devices: %s", select,
                        list_text);
     }
     *out = wholes == 1 && !broad ? whole : hit;
@@ -412,7 +413,7 @@ static vitcl_status identity(char **out, const found *f)
     const cl_int e =
         long_text(&version, f->platform, NULL, CL_PLATFORM_VERSION);
     const vitcl_status st =
-        failure(e) ? vt_cl_fail(NULL, e, "the platform has no version")
+        failure(e) ? vt_cl_fail(NULL, e, "cannot read the platform's version")
                    : vt_format(out, "%s|%s|%s|%s|%s|%s", i->platform,
                                version ? version : "", i->name, i->vendor,
                                i->version, i->driver);
@@ -445,8 +446,8 @@ static vitcl_status measure(vt_dev *dev)
 
         if (failure(e))
             return vt_cl_fail(dev, e,
-                              "the driver does not describe the device "
-                              "(question 0x%04x)",
+                              "the driver rejects a query about the device "
+                              "(0x%04x)",
                               (unsigned)questions[i].what);
     }
     dev->vector = lanes >= 16 ? 16 : lanes >= 8 ? 8 : 4;
@@ -483,7 +484,7 @@ static vitcl_status open_found(vt_dev **out, const found *f)
         CL_CONTEXT_PLATFORM, (cl_context_properties)f->platform, 0};
     dev->context = clCreateContext(where, 1, &f->id, NULL, NULL, &e);
     if (!dev->context) {
-        st = vt_cl_fail(dev, e, "the device cannot be opened");
+        st = vt_cl_fail(dev, e, "cannot open the device");
         goto done;
     }
     vt_log("device %s: %s, %s, driver %s, %s; %u units, vectors of %d "
@@ -516,7 +517,7 @@ vitcl_status vt_dev_open(vt_dev **out, const char *select)
     VT_TRY(choose(&f, list, n, select));
     for (size_t i = 0; i < n; i++)
         if (&list[i] != f)
-            vt_log("device %s: not taken; %s%s%s", list[i].info.id,
+            vt_log("device %s: not selected; %s%s%s", list[i].info.id,
                    list[i].info.name,
                    list[i].info.name[0] && list[i].info.error[0] ? ": " : "",
                    list[i].info.error);

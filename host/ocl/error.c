@@ -1,13 +1,13 @@
 /*
- * error.c - OpenCL's error codes as names, and as our statuses.
+ * error.c - names of OpenCL's error codes, and their vitcl_status.
  *
- * Surprising: CL_OUT_OF_RESOURCES is what drivers say when a kernel died,
- * usually late and from another call, and the context is of no use after that;
- * but also when one launch wants more than there is at the moment. A clFinish
- * tells: where that fails too the device is marked lost, and nobody calls
- * OpenCL on it again, which might hang.
- * Nor does a process that was forked off: drivers' threads are not in it, and a
- * call would wait for them for good.
+ * Surprising: drivers report CL_OUT_OF_RESOURCES when a kernel crashed, usually
+ * late and from another call, and the context is unusable after that. But they
+ * also report it when a launch needs more resources than are free at the
+ * moment. clFinish decides: if that fails too, the device is marked lost and
+ * OpenCL is not called on it again, because it might hang. A forked child does
+ * not call OpenCL either: it lacks the driver's threads, and a call would wait
+ * for them forever.
  */
 #include "ocl/objects.h"
 
@@ -142,7 +142,7 @@ vitcl_status vt_queue_fail(vt_queue *q, cl_int error, const char *format, ...)
     return st;
 }
 
-static atomic_long owner; /* the process that OpenCL was started in */
+static atomic_long owner; /* the process that first called OpenCL */
 
 void vt_ocl_adopt(void)
 {

@@ -1,13 +1,13 @@
 /*
- * evict.c - keeps the folder of built programs (cache.c) and answers
- * (decisions.c) from growing.
+ * evict.c - limits the size of the folder of built programs (cache.c) and
+ * decisions (decisions.c).
  *
- * Programs that nobody has used for three months go, and then the least
- * recently used until the rest is within bounds; their times are what
- * vt_cache_load() leaves. Answers are asked again after that long. Other
- * processes may read and write meanwhile: a file that vanishes under them is
- * built again, and what they write is the youngest and so the last to go. Files
- * of other names are not ours.
+ * Programs not used for three months are removed, then the least recently used
+ * until the rest is within the limit; vt_cache_load() sets their times.
+ * Decisions expire after the same time. Other processes may read and write
+ * meanwhile: a file that disappears under them is built again, and the files
+ * that they write are the newest and so the last to be removed. Files with
+ * other names are never touched.
  */
 #include "ocl/cache.h"
 
@@ -36,7 +36,7 @@ static int by_use(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* 64 hex digits and ".bin" or ".choice"; behind a temporary name's, a process
+/* 64 hex digits and ".bin" or ".choice"; a temporary name adds a process
  * number. */
 static bool is_ours(const char *name, bool *temporary)
 {
@@ -67,7 +67,7 @@ static size_t list(file **out, DIR *dir, int folder, time_t now)
         if (!is_ours(e->d_name, &temporary) ||
             fstatat(folder, e->d_name, &st, AT_SYMLINK_NOFOLLOW) != 0)
             continue;
-        if (temporary) { /* whoever wrote it is long gone */
+        if (temporary) { /* its writer no longer exists */
             if (st.st_mtime < now - DAY)
                 unlinkat(folder, e->d_name, 0);
             continue;

@@ -1,8 +1,8 @@
 /*
  * kernel.c - queues, and kernels with their arguments and launch size.
  *
- * A kernel is one thread's: its arguments stay set from launch to launch, so
- * that a run is nothing but enqueues.
+ * A kernel belongs to one thread: its arguments stay set between launches, so
+ * that a run only enqueues.
  */
 #include "ocl/objects.h"
 
@@ -27,7 +27,7 @@ vitcl_status vt_queue_new(vt_queue **out, vt_dev *dev, bool profile)
     q->queue = clCreateCommandQueue(
         dev->context, dev->id, profile ? CL_QUEUE_PROFILING_ENABLE : 0, &e);
     if (!q->queue) {
-        st = vt_cl_fail(dev, e, "no command queue can be made");
+        st = vt_cl_fail(dev, e, "cannot create a command queue");
         goto done;
     }
     *out = q, q = NULL;
@@ -66,7 +66,7 @@ vitcl_status vt_queue_mark(vt_mark **out, vt_queue *q)
     VT_TRY(VT_NEW(&m, 1));
     e = clEnqueueMarkerWithWaitList(q->queue, 0, NULL, &m->event);
     if (e != CL_SUCCESS) {
-        st = vt_queue_fail(q, e, "no place in the queue can be marked");
+        st = vt_queue_fail(q, e, "cannot set a marker in the queue");
         goto done;
     }
     m->dev = vt_dev_ref(q->dev);
@@ -178,7 +178,7 @@ static vitcl_status set_now(vt_kernel *k, unsigned index, const void *value,
     atomic_fetch_add(&k->dev->args_set, 1);
     if (e == CL_SUCCESS)
         return VITCL_OK;
-    return vt_cl_fail(k->dev, e, "kernel %s does not take argument %u", k->name,
+    return vt_cl_fail(k->dev, e, "kernel %s rejects argument %u", k->name,
                       index);
 }
 
@@ -292,8 +292,8 @@ void vt_kernel_size(vt_kernel *k, unsigned dims, const size_t global[3],
     }
 }
 
-/* GPUs are watched by drivers that end what takes too long. Mesa's llvmpipe
- * leaves the loops of a work-item after 65535 rounds in all, without a word. */
+/* GPU drivers end kernels that run for too long. Mesa's llvmpipe silently
+ * leaves the loops of a work-item after 65535 iterations in all. */
 bool vt_dev_long_items(const vt_dev *dev)
 {
     return strcmp(dev->info.type, "cpu") == 0 &&
@@ -302,7 +302,7 @@ bool vt_dev_long_items(const vt_dev *dev)
 
 size_t vt_item_stack(void)
 {
-    const size_t others = 128 << 10; /* the driver's own, and what LLVM adds */
+    const size_t others = 128 << 10; /* used by the driver and by LLVM */
     pthread_attr_t usual;
     size_t bytes = 0;
 
@@ -332,7 +332,8 @@ vitcl_status vt_kernel_tiles(vt_kernel *k, unsigned index, int tiles)
                               CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR,
                               groups * sizeof *none, none, &e);
     if (!k->taken) {
-        st = vt_cl_fail(k->dev, e, "no device memory for %s", k->name);
+        st = vt_cl_fail(k->dev, e, "cannot allocate device memory for %s",
+                        k->name);
         goto done;
     }
     k->shares = groups;
@@ -343,9 +344,9 @@ done:
     return st;
 }
 
-/* A kernel that died has not set its counts back: the tiles that it had taken
- * would never be done again. */
-static vitcl_status start_anew(vt_queue *q, vt_kernel *k)
+/* A kernel that crashed has not reset its counters: the tiles that it had taken
+ * would never be computed again. */
+static vitcl_status reset_counters(vt_queue *q, vt_kernel *k)
 {
     const unsigned faults = atomic_load(&k->dev->faults);
     const cl_int none = 0;
@@ -356,7 +357,8 @@ static vitcl_status start_anew(vt_queue *q, vt_kernel *k)
     e = clEnqueueFillBuffer(q->queue, k->taken, &none, sizeof none, 0,
                             k->shares * sizeof none, 0, NULL, NULL);
     if (e != CL_SUCCESS)
-        return vt_queue_fail(q, e, "kernel %s cannot start anew", k->name);
+        return vt_queue_fail(q, e, "cannot reset the counters of kernel %s",
+                             k->name);
     k->faults = faults;
     return VITCL_OK;
 }
@@ -369,7 +371,7 @@ vitcl_status vt_kernel_launch(vt_queue *q, vt_kernel *k)
 
     VT_TRY(vt_dev_alive(q->dev));
     VT_TRY(vt_kernel_ready(k));
-    VT_TRY(start_anew(q, k));
+    VT_TRY(reset_counters(q, k));
     VT_TRY(vt_queue_event(&event, q));
     e = clEnqueueNDRangeKernel(q->queue, k->kernel, k->dims, NULL, k->global,
                                k->driver_local ? NULL : k->local, 0, NULL,
@@ -377,7 +379,7 @@ vitcl_status vt_kernel_launch(vt_queue *q, vt_kernel *k)
     if (e == CL_SUCCESS)
         vt_queue_event_done(q);
     else
-        st = vt_queue_fail(q, e, "kernel %s cannot be launched", k->name);
+        st = vt_queue_fail(q, e, "cannot launch kernel %s", k->name);
 done:
     return st;
 }

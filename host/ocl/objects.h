@@ -1,6 +1,6 @@
 /*
- * objects.h - what devices, queues, buffers and kernels are made of.
- * For the files of host/ocl only; everything outside sees ocl.h.
+ * objects.h - the structs of devices, queues, buffers and kernels. For the
+ * files of host/ocl only; everything else uses ocl.h.
  */
 #ifndef VT_OCL_OBJECTS_H
 #define VT_OCL_OBJECTS_H
@@ -22,15 +22,15 @@ struct vt_dev {
     int vector;
     size_t align, group_max;
     char *identity;       /* versions of driver and device, for cache keys */
-    char flags[96];       /* build flags that every program has here */
-    atomic_bool lost;     /* the driver gave up: no further OpenCL calls */
+    char flags[96];       /* build flags of every program here */
+    atomic_bool lost;     /* the driver failed: no further OpenCL calls */
     atomic_uint faults;   /* calls that failed so far */
     pthread_mutex_t lock; /* programs */
     pthread_cond_t built;
     vt_program *programs;
     void *attached; /* vt_dev_attach() */
     void (*drop)(void *);
-    bool fleeting; /* programs are for a trial: not kept on disk */
+    bool fleeting; /* for trials: programs are not kept on disk */
     atomic_uint_fast64_t programs_built, kernels_made, buffers_made, args_set,
         lookups;
 };
@@ -41,7 +41,7 @@ struct vt_queue {
     bool profile;
     cl_event *events; /* since the last vt_queue_time_ms() */
     size_t n_events, cap_events;
-    double host_ms; /* since then, of calls that no event tells about */
+    double host_ms; /* since then, in calls without an event */
 };
 
 struct vt_buf {
@@ -49,8 +49,8 @@ struct vt_buf {
     vt_dev *dev;
     cl_mem mem;
     size_t bytes, offset; /* offset: in parent */
-    vt_buf *parent;       /* of a view: a buffer that is no view */
-    void *pages;          /* where it lies, if in memory of our own */
+    vt_buf *parent;       /* of a view; never a view itself */
+    void *pages;          /* its memory, if it is our own */
 };
 
 #define VT_KERNEL_ARGS 24
@@ -58,9 +58,9 @@ struct vt_buf {
 struct vt_kernel {
     vt_dev *dev;
     vt_program *program; /* the device's */
-    cl_kernel kernel;    /* NULL: not needed yet, see vt_kernels_defer() */
+    cl_kernel kernel;    /* NULL: not made yet, see vt_kernels_defer() */
     char name[64];
-    struct { /* what is to be set then */
+    struct { /* arguments to set then */
         size_t size;
         union {
             cl_mem mem;
@@ -73,49 +73,49 @@ struct vt_kernel {
     bool driver_local; /* let the driver choose the work-group */
     cl_mem taken;      /* vt_kernel_tiles(): how much of each share */
     size_t shares;
-    unsigned faults; /* the device's when `taken` was last known to be 0 */
+    unsigned faults; /* device's count when `taken` was last known to be 0 */
 };
 
 /* ---- error.c ---- */
 const char *vt_cl_name(cl_int error);
-/* "<what>: CL_NAME (device, driver)"; remembers errors that can only mean that
- * the device is gone. dev may be NULL. */
+/* "<what>: CL_NAME (device, driver)"; records errors that can only mean that
+ * the device is lost. dev may be NULL. */
 vitcl_status vt_cl_fail(vt_dev *dev, cl_int error, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
-/* The same of a call on a queue, which then shows whether the device is gone.
- */
+/* The same for a call on a queue, which is then used to test whether the device
+ * is lost. */
 vitcl_status vt_queue_fail(vt_queue *q, cl_int error, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
-/* No call of OpenCL may be made for it, not even a release: the driver gave up,
- * or this is a forked process. */
+/* No OpenCL call may be made for this device, not even a release: the driver
+ * failed, or this is a forked process. */
 bool vt_dev_gone(const vt_dev *dev);
-/* VITCL_EDEVICE in another process than that of the first call here. */
+/* VITCL_EDEVICE if another process made the first OpenCL call. */
 vitcl_status vt_ocl_ours(void);
-/* A child that knows what it does: from now on this process is the one. */
+/* Makes this forked process the owner; the child must know that it is safe. */
 void vt_ocl_adopt(void);
 
 /* ---- program.c ---- */
-/* The text of cl/<name>.cl, a new string. */
+/* The text of cl/<name>.cl, in a new string. */
 vitcl_status vt_source_read(char **out, const char *name);
-/* A place for the program with kernel `name` in it; builds nothing. Owned by
- * the device. */
+/* Registers the program with kernel `name`; builds nothing. Owned by the
+ * device. */
 vitcl_status vt_program_ask(vt_program **out, vt_dev *dev, const char *file,
                             const char *name, const char *defines);
 /* Built, from the cache or from source. */
 vitcl_status vt_program_get(cl_program *out, vt_dev *dev, vt_program *p);
 const char *vt_program_file(const vt_program *p);
-/* Those that were asked for and are neither built nor in the cache. */
+/* The registered programs that are neither built nor in the cache. */
 unsigned vt_programs_missing(vt_program **list, unsigned size, vt_dev *dev);
 void vt_programs_free(vt_dev *dev);
 
 /* ---- build_parallel.c ---- */
-/* Bring everything that was asked for into the cache, on all cores where the
- * driver lets us. Never an error: what is missing is built when needed. */
+/* Builds all registered programs into the cache, on all cores if the driver
+ * allows it. Never an error: missing programs are built when needed. */
 void vt_programs_build(vt_dev *dev);
 
 /* ---- kernel.c ---- */
-/* Where to put the event of a call that some library enqueues; NULL without
- * profiling. Call vt_queue_event_done() when the call succeeded. */
+/* The event pointer for a call that another library enqueues; NULL without
+ * profiling. Call vt_queue_event_done() if the call succeeded. */
 vitcl_status vt_queue_event(cl_event **out, vt_queue *q);
 void vt_queue_event_done(vt_queue *q);
 

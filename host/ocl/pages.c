@@ -1,13 +1,13 @@
 /*
- * pages.c - host memory of our own, for devices that compute in it.
+ * pages.c - our own host memory, for devices that compute in it.
  *
- * A CPU device's buffers are host memory. Taken from malloc it goes back to the
- * heap; mapped here it is gone when the buffer is, and no child process has it.
- * A ViT-B/16's weights are 84 000 pages of 4 KiB or 170 of 2 MiB, with which a
- * forward is up to 15 % faster. But where the system must find or clear large
- * pages first (a virtual machine whose free memory went back to its host), they
- * cost more than one forward gives: so pages begin small, and grow in whoever
- * goes on.
+ * The buffers of a CPU device are host memory. malloc would keep it in the
+ * heap; mapped memory is returned to the system with the buffer, and no child
+ * process inherits it. The weights of a ViT-B/16 are 84 000 pages of 4 KiB or
+ * 170 of 2 MiB; with large pages, a forward pass is up to 15 % faster. But if
+ * the system must first find or clear large pages (a virtual machine whose free
+ * memory went back to its host), they cost more than one forward pass gains: so
+ * pages start small, and become large for sessions that continue.
  */
 #include "ocl/pages.h"
 
@@ -48,17 +48,18 @@ void *vt_pages_new(size_t bytes)
     return start;
 }
 
-void vt_pages_grow(void *pages, size_t bytes)
+void vt_pages_make_large(void *pages, size_t bytes)
 {
     const size_t size = bytes / LARGE * LARGE;
 
     if (!pages || size == 0)
         return;
 #ifdef MADV_HUGEPAGE
-    madvise(pages, size, MADV_HUGEPAGE); /* before Linux 6.1: by and by */
+    madvise(pages, size,
+            MADV_HUGEPAGE); /* before Linux 6.1: in the background */
 #endif
 #ifdef MADV_COLLAPSE
-    madvise(pages, size, MADV_COLLAPSE); /* refused: small pages do */
+    madvise(pages, size, MADV_COLLAPSE); /* if it fails, pages stay small */
 #endif
 }
 

@@ -1,15 +1,15 @@
 /*
- * pages.h - host memory of our own. For buffer.c.
+ * pages.h - our own host memory. For buffer.c.
  */
 #ifndef VT_OCL_PAGES_H
 #define VT_OCL_PAGES_H
 #include <stddef.h>
 
-/* Zeros, aligned to 2 MiB; NULL: none to be had. Nothing is taken from the
- * system before it is touched. */
+/* Zeroed memory, aligned to 2 MiB; NULL: out of memory. The system provides
+ * pages on first use. */
 void *vt_pages_new(size_t bytes);
-/* It will be used for long: make the pages large now. */
-void vt_pages_grow(void *pages, size_t bytes);
-void vt_pages_free(void *pages, size_t bytes); /* of the size it was made */
+/* For memory that is used for long: makes its pages large now. */
+void vt_pages_make_large(void *pages, size_t bytes);
+void vt_pages_free(void *pages, size_t bytes); /* the same size */
 
 #endif

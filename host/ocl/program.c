@@ -1,18 +1,18 @@
 /*
  * program.c - cl/common.cl and one kernel of cl/<file>.cl, built once.
  *
- * A program has one kernel: the others of its file are blanked out before the
- * driver sees them, for a driver compiles all that it is given, and PoCL, asked
- * for a binary, once more (with four kernels in a file that was three quarters
- * of the first start). So a kernel's definition starts with "kernel" and ends
- * with "}", each at the beginning of a line; what does not look so is left in.
+ * A program has one kernel: the others of its file are blanked out, because a
+ * driver compiles all of its input, and PoCL compiles it again when it is asked
+ * for the binary (with four kernels in a file, that was three quarters of the
+ * first start). So a kernel's definition must start with "kernel" and end with
+ * "}", each at the beginning of a line; a definition in another form is kept.
  *
- * A device keeps what it built until it is freed. Threads that want the same
- * program wait for the one that builds it; different programs build beside
- * each other. What was only asked for is built when it is needed, or together
- * with all others by vt_programs_build() (build_parallel.c). VITCL_CL_DIR=cl
- * reads the sources from a folder instead of the embedded ones: edit a kernel
- * and run again, nothing to compile in between.
+ * A device keeps its built programs until it is freed. Threads that need the
+ * same program wait for the one that builds it; different programs build in
+ * parallel. A registered program is built when it is needed, or together with
+ * all others by vt_programs_build() (build_parallel.c). VITCL_CL_DIR=cl reads
+ * the sources from a folder instead of the embedded ones, so that a kernel can
+ * be edited and run without a build.
  */
 #include "ocl/cache.h"
 #include "ocl/objects.h"
@@ -63,7 +63,7 @@ done:
     return st;
 }
 
-/* Does the head of a definition, up to its brace, name this kernel? */
+/* Does the start of a definition, up to its brace, name this kernel? */
 static bool defines_kernel(const char *from, const char *to, const char *name)
 {
     const size_t n = strlen(name);
@@ -74,7 +74,7 @@ static bool defines_kernel(const char *from, const char *to, const char *name)
     return false;
 }
 
-/* Blank out the kernels but `name`, line by line so that numbers stay. */
+/* Blanks out all kernels but `name`, keeping the line numbers. */
 static void keep_kernel(char *text, const char *name)
 {
     char *from = text;
@@ -93,7 +93,7 @@ static void keep_kernel(char *text, const char *name)
     }
 }
 
-/* The first line of a build log that speaks of an error. */
+/* Finds the first line of a build log that reports an error. */
 static vitcl_status build_error(vt_dev *dev, cl_program program, cl_int e,
                                 const char *file, const char *defines)
 {
@@ -106,7 +106,7 @@ static vitcl_status build_error(vt_dev *dev, cl_program program, cl_int e,
         clGetProgramBuildInfo(program, dev->id, CL_PROGRAM_BUILD_LOG, n, log,
                               NULL);
     if (log) {
-        vt_log("cl/%s.cl [%s]: the driver's compiler says:\n%s", file, defines,
+        vt_log("cl/%s.cl [%s]: build log of the driver:\n%s", file, defines,
                log);
     }
     line = log ? strstr(log, "error") : NULL;
@@ -118,31 +118,31 @@ static vitcl_status build_error(vt_dev *dev, cl_program program, cl_int e,
         line++;
     if (line && (end = strchr(line, '\n')))
         *end = '\0';
-    vt_cl_fail(dev, e, "cl/%s.cl [%.60s] does not build: %.160s", file, defines,
+    vt_cl_fail(dev, e, "cannot build cl/%s.cl [%.60s]: %.160s", file, defines,
                line && *line ? line : "the driver gives no reason");
     free(log);
     return VITCL_EDEVICE;
 }
 
-/* What a program is built from, and the name of its place in the cache. */
-typedef struct recipe {
+/* The inputs of a build, and their cache key. */
+typedef struct inputs {
     char *text[2], *options;
     vt_cache_key key;
-} recipe;
+} inputs;
 
-static void recipe_free(recipe *r)
+static void inputs_free(inputs *r)
 {
     free(r->text[0]);
     free(r->text[1]);
     free(r->options);
 }
 
-static vitcl_status recipe_of(recipe *r, const vt_dev *dev, const char *file,
+static vitcl_status inputs_of(inputs *r, const vt_dev *dev, const char *file,
                               const char *name, const char *defines)
 {
     vitcl_status st;
 
-    *r = (recipe){.options = NULL};
+    *r = (inputs){.options = NULL};
     VT_TRY(vt_source_read(&r->text[0], "common"));
     VT_TRY(vt_source_read(&r->text[1], file));
     keep_kernel(r->text[1], name);
@@ -158,17 +158,17 @@ static vitcl_status build(cl_program *out, vt_dev *dev, const char *file,
     const double from = vt_now_ms();
     cl_program program = NULL;
     const char *how = "from the cache";
-    recipe r;
+    inputs r;
     cl_int e;
     vitcl_status st;
 
-    VT_TRY(recipe_of(&r, dev, file, name, defines));
+    VT_TRY(inputs_of(&r, dev, file, name, defines));
     if (vt_cache_load(&program, dev, &r.key, r.options))
         goto built;
     program = clCreateProgramWithSource(dev->context, 2, (const char **)r.text,
                                         NULL, &e);
     if (!program) {
-        st = vt_cl_fail(dev, e, "cl/%s.cl cannot be made a program", file);
+        st = vt_cl_fail(dev, e, "cannot create a program from cl/%s.cl", file);
         goto done;
     }
     e = clBuildProgram(program, 1, &dev->id, r.options, NULL, NULL);
@@ -186,7 +186,7 @@ built:
 done:
     if (program)
         clReleaseProgram(program);
-    recipe_free(&r);
+    inputs_free(&r);
     return st;
 }
 
@@ -202,7 +202,7 @@ static void entry_free(vt_program *p, bool release)
     free(p);
 }
 
-/* With dev->lock held: the entry, or NULL. */
+/* Call with dev->lock held: the entry, or NULL. */
 static vt_program *find(const vt_dev *dev, const char *file, const char *name,
                         const char *defines)
 {
@@ -258,7 +258,7 @@ vitcl_status vt_program_get(cl_program *out, vt_dev *dev, vt_program *p)
     st = build(&program, dev, p->file, p->name, p->defines);
 
     pthread_mutex_lock(&dev->lock);
-    p->building = false; /* after a failure the next who asks tries again */
+    p->building = false; /* after a failure, the next caller retries */
     if (st == VITCL_OK)
         *out = p->program = program;
     pthread_cond_broadcast(&dev->built);
@@ -281,13 +281,13 @@ unsigned vt_programs_missing(vt_program **list, unsigned size, vt_dev *dev)
             list[n++] = p;
     pthread_mutex_unlock(&dev->lock);
     for (unsigned i = 0; i < n; i++) {
-        recipe r;
+        inputs r;
         vt_program *const p = list[i];
 
-        if (recipe_of(&r, dev, p->file, p->name, p->defines) == VITCL_OK &&
+        if (inputs_of(&r, dev, p->file, p->name, p->defines) == VITCL_OK &&
             !vt_cache_has(&r.key))
             list[kept++] = p;
-        recipe_free(&r);
+        inputs_free(&r);
     }
     return kept;
 }

@@ -178,5 +178,5 @@ if [ $code = 0 ]; then
     cmp out want || fail "another answer"
 else
     [ $code = 1 ] || fail "status $code"
-    says 'PoCL wants a folder for its cache that can be written'
+    says 'PoCL needs a writable folder for its cache'
 fi
