@@ -1,9 +1,9 @@
 /*
  * clblast.c - multiplication by CLBlast, then one kernel for the epilogue.
  *
- * Asked as column-major with the operands exchanged, C^T = B A^T, so that C is
- * written as it lies and a packed B ("kn") is read as it lies; only A is copied
- * by CLBlast, transposed and padded, into the temporary memory that we give it.
+ * Called as column-major with exchanged operands, C^T = B A^T, so that C is
+ * written and a packed B ("kn") is read without a copy; CLBlast only copies A,
+ * transposed and padded, into the temporary memory that we pass.
  *
  * Surprising:
  * - Calls are serialised by one lock: up to 1.6.0 its cache is not thread-safe.
@@ -28,14 +28,14 @@
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-/* OpenCL's own codes pass through; CLBlast's lie below -1000. q: or NULL. */
+/* OpenCL's codes pass through; CLBlast's own are below -1000. q may be NULL. */
 static vitcl_status fail(vt_dev *dev, vt_queue *q, CLBlastStatusCode code,
                          const char *what)
 {
     if (code > -1000)
         return q ? vt_queue_fail(q, code, "CLBlast %s", what)
                  : vt_cl_fail(dev, code, "CLBlast %s", what);
-    return vt_fail(VITCL_EDEVICE, "CLBlast %s: its error %d (%.60s)", what,
+    return vt_fail(VITCL_EDEVICE, "CLBlast %s: CLBlast error %d (%.60s)", what,
                    (int)code, dev->info.name);
 }
 
@@ -84,7 +84,7 @@ static vitcl_status pack(vt_queue *q, const vt_gemm_desc *d, vt_buf *packed,
     return vt_gemm_reorder(q, d, packed, b, true);
 }
 
-/* The exchanged operands as CLBlast wants them. */
+/* The exchanged operands in CLBlast's order. */
 typedef struct call {
     CLBlastTranspose ta, tb;
     size_t m, n, k, lda, ldb, ldc;
@@ -145,7 +145,7 @@ static vitcl_status multiply(vt_queue *q, const vt_gemm_desc *d, cl_mem c,
         st = fail(q->dev, q, e, "Sgemm");
         goto done;
     }
-    if (q->profile) { /* its event is the last of its kernels' alone */
+    if (q->profile) { /* its event covers only its last kernel */
         VT_TRY(vt_queue_finish(q));
         q->host_ms += vt_now_ms() - from;
     }
@@ -198,7 +198,7 @@ done:
     return st;
 }
 
-/* ---- the known answer ---- */
+/* ---- self test ---- */
 
 enum { TM = 37, TN = 65, TK = 70 };
 
@@ -220,7 +220,7 @@ static bool right(const float *c)
     return true;
 }
 
-/* Drivers and old versions do compute wrong products: one is looked at. */
+/* Some drivers and old versions compute wrong products: check one. */
 static vitcl_status probe(bool *ok, vt_dev *dev)
 {
     const vt_gemm_desc d = {

@@ -1,11 +1,11 @@
 /*
- * decisions.c - what was found out about a device by trying, kept so that it is
- * tried once: a small text file a question, beside the built programs.
+ * decisions.c - results of trials on a device, kept on disk so that each trial
+ * runs once: one small text file per question, next to the built programs.
  *
- * Its name is the hash of the question, the device, its driver, the version of
- * vitcl and the kernels that were tried; the text is for people, and is not
- * believed unless it is exactly what would have been written. A caller takes
- * only answers that it could have given.
+ * The file's name is the hash of the question, the device, its driver, the
+ * version of vitcl and the kernels that were tried. The text is for people; it
+ * is rejected unless it is exactly what would have been written. A caller
+ * accepts only answers that it could have given.
  */
 #include "gemm/decisions.h"
 
@@ -20,7 +20,7 @@
 
 #define LIMIT 1024
 
-/* The file's name and the text up to the answer. */
+/* The file's name, and its text up to the answer. */
 static vitcl_status describe(char name[80], char **text, const vt_dev *dev,
                              const char *question)
 {

@@ -1,13 +1,13 @@
 /*
- * decisions.h - what was found out about a device by trying, kept on disk so
- * that it is tried once.
+ * decisions.h - results of trials on a device, kept on disk so that each trial
+ * runs once.
  */
 #ifndef VT_GEMM_DECISIONS_H
 #define VT_GEMM_DECISIONS_H
 #include "ocl/ocl.h"
 
 #define VT_DECISION 32 /* lower case letters and digits */
-/* The answer that is kept on disk for this device and driver, if any. */
+/* The stored answer for this device and driver, if any. */
 bool vt_decision_load(char out[VT_DECISION], const vt_dev *dev,
                       const char *question);
 void vt_decision_save(const vt_dev *dev, const char *question,

@@ -1,6 +1,6 @@
 /*
- * device.h - what this folder keeps with a device: which providers and
- * instructions can be used, and the user's parameters.
+ * device.h - what this folder keeps with a device: the usable providers and
+ * instructions, and the user's parameters.
  */
 #ifndef VT_GEMM_DEVICE_H
 #define VT_GEMM_DEVICE_H
@@ -10,20 +10,20 @@
 
 #define VT_PROVIDERS 4 /* rows of providers[] in gemm.c, at most */
 
-/* By which instruction packed products of a type are made; 0: none. */
+/* The instruction that computes packed products of a type; 0: none. */
 typedef struct vt_dot_known {
     bool known;
-    int kind, failed, untried; /* untried: it could not be, this time */
+    int kind, failed, untried; /* untried: its trial could not run */
 } vt_dot_known;
 
 typedef struct vt_gemm_device {
-    pthread_mutex_t lock;             /* usable[] */
-    signed char usable[VT_PROVIDERS]; /* 0: not asked yet, 1: yes, -1: no */
+    pthread_mutex_t lock;             /* for usable[] */
+    signed char usable[VT_PROVIDERS]; /* 0: unknown, 1: yes, -1: no */
     vt_dot_known dot[2];              /* dot_choice.c: int8, bf16 */
     vt_params_table params; /* the user's, read when the device is opened */
 } vt_gemm_device;
 
-/* Of a device that vt_gemm_dev_open() opened. */
+/* For a device opened with vt_gemm_dev_open(). */
 vt_gemm_device *vt_gemm_device_of(const vt_dev *dev);
 
 #endif

@@ -1,10 +1,10 @@
 /*
- * dot.c - matrix multiplication by a CPU's dot-product instructions, where
- * it has them and is faster by them. For native.c.
+ * dot.c - matrix multiplication with a CPU's dot-product instructions, where it
+ * has them and they are faster. For native.c.
  *
- * Surprising: the kernels are inline assembly. dot_choice.c finds out once a
- * device, driver and version whether one is used; the trial itself, which may
- * crash, stands here and is made by the program vitcl-try.
+ * Surprising: the kernels are inline assembly. dot_choice.c decides, once per
+ * device, driver and version, whether one is used. The trial itself may crash;
+ * it is implemented here, but run by the program vitcl-try.
  */
 #include "gemm/dot.h"
 #include "base/clock.h"
@@ -20,7 +20,7 @@ enum { NONE = VT_DOT_NONE, S16 = VT_DOT_S16, BF16 = VT_DOT_BF16 };
 
 static const struct {
     const char *layout;
-    int lanes, terms; /* floats wide; terms a word */
+    int lanes, terms; /* width in floats; terms per word */
 } kinds[VT_DOT_KINDS] = {
     [VT_DOT_S16] = {"dot16-s16", 8, 2},
     [VT_DOT_U8] = {"dot32-u8", 16, 4},
@@ -34,7 +34,7 @@ static int words(const vt_gemm_desc *d, int kind)
     return (d->K + kinds[kind].terms - 1) / kinds[kind].terms;
 }
 
-/* Not a multiple of 4096 bytes. */
+/* Never a multiple of 4096 bytes. */
 static int stride(const vt_gemm_desc *d, int kind)
 {
     const int w = words(d, kind);
@@ -56,9 +56,9 @@ static size_t temp_bytes(const vt_gemm_desc *d, int kind)
            sizeof(int32_t);
 }
 
-/* The largest integer whose squares' sum over K cannot overflow. s16 has room
- * for more than int8's 127, and at no cost in time: a Ti/16's logits are ten
- * times nearer to f32's. */
+/* The largest integer whose sum of squares over K cannot overflow. s16 has room
+ * for more than int8's 127, at no cost in time: the logits of a Ti/16 are ten
+ * times closer to those of f32. */
 static int top(const vt_gemm_desc *d, int kind)
 {
     const int most = (int)sqrt((double)INT32_MAX / d->K);
@@ -168,13 +168,13 @@ done:
     return st;
 }
 
-/* ---- the trial ---- */
+/* ---- trial ---- */
 
 #define PROBE_M 96
 #define PROBE_N 384
 #define PROBE_K 768
 
-/* A product of one kind (NONE: by FMAs), on data of its own. */
+/* A product by one kind of instruction (NONE: FMAs), with its own data. */
 typedef struct trial {
     vt_gemm g;
     vt_buf *plain; /* B before packing */
@@ -195,7 +195,7 @@ static void trial_free(trial *t)
     vt_buf_free(t->plain);
 }
 
-/* In [-1, 1), as good as random (Wellons' lowbias32). */
+/* Pseudo-random in [-1, 1) (Wellons' lowbias32). */
 static float element(size_t i)
 {
     uint32_t x = (uint32_t)i + 1;
@@ -242,7 +242,7 @@ static vitcl_status trial_new(trial *t, vt_queue *q, vt_dtype type, int kind)
     VT_TRY(fill(&g->bufs.a, q, PROBE_M * PROBE_K));
     VT_TRY(fill(&t->plain, q, PROBE_N * PROBE_K));
     VT_TRY(vt_buf_new(&g->bufs.c, g->dev, PROBE_M * PROBE_N * sizeof(float)));
-    /* Room for either: f32 panels are the largest. */
+    /* Room for every type: f32 panels are the largest. */
     VT_TRY(vt_buf_new(&g->bufs.b, g->dev, 2 * PROBE_N * PROBE_K * 4));
     VT_TRY(vt_buf_new(&g->bufs.temp, g->dev, PROBE_M * (PROBE_K + 64) * 4));
     if (kind == NONE) {
@@ -260,7 +260,7 @@ done:
     return st;
 }
 
-/* Seconds; less than 0 after an error. */
+/* Seconds; negative after an error. */
 static double trial_run(trial *t, vt_queue *q)
 {
     const double from = vt_now_ms();
@@ -273,7 +273,7 @@ static double trial_run(trial *t, vt_queue *q)
     return 1e-3 * (vt_now_ms() - from);
 }
 
-/* Every fifth element within what rounding to the format can do. */
+/* Checks every fifth element, within the rounding error of the format. */
 static bool right(trial *t, vt_queue *q)
 {
     static const size_t n = PROBE_M * PROBE_N;
@@ -334,7 +334,7 @@ static int kind_of(vt_dev *dev, const vt_gemm_desc *d)
     return vt_dot_ask(dev, d->type);
 }
 
-#define CHAINS 12 /* two units, six cycles each at most */
+#define CHAINS 12 /* at most two units with six cycles each */
 
 vitcl_status vt_dot_peak(vt_kernel **out, double *flops, vt_dev *dev,
                          vt_dtype type)
@@ -352,7 +352,7 @@ vitcl_status vt_dot_peak(vt_kernel **out, double *flops, vt_dev *dev,
     return vt_kernel_new(out, dev, "gemm_dot", "gemm_dot_peak", defines);
 }
 
-/* ---- for native.c ---- */
+/* ---- interface of native.c ---- */
 
 bool vt_dot_for(vt_dev *dev, const vt_gemm_desc *d)
 {

@@ -1,18 +1,19 @@
 /*
- * dot_choice.c - by which dot-product instruction a CPU multiplies, found out
- * once a device, driver and version.
+ * dot_choice.c - which dot-product instruction a CPU multiplies with, decided
+ * once per device, driver and version.
  *
- * Three things must hold before one is used: this processor has it (an OpenCL
- * CPU device runs in this process, so cpuid tells), the driver's compiler takes
- * it, and the answer is right. Then both ways are timed: on one CPU bf16 dot
- * products are twice as fast as f32, on another half as fast, and both
- * advertise them. The faster must lead by a sixth.
+ * An instruction is used if three things hold: this processor has it (an OpenCL
+ * CPU device runs in this process, so cpuid is right), the driver's compiler
+ * accepts it, and the result is correct. Then both ways are timed: on one CPU,
+ * bf16 dot products are twice as fast as f32, on another half as fast, and both
+ * advertise them. The dot product must be faster by a sixth.
  *
  * Compilers crash on such instructions, and cpuid is wrong under emulators and
- * hypervisors. So all of that is done by the program vitcl-try, an instruction
- * a process, never here: one that crashes, hangs or is wrong has failed its
- * trial. What came out is kept on disk (decisions.c). Where the program cannot
- * be started nothing is tried and nothing kept. VITCL_DOT=off: FMAs, untried.
+ * hypervisors. So all trials run in the program vitcl-try, one process per
+ * instruction: one that crashes, hangs or gives wrong results has failed its
+ * trial. The result is kept on disk (decisions.c). If the program cannot be
+ * started, nothing is tried and nothing is kept. VITCL_DOT=off: use FMAs
+ * without a trial.
  */
 #include "base/attempt.h"
 #include "base/environment.h"
@@ -55,7 +56,7 @@ static bool candidate(int kind, vt_dtype type)
     return vt_dot_kinds[kind].type == type && processor_has(kind);
 }
 
-/* The first that would be tried; VT_DOT_NONE. */
+/* The first kind that would be tried, or VT_DOT_NONE. */
 static int first_of(const vt_dev *dev, vt_dtype type)
 {
     const char *off = vt_getenv("VITCL_DOT");
@@ -69,14 +70,14 @@ static int first_of(const vt_dev *dev, vt_dtype type)
     return kind;
 }
 
-/* ---- what is kept ---- */
+/* ---- stored results ---- */
 
 static const char *question(vt_dtype type)
 {
     return type == VT_BF16 ? "bf16 by" : "int8 by";
 }
 
-/* Whose answer is the kind that did not stand its trial, or "none". */
+/* The question whose answer is the kind that failed its trial, or "none". */
 static const char *failing(vt_dtype type)
 {
     return type == VT_BF16 ? "bf16 failed" : "int8 failed";
@@ -92,7 +93,7 @@ static int by_name(const char *name, vt_dtype type)
     return kind;
 }
 
-/* False: there is no answer, or one for another processor. */
+/* False: there is no answer, or it is for another processor. */
 static bool load(vt_dot_known *k, const vt_dev *dev, vt_dtype type)
 {
     char word[VT_DECISION];
@@ -116,9 +117,9 @@ static void save(const vt_dev *dev, vt_dtype type, const vt_dot_known *k)
                      k->kind ? vt_dot_kinds[k->kind].name : "fma");
 }
 
-/* ---- trying ---- */
+/* ---- trials ---- */
 
-/* False: nothing is known now, and the message says why. */
+/* False: the result is unknown, and the message says why. */
 static bool try_one(vt_dot_known *k, const vt_dev *dev, int kind)
 {
     char answer[16] = "";
@@ -147,12 +148,12 @@ static void try_all(vt_dot_known *k, vt_dev *dev, vt_dtype type)
             k->untried = kind;
             vt_log("%s cannot be tried and is not used: %s",
                    vt_dot_kinds[kind].name, vt_message());
-            return; /* keep nothing: a later process can */
+            return; /* store nothing: a later process may try it */
         }
     save(dev, type, k);
 }
 
-/* What is multiplied by, and what failed its trial or cannot have one. */
+/* Names the kind in use, and the one that failed or could not be tried. */
 static void describe(char *out, size_t size, const vt_dot_known *k)
 {
     const int named = k->untried ? k->untried : k->failed;
@@ -189,7 +190,7 @@ int vt_dot_ask(vt_dev *dev, vt_dtype type)
     return kind;
 }
 
-/* As far as it is known without a trial. */
+/* What is known without a trial. */
 static vt_dot_known look(const vt_dev *dev, vt_dtype type)
 {
     vt_dot_known k = vt_gemm_device_of(dev)->dot[type == VT_BF16];
@@ -238,5 +239,5 @@ vitcl_status vt_dot_try_named(const char **verdict, vt_dev *dev,
             *verdict = words[vt_dot_try(dev, kind)];
             return VITCL_OK;
         }
-    return vt_fail(VITCL_EINVAL, "no instruction \"%.20s\"", instruction);
+    return vt_fail(VITCL_EINVAL, "unknown instruction \"%.20s\"", instruction);
 }

@@ -1,9 +1,9 @@
 /*
- * gemm.c - the ways of multiplying matrices, and which one is taken.
+ * gemm.c - the providers of matrix multiplication, and the choice of one.
  *
- * A provider is wanted by name or is the device's default; a multiplication
- * that it does not take goes to the next one in the device's order that does
- * (plain takes all but int8). vt_gemm_describe() tells who it was.
+ * A provider is requested by name or is the device's default. A multiplication
+ * that it does not support goes to the next provider in the device's order that
+ * does (plain supports all but int8). vt_gemm_describe() names the result.
  */
 #include "gemm/provider.h"
 
@@ -53,7 +53,7 @@ const char *vt_gemm_usual(vt_class class)
     return vt_gemm_plain.name;
 }
 
-/* Asked once a device, the answer kept: it may build programs. */
+/* Checked once per device and cached, because it may build programs. */
 static bool usable(vt_dev *dev, const vt_provider *p)
 {
     vt_gemm_device *g = vt_gemm_device_of(dev);
@@ -92,13 +92,13 @@ vitcl_status vt_gemm_provider(const char **out, vt_dev *dev, const char *wanted)
                      "%s%s", *names ? ", " : "", p->name);
         }
     return vt_fail(VITCL_EINVAL,
-                   "no matrix multiplication \"%.40s\" on %.60s; there is %s",
+                   "no matrix multiplication \"%.40s\" on %.60s; available: %s",
                    wanted ? wanted : "", vt_dev_info(dev)->name, names);
 }
 
 /* ---- descriptions ---- */
 
-/* What was left to be filled in. */
+/* Fills in the defaults of a description. */
 static vt_gemm_desc filled(const vt_dev *dev, const vt_gemm_desc *d)
 {
     vt_gemm_desc f = *d;
@@ -123,10 +123,11 @@ static vitcl_status check(const vt_gemm_desc *d)
     if (d->M < 1 || d->N < 1 || d->K < 1 || d->batch < 1 ||
         d->M > INT32_MAX / d->batch || d->lda < (d->trans_a ? d->M : d->K) ||
         (!d->b_packed && d->ldb < (d->trans_b ? d->N : d->K)) || d->ldc < d->N)
-        return vt_fail(VITCL_EINVAL,
-                       "no matrix product of %d x %d rows, %d columns and %d "
-                       "terms with strides %d, %d, %d",
-                       d->batch, d->M, d->N, d->K, d->lda, d->ldb, d->ldc);
+        return vt_fail(
+            VITCL_EINVAL,
+            "invalid matrix product of %d x %d rows, %d columns and %d "
+            "terms with strides %d, %d, %d",
+            d->batch, d->M, d->N, d->K, d->lda, d->ldb, d->ldc);
     if ((d->accumulate && epilogue) || (d->trans_a && d->batch > 1))
         return vt_fail(VITCL_EINVAL, "a matrix product cannot both %s",
                        d->accumulate ? "accumulate and have an epilogue"
@@ -134,7 +135,7 @@ static vitcl_status check(const vt_gemm_desc *d)
     return VITCL_OK;
 }
 
-/* Elements from the first to the last of `rows` rows. */
+/* The elements from the first to the last of `rows` rows. */
 static size_t extent(int rows, int ld, int columns)
 {
     return (size_t)(rows - 1) * (size_t)ld + (size_t)columns;
@@ -146,7 +147,7 @@ static vitcl_status big_enough(const vt_buf *b, size_t elements, vt_dtype type,
     if (b && vt_buf_size(b) / vt_dtype_size(type) >= elements)
         return VITCL_OK;
     return vt_fail(VITCL_EINVAL,
-                   "matrix %s has %zu bytes, fewer than its %zu elements", name,
+                   "matrix %s has %zu bytes, too few for %zu elements", name,
                    b ? vt_buf_size(b) : (size_t)0, elements);
 }
 
@@ -182,7 +183,7 @@ done:
     return st;
 }
 
-/* The provider that does it, `name` if it can. d is filled. */
+/* The provider of this multiplication: `name` if it can. d is filled in. */
 static vitcl_status pick(const vt_provider **out, vt_dev *dev, const char *name,
                          const vt_gemm_desc *d)
 {
@@ -260,7 +261,7 @@ vitcl_status vt_gemm_pack(vt_queue *q, const char *provider,
                       vt_gemm_packed_bytes(vt_queue_dev(q), provider, &f),
                       VT_U8, "packed B"));
     if (!p->pack)
-        return vt_fail(VITCL_EINVAL, "%s takes matrices as they are", p->name);
+        return vt_fail(VITCL_EINVAL, "%s does not pack matrices", p->name);
     VT_TRY(p->pack(q, &f, packed, b));
 done:
     return st;
@@ -313,7 +314,8 @@ vitcl_status vt_gemm_new(vt_gemm **out, vt_dev *dev, const char *provider,
     snprintf(g->note, sizeof g->note, "%s", g->provider->name);
     VT_TRY(check_buffers(g));
     if (g->d.sums && !sums(g->provider, dev, &g->d)) {
-        st = vt_fail(VITCL_EUNSUPPORTED, "%s has no sums for this product",
+        st = vt_fail(VITCL_EUNSUPPORTED,
+                     "%s does not compute sums for this product",
                      g->provider->name);
         goto done;
     }

@@ -1,15 +1,17 @@
 /*
  * native.c - our own matrix multiplication, for gemm.c's providers[].
  *
- * CPU class: cl/gemm_rows.cl. Constant weights are packed once into panels; a
- * B that is not packed is packed into `temp` at each launch, and a transposed
- * A is turned there, so that one kernel does all the multiplying; but where
- * both are transposed outer.c has a kernel that takes them so. GPU class:
- * cl/gemm_tile.cl, which reads any layout; packing only turns weights to [K,N].
+ * CPU class: cl/gemm_rows.cl. Constant weights are packed once into panels. A B
+ * that is not packed is packed into `temp` at each launch, and a transposed A
+ * is copied there with its axes swapped, so that one kernel does all products;
+ * if both are transposed, outer.c has a kernel that reads them directly. GPU
+ * class: cl/gemm_tile.cl, which reads any layout; packing only transposes
+ * weights to [K,N].
  *
- * Surprising: how rows are cut into blocks and chunks depends on M and on the
- * number of cores, yet the result's bits do not: each element is one chain of
- * fma over k, wherever it is computed (outer.c: one a slice of k).
+ * Surprising: the division of rows into blocks and chunks depends on M and on
+ * the number of cores, but the bits of the result do not: each element is one
+ * chain of fma over k, wherever it is computed (outer.c: one chain per slice of
+ * k).
  */
 #include "base/memory.h"
 #include "gemm/provider.h"
@@ -17,11 +19,11 @@
 
 #include <stdio.h>
 
-typedef struct parts { /* of g->state: windows of temp */
+typedef struct parts { /* g->state: views of temp */
     vt_buf *b, *a;
 } parts;
 
-/* Large work-groups reuse more, many balance better. */
+/* Large work-groups reuse more data, many work-groups balance better. */
 static void divide_work(vt_rows *s, vt_rows_shape t, int units)
 {
     s->chunks = vt_divide_up(s->blocks, VT_MAX(1, t.rows / s->ra));
@@ -61,7 +63,7 @@ static int type_number(vt_dtype t)
     return t == VT_BF16 ? 1 : t == VT_F16 ? 2 : t == VT_I8 ? 3 : 0;
 }
 
-/* GPUs read f32 as it lies, and int8 in the CPU's panels. */
+/* GPUs read f32 unpacked, and int8 in the CPU's panels. */
 static bool panels_for(const vt_gemm_desc *d)
 {
     return d->device_class == VT_CLASS_CPU || d->type == VT_I8;
@@ -113,12 +115,12 @@ static size_t packed_bytes(vt_dev *dev, const vt_gemm_desc *d)
     if (!panels_for(d))
         return (size_t)d->N * (size_t)d->K * sizeof(float);
     return columns * (size_t)d->K * vt_dtype_size(d->type) +
-           (d->type == VT_I8 ? columns * sizeof(float) : 0); /* and scales */
+           (d->type == VT_I8 ? columns * sizeof(float) : 0); /* plus scales */
 }
 
-/* Stride of a turned A: not a multiple of 4096 bytes, or the rows of a block
- * would share their places in the first cache. */
-static int turned_stride(const vt_gemm_desc *d)
+/* Stride of a transposed A: not a multiple of 4096 bytes, else the rows of a
+ * block would map to the same sets of the L1 cache. */
+static int transposed_stride(const vt_gemm_desc *d)
 {
     return d->K % 1024 == 0 ? d->K + 16 : d->K;
 }
@@ -127,7 +129,7 @@ static size_t turned_bytes(const vt_gemm_desc *d)
 {
     if (!d->trans_a)
         return 0;
-    return (size_t)d->batch * (size_t)d->M * (size_t)turned_stride(d) *
+    return (size_t)d->batch * (size_t)d->M * (size_t)transposed_stride(d) *
            sizeof(float);
 }
 
@@ -149,7 +151,7 @@ static size_t temp_bytes(vt_dev *dev, const vt_gemm_desc *d)
     return part_bytes(dev, d) + turned_bytes(d);
 }
 
-/* Kernels that make packed from b into k[0], k[1]; *n counts them. */
+/* Makes the kernels that pack b into `packed`: k[*n] and following. */
 vitcl_status vt_rows_pack(vt_kernel **k, unsigned *n, vt_dev *dev,
                           const vt_gemm_desc *d, vt_buf *packed, vt_buf *b)
 {
@@ -218,13 +220,13 @@ static vitcl_status turn_kernel(vt_kernel **out, vt_gemm *g, vt_buf *turned)
     VT_TRY(vt_kernel_int(*out, 2, rows));
     VT_TRY(vt_kernel_int(*out, 3, d->K));
     VT_TRY(vt_kernel_int(*out, 4, d->lda));
-    VT_TRY(vt_kernel_int(*out, 5, turned_stride(d)));
+    VT_TRY(vt_kernel_int(*out, 5, transposed_stride(d)));
     vt_kernel_size(*out, 2, global, one);
 done:
     return st;
 }
 
-/* arguments that both classes' kernels begin with */
+/* sets the arguments that start the kernels of both classes */
 static vitcl_status set_buffers(vt_kernel *k, const vt_gemm_bufs *bufs,
                                 vt_buf *a, vt_buf *b)
 {
@@ -248,7 +250,7 @@ done:
     return st;
 }
 
-/* Where B comes unpacked: pack it into temp at each launch. */
+/* If B is not packed: packs it into temp at each launch. */
 static vitcl_status pack_first(vt_gemm *g, unsigned *n, vt_buf **b)
 {
     const vt_gemm_desc *d = &g->d;
@@ -272,12 +274,13 @@ vitcl_status vt_rows_bind(vt_gemm *g)
     const vt_rows_shape t = shape_for(g->dev, d);
     const vt_rows s = vt_rows_divide(g->dev, t, d->batch * d->M, d->N, d->K);
     const int groups = vt_divide_up(s.panels, s.group);
-    /* what is larger, A or B, is read once */
+    /* the larger of A and B is read once */
     const int across = s.rows > d->N ? groups : 0;
-    const int v[] = {d->N,     d->K,     d->trans_a ? turned_stride(d) : d->lda,
-                     d->ldc,   s.blocks, s.big,
-                     s.chunks, s.group,  s.most,
-                     across};
+    const int v[] = {
+        d->N,     d->K,     d->trans_a ? transposed_stride(d) : d->lda,
+        d->ldc,   s.blocks, s.big,
+        s.chunks, s.group,  s.most,
+        across};
     vt_buf *a = g->bufs.a, *b = g->bufs.b;
     parts *p = NULL;
     unsigned n = 0;
@@ -327,7 +330,7 @@ static vitcl_status bind_tile(vt_gemm *g)
 
     vt_params_values(size, g->dev, VT_PARAMS_TILE, VT_F32);
     t = size[0];
-    /* small products get small tiles, so that there are enough of them */
+    /* small products get small tiles, to have enough of them */
     if ((long)rows * d->N < 4L * t * t || vt_dev_group_max(g->dev) < 256)
         t = 16;
     global[0] = (size_t)vt_divide_up(d->N, t) * 16;

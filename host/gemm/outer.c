@@ -1,26 +1,28 @@
 /*
- * outer.c - the native provider's product of two matrices that both have
- * k outermost, on a CPU: cl/gemm_outer.cl. For native.c.
+ * outer.c - the native provider's product of two matrices that both have k
+ * outermost, on a CPU: cl/gemm_outer.cl. For native.c.
  *
- * It is what the gradient of a weight is. cl/gemm_rows.cl would turn one of
- * them, pack the other whole, and have no more work-groups than C has tiles.
+ * The gradient of a weight is such a product. cl/gemm_rows.cl would transpose
+ * one matrix, pack the other as a whole, and have only as many work-groups as C
+ * has tiles.
  */
 #include "base/memory.h"
 #include "gemm/rows.h"
 
 #include <stdio.h>
 
-/* A tile's A takes 97 KiB, a panel of B 16, the sums 96: L2 has 512 or more. */
+/* A tile's A takes 97 KiB, a panel of B 16, the sums 96: L2 is at least 512. */
 #define TERMS 256
 #define MOST_ROWS 96
 #define MOST_PANELS 16
-/* A product has about this many work-groups, slices no fewer terms than this;
- * not a matter of the device, because the sum's order is in the bits. */
+/* A product has about this many work-groups, and slices have at least this many
+ * terms. The values do not depend on the device, because the order of the sum
+ * affects the bits. */
 #define GROUPS 32
 #define LEAST_TERMS 512
 
 typedef struct cut {
-    int ra, nw, blocks; /* register block, row blocks a tile */
+    int ra, nw, blocks; /* register block, row blocks per tile */
     int row_tiles, column_tiles, slices;
 } cut;
 

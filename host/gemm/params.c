@@ -1,14 +1,14 @@
 /*
- * params.c - parameters of the multiplications: which there are, what is built
- * in, which values make sense, and which are worth a try.
+ * params.c - parameters of the multiplications: their names, built-in values,
+ * valid ranges, and the candidates of the tuner.
  *
  * An entry is a line of words: a kernel, a precision, then each parameter's
- * name and value in any order, for instance
+ * name and value in any order, for example
  *
  *   rows f32 lanes 8 vectors 2 block 6 terms 1024 rows 60 panels 4 groups 16
  *
- * Whatever passes check() gives right results (the bits of the native kernels
- * do not depend on it at all); it is only more or less fast.
+ * Every entry that passes check() gives correct results (the bits of the native
+ * kernels do not depend on it at all); only the speed differs.
  */
 #include "gemm/params.h"
 #include "gemm/precision.h"
@@ -32,7 +32,7 @@ typedef struct number {
         "groups", 1, 256                                                       \
     }
 
-/* The first names are those of vt_rows_shape, in its order. */
+/* The first names are the members of vt_rows_shape, in order. */
 static const struct {
     const char *name;
     number numbers[VT_PARAMS_NUMBERS + 1];
@@ -81,14 +81,14 @@ const vt_params *vt_params_for(const vt_dev *dev, vt_params_kind kind,
     return t->set ? t : NULL;
 }
 
-/* ---- which values make sense ---- */
+/* ---- valid values ---- */
 
 static bool power_of_two(int x)
 {
     return (x & (x - 1)) == 0;
 }
 
-/* The blocks that are put aside between two parts of K must fit a stack. */
+/* The blocks that are saved between two parts of K must fit on a stack. */
 static const char *check_rows(vt_rows_shape s)
 {
     const int saved = s.panels * ((s.rows + s.block - 1) / s.block);
@@ -98,7 +98,7 @@ static const char *check_rows(vt_rows_shape s)
     if (s.rows < s.block)
         return "rows must be at least block";
     if ((long)saved * s.block * s.vectors * s.lanes * 4 > 256 << 10)
-        return "rows, panels and vectors are too many together";
+        return "rows * panels * vectors is too large";
     return NULL;
 }
 
@@ -107,7 +107,7 @@ static bool divides(int x, int by)
     return by > 0 && x % by == 0;
 }
 
-/* As CLBlast's own tuner has it. */
+/* The constraints of CLBlast's own tuner. */
 static const char *check_clblast(const unsigned short *v)
 {
     const int kwg = v[2], kwi = v[3], mdima = v[4], mdimc = v[5], mwg = v[6],
@@ -120,9 +120,9 @@ static const char *check_clblast(const unsigned short *v)
         !divides(items, ndimb) || !divides(kwg, items / mdima) ||
         !divides(kwg, items / ndimb) || !power_of_two(vwm) ||
         !power_of_two(vwn))
-        return "these sizes do not divide each other";
+        return "the sizes must divide each other";
     if (items > 256 || (v[10] * mwg + v[11] * nwg) * kwg > 8 << 10)
-        return "a work-group is too large";
+        return "the work-group is too large";
     return NULL;
 }
 
@@ -150,7 +150,7 @@ static const char *check(vt_params_kind kind, const unsigned short *v)
     case VT_PARAMS_TILE:
         return v[0] % 16 ? "size must be a multiple of 16"
                : v[1] * (2 * v[0] + 2) * 4 > 32 << 10
-                   ? "a tile is larger than local memory"
+                   ? "the tile is larger than local memory"
                    : NULL;
     default:
         return check_clblast(v);
@@ -159,7 +159,7 @@ static const char *check(vt_params_kind kind, const unsigned short *v)
 
 /* ---- words ---- */
 
-/* The next word of *at, NULL at the end or if it is too long. */
+/* The next word of *at; NULL at the end, or if it is too long. */
 static const char *next_word(char out[16], const char **at)
 {
     size_t n;
@@ -184,7 +184,7 @@ static int find_number(vt_params_kind kind, const char *word)
     return -1;
 }
 
-/* Names and values into v; *seen: a bit for each. */
+/* Parses names and values into v; *seen has a bit for each. */
 static vitcl_status assign(unsigned short *v, unsigned *seen,
                            vt_params_kind kind, const char *at)
 {
@@ -197,35 +197,35 @@ static vitcl_status assign(unsigned short *v, unsigned *seen,
 
         if (i < 0 || *seen >> i & 1)
             return vt_fail(VITCL_ECORRUPT, "\"%.15s\" is %s", word,
-                           i < 0 ? "no parameter" : "there twice");
+                           i < 0 ? "not a parameter" : "set twice");
         if (!next_word(digits, &at) || strlen(digits) > 5 ||
             digits[strspn(digits, "0123456789")] ||
             sscanf(digits, "%u", &x) != 1 || x < numbers[i].least ||
             x > numbers[i].most)
-            return vt_fail(VITCL_ECORRUPT, "%.15s is not from %u to %u", word,
+            return vt_fail(VITCL_ECORRUPT, "%.15s must be from %u to %u", word,
                            numbers[i].least, numbers[i].most);
         v[i] = (unsigned short)x;
         *seen |= 1u << i;
     }
     if (*at)
-        return vt_fail(VITCL_ECORRUPT, "\"%.20s\" is no parameter", at);
+        return vt_fail(VITCL_ECORRUPT, "\"%.20s\" is not a parameter", at);
     return VITCL_OK;
 }
 
-/* The kernel and the precision; *at stands behind them. */
+/* Parses the kernel and the precision; *at then points after them. */
 static vitcl_status parse_head(vt_params_kind *kind, int *type, const char **at)
 {
     char word[16];
     int k = 0, t = 0;
 
     if (!next_word(word, at))
-        return vt_fail(VITCL_ECORRUPT, "there is no kernel's name");
+        return vt_fail(VITCL_ECORRUPT, "the kernel's name is missing");
     while (k < VT_PARAMS_KINDS && strcmp(kinds[k].name, word) != 0)
         k++;
     if (k == VT_PARAMS_KINDS)
-        return vt_fail(VITCL_ECORRUPT, "\"%.15s\" is no kernel", word);
+        return vt_fail(VITCL_ECORRUPT, "unknown kernel \"%.15s\"", word);
     if (!next_word(word, at))
-        return vt_fail(VITCL_ECORRUPT, "there is no precision");
+        return vt_fail(VITCL_ECORRUPT, "the precision is missing");
     while (t < VT_PARAMS_TYPES &&
            strcmp(vt_precision_name(types[t]), word) != 0)
         t++;
@@ -269,12 +269,12 @@ static void format(char out[VT_ENTRY], vt_params_kind kind, int type,
         n += (size_t)snprintf(out + n, VT_ENTRY - n, " %s %u", name, v[i]);
 }
 
-/* ---- what is built in ---- */
+/* ---- built-in values ---- */
 
-/* Rows and vectors a register block: accumulators, one row of weights and a
- * broadcast fill 16 registers (SSE, NEON, AVX2) or 32 (AVX-512). terms and rows
- * keep a chunk of A (240 KiB at most) and what is in use of a group of panels
- * in an L2 of 512 KiB. */
+/* Rows and vectors of a register block: accumulators, one row of weights and a
+ * broadcast value fill 16 registers (SSE, NEON, AVX2) or 32 (AVX-512). terms
+ * and rows keep a chunk of A (at most 240 KiB) and the active part of a group
+ * of panels in an L2 of 512 KiB. */
 vt_rows_shape vt_params_rows(const vt_dev *dev, vt_params_kind kind,
                              vt_dtype type, int lanes)
 {
@@ -291,9 +291,9 @@ vt_rows_shape vt_params_rows(const vt_dev *dev, vt_params_kind kind,
                            .groups = 16};
 }
 
-/* First row whose pattern is the type or part of the name of the device. The
- * CPU row: best of some 350 of CLBlast's own tuner on PoCL and AVX-512; the GPU
- * row: the most frequent winner in CLBlast's database. */
+/* The first row whose pattern is the type or a part of the name of the device.
+ * CPU row: the best of some 350 from CLBlast's own tuner on PoCL and AVX-512.
+ * GPU row: the most frequent winner in CLBlast's database. */
 static const struct {
     const char *pattern, *parameters;
 } clblast[] = {
@@ -341,7 +341,7 @@ void vt_params_values(unsigned short v[VT_PARAMS_NUMBERS], const vt_dev *dev,
         built_in(v, dev, kind, type);
 }
 
-/* ---- for whoever tunes (ocl.h) ---- */
+/* ---- for the tuner (ocl.h) ---- */
 
 vitcl_status vt_params_use(vt_dev *dev, const char *entry)
 {
@@ -371,15 +371,16 @@ vitcl_status vt_params_entry(char out[VT_ENTRY], vt_dev *dev,
     if (strcmp(provider, "clblast") == 0 && d->type == VT_F32)
         kind = VT_PARAMS_CLBLAST;
     else if (strcmp(provider, "native") != 0)
-        return vt_fail(VITCL_EUNSUPPORTED,
-                       "%s has nothing to tune in %s; native and clblast (in "
-                       "f32) have",
-                       provider, vt_dtype_name(d->type));
+        return vt_fail(
+            VITCL_EUNSUPPORTED,
+            "%s cannot be tuned in %s; use native or clblast (clblast "
+            "only in f32)",
+            provider, vt_dtype_name(d->type));
     else if (d->device_class == VT_CLASS_GPU && d->type == VT_F32)
         kind = VT_PARAMS_TILE;
     else if (d->device_class == VT_CLASS_GPU)
         return vt_fail(VITCL_EUNSUPPORTED,
-                       "the native multiplication has nothing to tune in %s "
+                       "the native multiplication cannot be tuned in %s "
                        "on %.60s",
                        vt_dtype_name(d->type), vt_dev_info(dev)->name);
     else if (vt_dot_for(dev, d))
@@ -389,8 +390,8 @@ vitcl_status vt_params_entry(char out[VT_ENTRY], vt_dev *dev,
     return VITCL_OK;
 }
 
-/* Of each kernel, what may be better than what stands there. The first ones of
- * rows are for 4, 8 and 16 lanes. */
+/* Changes to try for each kernel. The first ones of rows are for 4, 8 and 16
+ * lanes. */
 static const char *const moves[VT_PARAMS_KINDS][48] = {
     [VT_PARAMS_ROWS] = {"lanes 4 vectors 2 block 6",
                         "lanes 4 vectors 3 block 4",
@@ -470,7 +471,7 @@ static const char *const moves[VT_PARAMS_KINDS][48] = {
                            "STRM 0 STRN 0"},
 };
 
-/* Moves for this many lanes, or for any, come before the others. */
+/* Changes for this number of lanes, or for any, come first. */
 static bool early(const char *move, int lanes)
 {
     int wanted;

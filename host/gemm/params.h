@@ -1,6 +1,6 @@
 /*
- * params.h - the parameters of the multiplications that may differ from device
- * to device, and what a tuner asks about them.
+ * params.h - device-dependent parameters of the multiplications, and the
+ * interface of the tuner.
  */
 #ifndef VT_GEMM_PARAMS_H
 #define VT_GEMM_PARAMS_H
@@ -15,7 +15,7 @@ typedef enum {
 } vt_params_kind;
 enum { VT_PARAMS_TYPES = 4, VT_PARAMS_NUMBERS = 16 };
 
-/* What an entry says; the numbers in the order of vt_params_name(). */
+/* The contents of an entry; numbers in the order of vt_params_name(). */
 typedef struct vt_params {
     bool set;
     unsigned short v[VT_PARAMS_NUMBERS];
@@ -25,48 +25,50 @@ typedef vt_params vt_params_table[VT_PARAMS_KINDS][VT_PARAMS_TYPES];
 /* The user's entry for products of this type; NULL: none. */
 const vt_params *vt_params_for(const vt_dev *dev, vt_params_kind kind,
                                vt_dtype type);
-/* What is in use, be it an entry or built in. */
+/* The values in use, from an entry or built in. */
 void vt_params_values(unsigned short v[VT_PARAMS_NUMBERS], const vt_dev *dev,
                       vt_params_kind kind, vt_dtype type);
-/* The index-th number's name, NULL after the last. */
+/* The name of number `index`; NULL after the last. */
 const char *vt_params_name(vt_params_kind kind, int index);
-/* "rows f32 lanes 8 ..." into a checked entry; the message says why not. */
+/* Parses "rows f32 lanes 8 ..." into a checked entry; the message gives the
+ * error. */
 vitcl_status vt_params_parse(vt_params_kind *kind, int *type, vt_params *out,
                              const char *entry);
 
-/* Entries for info's device and driver in the user's file: into table,
- * info->tuned and info->warning. */
+/* Loads the entries for info's device and driver from the user's file, into
+ * table, info->tuned and info->warning. */
 void vt_params_load(vt_params_table *table, vitcl_device_info *info);
-/* The same from that file's text, which is cut up; table is zero at first. */
+/* The same from that file's text, which is modified; table must be zero. */
 void vt_params_text(vt_params_table *table, vitcl_device_info *info,
                     char *text);
 
-/* ---- for whoever tunes ---- */
+/* ---- for the tuner ---- */
 #define VT_ENTRY 256
-/* What the provider uses for d, as one line of words. */
+/* The values that the provider uses for d, as one line of words. */
 vitcl_status vt_params_entry(char out[VT_ENTRY], vt_dev *dev,
                              const char *provider, const vt_gemm_desc *d);
-/* Use it from now on (NULL: all that is built in); before the device's first
- * multiplication. The device is for trials then: it keeps no program. */
+/* Uses an entry from now on (NULL: all built-in values). Call before the
+ * device's first multiplication. The device is then for trials: it keeps no
+ * programs. */
 vitcl_status vt_params_use(vt_dev *dev, const char *entry);
-/* The entry with the index-th change that is worth a try, "" where that makes
- * no sense; false after the last. */
+/* The entry with change number `index`; "" if the result is invalid; false
+ * after the last. */
 bool vt_params_move(char out[VT_ENTRY], const vt_dev *dev, const char *entry,
                     unsigned index);
-/* Into the user's file, in the place of an earlier one for this device, driver,
- * kernel and precision. */
+/* Saves it in the user's file, replacing an earlier entry for this device,
+ * driver, kernel and precision. */
 vitcl_status vt_params_save(const vt_dev *dev, const char *entry);
 bool vt_params_path(char *out, size_t size);
 
-/* ---- the table of what is built in, and where it is used ---- */
+/* ---- the built-in values, and where they are used ---- */
 
-/* How the native rows divide a product: see rows.h, which uses it. */
+/* How the native rows divide a product: see rows.h. */
 typedef struct vt_rows_shape {
-    int lanes, vectors; /* of a register block: across, */
-    int block;          /* and at most so many rows */
-    int terms;          /* of K at a time at most */
-    int rows, panels;   /* of a work-group at most */
-    int groups;         /* work-groups that a core should have at least */
+    int lanes, vectors; /* of a register block: its width, */
+    int block;          /* and its maximum number of rows */
+    int terms;          /* of K at a time, at most */
+    int rows, panels;   /* per work-group, at most */
+    int groups;         /* minimum number of work-groups per core */
 } vt_rows_shape;
 /* VT_PARAMS_ROWS, or VT_PARAMS_DOT with the instruction's lanes. */
 vt_rows_shape vt_params_rows(const vt_dev *dev, vt_params_kind kind,

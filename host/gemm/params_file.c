@@ -6,9 +6,9 @@
  *   # device <tab> driver <tab> entry, as params.c has it; blank lines count
  * not pthread-AMD EPYC<tab>3.1<tab>rows f32 lanes 8 vectors 2 block 6 terms ...
  *
- * A line is used where device and driver are exactly the ones at hand; of
- * several for one kernel and precision the last counts. Whatever is wrong with
- * the file or a line, that much of it is ignored and info->warning says so.
+ * A line is used if its device and driver are exactly those in use; of several
+ * lines for one kernel and precision, the last counts. Invalid lines, or the
+ * whole file if it is invalid, are ignored; info->warning says why.
  */
 #include "base/memory.h"
 #include "base/user_dir.h"
@@ -38,7 +38,7 @@ bool vt_params_path(char *out, size_t size)
     return true;
 }
 
-/* Cuts the first line off *text; NULL at the end. */
+/* Cuts off the first line of *text; NULL at the end. */
 static char *next_line(char **text)
 {
     char *line = *text;
@@ -52,7 +52,7 @@ static char *next_line(char **text)
     return line;
 }
 
-/* "device<tab>driver<tab>entry" in three; false: it is not. */
+/* Splits "device<tab>driver<tab>entry"; false: wrong format. */
 static bool cut(char *line, const char **device, const char **driver,
                 const char **entry)
 {
@@ -69,7 +69,7 @@ static void warn(vitcl_device_info *info, int line, const char *why)
 {
     char path[4096] = NAME;
 
-    if (info->warning[0]) /* one is enough */
+    if (info->warning[0]) /* keep the first */
         return;
     vt_params_path(path, sizeof path);
     if (line)
@@ -89,7 +89,8 @@ static void take(vt_params_table *table, vitcl_device_info *info, int number,
     int type;
 
     if (!cut(line, &device, &driver, &entry)) {
-        warn(info, number, "it is no device, driver and entry between tabs");
+        warn(info, number,
+             "it must be device, driver and entry, separated by tabs");
         return;
     }
     if (strcmp(device, info->name) != 0 || strcmp(driver, info->driver) != 0)
@@ -107,7 +108,7 @@ void vt_params_text(vt_params_table *table, vitcl_device_info *info, char *text)
     char *line = next_line(&text);
 
     if (!line || strcmp(line, FORMAT) != 0) {
-        warn(info, 0, "its first line is not \"" FORMAT "\"");
+        warn(info, 0, "its first line must be \"" FORMAT "\"");
         return;
     }
     for (int n = 2; (line = next_line(&text)); n++)
@@ -138,7 +139,7 @@ void vt_params_load(vt_params_table *table, vitcl_device_info *info)
 
 /* ---- writing ---- */
 
-/* Is this line another one than that for device, driver, kernel, precision? */
+/* Is this line for another device, driver, kernel or precision? */
 static bool stays(const char *line, const char *key)
 {
     return line[0] && strncmp(line, key, strlen(key)) != 0;
@@ -168,9 +169,10 @@ vitcl_status vt_params_save(const vt_dev *dev, const char *entry)
 
     vt_params_path(path, sizeof path);
     if (folder < 0)
-        return vt_fail(VITCL_EIO, "%s: %s", path[0] ? path : "$HOME",
-                       error ? strerror(error)
-                             : "there is no such folder of ours alone");
+        return vt_fail(
+            VITCL_EIO, "%s: %s", path[0] ? path : "$HOME",
+            error ? strerror(error)
+                  : "the folder does not exist, or others can write to it");
     behind += strcspn(behind, " ");
     behind += strspn(behind, " ");
     behind += strcspn(behind, " ");

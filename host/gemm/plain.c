@@ -1,8 +1,8 @@
 /*
- * plain.c - the readable multiplication, for every device and size.
+ * plain.c - the simple multiplication, for every device and size.
  *
- * Half types are read and written as such, but multiplied and added in f32:
- * nothing is faster for it, only smaller. There is no int8.
+ * Half types are stored as such, but multiplied and added in f32: this saves
+ * memory, not time. There is no int8.
  */
 #include "gemm/provider.h"
 
@@ -30,8 +30,8 @@ static size_t packed_bytes(vt_dev *dev, const vt_gemm_desc *d)
     return (size_t)d->K * (size_t)d->N * vt_dtype_size(d->type);
 }
 
-/* dot needs B's rows along k, axpy along n; A transposed without B, which no
- * layer asks for, is left to the kernel that takes anything. */
+/* dot needs B's rows along k, axpy along n. A transposed with B not transposed,
+ * which no layer uses, is left to the generic kernel. */
 static const char *kernel_for(const vt_gemm_desc *d)
 {
     if (d->device_class == VT_CLASS_CPU && d->trans_b && !d->b_packed)

@@ -1,17 +1,17 @@
 /*
- * provider.h - what a provider of matrix multiplication is made of: for this
- * folder only; everybody else uses gemm.h.
+ * provider.h - the interface of a provider of matrix multiplication: for this
+ * folder only; all other code uses gemm.h.
  *
  * To add a provider: a file <name>.c with one vt_provider, and a row in
- * providers[] of gemm.c. Before any function here is called, gemm.c has
- * checked the description and filled it in: batch >= 1, lda, ldb and ldc are
- * real strides, device_class is CPU or GPU, never AUTO. So `M` rows times
+ * providers[] of gemm.c. Before gemm.c calls a function here, it has checked
+ * the description and filled it in: batch >= 1, lda, ldb and ldc are actual
+ * strides, device_class is CPU or GPU, never AUTO. There are `M` rows times
  * `batch` pictures, and A and C advance by M * lda and M * ldc: with dense
- * pictures that is one matrix of batch * M rows.
+ * pictures, that is one matrix of batch * M rows.
  *
- * Surprising: `residual` has C's stride ldc and may be C itself, so a kernel
- * must not have `restrict` on both; it must read an element before it writes
- * it, from the same work-item.
+ * Surprising: `residual` has C's stride ldc and may be C itself. So a kernel
+ * must not have `restrict` on both, and must read an element before writing it,
+ * in the same work-item.
  */
 #ifndef VT_GEMM_PROVIDER_H
 #define VT_GEMM_PROVIDER_H
@@ -25,30 +25,30 @@ struct vt_gemm {
     vt_dev *dev;
     vt_gemm_desc d; /* filled in */
     vt_gemm_bufs bufs;
-    vt_kernel *kernel[4]; /* the default launch() runs them in order */
-    void *state;          /* provider's own; its free() frees it */
+    vt_kernel *kernel[4]; /* launched in order by default */
+    void *state;          /* the provider's; freed by its free() */
     char note[96];        /* for vt_gemm_describe(); default: the name */
 };
 
 struct vt_provider {
     const char *name;
-    /* Can it be used on this device at all? Asked once a device, may probe
-     * (compile, run, compare), must be quiet. NULL: yes. */
+    /* Can it be used on this device at all? Called once per device; may probe
+     * (compile, run, compare); must log no errors. NULL: yes. */
     bool (*usable)(vt_dev *dev);
-    /* Can it do this multiplication? Where not, the next row of providers[]
-     * that can takes it (plain can do everything). NULL: yes. */
+    /* Does it support this multiplication? If not, the next row of providers[]
+     * that does is used (plain supports everything). NULL: yes. */
     bool (*takes)(vt_dev *dev, const vt_gemm_desc *d);
-    /* NULL (all three): B is taken as it is. `d` has b_packed. */
+    /* NULL (all three): B is not packed. `d` has b_packed. */
     const char *(*layout)(vt_dev *dev, const vt_gemm_desc *d);
     size_t (*packed_bytes)(vt_dev *dev, const vt_gemm_desc *d);
     vitcl_status (*pack)(vt_queue *q, const vt_gemm_desc *d, vt_buf *packed,
                          vt_buf *b);
-    /* Does it take `sums` with this one? NULL: never. */
+    /* Does it support `sums` with this one? NULL: never. */
     bool (*sums)(vt_dev *dev, const vt_gemm_desc *d);
     /* NULL: none. */
     size_t (*temp_bytes)(vt_dev *dev, const vt_gemm_desc *d);
-    /* Make g->kernel[] or g->state from g->d and g->bufs; what was made before
-     * an error is freed by gemm.c and by free(). */
+    /* Makes g->kernel[] or g->state from g->d and g->bufs. After an error,
+     * gemm.c and free() free what was made before. */
     vitcl_status (*bind)(vt_gemm *g);
     vitcl_status (*launch)(vt_queue *q, vt_gemm *g); /* NULL: g->kernel[] */
     void (*free)(vt_gemm *g);                        /* NULL: nothing more */
@@ -56,12 +56,12 @@ struct vt_provider {
 
 extern const vt_provider vt_gemm_plain, vt_gemm_clblast, vt_gemm_native;
 
-/* "-DACT=... -DBIAS -DSCALE -DRESIDUAL" (those that d has) for kernels that
- * use the epilogue macros of cl/common.cl, and "-DACCUMULATE". Returns what it
- * wrote, `out`, of at least 96 bytes. */
+/* "-DACT=... -DBIAS -DSCALE -DRESIDUAL" (those that d has) for kernels that use
+ * the epilogue macros of cl/common.cl, and "-DACCUMULATE". Returns `out`, which
+ * has at least 96 bytes. */
 const char *vt_gemm_defines(char out[96], const vt_gemm_desc *d);
 
-/* Packed densely in d->type as [N,K], or [K,N] with kn. */
+/* Packs densely in d->type as [N,K], or as [K,N] with kn. */
 vitcl_status vt_gemm_reorder(vt_queue *q, const vt_gemm_desc *d, vt_buf *packed,
                              vt_buf *b, bool kn);
 

@@ -1,18 +1,18 @@
 /*
- * rows.h - what the native provider's CPU multiplications share: by FMAs
- * (native.c, cl/gemm_rows.cl; outer.c, cl/gemm_outer.cl) and by dot
- * products (dot.c, cl/gemm_dot.cl). For these three files.
+ * rows.h - shared by the native provider's CPU multiplications: with FMAs
+ * (native.c, cl/gemm_rows.cl; outer.c, cl/gemm_outer.cl) and with dot products
+ * (dot.c, cl/gemm_dot.cl). For these three files.
  */
 #ifndef VT_GEMM_ROWS_H
 #define VT_GEMM_ROWS_H
 #include "gemm/params.h"
 #include "gemm/provider.h"
 
-/* Vectors across a register block, but where gemm_rows.cl is tuned. */
+/* Vectors per register block, unless gemm_rows.cl is tuned. */
 #define VT_ROWS_VECTORS 2
 
 /* Rows of a register block, unless tuned: accumulators, one row of weights and
- * a broadcast fill 16 registers (SSE, NEON, AVX2) or 32 (AVX-512). */
+ * a broadcast value fill 16 registers (SSE, NEON, AVX2) or 32 (AVX-512). */
 static inline int vt_rows_block(int lanes)
 {
     return lanes == 16 ? 14 : 6;
@@ -25,7 +25,8 @@ static inline int vt_divide_up(int a, int b)
 
 /* How the kernels divide a product: rows into blocks (the first `big` of ra
  * rows, the others of rb), blocks into chunks, columns into panels of nw and
- * these into groups; `most` terms at a time; `saved` blocks put aside. */
+ * these into groups; at most `most` terms at a time; `saved` blocks are stored
+ * between them. */
 typedef struct vt_rows {
     int rows, nw, panels;
     int blocks, big, ra, rb;
@@ -34,8 +35,8 @@ typedef struct vt_rows {
 vt_rows vt_rows_divide(const vt_dev *dev, vt_rows_shape t, int rows, int n,
                        int terms);
 
-/* The multiplication by FMAs, for comparison. `packed` is f32 panels or what
- * d->type makes of them; kernels go to k[*n].. */
+/* Packs for the multiplication by FMAs, for comparison. `packed` is f32 panels
+ * or panels of d->type; kernels are stored from k[*n] on. */
 vitcl_status vt_rows_pack(vt_kernel **k, unsigned *n, vt_dev *dev,
                           const vt_gemm_desc *d, vt_buf *packed, vt_buf *b);
 vitcl_status vt_rows_bind(vt_gemm *g);
@@ -49,7 +50,7 @@ vitcl_status vt_outer_bind(vt_gemm *g);
 
 /* ---- dot products (dot.c, dot_choice.c) ---- */
 
-/* Is d done by a dot-product instruction here? The first time has it tried. */
+/* Is d computed by a dot-product instruction here? The first call tries it. */
 bool vt_dot_for(vt_dev *dev, const vt_gemm_desc *d);
 bool vt_dot_untried(vt_dev *dev, vt_dtype type);
 void vt_dot_form(char *out, size_t size, vt_dev *dev, vt_dtype type);

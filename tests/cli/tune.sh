@@ -61,7 +61,7 @@ rm config/vitcl/tuned
 
 run 2 tune $small nonsense
 run 1 tune $small --gemm plain
-says 'plain has nothing to tune'
+says 'plain cannot be tuned'
 run 1 tune --preset vit-ti/16 -d 'no such device'
 says 'no such device'
 

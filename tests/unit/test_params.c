@@ -83,26 +83,26 @@ Test(params, hostile_lines)
     static const struct {
         const char *entry, *why;
     } bad[] = {
-        {"", "no kernel's name"},
-        {"rows", "no precision"},
+        {"", "kernel's name is missing"},
+        {"rows", "precision"},
         {"rows f64 lanes 8 " ROWS_REST, "no precision \"f64\""},
         {"tile int8 size 64 terms 16", "no precision"},
-        {"cols f32 lanes 8 " ROWS_REST, "\"cols\" is no kernel"},
+        {"cols f32 lanes 8 " ROWS_REST, "unknown kernel \"cols\""},
         {"rows f32 " ROWS_REST, "lanes is missing"},
-        {"rows f32 lanes 8 lanes 8 " ROWS_REST, "there twice"},
-        {"rows f32 lanes 8 depth 1 " ROWS_REST, "\"depth\" is no parameter"},
-        {"rows f32 lanes 8 " ROWS_REST " block", "there twice"},
-        {"rows f32 lanes", "lanes is not from 4 to 16"},
+        {"rows f32 lanes 8 lanes 8 " ROWS_REST, "set twice"},
+        {"rows f32 lanes 8 depth 1 " ROWS_REST, "\"depth\" is not a parameter"},
+        {"rows f32 lanes 8 " ROWS_REST " block", "set twice"},
+        {"rows f32 lanes", "lanes must be from 4 to 16"},
         {"rows f32 lanes 12 " ROWS_REST, "4, 8 or 16"},
-        {"rows f32 lanes 0 " ROWS_REST, "not from 4"},
-        {"rows f32 lanes -8 " ROWS_REST, "not from 4"},
-        {"rows f32 lanes 8x " ROWS_REST, "not from 4"},
-        {"rows f32 lanes 65544 " ROWS_REST, "not from 4"},
-        {"rows f32 lanes 4294967304 " ROWS_REST, "not from 4"},
-        {"rows f32 lanes 99999999999999999999999 " ROWS_REST, "not from 4"},
+        {"rows f32 lanes 0 " ROWS_REST, "must be from 4"},
+        {"rows f32 lanes -8 " ROWS_REST, "must be from 4"},
+        {"rows f32 lanes 8x " ROWS_REST, "must be from 4"},
+        {"rows f32 lanes 65544 " ROWS_REST, "must be from 4"},
+        {"rows f32 lanes 4294967304 " ROWS_REST, "must be from 4"},
+        {"rows f32 lanes 99999999999999999999999 " ROWS_REST, "must be from 4"},
         {"rows f32 lanes 16 vectors 4 block 24 terms 64 rows 512 panels 16 "
          "groups 1",
-         "too many together"},
+         "is too large"},
         {"rows f32 lanes 8 vectors 2 block 24 terms 64 rows 6 panels 1 "
          "groups 1",
          "rows must be at least block"},
@@ -110,9 +110,9 @@ Test(params, hostile_lines)
         {"tile f32 size 128 terms 64", "local memory"},
         {"clblast f32 GEMMK 0 KREG 1 KWG 32 KWI 2 MDIMA 8 MDIMC 8 MWG 64 "
          "NDIMB 8 NDIMC 8 NWG 100 SA 0 SB 0 STRM 0 STRN 0 VWM 8 VWN 4",
-         "do not divide"},
-        {"clblast f32 GEMMK 1 KREG 1", "GEMMK is not from 0 to 0"},
-        {"averyveryverylongwordthatisnokernel", "no kernel's name"},
+         "must divide"},
+        {"clblast f32 GEMMK 1 KREG 1", "GEMMK must be from 0 to 0"},
+        {"averyveryverylongwordthatisnokernel", "kernel's name is missing"},
     };
     vt_params_table t;
     vitcl_device_info info;
@@ -166,7 +166,7 @@ Test(params, hostile_files)
     free(large);
     put("vitcl tuned 1\n" KEY ROWS "\n");
     cr_assert_eq(chmod(path, 0666), 0);
-    refused("ours alone");
+    refused("others can write");
     cr_assert_eq(chmod(path, 0600), 0);
     snprintf(link, sizeof link, "%s/other", folder);
     cr_assert_eq(rename(path, link), 0);
@@ -174,10 +174,10 @@ Test(params, hostile_files)
     refused("symbolic link");
     cr_assert_eq(remove(path), 0);
     cr_assert_eq(mkfifo(path, 0600), 0);
-    refused("ours alone");
+    refused("others can write");
     cr_assert_eq(remove(path), 0);
     cr_assert_eq(mkdir(path, 0700), 0);
-    refused("ours alone");
+    refused("others can write");
 }
 
 static void has(const char *text, bool yes)
