@@ -49,8 +49,8 @@ vitcl_status vt_helper_number(uint64_t *out, const char *variable,
 /* ---- where the program is ----------------------------------------------- */
 
 /* out: folder of `file` + `rest` + `name`; false: no such program. */
-static bool beside(char *out, size_t room, const char *file, const char *rest,
-                   const char *name)
+static bool path_from(char *out, size_t room, const char *file,
+                      const char *rest, const char *name)
 {
     const char *slash = strrchr(file, '/');
     const int n = slash ? (int)(slash - file) : 0;
@@ -64,17 +64,17 @@ static bool beside(char *out, size_t room, const char *file, const char *rest,
 /* Searches relative to the running program and to this library. */
 static bool near(char *out, size_t room, const char *name)
 {
-    static const char *const places[] = {"", "../libexec/", "../../libexec/"};
+    static const char *const folders[] = {"", "../libexec/", "../../libexec/"};
     char own[PATH_MAX] = "";
     const ssize_t n = readlink("/proc/self/exe", own, sizeof own - 1);
     Dl_info code;
 
     own[n > 0 ? n : 0] = 0;
-    for (size_t i = 0; i < VT_COUNT(places); i++)
-        if ((own[0] && beside(out, room, own, places[i], name)) ||
-            (dladdr(places, &code) && code.dli_fname &&
+    for (size_t i = 0; i < VT_COUNT(folders); i++)
+        if ((own[0] && path_from(out, room, own, folders[i], name)) ||
+            (dladdr(folders, &code) && code.dli_fname &&
              code.dli_fname[0] == '/' &&
-             beside(out, room, code.dli_fname, places[i], name)))
+             path_from(out, room, code.dli_fname, folders[i], name)))
             return true;
     return false;
 }

@@ -18,7 +18,7 @@ static const uint32_t k[64] = {
     0x5b9cca4f, 0x682e6ff3, 0x748f82ee, 0x78a5636f, 0x84c87814, 0x8cc70208,
     0x90befffa, 0xa4506ceb, 0xbef9a3f7, 0xc67178f2};
 
-static uint32_t turn(uint32_t x, int n)
+static uint32_t rotate(uint32_t x, int n)
 {
     return x >> n | x << (32 - n);
 }
@@ -33,15 +33,15 @@ static void add_block(vt_sha256_state *s, const uint8_t *p)
     for (int i = 16; i < 64; i++) {
         uint32_t a = w[i - 15], b = w[i - 2];
 
-        w[i] = w[i - 16] + w[i - 7] + (turn(a, 7) ^ turn(a, 18) ^ a >> 3) +
-               (turn(b, 17) ^ turn(b, 19) ^ b >> 10);
+        w[i] = w[i - 16] + w[i - 7] + (rotate(a, 7) ^ rotate(a, 18) ^ a >> 3) +
+               (rotate(b, 17) ^ rotate(b, 19) ^ b >> 10);
     }
     memcpy(v, s->h, sizeof v);
     for (int i = 0; i < 64; i++) {
         uint32_t a = v[0], e = v[4];
-        uint32_t t1 = v[7] + (turn(e, 6) ^ turn(e, 11) ^ turn(e, 25)) +
+        uint32_t t1 = v[7] + (rotate(e, 6) ^ rotate(e, 11) ^ rotate(e, 25)) +
                       ((e & v[5]) ^ (~e & v[6])) + k[i] + w[i];
-        uint32_t t2 = (turn(a, 2) ^ turn(a, 13) ^ turn(a, 22)) +
+        uint32_t t2 = (rotate(a, 2) ^ rotate(a, 13) ^ rotate(a, 22)) +
                       ((a & v[1]) ^ (a & v[2]) ^ (v[1] & v[2]));
 
         memmove(v + 1, v, 7 * sizeof *v);

@@ -214,7 +214,7 @@ bool vt_gemm_multiplies(const char **instead, vt_dev *dev, const char *provider,
     const vt_gemm_desc f = filled(dev, &d);
     const vt_provider *p;
 
-    *instead = "nobody";
+    *instead = "no provider";
     if (pick(&p, dev, provider, &f) == VITCL_OK)
         *instead = p->name;
     return strcmp(*instead, provider) == 0;

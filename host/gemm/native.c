@@ -125,7 +125,7 @@ static int transposed_stride(const vt_gemm_desc *d)
     return d->K % 1024 == 0 ? d->K + 16 : d->K;
 }
 
-static size_t turned_bytes(const vt_gemm_desc *d)
+static size_t transposed_bytes(const vt_gemm_desc *d)
 {
     if (!d->trans_a)
         return 0;
@@ -148,7 +148,7 @@ static size_t temp_bytes(vt_dev *dev, const vt_gemm_desc *d)
         return vt_outer_temp_bytes(dev, d);
     if (d->device_class == VT_CLASS_GPU)
         return panels_for(d) ? part_bytes(dev, d) : 0;
-    return part_bytes(dev, d) + turned_bytes(d);
+    return part_bytes(dev, d) + transposed_bytes(d);
 }
 
 /* Makes the kernels that pack b into `packed`: k[*n] and following. */
@@ -201,7 +201,8 @@ done:
     return st;
 }
 
-static vitcl_status turn_kernel(vt_kernel **out, vt_gemm *g, vt_buf *turned)
+static vitcl_status transpose_kernel(vt_kernel **out, vt_gemm *g,
+                                     vt_buf *transposed)
 {
     const vt_gemm_desc *d = &g->d;
     const int rows = d->batch * d->M;
@@ -215,7 +216,7 @@ static vitcl_status turn_kernel(vt_kernel **out, vt_gemm *g, vt_buf *turned)
              vt_dev_vector(g->dev));
     VT_TRY(vt_kernel_new(out, g->dev, "gemm_rows", "gemm_rows_transpose",
                          defines));
-    VT_TRY(vt_kernel_buf(*out, 0, turned));
+    VT_TRY(vt_kernel_buf(*out, 0, transposed));
     VT_TRY(vt_kernel_buf(*out, 1, g->bufs.a));
     VT_TRY(vt_kernel_int(*out, 2, rows));
     VT_TRY(vt_kernel_int(*out, 3, d->K));
@@ -291,8 +292,8 @@ vitcl_status vt_rows_bind(vt_gemm *g)
     p = g->state;
     if (d->trans_a) {
         VT_TRY(vt_buf_view(&p->a, g->bufs.temp, part_bytes(g->dev, d),
-                           turned_bytes(d)));
-        VT_TRY(turn_kernel(&g->kernel[n++], g, p->a));
+                           transposed_bytes(d)));
+        VT_TRY(transpose_kernel(&g->kernel[n++], g, p->a));
         a = p->a;
     }
     snprintf(defines, sizeof defines,

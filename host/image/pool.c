@@ -168,7 +168,7 @@ static bool dispatch(vt_decoder_pool *p, vt_job *j)
         vt_pool_fail(p, j, st);
         return true;
     }
-    order.place = slot * p->picture_bytes;
+    order.offset = slot * p->picture_bytes;
     order.id = j->id = ++p->sends;
     snprintf(order.name, sizeof order.name, "%s", vt_pool_name(j));
     error = vt_decode_send(&p->workers[target].process, &order, file);
@@ -218,16 +218,16 @@ static bool any_alive(vt_decoder_pool *p)
 static vitcl_status push(vt_decoder_pool *p, const char *path, int file)
 {
     vitcl_status st = VITCL_OK;
-    vt_job *grown = NULL, *j;
+    vt_job *resized = NULL, *j;
 
     if (p->pending == p->capacity) {
         size_t capacity = p->capacity ? p->capacity * 2 : 64;
 
-        VT_TRY(VT_NEW(&grown, capacity));
+        VT_TRY(VT_NEW(&resized, capacity));
         for (unsigned i = 0; i < p->pending; i++)
-            grown[i] = *vt_pool_job(p, i);
+            resized[i] = *vt_pool_job(p, i);
         free(p->jobs);
-        p->jobs = grown, p->capacity = capacity, p->head = 0;
+        p->jobs = resized, p->capacity = capacity, p->head = 0;
     }
     j = vt_pool_job(p, p->pending);
     *j = (vt_job){.worker = VT_NO_WORKER, .file = file};
@@ -306,9 +306,9 @@ static vitcl_status copy_pixels(uint8_t *rgb, const vt_decoder_pool *p,
                                 const vt_job *j, size_t size)
 {
     const int slots = p->workers[j->worker].slots;
-    const uint64_t place = j->slot * p->picture_bytes;
+    const uint64_t offset = j->slot * p->picture_bytes;
 
-    if (vt_read_at(slots, rgb, size, place) != 0)
+    if (vt_read_at(slots, rgb, size, offset) != 0)
         return vt_fail(VITCL_EIO, "%s: the decoder returned no pixels",
                        vt_pool_name(j));
     if (size > RELEASED && p->depth == 1)

@@ -266,11 +266,11 @@ done:
     return st;
 }
 
-static vitcl_status write_pixels(const vt_picture *p, uint64_t place,
+static vitcl_status write_pixels(const vt_picture *p, uint64_t offset,
                                  const char *name)
 {
     const int error =
-        vt_write_at(PIXELS, p->rgb, (size_t)p->width * p->height * 3, place);
+        vt_write_at(PIXELS, p->rgb, (size_t)p->width * p->height * 3, offset);
 
     if (error)
         return vt_fail(error == ENOMEM ? VITCL_ENOMEM : VITCL_EIO,
@@ -300,7 +300,7 @@ static vitcl_status decode(vt_job_reply *reply, const vt_job_order *order,
         }
     }
     reply->width = out.width, reply->height = out.height;
-    VT_TRY(write_pixels(&out, order->place, order->name));
+    VT_TRY(write_pixels(&out, order->offset, order->name));
 done:
     free(bytes);
     vt_picture_free(&in);

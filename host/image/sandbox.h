@@ -20,7 +20,7 @@ enum { VT_NAME_ROOM = 400, VT_MESSAGE_ROOM = 512 };
 /* To the decoder, together with the open picture file (SCM_RIGHTS). */
 typedef struct vt_job_order {
     uint64_t id, size; /* of the file */
-    uint64_t place;    /* offset of the pixels in the shared memory */
+    uint64_t offset;   /* offset of the pixels in the shared memory */
     vt_preprocess how;
     bool whole; /* as decoded; `how` is ignored */
     char name[VT_NAME_ROOM];

@@ -138,7 +138,7 @@ done:
     return st;
 }
 
-static vitcl_status place(vt_weights *w, const vt_tensor *t)
+static vitcl_status map_tensor(vt_weights *w, const vt_tensor *t)
 {
     static const char scanned[] = "Transformer/encoderblock/";
     vitcl_status st;
@@ -309,7 +309,7 @@ vitcl_status vt_weights_new(vt_weights **out, vt_tensors *raw,
         goto done;
     }
     for (size_t i = 0; i < vt_tensors_count(raw); i++)
-        VT_TRY(place(w, vt_tensors_at(raw, i)));
+        VT_TRY(map_tensor(w, vt_tensors_at(raw, i)));
     rename_bare_stem(w);
     VT_TRY(join_all(w));
     *out = w, w = NULL;

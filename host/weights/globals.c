@@ -178,7 +178,7 @@ vitcl_status vt_pickle_persist(vt_pickle *p, vt_pk_ref id, vt_pk_ref *out)
     vt_pk_value made = {.kind = VT_PK_STORAGE};
 
     if (a->kind != VT_PK_TUPLE || a->count != 5)
-        goto odd;
+        goto invalid;
     tag = vt_pickle_item(p, a, 0, NULL);
     type = vt_pickle_item(p, a, 1, NULL);
     key = vt_pickle_item(p, a, 2, NULL);
@@ -186,7 +186,7 @@ vitcl_status vt_pickle_persist(vt_pickle *p, vt_pk_ref id, vt_pk_ref *out)
     if (tag->kind != VT_PK_STRING || !same(tag->text, tag->length, "storage") ||
         type->kind != VT_PK_GLOBAL || globals[type->other].role != STORAGE ||
         key->kind != VT_PK_STRING || n->kind != VT_PK_INT || n->number < 0)
-        goto odd;
+        goto invalid;
     made.text = key->text;
     made.length = key->length;
     made.number = n->number;
@@ -195,7 +195,7 @@ vitcl_status vt_pickle_persist(vt_pickle *p, vt_pk_ref id, vt_pk_ref *out)
     p->values[*out] = made;
 done:
     return st;
-odd:
+invalid:
     return vt_fail(
         VITCL_ECORRUPT,
         "%s: pickle, byte %zu: a persistent id that is not a storage", p->file,

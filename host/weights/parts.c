@@ -101,7 +101,7 @@ vt_tensor vt_part_range(const vt_part *p)
     size_t step = r.count ? r.size / (size_t)r.count : 0;
 
     if (r.source)
-        r.place += p->first * step;
+        r.offset += p->first * step;
     else if (r.data)
         r.data += p->first * step;
     r.count = p->count;

@@ -47,7 +47,7 @@ typedef struct vt_element {
 } vt_element;
 
 /* `file` is used in messages. data is borrowed for the life of t; NULL: the
- * caller sets source and place in the last item. */
+ * caller sets source and offset in the last item. */
 vitcl_status vt_tensors_add(vt_tensors *t, const char *file, const char *name,
                             const vt_element *element, uint32_t rank,
                             const uint64_t *shape, const uint8_t *data,

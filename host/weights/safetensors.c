@@ -100,7 +100,7 @@ static vitcl_status read_tensor(vt_tensors *t, const vt_json *m,
         return st;
     x = &t->items[t->count - 1];
     x->source = in->source;
-    x->place = data + from;
+    x->offset = data + from;
     return VITCL_OK;
 }
 
@@ -109,14 +109,14 @@ static int by_place(const void *a, const void *b)
     const vt_tensor *x = *(const vt_tensor *const *)a;
     const vt_tensor *y = *(const vt_tensor *const *)b;
 
-    if (x->place != y->place)
-        return x->place < y->place ? -1 : 1;
+    if (x->offset != y->offset)
+        return x->offset < y->offset ? -1 : 1;
     return x->size < y->size ? -1 : x->size > y->size;
 }
 
 /* No gap, no overlap, nothing after the last tensor. */
-static vitcl_status check_places(const vt_tensor *items, size_t n, size_t data,
-                                 size_t size, const char *file)
+static vitcl_status check_offsets(const vt_tensor *items, size_t n, size_t data,
+                                  size_t size, const char *file)
 {
     vitcl_status st;
     const vt_tensor **order = NULL;
@@ -127,7 +127,7 @@ static vitcl_status check_places(const vt_tensor *items, size_t n, size_t data,
         order[i] = &items[i];
     qsort(order, n, sizeof *order, by_place);
     for (size_t i = 0; i < n; i++) {
-        size_t from = (size_t)order[i]->place - data;
+        size_t from = (size_t)order[i]->offset - data;
         if (from != at) {
             st =
                 vt_fail(VITCL_ECORRUPT, "%s: %.100s: %s at data byte %zu", file,
@@ -181,8 +181,8 @@ static vitcl_status open_safetensors(vt_tensors *t, const vt_input *in)
         VT_TRY(strcmp(vt_json_key(m), "__metadata__") == 0
                    ? read_metadata(m, file)
                    : read_tensor(t, m, in, data, size - data));
-    VT_TRY(check_places(t->items ? t->items + before : NULL, t->count - before,
-                        data, size - data, file));
+    VT_TRY(check_offsets(t->items ? t->items + before : NULL, t->count - before,
+                         data, size - data, file));
 done:
     vt_json_free(root);
     free(header);

@@ -127,7 +127,7 @@ vitcl_status vt_tensor_bytes(void *out, const vt_tensor *t, size_t first,
 {
     const vt_input in = {.bytes = t->data, .source = t->source};
 
-    return vt_input_read(out, &in, (t->source ? t->place : 0) + first, n);
+    return vt_input_read(out, &in, (t->source ? t->offset : 0) + first, n);
 }
 
 static vitcl_status read_input(vt_tensors *t, const vt_input *in)

@@ -42,7 +42,7 @@ typedef struct vt_tensor {
     uint64_t count;      /* elements */
     const uint8_t *data; /* borrowed; little-endian, may be misaligned; NULL: */
     const vt_weight_file *source; /* in a file, */
-    uint64_t place;               /* from here on */
+    uint64_t offset;              /* at this offset */
     size_t size;
 } vt_tensor;
 
