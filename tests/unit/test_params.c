@@ -159,7 +159,7 @@ Test(params, hostile_files)
     cr_assert(f = fopen(path, "w"));
     fwrite("vitcl tuned 1\n\0" KEY ROWS "\n", 1, 40, f);
     fclose(f);
-    refused("no text");
+    refused("not text");
     memset(large, 'x', 299999), large[299999] = '\0';
     put(large);
     refused("too large");
