@@ -243,8 +243,8 @@ Test(decode, pnm_headers)
                  {"P5 2 x 255\n\1\2", "header"},
                  {"P5 2", "header"},
                  {"P5 2 1 0000000255\n\1\2", "header"},
-                 {"P5 2 1 254\n\1\2", "maximum 254"},
-                 {"P5 2 1 65535\n\1\2\3\4", "maximum 65535"},
+                 {"P5 2 1 254\n\1\2", "value 254"},
+                 {"P5 2 1 65535\n\1\2\3\4", "value 65535"},
                  {"P5 2 1 255\n\1", "truncated"},
                  {"P6 2 1 255\n\1\2\3\4\5", "truncated"}};
     static const char zero[] = "P5 2\0 1 255\n\1\2";
@@ -313,7 +313,7 @@ Test(decode, sides)
     cr_expect_eq(p.width, side);
     vt_picture_free(&p);
     snprintf(ppm, head + 1, "P6 %u 1 255\n", side + 1);
-    refused(ppm, head + ((size_t)side + 1) * 3, "a.ppm", "a side");
+    refused(ppm, head + ((size_t)side + 1) * 3, "a.ppm", "per side");
     free(ppm);
 }
 
