@@ -8,7 +8,7 @@
 #include <math.h>
 #include <string.h>
 
-/* Below this side a picture is small (CIFAR, MNIST): padded, then cropped. */
+/* Pictures up to this side are small (CIFAR, MNIST): padded, then cropped. */
 #define SMALL 64
 
 bool vt_augment_named(vt_augment *out, const char *name, uint32_t height,
@@ -83,9 +83,9 @@ done:
     return st;
 }
 
-/* A box of a random share of the area and a random aspect from 3/4 to 4/3
- * (Szegedy et al. 2014; torchvision's RandomResizedCrop), ten tries, else the
- * largest that fits in the middle. */
+/* A box with a random share of the area and a random aspect ratio from 3/4 to
+ * 4/3 (Szegedy et al. 2014; torchvision's RandomResizedCrop). After ten failed
+ * tries: the largest centred box within these ratios. */
 static void random_box(uint32_t box[4], const vt_picture *in, double scale,
                        vt_random *r)
 {
@@ -125,7 +125,7 @@ static void flip(vt_picture *p)
     }
 }
 
-/* As if zeros stood around the picture and a window of its size moved. */
+/* Moves the picture's window over the picture padded with zeros. */
 static vitcl_status shift(vt_picture *p, int dx, int dy)
 {
     vitcl_status st = VITCL_OK;
@@ -146,8 +146,8 @@ done:
     return st;
 }
 
-/* Random erasing (arXiv 1708.04896): a box of 2 to 33 % of the area is filled
- * with noise. */
+/* Random erasing (arXiv 1708.04896): fills a box of 2 to 33 % of the area with
+ * noise. */
 static void erase(vt_picture *p, vt_random *r)
 {
     uint32_t box[4] = {0, 0, 1, 1};
@@ -222,7 +222,8 @@ static void mix(float *a, const float *b, size_t n, float share)
         a[i] = share * a[i] + (1 - share) * b[i];
 }
 
-/* x[i] is mixed with x[n-1-i], both from before: pairs are done together. */
+/* x[i] is mixed with x[n-1-i], both with their old values, so pairs are handled
+ * together. */
 static void mix_pairs(float *x, int n, size_t each, float share)
 {
     for (int i = 0; i < n / 2; i++) {

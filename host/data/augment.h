@@ -1,9 +1,9 @@
 /*
- * augment.h - random changes that leave a picture's class alone.
+ * augment.h - random changes that keep a picture's class.
  *
- * Everything is drawn from a vt_random, so that a picture's change is a
- * function of (random state, epoch, picture) and not of who computed it.
- * 8-bit RGB in and out, as Pillow and torchvision work.
+ * All randomness comes from a vt_random, so a picture's change is a function of
+ * (random state, epoch, picture) and does not depend on which thread made it.
+ * Input and output are 8-bit RGB, as in Pillow and torchvision.
  */
 #ifndef VT_DATA_AUGMENT_H
 #define VT_DATA_AUGMENT_H
@@ -12,29 +12,29 @@
 #include "image/image.h"
 
 typedef struct vt_augment {
-    double crop_scale;    /* random resized crop: smallest share of the area;
-                           * 0: none */
-    int pad;              /* crop with padding: pixels a side; 0: none */
+    double crop_scale;    /* random resized crop: smallest share of the area; 0:
+                             off */
+    int pad;              /* crop with padding: pixels a side; 0: off */
     bool flip;            /* left-right with probability 1/2 */
     double jitter;        /* brightness, contrast, saturation: +- share */
-    int randaugment;      /* so many random operations */
-    double magnitude;     /* of them, 0 to 1 (RandAugment's M / 10) */
+    int randaugment;      /* number of random operations */
+    double magnitude;     /* their strength, 0 to 1 (RandAugment's M / 10) */
     double erase;         /* probability of random erasing */
-    double mixup, cutmix; /* alphas of Beta; 0: none */
-    double mixup_prob;    /* the share of batches that are mixed */
+    double mixup, cutmix; /* alphas of Beta; 0: off */
+    double mixup_prob;    /* share of batches to mix */
 } vt_augment;
 
-/* "none", "light" (crop, flip), "full" (all of them) for pictures of
- * height x width: small ones are padded and cropped, others cropped and
- * resized. False: no such word. */
+/* "none", "light" (crop, flip) or "full" (everything) for pictures of height x
+ * width: small ones are padded and cropped, others cropped and resized. False:
+ * unknown name. */
 bool vt_augment_named(vt_augment *out, const char *name, uint32_t height,
                       uint32_t width);
-/* What settings say otherwise, mostly in timm's words: color_jitter, aa (the
- * number of RandAugment's operations), magnitude, reprob, mixup, cutmix,
- * mixup_prob. name goes into messages. */
+/* Overrides from the settings, mostly with timm's names: color_jitter, aa
+ * (number of RandAugment operations), magnitude, reprob, mixup, cutmix,
+ * mixup_prob. name is for messages. */
 vitcl_status vt_augment_change(vt_augment *out, const vt_json *settings,
                                const char *name);
-/* Whether single pictures are changed at all. */
+/* Whether any change applies to single pictures (not to batches). */
 bool vt_augment_any(const vt_augment *how);
 
 /* in (any size) -> out, width x height. */

@@ -1,11 +1,11 @@
 /*
  * batches.c - a ring of batches that threads fill, picture by picture.
  *
- * Slot step % SLOTS belongs to a step from when its first picture is taken up
- * until the step after it is asked for. Whoever finishes the last picture of a
- * slot mixes the batch and marks it ready. Files are decoded by a process of
- * each thread's own; what is too much for its memory goes to one that all
- * share.
+ * Slot step % SLOTS belongs to a step from the moment its first picture is
+ * taken until the following step is requested. The thread that finishes the
+ * last picture of a slot mixes the batch and marks it ready. Each thread has
+ * its own decoder process for picture files; a picture that needs more memory
+ * than that one has goes to one large decoder that all threads share.
  */
 #include "data/batches.h"
 
@@ -20,7 +20,7 @@
 
 #define SLOTS 3
 #define WORKERS_MAX 64
-/* Streams of random numbers that must not meet. */
+/* Independent streams of random numbers. */
 #define ORDER 0x6f72646572u
 #define CHANGE 0x6368616e67u
 #define MIX 0x6d6978u
@@ -29,7 +29,7 @@
 typedef struct slot {
     long step;
     uint32_t taken, made;
-    uint32_t *picture; /* of the dataset, [batch] */
+    uint32_t *picture; /* [batch], indices into the dataset */
     float *pixels, *targets;
     int32_t *source, *colour;
 } slot;
@@ -39,13 +39,13 @@ struct vt_batches {
     pthread_mutex_t lock;
     pthread_cond_t work, ready;
     pthread_t worker[WORKERS_MAX];
-    unsigned workers, threads; /* started, and that there will be */
+    unsigned workers, threads; /* running, planned */
     pthread_mutex_t large_lock;
-    vt_decoder_pool *large; /* NULL until a picture needs it */
+    vt_decoder_pool *large; /* NULL until needed */
     bool stop;
-    long opened, wanted; /* steps: next to be opened, next to be handed out */
+    long opened, wanted; /* next steps to open and to return */
     slot ring[SLOTS];
-    int patches; /* of a picture, 0 where labels are asked for */
+    int patches; /* per picture; 0: targets are labels */
     size_t *order;
     long order_epoch;
     float table[3][256];
@@ -79,7 +79,7 @@ static void set_target(float *out, const vt_batches *f, uint32_t label)
         out[k] = (float)(s / f->o.classes + (k == label ? 1 - s : 0));
 }
 
-/* Scored pictures are hidden alike in every epoch. */
+/* Scored pictures get the same mask in every epoch. */
 static vitcl_status set_patches(slot *s, const vt_batches *f, uint32_t i,
                                 const vt_picture *p, long epoch)
 {
@@ -126,7 +126,7 @@ done:
     return st;
 }
 
-/* *own: the thread's decoder, started when it is first needed. */
+/* *own: the thread's decoder, started on first use. */
 static vitcl_status load(vt_picture *out, vt_batches *f, vt_decoder_pool **own,
                          uint32_t picture)
 {
@@ -186,7 +186,7 @@ static void mix(vt_batches *f, slot *s)
 
 /* ---- steps ---- */
 
-/* The pictures of a step; steps are opened in order, under the lock. */
+/* Chooses the pictures of a step. Steps are opened in order, under the lock. */
 static void open_step(vt_batches *f, long step)
 {
     const vt_batches_options *o = &f->o;
@@ -211,8 +211,8 @@ static void open_step(vt_batches *f, long step)
     s->taken = s->made = 0;
 }
 
-/* A picture to be made: its slot and place; NULL: time to end. */
-static slot *take(uint32_t *place, vt_batches *f)
+/* The next picture to prepare: its slot and its index there. NULL: stop. */
+static slot *take(uint32_t *index, vt_batches *f)
 {
     slot *s = NULL;
 
@@ -231,7 +231,7 @@ static slot *take(uint32_t *place, vt_batches *f)
         pthread_cond_wait(&f->work, &f->lock);
     }
     if (s)
-        *place = s->taken++;
+        *index = s->taken++;
     pthread_mutex_unlock(&f->lock);
     return s;
 }
@@ -264,11 +264,11 @@ static void *work(void *context)
 {
     vt_batches *f = context;
     vt_decoder_pool *own = NULL;
-    uint32_t place = 0;
+    uint32_t index = 0;
     slot *s;
 
-    while ((s = take(&place, f)) != NULL)
-        finish(f, s, make(f, &own, s, place));
+    while ((s = take(&index, f)) != NULL)
+        finish(f, s, make(f, &own, s, index));
     vt_pool_free(own);
     return NULL;
 }
@@ -279,7 +279,7 @@ vitcl_status vt_batches_next(vt_batch *out, vt_batches *f)
     slot *s = &f->ring[(f->wanted + 1) % SLOTS];
 
     pthread_mutex_lock(&f->lock);
-    f->wanted++; /* the step before is done with */
+    f->wanted++; /* releases the previous slot */
     pthread_cond_broadcast(&f->work);
     while (f->failed == VITCL_OK &&
            !(f->wanted < f->opened && s->made == f->o.batch)) {
@@ -290,7 +290,7 @@ vitcl_status vt_batches_next(vt_batch *out, vt_batches *f)
     if (f->failed != VITCL_OK)
         st = vt_fail(f->failed, "%s", f->message);
     else if (f->wanted >= f->o.end)
-        st = vt_fail(VITCL_EINVAL, "no batch after the last");
+        st = vt_fail(VITCL_EINVAL, "all batches have been read");
     pthread_mutex_unlock(&f->lock);
     if (st == VITCL_OK)
         *out = (vt_batch){s->pixels, s->targets, s->source, s->colour};
@@ -356,7 +356,8 @@ vitcl_status vt_batches_new(vt_batches **out, const vt_batches_options *options)
     f->threads = most;
     while (f->workers < most) {
         if (pthread_create(&f->worker[f->workers], NULL, work, f) != 0) {
-            st = vt_fail(VITCL_ENOMEM, "no thread for the pictures");
+            st = vt_fail(VITCL_ENOMEM,
+                         "cannot start a thread to prepare pictures");
             goto done;
         }
         f->workers++;

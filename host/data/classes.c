@@ -35,12 +35,12 @@ vt_classes vt_classes_of_data(const vt_dataset *d, const char *whose)
     return (vt_classes){vt_dataset_classes(d), whose, d, data_label, NULL};
 }
 
-/* ---- what a class is looked up by ---- */
+/* ---- keys for looking a class up ---- */
 
 enum { LABEL, NAME };
 typedef struct key {
     int level;
-    const char *text; /* "" by number */
+    const char *text; /* "" when matching by number */
     unsigned long number;
     uint32_t index;
 } key;
@@ -74,7 +74,7 @@ static key number_of(const vt_classes *c, uint32_t index, bool said)
                  index};
 }
 
-/* Sorted keys of a set; *n of them. */
+/* The sorted keys of a set; *n: their number. */
 static vitcl_status make_keys(key **out, size_t *n, const vt_classes *c,
                               bool by_number)
 {
@@ -101,7 +101,7 @@ done:
     return st;
 }
 
-/* How many classes have that key; *out: one of them. */
+/* 0, 1, or 2 for several classes with that key; *out: one of them. */
 static int look_up(uint32_t *out, const key *keys, size_t n, key wanted)
 {
     const key *found = bsearch(&wanted, keys, n, sizeof *keys, by_key);
@@ -122,7 +122,8 @@ static const char *shown(const vt_classes *c, uint32_t index)
     return s ? s : "without a name";
 }
 
-/* out[] has UINT32_MAX where a class was not found; advise: to try numbers. */
+/* out[i] is UINT32_MAX where class i was not found. advise: suggest matching by
+ * number. */
 static vitcl_status name_missing(const uint32_t *out, const vt_classes *these,
                                  const vt_classes *those, uint32_t found,
                                  bool advise)
@@ -142,7 +143,7 @@ static vitcl_status name_missing(const uint32_t *out, const vt_classes *these,
     if (missing > listed)
         snprintf(more, sizeof more, " and %u more", missing - listed);
     return vt_fail(
-        VITCL_EINVAL, "%s %s%s of %s: not among those of %s (%u of %u are)%s",
+        VITCL_EINVAL, "%s %s%s of %s not found in %s (%u of %u found)%s",
         missing > 1 ? "classes" : "class", list, more, these->whose,
         those->whose, found, these->count,
         found || !advise ? ""
@@ -152,7 +153,8 @@ static vitcl_status name_missing(const uint32_t *out, const vt_classes *these,
 static vitcl_status twice(const vt_classes *these, uint32_t index,
                           const vt_classes *those)
 {
-    return vt_fail(VITCL_EINVAL, "class '%.80s' of %s is more than one of %s",
+    return vt_fail(VITCL_EINVAL,
+                   "class '%.80s' of %s matches several classes of %s",
                    shown(these, index), these->whose, those->whose);
 }
 
@@ -195,7 +197,7 @@ done:
 vitcl_status vt_classes_match(uint32_t *out, const vt_classes *these,
                               const vt_classes *those, bool by_number)
 {
-    /* the names of a file of labels are never matched by number */
+    /* names from a label file are never matched by number */
     return match(out, these, those, by_number,
                  !by_number && these->label == data_label);
 }
@@ -220,7 +222,7 @@ vitcl_status vt_classes_same(const vt_classes *these, const vt_classes *those)
     VT_TRY(match(ignored, these, those, false, false));
     VT_TRY(match(ignored, those, these, false, false));
     st = vt_fail(VITCL_EINVAL,
-                 "the classes of %s are those of %s in another order",
+                 "the classes of %s are in another order than those of %s",
                  these->whose, those->whose);
 done:
     free(ignored);

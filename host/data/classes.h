@@ -1,15 +1,16 @@
 /*
- * classes.h - where two sets of classes meet: which class of one is which of
- * the other. Every place that compares pictures with a model or with other
- * pictures asks here, so that none counts positions on its own.
+ * classes.h - map the classes of one set to those of another.
  *
- * By name a class is the other set's class of that label, else the one of that
- * longer name; whatever the other set lacks, or has twice, is an error that
- * names it. The other set may have more classes.
+ * Everything that compares pictures with a model or with other pictures uses
+ * this file, so that all follow the same rules.
  *
- * By number, which has to be asked for, class 7 is class 7: in a set whose
- * names are all decimal numbers (as "0007") the number that the name says, else
- * the place in the set; places need two sets of one size.
+ * By name: a class is the other set's class with that label, else the one with
+ * that longer name. A class that the other set lacks, or has twice, is an error
+ * that names it. The other set may have more classes.
+ *
+ * By number (only on request): class 7 is class 7. If all names of a set are
+ * decimal numbers (such as "0007"), a class's number is its name; otherwise its
+ * position in the set, and then both sets must have the same size.
  */
 #ifndef VT_DATA_CLASSES_H
 #define VT_DATA_CLASSES_H
@@ -18,7 +19,7 @@
 
 typedef struct vt_classes {
     uint32_t count;
-    const char *whose; /* in messages: "the model" */
+    const char *whose; /* for messages: "the model" */
     const void *of;
     const char *(*label)(const void *of, uint32_t index); /* NULL: none */
     const char *(*name)(const void *of, uint32_t index);  /* may be NULL */
@@ -27,10 +28,11 @@ typedef struct vt_classes {
 vt_classes vt_classes_of_model(const vt_model *m, uint32_t count);
 vt_classes vt_classes_of_data(const vt_dataset *d, const char *whose);
 
-/* out[these->count]: the class of `those` that each of these is. */
+/* out[i]: the class of `those` that class i of `these` is; these->count of
+ * them. */
 vitcl_status vt_classes_match(uint32_t *out, const vt_classes *these,
                               const vt_classes *those, bool by_number);
-/* VITCL_EINVAL unless they have the same names in the same order. */
+/* VITCL_EINVAL unless both have the same names in the same order. */
 vitcl_status vt_classes_same(const vt_classes *these, const vt_classes *those);
 
 #endif

@@ -1,8 +1,8 @@
 /*
- * dataset.c - find out what a folder holds, and read its labelled pictures.
+ * dataset.c - detect a folder's format and read its labelled pictures.
  *
- * Files of fixed-size records are read whole (CIFAR-10's training part is
- * 150 MB); class folders only as paths.
+ * Files of fixed-size records are read whole (CIFAR-10's training part is 150
+ * MB). Of class folders only the paths are read.
  */
 #include "data/dataset.h"
 
@@ -14,27 +14,26 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The largest file of records that is believed: Infinite MNIST and the like
- * stay below. */
+/* Limit for a file of records; even Infinite MNIST is smaller. */
 #define FILE_MAX_BYTES ((size_t)2 << 30)
 #define CIFAR_SIDE 32
 #define CIFAR_PIXELS (3 * CIFAR_SIDE * CIFAR_SIDE)
 
 typedef struct part {
     vt_file file;
-    size_t first, records; /* first: bytes before the first record */
+    size_t first, records; /* first: its offset in bytes */
 } part;
 
 struct vt_dataset {
     char kind[16];
-    char **path; /* class folders: count of them */
+    char **path; /* class folders: [count] */
     uint32_t *label;
     size_t count, path_cap, label_cap;
     char **name; /* classes */
     size_t classes, name_cap;
     part parts[8];
     size_t part_count;
-    size_t record, header; /* bytes a record, of them labels */
+    size_t record, header; /* bytes a record, and of its labels */
     uint32_t side_h, side_w;
 };
 
@@ -195,8 +194,8 @@ static vitcl_status open_folders(vt_dataset *d, const char *path,
         VT_TRY(add_folder(d, root, classes.name[i]));
     if (d->count == 0)
         st = vt_fail(VITCL_EIO,
-                     "%s: holds neither class folders with pictures nor "
-                     "CIFAR's or MNIST's files",
+                     "%s: contains neither class folders with pictures nor "
+                     "CIFAR or MNIST files",
                      root);
     snprintf(d->kind, sizeof d->kind, "folders");
 done:
@@ -218,8 +217,8 @@ static vitcl_status add_part(vt_dataset *d, const char *path, const char *file)
     d->part_count++;
     if (p->file.size == 0 || p->file.size % d->record != 0) {
         st = vt_fail(VITCL_ECORRUPT,
-                     "%s: %zu bytes are not whole records of %zu", full,
-                     p->file.size, d->record);
+                     "%s: %zu bytes is not a multiple of the record size %zu",
+                     full, p->file.size, d->record);
         goto done;
     }
     p->records = p->file.size / d->record;
@@ -228,8 +227,9 @@ static vitcl_status add_part(vt_dataset *d, const char *path, const char *file)
         uint8_t label = p->file.data[i * d->record + d->header - 1];
 
         if (label >= d->classes) {
-            st = vt_fail(VITCL_ECORRUPT, "%s: record %zu has label %u of %zu",
-                         full, i, label, d->classes);
+            st = vt_fail(VITCL_ECORRUPT,
+                         "%s: record %zu has label %u, but labels end at %zu",
+                         full, i, label, d->classes - 1);
             goto done;
         }
         VT_TRY(add_label(d, label));
@@ -239,8 +239,8 @@ done:
     return st;
 }
 
-/* Class names are in a text file beside the records, a line each; numbers where
- * it is missing. */
+/* Class names come from a text file in the same folder, one a line; without it
+ * they are numbers. */
 static vitcl_status read_names(vt_dataset *d, const char *path,
                                const char *file, size_t classes)
 {
@@ -268,8 +268,8 @@ static vitcl_status read_names(vt_dataset *d, const char *path,
     while (f.data && at < f.size && f.data[at] <= ' ')
         at++;
     if (d->classes < classes || at < f.size)
-        st = vt_fail(VITCL_ECORRUPT, "%s: names %s than %zu classes", full,
-                     d->classes < classes ? "fewer" : "more", classes);
+        st = vt_fail(VITCL_ECORRUPT, "%s: must name %zu classes, but names %s",
+                     full, classes, d->classes < classes ? "fewer" : "more");
 done:
     vt_file_close(&f);
     free(full);
@@ -288,8 +288,9 @@ static bool has(const char *path, const char *file)
 
 static vitcl_status wrong_split(const char *path, const char *split)
 {
-    return vt_fail(VITCL_EINVAL, "%s: has parts 'train' and 'test', not '%s'",
-                   path, split);
+    return vt_fail(VITCL_EINVAL,
+                   "%s: its splits are 'train' and 'test', not '%s'", path,
+                   split);
 }
 
 static vitcl_status open_cifar(vt_dataset *d, const char *path,
@@ -333,13 +334,15 @@ static vitcl_status check_idx(const vt_file *f, const char *path, uint32_t rank)
     size_t need = 4 + 4 * (size_t)rank, count = 1;
 
     if (f->size < need || big_endian(f->data) != 0x800 + rank)
-        return vt_fail(VITCL_ECORRUPT, "%s: not an idx file of bytes, rank %u",
-                       path, rank);
+        return vt_fail(VITCL_ECORRUPT,
+                       "%s: not an idx file of bytes with rank %u", path, rank);
     for (uint32_t i = 0; i < rank; i++)
         if (!vt_mul(&count, count, big_endian(f->data + 4 + 4 * i)))
-            return vt_fail(VITCL_ECORRUPT, "%s: its sizes overflow", path);
+            return vt_fail(VITCL_ECORRUPT, "%s: its dimensions are too large",
+                           path);
     if (f->size - need != count)
-        return vt_fail(VITCL_ECORRUPT, "%s: %zu bytes of data, header says %zu",
+        return vt_fail(VITCL_ECORRUPT,
+                       "%s: has %zu bytes of data, but its header says %zu",
                        path, f->size - need, count);
     return VITCL_OK;
 }
@@ -370,7 +373,10 @@ static vitcl_status open_mnist(vt_dataset *d, const char *path,
     d->side_w = big_endian(p->file.data + 12);
     if (count != big_endian(p->file.data + 4) || d->side_h == 0 ||
         d->side_w == 0 || d->side_h > 4096 || d->side_w > 4096) {
-        st = vt_fail(VITCL_ECORRUPT, "%s: does not fit to its labels", images);
+        st = vt_fail(VITCL_ECORRUPT,
+                     "%s: picture count differs from the labels', or a side is "
+                     "not 1 to 4096",
+                     images);
         goto done;
     }
     d->record = (size_t)d->side_h * d->side_w;
@@ -390,7 +396,7 @@ done:
     return st;
 }
 
-/* ---- all of them ---- */
+/* ---- all formats ---- */
 
 static bool is_cifar10(const char *path)
 {
@@ -461,9 +467,11 @@ vitcl_status vt_dataset_picture(vt_picture *out, const vt_dataset *d,
     int colours;
 
     if (index >= d->count)
-        return vt_fail(VITCL_EINVAL, "picture %u of %zu", index, d->count);
+        return vt_fail(VITCL_EINVAL, "no picture %u: the data has %zu", index,
+                       d->count);
     if (d->path)
-        return vt_fail(VITCL_EINVAL, "%s: is decoded in a process of its own",
+        return vt_fail(VITCL_EINVAL,
+                       "%s: files must be decoded by the decoder process",
                        d->path[index]);
     while (at >= d->parts[k].records)
         at -= d->parts[k++].records;

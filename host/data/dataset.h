@@ -1,5 +1,5 @@
 /*
- * dataset.h - labelled pictures, whatever they are kept in.
+ * dataset.h - labelled pictures in several storage formats.
  *
  *   class folders    DIR/<class>/... , or DIR/<split>/<class>/...; classes in
  *                    the order of their sorted names
@@ -7,7 +7,7 @@
  *                    test_batch.bin; train.bin, test.bin)
  *   MNIST            idx files (train-images-idx3-ubyte .., also Fashion-MNIST)
  *
- * Which one it is shows from the files themselves.
+ * The format is detected from the files that are present.
  */
 #ifndef VT_DATA_DATASET_H
 #define VT_DATA_DATASET_H
@@ -15,11 +15,12 @@
 
 typedef struct vt_dataset vt_dataset;
 
-/* split: "train", "test", "val", or NULL: everything a class folder has, the
- * test part of CIFAR and MNIST. */
+/* split: "train", "test", "val", or NULL: all of a class folder, the test part
+ * of CIFAR and MNIST. */
 vitcl_status vt_dataset_open(vt_dataset **out, const char *path,
                              const char *split);
-/* The training part: "train" where there is one, else all of class folders. */
+/* The training part: "train" if there is one, else everything (class folders).
+ */
 vitcl_status vt_dataset_open_training(vt_dataset **out, const char *path);
 void vt_dataset_free(vt_dataset *d);
 uint32_t vt_dataset_count(const vt_dataset *d);
@@ -27,9 +28,9 @@ uint32_t vt_dataset_classes(const vt_dataset *d);
 const char *vt_dataset_class(const vt_dataset *d, uint32_t index);
 const char *vt_dataset_kind(const vt_dataset *d); /* "folders", "cifar10" .. */
 uint32_t vt_dataset_label(const vt_dataset *d, uint32_t index);
-/* The file of a picture; NULL where pictures are not files. */
+/* A picture's file; NULL if pictures are not files. */
 const char *vt_dataset_path(const vt_dataset *d, uint32_t index);
-/* The index-th picture of those that are not files. */
+/* Picture `index` of data whose pictures are not files. */
 vitcl_status vt_dataset_picture(vt_picture *out, const vt_dataset *d,
                                 uint32_t index);
 

@@ -1,5 +1,5 @@
 /*
- * labels.c - read sets of classes and say whose they are.
+ * labels.c - read lists of classes and assign them to pictures.
  */
 #include "data/labels.h"
 
@@ -12,16 +12,16 @@
 
 typedef struct label {
     char *name;      /* NULL: a number */
-    uint32_t number; /* of the model's class */
+    uint32_t number; /* the model's class */
 } label;
 
 struct vt_labels {
     char *path;
     uint32_t pictures;
-    size_t *first; /* [pictures + 1], of entry */
+    size_t *first; /* [pictures + 1], indices into entry */
     label *entry;
     size_t count, cap;
-    uint32_t names; /* entries that are names */
+    uint32_t names; /* how many entries are names */
 };
 
 void vt_labels_free(vt_labels *l)
@@ -36,10 +36,10 @@ void vt_labels_free(vt_labels *l)
     free(l);
 }
 
-/* ---- whose set ---- */
+/* ---- finding a picture's list ---- */
 
 typedef struct entry {
-    const char *key; /* NULL in a list */
+    const char *key; /* NULL if the file is a list */
     const vt_json *set;
 } entry;
 
@@ -62,8 +62,8 @@ static vitcl_status open_book(book *out, const vt_json *json, const char *path)
 
     if (!b.list && !vt_json_is_object(json))
         return vt_fail(VITCL_ECORRUPT,
-                       "%s: neither a list of lists of classes nor an object "
-                       "of them",
+                       "%s: must be a JSON list of lists of classes, or an "
+                       "object of such lists",
                        path);
     VT_TRY(VT_NEW(&b.entry, vt_json_count(json) + 1));
     for (const vt_json *m = vt_json_first(json); m; m = vt_json_next(m))
@@ -111,12 +111,13 @@ static vitcl_status find_named(const vt_json **out, const book *b,
     if (!set && dot)
         set = look_up(b, name, (size_t)(dot - name));
     if (!set)
-        return vt_fail(VITCL_EINVAL, "%s: no classes for %s", b->path, path);
+        return vt_fail(VITCL_EINVAL, "%s: no entry for picture %s", b->path,
+                       path);
     *out = set;
     return VITCL_OK;
 }
 
-/* ILSVRC2012_val_00000001.JPEG, or with _n01440764 behind the number. */
+/* ILSVRC2012_val_00000001.JPEG, or with _n01440764 after the number. */
 static vitcl_status find_numbered(const vt_json **out, const book *b,
                                   const char *path)
 {
@@ -129,9 +130,9 @@ static vitcl_status find_numbered(const vt_json **out, const book *b,
         n = strtoul(name + sizeof mark - 1, NULL, 10);
     if (n < 1 || n > b->count)
         return vt_fail(VITCL_EINVAL,
-                       "%s: a list of %zu, but %s is not named as the number "
-                       "%s00000001 or another of them; name pictures in an "
-                       "object instead",
+                       "%s: a list of %zu entries, but the name of %s does not "
+                       "give a number as %s00000001 does; use an object with "
+                       "picture names as keys instead",
                        b->path, b->count, path, mark);
     *out = b->entry[n - 1].set;
     return VITCL_OK;
@@ -146,14 +147,14 @@ static vitcl_status find_set(const vt_json **out, const book *b,
         return b->list ? find_numbered(out, b, path) : find_named(out, b, path);
     if (!b->list || b->count != vt_dataset_count(d))
         return vt_fail(VITCL_EINVAL,
-                       "%s: pictures of this data have no names: give a list "
-                       "for all %u",
+                       "%s: pictures of this data have no names; give a list "
+                       "of %u entries",
                        b->path, vt_dataset_count(d));
     *out = b->entry[picture].set;
     return VITCL_OK;
 }
 
-/* ---- sets ---- */
+/* ---- the lists ---- */
 
 static vitcl_status add_set(vt_labels *l, const vt_json *set, uint32_t picture)
 {
@@ -161,7 +162,7 @@ static vitcl_status add_set(vt_labels *l, const vt_json *set, uint32_t picture)
 
     if (!vt_json_is_array(set))
         return vt_fail(VITCL_ECORRUPT,
-                       "%s: the classes of picture %u are no "
+                       "%s: the classes of picture %u must be a "
                        "list",
                        l->path, picture);
     for (const vt_json *m = vt_json_first(set); m; m = vt_json_next(m)) {
@@ -236,7 +237,7 @@ static int by_text(const void *a, const void *b)
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* The names in the file, sorted, each once. */
+/* The names in the file, sorted and without duplicates. */
 static uint32_t names_of(const char **out, const vt_labels *l)
 {
     uint32_t n = 0, kept = 0;
@@ -274,8 +275,10 @@ vitcl_status vt_labels_resolve(uint32_t **out, const vt_labels *l,
             wanted[i] = found[at - name];
         }
         if (wanted[i] >= model->count) {
-            st = vt_fail(VITCL_ECORRUPT, "%s: class %u, but the model has %u",
-                         l->path, wanted[i], model->count);
+            st = vt_fail(
+                VITCL_ECORRUPT,
+                "%s: class %u is out of range; the model has %u classes",
+                l->path, wanted[i], model->count);
             goto done;
         }
     }

@@ -1,9 +1,9 @@
 /*
- * mask.c - choose patches to hide, and name their colours.
+ * mask.c - choose the patches to hide and compute their colour classes.
  *
- * Each corrupted patch draws for itself whether it is masked, replaced or
- * kept, as BERT does it (arXiv 1810.04805); how many are corrupted is fixed,
- * so that every picture weighs the same.
+ * Each corrupted patch is masked, replaced or kept independently, as in BERT
+ * (arXiv 1810.04805). The number of corrupted patches is fixed, so that every
+ * picture has the same weight.
  */
 #include "data/mask.h"
 
@@ -16,7 +16,7 @@ int vt_mask_count(int patches)
     return (patches + 1) / 2;
 }
 
-/* Another patch than n. */
+/* A random patch other than n. */
 static int32_t other(int n, int patches, vt_random *r)
 {
     const int32_t m = (int32_t)vt_random_below(r, (uint64_t)patches - 1);

@@ -1,6 +1,6 @@
 /*
- * randaugment.c - RandAugment's operations (arXiv 1909.13719), with Pillow's
- * arithmetic: 8-bit, truncating where Pillow truncates.
+ * randaugment.c - RandAugment's operations (arXiv 1909.13719) with Pillow's
+ * arithmetic: 8 bits, truncated where Pillow truncates.
  */
 #include "base/memory.h"
 #include "data/augment.h"
@@ -124,8 +124,8 @@ static void posterize(vt_picture *p, int bits)
         p->rgb[i] &= mask;
 }
 
-/* Pillow's Sharpness: blend with the SMOOTH filter (1 1 1 / 1 5 1 / 1 1 1
- * over 13); the border stays. */
+/* Pillow's Sharpness: blend with the SMOOTH filter (1 1 1 / 1 5 1 / 1 1 1 over
+ * 13); the border is unchanged. */
 static vitcl_status sharpness(vt_picture *p, double factor)
 {
     vitcl_status st = VITCL_OK;
@@ -224,5 +224,5 @@ vitcl_status vt_augment_apply(vt_picture *p, vt_augment_op op, double level,
     case VT_AUGMENT_OPS:
         break;
     }
-    return vt_fail(VITCL_EINVAL, "no such augmentation");
+    return vt_fail(VITCL_EINVAL, "unknown augmentation operation");
 }

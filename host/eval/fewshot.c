@@ -18,7 +18,7 @@ void vt_features_free(vt_features *f)
     *f = (vt_features){0};
 }
 
-/* rows[count, width + 1]: standardised by mean and deviation, bias last. */
+/* rows[count, width + 1]: standardised features, then the bias column. */
 static void standardise(double *rows, const vt_features *f, const double *mean,
                         const double *deviation)
 {
@@ -61,7 +61,8 @@ static double dot(const double *a, const double *b, size_t n)
     return s;
 }
 
-/* a[n,n] (lower half) -> its Cholesky factor; false if not positive. */
+/* a[n,n] (lower half) -> its Cholesky factor; false if not positive definite.
+ */
 static int factor(double *a, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
@@ -76,7 +77,7 @@ static int factor(double *a, size_t n)
     return 1;
 }
 
-/* x[n]: right-hand side -> solution, with the factor of factor(). */
+/* x[n]: right-hand side -> solution; a: from factor(). */
 static void solve(double *x, const double *a, size_t n)
 {
     for (size_t i = 0; i < n; i++)
@@ -90,7 +91,7 @@ static void solve(double *x, const double *a, size_t n)
     }
 }
 
-/* weight[classes, w]: rows[n,w] and labels -> ridge weights, primal form. */
+/* weight[classes, w]: ridge weights from rows[n,w] and labels, primal form. */
 static vitcl_status primal(double *weight, const double *rows,
                            const vt_features *train, size_t w, uint32_t classes,
                            double l2)
@@ -106,7 +107,7 @@ static vitcl_status primal(double *weight, const double *rows,
     for (size_t j = 0; j < w; j++)
         gram[j * w + j] += l2;
     if (!factor(gram, w)) {
-        st = vt_fail(VITCL_EINVAL, "the features are not finite");
+        st = vt_fail(VITCL_EINVAL, "the features contain NaN or infinity");
         goto done;
     }
     for (uint32_t c = 0; c < classes; c++) {
@@ -123,7 +124,7 @@ done:
     return st;
 }
 
-/* The same through X X^T: W = X^T (X X^T + l2 I)^-1 Y. */
+/* The same in dual form: W = X^T (X X^T + l2 I)^-1 Y. */
 static vitcl_status dual(double *weight, const double *rows,
                          const vt_features *train, size_t w, uint32_t classes,
                          double l2)
@@ -139,7 +140,7 @@ static vitcl_status dual(double *weight, const double *rows,
             gram[i * n + j] =
                 dot(rows + i * w, rows + j * w, w) + (i == j ? l2 : 0);
     if (!factor(gram, n)) {
-        st = vt_fail(VITCL_EINVAL, "the features are not finite");
+        st = vt_fail(VITCL_EINVAL, "the features contain NaN or infinity");
         goto done;
     }
     for (uint32_t c = 0; c < classes; c++) {
@@ -187,8 +188,8 @@ vitcl_status vt_ridge_accuracy(double *out, const vt_features *train,
 
     if (train->count == 0 || train->width != test->width)
         return vt_fail(VITCL_EINVAL,
-                       "features of %zu pictures, %zu and %zu "
-                       "wide, make no classifier",
+                       "cannot fit a classifier: %zu training pictures, "
+                       "features of width %zu (training) and %zu (test)",
                        train->count, train->width, test->width);
     VT_TRY(VT_NEW(&mean, w));
     VT_TRY(VT_NEW(&deviation, w));

@@ -50,7 +50,7 @@ P
 done
 rm -rf part && cp -r $test part && mv part/dog part/a-dog
 run 1 eval -m model --data part
-says "class 'a-dog' of the pictures: not among those of the model \(4 of 5 are\)"
+says "class 'a-dog' of the pictures not found in the model \(4 of 5 found\)"
 mv part/eel part/newt
 run 1 eval -m model --data part --json
 says "classes 'a-dog', 'newt' of the pictures: not among"
@@ -104,7 +104,7 @@ err_has "labels.json gives classes by number"
 labels names
 sed -i 's/\["eel"\]/["eeel"]/g' labels.json
 run 1 eval -m model --data $test --labels labels.json
-says "class 'eeel' of .*labels.json: not among those of the model"
+says "class 'eeel' of .*labels.json not found in the model"
 
 # ---- few-shot: the test's classes are the training's
 shots() { run "$1" fewshot -m model --data "$2" --shots 8 --tries 1 --json "${@:3}"; }
@@ -113,7 +113,7 @@ few=$(score mean)
 awk -v w="$few" 'BEGIN { exit !(w > 0.5) }' || fail "the features say nothing: $few"
 rm -rf part && cp -r data part && mv part/test/dog part/test/a-dog
 shots 1 part
-says "class 'a-dog' of the test pictures: not among those of the training pictures"
+says "class 'a-dog' of the test pictures not found in the training pictures"
 shots 0 part --classes-by number
 err_has 'matched by number'
 awk -v w="$few" -v m="$(score mean)" 'BEGIN { exit !(m < w) }' ||
@@ -195,15 +195,15 @@ says 'batches.meta.txt: names more than 10 classes'
 # ---- a training goes on with the classes that it began with
 cp meta c10p/batches.meta.txt
 run 1 train --resume -o ten --data c10p
-says 'ten: the classes of the pictures are those of the training in another order'
+says 'ten: the classes of the pictures are in another order than those of the training'
 cp -r data part3
 run 1 train --resume -o model --data nowhere
 mv part3/train/dog part3/train/a-dog
 run 1 train --resume -o model --data part3
-says "model: class 'a-dog' of the pictures: not among those of the training"
+says "model: class 'a-dog' of the pictures not found in the training"
 rm -r part3/train/a-dog
 run 1 train --resume -o model --data part3
-says "class 'dog' of the training: not among those of the pictures"
+says "class 'dog' of the training not found in the pictures"
 cp -r data/train/dog part3/train && rm part3/train/dog/0.ppm
 run 1 train --resume -o model --data part3
 says 'model: began with 40 pictures, but there are 39 now'

@@ -36,9 +36,9 @@ real '{"a": [], "b": []}' '"real_pictures":0,"real":0}'
 run 0 eval -m "$model" --data data --labels real.json "${number[@]}"
 out_has '^real	0.0000$'
 real '{"a": [1], "c": [1]}' '' 1
-err_has "real.json: no classes for .*b.jpg"
+err_has "real.json: no entry for picture .*b.jpg"
 real "{\"a\": [$classes], \"b\": []}" '' 1
-err_has "real.json: class $classes, but the model has"
+err_has "real.json: class $classes is out of range; the model has"
 for bad in '{"a": 1, "b": []}' '{"a": [-1], "b": []}' '{"a": [1.5], "b": []}' \
     '{"a": [[1]], "b": []}' '{"a": [1], "a": [2], "b": []}' '"a"' '[[1]' '' \
     '[[1], [2]]' '{"a": [99999999999], "b": []}'; do
