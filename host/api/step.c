@@ -197,7 +197,7 @@ vitcl_status vitcl_train_steps(const char *output, vitcl_device *device,
     vt_json *json = NULL;
     vt_model *m = NULL;
     vt_trainer *t = NULL;
-    vt_optimizer_config recipe;
+    vt_optimizer_config optimizer;
     batch b = {0};
     record r = {0};
     double *lr = NULL;
@@ -209,13 +209,13 @@ vitcl_status vitcl_train_steps(const char *output, vitcl_device *device,
     VT_TRY(vt_dev_alive(device->dev));
     VT_TRY(vt_json_load(&json, settings, 1 << 20, 8));
     VT_TRY(vt_optimizer_config_keys(json, keys, settings));
-    VT_TRY(vt_optimizer_config_read(&recipe, json, settings));
+    VT_TRY(vt_optimizer_config_read(&optimizer, json, settings));
     VT_TRY(VT_NEW(&lr, steps));
     VT_TRY(read_rates(lr, steps, json, settings));
     VT_TRY(read_batch(&b, input));
     VT_TRY(check_count(json, &b, settings));
     VT_TRY(vt_model_open(&m, model));
-    VT_TRY(vt_trainer_new(&t, m, &recipe,
+    VT_TRY(vt_trainer_new(&t, m, &optimizer,
                           &(vt_trainer_options){.dev = device->dev,
                                                 .gemm = gemm,
                                                 .precision = precision,
@@ -224,7 +224,7 @@ vitcl_status vitcl_train_steps(const char *output, vitcl_device *device,
                                                 .exact = true,
                                                 .width = b.width}));
     VT_TRY(
-        make_targets(&b, vt_trainer_classes(t), recipe.label_smoothing, input));
+        make_targets(&b, vt_trainer_classes(t), optimizer.label_smoothing, input));
     VT_TRY(take_steps(&r, t, &b, lr, steps));
     VT_TRY(vt_safetensors_write(output, r.tensor, r.count, NULL));
 done:

@@ -1,13 +1,15 @@
 /*
- * arch_spec.c - what a preset's name or a config says of an architecture.
+ * arch_spec.c - read an architecture from a preset's name or a config.
  *
- * A hybrid's config may say "stem_layers" and "stem_widths" beside timm's
- * words ([2], [128]: one stage of two bottlenecks behind a stem of 64), which
- * timm has no word for; without them timm can load what was trained. With
- * "stem_block": "basic" the stages have blocks of two 3x3 convolutions. The
- * paper's variants have words of vitcl's own in model_args ("pos_embed" beyond
- * "learn" and "none", "pos_injection", "representation_size"), which timm
- * refuses. The ResNet baseline has timm's ("layers", "channels", "stem_chs").
+ * Config words that timm does not have:
+ *   stem_layers, stem_widths   a hybrid's stages, for instance [2], [128]: one
+ *                              stage of two bottlenecks after a stem of 64.
+ *                              Without them timm can load the trained model
+ *   stem_block: "basic"        blocks of two 3x3 convolutions
+ *   model_args: pos_embed other than "learn" and "none", pos_injection,
+ *   representation_size        the paper's variants; timm refuses them
+ *
+ * The ResNet baseline uses timm's words ("layers", "channels", "stem_chs").
  */
 #include "train/arch_spec.h"
 
@@ -16,7 +18,7 @@
 
 #include <string.h>
 
-/* ---- what the architecture's name says ---- */
+/* ---- defaults from the architecture's name ---- */
 
 static const struct {
     const char *word, *preset;
@@ -27,7 +29,7 @@ static const struct {
     {"_huge_", "vit-h/", 1280, 32, 16},
 };
 
-/* The stems of timm's hybrids: stride, stages' layers. */
+/* The stems of timm's hybrids: stride and layers of each stage. */
 static const struct {
     const char *word;
     int layers[4], stages, patch;
@@ -96,7 +98,7 @@ static void name_defaults(vt_arch_spec *c)
     c->class_token = c->qkv_bias = true;
 }
 
-/* ---- what the config says ---- */
+/* ---- the config ---- */
 
 static bool integer(int *out, const vt_json *v, int low, int high)
 {
@@ -140,7 +142,7 @@ static bool flag(bool *out, const vt_json *v)
     return !v || vt_json_is_null(v) || vt_json_bool(out, v);
 }
 
-/* One member of model_args; false: not known, or of no use. */
+/* Reads one member of model_args; false: unknown, or its value is invalid. */
 static bool take(vt_arch_spec *c, const char *key, const vt_json *v)
 {
     const char *word = "";
@@ -176,11 +178,11 @@ static bool take(vt_arch_spec *c, const char *key, const vt_json *v)
         return strcmp(word, "avg") == 0 || strcmp(word, "token") == 0;
     if (strcmp(key, "representation_size") == 0)
         return integer(&c->representation, v, 1, 65536);
-    /* read together, by vt_config_pos() */
+    /* vt_config_pos() reads these together */
     return strcmp(key, "pos_embed") == 0 || strcmp(key, "pos_injection") == 0;
 }
 
-/* Multiples of `of`, as many as there are stages. */
+/* A list of multiples of `of`, one a stage. */
 static bool list(int out[4], int *n, const vt_json *v, int high, int of)
 {
     const size_t count = vt_json_count(v);
@@ -194,7 +196,7 @@ static bool list(int out[4], int *n, const vt_json *v, int high, int of)
     return true;
 }
 
-/* timm's words for a ResNet; its channels count before the width factor. */
+/* timm's words for a ResNet; its channels are given before the width factor. */
 static vitcl_status read_resnet(vt_arch_spec *c, const vt_json *args,
                                 const char *path)
 {
@@ -218,8 +220,8 @@ static vitcl_status read_resnet(vt_arch_spec *c, const vt_json *args,
             good = integer(&stem, m, 32, 512) && stem % 32 == 0;
         if (!good)
             return vt_fail(VITCL_EUNSUPPORTED,
-                           "%s: model_args' \"%s\" is not known in a ResNet "
-                           "or has no useful value",
+                           "%s: model_args: \"%s\" is unknown for a ResNet "
+                           "or its value is invalid",
                            path, key);
     }
     for (n = 0; vt_json_get(args, "channels") && n < stages; n++)
@@ -227,8 +229,8 @@ static vitcl_status read_resnet(vt_arch_spec *c, const vt_json *args,
     c->stem_width = stem * wide;
     if (stages < c->stages)
         return vt_fail(VITCL_EINVAL,
-                       "%s: %d stages of \"layers\" but %d \"channels\"", path,
-                       c->stages, stages);
+                       "%s: \"layers\" has %d stages, but \"channels\" has %d",
+                       path, c->stages, stages);
     return VITCL_OK;
 }
 
@@ -276,23 +278,24 @@ static vitcl_status check(const vt_arch_spec *c, const char *path)
 
     if (h < 1 || w < 1 || c->height < 1 || c->width_px < 1 ||
         c->height > 4096 || c->width_px > 4096)
-        return vt_fail(VITCL_EINVAL,
-                       "%s: patches of %dx%d pixels, pictures of %dx%d", path,
-                       h, w, c->height, c->width_px);
+        return vt_fail(
+            VITCL_EINVAL,
+            "%s: patches of %dx%d pixels or pictures of %dx%d are out of range",
+            path, h, w, c->height, c->width_px);
     if (c->height % h || c->width_px % w)
         return vt_fail(VITCL_EINVAL,
-                       "%s: pictures of %dx%d pixels are no whole number of "
+                       "%s: pictures of %dx%d pixels cannot be divided into "
                        "%dx%d patches",
                        path, c->height, c->width_px, h, w);
     if (c->resnet)
         return VITCL_OK;
     if (c->width % c->heads)
         return vt_fail(VITCL_EINVAL,
-                       "%s: width %d does not divide into %d heads", path,
+                       "%s: width %d is not divisible by %d heads", path,
                        c->width, c->heads);
     if (!c->mean && !c->class_token)
         return vt_fail(VITCL_EINVAL,
-                       "%s: without a class token global_pool must be \"avg\"",
+                       "%s: without a class token, global_pool must be \"avg\"",
                        path);
     if (c->places == VT_POS_2D && c->width % 2)
         return vt_fail(VITCL_EINVAL,
@@ -301,7 +304,7 @@ static vitcl_status check(const vt_arch_spec *c, const char *path)
     if (c->no_embed_class && c->places_at != VT_AT_STEM)
         return vt_fail(VITCL_EINVAL,
                        "%s: with pos_injection every token has a position; "
-                       "leave no_embed_class out",
+                       "remove no_embed_class",
                        path);
     return VITCL_OK;
 }
@@ -309,7 +312,7 @@ static vitcl_status check(const vt_arch_spec *c, const char *path)
 static vitcl_status read_config(vt_arch_spec *c, const vt_json *json,
                                 const char *path)
 {
-    /* timm's hybrids behind a ResNet-D or MobileCLIP's stem */
+    /* timm's hybrids with a ResNet-D or MobileCLIP stem */
     static const char *const normed[] = {"_resnet", "_mci_", NULL};
     const vt_json *args = vt_json_get(json, "model_args");
     const char *name = "", *pool = "";
@@ -326,8 +329,8 @@ static vitcl_status read_config(vt_arch_spec *c, const vt_json *json,
                        path, name);
     if (vt_name_has(name, normed))
         return vt_fail(VITCL_EUNSUPPORTED,
-                       "%s: the stem of \"%s\" is normalised over batches "
-                       "(BatchNorm), which is not trained here",
+                       "%s: the stem of \"%s\" uses BatchNorm, "
+                       "which vitcl cannot train",
                        path, name);
     name_defaults(c);
     vt_json_string(&pool, vt_json_get(json, "global_pool"));
@@ -336,18 +339,18 @@ static vitcl_status read_config(vt_arch_spec *c, const vt_json *json,
     for (const vt_json *m = vt_json_first(args); m; m = vt_json_next(m))
         if (!take(c, vt_json_key(m), m))
             return vt_fail(VITCL_EUNSUPPORTED,
-                           "%s: model_args' \"%s\" is not known here or has "
-                           "no useful value",
+                           "%s: model_args: \"%s\" is unknown or its value "
+                           "is invalid",
                            path, vt_json_key(m));
     if (!vt_config_pos(&c->places, &c->places_at, &c->no_positions, args))
         return vt_fail(VITCL_EUNSUPPORTED,
-                       "%s: pos_embed is none of none, learn, 2d, relative, or "
-                       "does not go together with pos_injection (stem, layer, "
-                       "shared; relative ones are never at the stem)",
+                       "%s: pos_embed must be none, learn, 2d or relative, and "
+                       "pos_injection stem, layer or shared (with relative: "
+                       "layer or shared only)",
                        path);
     if (c->hybrid && !read_stem(c, json))
         return vt_fail(VITCL_EINVAL,
-                       "%s: the stem needs \"stem_layers\" and as many "
+                       "%s: the stem needs \"stem_layers\" and equally many "
                        "\"stem_widths\", multiples of 128 (of 32 with "
                        "\"stem_block\": \"basic\"), at most four",
                        path);
@@ -370,9 +373,9 @@ static vitcl_status read_preset(vt_arch_spec *c, const char *preset)
         }
     }
     return vt_fail(VITCL_EINVAL,
-                   "no preset \"%s\" to be trained; there are vit-ti/16, "
+                   "no preset \"%s\" to train; there are vit-ti/16, "
                    "vit-s/16, vit-b/16, vit-b/32, vit-l/16, vit-l/32, "
-                   "vit-h/14, and any other patch",
+                   "vit-h/14, also with other patch sizes",
                    preset);
 }
 

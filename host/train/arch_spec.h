@@ -22,16 +22,18 @@ typedef struct vt_arch_spec {
     int stem_width, stages, layers[4], widths[4];
 } vt_arch_spec;
 
-/* json NULL: the preset's. height, width: 0: its own. */
+/* json NULL: use the preset. height or width 0: the spec's own. */
 vitcl_status vt_arch_spec_read(vt_arch_spec *out, const char *preset,
                                const vt_json *json, const char *path,
                                uint32_t height, uint32_t width);
-/* Pixels a side that a stem makes one. */
+/* The stem's stride: pixels a side per pixel of its output. */
 int vt_arch_spec_stride(const vt_arch_spec *c);
-/* What the name of one of timm's BiT ResNets says; false: it is none. */
+/* Fills in what the name of one of timm's BiT ResNets says; false: it is not
+ * such a name. */
 bool vt_arch_spec_resnet(vt_arch_spec *c);
-#define VT_STAGE_WIDTH 256 /* of the first stage; times their width factor */
-/* config.json of a model made from it; json: as read, or NULL. */
+#define VT_STAGE_WIDTH 256 /* the first stage's, times the width factor */
+/* The config.json of a model with this architecture; json: the config that was
+ * read, or NULL. */
 vitcl_status vt_arch_spec_config(char **out, const vt_arch_spec *c,
                                  const vt_json *json, const vt_dataset *d,
                                  const char *path);

@@ -1,6 +1,6 @@
 /*
- * arch_spec_config.c - the config.json that says all of a blueprint: timm's
- * words, and vitcl's own where timm has none (arch_spec.c).
+ * arch_spec_config.c - write an architecture as a config.json, in timm's words
+ * and, where timm has none, vitcl's own (arch_spec.c).
  */
 #include "base/memory.h"
 #include "base/number.h"
@@ -19,7 +19,8 @@ static size_t put_list(char *text, size_t size, const char *key, int n,
     return at + (size_t)snprintf(text + at, size - at, "]");
 }
 
-/* Only what the name does not say: timm's constructors take no "layers". */
+/* Only what the name does not imply: timm's constructors do not accept
+ * "layers". */
 static void put_resnet(char *text, size_t size, const vt_arch_spec *c)
 {
     vt_arch_spec plain = {.architecture = ""};
@@ -137,7 +138,7 @@ vitcl_status vt_arch_spec_config(char **out, const vt_arch_spec *c,
         vt_preprocess_default(&words.how, h, w);
         words.how.fit = VT_FIT_SHORTEST;
         words.how.filter = VT_BICUBIC;
-        /* small pictures are as they are; others lose their margin */
+        /* small pictures are used whole; others are cropped */
         words.crop_pct = VT_MIN(h, w) > 64 ? 0.9 : 1;
     }
     VT_TRY(vt_config_text_new(out, &words));

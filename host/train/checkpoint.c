@@ -29,7 +29,7 @@ typedef struct writer {
     const vt_checkpoint *c;
     vt_tensor *tensor;
     size_t count;
-    int64_t *scalars; /* what the first tensors hold */
+    int64_t *scalars; /* data of the first two tensors */
     size_t kinds;
 } writer;
 
@@ -68,11 +68,11 @@ static vitcl_status add_scalar(writer *w, const char *name, int64_t *value)
     return st;
 }
 
-/* Tensor 2 + parameter * kinds + kind. */
+/* Tensor index: 2 + parameter * kinds + kind. */
 static vitcl_status fill_state(void *context, size_t index, uint8_t *out)
 {
     writer *w = context;
-    const char *const *kinds = vt_checkpoint_kinds(w->c->recipe);
+    const char *const *kinds = vt_checkpoint_kinds(w->c->optimizer);
 
     return vt_trainer_read((float *)(void *)out, w->c->trainer,
                            (index - 2) / w->kinds,
@@ -83,7 +83,7 @@ static vitcl_status write_state(const vt_checkpoint *c, long step)
 {
     static const char *const metadata[] = {"format", "vitcl-training", NULL};
     vitcl_status st = VITCL_OK;
-    const char *const *kinds = vt_checkpoint_kinds(c->recipe);
+    const char *const *kinds = vt_checkpoint_kinds(c->optimizer);
     const size_t n = vt_trainer_parameters(c->trainer);
     int64_t now = step, state = (int64_t)c->random_state;
     writer w = {.c = c};
@@ -135,7 +135,7 @@ static vitcl_status fill_model(void *context, size_t index, uint8_t *out)
     if (i == vt_trainer_parameters(c->trainer))
         return vt_weight_f32(data, vt_model_weights(c->model), t);
     return vt_trainer_read(data, c->trainer, i,
-                           c->recipe->ema > 0 ? "ema" : "");
+                           c->optimizer->ema > 0 ? "ema" : "");
 }
 
 static vitcl_status write_model(const vt_checkpoint *c)
@@ -167,8 +167,8 @@ done:
     return st;
 }
 
-/* So that the renames outlive a power failure, too; where a file system
- * cannot do it there is nothing to be done. */
+/* Makes the renames survive a power failure. Errors are ignored: some file
+ * systems cannot do it. */
 static void sync_folder(const char *folder)
 {
     const int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -198,7 +198,9 @@ static vitcl_status read_scalar(int64_t *out, const vt_tensors *t,
     const vt_tensor *x = vt_tensors_get(t, name);
 
     if (!x || x->dtype != VT_FILE_I64 || x->count != 1)
-        return vt_fail(VITCL_ECORRUPT, "%s: no %s", vt_tensors_path(t), name);
+        return vt_fail(VITCL_ECORRUPT,
+                       "%s: %s is missing or not a 64-bit integer",
+                       vt_tensors_path(t), name);
     return vt_tensor_bytes(out, x, 0, sizeof *out);
 }
 
@@ -221,8 +223,9 @@ static vitcl_status read_parameter(vt_trainer *t, size_t index,
         same = same && x->shape[d] == (uint64_t)v->dim[d];
     }
     if (!same) {
-        st = vt_fail(VITCL_ECORRUPT, "%s: %.200s is %s", vt_tensors_path(from),
-                     name, x ? "of another shape or type" : "missing");
+        st = vt_fail(VITCL_ECORRUPT, "%s: tensor %.200s %s",
+                     vt_tensors_path(from), name,
+                     x ? "has the wrong shape or type" : "is missing");
         goto done;
     }
     VT_TRY(vt_new(&data, count, sizeof *data));
@@ -237,7 +240,7 @@ done:
 vitcl_status vt_checkpoint_load(long *step, const vt_checkpoint *c)
 {
     vitcl_status st = VITCL_OK;
-    const char *const *kinds = vt_checkpoint_kinds(c->recipe);
+    const char *const *kinds = vt_checkpoint_kinds(c->optimizer);
     int64_t done = 0, state = 0;
     vt_tensors *t = NULL;
     char *path = NULL;
@@ -247,8 +250,9 @@ vitcl_status vt_checkpoint_load(long *step, const vt_checkpoint *c)
     VT_TRY(read_scalar(&done, t, "step"));
     VT_TRY(read_scalar(&state, t, "random_state"));
     if (done < 0 || done > INT32_MAX || (uint64_t)state != c->random_state) {
-        st = vt_fail(VITCL_ECORRUPT, "%s: step or random state do not fit",
-                     path);
+        st = vt_fail(
+            VITCL_ECORRUPT,
+            "%s: its step or random state does not match training.json", path);
         goto done;
     }
     for (size_t i = 0; i < vt_trainer_parameters(c->trainer); i++)

@@ -1,18 +1,19 @@
 /*
- * checkpoint.h - a training on disk, so that it can be looked at and go on.
+ * checkpoint.h - the state of a training on disk.
  *
- * In the training's folder:
+ * In the run folder:
  *   config.json            the model, in timm's form; written once
- *   model.safetensors      its weights now (averaged ones with EMA): the folder
+ *   model.safetensors      its current weights (averaged with EMA): the folder
  *                          is a model that every command loads
- *   training.safetensors   all that the next step depends on: step,
+ *   training.safetensors   everything the next step depends on: step,
  *                          param.<name>, adam.m.<name>, adam.v.<name>,
  *                          sgd.v.<name>, ema.<name>
  *   training.json          the settings; written once
  *
- * Each file appears whole by a rename, and going on reads
- * training.safetensors alone: a process that is killed between the two leaves
- * a model of one checkpoint beside the state of the next, each whole.
+ * Each file is replaced whole by a rename, and resuming reads
+ * training.safetensors alone. If the process is killed between the two renames,
+ * the model is from one checkpoint and the state from the next; each is
+ * complete.
  */
 #ifndef VT_TRAIN_CHECKPOINT_H
 #define VT_TRAIN_CHECKPOINT_H
@@ -21,15 +22,16 @@
 typedef struct vt_checkpoint {
     const char *folder;
     vt_trainer *trainer;
-    vt_model *model; /* shapes, and what does not train */
-    const vt_optimizer_config *recipe;
+    vt_model *model; /* shapes, and tensors that are not trained */
+    const vt_optimizer_config *optimizer;
     uint64_t random_state;
 } vt_checkpoint;
 
-/* step: how many are done. */
+/* step: number of completed steps. */
 vitcl_status vt_checkpoint_save(const vt_checkpoint *c, long step);
 vitcl_status vt_checkpoint_load(long *step, const vt_checkpoint *c);
-/* What the optimiser keeps, NULL-ended; the first is "": the parameter. */
+/* The optimiser's tensors a parameter, NULL-ended; the first, "", is the
+ * parameter itself. */
 const char *const *vt_checkpoint_kinds(const vt_optimizer_config *r);
 
 #endif

@@ -1,12 +1,12 @@
 /*
- * init_finetune.c - a trained model made ready for other classes, as the paper
- * fine-tunes: the whole head goes, a D x K layer of zeros comes, and positions
- * are interpolated where pictures get another size (arXiv 2010.11929, 3.2).
+ * init_finetune.c - prepare a trained model for other classes, as in the paper:
+ * the whole head is replaced by a D x K layer of zeros, and position embeddings
+ * are interpolated if the picture size changes (arXiv 2010.11929, 3.2).
  *
  * A timm checkpoint keeps its architecture and arguments. Hugging Face's and
- * Google's files become timm's form of the same model; where timm would take
- * another epsilon than the file's, config.json says so in "layer_norm_eps",
- * which vitcl reads and timm does not know.
+ * Google's files are converted to timm's form of the same model. If timm's
+ * epsilon differs from the file's, config.json gets "layer_norm_eps", which
+ * vitcl reads and timm ignores.
  */
 #include "base/memory.h"
 #include "models/config.h"
@@ -16,7 +16,7 @@
 
 #include <string.h>
 
-/* Parts of the old head, and what only pre-training uses. */
+/* Tensors to drop: the old head, and what only pre-training uses. */
 static bool goes(const char *name)
 {
     static const char *const parts[] = {
@@ -30,8 +30,8 @@ static bool goes(const char *name)
     return strstr(name, "relative_position_index") != NULL;
 }
 
-/* Learnt for one grid: the positions of the stem or of a block. *axis: 'x' or
- * 'y' of 2-D ones, else 0. */
+/* Whether a tensor holds positions for one grid, at the stem or in a block.
+ * *axis: 'x' or 'y' for 2-D ones, else 0. */
 static bool is_positions(const char *name, char *axis)
 {
     const char *at = strstr(name, "pos_embed");
@@ -103,7 +103,7 @@ done:
 
 /* ---- config.json ---- */
 
-/* timm's own arguments, but for the size. */
+/* timm's own arguments except the size. */
 static vitcl_status keep_args(char **out, const vt_json *args, int height,
                               int width, bool native)
 {
@@ -121,7 +121,7 @@ static vitcl_status keep_args(char **out, const vt_json *args, int height,
         }
         if (strcmp(vt_json_key(m), "representation_size") == 0 ||
             strcmp(vt_json_key(m), "num_classes") == 0)
-            continue; /* of the head that goes */
+            continue; /* belongs to the old head */
         vt_json_print_string(f, vt_json_key(m));
         fputs(": ", f);
         vt_json_print(f, m);
@@ -139,7 +139,7 @@ static vitcl_status keep_args(char **out, const vt_json *args, int height,
     return VITCL_OK;
 }
 
-/* What a hybrid's config says of its stem. */
+/* A hybrid's stem settings. */
 static vitcl_status keep_stem(char **out, const vt_json *json)
 {
     static const char *const keys[] = {"stem_width", "stem_layers",
@@ -202,8 +202,8 @@ static vitcl_status new_args(char **out, const vt_config *c, int height,
                      c->depth, c->heads, (double)c->mlp / c->width, more);
 }
 
-/* timm's name of the model that another library's file holds; NULL where its
- * tensors have other names or layouts than timm's. */
+/* timm's name for a model in another library's file; NULL if its tensors have
+ * other names or layouts than timm's. */
 static const char *timm_name(const vt_config *c)
 {
     static const struct {
@@ -248,7 +248,7 @@ static vitcl_status describe(char **out, vt_model *m, int height, int width,
         if (strcmp(c->family, "resnet") == 0)
             w.first_conv = "stem.conv", w.classifier = "head.fc";
         VT_TRY(keep_args(&args, vt_json_get(json, "model_args"), height, width,
-                         w.first_conv != NULL || /* has no img_size */
+                         w.first_conv != NULL || /* takes no img_size */
                              (height == c->height && width == c->width_px)));
         VT_TRY(keep_stem(&stem, json));
         w.more = stem;
@@ -283,8 +283,9 @@ vitcl_status vt_model_files_finetune(vt_model_files *out, vt_model *m,
 
     VT_TRY(vt_model_trains(m));
     if (!vt_model_weights(m) || !vt_model_files_finetunes(m))
-        return vt_fail(VITCL_EINVAL, "fine-tuning needs a checkpoint in timm's "
-                                     "form; vitcl convert makes one");
+        return vt_fail(VITCL_EINVAL,
+                       "this checkpoint cannot be written in timm's "
+                       "form; convert it with vitcl convert --to timm first");
     if (!vt_model_tokens(m, h, w))
         return vt_fail(VITCL_EINVAL,
                        "pictures of %dx%d pixels are smaller than this "
@@ -292,10 +293,11 @@ vitcl_status vt_model_files_finetune(vt_model_files *out, vt_model *m,
                        h, w, c->patch_h, c->patch_w);
     if ((c->rel_pos != VT_TABLE_NONE || c->places == VT_POS_RELATIVE) &&
         (h != c->height || w != c->width_px))
-        return vt_fail(VITCL_EUNSUPPORTED,
-                       "a model with relative positions is fine-tuned at its "
-                       "own size, %dx%d",
-                       c->height, c->width_px);
+        return vt_fail(
+            VITCL_EUNSUPPORTED,
+            "a model with relative positions can be fine-tuned only at its "
+            "own size, %dx%d",
+            c->height, c->width_px);
     VT_TRY(describe(&p.config, m, h, w, d));
     VT_TRY(copy(&p, m, h, w));
     VT_TRY(add_head(&p, c, vt_dataset_classes(d)));

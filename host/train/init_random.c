@@ -1,18 +1,18 @@
 /*
- * init_random.c - a model that nobody has trained: its tensors from a preset or
- * a config in timm's form, drawn as timm draws them.
+ * init_random.c - an untrained model: random tensors for a preset or a config
+ * in timm's form, with timm's distributions.
  *
- *   dense layers          normal, deviation 0.02; biases 0
- *   patch embedding       uniform, 1 / sqrt(inputs), its bias too (PyTorch's)
- *   stem's convolutions   normal, sqrt(2 / outputs); the last norm of each
- *                         stem's block 0, so that it starts as its shortcut
- *   positions             normal, 0.02, of every kind; class token and
- *                         registers 1e-6
- *   a ResNet              convolutions alike, its head normal, 0.01, and no
- *                         norm starts at 0: the BiT models of timm
- *   norms                 1 and 0
+ *   dense layers          normal, standard deviation 0.02; biases 0
+ *   patch embedding       uniform, +- 1 / sqrt(inputs), bias too (PyTorch's)
+ *   stem convolutions     normal, sqrt(2 / outputs); the last norm of each
+ *                         block is 0, so that a block starts as its shortcut
+ *   positions             normal, 0.02, all kinds; class token and registers
+ *                         1e-6
+ *   ResNet                convolutions as in the stem, head normal, 0.01, and
+ *                         no norm starts at 0 (timm's BiT models)
+ *   norms                 weight 1, bias 0
  *
- * A parameter's numbers are a function of the random state and its name.
+ * A parameter's values are a function of the random state and its name.
  */
 #include "base/memory.h"
 #include "base/random.h"
@@ -173,7 +173,7 @@ static void add_resnet(maker *m)
     add(m, "head.fc.bias", ZEROS, 0, 1, (int[]){(int)m->classes});
 }
 
-/* The tables of one place where positions come in: "" or "blocks.3.". */
+/* The position tables of the stem ("") or of one block ("blocks.3."). */
 static void add_places(maker *m, const char *prefix)
 {
     const vt_arch_spec *c = m->c;

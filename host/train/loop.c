@@ -1,9 +1,9 @@
 /*
  * loop.c - epochs over labelled pictures, with checkpoints.
  *
- * A step depends on training.safetensors and the step's number alone: the
- * feeder, the schedule and dropout are functions of (random state, step), so
- * going on after an interruption needs no other memory.
+ * A step depends on training.safetensors and the step's number alone: batches,
+ * schedule and dropout are functions of (random state, step). Resuming
+ * therefore needs no other state.
  */
 #include "train/loop.h"
 
@@ -19,29 +19,29 @@
 #include <stdio.h>
 #include <string.h>
 
-#define HOLD 0x686f6c64u /* the stream that chooses held-out pictures */
+#define HOLD 0x686f6c64u /* random stream for held-out pictures */
 
 typedef struct loop {
     const vt_job *job;
     const vt_settings *s;
     vt_model *model;
     vt_trainer *trainer;
-    vt_optimizer_config recipe;
+    vt_optimizer_config optimizer;
     vt_schedule schedule;
     vt_checkpoint checkpoint;
     vt_batches_options feed;
-    vt_batches *feeder;
+    vt_batches *batches;
     size_t *chosen, trained, held; /* chosen[trained + held] */
-    size_t rows, asked; /* answers a picture, and how many of them count */
+    size_t rows, asked;            /* rows a picture, and rows to predict */
     float *logits;
-    float *targets; /* masked patch prediction: of a micro-batch */
-    float **raw;    /* parameters while their averages are scored */
+    float *targets; /* masked patch prediction: a micro-batch's */
+    float **raw;    /* saves parameters while averages are scored */
     long steps, epoch_steps;
 } loop;
 
 static void close_loop(loop *l)
 {
-    vt_batches_free(l->feeder);
+    vt_batches_free(l->batches);
     for (size_t i = 0; l->raw && i < vt_trainer_parameters(l->trainer); i++)
         free(l->raw[i]);
     free(l->raw);
@@ -62,7 +62,7 @@ static vitcl_status choose(loop *l)
 
     if (l->s->hold_out >= n)
         return vt_fail(VITCL_EINVAL,
-                       "%u pictures to be held out, but there are only %zu",
+                       "cannot hold out %u pictures: there are only %zu",
                        l->s->hold_out, n);
     VT_TRY(VT_NEW(&l->chosen, n));
     vt_shuffle(l->chosen, n, vt_random_next(&r));
@@ -71,12 +71,13 @@ static vitcl_status choose(loop *l)
     l->epoch_steps = vt_batches_steps(l->trained, l->s->batch, true);
     l->steps = l->epoch_steps * (long)l->s->epochs;
     if (l->steps / l->epoch_steps != (long)l->s->epochs || l->steps > INT32_MAX)
-        st = vt_fail(VITCL_EINVAL, "so many epochs have no end");
+        st = vt_fail(VITCL_EINVAL,
+                     "too many epochs: a training has at most 2^31 - 1 steps");
 done:
     return st;
 }
 
-/* A training goes on with the pictures and the classes that it began with. */
+/* A training must be resumed with the pictures and classes it began with. */
 static vitcl_status check_data(const loop *l)
 {
     vitcl_status st = VITCL_OK;
@@ -89,28 +90,31 @@ static vitcl_status check_data(const loop *l)
     if (!l->s->masked && (st = vt_classes_same(&data, &known)) != VITCL_OK)
         return vt_fail_in(st, "%s", l->job->folder);
     if (l->s->pictures != vt_dataset_count(d))
-        st = vt_fail(VITCL_EINVAL,
-                     "%s: began with %u pictures, but there are %u now",
-                     l->job->folder, l->s->pictures, vt_dataset_count(d));
+        st = vt_fail(
+            VITCL_EINVAL,
+            "%s: this training began with %u pictures, but the data now has %u",
+            l->job->folder, l->s->pictures, vt_dataset_count(d));
     return st;
 }
 
-/* What trains must be a tensor of the file, or it could not be saved. */
+/* A trained parameter must be a tensor of the file, or it could not be saved.
+ */
 static vitcl_status check_parameters(const loop *l)
 {
     for (size_t i = 0; i < vt_trainer_parameters(l->trainer); i++) {
         const char *name = vt_trainer_parameter(l->trainer, i)->name;
 
         if (!vt_model_has(l->model, name))
-            return vt_fail(VITCL_EUNSUPPORTED,
-                           "%s is made from other tensors; a model that has "
-                           "it cannot be trained",
-                           name);
+            return vt_fail(
+                VITCL_EUNSUPPORTED,
+                "parameter %s is computed from other tensors of the file; "
+                "such a model cannot be trained",
+                name);
     }
     return VITCL_OK;
 }
 
-/* Averages begin as what they average. */
+/* Averages start as copies of their parameters. */
 static vitcl_status start_averages(loop *l)
 {
     vitcl_status st = VITCL_OK;
@@ -132,7 +136,7 @@ done:
     return st;
 }
 
-/* What the feeder has to make. */
+/* Options of the batches. */
 static vitcl_status open_feed(loop *l)
 {
     vitcl_status st = VITCL_OK;
@@ -151,13 +155,15 @@ static vitcl_status open_feed(loop *l)
                                    .patch_h = s->masked ? c->patch_h : 0,
                                    .patch_w = s->masked ? c->patch_w : 0,
                                    .augmented = true,
-                                   .smoothing = l->recipe.label_smoothing,
+                                   .smoothing = l->optimizer.label_smoothing,
                                    .random_state = s->random_state,
                                    .end = l->steps,
                                    .workers = job->workers};
     if (!vt_augment_named(&l->feed.augment, s->augment, l->feed.height,
                           l->feed.width))
-        VT_TRY(vt_fail(VITCL_EINVAL, "no augmentation \"%s\"", s->augment));
+        VT_TRY(vt_fail(VITCL_EINVAL,
+                       "augmentation \"%s\" is none of none, light, full",
+                       s->augment));
     VT_TRY(vt_augment_change(&l->feed.augment, vt_json_get(s->json, "settings"),
                              "settings"));
     VT_TRY(vt_model_preprocess(&l->feed.how, l->model, l->feed.height,
@@ -175,12 +181,12 @@ static vitcl_status open_loop(loop *l, const vt_job *job)
 
     l->job = job, l->s = s;
     VT_TRY(choose(l));
-    VT_TRY(vt_settings_optimizer(&l->recipe, &l->schedule, s, l->steps));
+    VT_TRY(vt_settings_optimizer(&l->optimizer, &l->schedule, s, l->steps));
     VT_TRY(vt_model_open(&l->model, job->folder));
     VT_TRY(check_data(l));
     c = vt_model_config(l->model);
     VT_TRY(vt_trainer_new(
-        &l->trainer, l->model, &l->recipe,
+        &l->trainer, l->model, &l->optimizer,
         &(vt_trainer_options){.dev = job->dev,
                               .gemm = job->gemm,
                               .precision = s->precision,
@@ -197,9 +203,9 @@ static vitcl_status open_loop(loop *l, const vt_job *job)
     if (s->masked)
         VT_TRY(vt_new(&l->targets, answers, sizeof *l->targets));
     l->checkpoint = (vt_checkpoint){job->folder, l->trainer, l->model,
-                                    &l->recipe, s->random_state};
+                                    &l->optimizer, s->random_state};
     VT_TRY(open_feed(l));
-    if (l->recipe.ema > 0)
+    if (l->optimizer.ema > 0)
         VT_TRY(start_averages(l));
 done:
     return st;
@@ -217,8 +223,8 @@ static uint32_t largest(const float *x, uint32_t n)
     return best;
 }
 
-/* The targets of the micro-batch that begins with picture `at` of b; where
- * patches are masked, the trainer is told which. */
+/* The targets of the micro-batch that begins at picture `at` of b. With masked
+ * patches, also tells the trainer which are masked. */
 static vitcl_status begin_micro(const float **targets, loop *l,
                                 const vt_batch *b, uint32_t at)
 {
@@ -237,7 +243,7 @@ done:
     return st;
 }
 
-/* Parameters <-> their averages; twice is as before, to the bit. */
+/* Swaps parameters and averages; a second call restores every bit. */
 static vitcl_status swap_averages(loop *l, bool in)
 {
     vitcl_status st = VITCL_OK;
@@ -279,8 +285,8 @@ static double loss_of(const float *logits, uint32_t k, uint32_t label)
     return log(sum) + top - (double)logits[label];
 }
 
-/* Of the first n pictures of the last micro-batch: how many answers are right
- * and, unless it is NULL, the sum of their losses. */
+/* For the first n pictures of the last micro-batch: counts correct answers and,
+ * unless it is NULL, adds up their losses. */
 static vitcl_status count_right(uint64_t *right, double *loss, loop *l,
                                 const float *targets, uint32_t n)
 {
@@ -292,7 +298,7 @@ static vitcl_status count_right(uint64_t *right, double *loss, loop *l,
         const float *target = targets + i * k, *logits = l->logits + i * k;
         const uint32_t label = largest(target, k);
 
-        if (target[label] <= 0) /* a patch that is not asked for */
+        if (target[label] <= 0) /* not a patch to predict */
             continue;
         *right += largest(logits, k) == label;
         if (loss)
@@ -305,7 +311,7 @@ done:
 static vitcl_status score_held(vitcl_train_event *e, loop *l)
 {
     vitcl_status st = VITCL_OK;
-    vt_batches *feeder = NULL;
+    vt_batches *batches = NULL;
     vt_batches_options o = l->feed;
     const float *targets;
     uint64_t right = 0;
@@ -318,25 +324,25 @@ static vitcl_status score_held(vitcl_train_event *e, loop *l)
     o.augmented = false;
     o.first = 0;
     o.end = vt_batches_steps(o.count, o.batch, false);
-    if (l->recipe.ema > 0)
+    if (l->optimizer.ema > 0)
         VT_TRY(swap_averages(l, true));
-    VT_TRY(vt_batches_new(&feeder, &o));
+    VT_TRY(vt_batches_new(&batches, &o));
     for (long step = 0; step < o.end; step++) {
         const size_t left = l->held - (size_t)step * o.batch;
         const uint32_t n = (uint32_t)VT_MIN(left, (size_t)o.batch);
 
-        VT_TRY(vt_batches_next(&b, feeder));
+        VT_TRY(vt_batches_next(&b, batches));
         VT_TRY(begin_micro(&targets, l, &b, 0));
         VT_TRY(vt_trainer_evaluate(&ignored, l->trainer, b.pixels, targets));
         VT_TRY(count_right(&right, &sum, l, targets, n));
     }
-    if (l->recipe.ema > 0)
+    if (l->optimizer.ema > 0)
         VT_TRY(swap_averages(l, false));
     e->scored = 1;
     e->held_out_loss = sum / (double)(l->held * l->asked);
     e->held_out_accuracy = (double)right / (double)(l->held * l->asked);
 done:
-    vt_batches_free(feeder);
+    vt_batches_free(batches);
     return st;
 }
 
@@ -348,11 +354,12 @@ static vitcl_status not_finite(loop *l, double loss, long step)
     char what[192];
 
     VT_TRY(vt_trainer_blame(what, sizeof what, l->trainer));
-    st = vt_fail(VITCL_EINVAL,
-                 "step %ld: the loss is %g; the first output that is not "
-                 "finite: %s; going on would end here again: begin anew with a "
-                 "smaller learning rate or more warm-up",
-                 step + 1, loss, what);
+    st = vt_fail(
+        VITCL_EINVAL,
+        "step %ld: the loss is %g; first output that is not finite: "
+        "%s; resuming would fail here again: start a new training with a "
+        "smaller learning rate or more warm-up",
+        step + 1, loss, what);
 done:
     return st;
 }
@@ -367,7 +374,7 @@ static vitcl_status one_step(vitcl_train_event *e, loop *l, long step)
     double sum = 0, loss;
     vt_batch b;
 
-    VT_TRY(vt_batches_next(&b, l->feeder));
+    VT_TRY(vt_batches_next(&b, l->batches));
     vt_trainer_begin(l->trainer, step);
     for (uint32_t at = 0; at < l->s->batch; at += micro) {
         VT_TRY(begin_micro(&targets, l, &b, at));
@@ -455,7 +462,7 @@ vitcl_status vt_train(vitcl_train_event *out, const vt_job *job)
     }
     l.feed.first = first;
     if (first < l.steps)
-        VT_TRY(vt_batches_new(&l.feeder, &l.feed));
+        VT_TRY(vt_batches_new(&l.batches, &l.feed));
     VT_TRY(go(out, &l, first));
 done:
     close_loop(&l);

@@ -7,14 +7,15 @@
 
 typedef struct vt_job {
     vt_dev *dev;
-    const char *gemm, *folder; /* a model's folder, prepared to be trained */
+    const char *gemm,
+        *folder; /* folder: the run folder, with a loadable model */
     const vt_settings *settings;
     const vt_dataset *data;
     bool resume;
     uint32_t workers, checkpoint_steps;
     vitcl_train_report report;
     void *context;
-    bool *kept; /* becomes true once a checkpoint has steps in it */
+    bool *kept; /* set once a checkpoint with steps is saved */
 } vt_job;
 
 vitcl_status vt_train(vitcl_train_event *out, const vt_job *job);

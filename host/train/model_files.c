@@ -1,5 +1,5 @@
 /*
- * model_files.c - tensors that come together for a folder, and its config.json.
+ * model_files.c - collect the tensors of a model folder and write it.
  */
 #include "train/model_files.h"
 
@@ -57,7 +57,7 @@ static vitcl_status write_text(const char *path, const char *text)
     vt_newfile file = {0};
 
     VT_TRY(vt_newfile_open(&file, path));
-    fputs(text, file.f); /* commit() sees errors */
+    fputs(text, file.f); /* vt_newfile_commit() checks for errors */
     VT_TRY(vt_newfile_commit(&file));
 done:
     vt_newfile_discard(&file);
@@ -133,7 +133,8 @@ static void put_three(FILE *f, const char *key, const float v[3])
              (double)v[1], (double)v[2]);
 }
 
-/* timm resizes to floor(size / crop_pct): half a pixel keeps rounding away. */
+/* timm resizes to floor(size / crop_pct); half a pixel guards against rounding.
+ */
 static double crop_pct(const vt_words *w)
 {
     const vt_preprocess *p = &w->how;

@@ -1,13 +1,14 @@
 /*
- * model_files.h - a model folder in the making: config.json in timm's form and
- * every tensor under timm's name, as vitcl, timm and HF's timm wrapper load it.
+ * model_files.h - the files of a model folder to be written: config.json in
+ * timm's form and every tensor under timm's name, as vitcl, timm and HF's timm
+ * wrapper load it.
  *
- *   fresh   from a preset or a config, every parameter drawn
- *   refit   from a model that is there: a new head of zeros, perhaps another
- *           picture size
+ *   random     from a preset or a config, every parameter random
+ *   finetune   from an existing model: a new head of zeros, perhaps another
+ *              picture size
  *
- * Training starts from such a folder, whatever it came from, so that a folder
- * that cannot be loaded is found before the first step.
+ * Every training starts from such a folder, so that a folder that cannot be
+ * loaded is found before the first step.
  */
 #ifndef VT_TRAIN_MODEL_FILES_H
 #define VT_TRAIN_MODEL_FILES_H
@@ -19,35 +20,36 @@
 
 typedef struct vt_model_files {
     char *config;
-    vt_tensor *tensor; /* f32; names and data are the parcel's */
+    vt_tensor *tensor; /* f32; owns names and data */
     size_t count, cap;
 } vt_model_files;
 
 void vt_model_files_free(vt_model_files *p);
-/* *data: the new tensor's zeros, to be filled. */
+/* *data: the new tensor's elements, zeroed, for the caller to fill. */
 vitcl_status vt_model_files_add(float **data, vt_model_files *p,
                                 const char *name, uint32_t rank,
                                 const uint64_t *shape);
-/* config.json, then model.safetensors; the folder is there. */
+/* Writes config.json, then model.safetensors; the folder must exist. */
 vitcl_status vt_model_files_write(const vt_model_files *p, const char *folder);
 
-/* json: a config.json in timm's form, or NULL for the preset's. height, width:
- * 0: the config's own. The classes are the dataset's; d NULL: no classes, but
- * what masked patch prediction needs: "mpp_mask" and "mpp_head". */
+/* json: a config.json in timm's form, or NULL to use the preset. height or
+ * width 0: the config's own. The classes are the dataset's. d NULL: no classes,
+ * but "mpp_mask" and "mpp_head" for masked patch prediction. */
 vitcl_status vt_model_files_random(vt_model_files *out, const char *preset,
                                    const vt_json *json, const char *path,
                                    uint32_t height, uint32_t width,
                                    const vt_dataset *d, uint64_t random_state);
-/* Can m be written down in timm's form as it is? Others are converted first. */
+/* Whether m can be written in timm's form as it is; others must be converted
+ * first. */
 bool vt_model_files_finetunes(const vt_model *m);
-/* Every weight of m but its head. */
+/* All weights of m except its head, which becomes zeros. */
 vitcl_status vt_model_files_finetune(vt_model_files *out, vt_model *m,
                                      uint32_t height, uint32_t width,
                                      const vt_dataset *d);
 
 /* ---- config.json ---- */
 
-typedef struct vt_words { /* what goes into it */
+typedef struct vt_words { /* contents of config.json */
     const char *architecture, *pool;
     const char *args; /* JSON members of model_args, or "" */
     double eps;       /* 0: the architecture's own */
@@ -59,7 +61,7 @@ typedef struct vt_words { /* what goes into it */
     const char *more; /* further members at the top, each "  \"a\": 1,\n"; "" */
 } vt_words;
 vitcl_status vt_config_text_new(char **out, const vt_words *w);
-/* A JSON value as text again. */
+/* Writes a JSON value as text. */
 void vt_json_print(FILE *f, const vt_json *v);
 void vt_json_print_string(FILE *f, const char *s);
 

@@ -12,8 +12,8 @@ static const struct {
     vt_optimizer optimizer;
 } optimizers[] = {{"adamw", VT_ADAMW}, {"adam", VT_ADAM}, {"sgd", VT_SGD}};
 
-/* What a float still holds apart from 1, where 1 itself would stand still or
- * divide by zero. */
+/* The largest limit below 1 that a float still distinguishes from 1; 1 itself
+ * would stop all updates or divide by zero. */
 #define BELOW_ONE 0.999999
 
 vitcl_status vt_optimizer_config_keys(const vt_json *settings,
@@ -26,7 +26,8 @@ vitcl_status vt_optimizer_config_keys(const vt_json *settings,
         "ema"};
 
     if (!vt_json_is_object(settings))
-        return vt_fail(VITCL_ECORRUPT, "%s: settings are a JSON object", name);
+        return vt_fail(VITCL_ECORRUPT, "%s: the settings must be a JSON object",
+                       name);
     for (const vt_json *m = vt_json_first(settings); m; m = vt_json_next(m)) {
         const char *const *other = more;
         size_t i = 0;
@@ -37,8 +38,8 @@ vitcl_status vt_optimizer_config_keys(const vt_json *settings,
             other++;
         if (i == VT_COUNT(keys) && !*other)
             return vt_fail(VITCL_ECORRUPT,
-                           "%s: \"%.80s\" is not a setting; vitcl(1) lists "
-                           "them",
+                           "%s: unknown setting \"%.80s\"; vitcl(1) lists "
+                           "all settings",
                            name, vt_json_key(m));
     }
     return VITCL_OK;
@@ -50,8 +51,8 @@ vitcl_status vt_optimizer_config_word(const char **out, const vt_json *settings,
     const vt_json *v = vt_json_get(settings, key);
 
     if (v && !vt_json_string(out, v))
-        return vt_fail(VITCL_ECORRUPT, "%s: \"%s\" must be a word in quotes",
-                       name, key);
+        return vt_fail(VITCL_ECORRUPT, "%s: \"%s\" must be a string", name,
+                       key);
     return VITCL_OK;
 }
 

@@ -1,8 +1,9 @@
 /*
- * run_dir.c - lock, sweep and empty a training's folder.
+ * run_dir.c - lock, clean and empty a run folder.
  *
- * The lock is flock()'s on the folder itself: it goes when the process goes,
- * however that ends. Where the file system has none, none is held.
+ * The lock is flock()'s on the folder itself: the kernel releases it when the
+ * process ends for any reason. On file systems without flock() there is no
+ * lock.
  */
 #include "train/run_dir.h"
 
@@ -20,7 +21,8 @@
 static const char *const files[] = {"config.json", "model.safetensors",
                                     "training.json", "training.safetensors"};
 
-/* One of the files with mkstemp()'s six letters behind it (vt_newfile). */
+/* Whether a name is one of the files plus mkstemp()'s six characters
+ * (vt_newfile). */
 static bool half_written(const char *name)
 {
     for (size_t i = 0; i < VT_COUNT(files); i++) {
@@ -37,7 +39,7 @@ static bool half_written(const char *name)
     return false;
 }
 
-static void sweep(int folder)
+static void remove_partial(int folder)
 {
     const int copy = fcntl(folder, F_DUPFD_CLOEXEC, 0);
     DIR *d = copy < 0 ? NULL : fdopendir(copy);
@@ -62,17 +64,19 @@ vitcl_status vt_run_dir_claim(vt_run_dir *out, const char *path, bool make)
     if (make)
         f.made = mkdir(path, 0777) == 0;
     if (make && !f.made && errno != EEXIST)
-        return vt_fail(VITCL_EIO, "%s: cannot make the folder: %s", path,
+        return vt_fail(VITCL_EIO, "%s: cannot create the folder: %s", path,
                        strerror(errno));
     f.lock = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (f.lock < 0)
         return vt_fail(VITCL_EIO, "%s: %s", path, strerror(errno));
     if (flock(f.lock, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
-        st = vt_fail(VITCL_EINVAL, "%s: another training is writing there",
+        st = vt_fail(VITCL_EINVAL,
+                     "%s: another training is using this folder; wait for it "
+                     "or name another folder",
                      path);
         goto done;
     }
-    sweep(f.lock);
+    remove_partial(f.lock);
     *out = f, f = (vt_run_dir){0};
 done:
     vt_run_dir_leave(&f);
@@ -86,7 +90,7 @@ void vt_run_dir_empty(const vt_run_dir *f)
     for (size_t i = 0; i < VT_COUNT(files); i++)
         unlinkat(f->lock, files[i], 0);
     if (f->made)
-        rmdir(f->path); /* where something else is in it, it stays */
+        rmdir(f->path); /* fails, as it should, if it has other files */
 }
 
 void vt_run_dir_leave(vt_run_dir *f)

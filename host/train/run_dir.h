@@ -1,6 +1,6 @@
 /*
- * run_dir.h - the folder that a training writes into: one training at a time,
- * nothing left of one that was killed or never got anywhere.
+ * run_dir.h - lock and clean the run folder that a training writes into. One
+ * training at a time; a killed or failed one leaves no partial files.
  */
 #ifndef VT_TRAIN_RUN_DIR_H
 #define VT_TRAIN_RUN_DIR_H
@@ -9,17 +9,17 @@
 #include <stdbool.h>
 
 typedef struct vt_run_dir {
-    const char *path; /* the caller's */
-    int lock;         /* open while it is ours */
-    bool made;        /* it was not there before */
+    const char *path; /* borrowed from the caller */
+    int lock;         /* descriptor that holds the lock */
+    bool made;        /* the folder was created here */
 } vt_run_dir;
 
-/* Make it ours (the folder too, if `make`); another training that is writing
- * there is an error. What a killed one left half written is removed. */
+/* Locks the folder, creating it first if `make`. It is an error if another
+ * training holds the lock. Removes partial files of a killed one. */
 vitcl_status vt_run_dir_claim(vt_run_dir *out, const char *path, bool make);
-/* Remove what a training writes, and the folder if it was made here. */
+/* Removes a training's files, and the folder if it was created here. */
 void vt_run_dir_empty(const vt_run_dir *f);
-/* A zeroed one is fine. */
+/* Releases the lock; a zeroed struct is fine. */
 void vt_run_dir_leave(vt_run_dir *f);
 
 #endif

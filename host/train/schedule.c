@@ -1,5 +1,5 @@
 /*
- * schedule.c - warm-up and decay.
+ * schedule.c - the learning rate: warm-up, then decay.
  */
 #include "train/schedule.h"
 

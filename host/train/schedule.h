@@ -8,14 +8,15 @@ typedef enum { VT_CONSTANT, VT_LINEAR, VT_COSINE } vt_decay;
 
 typedef struct vt_schedule {
     vt_decay decay;
-    double lr;          /* at the top */
-    double floor;       /* at the last step of a decay */
-    long warmup, steps; /* of them: linear from lr / warmup */
+    double lr;          /* peak, after warm-up */
+    double floor;       /* at the last step, after decay */
+    long warmup, steps; /* warmup: of the steps; linear */
 } vt_schedule;
 
-/* step from 0. Warm-up: lr * (step + 1) / warmup; then, with t from 0 to 1
- * over the rest, linear lr + (floor - lr) t or half a cosine between them
- * (Loshchilov, Hutter 2016, arXiv:1608.03983, without restarts). */
+/* Step counts from 0. Warm-up: lr * (step + 1) / warmup. Then, with t from 0 to
+ * 1 over the remaining steps: linear, lr + (floor - lr) t, or half a cosine
+ * between the two (Loshchilov, Hutter 2016, arXiv:1608.03983, without
+ * restarts). */
 double vt_learning_rate(const vt_schedule *s, long step);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * settings.c - a training's settings as JSON, from options and back.
+ * settings.c - convert a training's settings between options and JSON.
  */
 #include "train/settings.h"
 
@@ -67,7 +67,7 @@ static void put_options(FILE *f, const vitcl_train_options *o)
     }
 }
 
-/* What the settings say of the schedule; the rest stays. */
+/* Overrides from the settings; other members are unchanged. */
 static vitcl_status read_schedule(vt_schedule *out, const vt_json *settings,
                                   const char *name)
 {
@@ -89,7 +89,7 @@ static vitcl_status read_schedule(vt_schedule *out, const vt_json *settings,
                        name, word);
     if (warmup && (!vt_json_uint(&steps, warmup) || steps > INT32_MAX))
         return vt_fail(VITCL_ECORRUPT,
-                       "%s: \"warmup_steps\" must be a whole number from 0 up",
+                       "%s: \"warmup_steps\" must be a whole number, 0 or more",
                        name);
     VT_TRY(vt_json_within(&s.floor, vt_json_get(settings, "min_lr"), "min_lr",
                           0, LR_MAX, name));
@@ -100,19 +100,19 @@ done:
     return st;
 }
 
-/* The file of settings, before anything is done with them. */
+/* Checks the settings' keys and values before anything is started. */
 static vitcl_status check_file(const vt_json *settings, const char *path)
 {
     static const char *const keys[] = {
         "schedule", "min_lr", "warmup_steps", "color_jitter", "aa", "magnitude",
         "reprob",   "mixup",  "mixup_prob",   "cutmix",       NULL};
     vitcl_status st = VITCL_OK;
-    vt_optimizer_config recipe = {.optimizer = VT_ADAMW};
+    vt_optimizer_config optimizer = {.optimizer = VT_ADAMW};
     vt_augment augment = {0};
     vt_schedule schedule = {.decay = VT_COSINE};
 
     VT_TRY(vt_optimizer_config_keys(settings, keys, path));
-    VT_TRY(vt_optimizer_config_change(&recipe, settings, path));
+    VT_TRY(vt_optimizer_config_change(&optimizer, settings, path));
     VT_TRY(vt_augment_change(&augment, settings, path));
     VT_TRY(read_schedule(&schedule, settings, path));
 done:
@@ -172,7 +172,8 @@ static vitcl_status read_counts(vt_settings *s, const vt_json *json,
         uint64_t n = 0;
 
         if (v && (!vt_json_uint(&n, v) || n > INT32_MAX))
-            return vt_fail(VITCL_ECORRUPT, "%s: \"%s\" is no count", name,
+            return vt_fail(VITCL_ECORRUPT,
+                           "%s: \"%s\" must be a whole number below 2^31", name,
                            counts[i].key);
         *counts[i].to = (uint32_t)n;
     }
@@ -195,7 +196,7 @@ static vitcl_status read_texts(vt_settings *s, const vt_json *json,
         VT_TRY(vt_optimizer_config_word(texts[i].to, json, texts[i].key, name));
     VT_TRY(vt_optimizer_config_word(&precision, json, "precision", name));
     if (!vt_precision_parse(&s->precision, precision))
-        return vt_fail(VITCL_ECORRUPT, "%s: no precision \"%.80s\"", name,
+        return vt_fail(VITCL_ECORRUPT, "%s: unknown precision \"%.80s\"", name,
                        precision);
     s->masked = s->objective && strcmp(s->objective, masked) == 0;
 done:
@@ -216,12 +217,13 @@ static vitcl_status read_freeze(vt_settings *s, const vt_json *freeze,
          m = vt_json_next(m))
         patterns = vt_json_string(&s->freeze[n++], m);
     if (!patterns)
-        st = vt_fail(VITCL_ECORRUPT, "%s: \"freeze\" are no patterns", name);
+        st = vt_fail(VITCL_ECORRUPT,
+                     "%s: \"freeze\" must be a list of patterns", name);
 done:
     return st;
 }
 
-/* Takes json over. */
+/* Takes ownership of json. */
 static vitcl_status from_json(vt_settings *out, vt_json *json, const char *name)
 {
     vitcl_status st = VITCL_OK;
@@ -234,7 +236,8 @@ static vitcl_status from_json(vt_settings *out, vt_json *json, const char *name)
     VT_TRY(
         vt_json_within(&s.lr, vt_json_get(json, "lr"), "lr", 0, LR_MAX, name));
     if (state && !vt_json_uint(&s.random_state, state)) {
-        st = vt_fail(VITCL_ECORRUPT, "%s: \"random_state\" is no count", name);
+        st = vt_fail(VITCL_ECORRUPT,
+                     "%s: \"random_state\" must be a whole number", name);
         goto done;
     }
     *out = s, s = (vt_settings){0};
@@ -243,7 +246,7 @@ done:
     return st;
 }
 
-/* ---- new ---- */
+/* ---- a new training ---- */
 
 static vitcl_status check(const vitcl_train_options *o)
 {
@@ -252,11 +255,11 @@ static vitcl_status check(const vitcl_train_options *o)
         (o->preset != NULL) + (o->config != NULL) + (o->model != NULL);
 
     if (starts != 1)
-        return vt_fail(VITCL_EINVAL, "a training starts from one of a preset, "
-                                     "a config and a model");
+        return vt_fail(VITCL_EINVAL, "a training needs exactly one of preset, "
+                                     "config and model");
     if (!o->data || !o->output)
-        return vt_fail(VITCL_EINVAL, "a training needs data and a folder for "
-                                     "what comes of it");
+        return vt_fail(VITCL_EINVAL, "a training needs data and an "
+                                     "output folder");
     if (!vt_augment_named(&a, o->augment, 32, 32))
         return vt_fail(VITCL_EINVAL,
                        "augmentation \"%s\" is none of none, light, full",
@@ -272,8 +275,9 @@ static vitcl_status check(const vitcl_train_options *o)
                        masked);
     if (o->batch > 65536 || o->epochs > 1000000 || o->batch % o->micro)
         return vt_fail(VITCL_EINVAL,
-                       "a batch of %u pictures, %u at a time, cannot be",
-                       o->batch, o->micro);
+                       "bad batch %u, micro %u or epochs %u: micro must divide "
+                       "batch; at most 65536 pictures and 1000000 epochs",
+                       o->batch, o->micro, o->epochs);
     if (!(o->lr > 0 && o->lr < LR_MAX))
         return vt_fail(VITCL_EINVAL,
                        "the learning rate must be above 0 and below %g, not %g",
@@ -281,7 +285,8 @@ static vitcl_status check(const vitcl_train_options *o)
     if (o->random_state >> 53)
         return vt_fail(VITCL_EINVAL, "the random state must be below 2^53");
     if (o->precision == VITCL_INT8)
-        return vt_fail(VITCL_EUNSUPPORTED, "int8 cannot be trained in");
+        return vt_fail(VITCL_EUNSUPPORTED,
+                       "training does not support int8; use f32, bf16 or f16");
     return VITCL_OK;
 }
 
@@ -308,7 +313,7 @@ done:
     return st;
 }
 
-/* ---- old ---- */
+/* ---- resuming ---- */
 
 static vitcl_status same_member(const vt_json *old, const vt_json *given,
                                 const char *folder)
@@ -330,7 +335,8 @@ static vitcl_status same_member(const vt_json *old, const vt_json *given,
     }
     if (strcmp(text[0], text[1]) != 0)
         st = vt_fail(VITCL_EINVAL,
-                     "%s began with %s %.80s, not %.80s; leave it out to go on",
+                     "%s: this training began with %s %.80s, not %.80s; leave "
+                     "it out to resume",
                      folder, vt_json_key(given), text[0][0] ? text[0] : "unset",
                      text[1]);
 done:
@@ -339,7 +345,7 @@ done:
     return st;
 }
 
-/* What a file says must be what could have been asked for. */
+/* A file's settings must pass the same checks as options. */
 static vitcl_status check_old(const vt_settings *s, const char *folder,
                               const char *path)
 {
@@ -360,7 +366,8 @@ static vitcl_status check_old(const vt_settings *s, const char *folder,
 
     if (!s->batch || !s->epochs || !s->micro || !s->data || !s->augment ||
         s->lr == 0)
-        return vt_fail(VITCL_ECORRUPT, "%s: settings are missing", path);
+        return vt_fail(VITCL_ECORRUPT, "%s: required settings are missing",
+                       path);
     if (check(&o) != VITCL_OK)
         return vt_fail_in(VITCL_ECORRUPT, "%s", path);
     return file ? check_file(file, path) : VITCL_OK;
@@ -374,7 +381,8 @@ vitcl_status vt_settings_load(vt_settings *out, const vitcl_train_options *o)
 
     VT_TRY(vt_format(&path, "%s/training.json", o->output));
     if (!vt_path_exists(path)) {
-        st = vt_fail(VITCL_EIO, "%s: no training to go on with", o->output);
+        st =
+            vt_fail(VITCL_EIO, "%s: there is no training to resume", o->output);
         goto done;
     }
     VT_TRY(vt_json_load(&old, path, 1 << 20, 10));
@@ -412,9 +420,9 @@ done:
     return st;
 }
 
-/* ---- recipes ---- */
+/* ---- optimiser and schedule ---- */
 
-vitcl_status vt_settings_optimizer(vt_optimizer_config *recipe,
+vitcl_status vt_settings_optimizer(vt_optimizer_config *optimizer,
                                    vt_schedule *schedule, const vt_settings *s,
                                    long steps)
 {
@@ -437,7 +445,7 @@ vitcl_status vt_settings_optimizer(vt_optimizer_config *recipe,
                              .micro_batches = (int)(s->batch / s->micro),
                              .freeze = s->freeze};
 
-    if (s->masked) /* the paper's, appendix B.1.2 */
+    if (s->masked) /* as in the paper, appendix B.1.2 */
         r.optimizer = VT_ADAM, r.weight_decay = 0;
     VT_TRY(vt_optimizer_config_change(&r, j, "settings"));
     VT_TRY(read_schedule(&plan, j, "settings"));
@@ -448,7 +456,7 @@ vitcl_status vt_settings_optimizer(vt_optimizer_config *recipe,
         goto done;
     }
     *schedule = plan;
-    *recipe = r;
+    *optimizer = r;
 done:
     return st;
 }

@@ -1,6 +1,6 @@
 /*
- * settings.h - what a training was asked for, kept as training.json in its
- * folder so that it can go on with the same.
+ * settings.h - a training's settings, kept as training.json in the run folder
+ * so that it can be resumed.
  */
 #ifndef VT_TRAIN_SETTINGS_H
 #define VT_TRAIN_SETTINGS_H
@@ -14,26 +14,27 @@
 typedef struct vt_settings {
     vt_json *json; /* owns the strings */
     const char *preset, *config, *model, *data, *split, *augment;
-    const char *objective; /* NULL: the classes */
-    bool masked;           /* it is masked patch prediction */
+    const char *objective; /* NULL: "classes" */
+    bool masked;           /* objective is "masked-patch" */
     const char **freeze;   /* NULL-ended, or NULL */
     uint32_t epochs, batch, micro, height, width, hold_out;
-    uint32_t pictures, classes; /* of the data, when it began */
+    uint32_t pictures, classes; /* of the data at the start */
     double lr;
     uint64_t random_state;
     vitcl_precision precision;
 } vt_settings;
 void vt_settings_free(vt_settings *s);
 
-/* A new training's, with defaults put in; d: its data. */
+/* Settings of a new training, defaults filled in; d: its data. */
 vitcl_status vt_settings_new(vt_settings *out, const vitcl_train_options *o,
                              const vt_dataset *d);
-/* An old one's; what `o` gives must agree (but for where the data lies). */
+/* Settings of a training to resume. Options that `o` gives must agree with
+ * them, except the path of the data. */
 vitcl_status vt_settings_load(vt_settings *out, const vitcl_train_options *o);
 vitcl_status vt_settings_save(const vt_settings *s, const char *folder);
 
-/* The optimiser and the schedule that they ask for, over `steps`. */
-vitcl_status vt_settings_optimizer(vt_optimizer_config *recipe,
+/* The optimiser settings and the schedule over `steps` steps. */
+vitcl_status vt_settings_optimizer(vt_optimizer_config *optimizer,
                                    vt_schedule *schedule, const vt_settings *s,
                                    long steps);
 

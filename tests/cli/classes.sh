@@ -206,7 +206,7 @@ run 1 train --resume -o model --data part3
 says "class 'dog' of the training not found in the pictures"
 cp -r data/train/dog part3/train && rm part3/train/dog/0.ppm
 run 1 train --resume -o model --data part3
-says 'model: began with 40 pictures, but there are 39 now'
+says 'model: this training began with 40 pictures, but the data now has 39'
 cp data/train/dog/0.ppm part3/train/dog
 run 0 train --resume -o model --data part3
 

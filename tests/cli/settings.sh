@@ -29,7 +29,7 @@ while IFS='|' read -r json says both; do
     says "s.json: $says"
     [ ! -e o.safetensors ] || fail "$json: a file is left"
 done <<'T'
-{"schedule": 7}|"schedule" must be a word in quotes
+{"schedule": 7}|"schedule" must be a string
 {"schedule": "cosin"}|schedule "cosin" is none of
 {"warmup_steps": 3.5}|"warmup_steps" must be a whole number
 {"warmup_steps": -1}|"warmup_steps" must be a whole number
@@ -37,10 +37,10 @@ done <<'T'
 {"warmup_steps": null}|"warmup_steps" must be a whole number
 {"min_lr": "0"}|"min_lr" must be a number
 {"min_lr": -1}|"min_lr" must be a number
-{"lr": 0.1}|"lr" is not a setting
+{"lr": 0.1}|unknown setting "lr"
 {"aa": 2.5}|"aa" must be a whole number
 {"reprob": true}|"reprob" must be a number from 0 to 1
-{"optimizer": 7}|"optimizer" must be a word in quotes|both
+{"optimizer": 7}|"optimizer" must be a string|both
 {"optimizer": "lion"}|optimizer "lion" is none of|both
 {"betas": [0.9]}|"betas" must be two numbers|both
 {"betas": [0.9, 0.99, 0.999]}|"betas" must be two numbers|both
@@ -56,14 +56,14 @@ done <<'T'
 {"label_smoothing": 1.1}|"label_smoothing" must be a number from 0 to 1|both
 {"clip_grad_norm": null}|"clip_grad_norm" must be a number|both
 {"eps": {}}|"eps" must be a number|both
-{"weight_decy": 0.1}|"weight_decy" is not a setting|both
+{"weight_decy": 0.1}|unknown setting "weight_decy"|both
 T
 echo '[]' >s.json
 run 1 train "${given[@]}" -o made --settings s.json
-says 's.json: settings are a JSON object'
+says 's.json: the settings must be a JSON object'
 run 1 step -m model -i batch.safetensors -o o.safetensors --settings s.json
-says 's.json: settings are a JSON object'
-for bad in '{"lr": 0.1, "schedule": "cosine"}|"schedule" is not a setting' \
+says 's.json: the settings must be a JSON object'
+for bad in '{"lr": 0.1, "schedule": "cosine"}|unknown setting "schedule"' \
     '{"lr": 0.1, "batch": 3}|"batch" is not the input.s 2 pictures'; do
     echo "${bad%|*}" >s.json
     run 1 step -m model -i batch.safetensors -o o.safetensors --settings s.json
@@ -97,7 +97,7 @@ run 0 train --resume -o model
 for bad in '--lr 0.5|lr 0.0001[0-9]*, not 0.5' '--hold-out 3|hold_out unset, not 3' \
     '--epochs 2|epochs 1, not 2' '--augment none|augment "light", not "none"'; do
     run 1 train --resume -o model ${bad%|*}
-    says "model began with ${bad#*|}; leave it out to go on"
+    says "model: this training began with ${bad#*|}; leave it out to resume"
 done
 cp model/training.json whole.json
 while IFS='|' read -r edit says; do
@@ -106,12 +106,12 @@ while IFS='|' read -r edit says; do
     run 1 train --resume -o model
     says "model/training.json: $says"
 done <<'T'
-s/"epochs": 1/"epochs": "1"/|"epochs" is no count
-s/"batch": 8/"batch": 8.5/|"batch" is no count
+s/"epochs": 1/"epochs": "1"/|"epochs" must be a whole number
+s/"batch": 8/"batch": 8.5/|"batch" must be a whole number
 s/"augment": "light"/"augment": 3/|"augment" must be a word
-s/"epochs"/"precision": "bf17", "epochs"/|no precision "bf17"
-s/"epochs"/"random_state": -1, "epochs"/|"random_state" is no count
-s/"epochs"/"freeze": [1], "epochs"/|"freeze" are no patterns
+s/"epochs"/"precision": "bf17", "epochs"/|unknown precision "bf17"
+s/"epochs"/"random_state": -1, "epochs"/|"random_state" must be a whole number
+s/"epochs"/"freeze": [1], "epochs"/|"freeze" must be a list of patterns
 s/"lr": [0-9.e-]*/"lr": "1"/|"lr" must be a number
 T
 
@@ -120,6 +120,6 @@ mkdir mine && echo mine >mine/notes.txt
 run 0 train "${given[@]}" -o mine
 [ "$(cat mine/notes.txt)" = mine ] || fail "notes.txt is gone"
 run 1 train "${given[@]}" -o nowhere/at/all
-says 'nowhere/at/all: cannot make the folder: No such file'
+says 'nowhere/at/all: cannot create the folder: No such file'
 run 1 train "${given[@]}" -o config.json
 says 'config.json: '

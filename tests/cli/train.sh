@@ -20,7 +20,7 @@ says 'wants the checkpoint'
 run 2 train --config config.json --data data --epochs 1 -o out extra
 says "takes no argument such as 'extra'"
 run 1 train --resume -o nowhere
-says 'nowhere: no training to go on with'
+says 'nowhere: there is no training to resume'
 run 2 train --config config.json --data data --epochs 1 -o out --augment heavy
 says 'heavy.*none of none, light, full'
 run 2 train --preset vit-xx/16 --data data --epochs 1 -o out2
@@ -36,7 +36,7 @@ says 'timm_resnetd: vit_small_resnet26d_224 .*not trained.*BatchNorm'
 [ ! -e out2 ] || fail 'a refused training left a folder'
 echo '{"architecture": "vit_base_patch16_224", "model_args": {"dept": 2}}' >other.json
 run 1 train --config other.json --data data --epochs 1 -o out2
-says '"dept" is not known'
+says '"dept" is unknown'
 
 # ---- a whole training, and what reads it
 given=(--config config.json --data data --batch 20 --epochs 4 --hold-out 20
@@ -138,7 +138,7 @@ run 1 train "${given[@]}" -o mine --lr 9e5 --settings wild.json
 
 echo '{"wieght_decay": 0.05}' >typo.json
 run 1 train "${given[@]}" -o typo --settings typo.json
-says 'typo.json: "wieght_decay" is not a setting'
+says 'typo.json: unknown setting "wieght_decay"'
 echo '{"reprob": 2}' >typo.json
 run 1 train "${given[@]}" -o typo --settings typo.json
 says 'typo.json: "reprob" must be a number from 0 to 1'
@@ -155,7 +155,7 @@ if command -v flock >/dev/null; then
     status=0
     flock whole "$VITCL" train --resume -o whole >out 2>err || status=$?
     [ $status = 1 ] || fail "two trainings in one folder: $status"
-    says 'whole: another training is writing there'
+    says 'whole: another training is using this folder'
 fi
 
 # ---- without labels: the colours of hidden patches; then what reads it
@@ -210,7 +210,7 @@ for name in places resnet; do
     out_has '"trained_height":24'
 done
 run 1 finetune -m relative --data data --epochs 1 --size 24 -o nowhere
-says 'fine-tuned at its own size, 16x16'
+says 'fine-tuned only at its own size, 16x16'
 run 1 info -m relative --size 24
 says 'belong to pictures of 16x16 pixels'
 run 1 convert -m places -o nowhere --to timm

@@ -28,7 +28,7 @@ static void teardown(void)
     vt_test_remove(root);
 }
 
-static void recipe_of(vt_optimizer_config *r, vt_schedule *s,
+static void settings_of(vt_optimizer_config *r, vt_schedule *s,
                       vitcl_train_options o, long steps)
 {
     vt_settings settings = {0};
@@ -98,7 +98,7 @@ Test(settings, have_the_promised_defaults, .init = setup, .fini = teardown)
         vt_optimizer_config r;
         vt_schedule s;
 
-        recipe_of(&r, &s, cases[i].o, cases[i].steps);
+        settings_of(&r, &s, cases[i].o, cases[i].steps);
         cr_expect_eq(r.optimizer, cases[i].optimizer, "case %zu", i);
         cr_expect_eq(s.lr, cases[i].lr, "case %zu: %g", i, s.lr);
         cr_expect_eq(s.warmup, cases[i].warmup, "case %zu: %ld", i, s.warmup);
@@ -126,7 +126,7 @@ Test(settings, obey_the_file, .init = setup, .fini = teardown)
         "\"label_smoothing\": 0.2, \"dropout\": 0.1, \"drop_path\": 0.4, "
         "\"ema\": 0.99, \"schedule\": \"linear\", \"warmup_steps\": 7, "
         "\"min_lr\": 0.001}");
-    recipe_of(&r, &s,
+    settings_of(&r, &s,
               (vitcl_train_options){.size = sizeof(vitcl_train_options),
                                     .preset = "p",
                                     .lr = 0.5,
@@ -206,7 +206,7 @@ Test(settings, of_an_old_training, .init = setup, .fini = teardown)
         {OLD(", \"preset\": \"p\""), NULL},
         {OLD(", \"model\": \"m\""), NULL},
         {OLD(", \"preset\": \"p\", \"settings\": {\"min_lr\": 0.5}"), NULL},
-        {OLD(""), "one of a preset, a config and a model"},
+        {OLD(""), "exactly one of preset, config and model"},
         {OLD(", \"preset\": \"p\", \"model\": \"m\""), "one of a preset"},
         {OLD(", \"preset\": \"p\", \"objective\": \"x\""), "objective \"x\""},
         {OLD(", \"model\": \"m\", \"objective\": \"masked-patch\""),
@@ -214,12 +214,12 @@ Test(settings, of_an_old_training, .init = setup, .fini = teardown)
         {OLD(", \"preset\": \"p\", \"precision\": \"int8\""), "int8"},
         {OLD(", \"preset\": \"p\", \"precision\": \"f8\""), "\"f8\""},
         {OLD(", \"preset\": \"p\", \"random_state\": 9007199254740992"),
-         "is no count"},
+         "must be a whole number"},
         {OLD(", \"preset\": \"p\", \"settings\": {\"colour\": 1}"), "colour"},
         {OLD(", \"preset\": \"p\", \"settings\": {\"schedule\": \"steep\"}"),
          "steep"},
         {OLD(", \"preset\": \"p\", \"height\": 4294967296"),
-         "\"height\" is no count"},
+         "\"height\" must be a whole number"},
         {OLD(", \"preset\": \"p\", \"freeze\": \"head\""), "no patterns"},
         {OLD(", \"preset\": \"p\", \"freeze\": [1]"), "no patterns"},
         {"{\"format\": \"vitcl-training\", \"preset\": \"p\", \"data\": \"d\", "
@@ -233,11 +233,11 @@ Test(settings, of_an_old_training, .init = setup, .fini = teardown)
         {"{\"format\": \"vitcl-training\", \"preset\": \"p\", \"data\": \"d\", "
          "\"augment\": \"light\", "
          "\"epochs\": 1000001, \"batch\": 4, \"micro\": 4, \"lr\": 0.1}",
-         "cannot be"},
+         "micro must divide batch"},
         {"{\"format\": \"vitcl-training\", \"preset\": \"p\", \"data\": \"d\", "
          "\"augment\": \"light\", "
          "\"epochs\": 1, \"batch\": 65537, \"micro\": 65537, \"lr\": 0.1}",
-         "cannot be"},
+         "micro must divide batch"},
         {"{\"format\": \"vitcl-training\", \"preset\": \"p\", \"data\": \"d\", "
          "\"augment\": \"light\", "
          "\"epochs\": 1, \"batch\": 4, \"micro\": 4, \"lr\": 1e6}",
@@ -249,19 +249,19 @@ Test(settings, of_an_old_training, .init = setup, .fini = teardown)
         {"{\"format\": \"vitcl-training\", \"preset\": \"p\", \"data\": \"d\", "
          "\"augment\": \"light\", "
          "\"batch\": 4, \"micro\": 4, \"lr\": 0.1}",
-         "settings are missing"},
+         "required settings are missing"},
         {"{\"format\": \"vitcl-training\", \"preset\": \"p\", \"data\": \"d\", "
          "\"augment\": \"light\", "
          "\"epochs\": 1, \"batch\": 4, \"lr\": 0.1}",
-         "settings are missing"},
+         "required settings are missing"},
         {"{\"format\": \"vitcl-training\", \"preset\": \"p\", \"data\": \"d\", "
          "\"augment\": \"light\", "
          "\"epochs\": 1, \"batch\": 4, \"micro\": 4}",
-         "settings are missing"},
+         "required settings are missing"},
         {"{\"format\": \"vitcl-training\", \"preset\": \"p\", \"epochs\": "
          "\"one\"}",
-         "\"epochs\" is no count"},
-        {"{\"format\": \"vitcl-training\"}", "settings are missing"}};
+         "\"epochs\" must be a whole number"},
+        {"{\"format\": \"vitcl-training\"}", "required settings are missing"}};
 
     for (size_t i = 0; i < VT_COUNT(cases); i++) {
         vt_settings s = {0};
