@@ -1,5 +1,5 @@
 /*
- * device.c - public handles of devices, and how fast one can be at most.
+ * device.c - public device handles and measurement of peak speed.
  */
 #include "api/handles.h"
 #include "base/clock.h"
@@ -57,7 +57,8 @@ void vitcl_device_free(vitcl_device *device)
 
 /* ---- peak ---- */
 
-/* The best of some launches, each long enough to time; flops: of one round. */
+/* The best time of several launches, each long enough to measure; flops: of one
+ * iteration. */
 static vitcl_status best_rate(double *gflops, vt_queue *q, vt_kernel *k,
                               double flops)
 {
@@ -65,7 +66,7 @@ static vitcl_status best_rate(double *gflops, vt_queue *q, vt_kernel *k,
     double best = 0, end;
     int rounds = 2000;
 
-    /* Drivers finish compiling at a kernel's first launch. */
+    /* Untimed first launch: some drivers compile only then. */
     VT_TRY(vt_kernel_int(k, 1, 1));
     VT_TRY(vt_kernel_launch(q, k));
     VT_TRY(vt_queue_finish(q));
@@ -89,7 +90,7 @@ done:
     return st;
 }
 
-/* By multiply-adds of vectors: f16 where the device has them. */
+/* With vector multiply-adds, in f16 if the device supports it. */
 static vitcl_status fma_kernel(vt_kernel **out, double *flops, vt_dev *dev,
                                bool half, size_t local)
 {

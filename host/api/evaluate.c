@@ -1,5 +1,5 @@
 /*
- * evaluate.c - labelled pictures, and what a session makes of all of them.
+ * evaluate.c - public datasets, evaluation and few-shot tests.
  */
 #include "api/handles.h"
 #include "base/memory.h"
@@ -14,7 +14,7 @@
 
 struct vitcl_dataset {
     vt_dataset *d;
-    vt_labels *labels; /* NULL: none were given */
+    vt_labels *labels; /* NULL: none */
     bool by_number;
 };
 
@@ -84,29 +84,29 @@ const char *vitcl_dataset_kind(const vitcl_dataset *dataset)
     return dataset ? vt_dataset_kind(dataset->d) : NULL;
 }
 
-/* ---- every chosen picture through a session ---- */
+/* ---- running pictures through a session ---- */
 
-typedef struct sweep {
+typedef struct pass {
     vitcl_session *session;
     const vt_dataset *d;
     const size_t *chosen; /* NULL: 0, 1, .. */
     size_t count;
-    const char *tensor; /* what is read after a run, `width` a picture */
+    const char *tensor; /* tensor to read, `width` a picture */
     size_t width;
     /* row NULL: the picture could not be decoded */
     void (*take)(void *context, size_t position, const float *row);
     void *context;
     vitcl_progress progress;
     void *progress_context;
-    uint64_t before, total; /* for progress over several sweeps */
-} sweep;
+    uint64_t before, total; /* for progress over several passes */
+} pass;
 
-static uint32_t picture_of(const sweep *s, size_t position)
+static uint32_t picture_of(const pass *s, size_t position)
 {
     return (uint32_t)(s->chosen ? s->chosen[position] : position);
 }
 
-static vitcl_status next_record(uint8_t *rgb, const sweep *s, size_t position)
+static vitcl_status next_record(uint8_t *rgb, const pass *s, size_t position)
 {
     vitcl_status st = VITCL_OK;
     vt_picture p = {0};
@@ -122,8 +122,8 @@ done:
     return st;
 }
 
-/* A score of other pictures alone would say nothing of this model. */
-static vitcl_status no_answer(const sweep *s, size_t position, uint32_t row)
+/* Ends the evaluation: a score of the other pictures would mislead. */
+static vitcl_status no_answer(const pass *s, size_t position, uint32_t row)
 {
     const uint32_t picture = picture_of(s, position);
     const char *path = vt_dataset_path(s->d, picture);
@@ -133,7 +133,7 @@ static vitcl_status no_answer(const sweep *s, size_t position, uint32_t row)
                 : vt_fail_in(st, "picture %u", picture);
 }
 
-static vitcl_status flush(const sweep *s, const uint8_t *rgb, float *rows,
+static vitcl_status flush(const pass *s, const uint8_t *rgb, float *rows,
                           const size_t *position, uint32_t n)
 {
     vitcl_status st = VITCL_OK;
@@ -155,7 +155,7 @@ done:
     return st;
 }
 
-static vitcl_status start_loader(vitcl_loader **out, const sweep *s)
+static vitcl_status start_loader(vitcl_loader **out, const pass *s)
 {
     vitcl_status st = VITCL_OK;
     vitcl_loader *loader = NULL;
@@ -172,16 +172,16 @@ done:
     return st;
 }
 
-/* A picture that cannot be read or decoded is counted; any other failure, such
- * as a lack of memory, says nothing of it and would falsify the score. */
+/* A picture that cannot be read or decoded is counted as failed. Any other
+ * error, such as lack of memory, is not its fault and ends the evaluation. */
 static bool is_the_pictures(vitcl_status st)
 {
     return st == VITCL_EIO || st == VITCL_ECORRUPT || st == VITCL_EUNSUPPORTED;
 }
 
-/* Files are decoded ahead by the loader's processes; records are only
- * resized, between two batches. */
-static vitcl_status run(const sweep *s)
+/* The loader's processes decode files ahead. Records only need resizing, which
+ * happens between two batches. */
+static vitcl_status run(const pass *s)
 {
     vitcl_status st = VITCL_OK;
     uint32_t batch = vitcl_session_batch(s->session), n = 0, height, width;
@@ -228,17 +228,17 @@ done:
 
 typedef struct scoring {
     const vt_dataset *d;
-    const uint32_t *wanted; /* the dataset's class -> the model's */
-    uint32_t classes;       /* of the model */
+    const uint32_t *wanted; /* dataset's class -> model's class */
+    uint32_t classes;       /* model's classes */
     uint32_t *confusion;
     vitcl_class *top;
     uint64_t right1, right5, scored, failed;
     const vt_labels *labels; /* or NULL */
-    uint32_t *answers;       /* theirs, in the model's numbers */
+    uint32_t *answers;       /* label entries as the model's classes */
     uint64_t real, real_scored;
 } scoring;
 
-/* Is the answer one of the picture's classes? */
+/* Whether the answer is one of the picture's classes. */
 static void score_real(scoring *s, uint32_t picture, uint32_t answer)
 {
     uint32_t n = 0;
@@ -305,16 +305,16 @@ vitcl_status vitcl_evaluate(vitcl_scores *out, uint32_t *confusion,
     VT_TRY(vt_new(&s.top, s.classes, sizeof *s.top));
     VT_TRY(vt_classes_match(wanted, &data, &known, dataset->by_number));
     s.wanted = wanted;
-    VT_TRY(run(&(sweep){.session = session,
-                        .d = s.d,
-                        .count = vt_dataset_count(s.d),
-                        .tensor = "logits",
-                        .width = s.classes,
-                        .take = score,
-                        .context = &s,
-                        .progress = progress,
-                        .progress_context = context,
-                        .total = vt_dataset_count(s.d)}));
+    VT_TRY(run(&(pass){.session = session,
+                       .d = s.d,
+                       .count = vt_dataset_count(s.d),
+                       .tensor = "logits",
+                       .width = s.classes,
+                       .take = score,
+                       .context = &s,
+                       .progress = progress,
+                       .progress_context = context,
+                       .total = vt_dataset_count(s.d)}));
     scores.pictures = (uint32_t)s.scored;
     scores.failed = (uint32_t)s.failed;
     scores.real_pictures = (uint32_t)s.real_scored;
@@ -335,7 +335,7 @@ done:
 
 /* ---- few-shot ---- */
 
-#define UNREADABLE UINT32_MAX /* a label, until close_gaps() */
+#define UNREADABLE UINT32_MAX /* as a label, until close_gaps() */
 
 static void keep_row(void *context, size_t position, const float *row)
 {
@@ -347,7 +347,7 @@ static void keep_row(void *context, size_t position, const float *row)
         f->label[position] = UNREADABLE;
 }
 
-/* Rows of pictures that could not be decoded go; the order stays. */
+/* Removes the rows of pictures that could not be decoded; keeps the order. */
 static void close_gaps(vt_features *f)
 {
     size_t n = 0;
@@ -362,8 +362,8 @@ static void close_gaps(vt_features *f)
     f->count = n;
 }
 
-/* *failed grows by the pictures that could not be decoded. */
-static vitcl_status features(vt_features *out, sweep *s, uint32_t *failed)
+/* Adds the number of pictures that could not be decoded to *failed. */
+static vitcl_status features(vt_features *out, pass *s, uint32_t *failed)
 {
     vitcl_status st = VITCL_OK;
     vt_features f = {s->count, s->width, NULL, NULL};
@@ -386,7 +386,7 @@ done:
     return st;
 }
 
-/* Which training pictures one try uses. */
+/* The training pictures of one try. */
 typedef struct choice {
     size_t *index, count;
 } choice;
@@ -430,7 +430,7 @@ static void summarise(vitcl_fewshot_score *s, const double *accuracy,
 }
 
 static vitcl_status score_tries(vitcl_fewshot_score *scores, const choice *plan,
-                                uint32_t n, uint32_t tries, sweep *s,
+                                uint32_t n, uint32_t tries, pass *s,
                                 const vt_dataset *train,
                                 const vt_features *asked, uint32_t failed)
 {
@@ -467,12 +467,13 @@ vitcl_status vitcl_fewshot(vitcl_fewshot_score *scores, uint32_t n,
     vt_classes known, data;
     uint32_t *wanted = NULL, failed = 0;
     choice *plan = NULL;
-    sweep s = {
+    pass s = {
         .session = session, .progress = progress, .progress_context = context};
 
     if (!scores || !session || !train || !test || n == 0 || tries == 0 ||
         n > 1000 || tries > 1000)
-        return vt_fail(VITCL_EINVAL, "few-shot needs pictures and tries");
+        return vt_fail(VITCL_EINVAL,
+                       "few-shot needs pictures and at least one try");
     known = vt_classes_of_data(train->d, "the training pictures");
     data = vt_classes_of_data(test->d, "the test pictures");
     VT_TRY(vt_new(&wanted, (size_t)data.count + 1, sizeof *wanted));

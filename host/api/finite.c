@@ -1,9 +1,9 @@
 /*
- * finite.c - where an answer that is no number comes from: the first weight
- * that is not finite, else the first tensor of the plan that is not.
+ * finite.c - find where NaN or infinity in an answer comes from: the first
+ * weight that is not finite, else the first tensor of the plan.
  *
- * Costs nothing until somebody asks, and then a pass over the weights, once a
- * session, and a run of the plan in which each step's output is looked at.
+ * Costs nothing until it is needed. Then it reads all weights (once a session)
+ * and repeats the run, checking the output of each step.
  */
 #include "api/handles.h"
 #include "base/memory.h"
@@ -17,7 +17,7 @@ static const char *word(float x)
     return isnan(x) ? "NaN" : x > 0 ? "infinity" : "minus infinity";
 }
 
-/* The first that is not finite; n where all are. */
+/* The index of the first value that is not finite; n if all are finite. */
 static uint64_t first_wrong(const float *x, uint64_t n)
 {
     uint64_t i = 0;
@@ -32,7 +32,7 @@ bool vt_all_finite(const float *x, size_t n)
     return first_wrong(x, n) == n;
 }
 
-/* s->bad_weight: a sentence, or empty where all weights are finite. */
+/* Sets s->bad_weight: a sentence, or empty if all weights are finite. */
 static vitcl_status look_at_weights(vitcl_session *s)
 {
     vitcl_status st = VITCL_OK;
@@ -63,7 +63,8 @@ done:
     return st;
 }
 
-/* "linear with blocks.0.mlp.fc1.weight", or by its output's name. */
+/* A step's name: "linear with blocks.0.mlp.fc1.weight", or its output's name.
+ */
 static void name_step(char *out, size_t size, const vt_plan *p,
                       const vt_step *step)
 {
@@ -79,7 +80,8 @@ static void name_step(char *out, size_t size, const vt_plan *p,
         snprintf(out, size, "%s with %s", step->op->name, in->name);
 }
 
-/* The picture's share of what a step has just written; room: for all of it. */
+/* Reads the picture's part of a step's output; room: at least the whole output.
+ */
 static vitcl_status look_at_step(float *bad, vitcl_session *s, vt_val v,
                                  uint32_t index, float *room)
 {
@@ -97,8 +99,9 @@ done:
     return st;
 }
 
-/* Runs the plan again, step by step; its pictures are still there. To its end:
- * values share their memory, and the others' answers are to be read again. */
+/* Runs the plan again, step by step, on the pictures that are still in it. It
+ * runs to the end because values share memory and other answers may still be
+ * read. */
 static vitcl_status look_at_steps(const vt_step **out, float *bad,
                                   vitcl_session *s, uint32_t index)
 {
@@ -146,12 +149,12 @@ vitcl_status vt_session_explain(vitcl_session *s, uint32_t index)
         VT_TRY(look_at_steps(&step, &bad, s, index));
     if (!step)
         return vt_fail(VITCL_EUNSUPPORTED,
-                       "no answer: all weights are finite, but it is not");
+                       "no answer: it is not finite, but all weights are");
     name_step(name, sizeof name, s->plan, step);
-    return vt_fail(VITCL_EUNSUPPORTED,
-                   "no answer: all weights are finite, but %s gives %s%s", name,
-                   word(bad),
-                   f16 ? " in f16, which ends at 65504; use bf16 or f32" : "");
+    return vt_fail(
+        VITCL_EUNSUPPORTED,
+        "no answer: all weights are finite, but %s gives %s%s", name, word(bad),
+        f16 ? " in f16, whose largest number is 65504; use bf16 or f32" : "");
 done:
     return st;
 }
@@ -167,7 +170,7 @@ vitcl_status vitcl_session_check(vitcl_session *session, const char *name,
     VT_GIVEN(name);
     v = vt_session_value(session, name);
     if (v == VT_NONE || index >= session->batch)
-        return vt_fail(VITCL_EINVAL, "no tensor %s of a picture %u is kept",
+        return vt_fail(VITCL_EINVAL, "no tensor %s was kept for picture %u",
                        name, index);
     VT_TRY(vt_session_ran(session));
     VT_TRY(vt_new(&x, vt_elements(session->plan, v), sizeof *x));

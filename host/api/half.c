@@ -1,11 +1,11 @@
 /*
- * half.c - which 16-bit precision this device does faster, by measurement.
+ * half.c - measure which 16-bit precision is faster on a device.
  *
- * On one CPU the dot products of bf16 are twice as fast as f32, on the next
- * half as fast, and both advertise them: so neither a name nor a flag decides,
- * but one multiplication of a ViT's size, timed once a device, driver and
- * version by the program vitcl-try, each precision in a process of its own; the
- * answer is kept on disk, and in the process where that is off.
+ * bf16 dot products are twice as fast as f32 on one CPU and half as fast on
+ * another, and both advertise them. So neither names nor flags decide, but one
+ * multiplication of a ViT's size, timed once for each device, driver and
+ * version. The program vitcl-try does it, with one process for each precision.
+ * The result is kept on disk, and in the process if the disk cache is off.
  */
 #include "api/handles.h"
 #include "api/trial.h"
@@ -32,7 +32,7 @@ static vitcl_status best_of(double *ms, vt_queue *q, vt_gemm *g)
     vitcl_status st = VITCL_OK;
 
     *ms = 1e30;
-    for (int i = 0; i < 6; i++) { /* the first warms the caches */
+    for (int i = 0; i < 6; i++) { /* the first one warms the caches */
         double from = vt_now_ms();
 
         VT_TRY(vt_gemm_launch(q, g));
@@ -99,12 +99,12 @@ static vitcl_status measure(double *ms, const vt_dev *dev, const char *gemm,
     VT_TRY(vt_attempt_run(answer, sizeof answer, &a));
     *ms = vt_attempt_number(answer);
     if (!(*ms > 0))
-        st = vt_fail(VITCL_EDEVICE, "%s takes no time", type);
+        st = vt_fail(VITCL_EDEVICE, "the time measured for %s is zero", type);
 done:
     return st;
 }
 
-/* vitcl-try could not do it. */
+/* Whether vitcl-try could not measure it. */
 static bool unknown(vitcl_status st)
 {
     return st == VITCL_EIO || st == VITCL_ENOMEM || st == VITCL_ESTOPPED;
@@ -128,7 +128,7 @@ static vitcl_status compare(vitcl_precision *out, vt_dev *dev, const char *gemm)
         dev, gemm,
         &(vt_gemm_desc){
             .M = M, .N = N, .K = K, .type = VT_BF16, .b_packed = true});
-    a = measure(&bf16, dev, gemm, "bf16"); /* whose form is known now */
+    a = measure(&bf16, dev, gemm, "bf16"); /* its form is known by now */
     b = unknown(a) ? a : measure(&f16, dev, gemm, "f16");
     if (unknown(b)) {
         vt_log("half by %s: bf16, untimed: %s", gemm, vt_message());
@@ -136,8 +136,8 @@ static vitcl_status compare(vitcl_precision *out, vt_dev *dev, const char *gemm)
         return VITCL_OK;
     }
     if (a != VITCL_OK && b != VITCL_OK)
-        return b; /* with its message */
-    /* On a draw bf16: it cannot overflow. */
+        return b; /* with its error message */
+    /* On a tie bf16, which does not overflow. */
     *out = b == VITCL_OK && (a != VITCL_OK || f16 < 0.97 * bf16) ? VITCL_F16
                                                                  : VITCL_BF16;
     vt_log("half by %s: bf16 %.3f ms, f16 %.3f ms", gemm,

@@ -1,5 +1,5 @@
 /*
- * image.c - public pictures and the loader that decodes ahead.
+ * image.c - public picture functions and the loader.
  */
 #include "api/handles.h"
 #include "base/memory.h"
@@ -8,10 +8,10 @@
 
 struct vitcl_loader {
     vt_decoder_pool *pool;
-    pid_t owner; /* its workers are this process's children */
+    pid_t owner; /* the process whose children its workers are */
 };
 
-/* By a process of its own, which ends again. bytes NULL: the file's. */
+/* Decodes in a new process, which then ends. bytes NULL: reads the file. */
 static vitcl_status decode_one(vitcl_image *out, const void *bytes, size_t size,
                                const char *path)
 {
@@ -47,8 +47,8 @@ vitcl_status vitcl_image_load(vitcl_image *out, const char *path)
 const char *vitcl_decode_note(void)
 {
     return vt_pool_unlocked()
-               ? "pictures were decoded without a filter of system calls: "
-                 "this kernel, or what the program runs in, refuses seccomp"
+               ? "pictures were decoded without the system call filter: "
+                 "the kernel or the container refuses seccomp"
                : NULL;
 }
 
@@ -64,8 +64,8 @@ vitcl_status vitcl_image_prepare(vitcl_image *out, const vitcl_session *session,
     if (!image->rgb || !image->width || !image->height ||
         image->width > VT_SIDE_MAX || image->height > VT_SIDE_MAX)
         return vt_fail(VITCL_EINVAL,
-                       "a picture of %ux%u without pixels or "
-                       "above %u a side",
+                       "a picture of %ux%u has no pixels or a "
+                       "side above %u",
                        image->width, image->height, VT_SIDE_MAX);
     if (session->how_status != VITCL_OK)
         return vt_fail(session->how_status, "%s", session->how_message);
@@ -109,8 +109,9 @@ static vitcl_status ours(const vitcl_loader *loader)
 {
     return loader->owner == getpid()
                ? VITCL_OK
-               : vt_fail(VITCL_EINVAL, "the loader belongs to the process that "
-                                       "this one was forked from");
+               : vt_fail(VITCL_EINVAL,
+                         "the loader belongs to the parent process "
+                         "and cannot be used after fork()");
 }
 
 vitcl_status vitcl_loader_push(vitcl_loader *loader, const char *path)
@@ -152,7 +153,7 @@ vitcl_status vitcl_loader_next(uint8_t *rgb, vitcl_loader *loader)
     VT_GIVEN(loader);
     VT_TRY(ours(loader));
     if (!vt_pool_pending(loader->pool))
-        return vt_fail(VITCL_EINVAL, "no picture was pushed");
+        return vt_fail(VITCL_EINVAL, "no picture is pending: push one first");
     VT_TRY(vt_pool_next(rgb, loader->pool));
 done:
     return st;

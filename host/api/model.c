@@ -1,6 +1,6 @@
 /*
- * model.c - public handles of models: a checkpoint's tensors and its weights
- * on the device.
+ * model.c - public model handles: a checkpoint's tensors and its weights on the
+ * device.
  */
 #include "api/handles.h"
 #include "base/clock.h"
@@ -17,7 +17,7 @@ vitcl_model *vt_handle_ref(vitcl_model *model)
     return model;
 }
 
-/* Takes the opened model over, also on failure. */
+/* Takes ownership of the opened model, also on failure. */
 static vitcl_status wrap(vitcl_model **out, vitcl_device *device, vt_model *m)
 {
     vitcl_status st = VITCL_OK;
@@ -70,8 +70,8 @@ vitcl_status vitcl_model_from_memory(vitcl_model **out, vitcl_device *device,
     if (!f.weights || (f.config_bytes && !f.config) ||
         (f.preprocessor_bytes && !f.preprocessor))
         return vt_fail(VITCL_EINVAL,
-                       "a model in memory needs weights, and what "
-                       "has a size needs a pointer");
+                       "a model in memory needs weights, and every "
+                       "part with a size needs a pointer");
     VT_TRY(vt_model_open_memory(&m, &f));
     VT_TRY(wrap(out, device, m));
 done:
@@ -130,10 +130,12 @@ vitcl_status vt_handle_size(uint32_t *height, uint32_t *width, uint32_t *batch,
     *width = *width ? *width : own_w;
     *batch = *batch ? *batch : 1;
     if (*height > 16384 || *width > 16384)
-        return vt_fail(VITCL_EINVAL, "a picture of %ux%u is above 16384 a side",
-                       *height, *width);
+        return vt_fail(VITCL_EINVAL,
+                       "a picture of %ux%u has a side above 16384", *height,
+                       *width);
     if (*batch > 65536)
-        return vt_fail(VITCL_EINVAL, "a batch of %u is above 65536", *batch);
+        return vt_fail(VITCL_EINVAL,
+                       "a batch of %u is above the limit of 65536", *batch);
     return VITCL_OK;
 }
 
@@ -174,7 +176,8 @@ vitcl_status vitcl_model_describe(vitcl_model_info *out,
     vt_preprocess how;
     vitcl_model_info info = {.layers = 0};
     const vt_plan_options options = {.dev = NULL};
-    /* The lock is all that writing a plan changes in a model. */
+    /* const is cast away for the lock only: writing a plan changes nothing else
+     * in a model. */
     vitcl_model *m = (vitcl_model *)(uintptr_t)model;
     const vt_config *c;
     double macs;

@@ -1,10 +1,10 @@
 /*
- * pixels.c - pictures that a host has in memory already, in its own layout.
+ * pixels.c - pictures from pixels in memory, in the host's layout.
  */
 #include "api/handles.h"
 #include "base/memory.h"
 
-/* Where a pixel has its colours. */
+/* Bytes a pixel, and the offsets of red, green and blue. */
 static const struct layout {
     uint8_t bytes, red, green, blue;
 } layouts[] = {[VITCL_RGB] = {3, 0, 1, 2},
@@ -26,18 +26,19 @@ vitcl_status vitcl_image_pixels(vitcl_image *out, const void *pixels,
     VT_GIVEN(out);
     VT_GIVEN(pixels);
     if ((unsigned)layout >= VT_COUNT(layouts))
-        return vt_fail(VITCL_EINVAL, "%d is no layout of pixels", (int)layout);
+        return vt_fail(VITCL_EINVAL, "unknown pixel layout %d", (int)layout);
     if (!width || !height || width > VT_SIDE_MAX || height > VT_SIDE_MAX)
         return vt_fail(VITCL_EINVAL,
-                       "a picture of %ux%u; sides go from 1 to %u", width,
+                       "a picture of %ux%u: sides must be 1 to %u", width,
                        height, VT_SIDE_MAX);
     l = &layouts[layout];
     dense = (size_t)width * l->bytes;
     stride_bytes = stride_bytes ? stride_bytes : dense;
     if (stride_bytes < dense)
-        return vt_fail(VITCL_EINVAL,
-                       "rows %zu bytes apart do not hold %u pixels of %u bytes",
-                       stride_bytes, width, l->bytes);
+        return vt_fail(
+            VITCL_EINVAL,
+            "a stride of %zu bytes is too small for %u pixels of %u bytes",
+            stride_bytes, width, l->bytes);
     VT_TRY(vt_new(&rgb, (size_t)width * height, 3));
     to = rgb;
     for (uint32_t y = 0; y < height; y++) {

@@ -1,9 +1,9 @@
 /*
  * session.c - a plan of one model at one size, ready to run.
  *
- * A run is a write, launches and a read: whatever it needs is claimed when the
- * session is made. Fewer pictures than the batch run the whole plan; a row's
- * answer never depends on its neighbours, so stale ones do no harm.
+ * A run is a write, kernel launches and a read; all memory is allocated when
+ * the session is made. Fewer pictures than the batch still run the whole plan:
+ * rows are independent, so stale ones do no harm.
  */
 #include "api/handles.h"
 #include "base/memory.h"
@@ -15,9 +15,8 @@
 
 /* ---- making ---- */
 
-/* What the checkpoint says about pictures. A checkpoint whose preprocessing we
- * do not know can still be fed pixel values, so the reason is kept until
- * somebody brings a picture. */
+/* The checkpoint's preprocessing. A model with unknown preprocessing can still
+ * be run on pixel values, so the error is kept until a picture is given. */
 static void preprocessing(vitcl_session *s)
 {
     const vt_model *m = s->model->model;
@@ -36,7 +35,7 @@ static vitcl_status prepares(const vitcl_session *s)
                : vt_fail(s->how_status, "%s", s->how_message);
 }
 
-/* Does it fit? Weights are counted as f32, which is the most they take. */
+/* Whether a batch fits. Weights are counted as f32, the most they can take. */
 static bool fits(const vt_plan *p, const vitcl_model *m)
 {
     const vitcl_device_info *info = vt_dev_info(m->dev);
@@ -66,9 +65,10 @@ static vitcl_status too_large(const vitcl_session *s,
 {
     const vitcl_device_info *info = vt_dev_info(s->model->dev);
     uint32_t low = 0, high = s->batch;
-    char need[64] = "more than kernels can index";
+    char need[64] = "more elements than kernels can index";
 
-    while (high - low > VT_MAX(low / 8, 1u)) { /* a plan each: a rough answer */
+    /* Each try writes a plan, so the answer is rough. */
+    while (high - low > VT_MAX(low / 8, 1u)) {
         uint32_t middle = low + (high - low) / 2;
 
         if (batch_fits(s, options, middle))
@@ -77,7 +77,7 @@ static vitcl_status too_large(const vitcl_session *s,
             high = middle;
     }
     if (bytes > 0)
-        snprintf(need, sizeof need, "%.0f MB beside the weights", bytes / 1e6);
+        snprintf(need, sizeof need, "%.0f MB besides the weights", bytes / 1e6);
     if (low == 0)
         return vt_fail(VITCL_ENOMEM,
                        "a picture of %ux%u needs %s and does not fit %s "
@@ -111,7 +111,7 @@ static vitcl_status write_plan(vitcl_session *s, const vitcl_session_options *o)
     st = vt_handle_plan(&s->plan, &w, s->model, &options, s->batch, s->height,
                         s->width, &s->how);
     if (st == VITCL_EUNSUPPORTED && s->batch > 1) {
-        char why[512]; /* of the failure, should the batch not be to blame */
+        char why[512]; /* the error, if the batch is not the cause */
 
         snprintf(why, sizeof why, "%s", vt_message());
         if (batch_fits(s, &options, 1))
@@ -142,7 +142,7 @@ vitcl_status vitcl_session_new(vitcl_session **out, vitcl_model *model,
     VT_TRY(vt_dev_alive(model->dev));
     VT_TRY(vt_sized_options(&o, sizeof o, options, "vitcl_session_options"));
     if ((unsigned)o.precision > VITCL_INT8)
-        return vt_fail(VITCL_EINVAL, "%d is no precision", (int)o.precision);
+        return vt_fail(VITCL_EINVAL, "unknown precision %d", (int)o.precision);
     VT_TRY(VT_NEW(&s, 1));
     s->model = vt_handle_ref(model);
     s->batch = o.batch;
@@ -238,7 +238,7 @@ static vitcl_status count_fits(const vitcl_session *s, uint32_t n)
                          s->batch);
 }
 
-/* From here on the last run's answers are gone. */
+/* Invalidates the answers of the last run. */
 static vitcl_status begin_run(vitcl_session *s)
 {
     s->ran = false;
@@ -258,7 +258,7 @@ static vitcl_status run_from(vitcl_session *s, int first)
 vitcl_status vt_session_ran(const vitcl_session *s)
 {
     return s->ran ? VITCL_OK
-                  : vt_fail(VITCL_EINVAL, "there is nothing to be read: the "
+                  : vt_fail(VITCL_EINVAL, "there is no answer to read: the "
                                           "session has not run, or its last "
                                           "run failed");
 }
@@ -306,14 +306,14 @@ static vitcl_status read_share(float *out, size_t room, vitcl_session *s,
         count = count / s->batch * n;
     if (count > room)
         return vt_fail(VITCL_EINVAL,
-                       "%s of %u pictures has %llu elements, more than the %zu "
-                       "that there is room for",
+                       "%s of %u pictures has %llu elements, but the buffer "
+                       "holds %zu",
                        vt_value_of(s->plan, v)->name, n,
                        (unsigned long long)count, room);
     return vt_plan_read(s->plan, v, out, count);
 }
 
-/* A kept tensor by name; the outputs by what they are, whatever the family
+/* A kept tensor by name. The outputs have fixed names, whatever the family
  * calls them. */
 vt_val vt_session_value(const vitcl_session *s, const char *name)
 {
@@ -340,7 +340,9 @@ vitcl_status vitcl_session_read(float *out, size_t count,
     VT_TRY(count_fits(session, n));
     v = vt_session_value(session, name);
     if (v == VT_NONE)
-        return vt_fail(VITCL_EINVAL, "no tensor %s was kept", name);
+        return vt_fail(VITCL_EINVAL,
+                       "no tensor %s was kept: name it in the option keep",
+                       name);
     VT_TRY(vt_session_ran(session));
     VT_TRY(read_share(out, count, session, v, n));
 done:
@@ -357,7 +359,7 @@ vitcl_status vitcl_session_tensor(vitcl_tensor_info *out,
     VT_GIVEN(session);
     v = vt_value_of(session->plan, vt_plan_kept(session->plan, index));
     if (!v)
-        return vt_fail(VITCL_EINVAL, "no tensor %u can be read", index);
+        return vt_fail(VITCL_EINVAL, "there is no tensor %u", index);
     snprintf(info.name, sizeof info.name, "%s", v->name);
     info.rank = (uint32_t)v->rank;
     for (int i = 0; i < v->rank; i++)
@@ -382,7 +384,7 @@ done:
     return st;
 }
 
-/* Prepares and runs the next pictures of n; *now: how many they are. */
+/* Prepares and runs the next of n pictures; *now: how many. */
 static vitcl_status run_some(uint32_t *now, vitcl_session *s,
                              const vitcl_image *images, uint32_t n)
 {
@@ -396,7 +398,7 @@ done:
     return st;
 }
 
-/* The first such picture's reason stays the message; the others go on. */
+/* Keeps the first such picture's error message; the others continue. */
 static void explain(vitcl_status *bad, vitcl_session *s, uint32_t at,
                     uint32_t i)
 {
@@ -427,7 +429,8 @@ vitcl_status vitcl_classify(vitcl_class *top, uint32_t k,
                        "this model has no classifier; vitcl_embed() gives its "
                        "features");
     if (k < 1 || k > s->classes)
-        return vt_fail(VITCL_EINVAL, "%u best of %u classes", k, s->classes);
+        return vt_fail(VITCL_EINVAL, "the %u best of %u classes were asked for",
+                       k, s->classes);
     for (uint32_t at = 0, now; at < n; at += now) {
         VT_TRY(run_some(&now, s, images + at, n - at));
         VT_TRY(read_share(s->logits, (size_t)s->batch * s->classes, s,
@@ -487,7 +490,7 @@ void vitcl_top(vitcl_class *top, uint32_t k, const float *logits,
 
     if (!top || !logits || k > classes || !k)
         return;
-    for (uint32_t c = 0; c < classes; c++) { /* insertion: k is small */
+    for (uint32_t c = 0; c < classes; c++) { /* insertion sort: k is small */
         uint32_t at;
 
         if (n == k && !better(logits, c, top[k - 1].label))

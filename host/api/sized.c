@@ -1,16 +1,16 @@
 /*
- * sized.c - structs of the public headers between two versions of them: the
- * caller's has the size that it says, ours another.
+ * sized.c - copy public structs between header versions: the caller's struct
+ * has the size it says, which may differ from ours.
  *
- * A member that is added to such a struct begins behind the last one's end and
- * behind the padding there, or a caller's padding would be taken for it.
+ * A new member must begin after the last member's end and after the padding
+ * there; otherwise a caller's padding would be read as that member.
  */
 #include "api/handles.h"
 #include "base/memory.h"
 
 #include <string.h>
 
-/* No struct is that large: the size was not set. */
+/* No struct is this large: the size was not set. */
 enum { ABSURD = 65536 };
 
 static vitcl_status size_of(size_t *size, const void *theirs, const char *type)
@@ -19,7 +19,7 @@ static vitcl_status size_of(size_t *size, const void *theirs, const char *type)
     return *size >= sizeof *size && *size < ABSURD
                ? VITCL_OK
                : vt_fail(VITCL_EINVAL,
-                         "the member size of a %s is %zu; set it to sizeof(%s)",
+                         "the size member of %s is %zu; set it to sizeof(%s)",
                          type, *size, type);
 }
 
@@ -38,7 +38,7 @@ vitcl_status vt_sized_options(void *ours, size_t size, const void *theirs,
     for (size_t i = size; i < given; i++)
         if (bytes[i])
             return vt_fail(VITCL_EUNSUPPORTED,
-                           "%s has a setting that vitcl %s does not know", type,
+                           "%s sets a member that vitcl %s does not know", type,
                            VITCL_VERSION);
     memcpy(ours, theirs, VT_MIN(size, given));
     memcpy(ours, &size, sizeof size);
@@ -55,7 +55,7 @@ vitcl_status vt_sized_check(const void *theirs, const char *type)
 
 void vt_sized_give(void *theirs, const void *ours, size_t size)
 {
-    const size_t head = sizeof size; /* theirs stays */
+    const size_t head = sizeof size; /* keep the caller's size */
     size_t given;
 
     memcpy(&given, theirs, sizeof given);

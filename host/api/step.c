@@ -1,8 +1,8 @@
 /*
- * step.c - optimiser steps on one batch, everything written down.
+ * step.c - optimiser steps on one batch, with all results written to a file.
  *
- * The training twin of `forward`: what is needed to hold vitcl's gradients
- * and optimisers to another library's.
+ * The training counterpart of `forward`: it gives what is needed to compare
+ * vitcl's gradients and optimisers with another library's.
  */
 #include "api/handles.h"
 #include "base/clock.h"
@@ -65,14 +65,14 @@ static vitcl_status read_rates(double *lr, uint32_t steps,
         const vt_json *at = vt_json_is_array(v) ? vt_json_at(v, i) : v;
 
         if (!vt_json_number(&lr[i], at) || !(lr[i] >= 0 && lr[i] < 1e6))
-            return vt_fail(VITCL_ECORRUPT,
-                           "%s: \"lr\" has no sensible number for step %u",
-                           path, i);
+            return vt_fail(
+                VITCL_ECORRUPT,
+                "%s: \"lr\" needs a number from 0 to 1e6 for step %u", path, i);
     }
     return VITCL_OK;
 }
 
-/* A setting's file may say how many pictures the batch has. */
+/* A settings file may give the batch size; it must match the input. */
 static vitcl_status check_count(const vt_json *settings, const batch *b,
                                 const char *path)
 {
@@ -81,8 +81,8 @@ static vitcl_status check_count(const vt_json *settings, const batch *b,
 
     if (v && (!vt_json_uint(&n, v) || n != (uint64_t)b->count))
         return vt_fail(VITCL_ECORRUPT,
-                       "%s: \"batch\" is not the input's %d pictures", path,
-                       b->count);
+                       "%s: \"batch\" differs from the input's %d pictures",
+                       path, b->count);
     return VITCL_OK;
 }
 
@@ -93,9 +93,10 @@ static vitcl_status make_targets(batch *b, int classes, double smoothing,
 
     for (int i = 0; i < b->count; i++)
         if (b->label[i] < 0 || b->label[i] >= classes)
-            return vt_fail(VITCL_ECORRUPT,
-                           "%s: label %lld, but the model has %d classes", path,
-                           (long long)b->label[i], classes);
+            return vt_fail(
+                VITCL_ECORRUPT,
+                "%s: label %lld is out of range; the model has %d classes",
+                path, (long long)b->label[i], classes);
     VT_TRY(vt_new(&b->targets, (size_t)b->count * (size_t)classes,
                   sizeof *b->targets));
     vt_targets(b->targets, b->label, b->count, classes, smoothing);
@@ -103,7 +104,7 @@ done:
     return st;
 }
 
-/* ---- tensors that come together for the output; all owned ---- */
+/* ---- output tensors; all owned ---- */
 
 typedef struct record {
     vt_tensor *tensor;
@@ -119,7 +120,7 @@ static void free_record(record *r)
     free(r->tensor);
 }
 
-/* Room for a tensor; its zeroed elements are *data, to be filled. */
+/* Adds a tensor; *data: its elements, zeroed, for the caller to fill. */
 static vitcl_status put(float **data, record *r, const char *prefix,
                         const char *name, int rank, const int *dim)
 {
@@ -223,8 +224,8 @@ vitcl_status vitcl_train_steps(const char *output, vitcl_device *device,
                                                 .height = b.height,
                                                 .exact = true,
                                                 .width = b.width}));
-    VT_TRY(
-        make_targets(&b, vt_trainer_classes(t), optimizer.label_smoothing, input));
+    VT_TRY(make_targets(&b, vt_trainer_classes(t), optimizer.label_smoothing,
+                        input));
     VT_TRY(take_steps(&r, t, &b, lr, steps));
     VT_TRY(vt_safetensors_write(output, r.tensor, r.count, NULL));
 done:

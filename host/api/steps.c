@@ -1,5 +1,5 @@
 /*
- * steps.c - what a session's plan looks like: its steps, its memory.
+ * steps.c - describe a session's plan: its steps and memory.
  */
 #include "api/handles.h"
 #include "base/memory.h"

@@ -1,8 +1,9 @@
 /*
- * tensors.c - public reading and writing of tensors on disk.
+ * tensors.c - public reading and writing of tensor files.
  *
- * Rows are written as they come: the header is left open at the front of the
- * file, padded with spaces as both formats allow, and filled in at the end.
+ * Rows are written as they come. Space for the header is reserved at the start
+ * of the file, padded with blanks as both formats allow, and filled in at the
+ * end.
  */
 #include "base/file.h"
 #include "base/memory.h"
@@ -75,8 +76,8 @@ vitcl_status vitcl_tensors_read(float *out, const vitcl_tensors *t,
     VT_GIVEN(name);
     VT_TRY(find(&found, t, name));
     if (found->count != count)
-        return vt_fail(VITCL_EINVAL, "%s has %llu elements, not %llu", name,
-                       (unsigned long long)found->count,
+        return vt_fail(VITCL_EINVAL, "tensor %s has %llu elements, not %llu",
+                       name, (unsigned long long)found->count,
                        (unsigned long long)count);
     VT_TRY(vt_tensor_f32(out, found));
 done:
@@ -96,10 +97,10 @@ static vitcl_status elements(size_t *out, const vitcl_shape *shape)
     size_t n = 1;
 
     if (!shape->name || shape->rank > 8)
-        return vt_fail(VITCL_EINVAL, "a tensor without a name or above rank 8");
+        return vt_fail(VITCL_EINVAL, "a tensor has no name or a rank above 8");
     for (uint32_t i = 0; i < shape->rank; i++)
         if (!vt_mul(&n, n, (size_t)shape->shape[i]))
-            return vt_fail(VITCL_EINVAL, "%s: the shape is too large",
+            return vt_fail(VITCL_EINVAL, "tensor %s: the shape is too large",
                            shape->name);
     *out = n;
     return VITCL_OK;
@@ -138,13 +139,13 @@ done:
 
 /* ---- rows ---- */
 
-enum { HEAD = 512 }; /* bytes in front of the data, either format */
+enum { HEAD = 512 }; /* bytes before the data, in both formats */
 
 struct vitcl_rows {
     vt_newfile file;
     vitcl_shape row;
     char name[64];
-    size_t count; /* elements of a row */
+    size_t count; /* elements a row */
     uint64_t rows;
     bool npy;
 };
@@ -176,7 +177,7 @@ static void fill_head(char head[HEAD], const vitcl_rows *r)
                                (unsigned long long)r->row.shape[i]);
     memset(head, ' ', HEAD);
     if (r->npy) {
-        memcpy(head, "\x93NUMPY\x01", 8); /* and the minor version, 0 */
+        memcpy(head, "\x93NUMPY\x01", 8); /* the minor version is 0 */
         at = (size_t)snprintf(
             head + start, HEAD - start,
             "{'descr': '<f4', 'fortran_order': False, 'shape': (%s%s), }",
@@ -190,7 +191,7 @@ static void fill_head(char head[HEAD], const vitcl_rows *r)
             r->name, shape,
             (unsigned long long)(r->rows * r->count * sizeof(float)));
     }
-    head[start + at] = ' '; /* snprintf's NUL */
+    head[start + at] = ' '; /* overwrites snprintf's NUL */
     length = HEAD - start;  /* little-endian: 2 bytes in .npy, else 8 */
     for (unsigned i = r->npy ? 8 : 0; i < start; i++)
         head[i] = (char)(length >> (8 * (i - (r->npy ? 8 : 0))) & 255);
@@ -211,8 +212,9 @@ vitcl_status vitcl_rows_open(vitcl_rows **out, const char *path,
     r->row = *row;
     VT_TRY(elements(&r->count, row));
     if (row->rank > 7 || !plain_name(row->name))
-        VT_TRY(
-            vt_fail(VITCL_EINVAL, "%s: no name or shape for rows", row->name));
+        VT_TRY(vt_fail(VITCL_EINVAL,
+                       "%s: the rows have no name or an invalid shape",
+                       row->name));
     snprintf(r->name, sizeof r->name, "%s", row->name);
     length = strlen(path);
     r->npy = length > 4 && strcmp(path + length - 4, ".npy") == 0;
@@ -232,7 +234,7 @@ vitcl_status vitcl_rows_add(vitcl_rows *rows, const float *data, uint32_t n)
     VT_GIVEN(rows);
     VT_GIVEN(data);
     if (!vt_mul(&count, rows->count, n))
-        return vt_fail(VITCL_EINVAL, "%u rows are too many", n);
+        return vt_fail(VITCL_EINVAL, "cannot add %u rows: too many", n);
     if (fwrite(data, sizeof *data, count, rows->file.f) != count)
         return write_error(rows);
     rows->rows += n;

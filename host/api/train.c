@@ -1,6 +1,7 @@
 /*
- * train.c - a training from its options: the folder it starts from, then the
- * loop. One that fails before its first checkpoint leaves nothing behind.
+ * train.c - run a training from its options: make the folder it starts from,
+ * then run the loop. A training that fails before its first checkpoint leaves
+ * nothing behind.
  */
 #include "api/handles.h"
 #include "base/file.h"
@@ -12,9 +13,9 @@
 #include <string.h>
 #include <vitcl_train.h>
 
-/* The model to fine-tune. What init_finetune.c cannot describe becomes timm's
- * form of itself in the folder first; its files there are replaced afterwards.
- */
+/* Opens the model to fine-tune. A model that init_finetune.c cannot describe is
+ * first converted to timm's form in the run folder; those files are replaced
+ * later. */
 static vitcl_status open_start(vt_model **out, const char *path,
                                const char *folder)
 {
@@ -33,8 +34,8 @@ done:
     return st;
 }
 
-/* Writes the folder that training starts from: the settings first, which say
- * of what a killed process leaves that it may be written over. */
+/* Writes the folder that training starts from, settings first: they mark what a
+ * killed process leaves as safe to overwrite. */
 static vitcl_status prepare(const vt_settings *s, const char *folder,
                             const vt_dataset *d)
 {
@@ -74,8 +75,8 @@ done:
     return st;
 }
 
-/* A model that is there is not written over; what is left of a training that
- * failed before its first checkpoint is. */
+/* An existing model is never overwritten, but the remains of a training that
+ * failed before its first checkpoint are. */
 static vitcl_status check_output(const char *folder)
 {
     vitcl_status st = VITCL_OK;
@@ -87,7 +88,7 @@ static vitcl_status check_output(const char *folder)
     VT_TRY(has(&config, folder, "config.json"));
     if (state || ((model || config) && !begun))
         st = vt_fail(VITCL_EINVAL,
-                     "%s: there is a model already; resume it or name another "
+                     "%s: a model exists already; resume it or name another "
                      "folder",
                      folder);
 done:
@@ -146,7 +147,7 @@ vitcl_status vitcl_train(vitcl_train_event *out, vitcl_device *device,
     vt_sized_give(out, &last, sizeof last);
 done:
     if (st != VITCL_OK && !o.resume && !kept)
-        vt_run_dir_empty(&folder); /* nothing in it is worth going on from */
+        vt_run_dir_empty(&folder); /* nothing in it can be resumed */
     vt_run_dir_leave(&folder);
     vt_settings_free(&s);
     vt_dataset_free(d);

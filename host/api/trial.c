@@ -1,16 +1,15 @@
 /*
- * trial.c - one candidate of a tuner: is what it computes right, and how long
- * does it take?
+ * trial.c - check and time one candidate of a tuner.
  *
- * All numbers are whole and so small that every sum is exact in f32, however it
- * is ordered; bf16 and f16 hold them too. So each row of C, weighed by random
- * whole numbers w, must be exactly A (B^T w), which double computes without
- * rounding: one wrong element shows, at the cost of three vectors instead of a
- * product (Freivalds 1977). int8 rounds its inputs, and what comes out differs
- * by some standard deviations of that.
+ * Correctness: all inputs are whole numbers so small that every sum is exact in
+ * f32 in any order; bf16 and f16 hold them, too. So each row of C, weighted by
+ * random whole numbers w, must equal A (B^T w), which double computes without
+ * rounding. One wrong element is detected at the cost of three vectors instead
+ * of a product (Freivalds 1977). int8 rounds its inputs, so its tolerance is
+ * some standard deviations of that rounding.
  *
- * Times are taken in turns with the native multiplication's in f32 as it is
- * built in, because a machine's speed drifts: their ratio is what counts.
+ * Time: the candidate alternates with the built-in native multiplication in
+ * f32, because a machine's speed drifts; their ratio is what counts.
  */
 #include "api/trial.h"
 
@@ -27,7 +26,8 @@
 enum { LEAST = 6, MOST = 100 };
 #define TOP 127
 #define WEIGHT 500
-/* Rounds end here, or once both sides' best times were almost met again. */
+/* Limit of rounds; they end earlier once both sides' best times have almost
+ * been repeated. */
 #define MOST_MS 2000.0
 #define ALMOST 1.03
 
@@ -59,7 +59,7 @@ void vt_trial_format(char *out, size_t size, const char *gemm,
 
 /* ---- numbers ---- */
 
-/* A whole number from -most to most (Wellons' lowbias32). */
+/* A pseudo-random whole number from -most to most (Wellons' lowbias32). */
 static int whole(uint32_t i, int most)
 {
     uint32_t x = i + 1;
@@ -110,7 +110,8 @@ static void numbers_free(numbers *n)
 static vitcl_status check(const numbers *n, const vt_trial_product *x,
                           vt_dtype type)
 {
-    /* rms of a row's sum; int8 rounds each input by half a percent or less */
+    /* root mean square of a row's sum; int8 rounds each input by half a percent
+     * or less */
     const double spread = sqrt((double)x->N * x->K) * WEIGHT * TOP * TOP / 5;
     const double off = type == VT_F32  ? 0.5
                        : type == VT_I8 ? 0.06 * spread
@@ -220,7 +221,7 @@ static bool sure(const side *s)
     return s->second < s->best * ALMOST;
 }
 
-/* Adds both sides' milliseconds for a product. */
+/* Adds both sides' times for a product, in ms. */
 static vitcl_status measure(double *sum, side *candidate, side *reference,
                             const vt_trial_product *x)
 {
@@ -235,7 +236,7 @@ static vitcl_status measure(double *sum, side *candidate, side *reference,
     VT_TRY(vt_buf_read(candidate->q, candidate->b.c, 0, n.c,
                        (size_t)x->M * (size_t)x->N * sizeof(float)));
     VT_TRY(check(&n, x, candidate->type));
-    VT_TRY(side_run(reference)); /* the first round warms up */
+    VT_TRY(side_run(reference)); /* untimed warm-up */
     candidate->best = candidate->second = 1e30;
     reference->best = reference->second = 1e30;
     end = vt_now_ms() + MOST_MS;
@@ -263,7 +264,7 @@ typedef struct job {
     int n;
 } job;
 
-/* It comes from a command line: sizes may not be absurd. */
+/* The text comes from a command line: sizes must be checked. */
 static bool sane(const vt_trial_product *x)
 {
     return x->M > 0 && x->N > 0 && x->K > 0 && x->count > 0 &&
@@ -296,7 +297,7 @@ static vitcl_status parse(job *j, const char *text)
         if (j->n > 0 && !*at)
             return VITCL_OK;
     }
-    return vt_fail(VITCL_EINVAL, "\"%.60s\" is no candidate", text);
+    return vt_fail(VITCL_EINVAL, "\"%.60s\" is not a valid candidate", text);
 }
 
 vitcl_status vt_candidate_measure(double *ratio, const char *select,
@@ -316,7 +317,8 @@ vitcl_status vt_candidate_measure(double *ratio, const char *select,
         sides[i].type = i ? VT_F32 : j.type;
     }
     VT_TRY(vt_params_use(sides[0].dev, j.entry));
-    if (strncmp(j.entry, "tile ", 5) == 0) /* also where it is not usual */
+    if (strncmp(j.entry, "tile ", 5) ==
+        0) /* also on devices that do not use it by default */
         sides[0].class = VT_CLASS_GPU;
     for (int i = 0; i < j.n; i++)
         VT_TRY(measure(sum, &sides[0], &sides[1], &j.x[i]));

@@ -1,14 +1,14 @@
 /*
- * try.c - the program vitcl-try: does what may crash or hang, so that no host
- * of the library has to, and says what came of it (base/attempt.h).
+ * try.c - the program vitcl-try: runs what may crash or hang, so that no host
+ * of the library has to, and reports the result (base/attempt.h).
  *
  *   form DEVICE NAME DRIVER INSTRUCTION  "faster", "slower" or "wrong"
  *   half DEVICE NAME DRIVER GEMM TYPE    milliseconds of a product
  *   measure DEVICE CANDIDATE             vitcl_candidate_measure()'s ratio
  *
- * It dies with its parent, at its limit of time, and without a core: its crash
- * is an answer. It exits without releasing anything, for drivers crash there,
- * too.
+ * It ends with its parent or at its time limit, and leaves no core: a crash is
+ * a valid result. It exits without releasing anything, because drivers crash
+ * there, too.
  */
 #include "api/handles.h"
 #include "api/trial.h"
@@ -35,7 +35,7 @@ static void talk(void *context, const char *line)
 
 static void enter(const char *seconds, const char *logs)
 {
-    /* 1, not 0: a core that is piped to a program goes unasked but for that */
+    /* 1, not 0: with 0 the kernel still pipes a core to a program */
     struct rlimit core = {1, 1};
 
     vt_close_from(3);
@@ -49,7 +49,7 @@ static void enter(const char *seconds, const char *logs)
         vitcl_set_log(talk, NULL);
 }
 
-/* The parent's device, not another that has its number here. */
+/* Opens the parent's device; checks that the number means the same one here. */
 static vitcl_status open_same(vt_dev **out, char **words)
 {
     vt_dev *dev = NULL;
@@ -58,8 +58,9 @@ static vitcl_status open_same(vt_dev **out, char **words)
     VT_TRY(vt_gemm_dev_open(&dev, words[0]));
     if (strcmp(vt_dev_info(dev)->name, words[1]) != 0 ||
         strcmp(vt_dev_info(dev)->driver, words[2]) != 0)
-        VT_TRY(vt_fail(VITCL_EIO, "device %s is another one here: %s", words[0],
-                       vt_dev_info(dev)->name));
+        VT_TRY(vt_fail(VITCL_EIO,
+                       "device %s is a different one in this process: %s",
+                       words[0], vt_dev_info(dev)->name));
     *out = dev, dev = NULL;
 done:
     vt_dev_free(dev);
@@ -87,7 +88,7 @@ static vitcl_status attempt(char *answer, size_t size, int n, char **words)
         VT_TRY(vt_candidate_measure(&figure, words[1], words[2]));
         snprintf(answer, size, "%.9g", figure);
     } else {
-        st = vt_fail(VITCL_EINVAL, "nothing that can be tried");
+        st = vt_fail(VITCL_EINVAL, "unknown request");
     }
 done:
     return st;
@@ -101,7 +102,8 @@ int main(int argc, char **argv)
     int n;
 
     if (argc < 4 || fstat(ANSWER, &s) != 0 || !S_ISFIFO(s.st_mode)) {
-        dprintf(TALK, "vitcl-try: is started by libvitcl, see vitcl(1)\n");
+        dprintf(TALK,
+                "vitcl-try: only libvitcl starts this program; see vitcl(1)\n");
         return 2;
     }
     enter(argv[1], argv[2]);

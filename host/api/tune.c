@@ -1,10 +1,10 @@
 /*
- * tune.c - the search for parameters of the multiplications, for vitcl_tune.h.
+ * tune.c - search for parameters of the multiplications, for vitcl_tune.h.
  *
- * A tuner goes down hill: it changes the best entry by one move after the
- * other, keeps what is better by more than noise twice, and ends when a round
- * over all moves has changed nothing. What a candidate is measured on, the
- * products of the model, travels in the candidate's text behind a colon.
+ * The tuner is a local search: it applies one move after another to the best
+ * entry, keeps a change that is better by more than noise in two measurements,
+ * and ends when a round of all moves has changed nothing. The products to
+ * measure on, the model's, are part of the candidate's text, after a colon.
  */
 #include "api/handles.h"
 #include "api/trial.h"
@@ -16,18 +16,18 @@
 #include <stdio.h>
 #include <string.h>
 
-/* A candidate must be this much better than the best to take its place. */
+/* How much better than the best a candidate must be to replace it. */
 #define CLEARLY 0.985
 
 enum { SEEN = 256 };
 
 struct vitcl_tuner {
     vt_dev *dev;
-    char best[VT_ENTRY], entry[VT_ENTRY]; /* the latter is being measured */
+    char best[VT_ENTRY], entry[VT_ENTRY]; /* entry: being measured */
     char products[512], candidate[VT_ENTRY + 520], path[4096];
-    double first, ratio; /* of the first entry, of the best */
-    double pending;      /* of this entry, which is to be measured again */
-    unsigned move;       /* the next one */
+    double first, ratio; /* of the first and the best entry */
+    double pending;      /* this entry's, which is measured again */
+    unsigned move;       /* next move to try */
     bool changed;        /* in this round */
     uint32_t seen[SEEN]; /* hashes of entries that were measured */
     int n_seen;
@@ -42,7 +42,7 @@ static uint32_t hash(const char *s)
     return h;
 }
 
-/* False where it was known before. */
+/* False if it was known before. */
 static bool remember(vitcl_tuner *t, const char *entry)
 {
     const uint32_t h = hash(entry);
@@ -58,7 +58,8 @@ static bool remember(vitcl_tuner *t, const char *entry)
 
 /* ---- a model's products ---- */
 
-/* Those of linear layers over tokens: the classifier's is not worth it. */
+/* The products of linear layers over tokens; the classifier's is too small to
+ * matter. */
 static int collect(vt_trial_product *out, const vt_plan *p)
 {
     int n = 0;
@@ -143,7 +144,7 @@ void vitcl_tuner_free(vitcl_tuner *tuner)
 
 /* ---- the search ---- */
 
-/* The next entry near the best that is new into t->entry. */
+/* Puts the next untried neighbour of the best entry into t->entry. */
 static bool step(vitcl_tuner *t)
 {
     for (;;) {
@@ -168,7 +169,7 @@ const char *vitcl_tuner_next(vitcl_tuner *tuner)
         memcpy(t->entry, t->best, sizeof t->entry);
         remember(t, t->entry);
     } else if (t->pending <= 0 && (t->first <= 0 || !step(t))) {
-        return NULL; /* also where there is nothing to start from */
+        return NULL; /* also if there is no entry to start from */
     }
     n = strlen(t->entry);
     memcpy(t->candidate, t->entry, n);
@@ -188,7 +189,7 @@ void vitcl_tuner_tell(vitcl_tuner *tuner, double ratio)
         return;
     if (t->first <= 0) {
         t->first = t->ratio = t->pending = ratio;
-    } else if (t->n_seen == 1) { /* the first one again */
+    } else if (t->n_seen == 1) { /* the first entry again */
         t->first = t->ratio = VT_MIN(ratio, other);
     } else if (ratio < t->ratio * CLEARLY && other <= 0) {
         t->pending = ratio;
@@ -215,7 +216,8 @@ vitcl_status vitcl_tuner_save(const char **path, vitcl_tuner *tuner)
     VT_GIVEN(path);
     VT_GIVEN(tuner);
     if (tuner->first <= 0)
-        return vt_fail(VITCL_EDEVICE, "no candidate could be measured");
+        return vt_fail(VITCL_EDEVICE,
+                       "nothing to save: no candidate could be measured");
     VT_TRY(vt_params_save(tuner->dev, tuner->best));
     if (!vt_params_path(tuner->path, sizeof tuner->path))
         tuner->path[0] = '\0';
@@ -241,13 +243,14 @@ vitcl_status vitcl_candidate_measure(double *ratio, const char *select,
     VT_TRY(vt_attempt_run(answer, sizeof answer, &a));
     r = vt_attempt_number(answer);
     if (!(r > 0))
-        return vt_fail(VITCL_EDEVICE, "it takes no time");
+        return vt_fail(VITCL_EDEVICE,
+                       "the time measured for the candidate is zero");
     *ratio = r;
 done:
     return st;
 }
 
-/* ---- instructions that must be tried ---- */
+/* ---- trials of instructions ---- */
 
 static int untried(vt_dev *dev, vitcl_precision precision)
 {
@@ -271,7 +274,7 @@ vitcl_status vitcl_device_form(char *out, size_t size,
     VT_GIVEN(out);
     VT_GIVEN(device);
     if (precision != VITCL_BF16 && precision != VITCL_INT8)
-        return vt_fail(VITCL_EINVAL, "%d is neither bf16 nor int8",
+        return vt_fail(VITCL_EINVAL, "precision %d is neither bf16 nor int8",
                        (int)precision);
     vt_gemm_form(out, size, device->dev, vt_precision_type(precision));
     return VITCL_OK;
@@ -287,7 +290,7 @@ vitcl_status vitcl_device_try(vitcl_device *device, vitcl_precision precision)
     VT_GIVEN(device);
     VT_TRY(vt_dev_alive(device->dev));
     d = vt_trial_desc(device->dev, vt_precision_type(precision), &x);
-    (void)vt_gemm_layout(device->dev, "native", &d); /* asks */
+    (void)vt_gemm_layout(device->dev, "native", &d); /* triggers the trial */
     if (precision == VITCL_HALF)
         VT_TRY(vt_handle_half(&half, device->dev, NULL));
 done:

@@ -273,11 +273,16 @@ static vitcl_status check(const vitcl_train_options *o)
         return vt_fail(VITCL_EUNSUPPORTED,
                        "%s is for training from scratch, not for fine-tuning",
                        masked);
-    if (o->batch > 65536 || o->epochs > 1000000 || o->batch % o->micro)
+    if (o->batch > 65536 || o->epochs > 1000000)
         return vt_fail(VITCL_EINVAL,
-                       "bad batch %u, micro %u or epochs %u: micro must divide "
-                       "batch; at most 65536 pictures and 1000000 epochs",
-                       o->batch, o->micro, o->epochs);
+                       "at most 65536 pictures a batch and 1000000 epochs are "
+                       "possible, not %u and %u",
+                       o->batch, o->epochs);
+    if (o->batch % o->micro)
+        return vt_fail(
+            VITCL_EINVAL,
+            "a batch of %u pictures is not divisible into micro-batches of %u",
+            o->batch, o->micro);
     if (!(o->lr > 0 && o->lr < LR_MAX))
         return vt_fail(VITCL_EINVAL,
                        "the learning rate must be above 0 and below %g, not %g",

@@ -71,7 +71,7 @@ grep -q '"step": 16.*"held_out_accuracy".*"saved": true' log.json ||
 run 0 eval -m whole --data data --json
 json out
 run 1 train "${given[@]}" -o whole
-says 'there is a model already'
+says 'a model exists already'
 run 0 train --resume -o whole
 err_has 'was done already: 16 steps'
 run 1 train --resume --lr 0.25 -o whole

@@ -29,7 +29,7 @@ static void teardown(void)
 }
 
 static void settings_of(vt_optimizer_config *r, vt_schedule *s,
-                      vitcl_train_options o, long steps)
+                        vitcl_train_options o, long steps)
 {
     vt_settings settings = {0};
 
@@ -127,11 +127,11 @@ Test(settings, obey_the_file, .init = setup, .fini = teardown)
         "\"ema\": 0.99, \"schedule\": \"linear\", \"warmup_steps\": 7, "
         "\"min_lr\": 0.001}");
     settings_of(&r, &s,
-              (vitcl_train_options){.size = sizeof(vitcl_train_options),
-                                    .preset = "p",
-                                    .lr = 0.5,
-                                    .settings = vt_test_path(root, "s.json")},
-              100);
+                (vitcl_train_options){.size = sizeof(vitcl_train_options),
+                                      .preset = "p",
+                                      .lr = 0.5,
+                                      .settings = vt_test_path(root, "s.json")},
+                100);
     cr_expect_eq(r.optimizer, VT_ADAM);
     cr_expect(r.beta1 == 0.8 && r.beta2 == 0.95 && r.eps == 1e-6);
     cr_expect(r.momentum == 0.7 && r.weight_decay == 0.3 && r.clip_norm == 2);
@@ -225,7 +225,7 @@ Test(settings, of_an_old_training, .init = setup, .fini = teardown)
         {"{\"format\": \"vitcl-training\", \"preset\": \"p\", \"data\": \"d\", "
          "\"augment\": \"light\", "
          "\"epochs\": 1, \"batch\": 4, \"micro\": 3, \"lr\": 0.1}",
-         "4 pictures, 3 at a time"},
+         "4 pictures is not divisible into micro-batches of 3"},
         {"{\"format\": \"vitcl-training\", \"preset\": \"p\", \"data\": \"d\", "
          "\"augment\": \"heavy\", "
          "\"epochs\": 1, \"batch\": 4, \"micro\": 4, \"lr\": 0.1}",
@@ -233,11 +233,11 @@ Test(settings, of_an_old_training, .init = setup, .fini = teardown)
         {"{\"format\": \"vitcl-training\", \"preset\": \"p\", \"data\": \"d\", "
          "\"augment\": \"light\", "
          "\"epochs\": 1000001, \"batch\": 4, \"micro\": 4, \"lr\": 0.1}",
-         "micro must divide batch"},
+         "at most 65536 pictures a batch"},
         {"{\"format\": \"vitcl-training\", \"preset\": \"p\", \"data\": \"d\", "
          "\"augment\": \"light\", "
          "\"epochs\": 1, \"batch\": 65537, \"micro\": 65537, \"lr\": 0.1}",
-         "micro must divide batch"},
+         "at most 65536 pictures a batch"},
         {"{\"format\": \"vitcl-training\", \"preset\": \"p\", \"data\": \"d\", "
          "\"augment\": \"light\", "
          "\"epochs\": 1, \"batch\": 4, \"micro\": 4, \"lr\": 1e6}",
