@@ -10,49 +10,52 @@
 extern "C" {
 #endif
 
-typedef struct vitcl_dataset vitcl_dataset; /* labelled pictures; read-only */
+typedef struct vitcl_dataset vitcl_dataset; /* labelled pictures */
 
-/* A folder of class folders, or one with CIFAR-10's, CIFAR-100's or MNIST's
- * own files, told apart by what is there. split: "train", "test" (for class
- * folders: a folder of that name); NULL: the test part of CIFAR and MNIST,
- * everything else of class folders. */
+/* Opens a folder of class folders, or one with the original files of CIFAR-10,
+ * CIFAR-100 or MNIST; the format is detected. split: "train", "test" (for class
+ * folders: the subfolder of that name); NULL: the test part of CIFAR and MNIST,
+ * all of class folders. */
 VITCL_STATUS vitcl_dataset_open(vitcl_dataset **out, const char *path,
                                 const char *split);
 void vitcl_dataset_free(vitcl_dataset *dataset);
-/* Without a dataset these give 0 or NULL; so does a class that it lacks. */
+/* For dataset NULL these return 0 or NULL, and so for a class out of range. */
 uint32_t vitcl_dataset_pictures(const vitcl_dataset *dataset);
 uint32_t vitcl_dataset_classes(const vitcl_dataset *dataset);
 const char *vitcl_dataset_class(const vitcl_dataset *dataset, uint32_t index);
 const char *vitcl_dataset_kind(const vitcl_dataset *dataset);
 
-/* Wherever this dataset's classes meet others they are matched by number, not
- * by name: folders that are all named by numbers ("0007") by those, others by
- * their places, of which there must be equally many. */
+/* From now on this dataset's classes are matched with others by number, not by
+ * name. If all names are numbers ("0007"), those are used; otherwise positions,
+ * and both sides must have equally many classes. */
 VITCL_STATUS vitcl_dataset_by_number(vitcl_dataset *dataset);
 
 typedef struct {
     size_t size;
     uint32_t pictures; /* scored */
-    uint32_t failed;   /* could not be decoded: counted nowhere else */
+    uint32_t
+        failed; /* could not be decoded; not counted in the other members */
     double top1, top5; /* shares of `pictures`, 0 to 1 */
-    /* With vitcl_dataset_labels(): pictures that have any, and the share of
-     * them whose first answer is among them. */
+    /* With vitcl_dataset_labels(): pictures with labels, and the share of them
+     * whose best class is one of their labels. */
     uint32_t real_pictures;
     double real;
-    int real_by_number; /* labels were numbers, taken for the model's */
+    int real_by_number; /* labels were numbers: the model's class indices */
 } vitcl_scores;
 
-/* Several right classes a picture, as ImageNet's ReaL labels have them (arXiv
- * 2006.07159). JSON: real.json's list of lists, in the order of
- * ILSVRC2012_val_00000001 .. (pictures must be so named; where they are no
- * files, of all in order), or an object {picture's name: list}. A class is a
- * number, which is the model's, or a name, which is matched with its names. */
+/* Adds several correct classes per picture, as in ImageNet's ReaL labels (arXiv
+ * 2006.07159). The JSON file is real.json's list of lists, in the order of
+ * ILSVRC2012_val_00000001 .. (pictures must have such names; if they are not
+ * files: in the order of the dataset), or an object {picture's name: list}. A
+ * class is a number, which is the model's index, or a name, which is matched
+ * with the model's names. */
 VITCL_STATUS vitcl_dataset_labels(vitcl_dataset *dataset, const char *path);
 
-/* Classify the whole dataset. A class of the dataset is the model's class of
- * that label, else of that name; one that the model lacks is an error, unless
- * vitcl_dataset_by_number() was called. confusion: NULL, or [classes * (model's
- * classes)] counts, row: the dataset's class, column: the answer. */
+/* Classifies the whole dataset. A class of the dataset is the model's class
+ * with that label, else with that name; a class that the model lacks is an
+ * error, unless vitcl_dataset_by_number() was called. confusion: NULL, or
+ * counts [dataset's classes * model's classes]; row: the true class, column:
+ * the answer. */
 VITCL_STATUS vitcl_evaluate(vitcl_scores *out, uint32_t *confusion,
                             vitcl_session *session,
                             const vitcl_dataset *dataset,
@@ -60,32 +63,32 @@ VITCL_STATUS vitcl_evaluate(vitcl_scores *out, uint32_t *confusion,
 
 typedef struct {
     uint32_t shots;
-    double mean, sd; /* of the accuracies of `tries` choices, 0 to 1 */
-    uint32_t failed; /* could not be decoded, in the test and in all choices:
-                      * left out */
+    double mean, sd; /* of the accuracies of `tries` random choices, 0 to 1 */
+    uint32_t failed; /* pictures that could not be decoded, in the test data and
+                        in all choices; left out */
 } vitcl_fewshot_score;
 
-/* Few-shot linear evaluation as in arXiv 2010.11929: ridge regression (l2
- * 1024) from frozen features of `shots` training pictures a class to targets
- * -1 and 1, in closed form; accuracy on `test`, whose classes are the training
- * pictures' of the same names (all of them must be there). scores[n]: set shots
- * before, read mean and sd after. The choice of pictures depends on
- * random_state and the try alone. */
+/* Few-shot linear evaluation as in arXiv 2010.11929: ridge regression (l2 1024)
+ * in closed form from frozen features of `shots` training pictures per class to
+ * targets -1 and 1; then accuracy on `test`. The classes of `test` are matched
+ * with the training classes by name; all must exist. scores[n]: set shots
+ * before the call; mean, sd and failed are filled in. The choice of pictures
+ * depends only on random_state and the number of the try. */
 VITCL_STATUS vitcl_fewshot(vitcl_fewshot_score *scores, uint32_t n,
                            uint32_t tries, uint64_t random_state,
                            vitcl_session *session, const vitcl_dataset *train,
                            const vitcl_dataset *test, vitcl_progress progress,
                            void *context);
 
-/* The training twin of vitcl_run_pixels(): `steps` optimiser steps on one
- * batch. input: a safetensors file with pixel_values [B,3,H,W] and labels [B];
- * settings: JSON with torch's words (optimizer, betas, eps, momentum,
- * weight_decay, clip_grad_norm, label_smoothing, lr: a number or one a step; a
- * key that is none is refused). output: loss [1] and grad.<tensor> of the first
- * step (before clipping), losses [steps] before each step, time_ms [steps] that
- * they took, and after.<tensor>, in safetensors. In f32, convolutions add up in
- * double where the device can: next to a ReLU's kink a rounding changes
- * gradients by a percent. */
+/* The training counterpart of vitcl_run_pixels(): `steps` optimiser steps on
+ * one batch. input: a safetensors file with pixel_values [B,3,H,W] and labels
+ * [B]. settings: JSON with PyTorch's names (optimizer, betas, eps, momentum,
+ * weight_decay, clip_grad_norm, label_smoothing, lr: a number, or a list with
+ * one a step); unknown keys are an error. output: a safetensors file with loss
+ * [1] and grad.<tensor> of the first step (before clipping), losses [steps]
+ * before each step, time_ms [steps] of each step, and after.<tensor>. In f32,
+ * convolutions are summed in double if the device supports it: near a ReLU's
+ * kink a rounding error can change gradients by a percent. */
 VITCL_STATUS vitcl_train_steps(const char *output, vitcl_device *device,
                                const char *model, const char *input,
                                const char *settings, uint32_t steps,
@@ -95,68 +98,70 @@ VITCL_STATUS vitcl_train_steps(const char *output, vitcl_device *device,
 
 typedef struct {
     size_t size;
-    /* Where it starts: one of the three, none to resume. */
-    const char *preset;    /* from scratch, for instance "vit-ti/16" */
-    const char *config;    /* from scratch: a config.json in timm's form */
-    const char *model;     /* fine-tune: a checkpoint; its head is replaced by
-                            * zeros, its positions fit the new size */
-    const char *data;      /* as vitcl_dataset_open() takes it ... */
-    const char *split;     /* NULL: "train" where the data has it */
-    const char *output;    /* folder of the training: always a model that can be
-                            * loaded, and the state to go on from */
-    int resume;            /* go on: what is given must be what it began with;
-                            * the rest is read from the folder */
-    uint32_t epochs;       /* 0: 1 */
-    uint32_t batch;        /* pictures a step; 0: 64 */
-    uint32_t micro;        /* pictures at a time, a divisor of batch; 0: all */
-    double lr;             /* at the top; 0: AdamW 5e-4 * batch / 512 (at least
-                            * 1e-4), SGD 0.01, masked patches 2e-4 */
-    const char *augment;   /* "none", "light", "full"; NULL: light */
-    uint64_t random_state; /* below 2^53 */
+    /* The starting point: exactly one of the three; none to resume. */
+    const char *preset; /* from scratch, for instance "vit-ti/16" */
+    const char *config; /* from scratch: a config.json in timm's form */
+    const char *model;  /* fine-tune this checkpoint: its head is replaced by
+                           zeros, its positions are resized */
+    const char *data;   /* as for vitcl_dataset_open() */
+    const char *split;  /* NULL: "train" if the data has it */
+    const char *output; /* run folder: at any time a model that can be loaded,
+                           and the state to resume from */
+    int resume; /* resume the training in `output`: options that are given must
+                   equal the original ones, others are read from the folder */
+    uint32_t epochs; /* 0: 1 */
+    uint32_t batch;  /* pictures a step; 0: 64 */
+    uint32_t micro;  /* pictures a pass, a divisor of batch; 0: batch */
+    double lr; /* peak learning rate; 0: AdamW 5e-4 * batch / 512 (at least
+                  1e-4), SGD 0.01, masked patches 2e-4 */
+    const char *augment;    /* "none", "light", "full"; NULL: light */
+    uint64_t random_state;  /* below 2^53 */
     uint32_t height, width; /* pixels; 0: the model's own */
-    uint32_t hold_out;      /* training pictures kept for scoring each epoch */
+    uint32_t hold_out; /* training pictures set aside to score each epoch */
     /* JSON: optimizer ("adamw", "adam", "sgd"), betas, eps, momentum,
      * weight_decay, clip_grad_norm, label_smoothing, dropout, drop_path, ema,
-     * schedule ("cosine", "linear", "constant"), warmup_steps, min_lr; and what
-     * the augmentation does beyond its word: color_jitter, aa (operations of
-     * RandAugment), magnitude (of them, 0 to 1), reprob (random erasing), mixup
-     * and cutmix (alphas), mixup_prob (share of batches mixed). Left out: AdamW
-     * with decay 0.05 from scratch, SGD with momentum 0.9 to fine-tune (the
-     * paper's recipe); both cosine, clipped at 1. */
+     * schedule ("cosine", "linear", "constant"), warmup_steps, min_lr; and
+     * overrides of `augment`: color_jitter, aa (number of RandAugment
+     * operations), magnitude (theirs, 0 to 1), reprob (random erasing), mixup
+     * and cutmix (alphas), mixup_prob (share of batches to mix). Defaults: from
+     * scratch AdamW with decay 0.05, fine-tuning SGD with momentum 0.9 (the
+     * paper's settings); both cosine, clipped at 1. */
     const char *settings;
-    const char *const *freeze; /* NULL-ended patterns of parameters; each must
-                                * match one */
+    const char *const *freeze; /* NULL-ended patterns of parameters not to
+                                  train; each must match one */
     vitcl_precision precision; /* of the multiplications */
     const char *gemm;
-    uint32_t workers;          /* threads that make batches; 0: one a core */
-    uint32_t checkpoint_steps; /* also every so many; 0: each epoch's end */
-    /* NULL or "classes"; "masked-patch": from scratch and without labels, the
-     * model learns to say the mean colour of hidden patches (Adam, cosine, as
-     * in arXiv 2010.11929, B.1.2). What comes of it has no classifier: it is
-     * to be fine-tuned. Losses and accuracies are those of hidden patches. */
+    uint32_t workers;          /* threads that prepare batches; 0: one a core */
+    uint32_t checkpoint_steps; /* also save every so many steps; 0: only after
+                                  each epoch */
+    /* NULL or "classes". "masked-patch": pre-train from scratch without labels;
+     * the model predicts the mean colour of hidden patches (Adam, cosine, as in
+     * arXiv 2010.11929, B.1.2). The result has no classifier and must be
+     * fine-tuned. Losses and accuracies are over hidden patches. */
     const char *objective;
 } vitcl_train_options;
 
 typedef struct {
     size_t size;
-    uint64_t step, steps;   /* done, of all */
-    uint32_t epoch, epochs; /* the step's, from 1 */
+    uint64_t step, steps;   /* completed, total */
+    uint32_t epoch, epochs; /* of this step, from 1 */
     uint32_t pictures;      /* of this step */
-    double loss, accuracy;  /* of this step, on pictures as they were changed */
+    double loss, accuracy;  /* of this step, on the augmented pictures */
     double lr;
-    int scored; /* the held-out pictures were, at the end of an epoch: */
+    int scored; /* the held-out pictures were scored (end of an epoch): */
     double held_out_loss, held_out_accuracy;
     int saved; /* a checkpoint was written */
-    /* Bytes on the device: all activations, of them those that the backward
-     * pass reads again, and gradients with what the optimiser keeps. */
+    /* Bytes on the device: all activations; those of them that the backward
+     * pass reads; gradients with the optimiser's state. */
     uint64_t activation_bytes, kept_bytes, state_bytes;
 } vitcl_train_event;
-/* Called after every step; e->size is the library's. What it returns other than
- * 0 ends the training with a checkpoint. */
+/* Called after every step; e->size is the library's. A return value other than
+ * 0 saves a checkpoint and ends the training. */
 typedef int (*vitcl_train_report)(void *context, const vitcl_train_event *e);
 
-/* *out: the last step's event; out->step < out->steps: report ended it. A
- * training that is resumed has the bits of one that never stopped. */
+/* *out: the last step's event; out->step < out->steps: `report` ended the
+ * training. A resumed training gives the same bits as one that was never
+ * interrupted. */
 VITCL_STATUS vitcl_train(vitcl_train_event *out, vitcl_device *device,
                          const vitcl_train_options *options,
                          vitcl_train_report report, void *context);

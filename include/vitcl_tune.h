@@ -1,22 +1,23 @@
 /*
- * vitcl_tune.h - finding out how a device multiplies fastest. vitcl.h has the
- * rules of handles, errors and outputs.
+ * vitcl_tune.h - find the fastest multiplication for a device. See vitcl.h for
+ * the rules of handles, errors and outputs.
  *
- * Two things are kept in files of the user's and used by every session:
+ * Two kinds of results are stored in the user's files and used by every
+ * session:
  *
- *   tried  Whether a processor's dot-product instructions work and are faster
- *          than multiply-adds (bf16, int8), once a device, driver and version,
- *          in the cache folder. Which of bf16 and f16 is faster (half), too. A
- *          session has it tried when it needs to know; vitcl_device_try() does
- *          so beforehand.
+ *   tried  Whether a CPU's dot-product instructions (bf16, int8) work and are
+ *          faster than multiply-adds, and which of bf16 and f16 is faster
+ * (half). Stored for each device, driver and version in the cache folder. A
+ *          session runs a missing trial itself; vitcl_device_try() runs it in
+ *          advance.
  *   tuned  Parameters of the multiplications, in $XDG_CONFIG_HOME/vitcl/tuned
- *          (or ~/.config/vitcl/tuned), for one device and driver version a
- *          line. A tuner proposes candidates; whoever drives it has each of
- *          them measured by vitcl_candidate_measure(), tells what came out, and
- *          saves the best.
+ *          (or ~/.config/vitcl/tuned), one line for each device and driver
+ *          version. A tuner proposes candidates. The caller measures each with
+ *          vitcl_candidate_measure(), reports the result with
+ *          vitcl_tuner_tell(), and saves the best.
  *
- * What is tried or measured may crash its driver, so processes of vitcl-try do
- * it: see "Trials" in vitcl.h.
+ * Trials and measurements may crash the driver, so they run in processes of
+ * vitcl-try: see "Trials" in vitcl.h.
  */
 #ifndef VITCL_TUNE_H
 #define VITCL_TUNE_H
@@ -25,46 +26,46 @@
 extern "C" {
 #endif
 
-/* 1: a session of this precision, or a training, would have instructions tried
- * on the device, or on the model's. */
+/* 1: a session or a training of this precision would start a trial on the
+ * device, or on the model's device. */
 int vitcl_device_untried(const vitcl_device *device, vitcl_precision precision);
 int vitcl_model_untried(const vitcl_model *model, vitcl_precision precision);
-/* What a CPU multiplies bf16 or int8 by, as far as it has been tried: an
- * instruction's name, "fma" or "untried"; and what failed its trial, as in
- * "fma; vpdpbusd failed its trial", or has none, as vitcl-try is missing or
- * cannot be started: "fma; vpdpbusd cannot be tried". Cut to `size` bytes with
- * the final NUL. */
+/* The instruction that a CPU uses for bf16 or int8, as far as tried: its name,
+ * "fma" or "untried". A suffix names an instruction that failed ("fma; vpdpbusd
+ * failed its trial") or had no trial because vitcl-try is missing or cannot be
+ * started ("fma; vpdpbusd cannot be tried"). Truncated to `size` bytes
+ * including the final NUL. */
 VITCL_STATUS vitcl_device_form(char *out, size_t size,
                                const vitcl_device *device,
                                vitcl_precision precision);
-/* Has it tried, unless that is known, and keeps what came out. Success also
- * where it failed its trial: vitcl_device_form() says so. */
+/* Runs the trial unless its result is known, and stores the result. Also
+ * succeeds if the instruction failed its trial: see vitcl_device_form(). */
 VITCL_STATUS vitcl_device_try(vitcl_device *device, vitcl_precision precision);
 
 typedef struct vitcl_tuner vitcl_tuner;
-/* For the products of this model with these options (batch, height, width,
+/* Tunes the products of this model with these options (batch, height, width,
  * gemm, precision) on its device. */
 VITCL_STATUS vitcl_tuner_new(vitcl_tuner **out, vitcl_model *model,
                              const vitcl_session_options *options);
-/* A candidate to be measured, a text without line breaks; NULL: all that is
- * near the best one has been. Valid until the next call. */
+/* The next candidate to measure, a text without line breaks, valid until the
+ * next call. NULL: all neighbours of the best one have been measured. */
 const char *vitcl_tuner_next(vitcl_tuner *tuner);
-/* How long the last candidate took, as a multiple of what it was measured
- * beside; 0: it failed. */
+/* Reports the last candidate's time relative to the reference; 0: it failed. */
 void vitcl_tuner_tell(vitcl_tuner *tuner, double ratio);
-/* The best so far, the parameters without what they are measured on. */
+/* The best parameters so far, without the products they are measured on. */
 const char *vitcl_tuner_best(const vitcl_tuner *tuner);
-/* How many times as fast as what was in use at first; 1 or more. */
+/* Speed-up over the parameters in use at the start; 1 or more. */
 double vitcl_tuner_gain(const vitcl_tuner *tuner);
-/* Keeps the best in the user's file; path: of that file. */
+/* Saves the best to the user's file; *path: that file. */
 VITCL_STATUS vitcl_tuner_save(const char **path, vitcl_tuner *tuner);
 void vitcl_tuner_free(vitcl_tuner *tuner);
 
-/* Checks every element of the candidate's products and times them beside those
- * of the native multiplication as it is built in, in a process of vitcl-try,
- * for `seconds` at most (0: as any trial). VITCL_EDEVICE: a product is wrong,
- * or the process crashed or took too long. select: as in vitcl_device_open();
- * progress: NULL, or asked now and then (of seconds). */
+/* Checks every element of the candidate's products and times them against the
+ * built-in native multiplication, in a process of vitcl-try. seconds: time
+ * limit, 0: a trial's. VITCL_EDEVICE: a product is wrong, or the process
+ * crashed or took too long. *ratio: for vitcl_tuner_tell(). select: as for
+ * vitcl_device_open(). progress: NULL, or called repeatedly (units: seconds).
+ */
 VITCL_STATUS vitcl_candidate_measure(double *ratio, const char *select,
                                      const char *candidate, double seconds,
                                      vitcl_progress progress, void *context);
