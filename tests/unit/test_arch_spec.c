@@ -1,6 +1,6 @@
 /*
- * test_arch_spec.c - what a config says of an architecture, and the config that
- * is written of it: read again, it says the same.
+ * test_arch_spec.c - read architectures from configs; a config written from one
+ * must read back the same.
  */
 #include "base/memory.h"
 #include "train/arch_spec.h"
@@ -22,9 +22,9 @@ static void read_text(vt_arch_spec *c, vt_json **json, const char *text)
                  "%s: %s", text, vt_message());
 }
 
-/* timm's channels and stem count before the width factor, which is in the
- * name: timm.create_model("resnetv2_50x3_bit", stem_chs=32) has a stem of 96.
- */
+/* timm's channels and stem width are given before the width factor, which is in
+ * the name: timm.create_model("resnetv2_50x3_bit", stem_chs=32) has a stem of
+ * 96. */
 Test(arch_spec, resnets)
 {
     static const struct {

@@ -1,7 +1,6 @@
 /*
- * test_augment.c - RandAugment's arithmetic against Pillow's own bytes
- * (checksums made by tools/golden_augment.py), and what crops and mixing
- * promise.
+ * test_augment.c - RandAugment against checksums of Pillow's results
+ * (tools/golden_augment.py); properties of crops and mixing.
  */
 #include "base/memory.h"
 #include "data/augment.h"
@@ -67,7 +66,8 @@ Test(augment, pillow)
     }
 }
 
-/* The same stream, the same picture; another, another; always the size. */
+/* The same random stream gives the same picture, another stream another one;
+ * the size is always right. */
 Test(augment, repeats)
 {
     vt_picture in = made(90, 71), a, b;
@@ -104,8 +104,8 @@ Test(augment, repeats)
     vt_picture_free(&in);
 }
 
-/* Crop with padding moves by at most pad, all shifts occur, half are
- * mirrored. */
+/* Crop with padding shifts by at most pad; all shifts occur; half of the
+ * pictures are mirrored. */
 Test(augment, shifts)
 {
     vt_augment how = {.flip = true, .pad = 2};
@@ -135,7 +135,8 @@ Test(augment, shifts)
     vt_picture_free(&in);
 }
 
-/* Whatever is mixed, each picture's share of itself is its target's. */
+/* In every kind of mixing, a picture's share of the pixels equals its target.
+ */
 Test(augment, mixing)
 {
     const vt_augment how[] = {{.mixup = 0.8, .mixup_prob = 1},
@@ -165,9 +166,9 @@ Test(augment, mixing)
         }
 }
 
-/* What the words mean; "full" is DeiT's (arXiv 2012.12877, table 9). Small
- * pictures, up to 64 a side, are padded and cropped. */
-Test(augment, words)
+/* The settings of each name; "full" is DeiT's (arXiv 2012.12877, table 9).
+ * Pictures up to 64 pixels a side are padded and cropped. */
+Test(augment, named_settings)
 {
     vt_augment a;
 
@@ -234,8 +235,8 @@ Test(augment, erases_a_share)
     vt_picture_free(&in);
 }
 
-/* Random crops have the shares and the shapes that they should; the picture's
- * own coordinates say where they were. */
+/* Area and aspect of random crops are within bounds. The picture encodes its
+ * own coordinates, which show where a crop was. */
 Test(augment, crops_a_share)
 {
     enum { W = 200, H = 160, SIDE = 100, DRAWS = 1000 };
@@ -270,7 +271,8 @@ Test(augment, crops_a_share)
     vt_picture_free(&in);
 }
 
-/* Where no box fits, it is the largest of those shapes in the middle. */
+/* If no box fits, the crop is the largest centred one with an allowed aspect.
+ */
 Test(augment, crops_the_middle_of_a_strip)
 {
     const vt_augment how = {.crop_scale = 0.9};
@@ -293,9 +295,8 @@ Test(augment, crops_the_middle_of_a_strip)
     }
 }
 
-/* Each kind of mixing by its own alpha: with a large one shares are near a
- * half, with a small one near 0 or 1. Where both are asked for, each has half
- * of the batches. */
+/* Each kind of mixing uses its own alpha: a large one gives shares near a half,
+ * a small one near 0 or 1. With both, each is used for half of the batches. */
 Test(augment, mixes_by_its_own_alpha)
 {
     enum { SIDE = 32, DRAWS = 400 };
@@ -338,8 +339,8 @@ Test(augment, mixes_by_its_own_alpha)
     }
 }
 
-/* Settings change what a word means, within bounds; a share of the batches
- * stays as it is. */
+/* Settings override a named augmentation, within bounds; mixup_prob leaves a
+ * share of the batches unmixed. */
 Test(augment, settings)
 {
     static const char good[] = "{\"color_jitter\": 0.4, \"aa\": 3, "

@@ -1,5 +1,5 @@
 /*
- * test_batches.c - batches are a function of random state and step alone.
+ * test_batches.c - batches depend only on random state and step.
  */
 #include "data/batches.h"
 
@@ -34,7 +34,7 @@ static vt_batches_options options(const vt_dataset *d, const size_t *chosen,
     return o;
 }
 
-/* All steps first..end-1, one behind the other. */
+/* The pixels of steps first to end - 1, one after another. */
 static float *collect(const vt_batches_options *o)
 {
     const size_t each = PIXELS + TARGETS;
@@ -69,7 +69,7 @@ static vt_dataset *open_pictures(char **out, size_t *chosen)
     return d;
 }
 
-Test(batches, same_whoever_works)
+Test(batches, the_same_for_any_number_of_workers)
 {
     const size_t each = PIXELS + TARGETS;
     size_t chosen[PICTURES];
@@ -104,7 +104,7 @@ Test(batches, same_whoever_works)
     vt_test_remove(folder);
 }
 
-/* Each epoch has every picture at most once; targets are the labels. */
+/* An epoch has every picture at most once; targets are the labels. */
 Test(batches, epochs_are_permutations)
 {
     const size_t each = PIXELS + TARGETS;
@@ -147,8 +147,8 @@ Test(batches, epochs_are_permutations)
     vt_test_remove(folder);
 }
 
-/* Files: the same bits whoever decodes, also where the memory of each decoder
- * is too little and the large one must help. */
+/* Files: the same bits from any decoder, also if a picture needs the large one
+ * because its own has too little memory. */
 Test(batches, files)
 {
     static const char *const files[] = {"exif6.jpg", "cmyk.jpg", "palette.png",
@@ -183,7 +183,7 @@ Test(batches, files)
     vt_test_remove(folder);
 }
 
-/* The whole of some steps, picture by picture; the caller's to free. */
+/* The data of some steps, picture by picture; the caller frees it. */
 static float *pixels_of(const vt_batches_options *o)
 {
     const size_t each = (size_t)o->batch * 3 * SIDE * SIDE;
@@ -201,7 +201,7 @@ static float *pixels_of(const vt_batches_options *o)
     return all;
 }
 
-/* No two of n rows are the same. */
+/* Whether all of n rows differ. */
 static void expect_distinct(const float *x, size_t n, size_t each,
                             const char *what)
 {
@@ -211,8 +211,8 @@ static void expect_distinct(const float *x, size_t n, size_t each,
                       "%s: %zu is as %zu", what, a, b);
 }
 
-/* One picture, an epoch a step: other changes in every epoch and for every
- * random state. Not augmented it is always the same. */
+/* One picture, one step an epoch: it changes with every epoch and random state.
+ * Without augmentation it stays the same. */
 Test(batches, changes_differ_by_epoch_and_state)
 {
     enum { STATES = 3, EPOCHS = 6, EACH = 3 * SIDE * SIDE };
@@ -237,7 +237,7 @@ Test(batches, changes_differ_by_epoch_and_state)
     vt_test_remove(folder);
 }
 
-/* The order of the pictures, which are not changed. */
+/* The order of pictures, without augmentation of their pixels. */
 Test(batches, orders_differ_by_epoch_and_state)
 {
     enum { STATES = 3, EPOCHS = 4, EACH = 20 * 3 * SIDE * SIDE };
@@ -264,8 +264,8 @@ Test(batches, orders_differ_by_epoch_and_state)
     vt_test_remove(folder);
 }
 
-/* Two pictures are mixed by another share in every step and state; one side of
- * a target says by which. */
+/* Two pictures are mixed with a different share in every step and random state;
+ * a target tells which. */
 Test(batches, mixing_differs_by_step_and_state)
 {
     enum { STATES = 5, STEPS = 4 };
@@ -300,9 +300,8 @@ Test(batches, mixing_differs_by_step_and_state)
     vt_test_remove(folder);
 }
 
-/* What is hidden of a picture differs by epoch and state, but not while it is
- * scored. */
-Test(batches, hiding_differs_by_epoch_and_state)
+/* Masks differ by epoch and random state, but not when pictures are scored. */
+Test(batches, masks_differ_by_epoch_and_state)
 {
     enum { STATES = 3, EPOCHS = 4, PATCHES = 16 };
     int32_t all[2 * STATES * EPOCHS][PATCHES], last[2][PATCHES];
@@ -332,7 +331,7 @@ Test(batches, hiding_differs_by_epoch_and_state)
         for (int b = 0; b < a; b++)
             cr_expect(memcmp(all[a], all[b], sizeof *all) != 0, "%d as %d", a,
                       b);
-    o.augmented = false; /* nor does it depend on the batch */
+    o.augmented = false; /* nor do masks depend on the batch */
     o.count = 3;
     for (int i = 0; i < 2; i++) {
         vt_batches *f = NULL;
@@ -354,8 +353,8 @@ Test(batches, hiding_differs_by_epoch_and_state)
     vt_test_remove(folder);
 }
 
-/* A picture's pixels, normalised, stand beside its own label; smoothed in
- * training alone. */
+/* A picture's normalised pixels come with its own label; labels are smoothed in
+ * training only. */
 Test(batches, gives_each_picture_its_label)
 {
     enum { EACH = 3 * SIDE * SIDE };

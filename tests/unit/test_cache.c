@@ -1,7 +1,7 @@
 /*
- * test_cache.c - built programs on disk: used when they are right, built again
- * without a word when anything is wrong with them. The folder of each test is
- * its own; whether a program was built is what the device counts.
+ * test_cache.c - the disk cache of compiled programs: valid entries are used,
+ * invalid ones are silently rebuilt. Each test has its own folder. The device's
+ * counter tells whether a program was built.
  */
 #include "ocl/cache.h"
 #include "ocl/objects.h"
@@ -44,7 +44,7 @@ static void begin(void)
              "kernel void l(global int *out)\n{\n    out[0] = no_such;\n}\n");
 }
 
-/* Opens a device, runs the kernel; how many programs were built for it. */
+/* Opens a device and runs the kernel; returns how many programs were built. */
 static int built(const char *defines, int want)
 {
     const char *select = getenv("VITCL_TEST_DEVICE");
@@ -72,7 +72,7 @@ static int built(const char *defines, int want)
     return n;
 }
 
-/* Entries of the store; `entry` is the last one's path. */
+/* Counts the entries; `entry` is the last one's path. */
 static int entries(void)
 {
     DIR *d = opendir(store);
@@ -127,7 +127,7 @@ Test(cache, keeps)
     cr_expect_eq(st.st_mode & 0777, 0600);
     cr_expect_eq(built("", 41), 0);
 
-    /* Whatever goes into a program is in its key. */
+    /* Everything that affects a program is part of its key. */
     cr_expect_eq(built("-DADD=1", 42), 1);
     cr_expect_eq(entries(), 2);
     cr_expect_eq(built("-DADD=1", 42), 0);
@@ -141,7 +141,7 @@ Test(cache, keeps)
     cr_expect_eq(built("", 41), 1);
     cr_expect_eq(entries(), 5);
 
-    /* One entry under another's name. */
+    /* One entry renamed to another's name. */
     unsigned char *a;
     cr_assert_eq(entries(), 5);
     snprintf(first, sizeof first, "%s", entry);
@@ -165,7 +165,8 @@ Test(cache, keeps)
     cr_expect_eq(entries(), 6);
 }
 
-/* A bit anywhere, a cut anywhere, bytes behind: built again, and put right. */
+/* A flipped bit, a truncation or extra bytes: the program is rebuilt and the
+ * entry replaced. */
 Test(cache, damaged)
 {
     unsigned char *good, *bad;
@@ -194,7 +195,7 @@ Test(cache, damaged)
     bad[n] = 0;
     set(entry, bad, n + 1);
     cr_expect_eq(built("", 41), 1);
-    /* A length that says more than there is memory for. */
+    /* A length in the file that exceeds the memory. */
     memcpy(bad, good, n);
     memset(bad + 80, 0xff, 8);
     set(entry, bad, n);
@@ -204,7 +205,7 @@ Test(cache, damaged)
     free(bad);
 }
 
-/* Code that somebody else may have put there is not run. */
+/* Code that another user may have written is not run. */
 Test(cache, distrusts)
 {
     char elsewhere[600];
@@ -243,7 +244,7 @@ Test(cache, distrusts)
         cr_expect_eq(built("", 41), 0);
     }
 
-    /* Nowhere to write: works without. */
+    /* Without a writable folder everything works, uncached. */
     setenv("XDG_CACHE_HOME", "/proc/none", 1);
     cr_expect_eq(built("", 41), 1);
     setenv("XDG_CACHE_HOME", "relative", 1);
@@ -272,7 +273,7 @@ static bool stands(int dir, const char *name)
     return fstatat(dir, name, &st, 0) == 0;
 }
 
-Test(cache, is_swept)
+Test(cache, is_evicted)
 {
     static const struct {
         char digit;
@@ -282,9 +283,9 @@ Test(cache, is_swept)
     } files[] = {
         {'1', ".bin", 100, 3, false}, /* the oldest of too many bytes */
         {'2', ".bin", 100, 2, true},    {'3', ".bin", 100, 1, true},
-        {'4', ".bin", 1, 91, false}, /* nobody uses it */
+        {'4', ".bin", 1, 91, false}, /* not used for 91 days */
         {'5', ".bin", 1, 0, true},      {'6', ".bin.77.1", 1, 2, false},
-        {'7', ".bin.77.1", 1, 0, true}, /* somebody writes it */
+        {'7', ".bin.77.1", 1, 0, true}, /* being written */
         {'9', ".choice", 0, 91, false}, {'a', ".choice", 0, 1, true},
         {'8', ".row", 300, 200, true},  {'x', ".bin", 300, 200, true},
     };
@@ -319,9 +320,9 @@ Test(cache, is_swept)
     close(dir);
 }
 
-/* Kernels that are only noted, and made together: with PoCL in processes of
- * their own, which leave their programs in the store. */
-Test(cache, ahead)
+/* Kernels that are requested in advance are built together; with PoCL in
+ * separate processes, which leave their programs in the cache. */
+Test(cache, builds_in_advance)
 {
     enum { N = 5 };
     const char *select = getenv("VITCL_TEST_DEVICE");
@@ -372,8 +373,8 @@ Test(cache, ahead)
     vt_dev_free(dev);
 }
 
-/* A program is of one text, one set of options and one device with one driver:
- * each of them alone makes another name. */
+/* A program's name depends on its source, options, device and driver: changing
+ * any one changes the name. */
 Test(cache, names)
 {
     char here[] = "device 1, driver 2", there[] = "device 1, driver 3";
@@ -395,7 +396,7 @@ Test(cache, names)
         for (size_t k = 0; k < i; k++)
             cr_expect_neq(memcmp(&keys[i], &keys[k], sizeof *keys), 0,
                           "%zu and %zu", i, k);
-    /* what drivers listen to is a part of it */
+    /* environment variables that drivers read are part of it */
     setenv("POCL_EXTRA_BUILD_FLAGS", "-w", 1);
     again = vt_cache_key_of(&one, "common", "text", "-DX");
     cr_expect_neq(memcmp(&again, &keys[0], sizeof again), 0);

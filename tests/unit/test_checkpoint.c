@@ -1,6 +1,6 @@
 /*
- * test_checkpoint.c - what a training's folder holds, step by step, and that
- * one that was tampered with is refused.
+ * test_checkpoint.c - the contents of a run folder step by step; a modified one
+ * is refused.
  */
 #include "base/memory.h"
 #include "support/pictures.h"
@@ -52,7 +52,8 @@ static int64_t step_of(const char *folder)
     return step;
 }
 
-/* A parameter of a folder: "param", "ema"; "" of its model. */
+/* Reads a parameter from a folder: kind "param" or "ema"; "" for the model's.
+ */
 static float *values(size_t *n, const char *folder, const char *kind,
                      const char *name)
 {
@@ -75,7 +76,7 @@ static float *values(size_t *n, const char *folder, const char *kind,
     return out;
 }
 
-/* Stops after a step, when it has looked at what the folder holds. */
+/* Reads the folder after each step, and stops at the given one. */
 typedef struct watch {
     uint64_t stop;
     const char *folder, *name;
@@ -93,7 +94,7 @@ static int look(void *context, const vitcl_train_event *e)
     return e->step >= w->stop;
 }
 
-/* As look(), and keeps what the state was before the first step. */
+/* As look(), and keeps the state before the first step. */
 static int keep_first(void *context, const vitcl_train_event *e)
 {
     const watch *w = context;
@@ -107,7 +108,7 @@ static int keep_first(void *context, const vitcl_train_event *e)
     return look(context, e);
 }
 
-/* Step by step, the averages are those of the parameters, and the model's
+/* After every step the averages are those of the parameters, and the model's
  * weights are the averages. */
 Test(checkpoint, holds_averages_step_by_step, .init = setup, .fini = teardown)
 {
@@ -167,9 +168,10 @@ Test(checkpoint, holds_averages_step_by_step, .init = setup, .fini = teardown)
     free(want);
 }
 
-/* One step of AdamW moves nothing by more than the rate, but for what decay
- * takes: of layers' matrices alone, not of biases, norms, tokens, positions. */
-Test(checkpoint, decays_matrices_alone, .init = setup, .fini = teardown)
+/* One step of AdamW moves a parameter by at most the learning rate, plus weight
+ * decay. Only matrices of layers decay: no biases, norms, tokens or positions.
+ */
+Test(checkpoint, decays_only_matrices, .init = setup, .fini = teardown)
 {
     const double lr = 1e-3, decay = 200;
     char *folder = vt_test_path(root, "out");
@@ -281,7 +283,7 @@ static void write_changed(const char *folder, const vt_tensors *from,
     free(more);
 }
 
-Test(checkpoint, that_does_not_fit_is_refused, .init = setup, .fini = teardown)
+Test(checkpoint, a_modified_one_is_refused, .init = setup, .fini = teardown)
 {
     static const char qkv[] = "param.blocks.0.attn.qkv.weight";
     static const char m[] = "adam.m.blocks.1.norm1.bias";

@@ -1,6 +1,6 @@
 /*
- * test_classes.c - two sets of classes, permuted, renamed and cut, against a
- * search of every pair.
+ * test_classes.c - match two sets of classes, permuted, renamed and cut,
+ * against a search over all pairs.
  */
 #include "data/classes.h"
 
@@ -109,7 +109,7 @@ Test(classes, are_matched_by_number_when_asked)
     cr_expect(strstr(vt_message(), "'0003'"), "%s", vt_message());
     cr_assert_eq(vt_classes_match(out, &y, &x, true), VITCL_EINVAL);
     cr_expect_eq(vt_classes_match(out, &y, &z, true), VITCL_EINVAL);
-    strcpy(a.label[0], "cat"); /* names that are not all numbers: places */
+    strcpy(a.label[0], "cat"); /* not all names are numbers: positions */
     cr_assert_eq(vt_classes_match(out, &x, &y, true), VITCL_OK);
     cr_expect(out[0] == 0 && out[1] == 1 && out[2] == 2);
 }

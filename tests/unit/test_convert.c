@@ -1,9 +1,9 @@
 /*
- * test_convert.c - checkpoints of each family from timm's names to HF's and
- * back: the same bytes. What the other library cannot hold is refused.
+ * test_convert.c - checkpoints of each family converted from timm to HF and
+ * back have the same bytes; what a format cannot hold is refused.
  *
- * The models are made here: width 4, two heads, one block, 2 x 2 patches of
- * 2 x 2 pixels, five classes; their numbers are arbitrary.
+ * The models are made here: width 4, two heads, one block, 2 x 2 patches of 2 x
+ * 2 pixels, five classes; their numbers are arbitrary.
  */
 #include "base/memory.h"
 #include "support/paths.h"

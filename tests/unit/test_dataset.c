@@ -1,5 +1,5 @@
 /*
- * test_dataset.c - CIFAR, MNIST and class folders, whole and damaged.
+ * test_dataset.c - CIFAR, MNIST and class folders, valid and damaged.
  */
 #include "base/file.h"
 #include "base/memory.h"

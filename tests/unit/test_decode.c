@@ -1,6 +1,6 @@
 /*
- * test_decode.c - pictures of many kinds, odd and broken ones too, against
- * what Pillow 13 makes of them: size and SHA-256 of the RGB bytes, or error.
+ * test_decode.c - pictures of many kinds, unusual and broken ones too, against
+ * Pillow 13: size and SHA-256 of the RGB bytes, or an error.
  */
 #include "base/file.h"
 #include "base/memory.h"
@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Where we may differ from the table, and why. */
+/* Known differences from the table, and why. */
 static const struct {
     const char *file, *reason;
 } exceptions[] = {
@@ -128,7 +128,7 @@ Test(decode, odd)
     cr_expect_eq(check_table(table, pictures, vt_image_decode), 469);
 }
 
-/* Keys, palettes, masks and planes of opacity, laid on white. */
+/* Colour keys, palettes, masks and alpha planes, blended over white. */
 Test(decode, on_white)
 {
     cr_expect_geq(check_table(VT_DATA "/preprocess/white.tsv",
@@ -142,8 +142,8 @@ static uint8_t nibble(char c)
     return (uint8_t)(c <= '9' ? c - '0' : c - 'a' + 10);
 }
 
-/* A picture in hex, decoded twice into other memory: what Pillow makes of it
- * (tools/golden_bmp.py), the same both times. */
+/* Decodes a picture given in hex twice, into different memory: both results
+ * must equal Pillow's (tools/golden_bmp.py). */
 static void check_hex(char *const cell[6])
 {
     const size_t size = strlen(cell[5]) / 2;
@@ -196,7 +196,7 @@ Test(decode, bmp)
     cr_expect_eq(n, 186);
 }
 
-/* Pillow takes these palettes for a picture of another depth. */
+/* Pillow reads these palettes as a picture of another depth. */
 Test(decode, bmp_of_few_greys)
 {
     static const uint8_t rows[2][4] = {{0x0f, 0x30}, {0, 1, 1, 2}};
@@ -230,7 +230,7 @@ static void refused(const void *bytes, size_t size, const char *name,
     cr_expect_null(p.rgb);
 }
 
-/* What may stand between a PPM's numbers, and what may not be there. */
+/* What may and may not come between a PPM's numbers. */
 Test(decode, pnm_headers)
 {
     static const struct {
@@ -270,7 +270,7 @@ Test(decode, pnm_headers)
     refused(zero, sizeof zero - 1, "a.ppm", "header");
 }
 
-/* A size is refused before anything is allocated for it. */
+/* A size over the limit is refused before memory is allocated. */
 Test(decode, ceilings)
 {
     static const uint8_t bmp[54] = {'B', 'M', 54, 0,    0,  0, 0, 0, 0,  0,
@@ -317,8 +317,8 @@ Test(decode, sides)
     free(ppm);
 }
 
-/* A head alone costs nothing, whatever size it promises. */
-Test(decode, heads_without_pixels)
+/* A header without pixels allocates nothing, whatever size it claims. */
+Test(decode, headers_without_pixels)
 {
     static const uint8_t bmp[54] = {'B', 'M', 54, 0,    0,  0, 0, 0, 0,  0,
                                     54,  0,   0,  0,    40, 0, 0, 0, 65, 33,
@@ -335,7 +335,7 @@ Test(decode, heads_without_pixels)
     refused(packed, sizeof packed, "a.psd", "the PSD is truncated");
 }
 
-/* Raw planes are there to the last byte, or the PSD is refused. */
+/* A PSD with raw planes is refused unless all bytes are there. */
 Test(decode, psd_planes)
 {
     enum { SIDE = 10, HEAD = 40, SIZE = HEAD + 3 * SIDE * SIDE };
@@ -357,7 +357,8 @@ Test(decode, psd_planes)
     refused(file, SIZE - 1, "a.psd", "the PSD is truncated");
 }
 
-/* A row's order is no other picture; a byte less is none at all. */
+/* Rows from the top give the same picture as rows from the bottom; one byte
+ * less is refused. */
 Test(decode, bmp_from_above)
 {
     static const uint8_t head[54] = {'B', 'M', 0, 0, 0,  0, 0, 0, 0,  0,
@@ -403,8 +404,8 @@ Test(decode, unknown)
     cr_expect(strstr(vt_message(), "WebP"), "%s", vt_message());
 }
 
-/* Cut anywhere and with any bytes changed, a picture is decoded or refused. */
-static void torment(const char *file)
+/* A truncated or modified picture is decoded or refused, without a crash. */
+static void corrupted(const char *file)
 {
     char path[2048];
     uint32_t seed = 1;
@@ -433,7 +434,7 @@ static void torment(const char *file)
     vt_file_close(&f);
 }
 
-Test(decode, torment)
+Test(decode, corrupted)
 {
     static const char *const files[] = {
         "exif6.jpg",     "progressive_420.jpg",  "cmyk.jpg",
@@ -441,5 +442,5 @@ Test(decode, torment)
         "other/rgb.bmp", "other/rgb.ppm",        "turn/xmp.jpg"};
 
     for (size_t i = 0; i < VT_COUNT(files); i++)
-        torment(files[i]);
+        corrupted(files[i]);
 }

@@ -1,6 +1,6 @@
 /*
- * test_device.c - listing, choosing and opening devices; buffers, kernels,
- * queues. The kernels are the test's own, read through VITCL_CL_DIR.
+ * test_device.c - devices (list, select, open), buffers, kernels, queues. The
+ * kernels are the test's own, read through VITCL_CL_DIR.
  */
 #include "support/device.h"
 #include "support/pictures.h"
@@ -78,7 +78,7 @@ Test(device, list_and_choose)
         expect_message("more than one");
     }
 
-    /* Absence names what there is. */
+    /* The error for an unknown device lists the existing ones. */
     cr_expect_eq(vt_gemm_dev_open(&dev, "zzz9"), VITCL_ENODEVICE);
     expect_message("zzz9");
     expect_message(info.name);
@@ -86,7 +86,7 @@ Test(device, list_and_choose)
     vt_dev_free(NULL);
 }
 
-/* In a process of its own the loader finds no driver at all. */
+/* In a separate process, where the OpenCL loader finds no driver. */
 Test(device, none)
 {
     vt_dev *dev = NULL;
@@ -118,7 +118,7 @@ Test(device, buffers)
     cr_expect_eq(vt_buf_write(q, b, 3 * a, bytes, 0), VITCL_EINVAL);
     cr_expect_eq(vt_buf_read(q, b, 0, got, SIZE_MAX), VITCL_EINVAL);
 
-    /* A window of a window, which outlives both. */
+    /* A sub-buffer of a sub-buffer, which outlives both. */
     cr_assert_eq(vt_buf_view(&v, b, a, 2 * a - 1), VITCL_OK, "%s",
                  vt_message());
     cr_assert_eq(vt_buf_view(&w, v, a, a - 1), VITCL_OK, "%s", vt_message());
@@ -215,7 +215,8 @@ Test(device, kernels, .fini = vt_test_tidy)
         cr_expect_eq(y[i], x[i] * 10 + 1);
     cr_expect(isnan(y[4]));
 
-    /* Kernels of one program keep arguments of their own; NULL is a buffer. */
+    /* Kernels of one program have separate arguments; NULL is a valid buffer
+     * argument. */
     const vt_counters before = vt_dev_counters(dev);
     cr_assert_eq(vt_kernel_new(&l, dev, "good", "good", ""), VITCL_OK);
     cr_expect_eq(vt_dev_counters(dev).programs_built, before.programs_built);
@@ -230,7 +231,7 @@ Test(device, kernels, .fini = vt_test_tidy)
     vt_test_read(y, out, 5);
     cr_expect_eq(y[4], 1);
 
-    /* Many threads that want one program build it once. */
+    /* Many threads that need the same program build it once. */
     for (int i = 0; i < 4; i++)
         cr_assert_eq(pthread_create(&threads[i], NULL, make_kernel, q), 0);
     for (int i = 0; i < 4; i++) {
@@ -246,7 +247,7 @@ Test(device, kernels, .fini = vt_test_tidy)
     vt_buf_free(in);
     vt_buf_free(out);
 
-    /* What goes wrong says where. */
+    /* Errors name the file and the call. */
     cr_expect_eq(vt_kernel_new(&k, dev, "bad", "bad", ""), VITCL_EDEVICE);
     expect_message("no_such_name");
     expect_message("cl/bad.cl");
@@ -258,7 +259,7 @@ Test(device, kernels, .fini = vt_test_tidy)
                  VITCL_EUNSUPPORTED);
 }
 
-/* Large buffers may lie in pages of our own, and host memory may be a buffer:
+/* Large buffers may use our own pages, and host memory may be used as a buffer:
  * the bytes are the same. */
 Test(device, pages)
 {

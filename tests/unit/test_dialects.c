@@ -1,8 +1,9 @@
 /*
- * test_dialects.c - foreign names, joins and layouts become canonical.
+ * test_dialects.c - other libraries' tensor names, joined tensors and layouts
+ * are converted to the canonical ones.
  *
- * Element i of the n-th tensor of a file is 1000 n + i, so that expected
- * values are arithmetic on indices.
+ * Element i of the n-th tensor of a file is 1000 n + i, so expected values
+ * follow from indices.
  */
 #include "base/memory.h"
 #include "support/pictures.h"

@@ -1,6 +1,6 @@
 /*
- * test_driver.c - drivers that fail once, fail for good, have no clock and talk
- * much.
+ * test_driver.c - drivers that fail once, fail permanently, have no clock or
+ * print a lot.
  */
 #include "support/driver.h"
 
@@ -40,7 +40,7 @@ static vt_plan *plan_of(vt_dev *dev, const char *gemm, bool profile, int n)
     return p;
 }
 
-/* That launch failed; the next one does not. */
+/* That launch fails; the next one succeeds. */
 Test(driver, out_of_resources_once_is_a_failed_launch)
 {
     vt_dev *dev = NULL;
@@ -81,7 +81,7 @@ Test(driver, a_device_that_cannot_finish_is_lost)
     }
 }
 
-/* What a kernel that died had taken of its tiles is done again. */
+/* Tiles that a failed kernel had claimed are computed again. */
 Test(driver, tiles_of_a_kernel_that_died)
 {
     enum { N = 64 };
@@ -119,8 +119,8 @@ Test(driver, tiles_of_a_kernel_that_died)
     free(out);
 }
 
-/* CLBlast's own event is of the last of its kernels alone: the host's clock
- * tells how long they took together. */
+/* CLBlast returns the event of its last kernel only, so the host's clock
+ * measures all of them. */
 Test(driver, clblast_is_timed_whole)
 {
     const vt_gemm_desc d = {.M = 37, .N = 65, .K = 70};
@@ -161,8 +161,8 @@ Test(driver, clblast_is_timed_whole)
     vt_buf_free(bufs.temp);
 }
 
-/* A driver whose events all take a nanosecond: the figures are the host's. */
-Test(driver, times_that_cannot_be_are_not_shown)
+/* A driver that reports 1 ns for every event: the host's clock is used. */
+Test(driver, impossible_times_are_not_shown)
 {
     vt_plan *p = plan_of(vt_test_device(), "plain", true, 64);
     double sum = 0, from, wall;
@@ -184,7 +184,7 @@ Test(driver, times_that_cannot_be_are_not_shown)
     vt_plan_free(p);
 }
 
-/* As long as the strings of a device may be, nothing of them is cut. */
+/* Device strings of maximum length are not truncated. */
 Test(driver, no_string_is_cut)
 {
     vitcl_device_info info;
@@ -197,7 +197,7 @@ Test(driver, no_string_is_cut)
     vt_driver.version = NULL;
 }
 
-/* A run that failed leaves nothing that could be taken for an answer. */
+/* After a failed run nothing can be read as an answer. */
 Test(driver, a_failed_run_has_no_answer)
 {
     const vitcl_session_options o = {

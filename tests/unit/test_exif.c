@@ -1,6 +1,6 @@
 /*
- * test_exif.c - orientations in blocks made by hand after TIFF 6.0, section 2,
- * in both byte orders, and blocks that end too early.
+ * test_exif.c - orientations in hand-made blocks (TIFF 6.0, section 2), in both
+ * byte orders, and truncated blocks.
  */
 #include "image/decoders.h"
 
@@ -33,7 +33,8 @@ static block begin(bool big, uint32_t at, unsigned entries)
     return b;
 }
 
-/* An entry of 12 bytes; a value shorter than four stands first in its field. */
+/* An entry of 12 bytes; a value shorter than four is left-aligned in its field.
+ */
 static void entry(block *b, unsigned tag, unsigned type, uint32_t count,
                   uint32_t value, unsigned bytes)
 {
@@ -81,8 +82,8 @@ Test(exif, types)
         }
 }
 
-/* The block may end with the entry: no offset of a next directory need be
- * there. A byte less, and there is no such entry. */
+/* The block may end after the entry, without the offset of a next directory;
+ * one byte less and the entry is ignored. */
 Test(exif, ends)
 {
     for (int big = 0; big < 2; big++)
@@ -98,7 +99,7 @@ Test(exif, ends)
         }
 }
 
-/* As many entries are read as the directory says, and the last one counts. */
+/* The directory's count of entries is used, and the last matching one wins. */
 Test(exif, entries)
 {
     block b = begin(false, 8, 1);

@@ -1,7 +1,6 @@
 /*
- * test_file.c - files read whole and within a limit; files that appear whole
- * or not at all, with the rights of a file made as usual, and never in the
- * place of what is no file.
+ * test_file.c - files are read whole, up to a limit. New files are complete or
+ * do not appear, have the usual permissions, and replace only regular files.
  */
 #include "base/file.h"
 #include "support/pictures.h"
@@ -80,8 +79,8 @@ Test(file, appears_whole)
     cr_expect_eq(rmdir(folder), 0, "something was left behind");
 }
 
-/* As root a renamed file would take the place of /dev/null itself. */
-Test(file, replaces_files_alone)
+/* As root, a rename would replace /dev/null itself. */
+Test(file, replaces_only_regular_files)
 {
     const char *folder = vt_test_folder();
     const char *path = vt_test_path(folder, "x");

@@ -1,7 +1,6 @@
 /*
- * test_half.c - 16-bit floats: every one of them, and what lies between two.
- * The arbiter is ldexp() and the rule of IEEE 754: the nearest, and of two that
- * are as near the even one.
+ * test_half.c - all 16-bit floats, and values between two of them. The arbiter
+ * is ldexp() and IEEE 754's rule: round to nearest, ties to even.
  */
 #include "base/half.h"
 
@@ -9,7 +8,7 @@
 #include <math.h>
 #include <string.h>
 
-/* The number of a finite 16-bit float with m bits behind the point. */
+/* The value of a finite 16-bit float with m fraction bits. */
 static double value(unsigned h, int m, int bias)
 {
     const int exponent = (int)(h & 0x7fff) >> m;
@@ -49,7 +48,7 @@ static void check(int m, int bias, float (*widen)(uint16_t),
         for (unsigned h = infinite + 1; h < 0x8000; h++)
             cr_assert(isnan(widen((uint16_t)(s | h))), "%04x", s | h);
     }
-    /* No NaN becomes a number, wherever its bits are. */
+    /* A NaN stays a NaN, whichever bits are set. */
     for (uint32_t u = 1; u < 0x800000; u <<= 1)
         for (uint32_t s = 0; s <= 1; s++) {
             const uint32_t bits = s << 31 | 0x7f800000 | u;

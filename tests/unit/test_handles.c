@@ -1,6 +1,5 @@
 /*
- * test_handles.c - handles where they do not belong: NULL, and in a process
- * that was forked off.
+ * test_handles.c - invalid use of handles: NULL, and after a fork.
  */
 #include "support/pictures.h"
 
@@ -47,8 +46,8 @@ static void free_things(things *t)
     vitcl_device_free(t->device);
 }
 
-/* What a child makes of its parent's things: the number of the first call that
- * was not refused with the status that it should be, 0 when all were. */
+/* Calls a child makes with its parent's handles: returns the number of the
+ * first call that did not fail with the expected status, 0 if all did. */
 static int in_child(things *t)
 {
     static uint8_t rgb[PICTURE];
@@ -66,7 +65,7 @@ static int in_child(things *t)
     double peak;
     int n = 0;
 
-    alarm(60); /* a driver that is called all the same never returns */
+    alarm(60); /* if the driver is called after all, it never returns */
 #define REFUSED(st, call)                                                      \
     if (++n && ((call) != (st) || !vitcl_last_error()[0]))                     \
     return n
@@ -111,7 +110,7 @@ Test(handles, a_forked_child_is_refused)
         _exit(in_child(&t));
     cr_assert_eq(waitpid(pid, &status, 0), pid);
     cr_expect_eq(status, 0, "the child ended with status %#x", status);
-    /* Nothing of it has touched the parent's. */
+    /* The parent's handles still work. */
     need(vitcl_run_rgb(t.session, rgb, 1));
     need(vitcl_session_read(after, 1000, t.session, "logits", 1));
     cr_expect(memcmp(before, after, sizeof before) == 0);

@@ -1,5 +1,5 @@
 /*
- * test_json.c - what the JSON view takes, refuses and hands out.
+ * test_json.c - valid and invalid JSON, and the getters.
  */
 #include "base/json.h"
 #include "support/pictures.h"
@@ -11,7 +11,7 @@
 
 static vitcl_status parse(vt_json **out, const char *text)
 {
-    /* An exact copy without a NUL: reading past the end is seen by ASan. */
+    /* An exact copy without a NUL, so that ASan sees reads past the end. */
     size_t n = strlen(text);
     char *copy = malloc(n ? n : 1);
     memcpy(copy, text, n);
@@ -55,7 +55,7 @@ Test(json, reads_values)
     cr_expect_null(vt_json_first(vt_json_get(r, "e")));
     cr_expect_str_eq(vt_json_key(vt_json_first(r)), "a");
     cr_expect_str_eq(vt_json_key(vt_json_next(vt_json_first(r))), "s");
-    /* NULL and wrong types are "not there". */
+    /* NULL and wrong types count as missing. */
     cr_expect_null(vt_json_get(r, "A"));
     cr_expect_null(vt_json_get(a, "a"));
     cr_expect_null(vt_json_get(NULL, "a"));
@@ -67,7 +67,7 @@ Test(json, reads_values)
     vt_json_free(NULL);
 }
 
-/* The first and the last character of each length, and those beside the
+/* The first and last character of each UTF-8 length, and the neighbours of the
  * surrogates. */
 Test(json, reads_utf8)
 {
@@ -160,7 +160,7 @@ Test(json, refuses)
     vt_json_free(r);
 }
 
-/* Big and hostile texts take linear time and bounded memory. */
+/* Large and hostile texts need linear time and bounded memory. */
 Test(json, large)
 {
     const size_t n = 100000;

@@ -1,6 +1,5 @@
 /*
- * test_log.c - the log callback: what is done is told a line at a time, to one
- * listener, until it is taken away.
+ * test_log.c - the log callback gets one line a call until it is removed.
  */
 #include "base/log.h"
 #include "support/device.h"
@@ -25,7 +24,8 @@ static void listen(void *context, const char *line)
     snprintf(h->text + n, sizeof h->text - n, "%s\n", line);
 }
 
-/* Against the rules: it must neither hang nor be heard. */
+/* A callback that breaks the rules by calling vitcl must neither deadlock nor
+ * recurse. */
 static void meddle(void *context, const char *line)
 {
     vitcl_device *device = NULL;
@@ -50,7 +50,7 @@ Test(log, lines)
     cr_expect_str_eq(vt_message(), "kept");
     cr_expect_str_eq(h.text, "one 1\ntwo\nthree four [1m\nfive\n");
     h.text[0] = '\0';
-    vt_log("%5000d\n%d", 1, 2); /* longer than any buffer, none of it lost */
+    vt_log("%5000d\n%d", 1, 2); /* longer than any buffer; nothing is cut */
     cr_expect_eq(strlen(h.text), 5003);
     cr_expect_str_eq(h.text + 4999, "1\n2\n");
     vitcl_set_log(NULL, NULL);
@@ -69,7 +69,7 @@ Test(log, a_meddling_callback)
     vitcl_set_log(NULL, NULL);
 }
 
-/* A device that opens says which it is; a kernel that is refused, why. */
+/* Opening a device logs its name; a rejected kernel logs the reason. */
 Test(log, devices_and_compilers)
 {
     vitcl_device_info info;

@@ -1,5 +1,5 @@
 /*
- * test_loop.c - whole trainings of a tiny model.
+ * test_loop.c - complete trainings of a tiny model.
  */
 #include "train/loop.h"
 
@@ -49,7 +49,7 @@ static void expect_same(const char *a, const char *b, const char *file)
     free(y);
 }
 
-/* 64 pictures, every variant: all of them right in the end. */
+/* 64 pictures, every variant: at the end all are classified correctly. */
 Test(loop, overfits)
 {
     static const char *const variants[] = {
@@ -89,7 +89,7 @@ Test(loop, overfits)
     vt_test_remove(root);
 }
 
-/* Stopped at any steps and gone on with: the same bytes. */
+/* Interrupted at any step and resumed: the same bytes. */
 Test(loop, resumes_to_the_bit)
 {
     static const char *const settings[] = {
@@ -148,7 +148,7 @@ Test(loop, resumes_to_the_bit)
     vt_test_remove(root);
 }
 
-/* 4 x 8 pictures make the step that 32 make, but for rounding. */
+/* Four micro-batches of 8 give the step of one batch of 32, up to rounding. */
 static void accumulate(const char *objective)
 {
     char *root = vt_test_folder();
@@ -205,7 +205,7 @@ Test(loop, accumulates)
     accumulate("masked-patch");
 }
 
-/* What falls in training does not fall while held-out pictures are scored. */
+/* Dropout is off while held-out pictures are scored. */
 Test(loop, drops_only_in_training)
 {
     static const char *const settings[] = {"{}", "{\"dropout\": 0.5}",
@@ -242,9 +242,8 @@ Test(loop, drops_only_in_training)
     vt_test_remove(root);
 }
 
-/* Noise is learnt by heart, but what was held out stays a guess: labels of
- * noise say nothing of other noise. */
-Test(loop, scores_what_was_held_out)
+/* A model can memorise noise, but held-out noise stays a guess. */
+Test(loop, scores_held_out_pictures)
 {
     enum { PICTURES = 100 };
     char *root = vt_test_folder();
@@ -290,9 +289,9 @@ Test(loop, scores_what_was_held_out)
     vt_test_remove(root);
 }
 
-/* All pictures are one, so that the model of the folder can be asked for the
- * held-out score: with averages they are what is scored. */
-Test(loop, scores_the_model_that_it_writes)
+/* All pictures are equal, so the saved model can be asked for the held-out
+ * score; with averages, those are scored. */
+Test(loop, scores_the_saved_model)
 {
     char *root = vt_test_folder();
     vitcl_device *d = device();
@@ -357,7 +356,7 @@ Test(loop, scores_the_model_that_it_writes)
     vt_test_remove(root);
 }
 
-/* A head of zeros says the same of every class. */
+/* A head of zeros gives all classes the same probability. */
 Test(loop, fine_tunes_from_ln_k)
 {
     char *root = vt_test_folder();
@@ -398,7 +397,7 @@ Test(loop, fine_tunes_from_ln_k)
     vt_test_remove(root);
 }
 
-Test(loop, names_the_step_of_a_loss_that_is_none)
+Test(loop, names_the_step_of_a_loss_that_is_not_finite)
 {
     char *root = vt_test_folder();
     vitcl_device *d = device();

@@ -1,6 +1,6 @@
 /*
- * test_mask.c - masked patch prediction: what is hidden, what is asked, the
- * gradient through it, and a whole pre-training with what follows.
+ * test_mask.c - masked patch prediction: which patches are hidden and
+ * predicted, the gradient, and a whole pre-training with fine-tuning.
  */
 #include "data/mask.h"
 
@@ -18,7 +18,7 @@
 
 #define ok(expr) cr_assert_eq((expr), VITCL_OK, "%s", vt_message())
 
-/* ---- what is hidden ---- */
+/* ---- the mask ---- */
 
 enum { PATCHES = 49, DRAWS = 4000 };
 
@@ -30,7 +30,7 @@ static void choose(int32_t *source, uint8_t *asked, int patches, uint64_t state,
     ok(vt_mask_choose(source, asked, patches, &r));
 }
 
-Test(mask, hides_half_in_the_paper_s_shares)
+Test(mask, hides_half_with_the_papers_shares)
 {
     int32_t source[PATCHES];
     uint8_t asked[PATCHES];
@@ -59,9 +59,9 @@ Test(mask, hides_half_in_the_paper_s_shares)
         cr_expect_lt(abs(hidden[k] - 2041), 158, "patch %d: %d", k, hidden[k]);
 }
 
-/* What stands in for a patch is any of the others alike, never itself: of five
- * patches, the shares of each for each. */
-Test(mask, stands_in_by_any_other)
+/* A replaced patch becomes any of the other patches with equal probability,
+ * never itself: with five patches, the shares for each pair. */
+Test(mask, replaces_by_any_other_patch)
 {
     enum { FEW = 5, TIMES = 100000 };
     int32_t source[FEW];
@@ -104,7 +104,7 @@ Test(mask, depends_on_state_epoch_and_picture)
 }
 
 /* 3 x 5 patches of 2 x 4 pixels: each channel's mean, cut to 3 bits. */
-Test(mask, names_mean_colours)
+Test(mask, classes_are_mean_colours)
 {
     enum { W = 20, H = 6 };
     static uint8_t rgb[H * W * 3];
@@ -146,18 +146,18 @@ typedef struct bench {
 
 static void open_bench(bench *b, const char *root, const char *more)
 {
-    vt_optimizer_config recipe = {.optimizer = VT_SGD};
-    vt_model_files parcel = {0};
+    vt_optimizer_config optimizer = {.optimizer = VT_SGD};
+    vt_model_files files = {0};
     vt_json *json = NULL;
     int32_t source[BATCH * GRID];
     vt_rng r = {8};
 
     ok(vt_json_load(&json, vt_test_config(root, more), 1 << 16, 8));
-    ok(vt_model_files_random(&parcel, NULL, json, "test", 0, 0, NULL, 2));
-    ok(vt_model_files_write(&parcel, root));
+    ok(vt_model_files_random(&files, NULL, json, "test", 0, 0, NULL, 2));
+    ok(vt_model_files_write(&files, root));
     ok(vt_model_open(&b->model, root));
     cr_expect_eq(vt_model_config(b->model)->classes, 0);
-    ok(vt_trainer_new(&b->trainer, b->model, &recipe,
+    ok(vt_trainer_new(&b->trainer, b->model, &optimizer,
                       &(vt_trainer_options){.dev = vt_test_device(),
                                             .gemm = "plain",
                                             .batch = BATCH,
@@ -176,7 +176,7 @@ static void open_bench(bench *b, const char *root, const char *more)
     }
     ok(vt_trainer_corrupt(b->trainer, source));
     vt_mask_targets(b->targets, b->colour, BATCH * GRID, 0);
-    vt_model_files_free(&parcel);
+    vt_model_files_free(&files);
     vt_json_free(json);
 }
 
@@ -186,7 +186,7 @@ static void close_bench(bench *b)
     vt_model_close(b->model);
 }
 
-/* The mean over patches that are asked for, from the logits. */
+/* The mean loss over the patches to predict, from the logits. */
 static double loss_of(const bench *b)
 {
     double sum = 0;
@@ -206,13 +206,13 @@ static double loss_of(const bench *b)
     return sum / n;
 }
 
-/* Along the gradient the loss must rise by its length; the gradient may be
- * wrong in no component that matters. */
-static void check_slope(bench *b, const char *name)
+/* Along the gradient the loss must rise at the rate of its norm; this tests
+ * every component that matters. */
+static void check_derivative(bench *b, const char *name)
 {
     const vt_value *v = NULL;
     size_t i = 0, n = 1;
-    double length = 0, loss[2], slope, h = 0.02;
+    double length = 0, loss[2], derivative, h = 0.02;
     float *g, *w, *moved;
 
     while (i < vt_trainer_parameters(b->trainer) &&
@@ -236,14 +236,14 @@ static void check_slope(bench *b, const char *name)
         ok(vt_trainer_write(b->trainer, i, "", moved));
         ok(vt_trainer_evaluate(&loss[side], b->trainer, b->pixels, b->targets));
     }
-    slope = (loss[0] - loss[1]) / (2 * h);
-    cr_expect_float_eq(slope / length, 1, 0.02, "%s: %g, not %g", name, slope,
-                       length);
+    derivative = (loss[0] - loss[1]) / (2 * h);
+    cr_expect_float_eq(derivative / length, 1, 0.02, "%s: %g, not %g", name,
+                       derivative, length);
     ok(vt_trainer_write(b->trainer, i, "", w));
     free(g), free(w), free(moved);
 }
 
-Test(mask, gradient_is_the_slope)
+Test(mask, gradient_matches_differences)
 {
     static const char *const variants[] = {
         "", ", \"class_token\": false, \"global_pool\": \"avg\""};
@@ -257,10 +257,10 @@ Test(mask, gradient_is_the_slope)
         ok(vt_trainer_batch(&loss, b.trainer, b.pixels, b.targets));
         ok(vt_trainer_logits(b.logits, b.trainer));
         cr_expect_float_eq(loss, loss_of(&b), 1e-5, "%.7f", loss);
-        check_slope(&b, "mpp_mask");
-        check_slope(&b, "patch_embed.proj.weight");
-        check_slope(&b, "pos_embed");
-        check_slope(&b, "mpp_head.weight");
+        check_derivative(&b, "mpp_mask");
+        check_derivative(&b, "patch_embed.proj.weight");
+        check_derivative(&b, "pos_embed");
+        check_derivative(&b, "mpp_head.weight");
         close_bench(&b);
         vt_test_remove(root);
     }
@@ -295,7 +295,7 @@ static void expect_same(const char *a, const char *b, const char *file)
     free(y);
 }
 
-Test(mask, pre_trains_goes_on_and_is_fine_tuned)
+Test(mask, pre_trains_resumes_and_is_fine_tuned)
 {
     char *root = vt_test_folder();
     vitcl_device *d = NULL;

@@ -1,6 +1,5 @@
 /*
- * test_model_files.c - models that nobody has trained, and old ones with new
- * heads.
+ * test_model_files.c - untrained models, and trained ones with new heads.
  */
 #include "base/memory.h"
 #include "train/model_files.h"
@@ -145,7 +144,7 @@ Test(model_files, presets_and_hybrids_open)
     vt_test_remove(folder);
 }
 
-/* The largest change of a logit when patches 1 and 6 change places. */
+/* The largest change of a logit when patches 1 and 6 are swapped. */
 static double swapped(const char *folder)
 {
     static float x[3 * 32 * 32], y[3 * 32 * 32];
@@ -182,7 +181,7 @@ static double swapped(const char *folder)
     return worst;
 }
 
-/* Without positions a picture is a bag of patches (paper, D.4). */
+/* Without positions the order of patches does not matter (paper, D.4). */
 Test(model_files, bag_of_patches)
 {
     char *folder = vt_test_folder(), text[512];
@@ -198,9 +197,9 @@ Test(model_files, bag_of_patches)
     vt_test_remove(folder);
 }
 
-/* timm writes the number of classes into model_args, too, and obeys it there:
- * a new head would not fit. */
-Test(model_files, refit_forgets_the_old_classes)
+/* timm writes the number of classes into model_args, too, and uses it; if it
+ * stayed there, the new head would not fit. */
+Test(model_files, finetune_replaces_the_classes)
 {
     static const char config[] =
         "{\"architecture\": \"vit_base_patch16_224\", \"num_classes\": 5, "
@@ -236,9 +235,9 @@ Test(model_files, refit_forgets_the_old_classes)
     vt_test_remove(folder);
 }
 
-/* Positions are made for the new grid, each kind in the form it had: rows of
- * the model's width, or halves of it along each axis. */
-Test(model_files, refit_at_another_size)
+/* Positions are resized to the new grid, and keep their form: rows of the
+ * model's width, or half of it along each axis. */
+Test(model_files, finetune_at_another_size)
 {
     static const struct {
         const char *more, *name;
@@ -286,7 +285,7 @@ Test(model_files, refit_at_another_size)
     vt_test_remove(folder);
 }
 
-Test(model_files, refuses_what_cannot_be)
+Test(model_files, refuses_invalid_options)
 {
     static const char *const bad[] = {
         "{}",

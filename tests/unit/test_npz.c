@@ -1,5 +1,5 @@
 /*
- * test_npz.c - numpy archives: what numpy writes, and what nobody should.
+ * test_npz.c - NumPy archives: what NumPy writes, and invalid ones.
  */
 #include "base/memory.h"
 #include "support/made_zip.h"
@@ -34,7 +34,7 @@ static size_t npy(const char *header, const void *data, size_t size)
 
 static vitcl_status open_zip(vt_tensors **out)
 {
-    static uint8_t *exact; /* no byte behind the end can be read unseen */
+    static uint8_t *exact; /* exact size: ASan sees reads past the end */
     free(exact);
     exact = malloc(z.size);
     memcpy(exact, z.bytes, z.size);
@@ -239,7 +239,7 @@ Test(npz, refuses_archives)
     for (size_t i = 0; i < VT_COUNT(all); i++) {
         memset(&z, 0, sizeof z);
         made_add(&z, all[i].name, array, npy(F4("(6,)"), six, 24), all[i].lie);
-        if (i == 0) /* sniffed by the first name */
+        if (i == 0) /* detected by the first name */
             memset(&z, 0, sizeof z),
                 made_add(&z, "0.npy", array, npy(F4("(6,)"), six, 24),
                          (made_lie){0}),
@@ -261,8 +261,8 @@ Test(npz, refuses_archives)
     z.central_size *= 2, z.count = 2;
     made_end(&z);
     refused("overlap", "");
-    /* An entry within another's data: each is sound, together they are more
-     * than the file. */
+    /* An entry inside another's data: each is valid, but together they are
+     * larger than the file. */
     static made_zip inner;
     memset(&inner, 0, sizeof inner);
     made_add(&inner, "b.npy", array, npy(F4("(6, 100)"), zeros, 2400),
@@ -276,8 +276,8 @@ Test(npz, refuses_archives)
     z.central_size += inner.central_size, z.count = 2;
     made_end(&z);
     refused("nested", "overlap");
-    /* One entry may unfold to all that a file of this size may, but then
-     * there is nothing left for another. */
+    /* One entry may expand to the limit for a file of this size, but then
+     * nothing is left for others. */
     static const uint8_t bits[300000];
     const size_t limit = ((size_t)256 << 20) + sizeof bits * 64;
     memset(&z, 0, sizeof z);

@@ -1,8 +1,8 @@
 /*
- * test_params.c - the user's tuned parameters: lines that are used, lines and
- * files that are refused with one warning, writing that keeps other lines; and
- * what trying instructions leaves behind. Right answers are judged by exact
- * sums (vt_candidate_measure), and by that judge finding a wrong kernel.
+ * test_params.c - the user's tuned parameters: valid lines are used, invalid
+ * lines and files are ignored with one warning, and saving keeps other lines.
+ * Also the stored results of trials. vt_candidate_measure() judges products by
+ * exact sums, and is itself tested with a wrong kernel.
  */
 #include "api/trial.h"
 #include "gemm/params.h"
@@ -77,7 +77,7 @@ Test(params, lines)
     cr_expect_eq(t[VT_PARAMS_DOT][3].v[4], 3);
 }
 
-/* Each spoils its own line, and nothing behind it. */
+/* Each error affects its own line only. */
 Test(params, hostile_lines)
 {
     static const struct {
@@ -193,7 +193,7 @@ static void has(const char *text, bool yes)
     cr_expect_eq(strstr(all, text) != NULL, yes, "%s in %s", text, all);
 }
 
-/* What is written is read, by the device it is for; other lines stay. */
+/* A saved entry is read back for its device; other lines stay. */
 Test(params, saved)
 {
     vt_dev *dev = NULL;
@@ -231,7 +231,7 @@ static vitcl_status judge(const char *candidate)
     return st;
 }
 
-/* Whatever the parameters, every sum is exact. */
+/* Every sum is exact with any parameters. */
 Test(params, right)
 {
     static const char *const all[] = {

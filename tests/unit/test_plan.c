@@ -1,6 +1,6 @@
 /*
- * test_plan.c - the executor with ops of its own: placement, sticky errors,
- * names and gradients' book-keeping.
+ * test_plan.c - the executor with the test's own ops: memory placement, sticky
+ * errors, names, gradients.
  */
 #include "base/memory.h"
 #include "plan/plan.h"
@@ -76,8 +76,8 @@ static vt_plan *fresh(const char *const *keep, const char *const *freeze)
     return p;
 }
 
-/* Values whose lives overlap must not overlap in memory, at random graphs;
- * and the arena must not be larger than the sum of all. */
+/* In random graphs, values that are live at the same time must not overlap in
+ * memory, and the arena must not exceed the sum of all values. */
 Test(plan, placement)
 {
     uint32_t r = 1;
@@ -170,7 +170,7 @@ Test(plan, gradients)
     vt_val h = step(p, &any, 4, x, w), a, b, loss;
 
     cr_expect_eq(vt_param(p, "w", 1, (int[]){4}), w);
-    step(p, &dead, 4, x, f); /* not on the way to the loss: no harm */
+    step(p, &dead, 4, x, f); /* not on the path to the loss: ignored */
     a = step(p, &any, 4, h, f);
     b = step(p, &any, 4, h, a); /* h has two consumers */
     loss = step(p, &any, 1, b, VT_NONE);
@@ -191,8 +191,8 @@ Test(plan, gradients)
     vt_plan_free(p);
 }
 
-/* Two parameters that differ in their last character alone: so do the names of
- * their gradients. What does not fit is refused, not cut. */
+/* Parameters that differ only in the last character have gradients that do,
+ * too. Names that are too long are refused, not truncated. */
 Test(plan, names_are_whole_or_refused)
 {
     static const char *const none[] = {NULL};

@@ -1,6 +1,6 @@
 /*
- * test_pos_resize.c - resizing of positions against torch, timm and scipy:
- * tests/data/positions.safetensors, made by tools/golden_tiny.py.
+ * test_pos_resize.c - resizing of positions against torch, timm and scipy
+ * (tests/data/positions.safetensors, made by tools/golden_tiny.py).
  */
 #include "models/pos_resize.h"
 #include "weights/weights.h"

@@ -1,6 +1,6 @@
 /*
- * test_preprocess.c - resize and crop against pixels that timm, transformers
- * and Pillow made, and every spelling of their configs.
+ * test_preprocess.c - resize and crop against pixels from timm, transformers
+ * and Pillow, and all forms of their configs.
  */
 #include "base/file.h"
 #include "base/memory.h"
@@ -300,8 +300,8 @@ Test(preprocess, refused)
     }
 }
 
-/* A line of pixels asks for a resized picture of millions; only the crop may
- * be made. And what fits no crop is an error. */
+/* A one-pixel-high picture would be resized to millions of pixels; only the
+ * crop may be computed. A crop larger than the picture is an error. */
 Test(preprocess, extremes)
 {
     uint8_t line[3 * 60000] = {1, 2, 3};

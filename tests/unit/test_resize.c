@@ -1,5 +1,5 @@
 /*
- * test_resize.c - vt_resize against SHA-256 sums of what Pillow makes
+ * test_resize.c - vt_resize against SHA-256 sums of Pillow's results
  * (tests/data/preprocess/make.py), for all six filters.
  */
 #include "base/sha256.h"

@@ -1,5 +1,5 @@
 /*
- * test_safetensors.c - good files, hostile files, shards and writing.
+ * test_safetensors.c - valid files, hostile files, shards and writing.
  */
 #include "base/memory.h"
 #include "convert/export.h"
@@ -13,8 +13,8 @@
 #include <string.h>
 #include <unistd.h>
 
-/* A file of this header, `pad` more bytes than it is long being claimed, and
- * `size` bytes of data 0, 1, 2 ... */
+/* A file with this header, whose length field is `pad` too large, and `size`
+ * bytes of data 0, 1, 2 ... */
 static uint8_t *kept; /* bytes of the file that is open */
 
 static vitcl_status open_made(vt_tensors **out, const char *header,
@@ -74,7 +74,8 @@ Test(safetensors, reads)
     vt_tensors_free(t);
 }
 
-/* Every type of the format has its size, also those that are only carried. */
+/* Every type of the format has the right size, also those that are only passed
+ * through. */
 Test(safetensors, element_types)
 {
     static const struct {
@@ -108,7 +109,7 @@ Test(safetensors, element_types)
     }
 }
 
-/* Numbers that a narrower type on the way would spoil. */
+/* Numbers that a narrower intermediate type would change. */
 Test(safetensors, converts_numbers)
 {
     const int64_t l[3] = {(int64_t)1 << 40, -((int64_t)3 << 33), INT64_MIN};
@@ -146,8 +147,8 @@ Test(safetensors, converts_numbers)
     }
 }
 
-/* A file that is cut short while it is open: what is still there is read, what
- * is not is an error that names the file. */
+/* A file truncated while it is open: existing data is read; missing data is an
+ * error that names the file. */
 Test(safetensors, cut_short_in_use)
 {
     static const vt_file_dtype types[] = {VT_FILE_F32, VT_FILE_F64};
@@ -340,7 +341,7 @@ Test(safetensors, writes)
     cr_assert_eq(vt_tensor_f32(f, vt_tensors_get(t, "label")), VITCL_OK);
     cr_expect_eq(f[0], -7.0f);
     vt_tensors_free(t);
-    /* Nothing is left behind by a failure. */
+    /* A failure leaves no files. */
     x[0].size = 5;
     cr_expect_eq(vt_safetensors_write(in_folder("3"), x, 4, NULL),
                  VITCL_EINVAL);

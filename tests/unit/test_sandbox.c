@@ -1,6 +1,6 @@
 /*
- * test_sandbox.c - the pool of decoder processes: same pixels as in process,
- * the order of the pushes, a death that costs one picture, and limits.
+ * test_sandbox.c - the pool of decoder processes: the same pixels as in
+ * process, the order of pushes, a crash that costs one picture, limits.
  */
 #include "base/file.h"
 #include "base/memory.h"
@@ -136,7 +136,7 @@ Test(sandbox, order_and_pixels)
     vt_pool_free(NULL);
 }
 
-/* The number behind `key` in /proc/PID/status. */
+/* The number after `key` in /proc/PID/status. */
 static int status_field(pid_t pid, const char *key)
 {
     char path[64], line[256];
@@ -166,8 +166,8 @@ static void await_lock(pid_t pid)
     }
 }
 
-/* What a worker may do, as the kernel sees it. */
-Test(sandbox, locked_up)
+/* A worker's restrictions as the kernel reports them. */
+Test(sandbox, workers_are_restricted)
 {
     vt_decoder_pool *pool = NULL;
     vt_preprocess p = how();
@@ -180,7 +180,7 @@ Test(sandbox, locked_up)
     for (int i = 0; i < 2; i++)
         cr_assert_eq(vt_pool_next(rgb, pool), VITCL_OK);
     cr_assert_eq(children(pids), 2);
-    /* One may have decoded both, and the other not have begun. */
+    /* one may have decoded both before the other began */
     for (int i = 0; i < 2; i++)
         await_lock(pids[i]);
     for (int i = 0; i < 2; i++) {
@@ -225,8 +225,8 @@ static bool comes_to_ignore(pid_t pid, int signal)
     return false;
 }
 
-/* Ctrl-C reaches a program's whole group: what is to become of the pictures
- * that are being decoded is for the program to say, so its decoders stay. */
+/* Ctrl-C signals the whole process group. The program decides what happens to
+ * pictures being decoded, so the decoders ignore it. */
 Test(sandbox, not_interrupted)
 {
     static const int signals[] = {SIGINT, SIGPIPE};
@@ -253,7 +253,7 @@ Test(sandbox, not_interrupted)
     vt_pool_free(pool);
 }
 
-/* Idle workers that are killed cost nothing. */
+/* Killing idle workers loses no picture. */
 Test(sandbox, killed_when_idle)
 {
     vt_decoder_pool *pool = NULL;
@@ -278,8 +278,8 @@ Test(sandbox, killed_when_idle)
     vt_pool_free(pool);
 }
 
-/* A worker is stopped at a picture and then ended by `signal`: that picture is
- * an error, those that waited behind it are decoded by its successor. */
+/* A worker is stopped while decoding and then killed by `signal`: that picture
+ * is an error; queued ones are decoded by its successor. */
 static void end_at_work(int signal, const char *why)
 {
     uint8_t want[BYTES], rgb[BYTES];
@@ -310,13 +310,14 @@ static void end_at_work(int signal, const char *why)
     vt_pool_free(pool);
 }
 
-Test(sandbox, ended_at_work)
+Test(sandbox, killed_while_decoding)
 {
     end_at_work(SIGKILL, "the decoder crashed");
     end_at_work(SIGPROF, "it took too long to decode"); /* its own timer's */
 }
 
-/* Workers are killed all the time: every picture is answered, none wrongly. */
+/* Workers are killed again and again: every picture gets a correct answer or an
+ * error. */
 Test(sandbox, killed_again_and_again)
 {
     uint8_t want[BYTES], rgb[BYTES];
@@ -345,8 +346,8 @@ Test(sandbox, killed_again_and_again)
     vt_pool_free(pool);
 }
 
-/* A parent with a thread that allocates all the time, as an OpenCL runtime
- * may: its processes must not meet its locks. */
+/* A parent with a thread that allocates all the time, as an OpenCL runtime may:
+ * children must not depend on its locks. */
 static atomic_int stop;
 
 static void *busy(void *arg)
@@ -409,7 +410,7 @@ static unsigned char *flat(unsigned long *size, unsigned side, int layers)
     return out;
 }
 
-/* The ceiling of a process's memory in bytes. */
+/* A process's memory limit in bytes. */
 static unsigned long long ceiling(pid_t pid)
 {
     char path[64], line[256];
@@ -426,9 +427,9 @@ static unsigned long long ceiling(pid_t pid)
     return value;
 }
 
-/* All processes together stay within the budget, beside what a process maps
- * anyhow; what is too much for one of them is decoded by the large one, what
- * is too much for that is refused. */
+/* All processes together stay within the budget, apart from what a process maps
+ * anyway. A picture too large for one decoder goes to the large one; one too
+ * large for that is refused. */
 Test(sandbox, one_budget)
 {
     const unsigned long long mib = 1 << 20, own = 16 * mib;
@@ -481,7 +482,7 @@ Test(sandbox, one_budget)
     free(file[1]);
 }
 
-/* The same where threads have a pool each. */
+/* The same if each thread has its own pool. */
 Test(sandbox, shared_budget)
 {
     unsigned long size[2];
@@ -515,7 +516,7 @@ Test(sandbox, shared_budget)
     free(file[1]);
 }
 
-Test(sandbox, what_is_asked_of_limits)
+Test(sandbox, limits_from_the_environment)
 {
     static const char *const names[] = {
         "VITCL_DECODE_MEMORY", "VITCL_DECODE_SECONDS", "VITCL_DECODE_PIXELS"};
@@ -550,10 +551,10 @@ Test(sandbox, what_is_asked_of_limits)
     cr_expect(strstr(vt_message(), "/no such program"), "%s", vt_message());
 }
 
-/* ---- a host ---- */
+/* ---- the public calls ---- */
 
-/* The public calls decode as we do in process, leave no child behind and reap
- * none of the host's. */
+/* The public calls decode as in process, leave no child, and do not reap the
+ * host's children. */
 Test(sandbox, one_picture)
 {
     vitcl_image image = {0, 0, NULL};
@@ -586,7 +587,7 @@ Test(sandbox, one_picture)
     cr_expect_null(vitcl_decode_note());
 }
 
-/* Where the filter is refused, pictures are decoded and the host is told. */
+/* Without the filter, pictures are decoded and the host gets a note. */
 Test(sandbox, refused_filter)
 {
     struct sock_filter code[] = {
@@ -613,7 +614,7 @@ Test(sandbox, refused_filter)
     vitcl_image_free(&image);
 }
 
-/* A host that closed its first descriptors, and one that reaps everything. */
+/* A host with closed standard descriptors, and one that reaps all children. */
 Test(sandbox, odd_hosts)
 {
     vitcl_image image = {0, 0, NULL};

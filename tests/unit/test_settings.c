@@ -1,6 +1,6 @@
 /*
- * test_settings.c - what a training does where nothing is said: the numbers
- * that the header and vitcl(1) promise.
+ * test_settings.c - a training's default settings (as the header and vitcl(1)
+ * document them), overrides, bounds, and training.json.
  */
 #include "train/settings.h"
 
@@ -113,8 +113,8 @@ Test(settings, have_the_promised_defaults, .init = setup, .fini = teardown)
     }
 }
 
-/* Every setting of the file arrives where it belongs. */
-Test(settings, obey_the_file, .init = setup, .fini = teardown)
+/* Every setting of the file reaches its member. */
+Test(settings, follow_the_file, .init = setup, .fini = teardown)
 {
     vt_optimizer_config r;
     vt_schedule s;
@@ -140,7 +140,7 @@ Test(settings, obey_the_file, .init = setup, .fini = teardown)
     cr_expect(s.decay == VT_LINEAR && s.warmup == 7 && s.floor == 0.001);
 }
 
-/* Just inside and just outside of what can be. */
+/* Values just inside and just outside the limits. */
 Test(settings, have_bounds, .init = setup, .fini = teardown)
 {
     static const struct {
@@ -196,8 +196,8 @@ static vitcl_status load(vt_settings *s, const char *text)
     "\"light\", \"epochs\": 1, \"batch\": 4, \"micro\": 2, \"lr\": 0.1" more   \
     "}"
 
-/* training.json is a file like any other: what no training can have begun with
- * is refused before anything is done. */
+/* A hostile training.json: settings that no training can have are refused
+ * before anything starts. */
 Test(settings, of_an_old_training, .init = setup, .fini = teardown)
 {
     static const struct {

@@ -1,5 +1,5 @@
 /*
- * test_sha256.c - SHA-256 against the vectors of FIPS 180-2 and of NIST.
+ * test_sha256.c - SHA-256 against test vectors of FIPS 180-2 and NIST.
  */
 #include "base/sha256.h"
 
@@ -28,7 +28,7 @@ Test(sha256, vectors)
     }
 }
 
-/* A million times 'a', in steps that meet block borders in every way. */
+/* A million times 'a', in pieces that cross block borders in all ways. */
 Test(sha256, steps)
 {
     char text[200], hex[65];

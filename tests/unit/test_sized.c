@@ -1,7 +1,7 @@
 /*
- * test_sized.c - structs that begin with their size, from a program that was
- * built against an earlier or a later header. tests/install/versions.sh has
- * such programs compiled.
+ * test_sized.c - structs that begin with their size, as passed by programs
+ * built against an earlier or a later header. tests/install/versions.sh
+ * compiles such programs.
  */
 #include "support/pictures.h"
 
@@ -44,12 +44,12 @@ Test(sized, the_header_has_the_librarys_version)
     cr_expect_str_eq(text, vitcl_version());
 }
 
-/* Options as an older header has them: no member behind width. */
+/* Options of an older header: no member after width. */
 typedef struct older {
     size_t size;
     uint32_t batch, height, width;
 } older;
-/* ... and a later one: one more. */
+/* Options of a later header: one more member. */
 typedef struct later {
     vitcl_session_options now;
     uint64_t more;
@@ -70,7 +70,7 @@ Test(sized, options_of_another_size)
 {
     struct {
         older o;
-        unsigned char behind[256]; /* nothing that is looked at */
+        unsigned char behind[256]; /* never read */
     } before = {{sizeof(older), 3, 32, 32}, {0}};
     later after = {{.size = sizeof after, .batch = 2}, 0};
     uint32_t batch;
@@ -184,7 +184,7 @@ static const struct {
 
 enum { ROOM = 8192, CANARY = 0xa5 };
 
-/* Asks with a struct of `size` bytes; what lies behind it must stay. */
+/* Asks with a struct of `size` bytes; the bytes after it must not change. */
 static vitcl_status ask(unsigned char *out, size_t i, size_t size)
 {
     vitcl_status st;

@@ -1,6 +1,6 @@
 /*
- * test_torch.c - PyTorch zip files, honest ones and weapons. The honest
- * pickles are what torch.save() and torch.jit.save() write, by hand.
+ * test_torch.c - PyTorch zip files, valid and hostile. The valid pickles are
+ * what torch.save() and torch.jit.save() write, by hand.
  */
 #include "base/memory.h"
 #include "support/made_zip.h"
@@ -120,8 +120,8 @@ Test(torch, finds_the_state_dict)
     vt_tensors_free(t);
 }
 
-/* timm's order (load_state_dict), whichever of them there are, in any order of
- * the file; each dict has another of the six numbers. */
+/* timm's preference among state dicts (load_state_dict), for any subset and any
+ * order in the file. Each dict has a different one of the six numbers. */
 Test(torch, takes_timms_state_dict)
 {
     static const struct {
@@ -213,7 +213,7 @@ static const struct {
     {P("1."), "no mark"},
     {P("0."), "stack"},
     {P("(0."), "stack"},
-    /* What lies below a mark is out of reach until the mark is gone. */
+    /* Stack entries below a mark cannot be reached until the mark is gone. */
     {P("N(0."), "stack underflow"},
     {P("N(0t."), "stack underflow"},
     {P("NN(N\x86."), "stack underflow"},
@@ -314,7 +314,8 @@ Test(torch, refuses)
     static uint8_t many[(1 << 22) + 16];
     memset(many, 'N', sizeof many);
     refused(many, sizeof many, "stack too deep");
-    /* As many values as there may be, on a stack emptied half-way: and one. */
+    /* The maximum number of values, on a stack emptied half-way; then one more.
+     */
     many[0] = many[1 << 21] = '(';
     many[(1 << 21) - 1] = many[1 << 22] = '1';
     refused(many, sizeof many, "too many values");
@@ -341,8 +342,8 @@ Test(torch, refuses)
     refused(many, n + 7, "too many names");
 }
 
-/* Views may repeat bytes, but not without end: a view of 40 MB of a file of a
- * few hundred bytes is taken, two of them are not. */
+/* Views may repeat bytes up to a limit: one view of 40 MB of a file of a few
+ * hundred bytes is accepted, two are not. */
 Test(torch, refuses_copies)
 {
 #define LARGE TENSOR(SIX, "\x00", "J\x80\x96\x98\x00\x85", "K\x00\x85")
