@@ -1,13 +1,13 @@
 /*
- * cl_crash.c - a driver that crashes, as drivers' compilers do on assembly that
- * they do not expect.
+ * cl_crash.c - a driver that crashes, as drivers' compilers do on some inline
+ * assembly.
  *
  * Preloaded with VT_CL_CRASH="SIGNAL CALL N TEXT", it raises SIGNAL (a number)
- * at the N-th CALL of a process and at all later ones, before the call is made.
- * CALL is clCreateContext, clReleaseContext or clCreateProgramWithSource; of
- * the latter those count whose source holds TEXT (else TEXT is -). Each crash
- * adds a byte to the file VT_CL_CRASH_LOG; with VT_CL_CRASH_MOST=M there is
- * none once that has M bytes.
+ * at a process's N-th CALL and at all later ones, before the call is made. CALL
+ * is clCreateContext, clReleaseContext or clCreateProgramWithSource; of the
+ * latter only those count whose source contains TEXT (otherwise TEXT is -).
+ * Each crash appends a byte to the file VT_CL_CRASH_LOG; with
+ * VT_CL_CRASH_MOST=M there are no more crashes once it has M bytes.
  */
 #define _GNU_SOURCE
 #define CL_TARGET_OPENCL_VERSION 120

@@ -1,10 +1,10 @@
 /*
- * cl_fail.c - makes one OpenCL call of a program fail.
+ * cl_fail.c - make one OpenCL call of a program fail.
  *
  * Preloaded with VT_CL_FAIL="N CODE", the N-th call (from 1) of those below is
- * not made and returns CODE. VT_CL_COUNT=FILE: at exit, FILE holds a line for
- * each call that was made, its name. Releases are not counted: when one fails,
- * there is nothing that its caller could do.
+ * not made and returns CODE. With VT_CL_COUNT=FILE, FILE gets the name of each
+ * call, one a line, at exit. Releases are not counted, because a caller can do
+ * nothing about their failure.
  */
 #define _GNU_SOURCE
 #define CL_TARGET_OPENCL_VERSION 120

@@ -1,22 +1,23 @@
 /*
- * faults.c - makes the n-th call of a kind fail, for tests of what follows.
+ * faults.c - make the n-th call of a kind fail.
  *
- * Preloaded, and told by the environment:
+ * Preloaded, and controlled by the environment:
  *
  *   VITCL_FAULT=KIND:N   the N-th call of that kind fails, counted from 1 in
- *                        each process (a fork goes on counting)
- *   VITCL_FAULT_LOG=FILE gets a line and the callers' addresses when one does;
+ *                        each process (a fork continues the count)
+ *   VITCL_FAULT_LOG=FILE gets a line and the callers' addresses when it fails;
  *                        no file: there were fewer than N calls. With N 0 it
  *                        gets the count of each kind at the end
- *   VITCL_FAULT_LOCALE=1 the process takes the environment's locale, as a
- *                        driver may do unasked
+ *   VITCL_FAULT_LOCALE=1 the process sets the environment's locale, as some
+ *                        drivers do
  *
- * Where the program's name begins with vitcl: a driver may start a linker.
+ * It acts only in programs whose name begins with vitcl: a driver may start a
+ * linker.
  *
  * Kinds: malloc, mmap, open, read, short (half of a read or write), write,
- * sync, rename, fork. Only the project's own calls are counted, those of the
- * libraries that it hands files to, and those that the C library makes for
- * them: an OpenCL driver that aborts for want of memory is not its to mend.
+ * sync, rename, fork. Counted are the project's own calls, those of the
+ * libraries that parse its files, and those the C library makes for them. An
+ * OpenCL driver that aborts without memory is not the project's fault.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>

@@ -1,13 +1,12 @@
 /*
- * host.c - a program that holds the library and multiplies in int8: what
- * becomes of it while instructions are tried (trial.sh).
+ * host.c - a host program that multiplies in int8 while instructions are tried
+ * (trial.sh).
  *   host PRECISION [ignore|reap|catch]
- * ignore: SIGCHLD is ignored; reap: a thread waits for any child all the time;
- * catch: signals are blocked, and all descriptors up to 2 are closed.
- * Prints "form ...", "untried N", "answer ..." (the bits of the logits,
- * hashed), "log ..." for lines that speak of trials, and what it may not find
- * afterwards: a child, pipes. Ends with 77 where the device has nothing to be
- * tried.
+ * ignore: SIGCHLD is ignored; reap: a thread always waits for any child; catch:
+ * signals are blocked, and descriptors 0 to 2 are closed.
+ * Prints "form ...", "untried N", "answer ..." (a hash of the logits' bits),
+ * "log ..." for log lines about trials, and anything left over: a child, pipes.
+ * Exits with 77 if the device has nothing to try.
  */
 #include <dirent.h>
 #include <errno.h>

@@ -1,11 +1,11 @@
 /*
- * signal_at.c - raises a signal at an exact point of a program's life.
+ * signal_at.c - raise a signal at an exact point of a program.
  *
  * Preloaded with VT_SIGNAL_AT="CALL N SIGNAL", it raises SIGNAL (a number) on
  * the thread that makes the N-th call (from 1) of CALL, before the call is
  * made. CALL is fsync, rename, or the name of a file: then write() to that file
- * is meant. A test that waits and then kills would depend on the machine's
- * speed; this does not.
+ * is counted. Unlike a delay and a kill, this does not depend on the machine's
+ * speed.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>

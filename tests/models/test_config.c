@@ -1,7 +1,7 @@
 /*
- * test_config.c - what a configuration comes to, number by number: a golden
- * file is too coarse to see an epsilon or a default. The defaults are those of
- * timm 1.0 and transformers: where a config says nothing, they decide.
+ * test_config.c - the effect of single config values. A golden file is too
+ * coarse to show an epsilon or a default. Missing values have the defaults of
+ * timm 1.0 and transformers.
  */
 #include "models/model.h"
 #include "models/vit.h"
@@ -15,8 +15,8 @@
 #include <string.h>
 #include <unistd.h>
 
-/* A case of tests/data/models, its config changed by these replacements:
- * from, to, from, to, NULL. */
+/* A case of tests/data/models with these replacements in its config: from, to,
+ * from, to, NULL. */
 static vt_model *open_with(const char *name, const char *const *change)
 {
     static char text[1 << 14], next[1 << 14];
@@ -152,9 +152,9 @@ Test(config, pooling)
     }
 }
 
-/* Of the last block only those tokens are made that somebody reads: a matter of
- * time alone, which no answer shows. 0 is all of them. */
-Test(config, rows_that_are_read)
+/* The last block computes only the tokens that are read. This saves time and
+ * changes no answer. 0: all. */
+Test(config, computes_only_rows_that_are_read)
 {
     static const char *const norm[] = {"norm", NULL}, *const none[] = {NULL};
     static const char *const last[] = {"block.1", NULL};
@@ -190,9 +190,8 @@ Test(config, rows_that_are_read)
     }
 }
 
-/* Stochastic depth grows from nothing at the first block to the whole rate at
- * the last, as torch.linspace(0, rate, depth) has it; each block falls twice.
- */
+/* The rate of stochastic depth rises from 0 at the first block to the full rate
+ * at the last, as in torch.linspace(0, rate, depth); each block drops twice. */
 Test(config, drop_path)
 {
     static const float rate = 0.3f;

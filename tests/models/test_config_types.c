@@ -1,11 +1,10 @@
 /*
  * test_config_types.c - every field of a checkpoint's JSON with a value of
- * every other type: refused in one line, or of no influence at all.
+ * every other type: it is refused with one line, or has no effect.
  *
- * The fields are found in the text, so a new case in tests/data/models is
- * covered without a word here. A configuration that is taken although a field
- * has another type must be the undisturbed one, bit for bit: a wrong type is
- * never read as "not there".
+ * The fields are found in the text, so new cases in tests/data/models are
+ * covered automatically. If a config with a wrong type is accepted, it must
+ * equal the original bit for bit: a wrong type never counts as missing.
  */
 #include "convert/convert.h"
 #include "models/model.h"
@@ -262,7 +261,7 @@ Test(config_types, every_field_of_every_case)
 }
 
 /* What those cases leave out. */
-Test(config_types, fields_that_are_rare)
+Test(config_types, rare_fields)
 {
     static const char timm[] =
         "{\"architecture\": \"vit_base_patch16_224\", \"num_classes\": 5,"

@@ -61,7 +61,8 @@ Test(counts, preset_names)
     vt_model_close(m);
 }
 
-/* Small, spread as asked for, the same again, and another by another name. */
+/* Random weights are small, have the right deviation, are reproducible, and
+ * differ by name. */
 Test(counts, random_weights)
 {
     enum { N = 100000 };

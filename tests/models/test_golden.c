@@ -75,8 +75,8 @@ Test(golden, google_larger)
     run_larger("npz_");
 }
 
-/* As classify runs it: the last block on the class token alone. */
-Test(golden, answers_alone)
+/* As classify runs it: the last block computes only the class token. */
+Test(golden, class_token_only)
 {
     run_folder(VT_DATA "/models", "", false);
 }

@@ -1,6 +1,6 @@
 /*
- * test_locale.c - a host may have any locale: what is written is read again,
- * and is the same bytes as under "C".
+ * test_locale.c - in any locale of the host, files are read back and have the
+ * same bytes as in the locale "C".
  */
 #include "base/file.h"
 #include "base/json.h"
@@ -16,7 +16,7 @@
 #include <string.h>
 #include <vitcl_train.h>
 
-/* Points that are a comma, and one of two bytes. */
+/* Decimal points: a comma, and a character of two bytes. */
 static const char *const locales[] = {"de_DE", "ps_AF"};
 
 static void take_locale(const char *folder, const char *name)
@@ -133,7 +133,7 @@ Test(locale, what_is_written_is_read)
         vt_json_free(root);
         vt_snprint(line, sizeof line, "%.17g %.2f", 0.5, 1.25);
         cr_expect_str_eq(line, "0.5 1.25");
-        /* the host's own numbers are as it had them */
+        /* the host's own number format is unchanged */
         snprintf(line, sizeof line, "%.1f", 0.5);
         cr_expect(!strchr(line, '.'), "%s", line);
         convert(folder, locales[i]);

@@ -1,6 +1,6 @@
 /*
- * test_memory.c - what a host has in memory already: pixels in its own layout,
- * a checkpoint's files, room for an answer.
+ * test_memory.c - data in the host's memory: pixels in several layouts, a
+ * checkpoint's files, output buffers.
  */
 #include "support/paths.h"
 #include "support/pictures.h"
@@ -27,7 +27,7 @@ static uint8_t channel(int x, int y, int c)
     return (uint8_t)(16 * x + 80 * y + 5 * c + 1);
 }
 
-/* The last row ends where memory does. */
+/* The last row ends at the end of the allocation. */
 static uint8_t *at_the_end(size_t size)
 {
     const size_t page = (size_t)sysconf(_SC_PAGESIZE);
@@ -78,7 +78,7 @@ Test(memory, pixels_in_every_layout)
         }
 }
 
-Test(memory, pixels_that_are_none)
+Test(memory, invalid_pixels_are_refused)
 {
     static const uint8_t p[64] = {0};
     vitcl_image image = {7, 7, NULL};
@@ -114,7 +114,7 @@ static char *file_of(size_t *size, const char *model, const char *name)
 
 enum { ROOM = 4096 };
 
-/* Its answer to any picture; how many numbers that are. */
+/* Its answer to a fixed picture; returns the number of values. */
 static size_t answer(float *out, vitcl_model *model)
 {
     vitcl_session *s = NULL;
@@ -137,7 +137,7 @@ static size_t answer(float *out, vitcl_model *model)
     return n;
 }
 
-Test(memory, a_model_is_that_of_its_files)
+Test(memory, a_model_from_memory_equals_one_from_files)
 {
     static const struct {
         const char *folder, *weights;
@@ -188,7 +188,7 @@ static void refused(const vitcl_model_files *f, vitcl_status st,
     cr_expect_null(m);
 }
 
-Test(memory, models_that_cannot_be)
+Test(memory, invalid_models_are_refused)
 {
     static const char index[] = "{\"weight_map\": {\"a\": \"b\"}}";
     size_t weights_bytes = 0, config_bytes = 0;
@@ -231,7 +231,7 @@ Test(memory, models_that_cannot_be)
 
 /* ---- room ---- */
 
-Test(memory, an_answer_needs_room)
+Test(memory, output_sizes_are_checked)
 {
     vitcl_device *device = NULL;
     vitcl_model *model = NULL;

@@ -1,6 +1,6 @@
 /*
- * test_open.c - what vt_model_open() says of whole and of damaged checkpoints.
- * The damaged ones are made from tests/data/models.
+ * test_open.c - vt_model_open() on valid and damaged checkpoints. The damaged
+ * ones are made from tests/data/models.
  */
 #include "models/model.h"
 #include "support/pictures.h"
@@ -99,7 +99,7 @@ static void discard(const char *folder)
     remove(folder);
 }
 
-/* One line that has all of these words; the folder is gone afterwards. */
+/* The error is one line with all of these words. Removes the folder. */
 static void expect_refusal(const char *folder, vitcl_status status,
                            const char *a, const char *b)
 {
@@ -140,7 +140,7 @@ Test(open, names_what_is_wrong)
                    "missing");
 }
 
-/* What is not supported is told by its own name, not by what it lacks. */
+/* An unsupported feature is named, not what it lacks. */
 Test(open, names_what_is_not_supported)
 {
     char folder[256], config[1 << 16];
@@ -163,8 +163,8 @@ Test(open, names_what_is_not_supported)
                    "not supported");
 }
 
-/* Every tensor of every family is missed, and mostly by its own name. */
-Test(open, misses_every_tensor)
+/* Removing any tensor of any family is an error, which mostly names it. */
+Test(open, reports_every_missing_tensor)
 {
     static const char *const cases[] = {"timm_vit",
                                         "timm_vit_qknorm_reg",
@@ -287,7 +287,7 @@ Test(open, wrong_configs)
     expect_refusal(folder, VITCL_ECORRUPT, "config.json", "");
 }
 
-Test(open, says_what_it_is)
+Test(open, names_the_family)
 {
     vt_model *m = NULL;
     const vt_config *c;
@@ -304,7 +304,7 @@ Test(open, says_what_it_is)
     cr_expect_str_eq(vt_model_longname(m, 3), "class 3");
     cr_expect_null(vt_model_label(m, 5));
     cr_expect_eq(vt_model_tokens(m, 32, 40), 21);
-    /* pixels behind the last whole patch are not seen */
+    /* pixels after the last whole patch are ignored */
     cr_expect_eq(vt_model_tokens(m, 39, 47), 21);
     cr_expect_eq(vt_model_tokens(m, 32, 7), 0);
     vt_model_close(m), m = NULL;

@@ -1,6 +1,6 @@
 /*
- * test_pictures.c - which of a folder's files say how pictures are prepared,
- * what holds where none does, and that nobody decides it a second time.
+ * test_pictures.c - which of a folder's files define the preprocessing, and the
+ * defaults if none does.
  */
 #include "base/memory.h"
 #include "models/preprocess.h"
@@ -36,7 +36,7 @@ static void put(const char *name, const char *text)
     fclose(f);
 }
 
-/* A folder with this case's weights; config NULL: its own. */
+/* A folder with this case's weights; config NULL: the case's own. */
 static void begin(const char *model, const char *config)
 {
     char path[256];
@@ -92,8 +92,8 @@ static bool same(const vt_preprocess *a, const vt_preprocess *b)
     "{\"image_processor_type\": \"ViTImageProcessor\", \"resample\": 0,"       \
     "\"size\": {\"height\": 24, \"width\": 24}}"
 
-/* transformers looks into processor_config.json first, and into the other
- * file where it finds no image processor there. */
+/* transformers reads processor_config.json first, and the other file if the
+ * first has no image processor. */
 Test(pictures, processor_files)
 {
     answer old, new, both, other;
@@ -119,8 +119,8 @@ Test(pictures, processor_files)
     vt_test_remove(folder);
 }
 
-/* Without a file: what transformers' own class has, which its own dump of
- * every setting in tests/data/preprocess/defaults says. */
+/* Without a file: the defaults of transformers' class, from its own dump in
+ * tests/data/preprocess/defaults. */
 Test(pictures, defaults_are_the_librarys)
 {
     DIR *d = opendir(VT_DATA "/preprocess/defaults");
@@ -168,7 +168,7 @@ Test(pictures, nothing_is_guessed)
     cr_expect_float_eq(clip.how.mean[0], 0.48145466f, 1e-7f);
     cr_expect(clip.how.fit == VT_FIT_SHORTEST && clip.how.crop == VT_CROP_HF &&
               clip.how.filter == VT_BICUBIC);
-    /* a processor that is not known is an error, not another one's default */
+    /* an unknown processor is an error and gets no defaults */
     put("processor_config.json",
         "{\"image_processor\": {\"image_processor_type\": \"XProcessor\"}}");
     cr_expect_eq(ask(&a, folder), VITCL_EUNSUPPORTED);
@@ -220,7 +220,8 @@ Test(pictures, the_processors_size)
     "\"crop_pct\": 0.75, \"interpolation\": \"lanczos\","                      \
     "\"mean\": [0.1, 0.2, 0.3], \"std\": [0.4, 0.5, 0.6]"
 
-/* timm's words in pretrained_cfg or outside, a file of HF's beside them. */
+/* timm's words inside or outside pretrained_cfg, with a file of HF's in the
+ * same folder. */
 Test(pictures, timms_folder)
 {
     answer nested, flat, both, out;
@@ -253,8 +254,7 @@ Test(pictures, timms_folder)
     vt_test_remove(folder);
 }
 
-/* A processor's file that cannot be read ends the load where it is needed, and
- * there alone. */
+/* An invalid processor file is an error only where it is needed. */
 Test(pictures, broken_processor_files)
 {
     static const char broken[] = "{\"size\": ";

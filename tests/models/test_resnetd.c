@@ -1,7 +1,7 @@
 /*
- * test_resnetd.c - hybrids behind a ResNet-D: what is in the norms that are
- * folded into its convolutions, and that it is not trained. What it answers is
- * test_golden.c's, what is missing test_open.c's.
+ * test_resnetd.c - hybrids with a ResNet-D stem: the norms that are folded into
+ * convolutions, and that training is refused. test_golden.c checks answers,
+ * test_open.c missing tensors.
  */
 #include "models/derived.h"
 #include "support/pictures.h"
@@ -80,7 +80,7 @@ static vitcl_status open_changed(vt_model **out, const change *c)
     return st;
 }
 
-Test(resnetd, norms_that_no_training_leaves)
+Test(resnetd, implausible_norms_are_refused)
 {
     static const change all[] = {
         {.name = STEM "layer2.0.bn3.running_var",
@@ -152,7 +152,7 @@ Test(resnetd, norms_that_no_training_leaves)
     }
 }
 
-/* A variance of zero is one: what a filter that always says the same leaves. */
+/* A variance of zero is valid: a filter with constant output leaves it. */
 Test(resnetd, variance_of_zero)
 {
     static const change zero = {.name = STEM "bn1.running_var", .at = 2};
@@ -190,7 +190,7 @@ Test(resnetd, heads_by_name)
     vt_model_close(m);
 }
 
-Test(resnetd, answers_alone)
+Test(resnetd, training_is_refused)
 {
     for (int k = 0; k < 2; k++) {
         const vt_plan_options o = {.train = k == 0, .backward = k == 1};

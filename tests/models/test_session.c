@@ -1,7 +1,7 @@
 /*
- * test_session.c - the promises of the public API: a picture's bits depend on
- * nothing else, sessions run in threads of their own, a run claims nothing,
- * wrong arguments are errors. Tiny pictures on a preset keep it quick.
+ * test_session.c - guarantees of the public API: a picture's answer depends on
+ * nothing else, sessions run in parallel threads, a run allocates nothing,
+ * wrong arguments are errors. Tiny pictures on a preset keep it fast.
  */
 #include "base/status.h"
 #include "support/paths.h"
@@ -128,7 +128,7 @@ Test(session, bits_do_not_depend_on_the_batch)
     free(first);
 }
 
-/* Weights read as they are needed, packed as they are multiplied. */
+/* With `once`, weights are read when needed and packed while multiplying. */
 Test(session, once_has_the_same_bits)
 {
     static const char *const names[] = {"timm_vit", "timm_hybrid", "hf_clip"};
@@ -158,8 +158,8 @@ Test(session, once_has_the_same_bits)
     }
 }
 
-/* Whoever cuts a weight file short while it is in use makes an error of the
- * next call that needs it, whenever that is. */
+/* If a weight file is truncated while in use, the next call that needs the data
+ * fails, whenever that is. */
 Test(session, weights_cut_short)
 {
     char *folder = vt_test_folder(), command[1024], file[512];
@@ -236,7 +236,7 @@ Test(session, threads_share_a_model)
     free(want);
 }
 
-Test(session, a_run_claims_nothing)
+Test(session, a_run_allocates_nothing)
 {
     vitcl_session *s;
     vitcl_session_info before = {.size = sizeof before}, after = before;
@@ -261,7 +261,7 @@ Test(session, a_run_claims_nothing)
     vitcl_session_free(s);
 }
 
-/* A preset says nothing of pictures: (v / 255 - 0.5) / 0.5 is timm's own. */
+/* A preset has no preprocessing: (v / 255 - 0.5) / 0.5 is timm's default. */
 Test(session, pixels_are_rgb_normalised)
 {
     vitcl_session *s = session_of(2, NULL);
@@ -291,7 +291,7 @@ Test(session, pixels_are_rgb_normalised)
     vitcl_session_free(s);
 }
 
-Test(session, parents_may_go_first)
+Test(session, parents_may_be_freed_first)
 {
     vitcl_session *s = session_of(1, NULL);
     float *logits = calloc(classes, sizeof *logits);
@@ -377,7 +377,7 @@ Test(session, loader_keeps_the_order)
     vitcl_session_free(s);
 }
 
-Test(session, what_does_not_fit_says_what_would)
+Test(session, too_large_a_batch_names_one_that_fits)
 {
     const vitcl_session_options large = {.size = sizeof large, .batch = 60000};
     const vitcl_session_options odd = {
@@ -479,7 +479,8 @@ Test(session, instructions_are_tried_once)
     cr_expect_eq(vitcl_device_untried(NULL, VITCL_INT8), 0);
 }
 
-/* Who was asked for and cannot is refused; who multiplies is named. */
+/* A provider that cannot do what is asked is refused; the one in use is named.
+ */
 Test(session, a_provider_is_taken_or_refused)
 {
     static const struct {
@@ -529,7 +530,7 @@ Test(session, a_provider_is_taken_or_refused)
     }
 }
 
-/* Pixels that are no numbers spoil their own picture and no other. */
+/* NaN pixels affect only their own picture. */
 Test(session, an_answer_is_finite_or_says_why)
 {
     vitcl_session *s = session_of(2, NULL);
@@ -600,7 +601,7 @@ static void spoil(const char *folder)
     }
 }
 
-Test(session, the_others_of_a_batch_are_answered)
+Test(session, other_pictures_of_a_batch_are_answered)
 {
     char *folder = vt_test_folder();
     static uint8_t grey[24 * 24 * 3], black[24 * 24 * 3];

@@ -1,6 +1,6 @@
 /*
- * test_stop.c - long calls say how far they are and end when their caller
- * wants it; what comes after has the bits of calls that nobody stopped.
+ * test_stop.c - long calls report progress and can be stopped; calls after a
+ * stopped one give the same bits as ever.
  */
 #include "support/pictures.h"
 
@@ -44,7 +44,7 @@ static void teardown(void)
 
 TestSuite(stop, .init = setup, .fini = teardown);
 
-/* What a progress function saw, and when it is to stop. */
+/* What a progress callback saw, and when it stops the call. */
 typedef struct seen {
     uint64_t calls, last, total, stop_at; /* of `done`; 0: never */
     bool wrong, by_signal;
@@ -125,7 +125,7 @@ Test(stop, between_batches)
     cr_expect(memcmp(a, b, sizeof a) == 0);
 }
 
-Test(stop, from_elsewhere)
+Test(stop, from_another_thread)
 {
     vitcl_class top[COUNT], again[COUNT];
     static float pixels[2 * PICTURE];

@@ -1,10 +1,10 @@
 /*
- * test_train.c - one step and ten of training against PyTorch's numbers.
+ * test_train.c - one and ten training steps against PyTorch.
  *
- * The arbiter is golden_train: loss, every gradient, ten losses, parameters
- * after ten steps. The key third of a qkv bias under AdamW is left out: its
- * true gradient is 0 (softmax ignores what all keys share), so that Adam turns
- * rounding into steps.
+ * The reference is golden_train: loss, every gradient, ten losses, parameters
+ * after ten steps. Under AdamW the key third of a qkv bias is left out: its
+ * true gradient is 0 (softmax ignores what all keys share), so Adam amplifies
+ * rounding errors to whole steps.
  */
 #include "models/model.h"
 #include "ops/ops.h"
@@ -151,8 +151,8 @@ Test(train, memory_of_activations)
     vt_model_close(m);
 }
 
-/* timm's linspace(0, rate, depth): the first block keeps everything, the last
- * drops the rate; both branches of a block alike. */
+/* timm's linspace(0, rate, depth): the first block drops nothing, the last at
+ * the full rate; both branches of a block alike. */
 Test(train, stochastic_depth_block_by_block)
 {
     enum { BLOCKS = 12 };

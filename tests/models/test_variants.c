@@ -1,10 +1,10 @@
 /*
- * test_variants.c - the variants of the paper, from a config: each learns 64
- * pictures by heart, the gradients of what is its own agree with differences
- * of the loss, and patches may change places where there are no positions
- * (appendix D.4) and nowhere else.
+ * test_variants.c - the paper's variants, from a config: each overfits 64
+ * pictures, the gradients of its own parameters agree with differences of the
+ * loss, and swapping patches changes nothing without positions (appendix D.4)
+ * and something with them.
  *
- * One test for all of them: most kernels are compiled once.
+ * One test for all: most kernels are compiled once.
  */
 #include "support/pictures.h"
 #include "train/model_files.h"
@@ -89,7 +89,7 @@ static void fill(void)
         targets[b * CLASSES + b * 7 % CLASSES] = 1;
 }
 
-/* Patches (0,1) and (2,3) of every picture change places. */
+/* Swaps patches (0,1) and (2,3) of every picture. */
 static void swap(void)
 {
     for (int i = 0; i < PICTURES * 3; i++)
@@ -131,13 +131,13 @@ static double loss_at(vt_trainer *t, size_t index, float *at, const float *from,
     return loss;
 }
 
-/* Along its gradient g, the loss must rise by |g| for each unit. The steps are
- * such that it moves by some 1e-3, thousands of times its rounding. */
+/* Along its gradient g, the loss must rise by |g| per unit. The step changes it
+ * by about 1e-3, thousands of times its rounding error. */
 static void check_gradients(vt_trainer *t, const char *variant, const char *own)
 {
     for (size_t i = 0; i < vt_trainer_parameters(t); i++) {
         const vt_value *v = vt_trainer_parameter(t, i);
-        double norm = 0, step, slope;
+        double norm = 0, step, derivative;
         float *g, *from, *at;
         size_t n = 1;
 
@@ -155,13 +155,13 @@ static void check_gradients(vt_trainer *t, const char *variant, const char *own)
         norm = sqrt(norm);
         cr_assert_gt(norm, 1e-5, "%s: %s has no gradient", variant, v->name);
         step = fmin(1e-3 / norm, 0.02) / norm;
-        slope = (loss_at(t, i, at, from, g, step, n) -
-                 loss_at(t, i, at, from, g, -step, n)) /
-                (2 * step * norm);
-        cr_expect_float_eq(slope, norm, 0.03 * norm + 2e-5,
+        derivative = (loss_at(t, i, at, from, g, step, n) -
+                      loss_at(t, i, at, from, g, -step, n)) /
+                     (2 * step * norm);
+        cr_expect_float_eq(derivative, norm, 0.03 * norm + 2e-5,
                            "%s: along the gradient of %s the loss rises by "
                            "%.4g, not %.4g",
-                           variant, v->name, slope, norm);
+                           variant, v->name, derivative, norm);
         cr_assert_eq(vt_trainer_write(t, i, "", from), VITCL_OK);
         free(g);
         free(from);
@@ -184,7 +184,7 @@ static int right(const float *z)
     return n;
 }
 
-/* Steps until all are right; 0: never. Gradients are looked at after some of
+/* Steps until all are right; 0: never. Gradients are checked after some of
  * them: at first, queries and so the gradients of relative keys are tiny. */
 static int learn(vt_trainer *t, size_t variant)
 {
@@ -216,7 +216,7 @@ static void check_tables(const vt_trainer *t, const char *variant)
     }
 }
 
-/* The largest change of a logit, when patches change places. */
+/* The largest change of a logit when patches are swapped. */
 static double moved(vt_trainer *t)
 {
     double loss, worst = 0;
@@ -234,7 +234,7 @@ static double moved(vt_trainer *t)
 static void check_variant(vt_dev *dev, const char *folder, const vt_dataset *d,
                           size_t i)
 {
-    static const vt_optimizer_config recipe = {
+    static const vt_optimizer_config optimizer = {
         .optimizer = VT_ADAMW, .beta1 = 0.9, .beta2 = 0.99, .eps = 1e-8};
     const char *name = variants[i].name;
     vt_model *m = NULL;
@@ -244,7 +244,7 @@ static void check_variant(vt_dev *dev, const char *folder, const vt_dataset *d,
     make(folder, d, variants[i].config);
     cr_assert_eq(vt_model_open(&m, folder), VITCL_OK, "%s: %s", name,
                  vt_message());
-    cr_assert_eq(vt_trainer_new(&t, m, &recipe,
+    cr_assert_eq(vt_trainer_new(&t, m, &optimizer,
                                 &(vt_trainer_options){.dev = dev,
                                                       .batch = PICTURES,
                                                       .height = SIDE,
@@ -265,7 +265,7 @@ static void check_variant(vt_dev *dev, const char *folder, const vt_dataset *d,
     vt_model_close(m);
 }
 
-Test(variants, learn_by_heart)
+Test(variants, overfit_64_pictures)
 {
     char *folder = vt_test_folder();
     vt_dataset *d = NULL;
@@ -284,7 +284,7 @@ Test(variants, learn_by_heart)
     vt_test_remove(folder);
 }
 
-/* Refused before anything is trained. */
+/* Refused before training starts. */
 Test(variants, refused)
 {
     static const char *const bad[] = {

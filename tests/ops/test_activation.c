@@ -1,5 +1,5 @@
 /*
- * test_activation.c - activations as steps.
+ * test_activation.c - activations as separate steps.
  */
 #include "ref/ref.h"
 #include "support/oneplan.h"

@@ -1,7 +1,8 @@
 /*
- * test_attention.c - attention of both classes against double: odd numbers of
- * tokens and head widths, bias, shared queries, huge logits, probabilities;
- * the same bits twice and whatever else is in the batch; no stray writes.
+ * test_attention.c - attention for both device classes against a reference in
+ * double: odd numbers of tokens and head widths, bias, shared queries, large
+ * logits, probabilities. Results are reproducible and independent of the rest
+ * of the batch; nothing is written out of bounds.
  */
 #include "ops/ops.h"
 #include "plan/plan_private.h"
@@ -160,8 +161,8 @@ static void run(job *j, vt_class class)
     vt_plan_free(p);
 }
 
-/* Logits carry an error of some 1e-7 of the sum of their terms' sizes, which
- * exp turns into a relative one; what is left is rounding of T terms. */
+/* Logits have an error of about 1e-7 of the sum of their terms' magnitudes,
+ * which exp() makes a relative error; the rest is rounding of T terms. */
 static void compare(const job *j, const char *name)
 {
     const attention_case *t = &j->t;
@@ -273,9 +274,8 @@ Test(attention, refuses)
     }
 }
 
-/* Queries and keys that do not belong together: another width, another batch
- * (one set of queries for all pictures is a batch of its own kind), a bias of
- * another size. */
+/* Queries and keys that do not match: another width, another batch (one set of
+ * queries for all pictures is allowed), a bias of another size. */
 Test(attention, refuses_to_cross)
 {
     static const struct {

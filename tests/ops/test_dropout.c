@@ -1,6 +1,6 @@
 /*
- * test_dropout.c - what falls falls again backward, at the rate asked for,
- * and depends on step, op and random state alone.
+ * test_dropout.c - the backward pass drops the same elements as the forward
+ * pass, at the given rate; they depend only on step, op and random state.
  */
 #include "support/oneplan.h"
 

@@ -1,7 +1,7 @@
 /*
  * test_gemm.c - every provider against a reference in double: odd sizes,
- * transposes, strides, epilogues, packed weights, half storage; the same bits
- * twice and whatever the number of rows.
+ * transposes, strides, epilogues, packed weights, half storage. The bits are
+ * reproducible and independent of the number of rows.
  */
 #include "ref/gemm.h"
 #include "support/device.h"
@@ -406,7 +406,7 @@ Test(gemm, native)
         try_cases("native", other_class());
 }
 
-/* A row has the same bits whatever rows stand beside it. */
+/* A row has the same bits, whatever the other rows are. */
 static void rows_agree(const char *provider, bool packed, int n, int k)
 {
     static const int counts[] = {1, 7, 64, 197};
@@ -462,7 +462,8 @@ Test(gemm, rows)
         }
 }
 
-/* A bias's gradient beside a weight's, in one slice of k and in several. */
+/* A bias's gradient together with a weight's, in one slice of k and in several.
+ */
 static void sums_agree(int m, int n, int k)
 {
     const gemm_case c = {.d = {.M = m,

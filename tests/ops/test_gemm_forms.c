@@ -1,13 +1,13 @@
 /*
- * test_gemm_forms.c - every way to multiply in int8 and bf16 that a CPU has,
- * each forced by the answer that an earlier trial would have kept and asserted
- * by its name: a trial that fails takes another form without a word.
+ * test_gemm_forms.c - every int8 and bf16 form that the CPU supports. Each is
+ * forced by a stored trial result and its name is asserted: otherwise a failed
+ * trial would silently select another form.
  *
- * The numbers lie on a grid on which scales are 1 and sums are exact, so that
- * rounding to the format is all that happens and every bit is known. Weights
- * and, where they are rounded too, activations lie between two steps as often
- * as on one; the largest of a row and of a column stand first, in the middle
- * and in what is left behind the last whole vector.
+ * The values lie on a grid on which scales are 1 and sums are exact, so
+ * rounding to the format is the only error and every bit is known. Weights and,
+ * if they are rounded too, activations lie on a step as often as between two
+ * steps. The largest values of a row and of a column are first, in the middle,
+ * and after the last whole vector.
  */
 #include "gemm/decisions.h"
 #include "ref/ref.h"

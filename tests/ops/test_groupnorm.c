@@ -1,5 +1,5 @@
 /*
- * test_groupnorm.c - group norm, residual and ReLU behind it.
+ * test_groupnorm.c - group norm, then residual and ReLU.
  */
 #include "ref/ref.h"
 #include "support/oneplan.h"

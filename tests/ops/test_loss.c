@@ -1,5 +1,5 @@
 /*
- * test_loss.c - cross-entropy, its gradient, and an easy known answer.
+ * test_loss.c - cross-entropy, its gradient, and a known value.
  */
 #include "ref/ref.h"
 #include "support/near.h"
@@ -120,9 +120,9 @@ static void check_rows(vt_class class, const float *z, const float *t, int B,
     free(zd), free(td), free(want), free(got.grad);
 }
 
-/* Logits so far apart that only the largest may be taken off, wherever it
- * stands; targets that sum to less and to more than 1; a class that cannot be,
- * and is not asked for. */
+/* Logits so far apart that only the largest may be subtracted, at any position;
+ * targets that sum to less and to more than 1; a class with probability 0 and
+ * target 0. */
 Test(loss, far_apart)
 {
     enum { B = 4, K = 9 };
@@ -130,7 +130,7 @@ Test(loss, far_apart)
 
     for (int i = 0; i < B * K; i++)
         z[i] = (float)(i * 7 % 5), t[i] = i % K == i / K ? 0.6f : 0.05f;
-    z[0] = 300, z[K - 1] = -300; /* falling, rising, in the middle, without */
+    z[0] = 300, z[K - 1] = -300; /* largest first, last, in the middle, none */
     z[K] = -300, z[2 * K - 1] = 300;
     z[2 * K + 4] = 300, z[3 * K - 1] = -300;
     z[3 * K + 1] = -INFINITY, t[3 * K + 1] = 0;

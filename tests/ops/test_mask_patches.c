@@ -1,6 +1,6 @@
 /*
- * test_mask_patches.c - patches replaced, and where the gradient goes: to the
- * patch that was read, as often as it was, and to the mask.
+ * test_mask_patches.c - replaced patches, and their gradients: to the patch
+ * that was read, as often as it was read, and to the mask.
  */
 #include "ref/ref.h"
 #include "support/oneplan.h"

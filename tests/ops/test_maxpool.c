@@ -1,5 +1,5 @@
 /*
- * test_maxpool.c - the largest of each window.
+ * test_maxpool.c - the maximum of each window.
  */
 #include "ref/ref.h"
 #include "support/oneplan.h"

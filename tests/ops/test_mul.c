@@ -1,5 +1,5 @@
 /*
- * test_mul.c - products of tensors, with rows, with a number.
+ * test_mul.c - products of tensors with tensors, rows and scalars.
  */
 #include "ref/ref.h"
 #include "support/oneplan.h"
@@ -21,7 +21,7 @@ static void ref(double *out, const double *const *in, const vt_case *c)
         out[i] *= -1.5;
 }
 
-/* Layer scale, as a linear layer in training takes it apart. */
+/* Layer scale as a separate step, as in training. */
 static vt_val build_rows(vt_plan *p, const vt_val *in, const vt_case *c)
 {
     (void)c;

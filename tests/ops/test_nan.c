@@ -1,7 +1,6 @@
 /*
- * test_nan.c - a number that is none stays none, whatever its bits: softmax,
- * maximum, length, matrix products in every precision. What does not depend on
- * it stays a number.
+ * test_nan.c - any NaN bit pattern stays NaN: softmax, maximum, length, matrix
+ * products in every precision. Results that do not depend on it stay finite.
  */
 #include "ops/ops.h"
 #include "support/device.h"

@@ -1,6 +1,6 @@
 /*
- * test_padding.c - two linear layers whose value between has rows of 4096
- * bytes: on CPUs it is padded, and nobody can tell.
+ * test_padding.c - two linear layers with a value of 4096-byte rows between
+ * them: on CPUs it is padded, with no visible effect.
  */
 #include "ops/ops.h"
 #include "ref/gemm.h"

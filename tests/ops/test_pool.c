@@ -1,5 +1,5 @@
 /*
- * test_pool.c - tokens to one row.
+ * test_pool.c - pool the tokens of a picture to one row.
  */
 #include "ref/ref.h"
 #include "support/oneplan.h"

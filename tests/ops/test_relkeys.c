@@ -1,6 +1,6 @@
 /*
  * test_relkeys.c - the paper's relative positions: alone, and inside attention,
- * where query and key both have a second way to the loss.
+ * where query and key both have a second path to the loss.
  */
 #include "ref/ref.h"
 #include "support/oneplan.h"

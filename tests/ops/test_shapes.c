@@ -1,7 +1,7 @@
 /*
- * test_shapes.c - which sizes ops take. Of each wrong one, one thing is wrong
- * beside a right one: what is taken by mistake reads beyond a tensor's end.
- * No device is needed.
+ * test_shapes.c - which sizes ops accept. Each invalid case differs from a
+ * valid one in a single value: if it were accepted, a kernel would read out of
+ * bounds. No device is needed.
  */
 #include "ops/common.h"
 

@@ -1,5 +1,5 @@
 /*
- * test_slice.c - some of the tokens.
+ * test_slice.c - a range of the tokens.
  */
 #include "ref/ref.h"
 #include "support/oneplan.h"

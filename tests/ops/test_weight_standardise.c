@@ -1,5 +1,5 @@
 /*
- * test_weight_standardise.c - filters of mean 0 and variance 1.
+ * test_weight_standardise.c - standardise filters to mean 0 and variance 1.
  */
 #include "ref/ref.h"
 #include "support/oneplan.h"

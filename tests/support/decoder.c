@@ -1,6 +1,6 @@
 /*
- * decoder.c - where the decoder program and vitcl-try of this build are, for
- * tests that are not run by ctest.
+ * decoder.c - set the paths of this build's vitcl-decode and vitcl-try, for
+ * tests that ctest does not run.
  */
 #include <stdlib.h>
 

@@ -1,5 +1,5 @@
 /*
- * driver.c - stands before the driver's own functions in a test program.
+ * driver.c - wrappers of OpenCL driver functions in a test program.
  */
 #define _GNU_SOURCE
 #define CL_TARGET_OPENCL_VERSION 120

@@ -1,8 +1,8 @@
 /*
- * driver.h - calls of the OpenCL driver that a test lets go wrong.
+ * driver.h - make calls of the OpenCL driver fail in a test.
  *
- * A test program that uses vt_driver has these calls go through driver.c; as
- * long as nothing is set, they do what they always do.
+ * A test program that uses vt_driver has these calls go through driver.c. They
+ * are passed on unchanged unless something is set.
  */
 #ifndef VT_TESTS_DRIVER_H
 #define VT_TESTS_DRIVER_H

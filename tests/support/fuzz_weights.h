@@ -1,6 +1,6 @@
 /*
- * fuzz_weights.h - what the fuzz targets of weight files do with one: open it,
- * read all its numbers, and name its tensors as a model would.
+ * fuzz_weights.h - shared by the fuzz targets of weight files: open a file,
+ * read all its numbers, and map its tensor names as a model would.
  */
 #ifndef VT_TESTS_FUZZ_WEIGHTS_H
 #define VT_TESTS_FUZZ_WEIGHTS_H

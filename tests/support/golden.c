@@ -1,6 +1,6 @@
 /*
- * golden.c - see golden.h. A case is a folder: the checkpoint as its library
- * saves it, input.safetensors and expected.safetensors.
+ * golden.c - see golden.h. A case is a folder with the checkpoint as its
+ * library saved it, input.safetensors and expected.safetensors.
  */
 #include "support/golden.h"
 

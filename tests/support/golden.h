@@ -1,5 +1,5 @@
 /*
- * golden.h - run a checkpoint against what its own library computed.
+ * golden.h - compare a checkpoint's results with its own library's.
  */
 #ifndef VT_TESTS_GOLDEN_H
 #define VT_TESTS_GOLDEN_H

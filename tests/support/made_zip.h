@@ -1,5 +1,5 @@
 /*
- * made_zip.h - zip files made in memory for tests, honest or not.
+ * made_zip.h - zip files made in memory for tests, valid or not.
  */
 #ifndef VT_TESTS_MADE_ZIP_H
 #define VT_TESTS_MADE_ZIP_H

@@ -1,5 +1,5 @@
 /*
- * near.c - compare with an arbiter's numbers and name the worst.
+ * near.c - compare numbers with a reference and report the worst.
  */
 #include "support/near.h"
 

@@ -1,18 +1,18 @@
 /*
- * oneplan.h - one op through a plan of its own, the way models run it.
+ * oneplan.h - run one op in its own plan, as models do.
  *
- * A case says what goes in, how the op is added and what a reference in double
- * says comes out. vt_check_op() runs it on the device for both classes:
+ * A case gives the inputs, a function that adds the op, and a reference in
+ * double. vt_check_op() runs it on the device for both device classes:
  *
- *   forward   into memory full of NaN, twice (equal bits), inputs and words
- *             beside them unchanged, and nothing written beyond a value's end;
- *   backward  with every float input as a trainable parameter, a random
- *             gradient coming in, against central differences of the
- *             reference; a second run must add the same again, and again
+ *   forward   into memory full of NaN, twice (equal bits); inputs and guard
+ *             words unchanged, and nothing written beyond a value's end;
+ *   backward  with every float input as a trainable parameter and a random
+ *             incoming gradient, against central differences of the
+ *             reference; a second run must add the same again, and also write
  *             nothing beyond a value's end.
  *
- * VITCL_TEST_TINY=1, for slow simulators, leaves out the larger cases and runs
- * the others once.
+ * VITCL_TEST_TINY=1, for slow simulators, skips the larger cases and runs the
+ * others once.
  */
 #ifndef VT_TESTS_ONEPLAN_H
 #define VT_TESTS_ONEPLAN_H

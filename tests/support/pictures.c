@@ -1,5 +1,5 @@
 /*
- * preprocess.c - a small CIFAR-10 folder for tests of training.
+ * pictures.c - temporary folders and a small CIFAR-10 for tests of training.
  */
 #include "support/pictures.h"
 

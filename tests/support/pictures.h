@@ -1,5 +1,5 @@
 /*
- * preprocess.h - a small CIFAR-10 folder for tests of training.
+ * pictures.h - temporary folders and a small CIFAR-10 for tests of training.
  */
 #ifndef VT_TESTS_PICTURES_H
 #define VT_TESTS_PICTURES_H
@@ -7,12 +7,12 @@
 
 /* A new folder in the temporary folder; valid until the next call. */
 char *vt_test_folder(void);
-/* The folder with all that is in it. */
+/* Removes the folder with its contents. */
 void vt_test_remove(const char *folder);
-/* Removes all that this test made by vt_test_folder(). */
+/* Removes all folders of this test's vt_test_folder() calls. */
 void vt_test_tidy(void);
-/* data_batch_1.bin to _5.bin in `folder`: n noisy pictures of ten classes in
- * all, a function of `state`. */
+/* Writes data_batch_1.bin to _5.bin to `folder`: n noisy pictures in total, of
+ * ten classes, as a function of `state`. */
 void vt_test_cifar(const char *folder, size_t n, unsigned state);
 /* A file's bytes, NULL if it cannot be read; free() it. */
 unsigned char *vt_test_bytes(size_t *size, const char *folder,

@@ -1,5 +1,5 @@
 /*
- * rng.h - numbers that are the same on every machine and run.
+ * rng.h - random numbers that are the same on every machine and run.
  */
 #ifndef VT_TESTS_RNG_H
 #define VT_TESTS_RNG_H

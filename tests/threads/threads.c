@@ -1,7 +1,7 @@
 /*
- * threads.c - one device and one model, and several threads of a host's that
- * each have sessions of their own: every answer has the bits that it has alone.
- * For ThreadSanitizer above all: -DVITCL_TSAN=ON, and threads.supp.
+ * threads.c - several threads, each with its own sessions, share one device and
+ * one model: every answer has the same bits as in a single thread. Mainly for
+ * ThreadSanitizer: -DVITCL_TSAN=ON, and threads.supp.
  *   threads MODEL PICTURE
  */
 #include <pthread.h>
@@ -36,7 +36,7 @@ static vitcl_session *session_of(uint32_t batch, vitcl_precision precision)
     return vitcl_session_new(&s, model, &o) == VITCL_OK ? s : NULL;
 }
 
-/* An error is its own thread's. */
+/* Error messages are per thread. */
 static void fail_on_purpose(int thread, vitcl_session *s)
 {
     char name[32];
@@ -69,7 +69,7 @@ static void *work(void *number)
     const int thread = *(const int *)number;
 
     for (int round = 0; round < ROUNDS; round++) {
-        /* Which precision `half` is, is found out once a process. */
+        /* Which precision `half` means is determined once a process. */
         const vitcl_precision p = thread % 2 && round ? VITCL_HALF : VITCL_F32;
         vitcl_session *s = session_of(1 + (uint32_t)(thread + round) % 3, p);
         vitcl_model_info info = {.size = sizeof info};
@@ -96,7 +96,7 @@ static void *work(void *number)
     return NULL;
 }
 
-/* Runs until somebody stops it. */
+/* Runs until it is stopped. */
 static void *run_on(void *session)
 {
     vitcl_status st = VITCL_OK;
