@@ -148,8 +148,9 @@ vitcl_status vt_session_explain(vitcl_session *s, uint32_t index)
     if (s->from_rgb)
         VT_TRY(look_at_steps(&step, &bad, s, index));
     if (!step)
-        return vt_fail(VITCL_EUNSUPPORTED,
-                       "no answer: it is not finite, but all weights are");
+        return vt_fail(
+            VITCL_EUNSUPPORTED,
+            "no answer: all weights are finite, but the answer is not");
     name_step(name, sizeof name, s->plan, step);
     return vt_fail(
         VITCL_EUNSUPPORTED,

@@ -297,11 +297,11 @@ static vitcl_status check(const vt_arch_spec *c, const char *path)
         return vt_fail(VITCL_EINVAL,
                        "%s: without a class token, global_pool must be \"avg\"",
                        path);
-    if (c->places == VT_POS_2D && c->width % 2)
+    if (c->positions == VT_POS_2D && c->width % 2)
         return vt_fail(VITCL_EINVAL,
                        "%s: 2-D positions need an even width, not %d", path,
                        c->width);
-    if (c->no_embed_class && c->places_at != VT_AT_STEM)
+    if (c->no_embed_class && c->positions_at != VT_AT_STEM)
         return vt_fail(VITCL_EINVAL,
                        "%s: with pos_injection every token has a position; "
                        "remove no_embed_class",
@@ -342,7 +342,7 @@ static vitcl_status read_config(vt_arch_spec *c, const vt_json *json,
                            "%s: model_args: \"%s\" is unknown or its value "
                            "is invalid",
                            path, vt_json_key(m));
-    if (!vt_config_pos(&c->places, &c->places_at, &c->no_positions, args))
+    if (!vt_config_pos(&c->positions, &c->positions_at, &c->no_positions, args))
         return vt_fail(VITCL_EUNSUPPORTED,
                        "%s: pos_embed must be none, learn, 2d or relative, and "
                        "pos_injection stem, layer or shared (with relative: "

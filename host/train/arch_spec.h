@@ -14,8 +14,8 @@ typedef struct vt_arch_spec {
     bool class_token, qkv_bias, qk_norm, no_embed_class;
     bool mean, fc_norm;
     bool no_positions;
-    vt_pos_kind places;
-    vt_pos_injection places_at;
+    vt_pos_kind positions;
+    vt_pos_injection positions_at;
     int representation; /* width of the tanh layer before the head; 0: none */
     bool hybrid, resnet;
     bool basic; /* the stem's blocks: two 3x3 convolutions, no bottleneck */

@@ -45,23 +45,23 @@ static void put_resnet(char *text, size_t size, const vt_arch_spec *c)
                  c->stem_width / wide);
 }
 
-static void put_places(char *text, size_t size, const vt_arch_spec *c)
+static void put_positions(char *text, size_t size, const vt_arch_spec *c)
 {
     static const char *const kinds[] = {"learn", "2d", "relative"};
-    static const char *const places[] = {"stem", "layer", "shared"};
+    static const char *const positions[] = {"stem", "layer", "shared"};
     size_t n = 0;
 
-    if (c->no_positions || c->places != VT_POS_1D)
+    if (c->no_positions || c->positions != VT_POS_1D)
         n = (size_t)snprintf(text, size, ", \"pos_embed\": \"%s\"",
-                             c->no_positions ? "none" : kinds[c->places]);
-    if (c->places_at != VT_AT_STEM)
+                             c->no_positions ? "none" : kinds[c->positions]);
+    if (c->positions_at != VT_AT_STEM)
         snprintf(text + n, size - n, ", \"pos_injection\": \"%s\"",
-                 places[c->places_at]);
+                 positions[c->positions_at]);
 }
 
 static void put_args(char *text, size_t size, const vt_arch_spec *c)
 {
-    char places[96] = "";
+    char positions[96] = "";
     size_t n = 0;
 
 #define PUT(...) n += (size_t)vt_snprint(text + n, size - n, __VA_ARGS__)
@@ -83,8 +83,8 @@ static void put_args(char *text, size_t size, const vt_arch_spec *c)
         PUT(", \"qkv_bias\": false");
     if (c->qk_norm)
         PUT(", \"qk_norm\": true");
-    put_places(places, sizeof places, c);
-    PUT("%s", places);
+    put_positions(positions, sizeof positions, c);
+    PUT("%s", positions);
     if (c->representation)
         PUT(", \"representation_size\": %d", c->representation);
     if (c->init_values > 0)

@@ -186,7 +186,7 @@ static void add_places(maker *m, const char *prefix)
     if (c->no_positions)
         return;
 #define NAME(tail) (snprintf(name, sizeof name, "%s" tail, prefix), name)
-    switch (c->places) {
+    switch (c->positions) {
     case VT_POS_1D:
         add(m, NAME("pos_embed"), NORMAL, 0.02, 3,
             (int[]){1, gh * gw + (c->no_embed_class ? 0 : tokens), c->width});
@@ -214,7 +214,7 @@ static void add_embedding(maker *m)
         add(m, "cls_token", TINY, 1e-6, 3, (int[]){1, 1, c->width});
     if (c->registers)
         add(m, "reg_token", TINY, 1e-6, 3, (int[]){1, c->registers, c->width});
-    if (c->places_at != VT_AT_LAYERS)
+    if (c->positions_at != VT_AT_LAYERS)
         add_places(m, "");
     if (c->hybrid)
         add_stem(m);
@@ -233,7 +233,7 @@ static void add_block(maker *m, int i)
     char name[96];
 
 #define NAME(tail) (snprintf(name, sizeof name, "blocks.%d.%s", i, tail), name)
-    if (c->places_at == VT_AT_LAYERS)
+    if (c->positions_at == VT_AT_LAYERS)
         add_places(m, NAME(""));
     add_norm(m, NAME("norm1"), D, false);
     add_dense(m, NAME("attn.qkv"), 3 * D, D, c->qkv_bias);

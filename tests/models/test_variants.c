@@ -256,10 +256,10 @@ static void check_variant(vt_dev *dev, const char *folder, const vt_dataset *d,
                  right(logits[0]));
     cr_log_info("%-34s %3d steps", name, steps);
     if (variants[i].bag)
-        cr_expect_lt(moved(t), 3e-5, "%s: patches have places: %g", name,
+        cr_expect_lt(moved(t), 3e-5, "%s: patches have positions: %g", name,
                      moved(t));
     else if (!variants[i].conv)
-        cr_expect_gt(moved(t), 3e-4, "%s: patches have no places: %g", name,
+        cr_expect_gt(moved(t), 3e-4, "%s: patches have no positions: %g", name,
                      moved(t));
     vt_trainer_free(t);
     vt_model_close(m);

@@ -108,7 +108,7 @@ static void no_stray(vt_plan *p)
                 owned[p->value[v].offset / 4 + i] = true;
     for (size_t i = 0; i < n; i++)
         stray += !owned[i] && words[i] != 0x7fc0dead;
-    cr_expect_eq(stray, 0, "%zu words beside the values are written", stray);
+    cr_expect_eq(stray, 0, "%zu words outside the values are written", stray);
     free(words);
     free(owned);
 }

@@ -25,8 +25,8 @@ bool vt_test_tiny(void)
 
 /* ---- fixture ---- */
 
-static vitcl_status fetch(float *out, void *context, const char *name,
-                          uint64_t count)
+static vitcl_status read_param(float *out, void *context, const char *name,
+                               uint64_t count)
 {
     const vt_fixture *f = context;
 
@@ -42,7 +42,7 @@ void vt_fixture_open_as(vt_fixture *f, vt_plan_options o)
 {
     *f = (vt_fixture){.params = 0};
     o.dev = vt_test_device();
-    vt_check(vt_store_new(&f->store, o.dev, fetch, f));
+    vt_check(vt_store_new(&f->store, o.dev, read_param, f));
     o.store = f->store;
     vt_check(vt_plan_new(&f->plan, &o));
 }

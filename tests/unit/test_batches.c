@@ -127,7 +127,7 @@ Test(batches, epochs_are_permutations)
                 all + (size_t)(b / BATCH) * each + (size_t)(b % BATCH) * n;
 
             cr_expect(memcmp(x, y, n * sizeof *x) != 0,
-                      "places %ld and %ld have the same picture", a, b);
+                      "positions %ld and %ld have the same picture", a, b);
         }
     free(all);
     /* in order, the last batch filled up: pictures as they lie in the file */
@@ -140,7 +140,7 @@ Test(batches, epochs_are_permutations)
         const float *t = all + (size_t)(i / BATCH) * each + PIXELS +
                          (size_t)(i % BATCH) * CLASSES;
 
-        cr_expect_eq(t[vt_dataset_label(d, want)], 1, "place %ld", i);
+        cr_expect_eq(t[vt_dataset_label(d, want)], 1, "position %ld", i);
     }
     free(all);
     vt_dataset_free(d);
@@ -398,7 +398,7 @@ Test(batches, gives_each_picture_its_label)
                 if (same)
                     found = n;
             }
-            cr_assert_neq(found, PICTURES, "place %ld is no picture", i);
+            cr_assert_neq(found, PICTURES, "position %ld has no picture", i);
             for (uint32_t n = 0; n < CLASSES; n++)
                 cr_expect_float_eq((double)t[n],
                                    rest + (n == vt_dataset_label(d, found)

@@ -192,7 +192,7 @@ static void accumulate(const char *objective)
         most = fmax(most, fabs((double)a));
         worst = fmax(worst, fabs((double)a - (double)b));
     }
-    cr_expect_lt(worst, 1e-6 * most, "%g beside %g", worst, most);
+    cr_expect_lt(worst, 1e-6 * most, "%g, largest %g", worst, most);
     free(file[0]);
     free(file[1]);
     vitcl_device_free(d);

@@ -207,7 +207,7 @@ Test(settings, of_an_old_training, .init = setup, .fini = teardown)
         {OLD(", \"model\": \"m\""), NULL},
         {OLD(", \"preset\": \"p\", \"settings\": {\"min_lr\": 0.5}"), NULL},
         {OLD(""), "exactly one of preset, config and model"},
-        {OLD(", \"preset\": \"p\", \"model\": \"m\""), "one of a preset"},
+        {OLD(", \"preset\": \"p\", \"model\": \"m\""), "exactly one of preset"},
         {OLD(", \"preset\": \"p\", \"objective\": \"x\""), "objective \"x\""},
         {OLD(", \"model\": \"m\", \"objective\": \"masked-patch\""),
          "training from scratch"},
@@ -220,8 +220,8 @@ Test(settings, of_an_old_training, .init = setup, .fini = teardown)
          "steep"},
         {OLD(", \"preset\": \"p\", \"height\": 4294967296"),
          "\"height\" must be a whole number"},
-        {OLD(", \"preset\": \"p\", \"freeze\": \"head\""), "no patterns"},
-        {OLD(", \"preset\": \"p\", \"freeze\": [1]"), "no patterns"},
+        {OLD(", \"preset\": \"p\", \"freeze\": \"head\""), "list of patterns"},
+        {OLD(", \"preset\": \"p\", \"freeze\": [1]"), "list of patterns"},
         {"{\"format\": \"vitcl-training\", \"preset\": \"p\", \"data\": \"d\", "
          "\"augment\": \"light\", "
          "\"epochs\": 1, \"batch\": 4, \"micro\": 3, \"lr\": 0.1}",
