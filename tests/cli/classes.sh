@@ -53,7 +53,7 @@ run 1 eval -m model --data part
 says "class 'a-dog' of the pictures not found in the model \(4 of 5 found\)"
 mv part/eel part/newt
 run 1 eval -m model --data part --json
-says "classes 'a-dog', 'newt' of the pictures: not among"
+says "classes 'a-dog', 'newt' of the pictures not found"
 
 # By number: by the places of names that say nothing, by numbers that do.
 rm -rf part && mkdir part
@@ -77,7 +77,7 @@ rm -r part/1
 run 0 eval -m model --data part --json --classes-by=number
 mv part/3 part/7
 run 1 eval -m model --data part --json --classes-by number
-err_has "class '7' of the pictures: not among"
+err_has "class '7' of the pictures not found"
 rm -rf part && cp -r $test part && rm -r part/cat
 run 1 eval -m model --data part --classes-by number
 err_has '4 classes of the pictures and 5 of the model'
@@ -184,7 +184,7 @@ run 0 eval -m ten --data c10p --json
 same "$(score top1)" "$ten" "permuted numbers with their names"
 mv c10p/batches.meta.txt meta
 run 1 eval -m ten --data c10p
-says "'0', '1'.* and 5 more of the pictures: not among"
+says "'0', '1'.* and 5 more of the pictures not found"
 head -4 meta >c10p/batches.meta.txt
 run 1 eval -m ten --data c10p
 says 'batches.meta.txt: names fewer than 10 classes'

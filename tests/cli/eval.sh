@@ -58,7 +58,7 @@ for list in "[[], [$best], [$best, 1]] 1" "[[$best], [], []] 0"; do
 done
 echo '[[], [1]]' >real.json
 run 1 eval -m "$model" --data numbered --labels real.json
-says 'a list of 2, but .*00000003_n01440764.jpg is not named'
+says 'a list of 2 entries, but the name of .*00000003_n01440764.jpg does not'
 
 echo text >"data/$other/c.jpg"
 run 1 eval -m "$model" --data data "${number[@]}"

@@ -64,7 +64,7 @@ says 's.json: the settings must be a JSON object'
 run 1 step -m model -i batch.safetensors -o o.safetensors --settings s.json
 says 's.json: the settings must be a JSON object'
 for bad in '{"lr": 0.1, "schedule": "cosine"}|unknown setting "schedule"' \
-    '{"lr": 0.1, "batch": 3}|"batch" is not the input.s 2 pictures'; do
+    '{"lr": 0.1, "batch": 3}|"batch" differs from the input.s 2 pictures'; do
     echo "${bad%|*}" >s.json
     run 1 step -m model -i batch.safetensors -o o.safetensors --settings s.json
     says "s.json: ${bad#*|}"

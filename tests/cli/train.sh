@@ -130,7 +130,7 @@ echo '{"optimizer": "sgd", "clip_grad_norm": 0, "warmup_steps": 0,
  "schedule": "constant"}' >wild.json
 run 1 train "${given[@]}" -o nan --save-every 1 --lr 9e5 --settings wild.json
 err_has 'of the plan, '
-err_has 'begin anew with a smaller learning rate or more warm-up'
+err_has 'start a new training with a smaller learning rate or more warm-up'
 err_has 'the model of the last checkpoint is in nan'
 run 0 info -m nan
 run 1 train "${given[@]}" -o mine --lr 9e5 --settings wild.json
