@@ -108,7 +108,7 @@ while IFS='|' read -r edit says; do
 done <<'T'
 s/"epochs": 1/"epochs": "1"/|"epochs" must be a whole number
 s/"batch": 8/"batch": 8.5/|"batch" must be a whole number
-s/"augment": "light"/"augment": 3/|"augment" must be a word
+s/"augment": "light"/"augment": 3/|"augment" must be a string
 s/"epochs"/"precision": "bf17", "epochs"/|unknown precision "bf17"
 s/"epochs"/"random_state": -1, "epochs"/|"random_state" must be a whole number
 s/"epochs"/"freeze": [1], "epochs"/|"freeze" must be a list of patterns
