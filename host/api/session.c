@@ -87,7 +87,7 @@ static vitcl_status too_large(const vitcl_session *s,
                        (double)info->max_alloc_bytes / 1e6);
     return vt_fail(VITCL_ENOMEM,
                    "a batch of %u needs %s and does not fit %s (%.0f MB, %.0f "
-                   "MB a buffer); a batch of %u would",
+                   "MB a buffer); a batch of %u fits",
                    s->batch, need, info->name, (double)info->memory_bytes / 1e6,
                    (double)info->max_alloc_bytes / 1e6, low);
 }

@@ -256,8 +256,8 @@ static int run(void *into, const words *operands)
     int code;
 
     if (operands->count)
-        return usage("takes no argument such as '%s'; name the model with -m "
-                     "or --preset",
+        return usage("unexpected argument '%s'; name the model with -m DIR "
+                     "or --preset NAME",
                      operands->item[0]);
     w = calloc(1, sizeof *w);
     if (!w)

@@ -169,7 +169,7 @@ static int prepare(work *w, const words *operands)
         return code;
     w->classes = vitcl_session_classes(w->session);
     if (!w->classes)
-        return fail("this model has no classifier; `vitcl embed` gives its "
+        return fail("this model has no classifier; `vitcl embed` writes its "
                     "features");
     w->k = w->o->k ? w->o->k : 5;
     w->k = w->k < w->classes ? w->k : w->classes;
@@ -218,8 +218,8 @@ static int run(void *into, const words *operands)
     int code;
 
     if (!operands->count)
-        return usage("which pictures? name files or folders, or - for a list "
-                     "on standard input");
+        return usage("no pictures given; name files or folders, or - for a "
+                     "list on standard input");
     code = prepare(&w, operands);
     if (code == EXIT_OK && o->logits) {
         vitcl_shape row = {.name = "logits", .rank = 1, .shape = {w.classes}};

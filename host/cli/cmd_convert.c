@@ -26,12 +26,12 @@ static int run(void *into, const words *operands)
     const char *from = model_path(&o->common), *to = o->to ? o->to : "timm";
 
     if (operands->count)
-        return usage("takes no argument such as '%s'; name the model with -m",
+        return usage("unexpected argument '%s'; name the model with -m DIR",
                      operands->item[0]);
     if (!from)
-        return usage("no model: name one with -m DIR");
+        return usage("no model given; name one with -m DIR");
     if (!o->out)
-        return usage("no folder to write: name one with -o DIR");
+        return usage("no output folder given; name one with -o DIR");
     if (vitcl_convert(o->out, from, to, o->dtype) != VITCL_OK)
         return failed();
     note("%s/model.safetensors and its config are written", o->out);

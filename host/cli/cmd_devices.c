@@ -208,7 +208,8 @@ static int run(void *into, const words *operands)
     vitcl_status st;
 
     if (operands->count)
-        return usage("takes no argument such as '%s'", operands->item[0]);
+        return usage("unexpected argument '%s'; see vitcl devices --help",
+                     operands->item[0]);
     guard_begin();
     st = find_all(&list, &n);
     if (st != VITCL_ENOMEM)

@@ -221,8 +221,8 @@ static int run(void *into, const words *operands)
     int code;
 
     if (!operands->count)
-        return usage("which pictures? name files or folders, or - for a list "
-                     "on standard input");
+        return usage("no pictures given; name files or folders, or - for a "
+                     "list on standard input");
     code = prepare(&w, operands);
     if (code == EXIT_OK)
         code = open_rows(&w);

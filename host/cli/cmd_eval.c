@@ -166,10 +166,10 @@ static int run(void *into, const words *operands)
     int code;
 
     if (operands->count)
-        return usage("takes no argument such as '%s'; see vitcl eval --help",
+        return usage("unexpected argument '%s'; see vitcl eval --help",
                      operands->item[0]);
     if (!o->data)
-        return usage("wants --data PATH");
+        return usage("--data PATH is required");
     by_number = classes_by_number(o->by);
     if (!o->common.batch)
         o->common.batch = 8;

@@ -71,7 +71,7 @@ static int read_shots(work *w, const words *given)
         const unsigned long v = strtoul(item[i], &end, 10);
 
         if (item[i][0] < '0' || item[i][0] > '9' || *end || v < 1 || v > 100000)
-            return usage("--shots wants a number from 1 to 100000, not '%s'",
+            return usage("--shots must be a number from 1 to 100000, not '%s'",
                          item[i]);
         w->scores[w->count++].shots = (uint32_t)v;
     }
@@ -116,16 +116,16 @@ static int run(void *into, const words *operands)
     int code;
 
     if (operands->count)
-        return usage("takes no argument such as '%s'; see vitcl fewshot --help",
+        return usage("unexpected argument '%s'; see vitcl fewshot --help",
                      operands->item[0]);
     code = read_shots(&w, &o->shots);
     if (code != EXIT_OK)
         return code;
     if (o->tries > 1000)
-        return usage("--tries wants a whole number from 1 to 1000, not '%u'",
+        return usage("--tries must be a whole number from 1 to 1000, not '%u'",
                      o->tries);
     if (!o->data)
-        return usage("wants --data PATH");
+        return usage("--data PATH is required");
     if (!o->common.batch)
         o->common.batch = 8;
     by_number = classes_by_number(o->by);

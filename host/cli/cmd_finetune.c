@@ -20,13 +20,12 @@ static int run(void *into, const words *operands)
     const char *path = getenv("VITCL_MODEL");
 
     if (operands->count)
-        return usage(
-            "takes no argument such as '%s'; see vitcl finetune --help",
-            operands->item[0]);
+        return usage("unexpected argument '%s'; see vitcl finetune --help",
+                     operands->item[0]);
     if (!t->model && !t->resume && path && path[0])
         t->model = path;
     if (!t->resume && !t->model)
-        return usage("wants the checkpoint to begin with: -m DIR");
+        return usage("no model given; name a checkpoint with -m DIR");
     return train(t);
 }
 

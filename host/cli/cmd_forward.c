@@ -140,8 +140,7 @@ static void note_unused(const work *w, const words *keep)
         for (uint32_t i = 0; i < w->tensors; i++)
             used = used || fnmatch(keep->item[k], w->info[i].name, 0) == 0;
         if (!used)
-            note("--keep %s: no tensor has such a name; `vitcl plan` lists "
-                 "them",
+            note("--keep %s matches no tensor; `vitcl plan` lists them",
                  keep->item[k]);
     }
 }
@@ -154,10 +153,10 @@ static int run(void *into, const words *operands)
     int code;
 
     if (operands->count)
-        return usage("takes no argument such as '%s'; see vitcl forward --help",
+        return usage("unexpected argument '%s'; see vitcl forward --help",
                      operands->item[0]);
     if (!o->input || !o->output)
-        return usage("wants --input FILE and --output FILE");
+        return usage("--input FILE and --output FILE are required");
     code = read_input(&w, o, &common);
     if (code == EXIT_OK) {
         frame_size size = common.size;

@@ -113,7 +113,7 @@ static int run(void *into, const words *operands)
     int code;
 
     if (operands->count)
-        return usage("takes no argument such as '%s'; name the model with -m",
+        return usage("unexpected argument '%s'; name the model with -m DIR",
                      operands->item[0]);
     code = open_model(&device, &model, &o->common);
     if (code == EXIT_OK)

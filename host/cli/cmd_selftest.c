@@ -249,7 +249,8 @@ static int run(void *into, const words *operands)
     int code;
 
     if (operands->count)
-        return usage("takes no argument such as '%s'", operands->item[0]);
+        return usage("unexpected argument '%s'; see vitcl selftest --help",
+                     operands->item[0]);
     o->common.preset = "vit-ti/16";
     code = open_device(&device, o->common.device);
     if (code != EXIT_OK)

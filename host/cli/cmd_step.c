@@ -40,12 +40,13 @@ static int run(void *into, const words *operands)
     int code;
 
     if (operands->count)
-        return usage("takes no argument such as '%s'; see vitcl step --help",
+        return usage("unexpected argument '%s'; see vitcl step --help",
                      operands->item[0]);
     if (!o->input || !o->settings || !o->output)
-        return usage("wants --input FILE, --settings FILE and --output FILE");
+        return usage("--input FILE, --settings FILE and --output FILE are "
+                     "required");
     if (!model)
-        return usage("wants a model: -m DIR, or VITCL_MODEL");
+        return usage("no model given; name one with -m DIR");
     code = open_device(&device, o->common.device);
     if (code != EXIT_OK)
         return code;

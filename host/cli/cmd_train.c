@@ -22,12 +22,12 @@ static int run(void *into, const words *operands)
     const training *t = into;
 
     if (operands->count)
-        return usage("takes no argument such as '%s'; see vitcl train --help",
+        return usage("unexpected argument '%s'; see vitcl train --help",
                      operands->item[0]);
     if (t->preset && t->config)
-        return usage("--preset and --config exclude each other");
+        return usage("--preset and --config cannot be used together");
     if (!t->resume && !t->preset && !t->config)
-        return usage("wants --preset NAME or --config FILE");
+        return usage("--preset NAME or --config FILE is required");
     return train(t);
 }
 

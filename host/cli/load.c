@@ -75,7 +75,7 @@ int open_model(vitcl_device **device, vitcl_model **model,
     int code;
 
     if (o->model && o->preset)
-        return usage("-m and --preset exclude each other");
+        return usage("-m and --preset cannot be used together");
     if (device && (code = open_device(&d, o->device)) != EXIT_OK)
         return code;
     if (o->preset)
@@ -86,9 +86,8 @@ int open_model(vitcl_device **device, vitcl_model **model,
         st = vitcl_model_load(model, d, model_or_builtin(o));
     if (st != VITCL_OK) {
         vitcl_device_free(d);
-        return o->preset && st == VITCL_EINVAL
-                   ? usage("--preset: %s", vitcl_last_error())
-                   : failed();
+        return o->preset && st == VITCL_EINVAL ? usage("%s", vitcl_last_error())
+                                               : failed();
     }
     if (device)
         *device = d;

@@ -49,8 +49,8 @@ static int unknown(const char *word)
         names[i] = commands[i]->name;
     guess = nearest(word, names);
     if (guess)
-        return usage("no command %s; did you mean vitcl %s?", word, guess);
-    return usage("no command %s; `vitcl --help` lists them", word);
+        return usage("unknown command %s; did you mean vitcl %s?", word, guess);
+    return usage("unknown command %s; `vitcl --help` lists them", word);
 }
 
 static int run(int argc, char **argv)
@@ -58,7 +58,7 @@ static int run(int argc, char **argv)
     const command *c;
 
     if (argc < 2)
-        return usage("which command? `vitcl --help` lists them");
+        return usage("no command given; `vitcl --help` lists them");
     if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "-V") == 0) {
         printf("vitcl %s\n", vitcl_version());
         return EXIT_OK;

@@ -119,10 +119,13 @@ static int choose(const opt *o, const char *value)
         if (strcmp(value, names[i]) == 0)
             return EXIT_OK;
         used += (size_t)snprintf(text + used, sizeof text - used, "%s%s",
-                                 i ? ", " : "", names[i]);
+                                 !i          ? ""
+                                 : i + 1 < n ? ", "
+                                             : " or ",
+                                 names[i]);
     }
     guess = nearest(value, names);
-    return usage("--%s %s is none of %s%s%s%s", o->name, value, text,
+    return usage("--%s must be %s, not '%s'%s%s%s", o->name, text, value,
                  guess ? "; did you mean " : "", guess ? guess : "",
                  guess ? "?" : "");
 }
@@ -140,11 +143,11 @@ static int store(const opt *o, void *into, const char *value)
         return EXIT_OK;
     case OPT_TEXT:
         *(const char **)at = value;
-        return value[0] ? EXIT_OK : usage("--%s: the value is empty", o->name);
+        return value[0] ? EXIT_OK : usage("--%s must not be empty", o->name);
     case OPT_COUNT:
     case OPT_NATURAL:
         if (!digits(&n, value, &end) || *end || (o->kind == OPT_COUNT && !n))
-            return usage("--%s wants a whole number from %d up, not '%s'",
+            return usage("--%s must be a whole number, at least %d, not '%s'",
                          o->name, o->kind == OPT_COUNT, value);
         *(uint32_t *)at = n;
         return EXIT_OK;
@@ -153,7 +156,7 @@ static int store(const opt *o, void *into, const char *value)
         return end != value && !*end && isfinite(*(double *)at) &&
                        *(double *)at > 0
                    ? EXIT_OK
-                   : usage("--%s wants a number above zero, not '%s'", o->name,
+                   : usage("--%s must be a number above 0, not '%s'", o->name,
                            value);
     case OPT_CHOICE:
         *(const char **)at = value;
@@ -161,8 +164,8 @@ static int store(const opt *o, void *into, const char *value)
     case OPT_SIZE:
         return parse_size(at, value)
                    ? EXIT_OK
-                   : usage("--%s wants pixels such as 224 or 240x320 (height "
-                           "x width), not '%s'",
+                   : usage("--%s must be pixels such as 224 or 240x320 "
+                           "(height x width), not '%s'",
                            o->name, value);
     case OPT_LIST:
         list->item[list->count++] = value;
@@ -215,7 +218,7 @@ static int parse_one(const command *c, void *into, int argc, char **argv,
         return usage("--%s takes no value", o->name);
     if (o->kind != OPT_FLAG && !value) {
         if (*i + 1 >= argc)
-            return usage("%s wants a value: %s", word, o->value);
+            return usage("%s needs a value: %s", word, o->value);
         value = argv[++*i];
     }
     return store(o, into, value);

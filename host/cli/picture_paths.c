@@ -198,7 +198,8 @@ static const char *walk(picture_paths *s, const char **error)
             if (s->depth == 1 && !s->found) {
                 path = f->path, f->path = NULL;
                 leave(s);
-                snprintf(s->error, sizeof s->error, "no pictures in it");
+                snprintf(s->error, sizeof s->error,
+                         "no pictures in this folder");
                 return give(s, path, error);
             }
             leave(s);
@@ -244,7 +245,7 @@ static const char *named(picture_paths *s, const char *name, const char **error)
 /* ---- a list on stdin ---- */
 
 #define PICTURE                                                                \
-    "begins a picture, not a list of paths; name its file instead of -"
+    "this is a picture, not a list of paths; name its file instead of -"
 
 /* What of a list are a picture's first bytes? */
 static bool begins_picture(const picture_paths *s)
@@ -302,8 +303,8 @@ static bool listed(picture_paths *s)
         if (c == '\0')
             return spoilt(s, begins_picture(s)
                                  ? PICTURE
-                                 : "holds a NUL byte, so it is no list of "
-                                   "paths (-0 reads paths that end with NUL)");
+                                 : "holds a NUL byte; for paths that end "
+                                   "with NUL use -0");
         if (n + 1 == sizeof s->line)
             return spoilt(s, "is longer than a path can be");
         s->line[n++] = (char)c;

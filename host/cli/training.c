@@ -124,13 +124,13 @@ static int report(void *context, const vitcl_train_event *e)
 static int check(const training *t)
 {
     if (!t->output)
-        return usage("wants a folder for what comes of it: -o DIR");
+        return usage("no output folder given; name one with -o DIR");
     if (t->resume)
         return EXIT_OK;
     if (!t->data)
-        return usage("wants pictures: --data PATH");
+        return usage("--data PATH is required");
     if (!t->epochs)
-        return usage("wants --epochs N");
+        return usage("--epochs N is required");
     return EXIT_OK;
 }
 
@@ -138,14 +138,14 @@ static int finish(const training *t, const vitcl_train_event *e,
                   const char *name)
 {
     if (e->step < e->steps) {
-        note("stopped after step %llu of %llu; to go on: vitcl %s --resume "
+        note("stopped after step %llu of %llu; to resume: vitcl %s --resume "
              "-o %s",
              (unsigned long long)e->step, (unsigned long long)e->steps, name,
              t->output);
         return EXIT_STOPPED;
     }
     if (e->epoch == 0) {
-        note("was done already: %llu steps; the model is in %s",
+        note("already finished: %llu steps; the model is in %s",
              (unsigned long long)e->steps, t->output);
         return EXIT_OK;
     }
@@ -158,8 +158,8 @@ static int finish(const training *t, const vitcl_train_event *e,
  * training itself would be so again. */
 static int broke_off(const shown *s, const char *name, vitcl_status st)
 {
-    const int code = strncmp(vitcl_last_error(), "no preset ", 10) == 0
-                         ? usage("--preset: %s", vitcl_last_error())
+    const int code = strncmp(vitcl_last_error(), "unknown preset ", 15) == 0
+                         ? usage("%s", vitcl_last_error())
                          : failed();
     char path[4096];
     const int n =
@@ -171,7 +171,7 @@ static int broke_off(const shown *s, const char *name, vitcl_status st)
     if (st == VITCL_EINVAL)
         note("the model of the last checkpoint is in %s", s->t->output);
     else
-        note("the last checkpoint is whole; to go on from it: vitcl %s "
+        note("the last checkpoint is intact; to resume from it: vitcl %s "
              "--resume -o %s",
              name, s->t->output);
     return code;

@@ -143,11 +143,11 @@ static vitcl_status name_missing(const uint32_t *out, const vt_classes *these,
     if (missing > listed)
         snprintf(more, sizeof more, " and %u more", missing - listed);
     return vt_fail(
-        VITCL_EINVAL, "%s %s%s of %s not found in %s (%u of %u found)%s",
+        VITCL_EINVAL, "%s %s%s of %s %s of %s (%u of %u are)%s",
         missing > 1 ? "classes" : "class", list, more, these->whose,
-        those->whose, found, these->count,
-        found || !advise ? ""
-                         : "; --classes-by number would match them by number");
+        missing > 1 ? "are not classes" : "is not a class", those->whose, found,
+        these->count,
+        found || !advise ? "" : "; --classes-by number matches them by number");
 }
 
 static vitcl_status twice(const vt_classes *these, uint32_t index,

@@ -186,7 +186,7 @@ static vitcl_status open_folders(vt_dataset *d, const char *path,
     VT_TRY(
         vt_format(&root, "%s%s%s", path, split ? "/" : "", split ? split : ""));
     if (split && !vt_path_is_folder(root)) {
-        st = vt_fail(VITCL_EIO, "%s: has no folder '%s'", path, split);
+        st = vt_fail(VITCL_EIO, "%s: no folder '%s' in it", path, split);
         goto done;
     }
     VT_TRY(list(&classes, root, true));

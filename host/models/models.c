@@ -147,8 +147,9 @@ static vitcl_status unknown_family(const char *path, const vt_json *json)
         snprintf(list + strlen(list), sizeof list - strlen(list), "%s%s",
                  a == vt_arch_table ? "" : ", ", a->looks);
     return vt_fail(VITCL_EUNSUPPORTED,
-                   "%s: \"%s\" is of no family that is known here (%s)", path,
-                   name, list);
+                   "%s: architecture \"%s\" is not supported; the supported "
+                   "families are %s",
+                   path, name, list);
 }
 
 /* Does the config itself name a family that is not known here? */
@@ -171,7 +172,7 @@ static vitcl_status no_config(const char *path, const char *format)
 
     VT_TRY(vt_sidecar_path(&file, path, "config.json"));
     st = vt_fail(VITCL_EIO,
-                 "%s is not there; a %s checkpoint needs the config.json that "
+                 "%s is missing; a %s checkpoint needs the config.json that "
                  "timm or Hugging Face publish with it",
                  file, format);
 done:

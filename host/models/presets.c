@@ -34,7 +34,8 @@ static vitcl_status unknown(const char *name)
     for (size_t i = 0; i < VT_COUNT(presets); i++)
         snprintf(list + strlen(list), sizeof list - strlen(list), "%s%s",
                  i ? ", " : "", presets[i].name);
-    return vt_fail(VITCL_EINVAL, "no preset \"%s\"; there are %s", name, list);
+    return vt_fail(VITCL_EINVAL, "unknown preset \"%s\"; the presets are %s",
+                   name, list);
 }
 
 vitcl_status vt_model_preset(vt_model **out, const char *name, uint32_t size)

@@ -397,8 +397,8 @@ static vitcl_status choose(const found **out, const found *list, size_t n,
     if (hits > 1 && !broad && wholes != 1) {
         candidates(list_text, sizeof list_text, list, n, select);
         return vt_fail(VITCL_ENODEVICE,
-                       "\"%.60s\" matches several OpenCL devices: %s", select,
-                       list_text);
+                       "\"%.60s\" matches several OpenCL devices; name one: %s",
+                       select, list_text);
     }
     *out = wholes == 1 && !broad ? whole : hit;
     return VITCL_OK;

@@ -27,10 +27,12 @@ vitcl_status vt_plan_new(vt_plan **out, const vt_plan_options *options)
         if (options->gemm &&
             !vt_gemm_multiplies(&provider, p->o.dev, p->gemm, vt_plan_type(p),
                                 vt_plan_class(p))) {
-            st = vt_fail(VITCL_EUNSUPPORTED,
-                         "%s does not multiply in %s on %.60s; %s does",
-                         p->gemm, vt_dtype_name(vt_plan_type(p)),
-                         vt_dev_info(p->o.dev)->name, provider);
+            st = vt_fail(
+                VITCL_EUNSUPPORTED,
+                "%s does not multiply in %s on %.60s; %s does", p->gemm,
+                vt_plan_type(p) == VT_I8 ? "int8"
+                                         : vt_dtype_name(vt_plan_type(p)),
+                vt_dev_info(p->o.dev)->name, provider);
             goto done;
         }
     }

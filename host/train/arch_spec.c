@@ -284,7 +284,7 @@ static vitcl_status check(const vt_arch_spec *c, const char *path)
             path, h, w, c->height, c->width_px);
     if (c->height % h || c->width_px % w)
         return vt_fail(VITCL_EINVAL,
-                       "%s: pictures of %dx%d pixels cannot be divided into "
+                       "%s: pictures of %dx%d pixels cannot be cut into whole "
                        "%dx%d patches",
                        path, c->height, c->width_px, h, w);
     if (c->resnet)
@@ -373,9 +373,9 @@ static vitcl_status read_preset(vt_arch_spec *c, const char *preset)
         }
     }
     return vt_fail(VITCL_EINVAL,
-                   "no preset \"%s\" to train; there are vit-ti/16, "
+                   "unknown preset \"%s\"; the presets are vit-ti/16, "
                    "vit-s/16, vit-b/16, vit-b/32, vit-l/16, vit-l/32, "
-                   "vit-h/14, also with other patch sizes",
+                   "vit-h/14, and those with another patch size",
                    preset);
 }
 

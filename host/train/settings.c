@@ -273,16 +273,17 @@ static vitcl_status check(const vitcl_train_options *o)
         return vt_fail(VITCL_EUNSUPPORTED,
                        "%s is for training from scratch, not for fine-tuning",
                        masked);
-    if (o->batch > 65536 || o->epochs > 1000000)
+    if (o->batch > 65536)
+        return vt_fail(VITCL_EINVAL, "the batch must be at most 65536, not %u",
+                       o->batch);
+    if (o->epochs > 1000000)
         return vt_fail(VITCL_EINVAL,
-                       "at most 65536 pictures a batch and 1000000 epochs are "
-                       "possible, not %u and %u",
-                       o->batch, o->epochs);
+                       "the epochs must be at most 1000000, not %u", o->epochs);
     if (o->batch % o->micro)
-        return vt_fail(
-            VITCL_EINVAL,
-            "a batch of %u pictures is not divisible into micro-batches of %u",
-            o->batch, o->micro);
+        return vt_fail(VITCL_EINVAL,
+                       "a batch of %u pictures cannot be split into equal "
+                       "parts of %u",
+                       o->batch, o->micro);
     if (!(o->lr > 0 && o->lr < LR_MAX))
         return vt_fail(VITCL_EINVAL,
                        "the learning rate must be above 0 and below %g, not %g",
@@ -339,11 +340,10 @@ static vitcl_status same_member(const vt_json *old, const vt_json *given,
         fclose(f);
     }
     if (strcmp(text[0], text[1]) != 0)
-        st = vt_fail(VITCL_EINVAL,
-                     "%s: this training began with %s %.80s, not %.80s; leave "
-                     "it out to resume",
-                     folder, vt_json_key(given), text[0][0] ? text[0] : "unset",
-                     text[1]);
+        st = vt_fail(
+            VITCL_EINVAL,
+            "%s began with %s %.80s, not %.80s; leave it out to resume", folder,
+            vt_json_key(given), text[0][0] ? text[0] : "unset", text[1]);
 done:
     free(text[0]);
     free(text[1]);
@@ -386,8 +386,7 @@ vitcl_status vt_settings_load(vt_settings *out, const vitcl_train_options *o)
 
     VT_TRY(vt_format(&path, "%s/training.json", o->output));
     if (!vt_path_exists(path)) {
-        st =
-            vt_fail(VITCL_EIO, "%s: there is no training to resume", o->output);
+        st = vt_fail(VITCL_EIO, "%s: no training to resume", o->output);
         goto done;
     }
     VT_TRY(vt_json_load(&old, path, 1 << 20, 10));

@@ -89,10 +89,11 @@ static vitcl_status read_tensor(vt_tensors *t, const vt_json *m,
                        "%s: %.100s: data_offsets must be plain integers", file,
                        name);
     if (from > to || to > size)
-        return vt_fail(VITCL_ECORRUPT,
-                       "%s: %.100s: bytes %llu to %llu, but the data has %zu",
-                       file, name, (unsigned long long)from,
-                       (unsigned long long)to, size);
+        return vt_fail(
+            VITCL_ECORRUPT,
+            "%s: %.100s: needs data bytes %llu to %llu, but there are "
+            "only %zu; is the file complete?",
+            file, name, (unsigned long long)from, (unsigned long long)to, size);
     st = vt_tensors_add(t, file, name, element, rank, dims,
                         in->source ? NULL : in->bytes + data + from,
                         (size_t)(to - from));

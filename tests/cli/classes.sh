@@ -50,10 +50,10 @@ P
 done
 rm -rf part && cp -r $test part && mv part/dog part/a-dog
 run 1 eval -m model --data part
-says "class 'a-dog' of the pictures not found in the model \(4 of 5 found\)"
+says "class 'a-dog' of the pictures is not a class of the model \(4 of 5 are\)"
 mv part/eel part/newt
 run 1 eval -m model --data part --json
-says "classes 'a-dog', 'newt' of the pictures not found"
+says "classes 'a-dog', 'newt' of the pictures are not classes"
 
 # By number: by the places of names that say nothing, by numbers that do.
 rm -rf part && mkdir part
@@ -77,12 +77,12 @@ rm -r part/1
 run 0 eval -m model --data part --json --classes-by=number
 mv part/3 part/7
 run 1 eval -m model --data part --json --classes-by number
-err_has "class '7' of the pictures not found"
+err_has "class '7' of the pictures is not a class"
 rm -rf part && cp -r $test part && rm -r part/cat
 run 1 eval -m model --data part --classes-by number
 err_has '4 classes of the pictures and 5 of the model'
 run 2 eval -m model --data part --classes-by place
-says '--classes-by place is none of name, number'
+says "--classes-by must be name or number, not 'place'"
 
 # Labels beside the data: by name, or numbers that are the model's, with a line.
 labels() {
@@ -104,7 +104,7 @@ err_has "labels.json gives classes by number"
 labels names
 sed -i 's/\["eel"\]/["eeel"]/g' labels.json
 run 1 eval -m model --data $test --labels labels.json
-says "class 'eeel' of .*labels.json not found in the model"
+says "class 'eeel' of .*labels.json is not a class of the model"
 
 # ---- few-shot: the test's classes are the training's
 shots() { run "$1" fewshot -m model --data "$2" --shots 8 --tries 1 --json "${@:3}"; }
@@ -113,7 +113,7 @@ few=$(score mean)
 awk -v w="$few" 'BEGIN { exit !(w > 0.5) }' || fail "the features say nothing: $few"
 rm -rf part && cp -r data part && mv part/test/dog part/test/a-dog
 shots 1 part
-says "class 'a-dog' of the test pictures not found in the training pictures"
+says "class 'a-dog' of the test pictures is not a class of the training pictures"
 shots 0 part --classes-by number
 err_has 'matched by number'
 awk -v w="$few" -v m="$(score mean)" 'BEGIN { exit !(m < w) }' ||
@@ -184,7 +184,7 @@ run 0 eval -m ten --data c10p --json
 same "$(score top1)" "$ten" "permuted numbers with their names"
 mv c10p/batches.meta.txt meta
 run 1 eval -m ten --data c10p
-says "'0', '1'.* and 5 more of the pictures not found"
+says "'0', '1'.* and 5 more of the pictures are not classes"
 head -4 meta >c10p/batches.meta.txt
 run 1 eval -m ten --data c10p
 says 'batches.meta.txt: names fewer than 10 classes'
@@ -200,10 +200,10 @@ cp -r data part3
 run 1 train --resume -o model --data nowhere
 mv part3/train/dog part3/train/a-dog
 run 1 train --resume -o model --data part3
-says "model: class 'a-dog' of the pictures not found in the training"
+says "model: class 'a-dog' of the pictures is not a class of the training"
 rm -r part3/train/a-dog
 run 1 train --resume -o model --data part3
-says "class 'dog' of the training not found in the pictures"
+says "class 'dog' of the training is not a class of the pictures"
 cp -r data/train/dog part3/train && rm part3/train/dog/0.ppm
 run 1 train --resume -o model --data part3
 says 'model: this training began with 40 pictures, but the data now has 39'

@@ -3,11 +3,11 @@
 run 2 convert
 says '^vitcl convert: no model'
 run 2 convert -m x
-says 'no folder to write'
+says 'no output folder given'
 run 2 convert -m x -o y --to onnx
-says 'onnx is none of timm, hf'
+says "must be timm or hf, not 'onnx'"
 run 2 convert -m x -o y --dtype f8
-says 'f8 is none of f32, f16, bf16'
+says "must be f32, f16 or bf16, not 'f8'"
 run 1 convert -m nowhere -o y
 says 'nowhere'
 [ ! -e y ] || fail 'a folder is left behind'

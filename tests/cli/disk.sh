@@ -125,7 +125,7 @@ before=$(state full/run)
 fill 16384
 run 1 train --resume -o full/run
 err_has '^vitcl train: full/run/.*: cannot write: No space left'
-err_has 'the last checkpoint is whole; to go on from it: .*--resume -o full/run$'
+err_has 'the last checkpoint is intact; to resume from it: .*--resume -o full/run$'
 [ "$(state full/run)" = "$before" ] || fail "left: $(ls full/run)"
 rm full/filler
 run 0 train --resume -o full/run

@@ -11,7 +11,7 @@ for ((i = 0; i < classes; i++)); do mkdir -p "data/$(printf %04d "$i")"; done
 other=$(printf %04d $(((best + 1) % classes)))
 cp "$VT_DATA/sample.jpg" "data/$(printf %04d "$best")/a.jpg"
 run 1 eval -m "$model" --data data --json
-says '--classes-by number would match them by number'
+says '--classes-by number matches them by number'
 number=(--classes-by number)
 run 0 eval -m "$model" --data data --json "${number[@]}"
 json out
@@ -89,7 +89,7 @@ run 0 fewshot -m "$model" --data cifar --shots 3 --shots 1 --tries 2 --json
 cmp out first || fail "another run, another answer"
 
 run 2 eval -m "$model"
-says 'wants --data'
+says '--data PATH is required'
 run 1 eval -m "$model" --data nowhere
 says 'nowhere: no such folder'
 run 1 eval -m "$model" --data cifar --split validation

@@ -8,9 +8,9 @@
 #
 #   VT_UPDATE_MISTAKES=1 ctest --test-dir build -R cli_mistakes
 #
-# Words that differ from machine to machine are replaced: the folder of the
-# case by nothing, the data of the tests by DATA, the device's name by DEVICE,
-# its index by N:N.
+# What differs from machine to machine is replaced: the case's folder by
+# nothing, the tests' data by DATA, the device by DEVICE, a list of devices by
+# DEVICES, a size in MB or a batch that fits by N.
 file=$(dirname "$VT_DATA")/cli/mistakes.txt
 here=$PWD
 export HOME=$here VITCL_DEVICE=cpu
@@ -104,7 +104,6 @@ good = read("vit/model.safetensors")
 weights = tensors_of("vit/model.safetensors")
 model("swin", {"architecture": "swin_tiny_patch4_window7_224"})
 model("cut", weights=good[:-1000])
-model("misnamed", {"label_names": ["cat", "dog"]})
 model("patches", {"model_args": {"patch_size": 7, "img_size": 24,
                                  "embed_dim": 16, "depth": 2, "num_heads": 2}})
 broken = dict(weights)
@@ -113,7 +112,7 @@ model("headless", weights=safetensors(broken))
 broken = dict(weights)
 dtype, shape, part = broken["head.weight"]
 broken["head.weight"] = (dtype, shape[::-1], part)
-model("turned", weights=safetensors(broken))
+model("transposed", weights=safetensors(broken))
 broken = dict(weights)
 dtype, shape, part = broken["head.bias"]
 broken["head.bias"] = (dtype, shape, b"\xff" * len(part))
@@ -125,6 +124,7 @@ write("weightless/config.json", read("vit/config.json"))
 write("other.safetensors", safetensors({"x": ("F32", [1], b"\0" * 4)}))
 shutil.copy(models + "/timm_vit/input.safetensors", "input.safetensors")
 os.symlink(models + "/hf_clip", "clip")
+os.symlink(models + "/hybrid_basic", "hybrid")
 
 # Data sets.
 for kind in "cat", "dog":
@@ -153,20 +153,22 @@ mkdir none
 
 vitcl() { "$VITCL" "$@"; }
 
-# The driver's own words on the device: those of `vitcl devices`.
+# Two devices of one name need PoCL, which makes as many as it is asked for.
 run 0 devices --json
-index=$(sed -n 's/.*"index":"\([0-9:]*\)".*"type":"cpu".*/\1/p' out | head -n 1)
-name=$(sed -n "s/.*\"index\":\"$index\".*\"name\":\"\([^\"]*\)\".*/\1/p" out)
-[ -n "$name" ] || { echo "skipped: no CPU device"; exit 77; }
+name=$(sed -n '/Portable Computing Language/s/.*"name":"\([^"]*\)".*"type":"cpu".*/\1/p' \
+    out | head -n 1)
+[ -n "$name" ] || { echo "skipped: no device of PoCL"; exit 77; }
 
 plain() {
     python3 -c 'import re, sys
 text = sys.stdin.buffer.read().decode(errors="backslashreplace")
-here, data, index, name = sys.argv[1:]
+here, data, name = sys.argv[1:]
 for old, new in ((here + "/", ""), (data, "DATA"), (name, "DEVICE")):
     text = text.replace(old, new)
-text = re.sub(r"\b" + re.escape(index) + r"\b", "N:N", text)
-sys.stdout.write(text)' "$here" "$VT_DATA" "$index" "$name"
+text = re.sub(r"(available|name one): .*", r"\1: DEVICES", text)
+text = re.sub(r"\d+ MB(?= a buffer|,)", "N MB", text)
+text = re.sub(r"(a batch of )\d+( fits)", r"\1N\2", text)
+sys.stdout.write(text)' "$here" "$VT_DATA" "$name"
 }
 
 # A paragraph is a command and what it answers; other lines stay as they are.

@@ -7,7 +7,7 @@ done
 out_has '^verdict: this device computes what it should'
 [ "$(tail -n 1 out | cut -d: -f1)" = verdict ] || fail "the verdict is not last"
 run 2 selftest extra
-says "takes no argument such as 'extra'"
+says "unexpected argument 'extra'"
 run 1 selftest -d 'no such device'
 says 'no such device'
 

@@ -75,7 +75,7 @@ run 0 step -m model -i batch.safetensors -o o.safetensors --settings s.json
 # ---- learning rates
 for lr in 0 -1 nan inf 1e999 x; do
     run 2 train "${given[@]}" -o made --lr=$lr
-    says "\-\-lr wants a number above zero, not '$lr'"
+    says "\-\-lr must be a number above 0, not '$lr'"
 done
 run 1 train "${given[@]}" -o made --lr 1e6
 says 'above 0 and below 1e\+06, not 1e\+06'
@@ -86,7 +86,7 @@ says '"min_lr" 0.5 is above the learning rate 0.1'
 # ---- patterns
 run 1 finetune -m model --data data --epochs 1 -o made --freeze 'blocks.0.*' \
     --freeze 'block.0.*'
-says 'no parameter is named as "block.0.\*"'
+says 'no parameter matches "block.0.\*"'
 run 1 finetune -m model --data data --epochs 1 -o made --freeze '*'
 says 'every parameter is frozen'
 [ ! -e made ] || fail "a folder is left"
@@ -97,7 +97,7 @@ run 0 train --resume -o model
 for bad in '--lr 0.5|lr 0.0001[0-9]*, not 0.5' '--hold-out 3|hold_out unset, not 3' \
     '--epochs 2|epochs 1, not 2' '--augment none|augment "light", not "none"'; do
     run 1 train --resume -o model ${bad%|*}
-    says "model: this training began with ${bad#*|}; leave it out to resume"
+    says "model began with ${bad#*|}; leave it out to resume"
 done
 cp model/training.json whole.json
 while IFS='|' read -r edit says; do

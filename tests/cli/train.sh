@@ -8,23 +8,23 @@ J
 
 # ---- wrong use
 run 2 train --data data --epochs 1 -o out
-says 'wants --preset NAME or --config FILE'
+says '--preset NAME or --config FILE is required'
 run 2 train --config config.json --epochs 1 -o out
-says 'wants pictures: --data PATH'
+says '--data PATH is required'
 run 2 train --config config.json --data data -o out
-says 'wants --epochs N'
+says '--epochs N is required'
 run 2 train --config config.json --data data --epochs 1
-says 'wants a folder'
+says 'no output folder given'
 run 2 finetune --data data --epochs 1 -o out
-says 'wants the checkpoint'
+says 'no model given'
 run 2 train --config config.json --data data --epochs 1 -o out extra
-says "takes no argument such as 'extra'"
+says "unexpected argument 'extra'"
 run 1 train --resume -o nowhere
-says 'nowhere: there is no training to resume'
+says 'nowhere: no training to resume'
 run 2 train --config config.json --data data --epochs 1 -o out --augment heavy
-says 'heavy.*none of none, light, full'
+says "none, light or full, not 'heavy'"
 run 2 train --preset vit-xx/16 --data data --epochs 1 -o out2
-says 'no preset "vit-xx/16"'
+says 'unknown preset "vit-xx/16"'
 echo '{"architecture": "resnet50"}' >other.json
 run 1 train --config other.json --data data --epochs 1 -o out2
 says 'resnet50'
@@ -73,7 +73,7 @@ json out
 run 1 train "${given[@]}" -o whole
 says 'a model exists already'
 run 0 train --resume -o whole
-err_has 'was done already: 16 steps'
+err_has 'already finished: 16 steps'
 run 1 train --resume --lr 0.25 -o whole
 says 'began with lr'
 
@@ -81,7 +81,7 @@ says 'began with lr'
 # one write() after its step.
 INT=2 KILL=9
 signal_at "stopped.json 3 $INT" 130 train "${given[@]}" -o parts --log stopped.json
-err_has 'stopped after step 3 of 16; to go on: vitcl train --resume -o parts'
+err_has 'stopped after step 3 of 16; to resume: vitcl train --resume -o parts'
 [ "$(wc -l <stopped.json)" = 3 ] || fail "stopped.json has not 3 lines"
 signal_at "stopped.json 8 $INT" 130 train --resume -o parts --log stopped.json
 err_has 'stopped after step 11 of 16'
@@ -90,7 +90,7 @@ signal_at "stopped.json 5 $INT" 0 train --resume -o parts --log stopped.json
 err_has 'done: 16 steps'
 err_not 'stopped'
 run 0 train --resume -o parts
-err_has 'was done already'
+err_has 'already finished'
 [ "$(wc -l <stopped.json)" = 16 ] || fail "stopped.json has not 16 lines"
 cmp whole/training.safetensors parts/training.safetensors || fail "state differs"
 cmp whole/model.safetensors parts/model.safetensors || fail "model differs"
@@ -170,7 +170,7 @@ run 0 finetune -m masked --data data --batch 20 --epochs 1 -o unmasked \
     --log unmasked.json
 head -1 unmasked.json | grep -q '"loss": 2.3025' || fail "the first loss is not ln 10"
 run 2 train --config config.json --data data --epochs 1 -o out --objective x
-says 'objective x is none of classes, masked-patch'
+says "objective must be classes or masked-patch, not 'x'"
 
 # ---- a hybrid
 cat >hybrid.json <<'J'

@@ -10,7 +10,7 @@ says 'did you mean vitcl classify'
 run 2 zzzzzz
 says 'vitcl --help'
 run 2 help nothing
-says 'no command nothing'
+says 'unknown command nothing'
 for command in classify embed forward convert devices info plan bench selftest; do
     run 0 "$command" --help
     out_has '^usage: vitcl '"$command"
@@ -28,33 +28,33 @@ says 'did you mean --precision\?'
 run 2 classify -Z x.jpg
 says 'unknown option -Z'
 run 2 classify -k 0 x.jpg
-says "--top wants a whole number from 1 up, not '0'"
+says "--top must be a whole number, at least 1, not '0'"
 run 2 classify --batch=4x x.jpg
-says '--batch wants a whole number'
+says '--batch must be a whole number'
 run 2 classify --batch 99999999999 x.jpg
-says '--batch wants a whole number'
+says '--batch must be a whole number'
 run 2 classify --size 0 x.jpg
-says '--size wants pixels'
+says '--size must be pixels'
 run 2 classify --size 20y30 x.jpg
-says '--size wants pixels'
+says '--size must be pixels'
 run 2 classify --size
-says '--size wants a value'
+says '--size needs a value'
 run 2 classify --json=yes x.jpg
 says '--json takes no value'
 run 2 classify
-says 'which pictures'
+says 'no pictures given'
 run 2 embed
-says 'which pictures'
+says 'no pictures given'
 run 2 embed --features all x.jpg
 says 'pooled, class, tokens'
 run 2 forward --output x
 says '--input FILE and --output FILE'
 run 2 info x
-says 'takes no argument'
+says 'unexpected argument'
 run 2 classify -m a --preset vit-ti/16 x.jpg
-says 'exclude each other'
+says 'cannot be used together'
 run 2 bench --preset vit-ti/16 --precision f23
-says 'none of f32, bf16, f16, half, int8'
+says 'must be f32, bf16, f16, half or int8, not'
 run 2 info --preset vit-b/15
 says 'vit-b/16'
 # An unknown or impossible value is wrong use, of every option of every command.
@@ -79,7 +79,7 @@ for command in $commands; do
 done
 [ $tried -gt 150 ] || fail "only $tried values were tried"
 run 2 bench --seconds -1
-says "above zero, not '-1'"
+says "above 0, not '-1'"
 run 2 fewshot --data x --tries 1001
 says 'from 1 to 1000'
 run 2 fewshot --data x --shots 0

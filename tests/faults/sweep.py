@@ -184,7 +184,7 @@ def check_train(got, want, left, whole):
         return
     again = Run([got.argv[0], "--resume", "-o", "T"])
     if again.status != 0:  # nothing had been written yet
-        need(b"there is no training to resume" in again.err, "cannot be gone on "
+        need(b"no training to resume" in again.err, "cannot be gone on "
              "with: " + again.err.decode(errors="replace"))
         shutil.rmtree("T", ignore_errors=True)
         again = Run(got.argv)

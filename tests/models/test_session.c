@@ -393,9 +393,9 @@ Test(session, too_large_a_batch_names_one_that_fits)
     would = strstr(vitcl_last_error(), "a batch of 60000");
     cr_assert(would, "%s", vitcl_last_error());
     would = strstr(would + 1, "a batch of ");
-    cr_assert(would && sscanf(would, "a batch of %u would", &batch) == 1, "%s",
+    cr_assert(would && sscanf(would, "a batch of %u fits", &batch) == 1, "%s",
               vitcl_last_error());
-    cr_expect(batch > 8 && batch < 60000, "%u would", batch);
+    cr_expect(batch > 8 && batch < 60000, "%u fits", batch);
     cr_expect_neq(vitcl_session_new(&s, model, &odd), VITCL_OK);
     cr_expect_neq(vitcl_session_new(&s, model, &gemm), VITCL_OK);
     cr_expect(strstr(vitcl_last_error(), "plain"), "%s", vitcl_last_error());
