@@ -1,5 +1,6 @@
 /*
- * cmd_bench.c - how fast a model runs here, beside what the device can do.
+ * cmd_bench.c - how fast a model runs here, compared with what the device can
+ * do.
  *
  * A forward is timed as a rival's would be: f32 pixels from host memory in,
  * logits (or features) in host memory out. Kernels are measured afterwards in

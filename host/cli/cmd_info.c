@@ -97,7 +97,7 @@ static int run(void *into, const words *operands)
 const command cmd_info = {
     "info",
     "",
-    "Tell a model's size and cost",
+    "Print a model's size and cost",
     "Parameters, multiply-accumulates (GMAC) a picture, tokens, and the device "
     "memory\nthat a batch takes. No device is needed.",
     options,

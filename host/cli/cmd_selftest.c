@@ -277,7 +277,7 @@ const command cmd_selftest = {
     "",
     "Check a device's numbers",
     "Runs a small model with every matrix multiplication and compares. Takes "
-    "some\nseconds. What it prints is what a report of a bug should hold.",
+    "some\nseconds. Include all it prints in a bug report.",
     options,
     sizeof(selftest),
     run};

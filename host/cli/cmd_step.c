@@ -64,7 +64,7 @@ const command cmd_step = {
     "",
     "Take optimiser steps on one batch and write gradients",
     "Writes loss and grad.<tensor> of the first step, the losses of all, and"
-    "\nafter.<tensor>: what anyone needs to hold vitcl's training to another "
+    "\nafter.<tensor>: for comparing vitcl's training with another "
     "library.",
     options,
     sizeof(step),

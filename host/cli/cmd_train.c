@@ -36,7 +36,7 @@ const command cmd_train = {
     "",
     "Train a model from scratch",
     "The folder is a model at any time; Ctrl-C writes a checkpoint, and "
-    "--resume goes\non to the same bits as if nothing had happened.",
+    "--resume gives\nthe same bits as an uninterrupted training.",
     options,
     sizeof(training),
     run};

@@ -210,8 +210,9 @@ const char *model_name(const model_options *o)
 void say_model(const model_options *o)
 {
     if (!o->preset && !model_path(o))
-        note("no -m given: the built-in model answers, which knows CIFAR-10's "
-             "ten classes alone (airplane, automobile, bird, cat, deer, dog, "
+        note("no -m given: using the built-in model, which knows only "
+             "CIFAR-10's "
+             "ten classes (airplane, automobile, bird, cat, deer, dog, "
              "frog, horse, ship, truck)");
     if (o->preset)
         note("%s has random weights, so its answers mean nothing; name a "

@@ -29,10 +29,10 @@ typedef struct folder {
     int count, at;
 } folder;
 
-typedef struct place { /* which folder it is, whatever its name */
+typedef struct folder_id { /* which folder it is, whatever its name */
     dev_t device;
     ino_t inode;
-} place;
+} folder_id;
 
 struct picture_paths {
     const words *operands;
@@ -44,7 +44,7 @@ struct picture_paths {
     char line[PATH_MAX]; /* the last */
     folder stack[DEEPEST];
     int depth;
-    void *walked;   /* tree of the places below this operand */
+    void *walked;   /* tree of the folders walked below this operand */
     uint64_t found; /* in the folder that an operand named */
     char *path;     /* last given out */
     char error[256];
@@ -136,9 +136,9 @@ static const char *give(picture_paths *s, char *path, const char **error)
 
 /* ---- folders ---- */
 
-static int by_place(const void *a, const void *b)
+static int by_id(const void *a, const void *b)
 {
-    const place *x = a, *y = b;
+    const folder_id *x = a, *y = b;
 
     if (x->device != y->device)
         return x->device < y->device ? -1 : 1;
@@ -148,13 +148,13 @@ static int by_place(const void *a, const void *b)
 /* True the first time that this folder is met below the operand. */
 static bool is_new(picture_paths *s, const struct stat *st)
 {
-    place *p = malloc(sizeof *p);
+    folder_id *p = malloc(sizeof *p);
     void *node;
 
     if (p) {
-        *p = (place){st->st_dev, st->st_ino};
-        node = tsearch(p, &s->walked, by_place);
-        if (node && *(place **)node == p)
+        *p = (folder_id){st->st_dev, st->st_ino};
+        node = tsearch(p, &s->walked, by_id);
+        if (node && *(folder_id **)node == p)
             return true;
         free(p);
         if (node)

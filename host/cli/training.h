@@ -27,28 +27,26 @@ typedef struct training {
                 "part of the data (default: train, where there is one)",       \
                 split),                                                        \
         OPT_ROW(training, 'o', "output", OPT_TEXT, "DIR",                      \
-                "the training's folder: a model, and the state to go on from", \
+                "output folder: the model, and the state to resume from",      \
                 output),                                                       \
         OPT_ROW(training, 0, "resume", OPT_FLAG, NULL,                         \
-                "go on; the other options may be left out", resume),           \
+                "resume; other options may be omitted", resume),               \
         OPT_ROW(training, 0, "epochs", OPT_COUNT, "N",                         \
-                "times through the pictures", epochs),                         \
+                "passes over the pictures", epochs),                           \
         OPT_ROW(training, 0, "batch", OPT_COUNT, "N",                          \
                 "pictures a step (default 64)", batch),                        \
         OPT_ROW(training, 0, "micro", OPT_COUNT, "N",                          \
                 "pictures at a time, when a batch does not fit (default: "     \
                 "all)",                                                        \
                 micro),                                                        \
-        OPT_ROW(training, 0, "lr", OPT_REAL, "X", "learning rate at its top",  \
-                lr),                                                           \
+        OPT_ROW(training, 0, "lr", OPT_REAL, "X", "peak learning rate", lr),   \
         OPT_ROW(training, 0, "augment", OPT_CHOICE, "none|light|full",         \
-                "changes of the pictures (default light: crop, flip)",         \
+                "augmentation of the pictures (default light: crop, flip)",    \
                 augment),                                                      \
         OPT_ROW(training, 0, "random-state", OPT_NATURAL, "N",                 \
-                "what every random number is made from (default 0)",           \
-                random_state),                                                 \
+                "seed of all random numbers (default 0)", random_state),       \
         OPT_ROW(training, 0, "hold-out", OPT_COUNT, "N",                       \
-                "training pictures kept back and scored after each epoch",     \
+                "training pictures held out and scored after each epoch",      \
                 hold_out),                                                     \
         OPT_ROW(training, 0, "settings", OPT_TEXT, "FILE",                     \
                 "JSON: optimizer, schedule, dropout, mixup, ...; vitcl(1)",    \

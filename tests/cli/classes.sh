@@ -55,7 +55,7 @@ mv part/eel part/newt
 run 1 eval -m model --data part --json
 says "classes 'a-dog', 'newt' of the pictures are not classes"
 
-# By number: by the places of names that say nothing, by numbers that do.
+# By number: by the order of names that say nothing, by numbers that do.
 rm -rf part && mkdir part
 for name in ape bear cat dog eel; do cp -r $test/$name part/x-$name; done
 run 1 eval -m model --data part --json
@@ -84,7 +84,7 @@ err_has '4 classes of the pictures and 5 of the model'
 run 2 eval -m model --data part --classes-by place
 says "--classes-by must be name or number, not 'place'"
 
-# Labels beside the data: by name, or numbers that are the model's, with a line.
+# Labels next to the data: by name, or numbers that are the model's, with a line.
 labels() {
     python3 - "$1" <<'P'
 import json, os, sys
@@ -138,11 +138,11 @@ awk -v s="$sum" -v w="$few" 'BEGIN { exit !((s - w) ^ 2 < 1e-10) }' ||
 # A picture that cannot be decoded is left out, and said to be.
 rm -rf part && cp -r data part && echo text >part/test/cat/9.ppm
 shots 1 part
-same "$(score mean)" "$few" "beside a broken picture"
+same "$(score mean)" "$few" "next to a broken picture"
 err_lines 1
 err_has '1 picture could not be decoded'
 
-# ---- CIFAR: the numbers of a file mean the names beside it
+# ---- CIFAR: the numbers of a file mean the names next to it
 python3 - <<'P'
 import os, random
 names = "plane car bird cat deer dog frog horse ship truck".split()

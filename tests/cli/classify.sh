@@ -1,4 +1,4 @@
-# classify.sh - answers in every form, in input order, the good beside the bad.
+# classify.sh - answers in every form, in input order, the good among the bad.
 picture=$VT_DATA/sample.jpg
 small="--preset vit-ti/16 --size 32"
 

@@ -151,6 +151,8 @@ PYTHON
 : >x.npy
 mkdir none
 
+run 0 train --config tiny.json --data pets --epochs 1 --batch 4 -o trained
+
 vitcl() { "$VITCL" "$@"; }
 
 # Two devices of one name need PoCL, which makes as many as it is asked for.
@@ -166,7 +168,7 @@ here, data, name = sys.argv[1:]
 for old, new in ((here + "/", ""), (data, "DATA"), (name, "DEVICE")):
     text = text.replace(old, new)
 text = re.sub(r"(available|name one): .*", r"\1: DEVICES", text)
-text = re.sub(r"\d+ MB(?= a buffer|,)", "N MB", text)
+text = re.sub(r"\d+ MB(, )\d+( MB a buffer)", r"N MB\1N\2", text)
 text = re.sub(r"(a batch of )\d+( fits)", r"\1N\2", text)
 sys.stdout.write(text)' "$here" "$VT_DATA" "$name"
 }

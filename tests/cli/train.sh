@@ -187,21 +187,21 @@ done
 run 0 train --config again/config.json --data data --batch 20 --epochs 1 -o third
 
 # ---- the paper's variants: trained, read, tuned at another size; only here
-cat >places.json <<'J'
+cat >positions.json <<'J'
 {"architecture": "vit_tiny_patch16_224", "model_args": {"img_size": 16,
  "patch_size": 8, "embed_dim": 32, "depth": 1, "num_heads": 2, "mlp_ratio": 2,
  "pos_embed": "2d", "pos_injection": "layer", "representation_size": 16}}
 J
-sed 's/"2d".*/"relative"}}/' places.json >relative.json
+sed 's/"2d".*/"relative"}}/' positions.json >relative.json
 cat >resnet.json <<'J'
 {"architecture": "resnetv2_50x1_bit", "model_args": {"img_size": 16,
  "layers": [1], "channels": [128], "stem_chs": 32}}
 J
-for name in places relative resnet; do
+for name in positions relative resnet; do
     run 0 train --config $name.json --data data --batch 20 --epochs 1 -o $name
     run 0 eval -m $name --data data --json
 done
-for name in places resnet; do
+for name in positions resnet; do
     run 0 finetune -m $name --data data --batch 20 --epochs 1 --size 24 \
         -o $name.tuned --log tuned.json
     head -1 tuned.json | grep -q '"loss": 2.3025' ||
@@ -213,7 +213,7 @@ run 1 finetune -m relative --data data --epochs 1 --size 24 -o nowhere
 says 'fine-tuned only at its own size, 16x16'
 run 1 info -m relative --size 24
 says 'belong to pictures of 16x16 pixels'
-run 1 convert -m places -o nowhere --to timm
+run 1 convert -m positions -o nowhere --to timm
 says 'timm has no model with these position embeddings'
 run 1 convert -m resnet -o nowhere --to hf
 says "can only be written with --to timm"

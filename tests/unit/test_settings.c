@@ -225,7 +225,7 @@ Test(settings, of_an_old_training, .init = setup, .fini = teardown)
         {"{\"format\": \"vitcl-training\", \"preset\": \"p\", \"data\": \"d\", "
          "\"augment\": \"light\", "
          "\"epochs\": 1, \"batch\": 4, \"micro\": 3, \"lr\": 0.1}",
-         "4 pictures is not divisible into micro-batches of 3"},
+         "4 pictures cannot be split into equal parts of 3"},
         {"{\"format\": \"vitcl-training\", \"preset\": \"p\", \"data\": \"d\", "
          "\"augment\": \"heavy\", "
          "\"epochs\": 1, \"batch\": 4, \"micro\": 4, \"lr\": 0.1}",
@@ -233,11 +233,11 @@ Test(settings, of_an_old_training, .init = setup, .fini = teardown)
         {"{\"format\": \"vitcl-training\", \"preset\": \"p\", \"data\": \"d\", "
          "\"augment\": \"light\", "
          "\"epochs\": 1000001, \"batch\": 4, \"micro\": 4, \"lr\": 0.1}",
-         "at most 65536 pictures a batch"},
+         "epochs must be at most 1000000"},
         {"{\"format\": \"vitcl-training\", \"preset\": \"p\", \"data\": \"d\", "
          "\"augment\": \"light\", "
          "\"epochs\": 1, \"batch\": 65537, \"micro\": 65537, \"lr\": 0.1}",
-         "at most 65536 pictures a batch"},
+         "batch must be at most 65536"},
         {"{\"format\": \"vitcl-training\", \"preset\": \"p\", \"data\": \"d\", "
          "\"augment\": \"light\", "
          "\"epochs\": 1, \"batch\": 4, \"micro\": 4, \"lr\": 1e6}",
