@@ -46,7 +46,7 @@ says 'no pictures given'
 run 2 embed
 says 'no pictures given'
 run 2 embed --features all x.jpg
-says 'pooled, class, tokens'
+says 'must be pooled, class or tokens'
 run 2 forward --output x
 says '--input FILE and --output FILE'
 run 2 info x
