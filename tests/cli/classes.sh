@@ -187,10 +187,10 @@ run 1 eval -m ten --data c10p
 says "'0', '1'.* and 5 more of the pictures are not classes"
 head -4 meta >c10p/batches.meta.txt
 run 1 eval -m ten --data c10p
-says 'batches.meta.txt: names fewer than 10 classes'
+says 'batches.meta.txt: must name 10 classes, but names fewer'
 (cat meta; echo more) | grep . >c10p/batches.meta.txt
 run 1 eval -m ten --data c10p
-says 'batches.meta.txt: names more than 10 classes'
+says 'batches.meta.txt: must name 10 classes, but names more'
 
 # ---- a training goes on with the classes that it began with
 cp meta c10p/batches.meta.txt
