@@ -20,9 +20,8 @@ kernel void swiglu(global float *restrict out, global const float *restrict x,
     x += row * 2 * C;
     out += row * C;
     for (; i + V <= end; i += V)
-        vstorev(vt_act(vloadv(0, x + i), VT_ACT_SILU) *
-                    vloadv(0, x + C + i),
-                0, out + i);
+        vstorev(vt_act(vloadv(0, x + i), VT_ACT_SILU) * vloadv(0, x + C + i), 0,
+                out + i);
     for (; i < end; i++)
         out[i] = vt_act(x[i], VT_ACT_SILU) * x[C + i];
 }
