@@ -105,7 +105,7 @@ static const struct sock_filter filter[] = {
     MAY(futex),
     MAY(setitimer),
     MAY(rt_sigreturn),
-    MAY(rt_sigprocmask), /* used by abort() */
+    MAY(rt_sigprocmask), /* of abort, which blocks signals */
     MAY(clock_gettime),
     MAY(getrandom), /* malloc's initialisation */
     MAY(restart_syscall),

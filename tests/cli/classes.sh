@@ -59,7 +59,7 @@ says "classes 'a-dog', 'newt' of the pictures are not classes"
 rm -rf part && mkdir part
 for name in ape bear cat dog eel; do cp -r $test/$name part/x-$name; done
 run 1 eval -m model --data part --json
-says "'x-ape', .*0 of 5 found.*--classes-by number"
+says "'x-ape', .*0 of 5 are.*--classes-by number"
 run 0 eval -m model --data part --json --classes-by number
 same "$(score top1)" "$whole" "by place"
 err_lines 1
