@@ -1,9 +1,9 @@
 /*
- * arena.c - when each value lives -> where it lies in one buffer.
+ * arena.c - give each value an offset in one buffer, from its lifetime.
  *
- * Greedy by size: the largest first, each at the lowest offset that is free
- * for the whole of its life. For a chain of blocks this ends at or near the
- * largest sum of values that live at once (memory.largest_step).
+ * Greedy by size: the largest value first, each at the lowest offset that is
+ * free during its whole lifetime. For a chain of blocks the arena ends at or
+ * near the largest sum of values that live at once (memory.largest_step).
  */
 #include "base/memory.h"
 #include "plan/plan_private.h"
@@ -22,7 +22,7 @@ static int by_size(const void *a, const void *b)
 
     if (x->bytes != y->bytes)
         return x->bytes < y->bytes ? 1 : -1;
-    return x->v < y->v ? -1 : 1; /* equal runs, equal layouts */
+    return x->v < y->v ? -1 : 1; /* the same layout in every run */
 }
 
 static int by_offset(const void *a, const void *b)
@@ -66,10 +66,10 @@ static size_t collect(vt_plan *p, place *all)
         if (v->kind != VT_RESULT && !input)
             continue;
         if (v->kind == VT_RESULT && v->first < 0)
-            continue; /* made by a shape() that gave it up */
+            continue; /* made in a shape(), but no step's output */
         all[n] =
             (place){(vt_val)i, v->first, v->last, 0, round_up(v->bytes, align)};
-        if (input) /* a run may be repeated without writing it again */
+        if (input) /* runs may be repeated without a new write */
             all[n].first = 0, all[n].last = (int)p->steps;
         if (v->keep)
             all[n].last = (int)p->steps;

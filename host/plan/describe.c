@@ -1,6 +1,6 @@
 /*
- * describe.c - what a plan is made of, for whoever listens to the log: one line
- * of sums, and one for each kernel with how many steps it does.
+ * describe.c - log a summary of a plan: one line for each kernel with its
+ * number of steps, and one line of totals.
  */
 #include "base/clock.h"
 #include "base/log.h"
@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-/* Has a step before this one the same op and note? */
+/* Does an earlier step have the same op and note? */
 static bool told(const vt_plan *p, int at)
 {
     const vt_step *s = vt_plan_step(p, at);

@@ -1,10 +1,10 @@
 /*
  * grad.c - walk the steps backward and let each op append its gradient.
  *
- * Reverse-mode differentiation over a list: a value's consumers all come
- * after it, so when the walk reaches the step that wrote it, every share of
- * its gradient has been given. What a gradient step reads lives on until
- * then, which the arena sees from the steps themselves.
+ * Reverse-mode differentiation of a list: all consumers of a value come after
+ * it, so its gradient is complete when the walk reaches the step that wrote it.
+ * A value that a gradient step reads lives until that step: the arena takes
+ * lifetimes from the steps.
  */
 #include "base/memory.h"
 #include "plan/plan_private.h"

@@ -37,8 +37,8 @@ vitcl_status vt_plan_new(vt_plan **out, const vt_plan_options *options)
         }
     }
     p->o.gemm = p->gemm;
-    /* Elsewhere packed weights are multiplied in another order (other bits), or
-     * must be copied or turned into another type anyway. */
+    /* Otherwise packed weights are summed in another order (other bits), or
+     * weights must be copied or converted anyway. */
     p->o.once = options->once && strcmp(p->gemm, "native") == 0 &&
                 options->precision == VITCL_F32 &&
                 vt_plan_class(p) == VT_CLASS_CPU;
@@ -164,11 +164,11 @@ vt_val vt_input(vt_plan *p, const char *name, vt_dtype t, int rank,
 
 vt_val vt_param(vt_plan *p, const char *name, int rank, const int *dim)
 {
-    /* A parameter that is asked for twice is one value: shared layers. */
+    /* Shared layers: a parameter is one value, however often requested. */
     for (size_t i = 0; i < p->values; i++)
         if (p->value[i].kind == VT_PARAM && strcmp(p->value[i].name, name) == 0)
             return (vt_val)i;
-    if (strlen(name) > VT_NAME - 17) /* room for grad., adam.m. and the like */
+    if (strlen(name) > VT_NAME - 17) /* room for prefixes: grad., adam.m. */
         return vt_plan_fail(p, too_long(name, strlen(name)));
     return new_value(p, name, VT_PARAM, VT_F32, rank, dim);
 }
@@ -368,7 +368,7 @@ done:
     return NULL;
 }
 
-/* Only an op that says so may read a value whose rows are padded. */
+/* A value with padded rows needs vt_op.padded. */
 static vitcl_status check_padding(const vt_plan *p, const vt_step *s)
 {
     for (int i = 0; i < VT_INS; i++) {

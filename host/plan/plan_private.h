@@ -1,15 +1,15 @@
 /*
- * plan_private.h - what is inside a plan; for the files of this folder.
+ * plan_private.h - struct vt_plan; for the files of this folder only.
  */
 #ifndef VT_PLAN_PLAN_PRIVATE_H
 #define VT_PLAN_PLAN_PRIVATE_H
 #include "plan/plan.h"
 
 #define VT_SLOTS 2
-typedef struct vt_slot { /* for a weight that is read when it is needed */
+typedef struct vt_slot { /* for a weight that is read before its launch */
     float *rows;
     vt_buf *buf;   /* over the rows */
-    vt_mark *mark; /* behind the last launch that reads it */
+    vt_mark *mark; /* after the last launch that reads it */
 } vt_slot;
 
 struct vt_plan {
@@ -19,23 +19,23 @@ struct vt_plan {
     vt_queue *queue;
     vt_value *value;
     size_t values, value_cap;
-    vt_step **step; /* pointers: a step does not move when others come */
+    vt_step **step; /* pointers, so that steps do not move */
     size_t steps, step_cap;
     vitcl_status status;
     char message[512]; /* of the first error */
     vt_buf *arena;
     vt_plan_memory memory;
     bool finished;
-    int runs; /* up to two */
+    int runs; /* counted up to 2 */
     vt_slot slot[VT_SLOTS];
-    bool streams; /* there are slots */
+    bool streams; /* the slots are in use */
     int next_slot;
-    vt_val (*add)(vt_plan *p, vt_val a, vt_val b); /* while differentiating */
-    int loss_step; /* the last before the backward pass; 0: there is none */
+    vt_val (*add)(vt_plan *p, vt_val a, vt_val b); /* of vt_plan_backward() */
+    int loss_step; /* last before the backward pass; 0: no such pass */
 };
 
-/* Gives every result and input its offset in one arena: values whose lives
- * overlap never overlap in memory. Fills memory.arena and largest_step. */
+/* Give every result and input an offset in one arena. Values whose lifetimes
+ * overlap do not overlap in memory. Fills memory.arena and largest_step. */
 vitcl_status vt_arena_place(vt_plan *p);
 void vt_slots_free(vt_plan *p);
 

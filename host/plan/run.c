@@ -1,12 +1,12 @@
 /*
  * run.c - bind every step once, then run them in a loop.
  *
- * While steps are bound their kernels are only noted, so that all programs of
- * a plan are built together.
+ * Binding only records the kernels, so that all programs of a plan are built
+ * together.
  *
  * After vt_plan_finish() nothing is allocated, built or looked up: a run is
- * launches and one wait. Only a plan that runs once reads its weights
- * meanwhile.
+ * launches and one wait. Only a plan that runs once also reads weights during
+ * the run.
  */
 #include "base/clock.h"
 #include "base/half.h"
@@ -39,9 +39,9 @@ done:
 
 /* ---- weights of a plan that runs once ----
  *
- * They are read as they are needed, into two slots in turn: the device works
- * on one while the other is filled. Nothing is kept, so the system does not
- * have to clear pages for 300 MB that are read once.
+ * Each is read before its launch, into one of two slots alternately: the device
+ * works on one while the other is filled. Nothing is kept, so the system does
+ * not have to clear pages for 300 MB that are read once.
  */
 
 #define STREAMED_MIN 256u /* elements; smaller ones are uploaded */
@@ -227,7 +227,7 @@ done:
     return st;
 }
 
-/* Steps are counted twice: as they are bound and as their kernels are ready. */
+/* Steps count twice: when they are bound and when their kernels are built. */
 static vitcl_status tell(const vt_plan *p, size_t done)
 {
     return p->o.progress &&
@@ -300,10 +300,10 @@ vitcl_status vt_plan_run(vt_plan *p, int first)
     return vt_plan_run_part(p, first, (int)p->steps);
 }
 
-/* Some drivers' clocks tell nothing: rusticl's gave 4e16 operations a second.
- * Kernels take no longer than it takes to launch them and to wait for them, and
- * over a run at least a hundredth of that. Where the driver says otherwise the
- * host's own times are taken, which are too long by the launches. */
+/* Some drivers report wrong times: rusticl's gave 4e16 operations a second.
+ * Kernels take at most the time to launch them and wait for them, and over a
+ * run at least a hundredth of it. Times outside of this are replaced by the
+ * host's, which are too long by the launches. */
 static void judge_times(vt_plan *p, size_t first, size_t end)
 {
     double device = 0, host = 0;
@@ -334,7 +334,7 @@ vitcl_status vt_plan_run_part(vt_plan *p, int first, int end)
     if (p->o.profile)
         judge_times(p, (size_t)first, (size_t)end);
     VT_TRY(vt_queue_finish(p->queue));
-    if (p->runs < 2 && ++p->runs == 2) { /* there may be many more */
+    if (p->runs < 2 && ++p->runs == 2) { /* more are likely */
         vt_buf_large_pages(p->arena);
         if (p->o.store)
             vt_store_large_pages(p->o.store);

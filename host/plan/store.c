@@ -1,12 +1,12 @@
 /*
- * store.c - parameters on the device, once for all sessions of a model.
+ * store.c - parameters on the device, shared by all sessions of a model.
  *
  * A parameter is uploaded when a plan first binds it, in the layout that the
- * plan asks for: f32 rows (biases, scales) or packed by a GEMM provider. It is
- * read into one piece of memory that all of them use in turn, which stays in
- * the processor's cache: that costs no more than to map the file, and there is
- * never a second copy of the weights. Where the device reads host memory it
- * packs straight from there.
+ * plan requests: f32 rows (biases, scales) or packed by a GEMM provider. All
+ * parameters are read into the same staging buffer, which stays in the
+ * processor's cache: this costs no more than mapping the file, and there is
+ * never a second copy of the weights. A device that reads host memory packs
+ * directly from the buffer.
  */
 #include "plan/store.h"
 
@@ -28,10 +28,11 @@ struct vt_store {
     vt_queue *queue;
     vt_read_param read_param;
     void *context;
-    float *stage; /* where rows are read to */
+    float *stage; /* the staging buffer */
     uint64_t stage_count;
     entry *entry;
-    size_t entries, cap, bytes, grown; /* grown: the first entries */
+    size_t entries, cap, bytes;
+    size_t on_large_pages; /* the first so many entries */
 };
 
 vitcl_status vt_store_new(vt_store **out, vt_dev *dev, vt_read_param read_param,
@@ -88,8 +89,8 @@ void vt_store_free(vt_store *s)
 void vt_store_large_pages(vt_store *s)
 {
     pthread_mutex_lock(&s->lock);
-    for (; s->grown < s->entries; s->grown++)
-        vt_buf_large_pages(s->entry[s->grown].buf);
+    for (; s->on_large_pages < s->entries; s->on_large_pages++)
+        vt_buf_large_pages(s->entry[s->on_large_pages].buf);
     pthread_mutex_unlock(&s->lock);
 }
 
@@ -112,7 +113,7 @@ static vt_buf *find(const vt_store *s, const char *name, const char *layout)
     return NULL;
 }
 
-/* The rows in s->stage. */
+/* Read a parameter's rows into s->stage. */
 static vitcl_status read_rows(vt_store *s, const char *name, uint64_t count)
 {
     vitcl_status st = VITCL_OK;
@@ -145,8 +146,8 @@ done:
     return st;
 }
 
-/* Rows that are gone with the next parameter: where they were read to, if the
- * device reads that, else a copy. */
+/* Rows that are valid until the next parameter is read: s->stage itself if the
+ * device reads host memory, else a copy. */
 static vitcl_status passing(vt_buf **out, vt_store *s, const char *name,
                             uint64_t count)
 {
@@ -175,7 +176,7 @@ vitcl_status vt_store_read(float *out, vt_store *s, const char *name,
     return s->read_param(out, s->context, name, count);
 }
 
-/* Takes `b` over, also when it fails. */
+/* Takes ownership of b, also on failure. */
 static vitcl_status add(vt_store *s, const char *name, const char *layout,
                         vt_buf *b)
 {
@@ -240,7 +241,7 @@ vitcl_status vt_store_packed(vt_buf **out, vt_store *s, const char *name,
     }
     *out = vt_buf_ref(b);
 done:
-    vt_buf_free(rows); /* which the stage may be: before others use it */
+    vt_buf_free(rows); /* may be s->stage: free it inside the lock */
     pthread_mutex_unlock(&s->lock);
     vt_buf_free(packed);
     return st;
