@@ -1,10 +1,10 @@
 /*
  * activation.c - activations as a step of their own.
  *
- * Where a backward follows, the step also writes act's slope at x. It is made
- * on the way forward, where it shares most of its work with the activation, and
- * waits for the backward in place of x. It is a factor of the gradient:
- * vt_activated() lets the product before it take it along.
+ * In a plan with a backward pass the step also writes act'(x): this shares most
+ * of its work with the activation, and the backward pass keeps it instead of x.
+ * The gradient is multiplied by it: with vt_activated() the product that
+ * computes the gradient does so in its epilogue.
  */
 #include "ops/common.h"
 
@@ -59,14 +59,14 @@ vt_val vt_activation(vt_plan *p, vt_val x, vt_act act)
                         (int[]){[I_KIND] = (int)act});
 }
 
-vt_val vt_activated(const vt_plan *p, vt_val y, vt_val *slope)
+vt_val vt_activated(const vt_plan *p, vt_val y, vt_val *derivative)
 {
     const vt_value *v = vt_value_of(p, y);
     const vt_step *from = v->first < 0 ? NULL : vt_plan_step(p, v->first);
 
-    *slope = VT_NONE;
+    *derivative = VT_NONE;
     if (!from || from->op != &vt_op_activation)
         return y;
-    *slope = from->out[OUT_DERIVATIVE];
+    *derivative = from->out[OUT_DERIVATIVE];
     return from->in[IN_X];
 }

@@ -1,21 +1,21 @@
 /*
- * add.c - sums: residuals, positions; and the accumulation of gradients.
+ * add.c - sums: residuals, positions, and the accumulation of gradients.
  */
 #include "ops/common.h"
 
-/* add_grid, */
+/* add_grid */
 enum { GRID_X, GRID_ACROSS, GRID_DOWN, GRID_INS };
 enum { GRID_OUT };
-/* its gradients: channels and tokens from I_CHANNEL and I_FIRST on, from one
- * row of the table to the next I_NEXT tokens further, tokens and their number
- * in a row (table and sum are states), */
+/* add_grid_grad: channels from I_CHANNEL on; a row of the table is the sum of
+ * I_ROW tokens I_TOKENS apart. The first row's begin at token I_FIRST, the next
+ * row's I_NEXT tokens further. DTABLE is a state. */
 enum { GRID_DW_DTABLE, GRID_DW_DY, GRID_DW_INS };
 enum { I_CHANNEL, I_FIRST, I_NEXT, I_TOKENS, I_ROW, INTS };
-/* add_channels, */
+/* add_channels */
 enum { CHANNELS_X, CHANNELS_BIAS, CHANNELS_RESIDUAL, CHANNELS_INS };
 enum { CHANNELS_OUT };
 enum { I_RELU };
-/* and accumulation in a state */
+/* add_to, which accumulates in a state */
 enum { TO_SUM, TO_X, TO_INS };
 
 /* ---- add ---- */
@@ -209,7 +209,7 @@ done:
     return st;
 }
 
-/* No grad: nets that have it (models/resnetd.c) are not trained. */
+/* No grad: models that use it (models/resnetd.c) are not trained. */
 const vt_op vt_op_add_channels = {.name = "add_channels",
                                   .shape = channels_shape,
                                   .prepare = channels_prepare};

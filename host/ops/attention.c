@@ -1,21 +1,22 @@
 /*
- * attention.c - softmax(scale q k^T + bias) v of each head; nothing of T x T is
- * stored, but where a keep pattern asks for the probabilities.
+ * attention.c - softmax(scale q k^T + bias) v of each head; T x T is stored
+ * only if a keep pattern asks for the probabilities.
  *
- * Probabilities have a kernel of their own, so that y's bits do not change.
+ * Probabilities are computed by a separate kernel, so that keeping them does
+ * not change y's bits.
  *
- * Surprising: the CPU kernel's block sizes are chosen here from Tq, T and D;
- * they go into its defines, so each shape is a program.
+ * Surprising: the CPU kernel's block sizes are chosen here from Tq, T and D.
+ * They are defines of the kernel, so each shape is a program of its own.
  */
 #include "ops/attention.h"
 
 #include <math.h>
 #include <stdio.h>
 
-enum { I_PROBS = I_SELF + 1 }; /* wanted? */
+enum { I_PROBS = I_SELF + 1 }; /* are they stored? */
 enum { OUT_PROBS = OUT_Y + 1 };
 
-#define KEYS 256 /* scores at hand: 16 KiB for 16 queries */
+#define KEYS 256 /* in a block: 16 KiB of scores for 16 queries */
 
 typedef vt_attention_sizes sizes;
 
@@ -102,8 +103,8 @@ done:
     return st;
 }
 
-/* n rows in blocks of at most `most`, as even as can be: `big` blocks of
- * `rows`, then blocks of `rows1`. */
+/* n rows in blocks of at most `most` and of about equal size: `big` blocks of
+ * `rows` rows, then blocks of `rows1`. */
 typedef struct cut {
     int blocks, big, rows, rows1;
 } cut;
@@ -129,7 +130,7 @@ done:
     return st;
 }
 
-/* One work-item a work-group; vectors over queries. */
+/* Work-groups of one work-item; vectors run over queries. */
 static vitcl_status rows(vt_plan *p, vt_step *s, const sizes *z)
 {
     const int v = vt_dev_vector(vt_plan_settings(p)->dev);
@@ -156,7 +157,7 @@ done:
     return st;
 }
 
-/* A query a work-item, keys and values in local memory. */
+/* One query a work-item; keys and values are in local memory. */
 static vitcl_status tiled(vt_plan *p, vt_step *s, const sizes *z)
 {
     const size_t most = vt_dev_group_max(vt_plan_settings(p)->dev);

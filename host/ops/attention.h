@@ -1,31 +1,30 @@
 /*
- * attention.h - what attention's forward and backward both know of a step; for
+ * attention.h - shared by attention's forward and backward; for
  * host/ops/attention*.c only.
  */
 #ifndef VT_OPS_ATTENTION_H
 #define VT_OPS_ATTENTION_H
 #include "ops/common.h"
 
-/* q and kv are the same value for self-attention; bias or none. The backward
- * step reads two more. */
+/* In self-attention q and kv are the same value. bias: or none. The last two
+ * are inputs of the backward step only. */
 enum { IN_Q, IN_KV, IN_BIAS, IN_DOUT, IN_Y };
 enum { I_HEADS, I_SELF };
 enum { F_SCALE };
 enum { OUT_Y }; /* of the forward step */
 
-/* Query i of picture b, head h, begins at q[b*qb + i*ldq + h*D]; its keys at
- * kv[(b*T + j)*ldk + koff + h*D], values the same with voff. */
+/* Query i of picture b, head h, begins at q[b*qb + i*ldq + h*D]; key j at
+ * kv[(b*T + j)*ldk + koff + h*D], value j the same with voff. */
 typedef struct vt_attention_sizes {
     int B, H, D, Tq, T, qb, ldq, ldk, koff, voff;
 } vt_attention_sizes;
 vt_attention_sizes vt_attention_measure(const vt_plan *p, const vt_step *s);
-/* The define that tells kernels of a bias: "" for none, one for all pictures
- * ([H,Tq,T]) or one each ([B,H,Tq,T]); NULL for another shape. */
+/* The kernels' define for the bias: "" for none, one for all pictures
+ * ([H,Tq,T]) or one for each ([B,H,Tq,T]); NULL for any other shape. */
 const char *vt_attention_bias(const vt_plan *p, const vt_step *s,
                               const vt_attention_sizes *z);
-/* The step's q, kv, bias, sizes and scale: a kernel's arguments at, at + 1 ..
- * at
- * + 12. */
+/* Set a kernel's arguments from `at` to `at` + 12: the step's q, kv, bias,
+ * sizes and scale. */
 vitcl_status vt_attention_arguments(vt_plan *p, vt_kernel *k, unsigned at,
                                     const vt_step *s,
                                     const vt_attention_sizes *z);

@@ -1,22 +1,23 @@
 /*
- * attention_grad.c - gradients of attention from its inputs alone: nothing of
- * T x T is kept between forward and backward.
+ * attention_grad.c - gradients of attention, which recompute the probabilities:
+ * nothing of T x T is kept between forward and backward.
  */
 #include "ops/attention.h"
 
 #include <stdio.h>
 #include <string.h>
 
-/* dqkv where q and kv are one, else dq and dkv; stat for the GPU class */
+/* DQKV if q and kv are the same value, else DQ and DKV; STAT unless by_heads()
+ */
 enum { OUT_DQKV, OUT_DQ, OUT_DKV, OUT_DBIAS, OUT_STAT };
-enum { I_DBIAS = I_SELF + 1 }; /* wanted? */
+enum { I_DBIAS = I_SELF + 1 }; /* is it wanted? */
 
-/* Above so many keys a CPU's work-item has no stack for their sums. */
+/* With more keys their sums do not fit on the stack of a CPU's work-item. */
 #define BIG 3000
-/* Of a head's keys at most so many numbers are copied to the stack. */
+/* A head's keys are copied to the stack if they are at most so many numbers. */
 #define HELD 65536
 
-/* What the arrays of attention_grad__heads take of the stack. */
+/* Stack space of the arrays in attention_grad__heads. */
 static size_t stack_bytes(const vt_plan *p, const vt_attention_sizes *z,
                           bool held)
 {
@@ -29,7 +30,7 @@ static size_t stack_bytes(const vt_plan *p, const vt_attention_sizes *z,
            sizeof(float);
 }
 
-/* A head's gradients are a work-item's. */
+/* Does one work-item compute the gradients of a whole head? */
 static bool by_heads(const vt_plan *p, const vt_attention_sizes *z)
 {
     const vt_dev *dev = vt_plan_settings(p)->dev;
@@ -75,7 +76,7 @@ static vitcl_status heads(vt_plan *p, vt_step *s, const vt_attention_sizes *z)
     vitcl_status st = VITCL_OK;
     const int v = vt_dev_vector(vt_plan_settings(p)->dev);
     const char *bias = vt_attention_bias(p, s, z);
-    /* a bias of all pictures is their sum: one behind the other */
+    /* dbias of a shared bias is a sum over pictures, one after the other */
     const int pictures = s->i[I_DBIAS] && !strchr(bias, '2') ? z->B : 1;
     const bool held =
         z->T * z->D <= HELD && stack_bytes(p, z, true) <= vt_item_stack();

@@ -36,7 +36,7 @@ done:
     return st;
 }
 
-/* No grad: nets that have it (models/resnetd.c) are not trained. */
+/* No grad: models that use it (models/resnetd.c) are not trained. */
 const vt_op vt_op_avgpool = {
     .name = "avgpool", .shape = shape, .prepare = prepare};
 

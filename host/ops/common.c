@@ -1,12 +1,12 @@
 /*
- * common.c - what op files share: shapes, launch sizes, gradients.
+ * common.c - helpers of ops: shapes, launch sizes, gradients.
  */
 #include "ops/common.h"
 
 #include <limits.h>
 #include <stdio.h>
 
-/* A CPU's work-item does this many neighbouring elements of a row. */
+/* A CPU's work-item computes so many neighbouring elements of a row. */
 #define CPU_BLOCK 1024
 
 vitcl_status(vt_op_need)(bool ok, const char *what)
@@ -53,7 +53,7 @@ bool vt_op_same(const vt_plan *p, vt_val a, vt_val b)
 
 int vt_op_count(const vt_plan *p, vt_val v)
 {
-    return (int)vt_elements(p, v); /* the plan keeps it below INT_MAX */
+    return (int)vt_elements(p, v); /* new_value() limits it to INT32_MAX */
 }
 
 int vt_op_rows(const vt_plan *p, vt_val v)
@@ -114,7 +114,7 @@ void vt_op_items(vt_kernel *k, const vt_plan *p, int n, int rows)
 {
     size_t global[3] = {(size_t)n, (size_t)rows, 1}, local[3] = {1, 1, 1};
 
-    /* These kernels have no bounds check: a divisor of n, at most a group. */
+    /* No bounds check in these kernels: the group's size must divide n. */
     for (size_t l = 2; !vt_op_cpu(p) && l <= (size_t)group(p); l++)
         if (global[0] % l == 0)
             local[0] = l;
@@ -207,7 +207,7 @@ void vt_op_give(vt_plan *p, vt_val v, vt_val g)
         vt_grad_give(p, v, g);
 }
 
-/* ---- two tensors to one ---- */
+/* ---- sums and products of two tensors ---- */
 
 vitcl_status vt_op_pair_shape(vt_plan *p, vt_step *s)
 {

@@ -1,9 +1,9 @@
 /*
- * common.h - what op files share; for host/ops/ only.
+ * common.h - shared by the files of host/ops/ only.
  *
- * Every op is a vt_op named vt_op_<name> in its own file and a row of
- * VT_OPS below, which declares it. The file names the slots of its steps: IN_,
- * OUT_, I_ and F_ the op's own, DX_, DW_ and the like those of its gradients.
+ * Every op is a vt_op named vt_op_<name> in its own file and a row of VT_OPS
+ * below, which declares it. The file names the slots of its steps: IN_, OUT_,
+ * I_ and F_ for the op itself, DX_, DW_ and the like for its gradients.
  */
 #ifndef VT_OPS_COMMON_H
 #define VT_OPS_COMMON_H
@@ -51,16 +51,16 @@ VT_OPS(X)
 
 /* ---- shapes ---- */
 
-/* VITCL_EINVAL with `what` unless ok. */
+/* Fails with VITCL_EINVAL and `what` unless ok. */
 vitcl_status vt_op_need(bool ok, const char *what);
-#ifdef __clang_analyzer__ /* which does not look into another file */
+#ifdef __clang_analyzer__ /* it does not see other files */
 #define vt_op_need(ok, what) ((ok) ? VITCL_OK : VITCL_EINVAL)
 #endif
-/* s->out[slot] = a new f32 result; its shape is given, or x's. */
+/* s->out[slot] = a new f32 result of the given shape, or of x's. */
 vitcl_status vt_op_out(vt_plan *p, vt_step *s, int slot, int rank,
                        const int *dim);
 vitcl_status vt_op_like(vt_plan *p, vt_step *s, int slot, vt_val x);
-/* The shape of a step that only adds to states: nothing. */
+/* shape() of a step without outputs, which only adds to states. */
 vitcl_status vt_op_no_out(vt_plan *p, vt_step *s);
 bool vt_op_same(const vt_plan *p, vt_val a, vt_val b); /* equal dims */
 int vt_op_count(const vt_plan *p, vt_val v);           /* elements */
@@ -69,38 +69,38 @@ int vt_op_rows(const vt_plan *p, vt_val v); /* elements / last dimension */
 /* ---- launching ---- */
 
 bool vt_op_cpu(const vt_plan *p);
-/* vt_step_kernel() with the class's defines: V, PER, WG. */
+/* vt_step_kernel() with the defines of the device class: V, PER, WG. */
 vitcl_status vt_op_kernel(vt_kernel **out, vt_plan *p, vt_step *s,
                           const char *file, const char *name);
-/* With more defines behind them: " -DKIND=1". */
+/* The same with more defines: " -DKIND=1". */
 vitcl_status vt_op_kernel_with(vt_kernel **out, vt_plan *p, vt_step *s,
                                const char *file, const char *name,
                                const char *more);
-/* A kernel of common.cl's blocks: n elements along dimension 0, by rows. */
+/* For kernels with common.cl's blocks: n elements in dimension 0, by rows. */
 void vt_op_blocks(vt_kernel *k, const vt_plan *p, int n, int rows);
 /* n work-groups of WG work-items. */
 void vt_op_groups(vt_kernel *k, const vt_plan *p, int n);
-/* One work-item each of n by rows. */
+/* n by rows work-items. */
 void vt_op_items(vt_kernel *k, const vt_plan *p, int n, int rows);
-/* A kernel that sums columns: "name" by {32, 8}, or the CPU's "name__cols". */
+/* A kernel that sums columns: "name" (local {32, 8}) or "name__cols" (CPUs). */
 vitcl_status vt_op_columns(vt_kernel **out, vt_plan *p, vt_step *s,
                            const char *file, const char *name, int columns);
 
 /* ---- gradients ---- */
 
-/* vt_grad_give() for any input: adds to a parameter's gradient. */
+/* vt_grad_give() for any input, also a parameter. */
 void vt_op_give(vt_plan *p, vt_val v, vt_val g);
-/* The gradient of w[N,..] by a step with these inputs: w for its shape, and the
- * state it adds to; VT_NONE where w is no parameter: it writes its first
- * output. No step if w's gradient is not wanted. */
+/* Append a step with these inputs for the gradient of w[N,..], unless it is not
+ * wanted. W is only for its shape. SUM: the state to add to; VT_NONE if w is
+ * not a parameter: the step then writes its first output. */
 enum { VT_DW_DY, VT_DW_X, VT_DW_W, VT_DW_SUM, VT_DW_INS };
 void vt_op_grad_w(vt_plan *p, const vt_op *op, vt_val g, vt_val x, vt_val w,
                   int ints, const int *i);
-/* A step with these inputs (n of them) whose first output is returned. */
+/* Append a step with n inputs; returns its first output. */
 vt_val vt_op_append(vt_plan *p, const vt_op *op, int n, const vt_val *in,
                     int ints, const int *i);
 
-/* ---- two tensors to one: sums and products ---- */
+/* ---- sums and products of two tensors ---- */
 
 enum { VT_PAIR_A, VT_PAIR_B }; /* inputs */
 enum { VT_PAIR_OUT };
@@ -109,7 +109,7 @@ enum { VT_PAIR_OUT };
 vitcl_status vt_op_pair_shape(vt_plan *p, vt_step *s);
 vitcl_status vt_op_pair(vt_plan *p, vt_step *s, const char *file,
                         const char *kernel);
-/* b, whole rows, repeated over a's front. */
+/* b, whole rows, repeated over the leading dimensions of a. */
 vitcl_status vt_op_rows_pair_shape(vt_plan *p, vt_step *s);
 vitcl_status vt_op_rows_pair(vt_plan *p, vt_step *s, const char *file,
                              const char *kernel);
@@ -117,14 +117,14 @@ vt_val vt_op_append_pair(vt_plan *p, const vt_op *op, vt_val a, vt_val b);
 
 /* ---- steps that other ops append ---- */
 
-/* Where y is act(x): x, and act's slope there; else y and VT_NONE. A gradient
- * of y times the slope is one of x. */
-vt_val vt_activated(const vt_plan *p, vt_val y, vt_val *slope);
-/* x[..,R] * y[R] repeated over the front (layer scale). */
+/* If y = act(x): x and act'(x), else y and VT_NONE. A gradient of y times the
+ * derivative is one of x. */
+vt_val vt_activated(const vt_plan *p, vt_val y, vt_val *derivative);
+/* x[..,R] * y[R], repeated over the leading dimensions (layer scale). */
 vt_val vt_mul_rows(vt_plan *p, vt_val x, vt_val y);
-/* x w^T, with the plan's `exact` in mind. */
+/* x w^T, which obeys the plan's `exact`. */
 vt_val vt_linear_exact(vt_plan *p, vt_val x, vt_val w);
-/* g += x, both of the same shape; g is a VT_STATE. */
+/* g += x, of the same shape; g is a VT_STATE. */
 void vt_add_to(vt_plan *p, vt_val g, vt_val x);
 /* dy[R] += column sums of dx[..,R]. */
 void vt_add_rows_grad(vt_plan *p, vt_val dy, vt_val dx);

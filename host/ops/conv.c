@@ -1,15 +1,15 @@
 /*
- * conv.c - convolution: gather rows, multiply, turn tokens back into planes; on
- * a CPU, where the shape suits it, in one step: conv_direct.c.
+ * conv.c - convolution: gather rows, multiply, transpose tokens to planes. On a
+ * CPU, suitable shapes are computed in one step: conv_direct.c.
  *
- * The op itself is the gathering; the other two are steps of vt_linear and
- * vt_transpose, gradients included.
+ * This op only gathers; the other two steps are vt_linear() and vt_transpose(),
+ * also for gradients.
  */
 #include "ops/conv.h"
 
 enum { IN_X, INS };
 enum { OUT_ROWS };
-/* conv_grad; X for its shape */
+/* conv_grad; X only for its shape */
 enum { DX_DROWS, DX_X, DX_INS };
 enum { OUT_DX };
 
@@ -121,7 +121,7 @@ vt_val vt_conv(vt_plan *p, vt_val x, vt_val w, int stride, int pad_top,
 
     if (vt_conv_direct_for(p, i))
         return vt_conv_direct(p, x, w, i);
-    if (plain) /* nothing to gather: the rows are the pixels' channels */
+    if (plain) /* nothing to gather: a row is a pixel's channels */
         rows = vt_to_tokens(p, x);
     else
         rows = vt_op_append(p, &vt_op_conv, INS, (vt_val[]){[IN_X] = x},

@@ -1,29 +1,29 @@
 /*
- * conv_direct.c - a CPU's convolution, planes to planes (for conv.c).
+ * conv_direct.c - convolution on CPUs, from planes to planes (for conv.c).
  */
 #include "ops/conv.h"
 
 enum { IN_X, IN_W, INS };
 enum { OUT_Y, OUT_TRANSPOSED };
-/* The distance of x's pixels (cl/conv_direct.cl); whether w's channels change
- * places first, as dx has it, which is the convolution of dy with that. */
+/* The distance of x's pixels (cl/conv_direct.cl); whether w's channels are
+ * transposed first: dx is the convolution of dy with the transposed w. */
 enum { APART = SHAPE_INTS, TRANSPOSED, INTS };
 /* grad_w, with the inputs of vt_op_grad_w() */
 enum { OUT_DW, OUT_PART };
 
-/* of cl/conv_direct.cl */
+/* as in cl/conv_direct.cl */
 #define TILE 64
 #define KC 288
 #define OUTS 192
 #define LINES 2048
 #define MOST_RA 14
 
-/* A gradient of weights has about this many work-groups: not a matter of the
- * device, because the sum's order is in the bits. */
+/* About so many work-groups for a gradient of weights, on every device, because
+ * the order of the sum changes the bits. */
 #define GROUPS 16
 
 typedef struct cut {
-    int high, wide, tiles; /* a tile's lines and columns */
+    int high, wide, tiles; /* lines and columns of a tile */
     int groups, outs;      /* of output channels */
 } cut;
 
@@ -42,8 +42,9 @@ static cut cut_for(int lines, int outputs, const int *i)
     return c;
 }
 
-/* Not a matter of the batch: a picture has the same bits in each. Lines that no
- * four pixels divide, 7 or 14 wide, are slower to gather than to multiply. */
+/* Independent of the batch, so that a picture has the same bits in any batch.
+ * In lines that are no multiple of 4 pixels (7, 14), gathering takes longer
+ * than multiplying. */
 bool vt_conv_direct_for(const vt_plan *p, const int *i)
 {
     const vt_plan_options *o = vt_plan_settings(p);
@@ -59,7 +60,7 @@ bool vt_conv_direct_for(const vt_plan *p, const int *i)
            (!o->dev || words * 4 + 256 <= vt_dev_info(o->dev)->local_bytes);
 }
 
-/* Output channels: w's first dimension, or its second where it is turned. */
+/* Output channels: w's first dimension, or its second if it is transposed. */
 static int outputs(const vt_plan *p, const vt_step *s)
 {
     return vt_dim(p, s->in[IN_W], s->i[TRANSPOSED]);
@@ -79,7 +80,7 @@ done:
     return st;
 }
 
-/* The end of all argument lists, SHAPE in the kernel file. */
+/* The last arguments of each kernel, SHAPE in the kernel file. */
 #define SHAPE_ARGS(p, x, i, c)                                                 \
     vt_dim(p, x, 1), vt_dim(p, x, 2), vt_dim(p, x, 3), (i)[HO], (i)[WO],       \
         (i)[KH], (i)[KW], (i)[STRIDE], (i)[TOP], (i)[LEFT], (i)[APART],        \

@@ -1,8 +1,8 @@
 /*
  * dropout.c - dropout and stochastic depth.
  *
- * Salt makes each op of a plan drop other elements; limit is the rate in
- * 2^-32, kept in an int bit by bit.
+ * The salt makes each op of a plan drop different elements. The limit is the
+ * rate in units of 2^-32, an unsigned number whose bits are stored in an int.
  */
 #include "ops/common.h"
 
@@ -10,7 +10,7 @@
 
 enum { IN_X, IN_STEP };
 enum { OUT_Y };
-/* so many elements fall together */
+/* I_TOGETHER: so many elements are dropped together */
 enum { I_TOGETHER, I_SALT, I_LIMIT, INTS };
 enum { F_FACTOR };
 
@@ -54,7 +54,7 @@ static vt_val append(vt_plan *p, vt_val x, vt_val step, const int *i, float f)
     return vt_step_add(p, s);
 }
 
-/* The same elements fall. */
+/* The mask is the same, so the same elements are dropped. */
 static void grad(vt_plan *p, const vt_step *s)
 {
     vt_op_give(p, s->in[IN_X],

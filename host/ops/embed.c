@@ -1,13 +1,14 @@
 /*
- * embed.c - prefix tokens, patch tokens and positions to one sequence.
+ * embed.c - prefix tokens, patches and position embeddings to one sequence.
  */
 #include "ops/common.h"
 
-enum { IN_X, IN_POS, IN_PREFIX }; /* and the prefix's other parts */
+enum { IN_X, IN_POS, IN_PREFIX }; /* the prefix's parts from IN_PREFIX on */
 enum { OUT_TOKENS };
-/* of the positions those that are the prefix's; parts of the prefix */
+/* number of positions that belong to the prefix; number of prefix parts */
 enum { I_POS_PREFIX, I_PARTS, INTS };
-/* embed_grad: count tokens from the first on, to rows of a state */
+/* embed_grad: adds I_COUNT tokens from I_FIRST on to a state's rows from I_ROW
+ */
 enum { DW_DROWS, DW_DTOKENS, DW_INS };
 enum { I_FIRST, I_COUNT, I_ROW, DW_INTS };
 

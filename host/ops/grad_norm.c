@@ -1,18 +1,18 @@
 /*
  * grad_norm.c - the global norm of all gradients.
  *
- * A step has few inputs and a model many parameters, so each gradient gets a
- * step that leaves PARTS sums in one state; the last step adds those up.
+ * A step has few inputs and a model has many parameters. So each gradient has a
+ * step that writes PARTS sums to a shared state; the last step adds them up.
  */
 #include "ops/common.h"
 
 enum { IN_PARTS, INS };
 enum { OUT_NORM };
-/* norm_part: to a place in a state */
+/* norm_part: writes to a state at I_AT */
 enum { PART_PARTS, PART_GRAD, PART_INS };
 enum { I_AT, PART_INTS };
 
-#define PARTS 64 /* enough work-groups for a GPU, few enough to add */
+#define PARTS 64 /* enough work-groups for a GPU, and few to add up */
 
 static vitcl_status part_shape(vt_plan *p, vt_step *s)
 {

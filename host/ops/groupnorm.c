@@ -1,10 +1,10 @@
 /*
- * groupnorm.c - group norm with residual and ReLU behind it.
+ * groupnorm.c - group norm, then optionally a residual and ReLU.
  */
 #include "ops/common.h"
 
 enum { IN_X, IN_GAMMA, IN_BETA, IN_RESIDUAL };
-enum { OUT_Y, OUT_STAT }; /* stat: for a backward */
+enum { OUT_Y, OUT_STAT }; /* stat: for the gradients */
 enum { I_GROUPS, I_RELU, INTS };
 enum { F_EPS };
 /* grad_x */

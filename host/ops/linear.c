@@ -1,22 +1,22 @@
 /*
  * linear.c - out = residual + scale * act(x w^T + b), by a GEMM provider.
  *
- * A constant weight is packed once in the store. One that training changes,
- * that a step made or that is for a single run is taken as it is. Where a
- * backward follows, activation and scale are steps of their own, because their
- * gradients need what goes in.
+ * A constant weight is packed once, in the store. A weight that training
+ * changes, that a step computes or that is for a single run is not packed. In a
+ * plan with a backward pass, activation and scale are separate steps, because
+ * their gradients need their inputs.
  */
 #include "ops/common.h"
 
 #include <stdio.h>
 
 enum { IN_X, IN_W, IN_BIAS, IN_SCALE, IN_RESIDUAL, INS };
-enum { OUT_Y, OUT_TEMP };      /* temp: memory that the provider works in */
+enum { OUT_Y, OUT_TEMP };      /* temp: the provider's scratch memory */
 enum { I_ACT, I_EXACT, INTS }; /* exact: sums in double */
-/* grad_x; X for its shape */
-enum { DX_DY, DX_W, DX_X, DX_SLOPE, DX_INS };
+/* grad_x; X only for its shape */
+enum { DX_DY, DX_W, DX_X, DX_DERIVATIVE, DX_INS };
 enum { OUT_DX, OUT_DX_TEMP };
-/* grad_w, with the inputs of vt_op_grad_w() and a bias's gradient */
+/* grad_w: the inputs of vt_op_grad_w() and the bias's gradient */
 enum { DW_DB = VT_DW_INS, DW_INS };
 enum { OUT_DW, OUT_DW_TEMP };
 
@@ -27,7 +27,7 @@ static bool constant(const vt_plan *p, vt_val w)
     return vt_value_of(p, w)->kind == VT_PARAM && !o->train && !o->once;
 }
 
-/* What all multiplications here have in common. */
+/* The fields that all products here share. */
 static vt_gemm_desc base(const vt_plan *p, int m, int n, int k)
 {
     return (vt_gemm_desc){.batch = 1,
@@ -39,13 +39,13 @@ static vt_gemm_desc base(const vt_plan *p, int m, int n, int k)
                           .device_class = vt_plan_class(p)};
 }
 
-/* In int8: layers with little work and much to lose, that stay in f32. */
+/* Layers that stay in f32 in int8 plans: little work, but a large error. */
 static bool delicate(const vt_plan *p, vt_val x)
 {
     const vt_value *v = vt_value_of(p, x);
     const vt_step *from = v->first < 0 ? NULL : vt_plan_step(p, v->first);
 
-    /* The classifier, and the patches: pixels have the widest range of all. */
+    /* The classifier, and the patches: pixels have the widest range. */
     return v->rank < 3 || (from && from->op == &vt_op_patch);
 }
 
@@ -72,7 +72,7 @@ static vt_gemm_desc forward(const vt_plan *p, const vt_step *s)
     return d;
 }
 
-/* s->out[slot] = the memory that the provider works in, if it wants any. */
+/* s->out[slot] = the provider's scratch memory, if it needs any. */
 static vitcl_status scratch(vt_plan *p, vt_step *s, int slot,
                             const vt_gemm_desc *d)
 {
@@ -122,8 +122,8 @@ done:
     return st;
 }
 
-/* The writer's scratch memory is sized by now. CLBlast needs more of it for
- * padded rows than for others. */
+/* The size of the writer's scratch memory is already fixed, and CLBlast needs
+ * more of it for padded rows. */
 static bool same_scratch(const vt_plan *p, const vt_step *writer, int ld)
 {
     vt_dev *dev = vt_plan_settings(p)->dev;
@@ -135,9 +135,9 @@ static bool same_scratch(const vt_plan *p, const vt_step *writer, int ld)
     return !dev || vt_gemm_temp_bytes(dev, vt_plan_gemm(p), &d) == before;
 }
 
-/* Rows a multiple of 4096 bytes apart share their places in the first cache: a
+/* Rows a multiple of 4096 bytes apart map to the same sets of the L1 cache: a
  * CPU's product of 14 rows at a time runs at two thirds of its speed. So such a
- * value is padded when a linear layer reads what another one wrote. */
+ * value is padded if one linear layer writes it and another reads it. */
 static void pad_input(vt_plan *p, const vt_step *s)
 {
     const vt_value *x = vt_value_of(p, s->in[IN_X]);
@@ -208,7 +208,7 @@ static vitcl_status prepare(vt_plan *p, vt_step *s)
     VT_TRY(vt_bind(&b.residual, p, s->in[IN_RESIDUAL]));
     VT_TRY(bind(p, s, &d, &b, s->out[OUT_TEMP]));
 done:
-    vt_buf_free(packed); /* the multiplication holds its own reference */
+    vt_buf_free(packed); /* s->gemm holds its own reference */
     return st;
 }
 
@@ -218,7 +218,7 @@ static double macs(const vt_plan *p, const vt_step *s)
 }
 
 /* ---- dx[M,K] = dy[M,N] w[N,K] ----
- * With a slope x is act(z), and out is dz: the product, times act's slope at z.
+ * With a derivative, x is act(z) and out is dz: the product times act'(z).
  */
 
 static vt_gemm_desc x_desc(const vt_plan *p, const vt_step *s)
@@ -228,7 +228,7 @@ static vt_gemm_desc x_desc(const vt_plan *p, const vt_step *s)
                           vt_dim(p, dy, -1));
 
     d.trans_b = true;
-    d.residual = d.times = s->in[DX_SLOPE] != VT_NONE;
+    d.residual = d.times = s->in[DX_DERIVATIVE] != VT_NONE;
     return d;
 }
 
@@ -252,7 +252,7 @@ static vitcl_status x_prepare(vt_plan *p, vt_step *s)
     VT_TRY(vt_bind(&b.c, p, s->out[OUT_DX]));
     VT_TRY(vt_bind(&b.a, p, s->in[DX_DY]));
     VT_TRY(vt_bind(&b.b, p, s->in[DX_W]));
-    VT_TRY(vt_bind(&b.residual, p, s->in[DX_SLOPE]));
+    VT_TRY(vt_bind(&b.residual, p, s->in[DX_DERIVATIVE]));
     VT_TRY(bind(p, s, &d, &b, s->out[OUT_DX_TEMP]));
 done:
     return st;
@@ -269,8 +269,8 @@ static const vt_op grad_x = {.name = "linear_grad_x",
                              .macs = x_macs};
 
 /* ---- dw[N,K] (+)= dy^T x ----
- * A parameter's gradient adds into `sum`, a VT_STATE; where there is none out
- * is written. To db, a bias's gradient, dy's rows are added on the way. */
+ * A parameter's gradient is added to `sum`, a VT_STATE; without it out is
+ * written. The same pass adds dy's rows to db, the bias's gradient. */
 
 static vt_gemm_desc w_desc(const vt_plan *p, vt_val dy, vt_val x)
 {
@@ -328,7 +328,7 @@ static const vt_op grad_w = {.name = "linear_grad_w",
                              .prepare = w_prepare,
                              .macs = w_macs};
 
-/* Both gradients in one step, where the provider can. */
+/* Gradients of w and b, in one step if the provider can do this. */
 static void grad_parameters(vt_plan *p, vt_val g, vt_val x, vt_val w, vt_val b)
 {
     vt_dev *dev = vt_plan_settings(p)->dev;
@@ -356,19 +356,20 @@ static void grad_parameters(vt_plan *p, vt_val g, vt_val x, vt_val w, vt_val b)
 static void grad(vt_plan *p, const vt_step *s)
 {
     vt_val g = vt_grad(p, s->out[OUT_Y]), x = s->in[IN_X], w = s->in[IN_W];
-    vt_val slope, to;
+    vt_val derivative, to;
 
     vt_op_give(p, s->in[IN_RESIDUAL], g);
     grad_parameters(p, g, x, w, s->in[IN_BIAS]);
     if (!vt_grad_wanted(p, x))
         return;
-    to = vt_activated(p, x, &slope);
-    vt_op_give(
-        p, to,
-        vt_op_append(
-            p, &grad_x, DX_INS,
-            (vt_val[]){[DX_DY] = g, [DX_W] = w, [DX_X] = x, [DX_SLOPE] = slope},
-            0, NULL));
+    to = vt_activated(p, x, &derivative);
+    vt_op_give(p, to,
+               vt_op_append(p, &grad_x, DX_INS,
+                            (vt_val[]){[DX_DY] = g,
+                                       [DX_W] = w,
+                                       [DX_X] = x,
+                                       [DX_DERIVATIVE] = derivative},
+                            0, NULL));
 }
 
 const vt_op vt_op_linear = {.name = "linear",

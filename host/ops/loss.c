@@ -1,10 +1,10 @@
 /*
- * loss.c - softmax cross-entropy: where a backward pass begins.
+ * loss.c - softmax cross-entropy, with which a backward pass begins.
  */
 #include "ops/common.h"
 
 enum { IN_LOGITS, IN_TARGET };
-enum { OUT_LOSS, OUT_ROWS }; /* rows[B,3]; B counts the rows of K */
+enum { OUT_LOSS, OUT_ROWS }; /* rows[B,3] for B rows of logits */
 enum { F_FACTOR };
 /* loss_grad */
 enum { DX_LOGITS, DX_TARGET, DX_ROWS };
@@ -64,7 +64,7 @@ done:
 static const vt_op loss_grad = {
     .name = "loss_grad", .shape = grad_shape, .prepare = grad_prepare};
 
-/* The gradient of the loss by itself is 1. */
+/* d loss / d loss = 1. */
 static void grad(vt_plan *p, const vt_step *s)
 {
     vt_step *g = vt_step_new(p, &loss_grad);

@@ -1,6 +1,6 @@
 /*
- * mask_patches.c - patches replaced by others, or by a mask embedding: what
- * masked patch prediction hides (arXiv 2010.11929, appendix B.1.2).
+ * mask_patches.c - replace patches by others or by a mask embedding, for masked
+ * patch prediction (arXiv 2010.11929, appendix B.1.2).
  */
 #include "ops/common.h"
 

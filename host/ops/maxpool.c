@@ -1,13 +1,13 @@
 /*
- * maxpool.c - the largest of each window.
+ * maxpool.c - the maximum of each window.
  */
 #include "ops/common.h"
 
 enum { IN_X, INS };
-enum { OUT_Y, OUT_INDEX }; /* index: i32, for a backward */
-/* of y; the window's; padding */
+enum { OUT_Y, OUT_INDEX }; /* index: i32, for the gradient */
+/* size of y; of the window; padding */
 enum { I_HEIGHT, I_WIDTH, I_SIZE, I_STRIDE, I_TOP, I_LEFT, INTS };
-/* maxpool_grad; X for its shape */
+/* maxpool_grad; X only for its shape */
 enum { DX_DY, DX_INDEX, DX_X, DX_INS };
 enum { OUT_DX };
 
@@ -27,7 +27,7 @@ done:
     return st;
 }
 
-/* of cl/maxpool.cl's maxpool__lines */
+/* as in maxpool__lines of cl/maxpool.cl */
 #define LINE 32
 #define SPAN 160
 
@@ -106,7 +106,7 @@ vt_val vt_maxpool(vt_plan *p, vt_val x, int size, int stride, int pad_top,
 
     if (vt_plan_status(p) != VITCL_OK)
         return VT_NONE;
-    /* Every window must see a pixel. */
+    /* Every window must contain a pixel. */
     if (!v || v->rank != 4 || size < 1 || stride < 1 || pad_top >= size ||
         pad_left >= size || pad_bottom >= size || pad_right >= size)
         return vt_plan_fail(p, vt_fail(VITCL_EINVAL,

@@ -7,7 +7,7 @@
 enum { SCALAR_X };
 enum { SCALAR_OUT };
 enum { F_FACTOR };
-/* mul_rows_grad; DROWS is a state */
+/* mul_rows_grad; DROWS: a state */
 enum { DW_DROWS, DW_DY, DW_X, DW_INS };
 
 /* ---- mul ---- */

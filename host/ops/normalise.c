@@ -5,7 +5,7 @@
 
 enum { IN_RGB };
 enum { OUT_Y };
-enum { F_SCALE, F_MEAN, F_STD = F_MEAN + 3 }; /* three of each channel */
+enum { F_SCALE, F_MEAN, F_STD = F_MEAN + 3 }; /* mean and std of 3 channels */
 
 static vitcl_status shape(vt_plan *p, vt_step *s)
 {
@@ -37,7 +37,7 @@ done:
     return st;
 }
 
-/* No grad: pictures have none. */
+/* No grad: pictures are not trained. */
 const vt_op vt_op_normalise = {
     .name = "normalise", .shape = shape, .prepare = prepare};
 

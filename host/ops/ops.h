@@ -1,9 +1,9 @@
 /*
- * ops.h - the vocabulary that model code is written in.
+ * ops.h - the operations that model code is built from.
  *
  * Each function appends a step and returns its output. Shapes in brackets:
  * B pictures, T tokens, C channels, H heads, D head width, N patches, P patch.
- * VT_NONE is taken wherever an argument says "or none".
+ * VT_NONE is allowed where an argument says "or none".
  */
 #ifndef VT_OPS_OPS_H
 #define VT_OPS_OPS_H
@@ -26,37 +26,37 @@ typedef struct vt_linear_args {
 /* x[..,K] -> residual + scale * act(x w^T + b), [..,N]. In C99:
  * vt_linear(p, x, (vt_linear_args){.w = w, .b = b, .scale = VT_NONE, ...}) */
 vt_val vt_linear(vt_plan *p, vt_val x, vt_linear_args a);
-/* What a step of vt_linear()'s multiplies: rows of x by K numbers, N outputs;
- * false for another op's, and for x of less than three dimensions. */
+/* The product of a step of vt_linear(): rows x K times K x N. False for other
+ * ops, and for x of less than three dimensions. */
 bool vt_linear_product(int *rows, int *n, int *k, const vt_plan *p,
                        const vt_step *s);
-/* The usual case: w and b named prefix.weight, prefix.bias ("" for none:
- * bias=false); K from x, N given. */
+/* The usual case: w and b are named prefix.weight and prefix.bias (bias =
+ * false: no b); K from x, N = n. */
 vt_val vt_dense(vt_plan *p, vt_val x, const char *prefix, int n, bool bias,
                 vt_act act, vt_val scale, vt_val residual);
 
-/* x[..,C], gamma[C] or none, beta[C] or none; two-pass variance. */
+/* x[..,C], gamma[C] or none, beta[C] or none; variance in two passes. */
 vt_val vt_layernorm(vt_plan *p, vt_val x, vt_val gamma, vt_val beta, float eps);
 /* Only rows 0..count-1 of each picture's T: x[B,T,C] -> [B,count,C]. */
 vt_val vt_layernorm_rows(vt_plan *p, vt_val x, vt_val gamma, vt_val beta,
                          float eps, int count);
-/* qkv[B,T,3C]: normalise each head's D of the q and k thirds (qk-norm); out
- * has v copied. gammas and betas [D]. */
+/* qkv[B,T,3C]: layer norm over each head's D of q and k (qk-norm); v is copied.
+ * gammas and betas [D]. */
 vt_val vt_qknorm(vt_plan *p, vt_val qkv, int heads, vt_val q_gamma,
                  vt_val q_beta, vt_val k_gamma, vt_val k_beta, float eps);
-/* qkv[B,T,3C]: rotate q and k of tokens skip.. ; table[T-skip, 2, D]: sin and
- * cos (timm's EVA: interleaved pairs, x*cos + rot(x)*sin). */
+/* qkv[B,T,3C]: rotate q and k of the tokens from `skip` on; table[T-skip, 2,
+ * D]: sin and cos (timm's EVA: interleaved pairs, x*cos + rot(x)*sin). */
 vt_val vt_rope(vt_plan *p, vt_val qkv, int heads, vt_val table, int skip);
 
 typedef struct vt_attention_args {
     int heads;
     float scale;       /* 0: 1 / sqrt(D) */
-    vt_val bias;       /* [H,Tq,T] added to scaled logits, or none; or one
-                        * for each picture, [B,H,Tq,T] */
-    const char *probs; /* a value name: keep [B,H,Tq,T] where wanted; or NULL */
+    vt_val bias;       /* [H,Tq,T] or, one for each picture, [B,H,Tq,T],
+                        * added to scaled logits; or none */
+    const char *probs; /* name of the [B,H,Tq,T] value to keep; or NULL */
 } vt_attention_args;
-/* qkv[B,T,3C], thirds q, k, v, heads of D side by side -> [B,T,C]. Never
- * stores T x T, unless `probs` is wanted by a keep pattern. */
+/* qkv[B,T,3C], thirds q, k, v, heads of D side by side -> [B,T,C].
+ * Stores T x T only if a keep pattern matches `probs`. */
 vt_val vt_attention(vt_plan *p, vt_val qkv, vt_attention_args a);
 /* q[B,Tq,C] or [1,Tq,C] (shared by all), kv[B,T,2C] -> [B,Tq,C]. */
 vt_val vt_attention_cross(vt_plan *p, vt_val q, vt_val kv, vt_attention_args a);
@@ -65,42 +65,42 @@ vt_val vt_relpos_bias(vt_plan *p, vt_val table, int heads, int tq, int tk,
                       const int *index);
 
 /* qkv[B,T,3C], keys[L,C]: logits of each query against a learnt key of the
- * place where it looks, [B,H,T,T], a bias for vt_attention(). The offset of two
- * patches in their row-major order chooses the key: L = 2N-1 for N = T-prefix
- * patches, and three more where there are prefix tokens (prefix to patch, patch
- * to prefix, prefix to prefix). */
+ * relative position, [B,H,T,T], a bias for vt_attention(). The offset of two
+ * patches in row-major order selects the key: L = 2N-1 for N = T-prefix
+ * patches, and three more if there are prefix tokens (prefix to patch, patch to
+ * prefix, prefix to prefix). */
 vt_val vt_relkeys(vt_plan *p, vt_val qkv, vt_val keys, int heads, int prefix);
 
 vt_val vt_activation(vt_plan *p, vt_val x, vt_act act);
 /* x[..,2C]: silu(first half) * second half -> [..,C] */
 vt_val vt_swiglu(vt_plan *p, vt_val x);
 vt_val vt_add(vt_plan *p, vt_val a, vt_val b);
-/* x[..,C] + y[C] or y[T,C] repeated over the front. */
+/* x[..,C] + y[C] or y[T,C], repeated over the leading dimensions. */
 vt_val vt_add_rows(vt_plan *p, vt_val x, vt_val y);
-/* x[B,R+gh*gw,C]: the patches, behind R prefix tokens, get their column's row
- * of across[gw,C/2] and their row's of down[gh,C/2], one behind the other. */
+/* x[B,R+gh*gw,C]: to each patch (they follow R prefix tokens) is added the
+ * concatenation of across[gw,C/2] at its column and down[gh,C/2] at its row. */
 vt_val vt_add_grid(vt_plan *p, vt_val x, vt_val across, vt_val down);
-/* x[B,C,H,W] + b[C] (residual: same shape, added before relu; or none) */
+/* x[B,C,H,W] + b[C] (residual: x's shape, added before relu; or none) */
 vt_val vt_add_channels(vt_plan *p, vt_val x, vt_val b, vt_val residual,
                        bool relu);
 vt_val vt_multiply(vt_plan *p, vt_val a, vt_val b);
 vt_val vt_scale(vt_plan *p, vt_val x, float factor);
 
 /* x[B,N,C], prefix tokens [R,C] or none, pos[Q+N,C] or none ->
- * [B,R+N,C]: prefix then patches, pos added to the first Q prefix tokens and
- * to every patch. Prefix parts: cls, dist, registers as separate [1,r,C]
- * params in `prefix` (n of them), concatenated in that order. */
+ * [B,R+N,C]: prefix, then patches; pos is added to the first Q = pos_prefix
+ * prefix tokens and to every patch. `prefix` has n parameters [1,r,C], such as
+ * class, distillation and register tokens, concatenated in this order. */
 vt_val vt_embed(vt_plan *p, vt_val x, const vt_val *prefix, int n, vt_val pos,
                 int pos_prefix);
 
-/* Masked patch prediction: x[B,N,C] with patch n replaced by the same picture's
- * patch source[B,N] (i32), or by mask[C] where that is below 0. */
+/* Masked patch prediction: in x[B,N,C] patch n is replaced by patch source[B,N]
+ * (i32) of the same picture, or by mask[C] where source is below 0. */
 vt_val vt_mask_patches(vt_plan *p, vt_val x, vt_val source, vt_val mask);
 
 typedef enum {
     VT_POOL_TOKEN,    /* token `first` -> [B,C] */
     VT_POOL_MEAN,     /* mean of tokens first.. -> [B,C] */
-    VT_POOL_CLS_MEAN, /* token 0 beside the mean of first.. -> [B,2C] */
+    VT_POOL_CLS_MEAN, /* token 0, then the mean of first.. -> [B,2C] */
     VT_POOL_MAX
 } vt_pool_kind;
 vt_val vt_pool(vt_plan *p, vt_val x, vt_pool_kind kind, int first);
@@ -108,54 +108,54 @@ vt_val vt_pool(vt_plan *p, vt_val x, vt_pool_kind kind, int first);
 vt_val vt_slice(vt_plan *p, vt_val x, int first, int count);
 
 /* ---- convolutional stems ---- */
-/* x[B,c,H,W], w[o,c,kh,kw]; padding given each side (SAME may be asymmetric)
+/* x[B,c,H,W], w[o,c,kh,kw]; padding for each side (SAME may be asymmetric)
  * -> [B,o,H',W']. */
 vt_val vt_conv(vt_plan *p, vt_val x, vt_val w, int stride, int pad_top,
                int pad_left, int pad_bottom, int pad_right);
 /* w[o,...] -> (w - mean) / sqrt(var + eps) per o (timm's StdConv2d) */
 vt_val vt_weight_standardise(vt_plan *p, vt_val w, float eps);
-/* x[B,C,H,W] (residual: same shape, added after, before relu; or none) */
+/* x[B,C,H,W] (residual: x's shape, added before relu; or none) */
 vt_val vt_groupnorm(vt_plan *p, vt_val x, vt_val gamma, vt_val beta, int groups,
                     float eps, vt_val residual, bool relu);
-/* x[B,C,H,W] with zeros around it; negative: cut off instead */
+/* x[B,C,H,W] padded with zeros; negative numbers crop */
 vt_val vt_pad(vt_plan *p, vt_val x, int top, int left, int bottom, int right);
 /* padding counts as -inf */
 vt_val vt_maxpool(vt_plan *p, vt_val x, int size, int stride, int pad_top,
                   int pad_left, int pad_bottom, int pad_right);
-/* The mean of size x size windows side by side -> [B,C,ceil(H / size),
- * ceil(W / size)]; those at the edge have the mean of what is there. */
+/* The mean of adjacent size x size windows -> [B,C,ceil(H / size),
+ * ceil(W / size)]; a window at the edge is the mean of its pixels inside x. */
 vt_val vt_avgpool(vt_plan *p, vt_val x, int size);
 /* x[B,C,H,W] -> [B,H*W,C] */
 vt_val vt_to_tokens(vt_plan *p, vt_val x);
 
 /* ---- training ----
  *
- * One plan holds two parts, run by vt_plan_run_part(): forward, loss and
- * backward (once a micro-batch; parameter gradients add up), then the update
- * (once a step; it leaves the gradients at zero).
+ * One plan has two parts for vt_plan_run_part(): forward, loss and backward
+ * (once a micro-batch; gradients of parameters add up), and the update (once a
+ * training step; it sets the gradients to zero).
  */
-/* logits[..,K], target[..,K] (soft: smoothing, mixup are in it) -> loss[1], the
- * mean over rows of -sum_k target log softmax(logits); a row of zeros as target
- * asks for nothing. weight: multiplies loss
- * and gradient (1 / micro-batches when gradients are accumulated). */
+/* logits[..,K], target[..,K] (soft: includes smoothing and mixup) -> loss[1],
+ * the mean over rows of -sum_k target log softmax(logits). A target of zeros
+ * adds nothing to the loss. weight: factor of loss and gradient (1 /
+ * micro-batches if gradients are accumulated). */
 vt_val vt_cross_entropy(vt_plan *p, vt_val logits, vt_val target, float weight);
-/* x with each element dropped with probability `rate`, the rest scaled by
- * 1 / (1 - rate); step[1] i32 input: the training step, so that the mask is a
- * function of (random state, step, op, element) alone; negative: none falls. */
+/* Each element of x is dropped with probability `rate`, the others are scaled
+ * by 1 / (1 - rate). step[1], an i32 input: the training step, so that the mask
+ * depends only on random state, step, op and element; negative: no dropout. */
 vt_val vt_dropout(vt_plan *p, vt_val x, vt_val step, unsigned random_state,
                   float rate);
-/* Stochastic depth: a whole picture's rows of x[B,..] dropped at once. */
+/* Stochastic depth: drops all of a picture's rows of x[B,..] together. */
 vt_val vt_drop_path(vt_plan *p, vt_val x, vt_val step, unsigned random_state,
                     float rate);
 
-/* hyper[8], an input: lr, 1 - beta1^t, 1 - beta2^t, the rest free. */
+/* hyper[8], an input: lr, 1 - beta1^t, 1 - beta2^t, the others unused. */
 #define VT_HYPER 8
-/* norm[1] = sqrt of the sum of squares of all grads; in a fixed order. */
+/* norm[1] = sqrt of the sum of squares of all grads, in a fixed order. */
 vt_val vt_grad_norm(vt_plan *p, const vt_val *grad, int n);
 /* Decoupled weight decay (AdamW), or coupled: decay * w added to the gradient
- * (Adam). norm: or none; with max_norm > 0 gradients are multiplied by
- * min(1, max_norm / (norm + 1e-6)) as torch's clip_grad_norm_ does. Writes
- * w, m, v and sets grad to zero; no output. */
+ * (Adam). norm: or none; if max_norm > 0, gradients are multiplied by
+ * min(1, max_norm / (norm + 1e-6)) as in torch's clip_grad_norm_. Writes w, m
+ * and v, and sets grad to zero; no output. */
 void vt_adam(vt_plan *p, vt_val w, vt_val grad, vt_val hyper, vt_val norm,
              float max_norm, float beta1, float beta2, float eps, float decay,
              bool decoupled);

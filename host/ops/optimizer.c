@@ -1,14 +1,15 @@
 /*
  * optimizer.c - the optimisers' update steps and the average of weights.
  *
- * They write their inputs: parameters and states, which no arena moves.
+ * They write to their inputs, parameters and states, which are not in the
+ * arena.
  */
 #include "ops/common.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { IN_W, IN_GRAD, OWN }; /* of adam and sgd; then their own */
+enum { IN_W, IN_GRAD, OWN }; /* adam and sgd; OWN: the first of their own */
 enum { ADAM_M = OWN, ADAM_V, ADAM_HYPER, ADAM_NORM };
 enum { I_DECOUPLED };
 enum { F_ADAM_MAX_NORM, F_ADAM_BETA1, F_ADAM_BETA2, F_ADAM_EPS, F_ADAM_DECAY };
@@ -18,7 +19,7 @@ enum { F_SGD_MAX_NORM, F_SGD_MOMENTUM, F_SGD_DECAY };
 enum { EMA_AVERAGE, EMA_W };
 enum { F_RATE };
 
-/* A state of w's shape called "prefix.<w>". */
+/* A state of w's shape, named "<prefix>.<w>". */
 static vt_val companion(vt_plan *p, vt_val w, const char *prefix)
 {
     char name[128];
@@ -61,7 +62,7 @@ done:
     return st;
 }
 
-/* No grad: nothing is differentiated through an update; nor below. */
+/* No grad, here and below: updates are not differentiated. */
 const vt_op vt_op_optimizer = {
     .name = "adam", .shape = shape, .prepare = adam_prepare};
 

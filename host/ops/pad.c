@@ -1,6 +1,6 @@
 /*
- * pad.c - zeros around a feature map, for a pool that counts them; below 0 its
- * margin is cut off.
+ * pad.c - pad a feature map with zeros, for a pool that counts them; negative
+ * padding crops.
  */
 #include "ops/common.h"
 

@@ -6,7 +6,7 @@
 enum { IN_X, INS };
 enum { OUT_ROWS };
 enum { I_HEIGHT, I_WIDTH, INTS };
-/* patch_grad; X for its shape */
+/* patch_grad; X only for its shape */
 enum { DX_DROWS, DX_X, DX_INS };
 enum { OUT_DX };
 

@@ -1,5 +1,5 @@
 /*
- * pool.c - a picture's tokens, from the first that counts, to one row.
+ * pool.c - pool a picture's tokens, from I_FIRST on, into one feature vector.
  */
 #include "ops/common.h"
 

@@ -4,7 +4,7 @@
 #include "ops/common.h"
 
 enum { IN_QKV, IN_Q_GAMMA, IN_Q_BETA, IN_K_GAMMA, IN_K_BETA };
-enum { OUT_Y, OUT_STAT }; /* stat: for a backward */
+enum { OUT_Y, OUT_STAT }; /* stat: for the gradients */
 enum { I_HEADS, INTS };
 enum { F_EPS };
 /* grad_x */
@@ -12,7 +12,7 @@ enum { DX_DY, DX_QKV, DX_STAT, DX_Q_GAMMA, DX_K_GAMMA, DX_INS };
 enum { OUT_DQKV };
 /* grad_w */
 enum { DW_DY, DW_QKV, DW_STAT, DW_DGAMMA, DW_DBETA, DW_INS };
-enum { I_PART = INTS, DW_INTS }; /* 0: q's, 1: k's */
+enum { I_PART = INTS, DW_INTS }; /* 0: q, 1: k */
 
 static int head_width(const vt_plan *p, const vt_step *s, vt_val qkv)
 {

@@ -1,5 +1,5 @@
 /*
- * relkeys.c - logits against learnt keys of relative places.
+ * relkeys.c - logits against learnt keys of relative positions.
  */
 #include "ops/common.h"
 
@@ -9,7 +9,7 @@ enum { IN_QKV, IN_KEYS, INS };
 enum { OUT_BIAS };
 enum { I_HEADS, I_PREFIX };
 enum { F_SCALE };
-/* grad_q; QKV for its shape */
+/* grad_q; QKV only for its shape */
 enum { DQ_DBIAS, DQ_KEYS, DQ_QKV, DQ_INS };
 enum { OUT_DQKV };
 /* grad_w */

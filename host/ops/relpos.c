@@ -5,7 +5,8 @@
 
 #include <stdlib.h>
 
-/* start[L+1] and order, for a backward: the pairs of each row of the table */
+/* START[L+1] and ORDER list the pairs of each row of the table, for gradients
+ */
 enum { IN_TABLE, IN_INDEX, IN_START, IN_ORDER, INS };
 enum { OUT_BIAS };
 enum { I_HEADS, I_TQ, I_TK, INTS };
@@ -66,7 +67,7 @@ static void grad(vt_plan *p, const vt_step *s)
 const vt_op vt_op_relpos = {
     .name = "relpos", .shape = shape, .prepare = prepare, .grad = grad};
 
-/* The pairs of each row, in rising order: a counting sort. */
+/* The pairs of each row in ascending order, by counting sort. */
 static vitcl_status sort(vt_plan *p, vt_val in[INS], const int *index,
                          int pairs, int rows)
 {

@@ -1,5 +1,5 @@
 /*
- * rope.c - rotary positions.
+ * rope.c - rotary position embedding.
  */
 #include "ops/common.h"
 
@@ -46,7 +46,7 @@ static vitcl_status prepare(vt_plan *p, vt_step *s)
     return launch(p, s, "rope");
 }
 
-/* In the place of qkv the gradient of what came out. */
+/* rope_grad: IN_QKV is the gradient of OUT_QKV. */
 static vitcl_status grad_prepare(vt_plan *p, vt_step *s)
 {
     return launch(p, s, "rope_grad");

@@ -1,5 +1,5 @@
 /*
- * slice.c - some of each picture's tokens.
+ * slice.c - a range of each picture's tokens.
  */
 #include "ops/common.h"
 

@@ -1,5 +1,5 @@
 /*
- * swiglu.c - gated unit.
+ * swiglu.c - SwiGLU, a gated activation.
  */
 #include "ops/common.h"
 

@@ -1,11 +1,12 @@
 /*
- * to_tokens.c - planes of a feature map to tokens, and back.
+ * to_tokens.c - transpose the planes of a feature map to tokens, and back.
  */
 #include "ops/common.h"
 
 enum { IN_X, INS };
 enum { OUT_Y };
-/* x is [B,R,S], last dimensions merged; I_DIM: the first of out's */
+/* x is [B,R,S] with merged dimensions; out's dimensions are I_DIM to I_DIM + 3
+ */
 enum { I_R, I_S, I_RANK, I_DIM, INTS = I_DIM + 4 };
 
 static vitcl_status shape(vt_plan *p, vt_step *s)
@@ -30,7 +31,7 @@ static vitcl_status prepare(vt_plan *p, vt_step *s)
     vt_kernel *k;
     size_t r = (size_t)s->i[I_R], c = (size_t)s->i[I_S],
            b = (size_t)s->i[I_DIM];
-    /* The tile needs 256 work-items. */
+    /* The tiled kernel needs 256 work-items. */
     bool rows =
         vt_op_cpu(p) || vt_dev_group_max(vt_plan_settings(p)->dev) < 256;
 

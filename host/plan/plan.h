@@ -165,9 +165,8 @@ vt_val vt_grad_param(vt_plan *p, vt_val v);
 /* ---- for prepare() ---- */
 /* A value's buffer (VT_PARAM: f32 rows); NULL for VT_NONE. */
 vitcl_status vt_bind(vt_buf **out, vt_plan *p, vt_val v);
-/* The buffer of the step's weight w. In a plan that runs once, a large
- * parameter is read before each launch and not kept. At most one weight a step.
- */
+/* The buffer of the step's weight w; at most one a step. In a plan that runs
+ * once, a large parameter is read before each launch and not kept. */
 vitcl_status vt_bind_weight(vt_buf **out, vt_plan *p, vt_step *s, vt_val w);
 /* Create a kernel and append it to s->kernel[]. */
 vitcl_status vt_step_kernel(vt_kernel **out, vt_plan *p, vt_step *s,
@@ -185,8 +184,7 @@ vitcl_status vt_plan_finish(vt_plan *p);
 vitcl_status vt_plan_run(vt_plan *p, int first);
 /* The same for steps first..end-1. */
 vitcl_status vt_plan_run_part(vt_plan *p, int first, int end);
-/* From host memory, f32, u8 or i32. Fewer bytes than the value has: its front.
- */
+/* From f32, u8 or i32 in host memory; fewer bytes write the value's front. */
 vitcl_status vt_plan_write(vt_plan *p, vt_val v, const void *data,
                            size_t bytes);
 /* Converted to f32; the first `count` elements. */
