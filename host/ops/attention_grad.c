@@ -7,12 +7,11 @@
 #include <stdio.h>
 #include <string.h>
 
-/* DQKV if q and kv are the same value, else DQ and DKV; STAT unless by_heads()
- */
+/* DQKV if q and kv are one value, else DQ and DKV; STAT unless by_heads() */
 enum { OUT_DQKV, OUT_DQ, OUT_DKV, OUT_DBIAS, OUT_STAT };
 enum { I_DBIAS = I_SELF + 1 }; /* is it wanted? */
 
-/* With more keys their sums do not fit on the stack of a CPU's work-item. */
+/* With more keys, their sums do not fit on the stack of a CPU's work-item. */
 #define BIG 3000
 /* A head's keys are copied to the stack if they are at most so many numbers. */
 #define HELD 65536

@@ -53,7 +53,7 @@ bool vt_op_same(const vt_plan *p, vt_val a, vt_val b)
 
 int vt_op_count(const vt_plan *p, vt_val v)
 {
-    return (int)vt_elements(p, v); /* new_value() limits it to INT32_MAX */
+    return (int)vt_elements(p, v); /* the plan limits it to INT32_MAX */
 }
 
 int vt_op_rows(const vt_plan *p, vt_val v)

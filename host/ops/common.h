@@ -53,7 +53,7 @@ VT_OPS(X)
 
 /* Fails with VITCL_EINVAL and `what` unless ok. */
 vitcl_status vt_op_need(bool ok, const char *what);
-#ifdef __clang_analyzer__ /* it does not see other files */
+#ifdef __clang_analyzer__ /* the analyzer sees only one file */
 #define vt_op_need(ok, what) ((ok) ? VITCL_OK : VITCL_EINVAL)
 #endif
 /* s->out[slot] = a new f32 result of the given shape, or of x's. */
@@ -91,7 +91,7 @@ vitcl_status vt_op_columns(vt_kernel **out, vt_plan *p, vt_step *s,
 /* vt_grad_give() for any input, also a parameter. */
 void vt_op_give(vt_plan *p, vt_val v, vt_val g);
 /* Append a step with these inputs for the gradient of w[N,..], unless it is not
- * wanted. W is only for its shape. SUM: the state to add to; VT_NONE if w is
+ * wanted. W only for its shape. SUM: the state to add to; VT_NONE if w is
  * not a parameter: the step then writes its first output. */
 enum { VT_DW_DY, VT_DW_X, VT_DW_W, VT_DW_SUM, VT_DW_INS };
 void vt_op_grad_w(vt_plan *p, const vt_op *op, vt_val g, vt_val x, vt_val w,

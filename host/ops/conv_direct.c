@@ -42,9 +42,8 @@ static cut cut_for(int lines, int outputs, const int *i)
     return c;
 }
 
-/* Independent of the batch, so that a picture has the same bits in any batch.
- * In lines that are no multiple of 4 pixels (7, 14), gathering takes longer
- * than multiplying. */
+/* Independent of the batch: a picture has the same bits in each. Lines of 7 or
+ * 14 pixels (no multiple of 4) take longer to gather than to multiply. */
 bool vt_conv_direct_for(const vt_plan *p, const int *i)
 {
     const vt_plan_options *o = vt_plan_settings(p);

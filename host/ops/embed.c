@@ -7,8 +7,7 @@ enum { IN_X, IN_POS, IN_PREFIX }; /* the prefix's parts from IN_PREFIX on */
 enum { OUT_TOKENS };
 /* number of positions that belong to the prefix; number of prefix parts */
 enum { I_POS_PREFIX, I_PARTS, INTS };
-/* embed_grad: adds I_COUNT tokens from I_FIRST on to a state's rows from I_ROW
- */
+/* embed_grad: add I_COUNT tokens from I_FIRST on to DROWS, a state, at I_ROW */
 enum { DW_DROWS, DW_DTOKENS, DW_INS };
 enum { I_FIRST, I_COUNT, I_ROW, DW_INTS };
 

@@ -5,7 +5,7 @@
 
 enum { IN_X, IN_GAMMA, IN_BETA };
 enum { OUT_Y, OUT_STAT };    /* stat: for the gradients */
-enum { I_TAKE, I_OF, INTS }; /* the first I_TAKE of each I_OF rows */
+enum { I_TAKE, I_OF, INTS }; /* take rows of each `of`; 1, 1: all */
 enum { F_EPS };
 /* grad_x */
 enum { DX_DY, DX_X, DX_STAT, DX_GAMMA, DX_INS };

@@ -37,7 +37,7 @@ done:
     return st;
 }
 
-/* No grad: pictures are not trained. */
+/* No grad: pictures need none. */
 const vt_op vt_op_normalise = {
     .name = "normalise", .shape = shape, .prepare = prepare};
 

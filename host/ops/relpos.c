@@ -5,8 +5,7 @@
 
 #include <stdlib.h>
 
-/* START[L+1] and ORDER list the pairs of each row of the table, for gradients
- */
+/* START[L+1] and ORDER, for gradients: the pairs of each row of the table */
 enum { IN_TABLE, IN_INDEX, IN_START, IN_ORDER, INS };
 enum { OUT_BIAS };
 enum { I_HEADS, I_TQ, I_TK, INTS };

@@ -5,8 +5,7 @@
 
 enum { IN_X, INS };
 enum { OUT_Y };
-/* x is [B,R,S] with merged dimensions; out's dimensions are I_DIM to I_DIM + 3
- */
+/* x is [B,R,S], last dimensions merged; out's dimensions begin at I_DIM */
 enum { I_R, I_S, I_RANK, I_DIM, INTS = I_DIM + 4 };
 
 static vitcl_status shape(vt_plan *p, vt_step *s)

@@ -184,7 +184,7 @@ vitcl_status vt_plan_finish(vt_plan *p);
 vitcl_status vt_plan_run(vt_plan *p, int first);
 /* The same for steps first..end-1. */
 vitcl_status vt_plan_run_part(vt_plan *p, int first, int end);
-/* From f32, u8 or i32 in host memory; fewer bytes write the value's front. */
+/* From f32, u8 or i32 host memory; with fewer bytes only the value's front. */
 vitcl_status vt_plan_write(vt_plan *p, vt_val v, const void *data,
                            size_t bytes);
 /* Converted to f32; the first `count` elements. */
