@@ -64,7 +64,7 @@ static vitcl_status check_variant(const job *j, const char *library)
     const vt_config *c = vt_model_config(j->model);
     const vt_json *args = vt_json_get(vt_model_json(j->model), "model_args");
     const char *lacks =
-        c->places != VT_POS_1D || c->places_at != VT_AT_STEM
+        c->pos_kind != VT_POS_1D || c->pos_injection != VT_AT_STEM
             ? "these position embeddings"
         : c->pre_logits ? "a pre-logits layer"
         : c->pre_norm && c->classes && !c->final_norm && !c->fc_norm

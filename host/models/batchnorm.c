@@ -1,13 +1,13 @@
 /*
- * batchnorm.c - convolutions with the BatchNorm behind them folded in, for
- * derived.c (Ioffe, Szegedy 2015, arXiv:1502.03167, as a net answers: with the
- * statistics that training left behind).
+ * batchnorm.c - folds a BatchNorm into the convolution before it, for derived.c
+ * (Ioffe, Szegedy 2015, arXiv:1502.03167; inference with the running
+ * statistics).
  *
- *   s        = gamma / sqrt(var + eps)     of each filter
+ *   s        = gamma / sqrt(var + eps)     for each filter
  *   weight'  = weight * s
  *   bias'    = beta - mean * s
  *
- * in double; eps is PyTorch's 1e-5, which no file says.
+ * in double. eps is PyTorch's default 1e-5; the files do not contain it.
  */
 #include "base/memory.h"
 #include "models/derived.h"
@@ -30,8 +30,9 @@ size_t vt_name_folded(const char *name)
     return at && strcmp(at, "@bn") == 0 ? (size_t)(at - name) : 0;
 }
 
-/* convN is normalised by bnN beside it; a convolution in a row of modules,
- * which have numbers, by the next one, but for the last of the stem's row. */
+/* The norm of convN is bnN. In a sequence of numbered modules it is the next
+ * module, except for the last convolution of the stem, conv1.6, which has
+ * bn1. */
 void vt_batchnorm_name(char *out, size_t size, const char *conv, int part)
 {
     const char *dot = strrchr(conv, '.'); /* of .weight or .bias */
@@ -48,7 +49,7 @@ void vt_batchnorm_name(char *out, size_t size, const char *conv, int part)
         snprintf(out, size, "%.*s%d.%s", n, conv, number + 1, parts[part]);
 }
 
-/* Is this one of the statistics what BatchNorm could have written? */
+/* Are these valid BatchNorm parameters? */
 static vitcl_status check(const vt_model *m, const char *name, int part,
                           const float *x, uint64_t n)
 {
@@ -66,7 +67,7 @@ static vitcl_status check(const vt_model *m, const char *name, int part,
     return VITCL_OK;
 }
 
-/* The four rows of a norm, n numbers each. */
+/* The four vectors of a norm, n elements each. */
 static vitcl_status read_norm(float *out, const vt_model *m, const char *conv,
                               uint64_t n)
 {
@@ -88,8 +89,8 @@ done:
     return st;
 }
 
-vitcl_status vt_batchnorm_fetch(float *out, const vt_model *m, const char *conv,
-                                uint64_t count)
+vitcl_status vt_batchnorm_derive(float *out, const vt_model *m,
+                                 const char *conv, uint64_t count)
 {
     vitcl_status st = VITCL_OK;
     const size_t length = strlen(conv);

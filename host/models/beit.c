@@ -1,17 +1,17 @@
 /*
  * beit.c - BEiT and BEiT v2 (Bao et al. 2021, arXiv:2106.08254; Peng et al.
- * 2022, arXiv:2208.06366), timm's and HF's names.
+ * 2022, arXiv:2208.06366), with timm's and HF's names.
  *
  * Easy to get wrong:
- *   - no absolute positions as a rule; each layer adds a table's entry for
- *     the offset between two patches to the attention's logits, and the last
- *     three entries are class to patch, patch to class, class to itself
- *   - q and v have a bias, k has none (zeros in the joined one)
- *   - the answer is the mean of the patches, class token left out, normed
- *     after the pool; HF calls that norm pooler.layernorm
- *   - without a pooler HF returns the last block's tokens as they are
- *   - eps: 1e-12 in HF's files, 1e-6 in timm
- *   - tables are resized geometrically by timm, bilinearly by HF
+ *   - usually no absolute positions; each layer adds to the attention logits a
+ *     table entry for the offset between two patches. The last three entries
+ *     are class to patch, patch to class, class to itself
+ *   - q and v have a bias, k has none (zeros in the joined bias)
+ *   - the feature is the mean of the patches without the class token,
+ *     normalised after the pool; HF calls that norm pooler.layernorm
+ *   - without a pooler HF returns the last block's tokens unchanged
+ *   - eps: 1e-12 in HF files, 1e-6 in timm
+ *   - timm resizes tables geometrically, HF bilinearly
  */
 #include "base/memory.h"
 #include "models/config.h"
@@ -38,7 +38,7 @@ vitcl_status vt_beit_configure(vt_config *c, const vt_json *config,
 
     c->pos_optional = true;
     vt_json_bool(&mean, vt_json_get(config, "use_mean_pooling"));
-    /* BeitModel(add_pooling_layer=False): the norm went with the pooler */
+    /* BeitModel(add_pooling_layer=False) has no norm either */
     c->norm_optional =
         vt_config_hf(config)[0] && mean && !vt_weight_has(w, "head.weight");
     st = vt_configure(c, config, w, path, 1e-12f, VT_ACT_GELU);

@@ -1,5 +1,5 @@
 /*
- * build.c - a model's steps, written by its family.
+ * build.c - builds the steps of a model; the family's file does the work.
  */
 #include "models/config.h"
 #include "models/model_private.h"

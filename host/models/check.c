@@ -1,11 +1,11 @@
 /*
- * check.c - what a plan asks for against what the file holds.
+ * check.c - checks a file's tensors against the parameters of a plan.
  *
- * What a checkpoint must hold is not written down a second time: the plan of
- * one picture is written without a device, and each parameter that it names
- * must be in the file in that shape, and the file must hold nothing else. What
- * is missing is told before what is misshapen, and that before what is too
- * much, because each may follow from the one before.
+ * There is no separate list of expected tensors. The plan of one picture is
+ * built without a device; each of its parameters must be in the file in that
+ * shape, and the file must hold nothing else. Missing tensors are reported
+ * before misshapen ones, and these before surplus ones, because each kind may
+ * cause the next.
  */
 #include "base/memory.h"
 #include "models/config.h"
@@ -26,8 +26,8 @@ static void describe(char *text, size_t size, uint32_t rank,
                               (unsigned long long)shape[i]);
 }
 
-/* Equal but for axes of length 1 and for trailing axes that the plan has as
- * one (a patch embedding's 3*P*P). */
+/* Equal, ignoring axes of length 1. The plan's last axis may be several axes of
+ * the file (a patch embedding's 3*P*P). */
 static bool same_shape(const vt_weight *t, int rank, const int *dim)
 {
     uint32_t i = 0;
@@ -57,10 +57,10 @@ typedef struct audit {
     uint64_t parameters;
     int missing;
     char first[VT_NAME]; /* missing */
-    char wrong[400];     /* the first misshapen one, in words */
+    char wrong[400];     /* the message about the first misshapen one */
 } audit;
 
-/* learnt: counts as parameters, not a buffer */
+/* learnt: parameters to count, not a buffer */
 static void mark(audit *a, const vt_weight *t, bool learnt)
 {
     for (size_t i = 0; i < vt_weights_count(a->m->weights); i++)
@@ -70,8 +70,8 @@ static void mark(audit *a, const vt_weight *t, bool learnt)
         }
 }
 
-/* A parameter that is made from several tensors: make it once to see that
- * they are there, and count them as used. */
+/* A parameter that is derived from other tensors: derive it once to check
+ * that they are there, and mark them as used. */
 static vitcl_status check_made(audit *a, const char *name, uint64_t count,
                                size_t plain)
 {
@@ -89,7 +89,7 @@ done:
     return st;
 }
 
-/* A tensor of the file, in v's shape. */
+/* Checks that the file has the tensor in v's shape. */
 static void check_tensor(audit *a, const char *name, const vt_value *v,
                          bool learnt)
 {
@@ -113,8 +113,8 @@ static void check_tensor(audit *a, const char *name, const vt_value *v,
              name, has, a->m->arch->looks, wants);
 }
 
-/* The bias that a norm leaves behind: is the norm there, whose second half is
- * no parameter? */
+/* Is this the bias of a folded BatchNorm? Its running statistics are no
+ * parameters. */
 static bool is_folded_bias(const char *name)
 {
     return vt_name_folded(name) && strstr(name, ".bias@");
@@ -147,8 +147,8 @@ static vitcl_status check_one(audit *a, const vt_value *v)
     return VITCL_OK;
 }
 
-/* Once all are there: norms that no training leaves behind are told now, not
- * by an answer that is no number. */
+/* Reports invalid BatchNorm statistics now, before they make logits NaN. All
+ * tensors must be there. */
 static vitcl_status check_norms(vt_model *m, const vt_plan *p)
 {
     vitcl_status st = VITCL_OK;
@@ -166,7 +166,7 @@ done:
     return st;
 }
 
-/* Buffers and parts that training left behind. */
+/* Buffers, and parts that only training needs. */
 static bool harmless(const vt_model *m, const char *name)
 {
     static const char *const parts[] = {"position_ids",
@@ -181,7 +181,7 @@ static bool harmless(const vt_model *m, const char *name)
     static const char *const hf_parts[] = {"pooler.", "text_model.",
                                            "text_projection", "logit_", NULL};
 
-    /* HF's towers keep what their classifiers do not read */
+    /* the files of HF's towers have parts that their classifiers do not use */
     static const char *const idle[] = {"attn_pool.", "norm.", NULL};
     const bool classifier = m->config.source == VT_SOURCE_HF &&
                             m->config.classes > 0 &&
@@ -229,8 +229,8 @@ static vitcl_status check_rest(const audit *a)
     return VITCL_OK;
 }
 
-/* A joined q, k, v bias has zeros where the file has no k bias. That is right
- * for BEiT and EVA (and no parameter); elsewhere it is missing. */
+/* A joined q, k, v bias has zeros where the file has no k bias. That is correct
+ * for BEiT and EVA (and not a parameter); in other families it is missing. */
 static vitcl_status check_k_bias(audit *a)
 {
     static const char *const real[] = {"k_bias",   "key.bias", "k_proj.bias",
@@ -261,7 +261,7 @@ static vitcl_status check_k_bias(audit *a)
     return VITCL_OK;
 }
 
-/* The plan of one picture, to be looked at. */
+/* The plan of one picture, without a device. */
 static vitcl_status sketch(vt_plan **out, const vt_model *m, int height,
                            int width)
 {
@@ -296,7 +296,7 @@ vitcl_status vt_model_check(vt_model *m)
             bool seen = false;
             if (!v || v->kind != VT_PARAM)
                 continue;
-            /* one value that several steps read counts once */
+            /* a value that several steps read counts once */
             for (int j = 0; j < i && !seen && !m->weights; j++)
                 for (int l = 0; l < VT_INS && !seen; l++)
                     seen =

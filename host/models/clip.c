@@ -1,16 +1,16 @@
 /*
  * clip.c - the vision tower of CLIP (Radford et al. 2021, arXiv:2103.00020).
  *
- * timm's and HF's names. A tower's answer is an embedding as a rule.
+ * With timm's and HF's names. The output is usually an embedding.
  *
  * Easy to get wrong:
  *   - a norm before block 0 (HF spells it pre_layrnorm), no patch bias
- *   - OpenAI's weights want the quick GELU x * sigmoid(1.702 x), LAION's the
+ *   - OpenAI's weights need the quick GELU x * sigmoid(1.702 x), LAION's the
  *     exact one; eps is 1e-5
- *   - HF's last_hidden_state is taken before post_layernorm, which runs on the
- *     class token alone
+ *   - HF's last_hidden_state is taken before post_layernorm, which is
+ *     applied to the class token only
  *   - HF's CLIPForImageClassification reads the mean of the patches before
- *     post_layernorm, which it leaves unused
+ *     post_layernorm, which it does not use
  *   - the projection has no bias; image_embeds are not normalised
  */
 #include "models/config.h"

@@ -1,5 +1,5 @@
 /*
- * config.c - what models of all kinds take from the tensors.
+ * config.c - the settings that all families read from the tensors.
  */
 #include "models/config.h"
 
@@ -9,8 +9,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* One more than the highest i of "blocks.i.": a block that is missing in the
- * middle is then named. */
+/* One more than the highest i of "blocks.i.", so that a block missing in the
+ * middle is named. */
 static int count_blocks(const vt_weights *w)
 {
     int depth = 0;
@@ -25,7 +25,7 @@ static int count_blocks(const vt_weights *w)
     return depth;
 }
 
-/* Timm's hybrids have all kinds of nets before their patches. */
+/* timm's hybrids have various networks before their patches. */
 static bool has_stem(const vt_weights *w)
 {
     for (size_t i = 0; i < vt_weights_count(w); i++)
@@ -35,7 +35,8 @@ static bool has_stem(const vt_weights *w)
     return false;
 }
 
-/* The patch: a convolution [D,3,P,P], or old files' linear layer [D,3*P*P]. */
+/* The patch size: from a convolution [D,3,P,P], or a linear layer [D,3*P*P] in
+ * old files. */
 vitcl_status vt_read_patch(vt_config *c, const vt_weights *w, const char *path)
 {
     const vt_weight *t = vt_weights_get(w, "patch_embed.proj.weight");
@@ -71,7 +72,8 @@ vitcl_status vt_read_patch(vt_config *c, const vt_weights *w, const char *path)
     return VITCL_OK;
 }
 
-/* Has any block this part? So that one which lacks it is told by its name. */
+/* Does any block have this part? Then a block without it is named as an
+ * error. */
 static bool any_block(const vt_weights *w, int depth, const char *part)
 {
     for (int i = 0; i < depth; i++)
@@ -96,8 +98,8 @@ static void read_mlp(vt_config *c, const vt_weights *w)
     c->swiglu = out > 0 && out <= VT_MOST_MLP && in == 2 * out;
 }
 
-/* What every model of its kind has is taken as there, so that it is missed by
- * name if it is not; the rest is there if the file has it anywhere. */
+/* A part that every model of the family has is assumed, so that it is named if
+ * it is missing. Any other part is used if the file has it anywhere. */
 void vt_read_flags(vt_config *c, const vt_weights *w)
 {
     c->class_token = vt_weight_has(w, "cls_token");
@@ -132,7 +134,7 @@ void vt_read_flags(vt_config *c, const vt_weights *w)
 
 static int grid_of(const vt_config *c, int pixels, int patch)
 {
-    /* a stem halves with ceilings, one stride after the other */
+    /* each stride of a stem rounds up */
     const int stem = c->stem_width[0] ? vt_stdconv_stride(c) : 1;
 
     return (pixels + stem - 1) / stem / (patch / stem);
@@ -156,13 +158,13 @@ bool vt_config_native(const vt_config *c, int gh, int gw)
            w == gw;
 }
 
-/* After the picture and the patch are known: what the positions cover. */
+/* Reads the positions. The sizes of the picture and the patch must be known. */
 vitcl_status vt_read_positions(vt_config *c, const vt_weights *w,
                                const char *path)
 {
     int prefix;
     const char *table =
-        c->places_at == VT_AT_LAYERS ? "blocks.0.pos_embed" : "pos_embed";
+        c->pos_injection == VT_AT_LAYERS ? "blocks.0.pos_embed" : "pos_embed";
     const int rows = vt_weight_dim(w, table, -2);
     int gh = 0, gw = 0, patches;
 
@@ -175,7 +177,7 @@ vitcl_status vt_read_positions(vt_config *c, const vt_weights *w,
                        "%s: a picture of %dx%d pixels is smaller than a patch "
                        "of %dx%d",
                        path, c->height, c->width_px, c->patch_h, c->patch_w);
-    if (c->places == VT_POS_2D && c->width % 2)
+    if (c->pos_kind == VT_POS_2D && c->width % 2)
         return vt_fail(VITCL_ECORRUPT,
                        "%s: 2-D positions need an even width, not %d", path,
                        c->width);
@@ -184,7 +186,7 @@ vitcl_status vt_read_positions(vt_config *c, const vt_weights *w,
     patches = gh * gw;
     c->pos_prefix = rows - patches;
     if (c->pos_prefix != prefix &&
-        (c->places_at != VT_AT_STEM ||
+        (c->pos_injection != VT_AT_STEM ||
          (c->pos_prefix != 0 && c->pos_prefix != c->class_token)))
         return vt_fail(VITCL_ECORRUPT,
                        "%s: %s has %d rows, but a picture of %dx%d "

@@ -1,6 +1,5 @@
 /*
- * config_read.c - the words and numbers of a config, the names and shapes of
- * tensors.
+ * config_read.c - strings and numbers of a config, names and shapes of tensors.
  */
 #include "models/config.h"
 

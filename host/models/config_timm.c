@@ -1,10 +1,10 @@
 /*
  * config_timm.c - timm's config.json.
  *
- * Easy to get wrong: the file says neither the number of heads nor the epsilon
- * nor the activation. They follow from the architecture's name, as timm's
- * source has it, and model_args overrides them. What an architecture changes
- * without a trace in the tensors (RMS norm, other attention) is refused.
+ * Easy to get wrong: the file does not contain the number of heads, the epsilon
+ * or the activation. They depend on the architecture's name, as in timm's
+ * source, and model_args overrides them. Settings that the tensors do not show
+ * (RMS norm, other attention) are refused.
  */
 #include "models/config.h"
 
@@ -13,7 +13,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Heads are 64 wide but for these (timm/models/vision_transformer.py,
+/* Heads are 64 wide with these exceptions (timm/models/vision_transformer.py,
  * vision_transformer_hybrid.py, deit.py, eva.py, beit.py). */
 static int timm_heads(const char *name, int width)
 {
@@ -37,8 +37,8 @@ static int timm_heads(const char *name, int width)
     return strncmp(name, "test_vit", 8) == 0 ? width / 32 : width / 64;
 }
 
-/* GELU is exact but for OpenAI's CLIP and those SigLIP-2 towers that have no
- * SigLIP-1 twin. */
+/* GELU is exact except for OpenAI's CLIP and the SigLIP-2 towers whose
+ * architecture is not in SigLIP 1. */
 static vt_act timm_act(const char *name)
 {
     static const char *const tanh_ones[] = {"patch32_siglip",
@@ -86,7 +86,7 @@ static vitcl_status timm_pool(vt_config *c, const vt_json *config,
         pool = vt_config_text(args, "global_pool");
     if (!pool[0])
         pool = c->attn_pool ? "map" : c->class_token ? "token" : "avg";
-    /* what the pool needs is missed by name if it is not there */
+    /* assume what the pool needs, so that it is named if it is missing */
     c->class_token |= strcmp(pool, "token") == 0;
     c->attn_pool = strcmp(pool, "map") == 0;
     c->pool_first = c->class_token + c->dist_token + c->registers;
@@ -124,7 +124,7 @@ bool vt_config_pos(vt_pos_kind *kind, vt_pos_injection *at, bool *none,
                    const vt_json *args)
 {
     static const char *const kinds[] = {"learn", "2d", "relative"};
-    static const char *const places[] = {"stem", "layer", "shared"};
+    static const char *const injections[] = {"stem", "layer", "shared"};
     const char *how = kinds[0], *where = NULL;
     size_t k = 0, i = 0;
 
@@ -133,7 +133,7 @@ bool vt_config_pos(vt_pos_kind *kind, vt_pos_injection *at, bool *none,
     *none = strcmp(how, "none") == 0;
     while (!*none && k < 3 && strcmp(how, kinds[k]) != 0)
         k++;
-    while (where && i < 3 && strcmp(where, places[i]) != 0)
+    while (where && i < 3 && strcmp(where, injections[i]) != 0)
         i++;
     if (k == 3 || i == 3)
         return false;
@@ -146,13 +146,13 @@ bool vt_config_pos(vt_pos_kind *kind, vt_pos_injection *at, bool *none,
     return *at != VT_AT_STEM; /* attention is in the blocks */
 }
 
-/* timm knows none of these words but "learn" and "none". */
-static vitcl_status timm_places(vt_config *c, const vt_json *args,
-                                const char *path)
+/* timm itself has only "learn" and "none". */
+static vitcl_status timm_positions(vt_config *c, const vt_json *args,
+                                   const char *path)
 {
     bool none;
 
-    if (!vt_config_pos(&c->places, &c->places_at, &none, args) &&
+    if (!vt_config_pos(&c->pos_kind, &c->pos_injection, &none, args) &&
         vt_json_get(args, "pos_injection"))
         return vt_fail(VITCL_EUNSUPPORTED,
                        "%s: model_args' pos_embed and pos_injection do not go "
@@ -161,7 +161,7 @@ static vitcl_status timm_places(vt_config *c, const vt_json *args,
     return VITCL_OK;
 }
 
-/* What the architecture's name says that the file must hold or may lack. */
+/* Which parts are optional, by the architecture's name and model_args. */
 static void timm_parts(vt_config *c, const vt_json *args)
 {
     static const char *const bare[] = {"_radio_", "vit_intern300m", NULL};
@@ -185,7 +185,7 @@ static void timm_tokens(vt_config *c, const vt_json *args, const char **bad)
         !vt_json_get(args, "reg_tokens"))
         n = (int)strtol(reg + 4, NULL, 10);
     if (!c->registers && n > 0 && n <= VT_MOST_WIDTH)
-        c->registers = n; /* missing */
+        c->registers = n; /* named as missing later */
 }
 
 vitcl_status vt_configure_timm(vt_config *c, const vt_json *config,
@@ -199,16 +199,16 @@ vitcl_status vt_configure_timm(vt_config *c, const vt_json *config,
     snprintf(c->name, sizeof c->name, "%s", name);
     vt_config_number(&c->width, args, "embed_dim", VT_MOST_WIDTH, &bad);
     vt_config_number(&c->depth, args, "depth", VT_MOST_DEPTH, &bad);
-    /* "0 classes" is how timm writes a model without head */
+    /* timm writes 0 classes for a model without a head */
     vt_config_number(&c->classes, config, "num_classes", INT32_MAX, &none);
-    if (!c->patch_h) /* a hybrid has worked it out already */
+    if (!c->patch_h) /* a hybrid has set it already */
         vt_config_pair(&c->patch_h, &c->patch_w, args, "patch_size", &bad);
     timm_picture(c, config, args, &bad);
     timm_parts(c, args);
-    VT_TRY(timm_places(c, args, path));
+    VT_TRY(timm_positions(c, args, path));
     VT_TRY(vt_read_patch(c, w, path));
     vt_read_flags(c, w);
-    c->pos_embed &= c->places == VT_POS_1D;
+    c->pos_embed &= c->pos_kind == VT_POS_1D;
     vt_config_number(&c->pre_logits, args, "representation_size", VT_MOST_WIDTH,
                      &bad);
     timm_tokens(c, args, &bad);

@@ -1,9 +1,9 @@
 /*
- * config_types.c - what a config's fields must be.
+ * config_types.c - checks the types of a config's fields.
  *
- * Each field that is read somewhere has its row. A field of another type is an
- * error that names it, never a field that seems not to be there: the default
- * that would stand in for it is another model. null asks for the default.
+ * Each field that is read somewhere has a row. A field of another type is an
+ * error that names it and is not taken as missing: the default would give
+ * another model. null means the default.
  */
 #include "models/config.h"
 
@@ -33,7 +33,7 @@ static const field model_fields[] = {
     {"pretrained_cfg", OBJECT},
     {"label_names", LIST | OBJECT},
     {"label_descriptions", OBJECT},
-    /* Hugging Face; layer_norm_eps is vitcl's own word beside timm's */
+    /* Hugging Face; vitcl also reads layer_norm_eps in timm configs */
     {"model_type", TEXT},
     {"architectures", LIST},
     {"vision_config", OBJECT},
@@ -76,7 +76,7 @@ static const field timm_args[] = {
     {"pool_include_prefix", FLAG},
 };
 
-/* Whoever prepares pictures checks the rest of it. */
+/* The other fields are checked where pictures are prepared. */
 static const field timm_cfg[] = {
     {"input_size", LIST},
     {"test_input_size", LIST},

@@ -1,10 +1,10 @@
 /*
- * configure.c - sizes and choices from Hugging Face's config.json and from
- * Google's .npz files; timm's configs: config_timm.c.
+ * configure.c - reads Hugging Face's config.json and Google's .npz files; for
+ * timm's configs see config_timm.c.
  *
  * Easy to get wrong: HF's epsilon differs by family (1e-12 for ViT) and may be
- * missing from the file. A .npz file has no config at all: its heads are an
- * axis of query/kernel, its picture is as large as its positions say.
+ * missing from the file. A .npz file has no config: the number of heads is
+ * an axis of query/kernel, and the picture size follows from the positions.
  */
 #include "models/config.h"
 
@@ -57,7 +57,7 @@ vitcl_status vt_configure_hf(vt_config *c, const vt_json *config,
         c->registers = registers;
     if (!c->classes && strstr(c->name, "ForImageClassification"))
         c->classes = VT_MAX((int)vt_json_count(vt_json_get(config, "id2label")),
-                            1); /* the head is missing then */
+                            1); /* then the head is named as missing */
     if (c->heads < 0)
         c->heads = c->width / 64;
     c->eps = (float)number_eps;
@@ -110,13 +110,13 @@ vitcl_status vt_configure_npz(vt_config *c, const vt_weights *w,
     vt_read_flags(c, w);
     c->heads = npz_heads(w);
     c->eps = 1e-6f;
-    /* Flax trained with the tanh form; timm and HF run the same files with
-     * the exact one, and so do we: the two differ by less than 5e-4. */
+    /* Flax trained with the tanh form. timm and HF use the exact one for the
+     * same files, and so does vitcl: the two differ by less than 5e-4. */
     c->act = VT_ACT_GELU;
     c->pos_rule = VT_POS_GOOGLE;
     c->pool = c->class_token ? VT_POOL_TOKEN : VT_POOL_MEAN;
     c->pre_logits = vt_weight_dim(w, "pre_logits.fc.weight", 0);
-    /* The class token has a row of its own where the rest makes a square. */
+    /* If all rows make a square, the class token has no row. */
     rows = vt_weight_dim(w, "pos_embed", -2);
     side = (int)lround(sqrt((double)VT_MAX(rows, 0)));
     if (side * side != rows || rows == 0)

@@ -1,14 +1,14 @@
 /*
- * deit.c - DeiT (Touvron et al. 2021, arXiv:2012.12877), distilled or not, and
- * DeiT-3 (arXiv:2204.07118).
+ * deit.c - DeiT (Touvron et al. 2021, arXiv:2012.12877), with and without
+ * distillation, and DeiT-3 (arXiv:2204.07118).
  *
  * Easy to get wrong:
  *   - the distillation token is the second one and has a position of its own
- *   - both heads answer, and the answer is the mean of their logits; what
- *     timm calls features is the mean of the two tokens
+ *   - there are two heads, and the result is the mean of their logits; timm's
+ *     features are the mean of the two tokens
  *   - HF: DeiTForImageClassificationWithTeacher has two heads,
- *     DeiTForImageClassification has one on the class token alone although
- *     the distillation token is there
+ *     DeiTForImageClassification has one, on the class token only, although
+ *     the distillation token exists
  *   - DeiT-3 has layer scale and no position for the class token
  */
 #include "models/config.h"

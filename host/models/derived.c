@@ -1,10 +1,9 @@
 /*
- * derived.c - a parameter by name, from the file or made on the way.
+ * derived.c - a parameter by name, read from the file or derived from it.
  *
- * Sessions of several picture sizes share one model and one store, so a
- * resized table has a name of its own, name@HxW, and is worked out from that
- * name alone whenever it is asked for. Nothing is remembered: a model stays
- * immutable, and threads need no lock.
+ * Sessions of several picture sizes share one model and one store, so a resized
+ * table has its own name, name@HxW, and is derived each time from that name.
+ * Nothing is cached: a model stays immutable, and threads need no lock.
  */
 #include "models/derived.h"
 #include "models/model_private.h"
@@ -35,7 +34,7 @@ size_t vt_name_standard(const char *name)
     return at && strcmp(at, "@std") == 0 ? (size_t)(at - name) : 0;
 }
 
-/* ---- made from the file's ---- */
+/* ---- derived parameters ---- */
 
 static bool is_table(const char *name)
 {
@@ -43,9 +42,10 @@ static bool is_table(const char *name)
 }
 
 /* The paper's 2-D positions: a row for each column ('x') or row ('y') of the
- * grid, resized along that axis alone. */
-static vitcl_status fetch_axis(float *out, const vt_model *m, const char *plain,
-                               char axis, int h, int w, uint64_t count)
+ * grid, resized along that axis only. */
+static vitcl_status derive_axis(float *out, const vt_model *m,
+                                const char *plain, char axis, int h, int w,
+                                uint64_t count)
 {
     vitcl_status st = VITCL_OK;
     const vt_config *c = &m->config;
@@ -65,8 +65,8 @@ done:
     return st;
 }
 
-static vitcl_status fetch_grid(float *out, const vt_model *m, const char *plain,
-                               int h, int w, uint64_t count)
+static vitcl_status derive_grid(float *out, const vt_model *m,
+                                const char *plain, int h, int w, uint64_t count)
 {
     vitcl_status st = VITCL_OK;
     const vt_config *c = &m->config;
@@ -78,7 +78,7 @@ static vitcl_status fetch_grid(float *out, const vt_model *m, const char *plain,
 
     vt_config_grid(&gh, &gw, c, c->height, c->width_px);
     if (axis)
-        return fetch_axis(out, m, plain, axis[10], h, w, count);
+        return derive_axis(out, m, plain, axis[10], h, w, count);
     if (is_table(plain)) {
         const uint64_t heads = (uint64_t)c->heads;
         have = ((uint64_t)(2 * gh - 1) * (uint64_t)(2 * gw - 1) +
@@ -111,11 +111,10 @@ done:
     return st;
 }
 
-/* timm's StdConv2d: each filter to mean 0 and variance 1, eps 1e-8 added to
- * the variance. The filters are the config's first dimension, which follows
- * from the name's tensor alone. */
-static vitcl_status fetch_standard(float *out, const vt_model *m,
-                                   const char *plain, uint64_t count)
+/* timm's StdConv2d: each filter to mean 0 and variance 1, with eps 1e-8 added
+ * to the variance. The tensor's first axis counts the filters. */
+static vitcl_status derive_standard(float *out, const vt_model *m,
+                                    const char *plain, uint64_t count)
 {
     vitcl_status st = VITCL_OK;
     const vt_weight *t = vt_weights_get(m->weights, plain);
@@ -140,8 +139,8 @@ done:
     return st;
 }
 
-static vitcl_status fetch(float *out, const vt_model *m, const char *name,
-                          uint64_t count)
+static vitcl_status read_param(float *out, const vt_model *m, const char *name,
+                               uint64_t count)
 {
     char plain[96];
     int h = 0, w = 0;
@@ -154,11 +153,11 @@ static vitcl_status fetch(float *out, const vt_model *m, const char *name,
         memcpy(plain, name, n);
         plain[n] = 0;
         if (vt_name_folded(name))
-            return vt_batchnorm_fetch(out, m, plain, count);
+            return vt_batchnorm_derive(out, m, plain, count);
         if (h && n > 7 && strcmp(plain + n - 7, "rel_pos") == 0)
             return vt_relpos_mlp(out, m, plain, h, w, count);
-        return h ? fetch_grid(out, m, plain, h, w, count)
-                 : fetch_standard(out, m, plain, count);
+        return h ? derive_grid(out, m, plain, h, w, count)
+                 : derive_standard(out, m, plain, count);
     }
     return vt_stored_read(out, m, name, count);
 }
@@ -166,7 +165,7 @@ static vitcl_status fetch(float *out, const vt_model *m, const char *name,
 vitcl_status vt_model_read_param(float *out, void *model, const char *name,
                                  uint64_t count)
 {
-    return fetch(out, model, name, count);
+    return read_param(out, model, name, count);
 }
 
 vitcl_status vt_model_weight(float **out, const vt_model *m, const char *name,
@@ -176,7 +175,7 @@ vitcl_status vt_model_weight(float **out, const vt_model *m, const char *name,
     float *data = NULL;
 
     VT_TRY(vt_weight_room(&data, name, count));
-    VT_TRY(fetch(data, m, name, count));
+    VT_TRY(read_param(data, m, name, count));
     *out = data, data = NULL;
 done:
     free(data);

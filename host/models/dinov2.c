@@ -1,16 +1,17 @@
 /*
- * dinov2.c - DINOv2 (Oquab et al. 2023, arXiv:2304.07193), with registers
- * (Darcet et al. 2023, arXiv:2309.16588): HF's, timm's and the original files.
+ * dinov2.c - DINOv2 (Oquab et al. 2023, arXiv:2304.07193), with and without
+ * registers (Darcet et al. 2023, arXiv:2309.16588): HF's, timm's and the
+ * original files.
  *
  * Easy to get wrong:
- *   - registers are put between class token and patches after the positions
- *     were added, and have none
- *   - HF's head reads the class token beside the mean of the patches; the
- *     mean leaves registers out and divides by the patches that there are,
- *     not by those of the training picture
+ *   - registers are inserted between class token and patches after the
+ *     positions were added, so they have none
+ *   - HF's head reads the class token and the mean of the patches; the mean
+ *     ignores registers and divides by the actual number of patches, not by
+ *     that of the training picture
  *   - positions are resized in three ways: the original without registers
- *     multiplies by (n + 0.1) / m, HF asks for a size, and both antialias
- *     where there are registers; timm always does
+ *     scales by (n + 0.1) / m, HF resizes to a size, and both antialias if
+ *     there are registers; timm always does
  *   - giant: SwiGLU, silu(first half) * second half
  */
 #include "models/config.h"
@@ -18,8 +19,8 @@
 
 #include <string.h>
 
-/* The original .pth files have no config; nothing else has a mask token beside
- * timm's names and layer scale. Every size has heads of 64. */
+/* The original .pth files have no config. Nothing else has timm's names, layer
+ * scale and this patch and position size. Every model has heads of 64. */
 static bool is_original(const vt_json *config, const vt_weights *w)
 {
     return !config && strcmp(vt_weights_dialect(w), "timm") == 0 &&
@@ -37,7 +38,7 @@ bool vt_dinov2_match(const vt_json *config, const vt_weights *w)
            strstr(vt_config_timm(config), "_dinov2") || is_original(config, w);
 }
 
-/* The original is read as if timm had named its architecture. */
+/* Read as a timm model of this architecture. */
 static vitcl_status original(vt_config *c, const vt_weights *w,
                              const char *path)
 {

@@ -1,17 +1,17 @@
 /*
  * eva02.c - EVA and EVA-02 (Fang et al. 2022, 2023, arXiv:2211.07636,
- * arXiv:2303.11331), timm's names.
+ * arXiv:2303.11331), with timm's names.
  *
  * Easy to get wrong:
- *   - EVA-02 has absolute positions and rotary ones in every block, on q and
- *     k of the patches alone; pairs lie side by side, half of a head turns by
- *     the row and half by the column
+ *   - EVA-02 has absolute positions, and rotary ones in every block on q and k
+ *     of the patches only; the two elements of a pair are adjacent, half of a
+ *     head is rotated by the row and half by the column
  *   - the rotary grid is always scaled to that of the first training, 16 x 16
- *   - SwiGLU; base and large norm inside the MLP, the CLIP ones also inside
- *     attention; no k bias
- *   - a "clip" in the name does not mean eps 1e-5 here
+ *   - SwiGLU; base and large have a norm inside the MLP, the CLIP models also
+ *     inside attention; no k bias
+ *   - "clip" in the name does not mean eps 1e-5 here
  *   - EVA (without 02) has neither rotary positions nor SwiGLU; "enormous"
- *     norms after each part
+ *     has its norms after attention and MLP
  */
 #include "base/memory.h"
 #include "models/config.h"

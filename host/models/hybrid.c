@@ -1,21 +1,21 @@
 /*
  * hybrid.c - a ResNetV2 stem (BiT, Kolesnikov et al. 2020, arXiv:1912.11370)
- * before a ViT: the paper's R50+ViT-B/16 and the R+Ti/16, R26, R50 forms of
- * timm and of Google's .npz files.
+ * before a ViT: the paper's R50+ViT-B/16 and the R+Ti/16, R26, R50 variants of
+ * timm and Google's .npz files.
  *
  *   7x7 stride 2 -> GroupNorm, relu -> 3x3 max pool stride 2
  *   -> stages of bottlenecks: relu(shortcut + GN(1x1(GNr(3x3(GNr(1x1(x)))))))
  *      or basic blocks:       relu(shortcut + GN(3x3(GNr(3x3(x)))))
- *   -> 1x1 patches (8x8 on the bare stem)
+ *   -> 1x1 patches (8x8 on a stem without stages)
  *
  * Basic blocks (He et al. 2015, arXiv:1512.03385) are for small models; timm
- * has bottlenecks only.
+ * has only bottlenecks.
  *
  * Easy to get wrong:
  *   - "SAME" padding depends on the size and has the odd pixel at the end; the
- *     pool's padding never wins (-inf)
- *   - activation comes after the sum, though the net is called V2
- *   - and what stdconv.c says
+ *     pool is padded with -inf
+ *   - the activation comes after the sum, although the network is called V2
+ *   - see also stdconv.c
  */
 #include "models/config.h"
 #include "models/stdconv.h"
@@ -48,7 +48,7 @@ vitcl_status vt_hybrid_configure(vt_config *c, const vt_json *config,
         VT_TRY(vt_fail(VITCL_ECORRUPT, "%s: the ResNet stem has no useful size",
                        path));
     c->patch_h = c->patch_w = kernel * vt_stdconv_stride(c);
-    /* a .npz stem without stages looks like the others */
+    /* in a .npz file a stem without stages has the same names as others */
     if (npz)
         VT_TRY(vt_configure_npz(c, w, path));
     else

@@ -1,5 +1,5 @@
 /*
- * model.c - what a model is asked, and its end.
+ * model.c - access to a model's members, and freeing it.
  */
 #include "models/model_private.h"
 

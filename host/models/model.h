@@ -1,12 +1,12 @@
 /*
  * model.h - from a checkpoint's config and tensors to the steps of a plan.
  *
- * A family is one file and one row of vt_arch_table[] (models.c): how to
- * recognise it, how to read its config, how to write its plan. Model code
- * never sees a device.
+ * A family is one file and one row of vt_arch_table[] (models.c): functions
+ * that recognise it, read its config and build its plan. Model code never uses
+ * a device.
  *
- * A model never changes once it is open: whatever a size or a layout needs is
- * worked out from the name that a plan asks for ("pos_embed@8x12", derived.c).
+ * An open model is immutable. A parameter for another size or layout is derived
+ * from the name that a plan uses ("pos_embed@8x12", derived.c).
  */
 #ifndef VT_MODELS_MODEL_H
 #define VT_MODELS_MODEL_H
@@ -21,7 +21,7 @@ typedef enum {                /* how positions are resized to another grid */
                VT_POS_TIMM,   /* bicubic, antialiased */
                VT_POS_HF,     /* bicubic, to a size */
                VT_POS_DINOV2, /* bicubic by scale factor with the 0.1 offset */
-               VT_POS_GOOGLE  /* corner-aligned bilinear (scipy zoom order 1) */
+               VT_POS_GOOGLE  /* bilinear, corners aligned (scipy zoom 1) */
 } vt_pos_rule;
 
 typedef enum { VT_SOURCE_TIMM, VT_SOURCE_HF, VT_SOURCE_NPZ } vt_source;
@@ -34,39 +34,39 @@ typedef enum {
 
 typedef enum {                  /* the paper's positions (appendix D.4) */
                VT_POS_1D,       /* 1-D: a row for each token */
-               VT_POS_2D,       /* 2-D: half from a column's table, half
-                                 * from a row's; none for prefix tokens */
-               VT_POS_RELATIVE, /* keys for offsets in row-major order that
-                                 * queries look at beside the tokens' */
+               VT_POS_2D,       /* 2-D: half from a table of columns, half
+                                 * from one of rows; not for prefix tokens */
+               VT_POS_RELATIVE, /* learnt keys for row-major offsets; their
+                                 * logits are added */
 } vt_pos_kind;
 
-typedef enum { /* where positions come in */
+typedef enum { /* where positions are added */
                VT_AT_STEM /* once, before the blocks */,
-               VT_AT_LAYERS, /* before each block, its own */
-               VT_AT_SHARED  /* before each block, the same */
+               VT_AT_LAYERS, /* before each block, a table each */
+               VT_AT_SHARED  /* before each block, one table */
 } vt_pos_injection;
 
-/* What the ViT families have in common and where they differ, in the paper's
- * and timm's words. Zero means: does not have it. */
+/* The properties of a model, named as in the paper and timm. 0 or false: the
+ * model does not have it. */
 typedef struct vt_config {
     char family[32]; /* the row of vt_arch_table[] */
     char name[128];  /* timm's architecture or HF's architectures[0] */
     vt_source source;
     int height, width_px, patch_h, patch_w; /* as trained; a hybrid's patch
-                                             * counts its stem's strides */
+                                             * includes its stem's stride */
     int width, depth, heads, mlp, classes;  /* D, L, H, MLP width, K */
     float eps;
     vt_act act;
     bool class_token, dist_token;
     int registers;
     bool norm_optional;
-    bool pos_optional; /* the family may do without: set before reading */
-    vt_pos_kind places;
-    vt_pos_injection places_at;
+    bool pos_optional; /* optional in the family; set before reading */
+    vt_pos_kind pos_kind;
+    vt_pos_injection pos_injection;
     bool pos_embed; /* an absolute table of rows ... */
     int pos_prefix; /* ... whose first rows are for this many prefix tokens */
     vt_pos_rule pos_rule;
-    bool proj_bias, fc_bias; /* of attention's last layer and of the MLP */
+    bool proj_bias, fc_bias; /* of attention's output and of the MLP */
     bool patch_bias, qkv_bias, qk_norm, layer_scale, head_bias;
     bool pre_norm;            /* norm_pre before block 0 */
     bool final_norm;          /* norm on all tokens after the last block */
@@ -75,29 +75,29 @@ typedef struct vt_config {
     bool swiglu;              /* gated MLP: silu(first half) * second half */
     bool mlp_norm, attn_norm; /* EVA's and BEiT-3's inner norms */
     bool rope;
-    int rope_h, rope_w; /* grid that rotary positions are scaled to */
+    int rope_h, rope_w; /* the grid that rotary positions are scaled to */
     vt_table_kind rel_pos;
-    bool rel_pos_shared; /* one for all blocks */
-    bool rel_pos_swin;   /* the MLP as Swin V2 has it */
-    bool attn_pool;      /* pooling by attention */
-    bool pool_all;       /* ... which sees the prefix tokens, too */
+    bool rel_pos_shared; /* one table for all blocks */
+    bool rel_pos_swin;   /* the MLP of Swin V2 */
+    bool attn_pool;      /* attention pooling */
+    bool pool_all;       /* ... over prefix tokens too */
     int pre_logits;      /* width of the tanh layer before the head */
-    int pooler;          /* width of HF's layer on the class token ... */
+    int pooler;          /* width of HF's layer on the class token, ... */
     vt_act pooler_act;   /* ... of models without a head */
     vt_pool_kind pool;
     int pool_first;
-    bool pool_max_mean; /* timm's "avgmax": the mean of maximum and mean */
+    bool pool_max_mean; /* timm's "avgmax": (max + mean) / 2 */
     int projection;     /* CLIP: width of the embedding; no classes */
     int stem_stages, stem_layers[4], stem_width[5]; /* hybrid or ResNet */
     bool stem_only;  /* a stem without stages: conv, norm, pool */
-    bool stem_basic; /* blocks of two 3x3 convolutions, no bottlenecks */
-    bool folded;     /* BatchNorm is folded into convolutions: does not train */
+    bool stem_basic; /* blocks of two 3x3 convolutions, not bottlenecks */
+    bool folded;     /* BatchNorm is folded into convolutions: no training */
 } vt_config;
 
 typedef struct vt_model vt_model;
 
-/* path as vitcl_model_load() takes it; everything of the checkpoint is
- * checked: missing, surplus and misshapen tensors are named. */
+/* path: as for vitcl_model_load(). Checks the whole checkpoint; the error names
+ * missing, surplus and misshapen tensors. */
 vitcl_status vt_model_open(vt_model **out, const char *path);
 /* The same from what its files hold; weights are borrowed. */
 vitcl_status vt_model_open_memory(vt_model **out,
@@ -112,20 +112,20 @@ const vt_config *vt_model_config(const vt_model *m);
 const vt_weights *vt_model_weights(const vt_model *m); /* NULL: a preset */
 /* NULL where there is none (presets, .npz) */
 const vt_json *vt_model_json(const vt_model *m);         /* config.json */
-const vt_json *vt_model_preprocessor(const vt_model *m); /* HF's */
+const vt_json *vt_model_preprocessor(const vt_model *m); /* HF only */
 const char *vt_model_type(const vt_model *m); /* HF model_type, "timm", ... */
-/* Short label and longer name; NULL where the file has none. Hugging Face's
- * text is the label and has no longer form. */
+/* Short label and longer name; NULL if the file has none. Hugging Face's text
+ * is the label; it has no longer name. */
 const char *vt_model_label(const vt_model *m, uint32_t label);
 const char *vt_model_longname(const vt_model *m, uint32_t label);
 uint64_t vt_model_parameters(const vt_model *m);
-/* Multiply-accumulates of one picture, every token through every block. */
+/* Multiply-accumulates of one picture, with every token in every block. */
 vitcl_status vt_model_macs(double *out, const vt_model *m, int height,
                            int width);
-/* Tokens in a block for a picture of this size; 0: not even one patch. */
+/* Tokens in a block for a picture of this size; 0: no whole patch. */
 int vt_model_tokens(const vt_model *m, int height, int width);
 
-/* VITCL_EUNSUPPORTED, and why, for a model that only answers. */
+/* VITCL_EUNSUPPORTED, with the reason, if the model cannot be trained. */
 vitcl_status vt_model_trains(const vt_model *m);
 
 /* For vt_store_new(): context is the vt_model. */
@@ -133,25 +133,24 @@ vitcl_status vt_model_read_param(float *out, void *model, const char *name,
                                  uint64_t count);
 
 typedef struct vt_outputs {
-    vt_val features; /* [B,F]: what the head's last layer reads */
+    vt_val features; /* [B,F]: the input of the head's last layer */
     vt_val logits;   /* [B,K]; VT_NONE without a classifier */
-    vt_val patches;  /* [B,N,D]: the patches' last representations, instead of
-                      * the others, where patches are corrupted */
+    vt_val patches;  /* [B,N,D]: the final patch tokens, instead of the other
+                      * two, with a patch_source */
 } vt_outputs;
-/* What training asks of the steps beside their gradients. */
+/* Options for training. */
 typedef struct vt_build_options {
     float dropout, drop_path; /* shares of elements, and of pictures in the
-                               * last block, that fall; not needed: 0 */
-    unsigned random_state;    /* of what falls ... */
-    vt_val train_step;        /* ... in this step, i32 [1]; or none */
-    vt_val patch_source;      /* masked patch prediction: patches come from
-                               * where this i32 [B,N] says, or are "mpp_mask";
-                               * or none */
+                               * last block, that are dropped; 0: none */
+    unsigned random_state;    /* seeds dropout ... */
+    vt_val train_step;        /* ... of this step, i32 [1]; or VT_NONE */
+    vt_val patch_source;      /* masked patch prediction: i32 [B,N], as in
+                               * vt_mask_patches(); or VT_NONE */
 } vt_build_options;
-/* Append everything from pixels[B,3,H,W] on; options: NULL for inference.
- * Values are named as the goldens name them: "embed", "block.<i>", "norm",
- * "attention.<i>", "features", "logits" and HF's output names; what the library
- * returns is kept, and so are the features. Errors stick to the plan. */
+/* Appends all steps after pixels[B,3,H,W]; options: NULL for inference. Values
+ * have the names of the goldens: "embed", "block.<i>", "norm", "attention.<i>",
+ * "features", "logits" and HF's output names. The features and what the
+ * original library returns are kept. Errors are recorded in the plan. */
 void vt_model_build(vt_plan *p, const vt_model *m, vt_val pixels,
                     const vt_build_options *options, vt_outputs *out);
 
@@ -160,7 +159,7 @@ typedef struct vt_arch {
     const char *name;
     const char *looks; /* "the file looks like a <looks>" */
     /* Is this checkpoint of this family? One of the two may be NULL; without w
-     * the config's name decides. */
+     * the config's model name decides. */
     bool (*match)(const vt_json *config, const vt_weights *w);
     vitcl_status (*configure)(vt_config *c, const vt_json *config,
                               const vt_weights *w, const char *path);

@@ -1,5 +1,5 @@
 /*
- * model_private.h - what a model is made of: for this folder only.
+ * model_private.h - the members of a model; for this folder only.
  */
 #ifndef VT_MODELS_MODEL_PRIVATE_H
 #define VT_MODELS_MODEL_PRIVATE_H
@@ -10,7 +10,7 @@ struct vt_model {
     const vt_arch *arch;
     vt_weights *weights; /* NULL: a preset */
     vt_json *json, *processor_file;
-    const vt_json *preprocessor; /* in it */
+    const vt_json *preprocessor; /* part of it */
     char *path;
     const char *type;
     const char **label, **longname; /* borrowed from json */
@@ -19,7 +19,7 @@ struct vt_model {
 };
 
 const vt_arch *vt_arch_find(const char *name);
-/* Holds the file against the plan, counts parameters. */
+/* Checks the file against the plan and counts parameters. */
 vitcl_status vt_model_check(vt_model *m);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * models.c - the families, and opening a checkpoint: find its files, ask each
- * family whether it knows it, and hold every tensor against the plan (check.c).
+ * models.c - the families, and opening a checkpoint: find its files, find its
+ * family, and check every tensor against the plan (check.c).
  */
 #include "models/derived.h"
 #include "models/model_private.h"
@@ -13,7 +13,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The first that matches takes it: special ones before general ones. */
+/* The first match is used, so special families come before general ones. */
 const vt_arch vt_arch_table[] = {
     {"resnet", "BiT ResNet", vt_resnet_match, vt_resnet_configure,
      vt_resnet_build},
@@ -62,15 +62,15 @@ done:
     return st;
 }
 
-/* timm's config says all about its pictures. timm does not open the files of
- * transformers' processors, so what is wrong in them is no concern here. */
+/* A timm config is complete without a processor file. timm does not open these
+ * files, so errors in them do not matter. */
 static bool has_processor(const vt_model *m)
 {
     return !vt_config_timm(m->json)[0];
 }
 
-/* transformers 5 writes one file for CLIP and SigLIP, the image processor's
- * part in it, and looks there first. */
+/* transformers 5 writes one file for CLIP and SigLIP that includes the image
+ * processor's settings, and looks there first. */
 static vitcl_status load_processor(vt_model *m, const char *path)
 {
     vitcl_status st = VITCL_OK;
@@ -124,7 +124,7 @@ static vitcl_status read_labels(vt_model *m)
         for (const vt_json *v = vt_json_first(names); v && i < n;
              v = vt_json_next(v), i++)
             vt_json_string(&m->label[i], v);
-    /* descriptions come in the same order as a rule: look there first */
+    /* descriptions are usually in the same order: try the next one first */
     for (i = 0; i < n; i++) {
         if (!m->label[i])
             continue;
@@ -152,7 +152,7 @@ static vitcl_status unknown_family(const char *path, const vt_json *json)
                    path, name, list);
 }
 
-/* Does the config itself name a family that is not known here? */
+/* Does the config name a model that no family matches? */
 static bool is_foreign(const vt_json *json)
 {
     const vt_arch *a = vt_arch_table;
@@ -164,7 +164,7 @@ static bool is_foreign(const vt_json *json)
     return !a->name;
 }
 
-/* Only formats that have none by nature do without a config. */
+/* The error for a missing config, in a format that needs one. */
 static vitcl_status no_config(const char *path, const char *format)
 {
     vitcl_status st = VITCL_OK;
@@ -196,7 +196,7 @@ static vitcl_status find_family(vt_model *m, bool npz)
     return VITCL_OK;
 }
 
-/* Once its weights and JSON are there; takes raw over. */
+/* Sets up a model whose JSON has been read; takes ownership of raw. */
 static vitcl_status know(vt_model *m, vt_tensors *raw, bool npz)
 {
     vitcl_status st =
@@ -235,7 +235,7 @@ vitcl_status vt_model_open(vt_model **out, const char *path)
     VT_TRY(vt_strdup(&m->path, path));
     VT_TRY(vt_tensors_open(&raw, path));
     npz = is_npz(raw);
-    if (!npz) { /* a stray config beside a .npz is not its own */
+    if (!npz) { /* a config.json next to a .npz does not belong to it */
         VT_TRY(load_json(&m->json, path, "config.json"));
         VT_TRY(load_processor(m, path));
         VT_TRY(vt_config_types(m->json, path));

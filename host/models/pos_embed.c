@@ -1,11 +1,11 @@
 /*
- * pos_embed.c - the positions that the paper compares (appendix D.4): 1-D rows,
- * 2-D halves, keys for offsets; at the stem, or before each block.
+ * pos_embed.c - the positions that the paper compares (appendix D.4): 1-D, 2-D
+ * or relative; at the stem or before each block.
  *
- * Published models have rows at the stem and nothing else; the rest is what
- * `vitcl train` makes. The paper is silent about the class token where there
- * is no row for it: 2-D positions leave it alone, relative ones have three keys
- * more (vt_relkeys()). (Resizing: pos_resize.c)
+ * Published models have only 1-D positions at the stem; `vitcl train` can make
+ * the others. The paper does not say what they do for the class token. Here it
+ * has no 2-D position, and relative positions have three more keys
+ * (vt_relkeys()). For resizing see pos_resize.c.
  */
 #include "models/config.h"
 #include "models/vit.h"
@@ -35,7 +35,7 @@ vt_val vt_pos_add(vt_plan *p, const vt_config *c, vt_val x, const char *prefix,
 {
     const int half = c->width / 2;
 
-    if (c->places == VT_POS_1D)
+    if (c->pos_kind == VT_POS_1D)
         return vt_add_rows(p, x, vt_pos_table(p, c, prefix, gh, gw));
     return vt_add_grid(p, x, table(p, c, prefix, "_x", gh, gw, gw, half),
                        table(p, c, prefix, "_y", gh, gw, gh, half));
@@ -46,16 +46,16 @@ vt_val vt_pos_inject(vt_plan *p, const vt_config *c, int i, vt_val x,
 {
     char prefix[24] = "";
 
-    if (c->places_at == VT_AT_STEM)
+    if (c->pos_injection == VT_AT_STEM)
         return x;
     if (!e->gh)
         return vt_plan_fail(p, vt_fail(VITCL_EUNSUPPORTED,
                                        "positions inside of blocks are for "
                                        "plain ViTs and hybrids, not for %s",
                                        c->name));
-    if (c->places == VT_POS_RELATIVE)
+    if (c->pos_kind == VT_POS_RELATIVE)
         return x;
-    if (c->places_at == VT_AT_LAYERS)
+    if (c->pos_injection == VT_AT_LAYERS)
         snprintf(prefix, sizeof prefix, "blocks.%d.", i);
     return vt_pos_add(p, c, x, prefix, e->gh, e->gw);
 }
@@ -72,7 +72,7 @@ vt_val vt_pos_bias(vt_plan *p, const vt_config *c, int i, vt_val qkv,
                        "offsets in row-major order belong to pictures of %dx%d "
                        "pixels, where they were learnt",
                        c->height, c->width_px));
-    if (c->places_at == VT_AT_LAYERS)
+    if (c->pos_injection == VT_AT_LAYERS)
         snprintf(name, sizeof name, "blocks.%d.attn.rel_pos_keys", i);
     return vt_relkeys(p, qkv, vt_param(p, name, 2, (int[]){rows, c->width}),
                       c->heads, prefix);

@@ -1,21 +1,21 @@
 /*
- * pos_resize.c - resizing what a model has learnt about places.
+ * pos_resize.c - resizing position embeddings and tables.
  *
  * Every resize here is separable: each output row or column is a weighted sum
- * of a few input rows or columns ("taps"), columns first. The rules differ in
- * the taps alone:
+ * of a few input rows or columns ("taps"), columns first. The rules differ
+ * only in the taps:
  *
- *   timm     bicubic, a = -0.5, support grows when shrinking (antialias)
- *   HF       bicubic, a = -0.75, four taps always, half-pixel centres
+ *   timm     bicubic, a = -0.5, support increases when shrinking (antialias)
+ *   HF       bicubic, a = -0.75, always four taps, half-pixel centres
  *   DINOv2   the same with the scale (n + 0.1) / m instead of n / m
  *   Google   linear between corners: scipy.ndimage.zoom(order=1)
  *   bilinear HF's BEiT tables: two taps, half-pixel centres, clamped
- *   timm's   relative tables: linear between samples that lie geometrically
- *            farther apart from the middle outwards, because near offsets
- *            are learnt more finely than far ones
+ *   timm's   relative tables: linear between samples whose distance increases
+ *            geometrically from the middle, because near offsets are learnt
+ *            more finely than far ones
  *
- * Easy to get wrong: torch's antialiased bicubic has a = -0.5 like Pillow's,
- * the plain one a = -0.75 like OpenCV's.
+ * Easy to get wrong: torch's antialiased bicubic has a = -0.5 like Pillow,
+ * the plain one a = -0.75 like OpenCV.
  */
 #include "models/pos_resize.h"
 
@@ -26,9 +26,9 @@
 
 typedef struct taps {
     int n;         /* outputs */
-    int most;      /* taps for an output */
+    int most;      /* taps per output */
     int *index;    /* [n][most] */
-    float *weight; /* [n][most]; 0 for those not used */
+    float *weight; /* [n][most]; 0: unused */
 } taps;
 
 static void taps_free(taps *t)
@@ -128,10 +128,10 @@ done:
     return st;
 }
 
-/* Where the samples of an axis of n = 2h-1 offsets lie on the new axis: 0 in
- * the middle, steps 1, q, q^2 ... with q such that they end where the new
- * axis ends (bisection, as timm does it). place[n] */
-static void geometric_places(double *place, int n, int out)
+/* The positions of the n = 2h-1 samples of an axis on the new axis: 0 in the
+ * middle, then steps 1, q, q^2, ... with q such that the last is at the end of
+ * the new axis (bisection, as in timm). pos[n] */
+static void geometric_positions(double *pos, int n, int out)
 {
     const int half = n / 2;
     double left = 1.01, right = 1.5, q = left, at = 1;
@@ -143,10 +143,10 @@ static void geometric_places(double *place, int n, int out)
         else
             left = q;
     }
-    place[half] = 0;
+    pos[half] = 0;
     for (int i = 0; i < half; i++) {
-        place[half + 1 + i] = at;
-        place[half - 1 - i] = -at;
+        pos[half + 1 + i] = at;
+        pos[half - 1 - i] = -at;
         at += pow(q, i + 1);
     }
 }
@@ -154,21 +154,21 @@ static void geometric_places(double *place, int n, int out)
 static vitcl_status taps_geometric(taps *t, int in, int out)
 {
     vitcl_status st = VITCL_OK;
-    double *place = NULL;
+    double *pos = NULL;
 
-    VT_TRY(VT_NEW(&place, (size_t)in));
-    geometric_places(place, in, out);
+    VT_TRY(VT_NEW(&pos, (size_t)in));
+    geometric_positions(pos, in, out);
     VT_TRY(taps_new(t, out, 2));
     for (int i = 0; i < out; i++) {
         const double x = i - out / 2;
         int right = 0, left;
         double from_left, to_right;
-        while (right < in && place[right] < x)
+        while (right < in && pos[right] < x)
             right++;
         right = VT_MIN(right, in - 1);
         left = VT_MAX(right - 1, 0);
-        from_left = VT_MAX(x - place[left], 0);
-        to_right = VT_MAX(place[right] - x, 0);
+        from_left = VT_MAX(x - pos[left], 0);
+        to_right = VT_MAX(pos[right] - x, 0);
         if (from_left <= 0 && to_right <= 0)
             from_left = to_right = 1;
         t->index[2 * i] = left;
@@ -177,11 +177,11 @@ static vitcl_status taps_geometric(taps *t, int in, int out)
         t->weight[2 * i + 1] = (float)(from_left / (from_left + to_right));
     }
 done:
-    free(place);
+    free(pos);
     return st;
 }
 
-/* in[rows.n's inputs, w, channels] -> out[rows.n, columns.n, channels] */
+/* in[h, w, channels] -> out[rows.n, columns.n, channels] */
 static vitcl_status apply(float *out, const float *in, int h, int w,
                           const taps *rows, const taps *columns, int channels)
 {
@@ -271,9 +271,9 @@ done:
     return st;
 }
 
-/* Row (dy, dx) of the table: (dy + h-1) * (2w-1) + dx + w-1, dy = query's y
- * minus key's. Its last three: class to patch, patch to class, class to
- * itself. */
+/* Offset (dy, dx) has row (dy + h-1) * (2w-1) + dx + w-1; dy is the query's y
+ * minus the key's. The last three rows: class to patch, patch to class, class
+ * to itself. */
 void vt_table_index(int *index, int h, int w, int extra)
 {
     const int first = extra / 3, n = h * w, T = n + first;
@@ -297,7 +297,7 @@ void vt_rope_table(float *out, int h, int w, int ref_h, int ref_w, int head)
     const int bands = head / 4;
 
     for (int t = 0; t < h * w; t++) {
-        const float place[2] = {
+        const float pos[2] = {
             (float)(t / w) / (float)h * (float)ref_h,
             (float)(t % w) / (float)w * (float)ref_w,
         };
@@ -307,7 +307,7 @@ void vt_rope_table(float *out, int h, int w, int ref_h, int ref_w, int head)
             const int axis = i / (2 * bands), band = i % (2 * bands) / 2;
             const float step =
                 1.0f / powf(10000.0f, (float)band / (float)bands);
-            const float angle = place[axis] * step;
+            const float angle = pos[axis] * step;
             sines[i] = sinf(angle);
             cosines[i] = cosf(angle);
         }

@@ -1,14 +1,13 @@
 /*
  * preprocess.c - see preprocess.h.
  *
- *   timm          its config's pretrained_cfg, or the same words outside of one
- *   Hugging Face  the image processor's file; without one what transformers
- *                 does by default for the model's type
- *   Google        the .npz files' own: a squash, bilinear, mean and deviation
- *                 of one half
+ *   timm          its config's pretrained_cfg, or the same keys outside of it
+ *   Hugging Face  the image processor's file; without one the defaults of
+ *                 transformers for the model's type
+ *   Google        .npz files: bilinear resize without keeping the aspect ratio,
+ *                 mean and standard deviation 0.5
  *
- * A folder with both libraries' files is that of the library that its
- * config.json is written for.
+ * If a folder has files of both libraries, its config.json decides.
  */
 #include "models/preprocess.h"
 
@@ -36,8 +35,8 @@ void vt_model_input(uint32_t *height, uint32_t *width, const vt_model *m)
 
     *height = (uint32_t)c->height;
     *width = (uint32_t)c->width_px;
-    /* Of HF's models those that take any size unasked run at the processor's:
-     * DINOv2 was trained at 518 and is published with a processor of 224. */
+    /* HF's models that accept any size by default use the processor's size:
+     * DINOv2 was trained at 518, and its published processor has 224. */
     if (c->source != VT_SOURCE_HF || strcmp(c->family, "dinov2") != 0 ||
         !vt_model_preprocessor(m) ||
         vt_preprocess_hf_size(&h, &w, vt_model_preprocessor(m),

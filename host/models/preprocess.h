@@ -1,6 +1,6 @@
 /*
- * preprocess.h - how a checkpoint's own library would prepare its pictures: the
- * one place that decides, for answers, training and conversion alike.
+ * preprocess.h - how a checkpoint's original library prepares pictures.
+ * Inference, training and conversion all use this.
  */
 #ifndef VT_MODELS_PREPROCESS_H
 #define VT_MODELS_PREPROCESS_H
@@ -10,7 +10,7 @@
 /* How m's pictures are prepared for height x width. */
 vitcl_status vt_model_preprocess(vt_preprocess *out, const vt_model *m,
                                  uint32_t height, uint32_t width);
-/* The size that its pictures have where nobody asks for another. */
+/* The default picture size. */
 void vt_model_input(uint32_t *height, uint32_t *width, const vt_model *m);
 
 #endif

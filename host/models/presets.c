@@ -1,7 +1,7 @@
 /*
  * presets.c - the paper's models by name, with random weights.
  *
- * For plans, counts and benchmarks: what they answer means nothing. Sizes are
+ * For plans, counts and benchmarks; their results are meaningless. Sizes are
  * those of the paper's table 1 and of big_vision's Ti and S.
  */
 #include "base/memory.h"

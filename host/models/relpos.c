@@ -1,19 +1,19 @@
 /*
  * relpos.c - timm's ViTs with relative positions (vit_relpos_*, vit_srelpos_*):
- * no absolute ones, often no class token, mean pooling.
+ * no absolute positions, often no class token, mean pooling.
  *
  * The bias of attention comes from a small MLP on the logarithm of the offset
  * (Liu et al. 2021, arXiv:2111.09883), in each block or once for all
- * ("srelpos"), or from a learnt table as BEiT's. The MLP is run on the host:
- * it is asked for as a parameter, <prefix>.rel_pos@HxW, one row an offset.
+ * ("srelpos"), or from a learnt table as in BEiT. The MLP runs on the host: its
+ * output is the parameter <prefix>.rel_pos@HxW with one row per offset.
  *
  * Easy to get wrong:
- *   - timm's own mode has sign(d) * log(1 + |d|) without any scaling, so that
+ *   - timm's default mode has sign(d) * log(1 + |d|) without scaling, so that
  *     another size needs no resizing; the "swin" mode scales by the window to
- *     -8..8, takes log2, divides by 3, and ends in 16 * sigmoid
- *   - rows of the class token are zeros (a row of its own here, 0)
+ *     -8..8, takes log2, divides by 3, and applies 16 * sigmoid at the end
+ *   - the class token's bias is 0 (here one row of zeros)
  *   - in the "swin" mode the MLP's second layer has no bias
- *   - "rpn" models norm after attention and MLP, not before
+ *   - "rpn" models have their norms after attention and MLP, not before
  */
 #include "base/memory.h"
 #include "models/config.h"
@@ -56,7 +56,7 @@ done:
     return st;
 }
 
-/* One offset along an axis of n patches, as the MLP sees it. */
+/* The MLP's input for offset d along an axis of n patches. */
 static float log_offset(int d, int n, bool swin)
 {
     float x = (float)d;

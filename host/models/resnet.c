@@ -1,21 +1,21 @@
 /*
  * resnet.c - the paper's baseline: a ResNet with GroupNorm and standardised
- * convolutions (BiT, Kolesnikov et al. 2020, arXiv:1912.11370), as timm has it
- * under resnetv2_50x1_bit and the like.
+ * convolutions (BiT, Kolesnikov et al. 2020, arXiv:1912.11370); timm's
+ * resnetv2_50x1_bit and similar models.
  *
  *   7x7 stride 2 -> 3x3 max pool stride 2
- *   -> stages of blocks: h = relu(GN(x)); x = shortcut +
- * 1x1(GNr(3x3(GNr(1x1(h)))))
+ *   -> stages of blocks:
+ *        h = relu(GN(x)); x = shortcut + 1x1(GNr(3x3(GNr(1x1(h)))))
  *   -> relu(GN(x)) -> mean over the picture -> linear head
  *
  * Easy to get wrong:
  *   - the norm comes before each convolution, unlike in the hybrids' stems:
- *     nothing follows the 7x7, nothing follows the sum
- *   - a stage's first block has a shortcut of its own, which reads h, not x
- *   - padding is PyTorch's, and the pool's is a margin of zeros, which wins
- *     over negative numbers
+ *     there is none after the 7x7 or after the sum
+ *   - the shortcut of a stage's first block is a 1x1 of h, not of x
+ *   - padding is PyTorch's; the pool is padded with zeros, which are greater
+ *     than negative values
  *   - the head is a 1x1 convolution, head.fc.weight[K,C,1,1]
- *   - and what stdconv.c says
+ *   - see also stdconv.c
  */
 #include "models/config.h"
 #include "models/stdconv.h"
@@ -32,7 +32,7 @@ bool vt_resnet_match(const vt_json *config, const vt_weights *w)
     return strncmp(name, "resnetv2_", 9) == 0 && strstr(name, "_bit") != NULL;
 }
 
-/* timm writes down what it was called with, "in_chans": 3 for one. */
+/* timm writes the arguments of its call, such as "in_chans": 3. */
 static bool is_default(const vt_json *args, const char *key)
 {
     const vt_json *v = vt_json_get(args, key);
@@ -80,7 +80,7 @@ vitcl_status vt_resnet_configure(vt_config *c, const vt_json *config,
         st = vt_bad_number(path, bad);
         goto done;
     }
-    /* "0 classes" is how timm writes a model without head */
+    /* timm writes 0 classes for a model without a head */
     vt_config_number(&c->classes, config, "num_classes", INT32_MAX, &bad);
     if (!c->classes)
         c->classes = vt_weight_dim(w, "head.fc.weight", 0);
@@ -100,8 +100,8 @@ done:
     return st;
 }
 
-/* Dropout comes before the head alone, as in timm: the paper drops nothing in
- * its ResNets. */
+/* Without dropout, which comes only before the head, as in timm: the paper has
+ * none in its ResNets. */
 static vt_val block(vt_plan *p, const vt_config *c, vt_val x, int s, int b,
                     int number, const vt_build_options *o)
 {

@@ -5,18 +5,18 @@
  *   3x3 stride 2 -> 3x3 -> 3x3, each with relu -> 3x3 max pool stride 2
  *   -> stages of bottlenecks:
  *        relu(shortcut + 1x1(relu(3x3(relu(1x1(x))))))
- *        shortcut of a stage's first block: 1x1(mean of 2x2(x)), of others: x
+ *        shortcut: 1x1(mean of 2x2(x)) in a stage's first block, else x
  *   -> 1x1 patches
  *
- * BatchNorm stands behind every convolution and is folded into it, so a
+ * Every convolution is followed by a BatchNorm, which is folded into it, so a
  * convolution here has a bias (batchnorm.c).
  *
  * Easy to get wrong:
  *   - padding is PyTorch's, one pixel on each side of a 3x3
- *   - stage 0 keeps its size, and its shortcut is not pooled; each later stage
+ *   - stage 0 keeps the size, and its shortcut is not pooled; each later stage
  *     halves it in its first 3x3
- *   - where a side is odd, the last 2x2 has the mean of the pixels it sees
- *   - the last convolution of a block gets its relu after the sum
+ *   - if a side is odd, the last 2x2 is the mean of the pixels inside
+ *   - the relu of a block's last convolution comes after the sum
  *   - the first two convolutions are half as wide as the third
  */
 #include "models/config.h"
@@ -37,8 +37,8 @@ bool vt_resnetd_match(const vt_json *config, const vt_weights *w)
 
 /* ---- sizes ---- */
 
-/* The filters of a convolution, from it or from the norm behind it: the one
- * that is missing is told by its name later. */
+/* The number of filters, from a convolution or from its norm: if one is
+ * missing, it is named later. */
 static int filters(const vt_weights *w, const char *conv, const char *norm)
 {
     const int n = vt_weight_dim(w, conv, 0);
@@ -105,7 +105,8 @@ done:
 
 /* ---- the plan ---- */
 
-/* A convolution with its norm folded in: relu(conv(x) + b (+ residual)). */
+/* A convolution with its norm folded in: conv(x) + b (+ residual), then relu if
+ * asked for. */
 static vt_val conv(vt_plan *p, vt_val x, int out, int kernel, int stride,
                    vt_val residual, bool relu, const char *prefix)
 {

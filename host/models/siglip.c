@@ -2,16 +2,16 @@
  * siglip.c - the vision tower of SigLIP and SigLIP 2 (Zhai et al. 2023,
  * arXiv:2303.15343; Tschannen et al. 2025, arXiv:2502.14786).
  *
- * timm's and HF's names.
+ * With timm's and HF's names.
  *
  * Easy to get wrong:
- *   - no class token: a learnt query pools the patches by attention, and an
- *     MLP with its own norm is added behind it
+ *   - no class token: a learnt query pools the patches by attention, followed
+ *     by an MLP with its own norm and a residual
  *   - the norm runs on all tokens before the pool
- *   - HF's SiglipForImageClassification takes the mean of the patches instead,
- *     and leaves the learnt query that is still in its files unused
- *   - HF's files want the tanh GELU; timm runs SigLIP 1 with the exact one
- *     and only those SigLIP 2 towers with tanh that are new in it
+ *   - HF's SiglipForImageClassification uses the mean of the patches instead;
+ *     the learnt query is still in its files
+ *   - HF files need the tanh GELU; timm uses the exact one for SigLIP 1 and
+ *     tanh only for the SigLIP 2 towers that SigLIP 1 does not have
  */
 #include "models/config.h"
 #include "models/vit.h"

@@ -2,10 +2,10 @@
  * stdconv.c - BiT's ResNets: standardised convolutions, GroupNorm, stages.
  *
  * Easy to get wrong:
- *   - every convolution is standardised (zero mean, unit variance a filter);
- *     timm adds 1e-8 to the variance, Flax 1e-5 to the deviation
+ *   - every convolution is standardised (zero mean, unit variance per filter);
+ *     timm adds 1e-8 to the variance, Flax 1e-5 to the standard deviation
  *   - GroupNorm: 32 groups, eps 1e-5 in timm (Flax 1e-6)
- *   - stage 0 keeps its size, each later one halves it in its first 3x3
+ *   - stage 0 keeps the size, each later stage halves it in its first 3x3
  */
 #include "models/stdconv.h"
 
@@ -33,7 +33,7 @@ vt_val vt_stdconv(vt_plan *p, vt_val x, int out, int kernel, int stride,
     char name[96];
     vt_val w;
 
-    /* Standardised once at load, unless training changes it. */
+    /* Standardised once on loading, except in training, which changes it. */
     snprintf(name, sizeof name, "%s.weight%s", prefix, train ? "" : "@std");
     w = vt_param(p, name, 4, (int[]){out, vt_dim(p, x, 1), kernel, kernel});
     if (train)
@@ -56,8 +56,8 @@ vt_val vt_stdconv_norm(vt_plan *p, vt_val x, vt_val residual, bool relu,
 
 /* ---- sizes ---- */
 
-/* The filters of a convolution, from it or from the norm behind it: the one
- * that is missing is told by its name later. */
+/* The number of filters, from a convolution or from its norm: if one is
+ * missing, it is named later. */
 static int either(const vt_weights *w, const char *prefix, const char *conv,
                   const char *norm)
 {

@@ -1,6 +1,6 @@
 /*
- * stored.c - a parameter as the file has it; a preset has none, and makes it
- * up.
+ * stored.c - a parameter as it is in the file; a preset has random weights
+ * instead.
  */
 #include "models/derived.h"
 #include "models/model_private.h"
@@ -16,8 +16,9 @@ static uint64_t mix(uint64_t x)
     return x ^ (x >> 31);
 }
 
-/* The sum of two uniform 16-bit numbers ends at 2.4 standard deviations, much
- * as a normal of 0.02 truncated at two; one hash makes two of them. */
+/* The sum of two uniform 16-bit numbers is limited to 2.4 standard deviations,
+ * similar to a normal distribution of 0.02 truncated at two. One hash gives two
+ * such sums. */
 static void random_weights(float *out, const char *name, uint64_t count)
 {
     const float scale = 0.02f * 2.4494897f / 65536.0f;

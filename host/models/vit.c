@@ -1,26 +1,27 @@
 /*
  * vit.c - the Vision Transformer (Dosovitskiy et al. 2020, arXiv:2010.11929)
- * as timm, Hugging Face (ViT, ViT-MSN) and Google's .npz files have it, and
- * the parts that other families share.
+ * in the variants of timm, Hugging Face (ViT, ViT-MSN) and Google's .npz
+ * files, and the parts that other families share.
  *
  *   z0 = [class; x1 E; ... xN E] + E_pos
  *   z' = MSA(LN(z)) + z,   z = MLP(LN(z')) + z'    (depth times)
  *   y  = head(LN(z)[class])
  *
  * Easy to get wrong:
- *   - epsilon: 1e-6 in timm and Flax, 1e-12 in most of HF's files
- *   - GELU is exact everywhere but in Flax, which trained with tanh
- *   - mean pooling moves the norm behind the pool (fc_norm), most of the time
- *   - positions may have no row for the class token (no_embed_class), or have
- *     rows for registers
+ *   - epsilon: 1e-6 in timm and Flax, 1e-12 in most HF files
+ *   - GELU is exact everywhere except in Flax, which trained with tanh
+ *   - with mean pooling the norm usually comes after the pool (fc_norm)
+ *   - the position table may have no row for the class token
+ *     (no_embed_class), or may have rows for registers
  *   - HF's pooler is not used for classification
- *   - positions that the paper compares (appendix D.4) and no published model
- *     has: 2-D, relative, and before each block; vitcl's own words for them
+ *   - the paper also compares 2-D and relative positions, and positions before
+ *     each block (appendix D.4). No published model has them, so their names
+ *     are vitcl's own
  *   - .npz: pre_logits is a tanh layer of the original ImageNet-21k files;
  *     timm drops it from its own old files
  *
- * The class token alone is read after the last block, so that block's MLP and
- * the final norm run on it alone unless somebody wants to see all tokens.
+ * Only the class token is read after the last block, so that block's MLP and
+ * the final norm process only it unless all tokens are wanted.
  */
 #include "models/vit.h"
 
@@ -30,7 +31,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* ---- small words ---- */
+/* ---- helpers ---- */
 
 vt_val vt_vit_layernorm(vt_plan *p, vt_val x, float eps, const char *format,
                         ...)
@@ -88,10 +89,10 @@ bool vt_vit_returns_tokens(const vt_config *c)
     return c->source == VT_SOURCE_HF && c->classes == 0;
 }
 
-/* ---- what falls at random, in training ---- */
+/* ---- dropout and stochastic depth ---- */
 
-/* As the paper has it (appendix B.1): after every dense layer but qkv, and
- * after the positions are added. */
+/* As in the paper (appendix B.1): after every dense layer except qkv, and
+ * after adding the positions. */
 vt_val vt_vit_dropout(vt_plan *p, vt_val x, const vt_build_options *o)
 {
     return o->dropout > 0
@@ -99,7 +100,7 @@ vt_val vt_vit_dropout(vt_plan *p, vt_val x, const vt_build_options *o)
                : x;
 }
 
-static bool falls(const vt_build_options *o)
+static bool drops(const vt_build_options *o)
 {
     return o->dropout > 0 || o->drop_path > 0;
 }
@@ -115,14 +116,14 @@ vt_val vt_vit_drop_path(vt_plan *p, const vt_config *c, int i, vt_val h,
                     : h;
 }
 
-/* x + h, where h's elements, or a picture's whole h, may fall. */
+/* x + h with dropout and stochastic depth on h. */
 static vt_val branch(vt_plan *p, const vt_config *c, int i, vt_val x, vt_val h,
                      const vt_build_options *o)
 {
     return vt_add(p, x, vt_vit_drop_path(p, c, i, vt_vit_dropout(p, h, o), o));
 }
 
-/* ---- what is read at the end ---- */
+/* ---- rows that are read at the end ---- */
 
 int vt_vit_rows(const vt_plan *p, const vt_config *c)
 {
@@ -155,7 +156,7 @@ vt_val vt_vit_embed(vt_plan *p, const vt_model *m, vt_val patches, int gh,
                     int gw, const vt_build_options *o)
 {
     const vt_config *c = vt_model_config(m);
-    const bool stem = c->places_at == VT_AT_STEM;
+    const bool stem = c->pos_injection == VT_AT_STEM;
     vt_val prefix[3], x = patches, pos = VT_NONE;
     int n = 0;
 
@@ -174,7 +175,7 @@ vt_val vt_vit_embed(vt_plan *p, const vt_model *m, vt_val patches, int gh,
         pos = vt_pos_table(p, c, "", gh, gw);
     if (n || pos != VT_NONE)
         x = vt_embed(p, x, prefix, n, pos, c->pos_prefix);
-    if (c->places == VT_POS_2D && stem)
+    if (c->pos_kind == VT_POS_2D && stem)
         x = vt_pos_add(p, c, x, "", gh, gw);
     x = vt_vit_dropout(p, x, o);
     if (c->pre_norm)
@@ -194,7 +195,7 @@ vt_block_extra vt_vit_grid(const vt_plan *p, const vt_model *m, vt_val pixels)
     return e;
 }
 
-/* MSA(h) without its last projection. */
+/* MSA(h) without its output projection. */
 static vt_val attention(vt_plan *p, const vt_config *c, int i, vt_val h,
                         vt_block_extra e)
 {
@@ -216,14 +217,14 @@ static vt_val attention(vt_plan *p, const vt_config *c, int i, vt_val h,
                       vt_param(p, name[3], 1, &head), c->eps);
     if (e.rope != VT_NONE)
         h = vt_rope(p, h, c->heads, e.rope, skip);
-    if (c->places == VT_POS_RELATIVE)
+    if (c->pos_kind == VT_POS_RELATIVE)
         e.bias = vt_pos_bias(p, c, i, h, skip, &e);
     return vt_attention(
         p, h,
         (vt_attention_args){.heads = c->heads, .bias = e.bias, .probs = probs});
 }
 
-/* MLP(h) without its last layer. */
+/* MLP(h) without its second layer. */
 static vt_val mlp(vt_plan *p, const vt_config *c, int i, vt_val h,
                   const vt_build_options *o)
 {
@@ -254,14 +255,14 @@ static vt_val pre_norm(vt_plan *p, const vt_config *c, int i, vt_val x,
     if (c->attn_norm)
         h = vt_vit_layernorm(p, h, c->eps, "blocks.%d.attn.norm", i);
     h = dense(p, h, i, "attn.proj", c->width, c->proj_bias, VT_ACT_NONE,
-              layer_scale(p, c, i, 1), falls(o) ? VT_NONE : x);
-    x = falls(o) ? branch(p, c, i, x, h, o) : h;
+              layer_scale(p, c, i, 1), drops(o) ? VT_NONE : x);
+    x = drops(o) ? branch(p, c, i, x, h, o) : h;
 
     h = vt_vit_layernorm(p, x, c->eps, "blocks.%d.norm2", i);
     h = mlp(p, c, i, h, o);
     h = dense(p, h, i, "mlp.fc2", c->width, c->fc_bias, VT_ACT_NONE,
-              layer_scale(p, c, i, 2), falls(o) ? VT_NONE : x);
-    return falls(o) ? branch(p, c, i, x, h, o) : h;
+              layer_scale(p, c, i, 2), drops(o) ? VT_NONE : x);
+    return drops(o) ? branch(p, c, i, x, h, o) : h;
 }
 
 /* timm's "rpn" models: x += ln1(attention(x)), then x += ln2(mlp(x)). */
@@ -300,7 +301,7 @@ vt_val vt_vit_blocks(vt_plan *p, const vt_config *c, vt_val x, vt_block_extra e,
     return x;
 }
 
-/* ---- from tokens to an answer ---- */
+/* ---- from tokens to logits ---- */
 
 vt_val vt_vit_norm(vt_plan *p, const vt_config *c, vt_val x)
 {
@@ -327,7 +328,7 @@ vt_val vt_vit_norm(vt_plan *p, const vt_config *c, vt_val x)
 }
 
 /* timm's AttentionPoolLatent, SigLIP's and big_vision's MAP head: one learnt
- * query looks at all patches; x += mlp(ln(x)) follows. */
+ * query attends to all patches, then x += mlp(ln(x)). */
 static vt_val attention_pool(vt_plan *p, const vt_model *m, vt_val x)
 {
     const vt_config *c = vt_model_config(m);
@@ -335,7 +336,7 @@ static vt_val attention_pool(vt_plan *p, const vt_model *m, vt_val x)
     const int D = c->width;
     vt_val q = vt_param(p, "attn_pool.latent", 3, (int[]){1, 1, D}), h;
 
-    if (vt_plan_settings(p)->backward) /* gradients are of each picture's own */
+    if (vt_plan_settings(p)->backward) /* each picture needs its own gradient */
         q = vt_slice(p, vt_embed(p, x, &q, 1, VT_NONE, 0), 0, 1);
     if (first)
         x = vt_slice(p, x, first, T - first);
@@ -369,8 +370,8 @@ vt_val vt_vit_pool(vt_plan *p, const vt_model *m, vt_val x)
     return c->fc_norm ? vt_vit_layernorm(p, x, c->eps, "fc_norm") : x;
 }
 
-/* What masked patch prediction reads. A norm that follows the pool stands
- * before it here, so that patches are normalised as pooled ones will be. */
+/* The input of masked patch prediction. There is no pool, so fc_norm is applied
+ * to the patches directly. */
 static vt_val last_patches(vt_plan *p, const vt_config *c, vt_val x)
 {
     const int prefix = c->class_token + c->dist_token + c->registers;
@@ -415,8 +416,8 @@ bool vt_vit_match(const vt_json *config, const vt_weights *w)
 {
     static const char *const timm[] = {
         "vit_", "flexivit_", "test_vit", "aimv2", "beit3_", "eva_large_", NULL};
-    /* timm's other ViTs with rotary positions (eva.py), which the tensors do
-     * not show */
+    /* timm's other ViTs with rotary positions (eva.py): the tensors do not
+     * show them */
     static const char *const rotary[] = {"_rope_",    "_dinov3", "_lingbot",
                                          "_sapiens2", "vit_pe_", NULL};
     const char *name = vt_config_timm(config), *type = vt_config_hf(config);
@@ -440,7 +441,7 @@ vitcl_status vt_vit_configure(vt_config *c, const vt_json *config,
     return vt_configure(c, config, w, path, msn ? 1e-6f : 1e-12f, VT_ACT_GELU);
 }
 
-/* From projected patches on. */
+/* Everything after the patch projection. */
 static void encode(vt_plan *p, const vt_model *m, vt_val x, vt_val pixels,
                    const vt_build_options *o, vt_outputs *out)
 {

@@ -1,84 +1,85 @@
 /*
- * vit.h - what the families share: the parts that a ViT is put together from.
+ * vit.h - the parts of a ViT that the families share.
  *
  *   pixels -> patches -> embed -> block x depth -> norm -> pool -> head
  *
- * A family calls the parts in its own order and adds its own between them.
+ * A family calls these parts in its own order and adds its own.
  */
 #ifndef VT_MODELS_VIT_H
 #define VT_MODELS_VIT_H
 #include "models/model.h"
 
-/* Patch rows, projected: x[B,N,D]. */
+/* The projected patches: x[B,N,D]. */
 vt_val vt_vit_patches(vt_plan *p, const vt_model *m, vt_val pixels);
-/* Tokens and positions for a grid of gh x gw patches, norm_pre; "embed". */
+/* Adds prefix tokens and positions for a grid of gh x gw patches, then
+ * norm_pre; "embed". */
 vt_val vt_vit_embed(vt_plan *p, const vt_model *m, vt_val patches, int gh,
                     int gw, const vt_build_options *o);
 
 typedef struct vt_block_extra {
-    vt_val bias; /* of attention [H,T,T], or none */
-    vt_val rope; /* rotary table, or none; */
-    int rows;    /* tokens that somebody reads afterwards; 0: all */
-    int gh, gw;  /* the grid, for positions inside blocks; 0: family has none */
+    vt_val bias; /* of attention [H,T,T], or VT_NONE */
+    vt_val rope; /* rotary table, or VT_NONE */
+    int rows;    /* tokens that are read afterwards; 0: all */
+    int gh, gw;  /* the grid, for positions in blocks; 0: not supported */
 } vt_block_extra;
 #define VT_NO_EXTRA                                                            \
     (vt_block_extra)                                                           \
     {                                                                          \
         VT_NONE, VT_NONE, 0, 0, 0                                              \
     }
-/* Everything behind a stem that made x[B,C,H,W] of the pixels, kernel x kernel
- * of it a patch. */
+/* Everything after a stem. x[B,C,H,W]: the stem's output for these pixels;
+ * kernel x kernel of its positions are one patch. */
 void vt_vit_behind(vt_plan *p, const vt_model *m, vt_val x, int kernel,
                    vt_val pixels, const vt_build_options *o, vt_outputs *out);
-/* No more than the grid of patches in these pixels. */
+/* Only the patch grid of these pixels is set. */
 vt_block_extra vt_vit_grid(const vt_plan *p, const vt_model *m, vt_val pixels);
 
 /* ---- pos_embed.c ---- */
 /* <prefix>pos_embed for this grid. */
 vt_val vt_pos_table(vt_plan *p, const vt_config *c, const char *prefix, int gh,
                     int gw);
-/* x with the positions of <prefix>. */
+/* x plus the positions of <prefix>. */
 vt_val vt_pos_add(vt_plan *p, const vt_config *c, vt_val x, const char *prefix,
                   int gh, int gw);
-/* x with what is added before block i, if anything is. */
+/* x plus the positions that are added before block i, if any. */
 vt_val vt_pos_inject(vt_plan *p, const vt_config *c, int i, vt_val x,
                      const vt_block_extra *e);
-/* The bias of block i's attention that relative places give its queries. */
+/* The bias of block i's attention from its queries and relative positions. */
 vt_val vt_pos_bias(vt_plan *p, const vt_config *c, int i, vt_val qkv,
                    int prefix, const vt_block_extra *e);
 
 vt_val vt_vit_block(vt_plan *p, const vt_config *c, int i, vt_val x,
                     vt_block_extra e, const vt_build_options *o);
-/* All blocks alike; the last makes only the rows that are read. */
+/* All blocks with the same e; the last computes only the rows that are read. */
 vt_val vt_vit_blocks(vt_plan *p, const vt_config *c, vt_val x, vt_block_extra e,
                      const vt_build_options *o);
-/* Dropout, and stochastic depth of block i, whose rate grows from block to
- * block as timm has it; each only in a training that asks for it. */
+/* Dropout, and stochastic depth of block i, whose rate increases linearly with
+ * the block as in timm. Both return their input unless o sets a rate. */
 vt_val vt_vit_dropout(vt_plan *p, vt_val x, const vt_build_options *o);
 vt_val vt_vit_drop_path(vt_plan *p, const vt_config *c, int i, vt_val h,
                         const vt_build_options *o);
-/* How many tokens after the last block are read at all; 0: all. */
+/* How many tokens are read after the last block; 0: all. */
 int vt_vit_rows(const vt_plan *p, const vt_config *c);
-/* The same for block i, whose output may be wanted. */
+/* How many tokens block i must compute; 0: all. */
 int vt_vit_block_rows(const vt_plan *p, const vt_config *c, int i);
 
 /* The final norm; "norm", or HF's "last_hidden_state" without a head. */
 vt_val vt_vit_norm(vt_plan *p, const vt_config *c, vt_val x);
-/* [B,T,D] -> [B,F], with fc_norm or the attention pool. */
+/* [B,T,D] -> [B,F], including fc_norm and the attention pool. */
 vt_val vt_vit_pool(vt_plan *p, const vt_model *m, vt_val x);
-/* norm, pool, the layers behind it; "features", "logits". */
+/* norm, pool, head; "features", "logits". */
 void vt_vit_head(vt_plan *p, const vt_model *m, vt_val x,
                  const vt_build_options *o, vt_outputs *out);
 
-/* Layer norm over width; prefix.weight, prefix.bias. */
+/* Layer norm over the last axis; prefix.weight, prefix.bias. */
 vt_val vt_vit_layernorm(vt_plan *p, vt_val x, float eps, const char *format,
                         ...) __attribute__((format(printf, 4, 5)));
-/* A copy under a second name, where that is wanted. */
+/* A copy under a second name, if that name is wanted. */
 void vt_vit_alias(vt_plan *p, vt_val x, const char *name);
-/* What the library returns beside its answer: kept; a copy, since a value has
- * one name. */
+/* Keeps an extra output of the original library under its name there. It is a
+ * copy because a value has one name. */
 void vt_vit_return(vt_plan *p, vt_val x, const char *name);
-/* Does the library return the tokens themselves (HF's models without head)? */
+/* Does the original library return the tokens (HF models without a head)? */
 bool vt_vit_returns_tokens(const vt_config *c);
 
 #define VT_FAMILY(name)                                                        \
