@@ -1,5 +1,5 @@
 /*
- * trainer.c - a model's plan, differentiated, with its optimiser behind it.
+ * trainer.c - a plan of a model's forward, backward and optimiser step.
  */
 #include "train/trainer.h"
 
@@ -12,19 +12,19 @@
 #include <string.h>
 
 struct vt_trainer {
-    vt_optimizer_config recipe;
+    vt_optimizer_config optimizer;
     vt_store *store;
     vt_plan *plan;
     vt_val pixels, targets, logits, loss, hyper, norm;
     vt_val source; /* masked: where patches come from; else VT_NONE */
-    vt_val step;   /* which numbers decide what falls; VT_NONE: nothing does */
-    vt_val *param; /* those that train */
+    vt_val step;   /* the step's number, for dropout; VT_NONE: no dropout */
+    vt_val *param; /* the trained ones */
     size_t params;
     int batch, classes, rows;
-    int forward_end;  /* the loss is there */
+    int forward_end;  /* steps up to the loss */
     int backward_end; /* first step of the update */
     size_t pixel_bytes;
-    long batches; /* before the next one, of all steps */
+    long batches; /* so far, in all steps */
 };
 
 void vt_trainer_free(vt_trainer *t)
@@ -37,10 +37,10 @@ void vt_trainer_free(vt_trainer *t)
     free(t);
 }
 
-/* A pattern that freezes nothing is misspelt. */
+/* A pattern without a match is most likely misspelt. */
 static vitcl_status check_freeze(const vt_trainer *t)
 {
-    for (const char *const *p = t->recipe.freeze; p && *p; p++) {
+    for (const char *const *p = t->optimizer.freeze; p && *p; p++) {
         bool any = false;
 
         for (vt_val v = 0; v < vt_plan_values(t->plan) && !any; v++)
@@ -81,15 +81,15 @@ static double decay_of(const vt_trainer *t, vt_val w)
     const vt_value *v = vt_value_of(t->plan, w);
     const size_t n = strlen(v->name);
 
-    if (t->recipe.decay_matrices &&
+    if (t->optimizer.decay_matrices &&
         (v->rank < 2 || n < 7 || strcmp(v->name + n - 7, ".weight") != 0))
         return 0;
-    return t->recipe.weight_decay;
+    return t->optimizer.weight_decay;
 }
 
 static void add_update(vt_trainer *t)
 {
-    const vt_optimizer_config *r = &t->recipe;
+    const vt_optimizer_config *config = &t->optimizer;
     vt_plan *p = t->plan;
     vt_val *grad = NULL;
     vitcl_status st;
@@ -99,7 +99,7 @@ static void add_update(vt_trainer *t)
     VT_TRY(vt_new(&grad, t->params, sizeof *grad));
     for (size_t i = 0; i < t->params; i++)
         grad[i] = vt_grad(p, t->param[i]);
-    if (r->clip_norm > 0) {
+    if (config->clip_norm > 0) {
         t->norm = vt_grad_norm(p, grad, (int)t->params);
         vt_name(p, t->norm, "grad_norm");
         vt_keep(p, t->norm);
@@ -107,15 +107,16 @@ static void add_update(vt_trainer *t)
     for (size_t i = 0; i < t->params; i++) {
         vt_val w = t->param[i];
 
-        if (r->optimizer == VT_SGD)
-            vt_sgd(p, w, grad[i], t->hyper, t->norm, (float)r->clip_norm,
-                   (float)r->momentum, (float)decay_of(t, w));
+        if (config->optimizer == VT_SGD)
+            vt_sgd(p, w, grad[i], t->hyper, t->norm, (float)config->clip_norm,
+                   (float)config->momentum, (float)decay_of(t, w));
         else
-            vt_adam(p, w, grad[i], t->hyper, t->norm, (float)r->clip_norm,
-                    (float)r->beta1, (float)r->beta2, (float)r->eps,
-                    (float)decay_of(t, w), r->optimizer == VT_ADAMW);
-        if (r->ema > 0)
-            vt_ema(p, w, (float)r->ema);
+            vt_adam(p, w, grad[i], t->hyper, t->norm, (float)config->clip_norm,
+                    (float)config->beta1, (float)config->beta2,
+                    (float)config->eps, (float)decay_of(t, w),
+                    config->optimizer == VT_ADAMW);
+        if (config->ema > 0)
+            vt_ema(p, w, (float)config->ema);
     }
     st = VITCL_OK;
 done:
@@ -123,16 +124,16 @@ done:
     vt_plan_fail(p, st);
 }
 
-/* Logits of the classes, or of each patch's colours; how much the loss is
- * multiplied by, so that rows that are not asked for do not dilute it. */
+/* Logits of the classes, or of each patch's colours. *weight: the factor of the
+ * loss, so that rows without targets do not reduce it. */
 static vitcl_status write_answers(vt_trainer *t, vt_model *model,
                                   const vt_trainer_options *o, float *weight)
 {
     vitcl_status st = VITCL_OK;
     const vt_config *c = vt_model_config(model);
     vt_outputs outputs = {VT_NONE, VT_NONE, VT_NONE};
-    vt_build_options options = {.dropout = (float)t->recipe.dropout,
-                                .drop_path = (float)t->recipe.drop_path,
+    vt_build_options options = {.dropout = (float)t->optimizer.dropout,
+                                .drop_path = (float)t->optimizer.drop_path,
                                 .random_state = o->random_state,
                                 .train_step = t->step,
                                 .patch_source = VT_NONE};
@@ -170,13 +171,13 @@ static vitcl_status write_plan(vt_trainer *t, vt_model *model,
 {
     vitcl_status st = VITCL_OK;
     vt_plan *p = t->plan;
-    int micro = VT_MAX(t->recipe.micro_batches, 1);
+    int micro = VT_MAX(t->optimizer.micro_batches, 1);
     float weight;
 
     t->pixels = vt_input(p, "pixel_values", VT_F32, 4,
                          (int[]){o->batch, 3, o->height, o->width});
     t->step = VT_NONE;
-    if (t->recipe.dropout > 0 || t->recipe.drop_path > 0)
+    if (t->optimizer.dropout > 0 || t->optimizer.drop_path > 0)
         t->step = vt_input(p, "train_step", VT_I32, 1, (int[]){1});
     VT_TRY(write_answers(t, model, o, &weight));
     t->classes = vt_dim(p, t->logits, -1);
@@ -200,7 +201,7 @@ done:
 }
 
 vitcl_status vt_trainer_new(vt_trainer **out, vt_model *model,
-                            const vt_optimizer_config *recipe,
+                            const vt_optimizer_config *optimizer,
                             const vt_trainer_options *options)
 {
     vitcl_status st = VITCL_OK;
@@ -211,10 +212,10 @@ vitcl_status vt_trainer_new(vt_trainer **out, vt_model *model,
                          .backward = true,
                          .exact = options->exact,
                          .train = true,
-                         .freeze = recipe->freeze};
+                         .freeze = optimizer->freeze};
 
     VT_TRY(VT_NEW(&t, 1));
-    t->recipe = *recipe;
+    t->optimizer = *optimizer;
     t->batch = options->batch;
     t->pixel_bytes = sizeof(float) * 3 * (size_t)options->batch *
                      (size_t)options->height * (size_t)options->width;
@@ -254,7 +255,7 @@ static vitcl_status run(double *loss, vt_trainer *t, const float *pixels,
 {
     vitcl_status st = VITCL_OK;
     float value = 0;
-    int micro = VT_MAX(t->recipe.micro_batches, 1);
+    int micro = VT_MAX(t->optimizer.micro_batches, 1);
 
     VT_TRY(vt_plan_write(t->plan, t->pixels, pixels, t->pixel_bytes));
     VT_TRY(vt_plan_write(t->plan, t->targets, targets,
@@ -334,7 +335,7 @@ done:
 
 void vt_trainer_begin(vt_trainer *t, long step)
 {
-    t->batches = step * VT_MAX(t->recipe.micro_batches, 1);
+    t->batches = step * VT_MAX(t->optimizer.micro_batches, 1);
 }
 
 vitcl_status vt_trainer_update(vt_trainer *t, double lr, long step)
@@ -343,8 +344,8 @@ vitcl_status vt_trainer_update(vt_trainer *t, double lr, long step)
     float hyper[VT_HYPER] = {0};
 
     hyper[0] = (float)lr;
-    hyper[1] = (float)(1 - pow(t->recipe.beta1, (double)(step + 1)));
-    hyper[2] = (float)(1 - pow(t->recipe.beta2, (double)(step + 1)));
+    hyper[1] = (float)(1 - pow(t->optimizer.beta1, (double)(step + 1)));
+    hyper[2] = (float)(1 - pow(t->optimizer.beta2, (double)(step + 1)));
     VT_TRY(vt_plan_write(t->plan, t->hyper, hyper, sizeof hyper));
     VT_TRY(vt_plan_run_part(t->plan, t->backward_end, vt_plan_steps(t->plan)));
 done:

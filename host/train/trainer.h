@@ -4,8 +4,7 @@
  *   forward, loss, backward      for each micro-batch; gradients add up
  *   norm, clip, optimiser, EMA   once a step; then gradients are zeroed
  *
- * The trainer has its own store of parameters and changes those; the model it
- * was made from does not change.
+ * The trainer changes its own store of parameters; the model stays unchanged.
  */
 #ifndef VT_TRAIN_TRAINER_H
 #define VT_TRAIN_TRAINER_H
@@ -61,7 +60,7 @@ typedef struct vt_trainer_options {
                     patch has a row of targets */
 } vt_trainer_options;
 vitcl_status vt_trainer_new(vt_trainer **out, vt_model *model,
-                            const vt_optimizer_config *recipe,
+                            const vt_optimizer_config *optimizer,
                             const vt_trainer_options *options);
 void vt_trainer_free(vt_trainer *t);
 int vt_trainer_classes(const vt_trainer *t);
@@ -93,7 +92,7 @@ vitcl_status vt_trainer_update(vt_trainer *t, double lr, long step);
 size_t vt_trainer_parameters(const vt_trainer *t);
 const vt_value *vt_trainer_parameter(const vt_trainer *t, size_t index);
 /* The optimiser's tensors of a parameter: "" for the parameter itself, "grad",
- * "adam.m", "adam.v", "sgd.v", "ema"; VITCL_EINVAL if it has no such one. */
+ * "adam.m", "adam.v", "sgd.v", "ema"; VITCL_EINVAL if it has no such tensor. */
 vitcl_status vt_trainer_read(float *out, vt_trainer *t, size_t index,
                              const char *kind);
 vitcl_status vt_trainer_write(vt_trainer *t, size_t index, const char *kind,
