@@ -1,10 +1,10 @@
 /*
- * cmd.h - what the commands of the program share.
+ * cmd.h - declarations that the commands share.
  *
  * A command is one file with one table of options and one row in main.c. The
- * table says where each option's value goes in the command's own struct, so
- * that parsing, --help and the man page's test need no other list. Commands
- * include this and the public header, nothing else of the library.
+ * table has the offset of each option's value in the command's struct, so that
+ * parsing, --help and the man page's test need no other list. Commands include
+ * this and public headers, nothing else of the library.
  */
 #ifndef VT_CLI_CMD_H
 #define VT_CLI_CMD_H
@@ -19,7 +19,7 @@ enum { EXIT_OK, EXIT_FAILED, EXIT_USAGE, EXIT_STOPPED = 130 };
 
 /* ---- options (opt.c) ---- */
 
-typedef struct words { /* of a list option, or the operands; NULL-ended */
+typedef struct words { /* a list option's values, or the operands; NULL-ended */
     const char **item;
     size_t count;
 } words;
@@ -30,18 +30,18 @@ typedef struct frame_size { /* pixels; 0: as trained */
 typedef enum {
     OPT_FLAG,    /* bool */
     OPT_TEXT,    /* const char * */
-    OPT_COUNT,   /* uint32_t, from 1 up */
-    OPT_NATURAL, /* uint32_t, from 0 up */
+    OPT_COUNT,   /* uint32_t, from 1 */
+    OPT_NATURAL, /* uint32_t, from 0 */
     OPT_REAL,    /* double, above zero */
     OPT_CHOICE,  /* const char *: one of the words in `value`, "a|b" */
     OPT_SIZE,    /* frame_size: N or HxW */
-    OPT_LIST     /* words: may be given again */
+    OPT_LIST     /* words: may be repeated */
 } opt_kind;
 typedef struct opt {
     char letter; /* 0: none */
     const char *name;
     opt_kind kind;
-    const char *value; /* what it takes, for --help: "DIR" */
+    const char *value; /* its value in --help: "DIR" */
     const char *help;
     size_t at; /* offsetof() in the command's struct */
 } opt;
@@ -51,14 +51,14 @@ typedef struct command {
     const char *summary;
     const char *more;   /* may be NULL */
     const opt *options; /* ends with a NULL name */
-    size_t size;        /* of the struct that options go into, zero at first */
+    size_t size;        /* of the command's struct, which is zeroed first */
     int (*run)(void *options, const words *operands);
 } command;
 
 /* Parses argv[1..], runs the command, returns its exit status. */
 int command_run(const command *c, int argc, char **argv);
 void command_help(const command *c);
-/* The entry of names[] (NULL-ended) that `word` is likely meant to be. */
+/* The entry of names[] (NULL-ended) that `word` most likely means. */
 const char *nearest(const char *word, const char *const *names);
 
 /* ---- messages (out.c) ---- */
@@ -71,55 +71,55 @@ void note(const char *format, ...) __attribute__((format(printf, 1, 2)));
 int failed(void);
 void set_command_name(const char *name); /* for these messages */
 bool is_terminal(FILE *f);
-/* -v: what the library does and decides, on stderr from now on. */
+/* -v: from now on the library's log goes to stderr. */
 void be_verbose(void);
 bool is_verbose(void);
 
 /* ---- results (out.c) ---- */
 
-void json_string(const char *text); /* NULL: null; bytes that are no UTF-8 come
-                                     * out as U+FFFD */
+void json_string(const char *text); /* NULL: null; invalid UTF-8 becomes
+                                     * U+FFFD */
 void json_number(double v);         /* not finite: null */
 void tsv_text(const char *s);       /* tab, newline, backslash escaped */
-/* What a file says, `most` bytes of it at most. Here and in the messages and
- * tsv_text(), what could steer a terminal goes to one as \ooo. */
+/* Text from a file, at most `most` bytes. Here, in messages and in tsv_text(),
+ * control characters are written as \ooo to a terminal. */
 void put_text(const char *s, size_t most);
 void print_bytes(double bytes); /* "1.2 GB" */
 
 int flush_results(void); /* EXIT_FAILED: close_results() says why */
-/* At the end: the status, or that of a standard output that failed. Closes it,
- * so that what a file system tells late is heard too. */
+/* At the end: returns the status, or EXIT_FAILED if writing standard output
+ * failed. Closes it, because a file system may report errors late. */
 int close_results(int code);
 
-typedef struct progress { /* a line on stderr, where that is a terminal */
+typedef struct progress { /* a line on stderr if that is a terminal */
     const char *what;     /* "pictures"; NULL: the total is in seconds */
     uint64_t total;       /* 0: unknown */
     double start, shown;
     bool on, drawn;
 } progress;
 void progress_start(progress *p, const char *what, uint64_t total);
-/* text: shown behind, or NULL */
+/* text: shown after the bar, or NULL */
 void progress_show(progress *p, uint64_t done, const char *text);
 void progress_clear(progress *p); /* before other lines, and at the end */
 double now(void);                 /* seconds, monotonic */
 
-/* From now on Ctrl-C only raises this; a second one kills. */
+/* From now on Ctrl-C only sets stopped(); a second one kills. */
 void catch_stop(void);
 bool stopped(void);
 
 /* ---- drivers (guard.c) ---- */
 
-/* main()'s words, to begin once more with. */
+/* main()'s arguments, for a restart. */
 void guard_arguments(char *const *argv);
-/* Before a driver is loaded: its cache is where it can be trusted. */
+/* Before a driver is loaded: chooses a trusted folder for its cache. */
 void guard_caches(void);
-/* From here to the end of the first run (or of the command) a driver that
- * crashes lets the program begin once more. */
+/* From here to the end of the first run (or of the command) the program
+ * restarts if a driver crashes. */
 void guard_begin(void);
 void guard_end(void);
-void guard_spent(void); /* input is being read that cannot be read again */
-/* The first part of the results is out, though a driver may still crash; and
- * whether it was out when the program began once more. */
+void guard_spent(void); /* input was read that cannot be read again */
+/* guard_tell(): the first part of the results has been printed, though a driver
+ * may still crash. guard_told(): was it printed before the restart? */
 void guard_tell(void);
 bool guard_told(void);
 
@@ -129,7 +129,7 @@ typedef struct model_options {
     const char *model, *preset, *device, *gemm, *precision;
     frame_size size;
     uint32_t batch;
-    bool once; /* one batch is all that comes */
+    bool once; /* there is only one batch */
     bool verbose;
 } model_options;
 #define OPT_ROW(T, letter, name, kind, value, help, member)                    \
@@ -151,7 +151,7 @@ typedef struct model_options {
             common.device),                                                    \
         OPT_ROW(T, 'v', "verbose", OPT_FLAG, NULL, VERBOSE_HELP,               \
                 common.verbose)
-/* In the order of vitcl_precision: the library's public header has no words. */
+/* In the order of vitcl_precision; the public header has no names. */
 #define PRECISIONS "f32|bf16|f16|half|int8"
 #define OPT_RUN(T)                                                             \
     OPT_ROW(T, 0, "gemm", OPT_CHOICE, "clblast|native|plain",                  \
@@ -174,37 +174,37 @@ typedef struct model_options {
         0, NULL, OPT_FLAG, NULL, NULL, 0                                       \
     }
 
-/* What -m or VITCL_MODEL say; NULL: neither. */
+/* The value of -m or VITCL_MODEL; NULL: neither. */
 const char *model_path(const model_options *o);
-/* Opens a device; notes what of the user's tuning is ignored there. */
+/* Opens a device; prints which tuning settings are ignored there. */
 int open_device(vitcl_device **device, const char *select);
-/* Has the instructions of this precision tried, if they are untried, and says
- * which failed or cannot be tried. */
+/* Tests the instructions of this precision, unless they were tested before, and
+ * prints which failed or cannot be tested. */
 void try_first(vitcl_device *device, vitcl_precision precision);
 /* Opens the device (unless device is NULL) and the model. Prints why not. */
 int open_model(vitcl_device **device, vitcl_model **model,
                const model_options *o);
 /* The value of --precision; NULL: f32. */
 vitcl_precision precision_of(const char *word);
-/* Is --classes-by "number"? Says so when it is. */
+/* Is --classes-by "number"? Prints a note if it is. */
 bool classes_by_number(const char *word);
 /* A session of o's batch, size, gemm and precision, with keep and profile. */
 int open_session(vitcl_session **out, vitcl_device *device, vitcl_model *model,
                  const model_options *o, const char *const *keep, int profile);
 /* The name to show: the preset, or the model's path without slashes. */
 const char *model_name(const model_options *o);
-/* Says on stderr when it is the built-in model that answers, or random
- * weights, whose answers mean nothing. */
+/* Prints a note on stderr if this is the built-in model, or has random weights,
+ * whose results are meaningless. */
 void say_model(const model_options *o);
 
 /* ---- pictures (picture_paths.c, picture_batches.c) ---- */
 
 typedef struct picture_paths picture_paths;
-/* Paths of operands in order: files as they are, folders walked (sorted), "-"
- * a list on stdin, one a line or ended by NUL. */
+/* The paths of operands in order: files, the files in folders (sorted), "-": a
+ * list on stdin, one per line or NUL-terminated. */
 picture_paths *paths_open(const words *operands, bool nul);
-/* NULL at the end. *error: NULL, or why this path gives no picture, or why the
- * end came early. Both are valid until the next call. */
+/* NULL at the end. *error: NULL, or why this path is no picture, or why the end
+ * is early. Both are valid until the next call. */
 const char *paths_next(picture_paths *s, const char **error);
 void paths_close(picture_paths *s);
 
@@ -215,9 +215,9 @@ typedef struct answer {
 } answer;
 typedef struct picture_batches picture_batches;
 picture_batches *batches_open(const words *operands, bool nul);
-/* A good batch for what is there: `most`, or fewer for few pictures. */
+/* A batch size for these pictures: `most`, or less for few pictures. */
 uint32_t batches_batch(picture_batches *f, uint32_t most);
-/* A batch holds all that comes. */
+/* Does one batch hold all pictures? */
 bool batches_fits(const picture_batches *f, uint32_t batch);
 /* Starts decoding. */
 int batches_start(picture_batches *f, vitcl_session *session);
@@ -227,14 +227,14 @@ uint32_t batches_next(const answer **answers, const uint8_t **rgb,
                       uint32_t *rows, picture_batches *f);
 /* How many pictures there are, for a progress bar on stderr; 0: unknown. */
 uint64_t batches_total(const words *operands);
-/* After the end: did it come early? Says why. */
+/* After the end: EXIT_FAILED if it was early; prints why. */
 int batches_broken(const picture_batches *f);
 uint64_t batches_failures(const picture_batches *f);
-/* Ctrl-C came before the last picture's answer. */
+/* Did Ctrl-C come before the last picture? */
 bool batches_cut(const picture_batches *f);
 void batches_close(picture_batches *f);
-/* The same answer, or a failure where its n numbers, picture `row` of what
- * `tensor` was read from, are not all finite. Valid until the next call. */
+/* The same answer, or a failure if its n numbers, row `row` of `tensor`, are
+ * not all finite. Valid until the next call. */
 answer batches_judge(picture_batches *f, const answer *a, const float *numbers,
                      size_t n, vitcl_session *session, const char *tensor);
 /* Prints a failed picture's line on stderr. */

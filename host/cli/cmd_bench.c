@@ -1,10 +1,9 @@
 /*
- * cmd_bench.c - how fast a model runs here, compared with what the device can
- * do.
+ * cmd_bench.c - how fast a model runs, compared with the device's limit.
  *
- * A forward is timed as a rival's would be: f32 pixels from host memory in,
- * logits (or features) in host memory out. Kernels are measured afterwards in
- * a session of their own, since that costs time.
+ * The time of a forward includes f32 pixels from host memory and logits (or
+ * features) to host memory, for a fair comparison. Kernels are measured
+ * afterwards in another session, since that costs time.
  */
 #include "cmd.h"
 
@@ -75,7 +74,7 @@ static int allocate(work *w)
     w->out = malloc((w->room + 1) * sizeof(float));
     if (!w->pixels || !w->out)
         return fail("out of memory");
-    for (size_t i = 0; i < n; i++) /* any numbers of a picture's size */
+    for (size_t i = 0; i < n; i++) /* arbitrary pixels */
         w->pixels[i] = (float)((i * 2654435761u >> 8) % 4096) / 2048.0f - 1.0f;
     return EXIT_OK;
 }
@@ -114,7 +113,7 @@ static int measure(work *w)
     return code;
 }
 
-/* Adds a step's time to its op's; the rarest share the last entry. */
+/* Adds a step's time to its op's; ops without room share the last entry. */
 static void account(work *w, const vitcl_step_info *s)
 {
     int i = 0;

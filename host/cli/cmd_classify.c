@@ -1,8 +1,8 @@
 /*
- * cmd_classify.c - names what each picture shows.
+ * cmd_classify.c - classifies pictures.
  *
- * Answers come in input order, a failed picture among them. In a pipe a line a
- * class: picture, rank, label, name, probability, with tabs between.
+ * Results are in input order, including failures. In a pipe there is one line
+ * per class: picture, rank, label, name, probability, separated by tabs.
  */
 #include "cmd.h"
 
@@ -43,7 +43,7 @@ typedef struct work {
     vitcl_rows *rows;
     picture_batches *batches;
     uint32_t classes, k;
-    float *logits; /* of a batch, and a row of NaN behind */
+    float *logits; /* of a batch, then a row of NaN */
     vitcl_class *top;
     progress progress;
     bool pretty;
@@ -105,7 +105,7 @@ static void print_class(const work *w, const vitcl_class *c, bool brief)
            100 * (double)c->probability);
 }
 
-/* The best on one line, the others, as far as they matter, on the next. */
+/* The best class on one line, the other relevant ones on the next. */
 static void print_pretty(const work *w, const answer *a)
 {
     printf("\033[1m");
@@ -145,7 +145,7 @@ static int print_answer(work *w, const answer *given)
     return EXIT_OK;
 }
 
-/* ---- working ---- */
+/* ---- running ---- */
 
 static int prepare(work *w, const words *operands)
 {
@@ -198,7 +198,7 @@ static int work_through(work *w)
              vitcl_session_read(w->logits, (size_t)good * w->classes,
                                 w->session, "logits", good) != VITCL_OK))
             return failed();
-        guard_end(); /* what is printed is not printed again */
+        guard_end(); /* do not restart after printing */
         progress_clear(&w->progress);
         for (uint32_t i = 0; i < n && code == EXIT_OK; i++)
             code = print_answer(w, &answers[i]);

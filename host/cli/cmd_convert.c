@@ -1,5 +1,5 @@
 /*
- * cmd_convert.c - a checkpoint of any kind as a folder of timm's or HF's.
+ * cmd_convert.c - converts a checkpoint to a folder in timm's or HF's format.
  */
 #include "cmd.h"
 

@@ -1,5 +1,5 @@
 /*
- * cmd_devices.c - every OpenCL platform and device, as a table or JSON lines.
+ * cmd_devices.c - lists OpenCL platforms and devices, as a table or JSON lines.
  */
 #include "cmd.h"
 
@@ -23,12 +23,12 @@ static void member(const char *key, const char *value)
     json_string(value);
 }
 
-/* What has been found out of a CPU's dot-product instructions. */
+/* The known forms of a CPU's dot-product instructions. */
 typedef struct forms {
     char bf16[96], int8[96];
 } forms;
 
-/* False: the device that was listed cannot be asked; says why. */
+/* False: the device cannot be opened; prints why. */
 static bool find_forms(forms *f, const vitcl_device_info *d)
 {
     vitcl_device *device = NULL;
@@ -37,7 +37,7 @@ static bool find_forms(forms *f, const vitcl_device_info *d)
     *f = (forms){.bf16 = ""};
     if (d->error[0] || strcmp(d->type, "cpu") != 0)
         return true;
-    guard_begin(); /* LLVM, in a driver, has put handlers of its own first */
+    guard_begin(); /* LLVM in a driver has set its own handlers */
     if (vitcl_device_open(&device, d->id) != VITCL_OK)
         good = failed() == EXIT_OK;
     else if (vitcl_device_form(f->bf16, sizeof f->bf16, device, VITCL_BF16) !=
@@ -135,7 +135,7 @@ static void fill(row r, const vitcl_device_info *d)
     snprintf(r[16], CELL, d->tuned ? "%u" : "-", d->tuned);
 }
 
-/* A driver that failed has its own line and no table cells. */
+/* A driver that failed has a line with the error instead of cells. */
 static int print_table(const vitcl_device_info *list, uint32_t n)
 {
     row *rows = calloc(n + 1u, sizeof *rows);
@@ -167,7 +167,7 @@ static int print_table(const vitcl_device_info *list, uint32_t n)
     return EXIT_OK;
 }
 
-/* All that can be listed, and the status of what ended the list. */
+/* Lists all devices; returns the status that ended the list. */
 static vitcl_status find_all(vitcl_device_info **list, uint32_t *n)
 {
     vitcl_device_info one = {.size = sizeof one}, *more;
@@ -223,7 +223,7 @@ static int run(void *into, const words *operands)
         if (!find_forms(&f[i], &list[i]))
             code = EXIT_FAILED;
     }
-    guard_end(); /* what is printed is not printed again */
+    guard_end(); /* do not restart after printing */
     print_all(list, f, n, o->json);
     if (!o->json && n && print_table(list, n) != EXIT_OK)
         code = EXIT_FAILED;

@@ -1,6 +1,6 @@
 /*
- * cmd_embed.c - like classify, but writes features; a stream, so that a
- * million pictures need no more memory than one batch.
+ * cmd_embed.c - like classify, but writes features, batch by batch, so that the
+ * number of pictures does not matter for memory.
  */
 #include "cmd.h"
 
@@ -40,8 +40,8 @@ typedef struct work {
     vitcl_session *session;
     vitcl_rows *rows;
     picture_batches *batches;
-    char tensor[64];        /* what is read */
-    uint32_t tokens, given; /* in that tensor; of which go out (0: rank 1) */
+    char tensor[64];        /* the one that is read */
+    uint32_t tokens, given; /* in that tensor; written (0: rank 1) */
     uint32_t width;
     float *batch, *nan_row;
     progress progress;
@@ -59,7 +59,7 @@ static size_t row_size(const work *w)
 
 /* ---- which tensor ---- */
 
-/* All tokens behind the final norm, under the name that this family has. */
+/* All tokens after the final norm, under this family's name for them. */
 static int find_tokens(work *w)
 {
     static const char *const names[] = {"norm", "last_hidden_state"};
@@ -139,7 +139,7 @@ static int print_answer(work *w, const answer *given)
     return EXIT_OK;
 }
 
-/* ---- working ---- */
+/* ---- running ---- */
 
 static int prepare(work *w, const words *operands)
 {
@@ -201,7 +201,7 @@ static int work_through(work *w)
                      vitcl_session_read(w->batch, good * share(w), w->session,
                                         w->tensor, good) != VITCL_OK))
             return failed();
-        guard_end(); /* what is printed is not printed again */
+        guard_end(); /* do not restart after printing */
         progress_clear(&w->progress);
         for (uint32_t i = 0; i < n && code == EXIT_OK; i++)
             code = print_answer(w, &answers[i]);

@@ -1,5 +1,5 @@
 /*
- * cmd_eval.c - how often a model is right on labelled pictures.
+ * cmd_eval.c - the accuracy of a model on labelled pictures.
  */
 #include "cmd.h"
 
@@ -51,8 +51,8 @@ static int show(void *context, uint64_t done, uint64_t total)
     return stopped();
 }
 
-/* How many of a class there were, and how many were right: the model's column
- * of a class is not known here, so right is what the library counted. */
+/* The pictures of a class. The library counts the right ones, because the
+ * model's column of a class is not known here. */
 static uint32_t row_sum(const work *w, uint32_t row)
 {
     uint32_t sum = 0;

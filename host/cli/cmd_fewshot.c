@@ -1,6 +1,6 @@
 /*
- * cmd_fewshot.c - how good frozen features are: ridge regression from a few
- * pictures a class.
+ * cmd_fewshot.c - rates frozen features: ridge regression on a few pictures per
+ * class.
  */
 #include "cmd.h"
 

@@ -1,5 +1,5 @@
 /*
- * cmd_finetune.c - a trained model for other classes.
+ * cmd_finetune.c - trains a pretrained model on other classes.
  */
 #include "training.h"
 

@@ -1,6 +1,6 @@
 /*
- * cmd_forward.c - pixel values in, every asked tensor out: how anyone can hold
- * vitcl to another library.
+ * cmd_forward.c - runs given pixel values and writes the requested tensors, to
+ * compare vitcl with other libraries.
  */
 #include "cmd.h"
 
@@ -35,9 +35,9 @@ typedef struct work {
     vitcl_session *session;
     vitcl_tensors *in;
     uint32_t pictures;
-    uint64_t elements; /* of a picture */
+    uint64_t elements; /* per picture */
     float *pixels;
-    uint32_t tensors; /* read after each batch, joined over pictures */
+    uint32_t tensors; /* read after each batch and concatenated */
     vitcl_shape *shape;
     vitcl_tensor_info *info;
     float **data;
@@ -131,7 +131,7 @@ static int compute(work *w)
     return EXIT_OK;
 }
 
-/* A pattern that matches nothing is most likely a slip. */
+/* A pattern without a match is most likely misspelt. */
 static void note_unused(const work *w, const words *keep)
 {
     for (size_t k = 0; k < keep->count; k++) {

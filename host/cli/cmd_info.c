@@ -1,5 +1,5 @@
 /*
- * cmd_info.c - what a model is and what it costs; needs no device.
+ * cmd_info.c - describes a model and its cost; needs no device.
  */
 #include "cmd.h"
 

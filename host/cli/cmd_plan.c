@@ -1,5 +1,5 @@
 /*
- * cmd_plan.c - the steps that run on the device, one a line.
+ * cmd_plan.c - prints the steps that run on the device, one per line.
  */
 #include "cmd.h"
 
@@ -122,7 +122,7 @@ static int run(void *into, const words *operands)
     if (code == EXIT_OK && o->time)
         code = run_once(session);
     if (code == EXIT_OK) {
-        guard_end(); /* what is printed is not printed again */
+        guard_end(); /* do not restart after printing */
         print_steps(o, session);
         if (!o->json)
             code = print_memory(session);

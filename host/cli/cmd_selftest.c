@@ -1,11 +1,10 @@
 /*
- * cmd_selftest.c - does this device compute what it should? Driver bugs are
- * found where the driver is.
+ * cmd_selftest.c - checks that this device computes correctly, to find driver
+ * bugs on the user's machine.
  *
- * A small model runs with every matrix multiplication that the device has, in
- * batches of different sizes; all must agree, and a picture's bits must not
- * depend on its neighbours. What a report of a bug should hold comes first, the
- * verdict last.
+ * A small model runs with every provider of the device, in batches of different
+ * sizes. All must agree, and a picture's bits must not depend on its batch. The
+ * information for a bug report comes first, the result last.
  */
 #include "cmd.h"
 
@@ -23,10 +22,10 @@ typedef struct selftest {
 
 static const opt options[] = {OPT_DEVICE(selftest), OPT_DONE};
 
-/* 17 tokens: no kernel's block divides them. */
+/* 17 tokens: not a multiple of any kernel's block. */
 enum { SIDE = 64, PICTURES = 3, CLASSES = 4096 };
 
-/* ---- for a report ---- */
+/* ---- information for a bug report ---- */
 
 static void line(const char *key, const char *value)
 {
@@ -71,7 +70,7 @@ static void caches(void)
     cache_line("PoCL's", pocl, "");
 }
 
-/* By what it multiplies in 16 and 8 bits; what is untried is tried. */
+/* The forms of 16-bit and 8-bit products; tests those not tested yet. */
 static void print_forms(vitcl_device *device)
 {
     static const struct {
@@ -132,7 +131,7 @@ static void report(const vitcl_device_info *d, vitcl_device *device)
         printf("\n");
     }
     printf("\n");
-    fflush(stdout); /* a driver may end us */
+    fflush(stdout); /* a driver may crash */
 }
 
 /* ---- the test ---- */
@@ -212,7 +211,7 @@ static int compare(vitcl_model *model, const uint8_t *rgb, float *want,
     return code;
 }
 
-/* A model with the device's every multiplication; the verdict. */
+/* Runs a model with every provider of the device; prints the result. */
 static int test(const selftest *o, vitcl_device *device)
 {
     const size_t bytes = (size_t)PICTURES * SIDE * SIDE * 3;

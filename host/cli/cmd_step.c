@@ -1,6 +1,6 @@
 /*
- * cmd_step.c - the training twin of forward: gradients and optimiser steps on
- * one batch, written down.
+ * cmd_step.c - like forward, for training: writes gradients and the results of
+ * optimiser steps on one batch.
  */
 #include "cmd.h"
 

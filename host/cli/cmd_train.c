@@ -1,5 +1,5 @@
 /*
- * cmd_train.c - a model from scratch.
+ * cmd_train.c - trains a model from scratch.
  */
 #include "training.h"
 

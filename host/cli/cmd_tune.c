@@ -1,10 +1,10 @@
 /*
  * cmd_tune.c - searches the parameters with which this device multiplies a
- * model's matrices fastest, and keeps them for every later run.
+ * model's matrices fastest, and stores them for later runs.
  *
- * Each candidate is compiled, checked and timed by a process of vitcl-try: one
- * that crashes its driver, hangs or computes wrong numbers is only a candidate
- * less.
+ * Each candidate is compiled, checked and timed by a vitcl-try process, so that
+ * one which crashes its driver, hangs or computes wrong results is only
+ * skipped.
  */
 #include "cmd.h"
 
@@ -28,7 +28,7 @@ static const opt options[] = {OPT_MODEL(tune),
                                offsetof(tune, seconds)},
                               OPT_DONE};
 
-/* No candidate may take longer than this to compile and run. */
+/* The time limit for compiling and running a candidate. */
 #define LONGEST 30.0
 
 typedef struct tally {
@@ -41,7 +41,7 @@ static int ask_stop(void *context, uint64_t done, uint64_t total)
     return stopped();
 }
 
-/* The ratio, 0 where the candidate is none. */
+/* The ratio; 0: the candidate is invalid. */
 static double measure(const char *device, const char *candidate, double seconds)
 {
     double ratio = 0;
@@ -67,11 +67,11 @@ static void search(tally *t, vitcl_tuner *tuner, const char *device,
         snprintf(text, sizeof text, "%d tried, %.0f %% faster", t->measured,
                  100 * (vitcl_tuner_gain(tuner) - 1));
         progress_show(&bar, (uint64_t)(now() - start), text);
-        /* The first one is what all others are held to: let it finish. */
+        /* The others are compared with the first: let it finish. */
         ratio = measure(device, candidate,
                         t->measured && left < LONGEST ? left : LONGEST);
         if (ratio <= 0 && now() >= end && t->measured)
-            break; /* out of time: nothing wrong with it */
+            break; /* out of time: no error */
         vitcl_tuner_tell(tuner, ratio);
         t->measured++;
         t->failed += ratio <= 0;
@@ -83,7 +83,7 @@ static int report(const tally *t, vitcl_tuner *tuner)
 {
     const char *path;
 
-    guard_end(); /* what is printed is not printed again */
+    guard_end(); /* do not restart after printing */
     if (vitcl_tuner_save(&path, tuner) != VITCL_OK)
         return failed();
     printf("%s\n%d candidates, of which %d failed; %.2f times as fast as "

@@ -1,10 +1,10 @@
 /*
- * curve.c - a training's loss and accuracy as a PNG.
+ * curve.c - draws the loss and accuracy of a training as a PNG.
  *
- * Blue: the loss (left axis, from 0). Orange: accuracy on the pictures that
- * are trained on; green, with dots: on held-out ones (right axis, 0 to 1).
- * Where there are more steps than columns, a column is their mean. The PNG's
- * data is stored, not compressed, so that nothing is needed to write it.
+ * Blue: the loss (left axis, from 0). Orange: accuracy on the training
+ * pictures; green, with dots: on held-out pictures (right axis, 0 to 1). With
+ * more steps than columns, a column is the mean of its steps. The PNG is not
+ * compressed, so that it needs no library.
  */
 #include "curve.h"
 
@@ -19,13 +19,13 @@
 enum { W = 760, H = 400, LEFT = 60, RIGHT = 700, TOP = 40, BOTTOM = 370 };
 
 typedef struct point {
-    double step, loss, accuracy, held; /* held below 0: not scored */
+    double step, loss, accuracy, held; /* held < 0: not scored */
 } point;
 
 struct curve {
     point *at;
     size_t count, room;
-    bool lost; /* there was no memory for a point */
+    bool lost; /* out of memory for a point */
     uint8_t rgb[H][W][3];
 };
 
@@ -84,7 +84,7 @@ static void line(curve *c, const double a[2], const double b[2],
             colour);
 }
 
-/* Three by five points a letter, rows from the top, three bits each. */
+/* A letter has three by five dots: rows from the top, three bits each. */
 static unsigned glyph(char letter)
 {
     static const struct {
@@ -137,7 +137,7 @@ static void frame(curve *c, double most)
     text(c, RIGHT - 8 * (int)strlen(label), BOTTOM + 12, label, black);
 }
 
-/* The mean of a column's points; false: it has none that is finite. */
+/* The mean of a column's finite points; false: there are none. */
 static bool column(double *out, const curve *c, int x, bool loss)
 {
     const size_t n = c->count, columns = RIGHT - LEFT;
@@ -275,7 +275,7 @@ static bool put_picture(curve *c, FILE *f)
 
 int curve_write(curve *c, const char *path)
 {
-    char part[4096]; /* what is drawn anew replaces the old when it is whole */
+    char part[4096]; /* complete, it replaces the old file */
     struct stat st;
     const bool direct = lstat(path, &st) == 0 && !S_ISREG(st.st_mode);
     const int n =

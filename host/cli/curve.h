@@ -1,5 +1,5 @@
 /*
- * curve.h - a training's loss and accuracy as a picture.
+ * curve.h - draws the loss and accuracy of a training.
  */
 #ifndef VT_CLI_CURVE_H
 #define VT_CLI_CURVE_H

@@ -1,22 +1,21 @@
 /*
- * guard.c - what the program does so that a driver's cache or compiler does not
- * end it. The library leaves both alone: they are its host's.
+ * guard.c - keeps the program working despite problems with a driver's cache or
+ * compiler. The library does not do this: both belong to the host program.
  *
- * Caches: PoCL keeps what it compiled, code that will run, below XDG_CACHE_HOME
- * or ~/.cache, and without these in /tmp/pocl, whoever made that; where it
- * cannot write, it offers no device. A folder that the user named must be
- * writable and not full, one of PoCL's own choice must also be ours alone. Else
- * another one is named: below our own cache, else $TMPDIR/vitcl-UID, for our
- * cache as well.
+ * Caches: PoCL stores compiled code, which will be executed, below
+ * XDG_CACHE_HOME or ~/.cache, and without these in /tmp/pocl, whoever created
+ * that. If it cannot write, it offers no device. A folder that the user named
+ * must be writable and not full; PoCL's default must also be writable by this
+ * user only. Otherwise the program sets another folder: in our own cache, else
+ * $TMPDIR/vitcl-UID, which our cache then uses too.
  *
- * Crashes: from the device's opening to the end of the first run a driver
- * compiles and loads. If it crashes there (SIGABRT of an assertion, SIGSEGV,
- * SIGBUS of a file that was cut), the program begins once more, with PoCL's
- * cache cleared: nothing has been answered yet. The second time, or where
- * standard input was read already, it ends with a line that says so. What a
- * command prints all the same is not printed again (guard_tell()). A crash of
- * our own there looks like the driver's: VITCL_RETRY=off leaves every crash as
- * it is.
+ * Crashes: a driver compiles and loads between opening the device and the end
+ * of the first run. If it crashes then (SIGABRT of an assertion, SIGSEGV,
+ * SIGBUS of a truncated file), the program restarts once with PoCL's cache
+ * cleared; there are no results yet. After a second crash, or if standard input
+ * was already read, it ends with a message. What a command has already printed
+ * is not printed again (guard_tell()). A crash of our own code at that time
+ * looks like the driver's: VITCL_RETRY=off disables the handling.
  */
 #define _XOPEN_SOURCE 700 /* nftw() */
 #include "cmd.h"
@@ -31,14 +30,14 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
-#define AGAIN "VITCL_AGAIN" /* from the first try to the second: 1, or 2 */
-#define ROOM (16 << 20)     /* bytes that compiled programs want */
+#define AGAIN "VITCL_AGAIN" /* for the restart: 1; after guard_tell() 2 */
+#define ROOM (16 << 20)     /* bytes that compiled programs need */
 
 extern char **environ;
 
 /* ---- folders ---- */
 
-/* Can be written, and has room. */
+/* Is the folder writable, with enough free space? */
 static bool usable(int fd)
 {
     struct statvfs v;
@@ -49,7 +48,8 @@ static bool usable(int fd)
            (v.f_files == 0 || v.f_favail > 0);
 }
 
-/* Made if need be; ours: it belongs to us, and nobody else may write there. */
+/* Creates the folder if necessary; false: not usable. ours: only this user may
+ * own it and write to it. */
 static bool folder(const char *path, bool ours)
 {
     struct stat st;
@@ -68,8 +68,8 @@ static bool folder(const char *path, bool ours)
     return good;
 }
 
-static char kcache[4096]; /* where PoCL keeps its programs */
-static char aside[160];   /* what -v says of it */
+static char kcache[4096]; /* where PoCL stores programs */
+static char aside[160];   /* what -v prints about it */
 
 static bool below(char *out, const char *base, const char *name)
 {
@@ -78,7 +78,7 @@ static bool below(char *out, const char *base, const char *name)
     return n > 0 && (size_t)n < sizeof kcache;
 }
 
-/* The user's own cache folder, if there is one that can be used. */
+/* The user's cache folder, if it is usable. */
 static bool own_base(char *base)
 {
     const char *xdg = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
@@ -106,13 +106,13 @@ static bool temporary_base(char *base)
     return false;
 }
 
-/* Names a folder where PoCL's own choice would not do. */
+/* Sets PoCL's cache folder if its default is not usable. */
 static void choose_caches(void)
 {
     const char *named = getenv("POCL_CACHE_DIR");
     char base[sizeof kcache], ours[sizeof kcache];
 
-    if (named && named[0] && folder(named, false)) { /* as the user has it */
+    if (named && named[0] && folder(named, false)) { /* as the user set it */
         snprintf(kcache, sizeof kcache, "%s", named);
         return;
     }
@@ -150,7 +150,7 @@ static int remove_one(const char *path, const struct stat *st, int type,
     return 0;
 }
 
-/* What looks like PoCL's: folders of two letters from A to P. */
+/* Removes PoCL's folders, whose names are two letters from A to P. */
 static void clear_kcache(void)
 {
     DIR *d = kcache[0] ? opendir(kcache) : NULL;
@@ -167,7 +167,7 @@ static void clear_kcache(void)
 
 /* ---- crashes ---- */
 
-/* The sanitizer reports the others itself. */
+/* AddressSanitizer reports the others. */
 #ifdef __SANITIZE_ADDRESS__
 static const int signals[] = {SIGABRT};
 #else
@@ -188,7 +188,7 @@ static void say_plainly(const char *text)
         return;
 }
 
-/* Only calls that a signal handler may make. */
+/* Only async-signal-safe calls. */
 static void crashed(int number)
 {
     sigset_t this;
@@ -207,7 +207,7 @@ static void crashed(int number)
     if (second || !kcache[0]) {
         say_plainly("vitcl: the OpenCL driver crashed; -v shows where, another "
                     "-d may work\n");
-    } else { /* the input is read: only the user can begin again */
+    } else { /* the input cannot be read again: only the user can retry */
         say_plainly("vitcl: the OpenCL driver crashed; delete ");
         say_plainly(kcache);
         say_plainly(" and run it again; -v shows where\n");
@@ -253,7 +253,7 @@ void guard_caches(void)
         note("%s", aside);
 }
 
-/* By the user's VITCL_RETRY=off. */
+/* Did the user set VITCL_RETRY=off? */
 static bool off(void)
 {
     const char *word = getenv("VITCL_RETRY");

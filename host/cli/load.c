@@ -1,5 +1,5 @@
 /*
- * load.c - from the options that commands share to a model and a session.
+ * load.c - opens a model and a session from the options that commands share.
  */
 #include "cmd.h"
 
@@ -32,7 +32,7 @@ int open_device(vitcl_device **device, const char *select)
     guard_begin();
     if (vitcl_device_open(device, select) != VITCL_OK)
         return failed();
-    guard_begin(); /* LLVM, in a driver, has put handlers of its own first */
+    guard_begin(); /* LLVM in a driver has set its own handlers */
     if (vitcl_device_describe(&info, *device) != VITCL_OK) {
         vitcl_device_free(*device);
         return failed();
@@ -42,7 +42,7 @@ int open_device(vitcl_device **device, const char *select)
     return EXIT_OK;
 }
 
-/* Its word in PRECISIONS. */
+/* Its name in PRECISIONS. */
 static const char *precision_word(char out[8], vitcl_precision precision)
 {
     const char *at = PRECISIONS;
@@ -117,7 +117,7 @@ bool classes_by_number(const char *word)
     return number;
 }
 
-/* ---- says what takes long: on a first start kernels are compiled ---- */
+/* ---- a note about the wait: on a first start kernels are compiled ---- */
 
 typedef struct patience {
     pthread_mutex_t lock;
@@ -189,7 +189,7 @@ int open_session(vitcl_session **out, vitcl_device *device, vitcl_model *model,
 
 const char *model_name(const model_options *o)
 {
-    static char name[256]; /* as long as a file's can be */
+    static char name[256]; /* the limit of a file name */
     const char *path = o->preset ? NULL : model_or_builtin(o);
     size_t n;
 

@@ -78,8 +78,8 @@ static int run(int argc, char **argv)
     return c ? command_run(c, argc - 1, argv + 1) : unknown(argv[1]);
 }
 
-/* A file or socket that is opened later must not become standard output: a
- * stream that is closed is one on which every call fails. */
+/* Opens closed standard streams so that every call on them fails: a file or
+ * socket opened later must not become standard output. */
 static void hold_streams(void)
 {
     for (int fd = 0; fd < 3; fd++)
@@ -93,13 +93,13 @@ int main(int argc, char **argv)
     int code;
 
     hold_streams();
-    /* This thread's numbers have a point, whatever a driver does to the
+    /* This thread prints numbers with a point, even if a driver changes the
      * process's locale. */
     uselocale(newlocale(LC_ALL_MASK, "C", (locale_t)0));
-    /* PoCL would compile each kernel once more for the size of its launch; ours
-     * for CPUs have work-groups of one. Must be said before it is loaded. */
+    /* PoCL would compile each kernel again for the size of its launch, but ours
+     * for CPUs have work-groups of one. Must be set before it is loaded. */
     setenv("POCL_WORK_GROUP_SPECIALIZATION", "0", 0);
-    /* One thread of ours uses a device: the first start may build programs in
+    /* Only one thread uses a device, so the first start may build programs in
      * processes. */
     setenv("VITCL_BUILD_FORK", "1", 0);
     guard_arguments(argv);

@@ -1,5 +1,5 @@
 /*
- * opt.c - options of every command from its table: parsing and --help.
+ * opt.c - parses a command's options by its table, and prints --help.
  *
  * Long options take "--name value" or "--name=value", letters "-k 5" or "-k5".
  * Options and operands may be mixed; "--" ends the options. A lone "-" is an
@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Edit distance with swaps of neighbours (optimal string alignment). */
+/* Edit distance with transpositions (optimal string alignment). */
 static size_t distance(const char *a, const char *b)
 {
     enum { MOST = 40 };
@@ -255,7 +255,7 @@ static bool asks_help(int argc, char **argv)
     return false;
 }
 
-/* The one option that every command treats the same. */
+/* The option that is the same in all commands. */
 static void look_for_verbose(const command *c, const void *into)
 {
     const opt *o = find_long(c, "verbose", 7);

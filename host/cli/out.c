@@ -1,6 +1,5 @@
 /*
- * out.c - what the program says: messages and progress on stderr, results as
- * JSON or text on stdout.
+ * out.c - messages and progress on stderr, results as JSON or text on stdout.
  */
 #include "cmd.h"
 
@@ -37,15 +36,15 @@ static size_t utf8_length(const unsigned char *s)
     return n;
 }
 
-/* Can these n bytes of a character steer a terminal, or confuse it? C0, C1
- * and what is no UTF-8 can; as `ls` has it. */
+/* Is this character of n bytes unsafe for a terminal? C0, C1 and invalid UTF-8
+ * (n = 0) are, as in `ls`. */
 static bool steers(const unsigned char *s, size_t n)
 {
     return n == 0 || s[0] < ' ' || s[0] == 127 ||
            (n == 2 && s[0] == 0xC2 && s[1] < 0xA0);
 }
 
-/* To a terminal such bytes go as \ooo, to a pipe as they are. */
+/* Writes such bytes as \ooo to a terminal, unchanged elsewhere. */
 static void put(FILE *f, const char *text, size_t size)
 {
     const unsigned char *s = (const unsigned char *)text;
@@ -68,7 +67,7 @@ static void put(FILE *f, const char *text, size_t size)
     }
 }
 
-/* One line, whatever a file name puts into it. */
+/* Always one line: newlines, as in file names, are escaped. */
 static void say(const char *format, va_list args)
 {
     static const char cut[] = " ...";
@@ -144,7 +143,7 @@ bool is_verbose(void)
 
 bool is_terminal(FILE *f)
 {
-    static signed char known[2]; /* of stdout and stderr; asked for each text */
+    static signed char known[2]; /* of stdout and stderr; a cache */
     signed char *k = &known[f == stderr];
 
     if (*k == 0)
@@ -312,7 +311,7 @@ void catch_stop(void)
     struct sigaction action = {.sa_handler = raise_flag};
 
     sigemptyset(&action.sa_mask);
-    action.sa_flags = (int)SA_RESETHAND; /* a second one kills */
+    action.sa_flags = (int)SA_RESETHAND; /* a second signal kills */
     sigaction(SIGINT, &action, NULL);
     sigaction(SIGTERM, &action, NULL);
 }

@@ -2,8 +2,8 @@
  * picture_batches.c - batches of prepared pictures, decoded while the device
  * computes.
  *
- * Paths go to the loader well ahead of need; answers come back in input order,
- * failures among them.
+ * Paths go to the loader well in advance; results come back in input order,
+ * including failures.
  */
 #include "cmd.h"
 
@@ -19,7 +19,7 @@ struct picture_batches {
     vitcl_loader *loader;
     uint32_t batch, ahead;
     bool ended, cut; /* cut: stopped before the last picture */
-    answer *queue;   /* ring of what the loader has or will have */
+    answer *queue;   /* ring of pictures that are not returned yet */
     uint32_t cap, first, count, pushed;
     answer *answers;
     uint32_t given, most;
@@ -29,8 +29,8 @@ struct picture_batches {
     const char *broken; /* why it ended early */
 };
 
-/* Stands for the text of an error that there was no memory for: a picture that
- * failed has a text, always. */
+/* The error text if there was no memory for a copy: a failed picture always has
+ * a text. */
 static const char no_memory[] = "out of memory";
 
 uint64_t batches_total(const words *operands)
@@ -57,7 +57,8 @@ static const char *copy(const char *text)
     return out ? out : no_memory;
 }
 
-/* How many bytes of s are `name` as a message has it: on one line. */
+/* The length of "name: " at the start of s, 0: not there. Messages have spaces
+ * for control characters in a name. */
 static size_t begins_with(const char *s, const char *name)
 {
     size_t n = 0;
@@ -69,8 +70,8 @@ static size_t begins_with(const char *s, const char *name)
     return strncmp(s + n, ": ", 2) == 0 ? n + 2 : 0;
 }
 
-/* The library's last message without the picture's name, which stands before
- * it wherever it is shown: the path, or of a long one the end. */
+/* The library's last message without the picture's name (the path, or the end
+ * of a long path), because the caller prints the path before it. */
 static const char *why(const char *path)
 {
     const char *text = vitcl_last_error(), *found = strstr(text, ": ");
@@ -105,7 +106,7 @@ static void push(picture_batches *f, answer *a)
         a->error = why(a->path);
 }
 
-/* Bring the queue up to n entries. */
+/* Fills the queue up to n entries. */
 static void top_up(picture_batches *f, uint32_t n)
 {
     while (!f->ended && f->count < n && f->count < f->cap) {
@@ -113,7 +114,7 @@ static void top_up(picture_batches *f, uint32_t n)
         answer *a = &f->queue[(f->first + f->count) % f->cap];
 
         *a = (answer){.path = path ? strdup(path) : NULL};
-        if (!a->path) { /* without its name there is nothing to answer */
+        if (!a->path) { /* no result without its name */
             f->ended = true;
             f->broken = path ? no_memory : error;
             break;
@@ -163,7 +164,7 @@ int batches_start(picture_batches *f, vitcl_session *session)
     }
     if (!f->answers || !f->rgb || f->cap < f->ahead)
         return fail("out of memory for a batch of %u", f->batch);
-    /* a process for one picture, one a core for more */
+    /* one process for one picture, else one per core */
     if (vitcl_loader_new(&f->loader, session, f->ended && f->count == 1) !=
         VITCL_OK)
         return failed();
@@ -262,7 +263,7 @@ void batches_close(picture_batches *f)
 
 void say_failure(const answer *a)
 {
-    if (strcmp(a->path, "-") == 0) /* the list: its errors name it */
+    if (strcmp(a->path, "-") == 0) /* the list: its errors include its name */
         note("%s", a->error);
     else
         note("%s: %s", a->path, a->error);

@@ -1,12 +1,11 @@
 /*
- * picture_paths.c - the pictures that a command line names, one path after
- * another.
+ * picture_paths.c - iterates over the pictures that a command line names.
  *
- * Folders are walked depth first in byte order; files in them count as
- * pictures by their suffix, hidden ones do not. Links to folders are followed,
+ * Folders are walked depth first in byte order. Files in them are pictures if
+ * their suffix says so and they are not hidden. Links to folders are followed,
  * but below one operand no folder is walked twice: a few dozen links can make
- * a tree without an end. A list on stdin is read as it comes, so that it may
- * be endless; a line of it is as long as a path can be.
+ * an endless tree. A list on stdin is read line by line, so that it may be
+ * endless; a line is limited to the length of a path.
  */
 #define _GNU_SOURCE /* tdestroy */
 #include "cmd.h"
@@ -29,7 +28,7 @@ typedef struct folder {
     int count, at;
 } folder;
 
-typedef struct folder_id { /* which folder it is, whatever its name */
+typedef struct folder_id { /* identifies a folder by device and inode */
     dev_t device;
     ino_t inode;
 } folder_id;
@@ -39,21 +38,21 @@ struct picture_paths {
     size_t at;
     int delimiter;
     bool listing;        /* reading stdin */
-    bool spoilt;         /* it is no list */
-    uint64_t lines;      /* of it */
-    char line[PATH_MAX]; /* the last */
+    bool spoilt;         /* it is not a list */
+    uint64_t lines;      /* of the list */
+    char line[PATH_MAX]; /* the last line */
     folder stack[DEEPEST];
     int depth;
     void *walked;   /* tree of the folders walked below this operand */
-    uint64_t found; /* in the folder that an operand named */
-    char *path;     /* last given out */
+    uint64_t found; /* pictures in the folder of an operand */
+    char *path;     /* returned last */
     char error[256];
     bool no_memory;
 };
 
 static bool is_picture(const char *name)
 {
-    /* also of formats that are answered with an error, not passed over */
+    /* also formats that are reported as an error instead of skipped */
     static const char *const suffixes[] = {
         "jpg", "jpeg", "jpe", "jfif", "png",  "bmp", "psd",  "ppm",  "pgm",
         "pnm", "gif",  "tga", "webp", "tiff", "tif", "heic", "avif", NULL};
@@ -145,7 +144,7 @@ static int by_id(const void *a, const void *b)
     return x->inode < y->inode ? -1 : x->inode > y->inode;
 }
 
-/* True the first time that this folder is met below the operand. */
+/* True if this folder is new below the operand. */
 static bool is_new(picture_paths *s, const struct stat *st)
 {
     folder_id *p = malloc(sizeof *p);
@@ -164,8 +163,8 @@ static bool is_new(picture_paths *s, const struct stat *st)
     return false;
 }
 
-/* Takes path over, unless it is to be given out with the error that is set.
- * True if the folder is now on top of the stack. */
+/* Pushes a folder on the stack; true if that worked. Takes ownership of path,
+ * unless it is returned with the error that is set. */
 static bool enter(picture_paths *s, char *path, const struct stat *st)
 {
     folder f = {.path = path};
@@ -186,7 +185,7 @@ static bool enter(picture_paths *s, char *path, const struct stat *st)
     return false;
 }
 
-/* The next picture below the folder on top; NULL when the stack is empty. */
+/* The next picture below the top folder; NULL when the stack is empty. */
 static const char *walk(picture_paths *s, const char **error)
 {
     while (s->depth && !s->no_memory) {
@@ -210,7 +209,7 @@ static const char *walk(picture_paths *s, const char **error)
             break;
         if (stat(path, &st) != 0) {
             if (!is_picture(path) && (errno == ENOENT || errno == ELOOP)) {
-                free(path); /* a link to nowhere */
+                free(path); /* a broken link */
                 continue;
             }
             snprintf(s->error, sizeof s->error, "%s", strerror(errno));
@@ -247,7 +246,7 @@ static const char *named(picture_paths *s, const char *name, const char **error)
 #define PICTURE                                                                \
     "this is a picture, not a list of paths; name its file instead of -"
 
-/* What of a list are a picture's first bytes? */
+/* Does the list begin like a picture? */
 static bool begins_picture(const picture_paths *s)
 {
     static const char *const magic[] = {"\x89PNG", "\xff\xd8\xff", "GIF8",
@@ -261,7 +260,7 @@ static bool begins_picture(const picture_paths *s)
            strchr(" \t", s->line[2]);
 }
 
-/* The list ends here, and why. */
+/* Ends the list with an error. */
 static bool spoilt(picture_paths *s, const char *why)
 {
     s->spoilt = true;
@@ -270,7 +269,7 @@ static bool spoilt(picture_paths *s, const char *why)
     return false;
 }
 
-/* The next byte; EOF: no more, and with s->error set, why. */
+/* The next byte; EOF: the end, or s->error is set. */
 static int next_byte(picture_paths *s)
 {
     for (;;) {
@@ -290,7 +289,7 @@ static int next_byte(picture_paths *s)
     }
 }
 
-/* Reads into s->line; false at the end and, with s->error set, where it is no
+/* Reads into s->line; false at the end, or with s->error set if it is not a
  * list of paths. */
 static bool listed(picture_paths *s)
 {

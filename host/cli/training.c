@@ -1,5 +1,5 @@
 /*
- * training.c - run a training, show how it goes, log it, and stop cleanly.
+ * training.c - runs a training, shows its progress, logs it and stops cleanly.
  */
 #include "training.h"
 
@@ -15,12 +15,12 @@
 typedef struct shown {
     const training *t;
     int log;   /* descriptor; -1: none */
-    bool lost; /* the log could not be written to its end */
+    bool lost; /* the log could not be written completely */
     curve *curve;
     progress bar;
     double start;
     uint64_t pictures; /* since the start */
-    double loss;       /* running mean, for the eye */
+    double loss;       /* running mean, for display */
     bool drawn;
 } shown;
 
@@ -30,7 +30,7 @@ static size_t put_real(char *out, size_t size, const char *key, double v)
                                 : snprintf(out, size, ", \"%s\": null", key));
 }
 
-/* A record stands in the file whole or not at all. */
+/* Writes a complete record or nothing. */
 static void append(shown *s, const char *record, size_t size)
 {
     const off_t before = lseek(s->log, 0, SEEK_END);
@@ -104,7 +104,7 @@ static int report(void *context, const vitcl_train_event *e)
         curve_write(s->curve, s->t->curve);
     snprintf(text, sizeof text, "epoch %u/%u  loss %.4f  %.0f pictures/s",
              e->epoch, e->epochs, s->loss, rate);
-    if (s->bar.total == 0) { /* steps that this run has to do */
+    if (s->bar.total == 0) { /* the steps of this run */
         const double start = s->bar.start;
 
         progress_start(&s->bar, "steps", e->steps - e->step + 1);
@@ -154,8 +154,8 @@ static int finish(const training *t, const vitcl_train_event *e,
     return EXIT_OK;
 }
 
-/* A failure: is there a checkpoint to go on from? What is wrong with the
- * training itself would be so again. */
+/* After a failure: names the checkpoint to resume from, if there is one. An
+ * error of the training itself would only happen again. */
 static int broke_off(const shown *s, const char *name, vitcl_status st)
 {
     const int code = strncmp(vitcl_last_error(), "unknown preset ", 15) == 0

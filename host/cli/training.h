@@ -1,5 +1,5 @@
 /*
- * training.h - what `vitcl train` and `vitcl finetune` share.
+ * training.h - shared by `vitcl train` and `vitcl finetune`.
  */
 #ifndef VT_CLI_TRAINING_H
 #define VT_CLI_TRAINING_H
@@ -73,7 +73,7 @@ typedef struct training {
         OPT_ROW(training, 0, "precision", OPT_CHOICE, "f32|bf16|f16",          \
                 "of the multiplications (default f32)", precision)
 
-/* Trains; says how it goes on stderr. */
+/* Trains; prints its progress on stderr. */
 int train(const training *t);
 
 #endif
