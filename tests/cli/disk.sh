@@ -89,7 +89,9 @@ state() { find "$1" -not -name filler -exec sh -c \
     'echo "$1 $([ -d "$1" ] || sha256sum <"$1")"' - '{}' \; | sort; }
 
 # Where nothing is, nothing is left; what stands there stands there still.
+# shellcheck disable=SC2034 # read by name, as ${!at}
 full='No space left on device'
+# shellcheck disable=SC2034
 sealed='Read-only file system'
 for old in none some; do
     for at in full sealed; do
@@ -145,6 +147,7 @@ cmp logged/model.safetensors whole/model.safetensors || fail "another model"
 run 1 train "${given[@]}" -o drawn --curve full/curve.png
 err_has '^vitcl train: full/curve.png: No space left'
 cmp full/curve.png curve.png || fail "the old curve is gone"
+# shellcheck disable=SC2012 # names of our own
 [ "$(ls full | tr '\n' ' ')" = "curve.png filler log " ] || fail "left: $(ls full)"
 refused 'sealed/log: Read-only' train "${given[@]}" -o sealed-log --log sealed/log
 [ ! -e sealed-log ] || fail "trained without a log"

@@ -130,12 +130,12 @@ out_has '^before untried$'
 out_not 'cannot be'
 
 # One that says nothing is ended, and its end is its verdict.
-cat >hang <<H
+cat >./hang <<H
 #!/bin/sh
 echo \$\$ >>$PWD/pids
 exec sleep 1000
 H
-cat >talk <<H
+cat >./talk <<H
 #!/bin/sh
 while :; do echo something; echo something >&2; echo nonsense >&0; done
 H
@@ -149,9 +149,9 @@ for program in hang talk; do
     tells answer got
     cmp by_fmas got || fail "$program: not by multiply-adds"
 done
-for pid in $(cat pids); do
+while read -r pid; do
     ! kill -0 "$pid" 2>/dev/null || fail "process $pid is still there"
-done
+done <pids
 # Somebody who ends it says nothing about the instruction.
 fresh
 printf '#!/bin/sh\nkill -TERM $$\n' >hang
