@@ -26,12 +26,17 @@
 
 #define SECONDS 60
 
+static vitcl_status find(char program[PATH_MAX])
+{
+    return vt_helper_find(program, PATH_MAX, "vitcl-try", "VITCL_TRY",
+                          "tests instructions");
+}
+
 vitcl_status vt_attempt_possible(void)
 {
     char program[PATH_MAX];
 
-    return vt_helper_find(program, sizeof program, "vitcl-try", "VITCL_TRY",
-                          "tests instructions");
+    return find(program);
 }
 
 /* ---- pipes ---- */
@@ -209,8 +214,7 @@ vitcl_status vt_attempt_run(char *answer, size_t size, const vt_attempt *a)
     siginfo_t end;
     vitcl_status st;
 
-    VT_TRY(vt_helper_find(program, sizeof program, "vitcl-try", "VITCL_TRY",
-                          "tests instructions"));
+    VT_TRY(find(program));
     VT_TRY(vt_helper_number(&seconds, "VITCL_TRY_SECONDS", 86400));
     if (a->seconds > 0)
         seconds = (uint64_t)a->seconds + 1;
