@@ -478,6 +478,8 @@ static vitcl_status open_found(vt_dev **out, const found *f)
     dev->id = f->id;
     dev->info = f->info;
     dev->class = f->type & CL_DEVICE_TYPE_CPU ? VT_CLASS_CPU : VT_CLASS_GPU;
+    dev->processor = (f->type & ~(cl_device_type)CL_DEVICE_TYPE_DEFAULT) ==
+                     CL_DEVICE_TYPE_CPU;
     VT_TRY(measure(dev));
     VT_TRY(identity(&dev->identity, f));
     const cl_context_properties where[] = {
@@ -578,11 +580,7 @@ void vt_dev_keep_no_programs(vt_dev *dev)
 
 bool vt_dev_is_processor(const vt_dev *dev)
 {
-    cl_device_type type = 0;
-
-    clGetDeviceInfo(dev->id, CL_DEVICE_TYPE, sizeof type, &type, NULL);
-    return (type & ~(cl_device_type)CL_DEVICE_TYPE_DEFAULT) ==
-           CL_DEVICE_TYPE_CPU;
+    return dev->processor;
 }
 
 int vt_dev_vector(const vt_dev *dev)

@@ -19,6 +19,7 @@ struct vt_dev {
     cl_context context;
     vitcl_device_info info;
     vt_class class;
+    bool processor; /* a CPU, and nothing else besides */
     int vector;
     size_t align, group_max;
     char *identity;       /* versions of driver and device, for cache keys */
