@@ -58,11 +58,6 @@ static vt_rows_shape shape_for(const vt_dev *dev, const vt_gemm_desc *d)
     return vt_params_rows(dev, VT_PARAMS_ROWS, d->type, vt_dev_vector(dev));
 }
 
-static int type_number(vt_dtype t)
-{
-    return t == VT_BF16 ? 1 : t == VT_F16 ? 2 : t == VT_I8 ? 3 : 0;
-}
-
 /* GPUs read f32 unpacked, and int8 in the CPU's panels. */
 static bool panels_for(const vt_gemm_desc *d)
 {
@@ -101,7 +96,7 @@ static const char *layout(vt_dev *dev, const vt_gemm_desc *d)
         return "kn.f32";
     while (panels[i].columns != t.lanes * t.vectors)
         i++;
-    return panels[i].word[type_number(d->type)];
+    return panels[i].word[vt_type_number(d->type)];
 }
 
 static size_t packed_bytes(vt_dev *dev, const vt_gemm_desc *d)
@@ -165,7 +160,8 @@ vitcl_status vt_rows_pack(vt_kernel **k, unsigned *n, vt_dev *dev,
     vitcl_status st = VITCL_OK;
 
     snprintf(defines, sizeof defines, "-DV=%d -DNV=%d -DTYPE=%d%s", t.lanes,
-             t.vectors, type_number(d->type), d->trans_b ? " -DTRANS_B" : "");
+             t.vectors, vt_type_number(d->type),
+             d->trans_b ? " -DTRANS_B" : "");
     for (int pass = scales ? 0 : 1; pass < 2; pass++, (*n)++) {
         VT_TRY(vt_kernel_new(&k[*n], dev, "gemm_rows",
                              pass ? "gemm_rows_pack" : "gemm_rows_scale",
@@ -298,7 +294,7 @@ vitcl_status vt_rows_bind(vt_gemm *g)
     }
     snprintf(defines, sizeof defines,
              "-DV=%d -DNV=%d -DRA=%d -DRB=%d -DSAVED=%d -DTYPE=%d %s", t.lanes,
-             t.vectors, s.ra, s.rb, s.saved, type_number(d->type),
+             t.vectors, s.ra, s.rb, s.saved, vt_type_number(d->type),
              vt_gemm_defines(epilogue, d));
     VT_TRY(vt_kernel_new(&g->kernel[n], g->dev, "gemm_rows", "gemm_rows",
                          defines));

@@ -62,7 +62,7 @@ static const struct {
 static const vitcl_precision types[VT_PARAMS_TYPES] = {VITCL_F32, VITCL_BF16,
                                                        VITCL_F16, VITCL_INT8};
 
-static int type_number(vt_dtype t)
+int vt_type_number(vt_dtype t)
 {
     return t == VT_BF16 ? 1 : t == VT_F16 ? 2 : t == VT_I8 ? 3 : 0;
 }
@@ -76,7 +76,7 @@ const vt_params *vt_params_for(const vt_dev *dev, vt_params_kind kind,
                                vt_dtype type)
 {
     const vt_params *t =
-        &vt_gemm_device_of(dev)->params[kind][type_number(type)];
+        &vt_gemm_device_of(dev)->params[kind][vt_type_number(type)];
 
     return t->set ? t : NULL;
 }
@@ -386,7 +386,7 @@ vitcl_status vt_params_entry(char out[VT_ENTRY], vt_dev *dev,
     else if (vt_dot_for(dev, d))
         kind = VT_PARAMS_DOT;
     vt_params_values(v, dev, kind, d->type);
-    format(out, kind, type_number(d->type), v);
+    format(out, kind, vt_type_number(d->type), v);
     return VITCL_OK;
 }
 

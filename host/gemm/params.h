@@ -14,6 +14,9 @@ typedef enum {
     VT_PARAMS_KINDS
 } vt_params_kind;
 enum { VT_PARAMS_TYPES = 4, VT_PARAMS_NUMBERS = 16 };
+/* Of a multiplication: an index below VT_PARAMS_TYPES, and the kernels' TYPE.
+ */
+int vt_type_number(vt_dtype t);
 
 /* The contents of an entry; numbers in the order of vt_params_name(). */
 typedef struct vt_params {
