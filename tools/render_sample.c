@@ -1,11 +1,11 @@
 /*
- * render_sample.c - draws tests/data/sample.jpg, a balloon over hills.
+ * render_sample.c - draws tests/data/sample.jpg, a ship at sea.
  *
  *     build/tests/render_sample tests/data/sample.jpg
  *
  * The repository carries a picture so that a first run needs no download; it
  * is drawn, so that its terms are the repository's own. A ray is marched to
- * the balloon (a distance function), the land and the sky are noise.
+ * the ship (a distance function); waves and clouds are noise.
  */
 #include <stdio.h> /* before jpeglib.h, which needs FILE */
 
@@ -22,9 +22,9 @@ typedef struct {
     double x, y, z;
 } vec;
 
-static const double pi = 3.14159265358979323846;
-static const vec sun = {-0.55, 0.62, -0.56};
-static const vec balloon = {0.35, 1.0, 6.0}; /* centre of the envelope */
+static const vec sun = {-0.5, 0.62, -0.6};
+static const vec eye = {0, 1.5, 0};
+static const vec ship = {0, 0, 7.5}; /* amidships, at the waterline */
 
 static vec vec_at(double x, double y, double z)
 {
@@ -96,33 +96,6 @@ static double clouds(double x, double y, int octaves)
     return sum;
 }
 
-/* Radius of the envelope at height y over its centre; below it narrows to the
- * mouth as a cone does. */
-static double envelope_radius(double y)
-{
-    double mouth = 0.16, top = 1.0;
-
-    if (y > -0.35)
-        return y < top ? sqrt(1 - y * y) : 0;
-    return mouth + (sqrt(1 - 0.35 * 0.35) - mouth) *
-                       pow((y + 1.38) / (1.38 - 0.35), 0.85);
-}
-
-static double envelope(vec p)
-{
-    vec q = add(p, scale(balloon, -1));
-    double r = sqrt(q.x * q.x + q.z * q.z);
-    double angle = atan2(q.z, q.x);
-
-    if (q.y < -1.38)
-        return fmax(-1.38 - q.y, r - 0.16) + 0.02;
-    if (q.y > 1)
-        return sqrt(r * r + q.y * q.y) - 1;
-    /* Gores bulge between their seams; 0.6 keeps the march inside bounds. */
-    return 0.6 *
-           (r - envelope_radius(q.y) * (1 + 0.012 * fabs(sin(12 * angle))));
-}
-
 static double box(vec p, vec centre, vec half)
 {
     vec q = add(p, scale(centre, -1));
@@ -134,31 +107,68 @@ static double box(vec p, vec centre, vec half)
     return sqrt(x * x + y * y + z * z) + inside;
 }
 
-static double basket(vec p)
+/* A point in the ship's own frame: x towards the bow, which is to the right and
+ * a little nearer than the stern. */
+static vec aboard(vec p)
 {
-    return box(p, add(balloon, vec_at(0, -1.86, 0)), vec_at(0.15, 0.12, 0.15));
+    const double c = cos(0.28), s = sin(0.28);
+    vec q = add(p, scale(ship, -1));
+
+    return vec_at(c * q.x - s * q.z, q.y, s * q.x + c * q.z);
 }
 
-static double ropes(vec p)
+/* The deck rises towards the bow; the sides meet there in a stem that leans
+ * forward. 0.6 keeps the march inside bounds. */
+static double hull(vec q)
 {
-    double best = 1e9;
+    double along = q.x - 0.3 * (q.y - 0.3);
+    double bow = step_between(0.9, 2.75, along);
+    double stern = step_between(-2.0, -2.7, along);
+    double half = 0.52 * (1 - bow) * (1 - 0.25 * stern) + 0.01;
+    double deck = 0.62 + 0.25 * step_between(0.4, 2.8, along);
+    double x = fabs(along) - 2.65, y = fmax(q.y - deck, -0.5 - q.y);
 
-    for (int i = 0; i < 4; i++) {
-        double sx = i & 1 ? 1 : -1, sz = i & 2 ? 1 : -1;
-        vec a = add(balloon, vec_at(sx * 0.14, -1.75, sz * 0.14));
-        vec b = add(balloon, vec_at(sx * 0.11, -1.36, sz * 0.11));
-        vec ab = add(b, scale(a, -1)), ap = add(p, scale(a, -1));
-        double t = dot(ap, ab) / dot(ab, ab);
-        vec d = add(ap, scale(ab, -(t < 0 ? 0 : t > 1 ? 1 : t)));
+    return 0.6 * fmax(fmax(x, y), fabs(q.z) - half);
+}
 
-        best = fmin(best, sqrt(dot(d, d)) - 0.008);
-    }
-    return best;
+static double funnel(vec q)
+{
+    double x = q.x + 1.15 + 0.12 * (q.y - 1.3), r = sqrt(x * x + q.z * q.z);
+
+    return 0.9 * fmax(r - 0.2, fabs(q.y - 1.5) - 0.42);
+}
+
+static double house(vec q)
+{
+    double low = box(q, vec_at(-0.9, 0.8, 0), vec_at(1.15, 0.22, 0.36));
+    double middle = box(q, vec_at(-0.65, 1.12, 0), vec_at(0.8, 0.16, 0.32));
+    double bridge = box(q, vec_at(-0.2, 1.42, 0), vec_at(0.3, 0.16, 0.36));
+
+    return fmin(low, fmin(middle, bridge));
+}
+
+static double masts(vec q)
+{
+    double fore = box(q, vec_at(1.35, 1.4, 0), vec_at(0.025, 0.75, 0.025));
+    double boom = box(q, vec_at(1.0, 1.15, 0), vec_at(0.36, 0.02, 0.02));
+    double main = box(q, vec_at(-0.25, 1.85, 0), vec_at(0.02, 0.45, 0.02));
+    double yard = box(q, vec_at(-0.25, 2.1, 0), vec_at(0.02, 0.02, 0.22));
+
+    return fmin(fmin(fore, boom), fmin(main, yard));
+}
+
+static double hatches(vec q)
+{
+    return fmin(box(q, vec_at(0.75, 0.75, 0), vec_at(0.3, 0.12, 0.26)),
+                box(q, vec_at(1.75, 0.85, 0), vec_at(0.22, 0.1, 0.2)));
 }
 
 static double scene(vec p)
 {
-    return fmin(envelope(p), fmin(basket(p), ropes(p)));
+    vec q = aboard(p);
+
+    return fmin(fmin(hull(q), hatches(q)),
+                fmin(house(q), fmin(funnel(q), masts(q))));
 }
 
 static vec normal(vec p)
@@ -188,87 +198,99 @@ static vec sky(vec d)
                    step_between(0.02, 0.14, d.y)); /* none in the haze */
 }
 
-/* Four ridges of hills, the nearest last; what lies behind is haze. */
-static vec land(vec d, vec behind)
+static vec paint(vec q)
 {
-    vec haze = {0.70, 0.78, 0.87};
-    vec colour = behind;
-    double x = d.x / d.z;
+    const double near = 0.003;
 
-    for (int i = 0; i < 4; i++) {
-        double far = 3.0 - i, ridge;
-        double freq = 1.3 + 0.9 * far;
-
-        ridge = -0.05 - 0.085 * i +
-                (0.16 - 0.01 * i) * (clouds(freq * x + 31 * i, i, 6) - 0.5);
-        if (d.y / d.z < ridge) {
-            double depth = (ridge - d.y / d.z) * 9;
-            double fields = noise(7 * x + 9 * i + 2 * depth, 5 * depth + i);
-            double trees = clouds(60 * x + 8 * i, 220 * d.y, 5);
-            vec green =
-                mix(vec_at(0.10, 0.20, 0.05), vec_at(0.42, 0.42, 0.14), fields);
-
-            green = scale(green, 0.45 + 1.1 * trees);
-            colour = mix(green, haze, 0.27 * far);
-        }
+    if (hull(q) < near) {
+        if (q.y < 0.09)
+            return vec_at(0.50, 0.07, 0.05);
+        if (q.y < 0.13)
+            return vec_at(0.85, 0.85, 0.82);
+        return vec_at(0.04, 0.07, 0.16);
     }
-    return colour;
-}
+    if (funnel(q) < near)
+        return fabs(q.y - 1.6) < 0.13 ? vec_at(0.9, 0.9, 0.88)
+                                      : vec_at(0.72, 0.10, 0.06);
+    if (house(q) < near) {
+        double port = q.x * 6 - floor(q.x * 6) - 0.5, above = q.y - 0.84;
+        int glass = port * port / 36 + above * above < 0.0022;
 
-static vec gore_colour(vec q)
-{
-    static const vec colours[] = {{0.80, 0.07, 0.05}, {0.95, 0.55, 0.04},
-                                  {0.96, 0.83, 0.12}, {0.10, 0.42, 0.18},
-                                  {0.07, 0.20, 0.58}, {0.42, 0.08, 0.40}};
-    double turn = (atan2(q.z, q.x) + pi) / (2 * pi) * 24;
-    int gore = (int)turn;
-    double seam = fabs(turn - gore - 0.5);
-    vec colour = colours[(gore + (int)floor(3 * (q.y + 3))) % 6];
-
-    if (q.y > 0.93 || q.y < -1.2)
-        colour = colours[0];
-    return scale(colour, seam > 0.46 ? 0.7 : 1);
+        /* windows of the bridge, portholes below */
+        if (fabs(q.y - 1.47) < 0.05 && fabs(port) < 0.4)
+            glass = 1;
+        return glass ? vec_at(0.05, 0.08, 0.12) : vec_at(0.86, 0.86, 0.83);
+    }
+    if (hatches(q) < near)
+        return vec_at(0.45, 0.28, 0.12);
+    return vec_at(0.55, 0.38, 0.16);
 }
 
 static vec shade(vec p, vec d)
 {
-    vec n = normal(p), q = add(p, scale(balloon, -1)), colour;
+    vec n = normal(p), half = unit(add(unit(sun), scale(d, -1)));
     double light = fmax(dot(n, unit(sun)), 0);
-    double around = 0.42 + 0.22 * n.y;
-    vec half = unit(add(unit(sun), scale(d, -1)));
-    double shine = pow(fmax(dot(n, half), 0), 24);
+    double shine = 0.15 * pow(fmax(dot(n, half), 0), 24);
+    vec colour = scale(paint(aboard(p)), 0.45 + 0.2 * n.y + 1.0 * light);
 
-    if (envelope(p) < 0.003) {
-        colour = gore_colour(q);
-        light += 0.12; /* cloth lets light through */
-        shine *= 0.16;
-    } else if (basket(p) < 0.003) {
-        double weave = sin(160 * q.y) * sin(110 * (q.x + q.z));
-
-        colour = scale(vec_at(0.45, 0.27, 0.12), 0.8 + 0.3 * weave);
-        shine = 0;
-    } else {
-        colour = vec_at(0.15, 0.12, 0.10);
-    }
-    colour = scale(colour, around + 1.05 * light);
     return add(colour, vec_at(shine, shine, shine));
+}
+
+/* The distance along the ray to the ship, or a negative number. */
+static double reach(vec from, vec d, double most)
+{
+    double t = 0.02;
+
+    for (int i = 0; i < 200 && t < most; i++) {
+        double near = scene(add(from, scale(d, t)));
+
+        if (near < 0.0008)
+            return t;
+        t += near;
+    }
+    return -1;
+}
+
+/* Water mirrors the sky and the ship the more, the flatter it is seen. */
+static vec sea(vec p, vec d, double far)
+{
+    double e = 0.05, ripple = 0.5 / (1 + 0.06 * far);
+    double h = clouds(1.7 * p.x, 3.2 * p.z, 5);
+    double x = (clouds(1.7 * (p.x + e), 3.2 * p.z, 5) - h) / e;
+    double z = (clouds(1.7 * p.x, 3.2 * (p.z + e), 5) - h) / e;
+    vec n = unit(vec_at(-0.35 * ripple * x, 1, -0.35 * ripple * z));
+    vec mirrored = add(d, scale(n, -2 * dot(n, d)));
+    double steep = fmax(-dot(n, d), 0);
+    double fresnel = 0.03 + 0.75 * pow(1 - steep, 4);
+    vec water = mix(vec_at(0.02, 0.13, 0.20), vec_at(0.05, 0.28, 0.34), h);
+    vec q = aboard(p);
+    double wash = fabs(q.z) - 0.55 + 0.3 * step_between(0.5, 2.6, q.x);
+    double foam = q.x < 2.7 && q.x > -4.5
+                      ? step_between(0.55, 0.0, wash) *
+                            step_between(0.40, 0.62,
+                                         clouds(9 * p.x, 16 * p.z, 4) +
+                                             0.12 * step_between(-1, 2.7, q.x))
+                      : 0;
+    double t;
+    vec seen;
+
+    mirrored = unit(vec_at(mirrored.x, fmax(mirrored.y, 0.01), mirrored.z));
+    t = reach(p, mirrored, 6);
+    seen = t > 0 ? shade(add(p, scale(mirrored, t)), mirrored) : sky(mirrored);
+    water = mix(water, seen, fresnel);
+    water = mix(water, vec_at(0.9, 0.93, 0.95), 0.85 * foam);
+    return mix(water, vec_at(0.62, 0.74, 0.86), step_between(15, 90, far));
 }
 
 static vec look(double px, double py)
 {
-    vec eye = {0, 0, 0};
     vec d = unit(vec_at((px - WIDTH / 2.0) / HEIGHT,
-                        0.13 + (HEIGHT / 2.0 - py) / HEIGHT, 1.25));
-    double t = 3;
+                        (HEIGHT / 2.0 - py) / HEIGHT - 0.1, 1.25));
+    double t = reach(eye, d, 14), far = d.y < 0 ? -eye.y / d.y : 1e9;
 
-    for (int i = 0; i < 160 && t < 12; i++) {
-        double near = scene(add(eye, scale(d, t)));
-
-        if (near < 0.0008)
-            return shade(add(eye, scale(d, t)), d);
-        t += near;
-    }
-    return land(d, sky(d));
+    if (t > 0 && t < far)
+        return shade(add(eye, scale(d, t)), d);
+    return far < 1e3 ? sea(add(eye, scale(d, far)), d, far) : sky(d);
 }
 
 static uint8_t film(double light, double grain)

@@ -8,9 +8,9 @@ prints is drawn below its line, in the colours that it asks for. --picture is
 shown beside it. docs/terminal.svg was made by this, with photo.jpg (a copy of
 tests/data/sample.jpg) and the checkpoint in the current folder:
 
-    tools/screenshot.py -o docs/terminal.svg --columns 82 --picture photo.jpg \\
+    tools/screenshot.py -o docs/terminal.svg --columns 88 --picture photo.jpg \\
         'vitcl classify -m vit_tiny_patch16_224.augreg_in21k_ft_in1k photo.jpg' \\
-        'vitcl classify -m vit_tiny_patch16_224.augreg_in21k_ft_in1k photo.jpg | head -3' \\
+        'vitcl classify -m vit_tiny_patch16_224.augreg_in21k_ft_in1k photo.jpg | cut -f 3,5' \\
         'vitcl info -m vit_tiny_patch16_224.augreg_in21k_ft_in1k'
 """
 import argparse

@@ -70,7 +70,7 @@ def prepare(root, folder):
     os.mkdir(f"{folder}/holiday")
     for name in ("cmyk.jpg", "exif6.jpg", "near_31x33.png"):
         shutil.copy(f"{data}/preprocess/in/{name}", f"{folder}/holiday")
-    shutil.copy(f"{data}/sample.jpg", f"{folder}/holiday/balloon.jpg")
+    shutil.copy(f"{data}/sample.jpg", f"{folder}/holiday/ship.jpg")
     for split, each in (("train", 6), ("test", 2)):
         classes(f"{folder}/photos/{split}", ("apple", "leaf", "sky"), each, 24)
     cifar(f"{folder}/cifar-10-batches-bin", 10)
