@@ -196,6 +196,7 @@ Test(augment, erases_a_share)
 {
     enum { SIDE = 60, DRAWS = 2000 };
     const vt_augment how = {.erase = 0.2};
+    const double pixels = SIDE * SIDE;
     vt_picture in = {SIDE, SIDE, NULL}, out;
     double sum = 0;
     int erased = 0;
@@ -227,7 +228,7 @@ Test(augment, erases_a_share)
         sum += (double)n / (SIDE * SIDE);
         cr_expect(n <= w * h && n >= w * h - 2, "%d of %dx%d", n, w, h);
         cr_expect(w <= 3.8 * h && h <= 3.8 * w, "%dx%d", w, h);
-        cr_expect(n > 0.012 * SIDE * SIDE && n <= 0.33 * SIDE * SIDE, "%d", n);
+        cr_expect(n > 0.012 * pixels && n <= 0.33 * pixels, "%d", n);
     }
     cr_expect(erased > 400 - 90 && erased < 400 + 90, "%d", erased);
     /* the mean of 0.02 to 0.33, less what the edges cut and rounding down */
@@ -241,6 +242,7 @@ Test(augment, crops_a_share)
 {
     enum { W = 200, H = 160, SIDE = 100, DRAWS = 1000 };
     const vt_augment how = {.crop_scale = 0.3};
+    const double edge = SIDE, draws = DRAWS;
     vt_picture in = {W, H, NULL}, out;
     double least = 1, most = 0, sum = 0;
 
@@ -256,8 +258,8 @@ Test(augment, crops_a_share)
             vt_augment_picture(&out, &in, SIDE, SIDE, VT_NEAREST, &how, &r),
             VITCL_OK);
         end = out.rgb + 3 * (SIDE * SIDE - 1);
-        w = (end[0] - out.rgb[0]) * SIDE / (SIDE - 1.0);
-        h = (end[1] - out.rgb[1]) * SIDE / (SIDE - 1.0);
+        w = (end[0] - out.rgb[0]) * edge / (edge - 1);
+        h = (end[1] - out.rgb[1]) * edge / (edge - 1);
         share = w * h / (W * H);
         least = fmin(least, share), most = fmax(most, share);
         sum += share;
@@ -267,7 +269,7 @@ Test(augment, crops_a_share)
     cr_expect(least > 0.28 && least < 0.34, "%g", least);
     cr_expect(most > 0.9 && most < 1.03, "%g", most);
     /* not 0.65: a box that would not fit is drawn again, as torchvision does */
-    cr_expect_float_eq(sum / DRAWS, 0.57, 0.03, "%g", sum / DRAWS);
+    cr_expect_float_eq(sum / draws, 0.57, 0.03, "%g", sum / draws);
     vt_picture_free(&in);
 }
 

@@ -366,7 +366,7 @@ Test(batches, gives_each_picture_its_label)
 
     o.smoothing = 0.2;
     for (int k = 0; k < 2; k++) {
-        const double rest = k ? 0 : 0.2 / CLASSES;
+        const double classes = CLASSES, rest = k ? 0 : 0.2 / classes;
         float *all;
 
         o.augmented = k == 0;
@@ -402,7 +402,7 @@ Test(batches, gives_each_picture_its_label)
             for (uint32_t n = 0; n < CLASSES; n++)
                 cr_expect_float_eq((double)t[n],
                                    rest + (n == vt_dataset_label(d, found)
-                                               ? 1 - rest * CLASSES
+                                               ? 1 - rest * classes
                                                : 0),
                                    1e-6);
         }
