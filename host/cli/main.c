@@ -14,14 +14,15 @@
 
 extern const command cmd_classify, cmd_embed, cmd_forward, cmd_devices,
     cmd_convert, cmd_eval, cmd_fewshot, cmd_train, cmd_finetune, cmd_step,
-    cmd_info, cmd_plan, cmd_bench, cmd_tune, cmd_selftest;
+    cmd_info, cmd_plan, cmd_bench, cmd_tune, cmd_selftest, cmd_completion;
 
-static const command *const commands[] = {
-    &cmd_classify, &cmd_embed,   &cmd_forward, &cmd_devices, &cmd_info,
-    &cmd_plan,     &cmd_convert, &cmd_eval,    &cmd_fewshot, &cmd_train,
-    &cmd_finetune, &cmd_step,    &cmd_bench,   &cmd_tune,    &cmd_selftest,
+const command *const commands[] = {
+    &cmd_classify,   &cmd_embed,   &cmd_forward, &cmd_devices, &cmd_info,
+    &cmd_plan,       &cmd_convert, &cmd_eval,    &cmd_fewshot, &cmd_train,
+    &cmd_finetune,   &cmd_step,    &cmd_bench,   &cmd_tune,    &cmd_selftest,
+    &cmd_completion, NULL,
 };
-enum { COMMANDS = sizeof commands / sizeof *commands };
+enum { COMMANDS = sizeof commands / sizeof *commands - 1 };
 
 static void help(void)
 {

@@ -26,7 +26,9 @@ export PKG_CONFIG_PATH="$lib/pkgconfig"
 version=$(pkg-config --modversion vitcl)
 
 for file in include/vitcl.h bin/vitcl libexec/vitcl-decode libexec/vitcl-try \
-    share/man/man1/vitcl.1; do
+    share/man/man1/vitcl.1 share/bash-completion/completions/vitcl \
+    share/zsh/site-functions/_vitcl share/fish/vendor_completions.d/vitcl.fish \
+    share/doc/vitcl/README.md share/doc/vitcl/LICENSE; do
     [ -s "$prefix/$file" ] || fail "$file is not installed"
 done
 grep -q "$version" "$prefix/share/man/man1/vitcl.1" || fail "man page: version"
