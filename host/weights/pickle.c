@@ -17,66 +17,9 @@
 
 #include <string.h>
 
-#define VALUES_MAX (1 << 22)
 #define STACK_MAX (1 << 21)
 #define MEMO_MAX (1 << 21)
 #define MARKS_MAX 1000
-
-static vitcl_status refuse(const vt_pickle *p, const char *why)
-{
-    return vt_fail(VITCL_ECORRUPT, "%s: pickle, byte %zu: %s", p->file, p->at,
-                   why);
-}
-
-/* ---- values ---- */
-
-vitcl_status vt_pickle_value(vt_pickle *p, vt_pk_kind kind, vt_pk_ref *out)
-{
-    vitcl_status st;
-
-    if (p->value_count == VALUES_MAX)
-        return refuse(p, "too many values");
-    VT_TRY(vt_grow(&p->values, &p->value_cap, p->value_count + 1,
-                   sizeof *p->values));
-    p->values[p->value_count] = (vt_pk_value){.kind = kind};
-    *out = (vt_pk_ref)p->value_count++;
-done:
-    return st;
-}
-
-vitcl_status vt_pickle_append(vt_pickle *p, vt_pk_ref to, vt_pk_ref key,
-                              vt_pk_ref value)
-{
-    vitcl_status st;
-    vt_pk_value *v = &p->values[to];
-    uint32_t i;
-
-    if (p->item_count == VALUES_MAX)
-        return refuse(p, "too many items");
-    VT_TRY(
-        vt_grow(&p->items, &p->item_cap, p->item_count + 2, sizeof *p->items));
-    i = (uint32_t)++p->item_count;
-    p->items[i] = (vt_pk_item){key, value, 0};
-    if (v->count++)
-        p->items[v->last].next = i;
-    else
-        v->first = i;
-    v->last = i;
-done:
-    return st;
-}
-
-const vt_pk_value *vt_pickle_item(const vt_pickle *p, const vt_pk_value *of,
-                                  uint32_t index, vt_pk_ref *ref)
-{
-    uint32_t i = of->first;
-
-    while (index-- > 0)
-        i = p->items[i].next;
-    if (ref)
-        *ref = p->items[i].value;
-    return &p->values[p->items[i].value];
-}
 
 /* ---- stack ---- */
 
@@ -85,7 +28,7 @@ static vitcl_status push(vt_pickle *p, vt_pk_ref v)
     vitcl_status st;
 
     if (p->stack_count == STACK_MAX)
-        return refuse(p, "stack too deep");
+        return vt_pickle_refuse(p, "stack too deep");
     VT_TRY(vt_grow(&p->stack, &p->stack_cap, p->stack_count + 1,
                    sizeof *p->stack));
     p->stack[p->stack_count++] = v;
@@ -110,7 +53,7 @@ static vitcl_status push_mark(vt_pickle *p)
     vitcl_status st;
 
     if (p->mark_count == MARKS_MAX)
-        return refuse(p, "nested too deeply");
+        return vt_pickle_refuse(p, "nested too deeply");
     VT_TRY(
         vt_grow(&p->marks, &p->mark_cap, p->mark_count + 1, sizeof *p->marks));
     p->marks[p->mark_count++] = (uint32_t)p->stack_count;
@@ -121,7 +64,7 @@ done:
 static vitcl_status pop_mark(vt_pickle *p, size_t *from)
 {
     if (p->mark_count == 0)
-        return refuse(p, "no mark on the stack");
+        return vt_pickle_refuse(p, "no mark on the stack");
     *from = p->marks[--p->mark_count];
     return VITCL_OK;
 }
@@ -131,7 +74,7 @@ static vitcl_status pop_mark(vt_pickle *p, size_t *from)
 static vitcl_status take(vt_pickle *p, size_t n, const uint8_t **out)
 {
     if (n > p->size - p->at)
-        return refuse(p, "unexpected end");
+        return vt_pickle_refuse(p, "unexpected end");
     *out = p->bytes + p->at;
     p->at += n;
     return VITCL_OK;
@@ -185,7 +128,7 @@ static vitcl_status push_string(vt_pickle *p, size_t width)
 
     VT_TRY(take_number(p, width, &n));
     if (n > p->size)
-        return refuse(p, "unexpected end");
+        return vt_pickle_refuse(p, "unexpected end");
     VT_TRY(take(p, (size_t)n, &b));
     VT_TRY(vt_pickle_value(p, VT_PK_STRING, &v));
     p->values[v].text = (const char *)b;
@@ -239,11 +182,11 @@ static vitcl_status extend(vt_pickle *p, size_t from, bool dict)
     size_t step = dict ? 2 : 1;
 
     if (!has(p, p->stack_count - from + 1)) /* the container below them */
-        return refuse(p, "items without a container");
+        return vt_pickle_refuse(p, "items without a container");
     to = p->stack[from - 1];
     if (p->values[to].kind != (dict ? VT_PK_DICT : VT_PK_LIST) ||
         (p->stack_count - from) % step)
-        return refuse(p, "items without a container");
+        return vt_pickle_refuse(p, "items without a container");
     for (size_t i = from; i < p->stack_count; i += step)
         VT_TRY(vt_pickle_append(p, to, dict ? p->stack[i] : 0,
                                 p->stack[i + step - 1]));
@@ -270,9 +213,9 @@ static vitcl_status put(vt_pickle *p, uint64_t index)
     vitcl_status st;
 
     if (!has(p, 1))
-        return refuse(p, "memo of an empty stack");
+        return vt_pickle_refuse(p, "memo of an empty stack");
     if (index >= MEMO_MAX)
-        return refuse(p, "memo too large");
+        return vt_pickle_refuse(p, "memo too large");
     VT_TRY(vt_grow(&p->memo, &p->memo_cap, (size_t)index + 1, sizeof *p->memo));
     p->memo[index] = p->stack[p->stack_count - 1] + 1;
     p->memo_count++;
@@ -283,7 +226,7 @@ done:
 static vitcl_status get(vt_pickle *p, uint64_t index)
 {
     if (index >= p->memo_cap || p->memo[index] == 0)
-        return refuse(p, "reads an empty memo entry");
+        return vt_pickle_refuse(p, "reads an empty memo entry");
     return push(p, p->memo[index] - 1);
 }
 
@@ -312,7 +255,7 @@ static vitcl_status named(vt_pickle *p)
         const uint8_t *from = p->bytes + p->at;
         const uint8_t *end = memchr(from, '\n', p->size - p->at);
         if (!end)
-            return refuse(p, "unexpected end");
+            return vt_pickle_refuse(p, "unexpected end");
         start[i] = (const char *)from;
         length[i] = (size_t)(end - from);
         p->at += length[i] + 1;
@@ -330,11 +273,11 @@ static vitcl_status named_on_stack(vt_pickle *p)
     vt_pk_ref v;
 
     if (!has(p, 2))
-        return refuse(p, "stack underflow");
+        return vt_pickle_refuse(p, "stack underflow");
     name = &p->values[pop(p)];
     module = &p->values[pop(p)];
     if (name->kind != VT_PK_STRING || module->kind != VT_PK_STRING)
-        return refuse(p, "a global whose name is not a string");
+        return vt_pickle_refuse(p, "a global whose name is not a string");
     VT_TRY(vt_pickle_global(p, module->text, module->length, name->text,
                             name->length, &v));
     VT_TRY(push(p, v));
@@ -348,7 +291,7 @@ static vitcl_status reduce(vt_pickle *p)
     vt_pk_ref args, v;
 
     if (!has(p, 2))
-        return refuse(p, "stack underflow");
+        return vt_pickle_refuse(p, "stack underflow");
     args = pop(p);
     VT_TRY(vt_pickle_reduce(p, pop(p), args, &v));
     VT_TRY(push(p, v));
@@ -359,10 +302,11 @@ done:
 static vitcl_status new_object(vt_pickle *p)
 {
     if (!has(p, 2))
-        return refuse(p, "stack underflow");
+        return vt_pickle_refuse(p, "stack underflow");
     pop(p);
     if (!vt_pickle_is_script(p, pop(p)))
-        return refuse(p, "creates an object that is not a TorchScript module");
+        return vt_pickle_refuse(
+            p, "creates an object that is not a TorchScript module");
     return push_kind(p, VT_PK_OBJECT);
 }
 
@@ -374,13 +318,13 @@ static vitcl_status build(vt_pickle *p)
     vt_pk_value *v;
 
     if (!has(p, 2))
-        return refuse(p, "stack underflow");
+        return vt_pickle_refuse(p, "stack underflow");
     state = &p->values[pop(p)];
     v = &p->values[p->stack[p->stack_count - 1]];
     if (v->kind == VT_PK_DICT)
         return VITCL_OK;
     if (v->kind != VT_PK_OBJECT || state->kind != VT_PK_DICT || v->count)
-        return refuse(p, "sets the state of a value that has none");
+        return vt_pickle_refuse(p, "sets the state of a value that has none");
     v->first = state->first;
     v->last = state->last;
     v->count = state->count;
@@ -393,7 +337,7 @@ static vitcl_status persist(vt_pickle *p)
     vt_pk_ref v;
 
     if (!has(p, 1))
-        return refuse(p, "stack underflow");
+        return vt_pickle_refuse(p, "stack underflow");
     VT_TRY(vt_pickle_persist(p, pop(p), &v));
     VT_TRY(push(p, v));
 done:
@@ -458,7 +402,7 @@ static vitcl_status skip(vt_pickle *p, size_t n)
 static vitcl_status small_tuple(vt_pickle *p, size_t n)
 {
     return has(p, n) ? make_tuple(p, p->stack_count - n)
-                     : refuse(p, "stack underflow");
+                     : vt_pickle_refuse(p, "stack underflow");
 }
 
 static vitcl_status push_number(vt_pickle *p, size_t width)
@@ -494,7 +438,7 @@ static vitcl_status drop(vt_pickle *p, bool to_mark)
         return st;
     }
     if (!has(p, 1))
-        return refuse(p, "stack underflow");
+        return vt_pickle_refuse(p, "stack underflow");
     pop(p);
     return VITCL_OK;
 }
@@ -504,7 +448,7 @@ static vitcl_status extend_by_one(vt_pickle *p, bool dict)
     size_t n = dict ? 2 : 1;
 
     return has(p, n + 1) ? extend(p, p->stack_count - n, dict)
-                         : refuse(p, "stack underflow");
+                         : vt_pickle_refuse(p, "stack underflow");
 }
 
 /* The switch over all opcodes is long, but clearer than a table of functions
@@ -606,18 +550,8 @@ vitcl_status vt_pickle_run(vt_pickle *p, vt_pk_ref *root)
         VT_TRY(step(p, *code));
     }
     if (p->stack_count != 1 || p->mark_count)
-        return refuse(p, "does not end with exactly one value");
+        return vt_pickle_refuse(p, "does not end with exactly one value");
     *root = p->stack[0];
 done:
     return st;
-}
-
-void vt_pickle_clear(vt_pickle *p)
-{
-    free(p->values);
-    free(p->items);
-    free(p->tensors);
-    free(p->stack);
-    free(p->memo);
-    free(p->marks);
 }

@@ -59,15 +59,17 @@ typedef struct vt_pickle {
 
 /* Runs the program in p->bytes; *root is its result. */
 vitcl_status vt_pickle_run(vt_pickle *p, vt_pk_ref *root);
-void vt_pickle_clear(vt_pickle *p);
 
-/* For globals.c: adds a value, and adds an item at the end of a container. */
+/* pickle_values.c: adds a value, and adds an item at the end of a container. */
 vitcl_status vt_pickle_value(vt_pickle *p, vt_pk_kind kind, vt_pk_ref *out);
 vitcl_status vt_pickle_append(vt_pickle *p, vt_pk_ref to, vt_pk_ref key,
                               vt_pk_ref value);
 /* The value of item `index` of a tuple or list, which must have that many. */
 const vt_pk_value *vt_pickle_item(const vt_pickle *p, const vt_pk_value *of,
                                   uint32_t index, vt_pk_ref *ref);
+/* An error with the name of the file and the place in it. */
+vitcl_status vt_pickle_refuse(const vt_pickle *p, const char *why);
+void vt_pickle_clear(vt_pickle *p);
 
 /* globals.c: which globals are allowed, and what they do. */
 vitcl_status vt_pickle_global(vt_pickle *p, const char *module, size_t m,

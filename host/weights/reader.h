@@ -3,8 +3,8 @@
  *
  * A reader adds tensors one by one with vt_tensors_add(), which makes the
  * checks that all formats share (name, rank, product, size, number), and hands
- * over decoded memory with vt_tensors_keep(). weights.c sorts the tensors and
- * rejects duplicate names.
+ * over decoded memory with vt_tensors_keep(). Readers use tensors.c alone;
+ * weights.c opens the file and chooses the reader.
  */
 #ifndef VT_WEIGHTS_READER_H
 #define VT_WEIGHTS_READER_H
@@ -38,6 +38,8 @@ typedef struct vt_input {
 } vt_input;
 vitcl_status vt_input_read(void *out, const vt_input *in, uint64_t at,
                            size_t n);
+/* Opens a file that will hold tensors of t, which keeps it. */
+vitcl_status vt_tensors_file(vt_input *out, vt_tensors *t, const char *path);
 
 /* An element type: its size in a file, and our type for it. */
 typedef struct vt_element {
@@ -54,6 +56,8 @@ vitcl_status vt_tensors_add(vt_tensors *t, const char *file, const char *name,
                             size_t size);
 /* Takes ownership of a malloc()ed block, also on failure. */
 vitcl_status vt_tensors_keep(vt_tensors *t, void *block);
+/* When all are added: by name, which must be unique. `path`: for messages. */
+vitcl_status vt_tensors_sort(vt_tensors *t, const char *path);
 
 typedef struct vt_reader {
     const char *format;

@@ -1,20 +1,17 @@
 /*
- * weights.c - chooses the file and the reader, and holds the tensors read.
+ * weights.c - chooses the file of a checkpoint and the reader of its format.
  *
  * A folder may hold a checkpoint in several formats; candidates[] gives the
  * order of preference. An index (".index.json") names shards, which must be in
  * its folder.
  */
 #include "base/file.h"
-#include "base/half.h"
 #include "base/memory.h"
 #include "weights/builtin.h"
 #include "weights/reader.h"
 
 #include <dirent.h>
-#include <errno.h>
 #include <string.h>
-#include <unistd.h>
 
 static const vt_reader *const readers[] = {
     &vt_read_safetensors, /* also what is only called so: first */ &vt_read_npz,
@@ -38,96 +35,10 @@ static const char *const endings[] = {".safetensors", ".npz", ".bin", ".pth",
 #define HEAD (1 << 17) /* bytes to sniff: enough for a zip's first name */
 #define SHARDS_MAX 1000
 
-vitcl_status vt_tensors_keep(vt_tensors *t, void *block)
-{
-    vitcl_status st = vt_grow(&t->blocks, &t->block_cap, t->block_count + 1,
-                              sizeof *t->blocks);
-    if (st == VITCL_OK)
-        t->blocks[t->block_count++] = block;
-    else
-        free(block);
-    return st;
-}
-
-static vitcl_status check_name(const char *file, const char *name)
-{
-    size_t n = strlen(name);
-
-    if (n == 0 || n > VT_NAME_MAX)
-        return vt_fail(VITCL_ECORRUPT, "%s: a tensor's name has %zu bytes",
-                       file, n);
-    if (!vt_utf8(name, n))
-        return vt_fail(VITCL_ECORRUPT, "%s: a tensor's name is not UTF-8",
-                       file);
-    return VITCL_OK;
-}
-
-vitcl_status vt_tensors_add(vt_tensors *t, const char *file, const char *name,
-                            const vt_element *element, uint32_t rank,
-                            const uint64_t *shape, const uint8_t *data,
-                            size_t size)
-{
-    vitcl_status st;
-    vt_tensor x = {.dtype = element->dtype, .rank = rank, .data = data};
-    size_t count = 1, bytes = 0;
-    char *copy = NULL;
-
-    VT_TRY(check_name(file, name));
-    if (t->count == VT_TENSORS_MAX)
-        return vt_fail(VITCL_ECORRUPT, "%s: more than %d tensors", file,
-                       VT_TENSORS_MAX);
-    if (rank > VT_RANK_MAX)
-        return vt_fail(VITCL_ECORRUPT, "%s: %.100s: more than %d axes", file,
-                       name, VT_RANK_MAX);
-    for (uint32_t i = 0; i < rank; i++) {
-        x.shape[i] = shape[i];
-        if (shape[i] > SIZE_MAX || !vt_mul(&count, count, (size_t)shape[i]))
-            return vt_fail(VITCL_ECORRUPT, "%s: %.100s: shape is too large",
-                           file, name);
-    }
-    if (!vt_mul(&bytes, count, element->size) || bytes != size)
-        return vt_fail(VITCL_ECORRUPT,
-                       "%s: %.100s: %zu elements of %s do not fit %zu bytes",
-                       file, name, count, element->name, size);
-    x.count = count;
-    x.size = size;
-    VT_TRY(vt_grow(&t->items, &t->cap, t->count + 1, sizeof *t->items));
-    VT_TRY(vt_strdup(&copy, name));
-    x.name = copy;
-    t->items[t->count++] = x;
-done:
-    return st;
-}
-
 static bool ends(const char *s, const char *end)
 {
     size_t n = strlen(s), m = strlen(end);
     return n > m && strcmp(s + n - m, end) == 0;
-}
-
-vitcl_status vt_input_read(void *out, const vt_input *in, uint64_t at, size_t n)
-{
-    int error;
-
-    if (!in->source) {
-        if (n)
-            memcpy(out, in->bytes + at, n);
-        return VITCL_OK;
-    }
-    error = vt_read_at(in->source->fd, out, n, at);
-    return error ? vt_fail(VITCL_EIO, "%s: %s", in->source->path,
-                           error == VT_SHORT
-                               ? "the file was truncated while in use"
-                               : strerror(error))
-                 : VITCL_OK;
-}
-
-vitcl_status vt_tensor_bytes(void *out, const vt_tensor *t, size_t first,
-                             size_t n)
-{
-    const vt_input in = {.bytes = t->data, .source = t->source};
-
-    return vt_input_read(out, &in, (t->source ? t->offset : 0) + first, n);
 }
 
 static vitcl_status read_input(vt_tensors *t, const vt_input *in)
@@ -170,52 +81,15 @@ done:
     return st;
 }
 
-static void close_source(vt_weight_file *s)
-{
-    if (!s)
-        return;
-    if (s->fd >= 0)
-        close(s->fd);
-    free(s->path);
-    free(s);
-}
-
-/* Read on demand, never mapped: truncating a mapped file would kill us. */
 static vitcl_status read_file(vt_tensors *t, const char *path)
 {
     vitcl_status st;
-    vt_weight_file *s = NULL;
-    size_t size = 0;
+    vt_input in;
 
-    VT_TRY(vt_grow(&t->sources, &t->source_cap, t->source_count + 1,
-                   sizeof *t->sources));
-    VT_TRY(VT_NEW(&s, 1));
-    s->fd = -1;
-    VT_TRY(vt_strdup(&s->path, path));
-    VT_TRY(vt_file_open(&s->fd, &size, path));
-    t->sources[t->source_count++] = s;
-    const vt_input in = {.source = s, .size = size, .file = s->path};
-    s = NULL;
+    VT_TRY(vt_tensors_file(&in, t, path));
     VT_TRY(read_input(t, &in));
 done:
-    close_source(s);
     return st;
-}
-
-static int by_name(const void *a, const void *b)
-{
-    return strcmp(((const vt_tensor *)a)->name, ((const vt_tensor *)b)->name);
-}
-
-static vitcl_status sort_names(vt_tensors *t, const char *path)
-{
-    if (t->count)
-        qsort(t->items, t->count, sizeof *t->items, by_name);
-    for (size_t i = 1; i < t->count; i++)
-        if (strcmp(t->items[i - 1].name, t->items[i].name) == 0)
-            return vt_fail(VITCL_ECORRUPT, "%s: duplicate tensor %.100s", path,
-                           t->items[i].name);
-    return VITCL_OK;
 }
 
 /* ---- shards ---- */
@@ -397,7 +271,7 @@ vitcl_status vt_tensors_open(vt_tensors **out, const char *path)
     VT_TRY(find_file(&t->path, path));
     VT_TRY(ends(t->path, ".index.json") ? read_index(t, t->path)
                                         : read_file(t, t->path));
-    VT_TRY(sort_names(t, t->path));
+    VT_TRY(vt_tensors_sort(t, t->path));
     *out = t, t = NULL;
 done:
     vt_tensors_free(t);
@@ -414,113 +288,9 @@ vitcl_status vt_tensors_open_memory(vt_tensors **out, const void *bytes,
     VT_TRY(vt_strdup(&t->path, name));
     const vt_input in = {.bytes = bytes, .size = size, .file = t->path};
     VT_TRY(read_input(t, &in));
-    VT_TRY(sort_names(t, name));
+    VT_TRY(vt_tensors_sort(t, name));
     *out = t, t = NULL;
 done:
     vt_tensors_free(t);
-    return st;
-}
-
-void vt_tensors_free(vt_tensors *t)
-{
-    if (!t)
-        return;
-    for (size_t i = 0; i < t->count; i++)
-        free((char *)(uintptr_t)t->items[i].name);
-    for (size_t i = 0; i < t->source_count; i++)
-        close_source(t->sources[i]);
-    for (size_t i = 0; i < t->block_count; i++)
-        free(t->blocks[i]);
-    free(t->items);
-    free(t->sources);
-    free(t->blocks);
-    free(t->path);
-    free(t);
-}
-
-size_t vt_tensors_count(const vt_tensors *t)
-{
-    return t->count;
-}
-
-const vt_tensor *vt_tensors_at(const vt_tensors *t, size_t index)
-{
-    return index < t->count ? &t->items[index] : NULL;
-}
-
-const vt_tensor *vt_tensors_get(const vt_tensors *t, const char *name)
-{
-    vt_tensor key = {.name = name};
-    return t->count
-               ? bsearch(&key, t->items, t->count, sizeof *t->items, by_name)
-               : NULL;
-}
-
-const char *vt_tensors_format(const vt_tensors *t)
-{
-    return t->format;
-}
-
-const char *vt_tensors_path(const vt_tensors *t)
-{
-    return t->path;
-}
-
-static size_t size_of(vt_file_dtype t)
-{
-    return t == VT_FILE_F64 || t == VT_FILE_I64    ? 8
-           : t == VT_FILE_F32 || t == VT_FILE_I32  ? 4
-           : t == VT_FILE_F16 || t == VT_FILE_BF16 ? 2
-                                                   : 1;
-}
-
-/* Elements may be misaligned: each one is copied from its bytes. */
-#define CONVERT(type, expression)                                              \
-    for (size_t i = 0; i < n; i++) {                                           \
-        type v;                                                                \
-        memcpy(&v, from + i * sizeof v, sizeof v);                             \
-        out[i] = expression;                                                   \
-    }                                                                          \
-    break
-
-static void convert(float *out, const uint8_t *from, size_t n, vt_file_dtype t)
-{
-    switch (t) {
-    case VT_FILE_F16:
-        CONVERT(uint16_t, vt_f16_to_f32(v));
-    case VT_FILE_BF16:
-        CONVERT(uint16_t, vt_bf16_to_f32(v));
-    case VT_FILE_F64:
-        CONVERT(double, (float)v);
-    case VT_FILE_I64:
-        CONVERT(int64_t, (float)v);
-    case VT_FILE_I32:
-        CONVERT(int32_t, (float)v);
-    case VT_FILE_U8:
-        CONVERT(uint8_t, (float)v);
-    case VT_FILE_F32:
-    case VT_FILE_OTHER:
-        break;
-    }
-}
-
-vitcl_status vt_tensor_f32(float *out, const vt_tensor *t)
-{
-    vitcl_status st = VITCL_OK;
-    uint8_t piece[1 << 14];
-    const size_t each = size_of(t->dtype);
-
-    if (t->dtype == VT_FILE_OTHER)
-        return vt_fail(VITCL_EUNSUPPORTED,
-                       "%.100s: its element type cannot be read as numbers",
-                       t->name);
-    if (t->dtype == VT_FILE_F32)
-        return vt_tensor_bytes(out, t, 0, (size_t)t->count * each);
-    for (size_t at = 0, n; at < t->count; at += n) {
-        n = VT_MIN(sizeof piece / each, (size_t)t->count - at);
-        VT_TRY(vt_tensor_bytes(piece, t, at * each, n * each));
-        convert(out + at, piece, n, t->dtype);
-    }
-done:
     return st;
 }
