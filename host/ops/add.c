@@ -1,5 +1,5 @@
 /*
- * add.c - sums: residuals, positions, and the accumulation of gradients.
+ * add.c - sums: residuals, positions, biases of planes.
  */
 #include "ops/common.h"
 
@@ -15,8 +15,6 @@ enum { I_CHANNEL, I_FIRST, I_NEXT, I_TOKENS, I_ROW, INTS };
 enum { CHANNELS_X, CHANNELS_BIAS, CHANNELS_RESIDUAL, CHANNELS_INS };
 enum { CHANNELS_OUT };
 enum { I_RELU };
-/* add_to, which accumulates in a state */
-enum { TO_SUM, TO_X, TO_INS };
 
 /* ---- add ---- */
 
@@ -222,49 +220,4 @@ vt_val vt_add_channels(vt_plan *p, vt_val x, vt_val b, vt_val residual,
                                    [CHANNELS_BIAS] = b,
                                    [CHANNELS_RESIDUAL] = residual},
                         1, (int[]){[I_RELU] = relu});
-}
-
-/* ---- accumulation ---- */
-
-static vitcl_status to_shape(vt_plan *p, vt_step *s)
-{
-    int sum = vt_op_count(p, s->in[TO_SUM]), x = vt_op_count(p, s->in[TO_X]);
-
-    return vt_op_need(sum > 0 && x > 0 && x % sum == 0,
-                      "a gradient does not fit its parameter");
-}
-
-static vitcl_status to_prepare(vt_plan *p, vt_step *s)
-{
-    vitcl_status st = VITCL_OK;
-    vt_kernel *k;
-    int n = vt_op_count(p, s->in[TO_SUM]),
-        rows = vt_op_count(p, s->in[TO_X]) / n;
-
-    if (rows == 1) {
-        VT_TRY(vt_op_kernel(&k, p, s, "add", "add_to"));
-        VT_TRY(vt_args(p, k, "vvi", s->in[TO_SUM], s->in[TO_X], n));
-        vt_op_blocks(k, p, n, 1);
-    } else {
-        VT_TRY(vt_op_columns(&k, p, s, "add", "add_rows_grad", n));
-        VT_TRY(vt_args(p, k, "vvii", s->in[TO_SUM], s->in[TO_X], rows, n));
-    }
-done:
-    return st;
-}
-
-/* No grad: only steps of a backward pass. */
-static const vt_op add_to = {
-    .name = "add_to", .shape = to_shape, .prepare = to_prepare};
-
-void vt_add_to(vt_plan *p, vt_val g, vt_val x)
-{
-    if (g != VT_NONE && x != VT_NONE)
-        vt_op_append(p, &add_to, TO_INS, (vt_val[]){[TO_SUM] = g, [TO_X] = x},
-                     0, NULL);
-}
-
-void vt_add_rows_grad(vt_plan *p, vt_val dy, vt_val dx)
-{
-    vt_add_to(p, dy, dx);
 }

@@ -20,61 +20,6 @@ enum { OUT_PROBS = OUT_Y + 1 };
 
 typedef vt_attention_sizes sizes;
 
-vt_attention_sizes vt_attention_measure(const vt_plan *p, const vt_step *s)
-{
-    const vt_val q = s->in[IN_Q], kv = s->in[IN_KV];
-    const int heads = s->i[I_HEADS];
-    const bool self = s->i[I_SELF];
-    const int c = vt_dim(p, kv, 2) / (self ? 3 : 2);
-    sizes z = {.B = vt_dim(p, kv, 0),
-               .H = heads,
-               .D = c / heads,
-               .Tq = vt_dim(p, q, 1),
-               .T = vt_dim(p, kv, 1),
-               .ldq = vt_dim(p, q, 2),
-               .ldk = vt_dim(p, kv, 2),
-               .koff = self ? c : 0,
-               .voff = self ? 2 * c : c};
-
-    z.qb = vt_dim(p, q, 0) == z.B ? z.Tq * z.ldq : 0;
-    return z;
-}
-
-const char *vt_attention_bias(const vt_plan *p, const vt_step *s,
-                              const vt_attention_sizes *z)
-{
-    const vt_value *v = vt_value_of(p, s->in[IN_BIAS]);
-    const double one = (double)z->H * z->Tq * z->T;
-    const double n = v ? (double)vt_elements(p, s->in[IN_BIAS]) : 0;
-
-    if (!v)
-        return "";
-    if (v->rank == 4 && v->dim[0] == z->B && n == one * z->B)
-        return " -DBIAS=2";
-    return n == one ? " -DBIAS=1" : NULL;
-}
-
-vitcl_status vt_attention_arguments(vt_plan *p, vt_kernel *k, unsigned at,
-                                    const vt_step *s,
-                                    const vt_attention_sizes *z)
-{
-    static const int tensors[] = {IN_Q, IN_KV, IN_BIAS};
-    const int n[] = {z->B,   z->H,   z->Tq,   z->T,   z->qb,
-                     z->ldq, z->ldk, z->koff, z->voff};
-    vitcl_status st = VITCL_OK;
-    vt_buf *b;
-
-    for (size_t i = 0; i < VT_COUNT(tensors); i++) {
-        VT_TRY(vt_bind(&b, p, s->in[tensors[i]]));
-        VT_TRY(vt_kernel_buf(k, at++, b));
-    }
-    for (size_t i = 0; i < VT_COUNT(n); i++)
-        VT_TRY(vt_kernel_int(k, at++, n[i]));
-    VT_TRY(vt_kernel_float(k, at++, s->f[F_SCALE]));
-done:
-    return st;
-}
-
 static vitcl_status shape(vt_plan *p, vt_step *s)
 {
     vitcl_status st = VITCL_OK;

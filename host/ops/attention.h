@@ -13,6 +13,7 @@ enum { I_HEADS, I_SELF };
 enum { F_SCALE };
 enum { OUT_Y }; /* of the forward step */
 
+/* ---- attention_sizes.c ---- */
 /* Query i of picture b, head h, begins at q[b*qb + i*ldq + h*D]; key j at
  * kv[(b*T + j)*ldk + koff + h*D], value j the same with voff. */
 typedef struct vt_attention_sizes {
@@ -28,7 +29,7 @@ const char *vt_attention_bias(const vt_plan *p, const vt_step *s,
 vitcl_status vt_attention_arguments(vt_plan *p, vt_kernel *k, unsigned at,
                                     const vt_step *s,
                                     const vt_attention_sizes *z);
-/* The op's grad(). */
+/* attention_grad.c: the op's grad(). */
 void vt_attention_grad(vt_plan *p, const vt_step *s);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * common.c - helpers of ops: shapes, launch sizes, gradients.
+ * common.c - helpers of ops: shapes, launch sizes, steps of two tensors.
  */
 #include "ops/common.h"
 
@@ -161,7 +161,7 @@ done:
     return st;
 }
 
-/* ---- gradients ---- */
+/* ---- appending ---- */
 
 vt_val vt_op_append(vt_plan *p, const vt_op *op, int n, const vt_val *in,
                     int ints, const int *i)
@@ -175,36 +175,6 @@ vt_val vt_op_append(vt_plan *p, const vt_op *op, int n, const vt_val *in,
     for (int k = 0; k < ints; k++)
         s->i[k] = i[k];
     return vt_step_add(p, s);
-}
-
-void vt_op_grad_w(vt_plan *p, const vt_op *op, vt_val g, vt_val x, vt_val w,
-                  int ints, const int *i)
-{
-    vt_val sum = VT_NONE, dw;
-    bool param;
-
-    if (!vt_grad_wanted(p, w))
-        return;
-    param = vt_value_of(p, w)->kind == VT_PARAM;
-    if (param)
-        sum = vt_grad_param(p, w);
-    dw = vt_op_append(
-        p, op, VT_DW_INS,
-        (vt_val[]){
-            [VT_DW_DY] = g, [VT_DW_X] = x, [VT_DW_W] = w, [VT_DW_SUM] = sum},
-        ints, i);
-    if (!param)
-        vt_grad_give(p, w, dw);
-}
-
-void vt_op_give(vt_plan *p, vt_val v, vt_val g)
-{
-    if (!vt_grad_wanted(p, v) || g == VT_NONE)
-        return;
-    if (vt_value_of(p, v)->kind == VT_PARAM)
-        vt_add_to(p, vt_grad_param(p, v), g);
-    else
-        vt_grad_give(p, v, g);
 }
 
 /* ---- sums and products of two tensors ---- */

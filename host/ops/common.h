@@ -86,7 +86,11 @@ void vt_op_items(vt_kernel *k, const vt_plan *p, int n, int rows);
 vitcl_status vt_op_columns(vt_kernel **out, vt_plan *p, vt_step *s,
                            const char *file, const char *name, int columns);
 
-/* ---- gradients ---- */
+/* Append a step with n inputs; returns its first output. */
+vt_val vt_op_append(vt_plan *p, const vt_op *op, int n, const vt_val *in,
+                    int ints, const int *i);
+
+/* ---- gradients (gradient.c) ---- */
 
 /* vt_grad_give() for any input, also a parameter. */
 void vt_op_give(vt_plan *p, vt_val v, vt_val g);
@@ -96,9 +100,10 @@ void vt_op_give(vt_plan *p, vt_val v, vt_val g);
 enum { VT_DW_DY, VT_DW_X, VT_DW_W, VT_DW_SUM, VT_DW_INS };
 void vt_op_grad_w(vt_plan *p, const vt_op *op, vt_val g, vt_val x, vt_val w,
                   int ints, const int *i);
-/* Append a step with n inputs; returns its first output. */
-vt_val vt_op_append(vt_plan *p, const vt_op *op, int n, const vt_val *in,
-                    int ints, const int *i);
+/* g += x, of the same shape; g is a VT_STATE. */
+void vt_add_to(vt_plan *p, vt_val g, vt_val x);
+/* dy[R] += column sums of dx[..,R]. */
+void vt_add_rows_grad(vt_plan *p, vt_val dy, vt_val dx);
 
 /* ---- sums and products of two tensors ---- */
 
@@ -124,10 +129,6 @@ vt_val vt_activated(const vt_plan *p, vt_val y, vt_val *derivative);
 vt_val vt_mul_rows(vt_plan *p, vt_val x, vt_val y);
 /* x w^T, which obeys the plan's `exact`. */
 vt_val vt_linear_exact(vt_plan *p, vt_val x, vt_val w);
-/* g += x, of the same shape; g is a VT_STATE. */
-void vt_add_to(vt_plan *p, vt_val g, vt_val x);
-/* dy[R] += column sums of dx[..,R]. */
-void vt_add_rows_grad(vt_plan *p, vt_val dy, vt_val dx);
 /* x[B,R,S] -> [B,S,R], shaped as given */
 vt_val vt_transpose(vt_plan *p, vt_val x, int R, int S, int rank,
                     const int *dim);
