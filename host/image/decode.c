@@ -39,15 +39,6 @@ static const vt_decoder decoders[] = {
     {MAGIC(0, "\xff\x0a"), "JPEG XL", NULL},
 };
 
-uint32_t vt_number(const uint8_t *p, unsigned bytes, bool big_endian)
-{
-    uint32_t v = 0;
-
-    for (unsigned i = 0; i < bytes; i++)
-        v |= (uint32_t)p[i] << 8 * (big_endian ? bytes - 1 - i : i);
-    return v;
-}
-
 /* For each orientation: the stored index of the first upright pixel, and the
  * steps between its neighbours in a row and in a column. */
 static vitcl_status apply_orientation(vt_picture *p, unsigned orientation,
@@ -103,16 +94,6 @@ static const vt_decoder *find(const uint8_t *data, size_t size)
             return d;
     }
     return NULL;
-}
-
-void vt_lay_on_white(uint8_t rgb[3], uint8_t alpha)
-{
-    for (int i = 0; i < 3; i++) {
-        const uint32_t v =
-            (rgb[i] * (uint32_t)alpha + 255u * (255u - alpha)) * 128 + 16384;
-
-        rgb[i] = (uint8_t)(((v >> 8) + v) >> 15);
-    }
 }
 
 static vitcl_status decode(vt_picture *out, const void *bytes, size_t size,

@@ -14,14 +14,15 @@
 typedef vitcl_status vt_decode_fn(vt_picture *out, unsigned *orientation,
                                   const uint8_t *data, size_t size,
                                   bool on_white, const char *name);
-/* Blends a pixel of this opacity with white, with the rounding of Pillow's
- * alpha_composite. */
-void vt_lay_on_white(uint8_t rgb[3], uint8_t alpha);
 vt_decode_fn vt_decode_jpeg, vt_decode_png, vt_decode_bmp, vt_decode_psd,
     vt_decode_pnm;
 
+/* ---- picture.c ---- */
 /* Reads an unsigned number of at most four bytes. */
 uint32_t vt_number(const uint8_t *p, unsigned bytes, bool big_endian);
+/* Blends a pixel of this opacity with white, with the rounding of Pillow's
+ * alpha_composite. */
+void vt_lay_on_white(uint8_t rgb[3], uint8_t alpha);
 /* Sets the pixel limit of the process; the default is VT_PIXELS_MAX. */
 void vt_picture_limit(uint64_t pixels);
 /* Checks a size from a file against the limits, then allocates the pixels. */
@@ -30,12 +31,14 @@ vitcl_status vt_picture_check(uint32_t width, uint32_t height,
 vitcl_status vt_picture_new(vt_picture *out, uint32_t width, uint32_t height,
                             const char *name);
 
+/* ---- exif.c ---- */
 /* The orientation from a TIFF block (after "Exif\0\0"), from ImageMagick's hex
  * text, or from an XMP packet; 0: none. */
 unsigned vt_exif_orientation(const uint8_t *tiff, size_t size);
 unsigned vt_exif_hex_orientation(const uint8_t *text, size_t size);
 unsigned vt_xmp_orientation(const uint8_t *text, size_t size);
 
+/* ---- resize.c ---- */
 /* A part of vt_resize()'s result: columns x to x + w and rows y to y + h of the
  * picture of size width * height. Only that part is computed. */
 vitcl_status vt_resize_part(vt_picture *out, const vt_picture *in,

@@ -1,5 +1,6 @@
 /*
- * picture.c - allocates pixels, after checking the size that a file claims.
+ * picture.c - what every decoder needs: pixels, allocated after a check of the
+ * size that the file claims; numbers; transparency.
  */
 #include "image/decoders.h"
 
@@ -49,4 +50,23 @@ void vt_picture_free(vt_picture *p)
         return;
     free(p->rgb);
     *p = (vt_picture){0};
+}
+
+uint32_t vt_number(const uint8_t *p, unsigned bytes, bool big_endian)
+{
+    uint32_t v = 0;
+
+    for (unsigned i = 0; i < bytes; i++)
+        v |= (uint32_t)p[i] << 8 * (big_endian ? bytes - 1 - i : i);
+    return v;
+}
+
+void vt_lay_on_white(uint8_t rgb[3], uint8_t alpha)
+{
+    for (int i = 0; i < 3; i++) {
+        const uint32_t v =
+            (rgb[i] * (uint32_t)alpha + 255u * (255u - alpha)) * 128 + 16384;
+
+        rgb[i] = (uint8_t)(((v >> 8) + v) >> 15);
+    }
 }
