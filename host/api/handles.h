@@ -74,9 +74,17 @@ vitcl_status vt_handle_size(uint32_t *height, uint32_t *width, uint32_t *batch,
 vitcl_status vt_handle_half(vitcl_precision *out, vt_dev *dev,
                             const char *wanted);
 
+/* ---- session.c ---- */
 vitcl_status vt_session_ran(const vitcl_session *s);
 /* A kept tensor or an output by name; VT_NONE if there is none. */
 vt_val vt_session_value(const vitcl_session *s, const char *name);
+/* The first n pictures' part of a tensor; room: elements of out. */
+vitcl_status vt_session_read(float *out, size_t room, vitcl_session *s,
+                             vt_val v, uint32_t n);
+/* Tells the caller's progress function after a batch; VITCL_ESTOPPED if it
+ * wants no more. */
+vitcl_status vt_session_tell(const vitcl_session *s, uint64_t done,
+                             uint64_t total);
 
 /* ---- finite.c ---- */
 bool vt_all_finite(const float *x, size_t n);
