@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 """check_circles.py - no file of a folder leads back to itself.
 
-    tools/check_circles.py OBJECTS FOLDER ...
+    tools/check_circles.py TARGETS FOLDER ...
 
 Two graphs of each FOLDER of host/ must be without circles: its files by what
 they include, and its .c files by what they call, which the undefined and the
-defined symbols of their object files tell (OBJECTS/FOLDER/x.c.o). Prints the
-files of each circle; exit status 1 if there is one.
+defined symbols of their object files tell (TARGETS/*.dir/host/FOLDER/x.c.o,
+TARGETS being the CMakeFiles of a build). Prints the files of each circle; exit
+status 1 if there is one.
 """
 import pathlib
 import re
@@ -62,16 +63,24 @@ def symbols(obj):
     return defined, undefined
 
 
-def calls(objects, folder):
+def object_of(targets, folder, source):
+    """A file may be part of several targets: they give the same symbols."""
+    found = sorted(targets.glob(f"*.dir/host/{folder}/{source}.o"))
+    if not found:
+        sys.exit(f"host/{folder}/{source} has no object below {targets}")
+    return found[0]
+
+
+def calls(targets, folder):
     """The graph, and for each edge the symbols that make it."""
     sources = sorted(f.name for f in (HOST / folder).glob("*.c"))
-    known = {s: symbols(objects / folder / (s + ".o")) for s in sources}
+    known = {s: symbols(object_of(targets, folder, s)) for s in sources}
     why = {(a, b): known[a][1] & known[b][0] for a in sources for b in sources}
     return {a: {b for b in sources if why[a, b]} for a in sources}, why
 
 
 def main():
-    objects, failures = pathlib.Path(sys.argv[1]), 0
+    targets, failures = pathlib.Path(sys.argv[1]), 0
 
     for folder in sys.argv[2:]:
         graph = includes(folder)
@@ -80,7 +89,7 @@ def main():
         for part in circles(graph):
             failures += 1
             print(f"host/{folder}: a circle of includes: {', '.join(part)}")
-        graph, why = calls(objects, folder)
+        graph, why = calls(targets, folder)
         if not any(graph.values()) and len(graph) > 1:
             sys.exit(f"host/{folder}: no file calls another: nothing was checked")
         for part in circles(graph):
