@@ -1,0 +1,33 @@
+/*
+ * device_list.h - the devices that drivers offer, for device.c.
+ */
+#ifndef VT_OCL_DEVICE_LIST_H
+#define VT_OCL_DEVICE_LIST_H
+#include "ocl/cl_first.h"
+#include "ocl/ocl.h"
+
+typedef struct vt_found {
+    cl_platform_id platform;
+    cl_device_id id; /* NULL: the platform failed */
+    cl_device_type type;
+    bool ready; /* available, and has a compiler */
+    vitcl_device_info info;
+} vt_found;
+
+/* All devices, in the ICD loader's order, at least one; free() the list. */
+vitcl_status vt_found_list(vt_found **out, size_t *count);
+/* Any, cpu and gpu select the first match, preferring a GPU. A name must match
+ * one device only, unless it is the full name of exactly one. */
+vitcl_status vt_found_choose(const vt_found **out, const vt_found *list,
+                             size_t n, const char *select);
+
+/* A driver's string of any length, NULL if there is none; of the platform if id
+ * is NULL. */
+cl_int vt_query_text(char **out, cl_platform_id platform, cl_device_id id,
+                     cl_uint what);
+/* If a driver does not know a query (CL_INVALID_VALUE), the field keeps its
+ * value. Any other error makes the device unusable: with a guess instead of an
+ * answer, other kernels would be chosen, and the last bits would differ. */
+cl_int vt_query_failure(cl_int e);
+
+#endif
