@@ -6,7 +6,7 @@
  * smaller than the crop is padded with black, and the extra line of an odd
  * padding comes first in HF, last in torchvision. The pixels stay 8-bit until
  * the device scales and normalises them. The configs are parsed in
- * preprocess_config.c.
+ * preprocess_timm.c and preprocess_hf.c.
  */
 #include "image/decoders.h"
 
@@ -14,6 +14,22 @@
 
 #include <math.h>
 #include <string.h>
+
+void vt_preprocess_default(vt_preprocess *out, uint32_t height, uint32_t width)
+{
+    *out = (vt_preprocess){
+        .fit = VT_FIT_SQUASH,
+        .filter = VT_BILINEAR,
+        .crop = VT_CROP_NONE,
+        .resize_height = height,
+        .resize_width = width,
+        .height = height,
+        .width = width,
+        .scale = 1.0f / 255,
+    };
+    for (int i = 0; i < 3; i++)
+        out->mean[i] = out->std[i] = 0.5f;
+}
 
 /* The size after the resize. Extreme aspect ratios give huge sizes: only the
  * cropped part is ever computed. */

@@ -1,0 +1,294 @@
+/*
+ * preprocess_hf.c - the preprocessing in Hugging Face's
+ * preprocessor_config.json, old spellings too.
+ */
+#include "image/preprocess_keys.h"
+
+#include "base/memory.h"
+
+#include <string.h>
+
+static const float half[3] = {0.5f, 0.5f, 0.5f};
+static const float clip_mean[3] = {0.48145466f, 0.4578275f, 0.40821073f};
+static const float clip_std[3] = {0.26862954f, 0.26130258f, 0.27577711f};
+
+static const char *const hf_keys[] = {
+    "do_resize", "size", "resample", "do_rescale", "rescale_factor",
+    "do_normalize", "image_mean", "image_std", "do_center_crop", "crop_size",
+    "do_convert_rgb",
+    /* about the processor, its output, or segmentation labels */
+    "image_processor_type", "feature_extractor_type", "processor_class",
+    "_processor_class", "data_format", "input_data_format", "return_tensors",
+    "device", "disable_grouping", "image_seq_length", "valid_processor_keys",
+    "_valid_processor_keys", "do_reduce_labels", "reduce_labels",
+    "default_to_square", "_commit_hash", "transformers_version",
+    "_name_or_path", NULL};
+
+/* The defaults of a processor. */
+typedef struct hf_kind {
+    const char *processor; /* before ImageProcessor or FeatureExtractor */
+    const char *models;    /* its model_types, separated by spaces */
+    bool shortest;         /* what a bare number for `size` means */
+    bool crop;
+    bool on_white;            /* do_convert_rgb; else alpha is dropped */
+    uint32_t size, crop_size; /* crop_size 0: what the model reads */
+    vt_filter filter;
+    const float *mean, *std;
+} hf_kind;
+
+static const hf_kind hf_kinds[] = {
+    {"ViT", " vit vit_msn vit_mae ijepa ", false, false, false, 224, 0,
+     VT_BILINEAR, half, half},
+    {"DeiT", " deit ", false, true, false, 256, 224, VT_BICUBIC, half, half},
+    {"Beit", " beit data2vec-vision ", false, false, false, 224, 224,
+     VT_BICUBIC, half, half},
+    {"CLIP", " clip clip_vision_model ", true, true, true, 224, 224, VT_BICUBIC,
+     clip_mean, clip_std},
+    {"Bit", " bit dinov2 dinov2_with_registers ", true, true, true, 224, 224,
+     VT_BICUBIC, clip_mean, clip_std},
+    {"ViTHybrid", " vit-hybrid vit_hybrid ", true, true, true, 224, 224,
+     VT_BICUBIC, clip_mean, clip_std},
+    {"Siglip", " siglip siglip_vision_model ", false, false, true, 224, 0,
+     VT_BICUBIC, half, half},
+};
+
+/* "CLIPImageProcessorFast" is CLIP: fast and slow are the same here. */
+static bool is_processor(const char *word, const char *prefix)
+{
+    static const char *const tails[] = {"ImageProcessor", "ImageProcessorFast",
+                                        "ImageProcessorPil",
+                                        "FeatureExtractor"};
+    size_t n = strlen(prefix);
+
+    if (strncmp(word, prefix, n) != 0)
+        return false;
+    for (size_t i = 0; i < VT_COUNT(tails); i++)
+        if (strcmp(word + n, tails[i]) == 0)
+            return true;
+    return false;
+}
+
+static vitcl_status hf_find(const hf_kind **out, const vt_json *c,
+                            const char *model_type, const char *name)
+{
+    const char *word = NULL;
+    char *spaced = NULL;
+    vitcl_status st = VITCL_OK;
+
+    *out = NULL;
+    if (!vt_json_string(&word, vt_json_get(c, "image_processor_type")) &&
+        !vt_json_string(&word, vt_json_get(c, "feature_extractor_type")))
+        word = NULL;
+    if (word) {
+        for (size_t i = 0; i < VT_COUNT(hf_kinds); i++)
+            if (is_processor(word, hf_kinds[i].processor)) {
+                *out = &hf_kinds[i];
+                return VITCL_OK;
+            }
+        return vt_fail(VITCL_EUNSUPPORTED,
+                       "%s: unknown image_processor_type \"%s\"", name, word);
+    }
+    VT_TRY(vt_format(&spaced, " %s ", model_type ? model_type : "vit"));
+    for (size_t i = 0; i < VT_COUNT(hf_kinds); i++)
+        if (strstr(hf_kinds[i].models, spaced))
+            *out = &hf_kinds[i];
+    if (!*out)
+        st = vt_fail(VITCL_EUNSUPPORTED,
+                     "%s: unknown preprocessing of \"%s\" models; add a "
+                     "preprocessor_config.json",
+                     name, model_type);
+done:
+    free(spaced);
+    return st;
+}
+
+/* `size` or `crop_size`: n, [h, w], [n], {height, width}, {shortest_edge}. */
+static vitcl_status hf_size(uint32_t *h, uint32_t *w, bool *shortest,
+                            const vt_json *c, const char *key, const char *name)
+{
+    static const char *const keys[] = {"height", "width", "shortest_edge",
+                                       NULL};
+    const vt_json *v = vt_json_get(c, key);
+    bool ok;
+
+    if (vt_how_absent(v))
+        return VITCL_OK;
+    if (vt_json_is_object(v)) {
+        const vt_json *edge = vt_json_get(v, "shortest_edge");
+        vitcl_status st = vt_how_keys(v, keys, name);
+
+        if (st != VITCL_OK)
+            return st;
+        *shortest = !vt_how_absent(edge);
+        ok = *shortest ? vt_json_count(v) == 1 && vt_how_side(h, edge)
+                       : vt_how_side(h, vt_json_get(v, "height")) &&
+                             vt_how_side(w, vt_json_get(v, "width"));
+        if (*shortest)
+            *w = *h;
+    } else if (vt_json_is_array(v)) {
+        size_t n = vt_json_count(v);
+
+        ok = (n == 1 || n == 2) && vt_how_side(h, vt_json_at(v, 0)) &&
+             vt_how_side(w, vt_json_at(v, n - 1));
+        *shortest = *shortest && n == 1;
+    } else {
+        ok = vt_how_side(h, v);
+        *w = *h;
+    }
+    return ok ? VITCL_OK
+              : vt_how_wrong(name, key,
+                             "a number, [height, width], {height, width} or "
+                             "{shortest_edge}");
+}
+
+static vitcl_status hf_numbers(vt_preprocess *p, const vt_json *c,
+                               const char *name)
+{
+    bool rescale = true, normalize = true;
+    const vt_json *v = vt_json_get(c, "resample");
+    vitcl_status st = VITCL_OK;
+    double factor = 1.0 / 255;
+    uint64_t number;
+
+    if (!vt_how_absent(v)) {
+        if (!vt_json_uint(&number, v) || number > VT_HAMMING)
+            return vt_how_wrong(name, "resample",
+                                "the number of a Pillow filter, 0 to 5");
+        p->filter = (vt_filter)number;
+    }
+    if (!vt_how_flag(&rescale, c, "do_rescale"))
+        return vt_how_wrong(name, "do_rescale", "true or false");
+    if (!vt_how_flag(&normalize, c, "do_normalize"))
+        return vt_how_wrong(name, "do_normalize", "true or false");
+    v = vt_json_get(c, "rescale_factor");
+    if (!vt_how_absent(v) &&
+        !(vt_json_number(&factor, v) && factor > 0 && factor < 1e6))
+        return vt_how_wrong(name, "rescale_factor", "a number above zero");
+    p->scale = rescale ? (float)factor : 1;
+    VT_TRY(vt_how_three(p->mean, c, "image_mean", name));
+    VT_TRY(vt_how_three(p->std, c, "image_std", name));
+    VT_TRY(vt_how_std(p, "image_std", name));
+    for (int i = 0; i < 3 && !normalize; i++)
+        p->mean[i] = 0, p->std[i] = 1;
+done:
+    return st;
+}
+
+static uint32_t scaled(uint32_t size, uint32_t now, uint32_t was)
+{
+    return VT_MAX((uint32_t)((uint64_t)size * now / was), 1);
+}
+
+/* Scales the config's own sizes so that the result is height * width. */
+static void hf_fit(vt_preprocess *p, uint32_t h, uint32_t w, uint32_t crop_h,
+                   uint32_t crop_w)
+{
+    if (p->crop == VT_CROP_NONE)
+        crop_h = h, crop_w = w;
+    p->resize_height = scaled(h, p->height, crop_h);
+    p->resize_width = scaled(w, p->width, crop_w);
+    if (p->fit == VT_FIT_SHORTEST)
+        p->resize_height = p->resize_width =
+            VT_MAX(p->resize_height, p->resize_width);
+}
+
+/* The sizes of the resize and of the crop in the config. */
+typedef struct hf_sizes {
+    uint32_t h, w, crop_h, crop_w;
+    bool resize, crop, shortest;
+} hf_sizes;
+
+static vitcl_status hf_read_sizes(hf_sizes *out, const hf_kind *kind,
+                                  const vt_json *c, uint32_t height,
+                                  uint32_t width, const char *name)
+{
+    vitcl_status st = VITCL_OK;
+    bool square = false;
+    /* A crop without a size: the processor's default, or the model's input. */
+    hf_sizes s = {.h = kind->size,
+                  .w = kind->size,
+                  .crop_h = kind->crop_size ? kind->crop_size : height,
+                  .crop_w = kind->crop_size ? kind->crop_size : width,
+                  .resize = true,
+                  .crop = kind->crop,
+                  .shortest = kind->shortest};
+
+    VT_TRY(hf_size(&s.h, &s.w, &s.shortest, c, "size", name));
+    VT_TRY(hf_size(&s.crop_h, &s.crop_w, &square, c, "crop_size", name));
+    if (!vt_how_flag(&s.resize, c, "do_resize") ||
+        !vt_how_flag(&s.crop, c, "do_center_crop")) {
+        st = vt_how_wrong(name, "do_resize or do_center_crop", "true or false");
+        goto done;
+    }
+    *out = s;
+done:
+    return st;
+}
+
+static vitcl_status hf_begin(const hf_kind **kind, const vt_json *c,
+                             const char *model_type, const char *name)
+{
+    vitcl_status st = VITCL_OK;
+
+    if (c && !vt_json_is_object(c))
+        return vt_fail(VITCL_ECORRUPT,
+                       "%s: the preprocessor's config is not an object", name);
+    VT_TRY(vt_how_keys(c, hf_keys, name));
+    VT_TRY(hf_find(kind, c, model_type, name));
+done:
+    return st;
+}
+
+vitcl_status vt_preprocess_hf_size(uint32_t *height, uint32_t *width,
+                                   const vt_json *preprocessor,
+                                   const char *model_type, const char *name)
+{
+    const hf_kind *kind = NULL;
+    hf_sizes s = {0};
+    vitcl_status st;
+
+    VT_TRY(hf_begin(&kind, preprocessor, model_type, name));
+    VT_TRY(hf_read_sizes(&s, kind, preprocessor, 0, 0, name));
+    if (s.crop)
+        *height = s.crop_h, *width = s.crop_w;
+    else if (s.resize && !s.shortest)
+        *height = s.h, *width = s.w;
+    else
+        st = vt_fail(VITCL_EUNSUPPORTED,
+                     "%s: the preprocessor does not make pictures of one size",
+                     name);
+done:
+    return st;
+}
+
+vitcl_status vt_preprocess_hf(vt_preprocess *out, const vt_json *preprocessor,
+                              const char *model_type, uint32_t height,
+                              uint32_t width, const char *name)
+{
+    const vt_json *c = preprocessor;
+    vt_preprocess p = {.height = height, .width = width};
+    const hf_kind *kind = NULL;
+    hf_sizes s = {0};
+    vitcl_status st;
+
+    VT_TRY(vt_how_target(height, width));
+    VT_TRY(hf_begin(&kind, c, model_type, name));
+    p.filter = kind->filter;
+    p.on_white = kind->on_white;
+    if (!vt_how_flag(&p.on_white, c, "do_convert_rgb")) {
+        st = vt_how_wrong(name, "do_convert_rgb", "true or false");
+        goto done;
+    }
+    memcpy(p.mean, kind->mean, sizeof p.mean);
+    memcpy(p.std, kind->std, sizeof p.std);
+    VT_TRY(hf_numbers(&p, c, name));
+    VT_TRY(hf_read_sizes(&s, kind, c, height, width, name));
+    p.crop = s.crop ? VT_CROP_HF : VT_CROP_NONE;
+    p.fit = !s.resize    ? VT_FIT_NONE
+            : s.shortest ? VT_FIT_SHORTEST
+                         : VT_FIT_SQUASH;
+    hf_fit(&p, s.h, s.w, s.crop_h, s.crop_w);
+    *out = p;
+done:
+    return st;
+}
