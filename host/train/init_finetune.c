@@ -8,6 +8,7 @@
  * epsilon differs from the file's, config.json gets "layer_norm_eps", which
  * vitcl reads and timm ignores.
  */
+#include "base/json_print.h"
 #include "base/memory.h"
 #include "models/config.h"
 #include "models/model.h"

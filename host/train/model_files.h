@@ -61,8 +61,5 @@ typedef struct vt_words { /* contents of config.json */
     const char *more; /* further members at the top, each "  \"a\": 1,\n"; "" */
 } vt_words;
 vitcl_status vt_config_text_new(char **out, const vt_words *w);
-/* Writes a JSON value as text. */
-void vt_json_print(FILE *f, const vt_json *v);
-void vt_json_print_string(FILE *f, const char *s);
 
 #endif

@@ -4,6 +4,7 @@
 #include "train/settings.h"
 
 #include "base/file.h"
+#include "base/json_print.h"
 #include "base/memory.h"
 #include "base/number.h"
 #include "train/model_files.h"
