@@ -51,18 +51,6 @@ def includes(folder):
     return graph
 
 
-def symbols(obj):
-    defined, undefined = set(), set()
-    nm = subprocess.run(["nm", obj], check=True, capture_output=True, text=True)
-    for line in nm.stdout.splitlines():
-        kind, name = line.split()[-2:]
-        if kind == "U":
-            undefined.add(name)
-        elif kind.isupper():
-            defined.add(name)
-    return defined, undefined
-
-
 def object_of(targets, folder, source):
     """A file may be part of several targets: they give the same symbols."""
     found = sorted(targets.glob(f"*.dir/host/{folder}/{source}.o"))
@@ -71,10 +59,26 @@ def object_of(targets, folder, source):
     return found[0]
 
 
+def symbols(objects):
+    """Of each object: the defined and the undefined symbols."""
+    known = {o: (set(), set()) for o in map(str, objects)}
+    nm = subprocess.run(["nm", "-A", *known], check=True, capture_output=True,
+                        text=True)
+    for line in nm.stdout.splitlines():
+        obj, rest = line.split(":", 1)
+        kind, name = rest.split()[-2:]
+        if kind == "U":
+            known[obj][1].add(name)
+        elif kind.isupper():
+            known[obj][0].add(name)
+    return [known[str(o)] for o in objects]
+
+
 def calls(targets, folder):
     """The graph, and for each edge the symbols that make it."""
     sources = sorted(f.name for f in (HOST / folder).glob("*.c"))
-    known = {s: symbols(object_of(targets, folder, s)) for s in sources}
+    known = dict(zip(sources, symbols(
+        [object_of(targets, folder, s) for s in sources])))
     why = {(a, b): known[a][1] & known[b][0] for a in sources for b in sources}
     return {a: {b for b in sources if why[a, b]} for a in sources}, why
 
