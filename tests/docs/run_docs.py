@@ -8,9 +8,9 @@ Every fenced block of README.md, CONTRIBUTING.md and docs/*.md is one of these:
     ```console         `$ command` lines, each with what it prints below it. That
                        is compared: numbers with a point to within 0.2 %, a line
                        of `...` stands for any lines, the rest as it is.
-    ```c, ```py ...    where the line above is <!-- file: PATH -->, the same as
-                       that file; otherwise not looked at
-    ```text            not looked at
+    ```c, ```py ...    where the line above is <!-- part of: PATH -->, adjacent
+                       lines of that file; otherwise not checked
+    ```text            not checked
 
 The blocks of one document run in order in one scratch folder. The folder holds
 small data under the names that the text uses: see prepare(). So the commands
@@ -129,6 +129,15 @@ def same(want, got):
     pairs = zip(number.findall(want), number.findall(got))
     return all(abs(float(a) - float(b)) <= max(2e-3 * abs(float(a)), 2e-4)
                for a, b in pairs)
+
+
+def is_part(text, path):
+    """Whether these lines follow each other in the file; indents may differ."""
+    with open(path, encoding="utf-8") as f:
+        want, all_lines = ([line.strip() for line in t.splitlines()]
+                           for t in (text, f.read()))
+    return any(all_lines[i:i + len(want)] == want
+               for i in range(len(all_lines)))
 
 
 def matches(want, got):
@@ -275,12 +284,10 @@ def main():
             if name == "docs/architecture.md":
                 check_architecture(doc, root)
             for line, language, info, text, above in doc.blocks():
-                file = re.match(r"<!-- file: (\S+) -->", above)
+                file = re.match(r"<!-- part of: (\S+) -->", above)
                 words = info.split()
-                if file:
-                    with open(os.path.join(root, file[1])) as f:
-                        if f.read() != text:
-                            doc.error(line, f"differs from {file[1]}")
+                if file and not is_part(text, os.path.join(root, file[1])):
+                    doc.error(line, f"is not part of {file[1]}")
                 if language in ("sh", "console"):
                     check_options(doc, line, text, help_of)
                 if language == "sh" and words[:1] == ["no-run"]:

@@ -1,8 +1,7 @@
-# check.cmake - each public header compiles alone, and so do each example in its
-# head comment and the README's program, as C11 and as C++17, every warning an
-# error.
+# check.cmake - each public header compiles alone, and so do the examples in its
+# head comment and examples/classify.c, as C11 and as C++17, without a warning.
 #   cmake -DROOT=. -DOUT=build/header -DCC=gcc [-DCXX=g++] -P check.cmake
-# An example stands between the lines " * Example: NAME" and " * End".
+# An example is between the lines " * Example: NAME" and " * End".
 cmake_minimum_required(VERSION 3.16)
 set(flags -Wall -Wextra -Wconversion -Wshadow -pedantic -Werror
   -fsyntax-only -I${ROOT}/include)
@@ -53,18 +52,7 @@ foreach(header IN LISTS headers)
     math(EXPR examples "${examples} + 1")
   endwhile()
 endforeach()
-# The README's program, between its lines "```c" and "```".
-file(READ ${ROOT}/README.md text)
-string(FIND "${text}" "```c\n" from)
-if(from EQUAL -1)
-  message(FATAL_ERROR "README.md has no program")
-endif()
-math(EXPR from "${from} + 5")
-string(SUBSTRING "${text}" ${from} -1 text)
-string(FIND "${text}" "```" to)
-string(SUBSTRING "${text}" 0 ${to} text)
-file(WRITE ${OUT}/readme.c "${text}")
-compile_both("README.md's program" ${OUT}/readme.c ${flags})
+compile_both(examples/classify.c ${ROOT}/examples/classify.c ${flags})
 
 if(NOT headers OR examples EQUAL 0)
   message(FATAL_ERROR "no header or no example was found")
