@@ -142,7 +142,7 @@ static void put(const char *name, const char *text)
 {
     FILE *f;
 
-    remove(at(name)); /* some file systems flush what is cut short */
+    remove(at(name)); /* some file systems flush a truncated file */
     f = fopen(at(name), "wb");
     cr_assert_not_null(f);
     fputs(text, f);
@@ -260,7 +260,7 @@ Test(config_types, every_field_of_every_case)
     cr_expect_gt(tried, 9000, "%d tried", tried);
 }
 
-/* What those cases leave out. */
+/* Fields that those cases do not have. */
 Test(config_types, rare_fields)
 {
     static const char timm[] =

@@ -634,7 +634,7 @@ Test(session, other_pictures_of_a_batch_are_answered)
     memcpy(rgb + sizeof grey, black, sizeof black);
     need(vitcl_run_rgb(s, rgb, 2));
     need(vitcl_session_read(before, 10, s, "logits", 2));
-    for (int i = 0; i < 3; i++) /* another look, the same answer */
+    for (int i = 0; i < 3; i++) /* the same answer every time */
         cr_expect_eq(vitcl_session_check(s, "logits", 1), VITCL_EUNSUPPORTED);
     need(vitcl_session_check(s, "logits", 0));
     need(vitcl_session_read(after, 10, s, "logits", 2));

@@ -109,10 +109,10 @@ Test(train, golden)
     vitcl_device_free(device);
 }
 
-/* What a block's backward reads again, in widths of a token: its input, the
- * normalised one, q k v, what attention gives, the sum, that normalised, fc1's
- * four before and four after GELU; and what statistics, patches and the head
- * have are small change. Everything beyond passes. */
+/* What the backward of a block reads, in units of a token's width: its input,
+ * its normalised input, q, k and v, the result of attention, the sum, the
+ * normalised sum, and fc1's result before and after GELU, four each.
+ * Statistics, patches and the head are small. Nothing else may be kept. */
 Test(train, memory_of_activations)
 {
     enum { BATCH = 8, BLOCKS = 12, WIDTH = 768, TOKENS = 197 };

@@ -203,8 +203,7 @@ static int learn(vt_trainer *t, size_t variant)
     return 0;
 }
 
-/* Positions are tables of rows, as the file has them: nothing is asked of a
- * dimension that they lack. */
+/* Positions are tables with two dimensions; code must not read a third. */
 static void check_tables(const vt_trainer *t, const char *variant)
 {
     for (size_t i = 0; i < vt_trainer_parameters(t); i++) {

@@ -27,7 +27,7 @@ Test(activation, all)
             {.name = "7x33, wide",
              .in = {{.rank = 2, .dim = {7, 33}, .scale = 6}},
              .arg = {act}},
-            /* far out: the answer is x, 0 or +-1, never NaN */
+            /* far from zero the answer is x, 0 or +-1, never NaN */
             {.name = "1e4",
              .in = {{.rank = 2, .dim = {7, 17}, .scale = 1e4}},
              .arg = {act},

@@ -93,7 +93,7 @@ static void job_free(job *j)
     free(j->probs);
 }
 
-/* Every word of the arena that belongs to no value must still be NaN's. */
+/* Every word of the arena that belongs to no value must still be NaN. */
 static void no_stray(vt_plan *p)
 {
     const size_t n = vt_buf_size(p->arena) / 4;

@@ -136,8 +136,7 @@ static void head_grad(double *d, const float *x, const float *g, size_t T,
     }
 }
 
-/* Sizes of models, too many for differences: keys that are held side by side,
- * and some more than are. */
+/* Sizes of real models, too large for finite differences. */
 static void check_long(vt_class class, int batch, int tokens, int heads,
                        int width, double size)
 {
@@ -173,7 +172,7 @@ static void check_long(vt_class class, int batch, int tokens, int heads,
         for (size_t h = 0; h < H; h++)
             head_grad(want + b * T * 3 * C + h * D, x + b * T * 3 * C + h * D,
                       g + b * T * C + h * D, T, C, D, p, p + T);
-    /* scores of hundreds leave as many bits less of a difference */
+    /* the larger the scores, the fewer bits their differences have */
     cr_expect(vt_near("dqkv", got, want, n, 1e-4,
                       (size > 2 ? 2e-5 : 1e-5) * vt_largest(want, n)),
               "class %d, %d heads of %d, %d tokens", (int)class, heads, width,
@@ -190,15 +189,16 @@ Test(attention_grad, long)
         check_long(classes[i], 2, 197, 3, 64, 2);
 }
 
-/* Scores of some hundreds on either side of zero: exp() of one that is not
- * below the largest would be infinite. */
+/* Scores of several hundred, positive and negative: exp() of a score from which
+ * the largest is not subtracted would be infinite. */
 Test(attention_grad, far_apart)
 {
     for (size_t i = 0; i < 2; i++)
         check_long(classes[i], 1, vt_test_tiny() ? 9 : 41, 2, 16, 14);
 }
 
-/* Heads of SigLIP's so400m and of ViT-H: vectors in pairs, one, and a rest. */
+/* Heads of SigLIP's so400m and of ViT-H: the kernel has pairs of vectors, a
+ * single one, and a remainder. */
 Test(attention_grad, odd_widths)
 {
     for (size_t i = 0; i < 2 && !vt_test_tiny(); i++) {
@@ -207,7 +207,7 @@ Test(attention_grad, odd_widths)
     }
 }
 
-/* Does the driver leave a work-item's loops alone, however long? */
+/* Does the driver run a work-item's loops as they are, however long? */
 static bool patient(void)
 {
     vt_fixture f;
@@ -229,7 +229,7 @@ Test(attention_grad, longest)
     }
 }
 
-/* As `ulimit -s` has it: the driver's threads get no more. */
+/* As with `ulimit -s`: the driver's threads get stacks of this size. */
 static void with_stacks_of(size_t bytes)
 {
     pthread_attr_t usual;
@@ -245,8 +245,8 @@ Test(attention_grad, small_stacks)
     if (vt_test_tiny() || !patient())
         cr_skip("tiny, or the driver cuts a work-item's loops short");
     with_stacks_of(256 << 10);
-    check_long(VT_CLASS_CPU, 1, 197, 2, 64, 2); /* nothing is held */
-    /* too many for its scores too */
+    check_long(VT_CLASS_CPU, 1, 197, 2, 64, 2); /* no room for copies of keys */
+    /* no room for a row of scores either */
     check_long(VT_CLASS_CPU, 1, 962, 1, 64, 2);
 }
 

@@ -80,7 +80,8 @@ Test(conv, all)
          .atol = 2e-4}, /* 576 products */
         {0}};
 
-    /* A simulator spends its time building programs: one of each kind. */
+    /* On a simulator, building programs takes the time: one case of each
+     * kind. */
     const vt_case few[] = {cases[0], cases[1], cases[2], {0}};
 
     vt_check_ops(vt_test_tiny() ? few : cases, build, ref);

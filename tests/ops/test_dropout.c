@@ -16,14 +16,15 @@ typedef struct result {
     float y[2][MOST], dx[MOST];
 } result;
 
-/* Of `draws`, 5 standard deviations at most from what p makes expect. */
+/* The count must be within 5 standard deviations of draws * p. */
 static void expect_rate(int count, int draws, double p, const char *what)
 {
     cr_expect(fabs(count - draws * p) < 5 * sqrt(draws * p * (1 - p)),
               "%d of %d %s, not some %g", count, draws, what, draws * p);
 }
 
-/* y[0] and y[1]: two ops one behind the other's input; dx: of the first. */
+/* y[0] and y[1]: results of two ops with the same input; dx: the gradient of
+ * the first. */
 static void run(result *r, vt_class class, bool path, int step, float rate)
 {
     static float one[MOST];

@@ -85,7 +85,7 @@ static const gemm_case cases[] = {
            .residual = true},
      .tolerance = 1.5e-2},
     /* half a step of 1/127 a weight, and half a step of 1/127 an activation
-     * where these are rounded too: 1.9e-3 sqrt(K) rms */
+     * if these are rounded too: 1.9e-3 sqrt(K) rms */
     {.d = {.M = 20,
            .N = 90,
            .K = 133,
@@ -151,7 +151,7 @@ static float from_half(uint16_t h, vt_dtype t)
     return t == VT_F16 ? vt_f16_to_f32(h) : vt_bf16_to_f32(h);
 }
 
-/* Upload floats as the type, and round them in place to what it keeps. */
+/* Upload floats as this type, and round them in place to its precision. */
 static vt_buf *upload(float *x, size_t n, vt_dtype t)
 {
     vt_buf *b = NULL;
@@ -170,7 +170,7 @@ static vt_buf *upload(float *x, size_t n, vt_dtype t)
     return b;
 }
 
-/* All that one multiplication works on. */
+/* The operands and results of one multiplication. */
 typedef struct job {
     vt_gemm_desc d;
     int lda, ldb, ldc, rows;
@@ -291,7 +291,7 @@ static void compare(const job *j, double tolerance, const char *note)
 {
     const vt_gemm_desc *d = &j->d;
     /* Partial sums grow as sqrt(k) / 3, so roundings add up to some 1.4e-8 K;
-     * the largest of many thousand is several times that. */
+     * the largest of many thousands is several times that. */
     const double each = tolerance > 0 ? tolerance * sqrt((double)d->K)
                                       : 5e-8 * (8 + (double)d->K),
                  rtol = d->out == VT_F16    ? 1e-3
@@ -312,7 +312,7 @@ static void compare(const job *j, double tolerance, const char *note)
               "%s: %dx%dx%d: C[%d,%d] is %.9g, not %.9g: %.2f tolerances", note,
               d->M, d->N, d->K, wm, wn, (double)j->c[wm * j->ldc + wn],
               expected(j, wm, wn), worst);
-    /* Between rows and behind the last nothing is written. */
+    /* Nothing is written between rows or after the last one. */
     for (size_t i = 0; i < j->n_c + GUARD; i++)
         if (i >= j->n_c || (int)(i % (size_t)j->ldc) >= d->N) {
             const bool kept = d->accumulate || d->out != VT_F32;
@@ -330,7 +330,7 @@ static void try_case(const gemm_case *t, const char *provider, vt_class class)
     char note[128];
 
     run(&j, provider, class, note);
-    if (t->d.type == VT_I8) /* only one provider has it, for any class */
+    if (t->d.type == VT_I8) /* native alone has int8, for both classes */
         cr_expect(strstr(note, ": native"), "%s", note);
     compare(&j, t->tolerance, note);
     memcpy(first, j.c, bytes);
@@ -349,9 +349,10 @@ static void try_cases(const char *provider, vt_class class)
     if (class == VT_CLASS_AUTO)
         class = vt_dev_class(vt_test_device());
     for (; t->d.M; t++) {
-        /* What native leaves to others is tried with plain; long sums are cut
-         * up on CPUs alone; and a GPU's tile takes seconds, however little of
-         * it is used. */
+        /* Skipped on a simulator: products that native leaves to plain, which
+         * has its own test; long sums for GPUs, because only CPUs divide them;
+         * and single rows for GPUs, because a tile takes seconds even if little
+         * of it is used. */
         if (vt_test_tiny() &&
             ((strcmp(provider, "native") == 0 && (t->d.out || t->d.a)) ||
              (class == VT_CLASS_GPU && (t->d.K > 1000 || t->d.M == 1))))
@@ -364,7 +365,7 @@ static bool usable(const char *provider)
 {
     const char *name;
 
-    /* A simulator judges kernels of ours; in CLBlast's Xgemm Oclgrind 21.10
+    /* A simulator is for our own kernels; in CLBlast's Xgemm, Oclgrind 21.10
      * reports uninitialised reads. */
     if (vt_test_tiny() && strcmp(provider, "clblast") == 0)
         return false;
@@ -374,7 +375,7 @@ static bool usable(const char *provider)
 
 static void all_cases(const char *provider)
 {
-    /* What a device cannot do is not offered; plain always is. */
+    /* A provider that the device cannot run is not usable; plain always is. */
     if (!usable(provider)) {
         cr_expect_str_neq(provider, "plain");
         return;
@@ -406,7 +407,7 @@ Test(gemm, native)
         try_cases("native", other_class());
 }
 
-/* A row has the same bits, whatever the other rows are. */
+/* A row has the same bits with any other rows. */
 static void rows_agree(const char *provider, bool packed, int n, int k)
 {
     static const int counts[] = {1, 7, 64, 197};
@@ -462,7 +463,8 @@ Test(gemm, rows)
         }
 }
 
-/* A bias's gradient together with a weight's, in one slice of k and in several.
+/* The gradient of a bias together with that of a weight, in one slice of k and
+ * in several.
  */
 static void sums_agree(int m, int n, int k)
 {
@@ -544,7 +546,8 @@ Test(gemm, refuses)
     for (int a = 0; a <= VT_ACT_SILU; a++)
         cr_expect(vt_act_name((vt_act)a)[0]);
     vt_buf_free(b);
-    if (vt_test_tiny()) /* all providers are asked: CLBlast builds programs */
+    if (vt_test_tiny()) /* this asks all providers, and CLBlast builds
+                         * programs */
         return;
     cr_expect_eq(vt_gemm_provider(&name, dev, "cublas"), VITCL_EINVAL);
     cr_expect(strstr(vt_message(), "cublas") && strstr(vt_message(), "plain"),

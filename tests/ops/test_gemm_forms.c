@@ -1,11 +1,11 @@
 /*
  * test_gemm_forms.c - every int8 and bf16 form that the CPU supports. Each is
- * forced by a stored trial result and its name is asserted: otherwise a failed
- * trial would silently select another form.
+ * forced by a stored trial result and its name is asserted: after a failed
+ * trial, another form would be tested without notice.
  *
  * The values lie on a grid on which scales are 1 and sums are exact, so
- * rounding to the format is the only error and every bit is known. Weights and,
- * if they are rounded too, activations lie on a step as often as between two
+ * rounding to the format is the only error and every bit is known. Weights, and
+ * activations if these are rounded too, are on a step as often as between two
  * steps. The largest values of a row and of a column are first, in the middle,
  * and after the last whole vector.
  */
@@ -28,7 +28,8 @@ enum { KEPT, STEPS, RANGE, BF16 };
 
 typedef struct form {
     const char *name;  /* in the kernel's description */
-    const char *needs; /* the name is an answer, for processors with this */
+    const char *needs; /* the processor feature of a form that needs a trial, or
+                        * "" */
     vt_dtype type;
     int rounding;
     vt_class class;
@@ -44,7 +45,7 @@ static float quarter(int most)
            4;
 }
 
-/* To the nearest of 8 bits, of two the even one; |x| < 512, whole. */
+/* Rounds a whole number, |x| < 512, to 8 bits, ties to even. */
 static double to_bf16(double x)
 {
     return fabs(x) < 256 ? x : 2 * rint(x / 2);
@@ -77,7 +78,8 @@ static data make(const form *f, int M, int N, int K)
     for (size_t i = 0; i < m * n; i++)
         d.residual[i] = rintf(quarter(99));
     for (size_t i = 0; i < m && f->type == VT_I8; i++) {
-        const size_t at[4] = {0, k - 1, k - 3, 18}; /* even: columns' are odd */
+        const size_t at[4] = {0, k - 1, k - 3, 18}; /* even; those of columns
+                                                     * are odd */
         const int zero = (int)(37 * i % 256);
         float *row = d.a + i * k;
 
@@ -184,8 +186,9 @@ static void check_size(const form *f, int M, int N, int K)
     unmake(&d);
 }
 
-/* A row with what is no number shows it in every column, others do not. NaNs
- * come with their bits at either end, in whole vectors and behind them. */
+/* A row with a NaN or an infinity has it in every column of its result; other
+ * rows do not. NaNs have their bits at either end, and are in whole vectors and
+ * after them. */
 static void check_rows(const form *f)
 {
     enum { M = 23, N = 37, K = 45 };
@@ -231,7 +234,7 @@ static void check(form f)
     const char *folder = *f.needs ? vt_test_folder() : NULL;
     vt_dev *dev;
 
-    if (folder) { /* where the answer is kept */
+    if (folder) { /* here the trial's result is stored */
         setenv("XDG_CACHE_HOME", folder, 1);
         unsetenv("VITCL_CACHE");
         unsetenv("VITCL_DOT");
@@ -239,7 +242,8 @@ static void check(form f)
         setenv("VITCL_DOT", "off", 1);
     }
     dev = vt_test_device();
-    /* The instructions are for PoCL's compiler and for this processor. */
+    /* Only PoCL's compiler takes the instructions, and the processor must have
+     * them. */
     if (folder &&
         (!has(f.needs) || vt_test_tiny() || vt_dev_class(dev) != VT_CLASS_CPU ||
          strcmp(vt_dev_info(dev)->platform, "Portable Computing Language"))) {
@@ -251,7 +255,7 @@ static void check(form f)
                          f.name);
     if (f.class != VT_CLASS_GPU || !vt_test_tiny())
         check_size(&f, vt_test_tiny() ? 7 : 23, vt_test_tiny() ? 17 : 37, 45);
-    if (!vt_test_tiny()) /* by the same program */
+    if (!vt_test_tiny()) /* with the same program */
         check_rows(&f);
     if (!vt_test_tiny() && f.class == VT_CLASS_CPU)
         check_size(&f, 23, 37, 1301);

@@ -53,7 +53,7 @@ Test(groupnorm, all)
                     {.none = true}},
              .arg = {2, relu},
              .no_grad = true,
-             .atol = 1e-3}, /* the inputs have 3 digits behind the point */
+             .atol = 1e-3}, /* the inputs have 3 decimal digits */
             {0}};
 
         vt_check_ops(cases, build, ref);

@@ -55,7 +55,7 @@ Test(layernorm, all)
                 {.none = true}},
          .atol = 2e-3,
          .no_grad = true},
-        /* as large as epsilon's root: where epsilon stands is seen */
+        /* as large as the root of epsilon, so that a misplaced epsilon shows */
         {.name = "deviation 1e-3",
          .in = {{.rank = 3, .dim = {2, 3, 33}, .scale = 1.7e-3},
                 {.none = true},

@@ -70,13 +70,14 @@ Test(linear, all)
          .arg = {VT_ACT_GELU_QUICK},
          .atol = 1e-4}, /* 192 products of size 3 */
         {0}};
-    /* A simulator takes seconds a tile: two of each form. */
+    /* A simulator takes seconds for a tile: two cases of each form. */
     const vt_case few[] = {cases[3], cases[4], {0}};
 
     vt_check_ops(vt_test_tiny() ? few : cases, build, ref);
 }
 
-/* What stands before a layer may take its gradient through the product. */
+/* The gradient of an activation before a layer may be part of the layer's
+ * product. */
 static vt_val build_after(vt_plan *p, const vt_val *in, const vt_case *c)
 {
     return vt_linear(
@@ -127,7 +128,8 @@ Test(linear, refuses)
     vt_fixture_close(&f);
 }
 
-/* What does not have the output's size would be read beyond its end. */
+/* Operands that do not have the output's size would be read beyond their
+ * end. */
 Test(linear, refuses_parts)
 {
     static const struct {
@@ -158,8 +160,8 @@ Test(linear, refuses_parts)
     }
 }
 
-/* In int8 plans the patches and the classifier are multiplied in f32: the
- * kernels say so. */
+/* In int8 plans the patches and the classifier are multiplied in f32, as the
+ * names of the kernels show. */
 Test(linear, delicate_layers)
 {
     static float wp[8 * 12], wm[8 * 8], wh[5 * 8];
@@ -170,9 +172,9 @@ Test(linear, delicate_layers)
     int layer = 0;
     vt_fixture f;
 
-    if (vt_test_tiny()) /* what it looks at is the plan */
+    if (vt_test_tiny()) /* the test only looks at the plan */
         cr_skip("no arithmetic");
-    setenv("VITCL_DOT", "off", 1); /* one name for int8 */
+    setenv("VITCL_DOT", "off", 1); /* so that int8 has only one name */
     vt_fixture_open_as(&f, o);
     vt_val x = vt_input(f.plan, "x", VT_F32, 4, (int[]){1, 3, 4, 6});
     x = vt_patch(f.plan, x, 2, 2);

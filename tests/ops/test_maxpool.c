@@ -51,12 +51,12 @@ Test(maxpool, all)
         {0}};
 
     /* Oclgrind 21.10 itself crashes at (float4)(a.even, b.even) with
-     * --uninitialized, which a stride of 2 takes from four windows a row on:
-     * the first case. */
+     * --uninitialized, which a stride of 2 uses if a row has at least four
+     * windows: the first case. */
     vt_check_ops(vt_test_tiny() ? cases + 1 : cases, build, ref);
 }
 
-/* Of equal numbers the first has the whole gradient, as in torch. Planes of
+/* The first of equal numbers gets the whole gradient, as in torch. Planes of
  * three different numbers, so that most windows have equals across and down. */
 static void check_ties(vt_class class, int size, int stride, const int pad[4],
                        bool nan)

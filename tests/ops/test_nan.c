@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The usual one, others of its sign, negative ones, and a signalling one. */
+/* The usual NaN, other positive ones, negative ones, and a signalling one. */
 static const uint32_t nans[] = {0x7fc00000, 0x7fc00001, 0x7fc0dead, 0x7fffffff,
                                 0xffc00000, 0xffc00101, 0x7f800001};
 #define NANS (vt_test_tiny() ? 3u : sizeof nans / sizeof *nans)
@@ -35,7 +35,7 @@ static float *numbers(size_t n)
     return x;
 }
 
-/* Row `bad` is NaN throughout, the others have none. */
+/* Every number of row `bad` is NaN, and none of the others. */
 static void expect(const char *what, uint32_t bits, const float *x, int rows,
                    int width, int bad)
 {
@@ -192,7 +192,7 @@ Test(nan, products)
 
     for (size_t i = 0; i < 3; i++) {
         if (vt_gemm_provider(&name, vt_test_device(), providers[i]) ||
-            (vt_test_tiny() && i == 1)) /* a simulator judges our kernels */
+            (vt_test_tiny() && i == 1)) /* a simulator is for our own kernels */
             continue;
         for (int type = VT_F32; type <= VT_I8; type++)
             for (size_t n = 0; n < NANS; n++) {

@@ -77,7 +77,7 @@ static void check(vt_class class, const ref_optimiser *o, bool adam,
         vt_rng_fill(&r, m.g, A + C, scale, 0);
         for (int i = 0; i < A + C; i++) {
             if (i >= n[0] && i < A)
-                m.g[i] = 0; /* not there */
+                m.g[i] = 0; /* does not exist */
             m.gd[i] = (double)m.g[i];
         }
         hyperdata[1] = (float)(1 - pow(o->b1, t));

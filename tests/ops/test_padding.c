@@ -75,7 +75,7 @@ static void check(void)
         }
     for (int m = 0; m < rows; m++)
         for (int n = 0; n < C; n++)
-            /* 1024 terms of some 0.5: the error grows as their root */
+            /* 1024 terms of about 0.5: the error grows with the root of 1024 */
             cr_assert_float_eq((double)out[m * C + n],
                                ref_dot(h, w2, m, n, MID, MID, 1, MID, 1) +
                                    (double)x[m * C + n],
@@ -92,7 +92,7 @@ Test(padding, all)
     cr_expect_gt(ld, MID);
     check();
     vt_plan_free(p);
-    if (vt_test_tiny()) /* what follows is two multiplications like others */
+    if (vt_test_tiny()) /* the others are ordinary multiplications */
         return;
     p = run(VT_CLASS_GPU, NULL, &ld);
     cr_expect_eq(ld, MID);
@@ -100,7 +100,7 @@ Test(padding, all)
     vt_plan_free(p);
 }
 
-/* Rows that fill CLBlast's blocks need no memory beside them, padded ones do.
+/* Rows that fill CLBlast's blocks need no additional memory, padded ones do.
  */
 Test(padding, clblast)
 {
@@ -108,7 +108,7 @@ Test(padding, clblast)
     vt_plan *p;
     int ld;
 
-    if (vt_test_tiny()) /* a simulator judges our kernels */
+    if (vt_test_tiny()) /* a simulator is for our own kernels */
         return;
     if (vt_gemm_provider(&name, vt_test_device(), "clblast") != VITCL_OK)
         cr_skip("no CLBlast here");
@@ -119,8 +119,8 @@ Test(padding, clblast)
     vt_plan_free(p);
 }
 
-/* A layer with a residual reads that in its own rows' places: what it writes is
- * not padded, whoever reads it. */
+/* A layer with a residual reads it at the places where it writes its own rows,
+ * so its result is never padded. */
 Test(padding, residual)
 {
     enum { ROWS = 5 };

@@ -39,7 +39,7 @@ Test(pool, all)
     }
 }
 
-/* Equal maxima share the gradient, as torch.amax has it. */
+/* Equal maxima share the gradient, as with torch.amax. */
 Test(pool, ties)
 {
     enum { B = 2, T = 7, C = 37, FIRST = 1 };

@@ -88,7 +88,7 @@ Test(relpos, many_rows)
     for (int i = 0; i < 4; i++)
         cr_expect_eq(out[i], table[last[i]], "%d: %g", i, (double)out[i]);
     vt_plan_free(p);
-    /* what is too much says so */
+    /* too many pairs are refused */
     p = NULL;
     vt_check(vt_plan_new(&p, &o));
     t = vt_input(p, "t", VT_F32, 2, (int[]){1, 1});

@@ -1,5 +1,6 @@
 /*
- * conv.c - cross-correlation with zeros around; pad: top, left, bottom, right.
+ * conv.c - cross-correlation with a border of zeros; pad: top, left, bottom,
+ * right.
  */
 #include "ref/ref.h"
 

@@ -1,6 +1,6 @@
 /*
- * ref.h - what ops should answer: plain C in double, written from the formula,
- * sharing nothing with host/ and cl/. Shapes as in host/ops/ops.h.
+ * ref.h - the expected results of ops: plain C in double, written from the
+ * formula, without code of host/ or cl/. Shapes as in host/ops/ops.h.
  */
 #ifndef VT_TESTS_REF_H
 #define VT_TESTS_REF_H
@@ -64,7 +64,7 @@ void ref_maxpool(double *out, const double *x, int planes, int H, int W,
 void ref_maxpool_grad(double *dx, const double *dout, const double *x,
                       int planes, int H, int W, int size, int stride,
                       const int pad[4]);
-/* Windows side by side; one at the edge has the mean of what is there. */
+/* Adjacent windows; one at the edge has the mean of its pixels inside x. */
 void ref_avgpool(double *out, const double *x, int planes, int H, int W,
                  int size);
 /* pad: top, left, bottom, right */

@@ -1,5 +1,5 @@
 /*
- * relkeys.c - q . r for the learnt key r of the place that a query looks at
+ * relkeys.c - q . r for the learnt key r of a relative position
  * (arXiv:2010.11929, appendix D.4), over the square root of D.
  */
 #include "ref/ref.h"

@@ -11,7 +11,7 @@
 
 vt_driver_faults vt_driver;
 
-/* The driver's own, whatever a pointer to it looks like. */
+/* The driver's own function. ISO C cannot convert dlsym()'s result. */
 #define NEXT(function, name)                                                   \
     do {                                                                       \
         void *symbol = dlsym(RTLD_NEXT, name);                                 \
@@ -39,7 +39,8 @@ cl_int clFinish(cl_command_queue queue)
 {
     cl_int (*next)(cl_command_queue), e;
 
-    /* Even so the work must end: what it uses is released soon. */
+    /* The work must end even if the call fails: its buffers are released
+     * soon. */
     NEXT(next, "clFinish");
     e = next(queue);
     if (vt_driver.finishes == 0)

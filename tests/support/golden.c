@@ -86,8 +86,8 @@ static vt_tensors *open_beside(const char *folder, const char *name)
     return t;
 }
 
-/* The order in which a plan makes them, so that the first that is off is the
- * one to look at. */
+/* The order in which a plan computes them, so that the first wrong one is
+ * reported first. */
 static int rank(const char *name, int block)
 {
     int i = -1;
@@ -100,8 +100,9 @@ static int rank(const char *name, int block)
     return block == 1000;
 }
 
-/* No parameters: the mask token of pre-training, what the classifiers of HF's
- * towers do not read, BatchNorm's buffers. */
+/* Tensors that are not parameters of the model: the mask token of pre-training,
+ * those that the classifiers of HF's towers do not read, and BatchNorm's
+ * buffers. */
 static bool is_idle(const vt_config *c, const char *name)
 {
     if (c->classes && strcmp(c->family, "siglip") == 0 &&
@@ -114,7 +115,7 @@ static bool is_idle(const vt_config *c, const char *name)
            strstr(name, "num_batches_tracked");
 }
 
-/* As many as there are in the file, but for those. */
+/* The model has as many parameters as the file, without those. */
 static void expect_parameters(const vt_test_run *r, const char *path)
 {
     vt_tensors *raw = NULL;

@@ -19,8 +19,8 @@ vitcl_status vt_test_start(vt_test_run *r, const char *path, const int dim[4],
                            const char *const *keep);
 void vt_test_stop(vt_test_run *r);
 
-/* Every tensor of expected.safetensors within 1e-4 of its largest value; says
- * which leaves it first. keep_all: false runs the plan as classify does, and
+/* Every tensor of expected.safetensors within 1e-4 of its largest value; names
+ * the first that is not. keep_all: false runs the plan as classify does, and
  * compares what the library itself returns. Returns the worst error. */
 double vt_test_golden(const char *folder, bool keep_all);
 

@@ -14,11 +14,11 @@ typedef struct made_zip {
     unsigned count;
 } made_zip;
 
-/* How an entry lies. */
+/* What is special or false about an entry. */
 typedef struct made_lie {
     int deflate;       /* honest: compressed */
     int zip64;         /* honest: sizes in the zip64 extra field */
-    uint16_t flags;    /* 1: encrypted, and as long as that is */
+    uint16_t flags;    /* 1: encrypted, with the length of that form */
     uint16_t method;   /* instead of 0 or 8 */
     uint32_t crc;      /* added to the right one */
     uint32_t size;     /* added to the right one, in both headers */

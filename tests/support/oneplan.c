@@ -202,7 +202,7 @@ static const char *title(char out[128], const vt_case *c, vt_class k,
 
 #define NOBODYS 0x5a
 
-/* All of what a plan's values share; before anything is written to it. */
+/* Marks the whole arena, before anything is written to it. */
 static void fill_arena(vt_fixture *f)
 {
     const size_t n = vt_buf_size(f->plan->arena);
@@ -213,8 +213,8 @@ static void fill_arena(vt_fixture *f)
     free(all);
 }
 
-/* Values begin at multiples of some bytes: between the end of one and the next
- * there is room that no kernel may write to, be it for a moment. */
+/* Values begin at aligned addresses. No kernel may write to the gap between the
+ * end of one and the next, not even for a moment. */
 static void check_arena(vt_fixture *f, const char *name)
 {
     const vt_plan *p = f->plan;
@@ -324,7 +324,7 @@ static double weighed(const vt_case *c, vt_case_ref ref, numbers *x,
     return s;
 }
 
-/* Derivatives of the reference by every element of input i. */
+/* Derivatives of the reference with respect to every element of input i. */
 static void differences(double *want, const vt_case *c, vt_case_ref ref,
                         numbers *x, int i, const float *g, size_t n)
 {
@@ -387,8 +387,8 @@ static void backward(const vt_case *c, vt_class class, vt_case_build build,
     vt_fixture_open(&f, class, true);
     for (int i = 0; i < x->ins; i++) {
         in[i] = declare(&f, c, x, i, !c->in[i].fixed);
-        /* What is a tensor of the model is one here too: gradients are
-         * written, not added. */
+        /* Tensors that are not parameters of a model are not parameters here
+         * either: their gradients are written, not added. */
         if (!c->in[i].fixed && !c->in[i].param && in[i] != VT_NONE)
             in[i] = vt_scale(f.plan, in[i], 1.0f);
     }
@@ -416,8 +416,8 @@ static void backward(const vt_case *c, vt_class class, vt_case_build build,
             continue;
         check_gradient(&f, c, class, ref, x, i, gradient, n);
         if (vt_test_tiny())
-            continue;                      /* all of one run */
-        for (int k = 0; k < x->ins; k++) { /* the others ran twice, too */
+            continue;                      /* one run for all inputs */
+        for (int k = 0; k < x->ins; k++) { /* the others added again, too */
             char name[32];
             snprintf(name, sizeof name, "grad.in%d", k);
             vt_val other = vt_plan_find(f.plan, name);
@@ -443,7 +443,7 @@ void vt_check_op(const vt_case *c, vt_case_build build, vt_case_ref ref)
         total += x.n[i];
     for (size_t k = 0; k < 2 && (!vt_test_tiny() || total <= 600); k++) {
         forward(c, classes[k], build, ref, &x);
-        /* Differences by every element cost total^2. */
+        /* Differences for every element cost total^2. */
         if (!c->no_grad && total <= 2500)
             backward(c, classes[k], build, ref, &x);
     }

@@ -16,8 +16,8 @@ static inline bool vt_have(const char *path)
     return access(path, R_OK) == 0;
 }
 
-/* path: NAME below VITCL_TEST_DATA. The test that asks is skipped where the
- * variable is not set or the folder lacks NAME, and fails where it names no
+/* path: NAME below VITCL_TEST_DATA. The calling test is skipped if the variable
+ * is not set or the folder has no NAME, and fails if the variable names no
  * folder. */
 void vt_test_data(char path[static 512], const char *name);
 

@@ -10,7 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The last ones that this process made: a test is a process of its own. */
+/* The folders that this process made last: each test is a process of its
+ * own. */
 enum { MADE = 32 };
 static char made[MADE][256];
 static size_t count;
@@ -70,7 +71,7 @@ static size_t left(void)
     return n;
 }
 
-/* A test that failed may have left what it made, one that passed may not. */
+/* A failed test may leave files behind, one that passed may not. */
 ReportHook(POST_ALL)(struct criterion_global_stats *stats)
 {
     const bool clean = stats->tests_failed + stats->tests_crashed == 0;

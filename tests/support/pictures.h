@@ -20,8 +20,8 @@ unsigned char *vt_test_bytes(size_t *size, const char *folder,
 void vt_test_text(const char *folder, const char *name, const char *text);
 /* A path in `folder`, valid for the next 64 calls. */
 char *vt_test_path(const char *folder, const char *name);
-/* config.json of a ViT for 32x32 pixels that trains in no time; `more` goes
- * behind its model_args. Returns its path. */
+/* config.json of a ViT for 32x32 pixels that trains quickly; `more` is appended
+ * to its model_args. Returns its path. */
 char *vt_test_config(const char *folder, const char *more);
 
 #endif

@@ -2,8 +2,8 @@
 # run_case.sh CASE.sh - run one case of tests/cli or tests/faults in an empty folder.
 #
 # What the case prints is compared with CASE.out and CASE.err, and its exit
-# status with CASE.code, where those files stand; without CASE.code it is 0.
-# 77 says that the case cannot run here: it is skipped, and says why.
+# status with CASE.code, where those files exist; without CASE.code it must be
+# 0. A case that cannot run here exits with 77 and says why: it is skipped.
 set -u
 case=$(cd "$(dirname "$1")" && pwd)/$(basename "$1" .sh)
 dir=$(mktemp -d)

@@ -147,8 +147,8 @@ Test(batches, epochs_are_permutations)
     vt_test_remove(folder);
 }
 
-/* Files: the same bits from any decoder, also if a picture needs the large one
- * because its own has too little memory. */
+/* Files: every decoder gives the same bits, also if a picture needs the large
+ * decoder because the other ones have too little memory. */
 Test(batches, files)
 {
     static const char *const files[] = {"exif6.jpg", "cmyk.jpg", "palette.png",

@@ -61,7 +61,7 @@ Test(classes, are_matched_by_name)
             if (random_below(&r, 2))
                 snprintf(b.name[i], 16, "w%d", random_below(&r, words));
         }
-        if (round % 2) /* all of them there, in another order */
+        if (round % 2) /* all of them, in another order */
             for (uint32_t i = 0; i < n; i++) {
                 const uint32_t k = (uint32_t)random_below(&r, (int)m);
 

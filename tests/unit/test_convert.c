@@ -19,7 +19,7 @@
 
 typedef struct made {
     const char *name;
-    uint64_t shape[5]; /* ended by 0; ZEROS behind that: zeros */
+    uint64_t shape[5]; /* ends with 0; ZEROS after that: zeros */
 } made;
 
 enum { ZEROS = 9 };

@@ -27,7 +27,7 @@ static const struct {
     {"jpeg/f6b4389c3cf0f5997b2e5a4b905aea8d.jpg", "newer libjpeg-turbo"},
     /* Pillow's own walk over the markers stops at junk that libjpeg skips */
     {"jpeg/a7326ba8f3f4559991126474dd30083d.jpg", "junk between markers"},
-    /* a JPEG 2000 by another name */
+    /* a JPEG 2000 with another extension */
     {"jpeg/afl_relax-jpeg2000.jp2.jpg", "JPEG 2000 pictures are not supported"},
 };
 

@@ -15,7 +15,7 @@
 
 typedef struct made {
     const char *name;
-    uint64_t shape[5]; /* ended by 0 */
+    uint64_t shape[5]; /* ends with 0 */
 } made;
 
 static vitcl_status open_made(vt_weights **out, const made *list, size_t n)

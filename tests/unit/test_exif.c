@@ -47,7 +47,7 @@ static void entry(block *b, unsigned tag, unsigned type, uint32_t count,
 
 static unsigned orientation_of(const block *b, size_t size)
 {
-    uint8_t *exact = malloc(size ? size : 1); /* ASan sees what is behind it */
+    uint8_t *exact = malloc(size ? size : 1); /* ASan sees reads past its end */
     unsigned orientation;
 
     cr_assert(exact);

@@ -83,8 +83,8 @@ Test(model_files, draws_as_timm_does)
     cr_assert_eq(vt_model_open(&m, folder), VITCL_OK, "%s", vt_message());
     cr_expect_eq(vt_model_config(m)->classes, 10);
     cr_expect_str_eq(vt_model_label(m, 3), "3");
-    /* 12,288 numbers: the deviation is within 2 % of the asked, the mean
-     * within four of its own */
+    /* 12,288 numbers: the deviation is within 2 % of the requested one, the
+     * mean within four standard errors of 0 */
     cr_expect_float_eq(sqrt(moment(m, "blocks.1.attn.qkv.weight", 192 * 64, 2)),
                        0.02, 4e-4);
     cr_expect_float_eq(moment(m, "blocks.1.attn.qkv.weight", 192 * 64, 1), 0,

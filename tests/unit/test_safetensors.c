@@ -394,8 +394,8 @@ Test(safetensors, shards)
         cr_expect_neq(vt_tensors_open(&t, folder), VITCL_OK, "case %zu", i);
         cr_expect_null(t);
     }
-    /* A shard whose name a listing hides is none of the checkpoint's, even
-     * where such a file lies there. */
+    /* A shard whose name a directory listing hides does not belong to the
+     * checkpoint, even if such a file exists. */
     cr_assert_eq(rename(in_folder("s1.safetensors"), in_folder(".s1")), 0);
     put_text("model.safetensors.index.json",
              "{\"weight_map\":{\"x\":\".s1\",\"y\":\"s2.safetensors\"}}");

@@ -153,7 +153,8 @@ static int status_field(pid_t pid, const char *key)
     return value;
 }
 
-/* The filter is the last thing that a worker takes on; without one, the bit. */
+/* A worker installs its filter last. A sanitized one has no filter: there, the
+ * bit that forbids new privileges comes last. */
 static void await_lock(pid_t pid)
 {
     const struct timespec moment = {.tv_nsec = 10000000};
@@ -180,7 +181,7 @@ Test(sandbox, workers_are_restricted)
     for (int i = 0; i < 2; i++)
         cr_assert_eq(vt_pool_next(rgb, pool), VITCL_OK);
     cr_assert_eq(children(pids), 2);
-    /* one may have decoded both before the other began */
+    /* one worker may have decoded both before the other started */
     for (int i = 0; i < 2; i++)
         await_lock(pids[i]);
     for (int i = 0; i < 2; i++) {
@@ -203,7 +204,8 @@ Test(sandbox, workers_are_restricted)
     cr_expect_eq(children(pids), 0, "workers outlive their pool");
 }
 
-/* Waits until a process ignores a signal: it begins as its parent is. */
+/* Waits until a process ignores a signal: at its start it has its parent's
+ * handlers. */
 static bool comes_to_ignore(pid_t pid, int signal)
 {
     const struct timespec moment = {0, 5000000};

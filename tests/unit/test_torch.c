@@ -55,7 +55,7 @@ static vitcl_status run(vt_tensors **out, const void *program, size_t size)
 Test(torch, reads)
 {
     /* OrderedDict with _metadata, a transposed view, a parameter, a scalar, an
-     * expanded one; what is no tensor is passed over. */
+     * expanded one; other objects are skipped. */
     /* clang-format off */
     static const char program[] =
         "\x80\x02" DICT "q\x00("
