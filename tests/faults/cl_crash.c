@@ -1,5 +1,5 @@
 /*
- * cl_crash.c - a driver that crashes, as drivers' compilers do on some inline
+ * cl_crash.c - makes a driver crash, as compilers of drivers do on some inline
  * assembly.
  *
  * Preloaded with VT_CL_CRASH="SIGNAL CALL N TEXT", it raises SIGNAL (a number)
@@ -41,7 +41,7 @@ static void note_crash(void)
     close(fd);
     if (atoi(getenv("VT_CL_CRASH")) == SIGABRT)
         abort();
-    for (;;) /* LLVM's handler returns once, to where a fault would recur */
+    for (;;) /* LLVM's handler returns once, expecting the fault to recur */
         raise(atoi(getenv("VT_CL_CRASH")));
 }
 
@@ -66,7 +66,7 @@ static void hit(const char *call, cl_uint n, const char **text,
         note_crash();
 }
 
-/* ISO C has no conversion from an object's pointer to a function's. */
+/* ISO C cannot convert an object pointer to a function pointer. */
 static void find(void *function, const char *name)
 {
     void *found = dlsym(RTLD_NEXT, name);

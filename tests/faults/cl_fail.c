@@ -30,7 +30,7 @@ static void begin(void)
     first = getpid();
     if (path)
         names = fopen(path, "we");
-    unsetenv("VT_CL_COUNT"); /* children would begin the file anew */
+    unsetenv("VT_CL_COUNT"); /* child processes would overwrite the file */
 }
 
 static int hit(const char *name, cl_int *code)
@@ -44,7 +44,7 @@ static int hit(const char *name, cl_int *code)
     return at && sscanf(at, "%d %d", &n, code) == 2 && n == call;
 }
 
-/* ISO C has no conversion from an object's pointer to a function's. */
+/* ISO C cannot convert an object pointer to a function pointer. */
 static void find(void *function, const char *name)
 {
     void *found = dlsym(RTLD_NEXT, name);
@@ -64,7 +64,7 @@ static void find(void *function, const char *name)
         find(&real, #name);                                                    \
         return real arguments;                                                 \
     }
-/* Where the last parameter is the status. */
+/* Calls whose last parameter receives the status. */
 #define OBJECT(type, name, parameters, arguments)                              \
     type name parameters                                                       \
     {                                                                          \

@@ -42,7 +42,7 @@ enum { RANGES = 64, DEEP = 24 };
 
 static struct {
     uintptr_t from, to;
-    bool own; /* else the C library */
+    bool own; /* otherwise the C library's own */
 } range[RANGES];
 static int ranges;
 static const char *const kinds[] = {"malloc", "mmap", "open",   "read", "short",
@@ -52,7 +52,7 @@ static atomic_long seen[KINDS];
 static char log_path[512];
 static int kind = -1; /* none: nothing is counted */
 static long wanted;
-static _Thread_local bool inside; /* of this file's own calls */
+static _Thread_local bool inside; /* while this file calls something itself */
 
 /* ---- whose call is it? ---- */
 
@@ -101,7 +101,7 @@ static bool ours(const void *caller)
         return direct > 0;
     n = backtrace(frame, DEEP);
     for (int i = 0; i < n; i++)
-        if (frame[i] == caller) /* the first one that is not the C library's */
+        if (frame[i] == caller) /* the first caller outside of the C library */
             for (i++; i < n; i++)
                 if (owner(frame[i]) != 0)
                     return owner(frame[i]) > 0;
@@ -180,7 +180,7 @@ __attribute__((constructor)) static void begin(void)
         setlocale(LC_ALL, "");
     if (colon && path && of_ours()) {
         snprintf(log_path, sizeof log_path, "%s", path);
-        backtrace(frame, 2); /* what it loads, it loads now */
+        backtrace(frame, 2); /* so that it loads its libraries now */
         dl_iterate_phdr(note_range, NULL);
         wanted = strtol(colon + 1, NULL, 10);
         kind = kind_of(fault, (size_t)(colon - fault));
@@ -323,7 +323,7 @@ ssize_t write(int fd, const void *data, size_t n)
     return real(fd, data, n > 1 && fails("short", CALLER) ? n / 2 : n);
 }
 
-/* What a stream holds back is lost, as on a full disk. */
+/* What the stream has buffered is lost, as on a full disk. */
 int fflush(FILE *f)
 {
     REAL(fflush)

@@ -6,7 +6,7 @@
  * signals are blocked, and descriptors 0 to 2 are closed.
  * Prints "form ...", "untried N", "answer ..." (a hash of the logits' bits),
  * "log ..." for log lines about trials, and anything left over: a child, pipes.
- * Exits with 77 if the device has nothing to try.
+ * Exit status 77: the device has nothing to try.
  */
 #include <dirent.h>
 #include <errno.h>

@@ -1,7 +1,9 @@
-# opencl.sh - one OpenCL call fails, each in turn: no crash, a line that says so,
-# and every answer that is given is the undisturbed one.
+# opencl.sh - one OpenCL call at a time fails. The command does not crash, says
+# on one line what failed, and every answer that it prints is the one of an
+# undisturbed run.
 #
-# A sample, another for each commit; VITCL_TEST_SWEEP=1 tries all.
+# Tries a sample of the calls, another one at each commit; with
+# VITCL_TEST_SWEEP=1, all of them.
 models=("$VT_DATA/models/timm"*)
 model=${models[0]}
 mkdir pictures
@@ -21,7 +23,7 @@ try() {
         code=$?
 }
 
-# What differs between undisturbed runs, such as times, is taken out of FILE.
+# Removes from FILE what differs between undisturbed runs, such as times.
 settle() { # NAME FILE
     case $1 in
     bench) sed -i -E 's/("[a-z_]+":)[0-9.e+-]+/\1/g
@@ -30,13 +32,14 @@ settle() { # NAME FILE
     esac
 }
 
-# sweep NAME KINDS WANT COMMAND…: KINDS is a regex of calls, WANT the undisturbed
-# status; before_NAME makes ready, check_NAME looks at what came of it.
+# sweep NAME KINDS WANT COMMAND…: KINDS is a regex of calls, WANT the status of
+# an undisturbed run. before_NAME prepares a run, keep_NAME keeps the undisturbed
+# result, check_NAME compares with it.
 each=2 # calls of a kind in a sample
 sweep() {
     local name=$1 kinds=$2 want=$3 total n cl changed=0 noticed=0
     shift 3
-    for _ in 1 2; do # the first fills the caches
+    for _ in 1 2; do # the first run fills the caches
         before_$name
         VT_CL_COUNT=$PWD/calls "${preload[@]}" "$VITCL" "$@" >"$name.out" \
             2>"$name.err" && code=0 || code=$?
@@ -64,7 +67,7 @@ P
         cmp -s err "$name.err" || noticed=$((noticed + 1))
         if [ "$code" != "$want" ] || ! cmp -s out "$name.out"; then
             changed=$((changed + 1))
-            if [ $name = devices ]; then # the rest is listed all the same
+            if [ $name = devices ]; then # the other devices are listed
                 json out
                 continue
             fi
@@ -78,7 +81,7 @@ P
 }
 seed=$(git -C "$VT_DATA" rev-parse HEAD 2>/dev/null || echo 1)
 
-# Each line that is given is a line of the undisturbed run, in its order.
+# Each printed line is a line of the undisturbed run, in the same order.
 lines_of() {
     python3 - "$1" "$2" <<'P'
 import sys
@@ -101,13 +104,13 @@ keep_devices() { :; }
 check_devices() { :; }
 sweep devices '.*' 0 devices --json
 
-# A file is whole or is not there.
+# A file is complete or does not exist.
 before_embed() { rm -f x.npy; }
 keep_embed() { cp x.npy whole.npy; }
 check_embed() { [ ! -e x.npy ] || cmp -s x.npy whole.npy; }
 sweep embed '.*' 1 embed -m "$model" -o x.npy pictures
 
-# A training that broke off goes on to the same bits, or begins anew.
+# An interrupted training resumes to the same bits, or has left no files.
 cifar 4
 cat >config.json <<'J'
 {"architecture": "vit_tiny_patch16_224", "model_args": {"img_size": 32,
@@ -127,7 +130,7 @@ check_train() {
 sweep train '.*' 0 train --config config.json --data data --epochs 2 --batch 10 \
     --save-every 1 --random-state 5 -o t
 
-# ---- the others, fewer calls of each in a sample
+# ---- the other commands, with fewer calls of each kind in a sample
 each=1
 trains=finetune
 before_finetune() { before_train; }
@@ -142,7 +145,7 @@ check_forward() { [ ! -e x.safetensors ] || cmp -s x.safetensors whole.safetenso
 sweep forward '.*' 0 forward -m "$model" -i "$model/input.safetensors" \
     -o x.safetensors --keep 'block.*'
 
-# A step's file holds its times, too.
+# A step's file also contains times.
 python3 - "$model/input.safetensors" <<'P'
 import json, struct, sys
 data = open(sys.argv[1], "rb").read()
@@ -185,7 +188,7 @@ keep_bench() { :; }
 check_bench() { lines_of out bench.out; }
 sweep bench '.*' 0 bench -m "$model" --seconds 0.01 --json
 
-# Its verdict alone may be another: that the device fails.
+# Only its verdict may differ: that the device fails.
 before_selftest() { :; }
 keep_selftest() { :; }
 check_selftest() {

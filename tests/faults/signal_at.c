@@ -43,7 +43,7 @@ static void count_file(int fd)
     count(strrchr(path, '/') ? strrchr(path, '/') + 1 : path);
 }
 
-/* ISO C has no conversion from an object's pointer to a function's. */
+/* ISO C cannot convert an object pointer to a function pointer. */
 static void find(void *function, const char *name)
 {
     void *found = dlsym(RTLD_NEXT, name);

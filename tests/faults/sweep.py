@@ -1,14 +1,14 @@
-"""Lets the n-th call of a kind fail (faults.c) in each of some commands, and
-compares what is answered then with the undisturbed answers.
+"""Lets the n-th call of a kind fail (faults.c) in several commands, and
+compares the answers with those of an undisturbed run.
 
     sweep.py FAULTS_LIBRARY          a sample, another for each version
     VITCL_TEST_SWEEP=600 sweep.py .. a sample of so many seconds
     VITCL_TEST_SWEEP=1 sweep.py ...  every n
     VITCL_TEST_SWEEP=classify:malloc:71 sweep.py ...   one, with what it said
 
-Whatever fails, a command ends with status 0 and everything as always, or with
-status 1 and one line for what failed. Each answer that is given is the right
-one, each file is whole or absent, and nothing temporary is left.
+A command must end with status 0 and the usual results, or with status 1 and
+one line that says what failed. Each answer that it gives is right, each file
+is complete or does not exist, and no temporary file is left.
 """
 import json, os, random, re, shutil, struct, subprocess, sys, tempfile, time
 
@@ -19,7 +19,7 @@ SECONDS = int(SWEEP) if SWEEP.isdigit() and SWEEP != "1" else 0  # of a sample
 
 
 class Run:
-    """A command in a folder, and all that came of it."""
+    """A command that ran in a folder, with its output and status."""
 
     def __init__(self, argv, stdin=b"", fault=None):
         self.argv = argv
@@ -53,10 +53,10 @@ def need(condition, what):
         raise AssertionError(what)
 
 
-# ---- what each command's answers must be like -----------------------------
+# ---- how each command's answers are checked --------------------------------
 
 def same_lines(got, want):
-    """Each line that is given whole is the right one."""
+    """Each complete line is right."""
     lines = got.out.split(b"\n")[:-1]
     need(lines == want.out.split(b"\n")[:len(lines)], "another answer")
 
@@ -76,7 +76,7 @@ def pictures(got, want):
 
 
 def rows(got, want, name):
-    """Rows of an .npy file: as ever, or NaN; how many of these."""
+    """Rows of an .npy file are as usual, or NaN; returns how many are NaN."""
     def read(data):
         at = 10 + struct.unpack("<H", data[8:10])[0]
         shape = [int(n) for n in re.findall(rb"\d+", re.search(
@@ -111,7 +111,7 @@ def check_files(got, want, left, whole):
 
 
 def untimed(data):
-    """A safetensors file's bytes, but for those of time_ms."""
+    """A safetensors file's bytes without those of time_ms."""
     start = 8 + struct.unpack("<Q", data[:8])[0]
     a, b = json.loads(data[8:start])["time_ms"]["data_offsets"]
     return data[:start + a] + data[start + b:]
@@ -140,7 +140,7 @@ def check_scores(got, want, left, whole):
 
 
 def measured(out):
-    """Of what bench prints: what is the same in each run."""
+    """The part of bench's output that is the same in each run."""
     r = json.loads(out)
     ops = {k["op"] for k in r["kernels"]}
     for x in list(r["ms"].values()) + [r[k] for k in (
@@ -157,7 +157,7 @@ def check_bench(got, want, left, whole):
 
 
 def verdicts(out):
-    """Of what selftest prints: all but the time and what is in caches."""
+    """selftest's output without times and the contents of caches."""
     return [l for l in re.sub(rb", after .*", b"", out).splitlines()
             if not l.startswith((b"cache ", b"PoCL's "))]
 
@@ -166,7 +166,7 @@ def check_selftest(got, want, left, whole):
     right = verdicts(want.out)
     lines = verdicts(got.out[:got.out.rfind(b"\n") + 1])
     need(got.status == 1 or len(lines) == len(right), "lines are missing")
-    for line in lines:  # what was chosen once may be unreadable now
+    for line in lines:  # a choice that was stored may be unreadable now
         need(line in right or re.match(rb"(bf16|int8) +untried$", line) or
              got.status == 1 and line.startswith(b"verdict: FAILED"),
              "another answer")
@@ -228,7 +228,7 @@ KINDS = ["malloc", "mmap", "open", "read", "short", "write", "sync", "rename",
 
 
 def batch(path):
-    """What forward reads, with labels."""
+    """The input of forward, with labels."""
     data = open(INPUT, "rb").read()
     at = 8 + struct.unpack("<Q", data[:8])[0]
     head = json.loads(data[8:at])
@@ -247,7 +247,7 @@ def fill(folder):
     shutil.copy(os.path.join(DATA, "sample.jpg"), "good.jpg")
     with open("text.jpg", "w") as f:
         f.write("no picture\n")
-    with open("good.png", "wb") as f:  # a PNM by its content
+    with open("good.png", "wb") as f:  # a PNM, recognised by its content
         f.write(b"P6\n40 30\n255\n" + bytes(i * 7 % 256 for i in range(3600)))
     os.makedirs("folder/inner")
     os.link("good.png", "folder/inner/a.ppm")
@@ -270,7 +270,7 @@ def fill(folder):
 
 
 def attempt(command, fault=None):
-    """Runs in a folder of its own: the run, and the files that it left."""
+    """Runs in a new folder; returns the run and the files that it left."""
     folder = os.path.join(top, "work")
     os.chdir(top)
     shutil.rmtree(folder, ignore_errors=True)
@@ -289,7 +289,7 @@ def judge(command, got, left, want, whole):
              "status 0 and another answer")
         need(set(left) == set(whole), "status 0 and other files")
     failed = COMMANDS[command][2](got, want, left, whole)
-    # also a temporary one: the undisturbed run leaves no such name
+    # and no temporary one: the undisturbed run leaves none
     for name in left:
         need(name in whole, "left behind: " + name)
     known = set(want.err.splitlines())
@@ -333,7 +333,7 @@ def sweep():
                       if not chosen or len(chosen) < 3 or
                       chosen[2] == str(n + 1)]
     total = len(cases)
-    if SECONDS:  # as often each kind, and each command
+    if SECONDS:  # each kind and each command equally often
         random.seed(SWEEP + version())
         weight = {}
         for c in cases:
@@ -362,7 +362,7 @@ def sweep():
 
 
 def foreign_numbers():
-    """A driver that sets a locale does not put commas into our JSON."""
+    """A driver that sets a locale must not cause commas in our JSON."""
     subprocess.run(["localedef", "-i", "de_DE", "-f", "UTF-8",
                     os.path.join(top, "de_DE.UTF-8")], check=True)
     want = attempt("classify")[0].out

@@ -1,19 +1,20 @@
-# trial.sh - a host of the library outlives whatever happens while instructions
-# are tried: a compiler that crashes, wrong numbers, a hang, a program that is
-# missing. It multiplies by FMAs then, and a failure is remembered.
+# trial.sh - a host of the library survives every way in which a trial of an
+# instruction can fail: a compiler that crashes, wrong numbers, a hang, a
+# missing program. The host then uses FMAs, and the failure is stored.
 picture=$VT_DATA/sample.jpg
-# As the program sets it, so that its answers and the hosts' are one.
+# As the program sets it, so that the program and the hosts give the same
+# answers.
 export POCL_WORK_GROUP_SPECIALIZATION=0
 fresh() { rm -rf cache crashes; mkdir cache; }
 export XDG_CACHE_HOME=$PWD/cache XDG_CONFIG_HOME=$PWD/config
-# host ARGS…: in out and err
+# host ARGS…: its output is in out and err
 host() {
     printf '%q ' host "$@" >cmd
     code=0
     timeout 300 "$VT_HOST" "$@" >out 2>err || code=$?
     [ $code = 0 ] || fail "host ends with status $code"
 }
-crashing() { # SIGNAL ARGS…: whoever gives the driver an instruction dies of it
+crashing() { # SIGNAL ARGS…: passing an instruction to the driver is fatal
     local number=$1
     shift
     LD_PRELOAD=$VT_CL_CRASH_LIB \
@@ -40,13 +41,13 @@ out_has '^before untried$'
 out_has '^untried 0$'
 out_not 'failed its|cannot be'
 form=$(sed -n 's/^form //p' out)
-host int8 # known now
+host int8 # the result is stored now
 out_has "^before $form$"
 tells 'answer|form' again
 cmp usual again || fail "another form or answer at the second start"
 out_not '^log (vitcl-try|tried)'
 
-# The compiler crashes, each way that it can.
+# The compiler crashes, with each of the usual signals.
 for number in 6 11 4 8; do
     fresh
     crashing $number int8
@@ -66,7 +67,7 @@ done
 run 0 devices --json
 out_has '"int8":"fma; vp[a-z]+ failed its trial"'
 err_has 'int8 by fma; vp[a-z]+ failed its trial'
-# Nor does a host that makes its children's ends unknowable.
+# The same in a host that cannot learn how its child processes end.
 for how in ignore reap catch; do
     fresh
     crashing 6 int8 $how
@@ -84,7 +85,7 @@ for how in ignore reap catch; do
         cmp usual_answer got || fail "$how: another answer"
     fi
 done
-# Without a cache nothing is remembered, but nothing crashes either.
+# Without a cache nothing is stored, and nothing crashes either.
 VITCL_CACHE=off crashing 6 int8
 out_has '^form fma; vp[a-z]+ failed its trial$'
 
@@ -97,7 +98,7 @@ out_has '^form fma; vp[a-z]+ failed its trial$'
 tells answer got
 cmp by_fmas got || fail "wrong: not by multiply-adds"
 
-# A program that is not there, or cannot run, decides nothing.
+# A program that is missing or cannot run gives no result.
 fresh
 try=$VITCL_TRY
 echo 'not a program' >text
@@ -129,7 +130,7 @@ host int8
 out_has '^before untried$'
 out_not 'cannot be'
 
-# One that says nothing is ended, and its end is its verdict.
+# A program that prints no result is killed, which counts as a failed trial.
 cat >./hang <<H
 #!/bin/sh
 echo \$\$ >>$PWD/pids
@@ -152,7 +153,7 @@ done
 while read -r pid; do
     ! kill -0 "$pid" 2>/dev/null || fail "process $pid is still there"
 done <pids
-# Somebody who ends it says nothing about the instruction.
+# If somebody else kills it, nothing is known about the instruction.
 fresh
 printf '#!/bin/sh\nkill -TERM $$\n' >hang
 VITCL_TRY=$PWD/hang host int8
@@ -160,7 +161,7 @@ out_has '^form fma; vp[a-z]+ cannot be tried$'
 host int8
 out_has '^before untried$'
 
-# A process that dies leaves no trial behind.
+# If a host is killed, its trial ends as well.
 fresh
 cat >hang <<H
 #!/bin/sh

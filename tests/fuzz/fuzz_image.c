@@ -1,6 +1,6 @@
 /*
- * fuzz_image.c - any bytes as a picture: decoded or refused, and what is
- * decoded can be made ready for a small model.
+ * fuzz_image.c - any bytes as a picture: they are decoded or refused, and a
+ * decoded picture can be preprocessed for a small model.
  */
 #include "image/image.h"
 

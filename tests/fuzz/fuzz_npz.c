@@ -1,6 +1,6 @@
 /*
- * fuzz_npz.c - any bytes as a zip file, and as an array inside a good one:
- * a checksum would stop every mutation of the latter.
+ * fuzz_npz.c - any bytes as a zip file, and as an array inside a valid one,
+ * because its checksum would reject every mutation.
  */
 #include "support/fuzz_weights.h"
 #include "support/made_zip.h"

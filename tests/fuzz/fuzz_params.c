@@ -1,6 +1,6 @@
 /*
- * fuzz_params.c - any text as the user's file of tuned parameters: as many
- * entries are set as are counted, and a warning is one line.
+ * fuzz_params.c - any text as the user's file of tuned parameters: the count is
+ * the number of entries that are set, and a warning is one line.
  */
 #include "gemm/params.h"
 

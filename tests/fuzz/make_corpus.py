@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Write the corpora of the weight and JSON readers (python3, nothing else).
 
-    tests/fuzz/make_corpus.py        into corpus/ beside this file
+    tests/fuzz/make_corpus.py        into corpus/ next to this file
 """
 import io
 import json

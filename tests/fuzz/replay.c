@@ -1,9 +1,9 @@
 /*
  * replay.c - stands in for libFuzzer: runs a fuzz target over its corpus.
  *
- * For ctest with any compiler. Each file is given whole, cut at 16 places and
- * with 64 single bytes changed, the same ones on every run. Inputs are exact
- * heap copies, so that a sanitizer sees a read past the end.
+ * For ctest with any compiler. Each file is passed whole, truncated at 16
+ * positions, and with 64 single bytes changed, the same on every run. Inputs
+ * are exact heap copies, so that a sanitizer sees a read past the end.
  */
 #include <dirent.h>
 #include <stdint.h>

@@ -1,15 +1,15 @@
 #!/bin/sh
-# manners.sh ROOT - what the library may not do to the process of its host: its
-# sources call none of what follows, and vitcl.h lists each variable of the
-# environment that is read. host/cli is a program, and what sandbox.c and
-# try.c do they do in processes of their own.
+# manners.sh ROOT - what the library must not do in its host's process: its
+# sources call none of the functions below, and vitcl.h lists each environment
+# variable that they read. host/cli is a program, and sandbox.c and try.c act
+# in processes of their own.
 set -eu
 cd "$1"
 failures=0
 sources=$(find host -name '*.c' ! -path 'host/cli/*' ! -name sandbox.c \
     ! -path host/api/try.c | sort)
 
-# Calls with their arguments, one a line, without comments.
+# Prints calls with their arguments, one a line, without comments.
 # shellcheck disable=SC2086 # a list of files
 calls=$(for file in $sources; do
     sed -e 's|/\*.*\*/||' -e '/^ *\/\*/,/\*\//d' -e '/^ \* /d' "$file" |
@@ -31,7 +31,7 @@ closing() { # CALL FLAG: every call of it has the flag
 }
 
 forbid 'umask\(' 'the umask is the process'"'"'s'
-# environ is handed on, once, and never walked.
+# environ is passed on, once, and never searched.
 calls=$(printf '%s\n' "$calls" |
     sed '/base\/attempt.c:.*vt_process_start(/s/, environ)/)/')
 forbid 'environ\b|(un)?setenv\(|putenv\(|clearenv\(' 'the environment is the host'"'"'s'

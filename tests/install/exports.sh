@@ -1,7 +1,7 @@
 #!/bin/sh
-# exports.sh LIBRARY INCLUDE - the shared library has a SONAME, exports
-# vitcl_* only, each in a node of a version, and exports every function that a
-# public header declares.
+# exports.sh LIBRARY INCLUDE - the shared library has a SONAME, exports only
+# vitcl_*, each with a version, and exports every function that a public header
+# declares.
 set -eu
 library=$1 include=$2
 dir=$(mktemp -d)

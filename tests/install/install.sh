@@ -1,6 +1,6 @@
 #!/bin/sh
-# install.sh BUILD CC - install into a fresh folder and build main.c against
-# it four ways: pkg-config and CMake package, shared and static.
+# install.sh BUILD CC - install into an empty folder and build main.c against
+# it in four ways: pkg-config and CMake package, shared and static.
 set -eu
 build=$1 cc=$2
 here=$(cd "$(dirname "$0")" && pwd)
@@ -8,17 +8,17 @@ dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 prefix=$dir/prefix
 picture=$here/../data/preprocess/in/gray.jpg
-unset VITCL_DECODE VITCL_TRY # they are found where they were installed
+unset VITCL_DECODE VITCL_TRY # the programs are found where they were installed
 
 fail() { echo "install.sh: $*" >&2; exit 1; }
-says() { # PROGRAM [LIBDIR]: it runs, and is the version that was installed
+says() { # PROGRAM [LIBDIR]: it runs with the version that was installed
     LD_LIBRARY_PATH=${2-} "$1" "$picture" >"$dir/said" || fail "$1 fails"
     grep -qx "vitcl $version" "$dir/said" || fail "$1 is not vitcl $version"
     grep -qx "picture 61x47" "$dir/said" || fail "$1 decodes no picture"
 }
 
 cmake --install "$build" --prefix "$prefix" >"$dir/log"
-# Moved after installing: neither package may hold the old place.
+# Moved after installing: neither package may contain the old path.
 mv "$prefix" "$dir/moved"
 prefix=$dir/moved
 lib=$(dirname "$(find "$prefix" -name libvitcl.a)")
@@ -45,7 +45,7 @@ readelf -d "$dir/shared" | grep -q 'NEEDED.*libvitcl\.so\.[0-9]*\]' ||
 ! readelf -d "$prefix/bin/vitcl" "$lib/libvitcl.so" | grep -E 'libjpeg|libpng' ||
     fail "more than the decoder is linked with the codecs"
 
-# A program that holds the library cannot tell where it was moved to.
+# A statically linked program cannot know where vitcl-decode was moved to.
 export VITCL_DECODE="$prefix/libexec/vitcl-decode"
 # shellcheck disable=SC2046
 $cc "$here/main.c" -o "$dir/static" $(pkg-config --cflags vitcl) \
@@ -53,7 +53,7 @@ $cc "$here/main.c" -o "$dir/static" $(pkg-config --cflags vitcl) \
 says "$dir/static"
 ! readelf -d "$dir/static" | grep -q libvitcl || fail "not linked statically"
 
-# by what built vitcl: the other builders may not be there
+# with the generator that built vitcl: others may not be installed
 generator=$(sed -n 's/^CMAKE_GENERATOR:INTERNAL=//p' "$build/CMakeCache.txt")
 cmake -G "$generator" -S "$here" -B "$dir/outside" \
     -DCMAKE_PREFIX_PATH="$prefix" \

@@ -1,5 +1,5 @@
-/* main.c - what a program outside the tree looks like: it lists the devices,
- * and says how large the pictures are that it is given. */
+/* main.c - a program outside of the tree: it lists the devices and prints the
+ * size of each picture that it is given. */
 #include <stdio.h>
 #include <vitcl.h>
 

@@ -1,4 +1,5 @@
-/* versions.c - a program whose header is not the library's; see versions.sh. */
+/* versions.c - a program that is compiled with a header of another version; see
+ * versions.sh. */
 #include <stdio.h>
 #include <vitcl.h>
 

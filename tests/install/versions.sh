@@ -1,7 +1,7 @@
 #!/bin/sh
-# versions.sh BUILD CC INCLUDE - programs that were compiled against an earlier
-# and a later header run with this library: versions.c with the header as it
-# is, with one that lacks members, and with one that has more of them.
+# versions.sh BUILD CC INCLUDE - programs that were compiled with an earlier or
+# a later header run with this library: versions.c with the header as it is,
+# with one that lacks members, and with one that has more.
 set -eu
 build=$1 cc=$2 include=$3
 here=$(cd "$(dirname "$0")" && pwd)
@@ -21,9 +21,9 @@ for name in this an-earlier a-later; do
     mkdir "$dir/$name"
     cp "$include"/*.h "$dir/$name"
 done
-# Everything behind the first members goes, from options and from an info. The
-# first that goes begins behind the padding of what stays: a compiler need not
-# fill that, and the library takes it for nothing (host/api/sized.c).
+# Removes all but the first members of options and of an info. The first
+# removed member begins after the padding of the remaining ones: a compiler
+# need not fill padding, and the library ignores it (host/api/sized.c).
 sed -i -e '/const char \*gemm; /,/^} vitcl_session_options/{
 /^}/!d
 }' -e '/uint64_t weights_bytes, activation_bytes;/d' "$dir/an-earlier/vitcl.h"

@@ -1,5 +1,5 @@
 /*
- * probe.c - does oclgrind, with the shim before it, find what it should?
+ * probe.c - does oclgrind, with the shim preloaded, find what it should?
  *
  *     probe sound       memory written in every way the host has: no finding
  *     probe unwritten   a kernel reads what nobody wrote
@@ -7,8 +7,8 @@
  *     probe race        a barrier is missing
  *     probe call        a wrong OpenCL call
  *
- * tools/test runs all of them before the suites: a stage that finds nothing
- * proves nothing where it could not have.
+ * tools/test runs all of them before the suites: no finding means something
+ * only if oclgrind can find these.
  */
 #define CL_TARGET_OPENCL_VERSION 120
 #include <CL/cl.h>
@@ -94,7 +94,7 @@ static void run(cl_kernel k, cl_mem y, cl_mem x, size_t items)
          "launch");
 }
 
-/* Floats first .. first + N/2 of b, by the host. */
+/* The host writes the floats first .. first + N/2 of b. */
 static void write_half(cl_mem b, size_t first)
 {
     const float zero[N / 2] = {0};
@@ -111,7 +111,7 @@ static void sound(cl_mem y)
 
     write_half(small, 0);
     clReleaseMemObject(small);
-    large = buffer(N); /* in the same place */
+    large = buffer(N); /* at the same address */
     run(put, large, NULL, N);
     run(get, y, large, N);
 

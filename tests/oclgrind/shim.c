@@ -1,21 +1,21 @@
 /*
- * shim.c - lets oclgrind see what has been written, and nothing else.
+ * shim.c - makes oclgrind know exactly which bytes have been written.
  *
- * Oclgrind 21.10 --uninitialized keeps a shadow of each buffer, which says what
- * of it is initialised, and loses it in four ways:
+ * Oclgrind 21.10 --uninitialized keeps a shadow of each buffer, which records
+ * its initialised bytes. The shadow is wrong in four cases:
  *
- *   a released buffer's shadow stays, and the next buffer to get its place is
- *   judged by it, however much larger that is;
+ *   a released buffer's shadow stays, and is used for the next buffer at the
+ *   same address, even if that is larger;
  *   a buffer that no host call wrote gets its shadow when a kernel first has
  *   it: where that is a window that does not begin at 0, the shadow is random;
- *   a host call that writes a part replaces the shadow of the whole by one as
- *   large as that part;
- *   clEnqueueFillBuffer is not seen.
+ *   a host call that writes a part replaces the shadow of the whole buffer by
+ *   one with the size of that part;
+ *   clEnqueueFillBuffer does not change the shadow.
  *
- * Preloaded before oclgrind, this library keeps every buffer (places are not
- * used again), shows each new one to a kernel that does nothing, and turns
- * fills and partial writes into a kernel that copies: what kernels write is
- * followed byte by byte.
+ * Preloaded before oclgrind, this library keeps every buffer, so that no
+ * address is used twice; passes each new one to a kernel that does nothing; and
+ * replaces fills and partial writes by a kernel that copies, because oclgrind
+ * follows byte by byte what kernels write.
  */
 #define _GNU_SOURCE
 #define CL_TARGET_OPENCL_VERSION 120
@@ -39,14 +39,14 @@ static const char *const source =
     "kernel void put_bytes(global char *x, global const char *from, ulong at)\n"
     "{ x[at + get_global_id(0)] = from[get_global_id(0)]; }\n";
 
-/* The kernels, for the context asked for last. */
+/* The kernels of the context that was used last. */
 static struct {
     cl_context context;
     cl_command_queue queue;
     cl_kernel see, words, bytes;
 } own;
 
-/* A shim that does nothing would let findings through, or make them up. */
+/* Without the shim, findings would be missed or invented. */
 static void need(int yes, const char *what)
 {
     if (yes)
@@ -148,7 +148,7 @@ cl_int clEnqueueWriteBuffer(cl_command_queue queue, cl_mem buffer,
     else
         whole = buffer;
     clGetMemObjectInfo(whole, CL_MEM_SIZE, sizeof bytes, &bytes, NULL);
-    /* What is wrong is left to oclgrind to say. */
+    /* oclgrind reports the error. */
     if (!data || size == bytes || size == 0 || offset > room ||
         size > room - offset)
         return write(queue, buffer, blocking, offset, size, data, waits, list,

@@ -69,7 +69,7 @@ static void *work(void *number)
     const int thread = *(const int *)number;
 
     for (int round = 0; round < ROUNDS; round++) {
-        /* Which precision `half` means is determined once a process. */
+        /* The precision of `half` is determined once for each process. */
         const vitcl_precision p = thread % 2 && round ? VITCL_HALF : VITCL_F32;
         vitcl_session *s = session_of(1 + (uint32_t)(thread + round) % 3, p);
         vitcl_model_info info = {.size = sizeof info};
