@@ -1,4 +1,4 @@
-# bench.sh - figures in the form that scripts read.
+# bench.sh - bench as JSON: every figure that scripts read is there.
 run 0 bench --preset vit-ti/16 --size 32 --seconds 0.1 --batch 2 --json
 json out
 out_lines 1

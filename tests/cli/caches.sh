@@ -1,5 +1,5 @@
-# caches.sh - a driver's cache that is not there, not safe or damaged neither
-# ends the program nor changes an answer.
+# caches.sh - a driver's cache that is missing, unsafe or damaged neither ends
+# the program nor changes an answer.
 picture=$VT_DATA/sample.jpg
 small="--preset vit-ti/16 --size 32 -k 1"
 run 0 classify $small "$picture"
@@ -9,7 +9,7 @@ pocl=
 run 0 devices
 grep -q 'Portable Computing\|pthread\|cpu-' out && pocl=yes
 
-# No home: a folder of our own below TMPDIR, not /tmp/pocl.
+# Without a home, the cache is a private folder below TMPDIR, not /tmp/pocl.
 mkdir tmp
 export TMPDIR=$PWD/tmp
 own=$TMPDIR/vitcl-$(id -u)
@@ -23,7 +23,7 @@ own=$TMPDIR/vitcl-$(id -u)
     [ -z "$pocl" ] || [ -n "$(ls "$own/pocl")" ] || fail "PoCL is elsewhere"
 )
 cp -r "$own" warm
-# Nor one where a file is in the way, or what others may write.
+# The same if a file has the name, or if others may write to the folder.
 (
     echo file >blocked
     export XDG_CACHE_HOME=$PWD/blocked
@@ -41,7 +41,7 @@ cp -r "$own" warm
     [ -z "$(ls shared/pocl)" ] || fail "code is kept where others may write"
     [ ! -e "$own" ] || fail "$own without need"
 )
-# Somebody else's folder of that name is not taken.
+# A folder of that name that belongs to somebody else is not used.
 (
     unset HOME XDG_CACHE_HOME
     rm -rf "$own"
@@ -52,7 +52,7 @@ cp -r "$own" warm
 )
 rm -rf "$own"
 
-# Objects that were cut short.
+# Truncated object files.
 [ -n "$pocl" ] || exit 0
 export POCL_CACHE_DIR=$PWD/p XDG_CACHE_HOME=$PWD/warm
 run 0 classify $small "$picture"
@@ -69,8 +69,8 @@ echo "$picture" | "$VITCL" classify $small - >out 2>err || code=$?
 [ ! -s out ] || fail "an answer after all"
 err_has "crashed; delete $POCL_CACHE_DIR and run it again"
 
-# A driver that crashes. What was printed is not printed again, and with
-# VITCL_RETRY=off the crash is what it is.
+# A driver that crashes. The second start prints nothing twice, and with
+# VITCL_RETRY=off there is no second start.
 crash() { # "SIGNAL CALL N TEXT" MOST COMMAND…: its status in `code`
     rm -f crashes
     code=0

@@ -1,6 +1,6 @@
-# classes.sh - where two sets of classes meet: folders permuted, renamed and
-# dropped have the undisturbed score, or are refused by name; by number only
-# when that is asked for, and then a line says so.
+# classes.sh - matching of two sets of classes. Permuted, renamed or missing
+# folders give the usual score, or are refused by name. Classes are matched by
+# number only on request, with a note.
 python3 - <<'P'
 import os, random
 random.seed(3)
@@ -21,7 +21,7 @@ J
 run 0 train --config config.json --data data --batch 20 --epochs 6 --lr 3e-3 \
     --augment none -o model
 test=data/test
-score() { # of `field` in out's only line
+score() { # prints `field` of the only line in out
     python3 -c 'import json, sys; print(json.loads(open("out").readline())[sys.argv[1]])' "$1"
 }
 same() { [ "$1" = "$2" ] || fail "$3: $1, undisturbed $2"; }
@@ -55,7 +55,7 @@ mv part/eel part/newt
 run 1 eval -m model --data part --json
 says "classes 'a-dog', 'newt' of the pictures are not classes"
 
-# By number: by the order of names that say nothing, by numbers that do.
+# By number: names that are numbers count as such, other names by their order.
 rm -rf part && mkdir part
 for name in ape bear cat dog eel; do cp -r $test/$name part/x-$name; done
 run 1 eval -m model --data part --json
@@ -67,7 +67,7 @@ err_has 'matched by number'
 rm -rf part && mkdir part
 i=0
 for name in ape bear cat dog eel; do
-    cp -r $test/$name part/$i # 0, 10, .. are in order of text, not of numbers
+    cp -r $test/$name part/$i # 0, 10, ..: sorted as text
     i=$((i + 1))
 done
 mv part/4 part/0004
@@ -84,7 +84,7 @@ err_has '4 classes of the pictures and 5 of the model'
 run 2 eval -m model --data part --classes-by place
 says "--classes-by must be name or number, not 'place'"
 
-# Labels next to the data: by name, or numbers that are the model's, with a line.
+# Labels next to the data: names, or numbers of the model's classes, with a note.
 labels() {
     python3 - "$1" <<'P'
 import json, os, sys
@@ -124,7 +124,7 @@ same "$(score mean)" "$few" "renamed in both"
 rm -rf part && cp -r data part && rm -r part/train/bear
 shots 1 part
 says "class 'bear' of the test pictures"
-# One class at a time: what is right adds up to the whole.
+# One class at a time: the numbers of right answers add up to the total.
 sum=0
 for name in ape bear cat dog eel; do
     rm -rf part && mkdir -p part/test && ln -s "$PWD/data/train" part/train
@@ -135,7 +135,7 @@ done
 awk -v s="$sum" -v w="$few" 'BEGIN { exit !((s - w) ^ 2 < 1e-10) }' ||
     fail "class by class $sum, all $few"
 
-# A picture that cannot be decoded is left out, and said to be.
+# A picture that cannot be decoded is left out and reported.
 rm -rf part && cp -r data part && echo text >part/test/cat/9.ppm
 shots 1 part
 same "$(score mean)" "$few" "next to a broken picture"
@@ -192,7 +192,7 @@ says 'batches.meta.txt: must name 10 classes, but names fewer'
 run 1 eval -m ten --data c10p
 says 'batches.meta.txt: must name 10 classes, but names more'
 
-# ---- a training goes on with the classes that it began with
+# ---- a training resumes with the classes that it began with
 cp meta c10p/batches.meta.txt
 run 1 train --resume -o ten --data c10p
 says 'ten: the classes of the pictures are in another order than those of the training'
@@ -210,7 +210,7 @@ says 'model: this training began with 40 pictures, but the data now has 39'
 cp data/train/dog/0.ppm part3/train/dog
 run 0 train --resume -o model --data part3
 
-# ---- what is missing is what is named
+# ---- errors name what is missing
 rm c10/data_batch_2.bin
 run 1 train --config config.json --data c10 --epochs 1 -o none
 says 'c10/data_batch_2.bin: No such file'

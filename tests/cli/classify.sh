@@ -1,4 +1,5 @@
-# classify.sh - answers in every form, in input order, the good among the bad.
+# classify.sh - answers in every format, in input order, with good and bad
+# pictures mixed.
 picture=$VT_DATA/sample.jpg
 small="--preset vit-ti/16 --size 32"
 
@@ -13,7 +14,8 @@ out_lines 1000
 sum=$(awk -F'\t' '{ s += $5 } END { print s }' out)
 awk -v s="$sum" 'BEGIN { exit !(s > 0.999 && s < 1.001) }' || fail "sum $sum"
 
-# A folder is walked sorted, with its folders; hidden and other files are not.
+# A folder is read sorted, with its subfolders; hidden files and other types
+# are skipped.
 mkdir -p tree/b tree/.hidden
 cp "$picture" tree/c.jpg
 cp "$picture" tree/b/z.JPG
@@ -29,7 +31,7 @@ printf 'tree/a.jpeg\ntree/b/z.JPG\ntree/c.jpg\n' | cmp - order ||
 sed 's/.*"top"/"top"/' out | sort -u >same
 [ "$(wc -l <same)" = 1 ] || fail "equal pictures, other answers"
 
-# Lists on standard input; names that are no UTF-8 and with odd characters.
+# Lists on standard input; names that are not UTF-8 or have odd characters.
 odd=$'tab\there \xff"quote\\.jpg'
 cp "$picture" "$odd"
 printf '%s\0%s\0' tree/a.jpeg "$odd" >list
@@ -43,7 +45,7 @@ printf 'tree/a.jpeg\n\n%s\n' "$picture" |
     "$VITCL" classify $small -k 1 - >out 2>err || fail "-"
 out_lines 2
 
-# The bad: one useful line each, the others are answered, exit status 1.
+# Bad pictures: one useful line each; the others are answered; exit status 1.
 : >empty.jpg
 echo 'this is no picture' >text.jpg
 head -c 3000 "$picture" >short.jpg
@@ -71,7 +73,8 @@ err_has 'bare.*no pictures'
 run 1 classify $small text.jpg
 [ ! -s out ] || fail "an answer for a text file"
 
-# Logits: a row a picture, NaN for the bad; the file appears whole.
+# Logits: one row for each picture, NaN for bad ones; the file appears
+# complete.
 run 1 classify $small --logits logits.npy "$picture" text.jpg tree/a.jpeg
 head -c 6 logits.npy | tail -c 5 | grep -q NUMPY || fail "no .npy"
 [ "$(stat -c %s logits.npy)" = $((512 + 3 * 1000 * 4)) ] || fail "size"
@@ -90,7 +93,7 @@ run 1 classify $small --logits /no/such/folder/x.npy "$picture"
 err_has '/no/such/folder/x.npy'
 ! compgen -G '*.npy.*' || fail "a temporary file was left"
 
-# The same bits in every batch, with every matrix multiplication close by.
+# The same bits with every batch size, and close answers from every provider.
 for batch in 1 2 7; do
     run 0 classify $small --batch $batch --logits b$batch.npy tree "$picture"
     cmp b1.npy b$batch.npy || fail "other bits at --batch $batch"

@@ -1,13 +1,14 @@
-# completeness.sh - what stands in one table stands everywhere it should: each
-# op has its kernel, its reference and its test, each model family its test,
-# each command and option its place in the man page.
+# completeness.sh - nothing is forgotten: each op has a kernel, a reference, a
+# test and a gradient, each model family a golden, each command and option its
+# text in the man page.
 root=$VT_DATA/../..
 cd "$root" || exit
 missing=0
 lack() { echo "completeness: $*"; missing=1; }
 
-# Each op that host/ops defines is a row of VT_OPS, which declares it. Ops
-# that share a file (mul, mul_rows) share its word, its kernels and its test.
+# Each op that host/ops defines is a row of VT_OPS, which declares it. Ops of
+# one file (mul, mul_rows) begin with its name and share its kernels and its
+# test.
 rows=$(sed -n '/define VT_OPS(X)/,/[^\\]$/p' host/ops/common.h |
     grep -oE 'X\([a-z0-9_]+\)' | sed 's/X(\(.*\))/\1/')
 defined=$(grep -hoE '^const vt_op vt_op_[a-z0-9_]+' host/ops/*.c |

@@ -1,4 +1,4 @@
-# convert: whose names, which type, and what it says when it cannot
+# convert.sh - names of both libraries, number formats, and refusals.
 
 run 2 convert
 says '^vitcl convert: no model'

@@ -1,4 +1,5 @@
-# convert_families.sh - what is converted to Hugging Face's form and back.
+# convert_families.sh - every family, converted to Hugging Face's form and
+# back.
 data golden
 
 # timm -> hf -> timm: the published bytes

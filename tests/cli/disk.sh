@@ -1,7 +1,7 @@
-# disk.sh - file systems that are full or read-only, real ones: a mount in a
-# namespace of its own. A cache that cannot be kept costs time and no answer;
-# what is asked for is written whole, or one line names the file and the cause,
-# and what stood there before stands there still.
+# disk.sh - real file systems that are full or read-only, mounted in a
+# namespace of their own. A cache that cannot be written costs time, but no
+# answer. Output is written completely; otherwise one line names the file and
+# the cause, and an older file stays as it was.
 if [ -z "${DISK_INSIDE-}" ]; then
     for how in "--mount" "--user --map-root-user --mount"; do
         # shellcheck disable=SC2086 # words are wanted
@@ -18,13 +18,13 @@ mount -t tmpfs -o size=2m,nr_inodes=100 none full
 mount --bind behind sealed
 mount -o remount,bind,ro sealed
 [ ! -w sealed ] || ! touch sealed/x 2>/dev/null || fail "sealed can be written"
-# fill BYTES: so much is left, in whole pages.
+# fill BYTES: leaves that much room, in whole pages.
 fill() {
     rm -f full/filler
     head -c 4000000 /dev/zero >full/filler 2>/dev/null || true
     [ "$1" = 0 ] || truncate -s -"$1" full/filler
 }
-# refused CAUSE ARGS…: status 1, and one line with the cause.
+# refused CAUSE ARGS…: ends with status 1 and one line with the cause.
 refused() {
     local cause=$1
     shift
@@ -33,7 +33,7 @@ refused() {
     err_has "^vitcl $1: .*$cause"
 }
 
-# ---- caches: with nowhere to keep them the answers are the same
+# ---- caches: the answers are the same if they cannot be written
 run 0 classify -m "$model" --json "$picture"
 cp out want
 for at in full sealed; do
@@ -47,7 +47,7 @@ for at in full sealed; do
         err_has "cache: $TMPDIR/vitcl-.*/vitcl$"
         err_not 'vitcl/pocl'
     )
-    # the driver's alone is elsewhere
+    # only the driver's cache is elsewhere
     (
         export XDG_CACHE_HOME=$PWD/$at
         run 0 classify -m "$model" --json -v "$picture"
@@ -58,7 +58,7 @@ for at in full sealed; do
     )
 done
 
-# ---- files that are asked for
+# ---- files that the user asked for
 cat >config.json <<'J'
 {"architecture": "vit_tiny_patch16_224", "model_args": {"img_size": 32,
  "patch_size": 8, "embed_dim": 32, "depth": 1, "num_heads": 2, "mlp_ratio": 2}}
@@ -84,18 +84,18 @@ writers() { # FOLDER, CAUSE: every command that writes a file or folder there
     done
     refused "$at/model.*: .*$cause" convert -m whole -o "$at/model"
 }
-# what FOLDER holds, by name and content
+# the contents of FOLDER, by name and checksum
 state() { find "$1" -not -name filler -exec sh -c \
     'echo "$1 $([ -d "$1" ] || sha256sum <"$1")"' - '{}' \; | sort; }
 
-# Where nothing is, nothing is left; what stands there stands there still.
+# A refused command leaves no new file and does not change an old one.
 # shellcheck disable=SC2034 # read by name, as ${!at}
 full='No space left on device'
 # shellcheck disable=SC2034
 sealed='Read-only file system'
 for old in none some; do
     for at in full sealed; do
-        [ $at = full ] && to=full || to=behind # what is seen through the mount
+        [ $at = full ] && to=full || to=behind # the files that the mount shows
         rm -rf ${to:?}/*
         mkdir -p $to/config/vitcl
         if [ $old = some ]; then
@@ -119,8 +119,8 @@ after: $(state $at)"
     done
 done
 
-# ---- a training whose disk fills up goes on from its last checkpoint, a log
-# and a curve that cannot be written are no reason to stop it
+# ---- a training whose disk fills up resumes from its last checkpoint; an unwritable
+# log or curve does not stop it
 rm -rf full/*
 signal_at "stopped.json 2 2" 130 train "${given[@]}" -o full/run --log stopped.json
 before=$(state full/run)
@@ -137,7 +137,7 @@ rm -rf full/*
 echo '{"step": 0}' >full/log
 cp curve.png full
 fill 0
-truncate -s 4096 full/log # not a byte more in its page
+truncate -s 4096 full/log # fills its page to the last byte
 cp full/log log.before
 run 1 train "${given[@]}" -o logged --log full/log
 err_has '^vitcl train: full/log: No space left'
@@ -152,7 +152,7 @@ cmp full/curve.png curve.png || fail "the old curve is gone"
 refused 'sealed/log: Read-only' train "${given[@]}" -o sealed-log --log sealed/log
 [ ! -e sealed-log ] || fail "trained without a log"
 
-# ---- what goes to standard output
+# ---- standard output
 mkdir parts
 ln -s ../data parts/train
 ln -s ../data parts/test
@@ -169,10 +169,10 @@ for command in "classify -m $model --json $picture" "embed -m $model $picture" \
     err_has '^vitcl.*standard output cannot be written: No space left'
 done
 
-# ---- not one folder: the answer all the same, or why there is no device
+# ---- no folder at all: the same answer, or the reason why there is no device
 mount -t tmpfs -o ro none /dev/shm
 mount -t tmpfs -o ro none /tmp
-[ -x "$VITCL" ] || exit 0 # what is below /tmp itself is hidden now
+[ -x "$VITCL" ] || exit 0 # this hides the files below /tmp
 export HOME=/tmp TMPDIR=/tmp
 unset XDG_CACHE_HOME POCL_CACHE_DIR
 code=0

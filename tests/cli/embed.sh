@@ -8,7 +8,7 @@ json out
 out_lines 3
 out_has '"picture":"text.jpg","error":'
 err_has 'text.jpg: '
-err_lines 2 # and that the weights are random
+err_lines 2 # and one that says that the weights are random
 [ "$(sed -n 1p out)" = "$(sed -n 3p out)" ] || fail "equal pictures differ"
 [ "$(sed -n 1p out | tr -cd , | wc -c)" = 192 ] || fail "not 192 features"
 run 1 embed $small -o rows.npy "$picture" text.jpg "$picture"

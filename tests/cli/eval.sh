@@ -1,12 +1,12 @@
-# eval.sh - scores on labelled pictures agree with what classify answers.
+# eval.sh - scores on labelled pictures agree with the answers of classify.
 model=$VT_DATA/models/timm_vit
 run 0 info -m "$model" --json
 classes=$(sed -n 's/.*"classes":\([0-9]*\).*/\1/p' out)
 run 0 classify -m "$model" -k 1 --json "$VT_DATA/sample.jpg"
 best=$(sed -n 's/.*"index":\([0-9]*\).*/\1/p' out)
 
-# A model whose classes have no names is matched by number when that is asked
-# for: the picture stands in the folder of its answer, and in another.
+# A model whose classes have no names is matched by number on request. The
+# picture is in the folder of its answer, and in another one.
 for ((i = 0; i < classes; i++)); do mkdir -p "data/$(printf %04d "$i")"; done
 other=$(printf %04d $(((best + 1) % classes)))
 cp "$VT_DATA/sample.jpg" "data/$(printf %04d "$best")/a.jpg"

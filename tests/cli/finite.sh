@@ -1,5 +1,5 @@
-# finite.sh - an answer that is no number is an error that names where it comes
-# from; the other pictures of the batch are answered.
+# finite.sh - an answer that is not finite is an error that names its origin;
+# the other pictures of the batch are answered.
 cat >change.py <<'END'
 # change.py FROM TO NAME AT BITS [AT BITS ...]: a checkpoint in f32 whose tensor
 # NAME has other bits at its AT-th number.
@@ -31,7 +31,7 @@ for grey in 0 127 128; do
     { printf 'P6 24 24 255\n' && python3 -c "import os; os.write(1, bytes([$grey]) * 1728)"; } >$grey.ppm
 done
 
-# A damaged weight, each NaN with other bits; nothing is answered.
+# A damaged weight, with NaNs of different bits: no picture is answered.
 for bits in 7fc00001 7fc0dead 7f800000; do
     python3 change.py "$from" nan blocks.1.attn.qkv.bias 20 $bits
     run 1 classify -m nan --json 127.ppm 128.ppm
@@ -53,7 +53,7 @@ out_not 'null'
 run 1 embed -m nan --features tokens 127.ppm
 out_not 'null'
 
-# Numbers that become too large in one picture alone: the others go on.
+# Numbers that become too large in one picture only: the others are answered.
 python3 change.py "$from" large patch_embed.proj.weight 0 7f61b1e6 1 7f61b1e6
 run 1 classify -m large --json --logits l.npy 127.ppm 0.ppm 128.ppm
 json out
@@ -69,7 +69,7 @@ out_lines 3
 out_not 'null'
 out_has '"0.ppm","error"'
 
-# A score of such a model is none.
+# Such a model has no score.
 mkdir -p set/n0 set/n1
 cp 0.ppm 127.ppm set/n0
 cp 128.ppm set/n1

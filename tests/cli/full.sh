@@ -1,8 +1,8 @@
-# full.sh - a disk that is full: what is written is whole or not there, and the
-# exit status is 1.
+# full.sh - a full disk: each file is complete or missing, and the exit status
+# is 1.
 cp "$VT_DATA/sample.jpg" a.jpg
 mkdir -p data/bird data/cat
-for i in 1 2 3 4; do # small ones: decoders hand pixels over by files, too
+for i in 1 2 3 4; do # small: decoders pass pixels through files
     for class in bird cat; do
         { printf 'P6 2 2 255\n' && head -c 12 a.jpg; } >data/$class/$i.ppm
     done
@@ -22,7 +22,7 @@ run 1 train "${given[@]}" -o c --curve nowhere/curve.png
 err_has '^vitcl train: nowhere/curve.png: No such file'
 cmp a/model.safetensors b/model.safetensors || fail "another model"
 
-# limited BYTES ARGS...: no file may be larger; a write that goes beyond is cut.
+# limited BYTES ARGS...: a file cannot become larger; a longer write is cut.
 cat >limited.py <<'END'
 import os, resource, signal, sys
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
@@ -35,8 +35,8 @@ limited() {
     python3 limited.py "$1" "$VITCL" "${@:2}" >out 2>err || code=$?
     [ $code = 1 ] || fail "status $code"
 }
-# The log is cut after two and a half records; its file is as large as what is
-# there already, which nothing else of the training is.
+# The log has room for two and a half more records. It is longer than any other
+# file of the training, so only the log reaches the limit.
 python3 -c 'print("\n".join(["{\"step\": 0}"] * 100000))' >log
 before=$(stat -c %s log)
 run 0 train "${given[@]}" -o d --log other
@@ -47,7 +47,7 @@ json log
 tail -n +100001 log >new
 [ "$(wc -l <new)" = 2 ] || fail "$(wc -l <new) records"
 cmp a/model.safetensors e/model.safetensors || fail "another model"
-# A curve that cannot be drawn anew leaves the old one.
+# If a curve cannot be written, the old file stays.
 run 0 train "${given[@]}" -o f --curve curve.png
 cp curve.png old.png
 limited $(($(stat -c %s curve.png) - 1)) train "${given[@]}" -o g --curve curve.png

@@ -1,10 +1,10 @@
-# lib.sh - what the cases of tests/cli and tests/faults share; the runner sources
-# it first.
+# lib.sh - functions for the cases of tests/cli and tests/faults; the runner
+# sources it first.
 #
 # A case is tests/cli/NAME.sh, run by bash with -euo pipefail in an empty
 # folder of its own. VITCL is the program, VT_DATA is tests/data. A case that
-# cannot run is skipped; one that needs larger data asks for it by `data`, in
-# its first lines, and does nothing else that could run without.
+# cannot run is skipped. One that needs larger data calls `data` in its first
+# lines and does nothing that could run without the data.
 #
 #   run CODE ARGS…       runs vitcl ARGS and wants exit status CODE; its
 #                        output lies in the files out and err

@@ -1,14 +1,14 @@
-# mistakes.sh - what the program says to each mistake of mistakes.txt.
+# mistakes.sh - the message for each mistake of mistakes.txt.
 #
 # mistakes.txt is a transcript: a command after "$ ", its exit status, and the
 # lines on standard error. A line that begins with # is a heading. This case
 # runs every command in a folder with the files made below and compares.
 #
-# To take over what the program says now, for review as a diff:
+# To update mistakes.txt with the present messages, for review as a diff:
 #
 #   VT_UPDATE_MISTAKES=1 ctest --test-dir build -R cli_mistakes
 #
-# What differs from machine to machine is replaced: the case's folder by
+# Parts that differ between machines are replaced: the case's folder by
 # nothing, the tests' data by DATA, the device by DEVICE, a list of devices by
 # DEVICES, a size in MB or a batch that fits by N.
 file=$(dirname "$VT_DATA")/cli/mistakes.txt
@@ -155,7 +155,7 @@ run 0 train --config tiny.json --data pets --epochs 1 --batch 4 -o trained
 
 vitcl() { "$VITCL" "$@"; }
 
-# Two devices of one name need PoCL, which makes as many as it is asked for.
+# Two devices of one name need PoCL, which creates as many as requested.
 run 0 devices --json
 name=$(sed -n '/Portable Computing Language/s/.*"name":"\([^"]*\)".*"type":"cpu".*/\1/p' \
     out | head -n 1)
@@ -173,7 +173,7 @@ text = re.sub(r"(a batch of )\d+( fits)", r"\1N\2", text)
 sys.stdout.write(text)' "$here" "$VT_DATA" "$name"
 }
 
-# A paragraph is a command and what it answers; other lines stay as they are.
+# A paragraph is a command with its answer; other lines stay as they are.
 asked=0
 while IFS= read -r line; do
     case $line in

@@ -1,6 +1,7 @@
-# models.sh - a checkpoint that is wrong is told in one useful line.
+# models.sh - errors in checkpoints are reported in one useful line.
 good=$VT_DATA/models/timm_vit
-edit() { # a copy of the good one, its header edited by a Python expression
+edit() { # a copy of the good checkpoint, its header changed by a Python
+         # expression
     rm -rf m && mkdir m && cp "$good"/config.json m/
     python3 -c 'import json, struct, sys
 f = open(sys.argv[1], "rb").read()
@@ -37,8 +38,8 @@ refuse 'config.json'
 rm m/config.json
 refuse 'config'
 
-# Without a model the built-in one answers, says so, and is a checkpoint as
-# any: its own folder gives the same numbers.
+# Without -m the built-in model answers, with a note. It is a checkpoint like
+# others: its folder gives the same numbers.
 unset VITCL_MODEL
 run 0 classify --json --logits own.safetensors "$VT_DATA/sample.jpg"
 err_has 'built-in model.*ten classes'

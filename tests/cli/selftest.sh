@@ -1,5 +1,5 @@
-# selftest.sh - what a report should hold, a verdict, and one that is bad where
-# a kernel computes wrong.
+# selftest.sh - selftest prints what a report needs and a verdict, which is bad
+# if a kernel computes wrong numbers.
 run 0 selftest
 for key in vitcl system device platform driver OpenCL GEMM cache; do
     out_has "^$key +[^ ]"
@@ -11,7 +11,7 @@ says "unexpected argument 'extra'"
 run 1 selftest -d 'no such device'
 says 'no such device'
 
-# A kernel that is one in a thousand off.
+# A kernel whose results are off by a thousandth.
 cp -r "$VT_DATA/../../cl" kernels
 sed -i 's/vt_hsum(acc\[i\]\[j\]);/vt_hsum(acc[i][j]) * 1.001f;/' \
     kernels/gemm_plain.cl
@@ -24,8 +24,8 @@ out_has '^verdict: FAILED; please report'
 out_has '^environment +VITCL_CL_DIR=.*/kernels'
 unset VITCL_CL_DIR
 
-# Where there is no verdict, it says why. Oclgrind and a sanitizer both want to
-# be loaded first.
+# If there is no verdict, selftest says why. Oclgrind and a sanitizer both want
+# to be loaded first.
 if command -v oclgrind >/dev/null && ! sanitized; then
     code=0
     VITCL_CACHE=off oclgrind "$VITCL" selftest >out 2>err || code=$?

@@ -1,5 +1,5 @@
-# settings.sh - a training's settings: whatever cannot be obeyed is refused by
-# its name, before anything is written.
+# settings.sh - settings of a training: those that cannot be used are refused
+# by name, before anything is written.
 cifar 8
 python3 - <<'P'
 import random, struct
@@ -17,7 +17,8 @@ J
 given=(--config config.json --data data --batch 8 --epochs 1)
 run 0 train "${given[@]}" -o model
 
-# Each: what is wrong, and the words that say so. step knows no augmentation.
+# Each line: a wrong setting, and the words of its message. step has no
+# augmentation.
 while IFS='|' read -r json says both; do
     printf '%s' "$json" >s.json
     run 1 train "${given[@]}" -o made --settings s.json
@@ -91,7 +92,7 @@ run 1 finetune -m model --data data --epochs 1 -o made --freeze '*'
 says 'every parameter is frozen'
 [ ! -e made ] || fail "a folder is left"
 
-# ---- what a folder says of its training
+# ---- training.json of a run folder
 run 0 train --resume -o model
 # shellcheck disable=SC2089,SC2090 # the quotes are those of JSON
 for bad in '--lr 0.5|lr 0.0001[0-9]*, not 0.5' '--hold-out 3|hold_out unset, not 3' \
@@ -115,7 +116,7 @@ s/"epochs"/"freeze": [1], "epochs"/|"freeze" must be a list of patterns
 s/"lr": [0-9.e-]*/"lr": "1"/|"lr" must be a number
 T
 
-# ---- where it is written to
+# ---- the output folder
 mkdir mine && echo mine >mine/notes.txt
 run 0 train "${given[@]}" -o mine
 [ "$(cat mine/notes.txt)" = mine ] || fail "notes.txt is gone"

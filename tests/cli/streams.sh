@@ -1,9 +1,9 @@
-# streams.sh - closed, full and endless streams; lists that are none; names
-# that would steer a terminal. A failure is one line and status 1.
+# streams.sh - closed, full and endless streams; lists that are not lists;
+# names with control characters. A failure is one line and status 1.
 picture=$VT_DATA/sample.jpg
 cp "$picture" a.jpg
 
-# What is closed stays closed: no file or socket takes its place.
+# A closed stream stays closed: no file or socket gets its descriptor.
 code=0
 "$VITCL" classify -k 1 - <&- >out 2>err || code=$?
 [ $code = 1 ] || fail "closed stdin: status $code"
@@ -26,12 +26,13 @@ for command in "classify -k 1" embed; do
     err_has 'standard output cannot be written: '
 done
 
-# list REASON ARGS...: stdin is no list; one error, status 1, and what came
-# before it and other operands are answered.
+# list REASON ARGS...: stdin is not a list. There is one error and status 1;
+# earlier lines and other operands are answered.
 list() {
     local code=0
     (
-        sanitized || ulimit -v 4000000 # a sanitizer maps terabytes
+        sanitized || ulimit -v 4000000 # a sanitizer reserves terabytes of
+                                       # addresses
         timeout 60 "$VITCL" classify -k 1 "${@:2}" - a.jpg >out 2>err
     ) || code=$?
     [ $code = 1 ] || fail "status $code"
@@ -57,7 +58,7 @@ code=0
 json out
 out_has '"picture":"-","error":"standard input: '
 
-# Of a tree of links each folder is walked once, so it ends.
+# In a tree with links in circles, each folder is read once.
 mkdir -p web/0
 cp a.jpg web/0
 for i in $(seq 40); do
@@ -75,7 +76,7 @@ ln -s nowhere broken/lost.jpg
 run 1 classify -k 1 broken
 err_has 'broken/lost.jpg: No such file'
 
-# A message names its picture once, however long or odd the name is.
+# A message names its picture exactly once, even if the name is long or odd.
 deep=$(printf '%0200d/' 1 2 3)
 mkdir -p "$deep"
 odd=$'a\nb\x1b[31mc\xc2\x9bd\xff.jpg'
@@ -95,8 +96,8 @@ done
 run 1 classify --json "$deep/absent.jpg"
 out_has '"error":"No such file'
 
-# To a terminal nothing of a name or a label is more than text; a pipe gets
-# the bytes.
+# Names and labels cannot control a terminal; a pipe gets their bytes
+# unchanged.
 cat >terminal.py <<'END'
 import os, sys
 master, slave = os.openpty()

@@ -1,5 +1,5 @@
-# train.sh - train and finetune: wrong use, Ctrl-C, kill -9, going on, and that
-# other commands take what comes of it.
+# train.sh - train and finetune: wrong use, Ctrl-C, kill -9, resuming, and
+# other commands that use the result.
 cifar 20
 cat >config.json <<'J'
 {"architecture": "vit_tiny_patch16_224", "model_args": {"img_size": 32,
@@ -38,15 +38,16 @@ echo '{"architecture": "vit_base_patch16_224", "model_args": {"dept": 2}}' >othe
 run 1 train --config other.json --data data --epochs 1 -o out2
 says '"dept" is unknown'
 
-# ---- a whole training, and what reads it
+# ---- a whole training, and commands that read it
 given=(--config config.json --data data --batch 20 --epochs 4 --hold-out 20
        --random-state 5)
 run 0 train "${given[@]}" -o whole --log log.json --curve curve.png
 err_has 'epoch 4/4: .*held-out accuracy'
 err_has 'done: 16 steps'
 json log.json
-run 0 classify -m whole curve.png # a picture that can be decoded
-# The accuracy's curve goes by the points of the log, but where another hides it.
+run 0 classify -m whole curve.png # it is a valid picture
+# The curve of the accuracy goes through the points of the log, except where
+# another curve hides it.
 python3 - <<'P' || fail "the curve is not the log's"
 import json, struct, zlib
 data = open("curve.png", "rb").read()
@@ -77,7 +78,7 @@ err_has 'already finished: 16 steps'
 run 1 train --resume --lr 0.25 -o whole
 says 'began with lr'
 
-# ---- Ctrl-C after some steps, then on: the same bytes. A line of the log is
+# ---- Ctrl-C after some steps, then resume: the same bytes. A line of the log is
 # one write() after its step.
 INT=2 KILL=9
 signal_at "stopped.json 3 $INT" 130 train "${given[@]}" -o parts --log stopped.json
@@ -85,7 +86,7 @@ err_has 'stopped after step 3 of 16; to resume: vitcl train --resume -o parts'
 [ "$(wc -l <stopped.json)" = 3 ] || fail "stopped.json has not 3 lines"
 signal_at "stopped.json 8 $INT" 130 train --resume -o parts --log stopped.json
 err_has 'stopped after step 11 of 16'
-# after the last step it comes too late: that run is done
+# after the last step it comes too late: the run is complete
 signal_at "stopped.json 5 $INT" 0 train --resume -o parts --log stopped.json
 err_has 'done: 16 steps'
 err_not 'stopped'
@@ -95,8 +96,8 @@ err_has 'already finished'
 cmp whole/training.safetensors parts/training.safetensors || fail "state differs"
 cmp whole/model.safetensors parts/model.safetensors || fail "model differs"
 
-# ---- kill -9 while checkpoints are written: before a file is made to stay, and
-# between the files of one checkpoint
+# ---- kill -9 while checkpoints are written: before a file is synced, and between
+# the files of one checkpoint
 killed=(train "${given[@]}" -o killed)
 for at in 'fsync 7' 'rename 3' 'rename 4' 'rename 5' 'fsync 6' 'rename 6'; do
     signal_at "$at $KILL" 137 "${killed[@]}" --save-every 1
@@ -117,8 +118,8 @@ head -1 tuned.json | grep -q '"loss": 2.3025' || fail "the first loss is not ln 
 run 0 info -m tuned --json
 out_has '64'
 
-# ---- a failure before the first checkpoint leaves nothing, one after it
-# something to go on from
+# ---- a failure before the first checkpoint leaves no files; after a later one the
+# training can resume
 run 1 finetune -m whole --data data --epochs 1 -o frozen --freeze '*'
 says 'every parameter is frozen'
 [ ! -e frozen ] || fail "a failed training left its folder"
@@ -144,7 +145,8 @@ run 1 train "${given[@]}" -o typo --settings typo.json
 says 'typo.json: "reprob" must be a number from 0 to 1'
 [ ! -e typo ] || fail "a failed training left its folder"
 
-# ---- what a killed training left half written goes; one at a time
+# ---- half-written files of a killed training are removed; only one training at a
+# time uses a folder
 touch whole/model.safetensors.a1B2c3 whole/training.json.XyZ123 \
     whole/model.safetensors.notours whole/other.a1B2c3
 run 0 train --resume -o whole
@@ -158,7 +160,7 @@ if command -v flock >/dev/null; then
     says 'whole: another training is using this folder'
 fi
 
-# ---- without labels: the colours of hidden patches; then what reads it
+# ---- without labels: the colours of masked patches; then commands that read them
 run 0 train "${given[@]}" -o masked --objective masked-patch --log masked.json
 head -1 masked.json | grep -q '"loss": 6\.' || fail "the first loss is not ln 512"
 run 0 embed -m masked -o masked.npy curve.png

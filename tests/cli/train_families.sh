@@ -1,5 +1,5 @@
-# train_families.sh - finetune takes other libraries' files, for which timm has
-# other names, and eval takes what it made.
+# train_families.sh - finetune reads files of other libraries, which have other
+# names than timm's, and eval reads the result.
 data golden
 cifar 20
 for start in hf_beit hf_clip hf_siglip npz_hybrid_thin; do

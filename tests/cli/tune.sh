@@ -1,5 +1,5 @@
-# tune.sh - parameters are searched, kept, used and distrusted; instructions
-# that do not work cost a child, not a run.
+# tune.sh - parameters are searched, stored, used and checked; instructions
+# that do not work crash a child process, not the run.
 export XDG_CONFIG_HOME=$PWD/config
 device=$("$VITCL" devices --json | sed -n '1s/.*"name":"\([^"]*\)".*/\1/p')
 driver=$("$VITCL" devices --json | sed -n '1s/.*"driver":"\([^"]*\)".*/\1/p')
@@ -15,7 +15,7 @@ out_tuned() {
     grep -q "\"index\":\"0:0\".*\"tuned\":$1}" out || fail "not tuned: $1"
 }
 
-# A search of no length measures what is built in, and keeps it.
+# A search of length zero measures the built-in parameters and stores them.
 out_tuned 0
 answers plain.npy
 run 0 tune $small --seconds 1
@@ -30,7 +30,7 @@ out_tuned 1
 run 0 plan $small
 out_has ', tuned$'
 
-# A line made by hand chooses another kernel; the answer has the same bits.
+# A line written by hand chooses another kernel; the answer has the same bits.
 if grep -q '	rows f32' config/vitcl/tuned; then
     before=$(kernel)
     line='lanes 4 vectors 3 block 2 terms 64 rows 4 panels 1 groups 2'
@@ -44,7 +44,7 @@ if grep -q '	rows f32' config/vitcl/tuned; then
     cmp plain.npy tuned.npy || fail "other bits"
 fi
 
-# What is wrong is said in one line and not used.
+# Wrong lines are ignored, with one warning.
 sed -i 's/f32 .*/f32 lanes 1000000/' config/vitcl/tuned
 answers bad.npy
 err_lines 1
@@ -65,8 +65,8 @@ says 'plain cannot be tuned'
 run 1 tune --preset vit-ti/16 -d 'no such device'
 says 'no such device'
 
-# An instruction that the processor lacks, where there is one to be tried: the
-# child dies of it, the run multiplies and adds; the next one knows.
+# An instruction that the processor lacks: the child process is killed, the run
+# uses multiply-adds, and later runs know the result.
 export XDG_CACHE_HOME=$PWD/cache
 cp -r "$VT_DATA/../../cl" lacking
 sed -i 's/^    const int chunk = .*/    __asm__ volatile("ud2");\n&/' \
@@ -84,7 +84,7 @@ if grep -qs '^int8 by: v' cache/vitcl/*.choice; then
     answers lacking.npy --precision int8
     err_lines 0
     cmp fma8.npy lacking.npy || fail "not by multiply-adds"
-    # A candidate that crashes its child ends no search by itself.
+    # A candidate that crashes its child process does not end the search.
     sed -i 's/^    const int chunk = .*/    __asm__ volatile("ud2");\n&/' \
         lacking/gemm_rows.cl
     run 1 tune $small --seconds 1

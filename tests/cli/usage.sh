@@ -1,4 +1,4 @@
-# usage.sh - wrong use is one useful line on stderr and exit status 2.
+# usage.sh - wrong use gives one useful line on stderr and exit status 2.
 run 0 --version
 out_has '^vitcl [0-9]+\.[0-9]+\.[0-9]+$'
 run 0 --help
@@ -57,7 +57,8 @@ run 2 bench --preset vit-ti/16 --precision f23
 says 'must be f32, bf16, f16, half or int8, not'
 run 2 info --preset vit-b/15
 says 'vit-b/16'
-# An unknown or impossible value is wrong use, of every option of every command.
+# An unknown or impossible value is wrong use, for every option of every
+# command.
 commands=$("$VITCL" --help | grep -oE '^  [a-z]+ ' | tr -d ' ')
 tried=0
 for command in $commands; do

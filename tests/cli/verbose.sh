@@ -1,5 +1,5 @@
-# verbose.sh - -v tells on stderr what is done; instructions that fail their
-# trial end a process of vitcl-try, not the program, and are named from then on.
+# verbose.sh - -v says on stderr what is done. Instructions that fail their
+# trial end a process of vitcl-try, not the program, and are named afterwards.
 picture=$VT_DATA/sample.jpg
 small="--preset vit-ti/16 --size 32 -k 1"
 run 0 devices --json
@@ -22,7 +22,7 @@ for command in embed forward eval fewshot train finetune step plan bench tune \
     out_has '-v, --verbose'
 done
 
-# Instructions that the processor does not know, in a compiler that takes them.
+# Instructions that the compiler accepts but the processor does not have.
 run 0 devices --json
 grep -q '"int8":"\(vp\|untried\)' out || exit 0
 cp -r "$VT_DATA/../../cl" cl

@@ -1,7 +1,7 @@
 #!/bin/sh
 # examples.sh BUILD CC - the programs of examples/ compile without a warning and
-# work, against the build's library and against an installed one, and end with
-# one line and status 1 where there is nothing to read.
+# work with the build's library and with an installed one. If there is nothing
+# to read, they end with one line and status 1.
 set -eu
 build=$1 cc=$2
 root=$(cd "$(dirname "$0")/../.." && pwd)
@@ -14,13 +14,14 @@ warnings="-std=c11 -D_DEFAULT_SOURCE -Wall -Wextra -Wconversion -Wshadow -pedant
 model=builtin:cifar10 picture=$data/sample.jpg
 
 fail() { echo "examples.sh: $*" >&2; exit 1; }
-runs() { # WHERE COMMAND...: its output is in $dir/said
+runs() { # WHERE COMMAND...: runs it; the output is in $dir/said
     where=$1
     shift
     "$@" >"$dir/said" 2>"$dir/err" ||
         fail "$where: $* fails: $(cat "$dir/err")"
 }
-refuses() { # WHERE COMMAND...: one line, which is not "success", and status 1
+refuses() { # WHERE COMMAND...: must end with one line other than "success",
+            # and status 1
     where=$1 code=0
     shift
     "$@" >"$dir/said" 2>"$dir/err" || code=$?
@@ -49,7 +50,7 @@ with open(f"{dir}/holiday/a.txt", "w") as f:
     f.write("no picture")
 P
 
-check_all() { # WHERE: the programs in $dir/WHERE, with a library at hand
+check_all() { # WHERE: runs the programs in $dir/WHERE
     bin=$dir/$1
     runs "$1" "$bin/classify" $model "$picture"
     grep -qx 'ship 83\.[0-9] %' "$dir/said" || fail "$1: classify: $(cat "$dir/said")"
