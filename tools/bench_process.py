@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
-"""Time a whole process: `vitcl classify -m DIR one.jpg` beside Python with
-ONNX Runtime, round-robin, the same random weights; and a first start with
-every cache empty.
+"""Time a whole process: `vitcl classify -m DIR one.jpg` and Python with ONNX
+Runtime, in turn, with the same random weights; and a first start with every
+cache empty.
 
     bench_process.py [--vitcl build/vitcl] [--arch vit_base_patch16_224]
                      [--picture tests/data/sample.jpg] [--rounds 5]
 
-Python needs timm, onnx, onnxruntime, safetensors and Pillow. The export is no
-part of what is timed. The rival does what a user would write: imports, session,
-Pillow's resize and crop, one run, the five best. Peak memory is the largest
-process's, as the kernel counts it.
+Python needs timm, onnx, onnxruntime, safetensors and Pillow. The export is not
+timed. The Python program is what a user would write: imports, session, Pillow's
+resize and crop, one run, the five best. Peak memory is the largest process's,
+as the kernel counts it.
 """
 import argparse
 import json
@@ -92,7 +92,7 @@ def main():
         os.makedirs(folder, exist_ok=True)
         onnx = os.path.join(folder, "model.onnx")
         if not os.path.exists(onnx):
-            # in a process of its own: torch's memory is not ours
+            # in a process of its own, so that torch's memory does not count
             subprocess.run([sys.executable, "-c",
                             "import sys; sys.path.insert(0, sys.argv[1]); "
                             "import bench_process; "

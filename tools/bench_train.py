@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
-"""bench_train.py - a training step beside PyTorch's, in one run.
+"""bench_train.py - a training step compared with PyTorch's, in one run.
 
     tools/bench_train.py build/vitcl [--model vit_tiny_patch16_224] [--batch 16]
         [--rounds 3] [--steps 4] [--threads N] [--precision f32,bf16] [--json]
 
 One step is forward, backward and AdamW on one batch that stays in memory.
-Rounds alternate: a few steps of `vitcl step` (a process of its own, its first
-step left out, which warms caches), then as many of PyTorch in f32, so that
-both meet the same noise. Medians over all steps of all rounds. Needs torch,
-timm, numpy and safetensors; weights are random, as speed does not care.
+Rounds alternate: a few steps of `vitcl step` (a process of its own, without
+its first step, which fills caches), then the same number of PyTorch in f32, so
+that both have the same noise. Medians over all steps of all rounds. Needs
+torch, timm, numpy and safetensors; weights are random, which does not change
+the speed.
 """
 import argparse
 import json

@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
-"""check_circles.py - no file of a folder leads back to itself.
+"""check_circles.py - no file of a folder includes or calls itself through
+others.
 
     tools/check_circles.py TARGETS FOLDER ...
 
-Two graphs of each FOLDER of host/ must be without circles: its files by what
-they include, and its .c files by what they call, which the undefined and the
-defined symbols of their object files tell (TARGETS/*.dir/host/FOLDER/x.c.o,
-TARGETS being the CMakeFiles of a build). Prints the files of each circle; exit
-status 1 if there is one.
+Two graphs of each FOLDER of host/ must have no circles: includes between its
+files, and calls between its .c files, which follow from the undefined and the
+defined symbols of their object files (TARGETS/*.dir/host/FOLDER/x.c.o, TARGETS
+being the CMakeFiles of a build). Prints the files of each circle; exit status 1
+if there is one.
 """
 import pathlib
 import re

@@ -1,6 +1,7 @@
-# check_layers.cmake - who may include whom in host/, and what may stand where.
+# check_layers.cmake - which folder of host/ may include which, and where
+# OpenCL may be used.
 #   cmake -DROOT=. -P tools/check_layers.cmake
-# The table is the rule: change it only together with the design.
+# The table is the rule; docs/architecture.md repeats it.
 cmake_minimum_required(VERSION 3.16)
 
 set(may_base)

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Print checksums that tests/unit/test_augment.c holds: what Pillow makes of a made picture.
+"""Print the checksums of tests/unit/test_augment.c: Pillow's results for a
+computed picture.
 
     golden_augment.py        Needs: pip install pillow numpy
 

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Write tests/data/bmp.tsv: small BMPs of every form, sound and odd, and what Pillow makes of them.
+"""Write tests/data/bmp.tsv: small BMPs of every form, valid and odd,
+and Pillow's results for them.
 
     golden_bmp.py            Needs: pip install pillow numpy
 

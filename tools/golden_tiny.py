@@ -3,9 +3,9 @@
 
     tools/golden_tiny.py tests/data
 
-One tiny checkpoint a family, as timm and transformers save it, with random
-weights far from trivial, and what the library itself computes from it in
-float32 on the CPU: the arbiter of tests/models. Tensors are named as in a
+One tiny checkpoint for each family, as timm and transformers save it, with
+random weights far from trivial, and the results of the library itself in
+float32 on the CPU, with which tests/models compares. Tensors are named as in a
 plan. positions.safetensors holds torch's, timm's and scipy's own resizing.
 Needs torch, timm, transformers, safetensors, numpy (scipy for one rule).
 """
@@ -70,7 +70,8 @@ def thin_resnetd(**kw):
 
 
 def basic_hybrid(**kw):
-    """Two stages of one basic block, which timm has no word for, from its parts."""
+    """Two stages of one basic block, from timm's parts, because timm has no such
+    model."""
     from functools import partial
 
     from timm.layers import GroupNormAct, StdConv2dSame
@@ -326,7 +327,7 @@ def positions():
 
 
 def defaults():
-    """What transformers' processors do where no file says anything."""
+    """The defaults of transformers' processors, without a file."""
     import transformers as tf
 
     d = os.path.join(OUT, "preprocess", "defaults")

@@ -3,9 +3,9 @@
  *
  *     build/tests/render_sample tests/data/sample.jpg
  *
- * The repository carries a picture so that a first run needs no download; it
- * is drawn, so that its terms are the repository's own. A ray is marched to
- * the ship (a distance function); waves and clouds are noise.
+ * The repository contains a picture so that a first run needs no download; a
+ * drawn one has the repository's license. A ray is marched to the ship (a
+ * distance function); waves and clouds are noise.
  */
 #include <stdio.h> /* before jpeglib.h, which needs FILE */
 

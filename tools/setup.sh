@@ -1,6 +1,6 @@
 # shellcheck shell=bash disable=SC2034,SC2086
-# setup.sh - what tools/run and tools/test share: packages, configure, build.
-# Sourced by both from the repository's root, which works from any folder.
+# setup.sh - functions of tools/run and tools/test: packages, configure, build.
+# Both source it; it changes to the repository's root.
 set -euo pipefail
 unset CDPATH
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -8,14 +8,15 @@ export POCL_CACHE_DIR=${POCL_CACHE_DIR:-$PWD/build/pocl-cache}
 
 say() { printf '%s\n' "$*" >&2; }
 
-# Debian packages of the build, and what else the tests want.
+# Debian packages for the build, and more for the tests.
 build_packages="gcc libc6-dev cmake ninja-build pkg-config ocl-icd-opencl-dev
     libclblast-dev libjpeg62-turbo-dev libpng-dev libstb-dev libcjson-dev
     libzip-dev zlib1g-dev pocl-opencl-icd"
 test_packages="g++ clang clang-format clang-tidy cppcheck shellcheck
     libcriterion-dev mesa-opencl-icd oclgrind python3 binutils locales valgrind"
 
-# Installs what dpkg does not list, and asks for nothing when all is there.
+# Installs the packages that dpkg does not list; does nothing if there are
+# none.
 install_packages() {
     local missing="" name
     command -v dpkg-query >/dev/null || {
@@ -44,8 +45,8 @@ install_packages() {
     rm -f "$log"
 }
 
-# configure FOLDER [CMAKE OPTION…] and build FOLDER [TARGET]: quiet, but the
-# log's end is shown when they fail.
+# configure FOLDER [CMAKE OPTION…] and build FOLDER [TARGET]: quiet, except
+# that a failure shows the end of the log.
 quietly() {
     local log=$1
     shift

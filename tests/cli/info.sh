@@ -20,8 +20,7 @@ for pair in '"layers":12' '"width":768' '"heads":12' '"mlp":3072' \
     '"classes":1000' '"tokens":197' '"patch":16' '"batch":1'; do
     out_has "$pair"
 done
-out_has '"gmac":17.56' # of the whole model, although the last block may
-                       # compute less
+out_has '"gmac":17.56' # with all tokens in the last block
 run 0 info --preset vit-b/16 --size 384 --json
 out_has '"tokens":577'
 run 0 info --preset vit-b/16 --batch 4

@@ -1,7 +1,6 @@
 # models.sh - errors in checkpoints are reported in one useful line.
 good=$VT_DATA/models/timm_vit
-edit() { # a copy of the good checkpoint, its header changed by a Python
-         # expression
+edit() { # a copy whose header a Python expression changed
     rm -rf m && mkdir m && cp "$good"/config.json m/
     python3 -c 'import json, struct, sys
 f = open(sys.argv[1], "rb").read()

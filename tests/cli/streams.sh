@@ -31,8 +31,7 @@ done
 list() {
     local code=0
     (
-        sanitized || ulimit -v 4000000 # a sanitizer reserves terabytes of
-                                       # addresses
+        sanitized || ulimit -v 4000000 # sanitizers reserve terabytes
         timeout 60 "$VITCL" classify -k 1 "${@:2}" - a.jpg >out 2>err
     ) || code=$?
     [ $code = 1 ] || fail "status $code"
