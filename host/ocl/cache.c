@@ -166,7 +166,7 @@ static unsigned char *read_binary(size_t *size, int fd, const vt_cache_key *key)
         memcmp(h.key, key->hash, sizeof h.key) != 0)
         return NULL;
     *size = size_of(&h);
-    if (*size == 0 || *size == SIZE_MAX || st.st_size < 0 ||
+    if (*size == 0 || *size == SIZE_MAX ||
         (uintmax_t)st.st_size != *size + sizeof h ||
         vt_new(&binary, *size, 1) != VITCL_OK)
         return NULL;

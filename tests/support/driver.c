@@ -82,3 +82,67 @@ cl_int clGetDeviceInfo(cl_device_id device, cl_device_info what, size_t size,
     NEXT(next, "clGetDeviceInfo");
     return next(device, what, size, value, returned);
 }
+
+/* Takes a fault: it happens once. */
+static cl_int once(int *fault)
+{
+    const cl_int e = *fault;
+
+    *fault = 0;
+    return e;
+}
+
+cl_int clBuildProgram(cl_program program, cl_uint n,
+                      const cl_device_id *devices, const char *options,
+                      void(CL_CALLBACK *done)(cl_program, void *),
+                      void *context)
+{
+    cl_int (*next)(cl_program, cl_uint, const cl_device_id *, const char *,
+                   void(CL_CALLBACK *)(cl_program, void *), void *);
+    const cl_int e = once(&vt_driver.build);
+
+    if (e)
+        return e;
+    NEXT(next, "clBuildProgram");
+    return next(program, n, devices, options, done, context);
+}
+
+cl_program clCreateProgramWithBinary(cl_context context, cl_uint n,
+                                     const cl_device_id *devices,
+                                     const size_t *sizes,
+                                     const unsigned char **binaries,
+                                     cl_int *each, cl_int *status)
+{
+    cl_program (*next)(cl_context, cl_uint, const cl_device_id *,
+                       const size_t *, const unsigned char **, cl_int *,
+                       cl_int *);
+    const cl_int e = once(&vt_driver.binary), f = once(&vt_driver.with_binary);
+    cl_program program;
+
+    NEXT(next, "clCreateProgramWithBinary");
+    program = next(context, n, devices, sizes, binaries, each, status);
+    if (e && each)
+        *each = e;
+    if (f && status)
+        *status = f;
+    return program;
+}
+
+cl_int clGetProgramInfo(cl_program program, cl_program_info what, size_t size,
+                        void *value, size_t *returned)
+{
+    cl_int (*next)(cl_program, cl_program_info, size_t, void *, size_t *);
+    const bool sizes = what == CL_PROGRAM_BINARY_SIZES;
+    cl_int e = 0;
+
+    if (sizes || what == CL_PROGRAM_BINARIES)
+        e = once(sizes ? &vt_driver.sizes : &vt_driver.binaries);
+    if (e)
+        return e;
+    NEXT(next, "clGetProgramInfo");
+    e = next(program, what, size, value, returned);
+    if (sizes && vt_driver.no_binary && value)
+        memset(value, 0, size);
+    vt_driver.no_binary = vt_driver.no_binary && !sizes;
+    return e;
+}

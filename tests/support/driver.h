@@ -14,6 +14,12 @@ typedef struct vt_driver_faults {
     unsigned finishes;
     bool no_clock;       /* events end a nanosecond after they began */
     const char *version; /* what CL_DEVICE_VERSION is, if not NULL */
+    /* of programs: what the next call of each kind returns */
+    int build;           /* clBuildProgram */
+    int binary;          /* clCreateProgramWithBinary, of the binary; */
+    int with_binary;     /* and of the call, which makes a program anyway */
+    int sizes, binaries; /* clGetProgramInfo for CL_PROGRAM_BINARY_SIZES, .. */
+    bool no_binary;      /* the next CL_PROGRAM_BINARY_SIZES is 0 */
 } vt_driver_faults;
 extern vt_driver_faults vt_driver;
 

@@ -3,9 +3,11 @@
  * invalid ones are silently rebuilt. Each test has its own folder. The device's
  * counter tells whether a program was built.
  */
+#include "base/sha256.h"
 #include "ocl/cache.h"
 #include "ocl/objects.h"
 #include "support/device.h"
+#include "support/driver.h"
 #include "support/pictures.h"
 
 #include <criterion/criterion.h>
@@ -163,6 +165,8 @@ Test(cache, keeps)
     cr_expect_eq(built("-DADD=7", 48), 1);
     cr_expect_eq(built("-DADD=8", 49), 1);
     cr_expect_eq(entries(), 6);
+    setenv("VITCL_CACHE", "of", 1); /* only "off" is off */
+    cr_expect_eq(built("-DADD=7", 48), 0);
 }
 
 /* A flipped bit, a truncation or extra bytes: the program is rebuilt and the
@@ -403,4 +407,63 @@ Test(cache, names)
     setenv("ODD", "1", 1);
     const vt_cache_key same = vt_cache_key_of(&one, "common", "text", "-DX");
     cr_expect_eq(memcmp(&again, &same, sizeof again), 0);
+}
+
+/* An entry that is intact, but whose binary is another than the driver's. */
+static void forge(const unsigned char *head, const void *binary, size_t size)
+{
+    unsigned char all[200];
+
+    cr_assert_leq(size, sizeof all - 88);
+    memcpy(all, head, 48); /* format and key */
+    vt_sha256(binary, size, all + 48);
+    for (size_t i = 0; i < 8; i++)
+        all[80 + i] = (unsigned char)(size >> 8 * i);
+    if (size)
+        memcpy(all + 88, binary, size);
+    set(entry, all, 88 + size);
+}
+
+/* What the driver does not take is built from source and written anew. */
+Test(cache, a_driver_that_takes_no_binary)
+{
+    int *const faults[] = {&vt_driver.build, &vt_driver.binary,
+                           &vt_driver.with_binary};
+    unsigned char *good;
+
+    begin();
+    cr_expect_eq(built("", 41), 1);
+    cr_assert_eq(entries(), 1);
+    get(&good, entry);
+    forge(good, "", 0);
+    cr_expect_eq(built("", 41), 1, "a binary of no bytes");
+    forge(good, "no binary of this driver", 24);
+    cr_expect_eq(built("", 41), 1, "another driver's binary");
+    cr_expect_eq(built("", 41), 0);
+    for (size_t i = 0; i < sizeof faults / sizeof *faults; i++) {
+        *faults[i] = i ? CL_INVALID_BINARY : CL_BUILD_PROGRAM_FAILURE;
+        cr_expect_eq(built("", 41), 1, "fault %zu", i);
+        cr_expect_eq(*faults[i], 0);
+        cr_expect_eq(entries(), 1);
+        cr_expect_eq(built("", 41), 0, "after fault %zu", i);
+    }
+    free(good);
+}
+
+/* What the driver does not hand out is not kept, and runs nevertheless. */
+Test(cache, a_driver_that_gives_no_binary)
+{
+    begin();
+    vt_driver.sizes = CL_OUT_OF_HOST_MEMORY;
+    cr_expect_eq(built("", 41), 1);
+    cr_expect_eq(entries(), 0);
+    vt_driver.binaries = CL_OUT_OF_HOST_MEMORY;
+    cr_expect_eq(built("", 41), 1);
+    cr_expect_eq(entries(), 0);
+    vt_driver.no_binary = true;
+    cr_expect_eq(built("", 41), 1);
+    cr_expect(!vt_driver.no_binary);
+    cr_expect_eq(entries(), 0);
+    cr_expect_eq(built("", 41), 1);
+    cr_expect_eq(entries(), 1);
 }

@@ -2,7 +2,9 @@
  * test_log.c - the log callback gets one line a call until it is removed.
  */
 #include "base/log.h"
+#include "ocl/cache.h"
 #include "support/device.h"
+#include "support/pictures.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>
@@ -91,4 +93,42 @@ Test(log, devices_and_compilers)
     cr_expect_gt(h.lines, 1u);
     vitcl_set_log(NULL, NULL);
     vt_dev_free(dev);
+}
+
+/* The folder of compiled programs, or why there is none. */
+Test(log, where_the_cache_is, .fini = vt_test_tidy)
+{
+    const char *const folder = vt_test_folder();
+    vt_cache_key key = {{0}};
+    heard h = {.lines = 0};
+    char want[400];
+
+    unsetenv("VITCL_CACHE");
+    setenv("XDG_CACHE_HOME", folder, 1);
+    vt_cache_tell(); /* to nobody */
+    vitcl_set_log(listen, &h);
+    vt_cache_tell();
+    snprintf(want, sizeof want, "cache: %s/vitcl\n", folder);
+    cr_expect_str_eq(h.text, want);
+    cr_expect(vt_cache_on() && !vt_cache_has(&key));
+
+    h = (heard){.lines = 0};
+    setenv("VITCL_CACHE", "off", 1);
+    vt_cache_tell();
+    cr_expect_str_eq(h.text, "cache: disabled by VITCL_CACHE=off\n");
+    cr_expect(!vt_cache_on() && !vt_cache_has(&key));
+
+    h = (heard){.lines = 0};
+    setenv("VITCL_CACHE", "elsewhere", 1);
+    setenv("XDG_CACHE_HOME", "/proc/none", 1);
+    vt_cache_tell();
+    cr_expect_str_eq(h.text, "cache: none; /proc/none/vitcl cannot be used\n");
+    cr_expect(!vt_cache_on());
+
+    h = (heard){.lines = 0};
+    unsetenv("XDG_CACHE_HOME");
+    unsetenv("HOME");
+    vt_cache_tell();
+    cr_expect_str_eq(h.text, "cache: none; HOME is not set\n");
+    vitcl_set_log(NULL, NULL);
 }

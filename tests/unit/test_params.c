@@ -262,3 +262,96 @@ Test(params, right)
     cr_expect_eq(judge("rows f32 lanes 8: native 1x1x1x1"), VITCL_ECORRUPT);
     cr_expect_eq(judge(ROWS ": nothing 1x1x1x1"), VITCL_EUNSUPPORTED);
 }
+
+/* The path is that of the environment; without one, or without room, there is
+ * none. */
+Test(params, path)
+{
+    char out[64] = "untouched", small[6] = "small";
+    vt_params_table t = {{{0}}};
+    vitcl_device_info info = {.name = "a device"};
+    char text[] = "vitcl tuned 0\n";
+
+    setenv("XDG_CONFIG_HOME", "/x", 1);
+    cr_expect(vt_params_path(out, sizeof out));
+    cr_expect_str_eq(out, "/x/vitcl/tuned");
+    cr_expect(!vt_params_path(small, sizeof small));
+    cr_expect_str_eq(small, "small");
+    setenv("XDG_CONFIG_HOME", "relative", 1);
+    setenv("HOME", "/h", 1);
+    cr_expect(vt_params_path(out, sizeof out));
+    cr_expect_str_eq(out, "/h/.config/vitcl/tuned");
+    unsetenv("XDG_CONFIG_HOME");
+    unsetenv("HOME");
+    cr_expect(!vt_params_path(out, sizeof out));
+    vt_params_text(&t, &info, text);
+    cr_expect_str_eq(
+        info.warning,
+        "tuned is ignored: its first line must be \"vitcl tuned 1\"");
+}
+
+static void whole(const char *want)
+{
+    size_t n = 0;
+    unsigned char *text = vt_test_bytes(&n, folder, "vitcl/tuned");
+
+    cr_assert(text);
+    cr_expect(n == strlen(want) && memcmp(text, want, n) == 0, "%.*s", (int)n,
+              (char *)text);
+    free(text);
+}
+
+/* A file that is not there, or is of another version, is begun; blank lines
+ * are not kept. */
+Test(params, begun)
+{
+    static const char tile[] = "tile f32 size 48 terms 8";
+    vt_dev *const dev = vt_test_device();
+    const vitcl_device_info *const info = vt_dev_info(dev);
+    char want[1024];
+
+    begin();
+    snprintf(want, sizeof want,
+             "vitcl tuned 1\n# device, driver, parameters\n%s\t%s\t%s\n",
+             info->name, info->driver, tile);
+    cr_assert_eq(vt_params_save(dev, tile), VITCL_OK, "%s", vt_message());
+    whole(want);
+    put("vitcl tuned 2\n" KEY ROWS "\n");
+    cr_assert_eq(vt_params_save(dev, tile), VITCL_OK, "%s", vt_message());
+    whole(want);
+    put("");
+    cr_assert_eq(vt_params_save(dev, tile), VITCL_OK, "%s", vt_message());
+    whole(want);
+    put("vitcl tuned 1\n\n\n" KEY ROWS "\n\n");
+    snprintf(want, sizeof want, "vitcl tuned 1\n" KEY ROWS "\n%s\t%s\t%s\n",
+             info->name, info->driver, tile);
+    cr_assert_eq(vt_params_save(dev, tile), VITCL_OK, "%s", vt_message());
+    whole(want);
+}
+
+static void not_saved(const char *why)
+{
+    cr_expect_eq(vt_params_save(vt_test_device(), "tile f32 size 48 terms 8"),
+                 VITCL_EIO);
+    cr_expect(strstr(vt_message(), why), "\"%s\" lacks %s", vt_message(), why);
+}
+
+/* What cannot be written is an error that says why, and leaves nothing. */
+Test(params, not_saved)
+{
+    char store[300];
+
+    begin();
+    snprintf(store, sizeof store, "%s/vitcl", folder);
+    cr_assert_eq(mkdir(path, 0700), 0);
+    not_saved("/vitcl/tuned: cannot write: Is a directory");
+    cr_assert_eq(rmdir(path), 0);
+    cr_assert_eq(chmod(store, 0777), 0);
+    not_saved("/vitcl/tuned: the folder does not exist, or others can write");
+    cr_assert_eq(rmdir(store), 0, "something is left");
+    setenv("XDG_CONFIG_HOME", "/proc/none", 1);
+    not_saved("/proc/none/vitcl/tuned: No such file or directory");
+    unsetenv("XDG_CONFIG_HOME");
+    unsetenv("HOME");
+    not_saved("$HOME: ");
+}
