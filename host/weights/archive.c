@@ -112,7 +112,7 @@ vitcl_status vt_archive_open(vt_archive **out, const vt_input *in)
         goto done;
     }
     n = zip_get_num_entries(a->zip, 0);
-    if (n < 0 || n > ENTRIES_MAX) {
+    if (n > ENTRIES_MAX) {
         st = vt_fail(VITCL_ECORRUPT, "%s: %lld entries, more than %d", file,
                      (long long)n, ENTRIES_MAX);
         goto done;

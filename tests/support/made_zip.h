@@ -73,7 +73,7 @@ static inline void made_extra(uint8_t *out, size_t *at, uint64_t packed,
 static inline void made_add(made_zip *z, const char *name, const void *data,
                             size_t size, made_lie lie)
 {
-    static uint8_t packed[1 << 16];
+    static uint8_t packed[1 << 17];
     const size_t head = lie.flags & 1 ? 12 : 0; /* before encrypted bytes */
     size_t n = strlen(name), start = z->size, body = size, length;
     uint32_t crc = (uint32_t)crc32(0, data, (unsigned)size);

@@ -98,10 +98,18 @@ Test(npz, reads)
         npy("{'descr': '<f8', 'fortran_order': False, 'shape': ()}", wide, 8),
         (made_lie){0});
     made_add(&z, "empty.npy", array, npy(F4("(0, 3)"), NULL, 0), (made_lie){0});
+    made_add(&z, "nothing.npy", array,
+             npy("{'shape': (2, 0), 'fortran_order': True, 'descr': '<f4'}",
+                 NULL, 0),
+             (made_lie){0});
+    made_add(
+        &z, "row.npy", array,
+        npy("{'shape': (6), 'fortran_order': True, 'descr': '=f4'}", six, 24),
+        (made_lie){0});
     made_end(&z);
     cr_assert_eq(open_zip(&t), VITCL_OK, "%s", vt_message());
     cr_expect_str_eq(vt_tensors_format(t), "npz");
-    cr_expect_eq(vt_tensors_count(t), 12);
+    cr_expect_eq(vt_tensors_count(t), 14);
     static const struct {
         const char *name;
         float want[6];
@@ -117,7 +125,9 @@ Test(npz, reads)
                {"half", {1, -2}, 2},
                {"label", {7, -9}, 2},
                {"wide", {0.25f}, 1},
-               {"empty", {0}, 0}};
+               {"empty", {0}, 0},
+               {"nothing", {0}, 0},
+               {"row", {1, 2, 3, 4, 5, 6}, 6}};
     for (size_t i = 0; i < VT_COUNT(all); i++) {
         const vt_tensor *x = vt_tensors_get(t, all[i].name);
         cr_assert_not_null(x, "%s", all[i].name);
@@ -194,6 +204,23 @@ Test(npz, refuses_arrays)
         {1, 0, "", 24, "not a dict"},
         {1, 0, "{", 24, "not a dict"},
         {1, 0, "{'descr': '<f4' 'shape': (6,)}", 24, "not a dict"},
+        {1, 0, "{'descr': '<f4", 24, "element type"},
+        {1, 0, "{'descr': '<f4\\', 'fortran_order': False}", 24,
+         "element type"},
+        {1, 0, "{'descr': '', 'fortran_order': False, 'shape': (6,)}", 24,
+         "element type"},
+        {1, 0, "{'descr': '!f4', 'fortran_order': False, 'shape': (6,)}", 24,
+         "element type"},
+        {1, 0, "{'descr': '<f4', 'fortran_order':", 24, "fortran_order"},
+        {1, 0, "{'descr': '<f4', 'fortran_order': Tru", 24, "fortran_order"},
+        {1, 0, "{'fortran_order': True, 'fortran_order': True}", 24,
+         "duplicate"},
+        {1, 0, "{'shape': (6,), 'shape': (6,)}", 24, "duplicate"},
+        {1, 0, "{'shape': (6,), 'descr': '<f4'}", 24, "lacks"},
+        {1, 0, "{'shape': (6,), 'fortran_order': False}", 24, "lacks"},
+        {1, 0, "{'shape': (6", 24, "shape"},
+        {1, 0, "{'shape': (6L", 24, "shape"},
+        {1, 0, "{'a name of many letters': 1}", 24, "not a dict"},
     };
     for (size_t i = 0; i < VT_COUNT(all); i++) {
         memset(&z, 0, sizeof z);
@@ -246,6 +273,22 @@ Test(npz, refuses_archives)
                 made_add(&z, "a.txt", "hello", 5, (made_lie){0});
         made_end(&z);
         refused(all[i].name, all[i].says);
+    }
+    /* A name as long as they may be, and longer. */
+    char name[600] = "";
+    for (size_t n = 512; n <= 513; n++) {
+        vt_tensors *t = NULL;
+
+        memset(name, 'n', n);
+        strcpy(name + n - 4, ".npy");
+        memset(&z, 0, sizeof z);
+        made_add(&z, name, array, npy(F4("(6,)"), six, 24), (made_lie){0});
+        made_end(&z);
+        if (n > 512)
+            refused("long name", "not a valid array name");
+        else
+            cr_expect_eq(open_zip(&t), VITCL_OK, "%s", vt_message());
+        vt_tensors_free(t);
     }
     /* The same name twice. */
     memset(&z, 0, sizeof z);

@@ -1,0 +1,132 @@
+/*
+ * test_torch_names.c - PyTorch zip files: where the state dict is found, long
+ * names, empty tensors and large pickles.
+ */
+#include "base/memory.h"
+#include "support/made_torch.h"
+
+#include <criterion/criterion.h>
+#include <stdio.h>
+
+/* What is below four of these keys is part of the names; a key without a dict,
+ * or with an empty one, does not count. */
+Test(torch, looks_four_deep)
+{
+#define MODEL "}\x8c\x05model"
+    static const char deep[] =
+        MODEL MODEL MODEL MODEL MODEL "}" W ONE "ssssss.";
+    static const char none[] =
+        "}(\x8c\x0astate_dict}\x8c\x09model_emaN\x8c\x05model}" W ONE
+        "s\x8c\x06module" ONE "u.";
+    vt_tensors *t = NULL;
+
+    cr_assert_eq(run(&t, deep, sizeof deep - 1), VITCL_OK, "%s", vt_message());
+    cr_expect(vt_tensors_count(t) == 1 && vt_tensors_get(t, "model.w"));
+    vt_tensors_free(t), t = NULL;
+    cr_assert_eq(run(&t, none, sizeof none - 1), VITCL_OK, "%s", vt_message());
+    cr_expect(vt_tensors_count(t) == 1 && vt_tensors_get(t, "w"));
+    vt_tensors_free(t);
+}
+
+/* Tensors without elements, which may lie anywhere. */
+Test(torch, reads_empty_tensors)
+{
+    static const char program[] = "}(" W TENSOR(
+        SIX, "\x00", "K\x00K\x03\x86",
+        "K\x03K\x01\x86") "\x8c\x01v" TENSOR(SIX, "\x09", "K\x03K\x00\x86",
+                                             "K\x01K\x01\x86") "u.";
+    vt_tensors *t = NULL;
+
+    cr_assert_eq(run(&t, program, sizeof program - 1), VITCL_OK, "%s",
+                 vt_message());
+    for (int i = 0; i < 2; i++) {
+        const vt_tensor *x = vt_tensors_get(t, i ? "v" : "w");
+
+        cr_assert(x && x->rank == 2 && x->count == 0 && x->size == 0);
+        cr_expect_eq(x->shape[0], i ? 3 : 0);
+        cr_expect_eq(x->shape[1], i ? 0 : 3);
+    }
+    vt_tensors_free(t);
+}
+
+/* The archive's own folder may have a long name, but no endless one; tensors'
+ * names likewise. */
+Test(torch, long_names)
+{
+    static const char program[] = "}" W ONE "s.";
+    static char nested[4096];
+    char name[600];
+
+    for (size_t n = 511; n <= 512; n++) {
+        vt_tensors *t = NULL;
+        vitcl_status st;
+
+        memset(&z, 0, sizeof z);
+        memset(name, 'x', n - 1);
+        strcpy(name + n - 1, "/data.pkl");
+        made_add(&z, name, program, sizeof program - 1, (made_lie){0});
+        strcpy(name + n - 1, "/data/0");
+        made_add(&z, name, six, 24, (made_lie){0});
+        made_end(&z);
+        st = open_zip(&t);
+        cr_expect_eq(st, n < 512 ? VITCL_OK : VITCL_EUNSUPPORTED, "%zu: %s", n,
+                     vt_message());
+        if (st != VITCL_OK)
+            cr_expect(strstr(vt_message(), "PyTorch's data.pkl"));
+        vt_tensors_free(t);
+    }
+    for (unsigned inner = 252; inner <= 257; inner++) {
+        /* a dict of 254 letters and a point, and a tensor of `inner` */
+        const size_t one = sizeof ONE - 1;
+        const bool good = inner + 256 <= 511;
+        size_t n = 0;
+        vt_tensors *t = NULL;
+
+        memcpy(nested, "}X\xff\0\0\0", 6);
+        memset(nested + 6, 'a', 255);
+        n = 6 + 255;
+        nested[n++] = '}';
+        nested[n++] = 'X';
+        nested[n++] = (char)inner;
+        nested[n++] = (char)(inner >> 8);
+        nested[n++] = 0;
+        nested[n++] = 0;
+        memset(nested + n, 'b', inner);
+        n += inner;
+        memcpy(nested + n, ONE "ss.", one + 3);
+        n += one + 3;
+        if (!good) {
+            refused(nested, n, "name is too long");
+            continue;
+        }
+        cr_expect_eq(run(&t, nested, n), VITCL_OK, "%s", vt_message());
+        cr_expect_eq(vt_tensors_count(t), 1);
+        vt_tensors_free(t);
+    }
+    memset(nested, 'a', sizeof nested);
+    memcpy(nested, "}X\x01\x02\0\0", 6); /* 513 letters, before any sum */
+    memcpy(nested + 6 + 513, "}s.", 3);
+    refused(nested, 6 + 513 + 3, "name is too long");
+}
+
+/* A pickle of more than 64 MiB, which is no pickle of weights. */
+Test(torch, refuses_large_pickles)
+{
+    enum { SIZE = (64 << 20) + 1 };
+    char *const large = malloc(SIZE);
+    vt_tensors *t = NULL;
+
+    cr_assert(large);
+    memset(large, '(', SIZE);
+    for (int more = 1; more >= 0; more--) {
+        memset(&z, 0, sizeof z);
+        made_add(&z, "x/data.pkl", large, SIZE - 1u + (unsigned)more,
+                 (made_lie){.deflate = 1});
+        made_end(&z);
+        cr_expect_eq(open_zip(&t), VITCL_ECORRUPT);
+        cr_expect(strstr(vt_message(),
+                         more ? "a pickle of 67108865 bytes" : "too deep"),
+                  "%s", vt_message());
+    }
+    free(large);
+}
