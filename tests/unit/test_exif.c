@@ -5,6 +5,7 @@
 #include "image/decoders.h"
 
 #include <criterion/criterion.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -115,4 +116,89 @@ Test(exif, entries)
     cr_expect_eq(orientation_of(&b, b.size), 0);
     b.bytes[2] = 42, b.bytes[1] = 'M';
     cr_expect_eq(orientation_of(&b, b.size), 0);
+}
+
+/* tiff:Orientation(="|>)([0-9]), the first match, as Pillow searches. */
+Test(exif, xmp)
+{
+    static const struct {
+        const char *text;
+        unsigned want;
+    } all[] = {
+        {"<x tiff:Orientation=\"6\"/>", 6},
+        {"<tiff:Orientation>8</tiff:Orientation>", 8},
+        {"<tiff:Orientation>0</tiff:Orientation>", 0},
+        {"<tiff:Orientation>9</tiff:Orientation>", 0},
+        {"tiff:Orientation='6' tiff:Orientation=\"3\"", 3},
+        {"tiff:Orientation= \"6\" tiff:Orientation>5<", 5},
+        {"tiff:Orientation=6 tiff:Orientation>4<", 4},
+        {"tiff:Orientation>x< tiff:Orientation>/< tiff:Orientation>:<", 0},
+        {"tiff:Orientation=\"6\" tiff:Orientation=\"3\"", 6},
+        {"tiff:Orientatio tiff:Orientation.>7", 0},
+        {"tiff:ttiff:Orientation>7<", 7},
+        {"", 0},
+    };
+
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        cr_expect_eq(vt_xmp_orientation((const uint8_t *)all[i].text,
+                                        strlen(all[i].text)),
+                     all[i].want, "%s", all[i].text);
+    for (size_t n = 0; n < 19; n++) /* cut after the quote and before */
+        cr_expect_eq(
+            vt_xmp_orientation((const uint8_t *)"tiff:Orientation=\"6", n), 0);
+    cr_expect_eq(
+        vt_xmp_orientation((const uint8_t *)"tiff:Orientation=\"6", 19), 6);
+}
+
+/* A block as ImageMagick writes it into PNG's text: three lines, then digits
+ * in lines of their own. */
+static unsigned orientation_of_text(const char *head, const char *between,
+                                    const uint8_t *bytes, size_t n)
+{
+    char *text = malloc(64 + 4 * n);
+    size_t used;
+    unsigned orientation;
+
+    cr_assert(text);
+    used = (size_t)sprintf(text, "%s", head);
+    for (size_t i = 0; i < n; i++)
+        used += (size_t)sprintf(text + used, i % 2 ? "%02X%s" : "%02x%s",
+                                bytes[i], i % 36 == 35 ? between : "");
+    orientation = vt_exif_hex_orientation((const uint8_t *)text, used);
+    free(text);
+    return orientation;
+}
+
+Test(exif, in_hexadecimal)
+{
+    static uint8_t large[5000];
+    block b = begin(true, 8, 1);
+    uint8_t named[134] = "Exif\0";
+
+    entry(&b, 0x112, 3, 1, 6, 2);
+    memcpy(named + 6, b.bytes, b.size);
+    cr_expect_eq(orientation_of_text("\nexif\n 26\n", "\n", b.bytes, b.size),
+                 6);
+    cr_expect_eq(orientation_of_text("\nexif\n 32\n", "\n", named, b.size + 6),
+                 6);
+    cr_expect_eq(
+        orientation_of_text("\nexif\n 32\n", " g~\r\n", named, b.size + 6), 6,
+        "what is no digit is passed over");
+    /* too few lines before, and nothing but lines */
+    cr_expect_eq(orientation_of_text("exif 26\n", "", b.bytes, b.size), 0);
+    cr_expect_eq(orientation_of_text("\nexif\n 26\n", "\n", b.bytes, 0), 0);
+    cr_expect_eq(orientation_of_text("\nexif\n 26\n", "\n", b.bytes, 5), 0);
+    cr_expect_eq(orientation_of_text("", "", b.bytes, 0), 0);
+    named[5] = 1;
+    cr_expect_eq(orientation_of_text("\nexif\n 32\n", "\n", named, b.size + 6),
+                 0);
+    /* A directory within the first 4096 bytes is found, one behind is not. */
+    for (uint32_t at = 4096 - 14; at <= 4096 - 13; at++) {
+        memset(large, 0, sizeof large);
+        memcpy(large, "MM\0*\0\0", 6);
+        large[6] = (uint8_t)(at >> 8), large[7] = (uint8_t)at;
+        memcpy(large + at, b.bytes + 8, 14);
+        cr_expect_eq(orientation_of_text("\n\n\n", "\n", large, sizeof large),
+                     at == 4096 - 14 ? 6 : 0);
+    }
 }

@@ -198,7 +198,21 @@ static const spelling spellings[] = {
      VT_FIT_SQUASH, VT_CROP_NONE, VT_BILINEAR, 384, 384},
     {"{\"size\":256,\"crop_size\":224}", "deit", 384, 384, VT_FIT_SQUASH,
      VT_CROP_HF, VT_BICUBIC, 438, 438},
+    /* one number in a list is the shorter side where a bare number is; two are
+     * both sides */
+    {"{\"size\":[256]}", "dinov2", 224, 224, VT_FIT_SHORTEST, VT_CROP_HF,
+     VT_BICUBIC, 256, 256},
+    {"{\"size\":[240,256]}", "dinov2", 224, 224, VT_FIT_SQUASH, VT_CROP_HF,
+     VT_BICUBIC, 240, 256},
+    {"{\"size\":[192]}", "vit", 192, 192, VT_FIT_SQUASH, VT_CROP_NONE,
+     VT_BILINEAR, 192, 192},
+    {"{\"size\":null,\"crop_size\":null,\"resample\":null}", "clip", 224, 224,
+     VT_FIT_SHORTEST, VT_CROP_HF, VT_BICUBIC, 224, 224},
+    {"{\"size\":{\"shortest_edge\":null,\"height\":96,\"width\":128}}", "vit",
+     96, 128, VT_FIT_SQUASH, VT_CROP_NONE, VT_BILINEAR, 96, 128},
     /* timm */
+    {"{\"pretrained_cfg\":null,\"input_size\":null,\"crop_pct\":20}", NULL, 20,
+     224, VT_FIT_SHORTEST, VT_CROP_TORCHVISION, VT_BICUBIC, 1, 11},
     {"{\"pretrained_cfg\":{\"crop_pct\":0.9,\"interpolation\":\"bicubic\"}}",
      NULL, 224, 224, VT_FIT_SHORTEST, VT_CROP_TORCHVISION, VT_BICUBIC, 248,
      248},
@@ -252,6 +266,18 @@ Test(preprocess, numbers)
                  VITCL_OK);
     cr_expect(p.fill[0] == 124 && p.fill[1] == 116 && p.fill[2] == 104);
     cr_expect_float_eq(p.std[0], 0.229, 1e-6);
+    /* timm: int(round(255 * v)) between 0 and 255 */
+    cr_expect_eq(parse(&p,
+                       "{\"crop_mode\":\"border\",\"mean\":[-0.1,0.5,1.5],"
+                       "\"std\":[0.25]}",
+                       NULL, 224, 224),
+                 VITCL_OK);
+    cr_expect(p.fill[0] == 0 && p.fill[1] == 128 && p.fill[2] == 255);
+    cr_expect(p.std[0] == 0.25f && p.std[1] == 0.25f && p.std[2] == 0.25f);
+    cr_expect_eq(parse(&p, "{\"rescale_factor\":999999,\"image_mean\":0.25}",
+                       "vit", 224, 224),
+                 VITCL_OK);
+    cr_expect(p.scale == 999999 && p.mean[0] == 0.25f && p.mean[2] == 0.25f);
     vt_preprocess_default(&p, 32, 48);
     cr_expect(p.resize_height == 32 && p.resize_width == 48 &&
               p.fit == VT_FIT_SQUASH && p.std[0] == 0.5f);
@@ -288,6 +314,33 @@ Test(preprocess, refused)
         {"{\"pretrained_cfg\":{\"input_size\":[1,224,224]}}", NULL,
          "input_size"},
         {"{\"pretrained_cfg\":{\"std\":[0,0,0]}}", NULL, "std"},
+        {"{\"pretrained_cfg\":{\"input_size\":224}}", NULL, "input_size"},
+        {"{\"pretrained_cfg\":{\"input_size\":[3,224]}}", NULL, "input_size"},
+        {"{\"input_size\":[\"3\",224,224]}", NULL, "input_size"},
+        {"{\"input_size\":[3,0,224]}", NULL, "input_size"},
+        {"{\"input_size\":[3,224,16385]}", NULL, "input_size"},
+        {"{\"interpolation\":3}", NULL, "interpolation"},
+        {"{\"crop_mode\":3}", NULL, "crop_mode"},
+        {"{\"crop_pct\":20.5}", NULL, "crop_pct"},
+        {"{\"crop_pct\":\"1\"}", NULL, "crop_pct"},
+        {"{\"mean\":[0.5,0.5,1e6]}", NULL, "mean"},
+        {"{\"mean\":[]}", NULL, "mean"},
+        {"{\"mean\":\"0.5\"}", NULL, "mean"},
+        {"{\"image_processor_type\":\"ViTProcessor\"}", "vit", "ViTProcessor"},
+        {"{\"feature_extractor_type\":\"Vi\"}", "vit", "\"Vi\""},
+        {"{\"size\":{\"shortest_edge\":224,\"height\":224}}", "clip", "size"},
+        {"{\"size\":{\"shortest_edge\":0}}", "clip", "size"},
+        {"{\"size\":{\"height\":224,\"width\":0}}", "vit", "size"},
+        {"{\"size\":[224,0]}", "vit", "size"},
+        {"{\"size\":[]}", "vit", "size"},
+        {"{\"crop_size\":[0,224]}", "vit", "crop_size"},
+        {"{\"rescale_factor\":1e6}", "vit", "rescale_factor"},
+        {"{\"do_rescale\":0}", "vit", "do_rescale"},
+        {"{\"do_normalize\":\"no\"}", "vit", "do_normalize"},
+        {"{\"do_center_crop\":1}", "vit", "do_center_crop"},
+        {"{\"do_convert_rgb\":1}", "vit", "do_convert_rgb"},
+        {"[]", "vit", "not an object"},
+        {"{}", "resnet", "resnet"},
     };
 
     for (size_t i = 0; i < VT_COUNT(cases); i++) {
@@ -322,4 +375,72 @@ Test(preprocess, extremes)
     cr_expect_eq(parse(&p, "{\"do_resize\":false}", "vit", 224, 224), VITCL_OK);
     cr_expect_neq(vt_prepare(&out, &in, &p), VITCL_OK);
     cr_expect_null(out.rgb);
+}
+
+/* What a model reads is bounded before anything is computed from it. */
+Test(preprocess, target)
+{
+    static const struct {
+        uint32_t height, width;
+        const char *crop; /* crop_pct; NULL: good */
+    } cases[] = {
+        {1, 1, "1"},        {16384, 16384, "1"}, {0, 224, NULL}, {224, 0, NULL},
+        {16385, 224, NULL}, {224, 16385, NULL},  {20, 20, "20"},
+    };
+    vt_preprocess p = {0};
+    char text[64], size[32];
+
+    for (size_t i = 0; i < VT_COUNT(cases); i++) {
+        const uint32_t h = cases[i].height, w = cases[i].width;
+        const vitcl_status want = cases[i].crop ? VITCL_OK : VITCL_EINVAL;
+
+        snprintf(text, sizeof text, "{\"crop_pct\":%s}",
+                 cases[i].crop ? cases[i].crop : "1");
+        snprintf(size, sizeof size, "%ux%u pixels", w, h);
+        cr_expect_eq(parse(&p, text, NULL, h, w), want, "%s", size);
+        cr_expect(want == VITCL_OK || strstr(vt_message(), size), "%s",
+                  vt_message());
+        cr_expect_eq(parse(&p, "{}", "vit", h, w), want, "%s", size);
+    }
+    /* a crop of more than the picture: nothing would be left to resize to */
+    cr_expect_eq(parse(&p, "{\"crop_pct\":20}", NULL, 19, 224), VITCL_ECORRUPT);
+    cr_expect(strstr(vt_message(), "crop_pct"), "%s", vt_message());
+    cr_expect_eq(parse(&p, "{\"crop_pct\":20}", NULL, 224, 19), VITCL_ECORRUPT);
+}
+
+/* The size that a processor alone gives to every picture. */
+Test(preprocess, a_processors_size)
+{
+    static const struct {
+        const char *text;
+        uint32_t height, width; /* 0: pictures differ */
+    } cases[] = {
+        {"{}", 224, 224},
+        {"{\"crop_size\":{\"height\":96,\"width\":128}}", 96, 128},
+        {"{\"do_center_crop\":false,\"size\":{\"height\":96,\"width\":128}}",
+         96, 128},
+        {"{\"do_center_crop\":false,\"size\":{\"shortest_edge\":96}}", 0, 0},
+        {"{\"do_center_crop\":false,\"do_resize\":false,\"size\":[96,96]}", 0,
+         0},
+    };
+
+    for (size_t i = 0; i < VT_COUNT(cases); i++) {
+        const char *text = cases[i].text;
+        uint32_t h = 0, w = 0;
+        vt_json *json = NULL;
+        vitcl_status st;
+
+        cr_assert_eq(vt_json_parse(&json, text, strlen(text), 8, "x"),
+                     VITCL_OK);
+        st = vt_preprocess_hf_size(&h, &w, json, "dinov2", "x");
+        cr_expect_eq(st, cases[i].height ? VITCL_OK : VITCL_EUNSUPPORTED,
+                     "%s: %s", text, vt_message());
+        cr_expect(h == cases[i].height && w == cases[i].width, "%s: %ux%u",
+                  text, h, w);
+        if (st != VITCL_OK)
+            cr_expect(strstr(vt_message(), "x: the preprocessor does not make "
+                                           "pictures of one size"),
+                      "%s", vt_message());
+        vt_json_free(json);
+    }
 }

@@ -54,8 +54,11 @@ Test(torch, reads)
 
 Test(torch, finds_the_state_dict)
 {
-    static const char training[] = "\x80\x02}(\x8c\x05model}" W ONE
-                                   "s\x8c\x09optimizer}\x8c\x01v" ONE "su.";
+    /* beside a hash of nine bytes and a number of none, 0 */
+    static const char training[] =
+        "\x80\x02}(\x8a\x09"
+        "123456789\x8a\x00"
+        "\x8c\x05model}" W ONE "s\x8c\x09optimizer}\x8c\x01v" ONE "su.";
     static const char script[] =
         "\x80\x02"
         "c__torch__\nM\n)\x81}(\x8c\x06visualc__torch__.m\nN\n)\x81}(" W ONE
@@ -266,6 +269,15 @@ static const struct {
     {P("}" W "ctorch._utils\n_rebuild_tensor_v2\n(" SIX HUGE
        "K\x02K\x02\x86" HUGE "K\x01\x86\x89" DICT "tRs."),
      "beyond"},
+    {P("Nq\x00h\x05."), "empty memo entry"},
+    {P("N\x8c\x01"
+       "a\x93."),
+     "not a string"},
+    {P("c__torch__\nM\n)\x81Nb."), "state"},
+    {P("c__torch__\nM\n)\x81}\x8c\x01"
+       "aNsb}b."),
+     "state"},
+    {P("G\x00."), "unexpected end"},
     {P("}K\x01" ONE "s."), "no state dict"},
     {P("}\x8c\x05modelNs."), "no state dict"},
     {P("}\x8c\x01\xff" ONE "s."), "UTF-8"},
