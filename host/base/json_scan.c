@@ -14,10 +14,10 @@
 
 typedef struct vt_json_scan scan;
 
+/* The scan ends here: whoever gets false returns it. */
 static bool bad(scan *c, const char *why)
 {
-    if (!c->why)
-        c->why = why;
+    c->why = why;
     return false;
 }
 

@@ -233,7 +233,21 @@ Test(checkpoint, decays_only_matrices, .init = setup, .fini = teardown)
 
 typedef struct change {
     const char *name; /* of the tensor */
-    enum { NOTHING, LONGER, SHORTER, TURNED, FLATTENED, I32, F16, GONE } how;
+    enum {
+        NOTHING,
+        LONGER,
+        SHORTER,
+        TURNED,
+        FLATTENED,
+        I32,
+        F16,
+        F64,
+        GONE,
+        /* other numbers */
+        NEGATIVE,
+        ENORMOUS,
+        OTHER
+    } how;
 } change;
 
 static void write_changed(const char *folder, const vt_tensors *from,
@@ -271,6 +285,15 @@ static void write_changed(const char *folder, const vt_tensors *from,
                 x.rank = 1, x.shape[0] = x.count;
             if (c->how == I32)
                 x.dtype = VT_FILE_I32;
+            if (c->how >= NEGATIVE) {
+                const int64_t value = c->how == NEGATIVE   ? -1
+                                      : c->how == ENORMOUS ? INT64_C(1) << 31
+                                                           : 1;
+
+                memcpy(more, &value, sizeof value);
+            }
+            if (c->how == F64)
+                x.dtype = VT_FILE_F64;
             if (c->how == F16)
                 x.dtype = VT_FILE_F16, x.size /= 2;
         }
@@ -287,13 +310,27 @@ Test(checkpoint, a_modified_one_is_refused, .init = setup, .fini = teardown)
 {
     static const char qkv[] = "param.blocks.0.attn.qkv.weight";
     static const char m[] = "adam.m.blocks.1.norm1.bias";
-    static const change changes[] = {
-        {qkv, LONGER},    {qkv, SHORTER}, {qkv, TURNED},
-        {qkv, FLATTENED}, {qkv, I32},     {qkv, F16},
-        {qkv, GONE},      {m, LONGER},    {m, SHORTER},
-        {m, I32},         {m, GONE},      {"adam.v.head.weight", LONGER},
-        {"step", LONGER}, {"step", GONE}, {"random_state", GONE},
-        {"step", NOTHING}};
+    static const change changes[] = {{qkv, LONGER},
+                                     {qkv, SHORTER},
+                                     {qkv, TURNED},
+                                     {qkv, FLATTENED},
+                                     {qkv, I32},
+                                     {qkv, F16},
+                                     {qkv, GONE},
+                                     {m, LONGER},
+                                     {m, SHORTER},
+                                     {m, I32},
+                                     {m, GONE},
+                                     {"adam.v.head.weight", LONGER},
+                                     {"step", LONGER},
+                                     {"step", GONE},
+                                     {"random_state", GONE},
+                                     {"step", F64},
+                                     {"random_state", F64},
+                                     {"step", NEGATIVE},
+                                     {"step", ENORMOUS},
+                                     {"random_state", OTHER},
+                                     {"step", NOTHING}};
     char *folder = vt_test_path(root, "out");
     char *safe = vt_test_path(root, "safe.safetensors");
     vitcl_train_event last = {.size = sizeof last};
@@ -324,9 +361,54 @@ Test(checkpoint, a_modified_one_is_refused, .init = setup, .fini = teardown)
                      "%s, change %d: %s", c->name, (int)c->how,
                      vitcl_last_error());
         if (c->how != NOTHING)
-            cr_expect(strstr(vitcl_last_error(), c->name), "%s: %s", c->name,
-                      vitcl_last_error());
+            cr_expect(
+                strstr(vitcl_last_error(), c->how >= NEGATIVE
+                                               ? "its step or random state does"
+                                               : c->name),
+                "%s: %s", c->name, vitcl_last_error());
     }
     cr_expect_eq(last.step, 2);
     vt_tensors_free(good);
+}
+
+/* What is frozen is written as it was read; the rest has moved. */
+Test(checkpoint, keeps_what_is_frozen, .init = setup, .fini = teardown)
+{
+    static const char frozen[] = "blocks.0.mlp.fc1.weight";
+    static const char trained[] = "blocks.1.mlp.fc1.weight";
+    static const char *const freeze[] = {"blocks.0.*", NULL};
+    char *base = vt_test_path(root, "base"), *tuned = vt_test_path(root, "out");
+    vitcl_train_event last = {.size = sizeof last};
+    vitcl_train_options o = {.size = sizeof o,
+                             .config = vt_test_config(root, ""),
+                             .data = root,
+                             .output = base,
+                             .batch = 30};
+    float *before, *after;
+    size_t n = 0, moved = 0;
+
+    cr_assert_eq(vitcl_train(&last, device, &o, NULL, NULL), VITCL_OK, "%s",
+                 vitcl_last_error());
+    o = (vitcl_train_options){.size = sizeof o,
+                              .model = base,
+                              .data = root,
+                              .output = tuned,
+                              .batch = 30,
+                              .epochs = 4,
+                              .lr = 0.1,
+                              .freeze = freeze};
+    cr_assert_eq(vitcl_train(&last, device, &o, NULL, NULL), VITCL_OK, "%s",
+                 vitcl_last_error());
+    before = values(&n, base, "", frozen);
+    after = values(&n, tuned, "", frozen);
+    cr_expect(memcmp(before, after, n * sizeof *before) == 0);
+    free(before);
+    free(after);
+    before = values(&n, base, "", trained);
+    after = values(&n, tuned, "", trained);
+    for (size_t i = 0; i < n; i++)
+        moved += before[i] != after[i];
+    cr_expect_gt(moved, n / 2);
+    free(before);
+    free(after);
 }

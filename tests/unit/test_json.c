@@ -55,6 +55,9 @@ Test(json, reads_values)
     cr_expect_null(vt_json_first(vt_json_get(r, "e")));
     cr_expect_str_eq(vt_json_key(vt_json_first(r)), "a");
     cr_expect_str_eq(vt_json_key(vt_json_next(vt_json_first(r))), "s");
+    cr_expect_null(vt_json_key(NULL));
+    cr_expect_not(vt_json_is_null(NULL));
+    cr_expect_not(vt_json_is_null(a));
     /* NULL and wrong types count as missing. */
     cr_expect_null(vt_json_get(r, "A"));
     cr_expect_null(vt_json_get(a, "a"));
@@ -65,6 +68,26 @@ Test(json, reads_values)
     cr_expect_not(vt_json_number(&d, NULL));
     vt_json_free(r);
     vt_json_free(NULL);
+}
+
+/* What RFC 8259 allows beside what is usual: white space, letters of either
+ * case, characters beyond the surrogates. */
+Test(json, reads_spellings)
+{
+    vt_json *r = NULL;
+    const char *s;
+    double d;
+
+    cr_assert_eq(parse(&r, "\t\r\n[\r1E2\t,\n1e+2 , 1E-2,\"\\u00E9\\uE000\\"
+                           "uFFFF\\ud7ff\\uDBFF\\uDFFF\"]\r\n\t"),
+                 VITCL_OK, "%s", vt_message());
+    cr_expect(vt_json_number(&d, vt_json_at(r, 0)) && d == 100);
+    cr_expect(vt_json_number(&d, vt_json_at(r, 1)) && d == 100);
+    cr_expect(vt_json_number(&d, vt_json_at(r, 2)) && d == 0.01);
+    cr_assert(vt_json_string(&s, vt_json_at(r, 3)));
+    cr_expect_str_eq(s, "\xc3\xa9\xee\x80\x80\xef\xbf\xbf\xed\x9f\xbf"
+                        "\xf4\x8f\xbf\xbf");
+    vt_json_free(r);
 }
 
 /* The first and last character of each UTF-8 length, and the neighbours of the
@@ -112,6 +135,12 @@ Test(json, refuses)
         "1e+",
         "0x10",
         "\"abc",
+        "\"abc\\",
+        "\"\\u00:0\"",
+        "\"\\u00g0\"",
+        "\"\\u00G0\"",
+        "\"\\u00",
+        "\"\\ud800\\ue000\"",
         "\"a\tb\"",
         "\"a\\x\"",
         "\"\\u12g4\"",

@@ -147,6 +147,28 @@ Test(safetensors, converts_numbers)
     }
 }
 
+/* A file that is called .safetensors is read as one, however short. */
+Test(safetensors, short_files)
+{
+    static const char bytes[] = "\2\0\0\0\0\0\0\0{}";
+    vt_tensors *t = NULL;
+    char says[80];
+
+    for (size_t n = 1; n < 10; n++) {
+        cr_expect_eq(vt_tensors_open_memory(&t, bytes, n, "t.safetensors"),
+                     VITCL_ECORRUPT);
+        if (n < 8)
+            snprintf(says, sizeof says,
+                     "t.safetensors: %zu bytes, too short for safetensors", n);
+        else
+            snprintf(says, sizeof says,
+                     "t.safetensors: a header of 2 bytes, but the file has %zu",
+                     n);
+        cr_expect_str_eq(vt_message(), says);
+        cr_expect_null(t);
+    }
+}
+
 /* A file truncated while it is open: existing data is read; missing data is an
  * error that names the file. */
 Test(safetensors, cut_short_in_use)

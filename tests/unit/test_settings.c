@@ -143,6 +143,7 @@ Test(settings, follow_the_file, .init = setup, .fini = teardown)
 /* Values just inside and just outside the limits. */
 Test(settings, have_bounds, .init = setup, .fini = teardown)
 {
+    static const char *const nothing[] = {NULL};
     static const struct {
         vitcl_train_options o;
         vitcl_status want;
@@ -165,6 +166,8 @@ Test(settings, have_bounds, .init = setup, .fini = teardown)
         {{.preset = "p", .augment = "heavy"}, VITCL_EINVAL},
         {{.preset = "p", .objective = "x"}, VITCL_EINVAL},
         {{.model = "m", .objective = "masked-patch"}, VITCL_EUNSUPPORTED},
+        {{.model = "m", .objective = "classes"}, VITCL_OK},
+        {{.model = "m", .freeze = nothing}, VITCL_OK},
         {{.preset = "p", .precision = VITCL_BF16}, VITCL_OK},
         {{.preset = "p", .precision = VITCL_INT8}, VITCL_EUNSUPPORTED}};
 
@@ -178,6 +181,7 @@ Test(settings, have_bounds, .init = setup, .fini = teardown)
         if (cases[i].want == VITCL_OK) {
             cr_expect_eq(s.random_state, o.random_state);
             cr_expect_eq(s.precision, o.precision);
+            cr_expect_null(s.freeze);
         }
         vt_settings_free(&s);
     }
@@ -222,6 +226,22 @@ Test(settings, of_an_old_training, .init = setup, .fini = teardown)
          "\"height\" must be a whole number"},
         {OLD(", \"preset\": \"p\", \"freeze\": \"head\""), "list of patterns"},
         {OLD(", \"preset\": \"p\", \"freeze\": [1]"), "list of patterns"},
+        {OLD(", \"preset\": \"p\", \"freeze\": [1, \"x\"]"),
+         "list of patterns"},
+        {OLD(", \"preset\": \"p\", \"freeze\": [\"x\", \"y\"]"), NULL},
+        {OLD(", \"preset\": \"p\", \"settings\": {\"warmup_steps\": "
+             "2147483647}"),
+         NULL},
+        {OLD(", \"preset\": \"p\", \"settings\": {\"warmup_steps\": "
+             "2147483648}"),
+         "\"warmup_steps\" must be a whole number"},
+        {"{\"format\": \"vitcl-training\", \"preset\": \"p\", "
+         "\"augment\": \"light\", "
+         "\"epochs\": 1, \"batch\": 4, \"micro\": 4, \"lr\": 0.1}",
+         "required settings are missing"},
+        {"{\"format\": \"vitcl-training\", \"preset\": \"p\", \"data\": \"d\", "
+         "\"epochs\": 1, \"batch\": 4, \"micro\": 4, \"lr\": 0.1}",
+         "required settings are missing"},
         {"{\"format\": \"vitcl-training\", \"preset\": \"p\", \"data\": \"d\", "
          "\"augment\": \"light\", "
          "\"epochs\": 1, \"batch\": 4, \"micro\": 3, \"lr\": 0.1}",
@@ -277,5 +297,47 @@ Test(settings, of_an_old_training, .init = setup, .fini = teardown)
             cr_expect_null(s.json);
         }
         vt_settings_free(&s);
+    }
+}
+
+static vitcl_status resume(vt_settings *s, const char *preset,
+                           const char *moved)
+{
+    const vitcl_train_options o = {
+        .preset = preset, .data = moved, .output = root};
+
+    return vt_settings_load(s, &o);
+}
+
+/* Data may have moved since; all else that is given must agree. */
+Test(settings, given_again, .init = setup, .fini = teardown)
+{
+    vt_settings s = {0};
+
+    cr_expect_eq(resume(&s, NULL, NULL), VITCL_EIO);
+    cr_expect(strstr(vt_message(), "no training to resume"), "%s",
+              vt_message());
+    vt_test_text(root, "training.json", OLD(", \"preset\": \"p\""));
+    cr_expect_eq(resume(&s, "p", "elsewhere"), VITCL_OK, "%s", vt_message());
+    cr_expect_str_eq(s.data, "d");
+    vt_settings_free(&s);
+    cr_expect_eq(resume(&s, "q", "d"), VITCL_EINVAL);
+    cr_expect(strstr(vt_message(), "began with preset \"p\", not \"q\""), "%s",
+              vt_message());
+    cr_expect_null(s.json);
+}
+
+/* A caller of the library that leaves out what no training can do without. */
+Test(settings, need_data_and_a_folder, .init = setup, .fini = teardown)
+{
+    for (int i = 0; i < 2; i++) {
+        const vitcl_train_options o = {
+            .preset = "p", .data = i ? root : NULL, .output = i ? NULL : root};
+        vt_settings s = {0};
+
+        cr_expect_eq(vt_settings_new(&s, &o, data), VITCL_EINVAL);
+        cr_expect_str_eq(vt_message(),
+                         "a training needs data and an output folder");
+        cr_expect_null(s.json);
     }
 }

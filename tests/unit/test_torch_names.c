@@ -109,6 +109,28 @@ Test(torch, long_names)
     refused(nested, 6 + 513 + 3, "name is too long");
 }
 
+/* A list that holds itself as often as there may be values in all, then once
+ * more. */
+Test(torch, refuses_many_items)
+{
+    enum { ITEMS = 1 << 22, TURN = 1 << 20 };
+    char *const program = malloc(2 * ITEMS + 64);
+    size_t n = 4;
+
+    cr_assert(program);
+    memcpy(program, "]q\0(", 4);
+    for (int i = 0; i <= ITEMS; i++) {
+        if (i && i % TURN == 0)
+            program[n++] = 'e', program[n++] = '(';
+        program[n++] = 'h', program[n++] = 0;
+    }
+    memcpy(program + n, "e.", 2);
+    refused(program, n + 2, "too many items");
+    memcpy(program + n - 2, "e.", 2);
+    refused(program, n, "too many names");
+    free(program);
+}
+
 /* A pickle of more than 64 MiB, which is no pickle of weights. */
 Test(torch, refuses_large_pickles)
 {
