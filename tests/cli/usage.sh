@@ -57,6 +57,41 @@ run 2 bench --preset vit-ti/16 --precision f23
 says 'must be f32, bf16, f16, half or int8, not'
 run 2 info --preset vit-b/15
 says 'vit-b/16'
+run 2 c
+says 'unknown command c; '
+run 2 ''
+says 'vitcl --help'
+run 2 classify --model '' x.jpg
+says '--model must not be empty'
+run 2 classify --batch 99999999999999999999999 x.jpg
+says '--batch must be a whole number'
+run 2 info --size 32x0
+says '--size must be pixels'
+run 2 info --a-name-of-more-than-forty-letters-for-no-option
+says 'unknown option --a-name-of-more-than-forty-letters-for-no-option; see vitcl info --help'
+run 1 fewshot --data nowhere --random-state 0
+says 'nowhere'
+
+# A value may be attached to a letter or a name, -- ends the options, - is an
+# operand, and -h counts only among the options.
+run 0 info --preset vit-ti/16 --size 32x48 --json
+out_has '"tokens":7[,}]'
+run 0 info --preset=vit-ti/16 --size=32 --json
+out_has '"tokens":5[,}]'
+run 0 classify -k1 --preset=vit-ti/16 --size 32 --json "$VT_DATA/sample.jpg"
+cp out one
+run 0 classify -k 1 --preset vit-ti/16 --size=32x32 --json -v -- "$VT_DATA/sample.jpg"
+cmp out one || fail "another spelling, another answer"
+err_has 's\] device '
+run 0 classify --top=1 --preset vit-ti/16 --size=32 --json - <<<"$VT_DATA/sample.jpg"
+cmp out one || fail "from a list, another answer"
+run 1 classify --preset vit-ti/16 --size 32 -- --help -h
+out_lines 0
+err_has '^vitcl classify: --help: '
+err_has '^vitcl classify: -h: '
+run 0 classify x.jpg -h
+out_has '^usage: vitcl classify '
+
 # An unknown or impossible value is wrong use, for every option of every
 # command.
 commands=$("$VITCL" --help | grep -oE '^  [a-z]+ ' | tr -d ' ')
