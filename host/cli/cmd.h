@@ -34,6 +34,7 @@ typedef enum {
     OPT_NATURAL, /* uint32_t, from 0 */
     OPT_REAL,    /* double, above zero */
     OPT_CHOICE,  /* const char *: one of the words in `value`, "a|b" */
+    OPT_FILE,    /* const char *: ends like one in `value`, "FILE.a|FILE.b" */
     OPT_SIZE,    /* frame_size: N or HxW */
     OPT_LIST     /* words: may be repeated */
 } opt_kind;

@@ -28,9 +28,8 @@ static const opt options[] = {
     OPT_RUN(classify),
     {0, "json", OPT_FLAG, NULL, "one JSON object a line",
      offsetof(classify, json)},
-    {0, "logits", OPT_TEXT, "FILE",
-     "write logits [pictures, classes] to a .safetensors or .npy file",
-     offsetof(classify, logits)},
+    {0, "logits", OPT_FILE, "FILE.npy|FILE.safetensors",
+     "also write logits [pictures, classes]", offsetof(classify, logits)},
     {'0', "null", OPT_FLAG, NULL, "paths on stdin end with NUL, not newline",
      offsetof(classify, nul)},
     OPT_DONE};

@@ -16,9 +16,8 @@ typedef struct embed {
 
 static const opt options[] = {
     OPT_MODEL(embed),
-    {'o', "output", OPT_TEXT, "FILE",
-     "write .safetensors or .npy; else JSON lines on stdout",
-     offsetof(embed, output)},
+    {'o', "output", OPT_FILE, "FILE.npy|FILE.safetensors",
+     "write a file; without it, JSON lines on stdout", offsetof(embed, output)},
     {0, "features", OPT_CHOICE, "pooled|class|tokens",
      "which (default pooled: what the classifier reads)",
      offsetof(embed, what)},

@@ -18,7 +18,7 @@ static const opt options[] = {
     OPT_MODEL(forward),
     {'i', "input", OPT_TEXT, "FILE",
      "safetensors file with pixel_values [B,3,H,W]", offsetof(forward, input)},
-    {'o', "output", OPT_TEXT, "FILE", "safetensors file to write",
+    {'o', "output", OPT_FILE, "FILE.safetensors", "file to write",
      offsetof(forward, output)},
     {0, "keep", OPT_LIST, "PATTERN",
      "also write tensors whose names match, such as 'block.*'",

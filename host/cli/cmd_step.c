@@ -23,7 +23,7 @@ static const opt options[] = {
     {0, "settings", OPT_TEXT, "FILE",
      "JSON: optimizer, lr, betas, momentum, weight_decay, clip_grad_norm ..",
      offsetof(step, settings)},
-    {'o', "output", OPT_TEXT, "FILE", "safetensors file to write",
+    {'o', "output", OPT_FILE, "FILE.safetensors", "file to write",
      offsetof(step, output)},
     {0, "steps", OPT_COUNT, "N", "steps on this batch (default 1)",
      offsetof(step, steps)},

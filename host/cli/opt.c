@@ -99,15 +99,16 @@ static bool parse_size(frame_size *out, const char *s)
     return !*end && f.height > 0 && f.width > 0;
 }
 
-/* Is the value one of "a|b|c"? */
-static int choose(const opt *o, const char *value)
+enum { WORDS = 8, LIST_ROOM = 64, TEXT_ROOM = 128 };
+
+/* "a|b|c" -> names[], and text "a, b or c" */
+static size_t split(const char *names[WORDS], char list[LIST_ROOM],
+                    char text[TEXT_ROOM], const char *value)
 {
-    char list[64], text[128] = "";
-    const char *names[8], *guess;
     size_t n = 0, used = 0;
 
-    snprintf(list, sizeof list, "%s", o->value);
-    for (char *s = list, *end; n < 7; s = end + 1) {
+    snprintf(list, LIST_ROOM, "%s", value);
+    for (char *s = list, *end; n < WORDS - 1; s = end + 1) {
         end = s + strcspn(s, "|");
         names[n++] = s;
         if (!*end)
@@ -115,19 +116,46 @@ static int choose(const opt *o, const char *value)
         *end = '\0';
     }
     names[n] = NULL;
-    for (size_t i = 0; i < n; i++) {
-        if (strcmp(value, names[i]) == 0)
-            return EXIT_OK;
-        used += (size_t)snprintf(text + used, sizeof text - used, "%s%s",
+    for (size_t i = 0; i < n; i++)
+        used += (size_t)snprintf(text + used, TEXT_ROOM - used, "%s%s",
                                  !i          ? ""
                                  : i + 1 < n ? ", "
                                              : " or ",
                                  names[i]);
-    }
+    return n;
+}
+
+/* Is the value one of "a|b|c"? */
+static int choose(const opt *o, const char *value)
+{
+    char list[LIST_ROOM], text[TEXT_ROOM];
+    const char *names[WORDS], *guess;
+    const size_t n = split(names, list, text, o->value);
+
+    for (size_t i = 0; i < n; i++)
+        if (strcmp(value, names[i]) == 0)
+            return EXIT_OK;
     guess = nearest(value, names);
     return usage("--%s must be %s, not '%s'%s%s%s", o->name, text, value,
                  guess ? "; did you mean " : "", guess ? guess : "",
                  guess ? "?" : "");
+}
+
+/* Does the value end like one of "FILE.a|FILE.b"? */
+static int check_ending(const opt *o, const char *value)
+{
+    char list[LIST_ROOM], text[TEXT_ROOM];
+    const char *names[WORDS];
+    const size_t n = split(names, list, text, o->value);
+
+    for (size_t i = 0; i < n; i++) {
+        const char *ending = names[i] + strcspn(names[i], ".");
+        const size_t all = strlen(value), m = strlen(ending);
+
+        if (all > m && strcmp(value + all - m, ending) == 0)
+            return EXIT_OK;
+    }
+    return usage("--%s must be %s, not '%s'", o->name, text, value);
 }
 
 static int store(const opt *o, void *into, const char *value)
@@ -161,6 +189,9 @@ static int store(const opt *o, void *into, const char *value)
     case OPT_CHOICE:
         *(const char **)at = value;
         return choose(o, value);
+    case OPT_FILE:
+        *(const char **)at = value;
+        return check_ending(o, value);
     case OPT_SIZE:
         return parse_size(at, value)
                    ? EXIT_OK

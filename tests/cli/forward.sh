@@ -14,13 +14,13 @@ run 0 forward -m "$dir" --input "$input" --output kept.safetensors \
 for name in logits embed block.0 block.1 attention.0; do
     names kept.safetensors | tr ' ' '\n' | grep -qx "$name" || fail "no $name"
 done
-run 0 forward -m "$dir" --input "$input" --output x --keep 'blokc.*'
+run 0 forward -m "$dir" --input "$input" --output x.safetensors --keep 'blokc.*'
 err_has 'blokc'
-run 1 forward -m "$dir" --input "$input" --output x --size 7
+run 1 forward -m "$dir" --input "$input" --output x.safetensors --size 7
 says 'as --size says'
-run 1 forward -m "$dir" --input "$dir/model.safetensors" --output x
+run 1 forward -m "$dir" --input "$dir/model.safetensors" --output x.safetensors
 says 'pixel_values'
-run 1 forward -m "$dir" --input /no/such --output x
+run 1 forward -m "$dir" --input /no/such --output x.safetensors
 says '/no/such'
-run 1 forward -m "$dir" --input "$input" --output /no/such/folder/x
+run 1 forward -m "$dir" --input "$input" --output /no/such/folder/x.safetensors
 says '/no/such/folder'

@@ -47,7 +47,7 @@ run 2 embed
 says 'no pictures given'
 run 2 embed --features all x.jpg
 says 'must be pooled, class or tokens'
-run 2 forward --output x
+run 2 forward --output x.safetensors
 says '--input FILE and --output FILE'
 run 2 info x
 says 'unexpected argument'
@@ -92,6 +92,19 @@ err_has '^vitcl classify: -h: '
 run 0 classify x.jpg -h
 out_has '^usage: vitcl classify '
 
+# The ending of a file says its format.
+for given in "embed -o" "classify --logits"; do
+    for name in rows rows.txt rows.NPY .npy; do
+        run 2 $given $name x.jpg
+        says "must be FILE.npy or FILE.safetensors, not '$name'"
+    done
+done
+for given in forward step; do
+    for name in out out.npy .safetensors; do
+        run 2 $given -o $name
+        says "output must be FILE.safetensors, not '$name'"
+    done
+done
 # An unknown or impossible value is wrong use, for every option of every
 # command.
 commands=$("$VITCL" --help | grep -oE '^  [a-z]+ ' | tr -d ' ')
