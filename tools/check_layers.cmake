@@ -17,7 +17,8 @@ set(may_train base image weights plan ops models data)
 set(may_eval base plan models data)
 set(may_convert base image weights models)
 set(may_api base image weights ocl gemm plan ops models data train eval convert)
-set(may_cli)
+set(may_plot base) # of the program alone
+set(may_cli plot)
 
 set(types "mem|kernel|program|context|command_queue|device_id|platform_id|\
 event|int|uint|long|ulong|float|bool|half|char|uchar|short|ushort|double")

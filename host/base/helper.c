@@ -48,7 +48,15 @@ vitcl_status vt_helper_number(uint64_t *out, const char *variable,
 
 /* ---- where the program is ----------------------------------------------- */
 
-/* out: folder of `file` + `rest` + `name`; false: no such program. */
+/* A module is loaded, not executed, and need not be executable. */
+static int mode_of(const char *name)
+{
+    const size_t n = strlen(name);
+
+    return n > 3 && strcmp(name + n - 3, ".so") == 0 ? R_OK : X_OK;
+}
+
+/* out: folder of `file` + `rest` + `name`; false: no such file. */
 static bool path_from(char *out, size_t room, const char *file,
                       const char *rest, const char *name)
 {
@@ -58,7 +66,7 @@ static bool path_from(char *out, size_t room, const char *file,
     return slash &&
            (size_t)snprintf(out, room, "%.*s/%s%s", n, file, rest, name) <
                room &&
-           access(out, X_OK) == 0;
+           access(out, mode_of(name)) == 0;
 }
 
 /* Searches relative to the running program and to this library. */
@@ -86,19 +94,20 @@ vitcl_status vt_helper_find(char *out, size_t room, const char *name,
 
     if (said && *said) {
         if ((size_t)snprintf(out, room, "%s", said) < room &&
-            access(out, X_OK) == 0)
+            access(out, mode_of(name)) == 0)
             return VITCL_OK;
-        return vt_fail(VITCL_EIO, "%s=%.200s: no such program", variable, said);
+        return vt_fail(VITCL_EIO, "%s=%.200s: no such %s", variable, said,
+                       mode_of(name) == X_OK ? "program" : "module");
     }
     /* a set-user-id program may be reached by a link from any folder */
     if (!getauxval(AT_SECURE) && near(out, room, name))
         return VITCL_OK;
     if ((size_t)snprintf(out, room, "%s/%s", VT_LIBEXEC_DIR, name) < room &&
-        access(out, X_OK) == 0)
+        access(out, mode_of(name)) == 0)
         return VITCL_OK;
     return vt_fail(VITCL_EIO,
-                   "cannot find the program %s, which %s: reinstall vitcl "
-                   "or set %s to its path",
+                   "cannot find %s, which %s: reinstall vitcl or set %s to "
+                   "its path",
                    name, purpose, variable);
 }
 

@@ -4,6 +4,7 @@
 #include "training.h"
 
 #include "curve.h"
+#include "plot/figure.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -101,7 +102,7 @@ static int report(void *context, const vitcl_train_event *e)
     if (s->curve)
         curve_add(s->curve, e);
     if (s->curve && (e->saved || e->step == e->steps))
-        curve_write(s->curve, s->t->curve);
+        curve_write(s->curve, s->t->curve, false); /* again at the end */
     snprintf(text, sizeof text, "epoch %u/%u  loss %.4f  %.0f pictures/s",
              e->epoch, e->epochs, s->loss, rate);
     if (s->bar.total == 0) { /* the steps of this run */
@@ -125,6 +126,8 @@ static int check(const training *t)
 {
     if (!t->output)
         return usage("no output folder given; name one with -o DIR");
+    if (t->curve && vt_figure_ready() != VITCL_OK)
+        return failed();
     if (t->resume)
         return EXIT_OK;
     if (!t->data)
@@ -238,8 +241,8 @@ int train(const training *t)
         code = fail("%s: %s", t->log, strerror(errno));
     else if (s.lost && code == EXIT_OK)
         code = EXIT_FAILED;
-    if (s.curve && !curve_write(s.curve, t->curve))
-        code = fail("%s: %s", t->curve, strerror(errno));
+    if (s.curve && curve_write(s.curve, t->curve, true) != EXIT_OK)
+        code = EXIT_FAILED;
     curve_free(s.curve);
     vitcl_device_free(device);
     return code;

@@ -70,7 +70,10 @@ for i in 1 2 3 4; do
     done
 done
 given=(--config config.json --data data --batch 4 --epochs 3 --save-every 1)
-run 0 train "${given[@]}" -o whole --log log --curve curve.png
+echo old >curve.png
+curve=()
+[ -z "${VITCL_PLOT-}" ] || curve=(--curve curve.png)
+run 0 train "${given[@]}" -o whole --log log "${curve[@]}"
 many=()
 for _ in $(seq 256); do many+=(data/bird/1.ppm); done # 5 kB of logits
 export XDG_CONFIG_HOME=$PWD/config
@@ -144,8 +147,10 @@ err_has '^vitcl train: full/log: No space left'
 [ "$(grep -c 'No space' err)" = 1 ] || fail "said more than once"
 cmp full/log log.before || fail "half a record"
 cmp logged/model.safetensors whole/model.safetensors || fail "another model"
-run 1 train "${given[@]}" -o drawn --curve full/curve.png
-err_has '^vitcl train: full/curve.png: No space left'
+if [ -n "${VITCL_PLOT-}" ]; then
+    run 1 train "${given[@]}" -o drawn --curve full/curve.png
+    err_has '^vitcl train: full/curve.png: cannot write: No space left'
+fi
 cmp full/curve.png curve.png || fail "the old curve is gone"
 # shellcheck disable=SC2012 # names of our own
 [ "$(ls full | tr '\n' ' ')" = "curve.png filler log " ] || fail "left: $(ls full)"

@@ -16,11 +16,6 @@ run 1 train "${given[@]}" -o a --log /dev/full
 err_has '^vitcl train: /dev/full: No space left'
 err_has 'done: 8 steps'
 [ "$(grep -c 'No space' err)" = 1 ] || fail "said more than once"
-run 1 train "${given[@]}" -o b --curve /dev/full
-err_has '^vitcl train: /dev/full: No space left'
-run 1 train "${given[@]}" -o c --curve nowhere/curve.png
-err_has '^vitcl train: nowhere/curve.png: No such file'
-cmp a/model.safetensors b/model.safetensors || fail "another model"
 
 # limited BYTES ARGS...: a file cannot become larger; a longer write is cut.
 cat >limited.py <<'END'
@@ -47,13 +42,6 @@ json log
 tail -n +100001 log >new
 [ "$(wc -l <new)" = 2 ] || fail "$(wc -l <new) records"
 cmp a/model.safetensors e/model.safetensors || fail "another model"
-# If a curve cannot be written, the old file stays.
-run 0 train "${given[@]}" -o f --curve curve.png
-cp curve.png old.png
-limited $(($(stat -c %s curve.png) - 1)) train "${given[@]}" -o g --curve curve.png
-err_has 'curve.png: File too large'
-cmp curve.png old.png || fail "the old curve is gone"
-[ ! -e curve.png.part ] || fail "a part is left"
 many=$(for i in $(seq 100); do echo a.jpg; done)
 wide=(--preset vit-ti/16 --size 32 -k 1) # 1000 logits a picture
 run 0 classify "${wide[@]}" --logits whole.npy $many # compiles, too

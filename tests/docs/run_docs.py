@@ -231,7 +231,7 @@ def check_architecture(doc, root):
         if not line.startswith("|"):
             break
         name, may = (cell.strip() for cell in line.strip("|").split("|"))
-        told[name] = set() if name in ("base", "cli") else set(may.split())
+        told[name] = set(re.sub(r"-|`include/`", "", may).split())
     folders = {f for f in os.listdir(f"{root}/host")
                if os.path.isdir(f"{root}/host/{f}")}
     for name in sorted(folders | set(told)):

@@ -8,7 +8,7 @@ dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 prefix=$dir/prefix
 picture=$here/../data/preprocess/in/gray.jpg
-unset VITCL_DECODE VITCL_TRY # the programs are found where they were installed
+unset VITCL_DECODE VITCL_TRY VITCL_PLOT # they are found where they were installed
 
 fail() { echo "install.sh: $*" >&2; exit 1; }
 says() { # PROGRAM [LIBDIR]: it runs with the version that was installed
@@ -42,8 +42,18 @@ readelf -d "$dir/shared" | grep -q 'NEEDED.*libvitcl\.so\.[0-9]*\]' ||
 
 "$prefix/bin/vitcl" classify "$picture" >"$dir/said" 2>&1 ||
     fail "the program classifies nothing: $(cat "$dir/said")"
-! readelf -d "$prefix/bin/vitcl" "$lib/libvitcl.so" | grep -E 'libjpeg|libpng' ||
-    fail "more than the decoder is linked with the codecs"
+! readelf -d "$prefix/bin/vitcl" "$lib/libvitcl.so" |
+    grep -E 'libjpeg|libpng|libcairo' ||
+    fail "more than helpers is linked with the codecs or Cairo"
+if grep -q '^VITCL_PLOT:BOOL=ON' "$build/CMakeCache.txt" &&
+    [ -e "$build/vitcl-plot.so" ]; then
+    chmod -x "$prefix/libexec/vitcl-plot.so" # as packagers do
+    if "$prefix/bin/vitcl" train --preset vit-ti/16 --data "$dir/none" \
+        --epochs 1 -o "$dir/run" --curve "$dir/x.svg" >"$dir/said" 2>&1; then
+        fail "trained on nothing"
+    fi
+    grep -q "$dir/none" "$dir/said" || fail "no module: $(cat "$dir/said")"
+fi
 
 # A statically linked program cannot know where vitcl-decode was moved to.
 export VITCL_DECODE="$prefix/libexec/vitcl-decode"

@@ -1,0 +1,367 @@
+/*
+ * chart.c - draw a line chart: axes, grid, legend, series.
+ *
+ * The legend is above the plot, in as many rows as it takes; the figure grows
+ * with it. The margins have the width of the axes' labels. So nothing overlaps,
+ * however long a text is.
+ *
+ * Colours are those of Okabe and Ito, which people with any colour vision can
+ * tell apart (Color Universal Design, 2008); without their yellow, which is too
+ * light for lines on white.
+ */
+#include "plot/chart.h"
+
+#include <math.h>
+#include <string.h>
+
+#define TEXT 14.0 /* size of the font */
+#define LINE 22.0 /* height of a row of the legend */
+#define PAD 12.0
+#define GAP 6.0  /* between a text and what it belongs to */
+#define KEY 28.0 /* a line in the legend */
+#define DOT 3.5  /* radius */
+#define WIDTH 900.0
+#define PLOT_HEIGHT 440.0
+
+enum { NAME_ROOM = 160 }; /* bytes of a text that are shown at most */
+
+static const double palette[][3] = {
+    {0.000, 0.447, 0.698}, /* blue */
+    {0.835, 0.369, 0.000}, /* vermilion */
+    {0.000, 0.620, 0.451}, /* bluish green */
+    {0.800, 0.475, 0.655}, /* reddish purple */
+    {0.902, 0.624, 0.000}, /* orange */
+    {0.337, 0.706, 0.914}, /* sky blue */
+    {0.000, 0.000, 0.000},
+};
+
+static void colour_of(cairo_t *c, size_t series)
+{
+    const double *rgb = palette[series % (sizeof palette / sizeof *palette)];
+
+    cairo_set_source_rgb(c, rgb[0], rgb[1], rgb[2]);
+}
+
+static void grey(cairo_t *c, double level)
+{
+    cairo_set_source_rgb(c, level, level, level);
+}
+
+/* ---- text ---- */
+
+static void set_font(cairo_t *c)
+{
+    cairo_select_font_face(c, "sans-serif", CAIRO_FONT_SLANT_NORMAL,
+                           CAIRO_FONT_WEIGHT_NORMAL);
+    cairo_set_font_size(c, TEXT);
+}
+
+static double width_of(cairo_t *c, const char *text)
+{
+    cairo_text_extents_t e;
+
+    cairo_text_extents(c, text, &e);
+    return e.x_advance;
+}
+
+/* out: the text, or as much of it as fits and an ellipsis. Returns its width.
+ */
+static double fit(char out[NAME_ROOM], cairo_t *c, const char *text,
+                  double room)
+{
+    static const char dots[] = "\xe2\x80\xa6"; /* U+2026 */
+    size_t n = strlen(text);
+    bool cut = false;
+
+    for (;;) {
+        if (n + sizeof dots <= NAME_ROOM) {
+            double width;
+
+            memcpy(out, text, n);
+            memcpy(out + n, cut ? dots : "", cut ? sizeof dots : 1);
+            width = width_of(c, out);
+            if (width <= room || n == 0)
+                return width;
+        }
+        cut = true;
+        do /* a whole character */
+            n--;
+        while (n > 0 && ((unsigned char)text[n] & 0xC0) == 0x80);
+    }
+}
+
+/* ---- layout ---- */
+
+static bool is_shown(double x, double y)
+{
+    return fabs(x) <= 1e100 && fabs(y) <= 1e100; /* NAN is not */
+}
+
+/* Extends *from and *to; false: there is no point. */
+static bool extent(double *from, double *to, const vt_series *s, bool y)
+{
+    bool any = false;
+
+    for (size_t i = 0; i < s->count; i++)
+        if (is_shown(s->x[i], s->y[i])) {
+            *from = fmin(*from, y ? s->y[i] : s->x[i]);
+            *to = fmax(*to, y ? s->y[i] : s->x[i]);
+            any = true;
+        }
+    return any;
+}
+
+static bool appears(const vt_series *s)
+{
+    double from = NAN, to = NAN;
+
+    return extent(&from, &to, s, false);
+}
+
+static double widest(cairo_t *c, const vt_ticks *t)
+{
+    char label[VT_TICK_ROOM];
+    double most = 0;
+
+    for (int i = 0; i < t->count; i++) {
+        vt_ticks_label(label, t, i);
+        most = fmax(most, width_of(c, label));
+    }
+    return most;
+}
+
+static void choose(vt_ticks *out, const vt_axis *axis, double from, double to,
+                   int most, bool widen)
+{
+    if (!isfinite(from) || !isfinite(to))
+        from = 0, to = 1;
+    vt_ticks_choose(out, from, to, most, axis->whole, widen);
+}
+
+/* As many ticks as have room for their labels. */
+static void choose_x(vt_chart *h, cairo_t *c, double from, double to)
+{
+    for (int most = 12; most >= 2; most--) {
+        choose(&h->x, &h->figure->x, from, to, most, false);
+        if (h->x.count * (widest(c, &h->x) + 2 * PAD) < h->right - h->left)
+            break;
+    }
+}
+
+/* The place of the next entry of the legend; moves *x, *y behind it. */
+static void entry(double at[2], double *x, double *y, double width,
+                  const vt_chart *h)
+{
+    if (*x > PAD && *x + width > h->width - PAD) {
+        *x = PAD;
+        *y += LINE;
+    }
+    at[0] = *x, at[1] = *y;
+    *x += width + 2 * PAD;
+}
+
+static double name_room(const vt_chart *h)
+{
+    return h->width - 2 * PAD - KEY - GAP;
+}
+
+/* The legend's height; draws it if asked to. */
+static double legend(const vt_chart *h, cairo_t *c, bool draw)
+{
+    double x = PAD, y = PAD, at[2];
+
+    for (size_t i = 0; i < h->figure->count; i++) {
+        const vt_series *s = &h->figure->series[i];
+        char name[NAME_ROOM];
+
+        if (!appears(s))
+            continue;
+        entry(at, &x, &y, KEY + GAP + fit(name, c, s->name, name_room(h)), h);
+        if (!draw)
+            continue;
+        colour_of(c, i);
+        cairo_move_to(c, at[0], at[1] + LINE / 2);
+        cairo_line_to(c, at[0] + KEY, at[1] + LINE / 2);
+        cairo_stroke(c);
+        if (s->dots) {
+            cairo_arc(c, at[0] + KEY / 2, at[1] + LINE / 2, DOT, 0, 2 * M_PI);
+            cairo_fill(c);
+        }
+        grey(c, 0.1);
+        cairo_move_to(c, at[0] + KEY + GAP, at[1] + LINE / 2 + TEXT * 0.36);
+        cairo_show_text(c, name);
+    }
+    return y + LINE;
+}
+
+/* The width of an axis's labels beside the plot. */
+static double margin(cairo_t *c, const vt_ticks *t)
+{
+    return PAD + TEXT + GAP + widest(c, t) + 2 * GAP;
+}
+
+void vt_chart_layout(vt_chart *out, const vt_figure *figure, cairo_t *c)
+{
+    const vt_axis *axis[] = {&figure->left, &figure->right};
+    double from = figure->x.from, to = figure->x.to;
+    vt_chart h = {.figure = figure, .width = WIDTH};
+
+    set_font(c);
+    for (size_t i = 0; i < figure->count; i++)
+        if (extent(&from, &to, &figure->series[i], false))
+            h.used[figure->series[i].right] = true;
+    for (int right = 0; right < 2; right++) {
+        double low = axis[right]->from, high = axis[right]->to;
+
+        for (size_t i = 0; i < figure->count; i++)
+            if (figure->series[i].right == right)
+                extent(&low, &high, &figure->series[i], true);
+        choose(&h.y[right], axis[right], low, high, 6, true);
+    }
+    h.top = legend(&h, c, false) + PAD;
+    h.bottom = h.top + PLOT_HEIGHT;
+    h.height = h.bottom + 2 * GAP + 2 * TEXT + GAP + PAD;
+    h.left = h.used[0] ? margin(c, &h.y[0]) : 3 * PAD;
+    h.right = h.width - (h.used[1] ? margin(c, &h.y[1]) : 3 * PAD);
+    choose_x(&h, c, from, to);
+    *out = h;
+}
+
+/* ---- drawing ---- */
+
+static double place_x(const vt_chart *h, double v)
+{
+    return h->left +
+           (h->right - h->left) * (v - h->x.from) / (h->x.to - h->x.from);
+}
+
+static double place_y(const vt_chart *h, bool right, double v)
+{
+    const vt_ticks *t = &h->y[right];
+
+    return h->bottom + (h->top - h->bottom) * (v - t->from) / (t->to - t->from);
+}
+
+static void straight(cairo_t *c, double x0, double y0, double x1, double y1)
+{
+    cairo_move_to(c, floor(x0) + 0.5, floor(y0) + 0.5); /* centres of pixels */
+    cairo_line_to(c, floor(x1) + 0.5, floor(y1) + 0.5);
+    cairo_stroke(c);
+}
+
+/* Text whose middle is at (x, y). */
+static void centred(cairo_t *c, double x, double y, const char *text,
+                    double room, bool upright)
+{
+    char shown[NAME_ROOM];
+    const double width = fit(shown, c, text, room);
+
+    cairo_save(c);
+    cairo_translate(c, x, y);
+    if (upright)
+        cairo_rotate(c, -M_PI / 2);
+    cairo_move_to(c, -width / 2, TEXT * 0.36);
+    cairo_show_text(c, shown);
+    cairo_restore(c);
+}
+
+static void draw_y(const vt_chart *h, cairo_t *c, bool right)
+{
+    const vt_ticks *t = &h->y[right];
+    const double edge = right ? h->right : h->left;
+    const double out = right ? GAP : -GAP;
+    /* the grid is that of the left axis, if there is one */
+    const bool grid = !right || !h->used[0];
+    char label[VT_TICK_ROOM];
+
+    for (int i = 0; i < t->count; i++) {
+        const double y = place_y(h, right, vt_ticks_at(t, i));
+
+        cairo_set_line_width(c, 1);
+        grey(c, 0.87);
+        if (grid)
+            straight(c, h->left, y, h->right, y);
+        grey(c, 0.1);
+        straight(c, edge, y, edge + out, y);
+        vt_ticks_label(label, t, i);
+        cairo_move_to(c,
+                      edge + (right ? 2 * GAP : -2 * GAP - width_of(c, label)),
+                      y + TEXT * 0.36);
+        cairo_show_text(c, label);
+    }
+    straight(c, edge, h->top, edge, h->bottom);
+    centred(c, right ? h->width - PAD - TEXT / 2 : PAD + TEXT / 2,
+            (h->top + h->bottom) / 2,
+            right ? h->figure->right.label : h->figure->left.label,
+            h->bottom - h->top, true);
+}
+
+static void draw_x(const vt_chart *h, cairo_t *c)
+{
+    char label[VT_TICK_ROOM];
+
+    cairo_set_line_width(c, 1);
+    grey(c, 0.1);
+    for (int i = 0; i < h->x.count; i++) {
+        const double x = place_x(h, vt_ticks_at(&h->x, i));
+
+        straight(c, x, h->bottom, x, h->bottom + GAP);
+        vt_ticks_label(label, &h->x, i);
+        centred(c, x, h->bottom + 2 * GAP + TEXT / 2, label, h->width, false);
+    }
+    straight(c, h->left, h->bottom, h->right, h->bottom);
+    centred(c, (h->left + h->right) / 2,
+            h->bottom + 2 * GAP + TEXT + GAP + TEXT / 2, h->figure->x.label,
+            h->right - h->left, false);
+}
+
+static void draw_dot(cairo_t *c, double x, double y)
+{
+    cairo_arc(c, x, y, DOT, 0, 2 * M_PI);
+    cairo_fill(c);
+}
+
+static void draw_series(const vt_chart *h, cairo_t *c, size_t index)
+{
+    const vt_series *s = &h->figure->series[index];
+    const bool dots =
+        s->dots && (double)s->count * 3 * DOT < h->right - h->left;
+    bool before = false;
+
+    colour_of(c, index);
+    cairo_set_line_width(c, s->dots ? 2 : 1.5); /* many points: thin */
+    for (size_t i = 0; i < s->count; i++) {
+        if (is_shown(s->x[i], s->y[i]))
+            (before ? cairo_line_to : cairo_move_to)(
+                c, place_x(h, s->x[i]), place_y(h, s->right, s->y[i]));
+        before = is_shown(s->x[i], s->y[i]);
+    }
+    cairo_stroke(c);
+    before = false;
+    for (size_t i = 0; i < s->count; i++) {
+        const bool now = is_shown(s->x[i], s->y[i]);
+        const bool alone = !before && (i + 1 == s->count ||
+                                       !is_shown(s->x[i + 1], s->y[i + 1]));
+
+        if (now && (dots || alone)) /* a line of one point is not visible */
+            draw_dot(c, place_x(h, s->x[i]), place_y(h, s->right, s->y[i]));
+        before = now;
+    }
+}
+
+void vt_chart_draw(const vt_chart *h, cairo_t *c)
+{
+    grey(c, 1);
+    cairo_paint(c);
+    set_font(c);
+    cairo_set_line_cap(c, CAIRO_LINE_CAP_ROUND);
+    cairo_set_line_join(c, CAIRO_LINE_JOIN_ROUND);
+    cairo_set_line_width(c, 2);
+    legend(h, c, true);
+    for (int right = 0; right < 2; right++)
+        if (h->used[right])
+            draw_y(h, c, right);
+    draw_x(h, c);
+    for (size_t i = 0; i < h->figure->count; i++)
+        draw_series(h, c, i);
+}

@@ -1,0 +1,92 @@
+/*
+ * figure.c - load the module that draws, and write its figures to files.
+ */
+#include "plot/figure.h"
+
+#include "base/file.h"
+#include "base/helper.h"
+#include "plot/module.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const vt_plot *module; /* stays loaded */
+
+#ifdef VT_PLOT_CAIRO
+vitcl_status vt_figure_ready(void)
+{
+    vitcl_status st = VITCL_OK;
+    char path[PATH_MAX];
+    const vt_plot *found;
+    void *handle;
+
+    if (module)
+        return VITCL_OK;
+    VT_TRY(vt_helper_find(path, sizeof path, "vitcl-plot.so", "VITCL_PLOT",
+                          "draws figures"));
+    handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    if (!handle)
+        return vt_fail(VITCL_EIO, "figures cannot be drawn: %s", dlerror());
+    found = dlsym(handle, VT_PLOT_SYMBOL);
+    if (!found || strcmp(found->version, VITCL_VERSION) != 0) {
+        dlclose(handle);
+        return vt_fail(VITCL_EIO, "%s is not that of vitcl %s", path,
+                       VITCL_VERSION);
+    }
+    module = found;
+done:
+    return st;
+}
+#else
+vitcl_status vt_figure_ready(void)
+{
+    return vt_fail(VITCL_EUNSUPPORTED,
+                   "figures cannot be drawn: vitcl was built without Cairo");
+}
+#endif
+
+static bool ends_in(const char *path, const char *ending)
+{
+    const size_t n = strlen(path), m = strlen(ending);
+
+    return n > m && strcmp(path + n - m, ending) == 0;
+}
+
+vitcl_status vt_figure_write(const vt_figure *figure, const char *path)
+{
+    vitcl_status st = VITCL_OK;
+    const bool svg = ends_in(path, ".svg");
+    vt_newfile file = {0};
+    char *data = NULL;
+    const char *why;
+    size_t size = 0;
+    FILE *memory;
+
+    if (!svg && !ends_in(path, ".png"))
+        return vt_fail(VITCL_EINVAL, "%s: a figure is a .png or .svg file",
+                       path);
+    VT_TRY(vt_figure_ready());
+    memory = open_memstream(&data, &size);
+    if (!memory)
+        return vt_fail(VITCL_ENOMEM, "%s: out of memory for a figure", path);
+    why = module->draw(figure, svg, memory);
+    if (fclose(memory) != 0 && !why)
+        why = strerror(errno);
+    if (why) {
+        st = vt_fail(VITCL_EIO, "%s: cannot be drawn: %s", path, why);
+        goto done;
+    }
+    VT_TRY(vt_newfile_open(&file, path));
+    if (fwrite(data, 1, size, file.f) != size) {
+        st = vt_fail(VITCL_EIO, "%s: cannot write: %s", path, strerror(errno));
+        goto done;
+    }
+    VT_TRY(vt_newfile_commit(&file));
+done:
+    vt_newfile_discard(&file);
+    free(data);
+    return st;
+}

@@ -1,0 +1,17 @@
+/*
+ * module.h - what figure.c, in the program, finds in vitcl-plot.so.
+ */
+#ifndef VT_PLOT_MODULE_H
+#define VT_PLOT_MODULE_H
+#include "plot/figure.h"
+
+#include <stdio.h>
+
+#define VT_PLOT_SYMBOL "vt_plot_module"
+typedef struct vt_plot {
+    const char *version; /* of vitcl: the structs are those of one version */
+    /* Returns NULL, or why there is no figure. */
+    const char *(*draw)(const vt_figure *figure, bool svg, FILE *out);
+} vt_plot;
+
+#endif

@@ -1,0 +1,98 @@
+# curve.sh - the curve of a training: as PNG and SVG, of what the log says, whole
+# or not there.
+cat >config.json <<'J'
+{"architecture": "vit_tiny_patch16_224", "model_args": {"img_size": 8,
+ "patch_size": 4, "embed_dim": 4, "depth": 1, "num_heads": 1, "mlp_ratio": 1}}
+J
+mkdir -p data/bird data/cat
+for i in $(seq 12); do
+    for class in bird cat; do
+        { printf 'P6 2 2 255\n' && head -c 12 "$VT_DATA/sample.jpg"; } >data/$class/$i.ppm
+    done
+done
+given=(--config config.json --data data --batch 4 --epochs 3)
+for name in curve curve.pdf curve.PNG .png curve.png.gz /dev/full; do
+    run 2 train "${given[@]}" -o none --curve "$name"
+    says "--curve must be FILE.png or FILE.svg, not '$name'"
+done
+if [ -z "${VITCL_PLOT-}" ]; then
+    run 1 train "${given[@]}" -o none --curve curve.png
+    says 'built without Cairo'
+    [ ! -e none ] || fail "trained all the same"
+    exit 0
+fi
+VITCL_PLOT=$PWD/nowhere.so run 1 train "${given[@]}" -o none --curve curve.png
+says 'VITCL_PLOT=.*nowhere.so: no such module'
+echo text >text.so
+VITCL_PLOT=$PWD/text.so run 1 train "${given[@]}" -o none --curve curve.png
+says 'figures cannot be drawn: .*text.so'
+VITCL_PLOT=$VT_SIGNAL_AT_LIB run 1 train "${given[@]}" -o none --curve curve.png
+says 'is not that of vitcl [0-9]'
+[ ! -e none ] || fail "trained all the same"
+
+# check SVG LOG NAMES...: these lines are drawn, in their colours, with all points
+# of the log at their places.
+cat >check.py <<'P'
+import json, math, re, sys
+svg, log, names = open(sys.argv[1]).read(), open(sys.argv[2]), sys.argv[3:]
+log = [json.loads(line) for line in log]
+colours = {"loss": "0%,44.7", "accuracy": "83.5%,36.9", "held_out_loss": "0%,62",
+           "held_out_accuracy": "80%,47.5"}
+drawn = {name: [] for name in colours}
+for style, path in re.findall(r'<path style="([^"]*)" d="([^"]*)"', svg):
+    points = [tuple(map(float, p)) for p in
+              re.findall(r"[ML] ([\d.]+) ([\d.]+)", path)]
+    for name, colour in colours.items():
+        stroke = re.search(r"stroke:rgb\(([^)]*)\)", style)
+        if stroke and stroke[1].replace(" ", "").startswith(colour):
+            drawn[name].append(points)
+# Each has its line in the legend, and what has no points has none.
+for name, lines in drawn.items():
+    assert len(lines) == 2 * (name in names), (name, len(lines))
+steps = [r["step"] for r in log]
+for name in names:
+    want = [(r["step"], r[name]) for r in log if name in r]
+    key, got = sorted(drawn[name], key=lambda p: p[-1][1])
+    assert len(key) == 2 and key[0][1] == key[1][1], key
+    # An axis is linear: x goes by the step, y by the value. Cairo leaves out
+    # points within a straight line.
+    values = [v for _, v in want]
+    first, last, low, high = want[0][0], want[-1][0], min(values), max(values)
+    below, above = max(y for _, y in got), min(y for _, y in got)
+    assert below > above or low == high, name
+    for step, value in want:
+        x = got[0][0] + (got[-1][0] - got[0][0]) * (step - first) / (last - first)
+        y = below + (above - below) * (value - low) / ((high - low) or 1)
+        a, b = next((a, b) for a, b in zip(got, got[1:]) if x <= b[0] + 0.01)
+        there = a[1] + (b[1] - a[1]) * (x - a[0]) / (b[0] - a[0])
+        assert abs(there - y) < 0.05, (name, step, value, there, y)
+P
+run 0 train "${given[@]}" -o plain --log plain.json --curve plain.svg
+python3 check.py plain.svg plain.json loss accuracy || fail "another curve"
+run 0 train "${given[@]}" -o held --hold-out 8 --log held.json --curve held.svg
+python3 check.py held.svg held.json loss accuracy held_out_loss \
+    held_out_accuracy || fail "another curve"
+
+# The same as PNG; one that cannot be written leaves the old one.
+run 0 train "${given[@]}" -o png --curve held.png
+run 0 classify held.png
+run 0 train "${given[@]}" -o svg --curve held.svg
+cmp plain.svg held.svg || fail "the same training has another curve"
+cat >limited.py <<'P'
+import os, resource, signal, sys
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+n = os.path.getsize("held.svg") - 1
+resource.setrlimit(resource.RLIMIT_FSIZE, (n, n))
+os.execv(sys.argv[1], sys.argv[1:])
+P
+code=0
+python3 limited.py "$VITCL" train "${given[@]}" -o g --curve held.svg >out 2>err ||
+    code=$?
+[ $code = 1 ] || fail "status $code"
+err_has 'held.svg: cannot write: File too large'
+err_has 'done: '
+cmp held.svg plain.svg || fail "the old curve is gone"
+[ "$(compgen -G 'held.svg*')" = held.svg ] || fail "a part is left"
+cmp plain/model.safetensors g/model.safetensors || fail "another model"
+run 1 train "${given[@]}" -o h --curve nowhere/curve.png
+err_has '^vitcl train: nowhere/curve.png: cannot write: No such file'
