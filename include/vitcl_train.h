@@ -141,6 +141,9 @@ typedef struct {
     const char *objective;
 } vitcl_train_options;
 
+/* Can a training begin with this preset? VITCL_EINVAL: it is unknown. */
+VITCL_STATUS vitcl_train_preset(const char *preset);
+
 typedef struct {
     size_t size;
     uint64_t step, steps;   /* completed, total */

@@ -6,6 +6,7 @@
 #include "api/handles.h"
 #include "base/file.h"
 #include "base/memory.h"
+#include "train/arch_spec.h"
 #include "train/loop.h"
 #include "train/model_files.h"
 #include "train/run_dir.h"
@@ -93,6 +94,14 @@ static vitcl_status check_output(const char *folder)
                      folder);
 done:
     return st;
+}
+
+vitcl_status vitcl_train_preset(const char *preset)
+{
+    vt_arch_spec spec;
+
+    VT_GIVEN(preset);
+    return vt_arch_spec_preset(&spec, preset);
 }
 
 vitcl_status vitcl_train(vitcl_train_event *out, vitcl_device *device,

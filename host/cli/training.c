@@ -134,6 +134,8 @@ static int check(const training *t)
         return usage("--data PATH is required");
     if (!t->epochs)
         return usage("--epochs N is required");
+    if (t->preset && vitcl_train_preset(t->preset) != VITCL_OK)
+        return usage("%s", vitcl_last_error());
     return EXIT_OK;
 }
 
@@ -161,9 +163,7 @@ static int finish(const training *t, const vitcl_train_event *e,
  * error of the training itself would only happen again. */
 static int broke_off(const shown *s, const char *name, vitcl_status st)
 {
-    const int code = strncmp(vitcl_last_error(), "unknown preset ", 15) == 0
-                         ? usage("%s", vitcl_last_error())
-                         : failed();
+    const int code = failed();
     char path[4096];
     const int n =
         snprintf(path, sizeof path, "%s/training.safetensors", s->t->output);

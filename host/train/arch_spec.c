@@ -357,8 +357,9 @@ static vitcl_status read_config(vt_arch_spec *c, const vt_json *json,
     return VITCL_OK;
 }
 
-static vitcl_status read_preset(vt_arch_spec *c, const char *preset)
+vitcl_status vt_arch_spec_preset(vt_arch_spec *out, const char *preset)
 {
+    vt_arch_spec c = {.architecture = ""};
     int patch = 0;
 
     for (size_t i = 0; i < VT_COUNT(sizes); i++) {
@@ -366,9 +367,10 @@ static vitcl_status read_preset(vt_arch_spec *c, const char *preset)
 
         if (strncmp(preset, sizes[i].preset, n) == 0 &&
             sscanf(preset + n, "%4d", &patch) == 1 && patch > 0 && patch < 65) {
-            snprintf(c->architecture, sizeof c->architecture,
-                     "vit%spatch%d_224", sizes[i].word, patch);
-            name_defaults(c);
+            snprintf(c.architecture, sizeof c.architecture, "vit%spatch%d_224",
+                     sizes[i].word, patch);
+            name_defaults(&c);
+            *out = c;
             return VITCL_OK;
         }
     }
@@ -387,7 +389,8 @@ vitcl_status vt_arch_spec_read(vt_arch_spec *out, const char *preset,
     vt_arch_spec c = {.architecture = ""};
 
     VT_TRY(vt_config_types(json, path));
-    VT_TRY(json ? read_config(&c, json, path) : read_preset(&c, preset));
+    VT_TRY(json ? read_config(&c, json, path)
+                : vt_arch_spec_preset(&c, preset));
     if (height && width && height <= 4096 && width <= 4096)
         c.height = (int)height, c.width_px = (int)width;
     VT_TRY(check(&c, json ? path : preset));

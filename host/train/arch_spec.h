@@ -22,6 +22,8 @@ typedef struct vt_arch_spec {
     int stem_width, stages, layers[4], widths[4];
 } vt_arch_spec;
 
+/* Reads the name of a preset alone, such as "vit-ti/16". */
+vitcl_status vt_arch_spec_preset(vt_arch_spec *out, const char *preset);
 /* json NULL: use the preset. height or width 0: the spec's own. */
 vitcl_status vt_arch_spec_read(vt_arch_spec *out, const char *preset,
                                const vt_json *json, const char *path,
