@@ -56,8 +56,8 @@ typedef struct command {
     int (*run)(void *options, const words *operands);
 } command;
 
-/* All of them, in the order of --help; NULL-ended (main.c). */
-extern const command *const commands[];
+/* All of them, in the order of --help; NULL-ended. main() sets it. */
+extern const command *const *commands;
 /* Parses argv[1..], runs the command, returns its exit status. */
 int command_run(const command *c, int argc, char **argv);
 void command_help(const command *c);

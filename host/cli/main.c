@@ -16,20 +16,20 @@ extern const command cmd_classify, cmd_embed, cmd_forward, cmd_devices,
     cmd_convert, cmd_eval, cmd_fewshot, cmd_train, cmd_finetune, cmd_step,
     cmd_info, cmd_plan, cmd_bench, cmd_tune, cmd_selftest, cmd_completion;
 
-const command *const commands[] = {
+static const command *const table[] = {
     &cmd_classify,   &cmd_embed,   &cmd_forward, &cmd_devices, &cmd_info,
     &cmd_plan,       &cmd_convert, &cmd_eval,    &cmd_fewshot, &cmd_train,
     &cmd_finetune,   &cmd_step,    &cmd_bench,   &cmd_tune,    &cmd_selftest,
     &cmd_completion, NULL,
 };
-enum { COMMANDS = sizeof commands / sizeof *commands - 1 };
+enum { COMMANDS = sizeof table / sizeof *table - 1 };
 
 static void help(void)
 {
     printf("usage: vitcl COMMAND [options] [arguments]\n\n"
            "Runs Vision Transformers on any OpenCL device.\n\ncommands:\n");
     for (int i = 0; i < COMMANDS; i++)
-        printf("  %-10s %s\n", commands[i]->name, commands[i]->summary);
+        printf("  %-10s %s\n", table[i]->name, table[i]->summary);
     printf("\n`vitcl COMMAND --help` has the options of each; `man vitcl` has "
            "it all.\nA first try: vitcl classify -m DIR photo.jpg\n");
 }
@@ -37,8 +37,8 @@ static void help(void)
 static const command *find(const char *name)
 {
     for (int i = 0; i < COMMANDS; i++)
-        if (strcmp(commands[i]->name, name) == 0)
-            return commands[i];
+        if (strcmp(table[i]->name, name) == 0)
+            return table[i];
     return NULL;
 }
 
@@ -47,7 +47,7 @@ static int unknown(const char *word)
     const char *names[COMMANDS + 1] = {NULL}, *guess;
 
     for (int i = 0; i < COMMANDS; i++)
-        names[i] = commands[i]->name;
+        names[i] = table[i]->name;
     guess = nearest(word, names);
     if (guess)
         return usage("unknown command %s; did you mean vitcl %s?", word, guess);
@@ -103,6 +103,7 @@ int main(int argc, char **argv)
     /* Only one thread uses a device, so the first start may build programs in
      * processes. */
     setenv("VITCL_BUILD_FORK", "1", 0);
+    commands = table;
     guard_arguments(argv);
     code = run(argc, argv);
     if (vitcl_decode_note())

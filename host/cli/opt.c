@@ -13,6 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+const command *const *commands;
+
 /* Edit distance with transpositions (optimal string alignment). */
 static size_t distance(const char *a, const char *b)
 {
