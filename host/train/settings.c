@@ -7,6 +7,7 @@
 #include "base/json_print.h"
 #include "base/memory.h"
 #include "base/number.h"
+#include "base/text.h"
 #include "train/model_files.h"
 
 #include <math.h>
@@ -125,33 +126,28 @@ static vitcl_status to_json(vt_json **out, const vitcl_train_options *o,
 {
     vitcl_status st = VITCL_OK;
     vt_json *settings = NULL;
-    char *text = NULL;
-    size_t size = 0;
-    FILE *f = NULL;
+    char *json = NULL;
+    vt_text text;
 
     if (o->settings) {
         VT_TRY(vt_json_load(&settings, o->settings, 1 << 20, 8));
         VT_TRY(check_file(settings, o->settings));
     }
-    f = open_memstream(&text, &size);
-    if (!f) {
-        st = vt_fail(VITCL_ENOMEM, "out of memory for the settings");
-        goto done;
-    }
-    fputs("{\n  \"format\": \"vitcl-training\"", f);
-    put_options(f, o);
+    VT_TRY(vt_text_open(&text));
+    fputs("{\n  \"format\": \"vitcl-training\"", text.f);
+    put_options(text.f, o);
     if (settings) {
-        fputs(",\n  \"settings\": ", f);
-        vt_json_print(f, settings);
+        fputs(",\n  \"settings\": ", text.f);
+        vt_json_print(text.f, settings);
     }
-    put_number(f, "pictures", d ? vt_dataset_count(d) : 0);
-    put_number(f, "classes", d ? vt_dataset_classes(d) : 0);
-    fputs("\n}\n", f);
-    fclose(f);
-    VT_TRY(vt_json_parse(out, text, size, 10, "settings"));
+    put_number(text.f, "pictures", d ? vt_dataset_count(d) : 0);
+    put_number(text.f, "classes", d ? vt_dataset_classes(d) : 0);
+    fputs("\n}\n", text.f);
+    VT_TRY(vt_text_take(&json, &text));
+    VT_TRY(vt_json_parse(out, json, text.size, 10, "settings"));
 done:
     vt_json_free(settings);
-    free(text);
+    free(json);
     return st;
 }
 
@@ -327,18 +323,13 @@ static vitcl_status same_member(const vt_json *old, const vt_json *given,
 {
     vitcl_status st = VITCL_OK;
     char *text[2] = {NULL, NULL};
-    size_t size;
+    vt_text t;
 
     for (int i = 0; i < 2; i++) {
-        FILE *f = open_memstream(&text[i], &size);
-
-        if (!f) {
-            st = vt_fail(VITCL_ENOMEM, "out of memory for the settings");
-            goto done;
-        }
+        VT_TRY(vt_text_open(&t));
         if (i || old)
-            vt_json_print(f, i ? given : old);
-        fclose(f);
+            vt_json_print(t.f, i ? given : old);
+        VT_TRY(vt_text_take(&text[i], &t));
     }
     if (strcmp(text[0], text[1]) != 0)
         st = vt_fail(
