@@ -76,6 +76,7 @@ typedef struct vt_preprocess {
 vitcl_status vt_preprocess_timm(vt_preprocess *out, const vt_json *config,
                                 uint32_t height, uint32_t width,
                                 const char *name);
+const char *vt_timm_filter(vt_filter filter); /* timm's "interpolation" */
 /* preprocessor NULL: the defaults of transformers for that type. */
 vitcl_status vt_preprocess_hf(vt_preprocess *out, const vt_json *preprocessor,
                               const char *model_type, uint32_t height,

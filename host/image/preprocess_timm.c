@@ -25,14 +25,20 @@ static const char *const timm_keys[] = {
     /* also present in old files that have no pretrained_cfg */
     "num_features", "global_pool", "model_args", "num_labels", "labels", NULL};
 
+/* in the order of Pillow's numbers */
+static const char *const filters[] = {"nearest", "lanczos", "bilinear",
+                                      "bicubic", "box",     "hamming"};
+
+const char *vt_timm_filter(vt_filter filter)
+{
+    return filters[filter];
+}
+
 static bool timm_filter(vt_filter *out, const char *word)
 {
-    static const char *const words[] = {"nearest", "lanczos", "bilinear",
-                                        "bicubic", "box",     "hamming"};
-
-    for (unsigned i = 0; i < VT_COUNT(words); i++)
-        if (strcmp(word, words[i]) == 0) {
-            *out = (vt_filter)i; /* in the order of Pillow's numbers */
+    for (unsigned i = 0; i < VT_COUNT(filters); i++)
+        if (strcmp(word, filters[i]) == 0) {
+            *out = (vt_filter)i;
             return true;
         }
     return false;
