@@ -9,6 +9,7 @@
 
 #include "base/file.h"
 #include "base/memory.h"
+#include "convert/timm.h"
 #include "models/preprocess.h"
 #include "weights/sidecar.h"
 
@@ -23,6 +24,7 @@ typedef struct job {
     vt_tensors *raw;
     vt_weights *weights;
     vt_target target;
+    char *args; /* timm's model_args */
     vt_preprocess how;
     vt_file_dtype dtype;
 } job;
@@ -45,38 +47,14 @@ static vitcl_status read_dtype(vt_file_dtype *out, const char *word)
     return VITCL_OK;
 }
 
-/* ---- the model in the other library ---- */
-
-static const char *timm_hybrid(const vt_config *c)
-{
-    if (c->stem_only)
-        return "vit_tiny_r_s16_p8_224";
-    if (c->stem_stages == 3)
-        return "vit_base_r50_s16_224";
-    if (c->stem_stages == 4 && c->stem_layers[2] == 6)
-        return "vit_large_r50_s32_224";
-    return "vit_small_r26_s32_224";
-}
-
 /* What only vitcl can train: no other library can load it. */
-static vitcl_status check_variant(const job *j, const char *library)
+static vitcl_status check_timm(const job *j)
 {
-    const vt_config *c = vt_model_config(j->model);
-    const vt_json *args = vt_json_get(vt_model_json(j->model), "model_args");
-    const char *lacks =
-        c->pos_kind != VT_POS_1D || c->pos_injection != VT_AT_STEM
-            ? "these position embeddings"
-        : c->pre_logits ? "a pre-logits layer"
-        : c->pre_norm && c->classes && !c->final_norm && !c->fc_norm
-            ? "a head on patches without a norm"
-        : strcmp(c->family, "resnet") == 0 && vt_json_get(args, "layers")
-            ? "this number of layers in its stages"
-            : NULL;
+    const char *lacks = vt_timm_lacks(j->model);
 
-    if (!lacks)
-        return VITCL_OK;
-    return vt_fail(VITCL_EUNSUPPORTED, "%s: %s has no model with %s", j->path,
-                   library, lacks);
+    return lacks ? vt_fail(VITCL_EUNSUPPORTED, "%s: timm has no model with %s",
+                           j->path, lacks)
+                 : VITCL_OK;
 }
 
 static vitcl_status to_timm(job *j)
@@ -86,132 +64,18 @@ static vitcl_status to_timm(job *j)
     vt_target *t = &j->target;
     bool zero = false;
 
-    t->to = VT_TO_TIMM;
-    VT_TRY(check_variant(j, "timm"));
+    VT_TRY(check_timm(j));
     if (c->pos_embed && c->pos_prefix && c->class_token)
         VT_TRY(vt_weight_is_zero(&zero, j->weights, "pos_embed",
                                  (uint64_t)c->width));
+    t->to = strcmp(c->family, "beit") == 0 ? VT_TO_TIMM_BEIT : VT_TO_TIMM;
     /* timm's models with registers have position embeddings for patches only;
      * the conversion to HF added a row of zeros. */
     t->no_embed_class =
         c->class_token && (c->pos_prefix == 0 || c->registers > 0 || zero);
-    if (strcmp(c->family, "hybrid") == 0) {
-        t->type = timm_hybrid(c);
-    } else if (c->dist_token) {
-        t->type = "deit_base_distilled_patch16_224";
-    } else if (strcmp(c->family, "beit") == 0) {
-        t->to = VT_TO_TIMM_BEIT;
-        t->type = "beit_base_patch16_224";
-    } else if (c->pre_norm) {
-        t->type = c->act == VT_ACT_GELU_QUICK
-                      ? "vit_base_patch16_clip_quickgelu_224"
-                      : "vit_base_patch16_clip_224";
-    } else if (c->attn_pool) {
-        t->type = "vit_base_patch16_siglip_224";
-    } else if (c->layer_scale) {
-        t->type = c->swiglu && c->registers ? "vit_giant_patch14_reg4_dinov2"
-                  : c->swiglu               ? "vit_giant_patch14_dinov2"
-                  : c->registers            ? "vit_base_patch14_reg4_dinov2"
-                  : t->no_embed_class       ? "deit3_base_patch16_224"
-                                            : "vit_base_patch14_dinov2";
-    } else {
-        t->type = "vit_base_patch16_224";
-    }
+    t->type = vt_timm_architecture(c, t->no_embed_class);
 done:
     return st;
-}
-
-static const struct {
-    vt_export_to to;
-    const char *type, *with_head, *without, *prefix;
-} hf_types[] = {
-    {VT_TO_HF_DEIT, "deit", "DeiTForImageClassificationWithTeacher",
-     "DeiTModel", "deit."},
-    {VT_TO_HF_BEIT, "beit", "BeitForImageClassification", "BeitModel", "beit."},
-    {VT_TO_HF_CLIP, "clip_vision_model", "CLIPVisionModelWithProjection",
-     "CLIPVisionModel", "vision_model."},
-    {VT_TO_HF_SIGLIP, "siglip_vision_model", "SiglipVisionModel",
-     "SiglipVisionModel", "vision_model."},
-    {VT_TO_HF_DINOV2, "dinov2", "Dinov2ForImageClassification", "Dinov2Model",
-     "dinov2."},
-    {VT_TO_HF_DINOV2_GLU, "dinov2", "Dinov2ForImageClassification",
-     "Dinov2Model", "dinov2."},
-    {VT_TO_HF_VIT, "vit", "ViTForImageClassification", "ViTModel", "vit."},
-};
-
-static vt_export_to hf_kind(const vt_config *c)
-{
-    return c->dist_token                    ? VT_TO_HF_DEIT
-           : strcmp(c->family, "beit") == 0 ? VT_TO_HF_BEIT
-           : c->pre_norm                    ? VT_TO_HF_CLIP
-           : c->attn_pool                   ? VT_TO_HF_SIGLIP
-           : c->layer_scale && c->swiglu    ? VT_TO_HF_DINOV2_GLU
-           : c->layer_scale                 ? VT_TO_HF_DINOV2
-                                            : VT_TO_HF_VIT;
-}
-
-/* NULL, or what HF's class for this model type does not support. Tensors that
- * it does not have are found when they are written. */
-static const char *hf_lacks(const vt_config *c, vt_export_to to)
-{
-    const bool mean = c->pool == VT_POOL_MEAN || c->pool == VT_POOL_MAX;
-    const bool dino = to == VT_TO_HF_DINOV2 || to == VT_TO_HF_DINOV2_GLU;
-
-    if (c->rope || c->post_norm || c->stem_stages || c->stem_only)
-        return "rotary positions, post-norm blocks or a ResNet stem";
-    if (!c->proj_bias || !c->fc_bias)
-        return "layers without a bias";
-    if (to == VT_TO_HF_SIGLIP)
-        return c->classes ? "a classifier on an attention-pooled tower" : NULL;
-    if (to == VT_TO_HF_BEIT)
-        return c->qkv_bias ? NULL : "BEiT without q and v biases";
-    if (!c->class_token)
-        return "a model without a class token";
-    if (mean && c->classes)
-        return "a head on pooled patches";
-    if (c->registers && !dino)
-        return "registers without layer scale";
-    if (dino && c->swiglu && c->mlp % 8)
-        return "a SwiGLU width that is not a multiple of 8";
-    if (c->swiglu && !dino)
-        return "SwiGLU without layer scale";
-    return NULL;
-}
-
-static vitcl_status to_hf(job *j)
-{
-    const vt_config *c = vt_model_config(j->model);
-    const vt_export_to to = hf_kind(c);
-    const char *lacks = hf_lacks(c, to);
-    const bool head = c->classes || c->projection;
-    vt_target *t = &j->target;
-
-    if (strcmp(c->family, "resnet") == 0)
-        return vt_fail(VITCL_EUNSUPPORTED,
-                       "%s: a ResNet can only be written with --to timm",
-                       j->path);
-    if (c->source == VT_SOURCE_TIMM && check_variant(j, "HF") != VITCL_OK)
-        return VITCL_EUNSUPPORTED;
-    if (lacks)
-        return vt_fail(VITCL_EUNSUPPORTED,
-                       "%s: HF transformers has no class for %s: try --to timm",
-                       j->path, lacks);
-    for (size_t i = 0; i < VT_COUNT(hf_types); i++)
-        if (hf_types[i].to == to)
-            *t =
-                (vt_target){to, hf_types[i].type,
-                            head ? hf_types[i].with_head : hf_types[i].without,
-                            head || to == VT_TO_HF_CLIP || to == VT_TO_HF_SIGLIP
-                                ? hf_types[i].prefix
-                                : "",
-                            false};
-    if (c->registers) {
-        t->type = "dinov2_with_registers";
-        t->architecture = head ? "Dinov2WithRegistersForImageClassification"
-                               : "Dinov2WithRegistersModel";
-        t->prefix = head ? "dinov2_with_registers." : "";
-    }
-    return VITCL_OK;
 }
 
 /* ---- writing ---- */
@@ -233,19 +97,50 @@ done:
     return st;
 }
 
+static const char *label_of(const void *model, uint32_t index)
+{
+    return vt_hf_label(model, index);
+}
+
+static const char *name_of(const void *model, uint32_t index)
+{
+    return vt_model_longname(model, index);
+}
+
 static void put_timm(FILE *f, const job *j)
 {
-    vt_convert_timm(f, j->model, &j->target, &j->how);
+    const vt_config *c = vt_model_config(j->model);
+    const vt_target *t = &j->target;
+    const int classes = c->classes ? c->classes : c->projection;
+
+    vt_timm_config_write(
+        f,
+        &(vt_timm_config){
+            .full = true,
+            .architecture = t->type,
+            .pool = vt_timm_pool(c),
+            .classes = (uint32_t)classes,
+            .features = c->width,
+            .args = j->args,
+            .height = c->height,
+            .width = c->width_px,
+            .how = j->how,
+            .classifier = c->dist_token ? "[\"head\", \"head_dist\"]" : NULL,
+            .labels =
+                c->classes && label_of(j->model, 0) ? (uint32_t)c->classes : 0,
+            .label = label_of,
+            .description = name_of,
+            .of = j->model});
 }
 
 static void put_hf(FILE *f, const job *j)
 {
-    vt_convert_hf(f, j->model, &j->target);
+    vt_hf_config(f, j->model, &j->target);
 }
 
 static void put_preprocessor(FILE *f, const job *j)
 {
-    vt_convert_preprocessor(f, &j->how);
+    vt_hf_preprocessor(f, &j->how);
 }
 
 /* Writes the names of another library. */
@@ -261,7 +156,11 @@ static vitcl_status translate(job *j, bool timm, const char *file)
 
     VT_TRY(vt_model_preprocess(&j->how, j->model, (uint32_t)c->height,
                                (uint32_t)c->width_px));
-    VT_TRY(timm ? to_timm(j) : to_hf(j));
+    VT_TRY(timm ? to_timm(j) : vt_hf_target(&j->target, j->model, j->path));
+    if (timm)
+        VT_TRY(vt_timm_args_new(&j->args, c, j->target.type,
+                                j->target.no_embed_class, c->height,
+                                c->width_px));
     how.to = j->target.to;
     how.prefix = j->target.prefix;
     how.metadata = timm ? NULL : metadata;
@@ -364,12 +263,13 @@ vitcl_status vitcl_convert(const char *folder, const char *path, const char *to,
                (timm ? VT_SOURCE_TIMM : VT_SOURCE_HF) &&
            strcmp(vt_weights_dialect(j.weights), to) == 0;
     if (same && timm)
-        VT_TRY(check_variant(&j, "timm"));
+        VT_TRY(check_timm(&j));
     VT_TRY(same ? keep_names(&j, timm, file) : translate(&j, timm, file));
 done:
     if (st != VITCL_OK && made)
         rmdir(folder); /* it stays if it is not empty */
     free(file);
+    free(j.args);
     vt_weights_free(j.weights);
     vt_tensors_free(j.raw);
     vt_model_close(j.model);

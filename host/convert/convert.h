@@ -1,5 +1,5 @@
 /*
- * convert.h - the configs of converted weights: for convert.c.
+ * convert.h - a model in the words of the target library: for this folder.
  */
 #ifndef VT_CONVERT_CONVERT_H
 #define VT_CONVERT_CONVERT_H
@@ -18,11 +18,13 @@ typedef struct vt_target {
     bool no_embed_class; /* timm: pos_embed has no rows for prefix tokens */
 } vt_target;
 
-/* config.json of each library. */
-void vt_convert_timm(FILE *f, const vt_model *m, const vt_target *t,
-                     const vt_preprocess *how);
-void vt_convert_hf(FILE *f, const vt_model *m, const vt_target *t);
-/* preprocessor_config.json */
-void vt_convert_preprocessor(FILE *f, const vt_preprocess *how);
+/* ---- hf.c ---- */
+/* path: for messages. */
+vitcl_status vt_hf_target(vt_target *out, const vt_model *m, const char *path);
+/* config.json, preprocessor_config.json */
+void vt_hf_config(FILE *f, const vt_model *m, const vt_target *t);
+void vt_hf_preprocessor(FILE *f, const vt_preprocess *how);
+/* A class's label; NULL if there is none, or one that transformers made up. */
+const char *vt_hf_label(const vt_model *m, uint32_t index);
 
 #endif

@@ -71,7 +71,7 @@ static void put_args(char *text, size_t size, const vt_arch_spec *c)
     else
         PUT("[%d, %d]", c->patch_h, c->patch_w);
     PUT(", \"embed_dim\": %d, \"depth\": %d, \"num_heads\": %d, "
-        "\"mlp_ratio\": %.9g",
+        "\"mlp_ratio\": %.17g",
         c->width, c->depth, c->heads, c->mlp_ratio);
     if (!c->class_token)
         PUT(", \"class_token\": false");
@@ -116,17 +116,16 @@ vitcl_status vt_arch_spec_config(char **out, const vt_arch_spec *c,
     vitcl_status st = VITCL_OK;
     char args[512], stem[192] = "";
     uint32_t h = (uint32_t)c->height, w = (uint32_t)c->width_px;
-    vt_words words = {.architecture = c->architecture,
-                      .pool = c->mean ? "avg" : "token",
-                      .args = args,
-                      .height = c->height,
-                      .width = c->width_px,
-                      .d = d,
-                      .more = stem};
+    vt_timm_config words = {.architecture = c->architecture,
+                            .pool = c->mean ? "avg" : "token",
+                            .args = args,
+                            .height = c->height,
+                            .width = c->width_px,
+                            .more = stem};
 
     if (c->resnet) {
         put_resnet(args, sizeof args, c);
-        words.first_conv = "stem.conv", words.classifier = "head.fc";
+        words.first_conv = "stem.conv", words.classifier = "\"head.fc\"";
     } else {
         put_args(args, sizeof args, c);
     }
@@ -141,7 +140,7 @@ vitcl_status vt_arch_spec_config(char **out, const vt_arch_spec *c,
         /* small pictures are used whole; others are cropped */
         words.crop_pct = VT_MIN(h, w) > 64 ? 0.9 : 1;
     }
-    VT_TRY(vt_config_text_new(out, &words));
+    VT_TRY(vt_model_files_config(out, &words, d));
 done:
     return st;
 }

@@ -10,6 +10,7 @@
  */
 #include "base/json_print.h"
 #include "base/memory.h"
+#include "base/text.h"
 #include "models/config.h"
 #include "models/model.h"
 #include "models/preprocess.h"
@@ -108,13 +109,12 @@ done:
 static vitcl_status keep_args(char **out, const vt_json *args, int height,
                               int width, bool native)
 {
-    char *text = NULL;
-    size_t size = 0;
-    FILE *f = open_memstream(&text, &size);
+    vitcl_status st;
+    const char *comma = "";
+    vt_text text;
     bool sized = !native;
 
-    if (!f)
-        return vt_fail(VITCL_ENOMEM, "out of memory for a config");
+    VT_TRY(vt_text_open(&text));
     for (const vt_json *m = vt_json_first(args); m; m = vt_json_next(m)) {
         if (strcmp(vt_json_key(m), "img_size") == 0) {
             sized = true;
@@ -123,21 +123,17 @@ static vitcl_status keep_args(char **out, const vt_json *args, int height,
         if (strcmp(vt_json_key(m), "representation_size") == 0 ||
             strcmp(vt_json_key(m), "num_classes") == 0)
             continue; /* belongs to the old head */
-        vt_json_print_string(f, vt_json_key(m));
-        fputs(": ", f);
-        vt_json_print(f, m);
-        fputs(", ", f);
+        fputs(comma, text.f);
+        vt_json_print_string(text.f, vt_json_key(m));
+        fputs(": ", text.f);
+        vt_json_print(text.f, m);
+        comma = ", ";
     }
     if (sized)
-        fprintf(f, "\"img_size\": [%d, %d], ", height, width);
-    if (fclose(f) != 0) {
-        free(text);
-        return vt_fail(VITCL_ENOMEM, "out of memory for a config");
-    }
-    if (size >= 2)
-        text[size - 2] = 0;
-    *out = text;
-    return VITCL_OK;
+        fprintf(text.f, "%s\"img_size\": [%d, %d]", comma, height, width);
+    VT_TRY(vt_text_take(out, &text));
+done:
+    return st;
 }
 
 /* A hybrid's stem settings. */
@@ -145,87 +141,37 @@ static vitcl_status keep_stem(char **out, const vt_json *json)
 {
     static const char *const keys[] = {"stem_width", "stem_layers",
                                        "stem_block", "stem_widths"};
-    size_t size = 0;
-    FILE *f = open_memstream(out, &size);
+    vitcl_status st;
+    vt_text text;
 
-    if (!f)
-        return vt_fail(VITCL_ENOMEM, "out of memory for a config");
+    VT_TRY(vt_text_open(&text));
     for (size_t i = 0; i < VT_COUNT(keys); i++) {
         const vt_json *m = vt_json_get(json, keys[i]);
 
         if (m) {
-            fprintf(f, "  \"%s\": ", keys[i]);
-            vt_json_print(f, m);
-            fputs(",\n", f);
+            fprintf(text.f, "  \"%s\": ", keys[i]);
+            vt_json_print(text.f, m);
+            fputs(",\n", text.f);
         }
     }
-    if (fclose(f) != 0)
-        return vt_fail(VITCL_ENOMEM, "out of memory for a config");
-    return VITCL_OK;
-}
-
-static vitcl_status new_args(char **out, const vt_config *c, int height,
-                             int width)
-{
-    const int prefix = c->class_token + c->registers;
-    const bool mean = c->pool == VT_POOL_MEAN;
-    const char *act = c->act == VT_ACT_GELU_TANH    ? "gelu_tanh"
-                      : c->act == VT_ACT_GELU_QUICK ? "quick_gelu"
-                                                    : NULL;
-    char more[256] = "";
-    size_t n = 0;
-
-#define PUT(...) n += (size_t)snprintf(more + n, sizeof more - n, __VA_ARGS__)
-    if (!c->class_token)
-        PUT(", \"class_token\": false");
-    if (c->registers)
-        PUT(", \"reg_tokens\": %d", c->registers);
-    if (c->pos_embed && c->pos_prefix == 0 && prefix)
-        PUT(", \"no_embed_class\": true");
-    if (!c->qkv_bias)
-        PUT(", \"qkv_bias\": false");
-    if (!c->proj_bias)
-        PUT(", \"proj_bias\": false");
-    if (c->layer_scale)
-        PUT(", \"init_values\": 1e-05");
-    if (act)
-        PUT(", \"act_layer\": \"%s\"", act);
-    if (mean)
-        PUT(", \"global_pool\": \"avg\", \"fc_norm\": %s",
-            c->fc_norm ? "true" : "false");
-#undef PUT
-    return vt_format(out,
-                     "\"img_size\": [%d, %d], \"patch_size\": %d, "
-                     "\"embed_dim\": %d, \"depth\": %d, \"num_heads\": %d, "
-                     "\"mlp_ratio\": %.9g%s",
-                     height, width,
-                     c->stem_width[0] ? c->patch_h / 16 : c->patch_h, c->width,
-                     c->depth, c->heads, (double)c->mlp / c->width, more);
-}
-
-/* timm's name for a model in another library's file; NULL if its tensors have
- * other names or layouts than timm's. */
-static const char *timm_name(const vt_config *c)
-{
-    static const struct {
-        const char *family, *name;
-    } names[] = {{"vit", "vit_base_patch16_224"},
-                 {"deit", "deit_base_distilled_patch16_224"},
-                 {"dinov2", "vit_base_patch14_dinov2"}};
-
-    if (c->swiglu || c->attn_pool || c->projection || c->patch_h != c->patch_w)
-        return NULL;
-    for (size_t i = 0; i < VT_COUNT(names); i++)
-        if (strcmp(names[i].family, c->family) == 0)
-            return names[i].name;
-    return NULL;
+    VT_TRY(vt_text_take(out, &text));
+done:
+    return st;
 }
 
 bool vt_model_files_finetunes(const vt_model *m)
 {
+    static const char *const families[] = {"vit", "deit", "dinov2"};
     const vt_config *c = vt_model_config(m);
 
-    return c->source == VT_SOURCE_TIMM || timm_name(c);
+    if (c->source == VT_SOURCE_TIMM)
+        return true;
+    if (c->swiglu || c->attn_pool || c->projection || c->patch_h != c->patch_w)
+        return false;
+    for (size_t i = 0; i < VT_COUNT(families); i++)
+        if (strcmp(families[i], c->family) == 0)
+            return true;
+    return false;
 }
 
 static vitcl_status describe(char **out, vt_model *m, int height, int width,
@@ -234,34 +180,37 @@ static vitcl_status describe(char **out, vt_model *m, int height, int width,
     vitcl_status st = VITCL_OK;
     const vt_config *c = vt_model_config(m);
     const vt_json *json = vt_model_json(m);
-    const bool timm = c->source == VT_SOURCE_TIMM;
+    const bool no_embed_class =
+        c->pos_embed && c->pos_prefix == 0 && c->class_token + c->registers > 0;
     char *args = NULL, *stem = NULL;
-    vt_words w = {.height = height, .width = width, .d = d, .more = ""};
+    vt_timm_config t = {.height = height, .width = width};
 
-    if (timm) {
+    if (c->source == VT_SOURCE_TIMM) {
         const vt_json *cfg = vt_json_get(json, "pretrained_cfg");
+        const bool resnet = strcmp(c->family, "resnet") == 0;
 
-        w.architecture = c->name;
-        w.pool = c->attn_pool ? "map" : "token";
-        vt_json_string(&w.pool, vt_json_get(json, "global_pool"));
-        vt_json_number(&w.crop_pct, vt_json_get(cfg, "crop_pct"));
-        vt_json_number(&w.eps, vt_json_get(json, "layer_norm_eps"));
-        if (strcmp(c->family, "resnet") == 0)
-            w.first_conv = "stem.conv", w.classifier = "head.fc";
+        t.architecture = c->name;
+        t.pool = c->attn_pool ? "map" : "token";
+        vt_json_string(&t.pool, vt_json_get(json, "global_pool"));
+        vt_json_number(&t.crop_pct, vt_json_get(cfg, "crop_pct"));
+        vt_json_number(&t.eps, vt_json_get(json, "layer_norm_eps"));
+        if (resnet)
+            t.first_conv = "stem.conv", t.classifier = "\"head.fc\"";
         VT_TRY(keep_args(&args, vt_json_get(json, "model_args"), height, width,
-                         w.first_conv != NULL || /* takes no img_size */
+                         resnet || /* takes no img_size */
                              (height == c->height && width == c->width_px)));
         VT_TRY(keep_stem(&stem, json));
-        w.more = stem;
+        t.more = stem;
     } else {
-        w.architecture = timm_name(c);
-        w.pool = c->pool == VT_POOL_MEAN ? "avg" : "token";
-        w.eps = (double)c->eps;
-        VT_TRY(new_args(&args, c, height, width));
+        t.architecture = vt_timm_architecture(c, no_embed_class);
+        t.pool = vt_timm_pool(c);
+        t.eps = (double)c->eps;
+        VT_TRY(vt_timm_args_new(&args, c, t.architecture, no_embed_class,
+                                height, width));
     }
-    w.args = args;
-    VT_TRY(vt_model_preprocess(&w.how, m, (uint32_t)height, (uint32_t)width));
-    VT_TRY(vt_config_text_new(out, &w));
+    t.args = args;
+    VT_TRY(vt_model_preprocess(&t.how, m, (uint32_t)height, (uint32_t)width));
+    VT_TRY(vt_model_files_config(out, &t, d));
 done:
     free(args);
     free(stem);

@@ -4,11 +4,9 @@
 #include "train/model_files.h"
 
 #include "base/file.h"
-#include "base/json_print.h"
 #include "base/memory.h"
-#include "base/number.h"
+#include "base/text.h"
 
-#include <math.h>
 #include <string.h>
 
 void vt_model_files_free(vt_model_files *p)
@@ -83,84 +81,23 @@ done:
 
 /* ---- config.json ---- */
 
-static void put_three(FILE *f, const char *key, const float v[3])
+static const char *class_of(const void *dataset, uint32_t index)
 {
-    vt_print(f, "    \"%s\": [%.9g, %.9g, %.9g],\n", key, (double)v[0],
-             (double)v[1], (double)v[2]);
+    return vt_dataset_class(dataset, index);
 }
 
-/* timm resizes to floor(size / crop_pct); half a pixel guards against rounding.
- */
-static double crop_pct(const vt_words *w)
+vitcl_status vt_model_files_config(char **out, vt_timm_config *c,
+                                   const vt_dataset *d)
 {
-    const vt_preprocess *p = &w->how;
+    vitcl_status st;
+    vt_text text;
 
-    if (w->crop_pct > 0)
-        return w->crop_pct;
-    if (p->fit == VT_FIT_NONE || p->resize_height <= p->height)
-        return 1;
-    return (double)p->height / ((double)p->resize_height + 0.5);
-}
-
-static uint32_t classes_of(const vt_words *w)
-{
-    return w->d ? vt_dataset_classes(w->d) : 0;
-}
-
-static void put_cfg(FILE *f, const vt_words *w)
-{
-    static const char *const filters[] = {
-        [VT_NEAREST] = "nearest",   [VT_LANCZOS] = "lanczos",
-        [VT_BILINEAR] = "bilinear", [VT_BICUBIC] = "bicubic",
-        [VT_BOX] = "box",           [VT_HAMMING] = "hamming"};
-    const char *mode = w->how.fit == VT_FIT_SQUASH   ? "squash"
-                       : w->how.fit == VT_FIT_BORDER ? "border"
-                                                     : "center";
-
-    vt_print(f,
-             "  \"pretrained_cfg\": {\n    \"input_size\": [3, %d, %d],\n"
-             "    \"interpolation\": \"%s\",\n    \"crop_pct\": %.9g,\n"
-             "    \"crop_mode\": \"%s\",\n",
-             w->height, w->width, filters[w->how.filter], crop_pct(w), mode);
-    put_three(f, "mean", w->how.mean);
-    put_three(f, "std", w->how.std);
-    fprintf(f,
-            "    \"num_classes\": %u,\n"
-            "    \"first_conv\": \"%s\",\n    \"classifier\": \"%s\"\n  },\n",
-            classes_of(w), w->first_conv ? w->first_conv : "patch_embed.proj",
-            w->classifier ? w->classifier : "head");
-}
-
-vitcl_status vt_config_text_new(char **out, const vt_words *w)
-{
-    char *text = NULL;
-    size_t size = 0;
-    FILE *f = open_memstream(&text, &size);
-    bool bad;
-
-    if (!f)
-        return vt_fail(VITCL_ENOMEM, "out of memory for a config");
-    fputs("{\n  \"architecture\": ", f);
-    vt_json_print_string(f, w->architecture);
-    fprintf(f, ",\n  \"num_classes\": %u,\n  \"global_pool\": \"%s\",\n",
-            classes_of(w), w->pool);
-    if (w->eps > 0)
-        vt_print(f, "  \"layer_norm_eps\": %.9g,\n", w->eps);
-    if (w->args[0])
-        fprintf(f, "  \"model_args\": {%s},\n", w->args);
-    fputs(w->more, f);
-    put_cfg(f, w);
-    fputs("  \"label_names\": [", f);
-    for (uint32_t i = 0; i < classes_of(w); i++) {
-        fputs(i ? ", " : "", f);
-        vt_json_print_string(f, vt_dataset_class(w->d, i));
-    }
-    fputs("]\n}\n", f);
-    bad = ferror(f) != 0;
-    if (fclose(f) != 0 || bad) {
-        free(text);
-        return vt_fail(VITCL_ENOMEM, "out of memory for a config");
-    }
-    *out = text;
-    return VITCL_OK;
+    c->classes = c->labels = d ? vt_dataset_classes(d) : 0;
+    c->label = class_of;
+    c->of = d;
+    VT_TRY(vt_text_open(&text));
+    vt_timm_config_write(text.f, c);
+    VT_TRY(vt_text_take(out, &text));
+done:
+    return st;
 }

@@ -12,6 +12,7 @@
  */
 #ifndef VT_TRAIN_MODEL_FILES_H
 #define VT_TRAIN_MODEL_FILES_H
+#include "convert/timm.h"
 #include "data/dataset.h"
 #include "image/image.h"
 #include "models/model.h"
@@ -47,19 +48,8 @@ vitcl_status vt_model_files_finetune(vt_model_files *out, vt_model *m,
                                      uint32_t height, uint32_t width,
                                      const vt_dataset *d);
 
-/* ---- config.json ---- */
-
-typedef struct vt_words { /* contents of config.json */
-    const char *architecture, *pool;
-    const char *args; /* JSON members of model_args, or "" */
-    double eps;       /* 0: the architecture's own */
-    int height, width;
-    vt_preprocess how;
-    double crop_pct;                     /* 0: from `how` */
-    const char *first_conv, *classifier; /* tensors; NULL: a ViT's */
-    const vt_dataset *d; /* whose classes; NULL: no classifier */
-    const char *more; /* further members at the top, each "  \"a\": 1,\n"; "" */
-} vt_words;
-vitcl_status vt_config_text_new(char **out, const vt_words *w);
+/* The text of config.json; the classes are the dataset's. d NULL: none. */
+vitcl_status vt_model_files_config(char **out, vt_timm_config *c,
+                                   const vt_dataset *d);
 
 #endif

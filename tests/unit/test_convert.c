@@ -6,6 +6,7 @@
  * 2 pixels, five classes; their numbers are arbitrary.
  */
 #include "base/memory.h"
+#include "convert/timm.h"
 #include "support/paths.h"
 #include "support/pictures.h"
 #include "weights/weights.h"
@@ -364,6 +365,29 @@ Test(convert, changes_types)
             }
             vt_tensors_free(a), vt_tensors_free(b);
             end();
+        }
+}
+
+/* timm's MLP has int(embed_dim * mlp_ratio) rows, as our config must say. */
+Test(convert, the_ratio_gives_the_width)
+{
+    for (int width = 1; width <= 96; width++)
+        for (int mlp = 1; mlp <= 4 * width; mlp++) {
+            const vt_config c = {.width = width, .mlp = mlp, .heads = 1};
+            vt_json *json = NULL;
+            double ratio = 0;
+            char *args = NULL, text[512];
+
+            cr_assert_eq(vt_timm_args_new(&args, &c, "vit_base_patch16_224",
+                                          false, 32, 32),
+                         VITCL_OK, "%s", vt_message());
+            snprintf(text, sizeof text, "{%s}", args);
+            cr_assert_eq(vt_json_parse(&json, text, strlen(text), 4, "args"),
+                         VITCL_OK, "%s", vt_message());
+            cr_assert(vt_json_number(&ratio, vt_json_get(json, "mlp_ratio")));
+            cr_expect_eq((int)(width * ratio), mlp, "%d of %d", mlp, width);
+            vt_json_free(json);
+            free(args);
         }
 }
 

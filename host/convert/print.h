@@ -1,0 +1,18 @@
+/*
+ * print.h - lines of a config.json: for host/convert only.
+ */
+#ifndef VT_CONVERT_PRINT_H
+#define VT_CONVERT_PRINT_H
+#include <stdio.h>
+
+/* Each writes "  \"key\": value,\n". */
+void vt_put_text(FILE *f, const char *key, const char *value);
+/* Enough digits to read the same float again. */
+void vt_put_three(FILE *f, const char *key, const float v[3]);
+/* One number if both sides are equal. */
+void vt_put_sides(FILE *f, const char *key, int h, int w);
+
+/* A ratio r with (int)(base * r) == product, for libraries that truncate. */
+double vt_ratio_of(int product, int base);
+
+#endif

@@ -1,0 +1,50 @@
+/*
+ * timm.h - a model as timm has it: for converting and for training.
+ */
+#ifndef VT_CONVERT_TIMM_H
+#define VT_CONVERT_TIMM_H
+#include "image/image.h"
+#include "models/model.h"
+
+#include <stdio.h>
+
+/* ---- a model of ours in timm's words ---- */
+
+/* What the model has and no model of timm's: only vitcl can load it. NULL:
+ * nothing. */
+const char *vt_timm_lacks(const vt_model *m);
+/* The constructor whose arguments can describe the model. no_embed_class: the
+ * position embeddings have no rows for prefix tokens. */
+const char *vt_timm_architecture(const vt_config *c, bool no_embed_class);
+const char *vt_timm_pool(const vt_config *c); /* global_pool */
+/* The members of model_args, for that constructor and pictures of this size. */
+vitcl_status vt_timm_args_new(char **out, const vt_config *c,
+                              const char *architecture, bool no_embed_class,
+                              int height, int width);
+
+/* ---- config.json ---- */
+
+typedef struct vt_timm_config {
+    /* A file to be published: also fields that timm writes and nobody needs, a
+     * line for each label, and crop_pct with all digits. */
+    bool full;
+    const char *architecture, *pool;
+    uint32_t classes;
+    int features;     /* num_features; 0: left out */
+    double eps;       /* layer_norm_eps, which timm ignores; 0: left out */
+    const char *args; /* members of model_args; "" or NULL: none */
+    const char *more; /* further members at the top, each "  \"a\": 1,\n" */
+    int height, width;
+    vt_preprocess how;
+    double crop_pct;                     /* 0: from `how` */
+    const char *first_conv, *classifier; /* of tensors, the second as JSON;
+                                          * NULL: a ViT's */
+    uint32_t labels;                     /* 0: none */
+    const char *(*label)(const void *of, uint32_t index);
+    const char *(*description)(const void *of, uint32_t index); /* or NULL */
+    const void *of;
+} vt_timm_config;
+/* The one writer; errors stay in the stream. */
+void vt_timm_config_write(FILE *f, const vt_timm_config *c);
+
+#endif
