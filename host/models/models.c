@@ -90,16 +90,34 @@ done:
     return st;
 }
 
-/* {"0": text} */
-static void read_ids(vt_model *m, const vt_json *ids)
+/* names: a list, or {"0": text}; NULL or empty: none. Another number of names
+ * is of another model: none can be trusted. */
+static vitcl_status read_names(vt_model *m, const vt_json *names,
+                               const char *key)
 {
-    for (const vt_json *v = vt_json_first(ids); v; v = vt_json_next(v)) {
-        char *end = NULL;
-        const unsigned long id = strtoul(vt_json_key(v), &end, 10);
+    const size_t named = vt_json_count(names);
+    const bool numbered = vt_json_is_object(names);
+    unsigned long id = 0;
 
-        if (end != vt_json_key(v) && *end == 0 && id < m->labels)
-            vt_json_string(&m->label[id], v);
+    if (m->labels && named && named != m->labels)
+        return vt_fail(VITCL_ECORRUPT,
+                       "%s: the config's %s names %zu classes, but the model "
+                       "has %u; correct or remove it",
+                       m->path, key, named, m->labels);
+    for (const vt_json *v = m->labels ? vt_json_first(names) : NULL; v;
+         v = vt_json_next(v), id++) {
+        char *end = NULL;
+
+        if (numbered)
+            id = strtoul(vt_json_key(v), &end, 10);
+        if (numbered && (end == vt_json_key(v) || *end || id >= m->labels))
+            return vt_fail(VITCL_ECORRUPT,
+                           "%s: the config's %s must have the numbers 0 to %u "
+                           "as keys; correct or remove it",
+                           m->path, key, m->labels - 1);
+        vt_json_string(&m->label[id], v);
     }
+    return VITCL_OK;
 }
 
 /* timm: label_names, in order or by number, label_descriptions{name: text}.
@@ -107,25 +125,20 @@ static void read_ids(vt_model *m, const vt_json *ids)
 static vitcl_status read_labels(vt_model *m)
 {
     vitcl_status st = VITCL_OK;
-    const vt_json *names = vt_json_get(m->json, "label_names");
+    const char *key = "label_names";
+    const vt_json *names = vt_json_get(m->json, key);
     const vt_json *texts = vt_json_get(m->json, "label_descriptions");
     const vt_json *text = vt_json_first(texts);
     const uint32_t n = (uint32_t)VT_MAX(m->config.classes, 0);
-    uint32_t i = 0;
 
     VT_TRY(VT_NEW(&m->label, n + 1));
     VT_TRY(VT_NEW(&m->longname, n + 1));
     m->labels = n;
     if (m->config.source == VT_SOURCE_HF && !names)
-        names = vt_json_get(m->json, "id2label");
-    if (vt_json_is_object(names))
-        read_ids(m, names);
-    else
-        for (const vt_json *v = vt_json_first(names); v && i < n;
-             v = vt_json_next(v), i++)
-            vt_json_string(&m->label[i], v);
+        names = vt_json_get(m->json, key = "id2label");
+    VT_TRY(read_names(m, names, key));
     /* descriptions are usually in the same order: try the next one first */
-    for (i = 0; i < n; i++) {
+    for (uint32_t i = 0; i < n; i++) {
         if (!m->label[i])
             continue;
         if (!text || strcmp(vt_json_key(text), m->label[i]) != 0)

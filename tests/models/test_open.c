@@ -289,6 +289,65 @@ Test(open, wrong_configs)
     expect_refusal(folder, VITCL_ECORRUPT, "config.json", "");
 }
 
+/* Labels of another model: too few, too many, or not for these classes. An
+ * empty list says nothing. */
+Test(open, needs_a_label_for_each_class)
+{
+    static const struct {
+        const char *from, *key, *labels, *complaint;
+    } all[] = {
+        {TIMM, "label_names", "[\"a\", \"b\", \"c\", \"d\"]",
+         "label_names names 4 classes, but the model has 5"},
+        {TIMM, "label_names", "[\"a\", \"b\", \"c\", \"d\", \"e\", \"f\"]",
+         "label_names names 6 classes, but the model has 5"},
+        {TIMM, "label_names", "{\"0\": \"a\", \"4\": \"e\"}",
+         "label_names names 2 classes, but the model has 5"},
+        {TIMM, "label_names",
+         "{\"1\": \"a\", \"2\": \"b\", \"3\": \"c\", \"4\": \"d\", "
+         "\"5\": \"e\"}",
+         "label_names must have the numbers 0 to 4"},
+        {TIMM, "label_names", "[]", NULL},
+        {TIMM, "label_names", "null", NULL},
+        {TIMM, "label_names",
+         "{\"4\": \"e\", \"3\": \"d\", \"2\": \"c\", \"1\": \"b\", "
+         "\"0\": \"a\"}",
+         NULL},
+        {HF, "id2label", "{\"0\": \"a\", \"1\": \"b\"}",
+         "id2label names 2 classes, but the model has 5"},
+        {HF, "id2label",
+         "{\"0\": \"a\", \"1\": \"b\", \"2\": \"c\", \"3\": \"d\", "
+         "\"x\": \"e\"}",
+         "id2label must have the numbers 0 to 4"},
+    };
+    static char config[1 << 16];
+    char folder[256], path[512], key[32];
+
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        const char *at;
+        vt_model *m = NULL;
+
+        snprintf(path, sizeof path, "%s/config.json", all[i].from);
+        snprintf(key, sizeof key, "\"%s\":", all[i].key);
+        at = strstr(get(path), key);
+        cr_assert_not_null(at, "%s", path);
+        snprintf(config, sizeof config, "%.*s%s %s, \"old\":%s",
+                 (int)(at - get(path)), get(path), key, all[i].labels,
+                 at + strlen(key));
+        damage(folder, all[i].from, config, NULL, NULL, NULL);
+        if (all[i].complaint) {
+            expect_refusal(folder, VITCL_ECORRUPT, all[i].complaint, folder);
+            continue;
+        }
+        cr_expect_eq(vt_model_open(&m, folder), VITCL_OK, "%s", vt_message());
+        if (m && all[i].labels[0] == '{')
+            cr_expect_str_eq(vt_model_label(m, 4), "e");
+        else if (m)
+            cr_expect_null(vt_model_label(m, 4));
+        vt_model_close(m);
+        discard(folder);
+    }
+}
+
 Test(open, names_the_family)
 {
     vt_model *m = NULL;
