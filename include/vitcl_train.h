@@ -135,9 +135,9 @@ typedef struct {
     uint32_t checkpoint_steps; /* also save every so many steps; 0: only after
                                   each epoch */
     /* NULL or "classes". "masked-patch": pre-train from scratch without labels;
-     * the model predicts the mean colour of hidden patches (Adam, cosine, as in
+     * the model predicts the mean colour of masked patches (Adam, cosine, as in
      * arXiv 2010.11929, B.1.2). The result has no classifier and must be
-     * fine-tuned. Losses and accuracies are over hidden patches. */
+     * fine-tuned. Losses and accuracies are over masked patches. */
     const char *objective;
 } vitcl_train_options;
 

@@ -284,8 +284,8 @@ const command cmd_bench = {
     "",
     "Time a model on a device",
     "Times forwards from f32 pixels in host memory to logits in host memory. "
-    "The most\nthat the device can do is measured in the same run, in the same "
-    "precision.\nPictures a second and GFLOP/s are of the median.",
+    "The\npeak of the device is measured in the same run, in the same "
+    "precision. Pictures\nper second and GFLOP/s are computed from the median.",
     options,
     sizeof(bench),
     run};

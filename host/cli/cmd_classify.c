@@ -251,9 +251,9 @@ const command cmd_classify = {
     "classify",
     "PICTURE|FOLDER|-...",
     "Name what pictures show",
-    "Folders are walked in sorted order; - reads a list of paths from standard "
+    "Folders are read in sorted order; - reads a list of paths from standard "
     "input.\nIn a pipe each class is a line: picture, rank, label, name, "
-    "probability, with\ntabs between. A picture that cannot be read is "
+    "probability, separated\nby tabs. A picture that cannot be read is "
     "reported on stderr (its row of\n--logits is NaN), the others are "
     "answered, and the exit status is 1.",
     options,

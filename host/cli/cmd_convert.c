@@ -12,7 +12,7 @@ static const opt options[] = {
     OPT_ROW(convert, 'm', "model", OPT_TEXT, "DIR",
             "checkpoint: a folder or a weight file; else VITCL_MODEL",
             common.model),
-    {'o', "out", OPT_TEXT, "DIR", "the folder to write; made if missing",
+    {'o', "out", OPT_TEXT, "DIR", "the folder to write; created if missing",
      offsetof(convert, out)},
     {0, "to", OPT_CHOICE, "timm|hf", "whose names (default timm)",
      offsetof(convert, to)},
@@ -43,8 +43,8 @@ const command cmd_convert = {
     "",
     "Write a checkpoint in timm's or Hugging Face's form",
     "Reads what the other commands read: safetensors, Google's .npz, PyTorch "
-    "files.\nA checkpoint of the wanted kind keeps its names and configs. The "
-    "same\ncheckpoint gives the same bytes.",
+    "files.\nA checkpoint that has the requested form keeps its names and "
+    "configs. The\nsame checkpoint always gives the same bytes.",
     options,
     sizeof(convert),
     run};

@@ -240,13 +240,13 @@ const command cmd_devices = {
     "devices",
     "",
     "List OpenCL devices",
-    "GEMM is the matrix multiplication that classify uses there, tuned how "
-    "many\nentries of `vitcl tune` it uses. A driver that fails spoils its own "
-    "line only.\n--json says by which instructions a CPU multiplies in bf16 "
-    "and int8, as far as\nthey were tried; one that failed its trial or cannot "
-    "be tried is named on stderr.\n`-d` of the other commands and VITCL_DEVICE "
-    "take the index, "
-    "part of a name, cpu, gpu or any.",
+    "GEMM is the matrix multiplication that classify uses there, tuned the "
+    "number of\nentries of `vitcl tune` that it uses. If a driver fails, only "
+    "its own line shows an\nerror. --json also shows the instructions with "
+    "which a CPU multiplies in bf16 and\nint8, if they have been tried; those "
+    "that failed or cannot be tried are named on\nstderr. `-d` of the other "
+    "commands and VITCL_DEVICE take the index, part of a\nname, cpu, gpu or "
+    "any.",
     options,
     sizeof(devices),
     run};

@@ -251,10 +251,10 @@ const command cmd_embed = {
     "embed",
     "PICTURE|FOLDER|-...",
     "Write the features of pictures",
-    "One row a picture, in input order, of tensor `features`; the row of a "
-    "picture\nthat cannot be read is NaN (in JSON lines it has an `error`), "
-    "and the exit\nstatus is 1. class is the class token, tokens all tokens, "
-    "both behind the final\nnorm.",
+    "Tensor `features` has one row for each picture, in input order; the row "
+    "of a picture\nthat cannot be read is NaN (in JSON lines it has an "
+    "`error`), and the exit\nstatus is 1. class is the class token, tokens "
+    "are all tokens, both after the final\nnorm.",
     options,
     sizeof(embed),
     run};

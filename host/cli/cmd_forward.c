@@ -197,8 +197,8 @@ const command cmd_forward = {
     "forward",
     "",
     "Run pixel values through a model and write the tensors",
-    "Writes what the model yields (logits and so on), and with --keep what "
-    "flows\ninside: embed, block.<i>, attention.<i> (probabilities), norm, "
+    "Writes the model's outputs, such as logits, and with --keep tensors from "
+    "the\ninside: embed, block.<i>, attention.<i> (probabilities), norm, "
     "features.",
     options,
     sizeof(forward),

@@ -275,8 +275,8 @@ const command cmd_selftest = {
     "selftest",
     "",
     "Check a device's numbers",
-    "Runs a small model with every matrix multiplication and compares. Takes "
-    "some\nseconds. Include all it prints in a bug report.",
+    "Runs a small model with every matrix multiplication and compares the "
+    "results.\nTakes some seconds. Include all that it prints in a bug report.",
     options,
     sizeof(selftest),
     run};

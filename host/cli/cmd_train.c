@@ -9,7 +9,7 @@ static const opt options[] = {
     OPT_ROW(training, 0, "config", OPT_TEXT, "FILE",
             "or a config.json in timm's form", config),
     OPT_ROW(training, 0, "objective", OPT_CHOICE, "classes|masked-patch",
-            "classes (default), or the colours of hidden patches, without "
+            "classes (default), or the colours of masked patches, without "
             "labels",
             objective),
     TRAINING_OPTIONS,

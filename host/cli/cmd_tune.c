@@ -135,11 +135,11 @@ const command cmd_tune = {
     "tune",
     "",
     "Search this device's fastest parameters",
-    "Of the matrix multiplication that --gemm names (else the device's "
-    "default), in one\nprecision, for a model's sizes. Every candidate is "
-    "checked, and measured in a\nprocess of its own. The best is kept in "
-    "~/.config/vitcl/tuned, one line a device,\ndriver version, kernel and "
-    "precision, and used by every later run there.",
+    "These are parameters of the matrix multiplication that --gemm names "
+    "(otherwise of\nthe device's default), in one precision, for a model's "
+    "sizes. Every candidate is\nchecked and measured in a process of its own. "
+    "The best is stored in\n~/.config/vitcl/tuned, one line for each device, "
+    "driver version, kernel and\nprecision, and used by every later run there.",
     options,
     sizeof(tune),
     run};

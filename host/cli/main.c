@@ -31,7 +31,7 @@ static void help(void)
     for (int i = 0; i < COMMANDS; i++)
         printf("  %-10s %s\n", table[i]->name, table[i]->summary);
     printf("\n`vitcl COMMAND --help` has the options of each; `man vitcl` has "
-           "it all.\nA first try: vitcl classify -m DIR photo.jpg\n");
+           "all details.\nA first try: vitcl classify photo.jpg\n");
 }
 
 static const command *find(const char *name)

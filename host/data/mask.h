@@ -1,5 +1,5 @@
 /*
- * mask.h - masked patch prediction: which patches are hidden and what the model
+ * mask.h - masked patch prediction: which patches are masked and what the model
  * predicts for them (Dosovitskiy et al. 2020, arXiv:2010.11929, B.1.2).
  *
  * Half of the patches are corrupted: 80 % of those become a learnt [mask]

@@ -1,5 +1,5 @@
 /*
- * test_mask.c - masked patch prediction: which patches are hidden and
+ * test_mask.c - masked patch prediction: which patches are masked and
  * predicted, the gradient, and a whole pre-training with fine-tuning.
  */
 #include "data/mask.h"
