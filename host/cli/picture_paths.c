@@ -282,7 +282,8 @@ static int next_byte(picture_paths *s)
             return c;
         if (errno != EINTR) {
             snprintf(s->error, sizeof s->error, "standard input: %s",
-                     strerror(errno));
+                     errno == EBADF ? "it is closed, so there is no list"
+                                    : strerror(errno));
             return EOF;
         }
         clearerr(stdin);

@@ -53,8 +53,12 @@ static const char *hf_lacks(const vt_config *c, vt_export_to to)
     const bool mean = c->pool == VT_POOL_MEAN || c->pool == VT_POOL_MAX;
     const bool dino = to == VT_TO_HF_DINOV2 || to == VT_TO_HF_DINOV2_GLU;
 
-    if (c->rope || c->post_norm || c->stem_stages || c->stem_only)
-        return "rotary positions, post-norm blocks or a ResNet stem";
+    if (c->rope)
+        return "rotary positions";
+    if (c->post_norm)
+        return "post-norm blocks";
+    if (c->stem_stages || c->stem_only)
+        return "a ResNet stem";
     if (!c->proj_bias || !c->fc_bias)
         return "layers without a bias";
     if (to == VT_TO_HF_SIGLIP)
@@ -90,7 +94,7 @@ vitcl_status vt_hf_target(vt_target *t, const vt_model *m, const char *path)
                        missing);
     if (lacks)
         return vt_fail(VITCL_EUNSUPPORTED,
-                       "%s: HF transformers has no class for %s: try --to timm",
+                       "%s: HF transformers has no class for %s; use --to timm",
                        path, lacks);
     for (size_t i = 0; i < VT_COUNT(hf_types); i++)
         if (hf_types[i].to == to)

@@ -217,7 +217,8 @@ static vitcl_status add_part(vt_dataset *d, const char *path, const char *file)
     d->part_count++;
     if (p->file.size == 0 || p->file.size % d->record != 0) {
         st = vt_fail(VITCL_ECORRUPT,
-                     "%s: %zu bytes is not a multiple of the record size %zu",
+                     "%s: %zu bytes is not a multiple of the record size %zu; "
+                     "is the file complete?",
                      full, p->file.size, d->record);
         goto done;
     }

@@ -18,13 +18,15 @@ vitcl_status vt_picture_check(uint32_t width, uint32_t height, const char *name)
     if (width == 0 || height == 0)
         return vt_fail(VITCL_ECORRUPT, "%s: invalid picture size %ux%u", name,
                        width, height);
-    if (width > VT_SIDE_MAX || height > VT_SIDE_MAX ||
-        (uint64_t)width * height > most)
+    if (width > VT_SIDE_MAX || height > VT_SIDE_MAX)
         return vt_fail(VITCL_ECORRUPT,
-                       "%s: %ux%u pixels, more than the limit of %u "
-                       "million pixels (%u per side)",
-                       name, width, height, (unsigned)(most / 1000000),
-                       VT_SIDE_MAX);
+                       "%s: %ux%u pixels, more than the limit of %u per side",
+                       name, width, height, VT_SIDE_MAX);
+    if ((uint64_t)width * height > most)
+        return vt_fail(VITCL_ECORRUPT,
+                       "%s: %ux%u pixels, more than the limit of %u million, "
+                       "which VITCL_DECODE_PIXELS sets",
+                       name, width, height, (unsigned)(most / 1000000));
     return VITCL_OK;
 }
 

@@ -213,7 +213,9 @@ static vitcl_status check_rest(const audit *a)
                        "%s: %s is missing (the file looks like a %s)", m->path,
                        a->first, m->arch->looks);
     if (a->wrong[0])
-        return vt_fail(VITCL_ECORRUPT, "%s: %s", m->path, a->wrong);
+        return vt_fail(VITCL_ECORRUPT, "%s: %s%s", m->path, a->wrong,
+                       m->json ? "; does config.json belong to these weights?"
+                               : "");
     for (size_t i = 0; m->weights && i < vt_weights_count(m->weights); i++) {
         const char *name = vt_weights_at(m->weights, i)->name;
         if (!a->used[i] && !harmless(m, name) && surplus++ == 0)

@@ -332,10 +332,11 @@ static vitcl_status same_member(const vt_json *old, const vt_json *given,
         VT_TRY(vt_text_take(&text[i], &t));
     }
     if (strcmp(text[0], text[1]) != 0)
-        st = vt_fail(
-            VITCL_EINVAL,
-            "%s began with %s %.80s, not %.80s; leave it out to resume", folder,
-            vt_json_key(given), text[0][0] ? text[0] : "unset", text[1]);
+        st = vt_fail(VITCL_EINVAL,
+                     "%s: this training began with %s %.80s, not %.80s; omit "
+                     "%s to resume",
+                     folder, vt_json_key(given), text[0][0] ? text[0] : "unset",
+                     text[1], vt_json_key(given));
 done:
     free(text[0]);
     free(text[1]);

@@ -48,8 +48,8 @@ static vitcl_status check_freeze(const vt_trainer *t)
                   fnmatch(*p, vt_value_of(t->plan, v)->name, 0) == 0;
         if (!any)
             return vt_fail(VITCL_EINVAL,
-                           "no parameter matches \"%.80s\", so nothing can be "
-                           "frozen by it",
+                           "no parameter matches \"%.80s\"; parameters have "
+                           "names such as blocks.0.attn.qkv.weight",
                            *p);
     }
     return VITCL_OK;

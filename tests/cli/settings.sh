@@ -98,7 +98,8 @@ run 0 train --resume -o model
 for bad in '--lr 0.5|lr 0.0001[0-9]*, not 0.5' '--hold-out 3|hold_out unset, not 3' \
     '--epochs 2|epochs 1, not 2' '--augment none|augment "light", not "none"'; do
     run 1 train --resume -o model ${bad%|*}
-    says "model began with ${bad#*|}; leave it out to resume"
+    name=${bad#*|}
+    says "model: this training began with $name; omit ${name%% *} to resume"
 done
 cp model/training.json whole.json
 while IFS='|' read -r edit says; do

@@ -7,7 +7,7 @@ cp "$picture" a.jpg
 code=0
 "$VITCL" classify -k 1 - <&- >out 2>err || code=$?
 [ $code = 1 ] || fail "closed stdin: status $code"
-err_has 'standard input: Bad file descriptor'
+err_has 'standard input: it is closed, so there is no list'
 code=0
 "$VITCL" classify --json a.jpg >&- 2>err || code=$?
 [ $code = 1 ] || fail "closed stdout: status $code"
