@@ -49,10 +49,19 @@ static vt_model *open_with(const char *name, const char *const *change)
     return m;
 }
 
+static vt_config config_with(const char *name, const char *const *change)
+{
+    vt_model *m = open_with(name, change);
+    const vt_config c = *vt_model_config(m);
+
+    vt_model_close(m);
+    return c;
+}
+
 Test(config, epsilon)
 {
     static const struct {
-        const char *name, *change[3];
+        const char *name, *change[5];
         float eps;
     } all[] = {
         {"timm_vit", {NULL}, 1e-6f},
@@ -67,27 +76,15 @@ Test(config, epsilon)
         {"hf_dinov2", {"1e-06", "null"}, 1e-6f},
         {"hf_clip", {"1e-05", "null"}, 1e-5f},
         {"hf_siglip", {"1e-06", "null"}, 1e-6f},
+        /* ViT-MSN is a ViT with another default */
+        {"hf_vit_bare", {"\"vit\"", "\"vit_msn\"", "1e-12", "null"}, 1e-6f},
     };
 
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
-        vt_model *m = open_with(all[i].name, all[i].change);
-        cr_expect_eq(vt_model_config(m)->eps, all[i].eps, "%s, %s: %g",
-                     all[i].name, all[i].change[1],
-                     (double)vt_model_config(m)->eps);
-        vt_model_close(m);
+        const vt_config c = config_with(all[i].name, all[i].change);
+        cr_expect_eq(c.eps, all[i].eps, "%s, %s: %g", all[i].name,
+                     all[i].change[1], (double)c.eps);
     }
-}
-
-/* ViT-MSN is a ViT with another default. */
-Test(config, epsilon_of_msn)
-{
-    static const char *const msn[] = {
-        "\"model_type\": \"vit\"", "\"model_type\": \"vit_msn\"",
-        "\"layer_norm_eps\": 1e-12", "\"x\": 1", NULL};
-    vt_model *m = open_with("hf_vit_bare", msn);
-
-    cr_expect_eq(vt_model_config(m)->eps, 1e-6f);
-    vt_model_close(m);
 }
 
 Test(config, activation)
@@ -113,11 +110,9 @@ Test(config, activation)
     };
 
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
-        vt_model *m = open_with(all[i].name, all[i].change);
-        cr_expect_eq(vt_model_config(m)->act, all[i].act, "%s, %s: %d",
-                     all[i].name, all[i].change[1],
-                     (int)vt_model_config(m)->act);
-        vt_model_close(m);
+        const vt_config c = config_with(all[i].name, all[i].change);
+        cr_expect_eq(c.act, all[i].act, "%s, %s: %d", all[i].name,
+                     all[i].change[1], (int)c.act);
     }
 }
 
@@ -140,15 +135,13 @@ Test(config, pooling)
     };
 
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
-        vt_model *m = open_with(all[i].name, NULL);
-        const vt_config *c = vt_model_config(m);
+        const vt_config c = config_with(all[i].name, NULL);
 
-        cr_expect_eq(c->pool, all[i].pool, "%s", all[i].name);
-        if (c->pool != VT_POOL_TOKEN)
-            cr_expect_eq(c->pool_first, all[i].first, "%s: %d", all[i].name,
-                         c->pool_first);
-        cr_expect_eq(c->pool_max_mean, all[i].both, "%s", all[i].name);
-        vt_model_close(m);
+        cr_expect_eq(c.pool, all[i].pool, "%s", all[i].name);
+        if (c.pool != VT_POOL_TOKEN)
+            cr_expect_eq(c.pool_first, all[i].first, "%s: %d", all[i].name,
+                         c.pool_first);
+        cr_expect_eq(c.pool_max_mean, all[i].both, "%s", all[i].name);
     }
 }
 
@@ -161,7 +154,7 @@ Test(config, computes_only_rows_that_are_read)
     const struct {
         const char *name;
         const char *const *keep;
-        int rows, last; /* in the end; of the last of two blocks */
+        int rows, last; /* after all blocks; in the last of two blocks */
     } all[] = {
         {"timm_vit", none, 1, 1},
         {"timm_vit", norm, 0, 0},
@@ -175,18 +168,16 @@ Test(config, computes_only_rows_that_are_read)
 
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
         const vt_plan_options o = {.keep = all[i].keep};
-        vt_model *m = open_with(all[i].name, NULL);
-        const vt_config *c = vt_model_config(m);
+        const vt_config c = config_with(all[i].name, NULL);
         vt_plan *p = NULL;
 
         cr_assert_eq(vt_plan_new(&p, &o), VITCL_OK);
-        cr_expect_eq(vt_vit_rows(p, c), all[i].rows, "case %zu: %d", i,
-                     vt_vit_rows(p, c));
-        cr_expect_eq(vt_vit_block_rows(p, c, 1), all[i].last, "case %zu: %d", i,
-                     vt_vit_block_rows(p, c, 1));
-        cr_expect_eq(vt_vit_block_rows(p, c, 0), 0, "case %zu", i);
+        cr_expect_eq(vt_vit_rows(p, &c), all[i].rows, "case %zu: %d", i,
+                     vt_vit_rows(p, &c));
+        cr_expect_eq(vt_vit_block_rows(p, &c, 1), all[i].last, "case %zu: %d",
+                     i, vt_vit_block_rows(p, &c, 1));
+        cr_expect_eq(vt_vit_block_rows(p, &c, 0), 0, "case %zu", i);
         vt_plan_free(p);
-        vt_model_close(m);
     }
 }
 

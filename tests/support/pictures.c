@@ -160,3 +160,24 @@ char *vt_test_config(const char *folder, const char *more)
     vt_test_text(folder, "config.json", text);
     return vt_test_path(folder, "config.json");
 }
+
+int vt_test_look(void *watch, const vitcl_train_event *e)
+{
+    vt_test_watch *w = watch;
+
+    if (w->events++ == 0)
+        w->first = e->loss;
+    return w->stop && e->step >= w->stop;
+}
+
+void vt_test_same(const char *a, const char *b, const char *file)
+{
+    size_t n = 0, m = 0;
+    unsigned char *x = vt_test_bytes(&n, a, file);
+    unsigned char *y = vt_test_bytes(&m, b, file);
+
+    cr_assert(x && y && n == m, "%s: %zu and %zu bytes", file, n, m);
+    cr_expect(memcmp(x, y, n) == 0, "%s differs after resuming", file);
+    free(x);
+    free(y);
+}

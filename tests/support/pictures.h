@@ -4,6 +4,9 @@
 #ifndef VT_TESTS_PICTURES_H
 #define VT_TESTS_PICTURES_H
 #include <stddef.h>
+#include <stdint.h>
+
+#include <vitcl_train.h>
 
 /* A new folder in the temporary folder; valid until the next call. */
 char *vt_test_folder(void);
@@ -23,5 +26,14 @@ char *vt_test_path(const char *folder, const char *name);
 /* config.json of a ViT for 32x32 pixels that trains quickly; `more` is appended
  * to its model_args. Returns its path. */
 char *vt_test_config(const char *folder, const char *more);
+
+/* Watches a training: a context for vt_test_look(). */
+typedef struct vt_test_watch {
+    uint64_t stop, events; /* stop after this step; 0: never */
+    double first;          /* the first loss */
+} vt_test_watch;
+int vt_test_look(void *watch, const vitcl_train_event *e);
+/* Fails unless `file` has the same bytes in the folders a and b. */
+void vt_test_same(const char *a, const char *b, const char *file);
 
 #endif

@@ -14,6 +14,12 @@
 #define RESNET(wide, args)                                                     \
     "{\"architecture\": \"resnetv2_50x" wide "_bit\"" args "}"
 
+#define ARGS(args) ", \"model_args\": {" args "}"
+#define TWO "\"layers\": [1, 2], \"channels\": [128, 256]"
+/* widths, layers and stages of a ResNet-50 */
+#define STAGES(wide)                                                           \
+    {256 * (wide), 512 * (wide), 1024 * (wide), 2048 * (wide)}, {3, 4, 6, 3}, 4
+
 static void read_text(vt_arch_spec *c, vt_json **json, const char *text)
 {
     cr_assert_eq(vt_json_parse(json, text, strlen(text), 8, "test"), VITCL_OK,
@@ -31,43 +37,19 @@ Test(arch_spec, resnets)
         const char *config;
         int stem, widths[4], layers[4], stages;
         const char *says, *says_not; /* the config that is written */
-    } cases[] = {
-        {RESNET("1", ""),
-         64,
-         {256, 512, 1024, 2048},
-         {3, 4, 6, 3},
-         4,
-         NULL,
-         "layers"},
-        {RESNET("3", ""),
-         192,
-         {768, 1536, 3072, 6144},
-         {3, 4, 6, 3},
-         4,
-         NULL,
-         "channels"},
-        {RESNET("1", ", \"model_args\": {\"stem_chs\": 32}"),
-         32,
-         {256, 512, 1024, 2048},
-         {3, 4, 6, 3},
-         4,
-         "\"stem_chs\": 32",
-         "layers"},
-        {RESNET("3", ", \"model_args\": {\"stem_chs\": 96}"),
-         288,
-         {768, 1536, 3072, 6144},
-         {3, 4, 6, 3},
-         4,
-         "\"stem_chs\": 96",
-         "channels"},
-        {RESNET("2", ", \"model_args\": {\"layers\": [1, 2], \"channels\": "
-                     "[128, 256], \"stem_chs\": 64}"),
-         128,
-         {256, 512},
-         {1, 2},
-         2,
-         "\"layers\": [1, 2], \"channels\": [128, 256]",
-         "stem_chs"}};
+    } cases[] = {{RESNET("1", ""), 64, STAGES(1), NULL, "layers"},
+                 {RESNET("3", ""), 192, STAGES(3), NULL, "channels"},
+                 {RESNET("1", ARGS("\"stem_chs\": 32")), 32, STAGES(1),
+                  "\"stem_chs\": 32", "layers"},
+                 {RESNET("3", ARGS("\"stem_chs\": 96")), 288, STAGES(3),
+                  "\"stem_chs\": 96", "channels"},
+                 {RESNET("2", ARGS(TWO ", \"stem_chs\": 64")),
+                  128,
+                  {256, 512},
+                  {1, 2},
+                  2,
+                  TWO,
+                  "stem_chs"}};
     char *folder = vt_test_folder();
     vt_dataset *d = NULL;
 

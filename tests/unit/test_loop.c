@@ -21,34 +21,6 @@ static vitcl_device *device(void)
     return d;
 }
 
-typedef struct watch {
-    uint64_t stop; /* after this step; 0: never */
-    double first, best;
-    uint64_t events;
-} watch;
-
-static int look(void *context, const vitcl_train_event *e)
-{
-    watch *w = context;
-
-    if (w->events++ == 0)
-        w->first = e->loss;
-    w->best = e->accuracy > w->best ? e->accuracy : w->best;
-    return w->stop && e->step >= w->stop;
-}
-
-static void expect_same(const char *a, const char *b, const char *file)
-{
-    size_t n = 0, m = 0;
-    unsigned char *x = vt_test_bytes(&n, a, file);
-    unsigned char *y = vt_test_bytes(&m, b, file);
-
-    cr_assert(x && y && n == m, "%s: %zu and %zu bytes", file, n, m);
-    cr_expect(memcmp(x, y, n) == 0, "%s differs after going on", file);
-    free(x);
-    free(y);
-}
-
 /* 64 pictures, every variant: at the end all are classified correctly. */
 Test(loop, overfits)
 {
@@ -62,7 +34,7 @@ Test(loop, overfits)
     vt_test_cifar(root, 64, 3);
     for (size_t i = 0; i < sizeof variants / sizeof *variants; i++) {
         char name[8];
-        watch w = {.stop = 0};
+        vt_test_watch w = {.stop = 0};
         vitcl_train_event last = {.size = sizeof last};
 
         snprintf(name, sizeof name, "out%zu", i);
@@ -77,7 +49,7 @@ Test(loop, overfits)
                             .batch = 64,
                             .lr = 3e-3,
                             .augment = "none"},
-                        look, &w),
+                        vt_test_look, &w),
             VITCL_OK, "%s", vitcl_last_error());
         cr_expect_eq(last.step, 120);
         cr_expect_eq(last.accuracy, 1, "variant %zu: %.3f", i, last.accuracy);
@@ -126,20 +98,20 @@ Test(loop, resumes_to_the_bit)
         cr_expect(last.scored && last.saved);
         o.output = parts;
         for (uint64_t step = 0; step < last.steps;) {
-            watch w = {.stop = 0};
+            vt_test_watch w = {.stop = 0};
 
             x = x * 1664525u + 1013904223u;
             w.stop = step + 1 + (x >> 28) % 5;
-            cr_assert_eq(vitcl_train(&last, d, &o, look, &w), VITCL_OK, "%s",
-                         vitcl_last_error());
+            cr_assert_eq(vitcl_train(&last, d, &o, vt_test_look, &w), VITCL_OK,
+                         "%s", vitcl_last_error());
             cr_assert_gt(last.step, step);
             step = last.step;
             o = (vitcl_train_options){.size = sizeof(vitcl_train_options),
                                       .output = parts,
                                       .resume = 1};
         }
-        expect_same(whole, parts, "training.safetensors");
-        expect_same(whole, parts, "model.safetensors");
+        vt_test_same(whole, parts, "training.safetensors");
+        vt_test_same(whole, parts, "model.safetensors");
         o.lr = 0.5;
         cr_expect_eq(vitcl_train(&last, d, &o, NULL, NULL), VITCL_EINVAL,
                      "another learning rate was taken");
@@ -362,7 +334,7 @@ Test(loop, fine_tunes_from_ln_k)
     char *root = vt_test_folder();
     vitcl_device *d = device();
     vitcl_train_event last = {.size = sizeof last};
-    watch w = {.stop = 1};
+    vt_test_watch w = {.stop = 1};
     vt_model *m = NULL;
 
     vt_test_cifar(root, 32, 5);
@@ -386,7 +358,7 @@ Test(loop, fine_tunes_from_ln_k)
                         .width = 64,
                         .freeze = (const char *const[]){"blocks.0.*", NULL},
                         .batch = 16},
-                    look, &w),
+                    vt_test_look, &w),
         VITCL_OK, "%s", vitcl_last_error());
     cr_expect_float_eq(w.first, log(10), 1e-6, "%.9f", w.first);
     cr_assert_eq(vt_model_open(&m, vt_test_path(root, "tuned")), VITCL_OK, "%s",

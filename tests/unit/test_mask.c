@@ -268,39 +268,12 @@ Test(mask, gradient_matches_differences)
 
 /* ---- a whole pre-training ---- */
 
-typedef struct watch {
-    uint64_t stop;
-    double first;
-    int events;
-} watch;
-
-static int look(void *context, const vitcl_train_event *e)
-{
-    watch *w = context;
-
-    if (w->events++ == 0)
-        w->first = e->loss;
-    return w->stop && e->step >= w->stop;
-}
-
-static void expect_same(const char *a, const char *b, const char *file)
-{
-    size_t n = 0, m = 0;
-    unsigned char *x = vt_test_bytes(&n, a, file);
-    unsigned char *y = vt_test_bytes(&m, b, file);
-
-    cr_assert(x && y && n == m, "%s: %zu and %zu bytes", file, n, m);
-    cr_expect(memcmp(x, y, n) == 0, "%s differs after going on", file);
-    free(x);
-    free(y);
-}
-
 Test(mask, pre_trains_resumes_and_is_fine_tuned)
 {
     char *root = vt_test_folder();
     vitcl_device *d = NULL;
     vitcl_train_event last = {.size = sizeof last};
-    watch w = {.stop = 0};
+    vt_test_watch w = {.stop = 0};
     vitcl_train_options o = {.size = sizeof o,
                              .config = vt_test_config(root, ""),
                              .data = root,
@@ -316,29 +289,29 @@ Test(mask, pre_trains_resumes_and_is_fine_tuned)
     cr_assert_eq(vitcl_device_open(&d, getenv("VITCL_TEST_DEVICE")), VITCL_OK,
                  "%s", vitcl_last_error());
     vt_test_cifar(root, 40, 2);
-    ok(vitcl_train(&last, d, &o, look, &w));
+    ok(vitcl_train(&last, d, &o, vt_test_look, &w));
     cr_expect_float_eq(w.first, log(512), 0.1, "%.3f", w.first);
     cr_expect_lt(last.loss, 2.5, "%.3f", last.loss);
     cr_expect_lt(last.held_out_loss, 2.5, "%.3f", last.held_out_loss);
     cr_expect_gt(last.accuracy, 0.3, "%.3f", last.accuracy);
-    w = (watch){.stop = 23};
+    w = (vt_test_watch){.stop = 23};
     o.output = parts;
-    ok(vitcl_train(&last, d, &o, look, &w));
+    ok(vitcl_train(&last, d, &o, vt_test_look, &w));
     cr_assert_eq(last.step, 23);
     ok(vitcl_train(&last, d,
                    &(vitcl_train_options){.size = sizeof(vitcl_train_options),
                                           .output = parts,
                                           .resume = 1},
                    NULL, NULL));
-    expect_same(whole, parts, "training.safetensors");
-    expect_same(whole, parts, "model.safetensors");
+    vt_test_same(whole, parts, "training.safetensors");
+    vt_test_same(whole, parts, "model.safetensors");
     o = (vitcl_train_options){.size = sizeof(vitcl_train_options),
                               .model = whole,
                               .data = root,
                               .output = vt_test_path(root, "tuned"),
                               .batch = 16};
-    w = (watch){.stop = 1};
-    ok(vitcl_train(&last, d, &o, look, &w));
+    w = (vt_test_watch){.stop = 1};
+    ok(vitcl_train(&last, d, &o, vt_test_look, &w));
     cr_expect_float_eq(w.first, log(10), 1e-6, "%.9f", w.first);
     o.output = vt_test_path(root, "other");
     o.objective = "masked-patch";

@@ -31,67 +31,74 @@ static void expect_near(const float *got, const float *want, size_t n,
                   name, i, got[i], want[i]);
 }
 
-Test(pos_resize, grids)
+/* From size[0] x size[1] to size[2] x size[3], 3 channels, by rule k. */
+typedef vitcl_status (*resize)(float *out, const float *in, const int size[4],
+                               int k);
+
+static vitcl_status resize_grid(float *out, const float *in, const int size[4],
+                                int k)
 {
-    static const char *const rules[] = {"timm", "hf", "dinov2", "google"};
-    static const vt_pos_rule rule[] = {VT_POS_TIMM, VT_POS_HF, VT_POS_DINOV2,
-                                       VT_POS_GOOGLE};
+    static const vt_pos_rule rules[] = {VT_POS_TIMM, VT_POS_HF, VT_POS_DINOV2,
+                                        VT_POS_GOOGLE};
+
+    return vt_pos_resize(out, in, size[0], size[1], size[2], size[3], 3,
+                         rules[k]);
+}
+
+static vitcl_status resize_table(float *out, const float *in, const int size[4],
+                                 int k)
+{
+    return vt_table_resize(out, in, size[0], size[1], size[2], size[3], 3, 2,
+                           k);
+}
+
+/* Tensors "<kind>.<size>" are inputs, "<rule>.<size>" expected results. Returns
+ * the number of comparisons. */
+static int check_all(const char *kind, const char *const *rules, resize f)
+{
     vt_tensors *t = NULL;
     int cases = 0;
 
     cr_assert_eq(vt_tensors_open(&t, VT_DATA "/positions.safetensors"),
                  VITCL_OK, "%s", vt_message());
     for (size_t i = 0; i < vt_tensors_count(t); i++) {
-        int h, w, to_h, to_w;
         const char *name = vt_tensors_at(t, i)->name;
-        if (sscanf(name, "in.%dx%d.%dx%d", &h, &w, &to_h, &to_w) != 4)
+        const char *sizes = name + strlen(kind);
+        int size[4];
+
+        if (strncmp(name, kind, strlen(kind)) != 0 ||
+            sscanf(sizes, ".%dx%d.%dx%d", &size[0], &size[1], &size[2],
+                   &size[3]) != 4)
             continue;
-        for (int k = 0; k < 4; k++, cases++) {
+        for (int k = 0; rules[k]; k++, cases++) {
             char key[64];
             size_t n, m;
-            snprintf(key, sizeof key, "%s%s", rules[k], name + 2);
+
+            snprintf(key, sizeof key, "%s%s", rules[k], sizes);
             float *in = read_tensor(t, name, &n);
             float *want = read_tensor(t, key, &m);
             float *got = malloc(m * sizeof *got);
-            cr_assert_eq(m, (size_t)(to_h * to_w * 3));
-            cr_assert_eq(vt_pos_resize(got, in, h, w, to_h, to_w, 3, rule[k]),
-                         VITCL_OK);
+            cr_assert_eq(f(got, in, size, k), VITCL_OK);
             expect_near(got, want, m, key);
             free(in), free(want), free(got);
         }
     }
-    cr_expect_geq(cases, 16);
     vt_tensors_free(t);
+    return cases;
+}
+
+Test(pos_resize, grids)
+{
+    static const char *const rules[] = {"timm", "hf", "dinov2", "google", NULL};
+
+    cr_expect_geq(check_all("in", rules, resize_grid), 16);
 }
 
 Test(pos_resize, tables)
 {
-    vt_tensors *t = NULL;
-    int cases = 0;
+    static const char *const rules[] = {"bilinear", "geometric", NULL};
 
-    cr_assert_eq(vt_tensors_open(&t, VT_DATA "/positions.safetensors"),
-                 VITCL_OK, "%s", vt_message());
-    for (size_t i = 0; i < vt_tensors_count(t); i++) {
-        int h, w, to_h, to_w;
-        const char *name = vt_tensors_at(t, i)->name;
-        if (sscanf(name, "table.%dx%d.%dx%d", &h, &w, &to_h, &to_w) != 4)
-            continue;
-        for (int k = 0; k < 2; k++, cases++) {
-            char key[64];
-            size_t n, m;
-            snprintf(key, sizeof key, "%s%s", k ? "geometric" : "bilinear",
-                     name + 5);
-            float *in = read_tensor(t, name, &n);
-            float *want = read_tensor(t, key, &m);
-            float *got = malloc(m * sizeof *got);
-            cr_assert_eq(vt_table_resize(got, in, h, w, to_h, to_w, 3, 2, k),
-                         VITCL_OK);
-            expect_near(got, want, m, key);
-            free(in), free(want), free(got);
-        }
-    }
-    cr_expect_geq(cases, 6);
-    vt_tensors_free(t);
+    cr_expect_geq(check_all("table", rules, resize_table), 6);
 }
 
 /* By hand, 1 x 2 patches and a class token: offsets -1, 0, 1 are rows 0..2. */
