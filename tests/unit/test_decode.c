@@ -196,6 +196,46 @@ Test(decode, bmp)
     cr_expect_eq(n, 186);
 }
 
+/* Runs that end with the file, without an end code: at an even offset, at an
+ * odd one, and within raw pixels. */
+Test(decode, bmp_of_runs_to_the_end)
+{
+    static const struct {
+        uint8_t size, codes[6];
+        bool good;
+    } cases[] = {
+        {5, {0, 3, 1, 2, 3}, true},
+        {6, {0, 3, 1, 2, 3, 0}, true},
+        {4, {0, 3, 1, 2}, false},
+        {6, {1, 1, 1, 2, 1, 3}, true},
+        {6, {1, 1, 1, 2, 0, 0}, true},
+        /* the line ends early */ {4, {1, 1, 0, 2}, false},
+    };
+
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const size_t pixels = 54 + 4 * 4, size = pixels + cases[i].size;
+        uint8_t *file = calloc(size, 1); /* ASan sees what is behind it */
+        vt_picture p = {0};
+        vitcl_status st;
+
+        cr_assert(file);
+        file[0] = 'B', file[1] = 'M', file[10] = (uint8_t)pixels;
+        file[14] = 40, file[18] = 3, file[22] = 1, file[26] = 1;
+        file[28] = 8, file[30] = 1, file[46] = 4;
+        for (int k = 0; k < 4; k++)
+            memset(file + 54 + 4 * k, 50 * k + 5, 3);
+        memcpy(file + pixels, cases[i].codes, cases[i].size);
+        st = vt_image_decode(&p, file, size, "a.bmp");
+        cr_expect_eq(st, cases[i].good ? VITCL_OK : VITCL_ECORRUPT, "%zu: %s",
+                     i, st ? vt_message() : "taken");
+        for (int k = 0; p.rgb && k < 9; k++)
+            cr_expect_eq(p.rgb[k], i == 4 && k >= 6 ? 5 : 55 + 50 * (k / 3),
+                         "%zu: [%d] %d", i, k, p.rgb[k]);
+        vt_picture_free(&p);
+        free(file);
+    }
+}
+
 /* Pillow reads these palettes as a picture of another depth. */
 Test(decode, bmp_of_few_greys)
 {

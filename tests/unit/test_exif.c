@@ -163,7 +163,7 @@ static unsigned orientation_of_text(const char *head, const char *between,
     used = (size_t)sprintf(text, "%s", head);
     for (size_t i = 0; i < n; i++)
         used += (size_t)sprintf(text + used, i % 2 ? "%02X%s" : "%02x%s",
-                                bytes[i], i % 36 == 35 ? between : "");
+                                bytes[i], i % 12 == 11 ? between : "");
     orientation = vt_exif_hex_orientation((const uint8_t *)text, used);
     free(text);
     return orientation;

@@ -126,6 +126,7 @@ Test(log, where_the_cache_is, .fini = vt_test_tidy)
     cr_expect(!vt_cache_on());
 
     h = (heard){.lines = 0};
+    unsetenv("VITCL_CACHE");
     unsetenv("XDG_CACHE_HOME");
     unsetenv("HOME");
     vt_cache_tell();
