@@ -243,4 +243,52 @@ answer batches_judge(picture_batches *f, const answer *a, const float *numbers,
 /* Prints a failed picture's line on stderr. */
 void say_failure(const answer *a);
 
+/* ---- one answer for each picture: classify, embed (answering.c) ---- */
+
+typedef struct answering {
+    const model_options *common;
+    const words *operands;
+    bool nul; /* a list on stdin ends its paths with NUL */
+    vitcl_device *device;
+    vitcl_model *model;
+    vitcl_session *session;
+    picture_batches *batches;
+    /* Of this tensor `share` numbers a picture are read; of these the first
+     * `used` are printed, or written to rows. */
+    const char *tensor;
+    size_t share, used;
+    float *numbers, *nan_row;
+    vitcl_rows *rows; /* NULL: none */
+    /* Prints an answer; may change its `used` numbers before they are written.
+     * After a failure they are NaN. */
+    void (*print)(void *context, const answer *a, float *numbers);
+    void *context;
+} answering;
+/* Opens model, pictures and session. Then set tensor, share, used and print. */
+int answering_open(answering *w, const char *const *keep);
+/* Starts decoding, and writing rows if `path` is not NULL. */
+int answering_start(answering *w, const char *path, const vitcl_shape *row);
+/* Prints all answers. Returns the exit status. */
+int answering_run(answering *w);
+void answering_close(answering *w);
+
+/* ---- scores of labelled pictures: eval, fewshot (scoring.c) ---- */
+
+typedef struct scoring {
+    vitcl_device *device;
+    vitcl_model *model;
+    vitcl_session *session;
+    progress bar;
+} scoring;
+/* Opens model and session. Says which model it is. */
+int scoring_open(scoring *s, const model_options *common);
+/* The callback for the library; context: the scores. */
+int scoring_progress(void *context, uint64_t done, uint64_t total);
+void scoring_begin(scoring *s); /* before the library's call */
+/* After it: EXIT_OK if there are results to print. */
+int scoring_end(scoring *s, vitcl_status st);
+/* The exit status after `failed` pictures; says how many. */
+int scoring_failed(uint32_t failed);
+void scoring_close(scoring *s);
+
 #endif

@@ -33,23 +33,13 @@ static const opt options[] = {
     OPT_DONE};
 
 typedef struct work {
-    vitcl_device *device;
-    vitcl_model *model;
-    vitcl_session *session;
+    scoring on;
     vitcl_dataset *dataset;
     uint32_t *confusion;
     uint32_t rows, columns;
     vitcl_scores scores;
     bool real;
 } work;
-
-static int show(void *context, uint64_t done, uint64_t total)
-{
-    (void)total;
-    guard_end();
-    progress_show(context, done, NULL);
-    return stopped();
-}
 
 /* The pictures of a class. The library counts the right ones, because the
  * model's column of a class is not known here. */
@@ -126,11 +116,10 @@ static void print_text(const work *w)
 
 static int score(work *w, const eval *o)
 {
-    vitcl_status st;
     vitcl_model_info info = {.size = sizeof info};
-    progress bar;
+    int code;
 
-    if (vitcl_model_describe(&info, w->model, 0, 0, 1) != VITCL_OK)
+    if (vitcl_model_describe(&info, w->on.model, 0, 0, 1) != VITCL_OK)
         return failed();
     w->rows = vitcl_dataset_classes(w->dataset);
     w->columns = info.classes;
@@ -141,26 +130,22 @@ static int score(work *w, const eval *o)
             return fail("out of memory for %u x %u answers", w->rows,
                         w->columns);
     }
-    catch_stop();
-    progress_start(&bar, "pictures", vitcl_dataset_pictures(w->dataset));
-    st = vitcl_evaluate(&w->scores, w->confusion, w->session, w->dataset, show,
-                        &bar);
-    progress_clear(&bar);
-    if (st != VITCL_OK)
-        return st == VITCL_ESTOPPED ? EXIT_STOPPED : failed();
+    scoring_begin(&w->on);
+    code = scoring_end(&w->on,
+                       vitcl_evaluate(&w->scores, w->confusion, w->on.session,
+                                      w->dataset, scoring_progress, &w->on));
+    if (code != EXIT_OK)
+        return code;
     if (w->scores.real_by_number)
         note("%s gives classes by number: the model's numbers are taken",
              o->labels);
     (o->json ? print_json : print_text)(w);
-    if (w->scores.failed)
-        return fail("%u picture%s could not be decoded", w->scores.failed,
-                    w->scores.failed == 1 ? "" : "s");
-    return EXIT_OK;
+    return scoring_failed(w->scores.failed);
 }
 
 static int run(void *into, const words *operands)
 {
-    eval *o = into;
+    const eval *o = into;
     work w = {.scores = {.size = sizeof w.scores}};
     bool by_number;
     int code;
@@ -171,8 +156,6 @@ static int run(void *into, const words *operands)
     if (!o->data)
         return usage("--data PATH is required");
     by_number = classes_by_number(o->by);
-    if (!o->common.batch)
-        o->common.batch = 8;
     if (vitcl_dataset_open(&w.dataset, o->data, o->split) != VITCL_OK)
         return failed();
     w.real = o->labels != NULL;
@@ -181,17 +164,11 @@ static int run(void *into, const words *operands)
         vitcl_dataset_free(w.dataset);
         return failed();
     }
-    code = open_model(&w.device, &w.model, &o->common);
+    code = scoring_open(&w.on, &o->common);
     if (code == EXIT_OK)
-        code = open_session(&w.session, w.device, w.model, &o->common, NULL, 0);
-    if (code == EXIT_OK) {
-        say_model(&o->common);
         code = score(&w, o);
-    }
     free(w.confusion);
-    vitcl_session_free(w.session);
-    vitcl_model_free(w.model);
-    vitcl_device_free(w.device);
+    scoring_close(&w.on);
     vitcl_dataset_free(w.dataset);
     return code;
 }

@@ -39,23 +39,11 @@ static const opt options[] = {
 enum { SHOTS_MAX = 16 };
 
 typedef struct work {
-    vitcl_device *device;
-    vitcl_model *model;
-    vitcl_session *session;
+    scoring on;
     vitcl_dataset *train, *test;
     vitcl_fewshot_score scores[SHOTS_MAX];
     uint32_t count;
 } work;
-
-static int show(void *context, uint64_t done, uint64_t total)
-{
-    progress *bar = context;
-
-    guard_end();
-    bar->total = total;
-    progress_show(bar, done, NULL);
-    return stopped();
-}
 
 static int read_shots(work *w, const words *given)
 {
@@ -80,18 +68,16 @@ static int read_shots(work *w, const words *given)
 
 static int score(work *w, const fewshot *o)
 {
-    vitcl_status st;
     uint32_t broken = 0;
-    progress bar;
+    int code;
 
-    catch_stop();
-    progress_start(&bar, "pictures", 0);
-    st = vitcl_fewshot(w->scores, w->count, o->tries ? o->tries : 3,
-                       o->random_state, w->session, w->train, w->test, show,
-                       &bar);
-    progress_clear(&bar);
-    if (st != VITCL_OK)
-        return st == VITCL_ESTOPPED ? EXIT_STOPPED : failed();
+    scoring_begin(&w->on);
+    code = scoring_end(
+        &w->on, vitcl_fewshot(w->scores, w->count, o->tries ? o->tries : 3,
+                              o->random_state, w->on.session, w->train, w->test,
+                              scoring_progress, &w->on));
+    if (code != EXIT_OK)
+        return code;
     for (uint32_t i = 0; i < w->count; i++) {
         const vitcl_fewshot_score *s = &w->scores[i];
 
@@ -102,15 +88,12 @@ static int score(work *w, const fewshot *o)
             printf("%u shots\t%.4f\t+- %.4f\n", s->shots, s->mean, s->sd);
         broken = s->failed > broken ? s->failed : broken;
     }
-    if (broken)
-        return fail("%u picture%s could not be decoded", broken,
-                    broken == 1 ? "" : "s");
-    return EXIT_OK;
+    return scoring_failed(broken);
 }
 
 static int run(void *into, const words *operands)
 {
-    fewshot *o = into;
+    const fewshot *o = into;
     work w = {.count = 0};
     bool by_number;
     int code;
@@ -126,8 +109,6 @@ static int run(void *into, const words *operands)
                      o->tries);
     if (!o->data)
         return usage("--data PATH is required");
-    if (!o->common.batch)
-        o->common.batch = 8;
     by_number = classes_by_number(o->by);
     if (vitcl_dataset_open(&w.train, o->data, "train") != VITCL_OK ||
         vitcl_dataset_open(&w.test, o->data, "test") != VITCL_OK)
@@ -136,16 +117,10 @@ static int run(void *into, const words *operands)
         vitcl_dataset_by_number(w.test) != VITCL_OK)
         code = failed();
     if (code == EXIT_OK)
-        code = open_model(&w.device, &w.model, &o->common);
+        code = scoring_open(&w.on, &o->common);
     if (code == EXIT_OK)
-        code = open_session(&w.session, w.device, w.model, &o->common, NULL, 0);
-    if (code == EXIT_OK) {
-        say_model(&o->common);
         code = score(&w, o);
-    }
-    vitcl_session_free(w.session);
-    vitcl_model_free(w.model);
-    vitcl_device_free(w.device);
+    scoring_close(&w.on);
     vitcl_dataset_free(w.train);
     vitcl_dataset_free(w.test);
     return code;

@@ -74,7 +74,7 @@ static size_t means(double *x, double *y, const curve *c, int line)
 }
 
 /* All values that were scored, each at its step. */
-static size_t scores(double *x, double *y, const curve *c, int line)
+static size_t scored(double *x, double *y, const curve *c, int line)
 {
     size_t n = 0;
 
@@ -110,7 +110,7 @@ int curve_write(const curve *c, const char *path, bool say)
             (vt_series){.name = names[i],
                         .x = at,
                         .y = value,
-                        .count = (held ? scores : means)(at, value, c, i),
+                        .count = (held ? scored : means)(at, value, c, i),
                         .right = i == ACCURACY || i == HELD_ACCURACY,
                         .dots = held};
     }

@@ -149,7 +149,7 @@ write("tiny.json", json.dumps({
 write("old/notes.txt", "a line of text\n")
 PYTHON
 : >x.npy
-mkdir none
+mkdir none folder.npy
 
 run 0 train --config tiny.json --data pets --epochs 1 --batch 4 -o trained
 

@@ -1,0 +1,122 @@
+/*
+ * answering.c - runs pictures through a model and gives each to a command that
+ * prints its answer: classify, embed.
+ *
+ * Answers come in input order, including failures, batch by batch, so that the
+ * number of pictures does not matter for memory.
+ */
+#include "cmd.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+int answering_open(answering *w, const char *const *keep)
+{
+    model_options common = *w->common;
+    vitcl_device_info info = {.size = sizeof info};
+    uint32_t batch;
+    int code = open_model(&w->device, &w->model, &common);
+
+    if (code != EXIT_OK)
+        return code;
+    if (vitcl_device_describe(&info, w->device) != VITCL_OK)
+        return failed();
+    w->batches = batches_open(w->operands, w->nul);
+    if (!w->batches)
+        return EXIT_FAILED;
+    batch = batches_batch(w->batches, strcmp(info.type, "cpu") == 0 ? 8 : 32);
+    common.batch = common.batch ? common.batch : batch;
+    common.once = batches_fits(w->batches, common.batch);
+    return open_session(&w->session, w->device, w->model, &common, keep, 0);
+}
+
+int answering_start(answering *w, const char *path, const vitcl_shape *row)
+{
+    const size_t batch = vitcl_session_batch(w->session);
+    int code;
+
+    w->numbers = malloc(batch * w->share * sizeof(float));
+    w->nan_row = malloc(w->used * sizeof(float));
+    if (!w->numbers || !w->nan_row)
+        return fail("out of memory");
+    for (size_t i = 0; i < w->used; i++)
+        w->nan_row[i] = NAN;
+    code = batches_start(w->batches, w->session);
+    if (code == EXIT_OK && path &&
+        vitcl_rows_open(&w->rows, path, row) != VITCL_OK)
+        code = failed();
+    return code;
+}
+
+static int answer_one(answering *w, const answer *given)
+{
+    float *own = w->numbers + (given->error ? 0 : given->row) * w->share;
+    const answer a =
+        batches_judge(w->batches, given, own, w->used, w->session, w->tensor);
+
+    if (a.error) {
+        say_failure(&a);
+        own = w->nan_row;
+    }
+    w->print(w->context, &a, own);
+    if (w->rows && vitcl_rows_add(w->rows, own, 1) != VITCL_OK)
+        return failed();
+    return EXIT_OK;
+}
+
+static int work_through(answering *w, progress *bar)
+{
+    const answer *found;
+    const uint8_t *rgb;
+    uint32_t n, good;
+    uint64_t done = 0;
+    int code = EXIT_OK;
+
+    while (code == EXIT_OK &&
+           (n = batches_next(&found, &rgb, &good, w->batches)) > 0) {
+        if (good && (vitcl_run_rgb(w->session, rgb, good) != VITCL_OK ||
+                     vitcl_session_read(w->numbers, good * w->share, w->session,
+                                        w->tensor, good) != VITCL_OK))
+            return failed();
+        guard_end(); /* do not restart after printing */
+        progress_clear(bar);
+        for (uint32_t i = 0; i < n && code == EXIT_OK; i++)
+            code = answer_one(w, &found[i]);
+        done += n;
+        if (flush_results() != EXIT_OK)
+            return EXIT_FAILED;
+        progress_show(bar, done, NULL);
+    }
+    progress_clear(bar);
+    return code == EXIT_OK ? batches_broken(w->batches) : code;
+}
+
+int answering_run(answering *w)
+{
+    progress bar;
+    int code;
+
+    catch_stop();
+    say_model(w->common);
+    progress_start(&bar, "pictures", batches_total(w->operands));
+    code = work_through(w, &bar);
+    if (code == EXIT_OK && batches_cut(w->batches))
+        code = EXIT_STOPPED;
+    if (code == EXIT_OK && w->rows && vitcl_rows_finish(w->rows) != VITCL_OK)
+        code = failed();
+    if (code == EXIT_OK && batches_failures(w->batches))
+        code = EXIT_FAILED;
+    return code;
+}
+
+void answering_close(answering *w)
+{
+    vitcl_rows_free(w->rows);
+    batches_close(w->batches);
+    free(w->numbers);
+    free(w->nan_row);
+    vitcl_session_free(w->session);
+    vitcl_model_free(w->model);
+    vitcl_device_free(w->device);
+}
