@@ -1,0 +1,48 @@
+/*
+ * evaluate.h - the scores of a model on labelled pictures, and few-shot tests.
+ *
+ * The caller's runner computes the numbers of each picture, so that this folder
+ * needs no session.
+ */
+#ifndef VT_EVAL_EVALUATE_H
+#define VT_EVAL_EVALUATE_H
+#include "data/labels.h"
+
+#include <vitcl_train.h>
+
+typedef struct vt_labelled {
+    const vt_dataset *d;
+    const vt_labels *labels; /* NULL: none */
+    bool by_number;          /* match classes by number, not by name */
+} vt_labelled;
+
+/* Pictures to be run through the model, one after the other. */
+typedef struct vt_pass {
+    const vt_dataset *d;
+    const size_t *chosen; /* NULL: 0, 1, .. */
+    size_t count;
+    const char *tensor; /* tensor to read, `width` a picture */
+    size_t width;
+    /* row NULL: the picture could not be decoded */
+    void (*take)(void *context, size_t position, const float *row);
+    void *context;
+    uint64_t before, total; /* for progress over several passes */
+} vt_pass;
+uint32_t vt_pass_picture(const vt_pass *s, size_t position);
+
+typedef struct vt_runner {
+    vitcl_status (*run)(void *context, const vt_pass *pass);
+    void *context;
+} vt_runner;
+
+/* vitcl_evaluate(): fills in all but the size. known: the model's classes. */
+vitcl_status vt_evaluate(vitcl_scores *out, uint32_t *confusion,
+                         const vt_labelled *pictures, const vt_classes *known,
+                         const vt_runner *runner);
+/* vitcl_fewshot(); width: of the model's features. */
+vitcl_status vt_fewshot(vitcl_fewshot_score *scores, uint32_t n, uint32_t tries,
+                        uint64_t random_state, const vt_labelled *train,
+                        const vt_labelled *test, size_t width,
+                        const vt_runner *runner);
+
+#endif
