@@ -36,7 +36,7 @@
  *
  * Longer than most: one file packs the panels and reads them.
  *
- * Host      host/gemm/native.c        Test  tests/ops/test_gemm.c
+ * Host      host/gemm/rows.c          Test  tests/ops/test_gemm.c
  */
 #ifndef NV
 #define NV 2

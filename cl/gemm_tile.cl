@@ -19,7 +19,7 @@
  *           epilogue's ACT BIAS SCALE RESIDUAL; ACCUMULATE.
  * Numerics  One chain of fma() over ascending k for each element, from 0: its
  *           bits depend on K alone. (Zeros added beyond K change nothing.)
- * Host      host/gemm/native.c        Test  tests/ops/test_gemm.c
+ * Host      host/gemm/tile.c          Test  tests/ops/test_gemm.c
  */
 #ifndef TM
 #define TM 64

@@ -69,11 +69,6 @@ vitcl_status vt_handle_plan(vt_plan **plan, vt_written *out, vitcl_model *model,
 vitcl_status vt_handle_size(uint32_t *height, uint32_t *width, uint32_t *batch,
                             const vitcl_model *model);
 
-/* The faster of bf16 and f16 on this device with this provider (NULL: the
- * default one). */
-vitcl_status vt_handle_half(vitcl_precision *out, vt_dev *dev,
-                            const char *wanted);
-
 /* ---- session.c ---- */
 vitcl_status vt_session_ran(const vitcl_session *s);
 /* A kept tensor or an output by name; VT_NONE if there is none. */

@@ -7,6 +7,7 @@
  */
 #include "api/handles.h"
 #include "base/memory.h"
+#include "gemm/half_choice.h"
 #include "models/preprocess.h"
 
 #include <stdio.h>
@@ -106,7 +107,7 @@ static vitcl_status write_plan(vitcl_session *s, const vitcl_session_options *o)
                                .profile = o->profile != 0};
 
     if (o->precision == VITCL_HALF)
-        VT_TRY(vt_handle_half(&options.precision, s->model->dev, o->gemm));
+        VT_TRY(vt_half_choose(&options.precision, s->model->dev, o->gemm));
     st = vt_handle_plan(&s->plan, &w, s->model, &options, s->batch, s->height,
                         s->width, &s->how);
     if (st == VITCL_EUNSUPPORTED && s->batch > 1) {

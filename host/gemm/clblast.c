@@ -14,8 +14,7 @@
  * - It offers no way to keep programs on disk; drivers that do not cache build
  *   them again in every process.
  */
-#include "gemm/params.h"
-#include "gemm/provider.h"
+#include "gemm/common.h"
 #include "ocl/objects.h"
 
 #include "base/clock.h"
@@ -173,10 +172,8 @@ static vitcl_status bind(vt_gemm *g)
     VT_TRY(
         vt_kernel_new(&g->kernel[0], g->dev, "epilogue", "epilogue", defines));
     k = g->kernel[0];
-    for (unsigned i = 0; i < VT_COUNT(bufs); i++)
-        VT_TRY(vt_kernel_buf(k, i, bufs[i]));
-    VT_TRY(vt_kernel_int(k, 4, d->N));
-    VT_TRY(vt_kernel_int(k, 5, d->ldc));
+    VT_TRY(
+        vt_gemm_arguments(k, bufs, VT_COUNT(bufs), (int[]){d->N, d->ldc}, 2));
     vt_kernel_size(k, 2,
                    (size_t[3]){((size_t)d->N + (size_t)v - 1) / (size_t)v,
                                (size_t)d->batch * (size_t)d->M},
@@ -268,6 +265,7 @@ static bool usable(vt_dev *dev)
 }
 
 const vt_provider vt_gemm_clblast = {.name = "clblast",
+                                     .form = "clblast",
                                      .usable = usable,
                                      .takes = takes,
                                      .layout = layout,

@@ -57,8 +57,3 @@ done:
     vt_dev_free(dev);
     return st;
 }
-
-vt_gemm_device *vt_gemm_device_of(const vt_dev *dev)
-{
-    return vt_dev_attached(dev);
-}

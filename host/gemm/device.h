@@ -8,7 +8,7 @@
 
 #include <pthread.h>
 
-#define VT_PROVIDERS 4 /* rows of providers[] in gemm.c, at most */
+#define VT_PROVIDERS 8 /* rows of providers[] in gemm.c, at most */
 
 /* The instruction that computes packed products of a type; 0: none. */
 typedef struct vt_dot_known {
@@ -24,6 +24,9 @@ typedef struct vt_gemm_device {
 } vt_gemm_device;
 
 /* For a device opened with vt_gemm_dev_open(). */
-vt_gemm_device *vt_gemm_device_of(const vt_dev *dev);
+static inline vt_gemm_device *vt_gemm_device_of(const vt_dev *dev)
+{
+    return vt_dev_attached(dev);
+}
 
 #endif

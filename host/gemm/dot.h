@@ -1,6 +1,6 @@
 /*
  * dot.h - a CPU's dot-product instructions: which exist, and which one is used.
- * For dot.c and dot_choice.c.
+ * For dot.c, dot_choice.c, dot_trial.c and try.c.
  */
 #ifndef VT_GEMM_DOT_H
 #define VT_GEMM_DOT_H
@@ -14,12 +14,16 @@ typedef struct vt_dot_kind {
 } vt_dot_kind;
 extern const vt_dot_kind vt_dot_kinds[VT_DOT_KINDS];
 
-/* dot_choice.c: the kind for a type on this device. If it is unknown, vitcl-try
- * is started and its answer is stored. */
+/* dot_choice.c: the kind for a type, bf16 or int8, on this device. If it is
+ * unknown, vitcl-try is started and its answer is stored. */
 int vt_dot_ask(vt_dev *dev, vt_dtype type);
+/* From now on this kind, VT_DOT_NONE for FMAs, without a trial: for a trial. */
+void vt_dot_use(vt_dev *dev, vt_dtype type, int kind);
 
-/* dot.c: builds, runs, checks, and times it against FMAs, in this process. */
-typedef enum { VT_DOT_WRONG, VT_DOT_SLOWER, VT_DOT_FASTER } vt_dot_verdict;
-vt_dot_verdict vt_dot_try(vt_dev *dev, int kind);
+/* dot_trial.c, for vitcl-try only, because it may crash: is the instruction
+ * "wrong", "slower" or "faster" than multiply-adds? The device is then for
+ * trials. */
+vitcl_status vt_dot_try(const char **verdict, vt_dev *dev,
+                        const char *instruction);
 
 #endif

@@ -21,7 +21,7 @@
 #include "gemm/decisions.h"
 #include "gemm/device.h"
 #include "gemm/dot.h"
-#include "gemm/rows.h"
+#include "gemm/gemm.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -190,6 +190,20 @@ int vt_dot_ask(vt_dev *dev, vt_dtype type)
     return kind;
 }
 
+void vt_dot_use(vt_dev *dev, vt_dtype type, int kind)
+{
+    pthread_mutex_lock(&lock);
+    vt_gemm_device_of(dev)->dot[type == VT_BF16] =
+        (vt_dot_known){.known = true, .kind = kind};
+    pthread_mutex_unlock(&lock);
+}
+
+void vt_gemm_try(vt_dev *dev, vt_dtype type)
+{
+    if (vt_dev_class(dev) == VT_CLASS_CPU && (type == VT_BF16 || type == VT_I8))
+        (void)vt_dot_ask(dev, type);
+}
+
 /* What is known without a trial. */
 static vt_dot_known look(const vt_dev *dev, vt_dtype type)
 {
@@ -203,7 +217,7 @@ static vt_dot_known look(const vt_dev *dev, vt_dtype type)
     return k;
 }
 
-bool vt_dot_untried(vt_dev *dev, vt_dtype type)
+bool vt_gemm_untried(vt_dev *dev, vt_dtype type)
 {
     bool yes;
 
@@ -215,7 +229,7 @@ bool vt_dot_untried(vt_dev *dev, vt_dtype type)
     return yes;
 }
 
-void vt_dot_form(char *out, size_t size, vt_dev *dev, vt_dtype type)
+void vt_gemm_form(char *out, size_t size, vt_dev *dev, vt_dtype type)
 {
     vt_dot_known k;
 
@@ -225,19 +239,4 @@ void vt_dot_form(char *out, size_t size, vt_dev *dev, vt_dtype type)
         k = (vt_dot_known){.known = true, .untried = first_of(dev, type)};
     describe(out, size, &k);
     pthread_mutex_unlock(&lock);
-}
-
-vitcl_status vt_dot_try_named(const char **verdict, vt_dev *dev,
-                              const char *instruction)
-{
-    static const char *const words[] = {[VT_DOT_WRONG] = "wrong",
-                                        [VT_DOT_SLOWER] = "slower",
-                                        [VT_DOT_FASTER] = "faster"};
-
-    for (int kind = VT_DOT_NONE + 1; kind < VT_DOT_KINDS; kind++)
-        if (strcmp(vt_dot_kinds[kind].name, instruction) == 0) {
-            *verdict = words[vt_dot_try(dev, kind)];
-            return VITCL_OK;
-        }
-    return vt_fail(VITCL_EINVAL, "unknown instruction \"%.20s\"", instruction);
 }

@@ -3,22 +3,24 @@
  *
  * A provider is requested by name or is the device's default. A multiplication
  * that it does not support goes to the next provider in the device's order that
- * does (plain supports all but int8). vt_gemm_describe() names the result.
+ * does (plain supports all but int8). Of a provider's forms, the first one in
+ * providers[] that supports it is used. vt_gemm_describe() names the result.
  */
 #include "gemm/provider.h"
 
 #include "base/memory.h"
 #include "gemm/device.h"
-#include "gemm/rows.h"
 
 #include <stdio.h>
 #include <string.h>
 
 static const vt_provider *const providers[] = {
-    &vt_gemm_native, &vt_gemm_clblast, &vt_gemm_plain};
+    &vt_gemm_dot,  &vt_gemm_outer,   &vt_gemm_rows,
+    &vt_gemm_tile, &vt_gemm_clblast, &vt_gemm_plain};
+_Static_assert(VT_COUNT(providers) <= VT_PROVIDERS, "room in vt_gemm_device");
 
-/* Best first. */
-static const char *const orders[][VT_PROVIDERS] = {
+/* The names, best first. */
+static const char *const orders[][4] = {
     [VT_CLASS_CPU] = {"native", "clblast", "plain"},
     [VT_CLASS_GPU] = {"clblast", "native", "plain"},
 };
@@ -37,53 +39,56 @@ const char *vt_act_name(vt_act a)
     return acts[a].name;
 }
 
-static const vt_provider *by_name(const char *name)
-{
-    for (size_t i = 0; name && i < VT_COUNT(providers); i++)
-        if (strcmp(providers[i]->name, name) == 0)
-            return providers[i];
-    return NULL;
-}
-
 const char *vt_gemm_usual(vt_class class)
 {
-    for (int i = 0; i < VT_PROVIDERS && orders[class][i]; i++)
-        if (by_name(orders[class][i]))
-            return orders[class][i];
-    return vt_gemm_plain.name;
+    return orders[class][0];
 }
 
 /* Checked once per device and cached, because it may build programs. */
-static bool usable(vt_dev *dev, const vt_provider *p)
+static bool usable(vt_dev *dev, size_t row)
 {
     vt_gemm_device *g = vt_gemm_device_of(dev);
-    size_t i = 0;
     bool yes;
 
-    if (!p->usable)
+    if (!providers[row]->usable)
         return true;
-    while (providers[i] != p) /* NOLINT: it is one of them */
-        i++;
     pthread_mutex_lock(&g->lock);
-    if (!g->usable[i])
-        g->usable[i] = p->usable(dev) ? 1 : -1;
-    yes = g->usable[i] > 0;
+    if (!g->usable[row])
+        g->usable[row] = providers[row]->usable(dev) ? 1 : -1;
+    yes = g->usable[row] > 0;
     pthread_mutex_unlock(&g->lock);
     return yes;
+}
+
+static bool takes(vt_dev *dev, const vt_provider *p, const vt_gemm_desc *d)
+{
+    return (p->class == VT_CLASS_AUTO || p->class == d->device_class) &&
+           (!p->takes || p->takes(dev, d));
+}
+
+/* The first usable row with this name that takes d; NULL: any d. NULL: none. */
+static const vt_provider *find(vt_dev *dev, const char *name,
+                               const vt_gemm_desc *d)
+{
+    for (size_t i = 0; name && i < VT_COUNT(providers); i++)
+        if (strcmp(providers[i]->name, name) == 0 &&
+            (!d || takes(dev, providers[i], d)) && usable(dev, i))
+            return providers[i];
+    return NULL;
 }
 
 vitcl_status vt_gemm_provider(const char **out, vt_dev *dev, const char *wanted)
 {
     const char *const *order = orders[vt_dev_class(dev)];
-    const vt_provider *p = by_name(wanted);
+    const vt_provider *p = find(dev, wanted, NULL);
     char names[64] = "";
 
-    if (p && usable(dev, p)) {
+    if (p) {
         *out = p->name;
         return VITCL_OK;
     }
-    for (int i = 0; i < VT_PROVIDERS && order[i]; i++)
-        if ((p = by_name(order[i])) && usable(dev, p)) {
+    for (; *order; order++)
+        if ((p = find(dev, *order, NULL))) {
             if (!wanted) {
                 *out = p->name;
                 return VITCL_OK;
@@ -94,6 +99,31 @@ vitcl_status vt_gemm_provider(const char **out, vt_dev *dev, const char *wanted)
     return vt_fail(VITCL_EINVAL,
                    "no matrix multiplication \"%.40s\" on %.60s; available: %s",
                    wanted ? wanted : "", vt_dev_info(dev)->name, names);
+}
+
+/* Of this multiplication: a row with the name, if one can. d is filled in. */
+static vitcl_status pick(const vt_provider **out, vt_dev *dev, const char *name,
+                         const vt_gemm_desc *d)
+{
+    const char *const *order = orders[vt_dev_class(dev)];
+    const vt_provider *p = find(dev, name, d);
+
+    for (; !p && *order; order++)
+        p = find(dev, *order, d);
+    *out = p;
+    if (!p)
+        return vt_fail(VITCL_EUNSUPPORTED,
+                       "%.60s cannot multiply matrices in %s",
+                       vt_dev_info(dev)->name, vt_dtype_name(d->type));
+    return VITCL_OK;
+}
+
+vt_class vt_gemm_form_class(const char *form)
+{
+    for (size_t i = 0; i < VT_COUNT(providers); i++)
+        if (strcmp(providers[i]->form, form) == 0)
+            return providers[i]->class;
+    return VT_CLASS_AUTO;
 }
 
 /* ---- descriptions ---- */
@@ -183,34 +213,12 @@ done:
     return st;
 }
 
-/* The provider of this multiplication: `name` if it can. d is filled in. */
-static vitcl_status pick(const vt_provider **out, vt_dev *dev, const char *name,
-                         const vt_gemm_desc *d)
-{
-    const char *const *order = orders[vt_dev_class(dev)];
-    const vt_provider *p = by_name(name);
-
-    for (int i = -1; i < VT_PROVIDERS && (i < 0 || order[i]); i++) {
-        if (i >= 0)
-            p = by_name(order[i]);
-        if (p && usable(dev, p) && (!p->takes || p->takes(dev, d))) {
-            *out = p;
-            return VITCL_OK;
-        }
-    }
-    return vt_fail(VITCL_EUNSUPPORTED, "%.60s cannot multiply matrices in %s",
-                   vt_dev_info(dev)->name, vt_dtype_name(d->type));
-}
-
 bool vt_gemm_multiplies(const char **instead, vt_dev *dev, const char *provider,
                         vt_dtype type, vt_class class)
 {
-    const vt_gemm_desc d = {.M = 16,
-                            .N = 16,
-                            .K = 16,
-                            .type = type,
-                            .b_packed = true,
-                            .device_class = class};
+    /* B is not packed: no instruction is tried for this answer. */
+    const vt_gemm_desc d = {
+        .M = 16, .N = 16, .K = 16, .type = type, .device_class = class};
     const vt_gemm_desc f = filled(dev, &d);
     const vt_provider *p;
 
@@ -218,6 +226,18 @@ bool vt_gemm_multiplies(const char **instead, vt_dev *dev, const char *provider,
     if (pick(&p, dev, provider, &f) == VITCL_OK)
         *instead = p->name;
     return strcmp(*instead, provider) == 0;
+}
+
+const char *vt_gemm_form_of(vt_dev *dev, const char *provider,
+                            const vt_gemm_desc *d)
+{
+    const vt_gemm_desc f = filled(dev, d);
+    const vt_provider *p;
+
+    if (pick(&p, dev, provider, &f) != VITCL_OK ||
+        strcmp(p->name, provider) != 0)
+        return "";
+    return p->form;
 }
 
 const char *vt_gemm_layout(vt_dev *dev, const char *provider,
@@ -348,26 +368,18 @@ done:
     return st;
 }
 
-bool vt_gemm_untried(vt_dev *dev, vt_dtype type)
-{
-    return vt_dot_untried(dev, type);
-}
-
-void vt_gemm_form(char *out, size_t size, vt_dev *dev, vt_dtype type)
-{
-    vt_dot_form(out, size, dev, type);
-}
-
-vitcl_status vt_gemm_try_form(const char **verdict, vt_dev *dev,
-                              const char *instruction)
-{
-    return vt_dot_try_named(verdict, dev, instruction);
-}
-
 vitcl_status vt_gemm_peak(vt_kernel **out, double *flops, vt_dev *dev,
                           vt_dtype type)
 {
-    return vt_dot_peak(out, flops, dev, type);
+    const vt_gemm_desc d = {
+        .M = 1, .N = 1, .K = 1, .type = type, .b_packed = true};
+    const vt_gemm_desc f = filled(dev, &d);
+
+    *out = NULL;
+    for (size_t i = 0; i < VT_COUNT(providers); i++)
+        if (providers[i]->peak && takes(dev, providers[i], &f))
+            return providers[i]->peak(out, flops, dev, type);
+    return VITCL_OK;
 }
 
 const char *vt_gemm_name(const vt_gemm *g)
@@ -397,17 +409,4 @@ void vt_gemm_free(vt_gemm *g)
     vt_buf_free(g->bufs.temp);
     vt_dev_free(g->dev);
     free(g);
-}
-
-const char *vt_gemm_defines(char out[96], const vt_gemm_desc *d)
-{
-    if (d->accumulate)
-        snprintf(out, 96, "-DACCUMULATE");
-    else
-        snprintf(out, 96, "-DACT=%d%s%s%s", (int)d->act,
-                 d->bias ? " -DBIAS" : "", d->scale ? " -DSCALE" : "",
-                 !d->residual ? ""
-                 : d->times   ? " -DTIMES"
-                              : " -DRESIDUAL");
-    return out;
 }

@@ -63,6 +63,12 @@ vitcl_status vt_gemm_provider(const char **out, vt_dev *dev,
 /* Does that provider support this type? *instead: the one that is used. */
 bool vt_gemm_multiplies(const char **instead, vt_dev *dev, const char *provider,
                         vt_dtype type, vt_class class);
+/* Which form of the provider multiplies this: "rows"; "" if another provider
+ * does. */
+const char *vt_gemm_form_of(vt_dev *dev, const char *provider,
+                            const vt_gemm_desc *d);
+/* The class of device that a form is for; VT_CLASS_AUTO: all. */
+vt_class vt_gemm_form_class(const char *form);
 /* The name of the packed layout ("rows8x2"): equal names mean equal bytes. ""
  * if the provider does not pack B. */
 const char *vt_gemm_layout(vt_dev *dev, const char *provider,
@@ -81,24 +87,26 @@ vitcl_status vt_gemm_new(vt_gemm **out, vt_dev *dev, const char *provider,
                          const vt_gemm_desc *d, const vt_gemm_bufs *bufs);
 vitcl_status vt_gemm_ready(vt_gemm *g); /* vt_kernel_ready() of its kernels */
 vitcl_status vt_gemm_launch(vt_queue *q, vt_gemm *g);
-/* Would the first packed product of this type start vitcl-try, because an
- * instruction has not been tried on this device with this driver? */
-bool vt_gemm_untried(vt_dev *dev, vt_dtype type);
-/* How a CPU multiplies in bf16 or int8: an instruction, "fma" or "untried";
- * then the instruction that failed its trial or could not be tried. */
-void vt_gemm_form(char *out, size_t size, vt_dev *dev, vt_dtype type);
-/* For vitcl-try only, because it may crash: is the instruction "wrong",
- * "slower" or "faster" than multiply-adds? */
-vitcl_status vt_gemm_try_form(const char **verdict, vt_dev *dev,
-                              const char *instruction);
-/* If packed products of this type use dot-product instructions: a kernel of
- * these instructions only, gemm_dot_peak, and the floating-point operations of
- * one of its work-items per iteration. Else *out is NULL. */
-vitcl_status vt_gemm_peak(vt_kernel **out, double *flops, vt_dev *dev,
-                          vt_dtype type);
 const char *vt_gemm_name(const vt_gemm *g); /* the provider's name */
 /* For vitcl plan: the kernel and its variant in a few words. */
 const char *vt_gemm_describe(const vt_gemm *g);
 void vt_gemm_free(vt_gemm *g);
+
+/* ---- instructions that are tried once on a device ---- */
+
+/* Would the first packed product of this type start vitcl-try, because an
+ * instruction has not been tried on this device with this driver? */
+bool vt_gemm_untried(vt_dev *dev, vt_dtype type);
+/* Tries it, unless its result is known. */
+void vt_gemm_try(vt_dev *dev, vt_dtype type);
+/* How a CPU multiplies in bf16 or int8: an instruction, "fma" or "untried";
+ * then the instruction that failed its trial or could not be tried. */
+void vt_gemm_form(char *out, size_t size, vt_dev *dev, vt_dtype type);
+/* If packed products of this type are not computed by vector multiply-adds: a
+ * kernel of their instructions only, with cl/peak.cl's arguments, and the
+ * floating-point operations of one of its work-items per iteration. Else *out
+ * is NULL. */
+vitcl_status vt_gemm_peak(vt_kernel **out, double *flops, vt_dev *dev,
+                          vt_dtype type);
 
 #endif

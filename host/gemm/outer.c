@@ -1,13 +1,16 @@
 /*
  * outer.c - the native provider's product of two matrices that both have k
- * outermost, on a CPU: cl/gemm_outer.cl. For native.c.
+ * outermost, on a CPU: cl/gemm_outer.cl.
  *
  * The gradient of a weight is such a product. cl/gemm_rows.cl would transpose
  * one matrix, pack the other as a whole, and have only as many work-groups as C
  * has tiles.
+ *
+ * Surprising: each element is one chain of fma per slice of k; the number of
+ * slices depends on the sizes alone.
  */
 #include "base/memory.h"
-#include "gemm/rows.h"
+#include "gemm/common.h"
 
 #include <stdio.h>
 
@@ -47,40 +50,32 @@ static size_t local_bytes(const cut *c)
                                     16 * c->blocks + TERMS * c->nw);
 }
 
-bool vt_outer_for(vt_dev *dev, const vt_gemm_desc *d)
+static bool takes(vt_dev *dev, const vt_gemm_desc *d)
 {
     const cut c = cut_for(d, vt_dev_vector(dev));
 
-    return d->device_class == VT_CLASS_CPU && d->trans_a && d->trans_b &&
+    return d->a == VT_F32 && d->out == VT_F32 && d->trans_a && d->trans_b &&
            !d->b_packed && d->batch == 1 && !d->bias && !d->scale &&
            !d->residual && d->act == VT_ACT_NONE &&
            (d->type == VT_F32 || d->type == VT_BF16) &&
            local_bytes(&c) <= vt_dev_info(dev)->local_bytes;
 }
 
-size_t vt_outer_temp_bytes(vt_dev *dev, const vt_gemm_desc *d)
+static bool sums(vt_dev *dev, const vt_gemm_desc *d)
+{
+    (void)dev;
+    return d->accumulate;
+}
+
+static size_t temp_bytes(vt_dev *dev, const vt_gemm_desc *d)
 {
     const cut c = cut_for(d, vt_dev_vector(dev));
-
     const size_t each = (size_t)d->M * (size_t)(d->N + d->sums);
 
     return c.slices > 1 ? (size_t)c.slices * each * sizeof(float) : 0;
 }
 
-static vitcl_status set(vt_kernel *k, vt_buf *const *bufs, unsigned n,
-                        const int *ints, unsigned m)
-{
-    vitcl_status st = VITCL_OK;
-
-    for (unsigned i = 0; i < n; i++)
-        VT_TRY(vt_kernel_buf(k, i, bufs[i]));
-    for (unsigned i = 0; i < m; i++)
-        VT_TRY(vt_kernel_int(k, n + i, ints[i]));
-done:
-    return st;
-}
-
-vitcl_status vt_outer_bind(vt_gemm *g)
+static vitcl_status bind(vt_gemm *g)
 {
     const vt_gemm_desc *d = &g->d;
     const cut c = cut_for(d, vt_dev_vector(g->dev));
@@ -97,21 +92,22 @@ vitcl_status vt_outer_bind(vt_gemm *g)
              d->accumulate ? " -DACCUMULATE" : "", d->sums ? " -DSUMS" : "");
     VT_TRY(vt_kernel_new(&g->kernel[0], g->dev, "gemm_outer", "gemm_outer",
                          defines));
-    VT_TRY(set(g->kernel[0],
-               (vt_buf *[]){sliced ? g->bufs.temp : g->bufs.c, g->bufs.a,
-                            g->bufs.b, g->bufs.bias},
-               4,
-               (int[]){d->M, d->N, d->K, d->lda, d->ldb, sliced ? d->N : d->ldc,
-                       c.column_tiles, c.row_tiles, c.slices},
-               9));
+    VT_TRY(vt_gemm_arguments(g->kernel[0],
+                             (vt_buf *[]){sliced ? g->bufs.temp : g->bufs.c,
+                                          g->bufs.a, g->bufs.b, g->bufs.bias},
+                             4,
+                             (int[]){d->M, d->N, d->K, d->lda, d->ldb,
+                                     sliced ? d->N : d->ldc, c.column_tiles,
+                                     c.row_tiles, c.slices},
+                             9));
     VT_TRY(vt_kernel_tiles(g->kernel[0], 13,
                            c.column_tiles * c.row_tiles * c.slices));
     if (sliced) {
         VT_TRY(vt_kernel_new(&g->kernel[1], g->dev, "gemm_outer",
                              "gemm_outer_sum", defines));
-        VT_TRY(set(g->kernel[1],
-                   (vt_buf *[]){g->bufs.c, g->bufs.temp, g->bufs.bias}, 3,
-                   (int[]){d->M, d->N, d->ldc, c.slices}, 4));
+        VT_TRY(vt_gemm_arguments(
+            g->kernel[1], (vt_buf *[]){g->bufs.c, g->bufs.temp, g->bufs.bias},
+            3, (int[]){d->M, d->N, d->ldc, c.slices}, 4));
         vt_kernel_size(g->kernel[1], 1, rows, one);
     }
     snprintf(g->note, sizeof g->note, "native outer %dx%d %s, %d slice%s", c.ra,
@@ -119,3 +115,11 @@ vitcl_status vt_outer_bind(vt_gemm *g)
 done:
     return st;
 }
+
+const vt_provider vt_gemm_outer = {.name = "native",
+                                   .form = "outer",
+                                   .class = VT_CLASS_CPU,
+                                   .takes = takes,
+                                   .sums = sums,
+                                   .temp_bytes = temp_bytes,
+                                   .bind = bind};

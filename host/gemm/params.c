@@ -1,6 +1,6 @@
 /*
- * params.c - parameters of the multiplications: their names, built-in values,
- * valid ranges, and the candidates of the tuner.
+ * params.c - parameters of the multiplications as words: their names and valid
+ * ranges.
  *
  * An entry is a line of words: a kernel, a precision, then each parameter's
  * name and value in any order, for example
@@ -14,8 +14,6 @@
 #include "gemm/precision.h"
 
 #include "base/memory.h"
-#include "gemm/device.h"
-#include "gemm/rows.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -72,13 +70,21 @@ const char *vt_params_name(vt_params_kind kind, int index)
     return index < VT_PARAMS_NUMBERS ? kinds[kind].numbers[index].name : NULL;
 }
 
-const vt_params *vt_params_for(const vt_dev *dev, vt_params_kind kind,
-                               vt_dtype type)
+/* Tiles and CLBlast are tuned in f32 only. */
+static bool has_type(vt_params_kind kind, int type)
 {
-    const vt_params *t =
-        &vt_gemm_device_of(dev)->params[kind][vt_type_number(type)];
+    return type == 0 || kind < VT_PARAMS_TILE;
+}
 
-    return t->set ? t : NULL;
+bool vt_params_find(vt_params_kind *out, const char *kernel, int type)
+{
+    for (int k = 0; k < VT_PARAMS_KINDS; k++)
+        if (strcmp(kinds[k].name, kernel) == 0 &&
+            has_type((vt_params_kind)k, type)) {
+            *out = (vt_params_kind)k;
+            return true;
+        }
+    return false;
 }
 
 /* ---- valid values ---- */
@@ -126,7 +132,7 @@ static const char *check_clblast(const unsigned short *v)
     return NULL;
 }
 
-static vt_rows_shape shape_of(vt_params_kind kind, const unsigned short *v,
+vt_rows_shape vt_params_shape(vt_params_kind kind, const unsigned short *v,
                               int lanes)
 {
     const bool rows = kind == VT_PARAMS_ROWS;
@@ -146,7 +152,7 @@ static const char *check(vt_params_kind kind, const unsigned short *v)
     switch (kind) {
     case VT_PARAMS_ROWS:
     case VT_PARAMS_DOT:
-        return check_rows(shape_of(kind, v, 16));
+        return check_rows(vt_params_shape(kind, v, 16));
     case VT_PARAMS_TILE:
         return v[0] % 16 ? "size must be a multiple of 16"
                : v[1] * (2 * v[0] + 2) * 4 > 32 << 10
@@ -229,7 +235,7 @@ static vitcl_status parse_head(vt_params_kind *kind, int *type, const char **at)
     while (t < VT_PARAMS_TYPES &&
            strcmp(vt_precision_name(types[t]), word) != 0)
         t++;
-    if (t == VT_PARAMS_TYPES || (t && k >= VT_PARAMS_TILE))
+    if (t == VT_PARAMS_TYPES || !has_type((vt_params_kind)k, t))
         return vt_fail(VITCL_ECORRUPT, "%s has no precision \"%.15s\"",
                        kinds[k].name, word);
     *kind = (vt_params_kind)k;
@@ -258,8 +264,8 @@ done:
     return st;
 }
 
-static void format(char out[VT_ENTRY], vt_params_kind kind, int type,
-                   const unsigned short *v)
+void vt_params_format(char out[VT_ENTRY], vt_params_kind kind, int type,
+                      const unsigned short *v)
 {
     size_t n = (size_t)snprintf(out, VT_ENTRY, "%s %s", kinds[kind].name,
                                 vt_precision_name(types[type]));
@@ -269,235 +275,9 @@ static void format(char out[VT_ENTRY], vt_params_kind kind, int type,
         n += (size_t)snprintf(out + n, VT_ENTRY - n, " %s %u", name, v[i]);
 }
 
-/* ---- built-in values ---- */
-
-/* Rows and vectors of a register block: accumulators, one row of weights and a
- * broadcast value fill 16 registers (SSE, NEON, AVX2) or 32 (AVX-512). terms
- * and rows keep a chunk of A (at most 240 KiB) and the active part of a group
- * of panels in an L2 of 512 KiB. */
-vt_rows_shape vt_params_rows(const vt_dev *dev, vt_params_kind kind,
-                             vt_dtype type, int lanes)
+bool vt_params_change(unsigned short *v, vt_params_kind kind, const char *words)
 {
-    const vt_params *t = vt_params_for(dev, kind, type);
-
-    if (t)
-        return shape_of(kind, t->v, lanes);
-    return (vt_rows_shape){.lanes = lanes,
-                           .vectors = VT_ROWS_VECTORS,
-                           .block = vt_rows_block(lanes),
-                           .terms = 1024,
-                           .rows = 60,
-                           .panels = 4,
-                           .groups = 16};
-}
-
-/* The first row whose pattern is the type or a part of the name of the device.
- * CPU row: the best of some 350 from CLBlast's own tuner on PoCL and AVX-512.
- * GPU row: the most frequent winner in CLBlast's database. */
-static const struct {
-    const char *pattern, *parameters;
-} clblast[] = {
-    {"cpu", "GEMMK 0 KREG 1 KWG 32 KWI 2 MDIMA 8 MDIMC 8 MWG 64 NDIMB 8 "
-            "NDIMC 8 NWG 128 SA 0 SB 0 STRM 0 STRN 0 VWM 8 VWN 4"},
-    {"", "GEMMK 0 KREG 1 KWG 32 KWI 2 MDIMA 16 MDIMC 16 MWG 64 NDIMB 8 "
-         "NDIMC 8 NWG 64 SA 1 SB 1 STRM 0 STRN 0 VWM 4 VWN 4"},
-};
-
-static void built_in(unsigned short *v, const vt_dev *dev, vt_params_kind kind,
-                     vt_dtype type)
-{
-    const vt_rows_shape s = vt_params_rows(dev, kind, type, vt_dev_vector(dev));
-    const int rows[] = {s.lanes, s.vectors, s.block, s.terms,
-                        s.rows,  s.panels,  s.groups};
-    const int from = kind == VT_PARAMS_DOT ? 2 : 0;
     unsigned seen = 0;
-    size_t row = 0;
 
-    if (kind == VT_PARAMS_TILE) {
-        v[0] = 64, v[1] = 16;
-        return;
-    }
-    if (kind != VT_PARAMS_CLBLAST) {
-        for (int i = from; i < 7; i++)
-            v[i - from] = (unsigned short)rows[i];
-        return;
-    }
-    while (clblast[row].pattern[0] &&
-           strcmp(clblast[row].pattern, vt_dev_info(dev)->type) != 0 &&
-           !strstr(vt_dev_info(dev)->name, clblast[row].pattern))
-        row++;
-    assign(v, &seen, kind, clblast[row].parameters);
-}
-
-void vt_params_values(unsigned short v[VT_PARAMS_NUMBERS], const vt_dev *dev,
-                      vt_params_kind kind, vt_dtype type)
-{
-    const vt_params *t = vt_params_for(dev, kind, type);
-
-    memset(v, 0, VT_PARAMS_NUMBERS * sizeof *v);
-    if (t)
-        memcpy(v, t->v, sizeof t->v);
-    else
-        built_in(v, dev, kind, type);
-}
-
-/* ---- for the tuner (ocl.h) ---- */
-
-vitcl_status vt_params_use(vt_dev *dev, const char *entry)
-{
-    vt_gemm_device *g = vt_gemm_device_of(dev);
-    vt_params_kind kind;
-    vt_params t;
-    int type;
-    vitcl_status st = VITCL_OK;
-
-    vt_dev_keep_no_programs(dev);
-    if (!entry) {
-        memset(g->params, 0, sizeof g->params);
-        return VITCL_OK;
-    }
-    VT_TRY(vt_params_parse(&kind, &type, &t, entry));
-    g->params[kind][type] = t;
-done:
-    return st;
-}
-
-vitcl_status vt_params_entry(char out[VT_ENTRY], vt_dev *dev,
-                             const char *provider, const vt_gemm_desc *d)
-{
-    unsigned short v[VT_PARAMS_NUMBERS];
-    vt_params_kind kind = VT_PARAMS_ROWS;
-
-    if (strcmp(provider, "clblast") == 0 && d->type == VT_F32)
-        kind = VT_PARAMS_CLBLAST;
-    else if (strcmp(provider, "native") != 0)
-        return vt_fail(
-            VITCL_EUNSUPPORTED,
-            "%s cannot be tuned in %s; use native or clblast (clblast "
-            "only in f32)",
-            provider, vt_dtype_name(d->type));
-    else if (d->device_class == VT_CLASS_GPU && d->type == VT_F32)
-        kind = VT_PARAMS_TILE;
-    else if (d->device_class == VT_CLASS_GPU)
-        return vt_fail(VITCL_EUNSUPPORTED,
-                       "the native multiplication cannot be tuned in %s "
-                       "on %.60s",
-                       vt_dtype_name(d->type), vt_dev_info(dev)->name);
-    else if (vt_dot_for(dev, d))
-        kind = VT_PARAMS_DOT;
-    vt_params_values(v, dev, kind, d->type);
-    format(out, kind, vt_type_number(d->type), v);
-    return VITCL_OK;
-}
-
-/* Changes to try for each kernel. The first ones of rows are for 4, 8 and 16
- * lanes. */
-static const char *const moves[VT_PARAMS_KINDS][48] = {
-    [VT_PARAMS_ROWS] = {"lanes 4 vectors 2 block 6",
-                        "lanes 4 vectors 3 block 4",
-                        "lanes 8 vectors 3 block 4",
-                        "lanes 8 vectors 2 block 5",
-                        "lanes 8 vectors 4 block 3",
-                        "lanes 8 vectors 2 block 6",
-                        "lanes 8 vectors 1 block 12",
-                        "lanes 16 vectors 2 block 12",
-                        "lanes 16 vectors 3 block 8",
-                        "lanes 16 vectors 4 block 6",
-                        "lanes 16 vectors 2 block 14",
-                        "lanes 16 vectors 2 block 13",
-                        "lanes 16 vectors 1 block 24",
-                        "terms 512",
-                        "terms 768",
-                        "terms 1536",
-                        "terms 384",
-                        "terms 1024",
-                        "terms 3072",
-                        "terms 256",
-                        "rows 24",
-                        "rows 36",
-                        "rows 96",
-                        "rows 60",
-                        "rows 200",
-                        "panels 2",
-                        "panels 8",
-                        "panels 1",
-                        "panels 4",
-                        "groups 8",
-                        "groups 32",
-                        "groups 4",
-                        "groups 16",
-                        "groups 64"},
-    [VT_PARAMS_DOT] = {"block 5",    "block 4",   "block 7",   "block 6",
-                       "block 12",   "block 13",  "block 14",  "block 10",
-                       "terms 512",  "terms 384", "terms 768", "terms 1536",
-                       "terms 1024", "rows 24",   "rows 36",   "rows 96",
-                       "rows 60",    "rows 200",  "panels 2",  "panels 8",
-                       "panels 1",   "panels 4",  "groups 8",  "groups 32",
-                       "groups 4",   "groups 16", "groups 64"},
-    [VT_PARAMS_TILE] = {"size 32", "size 48", "size 80", "size 96", "size 128",
-                        "size 64", "terms 8", "terms 32", "terms 16"},
-    [VT_PARAMS_CLBLAST] = {"MWG 64 NWG 64",
-                           "MWG 128 NWG 64",
-                           "MWG 128 NWG 128",
-                           "MWG 32 NWG 64",
-                           "MWG 64 NWG 32 NDIMC 8 NDIMB 8 VWN 4",
-                           "MWG 64 NWG 128",
-                           "MDIMC 4 NDIMC 4 MDIMA 4 NDIMB 4",
-                           "MDIMC 8 NDIMC 4 MDIMA 8 NDIMB 4",
-                           "MDIMC 8 NDIMC 8 MDIMA 8 NDIMB 8",
-                           "MDIMC 16 NDIMC 8 MDIMA 16 NDIMB 8",
-                           "MDIMC 16 NDIMC 16 MDIMA 16 NDIMB 16",
-                           "MDIMC 32 NDIMC 8 MDIMA 32 NDIMB 8",
-                           "VWM 4",
-                           "VWM 2",
-                           "VWM 8",
-                           "VWM 1",
-                           "VWN 2",
-                           "VWN 8",
-                           "VWN 1",
-                           "VWN 4",
-                           "KWG 16",
-                           "KWG 64",
-                           "KWG 32",
-                           "KWI 4",
-                           "KWI 8",
-                           "KWI 2",
-                           "SA 1 SB 1",
-                           "SA 1 SB 0",
-                           "SA 0 SB 1",
-                           "SA 0 SB 0",
-                           "STRM 1",
-                           "STRN 1",
-                           "STRM 0 STRN 0"},
-};
-
-/* Changes for this number of lanes, or for any, come first. */
-static bool early(const char *move, int lanes)
-{
-    int wanted;
-
-    return sscanf(move, "lanes %d", &wanted) != 1 || wanted == lanes;
-}
-
-bool vt_params_move(char out[VT_ENTRY], const vt_dev *dev, const char *entry,
-                    unsigned index)
-{
-    vt_params_kind kind;
-    vt_params t;
-    unsigned seen = 0;
-    int type;
-
-    if (vt_params_parse(&kind, &type, &t, entry) != VITCL_OK)
-        return false;
-    for (int late = 0; late < 2; late++)
-        for (const char *const *m = moves[kind];
-             m < moves[kind] + VT_COUNT(moves[kind]) && *m; m++) {
-            if (early(*m, vt_dev_vector(dev)) == (late != 0) || index-- > 0)
-                continue;
-            out[0] = '\0';
-            if (assign(t.v, &seen, kind, *m) == VITCL_OK && !check(kind, t.v))
-                format(out, kind, type, t.v);
-            return true;
-        }
-    return false;
+    return assign(v, &seen, kind, words) == VITCL_OK && !check(kind, v);
 }

@@ -1,6 +1,6 @@
 /*
- * params.h - device-dependent parameters of the multiplications, and the
- * interface of the tuner.
+ * params.h - device-dependent parameters of the multiplications, for the forms
+ * of providers that have some, and for the tuner.
  */
 #ifndef VT_GEMM_PARAMS_H
 #define VT_GEMM_PARAMS_H
@@ -25,18 +25,66 @@ typedef struct vt_params {
 } vt_params;
 typedef vt_params vt_params_table[VT_PARAMS_KINDS][VT_PARAMS_TYPES];
 
+/* ---- params.c: as words ---- */
+
+/* The name of number `index`; NULL after the last. */
+const char *vt_params_name(vt_params_kind kind, int index);
+/* Does this kernel ("rows") have parameters in this type, by its number? */
+bool vt_params_find(vt_params_kind *out, const char *kernel, int type);
+/* Parses "rows f32 lanes 8 ..." into a checked entry; the message gives the
+ * error. */
+vitcl_status vt_params_parse(vt_params_kind *kind, int *type, vt_params *out,
+                             const char *entry);
+#define VT_ENTRY 256
+void vt_params_format(char out[VT_ENTRY], vt_params_kind kind, int type,
+                      const unsigned short *v);
+/* Sets those numbers that the words name ("lanes 8 block 4"). False if the
+ * result is invalid. */
+bool vt_params_change(unsigned short *v, vt_params_kind kind,
+                      const char *words);
+
+/* How the native rows divide a product: see common.h. */
+typedef struct vt_rows_shape {
+    int lanes, vectors; /* of a register block: its width, */
+    int block;          /* and its maximum number of rows */
+    int terms;          /* of K at a time, at most */
+    int rows, panels;   /* per work-group, at most */
+    int groups;         /* minimum number of work-groups per core */
+} vt_rows_shape;
+/* Of the numbers of VT_PARAMS_ROWS, or of VT_PARAMS_DOT with the instruction's
+ * lanes. */
+vt_rows_shape vt_params_shape(vt_params_kind kind, const unsigned short *v,
+                              int lanes);
+
+/* ---- params_values.c: in use on a device ---- */
+
 /* The user's entry for products of this type; NULL: none. */
 const vt_params *vt_params_for(const vt_dev *dev, vt_params_kind kind,
                                vt_dtype type);
 /* The values in use, from an entry or built in. */
 void vt_params_values(unsigned short v[VT_PARAMS_NUMBERS], const vt_dev *dev,
                       vt_params_kind kind, vt_dtype type);
-/* The name of number `index`; NULL after the last. */
-const char *vt_params_name(vt_params_kind kind, int index);
-/* Parses "rows f32 lanes 8 ..." into a checked entry; the message gives the
- * error. */
-vitcl_status vt_params_parse(vt_params_kind *kind, int *type, vt_params *out,
-                             const char *entry);
+/* The same as one line of words. */
+void vt_params_entry(char out[VT_ENTRY], const vt_dev *dev, vt_params_kind kind,
+                     vt_dtype type);
+/* VT_PARAMS_ROWS, or VT_PARAMS_DOT with the instruction's lanes. */
+vt_rows_shape vt_params_rows(const vt_dev *dev, vt_params_kind kind,
+                             vt_dtype type, int lanes);
+/* Uses an entry from now on (NULL: all built-in values). Call before the
+ * device's first multiplication. The device is then for trials: it keeps no
+ * programs. */
+vitcl_status vt_params_use(vt_dev *dev, const char *entry);
+
+/* Vectors per register block, unless gemm_rows.cl is tuned. */
+#define VT_ROWS_VECTORS 2
+/* Rows of a register block, unless tuned: accumulators, one row of weights and
+ * a broadcast value fill 16 registers (SSE, NEON, AVX2) or 32 (AVX-512). */
+static inline int vt_rows_block(int lanes)
+{
+    return lanes == 16 ? 14 : 6;
+}
+
+/* ---- params_file.c: the user's file ---- */
 
 /* Loads the entries for info's device and driver from the user's file, into
  * table, info->tuned and info->warning. */
@@ -45,36 +93,16 @@ void vt_params_load(vt_params_table *table, vitcl_device_info *info);
 void vt_params_text(vt_params_table *table, vitcl_device_info *info,
                     char *text);
 
-/* ---- for the tuner ---- */
-#define VT_ENTRY 256
-/* The values that the provider uses for d, as one line of words. */
-vitcl_status vt_params_entry(char out[VT_ENTRY], vt_dev *dev,
-                             const char *provider, const vt_gemm_desc *d);
-/* Uses an entry from now on (NULL: all built-in values). Call before the
- * device's first multiplication. The device is then for trials: it keeps no
- * programs. */
-vitcl_status vt_params_use(vt_dev *dev, const char *entry);
-/* The entry with change number `index`; "" if the result is invalid; false
- * after the last. */
-bool vt_params_move(char out[VT_ENTRY], const vt_dev *dev, const char *entry,
-                    unsigned index);
 /* Saves it in the user's file, replacing an earlier entry for this device,
  * driver, kernel and precision. */
 vitcl_status vt_params_save(const vt_dev *dev, const char *entry);
 bool vt_params_path(char *out, size_t size);
 
-/* ---- the built-in values, and where they are used ---- */
+/* ---- params_moves.c: for the tuner ---- */
 
-/* How the native rows divide a product: see rows.h. */
-typedef struct vt_rows_shape {
-    int lanes, vectors; /* of a register block: its width, */
-    int block;          /* and its maximum number of rows */
-    int terms;          /* of K at a time, at most */
-    int rows, panels;   /* per work-group, at most */
-    int groups;         /* minimum number of work-groups per core */
-} vt_rows_shape;
-/* VT_PARAMS_ROWS, or VT_PARAMS_DOT with the instruction's lanes. */
-vt_rows_shape vt_params_rows(const vt_dev *dev, vt_params_kind kind,
-                             vt_dtype type, int lanes);
+/* The entry with change number `index`; "" if the result is invalid; false
+ * after the last. */
+bool vt_params_move(char out[VT_ENTRY], const vt_dev *dev, const char *entry,
+                    unsigned index);
 
 #endif

@@ -2,12 +2,14 @@
  * provider.h - the interface of a provider of matrix multiplication: for this
  * folder only; all other code uses gemm.h.
  *
- * To add a provider: a file <name>.c with one vt_provider, and a row in
- * providers[] of gemm.c. Before gemm.c calls a function here, it has checked
- * the description and filled it in: batch >= 1, lda, ldb and ldc are actual
- * strides, device_class is CPU or GPU, never AUTO. There are `M` rows times
- * `batch` pictures, and A and C advance by M * lda and M * ldc: with dense
- * pictures, that is one matrix of batch * M rows.
+ * A provider, as users choose it by name, has one or more forms; each is a file
+ * <form>.c with one vt_provider, and a row in providers[] of gemm.c. Of the
+ * rows with the name, the first that supports a product computes it; no other
+ * code asks which one that is. Before gemm.c calls a function here, it has
+ * checked the description and filled it in: batch >= 1, lda, ldb and ldc are
+ * actual strides, device_class is CPU or GPU, never AUTO. There are `M` rows
+ * times `batch` pictures, and A and C advance by M * lda and M * ldc: with
+ * dense pictures, that is one matrix of batch * M rows.
  *
  * Surprising: `residual` has C's stride ldc and may be C itself. So a kernel
  * must not have `restrict` on both, and must read an element before writing it,
@@ -31,12 +33,16 @@ struct vt_gemm {
 };
 
 struct vt_provider {
-    const char *name;
+    const char *name; /* what users choose; several rows may have it */
+    const char *form; /* one row's; also its kernel in params.c, if it is there
+                       */
+    vt_class class;   /* of the products that it supports; AUTO: of all */
     /* Can it be used on this device at all? Called once per device; may probe
      * (compile, run, compare); must log no errors. NULL: yes. */
     bool (*usable)(vt_dev *dev);
-    /* Does it support this multiplication? If not, the next row of providers[]
-     * that does is used (plain supports everything). NULL: yes. */
+    /* Does it support this multiplication, which is of its class? If not, the
+     * next row that does is used (plain supports everything but int8). May let
+     * an instruction be tried first, if B is packed. NULL: yes. */
     bool (*takes)(vt_dev *dev, const vt_gemm_desc *d);
     /* NULL (all three): B is not packed. `d` has b_packed. */
     const char *(*layout)(vt_dev *dev, const vt_gemm_desc *d);
@@ -52,17 +58,12 @@ struct vt_provider {
     vitcl_status (*bind)(vt_gemm *g);
     vitcl_status (*launch)(vt_queue *q, vt_gemm *g); /* NULL: g->kernel[] */
     void (*free)(vt_gemm *g);                        /* NULL: nothing more */
+    /* vt_gemm_peak(). NULL: vector multiply-adds. */
+    vitcl_status (*peak)(vt_kernel **out, double *flops, vt_dev *dev,
+                         vt_dtype type);
 };
 
-extern const vt_provider vt_gemm_plain, vt_gemm_clblast, vt_gemm_native;
-
-/* "-DACT=... -DBIAS -DSCALE -DRESIDUAL" (those that d has) for kernels that use
- * the epilogue macros of cl/common.cl, and "-DACCUMULATE". Returns `out`, which
- * has at least 96 bytes. */
-const char *vt_gemm_defines(char out[96], const vt_gemm_desc *d);
-
-/* Packs densely in d->type as [N,K], or as [K,N] with kn. */
-vitcl_status vt_gemm_reorder(vt_queue *q, const vt_gemm_desc *d, vt_buf *packed,
-                             vt_buf *b, bool kn);
+extern const vt_provider vt_gemm_dot, vt_gemm_outer, vt_gemm_rows, vt_gemm_tile,
+    vt_gemm_clblast, vt_gemm_plain;
 
 #endif

@@ -4,7 +4,7 @@
  * Also the stored results of trials. vt_candidate_measure() judges products by
  * exact sums, and is itself tested with a wrong kernel.
  */
-#include "api/trial.h"
+#include "gemm/candidate.h"
 #include "gemm/params.h"
 #include "support/device.h"
 #include "support/pictures.h"

@@ -1,5 +1,5 @@
 /*
- * half.c - measure which 16-bit precision is faster on a device.
+ * half_choice.c - measure which 16-bit precision is faster on a device.
  *
  * bf16 dot products are twice as fast as f32 on one CPU and half as fast on
  * another, and both advertise them. So neither names nor flags decide, but one
@@ -7,14 +7,16 @@
  * version. The program vitcl-try does it, with one process for each precision.
  * The result is kept on disk, and in the process if the disk cache is off.
  */
-#include "api/handles.h"
-#include "api/trial.h"
+#include "gemm/half_choice.h"
+
 #include "base/attempt.h"
-#include "base/clock.h"
 #include "base/log.h"
 #include "base/memory.h"
 #include "gemm/decisions.h"
+#include "gemm/measure.h"
+#include "gemm/precision.h"
 
+#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -27,63 +29,19 @@ static struct known {
 static int known_count;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-static vitcl_status best_of(double *ms, vt_queue *q, vt_gemm *g)
-{
-    vitcl_status st = VITCL_OK;
-
-    *ms = 1e30;
-    for (int i = 0; i < 6; i++) { /* the first one warms the caches */
-        double from = vt_now_ms();
-
-        VT_TRY(vt_gemm_launch(q, g));
-        VT_TRY(vt_queue_finish(q));
-        *ms = VT_MIN(*ms, vt_now_ms() - from);
-    }
-done:
-    return st;
-}
-
-vitcl_status vt_half_measure(double *ms, vt_dev *dev, const char *gemm,
+vitcl_status vt_half_measure(double *ms, vt_dev *dev, const char *provider,
                              vt_dtype type)
 {
-    vitcl_status st = VITCL_OK;
-    const vt_gemm_desc d = {.batch = 1,
-                            .M = M,
-                            .N = N,
-                            .K = K,
-                            .type = type,
-                            .out = VT_F32,
-                            .b_packed = true,
-                            .device_class = vt_dev_class(dev)};
-    const size_t temp = vt_gemm_temp_bytes(dev, gemm, &d);
-    vt_queue *q = NULL;
-    vt_gemm *g = NULL;
-    vt_buf *rows = NULL, *packed = NULL;
-    vt_gemm_bufs b = {0};
+    const vt_gemm_desc d = vt_timed_desc(dev, type, M, N, K);
+    static const vt_rounds rounds = {.least = 6}; /* the first one warms up */
+    vt_timed t = {.q = NULL};
+    vitcl_status st;
 
-    VT_TRY(vt_queue_new(&q, dev, false));
-    VT_TRY(vt_buf_new(&b.a, dev, sizeof(float) * M * K));
-    VT_TRY(vt_buf_new(&b.c, dev, sizeof(float) * M * N));
-    VT_TRY(vt_buf_new(&rows, dev, sizeof(float) * N * K));
-    if (temp)
-        VT_TRY(vt_buf_new(&b.temp, dev, temp));
-    VT_TRY(vt_buf_fill(q, b.a, 0x3f800000)); /* 1.0f */
-    VT_TRY(vt_buf_fill(q, rows, 0x3f000000));
-    if (vt_gemm_layout(dev, gemm, &d)[0]) {
-        VT_TRY(vt_buf_new(&packed, dev, vt_gemm_packed_bytes(dev, gemm, &d)));
-        VT_TRY(vt_gemm_pack(q, gemm, &d, packed, rows));
-    }
-    b.b = packed ? packed : rows;
-    VT_TRY(vt_gemm_new(&g, dev, gemm, &d, &b));
-    VT_TRY(best_of(ms, q, g));
+    VT_TRY(vt_timed_new(&t, dev, provider, &d, NULL, NULL));
+    VT_TRY(vt_measure((vt_timed *[]){&t}, 1, &rounds));
+    *ms = t.best;
 done:
-    vt_gemm_free(g);
-    vt_buf_free(b.a);
-    vt_buf_free(b.c);
-    vt_buf_free(b.temp);
-    vt_buf_free(rows);
-    vt_buf_free(packed);
-    vt_queue_free(q);
+    vt_timed_free(&t);
     return st;
 }
 
@@ -115,6 +73,7 @@ static vitcl_status compare(vitcl_precision *out, vt_dev *dev, const char *gemm)
     double bf16 = 1e30, f16 = 1e30;
     char question[32], word[VT_DECISION];
     vitcl_precision stored;
+    vt_gemm_desc d;
     vitcl_status a, b;
 
     snprintf(question, sizeof question, "half by %.16s", gemm);
@@ -124,11 +83,9 @@ static vitcl_status compare(vitcl_precision *out, vt_dev *dev, const char *gemm)
         *out = stored;
         return VITCL_OK;
     }
-    (void)vt_gemm_temp_bytes(
-        dev, gemm,
-        &(vt_gemm_desc){
-            .M = M, .N = N, .K = K, .type = VT_BF16, .b_packed = true});
-    a = measure(&bf16, dev, gemm, "bf16"); /* its form is known by now */
+    d = vt_timed_desc(dev, VT_BF16, M, N, K);
+    (void)vt_gemm_layout(dev, gemm, &d); /* its instruction is tried first */
+    a = measure(&bf16, dev, gemm, "bf16");
     b = unknown(a) ? a : measure(&f16, dev, gemm, "f16");
     if (unknown(b)) {
         vt_log("half by %s: bf16, untimed: %s", gemm, vt_message());
@@ -146,7 +103,7 @@ static vitcl_status compare(vitcl_precision *out, vt_dev *dev, const char *gemm)
     return VITCL_OK;
 }
 
-vitcl_status vt_handle_half(vitcl_precision *out, vt_dev *dev,
+vitcl_status vt_half_choose(vitcl_precision *out, vt_dev *dev,
                             const char *wanted)
 {
     vitcl_status st = VITCL_OK;

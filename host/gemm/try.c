@@ -10,10 +10,13 @@
  * a valid result. It exits without releasing anything, because drivers crash
  * there, too.
  */
-#include "api/handles.h"
-#include "api/trial.h"
 #include "base/attempt.h"
 #include "base/file.h"
+#include "base/memory.h"
+#include "gemm/candidate.h"
+#include "gemm/dot.h"
+#include "gemm/gemm.h"
+#include "gemm/half_choice.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -76,7 +79,7 @@ static vitcl_status attempt(char *answer, size_t size, int n, char **words)
 
     if (n == 5 && strcmp(words[0], "form") == 0) {
         VT_TRY(open_same(&dev, words + 1));
-        VT_TRY(vt_gemm_try_form(&word, dev, words[4]));
+        VT_TRY(vt_dot_try(&word, dev, words[4]));
         snprintf(answer, size, "%s", word);
     } else if (n == 6 && strcmp(words[0], "half") == 0) {
         VT_TRY(open_same(&dev, words + 1));

@@ -1,0 +1,31 @@
+/*
+ * candidate.h - one candidate of the tuner: an entry of parameters and the
+ * products to measure it on, as one text.
+ */
+#ifndef VT_GEMM_CANDIDATE_H
+#define VT_GEMM_CANDIDATE_H
+#include "base/status.h"
+
+#include <stddef.h>
+
+enum { VT_CANDIDATE_PRODUCTS = 8 };
+
+/* C[M,N] = A[M,K] B[N,K]^T, `count` times a picture. */
+typedef struct vt_candidate_product {
+    int M, N, K, count;
+} vt_candidate_product;
+
+/* "ENTRY: PROVIDER 197x768x768x12 ..." */
+void vt_candidate_format(char *out, size_t size, const char *entry,
+                         const char *provider, const vt_candidate_product *x,
+                         int n);
+/* Checks the products and times them, relative to native's built-in ones. For
+ * vitcl-try only, because it may crash. */
+vitcl_status vt_candidate_measure(double *ratio, const char *select,
+                                  const char *candidate);
+/* The same in a process of vitcl-try: see vitcl_candidate_measure(). */
+vitcl_status vt_candidate_try(double *ratio, const char *select,
+                              const char *candidate, double seconds,
+                              vitcl_progress progress, void *context);
+
+#endif

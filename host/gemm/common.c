@@ -1,0 +1,101 @@
+/*
+ * common.c - what several providers share: the arguments of their kernels, B in
+ * another order, and how CPUs divide a product.
+ *
+ * Surprising: the division of rows into blocks and chunks depends on M and on
+ * the number of cores, but the bits of the result do not: each element is one
+ * chain of additions over k, wherever it is computed.
+ */
+#include "gemm/common.h"
+
+#include "base/memory.h"
+
+#include <stdio.h>
+
+const char *vt_gemm_defines(char out[96], const vt_gemm_desc *d)
+{
+    if (d->accumulate)
+        snprintf(out, 96, "-DACCUMULATE");
+    else
+        snprintf(out, 96, "-DACT=%d%s%s%s", (int)d->act,
+                 d->bias ? " -DBIAS" : "", d->scale ? " -DSCALE" : "",
+                 !d->residual ? ""
+                 : d->times   ? " -DTIMES"
+                              : " -DRESIDUAL");
+    return out;
+}
+
+vitcl_status vt_gemm_arguments(vt_kernel *k, vt_buf *const *bufs, unsigned n,
+                               const int *ints, unsigned m)
+{
+    vitcl_status st = VITCL_OK;
+
+    for (unsigned i = 0; i < n; i++)
+        VT_TRY(vt_kernel_buf(k, i, bufs[i]));
+    for (unsigned i = 0; i < m; i++)
+        VT_TRY(vt_kernel_int(k, n + i, ints[i]));
+done:
+    return st;
+}
+
+vitcl_status vt_gemm_operands(vt_kernel *k, const vt_gemm *g, vt_buf *a,
+                              vt_buf *b, const int *ints, unsigned m)
+{
+    vt_buf *const bufs[] = {g->bufs.c,       a, b, g->bufs.bias, g->bufs.scale,
+                            g->bufs.residual};
+
+    return vt_gemm_arguments(k, bufs, VT_COUNT(bufs), ints, m);
+}
+
+vitcl_status vt_gemm_reorder(vt_queue *q, const vt_gemm_desc *d, vt_buf *packed,
+                             vt_buf *b, bool kn)
+{
+    const size_t n = (size_t)d->N, k = (size_t)d->K;
+    vt_kernel *pack = NULL;
+    char defines[96];
+    vitcl_status st;
+
+    snprintf(defines, sizeof defines, "-DKN=%d -DTRANS_B=%d -DCT=%s", kn,
+             d->trans_b, vt_dtype_name(d->type));
+    VT_TRY(vt_kernel_new(&pack, vt_queue_dev(q), "gemm_plain", "gemm_pack",
+                         defines));
+    VT_TRY(vt_gemm_arguments(pack, (vt_buf *[]){packed, b}, 2,
+                             (int[]){d->N, d->K, d->ldb}, 3));
+    vt_kernel_size(pack, 2, (size_t[3]){kn ? n : k, kn ? k : n}, NULL);
+    VT_TRY(vt_kernel_launch(q, pack));
+done:
+    vt_kernel_free(pack);
+    return st;
+}
+
+/* ---- division ---- */
+
+/* Large work-groups reuse more data, many work-groups balance better. */
+static void divide_work(vt_rows *s, vt_rows_shape t, int units)
+{
+    s->chunks = vt_divide_up(s->blocks, VT_MAX(1, t.rows / s->ra));
+    s->group = VT_MIN(t.panels, s->panels);
+    while (s->group > 1 &&
+           vt_divide_up(s->panels, s->group) * s->chunks < units)
+        s->group--;
+    while (s->chunks < s->blocks && s->panels * s->chunks < units)
+        s->chunks++;
+}
+
+vt_rows vt_rows_divide(const vt_dev *dev, vt_rows_shape t, int rows, int n,
+                       int terms)
+{
+    vt_rows s = {.rows = rows, .nw = t.vectors * t.lanes};
+
+    s.panels = vt_divide_up(n, s.nw);
+    s.blocks = vt_divide_up(rows, t.block);
+    s.ra = vt_divide_up(rows, s.blocks);
+    s.rb = s.ra > 1 ? s.ra - 1 : 1;
+    s.big = s.ra > 1 ? rows - s.blocks * s.rb : s.blocks;
+    if (s.big == s.blocks)
+        s.rb = s.ra;
+    divide_work(&s, t, t.groups * (int)vt_dev_info(dev)->compute_units);
+    s.most = vt_divide_up(terms, vt_divide_up(terms, t.terms));
+    s.saved = terms > s.most ? t.panels * vt_divide_up(t.rows, s.ra) : 1;
+    return s;
+}

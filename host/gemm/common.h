@@ -1,0 +1,46 @@
+/*
+ * common.h - what several providers share: the arguments of their kernels, B in
+ * another order, and how CPUs divide a product. For this folder's providers.
+ */
+#ifndef VT_GEMM_COMMON_H
+#define VT_GEMM_COMMON_H
+#include "gemm/params.h"
+#include "gemm/provider.h"
+
+static inline int vt_divide_up(int a, int b)
+{
+    return (a + b - 1) / b;
+}
+
+/* ---- kernels ---- */
+
+/* "-DACT=... -DBIAS -DSCALE -DRESIDUAL" (those that d has) for kernels that use
+ * the epilogue macros of cl/common.cl, and "-DACCUMULATE". Returns `out`, which
+ * has at least 96 bytes. */
+const char *vt_gemm_defines(char out[96], const vt_gemm_desc *d);
+/* Sets buffers from argument 0 on, and then ints. */
+vitcl_status vt_gemm_arguments(vt_kernel *k, vt_buf *const *bufs, unsigned n,
+                               const int *ints, unsigned m);
+/* The same with the six buffers of a product: C, a, b, bias, scale, residual.
+ */
+vitcl_status vt_gemm_operands(vt_kernel *k, const vt_gemm *g, vt_buf *a,
+                              vt_buf *b, const int *ints, unsigned m);
+/* Packs densely in d->type as [N,K], or as [K,N] with kn. */
+vitcl_status vt_gemm_reorder(vt_queue *q, const vt_gemm_desc *d, vt_buf *packed,
+                             vt_buf *b, bool kn);
+
+/* ---- rows.c and dot.c ---- */
+
+/* How the kernels divide a product: rows into blocks (the first `big` of ra
+ * rows, the others of rb), blocks into chunks, columns into panels of nw and
+ * these into groups; at most `most` terms at a time; `saved` blocks are stored
+ * between them. */
+typedef struct vt_rows {
+    int rows, nw, panels;
+    int blocks, big, ra, rb;
+    int chunks, group, most, saved;
+} vt_rows;
+vt_rows vt_rows_divide(const vt_dev *dev, vt_rows_shape t, int rows, int n,
+                       int terms);
+
+#endif

@@ -1,0 +1,118 @@
+/*
+ * measure.c - time products: one, or several in turns.
+ */
+#include "gemm/measure.h"
+
+#include "base/clock.h"
+#include "base/memory.h"
+
+vt_gemm_desc vt_timed_desc(const vt_dev *dev, vt_dtype type, int M, int N,
+                           int K)
+{
+    return (vt_gemm_desc){.batch = 1,
+                          .M = M,
+                          .N = N,
+                          .K = K,
+                          .lda = K,
+                          .ldb = K,
+                          .ldc = N,
+                          .type = type,
+                          .out = VT_F32,
+                          .b_packed = true,
+                          .device_class = vt_dev_class(dev)};
+}
+
+/* A buffer of n numbers; x NULL: all are the one with these bits. */
+static vitcl_status numbers(vt_buf **out, vt_queue *q, int rows, int columns,
+                            const float *x, uint32_t bits)
+{
+    const size_t bytes = (size_t)rows * (size_t)columns * sizeof *x;
+    vitcl_status st;
+
+    VT_TRY(vt_buf_new(out, vt_queue_dev(q), bytes));
+    st = x ? vt_buf_write(q, *out, 0, x, bytes) : vt_buf_fill(q, *out, bits);
+done:
+    return st;
+}
+
+vitcl_status vt_timed_new(vt_timed *t, vt_dev *dev, const char *provider,
+                          const vt_gemm_desc *d, const float *a, const float *b)
+{
+    const size_t temp = vt_gemm_temp_bytes(dev, provider, d);
+    vitcl_status st;
+
+    *t = (vt_timed){.best = 1e30, .second = 1e30};
+    VT_TRY(vt_queue_new(&t->q, dev, false));
+    VT_TRY(numbers(&t->bufs.a, t->q, d->M, d->K, a, 0x3f800000u /* 1 */));
+    VT_TRY(numbers(&t->rows, t->q, d->N, d->K, b, 0x3f000000u /* 0.5 */));
+    VT_TRY(numbers(&t->bufs.c, t->q, d->M, d->N, NULL, 0x7fc00000u /* NaN */));
+    if (temp)
+        VT_TRY(vt_buf_new(&t->bufs.temp, dev, temp));
+    if (vt_gemm_layout(dev, provider, d)[0]) {
+        VT_TRY(vt_buf_new(&t->bufs.b, dev,
+                          vt_gemm_packed_bytes(dev, provider, d)));
+        VT_TRY(vt_gemm_pack(t->q, provider, d, t->bufs.b, t->rows));
+    } else {
+        t->bufs.b = vt_buf_ref(t->rows);
+    }
+    VT_TRY(vt_gemm_new(&t->g, dev, provider, d, &t->bufs));
+done:
+    return st;
+}
+
+vitcl_status vt_timed_run(vt_timed *t)
+{
+    const double from = vt_now_ms();
+    double ms;
+    vitcl_status st;
+
+    VT_TRY(vt_gemm_launch(t->q, t->g));
+    VT_TRY(vt_queue_finish(t->q));
+    ms = vt_now_ms() - from;
+    t->second = VT_MIN(t->second, VT_MAX(ms, t->best));
+    t->best = VT_MIN(t->best, ms);
+done:
+    return st;
+}
+
+vitcl_status vt_timed_read(float *c, vt_timed *t)
+{
+    return vt_buf_read(t->q, t->bufs.c, 0, c, vt_buf_size(t->bufs.c));
+}
+
+void vt_timed_free(vt_timed *t)
+{
+    vt_gemm_free(t->g);
+    vt_buf_free(t->bufs.a);
+    vt_buf_free(t->bufs.b);
+    vt_buf_free(t->bufs.c);
+    vt_buf_free(t->bufs.temp);
+    vt_buf_free(t->rows);
+    vt_queue_free(t->q);
+    *t = (vt_timed){.q = NULL};
+}
+
+static bool repeated(vt_timed *const *t, int n, double almost)
+{
+    for (int i = 0; i < n; i++)
+        if (!(t[i]->second < t[i]->best * almost))
+            return false;
+    return true;
+}
+
+vitcl_status vt_measure(vt_timed *const *t, int n, const vt_rounds *r)
+{
+    const double end = vt_now_ms() + r->ms;
+    vitcl_status st = VITCL_OK;
+
+    for (int i = 0; i < n; i++)
+        t[i]->best = t[i]->second = 1e30;
+    for (int round = 0;
+         round < r->least ||
+         (round < r->most && vt_now_ms() < end && !repeated(t, n, r->almost));
+         round++)
+        for (int i = 0; i < n; i++)
+            VT_TRY(vt_timed_run(t[i]));
+done:
+    return st;
+}

@@ -1,0 +1,12 @@
+/*
+ * peak.h - the peak speed of a device.
+ */
+#ifndef VT_GEMM_PEAK_H
+#define VT_GEMM_PEAK_H
+#include "ocl/ocl.h"
+
+/* With what products of this precision (not half) are computed with. */
+vitcl_status vt_peak_measure(double *gflops, vt_dev *dev,
+                             vitcl_precision precision);
+
+#endif

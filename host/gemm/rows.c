@@ -1,0 +1,115 @@
+/*
+ * rows.c - the native provider's multiplication on a CPU: cl/gemm_rows.cl.
+ *
+ * Constant weights are packed once into panels. A B that is not packed is
+ * packed into `temp` at each launch, and a transposed A is copied there with
+ * its axes swapped, so that one kernel does all products; if both are
+ * transposed, outer.c has a kernel that reads them directly.
+ */
+#include "base/memory.h"
+#include "gemm/common.h"
+#include "gemm/panels.h"
+
+#include <stdio.h>
+
+static bool takes(vt_dev *dev, const vt_gemm_desc *d)
+{
+    (void)dev;
+    return d->a == VT_F32 && d->out == VT_F32;
+}
+
+/* Stride of a transposed A: not a multiple of 4096 bytes, else the rows of a
+ * block would map to the same sets of the L1 cache. */
+static int transposed_stride(const vt_gemm_desc *d)
+{
+    return d->K % 1024 == 0 ? d->K + 16 : d->K;
+}
+
+static size_t transposed_bytes(const vt_gemm_desc *d)
+{
+    if (!d->trans_a)
+        return 0;
+    return (size_t)d->batch * (size_t)d->M * (size_t)transposed_stride(d) *
+           sizeof(float);
+}
+
+static size_t temp_bytes(vt_dev *dev, const vt_gemm_desc *d)
+{
+    return vt_panels_temp_bytes(dev, d) + transposed_bytes(d);
+}
+
+static vitcl_status transpose_kernel(vt_kernel **out, vt_gemm *g,
+                                     vt_buf *transposed)
+{
+    const vt_gemm_desc *d = &g->d;
+    const int rows = d->batch * d->M;
+    const size_t global[3] = {(size_t)(rows + 15) / 16,
+                              (size_t)(d->K + 63) / 64, 1};
+    const size_t one[3] = {1, 1, 1};
+    char defines[96];
+    vitcl_status st;
+
+    snprintf(defines, sizeof defines, "-DV=%d -DNV=1 -DTYPE=0",
+             vt_dev_vector(g->dev));
+    VT_TRY(vt_kernel_new(out, g->dev, "gemm_rows", "gemm_rows_transpose",
+                         defines));
+    VT_TRY(vt_gemm_arguments(*out, (vt_buf *[]){transposed, g->bufs.a}, 2,
+                             (int[]){rows, d->K, d->lda, transposed_stride(d)},
+                             4));
+    vt_kernel_size(*out, 2, global, one);
+done:
+    return st;
+}
+
+static vitcl_status bind(vt_gemm *g)
+{
+    const vt_gemm_desc *d = &g->d;
+    const vt_rows_shape t = vt_panels_shape(g->dev, d);
+    const vt_rows s = vt_rows_divide(g->dev, t, d->batch * d->M, d->N, d->K);
+    const int groups = vt_divide_up(s.panels, s.group);
+    /* the larger of A and B is read once */
+    const int across = s.rows > d->N ? groups : 0;
+    const int v[] = {
+        d->N,     d->K,     d->trans_a ? transposed_stride(d) : d->lda,
+        d->ldc,   s.blocks, s.big,
+        s.chunks, s.group,  s.most,
+        across};
+    vt_buf *a = g->bufs.a, *b = NULL;
+    vt_panels *p = NULL;
+    unsigned n = 0;
+    char epilogue[96], defines[256];
+    vitcl_status st;
+
+    VT_TRY(vt_panels_bind(&b, g, &n));
+    p = g->state;
+    if (d->trans_a) {
+        VT_TRY(vt_buf_view(&p->a, g->bufs.temp, vt_panels_temp_bytes(g->dev, d),
+                           transposed_bytes(d)));
+        VT_TRY(transpose_kernel(&g->kernel[n++], g, p->a));
+        a = p->a;
+    }
+    snprintf(defines, sizeof defines,
+             "-DV=%d -DNV=%d -DRA=%d -DRB=%d -DSAVED=%d -DTYPE=%d %s", t.lanes,
+             t.vectors, s.ra, s.rb, s.saved, vt_type_number(d->type),
+             vt_gemm_defines(epilogue, d));
+    VT_TRY(vt_kernel_new(&g->kernel[n], g->dev, "gemm_rows", "gemm_rows",
+                         defines));
+    VT_TRY(vt_gemm_operands(g->kernel[n], g, a, b, v, VT_COUNT(v)));
+    VT_TRY(vt_kernel_tiles(g->kernel[n], 16, groups * s.chunks));
+    snprintf(g->note, sizeof g->note, "native rows %dx%d %s%s", s.ra, s.nw,
+             vt_dtype_name(d->type),
+             vt_params_for(g->dev, VT_PARAMS_ROWS, d->type) ? ", tuned" : "");
+done:
+    return st;
+}
+
+const vt_provider vt_gemm_rows = {.name = "native",
+                                  .form = "rows",
+                                  .class = VT_CLASS_CPU,
+                                  .takes = takes,
+                                  .layout = vt_panels_layout,
+                                  .packed_bytes = vt_panels_bytes,
+                                  .pack = vt_panels_pack,
+                                  .temp_bytes = temp_bytes,
+                                  .bind = bind,
+                                  .free = vt_panels_free};
