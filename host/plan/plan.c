@@ -63,6 +63,18 @@ static void free_step(vt_step *s)
     free(s);
 }
 
+/* Of a plan that runs once: the last launch may still read them. */
+static void free_slots(vt_plan *p)
+{
+    if (p->streams)
+        (void)vt_queue_finish(p->queue);
+    for (int i = 0; i < VT_SLOTS; i++) {
+        (void)vt_mark_wait(p->slot[i].mark);
+        vt_buf_free(p->slot[i].buf);
+        free(p->slot[i].rows);
+    }
+}
+
 void vt_plan_free(vt_plan *p)
 {
     if (!p)
@@ -73,7 +85,7 @@ void vt_plan_free(vt_plan *p)
         vt_buf_free(p->value[i].buf);
         free(p->value[i].data);
     }
-    vt_slots_free(p);
+    free_slots(p);
     vt_buf_free(p->arena);
     for (size_t i = 0; p->keep && p->keep[i]; i++)
         free(p->keep[i]);

@@ -37,6 +37,5 @@ struct vt_plan {
 /* Give every result and input an offset in one arena. Values whose lifetimes
  * overlap do not overlap in memory. Fills memory.arena and largest_step. */
 vitcl_status vt_arena_place(vt_plan *p);
-void vt_slots_free(vt_plan *p);
 
 #endif

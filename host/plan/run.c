@@ -72,17 +72,6 @@ static vitcl_status make_slots(vt_plan *p)
     return st;
 }
 
-void vt_slots_free(vt_plan *p)
-{
-    if (p->streams)
-        (void)vt_queue_finish(p->queue);
-    for (int i = 0; i < VT_SLOTS; i++) {
-        (void)vt_mark_wait(p->slot[i].mark);
-        vt_buf_free(p->slot[i].buf);
-        free(p->slot[i].rows);
-    }
-}
-
 vitcl_status vt_bind_weight(vt_buf **out, vt_plan *p, vt_step *s, vt_val w)
 {
     if (!p->streams || p->value[w].kind != VT_PARAM || p->value[w].buf ||
