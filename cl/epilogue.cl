@@ -9,7 +9,8 @@
  * Launch    global {ceil(N/V), M}: a work-item has V columns of a row, the last
  *           one the remainder.
  * Defines   V, and the epilogue's: ACT, BIAS, SCALE, RESIDUAL.
- * Numerics  vt_epilogue of common.cl, the same code as inside other kernels.
+ * Numerics  vt_epilogue of common_storage.cl, the same code as inside other
+ *           kernels.
  *
  * Host      host/gemm/clblast.c       Test  tests/ops/test_gemm.c
  */

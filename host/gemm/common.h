@@ -15,8 +15,8 @@ static inline int vt_divide_up(int a, int b)
 /* ---- kernels ---- */
 
 /* "-DACT=... -DBIAS -DSCALE -DRESIDUAL" (those that d has) for kernels that use
- * the epilogue macros of cl/common.cl, and "-DACCUMULATE". Returns `out`, which
- * has at least 96 bytes. */
+ * the epilogue macros of cl/common_storage.cl, and "-DACCUMULATE". Returns
+ * `out`, which has at least 96 bytes. */
 const char *vt_gemm_defines(char out[96], const vt_gemm_desc *d);
 /* Sets buffers from argument 0 on, and then ints. */
 vitcl_status vt_gemm_arguments(vt_kernel *k, vt_buf *const *bufs, unsigned n,

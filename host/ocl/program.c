@@ -1,5 +1,5 @@
 /*
- * program.c - cl/common.cl and one kernel of cl/<file>.cl, built once.
+ * program.c - every cl/common*.cl and one kernel of cl/<file>.cl, built once.
  *
  * A program has one kernel: the others of its file are blanked out, because a
  * driver compiles all of its input, and PoCL compiles it again when it is asked
@@ -60,6 +60,30 @@ vitcl_status vt_source_read(char **out, const char *name)
 done:
     vt_file_close(&file);
     free(path);
+    return st;
+}
+
+/* What stands before every program: the sources whose names begin with common,
+ * in the order of the names. */
+static vitcl_status read_common(char **out)
+{
+    vitcl_status st = VITCL_OK;
+    char *all = NULL, *part = NULL;
+
+    for (const vt_cl_source *s = vt_cl_sources; s->name; s++) {
+        char *joined;
+
+        if (strncmp(s->name, "common", 6) != 0)
+            continue;
+        free(part), part = NULL;
+        VT_TRY(vt_source_read(&part, s->name));
+        VT_TRY(vt_format(&joined, "%s%s", all ? all : "", part));
+        free(all), all = joined;
+    }
+    *out = all, all = NULL;
+done:
+    free(all);
+    free(part);
     return st;
 }
 
@@ -143,7 +167,7 @@ static vitcl_status inputs_of(inputs *r, const vt_dev *dev, const char *file,
     vitcl_status st;
 
     *r = (inputs){.options = NULL};
-    VT_TRY(vt_source_read(&r->text[0], "common"));
+    VT_TRY(read_common(&r->text[0]));
     VT_TRY(vt_source_read(&r->text[1], file));
     keep_kernel(r->text[1], name);
     VT_TRY(vt_format(&r->options, "%s %s", dev->flags, defines));

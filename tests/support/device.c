@@ -3,8 +3,13 @@
  */
 #include "support/device.h"
 
+#include "ocl/source.h"
+#include "support/pictures.h"
+
 #include <criterion/criterion.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 vt_dev *vt_test_device(void)
 {
@@ -47,4 +52,21 @@ void vt_test_read(float *out, vt_buf *b, size_t n)
 {
     cr_assert_eq(vt_buf_read(vt_test_queue(), b, 0, out, n * sizeof(float)),
                  VITCL_OK, "%s", vt_message());
+}
+
+void vt_test_kernel(const char *folder, const char *name, const char *text)
+{
+    char file[64];
+
+    snprintf(file, sizeof file, "%s.cl", name);
+    vt_test_text(folder, file, text);
+}
+
+void vt_test_kernels(const char *folder, const char *common)
+{
+    setenv("VITCL_CL_DIR", folder, 1);
+    for (const vt_cl_source *s = vt_cl_sources; s->name; s++)
+        if (strncmp(s->name, "common", 6) == 0)
+            vt_test_kernel(folder, s->name,
+                           strcmp(s->name, "common") == 0 ? common : "");
 }

@@ -14,4 +14,10 @@ vt_buf *vt_test_floats(const float *data, size_t n);
 /* Blocking; fails the test if it cannot be read. */
 void vt_test_read(float *out, vt_buf *b, size_t n);
 
+/* Programs of this process are read from `folder`: cl/common*.cl are empty but
+ * for common.cl. */
+void vt_test_kernels(const char *folder, const char *common);
+/* Writes folder/<name>.cl. */
+void vt_test_kernel(const char *folder, const char *name, const char *text);
+
 #endif

@@ -22,28 +22,18 @@
 
 static char folder[256], store[300], entry[600];
 
-static void put(const char *name, const char *text)
-{
-    char path[400];
-    FILE *f;
-
-    snprintf(path, sizeof path, "%s/%s.cl", folder, name);
-    cr_assert(f = fopen(path, "w"));
-    fputs(text, f);
-    fclose(f);
-}
-
 static void begin(void)
 {
     snprintf(folder, sizeof folder, "%s", vt_test_folder());
-    setenv("VITCL_CL_DIR", folder, 1);
     setenv("XDG_CACHE_HOME", folder, 1);
     unsetenv("VITCL_CACHE");
     snprintf(store, sizeof store, "%s/vitcl", folder);
-    put("common", "#define ONE 1\n");
-    put("k", "#ifndef ADD\n#define ADD 0\n#endif\n"
-             "kernel void k(global int *out)\n{\n    out[0] = 41 + ADD;\n}\n"
-             "kernel void l(global int *out)\n{\n    out[0] = no_such;\n}\n");
+    vt_test_kernels(folder, "#define ONE 1\n");
+    vt_test_kernel(
+        folder, "k",
+        "#ifndef ADD\n#define ADD 0\n#endif\n"
+        "kernel void k(global int *out)\n{\n    out[0] = 41 + ADD;\n}\n"
+        "kernel void l(global int *out)\n{\n    out[0] = no_such;\n}\n");
 }
 
 /* Opens a device and runs the kernel; returns how many programs were built. */
@@ -139,7 +129,7 @@ Test(cache, keeps)
     cr_expect_eq(built("", 41), 1);
     unsetenv("IGC_ExtraOCLOptions");
     cr_expect_eq(built("", 41), 0);
-    put("common", "#define ONE 2\n");
+    vt_test_kernel(folder, "common", "#define ONE 2\n");
     cr_expect_eq(built("", 41), 1);
     cr_expect_eq(entries(), 5);
 
@@ -148,7 +138,7 @@ Test(cache, keeps)
     cr_assert_eq(entries(), 5);
     snprintf(first, sizeof first, "%s", entry);
     const size_t n = get(&a, first);
-    put("common", "#define ONE 3\n");
+    vt_test_kernel(folder, "common", "#define ONE 3\n");
     cr_expect_eq(built("-DADD=7", 48), 1);
     DIR *d = opendir(store);
     for (struct dirent *e; (e = readdir(d));)

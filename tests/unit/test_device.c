@@ -148,30 +148,21 @@ Test(device, buffers)
 
 static char folder[256];
 
-static void put(const char *name, const char *text)
-{
-    char path[400];
-    FILE *f;
-
-    snprintf(path, sizeof path, "%s/%s.cl", folder, name);
-    cr_assert(f = fopen(path, "w"));
-    fputs(text, f);
-    fclose(f);
-}
-
 static void put_kernels(void)
 {
     snprintf(folder, sizeof folder, "%s", vt_test_folder());
-    setenv("VITCL_CL_DIR", folder, 1);
-    put("common", "#define ONE 1.0f\n");
-    put("good", "#ifndef ADD\n#define ADD 1\n#endif\n"
-                "kernel void good(global float *out, global const float *x,\n"
-                "                 float f, int n)\n"
-                "{\n    const int i = get_global_id(0);\n"
-                "    if (i < n)\n"
-                "        out[i] = (x ? x[i] : 0) * f + ADD * ONE;\n}\n");
-    put("bad", "kernel void bad(global float *out)\n{\n"
-               "    out[0] = no_such_name;\n}\n");
+    vt_test_kernels(folder, "#define ONE 1.0f\n");
+    vt_test_kernel(
+        folder, "good",
+        "#ifndef ADD\n#define ADD 1\n#endif\n"
+        "kernel void good(global float *out, global const float *x,\n"
+        "                 float f, int n)\n"
+        "{\n    const int i = get_global_id(0);\n"
+        "    if (i < n)\n"
+        "        out[i] = (x ? x[i] : 0) * f + ADD * ONE;\n}\n");
+    vt_test_kernel(folder, "bad",
+                   "kernel void bad(global float *out)\n{\n"
+                   "    out[0] = no_such_name;\n}\n");
 }
 
 static void *make_kernel(void *arg)

@@ -1,0 +1,130 @@
+/*
+ * common_work.cl - how work is divided among work-items.
+ *
+ * Blocks      A work-item of an elementwise kernel has PER * V neighbours
+ *             (PER=1 on GPUs, many on CPUs), from block_begin(n) up to, not
+ *             including, block_end(n).
+ * Tiles       VT_EACH_TILE(id, taken, tiles): work-groups of one work-item, one
+ *             for each core, process tiles 0 to tiles - 1. Each group has a
+ *             share of adjacent tiles, takes them one by one, and then helps
+ *             with the other shares. So a core that starts late or is slow
+ *             delays nobody; it would where a driver assigns half of all groups
+ *             at once. taken: a counter for each group, 0 before and after; or
+ *             NULL, and there are as many groups as tiles. Launched by
+ *             vt_kernel_tiles().
+ * Work-group  wg_sum, wg_max, wg_row_sum, wg_row_square over WG work-items;
+ *             tmp: WG floats of local memory. Every work-item gets the result.
+ *             With WG=1, the form for CPUs, such a kernel is a plain loop over
+ *             explicit vectors.
+ */
+/* This work-item's range of n elements, along dimension 0. */
+static inline int block_begin(int n)
+{
+    const size_t i = get_global_id(0) * (size_t)(PER * V);
+
+    return i < (size_t)n ? (int)i : n;
+}
+static inline int block_end(int n)
+{
+    const size_t i = (get_global_id(0) + 1) * (size_t)(PER * V);
+
+    return i < (size_t)n ? (int)i : n;
+}
+
+/* Of n things in `parts` nearly equal parts: the first one of part i. */
+static inline int vt_part(int i, int n, int parts)
+{
+    return (int)((long)i * n / parts);
+}
+
+/* A tile of the share that is `ahead` shares after this group's own; -1: that
+ * share is used up. */
+static inline int vt_take(volatile global int *taken, int tiles, int ahead)
+{
+    const int groups = get_num_groups(0);
+    const int share = ((int)get_group_id(0) + ahead) % groups;
+    const int from = vt_part(share, tiles, groups);
+    const int n = vt_part(share + 1, tiles, groups) - from;
+    const int i = atomic_inc(taken + share);
+
+    if (i == n + groups - 1) /* every group has seen its end */
+        atomic_xchg(taken + share, 0);
+    return i < n ? from + i : -1;
+}
+#define VT_EACH_TILE(id, taken, tiles)                                         \
+    for (int ahead = 0, id; ahead < (taken ? (int)get_num_groups(0) : 1);      \
+         ahead += !taken || id < 0)                                            \
+        if ((id = taken ? vt_take(taken, tiles, ahead)                         \
+                        : (int)get_group_id(0)) >= 0)
+
+/* A tree over the work-group; with one work-item, v itself. */
+#if WG > 1
+#define VT_REDUCE(name, combine)                                               \
+    static inline float name(float v, local float *tmp)                        \
+    {                                                                          \
+        const int lid = get_local_id(0);                                       \
+                                                                               \
+        tmp[lid] = v;                                                          \
+        barrier(CLK_LOCAL_MEM_FENCE);                                          \
+        for (int s = WG / 2; s > 0; s /= 2) {                                  \
+            if (lid < s)                                                       \
+                tmp[lid] = combine(tmp[lid], tmp[lid + s]);                    \
+            barrier(CLK_LOCAL_MEM_FENCE);                                      \
+        }                                                                      \
+        v = tmp[0];                                                            \
+        barrier(CLK_LOCAL_MEM_FENCE);                                          \
+        return v;                                                              \
+    }
+#else
+#define VT_REDUCE(name, combine)                                               \
+    static inline float name(float v, local float *tmp)                        \
+    {                                                                          \
+        return v;                                                              \
+    }
+#endif
+#define VT_PLUS(a, b) ((a) + (b))
+VT_REDUCE(wg_sum, VT_PLUS)
+VT_REDUCE(wg_max, fmax)
+
+/* The sum of x[0..n-1], by the whole work-group. */
+static inline float wg_row_sum(global const float *x, int n, local float *tmp)
+{
+    const int lid = WG > 1 ? (int)get_local_id(0) : 0;
+    floatv a = 0.0f, b = 0.0f;
+    float tail = 0.0f;
+    int c = lid * V;
+
+    for (; c + WG * V + V <= n; c += 2 * WG * V) {
+        a += vloadv(0, x + c);
+        b += vloadv(0, x + c + WG * V);
+    }
+    for (; c + V <= n; c += WG * V)
+        a += vloadv(0, x + c);
+    for (c = n / V * V + lid; c < n; c += WG)
+        tail += x[c];
+    return wg_sum(vt_hsum(a + b) + tail, tmp);
+}
+
+/* The sum of (x - mean)^2. */
+static inline float wg_row_square(global const float *x, int n, float mean,
+                                  local float *tmp)
+{
+    const int lid = WG > 1 ? (int)get_local_id(0) : 0;
+    floatv a = 0.0f, b = 0.0f, d, e;
+    float tail = 0.0f;
+    int c = lid * V;
+
+    for (; c + WG * V + V <= n; c += 2 * WG * V) {
+        d = vloadv(0, x + c) - mean;
+        e = vloadv(0, x + c + WG * V) - mean;
+        a = fma(d, d, a);
+        b = fma(e, e, b);
+    }
+    for (; c + V <= n; c += WG * V) {
+        d = vloadv(0, x + c) - mean;
+        a = fma(d, d, a);
+    }
+    for (c = n / V * V + lid; c < n; c += WG)
+        tail = fma(x[c] - mean, x[c] - mean, tail);
+    return wg_sum(vt_hsum(a + b) + tail, tmp);
+}
