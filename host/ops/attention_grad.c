@@ -84,8 +84,8 @@ static vitcl_status heads(vt_plan *p, vt_step *s, const vt_attention_sizes *z)
 
     snprintf(defines, sizeof defines, "-DV=%d -DNV=%d -DD=%d -DTMAX=%d%s%s", v,
              z->Tq > v ? 2 : 1, z->D, z->T, held ? " -DHELD" : "", bias);
-    VT_TRY(vt_step_kernel(&k, p, s, "attention_grad", "attention_grad__heads",
-                          defines));
+    VT_TRY(vt_step_kernel(&k, p, s, "attention_grad_heads",
+                          "attention_grad__heads", defines));
     VT_TRY(vt_args(p, k, "vvvv", dq(s), dkv(s), s->out[OUT_DBIAS],
                    s->in[IN_DOUT]));
     VT_TRY(vt_attention_arguments(p, k, 4, s, z));
