@@ -6,6 +6,7 @@
 #include "base/memory.h"
 #include "image/image.h"
 #include "support/paths.h"
+#include "support/pool.h"
 
 #include <criterion/criterion.h>
 #include <dirent.h>
@@ -27,21 +28,7 @@
 #include <unistd.h>
 #include <vitcl.h>
 
-#include <jpeglib.h>
-
-#if defined(__SANITIZE_ADDRESS__)
-#define SANITIZED 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define SANITIZED 1
-#endif
-#endif
-#ifndef SANITIZED
-#define SANITIZED 0
-#endif
-
 #define IN VT_DATA "/preprocess/in/"
-enum { SIDE = 40, BYTES = SIDE * SIDE * 3, CHILDREN_MAX = 64 };
 
 static const char *const good[] = {IN "exif6.jpg", IN "progressive_420.jpg",
                                    IN "cmyk.jpg",  IN "palette.png",
@@ -49,59 +36,25 @@ static const char *const good[] = {IN "exif6.jpg", IN "progressive_420.jpg",
 static const char *const bad[] = {IN "broken/cut.jpg", IN "broken/text.jpg",
                                   IN "no such file.jpg", IN "broken"};
 
-static vt_preprocess how(void)
-{
-    vt_preprocess p;
-
-    vt_preprocess_default(&p, SIDE, SIDE);
-    return p;
-}
-
 static void in_process(uint8_t *out, const char *path)
 {
     vt_picture in = {0}, small = {0};
-    vt_preprocess p = how();
+    vt_preprocess p = vt_test_how();
     vt_file f = {0};
 
     cr_assert_eq(vt_file_read(&f, path, 1 << 30), VITCL_OK, "%s", path);
     cr_assert_eq(vt_image_decode(&in, f.data, f.size, path), VITCL_OK);
     cr_assert_eq(vt_prepare(&small, &in, &p), VITCL_OK);
-    memcpy(out, small.rgb, BYTES);
+    memcpy(out, small.rgb, VT_TEST_BYTES);
     vt_picture_free(&in);
     vt_picture_free(&small);
     vt_file_close(&f);
 }
 
-/* Our decoder processes, as the kernel lists them. */
-static int children(pid_t *out)
-{
-    DIR *d = opendir("/proc");
-    int n = 0;
-
-    cr_assert(d);
-    for (struct dirent *e; (e = readdir(d)) && n < CHILDREN_MAX;) {
-        char path[300], state;
-        int pid = atoi(e->d_name), parent = 0;
-        FILE *f;
-
-        if (pid <= 0)
-            continue;
-        snprintf(path, sizeof path, "/proc/%d/stat", pid);
-        f = fopen(path, "r");
-        if (f && fscanf(f, "%*d (%*[^)]) %c %d", &state, &parent) == 2 &&
-            parent == (int)getpid() && state != 'Z')
-            out[n++] = pid;
-        if (f)
-            fclose(f);
-    }
-    closedir(d);
-    return n;
-}
-
 Test(sandbox, order_and_pixels)
 {
-    uint8_t want[VT_COUNT(good)][BYTES], got[BYTES];
-    vt_preprocess p = how();
+    uint8_t want[VT_COUNT(good)][VT_TEST_BYTES], got[VT_TEST_BYTES];
+    vt_preprocess p = vt_test_how();
 
     for (size_t i = 0; i < VT_COUNT(good); i++)
         in_process(want[i], good[i]);
@@ -125,8 +78,9 @@ Test(sandbox, order_and_pixels)
                           vt_message());
             } else {
                 cr_expect_eq(st, VITCL_OK, "%u: %s", i, vt_message());
-                cr_expect(memcmp(got, want[i % VT_COUNT(good)], BYTES) == 0,
-                          "%u", i);
+                cr_expect(
+                    memcmp(got, want[i % VT_COUNT(good)], VT_TEST_BYTES) == 0,
+                    "%u", i);
             }
         }
         cr_expect_eq(vt_pool_pending(pool), 0);
@@ -160,8 +114,8 @@ static void await_lock(pid_t pid)
     const struct timespec moment = {.tv_nsec = 10000000};
 
     for (int tries = 0; tries < 6000; tries++) { /* a minute and more */
-        if (SANITIZED ? status_field(pid, "NoNewPrivs:") == 1
-                      : status_field(pid, "Seccomp:") == 2)
+        if (VT_TEST_SANITIZED ? status_field(pid, "NoNewPrivs:") == 1
+                              : status_field(pid, "Seccomp:") == 2)
             return;
         nanosleep(&moment, NULL);
     }
@@ -171,16 +125,16 @@ static void await_lock(pid_t pid)
 Test(sandbox, workers_are_restricted)
 {
     vt_decoder_pool *pool = NULL;
-    vt_preprocess p = how();
-    pid_t pids[CHILDREN_MAX];
-    uint8_t rgb[BYTES];
+    vt_preprocess p = vt_test_how();
+    pid_t pids[VT_TEST_CHILDREN];
+    uint8_t rgb[VT_TEST_BYTES];
 
     cr_assert_eq(vt_pool_new(&pool, &p, 2), VITCL_OK);
     for (int i = 0; i < 2; i++)
         cr_assert_eq(vt_pool_push(pool, good[i]), VITCL_OK);
     for (int i = 0; i < 2; i++)
         cr_assert_eq(vt_pool_next(rgb, pool), VITCL_OK);
-    cr_assert_eq(children(pids), 2);
+    cr_assert_eq(vt_test_children(pids), 2);
     /* one worker may have decoded both before the other started */
     for (int i = 0; i < 2; i++)
         await_lock(pids[i]);
@@ -190,7 +144,7 @@ Test(sandbox, workers_are_restricted)
         DIR *d;
 
         cr_expect_eq(status_field(pids[i], "NoNewPrivs:"), 1);
-        if (!SANITIZED)
+        if (!VT_TEST_SANITIZED)
             cr_expect_eq(status_field(pids[i], "Seccomp:"), 2);
         snprintf(path, sizeof path, "/proc/%d/fd", (int)pids[i]);
         d = opendir(path);
@@ -198,10 +152,10 @@ Test(sandbox, workers_are_restricted)
             open_files += e->d_name[0] != '.';
         if (d)
             closedir(d);
-        cr_expect_leq(open_files, SANITIZED ? 3 : 2);
+        cr_expect_leq(open_files, VT_TEST_SANITIZED ? 3 : 2);
     }
     vt_pool_free(pool);
-    cr_expect_eq(children(pids), 0, "workers outlive their pool");
+    cr_expect_eq(vt_test_children(pids), 0, "workers outlive their pool");
 }
 
 /* Waits until a process ignores a signal: at its start it has its parent's
@@ -233,12 +187,12 @@ Test(sandbox, not_interrupted)
 {
     static const int signals[] = {SIGINT, SIGPIPE};
     vt_decoder_pool *pool = NULL;
-    vt_preprocess p = how();
-    pid_t before[CHILDREN_MAX], after[CHILDREN_MAX];
-    uint8_t rgb[BYTES];
+    vt_preprocess p = vt_test_how();
+    pid_t before[VT_TEST_CHILDREN], after[VT_TEST_CHILDREN];
+    uint8_t rgb[VT_TEST_BYTES];
 
     cr_assert_eq(vt_pool_new(&pool, &p, 2), VITCL_OK);
-    cr_assert_eq(children(before), 2);
+    cr_assert_eq(vt_test_children(before), 2);
     for (int i = 0; i < 2; i++)
         cr_assert(comes_to_ignore(before[i], SIGINT));
     for (size_t k = 0; k < VT_COUNT(signals); k++)
@@ -249,7 +203,7 @@ Test(sandbox, not_interrupted)
     for (int i = 0; i < 20; i++)
         cr_expect_eq(vt_pool_next(rgb, pool), VITCL_OK, "%d: %s", i,
                      vt_message());
-    cr_assert_eq(children(after), 2);
+    cr_assert_eq(vt_test_children(after), 2);
     cr_expect((before[0] == after[0] && before[1] == after[1]) ||
               (before[0] == after[1] && before[1] == after[0]));
     vt_pool_free(pool);
@@ -259,24 +213,24 @@ Test(sandbox, not_interrupted)
 Test(sandbox, killed_when_idle)
 {
     vt_decoder_pool *pool = NULL;
-    vt_preprocess p = how();
-    pid_t pids[CHILDREN_MAX];
-    uint8_t rgb[BYTES];
+    vt_preprocess p = vt_test_how();
+    pid_t pids[VT_TEST_CHILDREN];
+    uint8_t rgb[VT_TEST_BYTES];
     int n;
 
     cr_assert_eq(vt_pool_new(&pool, &p, 3), VITCL_OK);
-    n = children(pids);
+    n = vt_test_children(pids);
     cr_assert_eq(n, 3);
     for (int i = 0; i < n; i++)
         kill(pids[i], SIGKILL);
-    while (children(pids) > 0)
+    while (vt_test_children(pids) > 0)
         ;
     for (int i = 0; i < 30; i++)
         cr_assert_eq(vt_pool_push(pool, good[0]), VITCL_OK);
     for (int i = 0; i < 30; i++)
         cr_expect_eq(vt_pool_next(rgb, pool), VITCL_OK, "%d: %s", i,
                      vt_message());
-    cr_expect_eq(children(pids), 3, "they were not replaced");
+    cr_expect_eq(vt_test_children(pids), 3, "they were not replaced");
     vt_pool_free(pool);
 }
 
@@ -284,15 +238,15 @@ Test(sandbox, killed_when_idle)
  * is an error; queued ones are decoded by its successor. */
 static void end_at_work(int signal, const char *why)
 {
-    uint8_t want[BYTES], rgb[BYTES];
+    uint8_t want[VT_TEST_BYTES], rgb[VT_TEST_BYTES];
     vt_decoder_pool *pool = NULL;
-    vt_preprocess p = how();
-    pid_t pids[CHILDREN_MAX];
+    vt_preprocess p = vt_test_how();
+    pid_t pids[VT_TEST_CHILDREN];
     int failed = 0;
 
     in_process(want, good[1]);
     cr_assert_eq(vt_pool_new(&pool, &p, 2), VITCL_OK);
-    cr_assert_eq(children(pids), 2);
+    cr_assert_eq(vt_test_children(pids), 2);
     kill(pids[0], SIGSTOP);
     for (int i = 0; i < 60; i++)
         cr_assert_eq(vt_pool_push(pool, good[1]), VITCL_OK);
@@ -305,7 +259,7 @@ static void end_at_work(int signal, const char *why)
                           strstr(vt_message(), why),
                       "%s", vt_message());
         } else {
-            cr_expect(memcmp(rgb, want, BYTES) == 0, "%d", i);
+            cr_expect(memcmp(rgb, want, VT_TEST_BYTES) == 0, "%d", i);
         }
     }
     cr_expect_eq(failed, 1, "%d pictures failed", failed);
@@ -322,10 +276,10 @@ Test(sandbox, killed_while_decoding)
  * error. */
 Test(sandbox, killed_again_and_again)
 {
-    uint8_t want[BYTES], rgb[BYTES];
+    uint8_t want[VT_TEST_BYTES], rgb[VT_TEST_BYTES];
     vt_decoder_pool *pool = NULL;
-    vt_preprocess p = how();
-    pid_t pids[CHILDREN_MAX];
+    vt_preprocess p = vt_test_how();
+    pid_t pids[VT_TEST_CHILDREN];
     int failed = 0, kills = 0;
 
     in_process(want, good[0]);
@@ -333,7 +287,7 @@ Test(sandbox, killed_again_and_again)
     for (int i = 0; i < 400; i++)
         cr_assert_eq(vt_pool_push(pool, good[0]), VITCL_OK);
     for (int i = 0; i < 400; i++) {
-        const int n = i % 20 == 0 ? children(pids) : 0;
+        const int n = i % 20 == 0 ? vt_test_children(pids) : 0;
 
         if (n > 0) {
             kill(pids[i / 20 % 3 % n], SIGKILL);
@@ -342,7 +296,7 @@ Test(sandbox, killed_again_and_again)
         if (vt_pool_next(rgb, pool) != VITCL_OK)
             failed++;
         else
-            cr_expect(memcmp(rgb, want, BYTES) == 0, "%d", i);
+            cr_expect(memcmp(rgb, want, VT_TEST_BYTES) == 0, "%d", i);
     }
     cr_expect_leq(failed, kills, "%d failed, %d killed", failed, kills);
     vt_pool_free(pool);
@@ -364,8 +318,8 @@ static void *busy(void *arg)
 Test(sandbox, threads)
 {
     vt_decoder_pool *pool = NULL;
-    vt_preprocess p = how();
-    uint8_t rgb[BYTES];
+    vt_preprocess p = vt_test_how();
+    uint8_t rgb[VT_TEST_BYTES];
     pthread_t thread;
 
     cr_assert_eq(pthread_create(&thread, NULL, busy, NULL), 0);
@@ -381,178 +335,6 @@ Test(sandbox, threads)
     pthread_join(thread, NULL);
 }
 
-/* ---- limits ---- */
-
-/* A grey picture of many scans: a few kilobytes that cost `side` * side *
- * layers * 2 bytes and more. free() it. */
-static unsigned char *flat(unsigned long *size, unsigned side, int layers)
-{
-    struct jpeg_compress_struct c;
-    struct jpeg_error_mgr errors;
-    unsigned char *out = NULL, *row = calloc(side, (size_t)layers);
-
-    cr_assert(row);
-    c.err = jpeg_std_error(&errors);
-    jpeg_create_compress(&c);
-    *size = 0;
-    jpeg_mem_dest(&c, &out, size);
-    c.image_width = c.image_height = side;
-    c.input_components = layers;
-    c.in_color_space = layers == 4 ? JCS_CMYK : JCS_RGB;
-    jpeg_set_defaults(&c);
-    for (int i = 0; i < layers; i++)
-        c.comp_info[i].h_samp_factor = c.comp_info[i].v_samp_factor = 1;
-    jpeg_simple_progression(&c);
-    jpeg_start_compress(&c, TRUE);
-    while (c.next_scanline < side)
-        jpeg_write_scanlines(&c, &row, 1);
-    jpeg_finish_compress(&c);
-    jpeg_destroy_compress(&c);
-    free(row);
-    return out;
-}
-
-/* A process's memory limit in bytes. */
-static unsigned long long ceiling(pid_t pid)
-{
-    char path[64], line[256];
-    unsigned long long value = 0;
-    FILE *f;
-
-    snprintf(path, sizeof path, "/proc/%d/limits", (int)pid);
-    f = fopen(path, "r");
-    while (f && fgets(line, sizeof line, f))
-        if (strncmp(line, "Max address space", 17) == 0)
-            value = strtoull(line + 17, NULL, 10); /* "unlimited": 0 */
-    if (f)
-        fclose(f);
-    return value;
-}
-
-/* All processes together stay within the budget, apart from what a process maps
- * anyway. A picture too large for one decoder goes to the large one; one too
- * large for that is refused. */
-Test(sandbox, one_budget)
-{
-    const unsigned long long mib = 1 << 20, own = 16 * mib;
-    unsigned long size[2];
-    unsigned char *file[2] = {flat(&size[0], 2000, 3), flat(&size[1], 3000, 4)};
-    uint8_t want[BYTES], rgb[BYTES];
-    vt_picture in = {0}, small = {0};
-    vt_preprocess p = how();
-    vt_decoder_pool *pool = NULL;
-    unsigned long long sum = 0;
-    pid_t pids[CHILDREN_MAX];
-    int n;
-
-    cr_assert_eq(vt_image_decode(&in, file[0], size[0], "flat"), VITCL_OK);
-    cr_assert_eq(vt_prepare(&small, &in, &p), VITCL_OK);
-    memcpy(want, small.rgb, BYTES);
-    vt_picture_free(&in);
-    vt_picture_free(&small);
-    setenv("VITCL_DECODE_MEMORY", "128", 1);
-    cr_assert_eq(vt_pool_new(&pool, &p, 16), VITCL_OK, "%s", vt_message());
-    for (int round = 0; round < 3; round++)
-        for (int i = 0; i < 2; i++)
-            cr_assert_eq(vt_pool_push_bytes(pool, file[i], size[i], "flat.jpg"),
-                         VITCL_OK);
-    cr_assert_eq(vt_pool_push(pool, good[0]), VITCL_OK);
-    for (int i = 0; i < 6; i++) {
-        const vitcl_status st = vt_pool_next(rgb, pool);
-
-        if (i % 2 == 0) {
-            cr_expect_eq(st, VITCL_OK, "%s", vt_message());
-            cr_expect(memcmp(rgb, want, BYTES) == 0);
-        } else if (!SANITIZED) {
-            cr_expect_eq(st, VITCL_ECORRUPT);
-            cr_expect(strstr(vt_message(), "flat.jpg: ") &&
-                          strstr(vt_message(), "VITCL_DECODE_MEMORY"),
-                      "%s", vt_message());
-        }
-    }
-    cr_expect_eq(vt_pool_next(rgb, pool), VITCL_OK, "%s", vt_message());
-    n = children(pids);
-    for (int i = 0; i < n; i++)
-        sum += ceiling(pids[i]);
-    if (!SANITIZED) {
-        cr_expect_geq(n, 2);
-        cr_expect(sum > 100 * mib && sum <= 128 * mib + (unsigned)n * own,
-                  "%d processes may take %llu MiB", n, sum / mib);
-    }
-    vt_pool_free(pool);
-    free(file[0]);
-    free(file[1]);
-}
-
-/* The same if each thread has its own pool. */
-Test(sandbox, shared_budget)
-{
-    unsigned long size[2];
-    unsigned char *file[2];
-    vt_decoder_pool *pool = NULL;
-    vt_picture in = {0}, out = {0};
-
-    if (SANITIZED)
-        cr_skip("a sanitizer's memory is not limited");
-    file[0] = flat(&size[0], 2000, 3), file[1] = flat(&size[1], 3000, 4);
-    setenv("VITCL_DECODE_MEMORY", "128", 1);
-    for (int large = 0; large < 2; large++) {
-        cr_assert_eq(vt_pool_new_shared(&pool, 4, large), VITCL_OK);
-        for (int i = 0; i < 2; i++) {
-            cr_assert_eq(vt_pool_push_bytes(pool, file[i], size[i], "flat.jpg"),
-                         VITCL_OK);
-            cr_expect_eq(vt_pool_whole(&out, pool),
-                         !large ? VITCL_ENOMEM
-                         : i    ? VITCL_ECORRUPT
-                                : VITCL_OK,
-                         "%d %d: %s", large, i, vt_message());
-        }
-        vt_pool_free(pool);
-    }
-    cr_assert_eq(vt_image_decode(&in, file[0], size[0], "flat"), VITCL_OK);
-    cr_assert(out.width == in.width && out.height == in.height);
-    cr_expect(memcmp(in.rgb, out.rgb, (size_t)in.width * in.height * 3) == 0);
-    vt_picture_free(&in);
-    vt_picture_free(&out);
-    free(file[0]);
-    free(file[1]);
-}
-
-Test(sandbox, limits_from_the_environment)
-{
-    static const char *const names[] = {
-        "VITCL_DECODE_MEMORY", "VITCL_DECODE_SECONDS", "VITCL_DECODE_PIXELS"};
-    static const char *const wrong[] = {"0", "-1", "x", "3x", "99999999999999"};
-    unsigned long size;
-    unsigned char *file = flat(&size, 1200, 3);
-    vt_decoder_pool *pool = NULL;
-    vt_preprocess p = how();
-    uint8_t rgb[BYTES];
-
-    for (size_t i = 0; i < VT_COUNT(names); i++) {
-        for (size_t j = 0; j < VT_COUNT(wrong); j++) {
-            setenv(names[i], wrong[j], 1);
-            cr_expect_eq(vt_pool_new(&pool, &p, 1), VITCL_EINVAL, "%s=%s",
-                         names[i], wrong[j]);
-            cr_expect(strstr(vt_message(), names[i]), "%s", vt_message());
-        }
-        unsetenv(names[i]);
-    }
-    for (int millions = 1; millions < 3; millions++) {
-        setenv("VITCL_DECODE_PIXELS", millions == 1 ? "1" : "2", 1);
-        cr_assert_eq(vt_pool_new(&pool, &p, 1), VITCL_OK);
-        cr_assert_eq(vt_pool_push_bytes(pool, file, size, "flat"), VITCL_OK);
-        cr_expect_eq(vt_pool_next(rgb, pool),
-                     millions == 1 ? VITCL_ECORRUPT : VITCL_OK, "%s",
-                     vt_message());
-        vt_pool_free(pool);
-    }
-    free(file);
-    setenv("VITCL_DECODE", "/no such program", 1);
-    cr_expect_eq(vt_pool_new(&pool, &p, 1), VITCL_EIO);
-    cr_expect(strstr(vt_message(), "/no such program"), "%s", vt_message());
-}
-
 /* ---- the public calls ---- */
 
 /* The public calls decode as in process, leave no child, and do not reap the
@@ -560,7 +342,7 @@ Test(sandbox, limits_from_the_environment)
 Test(sandbox, one_picture)
 {
     vitcl_image image = {0, 0, NULL};
-    pid_t pids[CHILDREN_MAX];
+    pid_t pids[VT_TEST_CHILDREN];
 
     for (size_t i = 0; i < VT_COUNT(good); i++) {
         vt_picture in = {0};
@@ -585,7 +367,7 @@ Test(sandbox, one_picture)
     cr_expect_eq(vitcl_image_load(&image, bad[2]), VITCL_EIO);
     cr_expect_eq(vitcl_image_decode(&image, "", 0, "none"), VITCL_ECORRUPT);
     cr_expect_null(image.rgb);
-    cr_expect_eq(children(pids), 0);
+    cr_expect_eq(vt_test_children(pids), 0);
     cr_expect_null(vitcl_decode_note());
 }
 
@@ -604,7 +386,7 @@ Test(sandbox, refused_filter)
     struct sock_fprog program = {VT_COUNT(code), code};
     vitcl_image image = {0, 0, NULL};
 
-    if (SANITIZED)
+    if (VT_TEST_SANITIZED)
         cr_skip("not under a sanitizer");
     cr_assert_eq(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), 0);
     cr_assert_eq(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program), 0);
