@@ -410,7 +410,7 @@ typedef struct {
 VITCL_STATUS vitcl_session_describe(vitcl_session_info *out,
                                     const vitcl_session *session);
 
-/* ---- pictures ahead of the device ------------------------------------- */
+/* ---- pictures in advance ---------------------------------------------- */
 
 /* Decodes and prepares pictures for `session` in `workers` processes that may
  * only read, write and exit; workers 0: one a core. Results come in the order

@@ -132,7 +132,7 @@ typedef struct {
     vitcl_precision precision; /* of the multiplications */
     const char *gemm;
     uint32_t workers;          /* threads that prepare batches; 0: one a core */
-    uint32_t checkpoint_steps; /* also save every so many steps; 0: only after
+    uint32_t checkpoint_steps; /* steps between more checkpoints; 0: only after
                                   each epoch */
     /* NULL or "classes". "masked-patch": pre-train from scratch without labels;
      * the model predicts the mean colour of masked patches (Adam, cosine, as in

@@ -1,6 +1,5 @@
 /*
- * batches.h - batches of pixels and targets, prepared by threads ahead of the
- * device.
+ * batches.h - batches of pixels and targets, prepared in advance by threads.
  *
  * Which pictures a step gets and how they are changed is a function of the
  * random state, the epoch and the picture alone. The number of threads and

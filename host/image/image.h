@@ -93,9 +93,10 @@ vitcl_status vt_prepare(vt_picture *out, const vt_picture *in,
                         const vt_preprocess *how);
 
 /*
- * Decoding ahead, in decoder processes that can only read, write and exit. One
- * thread pushes and takes. If a process dies (a crash in a decoder, a time or
- * memory limit), its picture gets an error message and the process is replaced.
+ * Decoding in advance, in decoder processes that can only read, write and exit.
+ * One thread pushes and takes. If a process dies (a crash in a decoder, a time
+ * or memory limit), its picture gets an error message and the process is
+ * replaced.
  */
 typedef struct vt_decoder_pool vt_decoder_pool;
 /* how NULL: whole pictures, taken with vt_pool_whole(); else prepared ones.

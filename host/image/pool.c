@@ -1,6 +1,6 @@
 /*
- * pool.c - decodes ahead in decoder processes (spawn.c, sandbox.c) and returns
- * the pictures in push order.
+ * pool.c - decodes in advance, in decoder processes (spawn.c, sandbox.c) and
+ * returns the pictures in push order.
  *
  * Each worker has a socket and a shared memory area with a few slots. The
  * parent opens a picture and sends the open file with a slot number; the worker

@@ -13,7 +13,8 @@ enum { I_DBIAS = I_SELF + 1 }; /* is it wanted? */
 
 /* With more keys, their sums do not fit on the stack of a CPU's work-item. */
 #define BIG 3000
-/* A head's keys are copied to the stack if they are at most so many numbers. */
+/* A head's keys are copied to the stack if they are at most this many
+ * numbers. */
 #define HELD 65536
 
 /* Stack space of the arrays in attention_grad__heads. */

@@ -6,7 +6,7 @@
 #include <limits.h>
 #include <stdio.h>
 
-/* A CPU's work-item computes so many neighbouring elements of a row. */
+/* A CPU's work-item computes this many neighbouring elements of a row. */
 #define CPU_BLOCK 1024
 
 vitcl_status(vt_op_need)(bool ok, const char *what)

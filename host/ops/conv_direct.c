@@ -18,8 +18,8 @@ enum { OUT_DW, OUT_PART };
 #define LINES 2048
 #define MOST_RA 14
 
-/* About so many work-groups for a gradient of weights, on every device, because
- * the order of the sum changes the bits. */
+/* About this many work-groups for a gradient of weights, on every device,
+ * because the order of the sum changes the bits. */
 #define GROUPS 16
 
 typedef struct cut {

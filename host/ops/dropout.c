@@ -10,7 +10,7 @@
 
 enum { IN_X, IN_STEP };
 enum { OUT_Y };
-/* I_TOGETHER: so many elements are dropped together */
+/* I_TOGETHER: number of elements that are dropped together */
 enum { I_TOGETHER, I_SALT, I_LIMIT, INTS };
 enum { F_FACTOR };
 

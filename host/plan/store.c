@@ -32,7 +32,7 @@ struct vt_store {
     uint64_t stage_count;
     entry *entry;
     size_t entries, cap, bytes;
-    size_t on_large_pages; /* the first so many entries */
+    size_t on_large_pages; /* this many of the first entries */
 };
 
 vitcl_status vt_store_new(vt_store **out, vt_dev *dev, vt_read_param read_param,

@@ -85,7 +85,7 @@ crash '6 clCreateProgramWithSource 1 gemm_plain.cl' 2 "$VITCL" selftest
 [ $code = 1 ] || fail "status $code"
 err_has 'crashed; trying again'
 err_has 'crashed; -v shows where'
-[ "$(grep -c '^vitcl ' out)" = 1 ] || fail "the report stands there twice"
+[ "$(grep -c '^vitcl ' out)" = 1 ] || fail "the report is printed twice"
 crash '6 clCreateContext 1 -' 1 "$VITCL" selftest -d 'no such device'
 [ $code = 1 ] || fail "status $code"
 crash '6 clCreateContext 1 -' 1 env VITCL_RETRY=off "$VITCL" devices
@@ -99,5 +99,5 @@ if [ "$(wc -l <out)" = 2 ] && ! grep -q '"error"' out; then
     crash '6 clCreateContext 2 -' 1 stdbuf -oL "$VITCL" devices --json
     [ $code = 0 ] || fail "status $code"
     err_has 'crashed; trying again'
-    cmp out want || fail "a line stands there twice"
+    cmp out want || fail "a line is printed twice"
 fi

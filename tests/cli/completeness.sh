@@ -23,7 +23,7 @@ for name in $rows; do
     word=$(basename "$file" .c)
     case $name in
     "$word" | "$word"_*) ;;
-    *) lack "op $name stands in $file" ;;
+    *) lack "op $name is in $file" ;;
     esac
     kernel=cl/$word.cl reference=tests/ref/$word.c test=tests/ops/test_$word.c
     case $word in

@@ -2,7 +2,7 @@
 compares the answers with those of an undisturbed run.
 
     sweep.py FAULTS_LIBRARY          a sample, another for each version
-    VITCL_TEST_SWEEP=600 sweep.py .. a sample of so many seconds
+    VITCL_TEST_SWEEP=600 sweep.py .. a sample for this many seconds
     VITCL_TEST_SWEEP=1 sweep.py ...  every n
     VITCL_TEST_SWEEP=classify:malloc:71 sweep.py ...   one, with what it said
 

@@ -1,5 +1,5 @@
 /*
- * replay.c - stands in for libFuzzer: runs a fuzz target over its corpus.
+ * replay.c - replaces libFuzzer: runs a fuzz target over its corpus.
  *
  * For ctest with any compiler. Each file is passed whole, truncated at 16
  * positions, and with 64 single bytes changed, the same on every run. Inputs

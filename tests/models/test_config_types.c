@@ -197,7 +197,7 @@ static bool same(const state *a, const state *b)
             memcmp(&a->how, &b->how, sizeof a->how) == 0);
 }
 
-/* Each value of `text`, which stands in `name`, in every other type. */
+/* Replaces each value of `text`, the content of `name`, by every other type. */
 static int try_all(const char *name, const char *text)
 {
     state good, now;

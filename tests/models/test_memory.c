@@ -260,7 +260,7 @@ Test(memory, output_sizes_are_checked)
     vitcl_device_free(device);
 }
 
-/* ---- pictures ahead ---- */
+/* ---- pictures in advance ---- */
 
 Test(memory, a_loader_takes_bytes)
 {
