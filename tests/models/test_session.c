@@ -160,7 +160,7 @@ Test(session, once_has_the_same_bits)
 
 /* If a weight file is truncated while in use, the next call that needs the data
  * fails, whenever that is. */
-Test(session, weights_cut_short)
+Test(session, truncated_weights_are_an_error)
 {
     char *folder = vt_test_folder(), command[1024], file[512];
 
@@ -481,7 +481,7 @@ Test(session, instructions_are_tried_once)
 
 /* A provider that cannot do what is asked is refused; the one in use is named.
  */
-Test(session, a_provider_is_taken_or_refused)
+Test(session, unusable_providers_are_refused)
 {
     static const struct {
         const char *gemm;

@@ -320,7 +320,7 @@ Test(convert, round_trips)
     }
 }
 
-Test(convert, keeps_its_own)
+Test(convert, keeps_the_format)
 {
     begin();
     make(0);

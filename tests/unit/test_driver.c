@@ -82,7 +82,7 @@ Test(driver, a_device_that_cannot_finish_is_lost)
 }
 
 /* Tiles that a failed kernel had claimed are computed again. */
-Test(driver, tiles_of_a_kernel_that_died)
+Test(driver, tiles_of_a_failed_kernel)
 {
     enum { N = 64 };
     vt_dev *dev = NULL;
@@ -185,7 +185,7 @@ Test(driver, impossible_times_are_not_shown)
 }
 
 /* Device strings of maximum length are not truncated. */
-Test(driver, no_string_is_cut)
+Test(driver, strings_are_not_truncated)
 {
     vitcl_device_info info;
     char text[256] = "OpenCL 3.0 ";

@@ -45,7 +45,7 @@ Test(file, limits)
     vt_test_remove(folder);
 }
 
-Test(file, appears_whole)
+Test(file, new_files_are_complete)
 {
     static const mode_t masks[] = {022, 027, 077};
     const char *folder = vt_test_folder();

@@ -60,7 +60,7 @@ Test(log, lines)
     cr_expect_null(strstr(h.text, "nobody"));
 }
 
-Test(log, a_meddling_callback)
+Test(log, a_callback_that_calls_vitcl)
 {
     unsigned calls = 0;
 

@@ -30,7 +30,7 @@ static void choose(int32_t *source, uint8_t *asked, int patches, uint64_t state,
     ok(vt_mask_choose(source, asked, patches, &r));
 }
 
-Test(mask, hides_half_with_the_papers_shares)
+Test(mask, masks_half_with_the_papers_shares)
 {
     int32_t source[PATCHES];
     uint8_t asked[PATCHES];

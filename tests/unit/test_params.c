@@ -232,7 +232,7 @@ static vitcl_status judge(const char *candidate)
 }
 
 /* Every sum is exact with any parameters. */
-Test(params, right)
+Test(params, sums_are_exact)
 {
     static const char *const all[] = {
         "rows f32 lanes 4 vectors 3 block 4 terms 64 rows 7 panels 3 "

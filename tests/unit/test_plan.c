@@ -193,7 +193,7 @@ Test(plan, gradients)
 
 /* Parameters that differ only in the last character have gradients that do,
  * too. Names that are too long are refused, not truncated. */
-Test(plan, names_are_whole_or_refused)
+Test(plan, long_names_are_refused)
 {
     static const char *const none[] = {NULL};
     char name[2][130], want[300];

@@ -171,7 +171,7 @@ Test(safetensors, short_files)
 
 /* A file truncated while it is open: existing data is read; missing data is an
  * error that names the file. */
-Test(safetensors, cut_short_in_use)
+Test(safetensors, truncated_in_use)
 {
     static const vt_file_dtype types[] = {VT_FILE_F32, VT_FILE_F64};
     static double numbers[30000];

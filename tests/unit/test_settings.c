@@ -41,7 +41,7 @@ static void settings_of(vt_optimizer_config *r, vt_schedule *s,
     vt_settings_free(&settings);
 }
 
-Test(settings, have_the_promised_defaults, .init = setup, .fini = teardown)
+Test(settings, have_documented_defaults, .init = setup, .fini = teardown)
 {
     static const struct {
         vitcl_train_options o;
@@ -202,7 +202,7 @@ static vitcl_status load(vt_settings *s, const char *text)
 
 /* A hostile training.json: settings that no training can have are refused
  * before anything starts. */
-Test(settings, of_an_old_training, .init = setup, .fini = teardown)
+Test(settings, refuses_invalid_training_json, .init = setup, .fini = teardown)
 {
     static const struct {
         const char *text, *says; /* NULL: it is good */

@@ -79,7 +79,7 @@ Test(torch, finds_the_state_dict)
 
 /* timm's preference among state dicts (load_state_dict), for any subset and any
  * order in the file. Each dict has a different one of the six numbers. */
-Test(torch, takes_timms_state_dict)
+Test(torch, prefers_timms_state_dict)
 {
     static const struct {
         const char *entry;
