@@ -2,8 +2,10 @@
  * common.h - shared by the files of host/ops/ only.
  *
  * Every op is a vt_op named vt_op_<name> in its own file and a row of VT_OPS
- * below, which declares it. The file names the slots of its steps: IN_, OUT_,
- * I_ and F_ for the op itself, DX_, DW_ and the like for its gradients.
+ * below, which declares it; ops.h declares the function that models call. An
+ * op that only a gradient uses is static and has no row. The file names the
+ * slots of its steps: IN_, OUT_, I_ and F_ for the op itself, DX_, DW_ and the
+ * like for its gradients.
  */
 #ifndef VT_OPS_COMMON_H
 #define VT_OPS_COMMON_H

@@ -1,6 +1,7 @@
 /*
  * dialects.h - tables that map the names of other libraries to timm's: for
- * host/weights only. The tables are in dialects.c; canonical.c applies them.
+ * host/weights only. The tables are in dialects.c; canonical.c applies them. A
+ * prefix that all names of a file share is in the dialect's prefixes.
  *
  * A name or pattern may contain
  *     #   a block's number; in `to` the same number
