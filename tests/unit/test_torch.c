@@ -122,6 +122,9 @@ Test(torch, prefers_timms_state_dict)
 
 #define P(text) text, sizeof text - 1
 #define HUGE "\x8a\x08\xff\xff\xff\xff\xff\xff\xff\x7f"
+#define EIGHTY                                                                 \
+    "0123456789012345678901234567890123456789"                                 \
+    "0123456789012345678901234567890123456789"
 #define LONG_STORAGE                                                           \
     "(\x8c\x07storagectorch\nFloatStorage\n\x8c\x01"                           \
     "0\x8c\x03"                                                                \
@@ -165,6 +168,42 @@ static const struct {
     {P("NQ."), "not a storage"},
     {P(")Q."), "not a storage"},
     {P("(\x8c\x06moduleNNNNtQ."), "not a storage"},
+/* ids that are no ('storage', type, key, location, elements) */
+#define ID(tag, type, key, n)                                                  \
+    P("(" tag type key "\x8c\x03"                                              \
+      "cpu" n "tQ.")
+#define TAG "\x8c\x07storage"
+#define FLOAT "ctorch\nFloatStorage\n"
+#define ZERO                                                                   \
+    "\x8c\x01"                                                                 \
+    "0"
+    {ID("N", FLOAT, ZERO, "K\x06"), "not a storage"},
+    {ID("\x8c\x07storagf", FLOAT, ZERO, "K\x06"), "not a storage"},
+    {ID("\x8c\x06storag", FLOAT, ZERO, "K\x06"), "not a storage"},
+    {ID(TAG, "N", ZERO, "K\x06"), "not a storage"},
+    {ID(TAG, "ccollections\nOrderedDict\n", ZERO, "K\x06"), "not a storage"},
+    {ID(TAG, FLOAT, "K\x00", "K\x06"), "not a storage"},
+    {ID(TAG, FLOAT, ZERO,
+        "\x8c\x01"
+        "6"),
+     "not a storage"},
+    {ID(TAG, FLOAT, ZERO, "J\xff\xff\xff\xff"), "not a storage"},
+    {P("(" TAG FLOAT ZERO "K\x06tQ."), "not a storage"},
+    {P("]Q."), "not a storage"},
+#define REBUILT(offset, size, stride)                                          \
+    P("}" W "ctorch._utils\n_rebuild_tensor_v2\n(" SIX offset size stride      \
+      "\x89" DICT "tRs.")
+    {REBUILT("\x8c\x01"
+             "0",
+             "K\x06\x85", "K\x01\x85"),
+     "is invalid"},
+    {REBUILT("J\xff\xff\xff\xff", "K\x06\x85", "K\x01\x85"), "is invalid"},
+    {REBUILT("K\x00", "K\x06", "K\x01"), "is invalid"},
+    {REBUILT("K\x00", "K\x06\x85", "}"), "is invalid"},
+    {P("ccollections\nOrderedDict\nNR."), "not a function"},
+    {P("N)\x81."), "TorchScript"},
+    {P("c" EIGHTY "tail\n" EIGHTY "tail\n."),
+     ": " EIGHTY "." EIGHTY " is not allowed"},
     {P("N)b."), "state"},
     {P("N}b."), "state"},
     {P("a."), "stack"},

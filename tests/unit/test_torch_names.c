@@ -109,6 +109,27 @@ Test(torch, long_names)
     refused(nested, 6 + 513 + 3, "name is too long");
 }
 
+/* Sizes may be lists, as in files that were not written by torch.save(). */
+Test(torch, sizes_as_lists)
+{
+    static const char program[] =
+        "}" W "ctorch._utils\n_rebuild_tensor_v2\n(" SIX "K\x00](K\x03K\x02"
+        "e](K\x01K\x03"
+        "e\x89" DICT "tRs.";
+    static const float want[6] = {1, 4, 2, 5, 3, 6};
+    vt_tensors *t = NULL;
+    const vt_tensor *x;
+    float f[6];
+
+    cr_assert_eq(run(&t, program, sizeof program - 1), VITCL_OK, "%s",
+                 vt_message());
+    x = vt_tensors_get(t, "w");
+    cr_assert(x && x->rank == 2 && x->shape[0] == 3 && x->shape[1] == 2);
+    cr_assert_eq(vt_tensor_f32(f, x), VITCL_OK);
+    cr_expect(memcmp(f, want, sizeof f) == 0);
+    vt_tensors_free(t);
+}
+
 /* A list that holds itself as often as there may be values in all, then once
  * more. */
 Test(torch, refuses_many_items)
