@@ -29,6 +29,7 @@ typedef struct png_state {
     vt_picture picture;
     uint8_t palette[256][3]; /* entries not in the file are black */
     bool on_white;
+    int depth;         /* in the file: libpng forgets it as it expands greys */
     uint8_t trns[256]; /* tRNS: opacities of a palette, or a colour */
     size_t trns_size;
     uint8_t *wide; /* rows with alpha */
@@ -151,14 +152,14 @@ static void read_bytes(png_structp png, png_bytep out, size_t n)
  * grey) or 1 (grey or palette index); returns that number. */
 static uint32_t set_transforms(png_state *s)
 {
-    int depth = png_get_bit_depth(s->png, s->info);
     int color = png_get_color_type(s->png, s->info);
 
+    s->depth = png_get_bit_depth(s->png, s->info);
     png_set_packing(s->png);
     if (color == PNG_COLOR_TYPE_PALETTE)
         return 1;
     if (color == PNG_COLOR_TYPE_GRAY) {
-        if (depth == 16)
+        if (s->depth == 16)
             return 2;
         png_set_expand_gray_1_2_4_to_8(s->png);
         return 1;
@@ -208,7 +209,7 @@ static void whiten(const png_state *s)
         return;
     for (int i = 0; i < 3; i++)
         key[i] = s->trns[grey ? 1 : 2 * i + 1];
-    if (grey && png_get_bit_depth(s->png, s->info) == 1)
+    if (grey && s->depth == 1)
         memset(key, s->trns[0] || s->trns[1] ? 255 : 0, 3);
     for (size_t i = 0; i < n; i++, p += 3)
         if (memcmp(p, key, 3) == 0)
