@@ -33,10 +33,13 @@ unsigned vt_exif_orientation(const uint8_t *tiff, size_t size)
         unsigned bytes = type == 1 ? 1 : type == 3 ? 2 : type == 4 ? 4 : 0;
 
         if (vt_number(tiff + p, 2, big) == ORIENTATION && bytes > 0 &&
-            vt_number(tiff + p + 4, 4, big) == 1)
+            vt_number(tiff + p + 4, 4, big) == 1) {
             orientation = vt_number(tiff + p + 8, bytes, big);
+            if (orientation < 1 || orientation > 8)
+                orientation = 1; /* Pillow turns nothing, and asks no XMP */
+        }
     }
-    return orientation <= 8 ? orientation : 0;
+    return orientation;
 }
 
 static int hex_digit(uint8_t c)

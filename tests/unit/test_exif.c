@@ -65,8 +65,8 @@ Test(exif, types)
         unsigned tag, type, count, value, bytes, want;
     } all[] = {
         {0x112, SHORT, 1, 6, 2, 6}, {0x112, LONG, 1, 5, 4, 5},
-        {0x112, BYTE, 1, 8, 1, 8},  {0x112, SHORT, 1, 9, 2, 0},
-        {0x112, SHORT, 1, 0, 2, 0}, {0x112, LONG, 1, 0x10003, 4, 0},
+        {0x112, BYTE, 1, 8, 1, 8},  {0x112, SHORT, 1, 9, 2, 1},
+        {0x112, SHORT, 1, 0, 2, 1}, {0x112, LONG, 1, 0x10003, 4, 1},
         {0x112, SHORT, 2, 6, 2, 0}, {0x112, SHORT, 0, 6, 2, 0},
         {0x112, 2, 1, 6, 1, 0},     {0x112, 5, 1, 6, 4, 0},
         {0x111, SHORT, 1, 6, 2, 0},
