@@ -142,8 +142,7 @@ static void cmyk_to_rgb(uint8_t *rgb, const uint8_t *cmyk, size_t n)
     for (; n > 0; n--, rgb += 3, cmyk += 4)
         for (int i = 0; i < 3; i++) {
             int k = cmyk[3], t = (255 - cmyk[i]) * k + 128;
-            int v = k - (((t >> 8) + t) >> 8);
-            rgb[i] = (uint8_t)(v < 0 ? 0 : v);
+            rgb[i] = (uint8_t)(k - (((t >> 8) + t) >> 8)); /* 0 to k */
         }
 }
 
