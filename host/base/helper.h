@@ -1,6 +1,7 @@
 /*
  * helper.h - the helper programs that the library starts: vitcl-decode and
- * vitcl-try. Both are found, started and ended in the same way.
+ * vitcl-try. Both are found, started and ended in the same way. The program's
+ * module vitcl-plot.so is found like them.
  */
 #ifndef VT_BASE_HELPER_H
 #define VT_BASE_HELPER_H
@@ -13,11 +14,11 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* Finds the path of a helper: the value of `variable`, else relative to the
- * running program or to this library (a build folder, PREFIX/bin, PREFIX/lib or
- * PREFIX/lib/ARCHITECTURE), else the folder it was installed in. In a program
- * with more rights than its user, only the last. purpose: for the message,
- * "decodes pictures". */
+/* Finds the path of a helper (of a module, if the name ends in .so): the value
+ * of `variable`, else relative to the running program or to this library (a
+ * build folder, PREFIX/bin, PREFIX/lib or PREFIX/lib/ARCHITECTURE), else the
+ * folder it was installed in. In a program with more rights than its user, only
+ * the last. purpose: for the message, "decodes pictures". */
 vitcl_status vt_helper_find(char *out, size_t room, const char *name,
                             const char *variable, const char *purpose);
 /* Reads a number from 1 to `most` from the environment; unset: *out stays. */

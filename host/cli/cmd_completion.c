@@ -22,6 +22,12 @@ static void quoted(const char *s, const char *escape)
     }
 }
 
+/* Is its value a path? */
+static bool takes_file(const opt *o)
+{
+    return o->kind == OPT_TEXT || o->kind == OPT_FILE;
+}
+
 /* The words of "a|b|c" between spaces. */
 static void choices(const char *s)
 {
@@ -117,7 +123,7 @@ static void zsh_option(const opt *o)
     } else if (o->kind != OPT_FLAG) {
         printf(":");
         quoted(o->value, ":\\");
-        printf(":%s", o->kind == OPT_TEXT ? "_files" : "");
+        printf(":%s", takes_file(o) ? "_files" : "");
     }
     printf("' \\\n");
 }
@@ -174,7 +180,7 @@ static void fish(void)
                 choices(o->value);
                 printf("'");
             } else if (o->kind != OPT_FLAG) {
-                printf(o->kind == OPT_TEXT ? " -r -F" : " -x");
+                printf(takes_file(o) ? " -r -F" : " -x");
             }
             printf(" -d '");
             quoted(o->help, "\\");
