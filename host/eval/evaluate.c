@@ -144,22 +144,22 @@ static vitcl_status features(vt_features *out, vt_pass *s,
 {
     vitcl_status st = VITCL_OK;
     vt_features f = {s->count, s->width, NULL, NULL};
+    vt_pass pass = *s;
 
     VT_TRY(vt_new(&f.x, s->count * s->width, sizeof *f.x));
     VT_TRY(vt_new(&f.label, s->count, sizeof *f.label));
     for (size_t i = 0; i < s->count; i++)
         f.label[i] = vt_dataset_label(s->d, vt_pass_picture(s, i));
-    s->tensor = "features";
-    s->take = keep_row;
-    s->context = &f;
-    VT_TRY(runner->run(runner->context, s));
+    pass.tensor = "features";
+    pass.take = keep_row;
+    pass.context = &f;
+    VT_TRY(runner->run(runner->context, &pass));
     s->before += s->count;
     close_gaps(&f);
     *failed += (uint32_t)(s->count - f.count);
     *out = f, f = (vt_features){0};
 done:
     vt_features_free(&f);
-    s->context = NULL;
     return st;
 }
 

@@ -12,6 +12,7 @@
 #include "plot/chart.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #define TEXT 14.0 /* size of the font */
@@ -77,8 +78,7 @@ static double fit(char out[NAME_ROOM], cairo_t *c, const char *text,
         if (n + sizeof dots <= NAME_ROOM) {
             double width;
 
-            memcpy(out, text, n);
-            memcpy(out + n, cut ? dots : "", cut ? sizeof dots : 1);
+            snprintf(out, NAME_ROOM, "%.*s%s", (int)n, text, cut ? dots : "");
             width = width_of(c, out);
             if (width <= room || n == 0)
                 return width;

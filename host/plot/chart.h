@@ -19,6 +19,6 @@ typedef struct vt_chart {
 
 /* c: any context, to measure text. */
 void vt_chart_layout(vt_chart *out, const vt_figure *figure, cairo_t *c);
-void vt_chart_draw(const vt_chart *chart, cairo_t *c);
+void vt_chart_draw(const vt_chart *h, cairo_t *c);
 
 #endif
