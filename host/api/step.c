@@ -95,8 +95,9 @@ static vitcl_status make_targets(batch *b, int classes, double smoothing,
         if (b->label[i] < 0 || b->label[i] >= classes)
             return vt_fail(
                 VITCL_ECORRUPT,
-                "%s: label %lld is out of range; the model has %d classes",
-                path, (long long)b->label[i], classes);
+                "%s: label %lld is out of range; the model has %d class%s",
+                path, (long long)b->label[i], classes,
+                classes == 1 ? "" : "es");
     VT_TRY(vt_new(&b->targets, (size_t)b->count * (size_t)classes,
                   sizeof *b->targets));
     vt_targets(b->targets, b->label, b->count, classes, smoothing);

@@ -88,6 +88,7 @@ void tsv_text(const char *s);       /* tab, newline, backslash escaped */
  * control characters are written as \ooo to a terminal. */
 void put_text(const char *s, size_t most);
 void print_bytes(double bytes); /* "1.2 GB" */
+const char *plural(uint64_t n); /* "s"; for 1 "" */
 
 int flush_results(void); /* EXIT_FAILED: close_results() says why */
 /* At the end: returns the status, or EXIT_FAILED if writing standard output

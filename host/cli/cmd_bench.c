@@ -211,8 +211,8 @@ static void print_table(const work *w)
     put_text(model_name(&w->common), SIZE_MAX);
     printf(", batch %u, %s, %s on %s\n\n", w->common.batch,
            w->session_info.precision, w->session_info.gemm, w->info.name);
-    printf("forward     %.2f ms (min %.2f, max %.2f, %d runs)\n", median,
-           w->ms[0], w->ms[w->runs - 1], w->runs);
+    printf("forward     %.2f ms (min %.2f, max %.2f, %d run%s)\n", median,
+           w->ms[0], w->ms[w->runs - 1], w->runs, plural((uint64_t)w->runs));
     printf("pictures    %.2f a second\n", 1e3 * w->common.batch / median);
     printf("arithmetic  %.1f GFLOP/s of %.1f measured at most",
            rate(w->gflop, median), w->peak);

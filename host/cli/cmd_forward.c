@@ -79,7 +79,8 @@ static int read_input(work *w, const forward *o, model_options *common)
         common->batch = w->pictures < 32 ? w->pictures : 32;
     w->pixels = calloc(count, sizeof *w->pixels);
     if (!w->pixels)
-        return fail("out of memory for %u pictures", w->pictures);
+        return fail("out of memory for %u picture%s", w->pictures,
+                    plural(w->pictures));
     return vitcl_tensors_read(w->pixels, w->in, "pixel_values", count) ==
                    VITCL_OK
                ? EXIT_OK

@@ -47,7 +47,7 @@ static void print_text(const vitcl_model_info *m, const char *name,
     printf("%s\n", m->name[0] ? ")" : "");
     printf("%-12s %u of width %u", "layers", m->layers, m->width);
     if (m->heads) /* a ResNet has none */
-        printf(", %u heads, MLP %u", m->heads, m->mlp);
+        printf(", %u head%s, MLP %u", m->heads, plural(m->heads), m->mlp);
     putchar('\n');
     if (m->classes)
         printf("%-12s %u\n", "classes", m->classes);
@@ -56,7 +56,8 @@ static void print_text(const vitcl_model_info *m, const char *name,
     printf("%-12s %ux%u", "picture", size.height, size.width);
     if (size.height != m->height || size.width != m->width_px)
         printf(" (trained at %ux%u)", m->height, m->width_px);
-    printf(", patches of %u, %u tokens\n", m->patch, m->tokens);
+    printf(", patches of %u, %u token%s\n", m->patch, m->tokens,
+           plural(m->tokens));
     printf("%-12s %llu\n", "parameters", (unsigned long long)m->parameters);
     printf("%-12s %.3f GMAC a picture\n", "work", m->gmac);
     printf("%-12s ", "memory");

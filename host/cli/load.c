@@ -119,16 +119,16 @@ bool classes_by_number(const char *word)
 
 /* ---- a note about the wait: on a first start kernels are compiled ---- */
 
-typedef struct patience {
+typedef struct wait_note {
     pthread_mutex_t lock;
     pthread_cond_t ended;
     pthread_t thread;
     bool started, done;
-} patience;
+} wait_note;
 
-static void *speak_up(void *context)
+static void *say_it_takes_long(void *context)
 {
-    patience *p = context;
+    wait_note *p = context;
     struct timespec until;
     int code = 0;
 
@@ -144,15 +144,15 @@ static void *speak_up(void *context)
     return NULL;
 }
 
-static void patience_begin(patience *p)
+static void wait_note_begin(wait_note *p)
 {
     pthread_mutex_init(&p->lock, NULL);
     pthread_cond_init(&p->ended, NULL);
     p->started = is_terminal(stderr) &&
-                 pthread_create(&p->thread, NULL, speak_up, p) == 0;
+                 pthread_create(&p->thread, NULL, say_it_takes_long, p) == 0;
 }
 
-static void patience_end(patience *p)
+static void wait_note_end(wait_note *p)
 {
     pthread_mutex_lock(&p->lock);
     p->done = true;
@@ -176,14 +176,14 @@ int open_session(vitcl_session **out, vitcl_device *device, vitcl_model *model,
                                      .keep = keep,
                                      .once = o->once,
                                      .profile = profile};
-    patience wait = {.done = false};
+    wait_note wait = {.done = false};
     vitcl_status st;
 
-    patience_begin(&wait);
+    wait_note_begin(&wait);
     try_first(device, options.precision);
     st = vitcl_session_new(out, model, &options);
     guard_begin();
-    patience_end(&wait);
+    wait_note_end(&wait);
     return st == VITCL_OK ? EXIT_OK : failed();
 }
 

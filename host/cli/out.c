@@ -239,6 +239,11 @@ void print_bytes(double bytes)
     printf(i && bytes < 100 ? "%.1f %s" : "%.0f %s", bytes, unit[i]);
 }
 
+const char *plural(uint64_t n)
+{
+    return n == 1 ? "" : "s";
+}
+
 /* ---- progress ---- */
 
 double now(void)

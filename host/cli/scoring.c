@@ -46,8 +46,7 @@ int scoring_failed(uint32_t failed)
 {
     if (!failed)
         return EXIT_OK;
-    return fail("%u picture%s could not be decoded", failed,
-                failed == 1 ? "" : "s");
+    return fail("%u picture%s could not be decoded", failed, plural(failed));
 }
 
 void scoring_close(scoring *s)

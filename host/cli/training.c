@@ -150,12 +150,12 @@ static int finish(const training *t, const vitcl_train_event *e,
         return EXIT_STOPPED;
     }
     if (e->epoch == 0) {
-        note("already finished: %llu steps; the model is in %s",
-             (unsigned long long)e->steps, t->output);
+        note("already finished: %llu step%s; the model is in %s",
+             (unsigned long long)e->steps, plural(e->steps), t->output);
         return EXIT_OK;
     }
-    note("done: %llu steps, last loss %.4f; the model is in %s",
-         (unsigned long long)e->steps, e->loss, t->output);
+    note("done: %llu step%s, last loss %.4f; the model is in %s",
+         (unsigned long long)e->steps, plural(e->steps), e->loss, t->output);
     return EXIT_OK;
 }
 

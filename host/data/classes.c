@@ -169,9 +169,10 @@ static vitcl_status match(uint32_t *out, const vt_classes *these,
 
     if (by_number && !said && these->count != those->count)
         return vt_fail(VITCL_EINVAL,
-                       "%u classes of %s and %u of %s cannot be matched by "
+                       "%u class%s of %s and %u of %s cannot be matched by "
                        "number",
-                       these->count, these->whose, those->count, those->whose);
+                       these->count, these->count == 1 ? "" : "es",
+                       these->whose, those->count, those->whose);
     VT_TRY(make_keys(&keys, &n, those, by_number));
     for (uint32_t i = 0; i < these->count; i++) {
         const char *label = these->label(these->of, i);

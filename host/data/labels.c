@@ -148,7 +148,7 @@ static vitcl_status find_set(const vt_json **out, const book *b,
     if (!b->list || b->count != vt_dataset_count(d))
         return vt_fail(VITCL_EINVAL,
                        "%s: pictures of this data have no names; give a list "
-                       "of %u entries",
+                       "with an entry for each (%u)",
                        b->path, vt_dataset_count(d));
     *out = b->entry[picture].set;
     return VITCL_OK;
@@ -277,8 +277,9 @@ vitcl_status vt_labels_resolve(uint32_t **out, const vt_labels *l,
         if (wanted[i] >= model->count) {
             st = vt_fail(
                 VITCL_ECORRUPT,
-                "%s: class %u is out of range; the model has %u classes",
-                l->path, wanted[i], model->count);
+                "%s: class %u is out of range; the model has %u class%s",
+                l->path, wanted[i], model->count,
+                model->count == 1 ? "" : "es");
             goto done;
         }
     }

@@ -205,9 +205,10 @@ static vitcl_status check_rest(const audit *a)
 
     if (a->missing > 1)
         return vt_fail(VITCL_ECORRUPT,
-                       "%s: %s and %d more tensors are missing (the file looks "
-                       "like a %s)",
-                       m->path, a->first, a->missing - 1, m->arch->looks);
+                       "%s: %s and %d more tensor%s are missing (the file "
+                       "looks like a %s)",
+                       m->path, a->first, a->missing - 1,
+                       a->missing == 2 ? "" : "s", m->arch->looks);
     if (a->missing)
         return vt_fail(VITCL_ECORRUPT,
                        "%s: %s is missing (the file looks like a %s)", m->path,
@@ -223,8 +224,9 @@ static vitcl_status check_rest(const audit *a)
     }
     if (surplus > 1)
         return vt_fail(VITCL_EUNSUPPORTED,
-                       "%s: %s and %d more tensors have no place in this %s",
-                       m->path, first, surplus - 1, m->arch->looks);
+                       "%s: %s and %d more tensor%s have no place in this %s",
+                       m->path, first, surplus - 1, surplus == 2 ? "" : "s",
+                       m->arch->looks);
     if (surplus)
         return vt_fail(VITCL_EUNSUPPORTED, "%s: %s has no place in this %s",
                        m->path, first, m->arch->looks);

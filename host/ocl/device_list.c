@@ -300,7 +300,8 @@ vitcl_status vt_dev_list(vitcl_device_info *out, uint32_t index)
 
     VT_TRY(vt_found_list(&list, &n));
     if (index >= n)
-        st = vt_fail(VITCL_ENODEVICE, "there are only %zu OpenCL devices", n);
+        st = vt_fail(VITCL_ENODEVICE, "there is no OpenCL device with index %u",
+                     index);
     else
         *out = list[index].info;
 done:

@@ -61,8 +61,7 @@ static vitcl_status choose(loop *l)
     vt_random r = vt_random_new(l->s->random_state ^ HOLD, n, 0);
 
     if (l->s->hold_out >= n)
-        return vt_fail(VITCL_EINVAL,
-                       "cannot hold out %u pictures: there are only %zu",
+        return vt_fail(VITCL_EINVAL, "cannot hold out %u of %zu pictures",
                        l->s->hold_out, n);
     VT_TRY(VT_NEW(&l->chosen, n));
     vt_shuffle(l->chosen, n, vt_random_next(&r));

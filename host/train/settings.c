@@ -278,9 +278,9 @@ static vitcl_status check(const vitcl_train_options *o)
                        "the epochs must be at most 1000000, not %u", o->epochs);
     if (o->batch % o->micro)
         return vt_fail(VITCL_EINVAL,
-                       "a batch of %u pictures cannot be split into equal "
+                       "a batch of %u picture%s cannot be split into equal "
                        "parts of %u",
-                       o->batch, o->micro);
+                       o->batch, o->batch == 1 ? "" : "s", o->micro);
     if (!(o->lr > 0 && o->lr < LR_MAX))
         return vt_fail(VITCL_EINVAL,
                        "the learning rate must be above 0 and below %g, not %g",
