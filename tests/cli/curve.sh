@@ -33,23 +33,23 @@ says 'is not that of vitcl [0-9]'
 # check SVG LOG NAMES...: these lines are drawn, in their colours, with all points
 # of the log at their places.
 cat >check.py <<'P'
-import json, math, re, sys
+import json, re, sys
 svg, log, names = open(sys.argv[1]).read(), open(sys.argv[2]), sys.argv[3:]
 log = [json.loads(line) for line in log]
-colours = {"loss": "0%,44.7", "accuracy": "83.5%,36.9", "held_out_loss": "0%,62",
-           "held_out_accuracy": "80%,47.5"}
+colours = {"loss": (0, 45, 70), "accuracy": (84, 37, 0),
+           "held_out_loss": (0, 62, 45), "held_out_accuracy": (80, 48, 66)}
 drawn = {name: [] for name in colours}
-for style, path in re.findall(r'<path style="([^"]*)" d="([^"]*)"', svg):
+for path in re.findall(r"<path [^>]*>", svg): # as Cairo 1.16 or 1.18 writes them
+    stroke = re.search(r"stroke[:=]\"?rgb\(([\d.]+)%, *([\d.]+)%, *([\d.]+)%", path)
     points = [tuple(map(float, p)) for p in
               re.findall(r"[ML] ([\d.]+) ([\d.]+)", path)]
     for name, colour in colours.items():
-        stroke = re.search(r"stroke:rgb\(([^)]*)\)", style)
-        if stroke and stroke[1].replace(" ", "").startswith(colour):
+        if stroke and all(abs(float(stroke[i + 1]) - colour[i]) < 1
+                          for i in range(3)):
             drawn[name].append(points)
 # Each has its line in the legend, and what has no points has none.
 for name, lines in drawn.items():
     assert len(lines) == 2 * (name in names), (name, len(lines))
-steps = [r["step"] for r in log]
 for name in names:
     want = [(r["step"], r[name]) for r in log if name in r]
     key, got = sorted(drawn[name], key=lambda p: p[-1][1])

@@ -1,6 +1,6 @@
 /*
- * decoder.c - set the paths of this build's vitcl-decode and vitcl-try, for
- * tests that ctest does not run.
+ * decoder.c - set the paths of this build's vitcl-decode, vitcl-try and
+ * vitcl-plot.so, for tests that ctest does not run.
  */
 #include <stdlib.h>
 
@@ -10,4 +10,7 @@ __attribute__((constructor)) void vt_test_decoder(void)
 {
     setenv("VITCL_DECODE", VT_DECODER, 0);
     setenv("VITCL_TRY", VT_TRIER, 0);
+#ifdef VT_PLOTTER
+    setenv("VITCL_PLOT", VT_PLOTTER, 0);
+#endif
 }
