@@ -46,18 +46,19 @@ done:
 }
 
 static vitcl_status measure(double *ms, const vt_dev *dev, const char *gemm,
-                            const char *type)
+                            vitcl_precision precision)
 {
     const vitcl_device_info *info = vt_dev_info(dev);
+    const char *name = vt_precision_name(precision);
     char answer[32];
     const vt_attempt a = {
-        .words = {"half", info->id, info->name, info->driver, gemm, type}};
+        .words = {"half", info->id, info->name, info->driver, gemm, name}};
     vitcl_status st;
 
     VT_TRY(vt_attempt_run(answer, sizeof answer, &a));
     *ms = vt_attempt_number(answer);
     if (!(*ms > 0))
-        st = vt_fail(VITCL_EDEVICE, "the time measured for %s is zero", type);
+        st = vt_fail(VITCL_EDEVICE, "the time measured for %s is zero", name);
 done:
     return st;
 }
@@ -85,8 +86,8 @@ static vitcl_status compare(vitcl_precision *out, vt_dev *dev, const char *gemm)
     }
     d = vt_timed_desc(dev, VT_BF16, M, N, K);
     (void)vt_gemm_layout(dev, gemm, &d); /* its instruction is tried first */
-    a = measure(&bf16, dev, gemm, "bf16");
-    b = unknown(a) ? a : measure(&f16, dev, gemm, "f16");
+    a = measure(&bf16, dev, gemm, VITCL_BF16);
+    b = unknown(a) ? a : measure(&f16, dev, gemm, VITCL_F16);
     if (unknown(b)) {
         vt_log("half by %s: bf16, untimed: %s", gemm, vt_message());
         *out = VITCL_BF16;

@@ -24,7 +24,7 @@ vitcl_status vt_panels_pack(vt_queue *q, const vt_gemm_desc *d, vt_buf *packed,
 size_t vt_panels_temp_bytes(vt_dev *dev, const vt_gemm_desc *d);
 /* Makes g->state and, unless B is packed, the kernels that pack it: g->kernel[]
  * from *n on. Returns the panels, of which nothing is to be freed. */
-vitcl_status vt_panels_bind(vt_buf **panels, vt_gemm *g, unsigned *n);
+vitcl_status vt_panels_bind(vt_buf **out, vt_gemm *g, unsigned *n);
 void vt_panels_free(vt_gemm *g);
 
 #endif

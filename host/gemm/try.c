@@ -3,7 +3,7 @@
  * of the library has to, and reports the result (base/attempt.h).
  *
  *   form DEVICE NAME DRIVER INSTRUCTION  "faster", "slower" or "wrong"
- *   half DEVICE NAME DRIVER GEMM TYPE    milliseconds of a product
+ *   half DEVICE NAME DRIVER GEMM TYPE    milliseconds of a product; bf16 or f16
  *   measure DEVICE CANDIDATE             vitcl_candidate_measure()'s ratio
  *
  * It ends with its parent or at its time limit, and leaves no core: a crash is
@@ -17,6 +17,7 @@
 #include "gemm/dot.h"
 #include "gemm/gemm.h"
 #include "gemm/half_choice.h"
+#include "gemm/precision.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -73,6 +74,7 @@ done:
 static vitcl_status attempt(char *answer, size_t size, int n, char **words)
 {
     vt_dev *dev = NULL;
+    vitcl_precision precision;
     double figure;
     const char *word;
     vitcl_status st;
@@ -81,11 +83,11 @@ static vitcl_status attempt(char *answer, size_t size, int n, char **words)
         VT_TRY(open_same(&dev, words + 1));
         VT_TRY(vt_dot_try(&word, dev, words[4]));
         snprintf(answer, size, "%s", word);
-    } else if (n == 6 && strcmp(words[0], "half") == 0) {
+    } else if (n == 6 && strcmp(words[0], "half") == 0 &&
+               vt_precision_parse(&precision, words[5])) {
         VT_TRY(open_same(&dev, words + 1));
-        VT_TRY(
-            vt_half_measure(&figure, dev, words[4],
-                            strcmp(words[5], "f16") == 0 ? VT_F16 : VT_BF16));
+        VT_TRY(vt_half_measure(&figure, dev, words[4],
+                               vt_precision_type(precision)));
         snprintf(answer, size, "%.9g", figure);
     } else if (n == 3 && strcmp(words[0], "measure") == 0) {
         VT_TRY(vt_candidate_measure(&figure, words[1], words[2]));

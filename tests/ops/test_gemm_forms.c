@@ -297,3 +297,26 @@ Test(gemm_forms, bf16_vdpbf16ps)
 {
     check((form){"vdpbf16ps", "avx512bf16", VT_BF16, BF16, VT_CLASS_CPU});
 }
+
+/* Plans ask before anything is multiplied; a trial takes seconds. */
+Test(gemm_forms, asking_tries_nothing)
+{
+    const char *folder = vt_test_folder(), *instead = NULL;
+    vt_dev *dev;
+    bool untried;
+
+    setenv("XDG_CACHE_HOME", folder, 1);
+    unsetenv("VITCL_CACHE");
+    unsetenv("VITCL_DOT");
+    dev = vt_test_device();
+    untried = vt_gemm_untried(dev, VT_I8);
+    if (untried) {
+        cr_expect(
+            vt_gemm_multiplies(&instead, dev, "native", VT_I8, VT_CLASS_CPU));
+        cr_expect_str_eq(instead, "native");
+        cr_expect(vt_gemm_untried(dev, VT_I8));
+    }
+    vt_test_remove(folder);
+    if (!untried)
+        cr_skip("no instruction to try here");
+}
