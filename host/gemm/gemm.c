@@ -213,19 +213,35 @@ done:
     return st;
 }
 
+/* Any product of this type, to ask about all. B is not packed: no instruction
+ * is tried for the answer. */
+static vt_gemm_desc some(const vt_dev *dev, vt_dtype type, vt_class class)
+{
+    const vt_gemm_desc d = {
+        .M = 16, .N = 16, .K = 16, .type = type, .device_class = class};
+
+    return filled(dev, &d);
+}
+
 bool vt_gemm_multiplies(const char **instead, vt_dev *dev, const char *provider,
                         vt_dtype type, vt_class class)
 {
-    /* B is not packed: no instruction is tried for this answer. */
-    const vt_gemm_desc d = {
-        .M = 16, .N = 16, .K = 16, .type = type, .device_class = class};
-    const vt_gemm_desc f = filled(dev, &d);
+    const vt_gemm_desc f = some(dev, type, class);
     const vt_provider *p;
 
     *instead = "no provider";
     if (pick(&p, dev, provider, &f) == VITCL_OK)
         *instead = p->name;
     return strcmp(*instead, provider) == 0;
+}
+
+bool vt_gemm_streams(vt_dev *dev, const char *provider, vt_dtype type,
+                     vt_class class)
+{
+    const vt_gemm_desc f = some(dev, type, class);
+    const vt_provider *p = find(dev, provider, &f);
+
+    return p && p->streams;
 }
 
 const char *vt_gemm_form_of(vt_dev *dev, const char *provider,

@@ -63,6 +63,10 @@ vitcl_status vt_gemm_provider(const char **out, vt_dev *dev,
 /* Does that provider support this type? *instead: the one that is used. */
 bool vt_gemm_multiplies(const char **instead, vt_dev *dev, const char *provider,
                         vt_dtype type, vt_class class);
+/* Are weights of this type that are used once best left unpacked, and the bits
+ * the same? */
+bool vt_gemm_streams(vt_dev *dev, const char *provider, vt_dtype type,
+                     vt_class class);
 /* Which form of the provider multiplies this: "rows"; "" if another provider
  * does. */
 const char *vt_gemm_form_of(vt_dev *dev, const char *provider,

@@ -37,6 +37,9 @@ struct vt_provider {
     const char *form; /* one row's; also its kernel in params.c, if it is there
                        */
     vt_class class;   /* of the products that it supports; AUTO: of all */
+    /* Has a product the same bits if B is not packed, and no more work to do
+     * for a B that is used once? */
+    bool streams;
     /* Can it be used on this device at all? Called once per device; may probe
      * (compile, run, compare); must log no errors. NULL: yes. */
     bool (*usable)(vt_dev *dev);

@@ -106,6 +106,7 @@ done:
 const vt_provider vt_gemm_rows = {.name = "native",
                                   .form = "rows",
                                   .class = VT_CLASS_CPU,
+                                  .streams = true,
                                   .takes = takes,
                                   .layout = vt_panels_layout,
                                   .packed_bytes = vt_panels_bytes,

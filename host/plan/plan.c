@@ -39,9 +39,8 @@ vitcl_status vt_plan_new(vt_plan **out, const vt_plan_options *options)
     p->o.gemm = p->gemm;
     /* Otherwise packed weights are summed in another order (other bits), or
      * weights must be copied or converted anyway. */
-    p->o.once = options->once && strcmp(p->gemm, "native") == 0 &&
-                options->precision == VITCL_F32 &&
-                vt_plan_class(p) == VT_CLASS_CPU;
+    p->o.once = options->once && p->o.dev && options->precision == VITCL_F32 &&
+                vt_gemm_streams(p->o.dev, p->gemm, VT_F32, vt_plan_class(p));
     while (options->keep && options->keep[n])
         n++;
     VT_TRY(VT_NEW(&p->keep, n + 1));
