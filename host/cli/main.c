@@ -31,7 +31,7 @@ static void help(void)
     for (int i = 0; i < COMMANDS; i++)
         printf("  %-10s %s\n", table[i]->name, table[i]->summary);
     printf("\n`vitcl COMMAND --help` has the options of each; `man vitcl` has "
-           "all details.\nA first try: vitcl classify photo.jpg\n");
+           "all details.\n`vitcl photo.jpg` classifies a picture.\n");
 }
 
 static const command *find(const char *name)
@@ -76,7 +76,11 @@ static int run(int argc, char **argv)
         return c ? EXIT_OK : unknown(argv[2]);
     }
     c = find(argv[1]);
-    return c ? command_run(c, argc - 1, argv + 1) : unknown(argv[1]);
+    if (c)
+        return command_run(c, argc - 1, argv + 1);
+    if (access(argv[1], F_OK) == 0) /* `vitcl photo.jpg` */
+        return command_run(&cmd_classify, argc, argv);
+    return unknown(argv[1]);
 }
 
 /* Opens closed standard streams so that every call on them fails: a file or

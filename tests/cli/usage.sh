@@ -7,6 +7,11 @@ run 2
 says 'vitcl --help'
 run 2 clasify
 says 'did you mean vitcl classify'
+cp "$VT_DATA/sample.jpg" photo.jpg
+run 0 photo.jpg -k 1
+cp out short
+run 0 classify photo.jpg -k 1
+cmp out short || fail "vitcl photo.jpg is not vitcl classify photo.jpg"
 run 2 zzzzzz
 says 'vitcl --help'
 run 2 help nothing
