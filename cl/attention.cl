@@ -1,11 +1,11 @@
 /*
- * attention.cl - softmax(scale * q k^T + bias) v, one head at a time.
+ * attention.cl - softmax(scale * q k^T + bias) v, one head at a time, on
+ * GPU-class devices; the others have attention_rows.cl.
  *
  *     x[i,j] = scale * sum_d q[i,d] k[j,d] + bias[h,i,j]
  *     out[i,d] = sum_j exp(x[i,j] - max_j x) v[j,d] / sum_j exp(x[i,j] - max)
  *
- * attention__rows   out[B,Tq,H*D]   <- q, kv, bias    CPU class
- * attention__tiled  out[B,Tq,H*D]   <- q, kv, bias    GPU class
+ * attention__tiled  out[B,Tq,H*D]   <- q, kv, bias
  * attention__probs  probs[B,H,Tq,T] <- q, kv, bias    any class, for inspection
  *
  * Query i of picture b, head h, is q[b*qb + i*ldq + h*D + d]; its keys are
@@ -13,21 +13,11 @@
  * may be one buffer. qb = 0: all pictures share one set of queries. bias is
  * [H,Tq,T] or, with BIAS=2, [B,H,Tq,T]. Only attention__probs stores T x T.
  *
- * Rows      A tile is NV*V queries of a head, transposed once to [D][queries].
- *           In the scores' product the vectors then run over queries, and the
- *           scalars are keys as they lie in memory. Softmax needs no horizontal
- *           sum, and the output is the same product over keys. Keys come in
- *           blocks of JB row blocks of RT or RT1 keys; from the second block on
- *           the output so far is scaled to the new maximum.
- *           Launch: vt_kernel_tiles() of ceil(Tq / (NV*V)) * H * B.
  * Tiled     A work-item has one query; tiles of KT keys and values are in local
  *           memory (2*KT*D floats).
  *           Launch: global {ceil(Tq/WG)*WG, H, B}, local {WG, 1, 1}.
  * Probs     A work-item has one query. Launch: global {Tq, H, B}.
- * Defines   D; BIAS if there is one (2: one for each picture).
- *           Rows: V NV; RT RT1 JB (keys are tb row blocks, the first tbig of RT
- *           and the others of RT1); RD RD1 DBIG (the same for D: DBIG blocks of
- *           RD, then blocks of RD1). Tiled: WG KT.
+ * Defines   D; BIAS if there is one (2: one for each picture). Tiled: WG KT.
  * Numerics  Every sum runs over ascending d or j, so the bits of a query depend
  *           on its own data alone. log2(e) is folded into q: exponents are
  *           base 2.
@@ -35,213 +25,15 @@
  *           2018, arXiv:1805.02867 (the running maximum).
  * Host      host/ops/attention.c      Test  tests/ops/test_attention.c
  */
+#ifndef KT
+#define KT 16
+#endif
 #ifndef D
 #define D 64
 #endif
-#if BIAS == 2
-#define BIAS_OF(b, h) ((size_t)(b)*H + (h))
-#else
-#define BIAS_OF(b, h) ((size_t)(h))
-#endif
-#define ARGS                                                                   \
-    global float *restrict out, global const float *q, global const float *kv, \
-        global const float *restrict bias, int B, int H, int Tq, int T,        \
-        int qb, int ldq, int ldk, int koff, int voff, float scale
 
-#ifdef RT
-#define QN (NV * V)
-
-/* s[R][QN] = keys times queries; top: the maximum so far */
-#define SCORES(NAME, R)                                                        \
-    static inline void NAME(floatv *s, floatv *top, const float *qt,           \
-                            global const float *restrict k, int ldk)           \
-    {                                                                          \
-        floatv x[R][NV];                                                       \
-        EACH(r, R)                                                             \
-            EACH(i, NV)                                                        \
-                x[r][i] = (floatv)(0.0f);                                      \
-        for (int d = 0; LIKELY(d < D); d++) {                                  \
-            floatv w[NV];                                                      \
-            EACH(i, NV)                                                        \
-                w[i] = vloadv(d * NV + i, qt);                                 \
-            EACH(r, R)                                                         \
-                EACH(i, NV)                                                    \
-                    x[r][i] = fma((floatv)(k[r * ldk + d]), w[i], x[r][i]);    \
-        }                                                                      \
-        EACH(r, R)                                                             \
-            EACH(i, NV) {                                                      \
-                s[r * NV + i] = x[r][i];                                       \
-                top[i] = select(top[i], x[r][i], x[r][i] > top[i]);            \
-            }                                                                  \
-    }
-/* o[R][QN] = o * keep + values times n weights */
-#define VALUES(NAME, R)                                                        \
-    static inline void NAME(float *o, const floatv *p, const floatv *keep,     \
-                            global const float *restrict v, int ldk, int n)    \
-    {                                                                          \
-        floatv x[R][NV];                                                       \
-        EACH(r, R)                                                             \
-            EACH(i, NV)                                                        \
-                x[r][i] = vloadv(r * NV + i, o) * keep[i];                     \
-        for (int j = 0; LIKELY(j < n); j++) {                                  \
-            floatv w[NV];                                                      \
-            EACH(i, NV)                                                        \
-                w[i] = p[j * NV + i];                                          \
-            EACH(r, R)                                                         \
-                EACH(i, NV)                                                    \
-                    x[r][i] = fma((floatv)(v[r]), w[i], x[r][i]);              \
-            v += ldk;                                                          \
-        }                                                                      \
-        EACH(r, R)                                                             \
-            EACH(i, NV)                                                        \
-                vstorev(x[r][i], i + r * NV, o);                               \
-    }
-SCORES(scores_rt, RT)
-#if RT1 != RT
-SCORES(scores_rt1, RT1)
-#endif
-VALUES(values_rd, RD)
-#if RD1 != RD
-VALUES(values_rd1, RD1)
-#endif
-
-/* to[D][QN] <- n rows of D, times c, transposed; zeros beyond n */
-static inline void transpose_in(float *to, global const float *from, int ld,
-                                int n, float c)
-{
-    for (int i = 0; i < QN; i += 4)
-        for (int d = 0; d < D; d += 4) {
-            global const float *f = from + i * ld + d;
-            float *t = to + d * QN + i;
-
-            if (i + 4 <= n && d + 4 <= D) {
-                const float4 r0 = vload4(0, f) * c, r1 = vload4(0, f + ld) * c;
-                const float4 r2 = vload4(0, f + 2 * ld) * c;
-                const float4 r3 = vload4(0, f + 3 * ld) * c;
-                VT_STORE_TRANSPOSED(r0, r1, r2, r3, t, QN);
-            } else {
-                for (int e = 0; e < min(4, D - d); e++)
-                    for (int r = 0; r < 4; r++)
-                        t[e * QN + r] = i + r < n ? f[r * ld + e] * c : 0.0f;
-            }
-        }
-}
-
-/* n rows of D <- from[D][QN], transposed, row i times c[i] */
-static inline void transpose_out(global float *to, const float *from, int ld,
-                                 int n, const float *c)
-{
-    for (int i = 0; i < n; i += 4)
-        for (int d = 0; d < D; d += 4) {
-            const float *f = from + d * QN + i;
-            global float *t = to + i * ld + d;
-
-            if (i + 4 <= n && d + 4 <= D) {
-                const float4 k = vload4(0, c + i);
-                const float4 r0 = vload4(0, f) * k, r1 = vload4(0, f + QN) * k;
-                const float4 r2 = vload4(0, f + 2 * QN) * k;
-                const float4 r3 = vload4(0, f + 3 * QN) * k;
-                VT_STORE_TRANSPOSED(r0, r1, r2, r3, t, ld);
-            } else {
-                for (int e = 0; e < min(4, D - d); e++)
-                    for (int r = 0; r < min(4, n - i); r++)
-                        t[r * ld + e] = f[e * QN + r] * c[i + r];
-            }
-        }
-}
-
-/* The first key of row block i. */
-#define KEY(i) ((i) < tbig ? (i)*RT : tbig * RT + ((i)-tbig) * RT1)
-
-static inline void block_of_rows(ARGS, int tb, int tbig, int id)
-{
-    const int blocks = (Tq + QN - 1) / QN;
-    const int i0 = id % blocks * QN, h = id / blocks % H, b = id / blocks / H;
-    const int n = min(QN, Tq - i0);
-    float qt[D * QN], o[D * QN], sum[QN];
-    floatv s[JB * RT * NV], top[NV], all[NV], keep[NV];
-    global const float *k = kv + (size_t)b * T * ldk + koff + h * D;
-    global const float *v = kv + (size_t)b * T * ldk + voff + h * D;
-
-    transpose_in(qt, q + (size_t)b * qb + i0 * ldq + h * D, ldq, n,
-                 scale * VT_LOG2E);
-    for (int i = 0; i < NV; i++)
-        top[i] = (floatv)(-INFINITY), all[i] = (floatv)(0.0f);
-    for (int i = 0; i < D * NV; i++)
-        vstorev((floatv)(0.0f), i, o);
-
-    for (int j0 = 0; j0 < tb; j0 += JB) {
-        const int j1 = min(tb, j0 + JB), first = KEY(j0);
-        const int keys = KEY(j1) - first;
-
-        for (int i = 0; i < NV; i++)
-            keep[i] = top[i];
-        for (int j = j0; j < j1; j++) {
-            const int key = KEY(j);
-            if (j < tbig)
-                scores_rt(s + (key - first) * NV, top, qt,
-                          k + (size_t)key * ldk, ldk);
-#if RT1 != RT
-            else
-                scores_rt1(s + (key - first) * NV, top, qt,
-                           k + (size_t)key * ldk, ldk);
-#endif
-        }
-#ifdef BIAS
-        for (int i = 0; i < NV; i++)
-            top[i] = keep[i];
-        for (int j = 0; j < keys; j++) {
-            global const float *y =
-                bias + (BIAS_OF(b, h) * Tq + i0) * T + first + j;
-            for (int i = 0; i < QN; i++)
-                sum[i] = i < n ? y[(size_t)i * T] : 0.0f;
-            for (int i = 0; i < NV; i++) {
-                const floatv x =
-                    fma(vloadv(i, sum), (floatv)(VT_LOG2E), s[j * NV + i]);
-                s[j * NV + i] = x;
-                top[i] = select(top[i], x, x > top[i]);
-            }
-        }
-#endif
-        for (int i = 0; i < NV; i++) {
-            const floatv m = top[i];
-            floatv part = (floatv)(0.0f);
-
-            keep[i] = j0 ? vt_exp2_down(keep[i] - m) : (floatv)(0.0f);
-            for (int j = 0; j < keys; j++) {
-                const floatv p = vt_exp2_down(s[j * NV + i] - m);
-                s[j * NV + i] = p;
-                part += p;
-            }
-            all[i] = fma(all[i], keep[i], part);
-        }
-        for (int d = 0; d < DBIG; d++)
-            values_rd(o + d * RD * QN, s, keep,
-                      v + (size_t)first * ldk + d * RD, ldk, keys);
-#if RD1 != RD
-        for (int d = DBIG * RD; d < D; d += RD1)
-            values_rd1(o + d * QN, s, keep, v + (size_t)first * ldk + d, ldk,
-                       keys);
-#endif
-    }
-    for (int i = 0; i < NV; i++)
-        vstorev((floatv)(1.0f) / all[i], i, sum);
-    transpose_out(out + ((size_t)b * Tq + i0) * (H * D) + h * D, o, H * D, n,
-                  sum);
-}
-
-kernel __attribute__((reqd_work_group_size(1, 1, 1))) void
-attention__rows(ARGS, int tb, int tbig, volatile global int *taken, int tiles)
-{
-    VT_EACH_TILE(id, taken, tiles)
-        block_of_rows(out, q, kv, bias, B, H, Tq, T, qb, ldq, ldk, koff, voff,
-                      scale, tb, tbig, id);
-}
-#endif
-
-#ifdef KT
 kernel __attribute__((reqd_work_group_size(WG, 1, 1))) void
-attention__tiled(ARGS)
+attention__tiled(global float *restrict out, VT_QKV)
 {
     local float tk[KT][D], tv[KT][D];
     const int i = get_global_id(0), lid = get_local_id(0);
@@ -254,7 +46,7 @@ attention__tiled(ARGS)
     for (int d = 0; d < D; d++)
         x[d] = q[d] * (scale * VT_LOG2E), o[d] = 0.0f;
 #ifdef BIAS
-    bias += (BIAS_OF(b, h) * Tq + row) * T;
+    bias += (VT_BIAS_OF(b, h) * Tq + row) * T;
 #endif
     for (int j0 = 0; j0 < T; j0 += KT) {
         const int keys = min(KT, T - j0);
@@ -293,9 +85,8 @@ attention__tiled(ARGS)
         for (int d = 0; d < D; d++)
             out[((size_t)b * Tq + i) * (H * D) + h * D + d] = o[d] / all;
 }
-#endif
 
-kernel void attention__probs(ARGS)
+kernel void attention__probs(global float *restrict out, VT_QKV)
 {
     const int i = get_global_id(0), h = get_global_id(1), b = get_global_id(2);
     float top = -INFINITY, all = 0.0f;
@@ -308,7 +99,7 @@ kernel void attention__probs(ARGS)
         for (int d = 0; d < D; d++)
             y = fma(q[d] * (scale * VT_LOG2E), kv[(size_t)j * ldk + d], y);
 #ifdef BIAS
-        y = fma(bias[(BIAS_OF(b, h) * Tq + i) * T + j], VT_LOG2E, y);
+        y = fma(bias[(VT_BIAS_OF(b, h) * Tq + i) * T + j], VT_LOG2E, y);
 #endif
         out[j] = y;
         top = y > top ? y : top;

@@ -30,15 +30,6 @@
 #ifndef D
 #define D 64
 #endif
-#if BIAS == 2
-#define BIAS_OF(b, h) ((size_t)(b)*H + (h))
-#else
-#define BIAS_OF(b, h) ((size_t)(h))
-#endif
-#define QKV                                                                    \
-    global const float *q, global const float *kv,                             \
-        global const float *restrict bias, int B, int H, int Tq, int T,        \
-        int qb, int ldq, int ldk, int koff, int voff, float scale
 
 /* scale * q . k + bias, and dout . v */
 static inline float2 pair(const float *x, const float *g, global const float *k,
@@ -55,7 +46,7 @@ static inline float2 pair(const float *x, const float *g, global const float *k,
 
 kernel __attribute__((reqd_work_group_size(WG, 1, 1))) void
 attention_grad__q(global float *dq, global float *restrict stat,
-                  global const float *dout, global const float *out, QKV)
+                  global const float *dout, global const float *out, VT_QKV)
 {
     const int i = get_global_id(0), h = get_group_id(1), b = get_group_id(2);
     float x[D], g[D], o[D], top = -INFINITY, all = 0.0f, delta = 0.0f;
@@ -74,7 +65,7 @@ attention_grad__q(global float *dq, global float *restrict stat,
         delta = fma(g[d], out[d], delta);
     }
 #ifdef BIAS
-    bias += (BIAS_OF(b, h) * Tq + i) * T;
+    bias += (VT_BIAS_OF(b, h) * Tq + i) * T;
 #endif
     for (int j = 0; j < T; j++) {
         float y = 0.0f;
@@ -107,7 +98,7 @@ attention_grad__q(global float *dq, global float *restrict stat,
 
 kernel __attribute__((reqd_work_group_size(WG, 1, 1))) void
 attention_grad__kv(global float *dkv, global const float *dout,
-                   global const float *restrict stat, QKV)
+                   global const float *restrict stat, VT_QKV)
 {
     const int j = get_global_id(0), h = get_group_id(1), b = get_group_id(2);
     float k[D], v[D], dk[D], dv[D];
@@ -129,7 +120,7 @@ attention_grad__kv(global float *dkv, global const float *dout,
         global const float *g = dout + (size_t)i * (H * D);
         float2 s = pair(k, v, x, g);
 #ifdef BIAS
-        s.x += bias[(BIAS_OF(b, h) * Tq + i) * T + j];
+        s.x += bias[(VT_BIAS_OF(b, h) * Tq + i) * T + j];
 #endif
         const float p = vt_exp(s.x - stat[2 * i]);
         const float w = p * (s.y - stat[2 * i + 1]) * scale;
@@ -146,7 +137,7 @@ attention_grad__kv(global float *dkv, global const float *dout,
 
 kernel void attention_grad__bias(global float *restrict dbias,
                                  global const float *dout,
-                                 global const float *restrict stat, QKV)
+                                 global const float *restrict stat, VT_QKV)
 {
     const int j = get_global_id(0), i = get_global_id(1);
     const int h = get_global_id(2) % H, first = get_global_id(2) / H;

@@ -27,15 +27,6 @@
 #ifndef D
 #define D 64
 #endif
-#if BIAS == 2
-#define BIAS_OF(b, h) ((size_t)(b)*H + (h))
-#else
-#define BIAS_OF(b, h) ((size_t)(h))
-#endif
-#define QKV                                                                    \
-    global const float *q, global const float *kv,                             \
-        global const float *restrict bias, int B, int H, int Tq, int T,        \
-        int qb, int ldq, int ldk, int koff, int voff, float scale
 
 #define QN (NV * V)
 
@@ -191,7 +182,7 @@ static inline void probabilities(floatv *p, floatv *dx, int T, float c)
 /* Head h of `pictures` pictures, beginning with `first`. */
 static inline void head(global float *dq, global float *dkv,
                         global float *restrict dbias, global const float *dout,
-                        QKV, int pictures, int h, int first)
+                        VT_QKV, int pictures, int h, int first)
 {
     const int ldo = H * D;
     floatv p[TMAX * NV], dx[TMAX * NV];
@@ -229,9 +220,9 @@ static inline void head(global float *dq, global float *dkv,
 #ifdef BIAS
             for (int j = 0; j < T; j++) {
                 for (int i = 0; i < QN; i++)
-                    lane[i] = i < n
-                                  ? bias[(BIAS_OF(b, h) * Tq + i0 + i) * T + j]
-                                  : 0.0f;
+                    lane[i] =
+                        i < n ? bias[(VT_BIAS_OF(b, h) * Tq + i0 + i) * T + j]
+                              : 0.0f;
                 for (int i = 0; i < NV; i++)
                     p[j * NV + i] =
                         fma(vloadv(i, lane), (floatv)(VT_LOG2E), p[j * NV + i]);
@@ -245,7 +236,8 @@ static inline void head(global float *dq, global float *dkv,
                         dx[j * NV + i] *= scale;
                     }
                     for (int i = 0; i < n; i++) {
-                        const size_t to = (BIAS_OF(b, h) * Tq + i0 + i) * T + j;
+                        const size_t to =
+                            (VT_BIAS_OF(b, h) * Tq + i0 + i) * T + j;
                         dbias[to] = b > first ? dbias[to] + lane[i] : lane[i];
                     }
                 }
@@ -266,7 +258,8 @@ static inline void head(global float *dq, global float *dkv,
 kernel __attribute__((reqd_work_group_size(1, 1, 1))) void
 attention_grad__heads(global float *dq, global float *dkv,
                       global float *restrict dbias, global const float *dout,
-                      QKV, int pictures, volatile global int *taken, int tiles)
+                      VT_QKV, int pictures, volatile global int *taken,
+                      int tiles)
 {
     VT_EACH_TILE(id, taken, tiles)
         head(dq, dkv, dbias, dout, q, kv, bias, B, H, Tq, T, qb, ldq, ldk, koff,

@@ -92,7 +92,8 @@ static vitcl_status rows(vt_plan *p, vt_step *s, const sizes *z)
              "-DDBIG=%d%s",
              v, nv, z->D, t.rows, t.rows1, KEYS / t.rows, d.rows, d.rows1,
              d.big, vt_attention_bias(p, s, z));
-    VT_TRY(vt_step_kernel(&k, p, s, "attention", "attention__rows", defines));
+    VT_TRY(
+        vt_step_kernel(&k, p, s, "attention_rows", "attention__rows", defines));
     VT_TRY(arguments(p, k, s, s->out[OUT_Y], z));
     VT_TRY(vt_kernel_int(k, 14, t.blocks));
     VT_TRY(vt_kernel_int(k, 15, t.big));
