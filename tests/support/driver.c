@@ -141,8 +141,9 @@ cl_int clGetProgramInfo(cl_program program, cl_program_info what, size_t size,
         return e;
     NEXT(next, "clGetProgramInfo");
     e = next(program, what, size, value, returned);
-    if (sizes && vt_driver.no_binary && value)
-        memset(value, 0, size);
-    vt_driver.no_binary = vt_driver.no_binary && !sizes;
+    if (sizes && vt_driver.size && size == sizeof *vt_driver.size) {
+        memcpy(value, vt_driver.size, size);
+        vt_driver.size = NULL;
+    }
     return e;
 }

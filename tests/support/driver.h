@@ -7,6 +7,7 @@
 #ifndef VT_TESTS_DRIVER_H
 #define VT_TESTS_DRIVER_H
 #include <stdbool.h>
+#include <stddef.h>
 
 typedef struct vt_driver_faults {
     int launch; /* what the next clEnqueueNDRangeKernel returns */
@@ -19,7 +20,7 @@ typedef struct vt_driver_faults {
     int binary;          /* clCreateProgramWithBinary, of the binary; */
     int with_binary;     /* and of the call, which makes a program anyway */
     int sizes, binaries; /* clGetProgramInfo for CL_PROGRAM_BINARY_SIZES, .. */
-    bool no_binary;      /* the next CL_PROGRAM_BINARY_SIZES is 0 */
+    const size_t *size;  /* what the next CL_PROGRAM_BINARY_SIZES says */
 } vt_driver_faults;
 extern vt_driver_faults vt_driver;
 

@@ -443,6 +443,8 @@ Test(cache, a_driver_that_takes_no_binary)
 /* What the driver does not hand out is not kept, and runs nevertheless. */
 Test(cache, a_driver_that_gives_no_binary)
 {
+    static const size_t sizes[] = {0, ((size_t)64 << 20) + 1};
+
     begin();
     vt_driver.sizes = CL_OUT_OF_HOST_MEMORY;
     cr_expect_eq(built("", 41), 1);
@@ -450,10 +452,12 @@ Test(cache, a_driver_that_gives_no_binary)
     vt_driver.binaries = CL_OUT_OF_HOST_MEMORY;
     cr_expect_eq(built("", 41), 1);
     cr_expect_eq(entries(), 0);
-    vt_driver.no_binary = true;
-    cr_expect_eq(built("", 41), 1);
-    cr_expect(!vt_driver.no_binary);
-    cr_expect_eq(entries(), 0);
+    for (int i = 0; i < 2; i++) {
+        vt_driver.size = &sizes[i];
+        cr_expect_eq(built("", 41), 1);
+        cr_expect_null(vt_driver.size);
+        cr_expect_eq(entries(), 0, "%zu bytes", sizes[i]);
+    }
     cr_expect_eq(built("", 41), 1);
     cr_expect_eq(entries(), 1);
 }

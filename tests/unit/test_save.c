@@ -215,6 +215,34 @@ Test(save, tensors)
     cr_expect(strstr(vt_message(), "elements of F32 do not fit 0 bytes"), "%s",
               vt_message());
     cr_expect_eq(t.count, 0);
+    for (size_t n = 512; n <= 513; n++) {
+        char name[514] = "";
+
+        memset(name, 'n', n);
+        cr_expect_eq(
+            vt_tensors_add(&t, "f", name, &u8, 1, ones, (const uint8_t *)"", 1),
+            n == 512 ? VITCL_OK : VITCL_ECORRUPT, "%s", vt_message());
+    }
+    cr_expect_str_eq(vt_message(), "f: a tensor's name has 513 bytes");
+    cr_assert_eq(t.count, 1);
+    free((void *)(uintptr_t)t.items[0].name);
+    free(t.items);
+}
+
+/* A disk that does not answer is no damaged file. */
+Test(save, unreadable)
+{
+    const vt_weight_file gone = {.fd = -1, .path = (char *)(uintptr_t) "gone"};
+    const vt_tensor x = {.name = "x",
+                         .dtype = VT_FILE_F32,
+                         .count = 1,
+                         .size = 4,
+                         .source = &gone};
+    float f = 0;
+
+    cr_expect_eq(vt_tensor_bytes(&f, &x, 0, sizeof f), VITCL_EIO);
+    cr_expect_str_eq(vt_message(), "gone: Bad file descriptor");
+    cr_expect_eq(vt_tensor_f32(&f, &x), VITCL_EIO);
 }
 
 static void put(const char *path, const void *bytes, size_t n)
