@@ -10,8 +10,10 @@
 #include "models/config.h"
 #include "weights/sidecar.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 /* The first match is used, so special families come before general ones. */
 const vt_arch vt_arch_table[] = {
@@ -237,6 +239,18 @@ static bool is_npz(const vt_tensors *raw)
     return strcmp(vt_tensors_format(raw), "npz") == 0;
 }
 
+/* A model's name alone is a common mistake: nothing is downloaded. */
+static vitcl_status open_weights(vt_tensors **out, const char *path)
+{
+    const vitcl_status st = vt_tensors_open(out, path);
+
+    if (st != VITCL_EIO || access(path, F_OK) == 0 || errno != ENOENT)
+        return st;
+    return vt_fail(VITCL_EIO,
+                   "%s: no such folder or file; download the checkpoint first",
+                   path);
+}
+
 vitcl_status vt_model_open(vt_model **out, const char *path)
 {
     vitcl_status st = VITCL_OK;
@@ -246,7 +260,7 @@ vitcl_status vt_model_open(vt_model **out, const char *path)
 
     VT_TRY(VT_NEW(&m, 1));
     VT_TRY(vt_strdup(&m->path, path));
-    VT_TRY(vt_tensors_open(&raw, path));
+    VT_TRY(open_weights(&raw, path));
     npz = is_npz(raw);
     if (!npz) { /* a config.json next to a .npz does not belong to it */
         VT_TRY(load_json(&m->json, path, "config.json"));
