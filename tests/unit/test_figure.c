@@ -117,6 +117,10 @@ Test(figure, long_texts)
     p = draw(&f);
     expect_within(p);
     expect_apart(p);
+    /* Cairo leaves out what is beyond the page: 4 long names, 8 short ones, a
+     * label below and two beside the plot, ticks */
+    cr_expect_gt(p->letters, 4 * 50 + 8 * 5 + 45 + 2 * 25 + 6, "%zu",
+                 p->letters);
     done(p);
 }
 
