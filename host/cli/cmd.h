@@ -210,6 +210,9 @@ picture_paths *paths_open(const words *operands, bool nul);
 /* NULL at the end. *error: NULL, or why this path is no picture, or why the end
  * is early. Both are valid until the next call. */
 const char *paths_next(picture_paths *s, const char **error);
+/* Waits for paths_next() to have a path at once: for `ms` at most, -1: as long
+ * as it takes. Only a list on stdin makes it wait. */
+bool paths_ready(picture_paths *s, int ms);
 void paths_close(picture_paths *s);
 
 typedef struct answer {
@@ -219,7 +222,8 @@ typedef struct answer {
 } answer;
 typedef struct picture_batches picture_batches;
 picture_batches *batches_open(const words *operands, bool nul);
-/* A batch size for these pictures: `most`, or less for few pictures. */
+/* A batch size for these pictures: `most`, or less for few pictures, and for a
+ * list that is written slowly. */
 uint32_t batches_batch(picture_batches *f, uint32_t most);
 /* Does one batch hold all pictures? */
 bool batches_fits(const picture_batches *f, uint32_t batch);

@@ -3,7 +3,8 @@
  * computes.
  *
  * Paths go to the loader well in advance; results come back in input order,
- * including failures.
+ * including failures. A list on stdin may be written by a program that waits
+ * for the answers: if no path comes for a moment, those at hand are a batch.
  */
 #include "cmd.h"
 
@@ -12,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PEEK = 64 };
+enum { PEEK = 64, PAUSE = 20 /* ms */ };
 
 struct picture_batches {
     picture_paths *source;
@@ -106,10 +107,12 @@ static void push(picture_batches *f, answer *a)
         a->error = why(a->path);
 }
 
-/* Fills the queue up to n entries. */
-static void top_up(picture_batches *f, uint32_t n)
+/* Fills the queue up to n entries. ms: 0: without waiting for the list; else
+ * how long to wait for each but the first, which is waited for in any case. */
+static void top_up(picture_batches *f, uint32_t n, int ms)
 {
-    while (!f->ended && f->count < n && f->count < f->cap) {
+    while (!f->ended && f->count < n && f->count < f->cap &&
+           paths_ready(f->source, f->count || !ms ? ms : -1) && !stopped()) {
         const char *error, *path = paths_next(f->source, &error);
         answer *a = &f->queue[(f->first + f->count) % f->cap];
 
@@ -130,9 +133,11 @@ uint32_t batches_batch(picture_batches *f, uint32_t most)
 {
     uint32_t runs;
 
-    top_up(f, PEEK);
-    if (!f->ended || f->count == 0)
-        return f->count ? most : 1;
+    top_up(f, PEEK, PAUSE);
+    if (f->count == 0)
+        return 1;
+    if (!f->ended && f->count == PEEK)
+        return most;
     runs = (f->count + most - 1) / most;
     return (f->count + runs - 1) / runs; /* no half-empty last batch */
 }
@@ -168,7 +173,7 @@ int batches_start(picture_batches *f, vitcl_session *session)
     if (vitcl_loader_new(&f->loader, session, f->ended && f->count == 1) !=
         VITCL_OK)
         return failed();
-    top_up(f, f->ahead);
+    top_up(f, f->ahead, 0);
     return EXIT_OK;
 }
 
@@ -180,6 +185,15 @@ static void forget(answer *a)
     *a = (answer){.path = NULL};
 }
 
+/* Is there a picture for a batch that has n already? */
+static bool more(picture_batches *f, uint32_t n)
+{
+    top_up(f, f->ahead, 0);
+    if (!f->count && !f->ended && paths_ready(f->source, n ? PAUSE : -1))
+        top_up(f, f->ahead, 0);
+    return f->count > 0;
+}
+
 uint32_t batches_next(const answer **answers, const uint8_t **rgb,
                       uint32_t *rows, picture_batches *f)
 {
@@ -187,13 +201,9 @@ uint32_t batches_next(const answer **answers, const uint8_t **rgb,
 
     while (f->given)
         forget(&f->answers[--f->given]);
-    while (good < f->batch && n < f->most && !stopped()) {
-        answer a;
+    while (good < f->batch && n < f->most && !stopped() && more(f, n)) {
+        answer a = f->queue[f->first];
 
-        top_up(f, f->ahead);
-        if (!f->count)
-            break;
-        a = f->queue[f->first];
         f->queue[f->first] = (answer){.path = NULL};
         f->first = (f->first + 1) % f->cap;
         f->count--, f->pushed--;
@@ -206,7 +216,7 @@ uint32_t batches_next(const answer **answers, const uint8_t **rgb,
             a.row = good++;
         f->answers[n++] = a;
     }
-    top_up(f, f->ahead);
+    top_up(f, f->ahead, 0);
     f->cut = n == 0 && (f->count || !f->ended);
     f->given = n;
     *answers = f->answers;

@@ -5,7 +5,8 @@
  * their suffix says so and they are not hidden. Links to folders are followed,
  * but below one operand no folder is walked twice: a few dozen links can make
  * an endless tree. A list on stdin is read line by line, so that it may be
- * endless; a line is limited to the length of a path.
+ * endless and another program may write it as it reads the answers; a line is
+ * limited to the length of a path.
  */
 #define _GNU_SOURCE /* tdestroy */
 #include "cmd.h"
@@ -13,6 +14,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <limits.h>
+#include <poll.h>
 #include <search.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,7 +22,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { DEEPEST = 64 };
+enum { DEEPEST = 64, ROOM = 1 << 16 };
 
 typedef struct folder {
     char *path;
@@ -41,6 +43,10 @@ struct picture_paths {
     bool spoilt;         /* it is not a list */
     uint64_t lines;      /* of the list */
     char line[PATH_MAX]; /* the last line */
+    char *input;         /* ROOM bytes of the list; unread: [from, to) */
+    size_t from, to;
+    bool ended;  /* the list was read to its end, or to `failure` */
+    int failure; /* errno */
     folder stack[DEEPEST];
     int depth;
     void *walked;   /* tree of the folders walked below this operand */
@@ -74,17 +80,6 @@ static int by_bytes(const struct dirent **a, const struct dirent **b)
     return strcmp((*a)->d_name, (*b)->d_name);
 }
 
-picture_paths *paths_open(const words *operands, bool nul)
-{
-    picture_paths *s = calloc(1, sizeof *s);
-
-    if (s) {
-        s->operands = operands;
-        s->delimiter = nul ? '\0' : '\n';
-    }
-    return s;
-}
-
 static void leave(picture_paths *s)
 {
     folder *f = &s->stack[--s->depth];
@@ -102,8 +97,25 @@ void paths_close(picture_paths *s)
     while (s->depth)
         leave(s);
     tdestroy(s->walked, free);
+    free(s->input);
     free(s->path);
     free(s);
+}
+
+picture_paths *paths_open(const words *operands, bool nul)
+{
+    picture_paths *s = calloc(1, sizeof *s);
+
+    if (s) {
+        s->operands = operands;
+        s->delimiter = nul ? '\0' : '\n';
+        s->input = malloc(ROOM);
+    }
+    if (s && !s->input) {
+        paths_close(s);
+        s = NULL;
+    }
+    return s;
 }
 
 static char *copy(picture_paths *s, const char *text)
@@ -269,25 +281,45 @@ static bool spoilt(picture_paths *s, const char *why)
     return false;
 }
 
+/* Reads what is there, after waiting for it. Every name fits into the input. */
+static void refill(picture_paths *s)
+{
+    ssize_t n;
+
+    if (s->from) {
+        memmove(s->input, s->input + s->from, s->to - s->from);
+        s->to -= s->from;
+        s->from = 0;
+    }
+    guard_spent();
+    n = read(STDIN_FILENO, s->input + s->to, ROOM - s->to);
+    if (n > 0)
+        s->to += (size_t)n;
+    else if (n == 0 || errno != EINTR || stopped())
+        s->ended = true, s->failure = n < 0 && errno != EINTR ? errno : 0;
+}
+
 /* The next byte; EOF: the end, or s->error is set. */
 static int next_byte(picture_paths *s)
 {
-    for (;;) {
-        int c;
+    while (s->from == s->to && !s->ended && !stopped())
+        refill(s);
+    if (s->from < s->to)
+        return (unsigned char)s->input[s->from++];
+    if (s->failure)
+        snprintf(s->error, sizeof s->error, "standard input: %s",
+                 s->failure == EBADF ? "it is closed, so there is no list"
+                                     : strerror(s->failure));
+    s->failure = 0;
+    return EOF;
+}
 
-        errno = 0;
-        guard_spent();
-        c = getc_unlocked(stdin);
-        if (c != EOF || !ferror(stdin) || stopped())
-            return c;
-        if (errno != EINTR) {
-            snprintf(s->error, sizeof s->error, "standard input: %s",
-                     errno == EBADF ? "it is closed, so there is no list"
-                                    : strerror(errno));
-            return EOF;
-        }
-        clearerr(stdin);
-    }
+/* Is there a whole name, or what cannot become one? */
+static bool has_name(const picture_paths *s)
+{
+    return s->ended || s->to - s->from >= PATH_MAX ||
+           (s->to > s->from &&
+            memchr(s->input + s->from, s->delimiter, s->to - s->from));
 }
 
 /* Reads into s->line; false at the end, or with s->error set if it is not a
@@ -316,6 +348,29 @@ static bool listed(picture_paths *s)
         return spoilt(s, PICTURE);
     if (n == 0 && s->delimiter == '\0')
         return spoilt(s, "is empty");
+    return true;
+}
+
+/* Does the next path come from the list? */
+static bool at_list(const picture_paths *s)
+{
+    return !s->depth && !s->no_memory &&
+           (s->listing || (s->at < s->operands->count && !s->spoilt &&
+                           strcmp(s->operands->item[s->at], "-") == 0));
+}
+
+bool paths_ready(picture_paths *s, int ms)
+{
+    struct pollfd input = {.fd = STDIN_FILENO, .events = POLLIN};
+
+    while (at_list(s) && !stopped() && !has_name(s)) {
+        const int n = poll(&input, 1, ms);
+
+        if (n == 0)
+            return false;
+        if (n > 0 || errno != EINTR)
+            refill(s);
+    }
     return true;
 }
 

@@ -138,3 +138,31 @@ python3 terminal.py 1 "$VITCL" classify -m evil -k 1 a.jpg >out 2>err
 grep -qaF '\033[31mred\302\233' out || fail "a label is not escaped"
 "$VITCL" classify -m evil -k 1 a.jpg >out 2>err || fail "evil"
 grep -qaF $'\x1b[31mred\xc2\x9b' out || fail "a pipe does not get the bytes"
+
+# A program that writes a path gets its answer without closing the list; a path
+# that comes in two parts is one path; -0 as well.
+cat >coprocess.py <<'END'
+import select, subprocess, sys
+def answer():
+    if not select.select([p.stdout], [], [], 300)[0]:
+        sys.exit("no answer")
+    return p.stdout.readline()
+for end, more in ((b"\n", []), (b"\0", ["-0"])):
+    p = subprocess.Popen([sys.argv[1], "classify", "-k", "1", *more, "-"], bufsize=0,
+                         stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    answers = []
+    for text in (b"a.jpg" + end, b"a.j", b"pg" + end):
+        p.stdin.write(text)
+        if text.endswith(end):
+            answers.append(answer())
+        elif select.select([p.stdout], [], [], 0.2)[0]:
+            sys.exit("an answer to half a path")
+    if answers != 2 * answers[:1] or not answers[0].startswith(b"a.jpg\t1\t"):
+        sys.exit(f"other answers: {answers}")
+    p.stdin.write(b"a.jpg") # the end needs no delimiter
+    p.stdin.close()
+    if p.stdout.read() != answers[0] or p.wait() != 0:
+        sys.exit("the last path has no answer")
+END
+cp "$picture" a.jpg
+python3 coprocess.py "$VITCL" 2>err || fail "answers do not come one by one"
