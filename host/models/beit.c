@@ -13,12 +13,9 @@
  *   - eps: 1e-12 in HF files, 1e-6 in timm
  *   - timm resizes tables geometrically, HF bilinearly
  */
-#include "base/memory.h"
 #include "models/config.h"
-#include "models/pos_resize.h"
 #include "models/vit.h"
 
-#include <stdio.h>
 #include <string.h>
 
 bool vt_beit_match(const vt_json *config, const vt_weights *w)
@@ -59,57 +56,11 @@ vitcl_status vt_beit_configure(vt_config *c, const vt_json *config,
     return VITCL_OK;
 }
 
-/* [H,T,T] from one table. */
-static vt_val bias_of(vt_plan *p, const vt_config *c, const char *prefix,
-                      int gh, int gw, const int *index)
-{
-    const int T = gh * gw + c->class_token;
-    const int rows = (2 * gh - 1) * (2 * gw - 1) + (c->class_token ? 3 : 0);
-    char name[96];
-    size_t n;
-
-    n = (size_t)snprintf(name, sizeof name, "%s.relative_position_bias_table",
-                         prefix);
-    if (!vt_config_native(c, gh, gw))
-        snprintf(name + n, sizeof name - n, "@%dx%d", gh, gw);
-    return vt_relpos_bias(p, vt_param(p, name, 2, (int[]){rows, c->heads}),
-                          c->heads, T, T, index);
-}
-
 void vt_beit_build(vt_plan *p, const vt_model *m, vt_val pixels,
                    const vt_build_options *o, vt_outputs *out)
 {
-    const vt_config *c = vt_model_config(m);
-    const vt_block_extra grid = vt_vit_grid(p, m, pixels);
-    const int gh = grid.gh, gw = grid.gw;
-    const size_t T = (size_t)gh * (size_t)gw + c->class_token;
-    vt_block_extra e = VT_NO_EXTRA;
-    vitcl_status st = VITCL_OK;
-    int *index = NULL;
-    char prefix[64];
-    vt_val x;
-
-    if (T > 4096)
-        VT_TRY(vt_fail(VITCL_EUNSUPPORTED,
-                       "relative positions of %zu tokens; 4096 are the most",
-                       T));
-    VT_TRY(VT_NEW(&index, T * T));
-    vt_table_index(index, gh, gw, c->class_token ? 3 : 0);
-    x = vt_vit_patches(p, m, pixels);
-    x = vt_vit_embed(p, m, x, gh, gw, o);
-    if (c->rel_pos && c->rel_pos_shared)
-        e.bias = bias_of(p, c, "rel_pos_bias", gh, gw, index);
-    for (int i = 0; i < c->depth; i++) {
-        snprintf(prefix, sizeof prefix, "blocks.%d.attn", i);
-        if (c->rel_pos && !c->rel_pos_shared)
-            e.bias = bias_of(p, c, prefix, gh, gw, index);
-        e.rows = vt_vit_block_rows(p, c, i);
-        x = vt_vit_block(p, c, i, x, e, o);
-    }
-    vt_vit_head(p, m, x, o, out);
-    if (vt_vit_returns_tokens(c))
+    vt_table_build(p, m, pixels, o, out, "rel_pos_bias", "attn");
+    if (vt_plan_status(p) == VITCL_OK &&
+        vt_vit_returns_tokens(vt_model_config(m)))
         vt_vit_return(p, out->features, "pooler_output");
-done:
-    free(index);
-    vt_plan_fail(p, st);
 }

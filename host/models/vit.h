@@ -100,4 +100,11 @@ VT_FAMILY(hybrid);
 VT_FAMILY(resnet);
 VT_FAMILY(resnetd);
 
+/* ---- table.c ---- */
+/* A ViT with tables of relative positions, named by their prefixes: the one
+ * that all blocks share, or that of a block behind "blocks.<i>.". */
+void vt_table_build(vt_plan *p, const vt_model *m, vt_val pixels,
+                    const vt_build_options *o, vt_outputs *out,
+                    const char *shared, const char *own);
+
 #endif
