@@ -101,8 +101,8 @@ vitcl_status vt_buf_read(vt_queue *q, vt_buf *b, size_t offset, void *data,
 vitcl_status vt_buf_fill(vt_queue *q, vt_buf *b, uint32_t word); /* in order */
 
 /* ---- kernels ---- */
-/* `file`: cl/<file>.cl, after every cl/common*.cl; `defines`: "-DWG=64 -DNV=2" or "".
- * Built once per (device, file, defines). */
+/* `file`: cl/<file>.cl, after every cl/common*.cl; `defines`: "-DWG=64 -DNV=2"
+ * or "". Built once per (device, file, defines). */
 vitcl_status vt_kernel_new(vt_kernel **out, vt_dev *dev, const char *file,
                            const char *name, const char *defines);
 /* Between defer(true) and defer(false), vt_kernel_new() in this thread only
@@ -121,9 +121,9 @@ vitcl_status vt_kernel_float(vt_kernel *k, unsigned index, float v);
 /* Sets a fixed launch size; local all 0: the driver chooses. */
 void vt_kernel_size(vt_kernel *k, unsigned dims, const size_t global[3],
                     const size_t local[3]);
-/* For a kernel with VT_EACH_TILE (cl/common_work.cl), whose arguments `index` and
- * index + 1 are `taken` and `tiles`: work-groups of one work-item, one per core
- * or, without vt_dev_long_items(), one per tile. */
+/* For a kernel with VT_EACH_TILE (cl/common_work.cl), whose arguments `index`
+ * and index + 1 are `taken` and `tiles`: work-groups of one work-item, one per
+ * core or, without vt_dev_long_items(), one per tile. */
 vitcl_status vt_kernel_tiles(vt_kernel *k, unsigned index, int tiles);
 vitcl_status vt_kernel_launch(vt_queue *q, vt_kernel *k);
 /* With profiling: milliseconds of all launches since the last call. Blocks. */
