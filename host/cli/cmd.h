@@ -142,8 +142,8 @@ typedef struct model_options {
     }
 #define OPT_MODEL(T)                                                           \
     OPT_ROW(T, 'm', "model", OPT_TEXT, "DIR",                                  \
-            "checkpoint: a folder or a weight file; else VITCL_MODEL, else "   \
-            "the built-in one",                                                \
+            "checkpoint: a folder, a file or a name (vitcl models); else "     \
+            "VITCL_MODEL, else the built-in one",                              \
             common.model),                                                     \
         OPT_ROW(T, 0, "preset", OPT_TEXT, "NAME",                              \
                 "an architecture with random weights, such as vit-b/16",       \
@@ -178,8 +178,8 @@ typedef struct model_options {
         0, NULL, OPT_FLAG, NULL, NULL, 0                                       \
     }
 
-/* The value of -m or VITCL_MODEL; NULL: neither. */
-const char *model_path(const model_options *o);
+/* The value of -m or VITCL_MODEL, a path or a name; NULL: neither. */
+const char *model_word(const model_options *o);
 /* Opens a device; prints which tuning settings are ignored there. */
 int open_device(vitcl_device **device, const char *select);
 /* Tests the instructions of this precision, unless they were tested before, and
@@ -200,6 +200,25 @@ const char *model_name(const model_options *o);
 /* Prints a note on stderr if this is the built-in model, or has random weights,
  * whose results are meaningless. */
 void say_model(const model_options *o);
+
+/* ---- models by name (model_names.c) ---- */
+
+enum { HUB_NAME = 97, HUB_COMMIT = 65, HUB_PATH = 4096, HUB_WHY = 12288 };
+typedef struct hub_snapshot {
+    char path[HUB_PATH], commit[HUB_COMMIT];
+    uint64_t bytes; /* of its files */
+} hub_snapshot;
+/* The path that a word after -m means: the word, if it is a path, else the
+ * snapshot in the local cache of Hugging Face. Valid until the next call.
+ * Prints why there is none. */
+int find_model(const char **path, const char *word);
+/* The folder of that cache; false: no variable says where it is. */
+bool hub_cache(char out[HUB_PATH]);
+/* OWNER/NAME of one of its folders; false: it holds no model. */
+bool hub_name(char out[HUB_NAME], const char *folder);
+/* Finds OWNER/NAME or OWNER/NAME@REVISION. False: `why` says why not. */
+bool hub_find(hub_snapshot *out, char why[HUB_WHY], const char *cache,
+              const char *word);
 
 /* ---- pictures (picture_paths.c, picture_batches.c) ---- */
 

@@ -10,7 +10,8 @@ typedef struct convert {
 
 static const opt options[] = {
     OPT_ROW(convert, 'm', "model", OPT_TEXT, "DIR",
-            "checkpoint: a folder or a weight file; else VITCL_MODEL",
+            "checkpoint: a folder, a file or a name (vitcl models); else "
+            "VITCL_MODEL",
             common.model),
     {'o', "out", OPT_TEXT, "DIR", "the folder to write; created if missing",
      offsetof(convert, out)},
@@ -23,7 +24,8 @@ static const opt options[] = {
 static int run(void *into, const words *operands)
 {
     const convert *o = into;
-    const char *from = model_path(&o->common), *to = o->to ? o->to : "timm";
+    const char *from = model_word(&o->common), *to = o->to ? o->to : "timm";
+    int code;
 
     if (operands->count)
         return usage("unexpected argument '%s'; name the model with -m DIR",
@@ -32,6 +34,9 @@ static int run(void *into, const words *operands)
         return usage("no model given; name one with -m DIR");
     if (!o->out)
         return usage("no output folder given; name one with -o DIR");
+    code = find_model(&from, from);
+    if (code != EXIT_OK)
+        return code;
     if (vitcl_convert(o->out, from, to, o->dtype) != VITCL_OK)
         return failed();
     note("%s/model.safetensors and its config are written", o->out);

@@ -15,7 +15,8 @@ typedef struct step {
 
 static const opt options[] = {
     OPT_ROW(step, 'm', "model", OPT_TEXT, "DIR",
-            "checkpoint: a folder or a weight file; else VITCL_MODEL",
+            "checkpoint: a folder, a file or a name (vitcl models); else "
+            "VITCL_MODEL",
             common.model),
     {'i', "input", OPT_TEXT, "FILE",
      "safetensors file with pixel_values [B,3,H,W] and labels [B]",
@@ -36,7 +37,7 @@ static int run(void *into, const words *operands)
     const step *o = into;
     vitcl_device *device = NULL;
     const vitcl_precision precision = precision_of(o->common.precision);
-    const char *model = model_path(&o->common);
+    const char *model = model_word(&o->common);
     int code;
 
     if (operands->count)
@@ -47,7 +48,9 @@ static int run(void *into, const words *operands)
                      "required");
     if (!model)
         return usage("no model given; name one with -m DIR");
-    code = open_device(&device, o->common.device);
+    code = find_model(&model, model);
+    if (code == EXIT_OK)
+        code = open_device(&device, o->common.device);
     if (code != EXIT_OK)
         return code;
     try_first(device, precision);

@@ -11,7 +11,7 @@
 #include <string.h>
 #include <time.h>
 
-const char *model_path(const model_options *o)
+const char *model_word(const model_options *o)
 {
     const char *path = o->model ? o->model : getenv("VITCL_MODEL");
 
@@ -20,9 +20,9 @@ const char *model_path(const model_options *o)
 
 static const char *model_or_builtin(const model_options *o)
 {
-    const char *path = model_path(o);
+    const char *word = model_word(o);
 
-    return path ? path : VITCL_MODEL_BUILTIN;
+    return word ? word : VITCL_MODEL_BUILTIN;
 }
 
 int open_device(vitcl_device **device, const char *select)
@@ -70,12 +70,16 @@ void try_first(vitcl_device *device, vitcl_precision precision)
 int open_model(vitcl_device **device, vitcl_model **model,
                const model_options *o)
 {
+    const char *path = NULL;
     vitcl_device *d = NULL;
     vitcl_status st;
     int code;
 
     if (o->model && o->preset)
         return usage("-m and --preset cannot be used together");
+    if (!o->preset &&
+        (code = find_model(&path, model_or_builtin(o))) != EXIT_OK)
+        return code;
     if (device && (code = open_device(&d, o->device)) != EXIT_OK)
         return code;
     if (o->preset)
@@ -83,7 +87,7 @@ int open_model(vitcl_device **device, vitcl_model **model,
                                 o->size.height == o->size.width ? o->size.height
                                                                 : 0);
     else
-        st = vitcl_model_load(model, d, model_or_builtin(o));
+        st = vitcl_model_load(model, d, path);
     if (st != VITCL_OK) {
         vitcl_device_free(d);
         return o->preset && st == VITCL_EINVAL ? usage("%s", vitcl_last_error())
@@ -209,7 +213,7 @@ const char *model_name(const model_options *o)
 
 void say_model(const model_options *o)
 {
-    if (!o->preset && !model_path(o))
+    if (!o->preset && !model_word(o))
         note("no -m given: using the built-in model, which knows only "
              "CIFAR-10's "
              "ten classes (airplane, automobile, bird, cat, deer, dog, "

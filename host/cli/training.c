@@ -213,6 +213,8 @@ int train(const training *t)
     int code = check(t);
     vitcl_status st;
 
+    if (code == EXIT_OK && t->model)
+        code = find_model(&o.model, t->model);
     if (code != EXIT_OK)
         return code;
     code = open_device(&device, t->device);

@@ -1,0 +1,223 @@
+/*
+ * cmd_models.c - lists the models at hand: the built-in one, and those in the
+ * local cache of Hugging Face. Needs no device.
+ */
+#include "cmd.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct models {
+    bool json;
+} models;
+
+static const opt options[] = {{0, "json", OPT_FLAG, NULL,
+                               "one JSON object a line",
+                               offsetof(models, json)},
+                              OPT_DONE};
+
+enum { REPOSITORIES_MAX = 10000, FAMILY = 32, SHORT = 7, COLUMNS = 80 };
+
+typedef struct row {
+    char name[HUB_NAME], commit[HUB_COMMIT], family[FAMILY];
+    char *path;     /* NULL: built in */
+    uint64_t bytes; /* of its files */
+} row;
+typedef struct rows {
+    row *item;
+    size_t count, others;
+} rows;
+
+/* What the library makes of it. Only headers are read. */
+static vitcl_status recognise(row *r, const char *path)
+{
+    vitcl_model_info info = {.size = sizeof info};
+    vitcl_model *model = NULL;
+    vitcl_status st = vitcl_model_load(&model, NULL, path);
+
+    if (st == VITCL_OK)
+        st = vitcl_model_describe(&info, model, 0, 0, 1);
+    if (st == VITCL_OK)
+        snprintf(r->family, FAMILY, "%s", info.family);
+    vitcl_model_free(model);
+    return st;
+}
+
+static int add(rows *all, const row *r, const char *path)
+{
+    row *more = realloc(all->item, (all->count + 1) * sizeof *more);
+    char *copy = path ? strdup(path) : NULL;
+
+    if (more)
+        all->item = more;
+    if (!more || (path && !copy)) {
+        free(copy);
+        return fail("out of memory");
+    }
+    more[all->count] = *r;
+    more[all->count++].path = copy;
+    return EXIT_OK;
+}
+
+static int by_name(const void *a, const void *b)
+{
+    return strcmp(((const row *)a)->name, ((const row *)b)->name);
+}
+
+static int add_named(rows *all, row *r, const char *cache)
+{
+    static hub_snapshot at;
+    static char why[HUB_WHY];
+    vitcl_status st = VITCL_EINVAL;
+
+    if (hub_find(&at, why, cache, r->name))
+        st = recognise(r, at.path);
+    if (st == VITCL_ENOMEM)
+        return failed();
+    if (st != VITCL_OK) {
+        all->others++;
+        return EXIT_OK;
+    }
+    memcpy(r->commit, at.commit, sizeof r->commit);
+    r->bytes = at.bytes;
+    return add(all, r, at.path);
+}
+
+static int add_cached(rows *all, const char *cache)
+{
+    DIR *dir = opendir(cache);
+    const struct dirent *e = NULL;
+    const size_t first = all->count;
+    int code = EXIT_OK;
+
+    if (!dir)
+        return errno == ENOENT ? EXIT_OK
+                               : fail("%s: %s", cache, strerror(errno));
+    for (int i = 0; code == EXIT_OK && i < REPOSITORIES_MAX; i++) {
+        row r = {.path = NULL};
+
+        errno = 0;
+        e = readdir(dir);
+        if (!e) {
+            if (errno)
+                code = fail("%s: %s", cache, strerror(errno));
+            break;
+        }
+        if (hub_name(r.name, e->d_name))
+            code = add_named(all, &r, cache);
+    }
+    closedir(dir);
+    if (all->count > first)
+        qsort(all->item + first, all->count - first, sizeof *all->item,
+              by_name);
+    return code;
+}
+
+static void print_json(const row *r)
+{
+    printf("{\"model\":");
+    json_string(r->name);
+    printf(",\"family\":");
+    json_string(r->family);
+    printf(",\"revision\":");
+    json_string(r->commit[0] ? r->commit : NULL);
+    if (r->path)
+        printf(",\"bytes\":%llu,\"path\":", (unsigned long long)r->bytes);
+    else
+        printf(",\"bytes\":null,\"path\":");
+    json_string(r->path);
+    printf("}\n");
+}
+
+static void size_cell(char cell[16], const row *r)
+{
+    const double mb = (double)r->bytes / 1e6;
+
+    if (!r->path)
+        snprintf(cell, 16, "-");
+    else if (mb < 1)
+        snprintf(cell, 16, "%.1f kB", mb * 1000);
+    else if (mb < 1000)
+        snprintf(cell, 16, "%.*f MB", mb < 100, mb);
+    else
+        snprintf(cell, 16, "%.1f GB", mb / 1000);
+}
+
+/* A name is never cut, because it is what -m takes: on a terminal, one that
+ * leaves no room for the rest has a line of its own. */
+static void print_table(const rows *all)
+{
+    const char *const titles[] = {"revision", "size", "family"};
+    int wide = 5, family = (int)strlen(titles[2]);
+
+    for (size_t i = 0; i < all->count; i++) {
+        const int n = (int)strlen(all->item[i].family);
+
+        family = n > family ? n : family;
+    }
+    const int rest = 2 + 8 + 2 + 8 + 2 + family;
+
+    for (size_t i = 0; i < all->count; i++) {
+        const int n = (int)strlen(all->item[i].name);
+
+        if (n > wide && (n + rest <= COLUMNS || !is_terminal(stdout)))
+            wide = n;
+    }
+    printf("%-*s  %-8s  %8s  %s\n", wide, "model", titles[0], titles[1],
+           titles[2]);
+    for (size_t i = 0; i < all->count; i++) {
+        const row *r = &all->item[i];
+        char size[16];
+
+        size_cell(size, r);
+        if ((int)strlen(r->name) > wide)
+            printf("%s\n%-*s", r->name, wide, "");
+        else
+            printf("%-*s", wide, r->name);
+        printf("  %-8.*s  %8s  %s\n", SHORT, r->commit[0] ? r->commit : "-",
+               size, r->family);
+    }
+}
+
+static int run(void *into, const words *operands)
+{
+    const models *o = into;
+    static char cache[HUB_PATH];
+    row own = {.name = VITCL_MODEL_BUILTIN};
+    rows all = {.item = NULL};
+    int code;
+
+    if (operands->count)
+        return usage("unexpected argument '%s'; see vitcl models --help",
+                     operands->item[0]);
+    code = recognise(&own, own.name) == VITCL_OK ? add(&all, &own, NULL)
+                                                 : failed();
+    if (code == EXIT_OK && hub_cache(cache))
+        code = add_cached(&all, cache);
+    if (code == EXIT_OK && !o->json)
+        print_table(&all);
+    for (size_t i = 0; i < all.count; i++) {
+        if (code == EXIT_OK && o->json)
+            print_json(&all.item[i]);
+        free(all.item[i].path);
+    }
+    free(all.item);
+    if (code == EXIT_OK && all.others)
+        note("%zu more in %s %s no model that vitcl reads; `vitcl info -m "
+             "OWNER/NAME` says why",
+             all.others, cache, all.others == 1 ? "is" : "are");
+    return code;
+}
+
+const command cmd_models = {
+    "models",
+    "",
+    "List the models that -m takes by name",
+    "The built-in model, and those that the local cache of Hugging Face holds "
+    "and\nvitcl reads. The cache is HF_HUB_CACHE, HF_HOME/hub or "
+    "~/.cache/huggingface/hub;\nnothing is downloaded. No device is needed.",
+    options,
+    sizeof(models),
+    run};

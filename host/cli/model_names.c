@@ -1,0 +1,384 @@
+/*
+ * model_names.c - finds a model by its name in the local cache of Hugging Face.
+ *
+ *   CACHE/models--OWNER--NAME/refs/main          a commit
+ *   CACHE/models--OWNER--NAME/snapshots/COMMIT/  the files, links into blobs/
+ *
+ * Only the disk is asked, never the network. What a name or a ref may hold is
+ * checked before it becomes part of a path.
+ */
+#define _GNU_SOURCE /* secure_getenv() */
+#include "cmd.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define FOLDER "models--"
+enum { ENTRIES_MAX = 10000, REVISION_MAX = 128, COMMIT_MAX = 64 };
+
+static bool __attribute__((format(printf, 2, 3)))
+because(char why[HUB_WHY], const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(why, HUB_WHY, format, args);
+    va_end(args);
+    return false;
+}
+
+/* False: longer than a path may be. */
+static bool __attribute__((format(printf, 2, 3)))
+join(char out[HUB_PATH], const char *format, ...)
+{
+    va_list args;
+    int n;
+
+    va_start(args, format);
+    n = vsnprintf(out, HUB_PATH, format, args);
+    va_end(args);
+    return n > 0 && n < HUB_PATH;
+}
+
+static bool is_folder(const char *path)
+{
+    struct stat st;
+
+    return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
+}
+
+static bool has_folder(const char *folder, const char *name)
+{
+    char path[HUB_PATH];
+
+    return join(path, "%s/%s", folder, name) && is_folder(path);
+}
+
+/* ---- names ---- */
+
+static bool is_plain(char c, const char *others)
+{
+    return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') ||
+           (c >= 'a' && c <= 'z') || (c && strchr(others, c));
+}
+
+/* One part of a name, as Hugging Face allows it: "--" joins parts on disk. */
+static bool is_part(const char *s, size_t n)
+{
+    if (n == 0 || strchr("-.", s[0]) || strchr("-.", s[n - 1]))
+        return false;
+    for (size_t i = 0; i < n; i++)
+        if (!is_plain(s[i], "-_.") ||
+            (i && strchr("-.", s[i]) && s[i] == s[i - 1]))
+            return false;
+    return true;
+}
+
+/* A branch, a tag or a commit; it may have slashes. */
+static bool is_revision(const char *s)
+{
+    if (!s[0] || strlen(s) > REVISION_MAX)
+        return false;
+    for (const char *at = s;; at++) {
+        const size_t n = strcspn(at, "/");
+
+        if (n == 0 || at[0] == '.')
+            return false;
+        for (size_t i = 0; i < n; i++)
+            if (!is_plain(at[i], "-_.+"))
+                return false;
+        at += n;
+        if (!*at)
+            return true;
+    }
+}
+
+typedef struct named {
+    char owner[HUB_NAME], name[HUB_NAME];
+    const char *revision; /* NULL: main */
+} named;
+
+/* OWNER/NAME or OWNER/NAME@REVISION */
+static bool parse(named *out, const char *word)
+{
+    const size_t n = strcspn(word, "@"), first = strcspn(word, "/");
+
+    if (n >= HUB_NAME || first >= n || !is_part(word, first) ||
+        !is_part(word + first + 1, n - first - 1) ||
+        (word[n] && !is_revision(word + n + 1)))
+        return false;
+    snprintf(out->owner, HUB_NAME, "%.*s", (int)first, word);
+    snprintf(out->name, HUB_NAME, "%.*s", (int)(n - first - 1),
+             word + first + 1);
+    out->revision = word[n] ? word + n + 1 : NULL;
+    return true;
+}
+
+bool hub_name(char out[HUB_NAME], const char *folder)
+{
+    const char *owner = folder + strlen(FOLDER), *end;
+    named n;
+
+    if (strncmp(folder, FOLDER, strlen(FOLDER)) != 0 ||
+        strlen(owner) > HUB_NAME || !(end = strstr(owner, "--")))
+        return false;
+    snprintf(out, HUB_NAME, "%.*s/%s", (int)(end - owner), owner, end + 2);
+    return parse(&n, out) && !n.revision;
+}
+
+/* ---- the cache ---- */
+
+/* The variable's folder; the user's own folder may be written as ~. */
+static bool from_variable(char out[HUB_PATH], const char *name,
+                          const char *below)
+{
+    const char *value = secure_getenv(name), *home = secure_getenv("HOME");
+
+    if (!value || !value[0])
+        return false;
+    if (value[0] == '~' && (value[1] == '/' || !value[1]) && home)
+        return join(out, "%s%s%s", home, value + 1, below);
+    return join(out, "%s%s", value, below);
+}
+
+bool hub_cache(char out[HUB_PATH])
+{
+    return from_variable(out, "HF_HUB_CACHE", "") ||
+           from_variable(out, "HF_HOME", "/hub") ||
+           from_variable(out, "XDG_CACHE_HOME", "/huggingface/hub") ||
+           from_variable(out, "HOME", "/.cache/huggingface/hub");
+}
+
+/* ---- a repository of it ---- */
+
+typedef enum { REF_GOOD, REF_ABSENT, REF_BAD } ref;
+
+/* Reads the commit of a ref: hexadecimal digits and nothing else. */
+static ref read_ref(char commit[COMMIT_MAX + 1], const char *path)
+{
+    /* Non-blocking: it may be a pipe. */
+    const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    char text[COMMIT_MAX + 1];
+    struct stat st;
+    ssize_t n = -1;
+
+    if (fd < 0)
+        return errno == ENOENT || errno == ENOTDIR ? REF_ABSENT : REF_BAD;
+    if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode))
+        n = read(fd, text, sizeof text);
+    close(fd);
+    if (n < 1 || n > COMMIT_MAX)
+        return REF_BAD;
+    for (ssize_t i = 0; i < n; i++)
+        if (!strchr("0123456789abcdef", text[i]) || !text[i])
+            return REF_BAD;
+    memcpy(commit, text, (size_t)n);
+    commit[n] = '\0';
+    return REF_GOOD;
+}
+
+static bool ends(const char *s, const char *end)
+{
+    const size_t n = strlen(s), m = strlen(end);
+
+    return n > m && strcmp(s + n - m, end) == 0;
+}
+
+static bool is_npz(const char *file)
+{
+    return ends(file, ".npz");
+}
+
+static bool is_weights(const char *file)
+{
+    static const char *const endings[] = {
+        ".safetensors", ".npz", ".bin", ".pth", ".pt", ".index.json",
+    };
+
+    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++)
+        if (ends(file, endings[i]))
+            return true;
+    return false;
+}
+
+/* Is a download in progress, or was it broken off? */
+static bool is_incomplete(const char *folder)
+{
+    char path[HUB_PATH];
+    DIR *dir = join(path, "%s/blobs", folder) ? opendir(path) : NULL;
+    const struct dirent *e;
+    bool found = false;
+
+    for (int i = 0; dir && !found && i < ENTRIES_MAX && (e = readdir(dir)); i++)
+        found = ends(e->d_name, ".incomplete");
+    if (dir)
+        closedir(dir);
+    return found;
+}
+
+typedef struct contents {
+    bool config, weights, npz;
+    char lost[256]; /* a link that leads nowhere */
+    uint64_t bytes;
+} contents;
+
+static bool look_inside(contents *c, const char *snapshot)
+{
+    DIR *dir = opendir(snapshot);
+    const struct dirent *e;
+
+    if (!dir)
+        return false;
+    for (int i = 0; i < ENTRIES_MAX && (e = readdir(dir)); i++) {
+        const bool config = strcmp(e->d_name, "config.json") == 0;
+        const bool weights = is_weights(e->d_name);
+        struct stat st;
+
+        if (fstatat(dirfd(dir), e->d_name, &st, 0) != 0) {
+            if ((config || weights) && (errno == ENOENT || errno == ELOOP))
+                snprintf(c->lost, sizeof c->lost, "%s", e->d_name);
+        } else if (S_ISREG(st.st_mode)) {
+            c->bytes += st.st_size > 0 ? (uint64_t)st.st_size : 0;
+            c->config = c->config || config;
+            c->weights = c->weights || weights;
+            c->npz = c->npz || is_npz(e->d_name);
+        }
+    }
+    closedir(dir);
+    return true;
+}
+
+/* again: what to do about a download that is not complete */
+static bool check_snapshot(hub_snapshot *out, char why[HUB_WHY],
+                           const char *folder, const char *again)
+{
+    const char *lack;
+    contents c = {.config = false};
+
+    if (!look_inside(&c, out->path))
+        return because(why, "%s: %s", out->path, strerror(errno));
+    out->bytes = c.bytes;
+    if (c.lost[0])
+        return because(why,
+                       "%s/%s is a link to a file that is missing: the "
+                       "download is not complete; %s",
+                       out->path, c.lost, again);
+    if (c.weights && (c.config || c.npz))
+        return true;
+    lack = c.weights ? "config.json" : "weights (safetensors, .npz or PyTorch)";
+    if (is_incomplete(folder))
+        return because(why, "%s has no %s: the download is not complete; %s",
+                       out->path, lack, again);
+    return because(why, "%s has no %s", out->path, lack);
+}
+
+/* The snapshot of a revision, which is a ref or a commit. */
+static bool open_repository(hub_snapshot *out, char why[HUB_WHY],
+                            const char *folder, const char *revision,
+                            const char *again)
+{
+    char path[HUB_PATH];
+    ref kind;
+
+    if (!join(path, "%s/refs/%s", folder, revision))
+        return because(why, "%.200s..: the path is too long", folder);
+    kind = read_ref(out->commit, path);
+    if (kind == REF_BAD)
+        return because(why,
+                       "%s is not a file with a commit; delete it, then %s",
+                       path, again);
+    if (kind == REF_ABSENT) {
+        if (strlen(revision) >= sizeof out->commit || strchr(revision, '/') ||
+            !join(path, "%s/snapshots/%s", folder, revision) ||
+            !is_folder(path))
+            return because(why, "%s has no revision %s; %s", folder, revision,
+                           again);
+        snprintf(out->commit, sizeof out->commit, "%s", revision);
+    }
+    if (!join(out->path, "%s/snapshots/%s", folder, out->commit))
+        return because(why, "%.200s..: the path is too long", folder);
+    if (!is_folder(out->path))
+        return because(why, "%s has no snapshots/%s, which refs/%s names; %s",
+                       folder, out->commit, revision, again);
+    return check_snapshot(out, why, folder, again);
+}
+
+bool hub_find(hub_snapshot *out, char why[HUB_WHY], const char *cache,
+              const char *word)
+{
+    char folder[HUB_PATH], get[512];
+    named n;
+
+    if (!parse(&n, word))
+        return because(why, "a name is OWNER/NAME or OWNER/NAME@REVISION");
+    snprintf(get, sizeof get, "`hf download %s/%s%s%s`", n.owner, n.name,
+             n.revision ? " --revision " : "", n.revision ? n.revision : "");
+    if (!join(folder, "%s/" FOLDER "%s--%s", cache, n.owner, n.name))
+        return because(why, "%.200s..: the path is too long", cache);
+    if (!is_folder(folder))
+        return because(why,
+                       "no such path, and no " FOLDER "%s--%s in %s; "
+                       "download it with %s or `git clone "
+                       "https://huggingface.co/%s/%s`",
+                       n.owner, n.name, cache, get, n.owner, n.name);
+    strcat(get, " downloads it");
+    return open_repository(out, why, folder, n.revision ? n.revision : "main",
+                           get);
+}
+
+/* ---- the word after -m ---- */
+
+static size_t prefix(const char *word)
+{
+    return strncmp(word, "hf-hub:", 7) == 0 || strncmp(word, "hf_hub:", 7) == 0
+               ? 7
+               : 0;
+}
+
+/* A repository's folder, one above its snapshots. */
+static bool is_repository(const char *path)
+{
+    char config[HUB_PATH];
+
+    return has_folder(path, "snapshots") &&
+           (has_folder(path, "refs") || has_folder(path, "blobs")) &&
+           join(config, "%s/config.json", path) && access(config, F_OK) != 0;
+}
+
+int find_model(const char **path, const char *word)
+{
+    static hub_snapshot found;
+    static char why[HUB_WHY], cache[HUB_PATH];
+    const size_t skip = prefix(word);
+    named n;
+
+    *path = word;
+    if (access(word, F_OK) == 0) {
+        if (!is_repository(word))
+            return EXIT_OK;
+        if (!open_repository(&found, why, word, "main", "download it again"))
+            return fail("%s", why);
+    } else {
+        if (!parse(&n, word + skip))
+            return skip ? fail("%s: a name is hf-hub:OWNER/NAME or "
+                               "hf-hub:OWNER/NAME@REVISION",
+                               word)
+                        : EXIT_OK; /* a path: the library says what it lacks */
+        if (!hub_cache(cache))
+            return fail("%s: no such path, and neither HF_HOME nor HOME says "
+                        "where the cache of Hugging Face is",
+                        word);
+        if (!hub_find(&found, why, cache, word + skip))
+            return fail("%s: %s", word, why);
+    }
+    if (is_verbose())
+        note("%s is %s", word, found.path);
+    *path = found.path;
+    return EXIT_OK;
+}
