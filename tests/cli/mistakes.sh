@@ -13,8 +13,8 @@
 # DEVICES, a size in MB or a batch that fits by N.
 file=$(dirname "$VT_DATA")/cli/mistakes.txt
 here=$PWD
-export HOME=$here VITCL_DEVICE=cpu
-unset VITCL_MODEL
+export HOME=$here HF_HOME=$here/huggingface VITCL_DEVICE=cpu
+unset VITCL_MODEL HF_HUB_CACHE
 
 python3 - "$VT_DATA" <<'PYTHON'
 import json, os, shutil, struct, sys, zlib
@@ -125,6 +125,13 @@ write("other.safetensors", safetensors({"x": ("F32", [1], b"\0" * 4)}))
 shutil.copy(models + "/timm_vit/input.safetensors", "input.safetensors")
 os.symlink(models + "/hf_clip", "clip")
 os.symlink(models + "/hybrid_basic", "hybrid")
+
+# A cache of Hugging Face, with a download that was broken off.
+commit = "0123456789abcdef0123456789abcdef01234567"
+hub = "huggingface/hub/models--timm--vit"
+write(f"{hub}/refs/main", commit)
+write(f"{hub}/snapshots/{commit}/config.json", read("vit/config.json"))
+os.symlink("../../blobs/aa", f"{hub}/snapshots/{commit}/model.safetensors")
 
 # Data sets.
 for kind in "cat", "dog":
