@@ -22,6 +22,17 @@ crashing() { # SIGNAL ARGS…: passing an instruction to the driver is fatal
         VT_CL_CRASH_LOG=$PWD/crashes \
         ASAN_OPTIONS=${ASAN_OPTIONS-}:verify_asan_link_order=0 host "$@"
 }
+# In such a host the driver's own linker does not run. So the kernels of the form
+# that is chosen, which may be another than last time on a busy machine, have to
+# be in the driver's cache: a plain host puts them there.
+host_without_children() { # HOW
+    timeout 300 "$VT_HOST" int8 "$1" >out 2>err && return
+    grep -q 'Error waiting for child process' err ||
+        fail "host int8 $1: $(cat err)"
+    host int8
+    fresh
+    host int8 "$1"
+}
 tells() { grep -E "^($1) " out | grep -v '^log' >"$2"; }
 crashes() { stat -c %s crashes 2>/dev/null || echo 0; }
 
@@ -75,7 +86,7 @@ for how in ignore reap catch; do
     tells answer got
     cmp by_fmas got || fail "$how: not by multiply-adds"
     fresh
-    host int8 $how
+    host_without_children $how
     out_not 'failed its|cannot be'
     form=$(sed -n 's/^form //p' out)
     tells answer got
