@@ -20,7 +20,7 @@
 #include <unistd.h>
 
 #define FOLDER "models--"
-enum { ENTRIES_MAX = 10000, REVISION_MAX = 128, COMMIT_MAX = 64 };
+enum { ENTRIES_MAX = 10000, REVISION_MAX = 128 };
 
 static bool __attribute__((format(printf, 2, 3)))
 because(char why[HUB_WHY], const char *format, ...)
@@ -160,11 +160,11 @@ bool hub_cache(char out[HUB_PATH])
 typedef enum { REF_GOOD, REF_ABSENT, REF_BAD } ref;
 
 /* Reads the commit of a ref: hexadecimal digits and nothing else. */
-static ref read_ref(char commit[COMMIT_MAX + 1], const char *path)
+static ref read_ref(char commit[HUB_COMMIT], const char *path)
 {
     /* Non-blocking: it may be a pipe. */
     const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    char text[COMMIT_MAX + 1];
+    char text[HUB_COMMIT];
     struct stat st;
     ssize_t n = -1;
 
@@ -173,7 +173,7 @@ static ref read_ref(char commit[COMMIT_MAX + 1], const char *path)
     if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode))
         n = read(fd, text, sizeof text);
     close(fd);
-    if (n < 1 || n > COMMIT_MAX)
+    if (n < 1 || n >= HUB_COMMIT)
         return REF_BAD;
     for (ssize_t i = 0; i < n; i++)
         if (!strchr("0123456789abcdef", text[i]) || !text[i])

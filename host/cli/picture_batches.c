@@ -107,12 +107,18 @@ static void push(picture_batches *f, answer *a)
         a->error = why(a->path);
 }
 
-/* Fills the queue up to n entries. ms: 0: without waiting for the list; else
- * how long to wait for each but the first, which is waited for in any case. */
-static void top_up(picture_batches *f, uint32_t n, int ms)
+/* Waits for a path: for the first of a batch as long as it takes, for one more
+ * only a moment. */
+static bool await_path(picture_batches *f, uint32_t had)
+{
+    return !f->ended && !stopped() && paths_ready(f->source, had ? PAUSE : -1);
+}
+
+/* Fills the queue up to n entries, as far as that needs no waiting. */
+static void top_up(picture_batches *f, uint32_t n)
 {
     while (!f->ended && f->count < n && f->count < f->cap &&
-           paths_ready(f->source, f->count || !ms ? ms : -1) && !stopped()) {
+           paths_ready(f->source, 0) && !stopped()) {
         const char *error, *path = paths_next(f->source, &error);
         answer *a = &f->queue[(f->first + f->count) % f->cap];
 
@@ -133,7 +139,8 @@ uint32_t batches_batch(picture_batches *f, uint32_t most)
 {
     uint32_t runs;
 
-    top_up(f, PEEK, PAUSE);
+    while (f->count < PEEK && await_path(f, f->count))
+        top_up(f, PEEK);
     if (f->count == 0)
         return 1;
     if (!f->ended && f->count == PEEK)
@@ -173,7 +180,7 @@ int batches_start(picture_batches *f, vitcl_session *session)
     if (vitcl_loader_new(&f->loader, session, f->ended && f->count == 1) !=
         VITCL_OK)
         return failed();
-    top_up(f, f->ahead, 0);
+    top_up(f, f->ahead);
     return EXIT_OK;
 }
 
@@ -188,9 +195,9 @@ static void forget(answer *a)
 /* Is there a picture for a batch that has n already? */
 static bool more(picture_batches *f, uint32_t n)
 {
-    top_up(f, f->ahead, 0);
-    if (!f->count && !f->ended && paths_ready(f->source, n ? PAUSE : -1))
-        top_up(f, f->ahead, 0);
+    top_up(f, f->ahead);
+    if (!f->count && await_path(f, n))
+        top_up(f, f->ahead);
     return f->count > 0;
 }
 
@@ -216,7 +223,7 @@ uint32_t batches_next(const answer **answers, const uint8_t **rgb,
             a.row = good++;
         f->answers[n++] = a;
     }
-    top_up(f, f->ahead, 0);
+    top_up(f, f->ahead);
     f->cut = n == 0 && (f->count || !f->ended);
     f->given = n;
     *answers = f->answers;
