@@ -256,6 +256,20 @@ typedef enum {
 VITCL_STATUS vitcl_device_peak(double *gflops, vitcl_device *device,
                                vitcl_precision precision);
 
+/* A tensor of a session. */
+typedef struct {
+    size_t size;
+    char name[112];
+    uint32_t rank, shape[4]; /* shape[0]: the session's batch */
+} vitcl_tensor_info;
+/* Called during a run, after the step that writes a tensor selected by `watch`:
+ * its elements as f32 for the whole batch, valid until the return. Its memory
+ * is reused after that, so the attention of a deep model can be looked at one
+ * layer at a time. A return value other than 0 ends the run with
+ * VITCL_ESTOPPED. */
+typedef int (*vitcl_watcher)(void *context, const vitcl_tensor_info *tensor,
+                             const float *data);
+
 typedef struct {
     size_t size;
     uint32_t batch;         /* pictures a run; 0: 1 */
@@ -274,6 +288,10 @@ typedef struct {
      * pictures). */
     vitcl_progress progress;
     void *progress_context;
+    const char *const *watch; /* NULL-ended patterns of tensors to show to
+                                 `watcher` */
+    vitcl_watcher watcher;
+    void *watcher_context;
 } vitcl_session_options;
 
 /* Allocates all device memory for `batch` pictures, once; if it does not fit,
@@ -366,11 +384,6 @@ VITCL_STATUS vitcl_run_rgb(vitcl_session *session, const uint8_t *rgb,
 VITCL_STATUS vitcl_run_pixels(vitcl_session *session, const float *pixels,
                               uint32_t n);
 
-typedef struct {
-    size_t size;
-    char name[112];
-    uint32_t rank, shape[4]; /* shape[0]: the session's batch */
-} vitcl_tensor_info;
 /* Describes tensor `index` of those that can be read after a run: the model's
  * outputs and the tensors selected by `keep`; VITCL_EINVAL after the last. */
 VITCL_STATUS vitcl_session_tensor(vitcl_tensor_info *out,

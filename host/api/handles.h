@@ -38,8 +38,11 @@ struct vitcl_session {
     void *progress_context;
     uint8_t *picture; /* staging, [batch, height, width, 3] */
     float *logits;    /* [batch, classes] */
-    bool ran;         /* the last run succeeded; tensors may be read */
-    bool from_rgb;    /* if ran: its pictures are still in the plan */
+    vitcl_watcher watcher;
+    void *watcher_context;
+    float *watched; /* the largest tensor that is watched */
+    bool ran;       /* the last run succeeded; tensors may be read */
+    bool from_rgb;  /* if ran: its pictures are still in the plan */
     bool weights_looked_at;
     char bad_weight[160]; /* if looked at: the first bad one, or "" */
 };

@@ -92,6 +92,48 @@ static vitcl_status too_large(const vitcl_session *s,
                    (double)info->max_alloc_bytes / 1e6, low);
 }
 
+static void describe(vitcl_tensor_info *info, const vt_value *v)
+{
+    *info = (vitcl_tensor_info){.size = sizeof *info};
+    snprintf(info->name, sizeof info->name, "%s", v->name);
+    info->rank = (uint32_t)v->rank;
+    for (int i = 0; i < v->rank; i++)
+        info->shape[i] = (uint32_t)v->dim[i];
+}
+
+static vitcl_status stopped(void)
+{
+    return vt_fail(VITCL_ESTOPPED, "stopped by the caller");
+}
+
+/* A vt_watcher: gives the caller's watcher the value as f32. */
+static vitcl_status watch(void *context, vt_plan *p, vt_val v)
+{
+    vitcl_session *s = context;
+    vitcl_status st = VITCL_OK;
+    vitcl_tensor_info info;
+
+    VT_TRY(vt_plan_read(p, v, s->watched, vt_elements(p, v)));
+    describe(&info, vt_value_of(p, v));
+    if (s->watcher(s->watcher_context, &info, s->watched))
+        st = stopped();
+done:
+    return st;
+}
+
+static vitcl_status make_watched(vitcl_session *s)
+{
+    vitcl_status st = VITCL_OK;
+    uint64_t most = 0;
+
+    for (int i = 0; i < vt_plan_values(s->plan); i++)
+        if (vt_value_of(s->plan, i)->watched)
+            most = VT_MAX(most, vt_elements(s->plan, i));
+    VT_TRY(VT_NEW(&s->watched, (size_t)most));
+done:
+    return st;
+}
+
 static vitcl_status write_plan(vitcl_session *s, const vitcl_session_options *o)
 {
     vitcl_status st = VITCL_OK;
@@ -101,6 +143,9 @@ static vitcl_status write_plan(vitcl_session *s, const vitcl_session_options *o)
                                .gemm = o->gemm,
                                .precision = o->precision,
                                .keep = o->keep,
+                               .watch = o->watcher ? o->watch : NULL,
+                               .watcher = o->watcher ? watch : NULL,
+                               .watcher_context = s,
                                .once = o->once != 0,
                                .progress = o->progress,
                                .progress_context = o->progress_context,
@@ -122,6 +167,7 @@ static vitcl_status write_plan(vitcl_session *s, const vitcl_session_options *o)
     if (!fits(s->plan, s->model))
         return too_large(s, &options, (double)vt_plan_memory_of(s->plan).arena);
     s->rgb = w.rgb, s->pixels = w.pixels, s->out = w.out;
+    VT_TRY(make_watched(s));
     VT_TRY(vt_plan_finish(s->plan));
 done:
     return st;
@@ -150,6 +196,8 @@ vitcl_status vitcl_session_new(vitcl_session **out, vitcl_model *model,
     s->width = o.width;
     s->progress = o.progress;
     s->progress_context = o.progress_context;
+    s->watcher = o.watcher;
+    s->watcher_context = o.watcher_context;
     VT_TRY(vt_handle_size(&s->height, &s->width, &s->batch, model));
     preprocessing(s);
     VT_TRY(write_plan(s, &o));
@@ -177,6 +225,7 @@ void vitcl_session_free(vitcl_session *session)
     vitcl_model_free(session->model);
     free(session->picture);
     free(session->logits);
+    free(session->watched);
     free(session);
 }
 
@@ -215,11 +264,6 @@ void vitcl_session_stop(vitcl_session *session)
 {
     if (session)
         atomic_store(&session->stop, true);
-}
-
-static vitcl_status stopped(void)
-{
-    return vt_fail(VITCL_ESTOPPED, "stopped by the caller");
 }
 
 vitcl_status vt_session_tell(const vitcl_session *s, uint64_t done,
@@ -353,17 +397,14 @@ vitcl_status vitcl_session_tensor(vitcl_tensor_info *out,
                                   const vitcl_session *session, uint32_t index)
 {
     const vt_value *v;
-    vitcl_tensor_info info = {.size = sizeof info};
+    vitcl_tensor_info info;
 
     VT_SIZED(out, vitcl_tensor_info);
     VT_GIVEN(session);
     v = vt_value_of(session->plan, vt_plan_kept(session->plan, index));
     if (!v)
         return vt_fail(VITCL_EINVAL, "there is no tensor %u", index);
-    snprintf(info.name, sizeof info.name, "%s", v->name);
-    info.rank = (uint32_t)v->rank;
-    for (int i = 0; i < v->rank; i++)
-        info.shape[i] = (uint32_t)v->dim[i];
+    describe(&info, v);
     vt_sized_give(out, &info, sizeof info);
     return VITCL_OK;
 }

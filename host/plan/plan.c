@@ -9,16 +9,36 @@
 #include <stdio.h>
 #include <string.h>
 
+static vitcl_status copy_patterns(char ***out, const char *const *patterns)
+{
+    vitcl_status st = VITCL_OK;
+    size_t n = 0;
+
+    while (patterns && patterns[n])
+        n++;
+    VT_TRY(VT_NEW(out, n + 1));
+    for (size_t i = 0; i < n; i++)
+        VT_TRY(vt_strdup(&(*out)[i], patterns[i]));
+done:
+    return st;
+}
+
+static void free_patterns(char **patterns)
+{
+    for (size_t i = 0; patterns && patterns[i]; i++)
+        free(patterns[i]);
+    free(patterns);
+}
+
 vitcl_status vt_plan_new(vt_plan **out, const vt_plan_options *options)
 {
     vitcl_status st = VITCL_OK;
     vt_plan *p = NULL;
     const char *provider = NULL;
-    size_t n = 0;
 
     VT_TRY(VT_NEW(&p, 1));
     p->o = *options;
-    p->o.keep = NULL;
+    p->o.keep = p->o.watch = NULL;
     p->o.dev = options->dev ? vt_dev_ref(options->dev) : NULL;
     p->o.store = options->store ? vt_store_ref(options->store) : NULL;
     if (p->o.dev) {
@@ -41,11 +61,8 @@ vitcl_status vt_plan_new(vt_plan **out, const vt_plan_options *options)
      * weights must be copied or converted anyway. */
     p->o.once = options->once && p->o.dev && options->precision == VITCL_F32 &&
                 vt_gemm_streams(p->o.dev, p->gemm, VT_F32, vt_plan_class(p));
-    while (options->keep && options->keep[n])
-        n++;
-    VT_TRY(VT_NEW(&p->keep, n + 1));
-    for (size_t i = 0; i < n; i++)
-        VT_TRY(vt_strdup(&p->keep[i], options->keep[i]));
+    VT_TRY(copy_patterns(&p->keep, options->keep));
+    VT_TRY(copy_patterns(&p->watch, options->watch));
     if (p->o.dev)
         VT_TRY(vt_queue_new(&p->queue, p->o.dev, options->profile));
     *out = p, p = NULL;
@@ -86,9 +103,8 @@ void vt_plan_free(vt_plan *p)
     }
     free_slots(p);
     vt_buf_free(p->arena);
-    for (size_t i = 0; p->keep && p->keep[i]; i++)
-        free(p->keep[i]);
-    free(p->keep);
+    free_patterns(p->keep);
+    free_patterns(p->watch);
     free(p->step);
     free(p->value);
     vt_queue_free(p->queue);
@@ -159,10 +175,10 @@ done:
     return vt_plan_fail(p, st);
 }
 
-static bool matches(const vt_plan *p, const char *name)
+static bool matches(char *const *patterns, const char *name)
 {
-    for (size_t i = 0; p->keep[i]; i++)
-        if (fnmatch(p->keep[i], name, 0) == 0)
+    for (size_t i = 0; patterns[i]; i++)
+        if (fnmatch(patterns[i], name, 0) == 0)
             return true;
     return false;
 }
@@ -247,8 +263,10 @@ void vt_name(vt_plan *p, vt_val v, const char *format, ...)
     va_end(args);
     if (n >= VT_NAME)
         vt_plan_fail(p, too_long(p->value[v].name, (size_t)n));
-    if (matches(p, p->value[v].name))
+    if (matches(p->keep, p->value[v].name))
         p->value[v].keep = true;
+    if (matches(p->watch, p->value[v].name))
+        p->value[v].watched = true;
 }
 
 void vt_keep(vt_plan *p, vt_val v)
@@ -265,7 +283,7 @@ bool vt_wanted(const vt_plan *p, const char *format, ...)
     va_start(args, format);
     vsnprintf(name, sizeof name, format, args);
     va_end(args);
-    return matches(p, name);
+    return matches(p->keep, name) || matches(p->watch, name);
 }
 
 const vt_value *vt_value_of(const vt_plan *p, vt_val v)

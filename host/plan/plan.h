@@ -38,6 +38,7 @@ typedef struct vt_value {
     vt_dtype dtype;
     int rank, dim[4], ld;
     bool keep;       /* readable after a run */
+    bool watched;    /* shown to the plan's watcher in a run */
     int first, last; /* steps that write and last read it */
     size_t bytes, offset;
     void *data;      /* VT_CONST, until uploaded */
@@ -74,6 +75,8 @@ struct vt_step {
     int slot;                /* the plan's slot that it is read into */
 };
 
+typedef vitcl_status (*vt_watcher)(void *context, vt_plan *p, vt_val v);
+
 typedef struct vt_plan_options {
     vt_dev *dev; /* NULL: for inspection only (parameters,
                   * multiply-accumulates), never finished */
@@ -82,6 +85,11 @@ typedef struct vt_plan_options {
     vitcl_precision precision; /* of matrix multiplication */
     vt_class device_class;     /* AUTO: the device's own */
     const char *const *keep;   /* NULL-ended glob patterns of value names */
+    /* Called in a run after the step that writes a value whose name matches
+     * `watch`; the value can be read then, unlike after the run. */
+    const char *const *watch;
+    vt_watcher watcher;
+    void *watcher_context;
     bool profile;
     bool backward; /* steps also write what only gradients need */
     bool exact;    /* sums of convolutions in double where the device has it:
@@ -126,7 +134,8 @@ void vt_name(vt_plan *p, vt_val v, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 /* Make a value readable after a run. */
 void vt_keep(vt_plan *p, vt_val v);
-/* Does a keep pattern match this name? For ops with an optional output. */
+/* Does a keep or watch pattern match this name? For ops with an optional
+ * output. */
 bool vt_wanted(const vt_plan *p, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 /* Record an error; only the first is kept. Returns VT_NONE. */

@@ -284,6 +284,17 @@ done:
     return st;
 }
 
+static vitcl_status show(vt_plan *p, const vt_step *s)
+{
+    vitcl_status st = VITCL_OK;
+
+    for (size_t i = 0; i < VT_COUNT(s->out); i++)
+        if (s->out[i] != VT_NONE && p->value[s->out[i]].watched)
+            VT_TRY(p->o.watcher(p->o.watcher_context, p, s->out[i]));
+done:
+    return st;
+}
+
 vitcl_status vt_plan_run(vt_plan *p, int first)
 {
     return vt_plan_run_part(p, first, (int)p->steps);
@@ -319,6 +330,8 @@ vitcl_status vt_plan_run_part(vt_plan *p, int first, int end)
             p->step[i]->time_ms = vt_queue_time_ms(p->queue);
             p->step[i]->host_ms = vt_now_ms() - from;
         }
+        if (p->o.watcher)
+            VT_TRY(show(p, p->step[i]));
     }
     if (p->o.profile)
         judge_times(p, (size_t)first, (size_t)end);
