@@ -192,7 +192,12 @@ int open_model(vitcl_device **device, vitcl_model **model,
 vitcl_precision precision_of(const char *word);
 /* Is --classes-by "number"? Prints a note if it is. */
 bool classes_by_number(const char *word);
-/* A session of o's batch, size, gemm and precision, with keep and profile. */
+/* Of o's batch, size, gemm and precision. */
+vitcl_session_options session_options(const model_options *o);
+/* Tries what the precision needs, then opens a session. Prints why not. */
+int start_session(vitcl_session **out, vitcl_device *device, vitcl_model *model,
+                  const vitcl_session_options *options);
+/* Both, with keep and profile. */
 int open_session(vitcl_session **out, vitcl_device *device, vitcl_model *model,
                  const model_options *o, const char *const *keep, int profile);
 /* The name to show: the preset, or the model's path without slashes. */

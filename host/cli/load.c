@@ -168,27 +168,39 @@ static void wait_note_end(wait_note *p)
     pthread_mutex_destroy(&p->lock);
 }
 
-int open_session(vitcl_session **out, vitcl_device *device, vitcl_model *model,
-                 const model_options *o, const char *const *keep, int profile)
+vitcl_session_options session_options(const model_options *o)
 {
-    vitcl_session_options options = {.size = sizeof options,
-                                     .batch = o->batch,
-                                     .height = o->size.height,
-                                     .width = o->size.width,
-                                     .gemm = o->gemm,
-                                     .precision = precision_of(o->precision),
-                                     .keep = keep,
-                                     .once = o->once,
-                                     .profile = profile};
+    return (vitcl_session_options){.size = sizeof(vitcl_session_options),
+                                   .batch = o->batch,
+                                   .height = o->size.height,
+                                   .width = o->size.width,
+                                   .gemm = o->gemm,
+                                   .precision = precision_of(o->precision),
+                                   .once = o->once};
+}
+
+int start_session(vitcl_session **out, vitcl_device *device, vitcl_model *model,
+                  const vitcl_session_options *options)
+{
     wait_note wait = {.done = false};
     vitcl_status st;
 
     wait_note_begin(&wait);
-    try_first(device, options.precision);
-    st = vitcl_session_new(out, model, &options);
+    try_first(device, options->precision);
+    st = vitcl_session_new(out, model, options);
     guard_begin();
     wait_note_end(&wait);
     return st == VITCL_OK ? EXIT_OK : failed();
+}
+
+int open_session(vitcl_session **out, vitcl_device *device, vitcl_model *model,
+                 const model_options *o, const char *const *keep, int profile)
+{
+    vitcl_session_options options = session_options(o);
+
+    options.keep = keep;
+    options.profile = profile;
+    return start_session(out, device, model, &options);
 }
 
 const char *model_name(const model_options *o)

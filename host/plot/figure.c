@@ -55,7 +55,8 @@ static bool ends_in(const char *path, const char *ending)
     return n > m && strcmp(path + n - m, ending) == 0;
 }
 
-vitcl_status vt_figure_write(const vt_figure *figure, const char *path)
+static vitcl_status write(const char *path, const vt_figure *figure,
+                          const vt_map *map)
 {
     vitcl_status st = VITCL_OK;
     const bool svg = ends_in(path, ".svg");
@@ -72,7 +73,7 @@ vitcl_status vt_figure_write(const vt_figure *figure, const char *path)
     memory = open_memstream(&data, &size);
     if (!memory)
         return vt_fail(VITCL_ENOMEM, "%s: out of memory for a figure", path);
-    why = module->draw(figure, svg, memory);
+    why = module->draw(figure, map, svg, memory);
     if (fclose(memory) != 0 && !why)
         why = strerror(errno);
     if (why) {
@@ -89,4 +90,14 @@ done:
     vt_newfile_discard(&file);
     free(data);
     return st;
+}
+
+vitcl_status vt_figure_write(const vt_figure *figure, const char *path)
+{
+    return write(path, figure, NULL);
+}
+
+vitcl_status vt_map_write(const vt_map *map, const char *path)
+{
+    return write(path, NULL, map);
 }
