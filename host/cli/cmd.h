@@ -87,13 +87,26 @@ void tsv_text(const char *s);       /* tab, newline, backslash escaped */
 /* Text from a file, at most `most` bytes. Here, in messages and in tsv_text(),
  * control characters are written as \ooo to a terminal. */
 void put_text(const char *s, size_t most);
-void print_bytes(double bytes); /* "1.2 GB" */
-const char *plural(uint64_t n); /* "s"; for 1 "" */
-
 int flush_results(void); /* EXIT_FAILED: close_results() says why */
 /* At the end: returns the status, or EXIT_FAILED if writing standard output
  * failed. Closes it, because a file system may report errors late. */
 int close_results(int code);
+
+/* ---- text that fits (layout.c) ---- */
+
+int columns_of(FILE *f); /* of that terminal; 80 for anything else */
+/* For text on standard output: as wide as the terminal, from 60 to 80. */
+int text_columns(void);
+/* Prints words in lines of at most `columns`. The first line is at column `at`,
+ * the next begin at `indent`. A blank line parts paragraphs; other newlines are
+ * spaces. No line begins with a dash. */
+void put_wrapped(const char *text, int at, int indent, int columns);
+enum { BYTES_TEXT = 16 };
+void bytes_text(char text[BYTES_TEXT], double bytes); /* "1.2 GB" */
+void print_bytes(double bytes);
+const char *plural(uint64_t n); /* "s"; for 1 "" */
+
+/* ---- progress and Ctrl-C (out.c) ---- */
 
 typedef struct progress { /* a line on stderr if that is a terminal */
     const char *what;     /* "pictures"; NULL: the total is in seconds */

@@ -1,5 +1,6 @@
 /*
- * cmd_devices.c - lists OpenCL platforms and devices, as a table or JSON lines.
+ * cmd_devices.c - lists OpenCL platforms and devices: a block of lines for
+ * each, a table, or JSON lines.
  */
 #include "cmd.h"
 
@@ -9,13 +10,15 @@
 #include <string.h>
 
 typedef struct devices {
-    bool json;
+    bool json, table;
 } devices;
 
-static const opt options[] = {{0, "json", OPT_FLAG, NULL,
-                               "one JSON object a line",
-                               offsetof(devices, json)},
-                              OPT_DONE};
+static const opt options[] = {
+    {0, "table", OPT_FLAG, NULL, "one line a device, as wide as it needs",
+     offsetof(devices, table)},
+    {0, "json", OPT_FLAG, NULL, "one JSON object a line",
+     offsetof(devices, json)},
+    OPT_DONE};
 
 static void member(const char *key, const char *value)
 {
@@ -99,36 +102,37 @@ static const char *const titles[COLUMNS] = {
     "units",  "MHz",    "memory",  "local", "fp16",   "fp64",
     "subgr.", "intdot", "unified", "GEMM",  "tuned"};
 
-static void bytes_cell(char *cell, uint64_t bytes)
+/* Local memory comes in powers of two. */
+static void local_cell(char *cell, const vitcl_device_info *d)
 {
-    const double b = (double)bytes;
+    snprintf(cell, CELL, "%llu KiB", (unsigned long long)d->local_bytes / 1024);
+}
 
-    if (bytes >= 1000000000)
-        snprintf(cell, CELL, "%.1f GB", b / 1e9);
-    else if (bytes >= 10000000)
-        snprintf(cell, CELL, "%.0f MB", b / 1e6);
-    else
-        snprintf(cell, CELL, "%.0f kB", b / 1024);
+/* "OpenCL C 1.2 PoCL" without the words around the number */
+static void version_cell(char *cell, const vitcl_device_info *d)
+{
+    const char *version = d->opencl_c;
+
+    if (strncmp(version, "OpenCL C ", 9) == 0)
+        version += 9;
+    snprintf(cell, CELL, "%.*s", (int)strcspn(version, " "), version);
 }
 
 static void fill(row r, const vitcl_device_info *d)
 {
     const int flags[] = {d->fp16, d->fp64, d->subgroups, d->integer_dot,
                          d->unified_memory};
-    const char *version = d->opencl_c;
 
-    if (strncmp(version, "OpenCL C ", 9) == 0)
-        version += 9;
     snprintf(r[0], CELL, "%s", d->id);
     snprintf(r[1], CELL, "%s", d->name);
     snprintf(r[2], CELL, "%s", d->vendor);
     snprintf(r[3], CELL, "%s", d->type);
     snprintf(r[4], CELL, "%s", d->driver);
-    snprintf(r[5], CELL, "%.*s", (int)strcspn(version, " "), version);
+    version_cell(r[5], d);
     snprintf(r[6], CELL, "%u", d->compute_units);
     snprintf(r[7], CELL, "%u", d->clock_mhz);
-    bytes_cell(r[8], d->memory_bytes);
-    bytes_cell(r[9], d->local_bytes);
+    bytes_text(r[8], (double)d->memory_bytes);
+    local_cell(r[9], d);
     for (int i = 0; i < 5; i++)
         snprintf(r[10 + i], CELL, "%s", flags[i] ? "yes" : "-");
     snprintf(r[15], CELL, "%s", d->gemm);
@@ -165,6 +169,67 @@ static int print_table(const vitcl_device_info *list, uint32_t n)
     }
     free(rows);
     return EXIT_OK;
+}
+
+/* ---- a block of lines ---- */
+
+static void line(const char *key, const char *value)
+{
+    enum { VALUE = 13 };
+
+    if (value[0]) {
+        printf("  %-9s  ", key);
+        put_wrapped(value, VALUE, VALUE, text_columns());
+    }
+}
+
+static void print_block(const vitcl_device_info *d)
+{
+    const bool has[] = {d->fp16, d->fp64, d->subgroups, d->integer_dot,
+                        d->unified_memory};
+    static const char *const names[] = {
+        "fp16", "fp64", "subgroups", "integer dot products", "unified memory"};
+    char text[CELL * 2], cell[CELL], memory[BYTES_TEXT];
+    size_t used = 0;
+
+    printf("%s  ", d->id);
+    put_wrapped(d->error[0] ? d->platform : d->name, (int)strlen(d->id) + 2,
+                (int)strlen(d->id) + 2, text_columns());
+    if (d->error[0]) {
+        line("error", d->error);
+        return;
+    }
+    line("platform", d->platform);
+    line("vendor", d->vendor);
+    version_cell(cell, d);
+    snprintf(text, sizeof text, "%s, OpenCL C %s", d->driver, cell);
+    line("driver", text);
+    snprintf(text, sizeof text, "%s, %u compute unit%s at %u MHz", d->type,
+             d->compute_units, plural(d->compute_units), d->clock_mhz);
+    line("type", text);
+    local_cell(cell, d);
+    bytes_text(memory, (double)d->memory_bytes);
+    snprintf(text, sizeof text, "%s, local %s", memory, cell);
+    line("memory", text);
+    text[0] = '\0';
+    for (size_t i = 0; i < sizeof has / sizeof *has; i++)
+        if (has[i])
+            used += (size_t)snprintf(text + used, sizeof text - used, "%s%s",
+                                     used ? ", " : "", names[i]);
+    line("features", text);
+    snprintf(text, sizeof text, "%s", d->gemm);
+    if (d->tuned)
+        snprintf(text, sizeof text, "%s, tuned %u", d->gemm, d->tuned);
+    line("GEMM", text);
+}
+
+static void print_blocks(const vitcl_device_info *list, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        if (i)
+            putchar('\n');
+        print_block(&list[i]);
+    }
 }
 
 /* Lists all devices; returns the status that ended the list. */
@@ -210,6 +275,8 @@ static int run(void *into, const words *operands)
     if (operands->count)
         return usage("unexpected argument '%s'; see vitcl devices --help",
                      operands->item[0]);
+    if (o->json && o->table)
+        return usage("--json and --table cannot be used together");
     guard_begin();
     st = find_all(&list, &n);
     if (st != VITCL_ENOMEM)
@@ -225,7 +292,9 @@ static int run(void *into, const words *operands)
     }
     guard_end(); /* do not restart after printing */
     print_all(list, f, n, o->json);
-    if (!o->json && n && print_table(list, n) != EXIT_OK)
+    if (!o->json && !o->table)
+        print_blocks(list, n);
+    else if (!o->json && n && print_table(list, n) != EXIT_OK)
         code = EXIT_FAILED;
     if (!usable && code == EXIT_OK)
         code = fail("no usable OpenCL device; install a driver, for instance "
@@ -240,13 +309,12 @@ const command cmd_devices = {
     "devices",
     "",
     "List OpenCL devices",
-    "GEMM is the matrix multiplication that classify uses there, tuned the "
-    "number of\nentries of `vitcl tune` that it uses. If a driver fails, only "
-    "its own line shows an\nerror. --json also shows the instructions with "
-    "which a CPU multiplies in bf16 and\nint8, if they have been tried; those "
-    "that failed or cannot be tried are named on\nstderr. `-d` of the other "
-    "commands and VITCL_DEVICE take the index, part of a\nname, cpu, gpu or "
-    "any.",
+    "GEMM is the matrix multiplication that classify uses there, tuned how "
+    "many entries of `vitcl tune` it uses. If a driver fails, only its own "
+    "entry shows an error. --json also shows the instructions with which a CPU "
+    "multiplies in bf16 and int8, if they have been tried; those that failed "
+    "or cannot be tried are named on stderr. `-d` of the other commands and "
+    "VITCL_DEVICE take the index, part of a name, cpu, gpu or any.",
     options,
     sizeof(devices),
     run};

@@ -131,20 +131,6 @@ static void print_json(const row *r)
     printf("}\n");
 }
 
-static void size_cell(char cell[16], const row *r)
-{
-    const double mb = (double)r->bytes / 1e6;
-
-    if (!r->path)
-        snprintf(cell, 16, "-");
-    else if (mb < 1)
-        snprintf(cell, 16, "%.1f kB", mb * 1000);
-    else if (mb < 1000)
-        snprintf(cell, 16, "%.*f MB", mb < 100, mb);
-    else
-        snprintf(cell, 16, "%.1f GB", mb / 1000);
-}
-
 /* A name is never cut, because it is what -m takes: on a terminal, one that
  * leaves no room for the rest has a line of its own. */
 static void print_table(const rows *all)
@@ -169,9 +155,10 @@ static void print_table(const rows *all)
            titles[2]);
     for (size_t i = 0; i < all->count; i++) {
         const row *r = &all->item[i];
-        char size[16];
+        char size[BYTES_TEXT] = "-"; /* built in */
 
-        size_cell(size, r);
+        if (r->path)
+            bytes_text(size, (double)r->bytes);
         if ((int)strlen(r->name) > wide)
             printf("%s\n%-*s", r->name, wide, "");
         else

@@ -29,10 +29,14 @@ static void help(void)
 {
     printf("usage: vitcl COMMAND [options] [arguments]\n\n"
            "Runs Vision Transformers on any OpenCL device.\n\ncommands:\n");
-    for (int i = 0; i < COMMANDS; i++)
-        printf("  %-10s %s\n", table[i]->name, table[i]->summary);
-    printf("\n`vitcl COMMAND --help` has the options of each; `man vitcl` has "
-           "all details.\n`vitcl photo.jpg` classifies a picture.\n");
+    for (int i = 0; i < COMMANDS; i++) {
+        printf("  %-10s ", table[i]->name);
+        put_wrapped(table[i]->summary, 13, 13, text_columns());
+    }
+    putchar('\n');
+    put_wrapped("`vitcl COMMAND --help` has the options of each; `man vitcl` "
+                "has all details. `vitcl photo.jpg` classifies a picture.",
+                0, 0, text_columns());
 }
 
 static const command *find(const char *name)

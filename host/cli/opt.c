@@ -335,24 +335,30 @@ int command_run(const command *c, int argc, char **argv)
 
 void command_help(const command *c)
 {
-    printf("usage: vitcl %s [options]%s%s\n\n%s.\n", c->name,
-           c->operands[0] ? " " : "", c->operands, c->summary);
-    if (c->more)
-        printf("\n%s\n", c->more);
+    enum { LEFT = 24, RIGHT = 27 };
+    const int columns = text_columns();
+    const char *const values = c->operands[0] ? " [options] " : " [options]";
+
+    printf("usage: vitcl %s%s%s\n\n%s.\n", c->name, values, c->operands,
+           c->summary);
+    if (c->more) {
+        putchar('\n');
+        put_wrapped(c->more, 0, 0, columns);
+    }
     printf("\noptions:\n");
     for (const opt *o = c->options; o->name; o++) {
-        char left[64];
+        char left[64], letter[] = "-x, ";
+        int n;
 
-        if (o->letter)
-            snprintf(left, sizeof left, "-%c, --%s%s%s", o->letter, o->name,
-                     o->value ? " " : "", o->value ? o->value : "");
-        else
-            snprintf(left, sizeof left, "    --%s%s%s", o->name,
-                     o->value ? " " : "", o->value ? o->value : "");
-        if (strlen(left) > 24)
-            printf("  %s\n%26s %s\n", left, "", o->help);
-        else
-            printf("  %-24s %s\n", left, o->help);
+        letter[1] = o->letter;
+        n = snprintf(left, sizeof left, "%s--%s%s%s",
+                     o->letter ? letter : "    ", o->name, o->value ? " " : "",
+                     o->value ? o->value : "");
+        printf("  %-*s", LEFT, left);
+        if (n > LEFT)
+            printf("\n%*s", RIGHT - 1, "");
+        putchar(' ');
+        put_wrapped(o->help, RIGHT, RIGHT, columns);
     }
-    printf("  %-24s %s\n", "-h, --help", "this text");
+    printf("  %-*s %s\n", LEFT, "-h, --help", "this text");
 }

@@ -229,21 +229,6 @@ void tsv_text(const char *s)
     }
 }
 
-void print_bytes(double bytes)
-{
-    static const char *const unit[] = {"B", "kB", "MB", "GB", "TB"};
-    int i = 0;
-
-    for (; bytes >= 1000 && i < 4; i++)
-        bytes /= 1000;
-    printf(i && bytes < 100 ? "%.1f %s" : "%.0f %s", bytes, unit[i]);
-}
-
-const char *plural(uint64_t n)
-{
-    return n == 1 ? "" : "s";
-}
-
 /* ---- progress ---- */
 
 double now(void)

@@ -69,4 +69,10 @@ for command in $commands; do
         has "$option" "$section" || lack "the man page lacks $command $option"
     done
 done
+
+# A page that is set for 80 columns stays within them, its examples, too.
+if command -v groff >/dev/null; then
+    wide=$(groff -man -Tascii -P-cbou -rLL=78n host/cli/vitcl.1 2>&1 | awk 'length > 80')
+    [ -z "$wide" ] || lack "room for these lines of the man page: $wide"
+fi
 exit $missing

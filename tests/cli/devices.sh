@@ -1,7 +1,25 @@
-# devices.sh - every device in a table and as JSON; -d and VITCL_DEVICE choose.
+# devices.sh - every device in a block, a table and as JSON; -d and VITCL_DEVICE
+# choose.
 run 0 devices
+fits 80
+out_has '^0:0  '
+for key in platform vendor driver type memory GEMM; do
+    out_has "^  $key +[^ ]"
+done
+cp out blocks
+on_terminal 200 0 devices
+cmp out blocks || fail "a wide terminal shows something else"
+on_terminal 60 0 devices
+fits 60
+tr -s ' \n' ' ' <out | cmp - <(tr -s ' \n' ' ' <blocks) ||
+    fail "a narrow terminal shows other words"
+run 0 devices --table
 out_has '^index +name '
 out_has '^0:0 '
+[ "$(grep -c '^[0-9]' out)" = "$(grep -c '^[0-9]' blocks)" ] ||
+    fail "the table has other devices than the blocks"
+run 2 devices --table --json
+says 'cannot be used together'
 run 0 devices --json
 json out
 out_has '"index":"0:0"'

@@ -8,6 +8,10 @@
 #
 #   run CODE ARGS…       runs vitcl ARGS and wants exit status CODE; its
 #                        output lies in the files out and err
+#   on_terminal COLUMNS CODE ARGS…
+#                        the same with both streams on a terminal so wide; what
+#                        it shows lies in out, with \n after each line
+#   fits COLUMNS         no line of out is wider
 #   out_has / err_has RE a line of out / err matches the extended regex
 #   out_not / err_not RE no line does
 #   out_lines N          out has N lines; err_lines likewise
@@ -40,6 +44,39 @@ run() {
     printf '%q ' vitcl "$@" >cmd
     "$VITCL" "$@" >out 2>err || code=$?
     [ "$code" = "$want" ] || fail "exit status $code, not $want"
+}
+
+on_terminal() {
+    local columns=$1 want=$2 code=0
+    shift 2
+    printf '%q ' vitcl "$@" >cmd
+    : >err
+    python3 - "$columns" "$VITCL" "$@" >out <<'PYTHON' || code=$?
+import fcntl, os, pty, struct, subprocess, sys, termios
+leader, follower = pty.openpty()
+size = struct.pack("HHHH", 24, int(sys.argv[1]), 0, 0)
+fcntl.ioctl(follower, termios.TIOCSWINSZ, size)
+child = subprocess.Popen(sys.argv[2:], stdin=subprocess.DEVNULL,
+                         stdout=follower, stderr=follower)
+os.close(follower)
+try:
+    while part := os.read(leader, 65536):
+        sys.stdout.buffer.write(part.replace(b"\r\n", b"\n"))
+except OSError:  # the other end is closed
+    pass
+sys.stdout.flush()
+sys.exit(child.wait())
+PYTHON
+    [ "$code" = "$want" ] || fail "exit status $code, not $want"
+}
+
+fits() {
+    python3 -c 'import sys, unicodedata
+for line in open("out", errors="replace", newline="\n"):
+    line = line.rstrip("\n").split("\r")[-1]
+    if sum(1 + (unicodedata.east_asian_width(c) in "WF") for c in line
+           if not unicodedata.combining(c)) > int(sys.argv[1]):
+        sys.exit(line)' "$1" || fail "a line is wider than $1"
 }
 
 signal_at() {

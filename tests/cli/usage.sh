@@ -26,6 +26,22 @@ for command in classify embed forward convert devices info plan bench selftest; 
     err_lines 1
     err_has 'unknown option --jso'
 done
+# What --help says fits a terminal of 80 columns, and a narrower one. A line
+# that begins with a dash is an option's.
+for command in '' $("$VITCL" --help | grep -oE '^  [a-z]+ ' | tr -d ' '); do
+    run 0 $command --help
+    fits 80
+    cp out long
+    on_terminal 60 0 $command --help
+    fits 60
+    for text in long out; do
+        sed -E '/^ +-[^ ]+( |$)/!d; s/^ +//; s/ .*//' $text >$text.options
+    done
+    cmp long.options out.options || fail "other options where it is narrow"
+    tr -s ' \n' ' ' <out | cmp - <(tr -s ' \n' ' ' <long) ||
+        fail "a narrow terminal shows other words"
+done
+
 run 2 classify --jsno x.jpg
 says 'did you mean --json\?'
 run 2 classify --preicsion bf16 x.jpg

@@ -1,0 +1,117 @@
+/*
+ * layout.c - text that fits the terminal: its width, and words wrapped to it.
+ */
+#include "cmd.h"
+
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+enum { NARROW = 60, WIDE = 80 };
+
+int columns_of(FILE *f)
+{
+    struct winsize size = {.ws_col = 0};
+
+    if (!is_terminal(f) || ioctl(fileno(f), TIOCGWINSZ, &size) != 0 ||
+        size.ws_col == 0)
+        return WIDE;
+    return size.ws_col;
+}
+
+int text_columns(void)
+{
+    const int n = columns_of(stdout);
+
+    return n < NARROW ? NARROW : n > WIDE ? WIDE : n;
+}
+
+/* Characters, not bytes: those that continue one in UTF-8 do not count. */
+static int width_of(const char *s, size_t size)
+{
+    int n = 0;
+
+    for (size_t i = 0; i < size; i++)
+        n += ((unsigned char)s[i] & 0xC0) != 0x80;
+    return n;
+}
+
+/* The word at s, and those behind it that no line may begin with: at its
+ * beginning "--json" would look like the row of an option. */
+static size_t unit_at(const char *s)
+{
+    size_t n = strcspn(s, " \n");
+
+    for (;;) {
+        const size_t gap = strspn(s + n, " \n");
+
+        if (s[n + gap] != '-' || (s[n] == '\n' && s[n + 1] == '\n'))
+            return n;
+        n += gap + strcspn(s + n + gap, " \n");
+    }
+}
+
+/* A newline within it is a space. */
+static void put_unit(const char *s, size_t n)
+{
+    while (n > 0) {
+        const char *end = memchr(s, '\n', n);
+        const size_t part = end ? (size_t)(end - s) : n;
+
+        put_text(s, part);
+        if (end)
+            putchar(' ');
+        s += part + (end != NULL);
+        n -= part + (end != NULL);
+    }
+}
+
+void put_wrapped(const char *text, int at, int indent, int columns)
+{
+    int used = at;
+
+    for (const char *s = text; *s;) {
+        const size_t gap = strspn(s, " \n"), n = unit_at(s + gap);
+        const int wide = width_of(s + gap, n);
+        const bool paragraph = s[0] == '\n' && s[1] == '\n';
+
+        if (n == 0)
+            break;
+        if (paragraph || (s > text && used + 1 + wide > columns)) {
+            printf("%s\n%*s", paragraph ? "\n" : "", indent, "");
+            used = indent;
+        } else if (s > text) {
+            putchar(' ');
+            used++;
+        }
+        put_unit(s + gap, n);
+        used += wide;
+        s += gap + n;
+    }
+    putchar('\n');
+}
+
+void bytes_text(char text[BYTES_TEXT], double bytes)
+{
+    static const char *const unit[] = {"B", "kB", "MB", "GB", "TB"};
+    int i = 0;
+
+    /* As it will be rounded: 999,999 bytes are 1.0 MB. */
+    for (; bytes >= (i ? 999.5 : 1000) && i < 4; i++)
+        bytes /= 1000;
+    snprintf(text, BYTES_TEXT, i && bytes < 99.95 ? "%.1f %s" : "%.0f %s",
+             bytes, unit[i]);
+}
+
+void print_bytes(double bytes)
+{
+    char text[BYTES_TEXT];
+
+    bytes_text(text, bytes);
+    fputs(text, stdout);
+}
+
+const char *plural(uint64_t n)
+{
+    return n == 1 ? "" : "s";
+}
