@@ -225,7 +225,8 @@ typedef struct {
 VITCL_STATUS vitcl_model_from_memory(vitcl_model **out, vitcl_device *device,
                                      const vitcl_model_files *files);
 /* A preset such as "vit-b/16" with random weights; size: pixels a side, 0: 224.
- * Its answers mean nothing: for plans, counts and benchmarks. */
+ * Each size takes patches of 1 to 64 pixels: "vit-ti/4". Its answers mean
+ * nothing: for plans, counts and benchmarks. */
 VITCL_STATUS vitcl_model_preset(vitcl_model **out, vitcl_device *device,
                                 const char *preset, uint32_t size);
 /* The name of preset `index`, NULL after the last. */

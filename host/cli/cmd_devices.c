@@ -189,7 +189,7 @@ static void print_block(const vitcl_device_info *d)
                         d->unified_memory};
     static const char *const names[] = {
         "fp16", "fp64", "subgroups", "integer dot products", "unified memory"};
-    char text[CELL * 2], cell[CELL], memory[BYTES_TEXT];
+    char text[CELL * 3], cell[CELL], memory[BYTES_TEXT];
     size_t used = 0;
 
     printf("%s  ", d->id);

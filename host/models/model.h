@@ -106,6 +106,15 @@ vitcl_status vt_model_open_memory(vt_model **out,
  * same for the same name. */
 vitcl_status vt_model_preset(vt_model **out, const char *name, uint32_t size);
 const char *vt_model_preset_name(uint32_t index);
+/* The sizes of presets; NULL after the last. */
+typedef struct vt_preset_size {
+    const char *name, *timm; /* "vit-b", "_base_" in timm's names */
+    int width, depth, heads;
+} vt_preset_size;
+const vt_preset_size *vt_preset_size_at(uint32_t index);
+/* "vit-b/16": the size and its patches, of 1 to 64 pixels. */
+vitcl_status vt_preset_read(const vt_preset_size **out, int *patch,
+                            const char *name);
 void vt_model_close(vt_model *m);
 
 const vt_config *vt_model_config(const vt_model *m);

@@ -12,59 +12,85 @@
 #include <stdio.h>
 #include <string.h>
 
-static const struct {
-    const char *name;
-    int width, depth, heads, mlp, patch;
-} presets[] = {
-    {"vit-ti/16", 192, 12, 3, 768, 16},   {"vit-s/16", 384, 12, 6, 1536, 16},
-    {"vit-b/32", 768, 12, 12, 3072, 32},  {"vit-b/16", 768, 12, 12, 3072, 16},
-    {"vit-l/32", 1024, 24, 16, 4096, 32}, {"vit-l/16", 1024, 24, 16, 4096, 16},
-    {"vit-h/14", 1280, 32, 16, 5120, 14},
+static const vt_preset_size sizes[] = {
+    {"vit-ti", "_tiny_", 192, 12, 3},  {"vit-s", "_small_", 384, 12, 6},
+    {"vit-b", "_base_", 768, 12, 12},  {"vit-l", "_large_", 1024, 24, 16},
+    {"vit-h", "_huge_", 1280, 32, 16},
+};
+
+static const char *const names[] = {
+    "vit-ti/16", "vit-s/16", "vit-b/32", "vit-b/16",
+    "vit-l/32",  "vit-l/16", "vit-h/14",
 };
 
 const char *vt_model_preset_name(uint32_t index)
 {
-    return index < VT_COUNT(presets) ? presets[index].name : NULL;
+    return index < VT_COUNT(names) ? names[index] : NULL;
+}
+
+const vt_preset_size *vt_preset_size_at(uint32_t index)
+{
+    return index < VT_COUNT(sizes) ? &sizes[index] : NULL;
 }
 
 static vitcl_status unknown(const char *name)
 {
     char list[128] = "";
 
-    for (size_t i = 0; i < VT_COUNT(presets); i++)
+    for (size_t i = 0; i < VT_COUNT(names); i++)
         snprintf(list + strlen(list), sizeof list - strlen(list), "%s%s",
-                 i ? ", " : "", presets[i].name);
-    return vt_fail(VITCL_EINVAL, "unknown preset \"%s\"; the presets are %s",
+                 i ? ", " : "", names[i]);
+    return vt_fail(VITCL_EINVAL,
+                   "unknown preset \"%s\"; the presets are %s, and those with "
+                   "another patch size",
                    name, list);
+}
+
+vitcl_status vt_preset_read(const vt_preset_size **out, int *patch,
+                            const char *name)
+{
+    enum { PATCH_MOST = 64 };
+
+    for (size_t i = 0; i < VT_COUNT(sizes); i++) {
+        const size_t n = strlen(sizes[i].name);
+        int end = 0;
+
+        if (strncmp(name, sizes[i].name, n) == 0 && name[n] == '/' &&
+            name[n + 1] >= '1' && name[n + 1] <= '9' &&
+            sscanf(name + n + 1, "%2d%n", patch, &end) == 1 &&
+            !name[n + 1 + (size_t)end] && *patch <= PATCH_MOST) {
+            *out = &sizes[i];
+            return VITCL_OK;
+        }
+    }
+    return unknown(name);
 }
 
 vitcl_status vt_model_preset(vt_model **out, const char *name, uint32_t size)
 {
     vitcl_status st = VITCL_OK;
+    const vt_preset_size *p = NULL;
     vt_model *m = NULL;
-    size_t i = 0;
+    int patch = 0;
 
     if (size == 0)
         size = 224;
-    while (i < VT_COUNT(presets) && strcmp(presets[i].name, name) != 0)
-        i++;
-    if (i == VT_COUNT(presets))
-        return unknown(name);
-    if (size > 4096 || size % (uint32_t)presets[i].patch)
+    VT_TRY(vt_preset_read(&p, &patch, name));
+    if (size > 4096 || size % (uint32_t)patch)
         return vt_fail(VITCL_EINVAL,
                        "%s: %u pixels are no multiple of its patch, %d, up to "
                        "4096",
-                       name, size, presets[i].patch);
+                       name, size, patch);
     VT_TRY(VT_NEW(&m, 1));
     m->config = (vt_config){
         .height = (int)size,
         .width_px = (int)size,
-        .patch_h = presets[i].patch,
-        .patch_w = presets[i].patch,
-        .width = presets[i].width,
-        .depth = presets[i].depth,
-        .heads = presets[i].heads,
-        .mlp = presets[i].mlp,
+        .patch_h = patch,
+        .patch_w = patch,
+        .width = p->width,
+        .depth = p->depth,
+        .heads = p->heads,
+        .mlp = 4 * p->width,
         .classes = 1000,
         .eps = 1e-6f,
         .act = VT_ACT_GELU,

@@ -15,19 +15,11 @@
 
 #include "base/memory.h"
 #include "models/config.h"
+#include "models/model.h"
 
 #include <string.h>
 
 /* ---- defaults from the architecture's name ---- */
-
-static const struct {
-    const char *word, *preset;
-    int width, depth, heads;
-} sizes[] = {
-    {"_tiny_", "vit-ti/", 192, 12, 3},  {"_small_", "vit-s/", 384, 12, 6},
-    {"_base_", "vit-b/", 768, 12, 12},  {"_large_", "vit-l/", 1024, 24, 16},
-    {"_huge_", "vit-h/", 1280, 32, 16},
-};
 
 /* The stems of timm's hybrids: stride and layers of each stage. */
 static const struct {
@@ -71,12 +63,13 @@ bool vt_arch_spec_resnet(vt_arch_spec *c)
 static void name_defaults(vt_arch_spec *c)
 {
     const char *name = c->architecture, *at = strstr(name, "_patch");
+    const vt_preset_size *size;
 
     c->width = 768, c->depth = 12, c->heads = 12;
-    for (size_t i = 0; i < VT_COUNT(sizes); i++)
-        if (strstr(name, sizes[i].word))
-            c->width = sizes[i].width, c->depth = sizes[i].depth,
-            c->heads = sizes[i].heads;
+    for (uint32_t i = 0; (size = vt_preset_size_at(i)); i++)
+        if (strstr(name, size->timm))
+            c->width = size->width, c->depth = size->depth,
+            c->heads = size->heads;
     c->patch_h = 16;
     if (at)
         sscanf(at, "_patch%4d", &c->patch_h);
@@ -360,25 +353,17 @@ static vitcl_status read_config(vt_arch_spec *c, const vt_json *json,
 vitcl_status vt_arch_spec_preset(vt_arch_spec *out, const char *preset)
 {
     vt_arch_spec c = {.architecture = ""};
+    const vt_preset_size *size = NULL;
+    vitcl_status st = VITCL_OK;
     int patch = 0;
 
-    for (size_t i = 0; i < VT_COUNT(sizes); i++) {
-        const size_t n = strlen(sizes[i].preset);
-
-        if (strncmp(preset, sizes[i].preset, n) == 0 &&
-            sscanf(preset + n, "%4d", &patch) == 1 && patch > 0 && patch < 65) {
-            snprintf(c.architecture, sizeof c.architecture, "vit%spatch%d_224",
-                     sizes[i].word, patch);
-            name_defaults(&c);
-            *out = c;
-            return VITCL_OK;
-        }
-    }
-    return vt_fail(VITCL_EINVAL,
-                   "unknown preset \"%s\"; the presets are vit-ti/16, "
-                   "vit-s/16, vit-b/16, vit-b/32, vit-l/16, vit-l/32, "
-                   "vit-h/14, and those with another patch size",
-                   preset);
+    VT_TRY(vt_preset_read(&size, &patch, preset));
+    snprintf(c.architecture, sizeof c.architecture, "vit%spatch%d_224",
+             size->timm, patch);
+    name_defaults(&c);
+    *out = c;
+done:
+    return st;
 }
 
 vitcl_status vt_arch_spec_read(vt_arch_spec *out, const char *preset,

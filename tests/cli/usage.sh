@@ -76,8 +76,14 @@ run 2 classify -m a --preset vit-ti/16 x.jpg
 says 'cannot be used together'
 run 2 bench --preset vit-ti/16 --precision f23
 says 'must be f32, bf16, f16, half or int8, not'
+for name in vit-xx/16 vit-b vit-b/ vit-b/0 vit-b/016 vit-b/16x vit-b/65; do
+    for command in info plan "train --data x --epochs 1 -o y"; do
+        run 2 $command --preset $name
+        says "unknown preset \"$name\"; the presets are .*vit-b/16"
+    done
+done
 run 2 info --preset vit-b/15
-says 'vit-b/16'
+says '224 pixels are no multiple of its patch, 15'
 run 2 c
 says 'unknown command c; '
 run 2 ''

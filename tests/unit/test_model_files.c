@@ -144,6 +144,50 @@ Test(model_files, presets_and_hybrids_open)
     vt_test_remove(folder);
 }
 
+/* What training makes of a preset is what `info` says of it, but for the head.
+ */
+Test(model_files, presets_are_those_of_plans)
+{
+    static const struct {
+        const char *name;
+        uint32_t side;
+    } cases[] = {{"vit-ti/16", 0}, {"vit-ti/4", 32}, {"vit-s/9", 45}};
+    char *folder = vt_test_folder();
+    vt_dataset *d = open_pictures(folder);
+
+    for (size_t i = 0; i < VT_COUNT(cases); i++) {
+        const char *name = cases[i].name;
+        const uint32_t side = cases[i].side;
+        vt_model *made = NULL, *planned = NULL;
+        const vt_config *a, *b;
+        vt_model_files p = {0};
+
+        cr_assert_eq(
+            vt_model_files_random(&p, name, NULL, NULL, side, side, d, 1),
+            VITCL_OK, "%s", vt_message());
+        cr_assert_eq(vt_model_files_write(&p, folder), VITCL_OK, "%s",
+                     vt_message());
+        vt_model_files_free(&p);
+        cr_assert_eq(vt_model_open(&made, folder), VITCL_OK, "%s",
+                     vt_message());
+        cr_assert_eq(vt_model_preset(&planned, name, side), VITCL_OK, "%s",
+                     vt_message());
+        a = vt_model_config(made), b = vt_model_config(planned);
+        cr_expect_eq(a->height, b->height, "%s", name);
+        cr_expect_eq(a->patch_h, b->patch_h, "%s", name);
+        cr_expect_eq(a->depth, b->depth, "%s", name);
+        cr_expect_eq(a->heads, b->heads, "%s", name);
+        cr_expect_eq(a->mlp, b->mlp, "%s", name);
+        cr_expect_eq(vt_model_parameters(planned) - vt_model_parameters(made),
+                     (uint64_t)(1000 - a->classes) * (uint64_t)(a->width + 1),
+                     "%s", name);
+        vt_model_close(planned);
+        vt_model_close(made);
+    }
+    vt_dataset_free(d);
+    vt_test_remove(folder);
+}
+
 /* The largest change of a logit when patches 1 and 6 are swapped. */
 static double swapped(const char *folder)
 {
