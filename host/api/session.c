@@ -350,9 +350,9 @@ vitcl_status vt_session_read(float *out, size_t room, vitcl_session *s,
         count = count / s->batch * n;
     if (count > room)
         return vt_fail(VITCL_EINVAL,
-                       "%s of %u pictures has %llu elements, but the buffer "
+                       "%s of %u picture%s has %llu elements, but the buffer "
                        "holds %zu",
-                       vt_value_of(s->plan, v)->name, n,
+                       vt_value_of(s->plan, v)->name, n, vt_plural(n),
                        (unsigned long long)count, room);
     return vt_plan_read(s->plan, v, out, count);
 }

@@ -81,8 +81,8 @@ static vitcl_status check_count(const vt_json *settings, const batch *b,
 
     if (v && (!vt_json_uint(&n, v) || n != (uint64_t)b->count))
         return vt_fail(VITCL_ECORRUPT,
-                       "%s: \"batch\" differs from the input's %d pictures",
-                       path, b->count);
+                       "%s: \"batch\" differs from the input's %d picture%s",
+                       path, b->count, vt_plural((uint64_t)b->count));
     return VITCL_OK;
 }
 

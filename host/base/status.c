@@ -65,3 +65,8 @@ const char *vitcl_status_text(vitcl_status status)
     }
     return "unknown status";
 }
+
+const char *vt_plural(uint64_t n)
+{
+    return n == 1 ? "" : "s";
+}

@@ -21,5 +21,7 @@ vitcl_status vt_fail(vitcl_status code, const char *format, ...)
 vitcl_status vt_fail_in(vitcl_status code, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 const char *vt_message(void);
+/* For messages: "s", for one thing "". */
+const char *vt_plural(uint64_t n);
 
 #endif

@@ -64,9 +64,10 @@ static void print_steps(const plan *o, const vitcl_session *session)
         total_ms += s.time_ms, gflop += s.gflop;
     }
     if (!o->json && o->time)
-        printf("\n%u steps, %.3f GFLOP, %.2f ms\n", i, gflop, total_ms);
+        printf("\n%u step%s, %.3f GFLOP, %.2f ms\n", i, plural(i), gflop,
+               total_ms);
     else if (!o->json)
-        printf("\n%u steps, %.3f GFLOP\n", i, gflop);
+        printf("\n%u step%s, %.3f GFLOP\n", i, plural(i), gflop);
 }
 
 static int print_memory(const vitcl_session *session)

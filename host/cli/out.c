@@ -263,16 +263,19 @@ void progress_show(progress *p, uint64_t done, const char *text)
 
         memset(bar, '-', 30), bar[30] = '\0';
         memset(bar, '#', (size_t)full);
-        if (p->what)
-            fprintf(stderr, "[%s] %llu/%llu  %.1f %s/s  %d:%02d left", bar,
-                    (unsigned long long)done, (unsigned long long)p->total,
-                    rate, p->what, left / 60, left % 60);
-        else
-            fprintf(stderr, "[%s] %llu/%llu s", bar, (unsigned long long)done,
-                    (unsigned long long)p->total);
+        fprintf(stderr, "[%s] %llu/%llu ", bar, (unsigned long long)done,
+                (unsigned long long)p->total);
+        if (p->what) {
+            fputc(' ', stderr);
+            say_rate(stderr, rate, p->what);
+            fprintf(stderr, "  %d:%02d left", left / 60, left % 60);
+        } else {
+            fputc('s', stderr);
+        }
     } else {
-        fprintf(stderr, "%llu %s  %.1f %s/s", (unsigned long long)done, p->what,
-                rate, p->what);
+        say_count(stderr, done, p->what);
+        fputs("  ", stderr);
+        say_rate(stderr, rate, p->what);
     }
     if (text)
         fprintf(stderr, "  %s", text);

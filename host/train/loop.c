@@ -61,8 +61,8 @@ static vitcl_status choose(loop *l)
     vt_random r = vt_random_new(l->s->random_state ^ HOLD, n, 0);
 
     if (l->s->hold_out >= n)
-        return vt_fail(VITCL_EINVAL, "cannot hold out %u of %zu pictures",
-                       l->s->hold_out, n);
+        return vt_fail(VITCL_EINVAL, "cannot hold out %u of %zu picture%s",
+                       l->s->hold_out, n, vt_plural(n));
     VT_TRY(VT_NEW(&l->chosen, n));
     vt_shuffle(l->chosen, n, vt_random_next(&r));
     l->held = l->s->hold_out;
@@ -89,10 +89,11 @@ static vitcl_status check_data(const loop *l)
     if (!l->s->masked && (st = vt_classes_same(&data, &known)) != VITCL_OK)
         return vt_fail_in(st, "%s", l->job->folder);
     if (l->s->pictures != vt_dataset_count(d))
-        st = vt_fail(
-            VITCL_EINVAL,
-            "%s: this training began with %u pictures, but the data now has %u",
-            l->job->folder, l->s->pictures, vt_dataset_count(d));
+        st = vt_fail(VITCL_EINVAL,
+                     "%s: this training began with %u picture%s, but the data "
+                     "now has %u",
+                     l->job->folder, l->s->pictures, vt_plural(l->s->pictures),
+                     vt_dataset_count(d));
     return st;
 }
 

@@ -280,7 +280,7 @@ static vitcl_status check(const vitcl_train_options *o)
         return vt_fail(VITCL_EINVAL,
                        "a batch of %u picture%s cannot be split into equal "
                        "parts of %u",
-                       o->batch, o->batch == 1 ? "" : "s", o->micro);
+                       o->batch, vt_plural(o->batch), o->micro);
     if (!(o->lr > 0 && o->lr < LR_MAX))
         return vt_fail(VITCL_EINVAL,
                        "the learning rate must be above 0 and below %g, not %g",

@@ -141,8 +141,8 @@ static vitcl_status check_offsets(const vt_tensor *items, size_t n, size_t data,
     }
     if (at != size)
         st = vt_fail(VITCL_ECORRUPT,
-                     "%s: %zu bytes after the last tensor's data", file,
-                     size - at);
+                     "%s: %zu byte%s after the last tensor's data", file,
+                     size - at, vt_plural(size - at));
 done:
     free(order);
     return st;
@@ -161,7 +161,8 @@ static vitcl_status open_safetensors(vt_tensors *t, const vt_input *in)
 
     if (size < 8)
         return vt_fail(VITCL_ECORRUPT,
-                       "%s: %zu bytes, too short for safetensors", file, size);
+                       "%s: %zu byte%s, too short for safetensors", file, size,
+                       vt_plural(size));
     VT_TRY(vt_input_read(length, in, 0, 8));
     for (int i = 7; i >= 0; i--)
         n = n << 8 | length[i];

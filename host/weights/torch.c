@@ -61,8 +61,9 @@ static vitcl_status read_storage(torch_file *f, const vt_pk_value *v,
     if (!vt_mul(&bytes, (size_t)v->number, vt_pickle_element(v)->size) ||
         bytes != (*out)->size)
         return vt_fail(VITCL_ECORRUPT,
-                       "%s: %.100s: %zu bytes for %lld elements of %s", f->file,
-                       name, (*out)->size, (long long)v->number,
+                       "%s: %.100s: %zu byte%s for %lld element%s of %s",
+                       f->file, name, (*out)->size, vt_plural((*out)->size),
+                       (long long)v->number, vt_plural((uint64_t)v->number),
                        vt_pickle_element(v)->name);
 done:
     return st;

@@ -159,7 +159,8 @@ Test(safetensors, short_files)
                      VITCL_ECORRUPT);
         if (n < 8)
             snprintf(says, sizeof says,
-                     "t.safetensors: %zu bytes, too short for safetensors", n);
+                     "t.safetensors: %zu byte%s, too short for safetensors", n,
+                     n == 1 ? "" : "s");
         else
             snprintf(says, sizeof says,
                      "t.safetensors: a header of 2 bytes, but the file has %zu",
