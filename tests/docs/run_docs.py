@@ -16,7 +16,8 @@ The blocks of one document run in order in one scratch folder. The folder holds
 small data under the names that the text uses: see prepare(). So the commands
 are those that people type, only faster. Links to files must lead somewhere,
 no line may name an option that its command's --help lacks, and the layers of
-docs/architecture.md must be those that are checked.
+docs/architecture.md must be those that are checked, and the packages of
+docs/install.md those that tools/setup.sh installs.
 """
 import os
 import random
@@ -242,6 +243,35 @@ def check_architecture(doc, root):
             doc.error(start, f"host/{name}/ is not among the folders")
 
 
+def check_packages(doc, root):
+    """The first apt command and the optional packages are what tools/setup.sh
+    installs; each of README.md's is among them, and none that every build needs
+    is missing there."""
+    with open(f"{root}/tools/setup.sh", encoding="utf-8") as f:
+        installed = set(re.search(r'^build_packages="([^"]*)"', f.read(),
+                                  re.M)[1].split())
+    def of_apt(name):
+        with open(f"{root}/{name}", encoding="utf-8") as f:
+            return set(re.search(r"apt install ((?:[^\n]*\\\n)*[^\n]*)", f.read())[1]
+                       .replace("\\\n", " ").split())
+    needed, optional = of_apt("docs/install.md"), set()
+    for line in doc.lines[doc.lines.index("<!-- optional packages -->") + 3:]:
+        if not line.startswith("|"):
+            break
+        optional |= set(re.findall(r"`([^`]+)`", line.split("|")[2]))
+    readme = of_apt("README.md")
+    for what, names in (
+            ("lacks, though tools/setup.sh installs it", installed - needed - optional),
+            ("has, but tools/setup.sh does not install it", needed - installed),
+            ("has as optional and as needed", needed & optional),
+            ("lacks, but README.md has it", readme - needed - optional)):
+        for name in sorted(names):
+            doc.error(1, f"{what}: {name}")
+    for name in sorted(n for n in needed - readme if n.startswith("lib")):
+        if name != "libc6-dev":  # comes with gcc
+            doc.error(1, f"README.md lacks {name}")
+
+
 def main():
     root, build = (os.path.realpath(p) for p in sys.argv[1:3])
     names = sys.argv[3:] or ["README.md", "CONTRIBUTING.md"] + sorted(
@@ -283,6 +313,8 @@ def main():
             check_links(doc, root)
             if name == "docs/architecture.md":
                 check_architecture(doc, root)
+            if name == "docs/install.md":
+                check_packages(doc, root)
             for line, language, info, text, above in doc.blocks():
                 file = re.match(r"<!-- part of: (\S+) -->", above)
                 words = info.split()
