@@ -7,36 +7,30 @@
 #include "image/decoders.h"
 
 #include "base/memory.h"
+#include "image/formats.h"
 
 #include <string.h>
 
-typedef struct vt_decoder {
-    const char *magic;
-    size_t at, length;    /* offset and length of magic */
-    const char *what;     /* for messages */
-    vt_decode_fn *decode; /* NULL: known, but not supported */
-} vt_decoder;
-
-#define MAGIC(at, text) text, at, sizeof text - 1
-static const vt_decoder decoders[] = {
-    {MAGIC(0, "\xff\xd8\xff"), "JPEG", vt_decode_jpeg},
-    {MAGIC(0, "\x89PNG\r\n\x1a\n"), "PNG", vt_decode_png},
-    {MAGIC(0, "BM"), "BMP", vt_decode_bmp},
-    {MAGIC(0, "8BPS"), "PSD", vt_decode_psd},
-    {MAGIC(0, "P5"), "PGM", vt_decode_pnm},
-    {MAGIC(0, "P6"), "PPM", vt_decode_pnm},
-    /* stb_image could read GIF, HDR and TGA, but these readers have known
-     * memory errors that no release has fixed. */
-    {MAGIC(0, "GIF8"), "GIF", NULL},
-    {MAGIC(0, "#?RADIANCE"), "HDR", NULL},
-    {MAGIC(8, "WEBP"), "WebP", NULL},
-    {MAGIC(0, "II*\0"), "TIFF", NULL},
-    {MAGIC(0, "MM\0*"), "TIFF", NULL},
-    {MAGIC(4, "ftypavif"), "AVIF", NULL},
-    {MAGIC(4, "ftyphei"), "HEIC", NULL},
-    {MAGIC(4, "jP  \r\n\x87\n"), "JPEG 2000", NULL},
-    {MAGIC(4, "JXL \r\n\x87\n"), "JPEG XL", NULL},
-    {MAGIC(0, "\xff\x0a"), "JPEG XL", NULL},
+/* NULL: not in this program, or not in this build. */
+static vt_decode_fn *const decoders[VT_CODECS] = {
+    [VT_CODEC_JPEG] = vt_decode_jpeg, [VT_CODEC_PNG] = vt_decode_png,
+    [VT_CODEC_BMP] = vt_decode_bmp,   [VT_CODEC_PSD] = vt_decode_psd,
+    [VT_CODEC_PNM] = vt_decode_pnm,
+#ifdef VT_WITH_WEBP
+    [VT_CODEC_WEBP] = vt_decode_webp,
+#endif
+#ifdef VT_WITH_GIF
+    [VT_CODEC_GIF] = vt_decode_gif,
+#endif
+#ifdef VT_WITH_TIFF
+    [VT_CODEC_TIFF] = vt_decode_tiff,
+#endif
+#ifdef VT_WITH_HEIF
+    [VT_CODEC_HEIF] = vt_decode_heif,
+#endif
+#ifdef VT_WITH_RAW
+    [VT_CODEC_RAW] = vt_decode_raw,
+#endif
 };
 
 /* For each orientation: the stored index of the first upright pixel, and the
@@ -84,16 +78,24 @@ static vitcl_status apply_orientation(vt_picture *p, unsigned orientation,
     return VITCL_OK;
 }
 
-static const vt_decoder *find(const uint8_t *data, size_t size)
+static vitcl_status unsupported(const vt_kind *format, const char *name)
 {
-    for (size_t i = 0; i < VT_COUNT(decoders); i++) {
-        const vt_decoder *d = &decoders[i];
+    const char *library = format ? vt_kind_library(format) : NULL;
 
-        if (size >= d->at + d->length &&
-            memcmp(data + d->at, d->magic, d->length) == 0)
-            return d;
-    }
-    return NULL;
+    if (!format)
+        return vt_fail(VITCL_EUNSUPPORTED,
+                       "%s: not a supported picture format (JPEG, PNG, WebP, "
+                       "HEIC, AVIF, TIFF, GIF, BMP, PSD, TGA, PNM, RAW)",
+                       name);
+    if (library)
+        return vt_fail(VITCL_EUNSUPPORTED,
+                       "%s: %s pictures need %s, which this build lacks; "
+                       "convert it to PNG or JPEG",
+                       name, format->what, library);
+    return vt_fail(VITCL_EUNSUPPORTED,
+                   "%s: %s pictures are not supported; convert it to PNG or "
+                   "JPEG",
+                   name, format->what);
 }
 
 static vitcl_status decode(vt_picture *out, const void *bytes, size_t size,
@@ -101,23 +103,17 @@ static vitcl_status decode(vt_picture *out, const void *bytes, size_t size,
 {
     vitcl_status st = VITCL_OK;
     vt_picture p = {0};
-    const vt_decoder *d;
+    const vt_kind *format;
+    vt_decode_fn *fill;
     unsigned orientation = 1;
 
     if (size == 0)
         return vt_fail(VITCL_ECORRUPT, "%s: the file is empty", name);
-    d = find(bytes, size);
-    if (!d)
-        return vt_fail(VITCL_EUNSUPPORTED,
-                       "%s: not a supported picture format (JPEG, PNG, BMP, "
-                       "PSD, PPM, PGM)",
-                       name);
-    if (!d->decode)
-        return vt_fail(VITCL_EUNSUPPORTED,
-                       "%s: %s pictures are not supported; convert it "
-                       "to PNG or JPEG",
-                       name, d->what);
-    VT_TRY(d->decode(&p, &orientation, bytes, size, on_white, name));
+    format = vt_kind_of(bytes, size);
+    fill = format ? decoders[format->codec] : NULL;
+    if (!fill)
+        return unsupported(format, name);
+    VT_TRY(fill(&p, &orientation, bytes, size, on_white, name));
     VT_TRY(apply_orientation(&p, orientation, name));
     *out = p, p = (vt_picture){0};
 done:

@@ -16,6 +16,10 @@ typedef vitcl_status vt_decode_fn(vt_picture *out, unsigned *orientation,
                                   bool on_white, const char *name);
 vt_decode_fn vt_decode_jpeg, vt_decode_png, vt_decode_bmp, vt_decode_psd,
     vt_decode_pnm;
+/* Of vitcl-decode-all, each in builds that have its library. */
+vt_decode_fn vt_decode_webp, vt_decode_gif, vt_decode_tiff, vt_decode_heif,
+    vt_decode_raw;
+void vt_heif_start(void); /* loads libheif's plugins */
 
 /* ---- picture.c ---- */
 /* Reads an unsigned number of at most four bytes. */

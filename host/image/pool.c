@@ -11,11 +11,15 @@
  * All workers share one memory budget. Half of it is divided evenly. A picture
  * that needs more than such a share goes to one more worker, which has the
  * other half and is started on first use.
+ *
+ * Workers begin as vitcl-decode, which starts quickly. A picture of a format
+ * that it does not read makes its worker vitcl-decode-all.
  */
 #include "image/pool.h"
 
 #include "base/file.h"
 #include "base/memory.h"
+#include "image/formats.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -149,6 +153,36 @@ static vitcl_status open_job(int *out, uint64_t *size, const vt_job *j)
     return VITCL_OK;
 }
 
+/* Do only the codecs of vitcl-decode-all read it? */
+static bool is_extra(int file)
+{
+    uint8_t head[VT_FORMAT_BYTES];
+    const ssize_t n = pread(file, head, sizeof head, 0);
+    const vt_kind *format = n > 0 ? vt_kind_of(head, (size_t)n) : NULL;
+
+    return format && vt_kind_is_extra(format);
+}
+
+/* Makes a worker one that has all codecs: a new process, once the old one has
+ * nothing left to do. False: later, or never, if *st says so. */
+static bool widen(vt_decoder_pool *p, unsigned index, vitcl_status *st)
+{
+    vt_worker *w = &p->workers[index];
+    vt_decode_process old;
+
+    if (w->all)
+        return true;
+    if (w->unfinished > 0)
+        return false;
+    old = w->process;
+    w->all = true;
+    *st = vt_pool_start(p, index);
+    w->all = *st == VITCL_OK;
+    if (w->all)
+        (void)vt_decode_end(&old);
+    return w->all;
+}
+
 /* Sends a job to a worker; false: no room now. */
 static bool dispatch(vt_decoder_pool *p, vt_job *j)
 {
@@ -164,6 +198,11 @@ static bool dispatch(vt_decoder_pool *p, vt_job *j)
         return false;
     if (st == VITCL_OK)
         st = open_job(&file, &order.size, j);
+    if (st == VITCL_OK && is_extra(file) && !widen(p, (unsigned)target, &st)) {
+        close(file);
+        if (st == VITCL_OK)
+            return false;
+    }
     if (st != VITCL_OK) {
         vt_pool_fail(p, j, st);
         return true;

@@ -24,6 +24,7 @@ typedef struct vt_job {
 
 typedef struct vt_worker {
     vt_decode_process process;
+    bool all;    /* vitcl-decode-all, because a picture asked for it */
     int slots;   /* the shared memory */
     bool *taken; /* per slot: used by a job that is sent or done */
     unsigned unfinished;

@@ -1,6 +1,7 @@
 /*
- * sandbox.c - the program vitcl-decode, which can only read, write, allocate
- * memory and exit. It alone is linked with the picture codecs.
+ * sandbox.c - the programs vitcl-decode and vitcl-decode-all, which can only
+ * read, write, allocate memory and exit. They alone are linked with the picture
+ * codecs.
  *
  * If a hostile picture takes over a decoder, no file, network or other process
  * is within reach. The decoder has two descriptors (a socket to the parent, and
@@ -8,6 +9,11 @@
  * EPERM to everything not listed here, no way to gain privileges, limits on
  * memory and on what it writes, and a limit on processor time per picture.
  * Where seccomp is refused the other limits still hold, and each reply says so.
+ *
+ * Some libraries of vitcl-decode-all decode in threads, and wait for ever where
+ * none can be started. So that program (VT_DECODE_ALL) may also start threads,
+ * which are under the same filter; no other process is possible. What a library
+ * loads from files is loaded before the sandbox closes.
  *
  * Under a sanitizer, neither the filter nor the memory limit is set: it maps
  * terabytes and needs more system calls.
@@ -20,6 +26,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <malloc.h>
 #include <signal.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -35,6 +42,7 @@
 
 #include <linux/audit.h>
 #include <linux/filter.h>
+#include <linux/sched.h>
 #include <linux/seccomp.h>
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
@@ -83,6 +91,7 @@ typedef struct limits { /* sandbox.h: the arguments */
 /* Skips n instructions unless the loaded word is v. */
 #define UNLESS(v, n) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, v, 0, n)
 #define MAY(call) UNLESS(__NR_##call, 1), ALLOW
+#define ABSENT BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOSYS)
 /* Low word of an argument: its offset assumes little endian. */
 #define MAPS(call)                                                             \
     UNLESS(__NR_##call, 4), LOAD(args[2]),                                     \
@@ -121,6 +130,21 @@ static const struct sock_filter filter[] = {
     MAPS(mmap),
 #endif
     MAPS(mprotect),
+#ifdef VT_DECODE_ALL
+    /* clone3's flags are in memory, out of reach: the caller falls back */
+    UNLESS(__NR_clone3, 1),
+    ABSENT,
+    UNLESS(__NR_clone, 4),
+    LOAD(args[0]),
+    BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, CLONE_THREAD, 0, 1),
+    ALLOW,
+    DENY,
+    MAY(set_robust_list),
+    MAY(rseq),
+    MAY(sched_yield),
+    MAY(sched_getaffinity),
+    MAY(gettid),
+#endif
     /* only the socket and the shared memory may be written */
     UNLESS(__NR_write, 3),
     LOAD(args[0]),
@@ -193,11 +217,25 @@ static void set_signals(void)
     sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
+/* What the codecs load or set up from files. */
+static void prepare_codecs(void)
+{
+#ifdef VT_DECODE_ALL
+    /* one heap for all threads: each further one would take 128 MiB of the
+     * limit on memory */
+    mallopt(M_ARENA_MAX, 1);
+#ifdef VT_WITH_HEIF
+    vt_heif_start();
+#endif
+#endif
+}
+
 /* Gives up all rights except reading, writing and exiting. False: without the
  * seccomp filter. */
 static bool enter(const limits *l)
 {
     set_signals();
+    prepare_codecs();
     /* a sanitizer writes its report to 2 */
     vt_close_from(SANITIZED ? 3 : 2);
     limit(RLIMIT_CORE, 0);
@@ -341,7 +379,8 @@ int main(int argc, char **argv)
     struct stat s;
 
     if (argc != 5 || fstat(SOCKET, &s) != 0 || !S_ISSOCK(s.st_mode)) {
-        dprintf(2, "vitcl-decode is started by libvitcl, see vitcl(1)\n");
+        dprintf(2, "vitcl-decode and vitcl-decode-all are started by libvitcl, "
+                   "see vitcl(1)\n");
         return 2;
     }
     for (int i = 0; i < 4; i++)

@@ -1,7 +1,7 @@
 /*
- * sandbox.h - the messages between a decoder process (sandbox.c, the program
- * vitcl-decode) and the process that sends it work (pool.c, workers.c,
- * spawn.c).
+ * sandbox.h - the messages between a decoder process (sandbox.c, the programs
+ * vitcl-decode and vitcl-decode-all) and the process that sends it work
+ * (pool.c, workers.c, spawn.c).
  *
  * The decoder's descriptor 0 is a packet socket; 1 is the shared memory that it
  * writes finished pixels to. Its arguments are numbers: bytes of memory in
@@ -52,9 +52,11 @@ typedef struct vt_decode_process {
 } vt_decode_process;
 #define VT_DECODE_PROCESS_NONE                                                 \
     ((vt_decode_process){.os = VT_PROCESS_NONE, .socket = -1})
-/* memory: shared, at most `bytes` long. room: its memory limit. */
-vitcl_status vt_decode_start(vt_decode_process *out, int memory, uint64_t bytes,
-                             uint64_t room, const vt_decode_limits *limits);
+/* all: the program vitcl-decode-all, else vitcl-decode. memory: shared, at most
+ * `bytes` long. room: its memory limit. */
+vitcl_status vt_decode_start(vt_decode_process *out, bool all, int memory,
+                             uint64_t bytes, uint64_t room,
+                             const vt_decode_limits *limits);
 /* Ends it. True: it had already ended, by its own time limit. */
 bool vt_decode_end(vt_decode_process *p);
 /* Sends an order without blocking; 0, or the errno of the failure. */

@@ -1,5 +1,6 @@
 /*
- * spawn.c - start, talk to and end the decoder program vitcl-decode.
+ * spawn.c - start, talk to and end the decoder programs vitcl-decode and
+ * vitcl-decode-all.
  *
  * Its environment has only the variables that the dynamic loader and the
  * sanitizers read.
@@ -114,8 +115,9 @@ static int spawn(vt_process *out, const char *program, int socket, int memory,
     return error;
 }
 
-vitcl_status vt_decode_start(vt_decode_process *out, int memory, uint64_t bytes,
-                             uint64_t room, const vt_decode_limits *limits)
+vitcl_status vt_decode_start(vt_decode_process *out, bool all, int memory,
+                             uint64_t bytes, uint64_t room,
+                             const vt_decode_limits *limits)
 {
     vitcl_status st = VITCL_OK;
     vt_decode_process p = VT_DECODE_PROCESS_NONE;
@@ -125,8 +127,13 @@ vitcl_status vt_decode_start(vt_decode_process *out, int memory, uint64_t bytes,
     char *argv[] = {program,        number_text[0], number_text[1],
                     number_text[2], number_text[3], NULL};
 
-    VT_TRY(vt_helper_find(program, sizeof program, "vitcl-decode",
-                          "VITCL_DECODE", "decodes pictures"));
+    if (all)
+        VT_TRY(vt_helper_find(program, sizeof program, "vitcl-decode-all",
+                              "VITCL_DECODE_ALL",
+                              "decodes WebP, GIF, TIFF, AVIF, HEIC and RAW"));
+    else
+        VT_TRY(vt_helper_find(program, sizeof program, "vitcl-decode",
+                              "VITCL_DECODE", "decodes pictures"));
     for (size_t i = 0; i < 4; i++)
         snprintf(number_text[i], sizeof number_text[i], "%llu",
                  (unsigned long long)value[i]);

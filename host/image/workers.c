@@ -47,10 +47,10 @@ vitcl_status vt_pool_start(vt_decoder_pool *p, unsigned index)
     vitcl_status st;
     vt_worker *w = &p->workers[index];
 
-    VT_TRY(vt_decode_start(&w->process, w->slots, p->picture_bytes * p->depth,
-                           vt_pool_is_large(p, index) ? p->limits.large
-                                                      : p->limits.each,
-                           &p->limits));
+    VT_TRY(vt_decode_start(
+        &w->process, w->all, w->slots, p->picture_bytes * p->depth,
+        vt_pool_is_large(p, index) ? p->limits.large : p->limits.each,
+        &p->limits));
     w->unfinished = 0;
     w->silent = 0;
 done:

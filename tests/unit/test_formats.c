@@ -1,0 +1,96 @@
+/*
+ * test_formats.c - WebP, GIF, TIFF, AVIF, HEIC, TGA, PNM and RAW against Pillow
+ * 13: size and SHA-256 of the RGB bytes, or an error.
+ *
+ * A format whose library this build lacks must be refused by a message that
+ * names it; its rows are then no more than that.
+ */
+#include "base/file.h"
+#include "base/memory.h"
+#include "base/sha256.h"
+#include "image/decoders.h"
+#include "image/formats.h"
+#include "support/paths.h"
+
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define FORMATS VT_DATA "/formats/"
+
+typedef vitcl_status decode_fn(vt_picture *out, const void *bytes, size_t size,
+                               const char *name);
+
+/* Is the format's library missing, and does the error say so? */
+static bool lacked(const vt_file *f)
+{
+    const vt_kind *kind = vt_kind_of(f->data, f->size);
+    const char *library = kind ? vt_kind_library(kind) : NULL;
+
+    return library && strstr(vt_message(), "which this build lacks") &&
+           strstr(vt_message(), library) && strstr(vt_message(), kind->what);
+}
+
+static void check_row(const char *name, bool ok, const char *size,
+                      const char *hash, decode_fn *decode)
+{
+    char path[1024], hex[65], got[32];
+    vt_picture p = {0};
+    uint8_t sum[32];
+    vt_file f = {0};
+    vitcl_status st;
+
+    snprintf(path, sizeof path, FORMATS "in/%s", name);
+    cr_assert_eq(vt_file_read(&f, path, 1 << 24), VITCL_OK, "%s", path);
+    st = decode(&p, f.data, f.size, path);
+    if (st == VITCL_EUNSUPPORTED && lacked(&f))
+        goto done;
+    cr_expect_eq(st == VITCL_OK, ok, "%s: %s", name,
+                 st ? vt_message() : "decoded");
+    if (st == VITCL_OK && ok) {
+        snprintf(got, sizeof got, "%u\t%u", p.width, p.height);
+        cr_expect_str_eq(got, size, "%s: another size", name);
+        vt_sha256(p.rgb, (size_t)p.width * p.height * 3, sum);
+        vt_sha256_hex(hex, sum);
+        cr_expect_str_eq(hex, hash, "%s: other bytes", name);
+    } else if (st != VITCL_OK) {
+        cr_expect_null(p.rgb);
+        cr_expect(strstr(vt_message(), name) && !strchr(vt_message(), '\n'),
+                  "%s", vt_message());
+    }
+done:
+    vt_picture_free(&p);
+    vt_file_close(&f);
+}
+
+/* Rows: file, ok|error, width, height, hash, with tabs between. */
+static int check_table(const char *table, decode_fn *decode)
+{
+    char line[512], name[128], state[8], width[16], height[16], hash[80];
+    char size[40];
+    FILE *f = fopen(table, "r");
+    int n = 0;
+
+    cr_assert(f, "%s", table);
+    for (; fgets(line, sizeof line, f); n++) {
+        cr_assert_eq(sscanf(line, "%127s %7s %15s %15s %79s", name, state,
+                            width, height, hash),
+                     5, "%s", line);
+        snprintf(size, sizeof size, "%s\t%s", width, height);
+        check_row(name, strcmp(state, "ok") == 0, size, hash, decode);
+    }
+    fclose(f);
+    return n;
+}
+
+Test(formats, pillow)
+{
+    cr_expect_geq(check_table(FORMATS "decode.tsv", vt_image_decode), 10);
+}
+
+Test(formats, on_white)
+{
+    cr_expect_geq(check_table(FORMATS "white.tsv", vt_image_decode_on_white),
+                  9);
+}
