@@ -17,6 +17,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { NEAR_MOST = 8 };
+#define NEAR_MEAN 1.5
 #define FORMATS VT_DATA "/formats/"
 
 typedef vitcl_status decode_fn(vt_picture *out, const void *bytes, size_t size,
@@ -82,6 +84,75 @@ static int check_table(const char *table, decode_fn *decode)
     }
     fclose(f);
     return n;
+}
+
+/* The largest difference, and the mean of all, of two pictures; false: they
+ * have other sizes. */
+static bool differ(int *most, double *mean, const vt_picture *a,
+                   const vt_picture *b)
+{
+    const size_t n = (size_t)a->width * a->height * 3;
+    double sum = 0;
+
+    if (a->width != b->width || a->height != b->height)
+        return false;
+    for (size_t i = 0; i < n; i++) {
+        const int d = abs(a->rgb[i] - b->rgb[i]);
+
+        *most = VT_MAX(*most, d);
+        sum += d;
+    }
+    *mean = sum / (double)n;
+    return true;
+}
+
+static vitcl_status decode_file(vt_picture *out, const char *path,
+                                decode_fn *decode)
+{
+    vt_file f = {0};
+    vitcl_status st;
+
+    cr_assert_eq(vt_file_read(&f, path, 1 << 24), VITCL_OK, "%s", path);
+    st = decode(out, f.data, f.size, path);
+    vt_file_close(&f);
+    return st;
+}
+
+static void check_near(const char *name, const char *ending, decode_fn *decode)
+{
+    char path[1024], wanted[1024];
+    vt_picture p = {0}, want = {0};
+    double mean = 0;
+    int most = 0;
+
+    snprintf(path, sizeof path, FORMATS "in/%s", name);
+    snprintf(wanted, sizeof wanted, FORMATS "near/%s%s", name, ending);
+    cr_assert_eq(decode_file(&want, wanted, vt_image_decode), VITCL_OK);
+    if (decode_file(&p, path, decode) != VITCL_OK) {
+        cr_expect(strstr(vt_message(), "libheif"), "%s", vt_message());
+    } else {
+        cr_expect(differ(&most, &mean, &p, &want), "%s: %ux%u", name, p.width,
+                  p.height);
+        cr_expect(most <= NEAR_MOST && mean <= NEAR_MEAN, "%s: %d, %g", name,
+                  most, mean);
+    }
+    vt_picture_free(&p);
+    vt_picture_free(&want);
+}
+
+/* AVIF and HEIC, whose decoders may round and enlarge as they like. */
+Test(formats, near)
+{
+    static const char *const names[] = {
+        "lossless.avif", "lossy.avif", "alpha.avif", "exif6.avif",
+        "exif7.avif",    "two.avif",   "lossy.heic", "full.heic",
+        "alpha.heic",    "exif8.heic", "exif5.heic"};
+
+    for (size_t i = 0; i < VT_COUNT(names); i++) {
+        check_near(names[i], ".ppm", vt_image_decode);
+        check_near(names[i], strstr(names[i], "alpha") ? ".white.ppm" : ".ppm",
+                   vt_image_decode_on_white);
+    }
 }
 
 Test(formats, pillow)

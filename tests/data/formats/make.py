@@ -31,6 +31,13 @@ def scene(w, h):
     return Image.fromarray(a.astype(np.uint8), "RGB")
 
 
+def smooth(w, h):
+    """No edges: the same pixels however stored colour is enlarged."""
+    y, x = np.mgrid[0:h, 0:w].astype(float)
+    a = np.stack([40 + 150 * x / w, 60 + 150 * y / h, 128 + 60 * np.sin((x + 2 * y) / 30)], -1)
+    return Image.fromarray(a.astype(np.uint8), "RGB")
+
+
 def with_alpha(im):
     y, x = np.mgrid[0:im.height, 0:im.width]
     out = im.copy()
@@ -71,7 +78,30 @@ def webp():
     put("cut.webp", whole[:len(whole) // 2])
 
 
-MAKERS = {"webp": webp}
+# ---- AVIF and HEIC
+def heif():
+    """The decoder may enlarge stored colour as it likes, so these are smooth, and
+    held to near/ within a tolerance."""
+    import pillow_heif
+    pillow_heif.register_heif_opener()
+    im = smooth(36, 26)
+    rgba = with_alpha(im)
+    put("lossless.avif", saved(scene(36, 26), "AVIF", quality=100, subsampling="4:4:4"))
+    put("lossy.avif", saved(im, "AVIF", quality=70))
+    put("alpha.avif", saved(rgba, "AVIF", quality=90))
+    put("exif6.avif", saved(im, "AVIF", quality=90, exif=exif(6)))
+    put("exif7.avif", saved(im, "AVIF", quality=90, exif=exif(7)))
+    put("two.avif", saved(im, "AVIF", quality=80, save_all=True, append_images=[im.rotate(180)]))
+    put("lossy.heic", saved(im, "HEIF", quality=70))
+    put("full.heic", saved(scene(36, 26), "HEIF", quality=100, chroma=444))
+    put("alpha.heic", saved(rgba, "HEIF", quality=90))
+    put("exif8.heic", saved(im, "HEIF", quality=90, exif=exif(8)))
+    put("exif5.heic", saved(im, "HEIF", quality=90, exif=exif(5)))
+    whole = saved(im, "HEIF", quality=70)
+    put("cut.heic", whole[:len(whole) // 2])
+
+
+MAKERS = {"webp": webp, "heif": heif}
 
 
 def row(name, im):
@@ -85,11 +115,19 @@ def laid_on_white(im):
 
 
 def table():
+    import pillow_heif
+    pillow_heif.register_heif_opener()
     plain, white = [], []
     for name in sorted(os.listdir(os.path.join(here, "in"))):
         path = os.path.join(here, "in", name)
         try:
             im = ImageOps.exif_transpose(Image.open(path))
+            if name.endswith((".avif", ".heic")):
+                near = os.path.join(here, "near", name + ".ppm")
+                im.convert("RGB").save(near)
+                if name.startswith("alpha"):
+                    laid_on_white(im).save(near[:-4] + ".white.ppm")
+                continue
             plain.append(row(name, im.convert("RGB")))
             white.append(row(name, im.convert("RGB") if im.mode == "RGB" else laid_on_white(im)))
         except Exception as why:
@@ -100,7 +138,8 @@ def table():
 
 
 if __name__ == "__main__":
-    os.makedirs(os.path.join(here, "in"), exist_ok=True)
+    for folder in ("in", "near"):
+        os.makedirs(os.path.join(here, folder), exist_ok=True)
     for name in sys.argv[1:] or MAKERS:
         MAKERS[name]()
     table()
