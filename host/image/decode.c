@@ -15,7 +15,7 @@
 static vt_decode_fn *const decoders[VT_CODECS] = {
     [VT_CODEC_JPEG] = vt_decode_jpeg, [VT_CODEC_PNG] = vt_decode_png,
     [VT_CODEC_BMP] = vt_decode_bmp,   [VT_CODEC_PSD] = vt_decode_psd,
-    [VT_CODEC_PNM] = vt_decode_pnm,
+    [VT_CODEC_PNM] = vt_decode_pnm,   [VT_CODEC_TGA] = vt_decode_tga,
 #ifdef VT_WITH_WEBP
     [VT_CODEC_WEBP] = vt_decode_webp,
 #endif

@@ -15,7 +15,7 @@ typedef vitcl_status vt_decode_fn(vt_picture *out, unsigned *orientation,
                                   const uint8_t *data, size_t size,
                                   bool on_white, const char *name);
 vt_decode_fn vt_decode_jpeg, vt_decode_png, vt_decode_bmp, vt_decode_psd,
-    vt_decode_pnm;
+    vt_decode_pnm, vt_decode_tga;
 /* Of vitcl-decode-all, each in builds that have its library. */
 vt_decode_fn vt_decode_webp, vt_decode_gif, vt_decode_tiff, vt_decode_heif,
     vt_decode_raw;

@@ -14,6 +14,10 @@ static const vt_kind formats[] = {
     {MAGIC(0, "\x89PNG\r\n\x1a\n"), "PNG", VT_CODEC_PNG},
     {MAGIC(0, "BM"), "BMP", VT_CODEC_BMP},
     {MAGIC(0, "8BPS"), "PSD", VT_CODEC_PSD},
+    {MAGIC(0, "P1"), "PBM", VT_CODEC_PNM},
+    {MAGIC(0, "P2"), "PGM", VT_CODEC_PNM},
+    {MAGIC(0, "P3"), "PPM", VT_CODEC_PNM},
+    {MAGIC(0, "P4"), "PBM", VT_CODEC_PNM},
     {MAGIC(0, "P5"), "PGM", VT_CODEC_PNM},
     {MAGIC(0, "P6"), "PPM", VT_CODEC_PNM},
     {MAGIC(0, "GIF87a"), "GIF", VT_CODEC_GIF},
@@ -44,6 +48,22 @@ static const vt_kind formats[] = {
     {MAGIC(0, "\xff\x0a"), "JPEG XL", VT_CODEC_NONE},
 };
 
+static const vt_kind tga = {MAGIC(0, ""), "TGA", VT_CODEC_TGA};
+
+/* TGA has no magic number: is this a header that a decoder could use? */
+static bool is_tga(const uint8_t *d, size_t size)
+{
+    const unsigned kind = size < 18 ? 0 : d[2] & ~8u,
+                   depth = size < 18 ? 0 : d[16];
+    const bool colour = depth == 16 || depth == 24 || depth == 32;
+
+    if (size < 18 || d[1] > 1 || (d[12] | d[13]) == 0 || (d[14] | d[15]) == 0 ||
+        d[17] & 0xc0 || (d[1] == 1 && d[7] != 16 && d[7] != 24 && d[7] != 32))
+        return false;
+    return (kind == 1 && d[1] == 1 && depth == 8) || (kind == 2 && colour) ||
+           (kind == 3 && (depth == 8 || depth == 16));
+}
+
 const vt_kind *vt_kind_of(const uint8_t *data, size_t size)
 {
     for (size_t i = 0; i < VT_COUNT(formats); i++) {
@@ -53,7 +73,7 @@ const vt_kind *vt_kind_of(const uint8_t *data, size_t size)
             memcmp(data + f->at, f->magic, f->length) == 0)
             return f;
     }
-    return NULL;
+    return is_tga(data, size) ? &tga : NULL;
 }
 
 bool vt_kind_is_extra(const vt_kind *format)

@@ -101,7 +101,124 @@ def heif():
     put("cut.heic", whole[:len(whole) // 2])
 
 
-MAKERS = {"webp": webp, "heif": heif}
+# ---- GIF
+def lzw(indices, bits):
+    """Codes of one size, with a clear before the table grows: any decoder's."""
+    clear, width = 1 << bits, bits + 1
+    codes, since = [clear], 0
+    for i in indices:
+        if since == clear - 2:
+            codes.append(clear)
+            since = 0
+        codes.append(i)
+        since += 1
+    codes.append(clear + 1)
+    out, acc, n = bytearray(), 0, 0
+    for c in codes:
+        acc |= c << n
+        n += width
+        while n >= 8:
+            out.append(acc & 255)
+            acc >>= 8
+            n -= 8
+    out.append(acc & 255)
+    blocks = b"".join(bytes([len(out[i:i + 255])]) + bytes(out[i:i + 255])
+                      for i in range(0, len(out), 255))
+    return bytes([bits]) + blocks + b"\0"
+
+
+def gif_file(screen, frames, palette=b"", background=0):
+    """frames: (left, top, w, h, indices, local palette, interlaced, transparent)"""
+    def packed(p):
+        return 0x80 | (len(p) // 3).bit_length() - 2 if p else 0
+    out = b"GIF89a" + struct.pack("<HHBBB", *screen, packed(palette) | 0x70, background, 0) + palette
+    for left, top, w, h, indices, local, interlaced, transparent in frames:
+        if transparent is not None:
+            out += b"\x21\xf9\x04" + bytes([1, 0, 0, transparent]) + b"\0"
+        out += b"\x21\xfe\x05hello\0"
+        out += b"," + struct.pack("<HHHHB", left, top, w, h, packed(local) | (0x40 if interlaced else 0)) + local
+        out += lzw(indices, 4)
+    return out + b";"
+
+
+def gif():
+    im = scene(37, 29).quantize(16)
+    put("pillow.gif", saved(im, "GIF"))
+    put("interlaced.gif", saved(im, "GIF", interlace=1))
+    put("animated.gif", saved(im, "GIF", save_all=True, append_images=[im.rotate(180)], duration=50))
+    put("grey.gif", saved(scene(20, 10).convert("L"), "GIF"))
+    colours = bytes((7 * i * i + 31 * i) % 256 for i in range(48))
+    other = bytes((11 * i * i + 3 * i + 90) % 256 for i in range(48))
+    some = [(3 * i + i // 7) % 16 for i in range(17 * 13)]
+    put("local.gif", gif_file((17, 13), [(0, 0, 17, 13, some, other, False, None)], colours))
+    put("transparent.gif", gif_file((17, 13), [(0, 0, 17, 13, some, b"", False, 5)], colours))
+    put("smaller.gif", gif_file((30, 25), [(4, 7, 17, 13, some, b"", False, None)], colours, 3))
+    put("smaller_transparent.gif", gif_file((30, 25), [(4, 7, 17, 13, some, b"", True, 5)], colours, 3))
+    put("beyond.gif", gif_file((10, 8), [(4, 7, 17, 13, some, b"", True, None)], colours))
+    put("no_palette.gif", gif_file((17, 13), [(0, 0, 17, 13, some, b"", False, None)]))
+    put("few_colours.gif", gif_file((17, 13), [(0, 0, 17, 13, some, b"", False, None)], colours[:24]))
+    whole = saved(im, "GIF")
+    put("cut.gif", whole[:len(whole) // 2])
+    put("empty.gif", gif_file((17, 13), [], colours))
+
+
+# ---- TGA
+def tga_file(kind, w, h, depth, body, flags=0x20, palette=b"", first=0, map_depth=0, ident=b""):
+    count = len(palette) * 8 // map_depth if map_depth else 0
+    return struct.pack("<BBBHHBHHHHBB", len(ident), 1 if map_depth else 0, kind, first, count,
+                       map_depth, 0, 0, w, h, depth, flags) + ident + palette + body
+
+
+def tga():
+    im = scene(21, 17)
+    rgba = with_alpha(im)
+    for name, picture in (("rgb", im), ("rgba", rgba), ("grey", im.convert("L")),
+                          ("palette", im.quantize(60)), ("grey_alpha", rgba.convert("LA"))):
+        put(name + ".tga", saved(picture, "TGA"))
+        put(name + "_packed.tga", saved(picture, "TGA", compression="tga_rle"))
+    put("from_below.tga", saved(im, "TGA", orientation=-1))
+    body = bytes((5 * i * i + 17 * i) % 256 for i in range(13 * 9 * 2))
+    put("rgb16.tga", tga_file(2, 13, 9, 16, body))
+    put("from_right.tga", tga_file(3, 13, 9, 8, body, 0x30, ident=b"a name"))
+    put("from_corner.tga", tga_file(3, 13, 9, 8, body, 0x10))
+    colours = bytes((7 * i * i + 31 * i) % 256 for i in range(240))
+    numbers = bytes(b % 60 for b in body)
+    put("palette16.tga", tga_file(1, 13, 9, 8, numbers, palette=colours[:120], map_depth=16))
+    put("palette32.tga", tga_file(1, 13, 9, 8, numbers, palette=colours, map_depth=32))
+    put("palette_from_7.tga", tga_file(1, 13, 9, 8, bytes(7 + b % 53 for b in body), palette=colours[:159], first=7, map_depth=24))
+    put("cut.tga", tga_file(2, 13, 9, 24, body))
+    put("cut_packed.tga", tga_file(10, 13, 9, 24, body[:9]))
+
+
+# ---- PBM, PGM, PPM
+def pnm():
+    im = scene(13, 9)
+    grey = im.convert("L")
+    values = list(grey.tobytes())
+    text = lambda v: b" ".join(b"%d" % x for x in v)
+    put("p1.pbm", b"P1\n# a comment\n13 9\n" + b"".join(b"%d" % (x > 99) for x in values))
+    put("p1_spaces.pbm", b"P1 13 9\n" + text(x > 99 for x in values) + b"\n# the end\n")
+    put("p4.pbm", saved(im.convert("1"), "PPM"))
+    put("p2.pgm", b"P2\n13 9 255\n" + text(values) + b"\n")
+    put("p2_of_15.pgm", b"P2\n13 9\n15\n" + text(x // 17 for x in values) + b" ")
+    put("p2_of_1000.pgm", b"P2\n13 9\n1000\n" + text(x // 64 for x in values) + b" ")
+    put("p3.ppm", b"P3 13 9 # a comment\n255\n" + text(im.tobytes()) + b"\n")
+    put("p3_of_7.ppm", b"P3 13 9 7\n" + text(x // 37 for x in im.tobytes()) + b"\n")
+    put("p3_of_65535.ppm", b"P3 13 9 65535\n" + text(x * 211 for x in im.tobytes()) + b"\n")
+    put("p5_of_100.pgm", b"P5 13 9 100\n" + bytes(x * 100 // 255 for x in values))
+    put("p5_above.pgm", b"P5 13 9 100\n" + bytes(values))
+    put("p5_of_65535.pgm", b"P5 13 9 65535\n" + b"".join(struct.pack(">H", x * 2) for x in values))
+    put("p5_of_4095.pgm", b"P5 13 9 4095\n" + b"".join(struct.pack(">H", x // 16) for x in values))
+    put("p6_of_31.ppm", b"P6 13 9 31\n" + bytes(x // 8 for x in im.tobytes()))
+    put("p6_of_1023.ppm", b"P6 13 9 1023\n" + b"".join(struct.pack(">H", x * 4) for x in im.tobytes()))
+    put("p6_of_65535.ppm", b"P6 13 9 65535\n" + b"".join(struct.pack(">H", x * 257) for x in im.tobytes()))
+    put("cut_text.pgm", b"P2\n13 9 255\n" + text(values[:-1]) + b"\n")
+    put("cut_bits.pbm", b"P4\n13 9\n" + bytes(17))
+    put("cut_wide.ppm", b"P6 13 9 65535\n" + bytes(13 * 9 * 6 - 1))
+    put("too_much.pgm", b"P2 3 1 255\n1 2 256\n")
+
+
+MAKERS = {"webp": webp, "heif": heif, "gif": gif, "tga": tga, "pnm": pnm}
 
 
 def row(name, im):
