@@ -14,7 +14,7 @@ white.tsv       the same with what is transparent laid on white, as transformers
 near/           for lossy AVIF and HEIC, whose pixels depend on the decoder: the
                 RGB bytes as PPM, of Pillow and pillow-heif
 """
-import hashlib, io, os, struct, sys
+import hashlib, io, os, struct, sys, zlib
 import numpy as np
 from PIL import Image, ImageOps, ImageSequence
 
@@ -162,6 +162,105 @@ def gif():
     put("empty.gif", gif_file((17, 13), [], colours))
 
 
+# ---- TIFF
+def tiff_file(order, tags, strips, strips_tag=273, counts_tag=279):
+    """tags: {number: (type, values)}; strips: the pixel data"""
+    sizes = {1: ("B", 1), 2: ("B", 1), 3: ("H", 2), 4: ("I", 4), 7: ("B", 1)}
+    data, offsets = b"", []
+    head = 8
+    for body in strips:
+        offsets.append(head + len(data))
+        data += body + b"\0" * (len(body) % 2)
+    tags = dict(tags)
+    tags[strips_tag] = (4, offsets)
+    tags[counts_tag] = (4, [len(b) for b in strips])
+    at = head + len(data)
+    extra_at = at + 2 + 12 * len(tags) + 4
+    entries, extra = b"", b""
+    for number in sorted(tags):
+        kind, values = tags[number]
+        code, _ = sizes[kind]
+        raw = struct.pack(order + "%d%s" % (len(values), code), *values)
+        if len(raw) <= 4:
+            field = raw.ljust(4, b"\0")
+        else:
+            field = struct.pack(order + "I", extra_at + len(extra))
+            extra += raw + b"\0" * (len(raw) % 2)
+        entries += struct.pack(order + "HHI", number, kind, len(values)) + field
+    magic = b"II*\0" if order == "<" else b"MM\0*"
+    return (magic + struct.pack(order + "I", at) + data +
+            struct.pack(order + "H", len(tags)) + entries + struct.pack(order + "I", 0) + extra)
+
+
+def baseline(w, h, bits, photometric, samples=1, **more):
+    """Tags of a picture in one strip; more: e.g. t338=(3, [1])"""
+    tags = {256: (4, [w]), 257: (4, [h]), 258: (3, [bits] * samples), 259: (3, [1]),
+            262: (3, [photometric]), 277: (3, [samples]), 278: (4, [h])}
+    tags.update({int(k[1:]): v for k, v in more.items()})
+    return tags
+
+
+def tiff():
+    import tifffile
+    im = scene(37, 29)
+    rgba = with_alpha(im)
+    grey = im.convert("L")
+    a = np.asarray(im)
+    for compression in ("raw", "tiff_lzw", "tiff_adobe_deflate", "packbits", "jpeg", "zstd"):
+        put("rgb_%s.tif" % compression, saved(im, "TIFF", compression=compression))
+    put("grey_jpeg.tif", saved(grey, "TIFF", compression="jpeg"))
+    for compression in ("raw", "group3", "group4"):
+        put("bits_%s.tif" % compression, saved(im.convert("1"), "TIFF", compression=compression))
+    put("palette.tif", saved(im.quantize(77), "TIFF", compression="tiff_lzw"))
+    put("rgba.tif", saved(rgba, "TIFF"))
+    put("grey_alpha.tif", saved(rgba.convert("LA"), "TIFF"))
+    put("cmyk.tif", saved(im.convert("CMYK"), "TIFF", compression="tiff_lzw"))
+    put("pages.tif", saved(im, "TIFF", save_all=True, append_images=[im.rotate(180)]))
+    for n in (3, 5, 8):
+        put("turned%d.tif" % n, saved(im, "TIFF", tiffinfo={274: n}, compression="tiff_lzw"))
+
+    def tifffiled(name, array, **k):
+        b = io.BytesIO(); tifffile.imwrite(b, array, **k); put(name, b.getvalue())
+    y, x = np.mgrid[0:29, 0:37]
+    wide = (a.astype(np.uint16) * 257 + 13)
+    tifffiled("tiles.tif", np.tile(a, (2, 2, 1)), tile=(32, 48), photometric="rgb", compression="zlib")
+    tifffiled("tiles_planar.tif", np.moveaxis(a, -1, 0), tile=(16, 16), photometric="rgb", planarconfig="separate")
+    tifffiled("planar.tif", np.moveaxis(a, -1, 0), photometric="rgb", planarconfig="separate", compression="zlib")
+    tifffiled("strips.tif", a, photometric="rgb", rowsperstrip=4, compression="zlib", predictor=True)
+    tifffiled("big_endian.tif", a, photometric="rgb", byteorder=">")
+    tifffiled("rgb16.tif", wide, photometric="rgb")
+    tifffiled("rgb16_big_endian.tif", wide, photometric="rgb", byteorder=">", compression="zlib")
+    tifffiled("grey16.tif", (x * 7 + y * 3).astype(np.uint16), photometric="minisblack")
+    tifffiled("grey16_big_endian.tif", (x * 7 + y * 3).astype(np.uint16), photometric="minisblack", byteorder=">")
+    tifffiled("grey16_white.tif", (x * 7 + y * 3).astype(np.uint16), photometric="miniswhite")
+    tifffiled("grey_white.tif", (x * 5 + y).astype(np.uint8), photometric="miniswhite")
+    tifffiled("signed16.tif", (x * 9 - y * 3 - 20).astype(np.int16), photometric="minisblack")
+    tifffiled("signed32.tif", (x * 9 - y * 3 - 20).astype(np.int32), photometric="minisblack")
+    tifffiled("float.tif", (x * 9.3 - y * 3.1 - 20).astype(np.float32), photometric="minisblack")
+    tifffiled("bigtiff.tif", a, photometric="rgb", bigtiff=True)
+    packed = bytes((5 * i * i + 17 * i + i // 9) % 256 for i in range(10000))
+    for bits in (1, 2, 4):
+        stride = (21 * bits + 7) // 8
+        for photometric in (0, 1):
+            put("bits%d_%d.tif" % (bits, photometric),
+                tiff_file("<>"[bits == 2], baseline(21, 15, bits, photometric), [packed[:stride * 15]]))
+        colours = [(i * 7919) % 65536 for i in range(3 << bits)]
+        put("palette%d.tif" % bits,
+            tiff_file("<", baseline(21, 15, bits, 3, t320=(3, colours)), [packed[:stride * 15]]))
+    put("fill_order.tif", tiff_file("<", baseline(21, 15, 1, 1, t266=(3, [2])), [packed[:45]]))
+    put("bits12.tif", tiff_file("<", baseline(20, 15, 12, 1), [packed[:450]]))
+    put("associated.tif", tiff_file("<", baseline(20, 15, 8, 2, 4, t338=(3, [1])), [packed[:1200]]))
+    put("unspecified.tif", tiff_file("<", baseline(20, 15, 8, 2, 4, t338=(3, [0])), [packed[:1200]]))
+    put("rgba16.tif", tiff_file(">", baseline(20, 15, 16, 2, 4, t338=(3, [2])), [packed[:2400]]))
+    put("cmyk16.tif", tiff_file("<", baseline(20, 15, 16, 5, 4), [packed[:2400]]))
+    put("xmp6.tif", tiff_file("<", baseline(20, 15, 8, 1, t700=(1, list(b'<x tiff:Orientation="6"/>'))), [packed[:300]]))
+    put("ycc.tif", tiff_file("<", baseline(20, 16, 8, 6, 3, t259=(3, [8]), t530=(3, [2, 2])),
+                             [zlib.compress(packed[:480])]))
+    whole = saved(im, "TIFF", compression="tiff_lzw")
+    put("cut_rows.tif", tiff_file("<", baseline(21, 15, 8, 1), [packed[:200]]))
+    put("cut.tif", whole[:len(whole) // 2])
+
+
 # ---- TGA
 def tga_file(kind, w, h, depth, body, flags=0x20, palette=b"", first=0, map_depth=0, ident=b""):
     count = len(palette) * 8 // map_depth if map_depth else 0
@@ -218,7 +317,7 @@ def pnm():
     put("too_much.pgm", b"P2 3 1 255\n1 2 256\n")
 
 
-MAKERS = {"webp": webp, "heif": heif, "gif": gif, "tga": tga, "pnm": pnm}
+MAKERS = {"webp": webp, "heif": heif, "gif": gif, "tiff": tiff, "tga": tga, "pnm": pnm}
 
 
 def row(name, im):
