@@ -110,6 +110,8 @@ static vitcl_status decode(vt_picture *out, const void *bytes, size_t size,
     if (size == 0)
         return vt_fail(VITCL_ECORRUPT, "%s: the file is empty", name);
     format = vt_kind_of(bytes, size);
+    if (format && format->codec == VT_CODEC_TIFF && vt_tiff_is_raw(bytes, size))
+        format = &vt_kind_raw;
     fill = format ? decoders[format->codec] : NULL;
     if (!fill)
         return unsupported(format, name);

@@ -41,6 +41,8 @@ vitcl_status vt_picture_new(vt_picture *out, uint32_t width, uint32_t height,
 unsigned vt_exif_orientation(const uint8_t *tiff, size_t size);
 unsigned vt_exif_hex_orientation(const uint8_t *text, size_t size);
 unsigned vt_xmp_orientation(const uint8_t *text, size_t size);
+/* Is this TIFF a camera's RAW file? */
+bool vt_tiff_is_raw(const uint8_t *tiff, size_t size);
 
 /* ---- resize.c ---- */
 /* A part of vt_resize()'s result: columns x to x + w and rows y to y + h of the

@@ -42,6 +42,48 @@ unsigned vt_exif_orientation(const uint8_t *tiff, size_t size)
     return orientation;
 }
 
+bool vt_tiff_is_raw(const uint8_t *tiff, size_t size)
+{
+    enum {
+        SUBFILE = 254,
+        COMPRESSION = 259,
+        COLOUR = 262,
+        PARTS = 330,
+        DNG = 50706
+    };
+    bool reduced = false, parts = false;
+    uint32_t at, n;
+    bool big;
+
+    if (size < 10 || vt_number(tiff + 2, 2, tiff[0] == 'M') != 42)
+        return false;
+    big = tiff[0] == 'M';
+    if (memcmp(tiff + 8, "CR", 2) == 0) /* Canon CR2 */
+        return true;
+    at = vt_number(tiff + 4, 4, big);
+    if (at > size || size - at < 2)
+        return false;
+    n = vt_number(tiff + at, 2, big);
+    for (size_t p = (size_t)at + 2; n > 0 && p + ENTRY <= size;
+         p += ENTRY, n--) {
+        const uint32_t tag = vt_number(tiff + p, 2, big);
+        const uint32_t value = vt_number(
+            tiff + p + 8, vt_number(tiff + p + 2, 2, big) == 3 ? 2 : 4, big);
+
+        if (tag == DNG)
+            return true;
+        if (tag == COMPRESSION && /* Sony, Samsung, Nikon, Pentax */
+            (value == 32767 || value == 32770 || value == 34713 ||
+             value == 65535))
+            return true;
+        if (tag == COLOUR && (value == 32803 || value == 34892))
+            return true; /* a colour filter array, or linear raw */
+        reduced = reduced || (tag == SUBFILE && value & 1);
+        parts = parts || tag == PARTS;
+    }
+    return reduced && parts; /* a preview, the picture is elsewhere */
+}
+
 static int hex_digit(uint8_t c)
 {
     if (c >= '0' && c <= '9')

@@ -48,6 +48,7 @@ static const vt_kind formats[] = {
     {MAGIC(0, "\xff\x0a"), "JPEG XL", VT_CODEC_NONE},
 };
 
+const vt_kind vt_kind_raw = {MAGIC(0, ""), "RAW", VT_CODEC_RAW};
 static const vt_kind tga = {MAGIC(0, ""), "TGA", VT_CODEC_TGA};
 
 /* TGA has no magic number: is this a header that a decoder could use? */

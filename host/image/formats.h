@@ -37,6 +37,8 @@ typedef struct vt_kind {
 enum { VT_FORMAT_BYTES = 32 };
 /* NULL: unknown. */
 const vt_kind *vt_kind_of(const uint8_t *data, size_t size);
+/* What a TIFF is that vt_tiff_is_raw(). */
+extern const vt_kind vt_kind_raw;
 /* Is this format read by vitcl-decode-all alone? */
 bool vt_kind_is_extra(const vt_kind *format);
 /* The library that reads it, NULL: one that every build has. */

@@ -163,33 +163,32 @@ def gif():
 
 
 # ---- TIFF
-def tiff_file(order, tags, strips, strips_tag=273, counts_tag=279):
-    """tags: {number: (type, values)}; strips: the pixel data"""
-    sizes = {1: ("B", 1), 2: ("B", 1), 3: ("H", 2), 4: ("I", 4), 7: ("B", 1)}
-    data, offsets = b"", []
-    head = 8
-    for body in strips:
-        offsets.append(head + len(data))
-        data += body + b"\0" * (len(body) % 2)
-    tags = dict(tags)
-    tags[strips_tag] = (4, offsets)
-    tags[counts_tag] = (4, [len(b) for b in strips])
-    at = head + len(data)
+def directory(order, tags, at):
+    """tags: {number: (type, values)}, as it stands in a file from `at` on"""
+    codes = {1: "B", 2: "B", 3: "H", 4: "I", 7: "B"}
     extra_at = at + 2 + 12 * len(tags) + 4
     entries, extra = b"", b""
     for number in sorted(tags):
         kind, values = tags[number]
-        code, _ = sizes[kind]
-        raw = struct.pack(order + "%d%s" % (len(values), code), *values)
-        if len(raw) <= 4:
-            field = raw.ljust(4, b"\0")
+        body = struct.pack(order + "%d%s" % (len(values), codes[kind]), *values)
+        if len(body) <= 4:
+            field = body.ljust(4, b"\0")
         else:
             field = struct.pack(order + "I", extra_at + len(extra))
-            extra += raw + b"\0" * (len(raw) % 2)
+            extra += body + b"\0" * (len(body) % 2)
         entries += struct.pack(order + "HHI", number, kind, len(values)) + field
+    return struct.pack(order + "H", len(tags)) + entries + struct.pack(order + "I", 0) + extra
+
+
+def tiff_file(order, tags, strips):
+    data, offsets = b"", []
+    for body in strips:
+        offsets.append(8 + len(data))
+        data += body + b"\0" * (len(body) % 2)
+    at = 8 + len(data)
     magic = b"II*\0" if order == "<" else b"MM\0*"
-    return (magic + struct.pack(order + "I", at) + data +
-            struct.pack(order + "H", len(tags)) + entries + struct.pack(order + "I", 0) + extra)
+    tags = {**tags, 273: (4, offsets), 279: (4, [len(b) for b in strips])}
+    return magic + struct.pack(order + "I", at) + data + directory(order, tags, at)
 
 
 def baseline(w, h, bits, photometric, samples=1, **more):
@@ -261,6 +260,35 @@ def tiff():
     put("cut.tif", whole[:len(whole) // 2])
 
 
+# ---- RAW
+def dng(turned, order="<"):
+    """A JPEG as preview, a sensor's 16-bit numbers as the picture."""
+    preview = saved(scene(160, 120), "JPEG", quality=85)
+    w, h = 640, 480
+    sensor = struct.pack(order + "%dH" % (w * h), *([700] * (w * h)))
+    inner = baseline(w, h, 16, 32803, t254=(4, [0]), t33421=(3, [2, 2]), t33422=(1, [0, 1, 1, 2]))
+    first = 8 + len(preview) + len(preview) % 2
+    outer = baseline(160, 120, 8, 6, 3, t254=(4, [1]), t259=(3, [7]), t274=(3, [turned]),
+                     t271=(2, list(b"Maker\0")), t272=(2, list(b"Model\0")),
+                     t50706=(1, [1, 4, 0, 0]), t50708=(2, list(b"Maker Model\0")))
+    deflated = zlib.compress(sensor, 9)
+    inner[259] = (3, [8])
+    body = preview + b"\0" * (len(preview) % 2) + deflated + b"\0" * (len(deflated) % 2)
+    inner[273], inner[279] = (4, [first]), (4, [len(deflated)])
+    at = 8 + len(body)
+    part = directory(order, inner, at)
+    outer[273], outer[279], outer[330] = (4, [8]), (4, [len(preview)]), (4, [at])
+    magic = b"II*\0" if order == "<" else b"MM\0*"
+    start = at + len(part)
+    return magic + struct.pack(order + "I", start) + body + part + directory(order, outer, start)
+
+
+def raw():
+    put("preview1.dng", dng(1))
+    put("preview6.dng", dng(6, ">"))
+    put("preview8.dng", dng(8))
+
+
 # ---- TGA
 def tga_file(kind, w, h, depth, body, flags=0x20, palette=b"", first=0, map_depth=0, ident=b""):
     count = len(palette) * 8 // map_depth if map_depth else 0
@@ -317,7 +345,7 @@ def pnm():
     put("too_much.pgm", b"P2 3 1 255\n1 2 256\n")
 
 
-MAKERS = {"webp": webp, "heif": heif, "gif": gif, "tiff": tiff, "tga": tga, "pnm": pnm}
+MAKERS = {"webp": webp, "heif": heif, "gif": gif, "tiff": tiff, "raw": raw, "tga": tga, "pnm": pnm}
 
 
 def row(name, im):
@@ -337,7 +365,11 @@ def table():
     for name in sorted(os.listdir(os.path.join(here, "in"))):
         path = os.path.join(here, "in", name)
         try:
-            im = ImageOps.exif_transpose(Image.open(path))
+            im = Image.open(path)
+            if name.endswith(".dng"): # the preview, turned as the file says
+                im = Image.open(io.BytesIO(open(path, "rb").read()[8:]))
+                im.getexif()[0x112] = int(name[7])
+            im = ImageOps.exif_transpose(im)
             if name.endswith((".avif", ".heic")):
                 near = os.path.join(here, "near", name + ".ppm")
                 im.convert("RGB").save(near)
