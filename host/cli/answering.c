@@ -16,13 +16,20 @@ int answering_open(answering *w, const char *const *keep)
     model_options common = *w->common;
     vitcl_device_info info = {.size = sizeof info};
     uint32_t batch;
-    int code = open_model(&w->device, &w->model, &common);
+    int code;
+
+    w->start = now();
+    if (w->pictures->deep && w->pictures->flat)
+        return usage("--recursive and --no-recursive contradict each other");
+    if (w->pictures->quiet)
+        be_quiet();
+    code = open_model(&w->device, &w->model, &common);
 
     if (code != EXIT_OK)
         return code;
     if (vitcl_device_describe(&info, w->device) != VITCL_OK)
         return failed();
-    w->batches = batches_open(w->operands, w->nul);
+    w->batches = batches_open(w->operands, w->pictures);
     if (!w->batches)
         return EXIT_FAILED;
     batch = batches_batch(w->batches, strcmp(info.type, "cpu") == 0 ? 8 : 32);
@@ -65,6 +72,27 @@ static int answer_one(answering *w, const answer *given)
     return EXIT_OK;
 }
 
+/* The last line: for people, where there was more than they see at a glance. */
+static void summarise(const answering *w, uint64_t done)
+{
+    const uint64_t bad = batches_failures(w->batches),
+                   skipped = batches_skipped(w->batches), good = done - bad;
+
+    if (is_quiet() ||
+        !(w->pictures->summary || (done > 1 && is_terminal(stderr))))
+        return;
+    fprintf(stderr, "%llu picture%s %s", (unsigned long long)good, plural(good),
+            w->done);
+    if (bad)
+        fprintf(stderr, ", %llu could not be read (listed above)",
+                (unsigned long long)bad);
+    if (skipped)
+        fprintf(stderr, ", %llu skipped", (unsigned long long)skipped);
+    if (batches_cut(w->batches))
+        fprintf(stderr, ", stopped before the last");
+    fprintf(stderr, "; %.1f s\n", now() - w->start);
+}
+
 static int work_through(answering *w, progress *bar)
 {
     const answer *found;
@@ -89,6 +117,7 @@ static int work_through(answering *w, progress *bar)
         progress_show(bar, done, NULL);
     }
     progress_clear(bar);
+    summarise(w, done);
     return code == EXIT_OK ? batches_broken(w->batches) : code;
 }
 
@@ -99,7 +128,7 @@ int answering_run(answering *w)
 
     catch_stop();
     say_model(w->common);
-    progress_start(&bar, "pictures", batches_total(w->operands));
+    progress_start(&bar, "pictures", batches_total(w->operands, w->pictures));
     code = work_through(w, &bar);
     if (code == EXIT_OK && batches_cut(w->batches))
         code = EXIT_STOPPED;

@@ -77,6 +77,9 @@ bool is_terminal(FILE *f);
 /* -v: from now on the library's log goes to stderr. */
 void be_verbose(void);
 bool is_verbose(void);
+/* --quiet: no progress and no notes from now on, only results and errors. */
+void be_quiet(void);
+bool is_quiet(void);
 
 /* ---- results (out.c) ---- */
 
@@ -189,6 +192,21 @@ typedef struct model_options {
 #define OPT_CLASSES_BY(T)                                                      \
     OPT_ROW(T, 0, "classes-by", OPT_CHOICE, "name|number",                     \
             "match classes by name (default) or number", by)
+/* T has a picture_options `pictures`. */
+#define OPT_PICTURES(T)                                                        \
+    OPT_ROW(T, 'r', "recursive", OPT_FLAG, NULL,                               \
+            "read the folders in folders, too (default)", pictures.deep),      \
+        OPT_ROW(T, 0, "no-recursive", OPT_FLAG, NULL,                          \
+                "read only the named folders, not those in them",              \
+                pictures.flat),                                                \
+        OPT_ROW(T, '0', "null", OPT_FLAG, NULL,                                \
+                "paths on stdin end with NUL, not newline", pictures.nul),     \
+        OPT_ROW(T, 0, "summary", OPT_FLAG, NULL,                               \
+                "end with a line that counts the pictures, also in a pipe",    \
+                pictures.summary),                                             \
+        OPT_ROW(T, 'q', "quiet", OPT_FLAG, NULL,                               \
+                "no progress, notes or summary: only answers and errors",      \
+                pictures.quiet)
 #define OPT_DONE                                                               \
     {                                                                          \
         0, NULL, OPT_FLAG, NULL, NULL, 0                                       \
@@ -243,16 +261,23 @@ bool hub_find(hub_snapshot *out, char why[HUB_WHY], const char *cache,
 
 /* ---- pictures (picture_paths.c, picture_batches.c) ---- */
 
+typedef struct picture_options {
+    bool nul;        /* a list on stdin ends its paths with NUL */
+    bool deep, flat; /* --recursive, --no-recursive */
+    bool summary, quiet;
+} picture_options;
 typedef struct picture_paths picture_paths;
 /* The paths of operands in order: files, the files in folders (sorted), "-": a
  * list on stdin, one per line or NUL-terminated. */
-picture_paths *paths_open(const words *operands, bool nul);
+picture_paths *paths_open(const words *operands, const picture_options *how);
 /* NULL at the end. *error: NULL, or why this path is no picture, or why the end
  * is early. Both are valid until the next call. */
 const char *paths_next(picture_paths *s, const char **error);
 /* Waits for paths_next() to have a path at once: for `ms` at most, -1: as long
  * as it takes. Only a list on stdin makes it wait. */
 bool paths_ready(picture_paths *s, int ms);
+/* How many files in folders were no pictures, up to here. */
+uint64_t paths_skipped(const picture_paths *s);
 void paths_close(picture_paths *s);
 
 typedef struct answer {
@@ -261,7 +286,8 @@ typedef struct answer {
     uint32_t row;
 } answer;
 typedef struct picture_batches picture_batches;
-picture_batches *batches_open(const words *operands, bool nul);
+picture_batches *batches_open(const words *operands,
+                              const picture_options *how);
 /* A batch size for these pictures: `most`, or less for few pictures, and for a
  * list that is written slowly. */
 uint32_t batches_batch(picture_batches *f, uint32_t most);
@@ -274,10 +300,11 @@ int batches_start(picture_batches *f, vitcl_session *session);
 uint32_t batches_next(const answer **answers, const uint8_t **rgb,
                       uint32_t *rows, picture_batches *f);
 /* How many pictures there are, for a progress bar on stderr; 0: unknown. */
-uint64_t batches_total(const words *operands);
+uint64_t batches_total(const words *operands, const picture_options *how);
 /* After the end: EXIT_FAILED if it was early; prints why. */
 int batches_broken(const picture_batches *f);
 uint64_t batches_failures(const picture_batches *f);
+uint64_t batches_skipped(const picture_batches *f);
 /* Did Ctrl-C come before the last picture? */
 bool batches_cut(const picture_batches *f);
 void batches_close(picture_batches *f);
@@ -293,7 +320,9 @@ void say_failure(const answer *a);
 typedef struct answering {
     const model_options *common;
     const words *operands;
-    bool nul; /* a list on stdin ends its paths with NUL */
+    const picture_options *pictures;
+    const char *done; /* in the summary: "named" */
+    double start;
     vitcl_device *device;
     vitcl_model *model;
     vitcl_session *session;

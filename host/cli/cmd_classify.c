@@ -12,7 +12,8 @@
 typedef struct classify {
     model_options common;
     uint32_t k;
-    bool json, nul;
+    picture_options pictures;
+    bool json;
     const char *logits;
 } classify;
 
@@ -29,8 +30,7 @@ static const opt options[] = {
      offsetof(classify, json)},
     {0, "logits", OPT_FILE, "FILE.npy|FILE.safetensors",
      "also write logits [pictures, classes]", offsetof(classify, logits)},
-    {'0', "null", OPT_FLAG, NULL, "paths on stdin end with NUL, not newline",
-     offsetof(classify, nul)},
+    OPT_PICTURES(classify),
     OPT_DONE};
 
 typedef struct work {
@@ -156,7 +156,8 @@ static int run(void *into, const words *operands)
                      "list on standard input");
     w.on = (answering){.common = &o->common,
                        .operands = operands,
-                       .nul = o->nul,
+                       .pictures = &o->pictures,
+                       .done = "named",
                        .tensor = "logits",
                        .print = print,
                        .context = &w};

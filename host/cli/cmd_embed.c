@@ -10,7 +10,8 @@
 typedef struct embed {
     model_options common;
     const char *output, *what;
-    bool normalize, nul;
+    picture_options pictures;
+    bool normalize;
 } embed;
 
 static const opt options[] = {
@@ -27,8 +28,7 @@ static const opt options[] = {
                      "fewer for few)"),
     OPT_SIDES(embed),
     OPT_RUN(embed),
-    {'0', "null", OPT_FLAG, NULL, "paths on stdin end with NUL, not newline",
-     offsetof(embed, nul)},
+    OPT_PICTURES(embed),
     OPT_DONE};
 
 typedef struct work {
@@ -145,7 +145,8 @@ static int run(void *into, const words *operands)
                      "list on standard input");
     w.on = (answering){.common = &o->common,
                        .operands = operands,
-                       .nul = o->nul,
+                       .pictures = &o->pictures,
+                       .done = "embedded",
                        .print = print,
                        .context = &w};
     code = prepare(&w);

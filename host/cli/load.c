@@ -152,7 +152,7 @@ static void wait_note_begin(wait_note *p)
 {
     pthread_mutex_init(&p->lock, NULL);
     pthread_cond_init(&p->ended, NULL);
-    p->started = is_terminal(stderr) &&
+    p->started = !is_quiet() && is_terminal(stderr) &&
                  pthread_create(&p->thread, NULL, say_it_takes_long, p) == 0;
 }
 
@@ -225,6 +225,8 @@ const char *model_name(const model_options *o)
 
 void say_model(const model_options *o)
 {
+    if (is_quiet())
+        return;
     if (!o->preset && !model_word(o))
         note("no -m given: using the built-in model, which knows only "
              "CIFAR-10's "

@@ -120,7 +120,7 @@ int failed(void)
     return fail("%s", vitcl_last_error());
 }
 
-static bool verbose;
+static bool verbose, quiet;
 static double verbose_from;
 
 static void log_line(void *context, const char *line)
@@ -139,6 +139,16 @@ void be_verbose(void)
 bool is_verbose(void)
 {
     return verbose;
+}
+
+void be_quiet(void)
+{
+    quiet = true;
+}
+
+bool is_quiet(void)
+{
+    return quiet;
 }
 
 bool is_terminal(FILE *f)
@@ -241,7 +251,8 @@ double now(void)
 
 void progress_start(progress *p, const char *what, uint64_t total)
 {
-    *p = (progress){.what = what, .total = total, .on = is_terminal(stderr)};
+    *p = (progress){
+        .what = what, .total = total, .on = !quiet && is_terminal(stderr)};
     p->start = p->shown = now();
 }
 

@@ -34,7 +34,7 @@ struct picture_batches {
  * a text. */
 static const char no_memory[] = "out of memory";
 
-uint64_t batches_total(const words *operands)
+uint64_t batches_total(const words *operands, const picture_options *how)
 {
     uint64_t n = 0;
     const char *error;
@@ -43,7 +43,7 @@ uint64_t batches_total(const words *operands)
     for (size_t i = 0; i < operands->count; i++)
         if (strcmp(operands->item[i], "-") == 0)
             return 0;
-    if (!is_terminal(stderr) || !(s = paths_open(operands, false)))
+    if (how->quiet || !is_terminal(stderr) || !(s = paths_open(operands, how)))
         return 0;
     while (paths_next(s, &error))
         n++;
@@ -84,14 +84,14 @@ static const char *why(const char *path)
     return copy(text + skip);
 }
 
-picture_batches *batches_open(const words *operands, bool nul)
+picture_batches *batches_open(const words *operands, const picture_options *how)
 {
     picture_batches *f = calloc(1, sizeof *f);
 
     if (f) {
         f->cap = PEEK;
         f->queue = calloc(f->cap, sizeof *f->queue);
-        f->source = paths_open(operands, nul);
+        f->source = paths_open(operands, how);
     }
     if (!f || !f->queue || !f->source) {
         batches_close(f);
@@ -260,6 +260,11 @@ answer batches_judge(picture_batches *f, const answer *a, const float *numbers,
 uint64_t batches_failures(const picture_batches *f)
 {
     return f->failures;
+}
+
+uint64_t batches_skipped(const picture_batches *f)
+{
+    return paths_skipped(f->source);
 }
 
 void batches_close(picture_batches *f)

@@ -39,6 +39,7 @@ struct picture_paths {
     const words *operands;
     size_t at;
     int delimiter;
+    bool flat;           /* folders in folders are left out */
     bool listing;        /* reading stdin */
     bool spoilt;         /* it is not a list */
     uint64_t lines;      /* of the list */
@@ -49,9 +50,10 @@ struct picture_paths {
     int failure; /* errno */
     folder stack[DEEPEST];
     int depth;
-    void *walked;   /* tree of the folders walked below this operand */
-    uint64_t found; /* pictures in the folder of an operand */
-    char *path;     /* returned last */
+    void *walked;     /* tree of the folders walked below this operand */
+    uint64_t skipped; /* files in folders that are no pictures */
+    uint64_t found;   /* pictures in the folder of an operand */
+    char *path;       /* returned last */
     char error[256];
     bool no_memory;
 };
@@ -90,6 +92,11 @@ static void leave(picture_paths *s)
     free(f->path);
 }
 
+uint64_t paths_skipped(const picture_paths *s)
+{
+    return s->skipped;
+}
+
 void paths_close(picture_paths *s)
 {
     if (!s)
@@ -102,13 +109,14 @@ void paths_close(picture_paths *s)
     free(s);
 }
 
-picture_paths *paths_open(const words *operands, bool nul)
+picture_paths *paths_open(const words *operands, const picture_options *how)
 {
     picture_paths *s = calloc(1, sizeof *s);
 
     if (s) {
         s->operands = operands;
-        s->delimiter = nul ? '\0' : '\n';
+        s->delimiter = how->nul ? '\0' : '\n';
+        s->flat = how->flat;
         s->input = malloc(ROOM);
     }
     if (s && !s->input) {
@@ -225,10 +233,14 @@ static const char *walk(picture_paths *s, const char **error)
                 continue;
             }
             snprintf(s->error, sizeof s->error, "%s", strerror(errno));
+        } else if (S_ISDIR(st.st_mode) && s->flat) {
+            free(path);
+            continue;
         } else if (S_ISDIR(st.st_mode)) {
             if (enter(s, path, &st) || !s->error[0])
                 continue;
         } else if (!S_ISREG(st.st_mode) || !is_picture(path)) {
+            s->skipped += S_ISREG(st.st_mode);
             free(path);
             continue;
         }
