@@ -239,6 +239,12 @@ VITCL_STATUS vitcl_model_describe(vitcl_model_info *out,
 /* The short label and the longer name of a class; NULL if the file has none. */
 const char *vitcl_model_label(const vitcl_model *model, uint32_t label);
 const char *vitcl_model_name(const vitcl_model *model, uint32_t label);
+/* What a training found with held-out pictures. Logits divided by the
+ * temperature have honest probabilities; vitcl_classify() does that, and
+ * vitcl_top() does not. Answers with a probability below the threshold should
+ * not be relied on. A model that has neither, as published ones: 1 and 0. */
+float vitcl_model_temperature(const vitcl_model *model);
+float vitcl_model_threshold(const vitcl_model *model);
 void vitcl_model_free(vitcl_model *model);
 
 /* ---- sessions --------------------------------------------------------- */

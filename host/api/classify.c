@@ -52,6 +52,14 @@ static void no_answer(vitcl_status *bad, vitcl_class *best, uint32_t k,
     explain(bad, s, at, i);
 }
 
+static void calibrate(float *logits, const vitcl_session *s)
+{
+    const float temperature = vitcl_model_temperature(s->model);
+
+    for (uint32_t c = 0; temperature != 1 && c < s->classes; c++)
+        logits[c] /= temperature;
+}
+
 vitcl_status vitcl_classify(vitcl_class *top, uint32_t k,
                             vitcl_session *session, const vitcl_image *images,
                             uint32_t n)
@@ -74,9 +82,10 @@ vitcl_status vitcl_classify(vitcl_class *top, uint32_t k,
         VT_TRY(vt_session_read(s->logits, (size_t)s->batch * s->classes, s,
                                s->out.logits, now));
         for (uint32_t i = 0; i < now; i++) {
-            const float *logits = s->logits + (size_t)i * s->classes;
+            float *logits = s->logits + (size_t)i * s->classes;
             vitcl_class *best = top + (size_t)(at + i) * k;
 
+            calibrate(logits, s);
             if (vt_all_finite(logits, s->classes))
                 vitcl_top(best, k, logits, s->classes);
             else

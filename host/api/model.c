@@ -107,6 +107,16 @@ const char *vitcl_model_name(const vitcl_model *model, uint32_t label)
     return model ? vt_model_longname(model->model, label) : NULL;
 }
 
+float vitcl_model_temperature(const vitcl_model *model)
+{
+    return model ? (float)vt_model_temperature(model->model) : 1;
+}
+
+float vitcl_model_threshold(const vitcl_model *model)
+{
+    return model ? (float)vt_model_threshold(model->model) : 0;
+}
+
 void vitcl_model_free(vitcl_model *model)
 {
     if (!model || atomic_fetch_sub(&model->references, 1) > 1)

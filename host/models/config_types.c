@@ -56,6 +56,8 @@ static const field model_fields[] = {
     {"stem_layers", LIST},
     {"stem_widths", LIST},
     {"stem_block", TEXT},
+    /* vitcl's trainings */
+    {"vitcl_certainty", OBJECT},
 };
 
 static const field timm_args[] = {

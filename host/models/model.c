@@ -35,6 +35,16 @@ const char *vt_model_label(const vt_model *m, uint32_t label)
     return label < m->labels ? m->label[label] : NULL;
 }
 
+double vt_model_temperature(const vt_model *m)
+{
+    return m->temperature > 0 ? m->temperature : 1;
+}
+
+double vt_model_threshold(const vt_model *m)
+{
+    return m->threshold;
+}
+
 const char *vt_model_longname(const vt_model *m, uint32_t label)
 {
     return label < m->labels ? m->longname[label] : NULL;

@@ -127,6 +127,9 @@ const char *vt_model_type(const vt_model *m); /* HF model_type, "timm", ... */
  * is the label; it has no longer name. */
 const char *vt_model_label(const vt_model *m, uint32_t label);
 const char *vt_model_longname(const vt_model *m, uint32_t label);
+/* From the config's vitcl_certainty; 1 and 0 without it. */
+double vt_model_temperature(const vt_model *m);
+double vt_model_threshold(const vt_model *m);
 uint64_t vt_model_parameters(const vt_model *m);
 /* Multiply-accumulates of one picture, with every token in every block. */
 vitcl_status vt_model_macs(double *out, const vt_model *m, int height,

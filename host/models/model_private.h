@@ -15,6 +15,7 @@ struct vt_model {
     const char *type;
     const char **label, **longname; /* borrowed from json */
     uint32_t labels;
+    double temperature, threshold; /* 0: none */
     uint64_t parameters;
 };
 

@@ -152,6 +152,26 @@ done:
     return st;
 }
 
+/* {"temperature": T, "threshold": P}, which a training writes
+ * (train/certainty.h). Published models have none. */
+static vitcl_status read_certainty(vt_model *m)
+{
+    const vt_json *o = vt_json_get(m->json, "vitcl_certainty");
+
+    if (!o || vt_json_is_null(o))
+        return VITCL_OK;
+    if (!vt_json_number(&m->temperature, vt_json_get(o, "temperature")) ||
+        !vt_json_number(&m->threshold, vt_json_get(o, "threshold")) ||
+        !(m->temperature >= 1e-3 && m->temperature <= 1e3) ||
+        !(m->threshold >= 0 && m->threshold <= 1))
+        return vt_fail(VITCL_ECORRUPT,
+                       "%s: the config's vitcl_certainty must have a "
+                       "temperature from 0.001 to 1000 and a threshold from 0 "
+                       "to 1; correct or remove it",
+                       m->path);
+    return VITCL_OK;
+}
+
 static vitcl_status unknown_family(const char *path, const vt_json *json)
 {
     char list[192] = "";
@@ -230,6 +250,7 @@ static vitcl_status know(vt_model *m, vt_tensors *raw, bool npz)
     VT_TRY(m->arch->configure(&m->config, m->json, m->weights, m->path));
     VT_TRY(vt_model_check(m));
     VT_TRY(read_labels(m));
+    VT_TRY(read_certainty(m));
 done:
     return st;
 }
