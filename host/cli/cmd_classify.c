@@ -5,15 +5,16 @@
  * per class: picture, rank, label, name, probability, separated by tabs.
  */
 #include "cmd.h"
+#include "naming.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 typedef struct classify {
     model_options common;
     uint32_t k;
     picture_options pictures;
-    bool json;
+    double threshold;
+    bool json, csv;
     const char *logits;
 } classify;
 
@@ -28,6 +29,11 @@ static const opt options[] = {
     OPT_RUN(classify),
     {0, "json", OPT_FLAG, NULL, "one JSON object a line",
      offsetof(classify, json)},
+    {0, "csv", OPT_FLAG, NULL, "a table for spreadsheets: one row a picture",
+     offsetof(classify, csv)},
+    {0, "threshold", OPT_REAL, "P",
+     "less likely answers are \"not sure\" (default: the model's own, if any)",
+     offsetof(classify, threshold)},
     {0, "logits", OPT_FILE, "FILE.npy|FILE.safetensors",
      "also write logits [pictures, classes]", offsetof(classify, logits)},
     OPT_PICTURES(classify),
@@ -36,79 +42,31 @@ static const opt options[] = {
 typedef struct work {
     answering on;
     const classify *o;
-    uint32_t classes, k;
-    vitcl_class *top;
-    bool pretty;
+    naming naming;
+    bool pretty, told;
 } work;
 
-/* ---- printing ---- */
-
-static void print_json(const work *w, const answer *a)
+/* What the model knows, once, where an answer was not sure. say_model() lists
+ * the built-in model's classes. */
+static void say_known(work *w)
 {
-    printf("{\"picture\":");
-    json_string(a->path);
-    if (a->error) {
-        printf(",\"error\":");
-        json_string(a->error);
-        printf("}\n");
+    enum { FEW = 10 };
+    char list[512] = "", room[CLASS_ROOM];
+    const uint32_t n = w->naming.classes;
+
+    if (w->told || is_quiet() ||
+        (!w->o->common.preset && !model_word(&w->o->common)))
         return;
+    w->told = true;
+    for (uint32_t i = 0; i < n && i < FEW; i++) {
+        const char *name = naming_class(&w->naming, i, room);
+        const size_t used = strlen(list);
+
+        snprintf(list + used, sizeof list - used, "%s%.*s", i ? ", " : "",
+                 (int)strcspn(name, ","), name);
     }
-    printf(",\"top\":[");
-    for (uint32_t i = 0; i < w->k; i++) {
-        printf("%s{\"index\":%u,\"label\":", i ? "," : "", w->top[i].label);
-        json_string(vitcl_model_label(w->on.model, w->top[i].label));
-        printf(",\"name\":");
-        json_string(vitcl_model_name(w->on.model, w->top[i].label));
-        printf(",\"probability\":");
-        json_number((double)w->top[i].probability);
-        printf("}");
-    }
-    printf("]}\n");
-}
-
-static void print_tsv(const work *w, const answer *a)
-{
-    for (uint32_t i = 0; i < w->k; i++) {
-        const char *label = vitcl_model_label(w->on.model, w->top[i].label);
-
-        tsv_text(a->path);
-        printf("\t%u\t", i + 1);
-        if (label)
-            tsv_text(label);
-        else
-            printf("%u", w->top[i].label);
-        printf("\t");
-        tsv_text(vitcl_model_name(w->on.model, w->top[i].label));
-        printf("\t%.6f\n", (double)w->top[i].probability);
-    }
-}
-
-static void print_class(const work *w, const vitcl_class *c, bool brief)
-{
-    const char *name = vitcl_model_name(w->on.model, c->label);
-
-    if (!name)
-        name = vitcl_model_label(w->on.model, c->label);
-    if (name)
-        put_text(name, brief ? strcspn(name, ",") : SIZE_MAX);
-    else
-        printf("class %u", c->label);
-    printf(c->probability < 0.0095f ? " %.1f %%" : " %.0f %%",
-           100 * (double)c->probability);
-}
-
-/* The best class on one line, the other relevant ones on the next. */
-static void print_pretty(const work *w, const answer *a)
-{
-    printf("\033[1m");
-    tsv_text(a->path);
-    printf("\033[0m  ");
-    print_class(w, &w->top[0], false);
-    for (uint32_t i = 1; i < w->k && w->top[i].probability >= 0.001f; i++) {
-        printf("%s", i == 1 ? "\n    or " : ", ");
-        print_class(w, &w->top[i], true);
-    }
-    printf("\n");
+    note("not sure: the model knows %u class%s: %.480s%s", n,
+         n == 1 ? "" : "es", list, n > FEW ? ", ..." : "");
 }
 
 static void print(void *context, const answer *a, float *logits)
@@ -116,11 +74,15 @@ static void print(void *context, const answer *a, float *logits)
     work *w = context;
 
     if (!a->error)
-        vitcl_top(w->top, w->k, logits, w->classes);
+        naming_judge(&w->naming, logits);
     if (w->o->json)
-        print_json(w, a);
+        naming_json(&w->naming, a);
+    else if (w->o->csv)
+        naming_csv(&w->naming, a);
     else if (!a->error)
-        (w->pretty ? print_pretty : print_tsv)(w, a);
+        (w->pretty ? naming_pretty : naming_tsv)(&w->naming, a);
+    if (!a->error && w->pretty && !naming_sure(&w->naming))
+        say_known(w);
 }
 
 /* ---- running ---- */
@@ -128,32 +90,43 @@ static void print(void *context, const answer *a, float *logits)
 static int prepare(work *w)
 {
     vitcl_shape row = {.name = "logits", .rank = 1};
+    uint32_t classes;
     int code = answering_open(&w->on, NULL);
 
     if (code != EXIT_OK)
         return code;
-    w->classes = vitcl_session_classes(w->on.session);
-    if (!w->classes)
+    classes = vitcl_session_classes(w->on.session);
+    if (!classes)
         return fail("this model has no classifier; `vitcl embed` writes its "
                     "features");
-    w->k = w->o->k ? w->o->k : 5;
-    w->k = w->k < w->classes ? w->k : w->classes;
-    w->top = calloc(w->k, sizeof *w->top);
-    if (!w->top)
-        return fail("out of memory");
-    row.shape[0] = w->on.share = w->on.used = w->classes;
+    code = naming_open(&w->naming, w->on.model, classes, w->o->k ? w->o->k : 5,
+                       w->o->threshold);
+    if (code != EXIT_OK)
+        return code;
+    row.shape[0] = w->on.share = w->on.used = classes;
     return answering_start(&w->on, w->o->logits, &row);
+}
+
+static int check(const classify *o, const words *operands)
+{
+    if (!operands->count)
+        return usage("no pictures given; name files or folders, or - for a "
+                     "list on standard input");
+    if (o->csv && o->json)
+        return usage("--csv and --json are two formats; choose one");
+    if (o->threshold > 1)
+        return usage("--threshold must be at most 1, not %g", o->threshold);
+    return EXIT_OK;
 }
 
 static int run(void *into, const words *operands)
 {
     const classify *o = into;
-    work w = {.o = o, .pretty = is_terminal(stdout)};
-    int code;
+    work w = {.o = o, .pretty = is_terminal(stdout) && !o->json && !o->csv};
+    int code = check(o, operands);
 
-    if (!operands->count)
-        return usage("no pictures given; name files or folders, or - for a "
-                     "list on standard input");
+    if (code != EXIT_OK)
+        return code;
     w.on = (answering){.common = &o->common,
                        .operands = operands,
                        .pictures = &o->pictures,
@@ -162,10 +135,12 @@ static int run(void *into, const words *operands)
                        .print = print,
                        .context = &w};
     code = prepare(&w);
+    if (code == EXIT_OK && o->csv)
+        naming_csv_head(&w.naming);
     if (code == EXIT_OK)
         code = answering_run(&w.on);
     answering_close(&w.on);
-    free(w.top);
+    naming_close(&w.naming);
     return code;
 }
 

@@ -1,0 +1,187 @@
+/*
+ * naming.c - a picture's classes as JSON, CSV, lines of fields, and text for a
+ * terminal.
+ */
+#include "naming.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+int naming_open(naming *n, const vitcl_model *model, uint32_t classes,
+                uint32_t k, double threshold)
+{
+    *n = (naming){.model = model,
+                  .classes = classes,
+                  .k = k < classes ? k : classes,
+                  .temperature = vitcl_model_temperature(model),
+                  .threshold = threshold > 0 ? (float)threshold
+                                             : vitcl_model_threshold(model)};
+    n->top = calloc(n->k, sizeof *n->top);
+    n->scaled = calloc(classes, sizeof *n->scaled);
+    return n->top && n->scaled ? EXIT_OK : fail("out of memory");
+}
+
+void naming_close(naming *n)
+{
+    free(n->top);
+    free(n->scaled);
+}
+
+void naming_judge(naming *n, const float *logits)
+{
+    for (uint32_t c = 0; c < n->classes; c++)
+        n->scaled[c] = logits[c] / n->temperature;
+    vitcl_top(n->top, n->k, n->scaled, n->classes);
+}
+
+bool naming_doubts(const naming *n)
+{
+    return n->threshold > 0;
+}
+
+bool naming_sure(const naming *n)
+{
+    return n->top[0].probability >= n->threshold;
+}
+
+const char *naming_class(const naming *n, uint32_t label, char room[CLASS_ROOM])
+{
+    const char *name = vitcl_model_name(n->model, label);
+
+    if (!name)
+        name = vitcl_model_label(n->model, label);
+    if (!name) {
+        snprintf(room, CLASS_ROOM, "class %u", label);
+        name = room;
+    }
+    return name;
+}
+
+/* ---- JSON ---- */
+
+void naming_json(const naming *n, const answer *a)
+{
+    printf("{\"picture\":");
+    json_string(a->path);
+    if (a->error) {
+        printf(",\"error\":");
+        json_string(a->error);
+        printf("}\n");
+        return;
+    }
+    if (naming_doubts(n))
+        printf(",\"sure\":%s", naming_sure(n) ? "true" : "false");
+    printf(",\"top\":[");
+    for (uint32_t i = 0; i < n->k; i++) {
+        printf("%s{\"index\":%u,\"label\":", i ? "," : "", n->top[i].label);
+        json_string(vitcl_model_label(n->model, n->top[i].label));
+        printf(",\"name\":");
+        json_string(vitcl_model_name(n->model, n->top[i].label));
+        printf(",\"probability\":");
+        json_number((double)n->top[i].probability);
+        printf("}");
+    }
+    printf("]}\n");
+}
+
+/* ---- fields ---- */
+
+void naming_tsv(const naming *n, const answer *a)
+{
+    for (uint32_t i = 0; i < n->k; i++) {
+        const char *label = vitcl_model_label(n->model, n->top[i].label);
+
+        tsv_text(a->path);
+        printf("\t%u\t", i + 1);
+        if (label)
+            tsv_text(label);
+        else
+            printf("%u", n->top[i].label);
+        printf("\t");
+        tsv_text(vitcl_model_name(n->model, n->top[i].label));
+        printf("\t%.6f%s\n", (double)n->top[i].probability,
+               naming_sure(n) ? "" : "\tnot sure");
+    }
+}
+
+/* Quoted where RFC 4180 wants it. */
+static void csv_text(const char *before, const char *s)
+{
+    const char *quote = s[strcspn(s, ",\"\r\n")] ? "\"" : "";
+
+    printf("%s%s", quote, before);
+    for (const char *end; *s; s = end) {
+        end = s + strcspn(s, "\"");
+        put_text(s, (size_t)(end - s));
+        if (*end)
+            fputs("\"\"", stdout), end++;
+    }
+    fputs(quote, stdout);
+}
+
+/* A spreadsheet computes a cell that begins with one of these. */
+static bool is_formula(const char *s)
+{
+    return s[0] && strchr("=+-@\t\r", s[0]);
+}
+
+void naming_csv_head(const naming *n)
+{
+    printf("path,class,probability,sure,error");
+    for (uint32_t i = 1; i < n->k; i++)
+        printf(",class %u,probability %u", i + 1, i + 1);
+    printf("\r\n");
+}
+
+void naming_csv(const naming *n, const answer *a)
+{
+    char room[CLASS_ROOM];
+
+    csv_text(is_formula(a->path) ? "./" : "", a->path); /* the same file */
+    if (a->error) {
+        printf(",,,,");
+        csv_text("", a->error);
+        for (uint32_t i = 1; i < n->k; i++)
+            printf(",,");
+        printf("\r\n");
+        return;
+    }
+    for (uint32_t i = 0; i < n->k; i++) {
+        const char *name = naming_class(n, n->top[i].label, room);
+
+        printf(",");
+        csv_text(is_formula(name) ? "'" : "", name);
+        printf(",%.6f", (double)n->top[i].probability);
+        if (i == 0)
+            printf(",%s,", !naming_doubts(n) ? ""
+                           : naming_sure(n)  ? "yes"
+                                             : "no");
+    }
+    printf("\r\n");
+}
+
+/* ---- a terminal ---- */
+
+static void print_class(const naming *n, const vitcl_class *c, bool brief)
+{
+    char room[CLASS_ROOM];
+    const char *name = naming_class(n, c->label, room);
+
+    put_text(name, brief ? strcspn(name, ",") : SIZE_MAX);
+    printf(c->probability < 0.0095f ? " %.1f %%" : " %.0f %%",
+           100 * (double)c->probability);
+}
+
+/* The best class on one line, the other relevant ones on the next. */
+void naming_pretty(const naming *n, const answer *a)
+{
+    printf("\033[1m");
+    tsv_text(a->path);
+    printf("\033[0m  %s", naming_sure(n) ? "" : "not sure: ");
+    print_class(n, &n->top[0], false);
+    for (uint32_t i = 1; i < n->k && n->top[i].probability >= 0.001f; i++) {
+        printf("%s", i == 1 ? "\n    or " : ", ");
+        print_class(n, &n->top[i], true);
+    }
+    printf("\n");
+}

@@ -1,0 +1,39 @@
+/*
+ * naming.h - a picture's classes, and the formats in which classify prints
+ * them.
+ */
+#ifndef VT_CLI_NAMING_H
+#define VT_CLI_NAMING_H
+#include "cmd.h"
+
+typedef struct naming {
+    const vitcl_model *model;
+    uint32_t classes, k;
+    vitcl_class *top; /* of the last picture */
+    float *scaled;    /* its logits, divided by the temperature */
+    float temperature, threshold;
+} naming;
+
+/* threshold 0: the model's own, if it has one. */
+int naming_open(naming *n, const vitcl_model *model, uint32_t classes,
+                uint32_t k, double threshold);
+void naming_close(naming *n);
+/* Sets top. */
+void naming_judge(naming *n, const float *logits);
+/* Can answers be unsure? */
+bool naming_doubts(const naming *n);
+/* Is the last picture's first class likely enough? */
+bool naming_sure(const naming *n);
+/* A class's name, else its label, else its number, in `room`. */
+enum { CLASS_ROOM = 24 };
+const char *naming_class(const naming *n, uint32_t label,
+                         char room[CLASS_ROOM]);
+
+void naming_json(const naming *n, const answer *a);
+/* Of a picture that was answered. */
+void naming_tsv(const naming *n, const answer *a);
+void naming_pretty(const naming *n, const answer *a);
+void naming_csv_head(const naming *n);
+void naming_csv(const naming *n, const answer *a);
+
+#endif

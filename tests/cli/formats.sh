@@ -1,0 +1,97 @@
+# formats.sh - classify's tables, and answers that are not sure.
+picture=$VT_DATA/sample.jpg
+small="--preset vit-ti/16 --size 32"
+
+# --csv is read by another program; names have what must be quoted.
+quoted=$'a "quoted",\nname.jpg'
+odd=$'byte \xff <b>.jpg'
+cp "$picture" "$quoted"
+cp "$picture" "$odd"
+cp "$picture" -- '=1+1.jpg'
+cp "$picture" -- '-dash.jpg'
+echo no >bad.jpg
+run 1 classify --csv -k 3 -- "$quoted" "$odd" '=1+1.jpg' bad.jpg '-dash.jpg'
+python3 - <<'P' || fail "the table"
+import csv
+raw = open("out", "rb").read()
+assert raw.count(b"\r\n") == 6, raw
+rows = list(csv.reader(raw.decode("utf-8", "surrogateescape").splitlines(True), strict=True))
+assert rows[0] == ["path", "class", "probability", "sure", "error", "class 2",
+                   "probability 2", "class 3", "probability 3"], rows[0]
+assert [r[0].encode("utf-8", "surrogateescape") for r in rows[1:]] == [
+    b'a "quoted",\nname.jpg', b"byte \xff <b>.jpg", b"./=1+1.jpg", b"bad.jpg",
+    b"./-dash.jpg"], rows
+assert {len(r) for r in rows} == {9}
+for r in rows[1:]:
+    if r[0] == "bad.jpg":
+        assert r[4] and not any(r[1:4] + r[5:]), r
+    else:
+        assert r[1] == "ship" and r[3] == "yes" and not r[4], r
+        assert 1 > float(r[2]) > float(r[6]) > float(r[8]) > 0, r
+P
+run 0 classify $small --csv -k 1 "$picture"
+out_has '^path,class,probability,sure,error.$'
+out_has ',class [0-9]+,0\.[0-9]+,,.$' # no threshold: neither yes nor no
+run 2 classify --csv --json "$picture"
+says 'two formats'
+
+# The built-in model knows when it is not sure, others if they are told.
+run 0 classify --json -k 1 "$picture"
+out_has '"sure":true'
+run 0 classify --json -k 1 --threshold 0.9999 "$picture"
+out_has '"sure":false'
+run 0 classify -k 2 --threshold 0.9999 "$picture"
+[ "$(grep -c $'\tnot sure$' out)" = 2 ] || fail "lines that are not sure"
+run 0 classify -k 2 "$picture"
+[ "$(awk -F'\t' 'NF == 5' out | wc -l)" = 2 ] || fail "lines that are sure"
+run 0 classify $small --json -k 1 "$picture"
+out_not sure
+run 0 classify $small --json -k 1 --threshold 0.5 "$picture"
+out_has '"sure":false'
+run 0 classify --csv -k 1 --threshold 0.9999 "$picture"
+out_has ',no,.$'
+for bad in 0 -1 1.01 nan x; do
+    run 2 classify --threshold $bad "$picture"
+    says '^vitcl classify: --threshold must be '
+done
+
+# Probabilities are those of the logits divided by the temperature.
+run 0 classify --json -k 10 --logits l.npy "$picture"
+python3 - "$VT_DATA/../../models/cifar10/config.json" <<'P' || fail "not calibrated"
+import json, math, struct, sys
+t = json.load(open(sys.argv[1]))["vitcl_certainty"]["temperature"]
+z = struct.unpack("<10f", open("l.npy", "rb").read()[-40:])
+s = sum(math.exp(v / t) for v in z)
+for c in json.load(open("out"))["top"]:
+    assert abs(math.exp(z[c["index"]] / t) / s - c["probability"]) < 1e-6, c
+P
+
+# A terminal says so, and once what the model knows.
+python3 -c 'import pty, sys; sys.exit(pty.spawn(sys.argv[1:]) != 0)' \
+    "$VITCL" classify -m builtin:cifar10 --threshold 0.9999 "$picture" "$odd" \
+    >screen </dev/null || fail "in a terminal"
+[ "$(grep -c 'not sure: ship 9' screen)" = 2 ] || fail "a terminal: $(cat screen)"
+[ "$(grep -c 'the model knows 10 classes: airplane, automobile, ' screen)" = 1 ] ||
+    fail "what it knows: $(cat screen)"
+
+# Numbers of a config that make no sense.
+mkdir model
+python3 - "$VT_DATA/models/timm_vit" <<'P'
+import json, shutil, sys
+shutil.copy(sys.argv[1] + "/model.safetensors", "model")
+c = json.load(open(sys.argv[1] + "/config.json"))
+for i, bad in enumerate([{"temperature": 0, "threshold": 0.5}, {"temperature": 1},
+                         {"temperature": 1, "threshold": 2}, {"temperature": "a", "threshold": 0}]):
+    c["vitcl_certainty"] = bad
+    json.dump(c, open(f"config{i}.json", "w"))
+c["vitcl_certainty"] = {"temperature": 2, "threshold": 1}
+json.dump(c, open("good.json", "w"))
+P
+for i in 0 1 2 3; do
+    cp config$i.json model/config.json
+    run 1 classify -m model "$picture"
+    says 'vitcl_certainty must have a temperature'
+done
+cp good.json model/config.json
+run 0 classify -m model --json "$picture"
+out_has '"sure":false'
