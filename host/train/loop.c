@@ -13,6 +13,7 @@
 #include "data/mask.h"
 #include "models/model.h"
 #include "models/preprocess.h"
+#include "train/certainty.h"
 #include "train/checkpoint.h"
 
 #include <math.h>
@@ -316,8 +317,11 @@ static vitcl_status score_held(vitcl_train_event *e, loop *l)
     const float *targets;
     uint64_t right = 0;
     double sum = 0, ignored;
+    vt_answers answers = {0};
     vt_batch b;
 
+    if (!l->s->masked)
+        VT_TRY(vt_answers_open(&answers, l->held, l->feed.classes));
     o.chosen = l->chosen + l->trained;
     o.count = l->held;
     o.batch = l->s->micro;
@@ -335,13 +339,16 @@ static vitcl_status score_held(vitcl_train_event *e, loop *l)
         VT_TRY(begin_micro(&targets, l, &b, 0));
         VT_TRY(vt_trainer_evaluate(&ignored, l->trainer, b.pixels, targets));
         VT_TRY(count_right(&right, &sum, l, targets, n));
+        vt_answers_add(&answers, l->logits, targets, n);
     }
+    VT_TRY(vt_answers_save(&answers, l->job->folder));
     if (l->optimizer.ema > 0)
         VT_TRY(swap_averages(l, false));
     e->scored = 1;
     e->held_out_loss = sum / (double)(l->held * l->asked);
     e->held_out_accuracy = (double)right / (double)(l->held * l->asked);
 done:
+    vt_answers_free(&answers);
     vt_batches_free(batches);
     return st;
 }

@@ -1,0 +1,46 @@
+/*
+ * certainty.h - how far a model's probabilities can be trusted, from held-out
+ * pictures.
+ *
+ *   temperature  divides the logits: the one with the least negative log
+ *                likelihood (Guo et al., arXiv:1706.04599)
+ *   threshold    the lowest probability of which 95 % of the answers above it
+ *                are right; at least 0.5
+ *
+ * config.json has them as "vitcl_certainty", which other libraries ignore.
+ */
+#ifndef VT_TRAIN_CERTAINTY_H
+#define VT_TRAIN_CERTAINTY_H
+#include "base/status.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+typedef struct vt_certainty {
+    double temperature, threshold;
+} vt_certainty;
+/* logits[n * classes], label[n] < classes; n >= 1, classes >= 2. */
+vitcl_status vt_certainty_fit(vt_certainty *out, const float *logits,
+                              const uint32_t *label, size_t n,
+                              uint32_t classes);
+/* Writes them into the folder's config.json, instead of those that are there.
+ */
+vitcl_status vt_certainty_write(const char *folder, const vt_certainty *c);
+
+/* The answers to held-out pictures, one after the other. */
+typedef struct vt_answers {
+    float *logits;
+    uint32_t *label;
+    size_t n, room; /* room 0: too few pictures for a fit */
+    uint32_t classes;
+} vt_answers;
+vitcl_status vt_answers_open(vt_answers *out, size_t pictures,
+                             uint32_t classes);
+/* n more; the label is the largest of a row of targets. */
+void vt_answers_add(vt_answers *a, const float *logits, const float *targets,
+                    size_t n);
+/* Fits, and writes to the folder. */
+vitcl_status vt_answers_save(const vt_answers *a, const char *folder);
+void vt_answers_free(vt_answers *a);
+
+#endif

@@ -1,0 +1,230 @@
+/*
+ * test_certainty.c - temperature and threshold against a search of all values,
+ * and what becomes of config.json.
+ */
+#include "train/certainty.h"
+
+#include "base/file.h"
+#include "base/random.h"
+#include "support/pictures.h"
+
+#include <criterion/criterion.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <vitcl_train.h>
+
+enum { N = 3000, K = 7 };
+
+static double likeliest(double *p, const float *row, uint32_t label, double t)
+{
+    double sum = 0, most = -1e30;
+
+    for (int c = 0; c < K; c++)
+        most = fmax(most, (double)row[c] / t);
+    for (int c = 0; c < K; c++)
+        sum += exp((double)row[c] / t - most);
+    *p = 1 / sum;
+    return log(sum) + most - (double)row[label] / t;
+}
+
+static double nll(const float *z, const uint32_t *y, double t)
+{
+    double sum = 0, p;
+
+    for (size_t i = 0; i < N; i++)
+        sum += likeliest(&p, z + i * K, y[i], t);
+    return sum / N;
+}
+
+/* Logits whose honest temperature is near `hot`: the labels are drawn from
+ * their softmax at it. */
+static void draw(float *z, uint32_t *y, double hot)
+{
+    vt_random r = vt_random_new(5, 6, 7);
+
+    for (size_t i = 0; i < N; i++) {
+        double sum = 0, at;
+
+        for (int c = 0; c < K; c++) {
+            z[i * K + (size_t)c] = (float)(8 * vt_random_uniform(&r));
+            sum += exp((double)z[i * K + (size_t)c] / hot);
+        }
+        at = sum * vt_random_uniform(&r);
+        for (y[i] = 0; y[i] + 1 < K; y[i]++)
+            if ((at -= exp((double)z[i * K + y[i]] / hot)) < 0)
+                break;
+    }
+}
+
+Test(certainty, is_the_best_of_all_values)
+{
+    static const double heats[] = {0.5, 1, 2.2};
+    float *z = malloc(N * K * sizeof *z);
+    uint32_t *y = malloc(N * sizeof *y);
+
+    cr_assert(z && y);
+    for (size_t h = 0; h < 3; h++) {
+        vt_certainty c;
+        size_t sure = 0, right = 0;
+        double p;
+
+        draw(z, y, heats[h]);
+        cr_assert_eq(vt_certainty_fit(&c, z, y, N, K), VITCL_OK);
+        cr_expect_float_eq(c.temperature / heats[h], 1, 0.1, "%g for %g",
+                           c.temperature, heats[h]);
+        for (double t = 0.3; t < 4; t *= 1.01)
+            cr_expect_leq(nll(z, y, c.temperature), nll(z, y, t) + 1e-9,
+                          "%g is better than %g", t, c.temperature);
+        /* Above the threshold 95 % are right; no lower one has that. */
+        for (size_t i = 0; i < N; i++) {
+            const double loss = likeliest(&p, z + i * K, y[i], c.temperature);
+
+            sure += p >= c.threshold - 1e-12;
+            right += p >= c.threshold - 1e-12 && loss <= -log(p) + 1e-9;
+        }
+        if (c.threshold < 1)
+            cr_expect_geq((double)right, 0.95 * (double)sure);
+        for (size_t i = 0; i < N && c.threshold > 0.5; i++) {
+            size_t n = 0, good = 0;
+            double q;
+
+            (void)likeliest(&p, z + i * K, y[i], c.temperature);
+            if (p >= c.threshold - 1e-12 || i % 10)
+                continue;
+            for (size_t j = 0; j < N; j++) {
+                const double loss =
+                    likeliest(&q, z + j * K, y[j], c.temperature);
+
+                n += q >= p;
+                good += q >= p && loss <= -log(q) + 1e-9;
+            }
+            cr_expect_lt((double)good, 0.95 * (double)n, "%g would do", p);
+        }
+    }
+    free(z);
+    free(y);
+}
+
+/* Certain and right: not a temperature of zero. Always wrong: never sure. */
+Test(certainty, ends_are_bounded)
+{
+    float z[60][2];
+    uint32_t y[60];
+    vt_certainty c;
+
+    for (int i = 0; i < 60; i++)
+        z[i][0] = 3, z[i][1] = 0, y[i] = 0;
+    cr_assert_eq(vt_certainty_fit(&c, z[0], y, 60, 2), VITCL_OK);
+    cr_expect_float_eq(c.temperature, 0.2, 1e-6);
+    cr_expect_geq(c.threshold, 0.5);
+    for (int i = 0; i < 60; i++)
+        y[i] = 1;
+    cr_assert_eq(vt_certainty_fit(&c, z[0], y, 60, 2), VITCL_OK);
+    cr_expect_float_eq(c.temperature, 5, 1e-6);
+    cr_expect_eq(c.threshold, 1);
+}
+
+static char *text_of(const char *path)
+{
+    vt_file f;
+    char *text;
+
+    cr_assert_eq(vt_file_read(&f, path, 1000), VITCL_OK);
+    text = calloc(f.size + 1, 1);
+    memcpy(text, f.data, f.size);
+    vt_file_close(&f);
+    return text;
+}
+
+Test(certainty, replaces_what_the_config_has)
+{
+    static const char *const before[] = {
+        "{\n  \"a\": 1,\n  \"b\": [\"x}\"]\n}\n",
+        "{\n  \"a\": 1,\n  \"b\": [\"x}\"],\n"
+        "  \"vitcl_certainty\": {\"temperature\": 9, \"threshold\": 1}\n}\n"};
+    char *root = vt_test_folder(), *path = vt_test_path(root, "config.json");
+
+    for (size_t i = 0; i < 2; i++) {
+        char *text;
+
+        vt_test_text(root, "config.json", before[i]);
+        cr_assert_eq(vt_certainty_write(root, &(vt_certainty){0.78, 0.7992}),
+                     VITCL_OK);
+        text = text_of(path);
+        cr_expect_str_eq(
+            text, "{\n  \"a\": 1,\n  \"b\": [\"x}\"],\n  \"vitcl_certainty\": "
+                  "{\"temperature\": 0.78, \"threshold\": 0.7992}\n}\n");
+        free(text);
+    }
+    vt_test_text(root, "config.json", "[]");
+    cr_expect_eq(vt_certainty_write(root, &(vt_certainty){1, 1}),
+                 VITCL_ECORRUPT);
+    vt_test_remove(root);
+}
+
+/* Few pictures, one class, or numbers that are not finite: nothing is written.
+ */
+Test(certainty, needs_enough)
+{
+    char *root = vt_test_folder();
+    float z[60][2] = {{0}}, t[60][2] = {{0}};
+    vt_answers a;
+
+    cr_assert_eq(vt_answers_open(&a, 49, 2), VITCL_OK);
+    vt_answers_add(&a, z[0], t[0], 49);
+    cr_expect_eq(vt_answers_save(&a, root), VITCL_OK);
+    vt_answers_free(&a);
+    cr_assert_eq(vt_answers_open(&a, 60, 1), VITCL_OK);
+    vt_answers_add(&a, z[0], t[0], 60);
+    cr_expect_eq(vt_answers_save(&a, root), VITCL_OK);
+    vt_answers_free(&a);
+    z[7][1] = NAN;
+    cr_assert_eq(vt_answers_open(&a, 60, 2), VITCL_OK);
+    vt_answers_add(&a, z[0], t[0], 60);
+    cr_expect_eq(vt_answers_save(&a, root), VITCL_OK);
+    z[7][1] = 0;
+    a.n = 0;
+    vt_answers_add(&a, z[0], t[0], 60);
+    cr_expect_eq(vt_answers_save(&a, root), VITCL_EIO); /* no config.json */
+    vt_answers_free(&a);
+    vt_test_remove(root);
+}
+
+/* A training with enough held-out pictures leaves both, and the model that it
+ * leaves has them; one with fewer has none. */
+Test(certainty, comes_with_a_training)
+{
+    static const uint32_t hold[] = {10, 60};
+    char *root = vt_test_folder();
+    vitcl_device *d = NULL;
+
+    cr_assert_eq(vitcl_device_open(&d, getenv("VITCL_TEST_DEVICE")), VITCL_OK);
+    vt_test_cifar(root, 100, 3);
+    for (int i = 0; i < 2; i++) {
+        char *out = vt_test_path(root, i ? "enough" : "few");
+        vitcl_model *m = NULL;
+        vitcl_train_event last = {.size = sizeof last};
+
+        cr_assert_eq(vitcl_train(&last, d,
+                                 &(vitcl_train_options){
+                                     .size = sizeof(vitcl_train_options),
+                                     .config = vt_test_config(root, ""),
+                                     .data = root,
+                                     .output = out,
+                                     .epochs = 2,
+                                     .batch = 20,
+                                     .hold_out = hold[i],
+                                     .lr = 1e-3},
+                                 NULL, NULL),
+                     VITCL_OK, "%s", vitcl_last_error());
+        cr_assert_eq(vitcl_model_load(&m, NULL, out), VITCL_OK, "%s",
+                     vitcl_last_error());
+        cr_expect_eq(vitcl_model_threshold(m) >= 0.5f, i);
+        cr_expect_eq(vitcl_model_temperature(m) != 1, i);
+        vitcl_model_free(m);
+    }
+    vitcl_device_free(d);
+    vt_test_remove(root);
+}
