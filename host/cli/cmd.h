@@ -90,6 +90,8 @@ void tsv_text(const char *s);       /* tab, newline, backslash escaped */
 /* Text from a file, at most `most` bytes. Here, in messages and in tsv_text(),
  * control characters are written as \ooo to a terminal. */
 void put_text(const char *s, size_t most);
+/* Makes bytes that are not UTF-8 "_". */
+void make_text(char *s);
 int flush_results(void); /* EXIT_FAILED: close_results() says why */
 /* At the end: returns the status, or EXIT_FAILED if writing standard output
  * failed. Closes it, because a file system may report errors late. */

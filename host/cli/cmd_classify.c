@@ -6,6 +6,7 @@
  */
 #include "cmd.h"
 #include "naming.h"
+#include "sorting.h"
 
 #include <string.h>
 
@@ -15,7 +16,7 @@ typedef struct classify {
     picture_options pictures;
     double threshold;
     bool json, csv;
-    const char *logits;
+    const char *logits, *copy_to, *link_to;
 } classify;
 
 static const opt options[] = {
@@ -36,6 +37,11 @@ static const opt options[] = {
      offsetof(classify, threshold)},
     {0, "logits", OPT_FILE, "FILE.npy|FILE.safetensors",
      "also write logits [pictures, classes]", offsetof(classify, logits)},
+    {0, "copy-to", OPT_TEXT, "DIR/{label}",
+     "copy each picture to the folder of its class",
+     offsetof(classify, copy_to)},
+    {0, "link-to", OPT_TEXT, "DIR/{label}",
+     "the same with links to the pictures", offsetof(classify, link_to)},
     OPT_PICTURES(classify),
     OPT_DONE};
 
@@ -43,6 +49,7 @@ typedef struct work {
     answering on;
     const classify *o;
     naming naming;
+    sorting sorting;
     bool pretty, told;
 } work;
 
@@ -81,6 +88,8 @@ static void print(void *context, const answer *a, float *logits)
         naming_csv(&w->naming, a);
     else if (!a->error)
         (w->pretty ? naming_pretty : naming_tsv)(&w->naming, a);
+    if (!a->error && w->sorting.folder)
+        sorting_put(&w->sorting, a->path, &w->naming);
     if (!a->error && w->pretty && !naming_sure(&w->naming))
         say_known(w);
 }
@@ -103,6 +112,12 @@ static int prepare(work *w)
                        w->o->threshold);
     if (code != EXIT_OK)
         return code;
+    if (w->o->copy_to || w->o->link_to)
+        code = sorting_open(&w->sorting,
+                            w->o->copy_to ? w->o->copy_to : w->o->link_to,
+                            !w->o->copy_to, &w->naming);
+    if (code != EXIT_OK)
+        return code;
     row.shape[0] = w->on.share = w->on.used = classes;
     return answering_start(&w->on, w->o->logits, &row);
 }
@@ -114,6 +129,8 @@ static int check(const classify *o, const words *operands)
                      "list on standard input");
     if (o->csv && o->json)
         return usage("--csv and --json are two formats; choose one");
+    if (o->copy_to && o->link_to)
+        return usage("--copy-to and --link-to are two ways; choose one");
     if (o->threshold > 1)
         return usage("--threshold must be at most 1, not %g", o->threshold);
     return EXIT_OK;
@@ -139,7 +156,10 @@ static int run(void *into, const words *operands)
         naming_csv_head(&w.naming);
     if (code == EXIT_OK)
         code = answering_run(&w.on);
+    if (code == EXIT_OK && w.sorting.failures)
+        code = EXIT_FAILED;
     answering_close(&w.on);
+    sorting_close(&w.sorting);
     naming_close(&w.naming);
     return code;
 }

@@ -239,6 +239,16 @@ void tsv_text(const char *s)
     }
 }
 
+void make_text(char *s)
+{
+    for (size_t n; *s; s += n) {
+        n = utf8_length((const unsigned char *)s);
+        if (steers((const unsigned char *)s, n))
+            memset(s, '_', n ? n : 1);
+        n = n ? n : 1;
+    }
+}
+
 /* ---- progress ---- */
 
 double now(void)

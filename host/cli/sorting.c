@@ -1,0 +1,341 @@
+/*
+ * sorting.c - copies pictures, or makes links to them, in a folder for each
+ * class.
+ *
+ * Nothing is overwritten: a name that is taken gets " (2)" before its ending,
+ * and so on. A file that is there already, with the same bytes, or a link to
+ * the same picture, is left as it is, so that a second run adds only what is
+ * new. A copy has its name only when it is complete. Labels come from a model's
+ * file, so that they may hold anything: what a file's name cannot or should not
+ * have becomes "_".
+ */
+#define _GNU_SOURCE /* renameat2 */
+#include "sorting.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define UNSURE "not sure"
+#define PLACE "{label}"
+enum { LONGEST = 100, TRIES = 10000, PIECE = 1 << 16 };
+
+/* ---- names of folders ---- */
+
+/* The name without what some file system or shell takes for more than a
+ * letter; at most LONGEST bytes. */
+static void clean(char out[LONGEST + 1], const char *name)
+{
+    size_t n = strcspn(name, ",");
+
+    while (n && name[n - 1] == ' ')
+        n--;
+    if (n > LONGEST)
+        for (n = LONGEST; n && ((unsigned char)name[n] & 0xC0) == 0x80;)
+            n--;
+    memcpy(out, name, n);
+    out[n] = '\0';
+    make_text(out);
+    for (char *s = out; *s; s++)
+        if ((unsigned char)*s < ' ' || *s == 127 || strchr("/\\:*?\"<>|", *s))
+            *s = '_';
+    if (out[0] && strchr(".-~ ", out[0]))
+        out[0] = '_';
+    n = strlen(out);
+    if (n && strchr(". ", out[n - 1]))
+        out[n - 1] = '_';
+}
+
+typedef struct named {
+    const char *name;
+    uint32_t label;
+} named;
+
+static int by_name(const void *a, const void *b)
+{
+    const named *x = a, *y = b;
+    const int order = strcmp(x->name, y->name);
+
+    return order ? order : (x->label > y->label) - (x->label < y->label);
+}
+
+/* Two classes of one name, as ImageNet's cranes, get their numbers. */
+static bool tell_apart(sorting *s)
+{
+    named *all = calloc(s->classes, sizeof *all);
+    bool fine = all != NULL, same = false;
+
+    for (uint32_t i = 0; fine && i < s->classes; i++)
+        all[i] = (named){s->folder[i], i};
+    if (fine)
+        qsort(all, s->classes, sizeof *all, by_name);
+    for (uint32_t i = 0; fine && i < s->classes; i++) {
+        const bool next =
+            i + 1 < s->classes && strcmp(all[i].name, all[i + 1].name) == 0;
+        char *name = s->folder[all[i].label];
+
+        if (same || next || !name[0] || strcmp(name, UNSURE) == 0)
+            snprintf(name + strlen(name), 16, "%s%u", name[0] ? " " : "class ",
+                     all[i].label);
+        same = next;
+    }
+    free(all);
+    return fine;
+}
+
+static bool name_folders(sorting *s, const naming *n)
+{
+    char room[CLASS_ROOM];
+
+    s->folder = calloc(n->classes, sizeof *s->folder);
+    if (!s->folder)
+        return false;
+    s->classes = n->classes;
+    for (uint32_t i = 0; i < s->classes; i++) {
+        s->folder[i] = calloc(1, LONGEST + 32);
+        if (!s->folder[i])
+            return false;
+        clean(s->folder[i], naming_class(n, i, room));
+    }
+    return tell_apart(s);
+}
+
+/* mkdir -p; false with errno set. */
+static bool make_folders(const char *path)
+{
+    char *copy = strdup(path);
+    bool fine = copy != NULL;
+
+    for (char *s = copy; fine && *s; s++)
+        if (s > copy && *s == '/' && s[-1] != '/') {
+            *s = '\0';
+            fine = mkdir(copy, 0777) == 0 || errno == EEXIST;
+            *s = '/';
+        }
+    fine = fine && (!*copy || mkdir(copy, 0777) == 0 || errno == EEXIST);
+    free(copy);
+    return fine;
+}
+
+int sorting_open(sorting *s, const char *into, bool links, const naming *n)
+{
+    const char *place = strstr(into, PLACE);
+    size_t first = place ? (size_t)(place - into) : strlen(into);
+    char *parent;
+
+    *s = (sorting){.links = links};
+    s->before = calloc(1, first + 2);
+    s->after = strdup(place ? place + strlen(PLACE) : "");
+    if (!s->before || !s->after || !name_folders(s, n))
+        return fail("out of memory");
+    memcpy(s->before, into, first);
+    if (!place && s->before[first - 1] != '/')
+        s->before[first] = '/';
+    parent = strdup(s->before);
+    if (!parent)
+        return fail("out of memory");
+    if (strrchr(parent, '/'))
+        strrchr(parent, '/')[0] = '\0';
+    else
+        parent[0] = '\0';
+    if (!make_folders(parent))
+        fail("%s: %s", parent, strerror(errno)), s->failures++;
+    free(parent);
+    return s->failures ? EXIT_FAILED : EXIT_OK;
+}
+
+void sorting_close(sorting *s)
+{
+    for (uint32_t i = 0; s->folder && i < s->classes; i++)
+        free(s->folder[i]);
+    free(s->folder);
+    free(s->before);
+    free(s->after);
+}
+
+/* ---- files ---- */
+
+/* Are both the same regular file, or two of the same bytes? */
+static bool same_bytes(int from, const char *path)
+{
+    const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    struct stat a, b;
+    static char x[PIECE], y[PIECE];
+    bool same = fd >= 0 && fstat(from, &a) == 0 && fstat(fd, &b) == 0 &&
+                S_ISREG(b.st_mode) && a.st_size == b.st_size;
+
+    for (off_t at = 0; same && at < a.st_size;) {
+        const ssize_t n = pread(from, x, PIECE, at);
+
+        same = n > 0 && pread(fd, y, (size_t)n, at) == n &&
+               memcmp(x, y, (size_t)n) == 0;
+        at += n > 0 ? n : 0;
+    }
+    if (fd >= 0)
+        close(fd);
+    return same;
+}
+
+static bool copy_bytes(int to, int from)
+{
+    static char piece[PIECE];
+    ssize_t n;
+
+    while ((n = read(from, piece, PIECE)) > 0)
+        for (ssize_t at = 0, m; at < n; at += m)
+            if ((m = write(to, piece + at, (size_t)(n - at))) <= 0)
+                return false;
+    return n == 0;
+}
+
+/* Gives a complete file its name, unless that is taken. */
+static bool give_name(const char *temporary, const char *path)
+{
+    if (link(temporary, path) == 0) {
+        (void)unlink(temporary);
+        return true;
+    }
+    return errno != EEXIST && /* a file system without links */
+           renameat2(AT_FDCWD, temporary, AT_FDCWD, path, RENAME_NOREPLACE) ==
+               0;
+}
+
+/* A complete copy in the folder under a name of its own; NULL: errno. */
+static char *copy_aside(int from, const char *folder)
+{
+    struct stat st;
+    char *path = NULL;
+    int to = -1;
+    bool good;
+
+    if (fstat(from, &st) != 0 ||
+        asprintf(&path, "%s/.vitcl-XXXXXX", folder) < 0)
+        return NULL;
+    to = mkostemp(path, O_CLOEXEC);
+    good = to >= 0 && copy_bytes(to, from);
+    if (good && fchmod(to, st.st_mode & 0777) == 0) /* not on every system */
+        (void)futimens(to, (struct timespec[2]){st.st_atim, st.st_mtim});
+    if (to >= 0) {
+        const int before = errno;
+
+        good = close(to) == 0 && good;
+        if (!good) {
+            (void)unlink(path);
+            errno = before;
+        }
+    }
+    if (!good)
+        free(path), path = NULL;
+    return path;
+}
+
+/* The name of try `i`: "a.jpg", "a (2).jpg", .. */
+static char *name_of(const char *folder, const char *name, int i)
+{
+    const char *dot = strrchr(name, '.');
+    const size_t stem =
+        dot && dot != name ? (size_t)(dot - name) : strlen(name);
+    char *out = NULL, number[16] = "";
+
+    if (i > 1)
+        snprintf(number, sizeof number, " (%d)", i);
+    if (asprintf(&out, "%s/%.*s%s%s", folder, (int)stem, name, number,
+                 name + stem) < 0)
+        return NULL;
+    return out;
+}
+
+/* false: errno. */
+static bool copy_in(const char *path, const char *folder, const char *name)
+{
+    const int from = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    char *temporary = NULL, *to;
+    struct stat st;
+    bool done = false;
+
+    if (from >= 0 && (fstat(from, &st) != 0 || !S_ISREG(st.st_mode))) {
+        close(from);
+        errno = EINVAL;
+        return false;
+    }
+    for (int i = 1; from >= 0 && !done && i < TRIES; i++) {
+        to = name_of(folder, name, i);
+        if (!to)
+            break;
+        done = same_bytes(from, to);
+        if (!done && faccessat(AT_FDCWD, to, F_OK, AT_SYMLINK_NOFOLLOW) != 0) {
+            if (!temporary)
+                temporary = copy_aside(from, folder);
+            done = temporary && give_name(temporary, to);
+            if (done)
+                free(temporary), temporary = NULL;
+            else if (!temporary || errno != EEXIST)
+                i = TRIES;
+        }
+        free(to);
+    }
+    if (temporary) {
+        const int before = errno;
+
+        (void)unlink(temporary);
+        errno = before;
+    }
+    free(temporary);
+    if (from >= 0) {
+        const int before = errno;
+
+        close(from);
+        errno = before;
+    }
+    return done;
+}
+
+static bool link_in(const char *path, const char *folder, const char *name)
+{
+    char *target = realpath(path, NULL), *to, old[PATH_MAX];
+    bool done = false;
+
+    for (int i = 1; target && !done && i < TRIES; i++) {
+        ssize_t n;
+
+        to = name_of(folder, name, i);
+        if (!to)
+            break;
+        done = symlink(target, to) == 0;
+        if (!done && errno != EEXIST)
+            i = TRIES;
+        else if (!done) {
+            n = readlink(to, old, sizeof old);
+            done = n == (ssize_t)strlen(target) &&
+                   memcmp(old, target, (size_t)n) == 0;
+            errno = EEXIST;
+        }
+        free(to);
+    }
+    free(target);
+    return done;
+}
+
+void sorting_put(sorting *s, const char *path, const naming *n)
+{
+    const char *slash = strrchr(path, '/');
+    const char *name = slash ? slash + 1 : path;
+    char *folder = NULL;
+
+    if (asprintf(&folder, "%s%s%s", s->before,
+                 naming_sure(n) ? s->folder[n->top[0].label] : UNSURE,
+                 s->after) < 0)
+        folder = NULL;
+    if (!folder || !make_folders(folder) ||
+        !(s->links ? link_in : copy_in)(path, folder, name)) {
+        s->failures++;
+        note("%s: cannot be %s %s: %s", path,
+             s->links ? "linked to in" : "copied to", folder ? folder : "",
+             strerror(errno));
+    }
+    free(folder);
+}
