@@ -15,12 +15,14 @@
 
 typedef struct vt_dataset vt_dataset;
 
-/* split: "train", "test", "val", or NULL: all of a class folder, the test part
- * of CIFAR and MNIST. */
+/* split: "train", "test", "val", or NULL: the part to test on. For CIFAR and
+ * MNIST that is "test"; for a folder with class folders in test/, val/ or
+ * validation/ the first of these, and otherwise the class folders themselves.
+ */
 vitcl_status vt_dataset_open(vt_dataset **out, const char *path,
                              const char *split);
-/* The training part: "train" if there is one, else everything (class folders).
- */
+/* The part to train on: "train" if there is one, else the class folders
+ * themselves. */
 vitcl_status vt_dataset_open_training(vt_dataset **out, const char *path);
 void vt_dataset_free(vt_dataset *d);
 uint32_t vt_dataset_count(const vt_dataset *d);
@@ -30,6 +32,10 @@ const char *vt_dataset_kind(const vt_dataset *d); /* "folders", "cifar10" .. */
 uint32_t vt_dataset_label(const vt_dataset *d, uint32_t index);
 /* A picture's file; NULL if pictures are not files. */
 const char *vt_dataset_path(const vt_dataset *d, uint32_t index);
+/* The same as "class/file". */
+const char *vt_dataset_name(const vt_dataset *d, uint32_t index);
+/* Removes these picture files, whose indices ascend. */
+void vt_dataset_leave_out(vt_dataset *d, const uint32_t *index, size_t n);
 /* Picture `index` of data whose pictures are not files. */
 vitcl_status vt_dataset_picture(vt_picture *out, const vt_dataset *d,
                                 uint32_t index);

@@ -1,0 +1,37 @@
+/*
+ * dataset_private.h - a dataset's members: shared by dataset.c, which reads
+ * class folders, and records.c, which reads files of records.
+ */
+#ifndef VT_DATA_DATASET_PRIVATE_H
+#define VT_DATA_DATASET_PRIVATE_H
+#include "base/file.h"
+#include "data/dataset.h"
+
+typedef struct part {
+    vt_file file;
+    size_t first, records; /* first: its offset in bytes */
+} part;
+
+struct vt_dataset {
+    char kind[16];
+    char **path; /* class folders: [count] */
+    size_t root; /* length of the folder that their classes are in */
+    uint32_t *label;
+    size_t count, path_cap, label_cap;
+    char **name; /* classes */
+    size_t classes, name_cap;
+    part parts[8];
+    size_t part_count;
+    size_t record, header; /* bytes a record, and of its labels */
+    uint32_t side_h, side_w;
+};
+
+vitcl_status vt_dataset_add_class(vt_dataset *d, const char *name);
+vitcl_status vt_dataset_add_label(vt_dataset *d, uint32_t label);
+
+/* Opens this part of a folder with CIFAR's or MNIST's files. *records: whether
+ * it is one. */
+vitcl_status vt_records_open(bool *records, vt_dataset *d, const char *path,
+                             const char *split);
+
+#endif
