@@ -76,6 +76,15 @@ int vt_user_folder(const char *variable, const char *fallback, bool make)
     return fd;
 }
 
+int vt_user_cache(void)
+{
+    const char *off = vt_getenv("VITCL_CACHE");
+
+    if (off && strcmp(off, "off") == 0)
+        return -1;
+    return vt_user_folder("XDG_CACHE_HOME", ".cache", true);
+}
+
 bool vt_user_read(int fd, void *out, size_t size)
 {
     for (size_t at = 0; at < size;) {

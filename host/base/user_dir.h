@@ -21,6 +21,9 @@ bool vt_user_path(char *out, size_t size, const char *variable,
 /* Opens that folder, and creates it if `make`. -1: absent or not safe to use;
  * errno says why, 0 if others can write to it or it has no path. */
 int vt_user_folder(const char *variable, const char *fallback, bool make);
+/* The folder for caches, created if it is missing; -1: none, or switched off by
+ * VITCL_CACHE=off. */
+int vt_user_cache(void);
 /* Is this a file (or folder) that only the user can have written? */
 bool vt_user_file(int fd);
 bool vt_user_read(int fd, void *out, size_t size); /* all of it */

@@ -107,11 +107,7 @@ vt_cache_key vt_cache_key_of(const vt_dev *dev, const char *common,
 
 int vt_cache_folder(void)
 {
-    const char *off = vt_getenv("VITCL_CACHE");
-
-    if (off && strcmp(off, "off") == 0)
-        return -1;
-    return vt_user_folder("XDG_CACHE_HOME", ".cache", true);
+    return vt_user_cache();
 }
 
 void vt_cache_tell(void)

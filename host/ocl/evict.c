@@ -36,11 +36,11 @@ static int by_use(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* 64 hex digits and ".bin" or ".choice"; a temporary name adds a process
- * number. */
+/* 64 hex digits and one of the endings; a temporary name adds a process number.
+ */
 static bool is_ours(const char *name, bool *temporary)
 {
-    static const char *const ends[] = {".bin", ".choice"};
+    static const char *const ends[] = {".bin", ".choice", ".pictures"};
 
     if (strspn(name, "0123456789abcdef") != 64)
         return false;

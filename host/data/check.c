@@ -1,0 +1,230 @@
+/*
+ * check.c - decode all files of a dataset once.
+ *
+ * The cache has a file for each folder of data: the sorted 64-bit keys of the
+ * pictures that were good. Broken ones are decoded each time.
+ */
+#include "data/check.h"
+
+#include "base/memory.h"
+#include "base/sha256.h"
+#include "base/user_dir.h"
+#include "data/thumbs.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define KEYS_MAX ((size_t)1 << 26)
+static const char magic[16] = "vitcl-pictures1"; /* the last byte is 0 */
+
+typedef struct head {
+    char magic[16];
+    uint64_t count;
+    uint8_t hash[32]; /* of the keys */
+} head;
+
+typedef struct check {
+    const vt_dataset *d;
+    int folder; /* the cache; -1: none */
+    char name[80];
+    uint64_t *key;   /* [pictures]; 0: the file cannot be looked at */
+    uint64_t *known; /* [known_count], ascending */
+    size_t known_count;
+    uint32_t *todo;
+    size_t todo_count, done;
+    vt_broken broken;
+    size_t picture_cap, why_cap;
+    vitcl_progress progress;
+    void *context;
+} check;
+
+void vt_broken_free(vt_broken *b)
+{
+    for (size_t i = 0; i < b->count; i++)
+        free(b->why[i]);
+    free(b->why);
+    free(b->picture);
+    *b = (vt_broken){0};
+}
+
+static int by_value(const void *a, const void *b)
+{
+    const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+    return (x > y) - (x < y);
+}
+
+/* ---- cache ---- */
+
+static uint64_t key_of(const vt_dataset *d, uint32_t picture)
+{
+    const char *name = vt_dataset_name(d, picture);
+    vt_sha256_state s;
+    uint8_t hash[32];
+    uint64_t key, about[4];
+    struct stat file;
+
+    if (stat(vt_dataset_path(d, picture), &file) != 0)
+        return 0;
+    about[0] = (uint64_t)file.st_size;
+    about[1] = (uint64_t)file.st_mtim.tv_sec;
+    about[2] = (uint64_t)file.st_mtim.tv_nsec;
+    about[3] = (uint64_t)file.st_ino;
+    vt_sha256_begin(&s);
+    vt_sha256_add(&s, about, sizeof about);
+    vt_sha256_add(&s, name, strlen(name));
+    vt_sha256_end(&s, hash);
+    memcpy(&key, hash, sizeof key);
+    return key;
+}
+
+/* The cache's file: by the folder, and by the program, which may decode other
+ * formats in its next version. */
+static void name_cache(check *c)
+{
+    const char *path = vt_dataset_path(c->d, 0);
+    const size_t n = strlen(path) - strlen(vt_dataset_name(c->d, 0));
+    vt_sha256_state s;
+    uint8_t hash[32];
+    char hex[65], *root = NULL, *real = NULL;
+
+    if (vt_format(&root, "%.*s", (int)n, path) == VITCL_OK)
+        real = realpath(root, NULL);
+    vt_sha256_begin(&s);
+    vt_sha256_add(&s, VITCL_VERSION, sizeof VITCL_VERSION);
+    if (real)
+        vt_sha256_add(&s, real, strlen(real));
+    vt_sha256_end(&s, hash);
+    vt_sha256_hex(hex, hash);
+    snprintf(c->name, sizeof c->name, "%s.pictures", hex);
+    if (!real && c->folder >= 0) {
+        close(c->folder);
+        c->folder = -1;
+    }
+    free(root);
+    free(real);
+}
+
+/* Leaves known_count 0 where there is nothing to trust. */
+static void read_cache(check *c)
+{
+    const int fd = c->folder < 0
+                       ? -1
+                       : openat(c->folder, c->name,
+                                O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    struct stat file;
+    uint8_t hash[32];
+    head h;
+
+    if (fd < 0)
+        return;
+    if (vt_user_file(fd) && fstat(fd, &file) == 0 &&
+        vt_user_read(fd, &h, sizeof h) &&
+        memcmp(h.magic, magic, sizeof magic) == 0 && h.count <= KEYS_MAX &&
+        (uint64_t)file.st_size == sizeof h + h.count * sizeof *c->known &&
+        VT_NEW(&c->known, (size_t)h.count + 1) == VITCL_OK &&
+        vt_user_read(fd, c->known, (size_t)h.count * sizeof *c->known)) {
+        vt_sha256(c->known, (size_t)h.count * sizeof *c->known, hash);
+        if (memcmp(hash, h.hash, sizeof hash) == 0)
+            c->known_count = (size_t)h.count;
+    }
+    close(fd);
+}
+
+/* Keeps the keys of the pictures that were looked at and are not broken. */
+static void write_cache(const check *c, size_t looked_at)
+{
+    const uint32_t n = vt_dataset_count(c->d);
+    head h = {.count = 0};
+    uint64_t *good = NULL;
+    size_t at = 0, todo = 0, count = 0;
+
+    if (c->folder < 0 || looked_at == 0 || VT_NEW(&good, n) != VITCL_OK)
+        return;
+    for (uint32_t i = 0; i < n; i++) {
+        bool keep = c->key[i] != 0;
+
+        if (todo < c->todo_count && c->todo[todo] == i) {
+            keep = keep && todo < looked_at;
+            todo++;
+        }
+        if (at < c->broken.count && c->broken.picture[at] == i)
+            keep = false, at++;
+        if (keep)
+            good[count++] = c->key[i];
+    }
+    qsort(good, count, sizeof *good, by_value);
+    memcpy(h.magic, magic, sizeof magic);
+    h.count = count;
+    vt_sha256(good, count * sizeof *good, h.hash);
+    vt_user_write(c->folder, c->name, &h, sizeof h, good, count * sizeof *good);
+    free(good);
+}
+
+/* ---- decoding ---- */
+
+static vitcl_status add_broken(check *c, uint32_t picture)
+{
+    vitcl_status st;
+    vt_broken *b = &c->broken;
+
+    VT_TRY(vt_grow(&b->picture, &c->picture_cap, b->count + 1,
+                   sizeof *b->picture));
+    VT_TRY(vt_grow(&b->why, &c->why_cap, b->count + 1, sizeof *b->why));
+    VT_TRY(vt_strdup(&b->why[b->count], vt_message()));
+    b->picture[b->count++] = picture;
+done:
+    return st;
+}
+
+static vitcl_status take(void *context, uint32_t picture, const uint8_t *rgb)
+{
+    vitcl_status st = VITCL_OK;
+    check *c = context;
+
+    if (!rgb)
+        VT_TRY(add_broken(c, picture));
+    c->done++;
+    if (c->progress && c->progress(c->context, c->done, c->todo_count))
+        st = vt_fail(VITCL_ESTOPPED, "stopped by the caller");
+done:
+    return st;
+}
+
+vitcl_status vt_dataset_check(vt_broken *out, const vt_dataset *d,
+                              vitcl_progress progress, void *context)
+{
+    vitcl_status st = VITCL_OK;
+    const uint32_t n = vt_dataset_count(d);
+    check c = {.d = d, .folder = -1, .progress = progress, .context = context};
+
+    *out = (vt_broken){0};
+    if (n == 0 || !vt_dataset_path(d, 0))
+        return VITCL_OK;
+    VT_TRY(VT_NEW(&c.key, n));
+    VT_TRY(VT_NEW(&c.todo, n));
+    c.folder = vt_user_cache();
+    name_cache(&c);
+    read_cache(&c);
+    for (uint32_t i = 0; i < n; i++) {
+        c.key[i] = key_of(d, i);
+        if (c.known_count == 0 || !bsearch(&c.key[i], c.known, c.known_count,
+                                           sizeof *c.known, by_value))
+            c.todo[c.todo_count++] = i;
+    }
+    st = vt_thumbs(d, c.todo, c.todo_count, take, &c);
+    write_cache(&c, c.done); /* what was done is kept even if it was stopped */
+    VT_TRY(st);
+    *out = c.broken, c.broken = (vt_broken){0};
+done:
+    if (c.folder >= 0)
+        close(c.folder);
+    vt_broken_free(&c.broken);
+    free(c.key);
+    free(c.known);
+    free(c.todo);
+    return st;
+}
