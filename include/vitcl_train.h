@@ -14,8 +14,9 @@ typedef struct vitcl_dataset vitcl_dataset; /* labelled pictures */
 
 /* Opens a folder of class folders, or one with the original files of CIFAR-10,
  * CIFAR-100 or MNIST; the format is detected. split: "train", "test" (for class
- * folders: the subfolder of that name); NULL: the test part of CIFAR and MNIST,
- * all of class folders. */
+ * folders: the subfolder of that name); NULL: the test part of CIFAR and MNIST;
+ * test/, val/ or validation/ of a folder that has class folders there;
+ * otherwise the class folders themselves. */
 VITCL_STATUS vitcl_dataset_open(vitcl_dataset **out, const char *path,
                                 const char *split);
 void vitcl_dataset_free(vitcl_dataset *dataset);
@@ -29,6 +30,12 @@ const char *vitcl_dataset_kind(const vitcl_dataset *dataset);
  * name. If all names are numbers ("0007"), those are used; otherwise positions,
  * and both sides must have equally many classes. */
 VITCL_STATUS vitcl_dataset_by_number(vitcl_dataset *dataset);
+
+/* Pictures that cannot be decoded are left out of scores. From now on `report`
+ * (NULL: nobody) is called with a line about each that is met; with strict it
+ * ends the call as an error instead. */
+VITCL_STATUS vitcl_dataset_broken(vitcl_dataset *dataset, int strict,
+                                  vitcl_log report, void *context);
 
 typedef struct {
     size_t size;
@@ -60,6 +67,11 @@ VITCL_STATUS vitcl_evaluate(vitcl_scores *out, uint32_t *confusion,
                             vitcl_session *session,
                             const vitcl_dataset *dataset,
                             vitcl_progress progress, void *context);
+
+/* out[vitcl_dataset_classes()]: the model's class that each class of the
+ * dataset is for vitcl_evaluate(). */
+VITCL_STATUS vitcl_dataset_match(uint32_t *out, const vitcl_dataset *dataset,
+                                 const vitcl_model *model);
 
 typedef struct {
     uint32_t shots;
@@ -139,6 +151,16 @@ typedef struct {
      * arXiv 2010.11929, B.1.2). The result has no classifier and must be
      * fine-tuned. Losses and accuracies are over masked patches. */
     const char *objective;
+    /* Before its first step a new training decodes every picture file. What
+     * cannot be decoded is left out, also when the training is resumed; with
+     * strict it is an error (VITCL_ECORRUPT). */
+    int strict;
+    /* NULL, or called before the first step with lines for a user, such as
+     * which pictures are left out. context is that of `report`, also below. */
+    vitcl_log note;
+    /* NULL, or called after each picture that is decoded for that; another
+     * value than 0 ends it with VITCL_ESTOPPED. */
+    vitcl_progress checking;
 } vitcl_train_options;
 
 /* Can a training begin with this preset? VITCL_EINVAL: it is unknown. */

@@ -11,7 +11,9 @@
 struct vitcl_dataset {
     vt_dataset *d;
     vt_labels *labels; /* NULL: none */
-    bool by_number;
+    bool by_number, strict;
+    vitcl_log broken; /* NULL: none */
+    void *broken_context;
 };
 
 static vt_labelled labelled(const vitcl_dataset *dataset)
@@ -65,6 +67,16 @@ vitcl_status vitcl_dataset_by_number(vitcl_dataset *dataset)
     return VITCL_OK;
 }
 
+vitcl_status vitcl_dataset_broken(vitcl_dataset *dataset, int strict,
+                                  vitcl_log report, void *context)
+{
+    VT_GIVEN(dataset);
+    dataset->strict = strict != 0;
+    dataset->broken = report;
+    dataset->broken_context = context;
+    return VITCL_OK;
+}
+
 uint32_t vitcl_dataset_pictures(const vitcl_dataset *dataset)
 {
     return dataset ? vt_dataset_count(dataset->d) : 0;
@@ -91,7 +103,14 @@ typedef struct running {
     vitcl_session *session;
     vitcl_progress progress;
     void *context; /* for progress */
+    const vitcl_dataset *dataset[2];
 } running;
+
+/* Of whose pictures this is a pass. */
+static const vitcl_dataset *owner(const running *r, const vt_pass *s)
+{
+    return r->dataset[r->dataset[0]->d != s->d];
+}
 
 static vitcl_status next_record(uint8_t *rgb, vitcl_session *session,
                                 const vt_pass *s, size_t position)
@@ -170,6 +189,14 @@ static bool is_the_pictures(vitcl_status st)
     return st == VITCL_EIO || st == VITCL_ECORRUPT || st == VITCL_EUNSUPPORTED;
 }
 
+static void leave_out(const vitcl_dataset *dataset, const vt_pass *s,
+                      size_t position)
+{
+    if (dataset->broken)
+        dataset->broken(dataset->broken_context, vt_message());
+    s->take(s->context, position, NULL);
+}
+
 /* The loader's processes decode files ahead. Records only need resizing, which
  * happens between two batches. */
 static vitcl_status run(void *context, const vt_pass *s)
@@ -194,8 +221,8 @@ static vitcl_status run(void *context, const vt_pass *s)
                     : next_record(rgb + n * bytes, session, s, i);
         if (st == VITCL_OK)
             position[n++] = i;
-        else if (is_the_pictures(st))
-            s->take(s->context, i, NULL);
+        else if (is_the_pictures(st) && !owner(r, s)->strict)
+            leave_out(owner(r, s), s, i);
         else
             goto done;
         st = VITCL_OK;
@@ -225,7 +252,7 @@ vitcl_status vitcl_evaluate(vitcl_scores *out, uint32_t *confusion,
                             vitcl_progress progress, void *context)
 {
     vitcl_status st = VITCL_OK;
-    running r = {session, progress, context};
+    running r = {session, progress, context, {dataset, dataset}};
     vitcl_model_info info = {.size = sizeof info};
     vitcl_scores scores = {.size = sizeof scores};
     const vitcl_model *model;
@@ -248,13 +275,31 @@ done:
     return st;
 }
 
+vitcl_status vitcl_dataset_match(uint32_t *out, const vitcl_dataset *dataset,
+                                 const vitcl_model *model)
+{
+    vitcl_status st = VITCL_OK;
+    vitcl_model_info info = {.size = sizeof info};
+    vt_classes data, known;
+
+    VT_GIVEN(out);
+    VT_GIVEN(dataset);
+    VT_GIVEN(model);
+    VT_TRY(vitcl_model_describe(&info, model, 0, 0, 1));
+    data = vt_classes_of_data(dataset->d, "the pictures");
+    known = vt_classes_of_model(model->model, info.classes);
+    VT_TRY(vt_classes_match(out, &data, &known, dataset->by_number));
+done:
+    return st;
+}
+
 vitcl_status vitcl_fewshot(vitcl_fewshot_score *scores, uint32_t n,
                            uint32_t tries, uint64_t random_state,
                            vitcl_session *session, const vitcl_dataset *train,
                            const vitcl_dataset *test, vitcl_progress progress,
                            void *context)
 {
-    running r = {session, progress, context};
+    running r = {session, progress, context, {train, test}};
     vt_labelled known, asked;
 
     if (!scores || !session || !train || !test || n == 0 || tries == 0 ||

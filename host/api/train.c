@@ -9,6 +9,7 @@
 #include "train/arch_spec.h"
 #include "train/loop.h"
 #include "train/model_files.h"
+#include "train/pictures.h"
 #include "train/run_dir.h"
 
 #include <string.h>
@@ -112,6 +113,7 @@ vitcl_status vitcl_train(vitcl_train_event *out, vitcl_device *device,
     vt_settings s = {0};
     vt_dataset *d = NULL;
     vt_run_dir folder = {0};
+    vt_left_out without = {0};
     vitcl_train_event last = {.size = sizeof last};
     vitcl_train_options o = {.resume = 0};
     const char *data, *split;
@@ -137,11 +139,21 @@ vitcl_status vitcl_train(vitcl_train_event *out, vitcl_device *device,
     split = o.resume ? s.split : o.split;
     VT_TRY(split ? vt_dataset_open(&d, data, split)
                  : vt_dataset_open_training(&d, data));
-    if (!o.resume)
+    if (o.resume) {
+        VT_TRY(vt_pictures_again(d, o.output));
+    } else {
+        VT_TRY(vt_settings_new(&s, &o, d)); /* wrong ones, before the wait */
+        vt_settings_free(&s);
+        VT_TRY(vt_pictures_check(&without, d, &o, context));
+        VT_TRY(vt_pictures_judge(d, &o));
         VT_TRY(vt_settings_new(&s, &o, d));
+    }
     VT_TRY(vt_run_dir_claim(&folder, o.output, !o.resume));
-    if (!o.resume)
+    if (!o.resume) {
         VT_TRY(prepare(&s, o.output, d));
+        VT_TRY(vt_left_out_save(&without, o.output));
+        VT_TRY(vt_pictures_tell(d, &o, context));
+    }
     VT_TRY(vt_train(&last, &(vt_job){.dev = device->dev,
                                      .gemm = o.gemm,
                                      .folder = o.output,
@@ -158,6 +170,7 @@ done:
     if (st != VITCL_OK && !o.resume && !kept)
         vt_run_dir_empty(&folder); /* nothing in it can be resumed */
     vt_run_dir_leave(&folder);
+    vt_left_out_free(&without);
     vt_settings_free(&s);
     vt_dataset_free(d);
     return st;

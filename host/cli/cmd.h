@@ -350,12 +350,22 @@ void answering_close(answering *w);
 
 /* ---- scores of labelled pictures: eval, fewshot (scoring.c) ---- */
 
+enum { BROKEN_NAMED = 10 };
+struct vitcl_dataset;
 typedef struct scoring {
     vitcl_device *device;
     vitcl_model *model;
     vitcl_session *session;
     progress bar;
+    char *broken[BROKEN_NAMED]; /* lines that were printed */
 } scoring;
+#define OPT_STRICT(T)                                                          \
+    OPT_ROW(T, 0, "strict", OPT_FLAG, NULL,                                    \
+            "a picture that cannot be decoded is an error; without: left out", \
+            strict)
+/* From now on the first pictures that cannot be decoded are named on stderr;
+ * with `strict` the first is an error. */
+int scoring_broken(scoring *s, struct vitcl_dataset *dataset, bool strict);
 /* Opens model and session. Says which model it is. */
 int scoring_open(scoring *s, const model_options *common);
 /* The callback for the library; context: the scores. */

@@ -12,13 +12,14 @@ typedef struct fewshot {
     const char *data, *by;
     words shots;
     uint32_t tries, random_state;
-    bool json;
+    bool json, strict;
 } fewshot;
 
 static const opt options[] = {
     OPT_MODEL(fewshot),
     {0, "data", OPT_TEXT, "PATH",
-     "class folders in train/ and test/, or CIFAR's or MNIST's own files",
+     "class folders in train/ and in test/ or val/, or CIFAR's or "
+     "MNIST's own files",
      offsetof(fewshot, data)},
     {0, "shots", OPT_LIST, "N",
      "training pictures a class; may be given again (default 10)",
@@ -28,6 +29,7 @@ static const opt options[] = {
     {0, "random-state", OPT_NATURAL, "N", "seed of the choices (default 0)",
      offsetof(fewshot, random_state)},
     OPT_CLASSES_BY(fewshot),
+    OPT_STRICT(fewshot),
     {0, "json", OPT_FLAG, NULL, "one JSON object a line, one for each --shots",
      offsetof(fewshot, json)},
     OPT_DEVICE(fewshot),
@@ -112,11 +114,15 @@ static int run(void *into, const words *operands)
         return usage("--data PATH is required");
     by_number = classes_by_number(o->by);
     if (vitcl_dataset_open(&w.train, o->data, "train") != VITCL_OK ||
-        vitcl_dataset_open(&w.test, o->data, "test") != VITCL_OK)
+        vitcl_dataset_open(&w.test, o->data, NULL) != VITCL_OK)
         code = failed();
     if (code == EXIT_OK && by_number &&
         vitcl_dataset_by_number(w.test) != VITCL_OK)
         code = failed();
+    if (code == EXIT_OK)
+        code = scoring_broken(&w.on, w.train, o->strict);
+    if (code == EXIT_OK)
+        code = scoring_broken(&w.on, w.test, o->strict);
     if (code == EXIT_OK)
         code = scoring_open(&w.on, &o->common);
     if (code == EXIT_OK)

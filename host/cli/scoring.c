@@ -4,6 +4,10 @@
  */
 #include "cmd.h"
 
+#include <stdlib.h>
+#include <string.h>
+#include <vitcl_train.h>
+
 int scoring_open(scoring *s, const model_options *common)
 {
     model_options o = *common;
@@ -16,6 +20,29 @@ int scoring_open(scoring *s, const model_options *common)
     if (code == EXIT_OK)
         say_model(&o);
     return code;
+}
+
+/* A picture may be met several times, as training pictures of few-shot tests
+ * are. */
+static void name_broken(void *context, const char *line)
+{
+    scoring *s = context;
+    size_t i = 0;
+
+    while (i < BROKEN_NAMED && s->broken[i] && strcmp(s->broken[i], line) != 0)
+        i++;
+    if (i == BROKEN_NAMED || s->broken[i])
+        return;
+    s->broken[i] = strdup(line);
+    progress_clear(&s->bar);
+    note("%s", line);
+}
+
+int scoring_broken(scoring *s, vitcl_dataset *dataset, bool strict)
+{
+    return vitcl_dataset_broken(dataset, strict, name_broken, s) == VITCL_OK
+               ? EXIT_OK
+               : failed();
 }
 
 void scoring_begin(scoring *s)
@@ -46,11 +73,15 @@ int scoring_failed(uint32_t failed)
 {
     if (!failed)
         return EXIT_OK;
-    return fail("%u picture%s could not be decoded", failed, plural(failed));
+    return fail("%u picture%s could not be decoded and %s left out of the "
+                "scores",
+                failed, plural(failed), failed == 1 ? "is" : "are");
 }
 
 void scoring_close(scoring *s)
 {
+    for (size_t i = 0; i < BROKEN_NAMED; i++)
+        free(s->broken[i]);
     vitcl_session_free(s->session);
     vitcl_model_free(s->model);
     vitcl_device_free(s->device);

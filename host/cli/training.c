@@ -122,6 +122,29 @@ static int report(void *context, const vitcl_train_event *e)
     return stopped();
 }
 
+static void tell(void *context, const char *line)
+{
+    shown *s = context;
+
+    progress_clear(&s->bar);
+    note("%s", line);
+}
+
+/* Before the first step all files are decoded once. */
+static int checking(void *context, uint64_t done, uint64_t total)
+{
+    shown *s = context;
+
+    if (done == 1)
+        progress_start(&s->bar, "pictures", total);
+    progress_show(&s->bar, done, "checking");
+    if (done == total) {
+        progress_clear(&s->bar);
+        s->bar.total = 0;
+    }
+    return stopped();
+}
+
 static int check(const training *t)
 {
     if (!t->output)
@@ -163,7 +186,7 @@ static int finish(const training *t, const vitcl_train_event *e,
  * error of the training itself would only happen again. */
 static int broke_off(const shown *s, const char *name, vitcl_status st)
 {
-    const int code = failed();
+    const int code = st == VITCL_ESTOPPED ? EXIT_STOPPED : failed();
     char path[4096];
     const int n =
         snprintf(path, sizeof path, "%s/training.safetensors", s->t->output);
@@ -208,7 +231,10 @@ int train(const training *t)
                              .precision = precision_of(t->precision),
                              .workers = t->workers,
                              .checkpoint_steps = t->save_every,
-                             .objective = t->objective};
+                             .objective = t->objective,
+                             .strict = t->strict,
+                             .note = tell,
+                             .checking = checking};
     const char *name = t->model ? "finetune" : "train";
     int code = check(t);
     vitcl_status st;

@@ -16,7 +16,7 @@ typedef struct training {
     double lr;
     frame_size size;
     words freeze;
-    bool resume, verbose;
+    bool resume, strict, verbose;
 } training;
 
 #define TRAINING_OPTIONS                                                       \
@@ -31,6 +31,9 @@ typedef struct training {
                 output),                                                       \
         OPT_ROW(training, 0, "resume", OPT_FLAG, NULL,                         \
                 "resume; other options may be omitted", resume),               \
+        OPT_ROW(training, 0, "strict", OPT_FLAG, NULL,                         \
+                "a picture that cannot be decoded ends it; without: left out", \
+                strict),                                                       \
         OPT_ROW(training, 0, "epochs", OPT_COUNT, "N",                         \
                 "passes over the pictures", epochs),                           \
         OPT_ROW(training, 0, "batch", OPT_COUNT, "N",                          \

@@ -19,7 +19,8 @@
 #include <unistd.h>
 
 static const char *const files[] = {"config.json", "model.safetensors",
-                                    "training.json", "training.safetensors"};
+                                    "training.json", "training.safetensors",
+                                    "left_out.txt"};
 
 /* Whether a name is one of the files plus mkstemp()'s six characters
  * (vt_newfile). */

@@ -139,7 +139,8 @@ awk -v s="$sum" -v w="$few" 'BEGIN { exit !((s - w) ^ 2 < 1e-10) }' ||
 rm -rf part && cp -r data part && echo text >part/test/cat/9.ppm
 shots 1 part
 same "$(score mean)" "$few" "next to a broken picture"
-err_lines 1
+err_lines 2
+err_has 'part/test/cat/9.ppm: not a supported'
 err_has '1 picture could not be decoded'
 
 # ---- CIFAR: the numbers of a file mean the names next to it
