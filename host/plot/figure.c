@@ -55,8 +55,7 @@ static bool ends_in(const char *path, const char *ending)
     return n > m && strcmp(path + n - m, ending) == 0;
 }
 
-static vitcl_status write(const char *path, const vt_figure *figure,
-                          const vt_map *map)
+static vitcl_status write_drawn(const vt_drawing *drawing, const char *path)
 {
     vitcl_status st = VITCL_OK;
     const bool svg = ends_in(path, ".svg");
@@ -73,7 +72,7 @@ static vitcl_status write(const char *path, const vt_figure *figure,
     memory = open_memstream(&data, &size);
     if (!memory)
         return vt_fail(VITCL_ENOMEM, "%s: out of memory for a figure", path);
-    why = module->draw(figure, map, svg, memory);
+    why = module->draw(drawing, svg, memory);
     if (fclose(memory) != 0 && !why)
         why = strerror(errno);
     if (why) {
@@ -94,10 +93,26 @@ done:
 
 vitcl_status vt_figure_write(const vt_figure *figure, const char *path)
 {
-    return write(path, figure, NULL);
+    const vt_drawing d = {.figure = figure};
+
+    return write_drawn(&d, path);
+}
+
+vitcl_status vt_matrix_write(const vt_matrix *matrix, const char *path)
+{
+    const vt_drawing d = {.matrix = matrix};
+
+    if (matrix->rows > VT_MATRIX_MOST || matrix->columns > VT_MATRIX_MOST)
+        return vt_fail(VITCL_EUNSUPPORTED,
+                       "%s: a picture has room for %d classes, not for %zu x "
+                       "%zu; write a .csv file",
+                       path, VT_MATRIX_MOST, matrix->rows, matrix->columns);
+    return write_drawn(&d, path);
 }
 
 vitcl_status vt_map_write(const vt_map *map, const char *path)
 {
-    return write(path, NULL, map);
+    const vt_drawing d = {.map = map};
+
+    return write_drawn(&d, path);
 }

@@ -38,10 +38,21 @@ typedef struct vt_figure {
     size_t count;
 } vt_figure;
 
+/* A table of counts, each cell coloured by its share of its row. Texts that are
+ * not UTF-8 are shown as far as they are. */
+typedef struct vt_matrix {
+    const char *row_title, *column_title;
+    const char *const *row, *const *column; /* names: [rows], [columns] */
+    size_t rows, columns;
+    const unsigned *count; /* [rows][columns] */
+} vt_matrix;
+enum { VT_MATRIX_MOST = 1000 }; /* rows and columns */
+
 /* Loads the module. VITCL_EUNSUPPORTED: this build has no Cairo. */
 vitcl_status vt_figure_ready(void);
 /* The ending of `path` is .png or .svg. The file is complete, or the old one
  * stays. */
 vitcl_status vt_figure_write(const vt_figure *figure, const char *path);
+vitcl_status vt_matrix_write(const vt_matrix *matrix, const char *path);
 
 #endif

@@ -7,6 +7,7 @@
 #include "plot/module.h"
 
 #include "plot/chart.h"
+#include "plot/heatmap.h"
 #include "plot/map_draw.h"
 
 #include <cairo-svg.h>
@@ -17,75 +18,61 @@ static cairo_status_t put(void *out, const unsigned char *data, unsigned size)
                                               : CAIRO_STATUS_WRITE_ERROR;
 }
 
-/* A drawing: what layout() makes of a figure, and draw() draws. */
-typedef struct drawing {
-    union {
-        vt_chart chart;
-        vt_map_page map;
-    } page;
-    double width, height;
-    void (*draw)(const struct drawing *d, cairo_t *c);
-} drawing;
+/* A drawing and its layout. */
+typedef struct content {
+    const vt_drawing *of;
+    vt_chart chart;
+    vt_heatmap heatmap;
+    vt_map_page map;
+} content;
 
-static const char *why(cairo_status_t status)
+static void layout(content *x, double *width, double *height, cairo_t *c)
 {
-    return status == CAIRO_STATUS_SUCCESS ? NULL
-                                          : cairo_status_to_string(status);
+    if (x->of->figure) {
+        vt_chart_layout(&x->chart, x->of->figure, c);
+        *width = x->chart.width, *height = x->chart.height;
+    } else if (x->of->matrix) {
+        vt_heatmap_layout(&x->heatmap, x->of->matrix, c);
+        *width = x->heatmap.width, *height = x->heatmap.height;
+    } else {
+        vt_map_layout(&x->map, x->of->map, c);
+        *width = x->map.width, *height = x->map.height;
+    }
 }
 
-static void draw_chart(const drawing *d, cairo_t *c)
+static void draw_content(const content *x, cairo_t *c)
 {
-    vt_chart_draw(&d->page.chart, c);
+    if (x->of->figure)
+        vt_chart_draw(&x->chart, c);
+    else if (x->of->matrix)
+        vt_heatmap_draw(&x->heatmap, c);
+    else
+        vt_map_draw(&x->map, c);
 }
 
-static void draw_map(const drawing *d, cairo_t *c)
-{
-    vt_map_draw(&d->page.map, c);
-}
-
-/* Lays out the figure or the map, of which one is given. */
-static cairo_status_t lay_out(drawing *d, const vt_figure *figure,
-                              const vt_map *map)
+static const char *draw(const vt_drawing *drawing, bool svg, FILE *out)
 {
     cairo_surface_t *page =
         cairo_image_surface_create(CAIRO_FORMAT_RGB24, 1, 1);
     cairo_t *c = cairo_create(page);
     cairo_status_t status;
+    double width = 1, height = 1;
+    content x = {.of = drawing};
 
-    if (figure) {
-        vt_chart_layout(&d->page.chart, figure, c);
-        d->width = d->page.chart.width, d->height = d->page.chart.height;
-        d->draw = draw_chart;
-    } else {
-        vt_map_layout(&d->page.map, map, c);
-        d->width = d->page.map.width, d->height = d->page.map.height;
-        d->draw = draw_map;
-    }
+    layout(&x, &width, &height, c);
     status = cairo_status(c);
     cairo_destroy(c);
     cairo_surface_destroy(page);
-    return status;
-}
-
-static const char *draw(const vt_figure *figure, const vt_map *map, bool svg,
-                        FILE *out)
-{
-    cairo_surface_t *page;
-    cairo_status_t status;
-    drawing d;
-    cairo_t *c;
-
-    status = lay_out(&d, figure, map);
     if (status != CAIRO_STATUS_SUCCESS)
-        return why(status);
-    page =
-        svg ? cairo_svg_surface_create_for_stream(put, out, d.width, d.height)
-            : cairo_image_surface_create(CAIRO_FORMAT_RGB24, (int)d.width,
-                                         (int)d.height);
+        return cairo_status_to_string(status);
+
+    page = svg ? cairo_svg_surface_create_for_stream(put, out, width, height)
+               : cairo_image_surface_create(CAIRO_FORMAT_RGB24, (int)width,
+                                            (int)height);
     if (svg)
         cairo_svg_surface_set_document_unit(page, CAIRO_SVG_UNIT_PX);
     c = cairo_create(page);
-    d.draw(&d, c);
+    draw_content(&x, c);
     status = cairo_status(c);
     cairo_destroy(c);
     if (status == CAIRO_STATUS_SUCCESS && !svg)
@@ -94,7 +81,8 @@ static const char *draw(const vt_figure *figure, const vt_map *map, bool svg,
     if (status == CAIRO_STATUS_SUCCESS)
         status = cairo_surface_status(page);
     cairo_surface_destroy(page);
-    return why(status);
+    return status == CAIRO_STATUS_SUCCESS ? NULL
+                                          : cairo_status_to_string(status);
 }
 
 __attribute__((visibility("default"))) extern const vt_plot vt_plot_module;

@@ -9,12 +9,15 @@
 #include <stdio.h>
 
 #define VT_PLOT_SYMBOL "vt_plot_module"
+typedef struct vt_drawing { /* one of these; the others are NULL */
+    const vt_figure *figure;
+    const vt_matrix *matrix;
+    const vt_map *map;
+} vt_drawing;
 typedef struct vt_plot {
     const char *version; /* of vitcl: the structs are those of one version */
-    /* Draws the figure or the map; the other is NULL. Returns NULL, or why
-     * there is no picture. */
-    const char *(*draw)(const vt_figure *figure, const vt_map *map, bool svg,
-                        FILE *out);
+    /* Returns NULL, or why there is no picture. */
+    const char *(*draw)(const vt_drawing *drawing, bool svg, FILE *out);
 } vt_plot;
 
 #endif

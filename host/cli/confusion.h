@@ -1,0 +1,45 @@
+/*
+ * confusion.h - which classes are taken for which: scores of each class, and
+ * the counts as text, JSON, CSV and picture.
+ */
+#ifndef VT_CLI_CONFUSION_H
+#define VT_CLI_CONFUSION_H
+#include <stdbool.h>
+#include <stdint.h>
+#include <vitcl_train.h>
+
+typedef struct class_score {
+    uint64_t pictures, right;
+    double precision, recall, f1; /* 0 where there is nothing to divide by */
+} class_score;
+
+typedef struct confusion {
+    uint32_t rows;      /* the classes of the pictures */
+    uint32_t columns;   /* these, then other classes of the model that were
+                           answered */
+    const char **name;  /* [columns] */
+    char (*number)[16]; /* names of classes that have none */
+    unsigned *count;    /* [rows][columns] */
+    class_score *score; /* [rows] */
+    class_score macro;  /* means over the classes with pictures */
+} confusion;
+
+/* answers[rows][model's classes]: counts of vitcl_evaluate(). Borrows names
+ * from both. Returns the exit status, and prints why it is none. */
+int confusion_make(confusion *out, const uint32_t *answers,
+                   const vitcl_dataset *dataset, const vitcl_model *model);
+void confusion_free(confusion *c);
+
+/* A table of the classes; then the counts, if they fit the terminal, else the
+ * pairs of classes that are confused most. Not to a terminal: all such pairs,
+ * separated by tabs. */
+void confusion_print(const confusion *c);
+/* Members of an object that has others before. answers: as above. */
+void confusion_json(const confusion *c, const uint32_t *answers,
+                    uint32_t classes);
+/* path: *.csv, *.png or *.svg. */
+int confusion_write(const confusion *c, const char *path);
+/* Before the work: can it be written? */
+int confusion_ready(const char *path);
+
+#endif

@@ -1,0 +1,237 @@
+/*
+ * heatmap.c - draw a table of counts: darker cells are larger shares of a row.
+ *
+ * The cells are as large as the number of classes allows. Where they are
+ * smaller than letters, names and counts are left out. The margins have the
+ * width of the longest name, and a longer one ends in an ellipsis.
+ */
+#include "plot/heatmap.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#define TABLE 720.0 /* the larger side, unless cells reach a limit */
+#define CELL_MOST 64.0
+#define CELL_LEAST 2.0
+#define TEXT_MOST 14.0
+#define TEXT_LEAST 7.0
+#define NAME_MOST 220.0 /* width of a name */
+#define PAD 12.0
+#define GAP 6.0
+#define LINE 22.0
+
+enum { NAME_ROOM = 256 };
+
+/* ---- text ---- */
+
+/* The length of the UTF-8 character at s; 0: it is none (RFC 3629). */
+static size_t character(const unsigned char *s)
+{
+    const size_t n = s[0] < 0x80                    ? 1
+                     : s[0] >= 0xC2 && s[0] <= 0xDF ? 2
+                     : s[0] >= 0xE0 && s[0] <= 0xEF ? 3
+                     : s[0] >= 0xF0 && s[0] <= 0xF4 ? 4
+                                                    : 0;
+
+    for (size_t i = 1; i < n; i++)
+        if ((s[i] & 0xC0) != 0x80)
+            return 0;
+    if ((s[0] == 0xE0 && s[1] < 0xA0) || (s[0] == 0xED && s[1] > 0x9F) ||
+        (s[0] == 0xF0 && s[1] < 0x90) || (s[0] == 0xF4 && s[1] > 0x8F))
+        return 0;
+    return n;
+}
+
+/* As much of the name as fits out[NAME_ROOM]. Bytes that are not UTF-8, which
+ * Cairo refuses, and control characters become U+FFFD. */
+static void clean(char out[NAME_ROOM], const char *name)
+{
+    const unsigned char *s = (const unsigned char *)(name ? name : "");
+    size_t at = 0;
+
+    while (*s && at + 4 < NAME_ROOM) {
+        const size_t n = character(s);
+        const bool bad = n == 0 || *s < ' ' || *s == 127;
+
+        memcpy(out + at, bad ? (const void *)"\xEF\xBF\xBD" : s, bad ? 3 : n);
+        at += bad ? 3 : n;
+        s += n ? n : 1;
+    }
+    out[at] = '\0';
+}
+
+static double width_of(cairo_t *c, const char *text)
+{
+    cairo_text_extents_t e;
+
+    cairo_text_extents(c, text, &e);
+    return e.x_advance;
+}
+
+/* Cleans and shortens a name; returns its width. */
+static double fit(char out[NAME_ROOM], cairo_t *c, const char *name)
+{
+    static const char dots[] = "\xE2\x80\xA6"; /* U+2026 */
+    char text[NAME_ROOM];
+    double width;
+    size_t n;
+
+    clean(text, name);
+    snprintf(out, NAME_ROOM, "%s", text);
+    n = strlen(text);
+    while ((width = width_of(c, out)) > NAME_MOST && n > 0) {
+        do /* a whole character */
+            n--;
+        while (n > 0 && ((unsigned char)text[n] & 0xC0) == 0x80);
+        snprintf(out, NAME_ROOM, "%.*s%s",
+                 (int)(n < NAME_ROOM - 4 ? n : NAME_ROOM - 4), text, dots);
+    }
+    return width;
+}
+
+static void set_font(cairo_t *c, double size)
+{
+    cairo_select_font_face(c, "sans-serif", CAIRO_FONT_SLANT_NORMAL,
+                           CAIRO_FONT_WEIGHT_NORMAL);
+    cairo_set_font_size(c, size);
+}
+
+static double widest(cairo_t *c, const char *const *name, size_t n)
+{
+    char text[NAME_ROOM];
+    double most = 0;
+
+    for (size_t i = 0; i < n; i++)
+        most = fmax(most, fit(text, c, name[i]));
+    return most;
+}
+
+/* ---- layout ---- */
+
+static double widest_count(cairo_t *c, const vt_matrix *m)
+{
+    unsigned most = 0;
+    char text[16];
+
+    for (size_t i = 0; i < m->rows * m->columns; i++)
+        most = m->count[i] > most ? m->count[i] : most;
+    snprintf(text, sizeof text, "%u", most);
+    return width_of(c, text);
+}
+
+void vt_heatmap_layout(vt_heatmap *out, const vt_matrix *matrix, cairo_t *c)
+{
+    const vt_matrix *m = matrix;
+    const double most = (double)(m->rows > m->columns ? m->rows : m->columns);
+    vt_heatmap h = {.matrix = m, .left = 2 * PAD + LINE, .top = 2 * PAD + LINE};
+    double title;
+
+    h.cell = floor(fmax(fmin(TABLE / fmax(most, 1), CELL_MOST), CELL_LEAST));
+    h.text = fmin(h.cell * 0.8, TEXT_MOST);
+    h.named = h.text >= TEXT_LEAST;
+    if (h.named) {
+        set_font(c, h.text);
+        h.left += ceil(widest(c, m->row, m->rows)) + GAP;
+        h.top += ceil(widest(c, m->column, m->columns)) + GAP;
+        h.counted = widest_count(c, m) + GAP <= h.cell;
+    }
+    set_font(c, TEXT_MOST);
+    title = fmax(width_of(c, m->row_title), width_of(c, m->column_title));
+    h.width = fmax(h.left + h.cell * (double)m->columns, h.left + title) + PAD;
+    h.height = fmax(h.top + h.cell * (double)m->rows, h.top + title) + PAD;
+    *out = h;
+}
+
+/* ---- drawing ---- */
+
+/* Text that begins (0) or ends (1) at (x, y), or has its middle there (0.5). */
+static void put(cairo_t *c, double x, double y, const char *text, double share,
+                double size, bool upright)
+{
+    cairo_save(c);
+    cairo_translate(c, x, y);
+    if (upright)
+        cairo_rotate(c, -M_PI / 2);
+    cairo_move_to(c, -share * width_of(c, text), size * 0.36);
+    cairo_show_text(c, text);
+    cairo_restore(c);
+}
+
+static void draw_names(const vt_heatmap *h, cairo_t *c)
+{
+    const vt_matrix *m = h->matrix;
+    char text[NAME_ROOM];
+
+    set_font(c, h->text);
+    for (size_t i = 0; i < m->rows; i++) {
+        fit(text, c, m->row[i]);
+        put(c, h->left - GAP, h->top + ((double)i + 0.5) * h->cell, text, 1,
+            h->text, false);
+    }
+    for (size_t k = 0; k < m->columns; k++) {
+        fit(text, c, m->column[k]);
+        put(c, h->left + ((double)k + 0.5) * h->cell, h->top - GAP, text, 0,
+            h->text, true);
+    }
+}
+
+static void draw_cell(const vt_heatmap *h, cairo_t *c, size_t i, size_t k,
+                      double share)
+{
+    const unsigned count = h->matrix->count[i * h->matrix->columns + k];
+    const double x = h->left + (double)k * h->cell;
+    const double y = h->top + (double)i * h->cell;
+    char text[16];
+
+    /* from white to the blue of the charts */
+    cairo_set_source_rgb(c, 1 - share, 1 - 0.553 * share, 1 - 0.302 * share);
+    cairo_rectangle(c, x, y, h->cell, h->cell);
+    cairo_fill(c);
+    if (!h->counted || count == 0)
+        return;
+    if (share > 0.5)
+        cairo_set_source_rgb(c, 1, 1, 1);
+    else
+        cairo_set_source_rgb(c, 0.1, 0.1, 0.1);
+    snprintf(text, sizeof text, "%u", count);
+    put(c, x + h->cell / 2, y + h->cell / 2, text, 0.5, h->text, false);
+}
+
+static void draw_rows(const vt_heatmap *h, cairo_t *c)
+{
+    const vt_matrix *m = h->matrix;
+
+    set_font(c, h->named ? h->text : TEXT_LEAST);
+    for (size_t i = 0; i < m->rows; i++) {
+        double sum = 0;
+
+        for (size_t k = 0; k < m->columns; k++)
+            sum += m->count[i * m->columns + k];
+        for (size_t k = 0; k < m->columns; k++)
+            if (m->count[i * m->columns + k] > 0)
+                draw_cell(h, c, i, k, m->count[i * m->columns + k] / sum);
+    }
+}
+
+void vt_heatmap_draw(const vt_heatmap *h, cairo_t *c)
+{
+    const vt_matrix *m = h->matrix;
+    const double wide = h->cell * (double)m->columns;
+    const double high = h->cell * (double)m->rows;
+
+    cairo_set_source_rgb(c, 1, 1, 1);
+    cairo_paint(c);
+    draw_rows(h, c);
+    cairo_set_source_rgb(c, 0.6, 0.6, 0.6);
+    cairo_set_line_width(c, 1);
+    cairo_rectangle(c, h->left - 0.5, h->top - 0.5, wide + 1, high + 1);
+    cairo_stroke(c);
+    cairo_set_source_rgb(c, 0.1, 0.1, 0.1);
+    if (h->named)
+        draw_names(h, c);
+    set_font(c, TEXT_MOST);
+    put(c, h->left, PAD + LINE / 2, m->column_title, 0, TEXT_MOST, false);
+    /* upwards, and ends at the top of the table */
+    put(c, PAD + LINE / 2, h->top, m->row_title, 1, TEXT_MOST, true);
+}
