@@ -14,7 +14,7 @@
  * after the panels. Values are converted to float as they are read.
  *
  * How       A tile is a chunk of rows by a group of panels. It is computed in
- *           blocks of RA or RB = RA - 1 rows: NV*RA accumulators in registers,
+ *           blocks of RA or RB < RA rows: NV*RA accumulators in registers,
  *           one element of A broadcast, no local memory, no barrier. It
  *           advances by `most` of K at a time, so that the chunk's part of A
  *           stays in L2 for the whole group, and a panel's part in L1 for the

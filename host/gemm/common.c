@@ -82,18 +82,36 @@ static void divide_work(vt_rows *s, vt_rows_shape t, int units)
         s->chunks++;
 }
 
-vt_rows vt_rows_divide(const vt_dev *dev, vt_rows_shape t, int rows, int n,
-                       int terms)
+/* Blocks of the same two heights for nearly every number of rows, because they
+ * are defines: another height is another program. One row a picture (the
+ * classifier): fours and ones, which make up any number. Else full blocks and
+ * those of one row less; only a few rows do not divide into these, and get
+ * blocks of about equal size. */
+static void divide_rows(vt_rows *s, const vt_gemm_desc *d, int block)
 {
-    vt_rows s = {.rows = rows, .nw = t.vectors * t.lanes};
+    s->rows = d->batch * d->M;
+    if (d->M == 1) {
+        s->ra = VT_MIN(4, block);
+        s->rb = 1;
+        s->big = s->rows / s->ra;
+        s->blocks = s->big + s->rows % s->ra;
+        return;
+    }
+    s->blocks = vt_divide_up(s->rows, block);
+    s->ra = s->rows >= s->blocks * (block - 1)
+                ? block
+                : vt_divide_up(s->rows, s->blocks);
+    s->rb = VT_MAX(1, s->ra - 1);
+    s->big = s->ra > 1 ? s->rows - s->blocks * s->rb : s->blocks;
+}
 
-    s.panels = vt_divide_up(n, s.nw);
-    s.blocks = vt_divide_up(rows, t.block);
-    s.ra = vt_divide_up(rows, s.blocks);
-    s.rb = s.ra > 1 ? s.ra - 1 : 1;
-    s.big = s.ra > 1 ? rows - s.blocks * s.rb : s.blocks;
-    if (s.big == s.blocks)
-        s.rb = s.ra;
+vt_rows vt_rows_divide(const vt_dev *dev, vt_rows_shape t,
+                       const vt_gemm_desc *d, int terms)
+{
+    vt_rows s = {.nw = t.vectors * t.lanes};
+
+    s.panels = vt_divide_up(d->N, s.nw);
+    divide_rows(&s, d, t.block);
     divide_work(&s, t, t.groups * (int)vt_dev_info(dev)->compute_units);
     s.most = vt_divide_up(terms, vt_divide_up(terms, t.terms));
     s.saved = terms > s.most ? t.panels * vt_divide_up(t.rows, s.ra) : 1;

@@ -31,8 +31,8 @@ vitcl_status vt_gemm_reorder(vt_queue *q, const vt_gemm_desc *d, vt_buf *packed,
 
 /* ---- rows.c and dot.c ---- */
 
-/* How the kernels divide a product: rows into blocks (the first `big` of ra
- * rows, the others of rb), blocks into chunks, columns into panels of nw and
+/* How the kernels divide a product of batch * M rows: rows into blocks (the
+ * first `big` of ra rows, the others of rb), blocks into chunks, columns into panels of nw and
  * these into groups; at most `most` terms at a time; `saved` blocks are stored
  * between them. */
 typedef struct vt_rows {
@@ -40,7 +40,7 @@ typedef struct vt_rows {
     int blocks, big, ra, rb;
     int chunks, group, most, saved;
 } vt_rows;
-vt_rows vt_rows_divide(const vt_dev *dev, vt_rows_shape t, int rows, int n,
-                       int terms);
+vt_rows vt_rows_divide(const vt_dev *dev, vt_rows_shape t,
+                       const vt_gemm_desc *d, int terms);
 
 #endif

@@ -153,8 +153,7 @@ static vitcl_status bind(vt_gemm *g)
     const int kind = kind_of(g->dev, d);
     const vt_rows_shape t =
         vt_params_rows(g->dev, VT_PARAMS_DOT, d->type, kinds[kind].lanes);
-    const vt_rows s =
-        vt_rows_divide(g->dev, t, d->batch * d->M, d->N, words(d, kind));
+    const vt_rows s = vt_rows_divide(g->dev, t, d, words(d, kind));
     const int v[] = {s.rows,   d->N,  words(d, kind), stride(d, kind), d->ldc,
                      s.blocks, s.big, s.chunks,       s.group,         s.most};
     char epilogue[96], defines[256];

@@ -65,7 +65,7 @@ static vitcl_status bind(vt_gemm *g)
 {
     const vt_gemm_desc *d = &g->d;
     const vt_rows_shape t = vt_panels_shape(g->dev, d);
-    const vt_rows s = vt_rows_divide(g->dev, t, d->batch * d->M, d->N, d->K);
+    const vt_rows s = vt_rows_divide(g->dev, t, d, d->K);
     const int groups = vt_divide_up(s.panels, s.group);
     /* the larger of A and B is read once */
     const int across = s.rows > d->N ? groups : 0;

@@ -55,10 +55,9 @@ static vt_gemm_desc forward(const vt_plan *p, const vt_step *s)
     vt_gemm_desc d =
         base(p, vt_op_rows(p, x), vt_dim(p, w, 0), vt_dim(p, x, -1));
 
-    if (vt_value_of(p, x)->rank == 3) {
-        d.batch = vt_dim(p, x, 0);
-        d.M = vt_dim(p, x, 1);
-    }
+    /* rows a picture: kernels are chosen by these, not by the batch */
+    d.batch = vt_dim(p, x, 0);
+    d.M /= d.batch;
     if (d.type == VT_I8 && delicate(p, x))
         d.type = VT_F32;
     d.lda = vt_value_of(p, x)->ld;

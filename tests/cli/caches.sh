@@ -22,6 +22,15 @@ own=$TMPDIR/vitcl-$(id -u)
     [ "$(stat -c %a "$own")" = 700 ] || fail "$own can be read by others"
     [ -z "$pocl" ] || [ -n "$(ls "$own/pocl")" ] || fail "PoCL is elsewhere"
 )
+# Another number of pictures needs no other kernels.
+(
+    unset HOME XDG_CACHE_HOME POCL_CACHE_DIR
+    for pictures in "1 2" "1 2 3" "1 2 3 4 5" "1 2 3 4 5 6 7"; do
+        run 0 classify $small -v ${pictures//[0-9]/"$picture"}
+        err_has 's\] kernel gemm.*from the cache'
+        err_not 's\] kernel .*built in'
+    done
+)
 cp -r "$own" warm
 # The same if a file has the name, or if others may write to the folder.
 (
