@@ -22,7 +22,7 @@ typedef struct inspect {
     model_options common;
     const char *output, *heads;
     double residual, discard;
-    bool nul;
+    picture_options pictures;
 } inspect;
 
 static const opt options[] = {
@@ -41,8 +41,11 @@ static const opt options[] = {
     OPT_DEVICE(inspect),
     OPT_SIDES(inspect),
     OPT_RUN(inspect),
+    {0, "no-recursive", OPT_FLAG, NULL,
+     "read only the named folders, not those in them",
+     offsetof(inspect, pictures.flat)},
     {'0', "null", OPT_FLAG, NULL, "paths on stdin end with NUL, not newline",
-     offsetof(inspect, nul)},
+     offsetof(inspect, pictures.nul)},
     OPT_DONE};
 
 enum { MOST_LAYERS = 256, MOST_PATH = 4096 };
@@ -322,7 +325,8 @@ static int open_all(work *w, const words *operands)
     code = find_grid(w);
     if (code == EXIT_OK)
         code = allocate(w);
-    w->batches = code == EXIT_OK ? batches_open(operands, w->o->nul) : NULL;
+    w->batches =
+        code == EXIT_OK ? batches_open(operands, &w->o->pictures) : NULL;
     if (code == EXIT_OK)
         code = w->batches ? batches_start(w->batches, w->session) : EXIT_FAILED;
     return code;
@@ -367,7 +371,7 @@ static int look_at_all(work *w, const words *operands)
 
     catch_stop();
     say_model(&w->o->common);
-    progress_start(&bar, "pictures", batches_total(operands));
+    progress_start(&bar, "pictures", batches_total(operands, &w->o->pictures));
     while (code == EXIT_OK &&
            (n = batches_next(&found, &rgb, &good, w->batches)) > 0) {
         guard_end();
