@@ -4,8 +4,8 @@
  *   CACHE/models--OWNER--NAME/refs/main          a commit
  *   CACHE/models--OWNER--NAME/snapshots/COMMIT/  the files, links into blobs/
  *
- * Only the disk is asked, never the network. What a name or a ref may hold is
- * checked before it becomes part of a path.
+ * Only the disk is asked; cmd_pull.c downloads. What a name or a ref may hold
+ * is checked before it becomes part of a path.
  */
 #define _GNU_SOURCE /* secure_getenv() */
 #include "cmd.h"
@@ -99,13 +99,8 @@ static bool is_revision(const char *s)
     }
 }
 
-typedef struct named {
-    char owner[HUB_NAME], name[HUB_NAME];
-    const char *revision; /* NULL: main */
-} named;
-
 /* OWNER/NAME or OWNER/NAME@REVISION */
-static bool parse(named *out, const char *word)
+static bool parse(hub_named *out, const char *word)
 {
     const size_t n = strcspn(word, "@"), first = strcspn(word, "/");
 
@@ -123,7 +118,7 @@ static bool parse(named *out, const char *word)
 bool hub_name(char out[HUB_NAME], const char *folder)
 {
     const char *owner = folder + strlen(FOLDER), *end;
-    named n;
+    hub_named n;
 
     if (strncmp(folder, FOLDER, strlen(FOLDER)) != 0 ||
         strlen(owner) > HUB_NAME || !(end = strstr(owner, "--")))
@@ -134,9 +129,7 @@ bool hub_name(char out[HUB_NAME], const char *folder)
 
 /* ---- the cache ---- */
 
-/* The variable's folder; the user's own folder may be written as ~. */
-static bool from_variable(char out[HUB_PATH], const char *name,
-                          const char *below)
+bool hub_variable(char out[HUB_PATH], const char *name, const char *below)
 {
     const char *value = secure_getenv(name), *home = secure_getenv("HOME");
 
@@ -149,10 +142,10 @@ static bool from_variable(char out[HUB_PATH], const char *name,
 
 bool hub_cache(char out[HUB_PATH])
 {
-    return from_variable(out, "HF_HUB_CACHE", "") ||
-           from_variable(out, "HF_HOME", "/hub") ||
-           from_variable(out, "XDG_CACHE_HOME", "/huggingface/hub") ||
-           from_variable(out, "HOME", "/.cache/huggingface/hub");
+    return hub_variable(out, "HF_HUB_CACHE", "") ||
+           hub_variable(out, "HF_HOME", "/hub") ||
+           hub_variable(out, "XDG_CACHE_HOME", "/huggingface/hub") ||
+           hub_variable(out, "HOME", "/.cache/huggingface/hub");
 }
 
 /* ---- a repository of it ---- */
@@ -313,12 +306,12 @@ bool hub_find(hub_snapshot *out, char why[HUB_WHY], const char *cache,
               const char *word)
 {
     char folder[HUB_PATH], get[512];
-    named n;
+    hub_named n;
 
     if (!parse(&n, word))
         return because(why, "a name is OWNER/NAME or OWNER/NAME@REVISION");
-    snprintf(get, sizeof get, "`hf download %s/%s%s%s`", n.owner, n.name,
-             n.revision ? " --revision " : "", n.revision ? n.revision : "");
+    snprintf(get, sizeof get, "`vitcl pull %s/%s%s%s`", n.owner, n.name,
+             n.revision ? "@" : "", n.revision ? n.revision : "");
     if (!join(folder, "%s/" FOLDER "%s--%s", cache, n.owner, n.name))
         return because(why, "%.200s..: the path is too long", cache);
     if (!is_folder(folder))
@@ -341,6 +334,11 @@ static size_t prefix(const char *word)
                : 0;
 }
 
+bool hub_parse(hub_named *out, const char *word)
+{
+    return parse(out, word + prefix(word));
+}
+
 /* A repository's folder, one above its snapshots. */
 static bool is_repository(const char *path)
 {
@@ -356,7 +354,7 @@ int find_model(const char **path, const char *word)
     static hub_snapshot found;
     static char why[HUB_WHY], cache[HUB_PATH];
     const size_t skip = prefix(word);
-    named n;
+    hub_named n;
 
     *path = word;
     if (access(word, F_OK) == 0) {

@@ -25,6 +25,9 @@
 #                        whose label can be seen; the test pictures are those
 #                        of the first file
 #   sanitized            the program is built with AddressSanitizer
+#   hub                  starts a hub of Hugging Face on loopback that serves
+#                        hub/ (tests/support/hub.py), and sets HF_HOME,
+#                        HF_ENDPOINT and port; skips without vitcl-pull
 
 #   signal_at "CALL N SIGNAL" CODE ARGS…   run, with SIGNAL raised at the N-th
 #                        CALL (tests/faults/signal_at.c)
@@ -130,4 +133,19 @@ for part in range(1, 6):
                 for k in range(3072)))
 os.link("data/data_batch_1.bin", "data/test_batch.bin")
 P
+}
+hub() {
+    [ -n "${VITCL_PULL-}" ] || skip "vitcl was built without libcurl"
+    unset HF_HUB_CACHE HF_HUB_OFFLINE HF_TOKEN HF_TOKEN_PATH XDG_CACHE_HOME
+    unset http_proxy https_proxy all_proxy HTTPS_PROXY ALL_PROXY
+    python3 "$(dirname "$VT_DATA")/support/hub.py" hub 2>hub/trouble &
+    server=$!
+    trap 'kill $server 2>/dev/null; wait $server 2>/dev/null || true' EXIT
+    for ((i = 0; i < 200; i++)); do
+        [ ! -e hub/ports ] || break
+        kill -0 $server || fail "no hub: $(cat hub/trouble)"
+        sleep 0.1
+    done
+    read -r port _ <hub/ports
+    export HF_HOME=$PWD/hf HF_ENDPOINT=http://127.0.0.1:$port
 }

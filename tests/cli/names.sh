@@ -111,9 +111,9 @@ broken() { # RE: what -m says, and `models` counts
     err_has '^vitcl models: 1 more in .*OWNER/NAME` says why'
 }
 run 1 info -m me/none
-says "no models--me--none in $hub; download it with .hf download me/none. or .git clone https://huggingface.co/me/none"
+says "no models--me--none in $hub; download it with .vitcl pull me/none. or .git clone https://huggingface.co/me/none"
 run 1 info -m me/mine@v2
-says 'models--me--mine has no revision v2; .hf download me/mine --revision v2. downloads it'
+says 'models--me--mine has no revision v2; .vitcl pull me/mine@v2. downloads it'
 for text in '' "$commit\n" ../../../other "$commit/.." "$commit\0" \
     "$commit$commit" HEAD; do
     fresh
@@ -122,7 +122,7 @@ for text in '' "$commit\n" ../../../other "$commit/.." "$commit\0" \
     broken 'refs/main is not a file with a commit'
 done
 fresh && rm "$mine/refs/main"
-broken 'has no revision main; .hf download me/mine. downloads it'
+broken 'has no revision main; .vitcl pull me/mine. downloads it'
 mkdir "$mine/refs/main"
 broken 'refs/main is not a file with a commit'
 rmdir "$mine/refs/main" && mkfifo "$mine/refs/main"
@@ -130,7 +130,7 @@ broken 'refs/main is not a file with a commit'
 rm "$mine/refs/main" && head -c 3000000 /dev/zero | tr '\0' a >"$mine/refs/main"
 broken 'refs/main is not a file with a commit'
 fresh && rm -r "$snapshot"
-broken "has no snapshots/$commit, which refs/main names; .hf download me/mine. downloads it"
+broken "has no snapshots/$commit, which refs/main names; .vitcl pull me/mine. downloads it"
 fresh && rm "$mine/blobs/timm_vit-model.safetensors"
 broken "$commit/model.safetensors is a link to a file that is missing: the download is not complete"
 run 1 info -m "$mine"
@@ -140,7 +140,7 @@ broken "$commit/config.json is a link to a file that is missing"
 fresh && rm "$snapshot/model.safetensors"
 broken "$commit has no weights .safetensors, .npz or PyTorch.\$"
 : >"$mine/blobs/0123.incomplete"
-broken "$commit has no weights .*: the download is not complete; .hf download me/mine. downloads it"
+broken "$commit has no weights .*: the download is not complete; .vitcl pull me/mine. downloads it"
 fresh && rm "$snapshot/config.json"
 broken "$commit has no config.json\$"
 fresh && truncate -s 500 "$mine/blobs/timm_vit-model.safetensors"

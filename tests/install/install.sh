@@ -43,8 +43,8 @@ readelf -d "$dir/shared" | grep -q 'NEEDED.*libvitcl\.so\.[0-9]*\]' ||
 "$prefix/bin/vitcl" classify "$picture" >"$dir/said" 2>&1 ||
     fail "the program classifies nothing: $(cat "$dir/said")"
 ! readelf -d "$prefix/bin/vitcl" "$lib/libvitcl.so" |
-    grep -E 'libjpeg|libpng|libcairo' ||
-    fail "more than helpers is linked with the codecs or Cairo"
+    grep -E 'libjpeg|libpng|libcairo|libcurl|libnettle' ||
+    fail "more than helpers is linked with the codecs, Cairo or libcurl"
 if grep -q '^VITCL_PLOT:BOOL=ON' "$build/CMakeCache.txt" &&
     [ -e "$build/vitcl-plot.so" ]; then
     chmod -x "$prefix/libexec/vitcl-plot.so" # as packagers do

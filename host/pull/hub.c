@@ -1,0 +1,278 @@
+/*
+ * hub.c - a repository's commit and files, and a file's size and hash.
+ *
+ *   GET  ENDPOINT/api/models/OWNER/NAME/revision/REVISION
+ *   HEAD ENDPOINT/OWNER/NAME/resolve/COMMIT/FILE
+ *
+ * All that the hub says is checked before it becomes part of a path.
+ */
+#include "pull/hub.h"
+
+#include "base/memory.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { TRIALS = 3, LIST_MAX = 32 << 20, DEPTH = 32 };
+
+bool vt_is_hash(const char *s)
+{
+    const size_t n = strspn(s, "0123456789abcdef");
+
+    return !s[n] && (n == 40 || n == 64);
+}
+
+bool vt_file_name_is_safe(const char *file)
+{
+    const size_t n = strspn(file, "0123456789-_."
+                                  "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                                  "abcdefghijklmnopqrstuvwxyz");
+
+    return n > 0 && n < VT_FILE_NAME && !file[n] && file[0] != '.';
+}
+
+/* ---- answers that are of no use ---- */
+
+static vitcl_status refused_as_unknown(const vt_pull *p, const vt_answer *a,
+                                       const char *what)
+{
+    if (what[0] && strcmp(a->code, "RevisionNotFound") != 0)
+        return vt_fail(VITCL_EIO, "%s/%s has no file %s in revision %s (404)",
+                       p->owner, p->name, what, p->revision);
+    if (what[0] || strcmp(a->code, "RevisionNotFound") == 0)
+        return vt_fail(VITCL_EIO,
+                       "%s/%s has no revision %s: check the branch, tag or "
+                       "commit (404)",
+                       p->owner, p->name, p->revision);
+    return vt_fail(VITCL_EIO,
+                   "%s has no model %s/%s%s%s: check its name%s (404)",
+                   p->endpoint, p->owner, p->name,
+                   strcmp(p->revision, "main") ? " with revision " : "",
+                   strcmp(p->revision, "main") ? p->revision : "",
+                   p->token ? "" : ", or set HF_TOKEN if it is private");
+}
+
+vitcl_status vt_refused(const vt_pull *p, const vt_answer *a, const char *what)
+{
+    const char *mark = what[0] ? ": " : "";
+
+    if (a->unreachable)
+        return vt_fail(VITCL_EIO,
+                       "%s cannot be reached: %s; check the network, "
+                       "HF_ENDPOINT and the proxy",
+                       p->endpoint, a->why);
+    if (a->why[0])
+        return vt_fail(VITCL_EIO,
+                       "%s/%s%s%s: the connection was lost: %s; the same "
+                       "command goes on from there",
+                       p->owner, p->name, mark, what, a->why);
+    if (a->status == 404)
+        return refused_as_unknown(p, a, what);
+    if (a->status == 401)
+        return vt_fail(VITCL_EIO,
+                       p->token
+                           ? "%s/%s: the token is refused, or there is no such "
+                             "model: check HF_TOKEN and the name (401)"
+                           : "%s/%s: no such model, or a private or gated one: "
+                             "check its name, or set HF_TOKEN to a token that "
+                             "may read it (401)",
+                       p->owner, p->name);
+    if (a->status == 403)
+        return vt_fail(VITCL_EIO,
+                       "%s/%s is gated or not open to you: accept its terms at "
+                       "%s/%s/%s, and set HF_TOKEN to a token that may read it "
+                       "(403)",
+                       p->owner, p->name, p->endpoint, p->owner, p->name);
+    if (a->status == 429)
+        return vt_fail(VITCL_EIO,
+                       "%s asks to wait after too many requests: try again "
+                       "later%s (429)",
+                       p->endpoint,
+                       p->token ? "" : ", or set HF_TOKEN to have more");
+    return vt_fail(VITCL_EIO, "%s/%s%s%s: %s answers with status %ld", p->owner,
+                   p->name, mark, what, p->endpoint, a->status);
+}
+
+/* The request, again after a failure that may go away. */
+static vitcl_status ask(vt_answer *out, const vt_pull *p, const vt_request *r,
+                        size_t *used)
+{
+    vitcl_status st = VITCL_OK;
+
+    for (int trial = 1;; trial++) {
+        if (used)
+            *used = 0;
+        VT_TRY(vt_http(out, p, r));
+        if (trial == TRIALS || !vt_http_transient(out))
+            break;
+        VT_TRY(vt_http_pause(p, trial));
+    }
+done:
+    return st;
+}
+
+/* ---- the repository ---- */
+
+typedef struct text {
+    char *data;
+    size_t used, room;
+    bool too_long;
+} text;
+
+static bool keep(void *context, const vt_answer *head, const void *data,
+                 size_t size)
+{
+    text *t = context;
+
+    (void)head;
+    t->too_long = size > LIST_MAX - t->used;
+    if (t->too_long ||
+        vt_grow(&t->data, &t->room, t->used + size, 1) != VITCL_OK)
+        return false;
+    memcpy(t->data + t->used, data, size);
+    t->used += size;
+    return true;
+}
+
+/* A revision in an address: refs/pr/1 is refs%2Fpr%2F1 */
+static void escape(char *out, size_t room, const char *s)
+{
+    size_t n = 0;
+
+    for (; *s && n + 4 < room; s++) {
+        if (*s == '/' || *s == '+')
+            n += (size_t)snprintf(out + n, room - n, "%%%02X", *s);
+        else
+            out[n++] = *s;
+    }
+    out[n] = '\0';
+}
+
+vitcl_status vt_repository_open(vt_repository *out, const vt_pull *p)
+{
+    static char url[VT_URL];
+    static vt_answer a;
+    char revision[512], name[256];
+    const char *commit = "";
+    vitcl_status st = VITCL_OK;
+    text t = {.data = NULL};
+    const vt_request r = {.url = url, .body = keep, .context = &t};
+
+    *out = (vt_repository){.json = NULL};
+    escape(revision, sizeof revision, p->revision);
+    if (snprintf(url, sizeof url, "%s/api/models/%s/%s/revision/%s",
+                 p->endpoint, p->owner, p->name, revision) >= (int)sizeof url)
+        return vt_fail(VITCL_EINVAL, "HF_ENDPOINT is too long");
+    VT_TRY(ask(&a, p, &r, &t.used));
+    if (t.too_long) {
+        st = vt_fail(VITCL_EIO, "%s/%s: the list of files is too long",
+                     p->owner, p->name);
+        goto done;
+    }
+    if (a.status != 200 || a.why[0]) {
+        st = vt_refused(p, &a, "");
+        goto done;
+    }
+    snprintf(name, sizeof name, "the list of files of %s/%s", p->owner,
+             p->name);
+    VT_TRY(
+        vt_json_parse(&out->json, t.data ? t.data : "", t.used, DEPTH, name));
+    if (!vt_json_string(&commit, vt_json_get(out->json, "sha")) ||
+        !vt_is_hash(commit) ||
+        !vt_json_is_array(vt_json_get(out->json, "siblings"))) {
+        st = vt_fail(VITCL_EIO,
+                     "%s is no hub of Hugging Face: %s names no "
+                     "commit or no files",
+                     p->endpoint, url);
+        goto done;
+    }
+    snprintf(out->commit, sizeof out->commit, "%s", commit);
+done:
+    free(t.data);
+    if (st != VITCL_OK)
+        vt_repository_close(out);
+    return st;
+}
+
+void vt_repository_close(vt_repository *r)
+{
+    vt_json_free(r->json);
+    r->json = NULL;
+}
+
+bool vt_repository_has(const vt_repository *r, const char *file)
+{
+    const vt_json *all = vt_json_get(r->json, "siblings");
+
+    for (const vt_json *at = vt_json_first(all); at; at = vt_json_next(at)) {
+        const char *name;
+
+        if (vt_json_string(&name, vt_json_get(at, "rfilename")) &&
+            strcmp(name, file) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* ---- a file ---- */
+
+vitcl_status vt_remote_url(char out[VT_URL], const vt_pull *p,
+                           const char *commit, const char *file)
+{
+    if (snprintf(out, VT_URL, "%s/%s/%s/resolve/%s/%s", p->endpoint, p->owner,
+                 p->name, commit, file) >= VT_URL)
+        return vt_fail(VITCL_EINVAL, "HF_ENDPOINT is too long");
+    return VITCL_OK;
+}
+
+/* W/"abc" is abc. */
+static void unquote(char *s)
+{
+    const char *from = strncmp(s, "W/", 2) == 0 ? s + 2 : s;
+    size_t n = strlen(from);
+
+    if (n >= 2 && from[0] == '"' && from[n - 1] == '"')
+        from++, n -= 2;
+    memmove(s, from, n);
+    s[n] = '\0';
+}
+
+vitcl_status vt_remote_ask(vt_remote *out, const vt_pull *p, const char *commit,
+                           const char *file)
+{
+    static char url[VT_URL];
+    static vt_answer a;
+    vitcl_status st = VITCL_OK;
+    const vt_request r = {.url = url, .head = true};
+    char *etag;
+
+    VT_TRY(vt_remote_url(url, p, commit, file));
+    VT_TRY(ask(&a, p, &r, NULL));
+    if (a.why[0] || (a.status != 200 && !a.linked_etag[0]) || a.status >= 400) {
+        st = vt_refused(p, &a, file);
+        goto done;
+    }
+    if (a.commit[0] && strcmp(a.commit, commit) != 0) {
+        st = vt_fail(VITCL_EIO, "%s: the hub answers with commit %s, not %s",
+                     file, a.commit, commit);
+        goto done;
+    }
+    etag = a.linked_etag[0] ? a.linked_etag : a.etag;
+    unquote(etag);
+    if (!vt_is_hash(etag)) {
+        st = vt_fail(VITCL_EIO,
+                     "%s: the hub says no SHA-256 and no git hash, so it "
+                     "cannot be verified",
+                     file);
+        goto done;
+    }
+    if (!a.has_linked_size && (a.status != 200 || !a.has_length)) {
+        st = vt_fail(VITCL_EIO, "%s: the hub says no size", file);
+        goto done;
+    }
+    snprintf(out->file, sizeof out->file, "%s", file);
+    memcpy(out->hash, etag, strlen(etag) + 1);
+    out->size = a.has_linked_size ? a.linked_size : a.length;
+done:
+    return st;
+}

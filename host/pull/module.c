@@ -1,0 +1,181 @@
+/*
+ * module.c - the module vitcl-pull.so: HTTP by libcurl, hashes by Nettle.
+ *
+ * libcurl reads the variables of proxies itself. The handle is kept, so that
+ * requests to one host share a connection.
+ */
+#include "pull/module.h"
+
+#include <curl/curl.h>
+#include <nettle/sha1.h>
+#include <nettle/sha2.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    CONNECT_SECONDS = 20,
+    SILENT_SECONDS = 30, /* nothing came: the connection is dead */
+    BUFFER = 256 << 10
+};
+
+/* ---- HTTP ---- */
+
+typedef struct call {
+    vt_transfer *t;
+    CURL *curl;
+} call;
+
+static size_t on_line(char *text, size_t one, size_t size, void *context)
+{
+    const call *c = context;
+
+    c->t->line(c->t->context, text, one * size);
+    return one * size;
+}
+
+static size_t on_body(char *data, size_t one, size_t size, void *context)
+{
+    const call *c = context;
+    long status = 0;
+
+    curl_easy_getinfo(c->curl, CURLINFO_RESPONSE_CODE, &status);
+    if (status != 200 && status != 206)
+        return one * size;
+    return c->t->body(c->t->context, data, one * size, status) ? one * size : 0;
+}
+
+static int on_wait(void *context, curl_off_t total, curl_off_t done,
+                   curl_off_t all_up, curl_off_t up)
+{
+    const call *c = context;
+
+    (void)total, (void)done, (void)all_up, (void)up;
+    return c->t->wait(c->t->context) ? 0 : 1;
+}
+
+static void set_up(call *c, const struct curl_slist *headers, char *why)
+{
+    CURL *curl = c->curl;
+
+    curl_easy_setopt(curl, CURLOPT_URL, c->t->url);
+    curl_easy_setopt(curl, CURLOPT_HTTPHEADER, headers);
+    curl_easy_setopt(curl, CURLOPT_USERAGENT, "vitcl/" VITCL_VERSION);
+    curl_easy_setopt(curl, CURLOPT_NOBODY, c->t->head ? 1L : 0L);
+    curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
+    curl_easy_setopt(curl, CURLOPT_NOPROGRESS, 0L);
+    curl_easy_setopt(curl, CURLOPT_ERRORBUFFER, why);
+    curl_easy_setopt(curl, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
+    curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT, (long)CONNECT_SECONDS);
+    curl_easy_setopt(curl, CURLOPT_LOW_SPEED_LIMIT, 1L);
+    curl_easy_setopt(curl, CURLOPT_LOW_SPEED_TIME, (long)SILENT_SECONDS);
+    curl_easy_setopt(curl, CURLOPT_BUFFERSIZE, (long)BUFFER);
+#if LIBCURL_VERSION_NUM >= 0x075500
+    curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "http,https");
+#else
+    curl_easy_setopt(curl, CURLOPT_PROTOCOLS,
+                     (long)(CURLPROTO_HTTP | CURLPROTO_HTTPS));
+#endif
+    curl_easy_setopt(curl, CURLOPT_HEADERFUNCTION, on_line);
+    curl_easy_setopt(curl, CURLOPT_HEADERDATA, c);
+    curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, on_body);
+    curl_easy_setopt(curl, CURLOPT_WRITEDATA, c);
+    curl_easy_setopt(curl, CURLOPT_XFERINFOFUNCTION, on_wait);
+    curl_easy_setopt(curl, CURLOPT_XFERINFODATA, c);
+}
+
+static bool transfer(vt_transfer *t)
+{
+    static CURL *curl; /* kept */
+    char why[CURL_ERROR_SIZE] = "";
+    struct curl_slist *headers = NULL;
+    const char *next = NULL;
+    call c = {.t = t};
+    CURLcode code = CURLE_OUT_OF_MEMORY;
+
+    t->status = 0, t->redirect[0] = t->why[0] = '\0', t->unreachable = false;
+    if (!curl && curl_global_init(CURL_GLOBAL_DEFAULT) == CURLE_OK)
+        curl = curl_easy_init();
+    c.curl = curl;
+    for (size_t i = 0; t->headers[i]; i++) {
+        struct curl_slist *more = curl_slist_append(headers, t->headers[i]);
+
+        if (!more)
+            c.curl = NULL;
+        else
+            headers = more;
+    }
+    if (c.curl) {
+        curl_easy_reset(curl);
+        set_up(&c, headers, why);
+        code = curl_easy_perform(curl);
+        curl_easy_getinfo(curl, CURLINFO_RESPONSE_CODE, &t->status);
+        curl_easy_getinfo(curl, CURLINFO_REDIRECT_URL, &next);
+        if (next && strlen(next) < sizeof t->redirect)
+            strcpy(t->redirect, next);
+        /* The handle lives on, this buffer does not. */
+        curl_easy_setopt(curl, CURLOPT_ERRORBUFFER, NULL);
+    }
+    curl_slist_free_all(headers);
+    if (code != CURLE_OK)
+        snprintf(t->why, sizeof t->why, "%s",
+                 why[0] ? why : curl_easy_strerror(code));
+    t->unreachable =
+        code == CURLE_COULDNT_RESOLVE_HOST ||
+        code == CURLE_COULDNT_RESOLVE_PROXY || code == CURLE_COULDNT_CONNECT ||
+        code == CURLE_URL_MALFORMAT || code == CURLE_UNSUPPORTED_PROTOCOL ||
+        code == CURLE_PEER_FAILED_VERIFICATION ||
+        code == CURLE_SSL_CACERT_BADFILE;
+    return code == CURLE_OK;
+}
+
+/* ---- hashes ---- */
+
+typedef struct hash {
+    bool sha256;
+    struct sha1_ctx one;
+    struct sha256_ctx two;
+} hash;
+
+static void *hash_new(bool sha256)
+{
+    hash *h = malloc(sizeof *h);
+
+    if (!h)
+        return NULL;
+    h->sha256 = sha256;
+    sha1_init(&h->one);
+    sha256_init(&h->two);
+    return h;
+}
+
+static void hash_add(void *of, const void *data, size_t size)
+{
+    hash *h = of;
+
+    if (h->sha256)
+        sha256_update(&h->two, size, data);
+    else
+        sha1_update(&h->one, size, data);
+}
+
+static void hash_end(void *of, char out[65])
+{
+    hash *h = of;
+    const size_t size = h->sha256 ? SHA256_DIGEST_SIZE : SHA1_DIGEST_SIZE;
+    uint8_t digest[SHA256_DIGEST_SIZE] = {0};
+
+    if (h->sha256)
+        sha256_digest(&h->two, SHA256_DIGEST_SIZE, digest);
+    else
+        sha1_digest(&h->one, SHA1_DIGEST_SIZE, digest);
+    for (size_t i = 0; i < size; i++)
+        snprintf(out + 2 * i, 3, "%02x", digest[i]);
+    free(h);
+}
+
+__attribute__((
+    visibility("default"))) extern const vt_pull_calls vt_pull_module;
+const vt_pull_calls vt_pull_module = {VITCL_VERSION, transfer, hash_new,
+                                      hash_add, hash_end};

@@ -1,0 +1,233 @@
+/*
+ * pull.c - which files of a repository make a model, and their snapshot.
+ */
+#include "pull/pull.h"
+
+#include "base/file.h"
+#include "base/memory.h"
+#include "pull/blob.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+enum { SHARDS_MAX = 1000, INDEX_MAX = 64 << 20, INDEX_DEPTH = 8 };
+
+/* Configs come first and are linked last: a snapshot with a config has all. */
+static const char *const configs[] = {
+    "config.json",
+    "preprocessor_config.json",
+    "processor_config.json",
+};
+/* The first that a repository has. */
+static const char *const weights[] = {
+    "model.safetensors",
+    "model.safetensors.index.json",
+    "pytorch_model.bin",
+    "pytorch_model.bin.index.json",
+};
+
+typedef struct work {
+    const vt_pull *p;
+    vt_repository repository;
+    char folder[VT_PULL_PATH], locks[VT_PULL_PATH];
+    vt_remote *file;
+    size_t count, room;
+    vt_tally tally;
+} work;
+
+static vitcl_status add(work *w, const char *file)
+{
+    vitcl_status st = VITCL_OK;
+
+    for (size_t i = 0; i < w->count; i++)
+        if (strcmp(w->file[i].file, file) == 0)
+            return VITCL_OK;
+    VT_TRY(vt_grow(&w->file, &w->room, w->count + 1, sizeof *w->file));
+    VT_TRY(vt_remote_ask(&w->file[w->count], w->p, w->repository.commit, file));
+    w->tally.total += w->file[w->count++].size;
+done:
+    return st;
+}
+
+static vitcl_status fetch(work *w, size_t i)
+{
+    return vt_blob_fetch(w->p, &w->tally, w->folder, w->locks,
+                         w->repository.commit, &w->file[i]);
+}
+
+/* ---- which files ---- */
+
+static bool is_index(const char *file)
+{
+    const size_t n = strlen(file);
+
+    return n > 11 && strcmp(file + n - 11, ".index.json") == 0;
+}
+
+/* The files that the index names; it is the last of the list. */
+static vitcl_status add_shards(work *w)
+{
+    char path[VT_PULL_PATH];
+    const vt_json *all;
+    vitcl_status st = VITCL_OK;
+    vt_json *index = NULL;
+
+    VT_TRY(vt_path(path, "%s/blobs/%s", w->folder, w->file[w->count - 1].hash));
+    VT_TRY(vt_json_load(&index, path, INDEX_MAX, INDEX_DEPTH));
+    all = vt_json_get(index, "weight_map");
+    for (const vt_json *at = vt_json_first(all); at; at = vt_json_next(at)) {
+        const char *shard;
+
+        if (!vt_json_string(&shard, at) || !vt_file_name_is_safe(shard) ||
+            !vt_repository_has(&w->repository, shard) ||
+            w->count >= SHARDS_MAX) {
+            st = vt_fail(VITCL_ECORRUPT,
+                         "%s/%s: the index of the weights names a file that "
+                         "the repository does not have, or too many",
+                         w->p->owner, w->p->name);
+            goto done;
+        }
+        VT_TRY(add(w, shard));
+    }
+done:
+    vt_json_free(index);
+    return st;
+}
+
+static vitcl_status choose(work *w)
+{
+    vitcl_status st = VITCL_OK;
+    size_t i = 0;
+
+    while (i < VT_COUNT(weights) &&
+           !vt_repository_has(&w->repository, weights[i]))
+        i++;
+    if (i == VT_COUNT(weights) ||
+        !vt_repository_has(&w->repository, configs[0])) {
+        st = vt_fail(VITCL_EUNSUPPORTED,
+                     "%s/%s has no %s: it is no model that vitcl reads",
+                     w->p->owner, w->p->name,
+                     i == VT_COUNT(weights)
+                         ? "model.safetensors and no pytorch_model.bin"
+                         : configs[0]);
+        goto done;
+    }
+    for (size_t k = 0; k < VT_COUNT(configs); k++)
+        if (vt_repository_has(&w->repository, configs[k]))
+            VT_TRY(add(w, configs[k]));
+    VT_TRY(add(w, weights[i]));
+    if (is_index(weights[i])) {
+        VT_TRY(fetch(w, w->count - 1));
+        w->tally.done = 0; /* it is verified again with the others */
+        VT_TRY(add_shards(w));
+    }
+done:
+    return st;
+}
+
+/* ---- before and after the downloads ---- */
+
+static vitcl_status make_folders(work *w)
+{
+    const vt_pull *p = w->p;
+    char path[VT_PULL_PATH];
+    vitcl_status st = VITCL_OK;
+
+    VT_TRY(
+        vt_path(w->folder, "%s/models--%s--%s", p->cache, p->owner, p->name));
+    VT_TRY(vt_path(w->locks, "%s/.locks/models--%s--%s", p->cache, p->owner,
+                   p->name));
+    VT_TRY(vt_folders(w->locks));
+    VT_TRY(vt_path(path, "%s/blobs", w->folder));
+    VT_TRY(vt_folders(path));
+done:
+    return st;
+}
+
+static vitcl_status check_space(const work *w)
+{
+    uint64_t need = 0;
+    struct statvfs v;
+
+    for (size_t i = 0; i < w->count; i++)
+        need += w->file[i].size - vt_blob_present(w->folder, &w->file[i]);
+    if (need == 0 || statvfs(w->folder, &v) != 0 ||
+        (double)v.f_bavail * (double)v.f_frsize >= (double)need)
+        return VITCL_OK;
+    return vt_fail(VITCL_EIO,
+                   "%s/%s: %.1f MB are needed, but %s has room for %.1f MB; "
+                   "HF_HUB_CACHE may name another disk",
+                   w->p->owner, w->p->name, (double)need / 1e6, w->p->cache,
+                   (double)v.f_bavail * (double)v.f_frsize / 1e6);
+}
+
+/* A link is made elsewhere and renamed: it is there with its target, or not. */
+static vitcl_status link_file(const work *w, const char *snapshot,
+                              const vt_remote *r)
+{
+    char target[128], made[VT_PULL_PATH], path[VT_PULL_PATH], old[128];
+    vitcl_status st = VITCL_OK;
+    ssize_t n;
+
+    snprintf(target, sizeof target, "../../blobs/%s", r->hash);
+    VT_TRY(vt_path(path, "%s/%s", snapshot, r->file));
+    n = readlink(path, old, sizeof old - 1);
+    old[n > 0 ? n : 0] = '\0';
+    if (strcmp(old, target) == 0)
+        return VITCL_OK;
+    VT_TRY(vt_path(made, "%s/.link-%ld", w->folder, (long)getpid()));
+    if (symlink(target, made) != 0 || rename(made, path) != 0) {
+        st = vt_fail(VITCL_EIO, "%s: cannot be linked: %s", path,
+                     strerror(errno));
+        (void)unlink(made);
+    }
+done:
+    return st;
+}
+
+static vitcl_status write_ref(const work *w)
+{
+    const char *const revision = w->p->revision;
+    char path[VT_PULL_PATH];
+    vitcl_status st = VITCL_OK;
+    vt_newfile file = {0};
+
+    if (strcmp(revision, w->repository.commit) == 0)
+        return VITCL_OK;
+    VT_TRY(vt_path(path, "%s/refs/%s", w->folder, revision));
+    *strrchr(path, '/') = '\0';
+    VT_TRY(vt_folders(path));
+    VT_TRY(vt_path(path, "%s/refs/%s", w->folder, revision));
+    VT_TRY(vt_newfile_open(&file, path));
+    fputs(w->repository.commit, file.f);
+    VT_TRY(vt_newfile_commit(&file));
+done:
+    vt_newfile_discard(&file);
+    return st;
+}
+
+vitcl_status vt_pull_model(char path[VT_PULL_PATH], const vt_pull *p)
+{
+    work w = {.p = p};
+    vitcl_status st = VITCL_OK;
+
+    VT_TRY(vt_pull_ready());
+    VT_TRY(vt_repository_open(&w.repository, p));
+    VT_TRY(make_folders(&w));
+    VT_TRY(choose(&w));
+    VT_TRY(check_space(&w));
+    for (size_t i = 0; i < w.count; i++)
+        VT_TRY(fetch(&w, i));
+    VT_TRY(vt_path(path, "%s/snapshots/%s", w.folder, w.repository.commit));
+    VT_TRY(vt_folders(path));
+    for (size_t i = w.count; i-- > 0;)
+        VT_TRY(link_file(&w, path, &w.file[i]));
+    VT_TRY(write_ref(&w));
+done:
+    free(w.file);
+    vt_repository_close(&w.repository);
+    return st;
+}
