@@ -106,6 +106,9 @@ int text_columns(void);
  * the next begin at `indent`. A blank line parts paragraphs; other newlines are
  * spaces. No line begins with a dash. */
 void put_wrapped(const char *text, int at, int indent, int columns);
+
+/* ---- numbers of things (counts.c) ---- */
+
 enum { BYTES_TEXT = 16 };
 void bytes_text(char text[BYTES_TEXT], double bytes); /* "1.2 GB" */
 void print_bytes(double bytes);

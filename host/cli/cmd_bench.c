@@ -209,8 +209,10 @@ static void print_table(const work *w)
     const double median = w->ms[w->runs / 2];
 
     put_text(model_name(&w->common), SIZE_MAX);
-    printf(", batch %u, %s, %s on %s\n\n", w->common.batch,
-           w->session_info.precision, w->session_info.gemm, w->info.name);
+    printf(", batch %u, %s, %s on ", w->common.batch, w->session_info.precision,
+           w->session_info.gemm);
+    put_text(w->info.name, SIZE_MAX);
+    printf("\n\n");
     printf("forward     %.2f ms (min %.2f, max %.2f, %d run%s)\n", median,
            w->ms[0], w->ms[w->runs - 1], w->runs, plural((uint64_t)w->runs));
     printf("pictures    %.2f a second\n", 1e3 * w->common.batch / median);

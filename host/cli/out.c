@@ -3,6 +3,8 @@
  */
 #include "cmd.h"
 
+#include "plot/text.h"
+
 #include <errno.h>
 #include <math.h>
 #include <signal.h>
@@ -18,50 +20,23 @@ void set_command_name(const char *name)
     command_name = name;
 }
 
-/* Length of the UTF-8 character at s, 0 if it is not one (RFC 3629). */
-static size_t utf8_length(const unsigned char *s)
+/* What would steer a terminal is written to one as \ooo, unchanged elsewhere.
+ */
+static void put(FILE *f, const char *s, size_t size)
 {
-    size_t n = s[0] < 0x80                    ? 1
-               : s[0] >= 0xC2 && s[0] <= 0xDF ? 2
-               : s[0] >= 0xE0 && s[0] <= 0xEF ? 3
-               : s[0] >= 0xF0 && s[0] <= 0xF4 ? 4
-                                              : 0;
-
-    for (size_t i = 1; i < n; i++)
-        if ((s[i] & 0xC0) != 0x80)
-            return 0;
-    if ((s[0] == 0xE0 && s[1] < 0xA0) || (s[0] == 0xED && s[1] > 0x9F) ||
-        (s[0] == 0xF0 && s[1] < 0x90) || (s[0] == 0xF4 && s[1] > 0x8F))
-        return 0;
-    return n;
-}
-
-/* Is this character of n bytes unsafe for a terminal? C0, C1 and invalid UTF-8
- * (n = 0) are, as in `ls`. */
-static bool steers(const unsigned char *s, size_t n)
-{
-    return n == 0 || s[0] < ' ' || s[0] == 127 ||
-           (n == 2 && s[0] == 0xC2 && s[1] < 0xA0);
-}
-
-/* Writes such bytes as \ooo to a terminal, unchanged elsewhere. */
-static void put(FILE *f, const char *text, size_t size)
-{
-    const unsigned char *s = (const unsigned char *)text;
-
     if (!is_terminal(f)) {
-        fwrite(text, 1, strnlen(text, size), f);
+        fwrite(s, 1, strnlen(s, size), f);
         return;
     }
     for (size_t at = 0, n; at < size && s[at]; at += n) {
         bool bad;
 
-        n = utf8_length(s + at);
-        bad = steers(s + at, n);
+        n = vt_text_character(s + at);
+        bad = vt_text_steers(s + at, n);
         n = n ? n : 1;
         if (bad)
             for (size_t i = 0; i < n; i++)
-                fprintf(f, "\\%03o", s[at + i]);
+                fprintf(f, "\\%03o", (unsigned char)s[at + i]);
         else
             fwrite(s + at, 1, n, f);
     }
@@ -187,7 +162,7 @@ int close_results(int code)
 
 void json_string(const char *text)
 {
-    const unsigned char *s = (const unsigned char *)text;
+    const char *s = text;
     size_t n;
 
     if (!s) {
@@ -196,7 +171,7 @@ void json_string(const char *text)
     }
     putchar('"');
     for (; *s; s += n) {
-        n = utf8_length(s);
+        n = vt_text_character(s);
         if (n == 0)
             n = 1, fputs("\xEF\xBF\xBD", stdout);
         else if (*s == '"' || *s == '\\')
@@ -205,8 +180,8 @@ void json_string(const char *text)
             fputs("\\n", stdout);
         else if (*s == '\t')
             fputs("\\t", stdout);
-        else if (steers(s, n))
-            printf("\\u%04x", s[n - 1]);
+        else if (vt_text_steers(s, n))
+            printf("\\u%04x", (unsigned char)s[n - 1]);
         else
             fwrite(s, 1, n, stdout);
     }

@@ -11,6 +11,8 @@
  */
 #include "plot/chart.h"
 
+#include "plot/text.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -65,28 +67,27 @@ static double width_of(cairo_t *c, const char *text)
     return e.x_advance;
 }
 
-/* out: the text, or as much of it as fits and an ellipsis. Returns its width.
- */
+/* out: the text, cleaned, or as much of it as fits and an ellipsis. Returns its
+ * width. */
 static double fit(char out[NAME_ROOM], cairo_t *c, const char *text,
                   double room)
 {
     static const char dots[] = "\xe2\x80\xa6"; /* U+2026 */
-    size_t n = strlen(text);
-    bool cut = false;
+    char clean[NAME_ROOM - sizeof dots + 1];
+    bool cut = !vt_text_clean(clean, sizeof clean, text);
+    size_t n = strlen(clean);
 
     for (;;) {
-        if (n + sizeof dots <= NAME_ROOM) {
-            double width;
+        double width;
 
-            snprintf(out, NAME_ROOM, "%.*s%s", (int)n, text, cut ? dots : "");
-            width = width_of(c, out);
-            if (width <= room || n == 0)
-                return width;
-        }
+        snprintf(out, NAME_ROOM, "%.*s%s", (int)n, clean, cut ? dots : "");
+        width = width_of(c, out);
+        if (width <= room || n == 0)
+            return width;
         cut = true;
         do /* a whole character */
             n--;
-        while (n > 0 && ((unsigned char)text[n] & 0xC0) == 0x80);
+        while (n > 0 && ((unsigned char)clean[n] & 0xC0) == 0x80);
     }
 }
 

@@ -7,6 +7,7 @@
  */
 #include "base/file.h"
 #include "plot/figure.h"
+#include "plot/text.h"
 #include "support/pictures.h"
 
 #include <criterion/criterion.h>
@@ -189,4 +190,52 @@ Test(figure, endings)
     if (vt_figure_ready() == VITCL_EUNSUPPORTED)
         cr_skip_test("built without Cairo");
     cr_expect_eq(vt_figure_write(&f, "/nowhere/x.png"), VITCL_EIO);
+}
+
+/* Names come from files, and Cairo ends a figure at bytes that are not UTF-8.
+ */
+Test(figure, hostile_names)
+{
+#define UNKNOWN "\xEF\xBF\xBD"
+    static const struct {
+        const char *name, *clean;
+    } cases[] = {
+        {"caf\xc3\xa9 \xf0\x9f\x90\x88", "caf\xc3\xa9 \xf0\x9f\x90\x88"},
+        {"\xff\xfe", UNKNOWN UNKNOWN},
+        {"\x1b[31mred", UNKNOWN "[31mred"},
+        {"a\tb\nc\x7f", "a" UNKNOWN "b" UNKNOWN "c" UNKNOWN},
+        {"\xc2\x9b[2J", UNKNOWN "[2J"},            /* C1 */
+        {"\xc0\x80", UNKNOWN UNKNOWN},             /* overlong */
+        {"\xed\xa0\x80", UNKNOWN UNKNOWN UNKNOWN}, /* half of a pair */
+        {"\xf4\x90\x80\x80", UNKNOWN UNKNOWN UNKNOWN UNKNOWN},
+        {"cut\xe4\xb8", "cut" UNKNOWN UNKNOWN},
+        {"", ""},
+        {NULL, ""},
+    };
+    static const double x[] = {0, 1}, y[] = {0, 1};
+    char text[64];
+
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const vt_series series = {
+            .name = cases[i].name, .x = x, .y = y, .count = 2};
+        const vt_figure figure = {.x = {.label = cases[i].name},
+                                  .left = {.label = cases[i].name},
+                                  .series = &series,
+                                  .count = 1};
+
+        cr_expect(vt_text_clean(text, sizeof text, cases[i].name), "%zu", i);
+        cr_expect_str_eq(text, cases[i].clean, "%zu: %s", i, text);
+        done(draw(&figure));
+    }
+    /* Cut between characters, within the room. */
+    for (size_t room = 1; room < 12; room++) {
+        memset(text, 'x', sizeof text);
+        cr_expect(!vt_text_clean(text, room,
+                                 "\xe4\xb8\xad\xff\xc3\xa9"
+                                 "abcdef"));
+        cr_expect_lt(strlen(text), room);
+        cr_expect_eq(text[room], 'x');
+        for (const char *s = text; *s; s += vt_text_character(s))
+            cr_assert_neq(vt_text_character(s), 0);
+    }
 }

@@ -1,0 +1,48 @@
+/*
+ * counts.c - numbers of things in words: bytes, counts, rates.
+ */
+#include "cmd.h"
+
+#include <string.h>
+
+void bytes_text(char text[BYTES_TEXT], double bytes)
+{
+    static const char *const unit[] = {"B", "kB", "MB", "GB", "TB"};
+    int i = 0;
+
+    /* As it will be rounded: 999,999 bytes are 1.0 MB. */
+    for (; bytes >= (i ? 999.5 : 1000) && i < 4; i++)
+        bytes /= 1000;
+    snprintf(text, BYTES_TEXT, i && bytes < 99.95 ? "%.1f %s" : "%.0f %s",
+             bytes, unit[i]);
+}
+
+void print_bytes(double bytes)
+{
+    char text[BYTES_TEXT];
+
+    bytes_text(text, bytes);
+    fputs(text, stdout);
+}
+
+void say_count(FILE *f, uint64_t n, const char *what)
+{
+    fprintf(f, "%llu %.*s", (unsigned long long)n, (int)strlen(what) - (n == 1),
+            what);
+}
+
+void say_rate(FILE *f, double rate, const char *what)
+{
+    char text[32];
+
+    snprintf(text, sizeof text, "%.1f", rate);
+    if (strcmp(text, "1.0") == 0)
+        fprintf(f, "1 %.*s/s", (int)strlen(what) - 1, what);
+    else
+        fprintf(f, "%s %s/s", text, what);
+}
+
+const char *plural(uint64_t n)
+{
+    return n == 1 ? "" : "s";
+}

@@ -1,0 +1,53 @@
+/*
+ * text.c - check and clean text from files.
+ */
+#include "plot/text.h"
+
+#include <string.h>
+
+size_t vt_text_character(const char *text)
+{
+    const unsigned char *s = (const unsigned char *)text;
+    size_t n = s[0] < 0x80                    ? 1
+               : s[0] >= 0xC2 && s[0] <= 0xDF ? 2
+               : s[0] >= 0xE0 && s[0] <= 0xEF ? 3
+               : s[0] >= 0xF0 && s[0] <= 0xF4 ? 4
+                                              : 0;
+
+    for (size_t i = 1; i < n; i++)
+        if ((s[i] & 0xC0) != 0x80)
+            return 0;
+    if ((s[0] == 0xE0 && s[1] < 0xA0) || (s[0] == 0xED && s[1] > 0x9F) ||
+        (s[0] == 0xF0 && s[1] < 0x90) || (s[0] == 0xF4 && s[1] > 0x8F))
+        return 0;
+    return n;
+}
+
+bool vt_text_steers(const char *text, size_t n)
+{
+    const unsigned char *s = (const unsigned char *)text;
+
+    return n == 0 || s[0] < ' ' || s[0] == 127 ||
+           (n == 2 && s[0] == 0xC2 && s[1] < 0xA0);
+}
+
+bool vt_text_clean(char *out, size_t room, const char *text)
+{
+    static const char unknown[] = "\xEF\xBF\xBD"; /* U+FFFD */
+    const char *s = text ? text : "";
+    size_t used = 0;
+
+    while (*s) {
+        const size_t n = vt_text_character(s);
+        const bool bad = vt_text_steers(s, n);
+        const size_t size = bad ? sizeof unknown - 1 : n;
+
+        if (used + size >= room)
+            break;
+        memcpy(out + used, bad ? unknown : s, size);
+        used += size;
+        s += n ? n : 1;
+    }
+    out[used] = '\0';
+    return !*s;
+}

@@ -1,0 +1,21 @@
+/*
+ * text.h - text from files, such as the names of classes, made fit to be shown.
+ *
+ * Cairo refuses what is not UTF-8, and control characters steer a terminal.
+ */
+#ifndef VT_PLOT_TEXT_H
+#define VT_PLOT_TEXT_H
+#include <stdbool.h>
+#include <stddef.h>
+
+/* The length of the UTF-8 character at s, which ends with NUL; 0: it is none
+ * (RFC 3629). */
+size_t vt_text_character(const char *s);
+/* Is this character of n bytes unsafe to show? C0, C1 and invalid UTF-8 (n = 0)
+ * are, as in `ls`. */
+bool vt_text_steers(const char *s, size_t n);
+/* Copies text (NULL: none) with U+FFFD in place of what is unsafe. False: it
+ * was cut, after a whole character, because out has room for so many bytes. */
+bool vt_text_clean(char *out, size_t room, const char *text);
+
+#endif
