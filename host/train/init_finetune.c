@@ -46,6 +46,43 @@ static bool is_positions(const char *name, char *axis)
     return !at[9] || *axis;
 }
 
+/* Hugging Face's DINOv2 with registers has a position for the class token,
+ * timm's has none. Only their sum counts. */
+static bool folds(const vt_config *c)
+{
+    return c->source != VT_SOURCE_TIMM && c->registers > 0 && c->class_token &&
+           c->pos_prefix == 1;
+}
+
+static vt_tensor *tensor(vt_model_files *p, const char *name)
+{
+    for (size_t i = 0; i < p->count; i++)
+        if (strcmp(p->tensor[i].name, name) == 0)
+            return &p->tensor[i];
+    return NULL;
+}
+
+/* Adds the first position to the class token and drops it. */
+static vitcl_status fold(vt_model_files *p)
+{
+    vt_tensor *token = tensor(p, "cls_token"), *pos = tensor(p, "pos_embed");
+    float *to, *from;
+
+    if (!token || !pos || pos->rank != 3 || pos->shape[1] < 2 ||
+        pos->shape[2] != token->count)
+        return vt_fail(VITCL_ECORRUPT,
+                       "the class token and its position differ in width");
+    to = (float *)(uintptr_t)token->data;
+    from = (float *)(uintptr_t)pos->data;
+    for (size_t i = 0; i < token->count; i++)
+        to[i] += from[i];
+    pos->shape[1]--;
+    pos->count -= token->count;
+    pos->size -= token->size;
+    memmove(from, from + token->count, pos->size);
+    return VITCL_OK;
+}
+
 static vitcl_status copy(vt_model_files *p, vt_model *m, int height, int width)
 {
     vitcl_status st = VITCL_OK;
@@ -78,6 +115,8 @@ static vitcl_status copy(vt_model_files *p, vt_model *m, int height, int width)
         VT_TRY(vt_model_files_add(&data, p, t->name, t->rank, t->shape));
         VT_TRY(vt_weight_f32(data, vt_model_weights(m), t));
     }
+    if (folds(c))
+        VT_TRY(fold(p));
 done:
     return st;
 }
@@ -181,7 +220,8 @@ static vitcl_status describe(char **out, vt_model *m, int height, int width,
     const vt_config *c = vt_model_config(m);
     const vt_json *json = vt_model_json(m);
     const bool no_embed_class =
-        c->pos_embed && c->pos_prefix == 0 && c->class_token + c->registers > 0;
+        c->pos_embed &&
+        (folds(c) || (c->pos_prefix == 0 && c->class_token + c->registers > 0));
     char *args = NULL, *stem = NULL;
     vt_timm_config t = {.height = height, .width = width};
 
