@@ -10,6 +10,8 @@
 #define _GNU_SOURCE /* secure_getenv() */
 #include "cmd.h"
 
+#include "plot/text.h"
+
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -176,16 +178,9 @@ static ref read_ref(char commit[HUB_COMMIT], const char *path)
     return REF_GOOD;
 }
 
-static bool ends(const char *s, const char *end)
-{
-    const size_t n = strlen(s), m = strlen(end);
-
-    return n > m && strcmp(s + n - m, end) == 0;
-}
-
 static bool is_npz(const char *file)
 {
-    return ends(file, ".npz");
+    return vt_text_ends(file, ".npz");
 }
 
 static bool is_weights(const char *file)
@@ -195,7 +190,7 @@ static bool is_weights(const char *file)
     };
 
     for (size_t i = 0; i < sizeof endings / sizeof *endings; i++)
-        if (ends(file, endings[i]))
+        if (vt_text_ends(file, endings[i]))
             return true;
     return false;
 }
@@ -209,7 +204,7 @@ static bool is_incomplete(const char *folder)
     bool found = false;
 
     for (int i = 0; dir && !found && i < ENTRIES_MAX && (e = readdir(dir)); i++)
-        found = ends(e->d_name, ".incomplete");
+        found = vt_text_ends(e->d_name, ".incomplete");
     if (dir)
         closedir(dir);
     return found;

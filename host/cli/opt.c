@@ -7,6 +7,8 @@
  */
 #include "cmd.h"
 
+#include "plot/text.h"
+
 #include <ctype.h>
 #include <errno.h>
 #include <math.h>
@@ -150,13 +152,9 @@ static int check_ending(const opt *o, const char *value)
     const char *names[WORDS];
     const size_t n = split(names, list, text, o->value);
 
-    for (size_t i = 0; i < n; i++) {
-        const char *ending = names[i] + strcspn(names[i], ".");
-        const size_t all = strlen(value), m = strlen(ending);
-
-        if (all > m && strcmp(value + all - m, ending) == 0)
+    for (size_t i = 0; i < n; i++)
+        if (vt_text_ends(value, names[i] + strcspn(names[i], ".")))
             return EXIT_OK;
-    }
     return usage("--%s must be %s, not '%s'", o->name, text, value);
 }
 

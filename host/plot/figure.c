@@ -6,6 +6,7 @@
 #include "base/file.h"
 #include "base/helper.h"
 #include "plot/module.h"
+#include "plot/text.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -48,24 +49,17 @@ vitcl_status vt_figure_ready(void)
 }
 #endif
 
-static bool ends_in(const char *path, const char *ending)
-{
-    const size_t n = strlen(path), m = strlen(ending);
-
-    return n > m && strcmp(path + n - m, ending) == 0;
-}
-
 static vitcl_status write_drawn(const vt_drawing *drawing, const char *path)
 {
     vitcl_status st = VITCL_OK;
-    const bool svg = ends_in(path, ".svg");
+    const bool svg = vt_text_ends(path, ".svg");
     vt_newfile file = {0};
     char *data = NULL;
     const char *why;
     size_t size = 0;
     FILE *memory;
 
-    if (!svg && !ends_in(path, ".png"))
+    if (!svg && !vt_text_ends(path, ".png"))
         return vt_fail(VITCL_EINVAL, "%s: a figure is a .png or .svg file",
                        path);
     VT_TRY(vt_figure_ready());

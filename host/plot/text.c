@@ -51,3 +51,10 @@ bool vt_text_clean(char *out, size_t room, const char *text)
     out[used] = '\0';
     return !*s;
 }
+
+bool vt_text_ends(const char *s, const char *ending)
+{
+    const size_t n = strlen(s), m = strlen(ending);
+
+    return n > m && strcmp(s + n - m, ending) == 0;
+}

@@ -1,5 +1,6 @@
 /*
- * text.h - text from files, such as the names of classes, made fit to be shown.
+ * text.h - names of files, and text from files, such as the names of classes,
+ * made fit to be shown.
  *
  * Cairo refuses what is not UTF-8, and control characters steer a terminal.
  */
@@ -17,5 +18,7 @@ bool vt_text_steers(const char *s, size_t n);
 /* Copies text (NULL: none) with U+FFFD in place of what is unsafe. False: it
  * was cut, after a whole character, because out has room for so many bytes. */
 bool vt_text_clean(char *out, size_t room, const char *text);
+/* Does s end like this, with something before it? */
+bool vt_text_ends(const char *s, const char *ending);
 
 #endif

@@ -227,6 +227,8 @@ Test(figure, hostile_names)
         cr_expect_str_eq(text, cases[i].clean, "%zu: %s", i, text);
         done(draw(&figure));
     }
+    cr_expect(vt_text_ends("a.svg", ".svg") && !vt_text_ends(".svg", ".svg"));
+    cr_expect(!vt_text_ends("a.svg", ".png") && !vt_text_ends("", ".png"));
     /* Cut between characters, within the room. */
     for (size_t room = 1; room < 12; room++) {
         memset(text, 'x', sizeof text);
