@@ -47,10 +47,26 @@ static const command *find(const char *name)
     return NULL;
 }
 
+static int unknown_option(const char *word)
+{
+    static const char *const names[] = {"help", "version", NULL};
+    const char *guess = word[1] == '-' ? nearest(word + 2, names) : NULL;
+
+    if (guess)
+        return usage("unknown option %s; did you mean --%s?", word, guess);
+    return usage("a command stands before its options: vitcl COMMAND %s", word);
+}
+
 static int unknown(const char *word)
 {
     const char *names[COMMANDS + 1] = {NULL}, *guess;
 
+    if (word[0] == '-' && word[1])
+        return unknown_option(word);
+    if (strpbrk(word, "./"))
+        return usage("%s: no such file, and no command; `vitcl --help` lists "
+                     "the commands",
+                     word);
     for (int i = 0; i < COMMANDS; i++)
         names[i] = table[i]->name;
     guess = nearest(word, names);
@@ -65,12 +81,14 @@ static int run(int argc, char **argv)
 
     if (argc < 2)
         return usage("no command given; `vitcl --help` lists them");
-    if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "-V") == 0) {
+    if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "-V") == 0 ||
+        (strcmp(argv[1], "version") == 0 && argc == 2)) {
         printf("vitcl %s\n", vitcl_version());
         return EXIT_OK;
     }
     if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 ||
-        (strcmp(argv[1], "help") == 0 && argc == 2)) {
+        (strcmp(argv[1], "help") == 0 &&
+         (argc == 2 || strcmp(argv[2], "help") == 0))) {
         help();
         return EXIT_OK;
     }

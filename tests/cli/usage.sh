@@ -14,6 +14,16 @@ run 0 classify photo.jpg -k 1
 cmp out short || fail "vitcl photo.jpg is not vitcl classify photo.jpg"
 run 2 zzzzzz
 says 'vitcl --help'
+run 0 version
+out_has '^vitcl [0-9]'
+run 0 help help
+out_has '^  classify '
+run 2 --verion
+says 'unknown option --verion; did you mean --version'
+run 2 --json photo.jpg
+says 'vitcl COMMAND --json'
+run 2 photos/none.jpg
+says 'photos/none.jpg: no such file, and no command'
 run 2 help nothing
 says 'unknown command nothing'
 for command in classify embed forward convert devices info plan bench selftest; do
