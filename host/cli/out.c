@@ -160,6 +160,19 @@ int close_results(int code)
                 errno ? strerror(errno) : "");
 }
 
+/* A character of at most three bytes. */
+static void json_escape(const char *text, size_t n)
+{
+    const unsigned char *s = (const unsigned char *)text;
+    unsigned code = s[0];
+
+    if (n == 2)
+        code = (s[0] & 0x1Fu) << 6 | (s[1] & 0x3Fu);
+    else if (n == 3)
+        code = (s[0] & 0x0Fu) << 12 | (s[1] & 0x3Fu) << 6 | (s[2] & 0x3Fu);
+    printf("\\u%04x", code);
+}
+
 void json_string(const char *text)
 {
     const char *s = text;
@@ -181,7 +194,7 @@ void json_string(const char *text)
         else if (*s == '\t')
             fputs("\\t", stdout);
         else if (vt_text_steers(s, n))
-            printf("\\u%04x", (unsigned char)s[n - 1]);
+            json_escape(s, n);
         else
             fwrite(s, 1, n, stdout);
     }

@@ -28,7 +28,10 @@ bool vt_text_steers(const char *text, size_t n)
     const unsigned char *s = (const unsigned char *)text;
 
     return n == 0 || s[0] < ' ' || s[0] == 127 ||
-           (n == 2 && s[0] == 0xC2 && s[1] < 0xA0);
+           (n == 2 && s[0] == 0xC2 && s[1] < 0xA0) ||
+           (n == 3 && s[0] == 0xE2 &&
+            ((s[1] == 0x80 && s[2] >= 0xA8 && s[2] <= 0xAE) ||
+             (s[1] == 0x81 && s[2] >= 0xA6 && s[2] <= 0xA9)));
 }
 
 bool vt_text_clean(char *out, size_t room, const char *text)

@@ -131,11 +131,13 @@ chmod -R u+w evil
 python3 - evil/config.json <<'END'
 import json, sys
 c = json.load(open(sys.argv[1]))
-c["label_names"] = ["\x1b[31mred\x9b%d" % i for i in range(c["num_classes"])]
+c["label_names"] = ["\x1b[31mred\x9b\u202e%d" % i for i in range(c["num_classes"])]
 json.dump(c, open(sys.argv[1], "w"))
 END
 python3 terminal.py 1 "$VITCL" classify -m evil -k 1 a.jpg >out 2>err
-grep -qaF '\033[31mred\302\233' out || fail "a label is not escaped"
+grep -qaF '\033[31mred\302\233\342\200\256' out || fail "a label is not escaped"
+run 0 classify -m evil --json -k 1 a.jpg
+out_has '"label":"\\u001b\[31mred\\u009b\\u202e'
 "$VITCL" classify -m evil -k 1 a.jpg >out 2>err || fail "evil"
 grep -qaF $'\x1b[31mred\xc2\x9b' out || fail "a pipe does not get the bytes"
 

@@ -204,7 +204,10 @@ Test(figure, hostile_names)
         {"\xff\xfe", UNKNOWN UNKNOWN},
         {"\x1b[31mred", UNKNOWN "[31mred"},
         {"a\tb\nc\x7f", "a" UNKNOWN "b" UNKNOWN "c" UNKNOWN},
-        {"\xc2\x9b[2J", UNKNOWN "[2J"},            /* C1 */
+        {"\xc2\x9b[2J", UNKNOWN "[2J"},       /* C1 */
+        {"\xe2\x80\xaetxet", UNKNOWN "txet"}, /* right to left */
+        {"\xe2\x81\xa6\xe2\x80\xa8", UNKNOWN UNKNOWN},
+        {"\xe2\x80\xa6\xe2\x82\xac", "\xe2\x80\xa6\xe2\x82\xac"},
         {"\xc0\x80", UNKNOWN UNKNOWN},             /* overlong */
         {"\xed\xa0\x80", UNKNOWN UNKNOWN UNKNOWN}, /* half of a pair */
         {"\xf4\x90\x80\x80", UNKNOWN UNKNOWN UNKNOWN UNKNOWN},
