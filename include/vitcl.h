@@ -179,6 +179,15 @@ VITCL_STATUS vitcl_device_list(vitcl_device_info *out, uint32_t index);
 VITCL_STATUS vitcl_device_open(vitcl_device **out, const char *select);
 VITCL_STATUS vitcl_device_describe(vitcl_device_info *out,
                                    const vitcl_device *device);
+/* Called while programs are compiled for a device, which happens once for a
+ * device, driver and kind of model: the programs are kept on disk. `done` of
+ * `total` are compiled; called before the first, after each, and with done ==
+ * total after the last. On a thread that compiles, by one at a time. It must
+ * not call the library. */
+typedef void (*vitcl_compiling)(void *context, uint32_t done, uint32_t total);
+/* NULL: nobody watches. Call it before the device is used otherwise. */
+VITCL_STATUS vitcl_device_watch(vitcl_device *device, vitcl_compiling compiling,
+                                void *context);
 void vitcl_device_free(vitcl_device *device);
 
 /* ---- models ----------------------------------------------------------- */
@@ -303,7 +312,8 @@ typedef struct {
 
 /* Allocates all device memory for `batch` pictures, once; if it does not fit,
  * VITCL_ENOMEM and the message gives a batch that would. The first session of a
- * kind on a device compiles kernels, which can take minutes. */
+ * kind on a device compiles kernels, which can take minutes; another batch
+ * needs no others. See vitcl_device_watch(). */
 VITCL_STATUS vitcl_session_new(vitcl_session **out, vitcl_model *model,
                                const vitcl_session_options *options);
 void vitcl_session_free(vitcl_session *session);

@@ -46,6 +46,14 @@ vitcl_status vitcl_device_describe(vitcl_device_info *out,
     return VITCL_OK;
 }
 
+vitcl_status vitcl_device_watch(vitcl_device *device, vitcl_compiling compiling,
+                                void *context)
+{
+    VT_GIVEN(device);
+    vt_dev_watch(device->dev, compiling, context);
+    return VITCL_OK;
+}
+
 void vitcl_device_free(vitcl_device *device)
 {
     if (!device)

@@ -32,9 +32,9 @@ vitcl_status vt_gemm_reorder(vt_queue *q, const vt_gemm_desc *d, vt_buf *packed,
 /* ---- rows.c and dot.c ---- */
 
 /* How the kernels divide a product of batch * M rows: rows into blocks (the
- * first `big` of ra rows, the others of rb), blocks into chunks, columns into panels of nw and
- * these into groups; at most `most` terms at a time; `saved` blocks are stored
- * between them. */
+ * first `big` of ra rows, the others of rb), blocks into chunks, columns into
+ * panels of nw and these into groups; at most `most` terms at a time; `saved`
+ * blocks are stored between them. */
 typedef struct vt_rows {
     int rows, nw, panels;
     int blocks, big, ra, rb;

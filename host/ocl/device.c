@@ -79,6 +79,7 @@ static vitcl_status open_found(vt_dev **out, const vt_found *f)
     VT_TRY(VT_NEW(&dev, 1));
     atomic_init(&dev->refs, 1);
     pthread_mutex_init(&dev->lock, NULL);
+    pthread_mutex_init(&dev->watch_lock, NULL);
     pthread_cond_init(&dev->built, NULL);
     dev->platform = f->platform;
     dev->id = f->id;
@@ -147,6 +148,7 @@ void vt_dev_free(vt_dev *dev)
     if (dev->context && !vt_dev_gone(dev))
         clReleaseContext(dev->context);
     pthread_cond_destroy(&dev->built);
+    pthread_mutex_destroy(&dev->watch_lock);
     pthread_mutex_destroy(&dev->lock);
     free(dev->identity);
     free(dev);

@@ -29,7 +29,11 @@ struct vt_dev {
     pthread_mutex_t lock; /* programs */
     pthread_cond_t built;
     vt_program *programs;
-    void *attached; /* vt_dev_attach() */
+    pthread_mutex_t watch_lock; /* for the next four */
+    vt_compiling report;        /* NULL: nobody watches */
+    void *report_context;
+    uint32_t compiled, compiling; /* done and total */
+    void *attached;               /* vt_dev_attach() */
     void (*drop)(void *);
     bool fleeting; /* for trials: programs are not kept on disk */
     atomic_uint_fast64_t programs_built, kernels_made, buffers_made, args_set,
@@ -108,6 +112,17 @@ const char *vt_program_file(const vt_program *p);
 /* The registered programs that are neither built nor in the cache. */
 unsigned vt_programs_missing(vt_program **list, unsigned size, vt_dev *dev);
 void vt_programs_free(vt_dev *dev);
+
+/* ---- watch.c ---- */
+/* Reports that `more` programs will be compiled, and that `done` of these are,
+ * or have failed. */
+void vt_watch(vt_dev *dev, uint32_t more, uint32_t done);
+/* In a forked child: reports nothing. */
+void vt_watch_forked(vt_dev *dev);
+/* While a thread counts a list of programs itself, vt_watch_one() does nothing
+ * there. */
+void vt_watch_list(bool begin);
+void vt_watch_one(vt_dev *dev, uint32_t more, uint32_t done);
 
 /* ---- build_parallel.c ---- */
 /* Builds all registered programs into the cache, on all cores if the driver

@@ -47,6 +47,11 @@ const vitcl_device_info *vt_dev_info(const vt_dev *dev);
 void vt_dev_attach(vt_dev *dev, const vitcl_device_info *info, void *state,
                    void (*drop)(void *state));
 void *vt_dev_attached(const vt_dev *dev);
+/* Called while programs are compiled for the device, by one thread at a time:
+ * before the first, after each, and with done == total after the last. NULL:
+ * nobody. Set it before other threads use the device. */
+typedef void (*vt_compiling)(void *context, uint32_t done, uint32_t total);
+void vt_dev_watch(vt_dev *dev, vt_compiling report, void *context);
 /* The device is for trials: none of its programs is kept on disk. */
 void vt_dev_keep_no_programs(vt_dev *dev);
 vt_class vt_dev_class(const vt_dev *dev);

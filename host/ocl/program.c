@@ -195,13 +195,17 @@ static vitcl_status build(cl_program *out, vt_dev *dev, const char *file,
         st = vt_cl_fail(dev, e, "cannot create a program from cl/%s.cl", file);
         goto done;
     }
+    vt_watch_one(dev, 1, 0);
     e = clBuildProgram(program, 1, &dev->id, r.options, NULL, NULL);
+    if (e == CL_SUCCESS) {
+        atomic_fetch_add(&dev->programs_built, 1);
+        vt_cache_save(dev, &r.key, program); /* may compile, too */
+    }
+    vt_watch_one(dev, 0, 1);
     if (e != CL_SUCCESS) {
         st = build_error(dev, program, e, file, defines);
         goto done;
     }
-    atomic_fetch_add(&dev->programs_built, 1);
-    vt_cache_save(dev, &r.key, program);
     how = "built";
 built:
     vt_log("kernel %s [%s]: %s in %.0f ms", name, defines, how,

@@ -86,6 +86,73 @@ static float *answers(uint32_t batch, const way *w)
     return out;
 }
 
+typedef struct seen {
+    uint32_t calls, done, total;
+} seen;
+
+static void compiling(void *context, uint32_t done, uint32_t total)
+{
+    seen *s = context;
+
+    cr_expect(done <= total && total > 0);
+    cr_expect(s->done == s->total ? done == 0 : done >= s->done,
+              "%u of %u after %u of %u", done, total, s->done, s->total);
+    s->done = done, s->total = total, s->calls++;
+}
+
+Test(session, tells_what_is_compiled)
+{
+    vitcl_device *watched = NULL;
+    vitcl_model *m = NULL;
+    vitcl_session *s = NULL;
+    const vitcl_session_options o = {
+        .size = sizeof o, .height = HEIGHT, .width = WIDTH};
+    seen all = {0};
+    vitcl_session_info info = {.size = sizeof info};
+
+    setenv("VITCL_CACHE", "off", 1);
+    need(vitcl_device_open(&watched, NULL));
+    need(vitcl_device_watch(watched, compiling, &all));
+    need(vitcl_model_preset(&m, watched, "vit-ti/16", 0));
+    need(vitcl_session_new(&s, m, &o));
+    need(vitcl_session_describe(&info, s));
+    cr_expect(info.kernels_built > 0 && all.calls > info.kernels_built);
+    cr_expect_eq(all.done, all.total);
+    /* the plan's programs are counted before they are compiled */
+    cr_expect(all.total > info.kernels_built / 2);
+    vitcl_session_free(s);
+    all = (seen){0};
+    need(vitcl_session_new(&s, m, &o));
+    cr_expect_eq(all.calls, 0, "compiled again");
+    cr_expect_eq(vitcl_device_watch(NULL, compiling, NULL), VITCL_EINVAL);
+    vitcl_session_free(s);
+    vitcl_model_free(m);
+    vitcl_device_free(watched);
+}
+
+/* Without programs on disk: a kernel that depends on the batch is compiled.
+ * 197 tokens a picture: very few rows are divided otherwise. */
+Test(session, programs_do_not_depend_on_the_batch)
+{
+    vitcl_session_info first = {.size = sizeof first}, later = first;
+    vitcl_session_options o = {.size = sizeof o};
+    vitcl_session *s;
+
+    setenv("VITCL_CACHE", "off", 1);
+    for (uint32_t batch = 1; batch <= 33; batch += batch < 9 ? 1 : 8) {
+        o.batch = batch;
+        need(vitcl_session_new(&s, model, &o));
+        need(vitcl_session_describe(&later, s));
+        if (batch == 1)
+            first = later;
+        cr_expect_eq(later.kernels_built, first.kernels_built,
+                     "batch %u compiles %d programs", batch,
+                     (int)(later.kernels_built - first.kernels_built));
+        vitcl_session_free(s);
+    }
+    cr_expect(first.kernels_built > 0);
+}
+
 Test(session, bits_do_not_depend_on_the_batch)
 {
     static const way ways[] = {
