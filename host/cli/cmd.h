@@ -135,6 +135,16 @@ double now(void);                 /* seconds, monotonic */
 void catch_stop(void);
 bool stopped(void);
 
+/* ---- waiting (waiting.c) ---- */
+
+/* From now on a line on stderr says when this device's kernels are compiled for
+ * longer than half a second. Not with -v, whose log says more. */
+void wait_watch(vitcl_device *device);
+/* A line with `what` if it takes longer until wait_end(). once: as for kernels,
+ * else only on a terminal and after two seconds. */
+void wait_begin(const char *what, bool once);
+void wait_end(void);
+
 /* ---- drivers (guard.c) ---- */
 
 /* main()'s arguments, for a restart. */

@@ -5,11 +5,8 @@
 
 #include <vitcl_tune.h>
 
-#include <errno.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 const char *model_word(const model_options *o)
 {
@@ -39,6 +36,7 @@ int open_device(vitcl_device **device, const char *select)
     }
     if (info.warning[0])
         note("%s", info.warning);
+    wait_watch(*device);
     return EXIT_OK;
 }
 
@@ -58,9 +56,14 @@ void try_first(vitcl_device *device, vitcl_precision precision)
     const vitcl_precision named =
         precision == VITCL_HALF ? VITCL_BF16 : precision;
     char form[96], word[8];
+    vitcl_status st;
 
-    if (!vitcl_device_untried(device, precision) ||
-        vitcl_device_try(device, precision) != VITCL_OK ||
+    if (!vitcl_device_untried(device, precision))
+        return;
+    wait_begin("trying instructions (once for this device)", true);
+    st = vitcl_device_try(device, precision);
+    wait_end();
+    if (st != VITCL_OK ||
         vitcl_device_form(form, sizeof form, device, named) != VITCL_OK)
         return;
     if (strchr(form, ';'))
@@ -121,53 +124,6 @@ bool classes_by_number(const char *word)
     return number;
 }
 
-/* ---- a note about the wait: on a first start kernels are compiled ---- */
-
-typedef struct wait_note {
-    pthread_mutex_t lock;
-    pthread_cond_t ended;
-    pthread_t thread;
-    bool started, done;
-} wait_note;
-
-static void *say_it_takes_long(void *context)
-{
-    wait_note *p = context;
-    struct timespec until;
-    int code = 0;
-
-    clock_gettime(CLOCK_REALTIME, &until);
-    until.tv_sec += 2;
-    pthread_mutex_lock(&p->lock);
-    while (!p->done && code != ETIMEDOUT)
-        code = pthread_cond_timedwait(&p->ended, &p->lock, &until);
-    if (!p->done)
-        note("preparing kernels and weights for the device; the first start "
-             "takes longest");
-    pthread_mutex_unlock(&p->lock);
-    return NULL;
-}
-
-static void wait_note_begin(wait_note *p)
-{
-    pthread_mutex_init(&p->lock, NULL);
-    pthread_cond_init(&p->ended, NULL);
-    p->started = !is_quiet() && is_terminal(stderr) &&
-                 pthread_create(&p->thread, NULL, say_it_takes_long, p) == 0;
-}
-
-static void wait_note_end(wait_note *p)
-{
-    pthread_mutex_lock(&p->lock);
-    p->done = true;
-    pthread_cond_signal(&p->ended);
-    pthread_mutex_unlock(&p->lock);
-    if (p->started)
-        pthread_join(p->thread, NULL);
-    pthread_cond_destroy(&p->ended);
-    pthread_mutex_destroy(&p->lock);
-}
-
 vitcl_session_options session_options(const model_options *o)
 {
     return (vitcl_session_options){.size = sizeof(vitcl_session_options),
@@ -182,14 +138,13 @@ vitcl_session_options session_options(const model_options *o)
 int start_session(vitcl_session **out, vitcl_device *device, vitcl_model *model,
                   const vitcl_session_options *options)
 {
-    wait_note wait = {.done = false};
     vitcl_status st;
 
-    wait_note_begin(&wait);
     try_first(device, options->precision);
+    wait_begin("preparing weights", false);
     st = vitcl_session_new(out, model, options);
     guard_begin();
-    wait_note_end(&wait);
+    wait_end();
     return st == VITCL_OK ? EXIT_OK : failed();
 }
 

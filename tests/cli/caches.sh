@@ -15,6 +15,13 @@ export TMPDIR=$PWD/tmp
 own=$TMPDIR/vitcl-$(id -u)
 (
     unset HOME XDG_CACHE_HOME POCL_CACHE_DIR
+    # The first start says what it waits for, later ones do not wait.
+    "$VITCL" classify $small "$picture" >out 2>err || fail "the first start"
+    same
+    [ -z "$pocl" ] || err_has \
+        '^vitcl classify: preparing kernels \(once for this device\): [0-9]+ of [0-9]+ programs, [0-9]+ s$'
+    "$VITCL" classify $small "$picture" >out 2>err || fail "the second start"
+    err_not 'preparing'
     run 0 classify $small -v "$picture"
     same
     err_has "$own does"

@@ -35,6 +35,7 @@ list() {
         timeout 60 "$VITCL" classify -k 1 "${@:2}" - a.jpg >out 2>err
     ) || code=$?
     [ $code = 1 ] || fail "status $code"
+    without_waits
     [ "$(grep -acv 'no -m given' err)" = 1 ] || fail "not one error"
     err_has "standard input.*$1"
     tail -n 1 out | grep -q '^a.jpg' || fail "the next operand has no answer"
