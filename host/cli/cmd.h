@@ -83,10 +83,11 @@ bool is_quiet(void);
 
 /* ---- results (out.c) ---- */
 
-void json_string(const char *text); /* NULL: null; invalid UTF-8 becomes
-                                     * U+FFFD */
-void json_number(double v);         /* not finite: null */
-void tsv_text(const char *s);       /* tab, newline, backslash escaped */
+void json_string(const char *text);        /* NULL: null; invalid UTF-8 becomes
+                                            * U+FFFD */
+void json_text(FILE *f, const char *text); /* the same elsewhere */
+void json_number(double v);                /* not finite: null */
+void tsv_text(const char *s);              /* tab, newline, backslash escaped */
 /* Text from a file, at most `most` bytes. Here, in messages and in tsv_text(),
  * control characters are written as \ooo to a terminal. */
 void put_text(const char *s, size_t most);
@@ -283,6 +284,13 @@ bool hub_name(char out[HUB_NAME], const char *folder);
 /* Finds OWNER/NAME or OWNER/NAME@REVISION. False: `why` says why not. */
 bool hub_find(hub_snapshot *out, char why[HUB_WHY], const char *cache,
               const char *word);
+
+/* ---- traces (trace.c) ---- */
+
+/* Writes the steps of the last run, with the times that `profile` measured, for
+ * chrome://tracing and Perfetto. Prints why not. */
+int trace_write(const char *path, const vitcl_session *session,
+                const char *model, const char *device);
 
 /* ---- pictures (picture_paths.c, picture_batches.c) ---- */
 

@@ -8,6 +8,7 @@
 typedef struct plan {
     model_options common;
     words keep;
+    const char *trace;
     bool json, time;
 } plan;
 
@@ -22,6 +23,9 @@ static const opt options[] = {
      offsetof(plan, keep)},
     {0, "time", OPT_FLAG, NULL, "run it, and show each step's milliseconds",
      offsetof(plan, time)},
+    {0, "trace", OPT_FILE, "FILE.json",
+     "with --time: also write the steps for chrome://tracing and Perfetto",
+     offsetof(plan, trace)},
     {0, "json", OPT_FLAG, NULL, "one JSON object a line", offsetof(plan, json)},
     OPT_DONE};
 
@@ -105,6 +109,16 @@ static int run_once(vitcl_session *session)
     return st == VITCL_OK ? EXIT_OK : failed();
 }
 
+static int write_trace(const plan *o, vitcl_device *device,
+                       const vitcl_session *session)
+{
+    vitcl_device_info info = {.size = sizeof info};
+
+    if (vitcl_device_describe(&info, device) != VITCL_OK)
+        return failed();
+    return trace_write(o->trace, session, model_name(&o->common), info.name);
+}
+
 static int run(void *into, const words *operands)
 {
     const plan *o = into;
@@ -116,12 +130,16 @@ static int run(void *into, const words *operands)
     if (operands->count)
         return usage("unexpected argument '%s'; name the model with -m DIR",
                      operands->item[0]);
+    if (o->trace && !o->time)
+        return usage("--trace needs --time");
     code = open_model(&device, &model, &o->common);
     if (code == EXIT_OK)
         code = open_session(&session, device, model, &o->common,
                             o->keep.count ? o->keep.item : NULL, o->time);
     if (code == EXIT_OK && o->time)
         code = run_once(session);
+    if (code == EXIT_OK && o->trace)
+        code = write_trace(o, device, session);
     if (code == EXIT_OK) {
         guard_end(); /* do not restart after printing */
         print_steps(o, session);

@@ -161,7 +161,7 @@ int close_results(int code)
 }
 
 /* A character of at most three bytes. */
-static void json_escape(const char *text, size_t n)
+static void json_escape(FILE *f, const char *text, size_t n)
 {
     const unsigned char *s = (const unsigned char *)text;
     unsigned code = s[0];
@@ -170,35 +170,40 @@ static void json_escape(const char *text, size_t n)
         code = (s[0] & 0x1Fu) << 6 | (s[1] & 0x3Fu);
     else if (n == 3)
         code = (s[0] & 0x0Fu) << 12 | (s[1] & 0x3Fu) << 6 | (s[2] & 0x3Fu);
-    printf("\\u%04x", code);
+    fprintf(f, "\\u%04x", code);
 }
 
-void json_string(const char *text)
+void json_text(FILE *f, const char *text)
 {
     const char *s = text;
     size_t n;
 
     if (!s) {
-        printf("null");
+        fputs("null", f);
         return;
     }
-    putchar('"');
+    putc('"', f);
     for (; *s; s += n) {
         n = vt_text_character(s);
         if (n == 0)
-            n = 1, fputs("\xEF\xBF\xBD", stdout);
+            n = 1, fputs("\xEF\xBF\xBD", f);
         else if (*s == '"' || *s == '\\')
-            printf("\\%c", *s);
+            fprintf(f, "\\%c", *s);
         else if (*s == '\n')
-            fputs("\\n", stdout);
+            fputs("\\n", f);
         else if (*s == '\t')
-            fputs("\\t", stdout);
+            fputs("\\t", f);
         else if (vt_text_steers(s, n))
-            json_escape(s, n);
+            json_escape(f, s, n);
         else
-            fwrite(s, 1, n, stdout);
+            fwrite(s, 1, n, f);
     }
-    putchar('"');
+    putc('"', f);
+}
+
+void json_string(const char *text)
+{
+    json_text(stdout, text);
 }
 
 void json_number(double v)
