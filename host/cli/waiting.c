@@ -124,7 +124,7 @@ static void compiling(void *context, uint32_t done, uint32_t total)
 
 void wait_watch(vitcl_device *device)
 {
-    w.on = !is_verbose(); /* the log says more */
+    w.on = !is_verbose() && !is_quiet(); /* the log says more */
     if (w.on && vitcl_device_watch(device, compiling, NULL) != VITCL_OK)
         w.on = false;
 }
