@@ -7,12 +7,17 @@
  */
 #include "cmd.h"
 
+#include "plot/figure.h"
+
+#include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 
 typedef struct bench {
     model_options common;
+    const char *batches, *plot;
     double seconds;
     bool json;
 } bench;
@@ -20,15 +25,20 @@ typedef struct bench {
 static const opt options[] = {
     OPT_MODEL(bench),
     OPT_DEVICE(bench),
-    OPT_BATCH(bench, "pictures at a time (default 1)"),
+    {0, "batch", OPT_TEXT, "N,...",
+     "pictures at a time (default 1); several: a table, one row each",
+     offsetof(bench, batches)},
     OPT_SIDES(bench),
     OPT_RUN(bench),
     {0, "seconds", OPT_REAL, "S", "measure for about this long (default 3)",
      offsetof(bench, seconds)},
-    {0, "json", OPT_FLAG, NULL, "one JSON object", offsetof(bench, json)},
+    {0, "plot", OPT_FILE, "FILE.png|FILE.svg",
+     "draw times and pictures a second over the batch", offsetof(bench, plot)},
+    {0, "json", OPT_FLAG, NULL, "one JSON object a batch",
+     offsetof(bench, json)},
     OPT_DONE};
 
-enum { OPS = 64, RUNS = 1000 };
+enum { OPS = 64, RUNS = 1000, BATCHES = 32 };
 typedef struct op_time {
     char op[24];
     double ms, gflop;
@@ -57,6 +67,19 @@ static int by_value(const void *a, const void *b)
     const double x = *(const double *)a, y = *(const double *)b;
 
     return (x > y) - (x < y);
+}
+
+/* The time that a share of the runs did not exceed; 0.5: the median. */
+static double percentile(const work *w, double part)
+{
+    const int at = (int)(part * w->runs);
+
+    return w->ms[at < w->runs ? at : w->runs - 1];
+}
+
+static double pictures_per_s(const work *w)
+{
+    return 1e3 * w->common.batch / percentile(w, 0.5);
 }
 
 static int allocate(work *w)
@@ -179,7 +202,7 @@ static double peak_memory_mb(void)
 
 static void print_json(const work *w)
 {
-    const double median = w->ms[w->runs / 2];
+    const double median = percentile(w, 0.5);
 
     printf("{\"preset\":");
     json_string(model_name(&w->common));
@@ -189,10 +212,12 @@ static void print_json(const work *w)
     json_string(w->session_info.precision);
     printf(",\"gemm\":");
     json_string(w->session_info.gemm);
-    printf(",\"batch\":%u,\"ms\":{\"min\":%.4f,\"median\":%.4f,\"max\":%.4f}",
-           w->common.batch, w->ms[0], median, w->ms[w->runs - 1]);
+    printf(",\"batch\":%u,\"ms\":{\"min\":%.4f,\"median\":%.4f,\"p90\":%.4f,"
+           "\"p99\":%.4f,\"max\":%.4f},\"runs\":%d",
+           w->common.batch, w->ms[0], median, percentile(w, 0.9),
+           percentile(w, 0.99), w->ms[w->runs - 1], w->runs);
     printf(",\"images_per_s\":%.3f,\"gflops\":%.2f,\"peak_gflops\":%.2f",
-           1e3 * w->common.batch / median, rate(w->gflop, median), w->peak);
+           pictures_per_s(w), rate(w->gflop, median), w->peak);
     printf(",\"load_ms\":%.1f,\"peak_memory_mb\":%.1f,\"kernels\":[",
            w->load_ms, peak_memory_mb());
     for (int i = 0; i < w->ops; i++) {
@@ -206,16 +231,18 @@ static void print_json(const work *w)
 
 static void print_table(const work *w)
 {
-    const double median = w->ms[w->runs / 2];
+    const double median = percentile(w, 0.5);
 
     put_text(model_name(&w->common), SIZE_MAX);
     printf(", batch %u, %s, %s on ", w->common.batch, w->session_info.precision,
            w->session_info.gemm);
     put_text(w->info.name, SIZE_MAX);
     printf("\n\n");
-    printf("forward     %.2f ms (min %.2f, max %.2f, %d run%s)\n", median,
-           w->ms[0], w->ms[w->runs - 1], w->runs, plural((uint64_t)w->runs));
-    printf("pictures    %.2f a second\n", 1e3 * w->common.batch / median);
+    printf("forward     %.2f ms (p90 %.2f, p99 %.2f, min %.2f, max %.2f, "
+           "%d run%s)\n",
+           median, percentile(w, 0.9), percentile(w, 0.99), w->ms[0],
+           w->ms[w->runs - 1], w->runs, plural((uint64_t)w->runs));
+    printf("pictures    %.2f a second\n", pictures_per_s(w));
     printf("arithmetic  %.1f GFLOP/s of %.1f measured at most",
            rate(w->gflop, median), w->peak);
     if (w->peak > 0)
@@ -228,39 +255,175 @@ static void print_table(const work *w)
                rate(w->op[i].gflop, w->op[i].ms), 100 * share(w, i));
 }
 
-static int work_through(work *w)
+/* The rows of several batches. */
+static void print_row(const work *w, bool first)
+{
+    if (first) {
+        put_text(model_name(&w->common), SIZE_MAX);
+        printf(", %s, %s on %s\n\n%6s %10s %10s %10s %11s %9s %6s\n",
+               w->session_info.precision, w->session_info.gemm, w->info.name,
+               "batch", "p50 ms", "p90 ms", "p99 ms", "pictures/s", "GFLOP/s",
+               "runs");
+    }
+    printf("%6u %10.2f %10.2f %10.2f %11.2f %9.1f %6d\n", w->common.batch,
+           percentile(w, 0.5), percentile(w, 0.9), percentile(w, 0.99),
+           pictures_per_s(w), rate(w->gflop, percentile(w, 0.5)), w->runs);
+    fflush(stdout); /* the next row may take long */
+}
+
+/* ---- figure ---- */
+
+enum { P50, P90, P99, RATE, LINES };
+typedef struct lines {
+    double x[BATCHES], y[LINES][BATCHES];
+    size_t count;
+} lines;
+
+static void add_point(lines *l, const work *w)
+{
+    const size_t i = l->count++;
+
+    l->x[i] = w->common.batch;
+    l->y[P50][i] = percentile(w, 0.5);
+    l->y[P90][i] = percentile(w, 0.9);
+    l->y[P99][i] = percentile(w, 0.99);
+    l->y[RATE][i] = pictures_per_s(w);
+}
+
+static int plot(const lines *l, const char *path)
+{
+    static const char *const names[LINES] = {"ms a forward (p50)", "p90", "p99",
+                                             "pictures a second"};
+    vt_series series[LINES];
+    const vt_figure figure = {
+        .x = {.label = "pictures at a time", .to = NAN, .whole = true},
+        .left = {.label = "ms", .to = NAN},
+        .right = {.label = "pictures a second", .to = NAN},
+        .series = series,
+        .count = LINES};
+
+    for (int i = 0; i < LINES; i++)
+        series[i] = (vt_series){.name = names[i],
+                                .x = l->x,
+                                .y = l->y[i],
+                                .count = l->count,
+                                .right = i == RATE,
+                                .dots = true};
+    return vt_figure_write(&figure, path) == VITCL_OK ? EXIT_OK : failed();
+}
+
+/* ---- the command ---- */
+
+static int open_all(work *w)
+{
+    const double from = now();
+    const int code = open_model(&w->device, &w->model, &w->common);
+
+    w->load_ms = 1e3 * (now() - from);
+    if (code == EXIT_OK && vitcl_device_describe(&w->info, w->device))
+        return failed();
+    return code;
+}
+
+/* Measures the batch w->common.batch. */
+static int work_through(work *w, bool steps)
 {
     const vitcl_precision precision = precision_of(w->common.precision);
     const double from = now();
-    int code = open_model(&w->device, &w->model, &w->common);
+    int code =
+        open_session(&w->session, w->device, w->model, &w->common, NULL, 0);
 
-    if (code == EXIT_OK)
-        code =
-            open_session(&w->session, w->device, w->model, &w->common, NULL, 0);
-    w->load_ms = 1e3 * (now() - from);
+    w->load_ms += 1e3 * (now() - from);
     if (code == EXIT_OK)
         code = allocate(w);
     if (code == EXIT_OK)
         code = measure(w);
     if (code != EXIT_OK)
         return code;
-    if (vitcl_device_describe(&w->info, w->device) != VITCL_OK ||
-        vitcl_session_describe(&w->session_info, w->session) != VITCL_OK ||
-        vitcl_device_peak(&w->peak, w->device, precision) != VITCL_OK)
+    if (vitcl_session_describe(&w->session_info, w->session) != VITCL_OK ||
+        (w->peak <= 0 &&
+         vitcl_device_peak(&w->peak, w->device, precision) != VITCL_OK))
         return failed();
-    return profile(w);
+    return steps ? profile(w) : EXIT_OK;
+}
+
+/* Ready for the next batch; the model stays open. */
+static void clear(work *w)
+{
+    vitcl_session_free(w->session);
+    free(w->pixels);
+    free(w->out);
+    w->session = NULL;
+    w->pixels = w->out = NULL;
+    w->runs = w->ops = 0;
+    w->gflop = w->load_ms = 0;
+}
+
+/* "1,8,32"; NULL: 1. */
+static int parse_batches(uint32_t batch[BATCHES], int *n, const char *text)
+{
+    const char *at = text ? text : "1";
+
+    for (*n = 0; *n < BATCHES; at++) {
+        char *end;
+        unsigned long v;
+
+        errno = 0;
+        v = strtoul(at, &end, 10);
+        if (*at < '0' || *at > '9' || v < 1 || errno || v > UINT32_MAX ||
+            (*end && *end != ','))
+            return usage("--batch must be whole numbers, at least 1, with "
+                         "commas between them, not '%s'",
+                         text);
+        batch[(*n)++] = (uint32_t)v;
+        at = end;
+        if (!*end)
+            return EXIT_OK;
+    }
+    return usage("--batch has more than %d numbers", BATCHES);
+}
+
+static int all_batches(work *w, const uint32_t *batch, int n)
+{
+    const bool json = w->o->json;
+    lines l = {.count = 0};
+    int code = open_all(w);
+
+    for (int i = 0; i < n && code == EXIT_OK; i++) {
+        w->common.batch = batch[i];
+        code = work_through(w, json || n == 1);
+        if (code != EXIT_OK)
+            break;
+        if (n > 1 && !json)
+            print_row(w, i == 0);
+        else
+            (json ? print_json : print_table)(w);
+        add_point(&l, w);
+        if (n > 1)
+            guard_spent(); /* a restart would print these rows again */
+        clear(w);
+    }
+    if (code == EXIT_OK && w->o->plot)
+        code = plot(&l, w->o->plot);
+    return code;
 }
 
 static int run(void *into, const words *operands)
 {
     const bench *o = into;
+    uint32_t batch[BATCHES];
     work *w;
-    int code;
+    int code, n;
 
     if (operands->count)
         return usage("unexpected argument '%s'; name the model with -m DIR "
                      "or --preset NAME",
                      operands->item[0]);
+    code = parse_batches(batch, &n, o->batches);
+    if (code != EXIT_OK)
+        return code;
+    if (o->plot && vt_figure_ready() != VITCL_OK)
+        return failed();
     w = calloc(1, sizeof *w);
     if (!w)
         return fail("out of memory");
@@ -268,13 +431,8 @@ static int run(void *into, const words *operands)
     w->info.size = sizeof w->info;
     w->session_info.size = sizeof w->session_info;
     w->common = o->common;
-    w->common.batch = w->common.batch ? w->common.batch : 1;
-    code = work_through(w);
-    if (code == EXIT_OK)
-        (o->json ? print_json : print_table)(w);
-    free(w->pixels);
-    free(w->out);
-    vitcl_session_free(w->session);
+    code = all_batches(w, batch, n);
+    clear(w);
     vitcl_model_free(w->model);
     vitcl_device_free(w->device);
     free(w);
@@ -287,7 +445,8 @@ const command cmd_bench = {
     "Time a model on a device",
     "Times forwards from f32 pixels in host memory to logits in host memory. "
     "The\npeak of the device is measured in the same run, in the same "
-    "precision. Pictures\nper second and GFLOP/s are computed from the median.",
+    "precision. Pictures\nper second and GFLOP/s are computed from the median. "
+    "p90 and p99: 90 and 99 per\ncent of the runs took no longer.",
     options,
     sizeof(bench),
     run};

@@ -16,6 +16,55 @@ assert abs(sum(k["share"] for k in r["kernels"]) - 1) < 1e-3' ||
     fail "figures: $(cat out)"
 run 0 bench --preset vit-ti/16 --size 32 --seconds 0.1
 out_has '^forward .* ms'
+out_has '^forward .* ms \(p90 [0-9.]+, p99 [0-9.]+, min'
+
+# Several batches: a row each, or an object; the figure has them all.
+run 0 bench --preset vit-ti/16 --size 32 --seconds 0.1 --batch 1,3,2 --json
+json out
+out_lines 3
+python3 -c 'import json
+rows = [json.loads(line) for line in open("out")]
+assert [r["batch"] for r in rows] == [1, 3, 2]
+for r in rows:
+    ms = r["ms"]
+    assert 0 < ms["min"] <= ms["median"] <= ms["p90"] <= ms["p99"] <= ms["max"]
+    assert abs(r["images_per_s"] * ms["median"] / 1e3 / r["batch"] - 1) < 1e-2
+    assert r["runs"] >= 3 and r["peak_gflops"] > 0 and r["kernels"]' ||
+    fail "figures: $(cat out)"
+run 0 bench --preset vit-ti/16 --size 32 --seconds 0.1 --batch 3,1
+out_has '^ batch +p50 ms +p90 ms +p99 ms +pictures/s '
+out_has '^     3( +[0-9.]+){6}$'
+out_has '^     1( +[0-9.]+){6}$'
+out_not 'layernorm'
+for batch in 0 1, ,1 1,,2 x 1,x 1.5 -1 ' 1' 99999999999; do
+    run 2 bench --preset vit-ti/16 --batch "$batch"
+    says "--batch must be whole numbers, at least 1, with commas .*'$batch'"
+done
+run 2 bench --preset vit-ti/16 --batch "$(seq -s, 33)"
+says '--batch has more than 32 numbers'
+run 2 bench --preset vit-ti/16 --plot b.pdf
+says "--plot must be FILE.png or FILE.svg, not 'b.pdf'"
+if [ -n "${VITCL_PLOT-}" ]; then
+    run 0 bench --preset vit-ti/16 --size 32 --seconds 0.1 --batch 1,2,4 --plot b.svg
+    python3 - <<'P' || fail "another figure"
+import re, xml.dom.minidom
+svg = open("b.svg").read()
+xml.dom.minidom.parseString(svg)
+lines = [re.findall(r"[ML] ([\d.]+) ([\d.]+)", p) for p in re.findall(r"<path [^>]*>", svg)]
+lines = [l for l in lines if len(l) == 3]
+assert len(lines) == 4, len(lines) # p50, p90, p99, rate
+for l in lines:
+    x = [float(p[0]) for p in l]
+    assert abs((x[2] - x[1]) - 2 * (x[1] - x[0])) < 2, x
+P
+    run 0 bench --preset vit-ti/16 --size 32 --seconds 0.1 --plot one.png
+    [ "$(head -c 4 one.png | tail -c 3)" = PNG ] || fail "no PNG"
+    run 1 bench --preset vit-ti/16 --size 32 --seconds 0.1 --plot nowhere/b.svg
+    err_has 'nowhere/b.svg: cannot write: No such file'
+else
+    run 1 bench --preset vit-ti/16 --plot b.svg
+    says 'built without Cairo'
+fi
 run 0 plan --preset vit-ti/16 --size 32
 out_has 'layernorm'
 out_has 'attention'
