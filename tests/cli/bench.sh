@@ -36,7 +36,7 @@ out_has '^ batch +p50 ms +p90 ms +p99 ms +pictures/s '
 out_has '^     3( +[0-9.]+){6}$'
 out_has '^     1( +[0-9.]+){6}$'
 out_not 'layernorm'
-for batch in 0 1, ,1 1,,2 x 1,x 1.5 -1 ' 1' 99999999999; do
+for batch in 0 '1,' ',1' '1,,2' x 1,x 1.5 -1 ' 1' 99999999999; do
     run 2 bench --preset vit-ti/16 --batch "$batch"
     says "--batch must be whole numbers, at least 1, with commas .*'$batch'"
 done
