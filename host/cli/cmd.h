@@ -311,12 +311,26 @@ const char *paths_next(picture_paths *s, const char **error);
 bool paths_ready(picture_paths *s, int ms);
 /* How many files in folders were no pictures, up to here. */
 uint64_t paths_skipped(const picture_paths *s);
+/* The bytes of the path returned last, if they came on stdin, else NULL; valid
+ * until paths_close(). */
+const void *paths_picture(const picture_paths *s, size_t *size);
 void paths_close(picture_paths *s);
+
+/* ---- a picture on stdin (piped.c) ---- */
+
+/* Are these the first bytes of a picture? */
+bool piped_begins_picture(const char *head, size_t size);
+/* Does this path name stdin, and is that a pipe, a socket or a terminal? */
+bool piped_is_name(const char *path);
+/* Reads stdin to its end; its first n bytes were read before. Returns why that
+ * failed, or NULL; the caller frees *out. */
+const char *piped_read(char **out, size_t *size, const char *head, size_t n);
 
 typedef struct answer {
     char *path;
     const char *error; /* without the path; NULL: row of the batch */
     uint32_t row;
+    bool piped; /* its bytes came on stdin */
 } answer;
 typedef struct picture_batches picture_batches;
 picture_batches *batches_open(const words *operands,

@@ -18,6 +18,8 @@ enum { PEEK = 64, PAUSE = 20 /* ms */ };
 struct picture_batches {
     picture_paths *source;
     vitcl_loader *loader;
+    const void *piped; /* the picture that came on stdin */
+    size_t piped_size;
     uint32_t batch, ahead;
     bool ended, cut; /* cut: stopped before the last picture */
     answer *queue;   /* ring of pictures that are not returned yet */
@@ -41,7 +43,8 @@ uint64_t batches_total(const words *operands, const picture_options *how)
     picture_paths *s;
 
     for (size_t i = 0; i < operands->count; i++)
-        if (strcmp(operands->item[i], "-") == 0)
+        if (strcmp(operands->item[i], "-") == 0 ||
+            piped_is_name(operands->item[i]))
             return 0;
     if (how->quiet || !is_terminal(stderr) || !(s = paths_open(operands, how)))
         return 0;
@@ -103,7 +106,15 @@ picture_batches *batches_open(const words *operands, const picture_options *how)
 
 static void push(picture_batches *f, answer *a)
 {
-    if (!a->error && vitcl_loader_push(f->loader, a->path) != VITCL_OK)
+    vitcl_status st = VITCL_OK;
+
+    if (!a->error && a->piped)
+        st = vitcl_loader_push_bytes(
+            f->loader, f->piped, f->piped_size,
+            strcmp(a->path, "-") == 0 ? "standard input" : a->path);
+    else if (!a->error)
+        st = vitcl_loader_push(f->loader, a->path);
+    if (st != VITCL_OK)
         a->error = why(a->path);
 }
 
@@ -120,6 +131,8 @@ static void top_up(picture_batches *f, uint32_t n)
     while (!f->ended && f->count < n && f->count < f->cap &&
            paths_ready(f->source, 0) && !stopped()) {
         const char *error, *path = paths_next(f->source, &error);
+        const void *bytes;
+        size_t size;
         answer *a = &f->queue[(f->first + f->count) % f->cap];
 
         *a = (answer){.path = path ? strdup(path) : NULL};
@@ -129,6 +142,9 @@ static void top_up(picture_batches *f, uint32_t n)
             break;
         }
         a->error = error ? copy(error) : NULL;
+        bytes = paths_picture(f->source, &size);
+        if (bytes)
+            a->piped = true, f->piped = bytes, f->piped_size = size;
         f->count++;
     }
     for (; f->loader && f->pushed < f->count; f->pushed++)

@@ -46,8 +46,11 @@ struct picture_paths {
     char line[PATH_MAX]; /* the last line */
     char *input;         /* ROOM bytes of the list; unread: [from, to) */
     size_t from, to;
-    bool ended;  /* the list was read to its end, or to `failure` */
-    int failure; /* errno */
+    char *picture; /* what stdin was, if it was a picture */
+    size_t picture_size;
+    bool is_piped; /* the path returned last is that picture's name */
+    bool ended;    /* the list was read to its end, or to `failure` */
+    int failure;   /* errno */
     folder stack[DEEPEST];
     int depth;
     void *walked;     /* tree of the folders walked below this operand */
@@ -62,8 +65,11 @@ static bool is_picture(const char *name)
 {
     /* also formats that are reported as an error instead of skipped */
     static const char *const suffixes[] = {
-        "jpg", "jpeg", "jpe", "jfif", "png",  "bmp", "psd",  "ppm",  "pgm",
-        "pnm", "gif",  "tga", "webp", "tiff", "tif", "heic", "avif", NULL};
+        "jpg", "jpeg", "jpe",  "jfif", "png",  "bmp", "dib",  "psd",
+        "pbm", "ppm",  "pgm",  "pnm",  "gif",  "tga", "webp", "tiff",
+        "tif", "heic", "heif", "hif",  "avif", "jp2", "jxl",  "dng",
+        "cr2", "cr3",  "crw",  "nef",  "arw",  "raf", "orf",  "rw2",
+        "pef", "srw",  "mrw",  "x3f",  NULL};
     const char *dot = strrchr(name, '.');
 
     for (int i = 0; dot && dot != name && suffixes[i]; i++)
@@ -105,6 +111,7 @@ void paths_close(picture_paths *s)
         leave(s);
     tdestroy(s->walked, free);
     free(s->input);
+    free(s->picture);
     free(s->path);
     free(s);
 }
@@ -267,23 +274,6 @@ static const char *named(picture_paths *s, const char *name, const char **error)
 
 /* ---- a list on stdin ---- */
 
-#define PICTURE                                                                \
-    "this is a picture, not a list of paths; name its file instead of -"
-
-/* Does the list begin like a picture? */
-static bool begins_picture(const picture_paths *s)
-{
-    static const char *const magic[] = {"\x89PNG", "\xff\xd8\xff", "GIF8",
-                                        "RIFF",    "8BPS",         "BM"};
-
-    for (size_t i = 0; s->lines == 1 && i < sizeof magic / sizeof *magic; i++)
-        if (strncmp(s->line, magic[i], strlen(magic[i])) == 0)
-            return true;
-    return s->lines == 1 && s->line[0] == 'P' &&
-           strchr("1234567", s->line[1]) && s->line[1] &&
-           strchr(" \t", s->line[2]);
-}
-
 /* Ends the list with an error. */
 static bool spoilt(picture_paths *s, const char *why)
 {
@@ -334,6 +324,43 @@ static bool has_name(const picture_paths *s)
             memchr(s->input + s->from, s->delimiter, s->to - s->from));
 }
 
+/* Is this the start of stdin, of a picture, and not the name of a file? */
+static bool at_picture(picture_paths *s)
+{
+    const char *end;
+
+    if (s->lines > 0)
+        return false;
+    while (!has_name(s) && !stopped())
+        refill(s);
+    if (!piped_begins_picture(s->input + s->from, s->to - s->from))
+        return false;
+    end = memchr(s->input + s->from, s->delimiter, s->to - s->from);
+    snprintf(s->line, sizeof s->line, "%.*s",
+             (int)((end ? end : s->input + s->to) - s->input - (long)s->from),
+             s->input + s->from);
+    return access(s->line, F_OK) != 0;
+}
+
+/* Reads the picture that stdin is, up to its end. */
+static void read_picture(picture_paths *s)
+{
+    const char *why = piped_read(&s->picture, &s->picture_size,
+                                 s->input + s->from, s->to - s->from);
+
+    s->from = s->to = 0;
+    s->ended = true;
+    s->is_piped = !why;
+    if (why)
+        snprintf(s->error, sizeof s->error, "standard input: %s", why);
+}
+
+const void *paths_picture(const picture_paths *s, size_t *size)
+{
+    *size = s->picture_size;
+    return s->is_piped ? s->picture : NULL;
+}
+
 /* Reads into s->line; false at the end, or with s->error set if it is not a
  * list of paths. */
 static bool listed(picture_paths *s)
@@ -345,10 +372,8 @@ static bool listed(picture_paths *s)
     while ((c = next_byte(s)) != EOF && c != s->delimiter) {
         s->line[n] = '\0';
         if (c == '\0')
-            return spoilt(s, begins_picture(s)
-                                 ? PICTURE
-                                 : "holds a NUL byte; for paths that end "
-                                   "with NUL use -0");
+            return spoilt(s, "holds a NUL byte; for paths that end with NUL "
+                             "use -0");
         if (n + 1 == sizeof s->line)
             return spoilt(s, "is longer than a path can be");
         s->line[n++] = (char)c;
@@ -356,8 +381,6 @@ static bool listed(picture_paths *s)
     s->line[n] = '\0';
     if (s->error[0] || (c == EOF && n == 0))
         return false;
-    if (begins_picture(s) && access(s->line, F_OK) != 0)
-        return spoilt(s, PICTURE);
     if (n == 0 && s->delimiter == '\0')
         return spoilt(s, "is empty");
     return true;
@@ -393,11 +416,19 @@ const char *paths_next(picture_paths *s, const char **error)
 
     s->error[0] = '\0';
     *error = NULL;
+    s->is_piped = false;
     if (s->depth && (path = walk(s, error)))
         return path;
     while (!s->no_memory) {
         const char *name = s->line;
 
+        if (s->listing && at_picture(s)) {
+            read_picture(s);
+            s->listing = false;
+            if ((dash = copy(s, "-")))
+                return give(s, dash, error);
+            continue;
+        }
         if (s->listing) {
             if (!listed(s)) {
                 s->listing = false;
@@ -413,6 +444,12 @@ const char *paths_next(picture_paths *s, const char **error)
                 s->listing = !s->spoilt;
                 continue;
             }
+        }
+        if (!s->picture && piped_is_name(name)) {
+            read_picture(s);
+            if ((dash = copy(s, name)))
+                return give(s, dash, error);
+            continue;
         }
         if (name[0] || !s->listing)
             path = named(s, name, error);

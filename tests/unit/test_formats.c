@@ -11,6 +11,7 @@
 #include "image/decoders.h"
 #include "image/formats.h"
 #include "support/paths.h"
+#include "support/pool.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>
@@ -157,11 +158,89 @@ Test(formats, near)
 
 Test(formats, pillow)
 {
-    cr_expect_geq(check_table(FORMATS "decode.tsv", vt_image_decode), 10);
+    cr_expect_geq(check_table(FORMATS "decode.tsv", vt_image_decode), 115);
 }
 
 Test(formats, on_white)
 {
     cr_expect_geq(check_table(FORMATS "white.tsv", vt_image_decode_on_white),
-                  9);
+                  100);
+}
+
+/* ---- in decoder processes ---- */
+
+static const char *const mixed[] = {
+    "rgb.tga",      "lossy.webp", "p6_of_31.ppm", "pillow.gif", "lossy.heic",
+    "rgb_jpeg.tif", "alpha.avif", "cut.webp",     "p4.pbm",     "preview8.dng",
+    "cut.heic",     "cut.tga",    "cut_rows.tif"};
+
+/* What decoding here gives; false: an error, which is in vt_message(). */
+static bool prepared(uint8_t *out, const char *path)
+{
+    vt_picture in = {0}, small = {0};
+    vt_preprocess how = vt_test_how();
+    const bool ok = decode_file(&in, path, vt_image_decode) == VITCL_OK;
+
+    if (ok) {
+        cr_assert_eq(vt_prepare(&small, &in, &how), VITCL_OK);
+        memcpy(out, small.rgb, VT_TEST_BYTES);
+    }
+    vt_picture_free(&in);
+    vt_picture_free(&small);
+    return ok;
+}
+
+/* Pictures that need vitcl-decode-all between others: the same pixels, in
+ * order, with the same errors. */
+Test(formats, pool)
+{
+    static uint8_t want[VT_COUNT(mixed)][VT_TEST_BYTES], got[VT_TEST_BYTES];
+    char path[VT_COUNT(mixed)][512], says[VT_COUNT(mixed)][512];
+    bool ok[VT_COUNT(mixed)];
+    vt_preprocess how = vt_test_how();
+
+    for (size_t i = 0; i < VT_COUNT(mixed); i++) {
+        snprintf(path[i], sizeof path[i], FORMATS "in/%s", mixed[i]);
+        ok[i] = prepared(want[i], path[i]);
+        snprintf(says[i], sizeof says[i], "%s", vt_message());
+    }
+    for (unsigned workers = 1; workers <= 2; workers++) {
+        vt_decoder_pool *pool = NULL;
+
+        cr_assert_eq(vt_pool_new(&pool, &how, workers), VITCL_OK);
+        for (size_t n = 0; n < 5 * VT_COUNT(mixed); n++)
+            cr_assert_eq(vt_pool_push(pool, path[n % VT_COUNT(mixed)]),
+                         VITCL_OK);
+        for (size_t n = 0; n < 5 * VT_COUNT(mixed); n++) {
+            const size_t i = n % VT_COUNT(mixed);
+            const vitcl_status st = vt_pool_next(got, pool);
+
+            cr_expect_eq(st == VITCL_OK, ok[i], "%s: %s", mixed[i],
+                         vt_message());
+            if (ok[i])
+                cr_expect_arr_eq(got, want[i], VT_TEST_BYTES, "%s", mixed[i]);
+            else
+                cr_expect_str_eq(vt_message(), says[i]);
+        }
+        vt_pool_free(pool);
+    }
+    cr_expect_not(!VT_TEST_SANITIZED && vt_pool_unlocked());
+}
+
+/* Without vitcl-decode-all only the pictures that need it fail. */
+Test(formats, without_the_program)
+{
+    vt_decoder_pool *pool = NULL;
+    vt_preprocess how = vt_test_how();
+    uint8_t rgb[VT_TEST_BYTES];
+
+    setenv("VITCL_DECODE_ALL", "/nowhere", 1);
+    cr_assert_eq(vt_pool_new(&pool, &how, 1), VITCL_OK);
+    cr_assert_eq(vt_pool_push(pool, FORMATS "in/lossy.webp"), VITCL_OK);
+    cr_assert_eq(vt_pool_push(pool, FORMATS "in/rgb.tga"), VITCL_OK);
+    cr_expect_neq(vt_pool_next(rgb, pool), VITCL_OK);
+    cr_expect(strstr(vt_message(), "VITCL_DECODE_ALL=/nowhere"), "%s",
+              vt_message());
+    cr_expect_eq(vt_pool_next(rgb, pool), VITCL_OK, "%s", vt_message());
+    vt_pool_free(pool);
 }

@@ -1,0 +1,97 @@
+/*
+ * piped.c - a picture whose bytes come on standard input.
+ */
+#include "cmd.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define MOST ((size_t)1 << 30) /* bytes of a picture, as for a file */
+
+bool piped_begins_picture(const char *head, size_t size)
+{
+    static const struct {
+        const char *magic;
+        size_t at, length;
+    } kinds[] = {
+#define KIND(at, text) {text, at, sizeof text - 1}
+        KIND(0, "\x89PNG"),  KIND(0, "\xff\xd8\xff"), KIND(8, "WEBP"),
+        KIND(0, "8BPS"),     KIND(0, "II*\0"),        KIND(0, "MM\0*"),
+        KIND(0, "II+\0"),    KIND(0, "MM\0+"),        KIND(0, "IIRO"),
+        KIND(0, "IIRS"),     KIND(0, "IIU\0"),        KIND(0, "FUJIFILM"),
+        KIND(4, "ftyp"),     KIND(4, "jP  "),         KIND(4, "JXL "),
+        KIND(0, "\xff\x0a"), KIND(6, "HEAPCCDR"),
+#undef KIND
+    };
+
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        if (size >= kinds[i].at + kinds[i].length &&
+            memcmp(head + kinds[i].at, kinds[i].magic, kinds[i].length) == 0)
+            return true;
+    if (size >= 3 && head[0] == 'P' && head[1] >= '1' && head[1] <= '7' &&
+        strchr(" \t\r\n", head[2]))
+        return true;
+    /* a path may begin so, too, but has no NUL */
+    if (size >= 16 && memchr(head, 0, 16) &&
+        (memcmp(head, "BM", 2) == 0 || memcmp(head, "GIF8", 4) == 0))
+        return true;
+    /* TGA: no path begins with numbers like these */
+    return size >= 18 && (unsigned char)head[1] <= 1 &&
+           memchr("\1\2\3\11\12\13", head[2], 6) &&
+           memchr("\10\20\30\40", head[16], 4);
+}
+
+bool piped_is_name(const char *path)
+{
+    static const char *const names[] = {"/dev/stdin", "/dev/fd/0",
+                                        "/proc/self/fd/0"};
+    struct stat st;
+
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strcmp(path, names[i]) == 0)
+            return fstat(STDIN_FILENO, &st) == 0 && !S_ISREG(st.st_mode) &&
+                   !S_ISDIR(st.st_mode);
+    return false;
+}
+
+const char *piped_read(char **out, size_t *size, const char *head, size_t n)
+{
+    size_t room = n < 1 << 16 ? 1 << 16 : 2 * n;
+    char *bytes = malloc(room), *more;
+
+    if (bytes && n)
+        memcpy(bytes, head, n);
+    guard_spent();
+    while (bytes && !stopped()) {
+        ssize_t got;
+
+        if (n == room) {
+            if (room > MOST) {
+                free(bytes);
+                return "the picture is larger than 1 GiB";
+            }
+            room *= 2;
+            more = realloc(bytes, room);
+            if (!more)
+                break;
+            bytes = more;
+        }
+        got = read(STDIN_FILENO, bytes + n, room - n);
+        if (got == 0) {
+            *out = bytes;
+            *size = n;
+            return NULL;
+        }
+        if (got > 0) {
+            n += (size_t)got;
+        } else if (errno != EINTR) {
+            free(bytes);
+            return strerror(errno);
+        }
+    }
+    free(bytes);
+    return stopped() ? "stopped" : "out of memory";
+}
