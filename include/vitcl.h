@@ -340,13 +340,16 @@ typedef struct {
 /* Decodes a picture to 8-bit RGB, upright; `name` is for messages.
  *
  * Pictures are decoded in processes of the program vitcl-decode, which may only
- * read, write and exit. These two calls start one and end it; a loader and
- * calls on datasets of files keep their own. No other call starts one. The host
- * is not forked and the library waits only for its own child, but the host
- * receives SIGCHLD, and its waitpid(-1) may return this child.
- * The program is searched for at VITCL_DECODE (a path), next to the running
- * program or library, in ../libexec and ../../libexec from there, and where it
- * was installed; in a set-user-id program only at the last.
+ * read, write and exit; WebP, GIF, TIFF, AVIF, HEIC and RAW in those of
+ * vitcl-decode-all, which may also start threads of its own. These two calls
+ * start one and end it; a loader and calls on datasets of files keep their own.
+ * No other call starts one. The host is not forked and the library waits only
+ * for its own child, but the host receives SIGCHLD, and its waitpid(-1) may
+ * return this child.
+ * The programs are searched for at VITCL_DECODE and VITCL_DECODE_ALL (paths),
+ * next to the running program or library, in ../libexec and ../../libexec from
+ * there, and where they were installed; in a set-user-id program only at the
+ * last.
  * Limits: VITCL_DECODE_MEMORY (MiB for all decoders together; a quarter of the
  * machine's memory), VITCL_DECODE_SECONDS (processor time a picture; 30) and
  * VITCL_DECODE_PIXELS (millions a picture; 179).

@@ -25,8 +25,8 @@ lib=$(dirname "$(find "$prefix" -name libvitcl.a)")
 export PKG_CONFIG_PATH="$lib/pkgconfig"
 version=$(pkg-config --modversion vitcl)
 
-for file in include/vitcl.h bin/vitcl libexec/vitcl-decode libexec/vitcl-try \
-    share/man/man1/vitcl.1 share/bash-completion/completions/vitcl \
+for file in include/vitcl.h bin/vitcl libexec/vitcl-decode libexec/vitcl-decode-all \
+    libexec/vitcl-try share/man/man1/vitcl.1 share/bash-completion/completions/vitcl \
     share/zsh/site-functions/_vitcl share/fish/vendor_completions.d/vitcl.fish \
     share/doc/vitcl/README.md share/doc/vitcl/LICENSE; do
     [ -s "$prefix/$file" ] || fail "$file is not installed"
@@ -43,7 +43,7 @@ readelf -d "$dir/shared" | grep -q 'NEEDED.*libvitcl\.so\.[0-9]*\]' ||
 "$prefix/bin/vitcl" classify "$picture" >"$dir/said" 2>&1 ||
     fail "the program classifies nothing: $(cat "$dir/said")"
 ! readelf -d "$prefix/bin/vitcl" "$lib/libvitcl.so" |
-    grep -E 'libjpeg|libpng|libcairo|libcurl|libnettle' ||
+    grep -E 'libjpeg|libpng|libcairo|libcurl|libnettle|libwebp|libgif|libtiff|libheif|libraw' ||
     fail "more than helpers is linked with the codecs, Cairo or libcurl"
 if grep -q '^VITCL_PLOT:BOOL=ON' "$build/CMakeCache.txt" &&
     [ -e "$build/vitcl-plot.so" ]; then
