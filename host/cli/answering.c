@@ -72,25 +72,37 @@ static int answer_one(answering *w, const answer *given)
     return EXIT_OK;
 }
 
-/* The last line: for people, where there was more than they see at a glance. */
-static void summarise(const answering *w, uint64_t done)
+void answering_counts(char *out, size_t size, const answering *w,
+                      const char *where)
 {
     const uint64_t bad = batches_failures(w->batches),
-                   skipped = batches_skipped(w->batches), good = done - bad;
+                   skipped = batches_skipped(w->batches), good = w->count - bad;
+    char failed_text[64] = "", skipped_text[40] = "";
+
+    if (bad)
+        snprintf(failed_text, sizeof failed_text,
+                 ", %llu could not be read%.20s", (unsigned long long)bad,
+                 where);
+    if (skipped)
+        snprintf(skipped_text, sizeof skipped_text, ", %llu skipped",
+                 (unsigned long long)skipped);
+    snprintf(out, size, "%llu picture%s %s%s%s%s; %.1f s",
+             (unsigned long long)good, plural(good), w->done, failed_text,
+             skipped_text,
+             batches_cut(w->batches) ? ", stopped before the last" : "",
+             now() - w->start);
+}
+
+/* The last line: for people, where there was more than they see at a glance. */
+static void summarise(const answering *w)
+{
+    char line[256];
 
     if (is_quiet() ||
-        !(w->pictures->summary || (done > 1 && is_terminal(stderr))))
+        !(w->pictures->summary || (w->count > 1 && is_terminal(stderr))))
         return;
-    fprintf(stderr, "%llu picture%s %s", (unsigned long long)good, plural(good),
-            w->done);
-    if (bad)
-        fprintf(stderr, ", %llu could not be read (listed above)",
-                (unsigned long long)bad);
-    if (skipped)
-        fprintf(stderr, ", %llu skipped", (unsigned long long)skipped);
-    if (batches_cut(w->batches))
-        fprintf(stderr, ", stopped before the last");
-    fprintf(stderr, "; %.1f s\n", now() - w->start);
+    answering_counts(line, sizeof line, w, " (listed above)");
+    fprintf(stderr, "%s\n", line);
 }
 
 static int work_through(answering *w, progress *bar)
@@ -98,7 +110,6 @@ static int work_through(answering *w, progress *bar)
     const answer *found;
     const uint8_t *rgb;
     uint32_t n, good;
-    uint64_t done = 0;
     int code = EXIT_OK;
 
     while (code == EXIT_OK &&
@@ -111,13 +122,13 @@ static int work_through(answering *w, progress *bar)
         progress_clear(bar);
         for (uint32_t i = 0; i < n && code == EXIT_OK; i++)
             code = answer_one(w, &found[i]);
-        done += n;
+        w->count += n;
         if (flush_results() != EXIT_OK)
             return EXIT_FAILED;
-        progress_show(bar, done, NULL);
+        progress_show(bar, w->count, NULL);
     }
     progress_clear(bar);
-    summarise(w, done);
+    summarise(w);
     return code == EXIT_OK ? batches_broken(w->batches) : code;
 }
 

@@ -91,6 +91,8 @@ void tsv_text(const char *s);              /* tab, newline, backslash escaped */
 /* Text from a file, at most `most` bytes. Here, in messages and in tsv_text(),
  * control characters are written as \ooo to a terminal. */
 void put_text(const char *s, size_t most);
+/* The bytes of the character at s; 0: not UTF-8, or it steers a terminal. */
+size_t text_length(const char *s);
 /* Makes bytes that are not UTF-8 "_". */
 void make_text(char *s);
 int flush_results(void); /* EXIT_FAILED: close_results() says why */
@@ -370,6 +372,7 @@ typedef struct answering {
     const picture_options *pictures;
     const char *done; /* in the summary: "named" */
     double start;
+    uint64_t count; /* of pictures, failed ones too */
     vitcl_device *device;
     vitcl_model *model;
     vitcl_session *session;
@@ -391,6 +394,10 @@ int answering_open(answering *w, const char *const *keep);
 int answering_start(answering *w, const char *path, const vitcl_shape *row);
 /* Prints all answers. Returns the exit status. */
 int answering_run(answering *w);
+/* "992 pictures named, 5 could not be read (listed above), 3 skipped; 12.1 s";
+ * where: " (listed above)". */
+void answering_counts(char *out, size_t size, const answering *w,
+                      const char *where);
 void answering_close(answering *w);
 
 /* ---- scores of labelled pictures: eval, fewshot (scoring.c) ---- */

@@ -5,6 +5,7 @@
  * per class: picture, rank, label, name, probability, separated by tabs.
  */
 #include "cmd.h"
+#include "html.h"
 #include "naming.h"
 #include "sorting.h"
 
@@ -16,7 +17,7 @@ typedef struct classify {
     picture_options pictures;
     double threshold;
     bool json, csv;
-    const char *logits, *copy_to, *link_to;
+    const char *logits, *copy_to, *link_to, *html;
 } classify;
 
 static const opt options[] = {
@@ -42,6 +43,9 @@ static const opt options[] = {
      offsetof(classify, copy_to)},
     {0, "link-to", OPT_TEXT, "DIR/{label}",
      "the same with links to the pictures", offsetof(classify, link_to)},
+    {0, "html", OPT_FILE, "FILE.html",
+     "also write a page with thumbnails, answers and errors",
+     offsetof(classify, html)},
     OPT_PICTURES(classify),
     OPT_DONE};
 
@@ -50,6 +54,7 @@ typedef struct work {
     const classify *o;
     naming naming;
     sorting sorting;
+    html_page *page;
     bool pretty, told;
 } work;
 
@@ -76,6 +81,20 @@ static void say_known(work *w)
          n == 1 ? "" : "es", list, n > FEW ? ", ..." : "");
 }
 
+static void add_to_page(work *w, const answer *a)
+{
+    char title[2048] = "", more[sizeof title] = "", room[CLASS_ROOM];
+    html_item item = {.path = a->path, .error = a->error};
+
+    if (!a->error) {
+        naming_texts(title, more, sizeof title, &w->naming);
+        item.title = title, item.more = more[0] ? more : NULL;
+        item.group = naming_class(&w->naming, w->naming.top[0].label, room);
+        item.unsure = !naming_sure(&w->naming);
+    }
+    html_add(w->page, &item);
+}
+
 static void print(void *context, const answer *a, float *logits)
 {
     work *w = context;
@@ -90,11 +109,24 @@ static void print(void *context, const answer *a, float *logits)
         (w->pretty ? naming_pretty : naming_tsv)(&w->naming, a);
     if (!a->error && w->sorting.folder)
         sorting_put(&w->sorting, a->path, &w->naming);
+    if (w->page)
+        add_to_page(w, a);
     if (!a->error && w->pretty && !naming_sure(&w->naming))
         say_known(w);
 }
 
 /* ---- running ---- */
+
+static html_page *begin_page(const work *w)
+{
+    const words *from = w->on.operands;
+    char title[1024];
+
+    snprintf(title, sizeof title, "%.400s%s, classified by %.400s",
+             strcmp(from->item[0], "-") == 0 ? "Pictures" : from->item[0],
+             from->count > 1 ? " and others" : "", model_name(&w->o->common));
+    return html_open(w->o->html, title);
+}
 
 static int prepare(work *w)
 {
@@ -118,8 +150,25 @@ static int prepare(work *w)
                             !w->o->copy_to, &w->naming);
     if (code != EXIT_OK)
         return code;
+    if (w->o->html && !(w->page = begin_page(w)))
+        return EXIT_FAILED;
     row.shape[0] = w->on.share = w->on.used = classes;
     return answering_start(&w->on, w->o->logits, &row);
+}
+
+/* What there is after Ctrl-C or a failure is shown, too. */
+static int end_page(work *w, int code)
+{
+    char counts[256];
+    html_page *page = w->page;
+
+    w->page = NULL;
+    if (code != EXIT_OK && !w->on.count) {
+        html_discard(page);
+        return code;
+    }
+    answering_counts(counts, sizeof counts, &w->on, "");
+    return html_close(page, counts) == EXIT_OK ? code : EXIT_FAILED;
 }
 
 static int check(const classify *o, const words *operands)
@@ -158,6 +207,8 @@ static int run(void *into, const words *operands)
         code = answering_run(&w.on);
     if (code == EXIT_OK && w.sorting.failures)
         code = EXIT_FAILED;
+    if (w.page)
+        code = end_page(&w, code);
     answering_close(&w.on);
     sorting_close(&w.sorting);
     naming_close(&w.naming);

@@ -172,6 +172,34 @@ static void print_class(const naming *n, const vitcl_class *c, bool brief)
            100 * (double)c->probability);
 }
 
+/* Appends; what does not fit is cut. */
+static void add_class(char *out, size_t size, const naming *n,
+                      const vitcl_class *c, bool brief)
+{
+    char room[CLASS_ROOM];
+    const char *name = naming_class(n, c->label, room);
+    const size_t used = strlen(out), all = strlen(name);
+    size_t length = brief ? strcspn(name, ",") : all;
+
+    length = length < 200 ? length : 200;
+    snprintf(out + used, size - used,
+             c->probability < 0.0095f ? "%.*s %.1f\u00a0%%"
+                                      : "%.*s %.0f\u00a0%%",
+             (int)length, name, 100 * (double)c->probability);
+}
+
+void naming_texts(char *title, char *more, size_t size, const naming *n)
+{
+    title[0] = more[0] = '\0';
+    add_class(title, size, n, &n->top[0], false);
+    for (uint32_t i = 1; i < n->k && n->top[i].probability >= 0.001f; i++) {
+        const size_t used = strlen(more);
+
+        snprintf(more + used, size - used, "%s", i == 1 ? "or " : ", ");
+        add_class(more, size, n, &n->top[i], true);
+    }
+}
+
 /* The best class on one line, the other relevant ones on the next. */
 void naming_pretty(const naming *n, const answer *a)
 {

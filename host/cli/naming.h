@@ -33,6 +33,8 @@ void naming_json(const naming *n, const answer *a);
 /* Of a picture that was answered. */
 void naming_tsv(const naming *n, const answer *a);
 void naming_pretty(const naming *n, const answer *a);
+/* "ship 94 %" and "or airplane 1 %, ..", for a page. */
+void naming_texts(char *title, char *more, size_t size, const naming *n);
 void naming_csv_head(const naming *n);
 void naming_csv(const naming *n, const answer *a);
 

@@ -232,6 +232,13 @@ void tsv_text(const char *s)
     }
 }
 
+size_t text_length(const char *s)
+{
+    const size_t n = utf8_length((const unsigned char *)s);
+
+    return steers((const unsigned char *)s, n) ? 0 : n;
+}
+
 void make_text(char *s)
 {
     for (size_t n; *s; s += n) {
