@@ -62,8 +62,8 @@ static vitcl_status choose(loop *l)
     vt_random r = vt_random_new(l->s->random_state ^ HOLD, n, 0);
 
     if (l->s->hold_out >= n)
-        return vt_fail(VITCL_EINVAL, "cannot hold out %u of %zu picture%s",
-                       l->s->hold_out, n, vt_plural(n));
+        return vt_fail(VITCL_EINVAL, "cannot hold out %u of %zu pictures",
+                       l->s->hold_out, n);
     VT_TRY(VT_NEW(&l->chosen, n));
     vt_shuffle(l->chosen, n, vt_random_next(&r));
     l->held = l->s->hold_out;
@@ -90,11 +90,10 @@ static vitcl_status check_data(const loop *l)
     if (!l->s->masked && (st = vt_classes_same(&data, &known)) != VITCL_OK)
         return vt_fail_in(st, "%s", l->job->folder);
     if (l->s->pictures != vt_dataset_count(d))
-        st = vt_fail(VITCL_EINVAL,
-                     "%s: this training began with %u picture%s, but the data "
-                     "now has %u",
-                     l->job->folder, l->s->pictures, vt_plural(l->s->pictures),
-                     vt_dataset_count(d));
+        st = vt_fail(
+            VITCL_EINVAL,
+            "%s: this training began with %u pictures, but the data now has %u",
+            l->job->folder, l->s->pictures, vt_dataset_count(d));
     return st;
 }
 
@@ -287,8 +286,9 @@ static double loss_of(const float *logits, uint32_t k, uint32_t label)
 }
 
 /* For the first n pictures of the last micro-batch: counts correct answers and,
- * unless it is NULL, adds up their losses. */
-static vitcl_status count_right(uint64_t *right, double *loss, loop *l,
+ * unless they are NULL, adds up their losses and keeps their logits. */
+static vitcl_status count_right(uint64_t *right, double *loss,
+                                vt_evidence *kept, loop *l,
                                 const float *targets, uint32_t n)
 {
     vitcl_status st;
@@ -304,6 +304,8 @@ static vitcl_status count_right(uint64_t *right, double *loss, loop *l,
         *right += largest(logits, k) == label;
         if (loss)
             *loss += loss_of(logits, k, label);
+        if (kept)
+            vt_evidence_add(kept, logits, label);
     }
 done:
     return st;
@@ -317,11 +319,11 @@ static vitcl_status score_held(vitcl_train_event *e, loop *l)
     const float *targets;
     uint64_t right = 0;
     double sum = 0, ignored;
-    vt_answers answers = {0};
+    vt_evidence kept = {0};
     vt_batch b;
 
     if (!l->s->masked)
-        VT_TRY(vt_answers_open(&answers, l->held, l->feed.classes));
+        VT_TRY(vt_evidence_new(&kept, l->held, l->feed.classes));
     o.chosen = l->chosen + l->trained;
     o.count = l->held;
     o.batch = l->s->micro;
@@ -338,17 +340,16 @@ static vitcl_status score_held(vitcl_train_event *e, loop *l)
         VT_TRY(vt_batches_next(&b, batches));
         VT_TRY(begin_micro(&targets, l, &b, 0));
         VT_TRY(vt_trainer_evaluate(&ignored, l->trainer, b.pixels, targets));
-        VT_TRY(count_right(&right, &sum, l, targets, n));
-        vt_answers_add(&answers, l->logits, targets, n);
+        VT_TRY(count_right(&right, &sum, &kept, l, targets, n));
     }
-    VT_TRY(vt_answers_save(&answers, l->job->folder));
+    VT_TRY(vt_evidence_save(&kept, l->job->folder));
     if (l->optimizer.ema > 0)
         VT_TRY(swap_averages(l, false));
     e->scored = 1;
     e->held_out_loss = sum / (double)(l->held * l->asked);
     e->held_out_accuracy = (double)right / (double)(l->held * l->asked);
 done:
-    vt_answers_free(&answers);
+    vt_evidence_free(&kept);
     vt_batches_free(batches);
     return st;
 }
@@ -392,7 +393,7 @@ static vitcl_status one_step(vitcl_train_event *e, loop *l, long step)
             goto done;
         }
         sum += loss;
-        VT_TRY(count_right(&right, NULL, l, targets, micro));
+        VT_TRY(count_right(&right, NULL, NULL, l, targets, micro));
     }
     e->lr = vt_learning_rate(&l->schedule, step);
     VT_TRY(vt_trainer_update(l->trainer, e->lr, step));

@@ -228,3 +228,40 @@ Test(certainty, comes_with_a_training)
     vitcl_device_free(d);
     vt_test_remove(root);
 }
+
+/* A training with enough held-out pictures leaves both, and the model that it
+ * leaves has them; one with fewer has none. */
+Test(certainty, comes_with_a_training)
+{
+    static const uint32_t hold[] = {10, 60};
+    char *root = vt_test_folder();
+    vitcl_device *d = NULL;
+
+    cr_assert_eq(vitcl_device_open(&d, getenv("VITCL_TEST_DEVICE")), VITCL_OK);
+    vt_test_cifar(root, 100, 3);
+    for (int i = 0; i < 2; i++) {
+        char *out = vt_test_path(root, i ? "enough" : "few");
+        vitcl_model *m = NULL;
+        vitcl_train_event last = {.size = sizeof last};
+
+        cr_assert_eq(vitcl_train(&last, d,
+                                 &(vitcl_train_options){
+                                     .size = sizeof(vitcl_train_options),
+                                     .config = vt_test_config(root, ""),
+                                     .data = root,
+                                     .output = out,
+                                     .epochs = 2,
+                                     .batch = 20,
+                                     .hold_out = hold[i],
+                                     .lr = 1e-3},
+                                 NULL, NULL),
+                     VITCL_OK, "%s", vitcl_last_error());
+        cr_assert_eq(vitcl_model_load(&m, NULL, out), VITCL_OK, "%s",
+                     vitcl_last_error());
+        cr_expect_eq(vitcl_model_threshold(m) >= 0.5f, i);
+        cr_expect_eq(vitcl_model_temperature(m) != 1, i);
+        vitcl_model_free(m);
+    }
+    vitcl_device_free(d);
+    vt_test_remove(root);
+}
