@@ -175,58 +175,51 @@ done:
 
 /* ---- held-out pictures ---- */
 
-vitcl_status vt_answers_open(vt_answers *out, size_t pictures, uint32_t classes)
+vitcl_status vt_evidence_new(vt_evidence *out, size_t pictures,
+                             uint32_t classes)
 {
     vitcl_status st = VITCL_OK;
-    vt_answers a = {.classes = classes};
+    vt_evidence e = {.classes = classes};
 
     if (pictures >= FEWEST && classes > 1 && classes <= MOST / FEWEST)
-        a.room = VT_MIN(pictures, (size_t)MOST / classes);
-    if (a.room) {
-        VT_TRY(vt_new(&a.logits, (uint64_t)a.room * classes, sizeof(float)));
-        VT_TRY(VT_NEW(&a.label, a.room));
+        e.room = VT_MIN(pictures, (size_t)MOST / classes);
+    if (e.room) {
+        VT_TRY(vt_new(&e.logits, (uint64_t)e.room * classes, sizeof(float)));
+        VT_TRY(VT_NEW(&e.label, e.room));
     }
-    *out = a, a = (vt_answers){0};
+    *out = e, e = (vt_evidence){0};
 done:
-    vt_answers_free(&a);
+    vt_evidence_free(&e);
     return st;
 }
 
-void vt_answers_add(vt_answers *a, const float *logits, const float *targets,
-                    size_t n)
+void vt_evidence_add(vt_evidence *e, const float *logits, uint32_t label)
 {
-    for (size_t i = 0; i < n && a->n < a->room; i++, a->n++) {
-        const float *target = targets + i * a->classes;
-        uint32_t label = 0;
-
-        for (uint32_t c = 1; c < a->classes; c++)
-            if (target[c] > target[label])
-                label = c;
-        memcpy(a->logits + a->n * a->classes, logits + i * a->classes,
-               a->classes * sizeof *logits);
-        a->label[a->n] = label;
-    }
+    if (e->n == e->room)
+        return;
+    memcpy(e->logits + e->n * e->classes, logits, e->classes * sizeof *logits);
+    e->label[e->n++] = label;
 }
 
-vitcl_status vt_answers_save(const vt_answers *a, const char *folder)
+vitcl_status vt_evidence_save(const vt_evidence *e, const char *folder)
 {
     vitcl_status st = VITCL_OK;
     vt_certainty c;
 
-    for (size_t i = 0; i < a->n * a->classes; i++)
-        if (!isfinite(a->logits[i]))
+    for (size_t i = 0; i < e->n * e->classes; i++)
+        if (!isfinite(e->logits[i]))
             return VITCL_OK; /* nothing can be fitted to it */
-    if (!a->n)
+    if (!e->n)
         return VITCL_OK;
-    VT_TRY(vt_certainty_fit(&c, a->logits, a->label, a->n, a->classes));
+    VT_TRY(vt_certainty_fit(&c, e->logits, e->label, e->n, e->classes));
     VT_TRY(vt_certainty_write(folder, &c));
 done:
     return st;
 }
 
-void vt_answers_free(vt_answers *a)
+void vt_evidence_free(vt_evidence *e)
 {
-    free(a->logits);
-    free(a->label);
-    *a = (vt_answers){0};
+    free(e->logits);
+    free(e->label);
+    *e = (vt_evidence){0};
 }

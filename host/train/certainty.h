@@ -27,20 +27,18 @@ vitcl_status vt_certainty_fit(vt_certainty *out, const float *logits,
  */
 vitcl_status vt_certainty_write(const char *folder, const vt_certainty *c);
 
-/* The answers to held-out pictures, one after the other. */
-typedef struct vt_answers {
+/* The logits of held-out pictures, one after the other. */
+typedef struct vt_evidence {
     float *logits;
     uint32_t *label;
     size_t n, room; /* room 0: too few pictures for a fit */
     uint32_t classes;
-} vt_answers;
-vitcl_status vt_answers_open(vt_answers *out, size_t pictures,
+} vt_evidence;
+vitcl_status vt_evidence_new(vt_evidence *out, size_t pictures,
                              uint32_t classes);
-/* n more; the label is the largest of a row of targets. */
-void vt_answers_add(vt_answers *a, const float *logits, const float *targets,
-                    size_t n);
-/* Fits, and writes to the folder. */
-vitcl_status vt_answers_save(const vt_answers *a, const char *folder);
-void vt_answers_free(vt_answers *a);
+void vt_evidence_add(vt_evidence *e, const float *logits, uint32_t label);
+/* Fits, and writes to the folder; too few pictures: does nothing. */
+vitcl_status vt_evidence_save(const vt_evidence *e, const char *folder);
+void vt_evidence_free(vt_evidence *e);
 
 #endif

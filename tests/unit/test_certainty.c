@@ -169,63 +169,18 @@ Test(certainty, replaces_what_the_config_has)
 Test(certainty, needs_enough)
 {
     char *root = vt_test_folder();
-    float z[60][2] = {{0}}, t[60][2] = {{0}};
-    vt_answers a;
+    static const float row[2] = {0}, bad[2] = {1, NAN};
+    vt_evidence e;
 
-    cr_assert_eq(vt_answers_open(&a, 49, 2), VITCL_OK);
-    vt_answers_add(&a, z[0], t[0], 49);
-    cr_expect_eq(vt_answers_save(&a, root), VITCL_OK);
-    vt_answers_free(&a);
-    cr_assert_eq(vt_answers_open(&a, 60, 1), VITCL_OK);
-    vt_answers_add(&a, z[0], t[0], 60);
-    cr_expect_eq(vt_answers_save(&a, root), VITCL_OK);
-    vt_answers_free(&a);
-    z[7][1] = NAN;
-    cr_assert_eq(vt_answers_open(&a, 60, 2), VITCL_OK);
-    vt_answers_add(&a, z[0], t[0], 60);
-    cr_expect_eq(vt_answers_save(&a, root), VITCL_OK);
-    z[7][1] = 0;
-    a.n = 0;
-    vt_answers_add(&a, z[0], t[0], 60);
-    cr_expect_eq(vt_answers_save(&a, root), VITCL_EIO); /* no config.json */
-    vt_answers_free(&a);
-    vt_test_remove(root);
-}
-
-/* A training with enough held-out pictures leaves both, and the model that it
- * leaves has them; one with fewer has none. */
-Test(certainty, comes_with_a_training)
-{
-    static const uint32_t hold[] = {10, 60};
-    char *root = vt_test_folder();
-    vitcl_device *d = NULL;
-
-    cr_assert_eq(vitcl_device_open(&d, getenv("VITCL_TEST_DEVICE")), VITCL_OK);
-    vt_test_cifar(root, 100, 3);
-    for (int i = 0; i < 2; i++) {
-        char *out = vt_test_path(root, i ? "enough" : "few");
-        vitcl_model *m = NULL;
-        vitcl_train_event last = {.size = sizeof last};
-
-        cr_assert_eq(vitcl_train(&last, d,
-                                 &(vitcl_train_options){
-                                     .size = sizeof(vitcl_train_options),
-                                     .config = vt_test_config(root, ""),
-                                     .data = root,
-                                     .output = out,
-                                     .epochs = 2,
-                                     .batch = 20,
-                                     .hold_out = hold[i],
-                                     .lr = 1e-3},
-                                 NULL, NULL),
-                     VITCL_OK, "%s", vitcl_last_error());
-        cr_assert_eq(vitcl_model_load(&m, NULL, out), VITCL_OK, "%s",
-                     vitcl_last_error());
-        cr_expect_eq(vitcl_model_threshold(m) >= 0.5f, i);
-        cr_expect_eq(vitcl_model_temperature(m) != 1, i);
-        vitcl_model_free(m);
+    for (int turn = 0; turn < 4; turn++) {
+        cr_assert_eq(vt_evidence_new(&e, turn ? 60 : 49, turn == 1 ? 1 : 2),
+                     VITCL_OK);
+        for (int i = 0; i < 60; i++)
+            vt_evidence_add(&e, turn == 2 && i == 7 ? bad : row, 0);
+        cr_expect_eq(vt_evidence_save(&e, root),
+                     turn < 3 ? VITCL_OK : VITCL_EIO); /* no config.json */
+        vt_evidence_free(&e);
     }
-    vitcl_device_free(d);
     vt_test_remove(root);
 }
 
