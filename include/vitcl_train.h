@@ -119,14 +119,17 @@ typedef struct {
     const char *split;  /* NULL: "train" if the data has it */
     const char *output; /* run folder: at any time a model that can be loaded,
                            and the state to resume from */
-    int resume; /* resume the training in `output`: options that are given must
-                   equal the original ones, others are read from the folder */
+    int resume; /* resume the training in `output`: epochs, lr, micro and augment
+                   may differ from the original ones, which are read from the
+                   folder; other options that are given must equal them */
     uint32_t epochs; /* 0: 1 */
     uint32_t batch;  /* pictures a step; 0: 64 */
     uint32_t micro;  /* pictures a pass, a divisor of batch; 0: batch */
     double lr; /* peak learning rate; 0: AdamW 5e-4 * batch / 512 (at least
                   1e-4), SGD 0.01, masked patches 2e-4 */
-    const char *augment;    /* "none", "light", "full"; NULL: light */
+    /* "none", "crop", "light" (crop and flip), "full"; NULL: light or, where
+     * pictures and their mirror images differ, as those of digits, crop */
+    const char *augment;
     uint64_t random_state;  /* below 2^53 */
     uint32_t height, width; /* pixels; 0: the model's own */
     uint32_t hold_out; /* training pictures set aside to score each epoch */

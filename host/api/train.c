@@ -141,11 +141,14 @@ vitcl_status vitcl_train(vitcl_train_event *out, vitcl_device *device,
                  : vt_dataset_open_training(&d, data));
     if (o.resume) {
         VT_TRY(vt_pictures_again(d, o.output));
+        vt_pictures_changed(s.changed, &o, context);
     } else {
         VT_TRY(vt_settings_new(&s, &o, d)); /* wrong ones, before the wait */
         vt_settings_free(&s);
         VT_TRY(vt_pictures_check(&without, d, &o, context));
         VT_TRY(vt_pictures_judge(d, &o));
+        if (!o.augment)
+            VT_TRY(vt_pictures_augment(&o.augment, d, &o, context));
         VT_TRY(vt_settings_new(&s, &o, d));
     }
     VT_TRY(vt_run_dir_claim(&folder, o.output, !o.resume));

@@ -30,7 +30,7 @@ typedef struct training {
                 "output folder: the model, and the state to resume from",      \
                 output),                                                       \
         OPT_ROW(training, 0, "resume", OPT_FLAG, NULL,                         \
-                "resume; other options may be omitted", resume),               \
+                "resume; --epochs, --lr, --augment, --micro may change", resume),               \
         OPT_ROW(training, 0, "strict", OPT_FLAG, NULL,                         \
                 "a picture that cannot be decoded ends it; without: left out", \
                 strict),                                                       \
@@ -43,8 +43,9 @@ typedef struct training {
                 "all)",                                                        \
                 micro),                                                        \
         OPT_ROW(training, 0, "lr", OPT_REAL, "X", "peak learning rate", lr),   \
-        OPT_ROW(training, 0, "augment", OPT_CHOICE, "none|light|full",         \
-                "augmentation of the pictures (default light: crop, flip)",    \
+        OPT_ROW(training, 0, "augment", OPT_CHOICE, "none|crop|light|full",    \
+                "changes of the pictures (default: crop, and also flip "       \
+                "(light) where pictures and mirror images are alike)",         \
                 augment),                                                      \
         OPT_ROW(training, 0, "random-state", OPT_NATURAL, "N",                 \
                 "seed of all random numbers (default 0)", random_state),       \

@@ -18,7 +18,7 @@ bool vt_augment_named(vt_augment *out, const char *name, uint32_t height,
     vt_augment a = {.magnitude = 0.9, .mixup_prob = 1};
 
     if (strcmp(name, "none") != 0) {
-        a.flip = true;
+        a.flip = strcmp(name, "crop") != 0;
         a.pad = small ? (int)VT_MIN(height, width) / 8 : 0;
         a.crop_scale = small ? 0 : 0.35;
     }
@@ -29,7 +29,8 @@ bool vt_augment_named(vt_augment *out, const char *name, uint32_t height,
         a.erase = 0.25;
         a.mixup = 0.8;
         a.cutmix = 1.0;
-    } else if (strcmp(name, "light") != 0 && strcmp(name, "none") != 0)
+    } else if (strcmp(name, "light") != 0 && strcmp(name, "crop") != 0 &&
+               strcmp(name, "none") != 0)
         return false;
     *out = a;
     return true;

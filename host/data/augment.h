@@ -24,9 +24,9 @@ typedef struct vt_augment {
     double mixup_prob;    /* share of batches to mix */
 } vt_augment;
 
-/* "none", "light" (crop, flip) or "full" (everything) for pictures of height x
- * width: small ones are padded and cropped, others cropped and resized. False:
- * unknown name. */
+/* "none", "crop", "light" (crop, flip) or "full" (everything) for pictures of
+ * height x width: small ones are padded and cropped, others cropped and
+ * resized. False: unknown name. */
 bool vt_augment_named(vt_augment *out, const char *name, uint32_t height,
                       uint32_t width);
 /* Overrides from the settings, mostly with timm's names: color_jitter, aa

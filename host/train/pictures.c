@@ -9,6 +9,7 @@
 #include "base/file.h"
 #include "base/memory.h"
 #include "data/check.h"
+#include "data/form.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -253,6 +254,24 @@ vitcl_status vt_pictures_judge(const vt_dataset *d,
                    o->data, vt_dataset_class(d, vt_dataset_label(d, 0)));
 }
 
+vitcl_status vt_pictures_augment(const char **out, const vt_dataset *d,
+                                 const vitcl_train_options *o, void *context)
+{
+    vitcl_status st;
+    double asymmetry;
+
+    VT_TRY(vt_dataset_asymmetry(&asymmetry, d));
+    *out = asymmetry > VT_ASYMMETRIC ? "crop" : "light";
+    tell(o, context,
+         "augment %s: pictures and their mirror images are %s (%.3f)", *out,
+         asymmetry > VT_ASYMMETRIC
+             ? "unlike each other, so that none is flipped"
+             : "alike, so that half are flipped",
+         asymmetry > 0 ? asymmetry : 0);
+done:
+    return st;
+}
+
 vitcl_status vt_pictures_tell(const vt_dataset *d, const vitcl_train_options *o,
                               void *context)
 {
@@ -274,4 +293,13 @@ vitcl_status vt_pictures_tell(const vt_dataset *d, const vitcl_train_options *o,
 done:
     free(pictures);
     return st;
+}
+
+void vt_pictures_changed(const char *what, const vitcl_train_options *o,
+                         void *context)
+{
+    if (what)
+        tell(o, context,
+             "no longer the same training, from the last checkpoint on: %s",
+             what);
 }

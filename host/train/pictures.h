@@ -29,8 +29,14 @@ vitcl_status vt_pictures_again(vt_dataset *d, const char *folder);
 /* VITCL_EINVAL for data from which nothing can be learnt. */
 vitcl_status vt_pictures_judge(const vt_dataset *d,
                                const vitcl_train_options *o);
+/* The augmentation of a training that was not told one, and tells o->note. */
+vitcl_status vt_pictures_augment(const char **out, const vt_dataset *d,
+                                 const vitcl_train_options *o, void *context);
 /* Tells o->note what is odd about the data. */
 vitcl_status vt_pictures_tell(const vt_dataset *d, const vitcl_train_options *o,
                               void *context);
+/* Tells o->note what a resumed training changes; NULL: nothing. */
+void vt_pictures_changed(const char *what, const vitcl_train_options *o,
+                         void *context);
 
 #endif

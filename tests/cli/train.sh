@@ -22,7 +22,7 @@ says "unexpected argument 'extra'"
 run 1 train --resume -o nowhere
 says 'nowhere: no training to resume'
 run 2 train --config config.json --data data --epochs 1 -o out --augment heavy
-says "none, light or full, not 'heavy'"
+says "none, crop, light or full, not 'heavy'"
 run 2 train --preset vit-xx/16 --data data --epochs 1 -o out2
 says 'unknown preset "vit-xx/16"'
 echo '{"architecture": "resnet50"}' >other.json
@@ -54,8 +54,8 @@ run 1 train "${given[@]}" -o whole
 says 'a model exists already'
 run 0 train --resume -o whole
 err_has 'already finished: 16 steps'
-run 1 train --resume --lr 0.25 -o whole
-says 'began with lr'
+run 1 train --resume --batch 10 -o whole
+says 'began with batch 20, which cannot become 10: steps are counted in batches'
 
 # ---- Ctrl-C after some steps, then resume: the same bytes. A line of the log is
 # one write() after its step.
@@ -110,8 +110,8 @@ echo '{"optimizer": "sgd", "clip_grad_norm": 0, "warmup_steps": 0,
  "schedule": "constant"}' >wild.json
 run 1 train "${given[@]}" -o nan --save-every 1 --lr 9e5 --settings wild.json
 err_has 'of the plan, '
-err_has 'start a new training with a smaller learning rate or more warm-up'
-err_has 'the model of the last checkpoint is in nan'
+err_has 'resume with a learning rate below 900000'
+err_has 'the last checkpoint, whose model is in nan: vitcl train --resume -o nan --lr 9e\+04'
 run 0 info -m nan
 run 1 train "${given[@]}" -o mine --lr 9e5 --settings wild.json
 [ "$(ls mine)" = notes.txt ] || fail "a failed training left $(ls mine)"
