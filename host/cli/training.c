@@ -23,6 +23,7 @@ typedef struct shown {
     uint64_t pictures; /* since the start */
     double loss;       /* running mean, for display */
     bool drawn;
+    double peak; /* largest learning rate so far */
 } shown;
 
 static size_t put_real(char *out, size_t size, const char *key, double v)
@@ -97,6 +98,7 @@ static int report(void *context, const vitcl_train_event *e)
     rate = s->drawn && spent > 0 ? (double)s->pictures / spent : 0;
     s->loss = s->drawn ? 0.95 * s->loss + 0.05 * e->loss : e->loss;
     s->drawn = true;
+    s->peak = e->lr > s->peak ? e->lr : s->peak;
     if (s->log >= 0)
         write_log(s, e, rate);
     if (s->curve)
@@ -195,7 +197,9 @@ static int broke_off(const shown *s, const char *name, vitcl_status st)
         access(path, F_OK) != 0)
         return code;
     if (st == VITCL_EINVAL)
-        note("the model of the last checkpoint is in %s", s->t->output);
+        note("to go on from the last checkpoint, whose model is in %s: vitcl "
+             "%s --resume -o %s --lr %.3g",
+             s->t->output, name, s->t->output, s->peak / 10);
     else
         note("the last checkpoint is intact; to resume from it: vitcl %s "
              "--resume -o %s",

@@ -162,7 +162,7 @@ static vitcl_status open_feed(loop *l)
     if (!vt_augment_named(&l->feed.augment, s->augment, l->feed.height,
                           l->feed.width))
         VT_TRY(vt_fail(VITCL_EINVAL,
-                       "augmentation \"%s\" is none of none, light, full",
+                       "augmentation \"%s\" is none of none, crop, light, full",
                        s->augment));
     VT_TRY(vt_augment_change(&l->feed.augment, vt_json_get(s->json, "settings"),
                              "settings"));
@@ -358,16 +358,17 @@ done:
 
 static vitcl_status not_finite(loop *l, double loss, long step)
 {
+    const bool resumes = l->job->resume || *l->job->kept;
     vitcl_status st;
     char what[192];
 
     VT_TRY(vt_trainer_blame(what, sizeof what, l->trainer));
-    st = vt_fail(
-        VITCL_EINVAL,
-        "step %ld: the loss is %g; first output that is not finite: "
-        "%s; resuming would fail here again: start a new training with a "
-        "smaller learning rate or more warm-up",
-        step + 1, loss, what);
+    st = vt_fail(VITCL_EINVAL,
+                 "step %ld: the loss is %g; first output that is not finite: "
+                 "%s; %s with a learning rate below %g%s",
+                 step + 1, loss, what, resumes ? "resume" : "start again",
+                 l->s->lr,
+                 resumes ? "; if that ends so too, begin a new training" : "");
 done:
     return st;
 }
@@ -464,10 +465,14 @@ vitcl_status vt_train(vitcl_train_event *out, const vt_job *job)
     else
         VT_TRY(vt_checkpoint_save(&l.checkpoint, 0));
     if (first > l.steps) {
-        st = vt_fail(VITCL_ECORRUPT, "%s: step %ld of %ld", job->folder, first,
-                     l.steps);
+        st = vt_fail(VITCL_EINVAL,
+                     "%s: %ld steps are done, but epochs %u is only %ld; give "
+                     "more epochs",
+                     job->folder, first, l.s->epochs, l.steps);
         goto done;
     }
+    if (l.s->changed)
+        VT_TRY(vt_settings_save(l.s, job->folder));
     l.feed.first = first;
     if (first < l.steps)
         VT_TRY(vt_batches_new(&l.batches, &l.feed));

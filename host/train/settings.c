@@ -8,6 +8,7 @@
 #include "base/memory.h"
 #include "base/number.h"
 #include "base/text.h"
+#include "train/changes.h"
 #include "train/model_files.h"
 
 #include <math.h>
@@ -20,6 +21,7 @@ static const char masked[] = "masked-patch";
 void vt_settings_free(vt_settings *s)
 {
     free(s->freeze);
+    free(s->changed);
     vt_json_free(s->json);
     *s = (vt_settings){0};
 }
@@ -259,7 +261,7 @@ static vitcl_status check(const vitcl_train_options *o)
                                      "output folder");
     if (!vt_augment_named(&a, o->augment, 32, 32))
         return vt_fail(VITCL_EINVAL,
-                       "augmentation \"%s\" is none of none, light, full",
+                       "augmentation \"%s\" is none of none, crop, light, full",
                        o->augment);
     if (o->objective && strcmp(o->objective, masked) != 0 &&
         strcmp(o->objective, "classes") != 0)
@@ -318,31 +320,6 @@ done:
 
 /* ---- resuming ---- */
 
-static vitcl_status same_member(const vt_json *old, const vt_json *given,
-                                const char *folder)
-{
-    vitcl_status st = VITCL_OK;
-    char *text[2] = {NULL, NULL};
-    vt_text t;
-
-    for (int i = 0; i < 2; i++) {
-        VT_TRY(vt_text_open(&t));
-        if (i || old)
-            vt_json_print(t.f, i ? given : old);
-        VT_TRY(vt_text_take(&text[i], &t));
-    }
-    if (strcmp(text[0], text[1]) != 0)
-        st = vt_fail(VITCL_EINVAL,
-                     "%s: this training began with %s %.80s, not %.80s; omit "
-                     "%s to resume",
-                     folder, vt_json_key(given), text[0][0] ? text[0] : "unset",
-                     text[1], vt_json_key(given));
-done:
-    free(text[0]);
-    free(text[1]);
-    return st;
-}
-
 /* A file's settings must pass the same checks as options. */
 static vitcl_status check_old(const vt_settings *s, const char *folder,
                               const char *path)
@@ -374,8 +351,8 @@ static vitcl_status check_old(const vt_settings *s, const char *folder,
 vitcl_status vt_settings_load(vt_settings *out, const vitcl_train_options *o)
 {
     vitcl_status st = VITCL_OK;
-    vt_json *old = NULL, *given = NULL;
-    char *path = NULL;
+    vt_json *old = NULL, *given = NULL, *merged = NULL;
+    char *path = NULL, *changed = NULL;
 
     VT_TRY(vt_format(&path, "%s/training.json", o->output));
     if (!vt_path_exists(path)) {
@@ -384,16 +361,14 @@ vitcl_status vt_settings_load(vt_settings *out, const vitcl_train_options *o)
     }
     VT_TRY(vt_json_load(&old, path, 1 << 20, 10));
     VT_TRY(to_json(&given, o, NULL));
-    for (const vt_json *m = vt_json_first(given); m; m = vt_json_next(m))
-        if (strcmp(vt_json_key(m), "data") != 0)
-            VT_TRY(same_member(vt_json_get(old, vt_json_key(m)), m, o->output));
-    st = from_json(out, old, path);
-    old = NULL;
-    VT_TRY(st);
+    VT_TRY(vt_changes_apply(&merged, &changed, old, given, o->output));
+    VT_TRY(from_json(out, merged, path));
+    out->changed = changed, changed = NULL;
     st = check_old(out, o->output, path);
     if (st != VITCL_OK)
         vt_settings_free(out);
 done:
+    free(changed);
     vt_json_free(old);
     vt_json_free(given);
     free(path);

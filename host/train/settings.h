@@ -13,6 +13,7 @@
 
 typedef struct vt_settings {
     vt_json *json; /* owns the strings */
+    char *changed; /* what a resumed training changes; NULL: nothing */
     const char *preset, *config, *model, *data, *split, *augment;
     const char *objective; /* NULL: "classes" */
     bool masked;           /* objective is "masked-patch" */
@@ -28,8 +29,8 @@ void vt_settings_free(vt_settings *s);
 /* Settings of a new training, defaults filled in; d: its data. */
 vitcl_status vt_settings_new(vt_settings *out, const vitcl_train_options *o,
                              const vt_dataset *d);
-/* Settings of a training to resume. Options that `o` gives must agree with
- * them, except the path of the data. */
+/* Settings of a training to resume, with the changes that `o` gives
+ * (changes.h). */
 vitcl_status vt_settings_load(vt_settings *out, const vitcl_train_options *o);
 vitcl_status vt_settings_save(const vt_settings *s, const char *folder);
 
