@@ -258,6 +258,15 @@ const char *model_name(const model_options *o);
  * whose results are meaningless. */
 void say_model(const model_options *o);
 
+/* ---- tensors to keep (keep.c) ---- */
+
+/* The patterns of --keep with timm's names as those of vitcl. */
+int keep_open(words *out, const words *given);
+void keep_close(words *w);
+/* EXIT_FAILED, and prints why, if a pattern matches no tensor. */
+int keep_check(const words *names, const words *given,
+               const vitcl_session *session);
+
 /* ---- models by name (model_names.c) ---- */
 
 enum { HUB_NAME = 97, HUB_COMMIT = 65, HUB_PATH = 4096, HUB_WHY = 12288 };

@@ -4,7 +4,6 @@
  */
 #include "cmd.h"
 
-#include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -132,25 +131,12 @@ static int compute(work *w)
     return EXIT_OK;
 }
 
-/* A pattern without a match is most likely misspelt. */
-static void note_unused(const work *w, const words *keep)
-{
-    for (size_t k = 0; k < keep->count; k++) {
-        bool used = false;
-
-        for (uint32_t i = 0; i < w->tensors; i++)
-            used = used || fnmatch(keep->item[k], w->info[i].name, 0) == 0;
-        if (!used)
-            note("--keep %s matches no tensor; `vitcl plan` lists them",
-                 keep->item[k]);
-    }
-}
-
 static int run(void *into, const words *operands)
 {
     const forward *o = into;
     model_options common = o->common;
     work w = {.tensors = 0};
+    words keep = {NULL, 0};
     int code;
 
     if (operands->count)
@@ -168,19 +154,21 @@ static int run(void *into, const words *operands)
         common.size = size;
     }
     if (code == EXIT_OK)
-        code = open_session(&w.session, w.device, w.model, &common,
-                            o->keep.count ? o->keep.item : NULL, 0);
+        code = keep_open(&keep, &o->keep);
+    if (code == EXIT_OK)
+        code =
+            open_session(&w.session, w.device, w.model, &common, keep.item, 0);
+    if (code == EXIT_OK)
+        code = keep_check(&keep, &o->keep, w.session);
     if (code == EXIT_OK)
         code = allocate(&w);
     if (code == EXIT_OK)
         code = compute(&w);
-    if (code == EXIT_OK) {
-        note_unused(&w, &o->keep);
-        if (vitcl_tensors_write(o->output, w.shape,
-                                (const float *const *)w.data,
-                                w.tensors) != VITCL_OK)
-            code = failed();
-    }
+    if (code == EXIT_OK &&
+        vitcl_tensors_write(o->output, w.shape, (const float *const *)w.data,
+                            w.tensors) != VITCL_OK)
+        code = failed();
+    keep_close(&keep);
     for (uint32_t i = 0; w.data && i < w.tensors; i++)
         free(w.data[i]);
     free(w.data);
@@ -200,7 +188,7 @@ const command cmd_forward = {
     "Run pixel values through a model and write the tensors",
     "Writes the model's outputs, such as logits, and with --keep tensors from "
     "the\ninside: embed, block.<i>, attention.<i> (probabilities), norm, "
-    "features.",
+    "features;\ntimm's blocks.<i> and blocks.<i>.attn mean the same.",
     options,
     sizeof(forward),
     run};

@@ -125,6 +125,7 @@ static int run(void *into, const words *operands)
     vitcl_device *device = NULL;
     vitcl_model *model = NULL;
     vitcl_session *session = NULL;
+    words keep = {NULL, 0};
     int code;
 
     if (operands->count)
@@ -134,8 +135,12 @@ static int run(void *into, const words *operands)
         return usage("--trace needs --time");
     code = open_model(&device, &model, &o->common);
     if (code == EXIT_OK)
-        code = open_session(&session, device, model, &o->common,
-                            o->keep.count ? o->keep.item : NULL, o->time);
+        code = keep_open(&keep, &o->keep);
+    if (code == EXIT_OK)
+        code = open_session(&session, device, model, &o->common, keep.item,
+                            o->time);
+    if (code == EXIT_OK)
+        code = keep_check(&keep, &o->keep, session);
     if (code == EXIT_OK && o->time)
         code = run_once(session);
     if (code == EXIT_OK && o->trace)
@@ -146,6 +151,7 @@ static int run(void *into, const words *operands)
         if (!o->json)
             code = print_memory(session);
     }
+    keep_close(&keep);
     vitcl_session_free(session);
     vitcl_model_free(model);
     vitcl_device_free(device);

@@ -14,8 +14,20 @@ run 0 forward -m "$dir" --input "$input" --output kept.safetensors \
 for name in logits embed block.0 block.1 attention.0; do
     names kept.safetensors | tr ' ' '\n' | grep -qx "$name" || fail "no $name"
 done
-run 0 forward -m "$dir" --input "$input" --output x.safetensors --keep 'blokc.*'
-err_has 'blokc'
+# timm's names, and patterns without a match
+run 0 forward -m "$dir" --input "$input" --output timm.safetensors \
+    --keep 'blocks.*' --keep embed --keep 'blocks.*.attn' --batch 1
+cmp kept.safetensors timm.safetensors || fail "timm's names are other tensors"
+run 0 forward -m "$dir" --input "$input" --output one.safetensors --keep blocks.1.attn
+[ "$(names one.safetensors)" = 'attention.1 features logits' ] || fail "$(names one.safetensors)"
+for name in 'blokc.*' blocks.7 blocks.0.mlp 'blocks.*.attn.qkv' blocks; do
+    run 1 forward -m "$dir" --input "$input" --output x.safetensors --keep embed --keep "$name"
+    says "--keep ${name//\*/.}: no tensor of this model has such a name"
+    [ ! -e x.safetensors ] || fail "written all the same"
+    run 1 plan -m "$dir" --keep "$name"
+    says "no tensor of this model has such a name"
+done
+run 0 plan -m "$dir" --keep blocks.0.attn --keep blocks.1
 run 1 forward -m "$dir" --input "$input" --output x.safetensors --size 7
 says 'as --size says'
 run 1 forward -m "$dir" --input "$dir/model.safetensors" --output x.safetensors
