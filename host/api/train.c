@@ -12,6 +12,7 @@
 #include "train/pictures.h"
 #include "train/run_dir.h"
 
+#include <math.h>
 #include <string.h>
 #include <vitcl_train.h>
 
@@ -117,6 +118,7 @@ vitcl_status vitcl_train(vitcl_train_event *out, vitcl_device *device,
     vitcl_train_event last = {.size = sizeof last};
     vitcl_train_options o = {.resume = 0};
     const char *data, *split;
+    double asymmetry = NAN; /* nothing was chosen by it */
     bool kept = false;
 
     VT_SIZED(out, vitcl_train_event);
@@ -148,14 +150,14 @@ vitcl_status vitcl_train(vitcl_train_event *out, vitcl_device *device,
         VT_TRY(vt_pictures_check(&without, d, &o, context));
         VT_TRY(vt_pictures_judge(d, &o));
         if (!o.augment)
-            VT_TRY(vt_pictures_augment(&o.augment, d, &o, context));
+            VT_TRY(vt_pictures_augment(&o.augment, &asymmetry, d));
         VT_TRY(vt_settings_new(&s, &o, d));
     }
     VT_TRY(vt_run_dir_claim(&folder, o.output, !o.resume));
     if (!o.resume) {
         VT_TRY(prepare(&s, o.output, d));
         VT_TRY(vt_left_out_save(&without, o.output));
-        VT_TRY(vt_pictures_tell(d, &o, context));
+        VT_TRY(vt_pictures_tell(d, &o, asymmetry, context));
     }
     VT_TRY(vt_train(&last, &(vt_job){.dev = device->dev,
                                      .gemm = o.gemm,

@@ -12,6 +12,7 @@
 #include "data/form.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -245,7 +246,7 @@ vitcl_status vt_pictures_judge(const vt_dataset *d,
     for (uint32_t i = 1; i < n; i++)
         if (vt_dataset_label(d, i) != vt_dataset_label(d, 0))
             return VITCL_OK;
-    if (!has_labels(o))
+    if (!has_labels(o) || !vt_dataset_path(d, 0))
         return VITCL_OK;
     return vt_fail(VITCL_EINVAL,
                    "%s: all pictures are of one class ('%.80s'), from which "
@@ -254,26 +255,19 @@ vitcl_status vt_pictures_judge(const vt_dataset *d,
                    o->data, vt_dataset_class(d, vt_dataset_label(d, 0)));
 }
 
-vitcl_status vt_pictures_augment(const char **out, const vt_dataset *d,
-                                 const vitcl_train_options *o, void *context)
+vitcl_status vt_pictures_augment(const char **out, double *asymmetry,
+                                 const vt_dataset *d)
 {
     vitcl_status st;
-    double asymmetry;
 
-    VT_TRY(vt_dataset_asymmetry(&asymmetry, d));
-    *out = asymmetry > VT_ASYMMETRIC ? "crop" : "light";
-    tell(o, context,
-         "augment %s: pictures and their mirror images are %s (%.3f)", *out,
-         asymmetry > VT_ASYMMETRIC
-             ? "unlike each other, so that none is flipped"
-             : "alike, so that half are flipped",
-         asymmetry > 0 ? asymmetry : 0);
+    VT_TRY(vt_dataset_asymmetry(asymmetry, d));
+    *out = *asymmetry > VT_ASYMMETRIC ? "crop" : "light";
 done:
     return st;
 }
 
 vitcl_status vt_pictures_tell(const vt_dataset *d, const vitcl_train_options *o,
-                              void *context)
+                              double asymmetry, void *context)
 {
     vitcl_status st = VITCL_OK;
     const uint32_t n = vt_dataset_count(d), batch = o->batch ? o->batch : 64;
@@ -283,6 +277,14 @@ vitcl_status vt_pictures_tell(const vt_dataset *d, const vitcl_train_options *o,
     VT_TRY(VT_NEW(&pictures, (size_t)vt_dataset_classes(d) + 1));
     for (uint32_t i = 0; i < n; i++)
         pictures[vt_dataset_label(d, i)]++;
+    if (!isnan(asymmetry))
+        tell(o, context,
+             "augment %s: pictures and their mirror images are %s (%.3f)",
+             o->augment,
+             asymmetry > VT_ASYMMETRIC
+                 ? "unlike each other, so that none is flipped"
+                 : "alike, so that half are flipped",
+             asymmetry > 0 ? asymmetry : 0);
     if (has_labels(o))
         tell_empty(d, pictures, o, context);
     if (train > 0 && batch > train)

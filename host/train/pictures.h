@@ -26,15 +26,16 @@ vitcl_status vt_left_out_save(const vt_left_out *l, const char *folder);
 /* Takes the pictures of the folder's list out of d. */
 vitcl_status vt_pictures_again(vt_dataset *d, const char *folder);
 
-/* VITCL_EINVAL for data from which nothing can be learnt. */
+/* VITCL_EINVAL for class folders from which nothing can be learnt. */
 vitcl_status vt_pictures_judge(const vt_dataset *d,
                                const vitcl_train_options *o);
-/* The augmentation of a training that was not told one, and tells o->note. */
-vitcl_status vt_pictures_augment(const char **out, const vt_dataset *d,
-                                 const vitcl_train_options *o, void *context);
-/* Tells o->note what is odd about the data. */
+/* The augmentation of a training that was not told one; *asymmetry: why. */
+vitcl_status vt_pictures_augment(const char **out, double *asymmetry,
+                                 const vt_dataset *d);
+/* Tells o->note what was chosen and what is odd about the data. asymmetry: NAN
+ * if nothing was chosen. */
 vitcl_status vt_pictures_tell(const vt_dataset *d, const vitcl_train_options *o,
-                              void *context);
+                              double asymmetry, void *context);
 /* Tells o->note what a resumed training changes; NULL: nothing. */
 void vt_pictures_changed(const char *what, const vitcl_train_options *o,
                          void *context);

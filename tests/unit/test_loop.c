@@ -112,9 +112,9 @@ Test(loop, resumes_to_the_bit)
         }
         vt_test_same(whole, parts, "training.safetensors");
         vt_test_same(whole, parts, "model.safetensors");
-        o.lr = 0.5;
+        o.batch = 3;
         cr_expect_eq(vitcl_train(&last, d, &o, NULL, NULL), VITCL_EINVAL,
-                     "another learning rate was taken");
+                     "another batch was taken");
     }
     vitcl_device_free(d);
     vt_test_remove(root);
