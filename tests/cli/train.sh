@@ -100,7 +100,7 @@ out_has '64'
 # ---- a failure before the first checkpoint leaves no files; after a later one the
 # training can resume
 run 1 finetune -m whole --data data --epochs 1 -o frozen --freeze '*'
-says 'every parameter is frozen'
+err_has 'every parameter is frozen'
 [ ! -e frozen ] || fail "a failed training left its folder"
 mkdir mine && echo mine >mine/notes.txt
 run 1 train "${given[@]}" -o mine --settings nowhere.json
