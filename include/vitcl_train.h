@@ -119,9 +119,10 @@ typedef struct {
     const char *split;  /* NULL: "train" if the data has it */
     const char *output; /* run folder: at any time a model that can be loaded,
                            and the state to resume from */
-    int resume; /* resume the training in `output`: epochs, lr, micro and augment
-                   may differ from the original ones, which are read from the
-                   folder; other options that are given must equal them */
+    int resume;      /* resume the training in `output`: epochs, lr, micro and
+                        augment      may differ from the original ones, which are read
+                        from the      folder; other options that are given must equal them
+                      */
     uint32_t epochs; /* 0: 1 */
     uint32_t batch;  /* pictures a step; 0: 64 */
     uint32_t micro;  /* pictures a pass, a divisor of batch; 0: batch */
@@ -132,7 +133,8 @@ typedef struct {
     const char *augment;
     uint64_t random_state;  /* below 2^53 */
     uint32_t height, width; /* pixels; 0: the model's own */
-    uint32_t hold_out; /* training pictures set aside to score each epoch */
+    uint32_t hold_out; /* training pictures set aside to score each epoch; see
+                          also val */
     /* JSON: optimizer ("adamw", "adam", "sgd"), betas, eps, momentum,
      * weight_decay, clip_grad_norm, label_smoothing, dropout, drop_path, ema,
      * schedule ("cosine", "linear", "constant"), warmup_steps, min_lr; and
@@ -164,6 +166,13 @@ typedef struct {
     /* NULL, or called after each picture that is decoded for that; another
      * value than 0 ends it with VITCL_ESTOPPED. */
     vitcl_progress checking;
+    /* Pictures to score after each epoch, as for vitcl_dataset_open(), with the
+     * classes of the data; instead of hold_out. The best model so far, by its
+     * accuracy on either, then by its loss, is in the subfolder best/ of the
+     * output. To resume, another path may be given. */
+    const char *val;
+    uint32_t patience; /* end after so many epochs in a row without a better
+                          model; 0: never. To resume, another may be given */
 } vitcl_train_options;
 
 /* Can a training begin with this preset? VITCL_EINVAL: it is unknown. */
@@ -182,14 +191,22 @@ typedef struct {
     /* Bytes on the device: all activations; those of them that the backward
      * pass reads; gradients with the optimiser's state. */
     uint64_t activation_bytes, kept_bytes, state_bytes;
+    double epoch_loss, epoch_accuracy; /* means of this epoch's steps so far */
+    /* With `scored`: the label is among the best five answers; NAN if there are
+     * no more than five classes. */
+    double held_out_top5;
+    double best_accuracy, best_loss; /* held-out, of the best epoch */
+    uint32_t best_epoch;             /* 0: none was scored */
+    int best;  /* this epoch is the best so far: best/ was written */
+    int early; /* the training ends here, because patience is at its end */
 } vitcl_train_event;
 /* Called after every step; e->size is the library's. A return value other than
  * 0 saves a checkpoint and ends the training. */
 typedef int (*vitcl_train_report)(void *context, const vitcl_train_event *e);
 
-/* *out: the last step's event; out->step < out->steps: `report` ended the
- * training. A resumed training gives the same bits as one that was never
- * interrupted. */
+/* *out: the last step's event; out->step < out->steps: `report` or patience
+ * (out->early) ended the training. A resumed training gives the same bits as
+ * one that was never interrupted. */
 VITCL_STATUS vitcl_train(vitcl_train_event *out, vitcl_device *device,
                          const vitcl_train_options *options,
                          vitcl_train_report report, void *context);

@@ -11,6 +11,7 @@
 #include "train/model_files.h"
 #include "train/pictures.h"
 #include "train/run_dir.h"
+#include "train/score.h"
 
 #include <math.h>
 #include <string.h>
@@ -83,17 +84,52 @@ done:
 static vitcl_status check_output(const char *folder)
 {
     vitcl_status st = VITCL_OK;
-    bool begun, state, model, config;
+    bool begun, state, model, config, best;
 
     VT_TRY(has(&begun, folder, "training.json"));
     VT_TRY(has(&state, folder, "training.safetensors"));
     VT_TRY(has(&model, folder, "model.safetensors"));
     VT_TRY(has(&config, folder, "config.json"));
-    if (state || ((model || config) && !begun))
+    VT_TRY(has(&best, folder, "best"));
+    if (state || best || ((model || config) && !begun))
         st = vt_fail(VITCL_EINVAL,
                      "%s: a model exists already; resume it or name another "
                      "folder",
                      folder);
+done:
+    return st;
+}
+
+/* Opens the pictures to score, if there are any. */
+static vitcl_status open_val(vt_dataset **out, uint32_t **label,
+                             const vt_settings *s, const vitcl_train_options *o,
+                             const vt_dataset *data)
+{
+    vitcl_status st = VITCL_OK;
+    const char *path = o->val ? o->val : s->val;
+
+    if (path && s->hold_out)
+        return vt_fail(VITCL_EINVAL,
+                       "%s: this training began with held-out pictures; omit "
+                       "val to resume",
+                       o->output);
+    if (o->patience && !path && !s->hold_out)
+        return vt_fail(VITCL_EINVAL,
+                       "%s: this training scores no pictures, so that it "
+                       "cannot have patience; give val",
+                       o->output);
+    if (!path)
+        return VITCL_OK;
+    VT_TRY(vt_dataset_open(out, path, NULL));
+    if (vt_dataset_count(*out) == 0) {
+        st = vt_fail(VITCL_EINVAL, "%s: no pictures", path);
+        goto done;
+    }
+    if (!s->masked) {
+        st = vt_score_match(label, *out, data);
+        if (st != VITCL_OK)
+            st = vt_fail_in(st, "%s", path);
+    }
 done:
     return st;
 }
@@ -112,7 +148,8 @@ vitcl_status vitcl_train(vitcl_train_event *out, vitcl_device *device,
 {
     vitcl_status st = VITCL_OK;
     vt_settings s = {0};
-    vt_dataset *d = NULL;
+    vt_dataset *d = NULL, *val = NULL;
+    uint32_t *val_label = NULL;
     vt_run_dir folder = {0};
     vt_left_out without = {0};
     vitcl_train_event last = {.size = sizeof last};
@@ -153,23 +190,28 @@ vitcl_status vitcl_train(vitcl_train_event *out, vitcl_device *device,
             VT_TRY(vt_pictures_augment(&o.augment, &asymmetry, d));
         VT_TRY(vt_settings_new(&s, &o, d));
     }
+    VT_TRY(open_val(&val, &val_label, &s, &o, d));
     VT_TRY(vt_run_dir_claim(&folder, o.output, !o.resume));
     if (!o.resume) {
         VT_TRY(prepare(&s, o.output, d));
         VT_TRY(vt_left_out_save(&without, o.output));
         VT_TRY(vt_pictures_tell(d, &o, asymmetry, context));
     }
-    VT_TRY(vt_train(&last, &(vt_job){.dev = device->dev,
-                                     .gemm = o.gemm,
-                                     .folder = o.output,
-                                     .settings = &s,
-                                     .data = d,
-                                     .resume = o.resume != 0,
-                                     .workers = o.workers,
-                                     .checkpoint_steps = o.checkpoint_steps,
-                                     .report = report,
-                                     .context = context,
-                                     .kept = &kept}));
+    VT_TRY(vt_train(&last,
+                    &(vt_job){.dev = device->dev,
+                              .gemm = o.gemm,
+                              .folder = o.output,
+                              .settings = &s,
+                              .data = d,
+                              .val = val,
+                              .val_label = val_label,
+                              .patience = o.patience ? o.patience : s.patience,
+                              .resume = o.resume != 0,
+                              .workers = o.workers,
+                              .checkpoint_steps = o.checkpoint_steps,
+                              .report = report,
+                              .context = context,
+                              .kept = &kept}));
     vt_sized_give(out, &last, sizeof last);
 done:
     if (st != VITCL_OK && !o.resume && !kept)
@@ -178,5 +220,7 @@ done:
     vt_left_out_free(&without);
     vt_settings_free(&s);
     vt_dataset_free(d);
+    vt_dataset_free(val);
+    free(val_label);
     return st;
 }

@@ -234,16 +234,16 @@ void tsv_text(const char *s)
 
 size_t text_length(const char *s)
 {
-    const size_t n = utf8_length((const unsigned char *)s);
+    const size_t n = vt_text_character(s);
 
-    return steers((const unsigned char *)s, n) ? 0 : n;
+    return vt_text_steers(s, n) ? 0 : n;
 }
 
 void make_text(char *s)
 {
     for (size_t n; *s; s += n) {
-        n = utf8_length((const unsigned char *)s);
-        if (steers((const unsigned char *)s, n))
+        n = vt_text_character(s);
+        if (vt_text_steers(s, n))
             memset(s, '_', n ? n : 1);
         n = n ? n : 1;
     }

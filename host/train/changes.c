@@ -18,6 +18,8 @@ static const struct {
     const char *why; /* of KEEP */
 } rules[] = {
     {"data", IGNORE, NULL}, /* it may have moved */
+    {"val", IGNORE, NULL},
+    {"patience", CHANGE, NULL},
     {"epochs", CHANGE, NULL},
     {"lr", CHANGE, NULL},
     {"micro", CHANGE, NULL},

@@ -3,15 +3,23 @@
  */
 #include "train/checkpoint.h"
 
+#include "base/file.h"
 #include "base/memory.h"
 #include "models/model.h"
 #include "weights/save.h"
 
+#include <errno.h>
 #include <fcntl.h>
+#include <math.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define KINDS 4
+#define CONFIG_MAX (16 << 20) /* bytes */
+#define HEAD 3                /* tensors before those of parameters */
+#define NOTES (sizeof(vt_notes) / sizeof(double))
 
 const char *const *vt_checkpoint_kinds(const vt_optimizer_config *r)
 {
@@ -29,7 +37,6 @@ typedef struct writer {
     const vt_checkpoint *c;
     vt_tensor *tensor;
     size_t count;
-    int64_t *scalars; /* data of the first two tensors */
     size_t kinds;
 } writer;
 
@@ -51,32 +58,34 @@ static vitcl_status name_tensor(vt_tensor *t, const char *kind,
     return st;
 }
 
-static vitcl_status add_scalar(writer *w, const char *name, int64_t *value)
+/* n numbers of 8 bytes. */
+static vitcl_status add_numbers(writer *w, const char *name, vt_file_dtype type,
+                                const void *values, size_t n)
 {
     vt_tensor *t = &w->tensor[w->count];
     char *copy = NULL;
     vitcl_status st = vt_strdup(&copy, name);
 
     *t = (vt_tensor){.name = copy,
-                     .dtype = VT_FILE_I64,
+                     .dtype = type,
                      .rank = 1,
-                     .shape = {1},
-                     .count = 1,
-                     .size = sizeof *value,
-                     .data = (const uint8_t *)value};
+                     .shape = {n},
+                     .count = n,
+                     .size = n * 8,
+                     .data = values};
     w->count += st == VITCL_OK;
     return st;
 }
 
-/* Tensor index: 2 + parameter * kinds + kind. */
+/* Tensor index: HEAD + parameter * kinds + kind. */
 static vitcl_status fill_state(void *context, size_t index, uint8_t *out)
 {
     writer *w = context;
     const char *const *kinds = vt_checkpoint_kinds(w->c->optimizer);
 
     return vt_trainer_read((float *)(void *)out, w->c->trainer,
-                           (index - 2) / w->kinds,
-                           kinds[(index - 2) % w->kinds]);
+                           (index - HEAD) / w->kinds,
+                           kinds[(index - HEAD) % w->kinds]);
 }
 
 static vitcl_status write_state(const vt_checkpoint *c, long step)
@@ -91,9 +100,10 @@ static vitcl_status write_state(const vt_checkpoint *c, long step)
 
     while (kinds[w.kinds])
         w.kinds++;
-    VT_TRY(VT_NEW(&w.tensor, 2 + n * w.kinds));
-    VT_TRY(add_scalar(&w, "step", &now));
-    VT_TRY(add_scalar(&w, "random_state", &state));
+    VT_TRY(VT_NEW(&w.tensor, HEAD + n * w.kinds));
+    VT_TRY(add_numbers(&w, "step", VT_FILE_I64, &now, 1));
+    VT_TRY(add_numbers(&w, "random_state", VT_FILE_I64, &state, 1));
+    VT_TRY(add_numbers(&w, "notes", VT_FILE_F64, c->notes, NOTES));
     for (size_t i = 0; i < n * w.kinds; i++) {
         const vt_value *v = vt_trainer_parameter(c->trainer, i / w.kinds);
         vt_tensor *t = &w.tensor[w.count];
@@ -138,7 +148,7 @@ static vitcl_status fill_model(void *context, size_t index, uint8_t *out)
                            c->optimizer->ema > 0 ? "ema" : "");
 }
 
-static vitcl_status write_model(const vt_checkpoint *c)
+static vitcl_status write_model(const vt_checkpoint *c, const char *folder)
 {
     static const char *const metadata[] = {"format", "pt", NULL};
     vitcl_status st = VITCL_OK;
@@ -159,7 +169,7 @@ static vitcl_status write_model(const vt_checkpoint *c)
                                 .size = t->count * sizeof(float)};
         memcpy(tensor[i].shape, t->shape, sizeof t->shape);
     }
-    VT_TRY(vt_format(&path, "%s/model.safetensors", c->folder));
+    VT_TRY(vt_format(&path, "%s/model.safetensors", folder));
     VT_TRY(vt_safetensors_fill(path, tensor, n, metadata, fill_model, &copy));
 done:
     free(tensor);
@@ -184,9 +194,60 @@ vitcl_status vt_checkpoint_save(const vt_checkpoint *c, long step)
     vitcl_status st;
 
     VT_TRY(write_state(c, step));
-    VT_TRY(write_model(c));
+    VT_TRY(write_model(c, c->folder));
     sync_folder(c->folder);
 done:
+    return st;
+}
+
+static vitcl_status copy_config(const char *to, const char *from)
+{
+    vitcl_status st = VITCL_OK;
+    char *path[2] = {NULL, NULL};
+    vt_newfile out = {0};
+    vt_file in = {0};
+
+    VT_TRY(vt_format(&path[0], "%s/config.json", from));
+    VT_TRY(vt_format(&path[1], "%s/config.json", to));
+    VT_TRY(vt_file_read(&in, path[0], CONFIG_MAX));
+    VT_TRY(vt_newfile_open(&out, path[1]));
+    fwrite(in.data, 1, in.size, out.f); /* the commit checks for errors */
+    VT_TRY(vt_newfile_commit(&out));
+done:
+    vt_newfile_discard(&out);
+    vt_file_close(&in);
+    free(path[0]);
+    free(path[1]);
+    return st;
+}
+
+/* The folder appears when it is complete; later only its weights change. */
+vitcl_status vt_checkpoint_best(const vt_checkpoint *c)
+{
+    vitcl_status st = VITCL_OK;
+    char *best = NULL, *part = NULL;
+
+    VT_TRY(vt_format(&best, "%s/best", c->folder));
+    if (vt_path_is_folder(best)) {
+        VT_TRY(write_model(c, best));
+        sync_folder(best);
+        goto done;
+    }
+    VT_TRY(vt_format(&part, "%s/best.part", c->folder));
+    if (mkdir(part, 0777) != 0 && errno != EEXIST) {
+        st = vt_fail(VITCL_EIO, "%s: cannot create the folder: %s", part,
+                     strerror(errno));
+        goto done;
+    }
+    VT_TRY(copy_config(part, c->folder));
+    VT_TRY(write_model(c, part));
+    sync_folder(part);
+    if (rename(part, best) != 0)
+        st = vt_fail(VITCL_EIO, "%s: cannot write: %s", best, strerror(errno));
+    sync_folder(c->folder);
+done:
+    free(best);
+    free(part);
     return st;
 }
 
@@ -202,6 +263,31 @@ static vitcl_status read_scalar(int64_t *out, const vt_tensors *t,
                        "%s: %s is missing or not a 64-bit integer",
                        vt_tensors_path(t), name);
     return vt_tensor_bytes(out, x, 0, sizeof *out);
+}
+
+/* Of an older version's file: none. */
+static vitcl_status read_notes(vt_notes *out, const vt_tensors *t)
+{
+    vitcl_status st = VITCL_OK;
+    const vt_tensor *x = vt_tensors_get(t, "notes");
+    vt_notes n = {0};
+
+    if (x && (x->dtype != VT_FILE_F64 || x->count != NOTES)) {
+        st = vt_fail(VITCL_ECORRUPT, "%s: notes are not %zu 64-bit numbers",
+                     vt_tensors_path(t), NOTES);
+        goto done;
+    }
+    if (x)
+        VT_TRY(vt_tensor_bytes(&n, x, 0, sizeof n));
+    if (!(n.steps >= 0 && n.steps <= INT32_MAX && n.best_epoch >= 0 &&
+          n.best_epoch <= INT32_MAX && n.best_epoch == floor(n.best_epoch))) {
+        st = vt_fail(VITCL_ECORRUPT, "%s: notes are out of range",
+                     vt_tensors_path(t));
+        goto done;
+    }
+    *out = n;
+done:
+    return st;
 }
 
 static vitcl_status read_parameter(vt_trainer *t, size_t index,
@@ -242,6 +328,7 @@ vitcl_status vt_checkpoint_load(long *step, const vt_checkpoint *c)
     vitcl_status st = VITCL_OK;
     const char *const *kinds = vt_checkpoint_kinds(c->optimizer);
     int64_t done = 0, state = 0;
+    vt_notes notes;
     vt_tensors *t = NULL;
     char *path = NULL;
 
@@ -258,6 +345,8 @@ vitcl_status vt_checkpoint_load(long *step, const vt_checkpoint *c)
     for (size_t i = 0; i < vt_trainer_parameters(c->trainer); i++)
         for (size_t k = 0; kinds[k]; k++)
             VT_TRY(read_parameter(c->trainer, i, kinds[k], t));
+    VT_TRY(read_notes(&notes, t));
+    *c->notes = notes;
     *step = (long)done;
 done:
     vt_tensors_free(t);

@@ -7,8 +7,9 @@
  *                          is a model that every command loads
  *   training.safetensors   everything the next step depends on: step,
  *                          param.<name>, adam.m.<name>, adam.v.<name>,
- *                          sgd.v.<name>, ema.<name>
+ *                          sgd.v.<name>, ema.<name>; and the notes
  *   training.json          the settings; written once
+ *   best/                  the best model so far, if pictures are held out
  *
  * Each file is replaced whole by a rename, and resuming reads
  * training.safetensors alone. If the process is killed between the two renames,
@@ -19,16 +20,27 @@
 #define VT_TRAIN_CHECKPOINT_H
 #include "train/trainer.h"
 
+/* What is reported of steps before a checkpoint; no step depends on it. */
+typedef struct vt_notes {
+    double steps, loss, accuracy; /* of this epoch: how many, and their sums */
+    double best_epoch;            /* 0: none was scored */
+    double best_accuracy, best_loss;
+} vt_notes;
+
 typedef struct vt_checkpoint {
     const char *folder;
     vt_trainer *trainer;
     vt_model *model; /* shapes, and tensors that are not trained */
     const vt_optimizer_config *optimizer;
     uint64_t random_state;
+    vt_notes *notes;
 } vt_checkpoint;
 
 /* step: number of completed steps. */
 vitcl_status vt_checkpoint_save(const vt_checkpoint *c, long step);
+/* Writes the current model to the subfolder best/, which is complete or as it
+ * was before. */
+vitcl_status vt_checkpoint_best(const vt_checkpoint *c);
 vitcl_status vt_checkpoint_load(long *step, const vt_checkpoint *c);
 /* The optimiser's tensors a parameter, NULL-ended; the first, "", is the
  * parameter itself. */

@@ -10,11 +10,11 @@
 #include "base/memory.h"
 #include "data/batches.h"
 #include "data/classes.h"
-#include "data/mask.h"
 #include "models/model.h"
 #include "models/preprocess.h"
 #include "train/certainty.h"
 #include "train/checkpoint.h"
+#include "train/score.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -30,27 +30,24 @@ typedef struct loop {
     vt_optimizer_config optimizer;
     vt_schedule schedule;
     vt_checkpoint checkpoint;
+    vt_notes notes;
     vt_batches_options feed;
     vt_batches *batches;
-    size_t *chosen, trained, held; /* chosen[trained + held] */
-    size_t rows, asked;            /* rows a picture, and rows to predict */
-    float *logits;
-    float *targets; /* masked patch prediction: a micro-batch's */
-    float **raw;    /* saves parameters while averages are scored */
+    size_t *chosen, trained; /* the trained ones, then those held out */
+    size_t *val;             /* all of job->val */
+    vt_held_out held;        /* of no pictures: none are scored */
+    vt_answers answers;
     long steps, epoch_steps;
 } loop;
 
 static void close_loop(loop *l)
 {
     vt_batches_free(l->batches);
-    for (size_t i = 0; l->raw && i < vt_trainer_parameters(l->trainer); i++)
-        free(l->raw[i]);
-    free(l->raw);
+    vt_answers_free(&l->answers);
     vt_trainer_free(l->trainer);
     vt_model_close(l->model);
     free(l->chosen);
-    free(l->logits);
-    free(l->targets);
+    free(l->val);
 }
 
 /* ---- beginning ---- */
@@ -66,13 +63,36 @@ static vitcl_status choose(loop *l)
                        l->s->hold_out, n);
     VT_TRY(VT_NEW(&l->chosen, n));
     vt_shuffle(l->chosen, n, vt_random_next(&r));
-    l->held = l->s->hold_out;
-    l->trained = n - l->held;
+    l->trained = n - l->s->hold_out;
+    l->held = (vt_held_out){.feed = &l->feed,
+                            .d = l->job->data,
+                            .chosen = l->chosen + l->trained,
+                            .count = l->s->hold_out};
     l->epoch_steps = vt_batches_steps(l->trained, l->s->batch, true);
     l->steps = l->epoch_steps * (long)l->s->epochs;
     if (l->steps / l->epoch_steps != (long)l->s->epochs || l->steps > INT32_MAX)
         st = vt_fail(VITCL_EINVAL,
                      "too many epochs: a training has at most 2^31 - 1 steps");
+done:
+    return st;
+}
+
+/* Pictures of their own to score. */
+static vitcl_status open_val(loop *l)
+{
+    vitcl_status st = VITCL_OK;
+    const vt_dataset *val = l->job->val;
+    const size_t n = val ? vt_dataset_count(val) : 0;
+
+    if (!val)
+        return VITCL_OK;
+    VT_TRY(VT_NEW(&l->val, n));
+    for (size_t i = 0; i < n; i++)
+        l->val[i] = i;
+    l->held.d = val;
+    l->held.chosen = l->val;
+    l->held.count = n;
+    l->held.label = l->job->val_label;
 done:
     return st;
 }
@@ -177,10 +197,10 @@ static vitcl_status open_loop(loop *l, const vt_job *job)
     vitcl_status st = VITCL_OK;
     const vt_config *c;
     const vt_settings *s = job->settings;
-    size_t answers;
 
     l->job = job, l->s = s;
     VT_TRY(choose(l));
+    VT_TRY(open_val(l));
     VT_TRY(vt_settings_optimizer(&l->optimizer, &l->schedule, s, l->steps));
     VT_TRY(vt_model_open(&l->model, job->folder));
     VT_TRY(check_data(l));
@@ -196,14 +216,11 @@ static vitcl_status open_loop(loop *l, const vt_job *job)
                               .masked = s->masked,
                               .random_state = (unsigned)s->random_state}));
     VT_TRY(check_parameters(l));
-    l->rows = (size_t)vt_trainer_rows(l->trainer);
-    l->asked = s->masked ? (size_t)vt_mask_count((int)l->rows) : 1;
-    answers = s->micro * l->rows * (size_t)vt_trainer_classes(l->trainer);
-    VT_TRY(vt_new(&l->logits, answers, sizeof *l->logits));
-    if (s->masked)
-        VT_TRY(vt_new(&l->targets, answers, sizeof *l->targets));
-    l->checkpoint = (vt_checkpoint){job->folder, l->trainer, l->model,
-                                    &l->optimizer, s->random_state};
+    VT_TRY(vt_answers_new(&l->answers, l->trainer, s->micro, s->masked,
+                          l->optimizer.label_smoothing));
+    l->checkpoint = (vt_checkpoint){job->folder,   l->trainer,      l->model,
+                                    &l->optimizer, s->random_state, &l->notes};
+    l->held.averages = l->optimizer.ema > 0;
     VT_TRY(open_feed(l));
     if (l->optimizer.ema > 0)
         VT_TRY(start_averages(l));
@@ -213,145 +230,66 @@ done:
 
 /* ---- scoring ---- */
 
-static uint32_t largest(const float *x, uint32_t n)
-{
-    uint32_t best = 0;
-
-    for (uint32_t i = 1; i < n; i++)
-        if (x[i] > x[best])
-            best = i;
-    return best;
-}
-
-/* The targets of the micro-batch that begins at picture `at` of b. With masked
- * patches, also tells the trainer which are masked. */
-static vitcl_status begin_micro(const float **targets, loop *l,
-                                const vt_batch *b, uint32_t at)
-{
-    vitcl_status st = VITCL_OK;
-    const size_t first = at * l->rows;
-
-    if (!l->s->masked) {
-        *targets = b->targets + at * (size_t)l->feed.classes;
-        return VITCL_OK;
-    }
-    VT_TRY(vt_trainer_corrupt(l->trainer, b->source + first));
-    vt_mask_targets(l->targets, b->colour + first, l->s->micro * l->rows,
-                    l->feed.smoothing);
-    *targets = l->targets;
-done:
-    return st;
-}
-
-/* Swaps parameters and averages; a second call restores every bit. */
-static vitcl_status swap_averages(loop *l, bool in)
-{
-    vitcl_status st = VITCL_OK;
-    const size_t n = vt_trainer_parameters(l->trainer);
-    float *data = NULL;
-
-    if (!l->raw)
-        VT_TRY(VT_NEW(&l->raw, n));
-    for (size_t i = 0; i < n; i++) {
-        const vt_value *v = vt_trainer_parameter(l->trainer, i);
-        uint64_t count = 1;
-
-        for (int d = 0; d < v->rank; d++)
-            count *= (uint64_t)v->dim[d];
-        if (!in) {
-            VT_TRY(vt_trainer_write(l->trainer, i, "", l->raw[i]));
-            continue;
-        }
-        if (!l->raw[i])
-            VT_TRY(vt_new(&l->raw[i], count, sizeof(float)));
-        VT_TRY(vt_trainer_read(l->raw[i], l->trainer, i, ""));
-        free(data), data = NULL;
-        VT_TRY(vt_new(&data, count, sizeof *data));
-        VT_TRY(vt_trainer_read(data, l->trainer, i, "ema"));
-        VT_TRY(vt_trainer_write(l->trainer, i, "", data));
-    }
-done:
-    free(data);
-    return st;
-}
-
-/* -log softmax at the label. */
-static double loss_of(const float *logits, uint32_t k, uint32_t label)
-{
-    double top = logits[largest(logits, k)], sum = 0;
-
-    for (uint32_t i = 0; i < k; i++)
-        sum += exp((double)logits[i] - top);
-    return log(sum) + top - (double)logits[label];
-}
-
-/* For the first n pictures of the last micro-batch: counts correct answers and,
- * unless they are NULL, adds up their losses and keeps their logits. */
-static vitcl_status count_right(uint64_t *right, double *loss,
-                                vt_evidence *kept, loop *l,
-                                const float *targets, uint32_t n)
-{
-    vitcl_status st;
-    const uint32_t k = l->feed.classes;
-
-    VT_TRY(vt_trainer_logits(l->logits, l->trainer));
-    for (size_t i = 0; i < n * l->rows; i++) {
-        const float *target = targets + i * k, *logits = l->logits + i * k;
-        const uint32_t label = largest(target, k);
-
-        if (target[label] <= 0) /* not a patch to predict */
-            continue;
-        *right += largest(logits, k) == label;
-        if (loss)
-            *loss += loss_of(logits, k, label);
-        if (kept)
-            vt_evidence_add(kept, logits, label);
-    }
-done:
-    return st;
-}
-
 static vitcl_status score_held(vitcl_train_event *e, loop *l)
 {
     vitcl_status st = VITCL_OK;
-    vt_batches *batches = NULL;
-    vt_batches_options o = l->feed;
-    const float *targets;
-    uint64_t right = 0;
-    double sum = 0, ignored;
+    const double asked = (double)(l->held.count * l->answers.asked);
     vt_evidence kept = {0};
-    vt_batch b;
+    vt_tally t;
 
     if (!l->s->masked)
-        VT_TRY(vt_evidence_new(&kept, l->held, l->feed.classes));
-    o.chosen = l->chosen + l->trained;
-    o.count = l->held;
-    o.batch = l->s->micro;
-    o.augmented = false;
-    o.first = 0;
-    o.end = vt_batches_steps(o.count, o.batch, false);
-    if (l->optimizer.ema > 0)
-        VT_TRY(swap_averages(l, true));
-    VT_TRY(vt_batches_new(&batches, &o));
-    for (long step = 0; step < o.end; step++) {
-        const size_t left = l->held - (size_t)step * o.batch;
-        const uint32_t n = (uint32_t)VT_MIN(left, (size_t)o.batch);
-
-        VT_TRY(vt_batches_next(&b, batches));
-        VT_TRY(begin_micro(&targets, l, &b, 0));
-        VT_TRY(vt_trainer_evaluate(&ignored, l->trainer, b.pixels, targets));
-        VT_TRY(count_right(&right, &sum, &kept, l, targets, n));
-    }
+        VT_TRY(vt_evidence_new(&kept, l->held.count, l->feed.classes));
+    VT_TRY(vt_score_held_out(&t, &kept, &l->answers, &l->held));
     VT_TRY(vt_evidence_save(&kept, l->job->folder));
-    if (l->optimizer.ema > 0)
-        VT_TRY(swap_averages(l, false));
     e->scored = 1;
-    e->held_out_loss = sum / (double)(l->held * l->asked);
-    e->held_out_accuracy = (double)right / (double)(l->held * l->asked);
+    e->held_out_loss = t.loss / asked;
+    e->held_out_accuracy = (double)t.right / asked;
+    e->held_out_top5 =
+        l->feed.classes > 5 ? (double)t.right5 / asked : (double)NAN;
 done:
     vt_evidence_free(&kept);
-    vt_batches_free(batches);
     return st;
+}
+
+static void give_best(vitcl_train_event *e, const vt_notes *n)
+{
+    e->best_epoch = (uint32_t)n->best_epoch;
+    e->best_accuracy = n->best_accuracy;
+    e->best_loss = n->best_loss;
+}
+
+/* Writes best/ before the state that says so: a training that is killed between
+ * the two scores this epoch again and writes the same model. */
+static vitcl_status keep_best(vitcl_train_event *e, loop *l)
+{
+    vitcl_status st = VITCL_OK;
+    vt_notes *n = &l->notes;
+    const double accuracy = e->held_out_accuracy;
+    const double loss =
+        isnan(e->held_out_loss) ? (double)INFINITY : e->held_out_loss;
+
+    if (n->best_epoch > 0 &&
+        (accuracy < n->best_accuracy ||
+         (!(accuracy > n->best_accuracy) && !(loss < n->best_loss))))
+        return VITCL_OK;
+    VT_TRY(vt_checkpoint_best(&l->checkpoint));
+    n->best_epoch = e->epoch;
+    n->best_accuracy = accuracy;
+    n->best_loss = loss;
+    e->best = 1;
+    give_best(e, n);
+done:
+    return st;
+}
+
+/* After `steps` steps. */
+static bool patience_ends(const loop *l, long steps)
+{
+    const double epoch = (double)(steps / l->epoch_steps);
+
+    return l->job->patience && l->notes.best_epoch > 0 &&
+           steps % l->epoch_steps == 0 &&
+           epoch - l->notes.best_epoch >= l->job->patience;
 }
 
 /* ---- steps ---- */
@@ -373,20 +311,32 @@ done:
     return st;
 }
 
+/* Adds this step to its epoch's means. */
+static void count_step(vitcl_train_event *e, vt_notes *n, bool first)
+{
+    if (first)
+        n->steps = n->loss = n->accuracy = 0;
+    n->steps++;
+    n->loss += e->loss;
+    n->accuracy += e->accuracy;
+    e->epoch_loss = n->loss / n->steps;
+    e->epoch_accuracy = n->accuracy / n->steps;
+}
+
 static vitcl_status one_step(vitcl_train_event *e, loop *l, long step)
 {
     vitcl_status st = VITCL_OK;
     const uint32_t micro = l->s->micro;
     const size_t picture = 3 * (size_t)l->feed.height * l->feed.width;
     const float *targets;
-    uint64_t right = 0;
+    vt_tally tally = {0};
     double sum = 0, loss;
     vt_batch b;
 
     VT_TRY(vt_batches_next(&b, l->batches));
     vt_trainer_begin(l->trainer, step);
     for (uint32_t at = 0; at < l->s->batch; at += micro) {
-        VT_TRY(begin_micro(&targets, l, &b, at));
+        VT_TRY(vt_answers_begin(&targets, &l->answers, &b, at));
         VT_TRY(vt_trainer_batch(&loss, l->trainer, b.pixels + at * picture,
                                 targets));
         if (!isfinite(loss)) {
@@ -394,14 +344,16 @@ static vitcl_status one_step(vitcl_train_event *e, loop *l, long step)
             goto done;
         }
         sum += loss;
-        VT_TRY(count_right(&right, NULL, NULL, l, targets, micro));
+        VT_TRY(vt_answers_count(&tally, &l->answers, targets, micro));
     }
     e->lr = vt_learning_rate(&l->schedule, step);
     VT_TRY(vt_trainer_update(l->trainer, e->lr, step));
     e->step = (uint64_t)step + 1;
     e->epoch = (uint32_t)(step / l->epoch_steps) + 1;
     e->loss = sum * micro / l->s->batch;
-    e->accuracy = (double)right / (double)(l->s->batch * l->asked);
+    e->accuracy =
+        (double)tally.right / (double)(l->s->batch * l->answers.asked);
+    count_step(e, &l->notes, step % l->epoch_steps == 0);
 done:
     return st;
 }
@@ -428,8 +380,9 @@ static vitcl_status go(vitcl_train_event *out, loop *l, long first)
                            .epochs = l->s->epochs,
                            .pictures = l->s->batch};
     const vt_plan_memory memory = vt_trainer_memory(l->trainer);
-    int stop = 0;
+    int stop = e.early = patience_ends(l, first);
 
+    give_best(&e, &l->notes);
     e.activation_bytes = memory.arena;
     e.kept_bytes = memory.kept;
     e.state_bytes = memory.states;
@@ -437,16 +390,20 @@ static vitcl_status go(vitcl_train_event *out, loop *l, long first)
     for (long step = first; step < l->steps && !stop; step++) {
         const bool end = (step + 1) % l->epoch_steps == 0;
 
-        e.scored = e.saved = 0;
+        e.scored = e.saved = e.best = 0;
         VT_TRY(one_step(&e, l, step));
-        if (end && l->held)
+        if (end && l->held.count) {
             VT_TRY(score_held(&e, l));
+            VT_TRY(keep_best(&e, l));
+        }
         if (end || (job->checkpoint_steps &&
                     (step + 1) % (long)job->checkpoint_steps == 0))
             VT_TRY(save(&e, l));
+        e.early = patience_ends(l, step + 1);
         stop = job->report && job->report(job->context, &e);
         if (stop)
             VT_TRY(save(&e, l));
+        stop = stop || e.early;
         *out = e;
     }
 done:

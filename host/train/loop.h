@@ -11,6 +11,10 @@ typedef struct vt_job {
         *folder; /* folder: the run folder, with a loadable model */
     const vt_settings *settings;
     const vt_dataset *data;
+    const vt_dataset *val; /* NULL: none */
+    const uint32_t
+        *val_label;    /* vt_score_match()'s; NULL with masked patches */
+    uint32_t patience; /* 0: without end */
     bool resume;
     uint32_t workers, checkpoint_steps;
     vitcl_train_report report;

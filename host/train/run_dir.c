@@ -21,6 +21,7 @@
 static const char *const files[] = {"config.json", "model.safetensors",
                                     "training.json", "training.safetensors",
                                     "left_out.txt"};
+#define MODEL_FILES 2 /* the first ones */
 
 /* Whether a name is one of the files plus mkstemp()'s six characters
  * (vt_newfile). */
@@ -40,9 +41,11 @@ static bool half_written(const char *name)
     return false;
 }
 
-static void remove_partial(int folder)
+/* Of this subfolder; NULL: of the folder itself. */
+static void remove_partial(int folder, const char *sub)
 {
-    const int copy = fcntl(folder, F_DUPFD_CLOEXEC, 0);
+    const int copy = openat(folder, sub ? sub : ".",
+                            O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     DIR *d = copy < 0 ? NULL : fdopendir(copy);
     const struct dirent *e;
 
@@ -53,8 +56,23 @@ static void remove_partial(int folder)
     }
     while ((e = readdir(d)) != NULL)
         if (half_written(e->d_name))
-            unlinkat(folder, e->d_name, 0);
+            unlinkat(copy, e->d_name, 0);
     closedir(d);
+}
+
+/* Removes a folder with a model of ours; one with other files stays. */
+static void remove_model(int folder, const char *sub)
+{
+    const int fd =
+        openat(folder, sub, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+    if (fd < 0)
+        return;
+    remove_partial(folder, sub);
+    for (size_t i = 0; i < MODEL_FILES; i++)
+        unlinkat(fd, files[i], 0);
+    close(fd);
+    unlinkat(folder, sub, AT_REMOVEDIR);
 }
 
 vitcl_status vt_run_dir_claim(vt_run_dir *out, const char *path, bool make)
@@ -77,7 +95,9 @@ vitcl_status vt_run_dir_claim(vt_run_dir *out, const char *path, bool make)
                      path);
         goto done;
     }
-    remove_partial(f.lock);
+    remove_partial(f.lock, NULL);
+    remove_partial(f.lock, "best");
+    remove_model(f.lock, "best.part");
     *out = f, f = (vt_run_dir){0};
 done:
     vt_run_dir_leave(&f);
@@ -90,6 +110,8 @@ void vt_run_dir_empty(const vt_run_dir *f)
         return;
     for (size_t i = 0; i < VT_COUNT(files); i++)
         unlinkat(f->lock, files[i], 0);
+    remove_model(f->lock, "best.part");
+    remove_model(f->lock, "best");
     if (f->made)
         rmdir(f->path); /* fails, as it should, if it has other files */
 }

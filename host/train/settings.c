@@ -49,6 +49,7 @@ static void put_options(FILE *f, const vitcl_train_options *o)
     put_text(f, "model", o->model);
     put_text(f, "data", o->data);
     put_text(f, "split", o->split);
+    put_text(f, "val", o->val);
     put_text(f, "augment", o->augment);
     put_text(f, "objective", o->objective);
     if (o->precision != VITCL_F32)
@@ -61,6 +62,7 @@ static void put_options(FILE *f, const vitcl_train_options *o)
     put_number(f, "height", o->height);
     put_number(f, "width", o->width);
     put_number(f, "hold_out", o->hold_out);
+    put_number(f, "patience", o->patience);
     if (o->freeze && o->freeze[0]) {
         fputs(",\n  \"freeze\": [", f);
         for (size_t i = 0; o->freeze[i]; i++) {
@@ -164,7 +166,8 @@ static vitcl_status read_counts(vt_settings *s, const vt_json *json,
     } counts[] = {{"epochs", &s->epochs},     {"batch", &s->batch},
                   {"micro", &s->micro},       {"height", &s->height},
                   {"width", &s->width},       {"hold_out", &s->hold_out},
-                  {"pictures", &s->pictures}, {"classes", &s->classes}};
+                  {"patience", &s->patience}, {"pictures", &s->pictures},
+                  {"classes", &s->classes}};
 
     for (size_t i = 0; i < VT_COUNT(counts); i++) {
         const vt_json *v = vt_json_get(json, counts[i].key);
@@ -184,10 +187,10 @@ static vitcl_status read_texts(vt_settings *s, const vt_json *json,
 {
     const struct {
         const char *key, **to;
-    } texts[] = {{"preset", &s->preset},      {"config", &s->config},
-                 {"model", &s->model},        {"data", &s->data},
-                 {"split", &s->split},        {"augment", &s->augment},
-                 {"objective", &s->objective}};
+    } texts[] = {{"preset", &s->preset},       {"config", &s->config},
+                 {"model", &s->model},         {"data", &s->data},
+                 {"split", &s->split},         {"augment", &s->augment},
+                 {"objective", &s->objective}, {"val", &s->val}};
     vitcl_status st = VITCL_OK;
     const char *precision = "f32";
 
@@ -272,6 +275,13 @@ static vitcl_status check(const vitcl_train_options *o)
         return vt_fail(VITCL_EUNSUPPORTED,
                        "%s is for training from scratch, not for fine-tuning",
                        masked);
+    if (o->val && o->hold_out)
+        return vt_fail(VITCL_EINVAL,
+                       "pictures of their own and held-out ones cannot both be "
+                       "scored; omit val or hold_out");
+    if (o->patience && !o->val && !o->hold_out)
+        return vt_fail(VITCL_EINVAL,
+                       "patience needs pictures to score: val or hold_out");
     if (o->batch > 65536)
         return vt_fail(VITCL_EINVAL, "the batch must be at most 65536, not %u",
                        o->batch);
@@ -336,6 +346,9 @@ static vitcl_status check_old(const vt_settings *s, const char *folder,
                                    .epochs = s->epochs,
                                    .batch = s->batch,
                                    .micro = s->micro,
+                                   .hold_out = s->hold_out,
+                                   .val = s->val,
+                                   .patience = s->patience,
                                    .lr = s->lr,
                                    .random_state = s->random_state};
 

@@ -14,11 +14,11 @@
 typedef struct vt_settings {
     vt_json *json; /* owns the strings */
     char *changed; /* what a resumed training changes; NULL: nothing */
-    const char *preset, *config, *model, *data, *split, *augment;
+    const char *preset, *config, *model, *data, *split, *augment, *val;
     const char *objective; /* NULL: "classes" */
     bool masked;           /* objective is "masked-patch" */
     const char **freeze;   /* NULL-ended, or NULL */
-    uint32_t epochs, batch, micro, height, width, hold_out;
+    uint32_t epochs, batch, micro, height, width, hold_out, patience;
     uint32_t pictures, classes; /* of the data at the start */
     double lr;
     uint64_t random_state;

@@ -330,6 +330,8 @@ Test(checkpoint, a_modified_one_is_refused, .init = setup, .fini = teardown)
                                      {"step", NEGATIVE},
                                      {"step", ENORMOUS},
                                      {"random_state", OTHER},
+                                     {"notes", LONGER},
+                                     {"notes", SHORTER},
                                      {"step", NOTHING}};
     char *folder = vt_test_path(root, "out");
     char *safe = vt_test_path(root, "safe.safetensors");
@@ -368,6 +370,10 @@ Test(checkpoint, a_modified_one_is_refused, .init = setup, .fini = teardown)
                 "%s: %s", c->name, vitcl_last_error());
     }
     cr_expect_eq(last.step, 2);
+    /* an older version wrote none */
+    write_changed(folder, good, &(change){"notes", GONE});
+    cr_expect_eq(vitcl_train(&last, device, &o, NULL, NULL), VITCL_OK, "%s",
+                 vitcl_last_error());
     vt_tensors_free(good);
 }
 
