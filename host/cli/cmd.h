@@ -134,7 +134,8 @@ void progress_show(progress *p, uint64_t done, const char *text);
 void progress_clear(progress *p); /* before other lines, and at the end */
 double now(void);                 /* seconds, monotonic */
 
-/* From now on Ctrl-C only sets stopped(); a second one kills. */
+/* From now on Ctrl-C, SIGTERM and SIGHUP only set stopped(); a second one
+ * kills, but for SIGHUP. */
 void catch_stop(void);
 bool stopped(void);
 

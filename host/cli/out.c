@@ -310,7 +310,7 @@ void progress_clear(progress *p)
     p->drawn = false;
 }
 
-/* ---- Ctrl-C ---- */
+/* ---- Ctrl-C, and a terminal that closes ---- */
 
 static volatile sig_atomic_t raised;
 
@@ -322,12 +322,15 @@ static void raise_flag(int signal)
 
 void catch_stop(void)
 {
-    struct sigaction action = {.sa_handler = raise_flag};
+    struct sigaction before, action = {.sa_handler = raise_flag};
 
     sigemptyset(&action.sa_mask);
     action.sa_flags = (int)SA_RESETHAND; /* a second signal kills */
     sigaction(SIGINT, &action, NULL);
     sigaction(SIGTERM, &action, NULL);
+    action.sa_flags = 0; /* a terminal may raise it twice */
+    if (sigaction(SIGHUP, NULL, &before) == 0 && before.sa_handler != SIG_IGN)
+        sigaction(SIGHUP, &action, NULL); /* else nohup */
 }
 
 bool stopped(void)

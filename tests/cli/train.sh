@@ -59,14 +59,18 @@ says 'began with batch 20, which cannot become 10: steps are counted in batches'
 
 # ---- Ctrl-C after some steps, then resume: the same bytes. A line of the log is
 # one write() after its step.
-INT=2 KILL=9
+INT=2 KILL=9 HUP=1
 signal_at "stopped.json 3 $INT" 130 train "${given[@]}" -o parts --log stopped.json
 err_has 'stopped after step 3 of 16; to resume: vitcl train --resume -o parts'
 [ "$(wc -l <stopped.json)" = 3 ] || fail "stopped.json has not 3 lines"
 signal_at "stopped.json 8 $INT" 130 train --resume -o parts --log stopped.json
 err_has 'stopped after step 11 of 16'
+# a terminal that closes, also where it says so twice
+VT_SIGNAL_AGAIN=1 signal_at "stopped.json 1 $HUP" 130 train --resume -o parts \
+    --log stopped.json
+err_has 'stopped after step 12 of 16'
 # after the last step it comes too late: the run is complete
-signal_at "stopped.json 5 $INT" 0 train --resume -o parts --log stopped.json
+signal_at "stopped.json 4 $INT" 0 train --resume -o parts --log stopped.json
 err_has 'done: 16 steps'
 err_not 'stopped'
 run 0 train --resume -o parts
@@ -74,6 +78,8 @@ err_has 'already finished'
 [ "$(wc -l <stopped.json)" = 16 ] || fail "stopped.json has not 16 lines"
 cmp whole/training.safetensors parts/training.safetensors || fail "state differs"
 cmp whole/model.safetensors parts/model.safetensors || fail "model differs"
+cmp whole/best/model.safetensors parts/best/model.safetensors ||
+    fail "the best model differs"
 
 # ---- kill -9 while checkpoints are written: before a file is synced, and between
 # the files of one checkpoint
@@ -89,6 +95,8 @@ cmp whole/training.safetensors killed/training.safetensors ||
     fail "state differs after kill -9"
 cmp whole/model.safetensors killed/model.safetensors ||
     fail "model differs after kill -9"
+cmp whole/best/model.safetensors killed/best/model.safetensors ||
+    fail "the best model differs after kill -9"
 
 # ---- fine-tuning starts from ln 10
 run 0 finetune -m whole --data data --batch 20 --epochs 1 --size 64 -o tuned \
@@ -126,12 +134,17 @@ says 'typo.json: "reprob" must be a number from 0 to 1'
 
 # ---- half-written files of a killed training are removed; only one training at a
 # time uses a folder
+mkdir whole/best.part
 touch whole/model.safetensors.a1B2c3 whole/training.json.XyZ123 \
-    whole/model.safetensors.notours whole/other.a1B2c3
+    whole/model.safetensors.notours whole/other.a1B2c3 \
+    whole/best/model.safetensors.a1B2c3 whole/best/other.a1B2c3 \
+    whole/best.part/config.json whole/best.part/model.safetensors.a1B2c3
 run 0 train --resume -o whole
-[ "$(cd whole && printf '%s ' *)" = "config.json model.safetensors \
+[ "$(cd whole && printf '%s ' *)" = "best config.json model.safetensors \
 model.safetensors.notours other.a1B2c3 training.json training.safetensors " ] ||
     fail "left: $(ls whole)"
+[ "$(cd whole/best && printf '%s ' *)" = "config.json model.safetensors \
+other.a1B2c3 " ] || fail "left: $(ls whole/best)"
 if command -v flock >/dev/null; then
     status=0
     flock whole "$VITCL" train --resume -o whole >out 2>err || status=$?

@@ -4,8 +4,8 @@
  * Preloaded with VT_SIGNAL_AT="CALL N SIGNAL", it raises SIGNAL (a number) on
  * the thread that makes the N-th call (from 1) of CALL, before the call is
  * made. CALL is fsync, rename, or the name of a file: then write() to that file
- * is counted. Unlike a delay and a kill, this does not depend on the machine's
- * speed.
+ * is counted. With VT_SIGNAL_AGAIN it is raised twice. Unlike a delay and a
+ * kill, this does not depend on the machine's speed.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -26,7 +26,10 @@ static void count(const char *call)
     if (!at || sscanf(at, "%63s %d %d", name, &n, &number) != 3 ||
         strcmp(name, call) != 0)
         return;
-    if (atomic_fetch_add(&calls, 1) + 1 == n)
+    if (atomic_fetch_add(&calls, 1) + 1 != n)
+        return;
+    raise(number);
+    if (getenv("VT_SIGNAL_AGAIN"))
         raise(number);
 }
 
