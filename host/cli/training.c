@@ -5,122 +5,65 @@
 
 #include "curve.h"
 #include "plot/figure.h"
+#include "training_line.h"
+#include "training_log.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <math.h>
 #include <string.h>
 #include <unistd.h>
 #include <vitcl_tune.h>
 
 typedef struct shown {
     const training *t;
-    int log;   /* descriptor; -1: none */
-    bool lost; /* the log could not be written completely */
-    curve *curve;
-    progress bar;
-    double start;
-    uint64_t pictures; /* since the start */
-    double loss;       /* running mean, for display */
-    bool drawn;
-    double peak; /* largest learning rate so far */
+    training_log log;  /* --log */
+    curve *curve;      /* --curve; its points before a resume are in: */
+    training_log kept; /* training.jsonl of the output folder */
+    char kept_path[4096];
+    training_line line;
+    bool any;     /* a step was reported */
+    progress bar; /* of what is checked before the first step */
+    double peak;  /* largest learning rate so far */
 } shown;
 
-static size_t put_real(char *out, size_t size, const char *key, double v)
+/* Before the first step of this run, which may be long after the training's. */
+static void begin(shown *s, const vitcl_train_event *e)
 {
-    return (size_t)(isfinite(v) ? snprintf(out, size, ", \"%s\": %.9g", key, v)
-                                : snprintf(out, size, ", \"%s\": null", key));
-}
+    const training *t = s->t;
+    const bool first = e->step == 1;
 
-/* Writes a complete record or nothing. */
-static void append(shown *s, const char *record, size_t size)
-{
-    const off_t before = lseek(s->log, 0, SEEK_END);
-    size_t at = 0;
-
-    while (at < size) {
-        const ssize_t n = write(s->log, record + at, size - at);
-
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n <= 0) {
-            progress_clear(&s->bar);
-            fail("%s: %s; it ends before this step", s->t->log,
-                 strerror(n < 0 ? errno : ENOSPC));
-            if (at > 0 && before >= 0 && ftruncate(s->log, before) != 0)
-                note("%s: its last line is cut", s->t->log);
-            close(s->log);
-            s->log = -1, s->lost = true;
-            return;
-        }
-        at += (size_t)n;
+    note("activations %.0f MB (the backward pass reads %.0f MB), "
+         "optimiser %.0f MB",
+         (double)e->activation_bytes / 1e6, (double)e->kept_bytes / 1e6,
+         (double)e->state_bytes / 1e6);
+    if (s->curve) {
+        curve_epochs(s->curve, e);
+        if (!first && !curve_read(s->curve, s->kept_path, e->step) && t->log)
+            curve_read(s->curve, t->log, e->step);
     }
-}
-
-static void write_log(shown *s, const vitcl_train_event *e, double rate)
-{
-    char text[512]; /* of at most 9 short members */
-    size_t n =
-        (size_t)snprintf(text, sizeof text, "{\"step\": %llu, \"epoch\": %u",
-                         (unsigned long long)e->step, e->epoch);
-
-#define PUT(key, value) n += put_real(text + n, sizeof text - n, key, value)
-    PUT("loss", e->loss);
-    PUT("accuracy", e->accuracy);
-    PUT("lr", e->lr);
-    PUT("pictures_per_second", rate);
-    if (e->scored) {
-        PUT("held_out_loss", e->held_out_loss);
-        PUT("held_out_accuracy", e->held_out_accuracy);
-    }
-#undef PUT
-    n += (size_t)snprintf(text + n, sizeof text - n, ", \"saved\": %s}\n",
-                          e->saved ? "true" : "false");
-    append(s, text, n);
+    /* once begun it has no gaps, for a later curve */
+    if (s->curve || (!first && access(s->kept_path, F_OK) == 0))
+        training_log_open(&s->kept, s->kept_path, first);
 }
 
 static int report(void *context, const vitcl_train_event *e)
 {
     shown *s = context;
-    const double spent = now() - s->start;
-    double rate;
-    char text[80];
+    const bool end = e->step == e->steps || e->early ||
+                     e->step % (e->steps / e->epochs) == 0;
 
     guard_end();
-    if (!s->drawn) { /* the first step builds kernels */
-        note("activations %.0f MB, of which the backward pass reads %.0f MB "
-             "again; gradients and optimiser %.0f MB",
-             (double)e->activation_bytes / 1e6, (double)e->kept_bytes / 1e6,
-             (double)e->state_bytes / 1e6);
-        s->start = now();
-    } else
-        s->pictures += e->pictures;
-    rate = s->drawn && spent > 0 ? (double)s->pictures / spent : 0;
-    s->loss = s->drawn ? 0.95 * s->loss + 0.05 * e->loss : e->loss;
-    s->drawn = true;
+    if (!s->any)
+        begin(s, e);
+    s->any = true;
+    training_line_show(&s->line, e);
+    training_log_write(&s->log, e, &s->line);
+    training_log_write(&s->kept, e, &s->line);
     s->peak = e->lr > s->peak ? e->lr : s->peak;
-    if (s->log >= 0)
-        write_log(s, e, rate);
     if (s->curve)
         curve_add(s->curve, e);
     if (s->curve && (e->saved || e->step == e->steps))
         curve_write(s->curve, s->t->curve, false); /* again at the end */
-    snprintf(text, sizeof text, "epoch %u/%u  loss %.4f  %.0f pictures/s",
-             e->epoch, e->epochs, s->loss, rate);
-    if (s->bar.total == 0) { /* the steps of this run */
-        const double start = s->bar.start;
-
-        progress_start(&s->bar, "steps", e->steps - e->step + 1);
-        s->bar.start = start;
-    }
-    progress_show(&s->bar, s->bar.total - (e->steps - e->step), text);
-    if (e->scored) {
-        progress_clear(&s->bar);
-        note("epoch %u/%u: loss %.4f, held-out loss %.4f, held-out accuracy "
-             "%.2f %%, %.0f pictures/s",
-             e->epoch, e->epochs, s->loss, e->held_out_loss,
-             100 * e->held_out_accuracy, rate);
-    }
+    if (end)
+        training_line_epoch(&s->line, e);
     return stopped();
 }
 
@@ -129,6 +72,7 @@ static void tell(void *context, const char *line)
     shown *s = context;
 
     progress_clear(&s->bar);
+    training_line_clear(&s->line);
     note("%s", line);
 }
 
@@ -140,10 +84,8 @@ static int checking(void *context, uint64_t done, uint64_t total)
     if (done == 1)
         progress_start(&s->bar, "pictures", total);
     progress_show(&s->bar, done, "checking");
-    if (done == total) {
+    if (done == total)
         progress_clear(&s->bar);
-        s->bar.total = 0;
-    }
     return stopped();
 }
 
@@ -153,8 +95,12 @@ static int check(const training *t)
         return usage("no output folder given; name one with -o DIR");
     if (t->curve && vt_figure_ready() != VITCL_OK)
         return failed();
+    if (t->val && t->hold_out)
+        return usage("--val and --hold-out cannot be used together");
     if (t->resume)
         return EXIT_OK;
+    if (t->patience && !t->val && !t->hold_out)
+        return usage("--patience needs --val PATH or --hold-out N");
     if (!t->data)
         return usage("--data PATH is required");
     if (!t->epochs)
@@ -164,9 +110,27 @@ static int check(const training *t)
     return EXIT_OK;
 }
 
+/* Where the best model is, if pictures were scored. */
+static void say_best(const training *t, const vitcl_train_event *e)
+{
+    if (e->best_epoch)
+        note("the best epoch was %u, with %.2f %% of the held-out pictures "
+             "right; its model is in %s/best",
+             e->best_epoch, 100 * e->best_accuracy, t->output);
+}
+
 static int finish(const training *t, const vitcl_train_event *e,
                   const char *name)
 {
+    if (e->early) {
+        const unsigned epoch = (unsigned)(e->step / (e->steps / e->epochs));
+
+        note("ended after epoch %u of %u: none of the last %u was better; the "
+             "model is in %s",
+             epoch, e->epochs, epoch - e->best_epoch, t->output);
+        say_best(t, e);
+        return EXIT_OK;
+    }
     if (e->step < e->steps) {
         note("stopped after step %llu of %llu; to resume: vitcl %s --resume "
              "-o %s",
@@ -177,10 +141,12 @@ static int finish(const training *t, const vitcl_train_event *e,
     if (e->epoch == 0) {
         note("already finished: %llu step%s; the model is in %s",
              (unsigned long long)e->steps, plural(e->steps), t->output);
+        say_best(t, e);
         return EXIT_OK;
     }
     note("done: %llu step%s, last loss %.4f; the model is in %s",
          (unsigned long long)e->steps, plural(e->steps), e->loss, t->output);
+    say_best(t, e);
     return EXIT_OK;
 }
 
@@ -193,7 +159,7 @@ static int broke_off(const shown *s, const char *name, vitcl_status st)
     const int n =
         snprintf(path, sizeof path, "%s/training.safetensors", s->t->output);
 
-    if (!s->drawn || n <= 0 || (size_t)n >= sizeof path ||
+    if (!s->any || n <= 0 || (size_t)n >= sizeof path ||
         access(path, F_OK) != 0)
         return code;
     if (st == VITCL_EINVAL)
@@ -207,11 +173,22 @@ static int broke_off(const shown *s, const char *name, vitcl_status st)
     return code;
 }
 
+/* Also of a training that had ended before. */
+static int draw_last(shown *s, const vitcl_train_event *last)
+{
+    if (!s->any && last->steps) {
+        curve_epochs(s->curve, last);
+        if (!curve_read(s->curve, s->kept_path, last->steps + 1) && s->t->log)
+            curve_read(s->curve, s->t->log, last->steps + 1);
+    }
+    return curve_write(s->curve, s->t->curve, true);
+}
+
 int train(const training *t)
 {
     vitcl_device *device = NULL;
     vitcl_train_event last = {.size = sizeof last};
-    shown s = {.t = t, .log = -1};
+    shown s = {.t = t};
     vitcl_train_options o = {.size = sizeof o,
                              .preset = t->preset,
                              .config = t->config,
@@ -236,6 +213,8 @@ int train(const training *t)
                              .workers = t->workers,
                              .checkpoint_steps = t->save_every,
                              .objective = t->objective,
+                             .val = t->val,
+                             .patience = t->patience,
                              .strict = t->strict,
                              .note = tell,
                              .checking = checking};
@@ -251,29 +230,27 @@ int train(const training *t)
     if (code != EXIT_OK)
         return code;
     try_first(device, o.precision);
-    if (t->log &&
-        (s.log = open(t->log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC,
-                      0666)) < 0) {
-        code = fail("%s: %s", t->log, strerror(errno));
+    if (t->log && !training_log_open(&s.log, t->log, false)) {
         vitcl_device_free(device);
-        return code;
+        return EXIT_FAILED;
     }
     if (t->curve && !(s.curve = curve_new())) {
-        if (s.log >= 0)
-            close(s.log);
+        training_log_close(&s.log);
         vitcl_device_free(device);
         return fail("out of memory for a curve");
     }
+    snprintf(s.kept_path, sizeof s.kept_path, "%s/training.jsonl", t->output);
     catch_stop();
-    s.start = s.bar.start = now();
+    training_line_start(&s.line);
     st = vitcl_train(&last, device, &o, report, &s);
     progress_clear(&s.bar);
+    training_line_clear(&s.line);
     code = st == VITCL_OK ? finish(t, &last, name) : broke_off(&s, name, st);
-    if (s.log >= 0 && close(s.log) != 0)
-        code = fail("%s: %s", t->log, strerror(errno));
-    else if (s.lost && code == EXIT_OK)
+    if (training_log_close(&s.log) != EXIT_OK && code == EXIT_OK)
         code = EXIT_FAILED;
-    if (s.curve && curve_write(s.curve, t->curve, true) != EXIT_OK)
+    if (training_log_close(&s.kept) != EXIT_OK && code == EXIT_OK)
+        code = EXIT_FAILED;
+    if (s.curve && draw_last(&s, &last) != EXIT_OK)
         code = EXIT_FAILED;
     curve_free(s.curve);
     vitcl_device_free(device);

@@ -10,9 +10,10 @@
 typedef struct training {
     const char *preset, *config, *model;
     const char *data, *split, *output, *augment, *settings, *log, *curve;
-    const char *objective;
+    const char *objective, *val;
     const char *device, *gemm, *precision;
-    uint32_t epochs, batch, micro, random_state, hold_out, workers, save_every;
+    uint32_t epochs, batch, micro, random_state, hold_out, patience, workers,
+        save_every;
     double lr;
     frame_size size;
     words freeze;
@@ -52,6 +53,11 @@ typedef struct training {
         OPT_ROW(training, 0, "hold-out", OPT_COUNT, "N",                       \
                 "training pictures held out and scored after each epoch",      \
                 hold_out),                                                     \
+        OPT_ROW(training, 0, "val", OPT_TEXT, "PATH",                          \
+                "or these pictures, with the same classes, as for --data",     \
+                val),                                                          \
+        OPT_ROW(training, 0, "patience", OPT_COUNT, "N",                       \
+                "end after N epochs without a better model", patience),        \
         OPT_ROW(training, 0, "settings", OPT_TEXT, "FILE",                     \
                 "JSON: optimizer, schedule, dropout, mixup, ...; vitcl(1)",    \
                 settings),                                                     \
