@@ -66,7 +66,8 @@ typedef struct training {
         OPT_ROW(training, 0, "log", OPT_TEXT, "FILE",                          \
                 "append a JSON line a step", log),                             \
         OPT_ROW(training, 0, "curve", OPT_FILE, "FILE.png|FILE.svg",           \
-                "draw losses and accuracies, after each epoch", curve),        \
+                "draw losses, accuracies and learning rate over the epochs",   \
+                curve),                                                        \
         OPT_ROW(training, 0, "save-every", OPT_COUNT, "N",                     \
                 "also write a checkpoint every N steps", save_every),          \
         OPT_ROW(training, 0, "workers", OPT_COUNT, "N",                        \

@@ -25,8 +25,10 @@
 #define DOT 3.5  /* radius */
 #define WIDTH 900.0
 #define PLOT_HEIGHT 440.0
+#define LOW_HEIGHT 110.0 /* of the panel below */
 
 enum { NAME_ROOM = 160 }; /* bytes of a text that are shown at most */
+enum { LEFT, RIGHT, BELOW, AXES };
 
 static const double palette[][3] = {
     {0.000, 0.447, 0.698}, /* blue */
@@ -110,6 +112,11 @@ static bool extent(double *from, double *to, const vt_series *s, bool y)
             any = true;
         }
     return any;
+}
+
+static int axis_of(const vt_series *s)
+{
+    return s->below ? BELOW : s->right ? RIGHT : LEFT;
 }
 
 static bool appears(const vt_series *s)
@@ -203,27 +210,31 @@ static double margin(cairo_t *c, const vt_ticks *t)
 
 void vt_chart_layout(vt_chart *out, const vt_figure *figure, cairo_t *c)
 {
-    const vt_axis *axis[] = {&figure->left, &figure->right};
+    const vt_axis *axis[] = {&figure->left, &figure->right, &figure->below};
     double from = figure->x.from, to = figure->x.to;
     vt_chart h = {.figure = figure, .width = WIDTH};
 
     set_font(c);
     for (size_t i = 0; i < figure->count; i++)
         if (extent(&from, &to, &figure->series[i], false))
-            h.used[figure->series[i].right] = true;
-    for (int right = 0; right < 2; right++) {
-        double low = axis[right]->from, high = axis[right]->to;
+            h.used[axis_of(&figure->series[i])] = true;
+    for (int k = 0; k < AXES; k++) {
+        double low = axis[k]->from, high = axis[k]->to;
 
         for (size_t i = 0; i < figure->count; i++)
-            if (figure->series[i].right == right)
+            if (axis_of(&figure->series[i]) == k)
                 extent(&low, &high, &figure->series[i], true);
-        choose(&h.y[right], axis[right], low, high, 6, true);
+        choose(&h.y[k], axis[k], low, high, k == BELOW ? 2 : 6, true);
     }
     h.top = legend(&h, c, false) + PAD;
     h.bottom = h.top + PLOT_HEIGHT;
-    h.height = h.bottom + 2 * GAP + 2 * TEXT + GAP + PAD;
-    h.left = h.used[0] ? margin(c, &h.y[0]) : 3 * PAD;
-    h.right = h.width - (h.used[1] ? margin(c, &h.y[1]) : 3 * PAD);
+    h.low_top = h.bottom + 2 * PAD;
+    h.low_bottom = h.used[BELOW] ? h.low_top + LOW_HEIGHT : h.bottom;
+    h.height = h.low_bottom + 2 * GAP + 2 * TEXT + GAP + PAD;
+    h.left = h.used[LEFT] ? margin(c, &h.y[LEFT]) : 3 * PAD;
+    if (h.used[BELOW])
+        h.left = fmax(h.left, margin(c, &h.y[BELOW]));
+    h.right = h.width - (h.used[RIGHT] ? margin(c, &h.y[RIGHT]) : 3 * PAD);
     choose_x(&h, c, from, to);
     *out = h;
 }
@@ -236,11 +247,13 @@ static double place_x(const vt_chart *h, double v)
            (h->right - h->left) * (v - h->x.from) / (h->x.to - h->x.from);
 }
 
-static double place_y(const vt_chart *h, bool right, double v)
+static double place_y(const vt_chart *h, int axis, double v)
 {
-    const vt_ticks *t = &h->y[right];
+    const vt_ticks *t = &h->y[axis];
+    const double top = axis == BELOW ? h->low_top : h->top;
+    const double bottom = axis == BELOW ? h->low_bottom : h->bottom;
 
-    return h->bottom + (h->top - h->bottom) * (v - t->from) / (t->to - t->from);
+    return bottom + (top - bottom) * (v - t->from) / (t->to - t->from);
 }
 
 static void straight(cairo_t *c, double x0, double y0, double x1, double y1)
@@ -266,17 +279,22 @@ static void centred(cairo_t *c, double x, double y, const char *text,
     cairo_restore(c);
 }
 
-static void draw_y(const vt_chart *h, cairo_t *c, bool right)
+static void draw_y(const vt_chart *h, cairo_t *c, int axis)
 {
-    const vt_ticks *t = &h->y[right];
+    const vt_figure *f = h->figure;
+    const char *labels[] = {f->left.label, f->right.label, f->below.label};
+    const vt_ticks *t = &h->y[axis];
+    const bool right = axis == RIGHT;
+    const double top = axis == BELOW ? h->low_top : h->top;
+    const double bottom = axis == BELOW ? h->low_bottom : h->bottom;
     const double edge = right ? h->right : h->left;
     const double out = right ? GAP : -GAP;
     /* the grid is that of the left axis, if there is one */
-    const bool grid = !right || !h->used[0];
+    const bool grid = !right || !h->used[LEFT];
     char label[VT_TICK_ROOM];
 
     for (int i = 0; i < t->count; i++) {
-        const double y = place_y(h, right, vt_ticks_at(t, i));
+        const double y = place_y(h, axis, vt_ticks_at(t, i));
 
         cairo_set_line_width(c, 1);
         grey(c, 0.87);
@@ -290,11 +308,9 @@ static void draw_y(const vt_chart *h, cairo_t *c, bool right)
                       y + TEXT * 0.36);
         cairo_show_text(c, label);
     }
-    straight(c, edge, h->top, edge, h->bottom);
+    straight(c, edge, top, edge, bottom);
     centred(c, right ? h->width - PAD - TEXT / 2 : PAD + TEXT / 2,
-            (h->top + h->bottom) / 2,
-            right ? h->figure->right.label : h->figure->left.label,
-            h->bottom - h->top, true);
+            (top + bottom) / 2, labels[axis], bottom - top, true);
 }
 
 static void draw_x(const vt_chart *h, cairo_t *c)
@@ -306,13 +322,14 @@ static void draw_x(const vt_chart *h, cairo_t *c)
     for (int i = 0; i < h->x.count; i++) {
         const double x = place_x(h, vt_ticks_at(&h->x, i));
 
-        straight(c, x, h->bottom, x, h->bottom + GAP);
+        straight(c, x, h->low_bottom, x, h->low_bottom + GAP);
         vt_ticks_label(label, &h->x, i);
-        centred(c, x, h->bottom + 2 * GAP + TEXT / 2, label, h->width, false);
+        centred(c, x, h->low_bottom + 2 * GAP + TEXT / 2, label, h->width,
+                false);
     }
-    straight(c, h->left, h->bottom, h->right, h->bottom);
+    straight(c, h->left, h->low_bottom, h->right, h->low_bottom);
     centred(c, (h->left + h->right) / 2,
-            h->bottom + 2 * GAP + TEXT + GAP + TEXT / 2, h->figure->x.label,
+            h->low_bottom + 2 * GAP + TEXT + GAP + TEXT / 2, h->figure->x.label,
             h->right - h->left, false);
 }
 
@@ -334,7 +351,7 @@ static void draw_series(const vt_chart *h, cairo_t *c, size_t index)
     for (size_t i = 0; i < s->count; i++) {
         if (is_shown(s->x[i], s->y[i]))
             (before ? cairo_line_to : cairo_move_to)(
-                c, place_x(h, s->x[i]), place_y(h, s->right, s->y[i]));
+                c, place_x(h, s->x[i]), place_y(h, axis_of(s), s->y[i]));
         before = is_shown(s->x[i], s->y[i]);
     }
     cairo_stroke(c);
@@ -345,7 +362,7 @@ static void draw_series(const vt_chart *h, cairo_t *c, size_t index)
                                        !is_shown(s->x[i + 1], s->y[i + 1]));
 
         if (now && (dots || alone)) /* a line of one point is not visible */
-            draw_dot(c, place_x(h, s->x[i]), place_y(h, s->right, s->y[i]));
+            draw_dot(c, place_x(h, s->x[i]), place_y(h, axis_of(s), s->y[i]));
         before = now;
     }
 }
@@ -359,9 +376,9 @@ void vt_chart_draw(const vt_chart *h, cairo_t *c)
     cairo_set_line_join(c, CAIRO_LINE_JOIN_ROUND);
     cairo_set_line_width(c, 2);
     legend(h, c, true);
-    for (int right = 0; right < 2; right++)
-        if (h->used[right])
-            draw_y(h, c, right);
+    for (int axis = 0; axis < AXES; axis++)
+        if (h->used[axis])
+            draw_y(h, c, axis);
     draw_x(h, c);
     for (size_t i = 0; i < h->figure->count; i++)
         draw_series(h, c, i);

@@ -13,8 +13,9 @@ typedef struct vt_chart {
     const vt_figure *figure;
     double width, height;
     double left, top, right, bottom; /* of the plot */
-    vt_ticks x, y[2];                /* y: left and right axis */
-    bool used[2];
+    double low_top, low_bottom; /* of the panel below, or else its bottom */
+    vt_ticks x, y[3];           /* y: left and right axis, panel below */
+    bool used[3];
 } vt_chart;
 
 /* c: any context, to measure text. */

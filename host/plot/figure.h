@@ -27,15 +27,18 @@ typedef struct vt_series {
     size_t count;
     bool right; /* y belongs to the right axis */
     bool dots;  /* with a dot at each point, if there is room */
+    bool below; /* in a lower panel, above the same x axis */
 } vt_series;
 
 /* A line chart. Colours go by the position in series[]. A series without a
  * finite point does not appear in the legend, and an axis without a series is
- * not drawn. Texts are UTF-8; what is too long ends in an ellipsis. */
+ * not drawn, nor is a panel. Texts are UTF-8; what is too long ends in an
+ * ellipsis. */
 typedef struct vt_figure {
     vt_axis x, left, right;
     const vt_series *series;
     size_t count;
+    vt_axis below;
 } vt_figure;
 
 /* A table of counts, each cell coloured by its share of its row. Texts that are

@@ -18,9 +18,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static const char *const files[] = {"config.json", "model.safetensors",
-                                    "training.json", "training.safetensors",
-                                    "left_out.txt"};
+static const char *const files[] = {"config.json",    "model.safetensors",
+                                    "training.json",  "training.safetensors",
+                                    "training.jsonl", "left_out.txt"};
 #define MODEL_FILES 2 /* the first ones */
 
 /* Whether a name is one of the files plus mkstemp()'s six characters

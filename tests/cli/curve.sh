@@ -37,7 +37,8 @@ import json, re, sys
 svg, log, names = open(sys.argv[1]).read(), open(sys.argv[2]), sys.argv[3:]
 log = [json.loads(line) for line in log]
 colours = {"loss": (0, 45, 70), "accuracy": (84, 37, 0),
-           "held_out_loss": (0, 62, 45), "held_out_accuracy": (80, 48, 66)}
+           "held_out_loss": (0, 62, 45), "held_out_accuracy": (80, 48, 66),
+           "lr": (90, 62, 0), "held_out_top5": (34, 71, 91)}
 drawn = {name: [] for name in colours}
 for path in re.findall(r"<path [^>]*>", svg): # as Cairo 1.16 or 1.18 writes them
     stroke = re.search(r"stroke[:=]\"?rgb\(([\d.]+)%, *([\d.]+)%, *([\d.]+)%", path)
@@ -68,9 +69,9 @@ for name in names:
         assert abs(there - y) < 0.05, (name, step, value, there, y)
 P
 run 0 train "${given[@]}" -o plain --log plain.json --curve plain.svg
-python3 check.py plain.svg plain.json loss accuracy || fail "another curve"
+python3 check.py plain.svg plain.json loss accuracy lr || fail "another curve"
 run 0 train "${given[@]}" -o held --hold-out 8 --log held.json --curve held.svg
-python3 check.py held.svg held.json loss accuracy held_out_loss \
+python3 check.py held.svg held.json loss accuracy lr held_out_loss \
     held_out_accuracy || fail "another curve"
 
 # The same as PNG; one that cannot be written leaves the old one.
@@ -78,6 +79,9 @@ run 0 train "${given[@]}" -o png --curve held.png
 run 0 classify held.png
 run 0 train "${given[@]}" -o svg --curve held.svg
 cmp plain.svg held.svg || fail "the same training has another curve"
+# One epoch: the curve is drawn once.
+run 0 train "${given[@]}" --epochs 1 -o short --curve held.svg
+cp held.svg before.svg
 cat >limited.py <<'P'
 import os, resource, signal, sys
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
@@ -86,13 +90,63 @@ resource.setrlimit(resource.RLIMIT_FSIZE, (n, n))
 os.execv(sys.argv[1], sys.argv[1:])
 P
 code=0
-python3 limited.py "$VITCL" train "${given[@]}" -o g --curve held.svg >out 2>err ||
+python3 limited.py "$VITCL" train "${given[@]}" --epochs 1 -o g --curve held.svg >out 2>err ||
     code=$?
 [ $code = 1 ] || fail "status $code"
 err_has 'held.svg: cannot write: File too large'
 err_has 'done: '
-cmp held.svg plain.svg || fail "the old curve is gone"
+cmp held.svg before.svg || fail "the old curve is gone"
 [ "$(compgen -G 'held.svg*')" = held.svg ] || fail "a part is left"
-cmp plain/model.safetensors g/model.safetensors || fail "another model"
+cmp short/model.safetensors g/model.safetensors || fail "another model"
 run 1 train "${given[@]}" -o h --curve nowhere/curve.png
 err_has '^vitcl train: nowhere/curve.png: cannot write: No such file'
+
+# ---- more than five classes: the top-5 accuracy; what is scored may come from
+# pictures of their own
+for class in c d e f; do cp -r data/cat data/$class; done
+run 0 train "${given[@]}" -o six --val data --log six.json --curve six.svg
+python3 check.py six.svg six.json loss accuracy lr held_out_loss held_out_accuracy \
+    held_out_top5 || fail "another curve"
+rm -r data/[cdef]
+
+# ---- a resumed training draws its first part too: from what it kept beside the
+# model, or from the log. Epochs are at the bottom.
+# Cairo numbers the surfaces of a process.
+alike() { cmp -s <(sed 's/surface[0-9]*//g' "$1") <(sed 's/surface[0-9]*//g' "$2"); }
+INT=2 KILL=9
+long=("${given[@]}" --epochs 8 --hold-out 8)
+run 0 train "${long[@]}" -o one --log one.json --curve one.svg
+[ "$(wc -l <one/training.jsonl)" = 32 ] || fail "other steps are kept"
+cmp one.json one/training.jsonl || fail "another log is kept"
+signal_at "training.jsonl 5 $INT" 130 train "${long[@]}" -o two --curve two.svg
+! alike one.svg two.svg || fail "a part is already the whole"
+# killed in the middle of an epoch: steps are done again and kept twice
+signal_at "training.jsonl 6 $KILL" 137 train --resume -o two --curve two.svg
+signal_at "training.jsonl 9 $INT" 130 train --resume -o two --curve two.svg
+run 0 train --resume -o two --curve two.svg
+alike one.svg two.svg || fail "the resumed curve is another one"
+[ "$(wc -l <two/training.jsonl)" -gt 32 ] || fail "no step was done twice"
+rm two.svg
+run 0 train --resume -o two --curve two.svg
+err_has 'already finished'
+alike one.svg two.svg || fail "the curve afterwards is another one"
+signal_at "three.json 5 $INT" 130 train "${long[@]}" -o three --log three.json
+run 0 train --resume -o three --log three.json --curve three.svg
+alike one.svg three.svg || fail "the curve from the log is another one"
+python3 check.py three.svg three.json loss accuracy lr held_out_loss \
+    held_out_accuracy || fail "another curve"
+# what is no record is passed over
+signal_at "four.json 5 $INT" 130 train "${long[@]}" -o four --log four.json
+{
+    printf 'text\n{"step": 1e999, "loss": 3}\n{"step": -4, "loss": 3}\n{"step": "x"}\n'
+    printf '{"step": nan, "loss": 1}\n\000\n{"step": 3, "loss": 7}\n'
+    cat four.json
+    printf '{"ste'
+} >four/training.jsonl
+run 0 train --resume -o four --curve four.svg
+alike one.svg four.svg || fail "other lines are records too"
+# nothing of it is left when a training cannot begin
+echo '{"optimizer": "sgd", "clip_grad_norm": 0, "warmup_steps": 0,
+ "schedule": "constant"}' >wild.json
+run 1 train "${long[@]}" -o wild --lr 9e5 --settings wild.json --curve wild.svg
+[ ! -e wild ] || [ -e wild/training.safetensors ] || fail "left: $(ls wild)"

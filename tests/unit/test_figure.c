@@ -108,13 +108,14 @@ Test(figure, long_texts)
     for (size_t i = 0; i + 1 < sizeof words; i++)
         words[i] = i % 7 ? 'm' : ' ';
     words[sizeof words - 1] = '\0';
-    f.x.label = f.left.label = f.right.label = words;
+    f.x.label = f.left.label = f.right.label = f.below.label = words;
     for (f.count = 0; f.count < 12; f.count++)
         series[f.count] = (vt_series){.name = f.count % 3 ? "a name" : words,
                                       .x = steps,
                                       .y = falls,
                                       .count = 6,
-                                      .right = f.count % 2};
+                                      .right = f.count % 2,
+                                      .below = f.count == 11};
     p = draw(&f);
     expect_within(p);
     expect_apart(p);
@@ -131,12 +132,13 @@ Test(figure, huge_and_tiny_numbers)
     double x[6], y[6];
 
     for (size_t k = 0; k < sizeof size / sizeof *size; k++) {
-        vt_series s = {"a", x, y, 6, k % 2, true};
+        vt_series s = {"a", x, y, 6, k % 2, true, k % 3 == 2};
         vt_figure f = {{"x", NAN, NAN, false},
                        {"y", NAN, NAN, false},
                        {"z", NAN, NAN, false},
                        &s,
-                       1};
+                       1,
+                       {"w", NAN, NAN, false}};
         page *p;
 
         for (size_t i = 0; i < 6; i++)
@@ -154,11 +156,12 @@ Test(figure, gaps)
     static const double full[] = {1, 3, 2, 5, 1, 4};
     static const double gap[] = {NAN, 3, 2, NAN, 1, INFINITY};
     static const double none[] = {NAN, NAN, INFINITY, -INFINITY, NAN, NAN};
-    vt_series s[] = {{"gap", steps, full, 6, false, false},
-                     {"none", steps, none, 6, true, false},
-                     {"empty", NULL, NULL, 0, true, true}};
+    vt_series s[] = {{"gap", steps, full, 6, false, false, false},
+                     {"none", steps, none, 6, true, false, false},
+                     {"empty", NULL, NULL, 0, true, true, true}};
     vt_figure f = {
-        {"x", 1, 6, false}, {"y", 0, 5, false}, {"z", 0, 0, false}, s, 1};
+        {"x", 1, 6, false}, {"y", 0, 5, false}, {"z", 0, 0, false}, s, 1,
+        {"w", 0, 0, false}};
     page *whole = draw(&f), *gaps, *all, *empty;
 
     s[0].y = gap;
