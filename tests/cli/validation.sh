@@ -155,6 +155,38 @@ run 1 train "${given[@]}" --epochs 1 --val val -o mine
 says 'mine: a model exists already'
 [ "$(ls mine/best)" = notes.txt ] || fail "left: $(ls mine/best)"
 
-# ---- without labels, and with data whose pictures are not files
+mv data first
+# ---- classes in another order: those of CIFAR's files are in that of batches.meta.txt
+python3 - <<'P'
+import os, random
+random.seed(4)
+def planes(k): # a colour for each class, and noise
+    return bytes(min(255, max(0, v + random.randrange(-20, 20)))
+                 for v in (k * 28, 255 - k * 28, 255 * (k % 2)) for _ in range(1024))
+os.mkdir("data")
+for k in range(10):
+    os.makedirs(f"folders/n{k}")
+    for i in range(6):
+        p = planes(k)
+        with open(f"folders/n{k}/{i}.ppm", "wb") as f:
+            f.write(b"P6 32 32 255\n" + bytes(
+                v for rgb in zip(p[:1024], p[1024:2048], p[2048:]) for v in rgb))
+with open("data/test_batch.bin", "wb") as f:
+    for k in range(10):
+        f.write(bytes([9 - k]) + planes(k))
+with open("data/batches.meta.txt", "w") as f:
+    f.write("".join(f"n{9 - k}\n" for k in range(10)))
+P
+run 0 train --config config.json --data folders --batch 10 --epochs 15 --lr 0.02 \
+    --augment none --val data -o order --log order.json
+run 0 eval -m order --data data --json
+python3 -c 'import json
+e, r = json.load(open("out")), [json.loads(line) for line in open("order.json")][-1]
+assert abs(e["top1"] - r["held_out_accuracy"]) < 1e-6, (e, r)
+assert abs(e["top5"] - r["held_out_top5"]) < 1e-6, (e, r)
+assert r["held_out_accuracy"] > 0.3, r' || fail 'other numbers than eval'
+
+# ---- without labels
+rm -r data && mv first data
 run 0 train "${given[@]}" --epochs 2 --objective masked-patch --val val -o masked
 err_has 'epoch 2/2: .*held-out accuracy'
