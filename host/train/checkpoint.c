@@ -221,6 +221,19 @@ done:
     return st;
 }
 
+static void remove_part(const char *part)
+{
+    char *path = NULL;
+
+    if (vt_format(&path, "%s/config.json", part) == VITCL_OK)
+        unlink(path);
+    free(path), path = NULL;
+    if (vt_format(&path, "%s/model.safetensors", part) == VITCL_OK)
+        unlink(path);
+    free(path);
+    rmdir(part);
+}
+
 /* The folder appears when it is complete; later only its weights change. */
 vitcl_status vt_checkpoint_best(const vt_checkpoint *c)
 {
@@ -246,6 +259,8 @@ vitcl_status vt_checkpoint_best(const vt_checkpoint *c)
         st = vt_fail(VITCL_EIO, "%s: cannot write: %s", best, strerror(errno));
     sync_folder(c->folder);
 done:
+    if (st != VITCL_OK && part)
+        remove_part(part);
     free(best);
     free(part);
     return st;

@@ -7,6 +7,7 @@
 #include "data/classes.h"
 #include "data/mask.h"
 
+#include <assert.h>
 #include <math.h>
 
 vitcl_status vt_answers_new(vt_answers *out, vt_trainer *trainer,
@@ -87,6 +88,7 @@ static double loss_of(const float *logits, uint32_t k, uint32_t label)
 {
     double top = logits[largest(logits, k)], sum = 0;
 
+    assert(k > 0);
     for (uint32_t i = 0; i < k; i++)
         sum += exp((double)logits[i] - top);
     return log(sum) + top - (double)logits[label];

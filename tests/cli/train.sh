@@ -81,6 +81,10 @@ cmp whole/model.safetensors parts/model.safetensors || fail "model differs"
 cmp whole/best/model.safetensors parts/best/model.safetensors ||
     fail "the best model differs"
 
+# under nohup nothing stops it
+(trap '' HUP && signal_at "nohup.json 1 $HUP" 0 train "${given[@]}" --epochs 1 \
+    -o nohup --log nohup.json)
+
 # ---- kill -9 while checkpoints are written: before a file is synced, and between
 # the files of one checkpoint
 killed=(train "${given[@]}" -o killed)

@@ -205,7 +205,7 @@ MODEL = os.path.join(DATA, "models", "timm_vit")
 BAD = ["good.jpg", "text.jpg", "absent.jpg", "good.png", "folder"]
 INPUT = os.path.join(MODEL, "input.safetensors")
 TRAIN = ["--data", "data", "--epochs", "2", "--batch", "4", "--save-every", "1",
-         "-o", "T", "--log", "log"]
+         "--hold-out", "2", "-o", "T", "--log", "log"]
 if "VITCL_PLOT" in os.environ:  # it was built with Cairo
     TRAIN += ["--curve", "curve.png"]
 COMMANDS = {
