@@ -137,6 +137,7 @@ double now(void);                 /* seconds, monotonic */
 /* From now on Ctrl-C, SIGTERM and SIGHUP only set stopped(); a second one
  * kills, but for SIGHUP. */
 void catch_stop(void);
+void note_signals(void); /* before a driver is loaded: is SIGHUP ignored? */
 bool stopped(void);
 
 /* ---- waiting (waiting.c) ---- */

@@ -124,6 +124,7 @@ int main(int argc, char **argv)
     /* This thread prints numbers with a point, even if a driver changes the
      * process's locale. */
     uselocale(newlocale(LC_ALL_MASK, "C", (locale_t)0));
+    note_signals();
     /* PoCL would compile each kernel again for the size of its launch, but ours
      * for CPUs have work-groups of one. Must be set before it is loaded. */
     setenv("POCL_WORK_GROUP_SPECIALIZATION", "0", 0);

@@ -320,17 +320,30 @@ static void raise_flag(int signal)
     raised = 1;
 }
 
+/* Under nohup. A driver's compiler may set a handler later, so that this is
+ * asked before one is loaded. */
+static bool hangup_ignored;
+
+void note_signals(void)
+{
+    struct sigaction before;
+
+    hangup_ignored =
+        sigaction(SIGHUP, NULL, &before) == 0 && before.sa_handler == SIG_IGN;
+}
+
 void catch_stop(void)
 {
-    struct sigaction before, action = {.sa_handler = raise_flag};
+    struct sigaction action = {.sa_handler = raise_flag};
 
     sigemptyset(&action.sa_mask);
     action.sa_flags = (int)SA_RESETHAND; /* a second signal kills */
     sigaction(SIGINT, &action, NULL);
     sigaction(SIGTERM, &action, NULL);
     action.sa_flags = 0; /* a terminal may raise it twice */
-    if (sigaction(SIGHUP, NULL, &before) == 0 && before.sa_handler != SIG_IGN)
-        sigaction(SIGHUP, &action, NULL); /* else nohup */
+    if (hangup_ignored)
+        action.sa_handler = SIG_IGN;
+    sigaction(SIGHUP, &action, NULL);
 }
 
 bool stopped(void)
