@@ -119,10 +119,10 @@ typedef struct {
     const char *split;  /* NULL: "train" if the data has it */
     const char *output; /* run folder: at any time a model that can be loaded,
                            and the state to resume from */
-    int resume;      /* resume the training in `output`: epochs, lr, micro and
-                        augment      may differ from the original ones, which are read
-                        from the      folder; other options that are given must equal them
-                      */
+    /* Resume the training in `output`. epochs, lr, micro and augment may differ
+     * from the original ones, which are read from the folder; other options
+     * that are given must equal them. */
+    int resume;
     uint32_t epochs; /* 0: 1 */
     uint32_t batch;  /* pictures a step; 0: 64 */
     uint32_t micro;  /* pictures a pass, a divisor of batch; 0: batch */
@@ -156,6 +156,13 @@ typedef struct {
      * arXiv 2010.11929, B.1.2). The result has no classifier and must be
      * fine-tuned. Losses and accuracies are over masked patches. */
     const char *objective;
+    /* Pictures to score after each epoch, as for vitcl_dataset_open(), with the
+     * classes of the data; instead of hold_out. The best model so far, by its
+     * accuracy on either, then by its loss, is in the subfolder best/ of the
+     * output. To resume, another path may be given. */
+    const char *val;
+    uint32_t patience; /* end after so many epochs in a row without a better
+                          model; 0: never. To resume, another may be given */
     /* Before its first step a new training decodes every picture file. What
      * cannot be decoded is left out, also when the training is resumed; with
      * strict it is an error (VITCL_ECORRUPT). */
@@ -166,13 +173,6 @@ typedef struct {
     /* NULL, or called after each picture that is decoded for that; another
      * value than 0 ends it with VITCL_ESTOPPED. */
     vitcl_progress checking;
-    /* Pictures to score after each epoch, as for vitcl_dataset_open(), with the
-     * classes of the data; instead of hold_out. The best model so far, by its
-     * accuracy on either, then by its loss, is in the subfolder best/ of the
-     * output. To resume, another path may be given. */
-    const char *val;
-    uint32_t patience; /* end after so many epochs in a row without a better
-                          model; 0: never. To resume, another may be given */
 } vitcl_train_options;
 
 /* Can a training begin with this preset? VITCL_EINVAL: it is unknown. */

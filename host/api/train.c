@@ -103,7 +103,7 @@ done:
 /* Opens the pictures to score, if there are any. */
 static vitcl_status open_val(vt_dataset **out, uint32_t **label,
                              const vt_settings *s, const vitcl_train_options *o,
-                             const vt_dataset *data)
+                             const vt_dataset *data, void *context)
 {
     vitcl_status st = VITCL_OK;
     const char *path = o->val ? o->val : s->val;
@@ -121,6 +121,7 @@ static vitcl_status open_val(vt_dataset **out, uint32_t **label,
     if (!path)
         return VITCL_OK;
     VT_TRY(vt_dataset_open(out, path, NULL));
+    VT_TRY(vt_pictures_check(NULL, *out, o, context));
     if (vt_dataset_count(*out) == 0) {
         st = vt_fail(VITCL_EINVAL, "%s: no pictures", path);
         goto done;
@@ -190,7 +191,7 @@ vitcl_status vitcl_train(vitcl_train_event *out, vitcl_device *device,
             VT_TRY(vt_pictures_augment(&o.augment, &asymmetry, d));
         VT_TRY(vt_settings_new(&s, &o, d));
     }
-    VT_TRY(open_val(&val, &val_label, &s, &o, d));
+    VT_TRY(open_val(&val, &val_label, &s, &o, d, context));
     VT_TRY(vt_run_dir_claim(&folder, o.output, !o.resume));
     if (!o.resume) {
         VT_TRY(prepare(&s, o.output, d));

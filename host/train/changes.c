@@ -19,7 +19,7 @@ static const struct {
 } rules[] = {
     {"data", IGNORE, NULL}, /* it may have moved */
     {"val", IGNORE, NULL},
-    {"patience", CHANGE, NULL},
+    {"patience", IGNORE, NULL}, /* steps do not depend on it */
     {"epochs", CHANGE, NULL},
     {"lr", CHANGE, NULL},
     {"micro", CHANGE, NULL},

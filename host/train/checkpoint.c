@@ -242,6 +242,7 @@ vitcl_status vt_checkpoint_best(const vt_checkpoint *c)
 
     VT_TRY(vt_format(&best, "%s/best", c->folder));
     if (vt_path_is_folder(best)) {
+        VT_TRY(copy_config(best, c->folder)); /* with its certainty */
         VT_TRY(write_model(c, best));
         sync_folder(best);
         goto done;

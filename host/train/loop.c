@@ -239,7 +239,8 @@ static vitcl_status score_held(vitcl_train_event *e, loop *l)
 
     if (!l->s->masked)
         VT_TRY(vt_evidence_new(&kept, l->held.count, l->feed.classes));
-    VT_TRY(vt_score_held_out(&t, &kept, &l->answers, &l->held));
+    l->held.evidence = &kept;
+    VT_TRY(vt_score_held_out(&t, &l->answers, &l->held));
     VT_TRY(vt_evidence_save(&kept, l->job->folder));
     e->scored = 1;
     e->held_out_loss = t.loss / asked;
@@ -248,6 +249,7 @@ static vitcl_status score_held(vitcl_train_event *e, loop *l)
         l->feed.classes > 5 ? (double)t.right5 / asked : (double)NAN;
 done:
     vt_evidence_free(&kept);
+    l->held.evidence = NULL;
     return st;
 }
 

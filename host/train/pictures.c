@@ -82,12 +82,18 @@ vitcl_status vt_pictures_check(vt_left_out *out, vt_dataset *d,
         VT_TRY(vt_strdup(&l.name[l.count],
                          vt_dataset_name(d, b.picture[l.count])));
     vt_dataset_leave_out(d, b.picture, b.count);
-    tell(o, context,
-         "%zu file%s cannot be decoded and %s left out; %s/" VT_LEFT_OUT
-         " lists %s",
-         b.count, s_of(b.count), b.count == 1 ? "is" : "are", o->output,
-         b.count == 1 ? "it" : "them");
-    *out = l, l = (vt_left_out){0};
+    if (!out)
+        tell(o, context,
+             "%zu file%s to score cannot be decoded and %s left out", b.count,
+             s_of(b.count), b.count == 1 ? "is" : "are");
+    else
+        tell(o, context,
+             "%zu file%s cannot be decoded and %s left out; %s/" VT_LEFT_OUT
+             " lists %s",
+             b.count, s_of(b.count), b.count == 1 ? "is" : "are", o->output,
+             b.count == 1 ? "it" : "them");
+    if (out)
+        *out = l, l = (vt_left_out){0};
 done:
     vt_left_out_free(&l);
     vt_broken_free(&b);

@@ -19,6 +19,7 @@ void vt_left_out_free(vt_left_out *l);
 
 /* Takes what cannot be decoded out of d and tells o->note about the first of
  * it; with o->strict that is an error. */
+/* out NULL: pictures that are only scored, which no list has to keep. */
 vitcl_status vt_pictures_check(vt_left_out *out, vt_dataset *d,
                                const vitcl_train_options *o, void *context);
 /* Writes the list of a new training; without names, removes an old one. */

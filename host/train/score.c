@@ -94,10 +94,10 @@ static double loss_of(const float *logits, uint32_t k, uint32_t label)
     return log(sum) + top - (double)logits[label];
 }
 
-/* label: vt_held_out's. held: not NULL for held-out pictures, of which losses
- * and the best five are counted and logits kept, too. */
+/* h: NULL while training; else also counts losses and the best five, and keeps
+ * logits. */
 static vitcl_status count(vt_tally *out, vt_answers *a, const float *targets,
-                          uint32_t n, const uint32_t *label, vt_evidence *held)
+                          uint32_t n, const vt_held_out *h)
 {
     vitcl_status st;
     const uint32_t k = (uint32_t)vt_trainer_classes(a->trainer);
@@ -106,16 +106,17 @@ static vitcl_status count(vt_tally *out, vt_answers *a, const float *targets,
     for (size_t i = 0; i < n * a->rows; i++) {
         const float *target = targets + i * k, *logits = a->logits + i * k;
         const uint32_t marked = largest(target, k);
-        const uint32_t want = label ? label[marked] : marked;
+        const uint32_t want = h && h->label ? h->label[marked] : marked;
 
         if (target[marked] <= 0) /* not a patch to predict */
             continue;
         out->right += largest(logits, k) == want;
-        if (!held)
+        if (!h)
             continue;
         out->right5 += before(logits, k, want) < 5;
         out->loss += loss_of(logits, k, want);
-        vt_evidence_add(held, logits, want);
+        if (h->evidence)
+            vt_evidence_add(h->evidence, logits, want);
     }
 done:
     return st;
@@ -124,7 +125,7 @@ done:
 vitcl_status vt_answers_count(vt_tally *out, vt_answers *a,
                               const float *targets, uint32_t n)
 {
-    return count(out, a, targets, n, NULL, NULL);
+    return count(out, a, targets, n, NULL);
 }
 
 /* ---- held-out pictures ---- */
@@ -161,8 +162,8 @@ done:
     return st;
 }
 
-vitcl_status vt_score_held_out(vt_tally *out, vt_evidence *evidence,
-                               vt_answers *a, const vt_held_out *h)
+vitcl_status vt_score_held_out(vt_tally *out, vt_answers *a,
+                               const vt_held_out *h)
 {
     vitcl_status st = VITCL_OK;
     vt_batches *batches = NULL;
@@ -189,7 +190,7 @@ vitcl_status vt_score_held_out(vt_tally *out, vt_evidence *evidence,
         VT_TRY(vt_batches_next(&b, batches));
         VT_TRY(vt_answers_begin(&targets, a, &b, 0));
         VT_TRY(vt_trainer_evaluate(&ignored, a->trainer, b.pixels, targets));
-        VT_TRY(count(&sum, a, targets, n, h->label, evidence));
+        VT_TRY(count(&sum, a, targets, n, h));
     }
     if (h->averages)
         VT_TRY(swap_averages(a, false));

@@ -42,11 +42,11 @@ typedef struct vt_held_out {
     size_t count;
     const uint32_t *label; /* the class of each label of d; NULL: the same */
     bool averages;         /* score the averages of the parameters */
+    vt_evidence *evidence; /* takes the logits; may be NULL */
 } vt_held_out;
-/* Scores these pictures, and adds their logits to `evidence`. Afterwards the
- * trainer is as before, bit by bit. */
-vitcl_status vt_score_held_out(vt_tally *out, vt_evidence *evidence,
-                               vt_answers *a, const vt_held_out *h);
+/* Scores these pictures. Afterwards the trainer is as before, bit by bit. */
+vitcl_status vt_score_held_out(vt_tally *out, vt_answers *a,
+                               const vt_held_out *h);
 
 /* *out: for each class of val, the class of data with that name; the caller
  * frees it. VITCL_EINVAL unless both have the same classes. */
