@@ -254,6 +254,13 @@ const char *vitcl_model_name(const vitcl_model *model, uint32_t label);
  * not be relied on. A model that has neither, as published ones: 1 and 0. */
 float vitcl_model_temperature(const vitcl_model *model);
 float vitcl_model_threshold(const vitcl_model *model);
+/* Two texts of 64 hexadecimal digits: model_id is equal for the same config and
+ * weights (of large tensors a part is compared), pictures_id for the same
+ * preprocessing and size (0: the model's own). Vectors may be compared if both
+ * are equal. */
+VITCL_STATUS vitcl_model_identity(char model_id[65], char pictures_id[65],
+                                  const vitcl_model *model, uint32_t height,
+                                  uint32_t width);
 void vitcl_model_free(vitcl_model *model);
 
 /* ---- sessions --------------------------------------------------------- */

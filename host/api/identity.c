@@ -1,0 +1,164 @@
+/*
+ * identity.c - what a model's features depend on, as two short texts.
+ *
+ * Of large tensors a part is hashed, spread over the whole: training changes
+ * all of a tensor, and reading all of a large checkpoint takes as long as
+ * answering.
+ */
+#include "api/handles.h"
+#include "base/json_print.h"
+#include "base/memory.h"
+#include "base/sha256.h"
+#include "models/preprocess.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { PIECE = 1024, PIECES = 64 };
+
+static void add_text(vt_sha256_state *s, const char *text)
+{
+    vt_sha256_add(s, text, strlen(text) + 1);
+}
+
+static vitcl_status add_tensor(vt_sha256_state *s, const vt_tensor *t)
+{
+    vitcl_status st = VITCL_OK;
+    uint8_t piece[PIECE];
+    char head[64];
+    const size_t whole = (size_t)PIECE * PIECES;
+
+    add_text(s, t->name);
+    snprintf(head, sizeof head, "%d %" PRIu64 " %zu", (int)t->dtype, t->count,
+             t->size);
+    add_text(s, head);
+    for (size_t i = 0; i < PIECES; i++) {
+        const size_t from =
+            t->size <= whole ? i * PIECE : (t->size - PIECE) / (PIECES - 1) * i;
+        const size_t n =
+            from < t->size ? VT_MIN((size_t)PIECE, t->size - from) : 0;
+
+        if (!n)
+            break;
+        VT_TRY(vt_tensor_bytes(piece, t, from, n));
+        vt_sha256_add(s, piece, n);
+    }
+done:
+    return st;
+}
+
+/* In the order of the names, whatever that of the file. */
+static int by_name(const void *a, const void *b)
+{
+    return strcmp((*(const vt_tensor *const *)a)->name,
+                  (*(const vt_tensor *const *)b)->name);
+}
+
+static vitcl_status add_weights(vt_sha256_state *s, const vt_weights *w)
+{
+    const vt_tensors *raw = vt_weights_raw(w);
+    const size_t n = vt_tensors_count(raw);
+    const vt_tensor **order = NULL;
+    vitcl_status st;
+
+    VT_TRY(VT_NEW(&order, n));
+    for (size_t i = 0; i < n; i++)
+        order[i] = vt_tensors_at(raw, i);
+    qsort(order, n, sizeof *order, by_name);
+    for (size_t i = 0; i < n; i++)
+        VT_TRY(add_tensor(s, order[i]));
+done:
+    free(order);
+    return st;
+}
+
+static vitcl_status add_config(vt_sha256_state *s, const vt_model *m)
+{
+    char *text = NULL;
+    size_t size = 0;
+    FILE *f;
+
+    add_text(s, vt_model_config(m)->name);
+    if (!vt_model_json(m))
+        return VITCL_OK;
+    f = open_memstream(&text, &size);
+    if (f)
+        vt_json_print(f, vt_model_json(m));
+    if (!f || fclose(f) != 0 || !text) {
+        free(text);
+        return vt_fail(VITCL_ENOMEM, "out of memory for a model's config");
+    }
+    add_text(s, text);
+    free(text);
+    return VITCL_OK;
+}
+
+static void end(char out[65], vt_sha256_state *s)
+{
+    uint8_t hash[32];
+
+    vt_sha256_end(s, hash);
+    vt_sha256_hex(out, hash);
+}
+
+static vitcl_status of_weights(char out[65], const vt_model *m)
+{
+    vt_sha256_state s;
+    vitcl_status st;
+
+    vt_sha256_begin(&s);
+    VT_TRY(add_config(&s, m));
+    if (vt_model_weights(m))
+        VT_TRY(add_weights(&s, vt_model_weights(m)));
+    end(out, &s);
+done:
+    return st;
+}
+
+static vitcl_status of_pictures(char out[65], const vt_model *m,
+                                uint32_t height, uint32_t width)
+{
+    vt_sha256_state s;
+    vt_preprocess p;
+    vitcl_status st;
+    char text[256];
+
+    VT_TRY(vt_model_preprocess(&p, m, height, width));
+    vt_sha256_begin(&s);
+    snprintf(text, sizeof text,
+             "%d %d %d %" PRIu32 " %" PRIu32 " %" PRIu32 " %" PRIu32
+             " %d %d %d %d %a",
+             (int)p.fit, (int)p.filter, (int)p.crop, p.resize_height,
+             p.resize_width, p.height, p.width, p.fill[0], p.fill[1], p.fill[2],
+             (int)p.on_white, (double)p.scale);
+    add_text(&s, text);
+    for (int i = 0; i < 3; i++) {
+        snprintf(text, sizeof text, "%a %a", (double)p.mean[i],
+                 (double)p.std[i]);
+        add_text(&s, text);
+    }
+    end(out, &s);
+done:
+    return st;
+}
+
+vitcl_status vitcl_model_identity(char model_id[65], char pictures_id[65],
+                                  const vitcl_model *model, uint32_t height,
+                                  uint32_t width)
+{
+    uint32_t batch = 0;
+    char of_model[65], of_size[65];
+    vitcl_status st;
+
+    VT_GIVEN(model_id);
+    VT_GIVEN(pictures_id);
+    VT_GIVEN(model);
+    VT_TRY(vt_handle_size(&height, &width, &batch, model));
+    VT_TRY(of_weights(of_model, model->model));
+    VT_TRY(of_pictures(of_size, model->model, height, width));
+    memcpy(model_id, of_model, sizeof of_model);
+    memcpy(pictures_id, of_size, sizeof of_size);
+done:
+    return st;
+}
