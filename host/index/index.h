@@ -1,0 +1,121 @@
+/*
+ * index.h - vectors of pictures in a file, with their paths: written row by
+ * row, read, searched, compared in pairs. For the program alone.
+ *
+ * An index is a safetensors file:
+ *
+ *   features  F32 or F16 [rows, ...]; a row is NaN where there is no picture
+ *   stamps    I64 [rows, 2]: size and time of change (ns) of each picture; -1:
+ *             unknown
+ *   paths     U8: for each row its path, ended by NUL
+ *
+ * and __metadata__ with what the vectors depend on. Nothing is mapped: a file
+ * that is truncated while it is read must give an error, not SIGBUS. Reading
+ * pieces that fit the cache is as fast.
+ */
+#ifndef VT_INDEX_INDEX_H
+#define VT_INDEX_INDEX_H
+#include <vitcl.h>
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { VT_INDEX_PATH = 4096 };
+typedef struct vt_about {
+    char model_id[65], pictures_id[65]; /* vitcl_model_identity() */
+    char model[VT_INDEX_PATH];          /* its path, or "preset:NAME"; may be
+                                         * empty */
+    char feature[16];                   /* "pooled", "class", "tokens" */
+    uint32_t height, width;             /* --size; 0: the model's own */
+    bool normalized;
+} vt_about;
+
+typedef struct vt_stamp {
+    int64_t size, changed; /* bytes, ns; -1: unknown */
+} vt_stamp;
+
+/* ---- writing (write.c, text.c) ---- */
+
+/* The format is that of the path's ending: .safetensors, .npy (with the paths
+ * in a file beside it that ends in .paths), .jsonl or .csv. The file appears at
+ * _finish(), complete, or never. */
+typedef struct vt_vectors vt_vectors;
+typedef struct vt_vectors_row {
+    const char *path, *error; /* error NULL: it has numbers */
+    vt_stamp stamp;
+    const float *numbers;
+} vt_vectors_row;
+/* given: vectors a row, 0: one, without an axis of its own. */
+vitcl_status vt_vectors_open(vt_vectors **out, const char *path,
+                             const vt_about *about, uint32_t given,
+                             uint32_t width, bool half);
+vitcl_status vt_vectors_add(vt_vectors *v, const vt_vectors_row *row);
+vitcl_status vt_vectors_finish(vt_vectors *v);
+void vt_vectors_free(vt_vectors *v);
+
+/* ---- reading (read.c) ---- */
+
+typedef struct vt_index vt_index;
+vitcl_status vt_index_open(vt_index **out, const char *path);
+uint64_t vt_index_count(const vt_index *x);
+uint32_t vt_index_width(const vt_index *x); /* numbers a row */
+uint32_t vt_index_given(const vt_index *x); /* vectors a row; 0: one */
+bool vt_index_half(const vt_index *x);
+const vt_about *vt_index_about(const vt_index *x);
+const char *vt_index_path(const vt_index *x, uint64_t row);
+vt_stamp vt_index_stamp(const vt_index *x, uint64_t row);
+/* Rows first .. first + n - 1 as f32. scratch: n * width 16-bit words, if they
+ * are stored as f16. May be called by several threads. */
+vitcl_status vt_index_rows(float *out, uint16_t *scratch, const vt_index *x,
+                           uint64_t first, uint64_t n);
+/* Before vt_index_find(). */
+vitcl_status vt_index_sort(vt_index *x);
+/* The last row with this path; vt_index_count(): none. */
+uint64_t vt_index_find(const vt_index *x, const char *path);
+/* VITCL_EINVAL, with the reason, if vectors of `about` may not be compared with
+ * those of the index. */
+vitcl_status vt_index_agrees(const vt_index *x, const vt_about *about);
+void vt_index_free(vt_index *x);
+
+/* ---- searching (nearest.c) ---- */
+
+typedef struct vt_hit {
+    uint64_t row;
+    float cosine;
+} vt_hit;
+/* The at most k rows with the largest cosines, at least `least`, for each of n
+ * queries: hits[n][k] in descending order, equal ones by row; found[n]. Rows
+ * that are not finite, and zero, are left out. */
+vitcl_status vt_index_nearest(vt_hit *hits, uint32_t *found, const vt_index *x,
+                              const float *queries, uint32_t n, uint32_t k,
+                              float least);
+
+/* ---- pairs (pairs.c) ---- */
+
+/* Computes all pairs on a device. near_row[i]: the other row of the largest
+ * cosine of row i, and group[i]: the first row of the group of rows that pairs
+ * with at least `least` connect. A row without a pair is its own. */
+typedef struct vt_pairs {
+    uint64_t *group, *near_row;
+    float *cosine; /* with near_row */
+    uint64_t pairs;
+} vt_pairs;
+vitcl_status vt_index_pairs(vt_pairs *out, const vt_index *x,
+                            const char *device, float least,
+                            vitcl_progress progress, void *context);
+void vt_pairs_free(vt_pairs *p);
+
+/* The cosine of equal vectors is 1 but for rounding: the threshold to use for
+ * one that a user gives. */
+static inline float vt_cosine_threshold(double x)
+{
+    return (float)(x < 0.999999 ? x : 0.999999);
+}
+
+/* ---- products of vectors (dot.c) ---- */
+
+float vt_dot(const float *a, const float *b, size_t n);
+void vt_widen(float *out, const uint16_t *f16, size_t n); /* infinity: NaN */
+
+#endif

@@ -1,0 +1,249 @@
+/*
+ * nearest.c - exact search: every row, in pieces that fit a core's cache, by
+ * one thread a core.
+ *
+ * Each thread keeps the best rows that it has seen. A row is better if its
+ * cosine is larger, or if it is as large and comes first, so that the result
+ * does not depend on which thread saw which row.
+ */
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/memory.h"
+#include "index/index.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { PIECE = 256 * 1024, THREADS = 64 };
+
+typedef struct search {
+    const vt_index *x;
+    const float *queries; /* of length 1 */
+    uint32_t n, k, width;
+    float least;
+    uint64_t piece; /* rows at a time */
+    atomic_uint_fast64_t next;
+} search;
+
+typedef struct worker {
+    pthread_t thread;
+    search *s;
+    vt_hit *heap;    /* [n][k]; the worst is first */
+    uint32_t *found; /* [n] */
+    float *rows;
+    uint16_t *narrow;
+    vitcl_status st;
+    char message[512];
+} worker;
+
+/* ---- the best k ---- */
+
+static bool worse(vt_hit a, vt_hit b)
+{
+    return a.cosine < b.cosine || (a.cosine == b.cosine && a.row > b.row);
+}
+
+static void swap(vt_hit *a, vt_hit *b)
+{
+    const vt_hit t = *a;
+
+    *a = *b;
+    *b = t;
+}
+
+static void sink(vt_hit *heap, uint32_t n)
+{
+    for (uint32_t i = 0, c; (c = 2 * i + 1) < n; i = c) {
+        if (c + 1 < n && worse(heap[c + 1], heap[c]))
+            c++;
+        if (!worse(heap[c], heap[i]))
+            return;
+        swap(&heap[i], &heap[c]);
+    }
+}
+
+static void offer(vt_hit *heap, uint32_t *found, uint32_t k, vt_hit hit)
+{
+    if (*found == k) {
+        if (!worse(heap[0], hit))
+            return;
+        heap[0] = hit;
+        sink(heap, k);
+        return;
+    }
+    heap[*found] = hit;
+    for (uint32_t i = (*found)++; i && worse(heap[i], heap[(i - 1) / 2]);
+         i = (i - 1) / 2)
+        swap(&heap[i], &heap[(i - 1) / 2]);
+}
+
+static int best_first(const void *a, const void *b)
+{
+    const vt_hit *x = a, *y = b;
+
+    return worse(*x, *y) ? 1 : worse(*y, *x) ? -1 : 0;
+}
+
+/* ---- threads ---- */
+
+static void look_at(worker *w, uint64_t row, const float *v)
+{
+    const search *s = w->s;
+    const float length = sqrtf(vt_dot(v, v, s->width));
+
+    if (!(length > 0) || !isfinite(length))
+        return;
+    for (uint32_t q = 0; q < s->n; q++) {
+        const float cosine =
+            vt_dot(v, s->queries + (size_t)q * s->width, s->width) / length;
+
+        if (cosine >= s->least) /* false for NaN */
+            offer(w->heap + (size_t)q * s->k, &w->found[q], s->k,
+                  (vt_hit){.row = row, .cosine = cosine});
+    }
+}
+
+static vitcl_status work(worker *w)
+{
+    search *s = w->s;
+    const uint64_t rows = vt_index_count(s->x);
+    vitcl_status st = VITCL_OK;
+    uint64_t at;
+
+    while ((at = atomic_fetch_add(&s->next, s->piece)) < rows) {
+        const uint64_t n = VT_MIN(s->piece, rows - at);
+
+        VT_TRY(vt_index_rows(w->rows, w->narrow, s->x, at, n));
+        for (uint64_t i = 0; i < n; i++)
+            look_at(w, at + i, w->rows + (size_t)i * s->width);
+    }
+done:
+    return st;
+}
+
+static void *run(void *context)
+{
+    worker *w = context;
+
+    w->st = work(w);
+    if (w->st != VITCL_OK)
+        snprintf(w->message, sizeof w->message, "%s", vt_message());
+    return NULL;
+}
+
+static vitcl_status prepare(worker *w, search *s)
+{
+    const size_t piece = (size_t)s->piece * s->width;
+    vitcl_status st;
+
+    w->s = s;
+    VT_TRY(VT_NEW(&w->heap, (size_t)s->n * s->k));
+    VT_TRY(VT_NEW(&w->found, s->n));
+    VT_TRY(VT_NEW(&w->rows, piece));
+    if (vt_index_half(s->x))
+        VT_TRY(VT_NEW(&w->narrow, piece));
+done:
+    return st;
+}
+
+static vitcl_status run_all(worker *w, size_t threads)
+{
+    bool started[THREADS] = {false};
+    vitcl_status st = VITCL_OK;
+
+    for (size_t i = 1; i < threads; i++)
+        started[i] = pthread_create(&w[i].thread, NULL, run, &w[i]) == 0;
+    run(&w[0]); /* takes what no other thread takes */
+    for (size_t i = 1; i < threads; i++)
+        if (started[i])
+            pthread_join(w[i].thread, NULL);
+    for (size_t i = 0; i < threads && st == VITCL_OK; i++)
+        if (w[i].st != VITCL_OK)
+            st = vt_fail(w[i].st, "%s", w[i].message);
+    return st;
+}
+
+static void collect(vt_hit *hits, uint32_t *found, const search *s,
+                    const worker *w, size_t threads)
+{
+    for (uint32_t q = 0; q < s->n; q++) {
+        vt_hit *best = hits + (size_t)q * s->k;
+
+        found[q] = 0;
+        for (size_t i = 0; i < threads; i++)
+            for (uint32_t j = 0; j < w[i].found[q]; j++)
+                offer(best, &found[q], s->k, w[i].heap[(size_t)q * s->k + j]);
+        qsort(best, found[q], sizeof *best, best_first);
+    }
+}
+
+static vitcl_status unit(float *out, const float *query, uint32_t width)
+{
+    double sum = 0;
+
+    for (uint32_t i = 0; i < width; i++)
+        sum += (double)query[i] * (double)query[i];
+    if (!(sum > 0) || !isfinite(sum))
+        return vt_fail(VITCL_EINVAL,
+                       "the query is zero or not finite: it has no direction");
+    for (uint32_t i = 0; i < width; i++)
+        out[i] = (float)((double)query[i] / sqrt(sum));
+    return VITCL_OK;
+}
+
+static size_t cores(void)
+{
+    const long n = sysconf(_SC_NPROCESSORS_ONLN);
+
+    return n < 1 ? 1 : n > THREADS ? THREADS : (size_t)n;
+}
+
+vitcl_status vt_index_nearest(vt_hit *hits, uint32_t *found, const vt_index *x,
+                              const float *queries, uint32_t n, uint32_t k,
+                              float least)
+{
+    search s = {.x = x,
+                .n = n,
+                .k = (uint32_t)VT_MIN(k, VT_MAX(vt_index_count(x), 1)),
+                .width = vt_index_width(x),
+                .least = least};
+    const size_t threads = cores();
+    const double from = vt_now_ms();
+    worker *w = NULL;
+    float *of_unit = NULL;
+    vitcl_status st;
+
+    VT_TRY(VT_NEW(&w, threads));
+    VT_TRY(VT_NEW(&of_unit, (size_t)n * s.width));
+    for (uint32_t q = 0; q < n; q++)
+        VT_TRY(unit(of_unit + (size_t)q * s.width,
+                    queries + (size_t)q * s.width, s.width));
+    s.queries = of_unit;
+    s.piece = VT_MAX(PIECE / (s.width * sizeof(float)), 1);
+    atomic_init(&s.next, 0);
+    for (size_t i = 0; i < threads; i++)
+        VT_TRY(prepare(&w[i], &s));
+    VT_TRY(run_all(w, threads));
+    collect(hits, found, &s, w, threads);
+    vt_log("search: %" PRIu32 " of %" PRIu64 " vectors of %" PRIu32
+           " in %.0f ms, %zu threads",
+           n, vt_index_count(x), s.width, vt_now_ms() - from, threads);
+    for (uint32_t q = n; s.k < k && q-- > 1;) /* rows of k, as promised */
+        memmove(hits + (size_t)q * k, hits + (size_t)q * s.k,
+                found[q] * sizeof *hits);
+done:
+    for (size_t i = 0; w && i < threads; i++) {
+        free(w[i].heap);
+        free(w[i].found);
+        free(w[i].rows);
+        free(w[i].narrow);
+    }
+    free(w);
+    free(of_unit);
+    return st;
+}

@@ -1,0 +1,385 @@
+/*
+ * write.c - vectors and their paths, row by row, in four formats.
+ *
+ * Space for the head of a binary file is reserved at its start, padded with
+ * blanks as both formats allow, and filled in at the end.
+ */
+#include "base/file.h"
+#include "base/half.h"
+#include "base/json_print.h"
+#include "base/memory.h"
+#include "base/number.h"
+#include "index/index.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+enum { HEAD = 32768, NPY_HEAD = 512 };
+
+typedef enum { SAFETENSORS, NPY, JSONL, CSV, FORMATS } format;
+
+struct vt_vectors {
+    vt_newfile file, names; /* names: the .paths file beside .npy */
+    format format;
+    vt_about about;
+    uint32_t given, width;
+    size_t count; /* numbers a row */
+    bool half;
+    uint64_t rows;
+    uint16_t *narrow; /* a row as f16 */
+    float *nan;
+    vt_stamp *stamps; /* and paths, until the end of a safetensors file */
+    char *paths;
+    size_t stamp_cap, path_cap, path_bytes;
+};
+
+static const char *const endings[FORMATS] = {".safetensors", ".npy", ".jsonl",
+                                             ".csv"};
+
+static bool ends(const char *s, const char *ending)
+{
+    const size_t n = strlen(s), m = strlen(ending);
+
+    return n > m && strcmp(s + n - m, ending) == 0;
+}
+
+static vitcl_status write_error(const vt_newfile *f)
+{
+    return vt_fail(VITCL_EIO, "%s: cannot be written: %s", f->path,
+                   strerror(errno));
+}
+
+static vitcl_status put(vt_newfile *f, const void *data, size_t size, size_t n)
+{
+    return fwrite(data, size, n, f->f) == n ? VITCL_OK : write_error(f);
+}
+
+/* ---- text ---- */
+
+/* Bytes of the UTF-8 character at s; 0: it is none. */
+static size_t character(const char *s)
+{
+    const size_t most = strnlen(s, 4);
+
+    for (size_t n = 1; n <= most; n++)
+        if (vt_utf8(s, n))
+            return n;
+    return 0;
+}
+
+/* Invalid UTF-8 becomes U+FFFD, as on standard output. */
+static void put_json(FILE *f, const char *s)
+{
+    fputc('"', f);
+    for (size_t n; *s; s += n) {
+        const unsigned char c = (unsigned char)*s;
+
+        n = character(s);
+        if (n == 0)
+            n = 1, fputs("\xEF\xBF\xBD", f);
+        else if (c == '"' || c == '\\')
+            fprintf(f, "\\%c", c);
+        else if (c < ' ' || c == 127)
+            fprintf(f, "\\u%04x", c);
+        else
+            fwrite(s, 1, n, f);
+    }
+    fputc('"', f);
+}
+
+/* A path on a line of its own: tab, newline and backslash are escaped. */
+static void put_line(FILE *f, const char *s)
+{
+    for (; *s; s++)
+        if (*s == '\t' || *s == '\n' || *s == '\\')
+            fprintf(f, "\\%c", *s == '\t' ? 't' : *s == '\n' ? 'n' : '\\');
+        else
+            fputc(*s, f);
+    fputc('\n', f);
+}
+
+static void put_numbers(const vt_vectors *v, const float *x)
+{
+    FILE *f = v->file.f;
+
+    fputs(v->given ? "[[" : "[", f);
+    for (size_t i = 0; i < v->count; i++) {
+        if (i)
+            fputs(i % v->width ? "," : "],[", f);
+        vt_print(f, "%.9g", (double)x[i]);
+    }
+    fputs(v->given ? "]]" : "]", f);
+}
+
+static void put_jsonl(const vt_vectors *v, const vt_vectors_row *row)
+{
+    FILE *f = v->file.f;
+
+    fputs("{\"picture\":", f);
+    put_json(f, row->path);
+    if (row->error) {
+        fputs(",\"error\":", f);
+        put_json(f, row->error);
+    } else {
+        fputs(",\"features\":", f);
+        put_numbers(v, row->numbers);
+    }
+    fputs("}\n", f);
+}
+
+/* RFC 4180: quoted, quotes doubled. The fields of a failure are empty. */
+static void put_csv(const vt_vectors *v, const vt_vectors_row *row)
+{
+    FILE *f = v->file.f;
+
+    fputc('"', f);
+    for (const char *s = row->path; *s; s++) {
+        if (*s == '"')
+            fputc('"', f);
+        fputc(*s, f);
+    }
+    fputc('"', f);
+    for (size_t i = 0; i < v->count; i++) {
+        fputc(',', f);
+        if (!row->error)
+            vt_print(f, "%.9g", (double)row->numbers[i]);
+    }
+    fputc('\n', f);
+}
+
+static void put_csv_head(const vt_vectors *v)
+{
+    fputs("picture", v->file.f);
+    for (size_t i = 0; i < v->count; i++)
+        fprintf(v->file.f, ",f%zu", i);
+    fputc('\n', v->file.f);
+}
+
+/* ---- opening ---- */
+
+static vitcl_status open_names(vt_vectors *v, const char *path)
+{
+    vitcl_status st;
+    char *beside = NULL;
+
+    VT_TRY(vt_format(&beside, "%.*s.paths", (int)(strlen(path) - 4), path));
+    VT_TRY(vt_newfile_open(&v->names, beside));
+done:
+    free(beside);
+    return st;
+}
+
+static vitcl_status begin(vt_vectors *v, const char *path)
+{
+    static const char blank[HEAD];
+    vitcl_status st = VITCL_OK;
+
+    VT_TRY(vt_newfile_open(&v->file, path));
+    if (v->format == SAFETENSORS)
+        VT_TRY(put(&v->file, blank, 1, HEAD));
+    if (v->format == NPY) {
+        VT_TRY(put(&v->file, blank, 1, NPY_HEAD));
+        VT_TRY(open_names(v, path));
+    }
+    if (v->format == CSV)
+        put_csv_head(v);
+done:
+    return st;
+}
+
+vitcl_status vt_vectors_open(vt_vectors **out, const char *path,
+                             const vt_about *about, uint32_t given,
+                             uint32_t width, bool half)
+{
+    vitcl_status st;
+    vt_vectors *v = NULL;
+
+    VT_TRY(VT_NEW(&v, 1));
+    v->about = *about;
+    v->given = given, v->width = width, v->half = half;
+    while (v->format < FORMATS && !ends(path, endings[v->format]))
+        v->format++;
+    if (v->format == FORMATS || !width ||
+        !vt_mul(&v->count, given ? given : 1, width))
+        VT_TRY(vt_fail(VITCL_EINVAL, "%s: no format for vectors", path));
+    VT_TRY(VT_NEW(&v->narrow, v->count));
+    VT_TRY(VT_NEW(&v->nan, v->count));
+    for (size_t i = 0; i < v->count; i++)
+        v->nan[i] = NAN;
+    VT_TRY(begin(v, path));
+    *out = v, v = NULL;
+done:
+    vt_vectors_free(v);
+    return st;
+}
+
+/* ---- rows ---- */
+
+static vitcl_status put_binary(vt_vectors *v, const float *x)
+{
+    if (!v->half)
+        return put(&v->file, x, sizeof *x, v->count);
+    for (size_t i = 0; i < v->count; i++)
+        v->narrow[i] = vt_f32_to_f16(x[i]);
+    return put(&v->file, v->narrow, sizeof *v->narrow, v->count);
+}
+
+/* Keeps what is written after the features. */
+static vitcl_status keep(vt_vectors *v, const vt_vectors_row *row)
+{
+    const size_t n = strlen(row->path) + 1;
+    vitcl_status st;
+
+    VT_TRY(vt_grow(&v->stamps, &v->stamp_cap, v->rows + 1, sizeof *v->stamps));
+    VT_TRY(vt_grow(&v->paths, &v->path_cap, v->path_bytes + n, 1));
+    v->stamps[v->rows] = row->stamp;
+    memcpy(v->paths + v->path_bytes, row->path, n);
+    v->path_bytes += n;
+done:
+    return st;
+}
+
+vitcl_status vt_vectors_add(vt_vectors *v, const vt_vectors_row *row)
+{
+    vitcl_status st = VITCL_OK;
+
+    if (v->format == JSONL)
+        put_jsonl(v, row);
+    else if (v->format == CSV)
+        put_csv(v, row);
+    else
+        VT_TRY(put_binary(v, row->error ? v->nan : row->numbers));
+    if (v->format == SAFETENSORS)
+        VT_TRY(keep(v, row));
+    if (v->format == NPY)
+        put_line(v->names.f, row->path);
+    if (ferror(v->file.f))
+        return write_error(&v->file);
+    v->rows++;
+done:
+    return st;
+}
+
+/* ---- heads ---- */
+
+static void put_about(FILE *f, const vt_about *a)
+{
+    fputs("{\"__metadata__\":{\"format\":\"vitcl index 1\",\"model\":", f);
+    vt_json_print_string(f, a->model);
+    fprintf(f,
+            ",\"model_id\":\"%s\",\"pictures_id\":\"%s\",\"feature\":\"%s\","
+            "\"size\":\"%" PRIu32 "x%" PRIu32 "\",\"normalized\":\"%s\"}",
+            a->model_id, a->pictures_id, a->feature, a->height, a->width,
+            a->normalized ? "true" : "false");
+}
+
+static void put_shape(FILE *f, const vt_vectors *v)
+{
+    fprintf(f, "%" PRIu64, v->rows);
+    if (v->given)
+        fprintf(f, ",%" PRIu32, v->given);
+    fprintf(f, ",%" PRIu32, v->width);
+}
+
+static void put_tensors(FILE *f, const vt_vectors *v)
+{
+    const uint64_t a = v->rows * v->count * (v->half ? 2 : 4),
+                   b = a + v->rows * sizeof(vt_stamp), c = b + v->path_bytes;
+
+    put_about(f, &v->about);
+    fprintf(f, ",\"features\":{\"dtype\":\"%s\",\"shape\":[",
+            v->half ? "F16" : "F32");
+    put_shape(f, v);
+    fprintf(f,
+            "],\"data_offsets\":[0,%" PRIu64 "]},"
+            "\"stamps\":{\"dtype\":\"I64\",\"shape\":[%" PRIu64
+            ",2],\"data_offsets\":[%" PRIu64 ",%" PRIu64 "]},"
+            "\"paths\":{\"dtype\":\"U8\",\"shape\":[%zu],"
+            "\"data_offsets\":[%" PRIu64 ",%" PRIu64 "]}}",
+            a, v->rows, a, b, v->path_bytes, b, c);
+}
+
+static void put_npy(FILE *f, const vt_vectors *v)
+{
+    fprintf(f, "{'descr': '<f%d', 'fortran_order': False, 'shape': (",
+            v->half ? 2 : 4);
+    put_shape(f, v);
+    fputs("), }", f);
+}
+
+/* Fills `size` bytes: the bytes before the text, the text, blanks. */
+static vitcl_status make_head(char *head, size_t size, const vt_vectors *v)
+{
+    const size_t start = v->format == NPY ? 10 : 8, from = start - 8;
+    const uint64_t length = size - start;
+    char *text = NULL;
+    size_t n = 0;
+    FILE *f = open_memstream(&text, &n);
+
+    if (f)
+        (v->format == NPY ? put_npy : put_tensors)(f, v);
+    if (!f || fclose(f) != 0 || !text || n > size - start) {
+        free(text);
+        return vt_fail(VITCL_ENOMEM, "%s: the head of the file is too large",
+                       v->file.path);
+    }
+    memset(head, ' ', size);
+    if (v->format == NPY)
+        memcpy(head, "\x93NUMPY\x01", 8); /* the minor version is 0 */
+    for (size_t i = v->format == NPY ? 8 : 0; i < start; i++)
+        head[i] = (char)(length >> 8 * (i - (from ? 8 : 0)) & 255);
+    memcpy(head + start, text, n);
+    head[size - 1] = v->format == NPY ? '\n' : ' ';
+    free(text);
+    return VITCL_OK;
+}
+
+static vitcl_status finish_binary(vt_vectors *v)
+{
+    const size_t size = v->format == NPY ? NPY_HEAD : HEAD;
+    vitcl_status st;
+    char *head = NULL;
+
+    VT_TRY(VT_NEW(&head, size));
+    VT_TRY(make_head(head, size, v));
+    if (v->format == SAFETENSORS) {
+        VT_TRY(put(&v->file, v->stamps, sizeof *v->stamps, v->rows));
+        VT_TRY(put(&v->file, v->paths, 1, v->path_bytes));
+    }
+    if (fseeko(v->file.f, 0, SEEK_SET) != 0)
+        VT_TRY(write_error(&v->file));
+    VT_TRY(put(&v->file, head, 1, size));
+done:
+    free(head);
+    return st;
+}
+
+vitcl_status vt_vectors_finish(vt_vectors *v)
+{
+    vitcl_status st = VITCL_OK;
+
+    if (v->format == SAFETENSORS || v->format == NPY)
+        VT_TRY(finish_binary(v));
+    if (v->names.path)
+        VT_TRY(vt_newfile_commit(&v->names));
+    VT_TRY(vt_newfile_commit(&v->file));
+done:
+    return st;
+}
+
+void vt_vectors_free(vt_vectors *v)
+{
+    if (!v)
+        return;
+    if (v->file.path)
+        vt_newfile_discard(&v->file);
+    if (v->names.path)
+        vt_newfile_discard(&v->names);
+    free(v->narrow);
+    free(v->nan);
+    free(v->stamps);
+    free(v->paths);
+    free(v);
+}
