@@ -1,6 +1,6 @@
 /*
  * answering.c - runs pictures through a model and gives each to a command that
- * prints its answer: classify, embed.
+ * prints its answer: classify, embed, search.
  *
  * Answers come in input order, including failures, batch by batch, so that the
  * number of pictures does not matter for memory.
@@ -67,6 +67,8 @@ static int answer_one(answering *w, const answer *given)
         own = w->nan_row;
     }
     w->print(w->context, &a, own);
+    if (w->broken)
+        return EXIT_FAILED;
     if (w->rows && vitcl_rows_add(w->rows, own, 1) != VITCL_OK)
         return failed();
     return EXIT_OK;
@@ -145,6 +147,8 @@ int answering_run(answering *w)
         code = EXIT_STOPPED;
     if (code == EXIT_OK && w->rows && vitcl_rows_finish(w->rows) != VITCL_OK)
         code = failed();
+    if (code == EXIT_OK && w->finish)
+        code = w->finish(w->context);
     if (code == EXIT_OK && batches_failures(w->batches))
         code = EXIT_FAILED;
     return code;

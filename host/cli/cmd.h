@@ -375,7 +375,7 @@ answer batches_judge(picture_batches *f, const answer *a, const float *numbers,
 /* Prints a failed picture's line on stderr. */
 void say_failure(const answer *a);
 
-/* ---- one answer for each picture: classify, embed (answering.c) ---- */
+/* ---- one answer for each picture: classify, embed, search (answering.c) ---- */
 
 typedef struct answering {
     const model_options *common;
@@ -397,6 +397,9 @@ typedef struct answering {
     /* Prints an answer; may change its `used` numbers before they are written.
      * After a failure they are NaN. */
     void (*print)(void *context, const answer *a, float *numbers);
+    bool broken; /* print() failed and has said why: run no further */
+    /* NULL, or called after the last answer. Returns the exit status. */
+    int (*finish)(void *context);
     void *context;
 } answering;
 /* Opens model, pictures and session. Then set tensor, share, used and print. */

@@ -2,27 +2,34 @@
  * cmd_embed.c - like classify, but writes features, batch by batch, so that the
  * number of pictures does not matter for memory.
  */
-#include "cmd.h"
+#include "embedding.h"
+#include "updating.h"
 
-#include <math.h>
 #include <string.h>
+#include <time.h>
 
 typedef struct embed {
     model_options common;
-    const char *output, *what;
+    const char *output, *what, *store;
     picture_options pictures;
-    bool normalize;
+    bool normalize, update;
 } embed;
 
 static const opt options[] = {
     OPT_MODEL(embed),
-    {'o', "output", OPT_FILE, "FILE.npy|FILE.safetensors",
-     "write a file; without it, JSON lines on stdout", offsetof(embed, output)},
+    {'o', "output", OPT_FILE, "FILE.safetensors|FILE.npy|FILE.jsonl|FILE.csv",
+     "write a file, with the paths; without it, JSON lines on stdout",
+     offsetof(embed, output)},
     {0, "features", OPT_CHOICE, "pooled|class|tokens",
      "which (default pooled: what the classifier reads)",
      offsetof(embed, what)},
     {0, "normalize", OPT_FLAG, NULL, "divide each vector by its length",
      offsetof(embed, normalize)},
+    {0, "store", OPT_CHOICE, "f32|f16",
+     "numbers in .safetensors and .npy (default f32)", offsetof(embed, store)},
+    {'u', "update", OPT_FLAG, NULL,
+     "embed what is new or has changed since -o FILE.safetensors was written",
+     offsetof(embed, update)},
     OPT_DEVICE(embed),
     OPT_BATCH(embed, "pictures at a time (default: 8 on a CPU, 32 on a GPU, "
                      "fewer for few)"),
@@ -32,57 +39,14 @@ static const opt options[] = {
     OPT_DONE};
 
 typedef struct work {
-    answering on;
+    embedding e;
     const embed *o;
-    uint32_t given, width; /* tokens that are written (0: rank 1), of width */
+    updating kept;  /* with --update */
+    vt_vectors *to; /* NULL: standard output */
+    int64_t began;  /* ns */
 } work;
 
-/* ---- which tensor ---- */
-
-/* All tokens after the final norm, under this family's name for them. */
-static int find_tokens(work *w)
-{
-    static const char *const names[] = {"norm", "last_hidden_state"};
-    vitcl_tensor_info t = {.size = sizeof t};
-
-    for (size_t n = 0; n < sizeof names / sizeof *names; n++)
-        for (uint32_t i = 0;
-             vitcl_session_tensor(&t, w->on.session, i) == VITCL_OK; i++)
-            if (strcmp(t.name, names[n]) == 0 && t.rank == 3) {
-                w->on.tensor = names[n];
-                w->width = t.shape[2];
-                w->given = strcmp(w->o->what, "tokens") == 0 ? t.shape[1] : 0;
-                w->on.share = (size_t)t.shape[1] * w->width;
-                return EXIT_OK;
-            }
-    return fail("this model has no normalised tokens; use --features pooled");
-}
-
-static bool inner(const embed *o)
-{
-    return o->what && strcmp(o->what, "pooled") != 0;
-}
-
-static int choose(work *w)
-{
-    if (inner(w->o))
-        return find_tokens(w);
-    w->on.tensor = "features";
-    w->on.share = w->width = vitcl_session_features(w->on.session);
-    return w->width ? EXIT_OK : fail("this model yields no features");
-}
-
 /* ---- printing ---- */
-
-static void unit(float *v, uint32_t n)
-{
-    double sum = 0;
-
-    for (uint32_t i = 0; i < n; i++)
-        sum += (double)v[i] * (double)v[i];
-    for (uint32_t i = 0; i < n && sum > 0; i++)
-        v[i] = (float)((double)v[i] / sqrt(sum));
-}
 
 static void print_json(const work *w, const answer *a, const float *v)
 {
@@ -95,64 +59,176 @@ static void print_json(const work *w, const answer *a, const float *v)
         return;
     }
     printf(",\"features\":");
-    if (w->given)
+    if (w->e.given)
         printf("[");
-    for (size_t i = 0; i < w->on.used; i++) {
-        printf("%s", i % w->width ? "," : i ? "],[" : "[");
+    for (size_t i = 0; i < w->e.on.used; i++) {
+        printf("%s", i % w->e.width ? "," : i ? "],[" : "[");
         json_number((double)v[i]);
     }
-    printf(w->given ? "]]}\n" : "]}\n");
+    printf(w->e.given ? "]]}\n" : "]}\n");
+}
+
+/* A file that changed while this ran may have changed after it was read. */
+static vt_stamp stamp(work *w, const answer *a)
+{
+    vt_stamp s = w->o->update ? updating_take(&w->kept) : stamp_of(a->path);
+
+    if (a->error || s.changed >= w->began)
+        s = (vt_stamp){.size = -1, .changed = -1};
+    return s;
+}
+
+static int add(work *w, const answer *a, const float *v)
+{
+    vt_vectors_row row = {.path = a->path, .error = a->error, .numbers = v};
+    int code = EXIT_OK;
+
+    if (w->o->update)
+        code = updating_keep(&w->kept, w->to, false);
+    row.stamp = stamp(w, a);
+    if (code == EXIT_OK && vt_vectors_add(w->to, &row) != VITCL_OK)
+        code = failed();
+    return code;
 }
 
 static void print(void *context, const answer *a, float *v)
 {
-    const work *w = context;
+    work *w = context;
 
-    for (size_t i = 0; w->o->normalize && !a->error && i < w->on.used;
-         i += w->width)
-        unit(v + i, w->width);
-    if (!w->on.rows)
+    if (w->o->normalize && !a->error)
+        embedding_normalize(&w->e, v);
+    if (!w->to)
         print_json(w, a, v);
+    else if (add(w, a, v) != EXIT_OK)
+        w->e.on.broken = true;
 }
 
 /* ---- running ---- */
 
-static int prepare(work *w)
+static int open_file(work *w, const vitcl_model *model)
 {
-    static const char *const keep[] = {"norm", "last_hidden_state", NULL};
-    vitcl_shape row = {.name = "features"};
-    int code = answering_open(&w->on, inner(w->o) ? keep : NULL);
+    const bool half = w->o->store && strcmp(w->o->store, "f16") == 0;
+    const vt_index *old = w->kept.old;
+    vt_about about;
+    int code = embedding_about(&about, &w->e, model, w->o->normalize);
 
-    if (code == EXIT_OK)
-        code = choose(w);
     if (code != EXIT_OK)
         return code;
-    w->on.used = (size_t)(w->given ? w->given : 1) * w->width;
-    if (w->given)
-        row.shape[row.rank++] = w->given;
-    row.shape[row.rank++] = w->width;
-    return answering_start(&w->on, w->o->output, &row);
+    if (old && vt_index_agrees(old, &about) != VITCL_OK)
+        return fail("%s; without --update the file is written anew",
+                    vitcl_last_error());
+    if (model) { /* no session: all rows are the earlier ones */
+        w->e.given = vt_index_given(old);
+        w->e.width = vt_index_width(old) / (w->e.given ? w->e.given : 1);
+    }
+    catch_stop(); /* from here on a stop must remove the file */
+    if (vt_vectors_open(&w->to, w->o->output, &about, w->e.given, w->e.width,
+                        w->o->store ? half : old && vt_index_half(old)) !=
+        VITCL_OK)
+        return failed();
+    return EXIT_OK;
+}
+
+static int finish(void *context)
+{
+    work *w = context;
+
+    if (!w->to)
+        return EXIT_OK;
+    if (w->o->update && updating_keep(&w->kept, w->to, true) != EXIT_OK)
+        return EXIT_FAILED;
+    return vt_vectors_finish(w->to) == VITCL_OK ? EXIT_OK : failed();
+}
+
+/* Nothing is new: rows may have vanished. */
+static int rewrite(work *w)
+{
+    vitcl_model *model = NULL;
+    int code = open_model(NULL, &model, &w->o->common);
+
+    if (code == EXIT_OK)
+        code = open_file(w, model);
+    if (code == EXIT_OK)
+        code = finish(w);
+    vitcl_model_free(model);
+    return code;
+}
+
+static int run_all(work *w)
+{
+    int code = embedding_open(&w->e);
+
+    if (code == EXIT_OK && w->o->output)
+        code = open_file(w, NULL);
+    if (code == EXIT_OK)
+        code = answering_start(&w->e.on, NULL, NULL);
+    if (code == EXIT_OK)
+        code = answering_run(&w->e.on);
+    if (code == EXIT_STOPPED && w->o->update) {
+        note("stopped; what is done is kept, and --update goes on from there");
+        if (finish(w) != EXIT_OK)
+            code = EXIT_FAILED;
+    }
+    return code;
+}
+
+static int embed_new(work *w, const words *operands)
+{
+    const size_t before = operands->count;
+    int code = updating_open(&w->kept, w->o->output, operands, &w->o->pictures);
+
+    if (code != EXIT_OK)
+        return code;
+    if (w->kept.old || w->kept.todo.count != before)
+        note("%zu of %zu pictures are new or have changed", w->kept.todo.count,
+             w->kept.count);
+    w->e.on.operands = &w->kept.todo;
+    code = w->kept.old && !w->kept.todo.count ? rewrite(w) : run_all(w);
+    return code == EXIT_OK && w->kept.broken ? EXIT_FAILED : code;
+}
+
+static bool ends(const char *s, const char *ending)
+{
+    const size_t n = strlen(s), m = strlen(ending);
+
+    return n > m && strcmp(s + n - m, ending) == 0;
+}
+
+static int check(const embed *o, const words *operands)
+{
+    if (!operands->count)
+        return usage("no pictures given; name files or folders, or - for a "
+                     "list on standard input");
+    if (o->update && (!o->output || !ends(o->output, ".safetensors")))
+        return usage("--update needs -o FILE.safetensors");
+    if (o->store && (!o->output || (!ends(o->output, ".safetensors") &&
+                                    !ends(o->output, ".npy"))))
+        return usage("--store needs -o FILE.safetensors or FILE.npy");
+    return EXIT_OK;
 }
 
 static int run(void *into, const words *operands)
 {
     const embed *o = into;
-    work w = {.o = o};
-    int code;
+    work w = {.o = o, .e.what = o->what};
+    struct timespec t = {0};
+    int code = check(o, operands);
 
-    if (!operands->count)
-        return usage("no pictures given; name files or folders, or - for a "
-                     "list on standard input");
-    w.on = (answering){.common = &o->common,
-                       .operands = operands,
-                       .pictures = &o->pictures,
-                       .done = "embedded",
-                       .print = print,
-                       .context = &w};
-    code = prepare(&w);
-    if (code == EXIT_OK)
-        code = answering_run(&w.on);
-    answering_close(&w.on);
+    if (code != EXIT_OK)
+        return code;
+    clock_gettime(CLOCK_REALTIME, &t);
+    w.began = (int64_t)t.tv_sec * 1000000000 + (int64_t)t.tv_nsec;
+    w.e.on = (answering){.common = &o->common,
+                         .operands = operands,
+                         .pictures = &o->pictures,
+                         .done = "embedded",
+                         .print = print,
+                         .finish = finish,
+                         .context = &w};
+    code = o->update ? embed_new(&w, operands) : run_all(&w);
+    answering_close(&w.e.on);
+    vt_vectors_free(w.to);
+    updating_close(&w.kept);
     return code;
 }
 
@@ -160,10 +236,14 @@ const command cmd_embed = {
     "embed",
     "PICTURE|FOLDER|-...",
     "Write the features of pictures",
-    "Tensor `features` has one row for each picture, in input order; the row "
-    "of a picture\nthat cannot be read is NaN (in JSON lines it has an "
-    "`error`), and the exit\nstatus is 1. class is the class token, tokens "
-    "are all tokens, both after the final\nnorm.",
+    "One row for each picture, in input order; the row of a picture that "
+    "cannot "
+    "be\nread is NaN (in JSON lines it has an `error`, in CSV it is empty), "
+    "and "
+    "the exit\nstatus is 1. class is the class token, tokens are all tokens, "
+    "both after the final\nnorm. A .safetensors file is an index for search "
+    "and dupes; the paths of a .npy\nfile are in a file beside it that ends in "
+    ".paths.",
     options,
     sizeof(embed),
     run};

@@ -1,0 +1,102 @@
+/*
+ * embedding.c - see embedding.h.
+ */
+#include "embedding.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static bool inner(const embedding *e)
+{
+    return e->what && strcmp(e->what, "pooled") != 0;
+}
+
+/* All tokens after the final norm, under this family's name for them. */
+static int find_tokens(embedding *e)
+{
+    static const char *const names[] = {"norm", "last_hidden_state"};
+    vitcl_tensor_info t = {.size = sizeof t};
+
+    for (size_t n = 0; n < sizeof names / sizeof *names; n++)
+        for (uint32_t i = 0;
+             vitcl_session_tensor(&t, e->on.session, i) == VITCL_OK; i++)
+            if (strcmp(t.name, names[n]) == 0 && t.rank == 3) {
+                e->on.tensor = names[n];
+                e->width = t.shape[2];
+                e->given = strcmp(e->what, "tokens") == 0 ? t.shape[1] : 0;
+                e->on.share = (size_t)t.shape[1] * e->width;
+                return EXIT_OK;
+            }
+    return fail("this model has no normalised tokens; use --features pooled");
+}
+
+static int choose(embedding *e)
+{
+    if (inner(e))
+        return find_tokens(e);
+    e->on.tensor = "features";
+    e->on.share = e->width = vitcl_session_features(e->on.session);
+    return e->width ? EXIT_OK : fail("this model yields no features");
+}
+
+int embedding_open(embedding *e)
+{
+    static const char *const keep[] = {"norm", "last_hidden_state", NULL};
+    int code = answering_open(&e->on, inner(e) ? keep : NULL);
+
+    if (code == EXIT_OK)
+        code = choose(e);
+    e->on.used = (size_t)(e->given ? e->given : 1) * e->width;
+    return code;
+}
+
+/* A path that is found from another folder, too; "" if it is too long. */
+static void place(char out[VT_INDEX_PATH], const model_options *o)
+{
+    const char *word = model_word(o), *path = NULL;
+    char *whole;
+
+    out[0] = '\0';
+    if (o->preset) {
+        snprintf(out, VT_INDEX_PATH, "preset:%s", o->preset);
+        return;
+    }
+    word = word ? word : VITCL_MODEL_BUILTIN;
+    if (find_model(&path, word) != EXIT_OK)
+        return;
+    whole = realpath(path, NULL);
+    if (strlen(whole ? whole : path) < VT_INDEX_PATH)
+        snprintf(out, VT_INDEX_PATH, "%s", whole ? whole : path);
+    free(whole);
+}
+
+int embedding_about(vt_about *out, const embedding *e, const vitcl_model *model,
+                    bool normalized)
+{
+    const model_options *o = e->on.common;
+
+    *out = (vt_about){.height = o->size.height,
+                      .width = o->size.width,
+                      .normalized = normalized};
+    snprintf(out->feature, sizeof out->feature, "%s",
+             e->what ? e->what : "pooled");
+    place(out->model, o);
+    return vitcl_model_identity(out->model_id, out->pictures_id,
+                                model ? model : e->on.model, o->size.height,
+                                o->size.width) == VITCL_OK
+               ? EXIT_OK
+               : failed();
+}
+
+void embedding_normalize(const embedding *e, float *v)
+{
+    for (size_t at = 0; at < e->on.used; at += e->width) {
+        double sum = 0;
+
+        for (uint32_t i = 0; i < e->width; i++)
+            sum += (double)v[at + i] * (double)v[at + i];
+        for (uint32_t i = 0; i < e->width && sum > 0; i++)
+            v[at + i] = (float)((double)v[at + i] / sqrt(sum));
+    }
+}

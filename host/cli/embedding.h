@@ -1,0 +1,24 @@
+/*
+ * embedding.h - which vector of a picture a command takes, and what it depends
+ * on: embed, search.
+ */
+#ifndef VT_CLI_EMBEDDING_H
+#define VT_CLI_EMBEDDING_H
+#include "cmd.h"
+#include "index/index.h"
+
+typedef struct embedding {
+    answering on;          /* set before: common, operands, print, context */
+    const char *what;      /* "pooled", "class", "tokens"; NULL: pooled */
+    uint32_t given, width; /* vectors a picture (0: one, of rank 1), of width */
+} embedding;
+
+/* Opens the model, the pictures and a session, and chooses the tensor. */
+int embedding_open(embedding *e);
+/* What its vectors depend on. model: a handle without a session, or NULL. */
+int embedding_about(vt_about *out, const embedding *e, const vitcl_model *model,
+                    bool normalized);
+/* Divides each of the vectors by its length. */
+void embedding_normalize(const embedding *e, float *v);
+
+#endif
