@@ -1,0 +1,262 @@
+/*
+ * cmd_search.c - the pictures of an index that are nearest to others.
+ *
+ * In a pipe there is one line per hit: picture, rank, cosine, path, separated
+ * by tabs.
+ */
+#include "embedding.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct find {
+    model_options common;
+    uint32_t k;
+    double least;
+    bool json, nul;
+} find;
+
+static const opt options[] = {
+    {'k', "top", OPT_COUNT, "N", "pictures for each (default 10)",
+     offsetof(find, k)},
+    {0, "threshold", OPT_REAL, "X", "only pictures with at least this cosine",
+     offsetof(find, least)},
+    {0, "json", OPT_FLAG, NULL, "one JSON object a line", offsetof(find, json)},
+    OPT_ROW(find, 'm', "model", OPT_TEXT, "DIR",
+            "the index's model, if it is no longer where it was", common.model),
+    OPT_DEVICE(find),
+    OPT_BATCH(find, "pictures at a time (default: 8 on a CPU, 32 on a GPU, "
+                    "fewer for few)"),
+    OPT_RUN(find),
+    {'0', "null", OPT_FLAG, NULL, "paths on stdin end with NUL, not newline",
+     offsetof(find, nul)},
+    OPT_DONE};
+
+enum { GROUP = 64 }; /* pictures that are looked for at a time */
+
+typedef struct work {
+    embedding e;
+    const find *o;
+    vt_index *index;
+    bool pretty;
+    uint32_t k, batch, count; /* count: queries that wait */
+    char *path[GROUP];
+    float *queries;
+    vt_hit *hits;
+    uint32_t found[GROUP];
+} work;
+
+/* ---- printing ---- */
+
+static void print_json(const work *w, uint32_t q, const vt_hit *hits)
+{
+    printf("{\"picture\":");
+    json_string(w->path[q]);
+    printf(",\"nearest\":[");
+    for (uint32_t i = 0; i < w->found[q]; i++) {
+        printf("%s{\"picture\":", i ? "," : "");
+        json_string(vt_index_path(w->index, hits[i].row));
+        printf(",\"cosine\":");
+        json_number((double)hits[i].cosine);
+        printf("}");
+    }
+    printf("]}\n");
+}
+
+static void print_tsv(const work *w, uint32_t q, const vt_hit *hits)
+{
+    for (uint32_t i = 0; i < w->found[q]; i++) {
+        tsv_text(w->path[q]);
+        printf("\t%u\t%.6f\t", i + 1, (double)hits[i].cosine);
+        tsv_text(vt_index_path(w->index, hits[i].row));
+        printf("\n");
+    }
+}
+
+static void print_pretty(const work *w, uint32_t q, const vt_hit *hits)
+{
+    printf("\033[1m");
+    tsv_text(w->path[q]);
+    printf("\033[0m%s\n", w->found[q] ? "" : "  nothing is near enough");
+    for (uint32_t i = 0; i < w->found[q]; i++) {
+        printf("  %.3f  ", (double)hits[i].cosine);
+        tsv_text(vt_index_path(w->index, hits[i].row));
+        printf("\n");
+    }
+}
+
+static void print_error(const work *w, const answer *a)
+{
+    if (!w->o->json)
+        return;
+    printf("{\"picture\":");
+    json_string(a->path);
+    printf(",\"error\":");
+    json_string(a->error);
+    printf("}\n");
+}
+
+/* ---- searching ---- */
+
+/* Looks for all that wait in one pass over the index. */
+static int look(work *w)
+{
+    if (w->count && vt_index_nearest(
+                        w->hits, w->found, w->index, w->queries, w->count, w->k,
+                        w->o->least > 0 ? vt_cosine_threshold(w->o->least)
+                                        : -2) != VITCL_OK)
+        return failed();
+    for (uint32_t q = 0; q < w->count; q++) {
+        (w->o->json  ? print_json
+         : w->pretty ? print_pretty
+                     : print_tsv)(w, q, w->hits + (size_t)q * w->k);
+        free(w->path[q]);
+        w->path[q] = NULL;
+    }
+    w->count = 0;
+    return EXIT_OK;
+}
+
+static int finish(void *context)
+{
+    return look(context);
+}
+
+static bool is_zero(const float *v, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (v[i] != 0)
+            return false;
+    return true;
+}
+
+static void take(void *context, const answer *a, float *v)
+{
+    work *w = context;
+    answer given = *a;
+
+    if (!a->error && is_zero(v, w->e.on.used)) {
+        given.error = "its vector is zero, and has no direction";
+        say_failure(&given);
+    }
+    if (given.error) { /* in input order */
+        w->e.on.broken = look(w) != EXIT_OK;
+        print_error(w, &given);
+        return;
+    }
+    memcpy(w->queries + w->count * w->e.on.used, v, w->e.on.used * sizeof *v);
+    w->path[w->count] = strdup(a->path);
+    if (!w->path[w->count]) {
+        w->e.on.broken = true;
+        fail("out of memory");
+        return;
+    }
+    if (++w->count == GROUP || w->count == w->batch)
+        w->e.on.broken = look(w) != EXIT_OK;
+}
+
+/* ---- running ---- */
+
+/* The index's model, unless another place is named. */
+static model_options chosen(const find *o, const vt_about *a)
+{
+    static const char preset[] = "preset:";
+    model_options common = o->common;
+
+    if (!common.model && a->model[0]) {
+        if (strncmp(a->model, preset, sizeof preset - 1) == 0)
+            common.preset = a->model + sizeof preset - 1;
+        else
+            common.model = a->model;
+    }
+    common.size = (frame_size){.height = a->height, .width = a->width};
+    return common;
+}
+
+static int prepare(work *w, const vt_about *a)
+{
+    vt_about own;
+    int code = embedding_open(&w->e);
+
+    if (code == EXIT_OK)
+        code = embedding_about(&own, &w->e, NULL, a->normalized);
+    if (code != EXIT_OK)
+        return code;
+    if (vt_index_agrees(w->index, &own) != VITCL_OK)
+        return fail("%s; name its model with -m", vitcl_last_error());
+    if (vt_index_width(w->index) != w->e.on.used)
+        return fail("the index has vectors of %u numbers, this model of %zu",
+                    vt_index_width(w->index), w->e.on.used);
+    w->batch = vitcl_session_batch(w->e.on.session);
+    w->queries = malloc(GROUP * w->e.on.used * sizeof *w->queries);
+    w->hits = malloc((size_t)GROUP * w->k * sizeof *w->hits);
+    if (!w->queries || !w->hits)
+        return fail("out of memory");
+    return answering_start(&w->e.on, NULL, NULL);
+}
+
+static int search(work *w, const words *pictures)
+{
+    const vt_about *a = vt_index_about(w->index);
+    const uint64_t rows = vt_index_count(w->index);
+    const model_options common = chosen(w->o, a);
+    int code;
+
+    if (vt_index_given(w->index))
+        return fail("the index has all tokens of each picture; search needs "
+                    "one vector: embed --features pooled or class");
+    w->k = w->o->k ? w->o->k : 10;
+    w->k = w->k < rows ? w->k : rows ? (uint32_t)rows : 1;
+    w->e.what = a->feature;
+    w->e.on = (answering){.common = &common,
+                          .operands = pictures,
+                          .nul = w->o->nul,
+                          .print = take,
+                          .finish = finish,
+                          .context = w};
+    code = prepare(w, a);
+    if (code == EXIT_OK)
+        code = answering_run(&w->e.on);
+    answering_close(&w->e.on);
+    return code;
+}
+
+static int run(void *into, const words *operands)
+{
+    const find *o = into;
+    const words pictures = {.item = operands->item + 1,
+                            .count = operands->count - 1};
+    work w = {.o = o, .pretty = is_terminal(stdout)};
+    int code;
+
+    if (operands->count < 2)
+        return usage("name an index (vitcl embed -o FILE.safetensors) and the "
+                     "pictures to look for");
+    if (o->least > 1)
+        return usage("--threshold must be at most 1, the cosine of equal "
+                     "vectors");
+    code = vt_index_open(&w.index, operands->item[0]) == VITCL_OK
+               ? search(&w, &pictures)
+               : failed();
+    for (uint32_t i = 0; i < GROUP; i++)
+        free(w.path[i]);
+    free(w.queries);
+    free(w.hits);
+    vt_index_free(w.index);
+    return code;
+}
+
+const command cmd_search = {
+    "search",
+    "INDEX PICTURE|FOLDER|-...",
+    "Find the nearest pictures of an index",
+    "INDEX is a file of `vitcl embed -o FILE.safetensors`. The pictures are "
+    "embedded by\nits model and compared with all of its vectors: the search "
+    "is exact. The cosine of\ntwo vectors is 1 if they have the same "
+    "direction. "
+    "In a pipe each hit is a line:\npicture, rank, cosine, path, separated by "
+    "tabs. A picture that cannot be read is\nreported on stderr, and the exit "
+    "status is 1.",
+    options,
+    sizeof(find),
+    run};
