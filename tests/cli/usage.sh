@@ -130,11 +130,11 @@ run 0 classify x.jpg -h
 out_has '^usage: vitcl classify '
 
 # The ending of a file says its format.
-for given in "embed -o" "classify --logits"; do
-    for name in rows rows.txt rows.NPY .npy; do
-        run 2 $given $name x.jpg
-        says "must be FILE.npy or FILE.safetensors, not '$name'"
-    done
+for name in rows rows.txt rows.NPY .npy; do
+    run 2 embed -o $name x.jpg
+    says "FILE.safetensors, FILE.npy, FILE.jsonl or FILE.csv, not '$name'"
+    run 2 classify --logits $name x.jpg
+    says "must be FILE.npy or FILE.safetensors, not '$name'"
 done
 for given in forward step; do
     for name in out out.npy .safetensors; do
