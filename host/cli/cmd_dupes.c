@@ -5,6 +5,7 @@
  * tabs.
  */
 #include "cmd.h"
+#include "html.h"
 #include "index/index.h"
 
 #include <stdlib.h>
@@ -16,6 +17,7 @@ typedef struct dupes {
     model_options common;
     double least;
     bool json;
+    const char *html;
 } dupes;
 
 static const opt options[] = {
@@ -24,6 +26,8 @@ static const opt options[] = {
      offsetof(dupes, least)},
     {0, "json", OPT_FLAG, NULL, "one JSON object a line, a group each",
      offsetof(dupes, json)},
+    {0, "html", OPT_FILE, "FILE.html", "also write a page of the groups",
+     offsetof(dupes, html)},
     OPT_DEVICE(dupes),
     OPT_DONE};
 
@@ -32,6 +36,7 @@ typedef struct work {
     vt_pairs pairs;
     uint64_t *next; /* the next row of the same group; the row itself: none */
     progress bar;
+    html_page *page; /* NULL: none */
     bool json, pretty;
 } work;
 
@@ -81,6 +86,23 @@ static void print_text(const work *w, uint64_t group, uint64_t first)
     }
 }
 
+static void add_to_page(const work *w, uint64_t group, uint64_t first)
+{
+    char text[32];
+
+    snprintf(text, sizeof text, "group %llu", (unsigned long long)group);
+    html_section(w->page, text);
+    for (uint64_t i = first;; i = w->next[i]) {
+        const html_item item = {.path = vt_index_path(w->index, i),
+                                .title = text};
+
+        snprintf(text, sizeof text, "%.3f", (double)w->pairs.cosine[i]);
+        html_add(w->page, &item);
+        if (w->next[i] == i)
+            break;
+    }
+}
+
 /* Links the rows of each group, in order. */
 static int link_rows(work *w, uint64_t rows)
 {
@@ -113,11 +135,20 @@ static int print(work *w, uint64_t rows)
             continue;
         groups++;
         (w->json ? print_json : print_text)(w, groups, i);
+        if (w->page)
+            add_to_page(w, groups, i);
     }
     if (w->pretty || is_terminal(stderr))
         note("%llu pictures in %llu group%s, of %llu pictures",
              (unsigned long long)pictures, (unsigned long long)groups,
              plural(groups), (unsigned long long)rows);
+    if (w->page) {
+        html_page *page = w->page;
+
+        w->page = NULL;
+        return html_close(page, "Near-duplicates, and the cosine of each with "
+                                "the nearest in its group");
+    }
     return EXIT_OK;
 }
 
@@ -141,6 +172,8 @@ static int compare(work *w, const dupes *o)
         return EXIT_STOPPED;
     if (st != VITCL_OK)
         return failed();
+    if (o->html && !(w->page = html_open(o->html, "vitcl dupes")))
+        return EXIT_FAILED;
     return print(w, vt_index_count(w->index));
 }
 
@@ -160,6 +193,7 @@ static int run(void *into, const words *operands)
         return failed();
     w.index = index;
     code = compare(&w, o);
+    html_discard(w.page);
     free(w.next);
     vt_pairs_free(&w.pairs);
     vt_index_free(index);

@@ -5,6 +5,7 @@
  * by tabs.
  */
 #include "embedding.h"
+#include "html.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +14,9 @@ typedef struct find {
     model_options common;
     uint32_t k;
     double least;
-    bool json, nul;
+    bool json;
+    const char *html;
+    picture_options pictures;
 } find;
 
 static const opt options[] = {
@@ -22,14 +25,15 @@ static const opt options[] = {
     {0, "threshold", OPT_REAL, "X", "only pictures with at least this cosine",
      offsetof(find, least)},
     {0, "json", OPT_FLAG, NULL, "one JSON object a line", offsetof(find, json)},
+    {0, "html", OPT_FILE, "FILE.html", "also write a page of the pictures",
+     offsetof(find, html)},
     OPT_ROW(find, 'm', "model", OPT_TEXT, "DIR",
             "the index's model, if it is no longer where it was", common.model),
     OPT_DEVICE(find),
     OPT_BATCH(find, "pictures at a time (default: 8 on a CPU, 32 on a GPU, "
                     "fewer for few)"),
     OPT_RUN(find),
-    {'0', "null", OPT_FLAG, NULL, "paths on stdin end with NUL, not newline",
-     offsetof(find, nul)},
+    OPT_PICTURES(find),
     OPT_DONE};
 
 enum { GROUP = 64 }; /* pictures that are looked for at a time */
@@ -38,6 +42,7 @@ typedef struct work {
     embedding e;
     const find *o;
     vt_index *index;
+    html_page *page; /* NULL: none */
     bool pretty;
     uint32_t k, batch, count; /* count: queries that wait */
     char *path[GROUP];
@@ -96,6 +101,19 @@ static void print_error(const work *w, const answer *a)
     printf("}\n");
 }
 
+static void add_to_page(const work *w, uint32_t q, const vt_hit *hits)
+{
+    html_section(w->page, w->path[q]);
+    for (uint32_t i = 0; i < w->found[q]; i++) {
+        char title[16];
+        const html_item item = {.path = vt_index_path(w->index, hits[i].row),
+                                .title = title};
+
+        snprintf(title, sizeof title, "%.3f", (double)hits[i].cosine);
+        html_add(w->page, &item);
+    }
+}
+
 /* ---- searching ---- */
 
 /* Looks for all that wait in one pass over the index. */
@@ -110,6 +128,8 @@ static int look(work *w)
         (w->o->json  ? print_json
          : w->pretty ? print_pretty
                      : print_tsv)(w, q, w->hits + (size_t)q * w->k);
+        if (w->page)
+            add_to_page(w, q, w->hits + (size_t)q * w->k);
         free(w->path[q]);
         w->path[q] = NULL;
     }
@@ -119,7 +139,14 @@ static int look(work *w)
 
 static int finish(void *context)
 {
-    return look(context);
+    work *w = context;
+    html_page *page = w->page;
+    int code = look(w);
+
+    if (code != EXIT_OK || !page)
+        return code;
+    w->page = NULL;
+    return html_close(page, "Nearest pictures and their cosines");
 }
 
 static bool is_zero(const float *v, size_t n)
@@ -210,10 +237,13 @@ static int search(work *w, const words *pictures)
     w->e.what = a->feature;
     w->e.on = (answering){.common = &common,
                           .operands = pictures,
-                          .nul = w->o->nul,
+                          .pictures = &w->o->pictures,
+                          .done = "looked for",
                           .print = take,
                           .finish = finish,
                           .context = w};
+    if (w->o->html && !(w->page = html_open(w->o->html, "vitcl search")))
+        return EXIT_FAILED;
     code = prepare(w, a);
     if (code == EXIT_OK)
         code = answering_run(&w->e.on);
@@ -240,6 +270,7 @@ static int run(void *into, const words *operands)
                : failed();
     for (uint32_t i = 0; i < GROUP; i++)
         free(w.path[i]);
+    html_discard(w.page);
     free(w.queries);
     free(w.hits);
     vt_index_free(w.index);

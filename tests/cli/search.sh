@@ -214,3 +214,10 @@ for command in "search cut.safetensors query.ppm" "dupes cut.safetensors" \
     run 1 $command
     says 'cut.safetensors: '
 done
+
+# ---- pages
+run 0 search a.safetensors query.ppm -k 2 --html s.html
+[ "$(grep -c 'src="data:image/' s.html)" -ge 1 ] || fail "no thumbnails"
+run 0 dupes a.safetensors --threshold 0.99999 --html d.html
+grep -q 'group 1' d.html || fail "no groups"
+run 2 dupes a.safetensors --html d.txt
