@@ -7,6 +7,8 @@
  */
 #include "plot/heatmap.h"
 
+#include "plot/text.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -25,42 +27,6 @@ enum { NAME_ROOM = 256 };
 
 /* ---- text ---- */
 
-/* The length of the UTF-8 character at s; 0: it is none (RFC 3629). */
-static size_t character(const unsigned char *s)
-{
-    const size_t n = s[0] < 0x80                    ? 1
-                     : s[0] >= 0xC2 && s[0] <= 0xDF ? 2
-                     : s[0] >= 0xE0 && s[0] <= 0xEF ? 3
-                     : s[0] >= 0xF0 && s[0] <= 0xF4 ? 4
-                                                    : 0;
-
-    for (size_t i = 1; i < n; i++)
-        if ((s[i] & 0xC0) != 0x80)
-            return 0;
-    if ((s[0] == 0xE0 && s[1] < 0xA0) || (s[0] == 0xED && s[1] > 0x9F) ||
-        (s[0] == 0xF0 && s[1] < 0x90) || (s[0] == 0xF4 && s[1] > 0x8F))
-        return 0;
-    return n;
-}
-
-/* As much of the name as fits out[NAME_ROOM]. Bytes that are not UTF-8, which
- * Cairo refuses, and control characters become U+FFFD. */
-static void clean(char out[NAME_ROOM], const char *name)
-{
-    const unsigned char *s = (const unsigned char *)(name ? name : "");
-    size_t at = 0;
-
-    while (*s && at + 4 < NAME_ROOM) {
-        const size_t n = character(s);
-        const bool bad = n == 0 || *s < ' ' || *s == 127;
-
-        memcpy(out + at, bad ? (const void *)"\xEF\xBF\xBD" : s, bad ? 3 : n);
-        at += bad ? 3 : n;
-        s += n ? n : 1;
-    }
-    out[at] = '\0';
-}
-
 static double width_of(cairo_t *c, const char *text)
 {
     cairo_text_extents_t e;
@@ -77,7 +43,7 @@ static double fit(char out[NAME_ROOM], cairo_t *c, const char *name)
     double width;
     size_t n;
 
-    clean(text, name);
+    vt_text_clean(text, sizeof text, name);
     snprintf(out, NAME_ROOM, "%s", text);
     n = strlen(text);
     while ((width = width_of(c, out)) > NAME_MOST && n > 0) {
