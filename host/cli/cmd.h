@@ -375,7 +375,7 @@ answer batches_judge(picture_batches *f, const answer *a, const float *numbers,
 /* Prints a failed picture's line on stderr. */
 void say_failure(const answer *a);
 
-/* ---- one answer for each picture: classify, embed, search (answering.c) ---- */
+/* ---- one answer a picture: classify, embed, search (answering.c) ---- */
 
 typedef struct answering {
     const model_options *common;
