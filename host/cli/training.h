@@ -31,7 +31,7 @@ typedef struct training {
                 "output folder: the model, and the state to resume from",      \
                 output),                                                       \
         OPT_ROW(training, 0, "resume", OPT_FLAG, NULL,                         \
-                "resume; --epochs, --lr, --augment, --micro may change",       \
+                "resume; epochs, lr, augment and micro may be others",         \
                 resume),                                                       \
         OPT_ROW(training, 0, "strict", OPT_FLAG, NULL,                         \
                 "a picture that cannot be decoded ends it; without: left out", \
