@@ -14,7 +14,7 @@ cat >config.json <<'J'
 {"architecture": "vit_tiny_patch16_224", "model_args": {"img_size": 32,
  "patch_size": 16, "embed_dim": 16, "depth": 1, "num_heads": 2, "mlp_ratio": 2}}
 J
-given=(--config config.json --data data --batch 8 --epochs 1)
+given=(--config config.json --data data --batch 8 --epochs 1 --augment light)
 run 0 train "${given[@]}" -o model
 
 # Each line: a wrong setting, and the words of its message. step has no
@@ -85,21 +85,20 @@ run 1 train "${given[@]}" -o made --lr 0.1 --settings s.json
 says '"min_lr" 0.5 is above the learning rate 0.1'
 
 # ---- patterns
-run 1 finetune -m model --data data --epochs 1 -o made --freeze 'blocks.0.*' \
+quiet=(--data data --epochs 1 --batch 8 --augment light)
+run 1 finetune -m model "${quiet[@]}" -o made --freeze 'blocks.0.*' \
     --freeze 'block.0.*'
 says 'no parameter matches "block.0.\*"'
-run 1 finetune -m model --data data --epochs 1 -o made --freeze '*'
+run 1 finetune -m model "${quiet[@]}" -o made --freeze '*'
 says 'every parameter is frozen'
 [ ! -e made ] || fail "a folder is left"
 
 # ---- training.json of a run folder
 run 0 train --resume -o model
-# shellcheck disable=SC2089,SC2090 # the quotes are those of JSON
-for bad in '--lr 0.5|lr 0.0001[0-9]*, not 0.5' '--hold-out 3|hold_out unset, not 3' \
-    '--epochs 2|epochs 1, not 2' '--augment none|augment "light", not "none"'; do
+for bad in '--hold-out 3|hold_out unset, which cannot become 3' \
+    '--batch 4|batch 8, which cannot become 4'; do
     run 1 train --resume -o model ${bad%|*}
-    name=${bad#*|}
-    says "model: this training began with $name; omit ${name%% *} to resume"
+    says "model: this training began with ${bad#*|}: .*; omit it to resume"
 done
 cp model/training.json whole.json
 while IFS='|' read -r edit says; do

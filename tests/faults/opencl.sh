@@ -26,7 +26,7 @@ try() {
 # Removes from FILE what differs between undisturbed runs, such as times.
 settle() { # NAME FILE
     case $1 in
-    bench) sed -i -E 's/("[a-z_]+":)[0-9.e+-]+/\1/g
+    bench) sed -i -E 's/("[a-z0-9_]+":)[0-9.e+-]+/\1/g
         s/\{"op":"([a-z0-9]+)",[^}]*\}/\1/g; s/"kernels":.*/"kernels"/' "$2" ;;
     selftest) sed -i -E 's/^(verdict: .*), after .*/\1/; /^(cache|PoCL.s) /d' "$2" ;;
     esac
