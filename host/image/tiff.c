@@ -217,7 +217,7 @@ static uint8_t sample(const tiff_state *s, const uint8_t *row, size_t i)
         const unsigned shift = 8u - s->bits - (unsigned)(i * s->bits % 8);
         const unsigned top = (1u << s->bits) - 1;
 
-        v = (uint8_t)(row[i * s->bits / 8] >> shift & top);
+        v = (uint8_t)((unsigned)row[i * s->bits / 8] >> shift & top);
         if (!palette)
             v = (uint8_t)(v * (255 / top));
     }
