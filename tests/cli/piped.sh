@@ -12,19 +12,19 @@ same() { # the answer is the sample's, under this name
 
 run 0 "${classify[@]}" - <"$sample"
 same -
-cat "$sample" | run 0 "${classify[@]}" -
+run 0 "${classify[@]}" - < <(cat "$sample")
 same -
-cat "$sample" | run 0 "${classify[@]}" /dev/stdin
+run 0 "${classify[@]}" /dev/stdin < <(cat "$sample")
 same /dev/stdin
 run 0 "${classify[@]}" /dev/stdin <"$sample"
 same /dev/stdin
 run 0 "${classify[@]}" -0 - <"$sample"
 same -
-{
+run 0 "${classify[@]}" - < <(
     head -c 2 "$sample"
     sleep 0.3
     tail -c +3 "$sample"
-} | run 0 "${classify[@]}" -
+)
 same -
 
 # ---- every format is known by its first bytes
@@ -39,17 +39,17 @@ for name in lossy.webp pillow.gif cmyk.tif big_endian.tif lossy.heic alpha.avif 
 done
 
 # ---- with other operands
-cat "$sample" | run 0 "${classify[@]}" "$sample" - "$sample"
+run 0 "${classify[@]}" "$sample" - "$sample" < <(cat "$sample")
 out_lines 3
 [ "$(sed -n 2p out | cut -f1)" = - ] || fail "not in order"
-cat "$sample" | run 0 embed -m builtin:cifar10 -
+run 0 embed -m builtin:cifar10 - < <(cat "$sample")
 out_has '^\{"picture":"-"'
 
 # ---- broken pictures
 head -c 3000 "$sample" >cut.jpg
 run 1 "${classify[@]}" - <cut.jpg
 says 'standard input: the JPEG is truncated'
-cat cut.jpg | run 1 "${classify[@]}" /dev/stdin
+run 1 "${classify[@]}" /dev/stdin < <(cat cut.jpg)
 says '/dev/stdin: the JPEG is truncated'
 run 1 "${classify[@]}" --json - <cut.jpg
 out_has '"picture":"-","error":"standard input: the JPEG is truncated"'
@@ -57,11 +57,11 @@ out_has '"picture":"-","error":"standard input: the JPEG is truncated"'
 # ---- lists: first names that begin like pictures
 for name in BM.jpg GIF89.jpg RIFF.jpg 'P6 a.jpg' 8BPS; do
     cp "$sample" "$name"
-    printf '%s\n%s\n' "$name" "$sample" | run 0 "${classify[@]}" -
+    run 0 "${classify[@]}" - < <(printf '%s\n%s\n' "$name" "$sample")
     out_lines 2
-    printf '%s\0%s\0' "$name" "$sample" | run 0 "${classify[@]}" -0 -
+    run 0 "${classify[@]}" -0 - < <(printf '%s\0%s\0' "$name" "$sample")
     out_lines 2
 done
-printf 'BMW.jpg\n%s\n' "$sample" | run 1 "${classify[@]}" -
+run 1 "${classify[@]}" - < <(printf 'BMW.jpg\n%s\n' "$sample")
 err_has 'BMW.jpg: No such file'
 out_lines 1

@@ -3,7 +3,7 @@
  * 13: size and SHA-256 of the RGB bytes, or an error.
  *
  * A format whose library this build lacks must be refused by a message that
- * names it; its rows are then no more than that.
+ * names it. Its rows are then no more than that, and the log says so.
  */
 #include "base/file.h"
 #include "base/memory.h"
@@ -14,6 +14,7 @@
 #include "support/pool.h"
 
 #include <criterion/criterion.h>
+#include <criterion/logging.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,7 +30,12 @@ typedef vitcl_status decode_fn(vt_picture *out, const void *bytes, size_t size,
 static bool lacked(const vt_file *f)
 {
     const vt_kind *kind = vt_kind_of(f->data, f->size);
-    const char *library = kind ? vt_kind_library(kind) : NULL;
+    const char *library;
+
+    if (kind && kind->codec == VT_CODEC_TIFF &&
+        vt_tiff_is_raw(f->data, f->size))
+        kind = &vt_kind_raw;
+    library = kind ? vt_kind_library(kind) : NULL;
 
     return library && strstr(vt_message(), "which this build lacks") &&
            strstr(vt_message(), library) && strstr(vt_message(), kind->what);
@@ -47,8 +53,10 @@ static void check_row(const char *name, bool ok, const char *size,
     snprintf(path, sizeof path, FORMATS "in/%s", name);
     cr_assert_eq(vt_file_read(&f, path, 1 << 24), VITCL_OK, "%s", path);
     st = decode(&p, f.data, f.size, path);
-    if (st == VITCL_EUNSUPPORTED && lacked(&f))
+    if (st == VITCL_EUNSUPPORTED && lacked(&f)) {
+        cr_log_warn("not compared: %s", vt_message());
         goto done;
+    }
     cr_expect_eq(st == VITCL_OK, ok, "%s: %s", name,
                  st ? vt_message() : "decoded");
     if (st == VITCL_OK && ok) {
@@ -130,7 +138,9 @@ static void check_near(const char *name, const char *ending, decode_fn *decode)
     snprintf(wanted, sizeof wanted, FORMATS "near/%s%s", name, ending);
     cr_assert_eq(decode_file(&want, wanted, vt_image_decode), VITCL_OK);
     if (decode_file(&p, path, decode) != VITCL_OK) {
-        cr_expect(strstr(vt_message(), "libheif"), "%s", vt_message());
+        cr_expect(strstr(vt_message(), "need libheif, which this build lacks"),
+                  "%s", vt_message());
+        cr_log_warn("not compared: %s", vt_message());
     } else {
         cr_expect(differ(&most, &mean, &p, &want), "%s: %ux%u", name, p.width,
                   p.height);
