@@ -53,6 +53,8 @@ static vitcl_status write_error(const vt_newfile *f)
 
 static vitcl_status put(vt_newfile *f, const void *data, size_t size, size_t n)
 {
+    if (n == 0) /* data may be NULL */
+        return VITCL_OK;
     return fwrite(data, size, n, f->f) == n ? VITCL_OK : write_error(f);
 }
 
