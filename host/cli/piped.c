@@ -11,6 +11,9 @@
 
 #define MOST ((size_t)1 << 30) /* bytes of a picture, as for a file */
 
+static const char tga_kinds[] = {1, 2, 3, 9, 10, 11},
+                  tga_bits[] = {8, 16, 24, 32};
+
 bool piped_begins_picture(const char *head, size_t size)
 {
     static const struct {
@@ -40,8 +43,8 @@ bool piped_begins_picture(const char *head, size_t size)
         return true;
     /* TGA: no path begins with numbers like these */
     return size >= 18 && (unsigned char)head[1] <= 1 &&
-           memchr("\1\2\3\11\12\13", head[2], 6) &&
-           memchr("\10\20\30\40", head[16], 4);
+           memchr(tga_kinds, head[2], sizeof tga_kinds) &&
+           memchr(tga_bits, head[16], sizeof tga_bits);
 }
 
 bool piped_is_name(const char *path)

@@ -28,7 +28,8 @@
 
 enum { QUALITY = 80 };
 
-/* Each new pixel is the mean of the old ones that it covers. */
+/* Each new pixel is the mean of the old ones that it covers; of which there is
+ * one at least, because `out` is not the larger one. */
 static void shrink(uint8_t *out, uint32_t width, uint32_t height,
                    const vitcl_image *in)
 {
@@ -47,7 +48,7 @@ static void shrink(uint8_t *out, uint32_t width, uint32_t height,
                         sum[c] +=
                             in->rgb[(v * in->width + u) * 3 + (uint64_t)c];
             for (int c = 0; c < 3; c++)
-                *out++ = (uint8_t)((sum[c] + n / 2) / n);
+                *out++ = (uint8_t)((sum[c] + n / 2) / (n ? n : 1));
         }
 }
 

@@ -78,8 +78,10 @@ static vitcl_status load_about(vt_about *a, const char *path)
     int fd = -1;
 
     VT_TRY(vt_file_open(&fd, &size, path));
-    if (size < 8 || vt_read_at(fd, length, 8, 0) != 0)
-        VT_TRY(vt_fail(VITCL_EIO, "%s: cannot be read", path));
+    if (size < 8 || vt_read_at(fd, length, 8, 0) != 0) {
+        st = vt_fail(VITCL_EIO, "%s: cannot be read", path);
+        goto done;
+    }
     for (int i = 7; i >= 0; i--)
         n = n << 8 | length[i];
     if (n > HEAD_MAX || n > size - 8)

@@ -1,5 +1,6 @@
 # piped.sh - a picture's bytes on standard input, for "-" and for /dev/stdin; a
 # list of paths stays a list, and begins like a picture only by chance.
+# shellcheck disable=SC2002 # a pipe is wanted, not a file
 sample=$VT_DATA/sample.jpg in=$VT_DATA/formats/in
 classify=(classify -m builtin:cifar10 --top 1)
 
