@@ -28,28 +28,28 @@
 
 enum { QUALITY = 80 };
 
-/* Each new pixel is the mean of the old ones that it covers; of which there is
- * one at least, because `out` is not the larger one. */
+/* The mean of the pixels from `left` and `top` to before `right` and `end`. */
+static void mean(uint8_t out[3], const vitcl_image *in, uint64_t left,
+                 uint64_t top, uint64_t right, uint64_t end)
+{
+    uint64_t sum[3] = {0, 0, 0}, n = 0;
+
+    for (uint64_t v = top; v < end; v++)
+        for (uint64_t u = left; u < right; u++, n++)
+            for (uint64_t c = 0; c < 3; c++)
+                sum[c] += in->rgb[(v * in->width + u) * 3 + c];
+    for (int c = 0; c < 3; c++)
+        out[c] = n ? (uint8_t)((sum[c] + n / 2) / n) : 0;
+}
+
+/* Each new pixel is the mean of the old ones that it covers. */
 static void shrink(uint8_t *out, uint32_t width, uint32_t height,
                    const vitcl_image *in)
 {
-    for (uint32_t y = 0; y < height; y++)
-        for (uint32_t x = 0; x < width; x++) {
-            const uint64_t top = (uint64_t)y * in->height / height,
-                           end = (uint64_t)(y + 1) * in->height / height,
-                           left = (uint64_t)x * in->width / width,
-                           right = (uint64_t)(x + 1) * in->width / width;
-            const uint64_t n = (end - top) * (right - left);
-            uint64_t sum[3] = {0};
-
-            for (uint64_t v = top; v < end; v++)
-                for (uint64_t u = left; u < right; u++)
-                    for (int c = 0; c < 3; c++)
-                        sum[c] +=
-                            in->rgb[(v * in->width + u) * 3 + (uint64_t)c];
-            for (int c = 0; c < 3; c++)
-                *out++ = (uint8_t)((sum[c] + n / 2) / (n ? n : 1));
-        }
+    for (uint64_t y = 0; y < height; y++)
+        for (uint64_t x = 0; x < width; x++, out += 3)
+            mean(out, in, x * in->width / width, y * in->height / height,
+                 (x + 1) * in->width / width, (y + 1) * in->height / height);
 }
 
 static void collect(void *context, void *data, int size)
