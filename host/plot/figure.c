@@ -8,9 +8,7 @@
 #include "plot/module.h"
 #include "plot/text.h"
 
-#include <dlfcn.h>
 #include <errno.h>
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,23 +18,13 @@ static const vt_plot *module; /* stays loaded */
 vitcl_status vt_figure_ready(void)
 {
     vitcl_status st = VITCL_OK;
-    char path[PATH_MAX];
-    const vt_plot *found;
-    void *handle;
+    const void *found;
 
     if (module)
         return VITCL_OK;
-    VT_TRY(vt_helper_find(path, sizeof path, "vitcl-plot.so", "VITCL_PLOT",
-                          "draws figures"));
-    handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-    if (!handle)
-        return vt_fail(VITCL_EIO, "figures cannot be drawn: %s", dlerror());
-    found = dlsym(handle, VT_PLOT_SYMBOL);
-    if (!found || strcmp(found->version, VITCL_VERSION) != 0) {
-        dlclose(handle);
-        return vt_fail(VITCL_EIO, "%s is not that of vitcl %s", path,
-                       VITCL_VERSION);
-    }
+    VT_TRY(vt_module_load(&found, "vitcl-plot.so", "VITCL_PLOT",
+                          "draws figures", VT_PLOT_SYMBOL,
+                          "figures cannot be drawn"));
     module = found;
 done:
     return st;

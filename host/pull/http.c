@@ -5,8 +5,6 @@
 
 #include "base/helper.h"
 
-#include <dlfcn.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,23 +26,13 @@ const vt_pull_calls *vt_pull_module_calls(void)
 vitcl_status vt_pull_ready(void)
 {
     vitcl_status st = VITCL_OK;
-    char path[PATH_MAX];
-    const vt_pull_calls *found;
-    void *handle;
+    const void *found;
 
     if (module)
         return VITCL_OK;
-    VT_TRY(vt_helper_find(path, sizeof path, "vitcl-pull.so", "VITCL_PULL",
-                          "downloads models"));
-    handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-    if (!handle)
-        return vt_fail(VITCL_EIO, "models cannot be downloaded: %s", dlerror());
-    found = dlsym(handle, VT_PULL_SYMBOL);
-    if (!found || strcmp(found->version, VITCL_VERSION) != 0) {
-        dlclose(handle);
-        return vt_fail(VITCL_EIO, "%s is not that of vitcl %s", path,
-                       VITCL_VERSION);
-    }
+    VT_TRY(vt_module_load(&found, "vitcl-pull.so", "VITCL_PULL",
+                          "downloads models", VT_PULL_SYMBOL,
+                          "models cannot be downloaded"));
     module = found;
 done:
     return st;
