@@ -374,6 +374,9 @@ answer batches_judge(picture_batches *f, const answer *a, const float *numbers,
                      size_t n, vitcl_session *session, const char *tensor);
 /* Prints a failed picture's line on stderr. */
 void say_failure(const answer *a);
+/* The beginning of a picture's JSON line, {"picture":PATH; of a failed picture
+ * the whole line with its error, and false. */
+bool json_picture(const answer *a);
 
 /* ---- one answer a picture: classify, embed, search (answering.c) ---- */
 

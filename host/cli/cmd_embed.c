@@ -3,6 +3,7 @@
  * number of pictures does not matter for memory.
  */
 #include "embedding.h"
+#include "plot/text.h"
 #include "updating.h"
 
 #include <string.h>
@@ -50,14 +51,8 @@ typedef struct work {
 
 static void print_json(const work *w, const answer *a, const float *v)
 {
-    printf("{\"picture\":");
-    json_string(a->path);
-    if (a->error) {
-        printf(",\"error\":");
-        json_string(a->error);
-        printf("}\n");
+    if (!json_picture(a))
         return;
-    }
     printf(",\"features\":");
     if (w->e.given)
         printf("[");
@@ -187,22 +182,15 @@ static int embed_new(work *w, const words *operands)
     return code == EXIT_OK && w->kept.broken ? EXIT_FAILED : code;
 }
 
-static bool ends(const char *s, const char *ending)
-{
-    const size_t n = strlen(s), m = strlen(ending);
-
-    return n > m && strcmp(s + n - m, ending) == 0;
-}
-
 static int check(const embed *o, const words *operands)
 {
     if (!operands->count)
         return usage("no pictures given; name files or folders, or - for a "
                      "list on standard input");
-    if (o->update && (!o->output || !ends(o->output, ".safetensors")))
+    if (o->update && (!o->output || !vt_text_ends(o->output, ".safetensors")))
         return usage("--update needs -o FILE.safetensors");
-    if (o->store && (!o->output || (!ends(o->output, ".safetensors") &&
-                                    !ends(o->output, ".npy"))))
+    if (o->store && (!o->output || (!vt_text_ends(o->output, ".safetensors") &&
+                                    !vt_text_ends(o->output, ".npy"))))
         return usage("--store needs -o FILE.safetensors or FILE.npy");
     return EXIT_OK;
 }

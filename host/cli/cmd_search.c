@@ -92,13 +92,8 @@ static void print_pretty(const work *w, uint32_t q, const vt_hit *hits)
 
 static void print_error(const work *w, const answer *a)
 {
-    if (!w->o->json)
-        return;
-    printf("{\"picture\":");
-    json_string(a->path);
-    printf(",\"error\":");
-    json_string(a->error);
-    printf("}\n");
+    if (w->o->json)
+        (void)json_picture(a);
 }
 
 static void add_to_page(const work *w, uint32_t q, const vt_hit *hits)

@@ -9,10 +9,9 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
-enum { PAIRS_SHOWN = 20, NAME_MOST = 24, WIDTH = 80 };
+enum { PAIRS_SHOWN = 20, NAME_MOST = 24 };
 
 void confusion_free(confusion *c)
 {
@@ -227,14 +226,6 @@ static size_t widest(const confusion *c, size_t n)
     return most < NAME_MOST ? most : NAME_MOST;
 }
 
-static size_t terminal_width(void)
-{
-    struct winsize w;
-
-    return ioctl(STDOUT_FILENO, TIOCGWINSZ, &w) == 0 && w.ws_col > 0 ? w.ws_col
-                                                                     : WIDTH;
-}
-
 static void score_row(const char *name, const class_score *s, size_t wide)
 {
     put_name(name, wide, wide, false);
@@ -255,7 +246,7 @@ static void show_scores(const confusion *c)
 /* The width of a cell; 0: the table does not fit. */
 static size_t cell_width(const confusion *c, size_t names)
 {
-    const size_t width = terminal_width();
+    const size_t width = (size_t)columns_of(stdout);
     char digits[16];
     size_t most = 1, least, room;
 

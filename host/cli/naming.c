@@ -61,14 +61,8 @@ const char *naming_class(const naming *n, uint32_t label, char room[CLASS_ROOM])
 
 void naming_json(const naming *n, const answer *a)
 {
-    printf("{\"picture\":");
-    json_string(a->path);
-    if (a->error) {
-        printf(",\"error\":");
-        json_string(a->error);
-        printf("}\n");
+    if (!json_picture(a))
         return;
-    }
     if (naming_doubts(n))
         printf(",\"sure\":%s", naming_sure(n) ? "true" : "false");
     printf(",\"top\":[");

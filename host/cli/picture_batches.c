@@ -306,3 +306,15 @@ void say_failure(const answer *a)
     else
         note("%s: %s", a->path, a->error);
 }
+
+bool json_picture(const answer *a)
+{
+    printf("{\"picture\":");
+    json_string(a->path);
+    if (!a->error)
+        return true;
+    printf(",\"error\":");
+    json_string(a->error);
+    printf("}\n");
+    return false;
+}

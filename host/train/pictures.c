@@ -43,11 +43,6 @@ tell(const vitcl_train_options *o, void *context, const char *format, ...)
     o->note(context, text);
 }
 
-static const char *s_of(size_t n)
-{
-    return n == 1 ? "" : "s";
-}
-
 /* ---- a new training ---- */
 
 vitcl_status vt_pictures_check(vt_left_out *out, vt_dataset *d,
@@ -85,13 +80,13 @@ vitcl_status vt_pictures_check(vt_left_out *out, vt_dataset *d,
     if (!out)
         tell(o, context,
              "%zu file%s to score cannot be decoded and %s left out", b.count,
-             s_of(b.count), b.count == 1 ? "is" : "are");
+             vt_plural(b.count), b.count == 1 ? "is" : "are");
     else
         tell(o, context,
              "%zu file%s cannot be decoded and %s left out; %s/" VT_LEFT_OUT
              " lists %s",
-             b.count, s_of(b.count), b.count == 1 ? "is" : "are", o->output,
-             b.count == 1 ? "it" : "them");
+             b.count, vt_plural(b.count), b.count == 1 ? "is" : "are",
+             o->output, b.count == 1 ? "it" : "them");
     if (out)
         *out = l, l = (vt_left_out){0};
 done:
@@ -297,7 +292,7 @@ vitcl_status vt_pictures_tell(const vt_dataset *d, const vitcl_train_options *o,
         tell(o, context,
              "a batch of %u is more than the %u picture%s to train with, so "
              "that each step repeats pictures; --batch %u would not",
-             batch, train, s_of(train), train);
+             batch, train, vt_plural(train), train);
 done:
     free(pictures);
     return st;
