@@ -57,6 +57,8 @@
  *                                  where programs and tuned parameters are
  *              VITCL_DOT=off       do not use dot-product instructions
  *              VITCL_CL_DIR        read kernels from this folder
+ *              VITCL_DEVICE_CLASS  cpu or gpu: use the kernels for such
+ *                                  devices, to test them
  *              VITCL_BUILD_FORK=1  PoCL may compile in forked processes; only
  *                                  for programs without other threads
  *              VITCL_DECODE, VITCL_DECODE_*   see vitcl_image_decode()
@@ -188,6 +190,12 @@ typedef void (*vitcl_compiling)(void *context, uint32_t done, uint32_t total);
 /* NULL: nobody watches. Call it before the device is used otherwise. */
 VITCL_STATUS vitcl_device_watch(vitcl_device *device, vitcl_compiling compiling,
                                 void *context);
+/* Writes what the sessions and trainings of this device so far compile: a
+ * kernel's source as KERNEL-N.cl, and the compiler's options as
+ * KERNEL-N.options, N from 1. The folder is made if it is not there; its files
+ * are replaced. */
+VITCL_STATUS vitcl_device_save_kernels(vitcl_device *device,
+                                       const char *folder);
 void vitcl_device_free(vitcl_device *device);
 
 /* ---- models ----------------------------------------------------------- */

@@ -54,6 +54,13 @@ vitcl_status vitcl_device_watch(vitcl_device *device, vitcl_compiling compiling,
     return VITCL_OK;
 }
 
+vitcl_status vitcl_device_save_kernels(vitcl_device *device, const char *folder)
+{
+    VT_GIVEN(device);
+    VT_GIVEN(folder);
+    return vt_dev_save_programs(device->dev, folder);
+}
+
 void vitcl_device_free(vitcl_device *device)
 {
     if (!device)

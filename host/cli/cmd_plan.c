@@ -8,7 +8,7 @@
 typedef struct plan {
     model_options common;
     words keep;
-    const char *trace;
+    const char *trace, *kernels;
     bool json, time;
 } plan;
 
@@ -26,6 +26,8 @@ static const opt options[] = {
     {0, "trace", OPT_FILE, "FILE.json",
      "with --time: also write the steps for chrome://tracing and Perfetto",
      offsetof(plan, trace)},
+    {0, "dump-kernels", OPT_TEXT, "DIR",
+     "also write each kernel's source and options", offsetof(plan, kernels)},
     {0, "json", OPT_FLAG, NULL, "one JSON object a line", offsetof(plan, json)},
     OPT_DONE};
 
@@ -145,6 +147,9 @@ static int run(void *into, const words *operands)
         code = run_once(session);
     if (code == EXIT_OK && o->trace)
         code = write_trace(o, device, session);
+    if (code == EXIT_OK && o->kernels &&
+        vitcl_device_save_kernels(device, o->kernels) != VITCL_OK)
+        code = failed();
     if (code == EXIT_OK) {
         guard_end(); /* do not restart after printing */
         print_steps(o, session);

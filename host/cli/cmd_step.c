@@ -9,7 +9,7 @@
 
 typedef struct step {
     model_options common;
-    const char *input, *settings, *output;
+    const char *input, *settings, *output, *kernels;
     uint32_t steps;
 } step;
 
@@ -28,6 +28,8 @@ static const opt options[] = {
      offsetof(step, output)},
     {0, "steps", OPT_COUNT, "N", "steps on this batch (default 1)",
      offsetof(step, steps)},
+    {0, "dump-kernels", OPT_TEXT, "DIR",
+     "also write each kernel's source and options", offsetof(step, kernels)},
     OPT_DEVICE(step),
     OPT_RUN(step),
     OPT_DONE};
@@ -57,6 +59,9 @@ static int run(void *into, const words *operands)
     if (vitcl_train_steps(o->output, device, model, o->input, o->settings,
                           o->steps ? o->steps : 1, o->common.gemm,
                           precision) != VITCL_OK)
+        code = failed();
+    if (code == EXIT_OK && o->kernels &&
+        vitcl_device_save_kernels(device, o->kernels) != VITCL_OK)
         code = failed();
     vitcl_device_free(device);
     return code;

@@ -10,6 +10,7 @@
 #include "base/memory.h"
 
 #include <stdio.h>
+#include <string.h>
 
 static vitcl_status identity(char **out, const vt_found *f)
 {
@@ -67,6 +68,33 @@ static vitcl_status measure(vt_dev *dev)
     return VITCL_OK;
 }
 
+/* The forms of kernels: the device's own, or those that VITCL_DEVICE_CLASS
+ * names. */
+static vitcl_status choose_class(vt_dev *dev, cl_device_type type)
+{
+    const char *const wanted = vt_getenv("VITCL_DEVICE_CLASS");
+    char *identity = NULL;
+    vitcl_status st;
+
+    dev->class = type & CL_DEVICE_TYPE_CPU ? VT_CLASS_CPU : VT_CLASS_GPU;
+    if (!wanted || !*wanted)
+        return VITCL_OK;
+    if (strcmp(wanted, "cpu") == 0)
+        dev->class = VT_CLASS_CPU;
+    else if (strcmp(wanted, "gpu") == 0)
+        dev->class = VT_CLASS_GPU;
+    else
+        return vt_fail(VITCL_EINVAL,
+                       "VITCL_DEVICE_CLASS is \"%.40s\"; it can be cpu or gpu",
+                       wanted);
+    /* what is measured for one class is not for the other */
+    VT_TRY(vt_format(&identity, "%s|class %s", dev->identity, wanted));
+    free(dev->identity);
+    dev->identity = identity;
+done:
+    return st;
+}
+
 static vitcl_status open_found(vt_dev **out, const vt_found *f)
 {
     vt_dev *dev = NULL;
@@ -84,11 +112,11 @@ static vitcl_status open_found(vt_dev **out, const vt_found *f)
     dev->platform = f->platform;
     dev->id = f->id;
     dev->info = f->info;
-    dev->class = f->type & CL_DEVICE_TYPE_CPU ? VT_CLASS_CPU : VT_CLASS_GPU;
     dev->processor = (f->type & ~(cl_device_type)CL_DEVICE_TYPE_DEFAULT) ==
                      CL_DEVICE_TYPE_CPU;
     VT_TRY(measure(dev));
     VT_TRY(identity(&dev->identity, f));
+    VT_TRY(choose_class(dev, f->type));
     const cl_context_properties where[] = {
         CL_CONTEXT_PLATFORM, (cl_context_properties)f->platform, 0};
     dev->context = clCreateContext(where, 1, &f->id, NULL, NULL, &e);

@@ -54,6 +54,10 @@ typedef void (*vt_compiling)(void *context, uint32_t done, uint32_t total);
 void vt_dev_watch(vt_dev *dev, vt_compiling report, void *context);
 /* The device is for trials: none of its programs is kept on disk. */
 void vt_dev_keep_no_programs(vt_dev *dev);
+/* Writes the source and the options of every program that was asked for so far:
+ * KERNEL-N.cl and KERNEL-N.options, N from 1 in the order of the requests.
+ * Makes the folder. */
+vitcl_status vt_dev_save_programs(vt_dev *dev, const char *folder);
 vt_class vt_dev_class(const vt_dev *dev);
 /* Do kernels run on the processor that runs this code? False for a simulator,
  * which claims to be a device of every type. */

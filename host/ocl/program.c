@@ -24,8 +24,10 @@
 #include "base/log.h"
 #include "base/memory.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #define SOURCE_LIMIT ((size_t)1 << 20)
 
@@ -318,6 +320,58 @@ unsigned vt_programs_missing(vt_program **list, unsigned size, vt_dev *dev)
         inputs_free(&r);
     }
     return kept;
+}
+
+static vitcl_status save_text(const char *folder, const char *name, unsigned n,
+                              const char *suffix, const char *a, const char *b)
+{
+    char *path = NULL;
+    vt_newfile file = {0};
+    vitcl_status st;
+
+    VT_TRY(vt_format(&path, "%s/%s-%u.%s", folder, name, n, suffix));
+    VT_TRY(vt_newfile_open(&file, path));
+    fprintf(file.f, "%s%s", a, b); /* commit() finds errors */
+    VT_TRY(vt_newfile_commit(&file));
+done:
+    vt_newfile_discard(&file);
+    free(path);
+    return st;
+}
+
+static vitcl_status save_program(vt_dev *dev, const vt_program *p,
+                                 const char *folder)
+{
+    inputs r;
+    unsigned n = 1;
+    vitcl_status st;
+
+    for (const vt_program *q = p->next; q; q = q->next) /* asked for earlier */
+        n += strcmp(q->name, p->name) == 0;
+    VT_TRY(inputs_of(&r, dev, p->file, p->name, p->defines));
+    VT_TRY(save_text(folder, p->name, n, "cl", r.text[0], r.text[1]));
+    VT_TRY(save_text(folder, p->name, n, "options", r.options, "\n"));
+done:
+    inputs_free(&r);
+    return st;
+}
+
+vitcl_status vt_dev_save_programs(vt_dev *dev, const char *folder)
+{
+    vitcl_status st = VITCL_OK;
+    const vt_program *p;
+
+    if (mkdir(folder, 0777) != 0 && errno != EEXIST)
+        return vt_fail(VITCL_EIO, "%s: cannot make the folder: %s", folder,
+                       strerror(errno));
+    /* Entries are added at the front and stay until the device is freed. */
+    pthread_mutex_lock(&dev->lock);
+    p = dev->programs;
+    pthread_mutex_unlock(&dev->lock);
+    for (; p; p = p->next)
+        VT_TRY(save_program(dev, p, folder));
+done:
+    return st;
 }
 
 void vt_programs_free(vt_dev *dev)

@@ -125,6 +125,7 @@ Test(session, tells_what_is_compiled)
     need(vitcl_session_new(&s, m, &o));
     cr_expect_eq(all.calls, 0, "compiled again");
     cr_expect_eq(vitcl_device_watch(NULL, compiling, NULL), VITCL_EINVAL);
+    cr_expect_eq(vitcl_device_save_kernels(NULL, "x"), VITCL_EINVAL);
     vitcl_session_free(s);
     vitcl_model_free(m);
     vitcl_device_free(watched);

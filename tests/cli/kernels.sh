@@ -1,0 +1,58 @@
+# kernels.sh - plan and step write what they compile, for the kernels of either
+# class of device; VITCL_DEVICE_CLASS chooses another class than the device's.
+small="--preset vit-ti/16 --size 32 --gemm native"
+run 0 plan $small
+cp out plain
+run 0 plan $small --dump-kernels here
+cmp out plain || fail "--dump-kernels changes the plan"
+for class in cpu gpu; do
+    VITCL_DEVICE_CLASS=$class run 0 plan $small --dump-kernels $class
+    for program in $class/*.cl; do
+        name=$(basename "$program")
+        grep -q "kernel .*\b${name%-*}(" <(tr '\n' ' ' <"$program") ||
+            fail "$program lacks its kernel"
+        [ "$(grep -c . "${program%.cl}.options")" = 1 ] ||
+            fail "$program has no options"
+    done
+    ls $class >$class.names
+done
+grep -q '^gemm_tile-1.cl' gpu.names || fail "no product for GPUs"
+! grep -q '^gemm_tile' cpu.names || fail "a product for GPUs on a processor"
+grep -q -- '-cl-std=CL1.2 .*-DTM=' gpu/gemm_tile-1.options ||
+    fail "options: $(cat gpu/gemm_tile-1.options)"
+# Again: the same bytes, and nothing besides.
+VITCL_DEVICE_CLASS=gpu run 0 plan $small --dump-kernels again
+diff -r gpu again >/dev/null || fail "written twice, they differ"
+# The answers of the other class are those of the model, too.
+picture=$VT_DATA/sample.jpg
+model=$VT_DATA/models/timm_vit
+run 0 embed -m "$model" -o own.csv "$picture"
+VITCL_DEVICE_CLASS=gpu run 0 embed -m "$model" -o other.csv "$picture"
+python3 - <<'P' || fail "other answers"
+def numbers(path):
+    return [float(x) for x in open(path).read().split("\n")[-2].split(",")[1:]]
+a, b = numbers("own.csv"), numbers("other.csv")
+assert len(a) == len(b) > 10
+assert a != b and max(abs(x - y) for x, y in zip(a, b)) < 1e-4
+P
+VITCL_DEVICE_CLASS=tpu run 1 plan $small
+says 'VITCL_DEVICE_CLASS.*cpu or gpu'
+: >file
+run 1 plan $small --dump-kernels file/sub
+says 'file/sub'
+# A training's kernels: also those of the gradients.
+cifar 1
+run 0 train --preset vit-ti/16 --size 16 --data data --batch 10 --epochs 1 -o start
+python3 - <<'P'
+import json, struct
+head = {"pixel_values": {"dtype": "F32", "shape": [1, 3, 16, 16], "data_offsets": [0, 3072]},
+        "labels": {"dtype": "I64", "shape": [1], "data_offsets": [3072, 3080]}}
+text = json.dumps(head).encode()
+open("batch.safetensors", "wb").write(struct.pack("<Q", len(text)) + text + bytes(3080))
+open("settings.json", "w").write('{"optimizer": "adamw", "lr": 0.001}')
+P
+VITCL_DEVICE_CLASS=gpu run 0 step -m start -i batch.safetensors \
+    --settings settings.json -o after.safetensors --gemm native --dump-kernels step
+for name in gemm_tile attention_grad loss; do
+    ls step | grep -q "^$name" || fail "no $name in a training's kernels"
+done
