@@ -13,8 +13,8 @@
  * may be one buffer. qb = 0: all pictures share one set of queries. bias is
  * [H,Tq,T] or, with BIAS=2, [B,H,Tq,T]. Only attention__probs stores T x T.
  *
- * Tiled     A work-item has one query; tiles of KT keys and values are in local
- *           memory (2*KT*D floats).
+ * Tiled     A work-item has one query in registers; tiles of KT keys and values
+ *           and their scores are in local memory (KT*(2*D+WG) floats).
  *           Launch: global {ceil(Tq/WG)*WG, H, B}, local {WG, 1, 1}.
  * Probs     A work-item has one query. Launch: global {Tq, H, B}.
  * Defines   D; BIAS if there is one (2: one for each picture). Tiled: WG KT.
@@ -31,19 +31,27 @@
 #ifndef D
 #define D 64
 #endif
+/* Unrolled, so that q and out are in registers; of wider heads they are not. */
+#if D <= 96
+#define EACH_D(d) EACH(d, D)
+#else
+#define EACH_D(d) for (int d = 0; d < D; d++)
+#endif
 
 kernel __attribute__((reqd_work_group_size(WG, 1, 1))) void
 attention__tiled(global float *restrict out, VT_QKV)
 {
-    local float tk[KT][D], tv[KT][D];
+    local float tk[KT][D] __attribute__((aligned(16)));
+    local float tv[KT][D] __attribute__((aligned(16)));
+    local float tp[KT][WG];
     const int i = get_global_id(0), lid = get_local_id(0);
     const int h = get_group_id(1), b = get_group_id(2);
     const int row = min(i, Tq - 1); /* the last group repeats the last query */
-    float x[D], o[D], p[KT], top = -INFINITY, all = 0.0f;
+    float x[D], o[D], top = -INFINITY, all = 0.0f;
 
     q += (size_t)b * qb + row * ldq + h * D;
     kv += (size_t)b * T * ldk + h * D;
-    for (int d = 0; d < D; d++)
+    EACH_D(d)
         x[d] = q[d] * (scale * VT_LOG2E), o[d] = 0.0f;
 #ifdef BIAS
     bias += (VT_BIAS_OF(b, h) * Tq + row) * T;
@@ -60,29 +68,29 @@ attention__tiled(global float *restrict out, VT_QKV)
         barrier(CLK_LOCAL_MEM_FENCE);
         for (int j = 0; j < keys; j++) {
             float y = 0.0f;
-            for (int d = 0; d < D; d++)
+            EACH_D(d)
                 y = fma(x[d], tk[j][d], y);
 #ifdef BIAS
             y = fma(bias[j0 + j], VT_LOG2E, y);
 #endif
-            p[j] = y;
+            tp[j][lid] = y;
             m = y > m ? y : m;
         }
         keep = j0 ? vt_exp2_down(top - m) : 0.0f;
         top = m;
         all *= keep;
-        for (int d = 0; d < D; d++)
+        EACH_D(d)
             o[d] *= keep;
         for (int j = 0; j < keys; j++) {
-            const float e = vt_exp2_down(p[j] - m);
+            const float e = vt_exp2_down(tp[j][lid] - m);
             all += e;
-            for (int d = 0; d < D; d++)
+            EACH_D(d)
                 o[d] = fma(e, tv[j][d], o[d]);
         }
         barrier(CLK_LOCAL_MEM_FENCE);
     }
     if (i < Tq)
-        for (int d = 0; d < D; d++)
+        EACH_D(d)
             out[((size_t)b * Tq + i) * (H * D) + h * D + d] = o[d] / all;
 }
 
