@@ -51,7 +51,7 @@ kernel void add_to(global float *restrict sum, global const float *restrict x,
 kernel void add_rows(global float *restrict out, global const float *restrict x,
                      global const float *restrict y, int R)
 {
-    const size_t row = get_global_id(1);
+    const size_t row = block_row(R);
     const int end = block_end(R);
     int i = block_begin(R);
 
@@ -69,7 +69,7 @@ kernel void add_grid(global float *restrict out, global const float *restrict x,
                      global const float *restrict down, int T, int C, int R,
                      int gw)
 {
-    const size_t row = get_global_id(1);
+    const size_t row = block_row(C);
     const int t = (int)(row % T) - R, side = C / 2;
     const int end = block_end(C);
 
@@ -87,7 +87,7 @@ kernel void add_channels(global float *restrict out,
                          global const float *restrict residual, int C, int S,
                          int relu)
 {
-    const size_t row = get_global_id(1);
+    const size_t row = block_row(S);
     const float shift = b[row % C];
     const int end = block_end(S);
     int i = block_begin(S);
@@ -116,7 +116,7 @@ kernel void add_grid_grad(global float *restrict dtable,
                           global const float *restrict dout, int B, int T,
                           int C, int off, int first, int each, int step, int M)
 {
-    const int c = get_global_id(0), n = get_global_id(1);
+    const int c = item_x(), n = item_y();
     float s = 0.0f;
 
     for (int b = 0; b < B; b++)

@@ -19,7 +19,7 @@
 kernel void avgpool(global float *restrict out, global const float *restrict x,
                     int H, int W, int Ho, int Wo, int size)
 {
-    const int row = get_global_id(1), y0 = row % Ho * size;
+    const int row = block_row(Wo), y0 = row % Ho * size;
     const int y1 = min(y0 + size, H), end = block_end(Wo);
 
     x += (size_t)(row / Ho) * H * W;

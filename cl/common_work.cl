@@ -3,7 +3,9 @@
  *
  * Blocks      A work-item of an elementwise kernel has PER * V neighbours
  *             (PER=1 on GPUs, many on CPUs), from block_begin(n) up to, not
- *             including, block_end(n).
+ *             including, block_end(n), of row block_row(n). With FLAT (GPUs)
+ * all rows are in dimension 0, because a CUDA device has at most 65535
+ *             work-groups in the others.
  * Tiles       VT_EACH_TILE(id, taken, tiles): work-groups of one work-item, one
  *             for each core, process tiles 0 to tiles - 1. Each group has a
  *             share of adjacent tiles, takes them one by one, and then helps
@@ -17,16 +19,43 @@
  *             With WG=1, the form for CPUs, such a kernel is a plain loop over
  *             explicit vectors.
  */
-/* This work-item's range of n elements, along dimension 0. */
+#ifdef FLAT
+/* The work-groups of a row of n elements. */
+static inline int block_groups(int n)
+{
+    const int each = (int)get_local_size(0) * (PER * V);
+
+    return n / each + (n % each > 0);
+}
+static inline size_t block_at(int n)
+{
+    return get_group_id(0) % (size_t)block_groups(n) * get_local_size(0) +
+           get_local_id(0);
+}
+#define block_row(n) (get_group_id(0) / (size_t)block_groups(n))
+#else
+#define block_at(n) get_global_id(0)
+#define block_row(n) get_global_id(1)
+#endif
+/* The same for kernels with one work-item for each element of x by y; x is at
+ * most 65535. */
+#ifdef FLAT
+#define item_x() get_global_id(1)
+#define item_y() get_global_id(0)
+#else
+#define item_x() get_global_id(0)
+#define item_y() get_global_id(1)
+#endif
+/* This work-item's range of n elements of its row. */
 static inline int block_begin(int n)
 {
-    const size_t i = get_global_id(0) * (size_t)(PER * V);
+    const size_t i = block_at(n) * (size_t)(PER * V);
 
     return i < (size_t)n ? (int)i : n;
 }
 static inline int block_end(int n)
 {
-    const size_t i = (get_global_id(0) + 1) * (size_t)(PER * V);
+    const size_t i = (block_at(n) + 1) * (size_t)(PER * V);
 
     return i < (size_t)n ? (int)i : n;
 }

@@ -24,7 +24,7 @@ kernel void conv(global float *restrict out, global const float *restrict x,
                  int C, int H, int W, int Ho, int Wo, int kh, int kw,
                  int stride, int top, int left)
 {
-    const int row = get_global_id(1);
+    const int row = block_row(C * kh * kw);
     const int ox = row % Wo, oy = row / Wo % Ho, b = row / Wo / Ho;
     const int K = C * kh * kw, end = block_end(K);
 
@@ -103,7 +103,7 @@ kernel void conv_grad(global float *restrict dx,
                       int Ho, int Wo, int kh, int kw, int stride, int top,
                       int left)
 {
-    const int row = get_global_id(1);
+    const int row = block_row(W);
     const int y = row % H, c = row / H % C, b = row / H / C;
     const int K = C * kh * kw, end = block_end(W);
 

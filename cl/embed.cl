@@ -32,7 +32,7 @@ static inline void row_add(global float *restrict out,
 kernel void embed(global float *restrict out, global const float *restrict x,
                   global const float *restrict pos, int N, int C, int R, int Q)
 {
-    const int row = get_global_id(1), b = row / N, n = row % N;
+    const int row = block_row(C), b = row / N, n = row % N;
 
     row_add(out + ((size_t)b * (R + N) + R + n) * C, x + (size_t)row * C,
             pos ? pos + (size_t)(Q + n) * C : pos, C);
@@ -43,7 +43,7 @@ kernel void embed_prefix(global float *restrict out,
                          global const float *restrict pos, int T, int C,
                          int first, int count, int Q)
 {
-    const int row = get_global_id(1), b = row / count, j = row % count;
+    const int row = block_row(C), b = row / count, j = row % count;
 
     row_add(out + ((size_t)b * T + first + j) * C, prefix + (size_t)j * C,
             pos && first + j < Q ? pos + (size_t)(first + j) * C : 0, C);
@@ -53,7 +53,7 @@ kernel void embed_grad(global float *restrict g,
                        global const float *restrict dout, int B, int T, int C,
                        int first, int at)
 {
-    const int j = get_global_id(1);
+    const int j = block_row(C);
     const int end = block_end(C);
     int i = block_begin(C);
 

@@ -21,7 +21,7 @@ kernel void linear_exact(global float *restrict out,
                          global const float *restrict x,
                          global const float *restrict w, int N, int K)
 {
-    const int n = (int)get_global_id(0) * 4, m = get_global_id(1);
+    const int n = (int)item_x() * 4, m = item_y();
     double4 acc[4];
     int k = 0;
 

@@ -24,7 +24,7 @@ kernel void mask_patches(global float *restrict out, global const float *x,
                          global const int *restrict source,
                          global const float *mask, int N, int C)
 {
-    const int row = get_global_id(1), from = source[row];
+    const int row = block_row(C), from = source[row];
     const int end = block_end(C);
     int i = block_begin(C);
 
@@ -43,7 +43,7 @@ kernel void mask_patches_grad_x(global float *restrict dx,
                                 global const float *restrict dout,
                                 global const int *restrict source, int N, int C)
 {
-    const int row = get_global_id(1), m = row % N;
+    const int row = block_row(C), m = row % N;
     const int end = block_end(C);
     int i = block_begin(C);
 

@@ -42,7 +42,7 @@ kernel void maxpool(global float *restrict out, global int *restrict index,
                     global const float *restrict x, int H, int W, int Ho,
                     int Wo, int size, int stride, int top, int left)
 {
-    const int row = get_global_id(1), oy = row % Ho;
+    const int row = block_row(Wo), oy = row % Ho;
     const int end = block_end(Wo);
 
     x += (size_t)(row / Ho) * H * W;
@@ -167,7 +167,7 @@ kernel void maxpool_grad(global float *restrict dx,
                          global const int *restrict index, int H, int W, int Ho,
                          int Wo, int size, int stride, int top, int left)
 {
-    const int row = get_global_id(1), y = row % H;
+    const int row = block_row(W), y = row % H;
     const int end = block_end(W);
     const int oy0 = max(y + top - size + stride, 0) / stride;
     const int oy1 = min((y + top) / stride, Ho - 1);

@@ -42,7 +42,7 @@ kernel void mul_scalar(global float *restrict out,
 kernel void mul_rows(global float *restrict out, global const float *restrict x,
                      global const float *restrict y, int R)
 {
-    const size_t row = get_global_id(1);
+    const size_t row = block_row(R);
     const int end = block_end(R);
     int i = block_begin(R);
 

@@ -18,7 +18,7 @@ kernel void normalise(global float *restrict out,
                       float scale, float m0, float m1, float m2, float s0,
                       float s1, float s2)
 {
-    const int row = get_global_id(1), b = row / H, y = row % H;
+    const int row = block_row(W), b = row / H, y = row % H;
     const size_t plane = (size_t)H * W;
     const int end = block_end(W);
 

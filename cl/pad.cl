@@ -15,7 +15,7 @@
 kernel void pad(global float *restrict out, global const float *restrict x,
                 int H, int W, int OH, int OW, int top, int left)
 {
-    const int row = get_global_id(1), y = row % OH - top;
+    const int row = block_row(OW), y = row % OH - top;
     const int end = block_end(OW);
 
     out += (size_t)row * OW;

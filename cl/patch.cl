@@ -18,7 +18,7 @@
 kernel void patch(global float *restrict out, global const float *restrict x,
                   int C, int H, int W, int Ph, int Pw)
 {
-    const int row = get_global_id(1);
+    const int row = block_row(C * Ph * Pw);
     const int nx = W / Pw, N = H / Ph * nx;
     const int b = row / N, py = row % N / nx, px = row % N % nx;
     const int K = C * Ph * Pw, end = block_end(K);
@@ -56,7 +56,7 @@ kernel void patch_grad(global float *restrict dx,
                        global const float *restrict dout, int C, int H, int W,
                        int Ph, int Pw)
 {
-    const int row = get_global_id(1);
+    const int row = block_row(W);
     const int y = row % H, c = row / H % C, b = row / H / C;
     const int nx = W / Pw, ny = H / Ph, py = y / Ph;
     const int end = block_end(W);

@@ -21,7 +21,7 @@
 kernel void pool(global float *restrict out, global const float *restrict x,
                  int T, int C, int kind, int first)
 {
-    const size_t b = get_global_id(1);
+    const size_t b = block_row(C);
     const int end = block_end(C), n = T - first;
     int i = block_begin(C);
 
@@ -68,7 +68,7 @@ kernel void pool_grad(global float *restrict dx,
                       global const float *restrict x, int T, int C, int kind,
                       int first)
 {
-    const size_t b = get_global_id(1);
+    const size_t b = block_row(C);
     const int end = block_end(C), n = T - first;
 
     dout += b * C * (kind == POOL_CLS_MEAN ? 2 : 1);

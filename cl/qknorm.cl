@@ -23,9 +23,9 @@ kernel void qknorm(global float *restrict out, global float *restrict stat,
                    global const float *restrict kg,
                    global const float *restrict kb, int H, int D, float eps)
 {
-    const int part = get_global_id(0) / H; /* 0: q, 1: k, 2: v */
-    const int row = get_global_id(1);
-    const size_t at = ((size_t)row * 3 * H + get_global_id(0)) * D;
+    const int part = item_x() / H; /* 0: q, 1: k, 2: v */
+    const int row = item_y();
+    const size_t at = ((size_t)row * 3 * H + item_x()) * D;
     global const float *g = part == 0 ? qg : kg, *b = part == 0 ? qb : kb;
     float mean = 0.0f, var = 0.0f;
 
@@ -44,7 +44,7 @@ kernel void qknorm(global float *restrict out, global float *restrict stat,
         out[at + d] =
             (qkv[at + d] - mean) * rstd * (g ? g[d] : 1.0f) + (b ? b[d] : 0.0f);
     if (stat) {
-        stat += ((size_t)row * 2 * H + get_global_id(0)) * 2;
+        stat += ((size_t)row * 2 * H + item_x()) * 2;
         stat[0] = mean;
         stat[1] = rstd;
     }
@@ -57,9 +57,9 @@ kernel void qknorm_grad_x(global float *restrict dx,
                           global const float *restrict qg,
                           global const float *restrict kg, int H, int D)
 {
-    const int part = get_global_id(0) / H;
-    const int row = get_global_id(1);
-    const size_t at = ((size_t)row * 3 * H + get_global_id(0)) * D;
+    const int part = item_x() / H;
+    const int row = item_y();
+    const size_t at = ((size_t)row * 3 * H + item_x()) * D;
     global const float *gamma = part == 0 ? qg : kg;
     float s = 0.0f, t = 0.0f;
 
@@ -68,7 +68,7 @@ kernel void qknorm_grad_x(global float *restrict dx,
             dx[at + d] = dout[at + d];
         return;
     }
-    stat += ((size_t)row * 2 * H + get_global_id(0)) * 2;
+    stat += ((size_t)row * 2 * H + item_x()) * 2;
     const float mean = stat[0], rstd = stat[1];
     for (int d = 0; d < D; d++) {
         const float g = dout[at + d] * (gamma ? gamma[d] : 1.0f);
@@ -90,7 +90,7 @@ kernel void qknorm_grad_w(global float *restrict dgamma,
                           global const float *restrict stat, int N, int H,
                           int D, int part)
 {
-    const int d = get_global_id(0);
+    const int d = item_x();
     float s = 0.0f, t = 0.0f;
 
     for (int n = 0; n < N; n++)

@@ -53,10 +53,10 @@ kernel void relkeys(global float *restrict bias,
                     global const float *restrict keys, int H, int D, int T,
                     int R, float scale)
 {
-    const int i = get_global_id(0), h = get_global_id(1) % H;
-    const size_t b = get_global_id(1) / H;
+    const int i = item_x(), h = item_y() % H;
+    const size_t b = item_y() / H;
 
-    bias += ((size_t)get_global_id(1) * T + i) * T;
+    bias += ((size_t)item_y() * T + i) * T;
     qkv += (b * T + i) * (3 * H * D) + h * D;
     keys += h * D;
     for (int j = 0; j < T; j++)
@@ -69,12 +69,12 @@ kernel void relkeys_grad_q(global float *restrict dqkv,
                            global const float *restrict keys, int H, int D,
                            int T, int R, float scale)
 {
-    const int i = get_global_id(0), h = get_global_id(1) % H;
-    const size_t b = get_global_id(1) / H;
+    const int i = item_x(), h = item_y() % H;
+    const size_t b = item_y() / H;
     const int C = H * D;
     int d = 0;
 
-    dbias += ((size_t)get_global_id(1) * T + i) * T;
+    dbias += ((size_t)item_y() * T + i) * T;
     dqkv += (b * T + i) * (3 * C) + h * D;
     keys += h * D;
     for (; d + V <= D; d += V) {
@@ -122,7 +122,7 @@ kernel void relkeys_grad_w(global float *restrict dkeys,
                            global const float *restrict qkv, int B, int H,
                            int D, int T, int R, float scale)
 {
-    const int l = get_global_id(0), h = get_global_id(1), C = H * D;
+    const int l = item_x(), h = item_y(), C = H * D;
     int d = 0;
 
     dkeys += (size_t)l * C + h * D;

@@ -18,7 +18,7 @@ kernel void relpos(global float *restrict bias,
                    global const float *restrict table,
                    global const int *restrict index, int P, int H)
 {
-    const int h = get_global_id(1);
+    const int h = block_row(P);
     const int end = block_end(P);
 
     for (int p = block_begin(P); p < end; p++)
@@ -30,7 +30,7 @@ kernel void relpos_grad(global float *restrict dtable,
                         global const int *restrict start,
                         global const int *restrict order, int P, int H)
 {
-    const int h = get_global_id(0), l = get_global_id(1);
+    const int h = item_x(), l = item_y();
     const int end = start[l + 1];
     float s = 0.0f;
 

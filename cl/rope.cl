@@ -23,7 +23,7 @@ static inline void rotate(global float *restrict out,
                           global const float *restrict table, int T, int C,
                           int D, int skip, int back)
 {
-    const int row = get_global_id(1), t = row % T - skip;
+    const int row = block_row(3 * C / 2), t = row % T - skip;
     const int pairs = 3 * C / 2, end = block_end(pairs);
 
     x += (size_t)row * 3 * C;

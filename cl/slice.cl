@@ -12,7 +12,7 @@
 kernel void slice(global float *restrict out, global const float *restrict x,
                   int T, int C, int first, int count)
 {
-    const int row = get_global_id(1);
+    const int row = block_row(C);
     const int end = block_end(C);
     int i = block_begin(C);
 
@@ -28,7 +28,7 @@ kernel void slice_grad(global float *restrict dx,
                        global const float *restrict dout, int T, int C,
                        int first, int count)
 {
-    const int row = get_global_id(1);
+    const int row = block_row(C);
     const int t = row % T - first;
     const int end = block_end(C);
     int i = block_begin(C);

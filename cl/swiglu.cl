@@ -13,7 +13,7 @@
 kernel void swiglu(global float *restrict out, global const float *restrict x,
                    int C)
 {
-    const size_t row = get_global_id(1);
+    const size_t row = block_row(C);
     const int end = block_end(C);
     int i = block_begin(C);
 
@@ -30,7 +30,7 @@ kernel void swiglu_grad(global float *restrict dx,
                         global const float *restrict dout,
                         global const float *restrict x, int C)
 {
-    const size_t row = get_global_id(1);
+    const size_t row = block_row(C);
     const int end = block_end(C);
     int i = block_begin(C);
 

@@ -283,6 +283,7 @@ void vt_kernel_size(vt_kernel *k, unsigned dims, const size_t global[3],
 {
     assert(dims >= 1 && dims <= 3);
     k->dims = dims;
+    k->checked = false;
     k->driver_local = !local || local[0] == 0;
     for (unsigned i = 0; i < dims; i++) {
         k->global[i] = global[i];
@@ -363,6 +364,37 @@ static vitcl_status reset_counters(vt_queue *q, vt_kernel *k)
     return VITCL_OK;
 }
 
+/* What drivers refuse with a code that names no cause. Only for groups of more
+ * than one work-item: the others are for processors, which have no such limits.
+ */
+static vitcl_status check_size(vt_kernel *k)
+{
+    const size_t most_groups = 65535; /* CUDA's, in dimensions 1 and 2 */
+    size_t items = 1, most = 0;
+
+    if (k->checked || k->driver_local)
+        return VITCL_OK;
+    for (unsigned i = 0; i < k->dims; i++)
+        items *= k->local[i];
+    for (unsigned i = 1; items > 1 && i < k->dims; i++)
+        if (k->global[i] / k->local[i] > most_groups)
+            return vt_fail(VITCL_EUNSUPPORTED,
+                           "kernel %s needs %zu work-groups in dimension %u; "
+                           "%zu is the most: use a smaller batch",
+                           k->name, k->global[i] / k->local[i], i, most_groups);
+    if (items > 1 &&
+        clGetKernelWorkGroupInfo(k->kernel, k->dev->id,
+                                 CL_KERNEL_WORK_GROUP_SIZE, sizeof most, &most,
+                                 NULL) == CL_SUCCESS &&
+        items > most)
+        return vt_fail(VITCL_EUNSUPPORTED,
+                       "kernel %s has groups of %zu work-items; %.60s allows "
+                       "%zu for it",
+                       k->name, items, k->dev->info.name, most);
+    k->checked = true;
+    return VITCL_OK;
+}
+
 vitcl_status vt_kernel_launch(vt_queue *q, vt_kernel *k)
 {
     cl_event *event;
@@ -371,6 +403,7 @@ vitcl_status vt_kernel_launch(vt_queue *q, vt_kernel *k)
 
     VT_TRY(vt_dev_alive(q->dev));
     VT_TRY(vt_kernel_ready(k));
+    VT_TRY(check_size(k));
     VT_TRY(reset_counters(q, k));
     VT_TRY(vt_queue_event(&event, q));
     e = clEnqueueNDRangeKernel(q->queue, k->kernel, k->dims, NULL, k->global,

@@ -76,6 +76,7 @@ struct vt_kernel {
     cl_uint dims;
     size_t global[3], local[3];
     bool driver_local; /* let the driver choose the work-group */
+    bool checked;      /* the device can launch this size */
     cl_mem taken;      /* vt_kernel_tiles(): how much of each share */
     size_t shares;
     unsigned faults; /* device's count when `taken` was last known to be 0 */

@@ -94,8 +94,8 @@ vitcl_status vt_op_kernel_with(vt_kernel **out, vt_plan *p, vt_step *s,
 {
     char defines[128];
 
-    snprintf(defines, sizeof defines, "-DV=%d -DPER=%d -DWG=%d%s", lanes(p),
-             per(p), group(p), more);
+    snprintf(defines, sizeof defines, "-DV=%d -DPER=%d -DWG=%d%s%s", lanes(p),
+             per(p), group(p), vt_op_cpu(p) ? "" : " -DFLAT", more);
     return vt_step_kernel(out, p, s, file, name, defines);
 }
 
@@ -110,15 +110,28 @@ static size_t ceil_to(size_t n, size_t to)
     return (n + to - 1) / to * to;
 }
 
+/* The largest divisor of n up to `most`. */
+static size_t divisor(size_t n, size_t most)
+{
+    for (size_t l = VT_MIN(n, most); l > 1; l--)
+        if (n % l == 0)
+            return l;
+    return 1;
+}
+
 void vt_op_items(vt_kernel *k, const vt_plan *p, int n, int rows)
 {
-    size_t global[3] = {(size_t)n, (size_t)rows, 1}, local[3] = {1, 1, 1};
+    const size_t x = (size_t)n, y = (size_t)rows;
+    size_t wg = (size_t)group(p), a, b;
 
-    /* No bounds check in these kernels: the group's size must divide n. */
-    for (size_t l = 2; !vt_op_cpu(p) && l <= (size_t)group(p); l++)
-        if (global[0] % l == 0)
-            local[0] = l;
-    vt_kernel_size(k, 2, global, local);
+    if (vt_op_cpu(p)) {
+        vt_kernel_size(k, 2, (size_t[3]){x, y, 1}, (size_t[3]){1, 1, 1});
+        return;
+    }
+    /* No bounds check in these kernels: the group's size must divide. */
+    a = divisor(x, wg);
+    b = divisor(y, wg / a);
+    vt_kernel_size(k, 2, (size_t[3]){y, x, 1}, (size_t[3]){b, a, 1});
 }
 
 void vt_op_blocks(vt_kernel *k, const vt_plan *p, int n, int rows)
@@ -126,9 +139,14 @@ void vt_op_blocks(vt_kernel *k, const vt_plan *p, int n, int rows)
     size_t each = (size_t)(lanes(p) * per(p)), wg = (size_t)group(p);
     size_t items = ((size_t)n + each - 1) / each;
 
+    if (vt_op_cpu(p)) {
+        vt_kernel_size(k, 2, (size_t[3]){items, (size_t)rows, 1},
+                       (size_t[3]){1, 1, 1});
+        return;
+    }
     while (wg / 2 >= items && wg > 1) /* short rows: no idle work-items */
         wg /= 2;
-    vt_kernel_size(k, 2, (size_t[3]){ceil_to(items, wg), (size_t)rows, 1},
+    vt_kernel_size(k, 1, (size_t[3]){ceil_to(items, wg) * (size_t)rows, 1, 1},
                    (size_t[3]){wg, 1, 1});
 }
 

@@ -78,12 +78,11 @@ vitcl_status vt_op_kernel(vt_kernel **out, vt_plan *p, vt_step *s,
 vitcl_status vt_op_kernel_with(vt_kernel **out, vt_plan *p, vt_step *s,
                                const char *file, const char *name,
                                const char *more);
-/* For kernels with common_work.cl's blocks: n elements in dimension 0, by rows.
- */
+/* For kernels with common_work.cl's blocks: n elements, by rows. */
 void vt_op_blocks(vt_kernel *k, const vt_plan *p, int n, int rows);
 /* n work-groups of WG work-items. */
 void vt_op_groups(vt_kernel *k, const vt_plan *p, int n);
-/* n by rows work-items. */
+/* n by rows work-items: item_x() and item_y() of common_work.cl. */
 void vt_op_items(vt_kernel *k, const vt_plan *p, int n, int rows);
 /* A kernel that sums columns: "name" (local {32, 8}) or "name__cols" (CPUs). */
 vitcl_status vt_op_columns(vt_kernel **out, vt_plan *p, vt_step *s,

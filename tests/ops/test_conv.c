@@ -87,6 +87,19 @@ Test(conv, all)
     vt_check_ops(vt_test_tiny() ? few : cases, build, ref);
 }
 
+/* More output pixels than CUDA's 65535 work-groups in dimension 1. */
+Test(conv, many_pixels)
+{
+    static const vt_case cases[] = {{.name = "2x1, many pixels",
+                                     .in = {X(1, 1, 259, 256), W(1, 1, 2, 1)},
+                                     .no_grad = true,
+                                     .arg = {1}},
+                                    {0}};
+
+    if (!vt_test_tiny())
+        vt_check_ops(cases, build, ref);
+}
+
 /* Sums in double: 3000 products of size 1e4 that nearly cancel. */
 Test(conv, exact)
 {

@@ -2,6 +2,7 @@
  * test_normalise.c - 8-bit pictures to floats.
  */
 #include "ref/ref.h"
+#include "support/device.h"
 #include "support/oneplan.h"
 
 #include <criterion/criterion.h>
@@ -41,4 +42,19 @@ Test(normalise, all)
         {0}};
 
     vt_check_ops(cases, build, ref);
+}
+
+/* More rows than a CUDA device launches work-groups in dimension 1, a limit
+ * that vt_kernel_launch() checks on all. */
+Test(normalise, many_rows)
+{
+    static const vt_case cases[] = {
+        {.name = "300 of 224x5",
+         .in =
+             {{.rank = 4, .dim = {300, 224, 5, 3}, .u8 = true, .fixed = true}},
+         .no_grad = true},
+        {0}};
+
+    if (!vt_test_tiny())
+        vt_check_ops(cases, build, ref);
 }

@@ -206,6 +206,16 @@ Test(device, kernels, .fini = vt_test_tidy)
         cr_expect_eq(y[i], x[i] * 10 + 1);
     cr_expect(isnan(y[4]));
 
+    /* What no GPU can launch is refused, whatever this driver would do. */
+    vt_kernel_size(k, 2, (size_t[3]){2, 65536}, (size_t[3]){2, 1});
+    cr_expect_eq(vt_kernel_launch(q, k), VITCL_EUNSUPPORTED);
+    expect_message("65536 work-groups in dimension 1");
+    vt_kernel_size(k, 2, (size_t[3]){65536, 2}, (size_t[3]){1, 2});
+    cr_expect_eq(vt_kernel_launch(q, k), VITCL_OK, "%s", vt_message());
+    vt_kernel_size(k, 1, (size_t[3]){1 << 20}, (size_t[3]){1 << 20});
+    cr_expect_eq(vt_kernel_launch(q, k), VITCL_EUNSUPPORTED);
+    expect_message("groups of 1048576 work-items");
+
     /* Kernels of one program have separate arguments; NULL is a valid buffer
      * argument. */
     const vt_counters before = vt_dev_counters(dev);
