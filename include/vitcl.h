@@ -293,6 +293,13 @@ typedef struct {
     char name[112];
     uint32_t rank, shape[4]; /* shape[0]: the session's batch */
 } vitcl_tensor_info;
+/* A weight by timm's name, such as "patch_embed.proj.weight" or "pos_embed", in
+ * the shape that the model's own picture size needs: a patch is one row of 3 *
+ * height * width numbers. data: NULL, or room for all its elements, `count`.
+ * VITCL_EINVAL: the model has no such weight. */
+VITCL_STATUS vitcl_model_weight(vitcl_tensor_info *out, float *data,
+                                size_t count, const vitcl_model *model,
+                                const char *name);
 /* Called during a run, after the step that writes a tensor selected by `watch`:
  * its elements as f32 for the whole batch, valid until the return. Its memory
  * is reused after that, so the attention of a deep model can be looked at one
