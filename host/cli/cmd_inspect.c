@@ -1,26 +1,21 @@
 /*
- * cmd_inspect.c - shows what a model looks at: attention rollout over each
- * picture, and the mean attention distance of each head.
+ * cmd_inspect.c - shows what a model looks at: figures of the model's weights,
+ * and of each picture's attention and tokens.
  *
  * A layer's probabilities are shown during the run and not kept, so memory
  * holds those of one layer.
  */
-#include "cmd.h"
+#include "inspecting.h"
 
 #include "inspect/attention.h"
-#include "plot/figure.h"
-#include "plot/map.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 typedef struct inspect {
     model_options common;
-    const char *output, *heads;
+    const char *output, *heads, *layer, *head, *query;
     double residual, discard;
     picture_options pictures;
 } inspect;
@@ -29,6 +24,16 @@ static const opt options[] = {
     OPT_MODEL(inspect),
     {'o', "output", OPT_TEXT, "DIR", "folder to write to; it is made",
      offsetof(inspect, output)},
+    {0, "layer", OPT_TEXT, "N",
+     "layer whose attention is drawn, from 0 (default: the last)",
+     offsetof(inspect, layer)},
+    {0, "head", OPT_TEXT, "N",
+     "draw only this head's attention, from 0 (default: all)",
+     offsetof(inspect, head)},
+    {0, "query", OPT_TEXT, "X,Y",
+     "draw the attention of the patch at these pixels of the picture as the "
+     "model sees it (default: of the class token)",
+     offsetof(inspect, query)},
     {0, "heads", OPT_CHOICE, "mean|max|min",
      "how a layer's heads become one in the rollout (default mean)",
      offsetof(inspect, heads)},
@@ -48,7 +53,7 @@ static const opt options[] = {
      offsetof(inspect, pictures.nul)},
     OPT_DONE};
 
-enum { MOST_LAYERS = 256, MOST_PATH = 4096 };
+enum { MOST_LAYERS = 256 };
 
 typedef struct work {
     const inspect *o;
@@ -57,13 +62,22 @@ typedef struct work {
     vitcl_session *session;
     picture_batches *batches;
     vitcl_model_info info;
+    inspect_files files;
     vt_patch_grid grid;
-    uint32_t height, width, tokens;
+    uint32_t height, width, tokens, patches;
+    uint32_t drawn, first, count; /* layer, first head and heads to draw */
+    int query;                    /* patch, from 0; -1: none was named */
+    char from[64], how[96];       /* in captions */
+    char block[32];               /* name of the last block's tensor */
     /* of the picture that runs */
     vt_rollout *rollout;
     int layer;
     bool broken;
     double *row, *one; /* [tokens] */
+    double *maps;      /* [count, patches] */
+    float *seen;       /* [patches, info.width]: the last patch tokens */
+    char seen_as[32];  /* their tensor; "": none */
+    float *logits;     /* [classes], or NULL */
     /* over all pictures: sums, [layers, heads] */
     double *distance, *head;
     uint32_t heads, pictures;
@@ -81,12 +95,72 @@ static int find_grid(work *w)
         w->info.tokens < rows * columns || w->info.layers > MOST_LAYERS)
         return fail("%s has no attention over patches", w->info.name);
     w->tokens = w->info.tokens;
-    w->grid = (vt_patch_grid){.prefix = (int)(w->tokens - rows * columns),
+    w->patches = rows * columns;
+    w->heads = w->info.heads;
+    w->grid = (vt_patch_grid){.prefix = (int)(w->tokens - w->patches),
                               .rows = (int)rows,
                               .columns = (int)columns,
                               .height_px = p,
                               .width_px = p};
     return EXIT_OK;
+}
+
+/* The number of an option, below `end`; NULL: `without`. */
+static int read_number(uint32_t *out, const char *name, const char *text,
+                       uint32_t end, uint32_t without)
+{
+    unsigned long v = without;
+    char *rest = NULL;
+
+    if (text) {
+        v = strtoul(text, &rest, 10);
+        if (*text < '0' || *text > '9' || *rest || v >= end)
+            return usage("--%s %s: it has to be a whole number from 0 to %u",
+                         name, text, end - 1);
+    }
+    *out = (uint32_t)v;
+    return EXIT_OK;
+}
+
+static int read_query(work *w)
+{
+    const char *text = w->o->query;
+    unsigned x = 0, y = 0;
+    int used = -1;
+
+    w->query = -1;
+    if (text) {
+        if (sscanf(text, "%9u,%9u%n", &x, &y, &used) != 2 || used < 0 ||
+            text[used])
+            return usage("--query %s: two whole numbers, as in 100,80", text);
+        x /= w->info.patch, y /= w->info.patch;
+        if (x >= (uint32_t)w->grid.columns || y >= (uint32_t)w->grid.rows)
+            return usage("--query %s is not in the picture of %ux%u pixels "
+                         "(width x height) that the model sees",
+                         text, w->width, w->height);
+        w->query = (int)y * w->grid.columns + (int)x;
+        snprintf(w->from, sizeof w->from, "the patch in row %u, column %u",
+                 y + 1, x + 1);
+    } else {
+        snprintf(w->from, sizeof w->from, "%s",
+                 w->grid.prefix ? "the class token" : "all patches");
+    }
+    return EXIT_OK;
+}
+
+/* What the options say of the attention to be drawn. */
+static int choose(work *w)
+{
+    uint32_t head = 0;
+    int code = read_number(&w->drawn, "layer", w->o->layer, w->info.layers,
+                           w->info.layers - 1);
+
+    if (code == EXIT_OK)
+        code = read_number(&head, "head", w->o->head, w->heads, 0);
+    w->first = head;
+    w->count = w->o->head ? 1 : w->heads;
+    snprintf(w->block, sizeof w->block, "block.%u", w->info.layers - 1);
+    return code == EXIT_OK ? read_query(w) : code;
 }
 
 static int allocate(work *w)
@@ -100,235 +174,179 @@ static int allocate(work *w)
     for (size_t i = 0; w->o->heads && i < 3; i++)
         if (strcmp(w->o->heads, names[i]) == 0)
             o.heads = fuses[i];
-    w->heads = w->info.heads;
+    snprintf(w->how, sizeof w->how,
+             "%s of the heads, residual %g, discarded "
+             "%g",
+             names[o.heads], o.residual, o.discard);
     if (vt_rollout_new(&w->rollout, (int)w->info.layers, (int)w->tokens, &o) !=
         VITCL_OK)
         return failed();
     w->row = calloc(w->tokens, sizeof *w->row);
     w->one = calloc(w->tokens, sizeof *w->one);
     w->head = calloc(w->heads, sizeof *w->head);
+    w->maps = calloc((size_t)w->count * w->patches, sizeof *w->maps);
+    w->seen = calloc((size_t)w->patches * w->info.width, sizeof *w->seen);
+    w->logits = calloc(w->info.classes + 1, sizeof *w->logits);
     w->distance =
         calloc((size_t)w->info.layers * w->heads, sizeof *w->distance);
-    return w->row && w->one && w->head && w->distance ? EXIT_OK
-                                                      : fail("out of memory");
+    return w->row && w->one && w->head && w->maps && w->seen && w->logits &&
+                   w->distance
+               ? EXIT_OK
+               : fail("out of memory");
 }
 
-/* A vitcl_watcher: the next layer's probabilities [1, heads, T, T]. */
-static int see(void *context, const vitcl_tensor_info *t, const float *probs)
+/* ---- the watcher ---- */
+
+/* The chosen heads' attention from the query, or the mean over all patches'. */
+static void keep_maps(work *w, const float *probs)
+{
+    const size_t t = w->tokens, prefix = (size_t)w->grid.prefix;
+    const bool all = w->query < 0 && !prefix;
+    const size_t queries = all ? w->patches : 1,
+                 from = w->query >= 0 ? prefix + (size_t)w->query : 0;
+
+    memset(w->maps, 0, (size_t)w->count * w->patches * sizeof *w->maps);
+    for (size_t h = 0; h < w->count; h++)
+        for (size_t q = 0; q < queries; q++) {
+            const float *row =
+                probs + ((w->first + h) * t + from + q) * t + prefix;
+
+            for (size_t i = 0; i < w->patches; i++)
+                w->maps[h * w->patches + i] += (double)row[i] / (double)queries;
+        }
+}
+
+/* The next layer's probabilities [1, heads, T, T]. */
+static bool see_attention(work *w, const vitcl_tensor_info *t,
+                          const float *probs)
+{
+    if (t->rank != 4 || t->shape[1] != w->heads || t->shape[2] != w->tokens ||
+        t->shape[3] != w->tokens || w->layer >= (int)w->info.layers ||
+        vt_rollout_add(w->rollout, probs, (int)w->heads) != VITCL_OK)
+        return false;
+    vt_attention_distance(w->head, probs, (int)w->heads, &w->grid);
+    for (uint32_t h = 0; h < w->heads; h++)
+        w->distance[(size_t)w->layer * w->heads + h] += w->head[h];
+    if (w->layer == (int)w->drawn)
+        keep_maps(w, probs);
+    w->layer++;
+    return true;
+}
+
+/* A vitcl_watcher. Tokens that are shown later are nearer to the answer. */
+static int see(void *context, const vitcl_tensor_info *t, const float *data)
 {
     work *w = context;
 
     if (!w->rollout) /* the session tries itself */
         return 0;
-    if (t->rank != 4 || t->shape[1] != w->heads || t->shape[2] != w->tokens ||
-        t->shape[3] != w->tokens || w->layer >= (int)w->info.layers ||
-        vt_rollout_add(w->rollout, probs, (int)w->heads) != VITCL_OK) {
-        w->broken = true;
-        return 1;
+    if (strncmp(t->name, "attention.", 10) == 0) {
+        w->broken |= !see_attention(w, t, data);
+        return w->broken;
     }
-    vt_attention_distance(w->head, probs, (int)w->heads, &w->grid);
-    for (uint32_t h = 0; h < w->heads; h++)
-        w->distance[(size_t)w->layer * w->heads + h] += w->head[h];
-    w->layer++;
+    if (t->rank == 3 && t->shape[1] == w->tokens &&
+        t->shape[2] == w->info.width) {
+        memcpy(w->seen, data + (size_t)w->grid.prefix * w->info.width,
+               (size_t)w->patches * w->info.width * sizeof *w->seen);
+        snprintf(w->seen_as, sizeof w->seen_as, "%.31s", t->name);
+    }
     return 0;
 }
 
 /* What the answer is read from: the class token, or the mean of all patches. */
 static void roll_out(work *w)
 {
-    const int n = w->grid.rows * w->grid.columns;
-
     memset(w->row, 0, w->tokens * sizeof *w->row);
     if (w->grid.prefix) {
         vt_rollout_row(w->row, w->rollout, 0);
         return;
     }
-    for (int q = 0; q < n; q++) {
-        vt_rollout_row(w->one, w->rollout, q);
+    for (uint32_t q = 0; q < w->patches; q++) {
+        vt_rollout_row(w->one, w->rollout, (int)q);
         for (uint32_t i = 0; i < w->tokens; i++)
-            w->row[i] += w->one[i] / n;
+            w->row[i] += w->one[i] / w->patches;
     }
-}
-
-/* ---- files ---- */
-
-/* DIR/NAME.ENDING; `number` keeps equal names apart, and 0 adds nothing. */
-static int path_to(char out[MOST_PATH], const work *w, const char *name,
-                   unsigned number, const char *ending)
-{
-    const char *slash = strrchr(name, '/'), *base = slash ? slash + 1 : name;
-    const int n = number ? snprintf(out, MOST_PATH, "%s/%s.%u.%s", w->o->output,
-                                    base, number, ending)
-                         : snprintf(out, MOST_PATH, "%s/%s.%s", w->o->output,
-                                    base, ending);
-
-    return n < MOST_PATH ? EXIT_OK : fail("%s: the path is too long", name);
-}
-
-static bool exists(const char *path)
-{
-    struct stat st;
-
-    return lstat(path, &st) == 0;
-}
-
-static int write_rollout(work *w, const char *name, const uint8_t *rgb)
-{
-    const size_t n = (size_t)w->grid.rows * (size_t)w->grid.columns;
-    const double *patches = w->row + w->grid.prefix;
-    const vt_map map = {.rgb = rgb,
-                        .width = (int)w->width,
-                        .height = (int)w->height,
-                        .value = patches,
-                        .rows = w->grid.rows,
-                        .columns = w->grid.columns,
-                        .label = "attention rollout: share of each patch"};
-    const vitcl_shape shape = {
-        .name = "rollout",
-        .rank = 2,
-        .shape = {(uint64_t)w->grid.rows, (uint64_t)w->grid.columns}};
-    char path[MOST_PATH];
-    unsigned number = 0;
-    float *values;
-    int code;
-
-    do /* pictures of several folders may have one name */
-        code = path_to(path, w, name, number++, "rollout.png");
-    while (code == EXIT_OK && exists(path));
-    if (code != EXIT_OK)
-        return code;
-    if (vt_map_write(&map, path) != VITCL_OK)
-        return failed();
-    printf("%s\n", path);
-    code = path_to(path, w, name, number - 1, "rollout.safetensors");
-    values = calloc(n, sizeof *values);
-    if (!values)
-        return fail("out of memory");
-    for (size_t i = 0; i < n; i++)
-        values[i] = (float)patches[i];
-    if (code == EXIT_OK &&
-        vitcl_tensors_write(path, &shape, (const float *const[]){values}, 1) !=
-            VITCL_OK)
-        code = failed();
-    free(values);
-    return code == EXIT_OK ? flush_results() : code;
-}
-
-/* A line a head, so that it can be sorted and plotted by other tools. */
-static int write_table(const work *w)
-{
-    char path[MOST_PATH];
-    FILE *f;
-    int code = path_to(path, w, "attention-distance", 0, "tsv");
-
-    if (code != EXIT_OK)
-        return code;
-    f = fopen(path, "wx");
-    if (!f)
-        return fail("%s: %s", path, strerror(errno));
-    fprintf(f, "layer\thead\tpixels\n");
-    for (uint32_t l = 0; l < w->info.layers; l++)
-        for (uint32_t h = 0; h < w->heads; h++)
-            fprintf(f, "%u\t%u\t%.6g\n", l, h,
-                    w->distance[(size_t)l * w->heads + h]);
-    code = ferror(f) ? EXIT_FAILED : EXIT_OK;
-    if (fclose(f) != 0 || code != EXIT_OK) {
-        code = fail("%s: cannot write: %s", path, strerror(errno));
-        remove(path);
-        return code;
-    }
-    printf("%s\n", path);
-    return EXIT_OK;
-}
-
-enum { NEAR, MEAN, FAR, LINES };
-
-static int draw_distance(const work *w)
-{
-    static const char *const names[] = {"nearest head", "mean of the heads",
-                                        "farthest head"};
-    double x[MOST_LAYERS], y[LINES][MOST_LAYERS];
-    vt_series series[LINES];
-    const vt_figure figure = {
-        .x = {.label = "layer", .from = NAN, .to = NAN, .whole = true},
-        .left = {.label = "mean attention distance (pixels)",
-                 .from = 0,
-                 .to = NAN},
-        .right = {.from = NAN, .to = NAN},
-        .series = series,
-        .count = LINES};
-    static const char *const endings[] = {"png", "svg"};
-    char path[MOST_PATH];
-    int code = EXIT_OK;
-
-    for (uint32_t l = 0; l < w->info.layers; l++) {
-        const double *d = w->distance + (size_t)l * w->heads;
-
-        x[l] = l;
-        y[NEAR][l] = y[FAR][l] = d[0];
-        y[MEAN][l] = 0;
-        for (uint32_t h = 0; h < w->heads; h++) {
-            y[NEAR][l] = fmin(y[NEAR][l], d[h]);
-            y[FAR][l] = fmax(y[FAR][l], d[h]);
-            y[MEAN][l] += d[h] / w->heads;
-        }
-    }
-    for (int i = 0; i < LINES; i++) /* the farthest is drawn at the top */
-        series[i] = (vt_series){.name = names[LINES - 1 - i],
-                                .x = x,
-                                .y = y[LINES - 1 - i],
-                                .count = w->info.layers,
-                                .dots = true};
-    for (size_t i = 0; code == EXIT_OK && i < 2; i++) {
-        code = path_to(path, w, "attention-distance", 0, endings[i]);
-        if (code == EXIT_OK && vt_figure_write(&figure, path) != VITCL_OK)
-            code = failed();
-        if (code == EXIT_OK)
-            printf("%s\n", path);
-    }
-    return code;
-}
-
-static int write_distance(work *w)
-{
-    int code;
-
-    for (size_t i = 0; i < (size_t)w->info.layers * w->heads; i++)
-        w->distance[i] /= w->pictures;
-    code = write_table(w);
-    return code == EXIT_OK ? draw_distance(w) : code;
 }
 
 /* ---- running ---- */
 
-static int open_all(work *w, const words *operands)
+/* The model, and what it is for pictures of this size. */
+static int open_whole(work *w, bool runs)
 {
-    static const char *const attention[] = {"attention.*", NULL};
-    vitcl_session_options session;
-    int code = open_model(&w->device, &w->model, &w->o->common);
+    const frame_size size = w->o->common.size;
+    int code = open_model(runs ? &w->device : NULL, &w->model, &w->o->common);
 
     if (code != EXIT_OK)
         return code;
-    session = session_options(&w->o->common);
+    w->info.size = sizeof w->info;
+    if (vitcl_model_describe(&w->info, w->model, size.height, size.width, 1) !=
+        VITCL_OK)
+        return failed();
+    w->height = size.height ? size.height : w->info.input_height;
+    w->width = size.width ? size.width : w->info.input_width;
+    if (!runs)
+        return EXIT_OK;
+    code = find_grid(w);
+    return code == EXIT_OK ? choose(w) : code;
+}
+
+static int open_run(work *w, const words *operands)
+{
+    const char *const watched[] = {"attention.*", "norm", w->block, NULL};
+    vitcl_session_options session = session_options(&w->o->common);
+    int code;
+
     session.batch = 1;
-    session.watch = attention;
+    session.watch = watched;
     session.watcher = see;
     session.watcher_context = w;
     code = start_session(&w->session, w->device, w->model, &session);
-    if (code != EXIT_OK)
-        return code;
-    vitcl_session_size(w->session, &w->height, &w->width);
-    w->info.size = sizeof w->info;
-    if (vitcl_model_describe(&w->info, w->model, w->height, w->width, 1) !=
-        VITCL_OK)
-        return failed();
-    code = find_grid(w);
     if (code == EXIT_OK)
         code = allocate(w);
     w->batches =
         code == EXIT_OK ? batches_open(operands, &w->o->pictures) : NULL;
     if (code == EXIT_OK)
         code = w->batches ? batches_start(w->batches, w->session) : EXIT_FAILED;
+    return code;
+}
+
+static int open_folder(work *w, const answer *a)
+{
+    const uint32_t classes = vitcl_session_classes(w->session);
+    uint32_t k = classes < INSPECT_TOP ? classes : INSPECT_TOP;
+    vitcl_class top[INSPECT_TOP];
+
+    if (classes) {
+        if (vitcl_session_read(w->logits, classes, w->session, "logits", 1) !=
+            VITCL_OK)
+            return failed();
+        for (uint32_t i = 0; i < classes; i++)
+            w->logits[i] /= vitcl_model_temperature(w->model);
+        vitcl_top(top, k, w->logits, classes);
+    }
+    return inspect_of_picture(&w->files, a->path, w->model, top, k);
+}
+
+static int draw(work *w, const answer *a, const uint8_t *rgb)
+{
+    const char *slash = strrchr(a->path, '/');
+    const inspect_picture p = {.name = slash ? slash + 1 : a->path,
+                               .rgb = rgb,
+                               .height = (int)w->height,
+                               .width = (int)w->width,
+                               .rows = w->grid.rows,
+                               .columns = w->grid.columns};
+    int code = open_folder(w, a);
+
+    if (code == EXIT_OK)
+        code = inspect_rollout(&w->files, &p, w->row + w->grid.prefix, w->how,
+                               w->grid.prefix > 0);
+    if (code == EXIT_OK)
+        code = inspect_attention(&w->files, &p, w->maps, w->drawn, w->first,
+                                 w->count, w->from, w->query + 1);
+    if (code == EXIT_OK && *w->seen_as)
+        code =
+            inspect_tokens(&w->files, &p, w->seen, w->info.width, w->seen_as);
     return code;
 }
 
@@ -343,6 +361,7 @@ static int look_at(work *w, const answer *a, const uint8_t *rgb)
     }
     vt_rollout_clear(w->rollout);
     w->layer = 0;
+    *w->seen_as = '\0';
     st = vitcl_run_rgb(w->session, rgb, 1);
     if (w->broken || (st == VITCL_OK && w->layer != (int)w->info.layers))
         return fail("%s: its attention is not over a grid of patches",
@@ -357,7 +376,7 @@ static int look_at(work *w, const answer *a, const uint8_t *rgb)
             return EXIT_FAILED;
         }
     w->pictures++;
-    return write_rollout(w, a->path, rgb);
+    return draw(w, a, rgb);
 }
 
 static int look_at_all(work *w, const words *operands)
@@ -369,8 +388,6 @@ static int look_at_all(work *w, const words *operands)
     progress bar;
     int code = EXIT_OK;
 
-    catch_stop();
-    say_model(&w->o->common);
     progress_start(&bar, "pictures", batches_total(operands, &w->o->pictures));
     while (code == EXIT_OK &&
            (n = batches_next(&found, &rgb, &good, w->batches)) > 0) {
@@ -383,24 +400,41 @@ static int look_at_all(work *w, const words *operands)
     progress_clear(&bar);
     if (code == EXIT_OK)
         code = batches_broken(w->batches);
+    for (size_t i = 0; i < (size_t)w->info.layers * w->heads; i++)
+        w->distance[i] /= w->pictures ? w->pictures : 1;
     if (code == EXIT_OK && w->pictures)
-        code = write_distance(w);
+        code = inspect_distance(&w->files, w->distance, w->info.layers,
+                                w->heads, w->pictures);
     if (code == EXIT_OK && batches_cut(w->batches))
         code = EXIT_STOPPED;
     return code == EXIT_OK && batches_failures(w->batches) ? EXIT_FAILED : code;
 }
 
-/* Nothing is overwritten: the folder is new. */
-static int make_folder(const inspect *o)
+/* Everything that is written. */
+static int show(work *w, const words *operands)
 {
-    if (vt_figure_ready() != VITCL_OK)
-        return failed();
-    if (mkdir(o->output, 0777) == 0)
-        return EXIT_OK;
-    return errno == EEXIST
-               ? fail("%s exists already; name a new folder", o->output)
-               : fail("%s: cannot make the folder: %s", o->output,
-                      strerror(errno));
+    const bool runs = operands->count > 0;
+    int code = open_whole(w, runs), end;
+
+    if (code == EXIT_OK)
+        say_model(&w->o->common);
+    if (code == EXIT_OK && runs)
+        code = open_run(w, operands);
+    catch_stop();
+    if (code == EXIT_OK)
+        code = inspect_weights(&w->files, w->model, &w->info);
+    if (code == EXIT_OK && runs)
+        code = look_at_all(w, operands);
+    if (!w->files.pictures && !w->files.model)
+        return code != EXIT_OK
+                   ? code
+                   : fail("%s has neither patch filters nor position "
+                          "embeddings to show; name pictures",
+                          w->info.name);
+    end =
+        inspect_finish(&w->files, &w->info, w->height, w->width,
+                       (int[]){w->grid.prefix, w->grid.rows, w->grid.columns});
+    return code == EXIT_OK ? end : code;
 }
 
 static int run(void *into, const words *operands)
@@ -409,23 +443,21 @@ static int run(void *into, const words *operands)
     work w = {.o = o};
     int code;
 
-    if (!operands->count)
-        return usage("no pictures given; name files or folders, or - for a "
-                     "list on standard input");
     if (!o->output)
         return usage("--output DIR is required");
     if (o->residual >= 1 || o->discard >= 1)
         return usage("--residual and --discard are shares, below 1");
-    code = make_folder(o);
+    code = inspect_open(&w.files, o->output);
     if (code == EXIT_OK)
-        code = open_all(&w, operands);
-    if (code == EXIT_OK)
-        code = look_at_all(&w, operands);
-    (void)rmdir(o->output); /* if nothing was written */
+        code = show(&w, operands);
+    inspect_close(&w.files);
     batches_close(w.batches);
     vt_rollout_free(w.rollout);
     free(w.row);
     free(w.one);
+    free(w.maps);
+    free(w.seen);
+    free(w.logits);
     free(w.head);
     free(w.distance);
     vitcl_session_free(w.session);
@@ -436,12 +468,14 @@ static int run(void *into, const words *operands)
 
 const command cmd_inspect = {
     "inspect",
-    "PICTURE|FOLDER|-...",
+    "[PICTURE|FOLDER|-...]",
     "Show what a model looks at",
-    "For each picture, attention rollout over the photograph (.png) and its "
-    "numbers\n(.safetensors). Over all pictures, the mean attention distance "
-    "of each head (.tsv)\nand a chart of it (.png, .svg). The names of the "
-    "files go to stdout.",
+    "For each picture, attention rollout, the attention of a layer and the "
+    "patch tokens\nas colours. Of the model, its patch filters and the "
+    "similarity of its positions,\nand over all pictures the mean attention "
+    "distance of each head. DIR/inspect.json\nnames all figures (.png, .svg) "
+    "and their numbers (.safetensors, .json). The names\nof the files go to "
+    "stdout.",
     options,
     sizeof(inspect),
     run};

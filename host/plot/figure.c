@@ -92,9 +92,9 @@ vitcl_status vt_matrix_write(const vt_matrix *matrix, const char *path)
     return write_drawn(&d, path);
 }
 
-vitcl_status vt_map_write(const vt_map *map, const char *path)
+vitcl_status vt_tiles_write(const vt_tiles *tiles, const char *path)
 {
-    const vt_drawing d = {.map = map};
+    const vt_drawing d = {.tiles = tiles};
 
     return write_drawn(&d, path);
 }

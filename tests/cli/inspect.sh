@@ -1,5 +1,5 @@
-# inspect.sh - rollout and attention distance of real models: the files, their
-# numbers, and what is refused.
+# inspect.sh - the figures of real models, their numbers, their index, and what
+# is refused.
 picture=$VT_DATA/sample.jpg
 [ -n "${VITCL_PLOT-}" ] || {
     run 1 inspect --preset vit-ti/16 -o out "$picture"
@@ -14,57 +14,116 @@ model=(-m "$VT_DATA/models/timm_vit")
 run 1 inspect "${model[@]}" -o a "$picture" text.jpg other/sample.jpg
 err_has 'text.jpg: '
 cat >want <<'T'
-a/sample.jpg.rollout.png
-a/sample.jpg.1.rollout.png
-a/attention-distance.tsv
-a/attention-distance.png
-a/attention-distance.svg
+a/model/filters.png
+a/model/positions.png
+a/sample.jpg/rollout.png
+a/sample.jpg/attention.png
+a/sample.jpg/pca.png
+a/sample.jpg.1/rollout.png
+a/sample.jpg.1/attention.png
+a/sample.jpg.1/pca.png
+a/model/attention-distance.tsv
+a/model/attention-distance.png
+a/inspect.json
 T
 diff want out || fail "the names of the files"
-while read -r name; do
-    [ -s "$name" ] || fail "$name is missing"
-done <out
-cmp a/sample.jpg.rollout.safetensors a/sample.jpg.1.rollout.safetensors ||
-    fail "equal pictures differ"
+for name in rollout attention pca; do
+    cmp "a/sample.jpg/$name.safetensors" "a/sample.jpg.1/$name.safetensors" ||
+        fail "equal pictures differ"
+done
 
-# check FOLDER LAYERS HEADS HEIGHT WIDTH ROWS COLUMNS: the shares of patches are
-# positive and add up to at most 1; distances are below the diagonal.
+# check FOLDER LAYERS HEADS HEIGHT WIDTH ROWS COLUMNS [LEFT_OUT...]: the index
+# names files that exist, and numbers have their shapes and ranges.
 cat >check.py <<'END'
-import json, math, struct, sys
-folder, (layers, heads, height, width, rows, columns) = sys.argv[1], map(int, sys.argv[2:])
-raw = open(folder + "/sample.jpg.rollout.safetensors", "rb").read()
-n = struct.unpack("<Q", raw[:8])[0]
-head = json.loads(raw[8:8 + n])["rollout"]
-assert head["shape"] == [rows, columns], head
-v = struct.unpack("<%df" % (rows * columns), raw[8 + n:])
+import json, math, os, struct, sys
+folder, (layers, heads, height, width, rows, columns) = sys.argv[1], map(int, sys.argv[2:8])
+index = json.load(open(folder + "/inspect.json", encoding="utf-8"))
+assert [x["figure"] for x in index["left_out"]] == sys.argv[8:], index["left_out"]
+shown = {}
+for figure in index["figures"] + index["pictures"][0]["figures"]:
+    assert figure["title"] and figure["alt"] and figure["caption"], figure
+    for key in "png", "svg", "tensors", "numbers":
+        assert os.path.getsize(folder + "/" + figure[key]), figure[key]
+    raw = open(folder + "/" + figure["tensors"], "rb").read()
+    n = struct.unpack("<Q", raw[:8])[0]
+    (name, head), = [x for x in json.loads(raw[8:8 + n]).items() if x[0] != "__metadata__"]
+    values = struct.unpack("<%df" % math.prod(head["shape"]), raw[8 + n:])
+    text = json.load(open(folder + "/" + figure["numbers"]))
+    assert text["name"] == name and text["shape"] == head["shape"], text
+    assert all(math.isclose(a, b, rel_tol=1e-6, abs_tol=1e-12) for a, b in zip(values, text["values"], strict=True))
+    shown[name] = head["shape"], values
+shape, v = shown["rollout"]
+assert shape == [rows, columns], shape
 assert all(x > 0 for x in v) and 0.2 < sum(v) <= 1.000001, sum(v)
-lines = open(folder + "/attention-distance.tsv").read().splitlines()
+shape, v = shown["attention"]
+assert shape[1:] == [rows, columns] and 0 < min(v) and sum(v) <= shape[0] * 1.000001, shape
+assert shown["pca"][0] == [3, rows, columns]
+shape, v = shown["attention_distance"]
+assert shape == [layers, heads] and all(0 < x < math.hypot(height, width) for x in v)
+lines = open(folder + "/model/attention-distance.tsv").read().splitlines()
 assert lines[0] == "layer\thead\tpixels"
 cells = [line.split("\t") for line in lines[1:]]
 assert [c[:2] for c in cells] == [[str(l), str(h)] for l in range(layers) for h in range(heads)]
-assert all(0 < float(c[2]) < math.hypot(height, width) for c in cells), cells
+assert all(math.isclose(float(c[2]), x, rel_tol=1e-5) for c, x in zip(cells, v)), cells
+if "positions" in shown:
+    shape, v = shown["positions"]
+    n = shape[0] * shape[1]
+    assert shape[2:] == shape[:2] and len(v) == n * n
+    assert all(abs(v[i * n + i] - 1) < 1e-6 for i in range(n)), "not like itself"
+assert index["pictures"][0]["classes"] == sorted(index["pictures"][0]["classes"], key=lambda c: -c["probability"])
 END
-check() { python3 check.py "$@" || fail "numbers of $1"; }
+check() { python3 check.py "$@" || fail "figures of $1"; }
 check a 2 2 24 24 3 3
 
-# a rectangle without class token; registers; a hybrid
+# a rectangle without class token; registers; relative positions; a hybrid
 run 0 inspect -m "$VT_DATA/models/timm_vit_gap_rect" -o b "$picture"
 check b 2 2 16 32 2 4
 run 0 inspect -m "$VT_DATA/models/hf_dinov2_reg" -o c "$picture"
 check c 2 2 24 24 3 3
+run 0 inspect -m "$VT_DATA/models/timm_relpos_cls" -o rel "$picture"
+check rel 2 2 24 24 3 3 positions
+run 0 inspect -m "$VT_DATA/models/timm_hybrid" -o hybrid "$picture"
+python3 - hybrid <<'E' || fail "a hybrid"
+import json, sys
+index = json.load(open(sys.argv[1] + "/inspect.json"))
+assert [x["figure"] for x in index["left_out"]] == ["filters"], index
+assert len(index["pictures"][0]["figures"]) == 3
+E
 run 0 inspect -o d --heads max --discard 0.5 --residual 0.25 "$picture"
 run 0 inspect "${model[@]}" --heads min -o e "$picture"
-! cmp -s a/sample.jpg.rollout.safetensors e/sample.jpg.rollout.safetensors ||
+! cmp -s a/sample.jpg/rollout.safetensors e/sample.jpg/rollout.safetensors ||
     fail "--heads changes nothing"
+
+# another size; a layer, a head, a patch
+run 0 inspect "${model[@]}" --size 32x40 -o big "$picture"
+check big 2 2 32 40 4 5
+run 0 inspect "${model[@]}" --layer 0 --head 1 --query 23,8 -o f "$picture"
+grep -q '"title": "Attention of layer 0, head 1"' f/inspect.json || fail "a title"
+grep -q 'from the patch in row 2, column 3' f/inspect.json || fail "a patch"
+! cmp -s a/sample.jpg/attention.safetensors f/sample.jpg/attention.safetensors ||
+    fail "--query changes nothing"
+for wrong in '--layer 2' '--head x' '--query 24,0' '--query 0,24' '--query 3' '--query 1,2,3' '--layer -1'; do
+    # shellcheck disable=SC2086
+    run 2 inspect "${model[@]}" -o g $wrong "$picture"
+    [ ! -e g ] || fail "$wrong leaves a folder"
+done
+
+# without pictures
+run 0 inspect "${model[@]}" -o weights
+[ "$(cat out)" = "weights/model/filters.png
+weights/model/positions.png
+weights/inspect.json" ] || fail "the figures of weights"
+cmp weights/model/filters.safetensors a/model/filters.safetensors || fail "filters"
+run 1 inspect -m "$VT_DATA/models/timm_resnet" -o g
+err_has 'has neither patch filters nor position embeddings'
 
 run 1 inspect "${model[@]}" -o a "$picture"
 says 'a exists already; name a new folder'
 run 1 inspect "${model[@]}" -o none/here "$picture"
 says 'none/here: cannot make the folder: '
-run 1 inspect -m "$VT_DATA/models/timm_resnet" -o f "$picture"
+run 1 inspect -m "$VT_DATA/models/timm_resnet" -o g "$picture"
 err_has 'has no attention over patches'
-[ ! -e f ] || fail "an empty folder is left"
-run 2 inspect "${model[@]}" -o g
+[ ! -e g ] || fail "an empty folder is left"
 run 2 inspect "${model[@]}" "$picture"
 says -- '--output DIR is required'
 run 2 inspect "${model[@]}" -o g --residual 1 "$picture"

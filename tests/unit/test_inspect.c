@@ -6,7 +6,7 @@
  */
 #include "inspect/attention.h"
 #include "plot/figure.h"
-#include "plot/map.h"
+#include "plot/tiles.h"
 #include "support/pictures.h"
 
 #include <criterion/criterion.h>
@@ -159,13 +159,22 @@ Test(inspect, map_lies_over_the_picture)
     unsigned char *grey = malloc(3 * SIDE * SIDE);
     const char *folder = vt_test_folder(),
                *path = vt_test_path(folder, "map.png");
-    const vt_map map = {grey, SIDE, SIDE, values, 2, 2, "share"};
+    const vt_tiles map = {.photo = grey,
+                          .photo_width = SIDE,
+                          .photo_height = SIDE,
+                          .beside = true,
+                          .value = values,
+                          .count = 1,
+                          .rows = 2,
+                          .columns = 2,
+                          .across = 2,
+                          .label = "share"};
     vitcl_image image;
 
     if (vt_figure_ready() == VITCL_EUNSUPPORTED)
         cr_skip_test("built without Cairo");
     memset(grey, 100, 3 * SIDE * SIDE);
-    cr_assert_eq(vt_map_write(&map, path), VITCL_OK, "%s", vt_message());
+    cr_assert_eq(vt_tiles_write(&map, path), VITCL_OK, "%s", vt_message());
     cr_assert_eq(vitcl_image_load(&image, path), VITCL_OK, "%s", vt_message());
     for (size_t i = 0; i < sizeof points / sizeof *points; i++)
         for (int k = 0; k < 3; k++) {

@@ -1,0 +1,331 @@
+/*
+ * tiles.c - draw small pictures in rows, with a colour bar where they are maps
+ * of numbers.
+ *
+ * The colours are nine of matplotlib's viridis (Smith and van der Walt, CC0),
+ * with straight lines between: equal steps look equal, also to people with any
+ * colour vision and in print.
+ */
+#include "plot/tiles_draw.h"
+
+#include "plot/text.h"
+
+#include <math.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#define TEXT 13.0
+#define SMALL 11.0
+#define PAD 12.0
+#define GAP 8.0
+#define BAR 16.0   /* width of the colour bar */
+#define SIDE 384.0 /* longer side of one of at most two photographs, at least  \
+                    */
+#define PAGE 960.0 /* width of more tiles together */
+#define LEAST 96.0 /* of one with a photograph */
+#define COVER 0.65 /* how much of a map covers the photograph */
+
+enum { NAME_ROOM = 256 };
+
+static const double viridis[][3] = {
+    {68, 1, 84},    {71, 44, 122},  {59, 81, 139},
+    {44, 113, 142}, {33, 144, 141}, {39, 173, 129},
+    {92, 200, 99},  {170, 220, 50}, {253, 231, 37}};
+
+static uint32_t colour(double v)
+{
+    const size_t last = sizeof viridis / sizeof *viridis - 1;
+    const double at = v > 0 ? fmin(v, 1) * (double)last : 0; /* NAN: 0 */
+    const size_t i = at >= (double)last ? last - 1 : (size_t)at;
+    uint32_t pixel = 0;
+
+    for (int k = 0; k < 3; k++) {
+        const double x = viridis[i][k] +
+                         (at - (double)i) * (viridis[i + 1][k] - viridis[i][k]);
+
+        pixel = pixel << 8 | (uint32_t)(x + 0.5);
+    }
+    return pixel;
+}
+
+/* ---- surfaces ---- */
+
+typedef struct picture { /* of 0xRRGGBB: rgb[h][w][3], value[h][w], or a bar */
+    int w, h;
+    const unsigned char *rgb;
+    const double *value;
+    double least, most;
+} picture;
+
+static uint32_t pixel_of(const picture *p, int x, int y)
+{
+    const size_t at = (size_t)y * (size_t)p->w + (size_t)x;
+
+    if (p->rgb)
+        return (uint32_t)p->rgb[3 * at] << 16 |
+               (uint32_t)p->rgb[3 * at + 1] << 8 | p->rgb[3 * at + 2];
+    if (!p->value)
+        return colour(1 - (double)y / (p->h - 1));
+    return colour(p->most > p->least
+                      ? (p->value[at] - p->least) / (p->most - p->least)
+                      : 0);
+}
+
+typedef struct box {
+    double x, y, w, h;
+} box;
+
+/* Draws a picture into a rectangle. */
+static void place(cairo_t *c, const picture *p, box b, double alpha,
+                  cairo_filter_t filter)
+{
+    cairo_surface_t *s =
+        cairo_image_surface_create(CAIRO_FORMAT_RGB24, p->w, p->h);
+    unsigned char *data = cairo_image_surface_get_data(s);
+    const int stride = cairo_image_surface_get_stride(s);
+
+    for (int y = 0; data && y < p->h; y++) /* else the status says why */
+        for (int x = 0; x < p->w; x++) {
+            const uint32_t rgb = pixel_of(p, x, y);
+
+            memcpy(data + y * stride + 4 * x, &rgb, 4);
+        }
+    if (data)
+        cairo_surface_mark_dirty(s);
+    cairo_save(c);
+    cairo_rectangle(c, b.x, b.y, b.w, b.h);
+    cairo_clip(c);
+    cairo_translate(c, b.x, b.y);
+    cairo_scale(c, b.w / p->w, b.h / p->h);
+    cairo_set_source_surface(c, s, 0, 0);
+    cairo_pattern_set_filter(cairo_get_source(c), filter);
+    cairo_pattern_set_extend(cairo_get_source(c), CAIRO_EXTEND_PAD);
+    cairo_paint_with_alpha(c, alpha);
+    cairo_restore(c);
+    cairo_surface_destroy(s);
+}
+
+/* ---- text ---- */
+
+static double width_of(cairo_t *c, const char *text)
+{
+    cairo_text_extents_t e;
+
+    cairo_text_extents(c, text, &e);
+    return e.x_advance;
+}
+
+static void set_font(cairo_t *c, double size)
+{
+    cairo_select_font_face(c, "sans-serif", CAIRO_FONT_SLANT_NORMAL,
+                           CAIRO_FONT_WEIGHT_NORMAL);
+    cairo_set_font_size(c, size);
+}
+
+/* Shows what fits into `most` pixels; share: of the width left of x. */
+static void put(cairo_t *c, double x, double y, const char *text, double share,
+                double most)
+{
+    static const char dots[] = "\xE2\x80\xA6"; /* U+2026 */
+    char clean[NAME_ROOM], shown[NAME_ROOM + sizeof dots];
+    size_t n;
+
+    vt_text_clean(clean, sizeof clean, text);
+    n = strlen(clean);
+    snprintf(shown, sizeof shown, "%s", clean);
+    while (width_of(c, shown) > most && n > 0) {
+        do /* a whole character */
+            n--;
+        while (n > 0 && ((unsigned char)clean[n] & 0xC0) == 0x80);
+        snprintf(shown, sizeof shown, "%.*s%s", (int)n, clean, dots);
+    }
+    cairo_move_to(c, x - share * width_of(c, shown), y);
+    cairo_show_text(c, shown);
+}
+
+/* ---- layout ---- */
+
+static int shown(const vt_tiles *t)
+{
+    return t->count + (t->photo && t->beside);
+}
+
+/* Numbers that are not finite count as the smallest. */
+static void find_scale(vt_tiles_page *p)
+{
+    const vt_tiles *t = p->tiles;
+    const size_t n = (size_t)t->count * (size_t)t->rows * (size_t)t->columns;
+
+    p->least = t->least, p->most = t->most;
+    if (t->value && !(t->least < t->most)) {
+        p->least = INFINITY, p->most = -INFINITY;
+        for (size_t i = 0; i < n; i++)
+            if (isfinite(t->value[i])) {
+                p->least = fmin(p->least, t->value[i]);
+                p->most = fmax(p->most, t->value[i]);
+            }
+        if (p->least > p->most)
+            p->least = p->most = 0;
+    }
+    snprintf(p->low, sizeof p->low, "%.3g", p->least);
+    snprintf(p->high, sizeof p->high, "%.3g", p->most);
+}
+
+static void size_tiles(vt_tiles_page *p)
+{
+    const vt_tiles *t = p->tiles;
+    const double room = PAGE / t->across;
+    double scale;
+
+    if (!t->photo) { /* cells of whole pixels */
+        scale = fmax(1, floor(room / t->columns));
+        p->tile_w = scale * t->columns, p->tile_h = scale * t->rows;
+        return;
+    }
+    if (t->across <= 2)
+        scale = fmax(1, SIDE / fmax(t->photo_width, t->photo_height));
+    else
+        scale = fmax(room, LEAST) / t->photo_width;
+    p->tile_w = scale * t->photo_width, p->tile_h = scale * t->photo_height;
+}
+
+void vt_tiles_layout(vt_tiles_page *out, const vt_tiles *t, cairo_t *c)
+{
+    vt_tiles_page p = {.tiles = t, .left = PAD, .top = PAD};
+    const double gap = t->photo || t->name ? GAP : 2;
+    double text;
+
+    p.down = (shown(t) + t->across - 1) / t->across;
+    find_scale(&p);
+    size_tiles(&p);
+    p.step_x = p.tile_w + gap;
+    p.step_y = p.tile_h + gap + (t->name ? SMALL + 2 : 0);
+    if (t->rows_title)
+        p.left += 2 * (TEXT + GAP), p.top += 2 * (TEXT + GAP);
+    p.width = p.left + p.step_x * t->across - gap + PAD;
+    p.height = p.top + p.step_y * p.down - gap + GAP + TEXT + PAD;
+    set_font(c, TEXT);
+    if (t->value)
+        p.width +=
+            GAP + BAR + GAP + fmax(width_of(c, p.low), width_of(c, p.high));
+    text = fmin(width_of(c, t->label), PAGE); /* what is longer is cut */
+    p.width = ceil(fmax(p.width, text + 2 * PAD + 1));
+    p.height = ceil(p.height);
+    *out = p;
+}
+
+/* ---- drawing ---- */
+
+static void frame(cairo_t *c, const vt_tiles *t, box b)
+{
+    const double w = b.w / t->columns, h = b.h / t->rows;
+    const double x = b.x + (t->mark - 1) % t->columns * w,
+                 y = b.y + (t->mark - 1) / t->columns * h;
+
+    cairo_set_line_width(c, 3);
+    cairo_set_source_rgb(c, 0, 0, 0);
+    cairo_rectangle(c, x, y, w, h);
+    cairo_stroke(c);
+    cairo_set_line_width(c, 1.5);
+    cairo_set_source_rgb(c, 1, 1, 1);
+    cairo_rectangle(c, x, y, w, h);
+    cairo_stroke(c);
+}
+
+/* Tile `i` of those with numbers or colours; -1: the photograph. */
+static void draw_tile(const vt_tiles_page *p, cairo_t *c, int i, box b)
+{
+    const vt_tiles *t = p->tiles;
+    const size_t cells = (size_t)t->rows * (size_t)t->columns,
+                 at = i < 0 ? 0 : (size_t)i * cells;
+    const picture photo = {
+        .w = t->photo_width, .h = t->photo_height, .rgb = t->photo};
+    const picture over = {.w = t->columns,
+                          .h = t->rows,
+                          .rgb = t->rgb ? t->rgb + 3 * at : NULL,
+                          .value = t->value ? t->value + at : NULL,
+                          .least = p->least,
+                          .most = p->most};
+    const char *name = i < 0 ? "photograph" : t->name ? t->name[i] : NULL;
+
+    if (t->photo && (i < 0 || t->value))
+        place(c, &photo, b, 1, CAIRO_FILTER_BILINEAR);
+    if (i >= 0)
+        place(c, &over, b, t->photo && t->value ? COVER : 1,
+              t->photo && t->value ? CAIRO_FILTER_BILINEAR
+                                   : CAIRO_FILTER_NEAREST);
+    if (t->mark && (i >= 0 || t->photo))
+        frame(c, t, b);
+    cairo_set_source_rgb(c, 0.15, 0.15, 0.15);
+    set_font(c, SMALL);
+    if (name && t->name)
+        put(c, b.x + b.w / 2, b.y + b.h + SMALL + 1, name, 0.5, b.w);
+}
+
+/* Numbers from 1 at some of the tiles, and the titles of both axes. */
+static void draw_axes(const vt_tiles_page *p, cairo_t *c)
+{
+    const vt_tiles *t = p->tiles;
+    const double room = TEXT + GAP, wide = p->step_x * t->across,
+                 high = p->step_y * p->down;
+    const int each_x = 1 + (int)(26 / p->step_x),
+              each_y = 1 + (int)(16 / p->step_y);
+    char number[16];
+
+    set_font(c, TEXT);
+    cairo_set_source_rgb(c, 0.15, 0.15, 0.15);
+    for (int i = 0; i < t->across; i += each_x) {
+        snprintf(number, sizeof number, "%d", i + 1);
+        put(c, p->left + i * p->step_x + p->tile_w / 2, p->top - GAP / 2,
+            number, 0.5, 60);
+    }
+    for (int i = 0; i < p->down; i += each_y) {
+        snprintf(number, sizeof number, "%d", i + 1);
+        put(c, p->left - GAP / 2,
+            p->top + i * p->step_y + p->tile_h / 2 + 0.36 * TEXT, number, 1,
+            60);
+    }
+    put(c, p->left + wide / 2, p->top - room, t->columns_title, 0.5, wide);
+    cairo_save(c);
+    cairo_translate(c, p->left - room - GAP / 2, p->top + high / 2);
+    cairo_rotate(c, -M_PI / 2);
+    put(c, 0, 0, t->rows_title, 0.5, high);
+    cairo_restore(c);
+}
+
+static void draw_bar(const vt_tiles_page *p, cairo_t *c)
+{
+    const vt_tiles *t = p->tiles;
+    const picture bar = {.w = 1, .h = 256};
+    const double h = p->step_y * (p->down - 1) + p->tile_h;
+    const box b = {p->left + p->step_x * (t->across - 1) + p->tile_w + GAP,
+                   p->top, BAR, h};
+
+    place(c, &bar, b, 1, CAIRO_FILTER_BILINEAR);
+    set_font(c, TEXT);
+    cairo_set_source_rgb(c, 0.15, 0.15, 0.15);
+    put(c, b.x + BAR + GAP, b.y + TEXT, p->high, 0, PAGE);
+    put(c, b.x + BAR + GAP, b.y + b.h, p->low, 0, PAGE);
+}
+
+void vt_tiles_draw(const vt_tiles_page *p, cairo_t *c)
+{
+    const vt_tiles *t = p->tiles;
+    const int photo = shown(t) - t->count;
+
+    cairo_set_source_rgb(c, 1, 1, 1);
+    cairo_paint(c);
+    for (int i = 0; i < shown(t); i++)
+        draw_tile(p, c, i - photo,
+                  (box){p->left + i % t->across * p->step_x,
+                        p->top + i / t->across * p->step_y, p->tile_w,
+                        p->tile_h});
+    if (t->rows_title)
+        draw_axes(p, c);
+    if (t->value)
+        draw_bar(p, c);
+    set_font(c, TEXT);
+    cairo_set_source_rgb(c, 0.15, 0.15, 0.15);
+    put(c, p->width - PAD, p->height - PAD, t->label, 1, p->width - 2 * PAD);
+}
