@@ -1,12 +1,19 @@
 #!/usr/bin/env python3
 """Print the numbers that tests/unit/test_inspect.c expects (needs NumPy).
 
-    tools/golden_inspect.py
+    tools/golden_inspect.py [MODELS HF_VIT OUT]
+
+With arguments, also writes OUT, such as tests/data/inspect.safetensors, from a
+folder of tiny models (tests/data/models) and a folder with the tensors of a
+Hugging Face ViT: its attention and tokens of one picture, and what NumPy makes
+of them (needs torch and safetensors).
 
 Attention rollout as Abnar and Zuidema describe it, by products of matrices in
 float64. The probabilities are those of make() in the test: a softmax in double,
 stored as float32.
 """
+import sys
+
 import numpy as np
 
 LAYERS, HEADS, PREFIX, ROWS, COLUMNS = 3, 2, 1, 2, 3
@@ -46,6 +53,60 @@ def show(name, values):
     print(name, ", ".join(f"{v:.9f}" for v in values))
 
 
+def rollout_of(probs, fuse, residual):
+    t = probs.shape[-1]
+    product = np.eye(t)
+    for layer in probs:
+        a = (1 - residual) * fuse(layer, axis=0) + residual * np.eye(t)
+        product = (a / a.sum(-1, keepdims=True)) @ product
+    return product[0]
+
+
+def distance_of(probs, side, patch):
+    y, x = np.divmod(np.arange(side * side), side)
+    d = patch * np.hypot(y[:, None] - y, x[:, None] - x)
+    a = probs[..., 1:, 1:]
+    return ((a * d).sum(-1) / a.sum(-1)).mean(-1)
+
+
+def components(x, k):
+    """Axes, scores and shares of the variance by NumPy's SVD; of an axis the
+    number farthest from 0 is positive."""
+    x = x - x.mean(0)
+    u, s, v = np.linalg.svd(x, full_matrices=False)
+    axes = np.zeros((k, x.shape[1]))
+    for i in range(min(k, len(s))):
+        if s[i] ** 2 > 1e-12 * (s**2).sum():
+            axes[i] = v[i] * np.sign(v[i][np.argmax(np.abs(v[i]))])
+    share = np.zeros(k)
+    share[: len(s)] = (s**2 / (s**2).sum())[:k]
+    return axes, (x @ axes.T).T, share
+
+
+def write(models, hf_vit, out):
+    from safetensors.numpy import load_file, save_file
+    from safetensors.torch import load_file as load_torch
+
+    t = load_file(hf_vit + "/expected.safetensors")
+    probs = np.stack([t["attention.0"][0], t["attention.1"][0]])
+    tokens = t["block.1"][0, 1:]
+    p = probs.astype(np.float64)
+    axes, scores, share = components(tokens.astype(np.float64), 3)
+    w = {k: v.double().numpy() for k, v in load_torch(models + "/timm_vit/model.safetensors").items()}
+    filters = w["patch_embed.proj.weight"]
+    f_axes, _, f_share = components(filters.reshape(len(filters), -1), 28)
+    pos = w["pos_embed"][0, 1:]
+    unit = pos / np.linalg.norm(pos, axis=1, keepdims=True)
+    made = {
+        "rollout_mean": rollout_of(p, np.mean, 0.5), "rollout_max": rollout_of(p, np.max, 0.3),
+        "distance": distance_of(p, 8, 16), "token_map": p[1, :, 0, 1:], "patch_map": p[0, :, 1 + 11, 1:],
+        "mean_map": p[1, :, 1:, 1:].mean(1), "pca_axes": axes, "pca_scores": scores, "pca_shares": share,
+        "filters": f_axes, "filter_shares": f_share, "positions": unit @ unit.T,
+    }
+    made = {k: np.ascontiguousarray(v, dtype=np.float32) for k, v in made.items()}
+    save_file({"attention": probs, "tokens": np.ascontiguousarray(tokens), **made}, out)
+
+
 if __name__ == "__main__":
     p = make()
     show("mean", rollout(p, np.mean, 0.5, 0)[0])
@@ -53,3 +114,5 @@ if __name__ == "__main__":
     show("min, discard 0.4", rollout(p, np.min, 0.5, 0.4)[0])
     show("row 4", rollout(p, np.mean, 0.5, 0)[4])
     show("distance", distance(p[1], 16, 10))
+    if len(sys.argv) == 4:
+        write(*sys.argv[1:])

@@ -197,25 +197,6 @@ static int allocate(work *w)
 
 /* ---- the watcher ---- */
 
-/* The chosen heads' attention from the query, or the mean over all patches'. */
-static void keep_maps(work *w, const float *probs)
-{
-    const size_t t = w->tokens, prefix = (size_t)w->grid.prefix;
-    const bool all = w->query < 0 && !prefix;
-    const size_t queries = all ? w->patches : 1,
-                 from = w->query >= 0 ? prefix + (size_t)w->query : 0;
-
-    memset(w->maps, 0, (size_t)w->count * w->patches * sizeof *w->maps);
-    for (size_t h = 0; h < w->count; h++)
-        for (size_t q = 0; q < queries; q++) {
-            const float *row =
-                probs + ((w->first + h) * t + from + q) * t + prefix;
-
-            for (size_t i = 0; i < w->patches; i++)
-                w->maps[h * w->patches + i] += (double)row[i] / (double)queries;
-        }
-}
-
 /* The next layer's probabilities [1, heads, T, T]. */
 static bool see_attention(work *w, const vitcl_tensor_info *t,
                           const float *probs)
@@ -228,7 +209,9 @@ static bool see_attention(work *w, const vitcl_tensor_info *t,
     for (uint32_t h = 0; h < w->heads; h++)
         w->distance[(size_t)w->layer * w->heads + h] += w->head[h];
     if (w->layer == (int)w->drawn)
-        keep_maps(w, probs);
+        vt_attention_map(w->maps,
+                         probs + (size_t)w->first * w->tokens * w->tokens,
+                         (int)w->count, &w->grid, w->query);
     w->layer++;
     return true;
 }

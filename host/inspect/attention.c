@@ -186,3 +186,21 @@ void vt_attention_distance(double *out, const float *probs, int heads,
         out[h] = queries ? total / queries : (double)NAN;
     }
 }
+
+void vt_attention_map(double *out, const float *probs, int heads,
+                      const vt_patch_grid *g, int query)
+{
+    const size_t n = (size_t)g->rows * (size_t)g->columns,
+                 prefix = (size_t)g->prefix, t = prefix + n;
+    const size_t queries = query < 0 && !prefix ? n : 1,
+                 from = query < 0 ? 0 : prefix + (size_t)query;
+
+    memset(out, 0, (size_t)heads * n * sizeof *out);
+    for (size_t h = 0; h < (size_t)heads; h++)
+        for (size_t q = 0; q < queries; q++) {
+            const float *row = probs + (h * t + from + q) * t + prefix;
+
+            for (size_t i = 0; i < n; i++)
+                out[h * n + i] += (double)row[i] / (double)queries;
+        }
+}

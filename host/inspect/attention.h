@@ -54,4 +54,10 @@ typedef struct vt_patch_grid {
 void vt_attention_distance(double *out, const float *probs, int heads,
                            const vt_patch_grid *grid);
 
+/* Attention to each patch, out[heads][patches]: from patch `query`; or, if that
+ * is -1, from the first prefix token, without prefix tokens the mean from all
+ * patches. */
+void vt_attention_map(double *out, const float *probs, int heads,
+                      const vt_patch_grid *grid, int query);
+
 #endif
