@@ -102,24 +102,6 @@ int thumbnail_make(thumbnail *out, const char *path, uint32_t side)
     return st;
 }
 
-void thumbnail_base64(FILE *f, const thumbnail *t)
-{
-    static const char digit[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
-                                "abcdefghijklmnopqrstuvwxyz0123456789+/";
-
-    for (size_t i = 0; i < t->size; i += 3) {
-        const size_t n = t->size - i < 3 ? t->size - i : 3;
-        const uint32_t bits = (uint32_t)t->jpeg[i] << 16 |
-                              (n > 1 ? (uint32_t)t->jpeg[i + 1] << 8 : 0) |
-                              (n > 2 ? (uint32_t)t->jpeg[i + 2] : 0);
-
-        putc(digit[bits >> 18], f);
-        putc(digit[bits >> 12 & 63], f);
-        putc(n > 1 ? digit[bits >> 6 & 63] : '=', f);
-        putc(n > 2 ? digit[bits & 63] : '=', f);
-    }
-}
-
 void thumbnail_free(thumbnail *t)
 {
     free(t->jpeg);

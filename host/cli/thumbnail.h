@@ -3,8 +3,8 @@
  */
 #ifndef VT_CLI_THUMBNAIL_H
 #define VT_CLI_THUMBNAIL_H
+#include <stddef.h>
 #include <stdint.h>
-#include <stdio.h>
 
 typedef struct thumbnail {
     uint8_t *jpeg;
@@ -15,7 +15,6 @@ typedef struct thumbnail {
 /* The picture of a file as a JPEG whose longer side has at most `side` pixels.
  * Not VITCL_OK: vitcl_last_error() says why there is none. */
 int thumbnail_make(thumbnail *out, const char *path, uint32_t side);
-void thumbnail_base64(FILE *f, const thumbnail *t);
 void thumbnail_free(thumbnail *t);
 
 #endif
