@@ -15,6 +15,7 @@ int answering_open(answering *w, const char *const *keep)
 {
     model_options common = *w->common;
     vitcl_device_info info = {.size = sizeof info};
+    vitcl_session_options session;
     uint32_t batch;
     int code;
 
@@ -35,7 +36,11 @@ int answering_open(answering *w, const char *const *keep)
     batch = batches_batch(w->batches, strcmp(info.type, "cpu") == 0 ? 8 : 32);
     common.batch = common.batch ? common.batch : batch;
     common.once = batches_fits(w->batches, common.batch);
-    return open_session(&w->session, w->device, w->model, &common, keep, 0);
+    session = session_options(&common);
+    session.keep = keep;
+    if (w->options)
+        w->options(w->context, &session);
+    return start_session(&w->session, w->device, w->model, &session);
 }
 
 int answering_start(answering *w, const char *path, const vitcl_shape *row)
@@ -120,6 +125,7 @@ static int work_through(answering *w, progress *bar)
                      vitcl_session_read(w->numbers, good * w->share, w->session,
                                         w->tensor, good) != VITCL_OK))
             return failed();
+        w->rgb = rgb;
         guard_end(); /* do not restart after printing */
         progress_clear(bar);
         for (uint32_t i = 0; i < n && code == EXIT_OK; i++)

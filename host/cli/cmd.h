@@ -395,11 +395,14 @@ typedef struct answering {
      * `used` are printed, or written to rows. */
     const char *tensor;
     size_t share, used;
+    const uint8_t *rgb; /* of the batch, while its answers are printed */
     float *numbers, *nan_row;
     vitcl_rows *rows; /* NULL: none */
     /* Prints an answer; may change its `used` numbers before they are written.
      * After a failure they are NaN. */
     void (*print)(void *context, const answer *a, float *numbers);
+    /* NULL, or changes the session's options. */
+    void (*options)(void *context, vitcl_session_options *options);
     bool broken; /* print() failed and has said why: run no further */
     /* NULL, or called after the last answer. Returns the exit status. */
     int (*finish)(void *context);

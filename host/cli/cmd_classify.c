@@ -5,6 +5,7 @@
  * per class: picture, rank, label, name, probability, separated by tabs.
  */
 #include "cmd.h"
+#include "explaining.h"
 #include "html.h"
 #include "naming.h"
 #include "sorting.h"
@@ -16,7 +17,7 @@ typedef struct classify {
     uint32_t k;
     picture_options pictures;
     double threshold;
-    bool json, csv;
+    bool json, csv, explain;
     const char *logits, *copy_to, *link_to, *html;
 } classify;
 
@@ -36,6 +37,9 @@ static const opt options[] = {
     {0, "threshold", OPT_REAL, "P",
      "less likely answers are \"not sure\" (default: the model's own, if any)",
      offsetof(classify, threshold)},
+    {0, "explain", OPT_FLAG, NULL,
+     "show classes as bars, and where the model looks over the picture",
+     offsetof(classify, explain)},
     {0, "logits", OPT_FILE, "FILE.npy|FILE.safetensors",
      "also write logits [pictures, classes]", offsetof(classify, logits)},
     {0, "copy-to", OPT_TEXT, "DIR/{label}",
@@ -55,6 +59,7 @@ typedef struct work {
     naming naming;
     sorting sorting;
     html_page *page;
+    explaining *explaining; /* NULL: --explain was not given */
     bool pretty, told;
 } work;
 
@@ -95,6 +100,15 @@ static void add_to_page(work *w, const answer *a)
     html_add(w->page, &item);
 }
 
+/* As the model sees it. */
+static const uint8_t *picture_of(const work *w, const answer *a)
+{
+    uint32_t height, width;
+
+    vitcl_session_size(w->on.session, &height, &width);
+    return w->on.rgb + (size_t)a->row * height * width * 3;
+}
+
 static void print(void *context, const answer *a, float *logits)
 {
     work *w = context;
@@ -105,6 +119,9 @@ static void print(void *context, const answer *a, float *logits)
         naming_json(&w->naming, a);
     else if (w->o->csv)
         naming_csv(&w->naming, a);
+    else if (!a->error && w->explaining)
+        w->on.broken = explaining_print(w->explaining, &w->naming, a,
+                                        picture_of(w, a)) != EXIT_OK;
     else if (!a->error)
         (w->pretty ? naming_pretty : naming_tsv)(&w->naming, a);
     if (!a->error && w->sorting.folder)
@@ -128,12 +145,23 @@ static html_page *begin_page(const work *w)
     return html_open(w->o->html, title);
 }
 
+static void watch(void *context, vitcl_session_options *session)
+{
+    work *w = context;
+
+    if (w->explaining)
+        explaining_watch(w->explaining, session);
+}
+
 static int prepare(work *w)
 {
     vitcl_shape row = {.name = "logits", .rank = 1};
     uint32_t classes;
-    int code = answering_open(&w->on, NULL);
+    int code;
 
+    if (w->o->explain && !(w->explaining = explaining_open()))
+        return EXIT_FAILED;
+    code = answering_open(&w->on, NULL);
     if (code != EXIT_OK)
         return code;
     classes = vitcl_session_classes(w->on.session);
@@ -152,6 +180,10 @@ static int prepare(work *w)
         return code;
     if (w->o->html && !(w->page = begin_page(w)))
         return EXIT_FAILED;
+    if (w->explaining)
+        code = explaining_start(w->explaining, w->on.model, w->on.session);
+    if (code != EXIT_OK)
+        return code;
     row.shape[0] = w->on.share = w->on.used = classes;
     return answering_start(&w->on, w->o->logits, &row);
 }
@@ -180,6 +212,12 @@ static int check(const classify *o, const words *operands)
         return usage("--csv and --json are two formats; choose one");
     if (o->copy_to && o->link_to)
         return usage("--copy-to and --link-to are two ways; choose one");
+    if (o->explain && (o->csv || o->json))
+        return usage("--explain draws for people; leave --%s out",
+                     o->csv ? "csv" : "json");
+    if (o->explain && o->common.batch > 1)
+        return usage("--explain looks at one picture at a time; leave --batch "
+                     "out");
     if (o->threshold > 1)
         return usage("--threshold must be at most 1, not %g", o->threshold);
     return EXIT_OK;
@@ -199,6 +237,7 @@ static int run(void *into, const words *operands)
                        .done = "named",
                        .tensor = "logits",
                        .print = print,
+                       .options = watch,
                        .context = &w};
     code = prepare(&w);
     if (code == EXIT_OK && o->csv)
@@ -210,6 +249,7 @@ static int run(void *into, const words *operands)
     if (w.page)
         code = end_page(&w, code);
     answering_close(&w.on);
+    explaining_close(w.explaining);
     sorting_close(&w.sorting);
     naming_close(&w.naming);
     return code;
