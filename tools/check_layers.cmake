@@ -17,11 +17,12 @@ set(may_train base image weights plan ops models data convert)
 set(may_eval base plan models data)
 set(may_convert base image weights models)
 set(may_api base image weights ocl gemm plan ops models data train eval convert)
-set(may_plot base) # this and the next three are of the program alone
+set(may_plot base) # this and the next four are of the program alone
 set(may_inspect base)
 set(may_pull base)
 set(may_index base weights ocl gemm)
-set(may_cli plot inspect pull index)
+set(may_study base plot data)
+set(may_cli plot inspect pull index study)
 
 set(types "mem|kernel|program|context|command_queue|device_id|platform_id|\
 event|int|uint|long|ulong|float|bool|half|char|uchar|short|ushort|double")

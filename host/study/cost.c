@@ -1,0 +1,174 @@
+/*
+ * cost.c - what runs cost: of each architecture a short training is measured,
+ * and the rest is arithmetic.
+ */
+#include "base/clock.h"
+#include "base/file.h"
+#include "base/json.h"
+#include "base/memory.h"
+#include "base/number.h"
+#include "study/private.h"
+
+#include <string.h>
+
+enum { STEPS = 8, FILE_MOST = 1 << 20 };
+
+/* Runs the program to its end. */
+static vitcl_status run_one(const vt_experiment *e, const char *const *words,
+                            const char *out, const char *messages)
+{
+    vitcl_status st;
+    bool ended = false;
+    int pid, code = 0;
+
+    VT_TRY(vt_process_begin(&pid, words, out, messages));
+    while (!ended) {
+        if (e->options.stop && e->options.stop(e->options.context)) {
+            vt_process_stop(pid);
+            return vt_fail(VITCL_ESTOPPED, "stopped");
+        }
+        VT_TRY(vt_process_poll(&ended, &code, pid));
+        if (!ended)
+            vt_process_pause();
+    }
+    if (code != 0) {
+        char line[512];
+
+        vt_last_line(line, sizeof line, messages);
+        st = vt_fail(VITCL_EIO,
+                     "a short training to measure its steps failed "
+                     "(exit status %d): %s",
+                     code, line);
+    }
+done:
+    return st;
+}
+
+/* Pictures a second, as the last line of a log has it. */
+static double logged_rate(const char *log)
+{
+    static const char key[] = "\"pictures_per_second\": ";
+    char line[512];
+    const char *at;
+
+    vt_last_line(line, sizeof line, log);
+    at = strstr(line, key);
+    return at ? strtod(at + sizeof key - 1, NULL) : 0;
+}
+
+static vitcl_status describe(vt_rate *rate, const vt_experiment *e,
+                             const char *folder, const char *out,
+                             const char *messages)
+{
+    const char *const words[] = {"info", "-m", folder, "--json", NULL};
+    vitcl_status st;
+    vt_json *json = NULL;
+
+    VT_TRY(run_one(e, words, out, messages));
+    VT_TRY(vt_json_load(&json, out, FILE_MOST, 8));
+    vt_json_number(&rate->gmac, vt_json_get(json, "gmac"));
+    vt_json_uint(&rate->parameters, vt_json_get(json, "parameters"));
+done:
+    vt_json_free(json);
+    return st;
+}
+
+static vitcl_status measure(vt_experiment *e, const vt_run *r)
+{
+    const uint32_t pictures = VT_MIN(STEPS * r->batch, e->all_pictures);
+    const double began = vt_now_ms();
+    vt_rate rate = {0};
+    vt_subset data;
+    char folder[VT_STUDY_PATH], config[VT_STUDY_PATH], log[VT_STUDY_PATH],
+        messages[VT_STUDY_PATH], out[VT_STUDY_PATH], settings[VT_STUDY_PATH],
+        stamp[32], batch[16], size[16];
+    double each;
+    vitcl_status st;
+
+    vt_rate_id(rate.id, r);
+    vt_snprint(stamp, sizeof stamp, "%.8s-%.0f", rate.id, began);
+    VT_TRY(vt_study_path(folder, e, "measure/%s", stamp));
+    VT_TRY(vt_study_path(config, e, "measure/%s.config.json", stamp));
+    VT_TRY(vt_study_path(settings, e, "measure/%s.settings.json", stamp));
+    VT_TRY(vt_study_path(log, e, "measure/%s.log.jsonl", stamp));
+    VT_TRY(vt_study_path(messages, e, "measure/%s.messages.txt", stamp));
+    VT_TRY(vt_study_path(out, e, "measure/%s.info.json", stamp));
+    VT_TRY(vt_study_write(config, r->config));
+    VT_TRY(vt_subset_make(&data, e, pictures, VT_MIN(e->all_tests, 100)));
+    vt_snprint(batch, sizeof batch, "%u", VT_MIN(r->batch, pictures));
+    vt_snprint(size, sizeof size, "%u", r->size ? r->size : vt_side(e));
+    const char *words[32] = {"train",   "--config", config, "--data",
+                             data.path, "--epochs", "1",    "--batch",
+                             batch,     "-o",       folder, "--log",
+                             log,       "--size",   size};
+    size_t n = 15;
+    if (r->objective)
+        words[n++] = "--objective", words[n++] = r->objective;
+    if (r->settings[0]) {
+        VT_TRY(vt_study_write(settings, r->settings));
+        words[n++] = "--settings", words[n++] = settings;
+    }
+    if (e->options.device)
+        words[n++] = "--device", words[n++] = e->options.device;
+    VT_TRY(run_one(e, words, NULL, messages));
+    each = logged_rate(log);
+    rate.fixed = (vt_now_ms() - began) / 1e3;
+    rate.train = each > 0 ? 1 / each : rate.fixed / pictures;
+    rate.fixed -= rate.train * pictures;
+    rate.fixed = VT_MAX(rate.fixed, 0.2);
+    rate.score = rate.train / 3; /* no backward pass */
+    VT_TRY(describe(&rate, e, folder, out, messages));
+    e->rate[e->rates++] = rate;
+done:
+    return st;
+}
+
+vitcl_status vt_rates_measure(vt_experiment *e)
+{
+    vitcl_status st = VITCL_OK;
+
+    for (size_t i = 0; i < e->runs && e->rates < VT_RATES; i++) {
+        if (vt_rate_of(e, &e->run[i]))
+            continue;
+        VT_TRY(measure(e, &e->run[i]));
+        if (e->rates > 1)
+            continue;
+        /* the first also compiled and chose kernels */
+        e->rates = 0;
+        VT_TRY(measure(e, &e->run[i]));
+    }
+done:
+    return st;
+}
+
+/* Pictures that are only scored. */
+static double scored(const vt_experiment *e, const vt_run *r)
+{
+    double n = 0, shots = 0;
+
+    if (r->score == VT_SCORE_HELD_OUT)
+        n += VT_MIN(r->pictures / 5, 1000) * (double)r->epochs;
+    if (r->score == VT_SCORE_TEST)
+        n += e->tests;
+    for (size_t i = 0; i < VT_SHOTS; i++)
+        shots = VT_MAX(shots, r->shots[i]);
+    if (shots > 0)
+        n += e->tests + shots * e->classes * e->tries;
+    return n;
+}
+
+vt_run_cost vt_run_costs(const vt_experiment *e, const vt_run *run)
+{
+    const vt_rate *rate = vt_rate_of(e, run);
+    const double trained = (double)run->pictures * run->epochs;
+    const double more = scored(e, run);
+    vt_run_cost c = {.pictures = run->pictures, .epochs = run->epochs};
+
+    if (!rate)
+        return c;
+    c.flop = 2e9 * rate->gmac * (3 * trained + more);
+    c.seconds = rate->fixed + rate->train * trained + rate->score * more;
+    c.seconds += run->score == VT_SCORE_TEST ? rate->fixed / 2 : 0;
+    c.seconds += run->shots[0] ? rate->fixed / 2 : 0;
+    return c;
+}

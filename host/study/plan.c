@@ -1,0 +1,244 @@
+/*
+ * plan.c - how many pictures and epochs fit into the minutes, and the file that
+ * keeps this, so that a study that is started again has the same runs.
+ */
+#include "base/file.h"
+#include "base/json.h"
+#include "base/memory.h"
+#include "base/number.h"
+#include "base/text.h"
+#include "study/private.h"
+
+#include <errno.h>
+#include <string.h>
+
+enum { STATE_MOST = 1 << 20, EPOCHS_MOST = 60, EPOCHS_LEAST = 8, TESTS = 2000 };
+static const double usual_minutes = 12;
+
+/* ---- the state ---- */
+
+static void take_count(uint32_t *out, const vt_json *v, uint32_t most)
+{
+    uint64_t n;
+
+    if (vt_json_uint(&n, v) && n <= most)
+        *out = (uint32_t)n;
+}
+
+static void read_rates(vt_experiment *e, const vt_json *rates)
+{
+    const vt_json *v = vt_json_first(rates);
+
+    for (; v && e->rates < VT_RATES; v = vt_json_next(v)) {
+        vt_rate r = {0};
+        const char *id;
+
+        if (vt_json_string(&id, vt_json_get(v, "id")) &&
+            vt_json_number(&r.train, vt_json_get(v, "train")) &&
+            vt_json_number(&r.score, vt_json_get(v, "score")) &&
+            vt_json_number(&r.fixed, vt_json_get(v, "fixed")) &&
+            vt_json_number(&r.gmac, vt_json_get(v, "gmac")) &&
+            vt_json_uint(&r.parameters, vt_json_get(v, "parameters"))) {
+            snprintf(r.id, sizeof r.id, "%.16s", id);
+            e->rate[e->rates++] = r;
+        }
+    }
+}
+
+/* What the folder says, if it is one of a study. */
+static vitcl_status read_state(vt_experiment *e)
+{
+    vitcl_status st = VITCL_OK;
+    char path[VT_STUDY_PATH];
+    vt_json *json = NULL;
+    const char *study = "", *data = "";
+
+    VT_TRY(vt_study_path(path, e, "study.json"));
+    if (!vt_path_exists(path))
+        goto done;
+    VT_TRY(vt_json_load(&json, path, STATE_MOST, 8));
+    vt_json_string(&study, vt_json_get(json, "study"));
+    vt_json_string(&data, vt_json_get(json, "data"));
+    if (strcmp(study, e->study->name) != 0 || strcmp(data, e->data) != 0) {
+        st = vt_fail(VITCL_EINVAL,
+                     "%s: has a study \"%s\" of %s; name another folder",
+                     e->options.output, study, data);
+        goto done;
+    }
+    vt_json_number(&e->minutes, vt_json_get(json, "minutes"));
+    take_count(&e->tries, vt_json_get(json, "tries"), 1000);
+    read_rates(e, vt_json_get(json, "rates"));
+    if (e->options.minutes > 0 && e->options.minutes != e->minutes) {
+        e->minutes = e->options.minutes;
+        goto done; /* other minutes: choose again */
+    }
+    take_count(&e->pictures, vt_json_get(json, "pictures"), e->all_pictures);
+    take_count(&e->tests, vt_json_get(json, "tests"), e->all_tests);
+    take_count(&e->epochs, vt_json_get(json, "epochs"), 100000);
+done:
+    vt_json_free(json);
+    return st;
+}
+
+/* A path in a JSON string. */
+static void put_string(FILE *f, const char *s)
+{
+    fputc('"', f);
+    for (; *s; s++) {
+        const unsigned char c = (unsigned char)*s;
+
+        if (c == '"' || c == '\\')
+            fputc('\\', f), fputc(c, f);
+        else if (c < ' ')
+            fprintf(f, "\\u%04x", c);
+        else
+            fputc(c, f);
+    }
+    fputc('"', f);
+}
+
+static vitcl_status write_state(const vt_experiment *e)
+{
+    vitcl_status st;
+    vt_text t;
+    char path[VT_STUDY_PATH], *text = NULL;
+
+    VT_TRY(vt_text_open(&t));
+    fprintf(t.f, "{\"study\": \"%s\",\n \"data\": ", e->study->name);
+    put_string(t.f, e->data);
+    vt_print(t.f,
+             ",\n \"minutes\": %.9g, \"tries\": %u, \"pictures\": %u, "
+             "\"tests\": %u, \"epochs\": %u,\n \"rates\": [",
+             e->minutes, e->tries, e->pictures, e->tests, e->epochs);
+    for (size_t i = 0; i < e->rates; i++) {
+        const vt_rate *r = &e->rate[i];
+
+        vt_print(t.f,
+                 "%s\n  {\"id\": \"%s\", \"train\": %.9g, \"score\": %.9g, "
+                 "\"fixed\": %.9g, \"gmac\": %.9g, \"parameters\": %llu}",
+                 i ? "," : "", r->id, r->train, r->score, r->fixed, r->gmac,
+                 (unsigned long long)r->parameters);
+    }
+    fprintf(t.f, "]}\n");
+    VT_TRY(vt_text_take(&text, &t));
+    VT_TRY(vt_study_path(path, e, "study.json"));
+    VT_TRY(vt_study_write(path, text));
+done:
+    free(text);
+    return st;
+}
+
+vitcl_status vt_experiment_open(vt_experiment **out, const vt_study *study,
+                                const vt_study_options *options)
+{
+    static const char *const folders[] = {"runs", "files", "measure"};
+    vitcl_status st;
+    vt_experiment *e = NULL;
+    char path[VT_STUDY_PATH];
+
+    VT_TRY(VT_NEW(&e, 1));
+    e->study = study, e->options = *options;
+    e->tries = 3, e->minutes = usual_minutes;
+    if (options->minutes > 0)
+        e->minutes = options->minutes;
+    if (!realpath(options->data, e->data))
+        VT_TRY(vt_fail(VITCL_EIO, "%s: %s", options->data, strerror(errno)));
+    VT_TRY(vt_subset_look(e));
+    VT_TRY(vt_study_folder(options->output));
+    VT_TRY(read_state(e));
+    if (options->tries)
+        e->tries = options->tries;
+    for (size_t i = 0; i < VT_COUNT(folders); i++) {
+        VT_TRY(vt_study_path(path, e, "%s", folders[i]));
+        VT_TRY(vt_study_folder(path));
+    }
+    *out = e, e = NULL;
+done:
+    free(e);
+    return st;
+}
+
+/* ---- sizes ---- */
+
+/* All runs at this size. */
+static vitcl_status total(double *seconds, vt_experiment *e, uint32_t pictures,
+                          uint32_t epochs)
+{
+    vitcl_status st;
+
+    e->pictures = pictures, e->epochs = epochs;
+    *seconds = 0;
+    VT_TRY(vt_experiment_list(e));
+    for (size_t i = 0; i < e->runs; i++)
+        *seconds += vt_run_costs(e, &e->run[i]).seconds;
+done:
+    return st;
+}
+
+/* The epochs that fit with so many pictures; 0: none. */
+static vitcl_status fit(uint32_t *epochs, vt_experiment *e, uint32_t pictures)
+{
+    vitcl_status st;
+    double one, two, n;
+
+    VT_TRY(total(&one, e, pictures, 1));
+    VT_TRY(total(&two, e, pictures, 2));
+    n = 1 + (60 * e->minutes - one) / VT_MAX(two - one, 1e-6);
+    *epochs = n < 1 ? 0 : (uint32_t)VT_MIN(n, (double)EPOCHS_MOST);
+done:
+    return st;
+}
+
+/* As many pictures as possible with enough epochs. */
+static vitcl_status choose(vt_experiment *e)
+{
+    static const uint32_t sizes[] = {50000, 20000, 10000, 5000,
+                                     2000,  1000,  500};
+    const vt_study_options *o = &e->options;
+    uint32_t pictures = 0, epochs = 0;
+    vitcl_status st = VITCL_OK;
+
+    for (size_t i = 0; i < VT_COUNT(sizes) && epochs < EPOCHS_LEAST; i++) {
+        pictures =
+            o->pictures ? o->pictures : VT_MAX(sizes[i], 10 * e->classes);
+        pictures = VT_MIN(pictures, e->all_pictures);
+        VT_TRY(fit(&epochs, e, pictures));
+        if (o->pictures)
+            break;
+    }
+    e->pictures = pictures;
+    e->epochs = VT_MAX(epochs, 1u);
+done:
+    return st;
+}
+
+vitcl_status vt_experiment_plan(vt_experiment *e)
+{
+    const vt_study_options *o = &e->options;
+    vitcl_status st;
+    double seconds;
+
+    if (o->pictures && o->pictures < 10 * e->classes)
+        return vt_fail(VITCL_EINVAL,
+                       "--pictures must be at least ten a class, %u here",
+                       10 * e->classes);
+    if (o->tests || !e->tests)
+        e->tests = VT_MIN(o->tests ? o->tests : TESTS, e->all_tests);
+    const uint32_t known_epochs = e->epochs;
+    const uint32_t known =
+        o->pictures ? VT_MIN(o->pictures, e->all_pictures) : e->pictures;
+    /* which architectures there are does not depend on the size */
+    VT_TRY(
+        total(&seconds, e, VT_MIN(known ? known : 1000, e->all_pictures), 1));
+    VT_TRY(vt_rates_measure(e));
+    if (known && (o->epochs || known_epochs))
+        e->pictures = known, e->epochs = known_epochs;
+    else
+        VT_TRY(choose(e));
+    if (o->epochs)
+        e->epochs = o->epochs;
+    VT_TRY(vt_experiment_list(e));
+    VT_TRY(write_state(e));
+done:
+    return st;
+}

@@ -1,0 +1,354 @@
+/*
+ * subset.c - folders with a part of the data, as many pictures of each class as
+ * possible, evenly spaced. Records are written as such files again, and of
+ * picture files there are links.
+ */
+#include "base/file.h"
+#include "base/memory.h"
+#include "data/dataset.h"
+#include "study/private.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { SIDE = 32, LEAST_FILES = 5 };
+
+/* Data without test pictures of its own: one in five of each class. */
+typedef enum { ALL, ALL_BUT_A_FIFTH, A_FIFTH } share;
+
+typedef struct part {
+    vt_dataset *d;
+    uint32_t *index; /* chosen */
+    uint32_t count;
+} part;
+
+static bool in_share(share s, uint32_t nth)
+{
+    return s == ALL || (nth % 5 == 4) == (s == A_FIFTH);
+}
+
+/* The pictures of each class in this share. */
+static vitcl_status count_classes(uint32_t **out, const vt_dataset *d, share s)
+{
+    vitcl_status st = VITCL_OK;
+    const size_t classes = (size_t)vt_dataset_classes(d) + 1;
+    uint32_t *seen = NULL, *count = NULL;
+
+    VT_TRY(VT_NEW(&count, classes));
+    VT_TRY(VT_NEW(&seen, classes));
+    for (uint32_t i = 0; i < vt_dataset_count(d); i++) {
+        const uint32_t label = vt_dataset_label(d, i);
+
+        count[label] += in_share(s, seen[label]++);
+    }
+    *out = count;
+done:
+    free(seen);
+    if (st != VITCL_OK)
+        free(count);
+    return st;
+}
+
+static vitcl_status choose(part *p, uint32_t wanted, share s)
+{
+    vitcl_status st = VITCL_OK;
+    const uint32_t classes = vt_dataset_classes(p->d);
+    uint32_t *count = NULL, *seen = NULL, *used = NULL;
+
+    VT_TRY(count_classes(&count, p->d, s));
+    VT_TRY(VT_NEW(&seen, (size_t)classes + 1));
+    VT_TRY(VT_NEW(&used, (size_t)classes + 1));
+    VT_TRY(VT_NEW(&p->index, (size_t)vt_dataset_count(p->d) + 1));
+    for (uint32_t i = 0; i < vt_dataset_count(p->d); i++) {
+        const uint32_t c = vt_dataset_label(p->d, i);
+        const uint64_t quota =
+            VT_MIN(wanted / classes + (c < wanted % classes), count[c]);
+        const uint64_t nth = used[c];
+
+        if (!in_share(s, seen[c]++))
+            continue;
+        used[c]++;
+        if ((nth + 1) * quota / count[c] > nth * quota / count[c])
+            p->index[p->count++] = i;
+    }
+done:
+    free(count);
+    free(seen);
+    free(used);
+    return st;
+}
+
+/* ---- records ---- */
+
+static vitcl_status open_file(FILE **out, const char *folder, const char *name)
+{
+    char path[VT_STUDY_PATH + 64];
+
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    *out = fopen(path, "we");
+    return *out ? VITCL_OK
+                : vt_fail(VITCL_EIO, "%s: %s", path, strerror(errno));
+}
+
+static vitcl_status close_file(FILE *f, const char *folder)
+{
+    const bool bad = ferror(f) != 0;
+
+    return fclose(f) == 0 && !bad
+               ? VITCL_OK
+               : vt_fail(VITCL_EIO, "%s: a file of pictures cannot be written",
+                         folder);
+}
+
+/* Pixels of one colour, or all of a grey picture. */
+static void put_plane(FILE *f, const vt_picture *p, size_t colour)
+{
+    for (size_t i = 0; i < (size_t)p->width * p->height; i++)
+        fputc(p->rgb[3 * i + colour], f);
+}
+
+/* Pictures from..to-1 of the part, as CIFAR has them. */
+static vitcl_status put_cifar(const part *p, const char *folder,
+                              const char *name, uint32_t from, uint32_t to,
+                              bool hundred)
+{
+    vitcl_status st = VITCL_OK;
+    vt_picture picture = {0};
+    FILE *f = NULL;
+
+    VT_TRY(open_file(&f, folder, name));
+    for (uint32_t i = from; i < to; i++) {
+        VT_TRY(vt_dataset_picture(&picture, p->d, p->index[i]));
+        if (hundred)
+            fputc(0, f); /* the coarse label */
+        fputc((int)vt_dataset_label(p->d, p->index[i]), f);
+        for (size_t c = 0; c < 3; c++)
+            put_plane(f, &picture, c);
+        free(picture.rgb);
+        picture.rgb = NULL;
+    }
+    st = close_file(f, folder);
+    f = NULL;
+done:
+    if (f)
+        fclose(f);
+    free(picture.rgb);
+    return st;
+}
+
+static vitcl_status put_names(const vt_dataset *d, const char *folder,
+                              const char *name)
+{
+    vitcl_status st = VITCL_OK;
+    FILE *f;
+
+    VT_TRY(open_file(&f, folder, name));
+    for (uint32_t i = 0; i < vt_dataset_classes(d); i++)
+        fprintf(f, "%s\n", vt_dataset_class(d, i));
+    st = close_file(f, folder);
+done:
+    return st;
+}
+
+static void put_number(FILE *f, uint32_t v)
+{
+    for (int shift = 24; shift >= 0; shift -= 8)
+        fputc((int)(v >> shift & 255), f);
+}
+
+static vitcl_status put_mnist(const part *p, const char *folder,
+                              const char *stem)
+{
+    vitcl_status st = VITCL_OK;
+    vt_picture picture = {0};
+    FILE *f = NULL;
+    char name[64];
+
+    snprintf(name, sizeof name, "%s-labels-idx1-ubyte", stem);
+    VT_TRY(open_file(&f, folder, name));
+    put_number(f, 0x801);
+    put_number(f, p->count);
+    for (uint32_t i = 0; i < p->count; i++)
+        fputc((int)vt_dataset_label(p->d, p->index[i]), f);
+    st = close_file(f, folder);
+    f = NULL;
+    VT_TRY(st);
+    snprintf(name, sizeof name, "%s-images-idx3-ubyte", stem);
+    VT_TRY(open_file(&f, folder, name));
+    for (uint32_t i = 0; i < p->count; i++) {
+        VT_TRY(vt_dataset_picture(&picture, p->d, p->index[i]));
+        if (i == 0) {
+            put_number(f, 0x803);
+            put_number(f, p->count);
+            put_number(f, (uint32_t)picture.height);
+            put_number(f, (uint32_t)picture.width);
+        }
+        put_plane(f, &picture, 0);
+        free(picture.rgb);
+        picture.rgb = NULL;
+    }
+    st = close_file(f, folder);
+    f = NULL;
+done:
+    if (f)
+        fclose(f);
+    free(picture.rgb);
+    return st;
+}
+
+/* ---- picture files ---- */
+
+static vitcl_status put_links(const part *p, const char *folder,
+                              const char *split)
+{
+    vitcl_status st = VITCL_OK;
+    char *path = NULL;
+
+    VT_TRY(vt_format(&path, "%s/%s", folder, split));
+    VT_TRY(vt_study_folder(path));
+    for (uint32_t i = 0; i < p->count; i++) {
+        const char *from = vt_dataset_path(p->d, p->index[i]);
+        const char *name = strrchr(from, '/');
+        const char *class =
+            vt_dataset_class(p->d, vt_dataset_label(p->d, p->index[i]));
+
+        free(path), path = NULL;
+        VT_TRY(vt_format(&path, "%s/%s/%s", folder, split, class));
+        VT_TRY(vt_study_folder(path));
+        free(path), path = NULL;
+        VT_TRY(vt_format(&path, "%s/%s/%s/%06u-%s", folder, split, class,
+                         p->index[i], name ? name + 1 : from));
+        if (symlink(from, path) != 0 && errno != EEXIST)
+            VT_TRY(vt_fail(VITCL_EIO, "%s: %s", path, strerror(errno)));
+    }
+done:
+    free(path);
+    return st;
+}
+
+/* ---- a folder ---- */
+
+static vitcl_status write_parts(const part *train, const part *test,
+                                const char *folder)
+{
+    vitcl_status st = VITCL_OK;
+    const char *kind = vt_dataset_kind(train->d);
+    const bool hundred = strcmp(kind, "cifar100") == 0;
+
+    if (strcmp(kind, "folders") == 0) {
+        VT_TRY(put_links(train, folder, "train"));
+        return put_links(test, folder, "test");
+    }
+    if (strcmp(kind, "mnist") == 0) {
+        VT_TRY(put_mnist(train, folder, "train"));
+        return put_mnist(test, folder, "t10k");
+    }
+    VT_TRY(put_names(train->d, folder,
+                     hundred ? "fine_label_names.txt" : "batches.meta.txt"));
+    VT_TRY(put_cifar(test, folder, hundred ? "test.bin" : "test_batch.bin", 0,
+                     test->count, hundred));
+    if (hundred)
+        return put_cifar(train, folder, "train.bin", 0, train->count, true);
+    for (uint32_t i = 0; i < LEAST_FILES; i++) {
+        char name[32];
+
+        snprintf(name, sizeof name, "data_batch_%u.bin", i + 1);
+        VT_TRY(put_cifar(train, folder, name, train->count * i / LEAST_FILES,
+                         train->count * (i + 1) / LEAST_FILES, false));
+    }
+done:
+    return st;
+}
+
+/* Opens the data; without test pictures of its own both are the same. */
+static vitcl_status open_both(part *train, part *test, bool *own,
+                              const char *data)
+{
+    vitcl_status st = VITCL_OK;
+    const char *a, *b;
+
+    VT_TRY(vt_dataset_open_training(&train->d, data));
+    VT_TRY(vt_dataset_open(&test->d, data, NULL));
+    *own = true;
+    if (vt_dataset_count(train->d) && vt_dataset_count(test->d)) {
+        a = vt_dataset_path(train->d, 0), b = vt_dataset_path(test->d, 0);
+        *own = !a || !b || strcmp(a, b) != 0;
+    }
+done:
+    return st;
+}
+
+static void close_part(part *p)
+{
+    vt_dataset_free(p->d);
+    free(p->index);
+}
+
+vitcl_status vt_subset_look(vt_experiment *e)
+{
+    vitcl_status st = VITCL_OK;
+    part train = {0}, test = {0};
+    vt_picture picture = {0};
+
+    VT_TRY(open_both(&train, &test, &e->own_tests, e->data));
+    e->classes = vt_dataset_classes(train.d);
+    e->all_pictures = vt_dataset_count(train.d);
+    e->all_tests = vt_dataset_count(test.d);
+    if (!e->own_tests) {
+        VT_TRY(choose(&train, UINT32_MAX, ALL_BUT_A_FIFTH));
+        e->all_tests -= train.count;
+        e->all_pictures = train.count;
+    }
+    snprintf(e->kind, sizeof e->kind, "%s", vt_dataset_kind(train.d));
+    e->side = SIDE;
+    if (e->classes < 2 || e->all_tests < 1 ||
+        e->all_pictures < 10 * e->classes) {
+        st = vt_fail(VITCL_EINVAL,
+                     "%s: a study needs two classes or more, ten training "
+                     "pictures of each, and test pictures; here are %u "
+                     "class%s, %u training and %u test pictures",
+                     e->data, e->classes, e->classes == 1 ? "" : "es",
+                     e->all_pictures, e->all_tests);
+        goto done;
+    }
+    if (strcmp(e->kind, "folders") != 0) {
+        VT_TRY(vt_dataset_picture(&picture, train.d, 0));
+        e->side = picture.width / 4 * 4;
+        if (e->side < 8 || picture.width != picture.height)
+            e->side = SIDE;
+    }
+done:
+    free(picture.rgb);
+    close_part(&train);
+    close_part(&test);
+    return st;
+}
+
+vitcl_status vt_subset_make(vt_subset *out, const vt_experiment *e,
+                            uint32_t pictures, uint32_t tests)
+{
+    vitcl_status st = VITCL_OK;
+    part train = {0}, test = {0};
+    char whole[VT_STUDY_PATH];
+    bool own;
+
+    *out = (vt_subset){.pictures = pictures, .tests = tests};
+    VT_TRY(vt_study_path(out->path, e, "data"));
+    VT_TRY(vt_study_folder(out->path));
+    VT_TRY(vt_study_path(out->path, e, "data/%u-%u", pictures, tests));
+    VT_TRY(vt_study_path(whole, e, "data/%u-%u.whole", pictures, tests));
+    if (vt_path_exists(whole))
+        goto done;
+    VT_TRY(vt_study_folder(out->path));
+    VT_TRY(open_both(&train, &test, &own, e->data));
+    VT_TRY(choose(&train, pictures, own ? ALL : ALL_BUT_A_FIFTH));
+    VT_TRY(choose(&test, tests, own ? ALL : A_FIFTH));
+    VT_TRY(write_parts(&train, &test, out->path));
+    VT_TRY(vt_study_write(whole, ""));
+done:
+    close_part(&train);
+    close_part(&test);
+    return st;
+}

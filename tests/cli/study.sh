@@ -1,0 +1,90 @@
+# study.sh - study: the list, wrong use, a dry run, results, and a study that is
+# killed and goes on.
+run 0 study
+fits 80
+out_has '^  few-shot '
+out_has 'JFT'
+out_has 'VTAB'
+out_has 'ObjectNet'
+on_terminal 60 0 study
+fits 60
+
+# ---- wrong use
+run 2 study heat --data data
+says 'unknown study heat; did you mean vitcl study head\?'
+run 2 study head
+says '--data PATH is required'
+run 2 study head few-shot --data data
+says "unexpected argument 'few-shot'"
+run 2 study --data data
+says 'no study given'
+run 1 study head --data nowhere
+says 'nowhere: No such file'
+[ ! -e study-head ] || fail 'a refused study left a folder'
+mkdir few && mkdir few/a few/b
+for c in a b; do cp "$VT_DATA/sample.jpg" few/$c/1.jpg; done
+run 1 study head --data few -o none
+says 'a study needs two classes or more, ten training pictures of each'
+
+! sanitized || skip 'trains too long under AddressSanitizer'
+
+# ---- a dry run: nothing is trained, and the numbers are kept
+cifar 40
+given=(--data data --pictures 100 --epochs 1 --test-pictures 20 --tries 2)
+run 0 study head "${given[@]}" -o whole --dry-run
+out_has '^class-token-lr-0.001 +100 +1 +[0-9.]+ TFLOP +[0-9.]+$'
+out_has '^mean-2 '
+out_has '^12 runs, [0-9.]+ TFLOP, about [0-9.]+ minutes on this device; 20 test pictures$'
+[ -z "$(ls whole/runs)" ] || fail 'a dry run trained'
+json <(tr -d '\n' <whole/study.json)
+
+# ---- without and with an interruption after some runs
+cp -r whole killed
+run 0 study head "${given[@]}" -o whole
+err_has 'run 12 of 12: mean-2'
+out_has '^class-token +- +0\.[0-9]+ +0\.[0-9]+ +2'
+[ "$(head -1 whole/results.tsv)" = "$(printf 'arm\tlearning rate\ttest accuracy\tdeviation\ttries\tpaper')" ] ||
+    fail 'the head of results.tsv is another'
+[ "$(wc -l <whole/results.tsv)" = 3 ] || fail 'results.tsv has not two arms'
+grep -q 'eproduced' whole/verdict.txt || fail 'no verdict'
+[ -z "${VITCL_PLOT-}" ] || [ -s whole/figure.svg ] || fail 'no figure'
+run 0 eval -m whole/runs/mean-1-* --data data
+run 0 study head "${given[@]}" -o whole
+err_not 'run [0-9]* of 12'
+
+"$VITCL" study head "${given[@]}" -o killed >/dev/null 2>messages &
+study=$!
+for ((i = 0; i < 600; i++)); do
+    ! grep -q 'run 6 of 12' messages || break
+    sleep 0.1
+done
+sleep 0.4
+kill -9 $study
+wait $study 2>/dev/null || true
+[ ! -e killed/results.tsv ] || fail 'it was finished before it was killed'
+run 0 study head "${given[@]}" -o killed
+err_not 'run [1-4] of 12'
+err_has 'run [67] of 12'
+for file in results.tsv verdict.txt; do
+    cmp whole/$file killed/$file || fail "$file is another after an interruption"
+done
+(cd whole/runs && sha256sum ./*/model.safetensors) >sums
+(cd killed/runs && sha256sum -c --quiet ../../sums) ||
+    fail 'models are others after an interruption'
+
+# ---- an interrupt ends it and its training
+"$VITCL" study few-shot "${given[@]}" -o stopped >/dev/null 2>messages &
+study=$!
+for ((i = 0; i < 600; i++)); do
+    ! grep -q 'run 1 of' messages || break
+    sleep 0.1
+done
+kill -TERM $study
+code=0
+wait $study || code=$?
+[ $code = 130 ] || fail "exit status $code after a signal"
+grep -q 'goes on where it was' messages || fail 'it does not say how to go on'
+
+# ---- another study does not write into the folder
+run 1 study few-shot "${given[@]}" -o whole
+says 'whole: has a study "head" of '
