@@ -11,11 +11,16 @@
  *
  * Crashes: a driver compiles and loads between opening the device and the end
  * of the first run. If it crashes then (SIGABRT of an assertion, SIGSEGV,
- * SIGBUS of a truncated file), the program restarts once with PoCL's cache
- * cleared; there are no results yet. After a second crash, or if standard input
- * was already read, it ends with a message. What a command has already printed
- * is not printed again (guard_tell()). A crash of our own code at that time
- * looks like the driver's: VITCL_RETRY=off disables the handling.
+ * SIGBUS of a truncated file), the program restarts once with an empty folder
+ * as PoCL's cache; there are no results yet. After a second crash, or if
+ * standard input was already read, it ends with a message. What a command has
+ * already printed is not printed again (guard_tell()). A crash of our own code
+ * at that time looks like the driver's: VITCL_RETRY=off disables the handling.
+ *
+ * PoCL's cache itself is never emptied: other processes may be compiling in it,
+ * and PoCL aborts where a folder or file disappears under it. At its end the
+ * second start moves its files over those of the same name, so a damaged one is
+ * replaced.
  */
 #define _XOPEN_SOURCE 700 /* nftw() */
 #include "cmd.h"
@@ -26,6 +31,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
@@ -142,6 +148,13 @@ static void choose_caches(void)
     snprintf(aside, sizeof aside, "no folder can hold a cache");
 }
 
+/* ---- the second start's folder ---- */
+
+#define FRESH "again-"
+
+static char fresh[sizeof kcache];
+static pid_t fresh_owner;
+
 static int remove_one(const char *path, const struct stat *st, int type,
                       struct FTW *at)
 {
@@ -150,19 +163,68 @@ static int remove_one(const char *path, const struct stat *st, int type,
     return 0;
 }
 
-/* Removes PoCL's folders, whose names are two letters from A to P. */
-static void clear_kcache(void)
+/* Moves what PoCL stored, which is in folders whose names are two letters. */
+static int move_one(const char *path, const struct stat *st, int type,
+                    struct FTW *at)
 {
-    DIR *d = kcache[0] ? opendir(kcache) : NULL;
+    const char *const inside = path + strlen(fresh) + 1;
+    char to[sizeof kcache];
+
+    (void)st;
+    if (at->level == 0 || strcspn(inside, "/") != 2 ||
+        !below(to, kcache, inside))
+        return 0;
+    if (type == FTW_D)
+        (void)mkdir(to, 0700);
+    else if (type == FTW_F)
+        (void)rename(path, to);
+    return 0;
+}
+
+/* A lock on the folder lasts as long as its process. */
+static bool lock(const char *path)
+{
+    const int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+    if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0)
+        return true; /* it stays open */
+    if (fd >= 0)
+        close(fd);
+    return false;
+}
+
+/* Removes the folders of processes that crashed again. */
+static void remove_stale(void)
+{
+    DIR *d = opendir(kcache);
     char path[sizeof kcache];
 
-    for (struct dirent *e; d && (e = readdir(d));)
-        if (strlen(e->d_name) == 2 &&
-            strspn(e->d_name, "ABCDEFGHIJKLMNOP") == 2 &&
-            below(path, kcache, e->d_name))
+    for (const struct dirent *e; d && (e = readdir(d));)
+        if (strncmp(e->d_name, FRESH, strlen(FRESH)) == 0 &&
+            below(path, kcache, e->d_name) && lock(path))
             (void)nftw(path, remove_one, 16, FTW_DEPTH | FTW_PHYS);
     if (d)
         closedir(d);
+}
+
+static void leave_fresh(void)
+{
+    if (getpid() != fresh_owner)
+        return;
+    (void)nftw(fresh, move_one, 16, FTW_PHYS);
+    (void)nftw(fresh, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+}
+
+static void enter_fresh(void)
+{
+    remove_stale();
+    if (!below(fresh, kcache, FRESH "XXXXXX") || !mkdtemp(fresh))
+        return;
+    fresh_owner = getpid();
+    if (lock(fresh) && atexit(leave_fresh) == 0)
+        setenv("POCL_CACHE_DIR", fresh, 1);
+    else
+        (void)rmdir(fresh);
 }
 
 /* ---- crashes ---- */
@@ -198,7 +260,7 @@ static void crashed(int number)
     armed = 0;
     if (!second && !spent && environment_again) {
         say_plainly("vitcl: the OpenCL driver crashed; trying again with "
-                    "PoCL's cache cleared\n");
+                    "an empty PoCL cache\n");
         sigemptyset(&this);
         sigaddset(&this, number);
         sigprocmask(SIG_UNBLOCK, &this, NULL);
@@ -247,8 +309,8 @@ void guard_caches(void)
         return;
     done = true;
     choose_caches();
-    if (second)
-        clear_kcache();
+    if (second && kcache[0])
+        enter_fresh();
     if (aside[0] && is_verbose())
         note("%s", aside);
 }

@@ -75,9 +75,19 @@ run 0 classify $small "$picture"
 same
 cut() { find p -name '*.so' -exec truncate -s 100 {} + && [ -n "$(find p -name '*.so')" ]; }
 cut || fail "no objects in PoCL's cache"
+# What other processes have in that folder stays; a folder that a crashed one
+# has left does not.
+mkdir -p p/AB/C p/again-crashed/AB
+touch p/AB/C/building
 run 0 classify $small "$picture"
 same
-err_has 'crashed; trying again'
+err_has 'crashed; trying again with an empty PoCL cache'
+[ -e p/AB/C/building ] || fail "another process's folder is gone"
+[ -z "$(find p -name 'again*')" ] || fail "the second start's folder is left"
+# The damaged files were replaced.
+run 0 classify $small "$picture"
+same
+err_not 'crashed'
 cut
 code=0
 echo "$picture" | "$VITCL" classify $small - >out 2>err || code=$?
