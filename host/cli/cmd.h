@@ -116,11 +116,8 @@ enum { BYTES_TEXT = 16 };
 void bytes_text(char text[BYTES_TEXT], double bytes); /* "1.2 GB" */
 void print_bytes(double bytes);
 const char *plural(uint64_t n); /* "s"; for 1 "" */
-/* what: a plural with s. "8 pictures", "1 picture"; "7.5 pictures/s" */
-void say_count(FILE *f, uint64_t n, const char *what);
-void say_rate(FILE *f, double rate, const char *what);
 
-/* ---- progress and Ctrl-C (out.c) ---- */
+/* ---- progress (progress.c), time and Ctrl-C (out.c) ---- */
 
 typedef struct progress { /* a line on stderr if that is a terminal */
     const char *what;     /* "pictures"; NULL: the total is in seconds */

@@ -3,8 +3,6 @@
  */
 #include "cmd.h"
 
-#include <string.h>
-
 void bytes_text(char text[BYTES_TEXT], double bytes)
 {
     static const char *const unit[] = {"B", "kB", "MB", "GB", "TB"};
@@ -23,23 +21,6 @@ void print_bytes(double bytes)
 
     bytes_text(text, bytes);
     fputs(text, stdout);
-}
-
-void say_count(FILE *f, uint64_t n, const char *what)
-{
-    fprintf(f, "%llu %.*s", (unsigned long long)n, (int)strlen(what) - (n == 1),
-            what);
-}
-
-void say_rate(FILE *f, double rate, const char *what)
-{
-    char text[32];
-
-    snprintf(text, sizeof text, "%.1f", rate);
-    if (strcmp(text, "1.0") == 0)
-        fprintf(f, "1 %.*s/s", (int)strlen(what) - 1, what);
-    else
-        fprintf(f, "%s %s/s", text, what);
 }
 
 const char *plural(uint64_t n)

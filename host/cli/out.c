@@ -1,5 +1,5 @@
 /*
- * out.c - messages and progress on stderr, results as JSON or text on stdout.
+ * out.c - messages on stderr, results as JSON or text on stdout.
  */
 #include "cmd.h"
 
@@ -249,65 +249,12 @@ void make_text(char *s)
     }
 }
 
-/* ---- progress ---- */
-
 double now(void)
 {
     struct timespec t;
 
     clock_gettime(CLOCK_MONOTONIC, &t);
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
-void progress_start(progress *p, const char *what, uint64_t total)
-{
-    *p = (progress){
-        .what = what, .total = total, .on = !quiet && is_terminal(stderr)};
-    p->start = p->shown = now();
-}
-
-void progress_show(progress *p, uint64_t done, const char *text)
-{
-    const double t = now(), spent = t - p->start;
-    const double rate = spent > 0 ? (double)done / spent : 0;
-
-    if (!p->on || spent < 0.5 || (t - p->shown < 0.1 && done != p->total))
-        return;
-    p->shown = t, p->drawn = true;
-    fprintf(stderr, "\r\033[K");
-    if (p->total) {
-        char bar[31];
-        int full = (int)(30 * (done < p->total ? done : p->total) / p->total);
-        int left = rate > 0 && done < p->total
-                       ? (int)((double)(p->total - done) / rate + 0.5)
-                       : 0;
-
-        memset(bar, '-', 30), bar[30] = '\0';
-        memset(bar, '#', (size_t)full);
-        fprintf(stderr, "[%s] %llu/%llu ", bar, (unsigned long long)done,
-                (unsigned long long)p->total);
-        if (p->what) {
-            fputc(' ', stderr);
-            say_rate(stderr, rate, p->what);
-            fprintf(stderr, "  %d:%02d left", left / 60, left % 60);
-        } else {
-            fputc('s', stderr);
-        }
-    } else {
-        say_count(stderr, done, p->what);
-        fputs("  ", stderr);
-        say_rate(stderr, rate, p->what);
-    }
-    if (text)
-        fprintf(stderr, "  %s", text);
-    fflush(stderr);
-}
-
-void progress_clear(progress *p)
-{
-    if (p->drawn)
-        fprintf(stderr, "\r\033[K");
-    p->drawn = false;
 }
 
 /* ---- Ctrl-C, and a terminal that closes ---- */

@@ -66,3 +66,15 @@ for columns in 30 60 80 100; do
     python3 look.py $columns t$columns "$VITCL" "${given[@]}" || fail "$columns columns"
 done
 cmp pipe/model.safetensors t60/model.safetensors || fail 'another model'
+
+# The line of other commands is made by the same functions.
+mkdir many
+for i in $(seq 600); do ln data/bird/1.ppm many/$i.ppm; done
+for columns in 40 60; do
+    on_terminal $columns 0 embed --batch 1 many -o vectors$columns.safetensors
+    tr '\r' '\n' <out | sed 's/\x1b\[K//g' | grep '/600 ' >lines || fail 'no progress'
+    ! grep -qE "^.{$columns}" lines || fail "wider than $columns: $(tail -n 1 lines)"
+    grep -qE '600/600  [0-9.]+(/s| pictures?/s)  0:00 left$' lines ||
+        fail "not whole: $(tail -n 1 lines)"
+done
+grep -qE '^\[#{10,}\]  600/600  ' lines || fail 'no bar at 60 columns'
