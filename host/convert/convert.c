@@ -130,7 +130,9 @@ static void put_timm(FILE *f, const job *j)
                 c->classes && label_of(j->model, 0) ? (uint32_t)c->classes : 0,
             .label = label_of,
             .description = name_of,
-            .of = j->model});
+            .of = j->model,
+            .temperature = vt_model_temperature(j->model),
+            .threshold = vt_model_threshold(j->model)});
 }
 
 static void put_hf(FILE *f, const job *j)

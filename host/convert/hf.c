@@ -204,7 +204,9 @@ void vt_hf_config(FILE *f, const vt_model *m, const vt_target *t)
         fprintf(f, "  \"qkv_bias\": %s,\n", c->qkv_bias ? "true" : "false");
     if (t->to != VT_TO_HF_CLIP)
         put_hf_labels(f, m, (uint32_t)c->classes);
-    fputs("  \"num_channels\": 3\n}\n", f);
+    fputs("  \"num_channels\": 3", f);
+    vt_put_certainty(f, vt_model_temperature(m), vt_model_threshold(m));
+    fputs("\n}\n", f);
 }
 
 void vt_hf_preprocessor(FILE *f, const vt_preprocess *how)

@@ -27,6 +27,15 @@ void vt_put_sides(FILE *f, const char *key, int h, int w)
         fprintf(f, "  \"%s\": [%d, %d],\n", key, h, w);
 }
 
+void vt_put_certainty(FILE *f, double temperature, double threshold)
+{
+    if (temperature != 1 || threshold > 0)
+        vt_print(f,
+                 ",\n  \"vitcl_certainty\": {\"temperature\": %.15g, "
+                 "\"threshold\": %.15g}",
+                 temperature, threshold);
+}
+
 double vt_ratio_of(int product, int base)
 {
     double r = (double)product / base;

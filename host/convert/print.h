@@ -12,6 +12,10 @@ void vt_put_three(FILE *f, const char *key, const float v[3]);
 /* One number if both sides are equal. */
 void vt_put_sides(FILE *f, const char *key, int h, int w);
 
+/* Behind the last member: "vitcl_certainty", if the model has one. Other
+ * libraries ignore it. */
+void vt_put_certainty(FILE *f, double temperature, double threshold);
+
 /* A ratio r with (int)(base * r) == product, for libraries that truncate. */
 double vt_ratio_of(int product, int base);
 

@@ -236,5 +236,7 @@ void vt_timm_config_write(FILE *f, const vt_timm_config *c)
         fputs(",\n", f);
         put_labels(f, c);
     }
+    if (c->temperature > 0)
+        vt_put_certainty(f, c->temperature, c->threshold);
     fputs("\n}\n", f);
 }

@@ -43,6 +43,7 @@ typedef struct vt_timm_config {
     const char *(*label)(const void *of, uint32_t index);
     const char *(*description)(const void *of, uint32_t index); /* or NULL */
     const void *of;
+    double temperature, threshold; /* vitcl_certainty; 0 or 1, and 0: none */
 } vt_timm_config;
 /* The one writer; errors stay in the stream. */
 void vt_timm_config_write(FILE *f, const vt_timm_config *c);

@@ -95,3 +95,26 @@ done
 cp good.json model/config.json
 run 0 classify -m model --json "$picture"
 out_has '"sure":false'
+
+# Converting keeps them: what is certain stays so, and the key is the last.
+python3 - good.json <<'P' >model/config.json
+import json, sys
+c = json.load(open(sys.argv[1]))
+c["vitcl_certainty"] = {"temperature": 1.375, "threshold": 0.8125}
+json.dump(c, sys.stdout)
+P
+run 0 classify -m model --json "$picture"
+cp out wanted
+run 0 convert -m model -o as-hf --to hf
+run 0 convert -m as-hf -o as-timm --to timm
+for folder in as-hf as-timm; do
+    python3 - $folder/config.json <<'P' || fail "$folder lost the certainty"
+import json, sys
+c = json.load(open(sys.argv[1]))
+assert list(c)[-1] == "vitcl_certainty", list(c)
+assert c["vitcl_certainty"] == {"temperature": 1.375, "threshold": 0.8125}
+P
+done
+probabilities() { grep -oE '"(probability|sure)":[^,}]*' "$1"; }
+run 0 classify -m as-timm --json "$picture" # as-hf: HF resizes otherwise
+cmp <(probabilities out) <(probabilities wanted) || fail "as-timm answers differently"
