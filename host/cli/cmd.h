@@ -105,6 +105,7 @@ int close_results(int code);
 int columns_of(FILE *f); /* of that terminal; 80 for anything else */
 /* For text on standard output: as wide as the terminal, from 60 to 80. */
 int text_columns(void);
+int terminal_columns(void); /* of standard output; a pipe has no edge */
 /* Prints words in lines of at most `columns`. The first line is at column `at`,
  * the next begin at `indent`. A blank line parts paragraphs; other newlines are
  * spaces. No line begins with a dash. */

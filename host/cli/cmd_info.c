@@ -37,6 +37,51 @@ static void print_json(const vitcl_model_info *m, const char *name,
            (unsigned long long)m->activation_bytes);
 }
 
+enum { VALUE = 13, LINE = 256 }; /* the column of values */
+
+/* Wrapped in a terminal. */
+static void line(const char *key, const char *text)
+{
+    printf("%-12s ", key);
+    put_wrapped(text, VALUE, VALUE, terminal_columns());
+}
+
+static void print_layers(const vitcl_model_info *m)
+{
+    char text[LINE];
+    int n = snprintf(text, sizeof text, "%u of width %u", m->layers, m->width);
+
+    if (m->heads) /* a ResNet has none */
+        snprintf(text + n, sizeof text - (size_t)n, ", %u head%s, MLP %u",
+                 m->heads, plural(m->heads), m->mlp);
+    line("layers", text);
+}
+
+static void print_picture(const vitcl_model_info *m, frame_size size)
+{
+    char trained[LINE / 2] = "", text[LINE];
+
+    if (size.height != m->height || size.width != m->width_px)
+        snprintf(trained, sizeof trained, " (trained at %ux%u)", m->height,
+                 m->width_px);
+    snprintf(text, sizeof text, "%ux%u%s, patches of %u, %u token%s",
+             size.height, size.width, trained, m->patch, m->tokens,
+             plural(m->tokens));
+    line("picture", text);
+}
+
+static void print_memory(const vitcl_model_info *m, uint32_t batch)
+{
+    char weights[BYTES_TEXT], activations[BYTES_TEXT], text[LINE];
+
+    bytes_text(weights, (double)m->weights_bytes);
+    bytes_text(activations, (double)m->activation_bytes);
+    snprintf(text, sizeof text,
+             "%s weights, %s activations for a batch of %u (f32)", weights,
+             activations, batch);
+    line("memory", text);
+}
+
 static void print_text(const vitcl_model_info *m, const char *name,
                        uint32_t batch, frame_size size)
 {
@@ -45,26 +90,15 @@ static void print_text(const vitcl_model_info *m, const char *name,
     printf("\n%-12s %s%s", "family", m->family, m->name[0] ? " (" : "");
     put_text(m->name, SIZE_MAX);
     printf("%s\n", m->name[0] ? ")" : "");
-    printf("%-12s %u of width %u", "layers", m->layers, m->width);
-    if (m->heads) /* a ResNet has none */
-        printf(", %u head%s, MLP %u", m->heads, plural(m->heads), m->mlp);
-    putchar('\n');
+    print_layers(m);
     if (m->classes)
         printf("%-12s %u\n", "classes", m->classes);
     else
         printf("%-12s none: features only\n", "classes");
-    printf("%-12s %ux%u", "picture", size.height, size.width);
-    if (size.height != m->height || size.width != m->width_px)
-        printf(" (trained at %ux%u)", m->height, m->width_px);
-    printf(", patches of %u, %u token%s\n", m->patch, m->tokens,
-           plural(m->tokens));
+    print_picture(m, size);
     printf("%-12s %llu\n", "parameters", (unsigned long long)m->parameters);
     printf("%-12s %.3f GMAC a picture\n", "work", m->gmac);
-    printf("%-12s ", "memory");
-    print_bytes((double)m->weights_bytes);
-    printf(" weights, ");
-    print_bytes((double)m->activation_bytes);
-    printf(" activations for a batch of %u (f32)\n", batch);
+    print_memory(m, batch);
 }
 
 static int run(void *into, const words *operands)

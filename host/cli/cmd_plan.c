@@ -1,15 +1,17 @@
 /*
- * cmd_plan.c - prints the steps that run on the device, one per line.
+ * cmd_plan.c - prints the steps that run on the device.
  */
 #include "cmd.h"
 
+#include <limits.h>
 #include <stdlib.h>
+#include <string.h>
 
 typedef struct plan {
     model_options common;
     words keep;
     const char *trace, *kernels;
-    bool json, time;
+    bool json, time, table;
 } plan;
 
 static const opt options[] = {
@@ -28,6 +30,9 @@ static const opt options[] = {
      offsetof(plan, trace)},
     {0, "dump-kernels", OPT_TEXT, "DIR",
      "also write each kernel's source and options", offsetof(plan, kernels)},
+    {0, "table", OPT_FLAG, NULL,
+     "one line a step, as wide as in a pipe, in a terminal, too",
+     offsetof(plan, table)},
     {0, "json", OPT_FLAG, NULL, "one JSON object a line", offsetof(plan, json)},
     OPT_DONE};
 
@@ -48,47 +53,141 @@ static void print_json(uint32_t i, const vitcl_step_info *s, bool time)
     printf("}\n");
 }
 
-static void print_steps(const plan *o, const vitcl_session *session)
+/* ---- text ---- */
+
+enum { CELLS = 8, CELL = 128, OUTPUT = 2, MS = 6, KERNEL = 7, NAMES = 6 };
+typedef char row[CELLS][CELL];
+
+static const char *const titles[CELLS] = {"step",  "op", "output", "shape",
+                                          "GFLOP", "MB", "ms",     "kernel"};
+
+static bool is_number(int c)
+{
+    return c == 0 || (c >= 4 && c <= MS);
+}
+
+static void fill(row r, uint32_t i, const vitcl_step_info *s)
+{
+    snprintf(r[0], CELL, "%u", i);
+    snprintf(r[1], CELL, "%s", s->op);
+    snprintf(r[2], CELL, "%s", s->name);
+    snprintf(r[3], CELL, "%s", s->shape);
+    snprintf(r[4], CELL, "%.4f", s->gflop);
+    snprintf(r[5], CELL, "%.3f", (double)s->memory_bytes / 1e6);
+    snprintf(r[MS], CELL, "%.3f", s->time_ms);
+    snprintf(r[KERNEL], CELL, "%s", s->kernel);
+}
+
+/* One line a step, in columns of fixed width. */
+static void print_wide(const row r, bool time)
+{
+    printf("%4s  %-12s %-20s %-18s %9s %9s", r[0], r[1], r[2], r[3], r[4],
+           r[5]);
+    if (time)
+        printf(" %9s", r[MS]);
+    printf("  %s\n", r[KERNEL]);
+}
+
+/* Columns as wide as their cells need; a width of 0 leaves one out. */
+static void print_narrow(const row r, const int wide[CELLS], int last)
+{
+    for (int c = 0; c < last; c++)
+        if (wide[c])
+            printf("%*s  ", is_number(c) ? wide[c] : -wide[c], r[c]);
+    printf("%*s\n", is_number(last) ? wide[last] : 0, r[last]);
+}
+
+static void print_names(const row r)
+{
+    char text[2 * CELL + 3];
+
+    snprintf(text, sizeof text, "%s%s%s", r[OUTPUT], r[OUTPUT][0] ? ": " : "",
+             r[KERNEL]);
+    printf("%*s", NAMES, "");
+    put_wrapped(text, NAMES, NAMES, columns_of(stdout));
+}
+
+/* In a terminal. Where it is too narrow, output and kernel are in a second
+ * line. */
+static void print_fitting(row *rows, uint32_t n, bool time)
+{
+    int wide[CELLS] = {0}, sum = 0;
+    bool below;
+
+    for (int c = 0; c < CELLS; c++) {
+        for (uint32_t i = 0; i <= n && (c != MS || time); i++) {
+            const int k = (int)strlen(rows[i][c]);
+
+            wide[c] = k > wide[c] ? k : wide[c];
+        }
+        sum += wide[c] ? wide[c] + (sum ? 2 : 0) : 0;
+    }
+    below = sum > columns_of(stdout);
+    wide[OUTPUT] = below ? 0 : wide[OUTPUT];
+    for (uint32_t i = 0; i <= n; i++) {
+        print_narrow((const char(*)[CELL])rows[i], wide,
+                     !below ? KERNEL
+                     : time ? MS
+                            : MS - 1);
+        if (below)
+            print_names((const char(*)[CELL])rows[i]);
+    }
+}
+
+static int print_steps(const plan *o, const vitcl_session *session)
 {
     vitcl_step_info s = {.size = sizeof s};
     double total_ms = 0, gflop = 0;
-    uint32_t i;
+    row *rows;
+    uint32_t n = 0, i = 0;
 
-    if (!o->json)
-        printf("%4s  %-12s %-20s %-18s %9s %9s%s  %s\n", "step", "op", "output",
-               "shape", "GFLOP", "MB", o->time ? "        ms" : "", "kernel");
-    for (i = 0; vitcl_session_step(&s, session, i) == VITCL_OK; i++) {
-        if (o->json) {
-            print_json(i, &s, o->time);
-            continue;
-        }
-        printf("%4u  %-12s %-20s %-18s %9.4f %9.3f", i, s.op, s.name, s.shape,
-               s.gflop, (double)s.memory_bytes / 1e6);
-        if (o->time)
-            printf(" %9.3f", s.time_ms);
-        printf("  %s\n", s.kernel);
+    while (vitcl_session_step(&s, session, n) == VITCL_OK)
+        n++;
+    rows = calloc(n + 1u, sizeof *rows);
+    if (!rows)
+        return fail("out of memory");
+    for (int c = 0; c < CELLS; c++)
+        snprintf(rows[0][c], CELL, "%s", titles[c]);
+    for (; vitcl_session_step(&s, session, i) == VITCL_OK && i < n; i++) {
+        fill(rows[i + 1], i, &s);
         total_ms += s.time_ms, gflop += s.gflop;
     }
-    if (!o->json && o->time)
-        printf("\n%u step%s, %.3f GFLOP, %.2f ms\n", i, plural(i), gflop,
-               total_ms);
-    else if (!o->json)
-        printf("\n%u step%s, %.3f GFLOP\n", i, plural(i), gflop);
+    if (is_terminal(stdout) && !o->table)
+        print_fitting(rows, n, o->time);
+    else
+        for (i = 0; i <= n; i++)
+            print_wide((const char(*)[CELL])rows[i], o->time);
+    printf("\n%u step%s, %.3f GFLOP", n, plural(n), gflop);
+    if (o->time)
+        printf(", %.2f ms", total_ms);
+    putchar('\n');
+    free(rows);
+    return EXIT_OK;
 }
 
-static int print_memory(const vitcl_session *session)
+static void print_json_steps(const plan *o, const vitcl_session *session)
+{
+    vitcl_step_info s = {.size = sizeof s};
+
+    for (uint32_t i = 0; vitcl_session_step(&s, session, i) == VITCL_OK; i++)
+        print_json(i, &s, o->time);
+}
+
+static int print_memory(const vitcl_session *session, bool table)
 {
     vitcl_session_info m = {.size = sizeof m};
+    char activations[BYTES_TEXT], arena[BYTES_TEXT], weights[BYTES_TEXT];
+    char text[4 * CELL];
 
     if (vitcl_session_describe(&m, session) != VITCL_OK)
         return failed();
-    printf("activations ");
-    print_bytes((double)m.activation_bytes);
-    printf(" (one arena of ");
-    print_bytes((double)m.arena_bytes);
-    printf("), weights ");
-    print_bytes((double)m.weights_bytes);
-    printf(", GEMM %s, %s\n", m.gemm, m.precision);
+    bytes_text(activations, (double)m.activation_bytes);
+    bytes_text(arena, (double)m.arena_bytes);
+    bytes_text(weights, (double)m.weights_bytes);
+    snprintf(text, sizeof text,
+             "activations %s (one arena of %s), weights %s, GEMM %s, %s",
+             activations, arena, weights, m.gemm, m.precision);
+    put_wrapped(text, 0, 2, table ? INT_MAX : terminal_columns());
     return EXIT_OK;
 }
 
@@ -133,6 +232,8 @@ static int run(void *into, const words *operands)
     if (operands->count)
         return usage("unexpected argument '%s'; name the model with -m DIR",
                      operands->item[0]);
+    if (o->json && o->table)
+        return usage("--json and --table cannot be used together");
     if (o->trace && !o->time)
         return usage("--trace needs --time");
     code = open_model(&device, &model, &o->common);
@@ -152,9 +253,12 @@ static int run(void *into, const words *operands)
         code = failed();
     if (code == EXIT_OK) {
         guard_end(); /* do not restart after printing */
-        print_steps(o, session);
-        if (!o->json)
-            code = print_memory(session);
+        if (o->json)
+            print_json_steps(o, session);
+        else
+            code = print_steps(o, session);
+        if (!o->json && code == EXIT_OK)
+            code = print_memory(session, o->table);
     }
     keep_close(&keep);
     vitcl_session_free(session);

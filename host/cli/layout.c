@@ -3,6 +3,7 @@
  */
 #include "cmd.h"
 
+#include <limits.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
@@ -24,6 +25,11 @@ int text_columns(void)
     const int n = columns_of(stdout);
 
     return n < NARROW ? NARROW : n > WIDE ? WIDE : n;
+}
+
+int terminal_columns(void)
+{
+    return is_terminal(stdout) ? columns_of(stdout) : INT_MAX;
 }
 
 /* Characters, not bytes: those that continue one in UTF-8 do not count. */

@@ -29,11 +29,13 @@ static void begin(shown *s, const vitcl_train_event *e)
 {
     const training *t = s->t;
     const bool first = e->step == 1;
+    char activations[BYTES_TEXT], kept[BYTES_TEXT], states[BYTES_TEXT];
 
-    note("activations %.0f MB (the backward pass reads %.0f MB), "
-         "optimiser %.0f MB",
-         (double)e->activation_bytes / 1e6, (double)e->kept_bytes / 1e6,
-         (double)e->state_bytes / 1e6);
+    bytes_text(activations, (double)e->activation_bytes);
+    bytes_text(kept, (double)e->kept_bytes);
+    bytes_text(states, (double)e->state_bytes);
+    note("activations %s (the backward pass reads %s), optimiser %s",
+         activations, kept, states);
     if (s->curve) {
         curve_epochs(s->curve, e);
         if (!first && !curve_read(s->curve, s->kept_path, e->step) && t->log)

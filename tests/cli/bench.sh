@@ -75,6 +75,29 @@ out_has '"ms":'
 
 # A trace: the steps of `plan --time`, one after the other; the file is whole or
 # the old one stays.
+# A terminal gets what fits, the same words; a pipe one line a step.
+given=(plan --preset vit-ti/16 --size 32)
+run 0 "${given[@]}" --table
+cp out table
+run 0 "${given[@]}"
+cmp out table || fail 'a pipe has another table'
+shown() { sed -i 's/.*\x1b\[K//' out; } # without a wait for a first start
+on_terminal 60 0 "${given[@]}" --table
+shown
+cmp out table || fail 'a terminal has another table'
+words() { tr -cs 'a-zA-Z0-9.' '\n' <"$1" | sort; }
+for columns in 60 80 100; do
+    on_terminal $columns 0 "${given[@]}"
+    shown
+    fits $columns
+    cmp <(words out) <(words table) || fail "other words in $columns columns"
+    on_terminal $columns 0 "${given[@]}" --time
+    shown
+    fits $columns
+    out_has '^ +0  normalise  '
+done
+run 2 plan --table --json
+says 'cannot be used together'
 run 0 plan --preset vit-ti/16 --size 32 --time --json --trace t.json
 python3 - <<'P' || fail "another trace"
 import json

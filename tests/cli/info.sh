@@ -26,6 +26,10 @@ out_has '"tokens":577'
 run 0 info --preset vit-b/16 --batch 4
 out_has '^parameters +86567656$'
 out_has 'activations for a batch of 4'
+cp out wide
+on_terminal 60 0 info --preset vit-b/16 --batch 4
+fits 60
+cmp <(tr -s ' \n' ' ' <out) <(tr -s ' \n' ' ' <wide) || fail 'other words in a terminal'
 run 0 info -m "$VT_DATA/models/timm_vit"
 out_has '^family '
 run 1 info -m /no/such/folder
