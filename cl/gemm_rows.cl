@@ -29,8 +29,11 @@
  *           _transpose: global {ceil(M/16), ceil(K/64)}
  *           _scale: global {panels * NW}
  * Defines   V NV RA RB TYPE; SAVED: the number of blocks saved, 1 where K is
- *           within `most`; ACT BIAS SCALE RESIDUAL TIMES ACCUMULATE; TRANS_B
- *           (_pack, _scale). Without RA: the kernels other than gemm_rows.
+ *           within `most`; ACT BIAS SCALE RESIDUAL TIMES ACCUMULATE, or CHOICE,
+ *           with which `form` says what follows the bias: 0 nothing, 1 the
+ *           residual, 2 a GELU (one program to compile instead of three);
+ *           TRANS_B (_pack, _scale). Without RA: the kernels other than
+ *           gemm_rows.
  * Numerics  Each element is one chain of fma() over ascending k that starts at
  *           0: its bits depend on K alone, not on M, block or chunk.
  *
@@ -99,10 +102,39 @@ BLOCK(block_ra, RA)
 BLOCK(block_rb, RB)
 #endif
 
+/* The epilogue of a vector and of one sum. */
+#ifdef CHOICE
+static inline floatv finishedv(floatv x, global const float *bias,
+                               global const float *scale,
+                               global const float *residual, int n, size_t at,
+                               int form)
+{
+    x += vloadv(0, bias + n);
+    if (form == 1)
+        x += vloadv(0, residual + at);
+    return form == 2 ? vt_act(x, VT_ACT_GELU) : x;
+}
+static inline float finished(float x, global const float *bias,
+                             global const float *scale,
+                             global const float *residual, int n, size_t at,
+                             int form)
+{
+    x += bias[n];
+    if (form == 1)
+        x += residual[at];
+    return form == 2 ? vt_act(x, VT_ACT_GELU) : x;
+}
+#else
+#define finishedv(x, bias, scale, residual, n, at, form)                       \
+    vt_epiloguev(x, bias, scale, residual, n, at)
+#define finished(x, bias, scale, residual, n, at, form)                        \
+    vt_epilogue(x, bias, scale, residual, n, at)
+#endif
+
 /* Finishes and writes one vector of sums. */
 static inline void put(global float *c, floatv x, global const float *columns,
                        global const float *bias, global const float *scale,
-                       global const float *residual, int n, size_t at)
+                       global const float *residual, int n, size_t at, int form)
 {
 #if TYPE == 3
     x *= vloadv(0, columns + n);
@@ -110,7 +142,7 @@ static inline void put(global float *c, floatv x, global const float *columns,
 #ifdef ACCUMULATE
     x = vloadv(0, c + at) + x;
 #endif
-    vstorev(vt_epiloguev(x, bias, scale, residual, n, at), 0, c + at);
+    vstorev(finishedv(x, bias, scale, residual, n, at, form), 0, c + at);
 }
 
 /* A panel's columns in one row, from n and `at` on; `left` of them exist. */
@@ -118,11 +150,11 @@ static inline void finish(global float *c, const floatv *s,
                           global const float *columns, global const float *bias,
                           global const float *scale,
                           global const float *residual, int n, size_t at,
-                          int left)
+                          int left, int form)
 {
     for (int v = 0; v < NV && left > 0; v++, n += V, at += V, left -= V) {
         if (left >= V) {
-            put(c, s[v], columns, bias, scale, residual, n, at);
+            put(c, s[v], columns, bias, scale, residual, n, at, form);
         } else {
             float part[V];
             vstorev(s[v], 0, part);
@@ -135,7 +167,7 @@ static inline void finish(global float *c, const floatv *s,
                 x = c[at + i] + x;
 #endif
                 c[at + i] =
-                    vt_epilogue(x, bias, scale, residual, n + i, at + i);
+                    finished(x, bias, scale, residual, n + i, at + i, form);
             }
         }
     }
@@ -146,7 +178,16 @@ static inline void finish(global float *c, const floatv *s,
         global const packed *restrict b, global const float *restrict bias,    \
         global const float *restrict scale, global const float *residual,      \
         int N, int K, int lda, int ldc, int blocks, int big, int chunks,       \
-        int group, int most, int across
+        int group, int most, int across, int form
+
+#ifdef CHOICE /* rolled up: three of them are compiled */
+#define ROWS _Pragma("unroll 1") for (int r = 0; r < RA; r++)
+#else
+#define ROWS EACH(r, RA)
+#endif
+#define PUT_BLOCK(form)                                                        \
+    ROWS EACH(v, NV) put(c, x[r * NV + v], columns, bias, scale, residual,     \
+                         n + v * V, (row + r) * ldc + n + v * V, form)
 
 static inline void tile(ARGS, int id)
 {
@@ -181,6 +222,9 @@ static inline void tile(ARGS, int id)
                     vt_prefetch(c + (row + r) * ldc + n, 1, 3);
 #if defined(RESIDUAL) || defined(TIMES)
                     vt_prefetch(residual + (row + r) * ldc + n, 0, 3);
+#elif defined(CHOICE)
+                    if (form == 1)
+                        vt_prefetch(residual + (row + r) * ldc + n, 0, 3);
 #endif
                 }
                 if (i < big)
@@ -192,16 +236,19 @@ static inline void tile(ARGS, int id)
                 if (k + kc < K)
                     continue;
                 if (N - n >= NW && rows == RA) {
-                    EACH(r, RA)
-                        EACH(v, NV)
-                            put(c, x[r * NV + v], columns, bias, scale,
-                                residual, n + v * V,
-                                (row + r) * ldc + n + v * V);
+#ifdef CHOICE
+                    if (form == 1)
+                        PUT_BLOCK(1);
+                    else if (form == 2)
+                        PUT_BLOCK(2);
+                    else
+#endif
+                        PUT_BLOCK(0);
                     continue;
                 }
                 for (int r = 0; r < rows; r++)
                     finish(c, x + r * NV, columns, bias, scale, residual, n,
-                           (row + r) * ldc + n, N - n);
+                           (row + r) * ldc + n, N - n, form);
             }
         }
     }
@@ -212,7 +259,7 @@ gemm_rows(ARGS, volatile global int *taken, int tiles)
 {
     VT_EACH_TILE(id, taken, tiles)
         tile(c, a, b, bias, scale, residual, N, K, lda, ldc, blocks, big,
-             chunks, group, most, across, id);
+             chunks, group, most, across, form, id);
 }
 #else
 

@@ -61,6 +61,17 @@ done:
     return st;
 }
 
+/* What follows the bias, where one program has all of these forms; -1: another
+ * epilogue, which has a program of its own. */
+static int form_of(const vt_gemm_desc *d)
+{
+    if (d->accumulate || !d->bias || d->scale || d->times)
+        return -1;
+    if (d->act == VT_ACT_GELU)
+        return d->residual ? -1 : 2;
+    return d->act != VT_ACT_NONE ? -1 : d->residual ? 1 : 0;
+}
+
 static vitcl_status bind(vt_gemm *g)
 {
     const vt_gemm_desc *d = &g->d;
@@ -69,11 +80,12 @@ static vitcl_status bind(vt_gemm *g)
     const int groups = vt_divide_up(s.panels, s.group);
     /* the larger of A and B is read once */
     const int across = s.rows > d->N ? groups : 0;
+    const int form = form_of(d);
     const int v[] = {
         d->N,     d->K,     d->trans_a ? transposed_stride(d) : d->lda,
         d->ldc,   s.blocks, s.big,
         s.chunks, s.group,  s.most,
-        across};
+        across,   form};
     vt_buf *a = g->bufs.a, *b = NULL;
     vt_panels *p = NULL;
     unsigned n = 0;
@@ -91,11 +103,11 @@ static vitcl_status bind(vt_gemm *g)
     snprintf(defines, sizeof defines,
              "-DV=%d -DNV=%d -DRA=%d -DRB=%d -DSAVED=%d -DTYPE=%d %s", t.lanes,
              t.vectors, s.ra, s.rb, s.saved, vt_type_number(d->type),
-             vt_gemm_defines(epilogue, d));
+             form < 0 ? vt_gemm_defines(epilogue, d) : "-DCHOICE");
     VT_TRY(vt_kernel_new(&g->kernel[n], g->dev, "gemm_rows", "gemm_rows",
                          defines));
     VT_TRY(vt_gemm_operands(g->kernel[n], g, a, b, v, VT_COUNT(v)));
-    VT_TRY(vt_kernel_tiles(g->kernel[n], 16, groups * s.chunks));
+    VT_TRY(vt_kernel_tiles(g->kernel[n], 17, groups * s.chunks));
     snprintf(g->note, sizeof g->note, "native rows %dx%d %s%s", s.ra, s.nw,
              vt_dtype_name(d->type),
              vt_params_for(g->dev, VT_PARAMS_ROWS, d->type) ? ", tuned" : "");

@@ -8,6 +8,9 @@
  * there. That is safe if no other thread of the process uses the driver during
  * the fork, which only the program can know: it opts in with
  * VITCL_BUILD_FORK=1, as vitcl does. A library in another program never forks.
+ * Programs that can be compiled as one are (join.c), as far as every process
+ * has something to do.
+ *
  * This was tested with PoCL, so it is used with PoCL only. Other drivers build
  * one program after the other, when they are needed or, where somebody watches
  * (vt_dev_watch()), before, so that their number is known. So does PoCL without
@@ -36,18 +39,29 @@ enum {
     PATIENCE_MS = 30000 /* for one program */
 };
 
-/* Shared by all of the processes. */
+/* The list in groups, each compiled as one program. */
+typedef struct work_list {
+    vt_program *list[PROGRAMS];
+    unsigned ends[PROGRAMS], groups, n;
+} work_list;
+
+/* Shared by all of the processes; next: a group, built: programs. */
 typedef struct board {
     atomic_uint next, built;
     unsigned told; /* of the built ones; the parent's alone */
 } board;
 
+static bool is_pocl(const vt_dev *dev)
+{
+    return dev->class == VT_CLASS_CPU &&
+           strcmp(dev->info.platform, "Portable Computing Language") == 0;
+}
+
 static bool may_fork(const vt_dev *dev)
 {
     const char *wanted = vt_getenv("VITCL_BUILD_FORK");
 
-    return wanted && strcmp(wanted, "1") == 0 && dev->class == VT_CLASS_CPU &&
-           strcmp(dev->info.platform, "Portable Computing Language") == 0;
+    return wanted && strcmp(wanted, "1") == 0 && is_pocl(dev);
 }
 
 /* Reports the programs that were built since the last call. */
@@ -59,31 +73,46 @@ static void tell(board *b, vt_dev *dev)
     b->told = built;
 }
 
-/* Takes programs from the list until it is empty. */
-static void work(board *b, vt_dev *dev, vt_program *const *list, unsigned n)
+/* Compiles a group; one program after the other if not as one. */
+static void build_group(board *b, vt_dev *dev, vt_program *const *list,
+                        unsigned n)
 {
     cl_program program;
+
+    if (n > 1 && vt_programs_join(dev, list, n)) {
+        atomic_fetch_add(&b->built, n);
+        n = 0;
+    }
+    for (unsigned i = 0; i < n; i++)
+        if (vt_program_get(&program, dev, list[i]) == VITCL_OK)
+            atomic_fetch_add(&b->built, 1);
+    if (dev->report)
+        tell(b, dev);
+}
+
+/* Takes groups until none is left. */
+static void work(board *b, vt_dev *dev, const work_list *w)
+{
     unsigned i;
 
     vt_watch_list(true);
-    while ((i = atomic_fetch_add(&b->next, 1)) < n)
-        if (vt_program_get(&program, dev, list[i]) == VITCL_OK) {
-            atomic_fetch_add(&b->built, 1);
-            if (dev->report)
-                tell(b, dev);
-        }
+    while ((i = atomic_fetch_add(&b->next, 1)) < w->groups) {
+        const unsigned from = i ? w->ends[i - 1] : 0;
+
+        build_group(b, dev, w->list + from, w->ends[i] - from);
+    }
     vt_watch_list(false);
 }
 
-_Noreturn static void child(board *b, vt_dev *dev, vt_program *const *list,
-                            unsigned n, pid_t parent)
+_Noreturn static void child(board *b, vt_dev *dev, const work_list *w,
+                            pid_t parent)
 {
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
     vt_ocl_adopt();
     vt_log_forked();
     vt_watch_forked(dev);
     if (getppid() == parent)
-        work(b, dev, list, n);
+        work(b, dev, w);
     _exit(0); /* run no exit handlers, flush no buffers */
 }
 
@@ -113,8 +142,7 @@ static void await(pid_t pid, board *b, vt_dev *dev)
     }
 }
 
-static void build_list(vt_dev *dev, vt_program *const *list, unsigned n,
-                       unsigned most)
+static void build_list(vt_dev *dev, const work_list *w, unsigned most)
 {
     pid_t pids[CHILDREN];
     const pid_t parent = getpid();
@@ -126,15 +154,15 @@ static void build_list(vt_dev *dev, vt_program *const *list, unsigned n,
         return;
     while (children < most && (pids[children] = fork()) >= 0) {
         if (pids[children] == 0)
-            child(b, dev, list, n, parent);
+            child(b, dev, w, parent);
         children++;
     }
-    vt_watch(dev, n, 0); /* after the forks: its owner may start a thread */
+    vt_watch(dev, w->n, 0); /* after the forks: its owner may start a thread */
     before = (unsigned)atomic_load(&dev->programs_built);
-    work(b, dev, list, n);
+    work(b, dev, w);
     for (unsigned i = 0; i < children; i++)
         await(pids[i], b, dev);
-    vt_watch(dev, 0, n - b->told); /* failed ones, too */
+    vt_watch(dev, 0, w->n - b->told); /* failed ones, too */
     /* programs that the children built count as built */
     own = (unsigned)atomic_load(&dev->programs_built) - before;
     if (atomic_load(&b->built) > own)
@@ -142,18 +170,39 @@ static void build_list(vt_dev *dev, vt_program *const *list, unsigned n,
     munmap(b, sizeof *b);
 }
 
+/* Large groups save work and small ones can be shared out: no process gets more
+ * than its share of the programs in one group. Only PoCL's fixed cost for each
+ * program is known. */
+static void make_groups(work_list *w, const vt_dev *dev, unsigned processes)
+{
+    const unsigned most = is_pocl(dev) ? (w->n + processes - 1) / processes : 1;
+
+    w->groups = 0;
+    for (unsigned from = 0; from < w->n; w->groups++) {
+        from += vt_programs_group(w->list + from, w->n - from, most);
+        w->ends[w->groups] = from;
+    }
+}
+
 void vt_programs_build(vt_dev *dev)
 {
-    vt_program *list[PROGRAMS];
+    work_list w;
     const uint32_t units = dev->info.compute_units;
     const bool forks = may_fork(dev) && units > 1 && vt_cache_on();
-    unsigned n;
+    unsigned processes;
 
-    if (!forks && !dev->report)
+    if (!is_pocl(dev) && !dev->report)
         return;
-    n = vt_programs_missing(list, PROGRAMS, dev);
-    if (n > 1)
-        build_list(dev, list, n,
-                   forks ? VT_MIN(VT_MIN(units, n) - 1, (unsigned)CHILDREN)
-                         : 0);
+    w.n = vt_programs_missing(w.list, PROGRAMS, dev);
+    if (w.n < 2)
+        return;
+    processes = forks ? VT_MIN(VT_MIN(units, w.n), CHILDREN + 1u) : 1;
+    make_groups(&w, dev, processes);
+    if (!forks && !dev->report) { /* single ones are built when needed */
+        for (unsigned i = 0, from = 0; i < w.groups; from = w.ends[i++])
+            if (w.ends[i] - from > 1)
+                (void)vt_programs_join(dev, w.list + from, w.ends[i] - from);
+        return;
+    }
+    build_list(dev, &w, VT_MIN(processes, w.groups) - 1);
 }

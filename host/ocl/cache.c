@@ -3,7 +3,8 @@
  *
  * A file's name is the SHA-256 of everything that affects the build. The file
  * holds that hash again, then the length and the SHA-256 of the driver's
- * binary. It is written atomically (temporary name, rename), so there are no
+ * binary; or only the hash of a file that has this program and others (join.c).
+ * It is written atomically (temporary name, rename), so there are no
  * locks. If anything is wrong with it, the program is silently built from
  * source.
  *
@@ -31,6 +32,7 @@
 #include <unistd.h>
 
 #define FORMAT "vitcl program 1\n" /* 16 bytes */
+#define REFERS "vitcl refers 1 \n" /* to another file, see join.c */
 #define LIMIT ((size_t)64 << 20)
 #define MOST_BYTES ((uint64_t)256 << 20) /* of all files together */
 
@@ -39,6 +41,11 @@ typedef struct header {
     uint8_t key[32], digest[32];
     uint8_t size[8]; /* little-endian */
 } header;
+
+typedef struct reference {
+    char format[16];
+    uint8_t key[32], joint[32];
+} reference;
 
 /* ---- keys ---- */
 
@@ -286,4 +293,51 @@ done:
     if (folder >= 0)
         close(folder);
     free(binary);
+}
+
+/* ---- references ---- */
+
+void vt_cache_refer(vt_dev *dev, const vt_cache_key *key,
+                    const vt_cache_key *joint)
+{
+    const int folder = vt_cache_folder();
+    reference r = {.format = REFERS};
+    char name[80];
+
+    if (folder < 0)
+        return;
+    memcpy(r.key, key->hash, sizeof r.key);
+    memcpy(r.joint, joint->hash, sizeof r.joint);
+    name_of(name, key);
+    if (!dev->fleeting)
+        vt_user_write(folder, name, &r, sizeof r.format,
+                      (const char *)&r + sizeof r.format,
+                      sizeof r - sizeof r.format);
+    close(folder);
+}
+
+bool vt_cache_referred(vt_cache_key *joint, const vt_cache_key *key)
+{
+    const int folder = vt_cache_folder();
+    reference r;
+    char name[80];
+    bool good;
+    int fd;
+
+    if (folder < 0)
+        return false;
+    name_of(name, key);
+    fd = openat(folder, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+    close(folder);
+    if (fd < 0)
+        return false;
+    good = vt_user_file(fd) && vt_user_read(fd, &r, sizeof r) &&
+           memcmp(r.format, REFERS, sizeof r.format) == 0 &&
+           memcmp(r.key, key->hash, sizeof r.key) == 0;
+    if (good) {
+        memcpy(joint->hash, r.joint, sizeof r.joint);
+        mark_used(fd);
+    }
+    close(fd);
+    return good;
 }

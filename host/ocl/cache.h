@@ -27,5 +27,10 @@ bool vt_cache_has(const vt_cache_key *key); /* is there a file? */
  * used ones beyond most_bytes. */
 void vt_cache_evict(int folder, uint64_t most_bytes, time_t now);
 void vt_cache_save(vt_dev *dev, const vt_cache_key *key, cl_program program);
+/* The file of `key` is to say that its program is part of `joint`. */
+void vt_cache_refer(vt_dev *dev, const vt_cache_key *key,
+                    const vt_cache_key *joint);
+/* Does it say so? */
+bool vt_cache_referred(vt_cache_key *joint, const vt_cache_key *key);
 
 #endif

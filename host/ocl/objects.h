@@ -100,9 +100,11 @@ vitcl_status vt_ocl_ours(void);
 /* Makes this forked process the owner; the child must know that it is safe. */
 void vt_ocl_adopt(void);
 
-/* ---- program.c ---- */
+/* ---- source.c ---- */
 /* The text of cl/<name>.cl, in a new string. */
 vitcl_status vt_source_read(char **out, const char *name);
+
+/* ---- program.c ---- */
 /* Registers the program with kernel `name`; builds nothing. Owned by the
  * device. */
 vitcl_status vt_program_ask(vt_program **out, vt_dev *dev, const char *file,
@@ -113,6 +115,15 @@ const char *vt_program_file(const vt_program *p);
 /* The registered programs that are neither built nor in the cache. */
 unsigned vt_programs_missing(vt_program **list, unsigned size, vt_dev *dev);
 void vt_programs_free(vt_dev *dev);
+
+/* ---- join.c ---- */
+#define VT_JOINED 32 /* most programs in one */
+/* Moves the programs that can be compiled with the list's first one, `most` at
+ * most, to its start; their number. */
+unsigned vt_programs_group(vt_program **list, unsigned n, unsigned most);
+/* Compiles n programs (a group) as one, into the cache. False: nothing is
+ * built. */
+bool vt_programs_join(vt_dev *dev, vt_program *const *list, unsigned n);
 
 /* ---- watch.c ---- */
 /* Reports that `more` programs will be compiled, and that `done` of these are,

@@ -1,26 +1,18 @@
 /*
- * program.c - every cl/common*.cl and one kernel of cl/<file>.cl, built once.
- *
- * A program has one kernel: the others of its file are blanked out, because a
- * driver compiles all of its input, and PoCL compiles it again when it is asked
- * for the binary (with four kernels in a file, that was three quarters of the
- * first start). So a kernel's definition must start with "kernel" and end with
- * "}", each at the beginning of a line; a definition in another form is kept.
+ * program.c - one kernel of cl/<file>.cl, built once.
  *
  * A device keeps its built programs until it is freed. Threads that need the
  * same program wait for the one that builds it; different programs build in
  * parallel. A registered program is built when it is needed, or together with
- * all others by vt_programs_build() (build_parallel.c). VITCL_CL_DIR=cl reads
- * the sources from a folder instead of the embedded ones, so that a kernel can
- * be edited and run without a build.
+ * all others by vt_programs_build() (build_parallel.c), and then perhaps in one
+ * program of the driver with others (join.c).
  */
+#include "ocl/program.h"
 #include "ocl/cache.h"
 #include "ocl/objects.h"
 #include "ocl/source.h"
 
 #include "base/clock.h"
-#include "base/environment.h"
-#include "base/file.h"
 #include "base/log.h"
 #include "base/memory.h"
 
@@ -28,96 +20,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
-
-#define SOURCE_LIMIT ((size_t)1 << 20)
-
-struct vt_program {
-    vt_program *next;
-    char *file, *name, *defines;
-    bool building;
-    cl_program program; /* NULL until it is built */
-};
-
-vitcl_status vt_source_read(char **out, const char *name)
-{
-    const char *folder = vt_getenv("VITCL_CL_DIR");
-    const vt_cl_source *s = vt_cl_sources;
-    vt_file file = {0};
-    char *path = NULL;
-    vitcl_status st;
-
-    if (!folder || !*folder) {
-        while (s->name && strcmp(s->name, name) != 0)
-            s++;
-        if (!s->name)
-            return vt_fail(VITCL_EUNSUPPORTED, "there is no kernel cl/%s.cl",
-                           name);
-        return vt_format(out, "#line 1 \"cl/%s.cl\"\n%.*s\n", name,
-                         (int)s->size, s->text);
-    }
-    VT_TRY(vt_format(&path, "%s/%s.cl", folder, name));
-    VT_TRY(vt_file_read(&file, path, SOURCE_LIMIT));
-    VT_TRY(vt_format(out, "#line 1 \"%s\"\n%.*s\n", path, (int)file.size,
-                     (const char *)file.data));
-done:
-    vt_file_close(&file);
-    free(path);
-    return st;
-}
-
-/* What stands before every program: the sources whose names begin with common,
- * in the order of the names. */
-static vitcl_status read_common(char **out)
-{
-    vitcl_status st = VITCL_OK;
-    char *all = NULL, *part = NULL;
-
-    for (const vt_cl_source *s = vt_cl_sources; s->name; s++) {
-        char *joined;
-
-        if (strncmp(s->name, "common", 6) != 0)
-            continue;
-        free(part), part = NULL;
-        VT_TRY(vt_source_read(&part, s->name));
-        VT_TRY(vt_format(&joined, "%s%s", all ? all : "", part));
-        free(all), all = joined;
-    }
-    *out = all, all = NULL;
-done:
-    free(all);
-    free(part);
-    return st;
-}
-
-/* Does the start of a definition, up to its brace, name this kernel? */
-static bool defines_kernel(const char *from, const char *to, const char *name)
-{
-    const size_t n = strlen(name);
-
-    for (const char *p = from; (p = strstr(p, name)) && p < to; p += n)
-        if (p > from && (p[-1] == ' ' || p[-1] == '\n') && p[n] == '(')
-            return true;
-    return false;
-}
-
-/* Blanks out all kernels but `name`, keeping the line numbers. */
-static void keep_kernel(char *text, const char *name)
-{
-    char *from = text;
-
-    while ((from = strstr(from, "\nkernel "))) {
-        char *const brace = strchr(from, '{'), *end = strstr(from, "\n}\n");
-        const char *const directive = strstr(from, "\n#");
-        if (!brace || !end || brace > end)
-            return;
-        if (!defines_kernel(from, brace, name) &&
-            (!directive || directive > brace))
-            for (char *c = from; c < end + 2; c++)
-                if (*c != '\n')
-                    *c = ' ';
-        from = end + 2;
-    }
-}
 
 /* Finds the first line of a build log that reports an error. */
 static vitcl_status build_error(vt_dev *dev, cl_program program, cl_int e,
@@ -150,51 +52,45 @@ static vitcl_status build_error(vt_dev *dev, cl_program program, cl_int e,
     return VITCL_EDEVICE;
 }
 
-/* The inputs of a build, and their cache key. */
-typedef struct inputs {
-    char *text[2], *options;
-    vt_cache_key key;
-} inputs;
-
-static void inputs_free(inputs *r)
+void vt_inputs_free(vt_inputs *r)
 {
     free(r->text[0]);
     free(r->text[1]);
     free(r->options);
 }
 
-static vitcl_status inputs_of(inputs *r, const vt_dev *dev, const char *file,
-                              const char *name, const char *defines)
+vitcl_status vt_inputs_of(vt_inputs *r, const vt_dev *dev, const vt_program *p)
 {
     vitcl_status st;
 
-    *r = (inputs){.options = NULL};
-    VT_TRY(read_common(&r->text[0]));
-    VT_TRY(vt_source_read(&r->text[1], file));
-    keep_kernel(r->text[1], name);
-    VT_TRY(vt_format(&r->options, "%s %s", dev->flags, defines));
+    *r = (vt_inputs){.options = NULL};
+    VT_TRY(vt_source_common(&r->text[0]));
+    VT_TRY(vt_source_read(&r->text[1], p->file));
+    vt_source_keep(r->text[1], (const char *[]){p->name}, 1);
+    VT_TRY(vt_format(&r->options, "%s %s", dev->flags, p->defines));
     r->key = vt_cache_key_of(dev, r->text[0], r->text[1], r->options);
 done:
     return st;
 }
 
-static vitcl_status build(cl_program *out, vt_dev *dev, const char *file,
-                          const char *name, const char *defines)
+static vitcl_status build(cl_program *out, vt_dev *dev, vt_program *p)
 {
     const double from = vt_now_ms();
     cl_program program = NULL;
     const char *how = "from the cache";
-    inputs r;
+    vt_inputs r;
     cl_int e;
     vitcl_status st;
 
-    VT_TRY(inputs_of(&r, dev, file, name, defines));
-    if (vt_cache_load(&program, dev, &r.key, r.options))
+    VT_TRY(vt_inputs_of(&r, dev, p));
+    if (vt_joint_load(&program, dev, p, &r) ||
+        vt_cache_load(&program, dev, &r.key, r.options))
         goto built;
     program = clCreateProgramWithSource(dev->context, 2, (const char **)r.text,
                                         NULL, &e);
     if (!program) {
-        st = vt_cl_fail(dev, e, "cannot create a program from cl/%s.cl", file);
+        st = vt_cl_fail(dev, e, "cannot create a program from cl/%s.cl",
+                        p->file);
         goto done;
     }
     vt_watch_one(dev, 1, 0);
@@ -205,18 +101,18 @@ static vitcl_status build(cl_program *out, vt_dev *dev, const char *file,
     }
     vt_watch_one(dev, 0, 1);
     if (e != CL_SUCCESS) {
-        st = build_error(dev, program, e, file, defines);
+        st = build_error(dev, program, e, p->file, p->defines);
         goto done;
     }
     how = "built";
 built:
-    vt_log("kernel %s [%s]: %s in %.0f ms", name, defines, how,
+    vt_log("kernel %s [%s]: %s in %.0f ms", p->name, p->defines, how,
            vt_now_ms() - from);
     *out = program, program = NULL;
 done:
     if (program)
         clReleaseProgram(program);
-    inputs_free(&r);
+    vt_inputs_free(&r);
     return st;
 }
 
@@ -285,7 +181,7 @@ vitcl_status vt_program_get(cl_program *out, vt_dev *dev, vt_program *p)
     p->building = true;
     pthread_mutex_unlock(&dev->lock);
 
-    st = build(&program, dev, p->file, p->name, p->defines);
+    st = build(&program, dev, p);
 
     pthread_mutex_lock(&dev->lock);
     p->building = false; /* after a failure, the next caller retries */
@@ -311,13 +207,13 @@ unsigned vt_programs_missing(vt_program **list, unsigned size, vt_dev *dev)
             list[n++] = p;
     pthread_mutex_unlock(&dev->lock);
     for (unsigned i = 0; i < n; i++) {
-        inputs r;
-        vt_program *const p = list[i];
+        vt_inputs r;
+        vt_cache_key joint;
 
-        if (inputs_of(&r, dev, p->file, p->name, p->defines) == VITCL_OK &&
-            !vt_cache_has(&r.key))
-            list[kept++] = p;
-        inputs_free(&r);
+        if (vt_inputs_of(&r, dev, list[i]) == VITCL_OK &&
+            !vt_cache_has(vt_cache_referred(&joint, &r.key) ? &joint : &r.key))
+            list[kept++] = list[i];
+        vt_inputs_free(&r);
     }
     return kept;
 }
