@@ -13,6 +13,7 @@
 #include "ocl/source.h"
 
 #include "base/clock.h"
+#include "base/file.h"
 #include "base/log.h"
 #include "base/memory.h"
 
@@ -238,17 +239,17 @@ done:
 static vitcl_status save_program(vt_dev *dev, const vt_program *p,
                                  const char *folder)
 {
-    inputs r;
+    vt_inputs r;
     unsigned n = 1;
     vitcl_status st;
 
     for (const vt_program *q = p->next; q; q = q->next) /* asked for earlier */
         n += strcmp(q->name, p->name) == 0;
-    VT_TRY(inputs_of(&r, dev, p->file, p->name, p->defines));
+    VT_TRY(vt_inputs_of(&r, dev, p));
     VT_TRY(save_text(folder, p->name, n, "cl", r.text[0], r.text[1]));
     VT_TRY(save_text(folder, p->name, n, "options", r.options, "\n"));
 done:
-    inputs_free(&r);
+    vt_inputs_free(&r);
     return st;
 }
 
