@@ -11,6 +11,8 @@
  * attention_grad__q     dq, stat <- dout, out, q, kv, bias
  * attention_grad__kv    dk, dv   <- dout, stat, q, kv, bias
  * attention_grad__bias  dbias    <- dout, stat, q, kv, bias
+ * attention_grad__product  p * dp <- dout, q, kv, bias; any class, for
+ *                          inspection
  *
  * Tensors lie as in attention.cl: dq as q, dk and dv as kv (one buffer or two);
  * dout and out are [B,Tq,H*D], bias and dbias [H,Tq,T] or, with BIAS=2,
@@ -21,6 +23,8 @@
  *           Launch: global {ceil(Tq/WG)*WG or the same of T, H, B}, local
  *           {WG, 1, 1}.
  * bias      Launch: global {T, Tq, H}, or {T, Tq, B*H} with BIAS=2.
+ * product   A work-item has one query. Stores T x T: product[B,H,Tq,T].
+ *           Launch: global {Tq, H, B}.
  * Defines   D; BIAS if there is one (2: one for each picture); WG.
  * Numerics  Every sum has a fixed order, no atomics: equal bits.
  * Paper     Dao et al. 2022, arXiv:2205.14135, appendix B.2.
@@ -166,4 +170,34 @@ kernel void attention_grad__bias(global float *restrict dbias,
         sum += vt_exp(y - s[0]) * (dp - s[1]);
     }
     dbias[at] = sum;
+}
+
+kernel void attention_grad__product(global float *restrict product,
+                                    global const float *dout, VT_QKV)
+{
+    const int i = get_global_id(0), h = get_global_id(1), b = get_global_id(2);
+    float top = -INFINITY, all = 0.0f;
+
+    q += (size_t)b * qb + (size_t)i * ldq + h * D;
+    kv += (size_t)b * T * ldk + h * D;
+    dout += ((size_t)b * Tq + i) * (H * D) + h * D;
+    product += (((size_t)b * H + h) * Tq + i) * T;
+    for (int j = 0; j < T; j++) {
+        float y = 0.0f;
+        for (int d = 0; d < D; d++)
+            y = fma(q[d] * scale, kv[(size_t)j * ldk + koff + d], y);
+#ifdef BIAS
+        y += bias[(VT_BIAS_OF(b, h) * Tq + i) * T + j];
+#endif
+        product[j] = y;
+        top = fmax(top, y);
+    }
+    for (int j = 0; j < T; j++)
+        all += product[j] = vt_exp(product[j] - top);
+    for (int j = 0; j < T; j++) {
+        float dp = 0.0f;
+        for (int d = 0; d < D; d++)
+            dp = fma(dout[d], kv[(size_t)j * ldk + voff + d], dp);
+        product[j] = product[j] / all * dp;
+    }
 }

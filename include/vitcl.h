@@ -330,6 +330,10 @@ typedef struct {
                                  `watcher` */
     vitcl_watcher watcher;
     void *watcher_context;
+    int gradients; /* for vitcl_run_gradient(): activations are kept for it, and
+                      multiplications are those of training, whose results may
+                      differ in the last bits. VITCL_EUNSUPPORTED: a model
+                      without classes, or that cannot be trained */
 } vitcl_session_options;
 
 /* Allocates all device memory for `batch` pictures, once; if it does not fit,
@@ -426,6 +430,13 @@ VITCL_STATUS vitcl_run_rgb(vitcl_session *session, const uint8_t *rgb,
 VITCL_STATUS vitcl_run_pixels(vitcl_session *session, const float *pixels,
                               uint32_t n);
 
+/* After a run of n pictures, a backward pass from one class' logit for each,
+ * for sessions with the option gradients. During it the watcher sees
+ * "relevance.<i>" for each layer i, from the last to the first: attention's
+ * probabilities times the logit's gradient in them, [batch, heads, tokens,
+ * tokens], if `watch` selects them. */
+VITCL_STATUS vitcl_run_gradient(vitcl_session *session, const uint32_t *labels,
+                                uint32_t n);
 /* Describes tensor `index` of those that can be read after a run: the model's
  * outputs and the tensors selected by `keep`; VITCL_EINVAL after the last. */
 VITCL_STATUS vitcl_session_tensor(vitcl_tensor_info *out,

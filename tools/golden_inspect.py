@@ -6,7 +6,7 @@
 With arguments, also writes OUT, such as tests/data/inspect.safetensors, from a
 folder of tiny models (tests/data/models) and a folder with the tensors of a
 Hugging Face ViT: its attention and tokens of one picture, and what NumPy makes
-of them (needs torch and safetensors).
+of them (needs torch, timm and safetensors).
 
 Attention rollout as Abnar and Zuidema describe it, by products of matrices in
 float64. The probabilities are those of make() in the test: a softmax in double,
@@ -83,6 +83,30 @@ def components(x, k):
     return axes, (x @ axes.T).T, share
 
 
+def relevance(folder, pooled):
+    """Relevance of class 3 for the first picture (Chefer, Gur and Wolf, arXiv
+    2103.15679, equations 5 and 6), with PyTorch's gradients."""
+    import json
+
+    import timm, torch
+    from safetensors.torch import load_file
+
+    config = json.load(open(folder + "/config.json"))
+    model = timm.create_model(config["architecture"], num_classes=config["num_classes"], **config["model_args"]).eval()
+    model.load_state_dict({k: v.float() for k, v in load_file(folder + "/model.safetensors").items()})
+    kept = []
+    for block in model.blocks:
+        block.attn.fused_attn = False
+        block.attn.attn_drop.register_forward_hook(lambda m, i, o: kept.append(i[0]) or i[0].retain_grad())
+    x = load_file(folder + "/input.safetensors")["pixel_values"][:1].float().requires_grad_()
+    model(x)[0, 3].backward()
+    t = kept[0].shape[-1]
+    r = torch.eye(t)
+    for a in kept:
+        r = r + (a.grad * a)[0].clamp(min=0).mean(0) @ r
+    return (r.mean(0) if pooled else r[0]).detach().numpy()
+
+
 def write(models, hf_vit, out):
     from safetensors.numpy import load_file, save_file
     from safetensors.torch import load_file as load_torch
@@ -101,6 +125,8 @@ def write(models, hf_vit, out):
         "rollout_mean": rollout_of(p, np.mean, 0.5), "rollout_max": rollout_of(p, np.max, 0.3),
         "distance": distance_of(p, 8, 16), "token_map": p[1, :, 0, 1:], "patch_map": p[0, :, 1 + 11, 1:],
         "mean_map": p[1, :, 1:, 1:].mean(1), "pca_axes": axes, "pca_scores": scores, "pca_shares": share,
+        "relevance_token": relevance(models + "/timm_vit", False),
+        "relevance_mean": relevance(models + "/timm_vit_gap_rect", True),
         "filters": f_axes, "filter_shares": f_share, "positions": unit @ unit.T,
     }
     made = {k: np.ascontiguousarray(v, dtype=np.float32) for k, v in made.items()}

@@ -29,6 +29,8 @@ struct vitcl_session {
     vt_plan *plan;
     vt_val rgb, pixels;
     vt_outputs out;
+    vt_val seed;     /* the gradient of the logits; VT_NONE: no backward pass */
+    int forward_end; /* the first step of that pass */
     uint32_t batch, height, width, classes, features;
     vt_preprocess how;
     vitcl_status how_status; /* status if pictures cannot be prepared */
@@ -62,6 +64,8 @@ vitcl_model *vt_handle_ref(vitcl_model *model);
 typedef struct vt_written {
     vt_val rgb, pixels;
     vt_outputs out;
+    vt_val seed; /* with options->backward: as in a session */
+    int forward_end;
 } vt_written;
 vitcl_status vt_handle_plan(vt_plan **plan, vt_written *out, vitcl_model *model,
                             const vt_plan_options *options, uint32_t batch,

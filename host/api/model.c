@@ -149,6 +149,21 @@ vitcl_status vt_handle_size(uint32_t *height, uint32_t *width, uint32_t *batch,
     return VITCL_OK;
 }
 
+/* From the logits to the first layer's attention. */
+static vitcl_status add_backward(vt_plan *p, vt_written *w)
+{
+    if (vt_plan_status(p) != VITCL_OK)
+        return vt_plan_status(p);
+    if (w->out.logits == VT_NONE)
+        return vt_fail(VITCL_EUNSUPPORTED,
+                       "the model has no classes: there is no gradient of one");
+    w->seed = vt_input(
+        p, "gradient.logits", VT_F32, 2,
+        (int[]){vt_dim(p, w->out.logits, 0), vt_dim(p, w->out.logits, 1)});
+    vt_plan_backward_from(p, w->out.logits, w->seed, vt_add);
+    return vt_plan_status(p);
+}
+
 vitcl_status vt_handle_plan(vt_plan **plan, vt_written *out, vitcl_model *model,
                             const vt_plan_options *options, uint32_t batch,
                             uint32_t height, uint32_t width,
@@ -156,7 +171,7 @@ vitcl_status vt_handle_plan(vt_plan **plan, vt_written *out, vitcl_model *model,
 {
     vitcl_status st = VITCL_OK;
     vt_plan *p = NULL;
-    vt_written w = {VT_NONE, VT_NONE, {VT_NONE, VT_NONE, VT_NONE}};
+    vt_written w = {VT_NONE, VT_NONE, {VT_NONE, VT_NONE, VT_NONE}, VT_NONE, 0};
     const int dim[4] = {(int)batch, (int)height, (int)width, 3};
 
     VT_TRY(vt_plan_new(&p, options));
@@ -168,6 +183,9 @@ vitcl_status vt_handle_plan(vt_plan **plan, vt_written *out, vitcl_model *model,
     pthread_mutex_unlock(&model->lock);
     vt_keep(p, w.out.features);
     vt_keep(p, w.out.logits);
+    w.forward_end = vt_plan_steps(p);
+    if (options->backward)
+        VT_TRY(add_backward(p, &w));
     VT_TRY(vt_plan_place(p));
     *out = w;
     *plan = p, p = NULL;

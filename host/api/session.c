@@ -138,7 +138,19 @@ static vitcl_status write_plan(vitcl_session *s, const vitcl_session_options *o)
 {
     vitcl_status st = VITCL_OK;
     vt_written w;
+    /* all but one: only gradients on the way to the first layer's attention are
+     * computed, and those of that layer's queries, keys and values */
+    static const char *const freeze[] = {"[!b]*",
+                                         "blocks.[!0]*",
+                                         "blocks.0.[!a]*",
+                                         "blocks.0.attn.[!q]*",
+                                         "blocks.0.attn.q_*",
+                                         "blocks.0.attn.qkv.[!w]*",
+                                         NULL};
     vt_plan_options options = {.dev = s->model->dev,
+                               .backward = o->gradients != 0,
+                               .train = o->gradients != 0,
+                               .freeze = freeze,
                                .store = s->model->store,
                                .gemm = o->gemm,
                                .precision = o->precision,
@@ -167,6 +179,7 @@ static vitcl_status write_plan(vitcl_session *s, const vitcl_session_options *o)
     if (!fits(s->plan, s->model))
         return too_large(s, &options, (double)vt_plan_memory_of(s->plan).arena);
     s->rgb = w.rgb, s->pixels = w.pixels, s->out = w.out;
+    s->seed = w.seed, s->forward_end = w.forward_end;
     VT_TRY(make_watched(s));
     VT_TRY(vt_plan_finish(s->plan));
 done:
@@ -294,8 +307,38 @@ static vitcl_status run_from(vitcl_session *s, int first)
     vitcl_status st;
 
     s->from_rgb = first == 0;
-    st = vt_plan_run(s->plan, first);
+    st = vt_plan_run_part(s->plan, first, s->forward_end);
     s->ran = st == VITCL_OK;
+    return st;
+}
+
+vitcl_status vitcl_run_gradient(vitcl_session *session, const uint32_t *labels,
+                                uint32_t n)
+{
+    vitcl_session *s = session;
+    vitcl_status st = VITCL_OK;
+    float *seed = NULL;
+
+    VT_GIVEN(s);
+    VT_GIVEN(labels);
+    if (s->seed == VT_NONE)
+        return vt_fail(VITCL_EINVAL,
+                       "the session was made without the option gradients");
+    VT_TRY(count_fits(s, n));
+    VT_TRY(vt_session_ran(s));
+    VT_TRY(VT_NEW(&seed, (size_t)s->batch * s->classes));
+    for (uint32_t i = 0; i < n; i++) {
+        if (labels[i] >= s->classes) {
+            st = vt_fail(VITCL_EINVAL, "class %u of %u", labels[i], s->classes);
+            goto done;
+        }
+        seed[(size_t)i * s->classes + labels[i]] = 1;
+    }
+    VT_TRY(vt_plan_write(s->plan, s->seed, seed,
+                         (size_t)s->batch * s->classes * sizeof *seed));
+    VT_TRY(vt_plan_run_part(s->plan, s->forward_end, vt_plan_steps(s->plan)));
+done:
+    free(seed);
     return st;
 }
 

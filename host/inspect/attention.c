@@ -204,3 +204,18 @@ void vt_attention_map(double *out, const float *probs, int heads,
                 out[h * n + i] += (double)row[i] / (double)queries;
         }
 }
+
+void vt_relevance_step(double *row, double *room, const float *product,
+                       int heads, int tokens)
+{
+    const size_t t = (size_t)tokens;
+
+    memcpy(room, row, t * sizeof *row);
+    for (size_t h = 0; h < (size_t)heads; h++)
+        for (size_t i = 0; i < t; i++) {
+            const float *from = product + (h * t + i) * t;
+
+            for (size_t j = 0; j < t; j++)
+                row[j] += room[i] * fmax((double)from[j], 0) / heads;
+        }
+}

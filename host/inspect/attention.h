@@ -54,6 +54,15 @@ typedef struct vt_patch_grid {
 void vt_attention_distance(double *out, const float *probs, int heads,
                            const vt_patch_grid *grid);
 
+/* A step of Chefer, Gur and Wolf's relevance (arXiv 2103.15679, equations 5 and
+ * 6), with product = probabilities times a class' gradient in them, [heads, T,
+ * T]: the row of R + mean over heads(product, negative numbers as 0) R that
+ * belongs to the answer. Its layers come from the last to the first; row[T]
+ * begins with 1 for the class token, or their share for the tokens that are
+ * averaged. room[T]. */
+void vt_relevance_step(double *row, double *room, const float *product,
+                       int heads, int tokens);
+
 /* Attention to each patch, out[heads][patches]: from patch `query`; or, if that
  * is -1, from the first prefix token, without prefix tokens the mean from all
  * patches. */

@@ -13,7 +13,7 @@
 #include <math.h>
 #include <stdio.h>
 
-enum { I_PROBS = I_SELF + 1 }; /* are they stored? */
+enum { I_PROBS = I_LAYER + 1 }; /* are they stored? */
 enum { OUT_PROBS = OUT_Y + 1 };
 
 #define KEYS 256 /* in a block: 16 KiB of scores for 16 queries */
@@ -46,6 +46,18 @@ static vitcl_status shape(vt_plan *p, vt_step *s)
         VT_TRY(vt_op_out(p, s, OUT_PROBS, 4, (int[]){z.B, z.H, z.Tq, z.T}));
 done:
     return st;
+}
+
+/* The layer of the probabilities' name, from 1, if its relevance is wanted. */
+static int relevant_layer(const vt_plan *p, const char *probs)
+{
+    int layer = 0;
+
+    if (!vt_plan_settings(p)->backward || !probs ||
+        sscanf(probs, "attention.%6d", &layer) != 1 ||
+        !vt_wanted(p, "relevance.%d", layer))
+        return 0;
+    return layer + 1;
 }
 
 /* n rows in blocks of at most `most` and of about equal size: `big` blocks of
@@ -180,6 +192,7 @@ static vt_val append(vt_plan *p, vt_val q, vt_val kv, bool self,
     s->in[IN_Q] = q, s->in[IN_KV] = kv, s->in[IN_BIAS] = a->bias;
     s->i[I_HEADS] = a->heads, s->i[I_SELF] = self;
     s->i[I_PROBS] = a->probs && vt_wanted(p, "%s", a->probs);
+    s->i[I_LAYER] = relevant_layer(p, a->probs);
     s->f[F_SCALE] = a->scale;
     if (s->f[F_SCALE] == 0.0f && a->heads > 0)
         s->f[F_SCALE] = (float)(1.0 / sqrt((double)vt_dim(p, kv, 2) /

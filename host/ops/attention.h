@@ -9,7 +9,9 @@
 /* In self-attention q and kv are the same value. bias: or none. The last two
  * are inputs of the backward step only. */
 enum { IN_Q, IN_KV, IN_BIAS, IN_DOUT, IN_Y };
-enum { I_HEADS, I_SELF };
+/* I_LAYER: the number of the layer whose relevance is wanted, from 1; 0: none
+ */
+enum { I_HEADS, I_SELF, I_LAYER };
 enum { F_SCALE };
 enum { OUT_Y }; /* of the forward step */
 

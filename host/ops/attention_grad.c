@@ -8,8 +8,8 @@
 #include <string.h>
 
 /* DQKV if q and kv are one value, else DQ and DKV; STAT unless by_heads() */
-enum { OUT_DQKV, OUT_DQ, OUT_DKV, OUT_DBIAS, OUT_STAT };
-enum { I_DBIAS = I_SELF + 1 }; /* is it wanted? */
+enum { OUT_DQKV, OUT_DQ, OUT_DKV, OUT_DBIAS, OUT_STAT, OUT_PRODUCT };
+enum { I_DBIAS = I_LAYER + 1 }; /* is it wanted? */
 
 /* With more keys, their sums do not fit on the stack of a CPU's work-item. */
 #define BIG 3000
@@ -57,6 +57,8 @@ static vitcl_status shape(vt_plan *p, vt_step *s)
         VT_TRY(vt_op_like(p, s, OUT_DBIAS, s->in[IN_BIAS]));
     if (!by_heads(p, &z))
         VT_TRY(vt_op_out(p, s, OUT_STAT, 4, (int[]){z.B, z.H, z.Tq, 2}));
+    if (s->i[I_LAYER])
+        VT_TRY(vt_op_out(p, s, OUT_PRODUCT, 4, (int[]){z.B, z.H, z.Tq, z.T}));
 done:
     return st;
 }
@@ -134,11 +136,35 @@ done:
     return st;
 }
 
+/* The probabilities times their gradient, for inspection. */
+static vitcl_status product(vt_plan *p, vt_step *s, const vt_attention_sizes *z)
+{
+    const size_t global[3] = {(size_t)z->Tq, (size_t)z->H, (size_t)z->B};
+    vitcl_status st = VITCL_OK;
+    char defines[48];
+    vt_kernel *k;
+
+    snprintf(defines, sizeof defines, "-DD=%d%s", z->D,
+             vt_attention_bias(p, s, z));
+    VT_TRY(vt_step_kernel(&k, p, s, "attention_grad", "attention_grad__product",
+                          defines));
+    VT_TRY(vt_args(p, k, "vv", s->out[OUT_PRODUCT], s->in[IN_DOUT]));
+    VT_TRY(vt_attention_arguments(p, k, 2, s, z));
+    vt_kernel_size(k, 3, global, NULL);
+done:
+    return st;
+}
+
 static vitcl_status prepare(vt_plan *p, vt_step *s)
 {
     const vt_attention_sizes z = vt_attention_measure(p, s);
+    vitcl_status st = VITCL_OK;
 
-    return by_heads(p, &z) ? heads(p, s, &z) : many(p, s, &z);
+    VT_TRY(by_heads(p, &z) ? heads(p, s, &z) : many(p, s, &z));
+    if (s->i[I_LAYER])
+        VT_TRY(product(p, s, &z));
+done:
+    return st;
 }
 
 static double macs(const vt_plan *p, const vt_step *s)
@@ -162,11 +188,14 @@ void vt_attention_grad(vt_plan *p, const vt_step *s)
     g->in[IN_Q] = s->in[IN_Q], g->in[IN_KV] = s->in[IN_KV];
     g->in[IN_BIAS] = s->in[IN_BIAS];
     g->i[I_HEADS] = s->i[I_HEADS], g->i[I_SELF] = s->i[I_SELF];
+    g->i[I_LAYER] = s->i[I_LAYER];
     g->i[I_DBIAS] = vt_grad_wanted(p, s->in[IN_BIAS]);
     g->f[F_SCALE] = s->f[F_SCALE];
     vt_step_add(p, g);
     if (vt_plan_status(p) != VITCL_OK)
         return;
+    if (g->i[I_LAYER])
+        vt_name(p, g->out[OUT_PRODUCT], "relevance.%d", g->i[I_LAYER] - 1);
     vt_op_give(p, s->in[IN_Q], dq(g));
     if (!s->i[I_SELF])
         vt_op_give(p, s->in[IN_KV], dkv(g));

@@ -56,7 +56,9 @@ typedef struct vt_attention_args {
     const char *probs; /* name of the [B,H,Tq,T] value to keep; or NULL */
 } vt_attention_args;
 /* qkv[B,T,3C], thirds q, k, v, heads of D side by side -> [B,T,C].
- * Stores T x T only if a keep pattern matches `probs`. */
+ * Stores T x T only if a keep pattern matches `probs`. In a backward pass, if a
+ * pattern matches "relevance.<i>" and probs is "attention.<i>", the
+ * probabilities times their gradient have that name. */
 vt_val vt_attention(vt_plan *p, vt_val qkv, vt_attention_args a);
 /* q[B,Tq,C] or [1,Tq,C] (shared by all), kv[B,T,2C] -> [B,Tq,C]. */
 vt_val vt_attention_cross(vt_plan *p, vt_val q, vt_val kv, vt_attention_args a);

@@ -68,6 +68,15 @@ void vt_plan_backward(vt_plan *p, vt_val loss,
     }
 }
 
+void vt_plan_backward_from(vt_plan *p, vt_val v, vt_val gradient,
+                           vt_val (*add)(vt_plan *p, vt_val a, vt_val b))
+{
+    if (p->status != VITCL_OK || v == VT_NONE)
+        return;
+    p->value[v].grad = gradient;
+    vt_plan_backward(p, v, add);
+}
+
 vt_val vt_grad(const vt_plan *p, vt_val v)
 {
     return v == VT_NONE ? VT_NONE : p->value[v].grad;

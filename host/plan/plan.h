@@ -160,6 +160,9 @@ void vt_plan_gemms(char *out, size_t size, const vt_plan *p);
  * (vt_add(): plan/ does not know the ops). */
 void vt_plan_backward(vt_plan *p, vt_val loss,
                       vt_val (*add)(vt_plan *p, vt_val a, vt_val b));
+/* The same from any value and its gradient, of the same shape. */
+void vt_plan_backward_from(vt_plan *p, vt_val v, vt_val gradient,
+                           vt_val (*add)(vt_plan *p, vt_val a, vt_val b));
 /* For grad(): the gradient of v, summed so far. */
 vt_val vt_grad(const vt_plan *p, vt_val v);
 /* Must v's gradient be computed at all? */

@@ -1,0 +1,110 @@
+/*
+ * test_relevance.c - the probabilities of attention times a class' gradient in
+ * them, and the relevance that follows, against PyTorch
+ * (tests/data/inspect.safetensors, made by tools/golden_inspect.py).
+ */
+#include "inspect/attention.h"
+#include "support/paths.h"
+
+#include <criterion/criterion.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <vitcl.h>
+
+enum { LABEL = 3, TOKENS_MOST = 16 };
+
+typedef struct seen {
+    double row[TOKENS_MOST], room[TOKENS_MOST];
+    int next; /* the layer that is expected */
+} seen;
+
+static int see(void *context, const vitcl_tensor_info *t, const float *data)
+{
+    seen *s = context;
+    char name[32];
+
+    snprintf(name, sizeof name, "relevance.%d", s->next--);
+    cr_assert_str_eq(t->name, name);
+    cr_assert(t->rank == 4 && t->shape[2] == t->shape[3] &&
+              t->shape[2] <= TOKENS_MOST);
+    vt_relevance_step(s->row, s->room, data, (int)t->shape[1],
+                      (int)t->shape[2]);
+    return 0;
+}
+
+static float *read_tensor(const char *path, const char *name, vitcl_shape *s)
+{
+    vitcl_tensors *t = NULL;
+    uint64_t n = 1;
+    float *out;
+
+    cr_assert_eq(vitcl_tensors_open(&t, path), VITCL_OK, "%s",
+                 vitcl_last_error());
+    cr_assert_eq(vitcl_tensors_shape(s, t, name), VITCL_OK);
+    for (uint32_t i = 0; i < s->rank; i++)
+        n *= s->shape[i];
+    out = malloc((size_t)n * sizeof *out);
+    cr_assert_eq(vitcl_tensors_read(out, t, name, n), VITCL_OK);
+    vitcl_tensors_free(t);
+    return out;
+}
+
+static void check(const char *folder, const char *golden, bool pooled)
+{
+    static const char *const relevance[] = {"relevance.*", NULL};
+    seen s = {.next = 1};
+    vitcl_session_options o = {.size = sizeof o,
+                               .watch = relevance,
+                               .watcher = see,
+                               .watcher_context = &s,
+                               .gradients = 1};
+    vitcl_device *device = NULL;
+    vitcl_model *model = NULL;
+    vitcl_session *session = NULL;
+    vitcl_shape x, y;
+    char path[512];
+    float *pixels, *want;
+    uint32_t label = LABEL;
+
+    snprintf(path, sizeof path, "%s/input.safetensors", folder);
+    pixels = read_tensor(path, "pixel_values", &x);
+    want = read_tensor(VT_DATA "/inspect.safetensors", golden, &y);
+    cr_assert_eq(vitcl_device_open(&device, NULL), VITCL_OK);
+    cr_assert_eq(vitcl_model_load(&model, device, folder), VITCL_OK);
+    cr_assert_eq(vitcl_session_new(&session, model, &o), VITCL_OK, "%s",
+                 vitcl_last_error());
+    cr_expect_eq(vitcl_run_gradient(session, &label, 1), VITCL_EINVAL,
+                 "nothing has run");
+    for (int again = 0; again < 2; again++) { /* the same each time */
+        s.next = 1;
+        for (size_t i = 0; i < y.shape[0]; i++)
+            s.row[i] = pooled ? 1 / (double)y.shape[0] : i == 0;
+        cr_assert_eq(vitcl_run_pixels(session, pixels, 1), VITCL_OK, "%s",
+                     vitcl_last_error());
+        cr_assert_eq(vitcl_run_gradient(session, &label, 1), VITCL_OK, "%s",
+                     vitcl_last_error());
+        cr_assert_eq(s.next, -1);
+        for (size_t i = 0; i < y.shape[0]; i++)
+            cr_expect(fabs(s.row[i] - (double)want[i]) < 1e-5,
+                      "token %zu: %.8f, not %.8f", i, s.row[i],
+                      (double)want[i]);
+    }
+    label = 5;
+    cr_expect_eq(vitcl_run_gradient(session, &label, 1), VITCL_EINVAL);
+    vitcl_session_free(session);
+    vitcl_model_free(model);
+    vitcl_device_free(device);
+    free(pixels);
+    free(want);
+}
+
+Test(relevance, from_the_class_token)
+{
+    check(VT_DATA "/models/timm_vit", "relevance_token", false);
+}
+
+Test(relevance, from_the_mean_of_patches)
+{
+    check(VT_DATA "/models/timm_vit_gap_rect", "relevance_mean", true);
+}
