@@ -15,7 +15,7 @@
 
 typedef struct inspect {
     model_options common;
-    const char *output, *heads, *layer, *head, *query;
+    const char *output, *heads, *layer, *head, *query, *class;
     double residual, discard;
     picture_options pictures;
 } inspect;
@@ -34,6 +34,9 @@ static const opt options[] = {
      "draw the attention of the patch at these pixels of the picture as the "
      "model sees it (default: of the class token)",
      offsetof(inspect, query)},
+    {0, "class", OPT_TEXT, "N|top",
+     "draw the relevance for this class, by index, or for the best",
+     offsetof(inspect, class)},
     {0, "heads", OPT_CHOICE, "mean|max|min",
      "how a layer's heads become one in the rollout (default mean)",
      offsetof(inspect, heads)},
@@ -67,6 +70,8 @@ typedef struct work {
     uint32_t height, width, tokens, patches;
     uint32_t drawn, first, count; /* layer, first head and heads to draw */
     int query;                    /* patch, from 0; -1: none was named */
+    uint32_t label;               /* class of the relevance ... */
+    bool relevance, best;         /* is it drawn? For the best class? */
     char from[64], how[96];       /* in captions */
     char block[32];               /* name of the last block's tensor */
     /* of the picture that runs */
@@ -78,6 +83,7 @@ typedef struct work {
     float *seen;       /* [patches, info.width]: the last patch tokens */
     char seen_as[32];  /* their tensor; "": none */
     float *logits;     /* [classes], or NULL */
+    double *relevant;  /* [tokens] */
     /* over all pictures: sums, [layers, heads] */
     double *distance, *head;
     uint32_t heads, pictures;
@@ -157,6 +163,12 @@ static int choose(work *w)
 
     if (code == EXIT_OK)
         code = read_number(&head, "head", w->o->head, w->heads, 0);
+    w->relevance = w->o->class != NULL;
+    w->best = w->relevance && strcmp(w->o->class, "top") == 0;
+    if (code == EXIT_OK && w->relevance && !w->info.classes)
+        code = fail("%s has no classes for --class", w->info.name);
+    if (code == EXIT_OK && w->relevance && !w->best)
+        code = read_number(&w->label, "class", w->o->class, w->info.classes, 0);
     w->first = head;
     w->count = w->o->head ? 1 : w->heads;
     snprintf(w->block, sizeof w->block, "block.%u", w->info.layers - 1);
@@ -183,14 +195,15 @@ static int allocate(work *w)
         return failed();
     w->row = calloc(w->tokens, sizeof *w->row);
     w->one = calloc(w->tokens, sizeof *w->one);
+    w->relevant = calloc(w->tokens, sizeof *w->relevant);
     w->head = calloc(w->heads, sizeof *w->head);
     w->maps = calloc((size_t)w->count * w->patches, sizeof *w->maps);
     w->seen = calloc((size_t)w->patches * w->info.width, sizeof *w->seen);
     w->logits = calloc(w->info.classes + 1, sizeof *w->logits);
     w->distance =
         calloc((size_t)w->info.layers * w->heads, sizeof *w->distance);
-    return w->row && w->one && w->head && w->maps && w->seen && w->logits &&
-                   w->distance
+    return w->row && w->one && w->relevant && w->head && w->maps && w->seen &&
+                   w->logits && w->distance
                ? EXIT_OK
                : fail("out of memory");
 }
@@ -227,6 +240,14 @@ static int see(void *context, const vitcl_tensor_info *t, const float *data)
         w->broken |= !see_attention(w, t, data);
         return w->broken;
     }
+    if (strncmp(t->name, "relevance.", 10) == 0) {
+        if (t->rank != 4 || t->shape[1] != w->heads ||
+            t->shape[2] != w->tokens || t->shape[3] != w->tokens)
+            return w->broken = true;
+        vt_relevance_step(w->relevant, w->one, data, (int)w->heads,
+                          (int)w->tokens);
+        return 0;
+    }
     if (t->rank == 3 && t->shape[1] == w->tokens &&
         t->shape[2] == w->info.width) {
         memcpy(w->seen, data + (size_t)w->grid.prefix * w->info.width,
@@ -234,21 +255,6 @@ static int see(void *context, const vitcl_tensor_info *t, const float *data)
         snprintf(w->seen_as, sizeof w->seen_as, "%.31s", t->name);
     }
     return 0;
-}
-
-/* What the answer is read from: the class token, or the mean of all patches. */
-static void roll_out(work *w)
-{
-    memset(w->row, 0, w->tokens * sizeof *w->row);
-    if (w->grid.prefix) {
-        vt_rollout_row(w->row, w->rollout, 0);
-        return;
-    }
-    for (uint32_t q = 0; q < w->patches; q++) {
-        vt_rollout_row(w->one, w->rollout, (int)q);
-        for (uint32_t i = 0; i < w->tokens; i++)
-            w->row[i] += w->one[i] / w->patches;
-    }
 }
 
 /* ---- running ---- */
@@ -275,12 +281,14 @@ static int open_whole(work *w, bool runs)
 
 static int open_run(work *w, const words *operands)
 {
-    const char *const watched[] = {"attention.*", "norm", w->block, NULL};
+    const char *const watched[] = {"attention.*", "norm", w->block,
+                                   "relevance.*", NULL};
     vitcl_session_options session = session_options(&w->o->common);
     int code;
 
     session.batch = 1;
     session.watch = watched;
+    session.gradients = w->relevance;
     session.watcher = see;
     session.watcher_context = w;
     code = start_session(&w->session, w->device, w->model, &session);
@@ -306,8 +314,29 @@ static int open_folder(work *w, const answer *a)
         for (uint32_t i = 0; i < classes; i++)
             w->logits[i] /= vitcl_model_temperature(w->model);
         vitcl_top(top, k, w->logits, classes);
+        w->label = w->best ? top[0].label : w->label;
     }
     return inspect_of_picture(&w->files, a->path, w->model, top, k);
+}
+
+/* From what the answer is read from, as in vt_rollout_answer(). */
+static int relate(work *w, const inspect_picture *p)
+{
+    const bool token = w->grid.prefix > 0;
+
+    for (uint32_t i = 0; i < w->tokens; i++)
+        w->relevant[i] = token ? i == 0 : 1.0 / w->patches;
+    if (vitcl_run_gradient(w->session, &w->label, 1) != VITCL_OK)
+        return w->broken ? fail("%s: its attention is not over a grid of "
+                                "patches",
+                                w->info.name)
+                         : failed();
+    if (!token) /* what each patch began with */
+        for (uint32_t i = 0; i < w->tokens; i++)
+            w->relevant[i] -= 1.0 / w->patches;
+    return inspect_relevance(&w->files, p, w->relevant + w->grid.prefix,
+                             vitcl_model_label(w->model, w->label),
+                             vitcl_model_name(w->model, w->label), w->label);
 }
 
 static int draw(work *w, const answer *a, const uint8_t *rgb)
@@ -330,6 +359,8 @@ static int draw(work *w, const answer *a, const uint8_t *rgb)
     if (code == EXIT_OK && *w->seen_as)
         code =
             inspect_tokens(&w->files, &p, w->seen, w->info.width, w->seen_as);
+    if (code == EXIT_OK && w->relevance)
+        code = relate(w, &p);
     return code;
 }
 
@@ -351,7 +382,7 @@ static int look_at(work *w, const answer *a, const uint8_t *rgb)
                     w->info.name);
     if (st != VITCL_OK)
         return failed();
-    roll_out(w);
+    vt_rollout_answer(w->row, w->one, w->rollout, &w->grid);
     for (uint32_t i = 0; i < w->tokens; i++)
         if (!isfinite(w->row[i])) {
             bad.error = "the attention is not finite";
@@ -439,6 +470,7 @@ static int run(void *into, const words *operands)
     free(w.row);
     free(w.one);
     free(w.maps);
+    free(w.relevant);
     free(w.seen);
     free(w.logits);
     free(w.head);

@@ -19,46 +19,75 @@ static int largest(const double *value, int n)
     return at;
 }
 
-/* ---- rollout ---- */
+/* ---- one map: rollout, relevance ---- */
 
-int inspect_rollout(inspect_files *f, const inspect_picture *p,
-                    const double *value, const char *how, bool token)
+/* Sets the tiles and the shape of `g`, and writes it. */
+static int write_map(inspect_files *f, const inspect_picture *p,
+                     inspect_figure *g, const char *label)
 {
     const vitcl_shape shape = {
-        .name = "rollout",
+        .name = g->kind,
         .rank = 2,
         .shape = {(uint64_t)p->rows, (uint64_t)p->columns}};
     const vt_tiles tiles = {.photo = p->rgb,
                             .photo_width = p->width,
                             .photo_height = p->height,
                             .beside = true,
-                            .value = value,
+                            .value = g->value,
                             .count = 1,
                             .rows = p->rows,
                             .columns = p->columns,
                             .across = 2,
-                            .label = "attention rollout: share of each patch"};
-    const int at = largest(value, p->rows * p->columns);
-    char alt[INSPECT_TEXT], caption[INSPECT_TEXT];
+                            .label = label};
+    const int at = largest(g->value, p->rows * p->columns);
+    char alt[INSPECT_TEXT];
 
     snprintf(alt, sizeof alt,
-             "%.200s, and beside it the same under its attention rollout: the "
-             "largest share, %.3g, has the patch in row %d of %d, column %d of "
-             "%d.",
-             p->name, value[at], at / p->columns + 1, p->rows,
+             "%.150s, and beside it the same under its %.150s: the largest, "
+             "%.3g, has the patch in row %d of %d, column %d of %d.",
+             p->name, label, g->value[at], at / p->columns + 1, p->rows,
              at % p->columns + 1, p->columns);
+    g->alt = alt, g->tiles = &tiles, g->shape = &shape;
+    return inspect_write(f, g);
+}
+
+int inspect_rollout(inspect_files *f, const inspect_picture *p,
+                    const double *value, const char *how, bool token)
+{
+    char caption[INSPECT_TEXT];
+    inspect_figure g = {.kind = "rollout",
+                        .title = "Attention rollout",
+                        .caption = caption,
+                        .unit = "share",
+                        .value = value};
+
     snprintf(caption, sizeof caption,
              "How much of each patch reaches %s through all layers (Abnar and "
              "Zuidema, arXiv 2005.00928; %s). Bright is much.",
              token ? "the class token" : "the mean of the patches", how);
-    return inspect_write(f, &(inspect_figure){.kind = "rollout",
-                                              .title = "Attention rollout",
-                                              .alt = alt,
-                                              .caption = caption,
-                                              .tiles = &tiles,
-                                              .unit = "share",
-                                              .shape = &shape,
-                                              .value = value});
+    return write_map(f, p, &g, "attention rollout: share of each patch");
+}
+
+int inspect_relevance(inspect_files *f, const inspect_picture *p,
+                      const double *value, const char *label, const char *name,
+                      uint32_t index)
+{
+    char number[32], title[INSPECT_TEXT], text[INSPECT_TEXT];
+    inspect_figure g = {.kind = "relevance",
+                        .title = title,
+                        .caption =
+                            "Attention times the gradient of this class' "
+                            "logit, its positive part averaged over heads and "
+                            "followed through all layers (Chefer, Gur and "
+                            "Wolf, arXiv 2103.15679). Bright is much.",
+                        .unit = "relevance",
+                        .value = value};
+
+    snprintf(number, sizeof number, "class %u", index);
+    name = name ? name : label ? label : number;
+    snprintf(title, sizeof title, "Relevance for %.200s", name);
+    snprintf(text, sizeof text, "relevance for %.200s", name);
+    return write_map(f, p, &g, text);
 }
 
 /* ---- attention of a layer ---- */

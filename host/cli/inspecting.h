@@ -74,6 +74,10 @@ typedef struct inspect_picture {
 /* value[rows, columns] */
 int inspect_rollout(inspect_files *f, const inspect_picture *p,
                     const double *value, const char *how, bool token);
+/* value[rows, columns] for class `index`; its label and name: or NULL */
+int inspect_relevance(inspect_files *f, const inspect_picture *p,
+                      const double *value, const char *label, const char *name,
+                      uint32_t index);
 /* value[count, rows, columns] of heads first...; from: "the class token", or
  * the patch `query` (from 1; 0: none). */
 int inspect_attention(inspect_files *f, const inspect_picture *p,

@@ -155,6 +155,23 @@ void vt_rollout_row(double *out, vt_rollout *r, int query)
     }
 }
 
+void vt_rollout_answer(double *out, double *room, vt_rollout *r,
+                       const vt_patch_grid *g)
+{
+    const int n = g->rows * g->columns;
+
+    if (g->prefix) {
+        vt_rollout_row(out, r, 0);
+        return;
+    }
+    memset(out, 0, (size_t)n * sizeof *out);
+    for (int q = 0; q < n; q++) {
+        vt_rollout_row(room, r, q);
+        for (int i = 0; i < n; i++)
+            out[i] += room[i] / n;
+    }
+}
+
 void vt_attention_distance(double *out, const float *probs, int heads,
                            const vt_patch_grid *g)
 {

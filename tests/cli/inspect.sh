@@ -102,11 +102,23 @@ grep -q '"title": "Attention of layer 0, head 1"' f/inspect.json || fail "a titl
 grep -q 'from the patch in row 2, column 3' f/inspect.json || fail "a patch"
 ! cmp -s a/sample.jpg/attention.safetensors f/sample.jpg/attention.safetensors ||
     fail "--query changes nothing"
-for wrong in '--layer 2' '--head x' '--query 24,0' '--query 0,24' '--query 3' '--query 1,2,3' '--layer -1'; do
+for wrong in '--layer 2' '--head x' '--query 24,0' '--query 0,24' '--query 3' '--query 1,2,3' '--layer -1' '--class 5'; do
     # shellcheck disable=SC2086
     run 2 inspect "${model[@]}" -o g $wrong "$picture"
     [ ! -e g ] || fail "$wrong leaves a folder"
 done
+
+# the relevance for a class: the best one is the same as by its index
+run 0 inspect "${model[@]}" --class top -o top "$picture"
+best=$(python3 -c 'import json; print(json.load(open("top/inspect.json"))["pictures"][0]["classes"][0]["index"])')
+run 0 inspect "${model[@]}" --class "$best" -o best "$picture"
+run 0 inspect "${model[@]}" --class "$(((best + 1) % 5))" -o next "$picture"
+cmp top/sample.jpg/relevance.safetensors best/sample.jpg/relevance.safetensors ||
+    fail "the relevance for the best class"
+! cmp -s top/sample.jpg/relevance.safetensors next/sample.jpg/relevance.safetensors ||
+    fail "--class changes nothing"
+run 1 inspect -m "$VT_DATA/models/hf_dinov2_reg" --class top -o g "$picture"
+err_has 'has no classes for --class'
 
 # without pictures
 run 0 inspect "${model[@]}" -o weights
