@@ -18,7 +18,7 @@ set(may_eval base plan models data)
 set(may_convert base image weights models)
 set(may_api base image weights ocl gemm plan ops models data train eval convert)
 set(may_plot base) # this and the next four are of the program alone
-set(may_inspect base)
+set(may_inspect base plot)
 set(may_pull base)
 set(may_index base weights ocl gemm)
 set(may_study base plot data)

@@ -8,6 +8,7 @@
 #include "inspecting.h"
 
 #include "inspect/attention.h"
+#include "inspect/report.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -424,6 +425,14 @@ static int look_at_all(work *w, const words *operands)
     return code == EXIT_OK && batches_failures(w->batches) ? EXIT_FAILED : code;
 }
 
+static int write_report(const char *folder)
+{
+    if (vt_inspect_report(folder) != VITCL_OK)
+        return failed();
+    printf("%s/report.html\n", folder);
+    return flush_results();
+}
+
 /* Everything that is written. */
 static int show(work *w, const words *operands)
 {
@@ -448,6 +457,8 @@ static int show(work *w, const words *operands)
     end =
         inspect_finish(&w->files, &w->info, w->height, w->width,
                        (int[]){w->grid.prefix, w->grid.rows, w->grid.columns});
+    if (end == EXIT_OK)
+        end = write_report(w->o->output);
     return code == EXIT_OK ? end : code;
 }
 

@@ -299,7 +299,7 @@ done:
 
 static void put_cell(FILE *f, const char *text, bool names_row)
 {
-    const bool number = text && strchr("0123456789+-.", text[0]) && text[0];
+    const bool number = text && strchr("0123456789+-.<", text[0]) && text[0];
 
     fputs(names_row ? "<th scope=\"row\">"
           : number  ? "<td class=\"n\">"

@@ -57,7 +57,7 @@ typedef struct vt_page_image {
 vitcl_status vt_page_figure(vt_page *p, const vt_page_image *image);
 
 /* Rows by columns of text; the first column names its row. Cells that begin as
- * numbers stand at the right. */
+ * numbers (or with <) stand at the right. */
 typedef struct vt_page_grid {
     const char *caption;
     size_t rows, columns;

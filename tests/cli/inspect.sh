@@ -25,6 +25,7 @@ a/sample.jpg.1/pca.png
 a/model/attention-distance.tsv
 a/model/attention-distance.png
 a/inspect.json
+a/report.html
 T
 diff want out || fail "the names of the files"
 for name in rollout attention pca; do
