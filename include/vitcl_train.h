@@ -108,6 +108,22 @@ VITCL_STATUS vitcl_train_steps(const char *output, vitcl_device *device,
 
 /* ---- training --------------------------------------------------------- */
 
+/* A batch as its step gets it. Pointers are valid until the return. */
+typedef struct {
+    size_t size;
+    uint64_t step; /* from 1 */
+    uint32_t pictures, height, width, classes;
+    /* [pictures,3,height,width]; of a pixel v from 0 to 255:
+     * (v * scale - mean[channel]) / std[channel] */
+    const float *pixels;
+    float scale, mean[3], std[3];
+    const float *targets; /* [pictures,classes]: smoothed and mixed labels; NULL
+                             with masked patches */
+    const char *const *label; /* [classes]; NULL with masked patches */
+} vitcl_train_batch;
+/* A return value other than 0 ends the training with VITCL_ESTOPPED. */
+typedef int (*vitcl_train_show)(void *context, const vitcl_train_batch *batch);
+
 typedef struct {
     size_t size;
     /* The starting point: exactly one of the three; none to resume. */
@@ -173,6 +189,9 @@ typedef struct {
     /* NULL, or called after each picture that is decoded for that; another
      * value than 0 ends it with VITCL_ESTOPPED. */
     vitcl_progress checking;
+    /* NULL, or called with the first batch before its step: the pictures as
+     * augmentation made them. */
+    vitcl_train_show show;
 } vitcl_train_options;
 
 /* Can a training begin with this preset? VITCL_EINVAL: it is unknown. */

@@ -211,6 +211,7 @@ vitcl_status vitcl_train(vitcl_train_event *out, vitcl_device *device,
                               .workers = o.workers,
                               .checkpoint_steps = o.checkpoint_steps,
                               .report = report,
+                              .show = o.show,
                               .context = context,
                               .kept = &kept}));
     vt_sized_give(out, &last, sizeof last);

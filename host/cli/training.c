@@ -5,6 +5,7 @@
 
 #include "curve.h"
 #include "plot/figure.h"
+#include "show_batch.h"
 #include "training_line.h"
 #include "training_log.h"
 
@@ -21,6 +22,7 @@ typedef struct shown {
     training_line line;
     bool any;     /* a step was reported */
     progress bar; /* of what is checked before the first step */
+    bool unshown; /* the sheet of --show-batch could not be written */
     double peak;  /* largest learning rate so far */
 } shown;
 
@@ -91,11 +93,23 @@ static int checking(void *context, uint64_t done, uint64_t total)
     return stopped();
 }
 
+/* A sheet that cannot be written ends nothing but itself. */
+static int show(void *context, const vitcl_train_batch *batch)
+{
+    shown *s = context;
+
+    if (show_batch(batch, s->t->show_batch) == EXIT_OK)
+        note("%s shows the first batch", s->t->show_batch);
+    else
+        s->unshown = true;
+    return stopped();
+}
+
 static int check(const training *t)
 {
     if (!t->output)
         return usage("no output folder given; name one with -o DIR");
-    if (t->curve && vt_figure_ready() != VITCL_OK)
+    if ((t->curve || t->show_batch) && vt_figure_ready() != VITCL_OK)
         return failed();
     if (t->val && t->hold_out)
         return usage("--val and --hold-out cannot be used together");
@@ -219,7 +233,8 @@ int train(const training *t)
                              .patience = t->patience,
                              .strict = t->strict,
                              .note = tell,
-                             .checking = checking};
+                             .checking = checking,
+                             .show = t->show_batch ? show : NULL};
     const char *name = t->model ? "finetune" : "train";
     int code = check(t);
     vitcl_status st;
@@ -253,6 +268,8 @@ int train(const training *t)
     if (training_log_close(&s.kept) != EXIT_OK && code == EXIT_OK)
         code = EXIT_FAILED;
     if (s.curve && draw_last(&s, &last) != EXIT_OK)
+        code = EXIT_FAILED;
+    if (s.unshown && code == EXIT_OK)
         code = EXIT_FAILED;
     curve_free(s.curve);
     vitcl_device_free(device);

@@ -9,7 +9,8 @@
 
 typedef struct training {
     const char *preset, *config, *model;
-    const char *data, *split, *output, *augment, *settings, *log, *curve;
+    const char *data, *split, *output, *augment, *settings, *log, *curve,
+        *show_batch;
     const char *objective, *val;
     const char *device, *gemm, *precision;
     uint32_t epochs, batch, micro, random_state, hold_out, patience, workers,
@@ -69,6 +70,9 @@ typedef struct training {
         OPT_ROW(training, 0, "curve", OPT_FILE, "FILE.png|FILE.svg",           \
                 "draw losses, accuracies and learning rate over the epochs",   \
                 curve),                                                        \
+        OPT_ROW(training, 0, "show-batch", OPT_FILE, "FILE.png|FILE.svg",      \
+                "draw the first batch as training sees it, with labels",       \
+                show_batch),                                                   \
         OPT_ROW(training, 0, "save-every", OPT_COUNT, "N",                     \
                 "also write a checkpoint every N steps", save_every),          \
         OPT_ROW(training, 0, "workers", OPT_COUNT, "N",                        \

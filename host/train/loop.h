@@ -18,6 +18,7 @@ typedef struct vt_job {
     bool resume;
     uint32_t workers, checkpoint_steps;
     vitcl_train_report report;
+    vitcl_train_show show; /* NULL: nobody sees the first batch */
     void *context;
     bool *kept; /* set once a checkpoint with steps is saved */
 } vt_job;
