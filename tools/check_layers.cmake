@@ -21,7 +21,7 @@ set(may_plot base) # this and the next four are of the program alone
 set(may_inspect base plot)
 set(may_pull base)
 set(may_index base weights ocl gemm)
-set(may_study base plot data)
+set(may_study base plot data weights)
 set(may_cli plot inspect pull index study)
 
 set(types "mem|kernel|program|context|command_queue|device_id|platform_id|\

@@ -32,9 +32,9 @@ void vt_add_result(vt_experiment *e, const vt_result *r)
                                       e->study->name, VT_RESULTS));
 }
 
-vt_result vt_add_arm(vt_experiment *e, const char *arm, double x, double paper)
+vt_result vt_arm(const vt_experiment *e, const char *arm)
 {
-    vt_result r = {.x = x, .paper = paper};
+    vt_result r = {.x = (double)NAN, .paper = (double)NAN};
     double v[VT_RUNS];
     size_t n = 0;
 
@@ -46,6 +46,14 @@ vt_result vt_add_arm(vt_experiment *e, const char *arm, double x, double paper)
             v[n++] = e->run[i].accuracy;
     vt_mean(&r.mean, &r.sd, v, n);
     r.tries = (uint32_t)n;
+    return r;
+}
+
+vt_result vt_add_arm(vt_experiment *e, const char *arm, double x, double paper)
+{
+    vt_result r = vt_arm(e, arm);
+
+    r.x = x, r.paper = paper;
     vt_add_result(e, &r);
     return r;
 }

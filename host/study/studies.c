@@ -8,7 +8,10 @@
 /* In the order of the list that users see. */
 #define STUDIES(X)                                                             \
     X(few_shot)                                                                \
-    X(head)
+    X(optimizer)                                                               \
+    X(shape)                                                                   \
+    X(head)                                                                    \
+    X(resolution)
 
 #define DECLARE(name) extern const vt_study vt_study_##name;
 STUDIES(DECLARE)

@@ -28,21 +28,26 @@ typedef enum {
 } vt_score;
 
 /* One training. Members that are 0 or "" have the value of the comment. */
-typedef struct vt_run {
+typedef struct vt_run vt_run;
+struct vt_run {
     char name[VT_RUN_NAME]; /* unique in its study; letters, digits, - and . */
     char arm[VT_RUN_NAME];  /* what it is compared as */
     char config[768];       /* config.json in timm's form: of what is trained
                              * or, with `from`, of that model: for its cost */
     char settings[256];     /* JSON of --settings; "" */
     char from[VT_RUN_NAME]; /* fine-tunes this run; "": from scratch */
-    const char *objective;  /* NULL: classes */
-    const char *augment;    /* NULL: light or crop */
-    double lr;              /* 0: not known yet; the run waits */
-    uint32_t pictures;      /* of the training part; 0: the study's */
-    uint32_t epochs;        /* 0: the study's */
-    uint32_t batch;         /* 0: 64 */
-    uint32_t size;          /* pixels; 0: the config's */
-    uint32_t state;         /* the random state: the number of the try */
+    /* NULL, or makes the folder `to` from that run's folder, to be fine-tuned
+     * instead. What it does must follow from the run's name. */
+    vitcl_status (*prepare)(const char *to, const char *from,
+                            const vt_run *run);
+    const char *objective; /* NULL: classes */
+    const char *augment;   /* NULL: light or crop */
+    double lr;             /* 0: not known yet; the run waits */
+    uint32_t pictures;     /* of the training part; 0: the study's */
+    uint32_t epochs;       /* 0: the study's */
+    uint32_t batch;        /* 0: 64 */
+    uint32_t size;         /* pixels; 0: the config's */
+    uint32_t state;        /* the random state: the number of the try */
     vt_score score;
     uint32_t shots[VT_SHOTS]; /* few-shot tests of its features; 0: none */
 
@@ -55,7 +60,7 @@ typedef struct vt_run {
     double seconds; /* of training and scoring, the last time */
     double gmac;    /* a picture, forward */
     uint64_t parameters;
-} vt_run;
+};
 
 /* One line of the table of results. */
 typedef struct vt_result {
@@ -120,7 +125,9 @@ const vt_run *vt_run_named(const vt_experiment *e, const char *name);
 /* ---- for read() (outcome.c) ---- */
 
 void vt_add_result(vt_experiment *e, const vt_result *r);
-/* The runs of vt_repeat() with this arm as one line; returns it. */
+/* The runs of vt_repeat() with this arm as one line. */
+vt_result vt_arm(const vt_experiment *e, const char *arm);
+/* Adds that line. */
 vt_result vt_add_arm(vt_experiment *e, const char *arm, double x, double paper);
 /* The runs of vt_sweep() as a line of the figure, over log10 of the rate. */
 void vt_add_sweep(vt_experiment *e, const char *arm);

@@ -41,9 +41,9 @@ static void put_count(command *c, const char *name, uint32_t value)
 }
 
 typedef struct paths {
-    char folder[VT_STUDY_PATH], from[VT_STUDY_PATH], config[VT_STUDY_PATH],
-        settings[VT_STUDY_PATH], log[VT_STUDY_PATH], messages[VT_STUDY_PATH],
-        out[VT_STUDY_PATH];
+    char folder[VT_STUDY_PATH], from[VT_STUDY_PATH], start[VT_STUDY_PATH],
+        config[VT_STUDY_PATH], settings[VT_STUDY_PATH], log[VT_STUDY_PATH],
+        messages[VT_STUDY_PATH], out[VT_STUDY_PATH];
 } paths;
 
 static vitcl_status find_paths(paths *p, const vt_experiment *e,
@@ -56,6 +56,7 @@ static vitcl_status find_paths(paths *p, const vt_experiment *e,
 
     VT_TRY(vt_study_path(p->folder, e, "runs/%s", r->id));
     VT_TRY(vt_study_path(p->from, e, "runs/%s", from ? from->id : ""));
+    VT_TRY(vt_study_path(p->start, e, "files/%s.start", r->id));
     VT_TRY(vt_study_path(p->config, e, "files/%s.config.json", r->id));
     VT_TRY(vt_study_path(p->settings, e, "files/%s.settings.json", r->id));
     VT_TRY(vt_study_path(p->log, e, "files/%s.log.jsonl", r->id));
@@ -90,7 +91,11 @@ static vitcl_status words_train(command *c, paths *p, const vt_experiment *e,
         put(c, "--resume", NULL);
         return VITCL_OK;
     }
-    if (r->from[0]) {
+    if (r->from[0] && r->prepare) {
+        VT_TRY(vt_study_folder(p->start));
+        VT_TRY(r->prepare(p->start, p->from, r));
+        put(c, "-m", p->start);
+    } else if (r->from[0]) {
         put(c, "-m", p->from);
     } else {
         VT_TRY(vt_study_write(p->config, r->config));
