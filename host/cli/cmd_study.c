@@ -238,9 +238,10 @@ const command cmd_study = {
     "[NAME]",
     "Make the paper's experiments again",
     "Without a name: lists the studies. Each trains small models and writes "
-    "results.tsv,\nverdict.txt and a figure to the output folder. Learning "
-    "rates are chosen on held-out\ntraining pictures. A study that was "
-    "interrupted goes on with the same command and\ngives the same bits.",
+    "results.tsv,\nverdict.txt, a figure and report.html to the output "
+    "folder. Learning rates are\nchosen on held-out training pictures. A "
+    "study that was interrupted goes on with the\nsame command and gives the "
+    "same bits.",
     options,
     sizeof(study),
     run};

@@ -103,6 +103,11 @@ void vt_rate_id(char out[17], const vt_run *r);
 const vt_rate *vt_rate_of(const vt_experiment *e, const vt_run *run);
 vitcl_status vt_rates_measure(vt_experiment *e);
 
+/* ---- page.c ---- */
+
+/* Writes report.html. */
+vitcl_status vt_study_page(const vt_experiment *e);
+
 /* ---- files.c ---- */
 
 /* OUTPUT/… ; too long is an error. */

@@ -156,6 +156,8 @@ vitcl_status vt_experiment_report(vt_experiment *e)
     st = write_figure(e);
     if (st == VITCL_EUNSUPPORTED) /* a build without Cairo */
         st = VITCL_OK;
+    VT_TRY(st);
+    VT_TRY(vt_study_page(e));
 done:
     return st;
 }

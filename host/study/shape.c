@@ -7,13 +7,12 @@
 
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
 
 static const double rates[] = {5e-4, 1.5e-3, 5e-3};
 enum { RATES = sizeof rates / sizeof *rates };
 
 /* The first of each way is smaller than the middle, the second larger. */
-enum { WAYS = 4, MIDDLE = 0 };
+enum { WAYS = 4 };
 typedef struct shape {
     const char *way, *arm;
     vt_vit size; /* patch: a share of the side */
@@ -80,11 +79,41 @@ static void add(vt_experiment *e, const vt_result *r, const char *way)
     vt_add_result(e, &line);
 }
 
+/* Points of accuracy for ten times the compute, and the variance of that. */
+typedef struct slope {
+    double points, variance;
+} slope;
+
+static double doubt(const vt_result *r)
+{
+    return r->tries > 1 ? r->sd * r->sd / r->tries : (double)INFINITY;
+}
+
+static slope slope_of(const vt_result *less, const vt_result *more)
+{
+    const double scale = 100 / (more->x - less->x);
+
+    return (slope){scale * (more->mean - less->mean),
+                   scale * scale * (doubt(less) + doubt(more))};
+}
+
+static void say_depth(vt_experiment *e, const slope *depth, const slope *width)
+{
+    const double apart = depth->points - width->points;
+
+    if (fabs(apart) <= 2 * sqrt(depth->variance + width->variance))
+        vt_say(e, "Not reproduced at this size: depth and width do not differ "
+                  "by more than chance. ");
+    else
+        vt_say(e, apart > 0 ? "Reproduced: depth gains more than width. "
+                            : "Not reproduced at this size: width gains more "
+                              "than depth. ");
+}
+
 static void read(vt_experiment *e)
 {
     const vt_result m = result(e, &middle);
-    double gain[WAYS];
-    int best = 0, depth = 0, width = 1;
+    slope gain[WAYS];
 
     for (int w = 0; w < WAYS; w++) {
         const shape *s = &shapes[2 * w];
@@ -93,19 +122,15 @@ static void read(vt_experiment *e)
         add(e, &less, s->way);
         add(e, &m, s->way);
         add(e, &more, s->way);
-        /* from the smallest to the largest, for ten times the compute */
-        gain[w] = 100 * (more.mean - less.mean) / (more.x - less.x);
-        if (gain[w] > gain[best])
-            best = w;
+        gain[w] = slope_of(&less, &more);
     }
-    vt_say(e, gain[depth] > gain[width]
-                  ? "Reproduced: depth gains more than width. "
-                  : "Not reproduced at this size: depth does not gain more "
-                    "than width. ");
-    vt_say(e, "Points of accuracy for ten times the compute:");
+    say_depth(e, &gain[0], &gain[1]);
+    vt_say(e, "Points of accuracy for ten times the compute, from the smallest "
+              "to the largest:");
     for (int w = 0; w < WAYS; w++)
-        vt_say(e, "%s %s %.1f", w ? "," : "", shapes[2 * w].way, gain[w]);
-    vt_say(e, ". The most has %s.", shapes[2 * best].way);
+        vt_say(e, "%s %s %.1f +- %.1f", w ? "," : "", shapes[2 * w].way,
+               gain[w].points, sqrt(gain[w].variance));
+    vt_say(e, ".");
 }
 
 const vt_study vt_study_shape = {

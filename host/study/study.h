@@ -164,7 +164,7 @@ void vt_experiment_free(vt_experiment *e);
 vitcl_status vt_experiment_plan(vt_experiment *e);
 /* Trains what has no result yet. VITCL_ESTOPPED: stop() said so. */
 vitcl_status vt_experiment_run(vt_experiment *e);
-/* Writes results.tsv, verdict.txt, figure.svg and figure.png. */
+/* Writes results.tsv, verdict.txt, figure.svg, figure.png and report.html. */
 vitcl_status vt_experiment_report(vt_experiment *e);
 
 /* After plan(): what a run costs. */

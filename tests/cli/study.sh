@@ -48,6 +48,7 @@ out_has '^class-token +- +0\.[0-9]+ +0\.[0-9]+ +2'
 [ "$(wc -l <whole/results.tsv)" = 3 ] || fail 'results.tsv has not two arms'
 grep -q 'eproduced' whole/verdict.txt || fail 'no verdict'
 [ -z "${VITCL_PLOT-}" ] || [ -s whole/figure.svg ] || fail 'no figure'
+grep -q 'eproduced' whole/report.html || fail 'the page lacks the verdict'
 run 0 eval -m whole/runs/mean-1-* --data data
 run 0 study head "${given[@]}" -o whole
 err_not 'run [0-9]* of 12'
