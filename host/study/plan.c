@@ -218,10 +218,10 @@ vitcl_status vt_experiment_plan(vt_experiment *e)
     vitcl_status st;
     double seconds;
 
-    if (o->pictures && o->pictures < 10 * e->classes)
+    if (o->pictures && o->pictures < 5 * e->classes)
         return vt_fail(VITCL_EINVAL,
-                       "--pictures must be at least ten a class, %u here",
-                       10 * e->classes);
+                       "--pictures must be at least five a class, %u here",
+                       5 * e->classes);
     if (o->tests || !e->tests)
         e->tests = VT_MIN(o->tests ? o->tests : TESTS, e->all_tests);
     const uint32_t known_epochs = e->epochs;

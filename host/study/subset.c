@@ -304,9 +304,9 @@ vitcl_status vt_subset_look(vt_experiment *e)
     snprintf(e->kind, sizeof e->kind, "%s", vt_dataset_kind(train.d));
     e->side = SIDE;
     if (e->classes < 2 || e->all_tests < 1 ||
-        e->all_pictures < 10 * e->classes) {
+        e->all_pictures < 5 * e->classes) {
         st = vt_fail(VITCL_EINVAL,
-                     "%s: a study needs two classes or more, ten training "
+                     "%s: a study needs two classes or more, five training "
                      "pictures of each, and test pictures; here are %u "
                      "class%s, %u training and %u test pictures",
                      e->data, e->classes, e->classes == 1 ? "" : "es",

@@ -24,7 +24,7 @@ says 'nowhere: No such file'
 mkdir few && mkdir few/a few/b
 for c in a b; do cp "$VT_DATA/sample.jpg" few/$c/1.jpg; done
 run 1 study head --data few -o none
-says 'a study needs two classes or more, ten training pictures of each'
+says 'a study needs two classes or more, five training pictures of each'
 
 ! sanitized || skip 'trains too long under AddressSanitizer'
 
