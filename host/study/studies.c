@@ -7,6 +7,7 @@
 
 /* In the order of the list that users see. */
 #define STUDIES(X)                                                             \
+    X(positions)                                                               \
     X(few_shot)                                                                \
     X(optimizer)                                                               \
     X(shape)                                                                   \

@@ -48,6 +48,7 @@ struct vt_run {
     uint32_t batch;        /* 0: 64 */
     uint32_t size;         /* pixels; 0: the config's */
     uint32_t state;        /* the random state: the number of the try */
+    bool arranged;         /* on pictures of the arrangement task instead */
     vt_score score;
     uint32_t shots[VT_SHOTS]; /* few-shot tests of its features; 0: none */
 
