@@ -8,6 +8,8 @@
 /* In the order of the list that users see. */
 #define STUDIES(X)                                                             \
     X(positions)                                                               \
+    X(data_size)                                                               \
+    X(scaling)                                                                 \
     X(few_shot)                                                                \
     X(optimizer)                                                               \
     X(shape)                                                                   \
