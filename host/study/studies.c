@@ -10,6 +10,7 @@
     X(positions)                                                               \
     X(data_size)                                                               \
     X(scaling)                                                                 \
+    X(masked)                                                                  \
     X(few_shot)                                                                \
     X(optimizer)                                                               \
     X(shape)                                                                   \
