@@ -1,0 +1,31 @@
+# study_paper.sh - studies whose runs differ in more than a learning rate: a task
+# of arrangements, subsets of the data, pre-training.
+! sanitized || skip 'trains too long under AddressSanitizer'
+cifar 40
+
+# ---- subsets: the same number of pictures is seen with each
+given=(--data data --pictures 160 --epochs 1 --test-pictures 20 --tries 1)
+run 0 study data-size "${given[@]}" -o size --dry-run
+for family in vit resnet hybrid; do
+    out_has "^$family-1of16-1 +10 +16 "
+    out_has "^$family-1of4-1 +40 +4 "
+    out_has "^$family-1of1-1 +160 +1 "
+done
+
+# ---- pre-training: the supervised one waits for a learning rate
+run 0 study masked "${given[@]}" -o masked --dry-run
+out_has '^before-masked +160 +2 '
+out_has '^before-supervised +160 +2 '
+out_has '^masked-1-1 +10 +10 '
+out_has '^supervised-100-1 +160 +1 '
+
+# ---- where things are: without positions a model answers the same for the ten
+# pictures of a group, so that one in ten is right, whatever it has learnt
+run 0 study positions "${given[@]}" -o positions
+grep -q '^arranged-none	*0.100000	' positions/results.tsv ||
+    fail "none is not at chance: $(grep arranged-none positions/results.tsv)"
+[ "$(grep -c '^arranged-' positions/results.tsv)" = 4 ] ||
+    fail 'not four arms on the arrangement task'
+grep -q 'none is at chance' positions/verdict.txt || fail 'the verdict is another'
+[ "$(stat -c %s positions/data/arranged-160-20/test_batch.bin)" = $((20 * 3073)) ] ||
+    fail 'the arranged test pictures are not twenty'
