@@ -81,7 +81,7 @@ static double compute_at(const point *f, int n, double y)
 }
 
 /* How many times the compute of front a front b needs for equal accuracy: the
- * geometric mean over the points of both; 0: they have no accuracy in common.
+ * geometric mean over the points of both; 0: no accuracy is reached by both.
  */
 static double factor(const point *a, int na, const point *b, int nb)
 {
@@ -132,7 +132,7 @@ static void say_factor(vt_experiment *e, const char *name, double f)
         vt_say(e, " For equal accuracy %s needs %.2f times the ViT's compute.",
                name, f);
     else
-        vt_say(e, " The ViT and %s have no accuracy in common.", name);
+        vt_say(e, " No accuracy is reached by both the ViT and %s.", name);
 }
 
 static void read(vt_experiment *e)
@@ -164,10 +164,11 @@ static void read(vt_experiment *e)
     }
     net = factor(of[0], count[0], of[1], count[1]);
     hybrid = factor(of[0], count[0], of[2], count[2]);
-    vt_say(e, net >= 2 ? "Reproduced: the ViT needs less than half of a "
-                         "ResNet's compute."
-                       : "Not reproduced at this size: the ViT does not need "
-                         "less than half of a ResNet's compute.");
+    vt_say(e, net >= 2  ? "Reproduced: the ViT needs less than half of a "
+                          "ResNet's compute."
+              : net > 0 ? "Not reproduced at this size: the ViT does not need "
+                          "less than half of a ResNet's compute."
+                        : "Undecided at this size.");
     say_factor(e, "the ResNet", net);
     say_factor(e, "the hybrid", hybrid);
     vt_say(e,
