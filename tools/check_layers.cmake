@@ -17,12 +17,13 @@ set(may_train base image weights plan ops models data convert)
 set(may_eval base plan models data)
 set(may_convert base image weights models)
 set(may_api base image weights ocl gemm plan ops models data train eval convert)
-set(may_plot base) # this and the next four are of the program alone
+set(may_plot base) # this and the next five are of the program alone
 set(may_inspect base plot)
 set(may_pull base)
 set(may_index base weights ocl gemm)
 set(may_study base plot data weights)
-set(may_cli plot inspect pull index study)
+set(may_scale base index)
+set(may_cli plot inspect pull index study scale)
 
 set(types "mem|kernel|program|context|command_queue|device_id|platform_id|\
 event|int|uint|long|ulong|float|bool|half|char|uchar|short|ushort|double")

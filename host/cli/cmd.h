@@ -225,6 +225,17 @@ typedef struct model_options {
         OPT_ROW(T, 'q', "quiet", OPT_FLAG, NULL,                               \
                 "no progress, notes or summary: only answers and errors",      \
                 pictures.quiet)
+/* The same; for commands whose runs may be split. */
+#define OPT_SHARD(T)                                                           \
+    OPT_ROW(T, 0, "shard", OPT_TEXT, "K/N|auto",                               \
+            "only part K of N of the pictures; auto: as Slurm, MPI or "        \
+            "Kubernetes (auto/N) says",                                        \
+            pictures.shard)
+#define OPT_TAR(T)                                                             \
+    OPT_ROW(T, 0, "tar", OPT_FLAG, NULL,                                       \
+            "the operands are tar archives, such as pics-{000..099}.tar, or "  \
+            "- on standard input",                                             \
+            pictures.tar)
 #define OPT_DONE                                                               \
     {                                                                          \
         0, NULL, OPT_FLAG, NULL, NULL, 0                                       \
@@ -309,6 +320,8 @@ typedef struct picture_options {
     bool nul;        /* a list on stdin ends its paths with NUL */
     bool deep, flat; /* --recursive, --no-recursive */
     bool summary, quiet;
+    const char *shard; /* K/N, auto; NULL: all pictures */
+    bool tar;          /* the operands are archives */
 } picture_options;
 typedef struct picture_paths picture_paths;
 /* The paths of operands in order: files, the files in folders (sorted), "-": a
@@ -341,7 +354,11 @@ typedef struct answer {
     char *path;
     const char *error; /* without the path; NULL: row of the batch */
     uint32_t row;
-    bool piped; /* its bytes came on stdin */
+    const void *piped; /* its bytes, if they came on stdin */
+    void *bytes;       /* or in an archive */
+    size_t size;       /* of either */
+    bool sharded;      /* its row says the position */
+    uint64_t position; /* in the whole input, from 0 */
 } answer;
 typedef struct picture_batches picture_batches;
 picture_batches *batches_open(const words *operands,
@@ -365,6 +382,8 @@ uint64_t batches_failures(const picture_batches *f);
 uint64_t batches_skipped(const picture_batches *f);
 /* Did Ctrl-C come before the last picture? */
 bool batches_cut(const picture_batches *f);
+/* At the end: how many pictures all workers have, and a hash of their names. */
+void batches_whole(uint64_t *count, uint64_t *names, const picture_batches *f);
 void batches_close(picture_batches *f);
 /* The same answer, or a failure if its n numbers, row `row` of `tensor`, are
  * not all finite. Valid until the next call. */
@@ -401,7 +420,8 @@ typedef struct answering {
     void (*print)(void *context, const answer *a, float *numbers);
     /* NULL, or changes the session's options. */
     void (*options)(void *context, vitcl_session_options *options);
-    bool broken; /* print() failed and has said why: run no further */
+    bool rows_tell; /* a failed picture is a row, not a failure of the run */
+    bool broken;    /* print() failed and has said why: run no further */
     /* NULL, or called after the last answer. Returns the exit status. */
     int (*finish)(void *context);
     void *context;

@@ -8,6 +8,7 @@
 #include "explaining.h"
 #include "html.h"
 #include "naming.h"
+#include "sharding.h"
 #include "sorting.h"
 
 #include <string.h>
@@ -18,7 +19,7 @@ typedef struct classify {
     picture_options pictures;
     double threshold;
     bool json, csv, explain;
-    const char *logits, *copy_to, *link_to, *html;
+    const char *output, *logits, *copy_to, *link_to, *html;
 } classify;
 
 static const opt options[] = {
@@ -30,6 +31,10 @@ static const opt options[] = {
                         "fewer for few)"),
     OPT_SIDES(classify),
     OPT_RUN(classify),
+    {'o', "output", OPT_FILE, "FILE.jsonl",
+     "write JSON lines to a file; with --shard, {shard} in its name is "
+     "00002-of-00007",
+     offsetof(classify, output)},
     {0, "json", OPT_FLAG, NULL, "one JSON object a line",
      offsetof(classify, json)},
     {0, "csv", OPT_FLAG, NULL, "a table for spreadsheets: one row a picture",
@@ -51,6 +56,8 @@ static const opt options[] = {
      "also write a page with thumbnails, answers and errors",
      offsetof(classify, html)},
     OPT_PICTURES(classify),
+    OPT_SHARD(classify),
+    OPT_TAR(classify),
     OPT_DONE};
 
 typedef struct work {
@@ -60,7 +67,8 @@ typedef struct work {
     sorting sorting;
     html_page *page;
     explaining *explaining; /* NULL: --explain was not given */
-    bool pretty, told;
+    sharding part;
+    bool json, pretty, told;
 } work;
 
 /* What the model knows, once, where an answer was not sure. say_model() lists
@@ -115,7 +123,7 @@ static void print(void *context, const answer *a, float *logits)
 
     if (!a->error)
         naming_judge(&w->naming, logits);
-    if (w->o->json)
+    if (w->json)
         naming_json(&w->naming, a);
     else if (w->o->csv)
         naming_csv(&w->naming, a);
@@ -185,7 +193,8 @@ static int prepare(work *w)
     if (code != EXIT_OK)
         return code;
     row.shape[0] = w->on.share = w->on.used = classes;
-    return answering_start(&w->on, w->o->logits, &row);
+    code = sharding_redirect(&w->part);
+    return code == EXIT_OK ? answering_start(&w->on, w->o->logits, &row) : code;
 }
 
 /* What there is after Ctrl-C or a failure is shown, too. */
@@ -210,6 +219,11 @@ static int check(const classify *o, const words *operands)
                      "list on standard input");
     if (o->csv && o->json)
         return usage("--csv and --json are two formats; choose one");
+    if (o->csv && o->output)
+        return usage("--csv is a format of standard output, -o has JSON lines");
+    if (o->pictures.shard && !o->json && !o->output)
+        return usage("--shard needs -o FILE.jsonl or --json, whose rows keep "
+                     "the position");
     if (o->copy_to && o->link_to)
         return usage("--copy-to and --link-to are two ways; choose one");
     if (o->explain && (o->csv || o->json))
@@ -223,14 +237,33 @@ static int check(const classify *o, const words *operands)
     return EXIT_OK;
 }
 
+static int open_part(work *w)
+{
+    const classify *o = w->o;
+    row_settings rows = {.command = "classify"};
+    char common[128];
+
+    sharding_common(common, sizeof common, &o->common);
+    snprintf(rows.text, sizeof rows.text, "top=%u threshold=%g%s",
+             o->k ? o->k : 5, o->threshold, common);
+    return sharding_open(&w->part, &o->pictures, o->output, &o->common, &rows);
+}
+
 static int run(void *into, const words *operands)
 {
     const classify *o = into;
-    work w = {.o = o, .pretty = is_terminal(stdout) && !o->json && !o->csv};
+    const bool json = o->json || o->output;
+    work w = {.o = o,
+              .json = json,
+              .pretty = is_terminal(stdout) && !json && !o->csv};
     int code = check(o, operands);
 
-    if (code != EXIT_OK)
+    if (code == EXIT_OK)
+        code = open_part(&w);
+    if (code != EXIT_OK || w.part.finished) {
+        sharding_close(&w.part);
         return code;
+    }
     w.on = (answering){.common = &o->common,
                        .operands = operands,
                        .pictures = &o->pictures,
@@ -238,6 +271,7 @@ static int run(void *into, const words *operands)
                        .tensor = "logits",
                        .print = print,
                        .options = watch,
+                       .rows_tell = o->pictures.shard && o->output,
                        .context = &w};
     code = prepare(&w);
     if (code == EXIT_OK && o->csv)
@@ -246,10 +280,12 @@ static int run(void *into, const words *operands)
         code = answering_run(&w.on);
     if (code == EXIT_OK && w.sorting.failures)
         code = EXIT_FAILED;
+    code = sharding_end(&w.part, code, &w.on);
     if (w.page)
         code = end_page(&w, code);
     answering_close(&w.on);
     explaining_close(w.explaining);
+    sharding_close(&w.part);
     sorting_close(&w.sorting);
     naming_close(&w.naming);
     return code;

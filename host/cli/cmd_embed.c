@@ -4,6 +4,7 @@
  */
 #include "embedding.h"
 #include "plot/text.h"
+#include "sharding.h"
 #include "updating.h"
 
 #include <string.h>
@@ -37,11 +38,14 @@ static const opt options[] = {
     OPT_SIDES(embed),
     OPT_RUN(embed),
     OPT_PICTURES(embed),
+    OPT_SHARD(embed),
+    OPT_TAR(embed),
     OPT_DONE};
 
 typedef struct work {
     embedding e;
     const embed *o;
+    sharding part;
     updating kept;  /* with --update */
     vt_vectors *to; /* NULL: standard output */
     int64_t began;  /* ns */
@@ -75,7 +79,11 @@ static vt_stamp stamp(work *w, const answer *a)
 
 static int add(work *w, const answer *a, const float *v)
 {
-    vt_vectors_row row = {.path = a->path, .error = a->error, .numbers = v};
+    vt_vectors_row row = {.path = a->path,
+                          .error = a->error,
+                          .numbers = v,
+                          .sharded = a->sharded,
+                          .position = a->position};
     int code = EXIT_OK;
 
     if (w->o->update)
@@ -117,7 +125,7 @@ static int open_file(work *w, const vitcl_model *model)
         w->e.width = vt_index_width(old) / (w->e.given ? w->e.given : 1);
     }
     catch_stop(); /* from here on a stop must remove the file */
-    if (vt_vectors_open(&w->to, w->o->output, &about, w->e.given, w->e.width,
+    if (vt_vectors_open(&w->to, w->part.path, &about, w->e.given, w->e.width,
                         w->o->store ? half : old && vt_index_half(old)) !=
         VITCL_OK)
         return failed();
@@ -189,10 +197,28 @@ static int check(const embed *o, const words *operands)
                      "list on standard input");
     if (o->update && (!o->output || !vt_text_ends(o->output, ".safetensors")))
         return usage("--update needs -o FILE.safetensors");
+    if (o->update && (o->pictures.shard || o->pictures.tar))
+        return usage("--update is for one run over files, not for --shard or "
+                     "--tar");
+    if (o->pictures.shard && o->output && vt_text_ends(o->output, ".csv"))
+        return usage("--shard writes .jsonl, .npy or .safetensors, not .csv");
     if (o->store && (!o->output || (!vt_text_ends(o->output, ".safetensors") &&
                                     !vt_text_ends(o->output, ".npy"))))
         return usage("--store needs -o FILE.safetensors or FILE.npy");
     return EXIT_OK;
+}
+
+static int open_part(work *w)
+{
+    const embed *o = w->o;
+    row_settings rows = {.command = "embed"};
+    char common[128];
+
+    sharding_common(common, sizeof common, &o->common);
+    snprintf(rows.text, sizeof rows.text, "features=%s normalize=%d store=%s%s",
+             o->what ? o->what : "pooled", o->normalize,
+             o->store ? o->store : "f32", common);
+    return sharding_open(&w->part, &o->pictures, o->output, &o->common, &rows);
 }
 
 static int run(void *into, const words *operands)
@@ -202,8 +228,12 @@ static int run(void *into, const words *operands)
     struct timespec t = {0};
     int code = check(o, operands);
 
-    if (code != EXIT_OK)
+    if (code == EXIT_OK)
+        code = open_part(&w);
+    if (code != EXIT_OK || w.part.finished) {
+        sharding_close(&w.part);
         return code;
+    }
     clock_gettime(CLOCK_REALTIME, &t);
     w.began = (int64_t)t.tv_sec * 1000000000 + (int64_t)t.tv_nsec;
     w.e.on = (answering){.common = &o->common,
@@ -212,9 +242,12 @@ static int run(void *into, const words *operands)
                          .done = "embedded",
                          .print = print,
                          .finish = finish,
+                         .rows_tell = o->pictures.shard && o->output,
                          .context = &w};
     code = o->update ? embed_new(&w, operands) : run_all(&w);
+    code = sharding_end(&w.part, code, &w.e.on);
     answering_close(&w.e.on);
+    sharding_close(&w.part);
     vt_vectors_free(w.to);
     updating_close(&w.kept);
     return code;

@@ -15,14 +15,15 @@
 extern const command cmd_classify, cmd_embed, cmd_forward, cmd_devices,
     cmd_convert, cmd_eval, cmd_fewshot, cmd_train, cmd_finetune, cmd_step,
     cmd_info, cmd_inspect, cmd_plan, cmd_bench, cmd_tune, cmd_selftest,
-    cmd_completion, cmd_models, cmd_pull, cmd_search, cmd_dupes, cmd_study;
+    cmd_completion, cmd_models, cmd_pull, cmd_search, cmd_dupes, cmd_merge,
+    cmd_study;
 
 static const command *const table[] = {
-    &cmd_classify, &cmd_embed,      &cmd_search, &cmd_dupes,   &cmd_inspect,
-    &cmd_forward,  &cmd_devices,    &cmd_models, &cmd_pull,    &cmd_info,
-    &cmd_plan,     &cmd_convert,    &cmd_eval,   &cmd_fewshot, &cmd_train,
-    &cmd_finetune, &cmd_study,      &cmd_step,   &cmd_bench,   &cmd_tune,
-    &cmd_selftest, &cmd_completion, NULL,
+    &cmd_classify, &cmd_embed,    &cmd_search,     &cmd_dupes,  &cmd_merge,
+    &cmd_inspect,  &cmd_forward,  &cmd_devices,    &cmd_models, &cmd_pull,
+    &cmd_info,     &cmd_plan,     &cmd_convert,    &cmd_eval,   &cmd_fewshot,
+    &cmd_train,    &cmd_finetune, &cmd_study,      &cmd_step,   &cmd_bench,
+    &cmd_tune,     &cmd_selftest, &cmd_completion, NULL,
 };
 enum { COMMANDS = sizeof table / sizeof *table - 1 };
 

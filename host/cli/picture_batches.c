@@ -6,20 +6,24 @@
  * including failures. A list on stdin may be written by a program that waits
  * for the answers: if no path comes for a moment, those at hand are a batch.
  */
-#include "cmd.h"
+#include "input.h"
 
 #include <ctype.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { PEEK = 64, PAUSE = 20 /* ms */ };
+enum {
+    PEEK = 64,
+    PAUSE = 20,          /* ms */
+    HELD_MAX = 256 << 20 /* bytes of archives' pictures on their way */
+};
 
 struct picture_batches {
-    picture_paths *source;
+    input *source;
     vitcl_loader *loader;
-    const void *piped; /* the picture that came on stdin */
-    size_t piped_size;
+    bool sharded, tar;
+    size_t held; /* bytes of the queue's pictures */
     uint32_t batch, ahead;
     bool ended, cut; /* cut: stopped before the last picture */
     answer *queue;   /* ring of pictures that are not returned yet */
@@ -46,6 +50,8 @@ uint64_t batches_total(const words *operands, const picture_options *how)
         if (strcmp(operands->item[i], "-") == 0 ||
             piped_is_name(operands->item[i]))
             return 0;
+    if (how->tar || how->shard)
+        return 0;
     if (how->quiet || !is_terminal(stderr) || !(s = paths_open(operands, how)))
         return 0;
     while (paths_next(s, &error))
@@ -94,11 +100,17 @@ picture_batches *batches_open(const words *operands, const picture_options *how)
     if (f) {
         f->cap = PEEK;
         f->queue = calloc(f->cap, sizeof *f->queue);
-        f->source = paths_open(operands, how);
+        f->sharded = how->shard != NULL;
+        f->tar = how->tar;
     }
-    if (!f || !f->queue || !f->source) {
+    if (!f || !f->queue) {
         batches_close(f);
         fail("out of memory");
+        return NULL;
+    }
+    f->source = input_open(operands, how);
+    if (!f->source) {
+        batches_close(f);
         return NULL;
     }
     return f;
@@ -108,43 +120,46 @@ static void push(picture_batches *f, answer *a)
 {
     vitcl_status st = VITCL_OK;
 
-    if (!a->error && a->piped)
+    if (!a->error && (a->piped || a->bytes))
         st = vitcl_loader_push_bytes(
-            f->loader, f->piped, f->piped_size,
+            f->loader, a->piped ? a->piped : a->bytes, a->size,
             strcmp(a->path, "-") == 0 ? "standard input" : a->path);
     else if (!a->error)
         st = vitcl_loader_push(f->loader, a->path);
     if (st != VITCL_OK)
         a->error = why(a->path);
+    free(a->bytes), a->bytes = NULL;
 }
 
 /* Waits for a path: for the first of a batch as long as it takes, for one more
  * only a moment. */
 static bool await_path(picture_batches *f, uint32_t had)
 {
-    return !f->ended && !stopped() && paths_ready(f->source, had ? PAUSE : -1);
+    return !f->ended && !stopped() && input_ready(f->source, had ? PAUSE : -1);
 }
 
 /* Fills the queue up to n entries, as far as that needs no waiting. */
 static void top_up(picture_batches *f, uint32_t n)
 {
     while (!f->ended && f->count < n && f->count < f->cap &&
-           paths_ready(f->source, 0) && !stopped()) {
-        const char *error, *path = paths_next(f->source, &error);
-        const void *bytes;
-        size_t size;
+           f->held < HELD_MAX && input_ready(f->source, 0) && !stopped()) {
+        const input_picture p = input_next(f->source);
         answer *a = &f->queue[(f->first + f->count) % f->cap];
 
-        *a = (answer){.path = path ? strdup(path) : NULL};
+        *a = (answer){.path = p.path ? strdup(p.path) : NULL,
+                      .piped = p.borrowed,
+                      .bytes = p.bytes,
+                      .size = p.size,
+                      .sharded = f->sharded,
+                      .position = p.position};
         if (!a->path) { /* no result without its name */
             f->ended = true;
-            f->broken = path ? no_memory : error;
+            f->broken = p.path ? no_memory : p.error;
+            free(a->bytes), a->bytes = NULL;
             break;
         }
-        a->error = error ? copy(error) : NULL;
-        bytes = paths_picture(f->source, &size);
-        if (bytes)
-            a->piped = true, f->piped = bytes, f->piped_size = size;
+        a->error = p.error ? copy(p.error) : NULL;
+        f->held += f->tar ? a->size : 0;
         f->count++;
     }
     for (; f->loader && f->pushed < f->count; f->pushed++)
@@ -155,6 +170,8 @@ uint32_t batches_batch(picture_batches *f, uint32_t most)
 {
     uint32_t runs;
 
+    if (f->tar) /* nothing is held before it can be decoded */
+        return most;
     while (f->count < PEEK && await_path(f, f->count))
         top_up(f, PEEK);
     if (f->count == 0)
@@ -203,6 +220,7 @@ int batches_start(picture_batches *f, vitcl_session *session)
 static void forget(answer *a)
 {
     free(a->path);
+    free(a->bytes);
     if (a->error != no_memory)
         free((char *)(uintptr_t)a->error);
     *a = (answer){.path = NULL};
@@ -230,6 +248,7 @@ uint32_t batches_next(const answer **answers, const uint8_t **rgb,
         f->queue[f->first] = (answer){.path = NULL};
         f->first = (f->first + 1) % f->cap;
         f->count--, f->pushed--;
+        f->held -= f->tar ? a.size : 0;
         if (!a.error && vitcl_loader_next(f->rgb + good * f->picture_bytes,
                                           f->loader) != VITCL_OK)
             a.error = why(a.path);
@@ -280,7 +299,12 @@ uint64_t batches_failures(const picture_batches *f)
 
 uint64_t batches_skipped(const picture_batches *f)
 {
-    return paths_skipped(f->source);
+    return input_skipped(f->source);
+}
+
+void batches_whole(uint64_t *count, uint64_t *names, const picture_batches *f)
+{
+    input_whole(count, names, f->source);
 }
 
 void batches_close(picture_batches *f)
@@ -295,7 +319,7 @@ void batches_close(picture_batches *f)
     free(f->answers);
     free(f->rgb);
     vitcl_loader_free(f->loader);
-    paths_close(f->source);
+    input_close(f->source);
     free(f);
 }
 
@@ -309,7 +333,10 @@ void say_failure(const answer *a)
 
 bool json_picture(const answer *a)
 {
-    printf("{\"picture\":");
+    putchar('{');
+    if (a->sharded)
+        printf("\"position\":%llu,", (unsigned long long)a->position);
+    printf("\"picture\":");
     json_string(a->path);
     if (!a->error)
         return true;

@@ -11,6 +11,8 @@
 #define _GNU_SOURCE /* tdestroy */
 #include "cmd.h"
 
+#include "scale/suffix.h"
+
 #include <dirent.h>
 #include <errno.h>
 #include <limits.h>
@@ -18,7 +20,6 @@
 #include <search.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -60,23 +61,6 @@ struct picture_paths {
     char error[256];
     bool no_memory;
 };
-
-static bool is_picture(const char *name)
-{
-    /* also formats that are reported as an error instead of skipped */
-    static const char *const suffixes[] = {
-        "jpg", "jpeg", "jpe",  "jfif", "png",  "bmp", "dib",  "psd",
-        "pbm", "ppm",  "pgm",  "pnm",  "gif",  "tga", "webp", "tiff",
-        "tif", "heic", "heif", "hif",  "avif", "jp2", "jxl",  "dng",
-        "cr2", "cr3",  "crw",  "nef",  "arw",  "raf", "orf",  "rw2",
-        "pef", "srw",  "mrw",  "x3f",  NULL};
-    const char *dot = strrchr(name, '.');
-
-    for (int i = 0; dot && dot != name && suffixes[i]; i++)
-        if (strcasecmp(dot + 1, suffixes[i]) == 0)
-            return true;
-    return false;
-}
 
 static int visible(const struct dirent *e)
 {
@@ -235,7 +219,8 @@ static const char *walk(picture_paths *s, const char **error)
         if (!path)
             break;
         if (stat(path, &st) != 0) {
-            if (!is_picture(path) && (errno == ENOENT || errno == ELOOP)) {
+            if (!vt_is_picture_name(path) &&
+                (errno == ENOENT || errno == ELOOP)) {
                 free(path); /* a broken link */
                 continue;
             }
@@ -246,7 +231,7 @@ static const char *walk(picture_paths *s, const char **error)
         } else if (S_ISDIR(st.st_mode)) {
             if (enter(s, path, &st) || !s->error[0])
                 continue;
-        } else if (!S_ISREG(st.st_mode) || !is_picture(path)) {
+        } else if (!S_ISREG(st.st_mode) || !vt_is_picture_name(path)) {
             s->skipped += S_ISREG(st.st_mode);
             free(path);
             continue;

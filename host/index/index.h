@@ -45,6 +45,9 @@ typedef struct vt_vectors_row {
     const char *path, *error; /* error NULL: it has numbers */
     vt_stamp stamp;
     const float *numbers;
+    const void *stored; /* instead: the bytes of a row of the same form */
+    bool sharded;       /* .jsonl says the position */
+    uint64_t position;  /* in the whole input, from 0 */
 } vt_vectors_row;
 /* given: vectors a row, 0: one, without an axis of its own. */
 vitcl_status vt_vectors_open(vt_vectors **out, const char *path,
@@ -53,6 +56,12 @@ vitcl_status vt_vectors_open(vt_vectors **out, const char *path,
 vitcl_status vt_vectors_add(vt_vectors *v, const vt_vectors_row *row);
 vitcl_status vt_vectors_finish(vt_vectors *v);
 void vt_vectors_free(vt_vectors *v);
+
+/* ---- merging (merge.c) ---- */
+
+/* Joins n files of the same form, .safetensors or .npy: the first row of each,
+ * the second of each, and so on. */
+vitcl_status vt_vectors_merge(const char *path, char *const *parts, uint32_t n);
 
 /* ---- reading (read.c) ---- */
 
@@ -69,6 +78,8 @@ vt_stamp vt_index_stamp(const vt_index *x, uint64_t row);
  * are stored as f16. May be called by several threads. */
 vitcl_status vt_index_rows(float *out, uint16_t *scratch, const vt_index *x,
                            uint64_t first, uint64_t n);
+/* A row's bytes, as they are stored. */
+vitcl_status vt_index_stored(void *out, const vt_index *x, uint64_t row);
 /* Before vt_index_find(). */
 vitcl_status vt_index_sort(vt_index *x);
 /* The last row with this path; vt_index_count(): none. */

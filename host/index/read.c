@@ -257,6 +257,13 @@ done:
     return st;
 }
 
+vitcl_status vt_index_stored(void *out, const vt_index *x, uint64_t row)
+{
+    const size_t size = x->count * (x->half ? 2 : 4);
+
+    return vt_tensor_bytes(out, x->features, (size_t)row * size, size);
+}
+
 static int compare(const void *a, const void *b, void *context)
 {
     const vt_index *x = context;

@@ -119,7 +119,10 @@ static void put_jsonl(const vt_vectors *v, const vt_vectors_row *row)
 {
     FILE *f = v->file.f;
 
-    fputs("{\"picture\":", f);
+    fputc('{', f);
+    if (row->sharded)
+        fprintf(f, "\"position\":%" PRIu64 ",", row->position);
+    fputs("\"picture\":", f);
     put_json(f, row->path);
     if (row->error) {
         fputs(",\"error\":", f);
@@ -251,6 +254,8 @@ vitcl_status vt_vectors_add(vt_vectors *v, const vt_vectors_row *row)
         put_jsonl(v, row);
     else if (v->format == CSV)
         put_csv(v, row);
+    else if (row->stored)
+        VT_TRY(put(&v->file, row->stored, v->half ? 2 : 4, v->count));
     else
         VT_TRY(put_binary(v, row->error ? v->nan : row->numbers));
     if (v->format == SAFETENSORS)

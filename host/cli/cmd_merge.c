@@ -1,0 +1,128 @@
+/*
+ * cmd_merge.c - joins the parts that workers wrote.
+ */
+#include "cmd.h"
+#include "plot/text.h"
+#include "scale/partition.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct merge {
+    const char *output;
+    bool quiet;
+} merge;
+
+static const opt options[] = {
+    {'o', "output", OPT_FILE, "FILE.jsonl|FILE.npy|FILE.safetensors",
+     "the joined file (default: all.jsonl and so on, in DIR)",
+     offsetof(merge, output)},
+    {'q', "quiet", OPT_FLAG, NULL, "no summary: only errors",
+     offsetof(merge, quiet)},
+    OPT_DONE};
+
+/* ---- scores ---- */
+
+enum { PICTURES, FAILED, CLASSES, RIGHT1, RIGHT5, REAL_PICTURES, REAL, SUMS };
+static const char *const keys[SUMS] = {"pictures",  "failed", "classes",
+                                       "right1",    "right5", "real_pictures",
+                                       "real_right"};
+
+static double share(uint64_t right, uint64_t of)
+{
+    return of ? (double)right / (double)of : 0;
+}
+
+/* As `eval --json` prints them. */
+static int print_scores(const vt_parts *p)
+{
+    uint64_t n[SUMS] = {0};
+
+    if (vt_parts_sum(n, keys, SUMS, p) != VITCL_OK)
+        return failed();
+    printf("{\"pictures\":%llu,\"failed\":%llu,\"classes\":%llu,\"top1\":",
+           (unsigned long long)n[PICTURES], (unsigned long long)n[FAILED],
+           (unsigned long long)(n[CLASSES] / p->of));
+    json_number(share(n[RIGHT1], n[PICTURES]));
+    printf(",\"top5\":");
+    json_number(share(n[RIGHT5], n[PICTURES]));
+    if (strstr(p->part[0].settings, " labels=")) {
+        printf(",\"real_pictures\":%llu,\"real\":",
+               (unsigned long long)n[REAL_PICTURES]);
+        json_number(share(n[REAL], n[REAL_PICTURES]));
+    }
+    printf("}\n");
+    return EXIT_OK;
+}
+
+/* ---- rows ---- */
+
+static void say_devices(const vt_parts *p)
+{
+    for (uint32_t i = 1; i < p->of; i++)
+        if (strcmp(p->part[i].device, p->part[0].device) != 0) {
+            note("shards 1 and %u were computed on different devices: the last "
+                 "bits of their numbers may differ from one run's",
+                 i + 1);
+            return;
+        }
+}
+
+static int join(const vt_parts *p, const merge *o, const char *folder)
+{
+    char own[4096 + 64];
+    const char *path = o->output;
+
+    snprintf(own, sizeof own, "%s/all%s", folder, p->ending);
+    path = path ? path : own;
+    if (!vt_text_ends(path, p->ending))
+        return usage("%s: the parts are %s files", path, p->ending);
+    if (vt_parts_merge(p, path) != VITCL_OK)
+        return failed();
+    if (!o->quiet)
+        note("%s: %llu row%s of %u shards, %llu of pictures that could not be "
+             "read",
+             path, (unsigned long long)p->rows, plural(p->rows), p->of,
+             (unsigned long long)p->failed);
+    return EXIT_OK;
+}
+
+static int run(void *into, const words *operands)
+{
+    const merge *o = into;
+    vt_parts p;
+    int code;
+
+    if (operands->count != 1)
+        return usage("name one folder that has the parts; see vitcl merge "
+                     "--help");
+    if (o->quiet)
+        be_quiet();
+    if (strlen(operands->item[0]) > 4096)
+        return usage("the path is too long");
+    if (vt_parts_open(&p, operands->item[0]) != VITCL_OK)
+        return failed();
+    if (p.missing[0])
+        code = fail("%s: of %u shards these are missing: %s; run them again",
+                    operands->item[0], p.of, p.missing);
+    else if (strcmp(p.part[0].command, "eval") == 0)
+        code = print_scores(&p);
+    else
+        code = join(&p, o, operands->item[0]);
+    if (code == EXIT_OK && !o->quiet)
+        say_devices(&p);
+    vt_parts_close(&p);
+    return code;
+}
+
+const command cmd_merge = {
+    "merge",
+    "DIR",
+    "Join the parts that workers wrote with --shard",
+    "The result has the bytes that one run without --shard writes. If shards "
+    "are\nmissing, or were made from other pictures, with another model or "
+    "with other\nsettings, that is an error and nothing is written. For the "
+    "parts of eval, prints\ntheir score as eval --json does.",
+    options,
+    sizeof(merge),
+    run};

@@ -1,0 +1,131 @@
+/*
+ * sharding.c - see sharding.h.
+ */
+#include "sharding.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+void sharding_common(char *text, size_t room, const model_options *o)
+{
+    snprintf(text, room, " size=%ux%u precision=%s", o->size.height,
+             o->size.width, o->precision ? o->precision : "f32");
+}
+
+/* Who writes the manifest, and whether that was done before. */
+static int describe(sharding *s, const model_options *o,
+                    const row_settings *settings)
+{
+    vt_manifest *m = &s->about;
+    vitcl_model *model = NULL;
+    int code = open_model(NULL, &model, o);
+
+    if (code != EXIT_OK)
+        return code;
+    m->shard = s->shard;
+    snprintf(m->command, sizeof m->command, "%s", settings->command);
+    snprintf(m->settings, sizeof m->settings, "%s", settings->text);
+    if (vitcl_model_identity(m->model_id, m->pictures_id, model, o->size.height,
+                             o->size.width) != VITCL_OK ||
+        vt_partition_finished(&s->finished, s->path, m) != VITCL_OK)
+        code = failed();
+    vitcl_model_free(model);
+    return code;
+}
+
+int sharding_open(sharding *s, const picture_options *how, const char *output,
+                  const model_options *model, const row_settings *settings)
+{
+    int code;
+
+    *s = (sharding){.kept = -1};
+    if (how->quiet)
+        be_quiet();
+    if (how->shard && vt_shard_parse(&s->shard, how->shard) != VITCL_OK) {
+        failed();
+        return EXIT_USAGE;
+    }
+    if (output && !s->shard.n && strstr(output, "{shard}"))
+        return usage("%s: {shard} needs --shard K/N", output);
+    if (!output)
+        return EXIT_OK;
+    if (vt_partition_path(&s->path, output, s->shard) != VITCL_OK)
+        return failed();
+    if (!s->shard.n)
+        return EXIT_OK;
+    if (vt_partition_folder(s->path) != VITCL_OK)
+        return failed();
+    code = describe(s, model, settings);
+    if (code == EXIT_OK && s->finished && !is_quiet())
+        note("%s is finished; remove its %s file to write it anew", s->path,
+             VT_MANIFEST);
+    return code;
+}
+
+int sharding_redirect(sharding *s)
+{
+    if (!s->path)
+        return EXIT_OK;
+    catch_stop(); /* from here on a stop must remove the file */
+    if (vt_part_open(&s->part, s->path) != VITCL_OK)
+        return failed();
+    fflush(stdout);
+    s->kept = dup(STDOUT_FILENO);
+    if (s->kept < 0 || dup2(fileno(vt_part_stream(s->part)), STDOUT_FILENO) < 0)
+        return fail("%s: %s", s->path, strerror(errno));
+    return EXIT_OK;
+}
+
+static int restore(sharding *s)
+{
+    const bool bad = fflush(stdout) != 0 || ferror(stdout);
+    const int error = errno;
+
+    if (s->kept >= 0) {
+        dup2(s->kept, STDOUT_FILENO);
+        close(s->kept);
+        s->kept = -1;
+    }
+    clearerr(stdout);
+    return bad ? fail("%s: cannot be written: %s", s->path, strerror(error))
+               : EXIT_OK;
+}
+
+int sharding_commit(sharding *s, int code)
+{
+    if (s->part && restore(s) != EXIT_OK)
+        code = EXIT_FAILED;
+    if (code != EXIT_OK || !s->path)
+        return code;
+    if ((s->part && vt_part_commit(s->part) != VITCL_OK) ||
+        (s->shard.n && vt_partition_finish(&s->about, s->path) != VITCL_OK))
+        return failed();
+    return EXIT_OK;
+}
+
+int sharding_end(sharding *s, int code, const answering *w)
+{
+    vitcl_device_info info = {.size = sizeof info};
+
+    if (code == EXIT_OK && s->path && s->shard.n) {
+        batches_whole(&s->about.input, &s->about.names, w->batches);
+        s->about.rows = w->count;
+        s->about.failed = batches_failures(w->batches);
+        if (vitcl_device_describe(&info, w->device) == VITCL_OK)
+            snprintf(s->about.device, sizeof s->about.device, "%.100s",
+                     info.name);
+        make_text(s->about.device);
+    }
+    return sharding_commit(s, code);
+}
+
+void sharding_close(sharding *s)
+{
+    if (s->kept >= 0)
+        (void)restore(s);
+    vt_part_free(s->part);
+    free(s->path);
+    *s = (sharding){.kept = -1};
+}

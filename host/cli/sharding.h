@@ -1,0 +1,40 @@
+/*
+ * sharding.h - one worker's part of a run: --shard, and its output.
+ */
+#ifndef VT_CLI_SHARDING_H
+#define VT_CLI_SHARDING_H
+#include "cmd.h"
+
+#include "scale/partition.h"
+
+typedef struct sharding {
+    vt_shard shard; /* n 0: the whole */
+    char *path;     /* of the output; NULL: standard output */
+    bool finished;  /* by an earlier run: nothing is left to do */
+    vt_manifest about;
+    vt_part *part; /* that standard output goes to */
+    int kept;      /* standard output meanwhile */
+} sharding;
+
+/* How the rows are made: printed into the manifest. */
+typedef struct row_settings {
+    const char *command;
+    char text[VT_SETTINGS];
+} row_settings;
+
+/* Parses --shard; finds the output's name, and whether it is finished. Without
+ * --shard, `path` is a copy of output. */
+int sharding_open(sharding *s, const picture_options *how, const char *output,
+                  const model_options *model, const row_settings *settings);
+/* Standard output goes to the part from here to sharding_end(). */
+int sharding_redirect(sharding *s);
+/* After the run: makes the part appear if code is EXIT_OK, and the manifest of
+ * the worker's part. Returns the exit status. */
+int sharding_end(sharding *s, int code, const answering *w);
+/* The same for a part without a session's pictures. */
+int sharding_commit(sharding *s, int code);
+void sharding_close(sharding *s);
+/* " precision=.." and the like, which every command's rows depend on. */
+void sharding_common(char *text, size_t room, const model_options *o);
+
+#endif

@@ -1,0 +1,229 @@
+/*
+ * merge.c - join files of vectors row by row, the first of each file, then the
+ * second of each, without a change to their numbers.
+ */
+#include "base/memory.h"
+#include "base/status.h"
+#include "index/index.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { HEAD_MAX = 65536 };
+
+/* ---- .safetensors ---- */
+
+static vitcl_status agree(const vt_index *a, const vt_index *b,
+                          const char *path)
+{
+    vitcl_status st = VITCL_OK;
+
+    VT_TRY(vt_index_agrees(a, vt_index_about(b)));
+    if (vt_index_width(a) != vt_index_width(b) ||
+        vt_index_given(a) != vt_index_given(b) ||
+        vt_index_half(a) != vt_index_half(b))
+        st = vt_fail(VITCL_EINVAL, "%s: its vectors have another form", path);
+done:
+    return st;
+}
+
+static vitcl_status add_row(vt_vectors *to, void *bytes, const vt_index *x,
+                            uint64_t row)
+{
+    const vt_vectors_row r = {.path = vt_index_path(x, row),
+                              .stamp = vt_index_stamp(x, row),
+                              .stored = bytes};
+    vitcl_status st;
+
+    VT_TRY(vt_index_stored(bytes, x, row));
+    VT_TRY(vt_vectors_add(to, &r));
+done:
+    return st;
+}
+
+static vitcl_status interleave(vt_vectors *to, vt_index *const *x, uint32_t n)
+{
+    vitcl_status st = VITCL_OK;
+    char *bytes = NULL;
+    bool more = true;
+
+    VT_TRY(vt_new(&bytes, vt_index_width(x[0]), sizeof(float)));
+    for (uint64_t row = 0; more; row++) {
+        more = false;
+        for (uint32_t i = 0; i < n; i++)
+            if (row < vt_index_count(x[i])) {
+                VT_TRY(add_row(to, bytes, x[i], row));
+                more = true;
+            }
+    }
+done:
+    free(bytes);
+    return st;
+}
+
+static vitcl_status merge_indexes(const char *path, char *const *parts,
+                                  uint32_t n)
+{
+    vitcl_status st;
+    vt_index **x = NULL;
+    vt_vectors *to = NULL;
+    uint32_t given;
+
+    VT_TRY(VT_NEW(&x, n));
+    for (uint32_t i = 0; i < n; i++) {
+        VT_TRY(vt_index_open(&x[i], parts[i]));
+        VT_TRY(agree(x[0], x[i], parts[i]));
+    }
+    given = vt_index_given(x[0]);
+    VT_TRY(vt_vectors_open(&to, path, vt_index_about(x[0]), given,
+                           vt_index_width(x[0]) / (given ? given : 1),
+                           vt_index_half(x[0])));
+    VT_TRY(interleave(to, x, n));
+    VT_TRY(vt_vectors_finish(to));
+done:
+    for (uint32_t i = 0; x && i < n; i++)
+        vt_index_free(x[i]);
+    free(x);
+    vt_vectors_free(to);
+    return st;
+}
+
+/* ---- .npy ---- */
+
+typedef struct npy {
+    FILE *f, *names;
+    uint64_t rows;
+    uint32_t given, width;
+    bool half;
+} npy;
+
+static vitcl_status bad(const char *path, const char *what)
+{
+    return vt_fail(VITCL_ECORRUPT, "%s: %s", path, what);
+}
+
+/* The head as vitcl writes it. */
+static bool read_head(npy *x)
+{
+    static const char begin[] =
+        "{'descr': '<f%d', 'fortran_order': False, "
+        "'shape': (%" SCNu64 ",%" SCNu32 ",%" SCNu32 "%n";
+    unsigned char start[10];
+    char text[HEAD_MAX];
+    size_t size;
+    int bytes = 0, end = 0, got;
+
+    if (fread(start, 1, 10, x->f) != 10 ||
+        memcmp(start, "\x93NUMPY\x01", 7) != 0)
+        return false;
+    size = (size_t)start[8] | (size_t)start[9] << 8;
+    if (size >= sizeof text || fread(text, 1, size, x->f) != size)
+        return false;
+    text[size] = '\0';
+    got = sscanf(text, begin, &bytes, &x->rows, &x->given, &x->width, &end);
+    if (got == 3)
+        x->width = x->given, x->given = 0;
+    x->half = bytes == 2;
+    return (got == 3 || (got == 4 && x->given)) && (bytes == 2 || bytes == 4) &&
+           x->width >= 1 && x->width <= 1000000 && x->given <= 1000000;
+}
+
+static vitcl_status open_npy(npy *x, const char *path)
+{
+    vitcl_status st;
+    char *names = NULL;
+
+    VT_TRY(vt_format(&names, "%.*s.paths", (int)strlen(path) - 4, path));
+    x->f = fopen(path, "rb");
+    if (!x->f || !read_head(x))
+        VT_TRY(bad(path, "cannot be read, or is no file of vitcl"));
+    x->names = fopen(names, "rb");
+    if (!x->names)
+        VT_TRY(bad(names, "cannot be read"));
+done:
+    free(names);
+    return st;
+}
+
+static void close_npy(npy *x)
+{
+    if (x->f)
+        fclose(x->f);
+    if (x->names)
+        fclose(x->names);
+}
+
+/* Undoes how the names of a .paths file are written; false: the end. */
+static bool read_name(char *out, size_t room, FILE *f)
+{
+    size_t n = 0;
+    int c;
+
+    while ((c = fgetc(f)) != EOF && c != '\n' && n + 1 < room) {
+        if (c == '\\') {
+            c = fgetc(f);
+            c = c == 't' ? '\t' : c == 'n' ? '\n' : c;
+        }
+        out[n++] = (char)c;
+    }
+    out[n] = '\0';
+    return c == '\n';
+}
+
+static vitcl_status add_npy(vt_vectors *to, char *bytes, size_t size, npy *x,
+                            const char *path)
+{
+    char name[VT_INDEX_PATH * 2];
+
+    if (fread(bytes, 1, size, x->f) != size ||
+        !read_name(name, sizeof name, x->names))
+        return bad(path, "is cut, or its names are");
+    return vt_vectors_add(to, &(vt_vectors_row){.path = name, .stored = bytes});
+}
+
+static vitcl_status merge_npys(const char *path, char *const *parts, uint32_t n)
+{
+    static const vt_about about;
+    vitcl_status st;
+    vt_vectors *to = NULL;
+    npy *x = NULL;
+    char *bytes = NULL;
+    size_t size = 0;
+    uint64_t most = 0;
+
+    VT_TRY(VT_NEW(&x, n));
+    for (uint32_t i = 0; i < n; i++) {
+        VT_TRY(open_npy(&x[i], parts[i]));
+        if (x[i].width != x[0].width || x[i].given != x[0].given ||
+            x[i].half != x[0].half)
+            VT_TRY(bad(parts[i], "its vectors have another form"));
+        most = VT_MAX(most, x[i].rows);
+    }
+    VT_TRY(
+        vt_vectors_open(&to, path, &about, x[0].given, x[0].width, x[0].half));
+    size = (size_t)x[0].width * (x[0].given ? x[0].given : 1) *
+           (x[0].half ? 2 : 4);
+    VT_TRY(vt_new(&bytes, size, 1));
+    for (uint64_t row = 0; row < most; row++)
+        for (uint32_t i = 0; i < n; i++)
+            if (row < x[i].rows)
+                VT_TRY(add_npy(to, bytes, size, &x[i], parts[i]));
+    VT_TRY(vt_vectors_finish(to));
+done:
+    for (uint32_t i = 0; x && i < n; i++)
+        close_npy(&x[i]);
+    free(x);
+    free(bytes);
+    vt_vectors_free(to);
+    return st;
+}
+
+vitcl_status vt_vectors_merge(const char *path, char *const *parts, uint32_t n)
+{
+    const size_t end = strlen(path);
+
+    return end > 4 && strcmp(path + end - 4, ".npy") == 0
+               ? merge_npys(path, parts, n)
+               : merge_indexes(path, parts, n);
+}

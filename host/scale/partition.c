@@ -1,0 +1,249 @@
+/*
+ * partition.c - names, manifests and temporary files of parts.
+ */
+#include "scale/partition.h"
+
+#include "base/json.h"
+#include "base/json_print.h"
+#include "base/memory.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#define FORMAT "vitcl partition 1"
+enum { MANIFEST_MAX = 65536, DEPTH = 3 };
+
+vitcl_status vt_partition_path(char **out, const char *path, vt_shard s)
+{
+    static const char word[] = "{shard}";
+    const char *at = strstr(path, word);
+
+    if (!at)
+        return vt_format(out, "%s", path);
+    return vt_format(out, "%.*s%05u-of-%05u%s", (int)(at - path), path, s.k,
+                     s.n, at + sizeof word - 1);
+}
+
+vitcl_status vt_partition_folder(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    vitcl_status st = VITCL_OK;
+    char *folder = NULL;
+
+    if (!slash || slash == path)
+        return VITCL_OK;
+    VT_TRY(vt_format(&folder, "%.*s", (int)(slash - path), path));
+    if (mkdir(folder, 0777) != 0 && errno != EEXIST)
+        st = vt_fail(VITCL_EIO, "%s: cannot be created: %s", folder,
+                     strerror(errno));
+done:
+    free(folder);
+    return st;
+}
+
+/* ---- manifests ---- */
+
+static const char *file_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+
+    return slash ? slash + 1 : path;
+}
+
+static void put_manifest(FILE *f, const vt_manifest *m)
+{
+    fputs("{\"format\":\"" FORMAT "\",\"version\":\"" VITCL_VERSION "\"", f);
+    fprintf(f, ",\"command\":\"%s\",\"shard\":%u,\"shards\":%u", m->command,
+            m->shard.k, m->shard.n);
+    fprintf(f, ",\"model_id\":\"%s\",\"pictures_id\":\"%s\",\"settings\":",
+            m->model_id, m->pictures_id);
+    vt_json_print_string(f, m->settings);
+    fputs(",\"device\":", f);
+    vt_json_print_string(f, m->device);
+    fprintf(f,
+            ",\"rows\":%" PRIu64 ",\"failed\":%" PRIu64 ",\"input\":%" PRIu64
+            ",\"names\":\"%016" PRIx64 "\",\"bytes\":%" PRIu64 ",\"file\":",
+            m->rows, m->failed, m->input, m->names, m->bytes);
+    vt_json_print_string(f, m->file);
+    fputs("}\n", f);
+}
+
+static bool text(char *out, size_t room, const vt_json *root, const char *key)
+{
+    const char *s;
+
+    if (!vt_json_string(&s, vt_json_get(root, key)) || strlen(s) >= room)
+        return false;
+    memcpy(out, s, strlen(s) + 1);
+    return true;
+}
+
+static bool number(uint64_t *out, const vt_json *root, const char *key)
+{
+    return vt_json_uint(out, vt_json_get(root, key));
+}
+
+static bool is_id(const char *s)
+{
+    return strlen(s) == 64 && strspn(s, "0123456789abcdef") == 64;
+}
+
+static bool read_manifest(vt_manifest *m, const vt_json *root)
+{
+    char format[32], hash[17];
+    uint64_t k, n;
+
+    if (!text(format, sizeof format, root, "format") ||
+        strcmp(format, FORMAT) != 0 ||
+        !text(m->command, sizeof m->command, root, "command") ||
+        !number(&k, root, "shard") || !number(&n, root, "shards") || k < 1 ||
+        k > n || n > VT_SHARDS_MAX ||
+        !text(m->model_id, sizeof m->model_id, root, "model_id") ||
+        !text(m->pictures_id, sizeof m->pictures_id, root, "pictures_id") ||
+        !is_id(m->model_id) || !is_id(m->pictures_id) ||
+        !text(m->settings, sizeof m->settings, root, "settings") ||
+        !text(m->device, sizeof m->device, root, "device") ||
+        !number(&m->rows, root, "rows") ||
+        !number(&m->failed, root, "failed") || m->failed > m->rows ||
+        !number(&m->input, root, "input") ||
+        !text(hash, sizeof hash, root, "names") ||
+        strspn(hash, "0123456789abcdef") != 16 ||
+        !number(&m->bytes, root, "bytes") ||
+        !text(m->file, sizeof m->file, root, "file") || !m->file[0] ||
+        strchr(m->file, '/'))
+        return false;
+    m->shard = (vt_shard){(uint32_t)k, (uint32_t)n};
+    m->names = strtoull(hash, NULL, 16);
+    return true;
+}
+
+vitcl_status vt_manifest_load(vt_manifest *out, const char *path)
+{
+    vitcl_status st;
+    vt_json *root = NULL;
+    vt_manifest m = {.rows = 0};
+
+    VT_TRY(vt_json_load(&root, path, MANIFEST_MAX, DEPTH));
+    if (!read_manifest(&m, root))
+        VT_TRY(vt_fail(VITCL_ECORRUPT,
+                       "%s: not a manifest of vitcl, or damaged; remove it "
+                       "and run the shard again",
+                       path));
+    *out = m;
+done:
+    vt_json_free(root);
+    return st;
+}
+
+vitcl_status vt_manifest_agrees(const vt_manifest *a, const vt_manifest *b,
+                                const char *path)
+{
+    const char *what = NULL;
+
+    if (strcmp(a->command, b->command) != 0)
+        what = "by another command";
+    else if (a->shard.n != b->shard.n)
+        what = "with another number of shards";
+    else if (strcmp(a->model_id, b->model_id) != 0)
+        what = "with another model";
+    else if (strcmp(a->pictures_id, b->pictures_id) != 0)
+        what = "with another preparation of pictures";
+    else if (strcmp(a->settings, b->settings) != 0)
+        what = "with other settings";
+    if (what)
+        return vt_fail(VITCL_EINVAL, "%s: was written %s (%.200s)", path, what,
+                       b->settings);
+    return VITCL_OK;
+}
+
+static vitcl_status beside(char **out, const char *path)
+{
+    return vt_format(out, "%s" VT_MANIFEST, path);
+}
+
+vitcl_status vt_partition_finished(bool *out, const char *path,
+                                   const vt_manifest *wanted)
+{
+    vitcl_status st;
+    char *name = NULL;
+    vt_manifest m;
+
+    VT_TRY(beside(&name, path));
+    *out = false;
+    if (!vt_path_exists(name) || !vt_path_exists(path))
+        goto done;
+    VT_TRY(vt_manifest_load(&m, name));
+    VT_TRY(vt_manifest_agrees(wanted, &m, path));
+    if (m.shard.k != wanted->shard.k)
+        VT_TRY(vt_fail(VITCL_EINVAL,
+                       "%s: is shard %u of %u; put {shard} into the name", path,
+                       m.shard.k, m.shard.n));
+    *out = true;
+done:
+    free(name);
+    return st;
+}
+
+vitcl_status vt_partition_finish(vt_manifest *m, const char *path)
+{
+    vitcl_status st;
+    vt_newfile f = {0};
+    char *name = NULL;
+    struct stat s;
+
+    VT_TRY(beside(&name, path));
+    if (stat(path, &s) != 0)
+        VT_TRY(vt_fail(VITCL_EIO, "%s: %s", path, strerror(errno)));
+    m->bytes = (uint64_t)s.st_size;
+    if (strlen(file_name(path)) >= sizeof m->file)
+        VT_TRY(vt_fail(VITCL_EINVAL, "%s: the name is too long", path));
+    snprintf(m->file, sizeof m->file, "%s", file_name(path));
+    VT_TRY(vt_newfile_open(&f, name));
+    put_manifest(f.f, m);
+    VT_TRY(vt_newfile_commit(&f));
+done:
+    vt_newfile_discard(&f);
+    free(name);
+    return st;
+}
+
+/* ---- text ---- */
+
+struct vt_part {
+    vt_newfile file;
+};
+
+vitcl_status vt_part_open(vt_part **out, const char *path)
+{
+    vitcl_status st;
+    vt_part *p = NULL;
+
+    VT_TRY(VT_NEW(&p, 1));
+    VT_TRY(vt_newfile_open(&p->file, path));
+    *out = p, p = NULL;
+done:
+    vt_part_free(p);
+    return st;
+}
+
+FILE *vt_part_stream(vt_part *p)
+{
+    return p->file.f;
+}
+
+vitcl_status vt_part_commit(vt_part *p)
+{
+    return vt_newfile_commit(&p->file);
+}
+
+void vt_part_free(vt_part *p)
+{
+    if (!p)
+        return;
+    if (p->file.path)
+        vt_newfile_discard(&p->file);
+    free(p);
+}

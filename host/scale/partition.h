@@ -1,0 +1,71 @@
+/*
+ * partition.h - one worker's part of an output, and the manifest beside it that
+ * says how it was made. A part is finished when its manifest is there.
+ */
+#ifndef VT_SCALE_PARTITION_H
+#define VT_SCALE_PARTITION_H
+#include "base/file.h"
+#include "scale/shard.h"
+
+#include <stddef.h>
+
+#define VT_MANIFEST ".manifest"
+
+enum { VT_SETTINGS = 512 };
+typedef struct vt_manifest {
+    char command[16];
+    vt_shard shard;
+    char model_id[65], pictures_id[65]; /* vitcl_model_identity() */
+    char settings[VT_SETTINGS];         /* what changes the rows: "top=5 .." */
+    char device[128];
+    uint64_t rows, failed;
+    uint64_t input, names; /* of the whole input: pictures, a hash of names */
+    uint64_t bytes;        /* of the part */
+    char file[256];        /* its name, without the folder */
+} vt_manifest;
+
+/* `path` with "{shard}" as 00002-of-00007; the caller frees it. */
+vitcl_status vt_partition_path(char **out, const char *path, vt_shard s);
+/* Creates the folder of `path`, but not those above. */
+vitcl_status vt_partition_folder(const char *path);
+/* Is the part at `path` finished? It must then be as `wanted`: of this shard,
+ * command, model and settings. */
+vitcl_status vt_partition_finished(bool *out, const char *path,
+                                   const vt_manifest *wanted);
+/* Writes the manifest of the part at `path`, which is complete; sets `bytes`
+ * and `file`. */
+vitcl_status vt_partition_finish(vt_manifest *m, const char *path);
+vitcl_status vt_manifest_load(vt_manifest *out, const char *path);
+/* VITCL_EINVAL, with the reason, if a part of `b` does not belong to those of
+ * `a`. */
+vitcl_status vt_manifest_agrees(const vt_manifest *a, const vt_manifest *b,
+                                const char *path);
+
+/* ---- a part that is written as text ---- */
+
+typedef struct vt_part vt_part;
+vitcl_status vt_part_open(vt_part **out, const char *path);
+FILE *vt_part_stream(vt_part *p);
+vitcl_status vt_part_commit(vt_part *p);
+void vt_part_free(vt_part *p); /* uncommitted: removes it */
+
+/* ---- merging (merge.c) ---- */
+
+typedef struct vt_parts {
+    vt_manifest *part; /* [count], by shard */
+    char **path;       /* of the parts */
+    uint32_t count, of;
+    uint64_t rows, failed;
+    const char *ending; /* ".jsonl" */
+    char missing[256];  /* shards that are not there: "2, 5"; empty: none */
+} vt_parts;
+/* The finished parts in a folder, which must be of one run. */
+vitcl_status vt_parts_open(vt_parts *out, const char *folder);
+/* Joins them, all of which must be there, in the order of the input. */
+vitcl_status vt_parts_merge(const vt_parts *p, const char *path);
+/* Sums numbers[n] of the parts' first row, by the keys' names. */
+vitcl_status vt_parts_sum(uint64_t *numbers, const char *const *keys, size_t n,
+                          const vt_parts *p);
+void vt_parts_close(vt_parts *p);
+
+#endif

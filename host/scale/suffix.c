@@ -1,0 +1,25 @@
+/*
+ * suffix.c - the endings of pictures' names, in folders and in archives.
+ */
+#include "scale/suffix.h"
+
+#include <stddef.h>
+#include <string.h>
+#include <strings.h>
+
+bool vt_is_picture_name(const char *name)
+{
+    /* also formats that are reported as an error instead of skipped */
+    static const char *const suffixes[] = {
+        "jpg", "jpeg", "jpe",  "jfif", "png",  "bmp", "dib",  "psd",
+        "pbm", "ppm",  "pgm",  "pnm",  "gif",  "tga", "webp", "tiff",
+        "tif", "heic", "heif", "hif",  "avif", "jp2", "jxl",  "dng",
+        "cr2", "cr3",  "crw",  "nef",  "arw",  "raf", "orf",  "rw2",
+        "pef", "srw",  "mrw",  "x3f",  NULL};
+    const char *dot = strrchr(name, '.');
+
+    for (int i = 0; dot && dot != name && suffixes[i]; i++)
+        if (strcasecmp(dot + 1, suffixes[i]) == 0)
+            return true;
+    return false;
+}

@@ -1,0 +1,312 @@
+/*
+ * unpack.c - the program vitcl-unpack: reads a tar archive on descriptor 0 and
+ * writes its pictures to descriptor 1, as frames.h says.
+ *
+ *   vitcl-unpack K N FIRST    shard K of N (N 0: all); FIRST is the position of
+ *                             the archive's first picture in the whole input
+ *
+ * It alone is linked with libarchive. Nothing is ever extracted: names are only
+ * told. Before the first byte is read it gives up everything but reading,
+ * writing to its pipe and memory, so that an archive that takes it over reaches
+ * no file, network or process. Members are passed on in pieces: memory does not
+ * grow with the archive.
+ */
+#include "base/file.h"
+#include "base/memory.h"
+#include "base/seccomp.h"
+#include "scale/frames.h"
+#include "scale/shard.h"
+#include "scale/suffix.h"
+
+#include <archive.h>
+#include <archive_entry.h>
+#include <errno.h>
+#include <locale.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+enum { IN = 0, OUT = 1, PIECE = 1 << 16, MEMORY_MIB = 512 };
+
+/* ---- the sandbox ---- */
+
+#if defined(ARCH) && !SANITIZED
+static const struct sock_filter filter[] = {
+    LOAD(arch),
+    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, ARCH, 1, 0),
+    BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL),
+    LOAD(nr),
+    MAY(read),
+    MAY(brk),
+    MAY(munmap),
+    MAY(mremap),
+    MAY(madvise),
+    MAY(futex),
+    MAY(rt_sigreturn),
+    MAY(rt_sigprocmask), /* of abort, which blocks signals */
+    MAY(clock_gettime),
+    MAY(getrandom), /* malloc's initialisation */
+    MAY(restart_syscall),
+    MAY(exit),
+    MAY(exit_group),
+#ifdef __NR_futex_time64
+    MAY(futex_time64),
+    MAY(clock_gettime64),
+#endif
+#ifdef __NR_mmap2
+    MAPS(mmap2),
+#else
+    MAPS(mmap),
+#endif
+    MAPS(mprotect),
+    UNLESS(__NR_write, 3),
+    LOAD(args[0]),
+    UNLESS(OUT, 1),
+    ALLOW,
+    DENY,
+};
+#endif
+
+static void limit(int what, rlim_t most)
+{
+    struct rlimit now;
+
+    if (getrlimit(what, &now) != 0)
+        return;
+    now.rlim_max = VT_MIN(now.rlim_max, most);
+    now.rlim_cur = now.rlim_max;
+    setrlimit(what, &now);
+}
+
+/* False: without the filter of system calls. */
+static bool enter(void)
+{
+    struct sigaction usual = {0};
+    sigset_t none;
+
+    usual.sa_handler = SIG_IGN; /* the parent decides when to end */
+    sigaction(SIGHUP, &usual, NULL);
+    sigaction(SIGTERM, &usual, NULL);
+    sigaction(SIGINT, &usual, NULL);
+    sigaction(SIGPIPE, &usual, NULL);
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, NULL);
+    vt_close_from(SANITIZED ? 3 : 2);
+    limit(RLIMIT_CORE, 0);
+    if (!SANITIZED)
+        limit(RLIMIT_AS, (rlim_t)MEMORY_MIB << 20);
+    (void)prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+#if defined(ARCH) && !SANITIZED
+    struct sock_fprog program = {VT_COUNT(filter),
+                                 (struct sock_filter *)(uintptr_t)filter};
+
+    return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
+#else
+    return SANITIZED;
+#endif
+}
+
+/* ---- frames ---- */
+
+static void put(const void *bytes, size_t size)
+{
+    const char *at = bytes;
+
+    while (size) {
+        const ssize_t n = write(OUT, at, size);
+
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0)
+            _exit(1); /* the parent is gone */
+        at += n, size -= (size_t)n;
+    }
+}
+
+static void frame(vt_frame_kind kind, const void *bytes, size_t size)
+{
+    const vt_frame head = {(uint32_t)kind, (uint32_t)size};
+
+    put(&head, sizeof head);
+    put(bytes, size);
+}
+
+static void say(vt_frame_kind kind, const char *text)
+{
+    frame(kind, text, strnlen(text, VT_MEMBER_NAME - 1));
+}
+
+/* ---- members ---- */
+
+typedef struct reading {
+    struct archive *a;
+    vt_shard shard;
+    uint64_t position; /* of the next picture */
+    char piece[PIECE];
+} reading;
+
+static ssize_t refill(struct archive *a, void *context, const void **out)
+{
+    reading *r = context;
+    ssize_t n;
+
+    (void)a;
+    do {
+        n = read(IN, r->piece, sizeof r->piece);
+    } while (n < 0 && errno == EINTR);
+    *out = r->piece;
+    return n;
+}
+
+/* Is the name one that stays below a folder? */
+static bool stays(const char *name)
+{
+    if (name[0] == '/')
+        return false;
+    for (const char *at = name; at; at = strchr(at, '/')) {
+        at += *at == '/';
+        if (strncmp(at, "..", 2) == 0 && (!at[2] || at[2] == '/'))
+            return false;
+    }
+    return true;
+}
+
+/* Why this member is no picture, though it should be one; NULL: it may be. */
+static const char *refusal(struct archive_entry *e, const char *name)
+{
+    const la_int64_t size = archive_entry_size(e);
+
+    if (archive_entry_hardlink(e))
+        return "a link in an archive, not a picture";
+    switch (archive_entry_filetype(e)) {
+    case AE_IFREG:
+        break;
+    case AE_IFLNK:
+        return "a link in an archive, not a picture";
+    default:
+        return "a device or a pipe in an archive, not a picture";
+    }
+    if (!stays(name))
+        return "its name leads out of the archive";
+    if (strlen(name) >= VT_MEMBER_NAME - 1)
+        return "its name is too long";
+    if (!archive_entry_size_is_set(e) || size < 0 ||
+        size > (la_int64_t)VT_MEMBER_MIB << 20)
+        return "larger than 256 MiB";
+    return NULL;
+}
+
+/* Passes on the bytes; false: the archive ends here. */
+static bool pass_on(reading *r)
+{
+    uint64_t left = (uint64_t)VT_MEMBER_MIB << 20;
+
+    for (;;) {
+        static char bytes[VT_FRAME_MAX];
+        const la_ssize_t n = archive_read_data(r->a, bytes, sizeof bytes);
+
+        if (n == 0) {
+            frame(VT_FRAME_PICTURE, NULL, 0);
+            return true;
+        }
+        if (n < 0 || (uint64_t)n > left) {
+            say(VT_FRAME_ERROR, "the archive is cut or damaged here");
+            return n == ARCHIVE_WARN;
+        }
+        left -= (uint64_t)n;
+        frame(VT_FRAME_DATA, bytes, (size_t)n);
+    }
+}
+
+/* False: the archive ends here, which has been said. */
+static bool member(reading *r, struct archive_entry *e)
+{
+    const char *name = archive_entry_pathname(e), *why;
+
+    if (!name)
+        name = archive_entry_pathname_utf8(e);
+    if (!name)
+        name = "(a name that cannot be read)";
+    if (archive_entry_filetype(e) == AE_IFDIR ||
+        (archive_entry_filetype(e) == AE_IFREG && !vt_is_picture_name(name)))
+        return true;
+    why = refusal(e, name);
+    say(VT_FRAME_NAME, name);
+    if (!vt_shard_has(r->shard, r->position++)) {
+        frame(VT_FRAME_OTHER, NULL, 0);
+        return true;
+    }
+    if (!why)
+        return pass_on(r);
+    say(VT_FRAME_ERROR, why);
+    return true;
+}
+
+/* An error of the archive, which is a row as well. */
+static void fail(reading *r, const char *why)
+{
+    r->position++;
+    say(VT_FRAME_NAME, "");
+    say(VT_FRAME_ERROR, why);
+}
+
+static void read_all(reading *r)
+{
+    struct archive_entry *e;
+    bool lost = false; /* it looks for the next header */
+    int code;
+
+    do {
+        code = archive_read_next_header(r->a, &e);
+        if (code == ARCHIVE_RETRY && !lost)
+            fail(r, "a header in the archive is damaged; what it stands for "
+                    "is lost");
+        lost = code == ARCHIVE_RETRY;
+        if ((code == ARCHIVE_OK || code == ARCHIVE_WARN) && !member(r, e))
+            return;
+    } while (code == ARCHIVE_OK || code == ARCHIVE_WARN ||
+             code == ARCHIVE_RETRY);
+    if (code != ARCHIVE_EOF)
+        fail(r, archive_file_count(r->a)
+                    ? "the archive is cut or damaged; what follows is lost"
+                    : "not a tar archive");
+}
+
+static bool open_archive(reading *r)
+{
+    r->a = archive_read_new();
+    return r->a && archive_read_support_format_tar(r->a) == ARCHIVE_OK &&
+           archive_read_support_filter_gzip(r->a) >= ARCHIVE_WARN &&
+           archive_read_support_filter_bzip2(r->a) >= ARCHIVE_WARN &&
+           archive_read_support_filter_xz(r->a) >= ARCHIVE_WARN &&
+           archive_read_support_filter_zstd(r->a) >= ARCHIVE_WARN &&
+           archive_read_open(r->a, r, NULL, refill, NULL) == ARCHIVE_OK;
+}
+
+int main(int argc, char **argv)
+{
+    static reading r;
+
+    if (argc != 4) {
+        dprintf(2, "vitcl-unpack is started by vitcl, see vitcl(1)\n");
+        return 2;
+    }
+    r.shard = (vt_shard){(uint32_t)strtoul(argv[1], NULL, 10),
+                         (uint32_t)strtoul(argv[2], NULL, 10)};
+    r.position = strtoull(argv[3], NULL, 10);
+    /* libarchive turns the names of some archives into the locale's bytes */
+    if (!setlocale(LC_CTYPE, "C.UTF-8"))
+        setlocale(LC_CTYPE, "");
+    if (!enter())
+        frame(VT_FRAME_UNLOCKED, NULL, 0);
+    if (open_archive(&r))
+        read_all(&r);
+    else
+        fail(&r, "not a tar archive");
+    frame(VT_FRAME_END, NULL, 0);
+    _exit(0);
+}

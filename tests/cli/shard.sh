@@ -1,0 +1,143 @@
+# shard.sh - the parts of several workers, killed and started again, have the
+# bytes of one run when they are joined; what is missing or does not belong
+# together is said; engines say who a worker is.
+python3 - <<'P'
+import os, random
+random.seed(3)
+for i in range(97):
+    os.makedirs(f"pics/{'abcde'[i % 5]}", exist_ok=True)
+    with open(f"pics/{'abcde'[i % 5]}/{i:04}.ppm", "wb") as f:
+        if i % 20 == 7:
+            f.write(b"P6\n32 ")
+            continue
+        f.write(b"P6\n32 32\n255\n" +
+                bytes(random.randrange(256) for _ in range(3072)))
+P
+find pics -type f -exec touch -d '2 days ago' '{}' +
+find pics -type f | LC_ALL=C sort >list
+c=(-m builtin:cifar10)
+
+# ---- classify: seven shards in any order, two of them killed
+run 1 classify "${c[@]}" --json pics
+cp out one.jsonl
+[ "$(grep -c '"error"' one.jsonl)" = 5 ] || fail "not five errors"
+# Before its part is complete, and before the manifest has its name:
+signal_at "fsync 1 9" 137 classify "${c[@]}" pics --shard 3/7 -o "p/part-{shard}.jsonl"
+[ ! -e p/part-00003-of-00007.jsonl ] || fail "a killed worker left a part"
+signal_at "rename 2 9" 137 classify "${c[@]}" pics --shard 6/7 -o "p/part-{shard}.jsonl"
+[ ! -e p/part-00006-of-00007.jsonl.manifest ] || fail "a killed worker finished"
+for k in 5 3 1 7 2 4; do
+    run 0 classify "${c[@]}" pics --shard $k/7 -o "p/part-{shard}.jsonl"
+done
+run 1 merge p
+says 'p: of 7 shards these are missing: 6; run them again$'
+run 0 classify "${c[@]}" - --shard 6/7 -o "p/part-{shard}.jsonl" <list
+run 0 merge p
+err_has 'p/all.jsonl: 97 rows of 7 shards, 5 of pictures'
+cmp p/all.jsonl one.jsonl || fail "the parts of classify are not the run"
+grep -q '^{"position":5,"picture":' p/part-00006-of-00007.jsonl ||
+    fail "no position"
+
+# ---- a finished part stays; other settings, models and pictures do not fit
+before=$(stat -c %Y.%i p/part-00002-of-00007.jsonl)
+run 0 classify "${c[@]}" pics --shard 2/7 -o "p/part-{shard}.jsonl"
+err_has 'part-00002-of-00007.jsonl is finished'
+[ "$before" = "$(stat -c %Y.%i p/part-00002-of-00007.jsonl)" ] || fail "rewritten"
+run 1 classify "${c[@]}" pics --top 2 --shard 2/7 -o "p/part-{shard}.jsonl"
+err_has 'was written with other settings \(top=5 '
+run 1 classify --preset vit-ti/16 pics --shard 2/7 -o "p/part-{shard}.jsonl"
+err_has 'was written with another model'
+rm p/part-00002-of-00007.jsonl.manifest
+run 0 classify "${c[@]}" pics/a --shard 2/7 -o "p/part-{shard}.jsonl"
+run 1 merge p
+says 'its worker saw other pictures'
+rm p/part-00002-of-00007.*
+head -c 30 list >short
+run 0 classify "${c[@]}" pics --shard 2/7 -o "p/part-{shard}.jsonl"
+truncate -s -1 p/part-00004-of-00007.jsonl
+run 1 merge p
+says 'part-00004-of-00007.jsonl: is not as its manifest says'
+printf '{"format":"vitcl partition 1","shard":9,"shards":7}' \
+    >p/part-00004-of-00007.jsonl.manifest
+run 1 merge p
+says 'not a manifest of vitcl'
+mkdir none
+run 1 merge none
+says 'none: no finished parts'
+
+# ---- embed: each format, more workers than needed
+for form in npy safetensors jsonl; do
+    run 1 embed "${c[@]}" pics/c -o one.$form
+    for ((k = 24; k > 0; k -= 1)); do # 20 pictures
+        [ $k -le 3 ] || [ $form = npy ] || continue
+        n=24
+        [ $form = npy ] || n=3
+        run 0 embed "${c[@]}" pics/c --shard $k/$n -o "$form/{shard}.$form"
+    done
+    run 0 merge $form -o joined.$form
+    cmp joined.$form one.$form || fail "the parts of embed .$form are not the run"
+done
+cmp joined.paths one.paths || fail "the names of .npy are not the run's"
+run 0 search -m builtin:cifar10 joined.safetensors pics/c/0002.ppm -k 1
+out_has "pics/c/0002.ppm"
+run 2 merge npy -o joined.jsonl
+says 'joined.jsonl: the parts are .npy files'
+
+# ---- engines
+part() { # FILE VARIABLE…: writes this part of a list of one
+    local want=$1
+    shift
+    rm -rf e
+    echo "${c[*]} $want" >cmd
+    echo pics/a/0000.ppm | env "$@" "$VITCL" embed "${c[@]}" - --shard "$auto" \
+        -o 'e/{shard}.jsonl' >out 2>err || fail "$*"
+    [ -e "e/$want.jsonl" ] || fail "$* is not $want: $(ls e)"
+}
+no_part() { # RE VARIABLE…
+    local re=$1 code=0
+    shift
+    env "$@" "$VITCL" embed "${c[@]}" - --shard "$auto" </dev/null >out 2>err || code=$?
+    [ $code = 2 ] || fail "$*: exit status $code"
+    says "$re"
+}
+unset "${!SLURM_@}" "${!OMPI_@}" "${!PMI_@}" JOB_COMPLETION_INDEX
+array=(SLURM_ARRAY_TASK_MIN=10 SLURM_ARRAY_TASK_STEP=5 SLURM_ARRAY_TASK_COUNT=4)
+auto=auto
+part 00003-of-00004 SLURM_ARRAY_TASK_ID=20 "${array[@]}" SLURM_PROCID=0 SLURM_NTASKS=1
+part 00002-of-00003 SLURM_PROCID=1 SLURM_NTASKS=3 PMI_RANK=1 PMI_SIZE=3
+part 00001-of-00002 OMPI_COMM_WORLD_RANK=0 OMPI_COMM_WORLD_SIZE=2
+part 00002-of-00002 PMI_RANK=1 PMI_SIZE=2
+no_part 'SLURM_ARRAY_TASK_ID=21 does not fit' SLURM_ARRAY_TASK_ID=21 "${array[@]}"
+no_part 'shard 5 of 4' SLURM_ARRAY_TASK_ID=30 "${array[@]}"
+no_part 'SLURM_ARRAY_TASK_MIN is missing' SLURM_ARRAY_TASK_ID=1
+no_part 'PMI_SIZE is missing' PMI_RANK=1
+no_part "PMI_SIZE is not a whole number: 'x'" PMI_RANK=1 PMI_SIZE=x
+no_part 'PMI_RANK says 2/3, but SLURM_PROCID 1/4' PMI_RANK=1 PMI_SIZE=3 \
+    SLURM_PROCID=0 SLURM_NTASKS=4
+no_part 'JOB_COMPLETION_INDEX does not tell the number' JOB_COMPLETION_INDEX=0
+no_part 'no variable of Slurm, MPI or Kubernetes is set' A=1
+auto=auto/5
+part 00005-of-00005 JOB_COMPLETION_INDEX=4
+no_part 'PMI_RANK says 3 workers' PMI_RANK=1 PMI_SIZE=3
+no_part 'shard 6 of 5' JOB_COMPLETION_INDEX=5
+for auto in 0/3 4/3 1/0 1/100001 1 /3 1/ a/b auto/ auto/x 1/2/3 -1/3; do
+    no_part 'shard' A=1
+done
+
+# ---- usage
+run 2 classify "${c[@]}" pics --shard 1/2
+says '--shard needs -o FILE.jsonl or --json'
+run 2 classify "${c[@]}" pics -o 'x-{shard}.jsonl'
+says '\{shard\} needs --shard'
+run 2 embed "${c[@]}" pics --shard 1/2 -o x.csv
+says 'not .csv'
+run 2 embed "${c[@]}" pics --shard 1/2 -u -o x.safetensors
+says '--update is for one run'
+run 2 merge
+says 'name one folder'
+run 0 classify "${c[@]}" pics/a/0000.ppm -o plain.jsonl
+grep -q '^{"picture":"pics/a/0000.ppm"' plain.jsonl || fail "-o without --shard"
+[ ! -s out ] || fail "-o also writes to standard output"
+[ ! -e plain.jsonl.manifest ] || fail "a manifest without --shard"
+run 1 classify "${c[@]}" pics/a/0000.ppm -o none/none/x.jsonl
+err_has 'none/none/x.jsonl: cannot write'
