@@ -271,7 +271,7 @@ static int run(void *into, const words *operands)
                        .tensor = "logits",
                        .print = print,
                        .options = watch,
-                       .rows_tell = o->pictures.shard && o->output,
+                       .rows_tell = o->output != NULL,
                        .context = &w};
     code = prepare(&w);
     if (code == EXIT_OK && o->csv)

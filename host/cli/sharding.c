@@ -118,7 +118,12 @@ int sharding_end(sharding *s, int code, const answering *w)
                      info.name);
         make_text(s->about.device);
     }
-    return sharding_commit(s, code);
+    code = sharding_commit(s, code);
+    /* only a worker's part says itself what failed */
+    if (code == EXIT_OK && !s->shard.n && w->batches &&
+        batches_failures(w->batches))
+        code = EXIT_FAILED;
+    return code;
 }
 
 void sharding_close(sharding *s)

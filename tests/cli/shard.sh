@@ -20,6 +20,8 @@ c=(-m builtin:cifar10)
 # ---- classify: seven shards in any order, two of them killed
 run 1 classify "${c[@]}" --json pics
 cp out one.jsonl
+run 1 classify "${c[@]}" pics -o written.jsonl
+cmp written.jsonl one.jsonl || fail "-o is not standard output"
 [ "$(grep -c '"error"' one.jsonl)" = 5 ] || fail "not five errors"
 # Before its part is complete, and before the manifest has its name:
 signal_at "fsync 1 9" 137 classify "${c[@]}" pics --shard 3/7 -o "p/part-{shard}.jsonl"
