@@ -5,7 +5,6 @@
 #include "plot/text.h"
 #include "scale/partition.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 typedef struct merge {
@@ -20,42 +19,6 @@ static const opt options[] = {
     {'q', "quiet", OPT_FLAG, NULL, "no summary: only errors",
      offsetof(merge, quiet)},
     OPT_DONE};
-
-/* ---- scores ---- */
-
-enum { PICTURES, FAILED, CLASSES, RIGHT1, RIGHT5, REAL_PICTURES, REAL, SUMS };
-static const char *const keys[SUMS] = {"pictures",  "failed", "classes",
-                                       "right1",    "right5", "real_pictures",
-                                       "real_right"};
-
-static double share(uint64_t right, uint64_t of)
-{
-    return of ? (double)right / (double)of : 0;
-}
-
-/* As `eval --json` prints them. */
-static int print_scores(const vt_parts *p)
-{
-    uint64_t n[SUMS] = {0};
-
-    if (vt_parts_sum(n, keys, SUMS, p) != VITCL_OK)
-        return failed();
-    printf("{\"pictures\":%llu,\"failed\":%llu,\"classes\":%llu,\"top1\":",
-           (unsigned long long)n[PICTURES], (unsigned long long)n[FAILED],
-           (unsigned long long)(n[CLASSES] / p->of));
-    json_number(share(n[RIGHT1], n[PICTURES]));
-    printf(",\"top5\":");
-    json_number(share(n[RIGHT5], n[PICTURES]));
-    if (strstr(p->part[0].settings, " labels=")) {
-        printf(",\"real_pictures\":%llu,\"real\":",
-               (unsigned long long)n[REAL_PICTURES]);
-        json_number(share(n[REAL], n[REAL_PICTURES]));
-    }
-    printf("}\n");
-    return EXIT_OK;
-}
-
-/* ---- rows ---- */
 
 static void say_devices(const vt_parts *p)
 {
@@ -105,8 +68,6 @@ static int run(void *into, const words *operands)
     if (p.missing[0])
         code = fail("%s: of %u shards these are missing: %s; run them again",
                     operands->item[0], p.of, p.missing);
-    else if (strcmp(p.part[0].command, "eval") == 0)
-        code = print_scores(&p);
     else
         code = join(&p, o, operands->item[0]);
     if (code == EXIT_OK && !o->quiet)
@@ -121,8 +82,7 @@ const command cmd_merge = {
     "Join the parts that workers wrote with --shard",
     "The result has the bytes that one run without --shard writes. If shards "
     "are\nmissing, or were made from other pictures, with another model or "
-    "with other\nsettings, that is an error and nothing is written. For the "
-    "parts of eval, prints\ntheir score as eval --json does.",
+    "with other\nsettings, that is an error and nothing is written.",
     options,
     sizeof(merge),
     run};

@@ -4,7 +4,6 @@
  */
 #include "scale/partition.h"
 
-#include "base/json.h"
 #include "base/memory.h"
 #include "index/index.h"
 
@@ -16,8 +15,6 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
-
-enum { DEPTH = 4 };
 
 static bool ends(const char *s, const char *ending)
 {
@@ -218,31 +215,4 @@ vitcl_status vt_parts_merge(const vt_parts *p, const char *path)
     return strcmp(p->ending, ".jsonl") == 0
                ? merge_lines(p, path)
                : vt_vectors_merge(path, p->path, p->of);
-}
-
-/* ---- sums ---- */
-
-vitcl_status vt_parts_sum(uint64_t *numbers, const char *const *keys, size_t n,
-                          const vt_parts *p)
-{
-    vitcl_status st = VITCL_OK;
-    vt_json *root = NULL;
-
-    for (uint32_t i = 0; i < p->of; i++) {
-        if (!p->path[i])
-            continue;
-        VT_TRY(vt_json_load(&root, p->path[i], 1 << 20, DEPTH));
-        for (size_t k = 0; k < n; k++) {
-            uint64_t v;
-
-            if (!vt_json_uint(&v, vt_json_get(root, keys[k])) || v > UINT32_MAX)
-                VT_TRY(vt_fail(VITCL_ECORRUPT, "%s: no number %s", p->path[i],
-                               keys[k]));
-            numbers[k] += v;
-        }
-        vt_json_free(root), root = NULL;
-    }
-done:
-    vt_json_free(root);
-    return st;
 }

@@ -63,9 +63,6 @@ typedef struct vt_parts {
 vitcl_status vt_parts_open(vt_parts *out, const char *folder);
 /* Joins them, all of which must be there, in the order of the input. */
 vitcl_status vt_parts_merge(const vt_parts *p, const char *path);
-/* Sums numbers[n] of the parts' first row, by the keys' names. */
-vitcl_status vt_parts_sum(uint64_t *numbers, const char *const *keys, size_t n,
-                          const vt_parts *p);
 void vt_parts_close(vt_parts *p);
 
 #endif
