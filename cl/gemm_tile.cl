@@ -8,15 +8,18 @@
  *            B(n,k) = B[n*ldb + k], or B[k*ldb + n] with TRANS_B, or int8 in
  *            panels of PANEL columns as gemm_rows.cl packs them
  *
- * How       A work-group of 16 x 16 computes a tile of TM x TN elements. Each
- *           work-item has TM/16 x TN/16 of them, 16 apart, so that adjacent
- *           work-items write adjacent elements. Strips of TK of k go through
- *           local memory, A as [TK][TM + 1] and B as [TK][TN + 1].
- * Launch    global {16 * ceil(N/TN), 16 * ceil(M/TM)}, local {16, 16}; any
- *           sizes: elements outside are read as 0 and not written.
- * Local     TK * (TM + TN + 2) floats.
- * Defines   TM TN (multiples of 16) TK; TRANS_A TRANS_B; PANEL or 0; the
- *           epilogue's ACT BIAS SCALE RESIDUAL; ACCUMULATE.
+ * How       A work-group of 256 computes a tile of TM x TN elements, and each
+ *           work-item RM x RN of them, in vectors of up to 4 neighbours. Strips
+ *           of TK of k go through two buffers in local memory: while one is
+ *           multiplied, the next strip is on its way into registers, from where
+ *           it is stored in the other. Rows and columns outside are read as
+ *           copies of others and not written, so that only the last strip needs
+ *           checks, of k.
+ * Launch    global {256 * ceil(M/TM), ceil(N/TN)}, local {256, 1}; any sizes.
+ * Local     2 * TK * (TM + TN + 8) floats.
+ * Defines   TM TN (multiples of 16) TK (of 4); TRANS_A TRANS_B; PANEL or 0;
+ *           WIDE_A WIDE_B: four neighbours are aligned, and are all inside or
+ *           all outside; the epilogue's ACT BIAS SCALE RESIDUAL; ACCUMULATE.
  * Numerics  One chain of fma() over ascending k for each element, from 0: its
  *           bits depend on K alone. (Zeros added beyond K change nothing.)
  * Host      host/gemm/tile.c          Test  tests/ops/test_gemm.c
@@ -26,9 +29,19 @@
 #define TN 64
 #define TK 16
 #endif
-#define WI 16
-#define RM (TM / WI)
-#define RN (TN / WI)
+#define WI 256
+#define RM (TM / 16)
+#define RN (TN / 16)
+/* neighbours of a work-item, and where its element i is in the tile */
+#define LANES(r) ((r) % 4 == 0 ? 4 : (r) % 2 == 0 ? 2 : 1)
+#define PLACE(x, i, r)                                                         \
+    ((i) / LANES(r) * (16 * LANES(r)) + (x)*LANES(r) + (i) % LANES(r))
+#define PA (TM + 4)
+#define PB (TN + 4)
+/* vectors of 4 that a work-item brings of each strip */
+#define NA ((TM * TK / 4 + WI - 1) / WI)
+#define NB ((TN * TK / 4 + WI - 1) / WI)
+#define COUNTS(i, lid, t) ((t)*TK / 4 % WI == 0 || (lid) + (i)*WI < (t)*TK / 4)
 
 #ifndef PANEL
 #define PANEL 0
@@ -39,77 +52,184 @@ typedef char element;
 typedef float element;
 #endif
 
-static inline void load_a(local float (*restrict ta)[TM + 1],
-                          global const float *restrict a, int m0, int k0, int M,
-                          int K, int lda, int lid)
+/* ---- a strip from global memory ----
+ *
+ * Vector number v of a strip: four of k of row v / (TK/4); or, if the matrix is
+ * transposed, four of m or n of k = v / (T/4). Elements from K on are 0 with
+ * `last`. */
+
+static inline float4 rows4(global const float *restrict p, int row, int rows,
+                           int k, int K, int ld, bool wide, bool last)
 {
-    for (int i = lid; i < TM * TK; i += WI * WI) {
+    const size_t at = (size_t)min(row, rows - 1) * ld + k;
+
+    if (last)
+        return (float4)(k < K ? p[at] : 0.0f, k + 1 < K ? p[at + 1] : 0.0f,
+                        k + 2 < K ? p[at + 2] : 0.0f,
+                        k + 3 < K ? p[at + 3] : 0.0f);
+    return wide ? *(global const float4 *)(p + at) : vload4(0, p + at);
+}
+
+static inline float4 columns4(global const float *restrict p, int x, int most,
+                              int k, int K, int ld, bool wide, bool last)
+{
+    if (last && k >= K)
+        return 0.0f;
+    p += (size_t)k * ld;
+    if (wide)
+        return *(global const float4 *)(p + min(x, most - 4));
+    return (float4)(p[min(x, most - 1)], p[min(x + 1, most - 1)],
+                    p[min(x + 2, most - 1)], p[min(x + 3, most - 1)]);
+}
+
+#ifdef WIDE_A
+#define A_WIDE true
+#else
+#define A_WIDE false
+#endif
+#ifdef WIDE_B
+#define B_WIDE true
+#else
+#define B_WIDE false
+#endif
+
+static inline float4 bring_a(global const float *restrict a, int v, int m0,
+                             int k0, int M, int K, int lda, bool last)
+{
 #ifdef TRANS_A
-        const int m = i % TM, k = i / TM;
-        const size_t at = (size_t)(k0 + k) * lda + m0 + m;
+    return columns4(a, m0 + v % (TM / 4) * 4, M, k0 + v / (TM / 4), K, lda,
+                    A_WIDE, last);
 #else
-        const int m = i / TK, k = i % TK;
-        const size_t at = (size_t)(m0 + m) * lda + k0 + k;
+    return rows4(a, m0 + v / (TK / 4), M, k0 + v % (TK / 4) * 4, K, lda, A_WIDE,
+                 last);
 #endif
-        ta[k][m] = m0 + m < M && k0 + k < K ? a[at] : 0.0f;
-    }
 }
 
-static inline void load_b(local float (*restrict tb)[TN + 1],
-                          global const element *restrict b, int n0, int k0,
-                          int N, int K, int ldb, int lid)
+static inline float4 bring_b(global const element *restrict b, int v, int n0,
+                             int k0, int N, int K, int ldb, bool last)
 {
-    for (int i = lid; i < TN * TK; i += WI * WI) {
 #if PANEL
-        const int n = i % TN, k = i / TN;
-        const size_t panel = (n0 + n) / PANEL;
-        const size_t at = (panel * K + k0 + k) * PANEL + (n0 + n) % PANEL;
+    const int n =
+        min(n0 + v % (TN / 4) * 4, (N + PANEL - 1) / PANEL * PANEL - 4);
+    const int k = k0 + v / (TN / 4);
+    const size_t at = ((size_t)(n / PANEL) * K + k) * PANEL + n % PANEL;
+
+    return last && k >= K ? 0.0f : convert_float4(vload4(0, b + at));
 #elif defined(TRANS_B)
-        const int n = i % TN, k = i / TN;
-        const size_t at = (size_t)(k0 + k) * ldb + n0 + n;
+    return columns4(b, n0 + v % (TN / 4) * 4, N, k0 + v / (TN / 4), K, ldb,
+                    B_WIDE, last);
 #else
-        const int n = i / TK, k = i % TK;
-        const size_t at = (size_t)(n0 + n) * ldb + k0 + k;
+    return rows4(b, n0 + v / (TK / 4), N, k0 + v % (TK / 4) * 4, K, ldb, B_WIDE,
+                 last);
 #endif
-        tb[k][n] = n0 + n < N && k0 + k < K ? b[at] : 0.0f;
-    }
 }
 
-kernel __attribute__((reqd_work_group_size(WI, WI, 1))) void
+/* ---- to local memory, as [TK][T + 4] ---- */
+
+static inline void put_rows(local float *t, int v, int pitch, float4 x)
+{
+    local float *p = t + v % (TK / 4) * 4 * pitch + v / (TK / 4);
+
+    p[0] = x.x, p[pitch] = x.y, p[2 * pitch] = x.z, p[3 * pitch] = x.w;
+}
+
+static inline void put_columns(local float *t, int v, int wide, float4 x)
+{
+    *(local float4 *)(t + v / (wide / 4) * (wide + 4) + v % (wide / 4) * 4) = x;
+}
+
+#ifdef TRANS_A
+#define PUT_A(t, v, x) put_columns(t, v, TM, x)
+#else
+#define PUT_A(t, v, x) put_rows(t, v, PA, x)
+#endif
+#if PANEL || defined(TRANS_B)
+#define PUT_B(t, v, x) put_columns(t, v, TN, x)
+#else
+#define PUT_B(t, v, x) put_rows(t, v, PB, x)
+#endif
+
+/* ---- the tile ---- */
+
+/* v[i] = row[PLACE(who, i, R)] for i < R, in vectors */
+#define FETCH(R, v, row, who)                                                  \
+    EACH(u, (R) / LANES(R))                                                    \
+        if (LANES(R) == 4) {                                                   \
+            const float4 w =                                                   \
+                *(const local float4 *)((row) + PLACE(who, u * LANES(R), R));  \
+            (v)[u * 4 % (R)] = w.x, (v)[(u * 4 + 1) % (R)] = w.y;              \
+            (v)[(u * 4 + 2) % (R)] = w.z, (v)[(u * 4 + 3) % (R)] = w.w;        \
+        } else if (LANES(R) == 2) {                                            \
+            const float2 w =                                                   \
+                *(const local float2 *)((row) + PLACE(who, u * LANES(R), R));  \
+            (v)[u * 2 % (R)] = w.x, (v)[(u * 2 + 1) % (R)] = w.y;              \
+        } else                                                                 \
+            (v)[u] = (row)[PLACE(who, u, R)]
+
+kernel __attribute__((reqd_work_group_size(WI, 1, 1))) void
 gemm_tile(global float *c, global const float *restrict a,
           global const element *restrict b, global const float *restrict bias,
           global const float *restrict scale, global const float *residual,
           int M, int N, int K, int lda, int ldb, int ldc)
 {
-    local float ta[TK][TM + 1], tb[TK][TN + 1];
-    const int x = get_local_id(0), y = get_local_id(1), lid = y * WI + x;
-    const int n0 = get_group_id(0) * TN, m0 = get_group_id(1) * TM;
+    local float ta[2][TK * PA] __attribute__((aligned(16)));
+    local float tb[2][TK * PB] __attribute__((aligned(16)));
+    const int lid = get_local_id(0), x = lid % 16, y = lid / 16;
+    const int m0 = get_group_id(0) * TM, n0 = get_group_id(1) * TN;
     float s[RM][RN];
+    float4 ra[NA], rb[NB];
+    int now = 0;
+
+#define BRING(k0, last)                                                        \
+    do {                                                                       \
+        EACH(i, NA)                                                            \
+            if (COUNTS(i, lid, TM))                                            \
+                ra[i] = bring_a(a, lid + i * WI, m0, k0, M, K, lda, last);     \
+        EACH(i, NB)                                                            \
+            if (COUNTS(i, lid, TN))                                            \
+                rb[i] = bring_b(b, lid + i * WI, n0, k0, N, K, ldb, last);     \
+    } while (0)
+#define PUT(stage)                                                             \
+    do {                                                                       \
+        EACH(i, NA)                                                            \
+            if (COUNTS(i, lid, TM))                                            \
+                PUT_A(ta[stage], lid + i * WI, ra[i]);                         \
+        EACH(i, NB)                                                            \
+            if (COUNTS(i, lid, TN))                                            \
+                PUT_B(tb[stage], lid + i * WI, rb[i]);                         \
+    } while (0)
 
     EACH(i, RM)
         EACH(j, RN)
             s[i][j] = 0.0f;
 
-    for (int k0 = 0; k0 < K; k0 += TK) {
-        load_a(ta, a, m0, k0, M, K, lda, lid);
-        load_b(tb, b, n0, k0, N, K, ldb, lid);
-        barrier(CLK_LOCAL_MEM_FENCE);
-        for (int k = 0; k < TK; k++) {
+    if (K >= TK)
+        BRING(0, false);
+    else
+        BRING(0, true);
+    PUT(0);
+    barrier(CLK_LOCAL_MEM_FENCE);
+    for (int k0 = 0; k0 < K; k0 += TK, now ^= 1) {
+        if (k0 + 2 * TK <= K)
+            BRING(k0 + TK, false);
+        else if (k0 + TK < K)
+            BRING(k0 + TK, true);
+        EACH(k, TK) {
             float p[RM], q[RN];
-            EACH(i, RM)
-                p[i] = ta[k][y + i * WI];
-            EACH(j, RN)
-                q[j] = tb[k][x + j * WI];
+            FETCH(RM, p, ta[now] + k * PA, y);
+            FETCH(RN, q, tb[now] + k * PB, x);
             EACH(i, RM)
                 EACH(j, RN)
                     s[i][j] = fma(p[i], q[j], s[i][j]);
         }
+        if (k0 + TK < K)
+            PUT(now ^ 1);
         barrier(CLK_LOCAL_MEM_FENCE);
     }
 
     EACH(i, RM)
         EACH(j, RN) {
-            const int m = m0 + y + i * WI, n = n0 + x + j * WI;
+            const int m = m0 + PLACE(y, i, RM), n = n0 + PLACE(x, j, RN);
             const size_t at = (size_t)m * ldc + n;
             float v = s[i][j];
 

@@ -154,8 +154,9 @@ static const char *check(vt_params_kind kind, const unsigned short *v)
     case VT_PARAMS_DOT:
         return check_rows(vt_params_shape(kind, v, 16));
     case VT_PARAMS_TILE:
-        return v[0] % 16 ? "size must be a multiple of 16"
-               : v[1] * (2 * v[0] + 2) * 4 > 32 << 10
+        return v[0] % 16  ? "size must be a multiple of 16"
+               : v[1] % 4 ? "terms must be a multiple of 4"
+               : 2 * v[1] * (2 * v[0] + 8) * 4 > 32 << 10
                    ? "the tile is larger than local memory"
                    : NULL;
     default:

@@ -59,7 +59,7 @@ static void built_in(unsigned short *v, const vt_dev *dev, vt_params_kind kind,
     size_t row = 0;
 
     if (kind == VT_PARAMS_TILE) {
-        v[0] = 64, v[1] = 16;
+        v[0] = 128, v[1] = 8;
         return;
     }
     if (kind != VT_PARAMS_CLBLAST) {

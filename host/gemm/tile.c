@@ -9,11 +9,13 @@
 
 #include <stdio.h>
 
+enum { GROUP = 256 }; /* WI of the kernel */
+
 static bool takes(vt_dev *dev, const vt_gemm_desc *d)
 {
-    (void)dev;
     return d->a == VT_F32 && d->out == VT_F32 &&
-           (d->type == VT_F32 || d->type == VT_I8);
+           (d->type == VT_F32 || d->type == VT_I8) &&
+           vt_dev_group_max(dev) >= GROUP;
 }
 
 static const char *layout(vt_dev *dev, const vt_gemm_desc *d)
@@ -39,41 +41,60 @@ static size_t temp_bytes(vt_dev *dev, const vt_gemm_desc *d)
     return d->type == VT_I8 ? vt_panels_temp_bytes(dev, d) : 0;
 }
 
+/* The side of the tiles: smaller ones where there would be too few for the
+ * device. The bits do not depend on it. */
+static int side(const vt_dev *dev, int most, int rows, int columns)
+{
+    const long want = 2L * (long)vt_dev_info(dev)->compute_units;
+    int t = most;
+
+    while (t > 32 &&
+           (long)vt_divide_up(rows, t) * vt_divide_up(columns, t) < want)
+        t = t / 2 / 16 * 16;
+    if (t > 16 && (rows <= 16 || columns <= 16))
+        t = 16;
+    return t;
+}
+
+/* May four neighbours be read at once? */
+static bool wide(const vt_buf *b, int ld, int across)
+{
+    return ld % 4 == 0 && across % 4 == 0 && vt_buf_aligned(b, 16);
+}
+
 static vitcl_status bind(vt_gemm *g)
 {
     const vt_gemm_desc *d = &g->d;
     const int rows = d->batch * d->M;
     const vt_rows_shape panel = vt_panels_shape(g->dev, d);
     unsigned short size[VT_PARAMS_NUMBERS];
-    int t;
     const bool int8 = d->type == VT_I8, kn = d->trans_b || d->b_packed;
-    const int v[] = {rows,  d->N, d->K, d->lda, d->b_packed ? d->N : d->ldb,
-                     d->ldc};
-    size_t global[3] = {1, 1, 1};
-    const size_t local[3] = {16, 16, 1};
+    const int ldb = d->b_packed ? d->N : d->ldb;
+    const int v[] = {rows, d->N, d->K, d->lda, ldb, d->ldc};
     vt_buf *b = g->bufs.b;
     unsigned n = 0;
+    int t;
     char epilogue[96], defines[256];
     vitcl_status st;
 
     vt_params_values(size, g->dev, VT_PARAMS_TILE, VT_F32);
-    t = size[0];
-    /* small products get small tiles, to have enough of them */
-    if ((long)rows * d->N < 4L * t * t || vt_dev_group_max(g->dev) < 256)
-        t = 16;
-    global[0] = (size_t)vt_divide_up(d->N, t) * 16;
-    global[1] = (size_t)vt_divide_up(rows, t) * 16;
+    t = side(g->dev, size[0], rows, d->N);
     if (int8)
         VT_TRY(vt_panels_bind(&b, g, &n));
     snprintf(defines, sizeof defines,
-             "-DTM=%d -DTN=%d -DTK=%d -DPANEL=%d%s%s %s", t, t, size[1],
+             "-DTM=%d -DTN=%d -DTK=%d -DPANEL=%d%s%s%s%s %s", t, t, size[1],
              int8 ? panel.lanes * panel.vectors : 0,
              d->trans_a ? " -DTRANS_A" : "", kn ? " -DTRANS_B" : "",
+             wide(g->bufs.a, d->lda, d->trans_a ? rows : 4) ? " -DWIDE_A" : "",
+             !int8 && wide(b, ldb, kn ? d->N : 4) ? " -DWIDE_B" : "",
              vt_gemm_defines(epilogue, d));
     VT_TRY(vt_kernel_new(&g->kernel[n], g->dev, "gemm_tile", "gemm_tile",
                          defines));
     VT_TRY(vt_gemm_operands(g->kernel[n], g, g->bufs.a, b, v, VT_COUNT(v)));
-    vt_kernel_size(g->kernel[n], 2, global, local);
+    vt_kernel_size(g->kernel[n], 2,
+                   (size_t[3]){(size_t)vt_divide_up(rows, t) * GROUP,
+                               (size_t)vt_divide_up(d->N, t)},
+                   (size_t[3]){GROUP, 1});
     snprintf(g->note, sizeof g->note, "native tile %dx%d %s%s", t, t,
              vt_dtype_name(d->type),
              vt_params_for(g->dev, VT_PARAMS_TILE, VT_F32) ? ", tuned" : "");

@@ -188,6 +188,15 @@ size_t vt_buf_size(const vt_buf *b)
     return b->bytes;
 }
 
+bool vt_buf_aligned(const vt_buf *b, size_t bytes)
+{
+    void *host = NULL; /* NULL also if the memory is the driver's */
+
+    return clGetMemObjectInfo(b->mem, CL_MEM_HOST_PTR, sizeof host, &host,
+                              NULL) == CL_SUCCESS &&
+           (uintptr_t)host % bytes == 0;
+}
+
 void vt_buf_free(vt_buf *b)
 {
     if (!b || atomic_fetch_sub(&b->refs, 1) != 1)

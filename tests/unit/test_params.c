@@ -107,7 +107,8 @@ Test(params, hostile_lines)
          "groups 1",
          "rows must be at least block"},
         {"tile f32 size 72 terms 16", "multiple of 16"},
-        {"tile f32 size 128 terms 64", "local memory"},
+        {"tile f32 size 64 terms 18", "multiple of 4"},
+        {"tile f32 size 128 terms 16", "local memory"},
         {"clblast f32 GEMMK 0 KREG 1 KWG 32 KWI 2 MDIMA 8 MDIMC 8 MWG 64 "
          "NDIMB 8 NDIMC 8 NWG 100 SA 0 SB 0 STRM 0 STRN 0 VWM 8 VWN 4",
          "must divide"},
