@@ -10,6 +10,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 static const double rates[] = {1e-3, 3e-3};
 enum { RATES = sizeof rates / sizeof *rates };
@@ -85,15 +86,38 @@ static void say_arranged(vt_experiment *e, const vt_result r[ARMS])
     const double chance = 0.1;
     const double doubt = sqrt(chance * (1 - chance) / vt_tests(e));
 
-    vt_say(e, fabs(r[NONE].mean - chance) <= 2 * doubt
+    double most = 0;
+
+    for (int i = 0; i < ARMS; i++)
+        if (arms[i].arranged && i != NONE)
+            most = fmax(most, r[i].mean);
+    vt_say(e, fabs(r[NONE].mean - chance) > 2 * doubt
+                  ? " Where the label is an arrangement, none is NOT at chance"
+              : most - chance > 2 * doubt
                   ? " Where the label is an arrangement, none is at chance"
-                  : " Where the label is an arrangement, none is NOT at "
-                    "chance");
+                  : " Where the label is an arrangement, none is at chance, "
+                    "but so are all others: they were trained too briefly");
     for (int i = 0; i < ARMS; i++)
         if (arms[i].arranged)
             vt_say(e, "%s %s %.1f %%", i ? "," : ":", arms[i].name,
                    100 * r[i].mean);
     vt_say(e, ".");
+}
+
+/* A point of its kind's line; x: the place, in the order of the title. */
+static vt_result add(vt_experiment *e, const arm *a)
+{
+    vt_result r = vt_arm(e, a->name);
+    const char *place = strchr(a->name, '-');
+
+    r.x = !place                          ? 0
+          : strcmp(place, "-layers") == 0 ? 1
+          : strcmp(place, "-shared") == 0 ? 2
+                                          : 0;
+    r.paper = a->paper;
+    snprintf(r.arm, sizeof r.arm, "%.*s", (int)strcspn(a->name, "-"), a->name);
+    vt_add_result(e, &r);
+    return r;
 }
 
 static void read(vt_experiment *e)
@@ -102,7 +126,7 @@ static void read(vt_experiment *e)
     double low = 1, high = 0, gap;
 
     for (int i = 0; i < ARMS; i++) {
-        r[i] = vt_add_arm(e, arms[i].name, i, arms[i].paper);
+        r[i] = add(e, &arms[i]);
         if (i != NONE)
             low = fmin(low, r[i].mean), high = fmax(high, r[i].mean);
     }
@@ -133,7 +157,7 @@ const vt_study vt_study_positions = {
             "or shared, also where the label is an arrangement",
     .list = list,
     .read = read,
-    .x = "row of Table 8",
+    .x = "place: 0 stem, 1 every layer, 2 shared",
     .y = "test accuracy",
     .note = "B/16 on ImageNet, 5-shot: none 61.4 %, all others 64.0 to "
             "64.3 %: how positions are encoded hardly matters.",
