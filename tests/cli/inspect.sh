@@ -118,7 +118,7 @@ cmp top/sample.jpg/relevance.safetensors best/sample.jpg/relevance.safetensors |
     fail "the relevance for the best class"
 ! cmp -s top/sample.jpg/relevance.safetensors next/sample.jpg/relevance.safetensors ||
     fail "--class changes nothing"
-run 1 inspect -m "$VT_DATA/models/hf_dinov2_reg" --class top -o g "$picture"
+run 1 inspect -m "$VT_DATA/models/hf_vit_bare" --class top -o g "$picture"
 err_has 'has no classes for --class'
 
 # without pictures
