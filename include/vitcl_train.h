@@ -186,8 +186,10 @@ typedef struct {
     /* NULL, or called before the first step with lines for a user, such as
      * which pictures are left out. context is that of `report`, also below. */
     vitcl_log note;
-    /* NULL, or called after each picture that is decoded for that; another
-     * value than 0 ends it with VITCL_ESTOPPED. */
+    /* NULL, or called after each picture that is decoded for that, and later
+     * after each micro-batch of held-out pictures; another value than 0 ends it
+     * with VITCL_ESTOPPED. A training that is stopped so has been saved, and
+     * scores these pictures again when it is resumed. */
     vitcl_progress checking;
     /* NULL, or called with the first batch before its step: the pictures as
      * augmentation made them. */

@@ -212,6 +212,7 @@ vitcl_status vitcl_train(vitcl_train_event *out, vitcl_device *device,
                               .checkpoint_steps = o.checkpoint_steps,
                               .report = report,
                               .show = o.show,
+                              .scoring = o.checking,
                               .context = context,
                               .kept = &kept}));
     vt_sized_give(out, &last, sizeof last);

@@ -20,10 +20,11 @@ typedef struct shown {
     training_log kept; /* training.jsonl of the output folder */
     char kept_path[4096];
     training_line line;
-    bool any;     /* a step was reported */
-    progress bar; /* of what is checked before the first step */
-    bool unshown; /* the sheet of --show-batch could not be written */
-    double peak;  /* largest learning rate so far */
+    bool any;      /* a step was reported */
+    bool checking; /* pictures, or scoring them */
+    progress bar;  /* of what is checked before the first step */
+    bool unshown;  /* the sheet of --show-batch could not be written */
+    double peak;   /* largest learning rate so far */
 } shown;
 
 /* Before the first step of this run, which may be long after the training's. */
@@ -80,14 +81,16 @@ static void tell(void *context, const char *line)
     note("%s", line);
 }
 
-/* Before the first step all files are decoded once. */
+/* Before the first step all files are decoded once; at the end of an epoch the
+ * held-out ones are scored. */
 static int checking(void *context, uint64_t done, uint64_t total)
 {
     shown *s = context;
 
-    if (done == 1)
+    if (!s->checking)
         progress_start(&s->bar, "pictures", total);
-    progress_show(&s->bar, done, "checking");
+    s->checking = done < total;
+    progress_show(&s->bar, done, s->any ? "scoring" : "checking");
     if (done == total)
         progress_clear(&s->bar);
     return stopped();
@@ -175,10 +178,12 @@ static int broke_off(const shown *s, const char *name, vitcl_status st)
     const int n =
         snprintf(path, sizeof path, "%s/training.safetensors", s->t->output);
 
-    if (!s->any || n <= 0 || (size_t)n >= sizeof path ||
-        access(path, F_OK) != 0)
+    if ((!s->any && st != VITCL_ESTOPPED) || n <= 0 ||
+        (size_t)n >= sizeof path || access(path, F_OK) != 0)
         return code;
-    if (st == VITCL_EINVAL)
+    if (st == VITCL_ESTOPPED)
+        note("stopped; to resume: vitcl %s --resume -o %s", name, s->t->output);
+    else if (st == VITCL_EINVAL)
         note("to go on from the last checkpoint, whose model is in %s: vitcl "
              "%s --resume -o %s --lr %.3g",
              s->t->output, name, s->t->output, s->peak / 10);

@@ -18,7 +18,8 @@
 
 #define KINDS 4
 #define CONFIG_MAX (16 << 20) /* bytes */
-#define HEAD 3                /* tensors before those of parameters */
+#define UNSCORED "unscored"
+#define HEAD 3 /* tensors before those of parameters */
 #define NOTES (sizeof(vt_notes) / sizeof(double))
 
 const char *const *vt_checkpoint_kinds(const vt_optimizer_config *r)
@@ -95,12 +96,13 @@ static vitcl_status write_state(const vt_checkpoint *c, long step)
     const char *const *kinds = vt_checkpoint_kinds(c->optimizer);
     const size_t n = vt_trainer_parameters(c->trainer);
     int64_t now = step, state = (int64_t)c->random_state;
+    const double last[] = {c->unscored->loss, c->unscored->accuracy};
     writer w = {.c = c};
     char *path = NULL;
 
     while (kinds[w.kinds])
         w.kinds++;
-    VT_TRY(VT_NEW(&w.tensor, HEAD + n * w.kinds));
+    VT_TRY(VT_NEW(&w.tensor, HEAD + n * w.kinds + 1));
     VT_TRY(add_numbers(&w, "step", VT_FILE_I64, &now, 1));
     VT_TRY(add_numbers(&w, "random_state", VT_FILE_I64, &state, 1));
     VT_TRY(add_numbers(&w, "notes", VT_FILE_F64, c->notes, NOTES));
@@ -116,6 +118,8 @@ static vitcl_status write_state(const vt_checkpoint *c, long step)
         VT_TRY(name_tensor(t, kinds[i % w.kinds], v->name));
         w.count++;
     }
+    if (c->unscored->due)
+        VT_TRY(add_numbers(&w, UNSCORED, VT_FILE_F64, last, 2));
     VT_TRY(vt_format(&path, "%s/training.safetensors", c->folder));
     VT_TRY(
         vt_safetensors_fill(path, w.tensor, w.count, metadata, fill_state, &w));
@@ -306,6 +310,24 @@ done:
     return st;
 }
 
+static vitcl_status read_unscored(vt_unscored *out, const vt_tensors *t)
+{
+    vitcl_status st = VITCL_OK;
+    const vt_tensor *x = vt_tensors_get(t, UNSCORED);
+    double last[2] = {0};
+
+    if (x && (x->dtype != VT_FILE_F64 || x->count != 2)) {
+        st = vt_fail(VITCL_ECORRUPT, "%s: %s is not two 64-bit numbers",
+                     vt_tensors_path(t), UNSCORED);
+        goto done;
+    }
+    if (x)
+        VT_TRY(vt_tensor_bytes(last, x, 0, sizeof last));
+    *out = (vt_unscored){x != NULL, last[0], last[1]};
+done:
+    return st;
+}
+
 static vitcl_status read_parameter(vt_trainer *t, size_t index,
                                    const char *kind, const vt_tensors *from)
 {
@@ -345,6 +367,7 @@ vitcl_status vt_checkpoint_load(long *step, const vt_checkpoint *c)
     const char *const *kinds = vt_checkpoint_kinds(c->optimizer);
     int64_t done = 0, state = 0;
     vt_notes notes;
+    vt_unscored unscored;
     vt_tensors *t = NULL;
     char *path = NULL;
 
@@ -362,7 +385,9 @@ vitcl_status vt_checkpoint_load(long *step, const vt_checkpoint *c)
         for (size_t k = 0; kinds[k]; k++)
             VT_TRY(read_parameter(c->trainer, i, kinds[k], t));
     VT_TRY(read_notes(&notes, t));
+    VT_TRY(read_unscored(&unscored, t));
     *c->notes = notes;
+    *c->unscored = unscored;
     *step = (long)done;
 done:
     vt_tensors_free(t);

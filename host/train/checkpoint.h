@@ -7,7 +7,8 @@
  *                          is a model that every command loads
  *   training.safetensors   everything the next step depends on: step,
  *                          param.<name>, adam.m.<name>, adam.v.<name>,
- *                          sgd.v.<name>, ema.<name>; and the notes
+ *                          sgd.v.<name>, ema.<name>; and the notes;
+ *                          unscored, if scoring was stopped
  *   training.json          the settings; written once
  *   best/                  the best model so far, if pictures are held out
  *
@@ -27,6 +28,12 @@ typedef struct vt_notes {
     double best_accuracy, best_loss;
 } vt_notes;
 
+/* The last step of an epoch, saved before the held-out pictures were scored. */
+typedef struct vt_unscored {
+    bool due;
+    double loss, accuracy; /* of the step, for its report */
+} vt_unscored;
+
 typedef struct vt_checkpoint {
     const char *folder;
     vt_trainer *trainer;
@@ -34,6 +41,7 @@ typedef struct vt_checkpoint {
     const vt_optimizer_config *optimizer;
     uint64_t random_state;
     vt_notes *notes;
+    vt_unscored *unscored;
 } vt_checkpoint;
 
 /* step: number of completed steps. */

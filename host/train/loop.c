@@ -31,6 +31,7 @@ typedef struct loop {
     vt_schedule schedule;
     vt_checkpoint checkpoint;
     vt_notes notes;
+    vt_unscored unscored;
     vt_batches_options feed;
     vt_batches *batches;
     size_t *chosen, trained; /* the trained ones, then those held out */
@@ -218,9 +219,12 @@ static vitcl_status open_loop(loop *l, const vt_job *job)
     VT_TRY(check_parameters(l));
     VT_TRY(vt_answers_new(&l->answers, l->trainer, s->micro, s->masked,
                           l->optimizer.label_smoothing));
-    l->checkpoint = (vt_checkpoint){job->folder,   l->trainer,      l->model,
-                                    &l->optimizer, s->random_state, &l->notes};
+    l->checkpoint =
+        (vt_checkpoint){job->folder,     l->trainer, l->model,    &l->optimizer,
+                        s->random_state, &l->notes,  &l->unscored};
     l->held.averages = l->optimizer.ema > 0;
+    l->held.progress = job->scoring;
+    l->held.context = job->context;
     VT_TRY(open_feed(l));
     if (l->optimizer.ema > 0)
         VT_TRY(start_averages(l));
@@ -405,40 +409,75 @@ done:
     return st;
 }
 
-static vitcl_status go(vitcl_train_event *out, loop *l, long first)
+/* A resumed training reports a step again whose pictures were not scored. */
+static void repeat_event(vitcl_train_event *e, const loop *l)
+{
+    const vt_notes *n = &l->notes;
+
+    e->epoch = (uint32_t)((long)e->step / l->epoch_steps);
+    e->lr = vt_learning_rate(&l->schedule, (long)e->step - 1);
+    e->loss = l->unscored.loss;
+    e->accuracy = l->unscored.accuracy;
+    e->epoch_loss = n->loss / n->steps;
+    e->epoch_accuracy = n->accuracy / n->steps;
+}
+
+/* Scores, saves and reports. If scoring is stopped, the saved state says so.
+ * Returns VITCL_ESTOPPED then. */
+static vitcl_status end_step(vitcl_train_event *e, loop *l, bool *stop)
 {
     vitcl_status st = VITCL_OK;
     const vt_job *job = l->job;
+    const bool end = (long)e->step % l->epoch_steps == 0;
+
+    e->scored = e->saved = e->best = 0;
+    if (end && l->held.count) {
+        l->unscored = (vt_unscored){true, e->loss, e->accuracy};
+        st = score_held(e, l);
+        if (st == VITCL_ESTOPPED) {
+            VT_TRY(save(e, l));
+            st = vt_fail(VITCL_ESTOPPED, "stopped by the caller");
+        }
+        VT_TRY(st);
+        VT_TRY(keep_best(e, l));
+    }
+    l->unscored.due = false;
+    if (end || (job->checkpoint_steps &&
+                (long)e->step % (long)job->checkpoint_steps == 0))
+        VT_TRY(save(e, l));
+    e->early = patience_ends(l, (long)e->step);
+    *stop = job->report && job->report(job->context, e);
+    if (*stop)
+        VT_TRY(save(e, l));
+    *stop = *stop || e->early;
+done:
+    return st;
+}
+
+static vitcl_status go(vitcl_train_event *out, loop *l, long first)
+{
+    vitcl_status st = VITCL_OK;
     vitcl_train_event e = {.size = sizeof e,
                            .step = (uint64_t)first,
                            .steps = (uint64_t)l->steps,
                            .epochs = l->s->epochs,
                            .pictures = l->s->batch};
     const vt_plan_memory memory = vt_trainer_memory(l->trainer);
-    int stop = e.early = patience_ends(l, first);
+    bool stop = !l->unscored.due && patience_ends(l, first);
 
+    e.early = stop;
     give_best(&e, &l->notes);
     e.activation_bytes = memory.arena;
     e.kept_bytes = memory.kept;
     e.state_bytes = memory.states;
+    if (l->unscored.due) {
+        repeat_event(&e, l);
+        VT_TRY(end_step(&e, l, &stop));
+    }
     *out = e;
     for (long step = first; step < l->steps && !stop; step++) {
-        const bool end = (step + 1) % l->epoch_steps == 0;
-
-        e.scored = e.saved = e.best = 0;
         VT_TRY(one_step(&e, l, step));
-        if (end && l->held.count) {
-            VT_TRY(score_held(&e, l));
-            VT_TRY(keep_best(&e, l));
-        }
-        if (end || (job->checkpoint_steps &&
-                    (step + 1) % (long)job->checkpoint_steps == 0))
-            VT_TRY(save(&e, l));
-        e.early = patience_ends(l, step + 1);
-        stop = job->report && job->report(job->context, &e);
-        if (stop)
-            VT_TRY(save(&e, l));
-        stop = stop || e.early;
+        VT_TRY(end_step(&e, l, &stop));
         *out = e;
     }
 done:

@@ -18,7 +18,8 @@ typedef struct vt_job {
     bool resume;
     uint32_t workers, checkpoint_steps;
     vitcl_train_report report;
-    vitcl_train_show show; /* NULL: nobody sees the first batch */
+    vitcl_train_show show;  /* NULL: nobody sees the first batch */
+    vitcl_progress scoring; /* NULL, or called while pictures are scored */
     void *context;
     bool *kept; /* set once a checkpoint with steps is saved */
 } vt_job;

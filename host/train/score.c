@@ -171,6 +171,7 @@ vitcl_status vt_score_held_out(vt_tally *out, vt_answers *a,
     const float *targets;
     vt_tally sum = {0};
     double ignored;
+    bool stop = false;
     vt_batch b;
 
     o.d = h->d;
@@ -183,7 +184,7 @@ vitcl_status vt_score_held_out(vt_tally *out, vt_answers *a,
     if (h->averages)
         VT_TRY(swap_averages(a, true));
     VT_TRY(vt_batches_new(&batches, &o));
-    for (long step = 0; step < o.end; step++) {
+    for (long step = 0; step < o.end && !stop; step++) {
         const size_t left = h->count - (size_t)step * o.batch;
         const uint32_t n = (uint32_t)VT_MIN(left, (size_t)o.batch);
 
@@ -191,9 +192,13 @@ vitcl_status vt_score_held_out(vt_tally *out, vt_answers *a,
         VT_TRY(vt_answers_begin(&targets, a, &b, 0));
         VT_TRY(vt_trainer_evaluate(&ignored, a->trainer, b.pixels, targets));
         VT_TRY(count(&sum, a, targets, n, h));
+        stop = h->progress &&
+               h->progress(h->context, h->count - left + n, h->count);
     }
     if (h->averages)
         VT_TRY(swap_averages(a, false));
+    if (stop)
+        st = vt_fail(VITCL_ESTOPPED, "stopped by the caller");
     *out = sum;
 done:
     vt_batches_free(batches);

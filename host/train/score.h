@@ -40,11 +40,14 @@ typedef struct vt_held_out {
     const vt_dataset *d;
     const size_t *chosen; /* [count] of its pictures */
     size_t count;
-    const uint32_t *label; /* the class of each label of d; NULL: the same */
-    bool averages;         /* score the averages of the parameters */
-    vt_evidence *evidence; /* takes the logits; may be NULL */
+    const uint32_t *label;   /* the class of each label of d; NULL: the same */
+    bool averages;           /* score the averages of the parameters */
+    vt_evidence *evidence;   /* takes the logits; may be NULL */
+    vitcl_progress progress; /* NULL, or called after each micro-batch */
+    void *context;
 } vt_held_out;
-/* Scores these pictures. Afterwards the trainer is as before, bit by bit. */
+/* Scores these pictures; VITCL_ESTOPPED where progress() ends it. In both cases
+ * the trainer is as before afterwards, bit by bit. */
 vitcl_status vt_score_held_out(vt_tally *out, vt_answers *a,
                                const vt_held_out *h);
 

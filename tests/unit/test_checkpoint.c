@@ -418,3 +418,89 @@ Test(checkpoint, keeps_what_is_frozen, .init = setup, .fini = teardown)
     free(before);
     free(after);
 }
+
+/* Counts the calls while held-out pictures are scored, and ends one; notes the
+ * last report. */
+typedef struct scoring {
+    int calls, end; /* 0: none */
+    int reports;
+    vitcl_train_event last;
+} scoring;
+
+static int score(void *context, uint64_t done, uint64_t total)
+{
+    scoring *s = context;
+
+    if (s->reports == 0) /* checks pictures before the first step */
+        return 0;
+    cr_expect(done <= total && total == 20);
+    return ++s->calls == s->end;
+}
+
+static int note_last(void *context, const vitcl_train_event *e)
+{
+    scoring *s = context;
+
+    s->reports++;
+    s->last = *e;
+    return 0;
+}
+
+static void same_file(const char *a, const char *b, const char *name)
+{
+    char command[1400];
+
+    snprintf(command, sizeof command, "cmp '%s/%s' '%s/%s'", a, name, b, name);
+    cr_expect_eq(system(command), 0, "%s differs", name);
+}
+
+/* Scoring ends within a batch when it is stopped; resumed, also after the last
+ * step, the training is the same as one that was not. */
+Test(checkpoint, is_written_when_scoring_stops, .init = setup, .fini = teardown)
+{
+    char *whole = vt_test_path(root, "whole"), *cut = vt_test_path(root, "cut");
+    vitcl_train_event last = {.size = sizeof last};
+    vitcl_train_options o = {.size = sizeof o,
+                             .config = vt_test_config(root, ""),
+                             .data = root,
+                             .output = whole,
+                             .batch = 20,
+                             .epochs = 2,
+                             .hold_out = 20,
+                             .patience = 1,
+                             .lr = 0.01,
+                             .settings = vt_test_path(root, "s.json"),
+                             .checking = score};
+    static const int ends[] = {2, 4 + 2, 0}; /* of epoch 1, of 2, of none */
+    scoring all = {.end = 0}, part = {.end = 0};
+
+    o.micro = 5;
+    vt_test_text(root, "s.json", "{\"ema\": 0.9}");
+    cr_assert_eq(vitcl_train(&last, device, &o, note_last, &all), VITCL_OK,
+                 "%s", vitcl_last_error());
+    cr_assert_eq(all.calls, 2 * 20 / 5);
+    o.output = cut;
+    for (int turn = 0; turn < 3; turn++) {
+        part.end = ends[turn];
+        part.calls = 0;
+        part.reports = part.reports || turn;
+        cr_assert_eq(vitcl_train(&last, device, &o, note_last, &part),
+                     turn == 2 ? VITCL_OK : VITCL_ESTOPPED, "%s",
+                     vitcl_last_error());
+        if (turn < 2)
+            cr_expect_eq(part.calls, part.end, "scored on");
+        o = (vitcl_train_options){
+            .size = sizeof o, .output = cut, .resume = 1, .checking = score};
+    }
+    same_file(whole, cut, "training.safetensors");
+    same_file(whole, cut, "model.safetensors");
+    same_file(whole, cut, "best/model.safetensors");
+    cr_expect_eq(last.step, all.last.step);
+    cr_expect_eq(part.last.step, all.last.step);
+    cr_expect_eq(part.last.loss, all.last.loss);
+    cr_expect_eq(part.last.lr, all.last.lr);
+    cr_expect_eq(part.last.epoch, all.last.epoch);
+    cr_expect_eq(part.last.epoch_loss, all.last.epoch_loss);
+    cr_expect_eq(part.last.held_out_loss, all.last.held_out_loss);
+    cr_expect_eq(part.last.best_epoch, all.last.best_epoch);
+}
