@@ -226,7 +226,12 @@ static vitcl_status open_data(vt_dataset **out, const char *path,
     bool records;
 
     if (!vt_path_is_folder(path))
-        return vt_fail(VITCL_EIO, "%s: no such folder", path);
+        return vt_fail(VITCL_EIO,
+                       vt_path_exists(path)
+                           ? "%s: is a file; give a folder with a folder of "
+                             "pictures for each class"
+                           : "%s: no such folder",
+                       path);
     VT_TRY(VT_NEW(&d, 1));
     VT_TRY(vt_records_open(&records, d, path,
                            split || !training ? split : "train"));

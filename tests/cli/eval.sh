@@ -92,6 +92,8 @@ run 2 eval -m "$model"
 says '--data PATH is required'
 run 1 eval -m "$model" --data nowhere
 says 'nowhere: no such folder'
+run 1 eval --data "$VT_DATA/sample.jpg"
+err_has 'sample.jpg: is a file; give a folder'
 run 1 eval -m "$model" --data cifar --split validation
 says "'train' and 'test', not 'validation'"
 run 2 fewshot -m "$model" --data cifar --shots 0
