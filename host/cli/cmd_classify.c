@@ -226,9 +226,11 @@ static int check(const classify *o, const words *operands)
                      "the position");
     if (o->copy_to && o->link_to)
         return usage("--copy-to and --link-to are two ways; choose one");
-    if (o->explain && (o->csv || o->json))
-        return usage("--explain draws for people; leave --%s out",
-                     o->csv ? "csv" : "json");
+    if (o->explain && (o->csv || o->json || o->output))
+        return usage("--explain draws for people; leave %s out",
+                     o->csv    ? "--csv"
+                     : o->json ? "--json"
+                               : "-o");
     if (o->explain && o->common.batch > 1)
         return usage("--explain looks at one picture at a time; leave --batch "
                      "out");
