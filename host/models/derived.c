@@ -117,8 +117,11 @@ static vitcl_status derive_standard(float *out, const vt_model *m,
                                     const char *plain, uint64_t count)
 {
     vitcl_status st = VITCL_OK;
-    const vt_weight *t = vt_weights_get(m->weights, plain);
+    const vt_weight *t;
 
+    if (!m->weights) /* a preset's are only for measurements */
+        return vt_stored_read(out, m, plain, count);
+    t = vt_weights_get(m->weights, plain);
     if (!t || t->count != count || t->shape[0] == 0)
         return vt_fail(VITCL_ECORRUPT, "%s: %s is missing or misshapen",
                        m->path, plain);

@@ -102,19 +102,28 @@ vitcl_status vt_model_open(vt_model **out, const char *path);
 /* The same from what its files hold; weights are borrowed. */
 vitcl_status vt_model_open_memory(vt_model **out,
                                   const vitcl_model_files *files);
-/* "vit-b/16" and so on at size x size pixels (0: 224); random weights, the
- * same for the same name. */
+/* "vit-b/16" and so on at size x size pixels (0: the name's, or 224); random
+ * weights, the same for the same name. */
 vitcl_status vt_model_preset(vt_model **out, const char *name, uint32_t size);
 const char *vt_model_preset_name(uint32_t index);
-/* The sizes of presets; NULL after the last. */
-typedef struct vt_preset_size {
-    const char *name, *timm; /* "vit-b", "_base_" in timm's names */
+/* ---- what names say (shapes.c) ---- */
+
+#define VT_STAGE_WIDTH 256 /* a ResNet's first stage's, times its factor */
+typedef struct vt_shape {
+    int size, patch; /* pixels; a hybrid's patch is of its stem's output */
     int width, depth, heads;
-} vt_preset_size;
-const vt_preset_size *vt_preset_size_at(uint32_t index);
-/* "vit-b/16": the size and its patches, of 1 to 64 pixels. */
-vitcl_status vt_preset_read(const vt_preset_size **out, int *patch,
-                            const char *name);
+    bool hybrid, resnet;
+    int stem_width, stages, layers[4], widths[4];
+} vt_shape;
+/* timm's ViTs and hybrids. Unknown words have no effect; a name that says
+ * nothing is a B/16 at 224 pixels. */
+void vt_shape_vit(vt_shape *out, const char *timm);
+/* timm's "resnetv2_<layers>x<factor>_bit"; false: another name. */
+bool vt_shape_resnet(vt_shape *out, const char *timm);
+/* A preset: "vit-b/16", "r50+vit-b/16", "resnet50x1", or such a model's name in
+ * timm. timm[96]: its name there. */
+vitcl_status vt_preset_read(vt_shape *out, char timm[96], const char *name);
+
 void vt_model_close(vt_model *m);
 
 const vt_config *vt_model_config(const vt_model *m);

@@ -1,26 +1,20 @@
 /*
  * presets.c - the paper's models by name, with random weights.
  *
- * For plans, counts and benchmarks; their results are meaningless. Sizes are
- * those of the paper's table 1 and of big_vision's Ti and S.
+ * For plans, counts and benchmarks; their results are meaningless.
  */
 #include "base/memory.h"
-#include "models/derived.h"
 #include "models/model_private.h"
-#include "models/vit.h"
+#include "models/stdconv.h"
 
 #include <stdio.h>
 #include <string.h>
 
-static const vt_preset_size sizes[] = {
-    {"vit-ti", "_tiny_", 192, 12, 3},  {"vit-s", "_small_", 384, 12, 6},
-    {"vit-b", "_base_", 768, 12, 12},  {"vit-l", "_large_", 1024, 24, 16},
-    {"vit-h", "_huge_", 1280, 32, 16},
-};
-
 static const char *const names[] = {
-    "vit-ti/16", "vit-s/16", "vit-b/32", "vit-b/16",
-    "vit-l/32",  "vit-l/16", "vit-h/14",
+    "vit-ti/16",    "vit-s/16",     "vit-b/32",     "vit-b/16",
+    "vit-l/32",     "vit-l/16",     "vit-h/14",     "r26+vit-s/32",
+    "r50+vit-b/32", "r50+vit-b/16", "r50+vit-l/32", "r50+vit-l/16",
+    "resnet50x1",   "resnet101x1",  "resnet152x2",
 };
 
 const char *vt_model_preset_name(uint32_t index)
@@ -28,86 +22,85 @@ const char *vt_model_preset_name(uint32_t index)
     return index < VT_COUNT(names) ? names[index] : NULL;
 }
 
-const vt_preset_size *vt_preset_size_at(uint32_t index)
+vitcl_status vt_preset_unknown(const char *name)
 {
-    return index < VT_COUNT(sizes) ? &sizes[index] : NULL;
-}
-
-static vitcl_status unknown(const char *name)
-{
-    char list[128] = "";
+    char list[256] = "";
 
     for (size_t i = 0; i < VT_COUNT(names); i++)
         snprintf(list + strlen(list), sizeof list - strlen(list), "%s%s",
                  i ? ", " : "", names[i]);
     return vt_fail(VITCL_EINVAL,
-                   "unknown preset \"%s\"; the presets are %s, and those with "
-                   "another patch size",
+                   "unknown preset \"%s\"; the presets are %s, those with "
+                   "another patch size, and timm's names of such models",
                    name, list);
 }
 
-vitcl_status vt_preset_read(const vt_preset_size **out, int *patch,
-                            const char *name)
+/* From a stem with these stages, as vt_stdconv_read() reads it from a file. */
+static void configure_stem(vt_config *c, const vt_shape *s)
 {
-    enum { PATCH_MOST = 64 };
-
-    for (size_t i = 0; i < VT_COUNT(sizes); i++) {
-        const size_t n = strlen(sizes[i].name);
-        int end = 0;
-
-        if (strncmp(name, sizes[i].name, n) == 0 && name[n] == '/' &&
-            name[n + 1] >= '1' && name[n + 1] <= '9' &&
-            sscanf(name + n + 1, "%2d%n", patch, &end) == 1 &&
-            !name[n + 1 + (size_t)end] && *patch <= PATCH_MOST) {
-            *out = &sizes[i];
-            return VITCL_OK;
-        }
+    c->stem_only = s->stages == 0;
+    c->stem_stages = s->stages;
+    c->stem_width[0] = s->stem_width;
+    for (int i = 0; i < s->stages; i++) {
+        c->stem_layers[i] = s->layers[i];
+        c->stem_width[i + 1] = s->widths[i];
     }
-    return unknown(name);
+}
+
+static void configure_resnet(vt_config *c, const vt_shape *s)
+{
+    configure_stem(c, s);
+    c->width = s->widths[s->stages - 1];
+    for (int i = 0; i < s->stages; i++)
+        c->depth += s->layers[i];
+    c->pool = VT_POOL_MEAN;
+}
+
+static void configure_vit(vt_config *c, const vt_shape *s)
+{
+    if (s->hybrid)
+        configure_stem(c, s);
+    c->width = s->width;
+    c->depth = s->depth;
+    c->heads = s->heads;
+    c->mlp = 4 * s->width;
+    c->eps = 1e-6f;
+    c->act = VT_ACT_GELU;
+    c->class_token = c->pos_embed = c->final_norm = true;
+    c->pos_prefix = 1;
+    c->patch_bias = c->qkv_bias = c->proj_bias = c->fc_bias = true;
+    c->pool = VT_POOL_TOKEN;
 }
 
 vitcl_status vt_model_preset(vt_model **out, const char *name, uint32_t size)
 {
     vitcl_status st = VITCL_OK;
-    const vt_preset_size *p = NULL;
+    vt_config *c;
     vt_model *m = NULL;
-    int patch = 0;
+    char timm[96];
+    vt_shape s;
 
-    if (size == 0)
-        size = 224;
-    VT_TRY(vt_preset_read(&p, &patch, name));
-    if (size > 4096 || size % (uint32_t)patch)
-        return vt_fail(VITCL_EINVAL,
-                       "%s: %u pixels are no multiple of its patch, %d, up to "
-                       "4096",
-                       name, size, patch);
+    VT_TRY(vt_preset_read(&s, timm, name));
     VT_TRY(VT_NEW(&m, 1));
-    m->config = (vt_config){
-        .height = (int)size,
-        .width_px = (int)size,
-        .patch_h = patch,
-        .patch_w = patch,
-        .width = p->width,
-        .depth = p->depth,
-        .heads = p->heads,
-        .mlp = 4 * p->width,
-        .classes = 1000,
-        .eps = 1e-6f,
-        .act = VT_ACT_GELU,
-        .class_token = true,
-        .pos_embed = true,
-        .pos_prefix = 1,
-        .patch_bias = true,
-        .qkv_bias = true,
-        .proj_bias = true,
-        .fc_bias = true,
-        .final_norm = true,
-        .head_bias = true,
-        .pool = VT_POOL_TOKEN,
-    };
-    snprintf(m->config.family, sizeof m->config.family, "vit");
-    snprintf(m->config.name, sizeof m->config.name, "%s", name);
-    m->arch = vt_arch_find("vit");
+    c = &m->config;
+    (s.resnet ? configure_resnet : configure_vit)(c, &s);
+    c->patch_h = c->patch_w =
+        s.patch * (s.hybrid || s.resnet ? vt_stdconv_stride(c) : 1);
+    if (size == 0)
+        size = (uint32_t)s.size;
+    if (size > 4096 || size % (uint32_t)c->patch_h) {
+        st = vt_fail(VITCL_EINVAL,
+                     "%s: %u pixels are no multiple of its patch, %d, up to "
+                     "4096",
+                     name, size, c->patch_h);
+        goto done;
+    }
+    c->height = c->width_px = (int)size;
+    c->classes = 1000;
+    c->head_bias = true;
+    m->arch = vt_arch_find(s.resnet ? "resnet" : s.hybrid ? "hybrid" : "vit");
+    snprintf(c->family, sizeof c->family, "%s", m->arch->name);
+    snprintf(c->name, sizeof c->name, "%s", name);
     m->type = "preset";
     VT_TRY(vt_strdup(&m->path, name));
     VT_TRY(vt_model_check(m));

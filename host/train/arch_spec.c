@@ -21,74 +21,30 @@
 
 /* ---- defaults from the architecture's name ---- */
 
-/* The stems of timm's hybrids: stride and layers of each stage. */
-static const struct {
-    const char *word;
-    int layers[4], stages, patch;
-} stems[] = {
-    {"_r_s16_", {0}, 0, 8},
-    {"_r26_s32_", {2, 2, 2, 2}, 4, 1},
-    {"_r50_s16_", {3, 4, 9}, 3, 1},
-    {"_r50_s32_", {3, 4, 6, 3}, 4, 1},
-};
-
-static const int stage_widths[] = {VT_STAGE_WIDTH, 512, 1024, 2048};
-
-/* timm's BiT ResNets, "resnetv2_<layers>x<width>_bit". */
-bool vt_arch_spec_resnet(vt_arch_spec *c)
+/* What the name says, and for the rest timm's defaults. */
+static void name_defaults(vt_arch_spec *c, const vt_shape *s)
 {
-    static const struct {
-        int depth, layers[4];
-    } nets[] = {{50, {3, 4, 6, 3}}, {101, {3, 4, 23, 3}}, {152, {3, 8, 36, 3}}};
-    int depth = 0, wide = 0, used = 0;
-
-    if (sscanf(c->architecture, "resnetv2_%4dx%1d_bit%n", &depth, &wide,
-               &used) != 2 ||
-        used == 0 || wide < 1)
-        return false;
-    for (size_t i = 0; i < VT_COUNT(nets); i++)
-        if (nets[i].depth == depth) {
-            c->resnet = c->mean = true;
-            c->stages = 4;
-            c->stem_width = 64 * wide;
-            memcpy(c->layers, nets[i].layers, sizeof c->layers);
-            for (int k = 0; k < 4; k++)
-                c->widths[k] = stage_widths[k] * wide;
-            c->height = c->width_px = 224;
-            c->patch_h = c->patch_w = 1;
-        }
-    return c->resnet;
-}
-
-static void name_defaults(vt_arch_spec *c)
-{
-    const char *name = c->architecture, *at = strstr(name, "_patch");
-    const vt_preset_size *size;
-
-    c->width = 768, c->depth = 12, c->heads = 12;
-    for (uint32_t i = 0; (size = vt_preset_size_at(i)); i++)
-        if (strstr(name, size->timm))
-            c->width = size->width, c->depth = size->depth,
-            c->heads = size->heads;
-    c->patch_h = 16;
-    if (at)
-        sscanf(at, "_patch%4d", &c->patch_h);
-    for (size_t i = 0; i < VT_COUNT(stems); i++)
-        if (strstr(name, stems[i].word)) {
-            c->hybrid = true;
-            c->stem_width = 64;
-            c->stages = stems[i].stages;
-            memcpy(c->layers, stems[i].layers, sizeof c->layers);
-            memcpy(c->widths, stage_widths, sizeof c->widths);
-            c->patch_h = stems[i].patch;
-        }
-    c->patch_w = c->patch_h;
-    c->height = c->width_px = 224;
-    at = strrchr(name, '_');
-    if (at && sscanf(at, "_%4d", &c->height) == 1)
-        c->width_px = c->height;
+    c->height = c->width_px = s->size;
+    c->patch_h = c->patch_w = s->patch;
+    c->hybrid = s->hybrid, c->resnet = c->mean = s->resnet;
+    c->stem_width = s->stem_width, c->stages = s->stages;
+    memcpy(c->layers, s->layers, sizeof c->layers);
+    memcpy(c->widths, s->widths, sizeof c->widths);
+    if (s->resnet)
+        return;
+    c->width = s->width, c->depth = s->depth, c->heads = s->heads;
     c->mlp_ratio = 4;
     c->class_token = c->qkv_bias = true;
+}
+
+bool vt_arch_spec_resnet(vt_arch_spec *c)
+{
+    vt_shape s;
+
+    if (!vt_shape_resnet(&s, c->architecture))
+        return false;
+    name_defaults(c, &s);
+    return true;
 }
 
 /* ---- the config ---- */
@@ -309,6 +265,7 @@ static vitcl_status read_config(vt_arch_spec *c, const vt_json *json,
     static const char *const normed[] = {"_resnet", "_mci_", NULL};
     const vt_json *args = vt_json_get(json, "model_args");
     const char *name = "", *pool = "";
+    vt_shape shape;
 
     vt_json_string(&name, vt_json_get(json, "architecture"));
     snprintf(c->architecture, sizeof c->architecture, "%.90s", name);
@@ -325,7 +282,8 @@ static vitcl_status read_config(vt_arch_spec *c, const vt_json *json,
                        "%s: the stem of \"%s\" uses BatchNorm, "
                        "which vitcl cannot train",
                        path, name);
-    name_defaults(c);
+    vt_shape_vit(&shape, name);
+    name_defaults(c, &shape);
     vt_json_string(&pool, vt_json_get(json, "global_pool"));
     vt_json_string(&pool, vt_json_get(args, "global_pool"));
     c->mean = c->fc_norm = strcmp(pool, "avg") == 0;
@@ -353,14 +311,11 @@ static vitcl_status read_config(vt_arch_spec *c, const vt_json *json,
 vitcl_status vt_arch_spec_preset(vt_arch_spec *out, const char *preset)
 {
     vt_arch_spec c = {.architecture = ""};
-    const vt_preset_size *size = NULL;
     vitcl_status st = VITCL_OK;
-    int patch = 0;
+    vt_shape shape;
 
-    VT_TRY(vt_preset_read(&size, &patch, preset));
-    snprintf(c.architecture, sizeof c.architecture, "vit%spatch%d_224",
-             size->timm, patch);
-    name_defaults(&c);
+    VT_TRY(vt_preset_read(&shape, c.architecture, preset));
+    name_defaults(&c, &shape);
     *out = c;
 done:
     return st;

@@ -33,7 +33,6 @@ int vt_arch_spec_stride(const vt_arch_spec *c);
 /* Fills in what the name of one of timm's BiT ResNets says; false: it is not
  * such a name. */
 bool vt_arch_spec_resnet(vt_arch_spec *c);
-#define VT_STAGE_WIDTH 256 /* the first stage's, times the width factor */
 /* The config.json of a model with this architecture; json: the config that was
  * read, or NULL. */
 vitcl_status vt_arch_spec_config(char **out, const vt_arch_spec *c,

@@ -15,6 +15,8 @@ parameters vit-b/16 224 86567656
 parameters vit-b/16 384 86859496
 parameters vit-l/16 224 304326632
 parameters vit-h/14 224 632045800
+parameters vit_base_r50_s16_224 224 98659112
+parameters resnet50x1 224 25549352
 run 0 info --preset vit-b/16 --json
 for pair in '"layers":12' '"width":768' '"heads":12' '"mlp":3072' \
     '"classes":1000' '"tokens":197' '"patch":16' '"batch":1'; do

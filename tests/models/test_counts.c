@@ -46,6 +46,112 @@ Test(counts, presets)
     }
 }
 
+/* Other names than "vit-b/16"; parameters as timm.create_model() counts them.
+ */
+Test(counts, names_of_timm_and_the_paper)
+{
+    static const struct {
+        const char *name, *family;
+        uint64_t parameters;
+        int tokens;
+    } cases[] = {
+        {"ViT-B/16", "vit", 86567656, 197},
+        {"vit_base_patch16_384", "vit", 86859496, 197},
+        {"vit_tiny_r_s16_p8_224", "hybrid", 6337704, 50},
+        {"R+ViT-Ti/16", "hybrid", 6337704, 50},
+        {"vit_small_r26_s32_224", "hybrid", 36431912, 50},
+        {"r26+vit-s/32", "hybrid", 36431912, 50},
+        {"R26+ViT-B/32", "hybrid", 101383976, 50},
+        {"vit_base_r50_s16_224", "hybrid", 98659112, 197},
+        {"R50+ViT-B/16", "hybrid", 98659112, 197},
+        {"R50+B/16", "hybrid", 98659112, 197},
+        {"vit_large_r50_s32_224", "hybrid", 328994856, 50},
+        {"resnetv2_50x1_bit", "resnet", 25549352, 49},
+        {"ResNet50x1", "resnet", 25549352, 49},
+        {"R101x1", "resnet", 44541480, 49},
+        {"resnet152x2", "resnet", 236335208, 49},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        vt_model *m = NULL;
+
+        cr_assert_eq(vt_model_preset(&m, cases[i].name, 0), VITCL_OK, "%s",
+                     vt_message());
+        cr_expect_str_eq(vt_model_config(m)->family, cases[i].family);
+        cr_expect_eq(vt_model_parameters(m), cases[i].parameters, "%s: %llu",
+                     cases[i].name, (unsigned long long)vt_model_parameters(m));
+        cr_expect_eq(vt_model_tokens(m, 224, 224), cases[i].tokens, "%s: %d",
+                     cases[i].name, vt_model_tokens(m, 224, 224));
+        vt_model_close(m);
+    }
+}
+
+/* The paper's table 6, in exaFLOPs: three passes over JFT-300M's 303 million
+ * pictures, two operations a multiply-accumulate, without the head. ViT-B/32
+ * has 55 there, 2 % less than its layers need. */
+Test(counts, table_6)
+{
+    static const struct {
+        const char *name;
+        int epochs;
+        double exaflops;
+    } cases[] = {
+        {"vit-b/16", 7, 224},   {"vit-l/32", 7, 196},   {"vit-l/16", 7, 783},
+        {"vit-l/16", 14, 1567}, {"vit-h/14", 14, 4262},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        vt_model *m = NULL;
+        double macs = 0, have;
+
+        cr_assert_eq(vt_model_preset(&m, cases[i].name, 0), VITCL_OK, "%s",
+                     vt_message());
+        cr_assert_eq(vt_model_macs(&macs, m, 224, 224), VITCL_OK, "%s",
+                     vt_message());
+        macs -= (double)vt_model_config(m)->width * 1000;
+        have = 6 * macs * 303e6 * cases[i].epochs / 1e18;
+        cr_expect(fabs(have / cases[i].exaflops - 1) < 0.0025, "%s: %.1f",
+                  cases[i].name, have);
+        vt_model_close(m);
+    }
+}
+
+/* Names that only look like a preset's. */
+Test(counts, no_presets)
+{
+    static const char *const names[] = {
+        "",
+        "vit-b/",
+        "vit-b/0",
+        "vit-b/65",
+        "b/16",
+        "r50+vit-b/14",
+        "r26+b/16",
+        "r51+vit-b/16",
+        "+vit-b/16",
+        "r50+",
+        "resnet50",
+        "resnet51x1",
+        "resnet50x",
+        "resnet50x1x",
+        "resnet50x10",
+        "r50x0",
+        "vit_base_patch16",
+        "vit_base_patch16_clip_224",
+        "vit_base_",
+        "vit_base_r50_s16",
+        "vit_base_patch16_224.augreg",
+        "vit_",
+        "resnetv2_50x1",
+        "resnetv2_50x1_bitm",
+    };
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        vt_model *m = NULL;
+
+        cr_expect_eq(vt_model_preset(&m, names[i], 0), VITCL_EINVAL, "%s",
+                     names[i]);
+        vt_model_close(m);
+    }
+}
+
 Test(counts, preset_names)
 {
     vt_model *m = NULL;
@@ -53,7 +159,7 @@ Test(counts, preset_names)
 
     while (vt_model_preset_name(n))
         n++;
-    cr_expect_eq(n, 7);
+    cr_expect_eq(n, 15);
     cr_expect_eq(vt_model_preset(&m, "vit-x/16", 0), VITCL_EINVAL);
     cr_expect_not_null(strstr(vt_message(), "vit-b/16"), "%s", vt_message());
     cr_expect_eq(vt_model_preset(&m, "vit-b/16", 230), VITCL_EINVAL);

@@ -151,7 +151,11 @@ Test(model_files, presets_are_those_of_plans)
     static const struct {
         const char *name;
         uint32_t side;
-    } cases[] = {{"vit-ti/16", 0}, {"vit-ti/4", 32}, {"vit-s/9", 45}};
+    } cases[] = {{"vit-ti/16", 0},
+                 {"vit-ti/4", 32},
+                 {"vit-s/9", 45},
+                 {"r+vit-ti/16", 32},
+                 {"resnet50x1", 32}};
     char *folder = vt_test_folder();
     vt_dataset *d = open_pictures(folder);
 
