@@ -85,9 +85,9 @@ Test(counts, names_of_timm_and_the_paper)
     }
 }
 
-/* The paper's table 6, in exaFLOPs: three passes over JFT-300M's 303 million
- * pictures, two operations a multiply-accumulate, without the head. ViT-B/32
- * has 55 there, 2 % less than its layers need. */
+/* The paper's table 6, in exaFLOPs: over JFT-300M's 303 million pictures, two
+ * operations a multiply-accumulate, backward twice as much as forward, without
+ * the head. ViT-B/32 has 55 there, 2 % less than its layers need. */
 Test(counts, table_6)
 {
     static const struct {
