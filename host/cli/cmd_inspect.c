@@ -112,23 +112,6 @@ static int find_grid(work *w)
     return EXIT_OK;
 }
 
-/* The number of an option, below `end`; NULL: `without`. */
-static int read_number(uint32_t *out, const char *name, const char *text,
-                       uint32_t end, uint32_t without)
-{
-    unsigned long v = without;
-    char *rest = NULL;
-
-    if (text) {
-        v = strtoul(text, &rest, 10);
-        if (*text < '0' || *text > '9' || *rest || v >= end)
-            return usage("--%s %s: it has to be a whole number from 0 to %u",
-                         name, text, end - 1);
-    }
-    *out = (uint32_t)v;
-    return EXIT_OK;
-}
-
 static int read_query(work *w)
 {
     const char *text = w->o->query;
@@ -159,17 +142,18 @@ static int read_query(work *w)
 static int choose(work *w)
 {
     uint32_t head = 0;
-    int code = read_number(&w->drawn, "layer", w->o->layer, w->info.layers,
-                           w->info.layers - 1);
+    int code = inspect_number(&w->drawn, "layer", w->o->layer, w->info.layers,
+                              w->info.layers - 1);
 
     if (code == EXIT_OK)
-        code = read_number(&head, "head", w->o->head, w->heads, 0);
+        code = inspect_number(&head, "head", w->o->head, w->heads, 0);
     w->relevance = w->o->class != NULL;
     w->best = w->relevance && strcmp(w->o->class, "top") == 0;
     if (code == EXIT_OK && w->relevance && !w->info.classes)
         code = fail("%s has no classes for --class", w->info.name);
     if (code == EXIT_OK && w->relevance && !w->best)
-        code = read_number(&w->label, "class", w->o->class, w->info.classes, 0);
+        code =
+            inspect_number(&w->label, "class", w->o->class, w->info.classes, 0);
     w->first = head;
     w->count = w->o->head ? 1 : w->heads;
     snprintf(w->block, sizeof w->block, "block.%u", w->info.layers - 1);

@@ -397,3 +397,19 @@ void inspect_close(inspect_files *f)
     free(f->model);
     free(f->left_out);
 }
+
+int inspect_number(uint32_t *out, const char *name, const char *text,
+                   uint32_t end, uint32_t without)
+{
+    unsigned long v = without;
+    char *rest = NULL;
+
+    if (text) {
+        v = strtoul(text, &rest, 10);
+        if (*text < '0' || *text > '9' || *rest || v >= end)
+            return usage("--%s %s: it has to be a whole number from 0 to %u",
+                         name, text, end - 1);
+    }
+    *out = (uint32_t)v;
+    return EXIT_OK;
+}

@@ -55,6 +55,10 @@ int inspect_finish(inspect_files *f, const vitcl_model_info *info,
 /* Removes what is empty or incomplete. */
 void inspect_close(inspect_files *f);
 
+/* The number of an option, below `end`; NULL: `without`. */
+int inspect_number(uint32_t *out, const char *name, const char *text,
+                   uint32_t end, uint32_t without);
+
 /* ---- inspect_model.c: figures of the model ---- */
 
 /* The principal components of the filters, and the similarity of positions. */

@@ -135,10 +135,10 @@ static vitcl_status open_npy(npy *x, const char *path)
     char *names = NULL;
 
     VT_TRY(vt_format(&names, "%.*s.paths", (int)strlen(path) - 4, path));
-    x->f = fopen(path, "rb");
+    x->f = fopen(path, "rbe");
     if (!x->f || !read_head(x))
         VT_TRY(bad(path, "cannot be read, or is no file of vitcl"));
-    x->names = fopen(names, "rb");
+    x->names = fopen(names, "rbe");
     if (!x->names)
         VT_TRY(bad(names, "cannot be read"));
 done:

@@ -22,7 +22,7 @@ struct vt_model {
 const vt_arch *vt_arch_find(const char *name);
 /* Checks the file against the plan and counts parameters. */
 vitcl_status vt_model_check(vt_model *m);
-/* The error that lists the presets. */
-vitcl_status vt_preset_unknown(const char *name);
+/* As vt_preset_read(); false: no preset. */
+bool vt_preset_shape(vt_shape *out, char timm[96], const char *name);
 
 #endif

@@ -22,7 +22,7 @@ const char *vt_model_preset_name(uint32_t index)
     return index < VT_COUNT(names) ? names[index] : NULL;
 }
 
-vitcl_status vt_preset_unknown(const char *name)
+static vitcl_status unknown(const char *name)
 {
     char list[256] = "";
 
@@ -33,6 +33,11 @@ vitcl_status vt_preset_unknown(const char *name)
                    "unknown preset \"%s\"; the presets are %s, those with "
                    "another patch size, and timm's names of such models",
                    name, list);
+}
+
+vitcl_status vt_preset_read(vt_shape *out, char timm[96], const char *name)
+{
+    return vt_preset_shape(out, timm, name) ? VITCL_OK : unknown(name);
 }
 
 /* From a stem with these stages, as vt_stdconv_read() reads it from a file. */

@@ -180,18 +180,17 @@ static bool timm_vit(char timm[96], const char *name)
     return false;
 }
 
-vitcl_status vt_preset_read(vt_shape *out, char timm[96], const char *name)
+bool vt_preset_shape(vt_shape *out, char timm[96], const char *name)
 {
     if (strlen(name) < 64) {
         if (paper_vit(timm, name) || timm_vit(timm, name)) {
             vt_shape_vit(out, timm);
-            return VITCL_OK;
+            return true;
         }
         if (!paper_resnet(timm, name))
             snprintf(timm, 96, "%s", name);
-        if (vt_shape_resnet(out, timm) &&
-            strcmp(timm + strlen(timm) - 4, "_bit") == 0)
-            return VITCL_OK;
+        return vt_shape_resnet(out, timm) &&
+               strcmp(timm + strlen(timm) - 4, "_bit") == 0;
     }
-    return vt_preset_unknown(name);
+    return false;
 }

@@ -53,27 +53,6 @@ static vitcl_status build_error(vt_dev *dev, cl_program program, cl_int e,
     return VITCL_EDEVICE;
 }
 
-void vt_inputs_free(vt_inputs *r)
-{
-    free(r->text[0]);
-    free(r->text[1]);
-    free(r->options);
-}
-
-vitcl_status vt_inputs_of(vt_inputs *r, const vt_dev *dev, const vt_program *p)
-{
-    vitcl_status st;
-
-    *r = (vt_inputs){.options = NULL};
-    VT_TRY(vt_source_common(&r->text[0]));
-    VT_TRY(vt_source_read(&r->text[1], p->file));
-    vt_source_keep(r->text[1], (const char *[]){p->name}, 1);
-    VT_TRY(vt_format(&r->options, "%s %s", dev->flags, p->defines));
-    r->key = vt_cache_key_of(dev, r->text[0], r->text[1], r->options);
-done:
-    return st;
-}
-
 static vitcl_status build(cl_program *out, vt_dev *dev, vt_program *p)
 {
     const double from = vt_now_ms();

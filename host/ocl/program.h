@@ -22,11 +22,12 @@ typedef struct vt_inputs {
     vt_cache_key key;
 } vt_inputs;
 
+/* source.c */
 vitcl_status vt_inputs_of(vt_inputs *r, const vt_dev *dev, const vt_program *p);
 void vt_inputs_free(vt_inputs *r);
 
-/* Loads the joint program that has this one, once a device. False: there is
- * none. */
+/* join.c: loads the joint program that has this one, once a device. False:
+ * there is none. */
 bool vt_joint_load(cl_program *out, vt_dev *dev, vt_program *p,
                    const vt_inputs *r);
 

@@ -12,7 +12,7 @@
  * so that a kernel can be edited and run without a build.
  */
 #include "ocl/source.h"
-#include "ocl/objects.h"
+#include "ocl/program.h"
 
 #include "base/environment.h"
 #include "base/file.h"
@@ -102,4 +102,27 @@ void vt_source_keep(char *text, const char *const *names, unsigned n)
                     *c = ' ';
         from = end + 2;
     }
+}
+
+/* ---- the inputs of a build ---- */
+
+void vt_inputs_free(vt_inputs *r)
+{
+    free(r->text[0]);
+    free(r->text[1]);
+    free(r->options);
+}
+
+vitcl_status vt_inputs_of(vt_inputs *r, const vt_dev *dev, const vt_program *p)
+{
+    vitcl_status st;
+
+    *r = (vt_inputs){.options = NULL};
+    VT_TRY(vt_source_common(&r->text[0]));
+    VT_TRY(vt_source_read(&r->text[1], p->file));
+    vt_source_keep(r->text[1], (const char *[]){p->name}, 1);
+    VT_TRY(vt_format(&r->options, "%s %s", dev->flags, p->defines));
+    r->key = vt_cache_key_of(dev, r->text[0], r->text[1], r->options);
+done:
+    return st;
 }

@@ -174,7 +174,7 @@ static vitcl_status merge_lines(const vt_parts *p, const char *path)
 
     VT_TRY(VT_NEW(&from, p->of));
     for (uint32_t i = 0; i < p->of; i++)
-        if (!(from[i] = fopen(p->path[i], "rb")))
+        if (!(from[i] = fopen(p->path[i], "rbe")))
             VT_TRY(vt_fail(VITCL_EIO, "%s: %s", p->path[i], strerror(errno)));
     VT_TRY(vt_newfile_open(&to, path));
     for (uint64_t i = 0; i < p->rows; i++)

@@ -329,37 +329,6 @@ static void count_step(vitcl_train_event *e, vt_notes *n, bool first)
     e->epoch_accuracy = n->accuracy / n->steps;
 }
 
-/* Gives the batch of a step to who wants to see it. */
-static vitcl_status show(const loop *l, const vt_batch *b, long step)
-{
-    vitcl_status st = VITCL_OK;
-    const vt_batches_options *f = &l->feed;
-    vitcl_train_batch seen = {.size = sizeof seen,
-                              .step = (uint64_t)step + 1,
-                              .pictures = f->batch,
-                              .height = f->height,
-                              .width = f->width,
-                              .classes = f->classes,
-                              .pixels = b->pixels,
-                              .scale = f->how.scale,
-                              .targets = b->targets};
-    const char **label = NULL;
-
-    memcpy(seen.mean, f->how.mean, sizeof seen.mean);
-    memcpy(seen.std, f->how.std, sizeof seen.std);
-    if (b->targets) {
-        VT_TRY(VT_NEW(&label, f->classes));
-        for (uint32_t c = 0; c < f->classes; c++)
-            label[c] = vt_dataset_class(f->d, c);
-        seen.label = label;
-    }
-    if (l->job->show(l->job->context, &seen))
-        st = vt_fail(VITCL_ESTOPPED, "stopped before step %ld", step + 1);
-done:
-    free(label);
-    return st;
-}
-
 static vitcl_status one_step(vitcl_train_event *e, loop *l, long step)
 {
     vitcl_status st = VITCL_OK;
@@ -372,7 +341,7 @@ static vitcl_status one_step(vitcl_train_event *e, loop *l, long step)
 
     VT_TRY(vt_batches_next(&b, l->batches));
     if (l->job->show && step == l->feed.first)
-        VT_TRY(show(l, &b, step));
+        VT_TRY(vt_job_show(l->job, &l->feed, &b, step));
     vt_trainer_begin(l->trainer, step);
     for (uint32_t at = 0; at < l->s->batch; at += micro) {
         VT_TRY(vt_answers_begin(&targets, &l->answers, &b, at));

@@ -3,6 +3,7 @@
  */
 #ifndef VT_TRAIN_LOOP_H
 #define VT_TRAIN_LOOP_H
+#include "data/batches.h"
 #include "train/settings.h"
 
 typedef struct vt_job {
@@ -23,6 +24,11 @@ typedef struct vt_job {
     void *context;
     bool *kept; /* set once a checkpoint with steps is saved */
 } vt_job;
+
+/* show.c: calls job->show with the batch of a step, the first being 0.
+ * VITCL_ESTOPPED where that ends the training. */
+vitcl_status vt_job_show(const vt_job *job, const vt_batches_options *f,
+                         const vt_batch *b, long step);
 
 vitcl_status vt_train(vitcl_train_event *out, const vt_job *job);
 

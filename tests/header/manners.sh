@@ -1,13 +1,14 @@
 #!/bin/sh
 # manners.sh ROOT - what the library must not do in its host's process: its
 # sources call none of the functions below, and vitcl.h lists each environment
-# variable that they read. host/cli, host/plot and host/pull are a program, and
-# sandbox.c and try.c act in processes of their own.
+# variable that they read. host/cli, host/plot, host/pull and host/study are a
+# program; sandbox.c, try.c and unpack.c act in processes of their own.
 set -eu
 cd "$1"
 failures=0
 sources=$(find host -name '*.c' ! -path 'host/cli/*' ! -path 'host/plot/*' \
-    ! -path 'host/pull/*' ! -name sandbox.c ! -path host/gemm/try.c | sort)
+    ! -path 'host/pull/*' ! -path 'host/study/*' ! -name sandbox.c \
+    ! -path host/gemm/try.c ! -path host/scale/unpack.c | sort)
 
 # Prints calls with their arguments, one a line, without comments.
 # shellcheck disable=SC2086 # a list of files
