@@ -125,7 +125,8 @@ err_has 'has no classes for --class'
 run 0 inspect "${model[@]}" -o weights
 [ "$(cat out)" = "weights/model/filters.png
 weights/model/positions.png
-weights/inspect.json" ] || fail "the figures of weights"
+weights/inspect.json
+weights/report.html" ] || fail "the figures of weights"
 cmp weights/model/filters.safetensors a/model/filters.safetensors || fail "filters"
 run 1 inspect -m "$VT_DATA/models/timm_resnet" -o g
 err_has 'has neither patch filters nor position embeddings'
