@@ -183,9 +183,9 @@ VITCL_STATUS vitcl_device_describe(vitcl_device_info *out,
                                    const vitcl_device *device);
 /* Called while programs are compiled for a device, which happens once for a
  * device, driver and kind of model: the programs are kept on disk. `done` of
- * `total` are compiled; called before the first, after each, and with done ==
- * total after the last. On a thread that compiles, by one at a time. It must
- * not call the library. */
+ * `total` are compiled; called before the first, after each or after several
+ * that were compiled together, and with done == total after the last. On a
+ * thread that compiles, by one at a time. It must not call the library. */
 typedef void (*vitcl_compiling)(void *context, uint32_t done, uint32_t total);
 /* NULL: nobody watches. Call it before the device is used otherwise. */
 VITCL_STATUS vitcl_device_watch(vitcl_device *device, vitcl_compiling compiling,

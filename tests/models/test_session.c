@@ -116,7 +116,8 @@ Test(session, tells_what_is_compiled)
     need(vitcl_model_preset(&m, watched, "vit-ti/16", 0));
     need(vitcl_session_new(&s, m, &o));
     need(vitcl_session_describe(&info, s));
-    cr_expect(info.kernels_built > 0 && all.calls > info.kernels_built);
+    /* several may be compiled together */
+    cr_expect(info.kernels_built > 2 && all.calls > 2);
     cr_expect_eq(all.done, all.total);
     /* the plan's programs are counted before they are compiled */
     cr_expect(all.total > info.kernels_built / 2);
