@@ -8,7 +8,6 @@
 #include "inspecting.h"
 
 #include "inspect/attention.h"
-#include "inspect/report.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -409,14 +408,6 @@ static int look_at_all(work *w, const words *operands)
     return code == EXIT_OK && batches_failures(w->batches) ? EXIT_FAILED : code;
 }
 
-static int write_report(const char *folder)
-{
-    if (vt_inspect_report(folder) != VITCL_OK)
-        return failed();
-    printf("%s/report.html\n", folder);
-    return flush_results();
-}
-
 /* Everything that is written. */
 static int show(work *w, const words *operands)
 {
@@ -442,16 +433,31 @@ static int show(work *w, const words *operands)
         inspect_finish(&w->files, &w->info, w->height, w->width,
                        (int[]){w->grid.prefix, w->grid.rows, w->grid.columns});
     if (end == EXIT_OK)
-        end = write_report(w->o->output);
+        end = inspect_report(w->o->output);
     return code == EXIT_OK ? end : code;
+}
+
+/* How many layers and heads there are is known only later. */
+static int check_numbers(const inspect *o)
+{
+    uint32_t n;
+    int code = inspect_number(&n, "layer", o->layer, UINT32_MAX, 0);
+
+    if (code == EXIT_OK)
+        code = inspect_number(&n, "head", o->head, UINT32_MAX, 0);
+    if (code == EXIT_OK && o->class && strcmp(o->class, "top") != 0)
+        code = inspect_number(&n, "class", o->class, UINT32_MAX, 0);
+    return code;
 }
 
 static int run(void *into, const words *operands)
 {
     const inspect *o = into;
     work w = {.o = o};
-    int code;
+    int code = check_numbers(o);
 
+    if (code != EXIT_OK)
+        return code;
     if (!o->output)
         return usage("--output DIR is required");
     if (o->residual >= 1 || o->discard >= 1)

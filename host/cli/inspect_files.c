@@ -6,6 +6,8 @@
  */
 #include "inspecting.h"
 
+#include "inspect/report.h"
+
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -412,4 +414,12 @@ int inspect_number(uint32_t *out, const char *name, const char *text,
     }
     *out = (uint32_t)v;
     return EXIT_OK;
+}
+
+int inspect_report(const char *folder)
+{
+    if (vt_inspect_report(folder) != VITCL_OK)
+        return failed();
+    printf("%s/report.html\n", folder);
+    return flush_results();
 }

@@ -52,6 +52,8 @@ int inspect_left_out(inspect_files *f, const char *kind, const char *why);
 /* Completes inspect.json. */
 int inspect_finish(inspect_files *f, const vitcl_model_info *info,
                    uint32_t height, uint32_t width, const int grid[3]);
+/* Writes report.html, after inspect_finish(). */
+int inspect_report(const char *folder);
 /* Removes what is empty or incomplete. */
 void inspect_close(inspect_files *f);
 

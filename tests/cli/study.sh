@@ -56,7 +56,7 @@ err_not 'run [0-9]* of 12'
 "$VITCL" study head "${given[@]}" -o killed >/dev/null 2>messages &
 study=$!
 for ((i = 0; i < 600; i++)); do
-    ! grep -q 'run 6 of 12' messages || break
+    ! grep -q 'run 6 of 12' messages 2>/dev/null || break
     sleep 0.1
 done
 sleep 0.4
@@ -74,17 +74,17 @@ done
     fail 'models are others after an interruption'
 
 # ---- an interrupt ends it and its training
-"$VITCL" study few-shot "${given[@]}" -o stopped >/dev/null 2>messages &
+"$VITCL" study few-shot "${given[@]}" -o stopped >/dev/null 2>stopping &
 study=$!
 for ((i = 0; i < 600; i++)); do
-    ! grep -q 'run 1 of' messages || break
+    ! grep -q 'run 1 of' stopping 2>/dev/null || break
     sleep 0.1
 done
 kill -TERM $study
 code=0
 wait $study || code=$?
 [ $code = 130 ] || fail "exit status $code after a signal"
-grep -q 'goes on where it was' messages || fail 'it does not say how to go on'
+grep -q 'goes on where it was' stopping || fail 'it does not say how to go on'
 
 # ---- another study does not write into the folder
 run 1 study few-shot "${given[@]}" -o whole

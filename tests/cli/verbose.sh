@@ -15,7 +15,7 @@ err_has 's\] form: [0-9]+ linear by [a-z]+'
 err_has 's\] plan: [0-9]+ steps in f32, multiplied by '
 VITCL_CACHE=off run 0 classify $small --verbose "$picture"
 err_has 's\] cache: disabled by VITCL_CACHE=off'
-err_has 's\] kernel layernorm \[.*built in'
+err_has 's\] kernels? .*layernorm.* \[.*built (together )?in'
 for command in embed forward eval fewshot train finetune step plan bench tune \
     selftest; do
     run 0 $command --help
