@@ -364,35 +364,46 @@ static vitcl_status reset_counters(vt_queue *q, vt_kernel *k)
     return VITCL_OK;
 }
 
-/* What drivers refuse with a code that names no cause. Only for groups of more
- * than one work-item: the others are for processors, which have no such limits.
+/* What CUDA refuses with a code that names no cause. Only for groups of more
+ * than one work-item: the others are for processors, which have no such limit.
  */
 static vitcl_status check_size(vt_kernel *k)
 {
-    const size_t most_groups = 65535; /* CUDA's, in dimensions 1 and 2 */
-    size_t items = 1, most = 0;
+    const size_t most = 65535; /* CUDA's, in dimensions 1 and 2 */
+    size_t items = 1;
 
     if (k->checked || k->driver_local)
         return VITCL_OK;
     for (unsigned i = 0; i < k->dims; i++)
         items *= k->local[i];
     for (unsigned i = 1; items > 1 && i < k->dims; i++)
-        if (k->global[i] / k->local[i] > most_groups)
+        if (k->global[i] / k->local[i] > most)
             return vt_fail(VITCL_EUNSUPPORTED,
                            "kernel %s needs %zu work-groups in dimension %u; "
                            "%zu is the most: use a smaller batch",
-                           k->name, k->global[i] / k->local[i], i, most_groups);
-    if (items > 1 &&
-        clGetKernelWorkGroupInfo(k->kernel, k->dev->id,
-                                 CL_KERNEL_WORK_GROUP_SIZE, sizeof most, &most,
-                                 NULL) == CL_SUCCESS &&
-        items > most)
-        return vt_fail(VITCL_EUNSUPPORTED,
-                       "kernel %s has groups of %zu work-items; %.60s allows "
-                       "%zu for it",
-                       k->name, items, k->dev->info.name, most);
+                           k->name, k->global[i] / k->local[i], i, most);
     k->checked = true;
     return VITCL_OK;
+}
+
+/* The driver decides: what it says of a kernel's largest group can be less than
+ * what it launches (Mesa's rusticl says 32). */
+static vitcl_status refused(vt_queue *q, const vt_kernel *k, cl_int e)
+{
+    size_t items = 1, most = 0;
+
+    for (unsigned i = 0; i < k->dims; i++)
+        items *= k->driver_local ? 1 : k->local[i];
+    if (e == CL_INVALID_WORK_GROUP_SIZE && items > 1 &&
+        clGetKernelWorkGroupInfo(k->kernel, k->dev->id,
+                                 CL_KERNEL_WORK_GROUP_SIZE, sizeof most, &most,
+                                 NULL) == CL_SUCCESS)
+        return vt_queue_fail(
+            q, e,
+            "cannot launch kernel %s with groups of %zu work-items; "
+            "%zu are possible",
+            k->name, items, most);
+    return vt_queue_fail(q, e, "cannot launch kernel %s", k->name);
 }
 
 vitcl_status vt_kernel_launch(vt_queue *q, vt_kernel *k)
@@ -412,7 +423,7 @@ vitcl_status vt_kernel_launch(vt_queue *q, vt_kernel *k)
     if (e == CL_SUCCESS)
         vt_queue_event_done(q);
     else
-        st = vt_queue_fail(q, e, "cannot launch kernel %s", k->name);
+        st = refused(q, k, e);
 done:
     return st;
 }
