@@ -380,7 +380,7 @@ int inspect_distance(inspect_files *f, const double *mean, uint32_t layers,
         x[(size_t)(MEAN + 1) * layers + l] = sum / heads;
         x[(size_t)(FAR + 1) * layers + l] = far;
     }
-    if (code == EXIT_OK)
+    if (code == EXIT_OK && y)
         code = draw_distance(f, &chart, mean, &shape, pictures);
     free(y);
     return code;

@@ -21,9 +21,9 @@ static int largest(const double *value, int n)
 
 /* ---- one map: rollout, relevance ---- */
 
-/* Sets the tiles and the shape of `g`, and writes it. */
+/* Writes `g` with its tiles, shape and alternative text. */
 static int write_map(inspect_files *f, const inspect_picture *p,
-                     inspect_figure *g, const char *label)
+                     const inspect_figure *g, const char *label)
 {
     const vitcl_shape shape = {
         .name = g->kind,
@@ -40,6 +40,7 @@ static int write_map(inspect_files *f, const inspect_picture *p,
                             .across = 2,
                             .label = label};
     const int at = largest(g->value, p->rows * p->columns);
+    inspect_figure whole = *g;
     char alt[INSPECT_TEXT];
 
     snprintf(alt, sizeof alt,
@@ -47,8 +48,8 @@ static int write_map(inspect_files *f, const inspect_picture *p,
              "%.3g, has the patch in row %d of %d, column %d of %d.",
              p->name, label, g->value[at], at / p->columns + 1, p->rows,
              at % p->columns + 1, p->columns);
-    g->alt = alt, g->tiles = &tiles, g->shape = &shape;
-    return inspect_write(f, g);
+    whole.alt = alt, whole.tiles = &tiles, whole.shape = &shape;
+    return inspect_write(f, &whole);
 }
 
 int inspect_rollout(inspect_files *f, const inspect_picture *p,

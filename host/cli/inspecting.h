@@ -42,7 +42,7 @@ int inspect_of_picture(inspect_files *f, const char *path,
                        const vitcl_model *model, const vitcl_class *top,
                        uint32_t count);
 /* Writes a figure and its numbers; prints their names. */
-int inspect_write(inspect_files *f, const inspect_figure *figure);
+int inspect_write(inspect_files *f, const inspect_figure *g);
 /* A path in the folder of the figures; false: it is too long, which was said.
  */
 bool inspect_path(char out[INSPECT_PATH], const inspect_files *f,
@@ -50,7 +50,7 @@ bool inspect_path(char out[INSPECT_PATH], const inspect_files *f,
 /* What the model has nothing to show for, and why. */
 int inspect_left_out(inspect_files *f, const char *kind, const char *why);
 /* Completes inspect.json. */
-int inspect_finish(inspect_files *f, const vitcl_model_info *info,
+int inspect_finish(inspect_files *f, const vitcl_model_info *m,
                    uint32_t height, uint32_t width, const int grid[3]);
 /* Writes report.html, after inspect_finish(). */
 int inspect_report(const char *folder);

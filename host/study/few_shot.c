@@ -53,7 +53,7 @@ static vt_result add_shots(vt_experiment *e, int i)
 
 static void read(vt_experiment *e)
 {
-    vt_result few[VT_SHOTS], trained;
+    vt_result few[VT_SHOTS] = {{.tries = 0}}, trained;
     int n = 0, rises = 0;
 
     for (int i = 0; i < VT_SHOTS; i++)

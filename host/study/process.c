@@ -49,7 +49,7 @@ vitcl_status vt_process_begin(int *pid, const char *const *words,
     pid_t child = -1;
     int error;
 
-    for (size_t i = 0; words[i] && i < MOST_WORDS; i++)
+    for (size_t i = 0; i < MOST_WORDS && words[i]; i++)
         memcpy(&argv[i + 1], &words[i], sizeof *argv); /* exec's char * */
     if (in >= 0 && to >= 0 && also >= 0)
         child = fork();
