@@ -56,8 +56,6 @@ static const opt options[] = {
      offsetof(inspect, pictures.nul)},
     OPT_DONE};
 
-enum { MOST_LAYERS = 256 };
-
 typedef struct work {
     const inspect *o;
     vitcl_device *device;
@@ -91,23 +89,13 @@ typedef struct work {
 
 /* ---- numbers ---- */
 
-/* Patches have `patch` pixels a side; all other tokens come before them. */
 static int find_grid(work *w)
 {
-    const uint32_t p = w->info.patch, columns = p ? w->width / p : 0,
-                   rows = p ? w->height / p : 0;
-
-    if (!w->info.layers || !w->info.heads || !rows || !columns ||
-        w->info.tokens < rows * columns || w->info.layers > MOST_LAYERS)
+    if (!inspect_grid(&w->grid, &w->info, w->height, w->width))
         return fail("%s has no attention over patches", w->info.name);
     w->tokens = w->info.tokens;
-    w->patches = rows * columns;
+    w->patches = w->tokens - (uint32_t)w->grid.prefix;
     w->heads = w->info.heads;
-    w->grid = (vt_patch_grid){.prefix = (int)(w->tokens - w->patches),
-                              .rows = (int)rows,
-                              .columns = (int)columns,
-                              .height_px = p,
-                              .width_px = p};
     return EXIT_OK;
 }
 

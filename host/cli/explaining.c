@@ -6,16 +6,15 @@
 
 #include "blocks.h"
 #include "inspect/attention.h"
+#include "inspecting.h"
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
-
-enum { MOST_LAYERS = 256 };
 
 struct explaining {
     vitcl_model_info info;
-    uint32_t height, width, prefix, rows, columns;
+    uint32_t height, width;
+    vt_patch_grid grid;
     vt_rollout *rollout; /* NULL: nothing is collected */
     uint32_t layer;
     bool broken;       /* this is not attention over a grid of patches */
@@ -69,20 +68,6 @@ void explaining_watch(explaining *e, vitcl_session_options *options)
     options->watcher_context = e;
 }
 
-/* Patches have `patch` pixels a side; all other tokens come before them. */
-static bool find_grid(explaining *e)
-{
-    const vitcl_model_info *m = &e->info;
-
-    e->rows = m->patch ? e->height / m->patch : 0;
-    e->columns = m->patch ? e->width / m->patch : 0;
-    if (!m->layers || m->layers > MOST_LAYERS || !m->heads || !e->rows ||
-        !e->columns || m->tokens < e->rows * e->columns)
-        return false;
-    e->prefix = m->tokens - e->rows * e->columns;
-    return true;
-}
-
 static void say_none(const explaining *e)
 {
     note("%s has no attention over patches, so only its classes are shown",
@@ -99,7 +84,7 @@ int explaining_start(explaining *e, const vitcl_model *model,
     if (vitcl_model_describe(&e->info, model, e->height, e->width, 1) !=
         VITCL_OK)
         return failed();
-    if (!find_grid(e)) {
+    if (!inspect_grid(&e->grid, &e->info, e->height, e->width)) {
         say_none(e);
         return EXIT_OK;
     }
@@ -111,23 +96,6 @@ int explaining_start(explaining *e, const vitcl_model *model,
                           &usual) == VITCL_OK
                ? EXIT_OK
                : failed();
-}
-
-/* What the answer is read from: the class token, or the mean of all patches. */
-static void roll_out(explaining *e)
-{
-    const uint32_t n = e->rows * e->columns, tokens = e->info.tokens;
-
-    if (e->prefix) {
-        vt_rollout_row(e->row, e->rollout, 0);
-        return;
-    }
-    memset(e->row, 0, tokens * sizeof *e->row);
-    for (uint32_t q = 0; q < n; q++) {
-        vt_rollout_row(e->one, e->rollout, (int)q);
-        for (uint32_t i = 0; i < tokens; i++)
-            e->row[i] += e->one[i] / n;
-    }
 }
 
 static bool all_finite(const double *v, size_t n)
@@ -145,9 +113,9 @@ int explaining_print(explaining *e, const naming *n, const answer *a,
     const blocks_map map = {.rgb = rgb,
                             .height = e->height,
                             .width = e->width,
-                            .value = e->row + e->prefix,
-                            .rows = e->rows,
-                            .columns = e->columns};
+                            .value = e->row + e->grid.prefix,
+                            .rows = (uint32_t)e->grid.rows,
+                            .columns = (uint32_t)e->grid.columns};
 
     e->layer = 0;
     blocks_classes(n, a);
@@ -158,7 +126,7 @@ int explaining_print(explaining *e, const naming *n, const answer *a,
     }
     if (!whole)
         return EXIT_OK;
-    roll_out(e);
+    vt_rollout_answer(e->row, e->one, e->rollout, &e->grid);
     if (!all_finite(e->row, e->info.tokens))
         return fail("%s: the attention is not finite", a->path);
     return blocks_show(&map);

@@ -423,3 +423,20 @@ int inspect_report(const char *folder)
     printf("%s/report.html\n", folder);
     return flush_results();
 }
+
+bool inspect_grid(vt_patch_grid *out, const vitcl_model_info *m,
+                  uint32_t height, uint32_t width)
+{
+    const uint32_t p = m->patch, rows = p ? height / p : 0,
+                   columns = p ? width / p : 0;
+
+    if (!m->layers || !m->heads || !rows || !columns ||
+        m->tokens < rows * columns || m->layers > INSPECT_LAYERS)
+        return false;
+    *out = (vt_patch_grid){.prefix = (int)(m->tokens - rows * columns),
+                           .rows = (int)rows,
+                           .columns = (int)columns,
+                           .height_px = p,
+                           .width_px = p};
+    return true;
+}

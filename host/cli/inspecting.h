@@ -9,10 +9,16 @@
 #define VT_CLI_INSPECTING_H
 #include "cmd.h"
 
+#include "inspect/attention.h"
 #include "plot/figure.h"
 #include "plot/tiles.h"
 
-enum { INSPECT_PATH = 4096, INSPECT_TEXT = 512, INSPECT_TOP = 5 };
+enum {
+    INSPECT_PATH = 4096,
+    INSPECT_TEXT = 512,
+    INSPECT_TOP = 5,
+    INSPECT_LAYERS = 256
+};
 
 typedef struct inspect_files {
     const char *root;
@@ -50,13 +56,17 @@ bool inspect_path(char out[INSPECT_PATH], const inspect_files *f,
 /* What the model has nothing to show for, and why. */
 int inspect_left_out(inspect_files *f, const char *kind, const char *why);
 /* Completes inspect.json. */
-int inspect_finish(inspect_files *f, const vitcl_model_info *m,
-                   uint32_t height, uint32_t width, const int grid[3]);
+int inspect_finish(inspect_files *f, const vitcl_model_info *m, uint32_t height,
+                   uint32_t width, const int grid[3]);
 /* Writes report.html, after inspect_finish(). */
 int inspect_report(const char *folder);
 /* Removes what is empty or incomplete. */
 void inspect_close(inspect_files *f);
 
+/* Patches have `patch` pixels a side, and all other tokens come before them.
+ * False: there is no attention over patches. */
+bool inspect_grid(vt_patch_grid *out, const vitcl_model_info *m,
+                  uint32_t height, uint32_t width);
 /* The number of an option, below `end`; NULL: `without`. */
 int inspect_number(uint32_t *out, const char *name, const char *text,
                    uint32_t end, uint32_t without);

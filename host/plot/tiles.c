@@ -1,14 +1,11 @@
 /*
  * tiles.c - draw small pictures in rows, with a colour bar where they are maps
  * of numbers.
- *
- * The colours are nine of matplotlib's viridis (Smith and van der Walt, CC0),
- * with straight lines between: equal steps look equal, also to people with any
- * colour vision and in print.
  */
 #include "plot/tiles_draw.h"
 
 #include "plot/text.h"
+#include "plot/viridis.h"
 
 #include <math.h>
 #include <stdint.h>
@@ -29,27 +26,6 @@
 
 enum { NAME_ROOM = 256 };
 
-static const double viridis[][3] = {
-    {68, 1, 84},    {71, 44, 122},  {59, 81, 139},
-    {44, 113, 142}, {33, 144, 141}, {39, 173, 129},
-    {92, 200, 99},  {170, 220, 50}, {253, 231, 37}};
-
-static uint32_t colour(double v)
-{
-    const size_t last = sizeof viridis / sizeof *viridis - 1;
-    const double at = v > 0 ? fmin(v, 1) * (double)last : 0; /* NAN: 0 */
-    const size_t i = at >= (double)last ? last - 1 : (size_t)at;
-    uint32_t pixel = 0;
-
-    for (int k = 0; k < 3; k++) {
-        const double x = viridis[i][k] +
-                         (at - (double)i) * (viridis[i + 1][k] - viridis[i][k]);
-
-        pixel = pixel << 8 | (uint32_t)(x + 0.5);
-    }
-    return pixel;
-}
-
 /* ---- surfaces ---- */
 
 typedef struct picture { /* of 0xRRGGBB: rgb[h][w][3], value[h][w], or a bar */
@@ -67,10 +43,10 @@ static uint32_t pixel_of(const picture *p, int x, int y)
         return (uint32_t)p->rgb[3 * at] << 16 |
                (uint32_t)p->rgb[3 * at + 1] << 8 | p->rgb[3 * at + 2];
     if (!p->value)
-        return colour(1 - (double)y / (p->h - 1));
-    return colour(p->most > p->least
-                      ? (p->value[at] - p->least) / (p->most - p->least)
-                      : 0);
+        return vt_viridis(1 - (double)y / (p->h - 1));
+    return vt_viridis(p->most > p->least
+                          ? (p->value[at] - p->least) / (p->most - p->least)
+                          : 0);
 }
 
 typedef struct box {

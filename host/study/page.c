@@ -21,16 +21,35 @@ static void put(cell out, const char *format, double v)
         vt_snprint(out, CELL, format, v);
 }
 
+/* text[rows][columns]; empty ones have no number. */
+static vitcl_status put_table(vt_page *p, const char *caption,
+                              const char *const *head, const cell *text,
+                              size_t rows, size_t columns)
+{
+    const char **words = NULL;
+    vitcl_status st;
+
+    VT_TRY(VT_NEW(&words, rows * columns + 1));
+    for (size_t i = 0; i < rows * columns; i++)
+        words[i] = text[i][0] ? text[i] : NULL;
+    vt_page_table(p, &(vt_page_grid){.caption = caption,
+                                     .rows = rows,
+                                     .columns = columns,
+                                     .head = head,
+                                     .cell = words});
+done:
+    free(words);
+    return st;
+}
+
 static vitcl_status add_table(vt_page *p, const vt_experiment *e)
 {
     const char *const head[COLUMNS] = {"arm",       e->study->x, e->study->y,
                                        "deviation", "tries",     "paper"};
     vitcl_status st;
     cell *text = NULL;
-    const char **words = NULL;
 
     VT_TRY(VT_NEW(&text, e->results * COLUMNS + 1));
-    VT_TRY(VT_NEW(&words, e->results * COLUMNS + 1));
     for (size_t i = 0; i < e->results; i++) {
         const vt_result *r = &e->result[i];
         cell *row = text + i * COLUMNS;
@@ -42,17 +61,10 @@ static vitcl_status add_table(vt_page *p, const vt_experiment *e)
         put(row[4], "%.0f", r->tries);
         put(row[5], "%.4g", r->paper);
     }
-    for (size_t i = 0; i < e->results * COLUMNS; i++)
-        words[i] = text[i][0] ? text[i] : NULL;
-    vt_page_table(p, &(vt_page_grid){.caption = "Means over the tries and "
-                                                "their sample deviations",
-                                     .rows = e->results,
-                                     .columns = COLUMNS,
-                                     .head = head,
-                                     .cell = words});
+    st = put_table(p, "Means over the tries and their sample deviations", head,
+                   (const cell *)text, e->results, COLUMNS);
 done:
     free(text);
-    free(words);
     return st;
 }
 
@@ -108,10 +120,8 @@ static vitcl_status add_runs(vt_page *p, const vt_experiment *e)
     enum { WIDE = sizeof head / sizeof *head };
     vitcl_status st;
     cell *text = NULL;
-    const char **words = NULL;
 
     VT_TRY(VT_NEW(&text, e->runs * WIDE + 1));
-    VT_TRY(VT_NEW(&words, e->runs * WIDE + 1));
     for (size_t i = 0; i < e->runs; i++) {
         const vt_run *r = &e->run[i];
         cell *row = text + i * WIDE;
@@ -123,18 +133,11 @@ static vitcl_status add_runs(vt_page *p, const vt_experiment *e)
                  r->score == VT_SCORE_HELD_OUT ? "held-out training pictures"
                  : r->score == VT_SCORE_TEST   ? "test pictures"
                                                : "");
-        for (size_t k = 0; k < WIDE; k++)
-            words[i * WIDE + k] = row[k][0] ? row[k] : NULL;
     }
-    vt_page_table(p, &(vt_page_grid){.caption = "All runs; their models are "
-                                                "in runs/",
-                                     .rows = e->runs,
-                                     .columns = WIDE,
-                                     .head = head,
-                                     .cell = words});
+    st = put_table(p, "All runs; their models are in runs/", head,
+                   (const cell *)text, e->runs, WIDE);
 done:
     free(text);
-    free(words);
     return st;
 }
 
