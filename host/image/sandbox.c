@@ -55,37 +55,11 @@ typedef struct limits { /* sandbox.h: the arguments */
 
 #if defined(ARCH) && !SANITIZED
 static const struct sock_filter filter[] = {
-    LOAD(arch),
-    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, ARCH, 1, 0),
-    BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL),
-    LOAD(nr),
-    MAY(read),
+    USUAL_CALLS,
     MAY(pread64),
     MAY(recvmsg),
     MAY(close),
-    MAY(brk),
-    MAY(munmap),
-    MAY(mremap),
-    MAY(madvise),
-    MAY(futex),
     MAY(setitimer),
-    MAY(rt_sigreturn),
-    MAY(rt_sigprocmask), /* of abort, which blocks signals */
-    MAY(clock_gettime),
-    MAY(getrandom), /* malloc's initialisation */
-    MAY(restart_syscall),
-    MAY(exit),
-    MAY(exit_group),
-#ifdef __NR_futex_time64
-    MAY(futex_time64),
-    MAY(clock_gettime64),
-#endif
-#ifdef __NR_mmap2
-    MAPS(mmap2),
-#else
-    MAPS(mmap),
-#endif
-    MAPS(mprotect),
 #ifdef VT_DECODE_ALL
     /* clone3's flags are in memory, out of reach: the caller falls back */
     UNLESS(__NR_clone3, 1),
@@ -114,19 +88,6 @@ static const struct sock_filter filter[] = {
 };
 #endif
 
-/* False: the kernel has no seccomp, or its use is forbidden. */
-static bool lock_up(void)
-{
-#if defined(ARCH) && !SANITIZED
-    struct sock_fprog program = {VT_COUNT(filter),
-                                 (struct sock_filter *)(uintptr_t)filter};
-
-    return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
-#else
-    return SANITIZED;
-#endif
-}
-
 /* The bytes that the process maps now. */
 static rlim_t mapped_now(void)
 {
@@ -138,18 +99,6 @@ static rlim_t mapped_now(void)
     if (fd >= 0)
         close(fd);
     return (rlim_t)strtoull(text, NULL, 10) * (rlim_t)sysconf(_SC_PAGESIZE);
-}
-
-/* Lowers a limit to `most`; never raises it. */
-static void limit(int what, rlim_t most)
-{
-    struct rlimit now;
-
-    if (getrlimit(what, &now) != 0)
-        return;
-    now.rlim_max = VT_MIN(now.rlim_max, most);
-    now.rlim_cur = now.rlim_max;
-    setrlimit(what, &now);
 }
 
 /* Ctrl-C, a hangup and the signal of timeout(1) reach the whole process group:
@@ -194,13 +143,12 @@ static bool enter(const limits *l)
     prepare_codecs();
     /* a sanitizer writes its report to 2 */
     vt_close_from(SANITIZED ? 3 : 2);
-    limit(RLIMIT_CORE, 0);
-    limit(RLIMIT_FSIZE, (rlim_t)l->written);
+    vt_lower_limit(RLIMIT_CORE, 0);
+    vt_lower_limit(RLIMIT_FSIZE, (rlim_t)l->written);
     if (!SANITIZED)
-        limit(RLIMIT_AS, mapped_now() + (rlim_t)l->room);
+        vt_lower_limit(RLIMIT_AS, mapped_now() + (rlim_t)l->room);
     vt_picture_limit(l->pixels);
-    (void)prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
-    return lock_up();
+    return LOCK_UP(filter);
 }
 
 /* ---- orders ------------------------------------------------------------- */

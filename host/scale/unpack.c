@@ -36,51 +36,10 @@ enum { IN = 0, OUT = 1, PIECE = 1 << 16, MEMORY_MIB = 512 };
 
 #if defined(ARCH) && !SANITIZED
 static const struct sock_filter filter[] = {
-    LOAD(arch),
-    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, ARCH, 1, 0),
-    BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL),
-    LOAD(nr),
-    MAY(read),
-    MAY(brk),
-    MAY(munmap),
-    MAY(mremap),
-    MAY(madvise),
-    MAY(futex),
-    MAY(rt_sigreturn),
-    MAY(rt_sigprocmask), /* of abort, which blocks signals */
-    MAY(clock_gettime),
-    MAY(getrandom), /* malloc's initialisation */
-    MAY(restart_syscall),
-    MAY(exit),
-    MAY(exit_group),
-#ifdef __NR_futex_time64
-    MAY(futex_time64),
-    MAY(clock_gettime64),
-#endif
-#ifdef __NR_mmap2
-    MAPS(mmap2),
-#else
-    MAPS(mmap),
-#endif
-    MAPS(mprotect),
-    UNLESS(__NR_write, 3),
-    LOAD(args[0]),
-    UNLESS(OUT, 1),
-    ALLOW,
+    USUAL_CALLS, UNLESS(__NR_write, 3), LOAD(args[0]), UNLESS(OUT, 1), ALLOW,
     DENY,
 };
 #endif
-
-static void limit(int what, rlim_t most)
-{
-    struct rlimit now;
-
-    if (getrlimit(what, &now) != 0)
-        return;
-    now.rlim_max = VT_MIN(now.rlim_max, most);
-    now.rlim_cur = now.rlim_max;
-    setrlimit(what, &now);
-}
 
 /* False: without the filter of system calls. */
 static bool enter(void)
@@ -96,18 +55,10 @@ static bool enter(void)
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
     vt_close_from(SANITIZED ? 3 : 2);
-    limit(RLIMIT_CORE, 0);
+    vt_lower_limit(RLIMIT_CORE, 0);
     if (!SANITIZED)
-        limit(RLIMIT_AS, (rlim_t)MEMORY_MIB << 20);
-    (void)prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
-#if defined(ARCH) && !SANITIZED
-    struct sock_fprog program = {VT_COUNT(filter),
-                                 (struct sock_filter *)(uintptr_t)filter};
-
-    return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
-#else
-    return SANITIZED;
-#endif
+        vt_lower_limit(RLIMIT_AS, (rlim_t)MEMORY_MIB << 20);
+    return LOCK_UP(filter);
 }
 
 /* ---- frames ---- */
