@@ -61,6 +61,9 @@
  *                                  devices, to test them
  *              VITCL_BUILD_FORK=1  PoCL may compile in forked processes; only
  *                                  for programs without other threads
+ *              VITCL_THREADS       threads for pictures and searches; without
+ *                                  it, one for each core that the process may
+ *                                  use. A driver has its own variables
  *              VITCL_DECODE, VITCL_DECODE_*   see vitcl_image_decode()
  *              VITCL_TRY, VITCL_TRY_SECONDS   see Trials
  *              OCL_ICD_VENDORS     to explain why there is no device

@@ -148,6 +148,15 @@ void wait_watch(vitcl_device *device);
 void wait_begin(const char *what, bool once);
 void wait_end(void);
 
+/* ---- threads (threads.c) ---- */
+
+/* Before a driver is loaded. --threads: that many in the drivers of processors
+ * and for the library's own work. */
+int limit_threads(uint32_t n);
+/* Without it: VITCL_THREADS, else OMP_NUM_THREADS, else as many as the cores
+ * that the process may run on. */
+int usual_threads(void);
+
 /* ---- drivers (guard.c) ---- */
 
 /* main()'s arguments, for a restart. */
@@ -169,7 +178,7 @@ bool guard_told(void);
 typedef struct model_options {
     const char *model, *preset, *device, *gemm, *precision;
     frame_size size;
-    uint32_t batch;
+    uint32_t batch, threads;
     bool once; /* there is only one batch */
     bool verbose;
 } model_options;
@@ -185,11 +194,17 @@ typedef struct model_options {
         OPT_ROW(T, 0, "preset", OPT_TEXT, "NAME",                              \
                 "an architecture with random weights, such as vit-b/16",       \
                 common.preset)
+#define OPT_THREADS(T, member)                                                 \
+    OPT_ROW(T, 0, "threads", OPT_COUNT, "N",                                   \
+            "threads on the processor; else VITCL_THREADS, OMP_NUM_THREADS "   \
+            "or one a core",                                                   \
+            member)
 #define VERBOSE_HELP "say what is done and decided, on stderr"
 #define OPT_DEVICE(T)                                                          \
     OPT_ROW(T, 'd', "device", OPT_TEXT, "DEV",                                 \
             "0:1, part of a name, cpu, gpu or any; else VITCL_DEVICE",         \
             common.device),                                                    \
+        OPT_THREADS(T, common.threads),                                        \
         OPT_ROW(T, 'v', "verbose", OPT_FLAG, NULL, VERBOSE_HELP,               \
                 common.verbose)
 /* In the order of vitcl_precision; the public header has no names. */

@@ -11,7 +11,7 @@
 typedef struct study {
     const char *data, *output, *device;
     double minutes;
-    uint32_t tries, jobs, epochs, pictures, tests;
+    uint32_t tries, jobs, threads, epochs, pictures, tests;
     bool dry_run, quiet;
 } study;
 
@@ -42,6 +42,7 @@ static const opt options[] = {
             "test pictures (default 2000)", tests),
     OPT_ROW(study, 'd', "device", OPT_TEXT, "DEV",
             "0:1, part of a name, cpu, gpu or any; else VITCL_DEVICE", device),
+    OPT_THREADS(study, threads),
     OPT_ROW(study, 'q', "quiet", OPT_FLAG, NULL,
             "no progress: only the results and errors", quiet),
     OPT_DONE};

@@ -135,7 +135,9 @@ int main(int argc, char **argv)
     setenv("VITCL_BUILD_FORK", "1", 0);
     commands = table;
     guard_arguments(argv);
-    code = run(argc, argv);
+    code = usual_threads();
+    if (code == EXIT_OK)
+        code = run(argc, argv);
     if (vitcl_decode_note())
         note("%s", vitcl_decode_note());
 

@@ -286,13 +286,19 @@ static bool asks_help(int argc, char **argv)
     return false;
 }
 
-/* The option that is the same in all commands. */
-static void look_for_verbose(const command *c, const void *into)
+/* The options that are the same in all commands. */
+static int shared_options(const command *c, const void *into)
 {
-    const opt *o = find_long(c, "verbose", 7);
+    const opt *const verbose = find_long(c, "verbose", 7);
+    const opt *const threads = find_long(c, "threads", 7);
+    const char *const at = into;
 
-    if (o && *(const bool *)((const char *)into + o->at))
+    if (verbose && *(const bool *)(at + verbose->at))
         be_verbose();
+    if (threads && *(const uint32_t *)(const void *)(at + threads->at))
+        return limit_threads(
+            *(const uint32_t *)(const void *)(at + threads->at));
+    return EXIT_OK;
 }
 
 int command_run(const command *c, int argc, char **argv)
@@ -318,8 +324,8 @@ int command_run(const command *c, int argc, char **argv)
         }
     if (!enough)
         fail("out of memory");
-    else if ((code = parse(c, into, &operands, argc, argv)) == EXIT_OK) {
-        look_for_verbose(c, into);
+    else if ((code = parse(c, into, &operands, argc, argv)) == EXIT_OK &&
+             (code = shared_options(c, into)) == EXIT_OK) {
         code = c->run(into, &operands);
         guard_end();
     }

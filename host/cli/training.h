@@ -14,7 +14,7 @@ typedef struct training {
     const char *objective, *val;
     const char *device, *gemm, *precision;
     uint32_t epochs, batch, micro, random_state, hold_out, patience, workers,
-        save_every;
+        save_every, threads;
     double lr;
     frame_size size;
     words freeze;
@@ -81,6 +81,7 @@ typedef struct training {
         OPT_ROW(training, 'd', "device", OPT_TEXT, "DEV",                      \
                 "0:1, part of a name, cpu, gpu or any; else VITCL_DEVICE",     \
                 device),                                                       \
+        OPT_THREADS(training, threads),                                        \
         OPT_ROW(training, 'v', "verbose", OPT_FLAG, NULL, VERBOSE_HELP,        \
                 verbose),                                                      \
         OPT_ROW(training, 0, "gemm", OPT_CHOICE, "clblast|native|plain",       \

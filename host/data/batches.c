@@ -9,6 +9,7 @@
  */
 #include "data/batches.h"
 
+#include "base/cores.h"
 #include "base/memory.h"
 #include "base/random.h"
 #include "data/mask.h"
@@ -16,7 +17,6 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #define SLOTS 3
 #define WORKERS_MAX 64
@@ -333,7 +333,6 @@ vitcl_status vt_batches_new(vt_batches **out, const vt_batches_options *options)
 {
     vitcl_status st = VITCL_OK;
     vt_batches *f = NULL;
-    long cores = sysconf(_SC_NPROCESSORS_ONLN);
     unsigned most;
 
     if (options->count == 0 || options->batch == 0)
@@ -351,7 +350,7 @@ vitcl_status vt_batches_new(vt_batches **out, const vt_batches_options *options)
         f->patches = ((int)options->height / options->patch_h) *
                      ((int)options->width / options->patch_w);
     VT_TRY(make_ring(f));
-    most = options->workers ? options->workers : (unsigned)VT_MAX(cores, 1);
+    most = options->workers ? options->workers : vt_cores();
     most = VT_MIN(VT_MIN(most, WORKERS_MAX), options->batch);
     f->threads = most;
     while (f->workers < most) {

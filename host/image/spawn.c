@@ -8,6 +8,7 @@
 #define _GNU_SOURCE /* memfd_create */
 #include "image/sandbox.h"
 
+#include "base/cores.h"
 #include "base/environment.h"
 #include "base/helper.h"
 #include "base/memory.h"
@@ -36,7 +37,6 @@ vitcl_status vt_decode_limits_get(vt_decode_limits *out, unsigned workers)
 {
     vitcl_status st = VITCL_OK;
     const long pages = sysconf(_SC_PHYS_PAGES), size = sysconf(_SC_PAGESIZE);
-    const long cores = sysconf(_SC_NPROCESSORS_ONLN);
     uint64_t mib = pages > 0 ? (uint64_t)pages * (uint64_t)size >> 22 : 0;
     uint64_t seconds = SECONDS, millions = VT_PIXELS_MAX / 1000000, all, most;
     vt_decode_limits l = {.workers = workers};
@@ -48,7 +48,7 @@ vitcl_status vt_decode_limits_get(vt_decode_limits *out, unsigned workers)
     l.seconds = (unsigned)seconds;
     l.pixels = millions * 1000000;
     if (workers == 0)
-        l.workers = cores < 1 ? 1 : (unsigned)VT_MIN(cores, VT_WORKERS_MAX);
+        l.workers = vt_cores();
     l.workers = VT_MIN(l.workers, (unsigned)VT_WORKERS_MAX);
     all = mib << 20;
     /* CMYK of many scans: eight bytes per pixel, the picture, its rotated copy

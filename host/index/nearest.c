@@ -7,6 +7,7 @@
  * does not depend on which thread saw which row.
  */
 #include "base/clock.h"
+#include "base/cores.h"
 #include "base/log.h"
 #include "base/memory.h"
 #include "index/index.h"
@@ -17,7 +18,6 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 enum { PIECE = 256 * 1024, THREADS = 64 };
 
@@ -196,13 +196,6 @@ static vitcl_status unit(float *out, const float *query, uint32_t width)
     return VITCL_OK;
 }
 
-static size_t cores(void)
-{
-    const long n = sysconf(_SC_NPROCESSORS_ONLN);
-
-    return n < 1 ? 1 : n > THREADS ? THREADS : (size_t)n;
-}
-
 vitcl_status vt_index_nearest(vt_hit *hits, uint32_t *found, const vt_index *x,
                               const float *queries, uint32_t n, uint32_t k,
                               float least)
@@ -212,7 +205,7 @@ vitcl_status vt_index_nearest(vt_hit *hits, uint32_t *found, const vt_index *x,
                 .k = (uint32_t)VT_MIN(k, VT_MAX(vt_index_count(x), 1)),
                 .width = vt_index_width(x),
                 .least = least};
-    const size_t threads = cores();
+    const size_t threads = VT_MIN(vt_cores(), (unsigned)THREADS);
     const double from = vt_now_ms();
     worker *w = NULL;
     float *of_unit = NULL;
