@@ -178,7 +178,7 @@ static int run_all(work *w)
 static int embed_new(work *w, const words *operands)
 {
     const size_t before = operands->count;
-    int code = updating_open(&w->kept, w->o->output, operands, &w->o->pictures);
+    int code = updating_list(&w->kept, operands, &w->o->pictures);
 
     if (code != EXIT_OK)
         return code;
@@ -188,6 +188,20 @@ static int embed_new(work *w, const words *operands)
     w->e.on.operands = &w->kept.todo;
     code = w->kept.old && !w->kept.todo.count ? rewrite(w) : run_all(w);
     return code == EXIT_OK && w->kept.broken ? EXIT_FAILED : code;
+}
+
+/* What is not given is as in the index that is updated. */
+static int read_earlier(embed *o, work *w)
+{
+    const vt_about *a;
+    int code = updating_open(&w->kept, o->output);
+
+    if (code != EXIT_OK || !w->kept.old)
+        return code;
+    a = vt_index_about(w->kept.old);
+    o->what = w->e.what = o->what ? o->what : a->feature;
+    o->normalize = o->normalize || a->normalized;
+    return embedding_of_index(&o->common, a, o->output);
 }
 
 static int check(const embed *o, const words *operands)
@@ -223,7 +237,7 @@ static int open_part(work *w)
 
 static int run(void *into, const words *operands)
 {
-    const embed *o = into;
+    embed *o = into;
     work w = {.o = o, .e.what = o->what};
     struct timespec t = {0};
     int code = check(o, operands);
@@ -244,7 +258,10 @@ static int run(void *into, const words *operands)
                          .finish = finish,
                          .rows_tell = o->pictures.shard && o->output,
                          .context = &w};
-    code = o->update ? embed_new(&w, operands) : run_all(&w);
+    if (o->update)
+        code = read_earlier(o, &w);
+    if (code == EXIT_OK)
+        code = o->update ? embed_new(&w, operands) : run_all(&w);
     code = sharding_end(&w.part, code, &w.e.on);
     answering_close(&w.e.on);
     sharding_close(&w.part);

@@ -179,22 +179,6 @@ static void take(void *context, const answer *a, float *v)
 
 /* ---- running ---- */
 
-/* The index's model, unless another place is named. */
-static model_options chosen(const find *o, const vt_about *a)
-{
-    static const char preset[] = "preset:";
-    model_options common = o->common;
-
-    if (!common.model && a->model[0]) {
-        if (strncmp(a->model, preset, sizeof preset - 1) == 0)
-            common.preset = a->model + sizeof preset - 1;
-        else
-            common.model = a->model;
-    }
-    common.size = (frame_size){.height = a->height, .width = a->width};
-    return common;
-}
-
 static int prepare(work *w, const vt_about *a)
 {
     vt_about own;
@@ -217,16 +201,19 @@ static int prepare(work *w, const vt_about *a)
     return answering_start(&w->e.on, NULL, NULL);
 }
 
-static int search(work *w, const words *pictures)
+static int search(work *w, const char *name, const words *pictures)
 {
     const vt_about *a = vt_index_about(w->index);
     const uint64_t rows = vt_index_count(w->index);
-    const model_options common = chosen(w->o, a);
+    model_options common = w->o->common;
     int code;
 
     if (vt_index_given(w->index))
         return fail("the index has all tokens of each picture; search needs "
                     "one vector: embed --features pooled or class");
+    code = embedding_of_index(&common, a, name);
+    if (code != EXIT_OK)
+        return code;
     w->k = w->o->k ? w->o->k : 10;
     w->k = w->k < rows ? w->k : rows ? (uint32_t)rows : 1;
     w->e.what = a->feature;
@@ -261,7 +248,7 @@ static int run(void *into, const words *operands)
         return usage("--threshold must be at most 1, the cosine of equal "
                      "vectors");
     code = vt_index_open(&w.index, operands->item[0]) == VITCL_OK
-               ? search(&w, &pictures)
+               ? search(&w, operands->item[0], &pictures)
                : failed();
     for (uint32_t i = 0; i < GROUP; i++)
         free(w.path[i]);

@@ -6,6 +6,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static bool inner(const embedding *e)
 {
@@ -51,6 +52,29 @@ int embedding_open(embedding *e)
     return code;
 }
 
+static const char preset[] = "preset:";
+
+int embedding_of_index(model_options *common, const vt_about *of,
+                       const char *index)
+{
+    if (!common->size.height)
+        common->size = (frame_size){.height = of->height, .width = of->width};
+    if (common->model || common->preset)
+        return EXIT_OK;
+    if (strncmp(of->model, preset, sizeof preset - 1) == 0)
+        common->preset = of->model + sizeof preset - 1;
+    else if (!of->model[0])
+        return fail("%s: it does not say where its model is; name it with -m",
+                    index);
+    else if (strcmp(of->model, VITCL_MODEL_BUILTIN) != 0 &&
+             access(of->model, F_OK) != 0)
+        return fail("%s: its model is no longer at %s; name its place with -m",
+                    index, of->model);
+    else
+        common->model = of->model;
+    return EXIT_OK;
+}
+
 /* A path that is found from another folder, too; "" if it is too long. */
 static void place(char out[VT_INDEX_PATH], const model_options *o)
 {
@@ -59,7 +83,7 @@ static void place(char out[VT_INDEX_PATH], const model_options *o)
 
     out[0] = '\0';
     if (o->preset) {
-        snprintf(out, VT_INDEX_PATH, "preset:%s", o->preset);
+        snprintf(out, VT_INDEX_PATH, "%s%s", preset, o->preset);
         return;
     }
     word = word ? word : VITCL_MODEL_BUILTIN;

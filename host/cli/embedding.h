@@ -15,6 +15,10 @@ typedef struct embedding {
 
 /* Opens the model, the pictures and a session, and chooses the tensor. */
 int embedding_open(embedding *e);
+/* The model and the size of an index, unless `common` names a model. Texts
+ * belong to the index. EXIT_FAILED, with what to do: its model is not there. */
+int embedding_of_index(model_options *common, const vt_about *of,
+                       const char *index);
 /* What its vectors depend on. model: a handle without a session, or NULL. */
 int embedding_about(vt_about *out, const embedding *e, const vitcl_model *model,
                     bool normalized);

@@ -87,11 +87,9 @@ static int choose(updating *u)
     return EXIT_OK;
 }
 
-int updating_open(updating *u, const char *index, const words *operands,
-                  const picture_options *how)
+int updating_open(updating *u, const char *index)
 {
     size_t width = 1;
-    int code;
 
     *u = (updating){.count = 0};
     if (access(index, F_OK) == 0) {
@@ -102,9 +100,14 @@ int updating_open(updating *u, const char *index, const words *operands,
     }
     u->row = malloc(width * sizeof *u->row);
     u->narrow = malloc(width * sizeof *u->narrow);
-    if (!u->row || !u->narrow)
-        return fail("out of memory");
-    code = list(u, operands, how);
+    return u->row && u->narrow ? EXIT_OK : fail("out of memory");
+}
+
+int updating_list(updating *u, const words *operands,
+                  const picture_options *how)
+{
+    const int code = list(u, operands, how);
+
     return code == EXIT_OK ? choose(u) : code;
 }
 

@@ -22,8 +22,10 @@ typedef struct updating {
     bool broken; /* the list of pictures could not be read to its end */
 } updating;
 
-/* Reads the earlier index (there need be none) and lists the pictures. */
-int updating_open(updating *u, const char *index, const words *operands,
+/* Reads the earlier index; there need be none. */
+int updating_open(updating *u, const char *index);
+/* Lists the pictures, and those to embed. */
+int updating_list(updating *u, const words *operands,
                   const picture_options *how);
 /* Writes the rows that are kept, up to the next picture to embed. `all`: up to
  * the end, leaving out pictures that were not embedded. */

@@ -192,6 +192,27 @@ for change in "--size 48" --normalize "--features class"; do
 done
 run 1 embed -m "$VT_DATA/models/hf_clip" --update -o u.safetensors p/0.ppm
 err_has 'another model'
+# Without a model, the index's: its size and features, too.
+cp p/1.ppm p/6.ppm
+VITCL_MODEL=none run 0 embed --update -o u.safetensors p/0.ppm p/6.ppm
+err_has '1 of 2 pictures are new'
+run 0 embed $small -o whole.safetensors p/0.ppm p/6.ppm
+python3 - <<'P' || fail "an update took another model"
+from read import *
+a, b = index("u.safetensors"), index("whole.safetensors")
+assert a[0] == b[0] and all(cosine(x, y) > 0.999999 for x, y in zip(a[1], b[1]))
+P
+cp -r "$VT_DATA/models/hf_clip" moved
+run 0 embed -m moved --features class --normalize -o m.safetensors p/0.ppm
+mv moved elsewhere
+for command in "embed --update -o m.safetensors p/0.ppm p/1.ppm" "search m.safetensors p/1.ppm"; do
+    run 1 $command
+    says 'm.safetensors: its model is no longer at .*/moved; name its place with -m'
+done
+run 0 embed -m elsewhere --update -o m.safetensors p/0.ppm p/1.ppm
+err_has '1 of 2 pictures are new'
+rm p/6.ppm
+cp before u.safetensors
 # Ctrl-C while a list is read: the earlier file is intact, nothing is left.
 python3 - "$VITCL" <<'P' || fail "stopped: the index changed, or a file was left"
 import glob, signal, subprocess, sys, time
