@@ -135,6 +135,24 @@ done:
     return st;
 }
 
+typedef struct remarks {
+    const vt_dataset *data;
+    const vitcl_train_options *options;
+    const char *changed; /* by a resumed training; NULL: nothing */
+    double asymmetry;    /* NAN: nothing was chosen by it */
+    void *context;
+} remarks;
+
+static vitcl_status tell(void *with)
+{
+    const remarks *r = with;
+
+    if (!r->options->resume)
+        return vt_pictures_tell(r->data, r->options, r->asymmetry, r->context);
+    vt_pictures_changed(r->changed, r->options, r->context);
+    return VITCL_OK;
+}
+
 vitcl_status vitcl_train_preset(const char *preset)
 {
     vt_arch_spec spec;
@@ -156,7 +174,7 @@ vitcl_status vitcl_train(vitcl_train_event *out, vitcl_device *device,
     vitcl_train_event last = {.size = sizeof last};
     vitcl_train_options o = {.resume = 0};
     const char *data, *split;
-    double asymmetry = NAN; /* nothing was chosen by it */
+    double asymmetry = NAN;
     bool kept = false;
 
     VT_SIZED(out, vitcl_train_event);
@@ -181,7 +199,6 @@ vitcl_status vitcl_train(vitcl_train_event *out, vitcl_device *device,
                  : vt_dataset_open_training(&d, data));
     if (o.resume) {
         VT_TRY(vt_pictures_again(d, o.output));
-        vt_pictures_changed(s.changed, &o, context);
     } else {
         VT_TRY(vt_settings_new(&s, &o, d)); /* wrong ones, before the wait */
         vt_settings_free(&s);
@@ -196,7 +213,6 @@ vitcl_status vitcl_train(vitcl_train_event *out, vitcl_device *device,
     if (!o.resume) {
         VT_TRY(prepare(&s, o.output, d));
         VT_TRY(vt_left_out_save(&without, o.output));
-        VT_TRY(vt_pictures_tell(d, &o, asymmetry, context));
     }
     VT_TRY(vt_train(&last,
                     &(vt_job){.dev = device->dev,
@@ -214,6 +230,12 @@ vitcl_status vitcl_train(vitcl_train_event *out, vitcl_device *device,
                               .show = o.show,
                               .scoring = o.checking,
                               .context = context,
+                              .begins = tell,
+                              .with = &(remarks){.data = d,
+                                                 .options = &o,
+                                                 .changed = s.changed,
+                                                 .asymmetry = asymmetry,
+                                                 .context = context},
                               .kept = &kept}));
     vt_sized_give(out, &last, sizeof last);
 done:

@@ -95,6 +95,9 @@ void put_text(const char *s, size_t most);
 size_t text_length(const char *s);
 /* Makes bytes that are not UTF-8 "_". */
 void make_text(char *s);
+/* place.c: EXIT_FAILED if no file can be written at `path`. made: a folder that
+ * the command itself creates, or NULL. */
+int place_ready(const char *path, const char *made);
 int flush_results(void); /* EXIT_FAILED: close_results() says why */
 /* At the end: returns the status, or EXIT_FAILED if writing standard output
  * failed. Closes it, because a file system may report errors late. */

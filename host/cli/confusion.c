@@ -421,7 +421,9 @@ static bool is_csv(const char *path)
 
 int confusion_ready(const char *path)
 {
-    return is_csv(path) || vt_figure_ready() == VITCL_OK ? EXIT_OK : failed();
+    if (!is_csv(path) && vt_figure_ready() != VITCL_OK)
+        return failed();
+    return place_ready(path, NULL);
 }
 
 /* RFC 4180 */

@@ -114,6 +114,9 @@ static int check(const training *t)
         return usage("no output folder given; name one with -o DIR");
     if ((t->curve || t->show_batch) && vt_figure_ready() != VITCL_OK)
         return failed();
+    if ((t->curve && place_ready(t->curve, t->output) != EXIT_OK) ||
+        (t->show_batch && place_ready(t->show_batch, t->output) != EXIT_OK))
+        return EXIT_FAILED;
     if (t->val && t->hold_out)
         return usage("--val and --hold-out cannot be used together");
     if (t->resume)

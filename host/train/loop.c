@@ -476,6 +476,7 @@ vitcl_status vt_train(vitcl_train_event *out, const vt_job *job)
     l.feed.first = first;
     if (first < l.steps)
         VT_TRY(vt_batches_new(&l.batches, &l.feed));
+    VT_TRY(job->begins(job->with));
     VT_TRY(go(out, &l, first));
 done:
     close_loop(&l);

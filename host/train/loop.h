@@ -22,6 +22,10 @@ typedef struct vt_job {
     vitcl_train_show show;  /* NULL: nobody sees the first batch */
     vitcl_progress scoring; /* NULL, or called while pictures are scored */
     void *context;
+    /* Called before the first step, when nothing is wrong any more with what
+     * was given: what is only worth knowing comes after errors. */
+    vitcl_status (*begins)(void *with);
+    void *with;
     bool *kept; /* set once a checkpoint with steps is saved */
 } vt_job;
 

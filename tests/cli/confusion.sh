@@ -113,7 +113,7 @@ P
 run 2 eval "${model[@]}" --data data --confusion matrix.txt
 says "must be FILE.csv, FILE.png or FILE.svg, not 'matrix.txt'"
 run 1 eval "${model[@]}" --data data --confusion nowhere/matrix.csv
-err_has 'nowhere/matrix.csv: No such file'
+says 'nowhere/matrix.csv: cannot write: No such file'
 [ -n "${VITCL_PLOT-}" ] || {
     run 1 eval "${model[@]}" --data data --confusion matrix.svg
     says 'built without Cairo'

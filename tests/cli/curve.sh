@@ -99,7 +99,11 @@ cmp held.svg before.svg || fail "the old curve is gone"
 [ "$(compgen -G 'held.svg*')" = held.svg ] || fail "a part is left"
 cmp short/model.safetensors g/model.safetensors || fail "another model"
 run 1 train "${given[@]}" -o h --curve nowhere/curve.png
-err_has '^vitcl train: nowhere/curve.png: cannot write: No such file'
+says '^vitcl train: nowhere/curve.png: cannot write: No such file'
+[ ! -e h ] || fail "the folder was made although the curve cannot be written"
+run 1 train "${given[@]}" -o h --hold-out 10000
+says 'cannot hold out 10000 of' # not after what was chosen
+run 0 train "${given[@]}" --epochs 1 -o h --curve ./h//curve.png # a folder that it makes
 
 # ---- more than five classes: the top-5 accuracy; what is scored may come from
 # pictures of their own

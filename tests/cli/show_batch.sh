@@ -63,12 +63,15 @@ print(len(found))
 P
 [ "$(python3 check.py)" = 16 ] || fail "$(python3 check.py) of 16 tiles are pictures of the data"
 
-# With everything, as SVG. A sheet that cannot be written is an error, and the
-# training goes on.
+# With everything, as SVG. A folder that is not there is refused at once; a
+# sheet that cannot be written later is an error, and the training goes on.
 run 0 "${t[@]}" -o run/c --augment full --show-batch full.svg
 grep -q '<svg' full.svg || fail "no SVG"
 run 1 "${t[@]}" -o run/d --show-batch no/such.png
-err_has 'no/such\.png: '
+says 'no/such\.png: cannot write: '
+long=$(printf 'x%.0s' $(seq 256)).png
+run 1 "${t[@]}" -o run/d --show-batch "$long"
+err_has 'x\.png: '
 [ -s run/d/model.safetensors ] || fail "no model"
 run 0 finetune -m run/a --data data --epochs 1 --batch 16 -o run/e --show-batch fine.png
 [ -s fine.png ] || fail "no sheet of finetune"
