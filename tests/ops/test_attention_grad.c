@@ -207,6 +207,77 @@ Test(attention_grad, odd_widths)
     }
 }
 
+/* in q, kv, bias; what inspection reads: the probabilities times their
+ * gradient. By formulas in double. */
+static void check_product(vt_class class)
+{
+    enum { B = 2, TQ = 3, T = 7, H = 2, D = 5, C = H * D };
+    static const char *const keep[] = {"relevance.4", NULL};
+    float q[B * TQ * C], kv[B * T * 2 * C], bias[H * TQ * T], g[B * TQ * C];
+    float got[B * H * TQ * T];
+    double want[B * H * TQ * T], p[T];
+    vt_rng r = {11};
+    vt_fixture f;
+    vt_val x, gradient, product;
+
+    vt_rng_fill(&r, q, B * TQ * C, 2, 0);
+    vt_rng_fill(&r, kv, B * T * 2 * C, 2, 0);
+    vt_rng_fill(&r, bias, H * TQ * T, 1, 0);
+    vt_rng_fill(&r, g, B * TQ * C, 1, 0);
+    vt_fixture_open_as(&f, (vt_plan_options){.device_class = class,
+                                             .gemm = "plain",
+                                             .backward = true,
+                                             .train = true,
+                                             .keep = keep});
+    x = vt_attention_cross(
+        f.plan, vt_fixture_param(&f, "q", 3, (int[]){B, TQ, C}, q),
+        vt_fixture_param(&f, "kv", 3, (int[]){B, T, 2 * C}, kv),
+        (vt_attention_args){
+            .heads = H,
+            .bias = vt_fixture_param(&f, "bias", 3, (int[]){H, TQ, T}, bias),
+            .scale = 0.3f,
+            .probs = "attention.4"});
+    gradient = vt_input(f.plan, "gradient", VT_F32, 3, (int[]){B, TQ, C});
+    vt_plan_backward(f.plan, vt_seed_gradient(f.plan, x, gradient), vt_add);
+    vt_check(vt_plan_finish(f.plan));
+    vt_check(vt_plan_write(f.plan, gradient, g, sizeof g));
+    vt_check(vt_plan_run(f.plan, 0));
+    product = vt_plan_find(f.plan, "relevance.4");
+    cr_assert_neq(product, VT_NONE);
+    vt_check(vt_plan_read(f.plan, product, got, B * H * TQ * T));
+    for (int row = 0; row < B * H * TQ; row++) {
+        const int b = row / (H * TQ), h = row / TQ % H, i = row % TQ;
+        const float *qi = q + (b * TQ + i) * C + h * D;
+        const float *gi = g + (b * TQ + i) * C + h * D;
+        double all = 0;
+
+        for (int j = 0; j < T; j++) {
+            const float *k = kv + (b * T + j) * 2 * C + h * D, *v = k + C;
+            double dp = 0;
+
+            p[j] = (double)bias[(h * TQ + i) * T + j];
+            for (int d = 0; d < D; d++) {
+                p[j] += (double)0.3f * (double)qi[d] * (double)k[d];
+                dp += (double)gi[d] * (double)v[d];
+            }
+            all += p[j] = exp(p[j]);
+            want[row * T + j] = dp;
+        }
+        for (int j = 0; j < T; j++)
+            want[row * T + j] *= p[j] / all;
+    }
+    cr_expect(vt_near("product", got, want, B * H * TQ * T, 1e-4,
+                      1e-5 * vt_largest(want, B * H * TQ * T)),
+              "class %d", (int)class);
+    vt_fixture_close(&f);
+}
+
+Test(attention_grad, product)
+{
+    for (size_t i = 0; i < 2; i++)
+        check_product(classes[i]);
+}
+
 /* Does the driver run a work-item's loops as they are, however long? */
 static bool patient(void)
 {
