@@ -121,6 +121,43 @@ static void print_plan(const vt_experiment *e)
 
 /* ---- results ---- */
 
+/* Is this the cell of a column of words, which stand at the left? */
+static bool is_word(const char *s)
+{
+    return s[0] >= 'A' && s[0] <= 'z';
+}
+
+static int column_width(const vt_sheet *s, size_t column)
+{
+    size_t wide = strlen(s->head[column]);
+
+    for (size_t i = 0; i < s->rows; i++)
+        if (strlen(s->cell[i][column]) > wide)
+            wide = strlen(s->cell[i][column]);
+    return (int)wide;
+}
+
+/* Columns as wide as their widest cell. */
+static void print_sheet(const vt_sheet *s)
+{
+    for (size_t r = 0; r <= s->rows; r++) {
+        for (size_t c = 0; c < s->columns; c++)
+            printf(is_word(s->cell[0][c]) ? "%s%-*s" : "%s%*s", c ? "  " : "",
+                   column_width(s, c), r ? s->cell[r - 1][c] : s->head[c]);
+        putchar('\n');
+    }
+    put_wrapped(s->caption, 0, 0, text_columns());
+    putchar('\n');
+}
+
+static void print_sheets(const vt_experiment *e)
+{
+    const vt_sheet *s;
+
+    for (size_t i = 0; (s = vt_sheet_at(e, i)); i++)
+        print_sheet(s);
+}
+
 static void print_number(const char *format, double v)
 {
     if (isfinite(v))
@@ -133,6 +170,11 @@ static void print_results(const vt_experiment *e, const vt_study *s)
 {
     const vt_result *r;
 
+    if (vt_sheet_at(e, 0)) {
+        print_sheets(e);
+        put_wrapped(vt_verdict(e), 0, 0, text_columns());
+        return;
+    }
     printf("%-24s %10s %10s %10s %5s %9s\n", "arm", "x", "mean", "+-", "tries",
            "paper");
     for (size_t i = 0; (r = vt_result_at(e, i)); i++) {
@@ -171,7 +213,10 @@ static int work(const study *o, const vt_study *s, vt_experiment *e,
     vitcl_status st = vt_experiment_plan(e);
 
     if (st == VITCL_OK && o->dry_run) {
-        print_plan(e);
+        if (s->measure)
+            print_sheets(e);
+        else
+            print_plan(e);
         return EXIT_OK;
     }
     if (st == VITCL_OK)
@@ -218,7 +263,7 @@ static int run(void *into, const words *operands)
     s = vt_study_find(operands->item[0]);
     if (!s)
         return unknown_study(operands->item[0]);
-    if (!o->data)
+    if (!o->data && !s->measure)
         return usage("--data PATH is required");
     if (!o->output) {
         snprintf(output, sizeof output, "study-%.40s", s->name);

@@ -13,36 +13,7 @@
 
 enum { STEPS = 8, FILE_MOST = 1 << 20 };
 
-/* Runs the program to its end. */
-static vitcl_status run_one(const vt_experiment *e, const char *const *words,
-                            const char *out, const char *messages)
-{
-    vitcl_status st;
-    bool ended = false;
-    int pid, code = 0;
-
-    VT_TRY(vt_process_begin(&pid, words, out, messages));
-    while (!ended) {
-        if (e->options.stop && e->options.stop(e->options.context)) {
-            vt_process_stop(pid);
-            return vt_fail(VITCL_ESTOPPED, "stopped");
-        }
-        VT_TRY(vt_process_poll(&ended, &code, pid));
-        if (!ended)
-            vt_process_pause();
-    }
-    if (code != 0) {
-        char line[512];
-
-        vt_last_line(line, sizeof line, messages);
-        st = vt_fail(VITCL_EIO,
-                     "a short training to measure its steps failed "
-                     "(exit status %d): %s",
-                     code, line);
-    }
-done:
-    return st;
-}
+static const char what[] = "a short training to measure its steps";
 
 /* Pictures a second, as the last line of a log has it. */
 static double logged_rate(const char *log)
@@ -64,7 +35,7 @@ static vitcl_status describe(vt_rate *rate, const vt_experiment *e,
     vitcl_status st;
     vt_json *json = NULL;
 
-    VT_TRY(run_one(e, words, out, messages));
+    VT_TRY(vt_process_run(e, words, out, messages, what));
     VT_TRY(vt_json_load(&json, out, FILE_MOST, 8));
     vt_json_number(&rate->gmac, vt_json_get(json, "gmac"));
     vt_json_uint(&rate->parameters, vt_json_get(json, "parameters"));
@@ -110,7 +81,7 @@ static vitcl_status measure(vt_experiment *e, const vt_run *r)
     }
     if (e->options.device)
         words[n++] = "--device", words[n++] = e->options.device;
-    VT_TRY(run_one(e, words, NULL, messages));
+    VT_TRY(vt_process_run(e, words, NULL, messages, what));
     each = logged_rate(log);
     rate.fixed = (vt_now_ms() - began) / 1e3;
     rate.train = each > 0 ? 1 / each : rate.fixed / pictures;

@@ -58,17 +58,23 @@ vt_result vt_add_arm(vt_experiment *e, const char *arm, double x, double paper)
     return r;
 }
 
+void vt_add_point(vt_experiment *e, const char *arm, double x, double y)
+{
+    if (e->curves == VT_RESULTS)
+        return;
+    e->curve_x[e->curves] = x;
+    e->curve_y[e->curves] = y;
+    vt_snprint(e->curve_arm[e->curves++], VT_RUN_NAME, "%s", arm);
+}
+
 void vt_add_sweep(vt_experiment *e, const char *arm)
 {
     for (size_t i = 0; i < e->runs; i++) {
         const vt_run *r = &e->run[i];
 
-        if (!r->done || r->score != VT_SCORE_HELD_OUT ||
-            strcmp(r->arm, arm) != 0 || e->curves == VT_RESULTS)
-            continue;
-        e->curve_x[e->curves] = log10(r->lr);
-        e->curve_y[e->curves] = r->accuracy;
-        vt_snprint(e->curve_arm[e->curves++], VT_RUN_NAME, "%s", arm);
+        if (r->done && r->score == VT_SCORE_HELD_OUT &&
+            strcmp(r->arm, arm) == 0)
+            vt_add_point(e, arm, log10(r->lr), r->accuracy);
     }
 }
 

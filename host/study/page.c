@@ -68,10 +68,26 @@ done:
     return st;
 }
 
+static vitcl_status add_sheet(vt_page *p, const vt_sheet *s)
+{
+    vitcl_status st;
+    cell *text = NULL;
+
+    VT_TRY(VT_NEW(&text, s->rows * s->columns + 1));
+    for (size_t i = 0; i < s->rows * s->columns; i++)
+        snprintf(text[i], CELL, "%s", s->cell[i / s->columns][i % s->columns]);
+    st = put_table(p, s->caption, s->head, (const cell *)text, s->rows,
+                   s->columns);
+done:
+    free(text);
+    return st;
+}
+
 static vitcl_status add_figure(vt_page *p, const vt_experiment *e)
 {
     static const char *const files[] = {"figure.svg", "figure.png",
                                         "results.tsv"};
+    const bool sweep = e->curves && !e->sheets;
     vitcl_status st;
     char path[VT_STUDY_PATH], alt[512];
 
@@ -79,20 +95,19 @@ static vitcl_status add_figure(vt_page *p, const vt_experiment *e)
     if (!vt_path_exists(path)) /* a build without Cairo, or no points */
         goto done;
     snprintf(alt, sizeof alt,
-             e->curves ? "Lines for each arm: held-out accuracy over log10 of "
-                         "the learning rate"
-                       : "Lines for each arm: %s over %s",
+             sweep ? "Lines for each arm: held-out accuracy over log10 of "
+                     "the learning rate"
+                   : "Lines for each arm: %s over %s",
              e->study->y, e->study->x);
     VT_TRY(vt_page_figure(
-        p,
-        &(vt_page_image){.path = path,
-                         .alt = alt,
-                         .caption = e->curves ? "The sweeps that chose the "
-                                                "learning rates, on held-out "
-                                                "training pictures"
-                                              : "The table's numbers",
-                         .file = files,
-                         .files = VT_COUNT(files)}));
+        p, &(vt_page_image){.path = path,
+                            .alt = alt,
+                            .caption = sweep ? "The sweeps that chose the "
+                                               "learning rates, on held-out "
+                                               "training pictures"
+                                             : "The table's numbers",
+                            .file = files,
+                            .files = VT_COUNT(files)}));
 done:
     return st;
 }
@@ -145,6 +160,7 @@ vitcl_status vt_study_page(const vt_experiment *e)
 {
     static const char *const parts[] = {"Verdict", "Results", "Setting",
                                         "Runs"};
+    const size_t count = VT_COUNT(parts) - (e->study->measure ? 1 : 0);
     vitcl_status st;
     vt_page *p = NULL;
     char path[VT_STUDY_PATH], title[160], what[512];
@@ -156,18 +172,24 @@ vitcl_status vt_study_page(const vt_experiment *e)
     snprintf(what, sizeof what, "%s (%s of arXiv 2010.11929).", e->study->what,
              e->study->paper);
     vt_page_line(p, what);
-    vt_page_contents(p, VT_COUNT(parts), parts);
+    vt_page_contents(p, count, parts);
     vt_page_section(p, parts[0]);
     vt_page_line(p, e->verdict);
     vt_page_section(p, parts[1]);
     VT_TRY(add_figure(p, e));
-    VT_TRY(add_table(p, e));
+    for (size_t i = 0; i < e->sheets; i++)
+        VT_TRY(add_sheet(p, &e->sheet[i]));
+    if (!e->sheets)
+        VT_TRY(add_table(p, e));
     vt_page_section(p, parts[2]);
-    add_setting(p, e);
+    if (e->runs)
+        add_setting(p, e);
     if (e->study->note)
         vt_page_line(p, e->study->note);
-    vt_page_section(p, parts[3]);
-    VT_TRY(add_runs(p, e));
+    if (count == VT_COUNT(parts)) {
+        vt_page_section(p, parts[3]);
+        VT_TRY(add_runs(p, e));
+    }
     snprintf(what, sizeof what, "vitcl %s", vitcl_version());
     VT_TRY(vt_page_close(&p, what));
 done:

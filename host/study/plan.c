@@ -141,9 +141,12 @@ vitcl_status vt_experiment_open(vt_experiment **out, const vt_study *study,
     e->tries = 3, e->minutes = usual_minutes;
     if (options->minutes > 0)
         e->minutes = options->minutes;
-    if (!realpath(options->data, e->data))
-        VT_TRY(vt_fail(VITCL_EIO, "%s: %s", options->data, strerror(errno)));
-    VT_TRY(vt_subset_look(e));
+    if (!study->measure) {
+        if (!realpath(options->data, e->data))
+            VT_TRY(
+                vt_fail(VITCL_EIO, "%s: %s", options->data, strerror(errno)));
+        VT_TRY(vt_subset_look(e));
+    }
     VT_TRY(vt_study_folder(options->output));
     VT_TRY(read_state(e));
     if (options->tries)
@@ -218,6 +221,11 @@ vitcl_status vt_experiment_plan(vt_experiment *e)
     vitcl_status st;
     double seconds;
 
+    if (e->study->measure) {
+        VT_TRY(e->study->outline(e));
+        VT_TRY(e->status);
+        return write_state(e);
+    }
     if (o->pictures && o->pictures < 5 * e->classes)
         return vt_fail(VITCL_EINVAL,
                        "--pictures must be at least five a class, %u here",

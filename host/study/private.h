@@ -41,6 +41,8 @@ struct vt_experiment {
     double curve_x[VT_RESULTS], curve_y[VT_RESULTS];
     char curve_arm[VT_RESULTS][VT_RUN_NAME]; /* of the figure's points */
     size_t curves;
+    vt_sheet sheet[VT_SHEETS];
+    size_t sheets;
     char verdict[4096];
 };
 
@@ -73,6 +75,11 @@ vitcl_status vt_process_poll(bool *ended, int *code, int pid);
 /* Asks it to stop, and waits for it. */
 void vt_process_stop(int pid);
 void vt_process_pause(void); /* between polls */
+/* Runs the program to its end, or until the study is stopped. `what` is for the
+ * error: "a short training ... failed". */
+vitcl_status vt_process_run(const vt_experiment *e, const char *const *words,
+                            const char *out, const char *messages,
+                            const char *what);
 /* The last line of that file. */
 void vt_last_line(char *out, size_t room, const char *path);
 
@@ -102,6 +109,10 @@ void vt_rate_id(char out[17], const vt_run *r);
 /* The measured rate of its architecture, or NULL. */
 const vt_rate *vt_rate_of(const vt_experiment *e, const vt_run *run);
 vitcl_status vt_rates_measure(vt_experiment *e);
+
+/* ---- sheet.c ---- */
+
+vitcl_status vt_sheet_write(const vt_experiment *e, const vt_sheet *s);
 
 /* ---- page.c ---- */
 

@@ -115,3 +115,32 @@ void vt_last_line(char *out, size_t room, const char *path)
     if (f)
         fclose(f);
 }
+
+vitcl_status vt_process_run(const vt_experiment *e, const char *const *words,
+                            const char *out, const char *messages,
+                            const char *what)
+{
+    vitcl_status st;
+    bool ended = false;
+    int pid, code = 0;
+
+    VT_TRY(vt_process_begin(&pid, words, out, messages));
+    while (!ended) {
+        if (e->options.stop && e->options.stop(e->options.context)) {
+            vt_process_stop(pid);
+            return vt_fail(VITCL_ESTOPPED, "stopped");
+        }
+        VT_TRY(vt_process_poll(&ended, &code, pid));
+        if (!ended)
+            vt_process_pause();
+    }
+    if (code != 0) {
+        char line[512];
+
+        vt_last_line(line, sizeof line, messages);
+        st = vt_fail(VITCL_EIO, "%s failed (exit status %d): %s", what, code,
+                     line);
+    }
+done:
+    return st;
+}

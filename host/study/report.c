@@ -22,10 +22,14 @@ static void put_cell(FILE *f, const char *format, double v)
 
 static vitcl_status write_table(const vt_experiment *e)
 {
-    vitcl_status st;
+    vitcl_status st = VITCL_OK;
     vt_text t;
     char path[VT_STUDY_PATH], *text = NULL;
 
+    for (size_t i = 0; i < e->sheets; i++)
+        VT_TRY(vt_sheet_write(e, &e->sheet[i]));
+    if (e->sheets)
+        goto done;
     VT_TRY(vt_text_open(&t));
     fprintf(t.f, "arm\t%s\t%s\tdeviation\ttries\tpaper\n", e->study->x,
             e->study->y);
@@ -121,7 +125,7 @@ static vitcl_status write_figure(const vt_experiment *e)
     const char *arm;
     double x, y;
 
-    if (e->curves) {
+    if (e->curves && !e->sheets) {
         figure.x.label = "log10 of the learning rate";
         figure.left.label = "held-out accuracy";
     }
@@ -144,9 +148,10 @@ vitcl_status vt_experiment_report(vt_experiment *e)
     vitcl_status st;
     char path[VT_STUDY_PATH], text[sizeof e->verdict + 1];
 
-    e->results = e->curves = 0;
+    e->results = e->curves = e->sheets = 0;
     e->verdict[0] = '\0';
-    VT_TRY(vt_experiment_list(e));
+    if (!e->study->measure)
+        VT_TRY(vt_experiment_list(e));
     e->study->read(e);
     VT_TRY(e->status);
     VT_TRY(write_table(e));

@@ -101,6 +101,8 @@ vitcl_status vt_experiment_run(vt_experiment *e)
     vitcl_status st;
     pool *p = NULL;
 
+    if (e->study->measure)
+        return e->study->measure(e);
     VT_TRY(VT_NEW(&p, 1));
     p->most = VT_MIN(VT_MAX(e->options.jobs, 1u), (uint32_t)JOBS);
     VT_TRY(vt_experiment_list(e));

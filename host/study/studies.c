@@ -7,6 +7,7 @@
 
 /* In the order of the list that users see. */
 #define STUDIES(X)                                                             \
+    X(cost)                                                                    \
     X(positions)                                                               \
     X(data_size)                                                               \
     X(scaling)                                                                 \

@@ -73,6 +73,21 @@ typedef struct vt_result {
     bool plain;   /* in the table, not in the figure */
 } vt_result;
 
+/* A table of a study without trainings, in place of results. */
+enum {
+    VT_SHEETS = 2,
+    VT_SHEET_ROWS = 32,
+    VT_SHEET_COLUMNS = 9,
+    VT_SHEET_CELL = 32
+};
+typedef struct vt_sheet {
+    const char *file; /* "results.tsv" */
+    const char *caption;
+    const char *head[VT_SHEET_COLUMNS];
+    size_t columns, rows;
+    char cell[VT_SHEET_ROWS][VT_SHEET_COLUMNS][VT_SHEET_CELL];
+} vt_sheet;
+
 typedef struct vt_study vt_study;
 typedef struct vt_experiment vt_experiment;
 
@@ -82,6 +97,10 @@ struct vt_study {
     const char *what;  /* one sentence for the list of studies */
     void (*list)(vt_experiment *e);
     void (*read)(vt_experiment *e);
+    /* Of a study that trains nothing and needs no data, in place of list():
+     * adds a table of what will be measured, and then measures it. */
+    vitcl_status (*outline)(vt_experiment *e);
+    vitcl_status (*measure)(vt_experiment *e);
     const char *x, *y; /* axes of the figure, and heads of the table */
     const char *note;  /* how the paper did it, for the report */
 };
@@ -137,6 +156,14 @@ double vt_best_rate(const vt_experiment *e, const char *arm);
 double vt_swept(const vt_experiment *e, const char *arm, double rate);
 /* Mean and sample deviation; sd NAN for one value. */
 void vt_mean(double *mean, double *sd, const double *v, size_t n);
+/* A point of the figure that is in no table. */
+void vt_add_point(vt_experiment *e, const char *arm, double x, double y);
+/* Adds a copy of that table; vt_put() sets a cell of its next row, which
+ * vt_put_row() ends. */
+vt_sheet *vt_add_sheet(vt_experiment *e, const vt_sheet *like);
+void vt_put(vt_sheet *s, size_t column, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+void vt_put_row(vt_sheet *s);
 /* Appends to the verdict. */
 void vt_say(vt_experiment *e, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
@@ -175,6 +202,8 @@ typedef struct vt_run_cost {
 } vt_run_cost;
 vt_run_cost vt_run_costs(const vt_experiment *e, const vt_run *run);
 uint32_t vt_tests(const vt_experiment *e); /* test pictures */
+/* After report(); of a study without trainings also after plan(). */
+const vt_sheet *vt_sheet_at(const vt_experiment *e, size_t index);
 /* After report(). */
 const char *vt_verdict(const vt_experiment *e);
 const vt_result *vt_result_at(const vt_experiment *e, size_t index);
