@@ -14,7 +14,8 @@
  * [H,Tq,T] or, with BIAS=2, [B,H,Tq,T]. Only attention__probs stores T x T.
  *
  * Tiled     A work-item has one query in registers; tiles of KT keys and values
- *           and their scores are in local memory (KT*(2*D+WG) floats).
+ *           and their scores are in local memory (KT*(2*D+WG) floats), and
+ *           with QUERY_LOCAL the queries (D*WG).
  *           Launch: global {ceil(Tq/WG)*WG, H, B}, local {WG, 1, 1}.
  * Probs     A work-item has one query. Launch: global {Tq, H, B}.
  * Defines   D; BIAS if there is one (2: one for each picture). Tiled: WG KT.
@@ -38,7 +39,17 @@
 #define EACH_D(d) for (int d = 0; d < D; d++)
 #endif
 
-kernel __attribute__((reqd_work_group_size(WG, 1, 1))) void
+/* Intel's GPUs without images (Xe-HPC) have 128 registers of 16 floats: too few
+ * for q and out of 16 work-items, and the compiler would even take 32. */
+#if defined(cl_intel_required_subgroup_size) && !defined(__IMAGE_SUPPORT__) && \
+    !defined(__x86_64__) && D <= 96
+#define QUERY_LOCAL
+#define SUB_GROUP __attribute__((intel_reqd_sub_group_size(16)))
+#else
+#define SUB_GROUP
+#endif
+
+kernel SUB_GROUP __attribute__((reqd_work_group_size(WG, 1, 1))) void
 attention__tiled(global float *restrict out, VT_QKV)
 {
     local float tk[KT][D] __attribute__((aligned(16)));
@@ -47,12 +58,19 @@ attention__tiled(global float *restrict out, VT_QKV)
     const int i = get_global_id(0), lid = get_local_id(0);
     const int h = get_group_id(1), b = get_group_id(2);
     const int row = min(i, Tq - 1); /* the last group repeats the last query */
-    float x[D], o[D], top = -INFINITY, all = 0.0f;
+#ifdef QUERY_LOCAL
+    local float tx[D][WG]; /* a column for each work-item: no barrier */
+#define X(d) tx[d][lid]
+#else
+    float x[D];
+#define X(d) x[d]
+#endif
+    float o[D], top = -INFINITY, all = 0.0f;
 
     q += (size_t)b * qb + row * ldq + h * D;
     kv += (size_t)b * T * ldk + h * D;
     EACH_D(d)
-        x[d] = q[d] * (scale * VT_LOG2E), o[d] = 0.0f;
+        X(d) = q[d] * (scale * VT_LOG2E), o[d] = 0.0f;
 #ifdef BIAS
     bias += (VT_BIAS_OF(b, h) * Tq + row) * T;
 #endif
@@ -69,7 +87,7 @@ attention__tiled(global float *restrict out, VT_QKV)
         for (int j = 0; j < keys; j++) {
             float y = 0.0f;
             EACH_D(d)
-                y = fma(x[d], tk[j][d], y);
+                y = fma(X(d), tk[j][d], y);
 #ifdef BIAS
             y = fma(bias[j0 + j], VT_LOG2E, y);
 #endif
