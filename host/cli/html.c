@@ -1,5 +1,8 @@
 /*
  * html.c - writes a page of pictures.
+ *
+ * Each thumbnail is made by a thread of its own while the next answers come.
+ * What is waiting for one is written in order.
  */
 #include "html.h"
 
@@ -8,19 +11,33 @@
 #include "plot/page.h"
 #include "thumbnail.h"
 
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
-enum { SIDE = 200 };
+/* WAITING: whole pictures that may be in memory at a time, at most. */
+enum { SIDE = 200, WAITING = 8 };
 
 VT_INCLUDE_TEXT(gallery_style, VT_CLI_DIR "/gallery.css");
 VT_INCLUDE_TEXT(gallery_script, VT_CLI_DIR "/gallery.js");
+
+/* An item with texts of its own; title only: a heading. */
+typedef struct waiting {
+    html_item item;
+    thumbnail picture; /* without a size: none */
+    pthread_t thread;
+    bool heading, started;
+} waiting;
 
 struct html_page {
     vt_page *page;
     FILE *f;      /* its */
     char *folder; /* of the page, without links; NULL: unknown */
     bool section; /* one is open */
+    waiting *ring[WAITING];
+    size_t first, count, most;
+    bool short_of_memory; /* an item is missing */
 };
 
 /* The address of a picture as seen from the page: both can be moved together.
@@ -63,6 +80,13 @@ static char *folder_of(const char *path)
     return out;
 }
 
+static size_t cores(void)
+{
+    const long n = sysconf(_SC_NPROCESSORS_ONLN);
+
+    return n < 1 ? 1 : n > WAITING ? WAITING : (size_t)n;
+}
+
 html_page *html_open(const char *path, const char *title)
 {
     static const char tools[] =
@@ -78,6 +102,7 @@ html_page *html_open(const char *path, const char *title)
         return NULL;
     }
     p->folder = folder_of(path);
+    p->most = cores();
     if (vt_page_open(&p->page, path, title, &kind) != VITCL_OK) {
         failed();
         html_discard(p);
@@ -101,7 +126,7 @@ static void begin_section(html_page *p)
     p->section = true;
 }
 
-void html_section(html_page *p, const char *heading)
+static void put_heading(html_page *p, const char *heading)
 {
     end_section(p);
     begin_section(p);
@@ -110,24 +135,19 @@ void html_section(html_page *p, const char *heading)
     fputs("</h2>\n", p->f);
 }
 
-static void put_picture(html_page *p, const html_item *item)
+static void put_picture(html_page *p, const char *path, const thumbnail *t)
 {
-    thumbnail t = {.jpeg = NULL};
-
-    if (item->error || thumbnail_make(&t, item->path, SIDE) != (int)VITCL_OK ||
-        !t.size) {
+    if (!t->size) {
         fputs("<div class=\"none\" aria-hidden=\"true\">&#9888;</div>", p->f);
-        thumbnail_free(&t);
         return;
     }
-    put_link(p, item->path);
+    put_link(p, path);
     fprintf(p->f, "<img width=\"%u\" height=\"%u\" decoding=\"async\" alt=\"",
-            t.width, t.height);
-    vt_page_text(p->f, item->path);
+            t->width, t->height);
+    vt_page_text(p->f, path);
     fputs("\" src=\"data:image/jpeg;base64,", p->f);
-    vt_page_base64(p->f, t.jpeg, t.size);
+    vt_page_base64(p->f, t->jpeg, t->size);
     fputs(p->folder ? "\"></a>" : "\">", p->f);
-    thumbnail_free(&t);
 }
 
 static void put_line(FILE *f, const char *tag, const char *text)
@@ -139,7 +159,7 @@ static void put_line(FILE *f, const char *tag, const char *text)
     fprintf(f, "</%s>", tag);
 }
 
-void html_add(html_page *p, const html_item *item)
+static void put_item(html_page *p, const html_item *item, const thumbnail *t)
 {
     begin_section(p);
     fputs("<figure", p->f);
@@ -151,7 +171,7 @@ void html_add(html_page *p, const html_item *item)
         fputs("\"", p->f);
     }
     fputs(">", p->f);
-    put_picture(p, item);
+    put_picture(p, item->path, t);
     fputs("<figcaption>", p->f);
     if (item->unsure)
         fputs("<i>not sure</i>", p->f);
@@ -161,12 +181,109 @@ void html_add(html_page *p, const html_item *item)
     fputs("</figcaption></figure>\n", p->f);
 }
 
+/* ---- what waits for its thumbnail ---- */
+
+static void waiting_free(waiting *w)
+{
+    if (!w)
+        return;
+    if (w->started)
+        pthread_join(w->thread, NULL);
+    free((char *)w->item.path);
+    free((char *)w->item.error);
+    free((char *)w->item.group);
+    free((char *)w->item.title);
+    free((char *)w->item.more);
+    thumbnail_free(&w->picture);
+    free(w);
+}
+
+static bool copy(const char **out, const char *text)
+{
+    *out = text ? strdup(text) : NULL;
+    return !text || *out;
+}
+
+static waiting *waiting_new(const html_item *item)
+{
+    waiting *w = calloc(1, sizeof *w);
+
+    if (!w)
+        return NULL;
+    w->item.unsure = item->unsure;
+    if (copy(&w->item.path, item->path) && copy(&w->item.error, item->error) &&
+        copy(&w->item.group, item->group) &&
+        copy(&w->item.title, item->title) && copy(&w->item.more, item->more))
+        return w;
+    waiting_free(w);
+    return NULL;
+}
+
+static void *make(void *context)
+{
+    waiting *w = context;
+
+    thumbnail_make(&w->picture, w->item.path, SIDE);
+    return NULL;
+}
+
+static void write_first(html_page *p)
+{
+    waiting *w = p->ring[p->first];
+
+    p->ring[p->first] = NULL;
+    p->first = (p->first + 1) % WAITING;
+    p->count--;
+    if (w->started)
+        pthread_join(w->thread, NULL);
+    w->started = false;
+    if (w->heading)
+        put_heading(p, w->item.title);
+    else
+        put_item(p, &w->item, &w->picture);
+    waiting_free(w);
+}
+
+static void add(html_page *p, const html_item *item, bool heading)
+{
+    waiting *w;
+
+    if (p->count == p->most)
+        write_first(p);
+    w = waiting_new(item);
+    if (!w) {
+        p->short_of_memory = true;
+        return;
+    }
+    w->heading = heading;
+    p->ring[(p->first + p->count++) % WAITING] = w;
+    if (heading || item->error)
+        return;
+    w->started = pthread_create(&w->thread, NULL, make, w) == 0;
+    if (!w->started)
+        make(w);
+}
+
+void html_section(html_page *p, const char *heading)
+{
+    add(p, &(html_item){.title = heading}, true);
+}
+
+void html_add(html_page *p, const html_item *item)
+{
+    add(p, item, false);
+}
+
 int html_close(html_page *p, const char *summary)
 {
     int code = EXIT_OK;
 
+    while (p->count)
+        write_first(p);
     end_section(p);
-    if (vt_page_close(&p->page, summary) != VITCL_OK)
+    if (p->short_of_memory)
+        code = fail("out of memory for a page");
+    else if (vt_page_close(&p->page, summary) != VITCL_OK)
         code = failed();
     html_discard(p);
     return code;
@@ -176,6 +293,8 @@ void html_discard(html_page *p)
 {
     if (!p)
         return;
+    for (size_t i = 0; i < WAITING; i++)
+        waiting_free(p->ring[i]);
     vt_page_discard(p->page);
     free(p->folder);
     free(p);
