@@ -154,7 +154,7 @@ static int by_text(const void *a, const void *b)
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-static vitcl_status read_list(vt_left_out *out, const char *path)
+vitcl_status vt_left_out_load(vt_left_out *out, const char *path)
 {
     vitcl_status st = VITCL_OK;
     vt_left_out l = {0};
@@ -192,7 +192,7 @@ vitcl_status vt_pictures_again(vt_dataset *d, const char *folder)
     VT_TRY(vt_format(&path, "%s/" VT_LEFT_OUT, folder));
     if (!vt_path_exists(path))
         goto done;
-    VT_TRY(read_list(&l, path));
+    VT_TRY(vt_left_out_load(&l, path));
     VT_TRY(VT_NEW(&picture, vt_dataset_count(d)));
     for (uint32_t i = 0; i < vt_dataset_count(d); i++) {
         const char *name = vt_dataset_name(d, i);

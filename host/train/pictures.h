@@ -24,6 +24,8 @@ vitcl_status vt_pictures_check(vt_left_out *out, vt_dataset *d,
                                const vitcl_train_options *o, void *context);
 /* Writes the list of a new training; without names, removes an old one. */
 vitcl_status vt_left_out_save(const vt_left_out *l, const char *folder);
+/* Reads a list, sorted. */
+vitcl_status vt_left_out_load(vt_left_out *out, const char *path);
 /* Takes the pictures of the folder's list out of d. */
 vitcl_status vt_pictures_again(vt_dataset *d, const char *folder);
 

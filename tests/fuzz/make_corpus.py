@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Write the corpora of the weight and JSON readers (python3, nothing else).
+"""Write the corpora of the readers of weights, JSON, indexes, manifests and
+lists (python3, nothing else).
 
     tests/fuzz/make_corpus.py        into corpus/ next to this file
 """
@@ -115,3 +116,35 @@ put("json", "config", json.dumps({
     "architecture": "vit_tiny_patch16_224", "num_classes": 2,
     "pretrained_cfg": {"mean": [0.5, 0.5, 0.5], "crop_pct": 0.9},
     "id2label": {"0": "cat", "1": "dog"}}).encode())
+
+ABOUT = {"format": "vitcl index 1", "model": "/models/tiny", "model_id": "0a" * 32,
+         "pictures_id": "1b" * 32, "feature": "pooled", "size": "0x0",
+         "normalized": "false"}
+PATHS = b"a.jpg\0b/\xff\n.jpg\0a.jpg\0"
+STAMPS = struct.pack("<6q", 9, 1, -1, -1, 2**62, 7)
+
+
+def index(features, about=ABOUT):
+    return safetensors([features, ("paths", "U8", [len(PATHS)], PATHS),
+                        ("stamps", "I64", [3, 2], STAMPS)], about)
+
+
+put("index", "f32", index(("features", "F32", [3, 2], floats(6))))
+put("index", "f16", index(("features", "F16", [3, 5], b"\0<\0|\1\0" * 5),
+                          {**ABOUT, "normalized": "true", "size": "32x48"}))
+put("index", "tokens", index(("features", "F32", [3, 2, 4], floats(24)),
+                             {**ABOUT, "feature": "tokens"}))
+put("index", "more_paths", index(("features", "F32", [2, 2], floats(4))))
+put("index", "no_about", index(("features", "F32", [3, 2], floats(6)), None))
+
+MANIFEST = {"format": "vitcl partition 1", "version": "0.2.0", "command": "embed",
+            "shard": 2, "shards": 7, "model_id": "0a" * 32,
+            "pictures_id": "1b" * 32, "settings": "features=pooled store=f32",
+            "device": "a device", "rows": 12, "failed": 1, "input": 80,
+            "names": "0123456789abcdef", "bytes": 4096, "file": "a-00002.npy"}
+put("manifest", "good", json.dumps(MANIFEST).encode() + b"\n")
+put("manifest", "other", json.dumps({**MANIFEST, "shard": 8, "file": "a/b"}).encode())
+put("manifest", "long", json.dumps({**MANIFEST, "settings": "x" * 511}).encode())
+
+put("left_out", "names", b"bird/1.jpg\ncat/a\\012b\\134.jpg\n\ncat/\xff.png\n")
+put("left_out", "odd", b"\\\\12\n\\777\\000x\nno newline\\1")
