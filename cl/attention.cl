@@ -18,7 +18,8 @@
  *           with QUERY_LOCAL the queries (D*WG).
  *           Launch: global {ceil(Tq/WG)*WG, H, B}, local {WG, 1, 1}.
  * Probs     A work-item has one query. Launch: global {Tq, H, B}.
- * Defines   D; BIAS if there is one (2: one for each picture). Tiled: WG KT.
+ * Defines   D; BIAS if there is one (2: one for each picture); LINES for the
+ *           columns of a grid (common_attention.cl). Tiled: WG KT.
  * Numerics  Every sum runs over ascending d or j, so the bits of a query depend
  *           on its own data alone. log2(e) is folded into q: exponents are
  *           base 2.
@@ -67,8 +68,8 @@ attention__tiled(global float *restrict out, VT_QKV)
 #endif
     float o[D], top = -INFINITY, all = 0.0f;
 
-    q += (size_t)b * qb + row * ldq + h * D;
-    kv += (size_t)b * T * ldk + h * D;
+    q += VT_Q_AT(b) + row * ldq + h * D;
+    kv += VT_KV_AT(b) + h * D;
     EACH_D(d)
         X(d) = q[d] * (scale * VT_LOG2E), o[d] = 0.0f;
 #ifdef BIAS
@@ -109,7 +110,7 @@ attention__tiled(global float *restrict out, VT_QKV)
     }
     if (i < Tq)
         EACH_D(d)
-            out[((size_t)b * Tq + i) * (H * D) + h * D + d] = o[d] / all;
+            out[VT_OUT_AT(b, i) + h * D + d] = o[d] / all;
 }
 
 kernel void attention__probs(global float *restrict out, VT_QKV)
@@ -117,8 +118,8 @@ kernel void attention__probs(global float *restrict out, VT_QKV)
     const int i = get_global_id(0), h = get_global_id(1), b = get_global_id(2);
     float top = -INFINITY, all = 0.0f;
 
-    q += (size_t)b * qb + i * ldq + h * D;
-    kv += (size_t)b * T * ldk + koff + h * D;
+    q += VT_Q_AT(b) + i * ldq + h * D;
+    kv += VT_KV_AT(b) + koff + h * D;
     out += (((size_t)b * H + h) * Tq + i) * T;
     for (int j = 0; j < T; j++) {
         float y = 0.0f;

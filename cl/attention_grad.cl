@@ -25,7 +25,8 @@
  * bias      Launch: global {T, Tq, H}, or {T, Tq, B*H} with BIAS=2.
  * product   A work-item has one query. Stores T x T: product[B,H,Tq,T].
  *           Launch: global {Tq, H, B}.
- * Defines   D; BIAS if there is one (2: one for each picture); WG.
+ * Defines   D; BIAS if there is one (2: one for each picture); LINES as in
+ *           common_attention.cl, without a bias; WG.
  * Numerics  Every sum has a fixed order, no atomics: equal bits.
  * Paper     Dao et al. 2022, arXiv:2205.14135, appendix B.2.
  * Host      host/ops/attention_grad.c
@@ -57,11 +58,11 @@ attention_grad__q(global float *dq, global float *restrict stat,
 
     if (i >= Tq)
         return;
-    q += (size_t)b * qb + (size_t)i * ldq + h * D;
-    dq += (size_t)b * qb + (size_t)i * ldq + h * D;
-    dout += ((size_t)b * Tq + i) * (H * D) + h * D;
-    out += ((size_t)b * Tq + i) * (H * D) + h * D;
-    kv += (size_t)b * T * ldk + h * D;
+    q += VT_Q_AT(b) + (size_t)i * ldq + h * D;
+    dq += VT_Q_AT(b) + (size_t)i * ldq + h * D;
+    dout += VT_OUT_AT(b, i) + h * D;
+    out += VT_OUT_AT(b, i) + h * D;
+    kv += VT_KV_AT(b) + h * D;
     for (int d = 0; d < D; d++) {
         x[d] = q[d] * scale;
         g[d] = dout[d];
@@ -109,11 +110,11 @@ attention_grad__kv(global float *dkv, global const float *dout,
 
     if (j >= T)
         return;
-    q += (size_t)b * qb + h * D;
-    dout += (size_t)b * Tq * (H * D) + h * D;
+    q += VT_Q_AT(b) + h * D;
+    dout += VT_OUT_AT(b, 0) + h * D;
     stat += ((size_t)b * H + h) * Tq * 2;
-    kv += ((size_t)b * T + j) * ldk + h * D;
-    dkv += ((size_t)b * T + j) * ldk + h * D;
+    kv += VT_KV_AT(b) + (size_t)j * ldk + h * D;
+    dkv += VT_KV_AT(b) + (size_t)j * ldk + h * D;
     for (int d = 0; d < D; d++) {
         k[d] = kv[koff + d] * scale;
         v[d] = kv[voff + d];
@@ -121,7 +122,7 @@ attention_grad__kv(global float *dkv, global const float *dout,
     }
     for (int i = 0; i < Tq; i++) {
         global const float *x = q + (size_t)i * ldq;
-        global const float *g = dout + (size_t)i * (H * D);
+        global const float *g = dout + (size_t)i * VT_LDO;
         float2 s = pair(k, v, x, g);
 #ifdef BIAS
         s.x += bias[(VT_BIAS_OF(b, h) * Tq + i) * T + j];
@@ -178,9 +179,9 @@ kernel void attention_grad__product(global float *restrict product,
     const int i = get_global_id(0), h = get_global_id(1), b = get_global_id(2);
     float top = -INFINITY, all = 0.0f;
 
-    q += (size_t)b * qb + (size_t)i * ldq + h * D;
-    kv += (size_t)b * T * ldk + h * D;
-    dout += ((size_t)b * Tq + i) * (H * D) + h * D;
+    q += VT_Q_AT(b) + (size_t)i * ldq + h * D;
+    kv += VT_KV_AT(b) + h * D;
+    dout += VT_OUT_AT(b, i) + h * D;
     product += (((size_t)b * H + h) * Tq + i) * T;
     for (int j = 0; j < T; j++) {
         float y = 0.0f;

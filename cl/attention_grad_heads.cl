@@ -11,8 +11,8 @@
  *           memory while the queries pass: rows of kv fall into a few sets of
  *           L1. Exponents are base 2.
  * Launch    vt_kernel_tiles() of H * B / pictures.
- * Defines   D; BIAS if there is one (2: one for each picture); V NV TMAX (the
- *           largest T) HELD.
+ * Defines   D; BIAS if there is one (2: one for each picture); LINES as in
+ *           common_attention.cl; V NV TMAX (the largest T) HELD.
  * Numerics  Every sum has a fixed order, no atomics: equal bits.
  * Paper     Dao et al. 2022, arXiv:2205.14135, appendix B.2.
  * Host      host/ops/attention_grad.c
@@ -184,7 +184,7 @@ static inline void head(global float *dq, global float *dkv,
                         global float *restrict dbias, global const float *dout,
                         VT_QKV, int pictures, int h, int first)
 {
-    const int ldo = H * D;
+    const int ldo = VT_LDO;
     floatv p[TMAX * NV], dx[TMAX * NV];
     float qt[D * QN], gt[D * QN], lane[QN];
 #ifdef HELD
@@ -198,10 +198,10 @@ static inline void head(global float *dq, global float *dkv,
 #endif
 
     for (int b = first; b < first + pictures; b++) {
-        global const float *qh = q + (size_t)b * qb + h * D;
-        global const float *gh = dout + (size_t)b * Tq * ldo + h * D;
-        global float *dqh = dq + (size_t)b * qb + h * D;
-        const size_t at = (size_t)b * T * ldk + h * D;
+        global const float *qh = q + VT_Q_AT(b) + h * D;
+        global const float *gh = dout + VT_OUT_AT(b, 0) + h * D;
+        global float *dqh = dq + VT_Q_AT(b) + h * D;
+        const size_t at = VT_KV_AT(b) + h * D;
 #ifdef HELD
         hold(k, kv + at + koff, ldk, T);
         hold(v, kv + at + voff, ldk, T);

@@ -11,7 +11,8 @@
  *           blocks of JB row blocks of RT or RT1 keys; from the second block on
  *           the output so far is scaled to the new maximum.
  *           Launch: vt_kernel_tiles() of ceil(Tq / (NV*V)) * H * B.
- * Defines   D; BIAS if there is one (2: one for each picture); V NV; RT RT1 JB
+ * Defines   D; BIAS if there is one (2: one for each picture); LINES as in
+ *           common_attention.cl; V NV; RT RT1 JB
  *           (keys are tb row blocks, the first tbig of RT and the others of
  *           RT1); RD RD1 DBIG (the same for D: DBIG blocks of RD, then blocks
  * of RD1). Numerics  Every sum runs over ascending d or j, so the bits of a
@@ -146,10 +147,10 @@ static inline void block_of_rows(global float *restrict out, VT_QKV, int tb,
     const int n = min(QN, Tq - i0);
     float qt[D * QN], o[D * QN], sum[QN];
     floatv s[JB * RT * NV], top[NV], all[NV], keep[NV];
-    global const float *k = kv + (size_t)b * T * ldk + koff + h * D;
-    global const float *v = kv + (size_t)b * T * ldk + voff + h * D;
+    global const float *k = kv + VT_KV_AT(b) + koff + h * D;
+    global const float *v = kv + VT_KV_AT(b) + voff + h * D;
 
-    transpose_in(qt, q + (size_t)b * qb + i0 * ldq + h * D, ldq, n,
+    transpose_in(qt, q + VT_Q_AT(b) + i0 * ldq + h * D, ldq, n,
                  scale * VT_LOG2E);
     for (int i = 0; i < NV; i++)
         top[i] = (floatv)(-INFINITY), all[i] = (floatv)(0.0f);
@@ -212,8 +213,7 @@ static inline void block_of_rows(global float *restrict out, VT_QKV, int tb,
     }
     for (int i = 0; i < NV; i++)
         vstorev((floatv)(1.0f) / all[i], i, sum);
-    transpose_out(out + ((size_t)b * Tq + i0) * (H * D) + h * D, o, H * D, n,
-                  sum);
+    transpose_out(out + VT_OUT_AT(b, i0) + h * D, o, VT_LDO, n, sum);
 }
 
 kernel __attribute__((reqd_work_group_size(1, 1, 1))) void

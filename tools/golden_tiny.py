@@ -44,6 +44,7 @@ TIMM = {
     "timm_vit_map_all": ("vit_base_patch16_224", dict(num_classes=5, global_pool="map", pool_include_prefix=True), S),
     "timm_relpos_bias_cls": ("vit_relpos_base_patch16_cls_224", dict(num_classes=5, rel_pos_type="bias"), S),
     "timm_relpos_swin": ("vit_relpos_base_patch16_224", dict(num_classes=5, rel_pos_type="mlp-swin", img_size=(16, 32)), (16, 32)),
+    "timm_axial": ("vit_base_patch16_224", dict(num_classes=5, global_pool="avg", class_token=False, depth=4, img_size=(24, 40), attention="axial"), (24, 40)),
 }
 
 
@@ -108,6 +109,21 @@ def basic_hybrid(**kw):
     return _create_vision_transformer_hybrid("vit_small_r26_s32_224", backbone=Stem(), pretrained=False, **kw)
 
 
+class Axial(torch.nn.Module):
+    """timm's attention over the rows of a grid, or over its columns, for a model
+    that timm does not have."""
+
+    def __init__(self, attn, wide, columns):
+        super().__init__()
+        self.attn, self.wide, self.columns = attn, wide, columns
+
+    def forward(self, x, **_):
+        grid = x.unflatten(1, (-1, self.wide))
+        if self.columns:
+            return self.attn(grid.transpose(1, 2).flatten(0, 1)).unflatten(0, (len(x), -1)).transpose(1, 2).flatten(1, 2)
+        return self.attn(grid.flatten(0, 1)).unflatten(0, (len(x), -1)).flatten(1, 2)
+
+
 def refill(model, seed):
     g = torch.Generator().manual_seed(seed)
     for name, p in model.named_parameters():
@@ -158,8 +174,13 @@ def timm_case(i, name):
     if hybrid:
         del args["patch_size"]
     make = hybrid or (lambda **a: timm.create_model(arch, **a))
+    axial = args.pop("attention", None)
     m = refill(make(num_classes=kw["num_classes"], **args), i)
     state = {k: v.clone() for k, v in m.state_dict().items()}
+    if axial:
+        args["attention"] = axial
+        for j, b in enumerate(m.blocks):
+            b.attn = Axial(b.attn, args["img_size"][1] // P, j % 2 == 1)
     x = pixels(i, size)
     if tuple(x.shape[2:]) != tuple(m.patch_embed.img_size):
         m.set_input_size(img_size=tuple(x.shape[2:]))

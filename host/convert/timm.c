@@ -24,6 +24,7 @@ const char *vt_timm_lacks(const vt_model *m)
 
     return c->pos_kind != VT_POS_1D || c->pos_injection != VT_AT_STEM
                ? "these position embeddings"
+           : c->axial      ? "axial attention"
            : c->pre_logits ? "a pre-logits layer"
            : c->pre_norm && c->classes && !c->final_norm && !c->fc_norm
                ? "a head on patches without a norm"

@@ -53,8 +53,8 @@ static vt_act timm_act(const char *name)
     return vt_name_has(name, tanh_ones) ? VT_ACT_GELU_TANH : VT_ACT_GELU;
 }
 
-static vitcl_status timm_refuse(const vt_json *args, const vt_weights *w,
-                                const char *path, const char *name)
+static vitcl_status timm_refuse(const vt_config *c, const vt_json *args,
+                                const vt_weights *w, const char *path)
 {
     static const char *const keys[] = {"attn_layer", "block_fn", "norm_layer",
                                        "mlp_layer", "embed_norm_layer"};
@@ -66,13 +66,17 @@ static vitcl_status timm_refuse(const vt_json *args, const vt_weights *w,
                            "%s: model_args sets %s, which is not supported",
                            path, keys[i]);
     }
+    if (vt_config_text(args, "attention")[0] && !c->axial)
+        return vt_fail(VITCL_EUNSUPPORTED,
+                       "%s: attention \"%s\" is not supported here", path,
+                       vt_config_text(args, "attention"));
     if (vt_weight_has(w, "blocks.0.norm1.weight") &&
         !vt_weight_has(w, "blocks.0.norm1.bias") &&
         !vt_weight_has(w, "blocks.0.norm2.bias"))
         return vt_fail(VITCL_EUNSUPPORTED,
                        "%s: %s normalises without a bias (RMS norm), which is "
                        "not supported",
-                       path, name);
+                       path, c->name);
     return VITCL_OK;
 }
 
@@ -212,7 +216,7 @@ vitcl_status vt_configure_timm(vt_config *c, const vt_json *config,
     vt_config_number(&c->pre_logits, args, "representation_size", VT_MOST_WIDTH,
                      &bad);
     timm_tokens(c, args, &bad);
-    VT_TRY(timm_refuse(args, w, path, name));
+    VT_TRY(timm_refuse(c, args, w, path));
     if (!vt_config_number(&c->heads, args, "num_heads", VT_MOST_WIDTH, &bad))
         c->heads = timm_heads(name, c->width);
     if (bad) {

@@ -72,6 +72,7 @@ static const field timm_args[] = {
     {"global_pool", TEXT},
     {"pos_embed", TEXT},
     {"pos_injection", TEXT},
+    {"attention", TEXT},
     {"rel_pos_type", TEXT},
     {"ref_feat_shape", SIDES},
     {"final_norm", FLAG},

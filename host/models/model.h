@@ -71,6 +71,7 @@ typedef struct vt_config {
     bool pre_norm;            /* norm_pre before block 0 */
     bool final_norm;          /* norm on all tokens after the last block */
     bool fc_norm;             /* fc_norm after pooling */
+    bool axial;               /* blocks attend to rows and columns in turn */
     bool post_norm;           /* x + norm(f(x)) instead of x + f(norm(x)) */
     bool swiglu;              /* gated MLP: silu(first half) * second half */
     bool mlp_norm, attn_norm; /* EVA's and BEiT-3's inner norms */

@@ -17,6 +17,7 @@
 
 /* The first match is used, so special families come before general ones. */
 const vt_arch vt_arch_table[] = {
+    {"axial", "axial ViT", vt_axial_match, vt_axial_configure, vt_axial_build},
     {"resnet", "BiT ResNet", vt_resnet_match, vt_resnet_configure,
      vt_resnet_build},
     {"hybrid", "ResNet hybrid", vt_hybrid_match, vt_hybrid_configure,

@@ -221,7 +221,11 @@ static vt_val attention(vt_plan *p, const vt_config *c, int i, vt_val h,
         e.bias = vt_pos_bias(p, c, i, h, skip, &e);
     return vt_attention(
         p, h,
-        (vt_attention_args){.heads = c->heads, .bias = e.bias, .probs = probs});
+        (vt_attention_args){.heads = c->heads,
+                            .bias = e.bias,
+                            .probs = e.to == VT_TO_ALL ? probs : NULL,
+                            .to = e.to,
+                            .wide = e.gw});
 }
 
 /* MLP(h) without its second layer. */

@@ -21,11 +21,12 @@ typedef struct vt_block_extra {
     vt_val rope; /* rotary table, or VT_NONE */
     int rows;    /* tokens that are read afterwards; 0: all */
     int gh, gw;  /* the grid, for positions in blocks; 0: not supported */
+    vt_attention_to to; /* what a token attends to */
 } vt_block_extra;
 #define VT_NO_EXTRA                                                            \
     (vt_block_extra)                                                           \
     {                                                                          \
-        VT_NONE, VT_NONE, 0, 0, 0                                              \
+        VT_NONE, VT_NONE, 0, 0, 0, VT_TO_ALL                                   \
     }
 /* Everything after a stem. x[B,C,H,W]: the stem's output for these pixels;
  * kernel x kernel of its positions are one patch. */
@@ -89,6 +90,7 @@ bool vt_vit_returns_tokens(const vt_config *c);
     void vt_##name##_build(vt_plan *p, const vt_model *m, vt_val pixels,       \
                            const vt_build_options *o, vt_outputs *out)
 VT_FAMILY(vit);
+VT_FAMILY(axial);
 VT_FAMILY(deit);
 VT_FAMILY(dinov2);
 VT_FAMILY(clip);

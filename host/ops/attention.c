@@ -13,7 +13,7 @@
 #include <math.h>
 #include <stdio.h>
 
-enum { I_PROBS = I_LAYER + 1 }; /* are they stored? */
+enum { I_PROBS = I_WIDE + 1 }; /* are they stored? */
 enum { OUT_PROBS = OUT_Y + 1 };
 
 #define KEYS 256 /* in a block: 16 KiB of scores for 16 queries */
@@ -37,11 +37,19 @@ static vitcl_status shape(vt_plan *p, vt_step *s)
                           (q->dim[2] == kv->dim[2] / 2 &&
                            (q->dim[0] == 1 || q->dim[0] == kv->dim[0])),
                       "queries and keys differ in width or batch"));
+    if (s->i[I_TO] != VT_TO_ALL)
+        VT_TRY(vt_op_need(s->i[I_SELF] && s->i[I_WIDE] >= 1 &&
+                              kv->dim[1] % s->i[I_WIDE] == 0 &&
+                              s->in[IN_BIAS] == VT_NONE && !s->i[I_PROBS] &&
+                              !s->i[I_LAYER],
+                          "axial attention needs whole rows of tokens, and no "
+                          "bias"));
     z = vt_attention_measure(p, s);
     VT_TRY(vt_op_need(z.D <= 256, "heads are wider than 256"));
     VT_TRY(vt_op_need(vt_attention_bias(p, s, &z) != NULL,
                       "the bias is not [heads, queries, keys]"));
-    VT_TRY(vt_op_out(p, s, OUT_Y, 3, (int[]){z.B, z.Tq, z.H * z.D}));
+    VT_TRY(
+        vt_op_out(p, s, OUT_Y, 3, (int[]){kv->dim[0], q->dim[1], z.H * z.D}));
     if (s->i[I_PROBS])
         VT_TRY(vt_op_out(p, s, OUT_PROBS, 4, (int[]){z.B, z.H, z.Tq, z.T}));
 done:
@@ -95,15 +103,17 @@ static vitcl_status rows(vt_plan *p, vt_step *s, const sizes *z)
     const int most = v == 16 ? 28 / nv : 12 / nv;
     const cut t = even(z->T, most), d = even(z->D, most);
     const int blocks = (z->Tq + nv * v - 1) / (nv * v);
-    char defines[160];
+    char defines[200];
+    vt_attention_defines more;
     vt_kernel *k;
     vitcl_status st;
 
+    vt_attention_define(more, p, s, z);
     snprintf(defines, sizeof defines,
              "-DV=%d -DNV=%d -DD=%d -DRT=%d -DRT1=%d -DJB=%d -DRD=%d -DRD1=%d "
              "-DDBIG=%d%s",
              v, nv, z->D, t.rows, t.rows1, KEYS / t.rows, d.rows, d.rows1,
-             d.big, vt_attention_bias(p, s, z));
+             d.big, more);
     VT_TRY(
         vt_step_kernel(&k, p, s, "attention_rows", "attention__rows", defines));
     VT_TRY(arguments(p, k, s, s->out[OUT_Y], z));
@@ -121,7 +131,8 @@ static vitcl_status tiled(vt_plan *p, vt_step *s, const sizes *z)
     const size_t most = vt_dev_group_max(vt_plan_settings(p)->dev);
     const int kt = VT_MAX(1, VT_MIN(32, 2048 / z->D));
     size_t wg = 64;
-    char defines[96];
+    char defines[144];
+    vt_attention_defines more;
     vt_kernel *k;
     vitcl_status st;
 
@@ -130,8 +141,9 @@ static vitcl_status tiled(vt_plan *p, vt_step *s, const sizes *z)
     const size_t local[3] = {wg, 1, 1},
                  global[3] = {((size_t)z->Tq + wg - 1) / wg * wg, (size_t)z->H,
                               (size_t)z->B};
+    vt_attention_define(more, p, s, z);
     snprintf(defines, sizeof defines, "-DD=%d -DWG=%zu -DKT=%d%s", z->D, wg, kt,
-             vt_attention_bias(p, s, z));
+             more);
     VT_TRY(vt_step_kernel(&k, p, s, "attention", "attention__tiled", defines));
     VT_TRY(arguments(p, k, s, s->out[OUT_Y], z));
     vt_kernel_size(k, 3, global, local);
@@ -193,6 +205,7 @@ static vt_val append(vt_plan *p, vt_val q, vt_val kv, bool self,
     s->i[I_HEADS] = a->heads, s->i[I_SELF] = self;
     s->i[I_PROBS] = a->probs && vt_wanted(p, "%s", a->probs);
     s->i[I_LAYER] = relevant_layer(p, a->probs);
+    s->i[I_TO] = (int)a->to, s->i[I_WIDE] = a->wide;
     s->f[F_SCALE] = a->scale;
     if (s->f[F_SCALE] == 0.0f && a->heads > 0)
         s->f[F_SCALE] = (float)(1.0 / sqrt((double)vt_dim(p, kv, 2) /

@@ -11,21 +11,29 @@
 enum { IN_Q, IN_KV, IN_BIAS, IN_DOUT, IN_Y };
 /* I_LAYER: the number of the layer whose relevance is wanted, from 1; 0: none
  */
-enum { I_HEADS, I_SELF, I_LAYER };
+/* I_TO, I_WIDE: as in vt_attention_args */
+enum { I_HEADS, I_SELF, I_LAYER, I_TO, I_WIDE };
 enum { F_SCALE };
 enum { OUT_Y }; /* of the forward step */
 
 /* ---- attention_sizes.c ---- */
 /* Query i of picture b, head h, begins at q[b*qb + i*ldq + h*D]; key j at
  * kv[(b*T + j)*ldk + koff + h*D], value j the same with voff. */
+/* Axial attention: B is the number of rows or columns of all pictures. lines:
+ * the columns of a grid, if these are what the kernels take for pictures
+ * (common_attention.cl), or 0. */
 typedef struct vt_attention_sizes {
-    int B, H, D, Tq, T, qb, ldq, ldk, koff, voff;
+    int B, H, D, Tq, T, qb, ldq, ldk, koff, voff, lines;
 } vt_attention_sizes;
 vt_attention_sizes vt_attention_measure(const vt_plan *p, const vt_step *s);
 /* The kernels' define for the bias: "" for none, one for all pictures
  * ([H,Tq,T]) or one for each ([B,H,Tq,T]); NULL for any other shape. */
 const char *vt_attention_bias(const vt_plan *p, const vt_step *s,
                               const vt_attention_sizes *z);
+/* All defines that the kernels have in common but for D. */
+typedef char vt_attention_defines[48];
+void vt_attention_define(vt_attention_defines out, const vt_plan *p,
+                         const vt_step *s, const vt_attention_sizes *z);
 /* Set a kernel's arguments from `at` to `at` + 12: the step's q, kv, bias,
  * sizes and scale. */
 vitcl_status vt_attention_arguments(vt_plan *p, vt_kernel *k, unsigned at,

@@ -9,7 +9,7 @@
 
 /* DQKV if q and kv are one value, else DQ and DKV; STAT unless by_heads() */
 enum { OUT_DQKV, OUT_DQ, OUT_DKV, OUT_DBIAS, OUT_STAT, OUT_PRODUCT };
-enum { I_DBIAS = I_LAYER + 1 }; /* is it wanted? */
+enum { I_DBIAS = I_WIDE + 1 }; /* is it wanted? */
 
 /* With more keys, their sums do not fit on the stack of a CPU's work-item. */
 #define BIG 3000
@@ -82,11 +82,13 @@ static vitcl_status heads(vt_plan *p, vt_step *s, const vt_attention_sizes *z)
     const int pictures = s->i[I_DBIAS] && !strchr(bias, '2') ? z->B : 1;
     const bool held =
         z->T * z->D <= HELD && stack_bytes(p, z, true) <= vt_item_stack();
-    char defines[96];
+    char defines[144];
+    vt_attention_defines more;
     vt_kernel *k;
 
+    vt_attention_define(more, p, s, z);
     snprintf(defines, sizeof defines, "-DV=%d -DNV=%d -DD=%d -DTMAX=%d%s%s", v,
-             z->Tq > v ? 2 : 1, z->D, z->T, held ? " -DHELD" : "", bias);
+             z->Tq > v ? 2 : 1, z->D, z->T, held ? " -DHELD" : "", more);
     VT_TRY(vt_step_kernel(&k, p, s, "attention_grad_heads",
                           "attention_grad__heads", defines));
     VT_TRY(vt_args(p, k, "vvvv", dq(s), dkv(s), s->out[OUT_DBIAS],
@@ -106,10 +108,12 @@ static vitcl_status many(vt_plan *p, vt_step *s, const vt_attention_sizes *z)
                  b = (size_t)z->B, local[3] = {wg, 1, 1};
     const char *bias = vt_attention_bias(p, s, z);
     const size_t biases = strchr(bias, '2') ? h * b : h;
-    char defines[64];
+    char defines[112];
+    vt_attention_defines more;
     vt_kernel *k;
 
-    snprintf(defines, sizeof defines, "-DWG=%zu -DD=%d%s", wg, z->D, bias);
+    vt_attention_define(more, p, s, z);
+    snprintf(defines, sizeof defines, "-DWG=%zu -DD=%d%s", wg, z->D, more);
     VT_TRY(vt_step_kernel(&k, p, s, "attention_grad", "attention_grad__q",
                           defines));
     VT_TRY(vt_args(p, k, "vvvv", dq(s), s->out[OUT_STAT], s->in[IN_DOUT],
@@ -189,6 +193,7 @@ void vt_attention_grad(vt_plan *p, const vt_step *s)
     g->in[IN_BIAS] = s->in[IN_BIAS];
     g->i[I_HEADS] = s->i[I_HEADS], g->i[I_SELF] = s->i[I_SELF];
     g->i[I_LAYER] = s->i[I_LAYER];
+    g->i[I_TO] = s->i[I_TO], g->i[I_WIDE] = s->i[I_WIDE];
     g->i[I_DBIAS] = vt_grad_wanted(p, s->in[IN_BIAS]);
     g->f[F_SCALE] = s->f[F_SCALE];
     vt_step_add(p, g);

@@ -4,6 +4,8 @@
  */
 #include "ops/attention.h"
 
+#include <stdio.h>
+
 vt_attention_sizes vt_attention_measure(const vt_plan *p, const vt_step *s)
 {
     const vt_val q = s->in[IN_Q], kv = s->in[IN_KV];
@@ -19,8 +21,19 @@ vt_attention_sizes vt_attention_measure(const vt_plan *p, const vt_step *s)
                             .ldk = vt_dim(p, kv, 2),
                             .koff = self ? c : 0,
                             .voff = self ? 2 * c : c};
+    const bool own = vt_dim(p, q, 0) == z.B; /* each picture has its queries */
+    const int wide = s->i[I_WIDE];
 
-    z.qb = vt_dim(p, q, 0) == z.B ? z.Tq * z.ldq : 0;
+    if (s->i[I_TO] == VT_TO_ROWS) {
+        z.B *= z.T / wide;
+        z.T = z.Tq = wide;
+    } else if (s->i[I_TO] == VT_TO_COLUMNS) {
+        z.B *= wide;
+        z.T = z.Tq = z.T / wide;
+        z.ldq *= wide, z.ldk *= wide;
+        z.lines = wide;
+    }
+    z.qb = own ? z.Tq * z.ldq : 0;
     return z;
 }
 
@@ -36,6 +49,18 @@ const char *vt_attention_bias(const vt_plan *p, const vt_step *s,
     if (v->rank == 4 && v->dim[0] == z->B && n == one * z->B)
         return " -DBIAS=2";
     return n == one ? " -DBIAS=1" : NULL;
+}
+
+void vt_attention_define(vt_attention_defines out, const vt_plan *p,
+                         const vt_step *s, const vt_attention_sizes *z)
+{
+    const char *bias = vt_attention_bias(p, s, z);
+
+    if (z->lines)
+        snprintf(out, sizeof(vt_attention_defines), "%s -DLINES=%d", bias,
+                 z->lines);
+    else
+        snprintf(out, sizeof(vt_attention_defines), "%s", bias);
 }
 
 vitcl_status vt_attention_arguments(vt_plan *p, vt_kernel *k, unsigned at,

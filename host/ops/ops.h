@@ -48,17 +48,26 @@ vt_val vt_qknorm(vt_plan *p, vt_val qkv, int heads, vt_val q_gamma,
  * D]: sin and cos (timm's EVA: interleaved pairs, x*cos + rot(x)*sin). */
 vt_val vt_rope(vt_plan *p, vt_val qkv, int heads, vt_val table, int skip);
 
+typedef enum {               /* which tokens a token attends to: */
+               VT_TO_ALL,    /* all of its picture */
+               VT_TO_ROWS,   /* those in its row of the grid */
+               VT_TO_COLUMNS /* those in its column */
+} vt_attention_to;
 typedef struct vt_attention_args {
     int heads;
     float scale;       /* 0: 1 / sqrt(D) */
     vt_val bias;       /* [H,Tq,T] or, one for each picture, [B,H,Tq,T],
                         * added to scaled logits; or none */
     const char *probs; /* name of the [B,H,Tq,T] value to keep; or NULL */
+    vt_attention_to to;
+    int wide; /* tokens in a row of the grid, which has no other tokens; not
+               * for VT_TO_ALL */
 } vt_attention_args;
 /* qkv[B,T,3C], thirds q, k, v, heads of D side by side -> [B,T,C].
  * Stores T x T only if a keep pattern matches `probs`. In a backward pass, if a
  * pattern matches "relevance.<i>" and probs is "attention.<i>", the
- * probabilities times their gradient have that name. */
+ * probabilities times their gradient have that name. Axial attention, to rows
+ * or columns, has no bias and names no probabilities. */
 vt_val vt_attention(vt_plan *p, vt_val qkv, vt_attention_args a);
 /* q[B,Tq,C] or [1,Tq,C] (shared by all), kv[B,T,2C] -> [B,Tq,C]. */
 vt_val vt_attention_cross(vt_plan *p, vt_val q, vt_val kv, vt_attention_args a);

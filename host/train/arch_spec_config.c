@@ -85,6 +85,8 @@ static void put_args(char *text, size_t size, const vt_arch_spec *c)
         PUT(", \"qk_norm\": true");
     put_positions(positions, sizeof positions, c);
     PUT("%s", positions);
+    if (c->axial)
+        PUT(", \"attention\": \"axial\"");
     if (c->representation)
         PUT(", \"representation_size\": %d", c->representation);
     if (c->init_values > 0)

@@ -55,6 +55,10 @@ static const struct {
      VIT(", \"pos_embed\": \"2d\", \"pos_injection\": \"shared\", "
          "\"reg_tokens\": 2, \"representation_size\": 24"),
      "pre_logits", false, false},
+    {"axial",
+     VIT(", \"attention\": \"axial\", \"class_token\": false, "
+         "\"global_pool\": \"avg\""),
+     "qkv", false, false},
     {"hybrid, 2-D",
      "{\"architecture\": \"vit_tiny_r_s16_p8_224\", \"model_args\": "
      "{\"img_size\": 16, \"patch_size\": 1, \"embed_dim\": 32, \"depth\": 1, "
@@ -293,6 +297,16 @@ Test(variants, refused)
         VIT(", \"pos_injection\": \"sometimes\""),
         VIT(", \"pos_injection\": \"layer\", \"no_embed_class\": true"),
         VIT(", \"representation_size\": 0"),
+        VIT(", \"attention\": \"local\""),
+        VIT(", \"attention\": \"axial\""),
+        "{\"architecture\": \"vit_tiny_patch16_224\", \"model_args\": "
+        "{\"img_size\": 16, \"patch_size\": 4, \"embed_dim\": 32, \"depth\": "
+        "3, \"num_heads\": 2, \"class_token\": false, \"global_pool\": "
+        "\"avg\", \"attention\": \"axial\"}}",
+        VIT(", \"attention\": \"axial\", \"class_token\": false, "
+            "\"global_pool\": \"avg\", \"reg_tokens\": 1"),
+        VIT(", \"attention\": \"axial\", \"class_token\": false, "
+            "\"global_pool\": \"avg\", \"pos_embed\": \"relative\""),
         "{\"architecture\": \"resnetv2_50\"}",
         "{\"architecture\": \"vit_small_resnet26d_224\"}",
         "{\"architecture\": \"vit_base_mci_224\"}",

@@ -274,6 +274,34 @@ Test(attention, refuses)
     }
 }
 
+/* Rows that are not whole, a bias, and no rows at all. */
+Test(attention, refuses_axial)
+{
+    static const struct {
+        int wide;
+        bool bias, taken;
+    } all[] = {{3, false, true},  {6, false, true},   {4, false, false},
+               {0, false, false}, {-1, false, false}, {3, true, false}};
+
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        const vt_plan_options o = {.dev = vt_test_device()};
+        vt_attention_args a = {.heads = 2,
+                               .bias = VT_NONE,
+                               .to = VT_TO_COLUMNS,
+                               .wide = all[i].wide};
+        vt_plan *p = NULL;
+
+        OK(vt_plan_new(&p, &o));
+        if (all[i].bias)
+            a.bias = vt_input(p, "bias", VT_F32, 3, (int[]){2, 6, 6});
+        cr_expect_eq(
+            vt_attention(p, vt_input(p, "x", VT_F32, 3, (int[]){1, 6, 12}),
+                         a) != VT_NONE,
+            all[i].taken, "case %zu", i);
+        vt_plan_free(p);
+    }
+}
+
 /* Queries and keys that do not match: another width, another batch (one set of
  * queries for all pictures is allowed), a bias of another size. */
 Test(attention, refuses_to_cross)

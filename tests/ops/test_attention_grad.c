@@ -99,6 +99,55 @@ Test(attention_grad, cross)
     vt_check_ops(cases, build_cross, ref_cross);
 }
 
+/* in qkv; arg: heads, to, wide */
+static vt_val build_axial(vt_plan *p, const vt_val *in, const vt_case *c)
+{
+    return vt_attention(p, in[0],
+                        (vt_attention_args){.heads = c->arg[0],
+                                            .bias = VT_NONE,
+                                            .to = (vt_attention_to)c->arg[1],
+                                            .wide = c->arg[2]});
+}
+
+static void ref_axial_case(double *out, const double *const *in,
+                           const vt_case *c)
+{
+    const int *x = c->in[0].dim, D = x[2] / 3 / c->arg[0];
+
+    ref_axial(out, in[0], x[0], c->arg[0], D, x[1], c->arg[2],
+              c->arg[1] == VT_TO_COLUMNS);
+}
+
+/* Forward and backward over rows and columns, of grids where these differ. */
+Test(attention_grad, axial)
+{
+    static const vt_case cases[] = {
+        {.name = "rows of 2x3x5, 2 heads of 3",
+         .in = {QKV(2, 15, 6)},
+         .arg = {2, VT_TO_ROWS, 5}},
+        {.name = "columns of 2x3x5, 2 heads of 3",
+         .in = {QKV(2, 15, 6)},
+         .arg = {2, VT_TO_COLUMNS, 5}},
+        {.name = "rows of a row, 1x1x7",
+         .in = {QKV(1, 7, 4)},
+         .arg = {1, VT_TO_ROWS, 7}},
+        {.name = "columns of a row, 1x1x7",
+         .in = {QKV(1, 7, 4)},
+         .arg = {1, VT_TO_COLUMNS, 7}},
+        {.name = "columns of a column, 1x9x1, 3 heads of 5",
+         .in = {QKV(1, 9, 15)},
+         .arg = {3, VT_TO_COLUMNS, 1}},
+        {.name = "columns of 1x19x2, 1 head of 8",
+         .in = {QKV(1, 38, 8)},
+         .arg = {1, VT_TO_COLUMNS, 2}},
+        {.name = "rows of 1x2x19, 1 head of 8",
+         .in = {QKV(1, 38, 8)},
+         .arg = {1, VT_TO_ROWS, 19}},
+        {0}};
+
+    vt_check_ops(cases, build_axial, ref_axial_case);
+}
+
 /* dqkv of one head by the formulas, in double; p and dp: [T]. */
 static void head_grad(double *d, const float *x, const float *g, size_t T,
                       size_t C, size_t D, double *p, double *dp)

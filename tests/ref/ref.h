@@ -75,6 +75,10 @@ void ref_pad(double *out, const double *x, int planes, int H, int W,
 void ref_heads(double *out, const double *q, const double *k, const double *v,
                const double *bias, int B, int H, int D, int Tq, int T, int ldq,
                int ldk, double scale, int own);
+/* The same for qkv[B,T,3*H*D] of a grid with `wide` tokens in a row: a token
+ * attends to those in its row or, with `columns`, in its column. */
+void ref_axial(double *out, const double *qkv, int B, int H, int D, int T,
+               int wide, int columns);
 /* -mean over B of sum_k t log softmax(z) */
 double ref_cross_entropy(const double *z, const double *t, int B, int K);
 typedef struct ref_optimiser {
