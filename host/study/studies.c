@@ -16,6 +16,7 @@
     X(optimizer)                                                               \
     X(shape)                                                                   \
     X(head)                                                                    \
+    X(axial)                                                                   \
     X(resolution)
 
 #define DECLARE(name) extern const vt_study vt_study_##name;
