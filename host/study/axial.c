@@ -41,18 +41,23 @@ static vt_run like(const vt_experiment *e, int family, int size)
     return r;
 }
 
+/* What is compared runs one after the other, so that their times are those of
+ * the same load. */
 static void list(vt_experiment *e)
 {
+    double rate[FAMILIES];
+
     for (int f = 0; f < FAMILIES; f++) {
         const vt_run least = like(e, f, 0);
-        const double rate = vt_sweep(e, &least, rates, RATES);
 
-        for (int s = 0; s < SIZES; s++) {
+        rate[f] = vt_sweep(e, &least, rates, RATES);
+    }
+    for (int s = 0; s < SIZES; s++)
+        for (int f = 0; f < FAMILIES; f++) {
             const vt_run r = like(e, f, s);
 
-            vt_repeat(e, &r, rate);
+            vt_repeat(e, &r, rate[f]);
         }
-    }
 }
 
 typedef struct point {

@@ -85,8 +85,9 @@ done:
 
 static vitcl_status add_figure(vt_page *p, const vt_experiment *e)
 {
-    static const char *const files[] = {"figure.svg", "figure.png",
-                                        "results.tsv"};
+    const vt_sheet *last = e->sheets ? &e->sheet[e->sheets - 1] : NULL;
+    const char *const files[] = {"figure.svg", "figure.png",
+                                 last ? last->file : "results.tsv"};
     const bool sweep = e->curves && !e->sheets;
     vitcl_status st;
     char path[VT_STUDY_PATH], alt[512];
@@ -102,10 +103,11 @@ static vitcl_status add_figure(vt_page *p, const vt_experiment *e)
     VT_TRY(vt_page_figure(
         p, &(vt_page_image){.path = path,
                             .alt = alt,
-                            .caption = sweep ? "The sweeps that chose the "
-                                               "learning rates, on held-out "
-                                               "training pictures"
-                                             : "The table's numbers",
+                            .caption = sweep  ? "The sweeps that chose the "
+                                                "learning rates, on held-out "
+                                                "training pictures"
+                                       : last ? "The last table's numbers"
+                                              : "The table's numbers",
                             .file = files,
                             .files = VT_COUNT(files)}));
 done:
