@@ -120,6 +120,12 @@ typedef struct {
     const float *targets; /* [pictures,classes]: smoothed and mixed labels; NULL
                              with masked patches */
     const char *const *label; /* [classes]; NULL with masked patches */
+    /* Only for `predicted`, else NULL: [pictures,patches], row by row. The
+     * patch that stands in a patch's place, -1: the mask; the class of its mean
+     * colour, -1: it is not asked for; and the model's answer. A class has
+     * three bits of red, of green and of blue. */
+    const int32_t *source, *colour, *predicted;
+    uint32_t patch_height, patch_width;
 } vitcl_train_batch;
 /* A return value other than 0 ends the training with VITCL_ESTOPPED. */
 typedef int (*vitcl_train_show)(void *context, const vitcl_train_batch *batch);
@@ -194,6 +200,13 @@ typedef struct {
     /* NULL, or called with the first batch before its step: the pictures as
      * augmentation made them. */
     vitcl_train_show show;
+    /* NULL, or called before the first step with one picture: as it is, then
+     * after each of RandAugment's operations, alone, at the training's
+     * magnitude. label[i], of as many classes as pictures, names them. */
+    vitcl_train_show preview;
+    /* NULL, or with masked patches called at the end, with a micro-batch of
+     * held-out pictures, else of others, that are not augmented. */
+    vitcl_train_show predicted;
 } vitcl_train_options;
 
 /* Can a training begin with this preset? VITCL_EINVAL: it is unknown. */

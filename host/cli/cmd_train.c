@@ -12,6 +12,9 @@ static const opt options[] = {
             "classes (default), or the colours of masked patches, without "
             "labels",
             objective),
+    OPT_ROW(training, 0, "show-predicted", OPT_FILE, "FILE.png|FILE.svg",
+            "with masked-patch: draw original, masked and predicted patches",
+            show_predicted),
     TRAINING_OPTIONS,
     OPT_ROW(training, 0, "freeze", OPT_LIST, "PATTERN",
             "parameters that stay as they are, such as 'pos_embed'", freeze),

@@ -97,26 +97,57 @@ static int checking(void *context, uint64_t done, uint64_t total)
 }
 
 /* A sheet that cannot be written ends nothing but itself. */
-static int show(void *context, const vitcl_train_batch *batch)
+static int drawn(shown *s, int code, const char *path, const char *what)
 {
-    shown *s = context;
-
-    if (show_batch(batch, s->t->show_batch) == EXIT_OK)
-        note("%s shows the first batch", s->t->show_batch);
+    progress_clear(&s->bar);
+    training_line_clear(&s->line);
+    if (code == EXIT_OK)
+        note("%s shows %s", path, what);
     else
         s->unshown = true;
     return stopped();
+}
+
+static int show(void *context, const vitcl_train_batch *b)
+{
+    shown *s = context;
+    const char *path = s->t->show_batch;
+
+    return drawn(s, show_batch(b, path), path, "the first batch");
+}
+
+static int preview(void *context, const vitcl_train_batch *b)
+{
+    shown *s = context;
+    const char *path = s->t->preview;
+
+    return drawn(s, show_preview(b, path), path, "RandAugment's operations");
+}
+
+static int predicted(void *context, const vitcl_train_batch *b)
+{
+    shown *s = context;
+    const char *path = s->t->show_predicted;
+
+    return drawn(s, show_predicted(b, path), path, "the predicted patches");
 }
 
 static int check(const training *t)
 {
     if (!t->output)
         return usage("no output folder given; name one with -o DIR");
-    if ((t->curve || t->show_batch) && vt_figure_ready() != VITCL_OK)
+    if ((t->curve || t->show_batch || t->preview || t->show_predicted) &&
+        vt_figure_ready() != VITCL_OK)
         return failed();
     if ((t->curve && place_ready(t->curve, t->output) != EXIT_OK) ||
-        (t->show_batch && place_ready(t->show_batch, t->output) != EXIT_OK))
+        (t->show_batch && place_ready(t->show_batch, t->output) != EXIT_OK) ||
+        (t->preview && place_ready(t->preview, t->output) != EXIT_OK) ||
+        (t->show_predicted &&
+         place_ready(t->show_predicted, t->output) != EXIT_OK))
         return EXIT_FAILED;
+    if (t->show_predicted && !t->resume &&
+        (!t->objective || strcmp(t->objective, "masked-patch") != 0))
+        return usage("--show-predicted needs --objective masked-patch");
     if (t->val && t->hold_out)
         return usage("--val and --hold-out cannot be used together");
     if (t->resume)
@@ -242,7 +273,9 @@ int train(const training *t)
                              .strict = t->strict,
                              .note = tell,
                              .checking = checking,
-                             .show = t->show_batch ? show : NULL};
+                             .show = t->show_batch ? show : NULL,
+                             .preview = t->preview ? preview : NULL,
+                             .predicted = t->show_predicted ? predicted : NULL};
     const char *name = t->model ? "finetune" : "train";
     int code = check(t);
     vitcl_status st;

@@ -10,7 +10,7 @@
 typedef struct training {
     const char *preset, *config, *model;
     const char *data, *split, *output, *augment, *settings, *log, *curve,
-        *show_batch;
+        *show_batch, *preview, *show_predicted;
     const char *objective, *val;
     const char *device, *gemm, *precision;
     uint32_t epochs, batch, micro, random_state, hold_out, patience, workers,
@@ -73,6 +73,9 @@ typedef struct training {
         OPT_ROW(training, 0, "show-batch", OPT_FILE, "FILE.png|FILE.svg",      \
                 "draw the first batch as training sees it, with labels",       \
                 show_batch),                                                   \
+        OPT_ROW(training, 0, "preview", OPT_FILE, "FILE.png|FILE.svg",         \
+                "draw RandAugment's operations, each alone, on one picture",   \
+                preview),                                                      \
         OPT_ROW(training, 0, "save-every", OPT_COUNT, "N",                     \
                 "also write a checkpoint every N steps", save_every),          \
         OPT_ROW(training, 0, "workers", OPT_COUNT, "N",                        \

@@ -62,6 +62,12 @@ typedef enum {
 } vt_augment_op;
 vitcl_status vt_augment_apply(vt_picture *p, vt_augment_op op, double level,
                               int sign);
+/* Does the sign change what it does? */
+bool vt_augment_signed(vt_augment_op op);
+enum { VT_AUGMENT_NAME = 40 };
+/* Its name and how much, such as "rotate +27 deg". */
+void vt_augment_describe(char out[VT_AUGMENT_NAME], vt_augment_op op,
+                         double level, int sign);
 /* Pillow's ImageEnhance.Color, Contrast, Brightness with a factor. */
 void vt_enhance(vt_picture *p, vt_augment_op op, double factor);
 

@@ -3,6 +3,7 @@
  * arithmetic: 8 bits, truncated where Pillow truncates.
  */
 #include "base/memory.h"
+#include "base/number.h"
 #include "data/augment.h"
 
 #include <math.h>
@@ -184,8 +185,53 @@ static vitcl_status rotate(vt_picture *p, double degrees)
     return affine(p, m);
 }
 
-/* Ranges as in torchvision's RandAugment: 30 degrees, shear 0.3, translation
- * 150/331 of the side, factors 1 +- 0.9, posterize to 4 bits. */
+/* ---- how much ---- */
+
+/* Ranges as in torchvision's RandAugment. */
+static const double most_degrees = 30, most_shear = 0.3,
+                    most_shift = 150.0 / 331, most_factor = 0.9;
+
+static int solarize_from(double level)
+{
+    return (int)(256 - 256 * level);
+}
+
+static int posterize_to(double level)
+{
+    return 8 - (int)(4 * level + 0.5);
+}
+
+bool vt_augment_signed(vt_augment_op op)
+{
+    return op != VT_AUTOCONTRAST && op != VT_EQUALIZE && op != VT_SOLARIZE &&
+           op != VT_POSTERIZE;
+}
+
+void vt_augment_describe(char out[VT_AUGMENT_NAME], vt_augment_op op,
+                         double level, int sign)
+{
+    const double v = level * sign;
+    const struct {
+        const char *format; /* NULL: nothing more than the name */
+        double value;
+    } say[VT_AUGMENT_OPS] = {
+        [VT_AUTOCONTRAST] = {"autocontrast", 0},
+        [VT_EQUALIZE] = {"equalize", 0},
+        [VT_ROTATE] = {"rotate %+.3g deg", most_degrees * v},
+        [VT_SOLARIZE] = {"solarize from %.0f", solarize_from(level)},
+        [VT_COLOR] = {"color %.3g", 1 + most_factor * v},
+        [VT_POSTERIZE] = {"posterize %.0f bits", posterize_to(level)},
+        [VT_CONTRAST] = {"contrast %.3g", 1 + most_factor * v},
+        [VT_BRIGHTNESS] = {"brightness %.3g", 1 + most_factor * v},
+        [VT_SHARPNESS] = {"sharpness %.3g", 1 + most_factor * v},
+        [VT_SHEAR_X] = {"shear x %+.3g", most_shear * v},
+        [VT_SHEAR_Y] = {"shear y %+.3g", most_shear * v},
+        [VT_TRANSLATE_X] = {"translate x %+.3g %%", 100 * most_shift * v},
+        [VT_TRANSLATE_Y] = {"translate y %+.3g %%", 100 * most_shift * v}};
+
+    vt_snprint(out, VT_AUGMENT_NAME, say[op].format, say[op].value);
+}
+
 vitcl_status vt_augment_apply(vt_picture *p, vt_augment_op op, double level,
                               int sign)
 {
@@ -199,10 +245,10 @@ vitcl_status vt_augment_apply(vt_picture *p, vt_augment_op op, double level,
         equalize(p);
         return VITCL_OK;
     case VT_SOLARIZE:
-        solarize(p, (int)(256 - 256 * level));
+        solarize(p, solarize_from(level));
         return VITCL_OK;
     case VT_POSTERIZE:
-        posterize(p, 8 - (int)(4 * level + 0.5));
+        posterize(p, posterize_to(level));
         return VITCL_OK;
     case VT_COLOR:
     case VT_CONTRAST:

@@ -477,7 +477,12 @@ vitcl_status vt_train(vitcl_train_event *out, const vt_job *job)
     if (first < l.steps)
         VT_TRY(vt_batches_new(&l.batches, &l.feed));
     VT_TRY(job->begins(job->with));
+    if (job->preview)
+        VT_TRY(vt_job_preview(job, &l.feed));
     VT_TRY(go(out, &l, first));
+    if (job->predicted && l.s->masked &&
+        (out->step == out->steps || out->early))
+        VT_TRY(vt_job_predicted(job, &l.answers, &l.held, out->step));
 done:
     close_loop(&l);
     return st;

@@ -4,6 +4,7 @@
 #ifndef VT_TRAIN_LOOP_H
 #define VT_TRAIN_LOOP_H
 #include "data/batches.h"
+#include "train/score.h"
 #include "train/settings.h"
 
 typedef struct vt_job {
@@ -19,7 +20,9 @@ typedef struct vt_job {
     bool resume;
     uint32_t workers, checkpoint_steps;
     vitcl_train_report report;
-    vitcl_train_show show;  /* NULL: nobody sees the first batch */
+    vitcl_train_show show; /* NULL: nobody sees the first batch */
+    vitcl_train_show preview,
+        predicted; /* as in vitcl_train_options; NULL: nobody sees them */
     vitcl_progress scoring; /* NULL, or called while pictures are scored */
     void *context;
     /* Called before the first step, when nothing is wrong any more with what
@@ -33,6 +36,13 @@ typedef struct vt_job {
  * VITCL_ESTOPPED where that ends the training. */
 vitcl_status vt_job_show(const vt_job *job, const vt_batches_options *f,
                          const vt_batch *b, long step);
+
+/* Calls job->preview with the first picture of the batches. */
+vitcl_status vt_job_preview(const vt_job *job, const vt_batches_options *f);
+/* Calls job->predicted with the model's answers about some of these pictures,
+ * or, if there are none, of the batches'. */
+vitcl_status vt_job_predicted(const vt_job *job, vt_answers *a,
+                              const vt_held_out *h, uint64_t step);
 
 vitcl_status vt_train(vitcl_train_event *out, const vt_job *job);
 

@@ -205,6 +205,27 @@ done:
     return st;
 }
 
+vitcl_status vt_score_colours(int32_t *colour, vt_answers *a, const vt_batch *b,
+                              bool averages)
+{
+    const uint32_t k = (uint32_t)vt_trainer_classes(a->trainer);
+    vitcl_status st;
+    const float *targets;
+    double ignored;
+
+    if (averages)
+        VT_TRY(swap_averages(a, true));
+    VT_TRY(vt_answers_begin(&targets, a, b, 0));
+    VT_TRY(vt_trainer_evaluate(&ignored, a->trainer, b->pixels, targets));
+    VT_TRY(vt_trainer_logits(a->logits, a->trainer));
+    for (size_t i = 0; i < a->micro * a->rows; i++)
+        colour[i] = (int32_t)largest(a->logits + i * k, k);
+    if (averages)
+        VT_TRY(swap_averages(a, false));
+done:
+    return st;
+}
+
 /* Of its own, so that no message advises to match by number: a training has no
  * such option. */
 static const char *class_of(const void *dataset, uint32_t index)

@@ -51,6 +51,11 @@ typedef struct vt_held_out {
 vitcl_status vt_score_held_out(vt_tally *out, vt_answers *a,
                                const vt_held_out *h);
 
+/* Masked patches: colour[micro * rows], the best answer for each patch of this
+ * batch; `averages` as above. */
+vitcl_status vt_score_colours(int32_t *colour, vt_answers *a, const vt_batch *b,
+                              bool averages);
+
 /* *out: for each class of val, the class of data with that name; the caller
  * frees it. VITCL_EINVAL unless both have the same classes. */
 vitcl_status vt_score_match(uint32_t **out, const vt_dataset *val,

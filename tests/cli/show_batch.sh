@@ -75,3 +75,20 @@ err_has 'x\.png: '
 [ -s run/d/model.safetensors ] || fail "no model"
 run 0 finetune -m run/a --data data --epochs 1 --batch 16 -o run/e --show-batch fine.png
 [ -s fine.png ] || fail "no sheet of finetune"
+
+# RandAugment's operations: one sheet for each size of their changes. Shown or
+# not, the training is the same.
+run 0 "${t[@]}" -o run/f --augment none --preview operations.svg
+err_has "operations\.svg shows RandAugment's operations"
+cmp run/a/model.safetensors run/f/model.safetensors || fail "a preview changes the training"
+echo '{"magnitude": 0}' >still.json
+run 0 "${t[@]}" -o run/g --settings still.json --preview still.svg
+! cmp -s operations.svg still.svg || fail "the magnitude changes nothing"
+
+# Masked patches, at the end, and again of a training that has ended.
+run 2 "${t[@]}" -o run/h --show-predicted seen.png
+says 'needs --objective masked-patch'
+run 0 "${t[@]}" -o run/h --objective masked-patch --show-predicted seen.png
+err_has 'seen\.png shows the predicted patches'
+run 0 train --resume -o run/h --show-predicted again.png
+cmp seen.png again.png || fail "another figure of the same model"
