@@ -15,51 +15,49 @@ enum {
     GRID = VT_ARRANGED_SIDE / VT_ARRANGED_TILE,
     TILES = GRID * GRID,
     PIXELS = VT_ARRANGED_TILE * VT_ARRANGED_TILE,
-    MARKED = 4,
+    HALF = GRID / 2,
+    BRIGHT = HALF * HALF,
+    NOISE = 16,
     FILES = 5
 };
 
-/* Tile i of a group: one colour with noise; the marked are bright. */
+/* Tile i of a group: noise; the first tiles are the bright ones. */
 static void draw_tile(uint8_t out[3][PIXELS], uint64_t state, uint32_t group,
                       int i)
 {
     vt_random r = vt_random_new(state, group, (uint64_t)i + 1);
+    const uint64_t base = i < BRIGHT ? 192 : 32;
 
-    for (int c = 0; c < 3; c++) {
-        const uint64_t base = i < MARKED ? 180 : 20 + vt_random_below(&r, 100);
-
+    for (int c = 0; c < 3; c++)
         for (int p = 0; p < PIXELS; p++)
-            out[c][p] = (uint8_t)(base + vt_random_below(&r, 60));
-    }
+            out[c][p] = (uint8_t)(base + vt_random_below(&r, NOISE));
 }
 
-/* place[i]: where tile i lies. A class has four places, no two share one. */
-static void arrange(int place[TILES], uint64_t state, uint32_t index)
+static void shuffle(int *place, int count, vt_random *r)
 {
-    /* of the 4x4 squares of four places each */
-    static const int square[VT_ARRANGED_CLASSES] = {0,  3,  5,  6, 9,
-                                                    10, 12, 15, 1, 14};
-    const int class = (int)(index % VT_ARRANGED_CLASSES);
-    const int y = square[class] / 4 * 2, x = square[class] % 4 * 2;
-    vt_random r = vt_random_new(state, index, 0);
-    bool taken[TILES] = {false};
-    int n = MARKED;
-
-    for (int i = 0; i < MARKED; i++) {
-        place[i] = (y + i / 2) * GRID + x + i % 2;
-        taken[place[i]] = true;
-    }
-    for (int i = 0; i < TILES; i++)
-        if (!taken[i])
-            place[n++] = i;
-    for (int i = TILES - 1; i > MARKED; i--) {
-        const int k =
-            MARKED + (int)vt_random_below(&r, (uint64_t)(i - MARKED + 1));
+    for (int i = count - 1; i > 0; i--) {
+        const int k = (int)vt_random_below(r, (uint64_t)i + 1);
         const int other = place[k];
 
         place[k] = place[i];
         place[i] = other;
     }
+}
+
+/* place[i]: where tile i lies. */
+static void arrange(int place[TILES], uint64_t state, uint32_t index)
+{
+    const int quarter = (int)(index % VT_ARRANGED_CLASSES);
+    vt_random r = vt_random_new(state, index, 0);
+    int bright = 0, dark = BRIGHT;
+
+    for (int i = 0; i < TILES; i++) {
+        const bool in = i / GRID / HALF * 2 + i % GRID / HALF == quarter;
+
+        place[in ? bright++ : dark++] = i;
+    }
+    shuffle(place, BRIGHT, &r);
+    shuffle(place + BRIGHT, TILES - BRIGHT, &r);
 }
 
 void vt_arrangement_picture(uint8_t out[VT_ARRANGED_BYTES], uint64_t state,

@@ -1,11 +1,11 @@
 /*
  * arrangement.h - pictures whose class is where things are, not what there is.
  *
- * Pictures come in groups of ten, one of each class. Those of a group consist
- * of the same 64 tiles of 4x4 pixels. Four tiles are marked and lie together at
- * the place of the class; the others lie anywhere. So the classes have the same
- * histogram of patches, and a model without positions, to which a picture is a
- * set of patches, answers the same for all ten: one in ten is right.
+ * Pictures come in groups of four, one of each class. Those of a group consist
+ * of the same 16 tiles of 8x8 pixels: four bright ones, which fill the quarter
+ * of the picture that is the class, and twelve dark ones. So all classes have
+ * the same patches, and a model without positions, to which a picture is a set
+ * of patches, answers the same for all four: one in four is right.
  */
 #ifndef VT_STUDY_ARRANGEMENT_H
 #define VT_STUDY_ARRANGEMENT_H
@@ -15,15 +15,16 @@
 
 enum {
     VT_ARRANGED_SIDE = 32,
-    VT_ARRANGED_TILE = 4,
-    VT_ARRANGED_CLASSES = 10,
+    VT_ARRANGED_TILE = 8,
+    VT_ARRANGED_CLASSES = 4,
     VT_ARRANGED_BYTES = 3 * VT_ARRANGED_SIDE * VT_ARRANGED_SIDE
 };
-/* out: planes of red, green and blue. The class is index % 10; `state` tells
+/* out: planes of red, green and blue. The class is index % 4; `state` tells
  * training pictures from test pictures. */
 void vt_arrangement_picture(uint8_t out[VT_ARRANGED_BYTES], uint64_t state,
                             uint32_t index);
-/* Writes CIFAR-10's files with such pictures; counts are rounded up to tens. */
+/* Writes CIFAR-10's files with such pictures, whose labels are 0 to 3 of the
+ * ten; counts are rounded up to whole groups. */
 vitcl_status vt_arrangement_write(const char *folder, uint32_t pictures,
                                   uint32_t tests);
 

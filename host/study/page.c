@@ -114,6 +114,32 @@ done:
     return st;
 }
 
+/* Of a study that predicts masked patches. */
+static vitcl_status add_predicted(vt_page *p, const vt_experiment *e)
+{
+    static const char *const files[] = {VT_PREDICTED};
+    vitcl_status st;
+    char path[VT_STUDY_PATH];
+
+    VT_TRY(vt_study_path(path, e, "%s", VT_PREDICTED));
+    if (!vt_path_exists(path))
+        goto done;
+    VT_TRY(vt_page_figure(
+        p, &(vt_page_image){
+               .path = path,
+               .alt = "Rows of pictures: original, with masked patches, with "
+                      "the mean colours of the patches that are asked for, and "
+                      "with the predicted colours",
+               .caption = "Masked patches, grey here, and what the model "
+                          "predicts for them: one of 512 colours. Of the "
+                          "patches that are asked for, one in ten is another "
+                          "patch of its picture, and one in ten is unchanged",
+               .file = files,
+               .files = VT_COUNT(files)}));
+done:
+    return st;
+}
+
 static void add_setting(vt_page *p, const vt_experiment *e)
 {
     char text[1024];
@@ -179,8 +205,9 @@ vitcl_status vt_study_page(const vt_experiment *e)
     vt_page_line(p, e->verdict);
     vt_page_section(p, parts[1]);
     VT_TRY(add_figure(p, e));
-    for (size_t i = 0; i < e->sheets; i++)
-        VT_TRY(add_sheet(p, &e->sheet[i]));
+    VT_TRY(add_predicted(p, e));
+    for (size_t n = 0; n < e->sheets; n++)
+        VT_TRY(add_sheet(p, &e->sheet[n]));
     if (!e->sheets)
         VT_TRY(add_table(p, e));
     vt_page_section(p, parts[2]);

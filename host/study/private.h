@@ -85,6 +85,9 @@ void vt_last_line(char *out, size_t room, const char *path);
 
 /* ---- train.c ---- */
 
+/* In the output: the figure of a run that predicts masked patches. */
+#define VT_PREDICTED "predicted.png"
+
 /* Trains and scores a run whose result is not known, in steps. */
 typedef struct vt_job {
     const vt_run *run;

@@ -9,6 +9,7 @@
 #include "base/json.h"
 #include "base/memory.h"
 #include "base/number.h"
+#include "plot/figure.h"
 #include "study/arrangement.h"
 #include "study/private.h"
 
@@ -44,7 +45,7 @@ static void put_count(command *c, const char *name, uint32_t value)
 typedef struct paths {
     char folder[VT_STUDY_PATH], from[VT_STUDY_PATH], start[VT_STUDY_PATH],
         config[VT_STUDY_PATH], settings[VT_STUDY_PATH], log[VT_STUDY_PATH],
-        messages[VT_STUDY_PATH], out[VT_STUDY_PATH];
+        messages[VT_STUDY_PATH], out[VT_STUDY_PATH], predicted[VT_STUDY_PATH];
 } paths;
 
 static vitcl_status find_paths(paths *p, const vt_experiment *e,
@@ -62,6 +63,7 @@ static vitcl_status find_paths(paths *p, const vt_experiment *e,
     VT_TRY(vt_study_path(p->settings, e, "files/%s.settings.json", r->id));
     VT_TRY(vt_study_path(p->log, e, "files/%s.log.jsonl", r->id));
     VT_TRY(vt_study_path(p->messages, e, "files/%s.messages.txt", r->id));
+    VT_TRY(vt_study_path(p->predicted, e, "%s", VT_PREDICTED));
     VT_TRY(vt_study_path(p->out, e, "files/%s.%s", r->id, outs[stage]));
 done:
     return st;
@@ -88,6 +90,9 @@ static vitcl_status words_train(command *c, paths *p, const vt_experiment *e,
     put(c, "--log", p->log);
     if (e->options.device)
         put(c, "--device", e->options.device);
+    /* also of a training that had ended; a build without Cairo draws nothing */
+    if (r->objective && vt_figure_ready() == VITCL_OK)
+        put(c, "--show-predicted", p->predicted);
     if (vt_path_exists(checkpoint)) {
         put(c, "--resume", NULL);
         return VITCL_OK;
@@ -302,8 +307,8 @@ static vitcl_status make_arranged(vt_subset *out, const vt_experiment *e,
     VT_TRY(vt_study_path(out->path, e, "data"));
     VT_TRY(vt_study_folder(out->path));
     VT_TRY(
-        vt_study_path(out->path, e, "data/arranged-%u-%u", pictures, e->tests));
-    VT_TRY(vt_study_path(whole, e, "data/arranged-%u-%u.whole", pictures,
+        vt_study_path(out->path, e, "data/quarters-%u-%u", pictures, e->tests));
+    VT_TRY(vt_study_path(whole, e, "data/quarters-%u-%u.whole", pictures,
                          e->tests));
     if (vt_path_exists(whole))
         goto done;

@@ -55,7 +55,7 @@ Test(arrangement, classes_of_a_group_have_the_same_patches)
     }
 }
 
-/* The four brightest patches, as bits. */
+/* The bright patches, as bits. */
 static uint64_t bright(const patches *p)
 {
     uint64_t bits = 0;
@@ -65,7 +65,7 @@ static uint64_t bright(const patches *p)
 
         for (int k = 0; k < TILE_BYTES; k++)
             sum += p->tile[i][k];
-        if (sum >= 180u * TILE_BYTES)
+        if (sum >= 120u * TILE_BYTES)
             bits |= (uint64_t)1 << i;
     }
     return bits;
