@@ -48,6 +48,7 @@ typedef struct {
     uint32_t real_pictures;
     double real;
     int real_by_number; /* labels were numbers: the model's class indices */
+    uint32_t right1, right5, real_right; /* the shares as counts */
 } vitcl_scores;
 
 /* Adds several correct classes per picture, as in ImageNet's ReaL labels (arXiv
@@ -67,6 +68,17 @@ VITCL_STATUS vitcl_evaluate(vitcl_scores *out, uint32_t *confusion,
                             vitcl_session *session,
                             const vitcl_dataset *dataset,
                             vitcl_progress progress, void *context);
+/* The same for the pictures part - 1, part - 1 + parts, .. of the dataset only.
+ * The counts of all parts add up to those of vitcl_evaluate(). Several threads
+ * may use one dataset, each with its own session. */
+VITCL_STATUS vitcl_evaluate_part(vitcl_scores *out, uint32_t *confusion,
+                                 vitcl_session *session,
+                                 const vitcl_dataset *dataset, uint32_t part,
+                                 uint32_t parts, vitcl_progress progress,
+                                 void *context);
+/* Parts may be added up if the identities of their datasets are equal: the same
+ * names and labels, in the same order. The pictures are not read. */
+VITCL_STATUS vitcl_dataset_identity(char out[65], const vitcl_dataset *dataset);
 
 /* out[vitcl_dataset_classes()]: the model's class that each class of the
  * dataset is for vitcl_evaluate(). */

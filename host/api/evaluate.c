@@ -4,13 +4,18 @@
  */
 #include "eval/evaluate.h"
 #include "api/handles.h"
+#include "base/file.h"
 #include "base/memory.h"
+#include "base/sha256.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 struct vitcl_dataset {
     vt_dataset *d;
-    vt_labels *labels; /* NULL: none */
+    vt_labels *labels;    /* NULL: none */
+    char labels_hash[65]; /* of their file */
     bool by_number, strict;
     vitcl_log broken; /* NULL: none */
     void *broken_context;
@@ -18,7 +23,9 @@ struct vitcl_dataset {
 
 static vt_labelled labelled(const vitcl_dataset *dataset)
 {
-    return (vt_labelled){dataset->d, dataset->labels, dataset->by_number};
+    return (vt_labelled){.d = dataset->d,
+                         .labels = dataset->labels,
+                         .by_number = dataset->by_number};
 }
 
 vitcl_status vitcl_dataset_open(vitcl_dataset **out, const char *path,
@@ -46,6 +53,20 @@ void vitcl_dataset_free(vitcl_dataset *dataset)
     free(dataset);
 }
 
+static vitcl_status hash_file(char out[65], const char *path)
+{
+    vitcl_status st = VITCL_OK;
+    vt_file file = {0};
+    uint8_t hash[32];
+
+    VT_TRY(vt_file_read(&file, path, (size_t)1 << 30));
+    vt_sha256(file.data, file.size, hash);
+    vt_sha256_hex(out, hash);
+done:
+    vt_file_close(&file);
+    return st;
+}
+
 vitcl_status vitcl_dataset_labels(vitcl_dataset *dataset, const char *path)
 {
     vitcl_status st = VITCL_OK;
@@ -54,9 +75,11 @@ vitcl_status vitcl_dataset_labels(vitcl_dataset *dataset, const char *path)
     if (!dataset || !path)
         return vt_fail(VITCL_EINVAL, "labels need a dataset and a path");
     VT_TRY(vt_labels_load(&labels, path, dataset->d));
+    VT_TRY(hash_file(dataset->labels_hash, path));
     vt_labels_free(dataset->labels);
-    dataset->labels = labels;
+    dataset->labels = labels, labels = NULL;
 done:
+    vt_labels_free(labels);
     return st;
 }
 
@@ -90,6 +113,38 @@ uint32_t vitcl_dataset_classes(const vitcl_dataset *dataset)
 const char *vitcl_dataset_class(const vitcl_dataset *dataset, uint32_t index)
 {
     return dataset ? vt_dataset_class(dataset->d, index) : NULL;
+}
+
+static void add_text(vt_sha256_state *s, const char *text)
+{
+    vt_sha256_add(s, text, strlen(text) + 1);
+}
+
+vitcl_status vitcl_dataset_identity(char out[65], const vitcl_dataset *dataset)
+{
+    vt_sha256_state s;
+    uint8_t hash[32];
+    char number[64];
+
+    VT_GIVEN(out);
+    VT_GIVEN(dataset);
+    vt_sha256_begin(&s);
+    add_text(&s, vt_dataset_kind(dataset->d));
+    for (uint32_t i = 0; i < vt_dataset_classes(dataset->d); i++)
+        add_text(&s, vt_dataset_class(dataset->d, i));
+    for (uint32_t i = 0; i < vt_dataset_count(dataset->d); i++) {
+        const char *name = vt_dataset_name(dataset->d, i);
+
+        snprintf(number, sizeof number, "%" PRIu32,
+                 vt_dataset_label(dataset->d, i));
+        add_text(&s, number);
+        if (name)
+            add_text(&s, name);
+    }
+    add_text(&s, dataset->labels ? dataset->labels_hash : "");
+    vt_sha256_end(&s, hash);
+    vt_sha256_hex(out, hash);
+    return VITCL_OK;
 }
 
 const char *vitcl_dataset_kind(const vitcl_dataset *dataset)
@@ -251,6 +306,16 @@ vitcl_status vitcl_evaluate(vitcl_scores *out, uint32_t *confusion,
                             const vitcl_dataset *dataset,
                             vitcl_progress progress, void *context)
 {
+    return vitcl_evaluate_part(out, confusion, session, dataset, 1, 1, progress,
+                               context);
+}
+
+vitcl_status vitcl_evaluate_part(vitcl_scores *out, uint32_t *confusion,
+                                 vitcl_session *session,
+                                 const vitcl_dataset *dataset, uint32_t part,
+                                 uint32_t parts, vitcl_progress progress,
+                                 void *context)
+{
     vitcl_status st = VITCL_OK;
     running r = {session, progress, context, {dataset, dataset}};
     vitcl_model_info info = {.size = sizeof info};
@@ -262,12 +327,15 @@ vitcl_status vitcl_evaluate(vitcl_scores *out, uint32_t *confusion,
     VT_SIZED(out, vitcl_scores);
     if (!session || !dataset)
         return vt_fail(VITCL_EINVAL, "evaluation needs a session and pictures");
+    if (part < 1 || part > parts)
+        return vt_fail(VITCL_EINVAL, "part %u of %u", part, parts);
     model = vitcl_session_model(session);
     VT_TRY(vitcl_model_describe(&info, model, 0, 0, 1));
     if (info.classes == 0)
         return vt_fail(VITCL_EUNSUPPORTED, "%s has no classifier", info.name);
     known = vt_classes_of_model(model->model, info.classes);
     pictures = labelled(dataset);
+    pictures.part = part, pictures.parts = parts;
     VT_TRY(vt_evaluate(&scores, confusion, &pictures, &known,
                        &(vt_runner){run, &r}));
     vt_sized_give(out, &scores, sizeof scores);

@@ -2,15 +2,19 @@
  * cmd_eval.c - the accuracy of a model on labelled pictures.
  */
 #include "cmd.h"
-#include "confusion.h"
+#include "scores.h"
+#include "sharding.h"
 
 #include <stdlib.h>
+#include <string.h>
 #include <vitcl_train.h>
 
 typedef struct eval {
     model_options common;
-    const char *data, *split, *labels, *by, *confusion;
-    bool json, classes, strict;
+    const char *data, *split, *labels, *by, *output;
+    score_options how;
+    picture_options pictures; /* of which only shard is used */
+    bool strict;
 } eval;
 
 static const opt options[] = {
@@ -25,13 +29,13 @@ static const opt options[] = {
      "JSON: several right classes a picture, such as ImageNet's real.json",
      offsetof(eval, labels)},
     OPT_CLASSES_BY(eval),
-    {0, "classes", OPT_FLAG, NULL,
-     "also precision, recall, F1 of each class, and what is confused",
-     offsetof(eval, classes)},
-    {0, "confusion", OPT_FILE, "FILE.csv|FILE.png|FILE.svg",
-     "write the confusion matrix", offsetof(eval, confusion)},
+    OPT_SCORES(eval, how),
     OPT_STRICT(eval),
-    {0, "json", OPT_FLAG, NULL, "one JSON object", offsetof(eval, json)},
+    OPT_SHARD(eval),
+    {'o', "output", OPT_FILE, "FILE.json",
+     "with --shard: the counts, which merge adds up; {shard} in the name is "
+     "00002-of-00007",
+     offsetof(eval, output)},
     OPT_DEVICE(eval),
     OPT_BATCH(eval, "pictures at a time (default 8)"),
     OPT_SIDES(eval),
@@ -39,115 +43,165 @@ static const opt options[] = {
     OPT_DONE};
 
 typedef struct work {
+    const eval *o;
     scoring on;
     vitcl_dataset *dataset;
-    uint32_t *answers; /* [rows][columns]; NULL: not asked for */
-    uint32_t rows, columns;
-    confusion confusion;
+    sharding part;
+    vt_tally tally;
     vitcl_scores scores;
-    bool real;
 } work;
 
-static void print_json(const work *w, bool classes)
+/* ---- counts ---- */
+
+static bool copy_name(char **out, const char *name)
 {
-    printf("{\"pictures\":%u,\"failed\":%u,\"classes\":%u,\"top1\":",
-           w->scores.pictures, w->scores.failed, w->rows);
-    json_number(w->scores.top1);
-    printf(",\"top5\":");
-    json_number(w->scores.top5);
-    if (w->real) {
-        printf(",\"real_pictures\":%u,\"real\":", w->scores.real_pictures);
-        json_number(w->scores.real);
-    }
-    if (classes && w->answers)
-        confusion_json(&w->confusion, w->answers, w->columns);
-    printf("}\n");
+    *out = name ? strdup(name) : NULL;
+    return *out || !name;
 }
 
-static void print_text(const work *w, bool classes)
+/* Room for the counts, with the names of classes. */
+static int make_tally(work *w)
 {
-    printf("pictures\t%u\ntop1\t%.4f\ntop5\t%.4f\n", w->scores.pictures,
-           w->scores.top1, w->scores.top5);
-    if (w->real)
-        printf("real_pictures\t%u\nreal\t%.4f\n", w->scores.real_pictures,
-               w->scores.real);
-    if (w->scores.failed)
-        printf("failed\t%u\n", w->scores.failed);
-    if (classes && w->answers)
-        confusion_print(&w->confusion);
+    const score_options *how = &w->o->how;
+    const bool counted = how->classes || how->confusion || w->part.shard.n;
+    vitcl_model_info info = {.size = sizeof info};
+    vt_tally *t = &w->tally;
+    bool good = true;
+
+    if (vitcl_model_describe(&info, w->on.model, 0, 0, 1) != VITCL_OK ||
+        vt_tally_new(t, vitcl_dataset_classes(w->dataset), info.classes,
+                     counted && info.classes) != VITCL_OK)
+        return failed();
+    t->real = w->o->labels != NULL;
+    for (uint32_t i = 0; good && i < t->rows; i++)
+        good = copy_name(&t->name[i], vitcl_dataset_class(w->dataset, i));
+    for (uint32_t k = 0; good && t->answers && k < t->columns; k++)
+        good = copy_name(&t->label[k], vitcl_model_label(w->on.model, k));
+    return good ? EXIT_OK : fail("out of memory for names of classes");
 }
 
-/* Prints and writes what was asked for. */
-static int tell(work *w, const eval *o)
+static int count(work *w)
 {
-    int code = EXIT_OK;
+    const vt_shard s = w->part.shard;
+    const vitcl_scores *got = &w->scores;
+    vt_tally *t = &w->tally;
+    int code;
 
-    if (w->answers)
-        code =
-            confusion_make(&w->confusion, w->answers, w->dataset, w->on.model);
+    scoring_begin(&w->on);
+    code = scoring_end(&w->on, vitcl_evaluate_part(&w->scores, t->answers,
+                                                   w->on.session, w->dataset,
+                                                   s.n ? s.k : 1, s.n ? s.n : 1,
+                                                   scoring_progress, &w->on));
     if (code != EXIT_OK)
         return code;
-    if (w->scores.real_by_number)
-        note("%s gives classes by number: the model's numbers are taken",
-             o->labels);
-    (o->json ? print_json : print_text)(w, o->classes);
-    if (o->confusion && w->answers)
-        code = confusion_write(&w->confusion, o->confusion);
-    return code == EXIT_OK ? scoring_failed(w->scores.failed) : code;
-}
-
-static int score(work *w, const eval *o)
-{
-    vitcl_model_info info = {.size = sizeof info};
-    int code;
-
-    if (vitcl_model_describe(&info, w->on.model, 0, 0, 1) != VITCL_OK)
+    t->pictures = got->pictures, t->failed = got->failed;
+    t->right1 = got->right1, t->right5 = got->right5;
+    t->real_pictures = got->real_pictures, t->real_right = got->real_right;
+    if (t->answers &&
+        vitcl_dataset_match(t->match, w->dataset, w->on.model) != VITCL_OK)
         return failed();
-    w->rows = vitcl_dataset_classes(w->dataset);
-    w->columns = info.classes;
-    if ((o->classes || o->confusion) && w->columns) {
-        w->answers = calloc((size_t)w->rows * w->columns, sizeof *w->answers);
-        if (!w->answers)
-            return fail("out of memory for %u x %u answers", w->rows,
-                        w->columns);
-    }
-    scoring_begin(&w->on);
-    code = scoring_end(&w->on,
-                       vitcl_evaluate(&w->scores, w->answers, w->on.session,
-                                      w->dataset, scoring_progress, &w->on));
-    return code == EXIT_OK ? tell(w, o) : code;
+    if (got->real_by_number)
+        note("%s gives classes by number: the model's numbers are taken",
+             w->o->labels);
+    return EXIT_OK;
 }
 
-static int run(void *into, const words *operands)
-{
-    const eval *o = into;
-    work w = {.scores = {.size = sizeof w.scores}};
-    bool by_number;
-    int code;
+/* ---- a worker's part ---- */
 
+static int open_part(work *w)
+{
+    const eval *o = w->o;
+    row_settings rows = {.command = "eval"};
+    char common[128];
+
+    sharding_common(common, sizeof common, &o->common);
+    snprintf(rows.text, sizeof rows.text, "classes-by=%s labels=%d%s",
+             o->by ? o->by : "name", o->labels != NULL, common);
+    return sharding_open(&w->part, &o->pictures, o->output, &o->common, &rows);
+}
+
+static int write_part(work *w)
+{
+    char id[65], *end;
+    vt_manifest *about = &w->part.about;
+
+    if (vitcl_dataset_identity(id, w->dataset) != VITCL_OK)
+        return failed();
+    id[16] = '\0';
+    about->names = strtoull(id, &end, 16);
+    about->input = vitcl_dataset_pictures(w->dataset);
+    about->rows = w->tally.pictures + w->tally.failed;
+    about->failed = w->tally.failed;
+    sharding_device(&w->part, w->on.device);
+    if (sharding_redirect(&w->part) != EXIT_OK)
+        return EXIT_FAILED;
+    vt_tally_write(stdout, &w->tally);
+    return sharding_commit(&w->part, EXIT_OK);
+}
+
+/* ---- the command ---- */
+
+static int check(const eval *o, const words *operands)
+{
     if (operands->count)
         return usage("unexpected argument '%s'; see vitcl eval --help",
                      operands->item[0]);
     if (!o->data)
         return usage("--data PATH is required");
-    if (o->confusion && confusion_ready(o->confusion) != EXIT_OK)
+    if (!o->pictures.shard != !o->output)
+        return usage("--shard and -o FILE.json belong together: a worker "
+                     "writes counts, which vitcl merge adds up");
+    if (o->output && (o->how.classes || o->how.confusion || o->how.json))
+        return usage("with --shard, vitcl merge takes --classes, --confusion "
+                     "and --json");
+    return EXIT_OK;
+}
+
+static int open_data(work *w)
+{
+    const eval *o = w->o;
+    const bool by_number = classes_by_number(o->by);
+
+    if (vitcl_dataset_open(&w->dataset, o->data, o->split) != VITCL_OK ||
+        (o->labels &&
+         vitcl_dataset_labels(w->dataset, o->labels) != VITCL_OK) ||
+        (by_number && vitcl_dataset_by_number(w->dataset) != VITCL_OK))
+        return failed();
+    return scoring_broken(&w->on, w->dataset, o->strict);
+}
+
+static int score(work *w)
+{
+    int code = open_data(w);
+
+    if (code == EXIT_OK)
+        code = scoring_open(&w->on, &w->o->common);
+    if (code == EXIT_OK)
+        code = make_tally(w);
+    if (code == EXIT_OK)
+        code = count(w);
+    if (code != EXIT_OK)
+        return code;
+    if (w->o->output) /* a picture that failed is counted in it */
+        return write_part(w);
+    code = scores_tell(&w->tally, &w->o->how);
+    return code == EXIT_OK ? scoring_failed(w->scores.failed) : code;
+}
+
+static int run(void *into, const words *operands)
+{
+    const eval *o = into;
+    work w = {.o = o, .scores = {.size = sizeof w.scores}};
+    int code = check(o, operands);
+
+    if (code == EXIT_OK && scores_ready(&o->how) != EXIT_OK)
         return EXIT_FAILED;
-    by_number = classes_by_number(o->by);
-    if (vitcl_dataset_open(&w.dataset, o->data, o->split) != VITCL_OK)
-        return failed();
-    w.real = o->labels != NULL;
-    if ((o->labels && vitcl_dataset_labels(w.dataset, o->labels) != VITCL_OK) ||
-        (by_number && vitcl_dataset_by_number(w.dataset) != VITCL_OK)) {
-        vitcl_dataset_free(w.dataset);
-        return failed();
-    }
-    code = scoring_broken(&w.on, w.dataset, o->strict);
     if (code == EXIT_OK)
-        code = scoring_open(&w.on, &o->common);
-    if (code == EXIT_OK)
-        code = score(&w, o);
-    confusion_free(&w.confusion);
-    free(w.answers);
+        code = open_part(&w);
+    if (code == EXIT_OK && !w.part.finished)
+        code = score(&w);
+    vt_tally_free(&w.tally);
+    sharding_close(&w.part);
     scoring_close(&w.on);
     vitcl_dataset_free(w.dataset);
     return code;

@@ -3,12 +3,13 @@
  */
 #include "cmd.h"
 #include "plot/text.h"
-#include "scale/partition.h"
+#include "scores.h"
 
 #include <string.h>
 
 typedef struct merge {
     const char *output;
+    score_options how;
     bool quiet;
 } merge;
 
@@ -16,6 +17,7 @@ static const opt options[] = {
     {'o', "output", OPT_FILE, "FILE.jsonl|FILE.npy|FILE.safetensors",
      "the joined file (default: all.jsonl and so on, in DIR)",
      offsetof(merge, output)},
+    OPT_SCORES(merge, how),
     {'q', "quiet", OPT_FLAG, NULL, "no summary: only errors",
      offsetof(merge, quiet)},
     OPT_DONE};
@@ -38,6 +40,9 @@ static int join(const vt_parts *p, const merge *o, const char *folder)
 
     snprintf(own, sizeof own, "%s/all%s", folder, p->ending);
     path = path ? path : own;
+    if (o->how.json || o->how.classes || o->how.confusion)
+        return usage("--json, --classes and --confusion are for the counts of "
+                     "eval");
     if (!vt_text_ends(path, p->ending))
         return usage("%s: the parts are %s files", path, p->ending);
     if (vt_parts_merge(p, path) != VITCL_OK)
@@ -48,6 +53,28 @@ static int join(const vt_parts *p, const merge *o, const char *folder)
              path, (unsigned long long)p->rows, plural(p->rows), p->of,
              (unsigned long long)p->failed);
     return EXIT_OK;
+}
+
+/* The report of eval. */
+static int add_up(const vt_parts *p, const merge *o)
+{
+    vt_tally t = {.rows = 0};
+    int code;
+
+    if (o->output)
+        return usage("-o is for rows; the scores of eval are printed");
+    if (scores_ready(&o->how) != EXIT_OK)
+        return EXIT_FAILED;
+    if (vt_tally_sum(&t, p) != VITCL_OK)
+        return failed();
+    code = scores_tell(&t, &o->how);
+    if (!o->quiet && t.failed)
+        note("%llu picture%s could not be decoded and %s left out of the "
+             "scores",
+             (unsigned long long)t.failed, plural(t.failed),
+             t.failed == 1 ? "is" : "are");
+    vt_tally_free(&t);
+    return code;
 }
 
 static int run(void *into, const words *operands)
@@ -68,6 +95,8 @@ static int run(void *into, const words *operands)
     if (p.missing[0])
         code = fail("%s: of %u shards these are missing: %s; run them again",
                     operands->item[0], p.of, p.missing);
+    else if (strcmp(p.ending, ".json") == 0)
+        code = add_up(&p, o);
     else
         code = join(&p, o, operands->item[0]);
     if (code == EXIT_OK && !o->quiet)
@@ -82,7 +111,8 @@ const command cmd_merge = {
     "Join the parts that workers wrote with --shard",
     "The result has the bytes that one run without --shard writes. If shards "
     "are\nmissing, or were made from other pictures, with another model or "
-    "with other\nsettings, that is an error and nothing is written.",
+    "with other\nsettings, that is an error and nothing is written. Of "
+    "the parts of eval it\nprints the scores.",
     options,
     sizeof(merge),
     run};

@@ -24,35 +24,33 @@ void confusion_free(confusion *c)
 
 /* ---- counts ---- */
 
-/* column[classes]: of each class of the model; UINT32_MAX: none. */
-static uint32_t number_columns(uint32_t *column, const uint32_t *answers,
-                               const uint32_t *match, uint32_t rows,
-                               uint32_t classes)
+/* column[t->columns]: of each class of the model; UINT32_MAX: none. */
+static uint32_t number_columns(uint32_t *column, const vt_tally *t)
 {
-    uint32_t columns = rows;
+    uint32_t columns = t->rows;
 
-    for (uint32_t k = 0; k < classes; k++)
+    for (uint32_t k = 0; k < t->columns; k++)
         column[k] = UINT32_MAX;
-    for (uint32_t i = rows; i-- > 0;)
-        column[match[i]] = i;
-    for (uint32_t k = 0; k < classes; k++)
-        for (uint32_t i = 0; i < rows && column[k] == UINT32_MAX; i++)
-            if (answers[(size_t)i * classes + k] > 0)
+    for (uint32_t i = t->rows; i-- > 0;)
+        column[t->match[i]] = i;
+    for (uint32_t k = 0; k < t->columns; k++)
+        for (uint32_t i = 0; i < t->rows && column[k] == UINT32_MAX; i++)
+            if (t->answers[(size_t)i * t->columns + k] > 0)
                 column[k] = columns++;
     return columns;
 }
 
-static void name_columns(confusion *c, const uint32_t *column, uint32_t classes,
-                         const vitcl_dataset *dataset, const vitcl_model *model)
+static void name_columns(confusion *c, const uint32_t *column,
+                         const vt_tally *t)
 {
     for (uint32_t i = 0; i < c->rows; i++)
-        c->name[i] = vitcl_dataset_class(dataset, i);
-    for (uint32_t k = 0; k < classes; k++) {
+        c->name[i] = t->name[i];
+    for (uint32_t k = 0; k < t->columns; k++) {
         const uint32_t at = column[k];
 
         if (at == UINT32_MAX || at < c->rows)
             continue;
-        c->name[at] = vitcl_model_label(model, k);
+        c->name[at] = t->label[k];
         if (!c->name[at]) {
             snprintf(c->number[at], sizeof c->number[at], "%u", k);
             c->name[at] = c->number[at];
@@ -97,24 +95,14 @@ static void score(confusion *c)
     c->macro.f1 /= used;
 }
 
-int confusion_make(confusion *out, const uint32_t *answers,
-                   const vitcl_dataset *dataset, const vitcl_model *model)
+int confusion_make(confusion *out, const vt_tally *t)
 {
-    vitcl_model_info info = {.size = sizeof info};
-    confusion c = {.rows = vitcl_dataset_classes(dataset)};
-    uint32_t *match = calloc((size_t)c.rows + 1, sizeof *match);
-    uint32_t *column = NULL;
+    confusion c = {.rows = t->rows};
+    uint32_t *column = calloc((size_t)t->columns + 1, sizeof *column);
     int code = EXIT_FAILED;
 
-    if (vitcl_model_describe(&info, model, 0, 0, 1) != VITCL_OK ||
-        (match && vitcl_dataset_match(match, dataset, model) != VITCL_OK)) {
-        code = failed();
-        goto done;
-    }
-    column = calloc((size_t)info.classes + 1, sizeof *column);
-    if (match && column) {
-        const size_t n =
-            number_columns(column, answers, match, c.rows, info.classes);
+    if (column) {
+        const size_t n = number_columns(column, t);
 
         c.columns = (uint32_t)n;
         c.name = calloc(n + 1, sizeof *c.name);
@@ -127,21 +115,20 @@ int confusion_make(confusion *out, const uint32_t *answers,
         goto done;
     }
     for (uint32_t i = 0; i < c.rows; i++)
-        for (uint32_t k = 0; k < info.classes; k++) {
+        for (uint32_t k = 0; k < t->columns; k++) {
             /* where two classes are one of the model's, each has its own */
-            const uint32_t at = match[i] == k ? i : column[k];
-            const uint32_t n = answers[(size_t)i * info.classes + k];
+            const uint32_t at = t->match[i] == k ? i : column[k];
+            const uint32_t n = t->answers[(size_t)i * t->columns + k];
 
             if (n)
                 c.count[(size_t)i * c.columns + at] = n;
         }
-    name_columns(&c, column, info.classes, dataset, model);
+    name_columns(&c, column, t);
     score(&c);
     *out = c, c = (confusion){0};
     code = EXIT_OK;
 done:
     confusion_free(&c);
-    free(match);
     free(column);
     return code;
 }
@@ -362,8 +349,7 @@ static void json_scores(const class_score *s)
     json_number(s->f1);
 }
 
-static void json_class(const confusion *c, const uint32_t *answers,
-                       uint32_t classes, uint32_t row)
+static void json_class(const confusion *c, const vt_tally *t, uint32_t row)
 {
     const class_score *s = &c->score[row];
     bool first = true;
@@ -374,8 +360,8 @@ static void json_class(const confusion *c, const uint32_t *answers,
            (unsigned long long)s->pictures, (unsigned long long)s->right);
     json_scores(s);
     printf(",\"answers\":{"); /* by the model's numbers */
-    for (uint32_t k = 0; k < classes; k++) {
-        const uint32_t n = answers[(size_t)row * classes + k];
+    for (uint32_t k = 0; k < t->columns; k++) {
+        const uint32_t n = t->answers[(size_t)row * t->columns + k];
 
         if (n == 0)
             continue;
@@ -385,8 +371,7 @@ static void json_class(const confusion *c, const uint32_t *answers,
     printf("}}");
 }
 
-void confusion_json(const confusion *c, const uint32_t *answers,
-                    uint32_t classes)
+void confusion_json(const confusion *c, const vt_tally *t)
 {
     size_t n;
     pair *p = make_pairs(&n, c);
@@ -396,7 +381,7 @@ void confusion_json(const confusion *c, const uint32_t *answers,
     printf("},\"per_class\":[");
     for (uint32_t i = 0; i < c->rows; i++) {
         printf("%s", i ? "," : "");
-        json_class(c, answers, classes, i);
+        json_class(c, t, i);
     }
     printf("],\"confused\":[");
     for (size_t i = 0; i < n; i++) {

@@ -4,9 +4,10 @@
  */
 #ifndef VT_CLI_CONFUSION_H
 #define VT_CLI_CONFUSION_H
+#include "scale/tally.h"
+
 #include <stdbool.h>
 #include <stdint.h>
-#include <vitcl_train.h>
 
 typedef struct class_score {
     uint64_t pictures, right;
@@ -24,19 +25,17 @@ typedef struct confusion {
     class_score macro;  /* means over the classes with pictures */
 } confusion;
 
-/* answers[rows][model's classes]: counts of vitcl_evaluate(). Borrows names
- * from both. Returns the exit status, and prints why it is none. */
-int confusion_make(confusion *out, const uint32_t *answers,
-                   const vitcl_dataset *dataset, const vitcl_model *model);
+/* Borrows the names of a tally, which has counts of answers. Returns the exit
+ * status, and prints why it is none. */
+int confusion_make(confusion *out, const vt_tally *t);
 void confusion_free(confusion *c);
 
 /* A table of the classes; then the counts, if they fit the terminal, else the
  * pairs of classes that are confused most. Not to a terminal: all such pairs,
  * separated by tabs. */
 void confusion_print(const confusion *c);
-/* Members of an object that has others before. answers: as above. */
-void confusion_json(const confusion *c, const uint32_t *answers,
-                    uint32_t classes);
+/* Members of an object that has others before. */
+void confusion_json(const confusion *c, const vt_tally *t);
 /* path: *.csv, *.png or *.svg. */
 int confusion_write(const confusion *c, const char *path);
 /* Before the work: can it be written? */

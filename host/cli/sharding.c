@@ -10,8 +10,9 @@
 
 void sharding_common(char *text, size_t room, const model_options *o)
 {
-    snprintf(text, room, " size=%ux%u precision=%s", o->size.height,
-             o->size.width, o->precision ? o->precision : "f32");
+    snprintf(text, room, " size=%ux%u precision=%s gemm=%s", o->size.height,
+             o->size.width, o->precision ? o->precision : "f32",
+             o->gemm ? o->gemm : "auto");
 }
 
 /* Who writes the manifest, and whether that was done before. */
@@ -105,18 +106,22 @@ int sharding_commit(sharding *s, int code)
     return EXIT_OK;
 }
 
-int sharding_end(sharding *s, int code, const answering *w)
+void sharding_device(sharding *s, const vitcl_device *device)
 {
     vitcl_device_info info = {.size = sizeof info};
 
+    if (vitcl_device_describe(&info, device) == VITCL_OK)
+        snprintf(s->about.device, sizeof s->about.device, "%.100s", info.name);
+    make_text(s->about.device);
+}
+
+int sharding_end(sharding *s, int code, const answering *w)
+{
     if (code == EXIT_OK && s->path && s->shard.n) {
         batches_whole(&s->about.input, &s->about.names, w->batches);
         s->about.rows = w->count;
         s->about.failed = batches_failures(w->batches);
-        if (vitcl_device_describe(&info, w->device) == VITCL_OK)
-            snprintf(s->about.device, sizeof s->about.device, "%.100s",
-                     info.name);
-        make_text(s->about.device);
+        sharding_device(s, w->device);
     }
     code = sharding_commit(s, code);
     /* only a worker's part says itself what failed */

@@ -33,6 +33,8 @@ int sharding_redirect(sharding *s);
 int sharding_end(sharding *s, int code, const answering *w);
 /* The same for a part without a session's pictures. */
 int sharding_commit(sharding *s, int code);
+/* The device that the rows were computed on, into the manifest. */
+void sharding_device(sharding *s, const vitcl_device *device);
 void sharding_close(sharding *s);
 /* " precision=.." and the like, which every command's rows depend on. */
 void sharding_common(char *text, size_t room, const model_options *o);

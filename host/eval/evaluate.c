@@ -20,6 +20,7 @@ uint32_t vt_pass_picture(const vt_pass *s, size_t position)
 
 typedef struct scoring {
     const vt_dataset *d;
+    const size_t *chosen;   /* pictures; NULL: all */
     const uint32_t *wanted; /* dataset's class -> model's class */
     uint32_t classes;       /* model's classes */
     uint32_t *confusion;
@@ -47,7 +48,9 @@ static void score_real(scoring *s, uint32_t picture, uint32_t answer)
 static void score(void *context, size_t position, const float *row)
 {
     scoring *s = context;
-    uint32_t label = vt_dataset_label(s->d, (uint32_t)position);
+    const uint32_t picture =
+        (uint32_t)(s->chosen ? s->chosen[position] : position);
+    uint32_t label = vt_dataset_label(s->d, picture);
     uint32_t k = VT_MIN(s->classes, 5u), want = s->wanted[label];
 
     if (!row) {
@@ -58,11 +61,30 @@ static void score(void *context, size_t position, const float *row)
     s->scored++;
     s->right1 += s->top[0].label == want;
     if (s->labels)
-        score_real(s, (uint32_t)position, s->top[0].label);
+        score_real(s, picture, s->top[0].label);
     for (uint32_t i = 0; i < k; i++)
         s->right5 += s->top[i].label == want;
     if (s->confusion)
         s->confusion[(size_t)label * s->classes + s->top[0].label]++;
+}
+
+/* The pictures of a part; NULL: all. */
+static vitcl_status choose_part(size_t **out, size_t *count,
+                                const vt_labelled *pictures)
+{
+    vitcl_status st = VITCL_OK;
+    const size_t all = vt_dataset_count(pictures->d);
+    size_t *chosen = NULL, n = 0;
+
+    *count = all;
+    if (pictures->parts <= 1)
+        return VITCL_OK;
+    VT_TRY(VT_NEW(&chosen, all / pictures->parts + 1));
+    for (size_t i = pictures->part - 1; i < all; i += pictures->parts)
+        chosen[n++] = i;
+    *out = chosen, *count = n;
+done:
+    return st;
 }
 
 vitcl_status vt_evaluate(vitcl_scores *out, uint32_t *confusion,
@@ -73,6 +95,7 @@ vitcl_status vt_evaluate(vitcl_scores *out, uint32_t *confusion,
     const vt_dataset *d = pictures->d;
     const vt_classes data = vt_classes_of_data(d, "the pictures");
     uint32_t *wanted = NULL;
+    size_t *chosen = NULL, count;
     scoring s = {.d = d,
                  .classes = known->count,
                  .confusion = confusion,
@@ -84,17 +107,22 @@ vitcl_status vt_evaluate(vitcl_scores *out, uint32_t *confusion,
     VT_TRY(vt_new(&s.top, s.classes, sizeof *s.top));
     VT_TRY(vt_classes_match(wanted, &data, known, pictures->by_number));
     s.wanted = wanted;
-    VT_TRY(
-        runner->run(runner->context, &(vt_pass){.d = d,
-                                                .count = vt_dataset_count(d),
-                                                .tensor = "logits",
-                                                .width = s.classes,
-                                                .take = score,
-                                                .context = &s,
-                                                .total = vt_dataset_count(d)}));
+    VT_TRY(choose_part(&chosen, &count, pictures));
+    s.chosen = chosen;
+    VT_TRY(runner->run(runner->context, &(vt_pass){.d = d,
+                                                   .chosen = chosen,
+                                                   .count = count,
+                                                   .tensor = "logits",
+                                                   .width = s.classes,
+                                                   .take = score,
+                                                   .context = &s,
+                                                   .total = count}));
     out->pictures = (uint32_t)s.scored;
     out->failed = (uint32_t)s.failed;
     out->real_pictures = (uint32_t)s.real_scored;
+    out->right1 = (uint32_t)s.right1;
+    out->right5 = (uint32_t)s.right5;
+    out->real_right = (uint32_t)s.real;
     if (s.scored) {
         out->top1 = (double)s.right1 / (double)s.scored;
         out->top5 = (double)s.right5 / (double)s.scored;
@@ -103,6 +131,7 @@ vitcl_status vt_evaluate(vitcl_scores *out, uint32_t *confusion,
         out->real = (double)s.real / (double)s.real_scored;
     out->real_by_number = s.labels && vt_labels_numbered(s.labels);
 done:
+    free(chosen);
     free(wanted);
     free(s.answers);
     free(s.top);

@@ -14,6 +14,7 @@ typedef struct vt_labelled {
     const vt_dataset *d;
     const vt_labels *labels; /* NULL: none */
     bool by_number;          /* match classes by number, not by name */
+    uint32_t part, parts;    /* from 1; only every parts-th picture */
 } vt_labelled;
 
 /* Pictures to be run through the model, one after the other. */

@@ -27,7 +27,8 @@ static bool ends(const char *s, const char *ending)
 
 static const char *ending_of(const char *file)
 {
-    static const char *const known[] = {".jsonl", ".npy", ".safetensors"};
+    static const char *const known[] = {".jsonl", ".npy", ".safetensors",
+                                        ".json"};
 
     for (size_t i = 0; i < VT_COUNT(known); i++)
         if (ends(file, known[i]))

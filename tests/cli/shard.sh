@@ -85,6 +85,55 @@ out_has "pics/c/0002.ppm"
 run 2 merge npy -o joined.jsonl
 says 'joined.jsonl: the parts are .npy files'
 
+# ---- eval: the counts of workers give the report of one run
+classes=(airplane automobile bird cat deer dog frog horse ship truck)
+at=0
+while read -r name; do
+    mkdir -p "data/${classes[at % 10]}"
+    cp "$name" "data/${classes[at % 10]}"
+    at=$((at + 1))
+done < <(sed -n 30,64p list)
+find data -type f | sort | awk -F/ '
+    { printf("%s\"%s/%s\":[%s]", (NR > 1 ? "," : "{"), $2, $3, (NR % 3 ? NR % 10 : "")) }
+    END { print "}" }' >real.json
+for k in 3 1 4 2; do
+    run 0 eval "${c[@]}" --data data --labels real.json --shard $k/4 -o "e/{shard}.json"
+done
+run 0 eval "${c[@]}" --data data --labels real.json --shard 2/4 -o "e/{shard}.json"
+err_has 'e/00002-of-00004.json is finished'
+for how in --json --classes "--classes --json --confusion c.csv"; do
+    read -ra words <<<"$how"
+    run 1 eval "${c[@]}" --data data --labels real.json "${words[@]}"
+    cp out one
+    [ ! -e c.csv ] || mv c.csv one.csv
+    run 0 merge e "${words[@]}"
+    err_has '5 pictures could not be decoded'
+    cmp out one || fail "the parts of eval are not the run"
+done
+cmp c.csv one.csv || fail "the parts of eval have another confusion matrix"
+run 1 eval "${c[@]}" --data data --shard 1/4 -o "e/{shard}.json"
+err_has 'was written with other settings'
+run 2 merge e -o all.jsonl
+says '-o is for rows'
+run 2 merge npy --classes
+says 'are for the counts of eval'
+sed -i 's/"right1":/"right1":9/' e/00001-of-00004.json
+size=$(stat -c %s e/00001-of-00004.json)
+sed -i "s/\"bytes\":[0-9]*/\"bytes\":$size/" e/00001-of-00004.json.manifest
+run 1 merge e
+says 'e/00001-of-00004.json: no counts of vitcl eval, or damaged'
+rm e/*
+for k in 1 2; do
+    run 0 eval "${c[@]}" --data data --shard $k/2 -o "e/{shard}.json"
+    find data/cat -name '*.ppm' -exec mv '{}' data/dog ';'
+done
+run 1 merge e
+says 'its worker saw other pictures'
+run 2 eval "${c[@]}" --data data --shard 1/2
+says '--shard and -o FILE.json belong together'
+run 2 eval "${c[@]}" --data data --shard 1/2 -o x.json --classes
+says 'vitcl merge takes --classes'
+
 # ---- engines
 part() { # FILE VARIABLE…: writes this part of a list of one
     local want=$1

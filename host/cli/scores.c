@@ -1,0 +1,66 @@
+/*
+ * scores.c - see scores.h.
+ */
+#include "scores.h"
+
+#include "confusion.h"
+
+static double share(uint64_t part, uint64_t whole)
+{
+    return whole ? (double)part / (double)whole : 0;
+}
+
+static void print_json(const vt_tally *t, const confusion *c)
+{
+    printf("{\"pictures\":%llu,\"failed\":%llu,\"classes\":%u,\"top1\":",
+           (unsigned long long)t->pictures, (unsigned long long)t->failed,
+           t->rows);
+    json_number(share(t->right1, t->pictures));
+    printf(",\"top5\":");
+    json_number(share(t->right5, t->pictures));
+    if (t->real) {
+        printf(",\"real_pictures\":%llu,\"real\":",
+               (unsigned long long)t->real_pictures);
+        json_number(share(t->real_right, t->real_pictures));
+    }
+    if (c)
+        confusion_json(c, t);
+    printf("}\n");
+}
+
+static void print_text(const vt_tally *t, const confusion *c)
+{
+    printf("pictures\t%llu\ntop1\t%.4f\ntop5\t%.4f\n",
+           (unsigned long long)t->pictures, share(t->right1, t->pictures),
+           share(t->right5, t->pictures));
+    if (t->real)
+        printf("real_pictures\t%llu\nreal\t%.4f\n",
+               (unsigned long long)t->real_pictures,
+               share(t->real_right, t->real_pictures));
+    if (t->failed)
+        printf("failed\t%llu\n", (unsigned long long)t->failed);
+    if (c)
+        confusion_print(c);
+}
+
+int scores_ready(const score_options *o)
+{
+    return o->confusion ? confusion_ready(o->confusion) : EXIT_OK;
+}
+
+int scores_tell(const vt_tally *t, const score_options *o)
+{
+    confusion c = {0};
+    int code = EXIT_OK;
+
+    if (t->answers)
+        code = confusion_make(&c, t);
+    if (code != EXIT_OK)
+        return code;
+    (o->json ? print_json : print_text)(t,
+                                        t->answers && o->classes ? &c : NULL);
+    if (o->confusion && t->answers)
+        code = confusion_write(&c, o->confusion);
+    confusion_free(&c);
+    return code;
+}
