@@ -5,11 +5,45 @@
  * Answers come in input order, including failures, batch by batch, so that the
  * number of pictures does not matter for memory.
  */
-#include "cmd.h"
+#include "machines.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* The devices, and the model on each. */
+static int open_models(answering *w, const model_options *common)
+{
+    int code;
+
+    if (!common->devices)
+        return open_model(&w->device, &w->model, common);
+    w->several = calloc(1, sizeof *w->several);
+    if (!w->several)
+        return fail("out of memory");
+    code = machines_open(w->several, common);
+    if (code == EXIT_OK) {
+        w->device = w->several->item[0].device;
+        w->model = w->several->item[0].model;
+    }
+    return code;
+}
+
+static int start_sessions(answering *w, vitcl_session_options *options)
+{
+    int code;
+
+    if (!w->several)
+        return start_session(&w->session, w->device, w->model, options);
+    options->once = 0;
+    code = machines_start(w->several, options);
+    if (code == EXIT_OK) {
+        w->device = w->several->item[0].device;
+        w->model = w->several->item[0].model;
+        w->session = w->several->item[0].session;
+    }
+    return code;
+}
 
 int answering_open(answering *w, const char *const *keep)
 {
@@ -17,6 +51,7 @@ int answering_open(answering *w, const char *const *keep)
     vitcl_device_info info = {.size = sizeof info};
     vitcl_session_options session;
     uint32_t batch;
+    bool cpu;
     int code;
 
     w->start = now();
@@ -24,8 +59,7 @@ int answering_open(answering *w, const char *const *keep)
         return usage("--recursive and --no-recursive contradict each other");
     if (w->pictures->quiet)
         be_quiet();
-    code = open_model(&w->device, &w->model, &common);
-
+    code = open_models(w, &common);
     if (code != EXIT_OK)
         return code;
     if (vitcl_device_describe(&info, w->device) != VITCL_OK)
@@ -33,14 +67,15 @@ int answering_open(answering *w, const char *const *keep)
     w->batches = batches_open(w->operands, w->pictures);
     if (!w->batches)
         return EXIT_FAILED;
-    batch = batches_batch(w->batches, strcmp(info.type, "cpu") == 0 ? 8 : 32);
+    cpu = w->several ? machines_cpu(w->several) : strcmp(info.type, "cpu") == 0;
+    batch = batches_batch(w->batches, cpu ? 8 : 32);
     common.batch = common.batch ? common.batch : batch;
     common.once = batches_fits(w->batches, common.batch);
     session = session_options(&common);
     session.keep = keep;
     if (w->options)
         w->options(w->context, &session);
-    return start_session(&w->session, w->device, w->model, &session);
+    return start_sessions(w, &session);
 }
 
 int answering_start(answering *w, const char *path, const vitcl_shape *row)
@@ -61,22 +96,44 @@ int answering_start(answering *w, const char *path, const vitcl_shape *row)
     return code;
 }
 
-static int answer_one(answering *w, const answer *given)
+int answering_give(answering *w, const answer *given, float *numbers,
+                   const char *wrong)
 {
-    float *own = w->numbers + (given->error ? 0 : given->row) * w->share;
-    const answer a =
-        batches_judge(w->batches, given, own, w->used, w->session, w->tensor);
+    answer a = *given;
 
+    if (!a.error && wrong) {
+        a.error = wrong;
+        batches_fail(w->batches);
+    }
     if (a.error) {
         say_failure(&a);
-        own = w->nan_row;
+        numbers = w->nan_row;
     }
-    w->print(w->context, &a, own);
+    w->print(w->context, &a, numbers);
     if (w->broken)
         return EXIT_FAILED;
-    if (w->rows && vitcl_rows_add(w->rows, own, 1) != VITCL_OK)
+    if (w->rows && vitcl_rows_add(w->rows, numbers, 1) != VITCL_OK)
         return failed();
     return EXIT_OK;
+}
+
+int answering_gave(answering *w, progress *bar, uint32_t n)
+{
+    w->count += n;
+    if (flush_results() != EXIT_OK)
+        return EXIT_FAILED;
+    progress_show(bar, w->count, NULL);
+    return EXIT_OK;
+}
+
+static int answer_one(answering *w, const answer *a)
+{
+    float *own = w->numbers + (a->error ? 0 : a->row) * w->share;
+
+    return answering_give(
+        w, a, own,
+        a->error ? NULL
+                 : numbers_wrong(own, w->used, w->session, w->tensor, a->row));
 }
 
 void answering_counts(char *out, size_t size, const answering *w,
@@ -112,6 +169,13 @@ static void summarise(const answering *w)
     fprintf(stderr, "%s\n", line);
 }
 
+int answering_over(answering *w, progress *bar, int code)
+{
+    progress_clear(bar);
+    summarise(w);
+    return code == EXIT_OK ? batches_broken(w->batches) : code;
+}
+
 static int work_through(answering *w, progress *bar)
 {
     const answer *found;
@@ -130,14 +194,10 @@ static int work_through(answering *w, progress *bar)
         progress_clear(bar);
         for (uint32_t i = 0; i < n && code == EXIT_OK; i++)
             code = answer_one(w, &found[i]);
-        w->count += n;
-        if (flush_results() != EXIT_OK)
+        if (answering_gave(w, bar, n) != EXIT_OK)
             return EXIT_FAILED;
-        progress_show(bar, w->count, NULL);
     }
-    progress_clear(bar);
-    summarise(w);
-    return code == EXIT_OK ? batches_broken(w->batches) : code;
+    return answering_over(w, bar, code);
 }
 
 int answering_run(answering *w)
@@ -148,7 +208,7 @@ int answering_run(answering *w)
     catch_stop();
     say_model(w->common);
     progress_start(&bar, "pictures", batches_total(w->operands, w->pictures));
-    code = work_through(w, &bar);
+    code = w->several ? answering_share(w, &bar) : work_through(w, &bar);
     if (code == EXIT_OK && batches_cut(w->batches))
         code = EXIT_STOPPED;
     if (code == EXIT_OK && w->rows && vitcl_rows_finish(w->rows) != VITCL_OK)
@@ -166,6 +226,11 @@ void answering_close(answering *w)
     batches_close(w->batches);
     free(w->numbers);
     free(w->nan_row);
+    if (w->several) { /* whose first one these are */
+        machines_close(w->several);
+        free(w->several);
+        return;
+    }
     vitcl_session_free(w->session);
     vitcl_model_free(w->model);
     vitcl_device_free(w->device);

@@ -10,6 +10,7 @@
 #define VT_CLI_CMD_H
 #include <vitcl.h>
 
+#include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -179,7 +180,7 @@ bool guard_told(void);
 /* ---- models (load.c) ---- */
 
 typedef struct model_options {
-    const char *model, *preset, *device, *gemm, *precision;
+    const char *model, *preset, *device, *devices, *gemm, *precision;
     frame_size size;
     uint32_t batch, threads;
     bool once; /* there is only one batch */
@@ -202,6 +203,11 @@ typedef struct model_options {
             "threads on the processor; else VITCL_THREADS, OMP_NUM_THREADS "   \
             "or one a core",                                                   \
             member)
+/* For commands whose pictures several devices share. */
+#define OPT_DEVICES(T)                                                         \
+    OPT_ROW(T, 0, "devices", OPT_TEXT, "all|DEV,...",                          \
+            "several devices, such as 0:0,0:1, which share the pictures",      \
+            common.devices)
 #define VERBOSE_HELP "say what is done and decided, on stderr"
 #define OPT_DEVICE(T)                                                          \
     OPT_ROW(T, 'd', "device", OPT_TEXT, "DEV",                                 \
@@ -278,6 +284,10 @@ vitcl_session_options session_options(const model_options *o);
 /* Tries what the precision needs, then opens a session. Prints why not. */
 int start_session(vitcl_session **out, vitcl_device *device, vitcl_model *model,
                   const vitcl_session_options *options);
+/* The same without a word. */
+VITCL_STATUS try_session(vitcl_session **out, vitcl_device *device,
+                         vitcl_model *model,
+                         const vitcl_session_options *options);
 /* Both, with keep and profile. */
 int open_session(vitcl_session **out, vitcl_device *device, vitcl_model *model,
                  const model_options *o, const char *const *keep, int profile);
@@ -403,10 +413,26 @@ bool batches_cut(const picture_batches *f);
 /* At the end: how many pictures all workers have, and a hash of their names. */
 void batches_whole(uint64_t *count, uint64_t *names, const picture_batches *f);
 void batches_close(picture_batches *f);
-/* The same answer, or a failure if its n numbers, row `row` of `tensor`, are
- * not all finite. Valid until the next call. */
-answer batches_judge(picture_batches *f, const answer *a, const float *numbers,
-                     size_t n, vitcl_session *session, const char *tensor);
+/* A batch that is kept while the next ones are read: what batches_next()
+ * returned. */
+typedef struct kept_batch {
+    answer *answers;
+    uint8_t *rgb;
+    uint32_t count, rows;
+} kept_batch;
+/* Would batches_next() return without waiting for a list on stdin? */
+bool batches_ready(picture_batches *f);
+/* Keeps the batch that was returned last. What `into` had before is used for
+ * others; it begins as zeros. False: out of memory, which is said. */
+bool batches_keep(kept_batch *into, picture_batches *f);
+void batches_drop(kept_batch *b);
+/* Counts a picture whose numbers are not finite. */
+void batches_fail(picture_batches *f);
+/* Why n numbers, row `row` of `tensor`, are no answer; NULL: they are all
+ * finite. Valid until the library's next failure in this thread. */
+const char *numbers_wrong(const float *numbers, size_t n,
+                          vitcl_session *session, const char *tensor,
+                          uint32_t row);
 /* Prints a failed picture's line on stderr. */
 void say_failure(const answer *a);
 /* The beginning of a picture's JSON line, {"picture":PATH; of a failed picture
@@ -424,7 +450,8 @@ typedef struct answering {
     uint64_t count; /* of pictures, failed ones too */
     vitcl_device *device;
     vitcl_model *model;
-    vitcl_session *session;
+    vitcl_session *session;   /* of several devices: the first */
+    struct machines *several; /* NULL: one device */
     picture_batches *batches;
     /* Of this tensor `share` numbers a picture are read; of these the first
      * `used` are printed, or written to rows. */
@@ -450,6 +477,16 @@ int answering_open(answering *w, const char *const *keep);
 int answering_start(answering *w, const char *path, const vitcl_shape *row);
 /* Prints all answers. Returns the exit status. */
 int answering_run(answering *w);
+/* One picture's answer; wrong: why its numbers are none, or NULL. Returns the
+ * exit status. */
+int answering_give(answering *w, const answer *a, float *numbers,
+                   const char *wrong);
+/* After the answers of n pictures. */
+int answering_gave(answering *w, progress *bar, uint32_t n);
+/* After the last: the summary. Returns the exit status. */
+int answering_over(answering *w, progress *bar, int code);
+/* All answers by several devices (several.c). */
+int answering_share(answering *w, progress *bar);
 /* "992 pictures named, 5 could not be read (listed above), 3 skipped; 12.1 s";
  * where: " (listed above)". */
 void answering_counts(char *out, size_t size, const answering *w,
@@ -464,7 +501,10 @@ typedef struct scoring {
     vitcl_device *device;
     vitcl_model *model;
     vitcl_session *session;
+    struct machines *several; /* NULL: one device, else the three are its
+                               * first one's */
     progress bar;
+    pthread_mutex_t lock;       /* of these lines */
     char *broken[BROKEN_NAMED]; /* lines that were printed */
 } scoring;
 #define OPT_STRICT(T)                                                          \
@@ -479,6 +519,7 @@ int scoring_open(scoring *s, const model_options *common);
 /* The callback for the library; context: the scores. */
 int scoring_progress(void *context, uint64_t done, uint64_t total);
 void scoring_begin(scoring *s); /* before the library's call */
+void scoring_clear(scoring *s); /* in a thread: before other lines */
 /* After it: EXIT_OK if there are results to print. */
 int scoring_end(scoring *s, vitcl_status st);
 /* The exit status after `failed` pictures; says how many. */

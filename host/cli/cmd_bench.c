@@ -5,7 +5,7 @@
  * features) to host memory, for a fair comparison. Kernels are measured
  * afterwards in another session, since that costs time.
  */
-#include "cmd.h"
+#include "bench_devices.h"
 
 #include "plot/figure.h"
 
@@ -25,6 +25,7 @@ typedef struct bench {
 static const opt options[] = {
     OPT_MODEL(bench),
     OPT_DEVICE(bench),
+    OPT_DEVICES(bench),
     {0, "batch", OPT_TEXT, "N,...",
      "pictures at a time (default 1); several: a table, one row each",
      offsetof(bench, batches)},
@@ -422,8 +423,16 @@ static int run(void *into, const words *operands)
     code = parse_batches(batch, &n, o->batches);
     if (code != EXIT_OK)
         return code;
+    if (o->common.devices && (n > 1 || o->plot))
+        return usage("--devices measures one batch size, without --plot");
     if (o->plot && vt_figure_ready() != VITCL_OK)
         return failed();
+    if (o->common.devices) {
+        model_options common = o->common;
+
+        common.batch = batch[0];
+        return bench_devices(&common, o->seconds > 0 ? o->seconds : 3, o->json);
+    }
     w = calloc(1, sizeof *w);
     if (!w)
         return fail("out of memory");

@@ -27,6 +27,7 @@ static const opt options[] = {
     {'k', "top", OPT_COUNT, "N", "classes a picture (default 5)",
      offsetof(classify, k)},
     OPT_DEVICE(classify),
+    OPT_DEVICES(classify),
     OPT_BATCH(classify, "pictures at a time (default: 8 on a CPU, 32 on a GPU, "
                         "fewer for few)"),
     OPT_SIDES(classify),
@@ -231,6 +232,9 @@ static int check(const classify *o, const words *operands)
                      o->csv    ? "--csv"
                      : o->json ? "--json"
                                : "-o");
+    if (o->explain && o->common.devices)
+        return usage("--explain looks at one picture at a time; leave "
+                     "--devices out");
     if (o->explain && o->common.batch > 1)
         return usage("--explain looks at one picture at a time; leave --batch "
                      "out");

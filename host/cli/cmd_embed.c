@@ -33,6 +33,7 @@ static const opt options[] = {
      "embed what is new or has changed since -o FILE.safetensors was written",
      offsetof(embed, update)},
     OPT_DEVICE(embed),
+    OPT_DEVICES(embed),
     OPT_BATCH(embed, "pictures at a time (default: 8 on a CPU, 32 on a GPU, "
                      "fewer for few)"),
     OPT_SIDES(embed),

@@ -2,6 +2,7 @@
  * cmd_eval.c - the accuracy of a model on labelled pictures.
  */
 #include "cmd.h"
+#include "eval_devices.h"
 #include "scores.h"
 #include "sharding.h"
 
@@ -37,6 +38,7 @@ static const opt options[] = {
      "00002-of-00007",
      offsetof(eval, output)},
     OPT_DEVICE(eval),
+    OPT_DEVICES(eval),
     OPT_BATCH(eval, "pictures at a time (default 8)"),
     OPT_SIDES(eval),
     OPT_RUN(eval),
@@ -88,10 +90,14 @@ static int count(work *w)
     int code;
 
     scoring_begin(&w->on);
-    code = scoring_end(&w->on, vitcl_evaluate_part(&w->scores, t->answers,
-                                                   w->on.session, w->dataset,
-                                                   s.n ? s.k : 1, s.n ? s.n : 1,
-                                                   scoring_progress, &w->on));
+    if (w->on.several)
+        code =
+            eval_devices(&w->scores, t, &w->on, w->on.several, w->dataset, s);
+    else
+        code = scoring_end(&w->on, vitcl_evaluate_part(
+                                       &w->scores, t->answers, w->on.session,
+                                       w->dataset, s.n ? s.k : 1, s.n ? s.n : 1,
+                                       scoring_progress, &w->on));
     if (code != EXIT_OK)
         return code;
     t->pictures = got->pictures, t->failed = got->failed;
@@ -132,7 +138,10 @@ static int write_part(work *w)
     about->input = vitcl_dataset_pictures(w->dataset);
     about->rows = w->tally.pictures + w->tally.failed;
     about->failed = w->tally.failed;
-    sharding_device(&w->part, w->on.device);
+    if (w->on.several)
+        sharding_devices(&w->part, w->on.several);
+    else
+        sharding_device(&w->part, w->on.device);
     if (sharding_redirect(&w->part) != EXIT_OK)
         return EXIT_FAILED;
     vt_tally_write(stdout, &w->tally);
@@ -191,7 +200,9 @@ static int score(work *w)
 static int run(void *into, const words *operands)
 {
     const eval *o = into;
-    work w = {.o = o, .scores = {.size = sizeof w.scores}};
+    work w = {.o = o,
+              .on.lock = PTHREAD_MUTEX_INITIALIZER,
+              .scores = {.size = sizeof w.scores}};
     int code = check(o, operands);
 
     if (code == EXIT_OK && scores_ready(&o->how) != EXIT_OK)

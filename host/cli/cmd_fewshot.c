@@ -97,7 +97,7 @@ static int score(work *w, const fewshot *o)
 static int run(void *into, const words *operands)
 {
     const fewshot *o = into;
-    work w = {.count = 0};
+    work w = {.on.lock = PTHREAD_MUTEX_INITIALIZER};
     bool by_number;
     int code;
 

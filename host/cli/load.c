@@ -135,8 +135,9 @@ vitcl_session_options session_options(const model_options *o)
                                    .once = o->once};
 }
 
-int start_session(vitcl_session **out, vitcl_device *device, vitcl_model *model,
-                  const vitcl_session_options *options)
+vitcl_status try_session(vitcl_session **out, vitcl_device *device,
+                         vitcl_model *model,
+                         const vitcl_session_options *options)
 {
     vitcl_status st;
 
@@ -145,7 +146,14 @@ int start_session(vitcl_session **out, vitcl_device *device, vitcl_model *model,
     st = vitcl_session_new(out, model, options);
     guard_begin();
     wait_end();
-    return st == VITCL_OK ? EXIT_OK : failed();
+    return st;
+}
+
+int start_session(vitcl_session **out, vitcl_device *device, vitcl_model *model,
+                  const vitcl_session_options *options)
+{
+    return try_session(out, device, model, options) == VITCL_OK ? EXIT_OK
+                                                                : failed();
 }
 
 int open_session(vitcl_session **out, vitcl_device *device, vitcl_model *model,

@@ -277,19 +277,51 @@ int batches_broken(const picture_batches *f)
     return f->broken && !stopped() ? fail("%s", f->broken) : EXIT_OK;
 }
 
-answer batches_judge(picture_batches *f, const answer *a, const float *numbers,
-                     size_t n, vitcl_session *session, const char *tensor)
+const char *numbers_wrong(const float *numbers, size_t n,
+                          vitcl_session *session, const char *tensor,
+                          uint32_t row)
 {
-    answer out = *a;
+    for (size_t i = 0; i < n; i++)
+        if (!isfinite(numbers[i]))
+            return vitcl_session_check(session, tensor, row) == VITCL_OK
+                       ? "its numbers are not finite"
+                       : vitcl_last_error();
+    return NULL;
+}
 
-    for (size_t i = 0; !out.error && i < n; i++)
-        if (!isfinite(numbers[i])) {
-            out.error = vitcl_session_check(session, tensor, a->row) == VITCL_OK
-                            ? "its numbers are not finite"
-                            : vitcl_last_error();
-            f->failures++;
-        }
-    return out;
+void batches_fail(picture_batches *f)
+{
+    f->failures++;
+}
+
+/* ---- batches that are kept ---- */
+
+bool batches_ready(picture_batches *f)
+{
+    return f->count || f->ended || stopped() || input_ready(f->source, 0);
+}
+
+bool batches_keep(kept_batch *into, picture_batches *f)
+{
+    const kept_batch before = *into;
+
+    into->answers = f->answers, into->rgb = f->rgb;
+    into->count = f->given;
+    f->given = before.count; /* forgotten by the next call */
+    f->answers =
+        before.answers ? before.answers : calloc(f->most, sizeof *f->answers);
+    f->rgb = before.rgb ? before.rgb : malloc(f->batch * f->picture_bytes);
+    if (!f->answers || !f->rgb) {
+        fail("out of memory for a batch of %u", f->batch);
+        return false;
+    }
+    return true;
+}
+
+void batches_drop(kept_batch *b)
+{
+    while (b->count)
+        forget(&b->answers[--b->count]);
 }
 
 uint64_t batches_failures(const picture_batches *f)

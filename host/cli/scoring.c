@@ -2,11 +2,30 @@
  * scoring.c - what eval and fewshot share: the model, progress, Ctrl-C, and
  * pictures that could not be decoded.
  */
-#include "cmd.h"
+#include "machines.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <vitcl_train.h>
+
+static int open_several(scoring *s, const model_options *o)
+{
+    const vitcl_session_options options = session_options(o);
+    int code;
+
+    s->several = calloc(1, sizeof *s->several);
+    if (!s->several)
+        return fail("out of memory");
+    code = machines_open(s->several, o);
+    if (code == EXIT_OK)
+        code = machines_start(s->several, &options);
+    if (code != EXIT_OK)
+        return code;
+    s->device = s->several->item[0].device;
+    s->model = s->several->item[0].model;
+    s->session = s->several->item[0].session;
+    return EXIT_OK;
+}
 
 int scoring_open(scoring *s, const model_options *common)
 {
@@ -14,8 +33,9 @@ int scoring_open(scoring *s, const model_options *common)
     int code;
 
     o.batch = o.batch ? o.batch : 8;
-    code = open_model(&s->device, &s->model, &o);
-    if (code == EXIT_OK)
+    code =
+        o.devices ? open_several(s, &o) : open_model(&s->device, &s->model, &o);
+    if (code == EXIT_OK && !o.devices)
         code = open_session(&s->session, s->device, s->model, &o, NULL, 0);
     if (code == EXIT_OK)
         say_model(&o);
@@ -29,13 +49,15 @@ static void name_broken(void *context, const char *line)
     scoring *s = context;
     size_t i = 0;
 
+    pthread_mutex_lock(&s->lock); /* several devices */
     while (i < BROKEN_NAMED && s->broken[i] && strcmp(s->broken[i], line) != 0)
         i++;
-    if (i == BROKEN_NAMED || s->broken[i])
-        return;
-    s->broken[i] = strdup(line);
-    progress_clear(&s->bar);
-    note("%s", line);
+    if (i < BROKEN_NAMED && !s->broken[i]) {
+        s->broken[i] = strdup(line);
+        progress_clear(&s->bar);
+        note("%s", line);
+    }
+    pthread_mutex_unlock(&s->lock);
 }
 
 int scoring_broken(scoring *s, vitcl_dataset *dataset, bool strict)
@@ -56,9 +78,18 @@ int scoring_progress(void *context, uint64_t done, uint64_t total)
     scoring *s = context;
 
     guard_end();
+    pthread_mutex_lock(&s->lock);
     s->bar.total = total;
     progress_show(&s->bar, done, NULL);
+    pthread_mutex_unlock(&s->lock);
     return stopped();
+}
+
+void scoring_clear(scoring *s)
+{
+    pthread_mutex_lock(&s->lock);
+    progress_clear(&s->bar);
+    pthread_mutex_unlock(&s->lock);
 }
 
 int scoring_end(scoring *s, vitcl_status st)
@@ -82,6 +113,11 @@ void scoring_close(scoring *s)
 {
     for (size_t i = 0; i < BROKEN_NAMED; i++)
         free(s->broken[i]);
+    if (s->several) {
+        machines_close(s->several);
+        free(s->several);
+        return;
+    }
     vitcl_session_free(s->session);
     vitcl_model_free(s->model);
     vitcl_device_free(s->device);

@@ -3,6 +3,8 @@
  */
 #include "sharding.h"
 
+#include "machines.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -115,13 +117,22 @@ void sharding_device(sharding *s, const vitcl_device *device)
     make_text(s->about.device);
 }
 
+void sharding_devices(sharding *s, const struct machines *m)
+{
+    machines_text(s->about.device, sizeof s->about.device, m);
+    make_text(s->about.device);
+}
+
 int sharding_end(sharding *s, int code, const answering *w)
 {
     if (code == EXIT_OK && s->path && s->shard.n) {
         batches_whole(&s->about.input, &s->about.names, w->batches);
         s->about.rows = w->count;
         s->about.failed = batches_failures(w->batches);
-        sharding_device(s, w->device);
+        if (w->several)
+            sharding_devices(s, w->several);
+        else
+            sharding_device(s, w->device);
     }
     code = sharding_commit(s, code);
     /* only a worker's part says itself what failed */

@@ -35,6 +35,7 @@ int sharding_end(sharding *s, int code, const answering *w);
 int sharding_commit(sharding *s, int code);
 /* The device that the rows were computed on, into the manifest. */
 void sharding_device(sharding *s, const vitcl_device *device);
+void sharding_devices(sharding *s, const struct machines *m);
 void sharding_close(sharding *s);
 /* " precision=.." and the like, which every command's rows depend on. */
 void sharding_common(char *text, size_t room, const model_options *o);

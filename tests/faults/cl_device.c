@@ -1,0 +1,62 @@
+/*
+ * cl_device.c - make one of several OpenCL devices fail.
+ *
+ * Preloaded with VT_CL_DEVICE="D N CODE", each launch of a kernel on device D
+ * (from 0, in the order in which devices are first used) after the N-th there
+ * is not made and returns CODE.
+ */
+#define _GNU_SOURCE
+#define CL_TARGET_OPENCL_VERSION 120
+#include <CL/cl.h>
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { DEVICES = 16 };
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct {
+    cl_device_id id;
+    long launches;
+} seen[DEVICES];
+
+/* Counts a launch; true: it is to fail. */
+static int fails(cl_device_id id, cl_int *code)
+{
+    const char *text = getenv("VT_CL_DEVICE");
+    int device, i = 0, hit;
+    long after;
+
+    if (!text || sscanf(text, "%d %ld %d", &device, &after, code) != 3)
+        return 0;
+    pthread_mutex_lock(&lock);
+    while (i < DEVICES - 1 && seen[i].id && seen[i].id != id)
+        i++;
+    seen[i].id = id;
+    hit = ++seen[i].launches > after && (device < 0 || i == device);
+    pthread_mutex_unlock(&lock);
+    return hit;
+}
+
+cl_int clEnqueueNDRangeKernel(cl_command_queue queue, cl_kernel kernel,
+                              cl_uint dimensions, const size_t *offset,
+                              const size_t *global, const size_t *local,
+                              cl_uint n, const cl_event *wait, cl_event *event)
+{
+    static cl_int (*real)(cl_command_queue, cl_kernel, cl_uint, const size_t *,
+                          const size_t *, const size_t *, cl_uint,
+                          const cl_event *, cl_event *);
+    cl_device_id id = NULL;
+    cl_int code = CL_SUCCESS;
+
+    if (!real)
+        *(void **)(&real) = dlsym(RTLD_NEXT, "clEnqueueNDRangeKernel");
+    if (clGetCommandQueueInfo(queue, CL_QUEUE_DEVICE, sizeof id, &id, NULL) ==
+            CL_SUCCESS &&
+        fails(id, &code))
+        return code;
+    return real(queue, kernel, dimensions, offset, global, local, n, wait,
+                event);
+}
