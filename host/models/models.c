@@ -17,7 +17,6 @@
 
 /* The first match is used, so special families come before general ones. */
 const vt_arch vt_arch_table[] = {
-    {"axial", "axial ViT", vt_axial_match, vt_axial_configure, vt_axial_build},
     {"resnet", "BiT ResNet", vt_resnet_match, vt_resnet_configure,
      vt_resnet_build},
     {"hybrid", "ResNet hybrid", vt_hybrid_match, vt_hybrid_configure,
@@ -34,6 +33,7 @@ const vt_arch vt_arch_table[] = {
      vt_clip_build},
     {"siglip", "SigLIP vision tower", vt_siglip_match, vt_siglip_configure,
      vt_siglip_build},
+    {"axial", "axial ViT", vt_axial_match, vt_axial_configure, vt_axial_build},
     {"vit", "ViT", vt_vit_match, vt_vit_configure, vt_vit_build},
     {NULL, NULL, NULL, NULL, NULL},
 };
