@@ -179,7 +179,8 @@ typedef struct {
 /* Describes device `index`, from 0; VITCL_ENODEVICE after the last. */
 VITCL_STATUS vitcl_device_list(vitcl_device_info *out, uint32_t index);
 /* select: "0:1", part of a name, "cpu", "gpu" or "any". NULL: the environment
- * variable VITCL_DEVICE, else the first GPU, else the first device.
+ * variable VITCL_DEVICE, else the first GPU, else the first device; which is
+ * the fastest, vitcl_device_choose() (vitcl_tune.h) finds.
  * VITCL_ENODEVICE: no device matches, or a name matches several. */
 VITCL_STATUS vitcl_device_open(vitcl_device **out, const char *select);
 VITCL_STATUS vitcl_device_describe(vitcl_device_info *out,

@@ -2,7 +2,7 @@
  * vitcl_tune.h - find the fastest multiplication for a device. See vitcl.h for
  * the rules of handles, errors and outputs.
  *
- * Two kinds of results are stored in the user's files and used by every
+ * Three kinds of results are stored in the user's files and used by every
  * session:
  *
  *   tried  Whether a CPU's dot-product instructions (bf16, int8) work and are
@@ -15,6 +15,9 @@
  *          version. A tuner proposes candidates. The caller measures each with
  *          vitcl_candidate_measure(), reports the result with
  *          vitcl_tuner_tell(), and saves the best.
+ *
+ *   chosen Which device is faster, where there are several, for plans of a
+ *          precision and about as much work; in $XDG_CONFIG_HOME/vitcl/choices.
  *
  * Trials and measurements may crash the driver, so they run in processes of
  * vitcl-try: see "Trials" in vitcl.h.
@@ -41,6 +44,30 @@ VITCL_STATUS vitcl_device_form(char *out, size_t size,
 /* Runs the trial unless its result is known, and stores the result. Also
  * succeeds if the instruction failed its trial: see vitcl_device_form(). */
 VITCL_STATUS vitcl_device_try(vitcl_device *device, vitcl_precision precision);
+
+/* Which of several devices runs a model fastest. */
+typedef struct {
+    size_t size;
+    char id[16];     /* for vitcl_device_open(); "": nothing to choose */
+    char plans[64];  /* which it is for: "f32, 1 to 10 GMAC a run" */
+    char times[128]; /* "0:0 2.13 ms, 1:0 5.31 ms", the fastest first */
+    int measured;    /* just now, and not found in the user's files */
+} vitcl_device_choice;
+/* 1: there are several usable devices with different names, and VITCL_DEVICE
+ * is not set. */
+int vitcl_device_choosable(void);
+/* Chooses the device for sessions of this model, which may be loaded without
+ * one, with these options. Unless an answer for such plans is kept in the
+ * user's file choices, next to tuned, each device compiles and runs the model,
+ * with fewer pictures than the batch if they would take long. Opens devices in
+ * this process. A device that fails is left out; see the log. id is "" if there
+ * is nothing to choose, or if no answer can be kept. */
+VITCL_STATUS vitcl_device_choose(vitcl_device_choice *out,
+                                 const vitcl_model *model,
+                                 const vitcl_session_options *options);
+/* The kept choice `index` for the devices of this machine, from 0; VITCL_EINVAL
+ * after the last. */
+VITCL_STATUS vitcl_device_chosen(vitcl_device_choice *out, uint32_t index);
 
 typedef struct vitcl_tuner vitcl_tuner;
 /* Tunes the products of this model with these options (batch, height, width,

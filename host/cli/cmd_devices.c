@@ -58,6 +58,33 @@ static void note_form(const char *id, const char *precision, const char *form)
         note("%s: %s by %s", id, precision, form);
 }
 
+/* ---- for which models it was the fastest ---- */
+
+/* Of the kept choices, the next of this device from *index on. */
+static bool next_choice(vitcl_device_choice *c, uint32_t *index,
+                        const vitcl_device_info *d)
+{
+    while (vitcl_device_chosen(c, (*index)++) == VITCL_OK)
+        if (strcmp(c->id, d->id) == 0)
+            return true;
+    return false;
+}
+
+static void json_choices(const vitcl_device_info *d)
+{
+    vitcl_device_choice c = {.size = sizeof c};
+    const char *between = ",\"fastest\":[";
+    uint32_t i = 0;
+
+    for (; next_choice(&c, &i, d); between = ",") {
+        printf("%s{\"models\":", between);
+        json_string(c.plans);
+        member("times", c.times);
+        putchar('}');
+    }
+    printf("%s", between[1] ? "" : "]");
+}
+
 static void print_json(const vitcl_device_info *d, const forms *f)
 {
     printf("{\"index\":");
@@ -91,7 +118,9 @@ static void print_json(const vitcl_device_info *d, const forms *f)
         member("bf16", f->bf16);
         member("int8", f->int8);
     }
-    printf(",\"tuned\":%u}\n", d->tuned);
+    printf(",\"tuned\":%u", d->tuned);
+    json_choices(d);
+    printf("}\n");
 }
 
 enum { COLUMNS = 17, CELL = 256 };
@@ -183,6 +212,17 @@ static void line(const char *key, const char *value)
     }
 }
 
+static void print_choices(const vitcl_device_info *d)
+{
+    vitcl_device_choice c = {.size = sizeof c};
+    char text[sizeof c.plans + sizeof c.times + 2];
+
+    for (uint32_t i = 0; next_choice(&c, &i, d);) {
+        snprintf(text, sizeof text, "%s: %s", c.plans, c.times);
+        line("fastest", text);
+    }
+}
+
 static void print_block(const vitcl_device_info *d)
 {
     const bool has[] = {d->fp16, d->fp64, d->subgroups, d->integer_dot,
@@ -221,6 +261,7 @@ static void print_block(const vitcl_device_info *d)
     if (d->tuned)
         snprintf(text, sizeof text, "%s, tuned %u", d->gemm, d->tuned);
     line("GEMM", text);
+    print_choices(d);
 }
 
 static void print_blocks(const vitcl_device_info *list, uint32_t n)
@@ -310,7 +351,9 @@ const command cmd_devices = {
     "",
     "List OpenCL devices",
     "GEMM is the matrix multiplication that classify uses there, tuned how "
-    "many entries of `vitcl tune` it uses. If a driver fails, only its own "
+    "many entries of `vitcl tune` it uses. With several devices, each model's "
+    "first run times them, unless one is named; fastest says for which models "
+    "a device was, with the times of all. If a driver fails, only its own "
     "entry shows an error. --json also shows the instructions with which a CPU "
     "multiplies in bf16 and int8, if they have been tried; those that failed "
     "or cannot be tried are named on stderr. `-d` of the other commands and "

@@ -70,37 +70,6 @@ void try_first(vitcl_device *device, vitcl_precision precision)
         note("%s by %s", precision_word(word, named), form);
 }
 
-int open_model(vitcl_device **device, vitcl_model **model,
-               const model_options *o)
-{
-    const char *path = NULL;
-    vitcl_device *d = NULL;
-    vitcl_status st;
-    int code;
-
-    if (o->model && o->preset)
-        return usage("-m and --preset cannot be used together");
-    if (!o->preset &&
-        (code = find_model(&path, model_or_builtin(o))) != EXIT_OK)
-        return code;
-    if (device && (code = open_device(&d, o->device)) != EXIT_OK)
-        return code;
-    if (o->preset)
-        st = vitcl_model_preset(model, d, o->preset,
-                                o->size.height == o->size.width ? o->size.height
-                                                                : 0);
-    else
-        st = vitcl_model_load(model, d, path);
-    if (st != VITCL_OK) {
-        vitcl_device_free(d);
-        return o->preset && st == VITCL_EINVAL ? usage("%s", vitcl_last_error())
-                                               : failed();
-    }
-    if (device)
-        *device = d;
-    return EXIT_OK;
-}
-
 vitcl_precision precision_of(const char *word)
 {
     const char *at = PRECISIONS;
@@ -115,15 +84,6 @@ vitcl_precision precision_of(const char *word)
     return VITCL_F32;
 }
 
-bool classes_by_number(const char *word)
-{
-    const bool number = word && strcmp(word, "number") == 0;
-
-    if (number)
-        note("classes are matched by number, whatever their names are");
-    return number;
-}
-
 vitcl_session_options session_options(const model_options *o)
 {
     return (vitcl_session_options){.size = sizeof(vitcl_session_options),
@@ -133,6 +93,82 @@ vitcl_session_options session_options(const model_options *o)
                                    .gemm = o->gemm,
                                    .precision = precision_of(o->precision),
                                    .once = o->once};
+}
+
+static vitcl_status load(vitcl_model **model, vitcl_device *device,
+                         const model_options *o, const char *path)
+{
+    if (!o->preset)
+        return vitcl_model_load(model, device, path);
+    return vitcl_model_preset(model, device, o->preset,
+                              o->size.height == o->size.width ? o->size.height
+                                                              : 0);
+}
+
+/* The fastest device for this model, timed once, where there are several and
+ * nobody named one. NULL: the usual one; its own errors are then reported. */
+static const char *fastest(vitcl_device_choice *c, const model_options *o,
+                           const char *path)
+{
+    const vitcl_session_options options = session_options(o);
+    vitcl_model *model = NULL;
+    vitcl_status st;
+
+    guard_begin();
+    if (o->device || !vitcl_device_choosable() ||
+        load(&model, NULL, o, path) != VITCL_OK)
+        return NULL;
+    wait_begin("timing the devices (once for such models)", false);
+    st = vitcl_device_choose(c, model, &options);
+    wait_end();
+    vitcl_model_free(model);
+    if (st != VITCL_OK || !c->id[0])
+        return NULL;
+    if (c->measured)
+        note("timed the devices, once for models of %s: %s; using %s (-d "
+             "names another)",
+             c->plans, c->times, c->id);
+    return c->id;
+}
+
+int open_model(vitcl_device **device, vitcl_model **model,
+               const model_options *o)
+{
+    vitcl_device_choice choice = {.size = sizeof choice};
+    const char *path = NULL;
+    vitcl_device *d = NULL;
+    vitcl_status st;
+    int code;
+
+    if (o->model && o->preset)
+        return usage("-m and --preset cannot be used together");
+    if (!o->preset &&
+        (code = find_model(&path, model_or_builtin(o))) != EXIT_OK)
+        return code;
+    if (device) {
+        const char *id = fastest(&choice, o, path);
+
+        if ((code = open_device(&d, id ? id : o->device)) != EXIT_OK)
+            return code;
+    }
+    st = load(model, d, o, path);
+    if (st != VITCL_OK) {
+        vitcl_device_free(d);
+        return o->preset && st == VITCL_EINVAL ? usage("%s", vitcl_last_error())
+                                               : failed();
+    }
+    if (device)
+        *device = d;
+    return EXIT_OK;
+}
+
+bool classes_by_number(const char *word)
+{
+    const bool number = word && strcmp(word, "number") == 0;
+
+    if (number)
+        note("classes are matched by number, whatever their names are");
+    return number;
 }
 
 vitcl_status try_session(vitcl_session **out, vitcl_device *device,

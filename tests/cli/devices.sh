@@ -31,7 +31,8 @@ done
 index=$(sed -n '1s/.*"index":"\([^"]*\)".*/\1/p' out)
 name=$(sed -n '1s/.*"name":"\([^"]*\)".*/\1/p' out)
 picture=$VT_DATA/sample.jpg
-small="--preset vit-ti/16 --size 32 -k 1"
+small2="--preset vit-ti/16 --size 32"
+small="$small2 -k 1"
 run 0 classify $small -d "$index" "$picture"
 run 0 classify $small -d "${name:0:8}" "$picture"
 run 0 classify $small -d any "$picture"
@@ -42,6 +43,37 @@ says "$index"
 VITCL_DEVICE='not there' run 1 classify $small "$picture"
 says "not there.*$index"
 VITCL_DEVICE='not there' run 0 classify $small -d "$index" "$picture"
+# With several devices and none named, the first run of a model times them.
+export XDG_CONFIG_HOME=$PWD/config
+run 0 classify $small "$picture"
+err_not 'timed'
+[ ! -e config ] || fail "one device was timed"
+export POCL_DEVICES="basic pthread"
+if "$VITCL" devices --table | grep -q '^0:1 '; then
+    run 0 classify $small "$picture"
+    err_has 'timed the devices, once for models of f32, .* a run: (0:[01]) [0-9.]+ ms, 0:[01] [0-9.]+ ms; using \1 '
+    cp out answer
+    run 0 classify $small "$picture"
+    err_not 'timed'
+    cmp out answer || fail "another answer"
+    run 0 devices
+    out_has '^  fastest +f32, .*: 0:[01] .* ms, 0:[01] '
+    run 0 devices --json
+    json out
+    out_has '"fastest":\[\{"models":"f32, '
+    # What is kept decides, an answer that names no device does not.
+    sed -i 's/\t0:[^\t]*$/\t0:1 1.00 ms, 0:0 2.00 ms/' config/vitcl/choices
+    run 0 plan -v $small2
+    err_has 'device 0:0: not selected'
+    sed -i 's/\t0:[^\t]*$/\t7:1 1.00 ms/' config/vitcl/choices
+    run 0 devices
+    out_not fastest
+    run 0 plan $small2 -d 0:1
+    err_not timed
+    VITCL_DEVICE=0:1 run 0 plan $small2
+    err_not timed
+fi
+unset POCL_DEVICES
 # Without any driver there is one line that says how to get one.
 mkdir none
 OCL_ICD_VENDORS=$PWD/none/ run 1 devices

@@ -1,0 +1,298 @@
+/*
+ * choose.c - which of several devices runs a model fastest: each runs it once
+ * or a few times, and the answer is kept.
+ *
+ * The plan that is timed has the batch and the size asked for, but at most so
+ * many pictures that a processor needs seconds, not minutes. One answer stands
+ * for plans of the same precision and about as much work: a small one is
+ * faster on a processor that hides no launches, a large one on a GPU.
+ */
+#include "api/handles.h"
+#include "base/clock.h"
+#include "base/environment.h"
+#include "base/log.h"
+#include "base/memory.h"
+#include "gemm/choices.h"
+
+#include <vitcl_tune.h>
+
+#include <stdio.h>
+#include <string.h>
+
+enum { MOST = 8 };
+#define BEGIN "devices "
+#define ENOUGH_GMAC 50.0 /* of a plan that is timed */
+#define QUICK_MS 300.0   /* faster runs are repeated */
+
+static const struct {
+    double gmac; /* at most */
+    const char *words;
+} works[] = {{0.1, "up to 0.1 GMAC"},
+             {1, "0.1 to 1 GMAC"},
+             {10, "1 to 10 GMAC"},
+             {1e30, "over 10 GMAC"}};
+
+typedef struct device_time {
+    vitcl_device_info info;
+    double ms; /* 0: unknown, or it failed */
+} device_time;
+
+/* The usable devices; of those with one name, the first. */
+static size_t list(device_time *out)
+{
+    size_t n = 0;
+
+    for (uint32_t i = 0; n < MOST; i++) {
+        vitcl_device_info *info = &out[n].info;
+        bool known = false;
+
+        out[n].ms = 0;
+        if (vt_gemm_dev_list(info, i) != VITCL_OK)
+            break;
+        for (size_t k = 0; k < n; k++)
+            known = known || strcmp(out[k].info.name, info->name) == 0;
+        n += !info->error[0] && !known;
+    }
+    return n;
+}
+
+int vitcl_device_choosable(void)
+{
+    const char *const set = vt_getenv("VITCL_DEVICE");
+    device_time *d = NULL;
+    size_t n = 0;
+
+    if ((set && *set) || VT_NEW(&d, MOST) != VITCL_OK)
+        return 0;
+    n = list(d);
+    free(d);
+    return n > 1;
+}
+
+/* "devices 0:0 NAME, DRIVER; 1:0 ...: " and then the plans. False: too long.
+ */
+static bool name_devices(char out[VT_CHOICE], const device_time *d, size_t n)
+{
+    size_t used = (size_t)snprintf(out, VT_CHOICE, BEGIN);
+
+    for (size_t i = 0; i < n && used < VT_CHOICE; i++)
+        used += (size_t)snprintf(
+            out + used, VT_CHOICE - used, "%s%s %.48s, %.24s", i ? "; " : "",
+            d[i].info.id, d[i].info.name, d[i].info.driver);
+    if (used < VT_CHOICE)
+        used += (size_t)snprintf(out + used, VT_CHOICE - used, ": ");
+    for (char *c = out; *c; c++)
+        if (*c == '\t')
+            *c = ' ';
+    return used + sizeof((vitcl_device_choice *)0)->plans < VT_CHOICE;
+}
+
+/* ---- timing ---- */
+
+static vitcl_status run(double *ms, vitcl_session *s, const float *pixels)
+{
+    const double from = vt_now_ms();
+    vitcl_status st;
+
+    VT_TRY(vitcl_run_pixels(s, pixels, s->batch));
+    if (s->classes)
+        VT_TRY(vitcl_session_read(s->logits, (size_t)s->batch * s->classes, s,
+                                  "logits", s->batch));
+    else
+        VT_TRY(vt_queue_finish(vt_plan_queue(s->plan)));
+    *ms = VT_MIN(*ms, vt_now_ms() - from);
+done:
+    return st;
+}
+
+static vitcl_status time_on(double *out, const vitcl_model *model,
+                            const char *id, const vitcl_session_options *o)
+{
+    vitcl_model here = {.model = model->model};
+    vitcl_session *s = NULL;
+    float *pixels = NULL;
+    double ms = 1e30;
+    vitcl_status st;
+
+    atomic_init(&here.references, 1);
+    pthread_mutex_init(&here.lock, NULL);
+    VT_TRY(vt_gemm_dev_open(&here.dev, id));
+    VT_TRY(
+        vt_store_new(&here.store, here.dev, vt_model_read_param, here.model));
+    VT_TRY(vitcl_session_new(&s, &here, o));
+    VT_TRY(VT_NEW(&pixels, (size_t)s->batch * s->height * s->width * 3));
+    VT_TRY(run(&ms, s, pixels)); /* some drivers compile only now */
+    ms = 1e30;
+    for (int i = 0; i < 3 && (i == 0 || ms < QUICK_MS); i++)
+        VT_TRY(run(&ms, s, pixels));
+    *out = ms;
+done:
+    vitcl_session_free(s);
+    vt_store_free(here.store);
+    vt_dev_free(here.dev);
+    pthread_mutex_destroy(&here.lock);
+    free(pixels);
+    return st;
+}
+
+/* ---- the answer ---- */
+
+/* "0:0 2.13 ms, 1:0 5.31 ms", the fastest first; "" if none ran. */
+static void format(char out[VT_CHOICE], device_time *d, size_t n)
+{
+    size_t used = 0;
+
+    out[0] = '\0';
+    for (size_t done = 0; done < n; done++) {
+        size_t best = 0;
+
+        for (size_t i = 1; i < n; i++)
+            if (d[i].ms > 0 && (d[best].ms <= 0 || d[i].ms < d[best].ms))
+                best = i;
+        if (d[best].ms <= 0 || used >= VT_CHOICE)
+            break;
+        used += (size_t)snprintf(out + used, VT_CHOICE - used, "%s%s %.2f ms",
+                                 used ? ", " : "", d[best].info.id, d[best].ms);
+        d[best].ms = 0;
+    }
+}
+
+/* Takes a kept answer apart; false: it is not one. */
+static bool accept(vitcl_device_choice *out, const device_time *d, size_t n,
+                   const char *answer)
+{
+    size_t k = strcspn(answer, " ");
+
+    if (answer[strspn(answer, "0123456789:., ms")] != '\0' ||
+        strlen(answer) >= sizeof out->times)
+        return false;
+    for (size_t i = 0; i < n; i++)
+        if (strlen(d[i].info.id) == k &&
+            strncmp(d[i].info.id, answer, k) == 0) {
+            memcpy(out->id, d[i].info.id, sizeof out->id);
+            snprintf(out->times, sizeof out->times, "%s", answer);
+            return true;
+        }
+    return false;
+}
+
+/* The batch to time, and the plans that it stands for. */
+static vitcl_status plans_like(char *out, size_t size, uint32_t *batch,
+                               const vitcl_model *model,
+                               const vitcl_session_options *o)
+{
+    vitcl_model_info info = {.size = sizeof info};
+    size_t row = 0;
+    double gmac;
+    vitcl_status st;
+
+    VT_TRY(vitcl_model_describe(&info, model, o->height, o->width, 1));
+    gmac = VT_MAX(info.gmac, 1e-6);
+    *batch = (uint32_t)VT_MIN((double)VT_MAX(o->batch, 1u),
+                              VT_MAX(1.0, ENOUGH_GMAC / gmac));
+    while (gmac * *batch > works[row].gmac)
+        row++;
+    snprintf(out, size, "%s, %s a run%s%.12s",
+             o->precision == VITCL_HALF ? "half"
+                                        : vt_precision_name(o->precision),
+             works[row].words, o->gemm ? ", " : "", o->gemm ? o->gemm : "");
+done:
+    return st;
+}
+
+/* Times them all; those that fail are left out. */
+static void measure(device_time *d, size_t n, const vitcl_model *model,
+                    const vitcl_session_options *options, uint32_t batch)
+{
+    vitcl_session_options o = *options;
+
+    o.batch = batch, o.keep = o.watch = NULL, o.watcher = NULL;
+    o.profile = 0, o.progress = NULL, o.gradients = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (time_on(&d[i].ms, model, d[i].info.id, &o) != VITCL_OK)
+            vt_log("device %s was not timed: %s", d[i].info.id, vt_message());
+        else
+            vt_log("device %s: %.2f ms a run of %u", d[i].info.id, d[i].ms,
+                   (unsigned)batch);
+    }
+}
+
+vitcl_status vitcl_device_choose(vitcl_device_choice *out,
+                                 const vitcl_model *model,
+                                 const vitcl_session_options *options)
+{
+    vitcl_status st = VITCL_OK;
+    vitcl_device_choice choice = {.size = sizeof choice};
+    vitcl_session_options o;
+    device_time *d = NULL;
+    char question[VT_CHOICE], answer[VT_CHOICE];
+    uint32_t batch = 1;
+    size_t n;
+
+    VT_SIZED(out, vitcl_device_choice);
+    VT_GIVEN(model);
+    VT_TRY(vt_sized_options(&o, sizeof o, options, "vitcl_session_options"));
+    VT_TRY(VT_NEW(&d, MOST));
+    if (!vitcl_device_choosable() || !vt_choices_possible())
+        goto give;
+    n = list(d);
+    VT_TRY(plans_like(choice.plans, sizeof choice.plans, &batch, model, &o));
+    if (!name_devices(question, d, n))
+        goto give;
+    strcat(question, choice.plans);
+    if (!vt_choice_load(answer, question) || !accept(&choice, d, n, answer)) {
+        measure(d, n, model, &o, batch);
+        format(answer, d, n);
+        choice.measured = answer[0] && vt_choice_save(answer, question);
+        if (choice.measured)
+            (void)accept(&choice, d, n, answer);
+    }
+give:
+    vt_sized_give(out, &choice, sizeof choice);
+done:
+    free(d);
+    return st;
+}
+
+/* ---- what is kept ---- */
+
+typedef struct search {
+    const device_time *d;
+    size_t n;
+    uint32_t wanted, seen;
+    vitcl_device_choice found;
+} search;
+
+static void visit(void *context, const char *question, const char *answer)
+{
+    search *s = context;
+    vitcl_device_choice c = {.size = sizeof c};
+
+    if (strlen(question) >= sizeof c.plans || !accept(&c, s->d, s->n, answer) ||
+        s->seen++ != s->wanted)
+        return;
+    snprintf(c.plans, sizeof c.plans, "%s", question);
+    s->found = c;
+}
+
+vitcl_status vitcl_device_chosen(vitcl_device_choice *out, uint32_t index)
+{
+    vitcl_status st = VITCL_OK;
+    search s = {.wanted = index};
+    device_time *d = NULL;
+    char begin[VT_CHOICE];
+
+    VT_SIZED(out, vitcl_device_choice);
+    VT_TRY(VT_NEW(&d, MOST));
+    s.d = d, s.n = list(d);
+    if (s.n > 1 && name_devices(begin, d, s.n))
+        vt_choices_each(begin, visit, &s);
+    if (!s.found.id[0]) {
+        st = vt_fail(VITCL_EINVAL, "there is no choice %u", index);
+        goto done;
+    }
+    vt_sized_give(out, &s.found, sizeof s.found);
+done:
+    free(d);
+    return st;
+}
