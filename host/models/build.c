@@ -18,11 +18,12 @@ vitcl_status vt_model_trains(const vt_model *m)
 {
     if (!m->config.folded)
         return VITCL_OK;
-    return vt_fail(VITCL_EUNSUPPORTED,
-                   "%s: %s answers but is not trained here: the running "
-                   "statistics of its BatchNorm are folded into the "
-                   "convolutions",
-                   m->path, m->config.name);
+    return vt_fail(
+        VITCL_EUNSUPPORTED,
+        "%s: %s answers, but without gradients, so it is not trained "
+        "here: the running statistics of its BatchNorm are folded "
+        "into the convolutions",
+        m->path, m->config.name);
 }
 
 void vt_model_build(vt_plan *p, const vt_model *m, vt_val pixels,

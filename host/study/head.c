@@ -37,8 +37,8 @@ static void read(vt_experiment *e)
     double best[2], apart = 0;
 
     for (int arm = 0; arm < 2; arm++) {
-        a[arm] = vt_add_arm(e, arms[arm], (double)NAN, (double)NAN);
         best[arm] = vt_best_rate(e, arms[arm]);
+        a[arm] = vt_add_arm(e, arms[arm], best[arm], (double)NAN);
         vt_add_sweep(e, arms[arm]);
         for (int k = 0; k < RATES; k++)
             apart = fmax(apart, 100 * (vt_swept(e, arms[arm], best[arm]) -

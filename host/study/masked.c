@@ -131,7 +131,7 @@ static void read(vt_experiment *e)
         vt_say(e,
                "%s %u %% of the labels: scratch %.1f %%, masked %.1f %%, "
                "supervised %.1f %%",
-               i ? ";" : ".", percents[i], 100 * r[SCRATCH][i].mean,
+               i ? ";" : ". With", percents[i], 100 * r[SCRATCH][i].mean,
                100 * r[MASKED][i].mean, 100 * r[SUPERVISED][i].mean);
     vt_say(e, ". The supervised pre-training saw all labels of these "
               "pictures.");

@@ -68,7 +68,8 @@ static void read(vt_experiment *e)
     vt_result r[ARMS];
 
     for (int i = 0; i < ARMS; i++) {
-        r[i] = vt_add_arm(e, arms[i].name, (double)NAN, arms[i].paper);
+        r[i] = vt_add_arm(e, arms[i].name, vt_best_rate(e, arms[i].name),
+                          arms[i].paper);
         vt_add_sweep(e, arms[i].name);
     }
     vt_say(e, vt_above(&r[2], &r[3])

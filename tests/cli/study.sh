@@ -42,7 +42,7 @@ json <(tr -d '\n' <whole/study.json)
 cp -r whole killed
 run 0 study head "${given[@]}" -o whole
 err_has 'run 12 of 12: mean-2'
-out_has '^class-token +- +0\.[0-9]+ +0\.[0-9]+ +2'
+out_has '^class-token +0\.0[0-9]* +0\.[0-9]+ +0\.[0-9]+ +2'
 [ "$(head -1 whole/results.tsv)" = "$(printf 'arm\tlearning rate\ttest accuracy\tdeviation\ttries\tpaper')" ] ||
     fail 'the head of results.tsv is another'
 [ "$(wc -l <whole/results.tsv)" = 3 ] || fail 'results.tsv has not two arms'
