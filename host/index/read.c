@@ -170,6 +170,21 @@ done:
     return st;
 }
 
+/* A picture in the place of the index is a frequent mistake. */
+static vitcl_status open_file(vt_tensors **out, const char *path)
+{
+    const vitcl_status st = vt_tensors_open(out, path);
+    char why[512];
+
+    if (st != VITCL_EUNSUPPORTED && st != VITCL_ECORRUPT)
+        return st;
+    snprintf(why, sizeof why, "%s", vt_message());
+    return vt_fail(st,
+                   "%s; an index is written by vitcl embed -o "
+                   "FILE.safetensors",
+                   why);
+}
+
 vitcl_status vt_index_open(vt_index **out, const char *path)
 {
     vitcl_status st;
@@ -181,7 +196,7 @@ vitcl_status vt_index_open(vt_index **out, const char *path)
                        "embed -o FILE.safetensors",
                        path);
     VT_TRY(VT_NEW(&x, 1));
-    VT_TRY(vt_tensors_open(&x->raw, path));
+    VT_TRY(open_file(&x->raw, path));
     if (strcmp(vt_tensors_format(x->raw), "safetensors") != 0)
         VT_TRY(wrong(path, "the file is no safetensors file"));
     VT_TRY(load_about(&x->about, path));

@@ -236,6 +236,9 @@ for command in "search cut.safetensors query.ppm" "dupes cut.safetensors" \
     says 'cut.safetensors: '
 done
 
+run 1 search query.ppm a.safetensors
+says 'query.ppm: .*; an index is written by vitcl embed -o FILE.safetensors'
+
 # ---- pages
 run 0 search a.safetensors query.ppm -k 2 --html s.html
 [ "$(grep -c 'src="data:image/' s.html)" -ge 1 ] || fail "no thumbnails"
