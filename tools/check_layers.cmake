@@ -20,9 +20,9 @@ set(may_api base image weights ocl gemm plan ops models data train eval convert)
 set(may_plot base) # this and the next five are of the program alone
 set(may_inspect base plot)
 set(may_pull base)
-set(may_index base weights ocl gemm)
+set(may_index base plot weights ocl gemm)
 set(may_study base plot data weights)
-set(may_scale base index)
+set(may_scale base plot index)
 set(may_cli plot inspect pull index study scale)
 
 set(types "mem|kernel|program|context|command_queue|device_id|platform_id|\

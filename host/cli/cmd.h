@@ -106,7 +106,10 @@ int close_results(int code);
 
 /* ---- text that fits (layout.c) ---- */
 
-int columns_of(FILE *f); /* of that terminal; 80 for anything else */
+int columns_of(FILE *f); /* of that terminal, else COLUMNS; 80 for anything
+                          * that is no terminal */
+/* Characters, not bytes: those that continue one in UTF-8 do not count. */
+int width_of(const char *s, size_t size);
 /* For text on standard output: as wide as the terminal, from 60 to 80. */
 int text_columns(void);
 int terminal_columns(void); /* of standard output; a pipe has no edge */

@@ -177,11 +177,7 @@ static pair *make_pairs(size_t *n, const confusion *c)
 /* Characters of UTF-8; a column each, as most are. */
 static size_t characters(const char *s)
 {
-    size_t n = 0;
-
-    for (; *s; s++)
-        n += ((unsigned char)*s & 0xC0) != 0x80;
-    return n;
+    return (size_t)width_of(s, strlen(s));
 }
 
 /* The first `most` characters, and spaces up to `wide`. */

@@ -8,7 +8,6 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 enum { BETWEEN = 2, BAR = 30, BAR_LEAST = 10, BAR_FRAME = 4 };
@@ -75,14 +74,9 @@ static size_t width(const fields *f)
 /* The last column stays free, so that the cursor does not wrap. */
 int fields_columns(void)
 {
-    const char *set = getenv("COLUMNS");
-    struct winsize w = {0};
-    long n;
+    const int n = columns_of(stderr);
 
-    if (ioctl(STDERR_FILENO, TIOCGWINSZ, &w) == 0 && w.ws_col > 1)
-        return w.ws_col - 1;
-    n = set ? strtol(set, NULL, 10) : 0;
-    return n > 1 && n < FIELDS_WIDE ? (int)n - 1 : 79;
+    return n > 1 ? n - 1 : 1;
 }
 
 void fields_fit(fields *f)

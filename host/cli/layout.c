@@ -4,20 +4,25 @@
 #include "cmd.h"
 
 #include <limits.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-enum { NARROW = 60, WIDE = 80 };
+enum { NARROW = 60, WIDE = 80, MOST = 1000 };
 
 int columns_of(FILE *f)
 {
+    const char *set = getenv("COLUMNS"); /* a serial line has no size */
     struct winsize size = {.ws_col = 0};
+    long n;
 
-    if (!is_terminal(f) || ioctl(fileno(f), TIOCGWINSZ, &size) != 0 ||
-        size.ws_col == 0)
+    if (!is_terminal(f))
         return WIDE;
-    return size.ws_col;
+    if (ioctl(fileno(f), TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
+        return size.ws_col;
+    n = set ? strtol(set, NULL, 10) : 0;
+    return n > 0 && n <= MOST ? (int)n : WIDE;
 }
 
 int text_columns(void)
@@ -32,8 +37,7 @@ int terminal_columns(void)
     return is_terminal(stdout) ? columns_of(stdout) : INT_MAX;
 }
 
-/* Characters, not bytes: those that continue one in UTF-8 do not count. */
-static int width_of(const char *s, size_t size)
+int width_of(const char *s, size_t size)
 {
     int n = 0;
 

@@ -10,6 +10,7 @@
 #include "base/memory.h"
 #include "base/number.h"
 #include "index/index.h"
+#include "plot/text.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -38,13 +39,6 @@ struct vt_vectors {
 static const char *const endings[FORMATS] = {".safetensors", ".npy", ".jsonl",
                                              ".csv"};
 
-static bool ends(const char *s, const char *ending)
-{
-    const size_t n = strlen(s), m = strlen(ending);
-
-    return n > m && strcmp(s + n - m, ending) == 0;
-}
-
 static vitcl_status write_error(const vt_newfile *f)
 {
     return vt_fail(VITCL_EIO, "%s: cannot be written: %s", f->path,
@@ -60,17 +54,6 @@ static vitcl_status put(vt_newfile *f, const void *data, size_t size, size_t n)
 
 /* ---- text ---- */
 
-/* Bytes of the UTF-8 character at s; 0: it is none. */
-static size_t character(const char *s)
-{
-    const size_t most = strnlen(s, 4);
-
-    for (size_t n = 1; n <= most; n++)
-        if (vt_utf8(s, n))
-            return n;
-    return 0;
-}
-
 /* Invalid UTF-8 becomes U+FFFD, as on standard output. */
 static void put_json(FILE *f, const char *s)
 {
@@ -78,7 +61,7 @@ static void put_json(FILE *f, const char *s)
     for (size_t n; *s; s += n) {
         const unsigned char c = (unsigned char)*s;
 
-        n = character(s);
+        n = vt_text_character(s);
         if (n == 0)
             n = 1, fputs("\xEF\xBF\xBD", f);
         else if (c == '"' || c == '\\')
@@ -204,7 +187,7 @@ vitcl_status vt_vectors_open(vt_vectors **out, const char *path,
     VT_TRY(VT_NEW(&v, 1));
     v->about = *about;
     v->given = given, v->width = width, v->half = half;
-    while (v->format < FORMATS && !ends(path, endings[v->format]))
+    while (v->format < FORMATS && !vt_text_ends(path, endings[v->format]))
         v->format++;
     if (v->format == FORMATS || !width ||
         !vt_mul(&v->count, given ? given : 1, width))

@@ -6,6 +6,7 @@
 
 #include "base/memory.h"
 #include "index/index.h"
+#include "plot/text.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -16,13 +17,6 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 
-static bool ends(const char *s, const char *ending)
-{
-    const size_t n = strlen(s), m = strlen(ending);
-
-    return n > m && strcmp(s + n - m, ending) == 0;
-}
-
 /* ---- finding ---- */
 
 static const char *ending_of(const char *file)
@@ -31,7 +25,7 @@ static const char *ending_of(const char *file)
                                         ".json"};
 
     for (size_t i = 0; i < VT_COUNT(known); i++)
-        if (ends(file, known[i]))
+        if (vt_text_ends(file, known[i]))
             return known[i];
     return NULL;
 }
@@ -120,7 +114,7 @@ vitcl_status vt_parts_open(vt_parts *out, const char *folder)
     if (!d)
         return vt_fail(VITCL_EIO, "%s: %s", folder, strerror(errno));
     while ((e = readdir(d)))
-        if (ends(e->d_name, VT_MANIFEST))
+        if (vt_text_ends(e->d_name, VT_MANIFEST))
             VT_TRY(add(&p, folder, e->d_name));
     if (!p.part)
         VT_TRY(vt_fail(VITCL_EINVAL,
