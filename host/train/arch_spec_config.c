@@ -6,6 +6,7 @@
 #include "base/number.h"
 #include "train/arch_spec.h"
 
+#include <stdio.h>
 #include <string.h>
 
 static size_t put_list(char *text, size_t size, const char *key, int n,
@@ -111,14 +112,43 @@ static void put_stem(char *text, size_t size, const vt_arch_spec *c)
     snprintf(text + n, size - n, ",\n");
 }
 
+/* timm has names for few sizes of patches. For another one this is the name of
+ * a model that it has, because the size is among model_args. */
+static const char *timm_name(char out[96], const vt_arch_spec *c)
+{
+    static const struct {
+        const char *size, *patches;
+        int other;
+    } known[] = {{"tiny", " 16 ", 16},
+                 {"small", " 8 16 32 ", 16},
+                 {"base", " 8 16 32 ", 16},
+                 {"large", " 14 16 32 ", 16},
+                 {"huge", " 14 ", 14}};
+    char size[8], rest[8], word[16];
+    int patch;
+
+    if (sscanf(c->architecture, "vit_%7[a-z]_patch%3d%7s", size, &patch,
+               rest) != 3 ||
+        strcmp(rest, "_224") != 0)
+        return c->architecture;
+    snprintf(word, sizeof word, " %d ", patch);
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (strcmp(size, known[i].size) == 0 &&
+            !strstr(known[i].patches, word)) {
+            snprintf(out, 96, "vit_%s_patch%d_224", size, known[i].other);
+            return out;
+        }
+    return c->architecture;
+}
+
 vitcl_status vt_arch_spec_config(char **out, const vt_arch_spec *c,
                                  const vt_json *json, const vt_dataset *d,
                                  const char *path)
 {
     vitcl_status st = VITCL_OK;
-    char args[512], stem[192] = "";
+    char args[512], stem[192] = "", name[96];
     uint32_t h = (uint32_t)c->height, w = (uint32_t)c->width_px;
-    vt_timm_config words = {.architecture = c->architecture,
+    vt_timm_config words = {.architecture = timm_name(name, c),
                             .pool = c->mean ? "avg" : "token",
                             .args = args,
                             .height = c->height,
