@@ -86,3 +86,26 @@ Test(arch_spec, resnets)
     vt_dataset_free(d);
     vt_test_remove(folder);
 }
+
+/* timm has vit_tiny with patches of 16 only; model_args have the size. */
+Test(arch_spec, timm_names)
+{
+    static const struct {
+        const char *preset, *says;
+    } cases[] = {{"vit-ti/4", "\"vit_tiny_patch16_224\""},
+                 {"vit-ti/16", "\"vit_tiny_patch16_224\""},
+                 {"vit-b/8", "\"vit_base_patch8_224\""},
+                 {"vit-h/16", "\"vit_huge_patch14_224\""}};
+
+    for (size_t i = 0; i < VT_COUNT(cases); i++) {
+        vt_arch_spec c;
+        char *text = NULL;
+
+        cr_assert_eq(vt_arch_spec_read(&c, cases[i].preset, NULL, "test", 0, 0),
+                     VITCL_OK, "%s", vt_message());
+        cr_assert_eq(vt_arch_spec_config(&text, &c, NULL, NULL, "test"),
+                     VITCL_OK, "%s", vt_message());
+        cr_expect(strstr(text, cases[i].says), "%s: %s", cases[i].preset, text);
+        free(text);
+    }
+}
