@@ -56,6 +56,9 @@
  *              XDG_CACHE_HOME, XDG_CONFIG_HOME, or else HOME
  *                                  where programs and tuned parameters are
  *              VITCL_DOT=off       do not use dot-product instructions
+ *              VITCL_MMA           off: do not use a GPU's matrix units;
+ *                                  emulate: their kernels on any device, to
+ *                                  test them
  *              VITCL_CL_DIR        read kernels from this folder
  *              VITCL_DEVICE_CLASS  cpu or gpu: use the kernels for such
  *                                  devices, to test them

@@ -16,10 +16,17 @@ typedef struct vt_dot_known {
     int kind, failed, untried; /* untried: its trial could not run */
 } vt_dot_known;
 
+/* The matrix instruction for a type; 0: none. */
+typedef struct vt_mma_known {
+    bool known;
+    int kind;
+} vt_mma_known;
+
 typedef struct vt_gemm_device {
-    pthread_mutex_t lock;             /* for usable[] */
-    signed char usable[VT_PROVIDERS]; /* 0: unknown, 1: yes, -1: no */
-    vt_dot_known dot[2];              /* dot_choice.c: int8, bf16 */
+    pthread_mutex_t lock;              /* for usable[] */
+    signed char usable[VT_PROVIDERS];  /* 0: unknown, 1: yes, -1: no */
+    vt_dot_known dot[2];               /* dot_choice.c: int8, bf16 */
+    vt_mma_known mma[VT_PARAMS_TYPES]; /* mma_choice.c */
     vt_params_table params; /* the user's, read when the device is opened */
 } vt_gemm_device;
 

@@ -15,7 +15,7 @@
 #include <string.h>
 
 static const vt_provider *const providers[] = {
-    &vt_gemm_dot,  &vt_gemm_outer,   &vt_gemm_rows,
+    &vt_gemm_dot,  &vt_gemm_outer,   &vt_gemm_rows, &vt_gemm_mma,
     &vt_gemm_tile, &vt_gemm_clblast, &vt_gemm_plain};
 _Static_assert(VT_COUNT(providers) <= VT_PROVIDERS, "room in vt_gemm_device");
 
@@ -214,7 +214,7 @@ done:
 }
 
 /* Any product of this type, to ask about all. B is not packed: no instruction
- * is tried for the answer. */
+ * is tried for the answer, unless it is asked about packed ones. */
 static vt_gemm_desc some(const vt_dev *dev, vt_dtype type, vt_class class)
 {
     const vt_gemm_desc d = {
@@ -226,9 +226,11 @@ static vt_gemm_desc some(const vt_dev *dev, vt_dtype type, vt_class class)
 bool vt_gemm_multiplies(const char **instead, vt_dev *dev, const char *provider,
                         vt_dtype type, vt_class class)
 {
-    const vt_gemm_desc f = some(dev, type, class);
+    vt_gemm_desc f = some(dev, type, class);
     const vt_provider *p;
 
+    /* matrix units multiply packed weights only */
+    f.b_packed = f.device_class == VT_CLASS_GPU;
     *instead = "no provider";
     if (pick(&p, dev, provider, &f) == VITCL_OK)
         *instead = p->name;

@@ -66,7 +66,7 @@ struct vt_provider {
                          vt_dtype type);
 };
 
-extern const vt_provider vt_gemm_dot, vt_gemm_outer, vt_gemm_rows, vt_gemm_tile,
-    vt_gemm_clblast, vt_gemm_plain;
+extern const vt_provider vt_gemm_dot, vt_gemm_outer, vt_gemm_rows, vt_gemm_mma,
+    vt_gemm_tile, vt_gemm_clblast, vt_gemm_plain;
 
 #endif

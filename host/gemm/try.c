@@ -3,6 +3,7 @@
  * of the library has to, and reports the result (base/attempt.h).
  *
  *   form DEVICE NAME DRIVER INSTRUCTION  "faster", "slower" or "wrong"
+ *   unit DEVICE NAME DRIVER INSTRUCTION TYPE    "right" or "wrong"
  *   half DEVICE NAME DRIVER GEMM TYPE    milliseconds of a product; bf16 or f16
  *   measure DEVICE CANDIDATE             vitcl_candidate_measure()'s ratio
  *
@@ -17,6 +18,7 @@
 #include "gemm/dot.h"
 #include "gemm/gemm.h"
 #include "gemm/half_choice.h"
+#include "gemm/mma.h"
 #include "gemm/precision.h"
 
 #include <errno.h>
@@ -82,6 +84,11 @@ static vitcl_status attempt(char *answer, size_t size, int n, char **words)
     if (n == 5 && strcmp(words[0], "form") == 0) {
         VT_TRY(open_same(&dev, words + 1));
         VT_TRY(vt_dot_try(&word, dev, words[4]));
+        snprintf(answer, size, "%s", word);
+    } else if (n == 6 && strcmp(words[0], "unit") == 0 &&
+               vt_precision_parse(&precision, words[5])) {
+        VT_TRY(open_same(&dev, words + 1));
+        VT_TRY(vt_mma_try(&word, dev, words[4], vt_precision_type(precision)));
         snprintf(answer, size, "%s", word);
     } else if (n == 6 && strcmp(words[0], "half") == 0 &&
                vt_precision_parse(&precision, words[5])) {

@@ -215,6 +215,17 @@ bool vt_dev_is_processor(const vt_dev *dev)
     return dev->processor;
 }
 
+bool vt_dev_reports(const vt_dev *dev, const char *extension)
+{
+    char *list = NULL;
+    bool yes;
+
+    (void)vt_query_text(&list, NULL, dev->id, CL_DEVICE_EXTENSIONS);
+    yes = vt_has_word(list, extension);
+    free(list);
+    return yes;
+}
+
 int vt_dev_vector(const vt_dev *dev)
 {
     return dev->vector;

@@ -119,7 +119,7 @@ static void copy_text(char *out, size_t size, char *text)
     free(text);
 }
 
-static bool has_word(const char *list, const char *word)
+bool vt_has_word(const char *list, const char *word)
 {
     const size_t n = strlen(word);
 
@@ -181,7 +181,7 @@ static void describe(vt_found *f)
     check(f, CL_DEVICE_EXTENSIONS,
           vt_query_text(&extensions, NULL, f->id, CL_DEVICE_EXTENSIONS));
     for (size_t i = 0; i < VT_COUNT(features); i++)
-        if (has_word(extensions, features[i].extension))
+        if (vt_has_word(extensions, features[i].extension))
             memcpy((unsigned char *)&f->info + features[i].offset, &(int){1},
                    sizeof(int));
     free(extensions);

@@ -25,6 +25,8 @@ vitcl_status vt_found_choose(const vt_found **out, const vt_found *list,
  * is NULL. */
 cl_int vt_query_text(char **out, cl_platform_id platform, cl_device_id id,
                      cl_uint what);
+/* Is the word in a list of words, which may be NULL? */
+bool vt_has_word(const char *list, const char *word);
 /* If a driver does not know a query (CL_INVALID_VALUE), the field keeps its
  * value. Any other error makes the device unusable: with a guess instead of an
  * answer, other kernels would be chosen, and the last bits would differ. */

@@ -62,6 +62,8 @@ vt_class vt_dev_class(const vt_dev *dev);
 /* Do kernels run on the processor that runs this code? False for a simulator,
  * which claims to be a device of every type. */
 bool vt_dev_is_processor(const vt_dev *dev);
+/* Does it report this extension? */
+bool vt_dev_reports(const vt_dev *dev, const char *extension);
 /* The best number of float32 lanes per vector: 4, 8 or 16. */
 int vt_dev_vector(const vt_dev *dev);
 size_t vt_dev_align(const vt_dev *dev); /* sub-buffer offsets, bytes */

@@ -1,0 +1,205 @@
+/*
+ * mma_choice.c - which matrix instruction a GPU multiplies with, decided once
+ * per device, driver and version.
+ *
+ * No name decides: of the instructions whose vendor's extension the device
+ * reports, the first that its compiler accepts and that multiplies right is
+ * used. Compilers crash on such instructions, so each is tried in a process of
+ * vitcl-try. The result is kept on disk (decisions.c). If the program cannot be
+ * started, nothing is tried and nothing is kept.
+ *
+ * VITCL_MMA=off: none. NAME: this one, without a trial. emulate, or
+ * emulate-NAME: the same kernel with the instruction in plain OpenCL C, on any
+ * device, to test it.
+ */
+#include "base/attempt.h"
+#include "base/environment.h"
+#include "base/log.h"
+#include "gemm/decisions.h"
+#include "gemm/device.h"
+#include "gemm/mma.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define EMULATE "emulate"
+#define NVIDIA "cl_nv_device_attribute_query"
+#define AMD "cl_amd_device_attribute_query"
+#define UNTRIED "" /* Intel: its compiler spills registers */
+
+/* The faster ones of a vendor come first. */
+const vt_mma_kind vt_mma_kinds[VT_MMA_KINDS] = {
+    {"none", "", false, 1, 1, 1, {0}, {0}, {0}},
+    {"mma16",
+     NVIDIA,
+     true,
+     16,
+     8,
+     32,
+     {2, 4, 4, 4},
+     {2, 4, 2, 2},
+     {1, 2, 2, 2}},
+    {"mma8",
+     NVIDIA,
+     false,
+     16,
+     8,
+     32,
+     {2, 4, 4, 4},
+     {2, 4, 2, 2},
+     {2, 1, 1, 2}},
+    {"wmma11", AMD, true, 16, 16, 32, {2, 4, 4, 2}, {2, 4, 2, 1}, {2, 1, 1, 1}},
+    {"wmma12", AMD, true, 16, 16, 32, {2, 4, 4, 2}, {2, 4, 2, 1}, {1, 2, 1, 1}},
+    {"mfma90a",
+     AMD,
+     true,
+     32,
+     32,
+     64,
+     {2, 2, 2, 2},
+     {2, 2, 1, 1},
+     {1, 1, 1, 1}},
+    {"mfma942",
+     AMD,
+     true,
+     32,
+     32,
+     64,
+     {2, 2, 2, 2},
+     {2, 2, 1, 1},
+     {1, 1, 1, 1}},
+    {"dpas8", UNTRIED, true, 8, 8, 8, {4, 4, 4, 2}, {4, 4, 2, 2}, {2, 2, 1, 1}},
+    {"dpas16",
+     UNTRIED,
+     true,
+     8,
+     16,
+     16,
+     {4, 4, 4, 2},
+     {4, 4, 2, 1},
+     {2, 1, 1, 1}},
+};
+
+static bool multiplies(int kind, vt_dtype type)
+{
+    return vt_mma_kinds[kind].bf16 || type != VT_BF16;
+}
+
+static int by_name(const char *name, vt_dtype type)
+{
+    int kind = VT_MMA_KINDS - 1;
+
+    while (kind > VT_MMA_NONE && (strcmp(vt_mma_kinds[kind].name, name) != 0 ||
+                                  !multiplies(kind, type)))
+        kind--;
+    return kind;
+}
+
+/* Does VITCL_MMA decide? */
+static bool forced(vt_mma_choice *out, vt_dtype type)
+{
+    const char *word = vt_getenv("VITCL_MMA");
+    const size_t n = strlen(EMULATE);
+
+    *out = (vt_mma_choice){.kind = VT_MMA_NONE};
+    if (!word || !*word)
+        return false;
+    if (strcmp(word, EMULATE) == 0)
+        *out = (vt_mma_choice){.kind = 1, .emulated = true};
+    else if (strncmp(word, EMULATE "-", n + 1) == 0)
+        out->kind = by_name(word + n + 1, type), out->emulated = out->kind > 0;
+    else
+        out->kind = by_name(word, type);
+    return true;
+}
+
+/* ---- trials ---- */
+
+static const char *question(vt_dtype type)
+{
+    return type == VT_BF16  ? "bf16 matrix unit"
+           : type == VT_F16 ? "f16 matrix unit"
+                            : "int8 matrix unit";
+}
+
+static bool candidate(const vt_dev *dev, int kind, vt_dtype type)
+{
+    return multiplies(kind, type) && *vt_mma_kinds[kind].extension &&
+           vt_dev_reports(dev, vt_mma_kinds[kind].extension);
+}
+
+/* False: the result is unknown, and the message says why. */
+static bool try_one(bool *right, const vt_dev *dev, int kind, vt_dtype type)
+{
+    char answer[16] = "";
+    const vitcl_device_info *info = vt_dev_info(dev);
+    const vt_attempt a = {
+        .words = {"unit", info->id, info->name, info->driver,
+                  vt_mma_kinds[kind].name,
+                  type == VT_I8 ? "int8" : vt_dtype_name(type)}};
+    const vitcl_status st = vt_attempt_run(answer, sizeof answer, &a);
+
+    if (st != VITCL_OK && st != VITCL_EDEVICE)
+        return false;
+    *right = st == VITCL_OK && strcmp(answer, "right") == 0;
+    if (!*right)
+        vt_log("%s does not multiply in %s: %s", vt_mma_kinds[kind].name,
+               vt_dtype_name(type),
+               st == VITCL_OK ? "its trial failed" : vt_message());
+    return true;
+}
+
+static vt_mma_known find(vt_dev *dev, vt_dtype type)
+{
+    vt_mma_known k = {.known = true};
+    char word[VT_DECISION];
+    bool any = false, right = false;
+
+    for (int kind = 1; kind < VT_MMA_KINDS; kind++)
+        any = any || candidate(dev, kind, type);
+    if (!any)
+        return k;
+    if (vt_decision_load(word, dev, question(type))) {
+        k.kind = by_name(word, type);
+        if (k.kind != VT_MMA_NONE || strcmp(word, "none") == 0)
+            return k;
+    }
+    for (int kind = 1; kind < VT_MMA_KINDS && !right; kind++)
+        if (candidate(dev, kind, type)) {
+            if (!try_one(&right, dev, kind, type)) {
+                vt_log("matrix units cannot be tried and are not used: %s",
+                       vt_message());
+                return k; /* store nothing: a later process may try them */
+            }
+            k.kind = right ? kind : VT_MMA_NONE;
+        }
+    vt_decision_save(dev, question(type), vt_mma_kinds[k.kind].name);
+    return k;
+}
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+vt_mma_choice vt_mma_ask(vt_dev *dev, vt_dtype type)
+{
+    vt_mma_known *k = &vt_gemm_device_of(dev)->mma[vt_type_number(type)];
+    vt_mma_choice c;
+
+    if (forced(&c, type))
+        return c;
+    pthread_mutex_lock(&lock);
+    if (!k->known) {
+        *k = find(dev, type);
+        vt_log("%s: %s", question(type), vt_mma_kinds[k->kind].name);
+    }
+    c.kind = k->kind;
+    pthread_mutex_unlock(&lock);
+    return c;
+}
+
+void vt_mma_use(vt_dev *dev, vt_dtype type, int kind)
+{
+    pthread_mutex_lock(&lock);
+    vt_gemm_device_of(dev)->mma[vt_type_number(type)] =
+        (vt_mma_known){.known = true, .kind = kind};
+    pthread_mutex_unlock(&lock);
+}

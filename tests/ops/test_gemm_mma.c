@@ -1,0 +1,196 @@
+/*
+ * test_gemm_mma.c - products on matrix units, with every vendor's instruction
+ * emulated, against a reference in double: odd sizes, strides, epilogues,
+ * storage in half, and a row alone with the same bits.
+ *
+ * All inputs are whole numbers of at most 127, and each row of A and column of
+ * B has that one: rounding to f16, bf16 and int8 changes nothing and every sum
+ * is exact. So an element in a wrong place is a wrong number, and int8 needs
+ * the tolerance of its two steps only.
+ */
+#include "ref/ref.h"
+#include "support/device.h"
+#include "support/oneplan.h"
+
+#include <criterion/criterion.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define OK(x) cr_assert_eq((x), VITCL_OK, "%s", vt_message())
+enum { GUARD = 64, TOP = 127 };
+
+static uint32_t state = 7;
+
+static int whole(int most)
+{
+    state = state * 1664525u + 1013904223u;
+    return (int)((state >> 8) % (unsigned)(2 * most + 1)) - most;
+}
+
+/* rows x k, of stride ld; what lies between rows is NaN. */
+static float *numbers(int rows, int k, int ld)
+{
+    float *x = malloc((size_t)rows * (size_t)ld * sizeof *x);
+
+    for (int r = 0; r < rows; r++) {
+        for (int i = 0; i < ld; i++)
+            x[r * ld + i] = i < k ? (float)whole(TOP) : NAN;
+        x[r * ld + r % k] = TOP;
+    }
+    return x;
+}
+
+typedef struct operands {
+    float *a, *b, *bias, *scale, *residual, *c;
+} operands;
+
+/* C of d into o->c, from the rows `from` on. */
+static void multiply(const vt_gemm_desc *d, const operands *o, int from,
+                     const char *kind)
+{
+    vt_dev *dev = vt_test_device();
+    vt_queue *q = vt_test_queue();
+    const int rows = d->batch * d->M;
+    const size_t n = (size_t)d->N, c = (size_t)(rows * d->ldc) + GUARD;
+    vt_gemm_bufs bufs = {
+        .a = vt_test_floats(o->a + from * d->lda, (size_t)(rows * d->lda)),
+        .c = vt_test_floats(NULL, c),
+        .bias = vt_test_floats(o->bias, n),
+        .scale = vt_test_floats(o->scale, n),
+        .residual = vt_test_floats(o->residual + from * d->ldc,
+                                   (size_t)(rows * d->ldc))};
+    vt_buf *b = vt_test_floats(o->b, n * (size_t)d->K);
+    const size_t temp = vt_gemm_temp_bytes(dev, "native", d);
+    vt_gemm *g = NULL;
+
+    OK(vt_buf_new(&bufs.b, dev, vt_gemm_packed_bytes(dev, "native", d)));
+    OK(vt_buf_fill(q, bufs.b, 0x7fc07fc0u));
+    OK(vt_gemm_pack(q, "native", d, bufs.b, b));
+    if (temp) {
+        OK(vt_buf_new(&bufs.temp, dev, temp));
+        OK(vt_buf_fill(q, bufs.temp, 0x7fc00000u));
+    }
+    OK(vt_gemm_new(&g, dev, "native", d, &bufs));
+    cr_assert(strstr(vt_gemm_describe(g), kind), "%s", vt_gemm_describe(g));
+    OK(vt_gemm_launch(q, g));
+    vt_test_read(o->c, bufs.c, c);
+    vt_gemm_free(g);
+    vt_buf_free(b);
+    vt_buf_free(bufs.a), vt_buf_free(bufs.b), vt_buf_free(bufs.c);
+    vt_buf_free(bufs.bias), vt_buf_free(bufs.scale);
+    vt_buf_free(bufs.residual), vt_buf_free(bufs.temp);
+}
+
+static double expected(const vt_gemm_desc *d, const operands *o, int m, int n)
+{
+    double v = d->bias ? (double)o->bias[n] : 0;
+
+    for (int k = 0; k < d->K; k++)
+        v += (double)o->a[m * d->lda + k] * (double)o->b[n * d->K + k];
+    v = ref_act(v, (int)d->act) * (d->scale ? (double)o->scale[n] : 1);
+    return v + (d->residual ? (double)o->residual[m * d->ldc + n] : 0);
+}
+
+static void check(const vt_gemm_desc *d, const char *kind)
+{
+    const int rows = d->batch * d->M;
+    const size_t all = (size_t)(rows * d->ldc) + GUARD;
+    const operands o = {.a = numbers(rows, d->K, d->lda),
+                        .b = numbers(d->N, d->K, d->K),
+                        .bias = numbers(1, d->N, d->N),
+                        .scale = numbers(1, d->N, d->N),
+                        .residual = numbers(rows, d->N, d->ldc),
+                        .c = malloc(all * sizeof(float))};
+    float *first = malloc(all * sizeof *first);
+    vt_gemm_desc one = *d;
+    int wrong = 0;
+
+    multiply(d, &o, 0, kind);
+    memcpy(first, o.c, all * sizeof *first);
+    for (size_t i = 0; i < all; i++) {
+        const int m = (int)i / d->ldc, n = (int)i % d->ldc;
+
+        if (m >= rows || n >= d->N) {
+            wrong += !isnan(first[i]); /* nothing is written there */
+        } else {
+            const double want = expected(d, &o, m, n);
+
+            wrong +=
+                !(fabs((double)first[i] - want) <= 4e-7 * fabs(want) + 1e-3);
+        }
+    }
+    cr_expect_eq(wrong, 0, "%s, type %s, %dx%dx%d: %d elements are wrong", kind,
+                 vt_dtype_name(d->type), rows, d->N, d->K, wrong);
+    /* the last row alone, and so a second time */
+    one.batch = one.M = 1;
+    multiply(&one, &o, rows - 1, kind);
+    cr_expect_eq(
+        memcmp(o.c, first + (rows - 1) * d->ldc, (size_t)d->N * sizeof *first),
+        0, "%s, type %s: other bits in a row alone", kind,
+        vt_dtype_name(d->type));
+    free(o.a), free(o.b), free(o.bias), free(o.scale), free(o.residual);
+    free(o.c), free(first);
+}
+
+/* Past the edges of tiles, with a tail of k; three strips or more go around all
+ * stages. */
+static const vt_gemm_desc all = {.batch = 3,
+                                 .M = 12,
+                                 .N = 37,
+                                 .K = 131,
+                                 .lda = 135,
+                                 .ldb = 131,
+                                 .ldc = 41,
+                                 .bias = true,
+                                 .scale = true,
+                                 .residual = true,
+                                 .act = VT_ACT_RELU,
+                                 .b_packed = true,
+                                 .device_class = VT_CLASS_GPU};
+
+static void try_kind(const char *kind, vt_dtype type)
+{
+    vt_gemm_desc d = all;
+    char word[32];
+
+    snprintf(word, sizeof word, "emulate-%s", kind);
+    setenv("VITCL_MMA", word, 1);
+    d.type = type;
+    if (vt_test_tiny())
+        d.batch = 2, d.M = 2, d.N = 3;
+    check(&d, kind);
+    unsetenv("VITCL_MMA");
+}
+
+/* PoCL compiles each for four seconds, so only a few are usual; with
+ * VITCL_TEST_MMA=all, every kind in every type. */
+static const struct {
+    const char *kind;
+    vt_dtype type;
+    bool usual;
+} tries[] = {
+    {"mma16", VT_F16, true},     {"mma16", VT_BF16, false},
+    {"mma16", VT_I8, true},      {"mma8", VT_F16, false},
+    {"mma8", VT_I8, false},      {"wmma11", VT_F16, true},
+    {"wmma11", VT_BF16, false},  {"wmma11", VT_I8, false},
+    {"wmma12", VT_F16, false},   {"wmma12", VT_BF16, false},
+    {"wmma12", VT_I8, false},    {"mfma90a", VT_F16, false},
+    {"mfma90a", VT_BF16, false}, {"mfma90a", VT_I8, false},
+    {"mfma942", VT_F16, false},  {"mfma942", VT_BF16, true},
+    {"mfma942", VT_I8, false},   {"dpas8", VT_F16, false},
+    {"dpas8", VT_BF16, false},   {"dpas8", VT_I8, false},
+    {"dpas16", VT_F16, false},   {"dpas16", VT_BF16, false},
+    {"dpas16", VT_I8, false},
+};
+
+Test(gemm_mma, emulated)
+{
+    const bool every = getenv("VITCL_TEST_MMA") != NULL;
+    const size_t n = vt_test_tiny() ? 1 : sizeof tries / sizeof *tries;
+
+    for (size_t i = 0; i < n; i++)
+        if (every || tries[i].usual)
+            try_kind(tries[i].kind, tries[i].type);
+}
