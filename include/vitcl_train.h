@@ -159,7 +159,7 @@ typedef struct {
     int resume;
     uint32_t epochs; /* 0: 1 */
     uint32_t batch;  /* pictures a step; 0: 64 */
-    uint32_t micro;  /* pictures a pass, a divisor of batch; 0: batch */
+    uint32_t micro;  /* pictures a pass, a divisor of a slice; 0: all of it */
     double lr; /* peak learning rate; 0: AdamW 5e-4 * batch / 512 (at least
                   1e-4), SGD 0.01, masked patches 2e-4 */
     /* "none", "crop", "light" (crop and flip), "full"; NULL: light or, where
@@ -219,7 +219,22 @@ typedef struct {
     /* NULL, or with masked patches called at the end, with a micro-batch of
      * held-out pictures, else of others, that are not augmented. */
     vitcl_train_show predicted;
+    /* Slices of a batch, a power of two that divides it; 0: 1, or one for each
+     * rank. The gradients of each are computed alone and added up by one
+     * balanced binary tree, so that the result does not depend on how many
+     * ranks compute them. To resume, it must be the same. */
+    uint32_t slices;
+    /* 1: under mpirun (Open MPI or MPICH), share the training between its
+     * ranks, a power of two and at most as many as slices. Each calls
+     * vitcl_train() with the same options and sees the same output folder; only
+     * rank 0 writes, and calls report, note, checking and show. If a rank
+     * returns an error, its process must end, or the others wait for it. The
+     * same bits as without MPI, on the same kind of device. */
+    int ranks;
 } vitcl_train_options;
+
+/* The rank of this process under mpirun, from 0; 0 without it. */
+uint32_t vitcl_train_rank(void);
 
 /* Can a training begin with this preset? VITCL_EINVAL: it is unknown. */
 VITCL_STATUS vitcl_train_preset(const char *preset);

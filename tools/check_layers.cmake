@@ -14,6 +14,7 @@ set(may_ops base ocl gemm plan)
 set(may_models base image weights plan ops)
 set(may_data base image models) # classes of a model and of data meet there
 set(may_train base image weights plan ops models data convert)
+set(may_mpi train) # modules, built once with each MPI
 set(may_eval base plan models data)
 set(may_convert base image weights models)
 set(may_api base image weights ocl gemm plan ops models data train eval convert)

@@ -15,7 +15,8 @@ build_packages="gcc libc6-dev cmake ninja-build pkg-config ocl-icd-opencl-dev
     libzip-dev zlib1g-dev libcairo2-dev fonts-dejavu-core libcurl4-openssl-dev
     nettle-dev libarchive-dev pocl-opencl-icd"
 test_packages="g++ clang clang-format clang-tidy cppcheck shellcheck
-    libcriterion-dev mesa-opencl-icd oclgrind python3 binutils locales valgrind"
+    libcriterion-dev mesa-opencl-icd oclgrind python3 binutils locales valgrind
+    libopenmpi-dev openmpi-bin libmpich-dev mpich"
 
 # Installs the packages that dpkg does not list; does nothing if there are
 # none.

@@ -153,6 +153,40 @@ static vitcl_status tell(void *with)
     return VITCL_OK;
 }
 
+/* Ranks share whole slices. */
+static vitcl_status check_ranks(const vt_ranks *r, uint32_t slices)
+{
+    if (slices % r->count == 0)
+        return VITCL_OK;
+    return vt_fail(VITCL_EINVAL,
+                   "%u ranks cannot share %u slice%s of a batch evenly; start "
+                   "at most %u, or begin a training with slices %u",
+                   r->count, slices, vt_plural(slices), slices, r->count);
+}
+
+/* A rank other than 0 waits for the folder that rank 0 writes and goes on from
+ * there; settings are those that rank 0 has kept. */
+static vitcl_status follow(vitcl_train_options *o, const vt_ranks *r)
+{
+    const vitcl_train_options given = *o;
+
+    *o = (vitcl_train_options){.size = sizeof *o,
+                               .output = given.output,
+                               .data = given.data,
+                               .val = given.val,
+                               .patience = given.patience,
+                               .gemm = given.gemm,
+                               .workers = given.workers,
+                               .checkpoint_steps = given.checkpoint_steps,
+                               .resume = 1};
+    return vt_ranks_wait(r);
+}
+
+uint32_t vitcl_train_rank(void)
+{
+    return vt_ranks_rank();
+}
+
 vitcl_status vitcl_train_preset(const char *preset)
 {
     vt_arch_spec spec;
@@ -175,6 +209,7 @@ vitcl_status vitcl_train(vitcl_train_event *out, vitcl_device *device,
     vitcl_train_options o = {.resume = 0};
     const char *data, *split;
     double asymmetry = NAN;
+    vt_ranks ranks = {.count = 1};
     bool kept = false;
 
     VT_SIZED(out, vitcl_train_event);
@@ -185,10 +220,17 @@ vitcl_status vitcl_train(vitcl_train_event *out, vitcl_device *device,
     if (!o.output)
         return vt_fail(VITCL_EINVAL,
                        "a training needs a folder for its output");
+    if (o.ranks)
+        VT_TRY(vt_ranks_open(&ranks));
+    if (ranks.rank > 0)
+        VT_TRY(follow(&o, &ranks));
+    if (ranks.count > 1 && !o.resume && !o.slices)
+        o.slices = ranks.count;
     if (o.resume)
         VT_TRY(vt_settings_load(&s, &o));
     else
         VT_TRY(check_output(o.output));
+    VT_TRY(check_ranks(&ranks, o.resume ? s.slices : VT_MAX(o.slices, 1u)));
     data = o.data ? o.data : s.data;
     if (!data) {
         st = vt_fail(VITCL_EINVAL, "a training needs data");
@@ -209,7 +251,8 @@ vitcl_status vitcl_train(vitcl_train_event *out, vitcl_device *device,
         VT_TRY(vt_settings_new(&s, &o, d));
     }
     VT_TRY(open_val(&val, &val_label, &s, &o, d, context));
-    VT_TRY(vt_run_dir_claim(&folder, o.output, !o.resume));
+    if (ranks.rank == 0)
+        VT_TRY(vt_run_dir_claim(&folder, o.output, !o.resume));
     if (!o.resume) {
         VT_TRY(prepare(&s, o.output, d));
         VT_TRY(vt_left_out_save(&without, o.output));
@@ -238,7 +281,9 @@ vitcl_status vitcl_train(vitcl_train_event *out, vitcl_device *device,
                                                  .changed = s.changed,
                                                  .asymmetry = asymmetry,
                                                  .context = context},
+                              .ranks = &ranks,
                               .kept = &kept}));
+    VT_TRY(vt_ranks_close(&ranks));
     vt_sized_give(out, &last, sizeof last);
 done:
     if (st != VITCL_OK && !o.resume && !kept)

@@ -20,7 +20,7 @@ static void tell_drivers(long n, bool force)
         "CL_CONFIG_CPU_TBB_NUM_WORKERS", /* Intel */
         "LP_NUM_THREADS",                /* Mesa's llvmpipe */
     };
-    char text[16];
+    char text[24];
 
     snprintf(text, sizeof text, "%ld", n);
     for (size_t i = 0; i < sizeof variables / sizeof *variables; i++)
@@ -30,7 +30,7 @@ static void tell_drivers(long n, bool force)
 /* The library's own threads and the drivers'. */
 static void use(long n, bool force)
 {
-    char text[16];
+    char text[24];
 
     snprintf(text, sizeof text, "%ld", n);
     setenv("VITCL_THREADS", text, 1);
@@ -45,11 +45,34 @@ int limit_threads(uint32_t n)
     return EXIT_OK;
 }
 
+/* The first of them that is set, from 1; 0: none. */
+static long first_set(const char *const names[2])
+{
+    for (int i = 0; i < 2; i++) {
+        const char *const text = getenv(names[i]);
+        const long n = text ? strtol(text, NULL, 10) : 0;
+
+        if (n > 0)
+            return n;
+    }
+    return 0;
+}
+
+bool shares_work(void)
+{
+    return first_set(
+               (const char *const[]){"OMPI_COMM_WORLD_SIZE", "PMI_SIZE"}) > 1;
+}
+
 int usual_threads(void)
 {
     const char *const ours = getenv("VITCL_THREADS");
     const char *const text = ours ? ours : getenv("OMP_NUM_THREADS");
     char *end;
+    const long cores = sysconf(_SC_NPROCESSORS_ONLN);
+    const long here = /* processes of an mpirun on this machine */
+        first_set((const char *const[]){"OMPI_COMM_WORLD_LOCAL_SIZE",
+                                        "MPI_LOCALNRANKS"});
     cpu_set_t set;
     const long n = text ? strtol(text, &end, 10) : 0;
     const bool valid = text && end != text && n >= 1 && n <= MOST;
@@ -60,7 +83,9 @@ int usual_threads(void)
     if (valid)
         use(n, false);
     else if (sched_getaffinity(0, sizeof set, &set) == 0 &&
-             CPU_COUNT(&set) < sysconf(_SC_NPROCESSORS_ONLN))
+             CPU_COUNT(&set) < cores)
         tell_drivers(CPU_COUNT(&set), false);
+    else if (here > 1)
+        use(cores > here ? cores / here : 1, false);
     return EXIT_OK;
 }

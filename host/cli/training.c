@@ -9,6 +9,7 @@
 #include "training_line.h"
 #include "training_log.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 #include <vitcl_tune.h>
@@ -239,7 +240,7 @@ static int draw_last(shown *s, const vitcl_train_event *last)
     return curve_write(s->curve, s->t->curve, true);
 }
 
-int train(const training *t)
+static int run(const training *t)
 {
     vitcl_device *device = NULL;
     vitcl_train_event last = {.size = sizeof last};
@@ -255,6 +256,8 @@ int train(const training *t)
                              .epochs = t->epochs,
                              .batch = t->batch,
                              .micro = t->micro,
+                             .slices = t->slices,
+                             .ranks = 1,
                              .lr = t->lr,
                              .augment = t->augment,
                              .random_state = t->random_state,
@@ -277,12 +280,10 @@ int train(const training *t)
                              .preview = t->preview ? preview : NULL,
                              .predicted = t->show_predicted ? predicted : NULL};
     const char *name = t->model ? "finetune" : "train";
-    int code = check(t);
     vitcl_status st;
+    int code;
 
-    if (code == EXIT_OK && t->model)
-        code = find_model(&o.model, t->model);
-    if (code != EXIT_OK)
+    if (t->model && (code = find_model(&o.model, t->model)) != EXIT_OK)
         return code;
     code = open_device(&device, t->device);
     if (code != EXIT_OK)
@@ -303,7 +304,11 @@ int train(const training *t)
     st = vitcl_train(&last, device, &o, report, &s);
     progress_clear(&s.bar);
     training_line_clear(&s.line);
-    code = st == VITCL_OK ? finish(t, &last, name) : broke_off(&s, name, st);
+    if (vitcl_train_rank() > 0)
+        code = st == VITCL_OK ? EXIT_OK : failed();
+    else
+        code =
+            st == VITCL_OK ? finish(t, &last, name) : broke_off(&s, name, st);
     if (training_log_close(&s.log) != EXIT_OK && code == EXIT_OK)
         code = EXIT_FAILED;
     if (training_log_close(&s.kept) != EXIT_OK && code == EXIT_OK)
@@ -315,4 +320,24 @@ int train(const training *t)
     curve_free(s.curve);
     vitcl_device_free(device);
     return code;
+}
+
+int train(const training *t)
+{
+    training other = *t;
+    int code;
+
+    if (shares_work()) { /* a restart would leave the other processes waiting */
+        guard_spent();
+        setenv("VITCL_BUILD_FORK", "0", 1); /* MPI has threads of its own */
+    }
+    if (vitcl_train_rank() == 0) {
+        code = check(t);
+        return code == EXIT_OK ? run(t) : code;
+    }
+    /* Rank 0 writes and speaks for all. */
+    be_quiet();
+    other.log = other.curve = other.show_batch = other.preview = NULL;
+    other.show_predicted = NULL;
+    return run(&other);
 }

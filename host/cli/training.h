@@ -13,8 +13,8 @@ typedef struct training {
         *show_batch, *preview, *show_predicted;
     const char *objective, *val;
     const char *device, *gemm, *precision;
-    uint32_t epochs, batch, micro, random_state, hold_out, patience, workers,
-        save_every, threads;
+    uint32_t epochs, batch, micro, slices, random_state, hold_out, patience,
+        workers, save_every, threads;
     double lr;
     frame_size size;
     words freeze;
@@ -45,6 +45,10 @@ typedef struct training {
                 "pictures at a time, when a batch does not fit (default: "     \
                 "all)",                                                        \
                 micro),                                                        \
+        OPT_ROW(training, 0, "slices", OPT_COUNT, "N",                         \
+                "parts of a batch, a power of two, whose gradients are added " \
+                "by a fixed tree (default 1, or one for each rank of mpirun)", \
+                slices),                                                       \
         OPT_ROW(training, 0, "lr", OPT_REAL, "X", "peak learning rate", lr),   \
         OPT_ROW(training, 0, "augment", OPT_CHOICE, "none|crop|light|full",    \
                 "changes of the pictures (default: crop, and also flip "       \

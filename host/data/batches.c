@@ -144,6 +144,18 @@ done:
     return st;
 }
 
+/* Of those asked for; or it is mixed with one of them: first with last, second
+ * with last but one. */
+static bool needed(const vt_batches_options *o, uint32_t i)
+{
+    const bool mixes = o->augmented && !o->patch_h &&
+                       (o->augment.mixup > 0 || o->augment.cutmix > 0);
+    const uint32_t other = mixes ? o->batch - 1 - i : i;
+
+    return o->to == 0 || (i >= o->from && i < o->to) ||
+           (other >= o->from && other < o->to);
+}
+
 static vitcl_status make(vt_batches *f, vt_decoder_pool **own, slot *s,
                          uint32_t i)
 {
@@ -155,6 +167,8 @@ static vitcl_status make(vt_batches *f, vt_decoder_pool **own, slot *s,
         vt_random_new(o->random_state ^ CHANGE, (uint64_t)epoch, picture);
     vt_picture in = {0}, out = {0};
 
+    if (!needed(o, i))
+        return VITCL_OK;
     VT_TRY(load(&in, f, own, picture));
     if (o->augmented && vt_augment_any(&o->augment))
         VT_TRY(vt_augment_picture(&out, &in, o->width, o->height, o->how.filter,

@@ -25,6 +25,9 @@ typedef struct vt_batches_options {
     uint64_t random_state;
     long first, end;  /* steps */
     unsigned workers; /* 0: one a core */
+    /* The positions of a batch that are needed; to 0: all. Pixels and targets
+     * at others are undefined. */
+    uint32_t from, to;
 } vt_batches_options;
 
 /* Steps of an epoch. Augmented: whole batches only, but at least one, which may

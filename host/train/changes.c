@@ -24,6 +24,7 @@ static const struct {
     {"lr", CHANGE, NULL},
     {"micro", CHANGE, NULL},
     {"augment", CHANGE, NULL},
+    {"slices", KEEP, "its sums would be rounded in another order"},
     {"batch", KEEP, "steps are counted in batches"},
     {"hold_out", KEEP, "held-out pictures would be trained with"},
     {"split", KEEP, "these are other pictures"},

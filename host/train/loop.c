@@ -5,236 +5,16 @@
  * schedule and dropout are functions of (random state, step). Resuming
  * therefore needs no other state.
  */
-#include "train/loop.h"
+#include "train/loop_state.h"
 
 #include "base/memory.h"
-#include "data/batches.h"
-#include "data/classes.h"
-#include "models/model.h"
-#include "models/preprocess.h"
-#include "train/certainty.h"
-#include "train/checkpoint.h"
-#include "train/score.h"
 
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
-
-#define HOLD 0x686f6c64u /* random stream for held-out pictures */
-
-typedef struct loop {
-    const vt_job *job;
-    const vt_settings *s;
-    vt_model *model;
-    vt_trainer *trainer;
-    vt_optimizer_config optimizer;
-    vt_schedule schedule;
-    vt_checkpoint checkpoint;
-    vt_notes notes;
-    vt_unscored unscored;
-    vt_batches_options feed;
-    vt_batches *batches;
-    size_t *chosen, trained; /* the trained ones, then those held out */
-    size_t *val;             /* all of job->val */
-    vt_held_out held;        /* of no pictures: none are scored */
-    vt_answers answers;
-    long steps, epoch_steps;
-} loop;
-
-static void close_loop(loop *l)
-{
-    vt_batches_free(l->batches);
-    vt_answers_free(&l->answers);
-    vt_trainer_free(l->trainer);
-    vt_model_close(l->model);
-    free(l->chosen);
-    free(l->val);
-}
-
-/* ---- beginning ---- */
-
-static vitcl_status choose(loop *l)
-{
-    vitcl_status st = VITCL_OK;
-    const size_t n = vt_dataset_count(l->job->data);
-    vt_random r = vt_random_new(l->s->random_state ^ HOLD, n, 0);
-
-    if (l->s->hold_out >= n)
-        return vt_fail(VITCL_EINVAL, "cannot hold out %u of %zu pictures",
-                       l->s->hold_out, n);
-    VT_TRY(VT_NEW(&l->chosen, n));
-    vt_shuffle(l->chosen, n, vt_random_next(&r));
-    l->trained = n - l->s->hold_out;
-    l->held = (vt_held_out){.feed = &l->feed,
-                            .d = l->job->data,
-                            .chosen = l->chosen + l->trained,
-                            .count = l->s->hold_out};
-    l->epoch_steps = vt_batches_steps(l->trained, l->s->batch, true);
-    l->steps = l->epoch_steps * (long)l->s->epochs;
-    if (l->steps / l->epoch_steps != (long)l->s->epochs || l->steps > INT32_MAX)
-        st = vt_fail(VITCL_EINVAL,
-                     "too many epochs: a training has at most 2^31 - 1 steps");
-done:
-    return st;
-}
-
-/* Pictures of their own to score. */
-static vitcl_status open_val(loop *l)
-{
-    vitcl_status st = VITCL_OK;
-    const vt_dataset *val = l->job->val;
-    const size_t n = val ? vt_dataset_count(val) : 0;
-
-    if (!val)
-        return VITCL_OK;
-    VT_TRY(VT_NEW(&l->val, n));
-    for (size_t i = 0; i < n; i++)
-        l->val[i] = i;
-    l->held.d = val;
-    l->held.chosen = l->val;
-    l->held.count = n;
-    l->held.label = l->job->val_label;
-done:
-    return st;
-}
-
-/* A training must be resumed with the pictures and classes it began with. */
-static vitcl_status check_data(const loop *l)
-{
-    vitcl_status st = VITCL_OK;
-    const vt_dataset *d = l->job->data;
-    const vt_classes data = vt_classes_of_data(d, "the pictures");
-    vt_classes known = vt_classes_of_model(
-        l->model, (uint32_t)VT_MAX(vt_model_config(l->model)->classes, 0));
-
-    known.whose = "the training";
-    if (!l->s->masked && (st = vt_classes_same(&data, &known)) != VITCL_OK)
-        return vt_fail_in(st, "%s", l->job->folder);
-    if (l->s->pictures != vt_dataset_count(d))
-        st = vt_fail(
-            VITCL_EINVAL,
-            "%s: this training began with %u pictures, but the data now has %u",
-            l->job->folder, l->s->pictures, vt_dataset_count(d));
-    return st;
-}
-
-/* A trained parameter must be a tensor of the file, or it could not be saved.
- */
-static vitcl_status check_parameters(const loop *l)
-{
-    for (size_t i = 0; i < vt_trainer_parameters(l->trainer); i++) {
-        const char *name = vt_trainer_parameter(l->trainer, i)->name;
-
-        if (!vt_model_has(l->model, name))
-            return vt_fail(
-                VITCL_EUNSUPPORTED,
-                "parameter %s is computed from other tensors of the file; "
-                "such a model cannot be trained",
-                name);
-    }
-    return VITCL_OK;
-}
-
-/* Averages start as copies of their parameters. */
-static vitcl_status start_averages(loop *l)
-{
-    vitcl_status st = VITCL_OK;
-    float *data = NULL;
-
-    for (size_t i = 0; i < vt_trainer_parameters(l->trainer); i++) {
-        const vt_value *v = vt_trainer_parameter(l->trainer, i);
-        uint64_t n = 1;
-
-        for (int d = 0; d < v->rank; d++)
-            n *= (uint64_t)v->dim[d];
-        free(data), data = NULL;
-        VT_TRY(vt_new(&data, n, sizeof *data));
-        VT_TRY(vt_trainer_read(data, l->trainer, i, ""));
-        VT_TRY(vt_trainer_write(l->trainer, i, "ema", data));
-    }
-done:
-    free(data);
-    return st;
-}
-
-/* Options of the batches. */
-static vitcl_status open_feed(loop *l)
-{
-    vitcl_status st = VITCL_OK;
-    const vt_job *job = l->job;
-    const vt_settings *s = l->s;
-    const vt_config *c = vt_model_config(l->model);
-
-    l->feed = (vt_batches_options){.d = job->data,
-                                   .chosen = l->chosen,
-                                   .count = l->trained,
-                                   .batch = s->batch,
-                                   .height = (uint32_t)c->height,
-                                   .width = (uint32_t)c->width_px,
-                                   .classes =
-                                       (uint32_t)vt_trainer_classes(l->trainer),
-                                   .patch_h = s->masked ? c->patch_h : 0,
-                                   .patch_w = s->masked ? c->patch_w : 0,
-                                   .augmented = true,
-                                   .smoothing = l->optimizer.label_smoothing,
-                                   .random_state = s->random_state,
-                                   .end = l->steps,
-                                   .workers = job->workers};
-    if (!vt_augment_named(&l->feed.augment, s->augment, l->feed.height,
-                          l->feed.width))
-        VT_TRY(vt_fail(VITCL_EINVAL,
-                       "augmentation \"%s\" is none of none, crop, light, full",
-                       s->augment));
-    VT_TRY(vt_augment_change(&l->feed.augment, vt_json_get(s->json, "settings"),
-                             "settings"));
-    VT_TRY(vt_model_preprocess(&l->feed.how, l->model, l->feed.height,
-                               l->feed.width));
-done:
-    return st;
-}
-
-static vitcl_status open_loop(loop *l, const vt_job *job)
-{
-    vitcl_status st = VITCL_OK;
-    const vt_config *c;
-    const vt_settings *s = job->settings;
-
-    l->job = job, l->s = s;
-    VT_TRY(choose(l));
-    VT_TRY(open_val(l));
-    VT_TRY(vt_settings_optimizer(&l->optimizer, &l->schedule, s, l->steps));
-    VT_TRY(vt_model_open(&l->model, job->folder));
-    VT_TRY(check_data(l));
-    c = vt_model_config(l->model);
-    VT_TRY(vt_trainer_new(
-        &l->trainer, l->model, &l->optimizer,
-        &(vt_trainer_options){.dev = job->dev,
-                              .gemm = job->gemm,
-                              .precision = s->precision,
-                              .batch = (int)s->micro,
-                              .height = c->height,
-                              .width = c->width_px,
-                              .masked = s->masked,
-                              .random_state = (unsigned)s->random_state}));
-    VT_TRY(check_parameters(l));
-    VT_TRY(vt_answers_new(&l->answers, l->trainer, s->micro, s->masked,
-                          l->optimizer.label_smoothing));
-    l->checkpoint =
-        (vt_checkpoint){job->folder,     l->trainer, l->model,    &l->optimizer,
-                        s->random_state, &l->notes,  &l->unscored};
-    l->held.averages = l->optimizer.ema > 0;
-    l->held.progress = job->scoring;
-    l->held.context = job->context;
-    VT_TRY(open_feed(l));
-    if (l->optimizer.ema > 0)
-        VT_TRY(start_averages(l));
-done:
-    return st;
-}
 
 /* ---- scoring ---- */
 
-static vitcl_status score_held(vitcl_train_event *e, loop *l)
+static vitcl_status score_held(vitcl_train_event *e, vt_loop *l)
 {
     vitcl_status st = VITCL_OK;
     const double asked = (double)(l->held.count * l->answers.asked);
@@ -245,7 +25,8 @@ static vitcl_status score_held(vitcl_train_event *e, loop *l)
         VT_TRY(vt_evidence_new(&kept, l->held.count, l->feed.classes));
     l->held.evidence = &kept;
     VT_TRY(vt_score_held_out(&t, &l->answers, &l->held));
-    VT_TRY(vt_evidence_save(&kept, l->job->folder));
+    if (l->ranks->rank == 0)
+        VT_TRY(vt_evidence_save(&kept, l->job->folder));
     e->scored = 1;
     e->held_out_loss = t.loss / asked;
     e->held_out_accuracy = (double)t.right / asked;
@@ -266,7 +47,7 @@ static void give_best(vitcl_train_event *e, const vt_notes *n)
 
 /* Writes best/ before the state that says so: a training that is killed between
  * the two scores this epoch again and writes the same model. */
-static vitcl_status keep_best(vitcl_train_event *e, loop *l)
+static vitcl_status keep_best(vitcl_train_event *e, vt_loop *l)
 {
     vitcl_status st = VITCL_OK;
     vt_notes *n = &l->notes;
@@ -278,7 +59,8 @@ static vitcl_status keep_best(vitcl_train_event *e, loop *l)
         (accuracy < n->best_accuracy ||
          (!(accuracy > n->best_accuracy) && !(loss < n->best_loss))))
         return VITCL_OK;
-    VT_TRY(vt_checkpoint_best(&l->checkpoint));
+    if (l->ranks->rank == 0)
+        VT_TRY(vt_checkpoint_best(&l->checkpoint));
     n->best_epoch = e->epoch;
     n->best_accuracy = accuracy;
     n->best_loss = loss;
@@ -289,7 +71,7 @@ done:
 }
 
 /* After `steps` steps. */
-static bool patience_ends(const loop *l, long steps)
+static bool patience_ends(const vt_loop *l, long steps)
 {
     const double epoch = (double)(steps / l->epoch_steps);
 
@@ -300,7 +82,7 @@ static bool patience_ends(const loop *l, long steps)
 
 /* ---- steps ---- */
 
-static vitcl_status not_finite(loop *l, double loss, long step)
+static vitcl_status not_finite(vt_loop *l, double loss, long step)
 {
     const bool resumes = l->job->resume || *l->job->kept;
     vitcl_status st;
@@ -329,48 +111,74 @@ static void count_step(vitcl_train_event *e, vt_notes *n, bool first)
     e->epoch_accuracy = n->accuracy / n->steps;
 }
 
-static vitcl_status one_step(vitcl_train_event *e, loop *l, long step)
+/* This rank's part of a batch: its gradients, losses and right answers. */
+static vitcl_status my_passes(vt_loop *l, const vt_batch *b, long step)
 {
     vitcl_status st = VITCL_OK;
-    const uint32_t micro = l->s->micro;
+    const vt_settings *s = l->s;
+    const uint32_t first = l->ranks->rank * l->passes;
+    const uint32_t a_slice = s->batch / s->slices / s->micro;
     const size_t picture = 3 * (size_t)l->feed.height * l->feed.width;
     const float *targets;
-    vt_tally tally = {0};
-    double sum = 0, loss;
-    vt_batch b;
 
-    VT_TRY(vt_batches_next(&b, l->batches));
-    if (l->job->show && step == l->feed.first)
-        VT_TRY(vt_job_show(l->job, &l->feed, &b, step));
-    vt_trainer_begin(l->trainer, step);
-    for (uint32_t at = 0; at < l->s->batch; at += micro) {
-        VT_TRY(vt_answers_begin(&targets, &l->answers, &b, at));
-        VT_TRY(vt_trainer_batch(&loss, l->trainer, b.pixels + at * picture,
+    vt_trainer_begin(l->trainer, step, first);
+    for (uint32_t i = 0; i < l->passes; i++) {
+        const uint32_t at = (first + i) * s->micro;
+        vt_tally tally = {0};
+        double loss;
+
+        VT_TRY(vt_answers_begin(&targets, &l->answers, b, at));
+        VT_TRY(vt_trainer_batch(&loss, l->trainer, b->pixels + at * picture,
                                 targets));
         if (!isfinite(loss)) {
             st = not_finite(l, loss, step);
             goto done;
         }
-        sum += loss;
-        VT_TRY(vt_answers_count(&tally, &l->answers, targets, micro));
+        VT_TRY(vt_answers_count(&tally, &l->answers, targets, s->micro));
+        l->mine[i] = (vt_pass){loss, tally.right};
+        if (l->slices && (i + 1) % a_slice == 0)
+            VT_TRY(vt_slices_add(l->slices));
     }
+done:
+    return st;
+}
+
+static vitcl_status one_step(vitcl_train_event *e, vt_loop *l, long step)
+{
+    vitcl_status st = VITCL_OK;
+    const uint32_t micro = l->s->micro;
+    uint64_t right = 0;
+    double sum = 0;
+    vt_batch b;
+
+    VT_TRY(vt_batches_next(&b, l->batches));
+    if (l->job->show && step == l->feed.first)
+        VT_TRY(vt_job_show(l->job, &l->feed, &b, step));
+    VT_TRY(my_passes(l, &b, step));
+    VT_TRY(vt_ranks_gather(l->ranks, l->all, l->mine,
+                           l->passes * sizeof *l->mine));
+    for (uint32_t i = 0; i < l->s->batch / micro; i++) {
+        sum += l->all[i].loss;
+        right += l->all[i].right;
+    }
+    if (l->slices)
+        VT_TRY(vt_slices_total(l->slices));
     e->lr = vt_learning_rate(&l->schedule, step);
     VT_TRY(vt_trainer_update(l->trainer, e->lr, step));
     e->step = (uint64_t)step + 1;
     e->epoch = (uint32_t)(step / l->epoch_steps) + 1;
     e->loss = sum * micro / l->s->batch;
-    e->accuracy =
-        (double)tally.right / (double)(l->s->batch * l->answers.asked);
+    e->accuracy = (double)right / (double)(l->s->batch * l->answers.asked);
     count_step(e, &l->notes, step % l->epoch_steps == 0);
 done:
     return st;
 }
 
-static vitcl_status save(vitcl_train_event *e, const loop *l)
+static vitcl_status save(vitcl_train_event *e, const vt_loop *l)
 {
     vitcl_status st = VITCL_OK;
 
-    if (!e->saved)
+    if (!e->saved && l->ranks->rank == 0)
         VT_TRY(vt_checkpoint_save(&l->checkpoint, (long)e->step));
     e->saved = 1;
     *l->job->kept = true;
@@ -379,7 +187,7 @@ done:
 }
 
 /* A resumed training reports a step again whose pictures were not scored. */
-static void repeat_event(vitcl_train_event *e, const loop *l)
+static void repeat_event(vitcl_train_event *e, const vt_loop *l)
 {
     const vt_notes *n = &l->notes;
 
@@ -391,9 +199,27 @@ static void repeat_event(vitcl_train_event *e, const loop *l)
     e->epoch_accuracy = n->accuracy / n->steps;
 }
 
+/* All ranks stop if the first one is told to. */
+static vitcl_status report(bool *stop, const vitcl_train_event *e,
+                           const vt_loop *l)
+{
+    vitcl_status st = VITCL_OK;
+    const vt_job *job = l->job;
+    const bool told =
+        l->ranks->rank == 0 && job->report && job->report(job->context, e) != 0;
+    bool *all = NULL;
+
+    VT_TRY(VT_NEW(&all, l->ranks->count));
+    VT_TRY(vt_ranks_gather(l->ranks, all, &told, sizeof told));
+    *stop = all[0];
+done:
+    free(all);
+    return st;
+}
+
 /* Scores, saves and reports. If scoring is stopped, the saved state says so.
  * Returns VITCL_ESTOPPED then. */
-static vitcl_status end_step(vitcl_train_event *e, loop *l, bool *stop)
+static vitcl_status end_step(vitcl_train_event *e, vt_loop *l, bool *stop)
 {
     vitcl_status st = VITCL_OK;
     const vt_job *job = l->job;
@@ -415,7 +241,7 @@ static vitcl_status end_step(vitcl_train_event *e, loop *l, bool *stop)
                 (long)e->step % (long)job->checkpoint_steps == 0))
         VT_TRY(save(e, l));
     e->early = patience_ends(l, (long)e->step);
-    *stop = job->report && job->report(job->context, e);
+    VT_TRY(report(stop, e, l));
     if (*stop)
         VT_TRY(save(e, l));
     *stop = *stop || e->early;
@@ -423,7 +249,7 @@ done:
     return st;
 }
 
-static vitcl_status go(vitcl_train_event *out, loop *l, long first)
+static vitcl_status go(vitcl_train_event *out, vt_loop *l, long first)
 {
     vitcl_status st = VITCL_OK;
     vitcl_train_event e = {.size = sizeof e,
@@ -456,10 +282,10 @@ done:
 vitcl_status vt_train(vitcl_train_event *out, const vt_job *job)
 {
     vitcl_status st = VITCL_OK;
-    loop l = {0};
+    vt_loop l = {0};
     long first = 0;
 
-    VT_TRY(open_loop(&l, job));
+    VT_TRY(vt_loop_open(&l, job));
     if (job->resume)
         VT_TRY(vt_checkpoint_load(&first, &l.checkpoint));
     else
@@ -473,6 +299,8 @@ vitcl_status vt_train(vitcl_train_event *out, const vt_job *job)
     }
     if (l.s->changed)
         VT_TRY(vt_settings_save(l.s, job->folder));
+    if (job->ranks->rank == 0) /* the others wait for what is written here */
+        VT_TRY(vt_ranks_wait(job->ranks));
     l.feed.first = first;
     if (first < l.steps)
         VT_TRY(vt_batches_new(&l.batches, &l.feed));
@@ -484,6 +312,6 @@ vitcl_status vt_train(vitcl_train_event *out, const vt_job *job)
         (out->step == out->steps || out->early))
         VT_TRY(vt_job_predicted(job, &l.answers, &l.held, out->step));
 done:
-    close_loop(&l);
+    vt_loop_close(&l);
     return st;
 }

@@ -4,6 +4,7 @@
 #ifndef VT_TRAIN_LOOP_H
 #define VT_TRAIN_LOOP_H
 #include "data/batches.h"
+#include "train/ranks.h"
 #include "train/score.h"
 #include "train/settings.h"
 
@@ -29,7 +30,8 @@ typedef struct vt_job {
      * was given: what is only worth knowing comes after errors. */
     vitcl_status (*begins)(void *with);
     void *with;
-    bool *kept; /* set once a checkpoint with steps is saved */
+    const vt_ranks *ranks; /* only rank 0 writes, and calls the functions */
+    bool *kept;            /* set once a checkpoint with steps is saved */
 } vt_job;
 
 /* show.c: calls job->show with the batch of a step, the first being 0.

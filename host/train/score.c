@@ -179,6 +179,7 @@ vitcl_status vt_score_held_out(vt_tally *out, vt_answers *a,
     o.count = h->count;
     o.batch = a->micro;
     o.augmented = false;
+    o.from = o.to = 0;
     o.first = 0;
     o.end = vt_batches_steps(o.count, o.batch, false);
     if (h->averages)

@@ -57,6 +57,7 @@ static void put_options(FILE *f, const vitcl_train_options *o)
     put_number(f, "epochs", o->epochs);
     put_number(f, "batch", o->batch);
     put_number(f, "micro", o->micro);
+    put_number(f, "slices", o->slices);
     put_number(f, "lr", o->lr);
     put_number(f, "random_state", (double)o->random_state);
     put_number(f, "height", o->height);
@@ -164,10 +165,10 @@ static vitcl_status read_counts(vt_settings *s, const vt_json *json,
         const char *key;
         uint32_t *to;
     } counts[] = {{"epochs", &s->epochs},     {"batch", &s->batch},
-                  {"micro", &s->micro},       {"height", &s->height},
-                  {"width", &s->width},       {"hold_out", &s->hold_out},
-                  {"patience", &s->patience}, {"pictures", &s->pictures},
-                  {"classes", &s->classes}};
+                  {"micro", &s->micro},       {"slices", &s->slices},
+                  {"height", &s->height},     {"width", &s->width},
+                  {"hold_out", &s->hold_out}, {"patience", &s->patience},
+                  {"pictures", &s->pictures}, {"classes", &s->classes}};
 
     for (size_t i = 0; i < VT_COUNT(counts); i++) {
         const vt_json *v = vt_json_get(json, counts[i].key);
@@ -233,6 +234,7 @@ static vitcl_status from_json(vt_settings *out, vt_json *json, const char *name)
     vt_settings s = {.json = json};
 
     VT_TRY(read_counts(&s, json, name));
+    s.slices = VT_MAX(s.slices, 1u);
     VT_TRY(read_texts(&s, json, name));
     VT_TRY(read_freeze(&s, vt_json_get(json, "freeze"), name));
     VT_TRY(
@@ -255,6 +257,7 @@ static vitcl_status check(const vitcl_train_options *o)
     vt_augment a;
     const int starts =
         (o->preset != NULL) + (o->config != NULL) + (o->model != NULL);
+    const uint32_t slices = VT_MAX(o->slices, 1u);
 
     if (starts != 1)
         return vt_fail(VITCL_EINVAL, "a training needs exactly one of preset, "
@@ -288,11 +291,20 @@ static vitcl_status check(const vitcl_train_options *o)
     if (o->epochs > 1000000)
         return vt_fail(VITCL_EINVAL,
                        "the epochs must be at most 1000000, not %u", o->epochs);
-    if (o->batch % o->micro)
+    if (slices & (slices - 1))
         return vt_fail(VITCL_EINVAL,
-                       "a batch of %u picture%s cannot be split into equal "
+                       "the slices must be a power of two, not %u", slices);
+    if (o->batch % slices)
+        return vt_fail(VITCL_EINVAL,
+                       "a batch of %u picture%s cannot be split into %u equal "
+                       "slices",
+                       o->batch, vt_plural(o->batch), slices);
+    if (o->batch / slices % o->micro)
+        return vt_fail(VITCL_EINVAL,
+                       "a %s of %u picture%s cannot be split into equal "
                        "parts of %u",
-                       o->batch, vt_plural(o->batch), o->micro);
+                       slices > 1 ? "slice" : "batch", o->batch / slices,
+                       vt_plural(o->batch / slices), o->micro);
     if (!(o->lr > 0 && o->lr < LR_MAX))
         return vt_fail(VITCL_EINVAL,
                        "the learning rate must be above 0 and below %g, not %g",
@@ -314,7 +326,8 @@ vitcl_status vt_settings_new(vt_settings *out, const vitcl_train_options *o,
 
     r.epochs = o->epochs ? o->epochs : 1;
     r.batch = o->batch ? o->batch : 64;
-    r.micro = o->micro ? o->micro : r.batch;
+    r.micro = o->micro ? o->micro : r.batch / VT_MAX(o->slices, 1u);
+    r.micro = VT_MAX(r.micro, 1u); /* more slices than pictures: see check() */
     r.augment = o->augment ? o->augment : "light";
     if (o->lr == 0)
         r.lr = o->model ? 0.01
@@ -346,6 +359,7 @@ static vitcl_status check_old(const vt_settings *s, const char *folder,
                                    .epochs = s->epochs,
                                    .batch = s->batch,
                                    .micro = s->micro,
+                                   .slices = s->slices,
                                    .hold_out = s->hold_out,
                                    .val = s->val,
                                    .patience = s->patience,

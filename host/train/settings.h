@@ -18,7 +18,7 @@ typedef struct vt_settings {
     const char *objective; /* NULL: "classes" */
     bool masked;           /* objective is "masked-patch" */
     const char **freeze;   /* NULL-ended, or NULL */
-    uint32_t epochs, batch, micro, height, width, hold_out, patience;
+    uint32_t epochs, batch, micro, slices, height, width, hold_out, patience;
     uint32_t pictures, classes; /* of the data at the start */
     double lr;
     uint64_t random_state;

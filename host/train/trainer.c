@@ -333,9 +333,10 @@ done:
     return st;
 }
 
-void vt_trainer_begin(vt_trainer *t, long step)
+void vt_trainer_begin(vt_trainer *t, long step, uint32_t micro_batch)
 {
-    t->batches = step * VT_MAX(t->optimizer.micro_batches, 1);
+    t->batches =
+        step * VT_MAX(t->optimizer.micro_batches, 1) + (long)micro_batch;
 }
 
 vitcl_status vt_trainer_update(vt_trainer *t, double lr, long step)

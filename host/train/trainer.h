@@ -83,8 +83,8 @@ vitcl_status vt_trainer_logits(float *out, vt_trainer *t);
 /* After a loss that is not finite: runs the batch again, step by step, and
  * names the first step whose output is not finite ("nothing" if none). */
 vitcl_status vt_trainer_blame(char *out, size_t size, vt_trainer *t);
-/* The next batch is the first of this step; seeds dropout. */
-void vt_trainer_begin(vt_trainer *t, long step);
+/* The next micro-batch is this one of the step; seeds dropout. */
+void vt_trainer_begin(vt_trainer *t, long step, uint32_t micro_batch);
 /* One step of the optimiser; `step` counts from 0. */
 vitcl_status vt_trainer_update(vt_trainer *t, double lr, long step);
 

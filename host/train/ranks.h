@@ -1,0 +1,48 @@
+/*
+ * ranks.h - the processes of a training under mpirun: each has a rank, from 0.
+ *
+ * MPI is a module that is loaded where mpirun's variables say that there are
+ * several processes, so that nothing else depends on it.
+ */
+#ifndef VT_TRAIN_RANKS_H
+#define VT_TRAIN_RANKS_H
+#include "base/status.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* The module's functions return NULL or what failed. */
+typedef struct vt_mpi {
+    const char *version; /* vitcl's */
+    const char *(*begin)(int *rank, int *count);
+    const char *(*end)(void);
+    /* all[r * bytes]: rank r's `mine` */
+    const char *(*gather)(void *all, const void *mine, size_t bytes);
+    /* mine[r * bytes]: what rank r has in all[this rank * bytes] */
+    const char *(*exchange)(void *mine, const void *all, size_t bytes);
+} vt_mpi;
+#define VT_MPI_SYMBOL "vt_mpi_module"
+
+typedef struct vt_ranks {
+    uint32_t rank, count; /* alone: 0, 1 */
+    const vt_mpi *mpi;    /* NULL: alone */
+} vt_ranks;
+
+/* This process's rank, by mpirun's variables; alone: 0. */
+uint32_t vt_ranks_rank(void);
+/* Joins the other processes. VITCL_EIO: there are others, but MPI cannot be
+ * loaded, or this is not their MPI. */
+vitcl_status vt_ranks_open(vt_ranks *out);
+/* After all ranks have succeeded. A rank that fails must end its process
+ * instead, upon which mpirun ends the others. */
+vitcl_status vt_ranks_close(const vt_ranks *r);
+/* Both wait for all ranks. Alone, gather copies. */
+vitcl_status vt_ranks_gather(const vt_ranks *r, void *all, const void *mine,
+                             size_t bytes);
+vitcl_status vt_ranks_wait(const vt_ranks *r);
+/* x[n] becomes the sum over the ranks, added up by one balanced binary tree in
+ * the order of ranks; the same bits everywhere. The count must be a power of
+ * two. */
+vitcl_status vt_ranks_sum(const vt_ranks *r, float *x, size_t n);
+
+#endif

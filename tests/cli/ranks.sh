@@ -1,0 +1,91 @@
+# ranks.sh - slices, and a training that several processes of mpirun share: the same
+# bits however many there are.
+unset VITCL_THREADS OMP_NUM_THREADS
+cifar 8
+cat >config.json <<'J'
+{"architecture": "vit_tiny_patch16_224", "model_args": {"img_size": 8,
+ "patch_size": 4, "embed_dim": 8, "depth": 2, "num_heads": 2, "mlp_ratio": 1}}
+J
+cat >settings.json <<'J'
+{"mixup": 0.8, "cutmix": 1, "dropout": 0.1, "drop_path": 0.1, "ema": 0.9,
+ "clip_grad_norm": 0.5}
+J
+given=(--config config.json --data data --augment full --settings settings.json
+    --hold-out 6 --batch 16 --slices 4 --micro 2)
+same() { # FOLDER FOLDER
+    for f in model.safetensors training.safetensors best/model.safetensors; do
+        cmp "$1/$f" "$2/$f" || fail "$1/$f and $2/$f differ"
+    done
+}
+
+# ---- one process
+run 0 train "${given[@]}" --epochs 2 -o one
+run 0 train "${given[@]}" --epochs 2 --threads 1 -o again
+same one again
+run 0 train "${given[@]}" --slices 1 --epochs 2 -o whole
+cmp -s one/training.safetensors whole/training.safetensors &&
+    fail "the order of the sums makes no difference: is it another?"
+for bad in 3 32; do
+    run 1 train "${given[@]}" --slices $bad --epochs 1 -o bad
+    [ ! -e bad ] || fail "bad/ was left behind"
+done
+err_has 'cannot be split into 32 equal slices'
+run 1 train "${given[@]}" --micro 8 --epochs 1 -o bad
+err_has 'a slice of 4 pictures cannot be split into equal parts of 8'
+run 1 train --resume -o one --slices 2
+err_has 'this training began with slices 4, which cannot become 2'
+
+# ---- several: with each MPI that is there
+! sanitized || { echo "MPI itself leaks: not run with a sanitizer"; exit 0; }
+ranks() { # N CODE ARGS…
+    local n=$1 want=$2 code=0
+    shift 2
+    printf '%q ' "${start[@]}" "$n" vitcl "$@" >cmd
+    timeout 120 "${start[@]}" "$n" "$VITCL" "$@" >out 2>err </dev/null || code=$?
+    [ "$code" = "$want" ] || fail "exit status $code, not $want"
+}
+tried=0
+for kind in openmpi mpich; do
+    case $kind in
+    openmpi)
+        [ -n "${VITCL_OPENMPI-}" ] || continue
+        export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+        start=(mpirun.openmpi --oversubscribe -np)
+        ;;
+    mpich)
+        [ -n "${VITCL_MPICH-}" ] || continue
+        start=(mpirun.mpich -np)
+        ;;
+    esac
+    command -v "${start[0]}" >/dev/null || continue
+    tried=1
+    rm -rf two parts
+    ranks 2 0 train "${given[@]}" --epochs 2 -o two
+    same one two
+    [ "$(grep -c 'vitcl train: done:' err)" = 1 ] || fail "not one rank alone speaks"
+    ranks 4 0 train "${given[@]}" --epochs 1 -o parts
+    ranks 2 0 train --resume --epochs 2 -o parts
+    run 0 train "${given[@]}" --epochs 1 -o ends
+    run 0 train --resume --epochs 2 -o ends
+    same ends parts
+    rm -r ends
+done
+[ $tried = 1 ] || skip "neither Open MPI nor MPICH"
+
+ranks 3 1 train "${given[@]}" --epochs 1 -o bad
+err_has 'mpirun started 3 processes; a training is shared by 2, 4, 8'
+ranks 2 1 train "${given[@]}" --slices 1 --epochs 1 -o bad
+err_has '2 ranks cannot share 1 slice of a batch evenly'
+[ ! -e bad ] || fail "bad/ was left behind"
+
+# A rank that dies ends the others.
+(
+    while [ ! -s killed/training.safetensors ]; do sleep 0.1; done
+    pkill -KILL -n -f -- '-o killed$'
+) &
+begun=$SECONDS code=0
+timeout 60 "${start[@]}" 2 "$VITCL" train "${given[@]}" --epochs 100000 \
+    -o killed >out 2>err || code=$?
+[ $code != 0 ] && [ $code != 124 ] || fail "status $code after a rank was killed"
+[ $((SECONDS - begun)) -lt 50 ] || fail "the others went on"
+! pgrep -f -- '-o killed$' >/dev/null || fail "a rank still runs"
