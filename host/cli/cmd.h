@@ -443,60 +443,6 @@ void say_failure(const answer *a);
  * the whole line with its error, and false. */
 bool json_picture(const answer *a);
 
-/* ---- one answer a picture: classify, embed, search (answering.c) ---- */
-
-typedef struct answering {
-    const model_options *common;
-    const words *operands;
-    const picture_options *pictures;
-    const char *done; /* in the summary: "named" */
-    double start;
-    uint64_t count; /* of pictures, failed ones too */
-    vitcl_device *device;
-    vitcl_model *model;
-    vitcl_session *session;   /* of several devices: the first */
-    struct machines *several; /* NULL: one device */
-    picture_batches *batches;
-    /* Of this tensor `share` numbers a picture are read; of these the first
-     * `used` are printed, or written to rows. */
-    const char *tensor;
-    size_t share, used;
-    const uint8_t *rgb; /* of the batch, while its answers are printed */
-    float *numbers, *nan_row;
-    vitcl_rows *rows; /* NULL: none */
-    /* Prints an answer; may change its `used` numbers before they are written.
-     * After a failure they are NaN. */
-    void (*print)(void *context, const answer *a, float *numbers);
-    /* NULL, or changes the session's options. */
-    void (*options)(void *context, vitcl_session_options *options);
-    bool rows_tell; /* a failed picture is a row, not a failure of the run */
-    bool broken;    /* print() failed and has said why: run no further */
-    /* NULL, or called after the last answer. Returns the exit status. */
-    int (*finish)(void *context);
-    void *context;
-} answering;
-/* Opens model, pictures and session. Then set tensor, share, used and print. */
-int answering_open(answering *w, const char *const *keep);
-/* Starts decoding, and writing rows if `path` is not NULL. */
-int answering_start(answering *w, const char *path, const vitcl_shape *row);
-/* Prints all answers. Returns the exit status. */
-int answering_run(answering *w);
-/* One picture's answer; wrong: why its numbers are none, or NULL. Returns the
- * exit status. */
-int answering_give(answering *w, const answer *a, float *numbers,
-                   const char *wrong);
-/* After the answers of n pictures. */
-int answering_gave(answering *w, progress *bar, uint32_t n);
-/* After the last: the summary. Returns the exit status. */
-int answering_over(answering *w, progress *bar, int code);
-/* All answers by several devices (several.c). */
-int answering_share(answering *w, progress *bar);
-/* "992 pictures named, 5 could not be read (listed above), 3 skipped; 12.1 s";
- * where: " (listed above)". */
-void answering_counts(char *out, size_t size, const answering *w,
-                      const char *where);
-void answering_close(answering *w);
-
 /* ---- scores of labelled pictures: eval, fewshot (scoring.c) ---- */
 
 enum { BROKEN_NAMED = 10 };

@@ -4,7 +4,7 @@
  */
 #ifndef VT_CLI_EMBEDDING_H
 #define VT_CLI_EMBEDDING_H
-#include "cmd.h"
+#include "answering.h"
 #include "index/index.h"
 
 typedef struct embedding {

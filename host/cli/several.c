@@ -5,6 +5,7 @@
  * is done. Each device has a thread that takes the oldest batch that nobody
  * has. A device that fails puts its batch back and ends: the others take it.
  */
+#include "answering.h"
 #include "machines.h"
 
 #include <pthread.h>

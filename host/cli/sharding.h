@@ -3,7 +3,7 @@
  */
 #ifndef VT_CLI_SHARDING_H
 #define VT_CLI_SHARDING_H
-#include "cmd.h"
+#include "answering.h"
 
 #include "scale/partition.h"
 
