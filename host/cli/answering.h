@@ -43,7 +43,7 @@ int answering_start(answering *w, const char *path, const vitcl_shape *row);
 int answering_run(answering *w);
 /* One picture's answer; wrong: why its numbers are none, or NULL. Returns the
  * exit status. */
-int answering_give(answering *w, const answer *a, float *numbers,
+int answering_give(answering *w, const answer *given, float *numbers,
                    const char *wrong);
 /* After the answers of n pictures. */
 int answering_gave(answering *w, progress *bar, uint32_t n);

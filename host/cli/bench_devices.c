@@ -38,9 +38,11 @@ static bool once(worker *w)
 static void *run(void *context)
 {
     worker *w = context;
-    bool good = once(w) && once(w);
+    bool good = true;
     double from;
 
+    for (int warm = 0; warm < 2 && good; warm++)
+        good = once(w);
     pthread_barrier_wait(w->start);
     from = now();
     while (good && now() < from + w->seconds) {
@@ -97,6 +99,9 @@ static int measure(const machines *m, const model_options *o, double seconds,
     float *pixels;
     int code = EXIT_OK;
 
+    if (!w)
+        return fail("out of memory");
+    pthread_barrier_init(&start, NULL, (unsigned)m->count + 1);
     vitcl_session_size(m->item[0].session, &height, &width);
     n = (size_t)o->batch * 3 * height * width;
     room = (size_t)o->batch * (vitcl_session_classes(m->item[0].session) +
@@ -104,7 +109,7 @@ static int measure(const machines *m, const model_options *o, double seconds,
     pixels = malloc(n * sizeof *pixels);
     for (size_t i = 0; pixels && i < n; i++) /* arbitrary pixels */
         pixels[i] = (float)((i * 2654435761u >> 8) % 4096) / 2048.0f - 1.0f;
-    for (size_t i = 0; w && i < m->count; i++) {
+    for (size_t i = 0; i < m->count; i++) {
         w[i] = (worker){.on = &m->item[i],
                         .start = &start,
                         .pixels = pixels,
@@ -115,9 +120,8 @@ static int measure(const machines *m, const model_options *o, double seconds,
         if (!w[i].out)
             code = EXIT_FAILED;
     }
-    if (!w || !pixels || code != EXIT_OK)
+    if (!pixels || code != EXIT_OK)
         code = fail("out of memory");
-    pthread_barrier_init(&start, NULL, (unsigned)m->count + 1);
     while (code == EXIT_OK && begun < m->count &&
            pthread_create(&w[begun].thread, NULL, run, &w[begun]) == 0)
         begun++;
@@ -140,7 +144,7 @@ static int measure(const machines *m, const model_options *o, double seconds,
     if (code == EXIT_OK)
         print(w, m->count, o, json);
     pthread_barrier_destroy(&start);
-    for (size_t i = 0; w && i < m->count; i++)
+    for (size_t i = 0; i < m->count; i++)
         free(w[i].out);
     free(pixels);
     free(w);

@@ -182,35 +182,37 @@ int eval_devices(vitcl_scores *out, vt_tally *sum, scoring *on,
     pool *p = calloc(1, sizeof *p);
     int code = EXIT_OK;
 
-    if (!p || !(p->worker = calloc(m->count, sizeof *p->worker)))
-        code = fail("out of memory");
-    if (code == EXIT_OK) {
-        p->on = on, p->dataset = dataset;
-        p->shard = shard.n ? shard : (vt_shard){1, 1};
-        p->sum = sum, p->scores = out;
-        p->workers = p->left = m->count;
-        p->parts = parts_of(share, m->count);
-        pthread_mutex_init(&p->lock, NULL);
-        pthread_cond_init(&p->news, NULL);
-        on->bar.total = share;
-        for (size_t i = 0; i < m->count && code == EXIT_OK; i++) {
-            worker *w = &p->worker[i];
-
-            *w = (worker){.pool = p, .on = &m->item[i]};
-            if (sum->answers &&
-                !(w->answers = calloc(cells(p) + 1, sizeof *w->answers)))
-                code = fail("out of memory for %u x %u answers", sum->rows,
-                            sum->columns);
-        }
-        if (code == EXIT_OK)
-            code = run_all(p);
-        pthread_cond_destroy(&p->news);
-        pthread_mutex_destroy(&p->lock);
-        for (size_t i = 0; i < m->count; i++)
-            free(p->worker[i].answers);
+    if (!p)
+        return fail("out of memory");
+    p->worker = calloc(m->count, sizeof *p->worker);
+    if (!p->worker) {
+        free(p);
+        return fail("out of memory");
     }
-    if (p)
-        free(p->worker);
+    p->on = on, p->dataset = dataset;
+    p->shard = shard.n ? shard : (vt_shard){1, 1};
+    p->sum = sum, p->scores = out;
+    p->workers = p->left = m->count;
+    p->parts = parts_of(share, m->count);
+    pthread_mutex_init(&p->lock, NULL);
+    pthread_cond_init(&p->news, NULL);
+    on->bar.total = share;
+    for (size_t i = 0; i < m->count && code == EXIT_OK; i++) {
+        worker *w = &p->worker[i];
+
+        *w = (worker){.pool = p, .on = &m->item[i]};
+        if (sum->answers &&
+            !(w->answers = calloc(cells(p) + 1, sizeof *w->answers)))
+            code = fail("out of memory for %u x %u answers", sum->rows,
+                        sum->columns);
+    }
+    if (code == EXIT_OK)
+        code = run_all(p);
+    pthread_cond_destroy(&p->news);
+    pthread_mutex_destroy(&p->lock);
+    for (size_t i = 0; i < m->count; i++)
+        free(p->worker[i].answers);
+    free(p->worker);
     free(p);
     return code;
 }
