@@ -102,21 +102,23 @@ static vitcl_status read_frame(gif_state *s, bool on_white)
     const uint32_t height = (uint32_t)frame->Height;
     uint8_t colours[256][4], *to;
     vitcl_status st;
+    size_t row;
 
     st = vt_picture_new(
         &s->picture, VT_MAX((uint32_t)s->gif->SWidth, left + width),
         VT_MAX((uint32_t)s->gif->SHeight, top + height), s->name);
     if (st != VITCL_OK)
         return st;
+    row = 3 * (size_t)s->picture.width;
     s->line = malloc(width ? width : 1);
     if (!s->line)
         return vt_fail(VITCL_ENOMEM, "%s: out of memory", s->name);
     find_colours(colours, s, on_white);
     to = s->picture.rgb;
-    for (size_t n = (size_t)s->picture.width * s->picture.height; n > 0; n--) {
+    for (uint32_t x = 0; x < s->picture.width; x++, to += 3)
         memcpy(to, colours[s->transparent == NOTHING ? 0 : s->transparent], 3);
-        to += 3;
-    }
+    for (uint32_t y = 1; y < s->picture.height; y++, to += row)
+        memcpy(to, s->picture.rgb, row);
     for (int pass = frame->Interlace ? 1 : 0; pass < 5; pass++) {
         for (uint32_t y = passes[pass].first; y < height;
              y += passes[pass].step) {
