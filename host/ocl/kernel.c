@@ -46,8 +46,12 @@ vitcl_status vt_queue_finish(vt_queue *q)
     vitcl_status st = vt_dev_alive(q->dev);
     cl_int e;
 
-    if (st == VITCL_OK && (e = clFinish(q->queue)) != CL_SUCCESS)
+    if (st == VITCL_OK && (e = clFinish(q->queue)) != CL_SUCCESS) {
         st = vt_queue_fail(q, e, "the device did not finish its work");
+        /* What has begun may still use host memory, which is freed next. */
+        if (e != CL_OUT_OF_RESOURCES) /* else it was called again */
+            (void)clFinish(q->queue);
+    }
     return st;
 }
 
