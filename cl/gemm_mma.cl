@@ -441,8 +441,12 @@ gemm_mma(global VT_TYPE(CT) * c, source a, global const uint4 *restrict b,
     const int strips =
         (K + (INT8 ? 2 : 1) * TERMS - 1) / ((INT8 ? 2 : 1) * TERMS);
     sum s[FM][FN][CW] __attribute__((aligned(64)));
+#if !(ASYNC && INT8)
     flight ra[NA];
+#endif
+#if !ASYNC
     uint4 rb[NB];
+#endif
 
 #define A_CHUNK(i) (lid + (i)*WI)
 /* where chunk i of A begins; of B */
