@@ -14,6 +14,7 @@
 #include "train/score.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 #include <vitcl_train.h>
 
@@ -164,6 +165,20 @@ static vitcl_status check_ranks(const vt_ranks *r, uint32_t slices)
                    r->count, slices, vt_plural(slices), slices, r->count);
 }
 
+static vitcl_status join(vt_ranks *out, const vt_dev *dev)
+{
+    vitcl_status st;
+    const vitcl_device_info *d = vt_dev_info(dev);
+    char device[VT_RANKS_DEVICE] = "";
+
+    VT_TRY(vt_ranks_open(out));
+    snprintf(device, sizeof device, "%.120s, driver %.120s", d->name,
+             d->driver);
+    VT_TRY(vt_ranks_alike(out, device));
+done:
+    return st;
+}
+
 /* A rank other than 0 waits for the folder that rank 0 writes and goes on from
  * there; settings are those that rank 0 has kept. */
 static vitcl_status follow(vitcl_train_options *o, const vt_ranks *r)
@@ -221,7 +236,7 @@ vitcl_status vitcl_train(vitcl_train_event *out, vitcl_device *device,
         return vt_fail(VITCL_EINVAL,
                        "a training needs a folder for its output");
     if (o.ranks)
-        VT_TRY(vt_ranks_open(&ranks));
+        VT_TRY(join(&ranks, device->dev));
     if (ranks.rank > 0)
         VT_TRY(follow(&o, &ranks));
     if (ranks.count > 1 && !o.resume && !o.slices)

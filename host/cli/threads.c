@@ -45,23 +45,18 @@ int limit_threads(uint32_t n)
     return EXIT_OK;
 }
 
-/* The first of them that is set, from 1; 0: none. */
-static long first_set(const char *const names[2])
+/* The larger of two variables, from 0. */
+static long larger(const char *a, const char *b)
 {
-    for (int i = 0; i < 2; i++) {
-        const char *const text = getenv(names[i]);
-        const long n = text ? strtol(text, NULL, 10) : 0;
+    const char *const x = getenv(a), *const y = getenv(b);
+    const long n = x ? strtol(x, NULL, 10) : 0, m = y ? strtol(y, NULL, 10) : 0;
 
-        if (n > 0)
-            return n;
-    }
-    return 0;
+    return n > m ? n : m > 0 ? m : 0;
 }
 
 bool shares_work(void)
 {
-    return first_set(
-               (const char *const[]){"OMPI_COMM_WORLD_SIZE", "PMI_SIZE"}) > 1;
+    return larger("OMPI_COMM_WORLD_SIZE", "PMI_SIZE") > 1;
 }
 
 int usual_threads(void)
@@ -71,8 +66,7 @@ int usual_threads(void)
     char *end;
     const long cores = sysconf(_SC_NPROCESSORS_ONLN);
     const long here = /* processes of an mpirun on this machine */
-        first_set((const char *const[]){"OMPI_COMM_WORLD_LOCAL_SIZE",
-                                        "MPI_LOCALNRANKS"});
+        larger("OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS");
     cpu_set_t set;
     const long n = text ? strtol(text, &end, 10) : 0;
     const bool valid = text && end != text && n >= 1 && n <= MOST;

@@ -25,9 +25,13 @@ static const char *said(int code)
 
 static const char *begin(int *rank, int *count)
 {
-    int begun = 0, level;
+    int begun = 0, ended = 0, level;
     const char *why = said(MPI_Initialized(&begun));
 
+    if (!why)
+        why = said(MPI_Finalized(&ended));
+    if (!why && ended)
+        return "it has ended; a process can join only one training";
     /* Other threads decode pictures; only one calls MPI. */
     if (!why && !begun)
         why = said(MPI_Init_thread(NULL, NULL, MPI_THREAD_FUNNELED, &level));

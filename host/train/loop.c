@@ -84,7 +84,7 @@ static bool patience_ends(const vt_loop *l, long steps)
 
 static vitcl_status not_finite(vt_loop *l, double loss, long step)
 {
-    const bool resumes = l->job->resume || *l->job->kept;
+    const bool resumes = *l->job->kept || (l->job->resume && l->feed.first > 0);
     vitcl_status st;
     char what[192];
 
@@ -199,7 +199,7 @@ static void repeat_event(vitcl_train_event *e, const vt_loop *l)
     e->epoch_accuracy = n->accuracy / n->steps;
 }
 
-/* All ranks stop if the first one is told to. */
+/* All ranks stop when rank 0 does. */
 static vitcl_status report(bool *stop, const vitcl_train_event *e,
                            const vt_loop *l)
 {
@@ -207,10 +207,11 @@ static vitcl_status report(bool *stop, const vitcl_train_event *e,
     const vt_job *job = l->job;
     const bool told =
         l->ranks->rank == 0 && job->report && job->report(job->context, e) != 0;
+    const bool mine = told || e->early;
     bool *all = NULL;
 
     VT_TRY(VT_NEW(&all, l->ranks->count));
-    VT_TRY(vt_ranks_gather(l->ranks, all, &told, sizeof told));
+    VT_TRY(vt_ranks_gather(l->ranks, all, &mine, sizeof mine));
     *stop = all[0];
 done:
     free(all);
@@ -244,7 +245,6 @@ static vitcl_status end_step(vitcl_train_event *e, vt_loop *l, bool *stop)
     VT_TRY(report(stop, e, l));
     if (*stop)
         VT_TRY(save(e, l));
-    *stop = *stop || e->early;
 done:
     return st;
 }

@@ -71,11 +71,11 @@ vitcl_status vt_ranks_open(vt_ranks *out)
                           VT_MPI_SYMBOL, "cannot train under mpirun"));
     r.mpi = module;
     VT_TRY(told(r.mpi->begin(&rank, &count)));
-    if ((uint32_t)count != started)
+    if ((uint32_t)count != started || (uint32_t)rank != number(k->rank))
         return vt_fail(VITCL_EIO,
-                       "mpirun started %u processes, but MPI knows of %d: they "
-                       "are not of the same MPI",
-                       started, count);
+                       "mpirun started rank %u of %u, but MPI knows of rank %d "
+                       "of %d: they are not of the same MPI",
+                       number(k->rank), started, rank, count);
     r.rank = (uint32_t)rank;
     r.count = started;
     vt_log("rank %u of %u", r.rank, r.count);
@@ -106,6 +106,27 @@ vitcl_status vt_ranks_wait(const vt_ranks *r)
 
     VT_TRY(vt_new(&all, r->count, 1));
     VT_TRY(vt_ranks_gather(r, all, &here, 1));
+done:
+    free(all);
+    return st;
+}
+
+vitcl_status vt_ranks_alike(const vt_ranks *r,
+                            const char device[VT_RANKS_DEVICE])
+{
+    vitcl_status st = VITCL_OK;
+    char(*all)[VT_RANKS_DEVICE] = NULL;
+
+    VT_TRY(VT_NEW(&all, r->count));
+    VT_TRY(vt_ranks_gather(r, all, device, VT_RANKS_DEVICE));
+    for (uint32_t i = 1; i < r->count; i++)
+        if (memcmp(all[i], all[0], VT_RANKS_DEVICE) != 0) {
+            st = vt_fail(VITCL_EINVAL,
+                         "rank %u computes on %.100s, rank 0 on %.100s; a "
+                         "training needs devices of one kind",
+                         i, all[i], all[0]);
+            break;
+        }
 done:
     free(all);
     return st;

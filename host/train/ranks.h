@@ -40,6 +40,11 @@ vitcl_status vt_ranks_close(const vt_ranks *r);
 vitcl_status vt_ranks_gather(const vt_ranks *r, void *all, const void *mine,
                              size_t bytes);
 vitcl_status vt_ranks_wait(const vt_ranks *r);
+enum { VT_RANKS_DEVICE = 256 };
+/* VITCL_EINVAL unless all ranks give the same text: devices of different kinds
+ * differ in the last bits, and the ranks' parameters would drift apart. */
+vitcl_status vt_ranks_alike(const vt_ranks *r,
+                            const char device[VT_RANKS_DEVICE]);
 /* x[n] becomes the sum over the ranks, added up by one balanced binary tree in
  * the order of ranks; the same bits everywhere. The count must be a power of
  * two. */

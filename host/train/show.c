@@ -143,6 +143,7 @@ vitcl_status vt_job_predicted(const vt_job *job, vt_answers *a,
     o.count = VT_MIN(o.count, (size_t)a->micro);
     o.batch = a->micro;
     o.augmented = false;
+    o.from = o.to = 0;
     o.first = 0;
     o.end = 1;
     VT_TRY(VT_NEW(&colour, a->micro * a->rows));
