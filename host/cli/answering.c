@@ -106,7 +106,9 @@ int answering_give(answering *w, const answer *given, float *numbers,
         a.error = wrong;
         batches_fail(w->batches);
     }
+    w->count++;
     if (a.error) {
+        w->bad++;
         say_failure(&a);
         numbers = w->nan_row;
     }
@@ -118,9 +120,8 @@ int answering_give(answering *w, const answer *given, float *numbers,
     return EXIT_OK;
 }
 
-int answering_gave(answering *w, progress *bar, uint32_t n)
+int answering_gave(answering *w, progress *bar)
 {
-    w->count += n;
     if (flush_results() != EXIT_OK)
         return EXIT_FAILED;
     progress_show(bar, w->count, NULL);
@@ -130,8 +131,8 @@ int answering_gave(answering *w, progress *bar, uint32_t n)
 void answering_counts(char *out, size_t size, const answering *w,
                       const char *where)
 {
-    const uint64_t bad = batches_failures(w->batches),
-                   skipped = batches_skipped(w->batches), good = w->count - bad;
+    const uint64_t bad = w->bad, skipped = batches_skipped(w->batches),
+                   good = w->count - bad;
     char failed_text[64] = "", skipped_text[40] = "";
 
     if (bad)

@@ -11,7 +11,7 @@ typedef struct answering {
     const picture_options *pictures;
     const char *done; /* in the summary: "named" */
     double start;
-    uint64_t count; /* of pictures, failed ones too */
+    uint64_t count, bad; /* of pictures, failed ones too; of those */
     vitcl_device *device;
     vitcl_model *model;
     vitcl_session *session;   /* of several devices: the first */
@@ -45,8 +45,8 @@ int answering_run(answering *w);
  * exit status. */
 int answering_give(answering *w, const answer *given, float *numbers,
                    const char *wrong);
-/* After the answers of n pictures. */
-int answering_gave(answering *w, progress *bar, uint32_t n);
+/* After the answers of a batch. */
+int answering_gave(answering *w, progress *bar);
 /* After the last: the summary. Returns the exit status. */
 int answering_over(answering *w, progress *bar, int code);
 /* All answers by several devices (several.c). */

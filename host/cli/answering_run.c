@@ -31,7 +31,7 @@ static int work_through(answering *w, progress *bar)
         progress_clear(bar);
         for (uint32_t i = 0; i < n && code == EXIT_OK; i++)
             code = answer_one(w, &found[i]);
-        if (answering_gave(w, bar, n) != EXIT_OK)
+        if (answering_gave(w, bar) != EXIT_OK)
             return EXIT_FAILED;
     }
     return answering_over(w, bar, code);

@@ -124,7 +124,7 @@ static void *run(void *context)
             p->left--;
             scoring_clear(p->on);
             machine_say(own->on, p->left);
-            if (p->left == 0)
+            if (p->left == 0 && p->status == VITCL_OK)
                 p->status = st;
         } else if (p->status == VITCL_OK) {
             p->status = st;
@@ -151,8 +151,13 @@ static int run_all(pool *p)
         worker *w = &p->worker[i];
 
         w->started = pthread_create(&w->thread, NULL, run, w) == 0;
-        if (!w->started)
+        if (!w->started) {
             code = fail("a thread cannot be started");
+            pthread_mutex_lock(&p->lock);
+            p->status = VITCL_ENOMEM; /* ends the others */
+            pthread_cond_broadcast(&p->news);
+            pthread_mutex_unlock(&p->lock);
+        }
     }
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     for (size_t i = 0; i < p->workers; i++)
@@ -163,7 +168,7 @@ static int run_all(pool *p)
         return code;
     if (p->status == VITCL_ESTOPPED)
         return EXIT_STOPPED;
-    return p->left ? fail("%s", p->why) : EXIT_FAILED;
+    return p->why[0] ? fail("%s", p->why) : EXIT_FAILED;
 }
 
 static uint32_t parts_of(uint64_t pictures, size_t devices)

@@ -250,20 +250,20 @@ static void say_plainly(const char *text)
         return;
 }
 
+static sigset_t mask_again; /* of the main thread, at its start */
+
 /* Only async-signal-safe calls. */
 static void crashed(int number)
 {
-    sigset_t this;
-
+    (void)number;
     if (!armed || getpid() != process)
         return; /* the default action comes next: SA_RESETHAND */
     armed = 0;
     if (!second && !spent && environment_again) {
         say_plainly("vitcl: the OpenCL driver crashed; trying again with "
                     "an empty PoCL cache\n");
-        sigemptyset(&this);
-        sigaddset(&this, number);
-        sigprocmask(SIG_UNBLOCK, &this, NULL);
+        /* A device's thread blocks signals, and execve() keeps that. */
+        sigprocmask(SIG_SETMASK, &mask_again, NULL);
         execve("/proc/self/exe", words_again, environment_again);
     }
     if (second || !kcache[0]) {
@@ -281,6 +281,9 @@ void guard_arguments(char *const *argv)
 {
     const char *before = getenv(AGAIN);
 
+    sigprocmask(SIG_SETMASK, NULL, &mask_again);
+    for (size_t i = 0; i < sizeof signals / sizeof *signals; i++)
+        sigdelset(&mask_again, signals[i]);
     words_again = argv;
     second = before != NULL;
     told = before && strcmp(before, "2") == 0;

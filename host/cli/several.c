@@ -69,6 +69,8 @@ static bool compute(const pool *p, machine *on, slot *s)
                                         on->session, w->tensor, i);
 
         s->wrong[i] = why ? strdup(why) : NULL;
+        if (why && !s->wrong[i])
+            return false; /* out of memory: as if the device had failed */
     }
     return true;
 }
@@ -219,7 +221,7 @@ static int give(pool *p, progress *bar)
         code = answering_give(p->w, a, s->numbers + a->row * p->w->share,
                               a->error ? NULL : s->wrong[a->row]);
     }
-    if (answering_gave(p->w, bar, n) != EXIT_OK)
+    if (answering_gave(p->w, bar) != EXIT_OK)
         code = EXIT_FAILED;
     clear_slot(p, s);
     pthread_mutex_lock(&p->lock);
