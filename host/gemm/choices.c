@@ -15,6 +15,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 #define FORMAT "vitcl choices 1\n"
@@ -105,6 +106,7 @@ bool vt_choice_save(char answer[VT_CHOICE], const char *question)
 
     if (folder < 0)
         return false;
+    (void)flock(folder, LOCK_EX); /* until it is closed */
     if (find(answer, folder, question)) {
         close(folder);
         return true;

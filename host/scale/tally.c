@@ -273,7 +273,11 @@ vitcl_status vt_tally_sum(vt_tally *out, const vt_parts *p)
             sum = t, t = (vt_tally){.rows = 0};
             continue;
         }
-        if (!same_classes(&sum, &t) || sum.pictures + t.pictures > UINT32_MAX)
+        if (sum.pictures + t.pictures > UINT32_MAX)
+            VT_TRY(vt_fail(VITCL_EINVAL,
+                           "%s: more than 2^32 - 1 pictures in all",
+                           p->path[i]));
+        if (!same_classes(&sum, &t))
             VT_TRY(vt_fail(VITCL_EINVAL, "%s: has other classes than %s",
                            p->path[i], p->path[0]));
         add(&sum, &t);
