@@ -27,5 +27,5 @@ grep -q '^arranged-none	*0.250000	' positions/results.tsv ||
 [ "$(grep -c '^arranged-' positions/results.tsv)" = 4 ] ||
     fail 'not four arms on the arrangement task'
 grep -q 'none is at chance' positions/verdict.txt || fail 'the verdict is another'
-[ "$(stat -c %s positions/data/arranged-160-20/test_batch.bin)" = $((20 * 3073)) ] ||
+[ "$(stat -c %s positions/data/quarters-*-20/test_batch.bin)" = $((20 * 3073)) ] ||
     fail 'the arranged test pictures are not twenty'
