@@ -118,13 +118,8 @@ static vitcl_status start_averages(vt_loop *l)
     float *data = NULL;
 
     for (size_t i = 0; i < vt_trainer_parameters(l->trainer); i++) {
-        const vt_value *v = vt_trainer_parameter(l->trainer, i);
-        uint64_t n = 1;
-
-        for (int d = 0; d < v->rank; d++)
-            n *= (uint64_t)v->dim[d];
         free(data), data = NULL;
-        VT_TRY(vt_new(&data, n, sizeof *data));
+        VT_TRY(VT_NEW(&data, vt_trainer_elements(l->trainer, i)));
         VT_TRY(vt_trainer_read(data, l->trainer, i, ""));
         VT_TRY(vt_trainer_write(l->trainer, i, "ema", data));
     }
@@ -143,7 +138,7 @@ static vitcl_status share(vt_loop *l)
     VT_TRY(VT_NEW(&l->mine, l->passes));
     VT_TRY(VT_NEW(&l->all, passes));
     if (s->slices > 1)
-        VT_TRY(vt_slices_new(&l->slices, l->trainer, s->slices, l->ranks));
+        VT_TRY(vt_slices_new(&l->slices, l->trainer, l->ranks));
     if (n > 1 && !l->job->show && !l->job->preview) {
         l->feed.from = s->batch / n * l->ranks->rank;
         l->feed.to = l->feed.from + s->batch / n;

@@ -140,11 +140,8 @@ static vitcl_status swap_averages(vt_answers *a, bool in)
     if (!a->raw)
         VT_TRY(VT_NEW(&a->raw, n));
     for (size_t i = 0; i < n; i++) {
-        const vt_value *v = vt_trainer_parameter(a->trainer, i);
-        uint64_t elements = 1;
+        const size_t elements = vt_trainer_elements(a->trainer, i);
 
-        for (int d = 0; d < v->rank; d++)
-            elements *= (uint64_t)v->dim[d];
         if (!in) {
             VT_TRY(vt_trainer_write(a->trainer, i, "", a->raw[i]));
             continue;

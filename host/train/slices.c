@@ -12,16 +12,15 @@
 struct vt_slices {
     vt_trainer *trainer;
     const vt_ranks *ranks;
-    uint32_t each, added; /* slices of this rank; so far in this batch */
+    uint32_t added;       /* slices so far in this batch */
     size_t parameters, n; /* n: elements of all */
-    size_t *elements;     /* [parameters] */
     /* Complete subtrees, each smaller than the one before. */
     float *sum[LEVELS];
     int depth;
     float *zeros; /* as long as the longest parameter */
 };
 
-vitcl_status vt_slices_new(vt_slices **out, vt_trainer *trainer, uint32_t count,
+vitcl_status vt_slices_new(vt_slices **out, vt_trainer *trainer,
                            const vt_ranks *ranks)
 {
     vitcl_status st = VITCL_OK;
@@ -31,17 +30,12 @@ vitcl_status vt_slices_new(vt_slices **out, vt_trainer *trainer, uint32_t count,
     VT_TRY(VT_NEW(&s, 1));
     s->trainer = trainer;
     s->ranks = ranks;
-    s->each = count / ranks->count;
     s->parameters = vt_trainer_parameters(trainer);
-    VT_TRY(VT_NEW(&s->elements, s->parameters));
     for (size_t i = 0; i < s->parameters; i++) {
-        const vt_value *v = vt_trainer_parameter(trainer, i);
+        const size_t n = vt_trainer_elements(trainer, i);
 
-        s->elements[i] = 1;
-        for (int d = 0; d < v->rank; d++)
-            s->elements[i] *= (size_t)v->dim[d];
-        s->n += s->elements[i];
-        longest = VT_MAX(longest, s->elements[i]);
+        s->n += n;
+        longest = VT_MAX(longest, n);
     }
     VT_TRY(VT_NEW(&s->zeros, longest));
     *out = s, s = NULL;
@@ -56,7 +50,6 @@ void vt_slices_free(vt_slices *s)
         return;
     for (int i = 0; i < LEVELS; i++)
         free(s->sum[i]);
-    free(s->elements);
     free(s->zeros);
     free(s);
 }
@@ -72,7 +65,7 @@ vitcl_status vt_slices_add(vt_slices *s)
     for (size_t i = 0; i < s->parameters; i++) {
         VT_TRY(vt_trainer_read(to, s->trainer, i, "grad"));
         VT_TRY(vt_trainer_write(s->trainer, i, "grad", s->zeros));
-        to += s->elements[i];
+        to += vt_trainer_elements(s->trainer, i);
     }
     s->depth++;
     /* Two subtrees of one size become one, as bits carry in a counter. */
@@ -95,7 +88,7 @@ vitcl_status vt_slices_total(vt_slices *s)
     VT_TRY(vt_ranks_sum(s->ranks, s->sum[0], s->n));
     for (size_t i = 0; i < s->parameters; i++) {
         VT_TRY(vt_trainer_write(s->trainer, i, "grad", from));
-        from += s->elements[i];
+        from += vt_trainer_elements(s->trainer, i);
     }
     s->depth = 0;
     s->added = 0;

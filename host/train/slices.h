@@ -2,10 +2,11 @@
  * slices.h - the gradients of a batch, in an order of sums that does not depend
  * on how many processes compute them.
  *
- * A batch is `count` slices of equally many pictures. The gradients of each are
- * computed alone and added up by one balanced binary tree, whose leaves are the
- * slices in the order of their pictures. A rank computes consecutive slices, an
- * aligned subtree; vt_ranks_sum() adds the rest of the tree.
+ * A batch is cut into slices of equally many pictures; how many is a power of
+ * two and a multiple of the number of ranks. The gradients of each are computed
+ * alone and added up by one balanced binary tree, whose leaves are the slices in
+ * the order of their pictures. A rank computes consecutive slices, an aligned
+ * subtree; vt_ranks_sum() adds the rest of the tree.
  */
 #ifndef VT_TRAIN_SLICES_H
 #define VT_TRAIN_SLICES_H
@@ -14,8 +15,7 @@
 
 typedef struct vt_slices vt_slices;
 
-/* count: a power of two and a multiple of the number of ranks. */
-vitcl_status vt_slices_new(vt_slices **out, vt_trainer *trainer, uint32_t count,
+vitcl_status vt_slices_new(vt_slices **out, vt_trainer *trainer,
                            const vt_ranks *ranks);
 void vt_slices_free(vt_slices *s);
 /* The trainer's gradients are those of this rank's next slice; they become

@@ -363,6 +363,11 @@ const vt_value *vt_trainer_parameter(const vt_trainer *t, size_t index)
     return vt_value_of(t->plan, t->param[index]);
 }
 
+uint64_t vt_trainer_elements(const vt_trainer *t, size_t index)
+{
+    return vt_elements(t->plan, t->param[index]);
+}
+
 static vitcl_status kept(vt_val *out, const vt_trainer *t, size_t index,
                          const char *kind)
 {

@@ -91,6 +91,7 @@ vitcl_status vt_trainer_update(vt_trainer *t, double lr, long step);
 /* Trained parameters, in the plan's order: name and elements. */
 size_t vt_trainer_parameters(const vt_trainer *t);
 const vt_value *vt_trainer_parameter(const vt_trainer *t, size_t index);
+uint64_t vt_trainer_elements(const vt_trainer *t, size_t index);
 /* The optimiser's tensors of a parameter: "" for the parameter itself, "grad",
  * "adam.m", "adam.v", "sgd.v", "ema"; VITCL_EINVAL if it has no such tensor. */
 vitcl_status vt_trainer_read(float *out, vt_trainer *t, size_t index,
