@@ -123,7 +123,7 @@ static int measure(const machines *m, const model_options *o, double seconds,
     if (!pixels || code != EXIT_OK)
         code = fail("out of memory");
     while (code == EXIT_OK && begun < m->count &&
-           pthread_create(&w[begun].thread, NULL, run, &w[begun]) == 0)
+           machine_thread(&w[begun].thread, run, &w[begun]))
         begun++;
     if (code == EXIT_OK && begun < m->count) {
         fail("a thread cannot be started");

@@ -8,7 +8,6 @@
 #include "eval_devices.h"
 
 #include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -136,21 +135,14 @@ static void *run(void *context)
     return NULL;
 }
 
-/* Signals are the main thread's. */
 static int run_all(pool *p)
 {
-    sigset_t mine, before;
     int code = EXIT_OK;
 
-    sigemptyset(&mine);
-    sigaddset(&mine, SIGINT);
-    sigaddset(&mine, SIGTERM);
-    sigaddset(&mine, SIGHUP);
-    pthread_sigmask(SIG_BLOCK, &mine, &before);
     for (size_t i = 0; i < p->workers && code == EXIT_OK; i++) {
         worker *w = &p->worker[i];
 
-        w->started = pthread_create(&w->thread, NULL, run, w) == 0;
+        w->started = machine_thread(&w->thread, run, w);
         if (!w->started) {
             code = fail("a thread cannot be started");
             pthread_mutex_lock(&p->lock);
@@ -159,7 +151,6 @@ static int run_all(pool *p)
             pthread_mutex_unlock(&p->lock);
         }
     }
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
     for (size_t i = 0; i < p->workers; i++)
         if (p->worker[i].started)
             pthread_join(p->worker[i].thread, NULL);

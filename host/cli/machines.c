@@ -3,6 +3,7 @@
  */
 #include "machines.h"
 
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -142,6 +143,21 @@ bool machines_cpu(const machines *m)
         if (strcmp(m->item[i].info.type, "cpu") == 0)
             return true;
     return false;
+}
+
+bool machine_thread(pthread_t *thread, void *(*run)(void *), void *context)
+{
+    sigset_t all, before;
+    bool begun;
+
+    sigfillset(&all);
+    sigdelset(&all, SIGSEGV); /* of a driver: guard.c */
+    sigdelset(&all, SIGBUS);
+    sigdelset(&all, SIGABRT);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    begun = pthread_create(thread, NULL, run, context) == 0;
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return begun;
 }
 
 void machine_lose(machine *m)

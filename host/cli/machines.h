@@ -26,6 +26,9 @@ int machines_open(machines *m, const model_options *o);
 int machines_start(machines *m, const vitcl_session_options *options);
 /* Is one of them a CPU? */
 bool machines_cpu(const machines *m);
+/* Starts a device's thread; signals but those of a crash are the main thread's.
+ * False: there can be no more threads. */
+bool machine_thread(pthread_t *thread, void *(*run)(void *), void *context);
 /* In a thread: keeps the library's last message as the reason. */
 void machine_lose(machine *m);
 /* Elsewhere: the warning. left: how many go on; 0: an error. */

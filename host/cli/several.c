@@ -9,7 +9,6 @@
 #include "machines.h"
 
 #include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -151,25 +150,17 @@ static void close_pool(pool *p)
     pthread_mutex_destroy(&p->lock);
 }
 
-/* Signals are the main thread's. */
 static int start_workers(pool *p, worker *workers)
 {
-    sigset_t all, before;
     int code = EXIT_OK;
 
-    sigfillset(&all);
-    sigdelset(&all, SIGSEGV); /* of a driver: guard.c */
-    sigdelset(&all, SIGBUS);
-    sigdelset(&all, SIGABRT);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
     for (size_t i = 0; i < p->w->several->count && code == EXIT_OK; i++) {
         workers[i] = (worker){.pool = p, .on = &p->w->several->item[i]};
         workers[i].started =
-            pthread_create(&workers[i].thread, NULL, run, &workers[i]) == 0;
+            machine_thread(&workers[i].thread, run, &workers[i]);
         if (!workers[i].started)
             code = fail("a thread cannot be started");
     }
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
     return code;
 }
 
