@@ -38,7 +38,7 @@ typedef struct device_time {
 } device_time;
 
 /* The usable devices; of those with one name, the first. */
-static size_t list(device_time *out)
+static size_t list_devices(device_time *out)
 {
     size_t n = 0;
 
@@ -56,15 +56,22 @@ static size_t list(device_time *out)
     return n;
 }
 
-int vitcl_device_choosable(void)
+/* Those to choose from: none where VITCL_DEVICE has chosen. */
+static size_t candidates(device_time *out)
 {
     const char *const set = vt_getenv("VITCL_DEVICE");
-    device_time *d = NULL;
-    size_t n = 0;
 
-    if ((set && *set) || VT_NEW(&d, MOST) != VITCL_OK)
+    return set && *set ? 0 : list_devices(out);
+}
+
+int vitcl_device_choosable(void)
+{
+    device_time *d = NULL;
+    size_t n;
+
+    if (VT_NEW(&d, MOST) != VITCL_OK)
         return 0;
-    n = list(d);
+    n = candidates(d);
     free(d);
     return n > 1;
 }
@@ -233,9 +240,9 @@ vitcl_status vitcl_device_choose(vitcl_device_choice *out,
     VT_GIVEN(model);
     VT_TRY(vt_sized_options(&o, sizeof o, options, "vitcl_session_options"));
     VT_TRY(VT_NEW(&d, MOST));
-    if (!vitcl_device_choosable() || !vt_choices_possible())
+    n = candidates(d);
+    if (n < 2 || !vt_choices_possible())
         goto give;
-    n = list(d);
     VT_TRY(plans_like(choice.plans, sizeof choice.plans, &batch, model, &o));
     if (!name_devices(question, d, n))
         goto give;
@@ -284,7 +291,7 @@ vitcl_status vitcl_device_chosen(vitcl_device_choice *out, uint32_t index)
 
     VT_SIZED(out, vitcl_device_choice);
     VT_TRY(VT_NEW(&d, MOST));
-    s.d = d, s.n = list(d);
+    s.d = d, s.n = list_devices(d);
     if (s.n > 1 && name_devices(begin, d, s.n))
         vt_choices_each(begin, visit, &s);
     if (!s.found.id[0]) {
