@@ -233,8 +233,9 @@ typedef struct {
     int ranks;
 } vitcl_train_options;
 
-/* The rank of this process under mpirun, from 0; 0 without it. */
-uint32_t vitcl_train_rank(void);
+/* The rank of this process under mpirun, from 0, of *ranks (may be NULL);
+ * without it 0 of 1. */
+uint32_t vitcl_train_rank(uint32_t *ranks);
 
 /* Can a training begin with this preset? VITCL_EINVAL: it is unknown. */
 VITCL_STATUS vitcl_train_preset(const char *preset);

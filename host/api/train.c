@@ -197,9 +197,11 @@ static vitcl_status follow(vitcl_train_options *o, const vt_ranks *r)
     return vt_ranks_wait(r);
 }
 
-uint32_t vitcl_train_rank(void)
+uint32_t vitcl_train_rank(uint32_t *ranks)
 {
-    return vt_ranks_rank();
+    uint32_t count;
+
+    return vt_ranks_rank(ranks ? ranks : &count);
 }
 
 vitcl_status vitcl_train_preset(const char *preset)

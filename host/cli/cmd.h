@@ -163,7 +163,6 @@ int limit_threads(uint32_t n);
 /* Without it: VITCL_THREADS, else OMP_NUM_THREADS, else as many as the cores
  * that the process may run on. */
 int usual_threads(void);
-bool shares_work(void); /* with other processes of an mpirun */
 
 /* ---- drivers (guard.c) ---- */
 

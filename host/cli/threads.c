@@ -54,11 +54,6 @@ static long larger(const char *a, const char *b)
     return n > m ? n : m > 0 ? m : 0;
 }
 
-bool shares_work(void)
-{
-    return larger("OMPI_COMM_WORLD_SIZE", "PMI_SIZE") > 1;
-}
-
 int usual_threads(void)
 {
     const char *const ours = getenv("VITCL_THREADS");

@@ -304,7 +304,7 @@ static int run(const training *t)
     st = vitcl_train(&last, device, &o, report, &s);
     progress_clear(&s.bar);
     training_line_clear(&s.line);
-    if (vitcl_train_rank() > 0)
+    if (vitcl_train_rank(NULL) > 0)
         code = st == VITCL_OK ? EXIT_OK : failed();
     else
         code =
@@ -325,13 +325,15 @@ static int run(const training *t)
 int train(const training *t)
 {
     training other = *t;
+    uint32_t ranks;
+    const uint32_t rank = vitcl_train_rank(&ranks);
     int code;
 
-    if (shares_work()) { /* a restart would leave the other processes waiting */
+    if (ranks > 1) { /* a restart would leave the other processes waiting */
         guard_spent();
         setenv("VITCL_BUILD_FORK", "0", 1); /* MPI has threads of its own */
     }
-    if (vitcl_train_rank() == 0) {
+    if (rank == 0) {
         code = check(t);
         return code == EXIT_OK ? run(t) : code;
     }

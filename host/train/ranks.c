@@ -43,10 +43,11 @@ static const struct kind *find(void)
     return NULL;
 }
 
-uint32_t vt_ranks_rank(void)
+uint32_t vt_ranks_rank(uint32_t *count)
 {
     const struct kind *const k = find();
 
+    *count = k ? number(k->count) : 1;
     return k ? number(k->rank) : 0;
 }
 

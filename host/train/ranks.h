@@ -28,8 +28,9 @@ typedef struct vt_ranks {
     const vt_mpi *mpi;    /* NULL: alone */
 } vt_ranks;
 
-/* This process's rank, by mpirun's variables; alone: 0. */
-uint32_t vt_ranks_rank(void);
+/* This process's rank and how many there are, by mpirun's variables; alone: 0
+ * of 1. */
+uint32_t vt_ranks_rank(uint32_t *count);
 /* Joins the other processes. VITCL_EIO: there are others, but MPI cannot be
  * loaded, or this is not their MPI. */
 vitcl_status vt_ranks_open(vt_ranks *out);
