@@ -28,6 +28,9 @@
  *           A begin at multiples of 16 bytes; the epilogue's.
  * Numerics  Sums are f32 (int8: whole numbers), in an order that depends on K
  *           and KIND alone.
+ *
+ * Longer than most: one tile loop serves the instruction of each vendor.
+ *
  * Host      host/gemm/mma.c           Test  tests/ops/test_gemm_mma.c
  */
 #ifndef KIND
