@@ -2,30 +2,49 @@
  * pairs.c - the cosines of all pairs of rows, tile by tile, as products on a
  * device; groups by union and find.
  *
- * Memory is that of a tile and of a few numbers a row. Rows that are not
- * finite, or zero, become zero, so that they have no pair.
+ * Of many rows, short vectors are compared first (screen.h): most pairs are so
+ * far apart that this is enough. The other cosines are computed on the host, or
+ * on the device for a tile that has many. Rows that are not finite, or zero,
+ * become zero, so that they have no pair.
  */
+#include "base/clock.h"
+#include "base/log.h"
 #include "base/memory.h"
-#include "gemm/measure.h"
 #include "index/index.h"
+#include "index/screen.h"
+#include "index/tiles.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <string.h>
 
-enum { TILE = 2048 };
+/* MANY: rows from which screening is worth its preparation. NEAR: pairs of a
+ * tile that are computed on the host. */
+enum { TILE = 2048, MANY = 16384, SAMPLE = 2048, NEAR = TILE * TILE / 256 };
 
-typedef struct tiles {
+typedef struct near {
+    int row, column; /* in their tiles */
+} near;
+
+typedef struct work {
     const vt_index *x;
     vt_dev *dev;
-    const char *provider;
-    vt_gemm_desc d;
-    vt_timed t;
-    float *rows, *cosine; /* [TILE, width], [TILE, TILE] */
-    uint16_t *narrow;
     int width, tile; /* tile: rows, TILE or fewer */
     float least;
     vt_pairs *out;
-} tiles;
+    float *rows, *columns, *row; /* of length 1: two tiles and a row */
+    uint16_t *narrow;
+    uint64_t columns_at, full_at; /* whose columns there are; NOWHERE */
+    vt_tiles full;                /* made when it is needed */
+    vt_screen screen;
+    vt_tiles brief;
+    float *short_rows;     /* [all, kept]; NULL: no screening */
+    near *near;            /* [NEAR] */
+    uint64_t seen;         /* rows that left_out knows */
+    uint64_t exact, whole; /* cosines on the host, tiles on the device */
+} work;
+
+#define NOWHERE UINT64_MAX
 
 /* ---- groups ---- */
 
@@ -65,72 +84,89 @@ static void pair(vt_pairs *p, uint64_t i, uint64_t j, float cosine)
     closer(p, j, i, cosine);
 }
 
-/* ---- a tile ---- */
+/* ---- rows ---- */
 
-static void unit(float *v, int width)
+/* False: it has no direction, and becomes zero. */
+static bool unit(float *v, int width)
 {
     const float length = sqrtf(vt_dot(v, v, (size_t)width));
 
     if (!(length > 0) || !isfinite(length)) {
         memset(v, 0, (size_t)width * sizeof *v);
-        return;
+        return false;
     }
     for (int i = 0; i < width; i++)
         v[i] /= length;
+    return true;
 }
 
-/* Writes rows from `first` on, and zeros after the last, to a buffer. */
-static vitcl_status load(tiles *s, vt_buf *to, uint64_t first)
+/* The n rows from `first` on, of length 1. */
+static vitcl_status load_rows(float *out, work *s, uint64_t first, uint64_t n)
+{
+    uint64_t lost = 0;
+    vitcl_status st;
+
+    VT_TRY(vt_index_rows(out, s->narrow, s->x, first, n));
+    for (size_t i = 0; i < n; i++)
+        lost += !unit(out + i * (size_t)s->width, s->width);
+    if (first == s->seen) {
+        s->seen += n;
+        s->out->left_out += lost;
+    }
+done:
+    return st;
+}
+
+/* A tile, with zeros after the last row. */
+static vitcl_status load(float *out, work *s, uint64_t first)
 {
     const uint64_t n = VT_MIN((uint64_t)s->tile, vt_index_count(s->x) - first);
     const size_t all = (size_t)s->tile * (size_t)s->width,
                  used = (size_t)n * (size_t)s->width;
-    vitcl_status st;
 
-    VT_TRY(vt_index_rows(s->rows, s->narrow, s->x, first, n));
-    for (size_t i = 0; i < n; i++)
-        unit(s->rows + i * (size_t)s->width, s->width);
-    memset(s->rows + used, 0, (all - used) * sizeof *s->rows);
-    st = vt_buf_write(s->t.q, to, 0, s->rows, all * sizeof *s->rows);
+    memset(out + used, 0, (all - used) * sizeof *out);
+    return load_rows(out, s, first, n);
+}
+
+static vitcl_status load_columns(work *s, uint64_t first)
+{
+    vitcl_status st = VITCL_OK;
+
+    if (s->columns_at != first) {
+        s->columns_at = NOWHERE;
+        VT_TRY(load(s->columns, s, first));
+        s->columns_at = first;
+    }
 done:
     return st;
 }
 
-static vitcl_status load_columns(tiles *s, uint64_t first)
+/* ---- a tile: pairs of rows from `row` on with earlier ones from `column` on
+ * ---- */
+
+static vitcl_status compare_whole(work *s, uint64_t row, uint64_t column)
 {
-    vitcl_status st;
+    vitcl_status st = VITCL_OK;
+    int hits;
 
-    VT_TRY(load(s, s->t.rows, first));
-    if (s->t.bufs.b != s->t.rows)
-        st = vt_gemm_pack(s->t.q, s->provider, &s->d, s->t.bufs.b, s->t.rows);
-done:
-    return st;
-}
+    s->whole++;
+    if (!s->full.tile)
+        VT_TRY(vt_tiles_new(&s->full, s->dev, s->tile, s->width));
+    if (s->full_at != column) {
+        s->full_at = NOWHERE;
+        VT_TRY(load_columns(s, column));
+        VT_TRY(vt_tiles_columns(&s->full, s->columns));
+        s->full_at = column;
+    }
+    VT_TRY(load(s->rows, s, row));
+    VT_TRY(vt_tiles_rows(&s->full, s->rows));
+    VT_TRY(vt_tiles_run(&hits, &s->full, s->least));
+    for (int i = 0; hits && i < s->tile; i++) {
+        const float *c;
 
-/* Without a branch for each element, so that compilers use vectors: few rows of
- * a tile have a pair. */
-static bool any(const float *c, int n, float least)
-{
-    int found = 0;
-
-    for (int i = 0; i < n; i++)
-        found |= c[i] >= least;
-    return found != 0;
-}
-
-/* Pairs of rows from `row` on with earlier ones from `column` on. */
-static vitcl_status compare(tiles *s, uint64_t row, uint64_t column)
-{
-    vitcl_status st;
-
-    VT_TRY(load(s, s->t.bufs.a, row));
-    VT_TRY(vt_gemm_launch(s->t.q, s->t.g));
-    VT_TRY(vt_timed_read(s->cosine, &s->t));
-    for (int i = 0; i < s->tile; i++) {
-        const float *c = s->cosine + (size_t)i * (size_t)s->tile;
-
-        if (!any(c, s->tile, s->least))
+        if (!vt_tiles_hit(&s->full, i, s->least))
             continue;
+        VT_TRY(vt_tiles_scores(&c, &s->full, i));
         for (int j = 0; j < s->tile; j++)
             if (c[j] >= s->least && column + (uint64_t)j < row + (uint64_t)i)
                 pair(s->out, row + (uint64_t)i, column + (uint64_t)j, c[j]);
@@ -139,8 +175,66 @@ done:
     return st;
 }
 
-static vitcl_status compare_all(tiles *s, vitcl_progress progress,
-                                void *context)
+/* The pairs that may be near; more than NEAR: too many. */
+static vitcl_status find_near(int *n, work *s, uint64_t row, uint64_t column)
+{
+    const float least = s->least - VT_SCREEN_SLACK;
+    vitcl_status st;
+    int hits;
+
+    *n = 0;
+    VT_TRY(vt_tiles_rows(&s->brief,
+                         s->short_rows + row * (uint64_t)s->brief.width));
+    VT_TRY(vt_tiles_run(&hits, &s->brief, least));
+    for (int i = 0; hits && i < s->tile; i++) {
+        const float *c;
+
+        if (!vt_tiles_hit(&s->brief, i, least))
+            continue;
+        VT_TRY(vt_tiles_scores(&c, &s->brief, i));
+        for (int j = 0; j < s->tile; j++) {
+            if (c[j] < least || column + (uint64_t)j >= row + (uint64_t)i)
+                continue;
+            if (*n == NEAR) {
+                *n = NEAR + 1;
+                goto done;
+            }
+            s->near[(*n)++] = (near){i, j};
+        }
+    }
+done:
+    return st;
+}
+
+static vitcl_status compare(work *s, uint64_t row, uint64_t column)
+{
+    const size_t width = (size_t)s->width;
+    vitcl_status st;
+    int n, at = -1;
+
+    VT_TRY(find_near(&n, s, row, column));
+    if (n > NEAR)
+        return compare_whole(s, row, column);
+    s->exact += (uint64_t)n;
+    if (n)
+        VT_TRY(load_columns(s, column));
+    for (int k = 0; k < n; k++) {
+        const near p = s->near[k];
+        float cosine;
+
+        if (p.row != at)
+            VT_TRY(load_rows(s->row, s, row + (uint64_t)p.row, 1));
+        at = p.row;
+        cosine = vt_dot(s->row, s->columns + (size_t)p.column * width, width);
+        if (cosine >= s->least)
+            pair(s->out, row + (uint64_t)at, column + (uint64_t)p.column,
+                 cosine);
+    }
+done:
+    return st;
+}
+
+static vitcl_status compare_all(work *s, vitcl_progress progress, void *context)
 {
     const uint64_t rows = vt_index_count(s->x), tile = (uint64_t)s->tile,
                    blocks = (rows + tile - 1) / tile;
@@ -149,9 +243,13 @@ static vitcl_status compare_all(tiles *s, vitcl_progress progress,
     uint64_t done_ = 0;
 
     for (uint64_t j = 0; j < blocks; j++) {
-        VT_TRY(load_columns(s, j * tile));
+        if (s->short_rows)
+            VT_TRY(vt_tiles_columns(&s->brief,
+                                    s->short_rows +
+                                        j * tile * (uint64_t)s->brief.width));
         for (uint64_t i = j; i < blocks; i++) {
-            VT_TRY(compare(s, i * tile, j * tile));
+            VT_TRY((s->short_rows ? compare : compare_whole)(s, i * tile,
+                                                             j * tile));
             if (progress && progress(context, ++done_, total))
                 VT_TRY(vt_fail(VITCL_ESTOPPED, "stopped"));
         }
@@ -160,9 +258,65 @@ done:
     return st;
 }
 
+/* ---- screening ---- */
+
+/* Rows from the whole index, into s->rows. */
+static vitcl_status load_sample(work *s)
+{
+    const uint64_t rows = vt_index_count(s->x);
+    vitcl_status st = VITCL_OK;
+
+    for (uint64_t i = 0; i < SAMPLE; i++)
+        VT_TRY(load_rows(s->rows + i * (uint64_t)s->width, s, i * rows / SAMPLE,
+                         1));
+done:
+    return st;
+}
+
+static vitcl_status shorten(work *s, vt_timed *t, uint64_t first)
+{
+    const size_t width = (size_t)s->width, kept = (size_t)s->screen.kept,
+                 all = (size_t)s->tile * width;
+    float *out = s->short_rows + first * kept;
+    vitcl_status st;
+
+    VT_TRY(load(s->rows, s, first));
+    VT_TRY(vt_buf_write(t->q, t->bufs.a, 0, s->rows, all * sizeof *s->rows));
+    VT_TRY(vt_gemm_launch(t->q, t->g));
+    VT_TRY(vt_timed_read(out, t));
+    for (size_t i = 0; i < (size_t)s->tile; i++)
+        vt_screen_finish(out + i * kept, &s->screen, s->rows + i * width,
+                         s->width);
+done:
+    return st;
+}
+
+static vitcl_status shorten_all(work *s)
+{
+    const uint64_t rows = vt_index_count(s->x), tile = (uint64_t)s->tile;
+    const uint64_t blocks = (rows + tile - 1) / tile;
+    const vt_gemm_desc d =
+        vt_timed_desc(s->dev, VT_F32, s->tile, s->screen.kept, s->width);
+    const char *provider;
+    vt_timed t = {.q = NULL};
+    vitcl_status st;
+
+    VT_TRY(VT_NEW(&s->near, NEAR));
+    VT_TRY(VT_NEW(&s->short_rows,
+                  (size_t)(blocks * tile) * (size_t)s->screen.kept));
+    VT_TRY(vt_tiles_new(&s->brief, s->dev, s->tile, s->screen.kept));
+    VT_TRY(vt_gemm_provider(&provider, s->dev, NULL));
+    VT_TRY(vt_timed_new(&t, s->dev, provider, &d, NULL, s->screen.basis));
+    for (uint64_t i = 0; i < blocks; i++)
+        VT_TRY(shorten(s, &t, i * tile));
+done:
+    vt_timed_free(&t);
+    return st;
+}
+
 /* ---- the whole ---- */
 
-static vitcl_status prepare(tiles *s, const char *device)
+static vitcl_status prepare(work *s, const char *device)
 {
     const size_t rows = (size_t)vt_index_count(s->x);
     vitcl_status st;
@@ -177,14 +331,33 @@ static vitcl_status prepare(tiles *s, const char *device)
     for (size_t i = 0; i < rows; i++)
         s->out->group[i] = s->out->near_row[i] = i;
     VT_TRY(VT_NEW(&s->rows, numbers));
+    VT_TRY(VT_NEW(&s->columns, numbers));
+    VT_TRY(VT_NEW(&s->row, (size_t)s->width));
     VT_TRY(VT_NEW(&s->narrow, vt_index_half(s->x) ? numbers : 1));
-    VT_TRY(VT_NEW(&s->cosine, (size_t)s->tile * (size_t)s->tile));
     VT_TRY(vt_gemm_dev_open(&s->dev, device));
-    VT_TRY(vt_gemm_provider(&s->provider, s->dev, NULL));
-    s->d = vt_timed_desc(s->dev, VT_F32, s->tile, s->tile, s->width);
-    VT_TRY(vt_timed_new(&s->t, s->dev, s->provider, &s->d, NULL, NULL));
+    if (rows < MANY)
+        goto done;
+    VT_TRY(load_sample(s));
+    s->seen = s->out->left_out = 0; /* of the sample */
+    VT_TRY(vt_screen_new(&s->screen, s->rows, SAMPLE, s->width, s->least));
+    if (s->screen.kept)
+        VT_TRY(shorten_all(s));
 done:
     return st;
+}
+
+static void free_all(work *s)
+{
+    vt_tiles_free(&s->full);
+    vt_tiles_free(&s->brief);
+    vt_screen_free(&s->screen);
+    vt_dev_free(s->dev);
+    free(s->rows);
+    free(s->columns);
+    free(s->row);
+    free(s->narrow);
+    free(s->short_rows);
+    free(s->near);
 }
 
 vitcl_status vt_index_pairs(vt_pairs *out, const vt_index *x,
@@ -192,20 +365,28 @@ vitcl_status vt_index_pairs(vt_pairs *out, const vt_index *x,
                             vitcl_progress progress, void *context)
 {
     vt_pairs p = {.pairs = 0};
-    tiles s = {.x = x, .least = least, .out = &p};
+    work s = {.x = x,
+              .least = least,
+              .out = &p,
+              .columns_at = NOWHERE,
+              .full_at = NOWHERE};
+    const double from = vt_now_ms();
+    double prepared;
     vitcl_status st;
 
     VT_TRY(prepare(&s, device));
+    prepared = vt_now_ms();
     VT_TRY(compare_all(&s, progress, context));
+    vt_log("pairs: by %d of %d numbers first; %" PRIu64
+           " cosines on the host, %" PRIu64
+           " whole tiles; %.1f s to prepare, %.1f s to compare",
+           s.screen.kept, s.width, s.exact, s.whole, 1e-3 * (prepared - from),
+           1e-3 * (vt_now_ms() - prepared));
     for (uint64_t i = 0; i < vt_index_count(x); i++)
         p.group[i] = root(p.group, i);
     *out = p, p = (vt_pairs){.pairs = 0};
 done:
-    vt_timed_free(&s.t);
-    vt_dev_free(s.dev);
-    free(s.rows);
-    free(s.narrow);
-    free(s.cosine);
+    free_all(&s);
     vt_pairs_free(&p);
     return st;
 }

@@ -1,0 +1,245 @@
+/*
+ * test_pairs.c - all pairs of an index: short vectors never hide a pair, and
+ * the pairs found are those that were planted.
+ */
+#include "base/memory.h"
+#include "gemm/gemm.h"
+#include "index/index.h"
+#include "index/screen.h"
+#include "index/tiles.h"
+#include "support/rng.h"
+
+#include <criterion/criterion.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static double dot(const float *a, const float *b, int n)
+{
+    double sum = 0;
+
+    for (int i = 0; i < n; i++)
+        sum += (double)a[i] * (double)b[i];
+    return sum;
+}
+
+static void unit(float *v, int n)
+{
+    const double length = sqrt(dot(v, v, n));
+
+    for (int i = 0; i < n; i++)
+        v[i] = (float)((double)v[i] / length);
+}
+
+/* ---- tiles ---- */
+
+Test(pairs, tiles_find_the_large_scores)
+{
+    static const int sizes[][2] = {{1, 1}, {7, 5}, {33, 3}, {61, 40}};
+    vt_dev *dev = NULL;
+
+    cr_assert_eq(vt_gemm_dev_open(&dev, NULL), VITCL_OK, "%s", vt_message());
+    for (size_t z = 0; z < VT_COUNT(sizes); z++) {
+        const int tile = sizes[z][0], width = sizes[z][1];
+        const size_t n = (size_t)tile * (size_t)width;
+        float *a = calloc(2 * n, sizeof *a), *b = a + n;
+        vt_tiles s = {.tile = 0};
+        vt_rng r = {(uint64_t)z + 1};
+
+        vt_rng_fill(&r, a, 2 * n, 1, 0);
+        cr_assert_eq(vt_tiles_new(&s, dev, tile, width), VITCL_OK, "%s",
+                     vt_message());
+        cr_assert_eq(vt_tiles_rows(&s, a), VITCL_OK);
+        cr_assert_eq(vt_tiles_columns(&s, b), VITCL_OK);
+        /* Few rows have hits, then all. */
+        for (float least = 100; least > -200; least -= 101) {
+            int hits = -1, want = 0;
+
+            a[0] = least > 0 ? 200 : 0.5f;
+            b[0] = 1;
+            cr_assert_eq(vt_tiles_rows(&s, a), VITCL_OK);
+            cr_assert_eq(vt_tiles_columns(&s, b), VITCL_OK);
+            cr_assert_eq(vt_tiles_run(&hits, &s, least), VITCL_OK);
+            for (int i = 0; i < tile; i++) {
+                const float *c = NULL;
+                double most = -1e30;
+
+                cr_assert_eq(vt_tiles_scores(&c, &s, i), VITCL_OK);
+                for (int j = 0; j < tile; j++) {
+                    const double x = dot(a + i * width, b + j * width, width);
+
+                    cr_expect_float_eq((double)c[j], x, 1e-5 * fabs(x) + 1e-4);
+                    most = VT_MAX(most, (double)c[j]);
+                }
+                want += most >= (double)least;
+                cr_expect_eq(vt_tiles_hit(&s, i, least), most >= (double)least);
+            }
+            cr_expect_eq(hits, want);
+        }
+        vt_tiles_free(&s);
+        free(a);
+    }
+    vt_dev_free(dev);
+}
+
+/* ---- screens ---- */
+
+/* The product of the short vectors of each pair of rows is not below that of
+ * the long ones. */
+static void check_screen(const vt_screen *s, const float *x, int n, int width)
+{
+    float *y = calloc((size_t)n * (size_t)s->kept, sizeof *y);
+
+    for (int i = 0; i < n; i++) {
+        for (int k = 0; k < s->kept; k++)
+            y[i * s->kept + k] =
+                (float)dot(x + i * width, s->basis + k * width, width);
+        vt_screen_finish(y + i * s->kept, s, x + i * width, width);
+    }
+    for (int i = 0; i < n; i++)
+        for (int j = 0; j <= i; j++)
+            cr_expect(dot(y + i * s->kept, y + j * s->kept, s->kept) +
+                              (double)VT_SCREEN_SLACK / 10 >=
+                          dot(x + i * width, x + j * width, width),
+                      "rows %d and %d", i, j);
+    free(y);
+}
+
+Test(pairs, a_screen_hides_nothing)
+{
+    enum { N = 300, WIDTH = 192, RANK = 5 };
+    float *x = calloc(N * WIDTH, sizeof *x);
+    vt_screen s = {.kept = 0};
+    vt_rng r = {3};
+
+    /* Sizes that fall; a row of zeros; pairs that are nearly equal. */
+    vt_rng_fill(&r, x, N * WIDTH, 1, 0);
+    for (int i = 0; i < N; i++) {
+        for (int k = 0; k < WIDTH; k++)
+            x[i * WIDTH + k] /= (float)(1 + k);
+        if (i % 10 == 1)
+            for (int k = 0; k < WIDTH; k++)
+                x[i * WIDTH + k] = x[(i - 1) * WIDTH + k] * 1.01f;
+        if (i != 17)
+            unit(x + i * WIDTH, WIDTH);
+    }
+    memset(x + 17 * WIDTH, 0, WIDTH * sizeof *x);
+    cr_assert_eq(vt_screen_new(&s, x, N, WIDTH, 0.95f), VITCL_OK);
+    cr_assert_gt(s.kept, 0);
+    check_screen(&s, x, N, WIDTH);
+    vt_screen_free(&s);
+
+    /* Of few dimensions: fewer directions than the basis has rows. */
+    for (int i = 0; i < N; i++) {
+        memset(x + i * WIDTH + RANK, 0, (WIDTH - RANK) * sizeof *x);
+        vt_rng_fill(&r, x + i * WIDTH, RANK, 1, 0);
+        unit(x + i * WIDTH, WIDTH);
+    }
+    cr_assert_eq(vt_screen_new(&s, x, N, WIDTH, 0.99999f), VITCL_OK);
+    cr_assert_gt(s.kept, 0);
+    check_screen(&s, x, N, WIDTH);
+    vt_screen_free(&s);
+
+    /* Equal rows: all pairs pass. */
+    for (int i = 1; i < N; i++)
+        memcpy(x + i * WIDTH, x, WIDTH * sizeof *x);
+    cr_assert_eq(vt_screen_new(&s, x, N, WIDTH, 0.85f), VITCL_OK);
+    cr_expect_eq(s.kept, 0);
+    vt_screen_free(&s);
+    free(x);
+}
+
+/* ---- all pairs ---- */
+
+enum { ROWS = 16500, WIDTH = 96, EQUAL = 200 };
+
+static vt_index *write_index(const float *x, const char *file)
+{
+    const vt_about about = {.model_id = "0123456789abcdef0123456789abcdef"
+                                        "0123456789abcdef0123456789abcdef",
+                            .pictures_id = "0123456789abcdef0123456789abcdef"
+                                           "0123456789abcdef0123456789abcdef",
+                            .model = "m",
+                            .feature = "pooled"};
+    vt_vectors *v = NULL;
+    vt_index *index = NULL;
+
+    cr_assert_eq(vt_vectors_open(&v, file, &about, 0, WIDTH, false), VITCL_OK,
+                 "%s", vt_message());
+    for (size_t i = 0; i < ROWS; i++) {
+        const vt_vectors_row row = {.path = "p", .numbers = x + i * WIDTH};
+
+        cr_assert_eq(vt_vectors_add(v, &row), VITCL_OK);
+    }
+    cr_assert_eq(vt_vectors_finish(v), VITCL_OK, "%s", vt_message());
+    vt_vectors_free(v);
+    cr_assert_eq(vt_index_open(&index, file), VITCL_OK, "%s", vt_message());
+    return index;
+}
+
+static void check_pair(const vt_pairs *p, const float *x, uint64_t a,
+                       uint64_t b)
+{
+    const float *u = x + a * WIDTH, *v = x + b * WIDTH;
+    const double c =
+        dot(u, v, WIDTH) / sqrt(dot(u, u, WIDTH) * dot(v, v, WIDTH));
+
+    cr_expect_eq(p->group[b], a);
+    cr_expect_eq(p->group[a], a);
+    cr_expect_eq(p->near_row[a], b);
+    cr_expect_eq(p->near_row[b], a);
+    cr_expect_float_eq((double)p->cosine[a], c, 2e-6);
+    cr_expect_float_eq((double)p->cosine[b], c, 2e-6);
+}
+
+/* Enough rows for a screen: random ones have no pair by far (8 standard
+ * deviations). Planted: pairs in a tile and across tiles, above and below the
+ * threshold; a block of equal rows, more pairs than are computed one by one;
+ * rows without a direction. */
+Test(pairs, finds_what_was_planted)
+{
+    static const uint64_t planted[][2] = {
+        {0, 1}, {5, 2050}, {2047, 2048}, {3, ROWS - 1}, {9000, 9001}};
+    float *x = calloc((size_t)ROWS * WIDTH, sizeof *x);
+    char name[64];
+    int fd;
+    vt_index *index;
+    vt_pairs p = {.pairs = 0};
+    vt_rng r = {11};
+
+    snprintf(name, sizeof name, "%s", "/tmp/vitcl-pairs-XXXXXX.safetensors");
+    fd = mkstemps(name, 12);
+    cr_assert_geq(fd, 0);
+    close(fd);
+    vt_rng_fill(&r, x, (size_t)ROWS * WIDTH, 1, 0);
+    for (size_t k = 0; k < VT_COUNT(planted); k++)
+        for (int i = 0; i < WIDTH; i++) {
+            float *to = x + planted[k][1] * WIDTH + i;
+
+            /* the cosine is about 0.95; of the last, 0.8 */
+            *to = x[planted[k][0] * WIDTH + (uint64_t)i] +
+                  (k + 1 < VT_COUNT(planted) ? 0.33f : 0.75f) * *to;
+        }
+    for (size_t i = 4201; i < 4200 + EQUAL; i++)
+        memcpy(x + i * WIDTH, x + (size_t)4200 * WIDTH, WIDTH * sizeof *x);
+    memset(x + (size_t)100 * WIDTH, 0, WIDTH * sizeof *x);
+    x[(size_t)16400 * WIDTH + 3] = NAN;
+    index = write_index(x, name);
+    cr_assert_eq(vt_index_pairs(&p, index, NULL, 0.85f, NULL, NULL), VITCL_OK,
+                 "%s", vt_message());
+    cr_expect_eq(p.left_out, 2);
+    cr_expect_eq(p.pairs, VT_COUNT(planted) - 1 + EQUAL * (EQUAL - 1) / 2,
+                 "%zu pairs", (size_t)p.pairs);
+    for (size_t k = 0; k + 1 < VT_COUNT(planted); k++)
+        check_pair(&p, x, planted[k][0], planted[k][1]);
+    cr_expect_eq(p.near_row[9000], 9000);
+    cr_expect_eq(p.near_row[100], 100);
+    for (uint64_t i = 4200; i < 4200 + EQUAL; i++)
+        cr_expect_eq(p.group[i], 4200);
+    vt_pairs_free(&p);
+    vt_index_free(index);
+    unlink(name);
+    free(x);
+}
