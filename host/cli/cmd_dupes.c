@@ -123,6 +123,21 @@ static int link_rows(work *w, uint64_t rows)
     return EXIT_OK;
 }
 
+static void tell_counts(const work *w, uint64_t pictures, uint64_t groups,
+                        uint64_t rows)
+{
+    const uint64_t out = w->pairs.left_out, compared = rows - out;
+    char left[64] = "";
+
+    if (out)
+        snprintf(left, sizeof left, "; %llu without a vector left out",
+                 (unsigned long long)out);
+    note("%llu picture%s in %llu group%s, of %llu compared%s",
+         (unsigned long long)pictures, plural(pictures),
+         (unsigned long long)groups, plural(groups),
+         (unsigned long long)compared, left);
+}
+
 static int print(work *w, uint64_t rows)
 {
     uint64_t groups = 0, pictures = 0;
@@ -139,9 +154,7 @@ static int print(work *w, uint64_t rows)
             add_to_page(w, groups, i);
     }
     if (w->pretty || is_terminal(stderr))
-        note("%llu pictures in %llu group%s, of %llu pictures",
-             (unsigned long long)pictures, (unsigned long long)groups,
-             plural(groups), (unsigned long long)rows);
+        tell_counts(w, pictures, groups, rows);
     if (w->page) {
         html_page *page = w->page;
 
