@@ -490,6 +490,12 @@ VITCL_STATUS vitcl_session_describe(vitcl_session_info *out,
  * of the pushes. */
 VITCL_STATUS vitcl_loader_new(vitcl_loader **out, const vitcl_session *session,
                               uint32_t workers);
+/* The loader also makes a thumbnail of each picture: the whole picture, with at
+ * most `side` (1 to 1024) pixels on its longer side. session NULL: only
+ * thumbnails, and vitcl_loader_next() takes NULL. */
+VITCL_STATUS vitcl_loader_new_thumbnails(vitcl_loader **out,
+                                         const vitcl_session *session,
+                                         uint32_t workers, uint32_t side);
 VITCL_STATUS vitcl_loader_push(vitcl_loader *loader, const char *path);
 /* Pushes a picture file's bytes, which are copied; name: for messages, NULL:
  * "picture". */
@@ -501,6 +507,10 @@ uint32_t vitcl_loader_pending(const vitcl_loader *loader);
  * it cannot be decoded, returns that error; the next call continues with the
  * next picture. */
 VITCL_STATUS vitcl_loader_next(uint8_t *rgb, vitcl_loader *loader);
+/* The thumbnail of the picture that vitcl_loader_next() has just returned; to
+ * be freed by vitcl_image_free(). */
+VITCL_STATUS vitcl_loader_thumbnail(vitcl_image *out,
+                                    const vitcl_loader *loader);
 void vitcl_loader_free(vitcl_loader *loader);
 
 /* ---- other people's formats ------------------------------------------- */

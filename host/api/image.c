@@ -9,6 +9,7 @@
 struct vitcl_loader {
     vt_decoder_pool *pool;
     pid_t owner; /* the process whose children its workers are */
+    bool thumbs_only;
 };
 
 /* Decodes in a new process, which then ends. bytes NULL: reads the file. */
@@ -105,6 +106,27 @@ done:
     return st;
 }
 
+vitcl_status vitcl_loader_new_thumbnails(vitcl_loader **out,
+                                         const vitcl_session *session,
+                                         uint32_t workers, uint32_t side)
+{
+    vitcl_status st = VITCL_OK;
+    vitcl_loader *loader = NULL;
+
+    VT_GIVEN(out);
+    if (session && session->how_status != VITCL_OK)
+        return vt_fail(session->how_status, "%s", session->how_message);
+    VT_TRY(VT_NEW(&loader, 1));
+    loader->owner = getpid();
+    VT_TRY(vt_pool_new_thumbs(&loader->pool, session ? &session->how : NULL,
+                              workers, side));
+    loader->thumbs_only = !session;
+    *out = loader, loader = NULL;
+done:
+    vitcl_loader_free(loader);
+    return st;
+}
+
 static vitcl_status ours(const vitcl_loader *loader)
 {
     return loader->owner == getpid()
@@ -149,12 +171,28 @@ vitcl_status vitcl_loader_next(uint8_t *rgb, vitcl_loader *loader)
 {
     vitcl_status st;
 
-    VT_GIVEN(rgb);
     VT_GIVEN(loader);
+    if (!loader->thumbs_only)
+        VT_GIVEN(rgb);
     VT_TRY(ours(loader));
     if (!vt_pool_pending(loader->pool))
         return vt_fail(VITCL_EINVAL, "no picture is pending: push one first");
     VT_TRY(vt_pool_next(rgb, loader->pool));
+done:
+    return st;
+}
+
+vitcl_status vitcl_loader_thumbnail(vitcl_image *out,
+                                    const vitcl_loader *loader)
+{
+    vt_picture p = {.rgb = NULL};
+    vitcl_status st;
+
+    VT_GIVEN(out);
+    VT_GIVEN(loader);
+    VT_TRY(ours(loader));
+    VT_TRY(vt_pool_thumb(&p, loader->pool));
+    *out = (vitcl_image){p.width, p.height, p.rgb};
 done:
     return st;
 }

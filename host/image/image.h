@@ -34,6 +34,10 @@ vitcl_status vt_image_decode_on_white(vt_picture *out, const void *bytes,
                                       size_t size, const char *name);
 void vt_picture_free(vt_picture *p);
 
+/* A copy whose longer side has at most `side` pixels: each is the mean of those
+ * that it covers. */
+vitcl_status vt_shrink(vt_picture *out, const vt_picture *in, uint32_t side);
+
 typedef enum { /* Pillow's numbers, as in preprocessor_config.json */
                VT_NEAREST = 0,
                VT_LANCZOS = 1,
@@ -103,6 +107,11 @@ typedef struct vt_decoder_pool vt_decoder_pool;
  * workers 0: one per core. */
 vitcl_status vt_pool_new(vt_decoder_pool **out, const vt_preprocess *how,
                          unsigned workers);
+/* The pool also makes a thumbnail of each picture, by vt_shrink(). how NULL:
+ * that alone. side: at most VT_THUMB_MAX. */
+#define VT_THUMB_MAX 1024u
+vitcl_status vt_pool_new_thumbs(vt_decoder_pool **out, const vt_preprocess *how,
+                                unsigned workers, uint32_t side);
 /* A pool of whole pictures with one process. Its memory is one share of what
  * `sharers` such pools divide; VITCL_ENOMEM if that is too little. large: it
  * gets the half that is reserved for large pictures. */
@@ -113,8 +122,11 @@ vitcl_status vt_pool_push(vt_decoder_pool *p, const char *path);
 vitcl_status vt_pool_push_bytes(vt_decoder_pool *p, const void *bytes,
                                 size_t size, const char *name);
 unsigned vt_pool_pending(const vt_decoder_pool *p);
-/* The next picture in push order: height * width * 3 bytes. */
+/* The next picture in push order: height * width * 3 bytes. rgb NULL: it is not
+ * copied. */
 vitcl_status vt_pool_next(uint8_t *rgb, vt_decoder_pool *p);
+/* The thumbnail of the picture that vt_pool_next() has returned. */
+vitcl_status vt_pool_thumb(vt_picture *out, const vt_decoder_pool *p);
 vitcl_status vt_pool_whole(vt_picture *out, vt_decoder_pool *p);
 void vt_pool_free(vt_decoder_pool *p);
 /* Did a decoder of this process have to run without seccomp? */

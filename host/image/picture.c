@@ -54,6 +54,44 @@ void vt_picture_free(vt_picture *p)
     *p = (vt_picture){0};
 }
 
+/* The mean of the pixels from `left` and `top` to before `right` and `end`. */
+static void mean(uint8_t out[3], const vt_picture *in, uint64_t left,
+                 uint64_t top, uint64_t right, uint64_t end)
+{
+    uint64_t sum[3] = {0, 0, 0};
+    const uint64_t n = (right - left) * (end - top);
+
+    for (uint64_t v = top; v < end; v++) {
+        const uint8_t *p = in->rgb + (v * in->width + left) * 3;
+
+        for (uint64_t u = left; u < right; u++, p += 3)
+            for (int c = 0; c < 3; c++)
+                sum[c] += p[c];
+    }
+    for (int c = 0; c < 3; c++)
+        out[c] = (uint8_t)((sum[c] + n / 2) / n);
+}
+
+vitcl_status vt_shrink(vt_picture *out, const vt_picture *in, uint32_t side)
+{
+    const uint64_t longer = VT_MAX(in->width, in->height),
+                   smaller = VT_MIN((uint64_t)side, longer);
+    const uint64_t width = VT_MAX(in->width * smaller / longer, 1),
+                   height = VT_MAX(in->height * smaller / longer, 1);
+    uint8_t *rgb = NULL, *to;
+    const vitcl_status st = vt_new(&rgb, (size_t)(width * height), 3);
+
+    if (st != VITCL_OK)
+        return st;
+    to = rgb;
+    for (uint64_t y = 0; y < height; y++)
+        for (uint64_t x = 0; x < width; x++, to += 3)
+            mean(to, in, x * in->width / width, y * in->height / height,
+                 (x + 1) * in->width / width, (y + 1) * in->height / height);
+    *out = (vt_picture){(uint32_t)width, (uint32_t)height, rgb};
+    return VITCL_OK;
+}
+
 uint32_t vt_number(const uint8_t *p, unsigned bytes, bool big_endian)
 {
     uint32_t v = 0;

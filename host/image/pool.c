@@ -33,21 +33,25 @@ enum { AHEAD = 32 }; /* orders in addition to two per worker */
     ((uint64_t)16 << 20) /* larger slots are released after use                \
                           */
 
+/* side: of thumbnails; 0: none. */
 static vitcl_status make(vt_decoder_pool **out, const vt_preprocess *how,
-                         const vt_decode_limits *limits)
+                         const vt_decode_limits *limits, uint32_t side)
 {
     vt_decoder_pool *p = NULL;
     vitcl_status st;
 
     VT_TRY(VT_NEW(&p, 1));
     p->limits = *limits;
-    p->whole = !how;
+    p->whole = !how && !side;
+    p->side = side;
     if (how)
         p->how = *how;
     p->count = limits->workers + (limits->large > 0);
-    p->depth = how ? (2 * p->count + AHEAD + p->count - 1) / p->count : 1;
-    p->picture_bytes =
-        how ? (uint64_t)how->height * how->width * 3 : limits->pixels * 3;
+    p->depth = p->whole ? 1 : (2 * p->count + AHEAD + p->count - 1) / p->count;
+    p->thumb_at = how        ? (uint64_t)how->height * how->width * 3
+                  : p->whole ? limits->pixels * 3
+                             : 0;
+    p->picture_bytes = p->thumb_at + (uint64_t)side * side * 3;
     if (p->picture_bytes == 0 || p->picture_bytes > SIZE_MAX / 2 / p->depth) {
         st = vt_fail(VITCL_EINVAL, "pictures of %ux%u pixels", p->how.width,
                      p->how.height);
@@ -85,7 +89,22 @@ vitcl_status vt_pool_new(vt_decoder_pool **out, const vt_preprocess *how,
     vitcl_status st;
 
     VT_TRY(vt_decode_limits_get(&limits, workers));
-    VT_TRY(make(out, how, &limits));
+    VT_TRY(make(out, how, &limits, 0));
+done:
+    return st;
+}
+
+vitcl_status vt_pool_new_thumbs(vt_decoder_pool **out, const vt_preprocess *how,
+                                unsigned workers, uint32_t side)
+{
+    vt_decode_limits limits;
+    vitcl_status st;
+
+    if (side == 0 || side > VT_THUMB_MAX)
+        return vt_fail(VITCL_EINVAL, "thumbnails of %u pixels, not 1 to %u",
+                       side, VT_THUMB_MAX);
+    VT_TRY(vt_decode_limits_get(&limits, workers));
+    VT_TRY(make(out, how, &limits, side));
 done:
     return st;
 }
@@ -104,7 +123,7 @@ vitcl_status vt_pool_new_shared(vt_decoder_pool **out, unsigned sharers,
         limits.each = limits.each * limits.workers / VT_MAX(sharers, 2u);
     limits.large = 0;
     limits.workers = 1;
-    VT_TRY(make(out, NULL, &limits));
+    VT_TRY(make(out, NULL, &limits, 0));
     (*out)->small = !large;
 done:
     return st;
@@ -186,7 +205,7 @@ static bool widen(vt_decoder_pool *p, unsigned index, vitcl_status *st)
 /* Sends a job to a worker; false: no room now. */
 static bool dispatch(vt_decoder_pool *p, vt_job *j)
 {
-    vt_job_order order = {.how = p->how, .whole = p->whole};
+    vt_job_order order = {.how = p->how, .whole = p->whole, .side = p->side};
     int file = -1, target, error;
     uint32_t slot = 0;
     vitcl_status st = VITCL_OK;
@@ -208,6 +227,7 @@ static bool dispatch(vt_decoder_pool *p, vt_job *j)
         return true;
     }
     order.offset = slot * p->picture_bytes;
+    order.thumb_offset = order.offset + p->thumb_at;
     order.id = j->id = ++p->sends;
     snprintf(order.name, sizeof order.name, "%s", vt_pool_name(j));
     error = vt_decode_send(&p->workers[target].process, &order, file);
@@ -341,11 +361,12 @@ static vt_job *await(vt_decoder_pool *p)
     return j;
 }
 
+/* at: in its slot. */
 static vitcl_status copy_pixels(uint8_t *rgb, const vt_decoder_pool *p,
-                                const vt_job *j, size_t size)
+                                const vt_job *j, uint64_t at, size_t size)
 {
     const int slots = p->workers[j->worker].slots;
-    const uint64_t offset = j->slot * p->picture_bytes;
+    const uint64_t offset = j->slot * p->picture_bytes + at;
 
     if (vt_read_at(slots, rgb, size, offset) != 0)
         return vt_fail(VITCL_EIO, "%s: the decoder returned no pixels",
@@ -367,6 +388,36 @@ static vitcl_status failure_of(const vt_job *j)
     return vt_fail(j->status, "%s", j->message ? j->message : "out of memory");
 }
 
+static vitcl_status copy_thumb(vt_decoder_pool *p, const vt_job *j)
+{
+    vt_picture t = {j->thumb_width, j->thumb_height, NULL};
+    const size_t pixels = (size_t)t.width * t.height;
+    vitcl_status st;
+
+    VT_TRY(vt_new(&t.rgb, pixels, 3));
+    VT_TRY(copy_pixels(t.rgb, p, j, p->thumb_at, 3 * pixels));
+    p->thumb = t, t = (vt_picture){0};
+done:
+    vt_picture_free(&t);
+    return st;
+}
+
+vitcl_status vt_pool_thumb(vt_picture *out, const vt_decoder_pool *p)
+{
+    const vt_picture *t = &p->thumb;
+    vt_picture copy = {t->width, t->height, NULL};
+    vitcl_status st;
+
+    if (!t->rgb)
+        return vt_fail(VITCL_EINVAL, "there is no thumbnail: none was asked "
+                                     "for, or no picture was taken");
+    VT_TRY(vt_new(&copy.rgb, (size_t)t->width * t->height, 3));
+    memcpy(copy.rgb, t->rgb, (size_t)t->width * t->height * 3);
+    *out = copy;
+done:
+    return st;
+}
+
 vitcl_status vt_pool_next(uint8_t *rgb, vt_decoder_pool *p)
 {
     vitcl_status st;
@@ -374,11 +425,13 @@ vitcl_status vt_pool_next(uint8_t *rgb, vt_decoder_pool *p)
 
     if (p->pending == 0 || p->whole)
         return vt_fail(VITCL_EINVAL, "no picture was pushed");
+    vt_picture_free(&p->thumb);
     j = await(p);
-    if (j->status == VITCL_OK)
-        st = copy_pixels(rgb, p, j, (size_t)p->picture_bytes);
-    else
-        st = failure_of(j);
+    st = j->status == VITCL_OK ? VITCL_OK : failure_of(j);
+    if (st == VITCL_OK && rgb)
+        st = copy_pixels(rgb, p, j, 0, (size_t)p->thumb_at);
+    if (st == VITCL_OK && p->side)
+        st = copy_thumb(p, j);
     leave(p);
     return st;
 }
@@ -398,7 +451,7 @@ vitcl_status vt_pool_whole(vt_picture *out, vt_decoder_pool *p)
     }
     picture = (vt_picture){j->width, j->height, NULL};
     VT_TRY(vt_new(&picture.rgb, (size_t)j->width * j->height, 3));
-    VT_TRY(copy_pixels(picture.rgb, p, j,
+    VT_TRY(copy_pixels(picture.rgb, p, j, 0,
                        (size_t)picture.width * picture.height * 3));
     *out = picture, picture = (vt_picture){0};
 done:
@@ -419,6 +472,7 @@ void vt_pool_free(vt_decoder_pool *p)
             close(p->workers[i].slots);
         free(p->workers[i].taken);
     }
+    vt_picture_free(&p->thumb);
     free(p->workers);
     free(p->jobs);
     free(p);

@@ -17,7 +17,7 @@ typedef struct vt_job {
     vt_job_state state;
     bool large; /* needs more than a share of the memory */
     int worker; /* that has its pixels, or VT_NO_WORKER */
-    uint32_t slot, width, height;
+    uint32_t slot, width, height, thumb_width, thumb_height;
     vitcl_status status;
     char *message; /* of a failure */
 } vt_job;
@@ -36,9 +36,12 @@ struct vt_decoder_pool {
     bool whole; /* pictures as they are decoded */
     bool small; /* too large a picture goes to another pool */
     vt_decode_limits limits;
-    uint64_t picture_bytes;
-    uint32_t depth; /* slots of a worker */
-    unsigned count; /* of workers, including the large one */
+    uint64_t picture_bytes; /* of a slot; a thumbnail is at its end */
+    uint64_t thumb_at;      /* and begins here */
+    uint32_t side;          /* of thumbnails; 0: none */
+    vt_picture thumb;       /* the last one */
+    uint32_t depth;         /* slots of a worker */
+    unsigned count;         /* of workers, including the large one */
     vt_worker *workers;
     vt_job *jobs; /* a ring: `pending` of them from `head` on */
     size_t capacity, head;

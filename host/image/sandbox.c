@@ -221,6 +221,22 @@ static vitcl_status write_pixels(const vt_picture *p, uint64_t offset,
     return VITCL_OK;
 }
 
+static vitcl_status write_thumb(vt_job_reply *reply, const vt_picture *in,
+                                const vt_job_order *order)
+{
+    vt_picture thumb = {0};
+    vitcl_status st = VITCL_OK;
+
+    if (!order->side)
+        goto done;
+    VT_TRY(vt_shrink(&thumb, in, order->side));
+    VT_TRY(write_pixels(&thumb, order->thumb_offset, order->name));
+    reply->thumb_width = thumb.width, reply->thumb_height = thumb.height;
+done:
+    vt_picture_free(&thumb);
+    return st;
+}
+
 static vitcl_status decode(vt_job_reply *reply, const vt_job_order *order,
                            int file)
 {
@@ -232,6 +248,9 @@ static vitcl_status decode(vt_job_reply *reply, const vt_job_order *order,
     VT_TRY((!order->whole && order->how.on_white ? vt_image_decode_on_white
                                                  : vt_image_decode)(
         &in, bytes, (size_t)order->size, order->name));
+    VT_TRY(write_thumb(reply, &in, order));
+    if (!order->whole && !order->how.width)
+        goto done;
     if (order->whole) {
         out = in, in = (vt_picture){0};
     } else {

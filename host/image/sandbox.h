@@ -21,8 +21,10 @@ enum { VT_NAME_ROOM = 400, VT_MESSAGE_ROOM = 512 };
 typedef struct vt_job_order {
     uint64_t id, size; /* of the file */
     uint64_t offset;   /* offset of the pixels in the shared memory */
-    vt_preprocess how;
-    bool whole; /* as decoded; `how` is ignored */
+    uint64_t thumb_offset;
+    uint32_t side;     /* of the thumbnail; 0: none */
+    vt_preprocess how; /* of no width: only the thumbnail */
+    bool whole;        /* as decoded; `how` is ignored */
     char name[VT_NAME_ROOM];
 } vt_job_order;
 
@@ -31,6 +33,7 @@ typedef struct vt_job_reply {
     uint64_t id;
     int32_t status;
     uint32_t width, height, locked; /* locked: 0 without seccomp */
+    uint32_t thumb_width, thumb_height;
     char message[VT_MESSAGE_ROOM];
 } vt_job_reply;
 

@@ -158,7 +158,11 @@ static bool take_reply(vt_decoder_pool *p, int index)
     if (!reply.locked)
         atomic_store(&unlocked, true);
     j->width = reply.width, j->height = reply.height;
+    j->thumb_width = reply.thumb_width, j->thumb_height = reply.thumb_height;
     if (reply.status == VITCL_OK) {
+        if (p->side && (!j->thumb_width || !j->thumb_height ||
+                        j->thumb_width > p->side || j->thumb_height > p->side))
+            return false;
         if (p->whole && (!j->width || !j->height || j->width > VT_SIDE_MAX ||
                          j->height > VT_SIDE_MAX ||
                          (uint64_t)j->width * j->height > p->limits.pixels))

@@ -301,3 +301,73 @@ Test(memory, a_loader_takes_bytes)
     vitcl_model_free(model);
     vitcl_device_free(device);
 }
+
+/* Each pixel is the mean of those that it covers, computed here in double. */
+static void check_thumbnail(const vitcl_image *small, const char *path,
+                            uint32_t side)
+{
+    vitcl_image in = {0, 0, NULL};
+    uint32_t longer;
+
+    need(vitcl_image_load(&in, path));
+    longer = in.width > in.height ? in.width : in.height;
+    cr_assert_eq(small->width, in.width * side / longer);
+    cr_assert_eq(small->height, in.height * side / longer);
+    for (uint32_t i = 0; i < small->width * small->height * 3; i++) {
+        const uint32_t x = i / 3 % small->width, y = i / 3 / small->width;
+        double sum = 0;
+        int n = 0;
+
+        for (uint32_t v = y * in.height / small->height;
+             v < (y + 1) * in.height / small->height; v++)
+            for (uint32_t u = x * in.width / small->width;
+                 u < (x + 1) * in.width / small->width; u++, n++)
+                sum += in.rgb[(v * in.width + u) * 3 + i % 3];
+        cr_assert_float_eq(small->rgb[i], sum / n, 0.5001, "number %u", i);
+    }
+    vitcl_image_free(&in);
+}
+
+Test(memory, a_loader_makes_thumbnails)
+{
+    static uint8_t a[32 * 32 * 3], b[32 * 32 * 3];
+    vitcl_image small = {0, 0, NULL};
+    vitcl_device *device = NULL;
+    vitcl_model *model = NULL;
+    vitcl_session *s = NULL;
+    vitcl_loader *loader = NULL;
+
+    need(vitcl_device_open(&device, getenv("VITCL_TEST_DEVICE")));
+    need(vitcl_model_preset(&model, device, "vit-ti/16", 32));
+    need(vitcl_session_new(&s, model, NULL));
+    need(vitcl_loader_new(&loader, s, 1));
+    need(vitcl_loader_push(loader, VT_DATA "/sample.jpg"));
+    need(vitcl_loader_next(a, loader));
+    cr_expect_eq(vitcl_loader_thumbnail(&small, loader), VITCL_EINVAL);
+    vitcl_loader_free(loader);
+    cr_expect_eq(vitcl_loader_new_thumbnails(&loader, s, 1, 0), VITCL_EINVAL);
+    cr_expect_eq(vitcl_loader_new_thumbnails(&loader, s, 1, 1025),
+                 VITCL_EINVAL);
+    for (int alone = 0; alone < 2; alone++) {
+        need(vitcl_loader_new_thumbnails(&loader, alone ? NULL : s, 2, 40));
+        cr_expect_eq(vitcl_loader_thumbnail(&small, loader), VITCL_EINVAL);
+        for (int i = 0; i < 50; i++) /* more than there are slots */
+            need(vitcl_loader_push(loader, VT_DATA "/sample.jpg"));
+        need(vitcl_loader_push(loader, "/no/such/picture"));
+        for (int i = 0; i < 50; i++) {
+            memset(b, 0, sizeof b);
+            need(vitcl_loader_next(alone ? NULL : b, loader));
+            cr_expect(alone || memcmp(a, b, sizeof a) == 0);
+            need(vitcl_loader_thumbnail(&small, loader));
+            if (i == 0 || i == 49)
+                check_thumbnail(&small, VT_DATA "/sample.jpg", 40);
+            vitcl_image_free(&small);
+        }
+        cr_expect_eq(vitcl_loader_next(b, loader), VITCL_EIO);
+        cr_expect_eq(vitcl_loader_thumbnail(&small, loader), VITCL_EINVAL);
+        vitcl_loader_free(loader);
+    }
+    vitcl_session_free(s);
+    vitcl_model_free(model);
+    vitcl_device_free(device);
+}
