@@ -390,6 +390,7 @@ typedef struct answer {
     size_t size;       /* of either */
     bool sharded;      /* its row says the position */
     uint64_t position; /* in the whole input, from 0 */
+    vitcl_image small; /* with batches_thumbnails(); without pixels: none */
 } answer;
 typedef struct picture_batches picture_batches;
 picture_batches *batches_open(const words *operands,
@@ -399,6 +400,8 @@ picture_batches *batches_open(const words *operands,
 uint32_t batches_batch(picture_batches *f, uint32_t most);
 /* Does one batch hold all pictures? */
 bool batches_fits(const picture_batches *f, uint32_t batch);
+/* Before the start: answers have thumbnails with this longer side. */
+void batches_thumbnails(picture_batches *f, uint32_t side);
 /* Starts decoding. */
 int batches_start(picture_batches *f, vitcl_session *session);
 /* The next pictures and failures, in input order: 0 at the end. rgb: `rows`

@@ -98,7 +98,7 @@ static void say_known(work *w)
 static void add_to_page(work *w, const answer *a)
 {
     char title[2048] = "", more[sizeof title] = "", room[CLASS_ROOM];
-    html_item item = {.path = a->path, .error = a->error};
+    html_item item = {.path = a->path, .small = &a->small, .error = a->error};
 
     if (!a->error) {
         naming_texts(title, more, sizeof title, &w->naming);
@@ -189,6 +189,8 @@ static int prepare(work *w)
         return code;
     if (w->o->html && !(w->page = begin_page(w)))
         return EXIT_FAILED;
+    if (w->page)
+        batches_thumbnails(w->on.batches, HTML_SIDE);
     if (w->explaining)
         code = explaining_start(w->explaining, w->on.model, w->on.session);
     if (code != EXIT_OK)

@@ -1,8 +1,8 @@
 /*
  * html.c - writes a page of pictures.
  *
- * Each thumbnail is made by a thread of its own while the next answers come.
- * What is waiting for one is written in order.
+ * A picture that was not decoded for an answer goes to the decoders, some
+ * pictures ahead. What is waiting for its thumbnail is written in order.
  */
 #include "html.h"
 
@@ -11,13 +11,10 @@
 #include "plot/page.h"
 #include "thumbnail.h"
 
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-/* WAITING: whole pictures that may be in memory at a time, at most. */
-enum { SIDE = 200, WAITING = 8 };
+enum { WAITING = 32 };
 
 VT_INCLUDE_TEXT(gallery_style, VT_CLI_DIR "/gallery.css");
 VT_INCLUDE_TEXT(gallery_script, VT_CLI_DIR "/gallery.js");
@@ -25,9 +22,8 @@ VT_INCLUDE_TEXT(gallery_script, VT_CLI_DIR "/gallery.js");
 /* An item with texts of its own; title only: a heading. */
 typedef struct waiting {
     html_item item;
-    thumbnail picture; /* without a size: none */
-    pthread_t thread;
-    bool heading, started;
+    thumbnail picture;    /* without a size: none */
+    bool heading, pushed; /* pushed: its thumbnail comes from the loader */
 } waiting;
 
 struct html_page {
@@ -36,7 +32,8 @@ struct html_page {
     char *folder; /* of the page, without links; NULL: unknown */
     bool section; /* one is open */
     waiting *ring[WAITING];
-    size_t first, count, most;
+    size_t first, count;
+    vitcl_loader *loader; /* NULL: none was needed so far */
     bool short_of_memory; /* an item is missing */
 };
 
@@ -80,13 +77,6 @@ static char *folder_of(const char *path)
     return out;
 }
 
-static size_t cores(void)
-{
-    const long n = sysconf(_SC_NPROCESSORS_ONLN);
-
-    return n < 1 ? 1 : n > WAITING ? WAITING : (size_t)n;
-}
-
 html_page *html_open(const char *path, const char *title)
 {
     static const char tools[] =
@@ -102,7 +92,6 @@ html_page *html_open(const char *path, const char *title)
         return NULL;
     }
     p->folder = folder_of(path);
-    p->most = cores();
     if (vt_page_open(&p->page, path, title, &kind) != VITCL_OK) {
         failed();
         html_discard(p);
@@ -187,8 +176,6 @@ static void waiting_free(waiting *w)
 {
     if (!w)
         return;
-    if (w->started)
-        pthread_join(w->thread, NULL);
     free((char *)w->item.path);
     free((char *)w->item.error);
     free((char *)w->item.group);
@@ -219,12 +206,23 @@ static waiting *waiting_new(const html_item *item)
     return NULL;
 }
 
-static void *make(void *context)
+/* A picture that cannot be decoded again has none. */
+static void push(html_page *p, waiting *w)
 {
-    waiting *w = context;
+    if (!p->loader &&
+        vitcl_loader_new_thumbnails(&p->loader, NULL, 0, HTML_SIDE) != VITCL_OK)
+        return;
+    w->pushed = vitcl_loader_push(p->loader, w->item.path) == VITCL_OK;
+}
 
-    thumbnail_make(&w->picture, w->item.path, SIDE);
-    return NULL;
+static void take(html_page *p, waiting *w)
+{
+    vitcl_image small = {0, 0, NULL};
+
+    if (vitcl_loader_next(NULL, p->loader) == VITCL_OK &&
+        vitcl_loader_thumbnail(&small, p->loader) == VITCL_OK)
+        thumbnail_make(&w->picture, &small);
+    vitcl_image_free(&small);
 }
 
 static void write_first(html_page *p)
@@ -234,9 +232,8 @@ static void write_first(html_page *p)
     p->ring[p->first] = NULL;
     p->first = (p->first + 1) % WAITING;
     p->count--;
-    if (w->started)
-        pthread_join(w->thread, NULL);
-    w->started = false;
+    if (w->pushed)
+        take(p, w);
     if (w->heading)
         put_heading(p, w->item.title);
     else
@@ -248,7 +245,7 @@ static void add(html_page *p, const html_item *item, bool heading)
 {
     waiting *w;
 
-    if (p->count == p->most)
+    if (p->count == WAITING)
         write_first(p);
     w = waiting_new(item);
     if (!w) {
@@ -259,9 +256,10 @@ static void add(html_page *p, const html_item *item, bool heading)
     p->ring[(p->first + p->count++) % WAITING] = w;
     if (heading || item->error)
         return;
-    w->started = pthread_create(&w->thread, NULL, make, w) == 0;
-    if (!w->started)
-        make(w);
+    if (item->small && item->small->rgb)
+        thumbnail_make(&w->picture, item->small);
+    else
+        push(p, w);
 }
 
 void html_section(html_page *p, const char *heading)
@@ -295,6 +293,7 @@ void html_discard(html_page *p)
         return;
     for (size_t i = 0; i < WAITING; i++)
         waiting_free(p->ring[i]);
+    vitcl_loader_free(p->loader);
     vt_page_discard(p->page);
     free(p->folder);
     free(p);

@@ -7,12 +7,18 @@
  */
 #ifndef VT_CLI_HTML_H
 #define VT_CLI_HTML_H
+#include <vitcl.h>
+
 #include <stdbool.h>
+
+enum { HTML_SIDE = 200 }; /* of thumbnails */
 
 typedef struct html_page html_page;
 typedef struct html_item {
-    const char *path;  /* of the picture, whose thumbnail is made here */
-    const char *error; /* why it has no answer, or NULL */
+    const char *path;
+    const vitcl_image *small; /* of HTML_SIDE; NULL or without pixels: it is
+                               * decoded here */
+    const char *error;        /* why it has no answer, or NULL */
     const char *group; /* what the page can be filtered by: a class; or NULL */
     const char *title; /* "ship 94 %"; or NULL */
     const char *more;  /* smaller, below it; or NULL */

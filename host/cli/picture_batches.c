@@ -23,10 +23,10 @@ struct picture_batches {
     input *source;
     vitcl_loader *loader;
     bool sharded, tar;
-    size_t held; /* bytes of the queue's pictures */
-    uint32_t batch, ahead;
-    bool ended, cut; /* cut: stopped before the last picture */
-    answer *queue;   /* ring of pictures that are not returned yet */
+    size_t held;                 /* bytes of the queue's pictures */
+    uint32_t batch, ahead, side; /* side: of thumbnails; 0: none */
+    bool ended, cut;             /* cut: stopped before the last picture */
+    answer *queue; /* ring of pictures that are not returned yet */
     uint32_t cap, first, count, pushed;
     answer *answers;
     uint32_t given, most;
@@ -187,9 +187,14 @@ bool batches_fits(const picture_batches *f, uint32_t batch)
     return f->ended && f->count <= batch;
 }
 
+void batches_thumbnails(picture_batches *f, uint32_t side)
+{
+    f->side = side;
+}
+
 int batches_start(picture_batches *f, vitcl_session *session)
 {
-    uint32_t height, width;
+    uint32_t height, width, workers;
     answer *queue;
 
     vitcl_session_size(session, &height, &width);
@@ -210,8 +215,10 @@ int batches_start(picture_batches *f, vitcl_session *session)
     if (!f->answers || !f->rgb || f->cap < f->ahead)
         return fail("out of memory for a batch of %u", f->batch);
     /* one process for one picture, else one per core */
-    if (vitcl_loader_new(&f->loader, session, f->ended && f->count == 1) !=
-        VITCL_OK)
+    workers = f->ended && f->count == 1;
+    if ((f->side ? vitcl_loader_new_thumbnails(&f->loader, session, workers,
+                                               f->side)
+                 : vitcl_loader_new(&f->loader, session, workers)) != VITCL_OK)
         return failed();
     top_up(f, f->ahead);
     return EXIT_OK;
@@ -221,6 +228,7 @@ static void forget(answer *a)
 {
     free(a->path);
     free(a->bytes);
+    vitcl_image_free(&a->small);
     if (a->error != no_memory)
         free((char *)(uintptr_t)a->error);
     *a = (answer){.path = NULL};
@@ -252,6 +260,9 @@ uint32_t batches_next(const answer **answers, const uint8_t **rgb,
         if (!a.error && vitcl_loader_next(f->rgb + good * f->picture_bytes,
                                           f->loader) != VITCL_OK)
             a.error = why(a.path);
+        if (!a.error && f->side &&
+            vitcl_loader_thumbnail(&a.small, f->loader) != VITCL_OK)
+            a.small = (vitcl_image){0, 0, NULL};
         if (a.error)
             f->failures++;
         else

@@ -3,6 +3,8 @@
  */
 #ifndef VT_CLI_THUMBNAIL_H
 #define VT_CLI_THUMBNAIL_H
+#include <vitcl.h>
+
 #include <stddef.h>
 #include <stdint.h>
 
@@ -12,9 +14,8 @@ typedef struct thumbnail {
     uint32_t width, height;
 } thumbnail;
 
-/* The picture of a file as a JPEG whose longer side has at most `side` pixels.
- * Not VITCL_OK: vitcl_last_error() says why there is none. */
-int thumbnail_make(thumbnail *out, const char *path, uint32_t side);
+/* The pixels as a JPEG; without a size if memory is short. */
+void thumbnail_make(thumbnail *out, const vitcl_image *small);
 void thumbnail_free(thumbnail *t);
 
 #endif
