@@ -4,6 +4,7 @@
  */
 #include "base/file.h"
 #include "base/json.h"
+#include "base/json_print.h"
 #include "base/memory.h"
 #include "base/number.h"
 #include "base/text.h"
@@ -80,23 +81,6 @@ done:
     return st;
 }
 
-/* A path in a JSON string. */
-static void put_string(FILE *f, const char *s)
-{
-    fputc('"', f);
-    for (; *s; s++) {
-        const unsigned char c = (unsigned char)*s;
-
-        if (c == '"' || c == '\\')
-            fputc('\\', f), fputc(c, f);
-        else if (c < ' ')
-            fprintf(f, "\\u%04x", c);
-        else
-            fputc(c, f);
-    }
-    fputc('"', f);
-}
-
 static vitcl_status write_state(const vt_experiment *e)
 {
     vitcl_status st;
@@ -105,7 +89,7 @@ static vitcl_status write_state(const vt_experiment *e)
 
     VT_TRY(vt_text_open(&t));
     fprintf(t.f, "{\"study\": \"%s\",\n \"data\": ", e->study->name);
-    put_string(t.f, e->data);
+    vt_json_print_string(t.f, e->data);
     vt_print(t.f,
              ",\n \"minutes\": %.9g, \"tries\": %u, \"pictures\": %u, "
              "\"tests\": %u, \"epochs\": %u,\n \"rates\": [",

@@ -8,6 +8,7 @@
  */
 #include "weights/save.h"
 #include "base/file.h"
+#include "base/json_print.h"
 #include "base/memory.h"
 
 #include <errno.h>
@@ -37,30 +38,15 @@ static int by_size_and_name(const void *a, const void *b)
     return strcmp(x->name, y->name);
 }
 
-static void put_string(FILE *f, const char *s)
-{
-    fputc('"', f);
-    for (; *s; s++) {
-        unsigned char c = (unsigned char)*s;
-        if (c == '"' || c == '\\')
-            fputc('\\', f);
-        if (c < ' ')
-            fprintf(f, "\\u%04x", c);
-        else
-            fputc(c, f);
-    }
-    fputc('"', f);
-}
-
 static void put_metadata(FILE *f, const char *const *pairs)
 {
     fputs("\"__metadata__\":{", f);
     for (size_t i = 0; pairs[i]; i += 2) {
         if (i)
             fputc(',', f);
-        put_string(f, pairs[i]);
+        vt_json_print_string(f, pairs[i]);
         fputc(':', f);
-        put_string(f, pairs[i + 1]);
+        vt_json_print_string(f, pairs[i + 1]);
     }
     fputc('}', f);
 }
@@ -77,7 +63,7 @@ static void put_header(FILE *f, const vt_tensor *const *order, size_t n,
         const vt_tensor *t = order[i];
         if (i || (metadata && metadata[0]))
             fputc(',', f);
-        put_string(f, t->name);
+        vt_json_print_string(f, t->name);
         fprintf(f, ":{\"dtype\":\"%s\",\"shape\":[", types[t->dtype].name);
         for (uint32_t d = 0; d < t->rank; d++)
             fprintf(f, "%s%" PRIu64, d ? "," : "", t->shape[d]);
