@@ -141,6 +141,37 @@ done:
     return st;
 }
 
+enum { BLOCK = 32 };
+
+/* Without a branch for each score, so that compilers use vectors: few scores of
+ * a tile are large. */
+static bool any(const float *c, float least)
+{
+    int found = 0;
+
+    for (int i = 0; i < BLOCK; i++)
+        found |= c[i] >= least;
+    return found != 0;
+}
+
+/* The first score of at least `least` from j on; n: none. */
+static int next_hit(const float *c, int j, int n, float least)
+{
+    for (; j < n; j++) {
+        while (j % BLOCK == 0 && j + BLOCK <= n && !any(c + j, least))
+            j += BLOCK;
+        if (j < n && c[j] >= least)
+            return j;
+    }
+    return n;
+}
+
+/* The columns of this tile that come before row i of that tile. */
+static int earlier(const work *s, uint64_t row, int i, uint64_t column)
+{
+    return (int)VT_MIN(row + (uint64_t)i - column, (uint64_t)s->tile);
+}
+
 /* ---- a tile: pairs of rows from `row` on with earlier ones from `column` on
  * ---- */
 
@@ -162,14 +193,15 @@ static vitcl_status compare_whole(work *s, uint64_t row, uint64_t column)
     VT_TRY(vt_tiles_rows(&s->full, s->rows));
     VT_TRY(vt_tiles_run(&hits, &s->full, s->least));
     for (int i = 0; hits && i < s->tile; i++) {
+        const int end = earlier(s, row, i, column);
         const float *c;
+        int j = -1;
 
         if (!vt_tiles_hit(&s->full, i, s->least))
             continue;
         VT_TRY(vt_tiles_scores(&c, &s->full, i));
-        for (int j = 0; j < s->tile; j++)
-            if (c[j] >= s->least && column + (uint64_t)j < row + (uint64_t)i)
-                pair(s->out, row + (uint64_t)i, column + (uint64_t)j, c[j]);
+        while ((j = next_hit(c, j + 1, end, s->least)) < end)
+            pair(s->out, row + (uint64_t)i, column + (uint64_t)j, c[j]);
     }
 done:
     return st;
@@ -187,14 +219,14 @@ static vitcl_status find_near(int *n, work *s, uint64_t row, uint64_t column)
                          s->short_rows + row * (uint64_t)s->brief.width));
     VT_TRY(vt_tiles_run(&hits, &s->brief, least));
     for (int i = 0; hits && i < s->tile; i++) {
+        const int end = earlier(s, row, i, column);
         const float *c;
+        int j = -1;
 
         if (!vt_tiles_hit(&s->brief, i, least))
             continue;
         VT_TRY(vt_tiles_scores(&c, &s->brief, i));
-        for (int j = 0; j < s->tile; j++) {
-            if (c[j] < least || column + (uint64_t)j >= row + (uint64_t)i)
-                continue;
+        while ((j = next_hit(c, j + 1, end, least)) < end) {
             if (*n == NEAR) {
                 *n = NEAR + 1;
                 goto done;
