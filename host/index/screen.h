@@ -26,8 +26,8 @@ typedef struct vt_screen {
 #define VT_SCREEN_SLACK 1e-4f
 
 /* sample[n, width]: rows of length 1, or zero. */
-vitcl_status vt_screen_new(vt_screen *s, const float *sample, int n, int width,
-                           float least);
+vitcl_status vt_screen_new(vt_screen *out, const float *sample, int n,
+                           int width, float least);
 /* Replaces the last of the products with the basis by r. */
 void vt_screen_finish(float *products, const vt_screen *s, const float *row,
                       int width);
