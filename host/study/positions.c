@@ -108,8 +108,8 @@ static void say_arranged(vt_experiment *e, const vt_result r[ARMS])
                     "chance, but so are all others");
     for (int i = 0; i < ARMS; i++)
         if (arms[i].arranged)
-            vt_say(e, "%s %s %.1f %%", i ? "," : ":", arms[i].name,
-                   100 * r[i].mean);
+            vt_say(e, "%s %s %.1f +- %.1f %%", i ? "," : ":", arms[i].name,
+                   100 * r[i].mean, isnan(r[i].sd) ? 0 : 100 * r[i].sd);
     vt_say(e, ".");
 }
 
