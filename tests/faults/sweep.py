@@ -137,7 +137,7 @@ def check_devices(got, want, left, whole):
 
 
 def check_scores(got, want, left, whole):
-    failed = re.search(rb"(\d+) pictures could not be decoded", got.err)
+    failed = re.search(rb"(\d+) pictures? could not be decoded", got.err)
     if failed:
         kind = got.fired.split()[0]
         need(kind in ("read", "short", "write"), kind + " is no picture's")
