@@ -4,9 +4,9 @@
  *
  * A batch is cut into slices of equally many pictures; how many is a power of
  * two and a multiple of the number of ranks. The gradients of each are computed
- * alone and added up by one balanced binary tree, whose leaves are the slices in
- * the order of their pictures. A rank computes consecutive slices, an aligned
- * subtree; vt_ranks_sum() adds the rest of the tree.
+ * alone and added up by one balanced binary tree, whose leaves are the slices
+ * in the order of their pictures. A rank computes consecutive slices, an
+ * aligned subtree; vt_ranks_sum() adds the rest of the tree.
  */
 #ifndef VT_TRAIN_SLICES_H
 #define VT_TRAIN_SLICES_H
