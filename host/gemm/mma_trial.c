@@ -24,7 +24,7 @@ static float element(uint32_t i)
     x = (x ^ x >> 16) * 0x7feb352du;
     x = (x ^ x >> 15) * 0x846ca68bu;
     x ^= x >> 16;
-    return i % K == i / K % K ? TOP : (float)((int)(x % (2 * TOP + 1)) - TOP);
+    return (float)(i % K == i / K % K ? TOP : (int)(x % (2 * TOP + 1)) - TOP);
 }
 
 static bool right(vt_timed *t, const float *a, const float *b)

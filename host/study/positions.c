@@ -89,7 +89,7 @@ static void list(vt_experiment *e)
 
 static void say_arranged(vt_experiment *e, const vt_result r[ARMS])
 {
-    const double chance = 1.0 / VT_ARRANGED_CLASSES;
+    const double chance = 1.0 / (int)VT_ARRANGED_CLASSES;
     const double doubt = 2 * sqrt(chance * (1 - chance) / vt_tests(e));
     int others = 0, above = 0;
 
