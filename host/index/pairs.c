@@ -23,7 +23,7 @@
 enum { TILE = 2048, MANY = 16384, SAMPLE = 2048, NEAR = TILE * TILE / 256 };
 
 typedef struct near {
-    int row, column; /* in their tiles */
+    uint64_t row, column;
 } near;
 
 typedef struct work {
@@ -40,6 +40,7 @@ typedef struct work {
     vt_tiles brief;
     float *short_rows;     /* [all, kept]; NULL: no screening */
     near *near;            /* [NEAR] */
+    int close;             /* of them in use; NEAR + 1: too many */
     uint64_t seen;         /* rows that left_out knows */
     uint64_t exact, whole; /* cosines on the host, tiles on the device */
 } work;
@@ -175,10 +176,52 @@ static int earlier(const work *s, uint64_t row, int i, uint64_t column)
 /* ---- a tile: pairs of rows from `row` on with earlier ones from `column` on
  * ---- */
 
+/* False: no more of this tile. */
+typedef bool add_hit(work *s, uint64_t i, uint64_t j, float cosine);
+
+static bool add_pair(work *s, uint64_t i, uint64_t j, float cosine)
+{
+    pair(s->out, i, j, cosine);
+    return true;
+}
+
+static bool add_near(work *s, uint64_t i, uint64_t j, float cosine)
+{
+    (void)cosine; /* of short vectors */
+    if (s->close < NEAR)
+        s->near[s->close] = (near){i, j};
+    return s->close++ < NEAR;
+}
+
+/* Both tiles are there. The rows behind the last one of the index are zeros,
+ * and no pairs, however small `least` is. */
+static vitcl_status each_hit(work *s, vt_tiles *t, float least, uint64_t row,
+                             uint64_t column, add_hit *add)
+{
+    const int rows = (int)VT_MIN((uint64_t)s->tile, vt_index_count(s->x) - row);
+    vitcl_status st;
+    int hits;
+
+    VT_TRY(vt_tiles_run(&hits, t, least));
+    for (int i = 0; hits && i < rows; i++) {
+        const int end = earlier(s, row, i, column);
+        const float *c;
+        int j = -1;
+
+        if (!vt_tiles_hit(t, i, least))
+            continue;
+        VT_TRY(vt_tiles_scores(&c, t, i));
+        while ((j = next_hit(c, j + 1, end, least)) < end)
+            if (!add(s, row + (uint64_t)i, column + (uint64_t)j, c[j]))
+                goto done;
+    }
+done:
+    return st;
+}
+
 static vitcl_status compare_whole(work *s, uint64_t row, uint64_t column)
 {
     vitcl_status st = VITCL_OK;
-    int hits;
 
     s->whole++;
     if (!s->full.tile)
@@ -191,76 +234,39 @@ static vitcl_status compare_whole(work *s, uint64_t row, uint64_t column)
     }
     VT_TRY(load(s->rows, s, row));
     VT_TRY(vt_tiles_rows(&s->full, s->rows));
-    VT_TRY(vt_tiles_run(&hits, &s->full, s->least));
-    for (int i = 0; hits && i < s->tile; i++) {
-        const int end = earlier(s, row, i, column);
-        const float *c;
-        int j = -1;
-
-        if (!vt_tiles_hit(&s->full, i, s->least))
-            continue;
-        VT_TRY(vt_tiles_scores(&c, &s->full, i));
-        while ((j = next_hit(c, j + 1, end, s->least)) < end)
-            pair(s->out, row + (uint64_t)i, column + (uint64_t)j, c[j]);
-    }
+    VT_TRY(each_hit(s, &s->full, s->least, row, column, add_pair));
 done:
     return st;
 }
 
-/* The pairs that may be near; more than NEAR: too many. */
-static vitcl_status find_near(int *n, work *s, uint64_t row, uint64_t column)
-{
-    const float least = s->least - VT_SCREEN_SLACK;
-    vitcl_status st;
-    int hits;
-
-    *n = 0;
-    VT_TRY(vt_tiles_rows(&s->brief,
-                         s->short_rows + row * (uint64_t)s->brief.width));
-    VT_TRY(vt_tiles_run(&hits, &s->brief, least));
-    for (int i = 0; hits && i < s->tile; i++) {
-        const int end = earlier(s, row, i, column);
-        const float *c;
-        int j = -1;
-
-        if (!vt_tiles_hit(&s->brief, i, least))
-            continue;
-        VT_TRY(vt_tiles_scores(&c, &s->brief, i));
-        while ((j = next_hit(c, j + 1, end, least)) < end) {
-            if (*n == NEAR) {
-                *n = NEAR + 1;
-                goto done;
-            }
-            s->near[(*n)++] = (near){i, j};
-        }
-    }
-done:
-    return st;
-}
-
+/* Short vectors first. */
 static vitcl_status compare(work *s, uint64_t row, uint64_t column)
 {
     const size_t width = (size_t)s->width;
+    uint64_t at = NOWHERE;
     vitcl_status st;
-    int n, at = -1;
 
-    VT_TRY(find_near(&n, s, row, column));
-    if (n > NEAR)
+    s->close = 0;
+    VT_TRY(vt_tiles_rows(&s->brief,
+                         s->short_rows + row * (uint64_t)s->brief.width));
+    VT_TRY(each_hit(s, &s->brief, s->least - VT_SCREEN_SLACK, row, column,
+                    add_near));
+    if (s->close > NEAR)
         return compare_whole(s, row, column);
-    s->exact += (uint64_t)n;
-    if (n)
+    s->exact += (uint64_t)s->close;
+    if (s->close)
         VT_TRY(load_columns(s, column));
-    for (int k = 0; k < n; k++) {
+    for (int k = 0; k < s->close; k++) {
         const near p = s->near[k];
         float cosine;
 
         if (p.row != at)
-            VT_TRY(load_rows(s->row, s, row + (uint64_t)p.row, 1));
+            VT_TRY(load_rows(s->row, s, p.row, 1));
         at = p.row;
-        cosine = vt_dot(s->row, s->columns + (size_t)p.column * width, width);
+        cosine =
+            vt_dot(s->row, s->columns + (p.column - column) * width, width);
         if (cosine >= s->least)
-            pair(s->out, row + (uint64_t)at, column + (uint64_t)p.column,
-                 cosine);
+            pair(s->out, p.row, p.column, cosine);
     }
 done:
     return st;

@@ -155,7 +155,8 @@ Test(pairs, a_screen_hides_nothing)
 
 enum { ROWS = 16500, WIDTH = 96, EQUAL = 200 };
 
-static vt_index *write_index(const float *x, const char *file)
+/* `file`: its name is put there. */
+static vt_index *write_index(const float *x, int rows, char *file)
 {
     const vt_about about = {.model_id = "0123456789abcdef0123456789abcdef"
                                         "0123456789abcdef0123456789abcdef",
@@ -165,10 +166,15 @@ static vt_index *write_index(const float *x, const char *file)
                             .feature = "pooled"};
     vt_vectors *v = NULL;
     vt_index *index = NULL;
+    int fd;
 
+    strcpy(file, "/tmp/vitcl-pairs-XXXXXX.safetensors");
+    fd = mkstemps(file, 12);
+    cr_assert_geq(fd, 0);
+    close(fd);
     cr_assert_eq(vt_vectors_open(&v, file, &about, 0, WIDTH, false), VITCL_OK,
                  "%s", vt_message());
-    for (size_t i = 0; i < ROWS; i++) {
+    for (int i = 0; i < rows; i++) {
         const vt_vectors_row row = {.path = "p", .numbers = x + i * WIDTH};
 
         cr_assert_eq(vt_vectors_add(v, &row), VITCL_OK);
@@ -204,15 +210,10 @@ Test(pairs, finds_what_was_planted)
         {0, 1}, {5, 2050}, {2047, 2048}, {3, ROWS - 1}, {9000, 9001}};
     float *x = calloc((size_t)ROWS * WIDTH, sizeof *x);
     char name[64];
-    int fd;
     vt_index *index;
     vt_pairs p = {.pairs = 0};
     vt_rng r = {11};
 
-    snprintf(name, sizeof name, "%s", "/tmp/vitcl-pairs-XXXXXX.safetensors");
-    fd = mkstemps(name, 12);
-    cr_assert_geq(fd, 0);
-    close(fd);
     vt_rng_fill(&r, x, (size_t)ROWS * WIDTH, 1, 0);
     for (size_t k = 0; k < VT_COUNT(planted); k++)
         for (int i = 0; i < WIDTH; i++) {
@@ -226,7 +227,7 @@ Test(pairs, finds_what_was_planted)
         memcpy(x + i * WIDTH, x + (size_t)4200 * WIDTH, WIDTH * sizeof *x);
     memset(x + (size_t)100 * WIDTH, 0, WIDTH * sizeof *x);
     x[(size_t)16400 * WIDTH + 3] = NAN;
-    index = write_index(x, name);
+    index = write_index(x, ROWS, name);
     cr_assert_eq(vt_index_pairs(&p, index, NULL, 0.85f, NULL, NULL), VITCL_OK,
                  "%s", vt_message());
     cr_expect_eq(p.left_out, 2);
@@ -241,5 +242,39 @@ Test(pairs, finds_what_was_planted)
     vt_pairs_free(&p);
     vt_index_free(index);
     unlink(name);
+    free(x);
+}
+
+/* The rows of a tile behind the last one of the index are zeros, which a
+ * threshold of 0 would let pass: any pair with them is written beyond the
+ * arrays. */
+Test(pairs, ends_with_the_last_row)
+{
+    enum { N = ROWS };
+    static const int counts[] = {1, 2, 2049, N};
+    float *x = calloc((size_t)N * WIDTH, sizeof *x);
+    vt_rng r = {5};
+
+    vt_rng_fill(&r, x, (size_t)N * WIDTH, 1, 0);
+    for (size_t i = 0; i < (size_t)N * WIDTH; i++)
+        x[i] = fabsf(x[i]); /* no cosine is below 0 */
+    for (size_t k = 0; k < VT_COUNT(counts); k++) {
+        const uint64_t n = (uint64_t)counts[k];
+        char name[64];
+        vt_index *index = write_index(x, counts[k], name);
+        vt_pairs p = {.pairs = 0};
+
+        cr_assert_eq(vt_index_pairs(&p, index, NULL, 0, NULL, NULL), VITCL_OK,
+                     "%s", vt_message());
+        cr_expect_eq(p.pairs, n * (n - 1) / 2, "%zu pairs of %d rows",
+                     (size_t)p.pairs, counts[k]);
+        for (uint64_t i = 0; i < n; i++) {
+            cr_assert_eq(p.group[i], 0);
+            cr_assert_lt(p.near_row[i], n);
+        }
+        vt_pairs_free(&p);
+        vt_index_free(index);
+        unlink(name);
+    }
     free(x);
 }
