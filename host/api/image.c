@@ -87,33 +87,13 @@ void vitcl_image_free(vitcl_image *image)
 
 /* ---- loader ---- */
 
-vitcl_status vitcl_loader_new(vitcl_loader **out, const vitcl_session *session,
-                              uint32_t workers)
+/* `side`: of thumbnails, 0: none. */
+static vitcl_status loader_new(vitcl_loader **out, const vitcl_session *session,
+                               uint32_t workers, uint32_t side)
 {
     vitcl_status st = VITCL_OK;
     vitcl_loader *loader = NULL;
 
-    VT_GIVEN(out);
-    VT_GIVEN(session);
-    if (session->how_status != VITCL_OK)
-        return vt_fail(session->how_status, "%s", session->how_message);
-    VT_TRY(VT_NEW(&loader, 1));
-    loader->owner = getpid();
-    VT_TRY(vt_pool_new(&loader->pool, &session->how, workers));
-    *out = loader, loader = NULL;
-done:
-    vitcl_loader_free(loader);
-    return st;
-}
-
-vitcl_status vitcl_loader_new_thumbnails(vitcl_loader **out,
-                                         const vitcl_session *session,
-                                         uint32_t workers, uint32_t side)
-{
-    vitcl_status st = VITCL_OK;
-    vitcl_loader *loader = NULL;
-
-    VT_GIVEN(out);
     if (session && session->how_status != VITCL_OK)
         return vt_fail(session->how_status, "%s", session->how_message);
     VT_TRY(VT_NEW(&loader, 1));
@@ -125,6 +105,25 @@ vitcl_status vitcl_loader_new_thumbnails(vitcl_loader **out,
 done:
     vitcl_loader_free(loader);
     return st;
+}
+
+vitcl_status vitcl_loader_new(vitcl_loader **out, const vitcl_session *session,
+                              uint32_t workers)
+{
+    VT_GIVEN(out);
+    VT_GIVEN(session);
+    return loader_new(out, session, workers, 0);
+}
+
+vitcl_status vitcl_loader_new_thumbnails(vitcl_loader **out,
+                                         const vitcl_session *session,
+                                         uint32_t workers, uint32_t side)
+{
+    VT_GIVEN(out);
+    if (side == 0 || side > VT_THUMB_MAX)
+        return vt_fail(VITCL_EINVAL, "thumbnails of %u pixels, not 1 to %u",
+                       side, VT_THUMB_MAX);
+    return loader_new(out, session, workers, side);
 }
 
 static vitcl_status ours(const vitcl_loader *loader)

@@ -108,7 +108,7 @@ typedef struct vt_decoder_pool vt_decoder_pool;
 vitcl_status vt_pool_new(vt_decoder_pool **out, const vt_preprocess *how,
                          unsigned workers);
 /* The pool also makes a thumbnail of each picture, by vt_shrink(). how NULL:
- * that alone. side: at most VT_THUMB_MAX. */
+ * that alone. side: at most VT_THUMB_MAX; 0: none. */
 #define VT_THUMB_MAX 1024u
 vitcl_status vt_pool_new_thumbs(vt_decoder_pool **out, const vt_preprocess *how,
                                 unsigned workers, uint32_t side);

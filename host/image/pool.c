@@ -82,31 +82,22 @@ done:
     return st;
 }
 
-vitcl_status vt_pool_new(vt_decoder_pool **out, const vt_preprocess *how,
-                         unsigned workers)
-{
-    vt_decode_limits limits;
-    vitcl_status st;
-
-    VT_TRY(vt_decode_limits_get(&limits, workers));
-    VT_TRY(make(out, how, &limits, 0));
-done:
-    return st;
-}
-
 vitcl_status vt_pool_new_thumbs(vt_decoder_pool **out, const vt_preprocess *how,
                                 unsigned workers, uint32_t side)
 {
     vt_decode_limits limits;
     vitcl_status st;
 
-    if (side == 0 || side > VT_THUMB_MAX)
-        return vt_fail(VITCL_EINVAL, "thumbnails of %u pixels, not 1 to %u",
-                       side, VT_THUMB_MAX);
     VT_TRY(vt_decode_limits_get(&limits, workers));
     VT_TRY(make(out, how, &limits, side));
 done:
     return st;
+}
+
+vitcl_status vt_pool_new(vt_decoder_pool **out, const vt_preprocess *how,
+                         unsigned workers)
+{
+    return vt_pool_new_thumbs(out, how, workers, 0);
 }
 
 vitcl_status vt_pool_new_shared(vt_decoder_pool **out, unsigned sharers,
