@@ -158,7 +158,7 @@ static void summarise(const answering *w)
         !(w->pictures->summary || (w->count > 1 && is_terminal(stderr))))
         return;
     answering_counts(line, sizeof line, w, " (listed above)");
-    fprintf(stderr, "%s\n", line);
+    summary(line);
 }
 
 int answering_over(answering *w, progress *bar, int code)

@@ -37,22 +37,6 @@ static colours colours_of_terminal(void)
 
 /* ---- bars ---- */
 
-/* Columns of the character at s: wide ones are those of East Asia and pictures.
- */
-static int character_columns(const char *s)
-{
-    const unsigned char b = (unsigned char)s[0];
-    unsigned code;
-
-    if (b < 0xE0)
-        return 1;
-    if (b >= 0xF0)
-        return 2;
-    code = (unsigned)(b & 15) << 12 | ((unsigned char)s[1] & 63u) << 6 |
-           ((unsigned char)s[2] & 63u);
-    return code >= 0x1100 && code != 0x2026 ? 2 : 1;
-}
-
 /* How many bytes of a name fit into so many columns; *used: of them. A byte
  * that cannot be shown is printed as \ooo. */
 static size_t fitting(const char *name, int columns, int *used)

@@ -67,10 +67,12 @@ const char *nearest(const char *word, const char *const *names);
 
 /* ---- messages (out.c) ---- */
 
-/* One line on stderr: "vitcl classify: ..."; returns the exit status. */
+/* One line on stderr, "vitcl classify: ...", which is wrapped on a terminal;
+ * returns the exit status. */
 int fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
 int usage(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void note(const char *format, ...) __attribute__((format(printf, 1, 2)));
+void summary(const char *text); /* such a line without the name */
 /* The library's last message. */
 int failed(void);
 void set_command_name(const char *name); /* for these messages */
@@ -104,12 +106,14 @@ int flush_results(void); /* EXIT_FAILED: close_results() says why */
  * failed. Closes it, because a file system may report errors late. */
 int close_results(int code);
 
-/* ---- text that fits (layout.c) ---- */
+/* ---- text that fits (terminal.c, layout.c) ---- */
 
 int columns_of(FILE *f); /* of that terminal, else COLUMNS; 80 for anything
                           * that is no terminal */
 /* Characters, not bytes: those that continue one in UTF-8 do not count. */
 int width_of(const char *s, size_t size);
+/* Of the character at s, in UTF-8: two for those of East Asia and pictures. */
+int character_columns(const char *s);
 /* For text on standard output: as wide as the terminal, from 60 to 80. */
 int text_columns(void);
 int terminal_columns(void); /* of standard output; a pipe has no edge */

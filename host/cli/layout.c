@@ -1,41 +1,9 @@
 /*
- * layout.c - text that fits the terminal: its width, and words wrapped to it.
+ * layout.c - words wrapped to the width of the terminal.
  */
 #include "cmd.h"
 
-#include <limits.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
-#include <unistd.h>
-
-enum { NARROW = 60, WIDE = 80, MOST = 1000 };
-
-int columns_of(FILE *f)
-{
-    const char *set = getenv("COLUMNS"); /* a serial line has no size */
-    struct winsize size = {.ws_col = 0};
-    long n;
-
-    if (!is_terminal(f))
-        return WIDE;
-    if (ioctl(fileno(f), TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
-        return size.ws_col;
-    n = set ? strtol(set, NULL, 10) : 0;
-    return n > 0 && n <= MOST ? (int)n : WIDE;
-}
-
-int text_columns(void)
-{
-    const int n = columns_of(stdout);
-
-    return n < NARROW ? NARROW : n > WIDE ? WIDE : n;
-}
-
-int terminal_columns(void)
-{
-    return is_terminal(stdout) ? columns_of(stdout) : INT_MAX;
-}
 
 int width_of(const char *s, size_t size)
 {

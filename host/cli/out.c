@@ -6,6 +6,7 @@
 #include "plot/text.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <math.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -42,23 +43,84 @@ static void put(FILE *f, const char *s, size_t size)
     }
 }
 
-/* Always one line: newlines, as in file names, are escaped. */
+/* A newline, as in file names, is written as \n. */
+static void put_line(const char *s, size_t size)
+{
+    const char *end = s + size;
+
+    while (s < end) {
+        const char *line = memchr(s, '\n', (size_t)(end - s));
+        const size_t n = (size_t)((line ? line : end) - s);
+
+        put(stderr, s, n);
+        if (line)
+            fputs("\\n", stderr);
+        s += n + (line != NULL);
+    }
+}
+
+/* Of a word as it is put on a terminal. */
+static int columns_shown(const char *s, size_t size)
+{
+    int columns = 0;
+
+    for (size_t at = 0, n; at < size; at += n) {
+        const size_t known = vt_text_character(s + at);
+
+        n = known ? known : 1;
+        if (s[at] == '\n')
+            columns += 2;
+        else
+            columns += vt_text_steers(s + at, known)
+                           ? 4 * (int)n
+                           : character_columns(s + at);
+    }
+    return columns;
+}
+
+/* One line, whose first `at` columns are written; on a terminal, several that
+ * end between words. */
+static void put_words(const char *text, int at)
+{
+    enum { INDENT = 2 };
+    const int columns = is_terminal(stderr) ? columns_of(stderr) : INT_MAX;
+    size_t n;
+
+    for (const char *s = text;; s += n + 1) {
+        int wide;
+
+        n = strcspn(s, " ");
+        wide = columns_shown(s, n) + (at > 0);
+        if (at > 0 && wide > columns - at) {
+            fprintf(stderr, "\n%*s", INDENT, "");
+            at = INDENT - 1;
+        } else if (at > 0) {
+            fputc(' ', stderr);
+        }
+        put_line(s, n);
+        at += wide;
+        if (!s[n])
+            break;
+    }
+    fputc('\n', stderr);
+}
+
 static void say(const char *format, va_list args)
 {
     static const char cut[] = " ...";
     char text[8192]; /* a path and a message */
-    size_t rest;
+    int at;
 
     if (vsnprintf(text, sizeof text, format, args) >= (int)sizeof text)
         memcpy(text + sizeof text - sizeof cut, cut, sizeof cut);
-    fprintf(stderr, "vitcl%s%s: ", command_name[0] ? " " : "", command_name);
-    for (const char *s = text; *s; s += rest) {
-        rest = strcspn(s, "\n");
-        put(stderr, s, rest);
-        if (s[rest] == '\n')
-            fputs("\\n", stderr), rest++;
-    }
-    fputc('\n', stderr);
+    at =
+        fprintf(stderr, "vitcl%s%s:", command_name[0] ? " " : "", command_name);
+    put_words(text, at);
+}
+
+void summary(const char *text)
+{
+    put_words(text, 0);
 }
 
 int fail(const char *format, ...)
@@ -124,16 +186,6 @@ void be_quiet(void)
 bool is_quiet(void)
 {
     return quiet;
-}
-
-bool is_terminal(FILE *f)
-{
-    static signed char known[2]; /* of stdout and stderr; a cache */
-    signed char *k = &known[f == stderr];
-
-    if (*k == 0)
-        *k = isatty(fileno(f)) == 1 ? 1 : -1;
-    return *k > 0;
 }
 
 /* ---- results ---- */

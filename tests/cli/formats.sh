@@ -71,7 +71,7 @@ python3 -c 'import pty, sys; sys.exit(pty.spawn(sys.argv[1:]) != 0)' \
     "$VITCL" classify -m builtin:cifar10 --threshold 0.9999 "$picture" "$odd" \
     >screen </dev/null || fail "in a terminal"
 [ "$(grep -c 'not sure: ship 9' screen)" = 2 ] || fail "a terminal: $(cat screen)"
-[ "$(grep -c 'the model knows 10 classes: airplane, automobile, ' screen)" = 1 ] ||
+[ "$(grep -c 'the model knows 10 classes: airplane, automobile,' screen)" = 1 ] ||
     fail "what it knows: $(cat screen)"
 
 # Numbers of a config that make no sense.

@@ -167,3 +167,15 @@ for end, more in ((b"\n", []), (b"\0", ["-0"])):
 END
 cp "$picture" a.jpg
 python3 coprocess.py "$VITCL" 2>err || fail "answers do not come one by one"
+
+# A message is one line in a pipe; on a terminal its lines end between words.
+long='no picture of this name 写真/in this folder.jpg'
+"$VITCL" classify "$long" >out 2>err && fail "no such picture"
+[ "$(grep -c "$long: No such file or directory" err)" = 1 ] || fail "not one line"
+for columns in 30 41 60; do
+    on_terminal $columns 1 classify "$long" nowhere
+    fits $columns
+    tr '\n' ' ' <out | sed 's/  */ /g' >joined
+    grep -qF "vitcl classify: $long: No such file or directory" joined ||
+        fail "words are cut at $columns columns"
+done
