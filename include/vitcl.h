@@ -318,7 +318,8 @@ typedef int (*vitcl_watcher)(void *context, const vitcl_tensor_info *tensor,
 typedef struct {
     size_t size;
     uint32_t batch;         /* pictures a run; 0: 1 */
-    uint32_t height, width; /* pixels; 0: the model's own */
+    uint32_t height, width; /* pixels, multiples of the patch; 0: the model's
+                               own */
     const char *gemm; /* "clblast", "native", "plain"; NULL: automatic. One that
                          does not support the precision is VITCL_EUNSUPPORTED;
                          the message names those that do */

@@ -146,7 +146,7 @@ vitcl_status vt_handle_size(uint32_t *height, uint32_t *width, uint32_t *batch,
     if (*batch > 65536)
         return vt_fail(VITCL_EINVAL,
                        "a batch of %u is above the limit of 65536", *batch);
-    return VITCL_OK;
+    return vt_model_whole(model->model, (int)*height, (int)*width);
 }
 
 /* From the logits to the first layer's attention. */

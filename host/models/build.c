@@ -14,6 +14,30 @@ int vt_model_tokens(const vt_model *m, int height, int width)
     return h * w + c->class_token + c->dist_token + c->registers;
 }
 
+static vitcl_status whole(const vt_model *m, int pixels, int own, int patch)
+{
+    const int less = pixels / patch * patch;
+
+    if (m->config.stem_width[0] || pixels == own || pixels % patch == 0 ||
+        !less)
+        return VITCL_OK;
+    return vt_fail(VITCL_EINVAL,
+                   "%s: %d pixels are no multiple of its patch, %d; take %d "
+                   "or %d",
+                   m->path, pixels, patch, less, less + patch);
+}
+
+vitcl_status vt_model_whole(const vt_model *m, int height, int width)
+{
+    const vt_config *c = &m->config;
+    vitcl_status st;
+
+    VT_TRY(whole(m, height, c->height, c->patch_h));
+    VT_TRY(whole(m, width, c->width_px, c->patch_w));
+done:
+    return st;
+}
+
 vitcl_status vt_model_trains(const vt_model *m)
 {
     if (!m->config.folded)

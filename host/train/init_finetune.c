@@ -281,6 +281,7 @@ vitcl_status vt_model_files_finetune(vt_model_files *out, vt_model *m,
                        "pictures of %dx%d pixels are smaller than this "
                        "model's %dx%d patches",
                        h, w, c->patch_h, c->patch_w);
+    VT_TRY(vt_model_whole(m, h, w));
     if ((c->rel_pos != VT_TABLE_NONE || c->pos_kind == VT_POS_RELATIVE) &&
         (h != c->height || w != c->width_px))
         return vt_fail(
