@@ -212,45 +212,12 @@ int close_results(int code)
                 errno ? strerror(errno) : "");
 }
 
-/* A character of at most three bytes. */
-static void json_escape(FILE *f, const char *text, size_t n)
-{
-    const unsigned char *s = (const unsigned char *)text;
-    unsigned code = s[0];
-
-    if (n == 2)
-        code = (s[0] & 0x1Fu) << 6 | (s[1] & 0x3Fu);
-    else if (n == 3)
-        code = (s[0] & 0x0Fu) << 12 | (s[1] & 0x3Fu) << 6 | (s[2] & 0x3Fu);
-    fprintf(f, "\\u%04x", code);
-}
-
 void json_text(FILE *f, const char *text)
 {
-    const char *s = text;
-    size_t n;
-
-    if (!s) {
+    if (text)
+        vt_text_json(f, text);
+    else
         fputs("null", f);
-        return;
-    }
-    putc('"', f);
-    for (; *s; s += n) {
-        n = vt_text_character(s);
-        if (n == 0)
-            n = 1, fputs("\xEF\xBF\xBD", f);
-        else if (*s == '"' || *s == '\\')
-            fprintf(f, "\\%c", *s);
-        else if (*s == '\n')
-            fputs("\\n", f);
-        else if (*s == '\t')
-            fputs("\\t", f);
-        else if (vt_text_steers(s, n))
-            json_escape(f, s, n);
-        else
-            fwrite(s, 1, n, f);
-    }
-    putc('"', f);
 }
 
 void json_string(const char *text)

@@ -54,26 +54,6 @@ static vitcl_status put(vt_newfile *f, const void *data, size_t size, size_t n)
 
 /* ---- text ---- */
 
-/* Invalid UTF-8 becomes U+FFFD, as on standard output. */
-static void put_json(FILE *f, const char *s)
-{
-    fputc('"', f);
-    for (size_t n; *s; s += n) {
-        const unsigned char c = (unsigned char)*s;
-
-        n = vt_text_character(s);
-        if (n == 0)
-            n = 1, fputs("\xEF\xBF\xBD", f);
-        else if (c == '"' || c == '\\')
-            fprintf(f, "\\%c", c);
-        else if (c < ' ' || c == 127)
-            fprintf(f, "\\u%04x", c);
-        else
-            fwrite(s, 1, n, f);
-    }
-    fputc('"', f);
-}
-
 /* A path on a line of its own: tab, newline and backslash are escaped. */
 static void put_line(FILE *f, const char *s)
 {
@@ -106,10 +86,10 @@ static void put_jsonl(const vt_vectors *v, const vt_vectors_row *row)
     if (row->sharded)
         fprintf(f, "\"position\":%" PRIu64 ",", row->position);
     fputs("\"picture\":", f);
-    put_json(f, row->path);
+    vt_text_json(f, row->path);
     if (row->error) {
         fputs(",\"error\":", f);
-        put_json(f, row->error);
+        vt_text_json(f, row->error);
     } else {
         fputs(",\"features\":", f);
         put_numbers(v, row->numbers);

@@ -8,6 +8,7 @@
 #define VT_PLOT_TEXT_H
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h>
 
 /* The length of the UTF-8 character at text, which ends with NUL; 0: it is none
  * (RFC 3629). */
@@ -19,6 +20,9 @@ bool vt_text_steers(const char *text, size_t n);
 /* Copies text (NULL: none) with U+FFFD in place of what is unsafe. False: it
  * was cut, after a whole character, because out has room for so many bytes. */
 bool vt_text_clean(char *out, size_t room, const char *text);
+/* A JSON string. U+FFFD is in place of what is not UTF-8; what is unsafe to show
+ * is escaped. */
+void vt_text_json(FILE *f, const char *text);
 /* Does s end like this, with something before it? */
 bool vt_text_ends(const char *s, const char *ending);
 

@@ -137,6 +137,10 @@ python3 terminal.py 1 "$VITCL" classify -m evil -k 1 a.jpg >out 2>err
 grep -qaF '\033[31mred\302\233\342\200\256' out || fail "a label is not escaped"
 run 0 classify -m evil --json -k 1 a.jpg
 out_has '"label":"\\u001b\[31mred\\u009b\\u202e'
+turned=$'\u202e'a.jpg
+cp a.jpg "$turned"
+run 0 embed -o rows.jsonl "$turned"
+grep -qF '"picture":"\u202ea.jpg"' rows.jsonl || fail "a name is not escaped"
 "$VITCL" classify -m evil -k 1 a.jpg >out 2>err || fail "evil"
 grep -qaF $'\x1b[31mred\xc2\x9b' out || fail "a pipe does not get the bytes"
 
