@@ -43,6 +43,9 @@ typedef struct work {
     int close;             /* of them in use; NEAR + 1: too many */
     uint64_t seen;         /* rows that left_out knows */
     uint64_t exact, whole; /* cosines on the host, tiles on the device */
+    vitcl_progress progress;
+    void *context;
+    uint64_t ended, total; /* of tiles: shortened, compared */
 } work;
 
 #define NOWHERE UINT64_MAX
@@ -83,6 +86,23 @@ static void pair(vt_pairs *p, uint64_t i, uint64_t j, float cosine)
     join(p->group, i, j);
     closer(p, i, j, cosine);
     closer(p, j, i, cosine);
+}
+
+/* ---- progress ---- */
+
+static uint64_t blocks_of(const work *s)
+{
+    const uint64_t tile = (uint64_t)s->tile;
+
+    return (vt_index_count(s->x) + tile - 1) / tile;
+}
+
+static vitcl_status tile_ended(work *s)
+{
+    s->ended++;
+    return s->progress && s->progress(s->context, s->ended, s->total)
+               ? vt_fail(VITCL_ESTOPPED, "stopped")
+               : VITCL_OK;
 }
 
 /* ---- rows ---- */
@@ -272,13 +292,10 @@ done:
     return st;
 }
 
-static vitcl_status compare_all(work *s, vitcl_progress progress, void *context)
+static vitcl_status compare_all(work *s)
 {
-    const uint64_t rows = vt_index_count(s->x), tile = (uint64_t)s->tile,
-                   blocks = (rows + tile - 1) / tile;
-    const uint64_t total = blocks * (blocks + 1) / 2;
+    const uint64_t tile = (uint64_t)s->tile, blocks = blocks_of(s);
     vitcl_status st = VITCL_OK;
-    uint64_t done_ = 0;
 
     for (uint64_t j = 0; j < blocks; j++) {
         if (s->short_rows)
@@ -288,8 +305,7 @@ static vitcl_status compare_all(work *s, vitcl_progress progress, void *context)
         for (uint64_t i = j; i < blocks; i++) {
             VT_TRY((s->short_rows ? compare : compare_whole)(s, i * tile,
                                                              j * tile));
-            if (progress && progress(context, ++done_, total))
-                VT_TRY(vt_fail(VITCL_ESTOPPED, "stopped"));
+            VT_TRY(tile_ended(s));
         }
     }
 done:
@@ -331,8 +347,7 @@ done:
 
 static vitcl_status shorten_all(work *s)
 {
-    const uint64_t rows = vt_index_count(s->x), tile = (uint64_t)s->tile;
-    const uint64_t blocks = (rows + tile - 1) / tile;
+    const uint64_t tile = (uint64_t)s->tile, blocks = blocks_of(s);
     const vt_gemm_desc d =
         vt_timed_desc(s->dev, VT_F32, s->tile, s->screen.kept, s->width);
     const char *provider;
@@ -345,8 +360,11 @@ static vitcl_status shorten_all(work *s)
     VT_TRY(vt_tiles_new(&s->brief, s->dev, s->tile, s->screen.kept));
     VT_TRY(vt_gemm_provider(&provider, s->dev, NULL));
     VT_TRY(vt_timed_new(&t, s->dev, provider, &d, NULL, s->screen.basis));
-    for (uint64_t i = 0; i < blocks; i++)
+    s->total += blocks;
+    for (uint64_t i = 0; i < blocks; i++) {
         VT_TRY(shorten(s, &t, i * tile));
+        VT_TRY(tile_ended(s));
+    }
 done:
     vt_timed_free(&t);
     return st;
@@ -362,6 +380,7 @@ static vitcl_status prepare(work *s, const char *device)
 
     s->width = (int)vt_index_width(s->x);
     s->tile = (int)VT_MIN(VT_MAX(rows, 1), TILE);
+    s->total = blocks_of(s) * (blocks_of(s) + 1) / 2;
     numbers = (size_t)s->tile * (size_t)s->width;
     VT_TRY(VT_NEW(&s->out->group, rows + 1));
     VT_TRY(VT_NEW(&s->out->near_row, rows + 1));
@@ -405,6 +424,8 @@ vitcl_status vt_index_pairs(vt_pairs *out, const vt_index *x,
     vt_pairs p = {.pairs = 0};
     work s = {.x = x,
               .least = least,
+              .progress = progress,
+              .context = context,
               .out = &p,
               .columns_at = NOWHERE,
               .full_at = NOWHERE};
@@ -414,7 +435,7 @@ vitcl_status vt_index_pairs(vt_pairs *out, const vt_index *x,
 
     VT_TRY(prepare(&s, device));
     prepared = vt_now_ms();
-    VT_TRY(compare_all(&s, progress, context));
+    VT_TRY(compare_all(&s));
     vt_log("pairs: by %d of %d numbers first; %" PRIu64
            " cosines on the host, %" PRIu64
            " whole tiles; %.1f s to prepare, %.1f s to compare",

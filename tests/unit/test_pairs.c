@@ -200,6 +200,21 @@ static void check_pair(const vt_pairs *p, const float *x, uint64_t a,
     cr_expect_float_eq((double)p->cosine[b], c, 2e-6);
 }
 
+typedef struct told {
+    uint64_t ended, stop; /* stop: after so many tiles; 0: never */
+} told;
+
+static int tell(void *context, uint64_t ended, uint64_t total)
+{
+    told *t = context;
+
+    cr_expect_eq(ended, t->ended + 1);
+    /* 9 tiles of rows: shortened, then compared */
+    cr_expect_eq(total, 9 + 9 * 10 / 2);
+    t->ended = ended;
+    return ended == t->stop;
+}
+
 /* Enough rows for a screen: random ones have no pair by far (8 standard
  * deviations). Planted: pairs in a tile and across tiles, above and below the
  * threshold; a block of equal rows, more pairs than are computed one by one;
@@ -212,6 +227,7 @@ Test(pairs, finds_what_was_planted)
     char name[64];
     vt_index *index;
     vt_pairs p = {.pairs = 0};
+    told all = {.stop = 0}, some = {.stop = 3};
     vt_rng r = {11};
 
     vt_rng_fill(&r, x, (size_t)ROWS * WIDTH, 1, 0);
@@ -228,8 +244,12 @@ Test(pairs, finds_what_was_planted)
     memset(x + (size_t)100 * WIDTH, 0, WIDTH * sizeof *x);
     x[(size_t)16400 * WIDTH + 3] = NAN;
     index = write_index(x, ROWS, name);
-    cr_assert_eq(vt_index_pairs(&p, index, NULL, 0.85f, NULL, NULL), VITCL_OK,
+    cr_expect_eq(vt_index_pairs(&p, index, NULL, 0.85f, tell, &some),
+                 VITCL_ESTOPPED);
+    cr_expect_eq(some.ended, 3);
+    cr_assert_eq(vt_index_pairs(&p, index, NULL, 0.85f, tell, &all), VITCL_OK,
                  "%s", vt_message());
+    cr_expect_eq(all.ended, 54);
     cr_expect_eq(p.left_out, 2);
     cr_expect_eq(p.pairs, VT_COUNT(planted) - 1 + EQUAL * (EQUAL - 1) / 2,
                  "%zu pairs", (size_t)p.pairs);
