@@ -249,7 +249,7 @@ static int open_part(work *w)
 {
     const classify *o = w->o;
     row_settings rows = {.command = "classify"};
-    char common[128];
+    char common[SHARDING_COMMON];
 
     sharding_common(common, sizeof common, &o->common);
     snprintf(rows.text, sizeof rows.text, "top=%u threshold=%g%s",

@@ -227,7 +227,7 @@ static int open_part(work *w)
 {
     const embed *o = w->o;
     row_settings rows = {.command = "embed"};
-    char common[128];
+    char common[SHARDING_COMMON];
 
     sharding_common(common, sizeof common, &o->common);
     snprintf(rows.text, sizeof rows.text, "features=%s normalize=%d store=%s%s",

@@ -118,11 +118,14 @@ static int open_part(work *w)
 {
     const eval *o = w->o;
     row_settings rows = {.command = "eval"};
-    char common[128];
+    char common[SHARDING_COMMON], labels[65] = "none";
 
+    if (o->output && o->labels &&
+        vt_manifest_identify(labels, o->labels) != VITCL_OK)
+        return failed();
     sharding_common(common, sizeof common, &o->common);
-    snprintf(rows.text, sizeof rows.text, "classes-by=%s labels=%d%s",
-             o->by ? o->by : "name", o->labels != NULL, common);
+    snprintf(rows.text, sizeof rows.text, "classes-by=%s labels=%.16s%s",
+             o->by ? o->by : "name", labels, common);
     return sharding_open(&w->part, &o->pictures, o->output, &o->common, &rows);
 }
 

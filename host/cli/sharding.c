@@ -12,9 +12,20 @@
 
 void sharding_common(char *text, size_t room, const model_options *o)
 {
+    static const char *const names[] = {"VITCL_DOT", "VITCL_MMA",
+                                        "VITCL_DEVICE_CLASS"};
+    size_t n;
+
     snprintf(text, room, " size=%ux%u precision=%s gemm=%s", o->size.height,
              o->size.width, o->precision ? o->precision : "f32",
              o->gemm ? o->gemm : "auto");
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        const char *value = getenv(names[i]);
+
+        n = strlen(text);
+        if (value && *value)
+            snprintf(text + n, room - n, " %s=%.24s", names[i], value);
+    }
 }
 
 /* Who writes the manifest, and whether that was done before. */
@@ -28,6 +39,7 @@ static int describe(sharding *s, const model_options *o,
     if (code != EXIT_OK)
         return code;
     m->shard = s->shard;
+    snprintf(m->version, sizeof m->version, "%s", vitcl_version());
     snprintf(m->command, sizeof m->command, "%s", settings->command);
     snprintf(m->settings, sizeof m->settings, "%s", settings->text);
     if (vitcl_model_identity(m->model_id, m->pictures_id, model, o->size.height,

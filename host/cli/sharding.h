@@ -37,7 +37,9 @@ int sharding_commit(sharding *s, int code);
 void sharding_device(sharding *s, const vitcl_device *device);
 void sharding_devices(sharding *s, const struct machines *m);
 void sharding_close(sharding *s);
-/* " precision=.." and the like, which every command's rows depend on. */
+/* " precision=.." and the like, which every command's rows depend on: options
+ * and what the environment says of kernels. */
+enum { SHARDING_COMMON = 256 };
 void sharding_common(char *text, size_t room, const model_options *o);
 
 #endif

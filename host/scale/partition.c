@@ -3,9 +3,11 @@
  */
 #include "scale/partition.h"
 
+#include "base/file.h"
 #include "base/json.h"
 #include "base/json_print.h"
 #include "base/memory.h"
+#include "base/sha256.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -53,9 +55,25 @@ static const char *file_name(const char *path)
     return slash ? slash + 1 : path;
 }
 
+vitcl_status vt_manifest_identify(char id[65], const char *path)
+{
+    enum { LIMIT = 1 << 28 };
+    uint8_t hash[32];
+    vitcl_status st;
+    vt_file f;
+
+    VT_TRY(vt_file_read(&f, path, LIMIT));
+    vt_sha256(f.data, f.size, hash);
+    vt_sha256_hex(id, hash);
+    vt_file_close(&f);
+done:
+    return st;
+}
+
 static void put_manifest(FILE *f, const vt_manifest *m)
 {
-    fputs("{\"format\":\"" FORMAT "\",\"version\":\"" VITCL_VERSION "\"", f);
+    fputs("{\"format\":\"" FORMAT "\",\"version\":", f);
+    vt_json_print_string(f, m->version);
     fprintf(f, ",\"command\":\"%s\",\"shard\":%u,\"shards\":%u", m->command,
             m->shard.k, m->shard.n);
     fprintf(f, ",\"model_id\":\"%s\",\"pictures_id\":\"%s\",\"settings\":",
@@ -98,6 +116,7 @@ static bool read_manifest(vt_manifest *m, const vt_json *root)
 
     if (!text(format, sizeof format, root, "format") ||
         strcmp(format, FORMAT) != 0 ||
+        !text(m->version, sizeof m->version, root, "version") ||
         !text(m->command, sizeof m->command, root, "command") ||
         !number(&k, root, "shard") || !number(&n, root, "shards") || k < 1 ||
         k > n || n > VT_SHARDS_MAX ||
@@ -145,6 +164,8 @@ vitcl_status vt_manifest_agrees(const vt_manifest *a, const vt_manifest *b,
 
     if (strcmp(a->command, b->command) != 0)
         what = "by another command";
+    else if (strcmp(a->version, b->version) != 0)
+        what = "by another version of vitcl";
     else if (a->shard.n != b->shard.n)
         what = "with another number of shards";
     else if (strcmp(a->model_id, b->model_id) != 0)

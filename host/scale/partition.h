@@ -13,6 +13,7 @@
 
 enum { VT_SETTINGS = 512 };
 typedef struct vt_manifest {
+    char version[16]; /* of vitcl */
     char command[16];
     vt_shard shard;
     char model_id[65], pictures_id[65]; /* vitcl_model_identity() */
@@ -32,6 +33,9 @@ vitcl_status vt_partition_folder(const char *path);
  * command, model and settings. */
 vitcl_status vt_partition_finished(bool *out, const char *path,
                                    const vt_manifest *wanted);
+/* A file that the rows depend on, by its content: workers may have it in other
+ * places. */
+vitcl_status vt_manifest_identify(char id[65], const char *path);
 /* Writes the manifest of the part at `path`, which is complete; sets `bytes`
  * and `file`. */
 vitcl_status vt_partition_finish(vt_manifest *m, const char *path);

@@ -47,6 +47,15 @@ err_has 'part-00002-of-00007.jsonl is finished'
 [ "$before" = "$(stat -c %Y.%i p/part-00002-of-00007.jsonl)" ] || fail "rewritten"
 run 1 classify "${c[@]}" pics --top 2 --shard 2/7 -o "p/part-{shard}.jsonl"
 err_has 'was written with other settings \(top=5 '
+VITCL_DOT=off run 1 classify "${c[@]}" pics --shard 2/7 -o "p/part-{shard}.jsonl"
+err_has 'was written with other settings \(top=5 .*gemm='
+cp p/part-00002-of-00007.jsonl.manifest manifest
+sed -i 's/"version":"[^"]*"/"version":"0.0.1"/' p/part-00002-of-00007.jsonl.manifest
+run 1 classify "${c[@]}" pics --shard 2/7 -o "p/part-{shard}.jsonl"
+err_has 'was written by another version of vitcl'
+run 1 merge p
+err_has 'was written by another version of vitcl'
+cp manifest p/part-00002-of-00007.jsonl.manifest
 run 1 classify --preset vit-ti/16 pics --shard 2/7 -o "p/part-{shard}.jsonl"
 err_has 'was written with another model'
 rm p/part-00002-of-00007.jsonl.manifest
@@ -112,6 +121,9 @@ for how in --json --classes "--classes --json --confusion c.csv"; do
 done
 cmp c.csv one.csv || fail "the parts of eval have another confusion matrix"
 run 1 eval "${c[@]}" --data data --shard 1/4 -o "e/{shard}.json"
+err_has 'was written with other settings'
+{ cat real.json && echo; } >other.json
+run 1 eval "${c[@]}" --data data --labels other.json --shard 1/4 -o "e/{shard}.json"
 err_has 'was written with other settings'
 run 2 merge e -o all.jsonl
 says '-o is for rows'
