@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """spark.py PICTURES FOLDER N - classify pictures by N tasks of PySpark.
 
-FOLDER is on a file system that all workers share. A task that is lost is
+FOLDER is on a file system that all workers share. A task that fails or is lost is
 started again by Spark; a part that is finished is not computed again.
 """
 import subprocess
@@ -13,11 +13,11 @@ pictures, folder, n = sys.argv[1], sys.argv[2], int(sys.argv[3])
 
 
 def work(k):
-    return subprocess.run(["vitcl", "classify", pictures, "--shard", f"{k}/{n}",
-                           "-o", f"{folder}/part-{{shard}}.jsonl"]).returncode
+    subprocess.run(["vitcl", "classify", pictures, "--shard", f"{k}/{n}",
+                    "-o", f"{folder}/part-{{shard}}.jsonl"], check=True)
 
 
 spark = SparkSession.builder.appName("vitcl").getOrCreate()
-codes = spark.sparkContext.parallelize(range(1, n + 1), n).map(work).collect()
+spark.sparkContext.parallelize(range(1, n + 1), n).foreach(work)
 spark.stop()
-sys.exit(any(codes) or subprocess.run(["vitcl", "merge", folder]).returncode)
+sys.exit(subprocess.run(["vitcl", "merge", folder]).returncode)
