@@ -232,7 +232,8 @@ vitcl_status vitcl_device_choose(vitcl_device_choice *out,
     vitcl_device_choice choice = {.size = sizeof choice};
     vitcl_session_options o;
     device_time *d = NULL;
-    char question[VT_CHOICE], answer[VT_CHOICE];
+    char question[VT_CHOICE], answer[VT_CHOICE], old[VT_CHOICE];
+    bool found;
     uint32_t batch = 1;
     size_t n;
 
@@ -247,10 +248,12 @@ vitcl_status vitcl_device_choose(vitcl_device_choice *out,
     if (!name_devices(question, d, n))
         goto give;
     strcat(question, choice.plans);
-    if (!vt_choice_load(answer, question) || !accept(&choice, d, n, answer)) {
+    found = vt_choice_load(old, question);
+    if (!found || !accept(&choice, d, n, old)) {
         measure(d, n, model, &o, batch);
         format(answer, d, n);
-        choice.measured = answer[0] && vt_choice_save(answer, question);
+        choice.measured =
+            answer[0] && vt_choice_save(answer, question, found ? old : NULL);
         if (choice.measured)
             (void)accept(&choice, d, n, answer);
     }

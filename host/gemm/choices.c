@@ -4,9 +4,9 @@
  *   vitcl choices 1
  *   # version <tab> question <tab> answer
  *
- * A line counts if its version is this one; the first of several for a
- * question does. A file of another format is as none. Who asks accepts only
- * answers that it could have given.
+ * A line counts if its version is this one; the last of several for a question
+ * does. A file of another format is as none, and stays as it is. Who asks
+ * accepts only answers that it could have given.
  */
 #include "gemm/choices.h"
 
@@ -68,7 +68,7 @@ static bool find(char out[VT_CHOICE], int folder, const char *question)
     char *text, *at = read_lines(&text, folder), *q, *a;
     bool found = false;
 
-    while (!found && next(&at, &q, &a))
+    while (next(&at, &q, &a))
         if (strcmp(q, question) == 0) {
             snprintf(out, VT_CHOICE, "%s", a);
             found = true;
@@ -87,38 +87,50 @@ bool vt_choice_load(char out[VT_CHOICE], const char *question)
     return found;
 }
 
+/* No other program's, nor that of another version with another format. */
+static bool ours(const char *text)
+{
+    return !text || strncmp(text, FORMAT, strlen(FORMAT)) == 0;
+}
+
 bool vt_choices_possible(void)
 {
     const int folder = folder_of(true);
     bool good = folder >= 0 && faccessat(folder, ".", W_OK, 0) == 0;
+    char *text = NULL;
+    const char *why;
 
+    if (good && vt_user_text(&text, &why, folder, NAME, LIMIT))
+        good = ours(text);
+    free(text);
     if (folder >= 0)
         close(folder);
     return good;
 }
 
-bool vt_choice_save(char answer[VT_CHOICE], const char *question)
+bool vt_choice_save(char answer[VT_CHOICE], const char *question,
+                    const char *rejected)
 {
+    static const char first[] =
+        FORMAT "# version, question, answer: delete a line to measure again\n";
     const int folder = folder_of(true);
-    char *text = NULL, *lines, *line = NULL;
-    const char *why;
+    char *text = NULL, *line = NULL, kept[VT_CHOICE];
+    const char *why, *lines = first;
     bool good = false;
 
     if (folder < 0)
         return false;
     (void)flock(folder, LOCK_EX); /* until it is closed */
-    if (find(answer, folder, question)) {
+    if (find(kept, folder, question) &&
+        (!rejected || strcmp(kept, rejected) != 0)) {
+        snprintf(answer, VT_CHOICE, "%s", kept);
         close(folder);
         return true;
     }
-    if (vt_user_text(&text, &why, folder, NAME, LIMIT - 2 * VT_CHOICE) &&
-        strncmp(text, FORMAT, strlen(FORMAT)) == 0)
+    if (vt_user_text(&text, &why, folder, NAME, LIMIT - 2 * VT_CHOICE))
         lines = text;
-    else
-        lines = FORMAT "# version, question, answer: delete a line to measure "
-                       "again\n";
-    if (vt_format(&line, "%s\t%s\t%s\n", VITCL_VERSION, question, answer) ==
-        VITCL_OK)
+    if (ours(lines) && vt_format(&line, "%s\t%s\t%s\n", VITCL_VERSION, question,
+                                 answer) == VITCL_OK)
         good = vt_user_write(folder, NAME, lines, strlen(lines), line,
                              strlen(line));
     close(folder);

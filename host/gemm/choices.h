@@ -15,10 +15,12 @@
 /* The answer to this question, by this version of vitcl. */
 bool vt_choice_load(char out[VT_CHOICE], const char *question);
 /* Keeps it, unless another process has kept one meanwhile: *answer is the one
- * that counts. False: it cannot be kept, and nobody will find it again. */
-bool vt_choice_save(char answer[VT_CHOICE], const char *question);
-/* Can one be kept? Where not, nothing should be measured: the next run might
- * decide otherwise. */
+ * that counts. rejected: an answer that was found and is not accepted; NULL:
+ * none. False: it cannot be kept, and nobody will find it again. */
+bool vt_choice_save(char answer[VT_CHOICE], const char *question,
+                    const char *rejected);
+/* Can one be kept? Not in a file of another format. Where not, nothing should
+ * be measured: the next run might decide otherwise. */
 bool vt_choices_possible(void);
 /* Calls visit() for each question that begins so, with the rest of it. */
 void vt_choices_each(const char *begin,

@@ -72,6 +72,18 @@ if "$VITCL" devices --table | grep -q '^0:1 '; then
     err_not timed
     VITCL_DEVICE=0:1 run 0 plan $small2
     err_not timed
+    # It is measured again, once, and one line of it is shown.
+    run 0 classify $small "$picture"
+    err_has 'timed the devices'
+    run 0 classify $small "$picture"
+    err_not timed
+    run 0 devices
+    [ "$(grep -c '^  fastest' out)" = 1 ] || fail "two answers"
+    # A file of another format stays, and then nothing is measured.
+    printf 'vitcl choices 2\nwhatever\n' | tee later >config/vitcl/choices
+    run 0 classify $small "$picture"
+    err_not timed
+    cmp later config/vitcl/choices || fail "another version's file is lost"
 fi
 unset POCL_DEVICES
 # Without any driver there is one line that says how to get one.
