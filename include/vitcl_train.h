@@ -159,7 +159,8 @@ typedef struct {
     int resume;
     uint32_t epochs; /* 0: 1 */
     uint32_t batch;  /* pictures a step; 0: 64 */
-    uint32_t micro;  /* pictures a pass, a divisor of a slice; 0: all of it */
+    uint32_t micro;  /* pictures a pass, a divisor of the longest slice;
+                      * 0: all of it */
     double lr; /* peak learning rate; 0: AdamW 5e-4 * batch / 512 (at least
                   1e-4), SGD 0.01, masked patches 2e-4 */
     /* "none", "crop", "light" (crop and flip), "full"; NULL: light or, where
@@ -219,7 +220,7 @@ typedef struct {
     /* NULL, or with masked patches called at the end, with a micro-batch of
      * held-out pictures, else of others, that are not augmented. */
     vitcl_train_show predicted;
-    /* Slices of a batch, a power of two that divides it; 0: 1, or one for each
+    /* Slices of a batch, a power of two up to 65536; 0: 1, or one for each
      * rank. The gradients of each are computed alone and added up by one
      * balanced binary tree, so that the result does not depend on how many
      * ranks compute them. To resume, it must be the same. */

@@ -111,31 +111,44 @@ static void count_step(vitcl_train_event *e, vt_notes *n, bool first)
     e->epoch_accuracy = n->accuracy / n->steps;
 }
 
+/* A pass without a picture would add zeros: it is left out. */
+static vitcl_status one_pass(vt_pass *out, vt_loop *l, const vt_batch *b,
+                             long step, uint32_t pass)
+{
+    vitcl_status st = VITCL_OK;
+    uint32_t at;
+    const uint32_t n = vt_share_pass(&at, &l->share, pass);
+    const float *targets;
+    vt_tally tally = {0};
+    double loss;
+    vt_batch part;
+
+    *out = (vt_pass){0};
+    if (n == 0)
+        return VITCL_OK;
+    vt_filled_take(&part, &l->filled, b, at, n);
+    vt_trainer_begin(l->trainer, step, pass);
+    VT_TRY(vt_answers_begin(&targets, &l->answers, &part, 0));
+    VT_TRY(vt_trainer_batch(&loss, l->trainer, part.pixels, targets));
+    if (!isfinite(loss)) {
+        st = not_finite(l, loss, step);
+        goto done;
+    }
+    VT_TRY(vt_answers_count(&tally, &l->answers, targets, n));
+    *out = (vt_pass){loss, tally.right};
+done:
+    return st;
+}
+
 /* This rank's part of a batch: its gradients, losses and right answers. */
 static vitcl_status my_passes(vt_loop *l, const vt_batch *b, long step)
 {
     vitcl_status st = VITCL_OK;
-    const vt_settings *s = l->s;
     const uint32_t first = l->ranks->rank * l->passes;
-    const uint32_t a_slice = s->batch / s->slices / s->micro;
-    const size_t picture = 3 * (size_t)l->feed.height * l->feed.width;
-    const float *targets;
+    const uint32_t a_slice = vt_share_passes(&l->share);
 
-    vt_trainer_begin(l->trainer, step, first);
     for (uint32_t i = 0; i < l->passes; i++) {
-        const uint32_t at = (first + i) * s->micro;
-        vt_tally tally = {0};
-        double loss;
-
-        VT_TRY(vt_answers_begin(&targets, &l->answers, b, at));
-        VT_TRY(vt_trainer_batch(&loss, l->trainer, b->pixels + at * picture,
-                                targets));
-        if (!isfinite(loss)) {
-            st = not_finite(l, loss, step);
-            goto done;
-        }
-        VT_TRY(vt_answers_count(&tally, &l->answers, targets, s->micro));
-        l->mine[i] = (vt_pass){loss, tally.right};
+        VT_TRY(one_pass(&l->mine[i], l, b, step, first + i));
         if (l->slices && (i + 1) % a_slice == 0)
             VT_TRY(vt_slices_add(l->slices));
     }
@@ -157,7 +170,7 @@ static vitcl_status one_step(vitcl_train_event *e, vt_loop *l, long step)
     VT_TRY(my_passes(l, &b, step));
     VT_TRY(vt_ranks_gather(l->ranks, l->all, l->mine,
                            l->passes * sizeof *l->mine));
-    for (uint32_t i = 0; i < l->s->batch / micro; i++) {
+    for (uint32_t i = 0; i < l->passes * l->ranks->count; i++) {
         sum += l->all[i].loss;
         right += l->all[i].right;
     }

@@ -21,6 +21,7 @@ void vt_loop_close(vt_loop *l)
     vt_slices_free(l->slices);
     vt_trainer_free(l->trainer);
     vt_model_close(l->model);
+    vt_filled_free(&l->filled);
     free(l->chosen);
     free(l->val);
     free(l->mine);
@@ -132,16 +133,20 @@ static vitcl_status share(vt_loop *l)
 {
     vitcl_status st = VITCL_OK;
     const vt_settings *s = l->s;
-    const uint32_t passes = s->batch / s->micro, n = l->ranks->count;
+    const uint32_t n = l->ranks->count, each = s->slices / n;
+    uint32_t passes;
 
+    l->share = (vt_share){s->batch, s->slices, s->micro};
+    passes = vt_share_passes(&l->share) * s->slices;
     l->passes = passes / n;
+    VT_TRY(vt_filled_new(&l->filled, &l->feed, s->micro));
     VT_TRY(VT_NEW(&l->mine, l->passes));
     VT_TRY(VT_NEW(&l->all, passes));
     if (s->slices > 1)
         VT_TRY(vt_slices_new(&l->slices, l->trainer, l->ranks));
     if (n > 1 && !l->job->show && !l->job->preview) {
-        l->feed.from = s->batch / n * l->ranks->rank;
-        l->feed.to = l->feed.from + s->batch / n;
+        l->feed.from = vt_share_begin(&l->share, each * l->ranks->rank);
+        l->feed.to = vt_share_begin(&l->share, each * (l->ranks->rank + 1));
     }
 done:
     return st;
@@ -202,6 +207,7 @@ vitcl_status vt_loop_open(vt_loop *l, const vt_job *job)
                               .gemm = job->gemm,
                               .precision = s->precision,
                               .batch = (int)s->micro,
+                              .pictures = (int)s->batch,
                               .height = c->height,
                               .width = c->width_px,
                               .masked = s->masked,

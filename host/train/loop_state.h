@@ -7,6 +7,7 @@
 #include "train/checkpoint.h"
 #include "train/loop.h"
 #include "train/score.h"
+#include "train/share.h"
 #include "train/slices.h"
 
 /* What a rank tells the others of a micro-batch. */
@@ -35,6 +36,8 @@ typedef struct vt_loop {
     vt_slices *slices;   /* NULL: the trainer's sums are the batch's */
     vt_pass *mine, *all; /* this rank's of a step, and those of all */
     uint32_t passes;     /* of this rank */
+    vt_share share;
+    vt_filled filled;
     long steps, epoch_steps;
 } vt_loop;
 

@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "train/changes.h"
 #include "train/model_files.h"
+#include "train/share.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -258,6 +259,8 @@ static vitcl_status check(const vitcl_train_options *o)
     const int starts =
         (o->preset != NULL) + (o->config != NULL) + (o->model != NULL);
     const uint32_t slices = VT_MAX(o->slices, 1u);
+    const uint32_t longest =
+        vt_share_longest(&(vt_share){o->batch, slices, o->micro});
 
     if (starts != 1)
         return vt_fail(VITCL_EINVAL, "a training needs exactly one of preset, "
@@ -294,17 +297,15 @@ static vitcl_status check(const vitcl_train_options *o)
     if (slices & (slices - 1))
         return vt_fail(VITCL_EINVAL,
                        "the slices must be a power of two, not %u", slices);
-    if (o->batch % slices)
-        return vt_fail(VITCL_EINVAL,
-                       "a batch of %u picture%s cannot be split into %u equal "
-                       "slices",
-                       o->batch, vt_plural(o->batch), slices);
-    if (o->batch / slices % o->micro)
+    if (slices > 65536)
+        return vt_fail(VITCL_EINVAL, "the slices must be at most 65536, not %u",
+                       slices);
+    if (longest % o->micro)
         return vt_fail(VITCL_EINVAL,
                        "a %s of %u picture%s cannot be split into equal "
                        "parts of %u",
-                       slices > 1 ? "slice" : "batch", o->batch / slices,
-                       vt_plural(o->batch / slices), o->micro);
+                       slices > 1 ? "slice" : "batch", longest,
+                       vt_plural(longest), o->micro);
     if (!(o->lr > 0 && o->lr < LR_MAX))
         return vt_fail(VITCL_EINVAL,
                        "the learning rate must be above 0 and below %g, not %g",
@@ -326,8 +327,10 @@ vitcl_status vt_settings_new(vt_settings *out, const vitcl_train_options *o,
 
     r.epochs = o->epochs ? o->epochs : 1;
     r.batch = o->batch ? o->batch : 64;
-    r.micro = o->micro ? o->micro : r.batch / VT_MAX(o->slices, 1u);
-    r.micro = VT_MAX(r.micro, 1u); /* more slices than pictures: see check() */
+    r.micro = o->micro
+                  ? o->micro
+                  : vt_share_longest(&(vt_share){
+                        .pictures = r.batch, .slices = VT_MAX(o->slices, 1u)});
     r.augment = o->augment ? o->augment : "light";
     if (o->lr == 0)
         r.lr = o->model ? 0.01
@@ -432,6 +435,7 @@ vitcl_status vt_settings_optimizer(vt_optimizer_config *optimizer,
                         .lr = s->lr,
                         .warmup = VT_MIN(steps / 20, tune ? 500 : 10000),
                         .steps = steps};
+    const vt_share share = {s->batch, s->slices, s->micro};
     vt_optimizer_config r = {.optimizer = tune ? VT_SGD : VT_ADAMW,
                              .momentum = 0.9,
                              .beta1 = 0.9,
@@ -441,7 +445,8 @@ vitcl_status vt_settings_optimizer(vt_optimizer_config *optimizer,
                              .decay_matrices = true,
                              .clip_norm = 1,
                              .label_smoothing = full ? 0.1 : 0,
-                             .micro_batches = (int)(s->batch / s->micro),
+                             .micro_batches =
+                                 (int)(vt_share_passes(&share) * s->slices),
                              .freeze = s->freeze};
 
     if (s->masked) /* as in the paper, appendix B.1.2 */

@@ -21,6 +21,7 @@ struct vt_trainer {
     vt_val *param; /* the trained ones */
     size_t params;
     int batch, classes, rows;
+    float parts;      /* of a batch, by which the loss of one is divided */
     int forward_end;  /* steps up to the loss */
     int backward_end; /* first step of the update */
     size_t pixel_bytes;
@@ -171,7 +172,6 @@ static vitcl_status write_plan(vt_trainer *t, vt_model *model,
 {
     vitcl_status st = VITCL_OK;
     vt_plan *p = t->plan;
-    int micro = VT_MAX(t->optimizer.micro_batches, 1);
     float weight;
 
     t->pixels = vt_input(p, "pixel_values", VT_F32, 4,
@@ -185,7 +185,7 @@ static vitcl_status write_plan(vt_trainer *t, vt_model *model,
                                       (int[]){o->batch, t->rows, t->classes})
                            : vt_input(p, "targets", VT_F32, 2,
                                       (int[]){o->batch, t->classes});
-    t->loss = vt_cross_entropy(p, t->logits, t->targets, weight / (float)micro);
+    t->loss = vt_cross_entropy(p, t->logits, t->targets, weight / t->parts);
     vt_name(p, t->loss, "loss");
     vt_keep(p, t->loss);
     t->forward_end = vt_plan_steps(p);
@@ -217,6 +217,9 @@ vitcl_status vt_trainer_new(vt_trainer **out, vt_model *model,
     VT_TRY(VT_NEW(&t, 1));
     t->optimizer = *optimizer;
     t->batch = options->batch;
+    t->parts = options->pictures
+                   ? (float)options->pictures / (float)options->batch
+                   : (float)VT_MAX(optimizer->micro_batches, 1);
     t->pixel_bytes = sizeof(float) * 3 * (size_t)options->batch *
                      (size_t)options->height * (size_t)options->width;
     VT_TRY(vt_store_new(&t->store, options->dev, vt_model_read_param, model));
@@ -255,7 +258,6 @@ static vitcl_status run(double *loss, vt_trainer *t, const float *pixels,
 {
     vitcl_status st = VITCL_OK;
     float value = 0;
-    int micro = VT_MAX(t->optimizer.micro_batches, 1);
 
     VT_TRY(vt_plan_write(t->plan, t->pixels, pixels, t->pixel_bytes));
     VT_TRY(vt_plan_write(t->plan, t->targets, targets,
@@ -264,7 +266,7 @@ static vitcl_status run(double *loss, vt_trainer *t, const float *pixels,
         VT_TRY(vt_plan_write(t->plan, t->step, &step, sizeof step));
     VT_TRY(vt_plan_run_part(t->plan, 0, end));
     VT_TRY(vt_plan_read(t->plan, t->loss, &value, 1));
-    *loss = (double)value * micro;
+    *loss = (double)value * (double)t->parts;
 done:
     return st;
 }

@@ -54,6 +54,8 @@ typedef struct vt_trainer_options {
     const char *gemm;
     vitcl_precision precision;
     int batch, height, width;
+    int pictures; /* of a step, by which its loss is divided; 0: batch times the
+                     micro-batches, of which none has an empty row */
     unsigned random_state;
     bool exact;  /* vt_plan_options: for comparisons */
     bool masked; /* masked patch prediction (mask.h): K is 512 colours, and each
@@ -71,8 +73,8 @@ int vt_trainer_rows(const vt_trainer *t);
  */
 vitcl_status vt_trainer_corrupt(vt_trainer *t, const int32_t *source);
 /* pixels[B,3,H,W], targets[B,K] (rows sum to 1; masked: [B,N,K], rows of zeros
- * for patches that are not predicted) -> the batch's loss. Its gradients are
- * added to those since the last update. */
+ * for patches that are not predicted; a row of zeros has no weight) -> the
+ * batch's loss. Its gradients are added to those since the last update. */
 vitcl_status vt_trainer_batch(double *loss, vt_trainer *t, const float *pixels,
                               const float *targets);
 /* The loss only: no gradients, no change of state. */

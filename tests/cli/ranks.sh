@@ -25,15 +25,37 @@ same one again
 run 0 train "${given[@]}" --slices 1 --epochs 2 -o whole
 cmp -s one/training.safetensors whole/training.safetensors &&
     fail "the order of the sums makes no difference: is it another?"
-for bad in 3 32; do
+for bad in 3 131072; do
     run 1 train "${given[@]}" --slices $bad --epochs 1 -o bad
     [ ! -e bad ] || fail "bad/ was left behind"
 done
-err_has 'cannot be split into 32 equal slices'
+err_has 'the slices must be at most 65536, not 131072'
 run 1 train "${given[@]}" --micro 8 --epochs 1 -o bad
 err_has 'a slice of 4 pictures cannot be split into equal parts of 8'
 run 1 train --resume -o one --slices 2
 err_has 'this training began with slices 4, which cannot become 2'
+
+# ---- slices that are not equally long, or empty: the same loss and gradients
+echo '{"optimizer": "sgd", "clip_grad_norm": 0}' >plain.json
+plain=(--config config.json --data data --augment none --settings plain.json
+    --lr 0.3 --batch 14 --epochs 3)
+losses() { # FILE: of each step
+    grep -o '"loss": *[^,]*' "$1" | grep -o '[0-9.]*$'
+}
+run 0 train "${plain[@]}" -o whole14 --log whole.jsonl
+[ "$(losses whole.jsonl | wc -l)" = 6 ] || fail "no losses: $(cat whole.jsonl)"
+for how in '4 --micro 2' '4 --micro 4' '8' '32'; do
+    rm -rf cut cut.jsonl
+    # shellcheck disable=SC2086
+    run 0 train "${plain[@]}" --slices $how -o cut --log cut.jsonl
+    paste <(losses whole.jsonl) <(losses cut.jsonl) |
+        awk '{ d = $1 - $2; if (d * d > 1e-10) exit 1 }' ||
+        fail "--slices $how: $(losses whole.jsonl) and $(losses cut.jsonl)"
+done
+uneven=("${given[@]}" --batch 14)
+few=("${given[@]}" --batch 3 --micro 1)
+run 0 train "${uneven[@]}" --epochs 1 -o uneven
+run 0 train "${few[@]}" --epochs 1 -o empty
 
 # ---- several: with each MPI that is there
 ! sanitized || { echo "MPI itself leaks: not run with a sanitizer"; exit 0; }
@@ -63,6 +85,13 @@ for kind in openmpi mpich; do
     ranks 2 0 train "${given[@]}" --epochs 2 -o two
     same one two
     [ "$(grep -c 'vitcl train: done:' err)" = 1 ] || fail "not one rank alone speaks"
+    for n in 2 4; do
+        rm -rf odd few
+        ranks $n 0 train "${uneven[@]}" --epochs 1 -o odd
+        same uneven odd
+        ranks $n 0 train "${few[@]}" --epochs 1 -o few
+        same empty few
+    done
     ranks 4 0 train "${given[@]}" --epochs 1 -o parts
     ranks 2 0 train --resume --epochs 2 -o parts
     run 0 train "${given[@]}" --epochs 1 -o ends
