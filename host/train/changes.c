@@ -50,8 +50,8 @@ static rule rule_of(const char *key, const char **why)
     return KEEP;
 }
 
-/* For a message: 0.1, not all digits of the nearest double. NULL: "unset" */
-static vitcl_status to_text(char **out, const vt_json *v)
+/* For a message: 0.1, not all digits of the nearest double. */
+static vitcl_status to_text(char **out, const vt_json *v, const char *unset)
 {
     vitcl_status st;
     double number;
@@ -63,7 +63,7 @@ static vitcl_status to_text(char **out, const vt_json *v)
     else if (v)
         vt_json_print(t.f, v);
     else
-        fputs("unset", t.f);
+        fputs(unset, t.f);
     VT_TRY(vt_text_take(out, &t));
 done:
     return st;
@@ -85,13 +85,14 @@ static vitcl_status judge(bool *changes, vt_text *what, const vt_json *old,
     vitcl_status st = VITCL_OK;
     const char *key = vt_json_key(given), *why;
     const rule r = rule_of(key, &why);
+    const char *unset = strcmp(key, "slices") == 0 ? "1" : "unset";
     char *before = NULL, *after = NULL;
 
     *changes = false;
     if (r == IGNORE)
         return VITCL_OK;
-    VT_TRY(to_text(&before, vt_json_get(old, key)));
-    VT_TRY(to_text(&after, given));
+    VT_TRY(to_text(&before, vt_json_get(old, key), unset));
+    VT_TRY(to_text(&after, given, unset));
     if (strcmp(before, after) == 0)
         goto done;
     if (r == KEEP) {

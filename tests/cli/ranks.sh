@@ -52,6 +52,9 @@ for how in '4 --micro 2' '4 --micro 4' '8' '32'; do
         awk '{ d = $1 - $2; if (d * d > 1e-10) exit 1 }' ||
         fail "--slices $how: $(losses whole.jsonl) and $(losses cut.jsonl)"
 done
+run 0 train --resume -o whole14 --slices 1 --epochs 4
+run 1 train --resume -o whole14 --slices 2
+err_has 'this training began with slices 1, which cannot become 2'
 uneven=("${given[@]}" --batch 14)
 few=("${given[@]}" --batch 3 --micro 1)
 run 0 train "${uneven[@]}" --epochs 1 -o uneven
