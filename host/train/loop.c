@@ -216,19 +216,12 @@ static void repeat_event(vitcl_train_event *e, const vt_loop *l)
 static vitcl_status report(bool *stop, const vitcl_train_event *e,
                            const vt_loop *l)
 {
-    vitcl_status st = VITCL_OK;
     const vt_job *job = l->job;
     const bool told =
         l->ranks->rank == 0 && job->report && job->report(job->context, e) != 0;
-    const bool mine = told || e->early;
-    bool *all = NULL;
 
-    VT_TRY(VT_NEW(&all, l->ranks->count));
-    VT_TRY(vt_ranks_gather(l->ranks, all, &mine, sizeof mine));
-    *stop = all[0];
-done:
-    free(all);
-    return st;
+    *stop = told || e->early;
+    return vt_ranks_agree(l->ranks, stop);
 }
 
 /* Scores, saves and reports. If scoring is stopped, the saved state says so.

@@ -218,6 +218,7 @@ vitcl_status vt_loop_open(vt_loop *l, const vt_job *job)
     l->checkpoint =
         (vt_checkpoint){job->folder,     l->trainer, l->model,    &l->optimizer,
                         s->random_state, &l->notes,  &l->unscored};
+    l->held.ranks = l->ranks;
     l->held.averages = l->optimizer.ema > 0;
     l->held.progress = job->scoring;
     l->held.context = job->context;

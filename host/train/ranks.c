@@ -99,17 +99,24 @@ vitcl_status vt_ranks_gather(const vt_ranks *r, void *all, const void *mine,
     return VITCL_OK;
 }
 
-vitcl_status vt_ranks_wait(const vt_ranks *r)
+vitcl_status vt_ranks_agree(const vt_ranks *r, bool *flag)
 {
     vitcl_status st = VITCL_OK;
-    const char here = 0;
-    char *all = NULL;
+    bool *all = NULL;
 
-    VT_TRY(vt_new(&all, r->count, 1));
-    VT_TRY(vt_ranks_gather(r, all, &here, 1));
+    VT_TRY(VT_NEW(&all, r->count));
+    VT_TRY(vt_ranks_gather(r, all, flag, sizeof *flag));
+    *flag = all[0];
 done:
     free(all);
     return st;
+}
+
+vitcl_status vt_ranks_wait(const vt_ranks *r)
+{
+    bool here = true;
+
+    return vt_ranks_agree(r, &here);
 }
 
 vitcl_status vt_ranks_alike(const vt_ranks *r,

@@ -8,6 +8,7 @@
 #define VT_TRAIN_RANKS_H
 #include "base/status.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -37,9 +38,11 @@ vitcl_status vt_ranks_open(vt_ranks *out);
 /* After all ranks have succeeded. A rank that fails must end its process
  * instead, upon which mpirun ends the others. */
 vitcl_status vt_ranks_close(const vt_ranks *r);
-/* Both wait for all ranks. Alone, gather copies. */
+/* All wait for all ranks. Alone, gather copies. */
 vitcl_status vt_ranks_gather(const vt_ranks *r, void *all, const void *mine,
                              size_t bytes);
+/* *flag becomes that of rank 0. */
+vitcl_status vt_ranks_agree(const vt_ranks *r, bool *flag);
 vitcl_status vt_ranks_wait(const vt_ranks *r);
 enum { VT_RANKS_DEVICE = 256 };
 /* VITCL_EINVAL unless all ranks give the same text: devices of different kinds

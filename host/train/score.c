@@ -3,12 +3,14 @@
  */
 #include "train/score.h"
 
+#include "base/log.h"
 #include "base/memory.h"
 #include "data/classes.h"
 #include "data/mask.h"
 
 #include <assert.h>
 #include <math.h>
+#include <string.h>
 
 vitcl_status vt_answers_new(vt_answers *out, vt_trainer *trainer,
                             uint32_t micro, bool masked, double smoothing)
@@ -94,16 +96,14 @@ static double loss_of(const float *logits, uint32_t k, uint32_t label)
     return log(sum) + top - (double)logits[label];
 }
 
-/* h: NULL while training; else also counts losses and the best five, and keeps
- * logits. */
-static vitcl_status count(vt_tally *out, vt_answers *a, const float *targets,
-                          uint32_t n, const vt_held_out *h)
+/* A picture of the last micro-batch. h: NULL while training; else also counts
+ * losses and the best five. */
+static void count(vt_tally *out, const vt_answers *a, const float *targets,
+                  size_t picture, const vt_held_out *h)
 {
-    vitcl_status st;
     const uint32_t k = (uint32_t)vt_trainer_classes(a->trainer);
 
-    VT_TRY(vt_trainer_logits(a->logits, a->trainer));
-    for (size_t i = 0; i < n * a->rows; i++) {
+    for (size_t i = picture * a->rows; i < (picture + 1) * a->rows; i++) {
         const float *target = targets + i * k, *logits = a->logits + i * k;
         const uint32_t marked = largest(target, k);
         const uint32_t want = h && h->label ? h->label[marked] : marked;
@@ -115,17 +115,19 @@ static vitcl_status count(vt_tally *out, vt_answers *a, const float *targets,
             continue;
         out->right5 += before(logits, k, want) < 5;
         out->loss += loss_of(logits, k, want);
-        if (h->evidence)
-            vt_evidence_add(h->evidence, logits, want);
     }
-done:
-    return st;
 }
 
 vitcl_status vt_answers_count(vt_tally *out, vt_answers *a,
                               const float *targets, uint32_t n)
 {
-    return count(out, a, targets, n, NULL);
+    vitcl_status st;
+
+    VT_TRY(vt_trainer_logits(a->logits, a->trainer));
+    for (uint32_t i = 0; i < n; i++)
+        count(out, a, targets, i, NULL);
+done:
+    return st;
 }
 
 /* ---- held-out pictures ---- */
@@ -159,39 +161,128 @@ done:
     return st;
 }
 
-vitcl_status vt_score_held_out(vt_tally *out, vt_answers *a,
-                               const vt_held_out *h)
+/* In every round each rank scores one micro-batch: together they are the next
+ * ones in the order of the pictures. */
+typedef struct scoring {
+    vt_answers *a;
+    const vt_held_out *h;
+    size_t *chosen;      /* this rank's pictures */
+    vt_batches *batches; /* NULL: it has none */
+    vt_tally *mine, *all;
+    float *logits; /* all ranks' of a round; NULL: they are not kept */
+} scoring;
+
+static void close_scoring(scoring *s)
+{
+    vt_batches_free(s->batches);
+    free(s->chosen);
+    free(s->mine);
+    free(s->all);
+    free(s->logits);
+}
+
+static vitcl_status open_scoring(scoring *s, vt_answers *a,
+                                 const vt_held_out *h)
 {
     vitcl_status st = VITCL_OK;
-    vt_batches *batches = NULL;
+    const vt_ranks *r = h->ranks;
     vt_batches_options o = *h->feed;
-    const float *targets;
-    vt_tally sum = {0};
-    double ignored;
-    bool stop = false;
-    vt_batch b;
 
+    *s = (scoring){.a = a, .h = h};
+    VT_TRY(VT_NEW(&s->chosen, h->count));
     o.d = h->d;
-    o.chosen = h->chosen;
-    o.count = h->count;
+    o.chosen = s->chosen;
+    o.count = 0;
+    for (size_t i = 0; i < h->count; i++)
+        if (i / a->micro % r->count == r->rank)
+            s->chosen[o.count++] = h->chosen[i];
     o.batch = a->micro;
     o.augmented = false;
     o.from = o.to = 0;
     o.first = 0;
     o.end = vt_batches_steps(o.count, o.batch, false);
+    vt_log("scores %zu of %zu pictures", o.count, h->count);
+    VT_TRY(VT_NEW(&s->mine, a->micro));
+    VT_TRY(VT_NEW(&s->all, (size_t)r->count * a->micro));
+    if (h->evidence && h->evidence->room)
+        VT_TRY(vt_new(&s->logits, (uint64_t)r->count * a->micro * o.classes,
+                      sizeof *s->logits));
+    if (o.count)
+        VT_TRY(vt_batches_new(&s->batches, &o));
+done:
+    return st;
+}
+
+/* This rank's micro-batch of a round; first: the first picture of it. */
+static vitcl_status score_mine(scoring *s, size_t first)
+{
+    vitcl_status st = VITCL_OK;
+    const uint32_t micro = s->a->micro;
+    const float *targets;
+    double ignored;
+    vt_batch b;
+
+    memset(s->mine, 0, micro * sizeof *s->mine);
+    if (first >= s->h->count)
+        return VITCL_OK;
+    VT_TRY(vt_batches_next(&b, s->batches));
+    VT_TRY(vt_answers_begin(&targets, s->a, &b, 0));
+    VT_TRY(vt_trainer_evaluate(&ignored, s->a->trainer, b.pixels, targets));
+    VT_TRY(vt_trainer_logits(s->a->logits, s->a->trainer));
+    for (uint32_t i = 0; i < micro && first + i < s->h->count; i++)
+        count(&s->mine[i], s->a, targets, i, s->h);
+done:
+    return st;
+}
+
+/* Adds up a round, picture by picture: the same bits with any number of ranks.
+ */
+static vitcl_status add_round(vt_tally *sum, scoring *s, size_t first)
+{
+    vitcl_status st;
+    const vt_held_out *h = s->h;
+    const size_t micro = s->a->micro, n = micro * h->ranks->count;
+    const size_t k = (size_t)vt_trainer_classes(s->a->trainer);
+    const bool keeps = s->logits && h->evidence->n < h->evidence->room;
+
+    VT_TRY(vt_ranks_gather(h->ranks, s->all, s->mine, micro * sizeof *s->mine));
+    if (keeps)
+        VT_TRY(vt_ranks_gather(h->ranks, s->logits, s->a->logits,
+                               micro * k * sizeof *s->logits));
+    for (size_t i = 0; i < n && first + i < h->count; i++) {
+        const uint32_t label =
+            vt_dataset_label(h->d, (uint32_t)h->chosen[first + i]);
+
+        sum->right += s->all[i].right;
+        sum->right5 += s->all[i].right5;
+        sum->loss += s->all[i].loss;
+        if (keeps)
+            vt_evidence_add(h->evidence, s->logits + i * k,
+                            h->label ? h->label[label] : label);
+    }
+done:
+    return st;
+}
+
+vitcl_status vt_score_held_out(vt_tally *out, vt_answers *a,
+                               const vt_held_out *h)
+{
+    vitcl_status st = VITCL_OK;
+    const size_t a_round = (size_t)a->micro * h->ranks->count;
+    scoring s = {0};
+    vt_tally sum = {0};
+    bool stop = false;
+
     if (h->averages)
         VT_TRY(swap_averages(a, true));
-    VT_TRY(vt_batches_new(&batches, &o));
-    for (long step = 0; step < o.end && !stop; step++) {
-        const size_t left = h->count - (size_t)step * o.batch;
-        const uint32_t n = (uint32_t)VT_MIN(left, (size_t)o.batch);
-
-        VT_TRY(vt_batches_next(&b, batches));
-        VT_TRY(vt_answers_begin(&targets, a, &b, 0));
-        VT_TRY(vt_trainer_evaluate(&ignored, a->trainer, b.pixels, targets));
-        VT_TRY(count(&sum, a, targets, n, h));
-        stop = h->progress &&
-               h->progress(h->context, h->count - left + n, h->count);
+    VT_TRY(open_scoring(&s, a, h));
+    for (size_t at = 0; at < h->count && !stop; at += a_round) {
+        VT_TRY(score_mine(&s, at + (size_t)h->ranks->rank * a->micro));
+        VT_TRY(add_round(&sum, &s, at));
+        stop =
+            h->progress &&
+            h->progress(h->context, VT_MIN(at + a_round, h->count), h->count);
+        VT_TRY(vt_ranks_agree(h->ranks, &stop));
     }
     if (h->averages)
         VT_TRY(swap_averages(a, false));
@@ -199,7 +290,7 @@ vitcl_status vt_score_held_out(vt_tally *out, vt_answers *a,
         st = vt_fail(VITCL_ESTOPPED, "stopped by the caller");
     *out = sum;
 done:
-    vt_batches_free(batches);
+    close_scoring(&s);
     return st;
 }
 

@@ -6,6 +6,7 @@
 #define VT_TRAIN_SCORE_H
 #include "data/batches.h"
 #include "train/certainty.h"
+#include "train/ranks.h"
 #include "train/trainer.h"
 
 typedef struct vt_tally {
@@ -41,12 +42,14 @@ typedef struct vt_held_out {
     const size_t *chosen; /* [count] of its pictures */
     size_t count;
     const uint32_t *label;   /* the class of each label of d; NULL: the same */
+    const vt_ranks *ranks;   /* each scores a part */
     bool averages;           /* score the averages of the parameters */
     vt_evidence *evidence;   /* takes the logits; may be NULL */
     vitcl_progress progress; /* NULL, or called after each micro-batch */
     void *context;
 } vt_held_out;
-/* Scores these pictures; VITCL_ESTOPPED where progress() ends it. In both cases
+/* Scores these pictures; all ranks get the sums. VITCL_ESTOPPED where rank 0's
+ * progress() ends it. In both cases
  * the trainer is as before afterwards, bit by bit. */
 vitcl_status vt_score_held_out(vt_tally *out, vt_answers *a,
                                const vt_held_out *h);

@@ -1,7 +1,7 @@
 # ranks.sh - slices, and a training that several processes of mpirun share: the
 # same bits however many there are.
 unset VITCL_THREADS OMP_NUM_THREADS
-cifar 8
+cifar 12
 cat >config.json <<'J'
 {"architecture": "vit_tiny_patch16_224", "model_args": {"img_size": 8,
  "patch_size": 4, "embed_dim": 8, "depth": 2, "num_heads": 2, "mlp_ratio": 1}}
@@ -43,7 +43,7 @@ losses() { # FILE: of each step
     grep -o '"loss": *[^,]*' "$1" | grep -o '[0-9.]*$'
 }
 run 0 train "${plain[@]}" -o whole14 --log whole.jsonl
-[ "$(losses whole.jsonl | wc -l)" = 6 ] || fail "no losses: $(cat whole.jsonl)"
+[ "$(losses whole.jsonl | wc -l)" = 12 ] || fail "no losses: $(cat whole.jsonl)"
 for how in '4 --micro 2' '4 --micro 4' '8' '32'; do
     rm -rf cut cut.jsonl
     # shellcheck disable=SC2086
@@ -58,6 +58,10 @@ err_has 'this training began with slices 1, which cannot become 2'
 uneven=("${given[@]}" --batch 14)
 few=("${given[@]}" --batch 3 --micro 1)
 run 0 train "${uneven[@]}" --epochs 1 -o uneven
+judged=(--config config.json --data data --hold-out 50 --batch 10 --slices 4 --epochs 2
+    --settings settings.json)
+run 0 train "${judged[@]}" -o alone
+grep -q temperature alone/config.json || fail "no certainty: nothing to compare"
 run 0 train "${few[@]}" --epochs 1 -o empty
 
 # ---- several: with each MPI that is there
@@ -89,7 +93,11 @@ for kind in openmpi mpich; do
     same one two
     [ "$(grep -c 'vitcl train: done:' err)" = 1 ] || fail "not one rank alone speaks"
     for n in 2 4; do
-        rm -rf odd few
+        rm -rf odd few judged
+        ranks $n 0 train "${judged[@]}" -v -o judged
+        same alone judged
+        cmp alone/config.json judged/config.json || fail "another certainty"
+        grep -q "scores $((38 - 6 * n)) of 50 pictures" err || fail "no rank scores a part"
         ranks $n 0 train "${uneven[@]}" --epochs 1 -o odd
         same uneven odd
         ranks $n 0 train "${few[@]}" --epochs 1 -o few
