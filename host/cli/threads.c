@@ -6,7 +6,9 @@
 #include "cmd.h"
 
 #include <sched.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 enum { MOST = 4096 };
@@ -54,6 +56,60 @@ static long larger(const char *a, const char *b)
     return n > m ? n : m > 0 ? m : 0;
 }
 
+/* The cores that a process may run on; 0: unknown. */
+static long cores_of(pid_t pid)
+{
+    cpu_set_t set;
+
+    return sched_getaffinity(pid, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 0;
+}
+
+/* Reads a process's name and parent. */
+static bool look_up(char name[32], pid_t *parent, pid_t pid)
+{
+    char path[48], line[128];
+    long number = 0;
+    FILE *f;
+
+    snprintf(path, sizeof path, "/proc/%ld/status", (long)pid);
+    f = fopen(path, "re");
+    name[0] = '\0';
+    while (f && number == 0 && fgets(line, sizeof line, f)) {
+        if (sscanf(line, "Name: %31s", name) != 1)
+            (void)sscanf(line, "PPid: %ld", &number);
+    }
+    if (f)
+        fclose(f);
+    *parent = (pid_t)number;
+    return number > 0;
+}
+
+/* The cores of the launcher that started this process, perhaps by way of a
+ * script; 0: unknown. */
+static long launcher_cores(void)
+{
+    static const char *const launchers[] = {"mpirun", "mpiexec", "orte", "prte",
+                                            "hydra_"}; /* and more behind */
+    char name[32];
+    pid_t pid = getppid(), parent;
+
+    for (int i = 0; i < 8 && look_up(name, &parent, pid); i++, pid = parent)
+        for (size_t k = 0; k < sizeof launchers / sizeof *launchers; k++)
+            if (strncmp(name, launchers[k], strlen(launchers[k])) == 0)
+                return cores_of(pid);
+    return 0;
+}
+
+/* This process's part of the cores of `here` processes; own: those that it may
+ * run on, perhaps bound to them by the launcher. */
+static long part_of(long own, long here)
+{
+    const long all = here > 1 ? launcher_cores() : 0;
+    const long part = all > here ? all / here : 1;
+
+    return all == 0 || part > own ? own : part;
+}
+
 int usual_threads(void)
 {
     const char *const ours = getenv("VITCL_THREADS");
@@ -62,7 +118,7 @@ int usual_threads(void)
     const long cores = sysconf(_SC_NPROCESSORS_ONLN);
     const long here = /* processes of an mpirun on this machine */
         larger("OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS");
-    cpu_set_t set;
+    const long own = cores_of(0);
     const long n = text ? strtol(text, &end, 10) : 0;
     const bool valid = text && end != text && n >= 1 && n <= MOST;
 
@@ -71,9 +127,8 @@ int usual_threads(void)
                     MOST);
     if (valid)
         use(n, false);
-    else if (sched_getaffinity(0, sizeof set, &set) == 0 &&
-             CPU_COUNT(&set) < cores)
-        tell_drivers(CPU_COUNT(&set), false);
+    else if (own > 0 && own < cores)
+        use(part_of(own, here), false);
     else if (here > 1)
         use(cores > here ? cores / here : 1, false);
     return EXIT_OK;

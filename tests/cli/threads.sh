@@ -15,6 +15,22 @@ OMP_NUM_THREADS=1 POCL_MAX_PTHREAD_COUNT=2 POCL_CPU_MAX_CU_COUNT=2 units 2
 [ "$(nproc)" = 1 ] || OMP_NUM_THREADS=many units "$(nproc)"
 taskset -c "$(taskset -cp $$ | grep -oE '[0-9]+$')" "$VITCL" devices >out
 out_has 'type +cpu, 1 compute unit'
+# Ranks of one mpirun share the cores that it may use, unless it bound them.
+printf '#!/bin/bash\n"$@"\nexit $?\n' >mpirun
+printf '#!/bin/bash\n"$@"\nexit $?\n' >wrapper
+chmod +x mpirun wrapper
+under() { # CORES RANKS UNITS COMMAND…
+    OMPI_COMM_WORLD_LOCAL_SIZE=$2 taskset -c "$1" ./mpirun "${@:4}" "$VITCL" devices >out
+    out_has "type +cpu, $3 compute unit"
+}
+mapfile -t core < <(python3 -c 'import os; print(*os.sched_getaffinity(0), sep="\n")')
+if [ "${#core[@]}" -gt 2 ]; then
+    under "${core[0]},${core[1]}" 2 1
+    under "${core[0]},${core[1]},${core[2]}" 2 1 ./wrapper
+    under "${core[0]},${core[1]},${core[2]}" 1 3
+    under "${core[0]},${core[1]},${core[2]}" 4 1
+fi
+[ "${#core[@]}" = 1 ] || under "${core[0]},${core[1]}" 2 1 taskset -c "${core[1]}"
 for bad in 0 x 5000 ''; do
     VITCL_THREADS=$bad run 1 devices
     says 'VITCL_THREADS='
