@@ -146,14 +146,14 @@ done:
 
 /* Of those asked for; or it is mixed with one of them: first with last, second
  * with last but one. */
-static bool needed(const vt_batches_options *o, uint32_t i)
+static bool needed(const vt_batches_options *o, long step, uint32_t i)
 {
     const bool mixes = o->augmented && !o->patch_h &&
                        (o->augment.mixup > 0 || o->augment.cutmix > 0);
     const uint32_t other = mixes ? o->batch - 1 - i : i;
 
-    return o->to == 0 || (i >= o->from && i < o->to) ||
-           (other >= o->from && other < o->to);
+    return o->to == 0 || (o->first_whole && step == o->first) ||
+           (i >= o->from && i < o->to) || (other >= o->from && other < o->to);
 }
 
 static vitcl_status make(vt_batches *f, vt_decoder_pool **own, slot *s,
@@ -167,7 +167,7 @@ static vitcl_status make(vt_batches *f, vt_decoder_pool **own, slot *s,
         vt_random_new(o->random_state ^ CHANGE, (uint64_t)epoch, picture);
     vt_picture in = {0}, out = {0};
 
-    if (!needed(o, i))
+    if (!needed(o, s->step, i))
         return VITCL_OK;
     VT_TRY(load(&in, f, own, picture));
     if (o->augmented && vt_augment_any(&o->augment))

@@ -28,6 +28,7 @@ typedef struct vt_batches_options {
     /* The positions of a batch that are needed; to 0: all. Pixels and targets
      * at others are undefined. */
     uint32_t from, to;
+    bool first_whole; /* the first step needs all of them */
 } vt_batches_options;
 
 /* Steps of an epoch. Augmented: whole batches only, but at least one, which may

@@ -144,9 +144,10 @@ static vitcl_status share(vt_loop *l)
     VT_TRY(VT_NEW(&l->all, passes));
     if (s->slices > 1)
         VT_TRY(vt_slices_new(&l->slices, l->trainer, l->ranks));
-    if (n > 1 && !l->job->show && !l->job->preview) {
+    if (n > 1) {
         l->feed.from = vt_share_begin(&l->share, each * l->ranks->rank);
         l->feed.to = vt_share_begin(&l->share, each * (l->ranks->rank + 1));
+        l->feed.first_whole = l->job->show != NULL;
     }
 done:
     return st;

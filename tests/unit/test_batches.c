@@ -300,6 +300,41 @@ Test(batches, mixing_differs_by_step_and_state)
     vt_test_remove(folder);
 }
 
+/* A rank makes its positions only, but all of a first batch that is shown. */
+Test(batches, part_of_a_batch)
+{
+    size_t chosen[PICTURES];
+    char *folder;
+    vt_dataset *d = open_pictures(&folder, chosen);
+    vt_batches_options o = options(d, chosen, "none");
+    const size_t picture = 3 * (size_t)o.height * o.width;
+    vt_batches *all = NULL, *part = NULL;
+    vt_batch a, b;
+
+    o.end = 2;
+    cr_assert_eq(vt_batches_new(&all, &o), VITCL_OK, "%s", vt_message());
+    o.from = 1;
+    o.to = 3;
+    o.first_whole = true;
+    cr_assert_eq(vt_batches_new(&part, &o), VITCL_OK, "%s", vt_message());
+    for (int step = 0; step < 2; step++) {
+        cr_assert_eq(vt_batches_next(&a, all), VITCL_OK);
+        cr_assert_eq(vt_batches_next(&b, part), VITCL_OK);
+        for (uint32_t i = 0; i < o.batch; i++) {
+            const bool same =
+                memcmp(a.pixels + i * picture, b.pixels + i * picture,
+                       picture * sizeof *a.pixels) == 0;
+
+            cr_expect_eq(same, step == 0 || i == 1 || i == 2,
+                         "step %d, position %u", step, i);
+        }
+    }
+    vt_batches_free(all);
+    vt_batches_free(part);
+    vt_dataset_free(d);
+    vt_test_remove(folder);
+}
+
 /* Masks differ by epoch and random state, but not when pictures are scored. */
 Test(batches, masks_differ_by_epoch_and_state)
 {
