@@ -30,7 +30,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-enum { IN = 0, OUT = 1, PIECE = 1 << 16, MEMORY_MIB = 512 };
+enum { IN = 0, OUT = 1, PIECE = 1 << 16, MEMORY_MIB = 512, DAMAGED = 100 };
 
 /* ---- the sandbox ---- */
 
@@ -209,13 +209,18 @@ static void read_all(reading *r)
 {
     struct archive_entry *e;
     bool lost = false; /* it looks for the next header */
-    int code;
+    int code, damaged = 0;
 
     do {
         code = archive_read_next_header(r->a, &e);
-        if (code == ARCHIVE_RETRY && !lost)
+        if (code == ARCHIVE_RETRY && !lost && damaged++ < DAMAGED)
             fail(r, "a header in the archive is damaged; what it stands for "
                     "is lost");
+        if (damaged > DAMAGED) {
+            fail(r, "the archive has more than 100 damaged headers; what "
+                    "follows is lost");
+            return;
+        }
         lost = code == ARCHIVE_RETRY;
         if ((code == ARCHIVE_OK || code == ARCHIVE_WARN) && !member(r, e))
             return;

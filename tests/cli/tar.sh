@@ -97,6 +97,23 @@ err_has 'junk.tar: not a tar archive$'
 err_has 'missing.tar: No such file'
 err_has 'pics: a folder, not an archive$'
 
+# ---- 20,000 long names one after the other: an end, and not a line for each
+python3 - <<'P'
+import tarfile
+def head(name, size, kind=tarfile.REGTYPE):
+    m = tarfile.TarInfo(name)
+    m.size, m.type = size, kind
+    return m.tobuf(tarfile.GNU_FORMAT)
+pic = open("pics/000.ppm", "rb").read()
+good = head("good.ppm", len(pic)) + pic + bytes(-len(pic) % 512)
+long = head("././@LongLink", 4, b"L") + b"x.j\0" + bytes(508)
+open("nested.tar", "wb").write(good + 20000 * long + good + bytes(1024))
+P
+run 1 "${c[@]}" --tar nested.tar
+out_lines 1
+[ "$(wc -l <err)" -lt 250 ] || fail "$(wc -l <err) errors"
+err_has 'nested.tar: the archive has more than 100 damaged headers; what follows is lost$'
+
 # ---- a picture of 2 GB of zeros: its bytes are passed over, not kept
 zeros() {
     python3 - <<'P'
