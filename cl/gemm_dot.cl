@@ -13,12 +13,13 @@
  *
  * A word is 32 bits: KG adjacent values of k, which one instruction multiplies
  * by a column's KG weights and adds to that column's 32-bit lane.
- *   DOT 1  vpmaddwd   KG 2: s16 by s16; AVX2, where s8 would be no faster
+ *   DOT 1  vpmaddwd   KG 2: s16 by s16; AVX2
  *   DOT 2  vpdpbusd   KG 4: u8, one zero point per row, by s8; AVX-512 VNNI
  *   DOT 3  vdpbf16ps  KG 2: bf16; AVX-512 BF16
+ *   DOT 4  vpmaddubsw, vpmaddwd by ones  KG 4: as DOT 2; AVX2
  * Packed B is panels of NW = NV*V columns: [ceil(N/NW)][KW][NW] words,
- * KW = ceil(K/KG); for DOT 1 and 2 a float scale and an int sum of each column
- * follow. After A's words [M][ldw] come float scale[M] and int zero[M].
+ * KW = ceil(K/KG); except for DOT 3, a float scale and an int sum of each
+ * column follow. After A's words [M][ldw] come float scale[M] and int zero[M].
  *
  * How       As gemm_rows.cl: a tile is a chunk of rows by a group of panels,
  *           computed in blocks of RA or RB rows, `most` words of k at a time.
@@ -29,7 +30,8 @@
  *           TOP: the largest magnitude of integers; TOP * TOP * K < 2^31.
  * Numerics  Integer sums are exact: only rounding A and B loses bits. The scale
  *           of a row depends on that row alone. DOT 3 sums as the instruction
- *           does.
+ *           does. DOT 4 adds two products in 16 bits, so a column's scale also
+ *           keeps the sum of two adjacent weights within 128: 255 * 128 < 2^15.
  * Surprise  Inline assembly: only built where a probe has found that it works.
  * Host      host/gemm/dot.c           Test  tests/ops/test_gemm.c
  */
@@ -43,7 +45,7 @@
 #define TOP 127
 #endif
 #define NW (NV * V)
-#define KG (DOT == 2 ? 4 : 2)
+#define KG (DOT == 2 || DOT == 4 ? 4 : 2)
 
 #if DOT == 3
 #define sumv floatv
@@ -64,6 +66,7 @@ typedef char integer;
 #define TWICE 8
 #endif
 #define AS_SHORTS VT_JOIN(as_short, TWICE)
+#define TO_BYTES VT_JOIN(convert_uchar, V)
 
 /* Rounds to nearest; |x| < 2^22. */
 static inline int nearest(float x)
@@ -90,6 +93,15 @@ static inline sumv dot_add(sumv s, intv x, intv w)
 {
     __asm__("vpdpbusd %2, %1, %0" : "+v"(s) : "v"(x), "v"(w));
     return s;
+}
+#elif DOT == 4
+static inline sumv dot_add(sumv s, intv x, intv w)
+{
+    const intv ones = (intv)(0x00010001);
+    sumv pairs, r;
+    __asm__("vpmaddubsw %2, %1, %0" : "=x"(pairs) : "x"(x), "x"(w));
+    __asm__("vpmaddwd %2, %1, %0" : "=x"(r) : "x"(pairs), "x"(ones));
+    return s + r;
 }
 #else
 static inline sumv dot_add(sumv s, intv x, intv w)
@@ -226,7 +238,7 @@ static inline void tile(ARGS, int id)
                 for (int r = 0; k + kc >= KW && r < (i < big ? RA : RB); r++)
                     finish(c, x + r * NV, columns, sums,
                            DOT == 3 ? 1.0f : rows[row + r],
-                           DOT == 2 ? zeros[row + r] : 0, bias, scale, residual,
+                           KG == 4 ? zeros[row + r] : 0, bias, scale, residual,
                            n, (size_t)(row + r) * ldc + n, N - n);
             }
         }
@@ -290,7 +302,13 @@ kernel void gemm_dot_rows(global int *restrict out,
     const float step = (most - least) / 255;
     const float inverse = step > 0.0f ? 1.0f / step : 0.0f;
     const int zero = nearest(-least * inverse);
-    for (k = 0; k < KW * KG; k++)
+    k = 0;
+    for (; k + V <= K; k += V) {
+        const floatv t = vloadv(0, a + k) * inverse + 12582912.0f;
+        vstorev(TO_BYTES(clamp(as_intv(t) - 0x4b400000 + zero, 0, 255)), 0,
+                (global uchar *)to + k);
+    }
+    for (; k < KW * KG; k++)
         ((global uchar *)to)[k] =
             k < K ? clamp(nearest(a[k] * inverse) + zero, 0, 255) : zero;
 #endif
@@ -316,8 +334,13 @@ kernel void gemm_dot_scale(global int *restrict out,
     float top, inverse;
     int sum = 0;
 
-    for (int k = 0; n < N && k < K; k++)
+    for (int k = 0; n < N && k < K; k++) {
         most = max(most, as_uint(fabs(b[AT(n, k)])));
+#if DOT == 4
+        if (k % 2)
+            most = max(most, as_uint(fabs(b[AT(n, k - 1)] + b[AT(n, k)])));
+#endif
+    }
     /* NaN if any is inf or NaN */
     top = most < 0x7f800000u ? as_float(most) / TOP : NAN;
     columns[n] = top;

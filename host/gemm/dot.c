@@ -19,6 +19,7 @@ static const struct {
     [VT_DOT_S16] = {"dot16-s16", 8, 2},
     [VT_DOT_U8] = {"dot32-u8", 16, 4},
     [VT_DOT_BF16] = {"dot32-bf16", 16, 2},
+    [VT_DOT_U8_PAIRS] = {"dot16-u8-pairs", 8, 4},
 };
 
 /* The instruction for d, VT_DOT_NONE if it is not computed by one. The first

@@ -7,7 +7,14 @@
 #include "ocl/ocl.h"
 
 /* Values of DOT in cl/gemm_dot.cl. */
-enum { VT_DOT_NONE, VT_DOT_S16, VT_DOT_U8, VT_DOT_BF16, VT_DOT_KINDS };
+enum {
+    VT_DOT_NONE,
+    VT_DOT_S16,
+    VT_DOT_U8,
+    VT_DOT_BF16,
+    VT_DOT_U8_PAIRS,
+    VT_DOT_KINDS
+};
 typedef struct vt_dot_kind {
     const char *name; /* the instruction's */
     vt_dtype type;

@@ -30,6 +30,7 @@ const vt_dot_kind vt_dot_kinds[VT_DOT_KINDS] = {
     [VT_DOT_S16] = {"vpmaddwd", VT_I8},
     [VT_DOT_U8] = {"vpdpbusd", VT_I8},
     [VT_DOT_BF16] = {"vdpbf16ps", VT_BF16},
+    [VT_DOT_U8_PAIRS] = {"vpmaddubsw", VT_I8},
 };
 
 static bool processor_has(int kind)
@@ -38,6 +39,7 @@ static bool processor_has(int kind)
     __builtin_cpu_init();
     switch (kind) {
     case VT_DOT_S16:
+    case VT_DOT_U8_PAIRS:
         return __builtin_cpu_supports("avx2");
     case VT_DOT_U8:
         return __builtin_cpu_supports("avx512vnni");

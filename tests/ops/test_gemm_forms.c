@@ -23,8 +23,9 @@
 #define OK(x) cr_assert_eq((x), VITCL_OK, "%s", vt_message())
 
 /* How a form rounds what it multiplies: activations not at all, to steps of
- * the row's largest magnitude or its range, or to bf16. */
-enum { KEPT, STEPS, RANGE, BF16 };
+ * the row's largest magnitude or its range, or to bf16. PAIRS: as RANGE, and
+ * steps of weights allow for the sum of two. */
+enum { KEPT, STEPS, RANGE, PAIRS, BF16 };
 
 typedef struct form {
     const char *name;  /* in the kernel's description */
@@ -56,6 +57,32 @@ typedef struct data {
     float *a, *b, *bias, *scale, *residual, *c;
 } data;
 
+static bool by_range(const form *f)
+{
+    return f->rounding == RANGE || f->rounding == PAIRS;
+}
+
+/* Column i's largest weight or, where sums of pairs count, two that add up to
+ * it; both round up, and row_of_pairs() has 255 there. */
+static void largest_weight(const data *d, const form *f, size_t i)
+{
+    const size_t k = (size_t)d->K;
+    float *w = d->b + i * k + (size_t[]){1, k - 2, k - 4, 17}[i % 4];
+    const float top = (float)(i % 8 < 4 ? d->top : -d->top);
+
+    w[0] = top;
+    if (f->rounding == PAIRS && i % 4 < 3)
+        w[-1] = -top / 8;
+    else if (f->rounding == PAIRS)
+        w[-1] = w[0] = top / 2;
+}
+
+static void row_of_pairs(const form *f, float *row, int zero)
+{
+    if (f->rounding == PAIRS)
+        row[16] = row[17] = (float)(255 - zero);
+}
+
 static data make(const form *f, int M, int N, int K)
 {
     const size_t m = (size_t)M, n = (size_t)N, k = (size_t)K;
@@ -83,17 +110,17 @@ static data make(const form *f, int M, int N, int K)
         const int zero = (int)(37 * i % 256);
         float *row = d.a + i * k;
 
-        if (f->rounding == RANGE)
+        if (by_range(f))
             for (size_t e = 0; e < k; e++) /* within the range */
                 row[e] =
                     fminf(fmaxf(row[e], (float)-zero), (float)(255 - zero));
-        row[at[i % 4]] = (float)(f->rounding == RANGE ? -zero : -d.top);
-        if (f->rounding == RANGE)
+        row[at[i % 4]] = (float)(by_range(f) ? -zero : -d.top);
+        if (by_range(f))
             row[at[(i + 1) % 4]] = (float)(255 - zero);
+        row_of_pairs(f, row, zero);
     }
     for (size_t i = 0; i < n && f->type == VT_I8; i++)
-        d.b[i * k + (size_t[]){1, k - 2, k - 4, 17}[i % 4]] =
-            (float)(i % 8 < 4 ? d.top : -d.top);
+        largest_weight(&d, f, i);
     for (size_t e = 0; e < k; e++) /* a column without a scale */
         d.b[5 * k + e] = 0;
     return d;
@@ -198,6 +225,7 @@ static void check_rows(const form *f)
 
     for (size_t i = 0; i < N * K; i++)
         d.b[i] += d.b[i] == 0; /* inf * 0 would be NaN in f32 alone */
+    largest_weight(&d, f, 5);  /* its scale is now 1, too */
     for (int m = 1; m < M; m += 2)
         memcpy(d.a + m * K + (m < 4 ? K - 1 : 3), &bits[m / 2 % 4], 4);
     for (size_t n = 0; n < N; n++) /* ReLU would hide -inf */
@@ -276,6 +304,11 @@ Test(gemm_forms, int8_tile)
 Test(gemm_forms, int8_vpmaddwd)
 {
     check((form){"vpmaddwd", "avx2", VT_I8, STEPS, VT_CLASS_CPU});
+}
+
+Test(gemm_forms, int8_vpmaddubsw)
+{
+    check((form){"vpmaddubsw", "avx2", VT_I8, PAIRS, VT_CLASS_CPU});
 }
 
 Test(gemm_forms, int8_vpdpbusd)
