@@ -14,7 +14,8 @@
  * A word is 32 bits: KG adjacent values of k, which one instruction multiplies
  * by a column's KG weights and adds to that column's 32-bit lane.
  *   DOT 1  vpmaddwd   KG 2: s16 by s16; AVX2
- *   DOT 2  vpdpbusd   KG 4: u8, one zero point per row, by s8; AVX-512 VNNI
+ *   DOT 2  vpdpbusd   KG 4: u8, one zero point per row, by s8; AVX-512 VNNI,
+ *                     or with V 8 AVX-VNNI, whose encoding differs
  *   DOT 3  vdpbf16ps  KG 2: bf16; AVX-512 BF16
  *   DOT 4  vpmaddubsw, vpmaddwd by ones  KG 4: as DOT 2; AVX2
  * Packed B is panels of NW = NV*V columns: [ceil(N/NW)][KW][NW] words,
@@ -91,7 +92,11 @@ static inline sumv dot(intv x, intv w)
 #elif DOT == 2
 static inline sumv dot_add(sumv s, intv x, intv w)
 {
+#if V == 8
+    __asm__("%{vex%} vpdpbusd %2, %1, %0" : "+x"(s) : "x"(x), "x"(w));
+#else
     __asm__("vpdpbusd %2, %1, %0" : "+v"(s) : "v"(x), "v"(w));
+#endif
     return s;
 }
 #elif DOT == 4

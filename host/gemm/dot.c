@@ -15,11 +15,13 @@
 static const struct {
     const char *layout;
     int lanes, terms; /* width in floats; terms per word */
+    int dot;          /* the kernel's DOT */
 } kinds[VT_DOT_KINDS] = {
-    [VT_DOT_S16] = {"dot16-s16", 8, 2},
-    [VT_DOT_U8] = {"dot32-u8", 16, 4},
-    [VT_DOT_BF16] = {"dot32-bf16", 16, 2},
-    [VT_DOT_U8_PAIRS] = {"dot16-u8-pairs", 8, 4},
+    [VT_DOT_S16] = {"dot16-s16", 8, 2, 1},
+    [VT_DOT_U8] = {"dot32-u8", 16, 4, 2},
+    [VT_DOT_BF16] = {"dot32-bf16", 16, 2, 3},
+    [VT_DOT_U8_PAIRS] = {"dot16-u8-pairs", 8, 4, 4},
+    [VT_DOT_U8_VEX] = {"dot16-u8", 8, 4, 2},
 };
 
 /* The instruction for d, VT_DOT_NONE if it is not computed by one. The first
@@ -99,7 +101,7 @@ static vitcl_status pack_kernel(vt_kernel **out, vt_dev *dev, int kind,
     vitcl_status st;
 
     snprintf(defines, sizeof defines, "-DV=%d -DNV=%d -DDOT=%d -DTOP=%d%s",
-             lanes, VT_ROWS_VECTORS, kind, top(d, kind),
+             lanes, VT_ROWS_VECTORS, kinds[kind].dot, top(d, kind),
              d->trans_b ? " -DTRANS_B" : "");
     VT_TRY(vt_kernel_new(out, dev, "gemm_dot",
                          scales ? "gemm_dot_scale" : "gemm_dot_pack", defines));
@@ -136,7 +138,7 @@ static vitcl_status rows_kernel(vt_gemm *g, int kind)
     vitcl_status st;
 
     snprintf(defines, sizeof defines, "-DV=%d -DNV=%d -DDOT=%d -DTOP=%d",
-             kinds[kind].lanes, VT_ROWS_VECTORS, kind, top(d, kind));
+             kinds[kind].lanes, VT_ROWS_VECTORS, kinds[kind].dot, top(d, kind));
     VT_TRY(vt_kernel_new(&g->kernel[0], g->dev, "gemm_dot", "gemm_dot_rows",
                          defines));
     VT_TRY(vt_gemm_arguments(g->kernel[0],
@@ -163,7 +165,7 @@ static vitcl_status bind(vt_gemm *g)
     VT_TRY(rows_kernel(g, kind));
     snprintf(defines, sizeof defines,
              "-DV=%d -DNV=%d -DDOT=%d -DRA=%d -DRB=%d -DSAVED=%d %s", t.lanes,
-             VT_ROWS_VECTORS, kind, s.ra, s.rb, s.saved,
+             VT_ROWS_VECTORS, kinds[kind].dot, s.ra, s.rb, s.saved,
              vt_gemm_defines(epilogue, d));
     VT_TRY(
         vt_kernel_new(&g->kernel[1], g->dev, "gemm_dot", "gemm_dot", defines));
@@ -188,7 +190,7 @@ static vitcl_status peak(vt_kernel **out, double *flops, vt_dev *dev,
 
     *flops = 2.0 * CHAINS * kinds[kind].lanes * kinds[kind].terms;
     snprintf(defines, sizeof defines, "-DV=%d -DDOT=%d -DCHAINS=%d",
-             kinds[kind].lanes, kind, CHAINS);
+             kinds[kind].lanes, kinds[kind].dot, CHAINS);
     return vt_kernel_new(out, dev, "gemm_dot", "gemm_dot_peak", defines);
 }
 

@@ -6,13 +6,14 @@
 #define VT_GEMM_DOT_H
 #include "ocl/ocl.h"
 
-/* Values of DOT in cl/gemm_dot.cl. */
+/* The last one that is faster is used: the best come last. */
 enum {
     VT_DOT_NONE,
     VT_DOT_S16,
+    VT_DOT_U8_PAIRS,
+    VT_DOT_U8_VEX,
     VT_DOT_U8,
     VT_DOT_BF16,
-    VT_DOT_U8_PAIRS,
     VT_DOT_KINDS
 };
 typedef struct vt_dot_kind {

@@ -23,6 +23,9 @@
 #include "gemm/dot.h"
 #include "gemm/gemm.h"
 
+#if defined(__x86_64__) && defined(__GNUC__)
+#include <cpuid.h>
+#endif
 #include <stdio.h>
 #include <string.h>
 
@@ -31,7 +34,19 @@ const vt_dot_kind vt_dot_kinds[VT_DOT_KINDS] = {
     [VT_DOT_U8] = {"vpdpbusd", VT_I8},
     [VT_DOT_BF16] = {"vdpbf16ps", VT_BF16},
     [VT_DOT_U8_PAIRS] = {"vpmaddubsw", VT_I8},
+    [VT_DOT_U8_VEX] = {"vpdpbusdvex", VT_I8},
 };
+
+#if defined(__x86_64__) && defined(__GNUC__)
+/* Not every compiler has a name for AVX-VNNI. */
+static bool has_avx_vnni(void)
+{
+    unsigned a = 0, b, c, d;
+
+    return __builtin_cpu_supports("avx2") &&
+           __get_cpuid_count(7, 1, &a, &b, &c, &d) && (a >> 4 & 1);
+}
+#endif
 
 static bool processor_has(int kind)
 {
@@ -43,6 +58,8 @@ static bool processor_has(int kind)
         return __builtin_cpu_supports("avx2");
     case VT_DOT_U8:
         return __builtin_cpu_supports("avx512vnni");
+    case VT_DOT_U8_VEX:
+        return has_avx_vnni();
     case VT_DOT_BF16:
         return __builtin_cpu_supports("avx512bf16");
     default:
