@@ -10,6 +10,7 @@
  * and after the last whole vector.
  */
 #include "gemm/decisions.h"
+#include "gemm/dot.h"
 #include "ref/ref.h"
 #include "support/device.h"
 #include "support/oneplan.h"
@@ -17,6 +18,7 @@
 
 #include <criterion/criterion.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -314,6 +316,35 @@ Test(gemm_forms, int8_vpmaddubsw)
 Test(gemm_forms, int8_vpdpbusd)
 {
     check((form){"vpdpbusd", "avx512vnni", VT_I8, RANGE, VT_CLASS_CPU});
+}
+
+/* The form that AVX-VNNI has, its instruction written in C: the rest of it runs
+ * everywhere. tests/ops/assembly.sh compiles the instruction itself. */
+Test(gemm_forms, int8_vpdpbusd_vex_emulated)
+{
+    static const char edit[] =
+        "cp -r '%s/../../cl' '%s/cl' && "
+        "sed -i 's/__asm__(\"%%{vex%%}.*/"
+        "for (int i = 0; i < 4 * V; i++) ((int *)\\&s)[i \\/ 4] += "
+        "((uchar *)\\&x)[i] * ((char *)\\&w)[i];/' '%s/cl/gemm_dot.cl' && "
+        "grep -q 'uchar .)&x' '%s/cl/gemm_dot.cl'";
+    const form f = {"vpdpbusdvex", "", VT_I8, RANGE, VT_CLASS_CPU};
+    const char *folder = vt_test_folder();
+    char command[2048];
+    vt_dev *dev;
+
+    snprintf(command, sizeof command, edit, VT_DATA, folder, folder, folder);
+    cr_assert_eq(system(command), 0);
+    snprintf(command, sizeof command, "%s/cl", folder);
+    setenv("VITCL_CL_DIR", command, 1);
+    dev = vt_test_device();
+    if (vt_dev_class(dev) == VT_CLASS_CPU && !vt_test_tiny()) {
+        vt_dot_use(dev, VT_I8, VT_DOT_U8_VEX);
+        check_size(&f, 23, 37, 45);
+        check_rows(&f);
+        check_size(&f, 23, 37, 1301);
+    }
+    vt_test_remove(folder);
 }
 
 Test(gemm_forms, bf16_fma)
