@@ -7,7 +7,9 @@ One tiny checkpoint for each family, as timm and transformers save it, with
 random weights far from trivial, and the results of the library itself in
 float32 on the CPU, with which tests/models compares. Tensors are named as in a
 plan. positions.safetensors holds torch's, timm's and scipy's own resizing.
-Needs torch, timm, transformers, safetensors, numpy (scipy for one rule).
+Needs torch, timm, transformers, safetensors, numpy (scipy for one rule). With
+names of models after the folder it makes these alone; timm's do not need
+transformers.
 """
 import json, math, os, sys, zlib
 
@@ -358,8 +360,19 @@ def defaults():
             open(os.path.join(d, t + ".json"), "w").write(getattr(tf, kind + "ImageProcessor")().to_json_string())
 
 
+def need_transformers():
+    """Says at once what is missing, not after minutes of other models."""
+    try:
+        return hf_cases()
+    except ImportError as e:
+        sys.exit(f"golden_tiny.py: {e}; install transformers, or name models of timm to make")
+
+
 if __name__ == "__main__":
     only = sys.argv[2:]
+    # all that is made without transformers
+    alone = {"positions", "timm_resnet", "npz_vit", *TIMM}
+    hf = {} if only and set(only) <= alone else need_transformers()
     if not only or "defaults" in only:
         defaults()
     if not only or "positions" in only:
@@ -371,6 +384,6 @@ if __name__ == "__main__":
         resnet_case()
     if not only or "npz_vit" in only:
         npz_case()
-    for n in hf_cases():
+    for n in hf:
         if not only or n in only:
             hf_case(zlib.crc32(n.encode()), n)
