@@ -42,6 +42,32 @@ def rollout(probs, fuse, residual, discard):
     return product
 
 
+
+def axial_layer(l):
+    """A layer's [heads, patches, patches]: even layers are over the rows of the
+    grid, odd ones over its columns."""
+    n = ROWS if l % 2 else COLUMNS
+    line, h, i, j = np.indices((ROWS * COLUMNS // n, HEADS, n, n))
+    e = np.exp(2 * np.sin(0.7 * (l * 31 + line * 11 + h * 17 + i * 5 + j * 3) + 0.1 * i * j))
+    p = (e / e.sum(-1, keepdims=True)).astype(np.float32).astype(np.float64)
+    y, x = np.divmod(np.arange(ROWS * COLUMNS), COLUMNS)
+    line, at = (x, y) if l % 2 else (y, x)
+    shown = p[line[:, None], :, at[:, None], at].transpose(2, 0, 1)
+    return np.where(line[:, None] == line, shown, 0)
+
+
+def axial():
+    n, product = ROWS * COLUMNS, np.eye(ROWS * COLUMNS)
+    y, x = np.divmod(np.arange(n), COLUMNS)
+    d = np.hypot((y[:, None] - y) * 16, (x[:, None] - x) * 10)
+    for l in range(2):
+        p = axial_layer(l)
+        product = (0.5 * p.mean(0) + 0.5 * np.eye(n)) @ product
+        show(f"axial distance {l}", (p * d).sum(-1).mean(-1))
+    show("axial row 4", product[4])
+    show("axial answer", product.mean(0))
+
+
 def distance(layer, height, width):
     y, x = np.divmod(np.arange(ROWS * COLUMNS), COLUMNS)
     d = np.hypot((y[:, None] - y) * height, (x[:, None] - x) * width)
@@ -140,5 +166,6 @@ if __name__ == "__main__":
     show("min, discard 0.4", rollout(p, np.min, 0.5, 0.4)[0])
     show("row 4", rollout(p, np.mean, 0.5, 0)[4])
     show("distance", distance(p[1], 16, 10))
+    axial()
     if len(sys.argv) == 4:
         write(*sys.argv[1:])

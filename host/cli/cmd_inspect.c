@@ -76,6 +76,7 @@ typedef struct work {
     vt_rollout *rollout;
     int layer;
     bool broken;
+    float *dense;      /* [heads, tokens, tokens] of an axial layer, or NULL */
     double *row, *one; /* [tokens] */
     double *maps;      /* [count, patches] */
     float *seen;       /* [patches, info.width]: the last patch tokens */
@@ -96,6 +97,14 @@ static int find_grid(work *w)
     w->tokens = w->info.tokens;
     w->patches = w->tokens - (uint32_t)w->grid.prefix;
     w->heads = w->info.heads;
+    if (inspect_axial(&w->info) && w->o->class)
+        return fail("%s: relevance is not available for axial attention; "
+                    "leave out --class",
+                    w->info.name);
+    if (inspect_axial(&w->info) && w->o->discard > 0)
+        return fail("%s: --discard is not available for axial attention, most "
+                    "of which is always 0; leave it out",
+                    w->info.name);
     return EXIT_OK;
 }
 
@@ -165,6 +174,8 @@ static int allocate(work *w)
     if (vt_rollout_new(&w->rollout, (int)w->info.layers, (int)w->tokens, &o) !=
         VITCL_OK)
         return failed();
+    if (inspect_axial(&w->info) && !(w->dense = inspect_room(&w->info)))
+        return fail("out of memory");
     w->row = calloc(w->tokens, sizeof *w->row);
     w->one = calloc(w->tokens, sizeof *w->one);
     w->relevant = calloc(w->tokens, sizeof *w->relevant);
@@ -182,12 +193,13 @@ static int allocate(work *w)
 
 /* ---- the watcher ---- */
 
-/* The next layer's probabilities [1, heads, T, T]. */
+/* The next layer's probabilities. */
 static bool see_attention(work *w, const vitcl_tensor_info *t,
                           const float *probs)
 {
-    if (t->rank != 4 || t->shape[1] != w->heads || t->shape[2] != w->tokens ||
-        t->shape[3] != w->tokens || w->layer >= (int)w->info.layers ||
+    probs = inspect_layer(w->dense, t, probs, &w->info, &w->grid,
+                          (uint32_t)w->layer);
+    if (!probs || w->layer >= (int)w->info.layers ||
         vt_rollout_add(w->rollout, probs, (int)w->heads) != VITCL_OK)
         return false;
     vt_attention_distance(w->head, probs, (int)w->heads, &w->grid);
@@ -456,6 +468,7 @@ static int run(void *into, const words *operands)
     inspect_close(&w.files);
     batches_close(w.batches);
     vt_rollout_free(w.rollout);
+    free(w.dense);
     free(w.row);
     free(w.one);
     free(w.maps);

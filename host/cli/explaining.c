@@ -18,6 +18,7 @@ struct explaining {
     vt_rollout *rollout; /* NULL: nothing is collected */
     uint32_t layer;
     bool broken;       /* this is not attention over a grid of patches */
+    float *dense;      /* [heads, tokens, tokens] of an axial layer, or NULL */
     double *row, *one; /* [tokens] */
 };
 
@@ -35,12 +36,13 @@ void explaining_close(explaining *e)
     if (!e)
         return;
     vt_rollout_free(e->rollout);
+    free(e->dense);
     free(e->row);
     free(e->one);
     free(e);
 }
 
-/* A vitcl_watcher: the next layer's probabilities [1, heads, T, T]. */
+/* A vitcl_watcher: the next layer's probabilities. */
 static int see(void *context, const vitcl_tensor_info *t, const float *probs)
 {
     explaining *e = context;
@@ -49,10 +51,9 @@ static int see(void *context, const vitcl_tensor_info *t, const float *probs)
         return 0;
     if (e->layer == 0)
         vt_rollout_clear(e->rollout);
+    probs = inspect_layer(e->dense, t, probs, &e->info, &e->grid, e->layer);
     e->broken =
-        t->rank != 4 || t->shape[1] != e->info.heads ||
-        t->shape[2] != e->info.tokens || t->shape[3] != e->info.tokens ||
-        e->layer >= e->info.layers ||
+        !probs || e->layer >= e->info.layers ||
         vt_rollout_add(e->rollout, probs, (int)e->info.heads) != VITCL_OK;
     e->layer++;
     return 0;
@@ -90,7 +91,9 @@ int explaining_start(explaining *e, const vitcl_model *model,
     }
     e->row = calloc(e->info.tokens, sizeof *e->row);
     e->one = calloc(e->info.tokens, sizeof *e->one);
-    if (!e->row || !e->one)
+    if (inspect_axial(&e->info))
+        e->dense = inspect_room(&e->info);
+    if (!e->row || !e->one || (inspect_axial(&e->info) && !e->dense))
         return fail("out of memory");
     return vt_rollout_new(&e->rollout, (int)e->info.layers, (int)e->info.tokens,
                           &usual) == VITCL_OK

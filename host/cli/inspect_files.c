@@ -440,3 +440,32 @@ bool inspect_grid(vt_patch_grid *out, const vitcl_model_info *m,
                            .width_px = p};
     return true;
 }
+
+bool inspect_axial(const vitcl_model_info *m)
+{
+    return strcmp(m->family, "axial") == 0;
+}
+
+float *inspect_room(const vitcl_model_info *m)
+{
+    return calloc((size_t)m->heads * m->tokens * m->tokens, sizeof(float));
+}
+
+const float *inspect_layer(float *room, const vitcl_tensor_info *t,
+                           const float *probs, const vitcl_model_info *m,
+                           const vt_patch_grid *grid, uint32_t layer)
+{
+    const bool axial = inspect_axial(m), by_column = layer % 2 == 1;
+    const uint32_t n = !axial      ? m->tokens
+                       : by_column ? (uint32_t)grid->rows
+                                   : (uint32_t)grid->columns;
+
+    if (t->rank != 4 || t->shape[1] != m->tokens / n * m->heads ||
+        t->shape[2] != n || t->shape[3] != n)
+        return NULL;
+    if (!axial)
+        return probs;
+    vt_attention_of_lines(room, probs, (int)m->heads, grid->rows, grid->columns,
+                          by_column);
+    return room;
+}

@@ -67,6 +67,15 @@ void inspect_close(inspect_files *f);
  * False: there is no attention over patches. */
 bool inspect_grid(vt_patch_grid *out, const vitcl_model_info *m,
                   uint32_t height, uint32_t width);
+/* Do even layers attend to rows of patches, and odd ones to columns? */
+bool inspect_axial(const vitcl_model_info *m);
+/* [heads, T, T] for inspect_layer(); NULL: out of memory. */
+float *inspect_room(const vitcl_model_info *m);
+/* A watched layer's probabilities as [heads, T, T]: as they are, or an axial
+ * layer's in `room`. NULL: they have other sizes. */
+const float *inspect_layer(float *room, const vitcl_tensor_info *t,
+                           const float *probs, const vitcl_model_info *m,
+                           const vt_patch_grid *grid, uint32_t layer);
 /* The number of an option, below `end`; NULL: `without`. */
 int inspect_number(uint32_t *out, const char *name, const char *text,
                    uint32_t end, uint32_t without);

@@ -9,6 +9,25 @@
 #include <stdlib.h>
 #include <string.h>
 
+void vt_attention_of_lines(float *out, const float *lines, int heads, int rows,
+                           int columns, bool by_column)
+{
+    const size_t t = (size_t)rows * (size_t)columns,
+                 n = (size_t)(by_column ? rows : columns),
+                 step = by_column ? (size_t)columns : 1,
+                 apart = by_column ? 1 : (size_t)columns;
+
+    memset(out, 0, (size_t)heads * t * t * sizeof *out);
+    for (size_t l = 0; l < t / n; l++)
+        for (size_t h = 0; h < (size_t)heads; h++)
+            for (size_t i = 0; i < n; i++) {
+                float *row = out + (h * t + l * apart + i * step) * t;
+
+                for (size_t j = 0; j < n; j++)
+                    row[l * apart + j * step] = *lines++;
+            }
+}
+
 struct vt_rollout {
     vt_rollout_options o;
     int layers, tokens, added;

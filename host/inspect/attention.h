@@ -10,6 +10,15 @@
 #define VT_INSPECT_ATTENTION_H
 #include "base/status.h"
 
+#include <stdbool.h>
+
+/* Axial attention is over lines of a grid without prefix tokens: its rows, or
+ * its columns. A line's probabilities are lines[rows, heads, columns, columns],
+ * or lines[columns, heads, rows, rows]. Writes them as a layer's
+ * out[heads, T, T], which is 0 between tokens of two lines. */
+void vt_attention_of_lines(float *out, const float *lines, int heads, int rows,
+                           int columns, bool by_column);
+
 typedef enum { VT_FUSE_MEAN, VT_FUSE_MAX, VT_FUSE_MIN } vt_fuse;
 
 typedef struct vt_rollout_options {

@@ -219,13 +219,12 @@ static vt_val attention(vt_plan *p, const vt_config *c, int i, vt_val h,
         h = vt_rope(p, h, c->heads, e.rope, skip);
     if (c->pos_kind == VT_POS_RELATIVE)
         e.bias = vt_pos_bias(p, c, i, h, skip, &e);
-    return vt_attention(
-        p, h,
-        (vt_attention_args){.heads = c->heads,
-                            .bias = e.bias,
-                            .probs = e.to == VT_TO_ALL ? probs : NULL,
-                            .to = e.to,
-                            .wide = e.gw});
+    return vt_attention(p, h,
+                        (vt_attention_args){.heads = c->heads,
+                                            .bias = e.bias,
+                                            .probs = probs,
+                                            .to = e.to,
+                                            .wide = e.gw});
 }
 
 /* MLP(h) without its second layer. */

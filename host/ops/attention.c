@@ -40,8 +40,7 @@ static vitcl_status shape(vt_plan *p, vt_step *s)
     if (s->i[I_TO] != VT_TO_ALL)
         VT_TRY(vt_op_need(s->i[I_SELF] && s->i[I_WIDE] >= 1 &&
                               kv->dim[1] % s->i[I_WIDE] == 0 &&
-                              s->in[IN_BIAS] == VT_NONE && !s->i[I_PROBS] &&
-                              !s->i[I_LAYER],
+                              s->in[IN_BIAS] == VT_NONE && !s->i[I_LAYER],
                           "axial attention needs whole rows of tokens, and no "
                           "bias"));
     z = vt_attention_measure(p, s);
@@ -51,7 +50,9 @@ static vitcl_status shape(vt_plan *p, vt_step *s)
     VT_TRY(
         vt_op_out(p, s, OUT_Y, 3, (int[]){kv->dim[0], q->dim[1], z.H * z.D}));
     if (s->i[I_PROBS])
-        VT_TRY(vt_op_out(p, s, OUT_PROBS, 4, (int[]){z.B, z.H, z.Tq, z.T}));
+        VT_TRY(
+            vt_op_out(p, s, OUT_PROBS, 4,
+                      (int[]){kv->dim[0], z.B / kv->dim[0] * z.H, z.Tq, z.T}));
 done:
     return st;
 }
@@ -155,12 +156,13 @@ done:
 static vitcl_status probs(vt_plan *p, vt_step *s, const sizes *z)
 {
     const size_t global[3] = {(size_t)z->Tq, (size_t)z->H, (size_t)z->B};
-    char defines[48];
+    char defines[72];
+    vt_attention_defines more;
     vt_kernel *k;
     vitcl_status st;
 
-    snprintf(defines, sizeof defines, "-DD=%d%s", z->D,
-             vt_attention_bias(p, s, z));
+    vt_attention_define(more, p, s, z);
+    snprintf(defines, sizeof defines, "-DD=%d%s", z->D, more);
     VT_TRY(vt_step_kernel(&k, p, s, "attention", "attention__probs", defines));
     VT_TRY(arguments(p, k, s, s->out[OUT_PROBS], z));
     vt_kernel_size(k, 3, global, NULL);
@@ -204,7 +206,7 @@ static vt_val append(vt_plan *p, vt_val q, vt_val kv, bool self,
     s->in[IN_Q] = q, s->in[IN_KV] = kv, s->in[IN_BIAS] = a->bias;
     s->i[I_HEADS] = a->heads, s->i[I_SELF] = self;
     s->i[I_PROBS] = a->probs && vt_wanted(p, "%s", a->probs);
-    s->i[I_LAYER] = relevant_layer(p, a->probs);
+    s->i[I_LAYER] = a->to == VT_TO_ALL ? relevant_layer(p, a->probs) : 0;
     s->i[I_TO] = (int)a->to, s->i[I_WIDE] = a->wide;
     s->f[F_SCALE] = a->scale;
     if (s->f[F_SCALE] == 0.0f && a->heads > 0)

@@ -67,7 +67,8 @@ typedef struct vt_attention_args {
  * Stores T x T only if a keep pattern matches `probs`. In a backward pass, if a
  * pattern matches "relevance.<i>" and probs is "attention.<i>", the
  * probabilities times their gradient have that name. Axial attention, to rows
- * or columns, has no bias and names no probabilities. */
+ * or columns, has no bias and no relevance; its probabilities are [B,N*H,L,L]
+ * of N lines of L tokens, a line's heads one after the other. */
 vt_val vt_attention(vt_plan *p, vt_val qkv, vt_attention_args a);
 /* q[B,Tq,C] or [1,Tq,C] (shared by all), kv[B,T,2C] -> [B,Tq,C]. */
 vt_val vt_attention_cross(vt_plan *p, vt_val q, vt_val kv, vt_attention_args a);

@@ -57,7 +57,7 @@ shape, v = shown["rollout"]
 assert shape == [rows, columns], shape
 assert all(x > 0 for x in v) and 0.2 < sum(v) <= 1.000001, sum(v)
 shape, v = shown["attention"]
-assert shape[1:] == [rows, columns] and 0 < min(v) and sum(v) <= shape[0] * 1.000001, shape
+assert shape[1:] == [rows, columns] and (min(v) > 0 or index["model"]["family"] == "axial") and sum(v) <= shape[0] * 1.000001, shape
 assert shown["pca"][0] == [3, rows, columns]
 shape, v = shown["attention_distance"]
 assert shape == [layers, heads] and all(0 < x < math.hypot(height, width) for x in v)
@@ -94,6 +94,28 @@ run 0 inspect -o d --heads max --discard 0.5 --residual 0.25 "$picture"
 run 0 inspect "${model[@]}" --heads min -o e "$picture"
 ! cmp -s a/sample.jpg/rollout.safetensors e/sample.jpg/rollout.safetensors ||
     fail "--heads changes nothing"
+
+# axial attention: a patch looks along its row in even layers, along its column
+# in odd ones
+for layer in 0 3; do
+    run 0 inspect -m "$VT_DATA/models/timm_axial" --layer "$layer" --query 9,17 -o "axial$layer" "$picture"
+    check "axial$layer" 4 2 24 40 3 5
+done
+python3 - <<'E' || fail "the patches that an axial layer looks at"
+import json
+for layer, seen in (0, lambda y, x: y == 2), (3, lambda y, x: x == 1):
+    t = json.load(open(f"axial{layer}/sample.jpg/attention.json"))
+    heads, rows, columns = t["shape"]
+    for h in range(heads):
+        v = t["values"][h * rows * columns:(h + 1) * rows * columns]
+        assert abs(sum(v) - 1) < 1e-5, v
+        assert all((p > 0) == seen(*divmod(i, columns)) for i, p in enumerate(v)), v
+E
+run 1 inspect -m "$VT_DATA/models/timm_axial" --class top -o g "$picture"
+says 'relevance is not available for axial attention'
+run 1 inspect -m "$VT_DATA/models/timm_axial" --discard 0.5 -o g "$picture"
+says -- '--discard is not available for axial attention'
+[ ! -e g ] || fail "a refusal leaves a folder"
 
 # another size; a layer, a head, a patch
 run 0 inspect "${model[@]}" --size 32x40 -o big "$picture"

@@ -42,6 +42,26 @@ static void make(float out[HEADS * EACH], int layer)
         }
 }
 
+/* An axial layer's probabilities: count lines of n tokens, a line's heads one
+ * after the other. */
+static void make_lines(float *out, int layer, int count, int n)
+{
+    for (int line = 0; line < count; line++)
+        for (int h = 0; h < HEADS; h++)
+            for (int i = 0; i < n; i++, out += n) {
+                double e[COLUMNS], sum = 0;
+
+                for (int j = 0; j < n; j++) {
+                    e[j] = exp(2 * sin(0.7 * (layer * 31 + line * 11 + h * 17 +
+                                              i * 5 + j * 3) +
+                                       0.1 * i * j));
+                    sum += e[j];
+                }
+                for (int j = 0; j < n; j++)
+                    out[j] = (float)(e[j] / sum);
+            }
+}
+
 static void check_rollout(vt_rollout_options o, int query,
                           const double want[TOKENS])
 {
@@ -81,6 +101,41 @@ Test(inspect, rollout)
     check_rollout(usual, 4,
                   (double[]){0.142012806, 0.096143669, 0.112405337, 0.153194016,
                              0.266849370, 0.133949583, 0.095445218});
+}
+
+/* Layer 0 is over the rows of the grid, layer 1 over its columns. */
+Test(inspect, axial)
+{
+    enum { N = ROWS * COLUMNS };
+    static const double row[N] = {0.034449311, 0.222195153, 0.174441822,
+                                  0.007703632, 0.428038747, 0.133171335},
+                        answer[N] = {0.146658475, 0.210997494, 0.162790700,
+                                     0.211885474, 0.129907941, 0.137759915},
+                        far[2][HEADS] = {{8.784433265, 10.151298884},
+                                         {10.594876985, 8.608533124}};
+    static const vt_patch_grid whole = {0, ROWS, COLUMNS, 16, 10};
+    const vt_rollout_options usual = {VT_FUSE_MEAN, 0.5, 0};
+    float lines[HEADS * N * COLUMNS], probs[HEADS * N * N];
+    double got[N], room[N];
+    vt_rollout *r = NULL;
+
+    cr_assert_eq(vt_rollout_new(&r, 2, N, &usual), VITCL_OK);
+    for (int l = 0; l < 2; l++) {
+        make_lines(lines, l, l ? COLUMNS : ROWS, l ? ROWS : COLUMNS);
+        vt_attention_of_lines(probs, lines, HEADS, ROWS, COLUMNS, l);
+        vt_attention_distance(got, probs, HEADS, &whole);
+        for (int h = 0; h < HEADS; h++)
+            cr_expect(fabs(got[h] - far[l][h]) < 1e-5, "layer %d: %.9f", l,
+                      got[h]);
+        cr_assert_eq(vt_rollout_add(r, probs, HEADS), VITCL_OK);
+    }
+    vt_rollout_row(got, r, 4);
+    for (int i = 0; i < N; i++)
+        cr_expect(fabs(got[i] - row[i]) < 1e-6, "patch %d: %.9f", i, got[i]);
+    vt_rollout_answer(got, room, r, &whole);
+    for (int i = 0; i < N; i++)
+        cr_expect(fabs(got[i] - answer[i]) < 1e-6, "patch %d: %.9f", i, got[i]);
+    vt_rollout_free(r);
 }
 
 Test(inspect, refuses_what_is_no_share)
