@@ -20,8 +20,8 @@ bool vt_text_steers(const char *text, size_t n);
 /* Copies text (NULL: none) with U+FFFD in place of what is unsafe. False: it
  * was cut, after a whole character, because out has room for so many bytes. */
 bool vt_text_clean(char *out, size_t room, const char *text);
-/* A JSON string. U+FFFD is in place of what is not UTF-8; what is unsafe to show
- * is escaped. */
+/* A JSON string, with U+FFFD in place of what is not UTF-8; what is unsafe to
+ * show is escaped. */
 void vt_text_json(FILE *f, const char *text);
 /* Does s end like this, with something before it? */
 bool vt_text_ends(const char *s, const char *ending);
