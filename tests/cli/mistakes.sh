@@ -10,7 +10,8 @@
 #
 # Parts that differ between machines are replaced: the case's folder by
 # nothing, the tests' data by DATA, the device by DEVICE, a list of devices by
-# DEVICES, a size in MB or a batch that fits by N.
+# DEVICES, what the names of two have in common by TWIN, the words of libheif by
+# WORDS, a size in MB or a batch that fits by N.
 file=$(dirname "$VT_DATA")/cli/mistakes.txt
 here=$PWD
 export HOME=$here HF_HOME=$here/huggingface VITCL_DEVICE=cpu
@@ -167,19 +168,22 @@ run 0 devices --json
 name=$(sed -n '/Portable Computing Language/s/.*"name":"\([^"]*\)".*"type":"cpu".*/\1/p' \
     out | head -n 1)
 [ -n "$name" ] || { echo "skipped: no device of PoCL"; exit 77; }
+twin=${name#*-} # what names of PoCL's devices on this machine have in common
 
 plain() {
     python3 -c 'import re, sys
 text = sys.stdin.buffer.read().decode(errors="backslashreplace")
-here, data, name = sys.argv[1:]
-for old, new in ((here + "/", ""), (data, "DATA"), (name, "DEVICE")):
+here, data, name, twin = sys.argv[1:]
+for old, new in ((here + "/", ""), (data, "DATA"), (name, "DEVICE"),
+                 (twin, "TWIN")):
     text = text.replace(old, new)
 text = re.sub(r"(available|name one): .*", r"\1: DEVICES", text)
+text = re.sub(r"(not a valid HEIF: ).*", r"\1WORDS", text)
 text = re.sub(r"\d+ MB(, )\d+( MB a buffer)", r"N MB\1N\2", text)
 text = re.sub(r"(a batch of )\d+( fits)", r"\1N\2", text)
 # A slow machine says that it compiles.
 text = re.sub(r"(?m)^.*\(once for this device\).*\n", "", text)
-sys.stdout.write(text)' "$here" "$VT_DATA" "$name"
+sys.stdout.write(text)' "$here" "$VT_DATA" "$name" "$twin"
 }
 
 # A paragraph is a command with its answer; other lines stay as they are.
