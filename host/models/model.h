@@ -113,7 +113,7 @@ const char *vt_model_preset_name(uint32_t index);
 typedef struct vt_shape {
     int size, patch; /* pixels; a hybrid's patch is of its stem's output */
     int width, depth, heads;
-    bool hybrid, resnet;
+    bool hybrid, resnet, axial;
     int stem_width, stages, layers[4], widths[4];
 } vt_shape;
 /* timm's ViTs and hybrids. Unknown words have no effect; a name that says
@@ -122,7 +122,7 @@ void vt_shape_vit(vt_shape *out, const char *timm);
 /* timm's "resnetv2_<layers>x<factor>_bit"; false: another name. */
 bool vt_shape_resnet(vt_shape *out, const char *timm);
 /* A preset: "vit-b/16", "r50+vit-b/16", "resnet50x1", or such a model's name in
- * timm. timm[96]: its name there. */
+ * timm. timm[96]: its name there; of "axial-vit-b/16", that of its ViT. */
 vitcl_status vt_preset_read(vt_shape *out, char timm[96], const char *name);
 
 void vt_model_close(vt_model *m);

@@ -11,10 +11,11 @@
 #include <string.h>
 
 static const char *const names[] = {
-    "vit-ti/16",    "vit-s/16",     "vit-b/32",     "vit-b/16",
-    "vit-l/32",     "vit-l/16",     "vit-h/14",     "r26+vit-s/32",
-    "r50+vit-b/32", "r50+vit-b/16", "r50+vit-l/32", "r50+vit-l/16",
-    "resnet50x1",   "resnet101x1",  "resnet152x2",
+    "vit-ti/16",      "vit-s/16",     "vit-b/32",     "vit-b/16",
+    "vit-l/32",       "vit-l/16",     "vit-h/14",     "r26+vit-s/32",
+    "r50+vit-b/32",   "r50+vit-b/16", "r50+vit-l/32", "r50+vit-l/16",
+    "resnet50x1",     "resnet101x1",  "resnet152x2",  "axial-vit-b/32",
+    "axial-vit-b/16",
 };
 
 const char *vt_model_preset_name(uint32_t index)
@@ -24,7 +25,7 @@ const char *vt_model_preset_name(uint32_t index)
 
 static vitcl_status unknown(const char *name)
 {
-    char list[256] = "";
+    char list[320] = "";
 
     for (size_t i = 0; i < VT_COUNT(names); i++)
         snprintf(list + strlen(list), sizeof list - strlen(list), "%s%s",
@@ -71,10 +72,12 @@ static void configure_vit(vt_config *c, const vt_shape *s)
     c->mlp = 4 * s->width;
     c->eps = 1e-6f;
     c->act = VT_ACT_GELU;
-    c->class_token = c->pos_embed = c->final_norm = true;
-    c->pos_prefix = 1;
+    c->pos_embed = true;
+    c->axial = c->fc_norm = s->axial;
+    c->class_token = c->final_norm = !s->axial;
+    c->pos_prefix = c->class_token;
     c->patch_bias = c->qkv_bias = c->proj_bias = c->fc_bias = true;
-    c->pool = VT_POOL_TOKEN;
+    c->pool = s->axial ? VT_POOL_MEAN : VT_POOL_TOKEN;
 }
 
 vitcl_status vt_model_preset(vt_model **out, const char *name, uint32_t size)
@@ -103,7 +106,10 @@ vitcl_status vt_model_preset(vt_model **out, const char *name, uint32_t size)
     c->height = c->width_px = (int)size;
     c->classes = 1000;
     c->head_bias = true;
-    m->arch = vt_arch_find(s.resnet ? "resnet" : s.hybrid ? "hybrid" : "vit");
+    m->arch = vt_arch_find(s.resnet   ? "resnet"
+                           : s.hybrid ? "hybrid"
+                           : s.axial  ? "axial"
+                                      : "vit");
     snprintf(c->family, sizeof c->family, "%s", m->arch->name);
     snprintf(c->name, sizeof c->name, "%s", name);
     m->type = "preset";

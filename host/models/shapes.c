@@ -137,6 +137,17 @@ static bool paper_vit(char timm[96], const char *name)
 }
 
 /* The paper's "ResNet50x1" and BiT's "R50x1". */
+/* "Axial-ViT-B/16": two blocks in place of each of the ViT's. */
+static bool paper_axial(vt_shape *out, char timm[96], const char *name)
+{
+    if (strncasecmp(name, "axial-vit-", 10) != 0 || !paper_vit(timm, name + 6))
+        return false;
+    vt_shape_vit(out, timm);
+    out->axial = true;
+    out->depth *= 2;
+    return true;
+}
+
 static bool paper_resnet(char timm[96], const char *name)
 {
     int depth, wide;
@@ -183,6 +194,8 @@ static bool timm_vit(char timm[96], const char *name)
 bool vt_preset_shape(vt_shape *out, char timm[96], const char *name)
 {
     if (strlen(name) < 64) {
+        if (paper_axial(out, timm, name))
+            return true;
         if (paper_vit(timm, name) || timm_vit(timm, name)) {
             vt_shape_vit(out, timm);
             return true;

@@ -35,7 +35,9 @@ static void name_defaults(vt_arch_spec *c, const vt_shape *s)
         return;
     c->width = s->width, c->depth = s->depth, c->heads = s->heads;
     c->mlp_ratio = 4;
-    c->class_token = c->qkv_bias = true;
+    c->qkv_bias = true;
+    c->axial = c->mean = c->fc_norm = s->axial;
+    c->class_token = !s->axial;
 }
 
 bool vt_arch_spec_resnet(vt_arch_spec *c)

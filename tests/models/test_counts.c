@@ -70,6 +70,8 @@ Test(counts, names_of_timm_and_the_paper)
         {"ResNet50x1", "resnet", 25549352, 49},
         {"R101x1", "resnet", 44541480, 49},
         {"resnet152x2", "resnet", 236335208, 49},
+        {"Axial-ViT-B/16", "axial", 171620584, 196},
+        {"axial-vit-ti/16", "axial", 11055400, 196},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         vt_model *m = NULL;
@@ -159,7 +161,7 @@ Test(counts, preset_names)
 
     while (vt_model_preset_name(n))
         n++;
-    cr_expect_eq(n, 15);
+    cr_expect_eq(n, 17);
     cr_expect_eq(vt_model_preset(&m, "vit-x/16", 0), VITCL_EINVAL);
     cr_expect_not_null(strstr(vt_message(), "vit-b/16"), "%s", vt_message());
     cr_expect_eq(vt_model_preset(&m, "vit-b/16", 230), VITCL_EINVAL);
