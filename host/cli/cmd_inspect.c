@@ -366,7 +366,7 @@ static int look_at(work *w, const answer *a, const uint8_t *rgb)
                     w->info.name);
     if (st != VITCL_OK)
         return failed();
-    vt_rollout_answer(w->row, w->one, w->rollout, &w->grid);
+    vt_rollout_answer(w->row, w->rollout, &w->grid);
     for (uint32_t i = 0; i < w->tokens; i++)
         if (!isfinite(w->row[i])) {
             bad.error = "the attention is not finite";

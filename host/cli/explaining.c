@@ -17,9 +17,9 @@ struct explaining {
     vt_patch_grid grid;
     vt_rollout *rollout; /* NULL: nothing is collected */
     uint32_t layer;
-    bool broken;       /* this is not attention over a grid of patches */
-    float *dense;      /* [heads, tokens, tokens] of an axial layer, or NULL */
-    double *row, *one; /* [tokens] */
+    bool broken;  /* this is not attention over a grid of patches */
+    float *dense; /* [heads, tokens, tokens] of an axial layer, or NULL */
+    double *row;  /* [tokens] */
 };
 
 explaining *explaining_open(void)
@@ -38,7 +38,6 @@ void explaining_close(explaining *e)
     vt_rollout_free(e->rollout);
     free(e->dense);
     free(e->row);
-    free(e->one);
     free(e);
 }
 
@@ -90,10 +89,9 @@ int explaining_start(explaining *e, const vitcl_model *model,
         return EXIT_OK;
     }
     e->row = calloc(e->info.tokens, sizeof *e->row);
-    e->one = calloc(e->info.tokens, sizeof *e->one);
     if (inspect_axial(&e->info))
         e->dense = inspect_room(&e->info);
-    if (!e->row || !e->one || (inspect_axial(&e->info) && !e->dense))
+    if (!e->row || (inspect_axial(&e->info) && !e->dense))
         return fail("out of memory");
     return vt_rollout_new(&e->rollout, (int)e->info.layers, (int)e->info.tokens,
                           &usual) == VITCL_OK
@@ -129,7 +127,7 @@ int explaining_print(explaining *e, const naming *n, const answer *a,
     }
     if (!whole)
         return EXIT_OK;
-    vt_rollout_answer(e->row, e->one, e->rollout, &e->grid);
+    vt_rollout_answer(e->row, e->rollout, &e->grid);
     if (!all_finite(e->row, e->info.tokens))
         return fail("%s: the attention is not finite", a->path);
     return blocks_show(&map);

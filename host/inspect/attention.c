@@ -157,12 +157,10 @@ vitcl_status vt_rollout_add(vt_rollout *r, const float *probs, int heads)
 
 /* From the last layer to the first, a row times a matrix each: T^2 a layer,
  * where the product of the matrices would take T^3. */
-void vt_rollout_row(double *out, vt_rollout *r, int query)
+static void follow(double *out, vt_rollout *r)
 {
     const size_t t = (size_t)r->tokens;
 
-    for (size_t i = 0; i < t; i++)
-        out[i] = i == (size_t)query;
     for (int l = r->added - 1; l >= 0; l--) {
         const float *m = r->fused + (size_t)l * t * t;
 
@@ -174,21 +172,18 @@ void vt_rollout_row(double *out, vt_rollout *r, int query)
     }
 }
 
-void vt_rollout_answer(double *out, double *room, vt_rollout *r,
-                       const vt_patch_grid *g)
+void vt_rollout_row(double *out, vt_rollout *r, int query)
 {
-    const int n = g->rows * g->columns;
+    for (int i = 0; i < r->tokens; i++)
+        out[i] = i == query;
+    follow(out, r);
+}
 
-    if (g->prefix) {
-        vt_rollout_row(out, r, 0);
-        return;
-    }
-    memset(out, 0, (size_t)n * sizeof *out);
-    for (int q = 0; q < n; q++) {
-        vt_rollout_row(room, r, q);
-        for (int i = 0; i < n; i++)
-            out[i] += room[i] / n;
-    }
+void vt_rollout_answer(double *out, vt_rollout *r, const vt_patch_grid *g)
+{
+    for (int i = 0; i < r->tokens; i++)
+        out[i] = g->prefix ? i == 0 : 1.0 / r->tokens;
+    follow(out, r);
 }
 
 void vt_attention_distance(double *out, const float *probs, int heads,

@@ -56,9 +56,8 @@ typedef struct vt_patch_grid {
 } vt_patch_grid;
 
 /* The row that the answer is read from: that of the class token, or without
- * prefix tokens the mean of all patches' rows. out[T], room[T]. */
-void vt_rollout_answer(double *out, double *room, vt_rollout *r,
-                       const vt_patch_grid *grid);
+ * prefix tokens the mean of all patches' rows. out[T]. */
+void vt_rollout_answer(double *out, vt_rollout *r, const vt_patch_grid *grid);
 
 /* Mean attention distance of each head, in pixels (the paper's figures 7 and
  * 11): the distance between the centres of the querying patch and of the patch

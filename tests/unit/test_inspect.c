@@ -116,7 +116,7 @@ Test(inspect, axial)
     static const vt_patch_grid whole = {0, ROWS, COLUMNS, 16, 10};
     const vt_rollout_options usual = {VT_FUSE_MEAN, 0.5, 0};
     float lines[HEADS * N * COLUMNS], probs[HEADS * N * N];
-    double got[N], room[N];
+    double got[N];
     vt_rollout *r = NULL;
 
     cr_assert_eq(vt_rollout_new(&r, 2, N, &usual), VITCL_OK);
@@ -132,7 +132,7 @@ Test(inspect, axial)
     vt_rollout_row(got, r, 4);
     for (int i = 0; i < N; i++)
         cr_expect(fabs(got[i] - row[i]) < 1e-6, "patch %d: %.9f", i, got[i]);
-    vt_rollout_answer(got, room, r, &whole);
+    vt_rollout_answer(got, r, &whole);
     for (int i = 0; i < N; i++)
         cr_expect(fabs(got[i] - answer[i]) < 1e-6, "patch %d: %.9f", i, got[i]);
     vt_rollout_free(r);
