@@ -60,7 +60,7 @@ static size_t collect(vt_plan *p, place *all)
         align = VT_MAX(vt_dev_align(p->o.dev), align);
 
     for (size_t i = 0; i < p->values; i++) {
-        vt_value *v = &p->value[i];
+        vt_value *v = p->value[i];
         bool input = v->kind == VT_INPUT;
 
         if (v->kind != VT_RESULT && !input)
@@ -97,9 +97,9 @@ vitcl_status vt_arena_place(vt_plan *p)
             if (all[j].first <= all[i].last && all[i].first <= all[j].last)
                 live[count++] = &all[j];
         all[i].offset = lowest_gap(live, count, all[i].bytes);
-        p->value[all[i].v].offset = all[i].offset;
+        p->value[all[i].v]->offset = all[i].offset;
         p->memory.arena = VT_MAX(p->memory.arena, all[i].offset + all[i].bytes);
-        if (p->loss_step > 0 && p->value[all[i].v].kind == VT_RESULT &&
+        if (p->loss_step > 0 && p->value[all[i].v]->kind == VT_RESULT &&
             all[i].first <= p->loss_step && all[i].last > p->loss_step)
             p->memory.kept += all[i].bytes;
         for (int s = all[i].first; s <= all[i].last; s++)

@@ -23,17 +23,17 @@ static bool frozen(const vt_plan *p, const vt_value *v)
 static void mark(vt_plan *p)
 {
     for (size_t i = 0; i < p->values; i++)
-        p->value[i].wants_grad =
-            p->value[i].kind == VT_PARAM && !frozen(p, &p->value[i]);
+        p->value[i]->wants_grad =
+            p->value[i]->kind == VT_PARAM && !frozen(p, p->value[i]);
     for (size_t i = 0; i < p->steps; i++) {
         const vt_step *s = p->step[i];
         bool any = false;
 
         for (int k = 0; k < VT_INS; k++)
-            any |= s->in[k] != VT_NONE && p->value[s->in[k]].wants_grad;
+            any |= s->in[k] != VT_NONE && p->value[s->in[k]]->wants_grad;
         for (int k = 0; k < VT_OUTS; k++)
             if (s->out[k] != VT_NONE)
-                p->value[s->out[k]].wants_grad = any;
+                p->value[s->out[k]]->wants_grad = any;
     }
 }
 
@@ -46,7 +46,7 @@ void vt_plan_backward(vt_plan *p, vt_val loss,
         return;
     mark(p);
     p->add = add;
-    last = p->loss_step = p->value[loss].first;
+    last = p->loss_step = p->value[loss]->first;
     for (int i = last; i >= 0 && p->status == VITCL_OK; i--) {
         const vt_step *s = p->step[i];
         bool reached = i == last, wanted = false;
@@ -54,8 +54,8 @@ void vt_plan_backward(vt_plan *p, vt_val loss,
         for (int k = 0; k < VT_OUTS; k++) {
             if (s->out[k] == VT_NONE)
                 continue;
-            reached |= p->value[s->out[k]].grad != VT_NONE;
-            wanted |= p->value[s->out[k]].wants_grad;
+            reached |= p->value[s->out[k]]->grad != VT_NONE;
+            wanted |= p->value[s->out[k]]->wants_grad;
         }
         if (!reached || !wanted)
             continue;
@@ -73,30 +73,30 @@ void vt_plan_backward_from(vt_plan *p, vt_val v, vt_val gradient,
 {
     if (p->status != VITCL_OK || v == VT_NONE)
         return;
-    p->value[v].grad = gradient;
+    p->value[v]->grad = gradient;
     vt_plan_backward(p, v, add);
 }
 
 vt_val vt_grad(const vt_plan *p, vt_val v)
 {
-    return v == VT_NONE ? VT_NONE : p->value[v].grad;
+    return v == VT_NONE ? VT_NONE : p->value[v]->grad;
 }
 
 bool vt_grad_wanted(const vt_plan *p, vt_val v)
 {
-    return v != VT_NONE && p->value[v].wants_grad;
+    return v != VT_NONE && p->value[v]->wants_grad;
 }
 
 void vt_grad_give(vt_plan *p, vt_val v, vt_val g)
 {
     vt_val sum = g;
 
-    if (v == VT_NONE || g == VT_NONE || !p->value[v].wants_grad)
+    if (v == VT_NONE || g == VT_NONE || !p->value[v]->wants_grad)
         return;
-    if (p->value[v].grad != VT_NONE)
-        sum = p->add(p, p->value[v].grad, g);
+    if (p->value[v]->grad != VT_NONE)
+        sum = p->add(p, p->value[v]->grad, g);
     if (sum != VT_NONE)
-        p->value[v].grad = sum;
+        p->value[v]->grad = sum;
 }
 
 vt_val vt_grad_param(vt_plan *p, vt_val v)
@@ -106,11 +106,11 @@ vt_val vt_grad_param(vt_plan *p, vt_val v)
 
     if (!vt_grad_wanted(p, v) || p->status != VITCL_OK)
         return VT_NONE;
-    if (p->value[v].grad != VT_NONE)
-        return p->value[v].grad;
-    snprintf(name, sizeof name, "grad.%s", p->value[v].name);
-    g = vt_state(p, name, VT_F32, p->value[v].rank, p->value[v].dim);
+    if (p->value[v]->grad != VT_NONE)
+        return p->value[v]->grad;
+    snprintf(name, sizeof name, "grad.%s", p->value[v]->name);
+    g = vt_state(p, name, VT_F32, p->value[v]->rank, p->value[v]->dim);
     if (g != VT_NONE)
-        p->value[v].grad = g;
+        p->value[v]->grad = g;
     return g;
 }

@@ -98,8 +98,9 @@ void vt_plan_free(vt_plan *p)
     for (size_t i = 0; i < p->steps; i++)
         free_step(p->step[i]);
     for (size_t i = 0; i < p->values; i++) {
-        vt_buf_free(p->value[i].buf);
-        free(p->value[i].data);
+        vt_buf_free(p->value[i]->buf);
+        free(p->value[i]->data);
+        free(p->value[i]);
     }
     free_slots(p);
     vt_buf_free(p->arena);
@@ -169,7 +170,8 @@ static vt_val new_value(vt_plan *p, const char *name, vt_kind kind, vt_dtype t,
     if (snprintf(v.name, sizeof v.name, "%s", name) >= VT_NAME)
         return vt_plan_fail(p, too_long(name, strlen(name)));
     VT_TRY(vt_grow(&p->value, &p->value_cap, p->values + 1, sizeof *p->value));
-    p->value[p->values] = v;
+    VT_TRY(VT_NEW(&p->value[p->values], 1));
+    *p->value[p->values] = v;
     return (vt_val)p->values++;
 done:
     return vt_plan_fail(p, st);
@@ -193,7 +195,8 @@ vt_val vt_param(vt_plan *p, const char *name, int rank, const int *dim)
 {
     /* Shared layers: a parameter is one value, however often requested. */
     for (size_t i = 0; i < p->values; i++)
-        if (p->value[i].kind == VT_PARAM && strcmp(p->value[i].name, name) == 0)
+        if (p->value[i]->kind == VT_PARAM &&
+            strcmp(p->value[i]->name, name) == 0)
             return (vt_val)i;
     if (strlen(name) > VT_NAME - 17) /* room for prefixes: grad., adam.m. */
         return vt_plan_fail(p, too_long(name, strlen(name)));
@@ -208,8 +211,8 @@ static vt_val constant(vt_plan *p, const char *name, vt_dtype t, int rank,
 
     if (v == VT_NONE)
         return VT_NONE;
-    VT_TRY(vt_new(&p->value[v].data, p->value[v].bytes, 1));
-    memcpy(p->value[v].data, data, p->value[v].bytes);
+    VT_TRY(vt_new(&p->value[v]->data, p->value[v]->bytes, 1));
+    memcpy(p->value[v]->data, data, p->value[v]->bytes);
     return v;
 done:
     return vt_plan_fail(p, st);
@@ -240,7 +243,7 @@ vt_val vt_result(vt_plan *p, vt_dtype t, int rank, const int *dim)
 
 bool vt_pad_rows(vt_plan *p, vt_val v, int ld)
 {
-    vt_value *x = &p->value[v];
+    vt_value *x = p->value[v];
     const size_t rows = (size_t)vt_elements(p, v) / (size_t)x->dim[x->rank - 1];
 
     if (x->kind != VT_RESULT || x->last > x->first || ld < x->ld ||
@@ -259,20 +262,20 @@ void vt_name(vt_plan *p, vt_val v, const char *format, ...)
     if (v == VT_NONE || p->status != VITCL_OK)
         return;
     va_start(args, format);
-    n = vsnprintf(p->value[v].name, VT_NAME, format, args);
+    n = vsnprintf(p->value[v]->name, VT_NAME, format, args);
     va_end(args);
     if (n >= VT_NAME)
-        vt_plan_fail(p, too_long(p->value[v].name, (size_t)n));
-    if (matches(p->keep, p->value[v].name))
-        p->value[v].keep = true;
-    if (matches(p->watch, p->value[v].name))
-        p->value[v].watched = true;
+        vt_plan_fail(p, too_long(p->value[v]->name, (size_t)n));
+    if (matches(p->keep, p->value[v]->name))
+        p->value[v]->keep = true;
+    if (matches(p->watch, p->value[v]->name))
+        p->value[v]->watched = true;
 }
 
 void vt_keep(vt_plan *p, vt_val v)
 {
     if (v != VT_NONE && p->status == VITCL_OK)
-        p->value[v].keep = true;
+        p->value[v]->keep = true;
 }
 
 bool vt_wanted(const vt_plan *p, const char *format, ...)
@@ -288,7 +291,7 @@ bool vt_wanted(const vt_plan *p, const char *format, ...)
 
 const vt_value *vt_value_of(const vt_plan *p, vt_val v)
 {
-    return v == VT_NONE ? NULL : &p->value[v];
+    return v == VT_NONE ? NULL : p->value[v];
 }
 
 int vt_dim(const vt_plan *p, vt_val v, int axis)
@@ -428,10 +431,10 @@ vt_val vt_step_add(vt_plan *p, vt_step *s)
         index--;
     for (int i = 0; i < VT_INS; i++)
         if (s->in[i] != VT_NONE)
-            p->value[s->in[i]].last = VT_MAX(p->value[s->in[i]].last, index);
+            p->value[s->in[i]]->last = VT_MAX(p->value[s->in[i]]->last, index);
     for (int i = 0; i < VT_OUTS; i++)
         if (s->out[i] != VT_NONE) {
-            vt_value *v = &p->value[s->out[i]];
+            vt_value *v = p->value[s->out[i]];
             if (v->first < 0)
                 v->first = index;
             v->last = VT_MAX(v->last, index);
@@ -472,7 +475,7 @@ vt_plan_memory vt_plan_memory_of(const vt_plan *p)
 vt_val vt_plan_kept(const vt_plan *p, uint32_t index)
 {
     for (size_t i = 0; i < p->values; i++)
-        if (p->value[i].keep && p->value[i].name[0] && index-- == 0)
+        if (p->value[i]->keep && p->value[i]->name[0] && index-- == 0)
             return (vt_val)i;
     return VT_NONE;
 }
@@ -480,7 +483,7 @@ vt_val vt_plan_kept(const vt_plan *p, uint32_t index)
 vt_val vt_plan_find(const vt_plan *p, const char *name)
 {
     for (size_t i = 0; i < p->values; i++)
-        if (strcmp(p->value[i].name, name) == 0)
+        if (strcmp(p->value[i]->name, name) == 0)
             return (vt_val)i;
     return VT_NONE;
 }

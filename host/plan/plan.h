@@ -142,6 +142,7 @@ bool vt_wanted(const vt_plan *p, const char *format, ...)
 vt_val vt_plan_fail(vt_plan *p, vitcl_status st);
 vitcl_status vt_plan_status(const vt_plan *p);
 
+/* Valid until the plan is freed. */
 const vt_value *vt_value_of(const vt_plan *p, vt_val v);
 int vt_dim(const vt_plan *p, vt_val v, int axis); /* negative: from the end */
 uint64_t vt_elements(const vt_plan *p, vt_val v);

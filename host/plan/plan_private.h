@@ -17,9 +17,9 @@ struct vt_plan {
     char gemm[16];
     char **keep, **watch; /* own copies of the patterns, NULL-ended */
     vt_queue *queue;
-    vt_value *value;
+    vt_value **value; /* pointers, so that values and steps do not move */
     size_t values, value_cap;
-    vt_step **step; /* pointers, so that steps do not move */
+    vt_step **step;
     size_t steps, step_cap;
     vitcl_status status;
     char message[512]; /* of the first error */

@@ -22,7 +22,7 @@
 vitcl_status vt_bind(vt_buf **out, vt_plan *p, vt_val v)
 {
     vitcl_status st = VITCL_OK;
-    vt_value *x = v == VT_NONE ? NULL : &p->value[v];
+    vt_value *x = v == VT_NONE ? NULL : p->value[v];
 
     if (x && !x->buf && x->kind == VT_PARAM) {
         if (!p->o.store)
@@ -53,7 +53,7 @@ static vitcl_status make_slots(vt_plan *p)
     size_t bytes = 0;
 
     for (size_t i = 0; i < p->values && p->o.once && p->o.store; i++)
-        if (p->value[i].kind == VT_PARAM)
+        if (p->value[i]->kind == VT_PARAM)
             most = VT_MAX(most, vt_elements(p, (vt_val)i));
     if (most < STREAMED_MIN || most > SIZE_MAX ||
         !vt_mul(&bytes, (size_t)most, sizeof(float)))
@@ -74,7 +74,7 @@ static vitcl_status make_slots(vt_plan *p)
 
 vitcl_status vt_bind_weight(vt_buf **out, vt_plan *p, vt_step *s, vt_val w)
 {
-    if (!p->streams || p->value[w].kind != VT_PARAM || p->value[w].buf ||
+    if (!p->streams || p->value[w]->kind != VT_PARAM || p->value[w]->buf ||
         vt_elements(p, w) < STREAMED_MIN)
         return vt_bind(out, p, w);
     s->streamed = w;
@@ -91,7 +91,7 @@ static vitcl_status fill_slot(vt_plan *p, const vt_step *s)
 
     slot->mark = NULL;
     VT_TRY(vt_mark_wait(mark));
-    VT_TRY(vt_store_read(slot->rows, p->o.store, p->value[s->streamed].name,
+    VT_TRY(vt_store_read(slot->rows, p->o.store, p->value[s->streamed]->name,
                          vt_elements(p, s->streamed)));
 done:
     return st;
@@ -163,7 +163,7 @@ static vitcl_status claim(vt_plan *p)
                        (double)info->max_alloc_bytes / 1e6);
     VT_TRY(vt_buf_new(&p->arena, p->o.dev, VT_MAX(p->memory.arena, 1)));
     for (size_t i = 0; i < p->values; i++) {
-        vt_value *v = &p->value[i];
+        vt_value *v = p->value[i];
 
         if (v->kind == VT_INPUT || (v->kind == VT_RESULT && v->first >= 0))
             VT_TRY(vt_buf_view(&v->buf, p->arena, v->offset, v->bytes));
@@ -289,7 +289,7 @@ static vitcl_status show(vt_plan *p, const vt_step *s)
     vitcl_status st = VITCL_OK;
 
     for (size_t i = 0; i < VT_COUNT(s->out); i++)
-        if (s->out[i] != VT_NONE && p->value[s->out[i]].watched)
+        if (s->out[i] != VT_NONE && p->value[s->out[i]]->watched)
             VT_TRY(p->o.watcher(p->o.watcher_context, p, s->out[i]));
 done:
     return st;
@@ -347,7 +347,7 @@ done:
 
 vitcl_status vt_plan_write(vt_plan *p, vt_val v, const void *data, size_t bytes)
 {
-    vt_value *x = v == VT_NONE ? NULL : &p->value[v];
+    vt_value *x = v == VT_NONE ? NULL : p->value[v];
 
     if (!x || !x->buf || bytes > x->bytes)
         return vt_fail(VITCL_EINVAL, "%s: cannot write %zu bytes",
@@ -364,7 +364,7 @@ static void widen(float *out, const uint16_t *in, size_t n, vt_dtype t)
 vitcl_status vt_plan_read(vt_plan *p, vt_val v, float *out, uint64_t count)
 {
     vitcl_status st = VITCL_OK;
-    vt_value *x = v == VT_NONE ? NULL : &p->value[v];
+    vt_value *x = v == VT_NONE ? NULL : p->value[v];
     size_t row, each, bytes;
     uint8_t *raw = NULL;
 

@@ -103,9 +103,9 @@ static void no_stray(vt_plan *p)
 
     cr_assert_eq(vt_buf_read(p->queue, p->arena, 0, words, n * 4), VITCL_OK);
     for (size_t v = 0; v < p->values; v++)
-        if (p->value[v].buf)
-            for (size_t i = 0; i < p->value[v].bytes / 4; i++)
-                owned[p->value[v].offset / 4 + i] = true;
+        if (p->value[v]->buf)
+            for (size_t i = 0; i < p->value[v]->bytes / 4; i++)
+                owned[p->value[v]->offset / 4 + i] = true;
     for (size_t i = 0; i < n; i++)
         stray += !owned[i] && words[i] != 0x7fc0dead;
     cr_expect_eq(stray, 0, "%zu words outside the values are written", stray);

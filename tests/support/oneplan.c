@@ -224,7 +224,7 @@ static void check_arena(vt_fixture *f, const char *name)
 
     vt_check(vt_buf_read(p->queue, p->arena, 0, all, n));
     for (size_t i = 0; i < p->values; i++) {
-        const vt_value *v = &p->value[i];
+        const vt_value *v = p->value[i];
 
         if (v->kind == VT_INPUT || (v->kind == VT_RESULT && v->first >= 0))
             memset(all + v->offset, NOBODYS, v->bytes);
