@@ -166,8 +166,9 @@ static void put_item(html_page *p, const html_item *item, const thumbnail *t)
         fputs("<i>not sure</i>", p->f);
     put_line(p->f, "b", item->error ? item->error : item->title);
     put_line(p->f, "small", item->more);
-    put_line(p->f, "bdi", item->path);
-    fputs("</figcaption></figure>\n", p->f);
+    fputs("<bdi>", p->f);
+    vt_page_path(p->f, item->path);
+    fputs("</bdi></figcaption></figure>\n", p->f);
 }
 
 /* ---- what waits for its thumbnail ---- */

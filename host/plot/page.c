@@ -26,7 +26,7 @@ struct vt_page {
 
 /* ---- text ---- */
 
-void vt_page_text(FILE *f, const char *text)
+static void put_text(FILE *f, const char *text, bool path)
 {
     for (size_t n; *text; text += n) {
         n = vt_text_character(text);
@@ -36,7 +36,19 @@ void vt_page_text(FILE *f, const char *text)
             fprintf(f, "&#%d;", *text);
         else
             fwrite(text, 1, n, f);
+        if (path && *text == '/' && text[n] && text[n] != '/')
+            fputs("<wbr>", f);
     }
+}
+
+void vt_page_text(FILE *f, const char *text)
+{
+    put_text(f, text, false);
+}
+
+void vt_page_path(FILE *f, const char *path)
+{
+    put_text(f, path, true);
 }
 
 void vt_page_url(FILE *f, const char *path)

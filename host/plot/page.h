@@ -77,6 +77,8 @@ void vt_page_discard(vt_page *p);
 FILE *vt_page_file(vt_page *p);
 /* Text as the browser shows it, in an element or a quoted attribute. */
 void vt_page_text(FILE *f, const char *text);
+/* The text of a path in an element, which may break behind each slash. */
+void vt_page_path(FILE *f, const char *path);
 /* A path in an address: every byte that could mean something is escaped. */
 void vt_page_url(FILE *f, const char *path);
 void vt_page_base64(FILE *f, const void *data, size_t size);
