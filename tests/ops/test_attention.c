@@ -1,8 +1,8 @@
 /*
  * test_attention.c - attention for both device classes against a reference in
  * double: odd numbers of tokens and head widths, bias, shared queries, large
- * logits, probabilities. Results are reproducible and independent of the rest
- * of the batch; nothing is written out of bounds.
+ * logits, probabilities, also of axial attention. Results are reproducible and
+ * independent of the rest of the batch; nothing is written out of bounds.
  */
 #include "ops/ops.h"
 #include "plan/plan_private.h"
@@ -250,6 +250,139 @@ Test(attention, batch)
                      "class %d", class);
         job_free(&a);
         job_free(&b);
+    }
+}
+
+/* ---- axial: probabilities of the rows, or of the columns, of grids ---- */
+
+typedef struct grid {
+    int B, H, high, wide, D;
+} grid;
+
+typedef struct axial_answer {
+    size_t outs, probs; /* numbers of out, and of prob */
+    float *out, *prob;
+} axial_answer;
+
+static axial_answer run_axial(const grid *g, vt_attention_to to, vt_class class,
+                              const float *qkv, bool kept)
+{
+    static const char *const keep[] = {"probs", NULL}, *const none[] = {NULL};
+    const vt_plan_options o = {.dev = vt_test_device(),
+                               .device_class = class,
+                               .keep = kept ? keep : none};
+    const vt_attention_args a = {.heads = g->H,
+                                 .bias = VT_NONE,
+                                 .probs = "probs",
+                                 .to = to,
+                                 .wide = g->wide};
+    const int dim[] = {g->B, g->high * g->wide, 3 * g->H * g->D};
+    const size_t bytes = (size_t)(dim[0] * dim[1] * dim[2]) * sizeof(float);
+    axial_answer r = {.outs = bytes / sizeof(float) / 3};
+    vt_plan *p = NULL;
+    vt_val x, y, probs;
+
+    OK(vt_plan_new(&p, &o));
+    x = vt_input(p, "qkv", VT_F32, 3, dim);
+    y = vt_attention(p, x, a);
+    vt_keep(p, y);
+    OK(vt_plan_finish(p));
+    OK(vt_buf_fill(p->queue, p->arena, 0x7fc0dead));
+    OK(vt_plan_write(p, x, qkv, bytes));
+    OK(vt_plan_run(p, 0));
+    r.out = malloc(r.outs * sizeof(float));
+    OK(vt_plan_read(p, y, r.out, r.outs));
+    probs = vt_plan_find(p, "probs");
+    cr_assert_eq(probs != VT_NONE, kept);
+    if (kept) {
+        r.probs = vt_elements(p, probs);
+        r.prob = malloc(r.probs * sizeof(float));
+        OK(vt_plan_read(p, probs, r.prob, r.probs));
+    }
+    no_stray(p);
+    vt_plan_free(p);
+    return r;
+}
+
+/* Line n of picture b: tokens that lie `step` apart. */
+static double axial_error(const grid *g, bool columns, const float *qkv,
+                          const axial_answer *r)
+{
+    const int lines = columns ? g->wide : g->high,
+              L = columns ? g->high : g->wide, c = g->H * g->D,
+              step = columns ? g->wide : 1;
+    double *out = malloc((size_t)g->D * 8), *probs = malloc((size_t)L * 8);
+    double worst = 0, off;
+
+    for (int id = 0; id < g->B * lines * g->H * L; id++) {
+        const int i = id % L, h = id / L % g->H, n = id / L / g->H % lines,
+                  b = id / L / g->H / lines;
+        const int first =
+            b * lines * L + (columns ? n : n * g->wide); /* a token */
+        const int token = first + i * step;
+        const float *k = qkv + first * 3 * c + c + h * g->D;
+
+        ref_attention(out, probs, qkv + token * 3 * c + h * g->D, k, k + c,
+                      NULL, L, g->D, step * 3 * c, 1 / sqrt((double)g->D));
+        for (int d = 0; d < g->D; d++) {
+            off = fabs((double)r->out[token * c + h * g->D + d] - out[d]);
+            worst = off <= worst ? worst : off; /* NaN is worst */
+        }
+        for (int j = 0; j < L; j++) {
+            off = fabs((double)r->prob[id * L + j] - probs[j]);
+            worst = off <= worst ? worst : off;
+        }
+    }
+    free(out);
+    free(probs);
+    return worst;
+}
+
+static void check_axial(const grid *g, vt_attention_to to, vt_class class)
+{
+    const bool columns = to == VT_TO_COLUMNS;
+    const int L = columns ? g->high : g->wide, tokens = g->high * g->wide;
+    const double near = 2e-6 + 4 * 1.5e-7 * sqrt((double)g->D) * 2;
+    float *qkv = numbers((size_t)(g->B * tokens * 3 * g->H * g->D), 1);
+    axial_answer r[2];
+    double off;
+
+    for (int i = 0; i < 2; i++)
+        r[i] = run_axial(g, to, class, qkv, true);
+    cr_assert_eq(r[0].probs, (size_t)(g->B * tokens * g->H * L));
+    off = axial_error(g, columns, qkv, &r[0]);
+    cr_expect(off <= near, "class %d, %s of %dx%d: off by %.3g, allowed %.3g",
+              (int)class, columns ? "columns" : "rows", g->high, g->wide, off,
+              near);
+    cr_expect_eq(memcmp(r[0].prob, r[1].prob, r[0].probs * sizeof(float)), 0,
+                 "probabilities of other bits");
+    cr_expect_eq(memcmp(r[0].out, r[1].out, r[0].outs * sizeof(float)), 0,
+                 "output of other bits");
+    free(r[1].out), free(r[1].prob);
+    r[1] = run_axial(g, to, class, qkv, false);
+    cr_expect_eq(memcmp(r[0].out, r[1].out, r[0].outs * sizeof(float)), 0,
+                 "keeping the probabilities changes the output");
+    for (int i = 0; i < 2; i++)
+        free(r[i].out), free(r[i].prob);
+    free(qkv);
+}
+
+Test(attention, axial_probabilities)
+{
+    static const grid grids[] = {
+        {1, 1, 1, 1, 1},   {2, 3, 5, 3, 5},    {3, 2, 1, 7, 9},
+        {2, 1, 37, 2, 33}, {1, 2, 13, 19, 16},
+    };
+
+    for (size_t i = 0; i < sizeof grids / sizeof *grids; i++) {
+        const grid *g = &grids[i];
+
+        if (vt_test_tiny() && g->high * g->wide * g->D > 1 << 7)
+            continue;
+        for (int class = VT_CLASS_CPU; class <= VT_CLASS_GPU; class ++) {
+            check_axial(g, VT_TO_ROWS, (vt_class) class);
+            check_axial(g, VT_TO_COLUMNS, (vt_class) class);
+        }
     }
 }
 
