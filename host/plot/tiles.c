@@ -53,18 +53,23 @@ typedef struct box {
     double x, y, w, h;
 } box;
 
-/* Draws a picture into a rectangle. */
+/* Draws a picture into a rectangle. An SVG of Cairo before 1.18 does not have
+ * the filter, and viewers smooth: pixels that must stay sharp are repeated to
+ * about the size that they have on the page. */
 static void place(cairo_t *c, const picture *p, box b, double alpha,
                   cairo_filter_t filter)
 {
-    cairo_surface_t *s =
-        cairo_image_surface_create(CAIRO_FORMAT_RGB24, p->w, p->h);
+    const int n = filter == CAIRO_FILTER_NEAREST
+                      ? (int)ceil(fmax(b.w / p->w, b.h / p->h))
+                      : 1;
+    const int w = n * p->w, h = n * p->h;
+    cairo_surface_t *s = cairo_image_surface_create(CAIRO_FORMAT_RGB24, w, h);
     unsigned char *data = cairo_image_surface_get_data(s);
     const int stride = cairo_image_surface_get_stride(s);
 
-    for (int y = 0; data && y < p->h; y++) /* else the status says why */
-        for (int x = 0; x < p->w; x++) {
-            const uint32_t rgb = pixel_of(p, x, y);
+    for (int y = 0; data && y < h; y++) /* else the status says why */
+        for (int x = 0; x < w; x++) {
+            const uint32_t rgb = pixel_of(p, x / n, y / n);
 
             memcpy(data + y * stride + 4 * x, &rgb, 4);
         }
@@ -74,7 +79,7 @@ static void place(cairo_t *c, const picture *p, box b, double alpha,
     cairo_rectangle(c, b.x, b.y, b.w, b.h);
     cairo_clip(c);
     cairo_translate(c, b.x, b.y);
-    cairo_scale(c, b.w / p->w, b.h / p->h);
+    cairo_scale(c, b.w / w, b.h / h);
     cairo_set_source_surface(c, s, 0, 0);
     cairo_pattern_set_filter(cairo_get_source(c), filter);
     cairo_pattern_set_extend(cairo_get_source(c), CAIRO_EXTEND_PAD);

@@ -67,6 +67,7 @@ P
 # sheet that cannot be written later is an error, and the training goes on.
 run 0 "${t[@]}" -o run/c --augment full --show-batch full.svg
 grep -q '<svg' full.svg || fail "no SVG"
+grep -q '<image [^>]*width="160"' full.svg || fail "viewers smooth pictures of 32 pixels"
 run 1 "${t[@]}" -o run/d --show-batch no/such.png
 says 'no/such\.png: cannot write: '
 long=$(printf 'x%.0s' $(seq 256)).png
