@@ -113,7 +113,7 @@ static void count_step(vitcl_train_event *e, vt_notes *n, bool first)
 
 /* A pass without a picture would add zeros: it is left out. */
 static vitcl_status one_pass(vt_pass *out, vt_loop *l, const vt_batch *b,
-                             long step, uint32_t pass)
+                             long step, uint32_t pass, const vt_halts *halts)
 {
     vitcl_status st = VITCL_OK;
     uint32_t at;
@@ -129,7 +129,8 @@ static vitcl_status one_pass(vt_pass *out, vt_loop *l, const vt_batch *b,
     vt_filled_take(&part, &l->filled, b, at, n);
     vt_trainer_begin(l->trainer, step, pass);
     VT_TRY(vt_answers_begin(&targets, &l->answers, &part, 0));
-    VT_TRY(vt_trainer_batch(&loss, l->trainer, part.pixels, targets));
+    VT_TRY(vt_trainer_batch_halting(&loss, l->trainer, part.pixels, targets,
+                                    halts));
     if (!isfinite(loss)) {
         st = not_finite(l, loss, step);
         goto done;
@@ -140,6 +141,16 @@ done:
     return st;
 }
 
+/* Does no later pass of this rank's last slice have a picture? */
+static bool completes(const vt_loop *l, uint32_t first, uint32_t i)
+{
+    uint32_t at;
+
+    return i + vt_share_passes(&l->share) >= l->passes &&
+           (i + 1 == l->passes ||
+            vt_share_pass(&at, &l->share, first + i + 1) == 0);
+}
+
 /* This rank's part of a batch: its gradients, losses and right answers. */
 static vitcl_status my_passes(vt_loop *l, const vt_batch *b, long step)
 {
@@ -148,10 +159,15 @@ static vitcl_status my_passes(vt_loop *l, const vt_batch *b, long step)
     const uint32_t a_slice = vt_share_passes(&l->share);
 
     for (uint32_t i = 0; i < l->passes; i++) {
-        VT_TRY(one_pass(&l->mine[i], l, b, step, first + i));
-        if (l->slices && (i + 1) % a_slice == 0)
+        VT_TRY(one_pass(&l->mine[i], l, b, step, first + i,
+                        l->slices && completes(l, first, i)
+                            ? vt_slices_halts(l->slices)
+                            : NULL));
+        if (l->slices && (i + 1) % a_slice == 0 && i + 1 < l->passes)
             VT_TRY(vt_slices_add(l->slices));
     }
+    if (l->slices)
+        VT_TRY(vt_slices_total(l->slices));
 done:
     return st;
 }
@@ -174,8 +190,6 @@ static vitcl_status one_step(vitcl_train_event *e, vt_loop *l, long step)
         sum += l->all[i].loss;
         right += l->all[i].right;
     }
-    if (l->slices)
-        VT_TRY(vt_slices_total(l->slices));
     e->lr = vt_learning_rate(&l->schedule, step);
     VT_TRY(vt_trainer_update(l->trainer, e->lr, step));
     e->step = (uint64_t)step + 1;

@@ -71,7 +71,7 @@ vitcl_status vt_ranks_open(vt_ranks *out)
     VT_TRY(vt_module_load(&module, k->module, k->path, "trains under mpirun",
                           VT_MPI_SYMBOL, "cannot train under mpirun"));
     r.mpi = module;
-    VT_TRY(told(r.mpi->begin(&rank, &count)));
+    VT_TRY(told(r.mpi->begin(&rank, &count, &r.threads)));
     if ((uint32_t)count != started || (uint32_t)rank != number(k->rank))
         return vt_fail(VITCL_EIO,
                        "mpirun started rank %u of %u, but MPI knows of rank %d "

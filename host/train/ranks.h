@@ -15,7 +15,8 @@
 /* The module's functions return NULL or what failed. */
 typedef struct vt_mpi {
     const char *version; /* vitcl's */
-    const char *(*begin)(int *rank, int *count);
+    /* *threads: other threads may call the functions, one at a time */
+    const char *(*begin)(int *rank, int *count, bool *threads);
     const char *(*end)(void);
     /* all[r * bytes]: rank r's `mine` */
     const char *(*gather)(void *all, const void *mine, size_t bytes);
@@ -27,6 +28,7 @@ typedef struct vt_mpi {
 typedef struct vt_ranks {
     uint32_t rank, count; /* alone: 0, 1 */
     const vt_mpi *mpi;    /* NULL: alone */
+    bool threads;         /* vt_ranks_sum() may run on any one thread */
 } vt_ranks;
 
 /* This process's rank and how many there are, by mpirun's variables; alone: 0

@@ -253,8 +253,24 @@ vitcl_status vt_trainer_corrupt(vt_trainer *t, const int32_t *source)
                          sizeof *source * (size_t)t->batch * (size_t)t->rows);
 }
 
+static vitcl_status run_steps(vt_trainer *t, int end, const vt_halts *halts)
+{
+    vitcl_status st = VITCL_OK;
+    int at = 0;
+
+    for (size_t i = 0; halts && i < halts->count; i++) {
+        VT_TRY(vt_plan_run_part(t->plan, at, halts->step[i]));
+        at = halts->step[i];
+        VT_TRY(halts->reached(halts->context, i));
+    }
+    VT_TRY(vt_plan_run_part(t->plan, at, end));
+done:
+    return st;
+}
+
 static vitcl_status run(double *loss, vt_trainer *t, const float *pixels,
-                        const float *targets, int end, int32_t step)
+                        const float *targets, int end, int32_t step,
+                        const vt_halts *halts)
 {
     vitcl_status st = VITCL_OK;
     float value = 0;
@@ -264,7 +280,7 @@ static vitcl_status run(double *loss, vt_trainer *t, const float *pixels,
                          sizeof(float) * answers(t)));
     if (t->step != VT_NONE)
         VT_TRY(vt_plan_write(t->plan, t->step, &step, sizeof step));
-    VT_TRY(vt_plan_run_part(t->plan, 0, end));
+    VT_TRY(run_steps(t, end, halts));
     VT_TRY(vt_plan_read(t->plan, t->loss, &value, 1));
     *loss = (double)value * (double)t->parts;
 done:
@@ -274,14 +290,21 @@ done:
 vitcl_status vt_trainer_batch(double *loss, vt_trainer *t, const float *pixels,
                               const float *targets)
 {
+    return vt_trainer_batch_halting(loss, t, pixels, targets, NULL);
+}
+
+vitcl_status vt_trainer_batch_halting(double *loss, vt_trainer *t,
+                                      const float *pixels, const float *targets,
+                                      const vt_halts *halts)
+{
     return run(loss, t, pixels, targets, t->backward_end,
-               (int32_t)(t->batches++ & INT32_MAX));
+               (int32_t)(t->batches++ & INT32_MAX), halts);
 }
 
 vitcl_status vt_trainer_evaluate(double *loss, vt_trainer *t,
                                  const float *pixels, const float *targets)
 {
-    return run(loss, t, pixels, targets, t->forward_end, -1);
+    return run(loss, t, pixels, targets, t->forward_end, -1, NULL);
 }
 
 vitcl_status vt_trainer_logits(float *out, vt_trainer *t)
@@ -368,6 +391,20 @@ const vt_value *vt_trainer_parameter(const vt_trainer *t, size_t index)
 uint64_t vt_trainer_elements(const vt_trainer *t, size_t index)
 {
     return vt_elements(t->plan, t->param[index]);
+}
+
+int vt_trainer_gradient_end(const vt_trainer *t, size_t index)
+{
+    const vt_val grad = vt_grad(t->plan, t->param[index]);
+
+    for (int i = t->backward_end; i > t->forward_end; i--) {
+        const vt_step *s = vt_plan_step(t->plan, i - 1);
+
+        for (int k = 0; k < VT_INS; k++)
+            if (s->in[k] == grad)
+                return i;
+    }
+    return t->forward_end;
 }
 
 static vitcl_status kept(vt_val *out, const vt_trainer *t, size_t index,

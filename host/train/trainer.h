@@ -77,6 +77,17 @@ vitcl_status vt_trainer_corrupt(vt_trainer *t, const int32_t *source);
  * batch's loss. Its gradients are added to those since the last update. */
 vitcl_status vt_trainer_batch(double *loss, vt_trainer *t, const float *pixels,
                               const float *targets);
+/* The same, with halts on the way: reached(context, i) is called between the
+ * plan's steps step[i] - 1 and step[i], which ascend. */
+typedef struct vt_halts {
+    const int *step;
+    size_t count;
+    vitcl_status (*reached)(void *context, size_t i);
+    void *context;
+} vt_halts;
+vitcl_status vt_trainer_batch_halting(double *loss, vt_trainer *t,
+                                      const float *pixels, const float *targets,
+                                      const vt_halts *halts);
 /* The loss only: no gradients, no change of state. */
 vitcl_status vt_trainer_evaluate(double *loss, vt_trainer *t,
                                  const float *pixels, const float *targets);
@@ -94,6 +105,9 @@ vitcl_status vt_trainer_update(vt_trainer *t, double lr, long step);
 size_t vt_trainer_parameters(const vt_trainer *t);
 const vt_value *vt_trainer_parameter(const vt_trainer *t, size_t index);
 uint64_t vt_trainer_elements(const vt_trainer *t, size_t index);
+/* From this step of the plan on, a batch does not change the parameter's
+ * gradient any more. */
+int vt_trainer_gradient_end(const vt_trainer *t, size_t index);
 /* The optimiser's tensors of a parameter: "" for the parameter itself, "grad",
  * "adam.m", "adam.v", "sgd.v", "ema"; VITCL_EINVAL if it has no such tensor. */
 vitcl_status vt_trainer_read(float *out, vt_trainer *t, size_t index,
