@@ -177,6 +177,9 @@ typedef struct {
     int fp16, fp64, subgroups, integer_dot, unified_memory;
     uint32_t tuned;    /* the user's tuned entries in use (vitcl_tune.h) */
     char warning[256]; /* not empty: which user entries are ignored, and why */
+    char products[64]; /* a GPU: for how many products each provider was the
+                        * fastest, "native 4, clblast 2", when it was opened */
+    uint32_t timed;    /* products timed since then (vitcl_tune.h) */
 } vitcl_device_info;
 
 /* Describes device `index`, from 0; VITCL_ENODEVICE after the last. */

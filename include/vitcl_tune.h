@@ -18,6 +18,8 @@
  *
  *   chosen Which device is faster, where there are several, for plans of a
  *          precision and about as much work; in $XDG_CONFIG_HOME/vitcl/choices.
+ *          On a GPU also which provider multiplies a product the fastest: a
+ *          session without `gemm` times what is missing, in this process.
  *
  * Trials and measurements may crash the driver, so they run in processes of
  * vitcl-try: see "Trials" in vitcl.h.

@@ -40,9 +40,13 @@ done:
 vitcl_status vitcl_device_describe(vitcl_device_info *out,
                                    const vitcl_device *device)
 {
+    vitcl_device_info info;
+
     VT_SIZED(out, vitcl_device_info);
     VT_GIVEN(device);
-    vt_sized_give(out, vt_dev_info(device->dev), sizeof *out);
+    info = *vt_dev_info(device->dev);
+    info.timed = vt_gemm_timed(device->dev);
+    vt_sized_give(out, &info, sizeof info);
     return VITCL_OK;
 }
 

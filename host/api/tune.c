@@ -9,6 +9,8 @@
 
 #include <vitcl_tune.h>
 
+#include <string.h>
+
 struct vitcl_tuner {
     vt_tuner *tuner;
 };
@@ -72,6 +74,8 @@ vitcl_status vitcl_tuner_new(vitcl_tuner **out, vitcl_model *model,
         return vt_fail(VITCL_EINVAL, "the model was loaded without a device");
     VT_TRY(vt_dev_alive(model->dev));
     VT_TRY(vt_gemm_provider(&gemm, model->dev, o.gemm));
+    if (strcmp(gemm, VT_GEMM_MEASURED) == 0)
+        gemm = vt_gemm_first(VT_CLASS_GPU);
     if (o.precision == VITCL_HALF)
         VT_TRY(vt_half_choose(&o.precision, model->dev, gemm));
     VT_TRY(plan_of(&p, model, &o));

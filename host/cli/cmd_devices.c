@@ -119,6 +119,8 @@ static void print_json(const vitcl_device_info *d, const forms *f)
         member("int8", f->int8);
     }
     printf(",\"tuned\":%u", d->tuned);
+    if (d->products[0])
+        member("products", d->products);
     json_choices(d);
     printf("}\n");
 }
@@ -261,6 +263,10 @@ static void print_block(const vitcl_device_info *d)
     if (d->tuned)
         snprintf(text, sizeof text, "%s, tuned %u", d->gemm, d->tuned);
     line("GEMM", text);
+    if (d->products[0]) {
+        snprintf(text, sizeof text, "fastest: %s", d->products);
+        line("products", text);
+    }
     print_choices(d);
 }
 

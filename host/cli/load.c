@@ -171,10 +171,19 @@ bool classes_by_number(const char *word)
     return number;
 }
 
+static uint32_t timed(const vitcl_device *device)
+{
+    vitcl_device_info info = {.size = sizeof info};
+
+    return vitcl_device_describe(&info, device) == VITCL_OK ? info.timed : 0;
+}
+
 vitcl_status try_session(vitcl_session **out, vitcl_device *device,
                          vitcl_model *model,
                          const vitcl_session_options *options)
 {
+    const uint32_t before = timed(device);
+    uint32_t n;
     vitcl_status st;
 
     try_first(device, options->precision);
@@ -182,6 +191,11 @@ vitcl_status try_session(vitcl_session **out, vitcl_device *device,
     st = vitcl_session_new(out, model, options);
     guard_begin();
     wait_end();
+    n = timed(device) - before;
+    if (n)
+        note("timed %u product%s with every multiplication, once for this "
+             "device (--gemm NAME avoids it)",
+             n, plural(n));
     return st;
 }
 

@@ -5,7 +5,8 @@
  *   # version <tab> question <tab> answer
  *
  * A line counts if its version is this one; the last of several for a question
- * does. A file of another format is as none, and stays as it is. Who asks
+ * does. A file of another format, or that cannot be read, is as none, and stays
+ * as it is. Where there are too many lines, the older half is dropped. Who asks
  * accepts only answers that it could have given.
  */
 #include "gemm/choices.h"
@@ -87,10 +88,16 @@ bool vt_choice_load(char out[VT_CHOICE], const char *question)
     return found;
 }
 
-/* No other program's, nor that of another version with another format. */
-static bool ours(const char *text)
+/* The file's text; NULL: it is absent. False: it is there, and is another
+ * program's, or another version's with another format, or cannot be read. */
+static bool ours(char **text, int folder)
 {
-    return !text || strncmp(text, FORMAT, strlen(FORMAT)) == 0;
+    const char *why;
+
+    *text = NULL;
+    if (!vt_user_text(text, &why, folder, NAME, LIMIT))
+        return !why;
+    return strncmp(*text, FORMAT, strlen(FORMAT)) == 0;
 }
 
 bool vt_choices_possible(void)
@@ -98,24 +105,37 @@ bool vt_choices_possible(void)
     const int folder = folder_of(true);
     bool good = folder >= 0 && faccessat(folder, ".", W_OK, 0) == 0;
     char *text = NULL;
-    const char *why;
 
-    if (good && vt_user_text(&text, &why, folder, NAME, LIMIT))
-        good = ours(text);
+    good = good && ours(&text, folder);
     free(text);
     if (folder >= 0)
         close(folder);
     return good;
 }
 
+/* The lines to keep before another one: all, or the newer half. */
+static const char *kept_lines(const char *text)
+{
+    const char *from;
+
+    if (!text)
+        return "";
+    from = text + strlen(FORMAT);
+    if (strlen(text) > LIMIT - 2 * VT_CHOICE) {
+        from = strchr(text + LIMIT / 2, '\n');
+        from = from ? from + 1 : "";
+    }
+    return from;
+}
+
 bool vt_choice_save(char answer[VT_CHOICE], const char *question,
                     const char *rejected)
 {
-    static const char first[] =
-        FORMAT "# version, question, answer: delete a line to measure again\n";
+    static const char note[] =
+        "# version, question, answer: delete a line to measure again\n";
     const int folder = folder_of(true);
-    char *text = NULL, *line = NULL, kept[VT_CHOICE];
-    const char *why, *lines = first;
+    char *text = NULL, *lines = NULL, kept[VT_CHOICE];
+    const char *old;
     bool good = false;
 
     if (folder < 0)
@@ -127,15 +147,17 @@ bool vt_choice_save(char answer[VT_CHOICE], const char *question,
         close(folder);
         return true;
     }
-    if (vt_user_text(&text, &why, folder, NAME, LIMIT - 2 * VT_CHOICE))
-        lines = text;
-    if (ours(lines) && vt_format(&line, "%s\t%s\t%s\n", VITCL_VERSION, question,
-                                 answer) == VITCL_OK)
-        good = vt_user_write(folder, NAME, lines, strlen(lines), line,
-                             strlen(line));
+    if (ours(&text, folder)) {
+        old = kept_lines(text);
+        if (vt_format(&lines, "%s%s%s%s\t%s\t%s\n", text ? "" : note, old,
+                      *old && old[strlen(old) - 1] != '\n' ? "\n" : "",
+                      VITCL_VERSION, question, answer) == VITCL_OK)
+            good = vt_user_write(folder, NAME, FORMAT, strlen(FORMAT), lines,
+                                 strlen(lines));
+    }
     close(folder);
     free(text);
-    free(line);
+    free(lines);
     return good;
 }
 

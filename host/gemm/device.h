@@ -4,6 +4,7 @@
  */
 #ifndef VT_GEMM_DEVICE_H
 #define VT_GEMM_DEVICE_H
+#include "gemm/fastest.h"
 #include "gemm/params.h"
 
 #include <pthread.h>
@@ -27,6 +28,8 @@ typedef struct vt_gemm_device {
     signed char usable[VT_PROVIDERS];  /* 0: unknown, 1: yes, -1: no */
     vt_dot_known dot[2];               /* dot_choice.c: int8, bf16 */
     vt_mma_known mma[VT_PARAMS_TYPES]; /* mma_choice.c */
+    vt_fastest_memory fastest;         /* fastest.c */
+    vt_race race;           /* race.c, which fastest.c must not call */
     vt_params_table params; /* the user's, read when the device is opened */
 } vt_gemm_device;
 

@@ -5,11 +5,15 @@
  * that it does not support goes to the next provider in the device's order that
  * does (plain supports all but int8). Of a provider's forms, the first one in
  * providers[] that supports it is used. vt_gemm_describe() names the result.
+ *
+ * The default of a GPU is the fastest of all rows but plain (fastest.c), where
+ * that can be kept; else its order.
  */
 #include "gemm/provider.h"
 
 #include "base/memory.h"
 #include "gemm/device.h"
+#include "gemm/fastest.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -25,21 +29,7 @@ static const char *const orders[][4] = {
     [VT_CLASS_GPU] = {"clblast", "native", "plain"},
 };
 
-static const struct {
-    const char *name;
-} acts[] = {
-    [VT_ACT_NONE] = {"none"},          [VT_ACT_GELU] = {"gelu"},
-    [VT_ACT_GELU_TANH] = {"gelutanh"}, [VT_ACT_GELU_QUICK] = {"quickgelu"},
-    [VT_ACT_TANH] = {"tanh"},          [VT_ACT_RELU] = {"relu"},
-    [VT_ACT_SILU] = {"silu"},
-};
-
-const char *vt_act_name(vt_act a)
-{
-    return acts[a].name;
-}
-
-const char *vt_gemm_usual(vt_class class)
+const char *vt_gemm_first(vt_class class)
 {
     return orders[class][0];
 }
@@ -66,12 +56,14 @@ static bool takes(vt_dev *dev, const vt_provider *p, const vt_gemm_desc *d)
            (!p->takes || p->takes(dev, d));
 }
 
-/* The first usable row with this name that takes d; NULL: any d. NULL: none. */
+/* The first usable row with this name that takes d; NULL: any d. With d, it may
+ * also be a form's name. NULL: none. */
 static const vt_provider *find(vt_dev *dev, const char *name,
                                const vt_gemm_desc *d)
 {
     for (size_t i = 0; name && i < VT_COUNT(providers); i++)
-        if (strcmp(providers[i]->name, name) == 0 &&
+        if ((strcmp(providers[i]->name, name) == 0 ||
+             (d && strcmp(providers[i]->form, name) == 0)) &&
             (!d || takes(dev, providers[i], d)) && usable(dev, i))
             return providers[i];
     return NULL;
@@ -85,6 +77,10 @@ vitcl_status vt_gemm_provider(const char **out, vt_dev *dev, const char *wanted)
 
     if (p) {
         *out = p->name;
+        return VITCL_OK;
+    }
+    if (!wanted && vt_fastest_possible(vt_dev_class(dev))) {
+        *out = VT_GEMM_MEASURED;
         return VITCL_OK;
     }
     for (; *order; order++)
@@ -101,12 +97,55 @@ vitcl_status vt_gemm_provider(const char **out, vt_dev *dev, const char *wanted)
                    wanted ? wanted : "", vt_dev_info(dev)->name, names);
 }
 
+/* ---- the fastest ---- */
+
+static bool measured(const char *name)
+{
+    return name && strcmp(name, VT_GEMM_MEASURED) == 0;
+}
+
+/* The rows to choose from. */
+static int rivals(const vt_provider *rows[VT_RIVALS], vt_dev *dev,
+                  const vt_gemm_desc *d)
+{
+    int n = 0;
+
+    for (size_t i = 0; i < VT_COUNT(providers) && n < VT_RIVALS; i++)
+        if (providers[i] != &vt_gemm_plain && takes(dev, providers[i], d) &&
+            usable(dev, i))
+            rows[n++] = providers[i];
+    return n;
+}
+
+/* NULL: unknown, or there is no choice. */
+static const vt_provider *fastest(vt_dev *dev, const vt_gemm_desc *d, bool time)
+{
+    const vt_provider *rows[VT_RIVALS];
+    const int n = rivals(rows, dev, d);
+
+    return n > 1 ? vt_fastest_row(dev, d, rows, n, time) : NULL;
+}
+
+uint32_t vt_gemm_timed(const vt_dev *dev)
+{
+    return vt_gemm_device_of(dev)->fastest.timed;
+}
+
+const char *vt_gemm_form_name(const char *form)
+{
+    for (size_t i = 0; i < VT_COUNT(providers); i++)
+        if (strcmp(providers[i]->form, form) == 0)
+            return providers[i]->name;
+    return NULL;
+}
+
 /* Of this multiplication: a row with the name, if one can. d is filled in. */
 static vitcl_status pick(const vt_provider **out, vt_dev *dev, const char *name,
                          const vt_gemm_desc *d)
 {
     const char *const *order = orders[vt_dev_class(dev)];
-    const vt_provider *p = find(dev, name, d);
+    const vt_provider *p =
+        measured(name) ? fastest(dev, d, true) : find(dev, name, d);
 
     for (; !p && *order; order++)
         p = find(dev, *order, d);
@@ -315,7 +354,21 @@ bool vt_gemm_sums(vt_dev *dev, const char *provider, const vt_gemm_desc *d)
     const vt_gemm_desc f = filled(dev, d);
     const vt_provider *p;
 
-    return pick(&p, dev, provider, &f) == VITCL_OK && sums(p, dev, &f);
+    return !measured(provider) && pick(&p, dev, provider, &f) == VITCL_OK &&
+           sums(p, dev, &f);
+}
+
+/* Before it is known which row will multiply: the most that one needs. */
+static size_t most_temp(vt_dev *dev, const vt_gemm_desc *d)
+{
+    const vt_provider *rows[VT_RIVALS];
+    const int n = rivals(rows, dev, d);
+    size_t most = 0;
+
+    for (int i = 0; i < n; i++)
+        if (rows[i]->temp_bytes)
+            most = VT_MAX(most, rows[i]->temp_bytes(dev, d));
+    return most;
 }
 
 size_t vt_gemm_temp_bytes(vt_dev *dev, const char *provider,
@@ -324,6 +377,8 @@ size_t vt_gemm_temp_bytes(vt_dev *dev, const char *provider,
     const vt_gemm_desc f = filled(dev, d);
     const vt_provider *p;
 
+    if (measured(provider) && !fastest(dev, &f, false))
+        return most_temp(dev, &f);
     if (pick(&p, dev, provider, &f) != VITCL_OK || !p->temp_bytes)
         return 0;
     return p->temp_bytes(dev, &f);
@@ -358,6 +413,9 @@ vitcl_status vt_gemm_new(vt_gemm **out, vt_dev *dev, const char *provider,
         goto done;
     }
     VT_TRY(g->provider->bind(g));
+    if (measured(provider) && fastest(dev, &g->d, false))
+        snprintf(g->note + strlen(g->note), sizeof g->note - strlen(g->note),
+                 ", measured");
     *out = g, g = NULL;
 done:
     vt_gemm_free(g);

@@ -31,8 +31,13 @@ const char *vt_act_name(vt_act a);
 /* Opens a device with the user's parameters; vt_dev_info() has their number. */
 vitcl_status vt_gemm_dev_open(vt_dev **out, const char *select);
 vitcl_status vt_gemm_dev_list(vitcl_device_info *out, uint32_t index);
-/* The default provider of this class, without a probe, for listings. */
-const char *vt_gemm_usual(vt_class class);
+/* The provider that is first in the order of this class, without a probe. */
+const char *vt_gemm_first(vt_class class);
+/* A GPU's default, in a provider's place: the fastest one of each product,
+ * which is timed when it is first asked for (fastest.h). */
+#define VT_GEMM_MEASURED "measured"
+/* How many products were timed since this device was opened. */
+uint32_t vt_gemm_timed(const vt_dev *dev);
 
 typedef struct vt_gemm_desc {
     int batch, M, N, K;
@@ -71,6 +76,8 @@ bool vt_gemm_streams(vt_dev *dev, const char *provider, vt_dtype type,
  * does. */
 const char *vt_gemm_form_of(vt_dev *dev, const char *provider,
                             const vt_gemm_desc *d);
+/* The provider that has a form; NULL: none. */
+const char *vt_gemm_form_name(const char *form);
 /* The class of device that a form is for; VT_CLASS_AUTO: all. */
 vt_class vt_gemm_form_class(const char *form);
 /* The name of the packed layout ("rows8x2"): equal names mean equal bytes. ""

@@ -48,7 +48,13 @@ vitcl_status vt_timed_new(vt_timed *t, vt_dev *dev, const char *provider,
     VT_TRY(numbers(&t->bufs.c, t->q, d->M, d->N, NULL, 0x7fc00000u /* NaN */));
     if (temp)
         VT_TRY(vt_buf_new(&t->bufs.temp, dev, temp));
-    if (vt_gemm_layout(dev, provider, d)[0]) {
+    if (d->bias)
+        VT_TRY(numbers(&t->bufs.bias, t->q, 1, d->N, NULL, 0x3f000000u));
+    if (d->scale)
+        VT_TRY(numbers(&t->bufs.scale, t->q, 1, d->N, NULL, 0x3f000000u));
+    if (d->residual)
+        VT_TRY(numbers(&t->bufs.residual, t->q, d->M, d->N, NULL, 0x3f000000u));
+    if (d->b_packed && vt_gemm_layout(dev, provider, d)[0]) {
         VT_TRY(vt_buf_new(&t->bufs.b, dev,
                           vt_gemm_packed_bytes(dev, provider, d)));
         VT_TRY(vt_gemm_pack(t->q, provider, d, t->bufs.b, t->rows));
@@ -86,6 +92,9 @@ void vt_timed_free(vt_timed *t)
     vt_buf_free(t->bufs.a);
     vt_buf_free(t->bufs.b);
     vt_buf_free(t->bufs.c);
+    vt_buf_free(t->bufs.bias);
+    vt_buf_free(t->bufs.scale);
+    vt_buf_free(t->bufs.residual);
     vt_buf_free(t->bufs.temp);
     vt_buf_free(t->rows);
     vt_queue_free(t->q);

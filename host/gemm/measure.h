@@ -17,7 +17,7 @@ typedef struct vt_timed {
 /* A product as sessions do it: B constant, nothing added. */
 vt_gemm_desc vt_timed_desc(const vt_dev *dev, vt_dtype type, int M, int N,
                            int K);
-/* Makes a dense product of a vt_timed_desc(); C is NaN. a[M,K] and b[N,K];
+/* Makes a dense product of one picture; C is NaN. a[M,K] and b[N,K];
  * NULL: any numbers. After an error, vt_timed_free() frees what was made
  * before. */
 vitcl_status vt_timed_new(vt_timed *t, vt_dev *dev, const char *provider,

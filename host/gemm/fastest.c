@@ -1,0 +1,274 @@
+/*
+ * fastest.c - time a product with every provider that takes it, once for a
+ * device, driver and version of vitcl, and keep the result.
+ *
+ * Providers sum in different orders, so the answer must not change between two
+ * runs, nor with the batch: it is kept in the user's file of choices, and
+ * stands for a product whose rows are those of one picture. What is timed has
+ * several pictures, so that a GPU is busy. With other tuned parameters or other
+ * rivals it is another question.
+ */
+#include "gemm/fastest.h"
+
+#include "base/environment.h"
+#include "base/log.h"
+#include "base/memory.h"
+#include "gemm/device.h"
+
+#include <stdio.h>
+#include <string.h>
+
+struct vt_fastest_known {
+    char *question;
+    const vt_provider *row; /* NULL: none finished */
+};
+
+/* ---- the answer ---- */
+
+/* The rival that an answer begins with; -1: it is not one. */
+static int first_of(const char *answer, const char *const *names, int n)
+{
+    const size_t length = strcspn(answer, " "),
+                 digits = strspn(answer + length, " 0123456789.");
+
+    if (digits < 3 || strncmp(answer + length + digits - 1, " ms", 3) != 0)
+        return -1;
+    for (int i = 0; i < n; i++)
+        if (strlen(names[i]) == length &&
+            strncmp(names[i], answer, length) == 0)
+            return i;
+    return -1;
+}
+
+/* "" if none finished. Times are in microseconds: as text, the same in every
+ * locale. */
+static void format(char out[VT_CHOICE], const char *const *names, double *ms,
+                   int n)
+{
+    size_t used = 0;
+
+    out[0] = '\0';
+    for (int done = 0; done < n; done++) {
+        int best = 0;
+        unsigned long us;
+
+        for (int i = 1; i < n; i++)
+            if (ms[i] > 0 && (!(ms[best] > 0) || ms[i] < ms[best]))
+                best = i;
+        if (!(ms[best] > 0) || used >= VT_CHOICE)
+            break;
+        us = (unsigned long)VT_MIN(ms[best] * 1e3 + 0.5, 1e9);
+        used += (size_t)snprintf(out + used, VT_CHOICE - used,
+                                 "%s%s %lu.%03lu ms", used ? ", " : "",
+                                 names[best], us / 1000, us % 1000);
+        ms[best] = 0;
+    }
+}
+
+int vt_fastest(char answer[VT_CHOICE], bool *timed, const char *question,
+               const char *const *names, int n, vt_race race, void *context)
+{
+    char old[VT_CHOICE];
+    const bool found = vt_choice_load(old, question);
+    double ms[VT_RIVALS] = {0};
+    int best;
+
+    *timed = false;
+    if (found && (best = first_of(old, names, n)) >= 0) {
+        snprintf(answer, VT_CHOICE, "%s", old);
+        return best;
+    }
+    if (!race || !vt_choices_possible())
+        return -1;
+    race(ms, context);
+    *timed = true;
+    format(answer, names, ms, n);
+    if (!answer[0] || !vt_choice_save(answer, question, found ? old : NULL))
+        return -1;
+    return first_of(answer, names, n);
+}
+
+/* ---- the question ---- */
+
+static void append(char *out, const char *word)
+{
+    const size_t n = strlen(out);
+
+    if (*word)
+        snprintf(out + n, VT_CHOICE - n, " %s", word);
+}
+
+/* "product NAME, DRIVER:" */
+static void begin(char out[VT_CHOICE], const vitcl_device_info *info)
+{
+    snprintf(out, VT_CHOICE, "product %.64s, %.64s:", info->name, info->driver);
+    for (char *c = out; *c; c++)
+        if (*c == '\t' || *c == '\n')
+            *c = ' ';
+}
+
+/* A number for the tuned parameters, on which the speed depends. */
+static void append_tuned(char *out, const vt_dev *dev)
+{
+    static const vt_params_kind kinds[] = {VT_PARAMS_TILE, VT_PARAMS_CLBLAST};
+    uint32_t hash = 2166136261u;
+    char word[24], entry[VT_ENTRY];
+    bool any = false;
+
+    for (size_t i = 0; i < VT_COUNT(kinds); i++)
+        if (vt_params_for(dev, kinds[i], VT_F32)) {
+            any = true;
+            vt_params_entry(entry, dev, kinds[i], VT_F32);
+            for (const char *c = entry; *c; c++)
+                hash = (hash ^ (unsigned char)*c) * 16777619u;
+        }
+    snprintf(word, sizeof word, "tuned %08x", (unsigned)hash);
+    append(out, any ? word : "");
+}
+
+static void ask(char out[VT_CHOICE], const vt_dev *dev, const vt_gemm_desc *d,
+                const char *const *names, int n)
+{
+    char word[48];
+
+    begin(out, vt_dev_info(dev));
+    snprintf(word, sizeof word, "%dx%dx%d %s", d->M, d->N, d->K,
+             d->type == VT_I8 ? "int8" : vt_dtype_name(d->type));
+    append(out, word);
+    if (d->a != VT_F32 || d->out != VT_F32) {
+        snprintf(word, sizeof word, "%s to %s", vt_dtype_name(d->a),
+                 vt_dtype_name(d->out));
+        append(out, word);
+    }
+    append(out, d->b_packed ? "packed" : d->trans_b ? "b" : "");
+    append(out, d->trans_a ? "a" : "");
+    append(out, d->accumulate ? "accumulate" : "");
+    append(out, d->bias ? "bias" : "");
+    append(out, d->act == VT_ACT_NONE ? "" : vt_act_name(d->act));
+    append(out, d->scale ? "scale" : "");
+    append(out, d->times ? "times" : d->residual ? "residual" : "");
+    append_tuned(out, dev);
+    append(out, "by");
+    for (int i = 0; i < n; i++)
+        append(out, names[i]);
+}
+
+bool vt_fastest_possible(vt_class class)
+{
+    const char *off = vt_getenv("VITCL_CACHE");
+
+    return class == VT_CLASS_GPU && !(off && strcmp(off, "off") == 0) &&
+           vt_choices_possible();
+}
+
+/* ---- a device's memory ---- */
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+static void remember(vt_fastest_memory *m, const char *question,
+                     const vt_provider *row)
+{
+    struct vt_fastest_known *k;
+
+    if (vt_grow(&m->known, &m->cap, m->count + 1, sizeof *m->known) != VITCL_OK)
+        return;
+    k = &m->known[m->count];
+    if (vt_strdup(&k->question, question) == VITCL_OK) {
+        k->row = row;
+        m->count++;
+    }
+}
+
+void vt_fastest_forget(vt_fastest_memory *m)
+{
+    for (size_t i = 0; i < m->count; i++)
+        free(m->known[i].question);
+    free(m->known);
+    *m = (vt_fastest_memory){.known = NULL};
+}
+
+static const vt_provider *decide(vt_gemm_device *g, vt_rivals *r,
+                                 const char *question,
+                                 const vt_provider *const *rows, bool time)
+{
+    vt_fastest_memory *m = &g->fastest;
+    char answer[VT_CHOICE];
+    bool timed;
+    int best;
+
+    for (size_t i = 0; i < m->count; i++)
+        if (strcmp(m->known[i].question, question) == 0)
+            return m->known[i].row;
+    best = vt_fastest(answer, &timed, question, r->names, r->n,
+                      time ? g->race : NULL, r);
+    if (best < 0 && !time)
+        return NULL;
+    m->timed += timed;
+    vt_log("%s: %s%s", question, best < 0 ? "unknown" : answer,
+           timed ? ", timed" : "");
+    remember(m, question, best < 0 ? NULL : rows[best]);
+    return best < 0 ? NULL : rows[best];
+}
+
+const vt_provider *vt_fastest_row(vt_dev *dev, const vt_gemm_desc *d,
+                                  const vt_provider *const *rows, int n,
+                                  bool time)
+{
+    const char *names[VT_RIVALS];
+    char question[VT_CHOICE];
+    vt_rivals r = {
+        .dev = dev, .d = d, .names = names, .n = VT_MIN(n, VT_RIVALS)};
+    const vt_provider *row;
+
+    for (int i = 0; i < r.n; i++)
+        names[i] = rows[i]->form;
+    ask(question, dev, d, names, r.n);
+    pthread_mutex_lock(&lock);
+    row = decide(vt_gemm_device_of(dev), &r, question, rows, time);
+    pthread_mutex_unlock(&lock);
+    return row;
+}
+
+/* ---- for listings ---- */
+
+typedef struct tally {
+    char name[VT_RIVALS][16];
+    unsigned count[VT_RIVALS];
+    int n;
+    const char *(*provider)(const char *form);
+} tally;
+
+/* Counts an answer for the provider of the form that it begins with. */
+static void visit(void *context, const char *question, const char *answer)
+{
+    tally *t = context;
+    char form[16];
+    const char *name;
+    int i = 0;
+
+    (void)question;
+    snprintf(form, sizeof form, "%.*s", (int)strcspn(answer, " "), answer);
+    name = t->provider(form);
+    if (!name || first_of(answer, (const char *const[]){form}, 1) < 0)
+        return;
+    while (i < t->n && strcmp(t->name[i], name) != 0)
+        i++;
+    if (i == t->n)
+        snprintf(t->name[t->n++], sizeof t->name[0], "%s", name);
+    t->count[i]++;
+}
+
+void vt_fastest_tell(char *out, size_t size, const vitcl_device_info *info,
+                     const char *(*provider)(const char *form))
+{
+    tally t = {.provider = provider};
+    char word[VT_CHOICE];
+    size_t used = 0;
+
+    out[0] = '\0';
+    begin(word, info);
+    vt_choices_each(word, visit, &t);
+    for (int i = 0; i < t.n && used < size; i++)
+        used += (size_t)snprintf(out + used, size - used, "%s%s %u",
+                                 i ? ", " : "", t.name[i], t.count[i]);
+}

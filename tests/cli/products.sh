@@ -1,0 +1,71 @@
+# products.sh - the default of a GPU: each product by the multiplication that was
+# the fastest when all were timed, once for a device, driver and version.
+export XDG_CONFIG_HOME=$PWD/config VITCL_DEVICE_CLASS=gpu
+small="-m $VT_DATA/models/timm_vit -d 0:0"
+kept=config/vitcl/choices
+picture=$VT_DATA/sample.jpg
+run 0 plan $small -v --gemm clblast
+[ ! -e $kept ] || fail "timed with --gemm"
+grep -q 'clblast Xgemm' out || skip "CLBlast does not work here"
+VITCL_CACHE=off run 0 plan $small
+[ ! -e $kept ] || fail "timed without a cache"
+out_not 'measured'
+out_has 'clblast Xgemm'
+run 0 plan $small
+err_has 'timed [1-9][0-9]* products? with every multiplication, once for this device'
+out_has 'measured'
+grep -q '	product .*: [0-9x]* f32 .*by tile clblast	' $kept || fail "$(cat $kept)"
+cp $kept first
+run 0 plan $small -v
+err_not 'timed'
+err_has 'product .* f32 .*: (tile|clblast) [0-9.]+ ms, '
+cmp $kept first || fail "timed again"
+# What is kept decides, for any batch.
+sed -i 's/	[a-z]* \([0-9.]* ms\), [a-z]* \([0-9.]* ms\)$/	tile 1.000 ms, clblast 2.000 ms/' $kept
+grep -q 'tile 1.000' $kept || fail "$(cat $kept)"
+run 0 plan $small
+out_has 'native tile .*, measured'
+out_not 'clblast'
+run 0 plan $small --batch 3
+err_not 'timed'
+out_not 'clblast'
+run 0 embed $small "$picture" -o tile.csv
+run 0 embed $small "$picture" --gemm native -o native.csv
+cmp tile.csv native.csv || fail "another multiplication than what is kept"
+sed -i 's/tile 1.000 ms, clblast/clblast 1.000 ms, tile/' $kept
+run 0 plan $small
+out_has 'clblast Xgemm.*, measured'
+out_not 'native'
+run 0 devices
+out_has '^  products +fastest: clblast [0-9]+$'
+run 0 devices --json
+json out
+out_has '"products":"clblast [0-9]+"'
+run 0 bench $small --seconds 0.2 --json
+out_has '"gemm":"clblast"'
+run 0 plan $small --gemm native
+out_not 'clblast'
+# Another version's or driver's answers, and wrong ones, do not count.
+for change in 's/^[0-9.]*	/9.9.9	/' 's/, [^,:]*: /, another driver: /' \
+    's/	clblast [^	]*$/	faster 1.000 ms/'; do
+    sed "$change" $kept >changed
+    grep -v '^#' changed | tail -n +2 >lines
+    cp changed $kept
+    run 0 plan $small
+    err_has 'timed [1-9]'
+    grep -qxFf lines $kept || fail "other lines are gone: $(cat $kept)"
+    cp $kept again
+    run 0 plan $small
+    err_not timed
+    cmp $kept again || fail "timed twice"
+done
+# Where nothing can be kept, the order is fixed.
+printf 'vitcl choices 2\n' >$kept
+run 0 plan $small
+err_not timed
+out_has 'clblast Xgemm'
+out_not measured
+# On a processor too.
+rm $kept
+VITCL_DEVICE_CLASS=cpu run 0 plan $small
+[ ! -e $kept ] || fail "timed on a processor"
