@@ -139,8 +139,8 @@ static inline void transpose_out(global float *to, const float *from, int ld,
 /* The first key of row block i. */
 #define KEY(i) ((i) < tbig ? (i)*RT : tbig * RT + ((i)-tbig) * RT1)
 
-static inline void block_of_rows(global float *restrict out, VT_QKV, int tb,
-                                 int tbig, int id)
+static inline OUTLINED void block_of_rows(global float *restrict out, VT_QKV,
+                                          int tb, int tbig, int id)
 {
     const int blocks = (Tq + QN - 1) / QN;
     const int i0 = id % blocks * QN, h = id / blocks % H, b = id / blocks / H;

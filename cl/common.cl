@@ -9,6 +9,9 @@
  *             has what uses them.
  * Loops       EACH(i, n): an unrolled loop over i = 0 to n - 1, n a constant.
  *             LIKELY(x): x, the condition of a hot loop.
+ * Calls       OUTLINED: of a function that is to stay one. PoCL compiles each
+ *             kernel three times, once for each way to launch it, but what the
+ *             kernel calls only once. Such a function must not ask for ids.
  * Caches      vt_prefetch(p, write, level): a hint that the line at p will soon
  *             be read (write 0) or written (1); level 3: to L1, 2: to L2.
  */
@@ -57,6 +60,8 @@
  * the epilogue's. */
 #ifdef __clang__
 #define LIKELY(x) __builtin_expect(x, 1)
+#define OUTLINED __attribute__((noinline))
 #else
 #define LIKELY(x) (x)
+#define OUTLINED
 #endif

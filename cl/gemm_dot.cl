@@ -207,7 +207,7 @@ static inline void finish(global float *c, const sumv *s,
         int M, int N, int KW, int ldw, int ldc, int blocks, int big,           \
         int chunks, int group, int most
 
-static inline void tile(ARGS, int id)
+static inline OUTLINED void tile(ARGS, int id)
 {
     const int chunk = id % chunks;
     const int from = vt_part(chunk, blocks, chunks);

@@ -189,7 +189,7 @@ static inline void finish(global float *c, const floatv *s,
     ROWS EACH(v, NV) put(c, x[r * NV + v], columns, bias, scale, residual,     \
                          n + v * V, (row + r) * ldc + n + v * V, form)
 
-static inline void tile(ARGS, int id)
+static inline OUTLINED void tile(ARGS, int id)
 {
     const int chunk = across ? id / across : id % chunks;
     const int from = vt_part(chunk, blocks, chunks);
