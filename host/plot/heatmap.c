@@ -2,8 +2,9 @@
  * heatmap.c - draw a table of counts: darker cells are larger shares of a row.
  *
  * The cells are as large as the number of classes allows. Where they are
- * smaller than letters, names and counts are left out. The margins have the
- * width of the longest name, and a longer one ends in an ellipsis.
+ * smaller than letters, every second or third name is shown, or fewer, and no
+ * counts. The margins have the width of the longest name, and a longer one ends
+ * in an ellipsis.
  */
 #include "plot/heatmap.h"
 
@@ -17,7 +18,7 @@
 #define CELL_MOST 64.0
 #define CELL_LEAST 2.0
 #define TEXT_MOST 14.0
-#define TEXT_LEAST 7.0
+#define TEXT_LEAST 10.0
 #define NAME_MOST 220.0 /* width of a name */
 #define PAD 12.0
 #define GAP 6.0
@@ -63,12 +64,12 @@ static void set_font(cairo_t *c, double size)
     cairo_set_font_size(c, size);
 }
 
-static double widest(cairo_t *c, const char *const *name, size_t n)
+static double widest(cairo_t *c, const char *const *name, size_t n, size_t each)
 {
     char text[NAME_ROOM];
     double most = 0;
 
-    for (size_t i = 0; i < n; i++)
+    for (size_t i = 0; i < n; i += each)
         most = fmax(most, fit(text, c, name[i]));
     return most;
 }
@@ -94,14 +95,12 @@ void vt_heatmap_layout(vt_heatmap *out, const vt_matrix *matrix, cairo_t *c)
     double title;
 
     h.cell = floor(fmax(fmin(TABLE / fmax(most, 1), CELL_MOST), CELL_LEAST));
-    h.text = fmin(h.cell * 0.8, TEXT_MOST);
-    h.named = h.text >= TEXT_LEAST;
-    if (h.named) {
-        set_font(c, h.text);
-        h.left += ceil(widest(c, m->row, m->rows)) + GAP;
-        h.top += ceil(widest(c, m->column, m->columns)) + GAP;
-        h.counted = widest_count(c, m) + GAP <= h.cell;
-    }
+    h.text = fmax(fmin(h.cell * 0.8, TEXT_MOST), TEXT_LEAST);
+    h.each = (size_t)ceil(1.2 * h.text / h.cell);
+    set_font(c, h.text);
+    h.left += ceil(widest(c, m->row, m->rows, h.each)) + GAP;
+    h.top += ceil(widest(c, m->column, m->columns, h.each)) + GAP;
+    h.counted = h.each == 1 && widest_count(c, m) + GAP <= h.cell;
     set_font(c, TEXT_MOST);
     title = fmax(width_of(c, m->row_title), width_of(c, m->column_title));
     h.width = fmax(h.left + h.cell * (double)m->columns, h.left + title) + PAD;
@@ -130,12 +129,12 @@ static void draw_names(const vt_heatmap *h, cairo_t *c)
     char text[NAME_ROOM];
 
     set_font(c, h->text);
-    for (size_t i = 0; i < m->rows; i++) {
+    for (size_t i = 0; i < m->rows; i += h->each) {
         fit(text, c, m->row[i]);
         put(c, h->left - GAP, h->top + ((double)i + 0.5) * h->cell, text, 1,
             h->text, false);
     }
-    for (size_t k = 0; k < m->columns; k++) {
+    for (size_t k = 0; k < m->columns; k += h->each) {
         fit(text, c, m->column[k]);
         put(c, h->left + ((double)k + 0.5) * h->cell, h->top - GAP, text, 0,
             h->text, true);
@@ -156,10 +155,11 @@ static void draw_cell(const vt_heatmap *h, cairo_t *c, size_t i, size_t k,
     cairo_fill(c);
     if (!h->counted || count == 0)
         return;
-    if (share > 0.5)
+    /* a contrast of at least 4.5 */
+    if (share > 0.93)
         cairo_set_source_rgb(c, 1, 1, 1);
     else
-        cairo_set_source_rgb(c, 0.1, 0.1, 0.1);
+        cairo_set_source_rgb(c, 0, 0, 0);
     snprintf(text, sizeof text, "%u", count);
     put(c, x + h->cell / 2, y + h->cell / 2, text, 0.5, h->text, false);
 }
@@ -168,7 +168,7 @@ static void draw_rows(const vt_heatmap *h, cairo_t *c)
 {
     const vt_matrix *m = h->matrix;
 
-    set_font(c, h->named ? h->text : TEXT_LEAST);
+    set_font(c, h->text);
     for (size_t i = 0; i < m->rows; i++) {
         double sum = 0;
 
@@ -194,8 +194,7 @@ void vt_heatmap_draw(const vt_heatmap *h, cairo_t *c)
     cairo_rectangle(c, h->left - 0.5, h->top - 0.5, wide + 1, high + 1);
     cairo_stroke(c);
     cairo_set_source_rgb(c, 0.1, 0.1, 0.1);
-    if (h->named)
-        draw_names(h, c);
+    draw_names(h, c);
     set_font(c, TEXT_MOST);
     put(c, h->left, PAD + LINE / 2, m->column_title, 0, TEXT_MOST, false);
     /* upwards, and ends at the top of the table */

@@ -13,7 +13,8 @@ typedef struct vt_heatmap {
     double width, height;
     double left, top; /* of the table */
     double cell, text;
-    bool named, counted; /* is there room for names and counts? */
+    size_t each;  /* every each-th name has room */
+    bool counted; /* is there room for counts? */
 } vt_heatmap;
 
 /* c: any context, to measure text. */

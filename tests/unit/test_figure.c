@@ -33,7 +33,8 @@ static double number(const char *element, const char *name)
     return strtod(at + strlen(name), NULL);
 }
 
-static page *draw(const vt_figure *f)
+/* One of the two. */
+static page *draw_either(const vt_figure *f, const vt_matrix *m)
 {
     const char *folder = vt_test_folder();
     const char *path = vt_test_path(folder, "figure.svg");
@@ -43,7 +44,8 @@ static page *draw(const vt_figure *f)
     cr_assert_not_null(p);
     if (vt_figure_ready() == VITCL_EUNSUPPORTED)
         cr_skip_test("built without Cairo");
-    cr_assert_eq(vt_figure_write(f, path), VITCL_OK, "%s", vt_message());
+    cr_assert_eq(f ? vt_figure_write(f, path) : vt_matrix_write(m, path),
+                 VITCL_OK, "%s", vt_message());
     cr_assert_eq(vt_file_read(&file, path, 1 << 24), VITCL_OK);
     p->text = calloc(1, file.size + 1);
     cr_assert_not_null(p->text);
@@ -58,6 +60,11 @@ static page *draw(const vt_figure *f)
         p->y[p->letters++] = number(s, " y=\"");
     }
     return p;
+}
+
+static page *draw(const vt_figure *f)
+{
+    return draw_either(f, NULL);
 }
 
 static void done(page *p)
@@ -181,6 +188,36 @@ Test(figure, gaps)
     done(gaps);
     done(all);
     done(empty);
+}
+
+/* Cells of 36, 7 and 3 pixels: names keep their size, so that every name, every
+ * second or every fourth is shown, and counts only in the largest cells. */
+Test(figure, names_of_many_classes)
+{
+    static const struct {
+        size_t classes, names, counts;
+    } cases[] = {{20, 20, 20}, {100, 50, 0}, {200, 50, 0}};
+
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const size_t n = cases[i].classes;
+        const char **name = calloc(n, sizeof *name);
+        unsigned *count = calloc(n * n, sizeof *count);
+        const vt_matrix m = {"row", "column", name, name, n, n, count};
+        page *p;
+
+        cr_assert(name && count);
+        for (size_t k = 0; k < n; k++)
+            name[k] = "x", count[k * n + k] = 7;
+        p = draw_either(NULL, &m);
+        cr_expect_eq(p->letters,
+                     strlen("row"
+                            "column") +
+                         2 * cases[i].names + cases[i].counts,
+                     "%zu letters of %zu classes", p->letters, n);
+        done(p);
+        free(name);
+        free(count);
+    }
 }
 
 Test(figure, endings)
