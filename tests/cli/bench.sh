@@ -69,6 +69,11 @@ run 0 plan --preset vit-ti/16 --size 32
 out_has 'layernorm'
 out_has 'attention'
 out_has '^activations '
+for preset in resnet50x1 vit_base_r50_s16_224; do
+    run 0 plan --preset $preset --size 64
+    out_has '  1x1000 '
+    out_has ' steps, [0-9.]* GFLOP$'
+done
 run 0 plan --preset vit-ti/16 --size 32 --time --json
 json out
 out_has '"ms":'

@@ -178,12 +178,14 @@ Test(inspect, distance)
 }
 
 /* Along a line of n patches, uniform attention has distance (n^2 - 1) / 3n of a
- * patch; on a square of four patches of side 1 it is (2 + sqrt 2) / 4. */
+ * patch; on a square of four patches of side 1 it is (2 + sqrt 2) / 4, and on
+ * two rows of three (11 + 4 sqrt 2 + 2 sqrt 5) / 18. */
 Test(inspect, distance_of_uniform_attention)
 {
     static const vt_patch_grid line = {2, 1, 7, 9, 16},
                                column = {0, 5, 1, 9, 16},
-                               square = {1, 2, 2, 1, 1};
+                               square = {1, 2, 2, 1, 1},
+                               rectangle = {0, 2, 3, 1, 1};
     float probs[81];
     double got;
 
@@ -195,6 +197,9 @@ Test(inspect, distance_of_uniform_attention)
     cr_expect(fabs(got - 9 * 24.0 / 15) < 1e-6, "%g", got);
     vt_attention_distance(&got, probs, 1, &square);
     cr_expect(fabs(got - (2 + sqrt(2)) / 4) < 1e-6, "%g", got);
+    vt_attention_distance(&got, probs, 1, &rectangle);
+    cr_expect(fabs(got - (11 + 4 * sqrt(2) + 2 * sqrt(5)) / 18) < 1e-6, "%g",
+              got);
 }
 
 /* A grey picture of 400x400 under a map of 2x2. The page: a margin of 12, the
