@@ -44,9 +44,9 @@ vitcl_status vt_model_trains(const vt_model *m)
         return VITCL_OK;
     return vt_fail(
         VITCL_EUNSUPPORTED,
-        "%s: %s answers, but without gradients, so it is not trained "
-        "here: the running statistics of its BatchNorm are folded "
-        "into the convolutions",
+        "%s: %s has no gradients here, so it is not trained, and no relevance "
+        "is computed: the running statistics of its BatchNorm are folded into "
+        "the convolutions",
         m->path, m->config.name);
 }
 
