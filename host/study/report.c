@@ -114,6 +114,14 @@ static void add_line(points *p, const vt_experiment *e, const char *arm)
                                         .dots = true};
 }
 
+static bool all_whole(const points *p)
+{
+    for (size_t i = 0; i < p->count; i++)
+        if (p->x[i] != floor(p->x[i]))
+            return false;
+    return true;
+}
+
 static vitcl_status write_figure(const vt_experiment *e)
 {
     static const char *const names[] = {"figure.svg", "figure.png"};
@@ -134,6 +142,7 @@ static vitcl_status write_figure(const vt_experiment *e)
         if (!has_line(p, arm))
             add_line(p, e, arm);
     figure.series = p->series, figure.count = p->lines;
+    figure.x.whole = all_whole(p);
     for (size_t i = 0; p->count && i < VT_COUNT(names); i++) {
         VT_TRY(vt_study_path(path, e, "%s", names[i]));
         VT_TRY(vt_figure_write(&figure, path));
