@@ -8,8 +8,6 @@
 #include "base/memory.h"
 #include "base/sha256.h"
 
-#include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 
 struct vitcl_dataset {
@@ -115,33 +113,18 @@ const char *vitcl_dataset_class(const vitcl_dataset *dataset, uint32_t index)
     return dataset ? vt_dataset_class(dataset->d, index) : NULL;
 }
 
-static void add_text(vt_sha256_state *s, const char *text)
-{
-    vt_sha256_add(s, text, strlen(text) + 1);
-}
-
 vitcl_status vitcl_dataset_identity(char out[65], const vitcl_dataset *dataset)
 {
+    const char *labels;
     vt_sha256_state s;
     uint8_t hash[32];
-    char number[64];
 
     VT_GIVEN(out);
     VT_GIVEN(dataset);
+    labels = dataset->labels ? dataset->labels_hash : "";
     vt_sha256_begin(&s);
-    add_text(&s, vt_dataset_kind(dataset->d));
-    for (uint32_t i = 0; i < vt_dataset_classes(dataset->d); i++)
-        add_text(&s, vt_dataset_class(dataset->d, i));
-    for (uint32_t i = 0; i < vt_dataset_count(dataset->d); i++) {
-        const char *name = vt_dataset_name(dataset->d, i);
-
-        snprintf(number, sizeof number, "%" PRIu32,
-                 vt_dataset_label(dataset->d, i));
-        add_text(&s, number);
-        if (name)
-            add_text(&s, name);
-    }
-    add_text(&s, dataset->labels ? dataset->labels_hash : "");
+    vt_dataset_hash_names(&s, dataset->d);
+    vt_sha256_add(&s, labels, strlen(labels) + 1);
     vt_sha256_end(&s, hash);
     vt_sha256_hex(out, hash);
     return VITCL_OK;

@@ -169,12 +169,21 @@ static vitcl_status join(vt_ranks *out, const vt_dev *dev)
 {
     vitcl_status st;
     const vitcl_device_info *d = vt_dev_info(dev);
-    char device[VT_RANKS_DEVICE] = "";
+    char device[VT_RANKS_TEXT] = "", theirs[VT_RANKS_TEXT];
+    uint32_t other;
 
     VT_TRY(vt_ranks_open(out));
     snprintf(device, sizeof device, "%.120s, driver %.120s", d->name,
              d->driver);
-    VT_TRY(vt_ranks_alike(out, device));
+    VT_TRY(vt_ranks_alike(out, device, &other, theirs));
+    if (other) {
+        VT_TRY(vt_ranks_leave(out));
+        st = vt_fail(VITCL_EINVAL,
+                     "rank %u computes on %.100s, rank 0 on %.100s; a training "
+                     "needs devices of one kind, because others differ in the "
+                     "last bits",
+                     other, theirs, device);
+    }
 done:
     return st;
 }
@@ -303,6 +312,8 @@ vitcl_status vitcl_train(vitcl_train_event *out, vitcl_device *device,
     VT_TRY(vt_ranks_close(&ranks));
     vt_sized_give(out, &last, sizeof last);
 done:
+    if (st != VITCL_OK && ranks.rank > 0)
+        st = vt_fail_in(st, "rank %u", ranks.rank);
     if (st != VITCL_OK && !o.resume && !kept)
         vt_run_dir_empty(&folder); /* nothing in it can be resumed */
     vt_run_dir_leave(&folder);

@@ -304,8 +304,10 @@ static int run(const training *t)
     st = vitcl_train(&last, device, &o, report, &s);
     progress_clear(&s.bar);
     training_line_clear(&s.line);
-    if (vitcl_train_rank(NULL) > 0)
-        code = st == VITCL_OK ? EXIT_OK : failed();
+    if (vitcl_train_rank(NULL) > 0) /* mpirun stops it if another one fails */
+        code = st == VITCL_OK         ? EXIT_OK
+               : st == VITCL_ESTOPPED ? EXIT_STOPPED
+                                      : failed();
     else
         code =
             st == VITCL_OK ? finish(t, &last, name) : broke_off(&s, name, st);

@@ -11,6 +11,7 @@
  */
 #ifndef VT_DATA_DATASET_H
 #define VT_DATA_DATASET_H
+#include "base/sha256.h"
 #include "image/image.h"
 
 typedef struct vt_dataset vt_dataset;
@@ -34,6 +35,11 @@ uint32_t vt_dataset_label(const vt_dataset *d, uint32_t index);
 const char *vt_dataset_path(const vt_dataset *d, uint32_t index);
 /* The same as "class/file". */
 const char *vt_dataset_name(const vt_dataset *d, uint32_t index);
+/* Adds the kind, the classes, and each picture's label and name. */
+void vt_dataset_hash_names(vt_sha256_state *s, const vt_dataset *d);
+/* Of these and of contents: all of files of records; of picture files some, for
+ * a comparison of copies that takes no longer with more of them. */
+vitcl_status vt_dataset_hash(char out[65], const vt_dataset *d);
 /* Removes these picture files, whose indices ascend. */
 void vt_dataset_leave_out(vt_dataset *d, const uint32_t *index, size_t n);
 /* Picture `index` of data whose pictures are not files. */

@@ -299,6 +299,29 @@ done:
     return st;
 }
 
+/* Copies of the data on other machines may be of another day. */
+static vitcl_status check_copies(const vt_job *job, const vt_dataset *d,
+                                 const char *what)
+{
+    vitcl_status st = VITCL_OK;
+    char text[VT_RANKS_TEXT] = "", theirs[VT_RANKS_TEXT];
+    uint32_t other;
+
+    if (!job->ranks->mpi || !d)
+        return VITCL_OK;
+    VT_TRY(vt_dataset_hash(text, d));
+    VT_TRY(vt_ranks_alike(job->ranks, text, &other, theirs));
+    if (other) {
+        VT_TRY(vt_ranks_leave(job->ranks));
+        st = vt_fail(VITCL_EINVAL,
+                     "rank %u has other pictures %s than rank 0: names, labels "
+                     "or contents differ; give all ranks the same",
+                     other, what);
+    }
+done:
+    return st;
+}
+
 vitcl_status vt_train(vitcl_train_event *out, const vt_job *job)
 {
     vitcl_status st = VITCL_OK;
@@ -321,6 +344,8 @@ vitcl_status vt_train(vitcl_train_event *out, const vt_job *job)
         VT_TRY(vt_settings_save(l.s, job->folder));
     if (job->ranks->rank == 0) /* the others wait for what is written here */
         VT_TRY(vt_ranks_wait(job->ranks));
+    VT_TRY(check_copies(job, job->data, "to train with"));
+    VT_TRY(check_copies(job, job->val, "to score"));
     l.feed.first = first;
     if (first < l.steps)
         VT_TRY(vt_batches_new(&l.batches, &l.feed));

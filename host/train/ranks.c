@@ -119,25 +119,28 @@ vitcl_status vt_ranks_wait(const vt_ranks *r)
     return vt_ranks_agree(r, &here);
 }
 
-vitcl_status vt_ranks_alike(const vt_ranks *r,
-                            const char device[VT_RANKS_DEVICE])
+vitcl_status vt_ranks_alike(const vt_ranks *r, const char text[VT_RANKS_TEXT],
+                            uint32_t *other, char theirs[VT_RANKS_TEXT])
 {
     vitcl_status st = VITCL_OK;
-    char(*all)[VT_RANKS_DEVICE] = NULL;
+    char(*all)[VT_RANKS_TEXT] = NULL;
 
+    *other = 0;
     VT_TRY(VT_NEW(&all, r->count));
-    VT_TRY(vt_ranks_gather(r, all, device, VT_RANKS_DEVICE));
-    for (uint32_t i = 1; i < r->count; i++)
-        if (memcmp(all[i], all[0], VT_RANKS_DEVICE) != 0) {
-            st = vt_fail(VITCL_EINVAL,
-                         "rank %u computes on %.100s, rank 0 on %.100s; a "
-                         "training needs devices of one kind",
-                         i, all[i], all[0]);
-            break;
+    VT_TRY(vt_ranks_gather(r, all, text, VT_RANKS_TEXT));
+    for (uint32_t i = 1; i < r->count && !*other; i++)
+        if (memcmp(all[i], all[0], VT_RANKS_TEXT) != 0) {
+            memcpy(theirs, all[i], VT_RANKS_TEXT);
+            *other = i;
         }
 done:
     free(all);
     return st;
+}
+
+vitcl_status vt_ranks_leave(const vt_ranks *r)
+{
+    return r->rank > 0 ? vt_ranks_wait(r) : VITCL_OK;
 }
 
 /* parts[0] += parts[1..count), each of n floats, as the leaves of a tree. */

@@ -46,11 +46,14 @@ vitcl_status vt_ranks_gather(const vt_ranks *r, void *all, const void *mine,
 /* *flag becomes that of rank 0. */
 vitcl_status vt_ranks_agree(const vt_ranks *r, bool *flag);
 vitcl_status vt_ranks_wait(const vt_ranks *r);
-enum { VT_RANKS_DEVICE = 256 };
-/* VITCL_EINVAL unless all ranks give the same text: devices of different kinds
- * differ in the last bits, and the ranks' parameters would drift apart. */
-vitcl_status vt_ranks_alike(const vt_ranks *r,
-                            const char device[VT_RANKS_DEVICE]);
+enum { VT_RANKS_TEXT = 256 };
+/* *other: the first rank whose text differs from rank 0's, and its text; 0: all
+ * have the same. */
+vitcl_status vt_ranks_alike(const vt_ranks *r, const char text[VT_RANKS_TEXT],
+                            uint32_t *other, char theirs[VT_RANKS_TEXT]);
+/* Of a failure that all ranks know of, rank 0 alone returns. Its process ends
+ * then, upon which mpirun ends the others: one line says what is wrong. */
+vitcl_status vt_ranks_leave(const vt_ranks *r);
 /* x[n] becomes the sum over the ranks, added up by one balanced binary tree in
  * the order of ranks; the same bits everywhere. The count must be a power of
  * two. */
