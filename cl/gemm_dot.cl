@@ -23,7 +23,8 @@
  * column follow. After A's words [M][ldw] come float scale[M] and int zero[M].
  *
  * How       As gemm_rows.cl: a tile is a chunk of rows by a group of panels,
- *           computed in blocks of RA or RB rows, `most` words of k at a time.
+ *           computed in blocks of RA, RB, 4 or 1 rows, `most` words of k at a
+ *           time.
  * Launch    gemm_dot: vt_kernel_tiles() of ceil(panels / group) * chunks;
  *           _rows: global {M}; _pack: {panels, ceil(KW/64)};
  *           _scale: {panels * NW}; _peak: {items}, local {1}.
@@ -172,6 +173,12 @@ BLOCK(block_ra, RA)
 #if RB != RA
 BLOCK(block_rb, RB)
 #endif
+#if RB > 4
+BLOCK(block_four, 4)
+#endif
+#if RB > 1
+BLOCK(block_one, 1)
+#endif
 
 /* A panel's columns in one row, from n and `at` on; `left` of them exist. */
 static inline void finish(global float *c, const sumv *s,
@@ -204,8 +211,8 @@ static inline void finish(global float *c, const sumv *s,
     global float *c, global const int *restrict a,                             \
         global const int *restrict b, global const float *restrict bias,       \
         global const float *restrict scale, global const float *residual,      \
-        int M, int N, int KW, int ldw, int ldc, int blocks, int big,           \
-        int chunks, int group, int most
+        int M, int N, int KW, int ldw, int ldc, int blocks, int big, int tall, \
+        int low, int chunks, int group, int most
 
 static inline OUTLINED void tile(ARGS, int id)
 {
@@ -228,19 +235,29 @@ static inline OUTLINED void tile(ARGS, int id)
             const int n = panel * NW;
 
             for (int i = from; i < to; i++) {
-                const int row = i < big ? i * RA : big * RA + (i - big) * RB;
+                const int row =
+                    i < big ? i * tall : big * tall + (i - big) * low;
+                const int height = i < big ? tall : low;
                 const int at =
-                    SAVED > 1 ? (panel - first) * (to - from) + i - from : 0;
+                    most < KW ? (panel - first) * (to - from) + i - from : 0;
                 global const int *from_a = a + (size_t)row * ldw + k;
                 sumv *x = s + at * RA * NV;
 
-                if (i < big)
+                if (height == RA)
                     block_ra(x, from_a, w, ldw, kc, !k);
 #if RB != RA
-                else
+                else if (height == RB)
                     block_rb(x, from_a, w, ldw, kc, !k);
 #endif
-                for (int r = 0; k + kc >= KW && r < (i < big ? RA : RB); r++)
+#if RB > 4
+                else if (height == 4)
+                    block_four(x, from_a, w, ldw, kc, !k);
+#endif
+#if RB > 1
+                else
+                    block_one(x, from_a, w, ldw, kc, !k);
+#endif
+                for (int r = 0; k + kc >= KW && r < height; r++)
                     finish(c, x + r * NV, columns, sums,
                            DOT == 3 ? 1.0f : rows[row + r],
                            KG == 4 ? zeros[row + r] : 0, bias, scale, residual,
@@ -255,7 +272,7 @@ gemm_dot(ARGS, volatile global int *taken, int tiles)
 {
     VT_EACH_TILE(id, taken, tiles)
         tile(c, a, b, bias, scale, residual, M, N, KW, ldw, ldc, blocks, big,
-             chunks, group, most, id);
+             tall, low, chunks, group, most, id);
 }
 #endif
 #else

@@ -14,28 +14,27 @@
  * after the panels. Values are converted to float as they are read.
  *
  * How       A tile is a chunk of rows by a group of panels. It is computed in
- *           blocks of RA or RB < RA rows: NV*RA accumulators in registers,
- *           one element of A broadcast, no local memory, no barrier. It
- *           advances by `most` of K at a time, so that the chunk's part of A
- *           stays in L2 for the whole group, and a panel's part in L1 for the
- *           whole chunk; the accumulators are saved in between. Successive
- *           tiles share their panels or, where `across` is not 0 but the number
- *           of groups, their rows. A block's output and residual are prefetched
- *           before
- *           it is multiplied.
+ *           blocks of RA or RB < RA rows, or of 4 and 1 where there are few:
+ *           NV*RA accumulators in registers, one element of A broadcast, no
+ *           local memory, no barrier. It advances by `most` of K at a time, so
+ *           that the chunk's part of A stays in L2 for the whole group, and a
+ *           panel's part in L1 for the whole chunk; the accumulators are saved
+ *           in between. Successive tiles share their panels or, where `across`
+ *           is not 0 but the number of groups, their rows. A block's output and
+ *           residual are prefetched before it is multiplied.
  * Launch    gemm_rows: vt_kernel_tiles() of ceil(panels / group) * chunks;
- *           there are `blocks` row blocks, the first `big` of RA rows.
+ *           there are `blocks` row blocks, the first `big` of `tall` rows, the
+ *           others of `low`.
  *           _pack: global {ceil(K/64), panels}
  *           _transpose: global {ceil(M/16), ceil(K/64)}
  *           _scale: global {panels * NW}
- * Defines   V NV RA RB TYPE; SAVED: the number of blocks saved, 1 where K is
- *           within `most`; ACT BIAS SCALE RESIDUAL TIMES ACCUMULATE, or CHOICE,
- *           with which `form` says what follows the bias: 0 nothing, 1 the
- *           residual, 2 a GELU (one program to compile instead of three);
- *           TRANS_B (_pack, _scale). Without RA: the kernels other than
- *           gemm_rows.
- * Numerics  Each element is one chain of fma() over ascending k that starts at
- *           0: its bits depend on K alone, not on M, block or chunk.
+ * Defines   V NV RA RB TYPE; SAVED: the most blocks that a tile saves; ACT BIAS
+ *           SCALE RESIDUAL TIMES ACCUMULATE, or CHOICE, with which `form` says
+ * what follows the bias: 0 nothing, 1 the residual, 2 a GELU (one program to
+ * compile instead of three); TRANS_B (_pack, _scale). Without RA: the kernels
+ * other than gemm_rows. Numerics  Each element is one chain of fma() over
+ * ascending k that starts at 0: its bits depend on K alone, not on M, block or
+ * chunk.
  *
  * Longer than most: one file packs the panels and reads them.
  *
@@ -100,6 +99,12 @@ typedef ushort packed;
 BLOCK(block_ra, RA)
 #if RB != RA
 BLOCK(block_rb, RB)
+#endif
+#if RB > 4
+BLOCK(block_four, 4)
+#endif
+#if RB > 1
+BLOCK(block_one, 1)
 #endif
 
 /* The epilogue of a vector and of one sum. */
@@ -177,8 +182,8 @@ static inline void finish(global float *c, const floatv *s,
     global float *c, global const float *restrict a,                           \
         global const packed *restrict b, global const float *restrict bias,    \
         global const float *restrict scale, global const float *residual,      \
-        int N, int K, int lda, int ldc, int blocks, int big, int chunks,       \
-        int group, int most, int across, int form
+        int N, int K, int lda, int ldc, int blocks, int big, int tall,         \
+        int low, int chunks, int group, int most, int across, int form
 
 #ifdef CHOICE /* rolled up: three of them are compiled */
 #define ROWS _Pragma("unroll 1") for (int r = 0; r < RA; r++)
@@ -212,10 +217,10 @@ static inline OUTLINED void tile(ARGS, int id)
 
             for (int i = from; i < to; i++) {
                 const size_t row =
-                    i < big ? i * RA : (size_t)big * RA + (i - big) * RB;
-                const int rows = i < big ? RA : RB;
+                    i < big ? i * tall : (size_t)big * tall + (i - big) * low;
+                const int rows = i < big ? tall : low;
                 const int at =
-                    SAVED > 1 ? (panel - first) * (to - from) + i - from : 0;
+                    most < K ? (panel - first) * (to - from) + i - from : 0;
                 floatv *x = s + at * RA * NV;
 
                 for (int r = 0; k + kc >= K && r < rows; r++) {
@@ -227,11 +232,19 @@ static inline OUTLINED void tile(ARGS, int id)
                         vt_prefetch(residual + (row + r) * ldc + n, 0, 3);
 #endif
                 }
-                if (i < big)
+                if (rows == RA)
                     block_ra(x, a + row * lda + k, w, lda, kc, !k);
 #if RB != RA
-                else
+                else if (rows == RB)
                     block_rb(x, a + row * lda + k, w, lda, kc, !k);
+#endif
+#if RB > 4
+                else if (rows == 4)
+                    block_four(x, a + row * lda + k, w, lda, kc, !k);
+#endif
+#if RB > 1
+                else
+                    block_one(x, a + row * lda + k, w, lda, kc, !k);
 #endif
                 if (k + kc < K)
                     continue;
@@ -258,8 +271,8 @@ kernel __attribute__((reqd_work_group_size(1, 1, 1))) void
 gemm_rows(ARGS, volatile global int *taken, int tiles)
 {
     VT_EACH_TILE(id, taken, tiles)
-        tile(c, a, b, bias, scale, residual, N, K, lda, ldc, blocks, big,
-             chunks, group, most, across, form, id);
+        tile(c, a, b, bias, scale, residual, N, K, lda, ldc, blocks, big, tall,
+             low, chunks, group, most, across, form, id);
 }
 #else
 

@@ -82,19 +82,21 @@ static void divide_work(vt_rows *s, vt_rows_shape t, int units)
         s->chunks++;
 }
 
-/* Blocks of the same two heights for nearly every number of rows, because they
- * are defines: another height is another program. One row a picture (the
- * classifier): fours and ones, which make up any number. Else full blocks and
- * those of one row less; only a few rows do not divide into these, and get
- * blocks of about equal size. */
+/* Full blocks and those of one row less, for nearly every number of rows,
+ * because these heights are defines: another height is another program. Only a
+ * few rows do not divide into these, and get blocks of about equal size. One
+ * row a picture (the classifier): fours and ones, which make up any number and
+ * which each program has, too. */
 static void divide_rows(vt_rows *s, const vt_gemm_desc *d, int block)
 {
     s->rows = d->batch * d->M;
     if (d->M == 1) {
-        s->ra = VT_MIN(4, block);
-        s->rb = 1;
-        s->big = s->rows / s->ra;
-        s->blocks = s->big + s->rows % s->ra;
+        s->ra = block;
+        s->rb = VT_MAX(1, block - 1);
+        s->tall = VT_MIN(4, block);
+        s->low = 1;
+        s->big = s->rows / s->tall;
+        s->blocks = s->big + s->rows % s->tall;
         return;
     }
     s->blocks = vt_divide_up(s->rows, block);
@@ -102,6 +104,7 @@ static void divide_rows(vt_rows *s, const vt_gemm_desc *d, int block)
                 ? block
                 : vt_divide_up(s->rows, s->blocks);
     s->rb = VT_MAX(1, s->ra - 1);
+    s->tall = s->ra, s->low = s->rb;
     s->big = s->ra > 1 ? s->rows - s->blocks * s->rb : s->blocks;
 }
 
@@ -114,6 +117,6 @@ vt_rows vt_rows_divide(const vt_dev *dev, vt_rows_shape t,
     divide_rows(&s, d, t.block);
     divide_work(&s, t, t.groups * (int)vt_dev_info(dev)->compute_units);
     s.most = vt_divide_up(terms, vt_divide_up(terms, t.terms));
-    s.saved = terms > s.most ? t.panels * vt_divide_up(t.rows, s.ra) : 1;
+    s.saved = t.panels * vt_divide_up(t.rows, s.ra);
     return s;
 }

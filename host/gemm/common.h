@@ -32,12 +32,13 @@ vitcl_status vt_gemm_reorder(vt_queue *q, const vt_gemm_desc *d, vt_buf *packed,
 /* ---- rows.c and dot.c ---- */
 
 /* How the kernels divide a product of batch * M rows: rows into blocks (the
- * first `big` of ra rows, the others of rb), blocks into chunks, columns into
- * panels of nw and these into groups; at most `most` terms at a time; `saved`
- * blocks are stored between them. */
+ * first `big` of `tall` rows, the others of `low`), blocks into chunks, columns
+ * into panels of nw and these into groups; at most `most` terms at a time;
+ * `saved` blocks are stored between them. A program has blocks of ra, rb, 4 and
+ * 1 rows. */
 typedef struct vt_rows {
     int rows, nw, panels;
-    int blocks, big, ra, rb;
+    int blocks, big, tall, low, ra, rb;
     int chunks, group, most, saved;
 } vt_rows;
 vt_rows vt_rows_divide(const vt_dev *dev, vt_rows_shape t,

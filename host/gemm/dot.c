@@ -157,8 +157,9 @@ static vitcl_status bind(vt_gemm *g)
     const vt_rows_shape t =
         vt_params_rows(g->dev, VT_PARAMS_DOT, d->type, kinds[kind].lanes);
     const vt_rows s = vt_rows_divide(g->dev, t, d, words(d, kind));
-    const int v[] = {s.rows,   d->N,  words(d, kind), stride(d, kind), d->ldc,
-                     s.blocks, s.big, s.chunks,       s.group,         s.most};
+    const int v[] = {s.rows, d->N,     words(d, kind), stride(d, kind),
+                     d->ldc, s.blocks, s.big,          s.tall,
+                     s.low,  s.chunks, s.group,        s.most};
     char epilogue[96], defines[256];
     vitcl_status st;
 
@@ -174,7 +175,7 @@ static vitcl_status bind(vt_gemm *g)
     VT_TRY(vt_kernel_tiles(g->kernel[1], 6 + (unsigned)VT_COUNT(v),
                            vt_divide_up(s.panels, s.group) * s.chunks));
     snprintf(g->note, sizeof g->note, "native %s %dx%d%s",
-             vt_dot_kinds[kind].name, s.ra, s.nw,
+             vt_dot_kinds[kind].name, s.tall, s.nw,
              vt_params_for(g->dev, VT_PARAMS_DOT, d->type) ? ", tuned" : "");
 done:
     return st;

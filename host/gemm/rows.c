@@ -82,10 +82,11 @@ static vitcl_status bind(vt_gemm *g)
     const int across = s.rows > d->N ? groups : 0;
     const int form = form_of(d);
     const int v[] = {
-        d->N,     d->K,     d->trans_a ? transposed_stride(d) : d->lda,
-        d->ldc,   s.blocks, s.big,
-        s.chunks, s.group,  s.most,
-        across,   form};
+        d->N,    d->K,     d->trans_a ? transposed_stride(d) : d->lda,
+        d->ldc,  s.blocks, s.big,
+        s.tall,  s.low,    s.chunks,
+        s.group, s.most,   across,
+        form};
     vt_buf *a = g->bufs.a, *b = NULL;
     vt_panels *p = NULL;
     unsigned n = 0;
@@ -107,8 +108,9 @@ static vitcl_status bind(vt_gemm *g)
     VT_TRY(vt_kernel_new(&g->kernel[n], g->dev, "gemm_rows", "gemm_rows",
                          defines));
     VT_TRY(vt_gemm_operands(g->kernel[n], g, a, b, v, VT_COUNT(v)));
-    VT_TRY(vt_kernel_tiles(g->kernel[n], 17, groups * s.chunks));
-    snprintf(g->note, sizeof g->note, "native rows %dx%d %s%s", s.ra, s.nw,
+    VT_TRY(vt_kernel_tiles(g->kernel[n], 6 + (unsigned)VT_COUNT(v),
+                           groups * s.chunks));
+    snprintf(g->note, sizeof g->note, "native rows %dx%d %s%s", s.tall, s.nw,
              vt_dtype_name(d->type),
              vt_params_for(g->dev, VT_PARAMS_ROWS, d->type) ? ", tuned" : "");
 done:
