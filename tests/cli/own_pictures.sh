@@ -59,3 +59,24 @@ assert right == round(20 * r["top1"]) and right >= 18, (right, r)
 P
 run 0 classify -m model/best --csv photos/val
 out_lines 21
+
+# timm loads the best model and gives its answers
+if ! python3 -c 'import timm' 2>/dev/null; then
+    echo "timm is not installed: the model was not loaded there"
+    exit
+fi
+run 0 classify -m model/best --json photos/val
+python3 - <<'P' || fail "timm's answers"
+import json, numpy, timm, torch
+from PIL import Image
+from safetensors.torch import load_file
+c = json.load(open("model/best/config.json"))
+net = timm.create_model(c["architecture"], num_classes=2, **c["model_args"])
+net.load_state_dict(load_file("model/best/model.safetensors"))
+look = timm.data.create_transform(**timm.data.resolve_data_config(c["pretrained_cfg"]))
+for row in map(json.loads, open("out")):
+    with torch.no_grad():
+        p = net.eval()(look(Image.open(row["picture"]).convert("RGB"))[None]).softmax(-1)[0]
+    top = row["top"][0]
+    assert top["index"] == p.argmax() and abs(p.max() - top["probability"]) < 1e-4, (row, p)
+P
