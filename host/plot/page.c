@@ -309,13 +309,25 @@ done:
     return st;
 }
 
+static bool is_number(const char *text)
+{
+    return text && text[0] && strchr("0123456789+-.<", text[0]);
+}
+
+/* Is one of its cells? */
+static bool has_numbers(const vt_page_grid *grid, size_t column)
+{
+    for (size_t r = 0; column > 0 && r < grid->rows; r++)
+        if (is_number(grid->cell[r * grid->columns + column]))
+            return true;
+    return false;
+}
+
 static void put_cell(FILE *f, const char *text, bool names_row)
 {
-    const bool number = text && strchr("0123456789+-.<", text[0]) && text[0];
-
-    fputs(names_row ? "<th scope=\"row\">"
-          : number  ? "<td class=\"n\">"
-                    : "<td>",
+    fputs(names_row         ? "<th scope=\"row\">"
+          : is_number(text) ? "<td class=\"n\">"
+                            : "<td>",
           f);
     vt_page_text(f, text ? text : "");
     fputs(names_row ? "</th>" : "</td>", f);
@@ -331,7 +343,9 @@ void vt_page_table(vt_page *p, const vt_page_grid *grid)
     vt_page_text(f, grid->caption);
     fputs("</caption>\n<thead><tr>", f);
     for (size_t c = 0; c < grid->columns; c++) {
-        fputs("<th scope=\"col\">", f);
+        fputs(has_numbers(grid, c) ? "<th scope=\"col\" class=\"n\">"
+                                   : "<th scope=\"col\">",
+              f);
         vt_page_text(f, grid->head[c]);
         fputs("</th>", f);
     }

@@ -136,7 +136,7 @@ static void add_speeds(vt_experiment *e, const vt_speeds *all)
 
 static void say_slopes(vt_experiment *e, const vt_speeds *all)
 {
-    vt_say(e, " On %s pictures a second fall with the side to the power of",
+    vt_say(e, " On %s, pictures a second fall with the side to the power of",
            all->device);
     for (size_t m = 0; m < VT_SPEED_MODELS; m++) {
         double rate[VT_SPEED_SIZES], gmac[VT_SPEED_SIZES];
@@ -155,8 +155,8 @@ static void say_batches(vt_experiment *e, const vt_speeds *all)
     const size_t at = VT_SPEED_SIZES / 2;
 
     vt_say(e,
-           " At %u pixels %.0f pictures at a time fit with %s, %.0f with %s "
-           "and %.0f with %s.",
+           " At %u pixels, batches of %.0f pictures fit with %s, of %.0f with "
+           "%s and of %.0f with %s.",
            vt_speed_sizes[at], all->of[0][at].batch, vt_speed_models[0],
            all->of[1][at].batch, vt_speed_models[1], all->of[2][at].batch,
            vt_speed_models[2]);

@@ -61,8 +61,8 @@ static vitcl_status add_table(vt_page *p, const vt_experiment *e)
         put(row[4], "%.0f", r->tries);
         put(row[5], "%.4g", r->paper);
     }
-    st = put_table(p, "Means over the tries and their sample deviations", head,
-                   (const cell *)text, e->results, COLUMNS);
+    st = put_table(p, "Means over the tries and their standard deviations",
+                   head, (const cell *)text, e->results, COLUMNS);
 done:
     free(text);
     return st;
