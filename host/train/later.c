@@ -93,7 +93,7 @@ vitcl_status vt_later_give(vt_later *l)
     l->given++;
     if (l->runs)
         pthread_cond_broadcast(&l->given_more);
-    else
+    else if (l->failed == VITCL_OK)
         work_once(l);
     if (l->failed != VITCL_OK)
         st = vt_fail(l->failed, "%s", l->message);
