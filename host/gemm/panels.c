@@ -67,8 +67,9 @@ static vitcl_status kernels(vt_kernel **k, unsigned *n, vt_dev *dev,
     char defines[96];
     vitcl_status st = VITCL_OK;
 
-    snprintf(defines, sizeof defines, "-DV=%d -DNV=%d -DTYPE=%d%s", t.lanes,
-             t.vectors, vt_type_number(d->type),
+    snprintf(defines, sizeof defines,
+             "-DV=%d -DPER=%d -DWG=1 -DNV=%d -DTYPE=%d%s", t.lanes,
+             VT_CPU_BLOCK / t.lanes, t.vectors, vt_type_number(d->type),
              d->trans_b ? " -DTRANS_B" : "");
     for (int pass = scales ? 0 : 1; pass < 2; pass++, (*n)++) {
         VT_TRY(vt_kernel_new(&k[*n], dev, "gemm_rows",

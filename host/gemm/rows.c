@@ -102,8 +102,10 @@ static vitcl_status bind(vt_gemm *g)
         a = p->a;
     }
     snprintf(defines, sizeof defines,
-             "-DV=%d -DNV=%d -DRA=%d -DRB=%d -DSAVED=%d -DTYPE=%d %s", t.lanes,
-             t.vectors, s.ra, s.rb, s.saved, vt_type_number(d->type),
+             "-DV=%d -DPER=%d -DWG=1 -DNV=%d -DRA=%d -DRB=%d -DSAVED=%d "
+             "-DTYPE=%d %s",
+             t.lanes, VT_CPU_BLOCK / t.lanes, t.vectors, s.ra, s.rb, s.saved,
+             vt_type_number(d->type),
              form < 0 ? vt_gemm_defines(epilogue, d) : "-DCHOICE");
     VT_TRY(vt_kernel_new(&g->kernel[n], g->dev, "gemm_rows", "gemm_rows",
                          defines));

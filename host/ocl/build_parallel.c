@@ -170,12 +170,32 @@ static void build_list(vt_dev *dev, const work_list *w, unsigned most)
     munmap(b, sizeof *b);
 }
 
+/* The slow ones first; else the order stays. Returns their weight together. */
+static unsigned sort_list(work_list *w)
+{
+    unsigned heavy = 0, sum = 0;
+
+    for (unsigned i = 0; i < w->n; i++) {
+        vt_program *const p = w->list[i];
+        const unsigned weight = vt_program_weight(p);
+
+        sum += weight;
+        if (weight == 1)
+            continue;
+        memmove(w->list + heavy + 1, w->list + heavy,
+                (i - heavy) * sizeof(vt_program *));
+        w->list[heavy++] = p;
+    }
+    return sum;
+}
+
 /* Large groups save work and small ones can be shared out: no process gets more
- * than its share of the programs in one group. Only PoCL's fixed cost for each
+ * than its share of the work in one group. Only PoCL's fixed cost for each
  * program is known. */
 static void make_groups(work_list *w, const vt_dev *dev, unsigned processes)
 {
-    const unsigned most = is_pocl(dev) ? (w->n + processes - 1) / processes : 1;
+    const unsigned sum = sort_list(w);
+    const unsigned most = is_pocl(dev) ? (sum + processes - 1) / processes : 1;
 
     w->groups = 0;
     for (unsigned from = 0; from < w->n; w->groups++) {

@@ -1,13 +1,15 @@
 /*
- * join.c - several programs with the same defines, compiled as one.
+ * join.c - several programs, compiled as one.
  *
  * Before PoCL compiles a program's first line, it reads OpenCL's header and
  * links its own library of kernels: 90 ms for each program, however small,
- * which was half of a first start. So the programs of a plan that have the same
- * defines are compiled together where that pays (build_parallel.c). The text is
- * the common one and then one part for each file, with its static functions
+ * which was half of a first start. So the programs of a plan are compiled
+ * together where that pays (build_parallel.c). The text is the common one and
+ * then one part for each file and its defines, with its functions and types
  * renamed and its macros undefined at its end, so that files need not know of
  * each other. Each kernel's own text is what it is alone, and so are its bits.
+ * Only defines that the common text tests (its head) must be the same: it must
+ * test what it uses itself, because not all programs have it.
  *
  * On disk, the joint program has a file like any other, and the file of each of
  * its programs only refers to it. A later plan therefore compiles only what is
@@ -25,6 +27,9 @@
 #include <string.h>
 
 #define NAME 64 /* longest name in cl/, and room for a suffix */
+/* Files of so many bytes have the kernels that take longest to compile: a
+ * matrix product takes about as long as three small kernels. */
+#define LONG_TEXT 9000
 
 /* ---- text ---- */
 
@@ -34,13 +39,63 @@ static size_t word(const char *s)
                      "0123456789_");
 }
 
+/* The next define from *at on: where its name begins; its length, and that of
+ * name and value. */
+static const char *next_define(size_t *n, size_t *all, const char **at)
+{
+    const char *const p = strstr(*at, "-D");
+
+    if (!p)
+        return NULL;
+    *n = word(p + 2);
+    *all = strcspn(p + 2, " ");
+    *at = p + 2 + *all;
+    return p + 2;
+}
+
 /* Is the macro set in the build options? */
 static bool is_set(const char *defines, const char *name, size_t n)
 {
-    for (const char *p = defines; (p = strstr(p, "-D")); p += 2)
-        if (strncmp(p + 2, name, n) == 0 && word(p + 2) == n)
+    size_t m, all;
+
+    for (const char *p; (p = next_define(&m, &all, &defines));)
+        if (m == n && strncmp(p, name, n) == 0)
             return true;
     return false;
+}
+
+/* Does the common text test the macro? */
+static bool is_tested(const char *common, const char *name, size_t n)
+{
+    for (const char *p = common; (p = strstr(p, "\n#")); p++) {
+        const size_t end = strcspn(p + 1, "\n") + 1;
+
+        if (strncmp(p + 2, "if", 2) != 0 && strncmp(p + 2, "elif", 4) != 0)
+            continue;
+        for (size_t i = 1; i < end; i += VT_MAX(word(p + i), (size_t)1))
+            if (word(p + i) == n && strncmp(p + i, name, n) == 0)
+                return true;
+    }
+    return false;
+}
+
+/* Does b have those defines of a that the common text tests? */
+static bool has_head(const char *a, const char *b, const char *common)
+{
+    size_t n, all, m, size;
+
+    for (const char *name; (name = next_define(&n, &all, &a));) {
+        const char *other, *at = b;
+
+        if (!is_tested(common, name, n))
+            continue;
+        while ((other = next_define(&m, &size, &at)))
+            if (size == all && strncmp(other, name, all) == 0)
+                break;
+        if (!other)
+            return false;
+    }
+    return true;
 }
 
 static vitcl_status append(char **text, const char *more, const char *name,
@@ -73,17 +128,44 @@ static const char *function_name(size_t *n, const char *definition)
     return *n > 0 && *n < NAME ? open : NULL;
 }
 
-/* Gives each static function of the text a name of its own; `after` undoes it.
- */
-static vitcl_status rename_functions(char **before, char **after,
-                                     const char *text, unsigned part)
+/* The name that a line defines, other than a macro or a kernel: a function, a
+ * type ("typedef T NAME;", "} NAME;"), or what a macro makes: "MACRO(NAME, ",
+ * where NAME may also be an address space. */
+static const char *defined_name(size_t *n, const char *line)
+{
+    const size_t end = strcspn(line, "\n"), macro = word(line);
+
+    if (strncmp(line, "static inline ", 14) == 0)
+        return function_name(n, line);
+    if ((strncmp(line, "typedef ", 8) == 0 || line[0] == '}') &&
+        line[end - 1] == ';') {
+        for (*n = 0; *n + 2 < end && word(line + end - 2 - *n) > 0;)
+            ++*n;
+        return *n > 0 && *n < NAME ? line + end - 1 - *n : NULL;
+    }
+    if (macro > 0 && line[0] >= 'A' && line[0] <= 'Z' && line[macro] == '(') {
+        const char *const name = line + macro + 1;
+
+        *n = word(name);
+        return *n > 0 && *n < NAME && *name >= 'a' && *name <= 'z' &&
+                       strncmp(name, "global,", 7) != 0
+                   ? name
+                   : NULL;
+    }
+    return NULL;
+}
+
+/* Gives each function and type of the text a name of its own; `after` undoes
+ * it. */
+static vitcl_status rename_all(char **before, char **after, const char *text,
+                               unsigned part)
 {
     char suffix[NAME * 2];
     vitcl_status st = VITCL_OK;
 
-    for (const char *p = text; (p = strstr(p, "\nstatic inline ")); p++) {
+    for (const char *p = text; (p = strchr(p, '\n')) && p[1]; p++) {
         size_t n;
-        const char *const name = function_name(&n, p + 1);
+        const char *const name = defined_name(&n, p + 1);
 
         if (!name)
             continue;
@@ -95,8 +177,17 @@ done:
     return st;
 }
 
+static bool is_defined(const char *text, const char *name, size_t n)
+{
+    for (const char *p = text; (p = strstr(p, "\n#define ")); p++)
+        if (strncmp(p + 9, name, n) == 0 && word(p + 9) == n)
+            return true;
+    return false;
+}
+
+/* The text's macros, except those that the head has. */
 static vitcl_status undefine_macros(char **after, const char *text,
-                                    const char *defines)
+                                    const char *defines, const char *common)
 {
     static const char define[] = "\n#define ";
     vitcl_status st = VITCL_OK;
@@ -105,16 +196,41 @@ static vitcl_status undefine_macros(char **after, const char *text,
         const char *const name = p + strlen(define);
         const size_t n = word(name);
 
-        if (!is_set(defines, name, n))
+        if (!is_defined(common, name, n) &&
+            !(is_tested(common, name, n) && is_set(defines, name, n)))
             VT_TRY(append(after, "#undef ", name, n, "\n"));
     }
 done:
     return st;
 }
 
+/* The defines that are not the head's are set in the text. */
+static vitcl_status define_macros(char **before, char **after,
+                                  const char *defines, const char *common)
+{
+    size_t n, all;
+    vitcl_status st = VITCL_OK;
+
+    for (const char *name; (name = next_define(&n, &all, &defines));) {
+        if (is_tested(common, name, n))
+            continue;
+        VT_TRY(append(before, "#define ", name, n, all > n ? " " : " 1"));
+        VT_TRY(append(before, "", name + n + (all > n), all - n - (all > n),
+                      "\n"));
+        VT_TRY(append(after, "#undef ", name, n, "\n"));
+    }
+done:
+    return st;
+}
+
+static bool same_text(const vt_program *a, const vt_program *b)
+{
+    return strcmp(a->file, b->file) == 0 && strcmp(a->defines, b->defines) == 0;
+}
+
 /* Appends a file with the kernels that the list's programs want of it. */
 static vitcl_status append_file(char **out, vt_program *const *list, unsigned n,
-                                unsigned at)
+                                unsigned at, const char *common)
 {
     const char *names[VT_JOINED];
     char *text = NULL, *before = NULL, *after = NULL, *joined = NULL;
@@ -122,12 +238,13 @@ static vitcl_status append_file(char **out, vt_program *const *list, unsigned n,
     vitcl_status st;
 
     for (unsigned i = 0; i < n; i++)
-        if (strcmp(list[i]->file, list[at]->file) == 0)
+        if (same_text(list[i], list[at]))
             names[wanted++] = list[i]->name;
     VT_TRY(vt_source_read(&text, list[at]->file));
     vt_source_keep(text, names, wanted);
-    VT_TRY(rename_functions(&before, &after, text, at));
-    VT_TRY(undefine_macros(&after, text, list[at]->defines));
+    VT_TRY(define_macros(&before, &after, list[at]->defines, common));
+    VT_TRY(rename_all(&before, &after, text, at));
+    VT_TRY(undefine_macros(&after, text, list[at]->defines, common));
     VT_TRY(vt_format(&joined, "%s%s%s\n%s", *out ? *out : "",
                      before ? before : "", text, after ? after : ""));
     free(*out);
@@ -136,6 +253,19 @@ done:
     free(text);
     free(before);
     free(after);
+    return st;
+}
+
+static vitcl_status append_head(char **options, const char *defines,
+                                const char *common)
+{
+    size_t n, all;
+    vitcl_status st = VITCL_OK;
+
+    for (const char *name; (name = next_define(&n, &all, &defines));)
+        if (is_tested(common, name, n))
+            VT_TRY(append(options, " -D", name, all, ""));
+done:
     return st;
 }
 
@@ -150,11 +280,12 @@ static vitcl_status joint_inputs(vt_inputs *r, const vt_dev *dev,
         bool seen = false;
 
         for (unsigned k = 0; k < i && !seen; k++)
-            seen = strcmp(list[k]->file, list[i]->file) == 0;
+            seen = same_text(list[k], list[i]);
         if (!seen)
-            VT_TRY(append_file(&r->text[1], list, n, i));
+            VT_TRY(append_file(&r->text[1], list, n, i, r->text[0]));
     }
-    VT_TRY(vt_format(&r->options, "%s %s", dev->flags, list[0]->defines));
+    VT_TRY(vt_format(&r->options, "%s", dev->flags));
+    VT_TRY(append_head(&r->options, list[0]->defines, r->text[0]));
     r->key = vt_cache_key_of(dev, r->text[0], r->text[1], r->options);
 done:
     return st;
@@ -163,28 +294,44 @@ done:
 /* ---- build ---- */
 
 /* Can both be in one program? */
-static bool fits(const vt_program *a, const vt_program *b)
+static bool fits(const vt_program *a, const vt_program *b, const char *common)
 {
-    return strcmp(a->defines, b->defines) == 0 && strcmp(a->name, b->name) != 0;
+    return strcmp(a->name, b->name) != 0 &&
+           has_head(a->defines, b->defines, common) &&
+           has_head(b->defines, a->defines, common);
+}
+
+unsigned vt_program_weight(const vt_program *p)
+{
+    char *text = NULL;
+    const bool is_long =
+        vt_source_read(&text, p->file) == VITCL_OK && strlen(text) > LONG_TEXT;
+
+    free(text);
+    return is_long ? 3 : 1;
 }
 
 unsigned vt_programs_group(vt_program **list, unsigned n, unsigned most)
 {
-    unsigned size = 1;
+    unsigned size = 1, weight = vt_program_weight(list[0]);
+    char *common = NULL;
 
-    most = VT_MIN(most, (unsigned)VT_JOINED);
-    for (unsigned i = 1; i < n && size < most; i++) {
-        bool all = true;
+    if (vt_source_common(&common) != VITCL_OK)
+        return 1;
+    for (unsigned i = 1; i < n && size < VT_JOINED; i++) {
+        vt_program *const p = list[i];
+        const unsigned more = vt_program_weight(p);
+        bool all = weight + more <= most;
 
         for (unsigned k = 0; k < size && all; k++)
-            all = fits(list[k], list[i]);
+            all = fits(list[k], p, common);
         if (all) {
-            vt_program *const p = list[i];
-
             memmove(list + size + 1, list + size, (i - size) * sizeof *list);
             list[size++] = p;
+            weight += more;
         }
     }
+    free(common);
     return size;
 }
 
@@ -233,7 +380,8 @@ static void put(vt_dev *dev, vt_program *const *list, unsigned n,
     pthread_mutex_unlock(&dev->lock);
 }
 
-static void log_built(vt_program *const *list, unsigned n, double ms)
+static void log_built(vt_program *const *list, unsigned n, const char *head,
+                      double ms)
 {
     char names[512] = "";
     size_t at = 0;
@@ -242,7 +390,7 @@ static void log_built(vt_program *const *list, unsigned n, double ms)
         at += (size_t)snprintf(names + at, sizeof names - at, "%s%s",
                                i ? ", " : "", list[i]->name);
     vt_log("kernels %s [%s]: built together in %.0f ms", names,
-           list[0]->defines, ms);
+           head + strspn(head, " "), ms);
 }
 
 bool vt_programs_join(vt_dev *dev, vt_program *const *wanted, unsigned n)
@@ -266,7 +414,7 @@ bool vt_programs_join(vt_dev *dev, vt_program *const *wanted, unsigned n)
             vt_inputs_free(&one);
         }
         atomic_fetch_add(&dev->programs_built, n);
-        log_built(list, n, vt_now_ms() - from);
+        log_built(list, n, r.options + strlen(dev->flags), vt_now_ms() - from);
     }
     put(dev, list, n, program, &r.key);
     vt_inputs_free(&r);

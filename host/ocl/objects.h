@@ -118,8 +118,10 @@ void vt_programs_free(vt_dev *dev);
 
 /* ---- join.c ---- */
 #define VT_JOINED 32 /* most programs in one */
-/* Moves the programs that can be compiled with the list's first one, `most` at
- * most, to its start; their number. */
+/* An estimate of how long it takes to compile. */
+unsigned vt_program_weight(const vt_program *p);
+/* Moves the programs that can be compiled with the list's first one to its
+ * start, of the weight `most` together; their number. */
 unsigned vt_programs_group(vt_program **list, unsigned n, unsigned most);
 /* Compiles n programs (a group) as one, into the cache. False: nothing is
  * built. */

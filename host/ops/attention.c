@@ -111,12 +111,12 @@ static vitcl_status rows(vt_plan *p, vt_step *s, const sizes *z)
 
     vt_attention_define(more, p, s, z);
     snprintf(defines, sizeof defines,
-             "-DV=%d -DNV=%d -DD=%d -DRT=%d -DRT1=%d -DJB=%d -DRD=%d -DRD1=%d "
+             " -DNV=%d -DD=%d -DRT=%d -DRT1=%d -DJB=%d -DRD=%d -DRD1=%d "
              "-DDBIG=%d%s",
-             v, nv, z->D, t.rows, t.rows1, KEYS / t.rows, d.rows, d.rows1,
-             d.big, more);
-    VT_TRY(
-        vt_step_kernel(&k, p, s, "attention_rows", "attention__rows", defines));
+             nv, z->D, t.rows, t.rows1, KEYS / t.rows, d.rows, d.rows1, d.big,
+             more);
+    VT_TRY(vt_op_kernel_with(&k, p, s, "attention_rows", "attention__rows",
+                             defines));
     VT_TRY(arguments(p, k, s, s->out[OUT_Y], z));
     VT_TRY(vt_kernel_int(k, 14, t.blocks));
     VT_TRY(vt_kernel_int(k, 15, t.big));

@@ -7,7 +7,6 @@
 #include <stdio.h>
 
 /* A CPU's work-item computes this many neighbouring elements of a row. */
-#define CPU_BLOCK 1024
 
 vitcl_status(vt_op_need)(bool ok, const char *what)
 {
@@ -85,14 +84,14 @@ static int group(const vt_plan *p)
 
 static int per(const vt_plan *p)
 {
-    return vt_op_cpu(p) ? CPU_BLOCK / lanes(p) : 1;
+    return vt_op_cpu(p) ? VT_CPU_BLOCK / lanes(p) : 1;
 }
 
 vitcl_status vt_op_kernel_with(vt_kernel **out, vt_plan *p, vt_step *s,
                                const char *file, const char *name,
                                const char *more)
 {
-    char defines[128];
+    char defines[256];
 
     snprintf(defines, sizeof defines, "-DV=%d -DPER=%d -DWG=%d%s%s", lanes(p),
              per(p), group(p), vt_op_cpu(p) ? "" : " -DFLAT", more);

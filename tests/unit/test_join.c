@@ -1,6 +1,6 @@
 /*
- * test_join.c - programs with the same defines are compiled as one, where the
- * driver is PoCL, and compute what they compute alone.
+ * test_join.c - programs are compiled as one, where the driver is PoCL, and
+ * compute what they compute alone.
  */
 #include "ocl/cache.h"
 #include "ocl/objects.h"
@@ -33,20 +33,24 @@ static void begin(void)
     unsetenv("VITCL_CACHE");
     unsetenv("VITCL_BUILD_FORK");
     snprintf(store, sizeof store, "%s/vitcl", folder);
-    vt_test_kernels(folder, "#define ONE 1\n");
+    vt_test_kernels(folder, "\n#ifndef ONE\n#define ONE 1\n#endif\n");
     for (int i = 0; i < FILES; i++) {
         snprintf(text, sizeof text,
                  "#ifndef TIMES\n#define TIMES 1\n#endif\n"
                  "#define VALUE %d\n"
+                 "#define MAKE(name, x) static inline int name(void)\\\n"
+                 "    { return x; }\n"
+                 "MAKE(made, VALUE)\n"
+                 "typedef %s number;\n"
                  "static inline int value(int x)\n{\n"
-                 "    return x * TIMES + VALUE;\n}\n"
+                 "    return x * TIMES + (number)made();\n}\n"
                  "static inline __attribute__((always_inline)) int\n"
                  "other(int x)\n{\n    return x - ONE;\n}\n"
                  "kernel void %s(global int *out)\n{\n"
                  "    out[0] = value(other(%d));\n}\n"
                  "kernel void unused(global int *out)\n{\n"
                  "    out[0] = no_such;\n}\n",
-                 10 * i, files[i].kernel, i + 2);
+                 10 * i, i == 1 ? "char" : "int", files[i].kernel, i + 2);
         vt_test_kernel(folder, files[i].file, text);
     }
     vt_test_kernel(folder, "bad",
@@ -160,6 +164,27 @@ Test(join, together)
     close_device(&d);
 }
 
+/* Each has its own defines in one program. */
+Test(join, defines)
+{
+    vt_kernel *k[2] = {NULL};
+    char largest[600];
+    device d;
+
+    begin();
+    d = open_device();
+    vt_kernels_defer(true);
+    cr_assert_eq(vt_kernel_new(&k[0], d.dev, "a", "ka", "-DONE=0 -DTIMES=2"),
+                 VITCL_OK);
+    cr_assert_eq(vt_kernel_new(&k[1], d.dev, "b", "kb", "-DONE=0"), VITCL_OK);
+    vt_kernels_build(d.dev);
+    vt_kernels_defer(false);
+    cr_expect_eq(entries(largest), d.pocl ? 3 : 0);
+    expect(&d, k[0], 4);
+    expect(&d, k[1], 13);
+    close_device(&d);
+}
+
 /* Only what is missing is compiled. */
 Test(join, later_plans)
 {
@@ -223,10 +248,11 @@ Test(join, one_is_broken)
     close_device(&d);
 }
 
-/* Programs that cannot be one are in groups of their own. */
+/* Programs that cannot be one are in groups of their own: kernels of the same
+ * name, and other defines of what the common text tests. */
 Test(join, groups)
 {
-    vt_program *list[5];
+    vt_program *list[6];
     device d;
 
     begin();
@@ -236,11 +262,13 @@ Test(join, groups)
     cr_assert_eq(vt_program_ask(&list[2], d.dev, "b", "kb", ""), VITCL_OK);
     cr_assert_eq(vt_program_ask(&list[3], d.dev, "c", "ka", ""), VITCL_OK);
     cr_assert_eq(vt_program_ask(&list[4], d.dev, "c", "kc", ""), VITCL_OK);
+    cr_assert_eq(vt_program_ask(&list[5], d.dev, "b", "other", "-DONE=2"),
+                 VITCL_OK);
     vt_program *const first = list[0], *const other = list[1];
-    cr_expect_eq(vt_programs_group(list, 5, 5), 3, "ka is there already");
+    cr_expect_eq(vt_programs_group(list, 6, 6), 3, "ka is there already");
     cr_expect_eq(list[0], first);
     cr_expect_eq(list[3], other, "the rest keeps its order");
-    cr_expect_eq(vt_programs_group(list, 5, 2), 2);
-    cr_expect_eq(vt_programs_group(list, 1, 5), 1);
+    cr_expect_eq(vt_programs_group(list, 6, 2), 2);
+    cr_expect_eq(vt_programs_group(list, 1, 6), 1);
     close_device(&d);
 }
