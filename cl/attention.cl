@@ -19,7 +19,8 @@
  *           Launch: global {ceil(Tq/WG)*WG, H, B}, local {WG, 1, 1}.
  * Probs     A work-item has one query. Launch: global {Tq, H, B}.
  * Defines   D; BIAS if there is one (2: one for each picture); LINES for the
- *           columns of a grid (common_attention.cl). Tiled: WG KT.
+ *           columns of a grid, QT and KVT for the storage of q and kv
+ *           (common_attention.cl); YT for out's. Tiled: WG KT.
  * Numerics  Every sum runs over ascending d or j, so the bits of a query depend
  *           on its own data alone. log2(e) is folded into q: exponents are
  *           base 2.
@@ -51,7 +52,7 @@
 #endif
 
 kernel SUB_GROUP __attribute__((reqd_work_group_size(WG, 1, 1))) void
-attention__tiled(global float *restrict out, VT_QKV)
+attention__tiled(global VT_TYPE(YT) *restrict out, VT_QKV)
 {
     local float tk[KT][D] __attribute__((aligned(16)));
     local float tv[KT][D] __attribute__((aligned(16)));
@@ -71,7 +72,7 @@ attention__tiled(global float *restrict out, VT_QKV)
     q += VT_Q_AT(b) + row * ldq + h * D;
     kv += VT_KV_AT(b) + h * D;
     EACH_D(d)
-        X(d) = q[d] * (scale * VT_LOG2E), o[d] = 0.0f;
+        X(d) = VT_LOAD(QT, q, d) * (scale * VT_LOG2E), o[d] = 0.0f;
 #ifdef BIAS
     bias += (VT_BIAS_OF(b, h) * Tq + row) * T;
 #endif
@@ -81,8 +82,8 @@ attention__tiled(global float *restrict out, VT_QKV)
 
         for (int e = lid; e < keys * D; e += WG) {
             const size_t at = (size_t)(j0 + e / D) * ldk + e % D;
-            tk[e / D][e % D] = kv[at + koff];
-            tv[e / D][e % D] = kv[at + voff];
+            tk[e / D][e % D] = VT_LOAD(KVT, kv, at + koff);
+            tv[e / D][e % D] = VT_LOAD(KVT, kv, at + voff);
         }
         barrier(CLK_LOCAL_MEM_FENCE);
         for (int j = 0; j < keys; j++) {
@@ -110,7 +111,7 @@ attention__tiled(global float *restrict out, VT_QKV)
     }
     if (i < Tq)
         EACH_D(d)
-            out[VT_OUT_AT(b, i) + h * D + d] = o[d] / all;
+            VT_STORE(YT, out, VT_OUT_AT(b, i) + h * D + d, o[d] / all);
 }
 
 kernel void attention__probs(global float *restrict out, VT_QKV)
@@ -124,7 +125,8 @@ kernel void attention__probs(global float *restrict out, VT_QKV)
     for (int j = 0; j < T; j++) {
         float y = 0.0f;
         for (int d = 0; d < D; d++)
-            y = fma(q[d] * (scale * VT_LOG2E), kv[(size_t)j * ldk + d], y);
+            y = fma(VT_LOAD(QT, q, d) * (scale * VT_LOG2E),
+                    VT_LOAD(KVT, kv, (size_t)j * ldk + d), y);
 #ifdef BIAS
         y = fma(bias[(VT_BIAS_OF(b, h) * Tq + i) * T + j], VT_LOG2E, y);
 #endif

@@ -6,6 +6,7 @@
  * VT_BIAS_OF  the [Tq,T] of the bias for picture b and head h.
  * VT_Q_AT, VT_KV_AT  where the first query, and the first key or value, of
  *             picture b is in q and kv.
+ * QT, KVT     how queries, and keys and values, are stored (common_storage.cl).
  * VT_OUT_AT   where the output of query i is; VT_LDO: how far two are apart.
  *
  * With LINES=n, "pictures" are the columns of grids of n columns: n of them
@@ -13,8 +14,14 @@
  * and ldk are then n tokens long, and qb is a grid. A row of a grid is a
  * picture of its own without any of this.
  */
+#ifndef QT
+#define QT f32
+#endif
+#ifndef KVT
+#define KVT f32
+#endif
 #define VT_QKV                                                                 \
-    global const float *q, global const float *kv,                             \
+    global const VT_TYPE(QT) * q, global const VT_TYPE(KVT) * kv,              \
         global const float *restrict bias, int B, int H, int Tq, int T,        \
         int qb, int ldq, int ldk, int koff, int voff, float scale
 #ifdef LINES

@@ -7,9 +7,12 @@
  * Storage     load_T, load4_T, load8_T, load16_T(p, i) and store.._T(p, i, v):
  *             lanes from p[i] on, T one of f32, f16, bf16 (pointers to
  *             VT_TYPE_T), so that a define chooses a kernel's storage type.
+ *             VT_LOAD, VT_LOADV(T, p, i) and VT_STORE, VT_STOREV(T, p, i, v):
+ *             the same for a T that is a define, one lane or V. XT and YT: how
+ *             the input and the output of an op are stored.
  * Epilogue    vt_epilogue, 4, 8, 16, v: residual + scale * act(v + bias). The
  *             defines BIAS, SCALE, RESIDUAL and ACT say which terms exist;
- *             TIMES: the residual is a factor.
+ *             TIMES: the residual is a factor; RST: how it is stored.
  */
 /* t[4][4], of stride ld, <- the rows r0 to r3 of four, transposed. */
 #define VT_STORE_TRANSPOSED(r0, r1, r2, r3, t, ld)                             \
@@ -110,10 +113,24 @@ VT_STORAGE(4)
 VT_STORAGE(8)
 VT_STORAGE(16)
 
+#ifndef XT
+#define XT f32
+#endif
+#ifndef YT
+#define YT f32
+#endif
+#define VT_LOAD(t, p, i) VT_JOIN(load_, t)(p, i)
+#define VT_LOADV(t, p, i) VT_JOIN(VT_JOIN(load, V), VT_JOIN(_, t))(p, i)
+#define VT_STORE(t, p, i, v) VT_JOIN(store_, t)(p, i, v)
+#define VT_STOREV(t, p, i, v) VT_JOIN(VT_JOIN(store, V), VT_JOIN(_, t))(p, i, v)
+
 /* ---- GEMM epilogue ---- */
 
 #ifndef ACT
 #define ACT VT_ACT_NONE
+#endif
+#ifndef RST
+#define RST f32
 #endif
 #ifdef BIAS
 #define VT_ADD_BIAS(load) v += load(bias, col)
@@ -137,12 +154,12 @@ VT_STORAGE(16)
 #define VT_EPILOGUE(n, F)                                                      \
     static inline F vt_epilogue##n(                                            \
         F v, global const float *bias, global const float *scale,              \
-        global const float *residual, size_t col, size_t at)                   \
+        global const VT_TYPE(RST) * residual, size_t col, size_t at)           \
     {                                                                          \
         VT_ADD_BIAS(load##n##_f32);                                            \
         v = vt_act(v, ACT);                                                    \
         VT_MUL_SCALE(load##n##_f32);                                           \
-        VT_ADD_RESIDUAL(load##n##_f32);                                        \
+        VT_ADD_RESIDUAL(VT_JOIN(load##n##_, RST));                             \
         return v;                                                              \
     }
 VT_EPILOGUE(, float)

@@ -115,8 +115,9 @@ static inline int vt_take(volatile global int *taken, int tiles, int ahead)
 VT_REDUCE(wg_sum, VT_PLUS)
 VT_REDUCE(wg_max, fmax)
 
-/* The sum of x[0..n-1], by the whole work-group. */
-static inline float wg_row_sum(global const float *x, int n, local float *tmp)
+/* The sum of x[0..n-1], stored as XT, by the whole work-group. */
+static inline float wg_row_sum(global const VT_TYPE(XT) * x, int n,
+                               local float *tmp)
 {
     const int lid = WG > 1 ? (int)get_local_id(0) : 0;
     floatv a = 0.0f, b = 0.0f;
@@ -124,19 +125,19 @@ static inline float wg_row_sum(global const float *x, int n, local float *tmp)
     int c = lid * V;
 
     for (; c + WG * V + V <= n; c += 2 * WG * V) {
-        a += vloadv(0, x + c);
-        b += vloadv(0, x + c + WG * V);
+        a += VT_LOADV(XT, x, c);
+        b += VT_LOADV(XT, x, c + WG * V);
     }
     for (; c + V <= n; c += WG * V)
-        a += vloadv(0, x + c);
+        a += VT_LOADV(XT, x, c);
     for (c = n / V * V + lid; c < n; c += WG)
-        tail += x[c];
+        tail += VT_LOAD(XT, x, c);
     return wg_sum(vt_hsum(a + b) + tail, tmp);
 }
 
 /* The sum of (x - mean)^2. */
-static inline float wg_row_square(global const float *x, int n, float mean,
-                                  local float *tmp)
+static inline float wg_row_square(global const VT_TYPE(XT) * x, int n,
+                                  float mean, local float *tmp)
 {
     const int lid = WG > 1 ? (int)get_local_id(0) : 0;
     floatv a = 0.0f, b = 0.0f, d, e;
@@ -144,16 +145,16 @@ static inline float wg_row_square(global const float *x, int n, float mean,
     int c = lid * V;
 
     for (; c + WG * V + V <= n; c += 2 * WG * V) {
-        d = vloadv(0, x + c) - mean;
-        e = vloadv(0, x + c + WG * V) - mean;
+        d = VT_LOADV(XT, x, c) - mean;
+        e = VT_LOADV(XT, x, c + WG * V) - mean;
         a = fma(d, d, a);
         b = fma(e, e, b);
     }
     for (; c + V <= n; c += WG * V) {
-        d = vloadv(0, x + c) - mean;
+        d = VT_LOADV(XT, x, c) - mean;
         a = fma(d, d, a);
     }
     for (c = n / V * V + lid; c < n; c += WG)
-        tail = fma(x[c] - mean, x[c] - mean, tail);
+        tail = fma(VT_LOAD(XT, x, c) - mean, VT_LOAD(XT, x, c) - mean, tail);
     return wg_sum(vt_hsum(a + b) + tail, tmp);
 }

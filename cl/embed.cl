@@ -10,26 +10,32 @@
  *
  * Launch    global {ceil(C / (PER*V)), rows}; rows: embed B*N, embed_prefix
  *           B*count, embed_grad count
- * Defines   V, PER (common.cl).
+ * Defines   V, PER (common.cl); XT and YT: how x and out are stored.
  *
  * Paper     Dosovitskiy et al. 2021, arXiv:2010.11929, equation 1.
  * Host      host/ops/embed.c          Test  tests/ops/test_embed.c
  */
-static inline void row_add(global float *restrict out,
-                           global const float *restrict x,
-                           global const float *restrict y, int C)
-{
-    const int end = block_end(C);
-    int i = block_begin(C);
+#define ROW_ADD(name, t)                                                       \
+    static inline void name(global VT_TYPE(YT) *restrict out,                  \
+                            global const VT_TYPE(t) *restrict x,               \
+                            global const float *restrict y, int C)             \
+    {                                                                          \
+        const int end = block_end(C);                                          \
+        int i = block_begin(C);                                                \
+                                                                               \
+        for (; i + V <= end; i += V)                                           \
+            VT_STOREV(YT, out, i,                                              \
+                      y ? VT_LOADV(t, x, i) + vloadv(0, y + i)                 \
+                        : VT_LOADV(t, x, i));                                  \
+        for (; i < end; i++)                                                   \
+            VT_STORE(YT, out, i,                                               \
+                     y ? VT_LOAD(t, x, i) + y[i] : VT_LOAD(t, x, i));          \
+    }
+ROW_ADD(row_add, XT)
+ROW_ADD(prefix_add, f32)
 
-    for (; i + V <= end; i += V)
-        vstorev(y ? vloadv(0, x + i) + vloadv(0, y + i) : vloadv(0, x + i), 0,
-                out + i);
-    for (; i < end; i++)
-        out[i] = y ? x[i] + y[i] : x[i];
-}
-
-kernel void embed(global float *restrict out, global const float *restrict x,
+kernel void embed(global VT_TYPE(YT) *restrict out,
+                  global const VT_TYPE(XT) *restrict x,
                   global const float *restrict pos, int N, int C, int R, int Q)
 {
     const int row = block_row(C), b = row / N, n = row % N;
@@ -38,15 +44,15 @@ kernel void embed(global float *restrict out, global const float *restrict x,
             pos ? pos + (size_t)(Q + n) * C : pos, C);
 }
 
-kernel void embed_prefix(global float *restrict out,
+kernel void embed_prefix(global VT_TYPE(YT) *restrict out,
                          global const float *restrict prefix,
                          global const float *restrict pos, int T, int C,
                          int first, int count, int Q)
 {
     const int row = block_row(C), b = row / count, j = row % count;
 
-    row_add(out + ((size_t)b * T + first + j) * C, prefix + (size_t)j * C,
-            pos && first + j < Q ? pos + (size_t)(first + j) * C : 0, C);
+    prefix_add(out + ((size_t)b * T + first + j) * C, prefix + (size_t)j * C,
+               pos && first + j < Q ? pos + (size_t)(first + j) * C : 0, C);
 }
 
 kernel void embed_grad(global float *restrict g,

@@ -430,8 +430,8 @@ static inline uint word(const local uint4 *t, int row, int w)
 kernel __attribute__((reqd_work_group_size(WI, 1, 1))) SUBGROUP void
 gemm_mma(global VT_TYPE(CT) * c, source a, global const uint4 *restrict b,
          global const float *restrict bias, global const float *restrict scale,
-         global const float *residual, int M, int N, int K, int lda, int ldc,
-         int columns)
+         global const VT_TYPE(RST) * residual, int M, int N, int K, int lda,
+         int ldc, int columns)
 {
     local uint4 ta[A_STAGES][TM * 4], tb[STAGES][TN * 4];
 #ifdef EMULATE

@@ -62,13 +62,14 @@
 #define ARGUMENTS                                                              \
     global c_type *c, global const a_type *restrict a,                         \
         global const b_type *restrict b, global const float *restrict bias,    \
-        global const float *restrict scale, global const float *residual,      \
-        int M, int N, int K, int lda, int ldb, int ldc
+        global const float *restrict scale,                                    \
+        global const VT_TYPE(RST) * residual, int M, int N, int K, int lda,    \
+        int ldb, int ldc
 
 static inline void finish(global c_type *c, global const float *bias,
                           global const float *scale,
-                          global const float *residual, int n, size_t at,
-                          float v)
+                          global const VT_TYPE(RST) * residual, int n,
+                          size_t at, float v)
 {
 #ifdef ACCUMULATE
     v += LOAD(CT)(c, at);
@@ -133,8 +134,8 @@ kernel __attribute__((reqd_work_group_size(1, 1, 1))) void gemm__dot(ARGUMENTS)
 
 static inline void finish_lanes(global c_type *c, global const float *bias,
                                 global const float *scale,
-                                global const float *residual, int n, size_t at,
-                                floatv v)
+                                global const VT_TYPE(RST) * residual, int n,
+                                size_t at, floatv v)
 {
 #ifdef ACCUMULATE
     v += LANES(CT)(c, at);

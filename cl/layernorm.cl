@@ -18,15 +18,16 @@
  *           _grad_w: global {32 * ceil(C / 32), 8}, local {32, 8}
  *           _grad_w__cols: for CPUs, global {ceil(C / 4V)}
  * Local     WG floats; 512 floats in _grad_w.
- * Defines   WG, V (common.cl).
+ * Defines   WG, V (common.cl); layernorm: XT and YT, how x and out are stored.
  * Numerics  Two passes: E[x^2] - mean^2 cancels when |mean| >> std. No atomics:
  *           equal inputs give equal bits.
  *
  * Paper     Ba, Kiros, Hinton 2016, arXiv:1607.06450.
  * Host      host/ops/layernorm.c      Test  tests/ops/test_layernorm.c
  */
-kernel void layernorm(global float *restrict out, global float *restrict stat,
-                      global const float *restrict x,
+kernel void layernorm(global VT_TYPE(YT) *restrict out,
+                      global float *restrict stat,
+                      global const VT_TYPE(XT) *restrict x,
                       global const float *restrict gamma,
                       global const float *restrict beta, int C, int take,
                       int of, float eps)
@@ -42,20 +43,20 @@ kernel void layernorm(global float *restrict out, global float *restrict stat,
     const float rstd = 1.0f / sqrt(wg_row_square(x, C, mean, tmp) / C + eps);
 
     for (int c = lid * V; c + V <= C; c += WG * V) {
-        floatv y = (vloadv(0, x + c) - mean) * rstd;
+        floatv y = (VT_LOADV(XT, x, c) - mean) * rstd;
         if (gamma)
             y *= vloadv(0, gamma + c);
         if (beta)
             y += vloadv(0, beta + c);
-        vstorev(y, 0, out + c);
+        VT_STOREV(YT, out, c, y);
     }
     for (int c = C / V * V + lid; c < C; c += WG) {
-        float y = (x[c] - mean) * rstd;
+        float y = (VT_LOAD(XT, x, c) - mean) * rstd;
         if (gamma)
             y *= gamma[c];
         if (beta)
             y += beta[c];
-        out[c] = y;
+        VT_STORE(YT, out, c, y);
     }
     if (stat && lid == 0) {
         stat[2 * row] = mean;

@@ -9,7 +9,7 @@
  * (as in torch.amax).
  *
  * Launch    global {ceil(C / (PER*V)), B}
- * Defines   V, PER (common.cl).
+ * Defines   V, PER (common.cl); pool: XT, how x is stored.
  *
  * Host      host/ops/pool.c           Test  tests/ops/test_pool.c
  */
@@ -18,8 +18,9 @@
 #define POOL_CLS_MEAN 2
 #define POOL_MAX 3
 
-kernel void pool(global float *restrict out, global const float *restrict x,
-                 int T, int C, int kind, int first)
+kernel void pool(global float *restrict out,
+                 global const VT_TYPE(XT) *restrict x, int T, int C, int kind,
+                 int first)
 {
     const size_t b = block_row(C);
     const int end = block_end(C), n = T - first;
@@ -27,39 +28,39 @@ kernel void pool(global float *restrict out, global const float *restrict x,
 
     out += b * C * (kind == POOL_CLS_MEAN ? 2 : 1);
     x += b * T * C;
-    global const float *from = x + (size_t)first * C;
+    global const VT_TYPE(XT) *from = x + (size_t)first * C;
     global float *mean = kind == POOL_CLS_MEAN ? out + C : out;
     for (; i + V <= end; i += V) {
-        floatv s = vloadv(0, from + i);
+        floatv s = VT_LOADV(XT, from, i);
         if (kind == POOL_MAX)
             for (int t = 1; t < n; t++) {
-                const floatv v = vloadv(0, from + (size_t)t * C + i);
+                const floatv v = VT_LOADV(XT, from, (size_t)t * C + i);
                 s = select(s, v, v > s || v != v);
             }
         else if (kind != POOL_TOKEN) {
             for (int t = 1; t < n; t++)
-                s += vloadv(0, from + (size_t)t * C + i);
+                s += VT_LOADV(XT, from, (size_t)t * C + i);
             s /= (float)n;
         }
         vstorev(s, 0, mean + i);
         if (kind == POOL_CLS_MEAN)
-            vstorev(vloadv(0, x + i), 0, out + i);
+            vstorev(VT_LOADV(XT, x, i), 0, out + i);
     }
     for (; i < end; i++) {
-        float s = from[i];
+        float s = VT_LOAD(XT, from, i);
         if (kind == POOL_MAX)
             for (int t = 1; t < n; t++) {
-                const float v = from[(size_t)t * C + i];
+                const float v = VT_LOAD(XT, from, (size_t)t * C + i);
                 s = v > s || v != v ? v : s;
             }
         else if (kind != POOL_TOKEN) {
             for (int t = 1; t < n; t++)
-                s += from[(size_t)t * C + i];
+                s += VT_LOAD(XT, from, (size_t)t * C + i);
             s /= (float)n;
         }
         mean[i] = s;
         if (kind == POOL_CLS_MEAN)
-            out[i] = x[i];
+            out[i] = VT_LOAD(XT, x, i);
     }
 }
 

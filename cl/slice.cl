@@ -5,12 +5,13 @@
  * slice_grad  dx[B,T,C]      <- dout[B,count,C]; 0 elsewhere
  *
  * Launch    global {ceil(C / (PER*V)), rows written}
- * Defines   V, PER (common.cl).
+ * Defines   V, PER (common.cl); slice: XT and YT, how x and out are stored.
  *
  * Host      host/ops/slice.c          Test  tests/ops/test_slice.c
  */
-kernel void slice(global float *restrict out, global const float *restrict x,
-                  int T, int C, int first, int count)
+kernel void slice(global VT_TYPE(YT) *restrict out,
+                  global const VT_TYPE(XT) *restrict x, int T, int C, int first,
+                  int count)
 {
     const int row = block_row(C);
     const int end = block_end(C);
@@ -19,9 +20,9 @@ kernel void slice(global float *restrict out, global const float *restrict x,
     x += (size_t)(row / count * T + first + row % count) * C;
     out += (size_t)row * C;
     for (; i + V <= end; i += V)
-        vstorev(vloadv(0, x + i), 0, out + i);
+        VT_STOREV(YT, out, i, VT_LOADV(XT, x, i));
     for (; i < end; i++)
-        out[i] = x[i];
+        VT_STORE(YT, out, i, VT_LOAD(XT, x, i));
 }
 
 kernel void slice_grad(global float *restrict dx,

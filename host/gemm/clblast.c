@@ -62,7 +62,8 @@ static vitcl_status override(vt_dev *dev)
 static bool takes(vt_dev *dev, const vt_gemm_desc *d)
 {
     (void)dev;
-    return d->type == VT_F32 && d->a == VT_F32 && d->out == VT_F32;
+    return d->type == VT_F32 && d->a == VT_F32 && d->out == VT_F32 &&
+           d->res == VT_F32;
 }
 
 static const char *layout(vt_dev *dev, const vt_gemm_desc *d)

@@ -243,7 +243,7 @@ static vitcl_status check_buffers(const vt_gemm *g)
     if (d->scale)
         VT_TRY(big_enough(g->bufs.scale, (size_t)d->N, VT_F32, "scale"));
     if (d->residual)
-        VT_TRY(big_enough(g->bufs.residual, extent(rows, d->ldc, d->N), VT_F32,
+        VT_TRY(big_enough(g->bufs.residual, extent(rows, d->ldc, d->N), d->res,
                           "residual"));
     if (g->provider->temp_bytes && g->provider->temp_bytes(g->dev, d))
         VT_TRY(big_enough(g->bufs.temp, g->provider->temp_bytes(g->dev, d),

@@ -52,6 +52,7 @@ typedef struct vt_gemm_desc {
     vt_dtype type; /* of the multiplication: f32, f16, bf16, i8 */
     vt_dtype a;    /* how A is stored: f32, f16, bf16; B unpacked is f32 */
     vt_dtype out;  /* how C is stored: f32, f16, bf16 */
+    vt_dtype res;  /* how the residual is stored: f32, f16, bf16 */
     vt_class device_class;
 } vt_gemm_desc;
 

@@ -15,7 +15,7 @@
 static bool takes(vt_dev *dev, const vt_gemm_desc *d)
 {
     (void)dev;
-    return d->a == VT_F32 && d->out == VT_F32;
+    return d->a == VT_F32 && d->out == VT_F32 && d->res == VT_F32;
 }
 
 /* Stride of a transposed A: not a multiple of 4096 bytes, else the rows of a

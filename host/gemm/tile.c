@@ -13,7 +13,7 @@ enum { GROUP = 256 }; /* WI of the kernel */
 
 static bool takes(vt_dev *dev, const vt_gemm_desc *d)
 {
-    return d->a == VT_F32 && d->out == VT_F32 &&
+    return d->a == VT_F32 && d->out == VT_F32 && d->res == VT_F32 &&
            (d->type == VT_F32 || d->type == VT_I8) &&
            vt_dev_group_max(dev) >= GROUP;
 }

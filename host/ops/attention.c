@@ -104,7 +104,7 @@ static vitcl_status rows(vt_plan *p, vt_step *s, const sizes *z)
     const int most = v == 16 ? 28 / nv : 12 / nv;
     const cut t = even(z->T, most), d = even(z->D, most);
     const int blocks = (z->Tq + nv * v - 1) / (nv * v);
-    char defines[200];
+    char defines[248];
     vt_attention_defines more;
     vt_kernel *k;
     vitcl_status st;
@@ -132,8 +132,9 @@ static vitcl_status tiled(vt_plan *p, vt_step *s, const sizes *z)
     const size_t most = vt_dev_group_max(vt_plan_settings(p)->dev);
     const int kt = VT_MAX(1, VT_MIN(32, 2048 / z->D));
     size_t wg = 64;
-    char defines[144];
+    char defines[176];
     vt_attention_defines more;
+    vt_op_define y;
     vt_kernel *k;
     vitcl_status st;
 
@@ -143,8 +144,8 @@ static vitcl_status tiled(vt_plan *p, vt_step *s, const sizes *z)
                  global[3] = {((size_t)z->Tq + wg - 1) / wg * wg, (size_t)z->H,
                               (size_t)z->B};
     vt_attention_define(more, p, s, z);
-    snprintf(defines, sizeof defines, "-DD=%d -DWG=%zu -DKT=%d%s", z->D, wg, kt,
-             more);
+    snprintf(defines, sizeof defines, "-DD=%d -DWG=%zu -DKT=%d%s%s", z->D, wg,
+             kt, more, vt_op_stored(y, p, "YT", s->out[OUT_Y]));
     VT_TRY(vt_step_kernel(&k, p, s, "attention", "attention__tiled", defines));
     VT_TRY(arguments(p, k, s, s->out[OUT_Y], z));
     vt_kernel_size(k, 3, global, local);
@@ -156,7 +157,7 @@ done:
 static vitcl_status probs(vt_plan *p, vt_step *s, const sizes *z)
 {
     const size_t global[3] = {(size_t)z->Tq, (size_t)z->H, (size_t)z->B};
-    char defines[72];
+    char defines[120];
     vt_attention_defines more;
     vt_kernel *k;
     vitcl_status st;
@@ -193,7 +194,9 @@ const vt_op vt_op_attention = {.name = "attention",
                                .shape = shape,
                                .prepare = prepare,
                                .grad = vt_attention_grad,
-                               .macs = macs};
+                               .macs = macs,
+                               .half_in = 1u << IN_Q | 1u << IN_KV,
+                               .half_out = 1u << OUT_Y};
 
 static vt_val append(vt_plan *p, vt_val q, vt_val kv, bool self,
                      const vt_attention_args *a)

@@ -31,7 +31,7 @@ vt_attention_sizes vt_attention_measure(const vt_plan *p, const vt_step *s);
 const char *vt_attention_bias(const vt_plan *p, const vt_step *s,
                               const vt_attention_sizes *z);
 /* All defines that the kernels have in common but for D. */
-typedef char vt_attention_defines[48];
+typedef char vt_attention_defines[96];
 void vt_attention_define(vt_attention_defines out, const vt_plan *p,
                          const vt_step *s, const vt_attention_sizes *z);
 /* Set a kernel's arguments from `at` to `at` + 12: the step's q, kv, bias,

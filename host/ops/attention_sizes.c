@@ -55,12 +55,14 @@ void vt_attention_define(vt_attention_defines out, const vt_plan *p,
                          const vt_step *s, const vt_attention_sizes *z)
 {
     const char *bias = vt_attention_bias(p, s, z);
+    char lines[24] = "";
+    vt_op_define q, kv;
 
     if (z->lines)
-        snprintf(out, sizeof(vt_attention_defines), "%s -DLINES=%d", bias,
-                 z->lines);
-    else
-        snprintf(out, sizeof(vt_attention_defines), "%s", bias);
+        snprintf(lines, sizeof lines, " -DLINES=%d", z->lines);
+    snprintf(out, sizeof(vt_attention_defines), "%s%s%s%s", bias, lines,
+             vt_op_stored(q, p, "QT", s->in[IN_Q]),
+             vt_op_stored(kv, p, "KVT", s->in[IN_KV]));
 }
 
 vitcl_status vt_attention_arguments(vt_plan *p, vt_kernel *k, unsigned at,

@@ -104,6 +104,29 @@ vitcl_status vt_op_kernel(vt_kernel **out, vt_plan *p, vt_step *s,
     return vt_op_kernel_with(out, p, s, file, name, "");
 }
 
+const char *vt_op_stored(vt_op_define out, const vt_plan *p, const char *name,
+                         vt_val v)
+{
+    const vt_value *x = vt_value_of(p, v);
+
+    out[0] = '\0';
+    if (x && (x->dtype == VT_F16 || x->dtype == VT_BF16))
+        snprintf(out, sizeof(vt_op_define), " -D%s=%s", name,
+                 vt_dtype_name(x->dtype));
+    return out;
+}
+
+vitcl_status vt_op_kernel_stored(vt_kernel **out, vt_plan *p, vt_step *s,
+                                 const char *name, int x, int y)
+{
+    vt_op_define xt, yt;
+    char more[2 * sizeof(vt_op_define)];
+
+    snprintf(more, sizeof more, "%s%s", vt_op_stored(xt, p, "XT", s->in[x]),
+             vt_op_stored(yt, p, "YT", s->out[y]));
+    return vt_op_kernel_with(out, p, s, s->op->name, name, more);
+}
+
 static size_t ceil_to(size_t n, size_t to)
 {
     return (n + to - 1) / to * to;

@@ -78,6 +78,14 @@ vitcl_status vt_op_kernel(vt_kernel **out, vt_plan *p, vt_step *s,
 vitcl_status vt_op_kernel_with(vt_kernel **out, vt_plan *p, vt_step *s,
                                const char *file, const char *name,
                                const char *more);
+/* " -DNAME=f16" if v is stored so, "" for f32: for kernels that take one of
+ * cl/common_storage.cl's types. */
+typedef char vt_op_define[16];
+const char *vt_op_stored(vt_op_define out, const vt_plan *p, const char *name,
+                         vt_val v);
+/* vt_op_kernel() with XT and YT from the step's in[x] and out[y]. */
+vitcl_status vt_op_kernel_stored(vt_kernel **out, vt_plan *p, vt_step *s,
+                                 const char *name, int x, int y);
 /* For kernels with common_work.cl's blocks: n elements, by rows. */
 void vt_op_blocks(vt_kernel *k, const vt_plan *p, int n, int rows);
 /* n work-groups of WG work-items. */

@@ -61,11 +61,16 @@ static vt_gemm_desc forward(const vt_plan *p, const vt_step *s)
     if (d.type == VT_I8 && delicate(p, x))
         d.type = VT_F32;
     d.lda = vt_value_of(p, x)->ld;
-    if (s->out[OUT_Y] != VT_NONE)
+    d.a = vt_value_of(p, x)->dtype;
+    if (s->out[OUT_Y] != VT_NONE) {
         d.ldc = vt_value_of(p, s->out[OUT_Y])->ld;
+        d.out = vt_value_of(p, s->out[OUT_Y])->dtype;
+    }
     d.bias = s->in[IN_BIAS] != VT_NONE;
     d.scale = s->in[IN_SCALE] != VT_NONE;
     d.residual = s->in[IN_RESIDUAL] != VT_NONE;
+    if (d.residual)
+        d.res = vt_value_of(p, s->in[IN_RESIDUAL])->dtype;
     d.act = (vt_act)s->i[I_ACT];
     d.b_packed = constant(p, w);
     return d;
@@ -376,7 +381,9 @@ const vt_op vt_op_linear = {.name = "linear",
                             .prepare = prepare,
                             .grad = grad,
                             .macs = macs,
-                            .padded = 1u << IN_X};
+                            .padded = 1u << IN_X,
+                            .half_in = 1u << IN_X | 1u << IN_RESIDUAL,
+                            .half_out = 1u << OUT_Y};
 
 static vt_val append(vt_plan *p, vt_val x, vt_linear_args a)
 {

@@ -34,7 +34,7 @@ static vitcl_status prepare(vt_plan *p, vt_step *s)
     vt_val x = s->in[IN_X];
     int c = vt_dim(p, x, 2);
 
-    VT_TRY(vt_op_kernel(&k, p, s, "slice", "slice"));
+    VT_TRY(vt_op_kernel_stored(&k, p, s, "slice", IN_X, OUT_Y));
     VT_TRY(vt_args(p, k, "vviiii", s->out[OUT_Y], x, vt_dim(p, x, 1), c,
                    s->i[I_FIRST], s->i[I_COUNT]));
     vt_op_blocks(k, p, c, vt_op_rows(p, s->out[OUT_Y]));
@@ -79,8 +79,12 @@ static void grad(vt_plan *p, const vt_step *s)
                                     [I_TOKENS] = vt_dim(p, s->in[IN_X], 1)}));
 }
 
-const vt_op vt_op_slice = {
-    .name = "slice", .shape = shape, .prepare = prepare, .grad = grad};
+const vt_op vt_op_slice = {.name = "slice",
+                           .shape = shape,
+                           .prepare = prepare,
+                           .grad = grad,
+                           .half_in = 1u << IN_X,
+                           .half_out = 1u << OUT_Y};
 
 vt_val vt_slice(vt_plan *p, vt_val x, int first, int count)
 {

@@ -60,6 +60,9 @@ typedef struct vt_op {
     /* Multiply-accumulates of a run; NULL: not counted. */
     double (*macs)(const vt_plan *p, const vt_step *s);
     unsigned padded; /* bit i: in[i] may have padded rows */
+    /* bit i: in[i], out[i] may be stored in 16 bits on the GPU class; prepare()
+     * then finds their dtype in vt_value (storage.c) */
+    unsigned half_in, half_out;
 } vt_op;
 
 struct vt_step {
@@ -82,7 +85,8 @@ typedef struct vt_plan_options {
                   * multiply-accumulates), never finished */
     vt_store *store;
     const char *gemm;          /* provider; NULL: the device's default */
-    vitcl_precision precision; /* of matrix multiplication */
+    vitcl_precision precision; /* of matrix multiplication, and of activations
+                                * on the GPU class (storage.c) */
     vt_class device_class;     /* AUTO: the device's own */
     const char *const *keep;   /* NULL-ended glob patterns of value names */
     /* Called in a run after the step that writes a value whose name matches

@@ -34,6 +34,9 @@ struct vt_plan {
     int loss_step; /* last before the backward pass; 0: no such pass */
 };
 
+/* Which results are stored in 16 bits. */
+vitcl_status vt_storage_choose(vt_plan *p);
+
 /* Give every result and input an offset in one arena. Values whose lifetimes
  * overlap do not overlap in memory. Fills memory.arena and largest_step. */
 vitcl_status vt_arena_place(vt_plan *p);

@@ -211,6 +211,7 @@ vitcl_status vt_plan_place(vt_plan *p)
     vitcl_status st = VITCL_OK;
 
     VT_TRY(vt_plan_status(p));
+    VT_TRY(vt_storage_choose(p));
     VT_TRY(vt_arena_place(p));
 done:
     return st;
@@ -235,7 +236,7 @@ vitcl_status vt_plan_finish(vt_plan *p)
         return vt_fail(VITCL_EINVAL, "the plan has no device");
     if (p->finished)
         return vt_fail(VITCL_EINVAL, "the plan is finished already");
-    VT_TRY(vt_arena_place(p));
+    VT_TRY(vt_plan_place(p));
     VT_TRY(claim(p));
     VT_TRY(make_slots(p));
     vt_kernels_defer(true);

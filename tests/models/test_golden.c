@@ -80,3 +80,19 @@ Test(golden, class_token_only)
 {
     run_folder(VT_DATA "/models", "", false);
 }
+
+/* With activations in 16 bits: roundings of 2^-11 and 2^-8 add up, and more so
+ * in the weights of attention, whose logits they change. */
+Test(golden, halves)
+{
+    static const char *const names[] = {"timm_vit", "hf_dinov2_reg",
+                                        "timm_deit_distilled", "npz_vit"};
+    char path[1024];
+
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        snprintf(path, sizeof path, "%s/models/%s", VT_DATA, names[i]);
+        cr_log_info("%-24s %.2e in f16, %.2e in bf16", names[i],
+                    vt_test_golden_half(path, VITCL_F16, 0.01),
+                    vt_test_golden_half(path, VITCL_BF16, 0.05));
+    }
+}

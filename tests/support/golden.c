@@ -12,8 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-vitcl_status vt_test_start(vt_test_run *r, const char *path, const int dim[4],
-                           const char *const *keep)
+static vitcl_status start(vt_test_run *r, const char *path, const int dim[4],
+                          vt_plan_options o)
 {
     vitcl_status st = VITCL_OK;
 
@@ -21,14 +21,20 @@ vitcl_status vt_test_start(vt_test_run *r, const char *path, const int dim[4],
     VT_TRY(vt_model_open(&r->model, path));
     VT_TRY(vt_store_new(&r->store, vt_test_device(), vt_model_read_param,
                         r->model));
-    VT_TRY(vt_plan_new(&r->plan, &(vt_plan_options){.dev = vt_test_device(),
-                                                    .store = r->store,
-                                                    .keep = keep}));
+    o.dev = vt_test_device();
+    o.store = r->store;
+    VT_TRY(vt_plan_new(&r->plan, &o));
     r->pixels = vt_input(r->plan, "pixels", VT_F32, 4, dim);
     vt_model_build(r->plan, r->model, r->pixels, NULL, &r->out);
     VT_TRY(vt_plan_finish(r->plan));
 done:
     return st;
+}
+
+vitcl_status vt_test_start(vt_test_run *r, const char *path, const int dim[4],
+                           const char *const *keep)
+{
+    return start(r, path, dim, (vt_plan_options){.keep = keep});
 }
 
 void vt_test_stop(vt_test_run *r)
@@ -46,7 +52,8 @@ static float *read_tensor(const vt_tensor *t)
     return data;
 }
 
-static double compare(vt_test_run *r, const vt_tensor *want, const char *folder)
+static double compare(vt_test_run *r, const vt_tensor *want, const char *folder,
+                      double bound)
 {
     const vt_val v = vt_plan_find(r->plan, want->name);
     float *e = read_tensor(want), *g;
@@ -68,7 +75,7 @@ static double compare(vt_test_run *r, const vt_tensor *want, const char *folder)
             at = i;
         }
     }
-    cr_expect(worst <= 1e-4 * most,
+    cr_expect(worst <= bound * most,
               "%s: %s[%zu] is %.7g, not %.7g: %.2e of max", folder, want->name,
               at, g[at], e[at], worst / most);
     free(e);
@@ -138,7 +145,8 @@ static bool is_kept(const vt_test_run *r, const char *name)
     return v != VT_NONE && vt_value_of(r->plan, v)->keep;
 }
 
-double vt_test_golden(const char *folder, bool keep_all)
+static double run(const char *folder, bool keep_all, vt_plan_options o,
+                  double bound)
 {
     static const char *const every[] = {"embed",    "block.*",     "norm",
                                         "features", "attention.*", NULL};
@@ -153,9 +161,9 @@ double vt_test_golden(const char *folder, bool keep_all)
     vt_test_run r;
 
     snprintf(npz, sizeof npz, "%s/model.npz", folder);
-    cr_assert_eq(vt_test_start(&r, vt_have(npz) ? npz : folder, dim,
-                               keep_all ? every : NULL),
-                 VITCL_OK, "%s: %s", folder, vt_message());
+    o.keep = keep_all ? every : NULL;
+    cr_assert_eq(start(&r, vt_have(npz) ? npz : folder, dim, o), VITCL_OK,
+                 "%s: %s", folder, vt_message());
     expect_parameters(&r, vt_have(npz) ? npz : folder);
     cr_assert_eq(vt_plan_write(r.plan, r.pixels, pixels, x->count * 4),
                  VITCL_OK, "%s", vt_message());
@@ -164,11 +172,25 @@ double vt_test_golden(const char *folder, bool keep_all)
         for (size_t i = 0; i < vt_tensors_count(expected); i++) {
             const vt_tensor *t = vt_tensors_at(expected, i);
             if (rank(t->name, block) && (keep_all || is_kept(&r, t->name)))
-                worst = fmax(worst, compare(&r, t, folder));
+                worst = fmax(worst, compare(&r, t, folder, bound));
         }
     vt_test_stop(&r);
     vt_tensors_free(in);
     vt_tensors_free(expected);
     free(pixels);
     return worst;
+}
+
+double vt_test_golden(const char *folder, bool keep_all)
+{
+    return run(folder, keep_all, (vt_plan_options){.keep = NULL}, 1e-4);
+}
+
+double vt_test_golden_half(const char *folder, vitcl_precision precision,
+                           double bound)
+{
+    return run(
+        folder, true,
+        (vt_plan_options){.precision = precision, .device_class = VT_CLASS_GPU},
+        bound);
 }

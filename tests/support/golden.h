@@ -23,5 +23,9 @@ void vt_test_stop(vt_test_run *r);
  * the first that is not. keep_all: false runs the plan as classify does, and
  * compares what the library itself returns. Returns the worst error. */
 double vt_test_golden(const char *folder, bool keep_all);
+/* The same with the kernels for GPUs, in this precision and within this bound,
+ * of what a plan with every tensor kept computes. */
+double vt_test_golden_half(const char *folder, vitcl_precision precision,
+                           double bound);
 
 #endif

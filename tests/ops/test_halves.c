@@ -1,0 +1,444 @@
+/*
+ * test_halves.c - ops whose values are stored in 16 bits, on the GPU class.
+ *
+ * The op stands between two copies. The first one's results and the op's own
+ * are stored in f16 or bf16, what the last one writes is f32. All inputs are
+ * multiples of 1/64 that both formats hold, so the reference in double sees
+ * what the op sees, and the error is that of rounding the result once.
+ */
+#include "ref/ref.h"
+#include "support/near.h"
+#include "support/oneplan.h"
+#include "support/rng.h"
+
+#include <criterion/criterion.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct numbers {
+    float *f[VT_CASE_INS];
+    double *d[VT_CASE_INS];
+    size_t n[VT_CASE_INS];
+} numbers;
+
+static void make(numbers *x, const vt_case *c)
+{
+    *x = (numbers){.n = {0}};
+    for (int i = 0; i < VT_CASE_INS && (c->in[i].rank || c->in[i].none); i++) {
+        vt_rng r = {strlen(c->name) * 977 + (size_t)i};
+
+        if (c->in[i].none)
+            continue;
+        x->n[i] = 1;
+        for (int k = 0; k < c->in[i].rank; k++)
+            x->n[i] *= (size_t)c->in[i].dim[k];
+        x->f[i] = malloc(x->n[i] * sizeof(float));
+        x->d[i] = malloc(x->n[i] * sizeof(double));
+        for (size_t k = 0; k < x->n[i]; k++) {
+            x->d[i][k] = ((int)(vt_rng_bits(&r) % 255) - 127) / 64.0;
+            x->f[i][k] = (float)x->d[i][k];
+        }
+    }
+}
+
+static void unmake(numbers *x)
+{
+    for (int i = 0; i < VT_CASE_INS; i++) {
+        free(x->f[i]);
+        free(x->d[i]);
+    }
+}
+
+static vt_val copy(vt_plan *p, vt_val x)
+{
+    return vt_embed(p, x, NULL, 0, VT_NONE, 0);
+}
+
+static vt_dtype stored(const vt_fixture *f, vt_val v)
+{
+    return vt_value_of(f->plan, v)->dtype;
+}
+
+/* Twice, with equal bits. The result; *n: its elements. */
+static float *run(size_t *n, const vt_case *c, const numbers *x,
+                  vitcl_precision precision, vt_case_build build)
+{
+    vt_val in[VT_CASE_INS], arg[VT_CASE_INS], y, out;
+    vt_fixture f;
+    float *a, *b;
+
+    vt_fixture_open_as(&f, (vt_plan_options){.device_class = VT_CLASS_GPU,
+                                             .precision = precision});
+    for (int i = 0; i < VT_CASE_INS; i++) {
+        const vt_spec *s = &c->in[i];
+        char name[16];
+
+        snprintf(name, sizeof name, "in%d", i);
+        in[i] = arg[i] = VT_NONE;
+        if (x->n[i] && s->param)
+            arg[i] = vt_fixture_param(&f, name, s->rank, s->dim, x->f[i]);
+        else if (x->n[i])
+            in[i] = arg[i] = vt_input(f.plan, name, VT_F32, s->rank, s->dim);
+        if (in[i] != VT_NONE && s->rank == 3)
+            arg[i] = copy(f.plan, in[i]);
+    }
+    y = build(f.plan, arg, c);
+    out =
+        y == VT_NONE || vt_value_of(f.plan, y)->rank != 3 ? y : copy(f.plan, y);
+    vt_keep(f.plan, out);
+    vt_check(vt_plan_finish(f.plan));
+    for (int i = 0; i < VT_CASE_INS; i++) {
+        const bool copied = in[i] != arg[i] && in[i] != VT_NONE;
+        if (copied)
+            cr_expect_eq(stored(&f, arg[i]), vt_plan_type(f.plan), "%s: in[%d]",
+                         c->name, i);
+        if (in[i] != VT_NONE)
+            vt_check(vt_plan_write(f.plan, in[i], x->f[i], x->n[i] * 4));
+    }
+    cr_expect_eq(stored(&f, out), VT_F32);
+    if (out != y)
+        cr_expect_eq(stored(&f, y), vt_plan_type(f.plan), "%s", c->name);
+    *n = (size_t)vt_elements(f.plan, out);
+    a = malloc(*n * sizeof *a), b = malloc(*n * sizeof *b);
+    vt_check(vt_plan_run(f.plan, 0));
+    vt_check(vt_plan_read(f.plan, out, a, *n));
+    if (!vt_test_tiny())
+        vt_check(vt_plan_run(f.plan, 0));
+    vt_check(vt_plan_read(f.plan, out, b, *n));
+    cr_expect_eq(memcmp(a, b, *n * sizeof *a), 0, "%s: other bits in a 2nd run",
+                 c->name);
+    free(b);
+    vt_fixture_close(&f);
+    return a;
+}
+
+/* The first picture alone: the same bits. */
+static void alone(const vt_case *c, const float *want,
+                  vitcl_precision precision, vt_case_build build)
+{
+    vt_case one = *c;
+    numbers x;
+    float *got;
+    size_t n;
+
+    for (int i = 0; i < VT_CASE_INS; i++)
+        if (!one.in[i].param && one.in[i].rank)
+            one.in[i].dim[0] = 1;
+    make(&x, &one);
+    got = run(&n, &one, &x, precision, build);
+    cr_expect_eq(memcmp(got, want, n * sizeof *got), 0,
+                 "%s: other bits in a batch", c->name);
+    free(got);
+    unmake(&x);
+}
+
+static void check(const vt_case *cases, vt_case_build build, vt_case_ref ref)
+{
+    /* A simulator takes seconds for a product: two cases, one run of each. */
+    for (const vt_case *c = cases;
+         c->name && !(vt_test_tiny() && c - cases == 2); c++)
+        for (int k = 0; k < 2; k++) {
+            const vitcl_precision precision = k ? VITCL_BF16 : VITCL_F16;
+            char what[80];
+            double *want;
+            numbers x;
+            float *got;
+            size_t n;
+
+            make(&x, c);
+            got = run(&n, c, &x, precision, build);
+            want = calloc(n, sizeof *want);
+            ref(want, (const double *const *)x.d, c);
+            snprintf(what, sizeof what, "%s in %s", c->name,
+                     k ? "bf16" : "f16");
+            cr_expect(vt_near(what, got, want, n, k ? 0x1p-8 : 0x1p-11,
+                              1e-5 * vt_largest(want, n)));
+            if (!vt_test_tiny())
+                alone(c, got, precision, build);
+            free(got);
+            free(want);
+            unmake(&x);
+        }
+}
+
+#define X(B, T, C)                                                             \
+    {                                                                          \
+        .rank = 3, .dim = { B, T, C }                                          \
+    }
+#define P(R, C)                                                                \
+    {                                                                          \
+        .rank = 2, .dim = {R, C}, .param = true                                \
+    }
+#define NONE                                                                   \
+    {                                                                          \
+        .none = true                                                           \
+    }
+
+/* ---- the ops ---- */
+
+static vt_val layernorm(vt_plan *p, const vt_val *in, const vt_case *c)
+{
+    return c->arg[0]
+               ? vt_layernorm_rows(p, in[0], in[1], in[2], 1e-6f, c->arg[0])
+               : vt_layernorm(p, in[0], in[1], in[2], 1e-6f);
+}
+
+static void ref_of_layernorm(double *out, const double *const *in,
+                             const vt_case *c)
+{
+    const int *d = c->in[0].dim;
+
+    ref_layernorm(out, in[0], in[1], in[2], d[0], d[1], d[2],
+                  c->arg[0] ? c->arg[0] : d[1], 1e-6);
+}
+
+Test(halves, layernorm)
+{
+    static const vt_case cases[] = {
+        {.name = "layernorm 3x5x33", .in = {X(3, 5, 33), P(1, 33), P(1, 33)}},
+        {.name = "layernorm 2x2x1031", .in = {X(2, 2, 1031), NONE, P(1, 1031)}},
+        {.name = "layernorm, first two",
+         .in = {X(2, 5, 40), P(1, 40), NONE},
+         .arg = {2}},
+        {0}};
+
+    check(cases, layernorm, ref_of_layernorm);
+}
+
+static vt_val linear(vt_plan *p, const vt_val *in, const vt_case *c)
+{
+    return vt_linear(p, in[0],
+                     (vt_linear_args){.w = in[1],
+                                      .b = in[2],
+                                      .scale = in[3],
+                                      .residual = in[4],
+                                      .act = (vt_act)c->arg[0]});
+}
+
+static void ref_of_linear(double *out, const double *const *in,
+                          const vt_case *c)
+{
+    const int *d = c->in[0].dim;
+
+    ref_linear(out, in[0], in[1], in[2], in[3], in[4], d[0] * d[1],
+               c->in[1].dim[0], d[2], c->arg[0]);
+}
+
+Test(halves, linear)
+{
+    static const vt_case cases[] = {
+        {.name = "linear 2x3x5 by 7",
+         .in = {X(2, 3, 5), P(7, 5), P(1, 7), NONE, NONE}},
+        {.name = "linear, GELU",
+         .in = {X(2, 19, 33), P(35, 33), P(1, 35), NONE, NONE},
+         .arg = {VT_ACT_GELU}},
+        {.name = "linear, residual, rows of 16 bytes",
+         .in = {X(2, 17, 40), P(13, 40), P(1, 13), NONE, X(2, 17, 13)}},
+        {.name = "linear, tanh, scale, residual",
+         .in = {X(2, 3, 5), P(11, 5), P(1, 11), P(1, 11), X(2, 3, 11)},
+         .arg = {VT_ACT_TANH}},
+        {0}};
+
+    check(cases, linear, ref_of_linear);
+}
+
+/* Matrix units, which read and write the same storage. */
+Test(halves, matrix_units)
+{
+    static const vt_case cases[] = {
+        {.name = "units 2x19x33 by 35, GELU",
+         .in = {X(2, 19, 33), P(35, 33), P(1, 35), NONE, NONE},
+         .arg = {VT_ACT_GELU}},
+        {.name = "units 2x17x40 by 13, residual",
+         .in = {X(2, 17, 40), P(13, 40), P(1, 13), NONE, X(2, 17, 13)}},
+        {0}};
+
+    setenv("VITCL_MMA", "emulate", 1);
+    check(cases, linear, ref_of_linear);
+    unsetenv("VITCL_MMA");
+}
+
+static vt_val attention(vt_plan *p, const vt_val *in, const vt_case *c)
+{
+    const vt_attention_args a = {.heads = c->arg[0],
+                                 .bias = in[2],
+                                 .to = (vt_attention_to)c->arg[1],
+                                 .wide = c->arg[2]};
+
+    return in[1] == VT_NONE ? vt_attention(p, in[0], a)
+                            : vt_attention_cross(p, in[0], in[1], a);
+}
+
+static void ref_of_attention(double *out, const double *const *in,
+                             const vt_case *c)
+{
+    const int *q = c->in[0].dim, *kv = c->in[1].dim, H = c->arg[0];
+    const bool self = !in[1];
+    const int C = self ? q[2] / 3 : q[2];
+    const double *k = self ? in[0] + C : in[1];
+
+    if (c->arg[1])
+        ref_axial(out, in[0], q[0], H, C / H, q[1], c->arg[2],
+                  c->arg[1] == VT_TO_COLUMNS);
+    else
+        ref_heads(out, in[0], k, k + C, in[2], q[0], H, C / H, q[1],
+                  self ? q[1] : kv[1], q[2], self ? q[2] : kv[2],
+                  1 / sqrt((double)C / H), 0);
+}
+
+Test(halves, attention)
+{
+    static const vt_case cases[] = {
+        {.name = "attention to others",
+         .in = {X(2, 3, 12), X(2, 7, 24), NONE},
+         .arg = {3}},
+        {.name = "attention to columns",
+         .in = {X(2, 12, 24), NONE, NONE},
+         .arg = {2, VT_TO_COLUMNS, 4}},
+        {.name = "attention 2x67, 3 heads of 5",
+         .in = {X(2, 67, 45), NONE, NONE},
+         .arg = {3}},
+        {.name = "attention 2x19, 1 head of 64",
+         .in = {X(2, 19, 192), NONE, NONE},
+         .arg = {1}},
+        {.name = "attention with a bias",
+         .in = {X(2, 7, 24),
+                NONE,
+                {.rank = 3, .dim = {2, 7, 7}, .param = true}},
+         .arg = {2}},
+        {0}};
+
+    check(cases, attention, ref_of_attention);
+}
+
+static vt_val embed(vt_plan *p, const vt_val *in, const vt_case *c)
+{
+    return vt_embed(p, in[0], in + 1, c->arg[0], in[2], c->arg[0]);
+}
+
+static void ref_of_embed(double *out, const double *const *in, const vt_case *c)
+{
+    const int *d = c->in[0].dim;
+
+    ref_embed(out, in[0], in + 1, (int[]){1}, c->arg[0], in[2], c->arg[0], d[0],
+              d[1], d[2]);
+}
+
+Test(halves, embed)
+{
+    static const vt_case cases[] = {
+        {.name = "embed 3x5x33",
+         .in = {X(3, 5, 33), P(1, 33), P(6, 33)},
+         .arg = {1}},
+        {.name = "embed, positions only", .in = {X(2, 3, 7), NONE, P(3, 7)}},
+        {0}};
+
+    check(cases, embed, ref_of_embed);
+}
+
+static vt_val pool(vt_plan *p, const vt_val *in, const vt_case *c)
+{
+    return vt_pool(p, in[0], (vt_pool_kind)c->arg[0], c->arg[1]);
+}
+
+static void ref_of_pool(double *out, const double *const *in, const vt_case *c)
+{
+    const int *d = c->in[0].dim;
+
+    ref_pool(out, in[0], d[0], d[1], d[2], c->arg[0], c->arg[1]);
+}
+
+Test(halves, pool)
+{
+    static const vt_case cases[] = {
+        {.name = "pool, token", .in = {X(3, 5, 33)}},
+        {.name = "pool, mean", .in = {X(2, 7, 19)}, .arg = {1, 2}},
+        {.name = "pool, token and mean", .in = {X(2, 5, 9)}, .arg = {2, 1}},
+        {.name = "pool, maximum", .in = {X(2, 5, 21)}, .arg = {3, 1}},
+        {0}};
+
+    check(cases, pool, ref_of_pool);
+}
+
+static vt_val patch(vt_plan *p, const vt_val *in, const vt_case *c)
+{
+    return vt_patch(p, in[0], c->arg[0], c->arg[1]);
+}
+
+static void ref_of_patch(double *out, const double *const *in, const vt_case *c)
+{
+    const int *d = c->in[0].dim;
+
+    ref_patch(out, in[0], d[0], d[1], d[2], d[3], c->arg[0], c->arg[1]);
+}
+
+Test(halves, patch)
+{
+    static const vt_case cases[] = {{.name = "patch 3x5",
+                                     .in = {{.rank = 4, .dim = {2, 3, 11, 17}}},
+                                     .arg = {3, 5}},
+                                    {0}};
+
+    check(cases, patch, ref_of_patch);
+}
+
+static vt_val slice(vt_plan *p, const vt_val *in, const vt_case *c)
+{
+    return vt_slice(p, in[0], c->arg[0], c->arg[1]);
+}
+
+static void ref_of_slice(double *out, const double *const *in, const vt_case *c)
+{
+    const int *d = c->in[0].dim;
+
+    ref_slice(out, in[0], d[0], d[1], d[2], c->arg[0], c->arg[1]);
+}
+
+Test(halves, slice)
+{
+    static const vt_case cases[] = {
+        {.name = "slice 3x5x33", .in = {X(3, 5, 33)}, .arg = {1, 3}}, {0}};
+
+    check(cases, slice, ref_of_slice);
+}
+
+/* ---- the choice ---- */
+
+static vt_dtype between(vt_plan_options o, bool read_by_f32)
+{
+    vt_dtype t;
+    vt_fixture f;
+    vt_val x, y;
+
+    o.gemm = "plain";
+    vt_fixture_open_as(&f, o);
+    x = vt_input(f.plan, "x", VT_F32, 3, (int[]){1, 2, 3});
+    y = copy(f.plan, x);
+    copy(f.plan, y);
+    if (read_by_f32)
+        vt_activation(f.plan, y, VT_ACT_RELU);
+    vt_check(vt_plan_finish(f.plan));
+    t = stored(&f, y);
+    vt_fixture_close(&f);
+    return t;
+}
+
+Test(halves, are_for_inference_on_gpus)
+{
+    const vt_plan_options o = {.device_class = VT_CLASS_GPU,
+                               .precision = VITCL_BF16};
+    vt_plan_options other = o;
+
+    cr_expect_eq(between(o, false), VT_BF16);
+    cr_expect_eq(between(o, true), VT_F32);
+    other.device_class = VT_CLASS_CPU;
+    cr_expect_eq(between(other, false), VT_F32);
+    other = o, other.precision = VITCL_F32;
+    cr_expect_eq(between(other, false), VT_F32);
+    other = o, other.backward = true;
+    cr_expect_eq(between(other, false), VT_F32);
+    other = o, other.train = true;
+    cr_expect_eq(between(other, false), VT_F32);
+}
