@@ -44,7 +44,9 @@ static void read(vt_experiment *e)
             apart = fmax(apart, 100 * (vt_swept(e, arms[arm], best[arm]) -
                                        vt_swept(e, arms[arm], rates[k])));
     }
-    if (vt_above(&a[0], &a[1]) || vt_above(&a[1], &a[0]))
+    if (vt_tries(e) == 1)
+        vt_say(e, "Not decided: each head has its own learning rate");
+    else if (vt_above(&a[0], &a[1]) || vt_above(&a[1], &a[0]))
         vt_say(e,
                "Not reproduced at this size: each with its own learning "
                "rate, %s is better",
@@ -54,7 +56,8 @@ static void read(vt_experiment *e)
                   "are alike");
     vt_say(e,
            " (class token %.1f %% at %.3g, mean of the patches %.1f %% at "
-           "%.3g). The learning rate alone makes up to %.1f points.",
+           "%.3g). The learning rate alone makes a difference of up to %.1f "
+           "points.",
            100 * a[0].mean, best[0], 100 * a[1].mean, best[1], apart);
 }
 

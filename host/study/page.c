@@ -149,10 +149,11 @@ static void add_setting(vt_page *p, const vt_experiment *e)
         flop += vt_run_costs(e, &e->run[i]).flop;
     vt_snprint(text, sizeof text,
                "Data: %u training pictures of %u classes (%s), %u test "
-               "pictures, %u epochs, %u tries. %zu runs, %.2f TFLOP. Learning "
+               "pictures, %u epoch%s, %u %s. %zu runs, %.2f TFLOP. Learning "
                "rates are chosen on held-out training pictures.",
-               e->pictures, e->classes, e->kind, e->tests, e->epochs, e->tries,
-               e->runs, flop / 1e12);
+               e->pictures, e->classes, e->kind, e->tests, e->epochs,
+               e->epochs == 1 ? "" : "s", e->tries,
+               e->tries == 1 ? "try" : "tries", e->runs, flop / 1e12);
     vt_page_line(p, text);
 }
 

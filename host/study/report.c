@@ -162,6 +162,9 @@ vitcl_status vt_experiment_report(vt_experiment *e)
     if (!e->study->measure)
         VT_TRY(vt_experiment_list(e));
     e->study->read(e);
+    if (e->runs && e->tries == 1)
+        vt_say(e, " With one try of each arm, no difference can be told from "
+                  "chance.");
     VT_TRY(e->status);
     VT_TRY(write_table(e));
     snprintf(text, sizeof text, "%s\n", e->verdict);

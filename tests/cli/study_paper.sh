@@ -27,5 +27,6 @@ grep -q '^arranged-none	*0.250000	' positions/results.tsv ||
 [ "$(grep -c '^arranged-' positions/results.tsv)" = 4 ] ||
     fail 'not four arms on the arrangement task'
 grep -q 'none is at chance' positions/verdict.txt || fail 'the verdict is another'
+grep -q 'With one try of each arm' positions/verdict.txt || fail 'one try is taken for more'
 [ "$(stat -c %s positions/data/quarters-*-20/test_batch.bin)" = $((20 * 3073)) ] ||
     fail 'the arranged test pictures are not twenty'
