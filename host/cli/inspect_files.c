@@ -404,13 +404,16 @@ int inspect_number(uint32_t *out, const char *name, const char *text,
                    uint32_t end, uint32_t without)
 {
     unsigned long v = without;
-    char *rest = NULL;
+    char *rest = NULL, most[24] = "";
 
     if (text) {
         v = strtoul(text, &rest, 10);
+        if (end < UINT32_MAX) /* else the model is not open yet */
+            snprintf(most, sizeof most, " to %u", end - 1);
         if (*text < '0' || *text > '9' || *rest || v >= end)
-            return usage("--%s %s: it has to be a whole number from 0 to %u",
-                         name, text, end - 1);
+            return usage("--%s %s: it has to be %sa whole number from 0%s",
+                         name, text,
+                         strcmp(name, "class") == 0 ? "top or " : "", most);
     }
     *out = (uint32_t)v;
     return EXIT_OK;

@@ -131,6 +131,9 @@ for wrong in '--layer 2' '--head x' '--query 24,0' '--query 0,24' '--query 3' '-
     [ ! -e g ] || fail "$wrong leaves a folder"
 done
 
+run 2 inspect "${model[@]}" -o g --class cat "$picture"
+says -- '--class cat: it has to be top or a whole number from 0'
+
 # the relevance for a class: the best one is the same as by its index
 run 0 inspect "${model[@]}" --class top -o top "$picture"
 best=$(python3 -c 'import json; print(json.load(open("top/inspect.json"))["pictures"][0]["classes"][0]["index"])')
