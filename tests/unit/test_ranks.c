@@ -87,7 +87,9 @@ static void check(uint32_t count, size_t n)
     cr_assert_eq(VT_NEW(&want, n), VITCL_OK);
     pthread_barrier_init(&all_here, NULL, count);
     for (uint32_t r = 0; r < count; r++) {
-        o[r] = (one){.r = {r, count, &fake}, .n = n, .flag = r == 0};
+        o[r] = (one){.r = {.rank = r, .count = count, .mpi = &fake},
+                     .n = n,
+                     .flag = r == 0};
         cr_assert_eq(VT_NEW(&o[r].x, n), VITCL_OK);
         for (size_t i = 0; i < n; i++) /* of sizes that round differently */
             o[r].x[i] = (float)((double)(vt_random_next(&random) % 2000000) /
