@@ -5,6 +5,8 @@
  */
 #include "cmd.h"
 
+#include "scale/tar.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <locale.h>
@@ -140,6 +142,9 @@ int main(int argc, char **argv)
         code = run(argc, argv);
     if (vitcl_decode_note())
         note("%s", vitcl_decode_note());
+    if (vt_tar_unlocked())
+        note("archives were read without the system call filter: the kernel or "
+             "the container refuses seccomp");
 
     return close_results(code);
 }

@@ -24,7 +24,7 @@ void sharding_common(char *text, size_t room, const model_options *o)
 
         n = strlen(text);
         if (value && *value)
-            snprintf(text + n, room - n, " %s=%.24s", names[i], value);
+            snprintf(text + n, room - n, " %s=%s", names[i], value);
     }
 }
 

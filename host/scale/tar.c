@@ -16,6 +16,7 @@
 #include <inttypes.h>
 #include <limits.h>
 #include <poll.h>
+#include <stdatomic.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -27,6 +28,13 @@ struct vt_tar {
     char *bytes;
     size_t size, cap;
 };
+
+static atomic_bool unlocked;
+
+bool vt_tar_unlocked(void)
+{
+    return atomic_load(&unlocked);
+}
 
 static int spawn(vt_tar *a, const char *program, int in, int out, vt_shard s,
                  uint64_t first)
@@ -230,6 +238,7 @@ bool vt_tar_next(vt_member *out, vt_tar *a)
                 goto lost;
             return give(out, a, (vt_frame_kind)f.kind);
         case VT_FRAME_UNLOCKED:
+            atomic_store(&unlocked, true);
             break;
         case VT_FRAME_END:
             a->ended = true;

@@ -26,5 +26,7 @@ bool vt_tar_ready(const vt_tar *a, int ms);
 /* False at the end. */
 bool vt_tar_next(vt_member *out, vt_tar *a);
 void vt_tar_close(vt_tar *a);
+/* Was any archive read without the filter of system calls? */
+bool vt_tar_unlocked(void);
 
 #endif

@@ -31,6 +31,9 @@
 #include <unistd.h>
 
 enum { IN = 0, OUT = 1, PIECE = 1 << 16, MEMORY_MIB = 512, DAMAGED = 100 };
+/* What is no picture's data, uncompressed: at most OVER_MIB, and OVER_TIMES the
+ * archive's bytes. */
+enum { OVER_MIB = 256, OVER_TIMES = 100 };
 
 /* ---- the sandbox ---- */
 
@@ -97,6 +100,7 @@ typedef struct reading {
     struct archive *a;
     vt_shard shard;
     uint64_t position; /* of the next picture */
+    uint64_t data;     /* bytes read for pictures so far, of all shards */
     char piece[PIECE];
 } reading;
 
@@ -151,32 +155,75 @@ static const char *refusal(struct archive_entry *e, const char *name)
     return NULL;
 }
 
-/* Passes on the bytes; false: the archive ends here. */
-static bool pass_on(reading *r)
+/* An error of the archive, which is a row as well. */
+static void fail(reading *r, const char *why)
+{
+    r->position++;
+    say(VT_FRAME_NAME, "");
+    say(VT_FRAME_ERROR, why);
+}
+
+/* Has it grown too large? This must not depend on the shard: all workers count
+ * the same pictures. */
+static bool bursts(reading *r)
+{
+    const uint64_t all = (uint64_t)archive_filter_bytes(r->a, 0),
+                   in = (uint64_t)archive_filter_bytes(r->a, -1);
+
+    if (all <= r->data + ((uint64_t)OVER_MIB << 20) + OVER_TIMES * in)
+        return false;
+    fail(r, "the archive grows to more than 100 times its size, not by "
+            "pictures; what follows is lost");
+    return true;
+}
+
+/* Another worker's picture is read to its end too: the archive may end in it.
+ * False: it does. */
+static bool pass_on(reading *r, bool mine)
 {
     uint64_t left = (uint64_t)VT_MEMBER_MIB << 20;
+    const uint64_t begin = (uint64_t)archive_filter_bytes(r->a, 0);
 
     for (;;) {
         static char bytes[VT_FRAME_MAX];
         const la_ssize_t n = archive_read_data(r->a, bytes, sizeof bytes);
 
         if (n == 0) {
-            frame(VT_FRAME_PICTURE, NULL, 0);
+            r->data += (uint64_t)archive_filter_bytes(r->a, 0) - begin;
+            frame(mine ? VT_FRAME_PICTURE : VT_FRAME_OTHER, NULL, 0);
             return true;
         }
         if (n < 0 || (uint64_t)n > left) {
-            say(VT_FRAME_ERROR, "the archive is cut or damaged here");
+            if (mine)
+                say(VT_FRAME_ERROR, "the archive is cut or damaged here");
+            else
+                frame(VT_FRAME_OTHER, NULL, 0);
             return n == ARCHIVE_WARN;
         }
         left -= (uint64_t)n;
-        frame(VT_FRAME_DATA, bytes, (size_t)n);
+        if (mine)
+            frame(VT_FRAME_DATA, bytes, (size_t)n);
     }
+}
+
+/* False: the archive ends here, which has been said. */
+static bool pass_over(reading *r)
+{
+    const void *bytes;
+    size_t size;
+    la_int64_t at;
+
+    while (archive_read_data_block(r->a, &bytes, &size, &at) == ARCHIVE_OK)
+        if (bursts(r))
+            return false;
+    return true; /* if it is cut, the next header says so */
 }
 
 /* False: the archive ends here, which has been said. */
 static bool member(reading *r, struct archive_entry *e)
 {
     const char *name = archive_entry_pathname(e), *why;
+    bool mine;
 
     if (!name)
         name = archive_entry_pathname_utf8(e);
@@ -184,25 +231,17 @@ static bool member(reading *r, struct archive_entry *e)
         name = "(a name that cannot be read)";
     if (archive_entry_filetype(e) == AE_IFDIR ||
         (archive_entry_filetype(e) == AE_IFREG && !vt_is_picture_name(name)))
-        return true;
+        return pass_over(r);
     why = refusal(e, name);
     say(VT_FRAME_NAME, name);
-    if (!vt_shard_has(r->shard, r->position++)) {
-        frame(VT_FRAME_OTHER, NULL, 0);
-        return true;
-    }
+    mine = vt_shard_has(r->shard, r->position++);
     if (!why)
-        return pass_on(r);
-    say(VT_FRAME_ERROR, why);
-    return true;
-}
-
-/* An error of the archive, which is a row as well. */
-static void fail(reading *r, const char *why)
-{
-    r->position++;
-    say(VT_FRAME_NAME, "");
-    say(VT_FRAME_ERROR, why);
+        return pass_on(r, mine);
+    if (mine)
+        say(VT_FRAME_ERROR, why);
+    else
+        frame(VT_FRAME_OTHER, NULL, 0);
+    return pass_over(r);
 }
 
 static void read_all(reading *r)
@@ -222,6 +261,8 @@ static void read_all(reading *r)
             return;
         }
         lost = code == ARCHIVE_RETRY;
+        if (bursts(r))
+            return;
         if ((code == ARCHIVE_OK || code == ARCHIVE_WARN) && !member(r, e))
             return;
     } while (code == ARCHIVE_OK || code == ARCHIVE_WARN ||

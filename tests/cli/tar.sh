@@ -138,6 +138,58 @@ says_one 'zeros.ppm: larger than 256 MiB$'
 [ ! -e /etc/passwd.ppm ] || fail "something was extracted"
 [ ! -e ../up.ppm ] || fail "something was extracted"
 
+# ---- one that is cut inside a picture: its workers count the same pictures
+run 1 "${c[@]}" --json --tar cut.tar pics-08.tar
+cp out one.jsonl
+for k in 1 2; do
+    run 0 "${c[@]}" --tar cut.tar pics-08.tar --shard $k/2 -o 'cut/{shard}.jsonl'
+done
+run 0 merge cut
+cmp cut/all.jsonl one.jsonl || fail "the parts of a cut archive are not the run"
+
+# ---- 2 GB of zeros in a small archive end early, whatever hides them; pictures
+# that shrink as much do not
+python3 - <<'P'
+import bz2, tarfile
+pic = open("pics/000.ppm", "rb").read()
+def head(name, size):
+    m = tarfile.TarInfo(name)
+    m.size = size
+    return m.tobuf(tarfile.GNU_FORMAT)
+good = head("good.ppm", len(pic)) + pic + bytes(-len(pic) % 512)
+zeros = bz2.compress(bytes(64 << 20))
+texts = bz2.compress(head("t.txt", 0) * (1 << 16))
+for name in "zeros.ppm", "zeros.txt":
+    with open(name + ".tar", "wb") as f:
+        f.write(bz2.compress(good + head(name, 2 << 30)) + 32 * zeros +
+                bz2.compress(good + bytes(1024)))
+with open("texts.tar", "wb") as f:
+    f.write(bz2.compress(good) + 32 * texts + bz2.compress(good + bytes(1024)))
+large = b"P6\n8000 4000\n255\n" + bytes(96000000)
+with open("honest.tar", "wb") as f:
+    f.write(4 * bz2.compress(head("black.ppm", len(large)) + large +
+                             bytes(-len(large) % 512)))
+    f.write(bz2.compress(good + bytes(1024)))
+P
+for name in zeros.ppm zeros.txt texts; do
+    run 1 "${c[@]}" --tar $name.tar pics-08.tar
+    out_lines 11
+    err_has "$name.tar: the archive grows to more than 100 times its size"
+done
+run 0 "${c[@]}" --tar honest.tar --shard 5/5 -o 'honest/{shard}.jsonl'
+grep -q '"honest.tar/good.ppm"' honest/00005-of-00005.jsonl ||
+    fail "an archive of pictures that shrink well is cut"
+
+# ---- the program that reads archives has no filter of system calls
+cat >open <<'P'
+#!/bin/sh
+printf '\6\0\0\0\0\0\0\0\7\0\0\0\0\0\0\0'
+P
+chmod +x open
+VITCL_UNPACK=$PWD/open run 0 "${c[@]}" --tar pics-08.tar pics-09.tar
+err_lines 1
+err_has 'archives were read without the system call filter'
+
 # ---- the program that reads archives dies, or is missing
 printf '#!/bin/sh\nexec head -c 100 /dev/zero\n' >dies
 chmod +x dies
