@@ -24,8 +24,9 @@
  * Launch    global {WI * ceil(M/TM), ceil(N/TN)}, local {WI, 1}; any sizes.
  * Local     128 TM + 128 TN bytes; KIND 1: 64 TN more, and for int8 64 TM.
  * Defines   KIND EMULATE WM WN FM FN; TYPE, of the product: 1 bf16, 2 f16, 3
- *           int8; AT CT, of A and C in memory: f32, f16, bf16; WIDE_A: rows of
- *           A begin at multiples of 16 bytes; the epilogue's.
+ *           int8; AT CT, of A and C in memory: f32, f16, bf16; SAME_A: AT is
+ *           TYPE; WIDE_A: rows of A begin at multiples of 16 bytes; the
+ *           epilogue's.
  * Numerics  Sums are f32 (int8: whole numbers), in an order that depends on K
  *           and KIND alone.
  *
@@ -391,6 +392,29 @@ typedef global const uint4 *source;
 static inline uint4 arrived(uint4 v)
 {
     return v;
+}
+#elif defined(SAME_A)
+typedef uint4 flight;
+typedef global const ushort *source;
+
+static inline uint4 arrived(uint4 v)
+{
+    return v;
+}
+
+static inline uint4 bring(source p, size_t at, int k, int K, bool last)
+{
+    ushort t[8];
+
+    if (!last)
+#ifdef WIDE_A
+        return *(global const uint4 *)(p + at);
+#else
+        return as_uint4(vload8(0, p + at));
+#endif
+    EACH(i, 8)
+        t[i] = k + i < K ? p[at + i] : 0;
+    return as_uint4(vload8(0, t));
 }
 #else
 typedef float8 flight;

@@ -160,7 +160,9 @@ static vitcl_status bind(vt_gemm *g)
     const int tm = s.wm * s.fm * k->rows, tn = s.wn * s.fn * k->columns;
     const size_t wi = (size_t)items(k, s);
     const int v[] = {rows, d->N, d->K, d->lda, d->ldc, columns(d)};
-    const bool wide = !int8 && d->a == VT_F32 && d->lda % 4 == 0 &&
+    const bool same = d->a == d->type;
+    const bool wide = !int8 && (same || d->a == VT_F32) &&
+                      d->lda % (same ? 8 : 4) == 0 &&
                       vt_buf_aligned(g->bufs.a, 16);
     vt_kernel **kernel = &g->kernel[int8];
     char epilogue[96], defines[256];
@@ -170,10 +172,11 @@ static vitcl_status bind(vt_gemm *g)
         VT_TRY(round_rows(g));
     snprintf(defines, sizeof defines,
              "-DKIND=%d%s -DTYPE=%d -DWM=%d -DWN=%d -DFM=%d -DFN=%d -DAT=%s "
-             "-DCT=%s%s %s",
+             "-DCT=%s%s%s %s",
              c.kind, c.emulated ? " -DEMULATE" : "", vt_type_number(d->type),
              s.wm, s.wn, s.fm, s.fn, vt_dtype_name(d->a), vt_dtype_name(d->out),
-             wide ? " -DWIDE_A" : "", vt_gemm_defines(epilogue, d));
+             same ? " -DSAME_A" : "", wide ? " -DWIDE_A" : "",
+             vt_gemm_defines(epilogue, d));
     VT_TRY(vt_kernel_new(kernel, g->dev, "gemm_mma", "gemm_mma", defines));
     VT_TRY(vt_gemm_operands(*kernel, g, int8 ? g->bufs.temp : g->bufs.a,
                             g->bufs.b, v, VT_COUNT(v)));
