@@ -147,6 +147,8 @@ static void ask(char out[VT_CHOICE], const vt_dev *dev, const vt_gemm_desc *d,
     append(out, d->act == VT_ACT_NONE ? "" : vt_act_name(d->act));
     append(out, d->scale ? "scale" : "");
     append(out, d->times ? "times" : d->residual ? "residual" : "");
+    if (d->residual && d->res != VT_F32)
+        append(out, vt_dtype_name(d->res));
     append_tuned(out, dev);
     append(out, "by");
     for (int i = 0; i < n; i++)
