@@ -15,14 +15,25 @@
  *           it is stored in the other. Rows and columns outside are read as
  *           copies of others and not written, so that only the last strip needs
  *           checks, of k.
+ *           With TERMS, k is divided into parts of so many terms, each with a
+ *           chain of its own. With SPLIT each has its own work-group, which
+ *           writes to `sums`, [ceil(K/TERMS)][M][N], and gemm_tile_sum.cl adds
+ *           them: for products with fewer tiles than there are processors.
+ *           Without SPLIT there is a launch for each part, from term k_first
+ *           on, and the sum so far is in `sums`, [M][N]. The bits are the same.
  * Launch    global {256 * ceil(M/TM), ceil(N/TN)}, local {256, 1}; any sizes.
+ *           SPLIT: {.., .., ceil(K/TERMS)}.
  * Local     2 * TK * (TM + TN + 8) floats.
  * Defines   TM TN (multiples of 16) TK (of 4); TRANS_A TRANS_B; PANEL or 0;
  *           WIDE_A WIDE_B: four neighbours are aligned, and are all inside or
- *           all outside; the epilogue's ACT BIAS SCALE RESIDUAL; ACCUMULATE.
- * Numerics  One chain of fma() over ascending k for each element, from 0: its
- *           bits depend on K alone. (Zeros added beyond K change nothing.)
- * Host      host/gemm/tile.c          Test  tests/ops/test_gemm.c
+ *           all outside; the epilogue's ACT BIAS SCALE RESIDUAL; ACCUMULATE;
+ *           TERMS (a multiple of TK), with the last arguments sums and k_first;
+ *           SPLIT.
+ * Numerics  One chain of fma() over ascending k for each element and part,
+ *           from 0, and the parts added in their order: the bits depend on K
+ *           and TERMS alone. (Zeros added beyond K change nothing.)
+ * Host      host/gemm/tile.c
+ * Test      tests/ops/test_gemm.c, test_gemm_parts.c
  */
 #ifndef TM
 #define TM 64
@@ -166,12 +177,29 @@ static inline void put_columns(local float *t, int v, int wide, float4 x)
         } else                                                                 \
             (v)[u] = (row)[PLACE(who, u, R)]
 
+/* What this work-group computes of k. */
+#ifdef SPLIT
+#define PART ((int)get_group_id(2))
+#else
+#define PART 0
+#endif
+#ifdef TERMS
+#define FROM (PART * TERMS + k_first)
+#define END min(K, FROM + TERMS)
+#define SUMS , global float *restrict sums, int k_first
+#else
+#define FROM 0
+#define END K
+#define SUMS
+#endif
+
 kernel __attribute__((reqd_work_group_size(WI, 1, 1))) void
 gemm_tile(global float *c, global const float *restrict a,
           global const element *restrict b, global const float *restrict bias,
           global const float *restrict scale, global const float *residual,
-          int M, int N, int K, int lda, int ldb, int ldc)
+          int M, int N, int K, int lda, int ldb, int ldc SUMS)
 {
+    const int from = FROM, end = END;
     local float ta[2][TK * PA] __attribute__((aligned(16)));
     local float tb[2][TK * PB] __attribute__((aligned(16)));
     const int lid = get_local_id(0), x = lid % 16, y = lid / 16;
@@ -203,16 +231,16 @@ gemm_tile(global float *c, global const float *restrict a,
         EACH(j, RN)
             s[i][j] = 0.0f;
 
-    if (K >= TK)
-        BRING(0, false);
+    if (end - from >= TK)
+        BRING(from, false);
     else
-        BRING(0, true);
+        BRING(from, true);
     PUT(0);
     barrier(CLK_LOCAL_MEM_FENCE);
-    for (int k0 = 0; k0 < K; k0 += TK, now ^= 1) {
-        if (k0 + 2 * TK <= K)
+    for (int k0 = from; k0 < end; k0 += TK, now ^= 1) {
+        if (k0 + 2 * TK <= end)
             BRING(k0 + TK, false);
-        else if (k0 + TK < K)
+        else if (k0 + TK < end)
             BRING(k0 + TK, true);
         EACH(k, TK) {
             float p[RM], q[RN];
@@ -222,7 +250,7 @@ gemm_tile(global float *c, global const float *restrict a,
                 EACH(j, RN)
                     s[i][j] = fma(p[i], q[j], s[i][j]);
         }
-        if (k0 + TK < K)
+        if (k0 + TK < end)
             PUT(now ^ 1);
         barrier(CLK_LOCAL_MEM_FENCE);
     }
@@ -234,14 +262,27 @@ gemm_tile(global float *c, global const float *restrict a,
             float v = s[i][j];
 
             if (m < M && n < N) {
+#ifdef SPLIT
+                sums[((size_t)PART * M + m) * N + n] = v;
+#else
+#ifdef TERMS
+                if (from > 0)
+                    v = sums[(size_t)m * N + n] + v;
+                if (end < K) {
+                    sums[(size_t)m * N + n] = v;
+                    continue;
+                }
+#endif
 #if PANEL
                 v *= ((global const float *)(b + (size_t)(N + PANEL - 1) /
                                                      PANEL * PANEL * K))[n];
 #endif
 #ifdef ACCUMULATE
-                v = c[at] + v;
-#endif
+                c[at] += v;
+#else
                 c[at] = vt_epilogue(v, bias, scale, residual, n, at);
+#endif
+#endif
             }
         }
 }

@@ -186,7 +186,7 @@ void vt_fastest_forget(vt_fastest_memory *m)
     for (size_t i = 0; i < m->count; i++)
         free(m->known[i].question);
     free(m->known);
-    *m = (vt_fastest_memory){.known = NULL};
+    m->known = NULL, m->count = m->cap = 0;
 }
 
 static const vt_provider *decide(vt_gemm_device *g, vt_rivals *r,
@@ -205,7 +205,7 @@ static const vt_provider *decide(vt_gemm_device *g, vt_rivals *r,
                       time ? g->race : NULL, r);
     if (best < 0 && !time)
         return NULL;
-    m->timed += timed;
+    atomic_fetch_add(&m->timed, timed ? 1u : 0u);
     vt_log("%s: %s%s", question, best < 0 ? "unknown" : answer,
            timed ? ", timed" : "");
     remember(m, question, best < 0 ? NULL : rows[best]);

@@ -7,6 +7,8 @@
 #include "gemm/choices.h"
 #include "gemm/provider.h"
 
+#include <stdatomic.h>
+
 enum { VT_RIVALS = 8 }; /* at most */
 
 typedef struct vt_rivals {
@@ -42,7 +44,7 @@ void vt_fastest_tell(char *out, size_t size, const vitcl_device_info *info,
 typedef struct vt_fastest_memory {
     struct vt_fastest_known *known;
     size_t count, cap;
-    uint32_t timed; /* products, in this process */
+    atomic_uint timed; /* products, in this process */
 } vt_fastest_memory;
 void vt_fastest_forget(vt_fastest_memory *m);
 

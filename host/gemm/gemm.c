@@ -128,7 +128,7 @@ static const vt_provider *fastest(vt_dev *dev, const vt_gemm_desc *d, bool time)
 
 uint32_t vt_gemm_timed(const vt_dev *dev)
 {
-    return vt_gemm_device_of(dev)->fastest.timed;
+    return atomic_load(&vt_gemm_device_of(dev)->fastest.timed);
 }
 
 const char *vt_gemm_form_name(const char *form)

@@ -2,14 +2,19 @@
  * tile.c - the native provider's multiplication on a GPU: cl/gemm_tile.cl,
  * which reads any layout in f32; packing only transposes weights to [K,N].
  * int8 is read from the panels of a CPU.
+ *
+ * Where a picture gives a device with many processors too few tiles, K is
+ * divided into parts, which have work-groups of their own in a small batch. The
+ * parts, and so the bits, depend on N, K and the device, never on the rows.
  */
 #include "base/memory.h"
 #include "gemm/common.h"
+#include "gemm/device.h"
 #include "gemm/panels.h"
 
 #include <stdio.h>
 
-enum { GROUP = 256 }; /* WI of the kernel */
+enum { GROUP = 256, FEW = 64 }; /* WI of the kernel; of gemm_tile_sum */
 
 static bool takes(vt_dev *dev, const vt_gemm_desc *d)
 {
@@ -36,20 +41,64 @@ static vitcl_status pack(vt_queue *q, const vt_gemm_desc *d, vt_buf *packed,
                             : vt_gemm_reorder(q, d, packed, b, true);
 }
 
+/* ---- parts of K ---- */
+
+static long tiles(int rows, int columns, int side)
+{
+    return (long)vt_divide_up(rows, side) * vt_divide_up(columns, side);
+}
+
+static long units(const vt_dev *dev)
+{
+    const int asked = vt_gemm_device_of(dev)->tile_units;
+
+    return asked ? asked : (long)vt_dev_info(dev)->compute_units;
+}
+
+/* The terms of a part, a multiple of 64 unless it is all of K. A picture is
+ * taken to have 256 rows. */
+static int part_terms(const vt_dev *dev, const vt_gemm_desc *d)
+{
+    /* MOST: kernels of a vt_gemm, one for each part in a large batch */
+    enum { ROWS = 256, SIDE = 128, MOST = 4, LEAST = 256, STEP = 64 };
+    const int asked = vt_gemm_device_of(dev)->tile_parts;
+    const long fill = units(dev) / tiles(ROWS, d->N, SIDE);
+    const int parts = asked ? asked : (int)VT_MIN(VT_MAX(fill, 1), MOST);
+    const int terms = vt_divide_up(vt_divide_up(d->K, parts), STEP) * STEP;
+
+    if (d->type != VT_F32)
+        return d->K;
+    return VT_MIN(d->K, asked ? terms : VT_MAX(terms, LEAST));
+}
+
+/* Do the parts have their own work-groups? */
+static bool split(const vt_dev *dev, const vt_gemm_desc *d)
+{
+    return part_terms(dev, d) < d->K &&
+           tiles(d->batch * d->M, d->N, 128) < units(dev);
+}
+
 static size_t temp_bytes(vt_dev *dev, const vt_gemm_desc *d)
 {
-    return d->type == VT_I8 ? vt_panels_temp_bytes(dev, d) : 0;
+    const int terms = part_terms(dev, d);
+    const size_t sums =
+        (size_t)d->batch * (size_t)d->M * (size_t)d->N * sizeof(float);
+
+    if (d->type == VT_I8)
+        return vt_panels_temp_bytes(dev, d);
+    if (terms == d->K)
+        return 0;
+    return split(dev, d) ? sums * (size_t)vt_divide_up(d->K, terms) : sums;
 }
 
 /* The side of the tiles: smaller ones where there would be too few for the
  * device. The bits do not depend on it. */
-static int side(const vt_dev *dev, int most, int rows, int columns)
+static int side(const vt_dev *dev, int most, int rows, int columns, int parts)
 {
     const long want = 2L * (long)vt_dev_info(dev)->compute_units;
     int t = most;
 
-    while (t > 32 &&
-           (long)vt_divide_up(rows, t) * vt_divide_up(columns, t) < want)
+    while (t > 32 && tiles(rows, columns, t) * parts < want)
         t = t / 2 / 16 * 16;
     if (t > 16 && (rows <= 16 || columns <= 16))
         t = 16;
@@ -62,42 +111,117 @@ static bool wide(const vt_buf *b, int ld, int across)
     return ld % 4 == 0 && across % 4 == 0 && vt_buf_aligned(b, 16);
 }
 
+/* Adds the parts up. */
+static vitcl_status bind_sum(vt_kernel **k, vt_gemm *g, const char *defines)
+{
+    const vt_gemm_desc *d = &g->d;
+    const int rows = d->batch * d->M;
+    vt_buf *const bufs[] = {g->bufs.c, g->bufs.temp, g->bufs.bias,
+                            g->bufs.scale, g->bufs.residual};
+    vitcl_status st;
+
+    VT_TRY(vt_kernel_new(k, g->dev, "gemm_tile_sum", "gemm_tile_sum", defines));
+    VT_TRY(vt_gemm_arguments(*k, bufs, VT_COUNT(bufs),
+                             (int[]){rows, d->N, d->K, d->ldc}, 4));
+    vt_kernel_size(
+        *k, 1, (size_t[3]){((size_t)rows * (size_t)d->N + FEW - 1) / FEW * FEW},
+        (size_t[3]){FEW});
+done:
+    return st;
+}
+
+/* How bind() divides a product. */
+typedef struct cut {
+    int side, tk, terms, parts; /* parts: with their own work-groups */
+} cut;
+
+static cut divide(const vt_gemm *g)
+{
+    const vt_gemm_desc *d = &g->d;
+    const int terms = part_terms(g->dev, d);
+    unsigned short size[VT_PARAMS_NUMBERS];
+    cut c = {.terms = terms < d->K ? terms : 0, .parts = 1};
+
+    vt_params_values(size, g->dev, VT_PARAMS_TILE, VT_F32);
+    if (split(g->dev, d))
+        c.parts = vt_divide_up(d->K, terms);
+    c.side = side(g->dev, size[0], d->batch * d->M, d->N, c.parts);
+    for (c.tk = size[1]; c.terms % c.tk != 0;)
+        c.tk -= 4;
+    return c;
+}
+
+/* The kernel for the parts from term `first` on. */
+static vitcl_status bind_part(vt_kernel **k, vt_gemm *g, vt_buf *b,
+                              const cut *c, int first, const char *defines)
+{
+    const vt_gemm_desc *d = &g->d;
+    const int rows = d->batch * d->M, ldb = d->b_packed ? d->N : d->ldb;
+    const int v[] = {rows, d->N, d->K, d->lda, ldb, d->ldc};
+    vitcl_status st;
+
+    VT_TRY(vt_kernel_new(k, g->dev, "gemm_tile", "gemm_tile", defines));
+    VT_TRY(vt_gemm_operands(*k, g, g->bufs.a, b, v, VT_COUNT(v)));
+    if (c->terms) {
+        VT_TRY(vt_kernel_buf(*k, 12, g->bufs.temp));
+        VT_TRY(vt_kernel_int(*k, 13, first));
+    }
+    vt_kernel_size(*k, 3,
+                   (size_t[3]){(size_t)vt_divide_up(rows, c->side) * GROUP,
+                               (size_t)vt_divide_up(d->N, c->side),
+                               (size_t)c->parts},
+                   (size_t[3]){GROUP, 1, 1});
+done:
+    return st;
+}
+
+static void describe(vt_gemm *g, const cut *c)
+{
+    const size_t size = sizeof g->note;
+    int n = snprintf(g->note, size, "native tile %dx%d %s", c->side, c->side,
+                     vt_dtype_name(g->d.type));
+
+    if (c->terms)
+        n += snprintf(g->note + n, size - (size_t)n, ", %d parts%s",
+                      vt_divide_up(g->d.K, c->terms),
+                      c->parts > 1 ? " at once" : "");
+    if (vt_params_for(g->dev, VT_PARAMS_TILE, VT_F32))
+        snprintf(g->note + n, size - (size_t)n, ", tuned");
+}
+
 static vitcl_status bind(vt_gemm *g)
 {
     const vt_gemm_desc *d = &g->d;
     const int rows = d->batch * d->M;
     const vt_rows_shape panel = vt_panels_shape(g->dev, d);
-    unsigned short size[VT_PARAMS_NUMBERS];
     const bool int8 = d->type == VT_I8, kn = d->trans_b || d->b_packed;
     const int ldb = d->b_packed ? d->N : d->ldb;
-    const int v[] = {rows, d->N, d->K, d->lda, ldb, d->ldc};
+    const cut c = divide(g);
     vt_buf *b = g->bufs.b;
     unsigned n = 0;
-    int t;
-    char epilogue[96], defines[256];
+    int first = 0;
+    char epilogue[96], parts[40] = "", defines[256];
     vitcl_status st;
 
-    vt_params_values(size, g->dev, VT_PARAMS_TILE, VT_F32);
-    t = side(g->dev, size[0], rows, d->N);
     if (int8)
         VT_TRY(vt_panels_bind(&b, g, &n));
+    if (c.terms)
+        snprintf(parts, sizeof parts, " -DTERMS=%d%s", c.terms,
+                 c.parts > 1 ? " -DSPLIT" : "");
     snprintf(defines, sizeof defines,
-             "-DTM=%d -DTN=%d -DTK=%d -DPANEL=%d%s%s%s%s %s", t, t, size[1],
-             int8 ? panel.lanes * panel.vectors : 0,
+             "-DTM=%d -DTN=%d -DTK=%d -DPANEL=%d%s%s%s%s%s %s", c.side, c.side,
+             c.tk, int8 ? panel.lanes * panel.vectors : 0,
              d->trans_a ? " -DTRANS_A" : "", kn ? " -DTRANS_B" : "",
              wide(g->bufs.a, d->lda, d->trans_a ? rows : 4) ? " -DWIDE_A" : "",
-             !int8 && wide(b, ldb, kn ? d->N : 4) ? " -DWIDE_B" : "",
+             !int8 && wide(b, ldb, kn ? d->N : 4) ? " -DWIDE_B" : "", parts,
              vt_gemm_defines(epilogue, d));
-    VT_TRY(vt_kernel_new(&g->kernel[n], g->dev, "gemm_tile", "gemm_tile",
-                         defines));
-    VT_TRY(vt_gemm_operands(g->kernel[n], g, g->bufs.a, b, v, VT_COUNT(v)));
-    vt_kernel_size(g->kernel[n], 2,
-                   (size_t[3]){(size_t)vt_divide_up(rows, t) * GROUP,
-                               (size_t)vt_divide_up(d->N, t)},
-                   (size_t[3]){GROUP, 1});
-    snprintf(g->note, sizeof g->note, "native tile %dx%d %s%s", t, t,
-             vt_dtype_name(d->type),
-             vt_params_for(g->dev, VT_PARAMS_TILE, VT_F32) ? ", tuned" : "");
+    do {
+        VT_TRY(bind_part(&g->kernel[n], g, b, &c, first, defines));
+        first += c.terms, n++;
+    } while (c.terms && c.parts == 1 && first < d->K);
+    if (c.parts > 1)
+        VT_TRY(bind_sum(&g->kernel[n], g, defines));
+    describe(g, &c);
 done:
     return st;
 }
