@@ -128,7 +128,8 @@ static vitcl_status of_engines(vt_shard *out, uint64_t given)
     for (size_t i = 0; i < VT_COUNT(engines); i++) {
         const engine *e = &engines[i];
 
-        if (!is_set(e->place))
+        /* The script of a Slurm array has a place, but no count. */
+        if (!is_set(e->place) || (from && !is_set(e->count)))
             continue;
         VT_TRY(variable(&place, e->place));
         VT_TRY(variable(&count, e->count));
