@@ -293,6 +293,8 @@ def attempt(command, fault=None):
 
 def judge(command, got, left, want, whole):
     need(got.status in (0, 1), "status %s" % got.status)
+    if left.pop("T/left_out.txt", None):  # of a picture that cannot be read
+        need(b"cannot be decoded" in got.err, "left out without a word")
     if got.status == 0:
         need(want.status == 0, "status 0")
         need(got.out == want.out or command in ("bench", "devices", "selftest"),
