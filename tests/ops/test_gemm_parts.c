@@ -8,6 +8,7 @@
 #include "gemm/gemm.h"
 #include "ref/ref.h"
 #include "support/device.h"
+#include "support/oneplan.h"
 
 #include <criterion/criterion.h>
 #include <math.h>
@@ -179,7 +180,7 @@ static void check(vt_gemm_desc d, int parts, int terms)
         cr_expect_eq(wrong(&p, terms, pictures), 0, "%d pictures", pictures);
     }
     strcat(kind, " at");
-    for (int twice = 0; twice < 2; twice++) {
+    for (int twice = 0; twice < (vt_test_tiny() ? 1 : 2); twice++) {
         multiply(&p, 1, kind);
         cr_expect_eq(wrong(&p, terms, 1), 0, "%dx%dx%d", d.M, d.N, d.K);
     }
@@ -188,6 +189,9 @@ static void check(vt_gemm_desc d, int parts, int terms)
 
 Test(gemm_parts, forward)
 {
+    check((vt_gemm_desc){.M = 50, .N = 17, .K = 70}, 2, 64);
+    if (vt_test_tiny())
+        return;
     check((vt_gemm_desc){.M = 5, .N = 37, .K = 200}, 4, 64);
     check((vt_gemm_desc){.M = 33, .N = 17, .K = 150, .bias = true}, 3, 64);
     check((vt_gemm_desc){.M = 1, .N = 65, .K = 131, .residual = true}, 2, 128);
@@ -195,7 +199,9 @@ Test(gemm_parts, forward)
 
 Test(gemm_parts, gradients)
 {
-    check((vt_gemm_desc){.M = 7, .N = 44, .K = 140, .trans_b = true}, 2, 128);
+    if (!vt_test_tiny())
+        check((vt_gemm_desc){.M = 7, .N = 44, .K = 140, .trans_b = true}, 2,
+              128);
     check((vt_gemm_desc){.M = 20,
                          .N = 12,
                          .K = 211,
