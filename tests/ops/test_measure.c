@@ -58,7 +58,7 @@ Test(measure, rounds)
         cr_expect(t[i].best > 0 && t[i].best < 1e9, "%g", t[i].best);
         cr_expect_geq(t[i].second, 1e30, "it ran twice: %g", t[i].second);
         OK(vt_timed_read(c, &t[i]));
-        cr_expect_eq((double)c[M * N - 1], 0.5 * K);
+        cr_expect_eq((double)c[M * N - 1], 0.5 * (double)K);
     }
     /* Two times that differ by less than a million end it. */
     OK(vt_measure(both, 2, &long_ones));

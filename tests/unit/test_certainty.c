@@ -35,7 +35,7 @@ static double nll(const float *z, const uint32_t *y, double t)
 
     for (size_t i = 0; i < N; i++)
         sum += likeliest(&p, z + i * K, y[i], t);
-    return sum / N;
+    return sum / (double)N;
 }
 
 /* Logits whose honest temperature is near `hot`: the labels are drawn from
