@@ -14,17 +14,17 @@
 
 const char *vt_gemm_defines(char out[96], const vt_gemm_desc *d)
 {
+    const bool half = d->residual && d->res != VT_F32;
+
     if (d->accumulate)
         snprintf(out, 96, "-DACCUMULATE");
     else
-        snprintf(out, 96, "-DACT=%d%s%s%s%s", (int)d->act,
+        snprintf(out, 96, "-DACT=%d%s%s%s%s%s", (int)d->act,
                  d->bias ? " -DBIAS" : "", d->scale ? " -DSCALE" : "",
                  !d->residual ? ""
                  : d->times   ? " -DTIMES"
                               : " -DRESIDUAL",
-                 !d->residual || d->res == VT_F32 ? ""
-                 : d->res == VT_F16               ? " -DRST=f16"
-                                                  : " -DRST=bf16");
+                 half ? " -DRST=" : "", half ? vt_dtype_name(d->res) : "");
     return out;
 }
 

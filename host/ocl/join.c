@@ -293,12 +293,15 @@ done:
 
 /* ---- build ---- */
 
-/* Can both be in one program? */
-static bool fits(const vt_program *a, const vt_program *b, const char *common)
+/* Can a program join the group, whose heads are the same? */
+static bool fits(const vt_program *p, vt_program *const *group, unsigned n,
+                 const char *common)
 {
-    return strcmp(a->name, b->name) != 0 &&
-           has_head(a->defines, b->defines, common) &&
-           has_head(b->defines, a->defines, common);
+    for (unsigned i = 0; i < n; i++)
+        if (strcmp(p->name, group[i]->name) == 0)
+            return false;
+    return has_head(p->defines, group[0]->defines, common) &&
+           has_head(group[0]->defines, p->defines, common);
 }
 
 unsigned vt_program_weight(const vt_program *p)
@@ -321,15 +324,12 @@ unsigned vt_programs_group(vt_program **list, unsigned n, unsigned most)
     for (unsigned i = 1; i < n && size < VT_JOINED; i++) {
         vt_program *const p = list[i];
         const unsigned more = vt_program_weight(p);
-        bool all = weight + more <= most;
 
-        for (unsigned k = 0; k < size && all; k++)
-            all = fits(list[k], p, common);
-        if (all) {
-            memmove(list + size + 1, list + size, (i - size) * sizeof *list);
-            list[size++] = p;
-            weight += more;
-        }
+        if (weight + more > most || !fits(p, list, size, common))
+            continue;
+        memmove(list + size + 1, list + size, (i - size) * sizeof *list);
+        list[size++] = p;
+        weight += more;
     }
     free(common);
     return size;

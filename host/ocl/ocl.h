@@ -66,8 +66,9 @@ bool vt_dev_is_processor(const vt_dev *dev);
 bool vt_dev_reports(const vt_dev *dev, const char *extension);
 /* The best number of float32 lanes per vector: 4, 8 or 16. */
 int vt_dev_vector(const vt_dev *dev);
-/* Of CPUs' kernels: PER * V of common_work.cl. Also products are compiled with
- * it, so that they can be in one program with the other kernels (join.c). */
+/* A CPU's work-item computes this many neighbouring elements of a row: PER * V
+ * of common_work.cl. Products are compiled with it, too, so that they can be in
+ * one program with the other kernels (join.c). */
 #define VT_CPU_BLOCK 1024
 size_t vt_dev_align(const vt_dev *dev); /* sub-buffer offsets, bytes */
 /* May a work-item loop for as long as it likes? True on CPUs. */

@@ -6,8 +6,6 @@
 #include <limits.h>
 #include <stdio.h>
 
-/* A CPU's work-item computes this many neighbouring elements of a row. */
-
 vitcl_status(vt_op_need)(bool ok, const char *what)
 {
     return ok ? VITCL_OK : vt_fail(VITCL_EINVAL, "%s", what);

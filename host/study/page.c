@@ -152,8 +152,8 @@ static void add_setting(vt_page *p, const vt_experiment *e)
                "pictures, %u epoch%s, %u %s. %zu runs, %.2f TFLOP. Learning "
                "rates are chosen on held-out training pictures.",
                e->pictures, e->classes, e->kind, e->tests, e->epochs,
-               e->epochs == 1 ? "" : "s", e->tries,
-               e->tries == 1 ? "try" : "tries", e->runs, flop / 1e12);
+               vt_plural(e->epochs), e->tries, e->tries == 1 ? "try" : "tries",
+               e->runs, flop / 1e12);
     vt_page_line(p, text);
 }
 

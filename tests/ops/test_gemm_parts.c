@@ -214,26 +214,21 @@ Test(gemm_parts, gradients)
 /* Few terms are one part, and so are those of a device with few processors. */
 Test(gemm_parts, whole)
 {
-    product p;
+    static const struct {
+        int n, k, parts;
+    } all[] = {{20, 64, 8}, {40, 600, 0}};
 
-    p = make(&(vt_gemm_desc){.batch = 1,
-                             .M = 9,
-                             .N = 20,
-                             .K = 64,
-                             .type = VT_F32,
-                             .device_class = VT_CLASS_GPU},
-             8);
-    multiply(&p, 1, "tile");
-    cr_expect_eq(wrong(&p, 64, 1), 0);
-    unmake(&p);
-    p = make(&(vt_gemm_desc){.batch = 1,
-                             .M = 9,
-                             .N = 40,
-                             .K = 600,
-                             .type = VT_F32,
-                             .device_class = VT_CLASS_GPU},
-             0);
-    multiply(&p, 1, "tile");
-    cr_expect_eq(wrong(&p, 600, 1), 0);
-    unmake(&p);
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        product p = make(&(vt_gemm_desc){.batch = 1,
+                                         .M = 9,
+                                         .N = all[i].n,
+                                         .K = all[i].k,
+                                         .type = VT_F32,
+                                         .device_class = VT_CLASS_GPU},
+                         all[i].parts);
+
+        multiply(&p, 1, "tile");
+        cr_expect_eq(wrong(&p, all[i].k, 1), 0);
+        unmake(&p);
+    }
 }

@@ -7,8 +7,8 @@
  * what the op sees, and the error is that of rounding the result once.
  */
 #include "ref/ref.h"
+#include "support/linear.h"
 #include "support/near.h"
-#include "support/oneplan.h"
 #include "support/rng.h"
 
 #include <criterion/criterion.h>
@@ -207,25 +207,6 @@ Test(halves, layernorm)
     check(cases, layernorm, ref_of_layernorm);
 }
 
-static vt_val linear(vt_plan *p, const vt_val *in, const vt_case *c)
-{
-    return vt_linear(p, in[0],
-                     (vt_linear_args){.w = in[1],
-                                      .b = in[2],
-                                      .scale = in[3],
-                                      .residual = in[4],
-                                      .act = (vt_act)c->arg[0]});
-}
-
-static void ref_of_linear(double *out, const double *const *in,
-                          const vt_case *c)
-{
-    const int *d = c->in[0].dim;
-
-    ref_linear(out, in[0], in[1], in[2], in[3], in[4], d[0] * d[1],
-               c->in[1].dim[0], d[2], c->arg[0]);
-}
-
 Test(halves, linear)
 {
     static const vt_case cases[] = {
@@ -241,7 +222,7 @@ Test(halves, linear)
          .arg = {VT_ACT_TANH}},
         {0}};
 
-    check(cases, linear, ref_of_linear);
+    check(cases, vt_test_linear, vt_test_linear_ref);
 }
 
 /* Matrix units, which read and write the same storage. */
@@ -256,7 +237,7 @@ Test(halves, matrix_units)
         {0}};
 
     setenv("VITCL_MMA", "emulate", 1);
-    check(cases, linear, ref_of_linear);
+    check(cases, vt_test_linear, vt_test_linear_ref);
     unsetenv("VITCL_MMA");
 }
 

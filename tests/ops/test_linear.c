@@ -3,32 +3,11 @@
  */
 #include "plan/plan_private.h"
 #include "ref/ref.h"
-#include "support/oneplan.h"
+#include "support/linear.h"
 
 #include <criterion/criterion.h>
 #include <stdlib.h>
 #include <string.h>
-
-static vt_val build(vt_plan *p, const vt_val *in, const vt_case *c)
-{
-    return vt_linear(p, in[0],
-                     (vt_linear_args){.w = in[1],
-                                      .b = in[2],
-                                      .scale = in[3],
-                                      .residual = in[4],
-                                      .act = (vt_act)c->arg[0]});
-}
-
-static void ref(double *out, const double *const *in, const vt_case *c)
-{
-    const vt_spec *x = &c->in[0];
-    int k = x->dim[x->rank - 1], m = 1;
-
-    for (int i = 0; i < x->rank - 1; i++)
-        m *= x->dim[i];
-    ref_linear(out, in[0], in[1], in[2], in[3], in[4], m, c->in[1].dim[0], k,
-               c->arg[0]);
-}
 
 #define X(B, T, K)                                                             \
     {                                                                          \
@@ -73,7 +52,8 @@ Test(linear, all)
     /* A simulator takes seconds for a tile: two cases of each form. */
     const vt_case few[] = {cases[3], cases[4], {0}};
 
-    vt_check_ops(vt_test_tiny() ? few : cases, build, ref);
+    vt_check_ops(vt_test_tiny() ? few : cases, vt_test_linear,
+                 vt_test_linear_ref);
 }
 
 /* The gradient of an activation before a layer may be part of the layer's

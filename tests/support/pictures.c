@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 /* The folders that this process made last: each test is a process of its
  * own. */
@@ -136,6 +137,19 @@ void vt_test_text(const char *folder, const char *name, const char *text)
     cr_assert(f);
     fputs(text, f);
     fclose(f);
+}
+
+void vt_test_user_folder(char folder[256])
+{
+    snprintf(folder, 256, "%s", vt_test_folder());
+    setenv("XDG_CONFIG_HOME", folder, 1);
+    cr_assert_eq(mkdir(vt_test_path(folder, "vitcl"), 0700), 0);
+}
+
+void vt_test_user_text(const char *folder, const char *name, const char *text)
+{
+    vt_test_text(folder, name, text);
+    cr_assert_eq(chmod(vt_test_path(folder, name), 0600), 0);
 }
 
 char *vt_test_path(const char *folder, const char *name)

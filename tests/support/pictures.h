@@ -21,6 +21,10 @@ void vt_test_cifar(const char *folder, size_t n, unsigned state);
 unsigned char *vt_test_bytes(size_t *size, const char *folder,
                              const char *name);
 void vt_test_text(const char *folder, const char *name, const char *text);
+/* Sets XDG_CONFIG_HOME to a new folder, whose path it copies, with an empty
+ * folder "vitcl". vt_test_user_text() writes one of the user's files there. */
+void vt_test_user_folder(char folder[256]);
+void vt_test_user_text(const char *folder, const char *name, const char *text);
 /* A path in `folder`, valid for the next 64 calls. */
 char *vt_test_path(const char *folder, const char *name);
 /* config.json of a ViT for 32x32 pixels that trains quickly; `more` is appended

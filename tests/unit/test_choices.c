@@ -21,21 +21,13 @@ static char folder[256], path[300];
 
 static void begin(void)
 {
-    snprintf(folder, sizeof folder, "%s", vt_test_folder());
-    setenv("XDG_CONFIG_HOME", folder, 1);
-    snprintf(path, sizeof path, "%s/vitcl", folder);
-    cr_assert_eq(mkdir(path, 0700), 0);
+    vt_test_user_folder(folder);
     snprintf(path, sizeof path, "%s/vitcl/choices", folder);
 }
 
 static void put(const char *text)
 {
-    FILE *f = fopen(path, "w");
-
-    cr_assert(f);
-    fputs(text, f);
-    fclose(f);
-    cr_assert_eq(chmod(path, 0600), 0);
+    vt_test_user_text(folder, "vitcl/choices", text);
 }
 
 static void whole(const char *want)
