@@ -11,9 +11,11 @@
  *            was passed.
  * Threads    Devices and models may be shared between threads; a session or
  *            loader must not be used by two threads at once. All sessions of a
- *            process share, each behind a lock: which half precision a device
- *            does faster, the trials, the log, and CLBlast. A device is locked
- *            while it builds a program, a model while a session is planned.
+ *            process share what was measured, the log and CLBlast, which takes
+ *            one call at a time. Trials and timings of devices of one kind
+ *            wait for each other, and so do two threads that need one program
+ *            of a device; no others do. A model is locked while a session is
+ *            planned.
  * fork()     OpenCL drivers do not survive a fork(). In the child of a process
  *            that has opened a device, calls that need a device or a loader
  *            fail; freeing handles is safe and does not affect the parent.

@@ -84,3 +84,12 @@ void vt_decision_save(const vt_dev *dev, const char *question,
     close(folder);
     free(head);
 }
+
+void vt_decision_turn(vt_turn *t, const vt_dev *dev, const char *what)
+{
+    char kind[544];
+
+    snprintf(kind, sizeof kind, "%s, driver %s", vt_dev_info(dev)->name,
+             vt_dev_info(dev)->driver);
+    vt_turn_begin(t, what, kind);
+}

@@ -204,15 +204,14 @@ static void describe(char *out, size_t size, const vt_dot_known *k)
                          : "");
 }
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-
 int vt_dot_ask(vt_dev *dev, vt_dtype type)
 {
     vt_dot_known *k = &vt_gemm_device_of(dev)->dot[type == VT_BF16];
     char text[96];
+    vt_turn turn;
     int kind;
 
-    pthread_mutex_lock(&lock);
+    vt_decision_turn(&turn, dev, "dot");
     if (!k->known) {
         if (first_of(dev, type) == VT_DOT_NONE)
             *k = (vt_dot_known){.known = true};
@@ -222,16 +221,18 @@ int vt_dot_ask(vt_dev *dev, vt_dtype type)
         vt_log("%s %s", question(type), text);
     }
     kind = k->kind;
-    pthread_mutex_unlock(&lock);
+    vt_turn_end(&turn);
     return kind;
 }
 
 void vt_dot_use(vt_dev *dev, vt_dtype type, int kind)
 {
-    pthread_mutex_lock(&lock);
+    vt_turn turn;
+
+    vt_decision_turn(&turn, dev, "dot");
     vt_gemm_device_of(dev)->dot[type == VT_BF16] =
         (vt_dot_known){.known = true, .kind = kind};
-    pthread_mutex_unlock(&lock);
+    vt_turn_end(&turn);
 }
 
 void vt_gemm_try(vt_dev *dev, vt_dtype type)
@@ -255,24 +256,26 @@ static vt_dot_known look(const vt_dev *dev, vt_dtype type)
 
 bool vt_gemm_untried(vt_dev *dev, vt_dtype type)
 {
+    vt_turn turn;
     bool yes;
 
     if (type != VT_BF16 && type != VT_I8)
         return false;
-    pthread_mutex_lock(&lock);
+    vt_decision_turn(&turn, dev, "dot");
     yes = !look(dev, type).known;
-    pthread_mutex_unlock(&lock);
+    vt_turn_end(&turn);
     return yes;
 }
 
 void vt_gemm_form(char *out, size_t size, vt_dev *dev, vt_dtype type)
 {
     vt_dot_known k;
+    vt_turn turn;
 
-    pthread_mutex_lock(&lock);
+    vt_decision_turn(&turn, dev, "dot");
     k = look(dev, type);
     if (!k.known && vt_attempt_possible() != VITCL_OK)
         k = (vt_dot_known){.known = true, .untried = first_of(dev, type)};
     describe(out, size, &k);
-    pthread_mutex_unlock(&lock);
+    vt_turn_end(&turn);
 }

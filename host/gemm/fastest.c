@@ -13,6 +13,7 @@
 #include "base/environment.h"
 #include "base/log.h"
 #include "base/memory.h"
+#include "gemm/decisions.h"
 #include "gemm/device.h"
 
 #include <stdio.h>
@@ -165,8 +166,6 @@ bool vt_fastest_possible(vt_class class)
 
 /* ---- a device's memory ---- */
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-
 static void remember(vt_fastest_memory *m, const char *question,
                      const vt_provider *row)
 {
@@ -221,13 +220,14 @@ const vt_provider *vt_fastest_row(vt_dev *dev, const vt_gemm_desc *d,
     vt_rivals r = {
         .dev = dev, .d = d, .names = names, .n = VT_MIN(n, VT_RIVALS)};
     const vt_provider *row;
+    vt_turn turn;
 
     for (int i = 0; i < r.n; i++)
         names[i] = rows[i]->form;
     ask(question, dev, d, names, r.n);
-    pthread_mutex_lock(&lock);
+    vt_decision_turn(&turn, dev, "fastest");
     row = decide(vt_gemm_device_of(dev), &r, question, rows, time);
-    pthread_mutex_unlock(&lock);
+    vt_turn_end(&turn);
     return row;
 }
 

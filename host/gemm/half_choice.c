@@ -27,7 +27,7 @@ static struct known {
     vitcl_precision precision;
 } known[KNOWN];
 static int known_count;
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of these two */
 
 vitcl_status vt_half_measure(double *ms, vt_dev *dev, const char *provider,
                              vt_dtype type)
@@ -104,29 +104,49 @@ static vitcl_status compare(vitcl_precision *out, vt_dev *dev, const char *gemm)
     return VITCL_OK;
 }
 
-vitcl_status vt_half_choose(vitcl_precision *out, vt_dev *dev,
-                            const char *wanted)
+/* A measurement of this process. */
+static bool recall(vitcl_precision *out, const char *id, const char *gemm)
 {
-    vitcl_status st = VITCL_OK;
-    const char *id = vt_dev_info(dev)->id, *gemm = NULL;
+    bool found = false;
 
-    VT_TRY(vt_gemm_provider(&gemm, dev, wanted));
     pthread_mutex_lock(&lock);
-    for (int i = 0; i < known_count; i++)
+    for (int i = 0; i < known_count && !found; i++)
         if (strcmp(known[i].id, id) == 0 && strcmp(known[i].gemm, gemm) == 0) {
             *out = known[i].precision;
-            goto unlock;
+            found = true;
         }
-    st = compare(out, dev, gemm);
-    if (st == VITCL_OK && known_count < KNOWN) {
+    pthread_mutex_unlock(&lock);
+    return found;
+}
+
+static void remember(const char *id, const char *gemm, vitcl_precision which)
+{
+    pthread_mutex_lock(&lock);
+    if (known_count < KNOWN) {
         struct known *k = &known[known_count++];
 
         snprintf(k->id, sizeof k->id, "%s", id);
         snprintf(k->gemm, sizeof k->gemm, "%s", gemm);
-        k->precision = *out;
+        k->precision = which;
     }
-unlock:
     pthread_mutex_unlock(&lock);
+}
+
+vitcl_status vt_half_choose(vitcl_precision *out, vt_dev *dev,
+                            const char *wanted)
+{
+    const char *id = vt_dev_info(dev)->id, *gemm = NULL;
+    vitcl_status st;
+    vt_turn turn;
+
+    VT_TRY(vt_gemm_provider(&gemm, dev, wanted));
+    vt_decision_turn(&turn, dev, "half");
+    if (!recall(out, id, gemm)) {
+        st = compare(out, dev, gemm);
+        if (st == VITCL_OK)
+            remember(id, gemm, *out);
+    }
+    vt_turn_end(&turn);
 done:
     return st;
 }

@@ -177,29 +177,30 @@ static vt_mma_known find(vt_dev *dev, vt_dtype type)
     return k;
 }
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-
 vt_mma_choice vt_mma_ask(vt_dev *dev, vt_dtype type)
 {
     vt_mma_known *k = &vt_gemm_device_of(dev)->mma[vt_type_number(type)];
     vt_mma_choice c;
+    vt_turn turn;
 
     if (forced(&c, type))
         return c;
-    pthread_mutex_lock(&lock);
+    vt_decision_turn(&turn, dev, "mma");
     if (!k->known) {
         *k = find(dev, type);
         vt_log("%s: %s", question(type), vt_mma_kinds[k->kind].name);
     }
     c.kind = k->kind;
-    pthread_mutex_unlock(&lock);
+    vt_turn_end(&turn);
     return c;
 }
 
 void vt_mma_use(vt_dev *dev, vt_dtype type, int kind)
 {
-    pthread_mutex_lock(&lock);
+    vt_turn turn;
+
+    vt_decision_turn(&turn, dev, "mma");
     vt_gemm_device_of(dev)->mma[vt_type_number(type)] =
         (vt_mma_known){.known = true, .kind = kind};
-    pthread_mutex_unlock(&lock);
+    vt_turn_end(&turn);
 }
