@@ -141,10 +141,7 @@ static int write_part(work *w)
     about->input = vitcl_dataset_pictures(w->dataset);
     about->rows = w->tally.pictures + w->tally.failed;
     about->failed = w->tally.failed;
-    if (w->on.several)
-        sharding_devices(&w->part, w->on.several);
-    else
-        sharding_device(&w->part, w->on.device);
+    sharding_computed(&w->part, w->on.several, w->on.device, w->on.session);
     if (sharding_redirect(&w->part) != EXIT_OK)
         return EXIT_FAILED;
     vt_tally_write(stdout, &w->tally);

@@ -22,15 +22,28 @@ static const opt options[] = {
      offsetof(merge, quiet)},
     OPT_DONE};
 
-static void say_devices(const vt_parts *p)
+static void say_differences(const vt_parts *p)
 {
-    for (uint32_t i = 1; i < p->of; i++)
-        if (strcmp(p->part[i].device, p->part[0].device) != 0) {
+    bool device = false, gemm = false; /* said */
+
+    for (uint32_t i = 0; i < p->of; i++)
+        make_text(p->part[i].gemm);
+
+    for (uint32_t i = 1; i < p->of; i++) {
+        if (!device && strcmp(p->part[i].device, p->part[0].device) != 0) {
             note("shards 1 and %u were computed on different devices: the last "
                  "bits of their numbers may differ from one run's",
                  i + 1);
-            return;
+            device = true;
         }
+        if (!gemm && strcmp(p->part[i].gemm, p->part[0].gemm) != 0) {
+            note("shards 1 and %u were multiplied by different providers (%s; "
+                 "%s): the last bits of their numbers may differ from one "
+                 "run's; --gemm selects one for all shards",
+                 i + 1, p->part[0].gemm, p->part[i].gemm);
+            gemm = true;
+        }
+    }
 }
 
 static int join(const vt_parts *p, const merge *o, const char *folder)
@@ -100,7 +113,7 @@ static int run(void *into, const words *operands)
     else
         code = join(&p, o, operands->item[0]);
     if (code == EXIT_OK && !o->quiet)
-        say_devices(&p);
+        say_differences(&p);
     vt_parts_close(&p);
     return code;
 }

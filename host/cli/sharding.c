@@ -120,19 +120,19 @@ int sharding_commit(sharding *s, int code)
     return EXIT_OK;
 }
 
-void sharding_device(sharding *s, const vitcl_device *device)
+void sharding_computed(sharding *s, const machines *several,
+                       const vitcl_device *device, vitcl_session *session)
 {
     vitcl_device_info info = {.size = sizeof info};
+    vitcl_session_info how = {.size = sizeof how};
 
-    if (vitcl_device_describe(&info, device) == VITCL_OK)
+    if (several)
+        machines_text(s->about.device, sizeof s->about.device, several);
+    else if (vitcl_device_describe(&info, device) == VITCL_OK)
         snprintf(s->about.device, sizeof s->about.device, "%.100s", info.name);
     make_text(s->about.device);
-}
-
-void sharding_devices(sharding *s, const struct machines *m)
-{
-    machines_text(s->about.device, sizeof s->about.device, m);
-    make_text(s->about.device);
+    if (vitcl_session_describe(&how, session) == VITCL_OK)
+        snprintf(s->about.gemm, sizeof s->about.gemm, "%s", how.gemm);
 }
 
 int sharding_end(sharding *s, int code, const answering *w)
@@ -141,10 +141,7 @@ int sharding_end(sharding *s, int code, const answering *w)
         batches_whole(&s->about.input, &s->about.names, w->batches);
         s->about.rows = w->count;
         s->about.failed = batches_failures(w->batches);
-        if (w->several)
-            sharding_devices(s, w->several);
-        else
-            sharding_device(s, w->device);
+        sharding_computed(s, w->several, w->device, w->session);
     }
     code = sharding_commit(s, code);
     /* only a worker's part says itself what failed */

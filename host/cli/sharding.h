@@ -33,9 +33,9 @@ int sharding_redirect(sharding *s);
 int sharding_end(sharding *s, int code, const answering *w);
 /* The same for a part without a session's pictures. */
 int sharding_commit(sharding *s, int code);
-/* The device that the rows were computed on, into the manifest. */
-void sharding_device(sharding *s, const vitcl_device *device);
-void sharding_devices(sharding *s, const struct machines *m);
+/* What computed the rows, into the manifest. several NULL: one device. */
+void sharding_computed(sharding *s, const struct machines *several,
+                       const vitcl_device *device, vitcl_session *session);
 void sharding_close(sharding *s);
 /* " precision=.." and the like, which every command's rows depend on: options
  * and what the environment says of kernels. */

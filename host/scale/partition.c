@@ -81,6 +81,8 @@ static void put_manifest(FILE *f, const vt_manifest *m)
     vt_json_print_string(f, m->settings);
     fputs(",\"device\":", f);
     vt_json_print_string(f, m->device);
+    fputs(",\"gemm\":", f);
+    vt_json_print_string(f, m->gemm);
     fprintf(f,
             ",\"rows\":%" PRIu64 ",\"failed\":%" PRIu64 ",\"input\":%" PRIu64
             ",\"names\":\"%016" PRIx64 "\",\"bytes\":%" PRIu64 ",\"file\":",
@@ -125,6 +127,7 @@ static bool read_manifest(vt_manifest *m, const vt_json *root)
         !is_id(m->model_id) || !is_id(m->pictures_id) ||
         !text(m->settings, sizeof m->settings, root, "settings") ||
         !text(m->device, sizeof m->device, root, "device") ||
+        !text(m->gemm, sizeof m->gemm, root, "gemm") ||
         !number(&m->rows, root, "rows") ||
         !number(&m->failed, root, "failed") || m->failed > m->rows ||
         !number(&m->input, root, "input") ||

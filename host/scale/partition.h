@@ -19,6 +19,7 @@ typedef struct vt_manifest {
     char model_id[65], pictures_id[65]; /* vitcl_model_identity() */
     char settings[VT_SETTINGS];         /* what changes the rows: "top=5 .." */
     char device[128];
+    char gemm[64]; /* the session's providers: "native, clblast" */
     uint64_t rows, failed;
     uint64_t input, names; /* of the whole input: pictures, a hash of names */
     uint64_t bytes;        /* of the part */

@@ -55,7 +55,15 @@ run 1 classify "${c[@]}" pics --shard 2/7 -o "p/part-{shard}.jsonl"
 err_has 'was written by another version of vitcl'
 run 1 merge p
 err_has 'was written by another version of vitcl'
+sed 's/"device":"[^"]*"/"device":"another"/; s/"gemm":"[^"]*"/"gemm":"clblast\\u001b"/' \
+    manifest >p/part-00002-of-00007.jsonl.manifest
+run 0 merge p
+err_has 'shards 1 and 2 were computed on different devices: the last bits'
+err_has 'shards 1 and 2 were multiplied by different providers \(native; clblast.*\)'
+! grep -q $'\x1b' err || fail "a manifest reaches the terminal as it is"
 cp manifest p/part-00002-of-00007.jsonl.manifest
+run 0 merge p
+[ "$(wc -l <err)" = 1 ] || fail "more lines than the summary"
 run 1 classify --preset vit-ti/16 pics --shard 2/7 -o "p/part-{shard}.jsonl"
 err_has 'was written with another model'
 rm p/part-00002-of-00007.jsonl.manifest

@@ -140,7 +140,7 @@ put("index", "no_about", index(("features", "F32", [3, 2], floats(6)), None))
 MANIFEST = {"format": "vitcl partition 1", "version": "0.2.0", "command": "embed",
             "shard": 2, "shards": 7, "model_id": "0a" * 32,
             "pictures_id": "1b" * 32, "settings": "features=pooled store=f32",
-            "device": "a device", "rows": 12, "failed": 1, "input": 80,
+            "device": "a device", "gemm": "native", "rows": 12, "failed": 1, "input": 80,
             "names": "0123456789abcdef", "bytes": 4096, "file": "a-00002.npy"}
 put("manifest", "good", json.dumps(MANIFEST).encode() + b"\n")
 put("manifest", "other", json.dumps({**MANIFEST, "shard": 8, "file": "a/b"}).encode())
