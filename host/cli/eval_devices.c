@@ -26,8 +26,8 @@ typedef struct pool {
     uint32_t back[PARTS], backs; /* parts whose device has failed */
     uint64_t done;               /* pictures of finished parts */
     worker *worker;
-    size_t workers, left;
-    vitcl_status status; /* not a device's fault: all end */
+    size_t workers, left, starting; /* starting: have not run yet */
+    vitcl_status status;            /* not a device's fault: all end */
     char why[512];
 } pool;
 struct worker {
@@ -36,8 +36,16 @@ struct worker {
     uint32_t *answers; /* of one part; NULL: not asked for */
     uint64_t now;      /* pictures of this part */
     pthread_t thread;
-    bool started;
+    bool started, ran;
 };
+
+/* Under the lock: the device has run, or has failed. */
+static void has_run(worker *own)
+{
+    own->pool->starting -= !own->ran;
+    own->ran = true;
+    own->pool->on->starting = own->pool->starting > 0;
+}
 
 /* Under the lock: the sum of all. */
 static int progressed(void *context, uint64_t done, uint64_t total)
@@ -50,6 +58,7 @@ static int progressed(void *context, uint64_t done, uint64_t total)
     (void)total;
     pthread_mutex_lock(&p->lock);
     own->now = done;
+    has_run(own);
     all = p->done;
     for (size_t i = 0; i < p->workers; i++)
         all += p->worker[i].now;
@@ -119,6 +128,7 @@ static void *run(void *context)
             add(p, own, &s);
         } else if (is_the_devices(st)) {
             machine_lose(own->on);
+            has_run(own);
             p->back[p->backs++] = part;
             p->left--;
             scoring_clear(p->on);
@@ -188,7 +198,7 @@ int eval_devices(vitcl_scores *out, vt_tally *sum, scoring *on,
     p->on = on, p->dataset = dataset;
     p->shard = shard.n ? shard : (vt_shard){1, 1};
     p->sum = sum, p->scores = out;
-    p->workers = p->left = m->count;
+    p->workers = p->left = p->starting = m->count;
     p->parts = parts_of(share, m->count);
     pthread_mutex_init(&p->lock, NULL);
     pthread_cond_init(&p->news, NULL);

@@ -77,7 +77,8 @@ int scoring_progress(void *context, uint64_t done, uint64_t total)
 {
     scoring *s = context;
 
-    guard_end();
+    if (!s->starting)
+        guard_end();
     pthread_mutex_lock(&s->lock);
     s->bar.total = total;
     progress_show(&s->bar, done, NULL);

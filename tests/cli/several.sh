@@ -60,6 +60,10 @@ done
 lose "1 150 -5" 1 eval "${c[@]}" --data pics --classes
 cmp out one.txt || fail "a failing device changes the scores"
 err_has 'failed and is left out'
+# It crashes before it has run, when the other one has.
+lose "1 25 6" 1 eval "${c[@]}" --data pics --classes
+err_has 'the OpenCL driver crashed; trying again with an empty PoCL cache'
+err_has 'the OpenCL driver crashed; -v shows where'
 lose "1 150 -5" 1 embed "${c[@]}" pics -o lost.npy
 cmp one.npy lost.npy || fail "a failing device changes the vectors"
 lose "9 0 -5" 1 classify "${c[@]}" --json pics

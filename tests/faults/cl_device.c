@@ -3,7 +3,8 @@
  *
  * Preloaded with VT_CL_DEVICE="D N CODE", each launch of a kernel on device D
  * (from 0, in the order in which devices are first used) after the N-th there
- * is not made and returns CODE.
+ * is not made and returns CODE. A positive CODE is a signal: it is raised once
+ * the first device has launched OTHERS kernels.
  */
 #define _GNU_SOURCE
 #define CL_TARGET_OPENCL_VERSION 120
@@ -11,10 +12,12 @@
 
 #include <dlfcn.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <time.h>
 
-enum { DEVICES = 16 };
+enum { DEVICES = 16, OTHERS = 400 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct {
@@ -40,6 +43,20 @@ static int fails(cl_device_id id, cl_int *code)
     return hit;
 }
 
+static void crash(int number)
+{
+    long others;
+    int tries = 0;
+
+    do {
+        nanosleep(&(struct timespec){0, 1000000}, NULL);
+        pthread_mutex_lock(&lock);
+        others = seen[0].launches;
+        pthread_mutex_unlock(&lock);
+    } while (others < OTHERS && ++tries < 5000);
+    raise(number);
+}
+
 cl_int clEnqueueNDRangeKernel(cl_command_queue queue, cl_kernel kernel,
                               cl_uint dimensions, const size_t *offset,
                               const size_t *global, const size_t *local,
@@ -55,8 +72,11 @@ cl_int clEnqueueNDRangeKernel(cl_command_queue queue, cl_kernel kernel,
         *(void **)(&real) = dlsym(RTLD_NEXT, "clEnqueueNDRangeKernel");
     if (clGetCommandQueueInfo(queue, CL_QUEUE_DEVICE, sizeof id, &id, NULL) ==
             CL_SUCCESS &&
-        fails(id, &code))
+        fails(id, &code)) {
+        if (code > 0)
+            crash(code);
         return code;
+    }
     return real(queue, kernel, dimensions, offset, global, local, n, wait,
                 event);
 }
