@@ -223,6 +223,8 @@ typedef struct {
     uint64_t parameters;
     double gmac; /* 1e9 multiply-accumulates per picture */
     uint64_t weights_bytes, activation_bytes; /* on the device, as f32 */
+    uint64_t tensor_bytes; /* of the largest activation, which needs one
+                              buffer */
 } vitcl_model_info;
 
 /* Instead of a path: the built-in model, a small hybrid ViT for CIFAR-10's ten

@@ -242,6 +242,7 @@ vitcl_status vitcl_model_describe(vitcl_model_info *out,
     info.gmac = macs / 1e9;
     info.weights_bytes = info.parameters * sizeof(float);
     info.activation_bytes = vt_plan_memory_of(p).arena;
+    info.tensor_bytes = vt_plan_memory_of(p).largest_value;
     vt_sized_give(out, &info, sizeof info);
 done:
     vt_plan_free(p);

@@ -42,7 +42,7 @@ static bool fits(const vt_plan *p, const vitcl_model *m)
     const vt_plan_memory memory = vt_plan_memory_of(p);
     const uint64_t weights = vt_model_parameters(m->model) * sizeof(float);
 
-    return memory.arena <= info->max_alloc_bytes &&
+    return memory.segment <= info->max_alloc_bytes &&
            (double)memory.arena + (double)memory.consts + (double)weights <=
                (double)info->memory_bytes;
 }

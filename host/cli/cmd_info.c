@@ -32,9 +32,11 @@ static void print_json(const vitcl_model_info *m, const char *name,
            m->tokens);
     printf(",\"parameters\":%llu,\"gmac\":%.6f,\"batch\":%u",
            (unsigned long long)m->parameters, m->gmac, batch);
-    printf(",\"weights_bytes\":%llu,\"activation_bytes\":%llu}\n",
+    printf(",\"weights_bytes\":%llu,\"activation_bytes\":%llu,"
+           "\"tensor_bytes\":%llu}\n",
            (unsigned long long)m->weights_bytes,
-           (unsigned long long)m->activation_bytes);
+           (unsigned long long)m->activation_bytes,
+           (unsigned long long)m->tensor_bytes);
 }
 
 enum { VALUE = 13, LINE = 256 }; /* the column of values */

@@ -1,6 +1,10 @@
 /*
  * arena.c - give each value an offset in one buffer, from its lifetime.
  *
+ * A device limits the size of a buffer, often to a quarter of its memory. An
+ * arena that is larger has several: a value goes into the first segment with
+ * room.
+ *
  * Greedy by size: the largest value first, each at the lowest offset that is
  * free during its whole lifetime. For a chain of blocks the arena ends at or
  * near the largest sum of values that live at once (memory.largest_step).
@@ -9,10 +13,12 @@
 #include "plan/plan_private.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 typedef struct place {
     vt_val v;
     int first, last;
+    unsigned segment;
     size_t offset, bytes;
 } place;
 
@@ -47,6 +53,38 @@ static size_t lowest_gap(place **live, size_t n, size_t bytes)
     return at;
 }
 
+/* Bytes that a segment may have. */
+static size_t limit_of(const vt_plan *p)
+{
+    const uint64_t most = p->o.segment ? p->o.segment
+                          : p->o.dev   ? vt_dev_info(p->o.dev)->max_alloc_bytes
+                                       : 0;
+
+    return most && most < SIZE_MAX ? (size_t)most : SIZE_MAX;
+}
+
+/* Finds the place of all[i] among those before it. In the last segment, and
+ * where it is alone, a value may exceed the limit: that is for others to see.
+ */
+static void settle(place *all, size_t i, place **live, size_t limit)
+{
+    place *own = &all[i];
+
+    for (own->segment = 0;; own->segment++) {
+        size_t count = 0;
+
+        for (size_t j = 0; j < i; j++)
+            if (all[j].segment == own->segment && all[j].first <= own->last &&
+                own->first <= all[j].last)
+                live[count++] = &all[j];
+        own->offset = lowest_gap(live, count, own->bytes);
+        if ((own->offset <= limit && own->bytes <= limit - own->offset) ||
+            own->segment == VT_SEGMENTS - 1 ||
+            (own->bytes > limit && count == 0))
+            return;
+    }
+}
+
 static size_t round_up(size_t n, size_t to)
 {
     return (n + to - 1) / to * to;
@@ -67,8 +105,8 @@ static size_t collect(vt_plan *p, place *all)
             continue;
         if (v->kind == VT_RESULT && v->first < 0)
             continue; /* made in a shape(), but no step's output */
-        all[n] =
-            (place){(vt_val)i, v->first, v->last, 0, round_up(v->bytes, align)};
+        all[n] = (place){(vt_val)i, v->first, v->last,
+                         0,         0,        round_up(v->bytes, align)};
         if (input) /* runs may be repeated without a new write */
             all[n].first = 0, all[n].last = (int)p->steps;
         if (v->keep)
@@ -82,28 +120,33 @@ vitcl_status vt_arena_place(vt_plan *p)
 {
     vitcl_status st = VITCL_OK;
     place *all = NULL, **live = NULL;
-    size_t n, *load = NULL;
+    size_t n, limit = limit_of(p), *load = NULL;
 
     VT_TRY(VT_NEW(&all, p->values));
     VT_TRY(VT_NEW(&live, p->values));
     VT_TRY(VT_NEW(&load, p->steps + 2));
     n = collect(p, all);
     qsort(all, n, sizeof *all, by_size);
-    p->memory.arena = p->memory.kept = 0;
+    p->memory.arena = p->memory.segment = p->memory.kept = 0;
+    p->memory.largest_value = n ? all[0].bytes : 0;
+    memset(p->segment_bytes, 0, sizeof p->segment_bytes);
     for (size_t i = 0; i < n; i++) {
-        size_t count = 0;
+        size_t *bytes;
 
-        for (size_t j = 0; j < i; j++)
-            if (all[j].first <= all[i].last && all[i].first <= all[j].last)
-                live[count++] = &all[j];
-        all[i].offset = lowest_gap(live, count, all[i].bytes);
+        settle(all, i, live, limit);
+        p->value[all[i].v]->segment = all[i].segment;
         p->value[all[i].v]->offset = all[i].offset;
-        p->memory.arena = VT_MAX(p->memory.arena, all[i].offset + all[i].bytes);
+        bytes = &p->segment_bytes[all[i].segment];
+        *bytes = VT_MAX(*bytes, all[i].offset + all[i].bytes);
         if (p->loss_step > 0 && p->value[all[i].v]->kind == VT_RESULT &&
             all[i].first <= p->loss_step && all[i].last > p->loss_step)
             p->memory.kept += all[i].bytes;
         for (int s = all[i].first; s <= all[i].last; s++)
             load[s] += all[i].bytes;
+    }
+    for (size_t i = 0; i < VT_SEGMENTS; i++) {
+        p->memory.arena += p->segment_bytes[i];
+        p->memory.segment = VT_MAX(p->memory.segment, p->segment_bytes[i]);
     }
     p->memory.largest_step = 0;
     for (size_t s = 0; s <= p->steps; s++)

@@ -103,7 +103,8 @@ void vt_plan_free(vt_plan *p)
         free(p->value[i]);
     }
     free_slots(p);
-    vt_buf_free(p->arena);
+    for (size_t i = 0; i < VT_SEGMENTS; i++)
+        vt_buf_free(p->arena[i]);
     free_patterns(p->keep);
     free_patterns(p->watch);
     free(p->step);

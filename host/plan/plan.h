@@ -41,10 +41,11 @@ typedef struct vt_value {
     bool watched;    /* shown to the plan's watcher in a run */
     int first, last; /* steps that write and last read it */
     size_t bytes, offset;
-    void *data;      /* VT_CONST, until uploaded */
-    vt_val grad;     /* d loss / d value, after vt_plan_backward() */
-    bool wants_grad; /* depends on a trained parameter */
-    vt_buf *buf;     /* after finish; VT_PARAM: f32 rows, on first use */
+    unsigned segment; /* of the arena */
+    void *data;       /* VT_CONST, until uploaded */
+    vt_val grad;      /* d loss / d value, after vt_plan_backward() */
+    bool wants_grad;  /* depends on a trained parameter */
+    vt_buf *buf;      /* after finish; VT_PARAM: f32 rows, on first use */
 } vt_value;
 
 typedef struct vt_op {
@@ -88,6 +89,8 @@ typedef struct vt_plan_options {
     vitcl_precision precision; /* of matrix multiplication, and of activations
                                 * on the GPU class (storage.c) */
     vt_class device_class;     /* AUTO: the device's own */
+    size_t segment;            /* bytes of the arena's buffers, at most; 0: what
+                                * the device allows */
     const char *const *keep;   /* NULL-ended glob patterns of value names */
     /* Called in a run after the step that writes a value whose name matches
      * `watch`; the value can be read then, unlike after the run. */
@@ -216,7 +219,10 @@ const vt_step *vt_plan_step(const vt_plan *p, int index);
 double vt_plan_macs(const vt_plan *p);
 typedef struct vt_plan_memory {
     size_t arena, states, consts; /* bytes on the device */
-    size_t largest_step;          /* live at once: a lower bound of the arena */
+    size_t
+        segment; /* the arena's largest buffer; it has one if that suffices */
+    size_t largest_step; /* live at once: a lower bound of the arena */
+    size_t largest_value;
     size_t kept; /* results in the arena that the backward pass reads */
 } vt_plan_memory;
 vt_plan_memory vt_plan_memory_of(const vt_plan *p);

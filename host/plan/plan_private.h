@@ -5,6 +5,8 @@
 #define VT_PLAN_PLAN_PRIVATE_H
 #include "plan/plan.h"
 
+#define VT_SEGMENTS 16 /* buffers of an arena, at most */
+
 #define VT_SLOTS 2
 typedef struct vt_slot { /* for a weight that is read before its launch */
     float *rows;
@@ -22,8 +24,9 @@ struct vt_plan {
     vt_step **step;
     size_t steps, step_cap;
     vitcl_status status;
-    char message[512]; /* of the first error */
-    vt_buf *arena;
+    char message[512];          /* of the first error */
+    vt_buf *arena[VT_SEGMENTS]; /* NULL where segment_bytes[] is 0 */
+    size_t segment_bytes[VT_SEGMENTS];
     vt_plan_memory memory;
     bool finished;
     int runs; /* counted up to 2 */
@@ -37,8 +40,9 @@ struct vt_plan {
 /* Which results are stored in 16 bits. */
 vitcl_status vt_storage_choose(vt_plan *p);
 
-/* Give every result and input an offset in one arena. Values whose lifetimes
- * overlap do not overlap in memory. Fills memory.arena and largest_step. */
+/* Give every result and input an offset in a segment of the arena. Values whose
+ * lifetimes overlap do not overlap in memory. Fills segment_bytes[], and of
+ * memory all but states and consts. */
 vitcl_status vt_arena_place(vt_plan *p);
 
 #endif

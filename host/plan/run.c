@@ -155,18 +155,21 @@ static vitcl_status claim(vt_plan *p)
     vitcl_status st = VITCL_OK;
     const vitcl_device_info *info = vt_dev_info(p->o.dev);
 
-    if (p->memory.arena > info->max_alloc_bytes)
+    if (p->memory.segment > info->max_alloc_bytes)
         return vt_fail(VITCL_ENOMEM,
                        "activations need %.0f MB in one buffer, %s allows "
                        "%.0f MB; use a smaller batch or picture",
-                       (double)p->memory.arena / 1e6, info->name,
+                       (double)p->memory.segment / 1e6, info->name,
                        (double)info->max_alloc_bytes / 1e6);
-    VT_TRY(vt_buf_new(&p->arena, p->o.dev, VT_MAX(p->memory.arena, 1)));
+    for (size_t i = 0; i < VT_SEGMENTS; i++)
+        if (p->segment_bytes[i])
+            VT_TRY(vt_buf_new(&p->arena[i], p->o.dev, p->segment_bytes[i]));
     for (size_t i = 0; i < p->values; i++) {
         vt_value *v = p->value[i];
 
         if (v->kind == VT_INPUT || (v->kind == VT_RESULT && v->first >= 0))
-            VT_TRY(vt_buf_view(&v->buf, p->arena, v->offset, v->bytes));
+            VT_TRY(vt_buf_view(&v->buf, p->arena[v->segment], v->offset,
+                               v->bytes));
         if (v->kind == VT_STATE) {
             VT_TRY(vt_buf_new(&v->buf, p->o.dev, v->bytes));
             VT_TRY(vt_buf_fill(p->queue, v->buf, 0));
@@ -338,7 +341,8 @@ vitcl_status vt_plan_run_part(vt_plan *p, int first, int end)
         judge_times(p, (size_t)first, (size_t)end);
     VT_TRY(vt_queue_finish(p->queue));
     if (p->runs < 2 && ++p->runs == 2) { /* more are likely */
-        vt_buf_large_pages(p->arena);
+        for (size_t i = 0; i < VT_SEGMENTS && p->arena[i]; i++)
+            vt_buf_large_pages(p->arena[i]);
         if (p->o.store)
             vt_store_large_pages(p->o.store);
     }

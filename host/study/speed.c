@@ -87,8 +87,8 @@ done:
 
 /* ---- arithmetic ---- */
 
-/* The largest batch by the memory that plans of one and two pictures need. The
- * activations are one buffer. */
+/* The largest batch by the memory that plans of one and two pictures need, of
+ * which no tensor may be larger than a buffer. */
 static vitcl_status largest_batch(vt_speed *s, const vt_speeds *all,
                                   const vt_experiment *e, size_t model,
                                   size_t size)
@@ -96,14 +96,18 @@ static vitcl_status largest_batch(vt_speed *s, const vt_speeds *all,
     const unsigned pixels = vt_speed_sizes[size];
     vitcl_status st;
     vt_size one, two;
-    double each, room;
+    double each, tensor;
 
     VT_TRY(vt_size_of(&one, e, vt_speed_models[model], pixels, 1));
     VT_TRY(vt_size_of(&two, e, vt_speed_models[model], pixels, 2));
     each = two.activations - one.activations;
-    room = VT_MIN(all->memory - one.weights, all->buffer);
+    tensor = two.tensor - one.tensor;
     s->gmac = one.gmac;
-    s->batch = each > 0 ? floor((room - (one.activations - each)) / each) : 0;
+    if (each > 0 && tensor > 0)
+        s->batch =
+            VT_MIN(floor((all->memory - one.weights - one.activations) / each),
+                   floor((all->buffer - one.tensor) / tensor)) +
+            1;
     s->batch = VT_MAX(s->batch, 0.0);
 done:
     return st;

@@ -95,6 +95,7 @@ static bool read_size(vt_size *out, const vt_json *json)
            vt_json_number(&out->weights, vt_json_get(json, "weights_bytes")) &&
            vt_json_number(&out->activations,
                           vt_json_get(json, "activation_bytes")) &&
+           vt_json_number(&out->tensor, vt_json_get(json, "tensor_bytes")) &&
            vt_json_uint(&out->parameters, vt_json_get(json, "parameters")) &&
            vt_json_uint(&out->width, vt_json_get(json, "width")) &&
            vt_json_uint(&out->classes, vt_json_get(json, "classes"));

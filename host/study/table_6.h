@@ -26,7 +26,7 @@ vitcl_status vt_table_6(vt_cost_row rows[VT_TABLE_6], const vt_experiment *e);
 
 /* What `vitcl info` says of a preset. */
 typedef struct vt_size {
-    double gmac, weights, activations;
+    double gmac, weights, activations, tensor;
     uint64_t parameters, width, classes;
 } vt_size;
 vitcl_status vt_size_of(vt_size *out, const vt_experiment *e,

@@ -96,12 +96,12 @@ static void job_free(job *j)
 /* Every word of the arena that belongs to no value must still be NaN. */
 static void no_stray(vt_plan *p)
 {
-    const size_t n = vt_buf_size(p->arena) / 4;
+    const size_t n = vt_buf_size(p->arena[0]) / 4;
     uint32_t *words = malloc(n * 4);
     bool *owned = calloc(n, 1);
     size_t stray = 0;
 
-    cr_assert_eq(vt_buf_read(p->queue, p->arena, 0, words, n * 4), VITCL_OK);
+    cr_assert_eq(vt_buf_read(p->queue, p->arena[0], 0, words, n * 4), VITCL_OK);
     for (size_t v = 0; v < p->values; v++)
         if (p->value[v]->buf)
             for (size_t i = 0; i < p->value[v]->bytes / 4; i++)
@@ -141,7 +141,7 @@ static void run(job *j, vt_class class)
     y = q == VT_NONE ? vt_attention(p, kv, a) : vt_attention_cross(p, q, kv, a);
     vt_keep(p, y);
     OK(vt_plan_finish(p));
-    OK(vt_buf_fill(p->queue, p->arena, 0x7fc0dead));
+    OK(vt_buf_fill(p->queue, p->arena[0], 0x7fc0dead));
     OK(vt_plan_write(p, kv, j->kv, nk * 4));
     if (q != VT_NONE)
         OK(vt_plan_write(p, q, j->q, nq * 4));
@@ -287,7 +287,7 @@ static axial_answer run_axial(const grid *g, vt_attention_to to, vt_class class,
     y = vt_attention(p, x, a);
     vt_keep(p, y);
     OK(vt_plan_finish(p));
-    OK(vt_buf_fill(p->queue, p->arena, 0x7fc0dead));
+    OK(vt_buf_fill(p->queue, p->arena[0], 0x7fc0dead));
     OK(vt_plan_write(p, x, qkv, bytes));
     OK(vt_plan_run(p, 0));
     r.out = malloc(r.outs * sizeof(float));

@@ -205,11 +205,11 @@ static const char *title(char out[128], const vt_case *c, vt_class k,
 /* Marks the whole arena, before anything is written to it. */
 static void fill_arena(vt_fixture *f)
 {
-    const size_t n = vt_buf_size(f->plan->arena);
+    const size_t n = vt_buf_size(f->plan->arena[0]);
     unsigned char *all = malloc(n);
 
     memset(all, NOBODYS, n);
-    vt_check(vt_buf_write(f->plan->queue, f->plan->arena, 0, all, n));
+    vt_check(vt_buf_write(f->plan->queue, f->plan->arena[0], 0, all, n));
     free(all);
 }
 
@@ -218,11 +218,11 @@ static void fill_arena(vt_fixture *f)
 static void check_arena(vt_fixture *f, const char *name)
 {
     const vt_plan *p = f->plan;
-    const size_t n = vt_buf_size(p->arena);
+    const size_t n = vt_buf_size(p->arena[0]);
     unsigned char *all = malloc(n);
     size_t changed = 0;
 
-    vt_check(vt_buf_read(p->queue, p->arena, 0, all, n));
+    vt_check(vt_buf_read(p->queue, p->arena[0], 0, all, n));
     for (size_t i = 0; i < p->values; i++) {
         const vt_value *v = p->value[i];
 

@@ -77,16 +77,24 @@ static vt_plan *fresh(const char *const *keep, const char *const *freeze)
 }
 
 /* In random graphs, values that are live at the same time must not overlap in
- * memory, and the arena must not exceed the sum of all values. */
+ * memory, and the arena must not exceed the sum of all values. In every other
+ * one it has several buffers, of the size of a few values. */
 Test(plan, placement)
 {
     uint32_t r = 1;
 
     for (int round = 0; round < 20; round++) {
-        vt_plan *p = fresh((const char *[]){"kept", NULL}, NULL);
+        const size_t limit = round % 2 ? 40000 : 0;
+        vt_plan *p = NULL;
         vt_val v[60];
         size_t all = 0;
 
+        cr_assert_eq(
+            vt_plan_new(
+                &p, &(vt_plan_options){.dev = vt_test_device(),
+                                       .keep = (const char *[]){"kept", NULL},
+                                       .segment = limit}),
+            VITCL_OK, "%s", vt_message());
         v[0] = vt_input(p, "in", VT_F32, 1, (int[]){100});
         for (int i = 1; i < 60; i++) {
             r = r * 1664525u + 1013904223u;
@@ -105,13 +113,17 @@ Test(plan, placement)
                 bool forever = b->keep || b->kind == VT_INPUT;
                 bool together = a->first <= (forever ? 99 : b->last) &&
                                 (a->keep || a->last >= b->first);
-                bool apart = a->offset + a->bytes <= b->offset ||
+                bool apart = a->segment != b->segment ||
+                             a->offset + a->bytes <= b->offset ||
                              b->offset + b->bytes <= a->offset;
                 cr_expect(!together || apart, "values %d and %d overlap", i, j);
             }
         }
         vt_plan_memory m = vt_plan_memory_of(p);
         cr_expect(m.arena >= m.largest_step && m.arena < all);
+        cr_expect(limit ? m.segment <= limit && m.segment < m.arena
+                        : m.segment == m.arena,
+                  "%zu of %zu bytes in one buffer", m.segment, m.arena);
         vt_plan_free(p);
     }
 }
