@@ -18,23 +18,29 @@
  *                     or with V 8 AVX-VNNI, whose encoding differs
  *   DOT 3  vdpbf16ps  KG 2: bf16; AVX-512 BF16
  *   DOT 4  vpmaddubsw, vpmaddwd by ones  KG 4: as DOT 2; AVX2
+ * TILES: DOT 2 and 3 by AMX, tdpbusd and tdpbf16ps: of 16 words of k, 16 rows
+ * and 16 columns at once.
  * Packed B is panels of NW = NV*V columns: [ceil(N/NW)][KW][NW] words,
- * KW = ceil(K/KG); except for DOT 3, a float scale and an int sum of each
- * column follow. After A's words [M][ldw] come float scale[M] and int zero[M].
+ * KW = ceil(K/KG), with TILES the next multiple of 16; except for DOT 3, a
+ * float scale and an int sum of each column follow. After A's words [M][ldw]
+ * come float scale[M] and int zero[M].
  *
  * How       As gemm_rows.cl: a tile is a chunk of rows by a group of panels,
  *           computed in blocks of RA, RB, 4 or 1 rows, `most` words of k at a
- *           time.
+ *           time; with TILES, of at most 32 rows. As tiles have the height of
+ *           a `tall` block, a lower one reads up to 3 rows after its own.
  * Launch    gemm_dot: vt_kernel_tiles() of ceil(panels / group) * chunks;
  *           _rows: global {M}; _pack: {panels, ceil(KW/64)};
  *           _scale: {panels * NW}; _peak: {items}, local {1}.
- * Defines   V NV RA RB SAVED DOT TOP; ACT BIAS SCALE RESIDUAL; TRANS_B; CHAINS.
- *           TOP: the largest magnitude of integers; TOP * TOP * K < 2^31.
+ * Defines   V NV RA RB SAVED DOT TILES TOP; ACT BIAS SCALE RESIDUAL; TRANS_B;
+ *           CHAINS. TOP: the largest magnitude of integers;
+ *           TOP * TOP * K < 2^31.
  * Numerics  Integer sums are exact: only rounding A and B loses bits. The scale
  *           of a row depends on that row alone. DOT 3 sums as the instruction
  *           does. DOT 4 adds two products in 16 bits, so a column's scale also
  *           keeps the sum of two adjacent weights within 128: 255 * 128 < 2^15.
  * Surprise  Inline assembly: only built where a probe has found that it works.
+ *           TILES need the system's permission: host/gemm/dot_cpu.c.
  * Host      host/gemm/dot.c           Test  tests/ops/test_gemm.c
  */
 #ifndef DOT
@@ -48,6 +54,11 @@
 #endif
 #define NW (NV * V)
 #define KG (DOT == 2 || DOT == 4 ? 4 : 2)
+#ifdef TILES
+#define WORDS(K) (((K) + 16 * KG - 1) / (16 * KG) * 16)
+#else
+#define WORDS(K) (((K) + KG - 1) / KG)
+#endif
 
 #if DOT == 3
 #define sumv floatv
@@ -82,7 +93,75 @@ static inline int nearest(float x)
  * in its WorkitemLoops.cc) when it compiles for an unknown local size. */
 #define OUTLINED __attribute__((noinline))
 
-#if DOT == 1
+#ifdef TILES
+/* Tiles 0 to 3: the sums of two by two. 4, 5: rows. 6, 7: words of B. */
+#define TILE_ZERO(T) __asm__ volatile("tilezero %%tmm" #T ::)
+#define TILE_MOVE(WHAT, STRIDE, AT)                                            \
+    __asm__ volatile(WHAT ::"r"(AT), "r"((long)(STRIDE)) : "memory")
+#define TILE_LOAD(T, AT, STRIDE)                                               \
+    TILE_MOVE("tileloadd (%0,%1,1), %%tmm" #T, STRIDE, AT)
+#define TILE_STORE(AT, STRIDE, T)                                              \
+    TILE_MOVE("tilestored %%tmm" #T ", (%0,%1,1)", STRIDE, AT)
+#if DOT == 2
+#define TILE_DOT(S, X, W)                                                      \
+    __asm__ volatile("tdpbusd %%tmm" #W ", %%tmm" #X ", %%tmm" #S ::)
+#else
+#define TILE_DOT(S, X, W)                                                      \
+    __asm__ volatile("tdpbf16ps %%tmm" #W ", %%tmm" #X ", %%tmm" #S ::)
+#endif
+#define TILE_RELEASE() __asm__ volatile("tilerelease" ::)
+
+/* For blocks of this height: all tiles are 64 bytes wide. */
+static inline void tile_shapes(int height)
+{
+    const uint one = min(height, 16), two = max(height - 16, 1);
+    const uint16 shapes = (uint16)(1, 0, 0, 0, (uint4)(0x00400040), 0, 0, 0, 0,
+                                   one * 0x101 | two * 0x1010000,
+                                   one | two << 8 | 0x10100000, 0, 0);
+
+    __asm__ volatile("ldtilecfg (%0)" ::"r"(&shapes) : "memory");
+}
+
+/* s[height][NV] (+)= rows of words times a panel; n a multiple of 16 */
+static inline void block(int height, sumv *s, global const int *restrict a,
+                         global const int *restrict b, int ldw, int n,
+                         int first)
+{
+    const bool two = height > 16;
+    int *s1 = (int *)s, *s2 = s1 + 16 * NW;
+
+    TILE_ZERO(0);
+    TILE_ZERO(1);
+    TILE_ZERO(2);
+    TILE_ZERO(3);
+    if (!first) {
+        TILE_LOAD(0, s1, NW * 4);
+        TILE_LOAD(1, s1 + V, NW * 4);
+    }
+    if (!first && two) {
+        TILE_LOAD(2, s2, NW * 4);
+        TILE_LOAD(3, s2 + V, NW * 4);
+    }
+    for (int at = 0; LIKELY(at < n); at += 16) {
+        TILE_LOAD(6, b + at * NW, NW * 4);
+        TILE_LOAD(7, b + at * NW + V, NW * 4);
+        TILE_LOAD(4, a + at, ldw * 4);
+        TILE_DOT(0, 4, 6);
+        TILE_DOT(1, 4, 7);
+        if (two) {
+            TILE_LOAD(5, a + 16 * ldw + at, ldw * 4);
+            TILE_DOT(2, 5, 6);
+            TILE_DOT(3, 5, 7);
+        }
+    }
+    TILE_STORE(s1, NW * 4, 0);
+    TILE_STORE(s1 + V, NW * 4, 1);
+    if (two) {
+        TILE_STORE(s2, NW * 4, 2);
+        TILE_STORE(s2 + V, NW * 4, 3);
+    }
+}
+#elif DOT == 1
 static inline sumv dot(intv x, intv w)
 {
     sumv r;
@@ -117,7 +196,29 @@ static inline sumv dot_add(sumv s, intv x, intv w)
 }
 #endif
 
-#ifdef CHAINS
+#if defined(CHAINS) && defined(TILES)
+static OUTLINED float links(int rounds, float value)
+{
+    sumv s[32 * NV];
+
+    EACH(i, 32 * NV)
+        s[i] = (sumv)(value);
+    tile_shapes(32);
+    TILE_LOAD(4, s, NW * 4);
+    TILE_LOAD(5, s, NW * 4);
+    TILE_LOAD(6, s, NW * 4);
+    TILE_LOAD(7, s, NW * 4);
+    for (int k = 0; k < rounds; k++) {
+        TILE_DOT(0, 4, 6);
+        TILE_DOT(1, 4, 7);
+        TILE_DOT(2, 5, 6);
+        TILE_DOT(3, 5, 7);
+    }
+    TILE_STORE(s, NW * 4, 0);
+    TILE_RELEASE();
+    return (float)s[0].s0;
+}
+#elif defined(CHAINS)
 /* A chain multiplies its own value: compilers hoist a product that stays the
  * same. vpmaddwd stands alone, because other units can add at the same time. */
 #if DOT == 1
@@ -138,13 +239,16 @@ static OUTLINED float links(int rounds, float value)
     UNROLL for (int i = 1; i < CHAINS; i++) a[0] += a[i];
     return (float)a[0].s0;
 }
+#endif
 
+#ifdef CHAINS
 kernel __attribute__((reqd_work_group_size(1, 1, 1))) void
 gemm_dot_peak(global float *restrict sink, int rounds, float value)
 {
     sink[get_global_id(0)] = links(rounds, value);
 }
 #elif defined(RA)
+#ifndef TILES
 /* s[R][NV] (+)= rows of words times a panel */
 #define BLOCK(NAME, R)                                                         \
     static OUTLINED void NAME(sumv *s, global const int *restrict a,           \
@@ -178,6 +282,27 @@ BLOCK(block_four, 4)
 #endif
 #if RB > 1
 BLOCK(block_one, 1)
+#endif
+
+static inline void block(int height, sumv *s, global const int *restrict a,
+                         global const int *restrict b, int ldw, int n,
+                         int first)
+{
+    if (height == RA)
+        block_ra(s, a, b, ldw, n, first);
+#if RB != RA
+    else if (height == RB)
+        block_rb(s, a, b, ldw, n, first);
+#endif
+#if RB > 4
+    else if (height == 4)
+        block_four(s, a, b, ldw, n, first);
+#endif
+#if RB > 1
+    else
+        block_one(s, a, b, ldw, n, first);
+#endif
+}
 #endif
 
 /* A panel's columns in one row, from n and `at` on; `left` of them exist. */
@@ -227,6 +352,9 @@ static inline OUTLINED void tile(ARGS, int id)
     global const int *zeros = (global const int *)(rows + M);
     sumv s[SAVED * RA * NV];
 
+#ifdef TILES
+    tile_shapes(tall);
+#endif
     for (int k = 0; k < KW; k += most) {
         const int kc = min(most, KW - k);
 
@@ -243,20 +371,7 @@ static inline OUTLINED void tile(ARGS, int id)
                 global const int *from_a = a + (size_t)row * ldw + k;
                 sumv *x = s + at * RA * NV;
 
-                if (height == RA)
-                    block_ra(x, from_a, w, ldw, kc, !k);
-#if RB != RA
-                else if (height == RB)
-                    block_rb(x, from_a, w, ldw, kc, !k);
-#endif
-#if RB > 4
-                else if (height == 4)
-                    block_four(x, from_a, w, ldw, kc, !k);
-#endif
-#if RB > 1
-                else
-                    block_one(x, from_a, w, ldw, kc, !k);
-#endif
+                block(height, x, from_a, w, ldw, kc, !k);
                 for (int r = 0; k + kc >= KW && r < height; r++)
                     finish(c, x + r * NV, columns, sums,
                            DOT == 3 ? 1.0f : rows[row + r],
@@ -265,6 +380,9 @@ static inline OUTLINED void tile(ARGS, int id)
             }
         }
     }
+#ifdef TILES
+    TILE_RELEASE();
+#endif
 }
 
 kernel __attribute__((reqd_work_group_size(1, 1, 1))) void
@@ -283,13 +401,13 @@ kernel void gemm_dot_rows(global int *restrict out,
 {
     const int m = get_global_id(0);
     global uint *to = (global uint *)out + (size_t)m * ldw;
-    const int KW = (K + KG - 1) / KG;
+    const int KW = WORDS(K);
 
     a += (size_t)m * lda;
 #if DOT == 3
     for (int w = 0; w < KW; w++) {
         const uint hi = 2 * w + 1 < K ? vt_bf16_round(a[2 * w + 1]) : 0;
-        to[w] = hi << 16 | vt_bf16_round(a[2 * w]);
+        to[w] = hi << 16 | (2 * w < K ? vt_bf16_round(a[2 * w]) : 0);
     }
 #else
     global float *rows = (global float *)(out + (size_t)M * ldw);
@@ -350,7 +468,7 @@ kernel void gemm_dot_scale(global int *restrict out,
                            global const float *restrict b, int N, int K,
                            int ldb)
 {
-    const int n = get_global_id(0), KW = (K + KG - 1) / KG;
+    const int n = get_global_id(0), KW = WORDS(K);
     global float *columns = SCALES(out, N, KW);
     uint most = 0; /* the bits of non-negative floats, in their order */
     float top, inverse;
@@ -377,7 +495,7 @@ kernel void gemm_dot_pack(global int *restrict out,
                           global const float *restrict b, int N, int K, int ldb)
 {
     const int n0 = get_global_id(0) * NW, w0 = get_global_id(1) * 64;
-    const int KW = (K + KG - 1) / KG, w1 = min(KW, w0 + 64);
+    const int KW = WORDS(K), w1 = min(KW, w0 + 64);
 
     for (int n = n0; n < n0 + NW; n++) {
 #if DOT == 3

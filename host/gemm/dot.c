@@ -16,12 +16,15 @@ static const struct {
     const char *layout;
     int lanes, terms; /* width in floats; terms per word */
     int dot;          /* the kernel's DOT */
+    int step;         /* of AMX's tiles, in words of K; or 0 */
 } kinds[VT_DOT_KINDS] = {
     [VT_DOT_S16] = {"dot16-s16", 8, 2, 1},
     [VT_DOT_U8] = {"dot32-u8", 16, 4, 2},
     [VT_DOT_BF16] = {"dot32-bf16", 16, 2, 3},
     [VT_DOT_U8_PAIRS] = {"dot16-u8-pairs", 8, 4, 4},
     [VT_DOT_U8_VEX] = {"dot16-u8", 8, 4, 2},
+    [VT_DOT_U8_TILES] = {"dot32-u8-tiles", 16, 4, 2, 16},
+    [VT_DOT_BF16_TILES] = {"dot32-bf16-tiles", 16, 2, 3, 16},
 };
 
 /* The instruction for d, VT_DOT_NONE if it is not computed by one. The first
@@ -47,9 +50,16 @@ static const char *layout(vt_dev *dev, const vt_gemm_desc *d)
 
 /* ---- sizes ---- */
 
+static int whole_steps(int words, int kind)
+{
+    const int step = VT_MAX(1, kinds[kind].step);
+
+    return vt_divide_up(words, step) * step;
+}
+
 static int words(const vt_gemm_desc *d, int kind)
 {
-    return (d->K + kinds[kind].terms - 1) / kinds[kind].terms;
+    return whole_steps(vt_divide_up(d->K, kinds[kind].terms), kind);
 }
 
 /* Never a multiple of 4096 bytes. */
@@ -69,11 +79,14 @@ static size_t packed_bytes(vt_dev *dev, const vt_gemm_desc *d)
     return columns * ((size_t)words(d, kind) + 2) * sizeof(int32_t);
 }
 
+/* Tiles read up to 3 rows after the last one. */
 static size_t temp_bytes(vt_dev *dev, const vt_gemm_desc *d)
 {
     const int kind = kind_of(dev, d);
+    const size_t rows = (size_t)d->batch * (size_t)d->M,
+                 ldw = (size_t)stride(d, kind);
 
-    return (size_t)d->batch * (size_t)d->M * ((size_t)stride(d, kind) + 2) *
+    return (rows * (ldw + 2) + (kinds[kind].step ? 3 * ldw : 0)) *
            sizeof(int32_t);
 }
 
@@ -89,20 +102,28 @@ static int top(const vt_gemm_desc *d, int kind)
 
 /* ---- kernels ---- */
 
+/* Those of every kernel. Returns `out`. */
+static const char *common(char out[64], int kind)
+{
+    snprintf(out, 64, "-DV=%d -DNV=%d -DDOT=%d%s", kinds[kind].lanes,
+             VT_ROWS_VECTORS, kinds[kind].dot,
+             kinds[kind].step ? " -DTILES" : "");
+    return out;
+}
+
 static vitcl_status pack_kernel(vt_kernel **out, vt_dev *dev, int kind,
                                 const vt_gemm_desc *d, vt_buf *packed,
                                 vt_buf *b, bool scales)
 {
-    const int lanes = kinds[kind].lanes, nw = VT_ROWS_VECTORS * lanes;
+    const int nw = VT_ROWS_VECTORS * kinds[kind].lanes;
     const size_t panels = ((size_t)d->N + (size_t)nw - 1) / (size_t)nw;
     const size_t global[3] = {scales ? panels * (size_t)nw : panels,
                               ((size_t)words(d, kind) + 63) / 64, 1};
-    char defines[96];
+    char shape[64], defines[96];
     vitcl_status st;
 
-    snprintf(defines, sizeof defines, "-DV=%d -DNV=%d -DDOT=%d -DTOP=%d%s",
-             lanes, VT_ROWS_VECTORS, kinds[kind].dot, top(d, kind),
-             d->trans_b ? " -DTRANS_B" : "");
+    snprintf(defines, sizeof defines, "%s -DTOP=%d%s", common(shape, kind),
+             top(d, kind), d->trans_b ? " -DTRANS_B" : "");
     VT_TRY(vt_kernel_new(out, dev, "gemm_dot",
                          scales ? "gemm_dot_scale" : "gemm_dot_pack", defines));
     VT_TRY(vt_gemm_arguments(*out, (vt_buf *[]){packed, b}, 2,
@@ -119,7 +140,7 @@ static vitcl_status pack(vt_queue *q, const vt_gemm_desc *d, vt_buf *packed,
     vt_kernel *k[2] = {NULL, NULL};
     vitcl_status st = VITCL_OK;
 
-    for (int i = kind == VT_DOT_BF16 ? 1 : 0; i < 2; i++) {
+    for (int i = kinds[kind].dot == 3 ? 1 : 0; i < 2; i++) {
         VT_TRY(pack_kernel(&k[i], vt_queue_dev(q), kind, d, packed, b, i == 0));
         VT_TRY(vt_kernel_launch(q, k[i]));
     }
@@ -134,11 +155,11 @@ static vitcl_status rows_kernel(vt_gemm *g, int kind)
     const vt_gemm_desc *d = &g->d;
     const int rows = d->batch * d->M;
     const int v[] = {rows, d->K, d->lda, stride(d, kind)};
-    char defines[96];
+    char shape[64], defines[96];
     vitcl_status st;
 
-    snprintf(defines, sizeof defines, "-DV=%d -DNV=%d -DDOT=%d -DTOP=%d",
-             kinds[kind].lanes, VT_ROWS_VECTORS, kinds[kind].dot, top(d, kind));
+    snprintf(defines, sizeof defines, "%s -DTOP=%d", common(shape, kind),
+             top(d, kind));
     VT_TRY(vt_kernel_new(&g->kernel[0], g->dev, "gemm_dot", "gemm_dot_rows",
                          defines));
     VT_TRY(vt_gemm_arguments(g->kernel[0],
@@ -150,23 +171,34 @@ done:
     return st;
 }
 
+/* A tile has 16 rows, whatever was tuned: two of them are a block. */
+static vt_rows divide(vt_dev *dev, const vt_gemm_desc *d, int kind)
+{
+    vt_rows_shape t =
+        vt_params_rows(dev, VT_PARAMS_DOT, d->type, kinds[kind].lanes);
+    vt_rows s;
+
+    if (kinds[kind].step)
+        t.block = 32, t.rows = VT_MAX(t.rows, 64);
+    s = vt_rows_divide(dev, t, d, words(d, kind));
+    s.most = whole_steps(s.most, kind);
+    return s;
+}
+
 static vitcl_status bind(vt_gemm *g)
 {
     const vt_gemm_desc *d = &g->d;
     const int kind = kind_of(g->dev, d);
-    const vt_rows_shape t =
-        vt_params_rows(g->dev, VT_PARAMS_DOT, d->type, kinds[kind].lanes);
-    const vt_rows s = vt_rows_divide(g->dev, t, d, words(d, kind));
+    const vt_rows s = divide(g->dev, d, kind);
     const int v[] = {s.rows, d->N,     words(d, kind), stride(d, kind),
                      d->ldc, s.blocks, s.big,          s.tall,
                      s.low,  s.chunks, s.group,        s.most};
-    char epilogue[96], defines[256];
+    char shape[64], epilogue[96], defines[256];
     vitcl_status st;
 
     VT_TRY(rows_kernel(g, kind));
-    snprintf(defines, sizeof defines,
-             "-DV=%d -DNV=%d -DDOT=%d -DRA=%d -DRB=%d -DSAVED=%d %s", t.lanes,
-             VT_ROWS_VECTORS, kinds[kind].dot, s.ra, s.rb, s.saved,
+    snprintf(defines, sizeof defines, "%s -DRA=%d -DRB=%d -DSAVED=%d %s",
+             common(shape, kind), s.ra, s.rb, s.saved,
              vt_gemm_defines(epilogue, d));
     VT_TRY(
         vt_kernel_new(&g->kernel[1], g->dev, "gemm_dot", "gemm_dot", defines));
@@ -187,11 +219,12 @@ static vitcl_status peak(vt_kernel **out, double *flops, vt_dev *dev,
                          vt_dtype type)
 {
     const int kind = vt_dot_ask(dev, type);
-    char defines[64];
+    const double chains = kinds[kind].step ? 4 * 16 * 16 : CHAINS;
+    char shape[64], defines[96];
 
-    *flops = 2.0 * CHAINS * kinds[kind].lanes * kinds[kind].terms;
-    snprintf(defines, sizeof defines, "-DV=%d -DDOT=%d -DCHAINS=%d",
-             kinds[kind].lanes, kinds[kind].dot, CHAINS);
+    *flops = 2 * chains * kinds[kind].lanes * kinds[kind].terms;
+    snprintf(defines, sizeof defines, "%s -DCHAINS=%d", common(shape, kind),
+             CHAINS);
     return vt_kernel_new(out, dev, "gemm_dot", "gemm_dot_peak", defines);
 }
 

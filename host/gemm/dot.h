@@ -1,6 +1,6 @@
 /*
  * dot.h - a CPU's dot-product instructions: which exist, and which one is used.
- * For dot.c, dot_choice.c, dot_trial.c and try.c.
+ * For dot.c, dot_choice.c, dot_cpu.c, dot_trial.c and try.c.
  */
 #ifndef VT_GEMM_DOT_H
 #define VT_GEMM_DOT_H
@@ -14,6 +14,8 @@ enum {
     VT_DOT_U8_VEX,
     VT_DOT_U8,
     VT_DOT_BF16,
+    VT_DOT_U8_TILES,
+    VT_DOT_BF16_TILES,
     VT_DOT_KINDS
 };
 typedef struct vt_dot_kind {
@@ -21,6 +23,12 @@ typedef struct vt_dot_kind {
     vt_dtype type;
 } vt_dot_kind;
 extern const vt_dot_kind vt_dot_kinds[VT_DOT_KINDS];
+
+/* dot_cpu.c: does this processor, with this system, have it? */
+bool vt_dot_here(int kind);
+/* dot_cpu.c: asks the system for what the instruction needs: once per process,
+ * before it first runs. False: refused. */
+bool vt_dot_permitted(int kind);
 
 /* dot_choice.c: the kind for a type, bf16 or int8, on this device. If it is
  * unknown, vitcl-try is started and its answer is stored. */

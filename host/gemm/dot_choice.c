@@ -2,11 +2,11 @@
  * dot_choice.c - which dot-product instruction a CPU multiplies with, decided
  * once per device, driver and version.
  *
- * An instruction is used if three things hold: this processor has it (an OpenCL
- * CPU device runs in this process, so cpuid is right), the driver's compiler
- * accepts it, and the result is correct. Then both ways are timed: on one CPU,
- * bf16 dot products are twice as fast as f32, on another half as fast, and both
- * advertise them. The dot product must be faster by a sixth.
+ * An instruction is used if three things hold: this processor has it
+ * (dot_cpu.c), the driver's compiler accepts it, and the result is correct.
+ * Then both ways are timed: on one CPU, bf16 dot products are twice as fast as
+ * f32, on another half as fast, and both advertise them. The dot product must
+ * be faster by a sixth.
  *
  * Compilers crash on such instructions, and cpuid is wrong under emulators and
  * hypervisors. So all trials run in the program vitcl-try, one process per
@@ -23,9 +23,6 @@
 #include "gemm/dot.h"
 #include "gemm/gemm.h"
 
-#if defined(__x86_64__) && defined(__GNUC__)
-#include <cpuid.h>
-#endif
 #include <stdio.h>
 #include <string.h>
 
@@ -35,40 +32,9 @@ const vt_dot_kind vt_dot_kinds[VT_DOT_KINDS] = {
     [VT_DOT_BF16] = {"vdpbf16ps", VT_BF16},
     [VT_DOT_U8_PAIRS] = {"vpmaddubsw", VT_I8},
     [VT_DOT_U8_VEX] = {"vpdpbusdvex", VT_I8},
+    [VT_DOT_U8_TILES] = {"tdpbusd", VT_I8},
+    [VT_DOT_BF16_TILES] = {"tdpbf16ps", VT_BF16},
 };
-
-#if defined(__x86_64__) && defined(__GNUC__)
-/* Not every compiler has a name for AVX-VNNI. */
-static bool has_avx_vnni(void)
-{
-    unsigned a = 0, b, c, d;
-
-    return __builtin_cpu_supports("avx2") &&
-           __get_cpuid_count(7, 1, &a, &b, &c, &d) && (a >> 4 & 1);
-}
-#endif
-
-static bool processor_has(int kind)
-{
-#if defined(__x86_64__) && defined(__GNUC__)
-    __builtin_cpu_init();
-    switch (kind) {
-    case VT_DOT_S16:
-    case VT_DOT_U8_PAIRS:
-        return __builtin_cpu_supports("avx2");
-    case VT_DOT_U8:
-        return __builtin_cpu_supports("avx512vnni");
-    case VT_DOT_U8_VEX:
-        return has_avx_vnni();
-    case VT_DOT_BF16:
-        return __builtin_cpu_supports("avx512bf16");
-    default:
-        break;
-    }
-#endif
-    (void)kind;
-    return false;
-}
 
 static bool says(const char *word)
 {
@@ -85,7 +51,7 @@ static bool pairs_wanted(void)
 
 static bool candidate(int kind, vt_dtype type)
 {
-    return vt_dot_kinds[kind].type == type && processor_has(kind) &&
+    return vt_dot_kinds[kind].type == type && vt_dot_here(kind) &&
            (kind != VT_DOT_U8_PAIRS || pairs_wanted());
 }
 
@@ -138,7 +104,7 @@ static bool load(vt_dot_known *k, const vt_dev *dev, vt_dtype type)
     if (!vt_decision_load(word, dev, question(type)))
         return false;
     k->kind = by_name(word, type);
-    if (k->kind ? !processor_has(k->kind) : strcmp(word, "fma") != 0)
+    if (k->kind ? !vt_dot_here(k->kind) : strcmp(word, "fma") != 0)
         return false;
     if (vt_decision_load(word, dev, failing(type)))
         k->failed = by_name(word, type);
@@ -217,6 +183,8 @@ int vt_dot_ask(vt_dev *dev, vt_dtype type)
             *k = (vt_dot_known){.known = true};
         else if (!load(k, dev, type))
             try_all(k, dev, type);
+        if (!vt_dot_permitted(k->kind))
+            k->untried = k->kind, k->kind = VT_DOT_NONE;
         describe(text, sizeof text, k);
         vt_log("%s %s", question(type), text);
     }

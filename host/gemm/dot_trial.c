@@ -61,10 +61,16 @@ static bool right(vt_timed *t)
     return yes;
 }
 
-/* The kind that this one must also be faster than, because it is more exact. */
+/* The kind that this one must also be faster than: because it is more exact,
+ * or because tiles only pay with many rows. */
 static int rival(int kind)
 {
-    return kind == VT_DOT_U8_PAIRS ? VT_DOT_S16 : VT_DOT_NONE;
+    const int other = kind == VT_DOT_U8_PAIRS     ? VT_DOT_S16
+                      : kind == VT_DOT_U8_TILES   ? VT_DOT_U8
+                      : kind == VT_DOT_BF16_TILES ? VT_DOT_BF16
+                                                  : VT_DOT_NONE;
+
+    return vt_dot_here(other) ? other : VT_DOT_NONE;
 }
 
 /* t[0] this kind, t[1] FMAs, t[2] the rival, if there is one. */
@@ -94,7 +100,8 @@ static const char *try_kind(vt_dev *dev, int kind)
     vt_timed t[3] = {{.q = NULL}};
     bool works, yes;
 
-    works = product(&t[0], dev, vt_dot_kinds[kind].type, kind) == VITCL_OK &&
+    works = vt_dot_permitted(kind) &&
+            product(&t[0], dev, vt_dot_kinds[kind].type, kind) == VITCL_OK &&
             vt_timed_run(&t[0]) == VITCL_OK && right(&t[0]);
     if (!works)
         vt_log("tried %s: it does not work", vt_dot_kinds[kind].name);

@@ -27,3 +27,6 @@ assembled haswell 'c[45] .*vpmaddubsw .*%ymm' -DV=8 -DDOT=4
 assembled alderlake 'c4 .*vpdpbusd .*%ymm' -DV=8 -DDOT=2
 assembled cascadelake '62 .*vpdpbusd .*%zmm' -DV=16 -DDOT=2
 assembled cooperlake '62 .*vdpbf16ps .*%zmm' -DV=16 -DDOT=3
+assembled sapphirerapids "c4 .*tdpbusd .*%tmm" -DV=16 -DDOT=2 -DTILES
+assembled sapphirerapids "c4 .*tdpbf16ps .*%tmm" -DV=16 -DDOT=3 -DTILES
+

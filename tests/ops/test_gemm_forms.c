@@ -255,6 +255,10 @@ static bool has(const char *needs)
         return __builtin_cpu_supports("avx512vnni");
     if (strcmp(needs, "avx512bf16") == 0)
         return __builtin_cpu_supports("avx512bf16");
+    if (strcmp(needs, "amx-int8") == 0)
+        return vt_dot_here(VT_DOT_U8_TILES);
+    if (strcmp(needs, "amx-bf16") == 0)
+        return vt_dot_here(VT_DOT_BF16_TILES);
 #endif
     return *needs == '\0';
 }
@@ -322,34 +326,85 @@ Test(gemm_forms, int8_vpdpbusd)
     check((form){"vpdpbusd", "avx512vnni", VT_I8, RANGE, VT_CLASS_CPU});
 }
 
-/* The form that AVX-VNNI has, its instruction written in C: the rest of it runs
- * on any processor with PoCL. tests/ops/assembly.sh compiles the instruction
- * itself. */
+/* A form with its instruction written in C, by an edit of the kernel: the rest
+ * of it runs on any processor with PoCL. tests/ops/assembly.sh compiles the
+ * instruction itself. Returns false if this is another driver. */
+static bool in_c(const char **folder, const char *edit)
+{
+    char command[2048];
+
+    *folder = vt_test_folder();
+    snprintf(command, sizeof command,
+             "cp -r '%s/../../cl' '%s' && cd '%s/cl' && t='%s/../ops' && "
+             "%s && ! cmp -s gemm_dot.cl '%s/../../cl/gemm_dot.cl'",
+             VT_DATA, *folder, *folder, VT_DATA, edit, VT_DATA);
+    cr_assert_eq(system(command), 0);
+    snprintf(command, sizeof command, "%s/cl", *folder);
+    setenv("VITCL_CL_DIR", command, 1);
+    return on_pocl(vt_test_device());
+}
+
 Test(gemm_forms, int8_vpdpbusd_vex_emulated)
 {
     static const char edit[] =
-        "cp -r '%s/../../cl' '%s/cl' && "
-        "sed -i 's/__asm__(\"%%{vex%%}.*/"
+        "sed -i 's/__asm__(\"%{vex%}.*/"
         "for (int i = 0; i < 4 * V; i++) ((int *)\\&s)[i \\/ 4] += "
-        "((uchar *)\\&x)[i] * ((char *)\\&w)[i];/' '%s/cl/gemm_dot.cl' && "
-        "grep -q 'uchar .)&x' '%s/cl/gemm_dot.cl'";
+        "((uchar *)\\&x)[i] * ((char *)\\&w)[i];/' gemm_dot.cl";
     const form f = {"vpdpbusdvex", "", VT_I8, RANGE, VT_CLASS_CPU};
-    const char *folder = vt_test_folder();
-    char command[2048];
-    vt_dev *dev;
+    const char *folder;
 
-    snprintf(command, sizeof command, edit, VT_DATA, folder, folder, folder);
-    cr_assert_eq(system(command), 0);
-    snprintf(command, sizeof command, "%s/cl", folder);
-    setenv("VITCL_CL_DIR", command, 1);
-    dev = vt_test_device();
-    if (on_pocl(dev)) {
-        vt_dot_use(dev, VT_I8, VT_DOT_U8_VEX);
+    if (in_c(&folder, edit)) {
+        vt_dot_use(vt_test_device(), VT_I8, VT_DOT_U8_VEX);
         check_size(&f, 23, 37, 45);
         check_rows(&f);
         check_size(&f, 23, 37, 1301);
     }
     vt_test_remove(folder);
+}
+
+/* Heights of one tile and of two, blocks of both heights, and sums that are
+ * stored between two parts of K. */
+static void check_tiles(const form *f, int kind)
+{
+    static const char edit[] =
+        "sed -i -e \"/^#define TILE_ZERO/r $t/tiles.cl\" "
+        "-e '/^#define TILE_ZERO/,/^#define TILE_RELEASE/d' "
+        "-e 's/__asm__ volatile(\"ldtilecfg.*/(void)shapes;/' "
+        "-e 's/const bool two = .*/&\\n    int tmm[8][256];/' gemm_dot.cl";
+    const char *folder;
+
+    if (in_c(&folder, edit)) {
+        vt_dot_use(vt_test_device(), f->type, kind);
+        check_size(f, 23, 37, 45);
+        check_rows(f);
+        check_size(f, 7, 17, 45);
+        check_size(f, 67, 37, 1301);
+        if (f->type == VT_I8) /* in bf16, such sums are not exact */
+            check_size(f, 33, 65, 4200);
+    }
+    vt_test_remove(folder);
+}
+
+Test(gemm_forms, int8_tdpbusd_emulated)
+{
+    check_tiles(&(form){"tdpbusd", "", VT_I8, RANGE, VT_CLASS_CPU},
+                VT_DOT_U8_TILES);
+}
+
+Test(gemm_forms, bf16_tdpbf16ps_emulated)
+{
+    check_tiles(&(form){"tdpbf16ps", "", VT_BF16, BF16, VT_CLASS_CPU},
+                VT_DOT_BF16_TILES);
+}
+
+Test(gemm_forms, int8_tdpbusd)
+{
+    check((form){"tdpbusd", "amx-int8", VT_I8, RANGE, VT_CLASS_CPU});
+}
+
+Test(gemm_forms, bf16_tdpbf16ps)
+{
+    check((form){"tdpbf16ps", "amx-bf16", VT_BF16, BF16, VT_CLASS_CPU});
 }
 
 Test(gemm_forms, bf16_fma)
