@@ -72,14 +72,14 @@ cp -r "$VT_DATA/../../cl" lacking
 sed -i 's/^    const int chunk = .*/    __asm__ volatile("ud2");\n&/' \
     lacking/gemm_dot.cl
 answers plain8.npy --precision int8
-if grep -qs '^int8 by: v' cache/vitcl/*.choice; then
+if grep -qs '^int8 by: [vt]' cache/vitcl/*.choice; then
     answers plain8.npy --precision int8
     VITCL_DOT=off answers fma8.npy --precision int8
     err_lines 0
     export VITCL_CL_DIR=$PWD/lacking
     answers lacking.npy --precision int8
     err_lines 1
-    err_has 'int8 by fma; vp[a-z]+ failed its trial'
+    err_has 'int8 by fma; (vp|td)[a-z]+ failed its trial'
     cmp fma8.npy lacking.npy || fail "not by multiply-adds"
     answers lacking.npy --precision int8
     err_lines 0

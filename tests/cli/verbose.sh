@@ -24,19 +24,19 @@ done
 
 # Instructions that the compiler accepts but the processor does not have.
 run 0 devices --json
-grep -q '"int8":"\(vp\|untried\)' out || exit 0
+grep -q '"int8":"\(vp\|td\|untried\)' out || exit 0
 cp -r "$VT_DATA/../../cl" cl
-sed -i 's/__asm__("[a-z0-9]* %2, %1, %0"/__asm__("ud2"/' cl/gemm_dot.cl
+sed -i -e 's/__asm__("[a-z0-9]* %2, %1, %0"/__asm__("ud2"/' -e 's/"tdpbusd /"ud2; tdpbusd /' cl/gemm_dot.cl
 export VITCL_CL_DIR=$PWD/cl XDG_CACHE_HOME=$PWD/cache
 mkdir cache
 run 0 devices --json
 out_has '"int8":"untried"'
 run 0 classify $small --precision int8 "$picture"
-err_has 'int8 by fma; vp[a-z]+ failed its trial'
+err_has 'int8 by fma; (vp|td)[a-z]+ failed its trial'
 run 0 devices --json
-out_has '"int8":"fma; vp[a-z]+ failed its trial"'
-err_has 'int8 by fma; vp[a-z]+ failed its trial'
+out_has '"int8":"fma; (vp|td)[a-z]+ failed its trial"'
+err_has 'int8 by fma; (vp|td)[a-z]+ failed its trial'
 run 0 devices
-err_has 'int8 by fma; vp[a-z]+ failed its trial'
+err_has 'int8 by fma; (vp|td)[a-z]+ failed its trial'
 run 0 classify $small --precision int8 -v "$picture"
-err_has 's\] int8 by fma; vp[a-z]+ failed its trial'
+err_has 's\] int8 by fma; (vp|td)[a-z]+ failed its trial'

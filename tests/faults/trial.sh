@@ -62,27 +62,27 @@ out_not '^log (vitcl-try|tried)'
 for number in 6 11 4 8; do
     fresh
     crashing $number int8
-    out_has '^form fma; vp[a-z]+ failed its trial$'
+    out_has '^form fma; (vp|td)[a-z]+ failed its trial$'
     out_has '^untried 0$'
-    out_has "^log vp[a-z]+ failed its trial: it (crashed with signal $number|ended without)"
+    out_has "^log (vp|td)[a-z]+ failed its trial: it (crashed with signal $number|ended without)"
     tells answer got
     cmp by_fmas got || fail "signal $number: not by multiply-adds"
     n=$(crashes)
     [ "$n" -gt 0 ] || fail "signal $number: nothing crashed"
     crashing $number int8
-    out_has '^before fma; vp[a-z]+ failed its trial$'
+    out_has '^before fma; (vp|td)[a-z]+ failed its trial$'
     [ "$(crashes)" = "$n" ] || fail "signal $number: it was tried again"
     tells answer got
     cmp by_fmas got || fail "signal $number: another answer"
 done
 run 0 devices --json
-out_has '"int8":"fma; vp[a-z]+ failed its trial"'
-err_has 'int8 by fma; vp[a-z]+ failed its trial'
+out_has '"int8":"fma; (vp|td)[a-z]+ failed its trial"'
+err_has 'int8 by fma; (vp|td)[a-z]+ failed its trial'
 # The same in a host that cannot learn how its child processes end.
 for how in ignore reap catch; do
     fresh
     crashing 6 int8 $how
-    out_has '^form fma; vp[a-z]+ failed its trial$'
+    out_has '^form fma; (vp|td)[a-z]+ failed its trial$'
     tells answer got
     cmp by_fmas got || fail "$how: not by multiply-adds"
     fresh
@@ -98,14 +98,14 @@ for how in ignore reap catch; do
 done
 # Without a cache nothing is stored, and nothing crashes either.
 VITCL_CACHE=off crashing 6 int8
-out_has '^form fma; vp[a-z]+ failed its trial$'
+out_has '^form fma; (vp|td)[a-z]+ failed its trial$'
 
 # Wrong numbers.
 fresh
 cp -r "$VT_DATA/../../cl" cl
-sed -i 's/"vpmaddwd %2/"vpaddd %2/; s/"vpdpbusd %2/"vpaddd %2/' cl/gemm_dot.cl
+sed -i 's/"vpmaddwd %2/"vpaddd %2/; s/"vpdpbusd %2/"vpaddd %2/; s/"tdpbusd/"tdpbuud/' cl/gemm_dot.cl
 VITCL_CL_DIR=$PWD/cl host int8
-out_has '^form fma; vp[a-z]+ failed its trial$'
+out_has '^form fma; (vp|td)[a-z]+ failed its trial$'
 tells answer got
 cmp by_fmas got || fail "wrong: not by multiply-adds"
 
@@ -117,24 +117,24 @@ chmod +x text
 for VITCL_TRY in "$PWD/absent" "$PWD/text"; do
     export VITCL_TRY
     host int8
-    out_has '^form fma; vp[a-z]+ cannot be tried$'
-    out_has '^log vp[a-z]+ cannot be tried and is not used: .*(absent|text)'
+    out_has '^form fma; (vp|td)[a-z]+ cannot be tried$'
+    out_has '^log (vp|td)[a-z]+ cannot be tried and is not used: .*(absent|text)'
     tells answer got
     cmp by_fmas got || fail "missing: not by multiply-adds"
 done
 export VITCL_TRY=$PWD/absent
 run 0 devices --json
 json out
-out_has '"int8":"fma; vp[a-z]+ cannot be tried"'
-err_has 'int8 by fma; vp[a-z]+ cannot be tried'
+out_has '"int8":"fma; (vp|td)[a-z]+ cannot be tried"'
+err_has 'int8 by fma; (vp|td)[a-z]+ cannot be tried'
 run 0 classify --precision int8 "$picture"
-err_has 'int8 by fma; vp[a-z]+ cannot be tried'
+err_has 'int8 by fma; (vp|td)[a-z]+ cannot be tried'
 run 0 classify --precision int8 -v "$picture"
 err_has 'cannot be tried and is not used: VITCL_TRY=.*absent: no such program'
 host half
 out_has '^answer '
 run 0 selftest
-out_has '^int8 +fma; vp[a-z]+ cannot be tried$'
+out_has '^int8 +fma; (vp|td)[a-z]+ cannot be tried$'
 out_has '^environment +VITCL_TRY=.*absent'
 export VITCL_TRY=$try
 host int8
@@ -157,7 +157,7 @@ for program in hang talk; do
     start=$SECONDS
     VITCL_TRY=$PWD/$program VITCL_TRY_SECONDS=1 host int8
     [ $((SECONDS - start)) -lt 100 ] || fail "$program: $((SECONDS - start)) s"
-    out_has '^form fma; vp[a-z]+ failed its trial$'
+    out_has '^form fma; (vp|td)[a-z]+ failed its trial$'
     tells answer got
     cmp by_fmas got || fail "$program: not by multiply-adds"
 done
@@ -168,7 +168,7 @@ done <pids
 fresh
 printf '#!/bin/sh\nkill -TERM $$\n' >hang
 VITCL_TRY=$PWD/hang host int8
-out_has '^form fma; vp[a-z]+ cannot be tried$'
+out_has '^form fma; (vp|td)[a-z]+ cannot be tried$'
 host int8
 out_has '^before untried$'
 
