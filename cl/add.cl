@@ -19,21 +19,22 @@
  *           add_rows_grad: global {32 * ceil(R / 32), 8}, local {32, 8}
  *           add_rows_grad__cols: for CPUs, global {ceil(R / 4V)}
  * Local     add_rows_grad: 256 floats.
- * Defines   V, PER (common.cl).
+ * Defines   V, PER (common.cl); forward kernels: XT (a, x), RST (b, residual)
+ *           and YT (out), how they are stored.
  * Numerics  No atomics: equal inputs give equal bits.
  *
  * Host      host/ops/add.c            Test  tests/ops/test_add.c
  */
-kernel void add(global float *restrict out, global const float *a,
-                global const float *b, int n)
+kernel void add(global VT_TYPE(YT) *restrict out, global const VT_TYPE(XT) * a,
+                global const VT_TYPE(RST) * b, int n)
 {
     const int end = block_end(n);
     int i = block_begin(n);
 
     for (; i + V <= end; i += V)
-        vstorev(vloadv(0, a + i) + vloadv(0, b + i), 0, out + i);
+        VT_STOREV(YT, out, i, VT_LOADV(XT, a, i) + VT_LOADV(RST, b, i));
     for (; i < end; i++)
-        out[i] = a[i] + b[i];
+        VT_STORE(YT, out, i, VT_LOAD(XT, a, i) + VT_LOAD(RST, b, i));
 }
 
 kernel void add_to(global float *restrict sum, global const float *restrict x,
@@ -48,7 +49,8 @@ kernel void add_to(global float *restrict sum, global const float *restrict x,
         sum[i] += x[i];
 }
 
-kernel void add_rows(global float *restrict out, global const float *restrict x,
+kernel void add_rows(global VT_TYPE(YT) *restrict out,
+                     global const VT_TYPE(XT) *restrict x,
                      global const float *restrict y, int R)
 {
     const size_t row = block_row(R);
@@ -58,13 +60,14 @@ kernel void add_rows(global float *restrict out, global const float *restrict x,
     x += row * R;
     out += row * R;
     for (; i + V <= end; i += V)
-        vstorev(vloadv(0, x + i) + vloadv(0, y + i), 0, out + i);
+        VT_STOREV(YT, out, i, VT_LOADV(XT, x, i) + vloadv(0, y + i));
     for (; i < end; i++)
-        out[i] = x[i] + y[i];
+        VT_STORE(YT, out, i, VT_LOAD(XT, x, i) + y[i]);
 }
 
 /* The first half of the channels is the position in x, the second in y. */
-kernel void add_grid(global float *restrict out, global const float *restrict x,
+kernel void add_grid(global VT_TYPE(YT) *restrict out,
+                     global const VT_TYPE(XT) *restrict x,
                      global const float *restrict across,
                      global const float *restrict down, int T, int C, int R,
                      int gw)
@@ -77,15 +80,18 @@ kernel void add_grid(global float *restrict out, global const float *restrict x,
     out += row * C;
     across += t < 0 ? 0 : t % gw * side;
     down += t < 0 ? 0 : t / gw * side;
-    for (int i = block_begin(C); i < end; i++)
-        out[i] = t < 0 ? x[i] : x[i] + (i < side ? across[i] : down[i - side]);
+    for (int i = block_begin(C); i < end; i++) {
+        const float v = VT_LOAD(XT, x, i);
+        VT_STORE(YT, out, i,
+                 t < 0 ? v : v + (i < side ? across[i] : down[i - side]));
+    }
 }
 
-kernel void add_channels(global float *restrict out,
-                         global const float *restrict x,
+kernel void add_channels(global VT_TYPE(YT) *restrict out,
+                         global const VT_TYPE(XT) *restrict x,
                          global const float *restrict b,
-                         global const float *restrict residual, int C, int S,
-                         int relu)
+                         global const VT_TYPE(RST) *restrict residual, int C,
+                         int S, int relu)
 {
     const size_t row = block_row(S);
     const float shift = b[row % C];
@@ -97,16 +103,16 @@ kernel void add_channels(global float *restrict out,
     if (residual)
         residual += row * S;
     for (; i + V <= end; i += V) {
-        floatv y = vloadv(0, x + i) + shift;
+        floatv y = VT_LOADV(XT, x, i) + shift;
         if (residual)
-            y += vloadv(0, residual + i);
-        vstorev(relu ? vt_act(y, VT_ACT_RELU) : y, 0, out + i);
+            y += VT_LOADV(RST, residual, i);
+        VT_STOREV(YT, out, i, relu ? vt_act(y, VT_ACT_RELU) : y);
     }
     for (; i < end; i++) {
-        float y = x[i] + shift;
+        float y = VT_LOAD(XT, x, i) + shift;
         if (residual)
-            y += residual[i];
-        out[i] = relu ? vt_act(y, VT_ACT_RELU) : y;
+            y += VT_LOAD(RST, residual, i);
+        VT_STORE(YT, out, i, relu ? vt_act(y, VT_ACT_RELU) : y);
     }
 }
 

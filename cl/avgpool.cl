@@ -10,14 +10,15 @@
  * AvgPool2d(size, ceil_mode=True, count_include_pad=False).
  *
  * Launch    global {ceil(Wo / (PER*V)), B*C*Ho}
- * Defines   V, PER (common.cl).
+ * Defines   V, PER (common.cl); XT and YT: how x and out are stored.
  * Numerics  Sums row by row in f32, then divides once.
  *
  * Source    He et al. 2018, arXiv:1812.01187, section 4.2 (ResNet-D).
  * Host      host/ops/avgpool.c        Test  tests/ops/test_avgpool.c
  */
-kernel void avgpool(global float *restrict out, global const float *restrict x,
-                    int H, int W, int Ho, int Wo, int size)
+kernel void avgpool(global VT_TYPE(YT) *restrict out,
+                    global const VT_TYPE(XT) *restrict x, int H, int W, int Ho,
+                    int Wo, int size)
 {
     const int row = block_row(Wo), y0 = row % Ho * size;
     const int y1 = min(y0 + size, H), end = block_end(Wo);
@@ -30,7 +31,7 @@ kernel void avgpool(global float *restrict out, global const float *restrict x,
 
         for (int y = y0; y < y1; y++)
             for (int u = u0; u < u1; u++)
-                s += x[y * W + u];
-        out[o] = s / ((y1 - y0) * (u1 - u0));
+                s += VT_LOAD(XT, x, y * W + u);
+        VT_STORE(YT, out, o, s / ((y1 - y0) * (u1 - u0)));
     }
 }

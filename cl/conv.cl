@@ -15,14 +15,14 @@
  *           has 16 pixels, whose rows stay in L1 while k advances
  *           conv_grad: global {ceil(W / (PER*V)), B*C*H}
  *           conv_grad__pixels: for CPUs, global {ceil(W / 16), B*H}
- * Defines   V, PER (common.cl).
+ * Defines   V, PER (common.cl); conv: XT and YT, how x and out are stored.
  *
  * Source    Chellapilla, Puri, Simard 2006 (im2col).
  * Host      host/ops/conv.c           Test  tests/ops/test_conv.c
  */
-kernel void conv(global float *restrict out, global const float *restrict x,
-                 int C, int H, int W, int Ho, int Wo, int kh, int kw,
-                 int stride, int top, int left)
+kernel void conv(global VT_TYPE(YT) *restrict out,
+                 global const VT_TYPE(XT) *restrict x, int C, int H, int W,
+                 int Ho, int Wo, int kh, int kw, int stride, int top, int left)
 {
     const int row = block_row(C * kh * kw);
     const int ox = row % Wo, oy = row / Wo % Ho, b = row / Wo / Ho;
@@ -36,8 +36,8 @@ kernel void conv(global float *restrict out, global const float *restrict x,
         const int u = ox * stride - left + k % kw;
         float v = 0.0f;
         if (y >= 0 && y < H && u >= 0 && u < W)
-            v = x[((size_t)c * H + y) * W + u];
-        out[k] = v;
+            v = VT_LOAD(XT, x, ((size_t)c * H + y) * W + u);
+        VT_STORE(YT, out, k, v);
     }
 }
 

@@ -16,17 +16,19 @@
  *           per group
  *           _grad_w: global {C * WG}, local {WG}; WG=1 on CPUs
  * Local     WG floats.
- * Defines   WG, V (common.cl).
+ * Defines   WG, V (common.cl); groupnorm: XT (x), RST (residual) and YT (out),
+ *           how they are stored.
  * Numerics  Two passes, as layernorm.cl.
  *
  * Paper     Wu, He 2018, arXiv:1803.08494.
  * Host      host/ops/groupnorm.c      Test  tests/ops/test_groupnorm.c
  */
-kernel void groupnorm(global float *restrict out, global float *restrict stat,
-                      global const float *restrict x,
+kernel void groupnorm(global VT_TYPE(YT) *restrict out,
+                      global float *restrict stat,
+                      global const VT_TYPE(XT) *restrict x,
                       global const float *restrict gamma,
                       global const float *restrict beta,
-                      global const float *residual, int C, int S, int G,
+                      global const VT_TYPE(RST) * residual, int C, int S, int G,
                       float eps, int relu)
 {
     local float tmp[WG];
@@ -45,18 +47,19 @@ kernel void groupnorm(global float *restrict out, global float *restrict stat,
         const size_t row = (size_t)c * S;
 
         for (int i = lid * V; i + V <= S; i += WG * V) {
-            floatv y = fma(vloadv(0, x + row + i) - mean, (floatv)a, (floatv)b);
+            floatv y =
+                fma(VT_LOADV(XT, x, row + i) - mean, (floatv)a, (floatv)b);
             if (residual)
-                y += vloadv(0, residual + at + row + i);
+                y += VT_LOADV(RST, residual, at + row + i);
             if (relu)
                 y = vt_act(y, VT_ACT_RELU);
-            vstorev(y, 0, out + row + i);
+            VT_STOREV(YT, out, row + i, y);
         }
         for (int i = S / V * V + lid; i < S; i += WG) {
-            float y = fma(x[row + i] - mean, a, b);
+            float y = fma(VT_LOAD(XT, x, row + i) - mean, a, b);
             if (residual)
-                y += residual[at + row + i];
-            out[row + i] = relu ? vt_act(y, VT_ACT_RELU) : y;
+                y += VT_LOAD(RST, residual, at + row + i);
+            VT_STORE(YT, out, row + i, relu ? vt_act(y, VT_ACT_RELU) : y);
         }
     }
     if (stat && lid == 0) {

@@ -16,12 +16,12 @@
  *           maxpool_grad: global {ceil(W / (PER*V)), planes * H}; each pixel
  *           searches the windows that contain it, so no atomics
  *           maxpool_grad__planes: for CPUs, global {planes}: scatters
- * Defines   V, PER (common.cl).
+ * Defines   V, PER (common.cl); maxpool: XT and YT, how x and out are stored.
  *
  * Host      host/ops/maxpool.c        Test  tests/ops/test_maxpool.c
  */
-static inline int first_max(global const float *x, int H, int W, int y0, int x0,
-                            int size)
+static inline int first_max(global const VT_TYPE(XT) * x, int H, int W, int y0,
+                            int x0, int size)
 {
     const int u0 = max(x0, 0), u1 = min(x0 + size, W);
     const int y1 = min(y0 + size, H);
@@ -30,7 +30,7 @@ static inline int first_max(global const float *x, int H, int W, int y0, int x0,
 
     for (int y = max(y0, 0); y < y1; y++)
         for (int i = y * W + u0; i < y * W + u1; i++) {
-            const float v = x[i];
+            const float v = VT_LOAD(XT, x, i);
             const int more = v > top || v != v; /* NaN wins and stays */
             top = more ? v : top;
             at = more ? i : at;
@@ -38,8 +38,9 @@ static inline int first_max(global const float *x, int H, int W, int y0, int x0,
     return at;
 }
 
-kernel void maxpool(global float *restrict out, global int *restrict index,
-                    global const float *restrict x, int H, int W, int Ho,
+kernel void maxpool(global VT_TYPE(YT) *restrict out,
+                    global int *restrict index,
+                    global const VT_TYPE(XT) *restrict x, int H, int W, int Ho,
                     int Wo, int size, int stride, int top, int left)
 {
     const int row = block_row(Wo), oy = row % Ho;
@@ -49,7 +50,7 @@ kernel void maxpool(global float *restrict out, global int *restrict index,
     for (int ox = block_begin(Wo); ox < end; ox++) {
         const int at =
             first_max(x, H, W, oy * stride - top, ox * stride - left, size);
-        out[(size_t)row * Wo + ox] = x[at];
+        VT_STORE(YT, out, (size_t)row * Wo + ox, VT_LOAD(XT, x, at));
         if (index)
             index[(size_t)row * Wo + ox] = at;
     }

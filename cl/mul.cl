@@ -11,7 +11,8 @@
  *           mul_rows_grad: global {32 * ceil(R / 32), 8}, local {32, 8}
  *           mul_rows_grad__cols: for CPUs, global {ceil(R / 4V)}
  * Local     mul_rows_grad: 256 floats.
- * Defines   V, PER (common.cl).
+ * Defines   V, PER (common.cl); mul_scalar: XT and YT, how x and out are
+ *           stored.
  *
  * Host      host/ops/mul.c            Test  tests/ops/test_mul.c
  */
@@ -27,16 +28,17 @@ kernel void mul(global float *restrict out, global const float *a,
         out[i] = a[i] * b[i];
 }
 
-kernel void mul_scalar(global float *restrict out,
-                       global const float *restrict x, int n, float factor)
+kernel void mul_scalar(global VT_TYPE(YT) *restrict out,
+                       global const VT_TYPE(XT) *restrict x, int n,
+                       float factor)
 {
     const int end = block_end(n);
     int i = block_begin(n);
 
     for (; i + V <= end; i += V)
-        vstorev(vloadv(0, x + i) * factor, 0, out + i);
+        VT_STOREV(YT, out, i, VT_LOADV(XT, x, i) * factor);
     for (; i < end; i++)
-        out[i] = x[i] * factor;
+        VT_STORE(YT, out, i, VT_LOAD(XT, x, i) * factor);
 }
 
 kernel void mul_rows(global float *restrict out, global const float *restrict x,

@@ -10,14 +10,14 @@
  *           patch__rows: the CPU's, global {B*N}: one work-item a patch copies
  *           rows of Pw pixels
  *           patch_grad: global {ceil(W / (PER*V)), B*C*H}
- * Defines   V, PER (common.cl); patch: YT, how out is stored.
+ * Defines   V, PER (common.cl); patch: XT and YT, how x and out are stored.
  *
  * Paper     Dosovitskiy et al. 2021, arXiv:2010.11929, section 3.1.
  * Host      host/ops/patch.c          Test  tests/ops/test_patch.c
  */
 kernel void patch(global VT_TYPE(YT) *restrict out,
-                  global const float *restrict x, int C, int H, int W, int Ph,
-                  int Pw)
+                  global const VT_TYPE(XT) *restrict x, int C, int H, int W,
+                  int Ph, int Pw)
 {
     const int row = block_row(C * Ph * Pw);
     const int nx = W / Pw, N = H / Ph * nx;
@@ -28,7 +28,7 @@ kernel void patch(global VT_TYPE(YT) *restrict out,
     out += (size_t)row * K;
     for (int k = block_begin(K); k < end; k++) {
         const int c = k / (Ph * Pw), i = k / Pw % Ph, j = k % Pw;
-        VT_STORE(YT, out, k, x[((size_t)c * H + i) * W + j]);
+        VT_STORE(YT, out, k, VT_LOAD(XT, x, ((size_t)c * H + i) * W + j));
     }
 }
 

@@ -11,17 +11,17 @@
  *
  * Launch    qknorm, _grad_x: global {3H, N}: a work-item has a head of a part
  *           _grad_w: global {D}: a work-item has a channel
+ * Defines   qknorm: XT and YT, how qkv and out are stored.
  * Numerics  Two passes, as layernorm.cl.
  *
  * Paper     Dehghani et al. 2023, arXiv:2302.05442, section 2.
  * Host      host/ops/qknorm.c         Test  tests/ops/test_qknorm.c
  */
-kernel void qknorm(global float *restrict out, global float *restrict stat,
-                   global const float *restrict qkv,
-                   global const float *restrict qg,
-                   global const float *restrict qb,
-                   global const float *restrict kg,
-                   global const float *restrict kb, int H, int D, float eps)
+kernel void
+qknorm(global VT_TYPE(YT) *restrict out, global float *restrict stat,
+       global const VT_TYPE(XT) *restrict qkv, global const float *restrict qg,
+       global const float *restrict qb, global const float *restrict kg,
+       global const float *restrict kb, int H, int D, float eps)
 {
     const int part = item_x() / H; /* 0: q, 1: k, 2: v */
     const int row = item_y();
@@ -31,18 +31,21 @@ kernel void qknorm(global float *restrict out, global float *restrict stat,
 
     if (part == 2) {
         for (int d = 0; d < D; d++)
-            out[at + d] = qkv[at + d];
+            VT_STORE(YT, out, at + d, VT_LOAD(XT, qkv, at + d));
         return;
     }
     for (int d = 0; d < D; d++)
-        mean += qkv[at + d];
+        mean += VT_LOAD(XT, qkv, at + d);
     mean /= D;
-    for (int d = 0; d < D; d++)
-        var = fma(qkv[at + d] - mean, qkv[at + d] - mean, var);
+    for (int d = 0; d < D; d++) {
+        const float v = VT_LOAD(XT, qkv, at + d) - mean;
+        var = fma(v, v, var);
+    }
     const float rstd = 1.0f / sqrt(var / D + eps);
     for (int d = 0; d < D; d++)
-        out[at + d] =
-            (qkv[at + d] - mean) * rstd * (g ? g[d] : 1.0f) + (b ? b[d] : 0.0f);
+        VT_STORE(YT, out, at + d,
+                 (VT_LOAD(XT, qkv, at + d) - mean) * rstd * (g ? g[d] : 1.0f) +
+                     (b ? b[d] : 0.0f));
     if (stat) {
         stat += ((size_t)row * 2 * H + item_x()) * 2;
         stat[0] = mean;

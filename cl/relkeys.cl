@@ -15,7 +15,7 @@
  *
  * Launch    relkeys, relkeys_grad_q: global {T, B*H}
  *           relkeys_grad_w: global {L, H}
- * Defines   V (common.cl).
+ * Defines   V (common.cl); relkeys: XT, how qkv is stored.
  * Memory    T x T for each head and picture, unlike attention itself.
  * Numerics  No atomics: equal inputs give equal bits.
  *
@@ -32,24 +32,25 @@ static inline int place(int i, int j, int R, int N)
 }
 
 /* No restrict here: oclgrind does not understand what inlining makes of it. */
-static inline float dot_of(global const float *a, global const float *b, int D)
+static inline float dot_of(global const VT_TYPE(XT) * a, global const float *b,
+                           int D)
 {
     floatv s = 0.0f;
     float lane[V], sum = 0.0f;
     int d = 0;
 
     for (; d + V <= D; d += V)
-        s = fma(vloadv(0, a + d), vloadv(0, b + d), s);
+        s = fma(VT_LOADV(XT, a, d), vloadv(0, b + d), s);
     vstorev(s, 0, lane);
     for (int k = 0; k < V; k++)
         sum += lane[k];
     for (; d < D; d++)
-        sum = fma(a[d], b[d], sum);
+        sum = fma(VT_LOAD(XT, a, d), b[d], sum);
     return sum;
 }
 
 kernel void relkeys(global float *restrict bias,
-                    global const float *restrict qkv,
+                    global const VT_TYPE(XT) *restrict qkv,
                     global const float *restrict keys, int H, int D, int T,
                     int R, float scale)
 {

@@ -12,14 +12,14 @@
  * as in timm's EVA (apply_rot_embed_cat).
  *
  * Launch    global {ceil(3C / 2 / (PER*V)), B*T}; elements are pairs
- * Defines   V, PER (common.cl).
+ * Defines   V, PER (common.cl); XT and YT: how x and out are stored.
  *
  * Paper     Su et al. 2021, arXiv:2104.09864; Fang et al. 2023,
  *           arXiv:2303.11331.
  * Host      host/ops/rope.c           Test  tests/ops/test_rope.c
  */
-static inline void rotate(global float *restrict out,
-                          global const float *restrict x,
+static inline void rotate(global VT_TYPE(YT) *restrict out,
+                          global const VT_TYPE(XT) *restrict x,
                           global const float *restrict table, int T, int C,
                           int D, int skip, int back)
 {
@@ -30,7 +30,8 @@ static inline void rotate(global float *restrict out,
     out += (size_t)row * 3 * C;
     table += (size_t)max(t, 0) * 2 * D;
     for (int i = block_begin(pairs); i < end; i++) {
-        const float2 v = vload2(i, x);
+        const float2 v =
+            (float2)(VT_LOAD(XT, x, 2 * i), VT_LOAD(XT, x, 2 * i + 1));
         float2 r = v;
 
         if (t >= 0 && 2 * i < 2 * C) {
@@ -40,19 +41,21 @@ static inline void rotate(global float *restrict out,
             r.x = back ? v.x * c.x + v.y * s.y : v.x * c.x - v.y * s.x;
             r.y = back ? v.y * c.y - v.x * s.x : v.y * c.y + v.x * s.y;
         }
-        vstore2(r, i, out);
+        VT_STORE(YT, out, 2 * i, r.x);
+        VT_STORE(YT, out, 2 * i + 1, r.y);
     }
 }
 
-kernel void rope(global float *restrict out, global const float *restrict x,
+kernel void rope(global VT_TYPE(YT) *restrict out,
+                 global const VT_TYPE(XT) *restrict x,
                  global const float *restrict table, int T, int C, int D,
                  int skip)
 {
     rotate(out, x, table, T, C, D, skip, 0);
 }
 
-kernel void rope_grad(global float *restrict dx,
-                      global const float *restrict dout,
+kernel void rope_grad(global VT_TYPE(YT) *restrict dx,
+                      global const VT_TYPE(XT) *restrict dout,
                       global const float *restrict table, int T, int C, int D,
                       int skip)
 {

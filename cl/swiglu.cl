@@ -5,13 +5,13 @@
  * swiglu_grad  dx[N,2C] <- dout[N,C], x[N,2C]
  *
  * Launch    global {ceil(C / (PER*V)), N}
- * Defines   V, PER (common.cl).
+ * Defines   V, PER (common.cl); swiglu: XT and YT, how x and out are stored.
  *
  * Paper     Shazeer 2020, arXiv:2002.05202.
  * Host      host/ops/swiglu.c         Test  tests/ops/test_swiglu.c
  */
-kernel void swiglu(global float *restrict out, global const float *restrict x,
-                   int C)
+kernel void swiglu(global VT_TYPE(YT) *restrict out,
+                   global const VT_TYPE(XT) *restrict x, int C)
 {
     const size_t row = block_row(C);
     const int end = block_end(C);
@@ -20,10 +20,13 @@ kernel void swiglu(global float *restrict out, global const float *restrict x,
     x += row * 2 * C;
     out += row * C;
     for (; i + V <= end; i += V)
-        vstorev(vt_act(vloadv(0, x + i), VT_ACT_SILU) * vloadv(0, x + C + i), 0,
-                out + i);
+        VT_STOREV(YT, out, i,
+                  vt_act(VT_LOADV(XT, x, i), VT_ACT_SILU) *
+                      VT_LOADV(XT, x, C + i));
     for (; i < end; i++)
-        out[i] = vt_act(x[i], VT_ACT_SILU) * x[C + i];
+        VT_STORE(YT, out, i,
+                 vt_act(VT_LOAD(XT, x, i), VT_ACT_SILU) *
+                     VT_LOAD(XT, x, C + i));
 }
 
 kernel void swiglu_grad(global float *restrict dx,

@@ -34,7 +34,9 @@ static void add_grad(vt_plan *p, const vt_step *s)
 const vt_op vt_op_add = {.name = "add",
                          .shape = vt_op_pair_shape,
                          .prepare = add_prepare,
-                         .grad = add_grad};
+                         .grad = add_grad,
+                         .half_in = 1u << VT_PAIR_A | 1u << VT_PAIR_B,
+                         .half_out = 1u << VT_PAIR_OUT};
 
 vt_val vt_add(vt_plan *p, vt_val a, vt_val b)
 {
@@ -59,7 +61,9 @@ static void rows_grad(vt_plan *p, const vt_step *s)
 const vt_op vt_op_add_rows = {.name = "add_rows",
                               .shape = vt_op_rows_pair_shape,
                               .prepare = rows_prepare,
-                              .grad = rows_grad};
+                              .grad = rows_grad,
+                              .half_in = 1u << VT_PAIR_A,
+                              .half_out = 1u << VT_PAIR_OUT};
 
 vt_val vt_add_rows(vt_plan *p, vt_val x, vt_val y)
 {
@@ -162,7 +166,9 @@ static void grid_grad(vt_plan *p, const vt_step *s)
 const vt_op vt_op_add_grid = {.name = "add_grid",
                               .shape = grid_shape,
                               .prepare = grid_prepare,
-                              .grad = grid_grad};
+                              .grad = grid_grad,
+                              .half_in = 1u << GRID_X,
+                              .half_out = 1u << GRID_OUT};
 
 vt_val vt_add_grid(vt_plan *p, vt_val x, vt_val across, vt_val down)
 {
@@ -210,7 +216,10 @@ done:
 /* No grad: models that use it (models/resnetd.c) are not trained. */
 const vt_op vt_op_add_channels = {.name = "add_channels",
                                   .shape = channels_shape,
-                                  .prepare = channels_prepare};
+                                  .prepare = channels_prepare,
+                                  .half_in = 1u << CHANNELS_X |
+                                             1u << CHANNELS_RESIDUAL,
+                                  .half_out = 1u << CHANNELS_OUT};
 
 vt_val vt_add_channels(vt_plan *p, vt_val x, vt_val b, vt_val residual,
                        bool relu)

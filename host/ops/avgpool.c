@@ -37,8 +37,11 @@ done:
 }
 
 /* No grad: models that use it (models/resnetd.c) are not trained. */
-const vt_op vt_op_avgpool = {
-    .name = "avgpool", .shape = shape, .prepare = prepare};
+const vt_op vt_op_avgpool = {.name = "avgpool",
+                             .shape = shape,
+                             .prepare = prepare,
+                             .half_in = 1u << IN_X,
+                             .half_out = 1u << OUT_Y};
 
 vt_val vt_avgpool(vt_plan *p, vt_val x, int size)
 {

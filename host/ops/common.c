@@ -85,23 +85,6 @@ static int per(const vt_plan *p)
     return vt_op_cpu(p) ? VT_CPU_BLOCK / lanes(p) : 1;
 }
 
-vitcl_status vt_op_kernel_with(vt_kernel **out, vt_plan *p, vt_step *s,
-                               const char *file, const char *name,
-                               const char *more)
-{
-    char defines[256];
-
-    snprintf(defines, sizeof defines, "-DV=%d -DPER=%d -DWG=%d%s%s", lanes(p),
-             per(p), group(p), vt_op_cpu(p) ? "" : " -DFLAT", more);
-    return vt_step_kernel(out, p, s, file, name, defines);
-}
-
-vitcl_status vt_op_kernel(vt_kernel **out, vt_plan *p, vt_step *s,
-                          const char *file, const char *name)
-{
-    return vt_op_kernel_with(out, p, s, file, name, "");
-}
-
 const char *vt_op_stored(vt_op_define out, const vt_plan *p, const char *name,
                          vt_val v)
 {
@@ -114,15 +97,35 @@ const char *vt_op_stored(vt_op_define out, const vt_plan *p, const char *name,
     return out;
 }
 
-vitcl_status vt_op_kernel_stored(vt_kernel **out, vt_plan *p, vt_step *s,
-                                 const char *name, int x, int y)
+/* The input beside the first that may be stored in 16 bits. */
+static vt_val second(const vt_step *s)
 {
-    vt_op_define xt, yt;
-    char more[2 * sizeof(vt_op_define)];
+    int i = VT_INS - 1;
 
-    snprintf(more, sizeof more, "%s%s", vt_op_stored(xt, p, "XT", s->in[x]),
-             vt_op_stored(yt, p, "YT", s->out[y]));
-    return vt_op_kernel_with(out, p, s, s->op->name, name, more);
+    while (i > 0 && !(s->op->half_in >> i & 1u))
+        i--;
+    return i > 0 ? s->in[i] : VT_NONE;
+}
+
+vitcl_status vt_op_kernel_with(vt_kernel **out, vt_plan *p, vt_step *s,
+                               const char *file, const char *name,
+                               const char *more)
+{
+    vt_op_define xt, yt, rst;
+    char defines[296];
+
+    snprintf(defines, sizeof defines, "-DV=%d -DPER=%d -DWG=%d%s%s%s%s%s",
+             lanes(p), per(p), group(p), vt_op_cpu(p) ? "" : " -DFLAT", more,
+             vt_op_stored(xt, p, "XT", s->in[0]),
+             vt_op_stored(yt, p, "YT", s->out[0]),
+             vt_op_stored(rst, p, "RST", second(s)));
+    return vt_step_kernel(out, p, s, file, name, defines);
+}
+
+vitcl_status vt_op_kernel(vt_kernel **out, vt_plan *p, vt_step *s,
+                          const char *file, const char *name)
+{
+    return vt_op_kernel_with(out, p, s, file, name, "");
 }
 
 static size_t ceil_to(size_t n, size_t to)

@@ -71,7 +71,9 @@ int vt_op_rows(const vt_plan *p, vt_val v); /* elements / last dimension */
 /* ---- launching ---- */
 
 bool vt_op_cpu(const vt_plan *p);
-/* vt_step_kernel() with the defines of the device class: V, PER, WG. */
+/* vt_step_kernel() with the defines of the device class: V, PER, WG; and where
+ * they are stored in 16 bits, XT for in[0], YT for out[0], RST for the other
+ * input that may be. */
 vitcl_status vt_op_kernel(vt_kernel **out, vt_plan *p, vt_step *s,
                           const char *file, const char *name);
 /* The same with more defines: " -DKIND=1". */
@@ -83,9 +85,6 @@ vitcl_status vt_op_kernel_with(vt_kernel **out, vt_plan *p, vt_step *s,
 typedef char vt_op_define[16];
 const char *vt_op_stored(vt_op_define out, const vt_plan *p, const char *name,
                          vt_val v);
-/* vt_op_kernel() with XT and YT from the step's in[x] and out[y]. */
-vitcl_status vt_op_kernel_stored(vt_kernel **out, vt_plan *p, vt_step *s,
-                                 const char *name, int x, int y);
 /* For kernels with common_work.cl's blocks: n elements, by rows. */
 void vt_op_blocks(vt_kernel *k, const vt_plan *p, int n, int rows);
 /* n work-groups of WG work-items. */

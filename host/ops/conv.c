@@ -86,8 +86,12 @@ static void grad(vt_plan *p, const vt_step *s)
                          SHAPE_INTS, s->i));
 }
 
-const vt_op vt_op_conv = {
-    .name = "conv", .shape = shape, .prepare = prepare, .grad = grad};
+const vt_op vt_op_conv = {.name = "conv",
+                          .shape = shape,
+                          .prepare = prepare,
+                          .grad = grad,
+                          .half_in = 1u << IN_X,
+                          .half_out = 1u << OUT_ROWS};
 
 vt_val vt_conv(vt_plan *p, vt_val x, vt_val w, int stride, int pad_top,
                int pad_left, int pad_bottom, int pad_right)

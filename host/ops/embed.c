@@ -54,14 +54,14 @@ static vitcl_status prepare(vt_plan *p, vt_step *s)
     int b = vt_dim(p, x, 0), n = vt_dim(p, x, 1), c = vt_dim(p, x, 2);
     int r = prefix_rows(p, s), at = 0;
 
-    VT_TRY(vt_op_kernel_stored(&k, p, s, "embed", IN_X, OUT_TOKENS));
+    VT_TRY(vt_op_kernel(&k, p, s, "embed", "embed"));
     VT_TRY(vt_args(p, k, "vvviiii", s->out[OUT_TOKENS], x, pos, n, c, r,
                    s->i[I_POS_PREFIX]));
     vt_op_blocks(k, p, c, b * n);
     for (int i = 0; i < s->i[I_PARTS]; i++) {
         int count = vt_op_count(p, s->in[IN_PREFIX + i]) / c;
 
-        VT_TRY(vt_op_kernel_stored(&k, p, s, "embed_prefix", IN_X, OUT_TOKENS));
+        VT_TRY(vt_op_kernel(&k, p, s, "embed", "embed_prefix"));
         VT_TRY(vt_args(p, k, "vvviiiii", s->out[OUT_TOKENS],
                        s->in[IN_PREFIX + i], pos, r + n, c, at, count,
                        s->i[I_POS_PREFIX]));

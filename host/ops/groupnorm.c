@@ -145,8 +145,12 @@ static void grad(vt_plan *p, const vt_step *s)
     vt_op_give(p, s->in[IN_RESIDUAL], last->out[OUT_DRESIDUAL]);
 }
 
-const vt_op vt_op_groupnorm = {
-    .name = "groupnorm", .shape = shape, .prepare = prepare, .grad = grad};
+const vt_op vt_op_groupnorm = {.name = "groupnorm",
+                               .shape = shape,
+                               .prepare = prepare,
+                               .grad = grad,
+                               .half_in = 1u << IN_X | 1u << IN_RESIDUAL,
+                               .half_out = 1u << OUT_Y};
 
 vt_val vt_groupnorm(vt_plan *p, vt_val x, vt_val gamma, vt_val beta, int groups,
                     float eps, vt_val residual, bool relu)

@@ -44,7 +44,7 @@ static vitcl_status prepare(vt_plan *p, vt_step *s)
     vitcl_status st = VITCL_OK;
     vt_kernel *k;
 
-    VT_TRY(vt_op_kernel_stored(&k, p, s, "layernorm", IN_X, OUT_Y));
+    VT_TRY(vt_op_kernel(&k, p, s, "layernorm", "layernorm"));
     VT_TRY(vt_args(p, k, "vvvvviiif", s->out[OUT_Y], s->out[OUT_STAT],
                    s->in[IN_X], s->in[IN_GAMMA], s->in[IN_BETA],
                    vt_dim(p, s->in[IN_X], -1), s->i[I_TAKE], s->i[I_OF],

@@ -95,8 +95,12 @@ static void grad(vt_plan *p, const vt_step *s)
                             INTS, s->i));
 }
 
-const vt_op vt_op_maxpool = {
-    .name = "maxpool", .shape = shape, .prepare = prepare, .grad = grad};
+const vt_op vt_op_maxpool = {.name = "maxpool",
+                             .shape = shape,
+                             .prepare = prepare,
+                             .grad = grad,
+                             .half_in = 1u << IN_X,
+                             .half_out = 1u << OUT_Y};
 
 vt_val vt_maxpool(vt_plan *p, vt_val x, int size, int stride, int pad_top,
                   int pad_left, int pad_bottom, int pad_right)

@@ -67,7 +67,9 @@ static void scalar_grad(vt_plan *p, const vt_step *s)
 const vt_op vt_op_mul_scalar = {.name = "mul_scalar",
                                 .shape = scalar_shape,
                                 .prepare = scalar_prepare,
-                                .grad = scalar_grad};
+                                .grad = scalar_grad,
+                                .half_in = 1u << SCALAR_X,
+                                .half_out = 1u << SCALAR_OUT};
 
 vt_val vt_scale(vt_plan *p, vt_val x, float factor)
 {

@@ -38,8 +38,10 @@ done:
 }
 
 /* No grad: pictures need none. */
-const vt_op vt_op_normalise = {
-    .name = "normalise", .shape = shape, .prepare = prepare};
+const vt_op vt_op_normalise = {.name = "normalise",
+                               .shape = shape,
+                               .prepare = prepare,
+                               .half_out = 1u << OUT_Y};
 
 vt_val vt_normalise(vt_plan *p, vt_val rgb, float scale, const float mean[3],
                     const float std[3])

@@ -46,8 +46,12 @@ static void grad(vt_plan *p, const vt_step *s)
                           -s->i[I_LEFT], -s->i[I_BOTTOM], -s->i[I_RIGHT]));
 }
 
-const vt_op vt_op_pad = {
-    .name = "pad", .shape = shape, .prepare = prepare, .grad = grad};
+const vt_op vt_op_pad = {.name = "pad",
+                         .shape = shape,
+                         .prepare = prepare,
+                         .grad = grad,
+                         .half_in = 1u << IN_X,
+                         .half_out = 1u << OUT_Y};
 
 vt_val vt_pad(vt_plan *p, vt_val x, int top, int left, int bottom, int right)
 {

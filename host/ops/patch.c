@@ -35,8 +35,7 @@ static vitcl_status prepare(vt_plan *p, vt_step *s)
     vt_val x = s->in[IN_X];
     bool cpu = vt_op_cpu(p);
 
-    VT_TRY(vt_op_kernel_stored(&k, p, s, cpu ? "patch__rows" : "patch", IN_X,
-                               OUT_ROWS));
+    VT_TRY(vt_op_kernel(&k, p, s, "patch", cpu ? "patch__rows" : "patch"));
     VT_TRY(vt_args(p, k, "vviiiii", s->out[OUT_ROWS], x, vt_dim(p, x, 1),
                    vt_dim(p, x, 2), vt_dim(p, x, 3), s->i[I_HEIGHT],
                    s->i[I_WIDTH]));
@@ -87,6 +86,7 @@ const vt_op vt_op_patch = {.name = "patch",
                            .shape = shape,
                            .prepare = prepare,
                            .grad = grad,
+                           .half_in = 1u << IN_X,
                            .half_out = 1u << OUT_ROWS};
 
 vt_val vt_patch(vt_plan *p, vt_val x, int patch_h, int patch_w)

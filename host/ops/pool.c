@@ -32,7 +32,7 @@ static vitcl_status prepare(vt_plan *p, vt_step *s)
     vt_val x = s->in[IN_X];
     int c = vt_dim(p, x, 2);
 
-    VT_TRY(vt_op_kernel_stored(&k, p, s, "pool", IN_X, OUT_Y));
+    VT_TRY(vt_op_kernel(&k, p, s, "pool", "pool"));
     VT_TRY(vt_args(p, k, "vviiii", s->out[OUT_Y], x, vt_dim(p, x, 1), c,
                    s->i[I_KIND], s->i[I_FIRST]));
     vt_op_blocks(k, p, c, vt_dim(p, x, 0));

@@ -127,8 +127,12 @@ static void grad(vt_plan *p, const vt_step *s)
                                 INTS, s->i));
 }
 
-const vt_op vt_op_qknorm = {
-    .name = "qknorm", .shape = shape, .prepare = prepare, .grad = grad};
+const vt_op vt_op_qknorm = {.name = "qknorm",
+                            .shape = shape,
+                            .prepare = prepare,
+                            .grad = grad,
+                            .half_in = 1u << IN_QKV,
+                            .half_out = 1u << OUT_Y};
 
 vt_val vt_qknorm(vt_plan *p, vt_val qkv, int heads, vt_val q_gamma,
                  vt_val q_beta, vt_val k_gamma, vt_val k_beta, float eps)

@@ -140,7 +140,8 @@ const vt_op vt_op_relkeys = {.name = "relkeys",
                              .shape = shape,
                              .prepare = prepare,
                              .grad = grad,
-                             .macs = macs};
+                             .macs = macs,
+                             .half_in = 1u << IN_QKV};
 
 vt_val vt_relkeys(vt_plan *p, vt_val qkv, vt_val keys, int heads, int prefix)
 {

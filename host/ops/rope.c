@@ -64,8 +64,12 @@ static void grad(vt_plan *p, const vt_step *s)
                             INTS, s->i));
 }
 
-const vt_op vt_op_rope = {
-    .name = "rope", .shape = shape, .prepare = prepare, .grad = grad};
+const vt_op vt_op_rope = {.name = "rope",
+                          .shape = shape,
+                          .prepare = prepare,
+                          .grad = grad,
+                          .half_in = 1u << IN_QKV,
+                          .half_out = 1u << OUT_QKV};
 
 vt_val vt_rope(vt_plan *p, vt_val qkv, int heads, vt_val table, int skip)
 {

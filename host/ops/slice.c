@@ -34,7 +34,7 @@ static vitcl_status prepare(vt_plan *p, vt_step *s)
     vt_val x = s->in[IN_X];
     int c = vt_dim(p, x, 2);
 
-    VT_TRY(vt_op_kernel_stored(&k, p, s, "slice", IN_X, OUT_Y));
+    VT_TRY(vt_op_kernel(&k, p, s, "slice", "slice"));
     VT_TRY(vt_args(p, k, "vviiii", s->out[OUT_Y], x, vt_dim(p, x, 1), c,
                    s->i[I_FIRST], s->i[I_COUNT]));
     vt_op_blocks(k, p, c, vt_op_rows(p, s->out[OUT_Y]));

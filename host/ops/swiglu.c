@@ -70,8 +70,12 @@ static void grad(vt_plan *p, const vt_step *s)
             0, NULL));
 }
 
-const vt_op vt_op_swiglu = {
-    .name = "swiglu", .shape = shape, .prepare = prepare, .grad = grad};
+const vt_op vt_op_swiglu = {.name = "swiglu",
+                            .shape = shape,
+                            .prepare = prepare,
+                            .grad = grad,
+                            .half_in = 1u << IN_X,
+                            .half_out = 1u << OUT_Y};
 
 vt_val vt_swiglu(vt_plan *p, vt_val x)
 {

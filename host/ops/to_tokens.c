@@ -62,8 +62,12 @@ static void grad(vt_plan *p, const vt_step *s)
                                 s->i[I_R], rank, dim));
 }
 
-const vt_op vt_op_to_tokens = {
-    .name = "to_tokens", .shape = shape, .prepare = prepare, .grad = grad};
+const vt_op vt_op_to_tokens = {.name = "to_tokens",
+                               .shape = shape,
+                               .prepare = prepare,
+                               .grad = grad,
+                               .half_in = 1u << IN_X,
+                               .half_out = 1u << OUT_Y};
 
 vt_val vt_transpose(vt_plan *p, vt_val x, int R, int S, int rank,
                     const int *dim)

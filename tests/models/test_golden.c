@@ -85,8 +85,11 @@ Test(golden, class_token_only)
  * in the weights of attention, whose logits they change. */
 Test(golden, halves)
 {
-    static const char *const names[] = {"timm_vit", "hf_dinov2_reg",
-                                        "timm_deit_distilled", "npz_vit"};
+    static const char *const names[] = {
+        "timm_vit", "hf_dinov2_reg", "timm_deit_distilled", "npz_vit",
+        /* rotary positions, SwiGLU, norms of q and k, group norm, ResNet-D */
+        "timm_eva02_resized", "timm_dinov2_swiglu_reg", "timm_vit_qknorm_reg",
+        "timm_hybrid", "timm_resnetd"};
     char path[1024];
 
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {

@@ -1,167 +1,13 @@
 /*
- * test_halves.c - ops whose values are stored in 16 bits, on the GPU class.
- *
- * The op stands between two copies. The first one's results and the op's own
- * are stored in f16 or bf16, what the last one writes is f32. All inputs are
- * multiples of 1/64 that both formats hold, so the reference in double sees
- * what the op sees, and the error is that of rounding the result once.
+ * test_halves.c - ops on tokens whose values are stored in 16 bits.
  */
 #include "ref/ref.h"
+#include "support/halves.h"
 #include "support/linear.h"
-#include "support/near.h"
-#include "support/rng.h"
 
 #include <criterion/criterion.h>
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-
-typedef struct numbers {
-    float *f[VT_CASE_INS];
-    double *d[VT_CASE_INS];
-    size_t n[VT_CASE_INS];
-} numbers;
-
-static void make(numbers *x, const vt_case *c)
-{
-    *x = (numbers){.n = {0}};
-    for (int i = 0; i < VT_CASE_INS && (c->in[i].rank || c->in[i].none); i++) {
-        vt_rng r = {strlen(c->name) * 977 + (size_t)i};
-
-        if (c->in[i].none)
-            continue;
-        x->n[i] = 1;
-        for (int k = 0; k < c->in[i].rank; k++)
-            x->n[i] *= (size_t)c->in[i].dim[k];
-        x->f[i] = malloc(x->n[i] * sizeof(float));
-        x->d[i] = malloc(x->n[i] * sizeof(double));
-        for (size_t k = 0; k < x->n[i]; k++) {
-            x->d[i][k] = ((int)(vt_rng_bits(&r) % 255) - 127) / 64.0;
-            x->f[i][k] = (float)x->d[i][k];
-        }
-    }
-}
-
-static void unmake(numbers *x)
-{
-    for (int i = 0; i < VT_CASE_INS; i++) {
-        free(x->f[i]);
-        free(x->d[i]);
-    }
-}
-
-static vt_val copy(vt_plan *p, vt_val x)
-{
-    return vt_embed(p, x, NULL, 0, VT_NONE, 0);
-}
-
-static vt_dtype stored(const vt_fixture *f, vt_val v)
-{
-    return vt_value_of(f->plan, v)->dtype;
-}
-
-/* Twice, with equal bits. The result; *n: its elements. */
-static float *run(size_t *n, const vt_case *c, const numbers *x,
-                  vitcl_precision precision, vt_case_build build)
-{
-    vt_val in[VT_CASE_INS], arg[VT_CASE_INS], y, out;
-    vt_fixture f;
-    float *a, *b;
-
-    vt_fixture_open_as(&f, (vt_plan_options){.device_class = VT_CLASS_GPU,
-                                             .precision = precision});
-    for (int i = 0; i < VT_CASE_INS; i++) {
-        const vt_spec *s = &c->in[i];
-        char name[16];
-
-        snprintf(name, sizeof name, "in%d", i);
-        in[i] = arg[i] = VT_NONE;
-        if (x->n[i] && s->param)
-            arg[i] = vt_fixture_param(&f, name, s->rank, s->dim, x->f[i]);
-        else if (x->n[i])
-            in[i] = arg[i] = vt_input(f.plan, name, VT_F32, s->rank, s->dim);
-        if (in[i] != VT_NONE && s->rank == 3)
-            arg[i] = copy(f.plan, in[i]);
-    }
-    y = build(f.plan, arg, c);
-    out =
-        y == VT_NONE || vt_value_of(f.plan, y)->rank != 3 ? y : copy(f.plan, y);
-    vt_keep(f.plan, out);
-    vt_check(vt_plan_finish(f.plan));
-    for (int i = 0; i < VT_CASE_INS; i++) {
-        const bool copied = in[i] != arg[i] && in[i] != VT_NONE;
-        if (copied)
-            cr_expect_eq(stored(&f, arg[i]), vt_plan_type(f.plan), "%s: in[%d]",
-                         c->name, i);
-        if (in[i] != VT_NONE)
-            vt_check(vt_plan_write(f.plan, in[i], x->f[i], x->n[i] * 4));
-    }
-    cr_expect_eq(stored(&f, out), VT_F32);
-    if (out != y)
-        cr_expect_eq(stored(&f, y), vt_plan_type(f.plan), "%s", c->name);
-    *n = (size_t)vt_elements(f.plan, out);
-    a = malloc(*n * sizeof *a), b = malloc(*n * sizeof *b);
-    vt_check(vt_plan_run(f.plan, 0));
-    vt_check(vt_plan_read(f.plan, out, a, *n));
-    if (!vt_test_tiny())
-        vt_check(vt_plan_run(f.plan, 0));
-    vt_check(vt_plan_read(f.plan, out, b, *n));
-    cr_expect_eq(memcmp(a, b, *n * sizeof *a), 0, "%s: other bits in a 2nd run",
-                 c->name);
-    free(b);
-    vt_fixture_close(&f);
-    return a;
-}
-
-/* The first picture alone: the same bits. */
-static void alone(const vt_case *c, const float *want,
-                  vitcl_precision precision, vt_case_build build)
-{
-    vt_case one = *c;
-    numbers x;
-    float *got;
-    size_t n;
-
-    for (int i = 0; i < VT_CASE_INS; i++)
-        if (!one.in[i].param && one.in[i].rank)
-            one.in[i].dim[0] = 1;
-    make(&x, &one);
-    got = run(&n, &one, &x, precision, build);
-    cr_expect_eq(memcmp(got, want, n * sizeof *got), 0,
-                 "%s: other bits in a batch", c->name);
-    free(got);
-    unmake(&x);
-}
-
-static void check(const vt_case *cases, vt_case_build build, vt_case_ref ref)
-{
-    /* A simulator takes seconds for a product: two cases, one run of each. */
-    for (const vt_case *c = cases;
-         c->name && !(vt_test_tiny() && c - cases == 2); c++)
-        for (int k = 0; k < 2; k++) {
-            const vitcl_precision precision = k ? VITCL_BF16 : VITCL_F16;
-            char what[80];
-            double *want;
-            numbers x;
-            float *got;
-            size_t n;
-
-            make(&x, c);
-            got = run(&n, c, &x, precision, build);
-            want = calloc(n, sizeof *want);
-            ref(want, (const double *const *)x.d, c);
-            snprintf(what, sizeof what, "%s in %s", c->name,
-                     k ? "bf16" : "f16");
-            cr_expect(vt_near(what, got, want, n, k ? 0x1p-8 : 0x1p-11,
-                              1e-5 * vt_largest(want, n)));
-            if (!vt_test_tiny())
-                alone(c, got, precision, build);
-            free(got);
-            free(want);
-            unmake(&x);
-        }
-}
 
 #define X(B, T, C)                                                             \
     {                                                                          \
@@ -204,7 +50,7 @@ Test(halves, layernorm)
          .arg = {2}},
         {0}};
 
-    check(cases, layernorm, ref_of_layernorm);
+    vt_check_halves(cases, layernorm, ref_of_layernorm);
 }
 
 Test(halves, linear)
@@ -222,7 +68,7 @@ Test(halves, linear)
          .arg = {VT_ACT_TANH}},
         {0}};
 
-    check(cases, vt_test_linear, vt_test_linear_ref);
+    vt_check_halves(cases, vt_test_linear, vt_test_linear_ref);
 }
 
 /* Matrix units, which read and write the same storage. */
@@ -237,7 +83,7 @@ Test(halves, matrix_units)
         {0}};
 
     setenv("VITCL_MMA", "emulate", 1);
-    check(cases, vt_test_linear, vt_test_linear_ref);
+    vt_check_halves(cases, vt_test_linear, vt_test_linear_ref);
     unsetenv("VITCL_MMA");
 }
 
@@ -291,7 +137,7 @@ Test(halves, attention)
          .arg = {2}},
         {0}};
 
-    check(cases, attention, ref_of_attention);
+    vt_check_halves(cases, attention, ref_of_attention);
 }
 
 static vt_val embed(vt_plan *p, const vt_val *in, const vt_case *c)
@@ -316,7 +162,7 @@ Test(halves, embed)
         {.name = "embed, positions only", .in = {X(2, 3, 7), NONE, P(3, 7)}},
         {0}};
 
-    check(cases, embed, ref_of_embed);
+    vt_check_halves(cases, embed, ref_of_embed);
 }
 
 static vt_val pool(vt_plan *p, const vt_val *in, const vt_case *c)
@@ -340,7 +186,7 @@ Test(halves, pool)
         {.name = "pool, maximum", .in = {X(2, 5, 21)}, .arg = {3, 1}},
         {0}};
 
-    check(cases, pool, ref_of_pool);
+    vt_check_halves(cases, pool, ref_of_pool);
 }
 
 static vt_val patch(vt_plan *p, const vt_val *in, const vt_case *c)
@@ -362,7 +208,7 @@ Test(halves, patch)
                                      .arg = {3, 5}},
                                     {0}};
 
-    check(cases, patch, ref_of_patch);
+    vt_check_halves(cases, patch, ref_of_patch);
 }
 
 static vt_val slice(vt_plan *p, const vt_val *in, const vt_case *c)
@@ -382,7 +228,7 @@ Test(halves, slice)
     static const vt_case cases[] = {
         {.name = "slice 3x5x33", .in = {X(3, 5, 33)}, .arg = {1, 3}}, {0}};
 
-    check(cases, slice, ref_of_slice);
+    vt_check_halves(cases, slice, ref_of_slice);
 }
 
 /* ---- the choice ---- */
@@ -396,12 +242,12 @@ static vt_dtype between(vt_plan_options o, bool read_by_f32)
     o.gemm = "plain";
     vt_fixture_open_as(&f, o);
     x = vt_input(f.plan, "x", VT_F32, 3, (int[]){1, 2, 3});
-    y = copy(f.plan, x);
-    copy(f.plan, y);
+    y = vt_halves_copy(f.plan, x);
+    vt_halves_copy(f.plan, y);
     if (read_by_f32)
         vt_activation(f.plan, y, VT_ACT_RELU);
     vt_check(vt_plan_finish(f.plan));
-    t = stored(&f, y);
+    t = vt_value_of(f.plan, y)->dtype;
     vt_fixture_close(&f);
     return t;
 }
