@@ -21,14 +21,19 @@
  *             3  AMD gfx11: WMMA       4  AMD gfx12: WMMA
  *             5  AMD gfx90a: MFMA      6  AMD gfx942: MFMA
  *             7  Intel: DPAS, 8 lanes  8  Intel: DPAS, 16 lanes
- * Launch    global {WI * ceil(M/TM), ceil(N/TN)}, local {WI, 1}; any sizes.
+ * Parts     With PART=n the sums of each n strips of k begin at zero, and are
+ *           added in their order: here or, with SPLIT, where dimension 2 is
+ *           the part, in gemm_mma_sum.cl from sums[at + part*M*N + m*N + n].
+ *           Both have the same bits; whole numbers of int8 need no PART.
+ * Launch    global {WI * ceil(M/TM), ceil(N/TN), parts}, local {WI, 1, 1}; any
+ *           sizes.
  * Local     128 TM + 128 TN bytes; KIND 1: 64 TN more, and for int8 64 TM.
  * Defines   KIND EMULATE WM WN FM FN; TYPE, of the product: 1 bf16, 2 f16, 3
  *           int8; AT CT, of A and C in memory: f32, f16, bf16; SAME_A: AT is
- *           TYPE; WIDE_A: rows of A begin at multiples of 16 bytes; the
- *           epilogue's.
- * Numerics  Sums are f32 (int8: whole numbers), in an order that depends on K
- *           and KIND alone.
+ *           TYPE; WIDE_A: rows of A begin at multiples of 16 bytes; PART and
+ *           SPLIT; the epilogue's.
+ * Numerics  Sums are f32 (int8: whole numbers), in an order that depends on K,
+ *           PART and KIND alone.
  *
  * Longer than most: one tile loop serves the instruction of each vendor.
  *
@@ -451,11 +456,25 @@ static inline uint word(const local uint4 *t, int row, int w)
     return ((const local uint *)(t + PLACE(row, w / 4)))[w % 4];
 }
 
+#ifdef SPLIT
+#define FROM ((int)get_group_id(2) * PART)
+#define END min(strips, FROM + PART)
+#define SUMS , global sum *sums, int at
+#else
+#define FROM 0
+#define END strips
+#define SUMS
+#endif
+/* Are there earlier parts, whose sums are kept? */
+#if defined(PART) && !defined(SPLIT) && !INT8
+#define EARLIER
+#endif
+
 kernel __attribute__((reqd_work_group_size(WI, 1, 1))) SUBGROUP void
 gemm_mma(global VT_TYPE(CT) * c, source a, global const uint4 *restrict b,
          global const float *restrict bias, global const float *restrict scale,
          global const VT_TYPE(RST) * residual, int M, int N, int K, int lda,
-         int ldc, int columns)
+         int ldc, int columns SUMS)
 {
     local uint4 ta[A_STAGES][TM * 4], tb[STAGES][TN * 4];
 #ifdef EMULATE
@@ -467,7 +486,11 @@ gemm_mma(global VT_TYPE(CT) * c, source a, global const uint4 *restrict b,
     const int wn = lid / LANES % WN * (FN * NI);
     const int strips =
         (K + (INT8 ? 2 : 1) * TERMS - 1) / ((INT8 ? 2 : 1) * TERMS);
+    const int from = FROM, end = END;
     sum s[FM][FN][CW] __attribute__((aligned(64)));
+#ifdef EARLIER
+    sum earlier[FM][FN][CW];
+#endif
 #if !(ASYNC && INT8)
     flight ra[NA];
 #endif
@@ -515,7 +538,7 @@ gemm_mma(global VT_TYPE(CT) * c, source a, global const uint4 *restrict b,
 /* The strip by asynchronous copies. */
 #define SEND(strip)                                                            \
     do {                                                                       \
-        if ((strip) < strips) {                                                \
+        if ((strip) < end) {                                                   \
             EACH(i, (INT8 ? NA : 0))                                           \
                 COPY16(&ta[(strip) % A_STAGES][LOCAL_AT(i)],                   \
                        (global const uint4 *)a + A_AT(i, strip));              \
@@ -530,18 +553,33 @@ gemm_mma(global VT_TYPE(CT) * c, source a, global const uint4 *restrict b,
         EACH(j, FN)
             EACH(e, CW)
                 s[i][j][e] = 0;
+#ifdef EARLIER
+    EACH(i, FM)
+        EACH(j, FN)
+            EACH(e, CW)
+                earlier[i][j][e] = 0;
+#endif
 #if ASYNC
     EACH(p, AHEAD)
-        SEND(p);
+        SEND(from + p);
 #else
-    BRING_B(0);
-    PUT_B(0);
+    BRING_B(from);
+    PUT_B(from);
 #endif
 #if !(ASYNC && INT8)
-    BRING_A(0);
-    PUT_A(0);
+    BRING_A(from);
+    PUT_A(from);
 #endif
-    for (int now = 0; now < strips; now++) {
+    for (int now = from; now < end; now++) {
+#ifdef EARLIER
+        if (now > 0 && now % PART == 0)
+            EACH(i, FM)
+                EACH(j, FN)
+                    EACH(e, CW) {
+                        earlier[i][j][e] += s[i][j][e];
+                        s[i][j][e] = 0;
+                    }
+#endif
 #if ASYNC
         WAIT();
 #endif
@@ -549,11 +587,11 @@ gemm_mma(global VT_TYPE(CT) * c, source a, global const uint4 *restrict b,
 #if ASYNC
         SEND(now + AHEAD);
 #else
-        if (now + 1 < strips)
+        if (now + 1 < end)
             BRING_B(now + 1);
 #endif
 #if !(ASYNC && INT8)
-        if (now + 1 < strips)
+        if (now + 1 < end)
             BRING_A(now + 1);
 #endif
         EACH_FRAGMENT(kk, STRIP / KW)
@@ -595,11 +633,11 @@ gemm_mma(global VT_TYPE(CT) * c, source a, global const uint4 *restrict b,
             MMA(s[i][j], fa[i], fb[j]);
         }
 #if !ASYNC
-        if (now + 1 < strips)
+        if (now + 1 < end)
             PUT_B(now + 1);
 #endif
 #if !(ASYNC && INT8)
-        if (now + 1 < strips)
+        if (now + 1 < end)
             PUT_A(now + 1);
 #endif
     }
@@ -610,8 +648,16 @@ gemm_mma(global VT_TYPE(CT) * c, source a, global const uint4 *restrict b,
     {
         const int m = m0 + wm + i * MI + C_ROW(lane, e);
         const int n = n0 + wn + j * NI + C_COLUMN(lane, e);
+#ifdef SPLIT
+        if (m < M && n < N)
+            sums[at + (get_group_id(2) * (size_t)M + m) * N + n] = s[i][j][e];
+#else
         const size_t at = (size_t)m * ldc + n;
+#ifdef EARLIER
+        float v = earlier[i][j][e] + s[i][j][e];
+#else
         float v = s[i][j][e];
+#endif
 
         if (m < M && n < N) {
 #if INT8
@@ -626,5 +672,6 @@ gemm_mma(global VT_TYPE(CT) * c, source a, global const uint4 *restrict b,
 #endif
             VT_JOIN(store_, CT)(c, at, v);
         }
+#endif
     }
 }

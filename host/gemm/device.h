@@ -29,9 +29,8 @@ typedef struct vt_gemm_device {
     vt_dot_known dot[2];               /* dot_choice.c: int8, bf16 */
     vt_mma_known mma[VT_PARAMS_TYPES]; /* mma_choice.c */
     vt_fastest_memory fastest;         /* fastest.c */
-    vt_race race; /* race.c, which fastest.c must not call */
-    /* for tests of tile.c: parts of K, compute units; 0: by the device */
-    int tile_parts, tile_units;
+    vt_race race;           /* race.c, which fastest.c must not call */
+    int parts, units;       /* for tests of parts.c; 0: by the device */
     vt_params_table params; /* the user's, read when the device is opened */
 } vt_gemm_device;
 

@@ -5,10 +5,16 @@
  * Weights are packed in the order of the kernel's strips, padded, so that only
  * A has an end that needs checks. In int8 another kernel rounds A before, to
  * steps of each row's largest magnitude.
+ *
+ * K may be in parts (parts.h). In a small batch they have their own
+ * work-groups, and another kernel adds them up. In a large one a work-group
+ * computes all, and has registers for the sum of the earlier ones; so a part
+ * costs no launch.
  */
 #include "gemm/mma.h"
 #include "base/memory.h"
 #include "gemm/common.h"
+#include "gemm/parts.h"
 
 #include <stdio.h>
 
@@ -36,26 +42,52 @@ static int items(const vt_mma_kind *k, vt_mma_shape s)
     return s.wm * s.wn * k->lanes;
 }
 
-/* The largest tiles of which the device's processors get one each. The bits do
- * not depend on it. */
-static vt_mma_shape shape(const vt_dev *dev, vt_mma_choice c,
-                          const vt_gemm_desc *d)
+/* Rows and columns of a work-group's tile. */
+static int high(const vt_mma_kind *k, vt_mma_shape s)
 {
-    const vt_mma_kind *k = &vt_mma_kinds[c.kind];
-    const int tm = k->large.wm * k->large.fm * k->rows,
-              tn = k->large.wn * k->large.fn * k->columns;
-    const long tiles =
-        (long)vt_divide_up(d->batch * d->M, tm) * vt_divide_up(d->N, tn);
+    return s.wm * s.fm * k->rows;
+}
 
-    return c.emulated                                      ? k->tiny
-           : tiles < (long)vt_dev_info(dev)->compute_units ? k->small
-                                                           : k->large;
+static int wide(const vt_mma_kind *k, vt_mma_shape s)
+{
+    return s.wn * s.fn * k->columns;
+}
+
+static long tiles(const vt_mma_kind *k, vt_mma_shape s, int rows, int n)
+{
+    return vt_tiles(rows, n, high(k, s), wide(k, s));
+}
+
+/* How bind() divides a product. Only `terms` has an influence on the bits. */
+typedef struct cut {
+    vt_mma_choice unit;
+    const vt_mma_kind *kind;
+    vt_mma_shape shape;
+    int terms; /* of a part of K; K: all of it */
+    int parts; /* with their own work-groups */
+} cut;
+
+static cut divide(vt_dev *dev, const vt_gemm_desc *d)
+{
+    cut c = {.unit = vt_mma_ask(dev, d->type), .parts = 1};
+    const vt_mma_kind *k = c.kind = &vt_mma_kinds[c.unit.kind];
+    const vt_mma_shape least = c.unit.emulated ? k->tiny : k->small;
+    const long units = vt_units(dev), one = tiles(k, least, VT_PART_ROWS, d->N);
+    const int rows = d->batch * d->M;
+
+    /* two work-groups of small tiles for a processor */
+    c.terms = vt_part_terms(dev, d->K, one < units ? 2 * units / one : 1);
+    c.shape = c.terms < d->K && d->type != VT_I8 ? k->parts : k->large;
+    if (c.unit.emulated || tiles(k, c.shape, rows, d->N) < units)
+        c.shape = least;
+    if (tiles(k, least, rows, d->N) < units)
+        c.parts = vt_divide_up(d->K, c.terms);
+    return c;
 }
 
 static size_t local_bytes(const vt_mma_kind *k, const vt_gemm_desc *d)
 {
-    const size_t m = (size_t)(k->large.wm * k->large.fm * k->rows),
-                 n = (size_t)(k->large.wn * k->large.fn * k->columns);
+    const size_t m = (size_t)high(k, k->large), n = (size_t)wide(k, k->large);
 
     /* three stages instead of two */
     return STRIP * (k == &vt_mma_kinds[1]
@@ -93,10 +125,19 @@ static size_t packed_bytes(vt_dev *dev, const vt_gemm_desc *d)
     return bytes(d, columns(d));
 }
 
+/* A in int8, in temp; the sums of parts are behind it. */
+static size_t rounded_bytes(const vt_gemm_desc *d)
+{
+    return d->type == VT_I8 ? bytes(d, d->batch * d->M) : 0;
+}
+
 static size_t temp_bytes(vt_dev *dev, const vt_gemm_desc *d)
 {
-    (void)dev;
-    return d->type == VT_I8 ? bytes(d, d->batch * d->M) : 0;
+    const int parts = divide(dev, d).parts;
+    const size_t sums =
+        (size_t)d->batch * (size_t)d->M * (size_t)d->N * sizeof(float);
+
+    return rounded_bytes(d) + (parts > 1 ? (size_t)parts * sums : 0);
 }
 
 static vitcl_status pack(vt_queue *q, const vt_gemm_desc *d, vt_buf *packed,
@@ -149,43 +190,110 @@ done:
     return st;
 }
 
-static vitcl_status bind(vt_gemm *g)
+/* What the kernels have in common. */
+static void define(char *out, size_t size, const vt_gemm *g)
+{
+    char epilogue[96];
+
+    snprintf(out, size, " -DTYPE=%d -DCT=%s %s", vt_type_number(g->d.type),
+             vt_dtype_name(g->d.out), vt_gemm_defines(epilogue, &g->d));
+}
+
+/* Adds the parts up. */
+static vitcl_status bind_sum(vt_kernel **k, vt_gemm *g, const cut *c)
 {
     const vt_gemm_desc *d = &g->d;
     const int rows = d->batch * d->M;
-    const bool int8 = d->type == VT_I8;
-    const vt_mma_choice c = vt_mma_ask(g->dev, d->type);
-    const vt_mma_kind *k = &vt_mma_kinds[c.kind];
-    const vt_mma_shape s = shape(g->dev, c, d);
-    const int tm = s.wm * s.fm * k->rows, tn = s.wn * s.fn * k->columns;
-    const size_t wi = (size_t)items(k, s);
-    const int v[] = {rows, d->N, d->K, d->lda, d->ldc, columns(d)};
-    const bool same = d->a == d->type;
-    const bool wide = !int8 && (same || d->a == VT_F32) &&
-                      d->lda % (same ? 8 : 4) == 0 &&
-                      vt_buf_aligned(g->bufs.a, 16);
-    vt_kernel **kernel = &g->kernel[int8];
-    char epilogue[96], defines[256];
+    const int v[] = {rows,
+                     d->N,
+                     c->parts,
+                     strips(d),
+                     d->ldc,
+                     columns(d),
+                     (int)(rounded_bytes(d) / sizeof(float))};
+    char defines[160];
     vitcl_status st;
 
-    if (int8)
-        VT_TRY(round_rows(g));
+    define(defines, sizeof defines, g);
+    VT_TRY(vt_kernel_new(k, g->dev, "gemm_mma_sum", "gemm_mma_sum", defines));
+    VT_TRY(vt_gemm_operands(*k, g, g->bufs.temp, g->bufs.b, v, VT_COUNT(v)));
+    vt_kernel_size(*k, 1,
+                   (size_t[3]){((size_t)rows * (size_t)d->N + 63) / 64 * 64},
+                   (size_t[3]){64});
+done:
+    return st;
+}
+
+/* May 16 bytes of a row of A be read at once? */
+static bool wide_rows(const vt_gemm *g)
+{
+    const vt_gemm_desc *d = &g->d;
+    const bool same = d->a == d->type;
+
+    return d->type != VT_I8 && (same || d->a == VT_F32) &&
+           d->lda % (same ? 8 : 4) == 0 && vt_buf_aligned(g->bufs.a, 16);
+}
+
+static vitcl_status bind_product(vt_kernel **k, vt_gemm *g, const cut *c)
+{
+    const vt_gemm_desc *d = &g->d;
+    const int rows = d->batch * d->M;
+    const vt_mma_shape s = c->shape;
+    const size_t wi = (size_t)items(c->kind, s);
+    const int v[] = {rows, d->N, d->K, d->lda, d->ldc, columns(d)};
+    char parts[32] = "", common[160], defines[320];
+    vitcl_status st;
+
+    define(common, sizeof common, g);
+    if (c->parts > 1 || (c->terms < d->K && d->type != VT_I8))
+        snprintf(parts, sizeof parts, " -DPART=%d%s",
+                 c->terms / (STRIP / (int)vt_dtype_size(d->type)),
+                 c->parts > 1 ? " -DSPLIT" : "");
     snprintf(defines, sizeof defines,
-             "-DKIND=%d%s -DTYPE=%d -DWM=%d -DWN=%d -DFM=%d -DFN=%d -DAT=%s "
-             "-DCT=%s%s%s %s",
-             c.kind, c.emulated ? " -DEMULATE" : "", vt_type_number(d->type),
-             s.wm, s.wn, s.fm, s.fn, vt_dtype_name(d->a), vt_dtype_name(d->out),
-             same ? " -DSAME_A" : "", wide ? " -DWIDE_A" : "",
-             vt_gemm_defines(epilogue, d));
-    VT_TRY(vt_kernel_new(kernel, g->dev, "gemm_mma", "gemm_mma", defines));
-    VT_TRY(vt_gemm_operands(*kernel, g, int8 ? g->bufs.temp : g->bufs.a,
+             "-DKIND=%d%s -DWM=%d -DWN=%d -DFM=%d -DFN=%d -DAT=%s%s%s%s%s",
+             c->unit.kind, c->unit.emulated ? " -DEMULATE" : "", s.wm, s.wn,
+             s.fm, s.fn, vt_dtype_name(d->a),
+             d->a == d->type ? " -DSAME_A" : "",
+             wide_rows(g) ? " -DWIDE_A" : "", parts, common);
+    VT_TRY(vt_kernel_new(k, g->dev, "gemm_mma", "gemm_mma", defines));
+    VT_TRY(vt_gemm_operands(*k, g, d->type == VT_I8 ? g->bufs.temp : g->bufs.a,
                             g->bufs.b, v, VT_COUNT(v)));
-    vt_kernel_size(*kernel, 2,
-                   (size_t[3]){(size_t)vt_divide_up(rows, tm) * wi,
-                               (size_t)vt_divide_up(d->N, tn)},
-                   (size_t[3]){wi, 1});
-    snprintf(g->note, sizeof g->note, "native %s %dx%d %s%s", k->name, tm, tn,
-             vt_dtype_name(d->type), c.emulated ? ", emulated" : "");
+    if (c->parts > 1) {
+        VT_TRY(vt_kernel_buf(*k, 12, g->bufs.temp));
+        VT_TRY(vt_kernel_int(*k, 13, (int)(rounded_bytes(d) / sizeof(float))));
+    }
+    vt_kernel_size(
+        *k, 3,
+        (size_t[3]){(size_t)vt_divide_up(rows, high(c->kind, s)) * wi,
+                    (size_t)vt_divide_up(d->N, wide(c->kind, s)),
+                    (size_t)c->parts},
+        (size_t[3]){wi, 1, 1});
+done:
+    return st;
+}
+
+static vitcl_status bind(vt_gemm *g)
+{
+    const vt_gemm_desc *d = &g->d;
+    const cut c = divide(g->dev, d);
+    const int parts = vt_divide_up(d->K, c.terms);
+    char text[32] = "";
+    unsigned n = 0;
+    vitcl_status st = VITCL_OK;
+
+    if (d->type == VT_I8) {
+        VT_TRY(round_rows(g));
+        n++;
+    }
+    VT_TRY(bind_product(&g->kernel[n++], g, &c));
+    if (c.parts > 1)
+        VT_TRY(bind_sum(&g->kernel[n], g, &c));
+    if (parts > 1)
+        snprintf(text, sizeof text, ", %d parts%s", parts,
+                 c.parts > 1 ? " at once" : "");
+    snprintf(g->note, sizeof g->note, "native %s %dx%d %s%s%s", c.kind->name,
+             high(c.kind, c.shape), wide(c.kind, c.shape),
+             vt_dtype_name(d->type), c.unit.emulated ? ", emulated" : "", text);
 done:
     return st;
 }

@@ -4,13 +4,13 @@
  * int8 is read from the panels of a CPU.
  *
  * Where a picture gives a device with many processors too few tiles, K is
- * divided into parts, which have work-groups of their own in a small batch. The
- * parts, and so the bits, depend on N, K and the device, never on the rows.
+ * divided into parts (parts.h), which have work-groups of their own in a small
+ * batch, and launches one after the other in a large one.
  */
 #include "base/memory.h"
 #include "gemm/common.h"
-#include "gemm/device.h"
 #include "gemm/panels.h"
+#include "gemm/parts.h"
 
 #include <stdio.h>
 
@@ -43,39 +43,22 @@ static vitcl_status pack(vt_queue *q, const vt_gemm_desc *d, vt_buf *packed,
 
 /* ---- parts of K ---- */
 
-static long tiles(int rows, int columns, int side)
-{
-    return (long)vt_divide_up(rows, side) * vt_divide_up(columns, side);
-}
+enum { SIDE = 128 }; /* of a tile */
 
-static long units(const vt_dev *dev)
-{
-    const int asked = vt_gemm_device_of(dev)->tile_units;
-
-    return asked ? asked : (long)vt_dev_info(dev)->compute_units;
-}
-
-/* The terms of a part, a multiple of 64 unless it is all of K. A picture is
- * taken to have 256 rows. */
 static int part_terms(const vt_dev *dev, const vt_gemm_desc *d)
 {
-    /* MOST: kernels of a vt_gemm, one for each part in a large batch */
-    enum { ROWS = 256, SIDE = 128, MOST = 4, LEAST = 256, STEP = 64 };
-    const int asked = vt_gemm_device_of(dev)->tile_parts;
-    const long fill = units(dev) / tiles(ROWS, d->N, SIDE);
-    const int parts = asked ? asked : (int)VT_MIN(VT_MAX(fill, 1), MOST);
-    const int terms = vt_divide_up(vt_divide_up(d->K, parts), STEP) * STEP;
-
-    if (d->type != VT_F32)
-        return d->K;
-    return VT_MIN(d->K, asked ? terms : VT_MAX(terms, LEAST));
+    return d->type == VT_F32
+               ? vt_part_terms(dev, d->K,
+                               vt_units(dev) /
+                                   vt_tiles(VT_PART_ROWS, d->N, SIDE, SIDE))
+               : d->K;
 }
 
 /* Do the parts have their own work-groups? */
 static bool split(const vt_dev *dev, const vt_gemm_desc *d)
 {
     return part_terms(dev, d) < d->K &&
-           tiles(d->batch * d->M, d->N, 128) < units(dev);
+           vt_tiles(d->batch * d->M, d->N, SIDE, SIDE) < vt_units(dev);
 }
 
 static size_t temp_bytes(vt_dev *dev, const vt_gemm_desc *d)
@@ -98,7 +81,7 @@ static int side(const vt_dev *dev, int most, int rows, int columns, int parts)
     const long want = 2L * (long)vt_dev_info(dev)->compute_units;
     int t = most;
 
-    while (t > 32 && tiles(rows, columns, t) * parts < want)
+    while (t > 32 && vt_tiles(rows, columns, t, t) * parts < want)
         t = t / 2 / 16 * 16;
     if (t > 16 && (rows <= 16 || columns <= 16))
         t = 16;

@@ -7,7 +7,13 @@
  * B has that one: rounding to f16, bf16 and int8 changes nothing and every sum
  * is exact. So an element in a wrong place is a wrong number, and int8 needs
  * the tolerance of its two steps only.
+ *
+ * With K in parts, the numbers have fractions and the order of the sums tells
+ * in their bits, which are known: the emulated instructions add one product
+ * after the other, each of them exact in f32.
  */
+#include "gemm/device.h"
+#include "gemm/gemm.h"
 #include "ref/ref.h"
 #include "support/device.h"
 #include "support/oneplan.h"
@@ -193,4 +199,106 @@ Test(gemm_mma, emulated)
     for (size_t i = 0; i < n; i++)
         if (every || tries[i].usual)
             try_kind(tries[i].kind, tries[i].type);
+}
+
+/* ---- K in parts ---- */
+
+enum { PARTS = 3, UNITS = 6, PART_TERMS = 64 };
+
+/* Multiples of 2^-10 below 1, or of 8 bits with several exponents, for bf16. */
+static float *fractions(int n, vt_dtype type)
+{
+    float *x = malloc((size_t)n * sizeof *x);
+
+    for (int i = 0; i < n; i++)
+        x[i] = type == VT_F16 ? (float)whole(1023) / 1024
+                              : (float)whole(TOP) / (float)(1 << (7 + i % 5));
+    return x;
+}
+
+/* The bits of an element: the sum of each part from zero, then these. */
+static float in_parts(const vt_gemm_desc *d, const operands *o, int m, int n)
+{
+    float all_parts = 0, part = 0;
+
+    for (int k = 0; k < d->K; k++) {
+        part = fmaf(o->a[m * d->lda + k], o->b[n * d->K + k], part);
+        if ((k + 1) % PART_TERMS == 0 || k + 1 == d->K) {
+            all_parts += part;
+            part = 0;
+        }
+    }
+    all_parts += o->bias[n];
+    return all_parts + o->residual[m * d->ldc + n];
+}
+
+static int wrong_bits(const vt_gemm_desc *d, const operands *o)
+{
+    int wrong = 0;
+
+    for (int m = 0; m < d->batch * d->M; m++)
+        for (int n = 0; n < d->N; n++) {
+            const float want = in_parts(d, o, m, n);
+
+            wrong += memcmp(&o->c[m * d->ldc + n], &want, sizeof want) != 0;
+        }
+    return wrong;
+}
+
+/* One picture has too few tiles for UNITS processors, all have enough. */
+static void check_parts(const char *kind, vt_dtype type)
+{
+    vt_gemm_device *g = vt_gemm_device_of(vt_test_device());
+    vt_gemm_desc d = all;
+    operands o;
+    char word[32];
+
+    d.type = type;
+    d.batch = 9, d.M = 13, d.scale = false, d.act = VT_ACT_NONE;
+    if (vt_test_tiny())
+        d.M = 2, d.N = 3;
+    o = (operands){
+        .a = fractions(d.batch * d.M * d.lda, type),
+        .b = fractions(d.N * d.K, type),
+        .bias = fractions(d.N, VT_F16),
+        .scale = fractions(d.N, VT_F16),
+        .residual = fractions(d.batch * d.M * d.ldc, VT_F16),
+        .c = malloc((size_t)(d.batch * d.M * d.ldc + GUARD) * sizeof(float))};
+    snprintf(word, sizeof word, "emulate-%s", kind);
+    setenv("VITCL_MMA", word, 1);
+    g->parts = PARTS, g->units = vt_test_tiny() ? 2 : UNITS;
+    if (!vt_test_tiny()) {
+        multiply(&d, &o, 0, "3 parts");
+        cr_expect_eq(wrong_bits(&d, &o), 0, "%s, all pictures", kind);
+    }
+    d.batch = 1;
+    for (int twice = 0; twice < (vt_test_tiny() ? 1 : 2); twice++) {
+        multiply(&d, &o, 0, "parts at once");
+        cr_expect_eq(wrong_bits(&d, &o), 0, "%s, one picture", kind);
+    }
+    g->parts = g->units = 0;
+    unsetenv("VITCL_MMA");
+    free(o.a), free(o.b), free(o.bias), free(o.scale), free(o.residual);
+    free(o.c);
+}
+
+Test(gemm_mma, parts)
+{
+    const bool every = getenv("VITCL_TEST_MMA") != NULL;
+
+    check_parts("mma16", VT_F16);
+    for (size_t i = 1; i < sizeof tries / sizeof *tries && !vt_test_tiny(); i++)
+        if (tries[i].type != VT_I8 && (every || tries[i].usual))
+            check_parts(tries[i].kind, tries[i].type);
+}
+
+/* Whole numbers: no order of their sums changes a bit. */
+Test(gemm_mma, parts_of_int8)
+{
+    vt_gemm_device *g = vt_gemm_device_of(vt_test_device());
+
+    g->parts = PARTS, g->units = UNITS;
+    if (!vt_test_tiny())
+        try_kind("mma16", VT_I8);
+    g->parts = g->units = 0;
 }

@@ -78,8 +78,8 @@ static void multiply(product *p, int batch, const char *kind)
     size_t temp;
 
     d.batch = batch;
-    vt_gemm_device_of(dev)->tile_parts = p->parts;
-    vt_gemm_device_of(dev)->tile_units = UNITS;
+    vt_gemm_device_of(dev)->parts = p->parts;
+    vt_gemm_device_of(dev)->units = UNITS;
     temp = vt_gemm_temp_bytes(dev, "native", &d);
     if (temp) {
         OK(vt_buf_new(&bufs.temp, dev, temp));
@@ -91,8 +91,8 @@ static void multiply(product *p, int batch, const char *kind)
     OK(vt_gemm_launch(q, g));
     vt_test_read(p->c, bufs.c, rows * n);
     vt_gemm_free(g);
-    vt_gemm_device_of(dev)->tile_parts = 0;
-    vt_gemm_device_of(dev)->tile_units = 0;
+    vt_gemm_device_of(dev)->parts = 0;
+    vt_gemm_device_of(dev)->units = 0;
     vt_buf_free(bufs.a), vt_buf_free(bufs.b), vt_buf_free(bufs.c);
     vt_buf_free(bufs.bias), vt_buf_free(bufs.residual), vt_buf_free(bufs.temp);
 }

@@ -1,0 +1,29 @@
+/*
+ * parts.c - K in parts.
+ */
+#include "gemm/parts.h"
+#include "base/memory.h"
+#include "gemm/common.h"
+
+long vt_tiles(int rows, int columns, int high, int wide)
+{
+    return (long)vt_divide_up(rows, high) * vt_divide_up(columns, wide);
+}
+
+long vt_units(const vt_dev *dev)
+{
+    const int asked = vt_gemm_device_of(dev)->units;
+
+    return asked ? asked : (long)vt_dev_info(dev)->compute_units;
+}
+
+int vt_part_terms(const vt_dev *dev, int K, long parts)
+{
+    /* MOST: kernels of a vt_gemm, one for each part in a large batch */
+    enum { MOST = 4, LEAST = 256, STEP = 64 };
+    const int asked = vt_gemm_device_of(dev)->parts;
+    const int n = asked ? asked : (int)VT_MIN(VT_MAX(parts, 1), MOST);
+    const int terms = vt_divide_up(vt_divide_up(K, n), STEP) * STEP;
+
+    return VT_MIN(K, asked ? terms : VT_MAX(terms, LEAST));
+}
