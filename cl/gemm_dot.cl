@@ -18,12 +18,17 @@
  *                     or with V 8 AVX-VNNI, whose encoding differs
  *   DOT 3  vdpbf16ps  KG 2: bf16; AVX-512 BF16
  *   DOT 4  vpmaddubsw, vpmaddwd by ones  KG 4: as DOT 2; AVX2
+ *   DOT 5  sdot       KG 4: s8, one zero point per row, by s8; Arm DotProd
+ *   DOT 6  smmla      as DOT 5, two rows by two columns; Arm I8MM
+ * With V 4, DOT 3 is Arm's bfdot, and DOT 7 its bfmmla, two rows by two
+ * columns. STEP is 2 for the instructions of two rows, or else 1: these
+ * multiply STEP words of STEP rows by STEP words of STEP columns.
  * TILES: DOT 2 and 3 by AMX, tdpbusd and tdpbf16ps: of 16 words of k, 16 rows
  * and 16 columns at once.
- * Packed B is panels of NW = NV*V columns: [ceil(N/NW)][KW][NW] words,
- * KW = ceil(K/KG), with TILES the next multiple of 16; except for DOT 3, a
- * float scale and an int sum of each column follow. After A's words [M][ldw]
- * come float scale[M] and int zero[M].
+ * Packed B is panels of NW = NV*V columns: [ceil(N/NW)][KW/STEP][NW][STEP]
+ * words, KW = ceil(K/KG) rounded up to whole steps, with TILES to a multiple of
+ * 16; except for bf16, a float scale and an int sum of each column follow.
+ * After A's words [M][ldw] come float scale[M] and int zero[M].
  *
  * How       As gemm_rows.cl: a tile is a chunk of rows by a group of panels,
  *           computed in blocks of RA, RB, 4 or 1 rows, `most` words of k at a
@@ -36,7 +41,7 @@
  *           CHAINS. TOP: the largest magnitude of integers;
  *           TOP * TOP * K < 2^31.
  * Numerics  Integer sums are exact: only rounding A and B loses bits. The scale
- *           of a row depends on that row alone. DOT 3 sums as the instruction
+ *           of a row depends on that row alone. bf16 sums as the instruction
  *           does. DOT 4 adds two products in 16 bits, so a column's scale also
  *           keeps the sum of two adjacent weights within 128: 255 * 128 < 2^15.
  * Surprise  Inline assembly: only built where a probe has found that it works.
@@ -53,14 +58,20 @@
 #define TOP 127
 #endif
 #define NW (NV * V)
-#define KG (DOT == 2 || DOT == 4 ? 4 : 2)
+#define BF16 (DOT == 3 || DOT == 7)
+#define KG (BF16 || DOT == 1 ? 2 : 4)
+#define STEP (DOT == 6 || DOT == 7 ? 2 : 1)
 #ifdef TILES
-#define WORDS(K) (((K) + 16 * KG - 1) / (16 * KG) * 16)
+#define MULTIPLE 16
 #else
-#define WORDS(K) (((K) + KG - 1) / KG)
+#define MULTIPLE STEP
 #endif
+#define WORDS(K) (((K) + KG * MULTIPLE - 1) / (KG * MULTIPLE) * MULTIPLE)
+/* Bytes of A are unsigned; with this bit turned they are 128 less and signed.
+ */
+#define SIGN (DOT == 5 || DOT == 6 ? 128 : 0)
 
-#if DOT == 3
+#if BF16
 #define sumv floatv
 #else
 #define sumv intv
@@ -161,6 +172,27 @@ static inline void block(int height, sumv *s, global const int *restrict a,
         TILE_STORE(s2 + V, NW * 4, 3);
     }
 }
+#elif V == 4
+/* Functions name what they need: LLVM takes the processor for a plainer one
+ * where it does not know its name. */
+#if DOT == 3
+#define UNIT __attribute__((target("bf16")))
+#define INSTRUCTION "bfdot %0.4s, %1.8h, %2.8h"
+#elif DOT == 5
+#define UNIT __attribute__((target("dotprod")))
+#define INSTRUCTION "sdot %0.4s, %1.16b, %2.16b"
+#elif DOT == 6
+#define UNIT __attribute__((target("i8mm")))
+#define INSTRUCTION "smmla %0.4s, %1.16b, %2.16b"
+#else
+#define UNIT __attribute__((target("bf16")))
+#define INSTRUCTION "bfmmla %0.4s, %1.8h, %2.8h"
+#endif
+static inline UNIT sumv dot_add(sumv s, intv x, intv w)
+{
+    __asm__(INSTRUCTION : "+w"(s) : "w"(x), "w"(w));
+    return s;
+}
 #elif DOT == 1
 static inline sumv dot(intv x, intv w)
 {
@@ -196,6 +228,10 @@ static inline sumv dot_add(sumv s, intv x, intv w)
 }
 #endif
 
+#ifndef UNIT
+#define UNIT
+#endif
+
 #if defined(CHAINS) && defined(TILES)
 static OUTLINED float links(int rounds, float value)
 {
@@ -226,7 +262,7 @@ static OUTLINED float links(int rounds, float value)
 #else
 #define LINK(s, w) dot_add(s, as_intv(s), w)
 #endif
-static OUTLINED float links(int rounds, float value)
+static OUTLINED UNIT float links(int rounds, float value)
 {
     const intv w = (intv)(as_int(value));
     sumv a[CHAINS];
@@ -249,29 +285,47 @@ gemm_dot_peak(global float *restrict sink, int rounds, float value)
 }
 #elif defined(RA)
 #ifndef TILES
+/* x[r][v] holds STEP rows from r * STEP on, by V / STEP columns; the row after
+ * the last is the last one again. */
+#if STEP == 1
+#define PART(s, r, v, R) s[(r)*NV + v]
+#define RESULT(x, r, v) x[r][v]
+#define TERMS(a, r, R) (intv)(a[(r)*ldw + k])
+#else
+#define ROW(r, R) (2 * (r) + 1 < R ? 2 * (r) + 1 : R - 1)
+#define PART(s, r, v, R)                                                       \
+    ((v) % 2 ? (sumv)(s[2 * (r)*NV + v / 2].hi, s[ROW(r, R) * NV + v / 2].hi)  \
+             : (sumv)(s[2 * (r)*NV + v / 2].lo, s[ROW(r, R) * NV + v / 2].lo))
+#define RESULT(x, r, v)                                                        \
+    ((r) % 2 ? (sumv)(x[r / 2][2 * v].hi, x[r / 2][2 * v + 1].hi)              \
+             : (sumv)(x[r / 2][2 * v].lo, x[r / 2][2 * v + 1].lo))
+#define TERMS(a, r, R)                                                         \
+    (intv)(vload2(0, a + 2 * (r)*ldw + k), vload2(0, a + ROW(r, R) * ldw + k))
+#endif
+
 /* s[R][NV] (+)= rows of words times a panel */
 #define BLOCK(NAME, R)                                                         \
-    static OUTLINED void NAME(sumv *s, global const int *restrict a,           \
-                              global const int *restrict b, int ldw, int n,    \
-                              int first)                                       \
+    static OUTLINED UNIT void NAME(sumv *s, global const int *restrict a,      \
+                                   global const int *restrict b, int ldw,      \
+                                   int n, int first)                           \
     {                                                                          \
-        sumv x[R][NV];                                                         \
-        EACH(r, R)                                                             \
-            EACH(v, NV)                                                        \
-                x[r][v] = first ? (sumv)(0) : s[r * NV + v];                   \
-        for (int k = 0; LIKELY(k < n); k++) {                                  \
-            intv w[NV];                                                        \
-            EACH(v, NV)                                                        \
+        sumv x[(R + STEP - 1) / STEP][NV * STEP];                              \
+        EACH(r, (R + STEP - 1) / STEP)                                         \
+            EACH(v, NV * STEP)                                                 \
+                x[r][v] = first ? (sumv)(0) : PART(s, r, v, R);                \
+        for (int k = 0; LIKELY(k < n); k += STEP) {                            \
+            intv w[NV * STEP];                                                 \
+            EACH(v, NV * STEP)                                                 \
                 w[v] = vloadv(v, b + k * NW);                                  \
-            EACH(r, R) {                                                       \
-                const intv e = (intv)(a[r * ldw + k]);                         \
-                EACH(v, NV)                                                    \
+            EACH(r, (R + STEP - 1) / STEP) {                                   \
+                const intv e = TERMS(a, r, R);                                 \
+                EACH(v, NV * STEP)                                             \
                     x[r][v] = dot_add(x[r][v], e, w[v]);                       \
             }                                                                  \
         }                                                                      \
         EACH(r, R)                                                             \
             EACH(v, NV)                                                        \
-                s[r * NV + v] = x[r][v];                                       \
+                s[r * NV + v] = RESULT(x, r, v);                               \
     }
 BLOCK(block_ra, RA)
 #if RB != RA
@@ -314,7 +368,7 @@ static inline void finish(global float *c, const sumv *s,
                           int left)
 {
     for (int v = 0; v < NV && left > 0; v++, n += V, at += V, left -= V) {
-#if DOT == 3
+#if BF16
         floatv x = s[v];
 #else
         floatv x = convert_floatv(s[v] - zero * vloadv(0, sums + n));
@@ -374,7 +428,7 @@ static inline OUTLINED void tile(ARGS, int id)
                 block(height, x, from_a, w, ldw, kc, !k);
                 for (int r = 0; k + kc >= KW && r < height; r++)
                     finish(c, x + r * NV, columns, sums,
-                           DOT == 3 ? 1.0f : rows[row + r],
+                           BF16 ? 1.0f : rows[row + r],
                            KG == 4 ? zeros[row + r] : 0, bias, scale, residual,
                            n, (size_t)(row + r) * ldc + n, N - n);
             }
@@ -404,7 +458,7 @@ kernel void gemm_dot_rows(global int *restrict out,
     const int KW = WORDS(K);
 
     a += (size_t)m * lda;
-#if DOT == 3
+#if BF16
     for (int w = 0; w < KW; w++) {
         const uint hi = 2 * w + 1 < K ? vt_bf16_round(a[2 * w + 1]) : 0;
         to[w] = hi << 16 | (2 * w < K ? vt_bf16_round(a[2 * w]) : 0);
@@ -445,15 +499,16 @@ kernel void gemm_dot_rows(global int *restrict out,
     k = 0;
     for (; k + V <= K; k += V) {
         const floatv t = vloadv(0, a + k) * inverse + 12582912.0f;
-        vstorev(TO_BYTES(clamp(as_intv(t) - 0x4b400000 + zero, 0, 255)), 0,
-                (global uchar *)to + k);
+        const intv n = clamp(as_intv(t) - 0x4b400000 + zero, 0, 255);
+        vstorev(TO_BYTES(n ^ SIGN), 0, (global uchar *)to + k);
     }
     for (; k < KW * KG; k++)
         ((global uchar *)to)[k] =
-            k < K ? clamp(nearest(a[k] * inverse) + zero, 0, 255) : zero;
+            (k < K ? clamp(nearest(a[k] * inverse) + zero, 0, 255) : zero) ^
+            SIGN;
 #endif
     rows[m] = step + wrong;
-    ((global int *)(rows + M))[m] = zero;
+    ((global int *)(rows + M))[m] = zero - SIGN;
 #endif
 }
 
@@ -463,7 +518,7 @@ kernel void gemm_dot_rows(global int *restrict out,
 #define AT(n, k) ((size_t)(n)*ldb + (k))
 #endif
 
-#if DOT != 3
+#if !BF16
 kernel void gemm_dot_scale(global int *restrict out,
                            global const float *restrict b, int N, int K,
                            int ldb)
@@ -495,10 +550,10 @@ kernel void gemm_dot_pack(global int *restrict out,
                           global const float *restrict b, int N, int K, int ldb)
 {
     const int n0 = get_global_id(0) * NW, w0 = get_global_id(1) * 64;
-    const int KW = WORDS(K), w1 = min(KW, w0 + 64);
+    const int KW = WORDS(K), w1 = min(KW, w0 + 64), G = KG * STEP;
 
     for (int n = n0; n < n0 + NW; n++) {
-#if DOT == 3
+#if BF16
         global ushort *to = (global ushort *)(out + (size_t)n0 * KW);
 #else
         global integer *to = (global integer *)(out + (size_t)n0 * KW);
@@ -507,8 +562,8 @@ kernel void gemm_dot_pack(global int *restrict out,
 #endif
         for (int k = w0 * KG; k < w1 * KG; k++) {
             const float x = n < N && k < K ? b[AT(n, k)] : 0.0f;
-            const size_t at = ((size_t)(k / KG) * NW + n - n0) * KG + k % KG;
-#if DOT == 3
+            const size_t at = ((size_t)(k / G) * NW + n - n0) * G + k % G;
+#if BF16
             to[at] = vt_bf16_round(x);
 #else
             to[at] = (integer)clamp(nearest(x * inverse), -TOP, TOP);

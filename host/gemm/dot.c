@@ -12,19 +12,24 @@
 #include <math.h>
 #include <stdio.h>
 
+enum { TILE = 16 }; /* AMX: rows, columns, and words of K */
+
 static const struct {
     const char *layout;
     int lanes, terms; /* width in floats; terms per word */
-    int dot;          /* the kernel's DOT */
-    int step;         /* of AMX's tiles, in words of K; or 0 */
+    int dot, step;    /* the kernel's DOT; words of K are multiples of step */
 } kinds[VT_DOT_KINDS] = {
-    [VT_DOT_S16] = {"dot16-s16", 8, 2, 1},
-    [VT_DOT_U8] = {"dot32-u8", 16, 4, 2},
-    [VT_DOT_BF16] = {"dot32-bf16", 16, 2, 3},
-    [VT_DOT_U8_PAIRS] = {"dot16-u8-pairs", 8, 4, 4},
-    [VT_DOT_U8_VEX] = {"dot16-u8", 8, 4, 2},
-    [VT_DOT_U8_TILES] = {"dot32-u8-tiles", 16, 4, 2, 16},
-    [VT_DOT_BF16_TILES] = {"dot32-bf16-tiles", 16, 2, 3, 16},
+    [VT_DOT_S8] = {"dot8-s8", 4, 4, 5, 1},
+    [VT_DOT_S8_PAIR] = {"dot8-s8-step2", 4, 4, 6, 2},
+    [VT_DOT_BF16_ARM] = {"dot8-bf16", 4, 2, 3, 1},
+    [VT_DOT_BF16_PAIR] = {"dot8-bf16-step2", 4, 2, 7, 2},
+    [VT_DOT_S16] = {"dot16-s16", 8, 2, 1, 1},
+    [VT_DOT_U8] = {"dot32-u8", 16, 4, 2, 1},
+    [VT_DOT_BF16] = {"dot32-bf16", 16, 2, 3, 1},
+    [VT_DOT_U8_PAIRS] = {"dot16-u8-pairs", 8, 4, 4, 1},
+    [VT_DOT_U8_VEX] = {"dot16-u8", 8, 4, 2, 1},
+    [VT_DOT_U8_TILES] = {"dot32-u8-tiles", 16, 4, 2, TILE},
+    [VT_DOT_BF16_TILES] = {"dot32-bf16-tiles", 16, 2, 3, TILE},
 };
 
 /* The instruction for d, VT_DOT_NONE if it is not computed by one. The first
@@ -49,6 +54,11 @@ static const char *layout(vt_dev *dev, const vt_gemm_desc *d)
 }
 
 /* ---- sizes ---- */
+
+static bool by_tiles(int kind)
+{
+    return kinds[kind].step == TILE;
+}
 
 static int whole_steps(int words, int kind)
 {
@@ -86,7 +96,7 @@ static size_t temp_bytes(vt_dev *dev, const vt_gemm_desc *d)
     const size_t rows = (size_t)d->batch * (size_t)d->M,
                  ldw = (size_t)stride(d, kind);
 
-    return (rows * (ldw + 2) + (kinds[kind].step ? 3 * ldw : 0)) *
+    return (rows * (ldw + 2) + (by_tiles(kind) ? 3 * ldw : 0)) *
            sizeof(int32_t);
 }
 
@@ -107,7 +117,7 @@ static const char *common(char out[64], int kind)
 {
     snprintf(out, 64, "-DV=%d -DNV=%d -DDOT=%d%s", kinds[kind].lanes,
              VT_ROWS_VECTORS, kinds[kind].dot,
-             kinds[kind].step ? " -DTILES" : "");
+             by_tiles(kind) ? " -DTILES" : "");
     return out;
 }
 
@@ -140,7 +150,7 @@ static vitcl_status pack(vt_queue *q, const vt_gemm_desc *d, vt_buf *packed,
     vt_kernel *k[2] = {NULL, NULL};
     vitcl_status st = VITCL_OK;
 
-    for (int i = kinds[kind].dot == 3 ? 1 : 0; i < 2; i++) {
+    for (int i = d->type == VT_BF16 ? 1 : 0; i < 2; i++) {
         VT_TRY(pack_kernel(&k[i], vt_queue_dev(q), kind, d, packed, b, i == 0));
         VT_TRY(vt_kernel_launch(q, k[i]));
     }
@@ -178,8 +188,8 @@ static vt_rows divide(vt_dev *dev, const vt_gemm_desc *d, int kind)
         vt_params_rows(dev, VT_PARAMS_DOT, d->type, kinds[kind].lanes);
     vt_rows s;
 
-    if (kinds[kind].step)
-        t.block = 32, t.rows = VT_MAX(t.rows, 64);
+    if (by_tiles(kind))
+        t.block = 2 * TILE, t.rows = VT_MAX(t.rows, 64);
     s = vt_rows_divide(dev, t, d, words(d, kind));
     s.most = whole_steps(s.most, kind);
     return s;
@@ -219,7 +229,9 @@ static vitcl_status peak(vt_kernel **out, double *flops, vt_dev *dev,
                          vt_dtype type)
 {
     const int kind = vt_dot_ask(dev, type);
-    const double chains = kinds[kind].step ? 4 * 16 * 16 : CHAINS;
+    /* tiles: four of them, of as many rows as words */
+    const double chains =
+        by_tiles(kind) ? 4 * TILE * TILE : CHAINS * kinds[kind].step;
     char shape[64], defines[96];
 
     *flops = 2 * chains * kinds[kind].lanes * kinds[kind].terms;

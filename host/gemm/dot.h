@@ -9,6 +9,10 @@
 /* The last one that is faster is used: the best come last. */
 enum {
     VT_DOT_NONE,
+    VT_DOT_S8,
+    VT_DOT_S8_PAIR,
+    VT_DOT_BF16_ARM,
+    VT_DOT_BF16_PAIR,
     VT_DOT_S16,
     VT_DOT_U8_PAIRS,
     VT_DOT_U8_VEX,

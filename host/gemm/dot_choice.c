@@ -27,6 +27,10 @@
 #include <string.h>
 
 const vt_dot_kind vt_dot_kinds[VT_DOT_KINDS] = {
+    [VT_DOT_S8] = {"sdot", VT_I8},
+    [VT_DOT_S8_PAIR] = {"smmla", VT_I8},
+    [VT_DOT_BF16_ARM] = {"bfdot", VT_BF16},
+    [VT_DOT_BF16_PAIR] = {"bfmmla", VT_BF16},
     [VT_DOT_S16] = {"vpmaddwd", VT_I8},
     [VT_DOT_U8] = {"vpdpbusd", VT_I8},
     [VT_DOT_BF16] = {"vdpbf16ps", VT_BF16},

@@ -1,7 +1,7 @@
 /*
  * dot_cpu.c - which dot-product instructions this processor has, and the
  * system's permission to use them. An OpenCL CPU device runs in this process,
- * so its cpuid is right.
+ * so its cpuid is right, or on Arm the system's list of capabilities.
  *
  * AMX's tiles are 8 KiB that Linux saves for a process only if it has asked;
  * without that, their first instruction is a fault. The permission is the
@@ -93,11 +93,31 @@ bool vt_dot_permitted(int kind)
            tiles_permitted();
 }
 #else
+#if defined(__aarch64__) && defined(__linux__)
+#include <sys/auxv.h>
+
+bool vt_dot_here(int kind)
+{
+    /* asm/hwcap.h, where it is new enough */
+    switch (kind) {
+    case VT_DOT_S8: /* HWCAP_ASIMDDP */
+        return getauxval(AT_HWCAP) >> 20 & 1;
+    case VT_DOT_S8_PAIR: /* HWCAP2_I8MM */
+        return getauxval(AT_HWCAP2) >> 13 & 1;
+    case VT_DOT_BF16_ARM: /* HWCAP2_BF16 */
+    case VT_DOT_BF16_PAIR:
+        return getauxval(AT_HWCAP2) >> 14 & 1;
+    default:
+        return false;
+    }
+}
+#else
 bool vt_dot_here(int kind)
 {
     (void)kind;
     return false;
 }
+#endif
 
 bool vt_dot_permitted(int kind)
 {

@@ -344,22 +344,68 @@ static bool in_c(const char **folder, const char *edit)
     return on_pocl(vt_test_device());
 }
 
-Test(gemm_forms, int8_vpdpbusd_vex_emulated)
+/* A form with one instruction, which is the line that begins with `line`. */
+static void emulate(const form *f, int kind, const char *line, const char *code)
 {
-    static const char edit[] =
-        "sed -i 's/__asm__(\"%{vex%}.*/"
-        "for (int i = 0; i < 4 * V; i++) ((int *)\\&s)[i \\/ 4] += "
-        "((uchar *)\\&x)[i] * ((char *)\\&w)[i];/' gemm_dot.cl";
-    const form f = {"vpdpbusdvex", "", VT_I8, RANGE, VT_CLASS_CPU};
+    char edit[1024];
     const char *folder;
 
+    snprintf(edit, sizeof edit,
+             "sed -i 's/__attribute__((target(.*//; s/__asm__(%s.*/%s/' "
+             "gemm_dot.cl && grep -q '(char .)&w' gemm_dot.cl",
+             line, code);
     if (in_c(&folder, edit)) {
-        vt_dot_use(vt_test_device(), VT_I8, VT_DOT_U8_VEX);
-        check_size(&f, 23, 37, 45);
-        check_rows(&f);
-        check_size(&f, 23, 37, 1301);
+        vt_dot_use(vt_test_device(), f->type, kind);
+        check_size(f, 23, 37, 45);
+        check_rows(f);
+        check_size(f, 23, 37, 1301);
     }
     vt_test_remove(folder);
+}
+
+Test(gemm_forms, int8_vpdpbusd_vex_emulated)
+{
+    const form f = {"vpdpbusdvex", "", VT_I8, RANGE, VT_CLASS_CPU};
+
+    emulate(&f, VT_DOT_U8_VEX, "\"%{vex%}",
+            "for (int i = 0; i < 4 * V; i++) ((int *)\\&s)[i \\/ 4] += "
+            "((uchar *)\\&x)[i] * ((char *)\\&w)[i];");
+}
+
+/* Arm's: row i / STEP, column i % STEP of a product of two by two, or lane i */
+#define EACH_SUM                                                               \
+    "for (int i = 0; i < 4; i++) for (int k = 0; k < KG * STEP; k++) "         \
+    "s[i] += "
+#define OF_X "[(STEP == 2 ? i \\/ 2 : i) * KG * STEP + k]"
+#define OF_W "[(STEP == 2 ? i % 2 : i) * KG * STEP + k]"
+static const char integers[] =
+    EACH_SUM "((char *)\\&x)" OF_X " * ((char *)\\&w)" OF_W ";";
+static const char floats[] =
+    EACH_SUM "as_float(((ushort *)\\&x)" OF_X " << 16) * "
+             "as_float(((ushort *)(char *)\\&w)" OF_W " << 16);";
+
+Test(gemm_forms, int8_sdot_emulated)
+{
+    emulate(&(form){"sdot", "", VT_I8, RANGE, VT_CLASS_CPU}, VT_DOT_S8,
+            "INSTRUCTION", integers);
+}
+
+Test(gemm_forms, int8_smmla_emulated)
+{
+    emulate(&(form){"smmla", "", VT_I8, RANGE, VT_CLASS_CPU}, VT_DOT_S8_PAIR,
+            "INSTRUCTION", integers);
+}
+
+Test(gemm_forms, bf16_bfdot_emulated)
+{
+    emulate(&(form){"bfdot", "", VT_BF16, BF16, VT_CLASS_CPU}, VT_DOT_BF16_ARM,
+            "INSTRUCTION", floats);
+}
+
+Test(gemm_forms, bf16_bfmmla_emulated)
+{
+    emulate(&(form){"bfmmla", "", VT_BF16, BF16, VT_CLASS_CPU},
+            VT_DOT_BF16_PAIR, "INSTRUCTION", floats);
 }
 
 /* Heights of one tile and of two, blocks of both heights, and sums that are
