@@ -10,18 +10,39 @@ trap 'rm -rf "$work"' EXIT
 assembled() {
     march=$1 pattern=$2
     shift 2
-    "$clang" -x cl -cl-std=CL1.2 -Xclang -finclude-default-header \
-        -target x86_64-linux-gnu -march="$march" -O2 \
-        -include "$cl/common.cl" -include "$cl/common_math.cl" \
-        -include "$cl/common_storage.cl" -include "$cl/common_work.cl" \
-        -DNV=2 -DRA=6 -DRB=5 -DSAVED=1 "$@" \
-        -c "$cl/gemm_dot.cl" -o "$work/out.o"
+    compiled -target x86_64-linux-gnu -march="$march" "$@"
     "$objdump" -d "$work/out.o" >"$work/text"
     grep -Eq "$pattern" "$work/text" || {
         echo "$march $*: no $pattern"
         exit 1
     }
 }
+
+# arm WORD DEFINES…: compiled for the plainest of 64-bit Arms, gemm_dot.cl has
+# WORD, an instruction without its three registers. Clang cannot compile
+# kernels for Arm as such, and objdump does not know Arm: functions, and bytes.
+arm() {
+    word=$1
+    shift
+    compiled -target aarch64-linux-gnu -march=armv8-a -DV=4 -Dkernel= \
+        '-Dreqd_work_group_size(...)=' -Xclang -cl-ext=+cl_khr_fp16 "$@"
+    od -An -v -tx4 -w4 --endian=little "$work/out.o" | {
+        while read -r found; do
+            [ $((0x$found & 0xffe0fc00)) -ne $((0x$word)) ] || exit 0
+        done
+        echo "Arm $*: no $word"
+        exit 1
+    }
+}
+
+compiled() {
+    "$clang" -x cl -cl-std=CL1.2 -Xclang -finclude-default-header -O2 \
+        -include "$cl/common.cl" -include "$cl/common_math.cl" \
+        -include "$cl/common_storage.cl" -include "$cl/common_work.cl" \
+        -DNV=2 -DRA=6 -DRB=5 -DSAVED=1 "$@" \
+        -c "$cl/gemm_dot.cl" -o "$work/out.o"
+}
+
 assembled haswell 'c[45] .*vpmaddwd .*%ymm' -DV=8 -DDOT=1
 assembled haswell 'c[45] .*vpmaddubsw .*%ymm' -DV=8 -DDOT=4
 assembled alderlake 'c4 .*vpdpbusd .*%ymm' -DV=8 -DDOT=2
@@ -30,3 +51,10 @@ assembled cooperlake '62 .*vdpbf16ps .*%zmm' -DV=16 -DDOT=3
 assembled sapphirerapids "c4 .*tdpbusd .*%tmm" -DV=16 -DDOT=2 -DTILES
 assembled sapphirerapids "c4 .*tdpbf16ps .*%tmm" -DV=16 -DDOT=3 -DTILES
 
+
+if "$clang" --print-targets | grep -q aarch64; then
+    arm 4e809400 -DDOT=5 # sdot
+    arm 4e80a400 -DDOT=6 # smmla
+    arm 6e40fc00 -DDOT=3 # bfdot
+    arm 6e40ec00 -DDOT=7 # bfmmla
+fi
