@@ -51,7 +51,6 @@ assembled cooperlake '62 .*vdpbf16ps .*%zmm' -DV=16 -DDOT=3
 assembled sapphirerapids "c4 .*tdpbusd .*%tmm" -DV=16 -DDOT=2 -DTILES
 assembled sapphirerapids "c4 .*tdpbf16ps .*%tmm" -DV=16 -DDOT=3 -DTILES
 
-
 if "$clang" --print-targets | grep -q aarch64; then
     arm 4e809400 -DDOT=5 # sdot
     arm 4e80a400 -DDOT=6 # smmla
