@@ -487,6 +487,8 @@ typedef struct {
     uint64_t kernels_built, buffers_made, lookups; /* in this process so far */
     char gemm[40]; /* providers in use, most used first: "native, clblast" */
     char precision[24];
+    uint32_t
+        launches; /* of kernels in a run; a call of CLBlast counts as one */
 } vitcl_session_info;
 VITCL_STATUS vitcl_session_describe(vitcl_session_info *out,
                                     const vitcl_session *session);

@@ -444,6 +444,15 @@ done:
     return st;
 }
 
+unsigned vt_gemm_launches(const vt_gemm *g)
+{
+    unsigned n = g->provider->launch ? 1 : 0; /* CLBlast's own */
+
+    for (size_t i = 0; i < VT_COUNT(g->kernel); i++)
+        n += g->kernel[i] != NULL;
+    return n;
+}
+
 vitcl_status vt_gemm_peak(vt_kernel **out, double *flops, vt_dev *dev,
                           vt_dtype type)
 {

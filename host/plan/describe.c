@@ -4,6 +4,7 @@
  */
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/memory.h"
 #include "plan/plan.h"
 
 #include <string.h>
@@ -20,6 +21,20 @@ static bool told(const vt_plan *p, int at)
             return true;
     }
     return false;
+}
+
+unsigned vt_plan_launches(const vt_plan *p)
+{
+    unsigned n = 0;
+
+    for (int i = 0; i < vt_plan_steps(p); i++) {
+        const vt_step *s = vt_plan_step(p, i);
+
+        for (size_t k = 0; k < VT_COUNT(s->kernel); k++)
+            n += s->kernel[k] != NULL;
+        n += s->gemm ? vt_gemm_launches(s->gemm) : 0;
+    }
+    return n;
 }
 
 void vt_plan_tell(const vt_plan *p, double from_ms)
