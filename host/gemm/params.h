@@ -64,7 +64,10 @@ const vt_params *vt_params_for(const vt_dev *dev, vt_params_kind kind,
 /* The values in use, from an entry or built in. */
 void vt_params_values(unsigned short v[VT_PARAMS_NUMBERS], const vt_dev *dev,
                       vt_params_kind kind, vt_dtype type);
-/* The same as one line of words. */
+/* The built-in values for this device's vendor; false: the kernel has none. */
+bool vt_params_vendor(unsigned short v[VT_PARAMS_NUMBERS], vt_params_kind kind,
+                      const vitcl_device_info *info);
+/* The values in use as one line of words. */
 void vt_params_entry(char out[VT_ENTRY], const vt_dev *dev, vt_params_kind kind,
                      vt_dtype type);
 /* VT_PARAMS_ROWS, or VT_PARAMS_DOT with the instruction's lanes. */

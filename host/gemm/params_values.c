@@ -37,41 +37,66 @@ vt_rows_shape vt_params_rows(const vt_dev *dev, vt_params_kind kind,
                            .groups = 16};
 }
 
-/* The first row whose pattern is the type or a part of the name of the device.
- * CPU row: the best of some 350 from CLBlast's own tuner on PoCL and AVX-512.
- * GPU row: the most frequent winner in CLBlast's database. */
+/* For each kernel the first row whose pattern is the type or a part of the
+ * vendor or the name of the device.
+ *
+ * CLBlast: the CPU row is the best of some 350 from its own tuner on PoCL and
+ * AVX-512. The others are what its database has for a vendor's unknown GPU; the
+ * last is that of AMD, Intel and NVIDIA (SM6.1).
+ *
+ * Tiles: 128 by 128 are 8x8 sums a work-item, about as many as the database's
+ * winners have on NVIDIA and Intel, and 64 by 64 are the 4x4 that they have on
+ * Mali and Adreno, whose work-items have few registers. */
 static const struct {
-    const char *pattern, *parameters;
-} clblast[] = {
-    {"cpu", "GEMMK 0 KREG 1 KWG 32 KWI 2 MDIMA 8 MDIMC 8 MWG 64 NDIMB 8 "
-            "NDIMC 8 NWG 128 SA 0 SB 0 STRM 0 STRN 0 VWM 8 VWN 4"},
-    {"", "GEMMK 0 KREG 1 KWG 32 KWI 2 MDIMA 16 MDIMC 16 MWG 64 NDIMB 8 "
-         "NDIMC 8 NWG 64 SA 1 SB 1 STRM 0 STRN 0 VWM 4 VWN 4"},
+    const char *pattern;
+    vt_params_kind kind;
+    const char *parameters;
+} rows[] = {
+    {"cpu", VT_PARAMS_CLBLAST,
+     "GEMMK 0 KREG 1 KWG 32 KWI 2 MDIMA 8 MDIMC 8 MWG 64 NDIMB 8 "
+     "NDIMC 8 NWG 128 SA 0 SB 0 STRM 0 STRN 0 VWM 8 VWN 4"},
+    {"ARM", VT_PARAMS_CLBLAST,
+     "GEMMK 0 KREG 1 KWG 32 KWI 2 MDIMA 16 MDIMC 16 MWG 64 NDIMB 8 "
+     "NDIMC 8 NWG 32 SA 1 SB 1 STRM 0 STRN 0 VWM 4 VWN 2"},
+    {"QUALCOMM", VT_PARAMS_CLBLAST,
+     "GEMMK 0 KREG 1 KWG 32 KWI 2 MDIMA 8 MDIMC 8 MWG 32 NDIMB 8 "
+     "NDIMC 8 NWG 32 SA 1 SB 1 STRM 0 STRN 0 VWM 4 VWN 1"},
+    {"", VT_PARAMS_CLBLAST,
+     "GEMMK 0 KREG 1 KWG 32 KWI 2 MDIMA 16 MDIMC 16 MWG 64 NDIMB 8 "
+     "NDIMC 8 NWG 64 SA 1 SB 1 STRM 0 STRN 0 VWM 4 VWN 4"},
+    {"ARM", VT_PARAMS_TILE, "size 64 terms 8"},
+    {"Mali", VT_PARAMS_TILE, "size 64 terms 8"},
+    {"QUALCOMM", VT_PARAMS_TILE, "size 64 terms 8"},
+    {"", VT_PARAMS_TILE, "size 128 terms 8"},
 };
+
+bool vt_params_vendor(unsigned short v[VT_PARAMS_NUMBERS], vt_params_kind kind,
+                      const vitcl_device_info *info)
+{
+    size_t row = 0;
+
+    while (row < VT_COUNT(rows) &&
+           (rows[row].kind != kind ||
+            (strcmp(rows[row].pattern, info->type) != 0 &&
+             !strstr(info->vendor, rows[row].pattern) &&
+             !strstr(info->name, rows[row].pattern))))
+        row++;
+    return row < VT_COUNT(rows) &&
+           vt_params_change(v, kind, rows[row].parameters);
+}
 
 static void built_in(unsigned short *v, const vt_dev *dev, vt_params_kind kind,
                      vt_dtype type)
 {
     const vt_rows_shape s = vt_params_rows(dev, kind, type, vt_dev_vector(dev));
-    const int rows[] = {s.lanes, s.vectors, s.block, s.terms,
-                        s.rows,  s.panels,  s.groups};
+    const int shape[] = {s.lanes, s.vectors, s.block, s.terms,
+                         s.rows,  s.panels,  s.groups};
     const int from = kind == VT_PARAMS_DOT ? 2 : 0;
-    size_t row = 0;
 
-    if (kind == VT_PARAMS_TILE) {
-        v[0] = 128, v[1] = 8;
+    if (vt_params_vendor(v, kind, vt_dev_info(dev)))
         return;
-    }
-    if (kind != VT_PARAMS_CLBLAST) {
-        for (int i = from; i < 7; i++)
-            v[i - from] = (unsigned short)rows[i];
-        return;
-    }
-    while (clblast[row].pattern[0] &&
-           strcmp(clblast[row].pattern, vt_dev_info(dev)->type) != 0 &&
-           !strstr(vt_dev_info(dev)->name, clblast[row].pattern))
-        row++;
-    (void)vt_params_change(v, kind, clblast[row].parameters);
+    for (int i = from; i < 7; i++)
+        v[i - from] = (unsigned short)shape[i];
 }
 
 void vt_params_values(unsigned short v[VT_PARAMS_NUMBERS], const vt_dev *dev,

@@ -348,3 +348,32 @@ Test(params, not_saved)
     unsetenv("HOME");
     not_saved("$HOME: ");
 }
+
+/* Every row passes the checks, and a vendor's is found. */
+Test(params, vendors)
+{
+    static const struct {
+        const char *vendor, *name, *type;
+        int size, nwg; /* of the tile; of CLBlast */
+    } all[] = {{"NVIDIA Corporation", "NVIDIA H100", "gpu", 128, 64},
+               {"Advanced Micro Devices, Inc.", "gfx1100", "gpu", 128, 64},
+               {"Intel(R) Corporation", "Intel(R) Arc(TM)", "gpu", 128, 64},
+               {"ARM", "Mali-G78 r0p1", "gpu", 64, 32},
+               {"Mesa", "Mali-G52 (Panfrost)", "gpu", 64, 64},
+               {"QUALCOMM", "QUALCOMM Adreno(TM)", "gpu", 64, 32},
+               {"ARM", "Neoverse-N1", "cpu", 64, 128}};
+
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        unsigned short v[VT_PARAMS_NUMBERS] = {0};
+        vitcl_device_info info = {.size = sizeof info};
+
+        snprintf(info.vendor, sizeof info.vendor, "%s", all[i].vendor);
+        snprintf(info.name, sizeof info.name, "%s", all[i].name);
+        snprintf(info.type, sizeof info.type, "%s", all[i].type);
+        cr_expect(vt_params_vendor(v, VT_PARAMS_TILE, &info));
+        cr_expect_eq(v[0], all[i].size, "%s: %d", info.name, v[0]);
+        cr_expect(vt_params_vendor(v, VT_PARAMS_CLBLAST, &info));
+        cr_expect_eq(v[9], all[i].nwg, "%s: %d", info.name, v[9]);
+        cr_expect_not(vt_params_vendor(v, VT_PARAMS_ROWS, &info));
+    }
+}
