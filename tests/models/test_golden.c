@@ -83,6 +83,16 @@ Test(golden, class_token_only)
 
 /* With activations in 16 bits: roundings of 2^-11 and 2^-8 add up, and more so
  * in the weights of attention, whose logits they change. */
+static void run_halves(const char *name, const char *gemm)
+{
+    char path[1024];
+
+    snprintf(path, sizeof path, "%s/models/%.200s", VT_DATA, name);
+    cr_log_info("%-24s %.2e in f16, %.2e in bf16", name,
+                vt_test_golden_half(path, VITCL_F16, 0.01, gemm),
+                vt_test_golden_half(path, VITCL_BF16, 0.05, gemm));
+}
+
 Test(golden, halves)
 {
     static const char *const names[] = {
@@ -90,12 +100,43 @@ Test(golden, halves)
         /* rotary positions, SwiGLU, norms of q and k, group norm, ResNet-D */
         "timm_eva02_resized", "timm_dinov2_swiglu_reg", "timm_vit_qknorm_reg",
         "timm_hybrid", "timm_resnetd"};
-    char path[1024];
 
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        snprintf(path, sizeof path, "%s/models/%s", VT_DATA, names[i]);
-        cr_log_info("%-24s %.2e in f16, %.2e in bf16", names[i],
-                    vt_test_golden_half(path, VITCL_F16, 0.01),
-                    vt_test_golden_half(path, VITCL_BF16, 0.05));
-    }
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        run_halves(names[i], "");
+}
+
+/* A number that each commit changes. */
+static unsigned long of_commit(void)
+{
+    FILE *f = popen("git -C '" VT_DATA "' rev-parse HEAD 2>/dev/null", "r");
+    char text[9] = "";
+
+    if (!f || !fgets(text, sizeof text, f))
+        snprintf(text, sizeof text, "1");
+    if (f)
+        pclose(f);
+    return strtoul(text, NULL, 16);
+}
+
+/* On matrix units, emulated: some of the models, others at each commit. With
+ * VITCL_TEST_MMA=all, all of them. */
+Test(golden, matrix_units)
+{
+    enum { SOME = 3 };
+    struct dirent **list = NULL;
+    const int n = scandir(VT_DATA "/models", &list, visible, alphasort);
+    const int count = getenv("VITCL_TEST_MMA") ? n : SOME;
+    const unsigned long first = of_commit();
+
+    cr_assert_gt(n, SOME);
+    setenv("VITCL_MMA", "emulate", 1);
+    for (int i = 0; i < count; i++)
+        run_halves(
+            list[(first + (unsigned long)(i * n / count)) % (unsigned long)n]
+                ->d_name,
+            "emulated");
+    unsetenv("VITCL_MMA");
+    for (int i = 0; i < n; i++)
+        free(list[i]);
+    free(list);
 }

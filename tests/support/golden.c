@@ -145,8 +145,19 @@ static bool is_kept(const vt_test_run *r, const char *name)
     return v != VT_NONE && vt_value_of(r->plan, v)->keep;
 }
 
+static void expect_gemm(const vt_plan *p, const char *folder, const char *gemm)
+{
+    for (int i = 0; i < vt_plan_steps(p); i++) {
+        const vt_step *s = vt_plan_step(p, i);
+
+        if (s->gemm)
+            cr_expect(strstr(vt_gemm_describe(s->gemm), gemm), "%s: %s, not %s",
+                      folder, vt_gemm_describe(s->gemm), gemm);
+    }
+}
+
 static double run(const char *folder, bool keep_all, vt_plan_options o,
-                  double bound)
+                  double bound, const char *gemm)
 {
     static const char *const every[] = {"embed",    "block.*",     "norm",
                                         "features", "attention.*", NULL};
@@ -165,6 +176,7 @@ static double run(const char *folder, bool keep_all, vt_plan_options o,
     cr_assert_eq(start(&r, vt_have(npz) ? npz : folder, dim, o), VITCL_OK,
                  "%s: %s", folder, vt_message());
     expect_parameters(&r, vt_have(npz) ? npz : folder);
+    expect_gemm(r.plan, folder, gemm);
     cr_assert_eq(vt_plan_write(r.plan, r.pixels, pixels, x->count * 4),
                  VITCL_OK, "%s", vt_message());
     cr_assert_eq(vt_plan_run(r.plan, 0), VITCL_OK, "%s", vt_message());
@@ -183,14 +195,14 @@ static double run(const char *folder, bool keep_all, vt_plan_options o,
 
 double vt_test_golden(const char *folder, bool keep_all)
 {
-    return run(folder, keep_all, (vt_plan_options){.keep = NULL}, 1e-4);
+    return run(folder, keep_all, (vt_plan_options){.keep = NULL}, 1e-4, "");
 }
 
 double vt_test_golden_half(const char *folder, vitcl_precision precision,
-                           double bound)
+                           double bound, const char *gemm)
 {
     return run(
         folder, true,
         (vt_plan_options){.precision = precision, .device_class = VT_CLASS_GPU},
-        bound);
+        bound, gemm);
 }

@@ -24,8 +24,9 @@ void vt_test_stop(vt_test_run *r);
  * compares what the library itself returns. Returns the worst error. */
 double vt_test_golden(const char *folder, bool keep_all);
 /* The same with the kernels for GPUs, in this precision and within this bound,
- * of what a plan with every tensor kept computes. */
+ * of what a plan with every tensor kept computes. `gemm`: a part of
+ * every product's vt_gemm_describe(). */
 double vt_test_golden_half(const char *folder, vitcl_precision precision,
-                           double bound);
+                           double bound, const char *gemm);
 
 #endif
