@@ -259,6 +259,13 @@ static bool has(const char *needs)
         return vt_dot_here(VT_DOT_U8_TILES);
     if (strcmp(needs, "amx-bf16") == 0)
         return vt_dot_here(VT_DOT_BF16_TILES);
+#elif defined(__aarch64__) && defined(__linux__)
+    if (strcmp(needs, "asimddp") == 0)
+        return vt_dot_here(VT_DOT_S8);
+    if (strcmp(needs, "i8mm") == 0)
+        return vt_dot_here(VT_DOT_S8_PAIR);
+    if (strcmp(needs, "bf16") == 0)
+        return vt_dot_here(VT_DOT_BF16_ARM);
 #endif
     return *needs == '\0';
 }
@@ -324,6 +331,26 @@ Test(gemm_forms, int8_vpmaddubsw)
 Test(gemm_forms, int8_vpdpbusd)
 {
     check((form){"vpdpbusd", "avx512vnni", VT_I8, RANGE, VT_CLASS_CPU});
+}
+
+Test(gemm_forms, int8_sdot)
+{
+    check((form){"sdot", "asimddp", VT_I8, RANGE, VT_CLASS_CPU});
+}
+
+Test(gemm_forms, int8_smmla)
+{
+    check((form){"smmla", "i8mm", VT_I8, RANGE, VT_CLASS_CPU});
+}
+
+Test(gemm_forms, bf16_bfdot)
+{
+    check((form){"bfdot", "bf16", VT_BF16, BF16, VT_CLASS_CPU});
+}
+
+Test(gemm_forms, bf16_bfmmla)
+{
+    check((form){"bfmmla", "bf16", VT_BF16, BF16, VT_CLASS_CPU});
 }
 
 /* A form with its instruction written in C, by an edit of the kernel: the rest
