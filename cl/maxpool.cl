@@ -67,13 +67,13 @@ kernel void maxpool(global VT_TYPE(YT) *restrict out,
     (((v) > (top)) | (((v) == (top)) & ((i) < (at))) |                         \
      (((v) != (v)) & (((top) == (top)) | ((i) > (at)))))
 
-kernel void maxpool__lines(global float *restrict out,
-                           global int *restrict index,
-                           global const float *restrict x, int H, int W, int Ho,
-                           int Wo, int size, int stride, int top, int left)
+/* The windows of line `row` of the output from o0 on. */
+static inline OUTLINED void
+pool_line(global float *restrict out, global int *restrict index,
+          global const float *restrict x, int H, int W, int Ho, int Wo,
+          int size, int stride, int top, int left, int o0, int row)
 {
-    const int row = get_global_id(1), oy = row % Ho;
-    const int o0 = get_global_id(0) * 32, o1 = min(o0 + 32, Wo);
+    const int oy = row % Ho, o1 = min(o0 + 32, Wo);
     const int y0 = max(oy * stride - top, 0);
     const int y1 = min(oy * stride - top + size, H);
     const int u = o0 * stride - left, n = (o1 - o0 - 1) * stride + size;
@@ -144,6 +144,15 @@ kernel void maxpool__lines(global float *restrict out,
         if (index)
             index[o] = at[best];
     }
+}
+
+kernel void maxpool__lines(global float *restrict out,
+                           global int *restrict index,
+                           global const float *restrict x, int H, int W, int Ho,
+                           int Wo, int size, int stride, int top, int left)
+{
+    pool_line(out, index, x, H, W, Ho, Wo, size, stride, top, left,
+              get_global_id(0) * 32, get_global_id(1));
 }
 
 kernel void maxpool_grad__planes(global float *restrict dx,

@@ -66,15 +66,12 @@ static inline void transpose8(global VT_TYPE(YT) *restrict to,
 
 /* Sixteen of r, then the next eight of s: a line of `out` is written whole
  * before it is evicted from L1, however large the stride. */
-kernel void to_tokens__rows(global VT_TYPE(YT) *restrict out,
-                            global const VT_TYPE(XT) *restrict x, int R, int S)
+static inline OUTLINED void transpose_rows(global VT_TYPE(YT) *restrict out,
+                                           global const VT_TYPE(XT) *restrict x,
+                                           int R, int S, int s0, int r0)
 {
-    const int s0 = get_global_id(0) * 16, s1 = min(s0 + 16, S);
-    const int r0 = get_global_id(1) * 64, r1 = min(r0 + 64, R);
-    const size_t b = get_global_id(2) * (size_t)R * S;
+    const int s1 = min(s0 + 16, S), r1 = min(r0 + 64, R);
 
-    x += b;
-    out += b;
     for (int r = r0; r < r1; r += 16)
         for (int s = s0; s < s1; s += 8)
             for (int t = r; t < min(r + 16, r1); t += 8) {
@@ -88,4 +85,13 @@ kernel void to_tokens__rows(global VT_TYPE(YT) *restrict out,
                         VT_STORE(YT, out, (size_t)i * R + j,
                                  VT_LOAD(XT, x, (size_t)j * S + i));
             }
+}
+
+kernel void to_tokens__rows(global VT_TYPE(YT) *restrict out,
+                            global const VT_TYPE(XT) *restrict x, int R, int S)
+{
+    const size_t b = get_global_id(2) * (size_t)R * S;
+
+    transpose_rows(out + b, x + b, R, S, get_global_id(0) * 16,
+                   get_global_id(1) * 64);
 }
