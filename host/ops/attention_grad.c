@@ -16,6 +16,8 @@ enum { I_DBIAS = I_WIDE + 1 }; /* is it wanted? */
 /* A head's keys are copied to the stack if they are at most this many
  * numbers. */
 #define HELD 65536
+/* Local memory that every GPU has, and llvmpipe. */
+#define LOCAL ((size_t)32 << 10)
 
 /* Stack space of the arrays in attention_grad__heads. */
 static size_t stack_bytes(const vt_plan *p, const vt_attention_sizes *z,
@@ -100,42 +102,91 @@ done:
     return st;
 }
 
-static vitcl_status many(vt_plan *p, vt_step *s, const vt_attention_sizes *z)
+/* Local memory of attention_grad_tiles.cl in bytes. */
+static size_t local_bytes(const vt_attention_sizes *z, size_t n, size_t m)
 {
-    vitcl_status st = VITCL_OK;
-    const size_t most = vt_dev_group_max(vt_plan_settings(p)->dev);
-    const size_t wg = VT_MIN(most, (size_t)64), h = (size_t)z->H,
-                 b = (size_t)z->B, local[3] = {wg, 1, 1};
-    const char *bias = vt_attention_bias(p, s, z);
-    const size_t biases = strchr(bias, '2') ? h * b : h;
-    char defines[112];
+    const size_t vectors = ((size_t)z->D + 3) / 4,
+                 strip = n * ((m >= 16 ? m / 4 : 4) | 1), p = m * (n / 4 + 1);
+
+    return 16 * (2 * m * (vectors | 1) + 2 * VT_MAX(strip, p)) + 44 * n;
+}
+
+/* May vectors of four be read and written at once? */
+static bool wide(vt_plan *p, const vt_step *s, const vt_attention_sizes *z)
+{
+    const vt_val all[] = {s->in[IN_Q], s->in[IN_KV], s->in[IN_DOUT],
+                          s->in[IN_Y], dq(s),        dkv(s)};
+
+    for (size_t i = 0; i < VT_COUNT(all); i++) {
+        vt_buf *b;
+        if (vt_bind(&b, p, all[i]) != VITCL_OK || !vt_buf_aligned(b, 16))
+            return false;
+    }
+    return z->D % 4 == 0;
+}
+
+/* Groups own 32 queries or keys, or fewer where heads are wide or groups small,
+ * and take as many of the others at once as fit into local memory. */
+static vitcl_status tiles(vt_plan *p, vt_step *s, const vt_attention_sizes *z)
+{
+    const vt_dev *dev = vt_plan_settings(p)->dev;
+    const size_t most = vt_dev_group_max(dev), heads = (size_t)(z->H * z->B);
+    const size_t room = (size_t)vt_dev_info(dev)->local_bytes;
+    const size_t d = (size_t)z->D;
+    size_t n = 32, m = 32, wg;
+    char defines[200];
     vt_attention_defines more;
     vt_kernel *k;
+    vitcl_status st;
 
+    if (most < 16)
+        return vt_fail(VITCL_EUNSUPPORTED,
+                       "the device's work-groups are too small to train");
+    while (n > 8 && 2 * n > most)
+        n /= 2;
+    while (m > 8 && local_bytes(z, n, m) > VT_MIN(room, LOCAL))
+        m /= 2;
+    /* two blocks of four rows and four columns a work-item */
+    wg = VT_MIN(VT_MAX(n * ((d + 3) / 4) / 8, 2 * n), most);
+    wg = VT_MIN((wg + 31) / 32 * 32, most);
     vt_attention_define(more, p, s, z);
-    snprintf(defines, sizeof defines, "-DWG=%zu -DD=%d%s", wg, z->D, more);
-    VT_TRY(vt_step_kernel(&k, p, s, "attention_grad", "attention_grad__q",
-                          defines));
+    snprintf(defines, sizeof defines, "-DWG=%zu -DD=%d -DN=%zu -DM=%zu%s%s", wg,
+             z->D, n, m, wide(p, s, z) ? " -DWIDE" : "", more);
+    VT_TRY(vt_step_kernel(&k, p, s, "attention_grad_tiles",
+                          "attention_grad_tiles__q", defines));
     VT_TRY(vt_args(p, k, "vvvv", dq(s), s->out[OUT_STAT], s->in[IN_DOUT],
                    s->in[IN_Y]));
     VT_TRY(vt_attention_arguments(p, k, 4, s, z));
-    vt_kernel_size(k, 3, (size_t[3]){((size_t)z->Tq + wg - 1) / wg * wg, h, b},
-                   local);
-    VT_TRY(vt_step_kernel(&k, p, s, "attention_grad", "attention_grad__kv",
-                          defines));
+    vt_kernel_size(k, 1, (size_t[3]){((size_t)z->Tq + n - 1) / n * heads * wg},
+                   (size_t[3]){wg});
+    VT_TRY(vt_step_kernel(&k, p, s, "attention_grad_tiles",
+                          "attention_grad_tiles__kv", defines));
     VT_TRY(vt_args(p, k, "vvv", dkv(s), s->in[IN_DOUT], s->out[OUT_STAT]));
     VT_TRY(vt_attention_arguments(p, k, 3, s, z));
-    vt_kernel_size(k, 3, (size_t[3]){((size_t)z->T + wg - 1) / wg * wg, h, b},
-                   local);
-    if (s->i[I_DBIAS]) {
-        VT_TRY(vt_step_kernel(&k, p, s, "attention_grad",
-                              "attention_grad__bias", defines));
-        VT_TRY(vt_args(p, k, "vvv", s->out[OUT_DBIAS], s->in[IN_DOUT],
-                       s->out[OUT_STAT]));
-        VT_TRY(vt_attention_arguments(p, k, 3, s, z));
-        vt_kernel_size(k, 3, (size_t[3]){(size_t)z->T, (size_t)z->Tq, biases},
-                       NULL);
-    }
+    vt_kernel_size(k, 1, (size_t[3]){((size_t)z->T + n - 1) / n * heads * wg},
+                   (size_t[3]){wg});
+    snprintf(s->note, sizeof s->note, "attention tiles %zux%zu", n, m);
+done:
+    return st;
+}
+
+static vitcl_status bias_grad(vt_plan *p, vt_step *s,
+                              const vt_attention_sizes *z)
+{
+    const char *bias = vt_attention_bias(p, s, z);
+    const int heads = strchr(bias, '2') ? z->H * z->B : z->H;
+    vitcl_status st;
+    char defines[48];
+    vt_kernel *k;
+
+    snprintf(defines, sizeof defines, "-DD=%d%s", z->D, bias);
+    VT_TRY(vt_step_kernel(&k, p, s, "attention_grad", "attention_grad__bias",
+                          defines));
+    VT_TRY(vt_args(p, k, "vvv", s->out[OUT_DBIAS], s->in[IN_DOUT],
+                   s->out[OUT_STAT]));
+    VT_TRY(vt_attention_arguments(p, k, 3, s, z));
+    vt_kernel_size(
+        k, 3, (size_t[3]){(size_t)z->T, (size_t)z->Tq, (size_t)heads}, NULL);
 done:
     return st;
 }
@@ -164,7 +215,13 @@ static vitcl_status prepare(vt_plan *p, vt_step *s)
     const vt_attention_sizes z = vt_attention_measure(p, s);
     vitcl_status st = VITCL_OK;
 
-    VT_TRY(by_heads(p, &z) ? heads(p, s, &z) : many(p, s, &z));
+    if (by_heads(p, &z)) {
+        VT_TRY(heads(p, s, &z));
+    } else {
+        VT_TRY(tiles(p, s, &z));
+        if (s->i[I_DBIAS])
+            VT_TRY(bias_grad(p, s, &z));
+    }
     if (s->i[I_LAYER])
         VT_TRY(product(p, s, &z));
 done:
