@@ -4,15 +4,10 @@
  *     C[m,n] = residual + scale[n] * act(sum_k A[m,k] B[n,k] + bias[n])
  *
  * gemm_dot        C[M,N] <- words of A, packed B, bias, scale, residual
- * gemm_dot_rows   words of A[M,K]: bf16 pairs, or integers, one scale per row
- * gemm_dot_scale  packed's column scales and sums <- B; for integers, and
- *                 before gemm_dot_pack
- * gemm_dot_pack   packed <- B[N,K] or B[K,N]
  * gemm_dot_peak   sink[items] <- rounds, value: as peak.cl, with these
  *                 instructions
  *
- * A word is 32 bits: KG adjacent values of k, which one instruction multiplies
- * by a column's KG weights and adds to that column's 32-bit lane.
+ * Words of A and of packed B, of KG terms: common_dot.cl.
  *   DOT 1  vpmaddwd   KG 2: s16 by s16; AVX2
  *   DOT 2  vpdpbusd   KG 4: u8, one zero point per row, by s8; AVX-512 VNNI,
  *                     or with V 8 AVX-VNNI, whose encoding differs
@@ -21,32 +16,22 @@
  *   DOT 5  sdot       KG 4: s8, one zero point per row, by s8; Arm DotProd
  *   DOT 6  smmla      as DOT 5, two rows by two columns; Arm I8MM
  * With V 4, DOT 3 is Arm's bfdot, and DOT 7 its bfmmla, two rows by two
- * columns. STEP is 2 for the instructions of two rows, or else 1: these
- * multiply STEP words of STEP rows by STEP words of STEP columns.
+ * columns.
  * TILES: DOT 2 and 3 by AMX, tdpbusd and tdpbf16ps: of 16 words of k, 16 rows
  * and 16 columns at once.
- * Packed B is panels of NW = NV*V columns: [ceil(N/NW)][KW/STEP][NW][STEP]
- * words, KW = ceil(K/KG) rounded up to whole steps, with TILES to a multiple of
- * 16; except for bf16, a float scale and an int sum of each column follow.
- * After A's words [M][ldw] come float scale[M] and int zero[M].
  *
  * How       As gemm_rows.cl: a tile is a chunk of rows by a group of panels,
  *           computed in blocks of RA, RB, 4 or 1 rows, `most` words of k at a
  *           time; with TILES, of at most 32 rows. As tiles have the height of
  *           a `tall` block, a lower one reads up to 3 rows after its own.
  * Launch    gemm_dot: vt_kernel_tiles() of ceil(panels / group) * chunks;
- *           _rows: global {M}; _pack: {panels, ceil(KW/64)};
- *           _scale: {panels * NW}; _peak: {items}, local {1}.
- * Defines   V NV RA RB SAVED DOT TILES TOP; ACT BIAS SCALE RESIDUAL; TRANS_B;
- *           CHAINS. TOP: the largest magnitude of integers;
- *           TOP * TOP * K < 2^31.
- * Numerics  Integer sums are exact: only rounding A and B loses bits. The scale
- *           of a row depends on that row alone. bf16 sums as the instruction
- *           does. DOT 4 adds two products in 16 bits, so a column's scale also
- *           keeps the sum of two adjacent weights within 128: 255 * 128 < 2^15.
- * Surprise  Inline assembly: only built where a probe has found that it works.
- *           TILES need the system's permission: host/gemm/dot_cpu.c.
- * Host      host/gemm/dot.c           Test  tests/ops/test_gemm.c
+ *           _peak: global {items}, local {1}.
+ * Defines   V NV RA RB SAVED DOT TILES; ACT BIAS SCALE RESIDUAL; CHAINS.
+ * Numerics  Integer sums are exact: only rounding to words loses bits. bf16
+ * sums as the instruction does. Surprise  Inline assembly: only built where a
+ * probe has found that it works. TILES need the system's permission:
+ * host/gemm/dot_cpu.c. Host      host/gemm/dot.c           Test
+ * tests/ops/test_gemm.c
  */
 #ifndef DOT
 #define DOT 1
@@ -54,50 +39,13 @@
 #ifndef NV
 #define NV 2
 #endif
-#ifndef TOP
-#define TOP 127
-#endif
 #define NW (NV * V)
-#define BF16 (DOT == 3 || DOT == 7)
-#define KG (BF16 || DOT == 1 ? 2 : 4)
-#define STEP (DOT == 6 || DOT == 7 ? 2 : 1)
-#ifdef TILES
-#define MULTIPLE 16
-#else
-#define MULTIPLE STEP
-#endif
-#define WORDS(K) (((K) + KG * MULTIPLE - 1) / (KG * MULTIPLE) * MULTIPLE)
-/* Bytes of A are unsigned; with this bit turned they are 128 less and signed.
- */
-#define SIGN (DOT == 5 || DOT == 6 ? 128 : 0)
 
-#if BF16
+#if VT_DOT_BF16
 #define sumv floatv
 #else
 #define sumv intv
 #endif
-#if DOT == 1
-typedef short integer;
-#else
-typedef char integer;
-#endif
-#define COLUMNS(N) (((N) + NW - 1) / NW * NW)
-#define SCALES(b, N, KW) ((global float *)((b) + (size_t)COLUMNS(N) * (KW)))
-
-#if V == 8
-#define TWICE 16
-#else
-#define TWICE 8
-#endif
-#define AS_SHORTS VT_JOIN(as_short, TWICE)
-#define TO_BYTES VT_JOIN(convert_uchar, V)
-
-/* Rounds to nearest; |x| < 2^22. */
-static inline int nearest(float x)
-{
-    return as_int(x + 12582912.0f) - 0x4b400000;
-}
-
 #if defined(RA) || defined(CHAINS)
 /* Keeps assembly out of the kernel's own body: there PoCL 6 mistakes it for a
  * call of one of its own functions and ends the process (handleLocalMemAllocas
@@ -285,9 +233,9 @@ gemm_dot_peak(global float *restrict sink, int rounds, float value)
 }
 #elif defined(RA)
 #ifndef TILES
-/* x[r][v] holds STEP rows from r * STEP on, by V / STEP columns; the row after
- * the last is the last one again. */
-#if STEP == 1
+/* x[r][v] holds VT_STEP rows from r * VT_STEP on, by V / VT_STEP columns; the
+ * row after the last is the last one again. */
+#if VT_STEP == 1
 #define PART(s, r, v, R) s[(r)*NV + v]
 #define RESULT(x, r, v) x[r][v]
 #define TERMS(a, r, R) (intv)(a[(r)*ldw + k])
@@ -309,17 +257,17 @@ gemm_dot_peak(global float *restrict sink, int rounds, float value)
                                    global const int *restrict b, int ldw,      \
                                    int n, int first)                           \
     {                                                                          \
-        sumv x[(R + STEP - 1) / STEP][NV * STEP];                              \
-        EACH(r, (R + STEP - 1) / STEP)                                         \
-            EACH(v, NV * STEP)                                                 \
+        sumv x[(R + VT_STEP - 1) / VT_STEP][NV * VT_STEP];                     \
+        EACH(r, (R + VT_STEP - 1) / VT_STEP)                                   \
+            EACH(v, NV * VT_STEP)                                              \
                 x[r][v] = first ? (sumv)(0) : PART(s, r, v, R);                \
-        for (int k = 0; LIKELY(k < n); k += STEP) {                            \
-            intv w[NV * STEP];                                                 \
-            EACH(v, NV * STEP)                                                 \
+        for (int k = 0; LIKELY(k < n); k += VT_STEP) {                         \
+            intv w[NV * VT_STEP];                                              \
+            EACH(v, NV * VT_STEP)                                              \
                 w[v] = vloadv(v, b + k * NW);                                  \
-            EACH(r, (R + STEP - 1) / STEP) {                                   \
+            EACH(r, (R + VT_STEP - 1) / VT_STEP) {                             \
                 const intv e = TERMS(a, r, R);                                 \
-                EACH(v, NV * STEP)                                             \
+                EACH(v, NV * VT_STEP)                                          \
                     x[r][v] = dot_add(x[r][v], e, w[v]);                       \
             }                                                                  \
         }                                                                      \
@@ -368,7 +316,7 @@ static inline void finish(global float *c, const sumv *s,
                           int left)
 {
     for (int v = 0; v < NV && left > 0; v++, n += V, at += V, left -= V) {
-#if BF16
+#if VT_DOT_BF16
         floatv x = s[v];
 #else
         floatv x = convert_floatv(s[v] - zero * vloadv(0, sums + n));
@@ -399,9 +347,9 @@ static inline OUTLINED void tile(ARGS, int id)
     const int from = vt_part(chunk, blocks, chunks);
     const int to = vt_part(chunk + 1, blocks, chunks);
     const int first = id / chunks * group;
-    const int last = min(first + group, COLUMNS(N) / NW);
-    global const float *columns = SCALES(b, N, KW);
-    global const int *sums = (global const int *)(columns + COLUMNS(N));
+    const int last = min(first + group, VT_COLUMNS(N) / NW);
+    global const float *columns = VT_SCALES(b, N, KW);
+    global const int *sums = (global const int *)(columns + VT_COLUMNS(N));
     global const float *rows = (global const float *)(a + (size_t)M * ldw);
     global const int *zeros = (global const int *)(rows + M);
     sumv s[SAVED * RA * NV];
@@ -428,9 +376,9 @@ static inline OUTLINED void tile(ARGS, int id)
                 block(height, x, from_a, w, ldw, kc, !k);
                 for (int r = 0; k + kc >= KW && r < height; r++)
                     finish(c, x + r * NV, columns, sums,
-                           BF16 ? 1.0f : rows[row + r],
-                           KG == 4 ? zeros[row + r] : 0, bias, scale, residual,
-                           n, (size_t)(row + r) * ldc + n, N - n);
+                           VT_DOT_BF16 ? 1.0f : rows[row + r],
+                           VT_KG == 4 ? zeros[row + r] : 0, bias, scale,
+                           residual, n, (size_t)(row + r) * ldc + n, N - n);
             }
         }
     }
@@ -447,128 +395,4 @@ gemm_dot(ARGS, volatile global int *taken, int tiles)
              tall, low, chunks, group, most, id);
 }
 #endif
-#else
-
-kernel void gemm_dot_rows(global int *restrict out,
-                          global const float *restrict a, int M, int K, int lda,
-                          int ldw)
-{
-    const int m = get_global_id(0);
-    global uint *to = (global uint *)out + (size_t)m * ldw;
-    const int KW = WORDS(K);
-
-    a += (size_t)m * lda;
-#if BF16
-    for (int w = 0; w < KW; w++) {
-        const uint hi = 2 * w + 1 < K ? vt_bf16_round(a[2 * w + 1]) : 0;
-        to[w] = hi << 16 | (2 * w < K ? vt_bf16_round(a[2 * w]) : 0);
-    }
-#else
-    global float *rows = (global float *)(out + (size_t)M * ldw);
-    floatv low = (floatv)(0.0f), high = low,
-           bad = low; /* NaN if any is inf or NaN */
-    int k = 0;
-
-    for (; k + V <= K; k += V) {
-        const floatv x = vloadv(0, a + k);
-        low = select(low, x, x < low);
-        high = select(high, x, x > high);
-        bad += x * 0.0f;
-    }
-    float least = -vt_hmax(-low), most = vt_hmax(high), wrong = vt_hsum(bad);
-    for (; k < K; k++) {
-        least = fmin(least, a[k]), most = fmax(most, a[k]);
-        wrong += a[k] * 0.0f;
-    }
-#if DOT == 1
-    most = fmax(most, -least);
-    const float step = most / TOP, inverse = most > 0.0f ? TOP / most : 0.0f;
-    const int zero = 0;
-    k = 0;
-    for (; k + V <= K; k += V) {
-        const floatv t = vloadv(0, a + k) * inverse + 12582912.0f;
-        vstorev(AS_SHORTS(as_intv(t) - 0x4b400000).even, 0,
-                (global short *)to + k);
-    }
-    for (; k < KW * KG; k++)
-        ((global short *)to)[k] = k < K ? nearest(a[k] * inverse) : 0;
-#else
-    const float step = (most - least) / 255;
-    const float inverse = step > 0.0f ? 1.0f / step : 0.0f;
-    const int zero = nearest(-least * inverse);
-    k = 0;
-    for (; k + V <= K; k += V) {
-        const floatv t = vloadv(0, a + k) * inverse + 12582912.0f;
-        const intv n = clamp(as_intv(t) - 0x4b400000 + zero, 0, 255);
-        vstorev(TO_BYTES(n ^ SIGN), 0, (global uchar *)to + k);
-    }
-    for (; k < KW * KG; k++)
-        ((global uchar *)to)[k] =
-            (k < K ? clamp(nearest(a[k] * inverse) + zero, 0, 255) : zero) ^
-            SIGN;
-#endif
-    rows[m] = step + wrong;
-    ((global int *)(rows + M))[m] = zero - SIGN;
-#endif
-}
-
-#ifdef TRANS_B
-#define AT(n, k) ((size_t)(k)*ldb + (n))
-#else
-#define AT(n, k) ((size_t)(n)*ldb + (k))
-#endif
-
-#if !BF16
-kernel void gemm_dot_scale(global int *restrict out,
-                           global const float *restrict b, int N, int K,
-                           int ldb)
-{
-    const int n = get_global_id(0), KW = WORDS(K);
-    global float *columns = SCALES(out, N, KW);
-    uint most = 0; /* the bits of non-negative floats, in their order */
-    float top, inverse;
-    int sum = 0;
-
-    for (int k = 0; n < N && k < K; k++) {
-        most = max(most, as_uint(fabs(b[AT(n, k)])));
-#if DOT == 4
-        if (k % 2)
-            most = max(most, as_uint(fabs(b[AT(n, k - 1)] + b[AT(n, k)])));
-#endif
-    }
-    /* NaN if any is inf or NaN */
-    top = most < 0x7f800000u ? as_float(most) / TOP : NAN;
-    columns[n] = top;
-    inverse = top > 0.0f ? 1.0f / top : 0.0f; /* as in gemm_dot_pack */
-    for (int k = 0; n < N && k < K; k++)
-        sum += clamp(nearest(b[AT(n, k)] * inverse), -TOP, TOP);
-    ((global int *)(columns + COLUMNS(N)))[n] = sum;
-}
-#endif
-
-kernel void gemm_dot_pack(global int *restrict out,
-                          global const float *restrict b, int N, int K, int ldb)
-{
-    const int n0 = get_global_id(0) * NW, w0 = get_global_id(1) * 64;
-    const int KW = WORDS(K), w1 = min(KW, w0 + 64), G = KG * STEP;
-
-    for (int n = n0; n < n0 + NW; n++) {
-#if BF16
-        global ushort *to = (global ushort *)(out + (size_t)n0 * KW);
-#else
-        global integer *to = (global integer *)(out + (size_t)n0 * KW);
-        const float top = SCALES(out, N, KW)[n];
-        const float inverse = top > 0.0f ? 1.0f / top : 0.0f;
-#endif
-        for (int k = w0 * KG; k < w1 * KG; k++) {
-            const float x = n < N && k < K ? b[AT(n, k)] : 0.0f;
-            const size_t at = ((size_t)(k / G) * NW + n - n0) * G + k % G;
-#if BF16
-            to[at] = vt_bf16_round(x);
-#else
-            to[at] = (integer)clamp(nearest(x * inverse), -TOP, TOP);
-#endif
-        }
-    }
-}
 #endif

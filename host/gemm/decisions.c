@@ -24,13 +24,14 @@
 static vitcl_status describe(char name[80], char **text, const vt_dev *dev,
                              const char *question)
 {
-    char *a = NULL, *b = NULL, *options = NULL, hex[65];
+    char *a = NULL, *b = NULL, *c = NULL, *options = NULL, hex[65];
     vt_cache_key key;
     vitcl_status st;
 
     VT_TRY(vt_source_read(&a, "gemm_rows"));
     VT_TRY(vt_source_read(&b, "gemm_dot"));
-    VT_TRY(vt_format(&options, "choice %s %s", VITCL_VERSION, question));
+    VT_TRY(vt_source_read(&c, "gemm_dot_pack"));
+    VT_TRY(vt_format(&options, "choice %s %s\n%s", VITCL_VERSION, question, c));
     key = vt_cache_key_of(dev, a, b, options);
     vt_sha256_hex(hex, key.hash);
     snprintf(name, 80, "%s.choice", hex);
@@ -40,6 +41,7 @@ static vitcl_status describe(char name[80], char **text, const vt_dev *dev,
 done:
     free(a);
     free(b);
+    free(c);
     free(options);
     return st;
 }

@@ -1,6 +1,7 @@
 /*
  * dot.c - the native provider's multiplication with a CPU's dot-product
- * instructions, where it has them and they are faster: cl/gemm_dot.cl.
+ * instructions, where it has them and they are faster: cl/gemm_dot.cl,
+ * gemm_dot_pack.cl.
  *
  * Surprising: the kernels are inline assembly. dot_choice.c decides, once per
  * device, driver and version, whether one is used; dot_trial.c tries them.
@@ -134,7 +135,7 @@ static vitcl_status pack_kernel(vt_kernel **out, vt_dev *dev, int kind,
 
     snprintf(defines, sizeof defines, "%s -DTOP=%d%s", common(shape, kind),
              top(d, kind), d->trans_b ? " -DTRANS_B" : "");
-    VT_TRY(vt_kernel_new(out, dev, "gemm_dot",
+    VT_TRY(vt_kernel_new(out, dev, "gemm_dot_pack",
                          scales ? "gemm_dot_scale" : "gemm_dot_pack", defines));
     VT_TRY(vt_gemm_arguments(*out, (vt_buf *[]){packed, b}, 2,
                              (int[]){d->N, d->K, d->ldb}, 3));
@@ -170,8 +171,8 @@ static vitcl_status rows_kernel(vt_gemm *g, int kind)
 
     snprintf(defines, sizeof defines, "%s -DTOP=%d", common(shape, kind),
              top(d, kind));
-    VT_TRY(vt_kernel_new(&g->kernel[0], g->dev, "gemm_dot", "gemm_dot_rows",
-                         defines));
+    VT_TRY(vt_kernel_new(&g->kernel[0], g->dev, "gemm_dot_pack",
+                         "gemm_dot_rows", defines));
     VT_TRY(vt_gemm_arguments(g->kernel[0],
                              (vt_buf *[]){g->bufs.temp, g->bufs.a}, 2, v,
                              VT_COUNT(v)));

@@ -38,7 +38,8 @@ arm() {
 compiled() {
     "$clang" -x cl -cl-std=CL1.2 -Xclang -finclude-default-header -O2 \
         -include "$cl/common.cl" -include "$cl/common_math.cl" \
-        -include "$cl/common_storage.cl" -include "$cl/common_work.cl" \
+        -include "$cl/common_dot.cl" -include "$cl/common_storage.cl" \
+        -include "$cl/common_work.cl" \
         -DNV=2 -DRA=6 -DRB=5 -DSAVED=1 "$@" \
         -c "$cl/gemm_dot.cl" -o "$work/out.o"
 }

@@ -88,7 +88,8 @@ static void row_of_pairs(const form *f, float *row, int zero)
 static data make(const form *f, int M, int N, int K)
 {
     const size_t m = (size_t)M, n = (size_t)N, k = (size_t)K;
-    const int most = (int)sqrt((double)INT32_MAX / K); /* as cl/gemm_dot.cl */
+    const int most =
+        (int)sqrt((double)INT32_MAX / K); /* as cl/gemm_dot_pack.cl */
     data d = {.M = M, .N = N, .K = K};
 
     d.top = f->rounding == STEPS && most > 4095 ? 4095
@@ -399,12 +400,13 @@ Test(gemm_forms, int8_vpdpbusd_vex_emulated)
             "((uchar *)\\&x)[i] * ((char *)\\&w)[i];");
 }
 
-/* Arm's: row i / STEP, column i % STEP of a product of two by two, or lane i */
+/* Arm's: row i / VT_STEP, column i % VT_STEP of a product of two by two, or
+ * lane i */
 #define EACH_SUM                                                               \
-    "for (int i = 0; i < 4; i++) for (int k = 0; k < KG * STEP; k++) "         \
+    "for (int i = 0; i < 4; i++) for (int k = 0; k < VT_KG * VT_STEP; k++) "   \
     "s[i] += "
-#define OF_X "[(STEP == 2 ? i \\/ 2 : i) * KG * STEP + k]"
-#define OF_W "[(STEP == 2 ? i % 2 : i) * KG * STEP + k]"
+#define OF_X "[(VT_STEP == 2 ? i \\/ 2 : i) * VT_KG * VT_STEP + k]"
+#define OF_W "[(VT_STEP == 2 ? i % 2 : i) * VT_KG * VT_STEP + k]"
 static const char integers[] =
     EACH_SUM "((char *)\\&x)" OF_X " * ((char *)\\&w)" OF_W ";";
 static const char floats[] =

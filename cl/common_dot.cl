@@ -1,0 +1,29 @@
+/*
+ * common_dot.cl - the words that gemm_dot.cl multiplies and gemm_dot_pack.cl
+ * makes. The macros are used with these files' DOT, NV, V and TILES.
+ *
+ * A word is 32 bits: VT_KG adjacent values of k, which one instruction
+ * multiplies by a column's VT_KG weights and adds to that column's 32-bit lane.
+ * gemm_dot.cl lists the instructions by DOT. VT_STEP is 2 for those of two
+ * rows, or else 1: they multiply VT_STEP words of VT_STEP rows by VT_STEP words
+ * of VT_STEP columns.
+ *
+ * Packed B is panels of NW = NV*V columns: [ceil(N/NW)][KW/VT_STEP][NW]
+ * [VT_STEP] words, KW = VT_WORDS(K) = ceil(K/VT_KG) rounded up to whole steps,
+ * with TILES to a multiple of 16; except for bf16, a float scale and an int sum
+ * of each column follow. After A's words [M][ldw] come float scale[M] and int
+ * zero[M].
+ */
+#define VT_DOT_BF16 (DOT == 3 || DOT == 7)
+#define VT_KG (VT_DOT_BF16 || DOT == 1 ? 2 : 4)
+#define VT_STEP (DOT == 6 || DOT == 7 ? 2 : 1)
+#ifdef TILES
+#define VT_WORD_STEP 16
+#else
+#define VT_WORD_STEP VT_STEP
+#endif
+#define VT_WORDS(K)                                                            \
+    (((K) + VT_KG * VT_WORD_STEP - 1) / (VT_KG * VT_WORD_STEP) * VT_WORD_STEP)
+#define VT_COLUMNS(N) (((N) + NW - 1) / NW * NW)
+#define VT_SCALES(b, N, KW)                                                    \
+    ((global float *)((b) + (size_t)VT_COLUMNS(N) * (KW)))

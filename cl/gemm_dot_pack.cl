@@ -1,0 +1,174 @@
+/*
+ * gemm_dot_pack.cl - the operands of gemm_dot.cl as words: common_dot.cl.
+ *
+ * gemm_dot_rows   words of A[M,K]: bf16 pairs, or integers, one scale per row
+ * gemm_dot_scale  packed's column scales and sums <- B; for integers, and
+ *                 before gemm_dot_pack
+ * gemm_dot_pack   packed <- B[N,K] or B[K,N]
+ *
+ * Launch    _rows: global {M}; _scale: {panels * NW}; _pack: {panels,
+ *           ceil(KW/64)}.
+ * Defines   V NV DOT TILES TOP; TRANS_B. TOP: the largest magnitude of
+ *           integers; TOP * TOP * K < 2^31.
+ * Numerics  Rounded to nearest. The scale of a row depends on that row alone,
+ *           and is NaN if it has inf or NaN. DOT 4 adds two products in 16
+ *           bits, so a column's scale also keeps the sum of two adjacent
+ *           weights within 128: 255 * 128 < 2^15.
+ * Host      host/gemm/dot.c           Test  tests/ops/test_gemm_forms.c
+ */
+#ifndef DOT
+#define DOT 1
+#endif
+#ifndef NV
+#define NV 2
+#endif
+#ifndef TOP
+#define TOP 127
+#endif
+#define NW (NV * V)
+/* Bytes of A are unsigned; with this bit turned they are 128 less and signed.
+ */
+#define SIGN (DOT == 5 || DOT == 6 ? 128 : 0)
+
+#if DOT == 1
+typedef short integer;
+#else
+typedef char integer;
+#endif
+
+#if V == 8
+#define TWICE 16
+#else
+#define TWICE 8
+#endif
+#define AS_SHORTS VT_JOIN(as_short, TWICE)
+#define TO_BYTES VT_JOIN(convert_uchar, V)
+
+/* Rounds to nearest; |x| < 2^22. */
+static inline int nearest(float x)
+{
+    return as_int(x + 12582912.0f) - 0x4b400000;
+}
+
+kernel void gemm_dot_rows(global int *restrict out,
+                          global const float *restrict a, int M, int K, int lda,
+                          int ldw)
+{
+    const int m = get_global_id(0);
+    global uint *to = (global uint *)out + (size_t)m * ldw;
+    const int KW = VT_WORDS(K);
+
+    a += (size_t)m * lda;
+#if VT_DOT_BF16
+    for (int w = 0; w < KW; w++) {
+        const uint hi = 2 * w + 1 < K ? vt_bf16_round(a[2 * w + 1]) : 0;
+        to[w] = hi << 16 | (2 * w < K ? vt_bf16_round(a[2 * w]) : 0);
+    }
+#else
+    global float *rows = (global float *)(out + (size_t)M * ldw);
+    floatv low = (floatv)(0.0f), high = low,
+           bad = low; /* NaN if any is inf or NaN */
+    int k = 0;
+
+    for (; k + V <= K; k += V) {
+        const floatv x = vloadv(0, a + k);
+        low = select(low, x, x < low);
+        high = select(high, x, x > high);
+        bad += x * 0.0f;
+    }
+    float least = -vt_hmax(-low), most = vt_hmax(high), wrong = vt_hsum(bad);
+    for (; k < K; k++) {
+        least = fmin(least, a[k]), most = fmax(most, a[k]);
+        wrong += a[k] * 0.0f;
+    }
+#if DOT == 1
+    most = fmax(most, -least);
+    const float step = most / TOP, inverse = most > 0.0f ? TOP / most : 0.0f;
+    const int zero = 0;
+    k = 0;
+    for (; k + V <= K; k += V) {
+        const floatv t = vloadv(0, a + k) * inverse + 12582912.0f;
+        vstorev(AS_SHORTS(as_intv(t) - 0x4b400000).even, 0,
+                (global short *)to + k);
+    }
+    for (; k < KW * VT_KG; k++)
+        ((global short *)to)[k] = k < K ? nearest(a[k] * inverse) : 0;
+#else
+    const float step = (most - least) / 255;
+    const float inverse = step > 0.0f ? 1.0f / step : 0.0f;
+    const int zero = nearest(-least * inverse);
+    k = 0;
+    for (; k + V <= K; k += V) {
+        const floatv t = vloadv(0, a + k) * inverse + 12582912.0f;
+        const intv n = clamp(as_intv(t) - 0x4b400000 + zero, 0, 255);
+        vstorev(TO_BYTES(n ^ SIGN), 0, (global uchar *)to + k);
+    }
+    for (; k < KW * VT_KG; k++)
+        ((global uchar *)to)[k] =
+            (k < K ? clamp(nearest(a[k] * inverse) + zero, 0, 255) : zero) ^
+            SIGN;
+#endif
+    rows[m] = step + wrong;
+    ((global int *)(rows + M))[m] = zero - SIGN;
+#endif
+}
+
+#ifdef TRANS_B
+#define AT(n, k) ((size_t)(k)*ldb + (n))
+#else
+#define AT(n, k) ((size_t)(n)*ldb + (k))
+#endif
+
+#if !VT_DOT_BF16
+kernel void gemm_dot_scale(global int *restrict out,
+                           global const float *restrict b, int N, int K,
+                           int ldb)
+{
+    const int n = get_global_id(0), KW = VT_WORDS(K);
+    global float *columns = VT_SCALES(out, N, KW);
+    uint most = 0; /* the bits of non-negative floats, in their order */
+    float top, inverse;
+    int sum = 0;
+
+    for (int k = 0; n < N && k < K; k++) {
+        most = max(most, as_uint(fabs(b[AT(n, k)])));
+#if DOT == 4
+        if (k % 2)
+            most = max(most, as_uint(fabs(b[AT(n, k - 1)] + b[AT(n, k)])));
+#endif
+    }
+    /* NaN if any is inf or NaN */
+    top = most < 0x7f800000u ? as_float(most) / TOP : NAN;
+    columns[n] = top;
+    inverse = top > 0.0f ? 1.0f / top : 0.0f; /* as in gemm_dot_pack */
+    for (int k = 0; n < N && k < K; k++)
+        sum += clamp(nearest(b[AT(n, k)] * inverse), -TOP, TOP);
+    ((global int *)(columns + VT_COLUMNS(N)))[n] = sum;
+}
+#endif
+
+kernel void gemm_dot_pack(global int *restrict out,
+                          global const float *restrict b, int N, int K, int ldb)
+{
+    const int n0 = get_global_id(0) * NW, w0 = get_global_id(1) * 64;
+    const int KW = VT_WORDS(K), w1 = min(KW, w0 + 64), G = VT_KG * VT_STEP;
+
+    for (int n = n0; n < n0 + NW; n++) {
+#if VT_DOT_BF16
+        global ushort *to = (global ushort *)(out + (size_t)n0 * KW);
+#else
+        global integer *to = (global integer *)(out + (size_t)n0 * KW);
+        const float top = VT_SCALES(out, N, KW)[n];
+        const float inverse = top > 0.0f ? 1.0f / top : 0.0f;
+#endif
+        for (int k = w0 * VT_KG; k < w1 * VT_KG; k++) {
+            const float x = n < N && k < K ? b[AT(n, k)] : 0.0f;
+            const size_t at = ((size_t)(k / G) * NW + n - n0) * G + k % G;
+#if VT_DOT_BF16
+            to[at] = vt_bf16_round(x);
+#else
+            to[at] = (integer)clamp(nearest(x * inverse), -TOP, TOP);
+#endif
+        }
+    }
+}
