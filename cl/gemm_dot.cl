@@ -27,11 +27,11 @@
  * Launch    gemm_dot: vt_kernel_tiles() of ceil(panels / group) * chunks;
  *           _peak: global {items}, local {1}.
  * Defines   V NV RA RB SAVED DOT TILES; ACT BIAS SCALE RESIDUAL; CHAINS.
- * Numerics  Integer sums are exact: only rounding to words loses bits. bf16
- * sums as the instruction does. Surprise  Inline assembly: only built where a
- * probe has found that it works. TILES need the system's permission:
- * host/gemm/dot_cpu.c. Host      host/gemm/dot.c           Test
- * tests/ops/test_gemm.c
+ * Numerics  Integer sums are exact: only rounding to words loses bits.
+ *           bf16 sums as the instruction does.
+ * Surprise  Inline assembly: only built where a probe has found that it
+ *           works. TILES need the system's permission: host/gemm/dot_cpu.c.
+ * Host      host/gemm/dot.c           Test  tests/ops/test_gemm_forms.c
  */
 #ifndef DOT
 #define DOT 1
