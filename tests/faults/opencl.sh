@@ -86,7 +86,8 @@ P
         fi
         "check_$name" || fail "$kind: what came of it is not the undisturbed"
     done 3<sample
-    [ $((changed + noticed)) -gt 0 ] || fail "$name: no failure was noticed"
+    [ -n "${recovers:-}" ] || [ $((changed + noticed)) -gt 0 ] ||
+        fail "$name: no failure was noticed"
     echo "$name: $tried of $total calls, $changed changed the output"
 }
 seed=$(git -C "$VT_DATA" rev-parse HEAD 2>/dev/null || echo 1)
@@ -106,7 +107,8 @@ keep_classify() { :; }
 check_classify() { lines_of out classify.out; }
 sweep classify '.*' 1 classify -m "$model" --json --batch 1 pictures
 export VITCL_CACHE=off
-sweep classify 'cl.*Program.*' 1 classify -m "$model" --json pictures
+# Programs that cannot be built together are built one by one, without a word.
+recovers=1 sweep classify 'cl.*Program.*' 1 classify -m "$model" --json pictures
 unset VITCL_CACHE
 
 before_devices() { :; }
