@@ -19,7 +19,7 @@ try() {
     shift 2
     code=0
     printf '%q ' "VT_CL_FAIL=$n $cl" vitcl "$@" >cmd
-    VT_CL_FAIL="$n $cl" timeout 120 "${preload[@]}" "$VITCL" "$@" >out 2>err ||
+    VT_CL_FAIL="$n $cl" VT_CL_COUNT=$PWD/tried timeout 120 "${preload[@]}" "$VITCL" "$@" >out 2>err ||
         code=$?
 }
 
@@ -31,6 +31,8 @@ settle() { # NAME FILE
     selftest) sed -i -E 's/^(verdict: .*), after .*/\1/; /^(cache|PoCL.s) /d' "$2" ;;
     esac
 }
+
+builds() { grep -c clBuildProgram "$1" || true; }
 
 # sweep NAME KINDS WANT COMMAND…: KINDS is a regex of calls, WANT the status of
 # an undisturbed run. before_NAME prepares a run, keep_NAME keeps the undisturbed
@@ -74,7 +76,10 @@ P
         try "$n" "$cl" "$@"
         settle $name out
         [ "$code" = 0 ] || [ "$code" = 1 ] || fail "$kind: status $code"
-        cmp -s err "$name.err" || noticed=$((noticed + 1))
+        if ! cmp -s err "$name.err" ||
+            { [ -n "${recovers:-}" ] && [ "$(builds tried)" != "$(builds calls)" ]; }; then
+            noticed=$((noticed + 1))
+        fi
         if [ "$code" != "$want" ] || ! cmp -s out "$name.out"; then
             changed=$((changed + 1))
             if [ $name = devices ]; then # the other devices are listed
@@ -86,8 +91,7 @@ P
         fi
         "check_$name" || fail "$kind: what came of it is not the undisturbed"
     done 3<sample
-    [ -n "${recovers:-}" ] || [ $((changed + noticed)) -gt 0 ] ||
-        fail "$name: no failure was noticed"
+    [ $((changed + noticed)) -gt 0 ] || fail "$name: no failure was noticed"
     echo "$name: $tried of $total calls, $changed changed the output"
 }
 seed=$(git -C "$VT_DATA" rev-parse HEAD 2>/dev/null || echo 1)
@@ -107,7 +111,8 @@ keep_classify() { :; }
 check_classify() { lines_of out classify.out; }
 sweep classify '.*' 1 classify -m "$model" --json --batch 1 pictures
 export VITCL_CACHE=off
-# Programs that cannot be built together are built one by one, without a word.
+# Programs that cannot be built together are built one by one, without a word:
+# there are more builds.
 recovers=1 sweep classify 'cl.*Program.*' 1 classify -m "$model" --json pictures
 unset VITCL_CACHE
 
