@@ -459,7 +459,8 @@ typedef struct scoring {
     vitcl_session *session;
     struct machines *several; /* NULL: one device, else the three are its
                                * first one's */
-    bool starting; /* a device has not run yet: a crash may be its driver's */
+    size_t starting; /* devices of `several` that have not run yet: a crash may
+                      * be a driver's */
     progress bar;
     pthread_mutex_t lock;       /* of these lines */
     char *broken[BROKEN_NAMED]; /* lines that were printed */

@@ -28,7 +28,6 @@ static void say_differences(const vt_parts *p)
 
     for (uint32_t i = 0; i < p->of; i++)
         make_text(p->part[i].gemm);
-
     for (uint32_t i = 1; i < p->of; i++) {
         if (!device && strcmp(p->part[i].device, p->part[0].device) != 0) {
             note("shards 1 and %u were computed on different devices: the last "

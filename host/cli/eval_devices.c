@@ -26,8 +26,8 @@ typedef struct pool {
     uint32_t back[PARTS], backs; /* parts whose device has failed */
     uint64_t done;               /* pictures of finished parts */
     worker *worker;
-    size_t workers, left, starting; /* starting: have not run yet */
-    vitcl_status status;            /* not a device's fault: all end */
+    size_t workers, left;
+    vitcl_status status; /* not a device's fault: all end */
     char why[512];
 } pool;
 struct worker {
@@ -42,9 +42,8 @@ struct worker {
 /* Under the lock: the device has run, or has failed. */
 static void has_run(worker *own)
 {
-    own->pool->starting -= !own->ran;
+    own->pool->on->starting -= !own->ran;
     own->ran = true;
-    own->pool->on->starting = own->pool->starting > 0;
 }
 
 /* Under the lock: the sum of all. */
@@ -198,7 +197,7 @@ int eval_devices(vitcl_scores *out, vt_tally *sum, scoring *on,
     p->on = on, p->dataset = dataset;
     p->shard = shard.n ? shard : (vt_shard){1, 1};
     p->sum = sum, p->scores = out;
-    p->workers = p->left = p->starting = m->count;
+    p->workers = p->left = on->starting = m->count;
     p->parts = parts_of(share, m->count);
     pthread_mutex_init(&p->lock, NULL);
     pthread_cond_init(&p->news, NULL);

@@ -77,7 +77,7 @@ int scoring_progress(void *context, uint64_t done, uint64_t total)
 {
     scoring *s = context;
 
-    if (!s->starting)
+    if (s->starting == 0)
         guard_end();
     pthread_mutex_lock(&s->lock);
     s->bar.total = total;
