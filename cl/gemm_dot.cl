@@ -47,10 +47,10 @@
 #define sumv intv
 #endif
 #if defined(RA) || defined(CHAINS)
-/* Keeps assembly out of the kernel's own body: there PoCL 6 mistakes it for a
- * call of one of its own functions and ends the process (handleLocalMemAllocas
- * in its WorkitemLoops.cc) when it compiles for an unknown local size. */
-#define OUTLINED __attribute__((noinline))
+/* OUTLINED keeps assembly out of the kernel's own body: there PoCL 6 mistakes
+ * it for a call of one of its own functions and ends the process
+ * (handleLocalMemAllocas in its WorkitemLoops.cc) when it compiles for an
+ * unknown local size. */
 
 #ifdef TILES
 /* Tiles 0 to 3: the sums of two by two. 4, 5: rows. 6, 7: words of B. */

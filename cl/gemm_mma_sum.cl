@@ -7,7 +7,7 @@
  * How       The parts of an element are added in their order.
  * Launch    global at least {M*N}, any local size.
  * Defines   TYPE, CT; the epilogue's ACT BIAS SCALE RESIDUAL; ACCUMULATE.
- * Host      host/gemm/mma.c           Test  tests/ops/test_gemm_mma_parts.c
+ * Host      host/gemm/mma.c           Test  tests/ops/test_gemm_mma.c
  */
 #ifndef CT
 #define CT f32

@@ -77,7 +77,8 @@ static cut divide(vt_dev *dev, const vt_gemm_desc *d)
 
     /* two work-groups of small tiles for a processor */
     c.terms = vt_part_terms(dev, d->K, one < units ? 2 * units / one : 1);
-    c.shape = c.terms < d->K && d->type != VT_I8 ? k->parts : k->large;
+    c.shape =
+        c.terms < d->K && d->type != VT_I8 && k->parts.wm ? k->parts : k->large;
     if (c.unit.emulated || tiles(k, c.shape, rows, d->N) < units)
         c.shape = least;
     if (tiles(k, least, rows, d->N) < units)

@@ -21,7 +21,7 @@ typedef struct vt_mma_kind {
     bool bf16;
     int rows, columns, lanes;        /* of an instruction */
     vt_mma_shape large, small, tiny; /* 128 or 64 rows; tiny for EMULATE */
-    vt_mma_shape parts; /* instead of large, for all parts of K in turn */
+    vt_mma_shape parts;              /* for all parts of K in turn; 0: large */
 } vt_mma_kind;
 extern const vt_mma_kind vt_mma_kinds[VT_MMA_KINDS];
 
