@@ -1,9 +1,8 @@
 /*
- * arena.c - give each value an offset in one buffer, from its lifetime.
+ * arena.c - give each value a place in the arena, from its lifetime.
  *
- * A device limits the size of a buffer, often to a quarter of its memory. An
- * arena that is larger has several: a value goes into the first segment with
- * room.
+ * The arena is one buffer, or several where a device limits the size of one,
+ * often to a quarter of its memory: a value goes into the first with room.
  *
  * Greedy by size: the largest value first, each at the lowest offset that is
  * free during its whole lifetime. For a chain of blocks the arena ends at or

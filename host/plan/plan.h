@@ -219,9 +219,8 @@ const vt_step *vt_plan_step(const vt_plan *p, int index);
 double vt_plan_macs(const vt_plan *p);
 typedef struct vt_plan_memory {
     size_t arena, states, consts; /* bytes on the device */
-    size_t
-        segment; /* the arena's largest buffer; it has one if that suffices */
-    size_t largest_step; /* live at once: a lower bound of the arena */
+    size_t segment;               /* the largest of the arena's buffers */
+    size_t largest_step;          /* live at once: a lower bound of the arena */
     size_t largest_value;
     size_t kept; /* results in the arena that the backward pass reads */
 } vt_plan_memory;
