@@ -9,19 +9,6 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define X(B, T, C)                                                             \
-    {                                                                          \
-        .rank = 3, .dim = { B, T, C }                                          \
-    }
-#define P(R, C)                                                                \
-    {                                                                          \
-        .rank = 2, .dim = {R, C}, .param = true                                \
-    }
-#define NONE                                                                   \
-    {                                                                          \
-        .none = true                                                           \
-    }
-
 /* ---- the ops ---- */
 
 static vt_val layernorm(vt_plan *p, const vt_val *in, const vt_case *c)

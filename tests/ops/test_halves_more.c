@@ -7,21 +7,9 @@
 
 #include <criterion/criterion.h>
 
-#define X(B, T, C)                                                             \
-    {                                                                          \
-        .rank = 3, .dim = { B, T, C }                                          \
-    }
 #define PLANES(B, C, H, W)                                                     \
     {                                                                          \
         .rank = 4, .dim = { B, C, H, W }                                       \
-    }
-#define P(R, C)                                                                \
-    {                                                                          \
-        .rank = 2, .dim = {R, C}, .param = true                                \
-    }
-#define NONE                                                                   \
-    {                                                                          \
-        .none = true                                                           \
     }
 
 static int elements(const vt_case *c)

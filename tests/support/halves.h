@@ -12,6 +12,20 @@
 #define VT_TESTS_HALVES_H
 #include "support/oneplan.h"
 
+/* Inputs: tokens; a table of weights; one that is left out. */
+#define X(B, T, C)                                                             \
+    {                                                                          \
+        .rank = 3, .dim = { B, T, C }                                          \
+    }
+#define P(R, C)                                                                \
+    {                                                                          \
+        .rank = 2, .dim = {R, C}, .param = true                                \
+    }
+#define NONE                                                                   \
+    {                                                                          \
+        .none = true                                                           \
+    }
+
 /* vt_case.f: not 0 if the op's result stays in f32 */
 enum { VT_HALVES_F32 = 3 };
 
