@@ -10,6 +10,7 @@
 
 #include "base/memory.h"
 
+#include <limits.h>
 #include <stdio.h>
 
 const char *vt_gemm_defines(char out[96], const vt_gemm_desc *d)
@@ -85,39 +86,55 @@ static void divide_work(vt_rows *s, vt_rows_shape t, int units)
         s->chunks++;
 }
 
-/* Full blocks and those of one row less, for nearly every number of rows,
- * because these heights are defines: another height is another program. Only a
- * few rows do not divide into these, and get blocks of about equal size. One
- * row a picture (the classifier): fours and ones, which make up any number and
- * which each program has, too. */
-static void divide_rows(vt_rows *s, const vt_gemm_desc *d, int block)
+/* Into blocks of the heights that each program has, because another height is
+ * another program: full ones and those of one row less, which make up nearly
+ * every number of rows, or else fours and ones. A block of fewer than four rows
+ * takes as long as one of four: its few sums wait for each other. Of the pairs
+ * of heights that take the least time, the first, with as many tall blocks as
+ * possible. */
+static void divide_rows(vt_rows *s, int block)
 {
-    s->rows = d->batch * d->M;
-    if (d->M == 1) {
-        s->ra = block;
-        s->rb = VT_MAX(1, block - 1);
-        s->tall = VT_MIN(4, block);
-        s->low = 1;
-        s->big = s->rows / s->tall;
-        s->blocks = s->big + s->rows % s->tall;
-        return;
-    }
+    const int height[] = {block, VT_MAX(1, block - 1), VT_MIN(4, block), 1};
+    int least = INT_MAX;
+
+    s->ra = height[0], s->rb = height[1];
+    for (int i = 0; i < 3; i++)
+        for (int j = i + 1; j < 4; j++)
+            for (int big = s->rows / height[i]; big >= 0 && least > s->rows;
+                 big--) {
+                const int left = s->rows - big * height[i];
+                const int low = left / height[j];
+                const int time = big * VT_MAX(4, height[i]) +
+                                 low * VT_MAX(4, height[j]);
+
+                if (left % height[j] == 0 && time < least) {
+                    least = time;
+                    s->tall = height[i], s->low = height[j];
+                    s->big = big, s->blocks = big + low;
+                }
+            }
+}
+
+/* Where a program has blocks of any height. */
+static void divide_evenly(vt_rows *s, int block)
+{
+    s->ra = block, s->rb = VT_MAX(1, block - 1);
     s->blocks = vt_divide_up(s->rows, block);
-    s->ra = s->rows >= s->blocks * (block - 1)
-                ? block
-                : vt_divide_up(s->rows, s->blocks);
-    s->rb = VT_MAX(1, s->ra - 1);
-    s->tall = s->ra, s->low = s->rb;
-    s->big = s->ra > 1 ? s->rows - s->blocks * s->rb : s->blocks;
+    s->tall = vt_divide_up(s->rows, s->blocks);
+    s->low = VT_MAX(1, s->tall - 1);
+    s->big = s->tall > 1 ? s->rows - s->blocks * s->low : s->blocks;
 }
 
 vt_rows vt_rows_divide(const vt_dev *dev, vt_rows_shape t,
                        const vt_gemm_desc *d, int terms)
 {
-    vt_rows s = {.nw = t.vectors * t.lanes};
+    vt_rows s = {.nw = t.vectors * t.lanes, .rows = d->batch * d->M};
 
     s.panels = vt_divide_up(d->N, s.nw);
-    divide_rows(&s, d, t.block);
+    if (t.any)
+        divide_evenly(&s, t.block);
+    else
+        divide_rows(&s, t.block);
     divide_work(&s, t, t.groups * (int)vt_dev_info(dev)->compute_units);
     s.most = vt_divide_up(terms, vt_divide_up(terms, t.terms));
     s.saved = t.panels * vt_divide_up(t.rows, s.ra);

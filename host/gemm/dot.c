@@ -190,7 +190,7 @@ static vt_rows divide(vt_dev *dev, const vt_gemm_desc *d, int kind)
     vt_rows s;
 
     if (by_tiles(kind))
-        t.block = 2 * TILE, t.rows = VT_MAX(t.rows, 64);
+        t.block = 2 * TILE, t.rows = VT_MAX(t.rows, 64), t.any = true;
     s = vt_rows_divide(dev, t, d, words(d, kind));
     s.most = whole_steps(s.most, kind);
     return s;
