@@ -11,13 +11,19 @@
  *           blocks of JB row blocks of RT or RT1 keys; from the second block on
  *           the output so far is scaled to the new maximum.
  *           Launch: vt_kernel_tiles() of ceil(Tq / (NV*V)) * H * B.
- * Defines   D; BIAS if there is one (2: one for each picture); LINES as in
- *           common_attention.cl; V NV; RT RT1 JB
- *           (keys are tb row blocks, the first tbig of RT and the others of
- *           RT1); RD RD1 DBIG (the same for D: DBIG blocks of RD, then blocks
- * of RD1). Numerics  Every sum runs over ascending d or j, so the bits of a
- * query depend on its own data alone. log2(e) is folded into q: exponents are
- *           base 2.
+ * WORDS     The same by dot products of bf16 (vdpbf16ps), where V is 16 and a
+ *           trial has found them right and fast: host/gemm/dot_choice.c. An
+ *           element is then a word of two adjacent d in the first product, and
+ *           of two adjacent keys in the second. Keys and values of a block are
+ *           copied as such words.
+ * Defines   D; BIAS if there is one (2: one for each picture); LINES, QT and
+ *           KVT as in common_attention.cl; YT, how out is stored, bf16 only
+ * with YT_WORDS; V NV; RT RT1 JB (keys are tb row blocks, the first tbig of RT
+ * and the others of RT1); RD RD1 DBIG (the same for D: DBIG blocks of RD, then
+ * blocks of RD1); WORDS. Numerics  Every sum runs over ascending d or j, so the
+ * bits of a query depend on its own data alone. Exponents are base 2: log2(e)
+ * is folded into q, or with WORDS into the scores. There q, k, v and the
+ *           probabilities, from 0 to 1, are rounded to bf16; all else is f32.
  * Paper     Dao et al. 2022, arXiv:2205.14135 (blocks); Milakov, Gimelshein
  *           2018, arXiv:1805.02867 (the running maximum).
  * Host      host/ops/attention.c      Test  tests/ops/test_attention.c
@@ -37,46 +43,66 @@
 
 #define QN (NV * V)
 
-/* s[R][QN] = keys times queries; top: the maximum so far */
+#ifdef WORDS
+typedef int element;
+#define elementv intv
+#define AS_ELEMENTS(x) as_intv(x)
+#define SPACE private
+#define DEPTH ((D + 1) / 2)
+#define ROW VT_ROW_WORDS(D)
+#define MULTIPLY_ADD(x, w, s) vt_word_dot(s, (intv)(x), w)
+#define SCALED(x, c) ((x) * (c))
+#else
+typedef float element;
+#define elementv floatv
+#define AS_ELEMENTS(x) (x)
+#define SPACE global
+#define DEPTH D
+#define MULTIPLY_ADD(x, w, s) fma((floatv)(x), w, s)
+#define SCALED(x, c) (x)
+#endif
+
+/* s[R][QN] = c times keys times queries; top: the maximum so far */
 #define SCORES(NAME, R)                                                        \
-    static inline void NAME(floatv *s, floatv *top, const float *qt,           \
-                            global const float *restrict k, int ldk)           \
+    static inline void NAME(floatv *s, floatv *top, const element *qt,         \
+                            SPACE const element *restrict k, int ldk, float c) \
     {                                                                          \
         floatv x[R][NV];                                                       \
         EACH(r, R)                                                             \
             EACH(i, NV)                                                        \
                 x[r][i] = (floatv)(0.0f);                                      \
-        for (int d = 0; LIKELY(d < D); d++) {                                  \
-            floatv w[NV];                                                      \
+        for (int d = 0; LIKELY(d < DEPTH); d++) {                              \
+            elementv w[NV];                                                    \
             EACH(i, NV)                                                        \
                 w[i] = vloadv(d * NV + i, qt);                                 \
             EACH(r, R)                                                         \
                 EACH(i, NV)                                                    \
-                    x[r][i] = fma((floatv)(k[r * ldk + d]), w[i], x[r][i]);    \
+                    x[r][i] = MULTIPLY_ADD(k[r * ldk + d], w[i], x[r][i]);     \
         }                                                                      \
         EACH(r, R)                                                             \
             EACH(i, NV) {                                                      \
-                s[r * NV + i] = x[r][i];                                       \
-                top[i] = select(top[i], x[r][i], x[r][i] > top[i]);            \
+                const floatv y = SCALED(x[r][i], c);                           \
+                s[r * NV + i] = y;                                             \
+                top[i] = select(top[i], y, y > top[i]);                        \
             }                                                                  \
     }
 /* o[R][QN] = o * keep + values times n weights */
 #define VALUES(NAME, R)                                                        \
     static inline void NAME(float *o, const floatv *p, const floatv *keep,     \
-                            global const float *restrict v, int ldk, int n)    \
+                            SPACE const element *restrict v, int ldv, int n)   \
     {                                                                          \
         floatv x[R][NV];                                                       \
         EACH(r, R)                                                             \
             EACH(i, NV)                                                        \
                 x[r][i] = vloadv(r * NV + i, o) * keep[i];                     \
         for (int j = 0; LIKELY(j < n); j++) {                                  \
-            floatv w[NV];                                                      \
+            elementv w[NV];                                                    \
             EACH(i, NV)                                                        \
-                w[i] = p[j * NV + i];                                          \
+                w[i] = AS_ELEMENTS(p[j * NV + i]);                             \
             EACH(r, R)                                                         \
                 EACH(i, NV)                                                    \
-                    x[r][i] = fma((floatv)(v[r]), w[i], x[r][i]);              \
-            v += ldk;                                                          \
+                    x[r][i] = MULTIPLY_ADD(v[r], w[i], x[r][i]);               \
+            v += ldv;                                                          \
         }                                                                      \
         EACH(r, R)                                                             \
             EACH(i, NV)                                                        \
@@ -91,67 +117,130 @@ VALUES(values_rd, RD)
 VALUES(values_rd1, RD1)
 #endif
 
-/* to[D][QN] <- n rows of D, times c, transposed; zeros beyond n */
-static inline void transpose_in(float *to, global const float *from, int ld,
-                                int n, float c)
+/* to[DEPTH][QN] <- n rows, transposed; zeros beyond n */
+static inline void transpose_in(float *to, SPACE const float *from, int ld,
+                                int n)
 {
     for (int i = 0; i < QN; i += 4)
-        for (int d = 0; d < D; d += 4) {
-            global const float *f = from + i * ld + d;
+        for (int d = 0; d < DEPTH; d += 4) {
+            SPACE const float *f = from + i * ld + d;
             float *t = to + d * QN + i;
 
-            if (i + 4 <= n && d + 4 <= D) {
-                const float4 r0 = vload4(0, f) * c, r1 = vload4(0, f + ld) * c;
-                const float4 r2 = vload4(0, f + 2 * ld) * c;
-                const float4 r3 = vload4(0, f + 3 * ld) * c;
+            if (i + 4 <= n && d + 4 <= DEPTH) {
+                const float4 r0 = vload4(0, f), r1 = vload4(0, f + ld);
+                const float4 r2 = vload4(0, f + 2 * ld);
+                const float4 r3 = vload4(0, f + 3 * ld);
                 VT_STORE_TRANSPOSED(r0, r1, r2, r3, t, QN);
             } else {
-                for (int e = 0; e < min(4, D - d); e++)
+                for (int e = 0; e < min(4, DEPTH - d); e++)
                     for (int r = 0; r < 4; r++)
-                        t[e * QN + r] = i + r < n ? f[r * ld + e] * c : 0.0f;
+                        t[e * QN + r] = i + r < n ? f[r * ld + e] : 0.0f;
             }
         }
 }
 
-/* n rows of D <- from[D][QN], transposed, row i times c[i] */
+/* n rows of `columns` <- from[columns][QN], transposed */
 static inline void transpose_out(global float *to, const float *from, int ld,
-                                 int n, const float *c)
+                                 int n, int columns)
 {
     for (int i = 0; i < n; i += 4)
-        for (int d = 0; d < D; d += 4) {
+        for (int d = 0; d < columns; d += 4) {
             const float *f = from + d * QN + i;
             global float *t = to + i * ld + d;
 
-            if (i + 4 <= n && d + 4 <= D) {
-                const float4 k = vload4(0, c + i);
-                const float4 r0 = vload4(0, f) * k, r1 = vload4(0, f + QN) * k;
-                const float4 r2 = vload4(0, f + 2 * QN) * k;
-                const float4 r3 = vload4(0, f + 3 * QN) * k;
+            if (i + 4 <= n && d + 4 <= columns) {
+                const float4 r0 = vload4(0, f), r1 = vload4(0, f + QN);
+                const float4 r2 = vload4(0, f + 2 * QN);
+                const float4 r3 = vload4(0, f + 3 * QN);
                 VT_STORE_TRANSPOSED(r0, r1, r2, r3, t, ld);
             } else {
-                for (int e = 0; e < min(4, D - d); e++)
+                for (int e = 0; e < min(4, columns - d); e++)
                     for (int r = 0; r < min(4, n - i); r++)
-                        t[r * ld + e] = f[e * QN + r] * c[i + r];
+                        t[r * ld + e] = f[e * QN + r];
             }
         }
+}
+
+#ifdef WORDS
+/* The block's values and probabilities in words of two keys each, the latter in
+ * place. Returns how many. */
+static inline int pair_up(floatv *p, int *to, global const VT_TYPE(KVT) * v,
+                          int ldk, int keys)
+{
+    int row[2][ROW];
+
+    for (int j = 0; j < keys; j += 2) {
+        const bool two = j + 1 < keys;
+
+        for (int i = 0; i < NV; i++)
+            p[j / 2 * NV + i] = as_floatv(vt_words_of(
+                p[j * NV + i], two ? p[(j + 1) * NV + i] : (floatv)(0.0f)));
+        for (int e = 0; e < 2; e++)
+            vt_words(row[e], v + (size_t)(j + e) * ldk, j + e < keys ? D : 0,
+                     ROW);
+        for (int d = 0; d < ROW; d += V)
+            vt_words_paired(to + j * ROW + 2 * d, vloadv(0, row[0] + d),
+                            vloadv(0, row[1] + d));
+    }
+    return (keys + 1) / 2;
+}
+#endif
+
+/* n rows of D <- o[D][QN] */
+static inline void put(global VT_TYPE(YT) * out, float *o, int ld, int n)
+{
+#ifdef YT_WORDS
+    for (int d = 0; d < D; d += 2)
+        for (int i = 0; i < NV; i++)
+            vstorev(as_floatv(vt_words_of(vloadv(d * NV + i, o),
+                                          vloadv((d + 1) * NV + i, o))),
+                    d / 2 * NV + i, o);
+    transpose_out((global float *)out, o, ld / 2, n, D / 2);
+#else
+    transpose_out(out, o, ld, n, D);
+#endif
 }
 
 /* The first key of row block i. */
 #define KEY(i) ((i) < tbig ? (i)*RT : tbig * RT + ((i)-tbig) * RT1)
+#ifdef WORDS
+#define KEYS_AT(key) (keys_as_words + ((key)-first) * ROW)
+#define LDK ROW
+#define VALUES_AT(d) (values_as_words + (d))
+#define LDV (2 * ROW)
+#else
+#define KEYS_AT(key) (k + (size_t)(key)*ldk)
+#define LDK ldk
+#define VALUES_AT(d) (v + (size_t)first * ldk + (d))
+#define LDV ldk
+#endif
 
-static inline OUTLINED void block_of_rows(global float *restrict out, VT_QKV,
-                                          int tb, int tbig, int id)
+static inline OUTLINED void block_of_rows(global VT_TYPE(YT) *restrict out,
+                                          VT_QKV, int tb, int tbig, int id)
 {
     const int blocks = (Tq + QN - 1) / QN;
     const int i0 = id % blocks * QN, h = id / blocks % H, b = id / blocks / H;
     const int n = min(QN, Tq - i0);
+    const float c = scale * VT_LOG2E;
     float qt[D * QN], o[D * QN], sum[QN];
     floatv s[JB * RT * NV], top[NV], all[NV], keep[NV];
-    global const float *k = kv + VT_KV_AT(b) + koff + h * D;
-    global const float *v = kv + VT_KV_AT(b) + voff + h * D;
+    global const VT_TYPE(KVT) *k = kv + VT_KV_AT(b) + koff + h * D;
+    global const VT_TYPE(KVT) *v = kv + VT_KV_AT(b) + voff + h * D;
 
-    transpose_in(qt, q + VT_Q_AT(b) + i0 * ldq + h * D, ldq, n,
-                 scale * VT_LOG2E);
+    q += VT_Q_AT(b) + (size_t)i0 * ldq + h * D;
+    out += VT_OUT_AT(b, i0) + h * D;
+#ifdef WORDS
+    int queries[QN * ROW], keys_as_words[JB * RT * ROW];
+    int values_as_words[(JB * RT + 1) / 2 * 2 * ROW];
+
+    for (int i = 0; i < n; i++)
+        vt_words(queries + i * ROW, q + (size_t)i * ldq, D, ROW);
+    transpose_in(qt, (const float *)queries, ROW, n);
+#else
+    transpose_in(qt, q, ldq, n);
+    for (int i = 0; i < D * NV; i++)
+        vstorev(vloadv(i, qt) * c, i, qt);
+#endif
     for (int i = 0; i < NV; i++)
         top[i] = (floatv)(-INFINITY), all[i] = (floatv)(0.0f);
     for (int i = 0; i < D * NV; i++)
@@ -160,18 +249,24 @@ static inline OUTLINED void block_of_rows(global float *restrict out, VT_QKV,
     for (int j0 = 0; j0 < tb; j0 += JB) {
         const int j1 = min(tb, j0 + JB), first = KEY(j0);
         const int keys = KEY(j1) - first;
+        int terms = keys;
 
+#ifdef WORDS
+        for (int j = 0; j < keys; j++)
+            vt_words(keys_as_words + j * ROW, k + (size_t)(first + j) * ldk, D,
+                     ROW);
+#endif
         for (int i = 0; i < NV; i++)
             keep[i] = top[i];
         for (int j = j0; j < j1; j++) {
             const int key = KEY(j);
             if (j < tbig)
-                scores_rt(s + (key - first) * NV, top, qt,
-                          k + (size_t)key * ldk, ldk);
+                scores_rt(s + (key - first) * NV, top, (const element *)qt,
+                          KEYS_AT(key), LDK, c);
 #if RT1 != RT
             else
-                scores_rt1(s + (key - first) * NV, top, qt,
-                           k + (size_t)key * ldk, ldk);
+                scores_rt1(s + (key - first) * NV, top, (const element *)qt,
+                           KEYS_AT(key), LDK, c);
 #endif
         }
 #ifdef BIAS
@@ -202,22 +297,25 @@ static inline OUTLINED void block_of_rows(global float *restrict out, VT_QKV,
             }
             all[i] = fma(all[i], keep[i], part);
         }
+#ifdef WORDS
+        terms = pair_up(s, values_as_words, v + (size_t)first * ldk, ldk, keys);
+#endif
         for (int d = 0; d < DBIG; d++)
-            values_rd(o + d * RD * QN, s, keep,
-                      v + (size_t)first * ldk + d * RD, ldk, keys);
+            values_rd(o + d * RD * QN, s, keep, VALUES_AT(d * RD), LDV, terms);
 #if RD1 != RD
         for (int d = DBIG * RD; d < D; d += RD1)
-            values_rd1(o + d * QN, s, keep, v + (size_t)first * ldk + d, ldk,
-                       keys);
+            values_rd1(o + d * QN, s, keep, VALUES_AT(d), LDV, terms);
 #endif
     }
     for (int i = 0; i < NV; i++)
-        vstorev((floatv)(1.0f) / all[i], i, sum);
-    transpose_out(out + VT_OUT_AT(b, i0) + h * D, o, VT_LDO, n, sum);
+        all[i] = 1.0f / all[i];
+    for (int i = 0; i < D * NV; i++)
+        vstorev(vloadv(i, o) * all[i % NV], i, o);
+    put(out, o, VT_LDO, n);
 }
 
 kernel __attribute__((reqd_work_group_size(1, 1, 1))) void
-attention__rows(global float *restrict out, VT_QKV, int tb, int tbig,
+attention__rows(global VT_TYPE(YT) *restrict out, VT_QKV, int tb, int tbig,
                 volatile global int *taken, int tiles)
 {
     VT_EACH_TILE(id, taken, tiles)

@@ -3,7 +3,8 @@
  *
  *     C[m,n] = residual + scale[n] * act(sum_k A[m,k] B[n,k] + bias[n])
  *
- * gemm_dot        C[M,N] <- words of A, packed B, bias, scale, residual
+ * gemm_dot        C[M,N] <- words of A, packed B, bias, scale, residual; words
+ *                 of bf16 may be A itself
  * gemm_dot_peak   sink[items] <- rounds, value: as peak.cl, with these
  *                 instructions
  *
@@ -26,7 +27,8 @@
  *           a `tall` block, a lower one reads up to 3 rows after its own.
  * Launch    gemm_dot: vt_kernel_tiles() of ceil(panels / group) * chunks;
  *           _peak: global {items}, local {1}.
- * Defines   V NV RA RB SAVED DOT TILES; ACT BIAS SCALE RESIDUAL; CHAINS.
+ * Defines   V NV RA RB SAVED DOT TILES; ACT BIAS SCALE RESIDUAL; YT, how C is
+ *           stored; CHAINS.
  * Numerics  Integer sums are exact: only rounding to words loses bits.
  *           bf16 sums as the instruction does.
  * Surprise  Inline assembly: only built where a probe has found that it
@@ -308,7 +310,7 @@ static inline void block(int height, sumv *s, global const int *restrict a,
 #endif
 
 /* A panel's columns in one row, from n and `at` on; `left` of them exist. */
-static inline void finish(global float *c, const sumv *s,
+static inline void finish(global VT_TYPE(YT) * c, const sumv *s,
                           global const float *columns, global const int *sums,
                           float row, int zero, global const float *bias,
                           global const float *scale,
@@ -323,19 +325,20 @@ static inline void finish(global float *c, const sumv *s,
         x *= row * vloadv(0, columns + n);
 #endif
         if (left >= V) {
-            vstorev(vt_epiloguev(x, bias, scale, residual, n, at), 0, c + at);
+            VT_STOREV(YT, c, at, vt_epiloguev(x, bias, scale, residual, n, at));
         } else {
             float part[V];
             vstorev(x, 0, part);
             for (int i = 0; i < left; i++)
-                c[at + i] =
-                    vt_epilogue(part[i], bias, scale, residual, n + i, at + i);
+                VT_STORE(
+                    YT, c, at + i,
+                    vt_epilogue(part[i], bias, scale, residual, n + i, at + i));
         }
     }
 }
 
 #define ARGS                                                                   \
-    global float *c, global const int *restrict a,                             \
+    global VT_TYPE(YT) * c, global const int *restrict a,                      \
         global const int *restrict b, global const float *restrict bias,       \
         global const float *restrict scale, global const float *residual,      \
         int M, int N, int KW, int ldw, int ldc, int blocks, int big, int tall, \

@@ -8,13 +8,12 @@
  *
  * Launch    _rows: global {M}; _scale: {panels * NW}; _pack: {panels,
  *           ceil(KW/64)}.
- * Defines   V NV DOT TILES TOP; TRANS_B. TOP: the largest magnitude of
- *           integers; TOP * TOP * K < 2^31.
- * Numerics  Rounded to nearest. The scale of a row depends on that row alone,
- *           and is NaN if it has inf or NaN. DOT 4 adds two products in 16
- *           bits, so a column's scale also keeps the sum of two adjacent
- *           weights within 128: 255 * 128 < 2^15.
- * Host      host/gemm/dot.c           Test  tests/ops/test_gemm_forms.c
+ * Defines   V NV DOT TILES TOP; TRANS_B; XT, how A is stored. TOP: the largest
+ * magnitude of integers; TOP * TOP * K < 2^31. Numerics  Rounded to nearest.
+ * The scale of a row depends on that row alone, and is NaN if it has inf or
+ * NaN. DOT 4 adds two products in 16 bits, so a column's scale also keeps the
+ * sum of two adjacent weights within 128: 255 * 128 < 2^15. Host
+ * host/gemm/dot.c           Test  tests/ops/test_gemm_forms.c
  */
 #ifndef DOT
 #define DOT 1
@@ -51,8 +50,8 @@ static inline int nearest(float x)
 }
 
 kernel void gemm_dot_rows(global int *restrict out,
-                          global const float *restrict a, int M, int K, int lda,
-                          int ldw)
+                          global const VT_TYPE(XT) *restrict a, int M, int K,
+                          int lda, int ldw)
 {
     const int m = get_global_id(0);
     global uint *to = (global uint *)out + (size_t)m * ldw;
@@ -61,8 +60,10 @@ kernel void gemm_dot_rows(global int *restrict out,
     a += (size_t)m * lda;
 #if VT_DOT_BF16
     for (int w = 0; w < KW; w++) {
-        const uint hi = 2 * w + 1 < K ? vt_bf16_round(a[2 * w + 1]) : 0;
-        to[w] = hi << 16 | (2 * w < K ? vt_bf16_round(a[2 * w]) : 0);
+        const uint hi =
+            2 * w + 1 < K ? vt_bf16_round(VT_LOAD(XT, a, 2 * w + 1)) : 0;
+        to[w] =
+            hi << 16 | (2 * w < K ? vt_bf16_round(VT_LOAD(XT, a, 2 * w)) : 0);
     }
 #else
     global float *rows = (global float *)(out + (size_t)M * ldw);
@@ -71,15 +72,16 @@ kernel void gemm_dot_rows(global int *restrict out,
     int k = 0;
 
     for (; k + V <= K; k += V) {
-        const floatv x = vloadv(0, a + k);
+        const floatv x = VT_LOADV(XT, a, k);
         low = select(low, x, x < low);
         high = select(high, x, x > high);
         bad += x * 0.0f;
     }
     float least = -vt_hmax(-low), most = vt_hmax(high), wrong = vt_hsum(bad);
     for (; k < K; k++) {
-        least = fmin(least, a[k]), most = fmax(most, a[k]);
-        wrong += a[k] * 0.0f;
+        least = fmin(least, VT_LOAD(XT, a, k)),
+        most = fmax(most, VT_LOAD(XT, a, k));
+        wrong += VT_LOAD(XT, a, k) * 0.0f;
     }
 #if DOT == 1
     most = fmax(most, -least);
@@ -87,25 +89,27 @@ kernel void gemm_dot_rows(global int *restrict out,
     const int zero = 0;
     k = 0;
     for (; k + V <= K; k += V) {
-        const floatv t = vloadv(0, a + k) * inverse + 12582912.0f;
+        const floatv t = VT_LOADV(XT, a, k) * inverse + 12582912.0f;
         vstorev(AS_SHORTS(as_intv(t) - 0x4b400000).even, 0,
                 (global short *)to + k);
     }
     for (; k < KW * VT_KG; k++)
-        ((global short *)to)[k] = k < K ? nearest(a[k] * inverse) : 0;
+        ((global short *)to)[k] =
+            k < K ? nearest(VT_LOAD(XT, a, k) * inverse) : 0;
 #else
     const float step = (most - least) / 255;
     const float inverse = step > 0.0f ? 1.0f / step : 0.0f;
     const int zero = nearest(-least * inverse);
     k = 0;
     for (; k + V <= K; k += V) {
-        const floatv t = vloadv(0, a + k) * inverse + 12582912.0f;
+        const floatv t = VT_LOADV(XT, a, k) * inverse + 12582912.0f;
         const intv n = clamp(as_intv(t) - 0x4b400000 + zero, 0, 255);
         vstorev(TO_BYTES(n ^ SIGN), 0, (global uchar *)to + k);
     }
     for (; k < KW * VT_KG; k++)
         ((global uchar *)to)[k] =
-            (k < K ? clamp(nearest(a[k] * inverse) + zero, 0, 255) : zero) ^
+            (k < K ? clamp(nearest(VT_LOAD(XT, a, k) * inverse) + zero, 0, 255)
+                   : zero) ^
             SIGN;
 #endif
     rows[m] = step + wrong;

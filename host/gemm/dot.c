@@ -12,6 +12,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 enum { TILE = 16 }; /* AMX: rows, columns, and words of K */
 
@@ -33,15 +34,33 @@ static const struct {
     [VT_DOT_BF16_TILES] = {"dot32-bf16-tiles", 16, 2, 3, TILE},
 };
 
+/* Is A in memory as the words that the instruction multiplies? */
+static bool as_words(const vt_gemm_desc *d)
+{
+    return d->type == VT_BF16 && d->a == VT_BF16;
+}
+
+static bool stored(vt_dtype t)
+{
+    return t == VT_F32 || t == VT_BF16;
+}
+
 /* The instruction for d, VT_DOT_NONE if it is not computed by one. The first
  * call tries it. */
 static int kind_of(vt_dev *dev, const vt_gemm_desc *d)
 {
+    int kind;
+
     if ((d->type != VT_I8 && d->type != VT_BF16) || !d->b_packed ||
-        d->trans_a || d->accumulate || d->a != VT_F32 || d->out != VT_F32 ||
-        vt_dev_class(dev) != VT_CLASS_CPU || d->K > 65536)
+        d->trans_a || d->accumulate || !stored(d->a) || !stored(d->out) ||
+        d->res != VT_F32 || vt_dev_class(dev) != VT_CLASS_CPU || d->K > 65536)
         return VT_DOT_NONE;
-    return vt_dot_ask(dev, d->type);
+    kind = vt_dot_ask(dev, d->type);
+    /* others read past a row's end, or past the last row */
+    if (as_words(d) &&
+        (kind != VT_DOT_BF16 || d->K % 2 != 0 || d->lda % 2 != 0))
+        return VT_DOT_NONE;
+    return kind;
 }
 
 static bool takes(vt_dev *dev, const vt_gemm_desc *d)
@@ -52,6 +71,13 @@ static bool takes(vt_dev *dev, const vt_gemm_desc *d)
 static const char *layout(vt_dev *dev, const vt_gemm_desc *d)
 {
     return kinds[kind_of(dev, d)].layout;
+}
+
+bool vt_gemm_dots(vt_dev *dev, const char *provider)
+{
+    return strcmp(provider, vt_gemm_dot.name) == 0 &&
+           vt_dev_class(dev) == VT_CLASS_CPU &&
+           vt_dot_ask(dev, VT_BF16) == VT_DOT_BF16;
 }
 
 /* ---- sizes ---- */
@@ -73,11 +99,13 @@ static int words(const vt_gemm_desc *d, int kind)
     return whole_steps(vt_divide_up(d->K, kinds[kind].terms), kind);
 }
 
-/* Never a multiple of 4096 bytes. */
+/* Never a multiple of 4096 bytes, where it is ours. */
 static int stride(const vt_gemm_desc *d, int kind)
 {
     const int w = words(d, kind);
 
+    if (as_words(d))
+        return d->lda / 2;
     return w % 1024 == 0 ? w + 16 : w;
 }
 
@@ -97,6 +125,8 @@ static size_t temp_bytes(vt_dev *dev, const vt_gemm_desc *d)
     const size_t rows = (size_t)d->batch * (size_t)d->M,
                  ldw = (size_t)stride(d, kind);
 
+    if (as_words(d))
+        return 0;
     return (rows * (ldw + 2) + (by_tiles(kind) ? 3 * ldw : 0)) *
            sizeof(int32_t);
 }
@@ -161,7 +191,7 @@ done:
     return st;
 }
 
-static vitcl_status rows_kernel(vt_gemm *g, int kind)
+static vitcl_status rows_kernel(vt_kernel **out, const vt_gemm *g, int kind)
 {
     const vt_gemm_desc *d = &g->d;
     const int rows = d->batch * d->M;
@@ -169,14 +199,13 @@ static vitcl_status rows_kernel(vt_gemm *g, int kind)
     char shape[64], defines[96];
     vitcl_status st;
 
-    snprintf(defines, sizeof defines, "%s -DTOP=%d", common(shape, kind),
-             top(d, kind));
-    VT_TRY(vt_kernel_new(&g->kernel[0], g->dev, "gemm_dot_pack",
-                         "gemm_dot_rows", defines));
-    VT_TRY(vt_gemm_arguments(g->kernel[0],
-                             (vt_buf *[]){g->bufs.temp, g->bufs.a}, 2, v,
+    snprintf(defines, sizeof defines, "%s -DTOP=%d%s", common(shape, kind),
+             top(d, kind), d->a == VT_BF16 ? " -DXT=bf16" : "");
+    VT_TRY(
+        vt_kernel_new(out, g->dev, "gemm_dot_pack", "gemm_dot_rows", defines));
+    VT_TRY(vt_gemm_arguments(*out, (vt_buf *[]){g->bufs.temp, g->bufs.a}, 2, v,
                              VT_COUNT(v)));
-    vt_kernel_size(g->kernel[0], 1, (size_t[3]){(size_t)rows, 1, 1},
+    vt_kernel_size(*out, 1, (size_t[3]){(size_t)rows, 1, 1},
                    (size_t[3]){1, 1, 1});
 done:
     return st;
@@ -204,18 +233,20 @@ static vitcl_status bind(vt_gemm *g)
     const int v[] = {s.rows, d->N,     words(d, kind), stride(d, kind),
                      d->ldc, s.blocks, s.big,          s.tall,
                      s.low,  s.chunks, s.group,        s.most};
+    vt_buf *a = as_words(d) ? g->bufs.a : g->bufs.temp;
     char shape[64], epilogue[96], defines[256];
-    vitcl_status st;
+    vt_kernel **k = g->kernel;
+    vitcl_status st = VITCL_OK;
 
-    VT_TRY(rows_kernel(g, kind));
-    snprintf(defines, sizeof defines, "%s -DRA=%d -DRB=%d -DSAVED=%d %s",
+    if (!as_words(d))
+        VT_TRY(rows_kernel(k++, g, kind));
+    snprintf(defines, sizeof defines, "%s -DRA=%d -DRB=%d -DSAVED=%d%s %s",
              common(shape, kind), s.ra, s.rb, s.saved,
+             d->out == VT_BF16 ? " -DYT=bf16" : "",
              vt_gemm_defines(epilogue, d));
-    VT_TRY(
-        vt_kernel_new(&g->kernel[1], g->dev, "gemm_dot", "gemm_dot", defines));
-    VT_TRY(vt_gemm_operands(g->kernel[1], g, g->bufs.temp, g->bufs.b, v,
-                            VT_COUNT(v)));
-    VT_TRY(vt_kernel_tiles(g->kernel[1], 6 + (unsigned)VT_COUNT(v),
+    VT_TRY(vt_kernel_new(k, g->dev, "gemm_dot", "gemm_dot", defines));
+    VT_TRY(vt_gemm_operands(*k, g, a, g->bufs.b, v, VT_COUNT(v)));
+    VT_TRY(vt_kernel_tiles(*k, 6 + (unsigned)VT_COUNT(v),
                            vt_divide_up(s.panels, s.group) * s.chunks));
     snprintf(g->note, sizeof g->note, "native %s %dx%d%s",
              vt_dot_kinds[kind].name, s.tall, s.nw,

@@ -116,6 +116,9 @@ void vt_gemm_try(vt_dev *dev, vt_dtype type);
 /* How a CPU multiplies in bf16 or int8: an instruction, "fma" or "untried";
  * then the instruction that failed its trial or could not be tried. */
 void vt_gemm_form(char *out, size_t size, vt_dev *dev, vt_dtype type);
+/* Does a CPU multiply bf16 by AVX-512's dot products with this provider, so
+ * that other kernels should, too? May try the instruction. */
+bool vt_gemm_dots(vt_dev *dev, const char *provider);
 /* If packed products of this type are not computed by vector multiply-adds: a
  * kernel of their instructions only, with cl/peak.cl's arguments, and the
  * floating-point operations of one of its work-items per iteration. Else *out

@@ -50,7 +50,7 @@ typedef struct vt_rows_shape {
     int terms;          /* of K at a time, at most */
     int rows, panels;   /* per work-group, at most */
     int groups;         /* minimum number of work-groups per core */
-    bool any;           /* not tuned: blocks may have any height up to `block` */
+    bool any; /* not tuned: blocks may have any height up to `block` */
 } vt_rows_shape;
 /* Of the numbers of VT_PARAMS_ROWS, or of VT_PARAMS_DOT with the instruction's
  * lanes. */

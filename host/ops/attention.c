@@ -96,6 +96,26 @@ done:
     return st;
 }
 
+/* By the CPU's dot products of bf16? An int8 plan uses them too: rounding to
+ * bf16 costs less accuracy than its weights do. */
+static bool by_dots(const vt_plan *p)
+{
+    const vt_dtype t = vt_plan_type(p);
+
+    return vt_op_cpu(p) && (t == VT_BF16 || t == VT_I8) &&
+           vt_gemm_dots(vt_plan_settings(p)->dev, vt_plan_gemm(p));
+}
+
+/* Heads of an odd width would begin between two words. */
+static void cpu_halves(const vt_plan *p, const vt_step *s, unsigned *in,
+                       unsigned *out)
+{
+    if (!by_dots(p) || vt_attention_measure(p, s).D % 2 != 0)
+        return;
+    *in = 1u << IN_Q | 1u << IN_KV;
+    *out = 1u << OUT_Y;
+}
+
 /* Work-groups of one work-item; vectors run over queries. */
 static vitcl_status rows(vt_plan *p, vt_step *s, const sizes *z)
 {
@@ -104,7 +124,8 @@ static vitcl_status rows(vt_plan *p, vt_step *s, const sizes *z)
     const int most = v == 16 ? 28 / nv : 12 / nv;
     const cut t = even(z->T, most), d = even(z->D, most);
     const int blocks = (z->Tq + nv * v - 1) / (nv * v);
-    char defines[248];
+    const bool dots = by_dots(p);
+    char defines[280];
     vt_attention_defines more;
     vt_kernel *k;
     vitcl_status st;
@@ -112,8 +133,11 @@ static vitcl_status rows(vt_plan *p, vt_step *s, const sizes *z)
     vt_attention_define(more, p, s, z);
     snprintf(defines, sizeof defines,
              " -DNV=%d -DD=%d -DRT=%d -DRT1=%d -DJB=%d -DRD=%d -DRD1=%d "
-             "-DDBIG=%d%s",
+             "-DDBIG=%d%s%s%s",
              nv, z->D, t.rows, t.rows1, KEYS / t.rows, d.rows, d.rows1, d.big,
+             dots ? " -DWORDS" : "",
+             vt_value_of(p, s->out[OUT_Y])->dtype == VT_BF16 ? " -DYT_WORDS"
+                                                             : "",
              more);
     VT_TRY(vt_op_kernel_with(&k, p, s, "attention_rows", "attention__rows",
                              defines));
@@ -121,7 +145,8 @@ static vitcl_status rows(vt_plan *p, vt_step *s, const sizes *z)
     VT_TRY(vt_kernel_int(k, 14, t.blocks));
     VT_TRY(vt_kernel_int(k, 15, t.big));
     VT_TRY(vt_kernel_tiles(k, 16, blocks * z->H * z->B));
-    snprintf(s->note, sizeof s->note, "attention rows %dx%d", t.rows, nv * v);
+    snprintf(s->note, sizeof s->note, "attention rows %dx%d%s", t.rows, nv * v,
+             dots ? " bf16" : "");
 done:
     return st;
 }
@@ -196,7 +221,8 @@ const vt_op vt_op_attention = {.name = "attention",
                                .grad = vt_attention_grad,
                                .macs = macs,
                                .half_in = 1u << IN_Q | 1u << IN_KV,
-                               .half_out = 1u << OUT_Y};
+                               .half_out = 1u << OUT_Y,
+                               .cpu_halves = cpu_halves};
 
 static vt_val append(vt_plan *p, vt_val q, vt_val kv, bool self,
                      const vt_attention_args *a)

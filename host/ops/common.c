@@ -112,7 +112,7 @@ vitcl_status vt_op_kernel_with(vt_kernel **out, vt_plan *p, vt_step *s,
                                const char *more)
 {
     vt_op_define xt, yt, rst;
-    char defines[296];
+    char defines[360];
 
     snprintf(defines, sizeof defines, "-DV=%d -DPER=%d -DWG=%d%s%s%s%s%s",
              lanes(p), per(p), group(p), vt_op_cpu(p) ? "" : " -DFLAT", more,

@@ -117,12 +117,22 @@ static void grad(vt_plan *p, const vt_step *s)
                                 INTS, s->i));
 }
 
+/* Not the input, which is the residual stream; and int8 products round their
+ * input themselves. */
+static void cpu_halves(const vt_plan *p, const vt_step *s, unsigned *in,
+                       unsigned *out)
+{
+    (void)s, (void)in;
+    *out = vt_plan_type(p) == VT_BF16 ? 1u << OUT_Y : 0;
+}
+
 const vt_op vt_op_layernorm = {.name = "layernorm",
                                .shape = shape,
                                .prepare = prepare,
                                .grad = grad,
                                .half_in = 1u << IN_X,
-                               .half_out = 1u << OUT_Y};
+                               .half_out = 1u << OUT_Y,
+                               .cpu_halves = cpu_halves};
 
 static vt_val append(vt_plan *p, vt_val x, vt_val gamma, vt_val beta, float eps,
                      int take, int of)

@@ -9,6 +9,7 @@
 #include "ops/common.h"
 
 #include <stdio.h>
+#include <string.h>
 
 enum { IN_X, IN_W, IN_BIAS, IN_SCALE, IN_RESIDUAL, INS };
 enum { OUT_Y, OUT_TEMP };      /* temp: the provider's scratch memory */
@@ -376,6 +377,24 @@ static void grad(vt_plan *p, const vt_step *s)
                             0, NULL));
 }
 
+/* Residuals stay in f32. */
+static void cpu_halves(const vt_plan *p, const vt_step *s, unsigned *in,
+                       unsigned *out)
+{
+    vt_dev *dev = vt_plan_settings(p)->dev;
+    const char *gemm = vt_plan_gemm(p);
+    vt_gemm_desc d = forward(p, s);
+
+    if (!vt_gemm_dots(dev, gemm))
+        return;
+    d.a = VT_BF16;
+    if (strcmp(vt_gemm_form_of(dev, gemm, &d), "dot") == 0)
+        *in = 1u << IN_X;
+    d.a = VT_F32, d.out = VT_BF16;
+    if (!d.residual && strcmp(vt_gemm_form_of(dev, gemm, &d), "dot") == 0)
+        *out = 1u << OUT_Y;
+}
+
 const vt_op vt_op_linear = {.name = "linear",
                             .shape = shape,
                             .prepare = prepare,
@@ -383,7 +402,8 @@ const vt_op vt_op_linear = {.name = "linear",
                             .macs = macs,
                             .padded = 1u << IN_X,
                             .half_in = 1u << IN_X | 1u << IN_RESIDUAL,
-                            .half_out = 1u << OUT_Y};
+                            .half_out = 1u << OUT_Y,
+                            .cpu_halves = cpu_halves};
 
 static vt_val append(vt_plan *p, vt_val x, vt_linear_args a)
 {

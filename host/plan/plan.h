@@ -64,6 +64,9 @@ typedef struct vt_op {
     /* bit i: in[i], out[i] may be stored in 16 bits on the GPU class; prepare()
      * then finds their dtype in vt_value (storage.c) */
     unsigned half_in, half_out;
+    /* The same for this step, in bf16, on the CPU class. NULL: none. */
+    void (*cpu_halves)(const vt_plan *p, const vt_step *s, unsigned *in,
+                       unsigned *out);
 } vt_op;
 
 struct vt_step {

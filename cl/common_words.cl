@@ -1,0 +1,93 @@
+/*
+ * common_words.cl - bf16 in words of two, as AVX-512's dot products take them.
+ * For processors that have the vectors.
+ *
+ * vt_word_dot(s, x, w)         s + x.lo * w.lo + x.hi * w.hi, in f32
+ * vt_words_of(lo, hi)          words (lo[i], hi[i]), rounded to bf16
+ * vt_words(to, from, n, all)   n adjacent numbers in words of two; zeros up to
+ *                              word `all`, VT_ROW_WORDS(n) for whole vectors
+ * vt_words_paired(to, a, b)    32 words (a's number i, b's number i)
+ *
+ * Surprise  Inline assembly: see gemm_dot.cl.
+ */
+#ifdef __AVX512F__
+#define VT_ROW_WORDS(n) (((n) + 31) / 32 * 16)
+
+static inline float16 vt_word_dot(float16 s, int16 x, int16 w)
+{
+    __asm__("vdpbf16ps %2, %1, %0" : "+v"(s) : "v"(x), "v"(w));
+    return s;
+}
+
+/* 32 numbers: those of lo, then those of hi. */
+static inline int16 vt_words_rounded(float16 lo, float16 hi)
+{
+    int16 x;
+    __asm__("vcvtne2ps2bf16 %1, %2, %0" : "=v"(x) : "v"(lo), "v"(hi));
+    return x;
+}
+
+/* Numbers of a and b, of 64, in this order; two to a word. */
+static inline int16 vt_words_chosen(int16 a, int16 b, int16 order)
+{
+    __asm__("vpermt2w %2, %1, %0" : "+v"(a) : "v"(order), "v"(b));
+    return a;
+}
+
+/* (first + i, second + i) of 64 numbers for i = 0 to 15 */
+#define VT_ORDER(first, second)                                                \
+    ((int16)(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15) * 0x10001 + \
+     ((second) << 16 | (first)))
+
+static inline int16 vt_words_of(float16 lo, float16 hi)
+{
+    const int16 x = vt_words_rounded(lo, hi);
+
+    return vt_words_chosen(x, x, VT_ORDER(0, 16));
+}
+
+static inline void vt_words_paired(int *to, int16 a, int16 b)
+{
+    vstore16(vt_words_chosen(a, b, VT_ORDER(0, 32)), 0, to);
+    vstore16(vt_words_chosen(a, b, VT_ORDER(16, 48)), 1, to);
+}
+
+static inline int16 __attribute__((overloadable))
+vt_words_32(global const float *p)
+{
+    return vt_words_rounded(vload16(0, p), vload16(1, p));
+}
+static inline int16 __attribute__((overloadable))
+vt_words_32(global const ushort *p)
+{
+    return vload16(0, (global const int *)p);
+}
+static inline uint __attribute__((overloadable))
+vt_word_half(global const float *p, int i)
+{
+    return vt_bf16_round(p[i]);
+}
+static inline uint __attribute__((overloadable))
+vt_word_half(global const ushort *p, int i)
+{
+    return p[i];
+}
+
+#define VT_WORDS_FROM(T)                                                       \
+    static inline void __attribute__((overloadable))                           \
+    vt_words(int *to, global const T *from, int n, int all)                    \
+    {                                                                          \
+        int i = 0;                                                             \
+                                                                               \
+        for (; i + 32 <= n; i += 32)                                           \
+            vstore16(vt_words_32(from + i), i / 32, to);                       \
+        for (; i < n; i += 2)                                                  \
+            to[i / 2] =                                                        \
+                (int)(vt_word_half(from, i) |                                  \
+                      (i + 1 < n ? vt_word_half(from, i + 1) : 0u) << 16);     \
+        for (; i < 2 * all; i += 2)                                            \
+            to[i / 2] = 0;                                                     \
+    }
+VT_WORDS_FROM(float)
+VT_WORDS_FROM(ushort)
+#endif

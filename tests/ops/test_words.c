@@ -1,0 +1,347 @@
+/*
+ * test_words.c - bf16 on the CPU class by AVX-512's dot products: attention
+ * (cl/attention_rows.cl with WORDS), and a block whose values are stored in
+ * bf16. On a processor without these instructions, and once on others, they
+ * are written in C by an edit of the kernels.
+ *
+ * All inputs are multiples of 1/64 that bf16 holds. What is rounded to bf16 on
+ * the way has a relative error of 2^-9.
+ */
+#include "base/memory.h"
+#include "gemm/dot.h"
+#include "ref/ref.h"
+#include "support/device.h"
+#include "support/near.h"
+#include "support/oneplan.h"
+#include "support/pictures.h"
+#include "support/rng.h"
+
+#include <criterion/criterion.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- the instructions, or C in their place ---- */
+
+#define OF(x, i) "((ushort *)\\&" x ")[" i "]"
+#define HALF(x, i) "as_float(" OF(x, i) " << 16)"
+static const char in_c[] =
+    "cp -r '%s/../../cl' '%s' && cd '%s/cl' && sed -i '"
+    "s/^#ifdef __AVX512F__/#if 1/;"
+    "s/__asm__(\"vdpbf16ps .*/for (int i = 0; i < 32; i++) ((float "
+    "*)\\&s)[i \\/ 2]"
+    " += " HALF("x", "i") " * " HALF(
+        "w",
+        "i") ";/;"
+             "s/__asm__(\"vcvtne2ps2bf16 .*/for (int i = 0; i < 32; "
+             "i++) " OF(
+                 "x",
+                 "i") " = vt_bf16_round(((float *)(i < 16 ? \\&lo : "
+                      "\\&hi))[i %% 16]);/;"
+                      "s/__asm__(\"vpermt2w .*/const int16 t = a; for (int "
+                      "i = 0; i < 32; i++) " OF("a", "i") " = " OF("order", "i") " < 32 ? " OF(
+                          "t",
+                          OF("order",
+                             "i")) " : " OF("b",
+                                            OF("order",
+                                               "i") " - 32") ";/"
+                                                             "' "
+                                                             "common_words."
+                                                             "cl "
+                                                             "gemm_dot.cl "
+                                                             "&& ! grep -q "
+                                                             "'__asm__(\"v["
+                                                             "cp]' "
+                                                             "common_words."
+                                                             "cl";
+
+/* False: not with this driver and processor. */
+static bool begin(const char **folder, bool real)
+{
+    char command[2048];
+    vt_dev *dev;
+
+    *folder = vt_test_folder();
+    if (!real) {
+        snprintf(command, sizeof command, in_c, VT_DATA, *folder, *folder);
+        cr_assert_eq(system(command), 0);
+        snprintf(command, sizeof command, "%s/cl", *folder);
+        setenv("VITCL_CL_DIR", command, 1);
+    }
+    dev = vt_test_device();
+    if (vt_dev_class(dev) != VT_CLASS_CPU || vt_test_tiny() ||
+        vt_dev_vector(dev) != 16 ||
+        strcmp(vt_dev_info(dev)->platform, "Portable Computing Language") != 0)
+        return false;
+    vt_dot_use(dev, VT_BF16, VT_DOT_BF16);
+    return !real || vt_dot_here(VT_DOT_BF16);
+}
+
+/* ---- one case ---- */
+
+typedef struct numbers {
+    float *f[VT_CASE_INS];
+    double *d[VT_CASE_INS];
+    size_t n[VT_CASE_INS];
+} numbers;
+
+static numbers make(const vt_case *c)
+{
+    numbers x = {.n = {0}};
+
+    for (int i = 0; i < VT_CASE_INS && (c->in[i].rank || c->in[i].none); i++) {
+        vt_rng r = {strlen(c->name) * 977 + (size_t)i};
+
+        x.n[i] = c->in[i].none ? 0 : 1;
+        for (int k = 0; k < c->in[i].rank; k++)
+            x.n[i] *= (size_t)c->in[i].dim[k];
+        x.f[i] = x.n[i] ? malloc(x.n[i] * sizeof(float)) : NULL;
+        x.d[i] = x.n[i] ? malloc(x.n[i] * sizeof(double)) : NULL;
+        for (size_t k = 0; k < x.n[i]; k++) {
+            x.d[i][k] = ((int)(vt_rng_bits(&r) % 255) - 127) / 64.0;
+            if (c->in[i].scale != 0) /* a power of two */
+                x.d[i][k] *= c->in[i].scale;
+            x.f[i][k] = (float)x.d[i][k];
+        }
+    }
+    return x;
+}
+
+static void unmake(numbers *x)
+{
+    for (int i = 0; i < VT_CASE_INS; i++) {
+        free(x->f[i]);
+        free(x->d[i]);
+    }
+}
+
+/* Values of the plan that products alone read. */
+enum { HALVES = 4 };
+static vt_val halves[HALVES];
+
+/* Twice, with equal bits. */
+static float *run(size_t *n, const vt_case *c, const numbers *x,
+                  vt_case_build build)
+{
+    vt_val in[VT_CASE_INS], y;
+    vt_fixture f;
+    float *a, *b;
+
+    vt_fixture_open_as(&f, (vt_plan_options){.device_class = VT_CLASS_CPU,
+                                             .gemm = "native",
+                                             .precision = VITCL_BF16});
+    for (int i = 0; i < VT_CASE_INS; i++) {
+        const vt_spec *s = &c->in[i];
+        char name[16];
+
+        snprintf(name, sizeof name, "in%d", i);
+        in[i] = !x->n[i] ? VT_NONE
+                : s->param
+                    ? vt_fixture_param(&f, name, s->rank, s->dim, x->f[i])
+                    : vt_input(f.plan, name, VT_F32, s->rank, s->dim);
+    }
+    for (int i = 0; i < HALVES; i++)
+        halves[i] = VT_NONE;
+    y = build(f.plan, in, c);
+    cr_assert_neq(y, VT_NONE, "%s: %s", c->name, vt_message());
+    vt_keep(f.plan, y);
+    vt_check(vt_plan_finish(f.plan));
+    cr_expect_eq(vt_value_of(f.plan, y)->dtype, VT_F32);
+    for (int i = 0; i < HALVES && halves[i] != VT_NONE; i++)
+        cr_expect_eq(vt_value_of(f.plan, halves[i])->dtype, VT_BF16,
+                     "%s: value %d", c->name, i);
+    for (int i = 0; i < VT_CASE_INS; i++)
+        if (in[i] != VT_NONE && !c->in[i].param)
+            vt_check(vt_plan_write(f.plan, in[i], x->f[i], x->n[i] * 4));
+    *n = (size_t)vt_elements(f.plan, y);
+    a = malloc(*n * sizeof *a), b = malloc(*n * sizeof *b);
+    vt_check(vt_plan_run(f.plan, 0));
+    vt_check(vt_plan_read(f.plan, y, a, *n));
+    vt_check(vt_plan_run(f.plan, 0));
+    vt_check(vt_plan_read(f.plan, y, b, *n));
+    cr_expect_eq(memcmp(a, b, *n * sizeof *a), 0, "%s: other bits in a 2nd run",
+                 c->name);
+    free(b);
+    vt_fixture_close(&f);
+    return a;
+}
+
+/* The first picture alone: the same bits. */
+static void alone(const vt_case *c, const float *want, vt_case_build build)
+{
+    vt_case one = *c;
+    numbers x;
+    float *got;
+    size_t n;
+
+    for (int i = 0; i < VT_CASE_INS; i++)
+        if (!one.in[i].param && one.in[i].rank == 3)
+            one.in[i].dim[0] = 1;
+    x = make(&one);
+    got = run(&n, &one, &x, build);
+    cr_expect_eq(memcmp(got, want, n * sizeof *got), 0,
+                 "%s: other bits in a batch", c->name);
+    free(got);
+    unmake(&x);
+}
+
+static void check(const vt_case *c, size_t n, vt_case_build build,
+                  vt_case_ref ref)
+{
+    for (; n > 0; n--, c++) {
+        numbers x = make(c);
+        size_t count;
+        float *got = run(&count, c, &x, build);
+        double *want = calloc(count, sizeof *want);
+
+        ref(want, (const double *const *)x.d, c);
+        cr_expect(vt_near(c->name, got, want, count, 0,
+                          c->atol * vt_largest(want, count)));
+        alone(c, got, build);
+        free(got);
+        free(want);
+        unmake(&x);
+    }
+}
+
+#define X(B, T, C)                                                             \
+    {                                                                          \
+        .rank = 3, .dim = { B, T, C }                                          \
+    }
+#define P(R, C)                                                                \
+    {                                                                          \
+        .rank = 2, .dim = {R, C}, .param = true, .scale = 0.125                \
+    }
+#define BIAS(H, R, C)                                                          \
+    {                                                                          \
+        .rank = 3, .dim = {H, R, C}, .param = true                             \
+    }
+#define NONE                                                                   \
+    {                                                                          \
+        .none = true                                                           \
+    }
+
+/* ---- attention: of queries and of keys with values, or of qkv ---- */
+
+static vt_val attention(vt_plan *p, const vt_val *in, const vt_case *c)
+{
+    const vt_attention_args a = {.heads = c->arg[0], .bias = in[2]};
+
+    return in[1] == VT_NONE ? vt_attention(p, in[0], a)
+                            : vt_attention_cross(p, in[0], in[1], a);
+}
+
+static void ref_of_attention(double *out, const double *const *in,
+                             const vt_case *c)
+{
+    const int *q = c->in[0].dim, *kv = c->in[1].dim, H = c->arg[0];
+    const bool self = !in[1];
+    const int C = self ? q[2] / 3 : q[2];
+    const double *k = self ? in[0] + C : in[1];
+
+    ref_heads(out, in[0], k, k + C, in[2], q[0], H, C / H, q[1],
+              self ? q[1] : kv[1], q[2], self ? q[2] : kv[2],
+              1 / sqrt((double)C / H), 0);
+}
+
+static const vt_case of_attention[] = {
+    {"33 keys, a width of 3", {X(2, 33, 18), NONE, NONE}, {2}, .atol = 4e-3},
+    {"others' keys", {X(2, 5, 80), X(2, 17, 160), NONE}, {2}, .atol = 4e-3},
+    {"197 keys", {X(2, 197, 384), NONE, NONE}, {2}, .atol = 4e-3},
+    {"63 keys, a bias",
+     {X(2, 63, 216), NONE, BIAS(1, 63, 63)},
+     {1},
+     .atol = 4e-3},
+    {"one token", {X(1, 1, 192), NONE, NONE}, {1}, .atol = 1e-5},
+    {"two blocks of keys", {X(1, 300, 48), NONE, NONE}, {1}, .atol = 4e-3}};
+
+/* ---- a block: x + fc(gelu(fc(ln(x + proj(attention(qkv(ln(x)))))))) ---- */
+
+typedef struct shape {
+    int B, T, C, W; /* W: columns between the two last layers */
+} shape;
+
+static shape of(const vt_case *c)
+{
+    const int *d = c->in[0].dim;
+
+    return (shape){d[0], d[1], d[2], c->in[4].dim[0]};
+}
+
+static vt_val block(vt_plan *p, const vt_val *in, const vt_case *c)
+{
+    const vt_attention_args a = {.heads = c->arg[0], .bias = VT_NONE};
+    vt_linear_args l = {.b = VT_NONE, .scale = VT_NONE, .residual = VT_NONE};
+    vt_val x = in[0], h;
+
+    h = halves[0] = vt_layernorm(p, x, in[1], VT_NONE, 1e-6f);
+    l.w = in[2];
+    h = halves[1] = vt_linear(p, h, l);
+    h = halves[2] = vt_attention(p, h, a);
+    l.w = in[3], l.residual = x;
+    x = vt_linear(p, h, l);
+    h = vt_layernorm(p, x, in[1], VT_NONE, 1e-6f);
+    l.w = in[4], l.residual = VT_NONE, l.act = VT_ACT_GELU;
+    h = halves[3] = vt_linear(p, h, l);
+    l.w = in[5], l.residual = x, l.act = VT_ACT_NONE;
+    return vt_linear(p, h, l);
+}
+
+static void ref_of_block(double *out, const double *const *in, const vt_case *c)
+{
+    const shape s = of(c);
+    const int m = s.B * s.T, H = c->arg[0];
+    const size_t n = (size_t)m * (size_t)s.C;
+    double *h = malloc(n * 8), *qkv = malloc(3 * n * 8), *x = malloc(n * 8);
+    double *wide = malloc((size_t)m * (size_t)s.W * 8);
+
+    ref_layernorm(h, in[0], in[1], NULL, s.B, s.T, s.C, s.T, 1e-6);
+    ref_linear(qkv, h, in[2], NULL, NULL, NULL, m, 3 * s.C, s.C, 0);
+    ref_heads(h, qkv, qkv + s.C, qkv + 2 * s.C, NULL, s.B, H, s.C / H, s.T, s.T,
+              3 * s.C, 3 * s.C, 1 / sqrt((double)s.C / H), 0);
+    ref_linear(x, h, in[3], NULL, NULL, in[0], m, s.C, s.C, 0);
+    ref_layernorm(h, x, in[1], NULL, s.B, s.T, s.C, s.T, 1e-6);
+    ref_linear(wide, h, in[4], NULL, NULL, NULL, m, s.W, s.C, VT_ACT_GELU);
+    ref_linear(out, wide, in[5], NULL, NULL, x, m, s.C, s.W, 0);
+    free(h);
+    free(qkv);
+    free(x);
+    free(wide);
+}
+
+static const vt_case of_blocks[] = {
+    {"3x50, a head of 34",
+     {X(3, 50, 34), P(1, 34), P(102, 34), P(34, 34), P(36, 34), P(34, 36)},
+     {1},
+     .atol = 2e-2},
+    {"2x17, 2 heads of 16",
+     {X(2, 17, 32), P(1, 32), P(96, 32), P(32, 32), P(70, 32), P(32, 70)},
+     {2},
+     .atol = 2e-2}};
+
+/* Fewer cases for C, which takes seconds to compile. */
+static void both(bool real)
+{
+    const char *folder;
+    const bool here = begin(&folder, real);
+
+    if (here) {
+        check(of_attention, real ? VT_COUNT(of_attention) : 2, attention,
+              ref_of_attention);
+        check(of_blocks, real ? VT_COUNT(of_blocks) : 1, block, ref_of_block);
+    }
+    vt_test_remove(folder);
+    if (!here)
+        cr_skip("not with this driver and processor");
+}
+
+Test(words, instructions)
+{
+    both(true);
+}
+
+Test(words, in_c)
+{
+    both(false);
+}
