@@ -13,6 +13,10 @@
  * with TILES to a multiple of 16; except for bf16, a float scale and an int sum
  * of each column follow. After A's words [M][ldw] come float scale[M] and int
  * zero[M].
+ *
+ * vt_bf16_words(low, high), with 4, 8, 16 or v for vectors: words of two values
+ * of k in bf16, rounded to nearest even. vt_bf16_dot(s, x, w): DOT 3 with V 16,
+ * for other kernels; inline assembly, so only in functions that are OUTLINED.
  */
 #define VT_DOT_BF16 (DOT == 3 || DOT == 7)
 #define VT_KG (VT_DOT_BF16 || DOT == 1 ? 2 : 4)
@@ -27,3 +31,30 @@
 #define VT_COLUMNS(N) (((N) + NW - 1) / NW * NW)
 #define VT_SCALES(b, N, KW)                                                    \
     ((global float *)((b) + (size_t)VT_COLUMNS(N) * (KW)))
+
+#define VT_BF16_WORDS(n)                                                       \
+    static inline uint##n vt_bf16_bits##n(float##n x)                          \
+    {                                                                          \
+        const uint##n u = as_uint##n(x);                                       \
+        return select(u + 0x7fffu + ((u >> 16u) & 1u), u | 0x400000u, x != x); \
+    }                                                                          \
+    static inline int##n vt_bf16_words##n(float##n low, float##n high)         \
+    {                                                                          \
+        return as_int##n((vt_bf16_bits##n(high) & 0xffff0000u) |               \
+                         (vt_bf16_bits##n(low) >> 16u));                       \
+    }
+VT_BF16_WORDS(4)
+VT_BF16_WORDS(8)
+VT_BF16_WORDS(16)
+#define vt_bf16_bitsv VT_JOIN(vt_bf16_bits, V)
+#define vt_bf16_wordsv VT_JOIN(vt_bf16_words, V)
+#define vt_bf16_words(low, high)                                               \
+    ((int)((uint)vt_bf16_round(high) << 16 | vt_bf16_round(low)))
+
+#if DOT == 3 && V == 16
+static inline float16 vt_bf16_dot(float16 s, int16 x, int16 w)
+{
+    __asm__("vdpbf16ps %2, %1, %0" : "+v"(s) : "v"(x), "v"(w));
+    return s;
+}
+#endif

@@ -59,11 +59,17 @@ kernel void gemm_dot_rows(global int *restrict out,
 
     a += (size_t)m * lda;
 #if VT_DOT_BF16
-    for (int w = 0; w < KW; w++) {
-        const uint hi =
-            2 * w + 1 < K ? vt_bf16_round(VT_LOAD(XT, a, 2 * w + 1)) : 0;
-        to[w] =
-            hi << 16 | (2 * w < K ? vt_bf16_round(VT_LOAD(XT, a, 2 * w)) : 0);
+    int w = 0;
+
+    for (; 2 * (w + V) <= K; w += V) {
+        const floatv x = vloadv(0, a + 2 * w), y = vloadv(1, a + 2 * w);
+        vstorev(
+            vt_bf16_wordsv((floatv)(x.even, y.even), (floatv)(x.odd, y.odd)), 0,
+            (global int *)to + w);
+    }
+    for (; w < KW; w++) {
+        const uint hi = 2 * w + 1 < K ? vt_bf16_round(a[2 * w + 1]) : 0;
+        to[w] = hi << 16 | (2 * w < K ? vt_bf16_round(a[2 * w]) : 0);
     }
 #else
     global float *rows = (global float *)(out + (size_t)M * ldw);
@@ -151,12 +157,55 @@ kernel void gemm_dot_scale(global int *restrict out,
 }
 #endif
 
+#if VT_DOT_BF16 && VT_STEP == 1
+/* Words w0 to w1 - 1 of a whole panel: B's lines are read once, in order. */
+static inline void pack_panel(global int *restrict to,
+                              global const float *restrict b, int ldb, int w0,
+                              int w1)
+{
+#ifdef TRANS_B
+    for (int w = w0; w < w1; w++) {
+        global const float *low = b + AT(0, 2 * w), *high = low + ldb;
+
+        EACH(v, NV)
+            vstorev(vt_bf16_wordsv(vloadv(v, low), vloadv(v, high)), v,
+                    to + w * NW);
+    }
+#else
+    for (int n = 0; n < NW; n += 4) {
+        int w = w0;
+
+        for (; w + 4 <= w1; w += 4) {
+            float4 x[4];
+
+            EACH(i, 4) {
+                const float8 k = vload8(0, b + AT(n + i, 2 * w));
+                x[i] = as_float4(vt_bf16_words4(k.even, k.odd));
+            }
+            VT_STORE_TRANSPOSED(x[0], x[1], x[2], x[3],
+                                (global float *)to + w * NW + n, NW);
+        }
+        for (; w < w1; w++)
+            EACH(i, 4)
+                to[w * NW + n + i] =
+                    vt_bf16_words(b[AT(n + i, 2 * w)], b[AT(n + i, 2 * w + 1)]);
+    }
+#endif
+}
+#endif
+
 kernel void gemm_dot_pack(global int *restrict out,
                           global const float *restrict b, int N, int K, int ldb)
 {
     const int n0 = get_global_id(0) * NW, w0 = get_global_id(1) * 64;
     const int KW = VT_WORDS(K), w1 = min(KW, w0 + 64), G = VT_KG * VT_STEP;
 
+#if VT_DOT_BF16 && VT_STEP == 1
+    if (n0 + NW <= N && 2 * w1 <= K) {
+        pack_panel(out + (size_t)n0 * KW, b + AT(n0, 0), ldb, w0, w1);
+        return;
+    }
+#endif
     for (int n = n0; n < n0 + NW; n++) {
 #if VT_DOT_BF16
         global ushort *to = (global ushort *)(out + (size_t)n0 * KW);

@@ -3,6 +3,9 @@
  * instructions, where it has them and they are faster: cl/gemm_dot.cl,
  * gemm_dot_pack.cl.
  *
+ * A B that is not packed, as in training, is packed into `temp` at each launch,
+ * behind A's words: in bf16 only.
+ *
  * Surprising: the kernels are inline assembly. dot_choice.c decides, once per
  * device, driver and version, whether one is used; dot_trial.c tries them.
  */
@@ -51,7 +54,7 @@ static int kind_of(vt_dev *dev, const vt_gemm_desc *d)
 {
     int kind;
 
-    if ((d->type != VT_I8 && d->type != VT_BF16) || !d->b_packed ||
+    if ((d->type != VT_BF16 && !(d->type == VT_I8 && d->b_packed)) ||
         d->trans_a || d->accumulate || !stored(d->a) || !stored(d->out) ||
         d->res != VT_F32 || vt_dev_class(dev) != VT_CLASS_CPU || d->K > 65536)
         return VT_DOT_NONE;
@@ -119,7 +122,7 @@ static size_t packed_bytes(vt_dev *dev, const vt_gemm_desc *d)
 }
 
 /* Tiles read up to 3 rows after the last one. */
-static size_t temp_bytes(vt_dev *dev, const vt_gemm_desc *d)
+static size_t rows_bytes(vt_dev *dev, const vt_gemm_desc *d)
 {
     const int kind = kind_of(dev, d);
     const size_t rows = (size_t)d->batch * (size_t)d->M,
@@ -129,6 +132,20 @@ static size_t temp_bytes(vt_dev *dev, const vt_gemm_desc *d)
         return 0;
     return (rows * (ldw + 2) + (by_tiles(kind) ? 3 * ldw : 0)) *
            sizeof(int32_t);
+}
+
+/* Where B is packed in temp. */
+static size_t packed_at(vt_dev *dev, const vt_gemm_desc *d)
+{
+    const size_t align = vt_dev_align(dev);
+
+    return (rows_bytes(dev, d) + align - 1) / align * align;
+}
+
+static size_t temp_bytes(vt_dev *dev, const vt_gemm_desc *d)
+{
+    return d->b_packed ? rows_bytes(dev, d)
+                       : packed_at(dev, d) + packed_bytes(dev, d);
 }
 
 /* The largest integer whose sum of squares over K cannot overflow. s16 has room
@@ -225,6 +242,30 @@ static vt_rows divide(vt_dev *dev, const vt_gemm_desc *d, int kind)
     return s;
 }
 
+/* *out: the packed B. If it is packed at each launch: a view of temp, which is
+ * g->state, filled by g->kernel[*n]. */
+static vitcl_status packed(vt_buf **out, vt_gemm *g, int kind, int *n)
+{
+    vt_buf *b = NULL;
+    vitcl_status st = VITCL_OK;
+
+    if (!g->d.b_packed) {
+        VT_TRY(vt_buf_view(&b, g->bufs.temp, packed_at(g->dev, &g->d),
+                           packed_bytes(g->dev, &g->d)));
+        g->state = b;
+        VT_TRY(pack_kernel(&g->kernel[(*n)++], g->dev, kind, &g->d, b,
+                           g->bufs.b, false));
+    }
+    *out = b ? b : g->bufs.b;
+done:
+    return st;
+}
+
+static void drop(vt_gemm *g)
+{
+    vt_buf_free(g->state);
+}
+
 static vitcl_status bind(vt_gemm *g)
 {
     const vt_gemm_desc *d = &g->d;
@@ -233,20 +274,22 @@ static vitcl_status bind(vt_gemm *g)
     const int v[] = {s.rows, d->N,     words(d, kind), stride(d, kind),
                      d->ldc, s.blocks, s.big,          s.tall,
                      s.low,  s.chunks, s.group,        s.most};
-    vt_buf *a = as_words(d) ? g->bufs.a : g->bufs.temp;
+    vt_buf *a = as_words(d) ? g->bufs.a : g->bufs.temp, *b = NULL;
+    int n = 0;
     char shape[64], epilogue[96], defines[256];
-    vt_kernel **k = g->kernel;
     vitcl_status st = VITCL_OK;
 
     if (!as_words(d))
-        VT_TRY(rows_kernel(k++, g, kind));
+        VT_TRY(rows_kernel(&g->kernel[n++], g, kind));
+    VT_TRY(packed(&b, g, kind, &n));
     snprintf(defines, sizeof defines, "%s -DRA=%d -DRB=%d -DSAVED=%d%s %s",
              common(shape, kind), s.ra, s.rb, s.saved,
              d->out == VT_BF16 ? " -DYT=bf16" : "",
              vt_gemm_defines(epilogue, d));
-    VT_TRY(vt_kernel_new(k, g->dev, "gemm_dot", "gemm_dot", defines));
-    VT_TRY(vt_gemm_operands(*k, g, a, g->bufs.b, v, VT_COUNT(v)));
-    VT_TRY(vt_kernel_tiles(*k, 6 + (unsigned)VT_COUNT(v),
+    VT_TRY(
+        vt_kernel_new(&g->kernel[n], g->dev, "gemm_dot", "gemm_dot", defines));
+    VT_TRY(vt_gemm_operands(g->kernel[n], g, a, b, v, VT_COUNT(v)));
+    VT_TRY(vt_kernel_tiles(g->kernel[n], 6 + (unsigned)VT_COUNT(v),
                            vt_divide_up(s.panels, s.group) * s.chunks));
     snprintf(g->note, sizeof g->note, "native %s %dx%d%s",
              vt_dot_kinds[kind].name, s.tall, s.nw,
@@ -281,4 +324,5 @@ const vt_provider vt_gemm_dot = {.name = "native",
                                  .pack = pack,
                                  .temp_bytes = temp_bytes,
                                  .bind = bind,
+                                 .free = drop,
                                  .peak = peak};

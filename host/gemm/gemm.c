@@ -252,14 +252,16 @@ done:
     return st;
 }
 
-/* Any product of this type, to ask about all. B is not packed: no instruction
- * is tried for the answer, unless it is asked about packed ones. */
+/* Any product of this type, to ask about all. On CPUs it accumulates: no
+ * instruction is tried for the answer. */
 static vt_gemm_desc some(const vt_dev *dev, vt_dtype type, vt_class class)
 {
     const vt_gemm_desc d = {
         .M = 16, .N = 16, .K = 16, .type = type, .device_class = class};
+    vt_gemm_desc f = filled(dev, &d);
 
-    return filled(dev, &d);
+    f.accumulate = f.device_class == VT_CLASS_CPU;
+    return f;
 }
 
 bool vt_gemm_multiplies(const char **instead, vt_dev *dev, const char *provider,
