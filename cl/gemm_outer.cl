@@ -19,15 +19,20 @@
  *           block is multiplied, a share of what is copied next is prefetched.
  *           Copies are aligned, because vectors of A and B may cross cache
  *           lines.
+ *           With DOT, copies are words of two adjacent k in bf16, which the
+ *           instruction of common_dot.cl multiplies.
  * Launch    gemm_outer: vt_kernel_tiles() of wide * high * slices
  *           gemm_outer_sum: global {M}
- * Local     (BLOCKS * (RA * (KC + PANELS * NW) + 16) + KC * NW) floats.
+ * Local     BLOCKS * (RA * (KC + PANELS * NW) + 16) floats. The copy of B is
+ *           private: LLVM would put the address of a local array into block(),
+ *           where PoCL, which moves such arrays, overlooks it.
  * Defines   V NV RA KC BLOCKS PANELS; TYPE 0: float, 1: B rounded to bf16;
- *           ACCUMULATE: C +=; SLICED: out is the slices' parts, which
- *           gemm_outer_sum adds up; SUMS: with ACCUMULATE.
- * Numerics  An element of a slice is one chain of fma() over ascending k.
- *           Slices depend on M, N and K, never on the device: same bits
- *           everywhere.
+ *           DOT 3, with V 16: A, too, and KC counts words; ACCUMULATE: C +=;
+ *           SLICED: out is the slices' parts, which gemm_outer_sum adds up;
+ *           SUMS: with ACCUMULATE, and always of A in float.
+ * Numerics  An element of a slice is one chain over ascending k of fma(), or of
+ *           dot products of two k. Slices depend on M, N and K, never on the
+ *           device: same bits everywhere with the same instruction.
  * Host      host/gemm/outer.c         Test  tests/ops/test_gemm.c
  */
 #ifndef RA
@@ -38,21 +43,40 @@
 #define PANELS 16
 #define TYPE 0
 #endif
+#ifdef DOT
+#define KG 2 /* values of k in an element of a copy */
+typedef int copied;
+#define copiedv intv
+#define multiply_add vt_bf16_dot
+#define BLOCK OUTLINED
+#else
+#define KG 1
+typedef float copied;
+#define copiedv floatv
+#define multiply_add(s, x, w) fma(x, w, s)
+#define BLOCK inline
+#endif
 #define NW (NV * V)
 #define ROWS (BLOCKS * RA)
 #define STRIP                                                                  \
     (KC * RA + 16) /* no power of two: strips are written in parallel */
 
-#if TYPE == 1
-static inline floatv rounded(floatv x)
-{
-    const intv u = as_intv(x);
-    const intv r = (u + 0x7fff + ((u >> 16) & 1)) & (intv)(0xffff0000);
-
-    return as_floatv(select(r, u | 0x400000, isnan(x)));
-}
+/* What is copied of A and B: a vector, one number. With DOT, of the row at p
+ * and of the next, which is 0 if it does not exist. */
+#ifdef DOT
+#define OF_BV(p, ld, next)                                                     \
+    vt_bf16_wordsv(vloadv(0, p), next ? vloadv(0, (p) + (ld)) : (floatv)(0.0f))
+#define OF_B(p, ld, next) vt_bf16_words((p)[0], next ? (p)[ld] : 0.0f)
+#define OF_A OF_B
 #else
-#define rounded(x) (x)
+#if TYPE == 1
+#define OF_BV(p, ld, next) as_floatv(vt_bf16_bitsv(vloadv(0, p)) & 0xffff0000u)
+#define OF_B(p, ld, next) as_float((uint)vt_bf16_round((p)[0]) << 16)
+#else
+#define OF_BV(p, ld, next) vloadv(0, p)
+#define OF_B(p, ld, next) ((p)[0])
+#endif
+#define OF_A(p, ld, next) ((p)[0])
 #endif
 
 /* Prefetches rows from..to-1 of p, to be copied soon, to L2. */
@@ -65,20 +89,21 @@ static inline void prefetch_rows(global const float *p, int ld, int from,
 }
 
 /* to[KC][RA] for each block, STRIP apart; rows beyond M are 0 */
-static inline void copy_a(local float *restrict to,
+static inline void copy_a(local copied *restrict to,
                           global const float *restrict a, int lda, int kc,
                           int rows)
 {
-    for (int k = 0; k < kc; k++, a += lda) {
-        local float *t = to + k * RA;
+    for (int k = 0; k < kc; k += KG, a += KG * (size_t)lda) {
+        local copied *t = to + k / KG * RA;
+        const bool next = k + 1 < kc;
         int m = 0;
 
         for (; m + RA <= rows; m += RA, t += STRIP)
             EACH(r, RA)
-                t[r] = a[m + r];
+                t[r] = OF_A(a + m + r, lda, next);
         if (m < rows)
             for (int r = 0; r < RA; r++)
-                t[r] = m + r < rows ? a[m + r] : 0.0f;
+                t[r] = m + r < rows ? OF_A(a + m + r, lda, next) : 0;
     }
 }
 
@@ -109,27 +134,24 @@ static inline void add_up(float *to, global const float *restrict a, int lda,
 }
 
 /* to[KC][NW]; columns beyond N are 0 */
-static inline void copy_b(local float *restrict to,
-                          global const float *restrict b, int ldb, int kc,
-                          int columns)
+static inline void copy_b(copied *restrict to, global const float *restrict b,
+                          int ldb, int kc, int columns)
 {
-    for (int k = 0; k < kc; k++, b += ldb, to += NW) {
+    for (int k = 0; k < kc; k += KG, b += KG * (size_t)ldb, to += NW) {
+        const bool next = k + 1 < kc;
+
         if (columns >= NW)
             EACH(v, NV)
-                vstorev(rounded(vloadv(v, b)), v, to);
+                vstorev(OF_BV(b + v * V, ldb, next), v, to);
         else
-            for (int v = 0; v < NV; v++) {
-                float part[V];
-                for (int i = 0; i < V; i++)
-                    part[i] = v * V + i < columns ? b[v * V + i] : 0.0f;
-                vstorev(rounded(vloadv(0, part)), v, to);
-            }
+            for (int i = 0; i < NW; i++)
+                to[i] = i < columns ? OF_B(b + i, ldb, next) : 0;
     }
 }
 
 /* s[RA][NW] (+)= a[kc][RA], transposed, times b[kc][NW] */
-static inline void block(local float *restrict s, local const float *restrict a,
-                         local const float *restrict b, int kc, int first)
+static BLOCK void block(local float *restrict s, local const copied *restrict a,
+                        const copied *restrict b, int kc, int first)
 {
     floatv x[RA][NV];
 
@@ -137,13 +159,13 @@ static inline void block(local float *restrict s, local const float *restrict a,
         EACH(v, NV)
             x[r][v] = first ? (floatv)(0.0f) : vloadv(r * NV + v, s);
     for (int k = 0; k < kc; k++) {
-        floatv w[NV];
+        copiedv w[NV];
         EACH(v, NV)
             w[v] = vloadv(v, b + k * NW);
         EACH(r, RA) {
-            const floatv e = (floatv)(a[k * RA + r]);
+            const copiedv e = (copiedv)(a[k * RA + r]);
             EACH(v, NV)
-                x[r][v] = fma(e, w[v], x[r][v]);
+                x[r][v] = multiply_add(x[r][v], e, w[v]);
         }
     }
     EACH(r, RA)
@@ -178,22 +200,24 @@ static inline void put(global float *restrict c, local const float *restrict s,
         int N, int K, int lda, int ldb, int ldc, int wide, int high,           \
         int slices
 
-static inline void tile(ARGS, int id, local float *restrict ta,
-                        local float *restrict tb, local float *restrict sum)
+static inline void tile(ARGS, int id, local copied *restrict ta,
+                        local float *restrict sum)
 {
+    copied tb[KC * NW] __attribute__((aligned(64)));
     const int blocks = (M + RA - 1) / RA, panels = (N + NW - 1) / NW;
     const int x = id % wide, y = id / wide % high, slice = id / wide / high;
     const int i0 = vt_part(y, blocks, high);
     const int i1 = vt_part(y + 1, blocks, high);
     const int p0 = vt_part(x, panels, wide);
     const int p1 = vt_part(x + 1, panels, wide);
-    const int k0 = vt_part(slice, K, slices);
-    const int k1 = vt_part(slice + 1, K, slices);
+    const int pairs = (K + KG - 1) / KG; /* slices and parts split none */
+    const int k0 = vt_part(slice, pairs, slices) * KG;
+    const int k1 = min(vt_part(slice + 1, pairs, slices) * KG, K);
     const int rows = min(i1 * RA, M) - i0 * RA;
 
-    const int parts = (k1 - k0 + KC - 1) / KC;
-    const int most =
-        (k1 - k0 + parts - 1) / parts; /* equal but for the remainder */
+    const int parts = (k1 - k0 + KC * KG - 1) / (KC * KG);
+    const int most = (k1 - k0 + parts * KG - 1) / (parts * KG) *
+                     KG; /* equal but for the remainder */
 
 #ifdef SUMS
     float total[ROWS];
@@ -224,8 +248,8 @@ static inline void tile(ARGS, int id, local float *restrict ta,
                 prefetch_rows(a + (size_t)(k + most) * lda + i0 * RA, lda,
                               t * an / (n * (p1 - p0)),
                               (t + 1) * an / (n * (p1 - p0)), rows);
-                block(s + (i - i0) * RA * NW, ta + (i - i0) * STRIP, tb, kc,
-                      k == k0);
+                block(s + (i - i0) * RA * NW, ta + (i - i0) * STRIP, tb,
+                      (kc + KG - 1) / KG, k == k0);
             }
         }
     }
@@ -249,13 +273,12 @@ static inline void tile(ARGS, int id, local float *restrict ta,
 kernel __attribute__((reqd_work_group_size(1, 1, 1))) void
 gemm_outer(ARGS, volatile global int *taken, int tiles)
 {
-    local float ta[BLOCKS * STRIP] __attribute__((aligned(64)));
-    local float tb[KC * NW] __attribute__((aligned(64)));
+    local copied ta[BLOCKS * STRIP] __attribute__((aligned(64)));
     local float sum[PANELS * ROWS * NW] __attribute__((aligned(64)));
 
     VT_EACH_TILE(id, taken, tiles)
         tile(out, a, b, sums, M, N, K, lda, ldb, ldc, wide, high, slices, id,
-             ta, tb, sum);
+             ta, sum);
 }
 
 kernel void gemm_outer_sum(global float *restrict c,

@@ -1,7 +1,7 @@
 /*
- * dot_trial.c - the trial of a dot-product instruction: is its product right,
- * and faster than multiply-adds and than the kind it would replace? Run by the
- * program vitcl-try, because it may crash.
+ * dot_trial.c - the trial of a dot-product instruction: are its products right,
+ * and is the one of packed weights faster than multiply-adds and than the kind
+ * it would replace? Run by the program vitcl-try, because it may crash.
  */
 #include "base/log.h"
 #include "base/memory.h"
@@ -26,13 +26,18 @@ static float element(size_t i)
 
 /* The product with this kind of instruction (VT_DOT_NONE: FMAs). A and B begin
  * with the same numbers. */
-static vitcl_status product(vt_timed *t, vt_dev *dev, vt_dtype type, int kind)
+static vitcl_status product(vt_timed *t, vt_dev *dev, vt_dtype type, int kind,
+                            bool outer)
 {
     const size_t n = (size_t)VT_MAX(M, N) * K;
     vt_gemm_desc d = vt_timed_desc(dev, type, M, N, K);
     float *x = NULL;
     vitcl_status st;
 
+    if (outer) {
+        d.trans_a = d.trans_b = true, d.b_packed = false;
+        d.lda = M, d.ldb = N;
+    }
     VT_TRY(VT_NEW(&x, n));
     for (size_t i = 0; i < n; i++)
         x[i] = element(i);
@@ -44,7 +49,7 @@ done:
 }
 
 /* Checks every fifth element, within the rounding error of the format. */
-static bool right(vt_timed *t)
+static bool right(vt_timed *t, bool outer)
 {
     static const size_t n = (size_t)M * N;
     float *c = NULL;
@@ -54,7 +59,8 @@ static bool right(vt_timed *t)
         const size_t m = i / N, col = i % N;
         double want = 0;
         for (size_t k = 0; k < K; k++)
-            want += (double)element(m * K + k) * (double)element(col * K + k);
+            want += (double)element(outer ? k * M + m : m * K + k) *
+                    (double)element(outer ? k * N + col : col * K + k);
         yes = fabs((double)c[i] - want) < 0.6; /* 7 sigma of the coarsest */
     }
     free(c);
@@ -80,8 +86,8 @@ static bool faster(vt_timed t[3], vt_dev *dev, int kind)
     const vt_dtype type = vt_dot_kinds[kind].type;
     const int other = rival(kind);
 
-    if (product(&t[1], dev, type, VT_DOT_NONE) != VITCL_OK ||
-        (other && product(&t[2], dev, type, other) != VITCL_OK) ||
+    if (product(&t[1], dev, type, VT_DOT_NONE, false) != VITCL_OK ||
+        (other && product(&t[2], dev, type, other, false) != VITCL_OK) ||
         vt_measure((vt_timed *[]){&t[0], &t[1], &t[2]}, other ? 3 : 2,
                    &rounds) != VITCL_OK) {
         vt_log("tried %s: it could not be timed", vt_dot_kinds[kind].name);
@@ -95,14 +101,30 @@ static bool faster(vt_timed t[3], vt_dev *dev, int kind)
            (!other || t[0].best * 14 < t[2].best * 13);
 }
 
+static bool works_as(vt_timed *t, vt_dev *dev, int kind, bool outer)
+{
+    return product(t, dev, vt_dot_kinds[kind].type, kind, outer) == VITCL_OK &&
+           vt_timed_run(t) == VITCL_OK && right(t, outer);
+}
+
+/* Kinds that outer.c does not know have FMAs there. */
+static bool outer_works(vt_dev *dev, int kind)
+{
+    vt_timed t = {.q = NULL};
+    const bool yes =
+        vt_dot_kinds[kind].type != VT_BF16 || works_as(&t, dev, kind, true);
+
+    vt_timed_free(&t);
+    return yes;
+}
+
 static const char *try_kind(vt_dev *dev, int kind)
 {
     vt_timed t[3] = {{.q = NULL}};
     bool works, yes;
 
-    works = vt_dot_permitted(kind) &&
-            product(&t[0], dev, vt_dot_kinds[kind].type, kind) == VITCL_OK &&
-            vt_timed_run(&t[0]) == VITCL_OK && right(&t[0]);
+    works = vt_dot_permitted(kind) && works_as(&t[0], dev, kind, false) &&
+            outer_works(dev, kind);
     if (!works)
         vt_log("tried %s: it does not work", vt_dot_kinds[kind].name);
     yes = works && faster(t, dev, kind);

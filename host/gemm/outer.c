@@ -6,15 +6,20 @@
  * one matrix, pack the other as a whole, and have only as many work-groups as C
  * has tiles.
  *
- * Surprising: each element is one chain of fma per slice of k; the number of
- * slices depends on the sizes alone.
+ * bf16 is multiplied by vdpbf16ps where dot_choice.c has found it faster. Other
+ * instructions for bf16, Arm's and AMX's, are not written there: FMAs.
+ *
+ * Surprising: each element is one chain per slice of k; the number of slices
+ * depends on the sizes alone.
  */
 #include "base/memory.h"
 #include "gemm/common.h"
+#include "gemm/dot.h"
 
 #include <stdio.h>
 
-/* A tile's A takes 97 KiB, a panel of B 16, the sums 96: L2 is at least 512. */
+/* A tile's A takes 97 KiB, a panel of B 16, the sums 96: L2 is at least 512. A
+ * term is a number or, of dot products, a word of two. */
 #define TERMS 256
 #define MOST_ROWS 96
 #define MOST_PANELS 16
@@ -23,15 +28,21 @@
  * affects the bits. */
 #define GROUPS 32
 #define LEAST_TERMS 512
+#define DOT_LANES 16 /* of vdpbf16ps */
 
 typedef struct cut {
+    bool dot;
+    int lanes;
     int ra, nw, blocks; /* register block, row blocks per tile */
     int row_tiles, column_tiles, slices;
 } cut;
 
-static cut cut_for(const vt_gemm_desc *d, int lanes)
+static cut cut_for(const vt_gemm_desc *d, int lanes, bool dot)
 {
-    cut c = {.ra = vt_rows_block(lanes), .nw = VT_ROWS_VECTORS * lanes};
+    cut c = {.dot = dot,
+             .lanes = lanes,
+             .ra = vt_rows_block(lanes),
+             .nw = VT_ROWS_VECTORS * lanes};
 
     c.blocks = MOST_ROWS / c.ra;
     c.row_tiles = vt_divide_up(vt_divide_up(d->M, c.ra), c.blocks);
@@ -47,18 +58,33 @@ static size_t local_bytes(const cut *c)
     const int rows = c->blocks * c->ra;
 
     return sizeof(float) * (size_t)(rows * (TERMS + MOST_PANELS * c->nw) +
-                                    16 * c->blocks + TERMS * c->nw);
+                                    16 * c->blocks);
+}
+
+static bool fits(const vt_dev *dev, const cut *c)
+{
+    return local_bytes(c) <= vt_dev_info(dev)->local_bytes;
 }
 
 static bool takes(vt_dev *dev, const vt_gemm_desc *d)
 {
-    const cut c = cut_for(d, vt_dev_vector(dev));
+    const cut c = cut_for(d, vt_dev_vector(dev), false);
 
     return d->a == VT_F32 && d->out == VT_F32 && d->trans_a && d->trans_b &&
            !d->b_packed && d->batch == 1 && !d->bias && !d->scale &&
            !d->residual && d->act == VT_ACT_NONE &&
-           (d->type == VT_F32 || d->type == VT_BF16) &&
-           local_bytes(&c) <= vt_dev_info(dev)->local_bytes;
+           (d->type == VT_F32 || d->type == VT_BF16) && fits(dev, &c);
+}
+
+/* The first call in bf16 tries the instructions. */
+static cut cut_of(vt_dev *dev, const vt_gemm_desc *d)
+{
+    const cut dot = cut_for(d, DOT_LANES, true);
+
+    return d->type == VT_BF16 && fits(dev, &dot) &&
+                   vt_dot_ask(dev, VT_BF16) == VT_DOT_BF16
+               ? dot
+               : cut_for(d, vt_dev_vector(dev), false);
 }
 
 static bool sums(vt_dev *dev, const vt_gemm_desc *d)
@@ -69,7 +95,7 @@ static bool sums(vt_dev *dev, const vt_gemm_desc *d)
 
 static size_t temp_bytes(vt_dev *dev, const vt_gemm_desc *d)
 {
-    const cut c = cut_for(d, vt_dev_vector(dev));
+    const cut c = cut_of(dev, d);
     const size_t each = (size_t)d->M * (size_t)(d->N + d->sums);
 
     return c.slices > 1 ? (size_t)c.slices * each * sizeof(float) : 0;
@@ -78,7 +104,7 @@ static size_t temp_bytes(vt_dev *dev, const vt_gemm_desc *d)
 static vitcl_status bind(vt_gemm *g)
 {
     const vt_gemm_desc *d = &g->d;
-    const cut c = cut_for(d, vt_dev_vector(g->dev));
+    const cut c = cut_of(g->dev, d);
     const bool sliced = c.slices > 1;
     const size_t rows[3] = {(size_t)d->M, 1, 1}, one[3] = {1, 1, 1};
     char defines[192];
@@ -86,10 +112,11 @@ static vitcl_status bind(vt_gemm *g)
 
     snprintf(defines, sizeof defines,
              "-DV=%d -DNV=%d -DRA=%d -DKC=%d -DBLOCKS=%d -DPANELS=%d "
-             "-DTYPE=%d%s%s%s",
-             vt_dev_vector(g->dev), VT_ROWS_VECTORS, c.ra, TERMS, c.blocks,
-             MOST_PANELS, d->type == VT_BF16, sliced ? " -DSLICED" : "",
-             d->accumulate ? " -DACCUMULATE" : "", d->sums ? " -DSUMS" : "");
+             "-DTYPE=%d%s%s%s%s",
+             c.lanes, VT_ROWS_VECTORS, c.ra, TERMS, c.blocks, MOST_PANELS,
+             d->type == VT_BF16, c.dot ? " -DDOT=3" : "",
+             sliced ? " -DSLICED" : "", d->accumulate ? " -DACCUMULATE" : "",
+             d->sums ? " -DSUMS" : "");
     VT_TRY(vt_kernel_new(&g->kernel[0], g->dev, "gemm_outer", "gemm_outer",
                          defines));
     VT_TRY(vt_gemm_arguments(g->kernel[0],
@@ -111,7 +138,9 @@ static vitcl_status bind(vt_gemm *g)
         vt_kernel_size(g->kernel[1], 1, rows, one);
     }
     snprintf(g->note, sizeof g->note, "native outer %dx%d %s, %d slice%s", c.ra,
-             c.nw, vt_dtype_name(d->type), c.slices, sliced ? "s" : "");
+             c.nw,
+             c.dot ? vt_dot_kinds[VT_DOT_BF16].name : vt_dtype_name(d->type),
+             c.slices, sliced ? "s" : "");
 done:
     return st;
 }
