@@ -1,0 +1,306 @@
+/*
+ * test_gemm_training.c - the products of a training step by vdpbf16ps: B is not
+ * packed (forward, gradient of x), or k is outermost in both operands (gradient
+ * of w). By the processor, and with the instruction written in C by an edit of
+ * the kernels, which runs on any processor with PoCL.
+ *
+ * As in test_gemm_forms.c, the values are whole numbers that bf16 has, has not,
+ * or has a tie at, and sums are exact: every bit is known.
+ */
+#include "gemm/dot.h"
+#include "support/device.h"
+#include "support/oneplan.h"
+#include "support/pictures.h"
+
+#include <criterion/criterion.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define OK(x) cr_assert_eq((x), VITCL_OK, "%s", vt_message())
+#define GUARD 64
+
+#define OUTER .trans_a = true, .trans_b = true
+static const vt_gemm_desc cases[] = {
+    /* whole panels and words or not, blocks of all heights, K in parts */
+    {.M = 1, .N = 1, .K = 1},
+    {.M = 23, .N = 37, .K = 45, .bias = true},
+    {.M = 23, .N = 32, .K = 6, .bias = true, .residual = true},
+    {.M = 29, .N = 96, .K = 139, .lda = 150, .ldb = 141, .ldc = 99},
+    {.batch = 3, .M = 1, .N = 67, .K = 258},
+    {.batch = 2, .M = 17, .N = 64, .K = 2050, .residual = true},
+    {.M = 7, .N = 17, .K = 45, .trans_b = true},
+    {.M = 23, .N = 64, .K = 131, .trans_b = true, .ldb = 70},
+    {.M = 33, .N = 43, .K = 2050, .trans_b = true},
+    {.M = 23,
+     .N = 70,
+     .K = 64,
+     .trans_b = true,
+     .residual = true,
+     .times = true},
+    /* tiles of several panels and of one, slices, an odd last term */
+    {.M = 1, .N = 1, .K = 1, OUTER},
+    {.M = 15, .N = 33, .K = 2, OUTER},
+    {.M = 33,
+     .N = 70,
+     .K = 31,
+     .lda = 40,
+     .ldb = 72,
+     .ldc = 80,
+     OUTER,
+     .accumulate = true},
+    {.M = 97, .N = 67, .K = 1027, OUTER, .accumulate = true, .sums = true},
+    {.M = 45, .N = 40, .K = 513, OUTER, .accumulate = true, .sums = true},
+    {.M = 192, .N = 600, .K = 197, OUTER},
+    {.M = 9, .N = 530, .K = 2563, OUTER},
+};
+
+static uint32_t state = 9;
+
+/* In [-508, 508]; bf16 has every second above 256. */
+static float *numbers(size_t n)
+{
+    float *x = malloc(n * sizeof *x);
+
+    for (size_t i = 0; i < n; i++) {
+        state = state * 1664525u + 1013904223u;
+        x[i] = (float)((int)((state >> 8) % 1017) - 508);
+    }
+    return x;
+}
+
+static double rounded(float x)
+{
+    return fabsf(x) < 256 ? (double)x : 2 * rint((double)x / 2);
+}
+
+typedef struct job {
+    vt_gemm_desc d;
+    int rows, lda, ldb, ldc;
+    size_t n_a, n_b, n_c;
+    float *a, *b, *bias, *residual, *c0, *c, *sums;
+} job;
+
+static job job_new(const vt_gemm_desc *d)
+{
+    job j = {.d = *d, .rows = (d->batch ? d->batch : 1) * d->M};
+
+    j.lda = d->lda ? d->lda : d->trans_a ? d->M : d->K;
+    j.ldb = d->ldb ? d->ldb : d->trans_b ? d->N : d->K;
+    j.ldc = d->ldc ? d->ldc : d->N;
+    j.n_a = (size_t)((d->trans_a ? d->K : j.rows) * j.lda);
+    j.n_b = (size_t)((d->trans_b ? d->K : d->N) * j.ldb);
+    j.n_c = (size_t)(j.rows * j.ldc) + GUARD;
+    j.a = numbers(j.n_a), j.b = numbers(j.n_b);
+    j.bias = numbers((size_t)(d->sums ? d->M : d->N));
+    j.residual = numbers(j.n_c), j.c0 = numbers(j.n_c);
+    j.c = malloc(j.n_c * sizeof *j.c);
+    j.sums = malloc((size_t)j.rows * sizeof *j.sums);
+    return j;
+}
+
+static void job_free(job *j)
+{
+    free(j->a), free(j->b), free(j->bias), free(j->residual);
+    free(j->c0), free(j->c), free(j->sums);
+}
+
+static void run(job *j)
+{
+    vt_dev *dev = vt_test_device();
+    vt_queue *q = vt_test_queue();
+    vt_gemm_desc d = j->d;
+    vt_gemm *gemm = NULL;
+    size_t temp;
+
+    d.type = VT_BF16, d.device_class = VT_CLASS_CPU;
+    temp = vt_gemm_temp_bytes(dev, "native", &d);
+    vt_gemm_bufs b = {.a = vt_test_floats(j->a, j->n_a),
+                      .b = vt_test_floats(j->b, j->n_b),
+                      .bias =
+                          vt_test_floats(j->bias, (size_t)(d.sums ? d.M : d.N)),
+                      .residual = vt_test_floats(j->residual, j->n_c),
+                      .c = vt_test_floats(d.accumulate ? j->c0 : NULL, j->n_c)};
+
+    if (temp) {
+        OK(vt_buf_new(&b.temp, dev, temp));
+        OK(vt_buf_fill(q, b.temp, 0x7fc00000u));
+    }
+    OK(vt_gemm_new(&gemm, dev, "native", &d, &b));
+    cr_assert(strstr(vt_gemm_describe(gemm), "vdpbf16ps"), "%s",
+              vt_gemm_describe(gemm));
+    OK(vt_gemm_launch(q, gemm));
+    OK(vt_queue_finish(q));
+    vt_test_read(j->c, b.c, j->n_c);
+    if (d.sums)
+        vt_test_read(j->sums, b.bias, (size_t)d.M);
+    vt_gemm_free(gemm);
+    vt_buf *const all[] = {b.a, b.b, b.bias, b.residual, b.c, b.temp};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        vt_buf_free(all[i]);
+}
+
+static double want(const job *j, int m, int n)
+{
+    const vt_gemm_desc *d = &j->d;
+    const int at = m * j->ldc + n;
+    double x = 0;
+
+    for (int k = 0; k < d->K; k++)
+        x += rounded(j->a[d->trans_a ? k * j->lda + m : m * j->lda + k]) *
+             rounded(j->b[d->trans_b ? k * j->ldb + n : n * j->ldb + k]);
+    if (d->accumulate)
+        return (double)j->c0[at] + x;
+    if (d->bias)
+        x += (double)j->bias[n];
+    return !d->residual ? x
+           : d->times   ? (double)((float)x * j->residual[at])
+                        : x + (double)j->residual[at];
+}
+
+static void check(const vt_gemm_desc *d)
+{
+    job j = job_new(d);
+    int wrong = 0;
+
+    run(&j);
+    for (int i = 0; i < (int)j.n_c; i++) {
+        const int m = i / j.ldc, n = i % j.ldc;
+        const bool inside = m < j.rows && n < d->N;
+        const double got = (double)j.c[i],
+                     v = inside ? want(&j, m, n) : (double)j.c0[i];
+
+        if (inside || d->accumulate ? got == v : isnan(got))
+            continue;
+        if (wrong++ == 0)
+            cr_expect(false, "%dx%dx%d: C[%d,%d] is %.9g, not %.9g", d->M, d->N,
+                      d->K, m, n, got, v);
+    }
+    for (int m = 0; d->sums && m < d->M; m++) { /* not rounded to bf16 */
+        double v = (double)j.bias[m];
+        for (int k = 0; k < d->K; k++)
+            v += (double)j.a[k * j.lda + m];
+        cr_expect_eq((double)j.sums[m], v, "%dx%dx%d: sum %d is %.9g, not %.9g",
+                     d->M, d->N, d->K, m, (double)j.sums[m], v);
+    }
+    cr_expect_eq(wrong, 0, "%dx%dx%d: %d wrong", d->M, d->N, d->K, wrong);
+    job_free(&j);
+}
+
+/* Where sums are rounded, too: the same bits twice, and in any batch. */
+static void check_bits(bool trans_b)
+{
+    enum { PICTURES = 3, M = 29, N = 61, K = 301 };
+    const vt_gemm_desc d = {
+        .batch = PICTURES, .M = M, .N = N, .K = K, .trans_b = trans_b};
+    job all = job_new(&d), again = all, one = all;
+
+    for (size_t i = 0; i < all.n_a; i++)
+        all.a[i] = sinf((float)i);
+    again.c = malloc(all.n_c * sizeof *again.c), one.c = again.c;
+    run(&all), run(&again);
+    cr_expect_arr_eq(all.c, again.c, PICTURES * M * N * sizeof *all.c);
+    one.d.batch = 1, one.rows = M, one.a += M * K;
+    one.n_a = M * K, one.n_c = M * N;
+    run(&one);
+    cr_expect_arr_eq(all.c + M * N, one.c, M * N * sizeof *all.c);
+    free(again.c);
+    job_free(&all);
+}
+
+static void check_sums_twice(void)
+{
+    const vt_gemm_desc d = {
+        .M = 61, .N = 67, .K = 1301, OUTER, .accumulate = true, .sums = true};
+    job j = job_new(&d), again = j;
+
+    for (size_t i = 0; i < j.n_a; i++)
+        j.a[i] = sinf((float)i);
+    again.c = malloc(j.n_c * sizeof *again.c);
+    again.sums = malloc((size_t)d.M * sizeof *again.sums);
+    run(&j), run(&again);
+    cr_expect_arr_eq(j.c, again.c, j.n_c * sizeof *j.c);
+    cr_expect_arr_eq(j.sums, again.sums, (size_t)d.M * sizeof *j.sums);
+    free(again.c), free(again.sums);
+    job_free(&j);
+}
+
+static void check_all(void)
+{
+    vt_dot_use(vt_test_device(), VT_BF16, VT_DOT_BF16);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        check(&cases[i]);
+    check_bits(false);
+    check_bits(true);
+    check_sums_twice();
+}
+
+/* Only its compiler is known to take what is written for processors. */
+static bool on_pocl(const vt_dev *dev)
+{
+    return vt_dev_class(dev) == VT_CLASS_CPU && !vt_test_tiny() &&
+           strcmp(vt_dev_info(dev)->platform, "Portable Computing Language") ==
+               0;
+}
+
+Test(gemm_training, vdpbf16ps)
+{
+    if (!vt_dot_here(VT_DOT_BF16) || !on_pocl(vt_test_device()))
+        cr_skip("no vdpbf16ps here");
+    check_all();
+}
+
+Test(gemm_training, vdpbf16ps_emulated)
+{
+    const char *folder = vt_test_folder();
+    char text[2048];
+
+    snprintf(
+        text, sizeof text,
+        "cp -r '%s/../../cl' '%s' && cd '%s/cl' && sed -i "
+        "'s/__asm__(\"vdpbf16ps.*/s += as_floatv(x << 16) * "
+        "as_floatv(w << 16) + as_floatv(x >> 16 << 16) * "
+        "as_floatv(w >> 16 << 16);/' gemm_dot.cl "
+        "common_dot.cl && grep -q 'as_floatv(w >> 16 << 16)' gemm_dot.cl && "
+        "grep -q 'as_floatv(w >> 16 << 16)' common_dot.cl",
+        VT_DATA, folder, folder);
+    cr_assert_eq(system(text), 0);
+    snprintf(text, sizeof text, "%s/cl", folder);
+    setenv("VITCL_CL_DIR", text, 1);
+    if (on_pocl(vt_test_device()))
+        check_all();
+    vt_test_remove(folder);
+}
+
+/* What no code supports is left to FMAs. */
+Test(gemm_training, other_instructions)
+{
+    static const int kinds[] = {VT_DOT_NONE, VT_DOT_BF16_ARM, VT_DOT_BF16_PAIR,
+                                VT_DOT_BF16_TILES};
+    const vt_gemm_desc d = {.M = 33,
+                            .N = 70,
+                            .K = 1030,
+                            .type = VT_BF16,
+                            OUTER,
+                            .device_class = VT_CLASS_CPU};
+    vt_dev *dev = vt_test_device();
+
+    if (vt_dev_class(dev) != VT_CLASS_CPU)
+        cr_skip("no CPU");
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        vt_gemm_bufs b = {.a = vt_test_floats(NULL, (size_t)(d.M * d.K)),
+                          .b = vt_test_floats(NULL, (size_t)(d.N * d.K)),
+                          .c = vt_test_floats(NULL, (size_t)(d.M * d.N))};
+        vt_gemm *gemm = NULL;
+
+        vt_dot_use(dev, VT_BF16, kinds[i]);
+        OK(vt_buf_new(&b.temp, dev, vt_gemm_temp_bytes(dev, "native", &d) + 4));
+        OK(vt_gemm_new(&gemm, dev, "native", &d, &b));
+        cr_expect(strstr(vt_gemm_describe(gemm), " bf16"), "%s",
+                  vt_gemm_describe(gemm));
+        vt_gemm_free(gemm);
+        vt_buf_free(b.a), vt_buf_free(b.b), vt_buf_free(b.c);
+        vt_buf_free(b.temp);
+    }
+}
