@@ -2,14 +2,16 @@
 """bench_train.py - a training step compared with PyTorch's, in one run.
 
     tools/bench_train.py build/vitcl [--model vit_tiny_patch16_224] [--batch 16]
-        [--rounds 3] [--steps 4] [--threads N] [--precision f32,bf16] [--json]
+        [--rounds 3] [--steps 4] [--threads N] [--precision f32,bf16]
+        [--torch-precision f32,bf16] [--json]
 
 One step is forward, backward and AdamW on one batch that stays in memory.
 Rounds alternate: a few steps of `vitcl step` (a process of its own, without
-its first step, which fills caches), then the same number of PyTorch in f32, so
-that both have the same noise. Medians over all steps of all rounds. Needs
-torch, timm, numpy and safetensors; weights are random, which does not change
-the speed.
+its first step, which fills caches), then the same number of PyTorch in each of
+its precisions, so that all have the same noise. PyTorch's bf16 is autocast on
+the CPU. A ratio compares with PyTorch in the same precision, or else in its
+first. Medians over all steps of all rounds. Needs torch, timm, numpy and
+safetensors; weights are random, which does not change the speed.
 """
 import argparse
 import json
@@ -33,6 +35,7 @@ p.add_argument("--rounds", type=int, default=3)
 p.add_argument("--steps", type=int, default=4)
 p.add_argument("--threads", type=int, default=os.cpu_count())
 p.add_argument("--precision", default="f32")
+p.add_argument("--torch-precision", default="f32", help="f32, bf16 or both")
 p.add_argument("--no-torch", action="store_true", help="vitcl alone")
 p.add_argument("--json", action="store_true")
 o = p.parse_args()
@@ -49,10 +52,12 @@ optimizer = torch.optim.AdamW(
 )
 
 
-def torch_step():
+def torch_step(precision):
     begin = time.perf_counter()
     optimizer.zero_grad(set_to_none=True)
-    torch.nn.functional.cross_entropy(model(x), y).backward()
+    with torch.autocast("cpu", torch.bfloat16, enabled=precision == "bf16"):
+        loss = torch.nn.functional.cross_entropy(model(x), y)
+    loss.backward()
     optimizer.step()
     return (time.perf_counter() - begin) * 1e3
 
@@ -81,29 +86,32 @@ def vitcl_steps(folder, precision):
 
 
 times = {p: [] for p in o.precision.split(",")}
-theirs = []
+theirs = {p: [] for p in o.torch_precision.split(",") if not o.no_torch}
 with tempfile.TemporaryDirectory() as folder:
     write_inputs(folder)
-    if not o.no_torch:
-        torch_step()
+    for precision in theirs:
+        torch_step(precision)
     for number in range(o.rounds):
         for precision in times:
             times[precision] += vitcl_steps(folder, precision)
-        if not o.no_torch:
-            theirs += [torch_step() for _ in range(o.steps)]
-        last = [v[-1] for v in [theirs, *times.values()] if v]
+        for precision in theirs:
+            theirs[precision] += [torch_step(precision)
+                                  for _ in range(o.steps)]
+        last = [v[-1] for v in [*theirs.values(), *times.values()]]
         print(f"round {number + 1}: " + ", ".join(f"{v:.0f} ms" for v in last),
               file=sys.stderr)
 
-base = statistics.median(theirs) if theirs else None
-rows = [("PyTorch f32", base, theirs)] if theirs else []
-rows += [(f"vitcl {k}", statistics.median(v), v) for k, v in times.items()]
-for name, ms, all_ms in rows:
-    ratio = base / ms if base else None
+base = {k: statistics.median(v) for k, v in theirs.items()}
+rows = [(f"PyTorch {k}", k, v) for k, v in theirs.items()]
+rows += [(f"vitcl {k}", k, v) for k, v in times.items()]
+for name, precision, all_ms in rows:
+    ms = statistics.median(all_ms)
+    rival = precision if precision in base else next(iter(base), None)
+    ratio = base[rival] / ms if base else None
     if o.json:
         print(json.dumps({"model": o.model, "batch": o.batch, "who": name,
                           "ms": ms, "least_ms": min(all_ms), "ratio": ratio}))
     else:
         print(f"{o.model} batch {o.batch}: {name:12} {ms:9.1f} ms a step "
               f"(least {min(all_ms):.1f})"
-              + (f", {ratio:.2f} x PyTorch" if ratio else ""))
+              + (f", {ratio:.2f} x PyTorch {rival}" if ratio else ""))
