@@ -57,8 +57,8 @@ static size_t local_bytes(const cut *c)
 {
     const int rows = c->blocks * c->ra;
 
-    return sizeof(float) * (size_t)(rows * (TERMS + MOST_PANELS * c->nw) +
-                                    16 * c->blocks);
+    return sizeof(float) *
+           (size_t)(rows * (TERMS + MOST_PANELS * c->nw) + 16 * c->blocks);
 }
 
 static bool fits(const vt_dev *dev, const cut *c)
