@@ -15,8 +15,8 @@
  * zero[M].
  *
  * vt_bf16_words(low, high), with 4, 8, 16 or v for vectors: words of two values
- * of k in bf16, rounded to nearest even. vt_bf16_dot(s, x, w): DOT 3 with V 16,
- * for other kernels; inline assembly, so only in functions that are OUTLINED.
+ * of k in bf16, rounded to nearest even. common_words.cl has them as
+ * instructions.
  */
 #define VT_DOT_BF16 (DOT == 3 || DOT == 7)
 #define VT_KG (VT_DOT_BF16 || DOT == 1 ? 2 : 4)
@@ -50,11 +50,3 @@ VT_BF16_WORDS(16)
 #define vt_bf16_wordsv VT_JOIN(vt_bf16_words, V)
 #define vt_bf16_words(low, high)                                               \
     ((int)((uint)vt_bf16_round(high) << 16 | vt_bf16_round(low)))
-
-#if DOT == 3 && V == 16
-static inline float16 vt_bf16_dot(float16 s, int16 x, int16 w)
-{
-    __asm__("vdpbf16ps %2, %1, %0" : "+v"(s) : "v"(x), "v"(w));
-    return s;
-}
-#endif

@@ -20,7 +20,7 @@
  *           Copies are aligned, because vectors of A and B may cross cache
  *           lines.
  *           With DOT, copies are words of two adjacent k in bf16, which the
- *           instruction of common_dot.cl multiplies.
+ *           instruction of common_words.cl multiplies.
  * Launch    gemm_outer: vt_kernel_tiles() of wide * high * slices
  *           gemm_outer_sum: global {M}
  * Local     BLOCKS * (RA * (KC + PANELS * NW) + 16) floats. The copy of B is
@@ -47,7 +47,7 @@
 #define KG 2 /* values of k in an element of a copy */
 typedef int copied;
 #define copiedv intv
-#define multiply_add vt_bf16_dot
+#define multiply_add vt_word_dot
 #define BLOCK OUTLINED
 #else
 #define KG 1

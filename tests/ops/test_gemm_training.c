@@ -11,6 +11,7 @@
 #include "support/device.h"
 #include "support/oneplan.h"
 #include "support/pictures.h"
+#include "support/words.h"
 
 #include <criterion/criterion.h>
 #include <math.h>
@@ -254,20 +255,8 @@ Test(gemm_training, vdpbf16ps)
 Test(gemm_training, vdpbf16ps_emulated)
 {
     const char *folder = vt_test_folder();
-    char text[2048];
 
-    snprintf(
-        text, sizeof text,
-        "cp -r '%s/../../cl' '%s' && cd '%s/cl' && sed -i "
-        "'s/__asm__(\"vdpbf16ps.*/s += as_floatv(x << 16) * "
-        "as_floatv(w << 16) + as_floatv(x >> 16 << 16) * "
-        "as_floatv(w >> 16 << 16);/' gemm_dot.cl "
-        "common_dot.cl && grep -q 'as_floatv(w >> 16 << 16)' gemm_dot.cl && "
-        "grep -q 'as_floatv(w >> 16 << 16)' common_dot.cl",
-        VT_DATA, folder, folder);
-    cr_assert_eq(system(text), 0);
-    snprintf(text, sizeof text, "%s/cl", folder);
-    setenv("VITCL_CL_DIR", text, 1);
+    vt_test_words_in_c(folder);
     if (on_pocl(vt_test_device()))
         check_all();
     vt_test_remove(folder);

@@ -15,6 +15,7 @@
 #include "support/oneplan.h"
 #include "support/pictures.h"
 #include "support/rng.h"
+#include "support/words.h"
 
 #include <criterion/criterion.h>
 #include <math.h>
@@ -24,51 +25,14 @@
 
 /* ---- the instructions, or C in their place ---- */
 
-#define OF(x, i) "((ushort *)\\&" x ")[" i "]"
-#define HALF(x, i) "as_float(" OF(x, i) " << 16)"
-static const char in_c[] =
-    "cp -r '%s/../../cl' '%s' && cd '%s/cl' && sed -i '"
-    "s/^#ifdef __AVX512F__/#if 1/;"
-    "s/__asm__(\"vdpbf16ps .*/for (int i = 0; i < 32; i++) ((float "
-    "*)\\&s)[i \\/ 2]"
-    " += " HALF("x", "i") " * " HALF(
-        "w",
-        "i") ";/;"
-             "s/__asm__(\"vcvtne2ps2bf16 .*/for (int i = 0; i < 32; "
-             "i++) " OF(
-                 "x",
-                 "i") " = vt_bf16_round(((float *)(i < 16 ? \\&lo : "
-                      "\\&hi))[i %% 16]);/;"
-                      "s/__asm__(\"vpermt2w .*/const int16 t = a; for (int "
-                      "i = 0; i < 32; i++) " OF("a", "i") " = " OF("order", "i") " < 32 ? " OF(
-                          "t",
-                          OF("order",
-                             "i")) " : " OF("b",
-                                            OF("order",
-                                               "i") " - 32") ";/"
-                                                             "' "
-                                                             "common_words."
-                                                             "cl "
-                                                             "gemm_dot.cl "
-                                                             "&& ! grep -q "
-                                                             "'__asm__(\"v["
-                                                             "cp]' "
-                                                             "common_words."
-                                                             "cl";
-
 /* False: not with this driver and processor. */
 static bool begin(const char **folder, bool real)
 {
-    char command[2048];
     vt_dev *dev;
 
     *folder = vt_test_folder();
-    if (!real) {
-        snprintf(command, sizeof command, in_c, VT_DATA, *folder, *folder);
-        cr_assert_eq(system(command), 0);
-        snprintf(command, sizeof command, "%s/cl", *folder);
-        setenv("VITCL_CL_DIR", command, 1);
-    }
+    if (!real)
+        vt_test_words_in_c(*folder);
     dev = vt_test_device();
     if (vt_dev_class(dev) != VT_CLASS_CPU || vt_test_tiny() ||
         vt_dev_vector(dev) != 16 ||
