@@ -4,7 +4,7 @@
  * The reference is golden_train: loss, every gradient, ten losses, parameters
  * after ten steps. Under AdamW the key third of a qkv bias is left out: its
  * true gradient is 0 (softmax ignores what all keys share), so Adam amplifies
- * rounding errors to whole steps.
+ * rounding errors to whole steps. In bf16 that happens to many parameters.
  */
 #include "models/model.h"
 #include "ops/ops.h"
@@ -21,8 +21,9 @@
 #include <string.h>
 #include <vitcl_train.h>
 
+/* loss and gradients, losses, parameters; relative to a tensor's largest */
 typedef struct worst {
-    double error[3]; /* loss and gradients, losses, parameters */
+    double error[3], bound[3];
 } worst;
 
 static float *read_all(const vt_tensor *t)
@@ -55,18 +56,21 @@ static void compare(worst *w, const char *name, const vt_tensor *want,
     }
     error /= fmax(top, 1e-6);
     w->error[kind] = fmax(w->error[kind], error);
-    cr_expect(error <= (kind == 2 ? 1e-3 : 1e-4), "%s: %s off by %.2e", name,
-              want->name, error);
+    cr_expect(error <= w->bound[kind], "%s: %s off by %.2e", name, want->name,
+              error);
     free(a), free(b);
 }
 
 static void check(vitcl_device *device, const char *root, const char *name,
-                  bool adam)
+                  bool adam, vitcl_precision precision)
 {
     char dir[600], batch[700], settings[700], expected[700];
     char *out = vt_test_folder();
     vt_tensors *want = NULL, *got = NULL;
-    worst w = {{0}};
+    worst w = {.bound = {1e-4, 1e-4, 1e-3}};
+
+    if (precision == VITCL_BF16) /* 8 bits, and ten steps that diverge */
+        w = (worst){.bound = {2e-2, 5e-2, 3e-2}};
 
     snprintf(dir, sizeof dir, "%s/%s", root, name);
     snprintf(batch, sizeof batch, "%s/batch.safetensors", dir);
@@ -75,7 +79,7 @@ static void check(vitcl_device *device, const char *root, const char *name,
     char file[400];
     snprintf(file, sizeof file, "%s/o.safetensors", out);
     vt_check(vitcl_train_steps(file, device, dir, batch, settings, 10, NULL,
-                               VITCL_F32));
+                               precision));
     vt_check(vt_tensors_open(&got, file));
     vt_check(vt_tensors_open(&want, expected));
     for (size_t i = 0; i < vt_tensors_count(want); i++) {
@@ -94,7 +98,7 @@ static void check(vitcl_device *device, const char *root, const char *name,
     rmdir(out);
 }
 
-Test(train, golden)
+static void check_golden(vitcl_precision precision)
 {
     vitcl_device *device = NULL;
     const char *select = getenv("VITCL_TEST_DEVICE");
@@ -102,11 +106,25 @@ Test(train, golden)
 
     vt_test_data(root, "golden_train");
     vt_check(vitcl_device_open(&device, select && *select ? select : "any"));
-    check(device, root, "adamw_vit", true);
-    check(device, root, "adamw_distilled_scale", true);
-    check(device, root, "sgd_vit_gap", false);
-    check(device, root, "sgd_hybrid", false);
+    check(device, root, "adamw_vit", true, precision);
+    check(device, root, "adamw_distilled_scale", true, precision);
+    check(device, root, "sgd_vit_gap", false, precision);
+    /* rounded, other elements win in max-pooling, and the stem's gradients
+     * differ as a whole */
+    if (precision == VITCL_F32)
+        check(device, root, "sgd_hybrid", false, precision);
     vitcl_device_free(device);
+}
+
+Test(train, golden)
+{
+    check_golden(VITCL_F32);
+}
+
+/* By the instructions that are found faster here, or FMAs. */
+Test(train, golden_bf16)
+{
+    check_golden(VITCL_BF16);
 }
 
 /* What the backward of a block reads, in units of a token's width: its input,
