@@ -88,16 +88,21 @@ static inline void prefetch_rows(global const float *p, int ld, int from,
             vt_prefetch(p + (size_t)k * ld + i, 0, 2);
 }
 
-/* to[KC][RA] for each block, STRIP apart; rows beyond M are 0 */
+/* to[KC][RA] for each block, STRIP apart; rows beyond M are 0. Of a's rows of
+ * M, `left` are from `a` on. */
 static inline void copy_a(local copied *restrict to,
                           global const float *restrict a, int lda, int kc,
-                          int rows)
+                          int rows, int left)
 {
     for (int k = 0; k < kc; k += KG, a += KG * (size_t)lda) {
         local copied *t = to + k / KG * RA;
         const bool next = k + 1 < kc;
         int m = 0;
 
+#ifdef DOT /* RA <= V: the next k overwrites what is too much */
+        for (; m < rows && m + V <= left; m += RA, t += STRIP)
+            vstorev(OF_BV(a + m, lda, next), 0, t);
+#endif
         for (; m + RA <= rows; m += RA, t += STRIP)
             EACH(r, RA)
                 t[r] = OF_A(a + m + r, lda, next);
@@ -226,7 +231,7 @@ static inline void tile(ARGS, int id, local copied *restrict ta,
     for (int k = k0; k < k1; k += most) {
         const int kc = min(most, k1 - k);
 
-        copy_a(ta, a + (size_t)k * lda + i0 * RA, lda, kc, rows);
+        copy_a(ta, a + (size_t)k * lda + i0 * RA, lda, kc, rows, M - i0 * RA);
 #ifdef SUMS
         if (x == 0)
             add_up(total, a + (size_t)k * lda + i0 * RA, lda, kc, rows,
