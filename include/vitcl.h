@@ -445,6 +445,17 @@ VITCL_STATUS vitcl_run_rgb(vitcl_session *session, const uint8_t *rgb,
 VITCL_STATUS vitcl_run_pixels(vitcl_session *session, const float *pixels,
                               uint32_t n);
 
+/* vitcl_run_rgb() in two parts, so that a GPU receives the next pictures while
+ * it computes: send a batch, run it, send the next one, read the answers, run
+ * that one. rgb must not change until vitcl_run_sent() has returned. On GPUs it
+ * returns when the device has its work; reading the answers waits, and returns
+ * an error of the run. On CPUs, where `overlaps` of vitcl_session_info is 0,
+ * nothing is sent in advance and vitcl_run_sent() does all the work. */
+VITCL_STATUS vitcl_send_rgb(vitcl_session *session, const uint8_t *rgb,
+                            uint32_t n);
+/* Runs what was sent last; VITCL_EINVAL if there is nothing. */
+VITCL_STATUS vitcl_run_sent(vitcl_session *session);
+
 /* After a run of n pictures, a backward pass from one class' logit for each,
  * for sessions with the option gradients. During it the watcher sees
  * "relevance.<i>" for each layer i, from the last to the first: attention's
@@ -489,6 +500,7 @@ typedef struct {
     char precision[24];
     uint32_t
         launches; /* of kernels in a run; a call of CLBlast counts as one */
+    uint32_t overlaps; /* 1: pictures are sent during a run, vitcl_send_rgb() */
 } vitcl_session_info;
 VITCL_STATUS vitcl_session_describe(vitcl_session_info *out,
                                     const vitcl_session *session);

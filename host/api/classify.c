@@ -22,16 +22,34 @@ done:
     return st;
 }
 
-/* Prepares and runs the next of n pictures; *now: how many. */
-static vitcl_status run_some(uint32_t *now, vitcl_session *s,
+/* Prepares the next of n pictures and sends them; *now: how many. */
+static vitcl_status send_some(uint32_t *now, vitcl_session *s,
+                              const vitcl_image *images, uint32_t n)
+{
+    vitcl_status st = VITCL_OK;
+    const uint32_t some = VT_MIN(n, s->batch);
+
+    for (uint32_t i = 0; i < some; i++)
+        VT_TRY(place_picture(s, &images[i], i));
+    VT_TRY(vitcl_send_rgb(s, s->picture, some));
+    *now = some;
+done:
+    return st;
+}
+
+/* Runs the next of n pictures; *now: how many. On a GPU those after them,
+ * *next, are prepared and sent meanwhile; it begins as 0. */
+static vitcl_status run_some(uint32_t *now, uint32_t *next, vitcl_session *s,
                              const vitcl_image *images, uint32_t n)
 {
     vitcl_status st = VITCL_OK;
 
-    *now = VT_MIN(n, s->batch);
-    for (uint32_t i = 0; i < *now; i++)
-        VT_TRY(place_picture(s, &images[i], i));
-    VT_TRY(vitcl_run_rgb(s, s->picture, *now));
+    if (*next == 0)
+        VT_TRY(send_some(next, s, images, n));
+    *now = *next, *next = 0;
+    VT_TRY(vitcl_run_sent(s));
+    if (vt_plan_overlaps(s->plan) && *now < n)
+        VT_TRY(send_some(next, s, images + *now, n - *now));
 done:
     return st;
 }
@@ -77,8 +95,8 @@ vitcl_status vitcl_classify(vitcl_class *top, uint32_t k,
     if (k < 1 || k > s->classes)
         return vt_fail(VITCL_EINVAL, "the %u best of %u classes were asked for",
                        k, s->classes);
-    for (uint32_t at = 0, now; at < n; at += now) {
-        VT_TRY(run_some(&now, s, images + at, n - at));
+    for (uint32_t at = 0, now, next = 0; at < n; at += now) {
+        VT_TRY(run_some(&now, &next, s, images + at, n - at));
         VT_TRY(vt_session_read(s->logits, (size_t)s->batch * s->classes, s,
                                s->out.logits, now));
         for (uint32_t i = 0; i < now; i++) {
@@ -108,8 +126,8 @@ vitcl_status vitcl_embed(float *out, vitcl_session *session,
     VT_GIVEN(session);
     VT_GIVEN(images);
     width = session->features;
-    for (uint32_t at = 0, now; at < n; at += now) {
-        VT_TRY(run_some(&now, session, images + at, n - at));
+    for (uint32_t at = 0, now, next = 0; at < n; at += now) {
+        VT_TRY(run_some(&now, &next, session, images + at, n - at));
         VT_TRY(vt_session_read(out + at * width, now * width, session,
                                session->out.features, now));
         for (uint32_t i = 0; i < now; i++)

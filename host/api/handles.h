@@ -42,9 +42,12 @@ struct vitcl_session {
     float *logits;    /* [batch, classes] */
     vitcl_watcher watcher;
     void *watcher_context;
-    float *watched; /* the largest tensor that is watched */
-    bool ran;       /* the last run succeeded; tensors may be read */
-    bool from_rgb;  /* if ran: its pictures are still in the plan */
+    float *watched;         /* the largest tensor that is watched */
+    const uint8_t *waiting; /* sent, but not copied: no vt_plan_overlaps() */
+    uint32_t sent;          /* pictures for vitcl_run_sent(); 0: none */
+    bool running;           /* vitcl_run_sent() has not been waited for */
+    bool ran;               /* the last run succeeded; tensors may be read */
+    bool from_rgb;          /* if ran: its pictures are still in the plan */
     bool weights_looked_at;
     char bad_weight[160]; /* if looked at: the first bad one, or "" */
 };
@@ -77,7 +80,12 @@ vitcl_status vt_handle_size(uint32_t *height, uint32_t *width, uint32_t *batch,
                             const vitcl_model *model);
 
 /* ---- session.c ---- */
-vitcl_status vt_session_ran(const vitcl_session *s);
+/* Are n pictures a batch, and does the session know how to normalise them? */
+vitcl_status vt_session_takes_rgb(const vitcl_session *s, uint32_t n);
+/* Invalidates the answers of the last run; VITCL_ESTOPPED: begin none. */
+vitcl_status vt_session_begin(vitcl_session *s);
+/* Waits for a run; an error if there is no answer. */
+vitcl_status vt_session_ran(vitcl_session *s);
 /* A kept tensor or an output by name; VT_NONE if there is none. */
 vt_val vt_session_value(const vitcl_session *s, const char *name);
 /* The first n pictures' part of a tensor; room: elements of out. */

@@ -295,10 +295,19 @@ static vitcl_status count_fits(const vitcl_session *s, uint32_t n)
                          s->batch);
 }
 
-/* Invalidates the answers of the last run. */
-static vitcl_status begin_run(vitcl_session *s)
+vitcl_status vt_session_takes_rgb(const vitcl_session *s, uint32_t n)
 {
-    s->ran = false;
+    vitcl_status st = VITCL_OK;
+
+    VT_TRY(count_fits(s, n));
+    VT_TRY(prepares(s));
+done:
+    return st;
+}
+
+vitcl_status vt_session_begin(vitcl_session *s)
+{
+    s->ran = s->running = false;
     return atomic_exchange(&s->stop, false) ? stopped() : VITCL_OK;
 }
 
@@ -342,12 +351,20 @@ done:
     return st;
 }
 
-vitcl_status vt_session_ran(const vitcl_session *s)
+vitcl_status vt_session_ran(vitcl_session *s)
 {
-    return s->ran ? VITCL_OK
-                  : vt_fail(VITCL_EINVAL, "there is no answer to read: the "
-                                          "session has not run, or its last "
-                                          "run failed");
+    vitcl_status st = VITCL_OK;
+
+    if (s->running) {
+        s->running = false;
+        VT_TRY(vt_plan_wait(s->plan));
+        s->ran = true;
+    }
+    if (!s->ran)
+        st = vt_fail(VITCL_EINVAL, "there is no answer to read: the session "
+                                   "has not run, or its last run failed");
+done:
+    return st;
 }
 
 vitcl_status vitcl_run_rgb(vitcl_session *session, const uint8_t *rgb,
@@ -357,9 +374,8 @@ vitcl_status vitcl_run_rgb(vitcl_session *session, const uint8_t *rgb,
 
     VT_GIVEN(session);
     VT_GIVEN(rgb);
-    VT_TRY(count_fits(session, n));
-    VT_TRY(prepares(session));
-    VT_TRY(begin_run(session));
+    VT_TRY(vt_session_takes_rgb(session, n));
+    VT_TRY(vt_session_begin(session));
     VT_TRY(vt_plan_write(session->plan, session->rgb, rgb,
                          (size_t)n * session->height * session->width * 3));
     VT_TRY(run_from(session, 0));
@@ -375,7 +391,7 @@ vitcl_status vitcl_run_pixels(vitcl_session *session, const float *pixels,
     VT_GIVEN(session);
     VT_GIVEN(pixels);
     VT_TRY(count_fits(session, n));
-    VT_TRY(begin_run(session));
+    VT_TRY(vt_session_begin(session));
     VT_TRY(vt_plan_write(session->plan, session->pixels, pixels,
                          (size_t)n * session->height * session->width * 3 *
                              sizeof(float)));
@@ -387,8 +403,10 @@ done:
 vitcl_status vt_session_read(float *out, size_t room, vitcl_session *s,
                              vt_val v, uint32_t n)
 {
+    vitcl_status st = VITCL_OK;
     uint64_t count = vt_elements(s->plan, v);
 
+    VT_TRY(vt_session_ran(s));
     if (vt_dim(s->plan, v, 0) == (int)s->batch)
         count = count / s->batch * n;
     if (count > room)
@@ -397,7 +415,9 @@ vitcl_status vt_session_read(float *out, size_t room, vitcl_session *s,
                        "holds %zu",
                        vt_value_of(s->plan, v)->name, n, vt_plural(n),
                        (unsigned long long)count, room);
-    return vt_plan_read(s->plan, v, out, count);
+    VT_TRY(vt_plan_read(s->plan, v, out, count));
+done:
+    return st;
 }
 
 /* A kept tensor by name. The outputs have fixed names, whatever the family
@@ -430,7 +450,6 @@ vitcl_status vitcl_session_read(float *out, size_t count,
         return vt_fail(VITCL_EINVAL,
                        "no tensor %s was kept: name it in the option keep",
                        name);
-    VT_TRY(vt_session_ran(session));
     VT_TRY(vt_session_read(out, count, session, v, n));
 done:
     return st;

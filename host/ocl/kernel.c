@@ -41,6 +41,15 @@ vt_dev *vt_queue_dev(vt_queue *q)
     return q->dev;
 }
 
+vitcl_status vt_queue_flush(vt_queue *q)
+{
+    const cl_int e = clFlush(q->queue);
+
+    return e == CL_SUCCESS
+               ? VITCL_OK
+               : vt_queue_fail(q, e, "cannot begin the work of a queue");
+}
+
 vitcl_status vt_queue_finish(vt_queue *q)
 {
     vitcl_status st = vt_dev_alive(q->dev);

@@ -87,6 +87,7 @@ vt_counters vt_dev_counters(const vt_dev *dev);
 /* ---- queues and buffers ---- */
 vitcl_status vt_queue_new(vt_queue **out, vt_dev *dev, bool profile);
 vt_dev *vt_queue_dev(vt_queue *q);
+vitcl_status vt_queue_flush(vt_queue *q); /* begin, do not wait */
 vitcl_status vt_queue_finish(vt_queue *q);
 void vt_queue_free(vt_queue *q);
 /* All launches so far. Waiting for it frees it. NULL is already done. */
@@ -117,6 +118,16 @@ vitcl_status vt_buf_write(vt_queue *q, vt_buf *b, size_t offset,
 vitcl_status vt_buf_read(vt_queue *q, vt_buf *b, size_t offset, void *data,
                          size_t bytes);
 vitcl_status vt_buf_fill(vt_queue *q, vt_buf *b, uint32_t word); /* in order */
+
+/* Sends data to the device while a queue computes: by a queue of its own, from
+ * pinned host memory, into device memory of its own. */
+typedef struct vt_upload vt_upload;
+vitcl_status vt_upload_new(vt_upload **out, vt_dev *dev, size_t bytes);
+/* Copies the data and returns; what was sent before is lost unless taken. */
+vitcl_status vt_upload_send(vt_upload *u, const void *data, size_t bytes);
+/* Enqueues: when what was sent last has arrived, copy it to the front of b. */
+vitcl_status vt_upload_take(vt_queue *q, vt_buf *b, vt_upload *u);
+void vt_upload_free(vt_upload *u); /* waits for what was sent */
 
 /* ---- kernels ---- */
 /* `file`: cl/<file>.cl, after every cl/common*.cl; `defines`: "-DWG=64 -DNV=2"

@@ -207,6 +207,16 @@ vitcl_status vt_plan_finish(vt_plan *p);
 vitcl_status vt_plan_run(vt_plan *p, int first);
 /* The same for steps first..end-1. */
 vitcl_status vt_plan_run_part(vt_plan *p, int first, int end);
+/* Can an input be sent while the plan runs? On the GPU class, unless steps are
+ * timed or watched. */
+bool vt_plan_overlaps(const vt_plan *p);
+/* Send the front of input v, always the same one, for the next
+ * vt_plan_start(); `data` may be reused on return. */
+vitcl_status vt_plan_send(vt_plan *p, vt_val v, const void *data, size_t bytes);
+/* Enqueue steps 0..end-1 on what was sent. They run in order with later calls;
+ * vt_plan_wait() waits and returns their errors. */
+vitcl_status vt_plan_start(vt_plan *p, vt_val v, int end);
+vitcl_status vt_plan_wait(vt_plan *p);
 /* From f32, u8 or i32 host memory; with fewer bytes only the value's front. */
 vitcl_status vt_plan_write(vt_plan *p, vt_val v, const void *data,
                            size_t bytes);

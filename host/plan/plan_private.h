@@ -31,7 +31,8 @@ struct vt_plan {
     bool finished;
     int runs; /* counted up to 2 */
     vt_slot slot[VT_SLOTS];
-    bool streams; /* the slots are in use */
+    bool streams;      /* the slots are in use */
+    vt_upload *upload; /* vt_plan_send(); NULL: nothing was sent */
     int next_slot;
     vt_val (*add)(vt_plan *p, vt_val a, vt_val b); /* of vt_plan_backward() */
     int loss_step; /* last before the backward pass; 0: no such pass */

@@ -319,6 +319,21 @@ static void judge_times(vt_plan *p, size_t first, size_t end)
             p->step[i]->time_ms = p->step[i]->host_ms;
 }
 
+vitcl_status vt_plan_wait(vt_plan *p)
+{
+    vitcl_status st = VITCL_OK;
+
+    VT_TRY(vt_queue_finish(p->queue));
+    if (p->runs < 2 && ++p->runs == 2) { /* more are likely */
+        for (size_t i = 0; i < VT_SEGMENTS && p->arena[i]; i++)
+            vt_buf_large_pages(p->arena[i]);
+        if (p->o.store)
+            vt_store_large_pages(p->o.store);
+    }
+done:
+    return st;
+}
+
 vitcl_status vt_plan_run_part(vt_plan *p, int first, int end)
 {
     vitcl_status st = VITCL_OK;
@@ -339,16 +354,42 @@ vitcl_status vt_plan_run_part(vt_plan *p, int first, int end)
     }
     if (p->o.profile)
         judge_times(p, (size_t)first, (size_t)end);
-    VT_TRY(vt_queue_finish(p->queue));
-    if (p->runs < 2 && ++p->runs == 2) { /* more are likely */
-        for (size_t i = 0; i < VT_SEGMENTS && p->arena[i]; i++)
-            vt_buf_large_pages(p->arena[i]);
-        if (p->o.store)
-            vt_store_large_pages(p->o.store);
-    }
+    VT_TRY(vt_plan_wait(p));
 done:
     return st;
 }
+
+/* ---- running while the next input is sent ---- */
+
+bool vt_plan_overlaps(const vt_plan *p)
+{
+    return vt_plan_class(p) == VT_CLASS_GPU && !p->o.profile && !p->o.watcher;
+}
+
+vitcl_status vt_plan_send(vt_plan *p, vt_val v, const void *data, size_t bytes)
+{
+    vitcl_status st = VITCL_OK;
+
+    if (!p->upload)
+        VT_TRY(vt_upload_new(&p->upload, p->o.dev, p->value[v]->bytes));
+    VT_TRY(vt_upload_send(p->upload, data, bytes));
+done:
+    return st;
+}
+
+vitcl_status vt_plan_start(vt_plan *p, vt_val v, int end)
+{
+    vitcl_status st = VITCL_OK;
+
+    VT_TRY(vt_upload_take(p->queue, p->value[v]->buf, p->upload));
+    for (size_t i = 0; i < (size_t)end; i++)
+        VT_TRY(in_step(p, i, launch(p, p->step[i])));
+    VT_TRY(vt_queue_flush(p->queue));
+done:
+    return st;
+}
+
+/* ---- values ---- */
 
 vitcl_status vt_plan_write(vt_plan *p, vt_val v, const void *data, size_t bytes)
 {

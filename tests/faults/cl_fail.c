@@ -153,6 +153,11 @@ STATUS(clEnqueueWriteBuffer,
        (cl_command_queue q, cl_mem m, cl_bool block, size_t at, size_t size,
         const void *from, cl_uint n, const cl_event *wait, cl_event *event),
        (q, m, block, at, size, from, n, wait, event))
+OBJECT(void *, clEnqueueMapBuffer,
+       (cl_command_queue q, cl_mem m, cl_bool block, cl_map_flags flags,
+        size_t at, size_t size, cl_uint n, const cl_event *wait,
+        cl_event *event, cl_int *status),
+       (q, m, block, flags, at, size, n, wait, event, status))
 STATUS(clEnqueueCopyBuffer,
        (cl_command_queue q, cl_mem from, cl_mem to, size_t from_at,
         size_t to_at, size_t size, cl_uint n, const cl_event *wait,
@@ -166,6 +171,7 @@ STATUS(clEnqueueFillBuffer,
 STATUS(clEnqueueMarkerWithWaitList,
        (cl_command_queue q, cl_uint n, const cl_event *wait, cl_event *event),
        (q, n, wait, event))
+STATUS(clFlush, (cl_command_queue q), (q))
 STATUS(clFinish, (cl_command_queue q), (q))
 STATUS(clWaitForEvents, (cl_uint n, const cl_event *events), (n, events))
 STATUS(clGetEventProfilingInfo,

@@ -116,6 +116,11 @@ export VITCL_CACHE=off
 recovers=1 sweep classify 'cl.*Program.*' 1 classify -m "$model" --json pictures
 unset VITCL_CACHE
 
+# A second queue sends each batch while the one before is computed.
+export VITCL_DEVICE_CLASS=gpu
+sweep classify '.*' 1 classify -m "$model" --json --batch 1 pictures
+unset VITCL_DEVICE_CLASS
+
 before_devices() { :; }
 keep_devices() { :; }
 check_devices() { :; }

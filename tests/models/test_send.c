@@ -1,0 +1,228 @@
+/*
+ * test_send.c - pictures that are sent while a device computes: the same bits
+ * as without, in batches of any size, and a session that may be freed, stopped
+ * or used otherwise at any moment. With the kernels for GPUs, and without,
+ * where nothing is sent in advance.
+ */
+#include <vitcl.h>
+
+#include <criterion/criterion.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { SIDE = 32, PICTURE = SIDE * SIDE * 3, COUNT = 7, CLASSES = 1000 };
+
+static vitcl_device *device;
+static vitcl_model *model;
+static uint8_t rgb[COUNT * PICTURE];
+static float want[COUNT * CLASSES];
+
+static void need(vitcl_status st)
+{
+    cr_assert_eq(st, VITCL_OK, "%s", vitcl_last_error());
+}
+
+static uint8_t *picture(int i)
+{
+    return rgb + (size_t)i * PICTURE;
+}
+
+static float *logits(int i)
+{
+    return want + (size_t)i * CLASSES;
+}
+
+static vitcl_session *session_of(uint32_t batch)
+{
+    const vitcl_session_options o = {
+        .size = sizeof o, .batch = batch, .height = SIDE, .width = SIDE};
+    vitcl_session *s = NULL;
+
+    need(vitcl_session_new(&s, model, &o));
+    cr_assert_eq(vitcl_session_classes(s), CLASSES);
+    return s;
+}
+
+static void open_as(const char *class)
+{
+    vitcl_session_info info = {.size = sizeof info};
+    vitcl_session *s;
+
+    setenv("VITCL_DEVICE_CLASS", class, 1);
+    need(vitcl_device_open(&device, NULL));
+    need(vitcl_model_preset(&model, device, "vit-ti/16", 0));
+    for (size_t i = 0; i < sizeof rgb; i++)
+        rgb[i] = (uint8_t)((i + 1) * 2654435761u >> 13);
+    s = session_of(1);
+    need(vitcl_session_describe(&info, s));
+    cr_expect_eq(info.overlaps, strcmp(class, "gpu") == 0);
+    for (int i = 0; i < COUNT; i++) {
+        need(vitcl_run_rgb(s, picture(i), 1));
+        need(vitcl_session_read(logits(i), CLASSES, s, "logits", 1));
+    }
+    vitcl_session_free(s);
+    cr_assert(memcmp(logits(0), logits(1), CLASSES * sizeof *want) != 0);
+}
+
+static void close_all(void)
+{
+    vitcl_model_free(model);
+    vitcl_device_free(device);
+}
+
+static void open_gpu(void)
+{
+    open_as("gpu");
+}
+
+static void open_cpu(void)
+{
+    open_as("cpu");
+}
+
+/* Reads the answers of the last run, of n pictures from `at` on. */
+static void check(vitcl_session *s, int at, int n)
+{
+    static float got[COUNT * CLASSES];
+
+    memset(got, 0xff, sizeof got);
+    need(vitcl_session_read(got, COUNT * CLASSES, s, "logits", (uint32_t)n));
+    cr_expect(memcmp(got, logits(at), (size_t)n * CLASSES * sizeof *got) == 0,
+              "pictures %d to %d", at, at + n - 1);
+}
+
+/* Every batch but the first is sent before the answers of the one before are
+ * read. */
+static void all_batches(void)
+{
+    for (int batch = 1; batch <= COUNT + 1; batch += 2) {
+        vitcl_session *s = session_of((uint32_t)batch);
+        int n = batch < COUNT ? batch : COUNT, next;
+
+        need(vitcl_send_rgb(s, picture(0), (uint32_t)n));
+        for (int at = 0; n > 0; at += n, n = next) {
+            need(vitcl_run_sent(s));
+            next = COUNT - at - n < batch ? COUNT - at - n : batch;
+            if (next > 0)
+                need(vitcl_send_rgb(s, picture(at + n), (uint32_t)next));
+            check(s, at, n);
+        }
+        cr_expect_eq(vitcl_run_sent(s), VITCL_EINVAL);
+        vitcl_session_free(s);
+    }
+}
+
+static void in_any_order(void)
+{
+    vitcl_session *s = session_of(2);
+    float x[CLASSES];
+
+    cr_expect_eq(vitcl_send_rgb(NULL, picture(0), 1), VITCL_EINVAL);
+    cr_expect_eq(vitcl_send_rgb(s, NULL, 1), VITCL_EINVAL);
+    cr_expect_eq(vitcl_send_rgb(s, picture(0), 0), VITCL_EINVAL);
+    cr_expect_eq(vitcl_send_rgb(s, picture(0), 3), VITCL_EINVAL);
+    cr_expect_eq(vitcl_run_sent(NULL), VITCL_EINVAL);
+    cr_expect_eq(vitcl_run_sent(s), VITCL_EINVAL);
+    need(vitcl_send_rgb(s, picture(0), 2));
+    cr_expect_eq(vitcl_session_read(x, CLASSES, s, "logits", 1), VITCL_EINVAL,
+                 "sent, but not run");
+    need(vitcl_send_rgb(s, picture(2), 2)); /* instead */
+    need(vitcl_run_rgb(s, picture(4), 2));  /* others between */
+    check(s, 4, 2);
+    need(vitcl_run_sent(s));
+    need(vitcl_send_rgb(s, picture(5), 1));
+    need(vitcl_send_rgb(s, picture(6), 1));
+    check(s, 2, 2);
+    check(s, 2, 1); /* again */
+    need(vitcl_run_sent(s));
+    need(vitcl_run_rgb(s, picture(0), 2)); /* the answer before is not read */
+    check(s, 0, 2);
+    need(vitcl_send_rgb(s, picture(1), 1));
+    vitcl_session_stop(s);
+    cr_expect_eq(vitcl_run_sent(s), VITCL_ESTOPPED);
+    cr_expect_eq(vitcl_session_read(x, CLASSES, s, "logits", 1), VITCL_EINVAL);
+    need(vitcl_send_rgb(s, picture(3), 1));
+    need(vitcl_run_sent(s));
+    check(s, 3, 1);
+    vitcl_session_free(s);
+}
+
+static void freed_at_any_moment(void)
+{
+    for (int sent = 0; sent < 4; sent++) {
+        vitcl_session *s = session_of(3);
+
+        need(vitcl_send_rgb(s, picture(0), 3));
+        if (sent > 0)
+            need(vitcl_run_sent(s));
+        if (sent > 1)
+            need(vitcl_send_rgb(s, picture(3), 2));
+        if (sent > 2)
+            need(vitcl_run_sent(s));
+        vitcl_session_free(s);
+    }
+}
+
+/* These send by themselves. */
+static void classified(void)
+{
+    vitcl_image image[COUNT];
+    vitcl_class top[COUNT];
+
+    for (int i = 0; i < COUNT; i++)
+        image[i] = (vitcl_image){SIDE, SIDE, picture(i)};
+    for (uint32_t batch = 1; batch <= COUNT; batch += 2) {
+        vitcl_session *s = session_of(batch);
+        static float a[COUNT * 192], b[192];
+
+        need(vitcl_classify(top, 1, s, image, COUNT));
+        need(vitcl_embed(a, s, image, COUNT));
+        for (int i = 0; i < COUNT; i++) {
+            vitcl_class best;
+
+            vitcl_top(&best, 1, logits(i), CLASSES);
+            cr_expect(memcmp(&best, &top[i], sizeof best) == 0);
+            need(vitcl_embed(b, s, &image[i], 1));
+            cr_expect(memcmp(b, a + i * 192, sizeof b) == 0);
+        }
+        vitcl_session_free(s);
+    }
+}
+
+TestSuite(send_gpu, .init = open_gpu, .fini = close_all);
+TestSuite(send_cpu, .init = open_cpu, .fini = close_all);
+
+Test(send_gpu, all_batches)
+{
+    all_batches();
+}
+
+Test(send_gpu, in_any_order)
+{
+    in_any_order();
+}
+
+Test(send_gpu, freed_at_any_moment)
+{
+    freed_at_any_moment();
+}
+
+Test(send_gpu, classified)
+{
+    classified();
+}
+
+Test(send_cpu, all_batches)
+{
+    all_batches();
+}
+
+Test(send_cpu, in_any_order)
+{
+    in_any_order();
+}
+
+Test(send_cpu, classified)
+{
+    classified();
+}
