@@ -185,9 +185,10 @@ static int print_memory(const vitcl_session *session, bool table)
     bytes_text(arena, (double)m.arena_bytes);
     bytes_text(weights, (double)m.weights_bytes);
     snprintf(text, sizeof text,
-             "activations %s (an arena of %s), weights %s, %u launches, GEMM "
+             "activations %s (an arena of %s), weights %s, %u launches%s, GEMM "
              "%s, %s",
-             activations, arena, weights, m.launches, m.gemm, m.precision);
+             activations, arena, weights, m.launches,
+             m.recorded ? " (recorded)" : "", m.gemm, m.precision);
     put_wrapped(text, 0, 2, table ? INT_MAX : terminal_columns());
     return EXIT_OK;
 }

@@ -428,9 +428,8 @@ vitcl_status vt_gemm_ready(vt_gemm *g)
 {
     vitcl_status st = VITCL_OK;
 
-    for (size_t i = 0; i < VT_COUNT(g->kernel) && g->kernel[i]; i++)
-        VT_TRY(vt_kernel_ready(g->kernel[i]));
-done:
+    for (size_t i = 0; !st && i < VT_COUNT(g->kernel) && g->kernel[i]; i++)
+        st = vt_kernel_ready(g->kernel[i]);
     return st;
 }
 
@@ -440,10 +439,14 @@ vitcl_status vt_gemm_launch(vt_queue *q, vt_gemm *g)
 
     if (g->provider->launch)
         return g->provider->launch(q, g);
-    for (size_t i = 0; i < VT_COUNT(g->kernel) && g->kernel[i]; i++)
-        VT_TRY(vt_kernel_launch(q, g->kernel[i]));
-done:
+    for (size_t i = 0; !st && i < VT_COUNT(g->kernel) && g->kernel[i]; i++)
+        st = vt_kernel_launch(q, g->kernel[i]);
     return st;
+}
+
+bool vt_gemm_records(const vt_gemm *g)
+{
+    return !g->provider->launch;
 }
 
 unsigned vt_gemm_launches(const vt_gemm *g)

@@ -429,6 +429,10 @@ vitcl_status vt_kernel_launch(vt_queue *q, vt_kernel *k)
     VT_TRY(vt_kernel_ready(k));
     VT_TRY(check_size(k));
     VT_TRY(reset_counters(q, k));
+    if (q->record) {
+        e = vt_record_add(q->record, k);
+        return e == CL_SUCCESS ? VITCL_OK : refused(q, k, e);
+    }
     VT_TRY(vt_queue_event(&event, q));
     e = clEnqueueNDRangeKernel(q->queue, k->kernel, k->dims, NULL, k->global,
                                k->driver_local ? NULL : k->local, 0, NULL,

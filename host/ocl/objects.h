@@ -44,7 +44,8 @@ struct vt_queue {
     vt_dev *dev;
     cl_command_queue queue;
     bool profile;
-    cl_event *events; /* since the last vt_queue_time_ms() */
+    vt_record *record; /* vt_kernel_launch() adds to it; NULL: it launches */
+    cl_event *events;  /* since the last vt_queue_time_ms() */
     size_t n_events, cap_events;
     double host_ms; /* since then, in calls without an event */
 };
@@ -142,6 +143,9 @@ void vt_watch_one(vt_dev *dev, uint32_t more, uint32_t done);
 /* Builds all registered programs into the cache, on all cores if the driver
  * allows it. Never an error: missing programs are built when needed. */
 void vt_programs_build(vt_dev *dev);
+
+/* ---- record.c ---- */
+cl_int vt_record_add(vt_record *r, const vt_kernel *k);
 
 /* ---- kernel.c ---- */
 /* The event pointer for a call that another library enqueues; NULL without

@@ -83,20 +83,6 @@ vitcl_status vt_bind_weight(vt_buf **out, vt_plan *p, vt_step *s, vt_val w)
     return VITCL_OK;
 }
 
-static vitcl_status fill_slot(vt_plan *p, const vt_step *s)
-{
-    vitcl_status st = VITCL_OK;
-    vt_slot *slot = &p->slot[s->slot];
-    vt_mark *mark = slot->mark;
-
-    slot->mark = NULL;
-    VT_TRY(vt_mark_wait(mark));
-    VT_TRY(vt_store_read(slot->rows, p->o.store, p->value[s->streamed]->name,
-                         vt_elements(p, s->streamed)));
-done:
-    return st;
-}
-
 vitcl_status vt_step_kernel(vt_kernel **out, vt_plan *p, vt_step *s,
                             const char *file, const char *name,
                             const char *defines)
@@ -186,17 +172,6 @@ done:
     return st;
 }
 
-static vitcl_status in_step(const vt_plan *p, size_t i, vitcl_status st)
-{
-    const vt_step *s = p->step[i];
-    const vt_value *v = vt_value_of(p, s->out[0]);
-
-    return st == VITCL_OK
-               ? st
-               : vt_fail_in(st, "step %zu %s%s%s", i, s->op->name,
-                            v && v->name[0] ? " " : "", v ? v->name : "");
-}
-
 static vitcl_status ready(vt_step *s)
 {
     vitcl_status st = VITCL_OK;
@@ -246,7 +221,7 @@ vitcl_status vt_plan_finish(vt_plan *p)
     for (size_t i = 0; i < p->steps; i++) {
         vt_step *s = p->step[i];
 
-        VT_TRY(in_step(p, i, s->op->prepare(p, s)));
+        VT_TRY(vt_plan_in_step(p, i, s->op->prepare(p, s)));
         if (s->gemm) {
             size_t at = strlen(s->note);
             snprintf(s->note + at, sizeof s->note - at, "%s%s", at ? " + " : "",
@@ -257,9 +232,10 @@ vitcl_status vt_plan_finish(vt_plan *p)
     VT_TRY(vt_queue_finish(p->queue));
     vt_kernels_build(p->o.dev);
     for (size_t i = 0; i < p->steps; i++) {
-        VT_TRY(in_step(p, i, ready(p->step[i])));
+        VT_TRY(vt_plan_in_step(p, i, ready(p->step[i])));
         VT_TRY(tell(p, p->steps + i + 1));
     }
+    p->records = vt_plan_may_record(p);
     p->finished = true;
     vt_plan_tell(p, from);
 done:
@@ -272,22 +248,6 @@ done:
 
 /* ---- running ---- */
 
-static vitcl_status launch(vt_plan *p, vt_step *s)
-{
-    vitcl_status st = VITCL_OK;
-
-    if (s->streamed != VT_NONE)
-        VT_TRY(fill_slot(p, s));
-    for (size_t i = 0; i < VT_COUNT(s->kernel) && s->kernel[i]; i++)
-        VT_TRY(vt_kernel_launch(p->queue, s->kernel[i]));
-    if (s->gemm)
-        VT_TRY(vt_gemm_launch(p->queue, s->gemm));
-    if (s->streamed != VT_NONE)
-        VT_TRY(vt_queue_mark(&p->slot[s->slot].mark, p->queue));
-done:
-    return st;
-}
-
 static vitcl_status show(vt_plan *p, const vt_step *s)
 {
     vitcl_status st = VITCL_OK;
@@ -295,6 +255,22 @@ static vitcl_status show(vt_plan *p, const vt_step *s)
     for (size_t i = 0; i < VT_COUNT(s->out); i++)
         if (s->out[i] != VT_NONE && p->value[s->out[i]]->watched)
             VT_TRY(p->o.watcher(p->o.watcher_context, p, s->out[i]));
+done:
+    return st;
+}
+
+/* Enqueues the launches of steps, by the recording as soon as there is one. */
+static vitcl_status enqueue(vt_plan *p, size_t first, size_t end)
+{
+    vitcl_status st = VITCL_OK;
+
+    if (!p->records || p->runs < VT_RECORD_AFTER || first > 1 ||
+        end != p->steps)
+        return vt_plan_launch(p, first, end);
+    VT_TRY(vt_plan_launch(p, first, 1));
+    if (p->pending) /* a recording cannot run twice at a time */
+        VT_TRY(vt_plan_wait(p));
+    st = p->record ? vt_record_launch(p->queue, p->record) : vt_plan_record(p);
 done:
     return st;
 }
@@ -324,7 +300,8 @@ vitcl_status vt_plan_wait(vt_plan *p)
     vitcl_status st = VITCL_OK;
 
     VT_TRY(vt_queue_finish(p->queue));
-    if (p->runs < 2 && ++p->runs == 2) { /* more are likely */
+    p->pending = false;
+    if (p->runs < VT_RECORD_AFTER && ++p->runs == 2) { /* more are likely */
         for (size_t i = 0; i < VT_SEGMENTS && p->arena[i]; i++)
             vt_buf_large_pages(p->arena[i]);
         if (p->o.store)
@@ -334,17 +311,15 @@ done:
     return st;
 }
 
-vitcl_status vt_plan_run_part(vt_plan *p, int first, int end)
+/* With times or a watcher. */
+static vitcl_status step_by_step(vt_plan *p, size_t first, size_t end)
 {
     vitcl_status st = VITCL_OK;
-    double from = 0;
 
-    if (!p->finished)
-        return vt_fail(VITCL_EINVAL, "the plan is not finished");
-    for (size_t i = (size_t)first; i < (size_t)end; i++) {
-        if (p->o.profile)
-            from = vt_now_ms();
-        VT_TRY(in_step(p, i, launch(p, p->step[i])));
+    for (size_t i = first; i < end; i++) {
+        const double from = p->o.profile ? vt_now_ms() : 0;
+
+        VT_TRY(vt_plan_launch(p, i, i + 1));
         if (p->o.profile) {
             p->step[i]->time_ms = vt_queue_time_ms(p->queue);
             p->step[i]->host_ms = vt_now_ms() - from;
@@ -353,9 +328,25 @@ vitcl_status vt_plan_run_part(vt_plan *p, int first, int end)
             VT_TRY(show(p, p->step[i]));
     }
     if (p->o.profile)
-        judge_times(p, (size_t)first, (size_t)end);
+        judge_times(p, first, end);
+done:
+    return st;
+}
+
+vitcl_status vt_plan_run_part(vt_plan *p, int first, int end)
+{
+    vitcl_status st = VITCL_OK;
+
+    if (!p->finished)
+        return vt_fail(VITCL_EINVAL, "the plan is not finished");
+    if (!p->o.profile && !p->o.watcher)
+        VT_TRY(enqueue(p, (size_t)first, (size_t)end));
+    else
+        VT_TRY(step_by_step(p, (size_t)first, (size_t)end));
     VT_TRY(vt_plan_wait(p));
 done:
+    if (st != VITCL_OK)
+        vt_plan_forget_record(p);
     return st;
 }
 
@@ -382,10 +373,12 @@ vitcl_status vt_plan_start(vt_plan *p, vt_val v, int end)
     vitcl_status st = VITCL_OK;
 
     VT_TRY(vt_upload_take(p->queue, p->value[v]->buf, p->upload));
-    for (size_t i = 0; i < (size_t)end; i++)
-        VT_TRY(in_step(p, i, launch(p, p->step[i])));
+    VT_TRY(enqueue(p, 0, (size_t)end));
+    p->pending = true;
     VT_TRY(vt_queue_flush(p->queue));
 done:
+    if (st != VITCL_OK)
+        vt_plan_forget_record(p);
     return st;
 }
 

@@ -171,6 +171,19 @@ STATUS(clEnqueueFillBuffer,
 STATUS(clEnqueueMarkerWithWaitList,
        (cl_command_queue q, cl_uint n, const cl_event *wait, cl_event *event),
        (q, n, wait, event))
+/* NULL is its failure, whatever the code. */
+void *clGetExtensionFunctionAddressForPlatform(cl_platform_id p,
+                                               const char *name)
+{
+    void *(*real)(cl_platform_id, const char *);
+    cl_int code;
+
+    if (hit("clGetExtensionFunctionAddressForPlatform", &code))
+        return NULL;
+    find(&real, "clGetExtensionFunctionAddressForPlatform");
+    return real(p, name);
+}
+
 STATUS(clFlush, (cl_command_queue q), (q))
 STATUS(clFinish, (cl_command_queue q), (q))
 STATUS(clWaitForEvents, (cl_uint n, const cl_event *events), (n, events))

@@ -119,6 +119,11 @@ unset VITCL_CACHE
 # A second queue sends each batch while the one before is computed.
 export VITCL_DEVICE_CLASS=gpu
 sweep classify '.*' 1 classify -m "$model" --json --batch 1 pictures
+# From the fourth run on, steps are launched by one call.
+mkdir five
+for name in a b c d e; do cp "$VT_DATA/sample.jpg" five/$name.jpg; done
+VITCL_RECORD=on sweep classify '.*' 0 classify -m "$model" --gemm native --json \
+    --batch 1 five
 unset VITCL_DEVICE_CLASS
 
 before_devices() { :; }

@@ -1,0 +1,57 @@
+/*
+ * launch.c - enqueue what steps launch; before that, read the weight of a step
+ * whose plan runs once.
+ */
+#include "base/memory.h"
+#include "plan/plan_private.h"
+
+vitcl_status vt_plan_in_step(const vt_plan *p, size_t i, vitcl_status st)
+{
+    const vt_step *s = p->step[i];
+    const vt_value *v = vt_value_of(p, s->out[0]);
+
+    return st == VITCL_OK
+               ? st
+               : vt_fail_in(st, "step %zu %s%s%s", i, s->op->name,
+                            v && v->name[0] ? " " : "", v ? v->name : "");
+}
+
+static vitcl_status fill_slot(vt_plan *p, const vt_step *s)
+{
+    vitcl_status st = VITCL_OK;
+    vt_slot *slot = &p->slot[s->slot];
+    vt_mark *mark = slot->mark;
+
+    slot->mark = NULL;
+    VT_TRY(vt_mark_wait(mark));
+    VT_TRY(vt_store_read(slot->rows, p->o.store, p->value[s->streamed]->name,
+                         vt_elements(p, s->streamed)));
+done:
+    return st;
+}
+
+static vitcl_status launch(vt_plan *p, vt_step *s)
+{
+    vitcl_status st = VITCL_OK;
+
+    if (s->streamed != VT_NONE)
+        VT_TRY(fill_slot(p, s));
+    for (size_t i = 0; i < VT_COUNT(s->kernel) && s->kernel[i]; i++)
+        VT_TRY(vt_kernel_launch(p->queue, s->kernel[i]));
+    if (s->gemm)
+        VT_TRY(vt_gemm_launch(p->queue, s->gemm));
+    if (s->streamed != VT_NONE)
+        VT_TRY(vt_queue_mark(&p->slot[s->slot].mark, p->queue));
+done:
+    return st;
+}
+
+vitcl_status vt_plan_launch(vt_plan *p, size_t first, size_t end)
+{
+    vitcl_status st = VITCL_OK;
+
+    for (size_t i = first; i < end; i++)
+        VT_TRY(vt_plan_in_step(p, i, launch(p, p->step[i])));
+done:
+    return st;
+}
