@@ -12,6 +12,8 @@
  * Calls       OUTLINED: of a function that is to stay one. PoCL compiles each
  *             kernel three times, once for each way to launch it, but what the
  *             kernel calls only once. Such a function must not ask for ids.
+ *             OUTLINED_CPU: the same in kernels that GPUs run, too; these have
+ *             no calls.
  * Caches      vt_prefetch(p, write, level): a hint that the line at p will soon
  *             be read (write 0) or written (1); level 3: to L1, 2: to L2.
  */
@@ -64,4 +66,9 @@
 #else
 #define LIKELY(x) (x)
 #define OUTLINED
+#endif
+#if WG == 1
+#define OUTLINED_CPU OUTLINED
+#else
+#define OUTLINED_CPU
 #endif

@@ -22,22 +22,23 @@
  *           L2: blocks of RA rows by NW = NV*V columns in registers, a panel of
  *           columns in L1. The rows are w's (conv_direct) or the windows' terms
  *           (_grad_w, whose columns are dy's channels). Partial sums stay in
- *           local memory.
+ *           the work-item's memory.
  * Launch    conv_direct: global {tiles, ceil(O / outs)}, local {1, 1}, outs <=
  *           OUTS
  *           _grad_w: global {ceil(C / (KC/(kh*kw))), ceil(O / outs), slices},
  *           local {1, 1, 1}
  *           _transpose: global {C}; _sum: global {ceil(K / 16)}
  * Limits    kh*kw <= KC; high*max(kh,stride)*((wide - 1)*stride + kw) <= LINES.
- * Local     _grad_w, the larger: KC*(TILE + OUTS) + OUTS*TILE +
+ * Memory    Private; _grad_w, the larger: KC*(TILE + OUTS) + OUTS*TILE +
  *           2*(LINES + TILE) words, and a few more where RA does not divide KC.
  * Defines   V (common.cl).
  * Numerics  y: one chain of fma() over ascending k. dw: one chain over the
  *           pixels of a slice; slices depend on the shapes, never on the
  *           device.
  *
- * Surprise  The body is not OUTLINED, though that compiles three times as fast:
- *           on two threads of PoCL 3.1 its bits then differed between runs.
+ * Surprise  No local memory, because the bodies are OUTLINED: LLVM may replace
+ *           a local argument of such a function by the kernel's variable, which
+ *           PoCL 3.1 then moves, and threads would share it.
  *
  * Longer than most: forward and backward gather, tile and multiply alike.
  *
@@ -94,14 +95,13 @@ typedef struct {
     int span, lines;     /* pixels of a line; lines */
     int at, from, count; /* of the plane's pixels: in `line`, in x, how many */
     int unit, units, next; /* terms: rows of `next` pixels, KC to a panel */
-    local float *line;
-    local int *start; /* of each line in picture 0's first plane, or -1 */
-    local int *spot;  /* of each unit: in the lines, and in the terms */
+    float *line;
+    int *start; /* of each line in picture 0's first plane, or -1 */
+    int *spot;  /* of each unit: in the lines, and in the terms */
 } windows;
 
-static inline windows windows_of(local float *line, local int *start,
-                                 local int *spot, const shape *s, const tile *t,
-                                 int next)
+static inline windows windows_of(float *line, int *start, int *spot,
+                                 const shape *s, const tile *t, int next)
 {
     const int u = t->column * s->stride - s->left;
     int oy = t->line % s->Ho, b = t->line / s->Ho, slot = 0, n = 0;
@@ -138,13 +138,12 @@ static inline windows windows_of(local float *line, local int *start,
 }
 
 /* Channels c0 .. c1 - 1 of a tile's windows. */
-static inline void gather(local float *restrict to,
-                          global const float *restrict x, const shape *s,
-                          const windows *w, int c0, int c1)
+static inline void gather(float *restrict to, global const float *restrict x,
+                          const shape *s, const windows *w, int c0, int c1)
 {
     for (int c = c0; c < c1; c++) {
         for (int l = 0; l < w->lines; l++) {
-            local float *line = w->line + l * w->span + w->at;
+            float *line = w->line + l * w->span + w->at;
             global const float *from = x + c * s->H * s->W + w->start[l];
             int i = 0;
 
@@ -157,8 +156,8 @@ static inline void gather(local float *restrict to,
                 line[i * s->apart] = from[i];
         }
         for (int k = 0; k < s->kh * s->kw; k++, to += w->next) {
-            local const float *from = w->line + k / s->kw * w->span + k % s->kw;
-            local const int *spot = w->spot;
+            const float *from = w->line + k / s->kw * w->span + k % s->kw;
+            const int *spot = w->spot;
 
             if (w->unit == V)
                 for (int i = 0; i < w->units; i++, spot += 2)
@@ -175,9 +174,9 @@ static inline void gather(local float *restrict to,
 
 /* sum[R][NW] (+)= a[R][n], of stride lda, times b[n][NW] */
 #define BLOCK(NAME, R, SPACE)                                                  \
-    static inline void NAME(local float *restrict sum,                         \
+    static inline void NAME(float *restrict sum,                               \
                             SPACE const float *restrict a, int lda,            \
-                            local const float *restrict b, int n, int first)   \
+                            const float *restrict b, int n, int first)         \
     {                                                                          \
         floatv x[R][NV];                                                       \
         EACH(r, R)                                                             \
@@ -200,8 +199,8 @@ static inline void gather(local float *restrict to,
 
 BLOCK(block, RA, global)
 BLOCK(one, 1, global)
-BLOCK(block_local, RA, local)
-BLOCK(one_local, 1, local)
+BLOCK(block_private, RA, private)
+BLOCK(one_private, 1, private)
 
 /* The number of blocks of `rows` rows, and the first row of block i. The last
  * block begins early, so that it is full, and repeats some rows. Rows too few
@@ -215,17 +214,19 @@ static inline int begin(int i, int rows)
     return rows < RA ? i : min(i * RA, rows - RA);
 }
 
-kernel __attribute__((reqd_work_group_size(1, 1, 1))) void
-conv_direct(global float *restrict y, global const float *restrict x,
-            global const float *restrict w, int O, int outs, SHAPE)
+static inline OUTLINED void outputs_of_tile(global float *restrict y,
+                                            global const float *restrict x,
+                                            global const float *restrict w,
+                                            int O, int outs, SHAPE, int i,
+                                            int o0)
 {
-    local float terms[TILE * KC] __attribute__((aligned(64)));
-    local float sum[TILE * BLOCKS(OUTS) * RA] __attribute__((aligned(64)));
-    local float line[LINES] __attribute__((aligned(64)));
-    local int start[LINES], spot[2 * TILE];
+    float terms[TILE * KC] __attribute__((aligned(64)));
+    float sum[TILE * BLOCKS(OUTS) * RA] __attribute__((aligned(64)));
+    float line[LINES] __attribute__((aligned(64)));
+    int start[LINES], spot[2 * TILE];
     const shape s = THE_SHAPE;
-    const tile t = tile_at(&s, get_group_id(0));
-    const int o0 = get_group_id(1) * outs, rows = min(outs, O - o0);
+    const tile t = tile_at(&s, i);
+    const int rows = min(outs, O - o0);
     const int K = C * kh * kw, each = KC / (kh * kw), plane = Ho * Wo;
     const int panels = (t.n + NW - 1) / NW, count = blocks(rows);
 
@@ -241,7 +242,7 @@ conv_direct(global float *restrict y, global const float *restrict x,
         gather(terms, x, &s, &win, c, end);
         for (int p = 0; p < panels; p++)
             for (int i = 0; i < count; i++) {
-                local float *to = sum + (p * count + i) * RA * NW;
+                float *to = sum + (p * count + i) * RA * NW;
                 global const float *a =
                     w + (size_t)begin(i, rows) * K + c * kh * kw;
 
@@ -261,7 +262,7 @@ conv_direct(global float *restrict y, global const float *restrict x,
 
         for (int i = 0; i < count && left > 0; i++) {
             const int o = begin(i, rows), height = rows < RA ? 1 : RA;
-            local const float *from =
+            const float *from =
                 sum + ((p / NV * count + i) * RA * NV + p % NV) * V;
 
             for (int e = 0; e < height; e++) {
@@ -281,14 +282,23 @@ conv_direct(global float *restrict y, global const float *restrict x,
     }
 }
 
+kernel __attribute__((reqd_work_group_size(1, 1, 1))) void
+conv_direct(global float *restrict y, global const float *restrict x,
+            global const float *restrict w, int O, int outs, SHAPE)
+{
+    outputs_of_tile(y, x, w, O, outs, C, H, W, Ho, Wo, kh, kw, stride, top,
+                    left, apart, lines, high, wide, get_group_id(0),
+                    get_group_id(1) * outs);
+}
+
 /* to[panel][pixel][NW] <- a tile of dy, channels o0 .. o0 + outs - 1 */
-static inline void transpose_pixels(local float *restrict to,
+static inline void transpose_pixels(float *restrict to,
                                     global const float *restrict dy,
                                     const shape *s, const tile *t, int O,
                                     int o0, int outs)
 {
     for (int o = 0; o < outs; o += 4) {
-        local float *p = to + o / NW * TILE * NW + o % NW;
+        float *p = to + o / NW * TILE * NW + o % NW;
         int oy = t->line % s->Ho, b = t->line / s->Ho;
         const size_t plane = (size_t)s->Ho * s->Wo;
 
@@ -313,22 +323,21 @@ static inline void transpose_pixels(local float *restrict to,
     }
 }
 
-kernel __attribute__((reqd_work_group_size(1, 1, 1))) void
-conv_direct_grad_w(global float *restrict part, global const float *restrict dy,
-                   global const float *restrict x, int O, int outs, int tiles,
-                   SHAPE)
+static inline OUTLINED void slice_of_grad(global float *restrict part,
+                                          global const float *restrict dy,
+                                          global const float *restrict x, int O,
+                                          int outs, int tiles, SHAPE, int c,
+                                          int o0, int slice, int slices)
 {
-    local float terms[TILE * KC] __attribute__((aligned(64)));
-    local float columns[TILE * OUTS] __attribute__((aligned(64)));
-    local float sum[BLOCKS(KC) * RA * OUTS] __attribute__((aligned(64)));
-    local float line[LINES] __attribute__((aligned(64)));
-    local int start[LINES], spot[2 * TILE];
+    float terms[TILE * KC] __attribute__((aligned(64)));
+    float columns[TILE * OUTS] __attribute__((aligned(64)));
+    float sum[BLOCKS(KC) * RA * OUTS] __attribute__((aligned(64)));
+    float line[LINES] __attribute__((aligned(64)));
+    int start[LINES], spot[2 * TILE];
     const shape s = THE_SHAPE;
-    const int each = KC / (kh * kw), c = get_group_id(0) * each;
-    const int end = min(c + each, C), rows = (end - c) * kh * kw;
-    const int o0 = get_group_id(1) * outs, wide_o = min(outs, O - o0);
+    const int end = min(c + KC / (kh * kw), C), rows = (end - c) * kh * kw;
+    const int wide_o = min(outs, O - o0);
     const int panels = (wide_o + NW - 1) / NW, count = blocks(rows);
-    const int slice = get_group_id(2), slices = get_num_groups(2);
     const int t0 = vt_part(slice, tiles, slices);
     const int t1 = vt_part(slice + 1, tiles, slices);
 
@@ -343,21 +352,21 @@ conv_direct_grad_w(global float *restrict part, global const float *restrict dy,
         transpose_pixels(columns, dy, &s, &t, O, o0, wide_o);
         for (int p = 0; p < panels; p++)
             for (int j = 0; j < count; j++) {
-                local float *to = sum + (p * count + j) * RA * NW;
-                local const float *a = terms + begin(j, rows) * TILE;
-                local const float *b = columns + p * TILE * NW;
+                float *to = sum + (p * count + j) * RA * NW;
+                const float *a = terms + begin(j, rows) * TILE;
+                const float *b = columns + p * TILE * NW;
 
                 if (rows < RA)
-                    one_local(to, a, TILE, b, t.n, i == t0);
+                    one_private(to, a, TILE, b, t.n, i == t0);
                 else
-                    block_local(to, a, TILE, b, t.n, i == t0);
+                    block_private(to, a, TILE, b, t.n, i == t0);
             }
     }
     part += ((size_t)slice * C + c) * kh * kw * O + o0;
     for (int p = 0; p < panels * NV; p++)
         for (int j = 0; j < count; j++) {
             const int left = min(V, wide_o - p * V);
-            local const float *from =
+            const float *from =
                 sum + ((p / NV * count + j) * RA * NV + p % NV) * V;
             global float *to = part + (size_t)begin(j, rows) * O + p * V;
 
@@ -368,6 +377,17 @@ conv_direct_grad_w(global float *restrict part, global const float *restrict dy,
                     for (int l = 0; l < left; l++)
                         to[l] = from[e * NW + l];
         }
+}
+
+kernel __attribute__((reqd_work_group_size(1, 1, 1))) void
+conv_direct_grad_w(global float *restrict part, global const float *restrict dy,
+                   global const float *restrict x, int O, int outs, int tiles,
+                   SHAPE)
+{
+    slice_of_grad(part, dy, x, O, outs, tiles, C, H, W, Ho, Wo, kh, kw, stride,
+                  top, left, apart, lines, high, wide,
+                  get_group_id(0) * (KC / (kh * kw)), get_group_id(1) * outs,
+                  get_group_id(2), get_num_groups(2));
 }
 
 kernel void conv_direct_sum(global float *restrict dw,

@@ -16,13 +16,10 @@
  * Host      host/ops/embed.c          Test  tests/ops/test_embed.c
  */
 #define ROW_ADD(name, t)                                                       \
-    static inline void name(global VT_TYPE(YT) *restrict out,                  \
-                            global const VT_TYPE(t) *restrict x,               \
-                            global const float *restrict y, int C)             \
+    static inline OUTLINED_CPU void name(                                      \
+        global VT_TYPE(YT) *restrict out, global const VT_TYPE(t) *restrict x, \
+        global const float *restrict y, int i, int end)                        \
     {                                                                          \
-        const int end = block_end(C);                                          \
-        int i = block_begin(C);                                                \
-                                                                               \
         for (; i + V <= end; i += V)                                           \
             VT_STOREV(YT, out, i,                                              \
                       y ? VT_LOADV(t, x, i) + vloadv(0, y + i)                 \
@@ -41,7 +38,8 @@ kernel void embed(global VT_TYPE(YT) *restrict out,
     const int row = block_row(C), b = row / N, n = row % N;
 
     row_add(out + ((size_t)b * (R + N) + R + n) * C, x + (size_t)row * C,
-            pos ? pos + (size_t)(Q + n) * C : pos, C);
+            pos ? pos + (size_t)(Q + n) * C : pos, block_begin(C),
+            block_end(C));
 }
 
 kernel void embed_prefix(global VT_TYPE(YT) *restrict out,
@@ -52,7 +50,8 @@ kernel void embed_prefix(global VT_TYPE(YT) *restrict out,
     const int row = block_row(C), b = row / count, j = row % count;
 
     prefix_add(out + ((size_t)b * T + first + j) * C, prefix + (size_t)j * C,
-               pos && first + j < Q ? pos + (size_t)(first + j) * C : 0, C);
+               pos && first + j < Q ? pos + (size_t)(first + j) * C : 0,
+               block_begin(C), block_end(C));
 }
 
 kernel void embed_grad(global float *restrict g,

@@ -306,11 +306,10 @@ static inline void transpose(global float *restrict to,
 #define AT(n, k) ((size_t)(n)*ldb + (k))
 #endif
 
-kernel void gemm_rows_pack(global packed *restrict out,
-                           global const float *restrict b, int N, int K,
-                           int ldb)
+static inline OUTLINED void pack(global packed *restrict out,
+                                 global const float *restrict b, int N, int K,
+                                 int ldb, int n0, int k0)
 {
-    const int n0 = get_global_id(1) * NW, k0 = get_global_id(0) * 64;
     const int n1 = min(N - n0, NW), k1 = min(K - k0, 64);
     global packed *to = out + (size_t)n0 * K + (size_t)k0 * NW;
 
@@ -336,6 +335,13 @@ kernel void gemm_rows_pack(global packed *restrict out,
             STORE_B(n < n1 ? b[AT(n0 + n, k0 + k)] * inverse : 0.0f, k * NW + n,
                     to);
     }
+}
+
+kernel void gemm_rows_pack(global packed *restrict out,
+                           global const float *restrict b, int N, int K,
+                           int ldb)
+{
+    pack(out, b, N, K, ldb, get_global_id(1) * NW, get_global_id(0) * 64);
 }
 
 #if TYPE == 3

@@ -23,16 +23,13 @@
  * Paper     Wu, He 2018, arXiv:1803.08494.
  * Host      host/ops/groupnorm.c      Test  tests/ops/test_groupnorm.c
  */
-kernel void groupnorm(global VT_TYPE(YT) *restrict out,
-                      global float *restrict stat,
-                      global const VT_TYPE(XT) *restrict x,
-                      global const float *restrict gamma,
-                      global const float *restrict beta,
-                      global const VT_TYPE(RST) * residual, int C, int S, int G,
-                      float eps, int relu)
+static inline OUTLINED_CPU void normalise_group(
+    global VT_TYPE(YT) *restrict out, global float *restrict stat,
+    global const VT_TYPE(XT) *restrict x, global const float *restrict gamma,
+    global const float *restrict beta, global const VT_TYPE(RST) * residual,
+    int C, int S, int G, float eps, int relu, int group, int lid,
+    local float *tmp)
 {
-    local float tmp[WG];
-    const int group = get_group_id(0), lid = get_local_id(0);
     const int n = C / G, first = group % G * n;
     const size_t at = (size_t)group * n * S;
 
@@ -66,6 +63,20 @@ kernel void groupnorm(global VT_TYPE(YT) *restrict out,
         stat[2 * group] = mean;
         stat[2 * group + 1] = rstd;
     }
+}
+
+kernel void groupnorm(global VT_TYPE(YT) *restrict out,
+                      global float *restrict stat,
+                      global const VT_TYPE(XT) *restrict x,
+                      global const float *restrict gamma,
+                      global const float *restrict beta,
+                      global const VT_TYPE(RST) * residual, int C, int S, int G,
+                      float eps, int relu)
+{
+    local float tmp[WG];
+
+    normalise_group(out, stat, x, gamma, beta, residual, C, S, G, eps, relu,
+                    get_group_id(0), get_local_id(0), tmp);
 }
 
 /* The gradient before ReLU; 1 element or V. */

@@ -25,17 +25,13 @@
  * Paper     Ba, Kiros, Hinton 2016, arXiv:1607.06450.
  * Host      host/ops/layernorm.c      Test  tests/ops/test_layernorm.c
  */
-kernel void layernorm(global VT_TYPE(YT) *restrict out,
-                      global float *restrict stat,
-                      global const VT_TYPE(XT) *restrict x,
-                      global const float *restrict gamma,
-                      global const float *restrict beta, int C, int take,
-                      int of, float eps)
+static inline OUTLINED_CPU void
+normalise_row(global VT_TYPE(YT) *restrict out, global float *restrict stat,
+              global const VT_TYPE(XT) *restrict x,
+              global const float *restrict gamma,
+              global const float *restrict beta, int C, int take, int of,
+              float eps, int row, int lid, local float *tmp)
 {
-    local float tmp[WG];
-    const int row = get_group_id(0);
-    const int lid = get_local_id(0);
-
     x += (size_t)(row / take * of + row % take) * C;
     out += (size_t)row * C;
 
@@ -62,6 +58,19 @@ kernel void layernorm(global VT_TYPE(YT) *restrict out,
         stat[2 * row] = mean;
         stat[2 * row + 1] = rstd;
     }
+}
+
+kernel void layernorm(global VT_TYPE(YT) *restrict out,
+                      global float *restrict stat,
+                      global const VT_TYPE(XT) *restrict x,
+                      global const float *restrict gamma,
+                      global const float *restrict beta, int C, int take,
+                      int of, float eps)
+{
+    local float tmp[WG];
+
+    normalise_row(out, stat, x, gamma, beta, C, take, of, eps, get_group_id(0),
+                  get_local_id(0), tmp);
 }
 
 /* With g = dout * gamma and h = (x - mean) * rstd:

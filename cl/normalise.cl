@@ -13,21 +13,30 @@
  *
  * Host      host/ops/normalise.c      Test  tests/ops/test_normalise.c
  */
-kernel void normalise(global VT_TYPE(YT) *restrict out,
-                      global const uchar *restrict rgb, int H, int W,
-                      float scale, float m0, float m1, float m2, float s0,
-                      float s1, float s2)
+static inline OUTLINED_CPU void
+normalise_block(global VT_TYPE(YT) *restrict out,
+                global const uchar *restrict rgb, int H, int W, float scale,
+                float m0, float m1, float m2, float s0, float s1, float s2,
+                int row, int begin, int end)
 {
-    const int row = block_row(W), b = row / H, y = row % H;
+    const int b = row / H, y = row % H;
     const size_t plane = (size_t)H * W;
-    const int end = block_end(W);
 
     rgb += (size_t)row * W * 3;
     out += (size_t)b * 3 * plane + (size_t)y * W;
-    for (int x = block_begin(W); x < end; x++) {
+    for (int x = begin; x < end; x++) {
         VT_STORE(YT, out, x, ((float)rgb[3 * x] * scale - m0) / s0);
         VT_STORE(YT, out, plane + x, ((float)rgb[3 * x + 1] * scale - m1) / s1);
         VT_STORE(YT, out, 2 * plane + x,
                  ((float)rgb[3 * x + 2] * scale - m2) / s2);
     }
+}
+
+kernel void normalise(global VT_TYPE(YT) *restrict out,
+                      global const uchar *restrict rgb, int H, int W,
+                      float scale, float m0, float m1, float m2, float s0,
+                      float s1, float s2)
+{
+    normalise_block(out, rgb, H, W, scale, m0, m1, m2, s0, s1, s2, block_row(W),
+                    block_begin(W), block_end(W));
 }

@@ -18,13 +18,11 @@
 #define POOL_CLS_MEAN 2
 #define POOL_MAX 3
 
-kernel void pool(global float *restrict out,
-                 global const VT_TYPE(XT) *restrict x, int T, int C, int kind,
-                 int first)
+static inline OUTLINED_CPU void
+pool_block(global float *restrict out, global const VT_TYPE(XT) *restrict x,
+           int T, int C, int kind, int first, size_t b, int i, int end)
 {
-    const size_t b = block_row(C);
-    const int end = block_end(C), n = T - first;
-    int i = block_begin(C);
+    const int n = T - first;
 
     out += b * C * (kind == POOL_CLS_MEAN ? 2 : 1);
     x += b * T * C;
@@ -62,6 +60,14 @@ kernel void pool(global float *restrict out,
         if (kind == POOL_CLS_MEAN)
             out[i] = VT_LOAD(XT, x, i);
     }
+}
+
+kernel void pool(global float *restrict out,
+                 global const VT_TYPE(XT) *restrict x, int T, int C, int kind,
+                 int first)
+{
+    pool_block(out, x, T, C, kind, first, block_row(C), block_begin(C),
+               block_end(C));
 }
 
 kernel void pool_grad(global float *restrict dx,

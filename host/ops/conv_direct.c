@@ -43,7 +43,9 @@ static cut cut_for(int lines, int outputs, const int *i)
 }
 
 /* Independent of the batch: a picture has the same bits in each. Lines of 7 or
- * 14 pixels (no multiple of 4) take longer to gather than to multiply. */
+ * 14 pixels (no multiple of 4) take longer to gather than to multiply. A
+ * work-item's memory is private, but llvmpipe, whose local memory is small, has
+ * no room for so much of either. */
 bool vt_conv_direct_for(const vt_plan *p, const int *i)
 {
     const vt_plan_options *o = vt_plan_settings(p);
