@@ -3,13 +3,14 @@
  * start.
  *
  * PoCL compiles under one lock per process, so threads gain nothing: two take
- * as long as one. Processes do gain. A forked child builds from the same list
- * as we do, saves its programs in the program cache and ends; we load them from
- * there. That is safe if no other thread of the process uses the driver during
- * the fork, which only the program can know: it opts in with
- * VITCL_BUILD_FORK=1, as vitcl does. A library in another program never forks.
- * Programs that can be compiled as one are (join.c), as far as every process
- * has something to do.
+ * as long as one. Processes do gain. Forked children build what is on the list,
+ * save it in the program cache and end; we load it from there. We compile
+ * nothing ourselves: the compiler keeps PoCL's library in small pieces, which
+ * a child need not free, but we would take 0.1 s to do so at the end. That is
+ * safe if no other thread of the process uses the driver during the fork, which
+ * only the program can know: it opts in with VITCL_BUILD_FORK=1, as vitcl does.
+ * A library in another program never forks. Programs that can be compiled as
+ * one are (join.c), as far as every process has something to do.
  *
  * This was tested with PoCL, so it is used with PoCL only. Other drivers build
  * one program after the other, when they are needed or, where somebody watches
@@ -35,8 +36,8 @@
 
 enum {
     PROGRAMS = 256,
-    CHILDREN = 7,
-    PATIENCE_MS = 30000 /* for one program */
+    CHILDREN = 8,
+    PATIENCE_MS = 60000 /* for one group */
 };
 
 /* The list in groups, each compiled as one program. */
@@ -159,9 +160,9 @@ static void build_list(vt_dev *dev, const work_list *w, unsigned most)
     }
     vt_watch(dev, w->n, 0); /* after the forks: its owner may start a thread */
     before = (unsigned)atomic_load(&dev->programs_built);
-    work(b, dev, w);
     for (unsigned i = 0; i < children; i++)
         await(pids[i], b, dev);
+    work(b, dev, w);                  /* what no child has begun */
     vt_watch(dev, 0, w->n - b->told); /* failed ones, too */
     /* programs that the children built count as built */
     own = (unsigned)atomic_load(&dev->programs_built) - before;
@@ -170,38 +171,70 @@ static void build_list(vt_dev *dev, const work_list *w, unsigned most)
     munmap(b, sizeof *b);
 }
 
-/* The slow ones first; else the order stays. Returns their weight together. */
-static unsigned sort_list(work_list *w)
+/* Which group each program is in, and what the groups weigh. */
+typedef struct shares {
+    unsigned of[PROGRAMS], weight[PROGRAMS];
+} shares;
+
+/* The lightest group that the program can join; a new one if each process has
+ * no group yet, or if there is none. */
+static unsigned group_for(const work_list *w, const shares *s, unsigned at,
+                          unsigned processes)
 {
-    unsigned heavy = 0, sum = 0;
+    unsigned best = w->groups;
 
-    for (unsigned i = 0; i < w->n; i++) {
-        vt_program *const p = w->list[i];
-        const unsigned weight = vt_program_weight(p);
+    if (w->groups < processes)
+        return best;
+    for (unsigned g = 0; g < w->groups; g++) {
+        vt_program *group[VT_JOINED];
+        unsigned n = 0;
 
-        sum += weight;
-        if (weight == 1)
+        if (best < w->groups && s->weight[g] >= s->weight[best])
             continue;
-        memmove(w->list + heavy + 1, w->list + heavy,
-                (i - heavy) * sizeof(vt_program *));
-        w->list[heavy++] = p;
+        for (unsigned i = 0; i < at && n < VT_JOINED; i++)
+            if (s->of[i] == g)
+                group[n++] = w->list[i];
+        if (vt_program_fits(w->list[at], group, n))
+            best = g;
     }
-    return sum;
+    return best;
 }
 
-/* Large groups save work and small ones can be shared out: no process gets more
- * than its share of the work in one group. Only PoCL's fixed cost for each
- * program is known. */
+/* The slow ones first; else the order stays. */
+static void sort_list(work_list *w, unsigned *weight)
+{
+    for (unsigned i = 0; i < w->n; i++) {
+        vt_program *const p = w->list[i];
+        const unsigned mine = vt_program_weight(p);
+        unsigned k = i;
+
+        for (; k > 0 && weight[k - 1] < mine; k--)
+            w->list[k] = w->list[k - 1], weight[k] = weight[k - 1];
+        w->list[k] = p, weight[k] = mine;
+    }
+}
+
+/* One group for each process, or more where programs cannot be compiled as one:
+ * the slowest program first, each to the group that has the least to do. Only
+ * PoCL's fixed cost for each program is known; others get groups of one. */
 static void make_groups(work_list *w, const vt_dev *dev, unsigned processes)
 {
-    const unsigned sum = sort_list(w);
-    const unsigned most = is_pocl(dev) ? (sum + processes - 1) / processes : 1;
+    unsigned weight[PROGRAMS], n = 0;
+    vt_program *list[PROGRAMS];
+    shares s = {.weight = {0}};
 
+    sort_list(w, weight);
     w->groups = 0;
-    for (unsigned from = 0; from < w->n; w->groups++) {
-        from += vt_programs_group(w->list + from, w->n - from, most);
-        w->ends[w->groups] = from;
+    for (unsigned i = 0; i < w->n; i++) {
+        s.of[i] = group_for(w, &s, i, is_pocl(dev) ? processes : w->n);
+        s.weight[s.of[i]] += weight[i];
+        w->groups = VT_MAX(w->groups, s.of[i] + 1);
     }
+    for (unsigned g = 0; g < w->groups; w->ends[g++] = n)
+        for (unsigned i = 0; i < w->n; i++)
+            if (s.of[i] == g)
+                list[n++] = w->list[i];
+    memcpy(w->list, list, n * sizeof *list);
 }
 
 void vt_programs_build(vt_dev *dev)
@@ -216,7 +249,7 @@ void vt_programs_build(vt_dev *dev)
     w.n = vt_programs_missing(w.list, PROGRAMS, dev);
     if (w.n < 2)
         return;
-    processes = forks ? VT_MIN(VT_MIN(units, w.n), CHILDREN + 1u) : 1;
+    processes = forks ? VT_MIN(VT_MIN(units, w.n), (unsigned)CHILDREN) : 1;
     make_groups(&w, dev, processes);
     if (!forks && !dev->report) { /* single ones are built when needed */
         for (unsigned i = 0, from = 0; i < w.groups; from = w.ends[i++])
@@ -224,5 +257,5 @@ void vt_programs_build(vt_dev *dev)
                 (void)vt_programs_join(dev, w.list + from, w.ends[i] - from);
         return;
     }
-    build_list(dev, &w, VT_MIN(processes, w.groups) - 1);
+    build_list(dev, &w, forks ? VT_MIN(processes, w.groups) : 0);
 }

@@ -27,9 +27,9 @@
 #include <string.h>
 
 #define NAME 64 /* longest name in cl/, and room for a suffix */
-/* Files of so many bytes have the kernels that take longest to compile: a
- * matrix product takes about as long as three small kernels. */
-#define LONG_TEXT 9000
+/* A kernel takes about as long to compile as its text is long, and every one as
+ * long as so many characters. */
+#define LEAST 1000
 
 /* ---- text ---- */
 
@@ -304,35 +304,33 @@ static bool fits(const vt_program *p, vt_program *const *group, unsigned n,
            has_head(group[0]->defines, p->defines, common);
 }
 
-unsigned vt_program_weight(const vt_program *p)
+bool vt_program_fits(const vt_program *p, vt_program *const *group, unsigned n)
 {
-    char *text = NULL;
-    const bool is_long =
-        vt_source_read(&text, p->file) == VITCL_OK && strlen(text) > LONG_TEXT;
+    char *common = NULL;
+    const bool yes = n < VT_JOINED && vt_source_common(&common) == VITCL_OK &&
+                     fits(p, group, n, common);
 
-    free(text);
-    return is_long ? 3 : 1;
+    free(common);
+    return yes;
 }
 
-unsigned vt_programs_group(vt_program **list, unsigned n, unsigned most)
+unsigned vt_program_weight(const vt_program *p)
 {
-    unsigned size = 1, weight = vt_program_weight(list[0]);
-    char *common = NULL;
+    unsigned weight = LEAST;
+    char *text = NULL;
 
-    if (vt_source_common(&common) != VITCL_OK)
-        return 1;
-    for (unsigned i = 1; i < n && size < VT_JOINED; i++) {
-        vt_program *const p = list[i];
-        const unsigned more = vt_program_weight(p);
+    if (vt_source_read(&text, p->file) == VITCL_OK) {
+        vt_source_keep(text, (const char *[]){p->name}, 1);
+        for (const char *c = text; *c; c++) {
+            const char *const end =
+                strncmp(c, "/*", 2) == 0 ? strstr(c, "*/") : NULL;
 
-        if (weight + more > most || !fits(p, list, size, common))
-            continue;
-        memmove(list + size + 1, list + size, (i - size) * sizeof *list);
-        list[size++] = p;
-        weight += more;
+            weight += !end && *c > ' ';
+            c = end ? end + 1 : c;
+        }
     }
-    free(common);
-    return size;
+    free(text);
+    return weight;
 }
 
 static cl_program compile(vt_dev *dev, const vt_inputs *r)

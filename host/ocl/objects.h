@@ -121,9 +121,9 @@ void vt_programs_free(vt_dev *dev);
 #define VT_JOINED 32 /* most programs in one */
 /* An estimate of how long it takes to compile. */
 unsigned vt_program_weight(const vt_program *p);
-/* Moves the programs that can be compiled with the list's first one to its
- * start, of the weight `most` together; their number. */
-unsigned vt_programs_group(vt_program **list, unsigned n, unsigned most);
+/* Can the program be compiled with a group of n others, which can with each
+ * other? */
+bool vt_program_fits(const vt_program *p, vt_program *const *group, unsigned n);
 /* Compiles n programs (a group) as one, into the cache. False: nothing is
  * built. */
 bool vt_programs_join(vt_dev *dev, vt_program *const *list, unsigned n);

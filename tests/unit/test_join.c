@@ -248,27 +248,26 @@ Test(join, one_is_broken)
     close_device(&d);
 }
 
-/* Programs that cannot be one are in groups of their own: kernels of the same
- * name, and other defines of what the common text tests. */
-Test(join, groups)
+/* Programs that cannot be one: with kernels of the same name, and with other
+ * defines of what the common text tests. */
+Test(join, fits)
 {
-    vt_program *list[6];
+    vt_program *list[5];
     device d;
 
     begin();
     d = open_device();
     cr_assert_eq(vt_program_ask(&list[0], d.dev, "a", "ka", ""), VITCL_OK);
-    cr_assert_eq(vt_program_ask(&list[1], d.dev, "a", "ka", "-DX"), VITCL_OK);
-    cr_assert_eq(vt_program_ask(&list[2], d.dev, "b", "kb", ""), VITCL_OK);
+    cr_assert_eq(vt_program_ask(&list[1], d.dev, "b", "kb", ""), VITCL_OK);
+    cr_assert_eq(vt_program_ask(&list[2], d.dev, "c", "kc", "-DX"), VITCL_OK);
     cr_assert_eq(vt_program_ask(&list[3], d.dev, "c", "ka", ""), VITCL_OK);
-    cr_assert_eq(vt_program_ask(&list[4], d.dev, "c", "kc", ""), VITCL_OK);
-    cr_assert_eq(vt_program_ask(&list[5], d.dev, "b", "other", "-DONE=2"),
+    cr_assert_eq(vt_program_ask(&list[4], d.dev, "b", "other", "-DONE=2"),
                  VITCL_OK);
-    vt_program *const first = list[0], *const other = list[1];
-    cr_expect_eq(vt_programs_group(list, 6, 6), 3, "ka is there already");
-    cr_expect_eq(list[0], first);
-    cr_expect_eq(list[3], other, "the rest keeps its order");
-    cr_expect_eq(vt_programs_group(list, 6, 2), 2);
-    cr_expect_eq(vt_programs_group(list, 1, 6), 1);
+    cr_expect(vt_program_fits(list[1], list, 1));
+    cr_expect(vt_program_fits(list[2], list, 2));
+    cr_expect_not(vt_program_fits(list[3], list, 2), "ka is there already");
+    cr_expect(vt_program_fits(list[3], list + 1, 2));
+    cr_expect_not(vt_program_fits(list[4], list, 2), "ONE is tested");
+    cr_expect_not(vt_program_fits(list[1], list, VT_JOINED), "full");
     close_device(&d);
 }
