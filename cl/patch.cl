@@ -32,11 +32,10 @@ kernel void patch(global VT_TYPE(YT) *restrict out,
     }
 }
 
-kernel void patch__rows(global float *restrict out,
-                        global const float *restrict x, int C, int H, int W,
-                        int Ph, int Pw)
+static inline OUTLINED void copy_patch(global float *restrict out,
+                                       global const float *restrict x, int C,
+                                       int H, int W, int Ph, int Pw, int row)
 {
-    const int row = get_global_id(0);
     const int nx = W / Pw, N = H / Ph * nx;
     const int b = row / N, py = row % N / nx, px = row % N % nx;
 
@@ -51,6 +50,13 @@ kernel void patch__rows(global float *restrict out,
             for (; j < Pw; j++)
                 out[j] = from[j];
         }
+}
+
+kernel void patch__rows(global float *restrict out,
+                        global const float *restrict x, int C, int H, int W,
+                        int Ph, int Pw)
+{
+    copy_patch(out, x, C, H, W, Ph, Pw, get_global_id(0));
 }
 
 kernel void patch_grad(global float *restrict dx,

@@ -9,20 +9,25 @@
  *
  * Host      host/ops/slice.c          Test  tests/ops/test_slice.c
  */
-kernel void slice(global VT_TYPE(YT) *restrict out,
-                  global const VT_TYPE(XT) *restrict x, int T, int C, int first,
-                  int count)
+static inline OUTLINED_CPU void copy_block(global VT_TYPE(YT) *restrict out,
+                                           global const VT_TYPE(XT) *restrict x,
+                                           int T, int C, int first, int count,
+                                           int row, int i, int end)
 {
-    const int row = block_row(C);
-    const int end = block_end(C);
-    int i = block_begin(C);
-
     x += (size_t)(row / count * T + first + row % count) * C;
     out += (size_t)row * C;
     for (; i + V <= end; i += V)
         VT_STOREV(YT, out, i, VT_LOADV(XT, x, i));
     for (; i < end; i++)
         VT_STORE(YT, out, i, VT_LOAD(XT, x, i));
+}
+
+kernel void slice(global VT_TYPE(YT) *restrict out,
+                  global const VT_TYPE(XT) *restrict x, int T, int C, int first,
+                  int count)
+{
+    copy_block(out, x, T, C, first, count, block_row(C), block_begin(C),
+               block_end(C));
 }
 
 kernel void slice_grad(global float *restrict dx,

@@ -314,6 +314,40 @@ bool vt_program_fits(const vt_program *p, vt_program *const *group, unsigned n)
     return yes;
 }
 
+/* The length of a text without spaces, comments, and what #ifdef and #ifndef
+ * leave out; of #if both sides count. */
+static unsigned length_of(const char *text, const char *defines)
+{
+    enum { DEEPEST = 15 };
+    bool decided[DEEPEST + 1] = {false};
+    unsigned n = 0, depth = 0, off = 0; /* off: depth of what is left out */
+
+    for (const char *c = text; *c; c++) {
+        const char *const end = strncmp(c, "/*", 2) == 0 ? strstr(c, "*/") : 0;
+        const bool is_if = strncmp(c, "\n#if", 4) == 0;
+        const size_t name = strncmp(c, "\n#ifdef ", 8) == 0    ? 8
+                            : strncmp(c, "\n#ifndef ", 9) == 0 ? 9
+                                                               : 0;
+
+        if (is_if && depth == DEEPEST)
+            break;
+        if (is_if) {
+            decided[++depth] = name > 0;
+            if (name > 0 && !off &&
+                is_set(defines, c + name, word(c + name)) != (name == 8))
+                off = depth;
+        } else if (strncmp(c, "\n#else", 6) == 0 && decided[depth]) {
+            off = off == depth ? 0 : off ? off : depth;
+        } else if (strncmp(c, "\n#endif", 7) == 0 && depth > 0) {
+            off = off == depth ? 0 : off;
+            depth--;
+        }
+        n += !off && !end && *c > ' ';
+        c = end ? end + 1 : c;
+    }
+    return n;
+}
+
 unsigned vt_program_weight(const vt_program *p)
 {
     unsigned weight = LEAST;
@@ -321,13 +355,7 @@ unsigned vt_program_weight(const vt_program *p)
 
     if (vt_source_read(&text, p->file) == VITCL_OK) {
         vt_source_keep(text, (const char *[]){p->name}, 1);
-        for (const char *c = text; *c; c++) {
-            const char *const end =
-                strncmp(c, "/*", 2) == 0 ? strstr(c, "*/") : NULL;
-
-            weight += !end && *c > ' ';
-            c = end ? end + 1 : c;
-        }
+        weight += length_of(text, p->defines);
     }
     free(text);
     return weight;

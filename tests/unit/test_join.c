@@ -248,6 +248,52 @@ Test(join, one_is_broken)
     close_device(&d);
 }
 
+/* A program's text without what its defines and its kernel leave out. */
+Test(join, weights)
+{
+    static const struct {
+        const char *kernel, *defines;
+    } programs[] = {
+        {"ka", ""}, {"ka", "-DX"}, {"ka", "-DX -DY"}, {"kb", "-DXY"}};
+    unsigned weight[4];
+    device d;
+
+    begin();
+    vt_test_kernel(folder, "w",
+                   "/* #ifdef X: none of this counts */\n"
+                   "#ifdef X\n"
+                   "a;\n"
+                   "#ifdef Y\n"
+                   "b\n"
+                   "#endif\n"
+                   "#else\n"
+                   "#ifndef X\n"
+                   "c d e f;\n"
+                   "#if 0\n"
+                   "g\n"
+                   "#else\n"
+                   "h;\n"
+                   "#endif\n"
+                   "#endif\n"
+                   "#endif\n"
+                   "kernel void ka(void)\n{\n}\n"
+                   "kernel void kb(void)\n{\n}\n"
+                   "i;k;\n");
+    d = open_device();
+    for (size_t i = 0; i < 4; i++) {
+        vt_program *p;
+
+        cr_assert_eq(vt_program_ask(&p, d.dev, "w", programs[i].kernel,
+                                    programs[i].defines),
+                     VITCL_OK);
+        weight[i] = vt_program_weight(p);
+    }
+    cr_expect_gt(weight[0], weight[2]);
+    cr_expect_gt(weight[2], weight[1]);
+    cr_expect_eq(weight[0], weight[3], "as long as the other kernel");
+    close_device(&d);
+}
+
 /* Programs that cannot be one: with kernels of the same name, and with other
  * defines of what the common text tests. */
 Test(join, fits)
