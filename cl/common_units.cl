@@ -1,0 +1,417 @@
+/*
+ * common_units.cl - the matrix units of GPUs, for programs with the defines
+ * KIND and TYPE: gemm_mma.cl, attention_mma.cl.
+ *
+ *     c[m,n] += sum_k a[m,k] b[n,k], of MI x NI by KW words: 2 halves, 4 bytes
+ *
+ * KIND      The instruction: a macro MMA(c, a, b) with one body a vendor, or
+ *           with EMULATE in plain OpenCL C, for any device. Which word of which
+ *           row a work-item (lane) of a sub-group holds in register r, of AW
+ *           and BW: A_ROW, A_WORD, B_COLUMN, B_WORD; C_ROW, C_COLUMN for
+ *           element i of CW.
+ *             1  NVIDIA sm_80 on: mma.m16n8k16, ldmatrix, cp.async
+ *             2  NVIDIA sm_75: mma.m16n8k8, ldmatrix
+ *             3  AMD gfx11: WMMA       4  AMD gfx12: WMMA
+ *             5  AMD gfx90a: MFMA      6  AMD gfx942: MFMA
+ *             7  Intel: DPAS, 8 lanes  8  Intel: DPAS, 16 lanes
+ * TYPE      of the product: 1 bf16, 2 f16, 3 int8, with whole sums.
+ * NVIDIA    LDMATRIX, LDMATRIX_T: four matrices of 8x8 halves, of local memory.
+ *           COPY16, COMMIT, WAIT(n): asynchronous copies, until all but n
+ *           groups of them have arrived.
+ * Lanes     FROM_LANE(v, mask): v of lane ^ mask; of KINDs 1 and 2 mask is 1 or
+ *           2, of 3 to 6 half of the lanes.
+ * Numbers   pair(a, b): a word of two halves, rounded to nearest even.
+ *           EXP2(x): 2^x for x <= 0 by the device's own instruction.
+ * Emulated  The kernel has int lid, int lane, and local uint x[]: SCRATCH words
+ *           for each sub-group. All its work-items come to each macro, and
+ *           loops around them are EACH_FRAGMENT, which is not unrolled then.
+ */
+#if defined(KIND) && defined(TYPE)
+#define INT8 (TYPE == 3)
+
+/* ---- what a lane holds ---- */
+
+#if KIND <= 2
+#define MI 16
+#define NI 8
+#define KW 8
+#define LANES 32
+#define AW 4
+#define BW 2
+#define CW 4
+#define A_ROW(l, r) ((l) / 4 + 8 * ((r) % 2))
+#define A_WORD(l, r) ((l) % 4 + 4 * ((r) / 2))
+#define B_COLUMN(l) ((l) / 4)
+#define B_WORD(l, r) ((l) % 4 + 4 * (r))
+#define C_ROW(l, i) ((l) / 4 + 8 * ((i) / 2))
+#define C_COLUMN(l, i) ((l) % 4 * 2 + (i) % 2)
+#elif KIND <= 4
+#define MI 16
+#define NI 16
+#define KW (INT8 ? 4 : 8)
+#define LANES 32
+#define AW (KIND == 3 ? KW : KW / 2)
+#define BW AW
+#define CW 8
+#define A_ROW(l, r) ((l) % 16)
+#define A_WORD(l, r) (KIND == 3 ? (r) : (r) / 2 * 4 + (l) / 16 * 2 + (r) % 2)
+#define B_COLUMN(l) ((l) % 16)
+#define B_WORD A_WORD
+#define C_ROW(l, i) (KIND == 3 ? 2 * (i) + (l) / 16 : (i) + 8 * ((l) / 16))
+#define C_COLUMN(l, i) ((l) % 16)
+#elif KIND <= 6
+#define MI 32
+#define NI 32
+#define KW (INT8 && KIND == 5 ? 2 : 4)
+#define LANES 64
+#define AW (KW / 2)
+#define BW AW
+#define CW 16
+#define A_ROW(l, r) ((l) % 32)
+#define A_WORD(l, r) ((l) / 32 * AW + (r))
+#define B_COLUMN(l) ((l) % 32)
+#define B_WORD A_WORD
+#define C_ROW(l, i) ((i) / 4 * 8 + (l) / 32 * 4 + (i) % 4)
+#define C_COLUMN(l, i) ((l) % 32)
+#else
+#define MI 8
+#define NI (KIND == 7 ? 8 : 16)
+#define KW 8
+#define LANES NI
+#define AW 8 /* with 16 lanes: halves of words */
+#define BW 8
+#define CW 8
+#define A_ROW(l, r) (r)
+#define A_WORD(l, r) (l)
+#define B_COLUMN(l) (l)
+#define B_WORD(l, r) (r)
+#define C_ROW(l, i) (i)
+#define C_COLUMN(l, i) (l)
+#endif
+
+#if INT8
+typedef int sum;
+#else
+typedef float sum;
+#endif
+
+/* ---- the instruction ---- */
+
+#ifdef EMULATE
+#define SCRATCH (MI * KW + NI * KW + 4 * LANES) /* words of a sub-group */
+
+static inline sum add_word(uint a, uint b, sum c)
+{
+#if INT8
+    const int4 p = convert_int4(as_char4(a)) * convert_int4(as_char4(b));
+    return c + p.x + p.y + p.z + p.w;
+#elif TYPE == 1
+    c = fma(as_float(a << 16), as_float(b << 16), c);
+    return fma(as_float(a & 0xffff0000u), as_float(b & 0xffff0000u), c);
+#else
+    c = fma(vload_half(0, (const half *)&a), vload_half(0, (const half *)&b),
+            c);
+    return fma(vload_half(1, (const half *)&a), vload_half(1, (const half *)&b),
+               c);
+#endif
+}
+
+/* The lanes write what they hold where their layout says, and multiply. */
+static inline void mma_emulated(sum *c, const uint *a, const uint *b,
+                                local uint *x, int lane)
+{
+    local uint *y = x + MI * KW;
+
+    for (int r = 0; r < AW; r++)
+#if KIND == 8
+        ((local ushort *)x)[r * 16 + lane] = a[r];
+#else
+        if (KIND != 3 || lane < 16) /* the other half holds the same */
+            x[A_ROW(lane, r) * KW + A_WORD(lane, r)] = a[r];
+#endif
+    for (int r = 0; r < BW; r++)
+        if (KIND != 3 || lane < 16)
+            y[B_COLUMN(lane) * KW + B_WORD(lane, r)] = b[r];
+    barrier(CLK_LOCAL_MEM_FENCE);
+    for (int i = 0; i < CW; i++)
+        for (int w = 0; w < KW; w++)
+            c[i] = add_word(x[C_ROW(lane, i) * KW + w],
+                            y[C_COLUMN(lane, i) * KW + w], c[i]);
+    barrier(CLK_LOCAL_MEM_FENCE);
+}
+
+/* Four 8x8 matrices of halves: lane l names row l % 8 of matrix l / 8, and gets
+ * word l % 4 of row l / 4 of each. */
+static inline void ldmatrix_emulated(uint *r, const local uint4 *row,
+                                     local uint *x, int lane)
+{
+    vstore4(*row, lane, x);
+    barrier(CLK_LOCAL_MEM_FENCE);
+    for (int i = 0; i < 4; i++)
+        r[i] = x[(i * 8 + lane / 4) * 4 + lane % 4];
+    barrier(CLK_LOCAL_MEM_FENCE);
+}
+
+/* Transposed: of column l / 4 of each the rows 2 * (l % 4) and the next. */
+static inline void ldmatrix_t_emulated(uint *r, const local uint4 *row,
+                                       local uint *x, int lane)
+{
+    const local ushort *h = (const local ushort *)x + lane % 4 * 16 + lane / 4;
+
+    vstore4(*row, lane, x);
+    barrier(CLK_LOCAL_MEM_FENCE);
+    for (int i = 0; i < 4; i++)
+        r[i] = h[i * 64] | (uint)h[i * 64 + 8] << 16;
+    barrier(CLK_LOCAL_MEM_FENCE);
+}
+
+static inline float from_lane_emulated(float v, int mask, local uint *x,
+                                       int lane)
+{
+    x[lane] = as_uint(v);
+    barrier(CLK_LOCAL_MEM_FENCE);
+    v = as_float(x[lane ^ mask]);
+    barrier(CLK_LOCAL_MEM_FENCE);
+    return v;
+}
+#define MMA(c, a, b) mma_emulated(c, a, b, x + lid / LANES * SCRATCH, lane)
+#define LDMATRIX(r, p) ldmatrix_emulated(r, p, x + lid / LANES * SCRATCH, lane)
+#define LDMATRIX_T(r, p)                                                       \
+    ldmatrix_t_emulated(r, p, x + lid / LANES * SCRATCH, lane)
+#define FROM_LANE(v, mask)                                                     \
+    from_lane_emulated(v, mask, x + lid / LANES * SCRATCH, lane)
+#define EXP2(x) vt_exp2_down(x)
+#define COPY16(l, g) (*(l) = *(g))
+#define COMMIT()
+#define WAIT(n)
+#define EACH_FRAGMENT(i, n) _Pragma("nounroll") for (int i = 0; i < n; i++)
+#define SUBGROUP
+#elif KIND <= 2
+#define COPY16(l, g)                                                           \
+    __asm__ volatile(                                                          \
+        "cp.async.cg.shared.global [%0], [%1], 16;" ::"r"((uint)(ulong)(l)),   \
+        "l"(g)                                                                 \
+        : "memory")
+#define COMMIT() __asm__ volatile("cp.async.commit_group;" ::: "memory")
+#define WAIT(n) __asm__ volatile("cp.async.wait_group " #n ";" ::: "memory")
+#define PTX_LDMATRIX(more, r, p)                                               \
+    __asm__ volatile("ldmatrix.sync.aligned.m8n8.x4" more ".shared.b16 "       \
+                     "{%0,%1,%2,%3}, [%4];"                                    \
+                     : "=r"((r)[0]), "=r"((r)[1]), "=r"((r)[2]), "=r"((r)[3])  \
+                     : "r"((uint)(ulong)(p))                                   \
+                     : "memory")
+#define LDMATRIX(r, p) PTX_LDMATRIX("", r, p)
+#define LDMATRIX_T(r, p) PTX_LDMATRIX(".trans", r, p)
+static inline float from_lane(float v, int mask)
+{
+    __asm__ volatile("shfl.sync.bfly.b32 %0, %0, %1, 31, -1;"
+                     : "+f"(v)
+                     : "r"(mask));
+    return v;
+}
+static inline float exp2_down(float v)
+{
+    __asm__("ex2.approx.ftz.f32 %0, %0;" : "+f"(v));
+    return v;
+}
+#define FROM_LANE(v, mask) from_lane(v, mask)
+#define EXP2(x) exp2_down(x)
+#define PTX_MMA(shape, types, io, c0, c1, c2, c3, a, b0, b1)                   \
+    __asm__ volatile("mma.sync.aligned." shape ".row.col." types               \
+                     " {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};"  \
+                     : io(c0), io(c1), io(c2), io(c3)                          \
+                     : "r"((a)[0]), "r"((a)[1]), "r"((a)[2]), "r"((a)[3]),     \
+                       "r"(b0), "r"(b1))
+#define PTX_MMA8(c, a0, a1, b0)                                                \
+    __asm__ volatile("mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32 "       \
+                     "{%0,%1,%2,%3}, {%4,%5}, {%6}, {%0,%1,%2,%3};"            \
+                     : "+f"((c)[0]), "+f"((c)[1]), "+f"((c)[2]), "+f"((c)[3])  \
+                     : "r"(a0), "r"(a1), "r"(b0))
+#define PTX_MMA88(c, a0, b0)                                                   \
+    __asm__ volatile("mma.sync.aligned.m8n8k16.row.col.s32.s8.s8.s32 "         \
+                     "{%0,%1}, {%2}, {%3}, {%0,%1};"                           \
+                     : "+r"((c)[0]), "+r"((c)[1])                              \
+                     : "r"(a0), "r"(b0))
+#define PTX_MMA_ALL(shape, types, io, c, a, b)                                 \
+    PTX_MMA(shape, types, io, (c)[0], (c)[1], (c)[2], (c)[3], a, (b)[0], (b)[1])
+#if KIND == 2 && INT8
+#define MMA(c, a, b)                                                           \
+    do {                                                                       \
+        PTX_MMA88(c, (a)[0], (b)[0]);                                          \
+        PTX_MMA88(c + 2, (a)[1], (b)[0]);                                      \
+        PTX_MMA88(c, (a)[2], (b)[1]);                                          \
+        PTX_MMA88(c + 2, (a)[3], (b)[1]);                                      \
+    } while (0)
+#elif KIND == 2
+#define MMA(c, a, b)                                                           \
+    do {                                                                       \
+        PTX_MMA8(c, (a)[0], (a)[1], (b)[0]);                                   \
+        PTX_MMA8(c, (a)[2], (a)[3], (b)[1]);                                   \
+    } while (0)
+#elif INT8
+#define MMA(c, a, b) PTX_MMA_ALL("m16n8k32", "s32.s8.s8.s32", "+r", c, a, b)
+#elif TYPE == 1
+#define MMA(c, a, b) PTX_MMA_ALL("m16n8k16", "f32.bf16.bf16.f32", "+f", c, a, b)
+#else
+#define MMA(c, a, b) PTX_MMA_ALL("m16n8k16", "f32.f16.f16.f32", "+f", c, a, b)
+#endif
+#define SUBGROUP
+#elif KIND <= 6
+#pragma OPENCL EXTENSION cl_khr_fp16 : enable
+#if KIND <= 4 /* the lanes of a row of 16, from the other one */
+#define FROM_LANE(v, mask)                                                     \
+    as_float(__builtin_amdgcn_permlanex16(as_uint(v), as_uint(v), 0x76543210u, \
+                                          0xfedcba98u, true, false))
+#else
+#define FROM_LANE(v, mask)                                                     \
+    as_float(__builtin_amdgcn_ds_bpermute((lane ^ (mask)) * 4, as_int(v)))
+#endif
+#define EXP2(x) __builtin_amdgcn_exp2f(x)
+#define AS4(x) (uint4)((x)[0], (x)[1], (x)[2], (x)[3])
+#define AS8(x)                                                                 \
+    (uint8)((x)[0], (x)[1], (x)[2], (x)[3], (x)[4], (x)[5], (x)[6], (x)[7])
+#define AS2(x) (uint2)((x)[0], (x)[1])
+#define C8(c) (*(sum8 *)(c))
+#define C16(c) (*(sum16 *)(c))
+#if INT8
+typedef int8 sum8;
+typedef int16 sum16;
+#else
+typedef float8 sum8;
+typedef float16 sum16;
+#endif
+#if KIND == 3 && INT8
+#define MMA(c, a, b)                                                           \
+    (C8(c) = __builtin_amdgcn_wmma_i32_16x16x16_iu8_w32(                       \
+         true, as_int4(AS4(a)), true, as_int4(AS4(b)), C8(c), false))
+#elif KIND == 3 && TYPE == 1
+#define MMA(c, a, b)                                                           \
+    (C8(c) = __builtin_amdgcn_wmma_f32_16x16x16_bf16_w32(                      \
+         as_short16(AS8(a)), as_short16(AS8(b)), C8(c)))
+#elif KIND == 3
+#define MMA(c, a, b)                                                           \
+    (C8(c) = __builtin_amdgcn_wmma_f32_16x16x16_f16_w32(                       \
+         as_half16(AS8(a)), as_half16(AS8(b)), C8(c)))
+#elif KIND == 4 && INT8
+#define MMA(c, a, b)                                                           \
+    (C8(c) = __builtin_amdgcn_wmma_i32_16x16x16_iu8_w32_gfx12(                 \
+         true, as_int2(AS2(a)), true, as_int2(AS2(b)), C8(c), false))
+#elif KIND == 4 && TYPE == 1
+#define MMA(c, a, b)                                                           \
+    (C8(c) = __builtin_amdgcn_wmma_f32_16x16x16_bf16_w32_gfx12(                \
+         as_short8(AS4(a)), as_short8(AS4(b)), C8(c)))
+#elif KIND == 4
+#define MMA(c, a, b)                                                           \
+    (C8(c) = __builtin_amdgcn_wmma_f32_16x16x16_f16_w32_gfx12(                 \
+         as_half8(AS4(a)), as_half8(AS4(b)), C8(c)))
+#elif KIND == 5 && INT8
+#define MMA(c, a, b)                                                           \
+    (C16(c) = __builtin_amdgcn_mfma_i32_32x32x8i8((int)(a)[0], (int)(b)[0],    \
+                                                  C16(c), 0, 0, 0))
+#elif INT8
+#define MMA(c, a, b)                                                           \
+    (C16(c) = __builtin_amdgcn_mfma_i32_32x32x16_i8(                           \
+         as_long(AS2(a)), as_long(AS2(b)), C16(c), 0, 0, 0))
+#elif TYPE == 1
+#define MMA(c, a, b)                                                           \
+    (C16(c) = __builtin_amdgcn_mfma_f32_32x32x8bf16_1k(                        \
+         as_short4(AS2(a)), as_short4(AS2(b)), C16(c), 0, 0, 0))
+#else
+#define MMA(c, a, b)                                                           \
+    (C16(c) = __builtin_amdgcn_mfma_f32_32x32x8f16(                            \
+         as_half4(AS2(a)), as_half4(AS2(b)), C16(c), 0, 0, 0))
+#endif
+#define SUBGROUP
+#else
+/* Older compilers have the function, but do not declare it. */
+#if INT8
+#define DPAS intel_sub_group_i8_i8_matrix_mad_k32
+#elif TYPE == 1
+#define DPAS intel_sub_group_bf16_bf16_matrix_mad_k16
+#else
+#define DPAS intel_sub_group_f16_f16_matrix_mad_k16
+#endif
+#if INT8
+typedef int8 sum8;
+#else
+typedef float8 sum8;
+#endif
+#if KIND == 7
+typedef int8 dpas_a;
+#define AS_A(a)                                                                \
+    (int8)((a)[0], (a)[1], (a)[2], (a)[3], (a)[4], (a)[5], (a)[6], (a)[7])
+#else
+typedef short8 dpas_a;
+#define AS_A(a)                                                                \
+    (short8)((a)[0], (a)[1], (a)[2], (a)[3], (a)[4], (a)[5], (a)[6], (a)[7])
+#endif
+__attribute__((overloadable)) sum8 DPAS(dpas_a a, int8 b, sum8 c);
+#define MMA(c, a, b)                                                           \
+    (*(sum8 *)(c) = DPAS(AS_A(a),                                              \
+                         (int8)((b)[0], (b)[1], (b)[2], (b)[3], (b)[4],        \
+                                (b)[5], (b)[6], (b)[7]),                       \
+                         *(sum8 *)(c)))
+#define SUBGROUP __attribute__((intel_reqd_sub_group_size(LANES)))
+#endif
+#ifndef EACH_FRAGMENT
+#define EACH_FRAGMENT EACH
+#endif
+
+/* ---- two halves in a word ---- */
+
+#if KIND == 1 && !defined(EMULATE)
+static inline uint pair(float a, float b)
+{
+    uint r;
+
+#if TYPE == 1
+    __asm__("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(r) : "f"(b), "f"(a));
+#else
+    __asm__("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(r) : "f"(b), "f"(a));
+#endif
+    return r;
+}
+#elif TYPE == 1
+static inline uint pair(float a, float b)
+{
+    return vt_bf16_round(a) | (uint)vt_bf16_round(b) << 16;
+}
+#elif defined(EMULATE)
+static inline uint pair(float a, float b)
+{
+    uint r;
+
+    vstore_half_rte(a, 0, (half *)&r);
+    vstore_half_rte(b, 1, (half *)&r);
+    return r;
+}
+#elif KIND <= 2
+static inline uint pair(float a, float b)
+{
+    ushort x, y;
+
+    __asm__("cvt.rn.f16.f32 %0, %1;" : "=h"(x) : "f"(a));
+    __asm__("cvt.rn.f16.f32 %0, %1;" : "=h"(y) : "f"(b));
+    return x | (uint)y << 16;
+}
+#else
+#pragma OPENCL EXTENSION cl_khr_fp16 : enable
+static inline uint pair(float a, float b)
+{
+    return as_uint((half2)((half)a, (half)b));
+}
+#endif
+
+/* The same of numbers that are not NaN, where that takes less. */
+#if TYPE == 1 && (KIND > 1 || defined(EMULATE))
+static inline uint pair_of_numbers(float a, float b)
+{
+    const uint x = as_uint(a), y = as_uint(b);
+
+    return (x + 0x7fffu + (x >> 16 & 1)) >> 16 |
+           ((y + 0x7fffu + (y >> 16 & 1)) & 0xffff0000u);
+}
+#else
+#define pair_of_numbers(a, b) pair(a, b)
+#endif
+#endif
