@@ -1,13 +1,13 @@
 /*
  * mma.h - the matrix units of GPUs: which instructions exist, and which one is
- * used. For mma.c, mma_choice.c, mma_trial.c and try.c.
+ * used. For mma.c, mma_choice.c, mma_trial.c, try.c and ops/attention_mma.c.
  */
 #ifndef VT_GEMM_MMA_H
 #define VT_GEMM_MMA_H
 #include "ocl/ocl.h"
 
-/* Values of KIND in cl/gemm_mma.cl; 0: none. */
-enum { VT_MMA_NONE, VT_MMA_KINDS = 9 };
+/* Values of KIND in cl/common_units.cl; 0: none. Intel's are the last. */
+enum { VT_MMA_NONE, VT_MMA_INTEL = 7, VT_MMA_KINDS = 9 };
 
 /* How the work-items of a kind divide a tile: wm x wn sub-groups, each fm x fn
  * instructions. */

@@ -201,7 +201,9 @@ static vitcl_status prepare(vt_plan *p, vt_step *s)
     vitcl_status st;
     const sizes z = vt_attention_measure(p, s);
 
-    VT_TRY(vt_op_cpu(p) ? rows(p, s, &z) : tiled(p, s, &z));
+    VT_TRY(vt_op_cpu(p)                       ? rows(p, s, &z)
+           : vt_attention_mma_takes(p, s, &z) ? vt_attention_mma(p, s, &z)
+                                              : tiled(p, s, &z));
     if (s->i[I_PROBS])
         VT_TRY(probs(p, s, &z));
 done:

@@ -39,6 +39,15 @@ void vt_attention_define(vt_attention_defines out, const vt_plan *p,
 vitcl_status vt_attention_arguments(vt_plan *p, vt_kernel *k, unsigned at,
                                     const vt_step *s,
                                     const vt_attention_sizes *z);
+
+/* ---- attention_mma.c ---- */
+/* May it be computed on the device's matrix unit? */
+bool vt_attention_mma_takes(vt_plan *p, const vt_step *s,
+                            const vt_attention_sizes *z);
+/* prepare() of the output, if so. */
+vitcl_status vt_attention_mma(vt_plan *p, vt_step *s,
+                              const vt_attention_sizes *z);
+
 /* attention_grad.c: the op's grad(). */
 void vt_attention_grad(vt_plan *p, const vt_step *s);
 

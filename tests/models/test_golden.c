@@ -83,11 +83,11 @@ Test(golden, class_token_only)
 
 /* With activations in 16 bits: roundings of 2^-11 and 2^-8 add up, and more so
  * in the weights of attention, whose logits they change. */
-static void run_halves(const char *name, const char *gemm)
+static void run_halves(const char *root, const char *name, const char *gemm)
 {
     char path[1024];
 
-    snprintf(path, sizeof path, "%s/models/%.200s", VT_DATA, name);
+    snprintf(path, sizeof path, "%.500s/%.200s", root, name);
     cr_log_info("%-24s %.2e in f16, %.2e in bf16", name,
                 vt_test_golden_half(path, VITCL_F16, 0.01, gemm),
                 vt_test_golden_half(path, VITCL_BF16, 0.05, gemm));
@@ -102,7 +102,7 @@ Test(golden, halves)
         "timm_hybrid", "timm_resnetd"};
 
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        run_halves(names[i], "");
+        run_halves(VT_DATA "/models", names[i], "");
 }
 
 /* A number that each commit changes. */
@@ -120,18 +120,18 @@ static unsigned long of_commit(void)
 
 /* On matrix units, emulated: some of the models, others at each commit. With
  * VITCL_TEST_MMA=all, all of them. */
-Test(golden, matrix_units)
+static void run_units(const char *root, int some)
 {
-    enum { SOME = 3 };
     struct dirent **list = NULL;
-    const int n = scandir(VT_DATA "/models", &list, visible, alphasort);
-    const int count = getenv("VITCL_TEST_MMA") ? n : SOME;
+    const int n = scandir(root, &list, visible, alphasort);
+    const int count = getenv("VITCL_TEST_MMA") ? n : some;
     const unsigned long first = of_commit();
 
-    cr_assert_gt(n, SOME);
+    cr_assert_gt(n, some);
     setenv("VITCL_MMA", "emulate", 1);
     for (int i = 0; i < count; i++)
         run_halves(
+            root,
             list[(first + (unsigned long)(i * n / count)) % (unsigned long)n]
                 ->d_name,
             "emulated");
@@ -139,4 +139,18 @@ Test(golden, matrix_units)
     for (int i = 0; i < n; i++)
         free(list[i]);
     free(list);
+}
+
+Test(golden, matrix_units)
+{
+    run_units(VT_DATA "/models", 3);
+}
+
+/* Most of these have heads of 32, whose attention is on the units, too. */
+Test(golden, matrix_units_larger)
+{
+    char root[512];
+
+    vt_test_data(root, "golden");
+    run_units(root, 1);
 }

@@ -93,26 +93,6 @@ static void job_free(job *j)
     free(j->probs);
 }
 
-/* Every word of the arena that belongs to no value must still be NaN. */
-static void no_stray(vt_plan *p)
-{
-    const size_t n = vt_buf_size(p->arena[0]) / 4;
-    uint32_t *words = malloc(n * 4);
-    bool *owned = calloc(n, 1);
-    size_t stray = 0;
-
-    cr_assert_eq(vt_buf_read(p->queue, p->arena[0], 0, words, n * 4), VITCL_OK);
-    for (size_t v = 0; v < p->values; v++)
-        if (p->value[v]->buf)
-            for (size_t i = 0; i < p->value[v]->bytes / 4; i++)
-                owned[p->value[v]->offset / 4 + i] = true;
-    for (size_t i = 0; i < n; i++)
-        stray += !owned[i] && words[i] != 0x7fc0dead;
-    cr_expect_eq(stray, 0, "%zu words outside the values are written", stray);
-    free(words);
-    free(owned);
-}
-
 #define OK(x) cr_assert_eq((x), VITCL_OK, "%s", vt_message())
 
 static void run(job *j, vt_class class)
@@ -141,7 +121,7 @@ static void run(job *j, vt_class class)
     y = q == VT_NONE ? vt_attention(p, kv, a) : vt_attention_cross(p, q, kv, a);
     vt_keep(p, y);
     OK(vt_plan_finish(p));
-    OK(vt_buf_fill(p->queue, p->arena[0], 0x7fc0dead));
+    OK(vt_buf_fill(p->queue, p->arena[0], VT_STRAY));
     OK(vt_plan_write(p, kv, j->kv, nk * 4));
     if (q != VT_NONE)
         OK(vt_plan_write(p, q, j->q, nq * 4));
@@ -157,7 +137,7 @@ static void run(job *j, vt_class class)
     } else {
         cr_expect_eq(vt_plan_find(p, "probs"), VT_NONE);
     }
-    no_stray(p);
+    vt_check_stray(p);
     vt_plan_free(p);
 }
 
@@ -287,7 +267,7 @@ static axial_answer run_axial(const grid *g, vt_attention_to to, vt_class class,
     y = vt_attention(p, x, a);
     vt_keep(p, y);
     OK(vt_plan_finish(p));
-    OK(vt_buf_fill(p->queue, p->arena[0], 0x7fc0dead));
+    OK(vt_buf_fill(p->queue, p->arena[0], VT_STRAY));
     OK(vt_plan_write(p, x, qkv, bytes));
     OK(vt_plan_run(p, 0));
     r.out = malloc(r.outs * sizeof(float));
@@ -299,7 +279,7 @@ static axial_answer run_axial(const grid *g, vt_attention_to to, vt_class class,
         r.prob = malloc(r.probs * sizeof(float));
         OK(vt_plan_read(p, probs, r.prob, r.probs));
     }
-    no_stray(p);
+    vt_check_stray(p);
     vt_plan_free(p);
     return r;
 }

@@ -73,6 +73,25 @@ void vt_fixture_close(vt_fixture *f)
     vt_store_free(f->store);
 }
 
+void vt_check_stray(vt_plan *p)
+{
+    const size_t n = vt_buf_size(p->arena[0]) / 4;
+    uint32_t *words = malloc(n * 4);
+    bool *owned = calloc(n, 1);
+    size_t stray = 0;
+
+    cr_assert_eq(vt_buf_read(p->queue, p->arena[0], 0, words, n * 4), VITCL_OK);
+    for (size_t v = 0; v < p->values; v++)
+        if (p->value[v]->buf)
+            for (size_t i = 0; i < (p->value[v]->bytes + 3) / 4; i++)
+                owned[p->value[v]->offset / 4 + i] = true;
+    for (size_t i = 0; i < n; i++)
+        stray += !owned[i] && words[i] != VT_STRAY;
+    cr_expect_eq(stray, 0, "%zu words outside the values are written", stray);
+    free(words);
+    free(owned);
+}
+
 /* ---- a step that stands in for the rest of a model ---- */
 
 static vitcl_status seed_shape(vt_plan *p, vt_step *s)

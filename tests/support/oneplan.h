@@ -71,6 +71,10 @@ void vt_fixture_open_as(vt_fixture *f, vt_plan_options o);
 vt_val vt_fixture_param(vt_fixture *f, const char *name, int rank,
                         const int *dim, const float *data);
 void vt_fixture_close(vt_fixture *f);
+/* A NaN in f32 and f16, for vt_buf_fill(): every word of the first part of the
+ * arena that belongs to no value must still be this. */
+#define VT_STRAY 0x7fc0dead
+void vt_check_stray(vt_plan *p);
 /* A step whose backward gives `g` as the gradient of x: the end of a plan. */
 vt_val vt_seed_gradient(vt_plan *p, vt_val x, vt_val g);
 #define vt_check(expr) cr_assert_eq((expr), VITCL_OK, "%s", vt_message())

@@ -1,0 +1,290 @@
+/*
+ * test_attention_mma.c - attention on matrix units, with every vendor's
+ * instruction emulated, against a reference in double: odd numbers of queries
+ * and keys, bias, shared queries, axial attention, a picture alone with the
+ * same bits.
+ *
+ * All inputs are multiples of 1/64 that f16 and bf16 hold. A scale near 0 makes
+ * every probability the same, and the sums exact: a key left out or taken twice
+ * shows in the last bits. Otherwise the probabilities are rounded to 16 bits,
+ * 2^-11 or 2^-8 of each.
+ */
+#include "ops/ops.h"
+#include "plan/plan_private.h"
+#include "ref/ref.h"
+#include "support/halves.h"
+#include "support/near.h"
+#include "support/rng.h"
+
+#include <criterion/criterion.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct shape {
+    int H, Tq, T, D; /* Tq 0: self-attention */
+    int bias;        /* 1: for all pictures; 2: for each */
+    float scale;     /* 0: as usual */
+    bool shared;     /* queries */
+    bool half;       /* the output in 16 bits, too */
+    int wide;        /* not 0: to the columns of a grid */
+} shape;
+
+/* q is kv in self-attention. */
+typedef struct numbers {
+    int B, Tq, ldq, ldk; /* of pictures; queries */
+    int sets;            /* of queries */
+    float *q, *kv, *bias;
+} numbers;
+
+enum { PICTURES = 3, LARGEST = 2, GUARD = 33 };
+
+static float *random_numbers(vt_rng *r, int n)
+{
+    float *x = malloc((size_t)n * sizeof *x);
+
+    for (int i = 0; i < n; i++)
+        x[i] = (float)((int)(vt_rng_bits(r) % 255) - 127) / 64;
+    return x;
+}
+
+static numbers numbers_new(const shape *c)
+{
+    const int C = c->H * c->D, B = vt_test_tiny() ? 1 : PICTURES;
+    numbers x = {.B = B, .Tq = c->Tq ? c->Tq : c->T};
+    vt_rng r = {(uint64_t)(c->T * 31 + c->D)};
+
+    x.ldk = (c->Tq ? 2 : 3) * C;
+    x.ldq = c->Tq ? C : x.ldk;
+    x.sets = c->shared ? 1 : B;
+    x.kv = random_numbers(&r, B * c->T * x.ldk);
+    x.q = c->Tq ? random_numbers(&r, x.sets * x.Tq * x.ldq) : x.kv;
+    if (c->bias)
+        x.bias =
+            random_numbers(&r, (c->bias == 2 ? B : 1) * c->H * x.Tq * c->T);
+    return x;
+}
+
+static void numbers_free(numbers *x)
+{
+    if (x->q != x->kv)
+        free(x->q);
+    free(x->kv);
+    free(x->bias);
+}
+
+/* The pictures from `first` on. */
+static float *run(const shape *c, const numbers *x, int first, int pictures,
+                  vitcl_precision precision, const char *note)
+{
+    static const float guard[GUARD];
+    const int sets = c->shared ? 1 : pictures, n = x->Tq * c->T * c->H;
+    const int kv[] = {pictures, c->T, x->ldk}, q[] = {sets, x->Tq, x->ldq};
+    const int all[] = {c->H, x->Tq, c->T},
+              each[] = {pictures, c->H, x->Tq, c->T};
+    vt_attention_args a = {.heads = c->H,
+                           .bias = VT_NONE,
+                           .scale = c->scale,
+                           .to = c->wide ? VT_TO_COLUMNS : VT_TO_ALL,
+                           .wide = c->wide};
+    vt_val in, in_q = VT_NONE, last, y, h;
+    vt_fixture f;
+    float *out;
+
+    vt_fixture_open_as(&f, (vt_plan_options){.device_class = VT_CLASS_GPU,
+                                             .precision = precision});
+    in = vt_input(f.plan, "kv", VT_F32, 3, kv);
+    h = vt_halves_copy(f.plan, in);
+    if (c->bias)
+        a.bias = c->bias == 1 ? vt_input(f.plan, "bias", VT_F32, 3, all)
+                              : vt_input(f.plan, "bias", VT_F32, 4, each);
+    last = vt_input(f.plan, "guard", VT_F32, 1, (int[]){GUARD});
+    if (c->Tq) {
+        in_q = vt_input(f.plan, "q", VT_F32, 3, q);
+        y = vt_attention_cross(f.plan, vt_halves_copy(f.plan, in_q), h, a);
+    } else {
+        y = vt_attention(f.plan, h, a);
+    }
+    if (c->half)
+        y = vt_halves_copy(f.plan, y);
+    vt_keep(f.plan, y);
+    vt_check(vt_plan_finish(f.plan));
+    h = VT_NONE;
+    for (size_t i = 0; i < f.plan->steps; i++)
+        h = strstr(f.plan->step[i]->note, note) ? y : h;
+    cr_assert_neq(h, VT_NONE, "no step is \"%s\"", note);
+    vt_check(vt_buf_fill(f.plan->queue, f.plan->arena[0], VT_STRAY));
+    vt_check(vt_plan_write(f.plan, in, x->kv + first * c->T * x->ldk,
+                           (size_t)(pictures * c->T * x->ldk) * 4));
+    if (c->Tq)
+        vt_check(vt_plan_write(f.plan, in_q,
+                               x->q + (c->shared ? 0 : first * x->Tq * x->ldq),
+                               (size_t)(sets * x->Tq * x->ldq) * 4));
+    if (c->bias)
+        vt_check(vt_plan_write(f.plan, a.bias,
+                               x->bias + (c->bias == 2 ? first * n : 0),
+                               (size_t)(c->bias == 2 ? pictures * n : n) * 4));
+    vt_check(vt_plan_write(f.plan, last, guard, sizeof guard));
+    vt_check(vt_plan_run(f.plan, 0));
+    out = malloc(vt_elements(f.plan, y) * sizeof *out);
+    vt_check(vt_plan_read(f.plan, y, out, vt_elements(f.plan, y)));
+    vt_check_stray(f.plan);
+    vt_fixture_close(&f);
+    return out;
+}
+
+static double *doubles(const float *x, int n)
+{
+    double *d = malloc((size_t)n * sizeof *d);
+
+    for (int i = 0; i < n; i++)
+        d[i] = (double)x[i];
+    return d;
+}
+
+static double *expected(const shape *c, const numbers *x)
+{
+    const int C = c->H * c->D, own = x->Tq * x->ldq;
+    const double scale =
+        c->scale > 0 ? (double)c->scale : 1 / sqrt((double)c->D);
+    double *out = malloc((size_t)(x->B * x->Tq * C) * sizeof *out);
+    double *kv = doubles(x->kv, x->B * c->T * x->ldk), *q = kv, *bias = NULL;
+    const double *k = kv + (c->Tq ? 0 : C);
+
+    if (c->Tq) {
+        q = malloc((size_t)(x->B * own) * sizeof *q);
+        for (int i = 0; i < x->B * own; i++)
+            q[i] = (double)x->q[i % (x->sets * own)];
+    }
+    if (c->bias)
+        bias =
+            doubles(x->bias, (c->bias == 2 ? x->B : 1) * c->H * x->Tq * c->T);
+    if (c->wide)
+        ref_axial(out, kv, x->B, c->H, c->D, c->T, c->wide, 1);
+    else
+        ref_heads(out, q, k, k + C, bias, x->B, c->H, c->D, x->Tq, c->T, x->ldq,
+                  x->ldk, scale, c->bias == 2);
+    if (q != kv)
+        free(q);
+    free(kv);
+    free(bias);
+    return out;
+}
+
+static void check(const shape *c, vitcl_precision precision, const char *kind)
+{
+    numbers x = numbers_new(c);
+    const int one = x.Tq * c->H * c->D, n = x.B * one, last = x.B - 1;
+    const double unit = precision == VITCL_BF16 ? 0x1p-8 : 0x1p-11;
+    const bool exact = c->scale > 0 && c->scale < 1e-20f && !c->half;
+    double *want = expected(c, &x);
+    float *got = run(c, &x, 0, x.B, precision, kind), *again;
+    char what[120];
+
+    snprintf(what, sizeof what, "%s in %s: H %d Tq %d T %d D %d", kind,
+             precision == VITCL_BF16 ? "bf16" : "f16", c->H, x.Tq, c->T, c->D);
+    cr_expect(vt_near(what, got, want, (size_t)n, c->half ? unit : 0,
+                      exact ? 1e-6 : unit * LARGEST + 1e-5));
+    if (!vt_test_tiny()) {
+        again = run(c, &x, 0, x.B, precision, kind);
+        cr_expect_eq(memcmp(again, got, (size_t)n * sizeof *got), 0,
+                     "%s: other bits in a 2nd run", what);
+        free(again);
+        again = run(c, &x, last, 1, precision, kind);
+        cr_expect_eq(memcmp(again, got + last * one, (size_t)one * sizeof *got),
+                     0, "%s: other bits alone", what);
+        free(again);
+    }
+    free(got);
+    free(want);
+    numbers_free(&x);
+}
+
+#define NEAR_0 1e-30f
+
+/* The first ones have all numbers of tokens in one program. */
+static const shape shapes[] = {
+    {.H = 3, .T = 17, .D = 64},
+    {.H = 1, .T = 65, .D = 64, .scale = NEAR_0},
+    {.H = 2, .T = 1, .D = 64},
+    {.H = 1, .T = 2, .D = 64},
+    {.H = 2, .T = 15, .D = 64},
+    {.H = 1, .T = 16, .D = 64, .scale = NEAR_0},
+    {.H = 1, .T = 31, .D = 64, .scale = 2},
+    {.H = 2, .T = 32, .D = 64},
+    {.H = 1, .T = 33, .D = 64, .scale = NEAR_0},
+    {.H = 1, .T = 63, .D = 64, .scale = NEAR_0},
+    {.H = 1, .T = 64, .D = 64},
+    {.H = 2, .T = 197, .D = 64},
+    {.H = 1, .T = 197, .D = 64, .scale = 2},
+    {.H = 1, .T = 197, .D = 64, .scale = NEAR_0},
+    {.H = 3, .Tq = 1, .T = 65, .D = 64, .shared = true},
+    {.H = 1, .Tq = 33, .T = 31, .D = 64, .scale = NEAR_0},
+    {.H = 2, .Tq = 15, .T = 66, .D = 32, .bias = 1, .half = true},
+    {.H = 1, .T = 37, .D = 128, .bias = 2},
+    {.H = 2, .T = 21, .D = 32, .wide = 3},
+};
+enum { ONE_PROGRAM = 16, TINY = 16, ALL = sizeof shapes / sizeof *shapes };
+
+/* PoCL compiles each program for seconds, so only a few are usual; with
+ * VITCL_TEST_MMA=all, every kind in every type and shape. */
+static const struct {
+    const char *kind;
+    vitcl_precision precision;
+    int shapes;
+} tries[] = {
+    {"mma16", VITCL_F16, ALL},
+    {"mma16", VITCL_BF16, 0},
+    {"mma8", VITCL_F16, 0},
+    {"wmma11", VITCL_F16, ONE_PROGRAM},
+    {"wmma11", VITCL_BF16, 0},
+    {"wmma12", VITCL_F16, 0},
+    {"wmma12", VITCL_BF16, ONE_PROGRAM},
+    {"mfma90a", VITCL_F16, 0},
+    {"mfma90a", VITCL_BF16, 0},
+    {"mfma942", VITCL_F16, 0},
+    {"mfma942", VITCL_BF16, ONE_PROGRAM},
+};
+
+Test(attention_mma, emulated)
+{
+    const bool every = getenv("VITCL_TEST_MMA") != NULL;
+    const size_t n = vt_test_tiny() ? 1 : sizeof tries / sizeof *tries;
+
+    for (size_t i = 0; i < n; i++) {
+        const int from = vt_test_tiny() ? TINY : 0;
+        const int end = vt_test_tiny() ? TINY + 1
+                        : every        ? ALL
+                                       : tries[i].shapes;
+        char word[32];
+
+        snprintf(word, sizeof word, "emulate-%s", tries[i].kind);
+        setenv("VITCL_MMA", word, 1);
+        for (int k = from; k < end; k++)
+            check(&shapes[k], tries[i].precision, tries[i].kind);
+        unsetenv("VITCL_MMA");
+    }
+}
+
+/* Other widths, short kernels, Intel's unit and f32 keep the form in tiles. */
+Test(attention_mma, refuses)
+{
+    static const struct {
+        shape c;
+        const char *word;
+    } others[] = {
+        {{.H = 1, .T = 3, .D = 48}, "emulate"},
+        {{.H = 1, .T = 3, .D = 32}, "emulate-dpas8"},
+        {{.H = 1, .T = 3, .D = 32}, "off"},
+    };
+
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        numbers x = numbers_new(&others[i].c);
+
+        setenv("VITCL_MMA", others[i].word, 1);
+        free(run(&others[i].c, &x, 0, 1, VITCL_F16, "tiled"));
+        unsetenv("VITCL_MMA");
+        numbers_free(&x);
+    }
+}
