@@ -28,10 +28,11 @@ typedef struct vt_gemm_device {
     signed char usable[VT_PROVIDERS];  /* 0: unknown, 1: yes, -1: no */
     vt_dot_known dot[2];               /* dot_choice.c: int8, bf16 */
     vt_mma_known mma[VT_PARAMS_TYPES]; /* mma_choice.c */
-    vt_fastest_memory fastest;         /* fastest.c */
-    vt_race race;           /* race.c, which fastest.c must not call */
-    int parts, units;       /* for tests of parts.c; 0: by the device */
-    vt_params_table params; /* the user's, read when the device is opened */
+    vt_mma_known mma_attention[VT_PARAMS_TYPES];
+    vt_fastest_memory fastest; /* fastest.c */
+    vt_race race;              /* race.c, which fastest.c must not call */
+    int parts, units;          /* for tests of parts.c; 0: by the device */
+    vt_params_table params;    /* the user's, read when the device is opened */
 } vt_gemm_device;
 
 /* For a device opened with vt_gemm_dev_open(). */

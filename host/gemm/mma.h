@@ -1,6 +1,6 @@
 /*
  * mma.h - the matrix units of GPUs: which instructions exist, and which one is
- * used. For mma.c, mma_choice.c, mma_trial.c, try.c and ops/attention_mma.c.
+ * used. For mma*.c, try.c and ops/attention_mma.c.
  */
 #ifndef VT_GEMM_MMA_H
 #define VT_GEMM_MMA_H
@@ -33,6 +33,11 @@ typedef struct vt_mma_choice {
 /* mma_choice.c: what multiplies in this type, f16, bf16 or int8. If it is
  * unknown, vitcl-try is started and its answer is stored. */
 vt_mma_choice vt_mma_ask(vt_dev *dev, vt_dtype type);
+/* The same for attention in f16 or bf16, which has a trial of its own: the unit
+ * of the products, or none. */
+vt_mma_choice vt_mma_ask_attention(vt_dev *dev, vt_dtype type);
+/* The kind of that name; VT_MMA_NONE if there is none. */
+int vt_mma_named(const char *instruction);
 /* From now on this kind, without a trial: for a trial. */
 void vt_mma_use(vt_dev *dev, vt_dtype type, int kind);
 
@@ -40,5 +45,19 @@ void vt_mma_use(vt_dev *dev, vt_dtype type, int kind);
  * or "wrong"? The device is then for trials. `type`: a precision's name. */
 vitcl_status vt_mma_try(const char **verdict, vt_dev *dev,
                         const char *instruction, vt_dtype type);
+
+/* ---- mma_attention.c: cl/attention_mma.cl ---- */
+/* What a work-group computes of heads of d numbers. */
+typedef struct vt_mma_heads {
+    int subgroups, keys, queries;
+    size_t items, local_bytes;
+} vt_mma_heads;
+vt_mma_heads vt_mma_heads_of(vt_mma_choice c, int d);
+/* The defines of that; 96 bytes are enough. */
+void vt_mma_heads_define(char *out, size_t size, vt_mma_choice c, vt_dtype type,
+                         int d);
+/* As vt_mma_try(). */
+vitcl_status vt_mma_try_attention(const char **verdict, vt_dev *dev,
+                                  vt_mma_choice c, vt_dtype type);
 
 #endif

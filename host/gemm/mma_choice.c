@@ -118,14 +118,21 @@ static bool multiplies(int kind, vt_dtype type)
     return vt_mma_kinds[kind].bf16 || type != VT_BF16;
 }
 
-static int by_name(const char *name, vt_dtype type)
+int vt_mma_named(const char *instruction)
 {
     int kind = VT_MMA_KINDS - 1;
 
-    while (kind > VT_MMA_NONE && (strcmp(vt_mma_kinds[kind].name, name) != 0 ||
-                                  !multiplies(kind, type)))
+    while (kind > VT_MMA_NONE &&
+           strcmp(vt_mma_kinds[kind].name, instruction) != 0)
         kind--;
     return kind;
+}
+
+static int by_name(const char *name, vt_dtype type)
+{
+    const int kind = vt_mma_named(name);
+
+    return multiplies(kind, type) ? kind : VT_MMA_NONE;
 }
 
 /* Does VITCL_MMA decide? */
@@ -161,13 +168,15 @@ static bool candidate(const vt_dev *dev, int kind, vt_dtype type)
            vt_dev_reports(dev, vt_mma_kinds[kind].extension);
 }
 
-/* False: the result is unknown, and the message says why. */
-static bool try_one(bool *right, const vt_dev *dev, int kind, vt_dtype type)
+/* False: the result is unknown, and the message says why. request: of
+ * vitcl-try. */
+static bool try_one(bool *right, const vt_dev *dev, int kind, vt_dtype type,
+                    const char *request)
 {
     char answer[16] = "";
     const vitcl_device_info *info = vt_dev_info(dev);
     const vt_attempt a = {
-        .words = {"unit", info->id, info->name, info->driver,
+        .words = {request, info->id, info->name, info->driver,
                   vt_mma_kinds[kind].name,
                   type == VT_I8 ? "int8" : vt_dtype_name(type)}};
     const vitcl_status st = vt_attempt_run(answer, sizeof answer, &a);
@@ -176,9 +185,8 @@ static bool try_one(bool *right, const vt_dev *dev, int kind, vt_dtype type)
         return false;
     *right = st == VITCL_OK && strcmp(answer, "right") == 0;
     if (!*right)
-        vt_log("%s does not multiply in %s: %s", vt_mma_kinds[kind].name,
-               vt_dtype_name(type),
-               st == VITCL_OK ? "its trial failed" : vt_message());
+        vt_log("trial \"%s\" of %s in %s: %s", request, vt_mma_kinds[kind].name,
+               vt_dtype_name(type), st == VITCL_OK ? "wrong" : vt_message());
     return true;
 }
 
@@ -199,7 +207,7 @@ static vt_mma_known find(vt_dev *dev, vt_dtype type)
     }
     for (int kind = 1; kind < VT_MMA_KINDS && !right; kind++)
         if (candidate(dev, kind, type)) {
-            if (!try_one(&right, dev, kind, type)) {
+            if (!try_one(&right, dev, kind, type, "unit")) {
                 vt_log("matrix units cannot be tried and are not used: %s",
                        vt_message());
                 return k; /* store nothing: a later process may try them */
@@ -223,6 +231,51 @@ vt_mma_choice vt_mma_ask(vt_dev *dev, vt_dtype type)
         *k = find(dev, type);
         vt_log("%s: %s", question(type), vt_mma_kinds[k->kind].name);
     }
+    c.kind = k->kind;
+    vt_turn_end(&turn);
+    return c;
+}
+
+static vt_mma_known find_attention(vt_dev *dev, vt_dtype type, int kind)
+{
+    const char *name = vt_mma_kinds[kind].name;
+    const char *asked = type == VT_BF16 ? "bf16 attention" : "f16 attention";
+    vt_mma_known k = {.known = true};
+    char word[VT_DECISION];
+    bool right = false;
+
+    if (kind == VT_MMA_NONE || kind >= VT_MMA_INTEL)
+        return k;
+    if (vt_decision_load(word, dev, asked) &&
+        (strcmp(word, name) == 0 || strcmp(word, "none") == 0)) {
+        k.kind = vt_mma_named(word);
+        return k;
+    }
+    if (!try_one(&right, dev, kind, type, "attention")) {
+        vt_log("attention on matrix units cannot be tried and is not used: %s",
+               vt_message());
+        return k;
+    }
+    k.kind = right ? kind : VT_MMA_NONE;
+    vt_decision_save(dev, asked, vt_mma_kinds[k.kind].name);
+    return k;
+}
+
+vt_mma_choice vt_mma_ask_attention(vt_dev *dev, vt_dtype type)
+{
+    vt_mma_known *k =
+        &vt_gemm_device_of(dev)->mma_attention[vt_type_number(type)];
+    vt_mma_choice c;
+    vt_turn turn;
+
+    if (forced(&c, type)) {
+        c.kind = c.kind < VT_MMA_INTEL ? c.kind : VT_MMA_NONE;
+        return c;
+    }
+    c = vt_mma_ask(dev, type);
+    vt_decision_turn(&turn, dev, "mma");
+    if (!k->known)
+        *k = find_attention(dev, type, c.kind);
     c.kind = k->kind;
     vt_turn_end(&turn);
     return c;

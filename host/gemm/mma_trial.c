@@ -52,12 +52,9 @@ vitcl_status vt_mma_try(const char **verdict, vt_dev *dev,
     vt_gemm_desc d;
     vt_timed t = {.q = NULL};
     float *a = NULL, *b = NULL;
-    int kind = VT_MMA_KINDS - 1;
+    const int kind = vt_mma_named(instruction);
     vitcl_status st;
 
-    while (kind > VT_MMA_NONE &&
-           strcmp(vt_mma_kinds[kind].name, instruction) != 0)
-        kind--;
     if (kind == VT_MMA_NONE ||
         (type != VT_F16 && type != VT_BF16 && type != VT_I8))
         return vt_fail(VITCL_EINVAL, "unknown instruction \"%.20s\"",

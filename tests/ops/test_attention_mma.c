@@ -9,11 +9,15 @@
  * shows in the last bits. Otherwise the probabilities are rounded to 16 bits,
  * 2^-11 or 2^-8 of each.
  */
+#include "gemm/mma.h"
+#include "ocl/source.h"
 #include "ops/ops.h"
 #include "plan/plan_private.h"
 #include "ref/ref.h"
+#include "support/device.h"
 #include "support/halves.h"
 #include "support/near.h"
+#include "support/pictures.h"
 #include "support/rng.h"
 
 #include <criterion/criterion.h>
@@ -287,4 +291,52 @@ Test(attention_mma, refuses)
         unsetenv("VITCL_MMA");
         numbers_free(&x);
     }
+}
+
+/* ---- the trial ---- */
+
+static const char *verdict(int kind, vt_dtype type)
+{
+    const vt_mma_choice c = {.kind = kind, .emulated = true};
+    const char *word = "none";
+
+    vt_check(vt_mma_try_attention(&word, vt_test_device(), c, type));
+    return word;
+}
+
+/* The kernels, but attention with one sign changed. */
+static void wrong_kernels(const char *folder)
+{
+    static const char right[] = "fma(s[e], FACTOR, -base";
+
+    for (const vt_cl_source *s = vt_cl_sources; s->name; s++) {
+        char *text = calloc(s->size + 1, 1), *at;
+
+        memcpy(text, s->text, s->size);
+        if (strcmp(s->name, "attention_mma") == 0) {
+            at = strstr(text, right);
+            cr_assert(at);
+            at[strlen(right) - 5] = '+';
+        }
+        if (strcmp(s->name, "attention_mma") == 0 ||
+            strncmp(s->name, "common", 6) == 0)
+            vt_test_kernel(folder, s->name, text);
+        free(text);
+    }
+}
+
+Test(attention_mma, trial)
+{
+    char *folder;
+
+    if (vt_test_tiny())
+        return;
+    cr_expect_str_eq(verdict(1, VT_F16), "right");
+    cr_expect_str_eq(verdict(1, VT_BF16), "right");
+    folder = vt_test_folder();
+    wrong_kernels(folder);
+    setenv("VITCL_CL_DIR", folder, 1); /* another kind: not built before */
+    cr_expect_str_eq(verdict(2, VT_F16), "wrong");
+    unsetenv("VITCL_CL_DIR");
+    vt_test_tidy();
 }

@@ -1,0 +1,148 @@
+/*
+ * mma_attention.c - attention on matrix units (cl/attention_mma.cl): what a
+ * work-group computes, and the trial of the kernel. Besides the instruction of
+ * the products it needs values of other lanes, transposed reads, and the
+ * device's power of 2. Run by the program vitcl-try, because it may crash.
+ */
+#include "base/half.h"
+#include "base/log.h"
+#include "base/memory.h"
+#include "gemm/mma.h"
+#include "gemm/params.h"
+
+#include <math.h>
+#include <stdio.h>
+
+enum { ITEMS = 128, KEYS = 64, WIDE_KEYS = 32 /* of heads wider than 64 */ };
+enum { HEADS = 2, TOKENS = 77, D = 64, C = HEADS * D }; /* of the trial */
+
+vt_mma_heads vt_mma_heads_of(vt_mma_choice c, int d)
+{
+    const vt_mma_kind *k = &vt_mma_kinds[c.kind];
+    vt_mma_heads h = {.keys = d > 64 ? WIDE_KEYS : KEYS};
+
+    h.subgroups = c.emulated ? 2 : ITEMS / k->lanes;
+    h.queries = h.subgroups * k->rows;
+    h.items = (size_t)(h.subgroups * k->lanes);
+    /* k, and v or its transpose, whose rows are 16 bytes longer */
+    h.local_bytes =
+        (size_t)(c.kind == 1 ? 2 : 1) *
+        (size_t)(4 * h.keys * d + 16 * h.keys + 16 * VT_MAX(h.keys, d));
+    return h;
+}
+
+void vt_mma_heads_define(char *out, size_t size, vt_mma_choice c, vt_dtype type,
+                         int d)
+{
+    const vt_mma_heads h = vt_mma_heads_of(c, d);
+
+    snprintf(out, size, "-DKIND=%d%s -DTYPE=%d -DD=%d -DWM=%d -DKEYS=%d",
+             c.kind, c.emulated ? " -DEMULATE" : "", vt_type_number(type), d,
+             h.subgroups, h.keys);
+}
+
+/* ---- the trial ---- */
+
+/* Of q, k and v: a multiple of 1/16 below 2, which f16 and bf16 hold. */
+static float element(int i)
+{
+    return (float)((unsigned)i * 2654435761u >> 26) / 16 - 2;
+}
+
+/* Output c of query i in double, without the maximum: the logits are small. */
+static double wanted(const float *qkv, int i, int c)
+{
+    const float *q = qkv + i * 3 * C + c / D * D;
+    double all = 0, sum = 0;
+
+    for (int j = 0; j < TOKENS; j++) {
+        const float *k = qkv + j * 3 * C + C;
+        double x = 0;
+
+        for (int d = 0; d < D; d++)
+            x += (double)q[d] * (double)k[c / D * D + d];
+        x = exp(x / 8);
+        all += x;
+        sum += x * (double)k[C + c];
+    }
+    return sum / all;
+}
+
+static vitcl_status compute(float *out, vt_dev *dev, vt_mma_choice c,
+                            vt_dtype type, const uint16_t *halves, size_t bytes)
+{
+    static const int v[] = {1,     HEADS, TOKENS, TOKENS, TOKENS * 3 * C,
+                            3 * C, 3 * C, C,      2 * C};
+    const vt_mma_heads h = vt_mma_heads_of(c, D);
+    const size_t groups =
+        ((size_t)TOKENS + (size_t)h.queries - 1) / (size_t)h.queries;
+    const size_t size = (size_t)TOKENS * C * sizeof *out;
+    char common[96], defines[160];
+    vt_queue *q = NULL;
+    vt_buf *x = NULL, *y = NULL;
+    vt_kernel *k = NULL;
+    unsigned at = 0;
+    vitcl_status st;
+
+    vt_mma_heads_define(common, sizeof common, c, type, D);
+    snprintf(defines, sizeof defines, "%s -DQT=%s -DKVT=%s", common,
+             vt_dtype_name(type), vt_dtype_name(type));
+    VT_TRY(vt_queue_new(&q, dev, false));
+    VT_TRY(vt_buf_new(&x, dev, bytes));
+    VT_TRY(vt_buf_new(&y, dev, size));
+    VT_TRY(vt_buf_write(q, x, 0, halves, bytes));
+    VT_TRY(vt_buf_fill(q, y, 0x7fc00000u));
+    VT_TRY(vt_kernel_new(&k, dev, "attention_mma", "attention_mma", defines));
+    VT_TRY(vt_kernel_buf(k, at++, y));
+    VT_TRY(vt_kernel_buf(k, at++, x));
+    VT_TRY(vt_kernel_buf(k, at++, x));
+    VT_TRY(vt_kernel_buf(k, at++, NULL));
+    for (size_t i = 0; i < VT_COUNT(v); i++)
+        VT_TRY(vt_kernel_int(k, at++, v[i]));
+    VT_TRY(vt_kernel_float(k, at, 0.125f));
+    vt_kernel_size(k, 3, (size_t[3]){groups * h.items, HEADS, 1},
+                   (size_t[3]){h.items, 1, 1});
+    VT_TRY(vt_kernel_launch(q, k));
+    VT_TRY(vt_buf_read(q, y, 0, out, size));
+done:
+    vt_kernel_free(k);
+    vt_buf_free(x);
+    vt_buf_free(y);
+    vt_queue_free(q);
+    return st;
+}
+
+vitcl_status vt_mma_try_attention(const char **verdict, vt_dev *dev,
+                                  vt_mma_choice c, vt_dtype type)
+{
+    enum { NUMBERS = TOKENS * 3 * C, OUT = TOKENS * C };
+    /* a probability is rounded once, and the largest value is 2 */
+    const double bound = (type == VT_F16 ? 0x1p-11 : 0x1p-8) * 2 + 1e-5;
+    float *qkv = NULL, *out = NULL;
+    uint16_t *halves = NULL;
+    bool right = true;
+    vitcl_status st;
+
+    if (c.kind == VT_MMA_NONE || c.kind >= VT_MMA_INTEL ||
+        (type != VT_F16 && type != VT_BF16))
+        return vt_fail(VITCL_EINVAL, "attention has no such instruction");
+    VT_TRY(VT_NEW(&qkv, NUMBERS));
+    VT_TRY(VT_NEW(&halves, NUMBERS));
+    VT_TRY(VT_NEW(&out, OUT));
+    for (int i = 0; i < NUMBERS; i++) {
+        qkv[i] = element(i);
+        halves[i] =
+            type == VT_F16 ? vt_f32_to_f16(qkv[i]) : vt_f32_to_bf16(qkv[i]);
+    }
+    VT_TRY(compute(out, dev, c, type, halves, NUMBERS * sizeof *halves));
+    for (int i = 0; right && i < OUT; i++)
+        right = fabs((double)out[i] - wanted(qkv, i / C, i % C)) <= bound;
+    *verdict = right ? "right" : "wrong";
+    vt_log("tried attention, %s %s: %s", vt_mma_kinds[c.kind].name,
+           vt_dtype_name(type), *verdict);
+done:
+    free(qkv);
+    free(halves);
+    free(out);
+    return st;
+}
