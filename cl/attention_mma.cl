@@ -20,8 +20,9 @@
  * Local     16 * KEYS * (D/8 + 1) bytes for k, as much for v, or for v^T on AMD
  *           16 * D * (KEYS/8 + 1); KIND 1: twice that.
  * Defines   KIND TYPE EMULATE (common_units.cl; KINDs 1 to 6); D: 32, 64, 128;
- *           BIAS LINES QT KVT YT as in attention.cl; WM; KEYS, a multiple of
- *           32. q and kv are of TYPE; rows begin at multiples of 16 bytes.
+ *           BIAS LINES QT KVT YT as in attention.cl; WM; KEYS, a multiple of 16
+ *           or, on AMD, of 32. q and kv are of TYPE, and rows of theirs begin
+ *           at multiples of 16 bytes.
  * Numerics  Sums are f32, in an order that depends on D, T, KEYS and KIND
  *           alone. p is rounded to 16 bits, but not in the sum by which out is
  *           divided. Keys past the end are the last one, with p = 0.

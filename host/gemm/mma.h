@@ -47,15 +47,16 @@ vitcl_status vt_mma_try(const char **verdict, vt_dev *dev,
                         const char *instruction, vt_dtype type);
 
 /* ---- mma_attention.c: cl/attention_mma.cl ---- */
-/* What a work-group computes of heads of d numbers. */
+/* What a work-group computes of heads of d numbers. The keys that it takes at a
+ * time have an influence on the bits. */
 typedef struct vt_mma_heads {
     int subgroups, keys, queries;
     size_t items, local_bytes;
 } vt_mma_heads;
-vt_mma_heads vt_mma_heads_of(vt_mma_choice c, int d);
+vt_mma_heads vt_mma_heads_of(const vt_dev *dev, vt_mma_choice c, int d);
 /* The defines of that; 96 bytes are enough. */
-void vt_mma_heads_define(char *out, size_t size, vt_mma_choice c, vt_dtype type,
-                         int d);
+void vt_mma_heads_define(char *out, size_t size, const vt_dev *dev,
+                         vt_mma_choice c, vt_dtype type, int d);
 /* As vt_mma_try(). */
 vitcl_status vt_mma_try_attention(const char **verdict, vt_dev *dev,
                                   vt_mma_choice c, vt_dtype type);

@@ -13,28 +13,37 @@
 #include <math.h>
 #include <stdio.h>
 
-enum { ITEMS = 128, KEYS = 64, WIDE_KEYS = 32 /* of heads wider than 64 */ };
+enum { ITEMS = 128, KEYS = 64, SCRATCH = 4096 };
 enum { HEADS = 2, TOKENS = 77, D = 64, C = HEADS * D }; /* of the trial */
 
-vt_mma_heads vt_mma_heads_of(vt_mma_choice c, int d)
+static size_t local_bytes(vt_mma_choice c, int keys, int d)
+{
+    /* k, and v or its transpose, whose rows are 16 bytes longer */
+    const int tile = 4 * keys * d + 16 * keys + 16 * VT_MAX(keys, d);
+
+    return (size_t)((c.kind == 1 ? 2 : 1) * tile + (c.emulated ? SCRATCH : 0));
+}
+
+vt_mma_heads vt_mma_heads_of(const vt_dev *dev, vt_mma_choice c, int d)
 {
     const vt_mma_kind *k = &vt_mma_kinds[c.kind];
-    vt_mma_heads h = {.keys = d > 64 ? WIDE_KEYS : KEYS};
+    const int least = c.kind <= 2 ? 16 : 32;
+    vt_mma_heads h = {.keys = d > 64 ? KEYS / 2 : KEYS};
 
+    while (h.keys > least &&
+           local_bytes(c, h.keys, d) > vt_dev_info(dev)->local_bytes)
+        h.keys /= 2;
     h.subgroups = c.emulated ? 2 : ITEMS / k->lanes;
     h.queries = h.subgroups * k->rows;
     h.items = (size_t)(h.subgroups * k->lanes);
-    /* k, and v or its transpose, whose rows are 16 bytes longer */
-    h.local_bytes =
-        (size_t)(c.kind == 1 ? 2 : 1) *
-        (size_t)(4 * h.keys * d + 16 * h.keys + 16 * VT_MAX(h.keys, d));
+    h.local_bytes = local_bytes(c, h.keys, d);
     return h;
 }
 
-void vt_mma_heads_define(char *out, size_t size, vt_mma_choice c, vt_dtype type,
-                         int d)
+void vt_mma_heads_define(char *out, size_t size, const vt_dev *dev,
+                         vt_mma_choice c, vt_dtype type, int d)
 {
-    const vt_mma_heads h = vt_mma_heads_of(c, d);
+    const vt_mma_heads h = vt_mma_heads_of(dev, c, d);
 
     snprintf(out, size, "-DKIND=%d%s -DTYPE=%d -DD=%d -DWM=%d -DKEYS=%d",
              c.kind, c.emulated ? " -DEMULATE" : "", vt_type_number(type), d,
@@ -73,7 +82,7 @@ static vitcl_status compute(float *out, vt_dev *dev, vt_mma_choice c,
 {
     static const int v[] = {1,     HEADS, TOKENS, TOKENS, TOKENS * 3 * C,
                             3 * C, 3 * C, C,      2 * C};
-    const vt_mma_heads h = vt_mma_heads_of(c, D);
+    const vt_mma_heads h = vt_mma_heads_of(dev, c, D);
     const size_t groups =
         ((size_t)TOKENS + (size_t)h.queries - 1) / (size_t)h.queries;
     const size_t size = (size_t)TOKENS * C * sizeof *out;
@@ -84,7 +93,7 @@ static vitcl_status compute(float *out, vt_dev *dev, vt_mma_choice c,
     unsigned at = 0;
     vitcl_status st;
 
-    vt_mma_heads_define(common, sizeof common, c, type, D);
+    vt_mma_heads_define(common, sizeof common, dev, c, type, D);
     snprintf(defines, sizeof defines, "%s -DQT=%s -DKVT=%s", common,
              vt_dtype_name(type), vt_dtype_name(type));
     VT_TRY(vt_queue_new(&q, dev, false));

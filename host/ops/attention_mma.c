@@ -35,7 +35,7 @@ bool vt_attention_mma_takes(vt_plan *p, const vt_step *s,
     c = vt_mma_ask_attention(dev, vt_plan_type(p));
     if (c.kind == VT_MMA_NONE)
         return false;
-    h = vt_mma_heads_of(c, z->D);
+    h = vt_mma_heads_of(dev, c, z->D);
     return vt_dev_group_max(dev) >= h.items &&
            vt_dev_info(dev)->local_bytes >= h.local_bytes;
 }
@@ -43,9 +43,9 @@ bool vt_attention_mma_takes(vt_plan *p, const vt_step *s,
 vitcl_status vt_attention_mma(vt_plan *p, vt_step *s,
                               const vt_attention_sizes *z)
 {
-    const vt_mma_choice c =
-        vt_mma_ask_attention(vt_plan_settings(p)->dev, vt_plan_type(p));
-    const vt_mma_heads h = vt_mma_heads_of(c, z->D);
+    vt_dev *dev = vt_plan_settings(p)->dev;
+    const vt_mma_choice c = vt_mma_ask_attention(dev, vt_plan_type(p));
+    const vt_mma_heads h = vt_mma_heads_of(dev, c, z->D);
     const size_t groups =
         ((size_t)z->Tq + (size_t)h.queries - 1) / (size_t)h.queries;
     char common[96], defines[240];
@@ -55,7 +55,7 @@ vitcl_status vt_attention_mma(vt_plan *p, vt_step *s,
     vitcl_status st;
 
     vt_attention_define(more, p, s, z);
-    vt_mma_heads_define(common, sizeof common, c, vt_plan_type(p), z->D);
+    vt_mma_heads_define(common, sizeof common, dev, c, vt_plan_type(p), z->D);
     snprintf(defines, sizeof defines, "%s%s%s", common, more,
              vt_op_stored(y, p, "YT", s->out[OUT_Y]));
     VT_TRY(vt_step_kernel(&k, p, s, "attention_mma", "attention_mma", defines));
