@@ -222,7 +222,7 @@ static inline OUTLINED void block_of_rows(global VT_TYPE(YT) *restrict out,
     const int i0 = id % blocks * QN, h = id / blocks % H, b = id / blocks / H;
     const int n = min(QN, Tq - i0);
     const float c = scale * VT_LOG2E;
-    float qt[D * QN], o[D * QN], sum[QN];
+    float qt[D * QN], o[D * QN];
     floatv s[JB * RT * NV], top[NV], all[NV], keep[NV];
     global const VT_TYPE(KVT) *k = kv + VT_KV_AT(b) + koff + h * D;
     global const VT_TYPE(KVT) *v = kv + VT_KV_AT(b) + voff + h * D;
@@ -270,16 +270,18 @@ static inline OUTLINED void block_of_rows(global VT_TYPE(YT) *restrict out,
 #endif
         }
 #ifdef BIAS
+        float lane[QN];
+
         for (int i = 0; i < NV; i++)
             top[i] = keep[i];
         for (int j = 0; j < keys; j++) {
             global const float *y =
                 bias + (VT_BIAS_OF(b, h) * Tq + i0) * T + first + j;
             for (int i = 0; i < QN; i++)
-                sum[i] = i < n ? y[(size_t)i * T] : 0.0f;
+                lane[i] = i < n ? y[(size_t)i * T] : 0.0f;
             for (int i = 0; i < NV; i++) {
                 const floatv x =
-                    fma(vloadv(i, sum), (floatv)(VT_LOG2E), s[j * NV + i]);
+                    fma(vloadv(i, lane), (floatv)(VT_LOG2E), s[j * NV + i]);
                 s[j * NV + i] = x;
                 top[i] = select(top[i], x, x > top[i]);
             }

@@ -70,13 +70,14 @@ typedef float copied;
 #define OF_A OF_B
 #else
 #if TYPE == 1
-#define OF_BV(p, ld, next) as_floatv(vt_bf16_bitsv(vloadv(0, p)) & 0xffff0000u)
+#define OF_BV(p, ld, next)                                                     \
+    ((void)next, as_floatv(vt_bf16_bitsv(vloadv(0, p)) & 0xffff0000u))
 #define OF_B(p, ld, next) as_float((uint)vt_bf16_round((p)[0]) << 16)
 #else
-#define OF_BV(p, ld, next) vloadv(0, p)
+#define OF_BV(p, ld, next) ((void)next, vloadv(0, p))
 #define OF_B(p, ld, next) ((p)[0])
 #endif
-#define OF_A(p, ld, next) ((p)[0])
+#define OF_A(p, ld, next) ((void)next, (p)[0])
 #endif
 
 /* Prefetches rows from..to-1 of p, to be copied soon, to L2. */

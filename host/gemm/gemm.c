@@ -253,25 +253,23 @@ done:
 }
 
 /* Any product of this type, to ask about all. On CPUs it accumulates: no
- * instruction is tried for the answer. */
+ * instruction is tried for the answer. Matrix units multiply packed weights. */
 static vt_gemm_desc some(const vt_dev *dev, vt_dtype type, vt_class class)
 {
-    const vt_gemm_desc d = {
-        .M = 16, .N = 16, .K = 16, .type = type, .device_class = class};
+    const vt_gemm_desc d = {1, 16, 16, 16, .type = type, .device_class = class};
     vt_gemm_desc f = filled(dev, &d);
 
-    f.accumulate = f.device_class == VT_CLASS_CPU;
+    f.b_packed = f.device_class == VT_CLASS_GPU;
+    f.accumulate = !f.b_packed;
     return f;
 }
 
 bool vt_gemm_multiplies(const char **instead, vt_dev *dev, const char *provider,
                         vt_dtype type, vt_class class)
 {
-    vt_gemm_desc f = some(dev, type, class);
+    const vt_gemm_desc f = some(dev, type, class);
     const vt_provider *p;
 
-    /* matrix units multiply packed weights only */
-    f.b_packed = f.device_class == VT_CLASS_GPU;
     *instead = "no provider";
     if (pick(&p, dev, provider, &f) == VITCL_OK)
         *instead = p->name;
