@@ -23,12 +23,13 @@
  * Paper     Wu, He 2018, arXiv:1803.08494.
  * Host      host/ops/groupnorm.c      Test  tests/ops/test_groupnorm.c
  */
-static inline OUTLINED_CPU void normalise_group(
-    global VT_TYPE(YT) *restrict out, global float *restrict stat,
-    global const VT_TYPE(XT) *restrict x, global const float *restrict gamma,
-    global const float *restrict beta, global const VT_TYPE(RST) * residual,
-    int C, int S, int G, float eps, int relu, int group, int lid,
-    local float *tmp)
+static inline OUTLINED_CPU void
+normalise_group(global VT_TYPE(YT) *restrict out, global float *restrict stat,
+                global const VT_TYPE(XT) *restrict x,
+                global const float *restrict gamma,
+                global const float *restrict beta,
+                global const VT_TYPE(RST) * residual, int C, int S, int G,
+                float eps, int relu, int group, int lid, local float *tmp)
 {
     const int n = C / G, first = group % G * n;
     const size_t at = (size_t)group * n * S;

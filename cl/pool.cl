@@ -18,9 +18,10 @@
 #define POOL_CLS_MEAN 2
 #define POOL_MAX 3
 
-static inline OUTLINED_CPU void
-pool_block(global float *restrict out, global const VT_TYPE(XT) *restrict x,
-           int T, int C, int kind, int first, size_t b, int i, int end)
+static inline OUTLINED_CPU void pool_block(global float *restrict out,
+                                           global const VT_TYPE(XT) *restrict x,
+                                           int T, int C, int kind, int first,
+                                           size_t b, int i, int end)
 {
     const int n = T - first;
 

@@ -104,8 +104,8 @@ static void divide_rows(vt_rows *s, int block)
                  big--) {
                 const int left = s->rows - big * height[i];
                 const int low = left / height[j];
-                const int time = big * VT_MAX(4, height[i]) +
-                                 low * VT_MAX(4, height[j]);
+                const int time =
+                    big * VT_MAX(4, height[i]) + low * VT_MAX(4, height[j]);
 
                 if (left % height[j] == 0 && time < least) {
                     least = time;
