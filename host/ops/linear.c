@@ -377,7 +377,8 @@ static void grad(vt_plan *p, const vt_step *s)
                             0, NULL));
 }
 
-/* Residuals stay in f32. */
+/* Residuals stay in f32, and in int8 what an activation gives: the next product
+ * rounds it to integers, and twice would cost accuracy. */
 static void cpu_halves(const vt_plan *p, const vt_step *s, unsigned *in,
                        unsigned *out)
 {
@@ -391,7 +392,8 @@ static void cpu_halves(const vt_plan *p, const vt_step *s, unsigned *in,
     if (strcmp(vt_gemm_form_of(dev, gemm, &d), "dot") == 0)
         *in = 1u << IN_X;
     d.a = VT_F32, d.out = VT_BF16;
-    if (!d.residual && strcmp(vt_gemm_form_of(dev, gemm, &d), "dot") == 0)
+    if (!d.residual && (d.type == VT_BF16 || d.act == VT_ACT_NONE) &&
+        strcmp(vt_gemm_form_of(dev, gemm, &d), "dot") == 0)
         *out = 1u << OUT_Y;
 }
 
