@@ -15,15 +15,17 @@
  *           trial has found them right and fast: host/gemm/dot_choice.c. An
  *           element is then a word of two adjacent d in the first product, and
  *           of two adjacent keys in the second. Keys and values of a block are
- *           copied as such words.
- * Defines   D; BIAS if there is one (2: one for each picture); LINES, QT and
- *           KVT as in common_attention.cl; YT, how out is stored, bf16 only
- * with YT_WORDS; V NV; RT RT1 JB (keys are tb row blocks, the first tbig of RT
- * and the others of RT1); RD RD1 DBIG (the same for D: DBIG blocks of RD, then
- * blocks of RD1); WORDS. Numerics  Every sum runs over ascending d or j, so the
- * bits of a query depend on its own data alone. Exponents are base 2: log2(e)
- * is folded into q, or with WORDS into the scores. There q, k, v and the
- *           probabilities, from 0 to 1, are rounded to bf16; all else is f32.
+ *           copied as such words; if all are in one block, once for tiles of
+ *           the same head that follow each other.
+ * Defines   D; BIAS if there is one (2: one for each picture); LINES, QT, KVT
+ *           as in common_attention.cl; V NV; RT RT1 JB: keys are tb row blocks,
+ *           the first tbig of RT and the others of RT1; RD RD1 DBIG: the same
+ *           for D, DBIG blocks of RD and then blocks of RD1; WORDS; YT, how out
+ *           is stored, bf16 only with YT_WORDS.
+ * Numerics  Every sum runs over ascending d or j, so the bits of a query depend
+ *           on its own data alone. Exponents are base 2: log2(e) is folded into
+ *           q, or with WORDS into the scores. There q, k, v and the
+ *           probabilities are rounded to bf16; all else is f32.
  * Paper     Dao et al. 2022, arXiv:2205.14135 (blocks); Milakov, Gimelshein
  *           2018, arXiv:1805.02867 (the running maximum).
  * Host      host/ops/attention.c      Test  tests/ops/test_attention.c
@@ -88,13 +90,13 @@ typedef float element;
     }
 /* o[R][QN] = o * keep + values times n weights */
 #define VALUES(NAME, R)                                                        \
-    static inline void NAME(float *o, const floatv *p, const floatv *keep,     \
+    static inline void NAME(floatv *o, const floatv *p, const floatv *keep,    \
                             SPACE const element *restrict v, int ldv, int n)   \
     {                                                                          \
         floatv x[R][NV];                                                       \
         EACH(r, R)                                                             \
             EACH(i, NV)                                                        \
-                x[r][i] = vloadv(r * NV + i, o) * keep[i];                     \
+                x[r][i] = o[r * NV + i] * keep[i];                             \
         for (int j = 0; LIKELY(j < n); j++) {                                  \
             elementv w[NV];                                                    \
             EACH(i, NV)                                                        \
@@ -106,7 +108,7 @@ typedef float element;
         }                                                                      \
         EACH(r, R)                                                             \
             EACH(i, NV)                                                        \
-                vstorev(x[r][i], i + r * NV, o);                               \
+                o[r * NV + i] = x[r][i];                                       \
     }
 SCORES(scores_rt, RT)
 #if RT1 != RT
@@ -162,51 +164,63 @@ static inline void transpose_out(global float *to, const float *from, int ld,
 }
 
 #ifdef WORDS
-/* The block's values and probabilities in words of two keys each, the latter in
- * place. Returns how many. */
-static inline int pair_up(floatv *p, int *to, global const VT_TYPE(KVT) * v,
-                          int ldk, int keys)
+/* Probabilities in words of two keys, in place. */
+static inline void pair_up(floatv *p, int keys)
+{
+    for (int j = 0; j < keys; j += 2)
+        for (int i = 0; i < NV; i++)
+            p[j / 2 * NV + i] = as_floatv(
+                vt_words_of(p[j * NV + i], j + 1 < keys ? p[(j + 1) * NV + i]
+                                                        : (floatv)(0.0f)));
+}
+
+/* Keys in words of two d, values in words of two keys. */
+static inline void copy_words(int *tok, int *tov, global const VT_TYPE(KVT) * k,
+                              global const VT_TYPE(KVT) * v, int ldk, int keys)
 {
     int row[2][ROW];
 
     for (int j = 0; j < keys; j += 2) {
-        const bool two = j + 1 < keys;
+        for (int e = 0; e < 2; e++) {
+            const size_t at = (size_t)(j + e) * ldk;
+            const int n = j + e < keys ? D : 0;
 
-        for (int i = 0; i < NV; i++)
-            p[j / 2 * NV + i] = as_floatv(vt_words_of(
-                p[j * NV + i], two ? p[(j + 1) * NV + i] : (floatv)(0.0f)));
-        for (int e = 0; e < 2; e++)
-            vt_words(row[e], v + (size_t)(j + e) * ldk, j + e < keys ? D : 0,
-                     ROW);
+            for (int d = 0; d < D; d += 32) {
+                vt_prefetch(k + at + 6 * (size_t)ldk + d, 0, 3);
+                vt_prefetch(v + at + 6 * (size_t)ldk + d, 0, 3);
+            }
+            if (n > 0)
+                vt_words(tok + (j + e) * ROW, k + at, D, ROW);
+            vt_words(row[e], v + at, n, ROW);
+        }
         for (int d = 0; d < ROW; d += V)
-            vt_words_paired(to + j * ROW + 2 * d, vloadv(0, row[0] + d),
+            vt_words_paired(tov + j * ROW + 2 * d, vloadv(0, row[0] + d),
                             vloadv(0, row[1] + d));
     }
-    return (keys + 1) / 2;
 }
 #endif
 
 /* n rows of D <- o[D][QN] */
-static inline void put(global VT_TYPE(YT) * out, float *o, int ld, int n)
+static inline void put(global VT_TYPE(YT) * out, floatv *o, int ld, int n)
 {
 #ifdef YT_WORDS
     for (int d = 0; d < D; d += 2)
         for (int i = 0; i < NV; i++)
-            vstorev(as_floatv(vt_words_of(vloadv(d * NV + i, o),
-                                          vloadv((d + 1) * NV + i, o))),
-                    d / 2 * NV + i, o);
-    transpose_out((global float *)out, o, ld / 2, n, D / 2);
+            o[d / 2 * NV + i] =
+                as_floatv(vt_words_of(o[d * NV + i], o[(d + 1) * NV + i]));
+    transpose_out((global float *)out, (const float *)o, ld / 2, n, D / 2);
 #else
-    transpose_out(out, o, ld, n, D);
+    transpose_out(out, (const float *)o, ld, n, D);
 #endif
 }
 
 /* The first key of row block i. */
 #define KEY(i) ((i) < tbig ? (i)*RT : tbig * RT + ((i)-tbig) * RT1)
 #ifdef WORDS
-#define KEYS_AT(key) (keys_as_words + ((key)-first) * ROW)
+#define HELD_KEYS (JB * RT + 1)
+#define KEYS_AT(key) (held + ((key)-first) * ROW)
 #define LDK ROW
-#define VALUES_AT(d) (values_as_words + (d))
+#define VALUES_AT(d) (held + HELD_KEYS * ROW + (d))
 #define LDV (2 * ROW)
 #else
 #define KEYS_AT(key) (k + (size_t)(key)*ldk)
@@ -216,22 +230,25 @@ static inline void put(global VT_TYPE(YT) * out, float *o, int ld, int n)
 #endif
 
 static inline OUTLINED void block_of_rows(global VT_TYPE(YT) *restrict out,
-                                          VT_QKV, int tb, int tbig, int id)
+                                          VT_QKV, int tb, int tbig, int *held,
+                                          int *held_of, int id)
 {
     const int blocks = (Tq + QN - 1) / QN;
     const int i0 = id % blocks * QN, h = id / blocks % H, b = id / blocks / H;
     const int n = min(QN, Tq - i0);
     const float c = scale * VT_LOG2E;
-    float qt[D * QN], o[D * QN];
-    floatv s[JB * RT * NV], top[NV], all[NV], keep[NV];
+    float qt[D * QN];
+    floatv o[D * NV], s[JB * RT * NV], top[NV], all[NV], keep[NV];
     global const VT_TYPE(KVT) *k = kv + VT_KV_AT(b) + koff + h * D;
     global const VT_TYPE(KVT) *v = kv + VT_KV_AT(b) + voff + h * D;
 
     q += VT_Q_AT(b) + (size_t)i0 * ldq + h * D;
     out += VT_OUT_AT(b, i0) + h * D;
 #ifdef WORDS
-    int queries[QN * ROW], keys_as_words[JB * RT * ROW];
-    int values_as_words[(JB * RT + 1) / 2 * 2 * ROW];
+    const bool fresh = *held_of != id / blocks || tb > JB;
+    int queries[QN * ROW];
+
+    *held_of = id / blocks;
 
     for (int i = 0; i < n; i++)
         vt_words(queries + i * ROW, q + (size_t)i * ldq, D, ROW);
@@ -244,7 +261,7 @@ static inline OUTLINED void block_of_rows(global VT_TYPE(YT) *restrict out,
     for (int i = 0; i < NV; i++)
         top[i] = (floatv)(-INFINITY), all[i] = (floatv)(0.0f);
     for (int i = 0; i < D * NV; i++)
-        vstorev((floatv)(0.0f), i, o);
+        o[i] = (floatv)(0.0f);
 
     for (int j0 = 0; j0 < tb; j0 += JB) {
         const int j1 = min(tb, j0 + JB), first = KEY(j0);
@@ -252,9 +269,9 @@ static inline OUTLINED void block_of_rows(global VT_TYPE(YT) *restrict out,
         int terms = keys;
 
 #ifdef WORDS
-        for (int j = 0; j < keys; j++)
-            vt_words(keys_as_words + j * ROW, k + (size_t)(first + j) * ldk, D,
-                     ROW);
+        if (fresh)
+            copy_words(held, held + HELD_KEYS * ROW, k + (size_t)first * ldk,
+                       v + (size_t)first * ldk, ldk, keys);
 #endif
         for (int i = 0; i < NV; i++)
             keep[i] = top[i];
@@ -300,19 +317,20 @@ static inline OUTLINED void block_of_rows(global VT_TYPE(YT) *restrict out,
             all[i] = fma(all[i], keep[i], part);
         }
 #ifdef WORDS
-        terms = pair_up(s, values_as_words, v + (size_t)first * ldk, ldk, keys);
+        pair_up(s, keys);
+        terms = (keys + 1) / 2;
 #endif
         for (int d = 0; d < DBIG; d++)
-            values_rd(o + d * RD * QN, s, keep, VALUES_AT(d * RD), LDV, terms);
+            values_rd(o + d * RD * NV, s, keep, VALUES_AT(d * RD), LDV, terms);
 #if RD1 != RD
         for (int d = DBIG * RD; d < D; d += RD1)
-            values_rd1(o + d * QN, s, keep, VALUES_AT(d), LDV, terms);
+            values_rd1(o + d * NV, s, keep, VALUES_AT(d), LDV, terms);
 #endif
     }
     for (int i = 0; i < NV; i++)
         all[i] = 1.0f / all[i];
     for (int i = 0; i < D * NV; i++)
-        vstorev(vloadv(i, o) * all[i % NV], i, o);
+        o[i] *= all[i % NV];
     put(out, o, VT_LDO, n);
 }
 
@@ -320,7 +338,13 @@ kernel __attribute__((reqd_work_group_size(1, 1, 1))) void
 attention__rows(global VT_TYPE(YT) *restrict out, VT_QKV, int tb, int tbig,
                 volatile global int *taken, int tiles)
 {
+#ifdef WORDS
+    int held[2 * HELD_KEYS * ROW], held_of = -1;
+#else
+    int *held = 0, held_of = -1;
+#endif
+
     VT_EACH_TILE(id, taken, tiles)
         block_of_rows(out, q, kv, bias, B, H, Tq, T, qb, ldq, ldk, koff, voff,
-                      scale, tb, tbig, id);
+                      scale, tb, tbig, held, &held_of, id);
 }

@@ -81,6 +81,19 @@ static inline void store_bf16(global ushort *p, size_t i, float v)
     vt_bf16_store(v, p, i);
 }
 
+/* PoCL stores a vector in parts of 16 bytes, and one of shorts one by one. */
+#if defined(__x86_64__) && defined(__clang__)
+#define VT_UNALIGNED(n)                                                        \
+    typedef float##n vt_float##n __attribute__((aligned(4)));                  \
+    typedef ushort##n vt_ushort##n __attribute__((aligned(2)));
+VT_UNALIGNED(4)
+VT_UNALIGNED(8)
+VT_UNALIGNED(16)
+#define VT_VSTORE(t, n, v, p) (*(global vt_##t##n *)(p) = (v))
+#else
+#define VT_VSTORE(t, n, v, p) vstore##n(v, 0, p)
+#endif
+
 #define VT_STORAGE(n)                                                          \
     static inline float##n load##n##_f32(global const float *p, size_t i)      \
     {                                                                          \
@@ -96,7 +109,7 @@ static inline void store_bf16(global ushort *p, size_t i, float v)
     }                                                                          \
     static inline void store##n##_f32(global float *p, size_t i, float##n v)   \
     {                                                                          \
-        vstore##n(v, 0, p + i);                                                \
+        VT_VSTORE(float, n, v, p + i);                                         \
     }                                                                          \
     static inline void store##n##_f16(global ushort *p, size_t i, float##n v)  \
     {                                                                          \
@@ -106,7 +119,8 @@ static inline void store_bf16(global ushort *p, size_t i, float v)
     {                                                                          \
         const uint##n u = as_uint##n(v);                                       \
         const uint##n r = (u + 0x7fffu + ((u >> 16u) & 1u)) >> 16u;            \
-        vstore##n(convert_ushort##n(select(r, (u >> 16u) | 0x40u, v != v)), 0, \
+        VT_VSTORE(ushort, n,                                                   \
+                  convert_ushort##n(select(r, (u >> 16u) | 0x40u, v != v)),    \
                   p + i);                                                      \
     }
 VT_STORAGE(4)

@@ -376,6 +376,12 @@ static inline OUTLINED void tile(ARGS, int id)
                 global const int *from_a = a + (size_t)row * ldw + k;
                 sumv *x = s + at * RA * NV;
 
+                for (int r = 0; k + kc >= KW && r < height; r++) {
+                    vt_prefetch(c + (size_t)(row + r) * ldc + n, 1, 3);
+#ifdef RESIDUAL
+                    vt_prefetch(residual + (size_t)(row + r) * ldc + n, 0, 3);
+#endif
+                }
                 block(height, x, from_a, w, ldw, kc, !k);
                 for (int r = 0; k + kc >= KW && r < height; r++)
                     finish(c, x + r * NV, columns, sums,

@@ -43,6 +43,13 @@ static bool as_words(const vt_gemm_desc *d)
     return d->type == VT_BF16 && d->a == VT_BF16;
 }
 
+/* Rows so many words apart map to at most four sets of the L1 cache, from which
+ * a panel then evicts them. */
+static bool few_sets(int stride)
+{
+    return stride % 256 == 0;
+}
+
 static bool stored(vt_dtype t)
 {
     return t == VT_F32 || t == VT_BF16;
@@ -60,8 +67,8 @@ static int kind_of(vt_dev *dev, const vt_gemm_desc *d)
         return VT_DOT_NONE;
     kind = vt_dot_ask(dev, d->type);
     /* others read past a row's end, or past the last row */
-    if (as_words(d) &&
-        (kind != VT_DOT_BF16 || d->K % 2 != 0 || d->lda % 2 != 0))
+    if (as_words(d) && (kind != VT_DOT_BF16 || d->K % 2 != 0 ||
+                        d->lda % 2 != 0 || few_sets(d->lda / 2)))
         return VT_DOT_NONE;
     return kind;
 }
@@ -102,14 +109,13 @@ static int words(const vt_gemm_desc *d, int kind)
     return whole_steps(vt_divide_up(d->K, kinds[kind].terms), kind);
 }
 
-/* Never a multiple of 4096 bytes, where it is ours. */
 static int stride(const vt_gemm_desc *d, int kind)
 {
     const int w = words(d, kind);
 
     if (as_words(d))
         return d->lda / 2;
-    return w % 1024 == 0 ? w + 16 : w;
+    return few_sets(w) ? w + 16 : w;
 }
 
 static size_t packed_bytes(vt_dev *dev, const vt_gemm_desc *d)

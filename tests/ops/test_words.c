@@ -300,12 +300,12 @@ static void both(bool real)
         cr_skip("not with this driver and processor");
 }
 
-Test(words, instructions)
+Test(attention, words)
 {
     both(true);
 }
 
-Test(words, in_c)
+Test(attention, words_in_c)
 {
     both(false);
 }
