@@ -66,7 +66,8 @@ static int kind_of(vt_dev *dev, const vt_gemm_desc *d)
         d->res != VT_F32 || vt_dev_class(dev) != VT_CLASS_CPU || d->K > 65536)
         return VT_DOT_NONE;
     kind = vt_dot_ask(dev, d->type);
-    /* others read past a row's end, or past the last row */
+    /* others read past a row's end, or past the last row; rows that share few
+     * sets are better copied */
     if (as_words(d) && (kind != VT_DOT_BF16 || d->K % 2 != 0 ||
                         d->lda % 2 != 0 || few_sets(d->lda / 2)))
         return VT_DOT_NONE;
