@@ -131,7 +131,7 @@ def check_devices(got, want, left, whole):
         need(len(found) == len(right), "lines are missing")
         for a, b in zip(found, right):
             for form in ("bf16", "int8"):  # tried anew: what was stored is unreadable
-                if re.fullmatch("untried|fma|(vp|td)[a-z]+", a.get(form, "")):
+                if re.fullmatch("untried|fma|(vp|vd|td)[a-z0-9]+", a.get(form, "")):
                     a[form] = b[form]
             need(a == b, "another answer %r" % {k: v for k, v in a.items() if b.get(k) != v})
 
