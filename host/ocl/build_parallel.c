@@ -220,7 +220,7 @@ static void sort_list(work_list *w, unsigned *weight)
 static void make_groups(work_list *w, const vt_dev *dev, unsigned processes)
 {
     unsigned weight[PROGRAMS], n = 0;
-    vt_program *list[PROGRAMS];
+    vt_program *list[PROGRAMS] = {NULL};
     shares s = {.weight = {0}};
 
     sort_list(w, weight);

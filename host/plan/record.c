@@ -145,7 +145,8 @@ vitcl_status vt_plan_record(vt_plan *p)
     VT_TRY(vt_plan_launch(p, 1, p->steps));
     if (p->records) {
         VT_TRY(save(&launched, p, is_kept));
-        same = memcmp(recorded.data, launched.data, launched.bytes) == 0;
+        same = recorded.data && launched.data &&
+               memcmp(recorded.data, launched.data, launched.bytes) == 0;
         p->records = same;
         vt_log(same ? "plan: launches are recorded, one call from now on"
                     : "launches are not recorded: as one call they give other "
