@@ -2,6 +2,7 @@
  * test_halves.c - ops on tokens whose values are stored in 16 bits.
  */
 #include "ref/ref.h"
+#include "support/attention.h"
 #include "support/halves.h"
 #include "support/linear.h"
 
@@ -74,34 +75,6 @@ Test(halves, matrix_units)
     unsetenv("VITCL_MMA");
 }
 
-static vt_val attention(vt_plan *p, const vt_val *in, const vt_case *c)
-{
-    const vt_attention_args a = {.heads = c->arg[0],
-                                 .bias = in[2],
-                                 .to = (vt_attention_to)c->arg[1],
-                                 .wide = c->arg[2]};
-
-    return in[1] == VT_NONE ? vt_attention(p, in[0], a)
-                            : vt_attention_cross(p, in[0], in[1], a);
-}
-
-static void ref_of_attention(double *out, const double *const *in,
-                             const vt_case *c)
-{
-    const int *q = c->in[0].dim, *kv = c->in[1].dim, H = c->arg[0];
-    const bool self = !in[1];
-    const int C = self ? q[2] / 3 : q[2];
-    const double *k = self ? in[0] + C : in[1];
-
-    if (c->arg[1])
-        ref_axial(out, in[0], q[0], H, C / H, q[1], c->arg[2],
-                  c->arg[1] == VT_TO_COLUMNS);
-    else
-        ref_heads(out, in[0], k, k + C, in[2], q[0], H, C / H, q[1],
-                  self ? q[1] : kv[1], q[2], self ? q[2] : kv[2],
-                  1 / sqrt((double)C / H), 0);
-}
-
 Test(halves, attention)
 {
     static const vt_case cases[] = {
@@ -124,7 +97,7 @@ Test(halves, attention)
          .arg = {2}},
         {0}};
 
-    vt_check_halves(cases, attention, ref_of_attention);
+    vt_check_halves(cases, vt_test_attention, vt_test_attention_ref);
 }
 
 static vt_val embed(vt_plan *p, const vt_val *in, const vt_case *c)

@@ -10,6 +10,7 @@
 #include "base/memory.h"
 #include "gemm/dot.h"
 #include "ref/ref.h"
+#include "support/attention.h"
 #include "support/device.h"
 #include "support/near.h"
 #include "support/oneplan.h"
@@ -188,27 +189,6 @@ static void check(const vt_case *c, size_t n, vt_case_build build,
 
 /* ---- attention: of queries and of keys with values, or of qkv ---- */
 
-static vt_val attention(vt_plan *p, const vt_val *in, const vt_case *c)
-{
-    const vt_attention_args a = {.heads = c->arg[0], .bias = in[2]};
-
-    return in[1] == VT_NONE ? vt_attention(p, in[0], a)
-                            : vt_attention_cross(p, in[0], in[1], a);
-}
-
-static void ref_of_attention(double *out, const double *const *in,
-                             const vt_case *c)
-{
-    const int *q = c->in[0].dim, *kv = c->in[1].dim, H = c->arg[0];
-    const bool self = !in[1];
-    const int C = self ? q[2] / 3 : q[2];
-    const double *k = self ? in[0] + C : in[1];
-
-    ref_heads(out, in[0], k, k + C, in[2], q[0], H, C / H, q[1],
-              self ? q[1] : kv[1], q[2], self ? q[2] : kv[2],
-              1 / sqrt((double)C / H), 0);
-}
-
 static const vt_case of_attention[] = {
     {"33 keys, a width of 3", {X(2, 33, 18), NONE, NONE}, {2}, .atol = 4e-3},
     {"others' keys", {X(2, 5, 80), X(2, 17, 160), NONE}, {2}, .atol = 4e-3},
@@ -291,8 +271,8 @@ static void both(bool real)
     const bool here = begin(&folder, real);
 
     if (here) {
-        check(of_attention, real ? VT_COUNT(of_attention) : 2, attention,
-              ref_of_attention);
+        check(of_attention, real ? VT_COUNT(of_attention) : 2,
+              vt_test_attention, vt_test_attention_ref);
         check(of_blocks, real ? VT_COUNT(of_blocks) : 1, block, ref_of_block);
     }
     vt_test_remove(folder);
