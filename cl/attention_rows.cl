@@ -249,9 +249,15 @@ static inline OUTLINED void block_of_rows(global VT_TYPE(YT) *restrict out,
     int queries[QN * ROW];
 
     *held_of = id / blocks;
+    for (int i = 0; i < n; i++) {
+        /* the next tile's row is in the same head, or else in the next one */
+        global const VT_TYPE(KVT) *next = q + (size_t)i * ldq;
 
-    for (int i = 0; i < n; i++)
+        next += i0 + QN < Tq ? (size_t)QN * ldq : (size_t)D - (size_t)i0 * ldq;
+        for (int d = 0; d < D; d += 32)
+            vt_prefetch(next + d, 0, 3);
         vt_words(queries + i * ROW, q + (size_t)i * ldq, D, ROW);
+    }
     transpose_in(qt, (const float *)queries, ROW, n);
 #else
     transpose_in(qt, q, ldq, n);
