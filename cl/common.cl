@@ -16,6 +16,7 @@
  *             no calls.
  * Caches      vt_prefetch(p, write, level): a hint that the line at p will soon
  *             be read (write 0) or written (1); level 3: to L1, 2: to L2.
+ *             vt_prefetch_all(p, n, write): the same for n elements, to L1.
  */
 #pragma OPENCL FP_CONTRACT OFF
 
@@ -33,6 +34,9 @@
 #else
 #define vt_prefetch(p, write, level) prefetch(p, 1)
 #endif
+#define vt_prefetch_all(p, n, write)                                           \
+    EACH(line, ((n) * (int)sizeof *(p) + 63) / 64)                             \
+    vt_prefetch((p) + line * (64 / (int)sizeof *(p)), write, 3)
 
 #ifndef V
 #define V 8
@@ -48,11 +52,37 @@
 #define floatv VT_JOIN(float, V)
 #define intv VT_JOIN(int, V)
 #define vloadv VT_JOIN(vload, V)
-#define vstorev VT_JOIN(vstore, V)
 #define as_floatv VT_JOIN(as_float, V)
 #define as_intv VT_JOIN(as_int, V)
 #define convert_floatv VT_JOIN(convert_, floatv)
 #define vt_epiloguev VT_JOIN(vt_epilogue, V)
+
+/* Stores of whole vectors: PoCL's are of 16 bytes, or of one short. */
+#if defined(__x86_64__) && defined(__clang__)
+#define VT_UNALIGNED(n)                                                        \
+    typedef float##n vt_float##n __attribute__((aligned(4)));                  \
+    typedef int##n vt_int##n __attribute__((aligned(4)));                      \
+    typedef ushort##n vt_ushort##n __attribute__((aligned(2)));
+VT_UNALIGNED(4)
+VT_UNALIGNED(8)
+VT_UNALIGNED(16)
+#define VT_VSTORE(t, n, v, p) (*(global vt_##t##n *)(p) = (v))
+#define VT_WHOLE(space, type)                                                  \
+    static inline __attribute__((overloadable)) void vstorev(                  \
+        VT_JOIN(type, V) v, size_t i, space type *p)                           \
+    {                                                                          \
+        *(space VT_JOIN(vt_##type, V) *)(p + i * V) = v;                       \
+    }
+VT_WHOLE(global, float)
+VT_WHOLE(global, int)
+VT_WHOLE(local, float)
+VT_WHOLE(local, int)
+VT_WHOLE(private, float)
+VT_WHOLE(private, int)
+#else
+#define VT_VSTORE(t, n, v, p) vstore##n(v, 0, p)
+#define vstorev VT_JOIN(vstore, V)
+#endif
 
 #define UNROLL _Pragma("unroll")
 #define EACH(i, n) UNROLL for (int i = 0; i < n; i++)

@@ -81,19 +81,6 @@ static inline void store_bf16(global ushort *p, size_t i, float v)
     vt_bf16_store(v, p, i);
 }
 
-/* PoCL stores a vector in parts of 16 bytes, and one of shorts one by one. */
-#if defined(__x86_64__) && defined(__clang__)
-#define VT_UNALIGNED(n)                                                        \
-    typedef float##n vt_float##n __attribute__((aligned(4)));                  \
-    typedef ushort##n vt_ushort##n __attribute__((aligned(2)));
-VT_UNALIGNED(4)
-VT_UNALIGNED(8)
-VT_UNALIGNED(16)
-#define VT_VSTORE(t, n, v, p) (*(global vt_##t##n *)(p) = (v))
-#else
-#define VT_VSTORE(t, n, v, p) vstore##n(v, 0, p)
-#endif
-
 #define VT_STORAGE(n)                                                          \
     static inline float##n load##n##_f32(global const float *p, size_t i)      \
     {                                                                          \

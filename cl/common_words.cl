@@ -1,6 +1,6 @@
 /*
  * common_words.cl - bf16 in words of two, as AVX-512's dot products take them.
- * For processors that have the vectors.
+ * For processors that have the vectors, with V 16.
  *
  * vt_word_dot(s, x, w)         s + x.lo * w.lo + x.hi * w.hi, in f32
  * vt_words_of(lo, hi)          words (lo[i], hi[i]), rounded to bf16
@@ -10,7 +10,7 @@
  *
  * Surprise  Inline assembly: see gemm_dot.cl.
  */
-#ifdef __AVX512F__
+#if defined(__AVX512F__) && V == 16
 #define VT_ROW_WORDS(n) (((n) + 31) / 32 * 16)
 
 static inline float16 vt_word_dot(float16 s, int16 x, int16 w)
@@ -48,8 +48,8 @@ static inline int16 vt_words_of(float16 lo, float16 hi)
 
 static inline void vt_words_paired(int *to, int16 a, int16 b)
 {
-    vstore16(vt_words_chosen(a, b, VT_ORDER(0, 32)), 0, to);
-    vstore16(vt_words_chosen(a, b, VT_ORDER(16, 48)), 1, to);
+    vstorev(vt_words_chosen(a, b, VT_ORDER(0, 32)), 0, to);
+    vstorev(vt_words_chosen(a, b, VT_ORDER(16, 48)), 1, to);
 }
 
 static inline int16 __attribute__((overloadable))
@@ -60,7 +60,7 @@ vt_words_32(global const float *p)
 static inline int16 __attribute__((overloadable))
 vt_words_32(global const ushort *p)
 {
-    return vload16(0, (global const int *)p);
+    return *(global const vt_int16 *)p;
 }
 static inline uint __attribute__((overloadable))
 vt_word_half(global const float *p, int i)
@@ -80,7 +80,7 @@ vt_word_half(global const ushort *p, int i)
         int i = 0;                                                             \
                                                                                \
         for (; i + 32 <= n; i += 32)                                           \
-            vstore16(vt_words_32(from + i), i / 32, to);                       \
+            vstorev(vt_words_32(from + i), i / 32, to);                        \
         for (; i < n; i += 2)                                                  \
             to[i / 2] =                                                        \
                 (int)(vt_word_half(from, i) |                                  \

@@ -35,6 +35,15 @@ typedef short integer;
 typedef char integer;
 #endif
 
+/* V bytes or, with DOT 1, shorts are stored as words: PoCL stores bytes and
+ * shorts one by one. */
+#if V == 4
+#define STORE_WORDS(x, to) *(to) = as_uint(x)
+#elif V == 8 && DOT != 1
+#define STORE_WORDS(x, to) vstore2(as_uint2(x), 0, to)
+#else
+#define STORE_WORDS(x, to) vstore4(as_uint4(x), 0, to)
+#endif
 #if V == 8
 #define TWICE 16
 #else
@@ -96,8 +105,7 @@ kernel void gemm_dot_rows(global int *restrict out,
     k = 0;
     for (; k + V <= K; k += V) {
         const floatv t = VT_LOADV(XT, a, k) * inverse + 12582912.0f;
-        vstorev(AS_SHORTS(as_intv(t) - 0x4b400000).even, 0,
-                (global short *)to + k);
+        STORE_WORDS(AS_SHORTS(as_intv(t) - 0x4b400000).even, to + k / 2);
     }
     for (; k < KW * VT_KG; k++)
         ((global short *)to)[k] =
@@ -110,7 +118,7 @@ kernel void gemm_dot_rows(global int *restrict out,
     for (; k + V <= K; k += V) {
         const floatv t = VT_LOADV(XT, a, k) * inverse + 12582912.0f;
         const intv n = clamp(as_intv(t) - 0x4b400000 + zero, 0, 255);
-        vstorev(TO_BYTES(n ^ SIGN), 0, (global uchar *)to + k);
+        STORE_WORDS(TO_BYTES(n ^ SIGN), to + k / 4);
     }
     for (; k < KW * VT_KG; k++)
         ((global uchar *)to)[k] =
