@@ -45,8 +45,10 @@
 
 #if VT_DOT_BF16
 #define sumv floatv
+#define as_sumv as_floatv
 #else
 #define sumv intv
+#define as_sumv as_intv
 #endif
 #if defined(RA) || defined(CHAINS)
 /* OUTLINED keeps assembly out of the kernel's own body: there PoCL 6 mistakes
@@ -309,7 +311,15 @@ static inline void block(int height, sumv *s, global const int *restrict a,
 }
 #endif
 
-/* A panel's columns in one row, from n and `at` on; `left` of them exist. */
+#if VT_DOT_BF16
+#define SUMS(x, v, n) (x)[v]
+#else
+#define SUMS(x, v, n)                                                          \
+    (convert_floatv((x)[v] - zero * vloadv(0, sums + (n) + (v)*V)) *           \
+     (row * vloadv(0, columns + (n) + (v)*V)))
+#endif
+
+/* One row's columns of a panel, from n and `at` on, up to the last. */
 static inline void finish(global VT_TYPE(YT) * c, const sumv *s,
                           global const float *columns, global const int *sums,
                           float row, int zero, global const float *bias,
@@ -318,24 +328,44 @@ static inline void finish(global VT_TYPE(YT) * c, const sumv *s,
                           int left)
 {
     for (int v = 0; v < NV && left > 0; v++, n += V, at += V, left -= V) {
-#if VT_DOT_BF16
-        floatv x = s[v];
-#else
-        floatv x = convert_floatv(s[v] - zero * vloadv(0, sums + n));
-        x *= row * vloadv(0, columns + n);
-#endif
+        const floatv x = SUMS(s + v, 0, n);
+        float part[V];
+
         if (left >= V) {
             VT_STOREV(YT, c, at, vt_epiloguev(x, bias, scale, residual, n, at));
-        } else {
-            float part[V];
-            vstorev(x, 0, part);
-            for (int i = 0; i < left; i++)
-                VT_STORE(
-                    YT, c, at + i,
-                    vt_epilogue(part[i], bias, scale, residual, n + i, at + i));
+            continue;
         }
+        vstorev(x, 0, part);
+        for (int i = 0; i < left; i++)
+            VT_STORE(
+                YT, c, at + i,
+                vt_epilogue(part[i], bias, scale, residual, n + i, at + i));
     }
 }
+
+#ifdef RESIDUAL
+/* The same of a whole panel, but into s: where C is written between loads of
+ * the residual, these wait for stores with the same address modulo 4096. */
+static inline void add(sumv *s, global const float *columns,
+                       global const int *sums, float row, int zero,
+                       global const float *bias, global const float *scale,
+                       global const float *residual, int n, size_t at)
+{
+    EACH(v, NV)
+        s[v] = as_sumv(vt_epiloguev(SUMS(s, v, n), bias, scale, residual,
+                                    n + v * V, at + v * V));
+}
+#endif
+
+/* What a row of C is fetched ahead as: before the residual it is read. */
+#ifdef RESIDUAL
+#define OLD residual
+#else
+#define OLD c
+#endif
+#define FIRST_ROW(i) ((i) < big ? (i)*tall : big * tall + ((i)-big) * low)
+#define SCALE_OF(m) (VT_DOT_BF16 ? 1.0f : rows[m])
+#define ZERO_OF(m) (VT_KG == 4 ? zeros[m] : 0)
 
 #define ARGS                                                                   \
     global VT_TYPE(YT) * c, global const int *restrict a,                      \
@@ -368,26 +398,48 @@ static inline OUTLINED void tile(ARGS, int id)
             const int n = panel * NW;
 
             for (int i = from; i < to; i++) {
-                const int row =
-                    i < big ? i * tall : big * tall + (i - big) * low;
+                const int row = FIRST_ROW(i);
                 const int height = i < big ? tall : low;
                 const int at =
                     most < KW ? (panel - first) * (to - from) + i - from : 0;
                 global const int *from_a = a + (size_t)row * ldw + k;
                 sumv *x = s + at * RA * NV;
 
-                for (int r = 0; k + kc >= KW && r < height; r++) {
-                    vt_prefetch(c + (size_t)(row + r) * ldc + n, 1, 3);
-#ifdef RESIDUAL
-                    vt_prefetch(residual + (size_t)(row + r) * ldc + n, 0, 3);
-#endif
-                }
+                /* the next block, fetched row by row: not all at once */
+                const bool below = i + 1 < to;
+                const size_t next =
+                    (size_t)FIRST_ROW(below ? i + 1 : from) * ldc + n +
+                    (below ? 0 : NW);
+
+                for (int r = 0;
+                     k + kc >= KW && i == from && panel == first && r < height;
+                     r++)
+                    vt_prefetch_all(OLD + (size_t)(row + r) * ldc + n, NW, 1);
                 block(height, x, from_a, w, ldw, kc, !k);
-                for (int r = 0; k + kc >= KW && r < height; r++)
-                    finish(c, x + r * NV, columns, sums,
-                           VT_DOT_BF16 ? 1.0f : rows[row + r],
-                           VT_KG == 4 ? zeros[row + r] : 0, bias, scale,
-                           residual, n, (size_t)(row + r) * ldc + n, N - n);
+                if (k + kc < KW)
+                    continue;
+#ifdef RESIDUAL
+                if (N - n >= NW) {
+                    for (int r = 0; r < height; r++) {
+                        vt_prefetch_all(OLD + next + (size_t)r * ldc, NW, 1);
+                        add(x + r * NV, columns, sums, SCALE_OF(row + r),
+                            ZERO_OF(row + r), bias, scale, residual, n,
+                            (size_t)(row + r) * ldc + n);
+                    }
+                    for (int r = 0; r < height; r++)
+                        EACH(v, NV)
+                            VT_STOREV(YT, c,
+                                      (size_t)(row + r) * ldc + n + v * V,
+                                      as_floatv(x[r * NV + v]));
+                    continue;
+                }
+#endif
+                for (int r = 0; r < height; r++) {
+                    vt_prefetch_all(OLD + next + (size_t)r * ldc, NW, 1);
+                    finish(c, x + r * NV, columns, sums, SCALE_OF(row + r),
+                           ZERO_OF(row + r), bias, scale, residual, n,
+                           (size_t)(row + r) * ldc + n, N - n);
+                }
             }
         }
     }

@@ -224,12 +224,12 @@ static inline OUTLINED void tile(ARGS, int id)
                 floatv *x = s + at * RA * NV;
 
                 for (int r = 0; k + kc >= K && r < rows; r++) {
-                    vt_prefetch(c + (row + r) * ldc + n, 1, 3);
+                    vt_prefetch_all(c + (row + r) * ldc + n, NW, 1);
 #if defined(RESIDUAL) || defined(TIMES)
-                    vt_prefetch(residual + (row + r) * ldc + n, 0, 3);
+                    vt_prefetch_all(residual + (row + r) * ldc + n, NW, 0);
 #elif defined(CHOICE)
                     if (form == 1)
-                        vt_prefetch(residual + (row + r) * ldc + n, 0, 3);
+                        vt_prefetch_all(residual + (row + r) * ldc + n, NW, 0);
 #endif
                 }
                 if (rows == RA)
