@@ -21,14 +21,17 @@
  *           panel's part in L1 for the whole chunk; the accumulators are saved
  *           in between. Successive tiles share their panels or, where `across`
  *           is not 0 but the number of groups, their rows. A block's output and
- *           residual are prefetched before it is multiplied.
+ *           residual are prefetched before it is multiplied. With HELD, where
+ *           A's rows share few sets of the L1 cache, a chunk's part is copied
+ *           to rows that do not.
  * Launch    gemm_rows: vt_kernel_tiles() of ceil(panels / group) * chunks;
  *           there are `blocks` row blocks, the first `big` of `tall` rows, the
  *           others of `low`.
  *           _pack: global {ceil(K/64), panels}
  *           _transpose: global {ceil(M/16), ceil(K/64)}
  *           _scale: global {panels * NW}
- * Defines   V NV RA RB TYPE; SAVED: the most blocks that a tile saves; ACT BIAS
+ * Defines   V NV RA RB TYPE; SAVED: the most blocks that a tile saves; HELD:
+ *           the most rows that it copies, `most` is then at most 512; ACT BIAS
  *           SCALE RESIDUAL TIMES ACCUMULATE, or CHOICE, with which `form` says
  * what follows the bias: 0 nothing, 1 the residual, 2 a GELU (one program to
  * compile instead of three); TRANS_B (_pack, _scale). Without RA: the kernels
@@ -70,9 +73,16 @@ typedef ushort packed;
 #endif
 #endif
 
+#ifdef HELD
+#define SPACE private
+#define LDH (512 + 16)
+#else
+#define SPACE global
+#endif
+
 /* s[R][NV] (+)= R rows of A times a panel, kc steps of k */
 #define BLOCK(NAME, R)                                                         \
-    static inline void NAME(floatv *s, global const float *restrict a,         \
+    static inline void NAME(floatv *s, SPACE const float *restrict a,          \
                             global const packed *restrict b, int lda, int kc,  \
                             int first)                                         \
     {                                                                          \
@@ -105,6 +115,18 @@ BLOCK(block_four, 4)
 #endif
 #if RB > 1
 BLOCK(block_one, 1)
+#endif
+
+#ifdef HELD
+static inline void hold(float *to, global const float *from, int n)
+{
+    int i = 0;
+
+    for (; i + V <= n; i += V)
+        vstorev(vloadv(0, from + i), 0, to + i);
+    for (; i < n; i++)
+        to[i] = from[i];
+}
 #endif
 
 /* The epilogue of a vector and of one sum. */
@@ -194,6 +216,17 @@ static inline void finish(global float *c, const floatv *s,
     ROWS EACH(v, NV) put(c, x[r * NV + v], columns, bias, scale, residual,     \
                          n + v * V, (row + r) * ldc + n + v * V, form)
 
+/* The first row of block i. */
+#define ROW(i)                                                                 \
+    ((i) < big ? (size_t)(i)*tall : (size_t)big * tall + ((i)-big) * low)
+#ifdef HELD
+#define A_AT(row) (held + ((row)-ROW(from)) * LDH)
+#define LDA LDH
+#else
+#define A_AT(row) (a + (row)*lda + k)
+#define LDA lda
+#endif
+
 static inline OUTLINED void tile(ARGS, int id)
 {
     const int chunk = across ? id / across : id % chunks;
@@ -210,14 +243,19 @@ static inline OUTLINED void tile(ARGS, int id)
 
     for (int k = 0; k < K; k += most) {
         const int kc = min(most, K - k);
+#ifdef HELD
+        float held[HELD * LDH] __attribute__((aligned(64)));
+
+        for (size_t row = ROW(from); row < ROW(to); row++)
+            hold(A_AT(row), a + row * lda + k, kc);
+#endif
 
         for (int panel = first; panel < last; panel++) {
             global const packed *w = b + ((size_t)panel * K + k) * NW;
             const int n = panel * NW;
 
             for (int i = from; i < to; i++) {
-                const size_t row =
-                    i < big ? i * tall : (size_t)big * tall + (i - big) * low;
+                const size_t row = ROW(i);
                 const int rows = i < big ? tall : low;
                 const int at =
                     most < K ? (panel - first) * (to - from) + i - from : 0;
@@ -233,18 +271,18 @@ static inline OUTLINED void tile(ARGS, int id)
 #endif
                 }
                 if (rows == RA)
-                    block_ra(x, a + row * lda + k, w, lda, kc, !k);
+                    block_ra(x, A_AT(row), w, LDA, kc, !k);
 #if RB != RA
                 else if (rows == RB)
-                    block_rb(x, a + row * lda + k, w, lda, kc, !k);
+                    block_rb(x, A_AT(row), w, LDA, kc, !k);
 #endif
 #if RB > 4
                 else if (rows == 4)
-                    block_four(x, a + row * lda + k, w, lda, kc, !k);
+                    block_four(x, A_AT(row), w, LDA, kc, !k);
 #endif
 #if RB > 1
                 else
-                    block_one(x, a + row * lda + k, w, lda, kc, !k);
+                    block_one(x, A_AT(row), w, LDA, kc, !k);
 #endif
                 if (k + kc < K)
                     continue;

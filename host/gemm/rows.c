@@ -61,6 +61,28 @@ done:
     return st;
 }
 
+/* Rows of A that map to the same sets of the L1 cache are copied by each tile,
+ * so many terms at a time, and so many rows at most. */
+#define HELD_TERMS 512
+#define MOST_HELD 120
+
+static bool held(const vt_gemm_desc *d)
+{
+    return !d->trans_a && d->lda % 1024 == 0 &&
+           vt_item_stack() >= MOST_HELD * (HELD_TERMS + 16) * sizeof(float);
+}
+
+static vt_rows_shape shape_of(const vt_dev *dev, const vt_gemm_desc *d)
+{
+    vt_rows_shape t = vt_panels_shape(dev, d);
+
+    if (held(d)) {
+        t.terms = VT_MIN(t.terms, HELD_TERMS);
+        t.rows = VT_MIN(t.rows, MOST_HELD);
+    }
+    return t;
+}
+
 /* What follows the bias, where one program has all of these forms; -1: another
  * epilogue, which has a program of its own. */
 static int form_of(const vt_gemm_desc *d)
@@ -75,7 +97,7 @@ static int form_of(const vt_gemm_desc *d)
 static vitcl_status bind(vt_gemm *g)
 {
     const vt_gemm_desc *d = &g->d;
-    const vt_rows_shape t = vt_panels_shape(g->dev, d);
+    const vt_rows_shape t = shape_of(g->dev, d);
     const vt_rows s = vt_rows_divide(g->dev, t, d, d->K);
     const int groups = vt_divide_up(s.panels, s.group);
     /* the larger of A and B is read once */
@@ -90,9 +112,12 @@ static vitcl_status bind(vt_gemm *g)
     vt_buf *a = g->bufs.a, *b = NULL;
     vt_panels *p = NULL;
     unsigned n = 0;
-    char epilogue[96], defines[256];
+    char epilogue[96], copies[24] = "", defines[288];
     vitcl_status st;
 
+    if (held(d))
+        snprintf(copies, sizeof copies, " -DHELD=%d",
+                 vt_divide_up(t.rows, s.ra) * s.ra);
     VT_TRY(vt_panels_bind(&b, g, &n));
     p = g->state;
     if (d->trans_a) {
@@ -103,9 +128,9 @@ static vitcl_status bind(vt_gemm *g)
     }
     snprintf(defines, sizeof defines,
              "-DV=%d -DPER=%d -DWG=1 -DNV=%d -DRA=%d -DRB=%d -DSAVED=%d "
-             "-DTYPE=%d %s",
+             "-DTYPE=%d%s %s",
              t.lanes, VT_CPU_BLOCK / t.lanes, t.vectors, s.ra, s.rb, s.saved,
-             vt_type_number(d->type),
+             vt_type_number(d->type), copies,
              form < 0 ? vt_gemm_defines(epilogue, d) : "-DCHOICE");
     VT_TRY(vt_kernel_new(&g->kernel[n], g->dev, "gemm_rows", "gemm_rows",
                          defines));
