@@ -16,8 +16,9 @@
  *           transpose: k is outermost in both operands. A's copy stays in L2,
  *           the panel's in L1, and the accumulators of a block of RA by NW in
  *           registers. Slices give every core work where C is small. While a
- *           block is multiplied, a share of what is copied next is prefetched.
- *           Copies are aligned, because vectors of A and B may cross cache
+ *           block is multiplied, a share of what is copied next is prefetched,
+ *           and in the end its part of C, which is then written at once. Copies
+ *           are aligned, because vectors of A and B may cross cache
  *           lines.
  *           With DOT, copies are words of two adjacent k in bf16, which the
  *           instruction of common_words.cl multiplies.
@@ -65,7 +66,7 @@ typedef float copied;
  * and of the next, which is 0 if it does not exist. */
 #ifdef DOT
 #define OF_BV(p, ld, next)                                                     \
-    vt_bf16_wordsv(vloadv(0, p), next ? vloadv(0, (p) + (ld)) : (floatv)(0.0f))
+    vt_words_of(vloadv(0, p), next ? vloadv(0, (p) + (ld)) : (floatv)(0.0f))
 #define OF_B(p, ld, next) vt_bf16_words((p)[0], next ? (p)[ld] : 0.0f)
 #define OF_A OF_B
 #else
@@ -179,25 +180,22 @@ static BLOCK void block(local float *restrict s, local const copied *restrict a,
             vstorev(x[r][v], r * NV + v, s);
 }
 
+#if defined(ACCUMULATE) && !defined(SLICED)
+#define BEFORE(c) (c) +
+#else
+#define BEFORE(c)
+#endif
+
 /* Writes one row of a panel. */
 static inline void put(global float *restrict c, local const float *restrict s,
                        int columns)
 {
-    int v = 0;
-
-    for (; v < NV && (v + 1) * V <= columns; v++) {
-        floatv x = vloadv(v, s);
-#if defined(ACCUMULATE) && !defined(SLICED)
-        x = vloadv(v, c) + x;
-#endif
-        vstorev(x, v, c);
-    }
-    for (int i = v * V; i < min(columns, NW); i++)
-#if defined(ACCUMULATE) && !defined(SLICED)
-        c[i] = c[i] + s[i];
-#else
-        c[i] = s[i];
-#endif
+    if (columns >= NW)
+        EACH(v, NV)
+            vstorev(BEFORE(vloadv(v, c)) vloadv(v, s), v, c);
+    else
+        for (int i = 0; i < columns; i++)
+            c[i] = BEFORE(c[i]) s[i];
 }
 
 #define ARGS                                                                   \
@@ -228,6 +226,11 @@ static inline void tile(ARGS, int id, local copied *restrict ta,
 #ifdef SUMS
     float total[ROWS];
 #endif
+#ifdef SLICED
+    global float *c = out + (size_t)slice * M * ldc;
+#else
+    global float *c = out;
+#endif
 
     for (int k = k0; k < k1; k += most) {
         const int kc = min(most, k1 - k);
@@ -249,13 +252,21 @@ static inline void tile(ARGS, int id, local copied *restrict ta,
             copy_b(tb, b + (size_t)k * ldb + p * NW, ldb, kc, N - p * NW);
             for (int i = i0; i < i1; i++) {
                 const int j = i - i0, n = i1 - i0, t = (p - p0) * n + j;
+                const int ready = k + most < k1 ? 0 : min(RA, M - i * RA);
+                global float *to = c + (size_t)i * RA * ldc + p * NW;
 
-                prefetch_rows(bn, ldb, j * kn / n, (j + 1) * kn / n, 1);
+                prefetch_rows(bn, ldb, j * kn / n, (j + 1) * kn / n, NW);
                 prefetch_rows(a + (size_t)(k + most) * lda + i0 * RA, lda,
                               t * an / (n * (p1 - p0)),
                               (t + 1) * an / (n * (p1 - p0)), rows);
-                block(s + (i - i0) * RA * NW, ta + (i - i0) * STRIP, tb,
-                      (kc + KG - 1) / KG, k == k0);
+                for (int r = 0; r < ready; r++)
+                    EACH(v, NV)
+                        vt_prefetch(to + (size_t)r * ldc + v * V, 1, 3);
+                block(s + j * RA * NW, ta + j * STRIP, tb, (kc + KG - 1) / KG,
+                      k == k0);
+                for (int r = 0; r < ready; r++)
+                    put(to + (size_t)r * ldc, s + (j * RA + r) * NW,
+                        N - p * NW);
             }
         }
     }
@@ -267,13 +278,6 @@ static inline void tile(ARGS, int id, local copied *restrict ta,
         sums[i0 * RA + r] += total[r];
 #endif
 #endif
-#ifdef SLICED
-    out += (size_t)slice * M * ldc;
-#endif
-    for (int r = 0; r < rows; r++)
-        for (int p = p0; p < p1; p++)
-            put(out + (size_t)(i0 * RA + r) * ldc + p * NW,
-                sum + ((p - p0) * ROWS + r) * NW, N - p * NW);
 }
 
 kernel __attribute__((reqd_work_group_size(1, 1, 1))) void

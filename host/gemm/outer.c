@@ -18,11 +18,12 @@
 
 #include <stdio.h>
 
-/* A tile's A takes 97 KiB, a panel of B 16, the sums 96: L2 is at least 512. A
- * term is a number or, of dot products, a word of two. */
+/* A tile's A takes 97 KiB, a panel of B 16, the sums 96; with the 32 registers
+ * of AVX-512 twice as much: L2 is at least 512. A term is a number or, of dot
+ * products, a word of two. */
 #define TERMS 256
-#define MOST_ROWS 96
-#define MOST_PANELS 16
+#define MOST_ROWS(lanes) ((lanes) == 16 ? 196 : 96)
+#define MOST_COLUMNS 256
 /* A product has about this many work-groups, and slices have at least this many
  * terms. The values do not depend on the device, because the order of the sum
  * affects the bits. */
@@ -33,7 +34,7 @@
 typedef struct cut {
     bool dot;
     int lanes;
-    int ra, nw, blocks; /* register block, row blocks per tile */
+    int ra, nw, blocks, panels; /* register block, blocks and panels per tile */
     int row_tiles, column_tiles, slices;
 } cut;
 
@@ -44,9 +45,10 @@ static cut cut_for(const vt_gemm_desc *d, int lanes, bool dot)
              .ra = vt_rows_block(lanes),
              .nw = VT_ROWS_VECTORS * lanes};
 
-    c.blocks = MOST_ROWS / c.ra;
+    c.blocks = MOST_ROWS(lanes) / c.ra;
+    c.panels = MOST_COLUMNS / c.nw;
     c.row_tiles = vt_divide_up(vt_divide_up(d->M, c.ra), c.blocks);
-    c.column_tiles = vt_divide_up(vt_divide_up(d->N, c.nw), MOST_PANELS);
+    c.column_tiles = vt_divide_up(vt_divide_up(d->N, c.nw), c.panels);
     c.slices =
         VT_MAX(1, VT_MIN(vt_divide_up(GROUPS, c.row_tiles * c.column_tiles),
                          d->K / LEAST_TERMS));
@@ -58,7 +60,7 @@ static size_t local_bytes(const cut *c)
     const int rows = c->blocks * c->ra;
 
     return sizeof(float) *
-           (size_t)(rows * (TERMS + MOST_PANELS * c->nw) + 16 * c->blocks);
+           (size_t)(rows * (TERMS + c->panels * c->nw) + 16 * c->blocks);
 }
 
 static bool fits(const vt_dev *dev, const cut *c)
@@ -113,7 +115,7 @@ static vitcl_status bind(vt_gemm *g)
     snprintf(defines, sizeof defines,
              "-DV=%d -DNV=%d -DRA=%d -DKC=%d -DBLOCKS=%d -DPANELS=%d "
              "-DTYPE=%d%s%s%s%s",
-             c.lanes, VT_ROWS_VECTORS, c.ra, TERMS, c.blocks, MOST_PANELS,
+             c.lanes, VT_ROWS_VECTORS, c.ra, TERMS, c.blocks, c.panels,
              d->type == VT_BF16, c.dot ? " -DDOT=3" : "",
              sliced ? " -DSLICED" : "", d->accumulate ? " -DACCUMULATE" : "",
              d->sums ? " -DSUMS" : "");

@@ -51,7 +51,7 @@ static const vt_gemm_desc cases[] = {
      .ldc = 80,
      OUTER,
      .accumulate = true},
-    {.M = 97, .N = 67, .K = 1027, OUTER, .accumulate = true, .sums = true},
+    {.M = 201, .N = 67, .K = 1027, OUTER, .accumulate = true, .sums = true},
     {.M = 45, .N = 40, .K = 513, OUTER, .accumulate = true, .sums = true},
     {.M = 192, .N = 600, .K = 197, OUTER},
     {.M = 9, .N = 530, .K = 2563, OUTER},
