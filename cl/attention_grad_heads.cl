@@ -10,10 +10,18 @@
  *           values and the sums of their gradients are copied to contiguous
  *           memory while the queries pass: rows of kv fall into a few sets of
  *           L1. Exponents are base 2.
+ * WORDS     The five products by dot products of bf16 pairs, as in
+ *           attention_rows.cl, where D is a multiple of V. Of keys and queries
+ *           there are words of two adjacent d, whose products are the scores,
+ *           and pairs, words of the same d of two rows, whose products with
+ *           such words of two keys or two queries are the gradients.
  * Launch    vt_kernel_tiles() of H * B / pictures.
  * Defines   D; BIAS if there is one (2: one for each picture); LINES as in
- *           common_attention.cl; V NV TMAX (the largest T) HELD.
- * Numerics  Every sum has a fixed order, no atomics: equal bits.
+ *           common_attention.cl; V NV TMAX (the largest T) HELD; WORDS, with
+ *           V 16 and NV 2.
+ * Numerics  Every sum has a fixed order, no atomics: equal bits. With WORDS, q,
+ *           k, v, dout, the probabilities and the gradients of the scores are
+ *           rounded to bf16; all else is f32.
  * Paper     Dao et al. 2022, arXiv:2205.14135, appendix B.2.
  * Host      host/ops/attention_grad.c
  * Test      tests/ops/test_attention_grad.c
@@ -30,6 +38,55 @@
 
 #define QN (NV * V)
 
+#ifdef WORDS
+typedef int element;
+#define elementv intv
+#define DEPTH (D / 2)
+#define ROW VT_ROW_WORDS(D)
+#define MULTIPLY_ADD(x, w, s) vt_word_dot(s, (intv)(x), w)
+#define SCALED(x, c) ((x) * (c))
+
+/* n rows in words of two d, and zeros up to row `all`; pairs of them, if
+ * wanted. */
+static inline void copy_words(int *rows, int *pairs, global const float *from,
+                              int ld, int n, int all)
+{
+    for (int j = 0; j < all; j += 2) {
+        int *low = rows + j * ROW, *high = low + ROW;
+
+        for (int d = 0; d < D; d += 16) {
+            vt_prefetch(from + (size_t)(j + 6) * ld + d, 0, 3);
+            vt_prefetch(from + (size_t)(j + 7) * ld + d, 0, 3);
+        }
+        vt_words(low, from + (size_t)j * ld, j < n ? D : 0, ROW);
+        vt_words(high, from + (size_t)(j + 1) * ld, j + 1 < n ? D : 0, ROW);
+        for (int d = 0; pairs && d < ROW; d += V)
+            vt_words_paired(pairs + j * ROW + 2 * d, vloadv(0, low + d),
+                            vloadv(0, high + d));
+    }
+}
+
+/* to[DEPTH][QN] <- QN rows, transposed */
+static inline void transpose_words(int *to, const int *rows)
+{
+    for (int i = 0; i < QN; i += 4)
+        for (int d = 0; d < DEPTH; d += 4) {
+            const float *f = (const float *)rows + i * ROW + d;
+            float *t = (float *)to + d * QN + i;
+            const float4 r0 = vload4(0, f), r1 = vload4(0, f + ROW);
+            const float4 r2 = vload4(0, f + 2 * ROW);
+            const float4 r3 = vload4(0, f + 3 * ROW);
+
+            VT_STORE_TRANSPOSED(r0, r1, r2, r3, t, QN);
+        }
+}
+#else
+typedef float element;
+#define elementv floatv
+#define DEPTH D
+#define MULTIPLY_ADD(x, w, s) fma((floatv)(x), w, s)
+#define SCALED(x, c) (x) /* queries are */
+
 /* to[D][QN] <- n rows of D, times c, transposed; zeros beyond n */
 static inline void transpose_in(float *to, global const float *from, int ld,
                                 int n, float c)
@@ -38,52 +95,53 @@ static inline void transpose_in(float *to, global const float *from, int ld,
         for (int i = 0; i < QN; i++)
             to[d * QN + i] = i < n ? from[(size_t)i * ld + d] * c : 0.0f;
 }
+#endif
 
 /* The address space of keys, values and their gradients. */
-#ifdef HELD
+#if defined(HELD) || defined(WORDS)
 #define SPACE private
 #else
 #define SPACE global
 #endif
 
-/* s[j][QN] = sum_d rows[j][d] * t[d][QN], R rows at a time */
+/* s[j][QN] = c * sum_d rows[j][d] * t[d][QN], R rows at a time */
 #define SCORES(NAME, R)                                                        \
-    static inline void NAME(floatv *s, const float *t,                         \
-                            SPACE const float *rows, int ld)                   \
+    static inline void NAME(floatv *s, const element *t,                       \
+                            SPACE const element *rows, int ld, float c)        \
     {                                                                          \
         floatv x[R][NV];                                                       \
         EACH(r, R)                                                             \
             EACH(i, NV)                                                        \
                 x[r][i] = (floatv)(0.0f);                                      \
-        for (int d = 0; d < D; d++)                                            \
+        for (int d = 0; d < DEPTH; d++)                                        \
             EACH(r, R)                                                         \
                 EACH(i, NV)                                                    \
-                    x[r][i] = fma((floatv)(rows[(size_t)r * ld + d]),          \
-                                  vloadv(d * NV + i, t), x[r][i]);             \
+                    x[r][i] = MULTIPLY_ADD(rows[(size_t)r * ld + d],           \
+                                           vloadv(d * NV + i, t), x[r][i]);    \
         EACH(r, R)                                                             \
             EACH(i, NV)                                                        \
-                s[r * NV + i] = x[r][i];                                       \
+                s[r * NV + i] = SCALED(x[r][i], c);                            \
     }
 SCORES(scores6, 6)
 SCORES(scores1, 1)
 
-static inline void scores(floatv *s, const float *t, SPACE const float *rows,
-                          int ld, int n)
+static inline void scores(floatv *s, const element *t,
+                          SPACE const element *rows, int ld, int n, float c)
 {
     int j = 0;
 
     for (; j + 6 <= n; j += 6)
-        scores6(s + j * NV, t, rows + (size_t)j * ld, ld);
+        scores6(s + j * NV, t, rows + (size_t)j * ld, ld, c);
     for (; j < n; j++)
-        scores1(s + j * NV, t, rows + (size_t)j * ld, ld);
+        scores1(s + j * NV, t, rows + (size_t)j * ld, ld, c);
 }
 
 /* to[j][c] (+)= sum_i s[j * sj + i * si] * rows[i][c], i < n; R rows of N
  * vectors */
 #define GATHER(R, N, TO, FROM)                                                 \
     static inline void __attribute__((overloadable))                           \
-    gather##R##N(TO float *to, int ldt, const float *s, int sj, int si,        \
-                 FROM const float *rows, int ld, int n, int more)              \
+    gather##R##N(TO float *to, int ldt, const element *s, int sj, int si,      \
+                 FROM const element *rows, int ld, int n, int more)            \
     {                                                                          \
         floatv x[R][N];                                                        \
         EACH(r, R)                                                             \
@@ -92,9 +150,9 @@ static inline void scores(floatv *s, const float *t, SPACE const float *rows,
                     more ? vloadv(c, to + (size_t)r * ldt) : (floatv)(0.0f);   \
         for (int i = 0; i < n; i++)                                            \
             EACH(c, N) {                                                       \
-                const floatv a = vloadv(c, rows + (size_t)i * ld);             \
+                const elementv a = vloadv(c, rows + (size_t)i * ld);           \
                 EACH(r, R)                                                     \
-                    x[r][c] = fma((floatv)(s[r * sj + i * si]), a, x[r][c]);   \
+                    x[r][c] = MULTIPLY_ADD(s[r * sj + i * si], a, x[r][c]);    \
             }                                                                  \
         EACH(r, R)                                                             \
             EACH(c, N)                                                         \
@@ -106,8 +164,8 @@ static inline void scores(floatv *s, const float *t, SPACE const float *rows,
     GATHER(4, 1, TO, FROM)                                                     \
     GATHER(1, 1, TO, FROM)                                                     \
     static inline void __attribute__((overloadable))                           \
-    gather(TO float *to, int ldt, const float *s, int sj, int si,              \
-           FROM const float *rows, int ld, int n, int m, int more)             \
+    gather(TO float *to, int ldt, const element *s, int sj, int si,            \
+           FROM const element *rows, int ld, int n, int m, int more)           \
     {                                                                          \
         int c = 0;                                                             \
                                                                                \
@@ -128,7 +186,7 @@ static inline void scores(floatv *s, const float *t, SPACE const float *rows,
                              more);                                            \
             c += two ? 2 * V : V;                                              \
         }                                                                      \
-        for (; c < D; c++)                                                     \
+        for (; c < WHOLE; c++)                                                 \
             for (int j = 0; j < m; j++) {                                      \
                 float x = more ? to[(size_t)j * ldt + c] : 0.0f;               \
                 for (int i = 0; i < n; i++)                                    \
@@ -136,22 +194,48 @@ static inline void scores(floatv *s, const float *t, SPACE const float *rows,
                 to[(size_t)j * ldt + c] = x;                                   \
             }                                                                  \
     }
+#ifdef WORDS
+#define WHOLE 0
+GATHERS(private, private)
+#else
+#define WHOLE D
 GATHERS(SPACE, global)
-#ifdef HELD
+#endif
+#if defined(HELD) || defined(WORDS)
 GATHERS(global, private)
-
-static inline void hold(float *to, global const float *from, int ld, int n)
-{
-    for (int j = 0; j < n; j++)
-        for (int d = 0; d < D; d++)
-            to[j * D + d] = from[(size_t)j * ld + d];
-}
 
 static inline void release(global float *to, int ld, const float *from, int n)
 {
     for (int j = 0; j < n; j++)
         for (int d = 0; d < D; d++)
             to[(size_t)j * ld + d] = from[j * D + d];
+}
+#endif
+
+#ifdef WORDS
+/* Words of two queries, [T][V], in place of p and dx. Returns dx in words of
+ * two keys, [ceil(T / 2)][QN], behind those of p. */
+static inline const int *pair_up(floatv *p, floatv *dx, int T)
+{
+    floatv *keys = p + T;
+
+    for (int j = 0; j < T; j++)
+        p[j] = as_floatv(vt_words_rounded(p[2 * j], p[2 * j + 1]));
+    for (int j = 0; j < T; j += 2)
+        for (int i = 0; i < NV; i++)
+            keys[j + i] = as_floatv(
+                vt_words_of(dx[j * NV + i],
+                            j + 1 < T ? dx[(j + 1) * NV + i] : (floatv)(0.0f)));
+    for (int j = 0; j < T; j++)
+        dx[j] = as_floatv(vt_words_rounded(dx[2 * j], dx[2 * j + 1]));
+    return (const int *)keys;
+}
+#elif defined(HELD)
+static inline void hold(float *to, global const float *from, int ld, int n)
+{
+    for (int j = 0; j < n; j++)
+        for (int d = 0; d < D; d++)
+            to[j * D + d] = from[(size_t)j * ld + d];
 }
 #endif
 
@@ -185,9 +269,18 @@ static inline void head(global float *dq, global float *dkv,
                         VT_QKV, int pictures, int h, int first)
 {
     const int ldo = VT_LDO;
-    floatv p[TMAX * NV], dx[TMAX * NV];
-    float qt[D * QN], gt[D * QN], lane[QN];
-#ifdef HELD
+    floatv p[(TMAX + 1) * NV], dx[TMAX * NV];
+    element qt[DEPTH * QN], gt[DEPTH * QN];
+    float lane[QN];
+#ifdef WORDS
+    const int ld = ROW;
+    int k[(TMAX + 1) * ROW] __attribute__((aligned(64)));
+    int v[(TMAX + 1) * ROW] __attribute__((aligned(64)));
+    int k2[(TMAX + 1) * ROW] __attribute__((aligned(64)));
+    int rows[QN * ROW], q2[QN * ROW], g2[QN * ROW];
+    float dk[TMAX * D] __attribute__((aligned(64)));
+    float dv[TMAX * D] __attribute__((aligned(64)));
+#elif defined(HELD)
     const int ld = D;
     float k[TMAX * D] __attribute__((aligned(64)));
     float v[TMAX * D] __attribute__((aligned(64)));
@@ -202,7 +295,10 @@ static inline void head(global float *dq, global float *dkv,
         global const float *gh = dout + VT_OUT_AT(b, 0) + h * D;
         global float *dqh = dq + VT_Q_AT(b) + h * D;
         const size_t at = VT_KV_AT(b) + h * D;
-#ifdef HELD
+#ifdef WORDS
+        copy_words(k, k2, kv + at + koff, ldk, T, T);
+        copy_words(v, 0, kv + at + voff, ldk, T, T);
+#elif defined(HELD)
         hold(k, kv + at + koff, ldk, T);
         hold(v, kv + at + voff, ldk, T);
 #else
@@ -213,10 +309,17 @@ static inline void head(global float *dq, global float *dkv,
         for (int i0 = 0; i0 < Tq; i0 += QN) {
             const int n = min(QN, Tq - i0);
 
+#ifdef WORDS
+            copy_words(rows, q2, qh + (size_t)i0 * ldq, ldq, n, QN);
+            transpose_words(qt, rows);
+            copy_words(rows, g2, gh + (size_t)i0 * ldo, ldo, n, QN);
+            transpose_words(gt, rows);
+#else
             transpose_in(qt, qh + (size_t)i0 * ldq, ldq, n, scale * VT_LOG2E);
             transpose_in(gt, gh + (size_t)i0 * ldo, ldo, n, 1.0f);
-            scores(p, qt, k, ld, T);
-            scores(dx, gt, v, ld, T);
+#endif
+            scores(p, qt, k, ld, T, scale * VT_LOG2E);
+            scores(dx, gt, v, ld, T, 1.0f);
 #ifdef BIAS
             for (int j = 0; j < T; j++) {
                 for (int i = 0; i < QN; i++)
@@ -241,14 +344,25 @@ static inline void head(global float *dq, global float *dkv,
                         dbias[to] = b > first ? dbias[to] + lane[i] : lane[i];
                     }
                 }
+#ifdef WORDS
+            const int *dx2 = pair_up(p, dx, T);
+
+            gather(dqh + (size_t)i0 * ldq, ldq, dx2, 1, QN, k2, 2 * ROW,
+                   (T + 1) / 2, n, 0);
+            gather(dk, D, (const int *)dx, V, 1, q2, 2 * ROW, (n + 1) / 2, T,
+                   i0 > 0);
+            gather(dv, D, (const int *)p, V, 1, g2, 2 * ROW, (n + 1) / 2, T,
+                   i0 > 0);
+#else
             gather(dqh + (size_t)i0 * ldq, ldq, (const float *)dx, 1, QN, k, ld,
                    T, n, 0);
             gather(dk, ld, (const float *)dx, QN, 1, qh + (size_t)i0 * ldq, ldq,
                    n, T, i0 > 0);
             gather(dv, ld, (const float *)p, QN, 1, gh + (size_t)i0 * ldo, ldo,
                    n, T, i0 > 0);
+#endif
         }
-#ifdef HELD
+#if defined(HELD) || defined(WORDS)
         release(dkv + at + koff, ldk, dk, T);
         release(dkv + at + voff, ldk, dv, T);
 #endif

@@ -96,21 +96,11 @@ done:
     return st;
 }
 
-/* By the CPU's dot products of bf16? An int8 plan uses them too: rounding to
- * bf16 costs less accuracy than its weights do. */
-static bool by_dots(const vt_plan *p)
-{
-    const vt_dtype t = vt_plan_type(p);
-
-    return vt_op_cpu(p) && (t == VT_BF16 || t == VT_I8) &&
-           vt_gemm_dots(vt_plan_settings(p)->dev, vt_plan_gemm(p));
-}
-
 /* Heads of an odd width would begin between two words. */
 static void cpu_halves(const vt_plan *p, const vt_step *s, unsigned *in,
                        unsigned *out)
 {
-    if (!by_dots(p) || vt_attention_measure(p, s).D % 2 != 0)
+    if (!vt_attention_by_dots(p) || vt_attention_measure(p, s).D % 2 != 0)
         return;
     *in = 1u << IN_Q | 1u << IN_KV;
     *out = 1u << OUT_Y;
@@ -124,7 +114,7 @@ static vitcl_status rows(vt_plan *p, vt_step *s, const sizes *z)
     const int most = v == 16 ? 28 / nv : 12 / nv;
     const cut t = even(z->T, most), d = even(z->D, most);
     const int blocks = (z->Tq + nv * v - 1) / (nv * v);
-    const bool dots = by_dots(p);
+    const bool dots = vt_attention_by_dots(p);
     char defines[280];
     vt_attention_defines more;
     vt_kernel *k;

@@ -32,6 +32,17 @@ static size_t stack_bytes(const vt_plan *p, const vt_attention_sizes *z,
            sizeof(float);
 }
 
+/* The same with WORDS. */
+static size_t words_bytes(const vt_attention_sizes *z)
+{
+    const size_t t = (size_t)z->T + 1, d = (size_t)z->D, queries = 32,
+                 row = (d + 31) / 32 * 16;
+
+    return (2 * t * queries + (d + 1) * queries + 3 * t * row +
+            3 * queries * row + 2 * t * d) *
+           sizeof(float);
+}
+
 /* Does one work-item compute the gradients of a whole head? */
 static bool by_heads(const vt_plan *p, const vt_attention_sizes *z)
 {
@@ -75,6 +86,13 @@ static vt_val dkv(const vt_step *s)
     return s->out[s->i[I_SELF] ? OUT_DQKV : OUT_DKV];
 }
 
+/* By dot products of bf16, as the output? Rows are whole vectors then. */
+static bool by_words(const vt_plan *p, const vt_attention_sizes *z)
+{
+    return z->D % 16 == 0 && z->T * z->D <= HELD && vt_attention_by_dots(p) &&
+           words_bytes(z) <= vt_item_stack();
+}
+
 static vitcl_status heads(vt_plan *p, vt_step *s, const vt_attention_sizes *z)
 {
     vitcl_status st = VITCL_OK;
@@ -82,15 +100,20 @@ static vitcl_status heads(vt_plan *p, vt_step *s, const vt_attention_sizes *z)
     const char *bias = vt_attention_bias(p, s, z);
     /* dbias of a shared bias is a sum over pictures, one after the other */
     const int pictures = s->i[I_DBIAS] && !strchr(bias, '2') ? z->B : 1;
-    const bool held =
-        z->T * z->D <= HELD && stack_bytes(p, z, true) <= vt_item_stack();
+    const bool words = by_words(p, z);
+    const bool held = !words && z->T * z->D <= HELD &&
+                      stack_bytes(p, z, true) <= vt_item_stack();
     char defines[144];
     vt_attention_defines more;
     vt_kernel *k;
 
     vt_attention_define(more, p, s, z);
     snprintf(defines, sizeof defines, "-DV=%d -DNV=%d -DD=%d -DTMAX=%d%s%s", v,
-             z->Tq > v ? 2 : 1, z->D, z->T, held ? " -DHELD" : "", more);
+             words || z->Tq > v ? 2 : 1, z->D, z->T,
+             words  ? " -DWORDS"
+             : held ? " -DHELD"
+                    : "",
+             more);
     VT_TRY(vt_step_kernel(&k, p, s, "attention_grad_heads",
                           "attention_grad__heads", defines));
     VT_TRY(vt_args(p, k, "vvvv", dq(s), dkv(s), s->out[OUT_DBIAS],
@@ -98,6 +121,8 @@ static vitcl_status heads(vt_plan *p, vt_step *s, const vt_attention_sizes *z)
     VT_TRY(vt_attention_arguments(p, k, 4, s, z));
     VT_TRY(vt_kernel_int(k, 17, pictures));
     VT_TRY(vt_kernel_tiles(k, 18, z->H * (z->B / pictures)));
+    if (words)
+        snprintf(s->note, sizeof s->note, "attention heads bf16");
 done:
     return st;
 }

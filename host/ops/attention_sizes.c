@@ -85,3 +85,11 @@ vitcl_status vt_attention_arguments(vt_plan *p, vt_kernel *k, unsigned at,
 done:
     return st;
 }
+
+bool vt_attention_by_dots(const vt_plan *p)
+{
+    const vt_dtype t = vt_plan_type(p);
+
+    return vt_op_cpu(p) && (t == VT_BF16 || t == VT_I8) &&
+           vt_gemm_dots(vt_plan_settings(p)->dev, vt_plan_gemm(p));
+}

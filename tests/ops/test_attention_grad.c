@@ -3,6 +3,7 @@
  */
 #define _GNU_SOURCE /* pthread_setattr_default_np */
 #include "ref/ref.h"
+#include "support/attention.h"
 #include "support/near.h"
 #include "support/oneplan.h"
 #include "support/rng.h"
@@ -148,43 +149,6 @@ Test(attention_grad, axial)
     vt_check_ops(cases, build_axial, ref_axial_case);
 }
 
-/* dqkv of one head by the formulas, in double; p and dp: [T]. */
-static void head_grad(double *d, const float *x, const float *g, size_t T,
-                      size_t C, size_t D, double *p, double *dp)
-{
-    const double scale = 1 / sqrt((double)D);
-
-    for (size_t i = 0; i < T; i++) {
-        const float *q = x + i * 3 * C, *gi = g + i * C;
-        double top = -INFINITY, all = 0, mean = 0;
-
-        for (size_t j = 0; j < T; j++) {
-            const float *k = x + j * 3 * C + C, *v = k + C;
-
-            p[j] = dp[j] = 0;
-            for (size_t e = 0; e < D; e++) {
-                p[j] += scale * (double)q[e] * (double)k[e];
-                dp[j] += (double)gi[e] * (double)v[e];
-            }
-            top = fmax(top, p[j]);
-        }
-        for (size_t j = 0; j < T; j++)
-            all += p[j] = exp(p[j] - top);
-        for (size_t j = 0; j < T; j++)
-            mean += (p[j] /= all) * dp[j];
-        for (size_t j = 0; j < T; j++) {
-            const size_t at = j * 3 * C + C;
-            const double w = scale * p[j] * (dp[j] - mean);
-
-            for (size_t e = 0; e < D; e++) {
-                d[i * 3 * C + e] += w * (double)x[at + e];
-                d[at + e] += w * (double)q[e];
-                d[at + C + e] += p[j] * (double)gi[e];
-            }
-        }
-    }
-}
-
 /* Sizes of real models, too large for finite differences. */
 static void check_long(vt_class class, int batch, int tokens, int heads,
                        int width, double size)
@@ -194,7 +158,7 @@ static void check_long(vt_class class, int batch, int tokens, int heads,
     const size_t n = B * T * 3 * C, m = B * T * C;
     float *x = malloc(n * sizeof *x), *g = malloc(m * sizeof *g);
     float *got = malloc(n * sizeof *got);
-    double *want = calloc(n, sizeof *want), *p = malloc(2 * T * sizeof *p);
+    double *want = calloc(n, sizeof *want);
     vt_rng r = {7};
     vt_fixture f;
     vt_val in, out, gradient, back;
@@ -217,17 +181,14 @@ static void check_long(vt_class class, int batch, int tokens, int heads,
     back = vt_plan_find(f.plan, "grad.qkv");
     cr_assert_neq(back, VT_NONE);
     vt_check(vt_plan_read(f.plan, back, got, n));
-    for (size_t b = 0; b < B; b++)
-        for (size_t h = 0; h < H; h++)
-            head_grad(want + b * T * 3 * C + h * D, x + b * T * 3 * C + h * D,
-                      g + b * T * C + h * D, T, C, D, p, p + T);
+    vt_test_qkv_grad(want, x, g, B, T, H, D);
     /* the larger the scores, the fewer bits their differences have */
     cr_expect(vt_near("dqkv", got, want, n, 1e-4,
                       (size > 2 ? 2e-5 : 1e-5) * vt_largest(want, n)),
               "class %d, %d heads of %d, %d tokens", (int)class, heads, width,
               tokens);
     vt_fixture_close(&f);
-    free(x), free(g), free(got), free(want), free(p);
+    free(x), free(g), free(got), free(want);
 }
 
 static const vt_class classes[] = {VT_CLASS_CPU, VT_CLASS_GPU};

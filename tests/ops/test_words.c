@@ -1,8 +1,8 @@
 /*
  * test_words.c - bf16 on the CPU class by AVX-512's dot products: attention
- * (cl/attention_rows.cl with WORDS), and a block whose values are stored in
- * bf16. On a processor without these instructions, and once on others, they
- * are written in C by an edit of the kernels.
+ * (cl/attention_rows.cl with WORDS) and its gradient, and a block whose values
+ * are stored in bf16. On a processor without these instructions, and once on
+ * others, they are written in C by an edit of the kernels.
  *
  * All inputs are multiples of 1/64 that bf16 holds. What is rounded to bf16 on
  * the way has a relative error of 2^-9.
@@ -200,6 +200,83 @@ static const vt_case of_attention[] = {
     {"one token", {X(1, 1, 192), NONE, NONE}, {1}, .atol = 1e-5},
     {"two blocks of keys", {X(1, 300, 48), NONE, NONE}, {1}, .atol = 4e-3}};
 
+/* ---- the gradient of qkv ---- */
+
+typedef struct heads {
+    int B, T, H, D;
+    bool words; /* is it computed by dot products? */
+} heads;
+
+/* Of the first B pictures; the second run adds the same again. */
+static void gradient(float *out, const heads *z, int B, const float *x,
+                     const float *g)
+{
+    const int C = z->H * z->D;
+    const size_t n = (size_t)(B * z->T * 3 * C);
+    float *twice = malloc(n * sizeof *twice);
+    const vt_step *last = NULL;
+    vt_fixture f;
+    vt_val y, in;
+
+    vt_fixture_open_as(&f, (vt_plan_options){.device_class = VT_CLASS_CPU,
+                                             .gemm = "native",
+                                             .precision = VITCL_BF16,
+                                             .backward = true,
+                                             .train = true});
+    y = vt_attention(f.plan,
+                     vt_fixture_param(&f, "qkv", 3, (int[]){B, z->T, 3 * C}, x),
+                     (vt_attention_args){.heads = z->H, .bias = VT_NONE});
+    in = vt_input(f.plan, "gradient", VT_F32, 3, (int[]){B, z->T, C});
+    vt_plan_backward(f.plan, vt_seed_gradient(f.plan, y, in), vt_add);
+    vt_check(vt_plan_finish(f.plan));
+    for (int i = 0; i < vt_plan_steps(f.plan); i++)
+        if (strcmp(vt_plan_step(f.plan, i)->op->name, "attention_grad") == 0)
+            last = vt_plan_step(f.plan, i);
+    cr_assert(last);
+    cr_expect_eq(strstr(last->note, "bf16") != NULL, z->words, "%s",
+                 last->note);
+    vt_check(vt_plan_write(f.plan, in, g, (size_t)(B * z->T * C) * sizeof *g));
+    vt_check(vt_plan_run(f.plan, 0));
+    vt_check(vt_plan_read(f.plan, vt_plan_find(f.plan, "grad.qkv"), out, n));
+    vt_check(vt_plan_run(f.plan, 0));
+    vt_check(vt_plan_read(f.plan, vt_plan_find(f.plan, "grad.qkv"), twice, n));
+    for (size_t i = 0; i < n; i++)
+        cr_assert_eq((double)twice[i], 2 * (double)out[i]);
+    free(twice);
+    vt_fixture_close(&f);
+}
+
+static void check_gradients(const heads *z, size_t cases)
+{
+    for (; cases > 0; cases--, z++) {
+        const size_t m = (size_t)(z->B * z->T * z->H * z->D), n = 3 * m;
+        float *x = malloc(n * sizeof *x), *g = malloc(m * sizeof *g);
+        float *got = malloc(n * sizeof *got), *one = malloc(n * sizeof *one);
+        double *want = calloc(n, sizeof *want);
+        vt_rng r = {5};
+
+        for (size_t i = 0; i < n; i++)
+            x[i] = (float)((int)(vt_rng_bits(&r) % 255) - 127) / 64;
+        for (size_t i = 0; i < m; i++)
+            g[i] = (float)((int)(vt_rng_bits(&r) % 255) - 127) / 64;
+        gradient(got, z, z->B, x, g);
+        vt_test_qkv_grad(want, x, g, (size_t)z->B, (size_t)z->T, (size_t)z->H,
+                         (size_t)z->D);
+        cr_expect(vt_near("dqkv", got, want, n, 0, 4e-3 * vt_largest(want, n)),
+                  "%d heads of %d, %d tokens", z->H, z->D, z->T);
+        gradient(one, z, 1, x, g);
+        cr_expect_arr_eq(one, got, n / (size_t)z->B * sizeof *one,
+                         "other bits in a batch");
+        free(x), free(g), free(got), free(one), free(want);
+    }
+}
+
+static const heads of_gradients[] = {{2, 33, 2, 16, true},
+                                     {1, 1, 1, 16, true},
+                                     {2, 197, 3, 64, true},
+                                     {1, 50, 1, 80, true},
+                                     {1, 9, 2, 24, false}};
+
 /* ---- a block: x + fc(gelu(fc(ln(x + proj(attention(qkv(ln(x)))))))) ---- */
 
 typedef struct shape {
@@ -273,6 +350,7 @@ static void both(bool real)
     if (here) {
         check(of_attention, real ? VT_COUNT(of_attention) : 2,
               vt_test_attention, vt_test_attention_ref);
+        check_gradients(of_gradients, real ? VT_COUNT(of_gradients) : 1);
         check(of_blocks, real ? VT_COUNT(of_blocks) : 1, block, ref_of_block);
     }
     vt_test_remove(folder);
