@@ -207,9 +207,28 @@ typedef struct heads {
     bool words; /* is it computed by dot products? */
 } heads;
 
-/* Of the first B pictures; the second run adds the same again. */
+/* The gradient of a bias: rows of softmax's sum to 0. */
+static void check_bias(vt_plan *p, int rows, int T)
+{
+    const size_t n = (size_t)(rows * T);
+    float *d = malloc(n * sizeof *d), most = 0;
+
+    vt_check(vt_plan_read(p, vt_plan_find(p, "grad.bias"), d, n));
+    for (int i = 0; i < rows; i++) {
+        float sum = 0;
+
+        for (int j = 0; j < T; j++)
+            sum += d[i * T + j], most = fmaxf(most, fabsf(d[i * T + j]));
+        cr_expect_float_eq(sum, 0, 1e-4f, "row %d: %g", i, (double)sum);
+    }
+    cr_expect_gt(most, 1e-2f);
+    free(d);
+}
+
+/* Of the first B pictures; the second run adds the same again. zeros: a bias.
+ */
 static void gradient(float *out, const heads *z, int B, const float *x,
-                     const float *g)
+                     const float *g, const float *zeros)
 {
     const int C = z->H * z->D;
     const size_t n = (size_t)(B * z->T * 3 * C);
@@ -223,9 +242,13 @@ static void gradient(float *out, const heads *z, int B, const float *x,
                                              .precision = VITCL_BF16,
                                              .backward = true,
                                              .train = true});
-    y = vt_attention(f.plan,
-                     vt_fixture_param(&f, "qkv", 3, (int[]){B, z->T, 3 * C}, x),
-                     (vt_attention_args){.heads = z->H, .bias = VT_NONE});
+    y = vt_attention(
+        f.plan, vt_fixture_param(&f, "qkv", 3, (int[]){B, z->T, 3 * C}, x),
+        (vt_attention_args){
+            .heads = z->H,
+            .bias = zeros ? vt_fixture_param(&f, "bias", 3,
+                                             (int[]){z->H, z->T, z->T}, zeros)
+                          : VT_NONE});
     in = vt_input(f.plan, "gradient", VT_F32, 3, (int[]){B, z->T, C});
     vt_plan_backward(f.plan, vt_seed_gradient(f.plan, y, in), vt_add);
     vt_check(vt_plan_finish(f.plan));
@@ -238,6 +261,8 @@ static void gradient(float *out, const heads *z, int B, const float *x,
     vt_check(vt_plan_write(f.plan, in, g, (size_t)(B * z->T * C) * sizeof *g));
     vt_check(vt_plan_run(f.plan, 0));
     vt_check(vt_plan_read(f.plan, vt_plan_find(f.plan, "grad.qkv"), out, n));
+    if (zeros)
+        check_bias(f.plan, z->H * z->T, z->T);
     vt_check(vt_plan_run(f.plan, 0));
     vt_check(vt_plan_read(f.plan, vt_plan_find(f.plan, "grad.qkv"), twice, n));
     for (size_t i = 0; i < n; i++)
@@ -248,6 +273,8 @@ static void gradient(float *out, const heads *z, int B, const float *x,
 
 static void check_gradients(const heads *z, size_t cases)
 {
+    static const float zeros[2 * 33 * 33];
+
     for (; cases > 0; cases--, z++) {
         const size_t m = (size_t)(z->B * z->T * z->H * z->D), n = 3 * m;
         float *x = malloc(n * sizeof *x), *g = malloc(m * sizeof *g);
@@ -259,14 +286,19 @@ static void check_gradients(const heads *z, size_t cases)
             x[i] = (float)((int)(vt_rng_bits(&r) % 255) - 127) / 64;
         for (size_t i = 0; i < m; i++)
             g[i] = (float)((int)(vt_rng_bits(&r) % 255) - 127) / 64;
-        gradient(got, z, z->B, x, g);
+        gradient(got, z, z->B, x, g, NULL);
         vt_test_qkv_grad(want, x, g, (size_t)z->B, (size_t)z->T, (size_t)z->H,
                          (size_t)z->D);
         cr_expect(vt_near("dqkv", got, want, n, 0, 4e-3 * vt_largest(want, n)),
                   "%d heads of %d, %d tokens", z->H, z->D, z->T);
-        gradient(one, z, 1, x, g);
+        gradient(one, z, 1, x, g, NULL);
         cr_expect_arr_eq(one, got, n / (size_t)z->B * sizeof *one,
                          "other bits in a batch");
+        if (z->T == 33) {
+            gradient(one, z, z->B, x, g, zeros);
+            cr_expect_arr_eq(one, got, n * sizeof *one,
+                             "other bits with a bias of 0");
+        }
         free(x), free(g), free(got), free(one), free(want);
     }
 }
