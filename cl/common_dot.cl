@@ -9,22 +9,23 @@
  * of VT_STEP columns.
  *
  * Packed B is panels of NW = NV*V columns: [ceil(N/NW)][KW/VT_STEP][NW]
- * [VT_STEP] words, KW = VT_WORDS(K) = ceil(K/VT_KG) rounded up to whole steps,
- * with TILES to a multiple of 16; except for bf16, a float scale and an int sum
- * of each column follow. After A's words [M][ldw] come float scale[M] and int
- * zero[M].
+ * [VT_STEP] words, or [2*KW][NW] halves of f16, KW = VT_WORDS(K) =
+ * ceil(K/VT_KG) rounded up to whole steps, with TILES to a multiple of 16, of
+ * f16 to one of 32; except for bf16, a float scale and an int sum of each
+ * column follow. After A's words [M][ldw] come float scale[M] and int zero[M].
  *
  * vt_bf16_words(low, high), with 4, 8, 16 or v for vectors: words of two values
  * of k in bf16, rounded to nearest even. common_words.cl has them as
  * instructions.
  */
 #define VT_DOT_BF16 (DOT == 3 || DOT == 7)
-#define VT_KG (VT_DOT_BF16 || DOT == 1 ? 2 : 4)
+#define VT_DOT_F16 (DOT == 8)
+#define VT_KG (VT_DOT_BF16 || VT_DOT_F16 || DOT == 1 ? 2 : 4)
 #define VT_STEP (DOT == 6 || DOT == 7 ? 2 : 1)
 #ifdef TILES
 #define VT_WORD_STEP 16
 #else
-#define VT_WORD_STEP VT_STEP
+#define VT_WORD_STEP (VT_DOT_F16 ? VT_HALVES_PART : VT_STEP)
 #endif
 #define VT_WORDS(K)                                                            \
     (((K) + VT_KG * VT_WORD_STEP - 1) / (VT_KG * VT_WORD_STEP) * VT_WORD_STEP)

@@ -16,6 +16,8 @@
  *   DOT 4  vpmaddubsw, vpmaddwd by ones  KG 4: as DOT 2; AVX2
  *   DOT 5  sdot       KG 4: s8, one zero point per row, by s8; Arm DotProd
  *   DOT 6  smmla      as DOT 5, two rows by two columns; Arm I8MM
+ *   DOT 8  vfmadd231ph  KG 2: f16, of packed B a row of columns after the
+ *                     other; AVX512-FP16: common_halves.cl
  * With V 4, DOT 3 is Arm's bfdot, and DOT 7 its bfmmla, two rows by two
  * columns.
  * TILES: DOT 2 and 3 by AMX, tdpbusd and tdpbf16ps: of 16 words of k, 16 rows
@@ -30,10 +32,11 @@
  * Defines   V NV RA RB SAVED DOT TILES; ACT BIAS SCALE RESIDUAL; YT, how C is
  *           stored; CHAINS.
  * Numerics  Integer sums are exact: only rounding to words loses bits.
- *           bf16 sums as the instruction does.
+ *           bf16 sums as the instruction does, f16 in part in 16 bits.
  * Surprise  Inline assembly: only built where a probe has found that it
  *           works. TILES need the system's permission: host/gemm/dot_cpu.c.
- * Host      host/gemm/dot.c           Test  tests/ops/test_gemm_forms.c
+ * Host      host/gemm/dot.c           Test  tests/ops/test_gemm_forms.c,
+ *                                           test_gemm_f16.c
  */
 #ifndef DOT
 #define DOT 1
@@ -43,7 +46,7 @@
 #endif
 #define NW (NV * V)
 
-#if VT_DOT_BF16
+#if VT_DOT_BF16 || VT_DOT_F16
 #define sumv floatv
 #define as_sumv as_floatv
 #else
@@ -172,6 +175,13 @@ static inline sumv dot_add(sumv s, intv x, intv w)
     __asm__("vpmaddwd %2, %1, %0" : "=x"(r) : "x"(pairs), "x"(ones));
     return s + r;
 }
+#elif VT_DOT_F16
+#define UNIT __attribute__((target("avx512fp16")))
+static inline UNIT sumv dot_add(sumv s, intv x, intv w)
+{
+    __asm__("vfmadd231ph %2, %1, %0" : "+v"(s) : "v"(x), "v"(w));
+    return s;
+}
 #else
 static inline sumv dot_add(sumv s, intv x, intv w)
 {
@@ -256,6 +266,9 @@ gemm_dot_peak(global float *restrict sink, int rounds, float value)
 #endif
 
 /* s[R][NV] (+)= rows of words times a panel */
+#if VT_DOT_F16
+#define BLOCK VT_HALVES_BLOCK
+#else
 #define BLOCK(NAME, R)                                                         \
     static OUTLINED UNIT void NAME(sumv *s, global const int *restrict a,      \
                                    global const int *restrict b, int ldw,      \
@@ -279,6 +292,7 @@ gemm_dot_peak(global float *restrict sink, int rounds, float value)
             EACH(v, NV)                                                        \
                 s[r * NV + v] = RESULT(x, r, v);                               \
     }
+#endif
 BLOCK(block_ra, RA)
 #if RB != RA
 BLOCK(block_rb, RB)
@@ -313,6 +327,8 @@ static inline void block(int height, sumv *s, global const int *restrict a,
 
 #if VT_DOT_BF16
 #define SUMS(x, v, n) (x)[v]
+#elif VT_DOT_F16
+#define SUMS(x, v, n) ((x)[v] * vloadv(0, columns + (n) + (v)*V) * row)
 #else
 #define SUMS(x, v, n)                                                          \
     (convert_floatv((x)[v] - zero * vloadv(0, sums + (n) + (v)*V)) *           \

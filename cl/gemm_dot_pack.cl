@@ -1,19 +1,25 @@
 /*
  * gemm_dot_pack.cl - the operands of gemm_dot.cl as words: common_dot.cl.
  *
- * gemm_dot_rows   words of A[M,K]: bf16 pairs, or integers, one scale per row
- * gemm_dot_scale  packed's column scales and sums <- B; for integers, and
- *                 before gemm_dot_pack
+ * gemm_dot_rows   words of A[M,K]: bf16 pairs; or integers or f16, with one
+ *                 scale per row
+ * gemm_dot_scale  packed's column scales, and for integers sums, <- B; not for
+ *                 bf16, and before gemm_dot_pack
  * gemm_dot_pack   packed <- B[N,K] or B[K,N]
  *
  * Launch    _rows: global {M}; _scale: {panels * NW}; _pack: {panels,
  *           ceil(KW/64)}.
  * Defines   V NV DOT TILES TOP; TRANS_B; XT, how A is stored. TOP: the largest
- * magnitude of integers; TOP * TOP * K < 2^31. Numerics  Rounded to nearest.
- * The scale of a row depends on that row alone, and is NaN if it has inf or
- * NaN. DOT 4 adds two products in 16 bits, so a column's scale also keeps the
- * sum of two adjacent weights within 128: 255 * 128 < 2^15. Host
- * host/gemm/dot.c           Test  tests/ops/test_gemm_forms.c
+ *           magnitude of integers; TOP * TOP * K < 2^31.
+ * Numerics  Rounded to nearest. The scale of a row depends on that row alone,
+ *           and is NaN if it has inf or NaN. DOT 4 adds two products in 16
+ *           bits, so a column's scale also keeps the sum of two adjacent
+ *           weights within 128: 255 * 128 < 2^15. Scales of f16 are powers of
+ *           two: the largest magnitude of a row or column is then from 8 to 16,
+ *           so that no number is too large, and common_halves.cl's sums are
+ *           not, either.
+ * Host      host/gemm/dot.c           Test  tests/ops/test_gemm_forms.c,
+ *                                           test_gemm_f16.c
  */
 #ifndef DOT
 #define DOT 1
@@ -31,6 +37,8 @@
 
 #if DOT == 1
 typedef short integer;
+#elif VT_DOT_F16
+typedef ushort integer;
 #else
 typedef char integer;
 #endif
@@ -51,6 +59,17 @@ typedef char integer;
 #endif
 #define AS_SHORTS VT_JOIN(as_short, TWICE)
 #define TO_BYTES VT_JOIN(convert_uchar, V)
+
+/* The power of two by which `most` is 8 to 16. */
+static inline float factor_of(float most)
+{
+    return as_float((257 - max(as_int(most) >> 23, 4)) << 23);
+}
+/* Of a power of two. */
+static inline float inverse_of(float x)
+{
+    return as_float((254 << 23) - as_int(x));
+}
 
 /* Rounds to nearest; |x| < 2^22. */
 static inline int nearest(float x)
@@ -110,6 +129,15 @@ kernel void gemm_dot_rows(global int *restrict out,
     for (; k < KW * VT_KG; k++)
         ((global short *)to)[k] =
             k < K ? nearest(VT_LOAD(XT, a, k) * inverse) : 0;
+#elif VT_DOT_F16
+    const float factor = factor_of(fmax(most, -least));
+    const float step = inverse_of(factor);
+    const int zero = 0;
+    global ushort *halves = (global ushort *)to;
+    for (k = 0; k + V <= K; k += V)
+        VT_STOREV(f16, halves, k, VT_LOADV(XT, a, k) * factor);
+    for (; k < KW * VT_KG; k++)
+        vt_f16_store(k < K ? VT_LOAD(XT, a, k) * factor : 0.0f, halves, k);
 #else
     const float step = (most - least) / 255;
     const float inverse = step > 0.0f ? 1.0f / step : 0.0f;
@@ -145,8 +173,6 @@ kernel void gemm_dot_scale(global int *restrict out,
     const int n = get_global_id(0), KW = VT_WORDS(K);
     global float *columns = VT_SCALES(out, N, KW);
     uint most = 0; /* the bits of non-negative floats, in their order */
-    float top, inverse;
-    int sum = 0;
 
     for (int k = 0; n < N && k < K; k++) {
         most = max(most, as_uint(fabs(b[AT(n, k)])));
@@ -156,12 +182,20 @@ kernel void gemm_dot_scale(global int *restrict out,
 #endif
     }
     /* NaN if any is inf or NaN */
-    top = most < 0x7f800000u ? as_float(most) / TOP : NAN;
+#if VT_DOT_F16
+    columns[n] =
+        most < 0x7f800000u ? inverse_of(factor_of(as_float(most))) : NAN;
+#else
+    const float top = most < 0x7f800000u ? as_float(most) / TOP : NAN;
+    /* as in gemm_dot_pack */
+    const float inverse = top > 0.0f ? 1.0f / top : 0.0f;
+    int sum = 0;
+
     columns[n] = top;
-    inverse = top > 0.0f ? 1.0f / top : 0.0f; /* as in gemm_dot_pack */
     for (int k = 0; n < N && k < K; k++)
         sum += clamp(nearest(b[AT(n, k)] * inverse), -TOP, TOP);
     ((global int *)(columns + VT_COLUMNS(N)))[n] = sum;
+#endif
 }
 #endif
 
@@ -206,7 +240,8 @@ kernel void gemm_dot_pack(global int *restrict out,
                           global const float *restrict b, int N, int K, int ldb)
 {
     const int n0 = get_global_id(0) * NW, w0 = get_global_id(1) * 64;
-    const int KW = VT_WORDS(K), w1 = min(KW, w0 + 64), G = VT_KG * VT_STEP;
+    const int KW = VT_WORDS(K), w1 = min(KW, w0 + 64);
+    const int G = VT_DOT_F16 ? 1 : VT_KG * VT_STEP;
 
 #if VT_DOT_BF16 && VT_STEP == 1
     if (n0 + NW <= N && 2 * w1 <= K) {
@@ -220,13 +255,17 @@ kernel void gemm_dot_pack(global int *restrict out,
 #else
         global integer *to = (global integer *)(out + (size_t)n0 * KW);
         const float top = VT_SCALES(out, N, KW)[n];
-        const float inverse = top > 0.0f ? 1.0f / top : 0.0f;
+        const float inverse = VT_DOT_F16   ? inverse_of(top)
+                              : top > 0.0f ? 1.0f / top
+                                           : 0.0f;
 #endif
         for (int k = w0 * VT_KG; k < w1 * VT_KG; k++) {
             const float x = n < N && k < K ? b[AT(n, k)] : 0.0f;
             const size_t at = ((size_t)(k / G) * NW + n - n0) * G + k % G;
 #if VT_DOT_BF16
             to[at] = vt_bf16_round(x);
+#elif VT_DOT_F16
+            vt_f16_store(x * inverse, to, at);
 #else
             to[at] = (integer)clamp(nearest(x * inverse), -TOP, TOP);
 #endif

@@ -26,7 +26,7 @@ typedef struct vt_mma_known {
 typedef struct vt_gemm_device {
     pthread_mutex_t lock;              /* for usable[] */
     signed char usable[VT_PROVIDERS];  /* 0: unknown, 1: yes, -1: no */
-    vt_dot_known dot[2];               /* dot_choice.c: int8, bf16 */
+    vt_dot_known dot[VT_PARAMS_TYPES]; /* dot_choice.c */
     vt_mma_known mma[VT_PARAMS_TYPES]; /* mma_choice.c */
     vt_mma_known mma_attention[VT_PARAMS_TYPES];
     vt_fastest_memory fastest; /* fastest.c */

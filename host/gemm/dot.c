@@ -4,7 +4,7 @@
  * gemm_dot_pack.cl.
  *
  * A B that is not packed, as in training, is packed into `temp` at each launch,
- * behind A's words: in bf16 only.
+ * behind A's words: in bf16 only. Sums in 16 bits would not do for gradients.
  *
  * Surprising: the kernels are inline assembly. dot_choice.c decides, once per
  * device, driver and version, whether one is used; dot_trial.c tries them.
@@ -18,11 +18,13 @@
 #include <string.h>
 
 enum { TILE = 16 }; /* AMX: rows, columns, and words of K */
+enum { PART = 32 }; /* words that are added in f16: cl/common_halves.cl */
 
 static const struct {
     const char *layout;
     int lanes, terms; /* width in floats; terms per word */
     int dot, step;    /* the kernel's DOT; words of K are multiples of step */
+    int vectors;      /* of a panel; 0: VT_ROWS_VECTORS */
 } kinds[VT_DOT_KINDS] = {
     [VT_DOT_S8] = {"dot8-s8", 4, 4, 5, 1},
     [VT_DOT_S8_PAIR] = {"dot8-s8-step2", 4, 4, 6, 2},
@@ -31,6 +33,7 @@ static const struct {
     [VT_DOT_S16] = {"dot16-s16", 8, 2, 1, 1},
     [VT_DOT_U8] = {"dot32-u8", 16, 4, 2, 1},
     [VT_DOT_BF16] = {"dot32-bf16", 16, 2, 3, 1},
+    [VT_DOT_F16] = {"dot64-f16", 16, 2, 8, PART, 4},
     [VT_DOT_U8_PAIRS] = {"dot16-u8-pairs", 8, 4, 4, 1},
     [VT_DOT_U8_VEX] = {"dot16-u8", 8, 4, 2, 1},
     [VT_DOT_U8_TILES] = {"dot32-u8-tiles", 16, 4, 2, TILE},
@@ -55,15 +58,21 @@ static bool stored(vt_dtype t)
     return t == VT_F32 || t == VT_BF16;
 }
 
+static bool multiplied(const vt_gemm_desc *d)
+{
+    return d->type == VT_BF16 ||
+           ((d->type == VT_F16 || d->type == VT_I8) && d->b_packed);
+}
+
 /* The instruction for d, VT_DOT_NONE if it is not computed by one. The first
  * call tries it. */
 static int kind_of(vt_dev *dev, const vt_gemm_desc *d)
 {
     int kind;
 
-    if ((d->type != VT_BF16 && !(d->type == VT_I8 && d->b_packed)) ||
-        d->trans_a || d->accumulate || !stored(d->a) || !stored(d->out) ||
-        d->res != VT_F32 || vt_dev_class(dev) != VT_CLASS_CPU || d->K > 65536)
+    if (!multiplied(d) || d->trans_a || d->accumulate || !stored(d->a) ||
+        !stored(d->out) || d->res != VT_F32 ||
+        vt_dev_class(dev) != VT_CLASS_CPU || d->K > 65536)
         return VT_DOT_NONE;
     kind = vt_dot_ask(dev, d->type);
     /* others read past a row's end, or past the last row; rows that share few
@@ -98,6 +107,13 @@ static bool by_tiles(int kind)
     return kinds[kind].step == TILE;
 }
 
+static int columns(int kind)
+{
+    const int vectors = kinds[kind].vectors;
+
+    return (vectors ? vectors : VT_ROWS_VECTORS) * kinds[kind].lanes;
+}
+
 static int whole_steps(int words, int kind)
 {
     const int step = VT_MAX(1, kinds[kind].step);
@@ -122,10 +138,10 @@ static int stride(const vt_gemm_desc *d, int kind)
 static size_t packed_bytes(vt_dev *dev, const vt_gemm_desc *d)
 {
     const int kind = kind_of(dev, d);
-    const size_t nw = (size_t)(VT_ROWS_VECTORS * kinds[kind].lanes),
-                 columns = ((size_t)d->N + nw - 1) / nw * nw;
+    const size_t nw = (size_t)columns(kind),
+                 all = ((size_t)d->N + nw - 1) / nw * nw;
 
-    return columns * ((size_t)words(d, kind) + 2) * sizeof(int32_t);
+    return all * ((size_t)words(d, kind) + 2) * sizeof(int32_t);
 }
 
 /* Tiles read up to 3 rows after the last one. */
@@ -171,7 +187,7 @@ static int top(const vt_gemm_desc *d, int kind)
 static const char *common(char out[64], int kind)
 {
     snprintf(out, 64, "-DV=%d -DNV=%d -DDOT=%d%s", kinds[kind].lanes,
-             VT_ROWS_VECTORS, kinds[kind].dot,
+             columns(kind) / kinds[kind].lanes, kinds[kind].dot,
              by_tiles(kind) ? " -DTILES" : "");
     return out;
 }
@@ -180,7 +196,7 @@ static vitcl_status pack_kernel(vt_kernel **out, vt_dev *dev, int kind,
                                 const vt_gemm_desc *d, vt_buf *packed,
                                 vt_buf *b, bool scales)
 {
-    const int nw = VT_ROWS_VECTORS * kinds[kind].lanes;
+    const int nw = columns(kind);
     const size_t panels = ((size_t)d->N + (size_t)nw - 1) / (size_t)nw;
     const size_t global[3] = {scales ? panels * (size_t)nw : panels,
                               ((size_t)words(d, kind) + 63) / 64, 1};
@@ -242,6 +258,7 @@ static vt_rows divide(vt_dev *dev, const vt_gemm_desc *d, int kind)
         vt_params_rows(dev, VT_PARAMS_DOT, d->type, kinds[kind].lanes);
     vt_rows s;
 
+    t.vectors = columns(kind) / t.lanes;
     if (by_tiles(kind))
         t.block = 2 * TILE, t.rows = VT_MAX(t.rows, 64), t.any = true;
     s = vt_rows_divide(dev, t, d, words(d, kind));
@@ -312,8 +329,9 @@ static vitcl_status peak(vt_kernel **out, double *flops, vt_dev *dev,
 {
     const int kind = vt_dot_ask(dev, type);
     /* tiles: four of them, of as many rows as words */
-    const double chains =
-        by_tiles(kind) ? 4 * TILE * TILE : CHAINS * kinds[kind].step;
+    const double chains = by_tiles(kind)       ? 4 * TILE * TILE
+                          : kind == VT_DOT_F16 ? CHAINS
+                                               : CHAINS * kinds[kind].step;
     char shape[64], defines[96];
 
     *flops = 2 * chains * kinds[kind].lanes * kinds[kind].terms;

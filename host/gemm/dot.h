@@ -18,6 +18,7 @@ enum {
     VT_DOT_U8_VEX,
     VT_DOT_U8,
     VT_DOT_BF16,
+    VT_DOT_F16,
     VT_DOT_U8_TILES,
     VT_DOT_BF16_TILES,
     VT_DOT_KINDS
@@ -34,8 +35,8 @@ bool vt_dot_here(int kind);
  * before it first runs. False: refused. */
 bool vt_dot_permitted(int kind);
 
-/* dot_choice.c: the kind for a type, bf16 or int8, on this device. If it is
- * unknown, vitcl-try is started and its answer is stored. */
+/* dot_choice.c: the kind for a type, bf16, f16 or int8, on this device. If it
+ * is unknown, vitcl-try is started and its answer is stored. */
 int vt_dot_ask(vt_dev *dev, vt_dtype type);
 /* From now on this kind, VT_DOT_NONE for FMAs, without a trial: for a trial. */
 void vt_dot_use(vt_dev *dev, vt_dtype type, int kind);

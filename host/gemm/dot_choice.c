@@ -6,7 +6,7 @@
  * (dot_cpu.c), the driver's compiler accepts it, and the result is correct.
  * Then both ways are timed: on one CPU, bf16 dot products are twice as fast as
  * f32, on another half as fast, and both advertise them. The dot product must
- * be faster by a sixth.
+ * be faster by a sixth. Sums in 16 bits, of f16, count as a dot product.
  *
  * Compilers crash on such instructions, and cpuid is wrong under emulators and
  * hypervisors. So all trials run in the program vitcl-try, one process per
@@ -34,6 +34,7 @@ const vt_dot_kind vt_dot_kinds[VT_DOT_KINDS] = {
     [VT_DOT_S16] = {"vpmaddwd", VT_I8},
     [VT_DOT_U8] = {"vpdpbusd", VT_I8},
     [VT_DOT_BF16] = {"vdpbf16ps", VT_BF16},
+    [VT_DOT_F16] = {"vfmadd231ph", VT_F16},
     [VT_DOT_U8_PAIRS] = {"vpmaddubsw", VT_I8},
     [VT_DOT_U8_VEX] = {"vpdpbusdvex", VT_I8},
     [VT_DOT_U8_TILES] = {"tdpbusd", VT_I8},
@@ -77,6 +78,7 @@ static int first_of(const vt_dev *dev, vt_dtype type)
 static const char *question(vt_dtype type)
 {
     return type == VT_BF16  ? "bf16 by"
+           : type == VT_F16 ? "f16 by"
            : pairs_wanted() ? "int8 pairs by"
                             : "int8 by";
 }
@@ -85,6 +87,7 @@ static const char *question(vt_dtype type)
 static const char *failing(vt_dtype type)
 {
     return type == VT_BF16  ? "bf16 failed"
+           : type == VT_F16 ? "f16 failed"
            : pairs_wanted() ? "int8 pairs failed"
                             : "int8 failed";
 }
@@ -174,9 +177,14 @@ static void describe(char *out, size_t size, const vt_dot_known *k)
                          : "");
 }
 
+static vt_dot_known *known_of(const vt_dev *dev, vt_dtype type)
+{
+    return &vt_gemm_device_of(dev)->dot[vt_type_number(type)];
+}
+
 int vt_dot_ask(vt_dev *dev, vt_dtype type)
 {
-    vt_dot_known *k = &vt_gemm_device_of(dev)->dot[type == VT_BF16];
+    vt_dot_known *k = known_of(dev, type);
     char text[96];
     vt_turn turn;
     int kind;
@@ -202,21 +210,25 @@ void vt_dot_use(vt_dev *dev, vt_dtype type, int kind)
     vt_turn turn;
 
     vt_decision_turn(&turn, dev, "dot");
-    vt_gemm_device_of(dev)->dot[type == VT_BF16] =
-        (vt_dot_known){.known = true, .kind = kind};
+    *known_of(dev, type) = (vt_dot_known){.known = true, .kind = kind};
     vt_turn_end(&turn);
+}
+
+static bool has_kinds(vt_dtype type)
+{
+    return type == VT_BF16 || type == VT_F16 || type == VT_I8;
 }
 
 void vt_gemm_try(vt_dev *dev, vt_dtype type)
 {
-    if (vt_dev_class(dev) == VT_CLASS_CPU && (type == VT_BF16 || type == VT_I8))
+    if (vt_dev_class(dev) == VT_CLASS_CPU && has_kinds(type))
         (void)vt_dot_ask(dev, type);
 }
 
 /* What is known without a trial. */
 static vt_dot_known look(const vt_dev *dev, vt_dtype type)
 {
-    vt_dot_known k = vt_gemm_device_of(dev)->dot[type == VT_BF16];
+    vt_dot_known k = *known_of(dev, type);
     const int first = k.known ? VT_DOT_NONE : first_of(dev, type);
 
     if (k.known || first == VT_DOT_NONE)
@@ -231,7 +243,7 @@ bool vt_gemm_untried(vt_dev *dev, vt_dtype type)
     vt_turn turn;
     bool yes;
 
-    if (type != VT_BF16 && type != VT_I8)
+    if (!has_kinds(type))
         return false;
     vt_decision_turn(&turn, dev, "dot");
     yes = !look(dev, type).known;

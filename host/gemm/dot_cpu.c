@@ -24,7 +24,12 @@ static bool has_bit(unsigned leaf, char reg, int bit)
            ((reg == 'a' ? a : d) >> bit & 1);
 }
 
-/* Not every compiler has a name for AVX-VNNI and AMX. */
+/* Not every compiler has a name for AVX512-FP16, AVX-VNNI and AMX. */
+static bool has_avx512_fp16(void)
+{
+    return __builtin_cpu_supports("avx512bw") && has_bit(0, 'd', 23);
+}
+
 static bool has_avx_vnni(void)
 {
     return __builtin_cpu_supports("avx2") && has_bit(1, 'a', 4);
@@ -78,6 +83,8 @@ bool vt_dot_here(int kind)
         return has_avx_vnni();
     case VT_DOT_BF16:
         return __builtin_cpu_supports("avx512bf16");
+    case VT_DOT_F16:
+        return has_avx512_fp16();
     case VT_DOT_U8_TILES:
         return has_tiles(25);
     case VT_DOT_BF16_TILES:
