@@ -22,7 +22,7 @@
  * Trials     Some drivers' compilers crash on certain instructions. So the
  *            library first tries them in the separate program vitcl-try, never
  *            in the host process: whether a CPU's dot-product instructions
- *            (bf16, int8) work and are faster, and which half precision is
+ *            (bf16, f16, int8) work and are faster, and which half precision is
  *            faster. vitcl_session_new(), the vitcl_train*() calls,
  *            vitcl_device_peak() and vitcl_tuner_new() start one process for
  *            each trial that is needed and has no result yet;

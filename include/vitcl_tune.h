@@ -35,11 +35,11 @@ extern "C" {
  * device, or on the model's device. */
 int vitcl_device_untried(const vitcl_device *device, vitcl_precision precision);
 int vitcl_model_untried(const vitcl_model *model, vitcl_precision precision);
-/* The instruction that a CPU uses for bf16 or int8, as far as tried: its name,
- * "fma" or "untried". A suffix names an instruction that failed ("fma; vpdpbusd
- * failed its trial") or had no trial because vitcl-try is missing or cannot be
- * started ("fma; vpdpbusd cannot be tried"). Truncated to `size` bytes
- * including the final NUL. */
+/* The instruction that a CPU uses for bf16, f16 or int8, as far as tried: its
+ * name, "fma" or "untried". A suffix names an instruction that failed ("fma;
+ * vpdpbusd failed its trial") or had no trial because vitcl-try is missing or
+ * cannot be started ("fma; vpdpbusd cannot be tried"). Truncated to `size`
+ * bytes including the final NUL. */
 VITCL_STATUS vitcl_device_form(char *out, size_t size,
                                const vitcl_device *device,
                                vitcl_precision precision);

@@ -161,8 +161,9 @@ vitcl_status vitcl_device_form(char *out, size_t size,
 {
     VT_GIVEN(out);
     VT_GIVEN(device);
-    if (precision != VITCL_BF16 && precision != VITCL_INT8)
-        return vt_fail(VITCL_EINVAL, "precision %d is neither bf16 nor int8",
+    if (precision != VITCL_BF16 && precision != VITCL_F16 &&
+        precision != VITCL_INT8)
+        return vt_fail(VITCL_EINVAL, "precision %d is not bf16, f16 or int8",
                        (int)precision);
     vt_gemm_form(out, size, device->dev, vt_precision_type(precision));
     return VITCL_OK;

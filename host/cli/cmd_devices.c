@@ -28,8 +28,14 @@ static void member(const char *key, const char *value)
 
 /* The known forms of a CPU's dot-product instructions. */
 typedef struct forms {
-    char bf16[96], int8[96];
+    char bf16[96], f16[96], int8[96];
 } forms;
+
+static bool form_of(char out[96], const vitcl_device *device,
+                    vitcl_precision precision)
+{
+    return vitcl_device_form(out, 96, device, precision) == VITCL_OK;
+}
 
 /* False: the device cannot be opened; prints why. */
 static bool find_forms(forms *f, const vitcl_device_info *d)
@@ -43,10 +49,9 @@ static bool find_forms(forms *f, const vitcl_device_info *d)
     guard_begin(); /* LLVM in a driver has set its own handlers */
     if (vitcl_device_open(&device, d->id) != VITCL_OK)
         good = failed() == EXIT_OK;
-    else if (vitcl_device_form(f->bf16, sizeof f->bf16, device, VITCL_BF16) !=
-                 VITCL_OK ||
-             vitcl_device_form(f->int8, sizeof f->int8, device, VITCL_INT8) !=
-                 VITCL_OK)
+    else if (!form_of(f->bf16, device, VITCL_BF16) ||
+             !form_of(f->f16, device, VITCL_F16) ||
+             !form_of(f->int8, device, VITCL_INT8))
         *f = (forms){.bf16 = ""};
     vitcl_device_free(device);
     return good;
@@ -116,6 +121,7 @@ static void print_json(const vitcl_device_info *d, const forms *f)
     member("gemm", d->gemm);
     if (f->bf16[0]) {
         member("bf16", f->bf16);
+        member("f16", f->f16);
         member("int8", f->int8);
     }
     printf(",\"tuned\":%u", d->tuned);
@@ -306,6 +312,7 @@ static void print_all(const vitcl_device_info *list, const forms *f, uint32_t n,
         if (json)
             print_json(&list[i], &f[i]);
         note_form(list[i].id, "bf16", f[i].bf16);
+        note_form(list[i].id, "f16", f[i].f16);
         note_form(list[i].id, "int8", f[i].int8);
     }
 }
@@ -361,9 +368,9 @@ const command cmd_devices = {
     "first run times them, unless one is named; fastest says for which models "
     "a device was, with the times of all. If a driver fails, only its own "
     "entry shows an error. --json also shows the instructions with which a CPU "
-    "multiplies in bf16 and int8, if they have been tried; those that failed "
-    "or cannot be tried are named on stderr. `-d` of the other commands and "
-    "VITCL_DEVICE take the index, part of a name, cpu, gpu or any.",
+    "multiplies in bf16, f16 and int8, if they have been tried; those that "
+    "failed or cannot be tried are named on stderr. `-d` of the other commands "
+    "and VITCL_DEVICE take the index, part of a name, cpu, gpu or any.",
     options,
     sizeof(devices),
     run};

@@ -76,7 +76,7 @@ static void print_forms(vitcl_device *device)
     static const struct {
         vitcl_precision precision;
         const char *name;
-    } all[] = {{VITCL_BF16, "bf16"}, {VITCL_INT8, "int8"}};
+    } all[] = {{VITCL_BF16, "bf16"}, {VITCL_F16, "f16"}, {VITCL_INT8, "int8"}};
     char form[96];
 
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {

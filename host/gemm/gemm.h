@@ -115,8 +115,9 @@ void vt_gemm_free(vt_gemm *g);
 bool vt_gemm_untried(vt_dev *dev, vt_dtype type);
 /* Tries it, unless its result is known. */
 void vt_gemm_try(vt_dev *dev, vt_dtype type);
-/* How a CPU multiplies in bf16 or int8: an instruction, "fma" or "untried";
- * then the instruction that failed its trial or could not be tried. */
+/* How a CPU multiplies in bf16, f16 or int8: an instruction, "fma" or
+ * "untried"; then the instruction that failed its trial or could not be tried.
+ */
 void vt_gemm_form(char *out, size_t size, vt_dev *dev, vt_dtype type);
 /* Does a CPU multiply bf16 by AVX-512's dot products with this provider, so
  * that other kernels should, too? May try the instruction. */

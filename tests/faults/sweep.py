@@ -130,8 +130,8 @@ def check_devices(got, want, left, whole):
     if got.status == 0:
         need(len(found) == len(right), "lines are missing")
         for a, b in zip(found, right):
-            for form in ("bf16", "int8"):  # tried anew: what was stored is unreadable
-                if re.fullmatch("untried|fma|(vp|vd|td)[a-z0-9]+", a.get(form, "")):
+            for form in ("bf16", "f16", "int8"):  # tried anew: what was stored is unreadable
+                if re.fullmatch("untried|fma|(vp|vd|vf|td)[a-z0-9]+", a.get(form, "")):
                     a[form] = b[form]
             need(a == b, "another answer %r" % {k: v for k, v in a.items() if b.get(k) != v})
 
@@ -175,7 +175,7 @@ def check_selftest(got, want, left, whole):
     lines = verdicts(got.out[:got.out.rfind(b"\n") + 1])
     need(got.status == 1 or len(lines) == len(right), "lines are missing")
     for line in lines:  # a choice that was stored may be unreadable now
-        need(line in right or re.match(rb"(bf16|int8) +untried$", line) or
+        need(line in right or re.match(rb"(bf16|f16|int8) +untried$", line) or
              got.status == 1 and line.startswith(b"verdict: FAILED"),
              "another answer")
 
