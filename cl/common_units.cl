@@ -372,9 +372,18 @@ static inline uint pair(float a, float b)
     return r;
 }
 #elif TYPE == 1
+/* vt_bf16_round(v), in the upper half, without a branch. */
+static inline uint upper_half(float v)
+{
+    const uint x = as_uint(v), r = x + 0x7fffu + (x >> 16 & 1),
+               nan = x | 0x400000u;
+
+    return v == v ? r : nan;
+}
+
 static inline uint pair(float a, float b)
 {
-    return vt_bf16_round(a) | (uint)vt_bf16_round(b) << 16;
+    return upper_half(a) >> 16 | (upper_half(b) & 0xffff0000u);
 }
 #elif defined(EMULATE)
 static inline uint pair(float a, float b)
