@@ -36,6 +36,8 @@ vt_mma_choice vt_mma_ask(vt_dev *dev, vt_dtype type);
 /* The same for attention in f16 or bf16, which has a trial of its own: the unit
  * of the products, or none. */
 vt_mma_choice vt_mma_ask_attention(vt_dev *dev, vt_dtype type);
+/* The same for attention's gradients, whose factors are in bf16. */
+vt_mma_choice vt_mma_ask_gradient(vt_dev *dev);
 /* The kind of that name; VT_MMA_NONE if there is none. */
 int vt_mma_named(const char *instruction);
 /* From now on this kind, without a trial: for a trial. */
@@ -55,10 +57,16 @@ typedef struct vt_mma_heads {
 } vt_mma_heads;
 vt_mma_heads vt_mma_heads_of(const vt_dev *dev, vt_mma_choice c, int d);
 /* The defines of that; 96 bytes are enough. */
-void vt_mma_heads_define(char *out, size_t size, const vt_dev *dev,
+void vt_mma_heads_define(char *out, size_t size, const vt_mma_heads *h,
                          vt_mma_choice c, vt_dtype type, int d);
 /* As vt_mma_try(). */
 vitcl_status vt_mma_try_attention(const char **verdict, vt_dev *dev,
                                   vt_mma_choice c, vt_dtype type);
+
+/* ---- mma_gradient.c: cl/attention_grad_mma.cl, in bf16 ---- */
+/* queries: or keys; keys: or queries. */
+vt_mma_heads vt_mma_gradient_of(vt_mma_choice c, int d);
+vitcl_status vt_mma_try_gradient(const char **verdict, vt_dev *dev,
+                                 vt_mma_choice c);
 
 #endif

@@ -40,14 +40,12 @@ vt_mma_heads vt_mma_heads_of(const vt_dev *dev, vt_mma_choice c, int d)
     return h;
 }
 
-void vt_mma_heads_define(char *out, size_t size, const vt_dev *dev,
+void vt_mma_heads_define(char *out, size_t size, const vt_mma_heads *h,
                          vt_mma_choice c, vt_dtype type, int d)
 {
-    const vt_mma_heads h = vt_mma_heads_of(dev, c, d);
-
     snprintf(out, size, "-DKIND=%d%s -DTYPE=%d -DD=%d -DWM=%d -DKEYS=%d",
              c.kind, c.emulated ? " -DEMULATE" : "", vt_type_number(type), d,
-             h.subgroups, h.keys);
+             h->subgroups, h->keys);
 }
 
 /* ---- the trial ---- */
@@ -93,7 +91,7 @@ static vitcl_status compute(float *out, vt_dev *dev, vt_mma_choice c,
     unsigned at = 0;
     vitcl_status st;
 
-    vt_mma_heads_define(common, sizeof common, dev, c, type, D);
+    vt_mma_heads_define(common, sizeof common, &h, c, type, D);
     snprintf(defines, sizeof defines, "%s -DQT=%s -DKVT=%s", common,
              vt_dtype_name(type), vt_dtype_name(type));
     VT_TRY(vt_queue_new(&q, dev, false));

@@ -237,35 +237,36 @@ vt_mma_choice vt_mma_ask(vt_dev *dev, vt_dtype type)
     return c;
 }
 
-static vt_mma_known find_attention(vt_dev *dev, vt_dtype type, int kind)
+/* Is this unit right in the trial `request`, whose answer is stored under
+ * `question`? */
+static vt_mma_known find_more(vt_dev *dev, vt_dtype type, int kind,
+                              const char *request, const char *question)
 {
     const char *name = vt_mma_kinds[kind].name;
-    const char *asked = type == VT_BF16 ? "bf16 attention" : "f16 attention";
     vt_mma_known k = {.known = true};
     char word[VT_DECISION];
     bool right = false;
 
     if (kind == VT_MMA_NONE || kind >= VT_MMA_INTEL)
         return k;
-    if (vt_decision_load(word, dev, asked) &&
+    if (vt_decision_load(word, dev, question) &&
         (strcmp(word, name) == 0 || strcmp(word, "none") == 0)) {
         k.kind = vt_mma_named(word);
         return k;
     }
-    if (!try_one(&right, dev, kind, type, "attention")) {
-        vt_log("attention on matrix units cannot be tried and is not used: %s",
-               vt_message());
+    if (!try_one(&right, dev, kind, type, request)) {
+        vt_log("%s on matrix units cannot be tried and is not used: %s",
+               request, vt_message());
         return k;
     }
     k.kind = right ? kind : VT_MMA_NONE;
-    vt_decision_save(dev, asked, vt_mma_kinds[k.kind].name);
+    vt_decision_save(dev, question, vt_mma_kinds[k.kind].name);
     return k;
 }
 
-vt_mma_choice vt_mma_ask_attention(vt_dev *dev, vt_dtype type)
+static vt_mma_choice ask_more(vt_dev *dev, vt_dtype type, vt_mma_known *k,
+                              const char *request, const char *question)
 {
-    vt_mma_known *k =
-        &vt_gemm_device_of(dev)->mma_attention[vt_type_number(type)];
     vt_mma_choice c;
     vt_turn turn;
 
@@ -276,10 +277,23 @@ vt_mma_choice vt_mma_ask_attention(vt_dev *dev, vt_dtype type)
     c = vt_mma_ask(dev, type);
     vt_decision_turn(&turn, dev, "mma");
     if (!k->known)
-        *k = find_attention(dev, type, c.kind);
+        *k = find_more(dev, type, c.kind, request, question);
     c.kind = k->kind;
     vt_turn_end(&turn);
     return c;
+}
+
+vt_mma_choice vt_mma_ask_attention(vt_dev *dev, vt_dtype type)
+{
+    return ask_more(
+        dev, type, &vt_gemm_device_of(dev)->mma_attention[vt_type_number(type)],
+        "attention", type == VT_BF16 ? "bf16 attention" : "f16 attention");
+}
+
+vt_mma_choice vt_mma_ask_gradient(vt_dev *dev)
+{
+    return ask_more(dev, VT_BF16, &vt_gemm_device_of(dev)->mma_gradient,
+                    "gradient", "bf16 gradient");
 }
 
 void vt_mma_use(vt_dev *dev, vt_dtype type, int kind)

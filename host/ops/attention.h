@@ -51,6 +51,20 @@ bool vt_attention_mma_takes(vt_plan *p, const vt_step *s,
 vitcl_status vt_attention_mma(vt_plan *p, vt_step *s,
                               const vt_attention_sizes *z);
 
+/* Two kernels that compute dq, and dk and dv: a work-group of `items` has
+ * `rows` queries, and keys. */
+typedef struct vt_attention_tiles {
+    const char *file, *q, *kv;
+    size_t rows, items;
+    char defines[160];
+} vt_attention_tiles;
+/* The gradients on the matrix unit, of f32 rows that vectors of four can read.
+ */
+bool vt_attention_grad_mma_takes(vt_plan *p, const vt_step *s,
+                                 const vt_attention_sizes *z);
+void vt_attention_grad_mma(vt_attention_tiles *t, vt_plan *p, vt_step *s,
+                           const vt_attention_sizes *z);
+
 /* attention_grad.c: the op's grad(). */
 void vt_attention_grad(vt_plan *p, const vt_step *s);
 

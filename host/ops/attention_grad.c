@@ -152,17 +152,14 @@ static bool wide(vt_plan *p, const vt_step *s, const vt_attention_sizes *z)
 
 /* Groups own 32 queries or keys, or fewer where heads are wide or groups small,
  * and take as many of the others at once as fit into local memory. */
-static vitcl_status tiles(vt_plan *p, vt_step *s, const vt_attention_sizes *z)
+static vitcl_status in_floats(vt_attention_tiles *t, vt_plan *p, vt_step *s,
+                              const vt_attention_sizes *z)
 {
     const vt_dev *dev = vt_plan_settings(p)->dev;
-    const size_t most = vt_dev_group_max(dev), heads = (size_t)(z->H * z->B);
+    const size_t most = vt_dev_group_max(dev);
     const size_t room = (size_t)vt_dev_info(dev)->local_bytes;
     const size_t d = (size_t)z->D;
     size_t n = 32, m = 32, wg;
-    char defines[200];
-    vt_attention_defines more;
-    vt_kernel *k;
-    vitcl_status st;
 
     if (most < 16)
         return vt_fail(VITCL_EUNSUPPORTED,
@@ -174,23 +171,48 @@ static vitcl_status tiles(vt_plan *p, vt_step *s, const vt_attention_sizes *z)
     /* two blocks of four rows and four columns a work-item */
     wg = VT_MIN(VT_MAX(n * ((d + 3) / 4) / 8, 2 * n), most);
     wg = VT_MIN((wg + 31) / 32 * 32, most);
+    *t = (vt_attention_tiles){.file = "attention_grad_tiles",
+                              .q = "attention_grad_tiles__q",
+                              .kv = "attention_grad_tiles__kv",
+                              .rows = n,
+                              .items = wg};
+    snprintf(t->defines, sizeof t->defines, "-DWG=%zu -DD=%d -DN=%zu -DM=%zu%s",
+             wg, z->D, n, m, wide(p, s, z) ? " -DWIDE" : "");
+    snprintf(s->note, sizeof s->note, "attention tiles %zux%zu", n, m);
+    return VITCL_OK;
+}
+
+static size_t blocks(int n, const vt_attention_tiles *t)
+{
+    return ((size_t)n + t->rows - 1) / t->rows;
+}
+
+static vitcl_status tiles(vt_plan *p, vt_step *s, const vt_attention_sizes *z)
+{
+    const size_t heads = (size_t)(z->H * z->B);
+    char defines[256];
+    vt_attention_defines more;
+    vt_attention_tiles t;
+    vt_kernel *k;
+    vitcl_status st;
+
+    if (wide(p, s, z) && vt_attention_grad_mma_takes(p, s, z))
+        vt_attention_grad_mma(&t, p, s, z);
+    else
+        VT_TRY(in_floats(&t, p, s, z));
     vt_attention_define(more, p, s, z);
-    snprintf(defines, sizeof defines, "-DWG=%zu -DD=%d -DN=%zu -DM=%zu%s%s", wg,
-             z->D, n, m, wide(p, s, z) ? " -DWIDE" : "", more);
-    VT_TRY(vt_step_kernel(&k, p, s, "attention_grad_tiles",
-                          "attention_grad_tiles__q", defines));
+    snprintf(defines, sizeof defines, "%s%s", t.defines, more);
+    VT_TRY(vt_step_kernel(&k, p, s, t.file, t.q, defines));
     VT_TRY(vt_args(p, k, "vvvv", dq(s), s->out[OUT_STAT], s->in[IN_DOUT],
                    s->in[IN_Y]));
     VT_TRY(vt_attention_arguments(p, k, 4, s, z));
-    vt_kernel_size(k, 1, (size_t[3]){((size_t)z->Tq + n - 1) / n * heads * wg},
-                   (size_t[3]){wg});
-    VT_TRY(vt_step_kernel(&k, p, s, "attention_grad_tiles",
-                          "attention_grad_tiles__kv", defines));
+    vt_kernel_size(k, 1, (size_t[3]){blocks(z->Tq, &t) * heads * t.items},
+                   (size_t[3]){t.items});
+    VT_TRY(vt_step_kernel(&k, p, s, t.file, t.kv, defines));
     VT_TRY(vt_args(p, k, "vvv", dkv(s), s->in[IN_DOUT], s->out[OUT_STAT]));
     VT_TRY(vt_attention_arguments(p, k, 3, s, z));
-    vt_kernel_size(k, 1, (size_t[3]){((size_t)z->T + n - 1) / n * heads * wg},
-                   (size_t[3]){wg});
-    snprintf(s->note, sizeof s->note, "attention tiles %zux%zu", n, m);
+    vt_kernel_size(k, 1, (size_t[3]){blocks(z->T, &t) * heads * t.items},
+                   (size_t[3]){t.items});
 done:
     return st;
 }

@@ -1,9 +1,10 @@
 /*
- * attention_mma.c - attention on the matrix units of a GPU, for inference in
- * f16 and bf16: cl/attention_mma.cl.
+ * attention_mma.c - attention on the matrix units of a GPU: an inference in f16
+ * or bf16 (cl/attention_mma.cl), and the gradients of a training in bf16
+ * (cl/attention_grad_mma.cl).
  *
- * The unit is used if the trials have found its products and this kernel right
- * (gemm/mma_choice.c) and the plan does not ask for short kernels (plain).
+ * The unit is used if the trials have found its products and these kernels
+ * right (gemm/mma_choice.c) and the plan does not ask for short ones (plain).
  */
 #include "ops/attention.h"
 
@@ -55,7 +56,7 @@ vitcl_status vt_attention_mma(vt_plan *p, vt_step *s,
     vitcl_status st;
 
     vt_attention_define(more, p, s, z);
-    vt_mma_heads_define(common, sizeof common, dev, c, vt_plan_type(p), z->D);
+    vt_mma_heads_define(common, sizeof common, &h, c, vt_plan_type(p), z->D);
     snprintf(defines, sizeof defines, "%s%s%s", common, more,
              vt_op_stored(y, p, "YT", s->out[OUT_Y]));
     VT_TRY(vt_step_kernel(&k, p, s, "attention_mma", "attention_mma", defines));
@@ -69,4 +70,41 @@ vitcl_status vt_attention_mma(vt_plan *p, vt_step *s,
              c.emulated ? ", emulated" : "");
 done:
     return st;
+}
+
+/* ---- gradients ---- */
+
+bool vt_attention_grad_mma_takes(vt_plan *p, const vt_step *s,
+                                 const vt_attention_sizes *z)
+{
+    vt_dev *dev = vt_plan_settings(p)->dev;
+    vt_mma_choice c;
+    vt_mma_heads h;
+
+    if (vt_plan_type(p) != VT_BF16 || (z->D != 32 && z->D != 64) ||
+        s->f[F_SCALE] <= 0.0f || strcmp(vt_plan_gemm(p), "plain") == 0)
+        return false;
+    c = vt_mma_ask_gradient(dev);
+    if (c.kind == VT_MMA_NONE)
+        return false;
+    h = vt_mma_gradient_of(c, z->D);
+    return vt_dev_group_max(dev) >= h.items &&
+           vt_dev_info(dev)->local_bytes >= h.local_bytes;
+}
+
+void vt_attention_grad_mma(vt_attention_tiles *t, vt_plan *p, vt_step *s,
+                           const vt_attention_sizes *z)
+{
+    const vt_mma_choice c = vt_mma_ask_gradient(vt_plan_settings(p)->dev);
+    const vt_mma_heads h = vt_mma_gradient_of(c, z->D);
+
+    *t = (vt_attention_tiles){.file = "attention_grad_mma",
+                              .q = "attention_grad_mma__q",
+                              .kv = "attention_grad_mma__kv",
+                              .rows = (size_t)h.queries,
+                              .items = h.items};
+    vt_mma_heads_define(t->defines, sizeof t->defines, &h, c, VT_BF16, z->D);
+    snprintf(s->note, sizeof s->note, "attention %s %dx%d%s",
+             vt_mma_kinds[c.kind].name, h.queries, h.keys,
+             c.emulated ? ", emulated" : "");
 }

@@ -127,6 +127,21 @@ Test(train, golden_bf16)
     check_golden(VITCL_BF16);
 }
 
+/* With the kernels for GPUs: attention's gradients by matrix units, emulated,
+ * and all else in f32. The heads have 32 numbers. */
+Test(train, golden_units)
+{
+    vitcl_device *device = NULL;
+    char root[512];
+
+    vt_test_data(root, "golden_train");
+    setenv("VITCL_DEVICE_CLASS", "gpu", 1);
+    setenv("VITCL_MMA", "emulate", 1);
+    vt_check(vitcl_device_open(&device, "any"));
+    check(device, root, "adamw_distilled_scale", true, VITCL_BF16);
+    vitcl_device_free(device);
+}
+
 /* What the backward of a block reads, in units of a token's width: its input,
  * its normalised input, q, k and v, the result of attention, the sum, the
  * normalised sum, and fc1's result before and after GELU, four each.

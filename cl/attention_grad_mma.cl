@@ -1,0 +1,324 @@
+/*
+ * attention_grad_mma.cl - attention_grad.cl's dq, dk and dv on the matrix units
+ * of GPUs, for trainings in bf16.
+ *
+ * attention_grad_mma__q   dq, stat <- dout, out, q, kv, bias
+ * attention_grad_mma__kv  dk, dv   <- dout, stat, q, kv, bias
+ *
+ * How       As in attention_mma.cl: each of WM sub-groups has a fragment of
+ *           queries (q) or keys (kv) in registers, and of dout or values. The
+ *           work-group goes through the others, KEYS at a time, whose two
+ *           tensors it rounds to bf16 on their way to local memory. With own
+ *           rows a, b and others c, d, as the scores of common_units_heads.cl:
+ *             x = a c^T    dp = b d^T    dx = p * (dp - delta)
+ *             dq or dk += dx c;  in kv also dv += p d
+ *           The sum of exp(x) is not known in q until its end, so dq is scaled
+ *           by a running maximum. delta = sum p dp = dout . out.
+ * Launch    global {groups * WI}, local {WI}; groups: ceil(Tq/QUERIES) * H * B
+ *           in q, ceil(T/QUERIES) * H * B in kv. One dimension: CUDA's others
+ *           end at 65535.
+ * Local     32 * KEYS * (D/8 + 1) bytes; on AMD 16 * D * (KEYS/8 + 1) more in
+ *           q, twice that in kv; 4 * WI in q, 8 * KEYS in kv.
+ * Defines   KIND TYPE EMULATE (common_units.cl; TYPE 1); D: 32 or 64; BIAS
+ *           LINES as in attention_grad.cl; WM; KEYS, a multiple of 32. Tensors
+ *           are f32 and begin at multiples of 16 bytes.
+ * Numerics  The factors of the five products are rounded to bf16, whose range
+ *           is that of f32, so that small gradients are not lost. The rest is
+ *           f32, and so are the sums, whose order depends on D, T, Tq, KEYS and
+ *           KIND alone. Others past the end are the last one, with p = 0.
+ *
+ * Paper     Dao 2023, arXiv:2307.08691.
+ * Host      host/ops/attention_grad.c
+ * Test      tests/ops/test_attention_grad_mma.c
+ */
+#ifdef KIND /* without it there is no unit in front */
+
+#ifdef EMULATE
+#define SCRATCHES local uint x[WM * SCRATCH] __attribute__((aligned(16)))
+#else
+#define SCRATCHES
+#endif
+
+/* ---- rows in bf16 ---- */
+
+/* Chunk c of a row: 8 numbers. */
+static inline float8 chunk_read(global const float *row, int c)
+{
+    global const float4 *v = (global const float4 *)row + 2 * c;
+
+    return (float8)(v[0], v[1]);
+}
+
+static inline uint4 chunk_round(float8 v)
+{
+    return (uint4)(pair(v.s0, v.s1), pair(v.s2, v.s3), pair(v.s4, v.s5),
+                   pair(v.s6, v.s7));
+}
+
+/* f: a sub-group's own rows, from `first` on; the last is `end` - 1. */
+#if KIND <= 2
+#define LOAD_OWN(f, from, apart, first, end)                                   \
+    EACH(r, QW) {                                                              \
+        const size_t at =                                                      \
+            (size_t)min((first) + A_ROW(lane, r), (end)-1) * (apart);          \
+        global const float2 *row = (global const float2 *)((from) + at);       \
+        EACH(n, SPANS) {                                                       \
+            const float2 two = row[n * 8 + A_WORD(lane, r)];                   \
+            f[n][r] = pair(two.x, two.y);                                      \
+        }                                                                      \
+    }
+#else
+#if KIND == 3 /* both */
+#define MY_CHUNK(r) (r)
+#else
+#define MY_CHUNK(r) (lane / MI)
+#endif
+#define LOAD_OWN(f, from, apart, first, end)                                   \
+    do {                                                                       \
+        global const float *row =                                              \
+            (from) + (size_t)min((first) + lane % MI, (end)-1) * (apart);      \
+        EACH(n, SPANS)                                                         \
+            EACH(r, QW / 4)                                                    \
+                vstore4(chunk_round(chunk_read(row, 2 * n + MY_CHUNK(r))), r,  \
+                        f[n]);                                                 \
+    } while (0)
+#endif
+
+/* Is the next tile read while this one is computed? gfx11 has its own rows in
+ * both halves of the lanes, and no registers left. */
+#define AHEAD (KIND != 3)
+
+/* The others from row j on: to registers, and from there to local memory. The
+ * last row is `end` - 1. TURNED: a tensor by whose rows sums go, too. */
+#define CHUNK_OF(from, apart, row, end, c)                                     \
+    chunk_read((from) + (size_t)min(row, (end)-1) * (apart), c)
+#if KIND <= 2
+#define BRING(to, from, apart, j, end)                                         \
+    EACH(i, NK)                                                                \
+    to[i] = CHUNK_OF(from, apart, (j) + K_ROW(i), end, K_CHUNK(i))
+#define PUT(t, from)                                                           \
+    EACH(i, NK)                                                                \
+    t[K_PLACE(i)] = chunk_round(from[i])
+#define TURNED(t) /* ldmatrix transposes */
+#define PUT_TURNED(t, from) PUT(t, from)
+#define BY_KEYS(t) t
+#else
+#define BRING(to, from, apart, j, end)                                         \
+    EACH(i, NK)                                                                \
+    to[i] =                                                                    \
+        CHUNK_OF(from, apart, (j) + V_KEY(i / 2, i % 2), end, V_CHUNK(i / 2))
+#define PUT(t, from)                                                           \
+    EACH(i, NK)                                                                \
+    t[PLACE(V_KEY(i / 2, i % 2), V_CHUNK(i / 2), CHUNKS)] = chunk_round(from[i])
+#define TURNED(t) local uint4 t##_turned[TURNED_CHUNKS];
+#define PUT_TURNED(t, from)                                                    \
+    EACH(i, NK / 2) {                                                          \
+        const uint4 u = chunk_round(from[2 * i]),                              \
+                    w = chunk_round(from[2 * i + 1]);                          \
+        t[PLACE(V_KEY(i, 0), V_CHUNK(i), CHUNKS)] = u;                         \
+        t[PLACE(V_KEY(i, 1), V_CHUNK(i), CHUNKS)] = w;                         \
+        put_pair(t##_turned, V_WORD(i), V_CHUNK(i), u, w);                     \
+    }
+#define BY_KEYS(t) t##_turned
+#endif
+
+kernel __attribute__((reqd_work_group_size(WI, 1, 1))) void
+attention_grad_mma__q(global float *dq, global float *restrict stat,
+                      global const float *dout, global const float *out, VT_QKV)
+{
+    local uint4 tk[ROWS_CHUNKS], tv[ROWS_CHUNKS];
+    TURNED(tk)
+    local float part[WI];
+    SCRATCHES;
+    const int lid = get_local_id(0), lane = lid % LANES;
+    const int blocks = (Tq + QUERIES - 1) / QUERIES;
+    const int first = get_group_id(0) % blocks * QUERIES;
+    const int i0 = first + lid / LANES * MI;
+    const int h = get_group_id(0) / blocks % H,
+              b = get_group_id(0) / blocks / H;
+    uint fq[SPANS][QW], fg[SPANS][QW];
+    float s[SCORES] __attribute__((aligned(64)));
+    float g[SCORES] __attribute__((aligned(64)));
+    float o[SUMS] __attribute__((aligned(64)));
+    float top[PER_LANE], all[PER_LANE], delta[PER_LANE];
+    float8 rk[NK], rv[NK];
+
+    q += VT_Q_AT(b) + h * D;
+    dq += VT_Q_AT(b) + h * D;
+    dout += VT_OUT_AT(b, 0) + h * D;
+    out += VT_OUT_AT(b, 0) + h * D;
+    kv += VT_KV_AT(b) + h * D;
+    stat += ((size_t)b * H + h) * Tq * 2;
+#ifdef BIAS
+    global const float *bias_row[PER_LANE];
+    EACH(n, PER_LANE)
+        bias_row[n] =
+            bias +
+            (VT_BIAS_OF(b, h) * Tq + min(i0 + QUERY_OF(2 * n), Tq - 1)) * T;
+#endif
+    {
+        /* two work-items have half of a query each */
+        const size_t at =
+            (size_t)min(first + lid / 2, Tq - 1) * VT_LDO + lid % 2 * (D / 2);
+        float y = 0.0f;
+
+        EACH(c, D / 16) {
+            const float8 p = chunk_read(dout + at, c) * chunk_read(out + at, c);
+            y += (p.s0 + p.s1 + (p.s2 + p.s3)) + (p.s4 + p.s5 + (p.s6 + p.s7));
+        }
+        part[lid] = y;
+    }
+    LOAD_OWN(fq, q, ldq, i0, Tq);
+    LOAD_OWN(fg, dout, VT_LDO, i0, Tq);
+    if (AHEAD) {
+        BRING(rk, kv + koff, ldk, 0, T);
+        BRING(rv, kv + voff, ldk, 0, T);
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
+    EACH(n, PER_LANE) {
+        const int at = 2 * (i0 - first + QUERY_OF(2 * n));
+
+        top[n] = -FLT_MAX; /* not -INFINITY: the bias may have that */
+        all[n] = 0.0f;
+        delta[n] = part[at] + part[at + 1];
+    }
+    EACH(e, SUMS)
+        o[e] = 0.0f;
+    for (int j0 = 0; j0 < T; j0 += KEYS) {
+        float base[PER_LANE], keep[PER_LANE];
+
+        if (j0 > 0)
+            barrier(CLK_LOCAL_MEM_FENCE);
+        if (!AHEAD) {
+            BRING(rk, kv + koff, ldk, j0, T);
+            BRING(rv, kv + voff, ldk, j0, T);
+        }
+        PUT_TURNED(tk, rk);
+        PUT(tv, rv);
+        barrier(CLK_LOCAL_MEM_FENCE);
+        if (AHEAD && j0 + KEYS < T) {
+            BRING(rk, kv + koff, ldk, j0 + KEYS, T);
+            BRING(rv, kv + voff, ldk, j0 + KEYS, T);
+        }
+        EACH(e, SCORES)
+            s[e] = g[e] = 0.0f;
+        ADD_SCORES(s, fq, tk)
+        ADD_SCORES(g, fg, tv)
+        RAISE_MAXIMUM()
+        EACH_FRAGMENT(e, SCORES)
+        {
+            s[e] = EXP2(fma(s[e], FACTOR, -base[OWN(e)]));
+            all[OWN(e)] += s[e];
+            s[e] *= g[e] - delta[OWN(e)];
+        }
+        EACH(e, SUMS)
+            o[e] *= keep[OWN(e)];
+        ADD_SUMS(o, s, BY_KEYS(tk), pair)
+    }
+    EACH_FRAGMENT(n, PER_LANE)
+    ALL_LANES(all[n], VT_PLUS);
+    EACH(n, PER_LANE) {
+        const int i = i0 + QUERY_OF(2 * n);
+
+        if (i < Tq && FIRST_LANE) {
+            stat[2 * i] = fma(top[n], FACTOR * 0.693147181f, log(all[n]));
+            stat[2 * i + 1] = delta[n];
+        }
+        if (i < Tq)
+            EACH(e, SUMS)
+                if (OWN(e) == n)
+                    dq[(size_t)i * ldq + SCORE_KEY(e)] =
+                        o[e] * (scale / all[n]);
+    }
+}
+
+kernel __attribute__((reqd_work_group_size(WI, 1, 1))) void
+attention_grad_mma__kv(global float *dkv, global const float *dout,
+                       global const float *restrict stat, VT_QKV)
+{
+    local uint4 tq[ROWS_CHUNKS], tg[ROWS_CHUNKS];
+    TURNED(tq)
+    TURNED(tg)
+    local float sums[KEYS], deltas[KEYS];
+    SCRATCHES;
+    const int lid = get_local_id(0), lane = lid % LANES;
+    const int blocks = (T + QUERIES - 1) / QUERIES;
+    const int j0 = get_group_id(0) % blocks * QUERIES + lid / LANES * MI;
+    const int h = get_group_id(0) / blocks % H,
+              b = get_group_id(0) / blocks / H;
+    uint fk[SPANS][QW], fv[SPANS][QW];
+    float s[SCORES] __attribute__((aligned(64)));
+    float g[SCORES] __attribute__((aligned(64)));
+    float dk[SUMS] __attribute__((aligned(64)));
+    float dv[SUMS] __attribute__((aligned(64)));
+    float8 rq[NK], rg[NK];
+
+    q += VT_Q_AT(b) + h * D;
+    dout += VT_OUT_AT(b, 0) + h * D;
+    kv += VT_KV_AT(b) + h * D;
+    dkv += VT_KV_AT(b) + h * D;
+    stat += ((size_t)b * H + h) * Tq * 2;
+#ifdef BIAS
+    bias += VT_BIAS_OF(b, h) * Tq * T;
+#endif
+    LOAD_OWN(fk, kv + koff, ldk, j0, T);
+    LOAD_OWN(fv, kv + voff, ldk, j0, T);
+    if (AHEAD) {
+        BRING(rq, q, ldq, 0, Tq);
+        BRING(rg, dout, VT_LDO, 0, Tq);
+    }
+    EACH(e, SUMS)
+        dk[e] = dv[e] = 0.0f;
+    for (int i0 = 0; i0 < Tq; i0 += KEYS) {
+        if (i0 > 0)
+            barrier(CLK_LOCAL_MEM_FENCE);
+        if (!AHEAD) {
+            BRING(rq, q, ldq, i0, Tq);
+            BRING(rg, dout, VT_LDO, i0, Tq);
+        }
+        PUT_TURNED(tq, rq);
+        PUT_TURNED(tg, rg);
+        if (lid < KEYS) {
+            const int i = min(i0 + lid, Tq - 1);
+
+            sums[lid] = i0 + lid < Tq ? stat[2 * i] * VT_LOG2E : INFINITY;
+            deltas[lid] = stat[2 * i + 1];
+        }
+        barrier(CLK_LOCAL_MEM_FENCE);
+        if (AHEAD && i0 + KEYS < Tq) {
+            BRING(rq, q, ldq, i0 + KEYS, Tq);
+            BRING(rg, dout, VT_LDO, i0 + KEYS, Tq);
+        }
+        EACH(e, SCORES)
+            s[e] = g[e] = 0.0f;
+        ADD_SCORES(s, fk, tq)
+        ADD_SCORES(g, fv, tg)
+#ifdef BIAS
+        EACH_FRAGMENT(e, SCORES)
+        s[e] = fma(bias[(size_t)min(i0 + SCORE_KEY(e), Tq - 1) * T +
+                        min(j0 + QUERY_OF(2 * OWN(e)), T - 1)],
+                   VT_LOG2E, s[e] * (scale * VT_LOG2E));
+#endif
+        EACH_FRAGMENT(e, SCORES)
+        {
+            const float y = fma(s[e], FACTOR, -sums[SCORE_KEY(e)]);
+
+            s[e] = EXP2(y > 0.0f ? 0.0f : y); /* rounding may leave more */
+            g[e] = s[e] * (g[e] - deltas[SCORE_KEY(e)]);
+        }
+        ADD_SUMS(dv, s, BY_KEYS(tg), pair)
+        ADD_SUMS(dk, g, BY_KEYS(tq), pair)
+    }
+    EACH(n, PER_LANE) {
+        const int j = j0 + QUERY_OF(2 * n);
+        global float *to = dkv + (size_t)j * ldk;
+
+        if (j < T)
+            EACH(e, SUMS)
+                if (OWN(e) == n) {
+                    to[koff + SCORE_KEY(e)] = dk[e] * scale;
+                    to[voff + SCORE_KEY(e)] = dv[e];
+                }
+    }
+}
+#endif
