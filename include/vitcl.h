@@ -458,6 +458,30 @@ VITCL_STATUS vitcl_send_rgb(vitcl_session *session, const uint8_t *rgb,
 /* Runs what was sent last; VITCL_EINVAL if there is nothing. */
 VITCL_STATUS vitcl_run_sent(vitcl_session *session);
 
+/* Many batches, each of which is sent while the one before is computed. */
+typedef struct {
+    const uint8_t *rgb; /* as for vitcl_run_rgb() */
+    uint32_t n;         /* its pictures; 0: there is nothing to compute */
+    float *out;         /* receives their numbers */
+    void *own;          /* the caller's; NULL: there is no batch */
+} vitcl_batch;
+/* Fills in the next batch, whose rgb must not change until the next call. If
+ * wait is 0 and the next batch is not at hand, it leaves own NULL and is asked
+ * again with wait 1; NULL is then the end. */
+typedef vitcl_status (*vitcl_source)(void *context, vitcl_batch *batch,
+                                     int wait);
+/* Takes the answers of a batch, in the order of the batches. It may call
+ * vitcl_session_check() about them. */
+typedef vitcl_status (*vitcl_sink)(void *context, const vitcl_batch *batch);
+/* Runs all batches and reads the tensor `name`, of `each` numbers a picture,
+ * as vitcl_session_read() does. On GPUs a batch is asked for and sent while the
+ * one before is computed, which is taken while this one is; on CPUs they come
+ * one by one. The first error, also of next or take, ends it and is returned.
+ */
+VITCL_STATUS vitcl_run_batches(vitcl_session *session, const char *name,
+                               size_t each, vitcl_source next, vitcl_sink take,
+                               void *context);
+
 /* After a run of n pictures, a backward pass from one class' logit for each,
  * for sessions with the option gradients. During it the watcher sees
  * "relevance.<i>" for each layer i, from the last to the first: attention's

@@ -22,34 +22,36 @@ done:
     return st;
 }
 
-/* Prepares the next of n pictures and sends them; *now: how many. */
-static vitcl_status send_some(uint32_t *now, vitcl_session *s,
-                              const vitcl_image *images, uint32_t n)
+/* What is asked, and how far it is answered. */
+typedef struct asking {
+    vitcl_session *s;
+    const vitcl_image *images;
+    uint32_t n, prepared, answered;
+    float *out;       /* features */
+    vitcl_class *top; /* NULL: no classes */
+    uint32_t k;
+    vitcl_status bad; /* of the first picture without an answer */
+} asking;
+
+/* Prepares the next batch. */
+static vitcl_status next_batch(void *context, vitcl_batch *batch, int wait)
 {
     vitcl_status st = VITCL_OK;
-    const uint32_t some = VT_MIN(n, s->batch);
+    asking *a = context;
+    vitcl_session *s = a->s;
+    const uint32_t n = VT_MIN(a->n - a->prepared, s->batch);
 
-    for (uint32_t i = 0; i < some; i++)
-        VT_TRY(place_picture(s, &images[i], i));
-    VT_TRY(vitcl_send_rgb(s, s->picture, some));
-    *now = some;
-done:
-    return st;
-}
-
-/* Runs the next of n pictures; *now: how many. On a GPU those after them,
- * *next, are prepared and sent meanwhile; it begins as 0. */
-static vitcl_status run_some(uint32_t *now, uint32_t *next, vitcl_session *s,
-                             const vitcl_image *images, uint32_t n)
-{
-    vitcl_status st = VITCL_OK;
-
-    if (*next == 0)
-        VT_TRY(send_some(next, s, images, n));
-    *now = *next, *next = 0;
-    VT_TRY(vitcl_run_sent(s));
-    if (vt_plan_overlaps(s->plan) && *now < n)
-        VT_TRY(send_some(next, s, images + *now, n - *now));
+    (void)wait;
+    if (n == 0)
+        return VITCL_OK;
+    for (uint32_t i = 0; i < n; i++)
+        VT_TRY(place_picture(s, &a->images[a->prepared + i], i));
+    *batch = (vitcl_batch){
+        .rgb = s->picture,
+        .n = n,
+        .out = a->top ? s->logits : a->out + (size_t)a->prepared * s->features,
+        .own = a};
+    a->prepared += n;
 done:
     return st;
 }
@@ -78,12 +80,44 @@ static void calibrate(float *logits, const vitcl_session *s)
         logits[c] /= temperature;
 }
 
+static vitcl_status take_classes(void *context, const vitcl_batch *b)
+{
+    asking *a = context;
+    vitcl_session *s = a->s;
+
+    for (uint32_t i = 0; i < b->n; i++) {
+        float *logits = b->out + (size_t)i * s->classes;
+        vitcl_class *best = a->top + (size_t)(a->answered + i) * a->k;
+
+        calibrate(logits, s);
+        if (vt_all_finite(logits, s->classes))
+            vitcl_top(best, a->k, logits, s->classes);
+        else
+            no_answer(&a->bad, best, a->k, s, a->answered, i);
+    }
+    a->answered += b->n;
+    return vt_session_tell(s, a->answered, a->n);
+}
+
+static vitcl_status take_features(void *context, const vitcl_batch *b)
+{
+    asking *a = context;
+    const size_t width = a->s->features;
+
+    for (uint32_t i = 0; i < b->n; i++)
+        if (!vt_all_finite(b->out + i * width, width))
+            explain(&a->bad, a->s, a->answered, i);
+    a->answered += b->n;
+    return vt_session_tell(a->s, a->answered, a->n);
+}
+
 vitcl_status vitcl_classify(vitcl_class *top, uint32_t k,
                             vitcl_session *session, const vitcl_image *images,
                             uint32_t n)
 {
-    vitcl_status st = VITCL_OK, bad = VITCL_OK;
+    vitcl_status st = VITCL_OK;
     vitcl_session *s = session;
+    asking a = {.s = s, .images = images, .n = n, .top = top, .k = k};
 
     VT_GIVEN(top);
     VT_GIVEN(session);
@@ -95,23 +129,9 @@ vitcl_status vitcl_classify(vitcl_class *top, uint32_t k,
     if (k < 1 || k > s->classes)
         return vt_fail(VITCL_EINVAL, "the %u best of %u classes were asked for",
                        k, s->classes);
-    for (uint32_t at = 0, now, next = 0; at < n; at += now) {
-        VT_TRY(run_some(&now, &next, s, images + at, n - at));
-        VT_TRY(vt_session_read(s->logits, (size_t)s->batch * s->classes, s,
-                               s->out.logits, now));
-        for (uint32_t i = 0; i < now; i++) {
-            float *logits = s->logits + (size_t)i * s->classes;
-            vitcl_class *best = top + (size_t)(at + i) * k;
-
-            calibrate(logits, s);
-            if (vt_all_finite(logits, s->classes))
-                vitcl_top(best, k, logits, s->classes);
-            else
-                no_answer(&bad, best, k, s, at, i);
-        }
-        VT_TRY(vt_session_tell(s, at + now, n));
-    }
-    st = bad;
+    VT_TRY(vitcl_run_batches(s, "logits", s->classes, next_batch, take_classes,
+                             &a));
+    st = a.bad;
 done:
     return st;
 }
@@ -119,23 +139,15 @@ done:
 vitcl_status vitcl_embed(float *out, vitcl_session *session,
                          const vitcl_image *images, uint32_t n)
 {
-    vitcl_status st = VITCL_OK, bad = VITCL_OK;
-    size_t width;
+    vitcl_status st = VITCL_OK;
+    asking a = {.s = session, .images = images, .n = n, .out = out};
 
     VT_GIVEN(out);
     VT_GIVEN(session);
     VT_GIVEN(images);
-    width = session->features;
-    for (uint32_t at = 0, now, next = 0; at < n; at += now) {
-        VT_TRY(run_some(&now, &next, session, images + at, n - at));
-        VT_TRY(vt_session_read(out + at * width, now * width, session,
-                               session->out.features, now));
-        for (uint32_t i = 0; i < now; i++)
-            if (!vt_all_finite(out + (at + i) * width, width))
-                explain(&bad, session, at, i);
-        VT_TRY(vt_session_tell(session, at + now, n));
-    }
-    st = bad;
+    VT_TRY(vitcl_run_batches(session, "features", session->features, next_batch,
+                             take_features, &a));
+    st = a.bad;
 done:
     return st;
 }

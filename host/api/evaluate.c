@@ -144,6 +144,22 @@ typedef struct running {
     const vitcl_dataset *dataset[2];
 } running;
 
+/* The positions of a batch's pictures in its pass. */
+typedef struct batch {
+    size_t *position, end; /* end: of those that failed, too */
+} batch;
+
+typedef struct passing {
+    const running *r;
+    const vt_pass *s;
+    vitcl_loader *loader; /* NULL: of records */
+    uint8_t *rgb;
+    float *rows;
+    batch batch[2]; /* one is computed, one is sent */
+    size_t at;      /* positions that are in batches, or were */
+    int batches;
+} passing;
+
 /* Of whose pictures this is a pass. */
 static const vitcl_dataset *owner(const running *r, const vt_pass *s)
 {
@@ -179,29 +195,6 @@ static vitcl_status no_answer(vitcl_session *session, const vt_pass *s,
                 : vt_fail_in(st, "picture %u", picture);
 }
 
-static vitcl_status flush(vitcl_session *session, const vt_pass *s,
-                          const uint8_t *rgb, float *rows,
-                          const size_t *position, uint32_t n)
-{
-    vitcl_status st = VITCL_OK;
-
-    if (n == 0)
-        return VITCL_OK;
-    VT_TRY(vitcl_run_rgb(session, rgb, n));
-    VT_TRY(vitcl_session_read(rows, n * s->width, session, s->tensor, n));
-    for (uint32_t i = 0; i < n; i++) {
-        const float *row = rows + i * s->width;
-
-        if (!vt_all_finite(row, s->width)) {
-            st = no_answer(session, s, position[i], i);
-            goto done;
-        }
-        s->take(s->context, position[i], row);
-    }
-done:
-    return st;
-}
-
 static vitcl_status start_loader(vitcl_loader **out, vitcl_session *session,
                                  const vt_pass *s)
 {
@@ -235,50 +228,82 @@ static void leave_out(const vitcl_dataset *dataset, const vt_pass *s,
     s->take(s->context, position, NULL);
 }
 
-/* The loader's processes decode files ahead. Records only need resizing, which
- * happens between two batches. */
-static vitcl_status run(void *context, const vt_pass *s)
+/* The loader's processes decode files ahead. Records only need resizing, on a
+ * GPU while it computes. */
+static vitcl_status next_batch(void *context, vitcl_batch *out, int wait)
 {
     vitcl_status st = VITCL_OK;
-    const running *r = context;
-    vitcl_session *session = r->session;
-    uint32_t batch = vitcl_session_batch(session), n = 0, height, width;
-    vitcl_loader *loader = NULL;
-    uint8_t *rgb = NULL;
-    float *rows = NULL;
-    size_t *position = NULL, bytes;
+    passing *p = context;
+    const vt_pass *s = p->s;
+    vitcl_session *session = p->r->session;
+    batch *b = &p->batch[p->batches++ % 2];
+    const uint32_t most = vitcl_session_batch(session);
+    uint32_t n = 0, height, width;
 
+    (void)wait;
+    if (p->at == s->count)
+        return VITCL_OK;
     vitcl_session_size(session, &height, &width);
-    bytes = (size_t)height * width * 3;
-    VT_TRY(vt_new(&rgb, batch, bytes));
-    VT_TRY(vt_new(&rows, batch * s->width, sizeof *rows));
-    VT_TRY(VT_NEW(&position, batch));
-    VT_TRY(start_loader(&loader, session, s));
-    for (size_t i = 0; i < s->count; i++) {
-        st = loader ? vitcl_loader_next(rgb + n * bytes, loader)
-                    : next_record(rgb + n * bytes, session, s, i);
+    while (n < most && p->at < s->count) {
+        uint8_t *rgb = p->rgb + (size_t)n * height * width * 3;
+
+        st = p->loader ? vitcl_loader_next(rgb, p->loader)
+                       : next_record(rgb, session, s, p->at);
         if (st == VITCL_OK)
-            position[n++] = i;
-        else if (is_the_pictures(st) && !owner(r, s)->strict)
-            leave_out(owner(r, s), s, i);
+            b->position[n++] = p->at;
+        else if (is_the_pictures(st) && !owner(p->r, s)->strict)
+            leave_out(owner(p->r, s), s, p->at);
         else
             goto done;
         st = VITCL_OK;
-        if (n < batch && i + 1 < s->count)
-            continue;
-        VT_TRY(flush(session, s, rgb, rows, position, n));
-        n = 0;
-        if (r->progress &&
-            r->progress(r->context, s->before + i + 1, s->total)) {
-            st = vt_fail(VITCL_ESTOPPED, "stopped by the caller");
-            goto done;
-        }
+        p->at++;
     }
+    b->end = p->at;
+    *out = (vitcl_batch){.rgb = p->rgb, .n = n, .out = p->rows, .own = b};
 done:
-    vitcl_loader_free(loader);
-    free(rgb);
-    free(rows);
-    free(position);
+    return st;
+}
+
+static vitcl_status take_batch(void *context, const vitcl_batch *given)
+{
+    const passing *p = context;
+    const running *r = p->r;
+    const vt_pass *s = p->s;
+    const batch *b = given->own;
+
+    for (uint32_t i = 0; i < given->n; i++) {
+        const float *row = given->out + i * s->width;
+
+        if (!vt_all_finite(row, s->width))
+            return no_answer(r->session, s, b->position[i], i);
+        s->take(s->context, b->position[i], row);
+    }
+    if (r->progress && r->progress(r->context, s->before + b->end, s->total))
+        return vt_fail(VITCL_ESTOPPED, "stopped by the caller");
+    return VITCL_OK;
+}
+
+static vitcl_status run(void *context, const vt_pass *s)
+{
+    vitcl_status st = VITCL_OK;
+    passing p = {.r = context, .s = s};
+    vitcl_session *session = p.r->session;
+    uint32_t most = vitcl_session_batch(session), height, width;
+
+    vitcl_session_size(session, &height, &width);
+    VT_TRY(vt_new(&p.rgb, most, (size_t)height * width * 3));
+    VT_TRY(vt_new(&p.rows, most * s->width, sizeof *p.rows));
+    for (int i = 0; i < 2; i++)
+        VT_TRY(VT_NEW(&p.batch[i].position, most));
+    VT_TRY(start_loader(&p.loader, session, s));
+    VT_TRY(vitcl_run_batches(session, s->tensor, s->width, next_batch,
+                             take_batch, &p));
+done:
+    vitcl_loader_free(p.loader);
+    free(p.rgb);
+    free(p.rows);
+    free(p.batch[0].position);
+    free(p.batch[1].position);
     return st;
 }
 

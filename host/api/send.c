@@ -1,6 +1,6 @@
 /*
  * send.c - runs whose pictures are sent before, on GPUs while the run before
- * computes.
+ * computes: one by one, and of all batches that a function gives.
  */
 #include "api/handles.h"
 
@@ -42,4 +42,98 @@ vitcl_status vitcl_run_sent(vitcl_session *session)
     s->running = true;
 done:
     return st;
+}
+
+/* ---- all batches ---- */
+
+typedef struct running {
+    vitcl_session *session;
+    vt_val v;    /* what is read */
+    size_t each; /* of a picture */
+    vitcl_source next;
+    vitcl_sink take;
+    void *context;
+} running;
+
+/* Asks for a batch and sends it. */
+static vitcl_status fetch(vitcl_batch *b, const running *r, bool wait)
+{
+    vitcl_status st = VITCL_OK;
+
+    *b = (vitcl_batch){.own = NULL};
+    VT_TRY(r->next(r->context, b, wait));
+    if (b->own && b->n)
+        VT_TRY(vitcl_send_rgb(r->session, b->rgb, b->n));
+done:
+    return st;
+}
+
+static vitcl_status start(const running *r, const vitcl_batch *b)
+{
+    return b->own && b->n ? vitcl_run_sent(r->session) : VITCL_OK;
+}
+
+/* Gives b, which is computed now, while the device computes `next`. If b has a
+ * number that is not finite, finding out why repeats its run: it is given
+ * first. */
+static vitcl_status give(const running *r, const vitcl_batch *b,
+                         const vitcl_batch *next)
+{
+    vitcl_status st = VITCL_OK;
+    const size_t numbers = b->n * r->each;
+    bool good = true;
+
+    if (b->n) {
+        VT_TRY(vt_session_read(b->out, numbers, r->session, r->v, b->n));
+        good = vt_all_finite(b->out, numbers);
+    }
+    if (good)
+        VT_TRY(start(r, next));
+    VT_TRY(r->take(r->context, b));
+    if (!good)
+        VT_TRY(start(r, next));
+done:
+    return st;
+}
+
+static vitcl_status run_all(const running *r)
+{
+    vitcl_status st = VITCL_OK;
+    vitcl_batch now, next;
+
+    VT_TRY(fetch(&now, r, true));
+    VT_TRY(start(r, &now));
+    for (; now.own; now = next) {
+        next = (vitcl_batch){.own = NULL};
+        if (vt_plan_overlaps(r->session->plan))
+            VT_TRY(fetch(&next, r, false));
+        VT_TRY(give(r, &now, &next));
+        if (!next.own) {
+            VT_TRY(fetch(&next, r, true));
+            VT_TRY(start(r, &next));
+        }
+    }
+done:
+    r->session->sent = 0;
+    return st;
+}
+
+vitcl_status vitcl_run_batches(vitcl_session *session, const char *name,
+                               size_t each, vitcl_source next, vitcl_sink take,
+                               void *context)
+{
+    running r = {session, VT_NONE, each, next, take, context};
+
+    VT_GIVEN(session);
+    VT_GIVEN(name);
+    VT_GIVEN(next);
+    VT_GIVEN(take);
+    r.v = vt_session_value(session, name);
+    if (r.v == VT_NONE || vt_dim(session->plan, r.v, 0) != (int)session->batch)
+        return vt_fail(VITCL_EINVAL, "no tensor %s of each picture was kept",
+                       name);
+    if (vt_elements(session->plan, r.v) != (uint64_t)session->batch * each)
+        return vt_fail(VITCL_EINVAL, "%s has not %zu numbers a picture", name,
+                       each);
+    return run_all(&r);
 }

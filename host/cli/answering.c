@@ -82,7 +82,6 @@ int answering_open(answering *w, const char *const *keep)
 int answering_start(answering *w, const char *path, const vitcl_shape *row)
 {
     const uint32_t batch = vitcl_session_batch(w->session);
-    vitcl_session_info info = {.size = sizeof info};
     int code;
 
     w->numbers = malloc(batch * w->share * sizeof(float));
@@ -91,9 +90,6 @@ int answering_start(answering *w, const char *path, const vitcl_shape *row)
         return fail("out of memory");
     for (size_t i = 0; i < w->used; i++)
         w->nan_row[i] = NAN;
-    if (vitcl_session_describe(&info, w->session) != VITCL_OK)
-        return failed();
-    w->ahead = info.overlaps && !batches_fits(w->batches, batch);
     code = batches_start(w->batches, w->session);
     if (code == EXIT_OK && path &&
         vitcl_rows_open(&w->rows, path, row) != VITCL_OK)

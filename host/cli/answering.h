@@ -15,7 +15,6 @@ typedef struct answering {
     vitcl_device *device;
     vitcl_model *model;
     vitcl_session *session;   /* of several devices: the first */
-    bool ahead;               /* it computes while the next batch is sent */
     struct machines *several; /* NULL: one device */
     picture_batches *batches;
     /* Of this tensor `share` numbers a picture are read; of these the first

@@ -428,7 +428,7 @@ void batches_close(picture_batches *f);
 typedef struct kept_batch {
     answer *answers;
     uint8_t *rgb;
-    uint32_t count, rows;
+    uint32_t count;
 } kept_batch;
 /* Would batches_next() return without waiting for a list on stdin? */
 bool batches_ready(picture_batches *f);
@@ -436,6 +436,7 @@ bool batches_ready(picture_batches *f);
  * others; it begins as zeros. False: out of memory, which is said. */
 bool batches_keep(kept_batch *into, picture_batches *f);
 void batches_drop(kept_batch *b);
+void batches_free(kept_batch *b);
 /* Counts a picture whose numbers are not finite. */
 void batches_fail(picture_batches *f);
 /* Why n numbers, row `row` of `tensor`, are no answer; NULL: they are all

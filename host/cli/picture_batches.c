@@ -335,6 +335,13 @@ void batches_drop(kept_batch *b)
         forget(&b->answers[--b->count]);
 }
 
+void batches_free(kept_batch *b)
+{
+    batches_drop(b);
+    free(b->answers);
+    free(b->rgb);
+}
+
 uint64_t batches_failures(const picture_batches *f)
 {
     return f->failures;

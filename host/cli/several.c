@@ -3,7 +3,8 @@
  *
  * The main thread reads batches into a ring and prints the oldest as soon as it
  * is done. Each device has a thread that takes the oldest batch that nobody
- * has. A device that fails puts its batch back and ends: the others take it.
+ * has; a GPU takes the next one while it computes. A device that fails puts its
+ * batches back and ends: the others take them.
  */
 #include "answering.h"
 #include "machines.h"
@@ -18,7 +19,9 @@ enum { PAUSE_NS = 20000000 };
 typedef enum { FREE, WAITING, RUNNING, DONE } state;
 typedef struct slot {
     kept_batch batch;
+    uint32_t rows; /* of the batch, that are computed */
     state state;
+    const machine *by; /* if RUNNING */
     float *numbers;
     char **wrong; /* [batch] why a row is no answer; NULL: it is one */
 } slot;
@@ -52,54 +55,63 @@ static slot *next_waiting(pool *p)
     return NULL;
 }
 
-static bool compute(const pool *p, machine *on, slot *s)
+/* The oldest batch that nobody has, while there is work. */
+static vitcl_status next_batch(void *context, vitcl_batch *out, int wait)
 {
-    const answering *w = p->w;
-    const kept_batch *b = &s->batch;
+    const worker *own = context;
+    pool *p = own->pool;
+    slot *s = NULL;
 
-    if (!b->rows)
-        return true;
-    if (vitcl_run_rgb(on->session, b->rgb, b->rows) != VITCL_OK ||
-        vitcl_session_read(s->numbers, b->rows * w->share, on->session,
-                           w->tensor, b->rows) != VITCL_OK)
-        return false;
-    for (uint32_t i = 0; i < b->rows; i++) {
-        const char *why = numbers_wrong(s->numbers + i * w->share, w->used,
-                                        on->session, w->tensor, i);
+    pthread_mutex_lock(&p->lock);
+    while (!p->over && !(s = next_waiting(p)) && wait)
+        pthread_cond_wait(&p->work, &p->lock);
+    if (s) {
+        s->state = RUNNING;
+        s->by = own->on;
+        *out = (vitcl_batch){s->batch.rgb, s->rows, s->numbers, s};
+    }
+    pthread_mutex_unlock(&p->lock);
+    return VITCL_OK;
+}
+
+static vitcl_status take_batch(void *context, const vitcl_batch *given)
+{
+    const worker *own = context;
+    pool *p = own->pool;
+    slot *s = given->own;
+
+    for (uint32_t i = 0; i < given->n; i++) {
+        const char *why =
+            numbers_wrong(s->numbers + i * p->w->share, p->w->used,
+                          own->on->session, p->w->tensor, i);
 
         s->wrong[i] = why ? strdup(why) : NULL;
         if (why && !s->wrong[i])
-            return false; /* out of memory: as if the device had failed */
+            return VITCL_ENOMEM; /* as if the device had failed */
     }
-    return true;
+    pthread_mutex_lock(&p->lock);
+    s->state = DONE;
+    pthread_cond_signal(&p->news);
+    pthread_mutex_unlock(&p->lock);
+    return VITCL_OK;
 }
 
 static void *run(void *context)
 {
     worker *own = context;
     pool *p = own->pool;
-    slot *s;
 
+    if (vitcl_run_batches(own->on->session, p->w->tensor, p->w->share,
+                          next_batch, take_batch, own) == VITCL_OK)
+        return NULL;
     pthread_mutex_lock(&p->lock);
-    while (!p->over && !own->on->lost) {
-        bool good;
-
-        if (!(s = next_waiting(p))) {
-            pthread_cond_wait(&p->work, &p->lock);
-            continue;
-        }
-        s->state = RUNNING;
-        pthread_mutex_unlock(&p->lock);
-        good = compute(p, own->on, s);
-        pthread_mutex_lock(&p->lock);
-        s->state = good ? DONE : WAITING;
-        if (!good) {
-            machine_lose(own->on);
-            p->left--;
-            pthread_cond_broadcast(&p->work);
-        }
-        pthread_cond_signal(&p->news);
-    }
+    machine_lose(own->on);
+    p->left--;
+    for (size_t i = 0; i < p->slots; i++)
+        if (p->slot[i].state == RUNNING && p->slot[i].by == own->on)
+            p->slot[i].state = WAITING;
+    pthread_cond_broadcast(&p->work);
+    pthread_cond_signal(&p->news);
     pthread_mutex_unlock(&p->lock);
     return NULL;
 }
@@ -113,7 +125,7 @@ static int open_pool(pool *p, answering *w)
     pthread_cond_init(&p->work, NULL);
     pthread_cond_init(&p->news, NULL);
     p->left = w->several->count;
-    p->slots = 2 * p->left + 1;
+    p->slots = 3 * p->left + 1; /* two of a GPU, one that is read */
     p->slot = calloc(p->slots, sizeof *p->slot);
     for (size_t i = 0; p->slot && i < p->slots; i++) {
         p->slot[i].numbers = malloc(p->most * w->share * sizeof(float));
@@ -138,9 +150,7 @@ static void close_pool(pool *p)
         slot *s = &p->slot[i];
 
         clear_slot(p, s);
-        batches_drop(&s->batch);
-        free(s->batch.answers);
-        free(s->batch.rgb);
+        batches_free(&s->batch);
         free(s->numbers);
         free(s->wrong);
     }
@@ -188,7 +198,7 @@ static int fill(pool *p, bool *more)
         return EXIT_OK;
     if (!batches_keep(&s->batch, p->w->batches))
         return EXIT_FAILED;
-    s->batch.rows = good;
+    s->rows = good;
     pthread_mutex_lock(&p->lock);
     s->state = WAITING;
     p->used++;

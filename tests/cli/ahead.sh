@@ -20,6 +20,40 @@ for batch in 1 3; do
     run 1 embed -m "$model" --batch $batch -o $batch.npy pics
 done
 cmp 1.npy 3.npy || fail "other features in batches of 3"
+# Scores of labelled pictures, and several devices, each of which sends ahead.
+# ahead LEAST COMMAND…: in a run, at least so many batches are written to a
+# device between the start of another one, which copies its pictures, and its
+# answers.
+ahead() {
+    local least=$1 code=0 sent
+    shift
+    VT_CL_COUNT=$PWD/calls LD_PRELOAD=$VT_CL_FAIL_LIB \
+        ASAN_OPTIONS=${ASAN_OPTIONS-}:verify_asan_link_order=0 \
+        "$VITCL" "$@" >out 2>err || code=$?
+    [ "$code" -le 1 ] || fail "$*: status $code"
+    sent=$(grep -oE 'Copy|Read|Write' calls | tr '\n' ' ' |
+        grep -o 'Copy Write' | wc -l)
+    [ "$sent" -ge "$least" ] ||
+        fail "$*: $sent batches were sent ahead, not $least"
+}
+ahead 2 classify -m "$model" --json --batch 3 pics
+cmp out whole || fail "other answers when calls are counted"
+for i in 0 1 2 3 4 5 6 7; do
+    mkdir -p "data/$((i % 3))"
+    cp "pics/$i.ppm" "data/$((i % 3))"
+done
+mkdir data/3 data/4
+cp pics/2b.ppm data/1
+scores=(-m "$model" --data data --classes-by number --json --classes)
+run 1 eval "${scores[@]}" --batch 32
+mv out scores
+for batch in 1 3; do
+    run 1 eval "${scores[@]}" --batch $batch
+    cmp out scores || fail "other scores in batches of $batch"
+    err_has '1 picture could not be decoded'
+    ahead $((batch == 1 ? 7 : 2)) eval "${scores[@]}" --batch $batch
+    cmp out scores || fail "other scores when calls are counted"
+done
 # A list whose writer waits for each answer before the next path.
 mkfifo paths answers
 "$VITCL" classify -m "$model" --json --batch 3 - <paths >answers 2>err &
@@ -53,3 +87,19 @@ for batch in 1 3; do
     run 1 classify -m large --json --batch $batch pics
     cmp out whole || fail "other answers beside one that is not finite"
 done
+
+export POCL_DEVICES="pthread pthread"
+run 0 devices --table
+[ "$(grep -c pthread out)" = 2 ] || exit 0 # this PoCL has no two devices
+for batch in 1 3; do
+    run 1 classify -m large --json --batch $batch pics --devices all
+    cmp out whole || fail "two devices give other answers"
+    run 1 classify -m "$model" --json --batch $batch pics --devices all
+    mv out two
+    run 1 classify -m "$model" --json --batch $batch pics
+    cmp out two || fail "two devices give other answers of finite weights"
+    run 1 eval "${scores[@]}" --batch $batch --devices all
+    cmp out scores || fail "two devices give other scores"
+done
+# While it computes, others may not have been read yet.
+ahead 1 classify -m "$model" --json --batch 1 pics --devices 0:0

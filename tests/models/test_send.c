@@ -194,6 +194,86 @@ static void classified(void)
     }
 }
 
+/* Batches of 2, 0, 1, 2 and 2 pictures; what is at hand varies. */
+static const int sizes[] = {2, 0, 1, 2, 2};
+enum { BATCHES = sizeof sizes / sizeof *sizes };
+
+typedef struct asked {
+    int given, taken, calls, first[BATCHES + 1];
+    int reluctant; /* each so many calls that need not wait give nothing */
+    int next_fails, take_fails; /* at this batch; -1: none */
+    float out[2][2 * CLASSES];
+} asked;
+
+static vitcl_status next_batch(void *context, vitcl_batch *b, int wait)
+{
+    asked *a = context;
+    const int i = a->given;
+
+    if (i == a->next_fails)
+        return VITCL_EIO;
+    if (i == BATCHES || (!wait && ++a->calls % a->reluctant == 0))
+        return VITCL_OK;
+    cr_expect(i - a->taken < 2, "no more than one ahead");
+    *b = (vitcl_batch){picture(a->first[i]), (uint32_t)sizes[i], a->out[i % 2],
+                       &a->first[i]};
+    a->first[i + 1] = a->first[i] + sizes[i];
+    a->given++;
+    return VITCL_OK;
+}
+
+static vitcl_status take_batch(void *context, const vitcl_batch *b)
+{
+    asked *a = context;
+    const int first = a->first[a->taken];
+
+    cr_expect_eq(b->own, &a->first[a->taken], "in order");
+    cr_expect_eq(b->n, (uint32_t)sizes[a->taken]);
+    cr_expect(memcmp(b->out, logits(first), b->n * CLASSES * sizeof(float)) ==
+              0);
+    if (a->taken == a->take_fails)
+        return VITCL_ESTOPPED;
+    a->taken++;
+    return VITCL_OK;
+}
+
+static vitcl_status ask(asked *a, vitcl_session *s)
+{
+    return vitcl_run_batches(s, "logits", CLASSES, next_batch, take_batch, a);
+}
+
+static void batch_by_batch(void)
+{
+    vitcl_session *s = session_of(2);
+
+    for (int reluctant = 1; reluctant < 4; reluctant++) {
+        asked a = {.reluctant = reluctant, .next_fails = -1, .take_fails = -1};
+
+        need(ask(&a, s));
+        cr_expect_eq(a.taken, BATCHES);
+    }
+    for (int i = 0; i < BATCHES; i++) {
+        asked a = {.reluctant = 9, .next_fails = i, .take_fails = -1};
+
+        cr_expect_eq(ask(&a, s), VITCL_EIO);
+        cr_expect(a.taken >= i - 1 && a.taken <= i);
+        cr_expect_eq(vitcl_run_sent(s), VITCL_EINVAL);
+        a = (asked){.reluctant = 9, .next_fails = -1, .take_fails = i};
+        cr_expect_eq(ask(&a, s), VITCL_ESTOPPED);
+        cr_expect_eq(a.taken, i);
+        cr_expect_eq(vitcl_run_sent(s), VITCL_EINVAL);
+    }
+    need(vitcl_run_rgb(s, picture(5), 1));
+    check(s, 5, 1);
+    cr_expect_eq(vitcl_run_batches(s, "logits", CLASSES - 1, next_batch,
+                                   take_batch, NULL),
+                 VITCL_EINVAL);
+    cr_expect_eq(
+        vitcl_run_batches(s, "nothing", CLASSES, next_batch, take_batch, NULL),
+        VITCL_EINVAL);
+    vitcl_session_free(s);
+}
+
 TestSuite(send_gpu, .init = open_gpu, .fini = close_all);
 TestSuite(send_cpu, .init = open_cpu, .fini = close_all);
 
@@ -215,6 +295,16 @@ Test(send_gpu, freed_at_any_moment)
 Test(send_gpu, classified)
 {
     classified();
+}
+
+Test(send_gpu, batch_by_batch)
+{
+    batch_by_batch();
+}
+
+Test(send_cpu, batch_by_batch)
+{
+    batch_by_batch();
 }
 
 Test(send_cpu, all_batches)
