@@ -120,7 +120,7 @@ vitcl_status vt_buf_read(vt_queue *q, vt_buf *b, size_t offset, void *data,
 vitcl_status vt_buf_fill(vt_queue *q, vt_buf *b, uint32_t word); /* in order */
 
 /* Sends data to the device while a queue computes: by a queue of its own, from
- * pinned host memory, into device memory of its own. */
+ * pinned host memory if there is any, into device memory of its own. */
 typedef struct vt_upload vt_upload;
 vitcl_status vt_upload_new(vt_upload **out, vt_dev *dev, size_t bytes);
 /* Copies the data and returns; what was sent before is lost unless taken. */

@@ -3,18 +3,21 @@
  *
  * A second queue writes from pinned host memory into a buffer, from which the
  * computing queue copies when it begins the next run. Events make a copy wait
- * for its transfer, and the next transfer for that copy.
+ * for its transfer, and the next transfer for that copy. Where a driver has no
+ * pinned memory left, it writes from memory of our own.
  */
 #include "ocl/objects.h"
 
+#include "base/log.h"
 #include "base/memory.h"
 
 #include <string.h>
 
 struct vt_upload {
     vt_queue *queue;
-    cl_mem pinned, landing; /* host memory, and its image on the device */
-    void *host;             /* pinned, mapped */
+    cl_mem pinned, landing; /* host memory or NULL; its image on the device */
+    uint8_t *host;          /* pinned and mapped, or plain */
+    uint8_t *plain;         /* NULL: it is pinned */
     size_t bytes, sent_bytes;
     cl_event sent, taken; /* NULL: nothing was sent; not taken yet */
 };
@@ -26,6 +29,26 @@ static void forget(cl_event *event)
     *event = NULL;
 }
 
+/* Leaves both NULL if there is no such memory. */
+static void pin(vt_upload *u, const vt_dev *dev)
+{
+    cl_int e;
+
+    u->pinned =
+        clCreateBuffer(dev->context, CL_MEM_READ_WRITE | CL_MEM_ALLOC_HOST_PTR,
+                       u->bytes, NULL, &e);
+    if (u->pinned)
+        u->host =
+            clEnqueueMapBuffer(u->queue->queue, u->pinned, CL_TRUE,
+                               CL_MAP_WRITE, 0, u->bytes, 0, NULL, NULL, &e);
+    if (u->host)
+        return;
+    vt_log("no pinned memory for transfers: %s", vt_cl_name(e));
+    if (u->pinned)
+        clReleaseMemObject(u->pinned);
+    u->pinned = NULL;
+}
+
 vitcl_status vt_upload_new(vt_upload **out, vt_dev *dev, size_t bytes)
 {
     vt_upload *u = NULL;
@@ -35,21 +58,19 @@ vitcl_status vt_upload_new(vt_upload **out, vt_dev *dev, size_t bytes)
     VT_TRY(VT_NEW(&u, 1));
     u->bytes = bytes;
     VT_TRY(vt_queue_new(&u->queue, dev, false));
-    u->pinned =
-        clCreateBuffer(dev->context, CL_MEM_READ_WRITE | CL_MEM_ALLOC_HOST_PTR,
-                       bytes, NULL, &e);
-    if (u->pinned)
-        u->landing =
-            clCreateBuffer(dev->context, CL_MEM_READ_WRITE, bytes, NULL, &e);
-    if (u->landing)
-        u->host = clEnqueueMapBuffer(u->queue->queue, u->pinned, CL_TRUE,
-                                     CL_MAP_WRITE, 0, bytes, 0, NULL, NULL, &e);
+    pin(u, dev);
     if (!u->host) {
+        VT_TRY(VT_NEW(&u->plain, bytes));
+        u->host = u->plain;
+    }
+    u->landing =
+        clCreateBuffer(dev->context, CL_MEM_READ_WRITE, bytes, NULL, &e);
+    if (!u->landing) {
         st = vt_cl_fail(dev, e, "cannot allocate %zu bytes for transfers",
                         bytes);
         goto done;
     }
-    atomic_fetch_add(&dev->buffers_made, 2);
+    atomic_fetch_add(&dev->buffers_made, u->pinned ? 2 : 1);
     *out = u, u = NULL;
 done:
     vt_upload_free(u);
@@ -62,7 +83,7 @@ void vt_upload_free(vt_upload *u)
         return;
     if (u->queue && !vt_dev_gone(u->queue->dev)) {
         clFinish(u->queue->queue);
-        if (u->host)
+        if (u->pinned)
             clEnqueueUnmapMemObject(u->queue->queue, u->pinned, u->host, 0,
                                     NULL, NULL);
         forget(&u->sent);
@@ -71,12 +92,13 @@ void vt_upload_free(vt_upload *u)
             clReleaseMemObject(u->landing);
         if (u->pinned)
             clReleaseMemObject(u->pinned);
+        free(u->plain); /* a driver that failed may still read it */
     }
     vt_queue_free(u->queue);
     free(u);
 }
 
-/* The pinned memory may be written again. */
+/* Waits until that memory may be written again. */
 static vitcl_status arrived(vt_upload *u)
 {
     const cl_int e = u->sent ? clWaitForEvents(1, &u->sent) : CL_SUCCESS;
@@ -114,7 +136,7 @@ vitcl_status vt_upload_send(vt_upload *u, const void *data, size_t bytes)
     u->sent_bytes = bytes;
 done:
     if (st != VITCL_OK && !vt_dev_gone(u->queue->dev)) {
-        clFinish(u->queue->queue); /* it may still read the pinned memory */
+        clFinish(u->queue->queue); /* it may still read that memory */
         forget(&u->sent);
         forget(&u->taken);
     }

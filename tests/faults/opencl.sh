@@ -119,6 +119,22 @@ unset VITCL_CACHE
 # A second queue sends each batch while the one before is computed.
 export VITCL_DEVICE_CLASS=gpu
 sweep classify '.*' 1 classify -m "$model" --json --batch 1 pictures
+# Without pinned memory it sends from plain memory, which only -v says.
+VT_CL_COUNT=$PWD/calls "${preload[@]}" "$VITCL" classify -m "$model" --json \
+    --batch 1 pictures >whole 2>whole.err || true
+at=$(grep -n clEnqueueMapBuffer calls | cut -d: -f1)
+[ -n "$at" ] || fail "no buffer was mapped"
+for n in $((at - 1)) "$at"; do # it cannot be made, or not be mapped
+    for cl in "${codes[@]}"; do
+        try "$n" "$cl" classify -m "$model" --json --batch 1 pictures
+        [ "$code" = 1 ] || fail "status $code"
+        cmp out whole || fail "other answers from plain memory"
+        cmp err whole.err || fail "plain memory is said without -v"
+    done
+    try "$n" "$cl" classify -v -m "$model" --json --batch 1 pictures
+    cmp out whole || fail "other answers from plain memory"
+    err_has 'no pinned memory for transfers: '
+done
 # From the fourth run on, steps are launched by one call.
 mkdir five
 for name in a b c d e; do cp "$VT_DATA/sample.jpg" five/$name.jpg; done
