@@ -140,6 +140,8 @@ static vitcl_status copy_stage(vt_buf **out, vt_store *s, size_t bytes)
 
     VT_TRY(vt_buf_new(&b, s->dev, bytes));
     VT_TRY(vt_buf_write(s->queue, b, 0, s->stage, bytes));
+    /* Intel's driver for CPUs may return before other queues see it. */
+    VT_TRY(vt_queue_finish(s->queue));
     *out = b, b = NULL;
 done:
     vt_buf_free(b);
