@@ -37,11 +37,9 @@ done:
     return st;
 }
 
-/* No grad: pictures need none. */
-const vt_op vt_op_normalise = {.name = "normalise",
-                               .shape = shape,
-                               .prepare = prepare,
-                               .half_out = 1u << OUT_Y};
+/* No grad: pictures need none. No half_out: vitcl_run_pixels() writes f32. */
+const vt_op vt_op_normalise = {
+    .name = "normalise", .shape = shape, .prepare = prepare};
 
 vt_val vt_normalise(vt_plan *p, vt_val rgb, float scale, const float mean[3],
                     const float std[3])

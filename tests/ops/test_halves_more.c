@@ -346,32 +346,3 @@ Test(halves_more, to_tokens)
 
     vt_check_halves(cases, to_tokens, ref_of_to_tokens);
 }
-
-static const float mean[3] = {0.5f, 0.25f, 0.75f}, std[3] = {0.5f, 0.3f, 0.2f};
-
-static vt_val normalise(vt_plan *p, const vt_val *in, const vt_case *c)
-{
-    (void)c;
-    return vt_normalise(p, in[0], 1.0f / 255, mean, std);
-}
-
-static void ref_of_normalise(double *out, const double *const *in,
-                             const vt_case *c)
-{
-    const int *d = c->in[0].dim;
-    double m[3], s[3];
-
-    for (int i = 0; i < 3; i++)
-        m[i] = (double)mean[i], s[i] = (double)std[i];
-    ref_normalise(out, in[0], d[0], d[1], d[2], 1.0 / 255, m, s);
-}
-
-Test(halves_more, normalise)
-{
-    static const vt_case cases[] = {
-        {.name = "normalise 2x5x7",
-         .in = {{.rank = 4, .dim = {2, 5, 7, 3}, .u8 = true}}},
-        {0}};
-
-    vt_check_halves(cases, normalise, ref_of_normalise);
-}

@@ -30,9 +30,7 @@ static void make(numbers *x, const vt_case *c)
         x->f[i] = malloc(x->n[i] * sizeof(float));
         x->d[i] = malloc(x->n[i] * sizeof(double));
         for (size_t k = 0; k < x->n[i]; k++) {
-            const int n = (int)(vt_rng_bits(&r) % 255);
-
-            x->d[i][k] = c->in[i].u8 ? n : (n - 127) / 64.0;
+            x->d[i][k] = ((int)(vt_rng_bits(&r) % 255) - 127) / 64.0;
             x->f[i][k] = (float)x->d[i][k];
         }
     }
@@ -66,21 +64,6 @@ static vt_dtype result(const vt_fixture *f, const vt_case *c)
     return c->f[VT_HALVES_F32] != 0 ? VT_F32 : vt_plan_type(f->plan);
 }
 
-static void write_input(vt_fixture *f, vt_val in, const float *x, size_t n)
-{
-    unsigned char *bytes;
-
-    if (stored(f, in) != VT_U8) {
-        vt_check(vt_plan_write(f->plan, in, x, n * 4));
-        return;
-    }
-    bytes = malloc(n);
-    for (size_t i = 0; i < n; i++)
-        bytes[i] = (unsigned char)x[i];
-    vt_check(vt_plan_write(f->plan, in, bytes, n));
-    free(bytes);
-}
-
 /* Twice, with equal bits. The result; *n: its elements. */
 static float *run(size_t *n, const vt_case *c, const numbers *x,
                   vitcl_precision precision, vt_case_build build)
@@ -100,9 +83,8 @@ static float *run(size_t *n, const vt_case *c, const numbers *x,
         if (x->n[i] && s->param)
             arg[i] = vt_fixture_param(&f, name, s->rank, s->dim, x->f[i]);
         else if (x->n[i])
-            in[i] = arg[i] =
-                vt_input(f.plan, name, s->u8 ? VT_U8 : VT_F32, s->rank, s->dim);
-        if (in[i] != VT_NONE && !s->u8)
+            in[i] = arg[i] = vt_input(f.plan, name, VT_F32, s->rank, s->dim);
+        if (in[i] != VT_NONE)
             arg[i] = vt_halves_copy(f.plan, in[i]);
     }
     y = build(f.plan, arg, c);
@@ -116,7 +98,7 @@ static float *run(size_t *n, const vt_case *c, const numbers *x,
             cr_expect_eq(stored(&f, arg[i]), vt_plan_type(f.plan), "%s: in[%d]",
                          c->name, i);
         if (in[i] != VT_NONE)
-            write_input(&f, in[i], x->f[i], x->n[i]);
+            vt_check(vt_plan_write(f.plan, in[i], x->f[i], x->n[i] * 4));
     }
     cr_expect_eq(stored(&f, out), VT_F32);
     if (out != y)
