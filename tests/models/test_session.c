@@ -330,54 +330,6 @@ Test(session, a_run_allocates_nothing)
     vitcl_session_free(s);
 }
 
-/* A preset has no preprocessing: (v / 255 - 0.5) / 0.5 is timm's default. */
-static void pixels_and_rgb(const way *w, double tolerance)
-{
-    vitcl_session *s = session_of(2, w);
-    float *pixels = calloc(2 * PICTURE, sizeof *pixels);
-    float *a = calloc(2u * classes, sizeof *a);
-    float *b = calloc(2u * classes, sizeof *b);
-    double most = 0, off = 0;
-
-    for (size_t n = 0; n < 2; n++)
-        for (size_t i = 0; i < HEIGHT * WIDTH; i++)
-            for (size_t c = 0; c < 3; c++)
-                pixels[n * PICTURE + c * HEIGHT * WIDTH + i] =
-                    (float)(rgb[n * PICTURE + i * 3 + c] / 255.0 - 0.5) * 2;
-    need(vitcl_run_rgb(s, rgb, 2));
-    need(vitcl_session_read(a, 2u * classes, s, "logits", 2));
-    need(vitcl_run_pixels(s, pixels, 2));
-    need(vitcl_session_read(b, 2u * classes, s, "logits", 2));
-    for (size_t i = 0; i < 2u * classes; i++) {
-        most = fmax(most, fabs((double)a[i]));
-        off = fmax(off, fabs((double)a[i] - (double)b[i]));
-    }
-    cr_expect_gt(most, 0);
-    cr_expect_lt(off, tolerance * most);
-    free(pixels);
-    free(a);
-    free(b);
-    vitcl_session_free(s);
-}
-
-Test(session, pixels_are_rgb_normalised)
-{
-    pixels_and_rgb(NULL, 1e-4);
-}
-
-/* On GPUs other values are stored in 16 bits; a last bit of f32 may round one
- * of them otherwise. */
-Test(session, pixels_where_halves_are_stored)
-{
-    const way halves[] = {{"plain", VITCL_F16, 0}, {"plain", VITCL_BF16, 0}};
-
-    setenv("VITCL_DEVICE_CLASS", "gpu", 1);
-    teardown();
-    setup();
-    for (size_t i = 0; i < sizeof halves / sizeof *halves; i++)
-        pixels_and_rgb(&halves[i], 0.01 * (double)(1 + 2 * i));
-}
-
 Test(session, parents_may_be_freed_first)
 {
     vitcl_session *s = session_of(1, NULL);
