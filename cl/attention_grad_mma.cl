@@ -45,8 +45,10 @@
 static inline float8 chunk_read(global const float *row, int c)
 {
     global const float4 *v = (global const float4 *)row + 2 * c;
+    const float4 a = v[0], b = v[1];
 
-    return (float8)(v[0], v[1]);
+    /* number by number: oclgrind crashes on vectors of vectors */
+    return (float8)(a.x, a.y, a.z, a.w, b.x, b.y, b.z, b.w);
 }
 
 static inline uint4 chunk_round(float8 v)
