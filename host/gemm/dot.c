@@ -26,18 +26,18 @@ static const struct {
     int dot, step;    /* the kernel's DOT; words of K are multiples of step */
     int vectors;      /* of a panel; 0: VT_ROWS_VECTORS */
 } kinds[VT_DOT_KINDS] = {
-    [VT_DOT_S8] = {"dot8-s8", 4, 4, 5, 1},
-    [VT_DOT_S8_PAIR] = {"dot8-s8-step2", 4, 4, 6, 2},
-    [VT_DOT_BF16_ARM] = {"dot8-bf16", 4, 2, 3, 1},
-    [VT_DOT_BF16_PAIR] = {"dot8-bf16-step2", 4, 2, 7, 2},
-    [VT_DOT_S16] = {"dot16-s16", 8, 2, 1, 1},
-    [VT_DOT_U8] = {"dot32-u8", 16, 4, 2, 1},
-    [VT_DOT_BF16] = {"dot32-bf16", 16, 2, 3, 1},
+    [VT_DOT_S8] = {"dot8-s8", 4, 4, 5, 1, 0},
+    [VT_DOT_S8_PAIR] = {"dot8-s8-step2", 4, 4, 6, 2, 0},
+    [VT_DOT_BF16_ARM] = {"dot8-bf16", 4, 2, 3, 1, 0},
+    [VT_DOT_BF16_PAIR] = {"dot8-bf16-step2", 4, 2, 7, 2, 0},
+    [VT_DOT_S16] = {"dot16-s16", 8, 2, 1, 1, 0},
+    [VT_DOT_U8] = {"dot32-u8", 16, 4, 2, 1, 0},
+    [VT_DOT_BF16] = {"dot32-bf16", 16, 2, 3, 1, 0},
     [VT_DOT_F16] = {"dot64-f16", 16, 2, 8, PART, 4},
-    [VT_DOT_U8_PAIRS] = {"dot16-u8-pairs", 8, 4, 4, 1},
-    [VT_DOT_U8_VEX] = {"dot16-u8", 8, 4, 2, 1},
-    [VT_DOT_U8_TILES] = {"dot32-u8-tiles", 16, 4, 2, TILE},
-    [VT_DOT_BF16_TILES] = {"dot32-bf16-tiles", 16, 2, 3, TILE},
+    [VT_DOT_U8_PAIRS] = {"dot16-u8-pairs", 8, 4, 4, 1, 0},
+    [VT_DOT_U8_VEX] = {"dot16-u8", 8, 4, 2, 1, 0},
+    [VT_DOT_U8_TILES] = {"dot32-u8-tiles", 16, 4, 2, TILE, 0},
+    [VT_DOT_BF16_TILES] = {"dot32-bf16-tiles", 16, 2, 3, TILE, 0},
 };
 
 /* Is A in memory as the words that the instruction multiplies? */

@@ -266,12 +266,12 @@ static void exact(const char *code)
     end(folder, runs);
 }
 
-Test(gemm_f16, exact_emulated)
+Test(gemm_forms, f16_exact_emulated)
 {
     exact(right);
 }
 
-Test(gemm_f16, exact)
+Test(gemm_forms, f16_exact)
 {
     exact(NULL);
 }
@@ -319,12 +319,12 @@ static void rounded(const char *code)
     end(folder, runs);
 }
 
-Test(gemm_f16, rounded_emulated)
+Test(gemm_forms, f16_rounded_emulated)
 {
     rounded(right);
 }
 
-Test(gemm_f16, rounded)
+Test(gemm_forms, f16_rounded)
 {
     rounded(NULL);
 }
@@ -362,19 +362,19 @@ static void range(const char *code)
     end(folder, runs);
 }
 
-Test(gemm_f16, range_emulated)
+Test(gemm_forms, f16_range_emulated)
 {
     range(right);
 }
 
-Test(gemm_f16, range)
+Test(gemm_forms, f16_range)
 {
     range(NULL);
 }
 
 /* NaNs and infinities in whole vectors and after them, in a row and a column,
  * and zeros alone. */
-Test(gemm_f16, not_numbers_emulated)
+Test(gemm_forms, f16_not_numbers_emulated)
 {
     enum { M = 9, N = 20, K = 37 };
     const char *folder;
@@ -416,7 +416,7 @@ static const char *verdict_of(const char *code, bool *runs)
 }
 
 /* In C it is slower. */
-Test(gemm_f16, trial_takes_the_right_one)
+Test(gemm_forms, f16_trial_takes_the_right_one)
 {
     bool runs;
     const char *verdict = verdict_of(right, &runs);
@@ -436,22 +436,22 @@ static void kills(int mutant)
     cr_expect_str_eq(verdict, "wrong", "mutant %d is %s", mutant, verdict);
 }
 
-Test(gemm_f16, trial_kills_swapped_operands)
+Test(gemm_forms, f16_trial_kills_swapped_operands)
 {
     kills(0);
 }
 
-Test(gemm_f16, trial_kills_the_next_element)
+Test(gemm_forms, f16_trial_kills_the_next_element)
 {
     kills(1);
 }
 
-Test(gemm_f16, trial_kills_a_product_alone)
+Test(gemm_forms, f16_trial_kills_a_product_alone)
 {
     kills(2);
 }
 
-Test(gemm_f16, trial_kills_swapped_lanes)
+Test(gemm_forms, f16_trial_kills_swapped_lanes)
 {
     kills(3);
 }
