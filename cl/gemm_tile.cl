@@ -6,7 +6,8 @@
  * gemm_tile  C[M,N] <- A, B, bias, scale, residual
  *            A(m,k) = A[m*lda + k], or A[k*lda + m] with TRANS_A;
  *            B(n,k) = B[n*ldb + k], or B[k*ldb + n] with TRANS_B, or int8 in
- *            panels of PANEL columns as gemm_rows.cl packs them
+ *            panels of PANEL columns as gemm_rows.cl packs them. Numbers of 16
+ *            bits become f32 on the way to local memory.
  *
  * How       A work-group of 256 computes a tile of TM x TN elements, and each
  *           work-item RM x RN of them, in vectors of up to 4 neighbours. Strips
@@ -28,9 +29,9 @@
  *           WIDE_A WIDE_B: four neighbours are aligned, and are all inside or
  *           all outside; the epilogue's ACT BIAS SCALE RESIDUAL; ACCUMULATE;
  *           TERMS (a multiple of TK), with the last arguments sums and k_first;
- *           SPLIT.
- * Numerics  One chain of fma() over ascending k for each element and part,
- *           from 0, and the parts added in their order: the bits depend on K
+ *           SPLIT; XT BT YT: how A, B and C are stored (f32, f16, bf16).
+ * Numerics  Sums are f32. One chain of fma() over ascending k for each element
+ * and part, from 0, and the parts added in their order: the bits depend on K
  *           and TERMS alone. (Zeros added beyond K change nothing.)
  * Host      host/gemm/tile.c
  * Test      tests/ops/test_gemm.c, test_gemm_parts.c
@@ -57,10 +58,13 @@
 #ifndef PANEL
 #define PANEL 0
 #endif
+#ifndef BT
+#define BT f32
+#endif
 #if PANEL
 typedef char element;
 #else
-typedef float element;
+typedef VT_TYPE(BT) element;
 #endif
 
 /* ---- a strip from global memory ----
@@ -69,29 +73,44 @@ typedef float element;
  * transposed, four of m or n of k = v / (T/4). Elements from K on are 0 with
  * `last`. */
 
-static inline float4 rows4(global const float *restrict p, int row, int rows,
-                           int k, int K, int ld, bool wide, bool last)
-{
-    const size_t at = (size_t)min(row, rows - 1) * ld + k;
+#define WIDE_f32(p) (*(global const float4 *)(p))
+#define WIDE_f16(p) vloada_half4(0, (global const half *)(p))
+#define WIDE_bf16(p)                                                           \
+    as_float4(convert_uint4(*(global const ushort4 *)(p)) << 16u)
+#define WIDE(t, p) VT_JOIN(WIDE_, t)(p)
 
-    if (last)
-        return (float4)(k < K ? p[at] : 0.0f, k + 1 < K ? p[at + 1] : 0.0f,
-                        k + 2 < K ? p[at + 2] : 0.0f,
-                        k + 3 < K ? p[at + 3] : 0.0f);
-    return wide ? *(global const float4 *)(p + at) : vload4(0, p + at);
-}
-
-static inline float4 columns4(global const float *restrict p, int x, int most,
-                              int k, int K, int ld, bool wide, bool last)
-{
-    if (last && k >= K)
-        return 0.0f;
-    p += (size_t)k * ld;
-    if (wide)
-        return *(global const float4 *)(p + min(x, most - 4));
-    return (float4)(p[min(x, most - 1)], p[min(x + 1, most - 1)],
-                    p[min(x + 2, most - 1)], p[min(x + 3, most - 1)]);
-}
+#define STRIPS(name, t)                                                        \
+    static inline float4 name##_rows(global const VT_TYPE(t) *restrict p,      \
+                                     int row, int rows, int k, int K, int ld,  \
+                                     bool wide, bool last)                     \
+    {                                                                          \
+        const size_t at = (size_t)min(row, rows - 1) * ld + k;                 \
+                                                                               \
+        if (last)                                                              \
+            return (float4)(k < K ? VT_LOAD(t, p, at) : 0.0f,                  \
+                            k + 1 < K ? VT_LOAD(t, p, at + 1) : 0.0f,          \
+                            k + 2 < K ? VT_LOAD(t, p, at + 2) : 0.0f,          \
+                            k + 3 < K ? VT_LOAD(t, p, at + 3) : 0.0f);         \
+        return wide ? WIDE(t, p + at) : VT_JOIN(load4_, t)(p, at);             \
+    }                                                                          \
+    static inline float4 name##_columns(global const VT_TYPE(t) *restrict p,   \
+                                        int x, int most, int k, int K, int ld, \
+                                        bool wide, bool last)                  \
+    {                                                                          \
+        if (last && k >= K)                                                    \
+            return 0.0f;                                                       \
+        p += (size_t)k * ld;                                                   \
+        if (wide)                                                              \
+            return WIDE(t, p + min(x, most - 4));                              \
+        return (float4)(VT_LOAD(t, p, min(x, most - 1)),                       \
+                        VT_LOAD(t, p, min(x + 1, most - 1)),                   \
+                        VT_LOAD(t, p, min(x + 2, most - 1)),                   \
+                        VT_LOAD(t, p, min(x + 3, most - 1)));                  \
+    }
+STRIPS(a, XT)
+#if !PANEL
+STRIPS(b, BT)
+#endif
 
 #ifdef WIDE_A
 #define A_WIDE true
@@ -104,15 +123,15 @@ static inline float4 columns4(global const float *restrict p, int x, int most,
 #define B_WIDE false
 #endif
 
-static inline float4 bring_a(global const float *restrict a, int v, int m0,
-                             int k0, int M, int K, int lda, bool last)
+static inline float4 bring_a(global const VT_TYPE(XT) *restrict a, int v,
+                             int m0, int k0, int M, int K, int lda, bool last)
 {
 #ifdef TRANS_A
-    return columns4(a, m0 + v % (TM / 4) * 4, M, k0 + v / (TM / 4), K, lda,
-                    A_WIDE, last);
+    return a_columns(a, m0 + v % (TM / 4) * 4, M, k0 + v / (TM / 4), K, lda,
+                     A_WIDE, last);
 #else
-    return rows4(a, m0 + v / (TK / 4), M, k0 + v % (TK / 4) * 4, K, lda, A_WIDE,
-                 last);
+    return a_rows(a, m0 + v / (TK / 4), M, k0 + v % (TK / 4) * 4, K, lda,
+                  A_WIDE, last);
 #endif
 }
 
@@ -127,11 +146,11 @@ static inline float4 bring_b(global const element *restrict b, int v, int n0,
 
     return last && k >= K ? 0.0f : convert_float4(vload4(0, b + at));
 #elif defined(TRANS_B)
-    return columns4(b, n0 + v % (TN / 4) * 4, N, k0 + v / (TN / 4), K, ldb,
-                    B_WIDE, last);
+    return b_columns(b, n0 + v % (TN / 4) * 4, N, k0 + v / (TN / 4), K, ldb,
+                     B_WIDE, last);
 #else
-    return rows4(b, n0 + v / (TK / 4), N, k0 + v % (TK / 4) * 4, K, ldb, B_WIDE,
-                 last);
+    return b_rows(b, n0 + v / (TK / 4), N, k0 + v % (TK / 4) * 4, K, ldb,
+                  B_WIDE, last);
 #endif
 }
 
@@ -194,10 +213,11 @@ static inline void put_columns(local float *t, int v, int wide, float4 x)
 #endif
 
 kernel __attribute__((reqd_work_group_size(WI, 1, 1))) void
-gemm_tile(global float *c, global const float *restrict a,
+gemm_tile(global VT_TYPE(YT) * c, global const VT_TYPE(XT) *restrict a,
           global const element *restrict b, global const float *restrict bias,
-          global const float *restrict scale, global const float *residual,
-          int M, int N, int K, int lda, int ldb, int ldc SUMS)
+          global const float *restrict scale,
+          global const VT_TYPE(RST) * residual, int M, int N, int K, int lda,
+          int ldb, int ldc SUMS)
 {
     const int from = FROM, end = END;
     local float ta[2][TK * PA] __attribute__((aligned(16)));
@@ -280,7 +300,8 @@ gemm_tile(global float *c, global const float *restrict a,
 #ifdef ACCUMULATE
                 c[at] += v;
 #else
-                c[at] = vt_epilogue(v, bias, scale, residual, n, at);
+                VT_STORE(YT, c, at,
+                         vt_epilogue(v, bias, scale, residual, n, at));
 #endif
 #endif
             }

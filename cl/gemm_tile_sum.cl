@@ -5,17 +5,19 @@
  *
  * How       The parts of an element are added in their order.
  * Launch    global at least {M*N}, any local size.
- * Defines   TERMS; the epilogue's ACT BIAS SCALE RESIDUAL; ACCUMULATE.
+ * Defines   TERMS; the epilogue's ACT BIAS SCALE RESIDUAL; ACCUMULATE; YT,
+ *           how C is stored.
  * Host      host/gemm/tile.c          Test  tests/ops/test_gemm_parts.c
  */
 #ifndef TERMS
 #define TERMS 64
 #endif
-kernel void gemm_tile_sum(global float *c, global const float *restrict sums,
+kernel void gemm_tile_sum(global VT_TYPE(YT) * c,
+                          global const float *restrict sums,
                           global const float *restrict bias,
                           global const float *restrict scale,
-                          global const float *residual, int M, int N, int K,
-                          int ldc)
+                          global const VT_TYPE(RST) * residual, int M, int N,
+                          int K, int ldc)
 {
     const size_t all = (size_t)M * N, i = get_global_id(0);
 
@@ -29,7 +31,7 @@ kernel void gemm_tile_sum(global float *c, global const float *restrict sums,
 #ifdef ACCUMULATE
         c[at] += v;
 #else
-        c[at] = vt_epilogue(v, bias, scale, residual, n, at);
+        VT_STORE(YT, c, at, vt_epilogue(v, bias, scale, residual, n, at));
 #endif
     }
 }

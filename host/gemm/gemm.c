@@ -6,8 +6,7 @@
  * does (plain supports all but int8). Of a provider's forms, the first one in
  * providers[] that supports it is used. vt_gemm_describe() names the result.
  *
- * The default of a GPU is the fastest of all rows but plain (fastest.c), where
- * that can be kept; else its order.
+ * The default of a GPU is the fastest (fastest.c), where that can be kept.
  */
 #include "gemm/provider.h"
 
@@ -104,15 +103,16 @@ static bool measured(const char *name)
     return name && strcmp(name, VT_GEMM_MEASURED) == 0;
 }
 
-/* The rows to choose from. */
+/* The rows to choose from: plain only in 16 bits, where no other may be. */
 static int rivals(const vt_provider *rows[VT_RIVALS], vt_dev *dev,
                   const vt_gemm_desc *d)
 {
+    const bool half = d->type == VT_F16 || d->type == VT_BF16;
     int n = 0;
 
     for (size_t i = 0; i < VT_COUNT(providers) && n < VT_RIVALS; i++)
-        if (providers[i] != &vt_gemm_plain && takes(dev, providers[i], d) &&
-            usable(dev, i))
+        if ((half || providers[i] != &vt_gemm_plain) &&
+            takes(dev, providers[i], d) && usable(dev, i))
             rows[n++] = providers[i];
     return n;
 }

@@ -1,7 +1,7 @@
 /*
  * tile.c - the native provider's multiplication on a GPU: cl/gemm_tile.cl,
- * which reads any layout in f32; packing only transposes weights to [K,N].
- * int8 is read from the panels of a CPU.
+ * which reads any layout, in f32 or 16 bits; packing only rounds weights and
+ * transposes them to [K,N]. int8 is read from the panels of a CPU.
  *
  * Where a picture gives a device with many processors too few tiles, K is
  * divided into parts (parts.h), which have work-groups of their own in a small
@@ -18,20 +18,24 @@ enum { GROUP = 256, FEW = 64 }; /* WI of the kernel; of gemm_tile_sum */
 
 static bool takes(vt_dev *dev, const vt_gemm_desc *d)
 {
-    return d->a == VT_F32 && d->out == VT_F32 && d->res == VT_F32 &&
-           (d->type == VT_F32 || d->type == VT_I8) &&
-           vt_dev_group_max(dev) >= GROUP;
+    const bool full = d->a == VT_F32 && d->out == VT_F32 && d->res == VT_F32;
+
+    return (full || d->type != VT_I8) && vt_dev_group_max(dev) >= GROUP;
 }
 
 static const char *layout(vt_dev *dev, const vt_gemm_desc *d)
 {
-    return d->type == VT_I8 ? vt_panels_layout(dev, d) : "kn.f32";
+    return d->type == VT_I8     ? vt_panels_layout(dev, d)
+           : d->type == VT_F16  ? "kn.f16"
+           : d->type == VT_BF16 ? "kn.bf16"
+                                : "kn.f32";
 }
 
 static size_t packed_bytes(vt_dev *dev, const vt_gemm_desc *d)
 {
-    return d->type == VT_I8 ? vt_panels_bytes(dev, d)
-                            : (size_t)d->N * (size_t)d->K * sizeof(float);
+    return d->type == VT_I8
+               ? vt_panels_bytes(dev, d)
+               : (size_t)d->N * (size_t)d->K * vt_dtype_size(d->type);
 }
 
 static vitcl_status pack(vt_queue *q, const vt_gemm_desc *d, vt_buf *packed,
@@ -47,7 +51,7 @@ enum { SIDE = 128 }; /* of a tile */
 
 static int part_terms(const vt_dev *dev, const vt_gemm_desc *d)
 {
-    return d->type == VT_F32
+    return d->type != VT_I8
                ? vt_part_terms(dev, d->K,
                                vt_units(dev) /
                                    vt_tiles(VT_PART_ROWS, d->N, SIDE, SIDE))
@@ -183,7 +187,7 @@ static vitcl_status bind(vt_gemm *g)
     vt_buf *b = g->bufs.b;
     unsigned n = 0;
     int first = 0;
-    char epilogue[96], parts[40] = "", defines[256];
+    char epilogue[96], types[48] = "", parts[40] = "", defines[320];
     vitcl_status st;
 
     if (int8)
@@ -191,13 +195,18 @@ static vitcl_status bind(vt_gemm *g)
     if (c.terms)
         snprintf(parts, sizeof parts, " -DTERMS=%d%s", c.terms,
                  c.parts > 1 ? " -DSPLIT" : "");
+    if (!int8)
+        snprintf(types, sizeof types, " -DXT=%s -DBT=%s -DYT=%s",
+                 vt_dtype_name(d->a),
+                 vt_dtype_name(d->b_packed ? d->type : VT_F32),
+                 vt_dtype_name(d->out));
     snprintf(defines, sizeof defines,
-             "-DTM=%d -DTN=%d -DTK=%d -DPANEL=%d%s%s%s%s%s %s", c.side, c.side,
-             c.tk, int8 ? panel.lanes * panel.vectors : 0,
+             "-DTM=%d -DTN=%d -DTK=%d -DPANEL=%d%s%s%s%s%s%s %s", c.side,
+             c.side, c.tk, int8 ? panel.lanes * panel.vectors : 0,
              d->trans_a ? " -DTRANS_A" : "", kn ? " -DTRANS_B" : "",
              wide(g->bufs.a, d->lda, d->trans_a ? rows : 4) ? " -DWIDE_A" : "",
              !int8 && wide(b, ldb, kn ? d->N : 4) ? " -DWIDE_B" : "", parts,
-             vt_gemm_defines(epilogue, d));
+             types, vt_gemm_defines(epilogue, d));
     do {
         VT_TRY(bind_part(&g->kernel[n], g, b, &c, first, defines));
         first += c.terms, n++;
