@@ -8,7 +8,6 @@
  * the absolute values of a gradient's terms.
  */
 #include "gemm/mma.h"
-#include "ocl/source.h"
 #include "ops/ops.h"
 #include "plan/plan_private.h"
 #include "support/device.h"
@@ -390,27 +389,6 @@ static const char *verdict(int kind)
     return word;
 }
 
-/* The kernels, but the gradients with one sign changed. */
-static void wrong_kernels(const char *folder)
-{
-    static const char right[] = "s[e] * (g[e] - d";
-
-    for (const vt_cl_source *s = vt_cl_sources; s->name; s++) {
-        char *text = calloc(s->size + 1, 1), *at;
-
-        memcpy(text, s->text, s->size);
-        if (strcmp(s->name, "attention_grad_mma") == 0) {
-            at = strstr(text, right);
-            cr_assert(at);
-            at[strlen(right) - 3] = '+';
-        }
-        if (strcmp(s->name, "attention_grad_mma") == 0 ||
-            strncmp(s->name, "common", 6) == 0)
-            vt_test_kernel(folder, s->name, text);
-        free(text);
-    }
-}
-
 Test(attention_grad_mma, trial)
 {
     char *folder;
@@ -419,7 +397,8 @@ Test(attention_grad_mma, trial)
         return;
     cr_expect_str_eq(verdict(1), "right");
     folder = vt_test_folder();
-    wrong_kernels(folder);
+    vt_test_mutant(folder, "attention_grad_mma", "s[e] * (g[e] - d",
+                   "s[e] * (g[e] + d");
     setenv("VITCL_CL_DIR", folder, 1); /* another kind: not built before */
     cr_expect_str_eq(verdict(4), "wrong");
     unsetenv("VITCL_CL_DIR");

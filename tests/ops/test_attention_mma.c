@@ -10,7 +10,6 @@
  * 2^-11 or 2^-8 of each.
  */
 #include "gemm/mma.h"
-#include "ocl/source.h"
 #include "ops/ops.h"
 #include "plan/plan_private.h"
 #include "ref/ref.h"
@@ -304,27 +303,6 @@ static const char *verdict(int kind, vt_dtype type)
     return word;
 }
 
-/* The kernels, but attention with one sign changed. */
-static void wrong_kernels(const char *folder)
-{
-    static const char right[] = "fma(s[e], FACTOR, -base";
-
-    for (const vt_cl_source *s = vt_cl_sources; s->name; s++) {
-        char *text = calloc(s->size + 1, 1), *at;
-
-        memcpy(text, s->text, s->size);
-        if (strcmp(s->name, "attention_mma") == 0) {
-            at = strstr(text, right);
-            cr_assert(at);
-            at[strlen(right) - 5] = '+';
-        }
-        if (strcmp(s->name, "attention_mma") == 0 ||
-            strncmp(s->name, "common", 6) == 0)
-            vt_test_kernel(folder, s->name, text);
-        free(text);
-    }
-}
-
 Test(attention_mma, trial)
 {
     char *folder;
@@ -334,7 +312,8 @@ Test(attention_mma, trial)
     cr_expect_str_eq(verdict(1, VT_F16), "right");
     cr_expect_str_eq(verdict(1, VT_BF16), "right");
     folder = vt_test_folder();
-    wrong_kernels(folder);
+    vt_test_mutant(folder, "attention_mma", "fma(s[e], FACTOR, -base",
+                   "fma(s[e], FACTOR, +base");
     setenv("VITCL_CL_DIR", folder, 1); /* another kind: not built before */
     cr_expect_str_eq(verdict(2, VT_F16), "wrong");
     unsetenv("VITCL_CL_DIR");

@@ -70,3 +70,26 @@ void vt_test_kernels(const char *folder, const char *common)
             vt_test_kernel(folder, s->name,
                            strcmp(s->name, "common") == 0 ? common : "");
 }
+
+void vt_test_mutant(const char *folder, const char *name, const char *right,
+                    const char *wrong)
+{
+    cr_assert_eq(strlen(right), strlen(wrong));
+    for (const vt_cl_source *s = vt_cl_sources; s->name; s++) {
+        const bool common = strncmp(s->name, "common", 6) == 0;
+        char *text, *at;
+
+        if (!common && strcmp(s->name, name) != 0)
+            continue;
+        text = calloc(s->size + 1, 1);
+        cr_assert(text);
+        memcpy(text, s->text, s->size);
+        if (!common) {
+            at = strstr(text, right);
+            cr_assert(at);
+            memcpy(at, wrong, strlen(wrong));
+        }
+        vt_test_kernel(folder, s->name, text);
+        free(text);
+    }
+}
