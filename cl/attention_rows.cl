@@ -253,7 +253,7 @@ static inline OUTLINED void block_of_rows(global VT_TYPE(YT) *restrict out,
         /* the next tile's row is in the same head, or else in the next one */
         global const VT_TYPE(KVT) *next = q + (size_t)i * ldq;
 
-        next += i0 + QN < Tq ? (size_t)QN * ldq : (size_t)D - (size_t)i0 * ldq;
+        next += i0 + QN < Tq ? (long)QN * ldq : D - (long)i0 * ldq;
         for (int d = 0; d < D; d += 32)
             vt_prefetch(next + d, 0, 3);
         vt_words(queries + i * ROW, q + (size_t)i * ldq, D, ROW);

@@ -373,7 +373,7 @@ static inline void add(sumv *s, global const float *columns,
 }
 #endif
 
-/* What a row of C is fetched ahead as: before the residual it is read. */
+/* What is fetched ahead of a row: a residual is read first, and is often C. */
 #ifdef RESIDUAL
 #define OLD residual
 #else
