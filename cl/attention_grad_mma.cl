@@ -19,9 +19,10 @@
  *           end at 65535.
  * Local     32 * KEYS * (D/8 + 1) bytes; on AMD 16 * D * (KEYS/8 + 1) more in
  *           q, twice that in kv; 4 * WI in q, 8 * KEYS in kv.
- * Defines   KIND TYPE EMULATE (common_units.cl; TYPE 1); D: 32 or 64; BIAS
- *           LINES as in attention_grad.cl; WM; KEYS, a multiple of 32. Tensors
- *           are f32 and begin at multiples of 16 bytes.
+ * Defines   KIND TYPE EMULATE (common_units.cl; TYPE 1); D, a multiple of 8;
+ *           BIAS LINES as in attention_grad.cl; WM; FQ: 1; KEYS, a multiple of
+ *           16 or, on AMD, of 32. Tensors are f32 and begin at multiples of 16
+ *           bytes.
  * Numerics  The factors of the five products are rounded to bf16, whose range
  *           is that of f32, so that small gradients are not lost. The rest is
  *           f32, and so are the sums, whose order depends on D, T, Tq, KEYS and
@@ -32,12 +33,6 @@
  * Test      tests/ops/test_attention_grad_mma.c
  */
 #ifdef KIND /* without it there is no unit in front */
-
-#ifdef EMULATE
-#define SCRATCHES local uint x[WM * SCRATCH] __attribute__((aligned(16)))
-#else
-#define SCRATCHES
-#endif
 
 /* ---- rows in bf16 ---- */
 
@@ -57,69 +52,46 @@ static inline uint4 chunk_round(float8 v)
                    pair(v.s6, v.s7));
 }
 
-/* f: a sub-group's own rows, from `first` on; the last is `end` - 1. */
-#if KIND <= 2
-#define LOAD_OWN(f, from, apart, first, end)                                   \
-    EACH(r, QW) {                                                              \
-        const size_t at =                                                      \
-            (size_t)min((first) + A_ROW(lane, r), (end)-1) * (apart);          \
-        global const float2 *row = (global const float2 *)((from) + at);       \
-        EACH(n, SPANS) {                                                       \
-            const float2 two = row[n * 8 + A_WORD(lane, r)];                   \
-            f[n][r] = pair(two.x, two.y);                                      \
-        }                                                                      \
-    }
-#else
-#if KIND == 3 /* both */
-#define MY_CHUNK(r) (r)
-#else
-#define MY_CHUNK(r) (lane / MI)
-#endif
-#define LOAD_OWN(f, from, apart, first, end)                                   \
-    do {                                                                       \
-        global const float *row =                                              \
-            (from) + (size_t)min((first) + lane % MI, (end)-1) * (apart);      \
-        EACH(n, SPANS)                                                         \
-            EACH(r, QW / 4)                                                    \
-                vstore4(chunk_round(chunk_read(row, 2 * n + MY_CHUNK(r))), r,  \
-                        f[n]);                                                 \
-    } while (0)
-#endif
+static inline uint word_read(global const float *row, int w)
+{
+    const float2 two = ((global const float2 *)row)[w];
+
+    return pair(two.x, two.y);
+}
+#define HALVES(x) chunk_round(x)
 
 /* Is the next tile read while this one is computed? gfx11 has its own rows in
  * both halves of the lanes, and no registers left. */
 #define AHEAD (KIND != 3)
 
-/* The others from row j on: to registers, and from there to local memory. The
- * last row is `end` - 1. TURNED: a tensor by whose rows sums go, too. */
-#define CHUNK_OF(from, apart, row, end, c)                                     \
-    chunk_read((from) + (size_t)min(row, (end)-1) * (apart), c)
+/* Two tensors' tiles from row j on. TURNED: a tensor by whose rows sums go,
+ * too. */
 #if KIND <= 2
-#define BRING(to, from, apart, j, end)                                         \
-    EACH(i, NK)                                                                \
-    to[i] = CHUNK_OF(from, apart, (j) + K_ROW(i), end, K_CHUNK(i))
-#define PUT(t, from)                                                           \
-    EACH(i, NK)                                                                \
-    t[K_PLACE(i)] = chunk_round(from[i])
+#define PARTS NK
+#define BRING_ROWS BRING
 #define TURNED(t) /* ldmatrix transposes */
 #define PUT_TURNED(t, from) PUT(t, from)
 #define BY_KEYS(t) t
+#define PUT_ROWS(t, from) PUT(t, from)
 #else
-#define BRING(to, from, apart, j, end)                                         \
-    EACH(i, NK)                                                                \
-    to[i] =                                                                    \
-        CHUNK_OF(from, apart, (j) + V_KEY(i / 2, i % 2), end, V_CHUNK(i / 2))
-#define PUT(t, from)                                                           \
-    EACH(i, NK)                                                                \
-    t[PLACE(V_KEY(i / 2, i % 2), V_CHUNK(i / 2), CHUNKS)] = chunk_round(from[i])
+#define PARTS (2 * NV)
+#define BRING_ROWS BRING_PAIRS
 #define TURNED(t) local uint4 t##_turned[TURNED_CHUNKS];
+#define PUT_ROWS(t, from)                                                      \
+    EACH(i, PARTS) {                                                           \
+        if (V_HAS(i / 2))                                                      \
+            t[ROW_PLACE(V_KEY(i / 2, i % 2), V_CHUNK(i / 2))] =                \
+                chunk_round(from[i]);                                          \
+    }
 #define PUT_TURNED(t, from)                                                    \
-    EACH(i, NK / 2) {                                                          \
+    EACH(i, NV) {                                                              \
         const uint4 u = chunk_round(from[2 * i]),                              \
                     w = chunk_round(from[2 * i + 1]);                          \
-        t[PLACE(V_KEY(i, 0), V_CHUNK(i), CHUNKS)] = u;                         \
-        t[PLACE(V_KEY(i, 1), V_CHUNK(i), CHUNKS)] = w;                         \
-        put_pair(t##_turned, V_WORD(i), V_CHUNK(i), u, w);                     \
+        if (V_HAS(i)) {                                                        \
+            t[ROW_PLACE(V_KEY(i, 0), V_CHUNK(i))] = u;                         \
+            t[ROW_PLACE(V_KEY(i, 1), V_CHUNK(i))] = w;                         \
+            put_pair(t##_turned, V_WORD(i), V_CHUNK(i), u, w);                 \
+        }                                                                      \
     }
 #define BY_KEYS(t) t##_turned
 #endif
@@ -131,19 +103,14 @@ attention_grad_mma__q(global float *dq, global float *restrict stat,
     local uint4 tk[ROWS_CHUNKS], tv[ROWS_CHUNKS];
     TURNED(tk)
     local float part[WI];
-    SCRATCHES;
-    const int lid = get_local_id(0), lane = lid % LANES;
-    const int blocks = (Tq + QUERIES - 1) / QUERIES;
-    const int first = get_group_id(0) % blocks * QUERIES;
-    const int i0 = first + lid / LANES * MI;
-    const int h = get_group_id(0) / blocks % H,
-              b = get_group_id(0) / blocks / H;
+    SCRATCHES
+    OWN_ROWS(i0, Tq);
     uint fq[SPANS][QW], fg[SPANS][QW];
     float s[SCORES] __attribute__((aligned(64)));
     float g[SCORES] __attribute__((aligned(64)));
     float o[SUMS] __attribute__((aligned(64)));
     float top[PER_LANE], all[PER_LANE], delta[PER_LANE];
-    float8 rk[NK], rv[NK];
+    float8 rk[PARTS], rv[PARTS];
 
     q += VT_Q_AT(b) + h * D;
     dq += VT_Q_AT(b) + h * D;
@@ -151,30 +118,25 @@ attention_grad_mma__q(global float *dq, global float *restrict stat,
     out += VT_OUT_AT(b, 0) + h * D;
     kv += VT_KV_AT(b) + h * D;
     stat += ((size_t)b * H + h) * Tq * 2;
-#ifdef BIAS
-    global const float *bias_row[PER_LANE];
-    EACH(n, PER_LANE)
-        bias_row[n] =
-            bias +
-            (VT_BIAS_OF(b, h) * Tq + min(i0 + QUERY_OF(2 * n), Tq - 1)) * T;
-#endif
+    BIAS_ROWS
     {
-        /* two work-items have half of a query each */
-        const size_t at =
-            (size_t)min(first + lid / 2, Tq - 1) * VT_LDO + lid % 2 * (D / 2);
+        /* two work-items have every other chunk of a query each */
+        const size_t at = (size_t)min(first + lid / 2, Tq - 1) * VT_LDO;
         float y = 0.0f;
 
-        EACH(c, D / 16) {
+        for (int c = lid % 2; c < CHUNKS; c += 2) {
             const float8 p = chunk_read(dout + at, c) * chunk_read(out + at, c);
             y += (p.s0 + p.s1 + (p.s2 + p.s3)) + (p.s4 + p.s5 + (p.s6 + p.s7));
         }
         part[lid] = y;
     }
+    ZERO_REST(tk);
+    ZERO_REST(tv);
     LOAD_OWN(fq, q, ldq, i0, Tq);
     LOAD_OWN(fg, dout, VT_LDO, i0, Tq);
     if (AHEAD) {
-        BRING(rk, kv + koff, ldk, 0, T);
-        BRING(rv, kv + voff, ldk, 0, T);
+        BRING_ROWS(rk, kv + koff, ldk, 0, T);
+        BRING_ROWS(rv, kv + voff, ldk, 0, T);
     }
     barrier(CLK_LOCAL_MEM_FENCE);
     EACH(n, PER_LANE) {
@@ -192,21 +154,21 @@ attention_grad_mma__q(global float *dq, global float *restrict stat,
         if (j0 > 0)
             barrier(CLK_LOCAL_MEM_FENCE);
         if (!AHEAD) {
-            BRING(rk, kv + koff, ldk, j0, T);
-            BRING(rv, kv + voff, ldk, j0, T);
+            BRING_ROWS(rk, kv + koff, ldk, j0, T);
+            BRING_ROWS(rv, kv + voff, ldk, j0, T);
         }
         PUT_TURNED(tk, rk);
-        PUT(tv, rv);
+        PUT_ROWS(tv, rv);
         barrier(CLK_LOCAL_MEM_FENCE);
         if (AHEAD && j0 + KEYS < T) {
-            BRING(rk, kv + koff, ldk, j0 + KEYS, T);
-            BRING(rv, kv + voff, ldk, j0 + KEYS, T);
+            BRING_ROWS(rk, kv + koff, ldk, j0 + KEYS, T);
+            BRING_ROWS(rv, kv + voff, ldk, j0 + KEYS, T);
         }
         EACH(e, SCORES)
             s[e] = g[e] = 0.0f;
-        ADD_SCORES(s, fq, tk)
-        ADD_SCORES(g, fg, tv)
-        RAISE_MAXIMUM()
+        ADD_SCORES(&s, &fq, tk)
+        ADD_SCORES(&g, &fg, tv)
+        RAISE_MAXIMUM(0, s, top, base, all, keep)
         EACH_FRAGMENT(e, SCORES)
         {
             s[e] = EXP2(fma(s[e], FACTOR, -base[OWN(e)]));
@@ -215,7 +177,7 @@ attention_grad_mma__q(global float *dq, global float *restrict stat,
         }
         EACH(e, SUMS)
             o[e] *= keep[OWN(e)];
-        ADD_SUMS(o, s, BY_KEYS(tk), pair)
+        ADD_SUMS(&o, &s, BY_KEYS(tk), pair)
     }
     EACH_FRAGMENT(n, PER_LANE)
     ALL_LANES(all[n], VT_PLUS);
@@ -228,7 +190,7 @@ attention_grad_mma__q(global float *dq, global float *restrict stat,
         }
         if (i < Tq)
             EACH(e, SUMS)
-                if (OWN(e) == n)
+                if (OWN(e) == n && IN_HEAD(e))
                     dq[(size_t)i * ldq + SCORE_KEY(e)] =
                         o[e] * (scale / all[n]);
     }
@@ -242,18 +204,14 @@ attention_grad_mma__kv(global float *dkv, global const float *dout,
     TURNED(tq)
     TURNED(tg)
     local float sums[KEYS], deltas[KEYS];
-    SCRATCHES;
-    const int lid = get_local_id(0), lane = lid % LANES;
-    const int blocks = (T + QUERIES - 1) / QUERIES;
-    const int j0 = get_group_id(0) % blocks * QUERIES + lid / LANES * MI;
-    const int h = get_group_id(0) / blocks % H,
-              b = get_group_id(0) / blocks / H;
+    SCRATCHES
+    OWN_ROWS(j0, T);
     uint fk[SPANS][QW], fv[SPANS][QW];
     float s[SCORES] __attribute__((aligned(64)));
     float g[SCORES] __attribute__((aligned(64)));
     float dk[SUMS] __attribute__((aligned(64)));
     float dv[SUMS] __attribute__((aligned(64)));
-    float8 rq[NK], rg[NK];
+    float8 rq[PARTS], rg[PARTS];
 
     q += VT_Q_AT(b) + h * D;
     dout += VT_OUT_AT(b, 0) + h * D;
@@ -263,11 +221,13 @@ attention_grad_mma__kv(global float *dkv, global const float *dout,
 #ifdef BIAS
     bias += VT_BIAS_OF(b, h) * Tq * T;
 #endif
+    ZERO_REST(tq);
+    ZERO_REST(tg);
     LOAD_OWN(fk, kv + koff, ldk, j0, T);
     LOAD_OWN(fv, kv + voff, ldk, j0, T);
     if (AHEAD) {
-        BRING(rq, q, ldq, 0, Tq);
-        BRING(rg, dout, VT_LDO, 0, Tq);
+        BRING_ROWS(rq, q, ldq, 0, Tq);
+        BRING_ROWS(rg, dout, VT_LDO, 0, Tq);
     }
     EACH(e, SUMS)
         dk[e] = dv[e] = 0.0f;
@@ -275,8 +235,8 @@ attention_grad_mma__kv(global float *dkv, global const float *dout,
         if (i0 > 0)
             barrier(CLK_LOCAL_MEM_FENCE);
         if (!AHEAD) {
-            BRING(rq, q, ldq, i0, Tq);
-            BRING(rg, dout, VT_LDO, i0, Tq);
+            BRING_ROWS(rq, q, ldq, i0, Tq);
+            BRING_ROWS(rg, dout, VT_LDO, i0, Tq);
         }
         PUT_TURNED(tq, rq);
         PUT_TURNED(tg, rg);
@@ -288,13 +248,13 @@ attention_grad_mma__kv(global float *dkv, global const float *dout,
         }
         barrier(CLK_LOCAL_MEM_FENCE);
         if (AHEAD && i0 + KEYS < Tq) {
-            BRING(rq, q, ldq, i0 + KEYS, Tq);
-            BRING(rg, dout, VT_LDO, i0 + KEYS, Tq);
+            BRING_ROWS(rq, q, ldq, i0 + KEYS, Tq);
+            BRING_ROWS(rg, dout, VT_LDO, i0 + KEYS, Tq);
         }
         EACH(e, SCORES)
             s[e] = g[e] = 0.0f;
-        ADD_SCORES(s, fk, tq)
-        ADD_SCORES(g, fv, tg)
+        ADD_SCORES(&s, &fk, tq)
+        ADD_SCORES(&g, &fv, tg)
 #ifdef BIAS
         EACH_FRAGMENT(e, SCORES)
         s[e] = fma(bias[(size_t)min(i0 + SCORE_KEY(e), Tq - 1) * T +
@@ -308,8 +268,8 @@ attention_grad_mma__kv(global float *dkv, global const float *dout,
             s[e] = EXP2(y > 0.0f ? 0.0f : y); /* rounding may leave more */
             g[e] = s[e] * (g[e] - deltas[SCORE_KEY(e)]);
         }
-        ADD_SUMS(dv, s, BY_KEYS(tg), pair)
-        ADD_SUMS(dk, g, BY_KEYS(tq), pair)
+        ADD_SUMS(&dv, &s, BY_KEYS(tg), pair)
+        ADD_SUMS(&dk, &g, BY_KEYS(tq), pair)
     }
     EACH(n, PER_LANE) {
         const int j = j0 + QUERY_OF(2 * n);
@@ -317,7 +277,7 @@ attention_grad_mma__kv(global float *dkv, global const float *dout,
 
         if (j < T)
             EACH(e, SUMS)
-                if (OWN(e) == n) {
+                if (OWN(e) == n && IN_HEAD(e)) {
                     to[koff + SCORE_KEY(e)] = dk[e] * scale;
                     to[voff + SCORE_KEY(e)] = dv[e];
                 }

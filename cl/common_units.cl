@@ -99,6 +99,7 @@ typedef float sum;
 
 #ifdef EMULATE
 #define SCRATCH (MI * KW + NI * KW + 4 * LANES) /* words of a sub-group */
+#define SCRATCHES local uint x[WM * SCRATCH] __attribute__((aligned(16)));
 
 static inline sum add_word(uint a, uint b, sum c)
 {
@@ -353,8 +354,9 @@ __attribute__((overloadable)) sum8 DPAS(dpas_a a, int8 b, sum8 c);
                          *(sum8 *)(c)))
 #define SUBGROUP __attribute__((intel_reqd_sub_group_size(LANES)))
 #endif
-#ifndef EACH_FRAGMENT
+#ifndef EMULATE
 #define EACH_FRAGMENT EACH
+#define SCRATCHES
 #endif
 
 /* ---- two halves in a word ---- */

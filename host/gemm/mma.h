@@ -22,6 +22,9 @@ typedef struct vt_mma_kind {
     int rows, columns, lanes;        /* of an instruction */
     vt_mma_shape large, small, tiny; /* 128 or 64 rows; tiny for EMULATE */
     vt_mma_shape parts;              /* for all parts of K in turn; 0: large */
+    int twice;     /* attention: the widest heads of which a sub-group has two
+                    * fragments of queries; 0: it has one */
+    int gradients; /* the widest heads of attention's gradients; 0: none */
 } vt_mma_kind;
 extern const vt_mma_kind vt_mma_kinds[VT_MMA_KINDS];
 
@@ -49,13 +52,23 @@ vitcl_status vt_mma_try(const char **verdict, vt_dev *dev,
                         const char *instruction, vt_dtype type);
 
 /* ---- mma_attention.c: cl/attention_mma.cl ---- */
-/* What a work-group computes of heads of d numbers. The keys that it takes at a
- * time have an influence on the bits. */
+/* What a work-group computes of heads of d numbers: each of its sub-groups has
+ * one or two fragments of queries. The keys that it takes at a time have an
+ * influence on the bits. */
 typedef struct vt_mma_heads {
-    int subgroups, keys, queries;
+    int subgroups, fragments, keys, queries;
     size_t items, local_bytes;
 } vt_mma_heads;
-vt_mma_heads vt_mma_heads_of(const vt_dev *dev, vt_mma_choice c, int d);
+bool vt_mma_heads_take(int d);
+/* queries: of a picture. */
+vt_mma_heads vt_mma_heads_of(const vt_dev *dev, vt_mma_choice c, int d,
+                             int queries, bool bias);
+/* Local memory: `rows` tiles of rows of keys, on AMD `turned` more with the
+ * same in rows of numbers, and what an emulation needs. */
+size_t vt_mma_tiles_bytes(vt_mma_choice c, int keys, int d, int rows,
+                          int turned);
+/* Work-items in all. */
+size_t vt_mma_heads_items(const vt_mma_heads *h, int rows, int heads);
 /* The defines of that; 96 bytes are enough. */
 void vt_mma_heads_define(char *out, size_t size, const vt_mma_heads *h,
                          vt_mma_choice c, vt_dtype type, int d);
@@ -64,6 +77,7 @@ vitcl_status vt_mma_try_attention(const char **verdict, vt_dev *dev,
                                   vt_mma_choice c, vt_dtype type);
 
 /* ---- mma_gradient.c: cl/attention_grad_mma.cl, in bf16 ---- */
+bool vt_mma_gradient_takes(vt_mma_choice c, int d);
 /* queries: or keys; keys: or queries. */
 vt_mma_heads vt_mma_gradient_of(vt_mma_choice c, int d);
 vitcl_status vt_mma_try_gradient(const char **verdict, vt_dev *dev,

@@ -13,39 +13,72 @@
 #include <math.h>
 #include <stdio.h>
 
-enum { ITEMS = 128, KEYS = 64, SCRATCH = 4096 };
+enum { ITEMS = 128, KEYS = 64, SCRATCH = 4096, LEAST = 16, MOST = 128 };
 enum { HEADS = 2, TOKENS = 77, D = 64, C = HEADS * D }; /* of the trial */
 
-static size_t local_bytes(vt_mma_choice c, int keys, int d)
+/* Of common_units_heads.cl: rows are whole spans of 16 numbers, and a chunk of
+ * 16 bytes longer. */
+static size_t rows_bytes(int keys, int d)
 {
-    /* k, and v or its transpose, whose rows are 16 bytes longer */
-    const int tile = 4 * keys * d + 16 * keys + 16 * VT_MAX(keys, d);
-
-    return (size_t)((c.kind == 1 ? 2 : 1) * tile + (c.emulated ? SCRATCH : 0));
+    return (size_t)(16 * keys * ((d + 15) / 16 * 2 + 1));
 }
 
-vt_mma_heads vt_mma_heads_of(const vt_dev *dev, vt_mma_choice c, int d)
+static size_t turned_bytes(vt_mma_choice c, int keys, int d)
+{
+    const int n = vt_mma_kinds[c.kind].rows;
+
+    return (size_t)(16 * ((d + n - 1) / n * n) * (keys / 8 + 1));
+}
+
+size_t vt_mma_tiles_bytes(vt_mma_choice c, int keys, int d, int rows,
+                          int turned)
+{
+    return (size_t)rows * rows_bytes(keys, d) +
+           (size_t)turned * (c.kind <= 2 ? 0 : turned_bytes(c, keys, d)) +
+           (c.emulated ? SCRATCH : 0);
+}
+
+bool vt_mma_heads_take(int d)
+{
+    return d >= LEAST && d <= MOST && d % 8 == 0;
+}
+
+vt_mma_heads vt_mma_heads_of(const vt_dev *dev, vt_mma_choice c, int d,
+                             int queries, bool bias)
 {
     const vt_mma_kind *k = &vt_mma_kinds[c.kind];
     const int least = c.kind <= 2 ? 16 : 32;
-    vt_mma_heads h = {.keys = d > 64 ? KEYS / 2 : KEYS};
+    const int tiles = c.kind == 1 ? 4 : c.kind == 2 ? 2 : 1;
+    vt_mma_heads h = {.subgroups = c.emulated ? 2 : ITEMS / k->lanes,
+                      .fragments = 1,
+                      .keys = d > 64 ? KEYS / 2 : KEYS};
 
-    while (h.keys > least &&
-           local_bytes(c, h.keys, d) > vt_dev_info(dev)->local_bytes)
+    while (h.keys > least && vt_mma_tiles_bytes(c, h.keys, d, tiles, 1) >
+                                 vt_dev_info(dev)->local_bytes)
         h.keys /= 2;
-    h.subgroups = c.emulated ? 2 : ITEMS / k->lanes;
     h.queries = h.subgroups * k->rows;
+    /* a bias needs the registers; smaller heads wait for powers of 2 */
+    if (d >= 64 && d <= k->twice && !bias && queries > h.queries)
+        h.fragments = 2, h.queries *= 2;
     h.items = (size_t)(h.subgroups * k->lanes);
-    h.local_bytes = local_bytes(c, h.keys, d);
+    h.local_bytes = vt_mma_tiles_bytes(c, h.keys, d, tiles, 1);
     return h;
+}
+
+size_t vt_mma_heads_items(const vt_mma_heads *h, int rows, int heads)
+{
+    const size_t n = (size_t)h->queries;
+
+    return ((size_t)rows + n - 1) / n * (size_t)heads * h->items;
 }
 
 void vt_mma_heads_define(char *out, size_t size, const vt_mma_heads *h,
                          vt_mma_choice c, vt_dtype type, int d)
 {
-    snprintf(out, size, "-DKIND=%d%s -DTYPE=%d -DD=%d -DWM=%d -DKEYS=%d",
-             c.kind, c.emulated ? " -DEMULATE" : "", vt_type_number(type), d,
-             h->subgroups, h->keys);
+    snprintf(out, size,
+             "-DKIND=%d%s -DTYPE=%d -DD=%d -DWM=%d -DFQ=%d -DKEYS=%d", c.kind,
+             c.emulated ? " -DEMULATE" : "", vt_type_number(type), d,
+             h->subgroups, h->fragments, h->keys);
 }
 
 /* ---- the trial ---- */
@@ -80,9 +113,7 @@ static vitcl_status compute(float *out, vt_dev *dev, vt_mma_choice c,
 {
     static const int v[] = {1,     HEADS, TOKENS, TOKENS, TOKENS * 3 * C,
                             3 * C, 3 * C, C,      2 * C};
-    const vt_mma_heads h = vt_mma_heads_of(dev, c, D);
-    const size_t groups =
-        ((size_t)TOKENS + (size_t)h.queries - 1) / (size_t)h.queries;
+    const vt_mma_heads h = vt_mma_heads_of(dev, c, D, TOKENS, false);
     const size_t size = (size_t)TOKENS * C * sizeof *out;
     char common[96], defines[160];
     vt_queue *q = NULL;
@@ -107,8 +138,8 @@ static vitcl_status compute(float *out, vt_dev *dev, vt_mma_choice c,
     for (size_t i = 0; i < VT_COUNT(v); i++)
         VT_TRY(vt_kernel_int(k, at++, v[i]));
     VT_TRY(vt_kernel_float(k, at, 0.125f));
-    vt_kernel_size(k, 3, (size_t[3]){groups * h.items, HEADS, 1},
-                   (size_t[3]){h.items, 1, 1});
+    vt_kernel_size(k, 1, (size_t[3]){vt_mma_heads_items(&h, TOKENS, HEADS)},
+                   (size_t[3]){h.items});
     VT_TRY(vt_kernel_launch(q, k));
     VT_TRY(vt_buf_read(q, y, 0, out, size));
 done:

@@ -10,21 +10,30 @@
 #include <math.h>
 #include <stdio.h>
 
-enum { ITEMS = 128, PAIRS = 2048, SCRATCH = 4096 };
+enum { ITEMS = 128 };
 enum { HEADS = 2, TOKENS = 77, D = 64, C = HEADS * D }; /* of the trial */
+
+bool vt_mma_gradient_takes(vt_mma_choice c, int d)
+{
+    return c.kind != VT_MMA_NONE && vt_mma_heads_take(d) &&
+           d <= vt_mma_kinds[c.kind].gradients;
+}
 
 vt_mma_heads vt_mma_gradient_of(vt_mma_choice c, int d)
 {
     const vt_mma_kind *k = &vt_mma_kinds[c.kind];
-    vt_mma_heads h = {.keys = PAIRS / d,
+    /* AMD's pairs need 32; with them, NVIDIA's registers would not last */
+    const int least = c.kind <= 2 ? 16 : 32;
+    vt_mma_heads h = {.keys = d > 64   ? least
+                              : d > 32 ? 32
+                                       : 64,
+                      .fragments = 1,
                       .subgroups = c.emulated ? 2 : ITEMS / k->lanes};
-    const int tile = 2 * h.keys * d + 16 * VT_MAX(h.keys, d);
 
     h.queries = h.subgroups * k->rows;
     h.items = (size_t)(h.subgroups * k->lanes);
     /* two tensors, on AMD their transposes, and what belongs to rows */
-    h.local_bytes = (size_t)((c.kind <= 2 ? 2 : 4) * tile + 8 * ITEMS +
-                             (c.emulated ? SCRATCH : 0));
+    h.local_bytes = vt_mma_tiles_bytes(c, h.keys, d, 2, 2) + 8 * ITEMS;
     return h;
 }
 
@@ -110,8 +119,7 @@ static vitcl_status compute(float *out, vt_dev *dev, vt_mma_choice c,
 {
     enum { TOKENS_BYTES = TOKENS * C * sizeof(float) };
     const vt_mma_heads h = vt_mma_gradient_of(c, D);
-    const size_t global =
-        (size_t)((TOKENS + h.queries - 1) / h.queries) * HEADS * h.items;
+    const size_t global = vt_mma_heads_items(&h, TOKENS, HEADS);
     char defines[128];
     vt_queue *q = NULL;
     vt_buf *b[5] = {NULL}; /* q, k and v; dq, dk and dv; y; dy; stat */

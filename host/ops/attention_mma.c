@@ -29,14 +29,14 @@ bool vt_attention_mma_takes(vt_plan *p, const vt_step *s,
     vt_mma_heads h;
 
     if ((vt_plan_type(p) != VT_F16 && vt_plan_type(p) != VT_BF16) ||
-        (z->D != 32 && z->D != 64 && z->D != 128) || s->f[F_SCALE] <= 0.0f ||
+        !vt_mma_heads_take(z->D) || s->f[F_SCALE] <= 0.0f ||
         strcmp(vt_plan_gemm(p), "plain") == 0 || !readable(p, s->in[IN_Q]) ||
         !readable(p, s->in[IN_KV]))
         return false;
     c = vt_mma_ask_attention(dev, vt_plan_type(p));
     if (c.kind == VT_MMA_NONE)
         return false;
-    h = vt_mma_heads_of(dev, c, z->D);
+    h = vt_mma_heads_of(dev, c, z->D, z->Tq, s->in[IN_BIAS] != VT_NONE);
     return vt_dev_group_max(dev) >= h.items &&
            vt_dev_info(dev)->local_bytes >= h.local_bytes;
 }
@@ -46,9 +46,8 @@ vitcl_status vt_attention_mma(vt_plan *p, vt_step *s,
 {
     vt_dev *dev = vt_plan_settings(p)->dev;
     const vt_mma_choice c = vt_mma_ask_attention(dev, vt_plan_type(p));
-    const vt_mma_heads h = vt_mma_heads_of(dev, c, z->D);
-    const size_t groups =
-        ((size_t)z->Tq + (size_t)h.queries - 1) / (size_t)h.queries;
+    const vt_mma_heads h =
+        vt_mma_heads_of(dev, c, z->D, z->Tq, s->in[IN_BIAS] != VT_NONE);
     char common[96], defines[240];
     vt_attention_defines more;
     vt_op_define y;
@@ -62,9 +61,9 @@ vitcl_status vt_attention_mma(vt_plan *p, vt_step *s,
     VT_TRY(vt_step_kernel(&k, p, s, "attention_mma", "attention_mma", defines));
     VT_TRY(vt_args(p, k, "v", s->out[OUT_Y]));
     VT_TRY(vt_attention_arguments(p, k, 1, s, z));
-    vt_kernel_size(k, 3,
-                   (size_t[3]){groups * h.items, (size_t)z->H, (size_t)z->B},
-                   (size_t[3]){h.items, 1, 1});
+    vt_kernel_size(k, 1,
+                   (size_t[3]){vt_mma_heads_items(&h, z->Tq, z->H * z->B)},
+                   (size_t[3]){h.items});
     snprintf(s->note, sizeof s->note, "attention %s %dx%d%s",
              vt_mma_kinds[c.kind].name, h.queries, h.keys,
              c.emulated ? ", emulated" : "");
@@ -81,11 +80,11 @@ bool vt_attention_grad_mma_takes(vt_plan *p, const vt_step *s,
     vt_mma_choice c;
     vt_mma_heads h;
 
-    if (vt_plan_type(p) != VT_BF16 || (z->D != 32 && z->D != 64) ||
+    if (vt_plan_type(p) != VT_BF16 || !vt_mma_heads_take(z->D) ||
         s->f[F_SCALE] <= 0.0f || strcmp(vt_plan_gemm(p), "plain") == 0)
         return false;
     c = vt_mma_ask_gradient(dev);
-    if (c.kind == VT_MMA_NONE)
+    if (!vt_mma_gradient_takes(c, z->D))
         return false;
     h = vt_mma_gradient_of(c, z->D);
     return vt_dev_group_max(dev) >= h.items &&

@@ -315,19 +315,30 @@ static const shape shapes[] = {
     {.H = 2, .Tq = 15, .T = 66, .D = 32, .bias = 1},
     {.H = 1, .T = 37, .D = 64, .bias = 2},
     {.H = 2, .T = 21, .D = 32, .wide = 3},
+    {.H = 2, .T = 37, .D = 72},
+    {.H = 2, .Tq = 35, .T = 33, .D = 80},
+    {.H = 1, .T = 19, .D = 96, .bias = 1},
+    {.H = 2, .T = 67, .D = 24},
 };
-enum { FEW = 1, ONE_PROGRAM = 10, TINY = 10 };
+enum { WIDE = 14, NARROW = 16 }; /* heads of 80 and of 24 */
+enum { FEW = 1, ONE_PROGRAM = 10, USUAL = 14, TINY = 10 };
 enum { ALL = sizeof shapes / sizeof *shapes };
 
 /* PoCL compiles each program for seconds, so only a few are usual; with
- * VITCL_TEST_MMA=all, every kind in every shape. */
+ * VITCL_TEST_MMA=all, every kind in every shape that it takes. */
 static const struct {
     const char *kind;
-    int shapes;
+    int shapes, other;
 } tries[] = {
-    {"mma16", ALL},   {"wmma11", FEW},  {"wmma12", ONE_PROGRAM},
-    {"mfma90a", FEW}, {"mfma942", FEW},
+    {"mma16", USUAL, 0},    {"wmma11", FEW, NARROW}, {"wmma12", ONE_PROGRAM, 0},
+    {"mfma90a", FEW, WIDE}, {"mfma942", FEW, 0},
 };
+
+static bool takes(const char *kind, int d)
+{
+    return vt_mma_gradient_takes((vt_mma_choice){.kind = vt_mma_named(kind)},
+                                 d);
+}
 
 Test(attention_grad_mma, emulated)
 {
@@ -344,7 +355,10 @@ Test(attention_grad_mma, emulated)
         snprintf(word, sizeof word, "emulate-%s", tries[i].kind);
         setenv("VITCL_MMA", word, 1);
         for (int k = from; k < end; k++)
-            check(&shapes[k], tries[i].kind);
+            if (takes(tries[i].kind, shapes[k].D))
+                check(&shapes[k], tries[i].kind);
+        if (!every && !vt_test_tiny() && tries[i].other)
+            check(&shapes[tries[i].other], tries[i].kind);
         unsetenv("VITCL_MMA");
     }
 }
@@ -358,7 +372,9 @@ Test(attention_grad_mma, refuses)
         const char *word;
         vitcl_precision precision;
     } others[] = {
-        {{.H = 1, .T = 3, .D = 48}, "emulate", VITCL_BF16},
+        {{.H = 1, .T = 3, .D = 20}, "emulate", VITCL_BF16},
+        {{.H = 1, .T = 3, .D = 104}, "emulate", VITCL_BF16},
+        {{.H = 1, .T = 3, .D = 80}, "emulate-wmma11", VITCL_BF16},
         {{.H = 1, .T = 3, .D = 32}, "emulate", VITCL_F32},
         {{.H = 1, .T = 3, .D = 32}, "emulate", VITCL_F16},
         {{.H = 1, .T = 3, .D = 32}, "emulate-mma8", VITCL_BF16},

@@ -227,27 +227,41 @@ static const shape shapes[] = {
     {.H = 2, .Tq = 15, .T = 66, .D = 32, .bias = 1, .half = true},
     {.H = 1, .T = 37, .D = 128, .bias = 2},
     {.H = 2, .T = 21, .D = 32, .wide = 3},
+    {.H = 2, .T = 67, .D = 72},
+    {.H = 2, .Tq = 35, .T = 33, .D = 80, .scale = NEAR_0},
+    {.H = 1, .T = 45, .D = 80, .bias = 1},
+    {.H = 2, .T = 19, .D = 96, .half = true},
+    {.H = 2, .T = 39, .D = 16, .scale = NEAR_0},
+    {.H = 2, .T = 9, .D = 24},
+    {.H = 1, .T = 33, .D = 112},
 };
-enum { ONE_PROGRAM = 16, TINY = 16, ALL = sizeof shapes / sizeof *shapes };
+enum { PADDED = 19, NARROW = 24 }; /* heads of 72 and of 24 */
+enum {
+    ONE_PROGRAM = 16,
+    USUAL = 21,
+    TINY = 16,
+    ALL = sizeof shapes / sizeof *shapes
+};
 
-/* PoCL compiles each program for seconds, so only a few are usual; with
- * VITCL_TEST_MMA=all, every kind in every type and shape. */
+/* PoCL compiles each program for seconds, so only a few are usual: the first
+ * `shapes`, and one `other`. With VITCL_TEST_MMA=all, every kind in every type
+ * and shape. */
 static const struct {
     const char *kind;
     vitcl_precision precision;
-    int shapes;
+    int shapes, other;
 } tries[] = {
-    {"mma16", VITCL_F16, ALL},
-    {"mma16", VITCL_BF16, 0},
-    {"mma8", VITCL_F16, 0},
-    {"wmma11", VITCL_F16, ONE_PROGRAM},
-    {"wmma11", VITCL_BF16, 0},
-    {"wmma12", VITCL_F16, 0},
-    {"wmma12", VITCL_BF16, ONE_PROGRAM},
-    {"mfma90a", VITCL_F16, 0},
-    {"mfma90a", VITCL_BF16, 0},
-    {"mfma942", VITCL_F16, 0},
-    {"mfma942", VITCL_BF16, ONE_PROGRAM},
+    {"mma16", VITCL_F16, USUAL, 0},
+    {"mma16", VITCL_BF16, 0, 0},
+    {"mma8", VITCL_F16, 0, NARROW},
+    {"wmma11", VITCL_F16, ONE_PROGRAM, PADDED},
+    {"wmma11", VITCL_BF16, 0, 0},
+    {"wmma12", VITCL_F16, 0, 0},
+    {"wmma12", VITCL_BF16, ONE_PROGRAM, 0},
+    {"mfma90a", VITCL_F16, 0, 0},
+    {"mfma90a", VITCL_BF16, 0, 0},
+    {"mfma942", VITCL_F16, 0, 0},
+    {"mfma942", VITCL_BF16, ONE_PROGRAM, PADDED},
 };
 
 Test(attention_mma, emulated)
@@ -266,8 +280,32 @@ Test(attention_mma, emulated)
         setenv("VITCL_MMA", word, 1);
         for (int k = from; k < end; k++)
             check(&shapes[k], tries[i].precision, tries[i].kind);
+        if (!every && !vt_test_tiny() && tries[i].other)
+            check(&shapes[tries[i].other], tries[i].precision, tries[i].kind);
         unsetenv("VITCL_MMA");
     }
+}
+
+/* A query's bits are the same with one fragment a sub-group, and with two. */
+Test(attention_mma, fragments)
+{
+    const shape one = {.H = 2, .Tq = 31, .T = 17, .D = 64},
+                two = {.H = 2, .Tq = 33, .T = 17, .D = 64};
+    numbers x, y;
+    float *a, *b;
+
+    if (vt_test_tiny())
+        return;
+    x = numbers_new(&one), y = numbers_new(&two);
+    setenv("VITCL_MMA", "emulate", 1);
+    a = run(&one, &x, 0, 1, VITCL_F16, "mma16 32x");
+    b = run(&two, &y, 0, 1, VITCL_F16, "mma16 64x");
+    unsetenv("VITCL_MMA");
+    cr_expect_eq(memcmp(a, b, (size_t)(one.Tq * one.H * one.D) * sizeof *a), 0);
+    free(a);
+    free(b);
+    numbers_free(&x);
+    numbers_free(&y);
 }
 
 /* Other widths, short kernels, Intel's unit and f32 keep the form in tiles. */
@@ -277,7 +315,8 @@ Test(attention_mma, refuses)
         shape c;
         const char *word;
     } others[] = {
-        {{.H = 1, .T = 3, .D = 48}, "emulate"},
+        {{.H = 1, .T = 3, .D = 20}, "emulate"},
+        {{.H = 1, .T = 3, .D = 136}, "emulate"},
         {{.H = 1, .T = 3, .D = 32}, "emulate-dpas8"},
         {{.H = 1, .T = 3, .D = 32}, "off"},
     };
@@ -312,8 +351,7 @@ Test(attention_mma, trial)
     cr_expect_str_eq(verdict(1, VT_F16), "right");
     cr_expect_str_eq(verdict(1, VT_BF16), "right");
     folder = vt_test_folder();
-    vt_test_mutant(folder, "attention_mma", "fma(s[e], FACTOR, -base",
-                   "fma(s[e], FACTOR, +base");
+    vt_test_mutant(folder, "attention_mma", "FACTOR, -base", "FACTOR, +base");
     setenv("VITCL_CL_DIR", folder, 1); /* another kind: not built before */
     cr_expect_str_eq(verdict(2, VT_F16), "wrong");
     unsetenv("VITCL_CL_DIR");

@@ -1,0 +1,138 @@
+/*
+ * common_units_rows.cl - rows of heads for attention on matrix units, of
+ * common_units_heads.cl: a sub-group's own ones to registers, and those that
+ * the work-group goes through to local memory.
+ *
+ * Own       OWN_ROWS(i0, n): where a work-item is: lid and lane; its group's
+ *           head h of picture b, and the first of the group's rows, of n; i0,
+ *           the first of its sub-group's.
+ *           LOAD_OWN(f, from, apart, i0, end): a fragment from row i0 on, of
+ *           all SPANS of 16 numbers, two chunks of 16 bytes. Rows past `end`
+ *           are the last one.
+ * Tiles     BRING(to, from, apart, j, end): KEYS rows from j on to registers,
+ *           and PUT(t, to) from there to local memory. AMD: BRING_PAIRS, those
+ *           that put_pair transposes.
+ * Places    PLACE(r, c, n): chunk c of row r of n chunks. A row in local memory
+ *           is a chunk longer, so that reads meet all banks. Heads that are not
+ *           whole spans end with a chunk of zeros (ZERO_REST).
+ * Programs  define chunk_read(row, c), chunk c of a row in memory; HALVES(x),
+ *           its 8 numbers as they are in local memory; word_read(row, w), the
+ *           two numbers of a word.
+ */
+#if defined(KIND) && defined(D) && defined(KEYS) && KIND <= 6
+
+/* ---- a sub-group's own rows ---- */
+
+#define OWN_ROWS(i0, n)                                                        \
+    const int lid = get_local_id(0), lane = lid % LANES;                       \
+    const int blocks = ((n) + QUERIES - 1) / QUERIES;                          \
+    const int first = get_group_id(0) % blocks * QUERIES;                      \
+    const int i0 = first + lid / LANES * (FQ * MI);                            \
+    const int h = get_group_id(0) / blocks % H, b = get_group_id(0) / blocks / H
+
+/* Row r of n rows, or the last one. */
+#define ROW_OF(from, apart, r, n) ((from) + (size_t)min(r, (n)-1) * (apart))
+/* Is the chunk one of the head, and not zeros? */
+#define IN_ROW(c) (D % 16 == 0 || (c) < CHUNKS)
+#if KIND <= 2
+#define LOAD_OWN(f, from, apart, i0, end)                                      \
+    EACH(n, SPANS)                                                             \
+        EACH(r, QW)                                                            \
+    f[n][r] = IN_ROW(2 * n + r / 2)                                            \
+                  ? word_read(ROW_OF(from, apart, (i0) + A_ROW(lane, r), end), \
+                              n * 8 + A_WORD(lane, r))                         \
+                  : 0
+#else
+#if KIND == 3 /* both chunks of a span in either half of the lanes */
+#define MY_CHUNK(r) (r)
+#else
+#define MY_CHUNK(r) (lane / MI)
+#endif
+#define LOAD_OWN(f, from, apart, i0, end)                                      \
+    EACH(n, SPANS)                                                             \
+        EACH(r, QW / 4)                                                        \
+    vstore4(                                                                   \
+        IN_ROW(2 * n + MY_CHUNK(r))                                            \
+            ? HALVES(chunk_read(ROW_OF(from, apart, (i0) + lane % MI, end),    \
+                                2 * n + MY_CHUNK(r)))                          \
+            : (uint4)(0),                                                      \
+        r, f[n])
+#endif
+
+/* ---- tiles of keys ---- */
+
+#define PLACE(r, c, n) ((r) * ((n) + 1) + (c))
+#define ROW_PLACE(r, c) PLACE(r, c, 2 * SPANS)
+#define ROWS_CHUNKS (KEYS * (2 * SPANS + 1))
+#define TURNED_CHUNKS (NUMBERS * (KEYS / 8 + 1))
+#define ZERO_REST(t)                                                           \
+    if (D % 16)                                                                \
+        for (int r = lid; r < KEYS; r += WI)                                   \
+    t[ROW_PLACE(r, CHUNKS)] = (uint4)(0)
+
+/* Of n chunks, or pairs of them, each work-item has so many, the last perhaps
+ * not: number i is one of lid + i * WI. */
+#define EACH_HAS(n) (((n) + WI - 1) / WI)
+#define HAS(i, n) (((i) + 1) * WI <= (n) || lid + (i)*WI < (n))
+#define NK EACH_HAS(KEYS *CHUNKS)
+#define K_HAS(i) HAS(i, KEYS *CHUNKS)
+#define K_ROW(i) ((lid + (i)*WI) / CHUNKS)
+#define K_CHUNK(i) ((lid + (i)*WI) % CHUNKS)
+#define K_PLACE(i) ROW_PLACE(K_ROW(i), K_CHUNK(i))
+#define BRING(to, from, apart, j, end)                                         \
+    EACH(i, NK)                                                                \
+    to[i] = chunk_read(ROW_OF(from, apart, (j) + K_ROW(i), end), K_CHUNK(i))
+#define PUT(t, from)                                                           \
+    EACH(i, NK) {                                                              \
+        if (K_HAS(i))                                                          \
+            t[K_PLACE(i)] = HALVES(from[i]);                                   \
+    }
+#if KIND > 2
+/* Chunk V_CHUNK of two keys, V_KEY(i, 0) and V_KEY(i, 1), neighbours in a
+ * transposed row: word V_WORD. */
+#define NV EACH_HAS(KEYS / 2 * CHUNKS)
+#define V_HAS(i) HAS(i, KEYS / 2 * CHUNKS)
+#define V_WORD(i) ((lid + (i)*WI) % 16 + (lid + (i)*WI) / (16 * CHUNKS) * 16)
+#define V_CHUNK(i) ((lid + (i)*WI) / 16 % CHUNKS)
+#define V_KEY(i, n) KEY_AT(2 * V_WORD(i) + (n))
+#if KIND == 3
+#define KEY_AT(n) ((n) / 16 * 16 + (n) % 8 * 2 + (n) / 8 % 2)
+#elif KIND == 4
+#define KEY_AT(n) (n)
+#else
+#define KEY_AT(n) ((n) / 16 * 16 + (n) / 4 % 2 * 8 + (n) / 8 % 2 * 4 + (n) % 4)
+#endif
+#define BRING_PAIRS(to, from, apart, j, end)                                   \
+    EACH(i, 2 * NV)                                                            \
+    to[i] = chunk_read(ROW_OF(from, apart, (j) + V_KEY(i / 2, i % 2), end),    \
+                       V_CHUNK(i / 2))
+
+static inline void put_pair(local uint4 *tv, int word, int chunk, uint4 a,
+                            uint4 b)
+{
+    uint x[4], y[4];
+
+    vstore4(a, 0, x);
+    vstore4(b, 0, y);
+    EACH(r, 8) {
+        const int at = PLACE(chunk * 8 + r, word / 4, KEYS / 8) * 4 + word % 4;
+        const uint low = r % 2 ? x[r / 2] >> 16 : x[r / 2] & 0xffffu;
+        const uint high = r % 2 ? y[r / 2] & 0xffff0000u : y[r / 2] << 16;
+
+        ((local uint *)tv)[at] = low | high;
+    }
+}
+
+/* What a lane holds of a span, whose two chunks begin at p: that of its half of
+ * the lanes, or both. */
+#if KIND == 3
+#define LOAD_SPAN(f, p)                                                        \
+    do {                                                                       \
+        vstore4((p)[0], 0, f);                                                 \
+        vstore4((p)[1], 1, f);                                                 \
+    } while (0)
+#else
+#define LOAD_SPAN(f, p) vstore4((p)[lane / MI], 0, f)
+#endif
+#endif
+#endif
