@@ -80,7 +80,9 @@ vitcl_status vt_mma_try_attention(const char **verdict, vt_dev *dev,
 bool vt_mma_gradient_takes(vt_mma_choice c, int d);
 /* queries: or keys; keys: or queries. */
 vt_mma_heads vt_mma_gradient_of(vt_mma_choice c, int d);
+/* As vt_mma_try(); timed: "slower", too, if they are not faster by a seventh
+ * than those in tiles of f32. */
 vitcl_status vt_mma_try_gradient(const char **verdict, vt_dev *dev,
-                                 vt_mma_choice c);
+                                 vt_mma_choice c, bool timed);
 
 #endif

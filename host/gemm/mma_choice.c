@@ -204,7 +204,7 @@ static bool try_one(bool *right, const vt_dev *dev, int kind, vt_dtype type,
     *right = st == VITCL_OK && strcmp(answer, "right") == 0;
     if (!*right)
         vt_log("trial \"%s\" of %s in %s: %s", request, vt_mma_kinds[kind].name,
-               vt_dtype_name(type), st == VITCL_OK ? "wrong" : vt_message());
+               vt_dtype_name(type), st == VITCL_OK ? answer : vt_message());
     return true;
 }
 

@@ -1,10 +1,13 @@
 /*
  * mma_gradient.c - attention's gradients on matrix units
  * (cl/attention_grad_mma.cl): what a work-group computes, and the trial of the
- * two kernels. Run by the program vitcl-try, because they may crash.
+ * two kernels: are they right, and faster than those in tiles of f32? Run by
+ * the program vitcl-try, because they may crash.
  */
+#include "base/clock.h"
 #include "base/log.h"
 #include "base/memory.h"
+#include "gemm/gradient_tiles.h"
 #include "gemm/mma.h"
 
 #include <math.h>
@@ -87,72 +90,165 @@ static void head(double *want, float *y, const float *qkv, const float *dy,
     }
 }
 
-static vitcl_status launch(vt_queue *q, const char *name, const char *defines,
-                           vt_buf *const *bufs, size_t n, size_t global,
-                           size_t items)
+/* Buffers: q, k and v; dq, dk and dv; y; dy; what belongs to rows. */
+enum { X, DX, Y, DY, STAT, BUFFERS };
+typedef struct problem {
+    int pictures, tokens;
+    vt_queue *q;
+    vt_buf *b[BUFFERS];
+} problem;
+
+/* Two kernels, dq before dk and dv, and the best of their times in ms. */
+typedef struct form {
+    vt_kernel *k[2];
+    double best;
+} form;
+
+static void problem_free(problem *p)
 {
-    static const int v[] = {1,     HEADS, TOKENS, TOKENS, TOKENS * TOKEN,
-                            TOKEN, TOKEN, C,      2 * C};
-    vt_kernel *k = NULL;
-    unsigned at = 0;
+    for (size_t i = 0; i < BUFFERS; i++)
+        vt_buf_free(p->b[i]);
+    vt_queue_free(p->q);
+}
+
+static vitcl_status problem_new(problem *p, vt_dev *dev, int pictures,
+                                int tokens)
+{
+    const size_t n = (size_t)pictures * (size_t)tokens;
     vitcl_status st;
 
-    VT_TRY(vt_kernel_new(&k, vt_queue_dev(q), "attention_grad_mma", name,
-                         defines));
-    while (at < n) {
-        VT_TRY(vt_kernel_buf(k, at, bufs[at]));
-        at++;
+    *p = (problem){.pictures = pictures, .tokens = tokens};
+    VT_TRY(vt_queue_new(&p->q, dev, false));
+    for (int i = X; i < BUFFERS; i++) {
+        const size_t each = i <= DX ? TOKEN : i == STAT ? 2 * HEADS : C;
+
+        VT_TRY(vt_buf_new(&p->b[i], dev, n * each * sizeof(float)));
+        VT_TRY(vt_buf_fill(p->q, p->b[i],
+                           i == DX ? 0x7fc00000u /* NaN */ : 0x3e800000u));
     }
-    VT_TRY(vt_kernel_buf(k, at++, NULL));
-    for (size_t i = 0; i < VT_COUNT(v); i++)
-        VT_TRY(vt_kernel_int(k, at++, v[i]));
-    VT_TRY(vt_kernel_float(k, at, 0.125f));
-    vt_kernel_size(k, 1, (size_t[3]){global}, (size_t[3]){items});
-    VT_TRY(vt_kernel_launch(q, k));
 done:
-    vt_kernel_free(k);
     return st;
+}
+
+static void form_free(form *f)
+{
+    vt_kernel_free(f->k[0]);
+    vt_kernel_free(f->k[1]);
+}
+
+/* groups: of a head. */
+static vitcl_status form_new(form *f, const problem *p, const char *file,
+                             const char *defines, size_t groups, size_t items)
+{
+    const int t = p->tokens, v[] = {p->pictures, HEADS, t, t,    t * TOKEN,
+                                    TOKEN,       TOKEN, C, 2 * C};
+    static const int args[2][7] = {{DX, STAT, DY, Y, X, X, -1},
+                                   {DX, DY, STAT, X, X, -1, -1}};
+    const size_t all = groups * HEADS * (size_t)p->pictures * items;
+    vitcl_status st;
+
+    *f = (form){.best = 1e30};
+    for (int i = 0; i < 2; i++) {
+        vt_kernel **k = &f->k[i];
+        char name[48];
+        unsigned at = 0;
+
+        snprintf(name, sizeof name, "%s__%s", file, i ? "kv" : "q");
+        VT_TRY(vt_kernel_new(k, vt_queue_dev(p->q), file, name, defines));
+        for (; args[i][at] >= 0; at++)
+            VT_TRY(vt_kernel_buf(*k, at, p->b[args[i][at]]));
+        VT_TRY(vt_kernel_buf(*k, at++, NULL));
+        for (size_t n = 0; n < VT_COUNT(v); n++)
+            VT_TRY(vt_kernel_int(*k, at++, v[n]));
+        VT_TRY(vt_kernel_float(*k, at, 0.125f));
+        vt_kernel_size(*k, 1, (size_t[3]){all}, (size_t[3]){items});
+    }
+done:
+    return st;
+}
+
+static vitcl_status on_unit(form *f, const problem *p, vt_mma_choice c)
+{
+    const vt_mma_heads h = vt_mma_gradient_of(c, D);
+    char defines[128];
+
+    vt_mma_heads_define(defines, sizeof defines, &h, c, VT_BF16, D);
+    return form_new(f, p, "attention_grad_mma", defines,
+                    vt_mma_heads_items(&h, p->tokens, 1) / h.items, h.items);
+}
+
+static vitcl_status in_tiles(form *f, const problem *p)
+{
+    const vt_gradient_tiles t =
+        vt_gradient_tiles_of(vt_queue_dev(p->q), D, true);
+
+    *f = (form){.best = 1e30};
+    return t.items
+               ? form_new(f, p, "attention_grad_tiles", t.defines,
+                          ((size_t)p->tokens + t.rows - 1) / t.rows, t.items)
+               : vt_fail(VITCL_EUNSUPPORTED, "no tiles to compare with");
+}
+
+static vitcl_status run(form *f, const problem *p)
+{
+    const double from = vt_now_ms();
+    vitcl_status st;
+
+    VT_TRY(vt_kernel_launch(p->q, f->k[0]));
+    VT_TRY(vt_kernel_launch(p->q, f->k[1]));
+    VT_TRY(vt_queue_finish(p->q));
+    f->best = VT_MIN(f->best, vt_now_ms() - from);
+done:
+    return st;
+}
+
+/* In turns, as a machine's speed drifts; the first round warms up. */
+static bool faster(vt_dev *dev, vt_mma_choice c)
+{
+    enum { ROUNDS = 8, PICTURES = 32, VIT_TOKENS = 197 };
+    form unit = {.best = 1e30}, tiles = {.best = 1e30};
+    problem p;
+    vitcl_status st;
+
+    VT_TRY(problem_new(&p, dev, c.emulated ? 1 : PICTURES, VIT_TOKENS));
+    VT_TRY(on_unit(&unit, &p, c));
+    VT_TRY(in_tiles(&tiles, &p));
+    for (int i = 0; i < (c.emulated ? 2 : ROUNDS); i++) {
+        VT_TRY(run(&unit, &p));
+        VT_TRY(run(&tiles, &p));
+    }
+    vt_log("attention's gradients, %s: %.3f ms, in tiles of f32 %.3f ms",
+           vt_mma_kinds[c.kind].name, unit.best, tiles.best);
+done:
+    form_free(&unit);
+    form_free(&tiles);
+    problem_free(&p);
+    return st == VITCL_OK && unit.best * 7 < tiles.best * 6;
 }
 
 static vitcl_status compute(float *out, vt_dev *dev, vt_mma_choice c,
                             const float *qkv, const float *y, const float *dy)
 {
     enum { TOKENS_BYTES = TOKENS * C * sizeof(float) };
-    const vt_mma_heads h = vt_mma_gradient_of(c, D);
-    const size_t global = vt_mma_heads_items(&h, TOKENS, HEADS);
-    char defines[128];
-    vt_queue *q = NULL;
-    vt_buf *b[5] = {NULL}; /* q, k and v; dq, dk and dv; y; dy; stat */
-    enum { X, DX, Y, DY, STAT };
+    form f = {.best = 1e30};
+    problem p;
     vitcl_status st;
 
-    vt_mma_heads_define(defines, sizeof defines, &h, c, VT_BF16, D);
-    VT_TRY(vt_queue_new(&q, dev, false));
-    for (int i = X; i <= DX; i++)
-        VT_TRY(vt_buf_new(&b[i], dev, 3 * TOKENS_BYTES));
-    for (int i = Y; i <= DY; i++)
-        VT_TRY(vt_buf_new(&b[i], dev, TOKENS_BYTES));
-    VT_TRY(vt_buf_new(&b[STAT], dev, TOKENS * HEADS * 2 * sizeof(float)));
-    VT_TRY(vt_buf_write(q, b[X], 0, qkv, 3 * TOKENS_BYTES));
-    VT_TRY(vt_buf_write(q, b[Y], 0, y, TOKENS_BYTES));
-    VT_TRY(vt_buf_write(q, b[DY], 0, dy, TOKENS_BYTES));
-    VT_TRY(vt_buf_fill(q, b[DX], 0x7fc00000u));
-    VT_TRY(launch(q, "attention_grad_mma__q", defines,
-                  (vt_buf *[]){b[DX], b[STAT], b[DY], b[Y], b[X], b[X]}, 6,
-                  global, h.items));
-    VT_TRY(launch(q, "attention_grad_mma__kv", defines,
-                  (vt_buf *[]){b[DX], b[DY], b[STAT], b[X], b[X]}, 5, global,
-                  h.items));
-    VT_TRY(vt_buf_read(q, b[DX], 0, out, 3 * TOKENS_BYTES));
+    VT_TRY(problem_new(&p, dev, 1, TOKENS));
+    VT_TRY(vt_buf_write(p.q, p.b[X], 0, qkv, 3 * TOKENS_BYTES));
+    VT_TRY(vt_buf_write(p.q, p.b[Y], 0, y, TOKENS_BYTES));
+    VT_TRY(vt_buf_write(p.q, p.b[DY], 0, dy, TOKENS_BYTES));
+    VT_TRY(on_unit(&f, &p, c));
+    VT_TRY(run(&f, &p));
+    VT_TRY(vt_buf_read(p.q, p.b[DX], 0, out, 3 * TOKENS_BYTES));
 done:
-    for (size_t i = 0; i < VT_COUNT(b); i++)
-        vt_buf_free(b[i]);
-    vt_queue_free(q);
+    form_free(&f);
+    problem_free(&p);
     return st;
 }
 
 vitcl_status vt_mma_try_gradient(const char **verdict, vt_dev *dev,
-                                 vt_mma_choice c)
+                                 vt_mma_choice c, bool timed)
 {
     enum { ALL = TOKENS * TOKEN, SOME = TOKENS * C };
     float *qkv = NULL, *y = NULL, *dy = NULL, *out = NULL;
@@ -180,7 +276,7 @@ vitcl_status vt_mma_try_gradient(const char **verdict, vt_dev *dev,
     /* p and dx are rounded once, by 2^-8 of each at most */
     for (int i = 0; right && i < ALL; i++)
         right = fabs((double)out[i] - want[i]) <= most * 0x1p-8;
-    *verdict = right ? "right" : "wrong";
+    *verdict = !right ? "wrong" : timed && !faster(dev, c) ? "slower" : "right";
     vt_log("tried attention's gradients, %s: %s", vt_mma_kinds[c.kind].name,
            *verdict);
 done:

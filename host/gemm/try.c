@@ -102,7 +102,7 @@ static vitcl_status attempt(char *answer, size_t size, int n, char **words)
     } else if (n == 6 && strcmp(words[0], "gradient") == 0) {
         VT_TRY(open_same(&dev, words + 1));
         VT_TRY(vt_mma_try_gradient(
-            &word, dev, (vt_mma_choice){.kind = vt_mma_named(words[4])}));
+            &word, dev, (vt_mma_choice){.kind = vt_mma_named(words[4])}, true));
         snprintf(answer, size, "%s", word);
     } else if (n == 6 && strcmp(words[0], "half") == 0 &&
                vt_precision_parse(&precision, words[5])) {

@@ -4,6 +4,8 @@
  */
 #include "ops/attention.h"
 
+#include "gemm/gradient_tiles.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -16,8 +18,6 @@ enum { I_DBIAS = I_WIDE + 1 }; /* is it wanted? */
 /* A head's keys are copied to the stack if they are at most this many
  * numbers. */
 #define HELD 65536
-/* Local memory that every GPU has, and llvmpipe. */
-#define LOCAL ((size_t)32 << 10)
 
 /* Stack space of the arrays in attention_grad__heads. */
 static size_t stack_bytes(const vt_plan *p, const vt_attention_sizes *z,
@@ -127,15 +127,6 @@ done:
     return st;
 }
 
-/* Local memory of attention_grad_tiles.cl in bytes. */
-static size_t local_bytes(const vt_attention_sizes *z, size_t n, size_t m)
-{
-    const size_t vectors = ((size_t)z->D + 3) / 4,
-                 strip = n * ((m >= 16 ? m / 4 : 4) | 1), p = m * (n / 4 + 1);
-
-    return 16 * (2 * m * (vectors | 1) + 2 * VT_MAX(strip, p)) + 44 * n;
-}
-
 /* May vectors of four be read and written at once? */
 static bool wide(vt_plan *p, const vt_step *s, const vt_attention_sizes *z)
 {
@@ -150,35 +141,23 @@ static bool wide(vt_plan *p, const vt_step *s, const vt_attention_sizes *z)
     return z->D % 4 == 0;
 }
 
-/* Groups own 32 queries or keys, or fewer where heads are wide or groups small,
- * and take as many of the others at once as fit into local memory. */
 static vitcl_status in_floats(vt_attention_tiles *t, vt_plan *p, vt_step *s,
                               const vt_attention_sizes *z)
 {
-    const vt_dev *dev = vt_plan_settings(p)->dev;
-    const size_t most = vt_dev_group_max(dev);
-    const size_t room = (size_t)vt_dev_info(dev)->local_bytes;
-    const size_t d = (size_t)z->D;
-    size_t n = 32, m = 32, wg;
+    const vt_gradient_tiles f =
+        vt_gradient_tiles_of(vt_plan_settings(p)->dev, z->D, wide(p, s, z));
 
-    if (most < 16)
+    if (f.items == 0)
         return vt_fail(VITCL_EUNSUPPORTED,
                        "the device's work-groups are too small to train");
-    while (n > 8 && 2 * n > most)
-        n /= 2;
-    while (m > 8 && local_bytes(z, n, m) > VT_MIN(room, LOCAL))
-        m /= 2;
-    /* two blocks of four rows and four columns a work-item */
-    wg = VT_MIN(VT_MAX(n * ((d + 3) / 4) / 8, 2 * n), most);
-    wg = VT_MIN((wg + 31) / 32 * 32, most);
     *t = (vt_attention_tiles){.file = "attention_grad_tiles",
                               .q = "attention_grad_tiles__q",
                               .kv = "attention_grad_tiles__kv",
-                              .rows = n,
-                              .items = wg};
-    snprintf(t->defines, sizeof t->defines, "-DWG=%zu -DD=%d -DN=%zu -DM=%zu%s",
-             wg, z->D, n, m, wide(p, s, z) ? " -DWIDE" : "");
-    snprintf(s->note, sizeof s->note, "attention tiles %zux%zu", n, m);
+                              .rows = f.rows,
+                              .items = f.items};
+    snprintf(t->defines, sizeof t->defines, "%s", f.defines);
+    snprintf(s->note, sizeof s->note, "attention tiles %zux%zu", f.rows,
+             f.others);
     return VITCL_OK;
 }
 

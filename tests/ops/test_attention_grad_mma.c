@@ -396,12 +396,12 @@ Test(attention_grad_mma, refuses)
 
 /* ---- the trial ---- */
 
-static const char *verdict(int kind)
+static const char *verdict(int kind, bool timed)
 {
     const vt_mma_choice c = {.kind = kind, .emulated = true};
     const char *word = "none";
 
-    vt_check(vt_mma_try_gradient(&word, vt_test_device(), c));
+    vt_check(vt_mma_try_gradient(&word, vt_test_device(), c, timed));
     return word;
 }
 
@@ -411,12 +411,13 @@ Test(attention_grad_mma, trial)
 
     if (vt_test_tiny())
         return;
-    cr_expect_str_eq(verdict(1), "right");
+    cr_expect_str_eq(verdict(1, false), "right");
+    cr_expect_str_eq(verdict(1, true), "slower", "an emulation is not faster");
     folder = vt_test_folder();
     vt_test_mutant(folder, "attention_grad_mma", "s[e] * (g[e] - d",
                    "s[e] * (g[e] + d");
     setenv("VITCL_CL_DIR", folder, 1); /* another kind: not built before */
-    cr_expect_str_eq(verdict(4), "wrong");
+    cr_expect_str_eq(verdict(4, false), "wrong");
     unsetenv("VITCL_CL_DIR");
     vt_test_tidy();
 }
