@@ -22,7 +22,6 @@
 #include "base/environment.h"
 #include "base/log.h"
 #include "base/memory.h"
-#include "base/sha256.h"
 #include "base/user_dir.h"
 
 #include <fcntl.h>
@@ -92,21 +91,33 @@ static void add_environment(vt_sha256_state *s)
     }
 }
 
-vt_cache_key vt_cache_key_of(const vt_dev *dev, const char *common,
-                             const char *text, const char *options)
+vt_sha256_state vt_cache_key_begin(const char *common)
 {
     vt_sha256_state s;
-    vt_cache_key key;
 
     vt_sha256_begin(&s);
     add(&s, FORMAT);
     add(&s, common);
+    return s;
+}
+
+vt_cache_key vt_cache_key_end(vt_sha256_state s, const vt_dev *dev,
+                              const char *text, const char *options)
+{
+    vt_cache_key key;
+
     add(&s, text);
     add(&s, options);
     add(&s, dev->identity);
     add_environment(&s);
     vt_sha256_end(&s, key.hash);
     return key;
+}
+
+vt_cache_key vt_cache_key_of(const vt_dev *dev, const char *common,
+                             const char *text, const char *options)
+{
+    return vt_cache_key_end(vt_cache_key_begin(common), dev, text, options);
 }
 
 /* ---- files ---- */

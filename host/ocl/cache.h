@@ -5,6 +5,8 @@
 #define VT_OCL_CACHE_H
 #include "ocl/objects.h"
 
+#include "base/sha256.h"
+
 #include <time.h>
 
 typedef struct vt_cache_key {
@@ -14,6 +16,10 @@ typedef struct vt_cache_key {
 /* The key: everything that affects how the two texts are compiled. */
 vt_cache_key vt_cache_key_of(const vt_dev *dev, const char *common,
                              const char *text, const char *options);
+/* The same in two steps, for many keys with the same common text. */
+vt_sha256_state vt_cache_key_begin(const char *common);
+vt_cache_key vt_cache_key_end(vt_sha256_state s, const vt_dev *dev,
+                              const char *text, const char *options);
 /* The open folder; -1: the cache is disabled, or no folder is safe to use. */
 int vt_cache_folder(void);
 /* Loads a built program. False: absent, damaged (then removed), rejected by the

@@ -33,71 +33,6 @@
 
 /* ---- text ---- */
 
-static size_t word(const char *s)
-{
-    return strspn(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-                     "0123456789_");
-}
-
-/* The next define from *at on: where its name begins; its length, and that of
- * name and value. */
-static const char *next_define(size_t *n, size_t *all, const char **at)
-{
-    const char *const p = strstr(*at, "-D");
-
-    if (!p)
-        return NULL;
-    *n = word(p + 2);
-    *all = strcspn(p + 2, " ");
-    *at = p + 2 + *all;
-    return p + 2;
-}
-
-/* Is the macro set in the build options? */
-static bool is_set(const char *defines, const char *name, size_t n)
-{
-    size_t m, all;
-
-    for (const char *p; (p = next_define(&m, &all, &defines));)
-        if (m == n && strncmp(p, name, n) == 0)
-            return true;
-    return false;
-}
-
-/* Does the common text test the macro? */
-static bool is_tested(const char *common, const char *name, size_t n)
-{
-    for (const char *p = common; (p = strstr(p, "\n#")); p++) {
-        const size_t end = strcspn(p + 1, "\n") + 1;
-
-        if (strncmp(p + 2, "if", 2) != 0 && strncmp(p + 2, "elif", 4) != 0)
-            continue;
-        for (size_t i = 1; i < end; i += VT_MAX(word(p + i), (size_t)1))
-            if (word(p + i) == n && strncmp(p + i, name, n) == 0)
-                return true;
-    }
-    return false;
-}
-
-/* Does b have those defines of a that the common text tests? */
-static bool has_head(const char *a, const char *b, const char *common)
-{
-    size_t n, all, m, size;
-
-    for (const char *name; (name = next_define(&n, &all, &a));) {
-        const char *other, *at = b;
-
-        if (!is_tested(common, name, n))
-            continue;
-        while ((other = next_define(&m, &size, &at)))
-            if (size == all && strncmp(other, name, all) == 0)
-                break;
-        if (!other)
-            return false;
-    }
-    return true;
-}
-
 static vitcl_status append(char **text, const char *more, const char *name,
                            size_t n, const char *tail)
 {
@@ -123,7 +58,7 @@ static const char *function_name(size_t *n, const char *definition)
     if (!open)
         return NULL;
     *n = 0;
-    while (open > definition && word(open - 1) > 0)
+    while (open > definition && vt_word(open - 1) > 0)
         open--, (*n)++;
     return *n > 0 && *n < NAME ? open : NULL;
 }
@@ -133,20 +68,20 @@ static const char *function_name(size_t *n, const char *definition)
  * where NAME may also be an address space. */
 static const char *defined_name(size_t *n, const char *line)
 {
-    const size_t end = strcspn(line, "\n"), macro = word(line);
+    const size_t end = strcspn(line, "\n"), macro = vt_word(line);
 
     if (strncmp(line, "static inline ", 14) == 0)
         return function_name(n, line);
     if ((strncmp(line, "typedef ", 8) == 0 || line[0] == '}') &&
         line[end - 1] == ';') {
-        for (*n = 0; *n + 2 < end && word(line + end - 2 - *n) > 0;)
+        for (*n = 0; *n + 2 < end && vt_word(line + end - 2 - *n) > 0;)
             ++*n;
         return *n > 0 && *n < NAME ? line + end - 1 - *n : NULL;
     }
     if (macro > 0 && line[0] >= 'A' && line[0] <= 'Z' && line[macro] == '(') {
         const char *const name = line + macro + 1;
 
-        *n = word(name);
+        *n = vt_word(name);
         return *n > 0 && *n < NAME && *name >= 'a' && *name <= 'z' &&
                        strncmp(name, "global,", 7) != 0
                    ? name
@@ -177,27 +112,21 @@ done:
     return st;
 }
 
-static bool is_defined(const char *text, const char *name, size_t n)
-{
-    for (const char *p = text; (p = strstr(p, "\n#define ")); p++)
-        if (strncmp(p + 9, name, n) == 0 && word(p + 9) == n)
-            return true;
-    return false;
-}
-
 /* The text's macros, except those that the head has. */
 static vitcl_status undefine_macros(char **after, const char *text,
-                                    const char *defines, const char *common)
+                                    const char *defines,
+                                    const vt_common *common)
 {
     static const char define[] = "\n#define ";
     vitcl_status st = VITCL_OK;
 
     for (const char *p = text; (p = strstr(p, define)); p++) {
         const char *const name = p + strlen(define);
-        const size_t n = word(name);
+        const size_t n = vt_word(name);
 
-        if (!is_defined(common, name, n) &&
-            !(is_tested(common, name, n) && is_set(defines, name, n)))
+        if (!vt_common_defines(common, name, n) &&
+            !(vt_is_set(defines, name, n) &&
+              vt_common_tests(common, name, n, defines)))
             VT_TRY(append(after, "#undef ", name, n, "\n"));
     }
 done:
@@ -206,13 +135,14 @@ done:
 
 /* The defines that are not the head's are set in the text. */
 static vitcl_status define_macros(char **before, char **after,
-                                  const char *defines, const char *common)
+                                  const char *defines, const vt_common *common)
 {
+    const char *at = defines;
     size_t n, all;
     vitcl_status st = VITCL_OK;
 
-    for (const char *name; (name = next_define(&n, &all, &defines));) {
-        if (is_tested(common, name, n))
+    for (const char *name; (name = vt_next_define(&n, &all, &at));) {
+        if (vt_common_tests(common, name, n, defines))
             continue;
         VT_TRY(append(before, "#define ", name, n, all > n ? " " : " 1"));
         VT_TRY(append(before, "", name + n + (all > n), all - n - (all > n),
@@ -230,7 +160,7 @@ static bool same_text(const vt_program *a, const vt_program *b)
 
 /* Appends a file with the kernels that the list's programs want of it. */
 static vitcl_status append_file(char **out, vt_program *const *list, unsigned n,
-                                unsigned at, const char *common)
+                                unsigned at, const vt_common *common)
 {
     const char *names[VT_JOINED];
     char *text = NULL, *before = NULL, *after = NULL, *joined = NULL;
@@ -257,13 +187,14 @@ done:
 }
 
 static vitcl_status append_head(char **options, const char *defines,
-                                const char *common)
+                                const vt_common *common)
 {
+    const char *at = defines;
     size_t n, all;
     vitcl_status st = VITCL_OK;
 
-    for (const char *name; (name = next_define(&n, &all, &defines));)
-        if (is_tested(common, name, n))
+    for (const char *name; (name = vt_next_define(&n, &all, &at));)
+        if (vt_common_tests(common, name, n, defines))
             VT_TRY(append(options, " -D", name, all, ""));
 done:
     return st;
@@ -275,42 +206,36 @@ static vitcl_status joint_inputs(vt_inputs *r, const vt_dev *dev,
     vitcl_status st;
 
     *r = (vt_inputs){.options = NULL};
-    VT_TRY(vt_source_common(&r->text[0]));
+    VT_TRY(vt_common_get(&r->common));
     for (unsigned i = 0; i < n; i++) {
         bool seen = false;
 
         for (unsigned k = 0; k < i && !seen; k++)
             seen = same_text(list[k], list[i]);
         if (!seen)
-            VT_TRY(append_file(&r->text[1], list, n, i, r->text[0]));
+            VT_TRY(append_file(&r->text, list, n, i, &r->common));
     }
     VT_TRY(vt_format(&r->options, "%s", dev->flags));
-    VT_TRY(append_head(&r->options, list[0]->defines, r->text[0]));
-    r->key = vt_cache_key_of(dev, r->text[0], r->text[1], r->options);
+    VT_TRY(append_head(&r->options, list[0]->defines, &r->common));
+    r->key = vt_cache_key_end(r->common.begun, dev, r->text, r->options);
 done:
     return st;
 }
 
 /* ---- build ---- */
 
-/* Can a program join the group, whose heads are the same? */
-static bool fits(const vt_program *p, vt_program *const *group, unsigned n,
-                 const char *common)
+bool vt_program_fits(const vt_program *p, vt_program *const *group, unsigned n)
 {
+    vt_common common;
+    bool yes;
+
     for (unsigned i = 0; i < n; i++)
         if (strcmp(p->name, group[i]->name) == 0)
             return false;
-    return has_head(p->defines, group[0]->defines, common) &&
-           has_head(group[0]->defines, p->defines, common);
-}
-
-bool vt_program_fits(const vt_program *p, vt_program *const *group, unsigned n)
-{
-    char *common = NULL;
-    const bool yes = n < VT_JOINED && vt_source_common(&common) == VITCL_OK &&
-                     fits(p, group, n, common);
-
-    free(common);
+    if (n == VT_JOINED || vt_common_get(&common) != VITCL_OK)
+        return false;
+    yes = vt_same_head(&common, p->defines, group[0]->defines);
+    vt_common_free(&common);
     return yes;
 }
 
@@ -334,7 +259,7 @@ static unsigned length_of(const char *text, const char *defines)
         if (is_if) {
             decided[++depth] = name > 0;
             if (name > 0 && !off &&
-                is_set(defines, c + name, word(c + name)) != (name == 8))
+                vt_is_set(defines, c + name, vt_word(c + name)) != (name == 8))
                 off = depth;
         } else if (strncmp(c, "\n#else", 6) == 0 && decided[depth]) {
             off = off == depth ? 0 : off ? off : depth;
@@ -364,8 +289,7 @@ unsigned vt_program_weight(const vt_program *p)
 static cl_program compile(vt_dev *dev, const vt_inputs *r)
 {
     cl_int e;
-    cl_program program = clCreateProgramWithSource(
-        dev->context, 2, (const char *[]){r->text[0], r->text[1]}, NULL, &e);
+    cl_program program = vt_inputs_program(r, dev, &e);
 
     if (program && clBuildProgram(program, 1, &dev->id, r->options, NULL,
                                   NULL) != CL_SUCCESS) {

@@ -66,8 +66,7 @@ static vitcl_status build(cl_program *out, vt_dev *dev, vt_program *p)
     if (vt_joint_load(&program, dev, p, &r) ||
         vt_cache_load(&program, dev, &r.key, r.options))
         goto built;
-    program = clCreateProgramWithSource(dev->context, 2, (const char **)r.text,
-                                        NULL, &e);
+    program = vt_inputs_program(&r, dev, &e);
     if (!program) {
         st = vt_cl_fail(dev, e, "cannot create a program from cl/%s.cl",
                         p->file);
@@ -225,7 +224,7 @@ static vitcl_status save_program(vt_dev *dev, const vt_program *p,
     for (const vt_program *q = p->next; q; q = q->next) /* asked for earlier */
         n += strcmp(q->name, p->name) == 0;
     VT_TRY(vt_inputs_of(&r, dev, p));
-    VT_TRY(save_text(folder, p->name, n, "cl", r.text[0], r.text[1]));
+    VT_TRY(save_text(folder, p->name, n, "cl", r.common.text, r.text));
     VT_TRY(save_text(folder, p->name, n, "options", r.options, "\n"));
 done:
     vt_inputs_free(&r);

@@ -15,19 +15,48 @@ struct vt_program {
     vt_cache_key joint;
 };
 
+/* ---- inputs.c ---- */
+/* What stands before every program: the sources whose names begin with common,
+ * in the order of the names. */
+typedef struct vt_common {
+    char *text, *directives; /* directives: its lines that begin with # */
+    vt_sha256_state begun;   /* vt_cache_key_begin(text) */
+    bool kept;               /* for the next caller */
+} vt_common;
+
+vitcl_status vt_common_get(vt_common *out);
+void vt_common_free(vt_common *c);
+/* The length of the name at s, or of the number. */
+size_t vt_word(const char *s);
+/* The next define from *at on: where its name begins; its length, and that of
+ * name and value. */
+const char *vt_next_define(size_t *n, size_t *all, const char **at);
+/* Is the macro set in the build options? */
+bool vt_is_set(const char *defines, const char *name, size_t n);
+/* Does the common text define the macro? */
+bool vt_common_defines(const vt_common *c, const char *name, size_t n);
+/* Does it test the macro in #if, outside of what these defines leave out? */
+bool vt_common_tests(const vt_common *c, const char *name, size_t n,
+                     const char *defines);
+/* Is the common text the same with either of two programs' defines? */
+bool vt_same_head(const vt_common *c, const char *a, const char *b);
+
 /* The inputs of a build: the common text, the program's own, the options; and
  * the key of the result. */
 typedef struct vt_inputs {
-    char *text[2], *options;
+    vt_common common;
+    char *text, *options;
     vt_cache_key key;
 } vt_inputs;
 
-/* source.c */
 vitcl_status vt_inputs_of(vt_inputs *r, const vt_dev *dev, const vt_program *p);
 void vt_inputs_free(vt_inputs *r);
+/* The driver's program of both texts, not built. */
+cl_program vt_inputs_program(const vt_inputs *r, const vt_dev *dev, cl_int *e);
 
-/* join.c: loads the joint program that has this one, once a device. False:
- * there is none. */
+/* ---- join.c ---- */
+/* Loads the joint program that has this one, once a device. False: there is
+ * none. */
 bool vt_joint_load(cl_program *out, vt_dev *dev, vt_program *p,
                    const vt_inputs *r);
 

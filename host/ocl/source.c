@@ -1,6 +1,6 @@
 /*
- * source.c - the text of a program: every cl/common*.cl and one kernel of
- * cl/<file>.cl.
+ * source.c - the text of a program: every cl/common*.cl (inputs.c) and one
+ * kernel of cl/<file>.cl.
  *
  * The other kernels of the file are blanked out, because a driver compiles all
  * of its input, and PoCL compiles it again when it is asked for the binary
@@ -50,28 +50,6 @@ done:
     return st;
 }
 
-vitcl_status vt_source_common(char **out)
-{
-    vitcl_status st = VITCL_OK;
-    char *all = NULL, *part = NULL;
-
-    for (const vt_cl_source *s = vt_cl_sources; s->name; s++) {
-        char *joined;
-
-        if (strncmp(s->name, "common", 6) != 0)
-            continue;
-        free(part), part = NULL;
-        VT_TRY(vt_source_read(&part, s->name));
-        VT_TRY(vt_format(&joined, "%s%s", all ? all : "", part));
-        free(all), all = joined;
-    }
-    *out = all, all = NULL;
-done:
-    free(all);
-    free(part);
-    return st;
-}
-
 /* Does the start of a definition, up to its brace, name this kernel? */
 static bool defines_kernel(const char *from, const char *to, const char *name)
 {
@@ -102,27 +80,4 @@ void vt_source_keep(char *text, const char *const *names, unsigned n)
                     *c = ' ';
         from = end + 2;
     }
-}
-
-/* ---- the inputs of a build ---- */
-
-void vt_inputs_free(vt_inputs *r)
-{
-    free(r->text[0]);
-    free(r->text[1]);
-    free(r->options);
-}
-
-vitcl_status vt_inputs_of(vt_inputs *r, const vt_dev *dev, const vt_program *p)
-{
-    vitcl_status st;
-
-    *r = (vt_inputs){.options = NULL};
-    VT_TRY(vt_source_common(&r->text[0]));
-    VT_TRY(vt_source_read(&r->text[1], p->file));
-    vt_source_keep(r->text[1], (const char *[]){p->name}, 1);
-    VT_TRY(vt_format(&r->options, "%s %s", dev->flags, p->defines));
-    r->key = vt_cache_key_of(dev, r->text[0], r->text[1], r->options);
-done:
-    return st;
 }

@@ -14,9 +14,6 @@ typedef struct vt_cl_source {
 
 extern const vt_cl_source vt_cl_sources[]; /* ends with a NULL name */
 
-/* What stands before every program, in a new string: the sources whose names
- * begin with common, in the order of the names. */
-vitcl_status vt_source_common(char **out);
 /* Blanks out all kernels but the n named ones, keeping the line numbers. */
 void vt_source_keep(char *text, const char *const *names, unsigned n);
 

@@ -33,7 +33,9 @@ static void begin(void)
     unsetenv("VITCL_CACHE");
     unsetenv("VITCL_BUILD_FORK");
     snprintf(store, sizeof store, "%s/vitcl", folder);
-    vt_test_kernels(folder, "\n#ifndef ONE\n#define ONE 1\n#endif\n");
+    vt_test_kernels(folder, "\n#ifndef ONE\n#define ONE 1\n#endif\n"
+                            "#if defined(UNIT) && defined(SIZE)\n"
+                            "#if SIZE == 2\n#define WIDE\n#endif\n#endif\n");
     for (int i = 0; i < FILES; i++) {
         snprintf(text, sizeof text,
                  "#ifndef TIMES\n#define TIMES 1\n#endif\n"
@@ -114,7 +116,8 @@ static unsigned run(device *d, int n, const char *defines)
     vt_kernels_build(d->dev);
     vt_kernels_defer(false);
     for (int i = 0; i < n; i++)
-        expect(d, k[i], (strstr(defines, "=2") ? i + 1 : 0) + files[i].value);
+        expect(d, k[i],
+               (strstr(defines, "TIMES=2") ? i + 1 : 0) + files[i].value);
     return (unsigned)vt_dev_counters(d->dev).programs_built - before;
 }
 
@@ -156,11 +159,11 @@ Test(join, together)
     d = open_device();
     cr_expect_eq(run(&d, FILES, ""), FILES);
     cr_expect_eq(entries(largest), d.pocl ? FILES + 1 : FILES);
-    cr_expect_eq(run(&d, FILES, "-DTIMES=2"), FILES, "other defines");
+    cr_expect_eq(run(&d, FILES, "-DTIMES=2 -DSIZE=2"), FILES, "other defines");
     close_device(&d);
     d = open_device();
     cr_expect_eq(run(&d, FILES, ""), 0, "all are in the cache");
-    cr_expect_eq(run(&d, 2, "-DTIMES=2"), 0);
+    cr_expect_eq(run(&d, 2, "-DTIMES=2 -DSIZE=2"), 0);
     close_device(&d);
 }
 
@@ -295,10 +298,10 @@ Test(join, weights)
 }
 
 /* Programs that cannot be one: with kernels of the same name, and with other
- * defines of what the common text tests. */
+ * defines of what the common text tests, outside of what it leaves out. */
 Test(join, fits)
 {
-    vt_program *list[5];
+    vt_program *list[8];
     device d;
 
     begin();
@@ -309,11 +312,21 @@ Test(join, fits)
     cr_assert_eq(vt_program_ask(&list[3], d.dev, "c", "ka", ""), VITCL_OK);
     cr_assert_eq(vt_program_ask(&list[4], d.dev, "b", "other", "-DONE=2"),
                  VITCL_OK);
+    cr_assert_eq(vt_program_ask(&list[5], d.dev, "b", "s2", "-DSIZE=2"),
+                 VITCL_OK);
+    cr_assert_eq(vt_program_ask(&list[6], d.dev, "b", "u2", "-DUNIT -DSIZE=2"),
+                 VITCL_OK);
+    cr_assert_eq(vt_program_ask(&list[7], d.dev, "b", "u3", "-DUNIT -DSIZE=3"),
+                 VITCL_OK);
     cr_expect(vt_program_fits(list[1], list, 1));
     cr_expect(vt_program_fits(list[2], list, 2));
     cr_expect_not(vt_program_fits(list[3], list, 2), "ka is there already");
     cr_expect(vt_program_fits(list[3], list + 1, 2));
     cr_expect_not(vt_program_fits(list[4], list, 2), "ONE is tested");
     cr_expect_not(vt_program_fits(list[1], list, VT_JOINED), "full");
+    cr_expect(vt_program_fits(list[5], list, 2), "SIZE, but only with UNIT");
+    cr_expect_not(vt_program_fits(list[6], list, 2), "UNIT is tested");
+    cr_expect_not(vt_program_fits(list[0], list + 6, 1), "UNIT is tested");
+    cr_expect_not(vt_program_fits(list[7], list + 6, 1), "SIZE is tested");
     close_device(&d);
 }
