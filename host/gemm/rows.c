@@ -62,13 +62,19 @@ done:
 }
 
 /* Rows of A that map to the same sets of the L1 cache are copied by each tile,
- * so many terms at a time, and so many rows at most. */
+ * so many terms at a time, and so many rows at most. Where the sets have room
+ * for a block's rows and all terms are multiplied in one go, a copy would cost
+ * more than it saves. */
 #define HELD_TERMS 512
 #define MOST_HELD 120
+#define L1_WAYS 8
 
-static bool held(const vt_gemm_desc *d)
+static bool held(const vt_dev *dev, const vt_gemm_desc *d)
 {
+    const vt_rows_shape t = vt_panels_shape(dev, d);
+
     return !d->trans_a && d->lda % 1024 == 0 &&
+           (t.block > L1_WAYS || d->K > t.terms) &&
            vt_item_stack() >= MOST_HELD * (HELD_TERMS + 16) * sizeof(float);
 }
 
@@ -76,7 +82,7 @@ static vt_rows_shape shape_of(const vt_dev *dev, const vt_gemm_desc *d)
 {
     vt_rows_shape t = vt_panels_shape(dev, d);
 
-    if (held(d)) {
+    if (held(dev, d)) {
         t.terms = VT_MIN(t.terms, HELD_TERMS);
         t.rows = VT_MIN(t.rows, MOST_HELD);
     }
@@ -115,7 +121,7 @@ static vitcl_status bind(vt_gemm *g)
     char epilogue[96], copies[24] = "", defines[288];
     vitcl_status st;
 
-    if (held(d))
+    if (held(g->dev, d))
         snprintf(copies, sizeof copies, " -DHELD=%d",
                  vt_divide_up(t.rows, s.ra) * s.ra);
     VT_TRY(vt_panels_bind(&b, g, &n));
