@@ -9,8 +9,7 @@
  *           scalars are keys as they lie in memory. Softmax needs no horizontal
  *           sum, and the output is the same product over keys. Keys come in
  *           blocks of JB row blocks of RT or RT1 keys; from the second block on
- *           the output so far is scaled to the new maximum. A last tile of few
- *           queries computes with LAST vectors of them, not NV.
+ *           the output so far is scaled to the new maximum.
  *           Launch: vt_kernel_tiles() of ceil(Tq / (NV*V)) * H * B.
  * WORDS     The same by dot products of bf16 (vdpbf16ps), where V is 16 and a
  *           trial has found them right and fast: host/gemm/dot_choice.c. An
@@ -19,10 +18,10 @@
  *           copied as such words; if all are in one block, once for tiles of
  *           the same head that follow each other.
  * Defines   D; BIAS if there is one (2: one for each picture); LINES, QT, KVT
- *           as in common_attention.cl; V NV LAST; RT RT1 JB: keys are tb row
- *           blocks, the first tbig of RT and the others of RT1; RD RD1 DBIG:
- *           the same for D, DBIG blocks of RD and then blocks of RD1; WORDS;
- *           YT, how out is stored, bf16 only with YT_WORDS.
+ *           as in common_attention.cl; V NV; RT RT1 JB: keys are tb row blocks,
+ *           the first tbig of RT and the others of RT1; RD RD1 DBIG: the same
+ *           for D, DBIG blocks of RD and then blocks of RD1; WORDS; YT, how out
+ *           is stored, bf16 only with YT_WORDS.
  * Numerics  Every sum runs over ascending d or j, so the bits of a query depend
  *           on its own data alone. Exponents are base 2: log2(e) is folded into
  *           q, or with WORDS into the scores. There q, k, v and the
@@ -42,9 +41,6 @@
 #endif
 #ifndef D
 #define D 64
-#endif
-#ifndef LAST
-#define LAST NV
 #endif
 
 #define QN (NV * V)
@@ -68,69 +64,51 @@ typedef float element;
 #define SCALED(x, c) (x)
 #endif
 
-/* s[R][QN] = c times keys times queries; top: the maximum so far. Of N vectors
- * of queries; N as below. */
-#define SCORES_OF(R, N)                                                        \
-    do {                                                                       \
-        floatv x[R][N];                                                        \
+/* s[R][QN] = c times keys times queries; top: the maximum so far */
+#define SCORES(NAME, R)                                                        \
+    static inline void NAME(floatv *s, floatv *top, const element *qt,         \
+                            SPACE const element *restrict k, int ldk, float c) \
+    {                                                                          \
+        floatv x[R][NV];                                                       \
         EACH(r, R)                                                             \
-            EACH(i, N)                                                         \
+            EACH(i, NV)                                                        \
                 x[r][i] = (floatv)(0.0f);                                      \
         for (int d = 0; LIKELY(d < DEPTH); d++) {                              \
-            elementv w[N];                                                     \
-            EACH(i, N)                                                         \
+            elementv w[NV];                                                    \
+            EACH(i, NV)                                                        \
                 w[i] = vloadv(d * NV + i, qt);                                 \
             EACH(r, R)                                                         \
-                EACH(i, N)                                                     \
+                EACH(i, NV)                                                    \
                     x[r][i] = MULTIPLY_ADD(k[r * ldk + d], w[i], x[r][i]);     \
         }                                                                      \
         EACH(r, R)                                                             \
-            EACH(i, N) {                                                       \
+            EACH(i, NV) {                                                      \
                 const floatv y = SCALED(x[r][i], c);                           \
                 s[r * NV + i] = y;                                             \
                 top[i] = select(top[i], y, y > top[i]);                        \
             }                                                                  \
-    } while (0)
+    }
 /* o[R][QN] = o * keep + values times n weights */
-#define VALUES_OF(R, N)                                                        \
-    do {                                                                       \
-        floatv x[R][N];                                                        \
+#define VALUES(NAME, R)                                                        \
+    static inline void NAME(floatv *o, const floatv *p, const floatv *keep,    \
+                            SPACE const element *restrict v, int ldv, int n)   \
+    {                                                                          \
+        floatv x[R][NV];                                                       \
         EACH(r, R)                                                             \
-            EACH(i, N)                                                         \
+            EACH(i, NV)                                                        \
                 x[r][i] = o[r * NV + i] * keep[i];                             \
         for (int j = 0; LIKELY(j < n); j++) {                                  \
-            elementv w[N];                                                     \
-            EACH(i, N)                                                         \
+            elementv w[NV];                                                    \
+            EACH(i, NV)                                                        \
                 w[i] = AS_ELEMENTS(p[j * NV + i]);                             \
             EACH(r, R)                                                         \
-                EACH(i, N)                                                     \
+                EACH(i, NV)                                                    \
                     x[r][i] = MULTIPLY_ADD(v[r], w[i], x[r][i]);               \
             v += ldv;                                                          \
         }                                                                      \
         EACH(r, R)                                                             \
-            EACH(i, N)                                                         \
+            EACH(i, NV)                                                        \
                 o[r * NV + i] = x[r][i];                                       \
-    } while (0)
-/* Of `live` vectors, LAST or NV. */
-#define SCORES(NAME, R)                                                        \
-    static inline void NAME(floatv *s, floatv *top, const element *qt,         \
-                            SPACE const element *restrict k, int ldk, float c, \
-                            int live)                                          \
-    {                                                                          \
-        if (live == NV)                                                        \
-            SCORES_OF(R, NV);                                                  \
-        else                                                                   \
-            SCORES_OF(R, LAST);                                                \
-    }
-#define VALUES(NAME, R)                                                        \
-    static inline void NAME(floatv *o, const floatv *p, const floatv *keep,    \
-                            SPACE const element *restrict v, int ldv, int n,   \
-                            int live)                                          \
-    {                                                                          \
-        if (live == NV)                                                        \
-            VALUES_OF(R, NV);                                                  \
-        else                                                                   \
-            VALUES_OF(R, LAST);                                                \
     }
 SCORES(scores_rt, RT)
 #if RT1 != RT
@@ -187,10 +165,10 @@ static inline void transpose_out(global float *to, const float *from, int ld,
 
 #ifdef WORDS
 /* Probabilities in words of two keys, in place. */
-static inline void pair_up(floatv *p, int keys, int live)
+static inline void pair_up(floatv *p, int keys)
 {
     for (int j = 0; j < keys; j += 2)
-        for (int i = 0; i < live; i++)
+        for (int i = 0; i < NV; i++)
             p[j / 2 * NV + i] = as_floatv(
                 vt_words_of(p[j * NV + i], j + 1 < keys ? p[(j + 1) * NV + i]
                                                         : (floatv)(0.0f)));
@@ -258,7 +236,6 @@ static inline OUTLINED void block_of_rows(global VT_TYPE(YT) *restrict out,
     const int blocks = (Tq + QN - 1) / QN;
     const int i0 = id % blocks * QN, h = id / blocks % H, b = id / blocks / H;
     const int n = min(QN, Tq - i0);
-    const int live = n > LAST * V ? NV : LAST;
     const float c = scale * VT_LOG2E;
     float qt[D * QN];
     floatv o[D * NV], s[JB * RT * NV], top[NV], all[NV], keep[NV];
@@ -308,11 +285,11 @@ static inline OUTLINED void block_of_rows(global VT_TYPE(YT) *restrict out,
             const int key = KEY(j);
             if (j < tbig)
                 scores_rt(s + (key - first) * NV, top, (const element *)qt,
-                          KEYS_AT(key), LDK, c, live);
+                          KEYS_AT(key), LDK, c);
 #if RT1 != RT
             else
                 scores_rt1(s + (key - first) * NV, top, (const element *)qt,
-                           KEYS_AT(key), LDK, c, live);
+                           KEYS_AT(key), LDK, c);
 #endif
         }
 #ifdef BIAS
@@ -325,7 +302,7 @@ static inline OUTLINED void block_of_rows(global VT_TYPE(YT) *restrict out,
                 bias + (VT_BIAS_OF(b, h) * Tq + i0) * T + first + j;
             for (int i = 0; i < QN; i++)
                 lane[i] = i < n ? y[(size_t)i * T] : 0.0f;
-            for (int i = 0; i < live; i++) {
+            for (int i = 0; i < NV; i++) {
                 const floatv x =
                     fma(vloadv(i, lane), (floatv)(VT_LOG2E), s[j * NV + i]);
                 s[j * NV + i] = x;
@@ -333,7 +310,7 @@ static inline OUTLINED void block_of_rows(global VT_TYPE(YT) *restrict out,
             }
         }
 #endif
-        for (int i = 0; i < live; i++) {
+        for (int i = 0; i < NV; i++) {
             const floatv m = top[i];
             floatv part = (floatv)(0.0f);
 
@@ -346,15 +323,14 @@ static inline OUTLINED void block_of_rows(global VT_TYPE(YT) *restrict out,
             all[i] = fma(all[i], keep[i], part);
         }
 #ifdef WORDS
-        pair_up(s, keys, live);
+        pair_up(s, keys);
         terms = (keys + 1) / 2;
 #endif
         for (int d = 0; d < DBIG; d++)
-            values_rd(o + d * RD * NV, s, keep, VALUES_AT(d * RD), LDV, terms,
-                      live);
+            values_rd(o + d * RD * NV, s, keep, VALUES_AT(d * RD), LDV, terms);
 #if RD1 != RD
         for (int d = DBIG * RD; d < D; d += RD1)
-            values_rd1(o + d * NV, s, keep, VALUES_AT(d), LDV, terms, live);
+            values_rd1(o + d * NV, s, keep, VALUES_AT(d), LDV, terms);
 #endif
     }
     for (int i = 0; i < NV; i++)

@@ -114,8 +114,6 @@ static vitcl_status rows(vt_plan *p, vt_step *s, const sizes *z)
     const int most = v == 16 ? 28 / nv : 12 / nv;
     const cut t = even(z->T, most), d = even(z->D, most);
     const int blocks = (z->Tq + nv * v - 1) / (nv * v);
-    /* vectors of the last tile's queries */
-    const int last = (z->Tq - 1) % (nv * v) / v + 1;
     const bool dots = vt_attention_by_dots(p);
     char defines[280];
     vt_attention_defines more;
@@ -123,14 +121,14 @@ static vitcl_status rows(vt_plan *p, vt_step *s, const sizes *z)
     vitcl_status st;
 
     vt_attention_define(more, p, s, z);
-    snprintf(
-        defines, sizeof defines,
-        " -DNV=%d -DLAST=%d -DD=%d -DRT=%d -DRT1=%d -DJB=%d -DRD=%d -DRD1=%d "
-        "-DDBIG=%d%s%s%s",
-        nv, last, z->D, t.rows, t.rows1, KEYS / t.rows, d.rows, d.rows1, d.big,
-        dots ? " -DWORDS" : "",
-        vt_value_of(p, s->out[OUT_Y])->dtype == VT_BF16 ? " -DYT_WORDS" : "",
-        more);
+    snprintf(defines, sizeof defines,
+             " -DNV=%d -DD=%d -DRT=%d -DRT1=%d -DJB=%d -DRD=%d -DRD1=%d "
+             "-DDBIG=%d%s%s%s",
+             nv, z->D, t.rows, t.rows1, KEYS / t.rows, d.rows, d.rows1, d.big,
+             dots ? " -DWORDS" : "",
+             vt_value_of(p, s->out[OUT_Y])->dtype == VT_BF16 ? " -DYT_WORDS"
+                                                             : "",
+             more);
     VT_TRY(vt_op_kernel_with(&k, p, s, "attention_rows", "attention__rows",
                              defines));
     VT_TRY(arguments(p, k, s, s->out[OUT_Y], z));
