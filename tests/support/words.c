@@ -11,7 +11,7 @@
 /* Number i of a vector of 32 halves. */
 #define OF(x, i) "((ushort *)\\&" x ")[" i "]"
 
-#define GUARD "s/^#ifdef __AVX512F__/#if 1/"
+#define GUARD "s/^#if defined(__AVX512F__)/#if 1/"
 #define DOT                                                                    \
     "s/__asm__(\"vdpbf16ps .*/s += as_float16(x << 16) * as_float16(w << 16) " \
     "+ "                                                                       \
@@ -35,6 +35,7 @@ void vt_test_words_in_c(const char *folder)
         "sed -i '" GUARD ";" DOT ";" ROUND ";" CHOOSE "' "
         "common_words.cl gemm_dot.cl && "
         "grep -q 'as_float16(w >> 16' gemm_dot.cl && "
+        "grep -q '^#if 1 ' common_words.cl && "
         "! grep -q '__asm__(' common_words.cl";
     char text[2048];
 
