@@ -3,6 +3,7 @@
  * tests/data/models (made by tools/golden_tiny.py), and the larger cases below
  * VITCL_TEST_DATA.
  */
+#include "support/commit.h"
 #include "support/golden.h"
 #include "support/paths.h"
 
@@ -105,19 +106,6 @@ Test(golden, halves)
         run_halves(VT_DATA "/models", names[i], "");
 }
 
-/* A number that each commit changes. */
-static unsigned long of_commit(void)
-{
-    FILE *f = popen("git -C '" VT_DATA "' rev-parse HEAD 2>/dev/null", "r");
-    char text[9] = "";
-
-    if (!f || !fgets(text, sizeof text, f))
-        snprintf(text, sizeof text, "1");
-    if (f)
-        pclose(f);
-    return strtoul(text, NULL, 16);
-}
-
 /* On matrix units, emulated: some of the models, others at each commit. With
  * VITCL_TEST_MMA=all, all of them. */
 static void run_units(const char *root, int some)
@@ -125,7 +113,7 @@ static void run_units(const char *root, int some)
     struct dirent **list = NULL;
     const int n = scandir(root, &list, visible, alphasort);
     const int count = getenv("VITCL_TEST_MMA") ? n : some;
-    const unsigned long first = of_commit();
+    const unsigned long first = vt_test_commit();
 
     cr_assert_gt(n, some);
     setenv("VITCL_MMA", "emulate", 1);

@@ -10,6 +10,7 @@
 #include "gemm/mma.h"
 #include "ops/ops.h"
 #include "plan/plan_private.h"
+#include "support/commit.h"
 #include "support/device.h"
 #include "support/near.h"
 #include "support/oneplan.h"
@@ -324,14 +325,16 @@ enum { WIDE = 14, NARROW = 16 }; /* heads of 80 and of 24 */
 enum { FEW = 1, ONE_PROGRAM = 10, USUAL = 14, TINY = 10 };
 enum { ALL = sizeof shapes / sizeof *shapes };
 
-/* PoCL compiles each program for seconds, so only a few are usual; with
- * VITCL_TEST_MMA=all, every kind in every shape that it takes. */
+/* PoCL compiles each program for seconds, so only a few are usual: the first
+ * kind with `shapes`, one of USUAL, and one of the other kinds, others at each
+ * commit. With VITCL_TEST_MMA=all, every kind in every shape that it takes. */
 static const struct {
     const char *kind;
     int shapes, other;
 } tries[] = {
-    {"mma16", USUAL, 0},    {"wmma11", FEW, NARROW}, {"wmma12", ONE_PROGRAM, 0},
-    {"mfma90a", FEW, WIDE}, {"mfma942", FEW, 0},
+    {"mma16", ONE_PROGRAM, 0},  {"wmma11", FEW, NARROW},
+    {"wmma12", ONE_PROGRAM, 0}, {"mfma90a", FEW, WIDE},
+    {"mfma942", FEW, 0},
 };
 
 static bool takes(const char *kind, int d)
@@ -340,26 +343,35 @@ static bool takes(const char *kind, int d)
                                  d);
 }
 
+static void emulate(const char *kind, int from, int end, int other)
+{
+    char word[32];
+
+    snprintf(word, sizeof word, "emulate-%s", kind);
+    setenv("VITCL_MMA", word, 1);
+    for (int k = from; k < end; k++)
+        if (takes(kind, shapes[k].D))
+            check(&shapes[k], kind);
+    if (other)
+        check(&shapes[other], kind);
+    unsetenv("VITCL_MMA");
+}
+
 Test(attention_grad_mma, emulated)
 {
-    const bool every = getenv("VITCL_TEST_MMA") != NULL;
-    const size_t n = vt_test_tiny() ? 1 : sizeof tries / sizeof *tries;
+    const unsigned long turn = vt_test_commit();
+    const size_t n = sizeof tries / sizeof *tries;
+    const size_t one = 1 + turn % (n - 1);
 
-    for (size_t i = 0; i < n; i++) {
-        const int from = vt_test_tiny() ? TINY : 0;
-        const int end = vt_test_tiny() ? TINY + 1
-                        : every        ? ALL
-                                       : tries[i].shapes;
-        char word[32];
-
-        snprintf(word, sizeof word, "emulate-%s", tries[i].kind);
-        setenv("VITCL_MMA", word, 1);
-        for (int k = from; k < end; k++)
-            if (takes(tries[i].kind, shapes[k].D))
-                check(&shapes[k], tries[i].kind);
-        if (!every && !vt_test_tiny() && tries[i].other)
-            check(&shapes[tries[i].other], tries[i].kind);
-        unsetenv("VITCL_MMA");
+    if (vt_test_tiny()) {
+        emulate(tries[0].kind, TINY, TINY + 1, 0);
+    } else if (getenv("VITCL_TEST_MMA")) {
+        for (size_t i = 0; i < n; i++)
+            emulate(tries[i].kind, 0, ALL, 0);
+    } else {
+        emulate(tries[0].kind, 0, tries[0].shapes,
+                ONE_PROGRAM + (int)(turn % (USUAL - ONE_PROGRAM)));
+        emulate(tries[one].kind, 0, tries[one].shapes, tries[one].other);
     }
 }
 

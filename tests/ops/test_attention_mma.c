@@ -13,6 +13,7 @@
 #include "ops/ops.h"
 #include "plan/plan_private.h"
 #include "ref/ref.h"
+#include "support/commit.h"
 #include "support/device.h"
 #include "support/halves.h"
 #include "support/near.h"
@@ -237,52 +238,66 @@ static const shape shapes[] = {
 };
 enum { PADDED = 19, NARROW = 24 }; /* heads of 72 and of 24 */
 enum {
+    FEW = 1,
     ONE_PROGRAM = 16,
     USUAL = 21,
     TINY = 16,
     ALL = sizeof shapes / sizeof *shapes
 };
 
-/* PoCL compiles each program for seconds, so only a few are usual: the first
- * `shapes`, and one `other`. With VITCL_TEST_MMA=all, every kind in every type
- * and shape. */
-static const struct {
+/* PoCL compiles each program for seconds, so only a few are usual: the first of
+ * these with ONE_PROGRAM and one of USUAL, and another one with `shapes` and
+ * `other`, others at each commit. With VITCL_TEST_MMA=all, every kind in every
+ * type and shape. */
+typedef struct
+try {
     const char *kind;
     vitcl_precision precision;
     int shapes, other;
-} tries[] = {
-    {"mma16", VITCL_F16, USUAL, 0},
-    {"mma16", VITCL_BF16, 0, 0},
-    {"mma8", VITCL_F16, 0, NARROW},
+}
+try;
+static const try tries[] = {
+    {"mma16", VITCL_F16, ONE_PROGRAM, 0},
+    {"mma16", VITCL_BF16, ONE_PROGRAM, 0},
+    {"mma8", VITCL_F16, FEW, NARROW},
     {"wmma11", VITCL_F16, ONE_PROGRAM, PADDED},
-    {"wmma11", VITCL_BF16, 0, 0},
-    {"wmma12", VITCL_F16, 0, 0},
+    {"wmma11", VITCL_BF16, FEW, NARROW},
+    {"wmma12", VITCL_F16, FEW, PADDED},
     {"wmma12", VITCL_BF16, ONE_PROGRAM, 0},
-    {"mfma90a", VITCL_F16, 0, 0},
-    {"mfma90a", VITCL_BF16, 0, 0},
-    {"mfma942", VITCL_F16, 0, 0},
-    {"mfma942", VITCL_BF16, ONE_PROGRAM, PADDED},
+    {"mfma90a", VITCL_F16, FEW, NARROW},
+    {"mfma90a", VITCL_BF16, FEW, PADDED},
+    {"mfma942", VITCL_F16, ONE_PROGRAM, 0},
+    {"mfma942", VITCL_BF16, FEW, PADDED},
 };
+
+static void emulate(const try *t, int from, int end, int other)
+{
+    char word[32];
+
+    snprintf(word, sizeof word, "emulate-%s", t->kind);
+    setenv("VITCL_MMA", word, 1);
+    for (int k = from; k < end; k++)
+        check(&shapes[k], t->precision, t->kind);
+    if (other)
+        check(&shapes[other], t->precision, t->kind);
+    unsetenv("VITCL_MMA");
+}
 
 Test(attention_mma, emulated)
 {
-    const bool every = getenv("VITCL_TEST_MMA") != NULL;
-    const size_t n = vt_test_tiny() ? 1 : sizeof tries / sizeof *tries;
+    const unsigned long turn = vt_test_commit();
+    const size_t n = sizeof tries / sizeof *tries;
+    const try *one = &tries[1 + turn % (n - 1)];
 
-    for (size_t i = 0; i < n; i++) {
-        const int from = vt_test_tiny() ? TINY : 0;
-        const int end = vt_test_tiny() ? TINY + 1
-                        : every        ? ALL
-                                       : tries[i].shapes;
-        char word[32];
-
-        snprintf(word, sizeof word, "emulate-%s", tries[i].kind);
-        setenv("VITCL_MMA", word, 1);
-        for (int k = from; k < end; k++)
-            check(&shapes[k], tries[i].precision, tries[i].kind);
-        if (!every && !vt_test_tiny() && tries[i].other)
-            check(&shapes[tries[i].other], tries[i].precision, tries[i].kind);
-        unsetenv("VITCL_MMA");
+    if (vt_test_tiny()) {
+        emulate(tries, TINY, TINY + 1, 0);
+    } else if (getenv("VITCL_TEST_MMA")) {
+        for (size_t i = 0; i < n; i++)
+            emulate(&tries[i], 0, ALL, 0);
+    } else {
+        emulate(tries, 0, tries->shapes,
+                ONE_PROGRAM + (int)(turn % (USUAL - ONE_PROGRAM)));
+        emulate(one, 0, one->shapes, one->other);
     }
 }
 
