@@ -29,7 +29,7 @@ typedef struct vt_gemm_device {
     vt_dot_known dot[VT_PARAMS_TYPES]; /* dot_choice.c */
     vt_mma_known mma[VT_PARAMS_TYPES]; /* mma_choice.c */
     vt_mma_known mma_attention[VT_PARAMS_TYPES];
-    vt_mma_known mma_gradient;
+    vt_mma_known mma_gradient, mma_training;
     vt_fastest_memory fastest; /* fastest.c */
     vt_race race;              /* race.c, which fastest.c must not call */
     int parts, units;          /* for tests of parts.c; 0: by the device */

@@ -5,7 +5,8 @@
  *
  * A(m,k) is A[m*lda + k], or A[k*lda + m] with trans_a. B(n,k) is B[n*ldb + k]
  * (as torch's Linear stores weights), or B[k*ldb + n] with trans_b. The order
- * of summation over k depends on K, N and the device, never on M or the batch.
+ * of summation over k depends on K, N and the device, never on the batch, and
+ * on M only with trans_a.
  * residual has C's stride ldc and may be C itself; with `times` it is a factor.
  * batch > 1 (never with trans_a): M rows each, A and C advance by M * lda and
  * M * ldc; B is shared. It only says where pictures begin; the result is the

@@ -10,10 +10,15 @@
  * work-groups, and another kernel adds them up. In a large one a work-group
  * computes all, and has registers for the sum of the earlier ones; so a part
  * costs no launch.
+ *
+ * In a training, in bf16, the operands are packed at each launch
+ * (mma_training.c). A gradient of weights has few tiles and many terms: their
+ * parts always have their own work-groups.
  */
 #include "gemm/mma.h"
 #include "base/memory.h"
 #include "gemm/common.h"
+#include "gemm/mma_training.h"
 #include "gemm/parts.h"
 
 #include <stdio.h>
@@ -67,16 +72,43 @@ typedef struct cut {
     int parts; /* with their own work-groups */
 } cut;
 
+static vt_mma_choice ask(vt_dev *dev, const vt_gemm_desc *d)
+{
+    return d->b_packed ? vt_mma_ask(dev, d->type) : vt_mma_ask_training(dev);
+}
+
+/* A gradient of weights: work-groups for two to four rounds of all processors,
+ * two groups on each, so that the last round leaves few of them idle. */
+static void divide_terms(cut *c, vt_dev *dev, const vt_gemm_desc *d)
+{
+    enum { MOST = 16 };
+    const vt_mma_kind *k = c->kind;
+    const long units = vt_units(dev);
+    long n;
+
+    c->shape = c->unit.emulated ? k->tiny : k->large;
+    n = tiles(k, c->shape, d->M, d->N);
+    c->terms = vt_part_terms(dev, d->K, 4 * units / n, MOST);
+    c->parts = vt_divide_up(d->K, c->terms);
+    if (!c->unit.emulated && n * c->parts < units)
+        c->shape = k->small;
+}
+
 static cut divide(vt_dev *dev, const vt_gemm_desc *d)
 {
-    cut c = {.unit = vt_mma_ask(dev, d->type), .parts = 1};
+    cut c = {.unit = ask(dev, d), .parts = 1};
     const vt_mma_kind *k = c.kind = &vt_mma_kinds[c.unit.kind];
     const vt_mma_shape least = c.unit.emulated ? k->tiny : k->small;
     const long units = vt_units(dev), one = tiles(k, least, VT_PART_ROWS, d->N);
     const int rows = d->batch * d->M;
 
+    if (d->trans_a) {
+        divide_terms(&c, dev, d);
+        return c;
+    }
     /* two work-groups of small tiles for a processor */
-    c.terms = vt_part_terms(dev, d->K, one < units ? 2 * units / one : 1);
+    c.terms =
+        vt_part_terms(dev, d->K, one < units ? 2 * units / one : 1, VT_PARTS);
     c.shape =
         c.terms < d->K && d->type != VT_I8 && k->parts.wm ? k->parts : k->large;
     if (c.unit.emulated || tiles(k, c.shape, rows, d->N) < units)
@@ -102,9 +134,9 @@ static bool takes(vt_dev *dev, const vt_gemm_desc *d)
     const vt_mma_kind *k;
 
     if ((d->type != VT_F16 && d->type != VT_BF16 && d->type != VT_I8) ||
-        !d->b_packed || d->trans_a)
+        (d->b_packed ? d->trans_a : !vt_mma_packs(d)))
         return false;
-    c = vt_mma_ask(dev, d->type);
+    c = ask(dev, d);
     k = &vt_mma_kinds[c.kind];
     if (c.kind == VT_MMA_NONE || c.emulated)
         return c.emulated;
@@ -126,19 +158,25 @@ static size_t packed_bytes(vt_dev *dev, const vt_gemm_desc *d)
     return bytes(d, columns(d));
 }
 
-/* A in int8, in temp; the sums of parts are behind it. */
+/* A in int8, in temp; the sums of parts are behind it, or behind the operands
+ * that are packed there. */
 static size_t rounded_bytes(const vt_gemm_desc *d)
 {
     return d->type == VT_I8 ? bytes(d, d->batch * d->M) : 0;
 }
 
+static size_t sums_bytes(const vt_gemm_desc *d, int parts)
+{
+    return parts > 1 ? (size_t)parts * (size_t)d->batch * (size_t)d->M *
+                           (size_t)d->N * sizeof(float)
+                     : 0;
+}
+
 static size_t temp_bytes(vt_dev *dev, const vt_gemm_desc *d)
 {
-    const int parts = divide(dev, d).parts;
-    const size_t sums =
-        (size_t)d->batch * (size_t)d->M * (size_t)d->N * sizeof(float);
-
-    return rounded_bytes(d) + (parts > 1 ? (size_t)parts * sums : 0);
+    return (d->b_packed ? rounded_bytes(d)
+                        : vt_mma_operands_bytes(dev, d, columns(d))) +
+           sums_bytes(d, divide(dev, d).parts);
 }
 
 static vitcl_status pack(vt_queue *q, const vt_gemm_desc *d, vt_buf *packed,
@@ -191,6 +229,31 @@ done:
     return st;
 }
 
+/* What the product reads, and where it leaves the sums of parts. */
+typedef struct operands {
+    vt_buf *a, *b, *sums;
+    vt_dtype stored; /* A */
+    int K, lda;
+} operands;
+
+static operands operands_of(const vt_gemm *g)
+{
+    const vt_gemm_desc *d = &g->d;
+    const vt_mma_packed *p = g->state;
+    operands o = {.a = d->type == VT_I8 ? g->bufs.temp : g->bufs.a,
+                  .b = p ? p->b : g->bufs.b,
+                  .sums = p ? p->sums : g->bufs.temp,
+                  .stored = d->a,
+                  .K = d->K,
+                  .lda = d->lda};
+
+    if (d->trans_a) { /* whole strips */
+        o.a = p->a, o.stored = d->type;
+        o.K = o.lda = strips(d) * STRIP / (int)vt_dtype_size(d->type);
+    }
+    return o;
+}
+
 /* What the kernels have in common. */
 static void define(char *out, size_t size, const vt_gemm *g)
 {
@@ -204,6 +267,7 @@ static void define(char *out, size_t size, const vt_gemm *g)
 static vitcl_status bind_sum(vt_kernel **k, vt_gemm *g, const cut *c)
 {
     const vt_gemm_desc *d = &g->d;
+    const operands o = operands_of(g);
     const int rows = d->batch * d->M;
     const int v[] = {rows,
                      d->N,
@@ -217,7 +281,7 @@ static vitcl_status bind_sum(vt_kernel **k, vt_gemm *g, const cut *c)
 
     define(defines, sizeof defines, g);
     VT_TRY(vt_kernel_new(k, g->dev, "gemm_mma_sum", "gemm_mma_sum", defines));
-    VT_TRY(vt_gemm_operands(*k, g, g->bufs.temp, g->bufs.b, v, VT_COUNT(v)));
+    VT_TRY(vt_gemm_operands(*k, g, o.sums, o.b, v, VT_COUNT(v)));
     vt_kernel_size(*k, 1,
                    (size_t[3]){((size_t)rows * (size_t)d->N + 63) / 64 * 64},
                    (size_t[3]){64});
@@ -226,13 +290,13 @@ done:
 }
 
 /* May 16 bytes of a row of A be read at once? */
-static bool wide_rows(const vt_gemm *g)
+static bool wide_rows(const vt_gemm *g, const operands *o)
 {
-    const vt_gemm_desc *d = &g->d;
-    const bool same = d->a == d->type;
+    const vt_dtype type = g->d.type;
+    const bool same = o->stored == type;
 
-    return d->type != VT_I8 && (same || d->a == VT_F32) &&
-           d->lda % (same ? 8 : 4) == 0 && vt_buf_aligned(g->bufs.a, 16);
+    return type != VT_I8 && (same || o->stored == VT_F32) &&
+           o->lda % (same ? 8 : 4) == 0 && vt_buf_aligned(o->a, 16);
 }
 
 static vitcl_status bind_product(vt_kernel **k, vt_gemm *g, const cut *c)
@@ -241,7 +305,8 @@ static vitcl_status bind_product(vt_kernel **k, vt_gemm *g, const cut *c)
     const int rows = d->batch * d->M;
     const vt_mma_shape s = c->shape;
     const size_t wi = (size_t)items(c->kind, s);
-    const int v[] = {rows, d->N, d->K, d->lda, d->ldc, columns(d)};
+    const operands o = operands_of(g);
+    const int v[] = {rows, d->N, o.K, o.lda, d->ldc, columns(d)};
     char parts[32] = "", common[160], defines[320];
     vitcl_status st;
 
@@ -253,14 +318,13 @@ static vitcl_status bind_product(vt_kernel **k, vt_gemm *g, const cut *c)
     snprintf(defines, sizeof defines,
              "-DKIND=%d%s -DWM=%d -DWN=%d -DFM=%d -DFN=%d -DAT=%s%s%s%s%s",
              c->unit.kind, c->unit.emulated ? " -DEMULATE" : "", s.wm, s.wn,
-             s.fm, s.fn, vt_dtype_name(d->a),
-             d->a == d->type ? " -DSAME_A" : "",
-             wide_rows(g) ? " -DWIDE_A" : "", parts, common);
+             s.fm, s.fn, vt_dtype_name(o.stored),
+             o.stored == d->type ? " -DSAME_A" : "",
+             wide_rows(g, &o) ? " -DWIDE_A" : "", parts, common);
     VT_TRY(vt_kernel_new(k, g->dev, "gemm_mma", "gemm_mma", defines));
-    VT_TRY(vt_gemm_operands(*k, g, d->type == VT_I8 ? g->bufs.temp : g->bufs.a,
-                            g->bufs.b, v, VT_COUNT(v)));
+    VT_TRY(vt_gemm_operands(*k, g, o.a, o.b, v, VT_COUNT(v)));
     if (c->parts > 1) {
-        VT_TRY(vt_kernel_buf(*k, 12, g->bufs.temp));
+        VT_TRY(vt_kernel_buf(*k, 12, o.sums));
         VT_TRY(vt_kernel_int(*k, 13, (int)(rounded_bytes(d) / sizeof(float))));
     }
     vt_kernel_size(
@@ -286,6 +350,8 @@ static vitcl_status bind(vt_gemm *g)
         VT_TRY(round_rows(g));
         n++;
     }
+    if (!d->b_packed)
+        VT_TRY(vt_mma_bind_operands(g, columns(d), sums_bytes(d, c.parts), &n));
     VT_TRY(bind_product(&g->kernel[n++], g, &c));
     if (c.parts > 1)
         VT_TRY(bind_sum(&g->kernel[n], g, &c));
@@ -307,4 +373,5 @@ const vt_provider vt_gemm_mma = {.name = "native",
                                  .packed_bytes = packed_bytes,
                                  .pack = pack,
                                  .temp_bytes = temp_bytes,
-                                 .bind = bind};
+                                 .bind = bind,
+                                 .free = vt_mma_free_operands};

@@ -41,6 +41,8 @@ vt_mma_choice vt_mma_ask(vt_dev *dev, vt_dtype type);
 vt_mma_choice vt_mma_ask_attention(vt_dev *dev, vt_dtype type);
 /* The same for attention's gradients, whose factors are in bf16. */
 vt_mma_choice vt_mma_ask_gradient(vt_dev *dev);
+/* The same for the products of a training's linear layers, in bf16. */
+vt_mma_choice vt_mma_ask_training(vt_dev *dev);
 /* The kind of that name; VT_MMA_NONE if there is none. */
 int vt_mma_named(const char *instruction);
 /* From now on this kind, without a trial: for a trial. */
@@ -50,6 +52,9 @@ void vt_mma_use(vt_dev *dev, vt_dtype type, int kind);
  * or "wrong"? The device is then for trials. `type`: a precision's name. */
 vitcl_status vt_mma_try(const char **verdict, vt_dev *dev,
                         const char *instruction, vt_dtype type);
+/* The same of a training's three products in bf16. */
+vitcl_status vt_mma_try_training(const char **verdict, vt_dev *dev,
+                                 vt_mma_choice c);
 
 /* ---- mma_attention.c: cl/attention_mma.cl ---- */
 /* What a work-group computes of heads of d numbers: each of its sub-groups has

@@ -313,12 +313,21 @@ vt_mma_choice vt_mma_ask_gradient(vt_dev *dev)
                     "gradient", "bf16 gradient");
 }
 
+vt_mma_choice vt_mma_ask_training(vt_dev *dev)
+{
+    return ask_more(dev, VT_BF16, &vt_gemm_device_of(dev)->mma_training,
+                    "training", "bf16 training");
+}
+
 void vt_mma_use(vt_dev *dev, vt_dtype type, int kind)
 {
+    const vt_mma_known k = {.known = true, .kind = kind};
+    vt_gemm_device *g = vt_gemm_device_of(dev);
     vt_turn turn;
 
     vt_decision_turn(&turn, dev, "mma");
-    vt_gemm_device_of(dev)->mma[vt_type_number(type)] =
-        (vt_mma_known){.known = true, .kind = kind};
+    g->mma[vt_type_number(type)] = k;
+    if (type == VT_BF16)
+        g->mma_training = k;
     vt_turn_end(&turn);
 }

@@ -17,12 +17,11 @@ long vt_units(const vt_dev *dev)
     return asked ? asked : (long)vt_dev_info(dev)->compute_units;
 }
 
-int vt_part_terms(const vt_dev *dev, int K, long parts)
+int vt_part_terms(const vt_dev *dev, int K, long parts, int most)
 {
-    /* MOST: kernels of a vt_gemm, one for each part in a large batch */
-    enum { MOST = 4, LEAST = 256, STEP = 64 };
+    enum { LEAST = 256, STEP = 64 };
     const int asked = vt_gemm_device_of(dev)->parts;
-    const int n = asked ? asked : (int)VT_MIN(VT_MAX(parts, 1), MOST);
+    const int n = asked ? asked : (int)VT_MIN(VT_MAX(parts, 1), most);
     const int terms = vt_divide_up(vt_divide_up(K, n), STEP) * STEP;
 
     return VT_MIN(K, asked ? terms : VT_MAX(terms, LEAST));

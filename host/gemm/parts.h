@@ -3,19 +3,21 @@
  * and mma.c.
  *
  * The parts, and so the bits, depend on N, K and the device, never on the rows:
- * a picture is taken to have VT_PART_ROWS of them.
+ * a picture is taken to have VT_PART_ROWS of them. In a gradient of weights the
+ * pictures' rows are K.
  */
 #ifndef VT_GEMM_PARTS_H
 #define VT_GEMM_PARTS_H
 #include "gemm/device.h"
 
 enum { VT_PART_ROWS = 256 };
+enum { VT_PARTS = 4 }; /* at most: tile.c has a kernel for each */
 
 long vt_tiles(int rows, int columns, int high, int wide);
 /* The device's processors. */
 long vt_units(const vt_dev *dev);
-/* The terms of one of about `parts` parts of K, a multiple of 64 unless it is
- * all of K. */
-int vt_part_terms(const vt_dev *dev, int K, long parts);
+/* The terms of one of about `parts` parts of K, at most `most` of them, a
+ * multiple of 64 unless it is all of K. */
+int vt_part_terms(const vt_dev *dev, int K, long parts, int most);
 
 #endif

@@ -54,7 +54,8 @@ static int part_terms(const vt_dev *dev, const vt_gemm_desc *d)
     return d->type != VT_I8
                ? vt_part_terms(dev, d->K,
                                vt_units(dev) /
-                                   vt_tiles(VT_PART_ROWS, d->N, SIDE, SIDE))
+                                   vt_tiles(VT_PART_ROWS, d->N, SIDE, SIDE),
+                               VT_PARTS)
                : d->K;
 }
 

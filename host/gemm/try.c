@@ -6,6 +6,7 @@
  *   unit DEVICE NAME DRIVER INSTRUCTION TYPE    "right" or "wrong"
  *   attention DEVICE NAME DRIVER INSTRUCTION TYPE    the same
  *   gradient DEVICE NAME DRIVER INSTRUCTION TYPE    the same, bf16
+ *   training DEVICE NAME DRIVER INSTRUCTION TYPE    "right" or "wrong", bf16
  *   half DEVICE NAME DRIVER GEMM TYPE    milliseconds of a product; bf16 or f16
  *   measure DEVICE CANDIDATE             vitcl_candidate_measure()'s ratio
  *
@@ -103,6 +104,11 @@ static vitcl_status attempt(char *answer, size_t size, int n, char **words)
         VT_TRY(open_same(&dev, words + 1));
         VT_TRY(vt_mma_try_gradient(
             &word, dev, (vt_mma_choice){.kind = vt_mma_named(words[4])}, true));
+        snprintf(answer, size, "%s", word);
+    } else if (n == 6 && strcmp(words[0], "training") == 0) {
+        VT_TRY(open_same(&dev, words + 1));
+        VT_TRY(vt_mma_try_training(
+            &word, dev, (vt_mma_choice){.kind = vt_mma_named(words[4])}));
         snprintf(answer, size, "%s", word);
     } else if (n == 6 && strcmp(words[0], "half") == 0 &&
                vt_precision_parse(&precision, words[5])) {

@@ -1,0 +1,123 @@
+/*
+ * mma_training.c - the operands of a training's products on matrix units, in
+ * bf16: y = x w^T, dx = dy w and dw = dy^T x.
+ *
+ * Weights change in each step, so that B is packed into temp at each launch;
+ * where its terms are outermost, and for a transposed A, by
+ * cl/gemm_mma_turn.cl. An A in rows is rounded as it is read. Not in f16: small
+ * gradients would be lost.
+ */
+#include "gemm/mma_training.h"
+
+#include "base/memory.h"
+#include "gemm/common.h"
+
+enum { TERMS = 32, STRIP = 64 }; /* of a strip, and its bytes */
+enum { ROWS = 32, GROUP = 128 }; /* of cl/gemm_mma_turn.cl */
+
+bool vt_mma_packs(const vt_gemm_desc *d)
+{
+    return !d->b_packed && d->type == VT_BF16 &&
+           (!d->trans_a || d->a == VT_F32);
+}
+
+/* ---- temp ---- */
+
+/* Of so many packed rows. */
+static size_t bytes(const vt_gemm_desc *d, int rows)
+{
+    return (size_t)rows * (size_t)vt_divide_up(d->K, TERMS) * STRIP;
+}
+
+static size_t aligned(const vt_dev *dev, size_t n)
+{
+    const size_t align = vt_dev_align(dev);
+
+    return (n + align - 1) / align * align;
+}
+
+size_t vt_mma_operands_bytes(const vt_dev *dev, const vt_gemm_desc *d,
+                             int columns)
+{
+    return aligned(dev, bytes(d, columns)) +
+           (d->trans_a ? aligned(dev, bytes(d, d->M)) : 0);
+}
+
+/* ---- kernels ---- */
+
+/* rows: of `to`, of which `real` are of x[K,real]. */
+static vitcl_status turn(vt_kernel **k, vt_gemm *g, vt_buf *to, vt_buf *x,
+                         int real, int ld, int rows, bool a)
+{
+    const int v[] = {real, g->d.K, ld, rows};
+    vitcl_status st;
+
+    VT_TRY(vt_kernel_new(k, g->dev, "gemm_mma_turn", "gemm_mma_turn",
+                         a ? "-DROWS" : ""));
+    VT_TRY(vt_gemm_arguments(*k, (vt_buf *[]){to, x}, 2, v, VT_COUNT(v)));
+    vt_kernel_size(*k, 2,
+                   (size_t[3]){(size_t)vt_divide_up(g->d.K, 2 * TERMS) * GROUP,
+                               (size_t)vt_divide_up(rows, ROWS)},
+                   (size_t[3]){GROUP, 1});
+done:
+    return st;
+}
+
+static vitcl_status pack(vt_kernel **k, vt_gemm *g, vt_buf *to, int columns)
+{
+    const vt_gemm_desc *d = &g->d;
+    const int v[] = {d->N, d->K, d->ldb, columns};
+    vitcl_status st;
+
+    VT_TRY(
+        vt_kernel_new(k, g->dev, "gemm_mma_pack", "gemm_mma_pack", "-DTYPE=1"));
+    VT_TRY(
+        vt_gemm_arguments(*k, (vt_buf *[]){to, g->bufs.b}, 2, v, VT_COUNT(v)));
+    vt_kernel_size(
+        *k, 2,
+        (size_t[3]){4 * (size_t)vt_divide_up(d->K, TERMS), (size_t)columns},
+        NULL);
+done:
+    return st;
+}
+
+vitcl_status vt_mma_bind_operands(vt_gemm *g, int columns, size_t sums,
+                                  unsigned *n)
+{
+    const vt_gemm_desc *d = &g->d;
+    const size_t b = bytes(d, columns);
+    vt_mma_packed *p = NULL;
+    vitcl_status st;
+
+    VT_TRY(VT_NEW(&p, 1));
+    g->state = p;
+    VT_TRY(vt_buf_view(&p->b, g->bufs.temp, 0, b));
+    if (d->trans_b)
+        VT_TRY(turn(&g->kernel[(*n)++], g, p->b, g->bufs.b, d->N, d->ldb,
+                    columns, false));
+    else
+        VT_TRY(pack(&g->kernel[(*n)++], g, p->b, columns));
+    if (d->trans_a) {
+        VT_TRY(vt_buf_view(&p->a, g->bufs.temp, aligned(g->dev, b),
+                           bytes(d, d->M)));
+        VT_TRY(turn(&g->kernel[(*n)++], g, p->a, g->bufs.a, d->M, d->lda, d->M,
+                    true));
+    }
+    if (sums)
+        VT_TRY(vt_buf_view(&p->sums, g->bufs.temp,
+                           vt_mma_operands_bytes(g->dev, d, columns), sums));
+done:
+    return st;
+}
+
+void vt_mma_free_operands(vt_gemm *g)
+{
+    vt_mma_packed *p = g->state;
+
+    if (p) {
+        vt_buf_free(p->b);
+        vt_buf_free(p->a);
+        vt_buf_free(p->sums);
+        free(p);
+    }
+}

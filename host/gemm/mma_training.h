@@ -1,0 +1,27 @@
+/*
+ * mma_training.h - the products of a training on matrix units, in bf16: their
+ * operands, which are packed at each launch, and their trial. For mma.c.
+ */
+#ifndef VT_GEMM_MMA_TRAINING_H
+#define VT_GEMM_MMA_TRAINING_H
+#include "gemm/provider.h"
+
+/* g->state: views of temp. NULL: it has none. */
+typedef struct vt_mma_packed {
+    vt_buf *b, *a; /* a: only of a transposed A */
+    vt_buf *sums;  /* of parts */
+} vt_mma_packed;
+
+/* May this unpacked product be computed by gemm_mma.cl, as far as its operands
+ * are concerned? */
+bool vt_mma_packs(const vt_gemm_desc *d);
+/* Of temp, from its beginning on. columns: of packed B. */
+size_t vt_mma_operands_bytes(const vt_dev *dev, const vt_gemm_desc *d,
+                             int columns);
+/* Makes g->state, with `sums` bytes behind the operands, and the kernels that
+ * pack them: g->kernel[] from *n on. */
+vitcl_status vt_mma_bind_operands(vt_gemm *g, int columns, size_t sums,
+                                  unsigned *n);
+void vt_mma_free_operands(vt_gemm *g);
+
+#endif
