@@ -15,7 +15,7 @@
  * Local     4224 bytes
  * Defines   ROWS
  * Numerics  Rounded to nearest even.
- * Host      host/gemm/mma_training.c   Test  tests/ops/test_gemm_mma_training.c
+ * Host      host/gemm/mma_training.c   Test  tests/ops/test_gemm_training.c
  */
 #define ITEMS 128
 #define SIDE 32  /* rows of a tile, and words of each */

@@ -288,8 +288,7 @@ static vt_mma_choice ask_more(vt_dev *dev, vt_dtype type, vt_mma_known *k,
     vt_turn turn;
 
     if (forced(&c, type)) {
-        c.kind = c.kind < VT_MMA_INTEL ? c.kind : VT_MMA_NONE;
-        return c;
+        return c.kind < VT_MMA_INTEL ? c : (vt_mma_choice){.kind = VT_MMA_NONE};
     }
     c = vt_mma_ask(dev, type);
     vt_decision_turn(&turn, dev, "mma");

@@ -1,13 +1,16 @@
 /*
- * test_gemm_training.c - the products of a training step by vdpbf16ps: B is not
+ * test_gemm_training.c - the products of a training step in bf16: B is not
  * packed (forward, gradient of x), or k is outermost in both operands (gradient
- * of w). By the processor, and with the instruction written in C by an edit of
- * the kernels, which runs on any processor with PoCL.
+ * of w). By vdpbf16ps: by the processor, and with the instruction written in C
+ * by an edit of the kernels, which runs on any processor with PoCL. And on the
+ * matrix units of GPUs, with every vendor's instruction emulated.
  *
  * As in test_gemm_forms.c, the values are whole numbers that bf16 has, has not,
  * or has a tie at, and sums are exact: every bit is known.
  */
+#include "gemm/device.h"
 #include "gemm/dot.h"
+#include "gemm/mma.h"
 #include "support/device.h"
 #include "support/oneplan.h"
 #include "support/pictures.h"
@@ -107,6 +110,12 @@ static void job_free(job *j)
     free(j->c0), free(j->c), free(j->sums);
 }
 
+/* Which form the tests are for: its class, and what it is called. */
+static struct {
+    vt_class class;
+    const char *name;
+} form = {VT_CLASS_CPU, "vdpbf16ps"};
+
 static void run(job *j)
 {
     vt_dev *dev = vt_test_device();
@@ -115,7 +124,7 @@ static void run(job *j)
     vt_gemm *gemm = NULL;
     size_t temp;
 
-    d.type = VT_BF16, d.device_class = VT_CLASS_CPU;
+    d.type = VT_BF16, d.device_class = form.class;
     temp = vt_gemm_temp_bytes(dev, "native", &d);
     vt_gemm_bufs b = {.a = vt_test_floats(j->a, j->n_a),
                       .b = vt_test_floats(j->b, j->n_b),
@@ -129,7 +138,7 @@ static void run(job *j)
         OK(vt_buf_fill(q, b.temp, 0x7fc00000u));
     }
     OK(vt_gemm_new(&gemm, dev, "native", &d, &b));
-    cr_assert(strstr(vt_gemm_describe(gemm), "vdpbf16ps"), "%s",
+    cr_assert(strstr(vt_gemm_describe(gemm), form.name), "%s",
               vt_gemm_describe(gemm));
     OK(vt_gemm_launch(q, gemm));
     OK(vt_queue_finish(q));
@@ -210,31 +219,33 @@ static void check_bits(bool trans_b)
     job_free(&all);
 }
 
-static void check_sums_twice(void)
+static void check_twice(const vt_gemm_desc *d)
 {
-    const vt_gemm_desc d = {
-        .M = 61, .N = 67, .K = 1301, OUTER, .accumulate = true, .sums = true};
-    job j = job_new(&d), again = j;
+    job j = job_new(d), again = j;
 
     for (size_t i = 0; i < j.n_a; i++)
         j.a[i] = sinf((float)i);
     again.c = malloc(j.n_c * sizeof *again.c);
-    again.sums = malloc((size_t)d.M * sizeof *again.sums);
+    again.sums = malloc((size_t)d->M * sizeof *again.sums);
     run(&j), run(&again);
     cr_expect_arr_eq(j.c, again.c, j.n_c * sizeof *j.c);
-    cr_expect_arr_eq(j.sums, again.sums, (size_t)d.M * sizeof *j.sums);
+    if (d->sums)
+        cr_expect_arr_eq(j.sums, again.sums, (size_t)d->M * sizeof *j.sums);
     free(again.c), free(again.sums);
     job_free(&j);
 }
 
 static void check_all(void)
 {
+    static const vt_gemm_desc sums = {
+        .M = 61, .N = 67, .K = 1301, OUTER, .accumulate = true, .sums = true};
+
     vt_dot_use(vt_test_device(), VT_BF16, VT_DOT_BF16);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         check(&cases[i]);
     check_bits(false);
     check_bits(true);
-    check_sums_twice();
+    check_twice(&sums);
 }
 
 /* Only its compiler is known to take what is written for processors. */
@@ -292,4 +303,162 @@ Test(gemm_training, other_instructions)
         vt_buf_free(b.a), vt_buf_free(b.b), vt_buf_free(b.c);
         vt_buf_free(b.temp);
     }
+}
+
+/* ---- matrix units ---- */
+
+/* Edges of tiles, a tail of k, strides, and every number of kernels: one or two
+ * operands are packed, and parts are added up. */
+enum { Y, DX, DW, DW_PARTS, PRODUCTS, LEAST_PARTS = 64 };
+static const vt_gemm_desc products[PRODUCTS] = {
+    [Y] = {.batch = 3,
+           .M = 12,
+           .N = 37,
+           .K = 131,
+           .lda = 135,
+           .ldc = 41,
+           .ldb = 132,
+           .bias = true},
+    [DX] = {.M = 37,
+            .N = 131,
+            .K = 70,
+            .ldb = 137,
+            .ldc = 140,
+            .trans_b = true,
+            .residual = true,
+            .times = true},
+    [DW] = {.M = 41, .N = 35, .K = 77, .lda = 43, .ldb = 39, .ldc = 37, OUTER},
+    [DW_PARTS] = {.M = 37,
+                  .N = 131,
+                  .K = 3 * LEAST_PARTS - 7,
+                  .lda = 40,
+                  .ldc = 133,
+                  OUTER,
+                  .accumulate = true},
+};
+
+/* PoCL compiles each for some seconds, so only a few are usual. */
+static const struct {
+    const char *kind;
+    bool usual[PRODUCTS];
+} units[] = {{"mma16", {true, true, false, true}},
+             {"wmma11", {[DW_PARTS] = true}},
+             {"wmma12", {[DX] = false}},
+             {"mfma90a", {[DW] = true}},
+             {"mfma942", {[DW] = false}}};
+
+static void on_unit(const char *kind)
+{
+    static char name[16], word[32];
+
+    snprintf(name, sizeof name, "%s", kind);
+    snprintf(word, sizeof word, "emulate-%s", kind);
+    setenv("VITCL_MMA", word, 1);
+    form.class = VT_CLASS_GPU, form.name = name;
+}
+
+/* Parts as a GPU with many processors has them. */
+static void check_product(int which)
+{
+    vt_gemm_device *g = vt_gemm_device_of(vt_test_device());
+    vt_gemm_desc d = products[which];
+
+    if (vt_test_tiny()) /* also under oclgrind, which is slow */
+        d.batch = 1, d.M = 3, d.N = d.trans_b ? 5 : 3;
+    g->parts = which == DW_PARTS ? 3 : 1;
+    check(&d);
+    g->parts = 0;
+}
+
+Test(gemm_training, units_emulated)
+{
+    const bool every = getenv("VITCL_TEST_MMA") != NULL;
+    const size_t n = vt_test_tiny() ? 1 : sizeof units / sizeof *units;
+
+    for (size_t i = 0; i < n; i++) {
+        on_unit(units[i].kind);
+        for (int k = 0; k < PRODUCTS; k++)
+            if (every || units[i].usual[k])
+                check_product(k);
+    }
+    unsetenv("VITCL_MMA");
+}
+
+/* The same bits twice, and in any batch. */
+Test(gemm_training, units_twice)
+{
+    vt_gemm_device *g = vt_gemm_device_of(vt_test_device());
+
+    if (vt_test_tiny())
+        return;
+    on_unit("mma16");
+    check_bits(false);
+    g->parts = 3;
+    check_twice(&products[DW_PARTS]);
+    g->parts = 0;
+    unsetenv("VITCL_MMA");
+}
+
+/* f16 would lose small gradients; f32, and units without bf16, keep the tiles.
+ */
+Test(gemm_training, units_refuse)
+{
+    static const struct {
+        const char *word;
+        vt_dtype type;
+    } others[] = {{"emulate", VT_F16},
+                  {"emulate", VT_F32},
+                  {"emulate-mma8", VT_BF16},
+                  {"emulate-dpas8", VT_BF16},
+                  {"off", VT_BF16}};
+
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        for (int k = 0; k < PRODUCTS; k++) {
+            vt_gemm_desc d = products[k];
+
+            setenv("VITCL_MMA", others[i].word, 1);
+            d.type = others[i].type, d.device_class = VT_CLASS_GPU;
+            cr_expect_str_eq(vt_gemm_form_of(vt_test_device(), "native", &d),
+                             "tile", "%s, product %d", others[i].word, k);
+        }
+    unsetenv("VITCL_MMA");
+}
+
+/* ---- the trial ---- */
+
+static const char *verdict(const char *kind)
+{
+    const vt_mma_choice c = {.kind = vt_mma_named(kind), .emulated = true};
+    const char *word = "none";
+
+    on_unit(kind);
+    OK(vt_mma_try_training(&word, vt_test_device(), c));
+    unsetenv("VITCL_MMA");
+    return word;
+}
+
+Test(gemm_training, units_trial)
+{
+    if (!vt_test_tiny())
+        cr_expect_str_eq(verdict("mma16"), "right");
+}
+
+/* Without an odd number's last term. A process has each program once. */
+Test(gemm_training, units_trial_wrong)
+{
+    static const char *const others[] = {"gemm_mma", "gemm_mma_pack",
+                                         "gemm_mma_sum"}; /* as they are */
+    char *folder;
+
+    if (vt_test_tiny())
+        return;
+    folder = vt_test_folder();
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        vt_test_mutant(folder, others[i], "kernel ", "kernel ");
+    vt_test_mutant(folder, "gemm_mma_turn", "r < N && k + 1 < K",
+                   "r < N && k + 2 < K");
+    setenv("VITCL_CL_DIR", folder, 1);
+    cr_expect_str_eq(verdict("mma16"), "wrong");
+    unsetenv("VITCL_CL_DIR");
+    vt_test_tidy();
 }
