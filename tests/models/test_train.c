@@ -62,7 +62,7 @@ static void compare(worst *w, const char *name, const vt_tensor *want,
 }
 
 static void check(vitcl_device *device, const char *root, const char *name,
-                  bool adam, vitcl_precision precision)
+                  bool adam, const char *gemm, vitcl_precision precision)
 {
     char dir[600], batch[700], settings[700], expected[700];
     char *out = vt_test_folder();
@@ -78,7 +78,7 @@ static void check(vitcl_device *device, const char *root, const char *name,
     snprintf(expected, sizeof expected, "%s/expected.safetensors", dir);
     char file[400];
     snprintf(file, sizeof file, "%s/o.safetensors", out);
-    vt_check(vitcl_train_steps(file, device, dir, batch, settings, 10, NULL,
+    vt_check(vitcl_train_steps(file, device, dir, batch, settings, 10, gemm,
                                precision));
     vt_check(vt_tensors_open(&got, file));
     vt_check(vt_tensors_open(&want, expected));
@@ -106,13 +106,13 @@ static void check_golden(vitcl_precision precision)
 
     vt_test_data(root, "golden_train");
     vt_check(vitcl_device_open(&device, select && *select ? select : "any"));
-    check(device, root, "adamw_vit", true, precision);
-    check(device, root, "adamw_distilled_scale", true, precision);
-    check(device, root, "sgd_vit_gap", false, precision);
+    check(device, root, "adamw_vit", true, NULL, precision);
+    check(device, root, "adamw_distilled_scale", true, NULL, precision);
+    check(device, root, "sgd_vit_gap", false, NULL, precision);
     /* rounded, other elements win in max-pooling, and the stem's gradients
      * differ as a whole */
     if (precision == VITCL_F32)
-        check(device, root, "sgd_hybrid", false, precision);
+        check(device, root, "sgd_hybrid", false, NULL, precision);
     vitcl_device_free(device);
 }
 
@@ -127,8 +127,8 @@ Test(train, golden_bf16)
     check_golden(VITCL_BF16);
 }
 
-/* With the kernels for GPUs: attention's gradients by matrix units, emulated,
- * and all else in f32. The heads have 32 numbers. */
+/* With the kernels for GPUs: linear layers and attention's gradients by matrix
+ * units, emulated. The heads have 32 numbers. */
 Test(train, golden_units)
 {
     vitcl_device *device = NULL;
@@ -138,7 +138,7 @@ Test(train, golden_units)
     setenv("VITCL_DEVICE_CLASS", "gpu", 1);
     setenv("VITCL_MMA", "emulate", 1);
     vt_check(vitcl_device_open(&device, "any"));
-    check(device, root, "adamw_distilled_scale", true, VITCL_BF16);
+    check(device, root, "adamw_distilled_scale", true, "native", VITCL_BF16);
     vitcl_device_free(device);
 }
 

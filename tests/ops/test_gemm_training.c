@@ -443,7 +443,7 @@ Test(gemm_training, units_trial)
         cr_expect_str_eq(verdict("mma16"), "right");
 }
 
-/* Without an odd number's last term. A process has each program once. */
+/* Without the last term. A process has each program once. */
 Test(gemm_training, units_trial_wrong)
 {
     static const char *const others[] = {"gemm_mma", "gemm_mma_pack",
