@@ -247,7 +247,7 @@ static operands operands_of(const vt_gemm *g)
                   .K = d->K,
                   .lda = d->lda};
 
-    if (d->trans_a) { /* whole strips */
+    if (p && p->a) { /* whole strips */
         o.a = p->a, o.stored = d->type;
         o.K = o.lda = strips(d) * STRIP / (int)vt_dtype_size(d->type);
     }
