@@ -45,8 +45,8 @@ struct vt_provider {
     bool (*usable)(vt_dev *dev);
     /* Does it support this multiplication, which is of its class? If not, the
      * next row that does is used (plain supports everything but int8). May let
-     * an instruction be tried first, if B is packed or the type bf16, unless
-     * the product accumulates. NULL: yes. */
+     * an instruction be tried first, if B is packed or the type bf16; on a CPU
+     * not if the product accumulates. NULL: yes. */
     bool (*takes)(vt_dev *dev, const vt_gemm_desc *d);
     /* NULL (all three): B is not packed. `d` has b_packed. */
     const char *(*layout)(vt_dev *dev, const vt_gemm_desc *d);
