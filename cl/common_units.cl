@@ -15,6 +15,9 @@
  *             5  AMD gfx90a: MFMA      6  AMD gfx942: MFMA
  *             7  Intel: DPAS, 8 lanes  8  Intel: DPAS, 16 lanes
  * TYPE      of the product: 1 bf16, 2 f16, 3 int8, with whole sums.
+ * Intel     LOAD_ROWS(a, p), LOAD_WORDS(b, p): a fragment that begins there in
+ *           local memory: of A row after row, of B the words of all columns,
+ *           then their next words.
  * NVIDIA    LDMATRIX, LDMATRIX_T: four matrices of 8x8 halves, of local memory.
  *           COPY16, COMMIT, WAIT(n): asynchronous copies, until all but n
  *           groups of them have arrived.
@@ -187,6 +190,13 @@ static inline float from_lane_emulated(float v, int mask, local uint *x,
 #define WAIT(n)
 #define EACH_FRAGMENT(i, n) _Pragma("nounroll") for (int i = 0; i < n; i++)
 #define SUBGROUP
+#define LOAD_ROWS(r, p)                                                        \
+    EACH(i_, 8)                                                                \
+    (r)[i_] = KIND == 8 ? ((const local ushort *)(p))[i_ * 16 + lane]          \
+                        : ((const local uint *)(p))[i_ * 8 + lane]
+#define LOAD_WORDS(r, p)                                                       \
+    EACH(i_, 8)                                                                \
+    (r)[i_] = ((const local uint *)(p))[i_ * LANES + lane]
 #elif KIND <= 2
 #define COPY16(l, g)                                                           \
     __asm__ volatile(                                                          \
@@ -337,12 +347,23 @@ typedef int8 sum8;
 #else
 typedef float8 sum8;
 #endif
+__attribute__((overloadable)) uint8
+intel_sub_group_block_read8(const local uint *);
+__attribute__((overloadable)) ushort8
+intel_sub_group_block_read_us8(const local ushort *);
+#define LOAD_WORDS(r, p)                                                       \
+    vstore8(intel_sub_group_block_read8((const local uint *)(p)), 0, r)
 #if KIND == 7
 typedef int8 dpas_a;
+#define LOAD_ROWS LOAD_WORDS
 #define AS_A(a)                                                                \
     (int8)((a)[0], (a)[1], (a)[2], (a)[3], (a)[4], (a)[5], (a)[6], (a)[7])
 #else
 typedef short8 dpas_a;
+#define LOAD_ROWS(r, p)                                                        \
+    vstore8(convert_uint8(                                                     \
+                intel_sub_group_block_read_us8((const local ushort *)(p))),    \
+            0, r)
 #define AS_A(a)                                                                \
     (short8)((a)[0], (a)[1], (a)[2], (a)[3], (a)[4], (a)[5], (a)[6], (a)[7])
 #endif

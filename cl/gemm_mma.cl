@@ -56,8 +56,19 @@
 #define A_STAGES (INT8 ? STAGES : 2)
 #define NA (TM * 4 / WI) /* chunks of a strip for each work-item */
 #define NB (TN * 4 / WI)
-/* chunk c of row r of a strip in local memory */
-#define PLACE(r, c) ((r)*4 + ((c) ^ (((r) >> 1) & 3)))
+/* A_PLACE, B_PLACE: chunk c of row r of a strip in local memory. LINE_OF,
+ * PART_OF: row and chunk of it that a work-item brings as number q. */
+#if KIND <= 6
+#define A_PLACE(r, c) ((r)*4 + ((c) ^ (((r) >> 1) & 3)))
+#define B_PLACE A_PLACE
+#define LINE_OF(q) ((q) / 4)
+#define PART_OF(q) ((q) % 4)
+#else /* fragment after fragment, of A 8 rows of 8 words; B is packed so */
+#define A_PLACE(r, c) (((c) / 2 * TM + (r)) * 2 + (c) % 2)
+#define B_PLACE(r, c) ((r)*4 + (c))
+#define LINE_OF(q) ((q) / 16 * 4 + (q) / 2 % 4)
+#define PART_OF(q) ((q) / 8 % 2 * 2 + (q) % 2)
+#endif
 
 /* ---- strips ---- */
 
@@ -121,11 +132,44 @@ static inline float8 bring(source p, size_t at, int k, int K, bool last)
 }
 #endif
 
-/* Registers n of row `row` of a strip, from word `w` on. */
+/* ---- fragments ---- */
+
+#if KIND <= 2
+/* rows 0-7 and 8-15 of words 0-3, then of words 4-7 */
+#define LOAD_A(kk)                                                             \
+    EACH_FRAGMENT(i, FM)                                                       \
+    LDMATRIX(fa[i], pa + A_PLACE(wm + i * MI + lane % 16, (kk)*2 + lane / 16))
+/* columns 0-7 with words 0-3 and 4-7, then columns 8-15 */
+#define LOAD_B(kk)                                                             \
+    EACH_FRAGMENT(j, FN / 2)                                                   \
+    {                                                                          \
+        uint t[4];                                                             \
+        LDMATRIX(t, pb + B_PLACE(wn + j * 16 + lane % 8 + lane / 16 * 8,       \
+                                 (kk)*2 + lane / 8 % 2));                      \
+        fb[2 * j][0] = t[0], fb[2 * j][1] = t[1];                              \
+        fb[2 * j + 1][0] = t[2], fb[2 * j + 1][1] = t[3];                      \
+    }
+#elif KIND <= 6
 static inline uint word(const local uint4 *t, int row, int w)
 {
-    return ((const local uint *)(t + PLACE(row, w / 4)))[w % 4];
+    return ((const local uint *)(t + A_PLACE(row, w / 4)))[w % 4];
 }
+#define LOAD_A(kk)                                                             \
+    EACH_FRAGMENT(i, FM)                                                       \
+    EACH_FRAGMENT(r, AW)                                                       \
+    fa[i][r] = word(pa, wm + i * MI + A_ROW(lane, r), (kk)*KW + A_WORD(lane, r))
+#define LOAD_B(kk)                                                             \
+    EACH_FRAGMENT(j, FN)                                                       \
+    EACH_FRAGMENT(r, BW)                                                       \
+    fb[j][r] = word(pb, wn + j * NI + B_COLUMN(lane), (kk)*KW + B_WORD(lane, r))
+#else
+#define LOAD_A(kk)                                                             \
+    EACH_FRAGMENT(i, FM)                                                       \
+    LOAD_ROWS(fa[i], pa + A_PLACE(wm + i * MI, (kk)*2))
+#define LOAD_B(kk)                                                             \
+    EACH_FRAGMENT(j, FN)                                                       \
+    LOAD_WORDS(fb[j], pb + (wn + j * NI) * 4 + (kk)*NI * 2)
+#endif
 
 #ifdef SPLIT
 #define FROM ((int)get_group_id(2) * PART)
@@ -169,15 +213,17 @@ gemm_mma(global VT_TYPE(CT) * c, source a, global const uint4 *restrict b,
     uint4 rb[NB];
 #endif
 
-#define A_CHUNK(i) (lid + (i)*WI)
-/* where chunk i of A begins; of B */
+/* row of chunk i of A, and which one of that row; where it begins */
+#define A_LINE(i) LINE_OF(lid + (i)*WI)
+#define A_PART(i) PART_OF(lid + (i)*WI)
 #define A_AT(i, strip)                                                         \
-    (INT8 ? ((size_t)min(m0 + A_CHUNK(i) / 4, M - 1) * strips + (strip)) * 4 + \
-                A_CHUNK(i) % 4                                                 \
-          : (size_t)min(m0 + A_CHUNK(i) / 4, M - 1) * lda + (strip)*TERMS +    \
-                A_CHUNK(i) % 4 * 8)
+    (INT8 ? ((size_t)min(m0 + A_LINE(i), M - 1) * strips + (strip)) * 4 +      \
+                A_PART(i)                                                      \
+          : (size_t)min(m0 + A_LINE(i), M - 1) * lda + (strip)*TERMS +         \
+                A_PART(i) * 8)
 #define B_AT(i, strip) (((size_t)(strip)*columns + n0) * 4 + lid + (i)*WI)
-#define LOCAL_AT(i) PLACE((lid + (i)*WI) / 4, (lid + (i)*WI) % 4)
+#define A_TO(i) A_PLACE(A_LINE(i), A_PART(i))
+#define B_TO(i) B_PLACE((lid + (i)*WI) / 4, (lid + (i)*WI) % 4)
 
 /* The strip on its way into registers, and from there into local memory. */
 #if INT8
@@ -193,29 +239,28 @@ gemm_mma(global VT_TYPE(CT) * c, source a, global const uint4 *restrict b,
         } else {                                                               \
             EACH(i, NA)                                                        \
                 ra[i] = bring(a, A_AT(i, strip),                               \
-                              (strip)*TERMS + A_CHUNK(i) % 4 * 8, K, true);    \
+                              (strip)*TERMS + A_PART(i) * 8, K, true);         \
         }                                                                      \
     } while (0)
 #endif
 #define PUT_A(strip)                                                           \
     EACH(i, NA)                                                                \
-    ta[(strip) % A_STAGES][LOCAL_AT(i)] = arrived(ra[i])
+    ta[(strip) % A_STAGES][A_TO(i)] = arrived(ra[i])
 #define BRING_B(strip)                                                         \
     EACH(i, NB)                                                                \
     rb[i] = b[B_AT(i, strip)]
 #define PUT_B(strip)                                                           \
     EACH(i, NB)                                                                \
-    tb[(strip) % STAGES][LOCAL_AT(i)] = rb[i]
+    tb[(strip) % STAGES][B_TO(i)] = rb[i]
 /* The strip by asynchronous copies. */
 #define SEND(strip)                                                            \
     do {                                                                       \
         if ((strip) < end) {                                                   \
             EACH(i, (INT8 ? NA : 0))                                           \
-                COPY16(&ta[(strip) % A_STAGES][LOCAL_AT(i)],                   \
+                COPY16(&ta[(strip) % A_STAGES][A_TO(i)],                       \
                        (global const uint4 *)a + A_AT(i, strip));              \
             EACH(i, NB)                                                        \
-                COPY16(&tb[(strip) % STAGES][LOCAL_AT(i)],                     \
-                       b + B_AT(i, strip));                                    \
+                COPY16(&tb[(strip) % STAGES][B_TO(i)], b + B_AT(i, strip));    \
         }                                                                      \
         COMMIT();                                                              \
     } while (0)
@@ -269,36 +314,8 @@ gemm_mma(global VT_TYPE(CT) * c, source a, global const uint4 *restrict b,
         {
             const local uint4 *pa = ta[now % A_STAGES], *pb = tb[now % STAGES];
             uint fa[FM][AW], fb[FN][BW];
-#if KIND <= 2
-            /* rows 0-7 and 8-15 of words 0-3, then of words 4-7 */
-            EACH_FRAGMENT(i, FM)
-            LDMATRIX(fa[i],
-                     pa + PLACE(wm + i * MI + lane % 16, kk * 2 + lane / 16));
-            /* columns 0-7 with words 0-3 and 4-7, then columns 8-15 */
-            EACH_FRAGMENT(j, FN / 2)
-            {
-                uint t[4];
-                LDMATRIX(t, pb + PLACE(wn + j * 16 + lane % 8 + lane / 16 * 8,
-                                       kk * 2 + lane / 8 % 2));
-                fb[2 * j][0] = t[0], fb[2 * j][1] = t[1];
-                fb[2 * j + 1][0] = t[2], fb[2 * j + 1][1] = t[3];
-            }
-#else
-            EACH_FRAGMENT(i, FM)
-            EACH_FRAGMENT(r, AW)
-#if KIND == 8
-            fa[i][r] = ((
-                const local ushort *)(pa + PLACE(wm + i * MI + r,
-                                                 kk * 2 + lane / 8)))[lane % 8];
-#else
-            fa[i][r] = word(pa, wm + i * MI + A_ROW(lane, r),
-                            kk * KW + A_WORD(lane, r));
-#endif
-            EACH_FRAGMENT(j, FN)
-            EACH_FRAGMENT(r, BW)
-            fb[j][r] = word(pb, wn + j * NI + B_COLUMN(lane),
-                            kk * KW + B_WORD(lane, r));
-#endif
+            LOAD_A(kk);
+            LOAD_B(kk);
             EACH_FRAGMENT(i, FM)
             EACH_FRAGMENT(j, FN)
             MMA(s[i][j], fa[i], fb[j]);

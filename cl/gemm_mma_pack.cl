@@ -5,6 +5,10 @@
  * of a matrix stand one below the other, padded with zeros; for int8 the steps
  * (floats) of all rows stand behind.
  *
+ * With DPAS=n, those of n columns at a time are exchanged, for Intel's units:
+ * the 8 first words of their strip are fragments of 8 x n words, and the other
+ * 8 follow.
+ *
  * gemm_mma_pack   out <- B[n*ldb + k], or B[k*ldb + n] with TRANS_B, of
  *                 `columns` rows, a multiple of 128; int8: after gemm_mma_scale
  * gemm_mma_scale  int8: the steps of B's columns: largest magnitude / 127
@@ -14,7 +18,7 @@
  * Launch    pack: global {4 * strips, columns}; scale: {columns}; rows:
  *           {64 * M}, local {64}
  * Local     rows: 64 floats
- * Defines   TYPE: 1 bf16, 2 f16, 3 int8; TRANS_B; AT: of A
+ * Defines   TYPE: 1 bf16, 2 f16, 3 int8; TRANS_B; AT: of A; DPAS
  * Numerics  Rounded to nearest even. A row with inf or NaN has NaN as its step.
  * Host      host/gemm/mma.c           Test  tests/ops/test_gemm_mma.c
  */
@@ -26,11 +30,21 @@
 #endif
 #define INT8 (TYPE == 3)
 #define PER_CHUNK (INT8 ? 16 : 8)
+#define PER_WORD (INT8 ? 4 : 2)
 #define STRIPS(K) (((K) + 4 * PER_CHUNK - 1) / (4 * PER_CHUNK))
 #ifdef TRANS_B
 #define B_AT(n, k) ((size_t)(k)*ldb + (n))
 #else
 #define B_AT(n, k) ((size_t)(n)*ldb + (k))
+#endif
+
+/* Element i of a chunk of column n. */
+#ifdef DPAS
+#define WORDS(n, c) (((n) / DPAS * 16 + (c)*4) * DPAS + (n) % DPAS)
+#define TO(n, c, i)                                                            \
+    ((WORDS(n, c) + (i) / PER_WORD * DPAS) * PER_WORD + (i) % PER_WORD)
+#else
+#define TO(n, c, i) (((n)*4 + (c)) * PER_CHUNK + (i))
 #endif
 
 static inline float step_of(uint most)
@@ -61,7 +75,6 @@ kernel void gemm_mma_pack(global uchar *restrict out,
                           int columns)
 {
     const int chunk = (int)get_global_id(0), n = (int)get_global_id(1);
-    const size_t to = ((size_t)(chunk / 4) * columns + n) * 4 + chunk % 4;
 #if INT8
     const float step =
         ((global const float *)(out + (size_t)columns * STRIPS(K) * 64))[n];
@@ -70,12 +83,14 @@ kernel void gemm_mma_pack(global uchar *restrict out,
     for (int i = 0; i < PER_CHUNK; i++) {
         const int k = chunk * PER_CHUNK + i;
         const float v = n < N && k < K ? b[B_AT(n, k)] : 0.0f;
+        const size_t to =
+            (size_t)(chunk / 4) * columns * 4 * PER_CHUNK + TO(n, chunk % 4, i);
 #if INT8
-        ((global char *)out)[to * 16 + i] = (char)whole(v, step);
+        ((global char *)out)[to] = (char)whole(v, step);
 #elif TYPE == 1
-        vt_bf16_store(v, (global ushort *)out, to * 8 + i);
+        vt_bf16_store(v, (global ushort *)out, to);
 #else
-        vt_f16_store(v, (global ushort *)out, to * 8 + i);
+        vt_f16_store(v, (global ushort *)out, to);
 #endif
     }
 }

@@ -144,12 +144,23 @@ static bool takes(vt_dev *dev, const vt_gemm_desc *d)
            vt_dev_info(dev)->local_bytes >= local_bytes(k, d);
 }
 
+/* Intel's fragments of B have the words of so many columns side by side; 0:
+ * other vendors'. */
+static int together(vt_dev *dev, const vt_gemm_desc *d)
+{
+    const int kind = vt_mma_ask(dev, d->type).kind;
+
+    return kind < VT_MMA_INTEL ? 0 : vt_mma_kinds[kind].columns;
+}
+
 static const char *layout(vt_dev *dev, const vt_gemm_desc *d)
 {
-    (void)dev;
-    return d->type == VT_I8    ? "strips-i8"
-           : d->type == VT_F16 ? "strips-f16"
-                               : "strips-bf16";
+    static const char *const name[][3] = {
+        {"strips-bf16", "strips-f16", "strips-i8"},
+        {"strips8-bf16", "strips8-f16", "strips8-i8"},
+        {"strips16-bf16", "strips16-f16", "strips16-i8"}};
+
+    return name[together(dev, d) / 8][vt_type_number(d->type) - 1];
 }
 
 static size_t packed_bytes(vt_dev *dev, const vt_gemm_desc *d)
@@ -184,11 +195,14 @@ static vitcl_status pack(vt_queue *q, const vt_gemm_desc *d, vt_buf *packed,
 {
     const size_t across = (size_t)columns(d);
     vt_kernel *k = NULL;
-    char defines[64];
+    const int n = together(vt_queue_dev(q), d);
+    char dpas[16] = "", defines[64];
     vitcl_status st = VITCL_OK;
 
-    snprintf(defines, sizeof defines, "-DTYPE=%d%s", vt_type_number(d->type),
-             d->trans_b ? " -DTRANS_B" : "");
+    if (n)
+        snprintf(dpas, sizeof dpas, " -DDPAS=%d", n);
+    snprintf(defines, sizeof defines, "-DTYPE=%d%s%s", vt_type_number(d->type),
+             d->trans_b ? " -DTRANS_B" : "", dpas);
     for (int pass = d->type == VT_I8 ? 0 : 1; pass < 2; pass++) {
         VT_TRY(vt_kernel_new(&k, vt_queue_dev(q), "gemm_mma_pack",
                              pass ? "gemm_mma_pack" : "gemm_mma_scale",
