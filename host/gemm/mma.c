@@ -321,7 +321,7 @@ static vitcl_status bind_product(vt_kernel **k, vt_gemm *g, const cut *c)
     const size_t wi = (size_t)items(c->kind, s);
     const operands o = operands_of(g);
     const int v[] = {rows, d->N, o.K, o.lda, d->ldc, columns(d)};
-    char parts[32] = "", common[160], defines[320];
+    char parts[32] = "", common[160], defines[352];
     vitcl_status st;
 
     define(common, sizeof common, g);
@@ -331,8 +331,11 @@ static vitcl_status bind_product(vt_kernel **k, vt_gemm *g, const cut *c)
                  c->parts > 1 ? " -DSPLIT" : "");
     snprintf(defines, sizeof defines,
              "-DKIND=%d%s -DWM=%d -DWN=%d -DFM=%d -DFN=%d -DAT=%s%s%s%s%s",
-             c->unit.kind, c->unit.emulated ? " -DEMULATE" : "", s.wm, s.wn,
-             s.fm, s.fn, vt_dtype_name(o.stored),
+             c->unit.kind,
+             c->unit.emulated               ? " -DEMULATE"
+             : c->unit.kind >= VT_MMA_INTEL ? " -cl-intel-256-GRF-per-thread"
+                                            : "",
+             s.wm, s.wn, s.fm, s.fn, vt_dtype_name(o.stored),
              o.stored == d->type ? " -DSAME_A" : "",
              wide_rows(g, &o) ? " -DWIDE_A" : "", parts, common);
     VT_TRY(vt_kernel_new(k, g->dev, "gemm_mma", "gemm_mma", defines));

@@ -16,8 +16,7 @@ typedef struct vt_mma_shape {
 } vt_mma_shape;
 typedef struct vt_mma_kind {
     const char *name;      /* lower case letters and digits */
-    const char *extension; /* what a device that may have it reports; "": it is
-                            * used by name only */
+    const char *extension; /* what a device that may have it reports */
     bool bf16;
     int rows, columns, lanes;        /* of an instruction */
     vt_mma_shape large, small, tiny; /* 128 or 64 rows; tiny for EMULATE */

@@ -25,7 +25,7 @@
 #define EMULATE "emulate"
 #define NVIDIA "cl_nv_device_attribute_query"
 #define AMD "cl_amd_device_attribute_query"
-#define UNTRIED "" /* Intel: its compiler spills registers */
+#define INTEL "cl_intel_subgroup_matrix_multiply_accumulate"
 
 /* The faster ones of a vendor come first. */
 const vt_mma_kind vt_mma_kinds[VT_MMA_KINDS] = {
@@ -106,7 +106,7 @@ const vt_mma_kind vt_mma_kinds[VT_MMA_KINDS] = {
      0,
      96},
     {"dpas8",
-     UNTRIED,
+     INTEL,
      true,
      8,
      8,
@@ -114,11 +114,11 @@ const vt_mma_kind vt_mma_kinds[VT_MMA_KINDS] = {
      {4, 4, 4, 2},
      {4, 4, 2, 2},
      {2, 2, 1, 1},
-     {0},
+     {4, 4, 2, 2},
      0,
      0},
     {"dpas16",
-     UNTRIED,
+     INTEL,
      true,
      8,
      16,
@@ -126,7 +126,7 @@ const vt_mma_kind vt_mma_kinds[VT_MMA_KINDS] = {
      {4, 4, 4, 2},
      {4, 4, 2, 1},
      {2, 1, 1, 1},
-     {0},
+     {4, 4, 2, 1},
      0,
      0},
 };
