@@ -185,10 +185,10 @@ static const struct {
     {"wmma12", VT_I8, false},    {"mfma90a", VT_F16, false},
     {"mfma90a", VT_BF16, false}, {"mfma90a", VT_I8, false},
     {"mfma942", VT_F16, false},  {"mfma942", VT_BF16, true},
-    {"mfma942", VT_I8, false},   {"dpas8", VT_F16, false},
+    {"mfma942", VT_I8, false},   {"dpas8", VT_F16, true},
     {"dpas8", VT_BF16, false},   {"dpas8", VT_I8, false},
     {"dpas16", VT_F16, false},   {"dpas16", VT_BF16, false},
-    {"dpas16", VT_I8, false},
+    {"dpas16", VT_I8, true},
 };
 
 Test(gemm_mma, emulated)
