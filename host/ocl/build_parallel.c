@@ -6,11 +6,16 @@
  * as long as one. Processes do gain. Forked children build what is on the list,
  * save it in the program cache and end; we load it from there. We compile
  * nothing ourselves: the compiler keeps PoCL's library in small pieces, which
- * a child need not free, but we would take 0.1 s to do so at the end. That is
- * safe if no other thread of the process uses the driver during the fork, which
- * only the program can know: it opts in with VITCL_BUILD_FORK=1, as vitcl does.
- * A library in another program never forks. Programs that can be compiled as
- * one are (join.c), as far as every process has something to do.
+ * a child need not free, but we would take 0.1 s to do so at the end.
+ *
+ * Reading that library takes as long as all else before machine code, so it is
+ * read once: by one child, while the others compile without it. Then it forks,
+ * and its children link what was compiled and make machine code of it.
+ *
+ * To fork is safe if no other thread of the process uses the driver during the
+ * fork, which only the program can know: it opts in with VITCL_BUILD_FORK=1, as
+ * vitcl does. A library in another program never forks. Programs that can be
+ * compiled as one are (join.c), as far as every process has something to do.
  *
  * This was tested with PoCL, so it is used with PoCL only. Other drivers build
  * one program after the other, when they are needed or, where somebody watches
@@ -46,10 +51,13 @@ typedef struct work_list {
     unsigned ends[PROGRAMS], groups, n;
 } work_list;
 
-/* Shared by all of the processes; next: a group, built: programs. */
+/* Shared by all of the processes; next: a group to build, half: one to compile
+ * without the library, built: programs. */
 typedef struct board {
-    atomic_uint next, built;
+    atomic_uint next, half, built;
     unsigned told; /* of the built ones; the parent's alone */
+    unsigned processes;
+    vt_half halves[]; /* of each group */
 } board;
 
 static bool is_pocl(const vt_dev *dev)
@@ -76,11 +84,11 @@ static void tell(board *b, vt_dev *dev)
 
 /* Compiles a group; one program after the other if not as one. */
 static void build_group(board *b, vt_dev *dev, vt_program *const *list,
-                        unsigned n)
+                        unsigned n, vt_half *half)
 {
     cl_program program;
 
-    if (n > 1 && vt_programs_join(dev, list, n)) {
+    if (n > 1 && vt_programs_join(dev, list, n, half)) {
         atomic_fetch_add(&b->built, n);
         n = 0;
     }
@@ -91,6 +99,11 @@ static void build_group(board *b, vt_dev *dev, vt_program *const *list,
         tell(b, dev);
 }
 
+static unsigned start_of(const work_list *w, unsigned group)
+{
+    return group ? w->ends[group - 1] : 0;
+}
+
 /* Takes groups until none is left. */
 static void work(board *b, vt_dev *dev, const work_list *w)
 {
@@ -98,23 +111,55 @@ static void work(board *b, vt_dev *dev, const work_list *w)
 
     vt_watch_list(true);
     while ((i = atomic_fetch_add(&b->next, 1)) < w->groups) {
-        const unsigned from = i ? w->ends[i - 1] : 0;
+        const unsigned from = start_of(w, i);
 
-        build_group(b, dev, w->list + from, w->ends[i] - from);
+        build_group(b, dev, w->list + from, w->ends[i] - from,
+                    b->processes > 1 ? &b->halves[i] : NULL);
     }
     vt_watch_list(false);
 }
 
-_Noreturn static void child(board *b, vt_dev *dev, const work_list *w,
-                            pid_t parent)
+static void compile_halves(board *b, vt_dev *dev, const work_list *w)
 {
+    unsigned i;
+
+    while ((i = atomic_fetch_add(&b->half, 1)) < w->groups) {
+        const unsigned from = start_of(w, i), n = w->ends[i] - from;
+
+        if (n > 1)
+            vt_half_compile(&b->halves[i], dev, w->list + from, n);
+        else
+            vt_half_end(&b->halves[i], false);
+    }
+}
+
+/* Runs the function in a child; its id, or -1. */
+static pid_t begin(void (*run)(board *b, vt_dev *dev, const work_list *w),
+                   board *b, vt_dev *dev, const work_list *w)
+{
+    const pid_t parent = getpid(), pid = fork();
+
+    if (pid != 0)
+        return pid;
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
     vt_ocl_adopt();
     vt_log_forked();
     vt_watch_forked(dev);
     if (getppid() == parent)
-        work(b, dev, w);
+        run(b, dev, w);
     _exit(0); /* run no exit handlers, flush no buffers */
+}
+
+/* Reads the library, and works in as many processes as there are. */
+static void work_with_library(board *b, vt_dev *dev, const work_list *w)
+{
+    if (b->processes > 1)
+        vt_library_load(dev);
+    for (unsigned i = 1; i < b->processes; i++)
+        (void)begin(work, b, dev, w);
+    work(b, dev, w);
+    while (wait(NULL) > 0 || errno == EINTR)
+        ;
 }
 
 /* Waits for a child; one that finishes no program for too long is killed. */
@@ -143,32 +188,39 @@ static void await(pid_t pid, board *b, vt_dev *dev)
     }
 }
 
-static void build_list(vt_dev *dev, const work_list *w, unsigned most)
+/* In `processes` children; 0: here. */
+static void build_list(vt_dev *dev, const work_list *w, unsigned processes)
 {
     pid_t pids[CHILDREN];
-    const pid_t parent = getpid();
-    unsigned children = 0, before, own;
-    board *b = mmap(NULL, sizeof *b, PROT_READ | PROT_WRITE,
-                    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    unsigned n = 0, before, own;
+    const size_t size =
+        sizeof(board) + (processes > 1 ? w->groups * sizeof(vt_half) : 0);
+    board *b = mmap(NULL, size, PROT_READ | PROT_WRITE,
+                    MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
     if (b == MAP_FAILED)
         return;
-    while (children < most && (pids[children] = fork()) >= 0) {
-        if (pids[children] == 0)
-            child(b, dev, w, parent);
-        children++;
-    }
+    b->processes = processes;
+    while (n + 1 < processes &&
+           (pids[n] = begin(compile_halves, b, dev, w)) > 0)
+        n++;
+    if (processes > 0 && (pids[n] = begin(work_with_library, b, dev, w)) > 0)
+        n++;
     vt_watch(dev, w->n, 0); /* after the forks: its owner may start a thread */
     before = (unsigned)atomic_load(&dev->programs_built);
-    for (unsigned i = 0; i < children; i++)
+    for (unsigned i = 0; i < n; i++) {
+        if (i + 1 == n) /* nobody compiles what is still missing */
+            for (unsigned k = 0; processes > 1 && k < w->groups; k++)
+                vt_half_end(&b->halves[k], false);
         await(pids[i], b, dev);
+    }
     work(b, dev, w);                  /* what no child has begun */
     vt_watch(dev, 0, w->n - b->told); /* failed ones, too */
     /* programs that the children built count as built */
     own = (unsigned)atomic_load(&dev->programs_built) - before;
     if (atomic_load(&b->built) > own)
         atomic_fetch_add(&dev->programs_built, atomic_load(&b->built) - own);
-    munmap(b, sizeof *b);
+    munmap(b, size);
 }
 
 /* Which group each program is in, and what the groups weigh. */
@@ -254,7 +306,8 @@ void vt_programs_build(vt_dev *dev)
     if (!forks && !dev->report) { /* single ones are built when needed */
         for (unsigned i = 0, from = 0; i < w.groups; from = w.ends[i++])
             if (w.ends[i] - from > 1)
-                (void)vt_programs_join(dev, w.list + from, w.ends[i] - from);
+                (void)vt_programs_join(dev, w.list + from, w.ends[i] - from,
+                                       NULL);
         return;
     }
     build_list(dev, &w, forks ? VT_MIN(processes, w.groups) : 0);

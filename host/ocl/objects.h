@@ -124,9 +124,24 @@ unsigned vt_program_weight(const vt_program *p);
 /* Can the program be compiled with a group of n others, which can with each
  * other? */
 bool vt_program_fits(const vt_program *p, vt_program *const *group, unsigned n);
-/* Compiles n programs (a group) as one, into the cache. False: nothing is
- * built. */
-bool vt_programs_join(vt_dev *dev, vt_program *const *list, unsigned n);
+/* A group compiled without the driver's library, in memory that processes
+ * share. */
+enum { VT_HALF_BEGUN, VT_HALF_READY, VT_HALF_FAILED };
+typedef struct vt_half {
+    atomic_uint state;
+    size_t size;
+    unsigned char bytes[2 << 20];
+} vt_half;
+void vt_half_compile(vt_half *out, vt_dev *dev, vt_program *const *list,
+                     unsigned n);
+/* Tells those who wait for it; without effect after the first call. */
+void vt_half_end(vt_half *half, bool good);
+/* Makes PoCL read its library of kernels, which it keeps. */
+void vt_library_load(vt_dev *dev);
+/* Compiles n programs (a group) as one, into the cache; only links them if
+ * `half` (or NULL) is good. False: nothing is built. */
+bool vt_programs_join(vt_dev *dev, vt_program *const *list, unsigned n,
+                      vt_half *half);
 
 /* ---- watch.c ---- */
 /* Reports that `more` programs will be compiled, and that `done` of these are,
