@@ -359,9 +359,9 @@ static inline void finish(global VT_TYPE(YT) * c, const sumv *s,
     }
 }
 
-#ifdef RESIDUAL
-/* The same of a whole panel, but into s: where C is written between loads of
- * the residual, these wait for stores with the same address modulo 4096. */
+/* The same of a whole panel, without a branch for each vector, and into s:
+ * where C is written between loads of the residual, these wait for stores with
+ * the same address modulo 4096. */
 static inline void add(sumv *s, global const float *columns,
                        global const int *sums, float row, int zero,
                        global const float *bias, global const float *scale,
@@ -371,7 +371,6 @@ static inline void add(sumv *s, global const float *columns,
         s[v] = as_sumv(vt_epiloguev(SUMS(s, v, n), bias, scale, residual,
                                     n + v * V, at + v * V));
 }
-#endif
 
 /* What is fetched ahead of a row: a residual is read first, and is often C. */
 #ifdef RESIDUAL
@@ -434,7 +433,6 @@ static inline OUTLINED void tile(ARGS, int id)
                 block(height, x, from_a, w, ldw, kc, !k);
                 if (k + kc < KW)
                     continue;
-#ifdef RESIDUAL
                 if (N - n >= NW) {
                     for (int r = 0; r < height; r++) {
                         vt_prefetch_all(OLD + next + (size_t)r * ldc, NW, 1);
@@ -449,7 +447,6 @@ static inline OUTLINED void tile(ARGS, int id)
                                       as_floatv(x[r * NV + v]));
                     continue;
                 }
-#endif
                 for (int r = 0; r < height; r++) {
                     vt_prefetch_all(OLD + next + (size_t)r * ldc, NW, 1);
                     finish(c, x + r * NV, columns, sums, SCALE_OF(row + r),
