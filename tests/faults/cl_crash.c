@@ -4,8 +4,9 @@
  *
  * Preloaded with VT_CL_CRASH="SIGNAL CALL N TEXT", it raises SIGNAL (a number)
  * at a process's N-th CALL and at all later ones, before the call is made. CALL
- * is clCreateContext, clReleaseContext or clCreateProgramWithSource; of the
- * latter only those count whose source contains TEXT (otherwise TEXT is -).
+ * is clCreateContext, clReleaseContext, clCompileProgram, clLinkProgram or
+ * clCreateProgramWithSource; of the last only those count whose source contains
+ * TEXT (otherwise TEXT is -).
  * Each crash appends a byte to the file VT_CL_CRASH_LOG; with
  * VT_CL_CRASH_MOST=M there are no more crashes once it has M bytes.
  */
@@ -108,4 +109,32 @@ cl_int clReleaseContext(cl_context c)
     hit("clReleaseContext", 0, NULL, NULL);
     find(&real, "clReleaseContext");
     return real(c);
+}
+
+typedef void(CL_CALLBACK *done)(cl_program, void *);
+
+cl_int clCompileProgram(cl_program p, cl_uint n, const cl_device_id *devices,
+                        const char *options, cl_uint heads,
+                        const cl_program *head, const char **names, done tell,
+                        void *context)
+{
+    cl_int (*real)(cl_program, cl_uint, const cl_device_id *, const char *,
+                   cl_uint, const cl_program *, const char **, done, void *);
+
+    hit("clCompileProgram", 0, NULL, NULL);
+    find(&real, "clCompileProgram");
+    return real(p, n, devices, options, heads, head, names, tell, context);
+}
+
+cl_program clLinkProgram(cl_context c, cl_uint n, const cl_device_id *devices,
+                         const char *options, cl_uint parts,
+                         const cl_program *part, done tell, void *context,
+                         cl_int *status)
+{
+    cl_program (*real)(cl_context, cl_uint, const cl_device_id *, const char *,
+                       cl_uint, const cl_program *, done, void *, cl_int *);
+
+    hit("clLinkProgram", 0, NULL, NULL);
+    find(&real, "clLinkProgram");
+    return real(c, n, devices, options, parts, part, tell, context, status);
 }
