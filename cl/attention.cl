@@ -41,12 +41,10 @@
 #define EACH_D(d) for (int d = 0; d < D; d++)
 #endif
 
-/* Intel's GPUs without images (Xe-HPC) have 128 registers of 16 floats: too few
- * for q and out of 16 work-items, and the compiler would even take 32. */
-#if defined(cl_intel_required_subgroup_size) && !defined(__IMAGE_SUPPORT__) && \
-    !defined(__x86_64__) && D <= 96
+/* Where 16 work-items have too few registers for q and out. */
+#if defined(XE_HPC) && D <= 96
 #define QUERY_LOCAL
-#define SUB_GROUP __attribute__((intel_reqd_sub_group_size(16)))
+#define SUB_GROUP SUB_GROUP_16
 #else
 #define SUB_GROUP
 #endif

@@ -212,7 +212,7 @@ static inline void put_columns(local float *t, int v, int wide, float4 x)
 #define SUMS
 #endif
 
-kernel __attribute__((reqd_work_group_size(WI, 1, 1))) void
+kernel SUB_GROUP_16 __attribute__((reqd_work_group_size(WI, 1, 1))) void
 gemm_tile(global VT_TYPE(YT) * c, global const VT_TYPE(XT) *restrict a,
           global const element *restrict b, global const float *restrict bias,
           global const float *restrict scale,
