@@ -345,10 +345,7 @@ static bool takes(const char *kind, int d)
 
 static void emulate(const char *kind, int from, int end, int other)
 {
-    char word[32];
-
-    snprintf(word, sizeof word, "emulate-%s", kind);
-    setenv("VITCL_MMA", word, 1);
+    vt_test_emulate(kind);
     for (int k = from; k < end; k++)
         if (takes(kind, shapes[k].D))
             check(&shapes[k], kind);

@@ -249,14 +249,12 @@ enum {
  * these with ONE_PROGRAM and one of USUAL, and another one with `shapes` and
  * `other`, others at each commit. With VITCL_TEST_MMA=all, every kind in every
  * type and shape. */
-typedef struct
-try {
+typedef struct sample {
     const char *kind;
     vitcl_precision precision;
     int shapes, other;
-}
-try;
-static const try tries[] = {
+} sample;
+static const sample tries[] = {
     {"mma16", VITCL_F16, ONE_PROGRAM, 0},
     {"mma16", VITCL_BF16, ONE_PROGRAM, 0},
     {"mma8", VITCL_F16, FEW, NARROW},
@@ -270,12 +268,9 @@ static const try tries[] = {
     {"mfma942", VITCL_BF16, FEW, PADDED},
 };
 
-static void emulate(const try *t, int from, int end, int other)
+static void emulate(const sample *t, int from, int end, int other)
 {
-    char word[32];
-
-    snprintf(word, sizeof word, "emulate-%s", t->kind);
-    setenv("VITCL_MMA", word, 1);
+    vt_test_emulate(t->kind);
     for (int k = from; k < end; k++)
         check(&shapes[k], t->precision, t->kind);
     if (other)
@@ -287,7 +282,7 @@ Test(attention_mma, emulated)
 {
     const unsigned long turn = vt_test_commit();
     const size_t n = sizeof tries / sizeof *tries;
-    const try *one = &tries[1 + turn % (n - 1)];
+    const sample *one = &tries[1 + turn % (n - 1)];
 
     if (vt_test_tiny()) {
         emulate(tries, TINY, TINY + 1, 0);

@@ -159,10 +159,8 @@ static const vt_gemm_desc all = {.batch = 3,
 static void try_kind(const char *kind, vt_dtype type)
 {
     vt_gemm_desc d = all;
-    char word[32];
 
-    snprintf(word, sizeof word, "emulate-%s", kind);
-    setenv("VITCL_MMA", word, 1);
+    vt_test_emulate(kind);
     d.type = type;
     if (vt_test_tiny())
         d.batch = 2, d.M = 2, d.N = 3;
@@ -251,7 +249,6 @@ static void check_parts(const char *kind, vt_dtype type)
     vt_gemm_device *g = vt_gemm_device_of(vt_test_device());
     vt_gemm_desc d = all;
     operands o;
-    char word[32];
 
     d.type = type;
     d.batch = 9, d.M = 13, d.scale = false, d.act = VT_ACT_NONE;
@@ -264,8 +261,7 @@ static void check_parts(const char *kind, vt_dtype type)
         .scale = fractions(d.N, VT_F16),
         .residual = fractions(d.batch * d.M * d.ldc, VT_F16),
         .c = malloc((size_t)(d.batch * d.M * d.ldc + GUARD) * sizeof(float))};
-    snprintf(word, sizeof word, "emulate-%s", kind);
-    setenv("VITCL_MMA", word, 1);
+    vt_test_emulate(kind);
     g->parts = PARTS, g->units = vt_test_tiny() ? 2 : UNITS;
     if (!vt_test_tiny()) {
         multiply(&d, &o, 0, "3 parts");

@@ -337,23 +337,23 @@ static const vt_gemm_desc products[PRODUCTS] = {
                   .accumulate = true},
 };
 
-/* PoCL compiles each for some seconds, so only a few are usual. */
+/* PoCL compiles each for some seconds, so only a few are usual; with
+ * VITCL_TEST_MMA=all, every kind in every product. */
 static const struct {
     const char *kind;
     bool usual[PRODUCTS];
 } units[] = {{"mma16", {true, true, false, true}},
              {"wmma11", {[DW_PARTS] = true}},
-             {"wmma12", {[DX] = false}},
+             {"wmma12", {false}},
              {"mfma90a", {[DW] = true}},
-             {"mfma942", {[DW] = false}}};
+             {"mfma942", {false}}};
 
 static void on_unit(const char *kind)
 {
-    static char name[16], word[32];
+    static char name[16];
 
     snprintf(name, sizeof name, "%s", kind);
-    snprintf(word, sizeof word, "emulate-%s", kind);
-    setenv("VITCL_MMA", word, 1);
+    vt_test_emulate(kind);
     form.class = VT_CLASS_GPU, form.name = name;
 }
 

@@ -22,6 +22,14 @@ vt_dev *vt_test_device(void)
     return dev;
 }
 
+void vt_test_emulate(const char *kind)
+{
+    char word[32];
+
+    snprintf(word, sizeof word, "emulate-%s", kind);
+    setenv("VITCL_MMA", word, 1);
+}
+
 vt_queue *vt_test_queue(void)
 {
     static vt_queue *q;

@@ -14,6 +14,9 @@ vt_buf *vt_test_floats(const float *data, size_t n);
 /* Blocking; fails the test if it cannot be read. */
 void vt_test_read(float *out, vt_buf *b, size_t n);
 
+/* Matrix units of this kind are emulated, until VITCL_MMA is unset. */
+void vt_test_emulate(const char *kind);
+
 /* Programs of this process are read from `folder`: cl/common*.cl are empty but
  * for common.cl. */
 void vt_test_kernels(const char *folder, const char *common);
