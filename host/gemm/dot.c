@@ -160,9 +160,7 @@ static size_t rows_bytes(vt_dev *dev, const vt_gemm_desc *d)
 /* Where B is packed in temp. */
 static size_t packed_at(vt_dev *dev, const vt_gemm_desc *d)
 {
-    const size_t align = vt_dev_align(dev);
-
-    return (rows_bytes(dev, d) + align - 1) / align * align;
+    return vt_dev_aligned(dev, rows_bytes(dev, d));
 }
 
 static size_t temp_bytes(vt_dev *dev, const vt_gemm_desc *d)

@@ -29,18 +29,11 @@ static size_t bytes(const vt_gemm_desc *d, int rows)
     return (size_t)rows * (size_t)vt_divide_up(d->K, TERMS) * STRIP;
 }
 
-static size_t aligned(const vt_dev *dev, size_t n)
-{
-    const size_t align = vt_dev_align(dev);
-
-    return (n + align - 1) / align * align;
-}
-
 size_t vt_mma_operands_bytes(const vt_dev *dev, const vt_gemm_desc *d,
                              int columns)
 {
-    return aligned(dev, bytes(d, columns)) +
-           (d->trans_a ? aligned(dev, bytes(d, d->M)) : 0);
+    return vt_dev_aligned(dev, bytes(d, columns)) +
+           (d->trans_a ? vt_dev_aligned(dev, bytes(d, d->M)) : 0);
 }
 
 /* ---- kernels ---- */
@@ -98,7 +91,7 @@ vitcl_status vt_mma_bind_operands(vt_gemm *g, int columns, size_t sums,
     else
         VT_TRY(pack(&g->kernel[(*n)++], g, p->b, columns));
     if (d->trans_a) {
-        VT_TRY(vt_buf_view(&p->a, g->bufs.temp, aligned(g->dev, b),
+        VT_TRY(vt_buf_view(&p->a, g->bufs.temp, vt_dev_aligned(g->dev, b),
                            bytes(d, d->M)));
         VT_TRY(turn(&g->kernel[(*n)++], g, p->a, g->bufs.a, d->M, d->lda, d->M,
                     true));

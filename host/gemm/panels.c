@@ -48,10 +48,7 @@ size_t vt_panels_bytes(vt_dev *dev, const vt_gemm_desc *d)
 
 size_t vt_panels_temp_bytes(vt_dev *dev, const vt_gemm_desc *d)
 {
-    const size_t align = vt_dev_align(dev);
-
-    return d->b_packed ? 0
-                       : (vt_panels_bytes(dev, d) + align - 1) / align * align;
+    return d->b_packed ? 0 : vt_dev_aligned(dev, vt_panels_bytes(dev, d));
 }
 
 /* Makes the kernels that pack b into `packed`: k[*n] and following. */

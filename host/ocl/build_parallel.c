@@ -126,10 +126,8 @@ static void compile_halves(board *b, vt_dev *dev, const work_list *w)
     while ((i = atomic_fetch_add(&b->half, 1)) < w->groups) {
         const unsigned from = start_of(w, i), n = w->ends[i] - from;
 
-        if (n > 1)
+        if (n > 1) /* nobody waits for others */
             vt_half_compile(&b->halves[i], dev, w->list + from, n);
-        else
-            vt_half_end(&b->halves[i], false);
     }
 }
 

@@ -236,6 +236,11 @@ size_t vt_dev_align(const vt_dev *dev)
     return dev->align;
 }
 
+size_t vt_dev_aligned(const vt_dev *dev, size_t n)
+{
+    return (n + dev->align - 1) / dev->align * dev->align;
+}
+
 size_t vt_dev_group_max(const vt_dev *dev)
 {
     return dev->group_max;

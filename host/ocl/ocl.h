@@ -71,6 +71,8 @@ int vt_dev_vector(const vt_dev *dev);
  * one program with the other kernels (join.c). */
 #define VT_CPU_BLOCK 1024
 size_t vt_dev_align(const vt_dev *dev); /* sub-buffer offsets, bytes */
+/* n bytes, rounded up to a multiple of it. */
+size_t vt_dev_aligned(const vt_dev *dev, size_t n);
 /* May a work-item loop for as long as it likes? True on CPUs. */
 bool vt_dev_long_items(const vt_dev *dev);
 /* Bytes available for the arrays of a CPU's work-item: they are on the stack of
