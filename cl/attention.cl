@@ -55,8 +55,8 @@ attention__tiled(global VT_TYPE(YT) *restrict out, VT_QKV)
     local float tk[KT][D] __attribute__((aligned(16)));
     local float tv[KT][D] __attribute__((aligned(16)));
     local float tp[KT][WG];
-    const int i = get_global_id(0), lid = get_local_id(0);
-    const int h = get_group_id(1), b = get_group_id(2);
+    const int lid = get_local_id(0), i = vt_group(0) * WG + lid;
+    const int h = vt_group(1), b = vt_group(2);
     const int row = min(i, Tq - 1); /* the last group repeats the last query */
 #ifdef QUERY_LOCAL
     local float tx[D][WG]; /* a column for each work-item: no barrier */

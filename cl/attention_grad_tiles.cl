@@ -170,9 +170,8 @@ attention_grad_tiles__q(global float *dq, global float *restrict stat,
     local float4 tk[M * LDX], tv[M * LDX], work[WORK];
     local float part[N][8], keeps[N], deltas[N], sums[N];
     const int lid = get_local_id(0), ty = lid / 8, tx = lid % 8;
-    const int blocks = (Tq + N - 1) / N, i0 = get_group_id(0) % blocks * N;
-    const int h = get_group_id(0) / blocks % H,
-              b = get_group_id(0) / blocks / H;
+    const int blocks = (Tq + N - 1) / N, i0 = vt_group(0) % blocks * N;
+    const int h = vt_group(0) / blocks % H, b = vt_group(0) / blocks / H;
     float4 sum[ROOM][4];
     float top[4], all[4], delta[4];
 
@@ -289,9 +288,8 @@ attention_grad_tiles__kv(global float *dkv, global const float *dout,
 {
     local float4 tq[M * LDX], tg[M * LDX], work[WORK];
     const int lid = get_local_id(0), ty = lid / 8, tx = lid % 8;
-    const int blocks = (T + N - 1) / N, j0 = get_group_id(0) % blocks * N;
-    const int h = get_group_id(0) / blocks % H,
-              b = get_group_id(0) / blocks / H;
+    const int blocks = (T + N - 1) / N, j0 = vt_group(0) % blocks * N;
+    const int h = vt_group(0) / blocks % H, b = vt_group(0) / blocks / H;
     float4 dk[ROOM][4], dv[ROOM][4];
 
     q += VT_Q_AT(b) + h * D;

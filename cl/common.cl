@@ -21,6 +21,9 @@
  *             registers of 16 floats, but their compiler takes 32 work-items
  *             a sub-group even where it then spills. SUB_GROUP_16: of a kernel
  *             that is to have 16 there.
+ * Groups      vt_group(d): get_group_id(d) in kernels whose launch may be
+ *             divided (vt_kernel_work()). Each part is launched with the index
+ *             of its first group as offset, so these have no get_global_id().
  */
 #pragma OPENCL FP_CONTRACT OFF
 
@@ -49,6 +52,8 @@
 #else
 #define SUB_GROUP_16
 #endif
+
+#define vt_group(d) ((int)(get_group_id(d) + get_global_offset(d)))
 
 #ifndef V
 #define V 8

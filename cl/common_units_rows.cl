@@ -26,9 +26,9 @@
 #define OWN_ROWS(i0, n)                                                        \
     const int lid = get_local_id(0), lane = lid % LANES;                       \
     const int blocks = ((n) + QUERIES - 1) / QUERIES;                          \
-    const int first = get_group_id(0) % blocks * QUERIES;                      \
+    const int first = vt_group(0) % blocks * QUERIES;                          \
     const int i0 = first + lid / LANES * (FQ * MI);                            \
-    const int h = get_group_id(0) / blocks % H, b = get_group_id(0) / blocks / H
+    const int h = vt_group(0) / blocks % H, b = vt_group(0) / blocks / H
 
 /* Row r of n rows, or the last one. */
 #define ROW_OF(from, apart, r, n) ((from) + (size_t)min(r, (n)-1) * (apart))

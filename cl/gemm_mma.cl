@@ -172,7 +172,7 @@ static inline uint word(const local uint4 *t, int row, int w)
 #endif
 
 #ifdef SPLIT
-#define FROM ((int)get_group_id(2) * PART)
+#define FROM (vt_group(2) * PART)
 #define END min(strips, FROM + PART)
 #define SUMS , global sum *sums, int at
 #else
@@ -196,7 +196,7 @@ gemm_mma(global VT_TYPE(CT) * c, source a, global const uint4 *restrict b,
     local uint x[WM * WN * SCRATCH] __attribute__((aligned(16)));
 #endif
     const int lid = get_local_id(0), lane = lid % LANES;
-    const int m0 = get_group_id(0) * TM, n0 = get_group_id(1) * TN;
+    const int m0 = vt_group(0) * TM, n0 = vt_group(1) * TN;
     const int wm = lid / LANES / WN * (FM * MI);
     const int wn = lid / LANES % WN * (FN * NI);
     const int strips =
@@ -338,7 +338,7 @@ gemm_mma(global VT_TYPE(CT) * c, source a, global const uint4 *restrict b,
         const int n = n0 + wn + j * NI + C_COLUMN(lane, e);
 #ifdef SPLIT
         if (m < M && n < N)
-            sums[at + (get_group_id(2) * (size_t)M + m) * N + n] = s[i][j][e];
+            sums[at + (vt_group(2) * (size_t)M + m) * N + n] = s[i][j][e];
 #else
         const size_t at = (size_t)m * ldc + n;
 #ifdef EARLIER

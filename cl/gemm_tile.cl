@@ -198,7 +198,7 @@ static inline void put_columns(local float *t, int v, int wide, float4 x)
 
 /* What this work-group computes of k. */
 #ifdef SPLIT
-#define PART ((int)get_group_id(2))
+#define PART vt_group(2)
 #else
 #define PART 0
 #endif
@@ -223,7 +223,7 @@ gemm_tile(global VT_TYPE(YT) * c, global const VT_TYPE(XT) *restrict a,
     local float ta[2][TK * PA] __attribute__((aligned(16)));
     local float tb[2][TK * PB] __attribute__((aligned(16)));
     const int lid = get_local_id(0), x = lid % 16, y = lid / 16;
-    const int m0 = get_group_id(0) * TM, n0 = get_group_id(1) * TN;
+    const int m0 = vt_group(0) * TM, n0 = vt_group(1) * TN;
     float s[RM][RN];
     float4 ra[NA], rb[NB];
     int now = 0;

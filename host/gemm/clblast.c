@@ -122,11 +122,34 @@ static size_t temp_bytes(vt_dev *dev, const vt_gemm_desc *d)
     return bytes;
 }
 
+/* One call takes all rows, unless that could be too long for a GPU that draws
+ * a desktop. */
+static unsigned calls(vt_dev *dev, const vt_gemm_desc *d)
+{
+    const double rows = (double)d->batch * d->M;
+    const double n = ceil(rows * d->N * d->K / dev->launch_macs);
+
+    return (unsigned)VT_MAX(1.0, VT_MIN(n, rows));
+}
+
+static CLBlastStatusCode multiply_rows(vt_queue *q, const vt_gemm_desc *d,
+                                       cl_mem c, cl_mem a, cl_mem b,
+                                       cl_mem temp, size_t first, size_t end)
+{
+    const call x = exchanged(d);
+
+    return CLBlastSgemmWithTempBuffer(
+        CLBlastLayoutColMajor, x.ta, x.tb, x.m, end - first, x.k, 1.0f, b, 0,
+        x.lda, a, first * (d->trans_a ? 1 : x.ldb), x.ldb,
+        d->accumulate ? 1.0f : 0.0f, c, first * x.ldc, x.ldc, &q->queue, NULL,
+        temp);
+}
+
 static vitcl_status multiply(vt_queue *q, const vt_gemm_desc *d, cl_mem c,
                              cl_mem a, cl_mem b, cl_mem temp)
 {
-    const call x = exchanged(d);
-    CLBlastStatusCode e;
+    const size_t rows = exchanged(d).n, n = calls(q->dev, d);
+    CLBlastStatusCode e = CLBlastSuccess;
     double from = 0;
     vitcl_status st;
 
@@ -136,10 +159,9 @@ static vitcl_status multiply(vt_queue *q, const vt_gemm_desc *d, cl_mem c,
         from = vt_now_ms();
     }
     pthread_mutex_lock(&lock);
-    e = CLBlastSgemmWithTempBuffer(CLBlastLayoutColMajor, x.ta, x.tb, x.m, x.n,
-                                   x.k, 1.0f, b, 0, x.lda, a, 0, x.ldb,
-                                   d->accumulate ? 1.0f : 0.0f, c, 0, x.ldc,
-                                   &q->queue, NULL, temp);
+    for (size_t i = 0; i < n && e == CLBlastSuccess; i++)
+        e = multiply_rows(q, d, c, a, b, temp, rows * i / n,
+                          rows * (i + 1) / n);
     pthread_mutex_unlock(&lock);
     if (e != CLBlastSuccess) {
         st = fail(q->dev, q, e, "Sgemm");

@@ -452,7 +452,7 @@ unsigned vt_gemm_launches(const vt_gemm *g)
     unsigned n = g->provider->launch ? 1 : 0; /* CLBlast's own */
 
     for (size_t i = 0; i < VT_COUNT(g->kernel); i++)
-        n += g->kernel[i] != NULL;
+        n += g->kernel[i] ? vt_kernel_launches(g->kernel[i]) : 0;
     return n;
 }
 

@@ -350,6 +350,7 @@ static vitcl_status bind_product(vt_kernel **k, vt_gemm *g, const cut *c)
                     (size_t)vt_divide_up(d->N, wide(c->kind, s)),
                     (size_t)c->parts},
         (size_t[3]){wi, 1, 1});
+    vt_kernel_work(*k, (double)rows * d->N * d->K);
 done:
     return st;
 }

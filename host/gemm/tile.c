@@ -159,6 +159,10 @@ static vitcl_status bind_part(vt_kernel **k, vt_gemm *g, vt_buf *b,
                                (size_t)vt_divide_up(d->N, c->side),
                                (size_t)c->parts},
                    (size_t[3]){GROUP, 1, 1});
+    vt_kernel_work(*k, (double)rows * d->N *
+                           (c->terms && c->parts == 1
+                                ? VT_MIN(c->terms, d->K - first)
+                                : d->K));
 done:
     return st;
 }

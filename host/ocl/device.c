@@ -29,6 +29,15 @@ static vitcl_status identity(char **out, const vt_found *f)
     return st;
 }
 
+/* What a slow GPU multiplies and adds in a tenth of a second: 2 numbers a cycle
+ * for each of its units, a quarter of what one of Intel's can. */
+static double launch_macs(const vitcl_device_info *info)
+{
+    const double mhz = info->clock_mhz ? info->clock_mhz : 500;
+
+    return 0.1 * 2 * mhz * 1e6 * VT_MAX(info->compute_units, 1u);
+}
+
 static vitcl_status measure(vt_dev *dev)
 {
     cl_uint lanes = 4, bits = 0;
@@ -60,6 +69,7 @@ static vitcl_status measure(vt_dev *dev)
     dev->vector = lanes >= 16 ? 16 : lanes >= 8 ? 8 : 4;
     dev->align = VT_MAX((size_t)64, (size_t)bits / 8);
     dev->group_max = VT_MIN(group, (size_t)256);
+    dev->launch_macs = launch_macs(&dev->info);
     snprintf(dev->flags, sizeof dev->flags, "-cl-std=CL1.2%s%s",
              fp & CL_FP_FMA ? "" : " -DNO_FMA",
              fp & CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT

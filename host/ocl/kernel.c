@@ -9,6 +9,7 @@
 #include "base/memory.h"
 
 #include <assert.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -419,28 +420,81 @@ static vitcl_status refused(vt_queue *q, const vt_kernel *k, cl_int e)
     return vt_queue_fail(q, e, "cannot launch kernel %s", k->name);
 }
 
-vitcl_status vt_kernel_launch(vt_queue *q, vt_kernel *k)
+void vt_kernel_work(vt_kernel *k, double macs)
+{
+    k->macs = macs;
+}
+
+/* In how many parts a launch is divided, and in which dimension: that with the
+ * most groups. */
+static size_t parts(unsigned *dim, const vt_kernel *k)
+{
+    const double most = k->dev->launch_macs;
+    size_t groups = 0;
+
+    *dim = 0;
+    if (k->macs <= most || k->driver_local)
+        return 1;
+    for (unsigned i = 0; i < k->dims; i++)
+        if (k->global[i] / k->local[i] > groups)
+            groups = k->global[i] / k->local[i], *dim = i;
+    return k->macs / most < (double)groups ? (size_t)ceil(k->macs / most)
+                                           : groups;
+}
+
+unsigned vt_kernel_launches(const vt_kernel *k)
+{
+    unsigned dim;
+
+    return (unsigned)parts(&dim, k);
+}
+
+/* offset: NULL for a whole launch. */
+static vitcl_status enqueue(vt_queue *q, vt_kernel *k, const size_t *offset,
+                            const size_t global[3])
 {
     cl_event *event;
     cl_int e;
-    vitcl_status st;
+    vitcl_status st = VITCL_OK;
 
-    VT_TRY(vt_dev_alive(q->dev));
-    VT_TRY(vt_kernel_ready(k));
-    VT_TRY(check_size(k));
-    VT_TRY(reset_counters(q, k));
     if (q->record) {
-        e = vt_record_add(q->record, k);
+        e = vt_record_add(q->record, k, offset, global);
         return e == CL_SUCCESS ? VITCL_OK : refused(q, k, e);
     }
     VT_TRY(vt_queue_event(&event, q));
-    e = clEnqueueNDRangeKernel(q->queue, k->kernel, k->dims, NULL, k->global,
+    e = clEnqueueNDRangeKernel(q->queue, k->kernel, k->dims, offset, global,
                                k->driver_local ? NULL : k->local, 0, NULL,
                                event);
     if (e == CL_SUCCESS)
         vt_queue_event_done(q);
     else
         st = refused(q, k, e);
+done:
+    return st;
+}
+
+vitcl_status vt_kernel_launch(vt_queue *q, vt_kernel *k)
+{
+    size_t global[3] = {k->global[0], k->global[1], k->global[2]}, n, groups;
+    unsigned dim;
+    vitcl_status st;
+
+    VT_TRY(vt_dev_alive(q->dev));
+    VT_TRY(vt_kernel_ready(k));
+    VT_TRY(check_size(k));
+    VT_TRY(reset_counters(q, k));
+    n = parts(&dim, k);
+    if (n == 1)
+        return enqueue(q, k, NULL, global);
+    groups = k->global[dim] / k->local[dim];
+    for (size_t i = 0; i < n; i++) {
+        const size_t first = groups * i / n, end = groups * (i + 1) / n;
+        size_t offset[3] = {0};
+
+        offset[dim] = first; /* of groups, see vt_group() */
+        global[dim] = (end - first) * k->local[dim];
+        VT_TRY(enqueue(q, k, offset, global));
+    }
 done:
     return st;
 }

@@ -22,6 +22,7 @@ struct vt_dev {
     bool processor; /* a CPU, and nothing else besides */
     int vector;
     size_t align, group_max;
+    double launch_macs;   /* the most of one launch, see vt_kernel_work() */
     char *identity;       /* versions of driver and device, for cache keys */
     char flags[96];       /* build flags of every program here */
     atomic_bool lost;     /* the driver failed: no further OpenCL calls */
@@ -80,6 +81,7 @@ struct vt_kernel {
     bool checked;      /* the device can launch this size */
     cl_mem taken;      /* vt_kernel_tiles(): how much of each share */
     size_t shares;
+    double macs;     /* vt_kernel_work(); 0: is not divided */
     unsigned faults; /* device's count when `taken` was last known to be 0 */
 };
 
@@ -160,7 +162,8 @@ void vt_watch_one(vt_dev *dev, uint32_t more, uint32_t done);
 void vt_programs_build(vt_dev *dev);
 
 /* ---- record.c ---- */
-cl_int vt_record_add(vt_record *r, const vt_kernel *k);
+cl_int vt_record_add(vt_record *r, const vt_kernel *k, const size_t offset[3],
+                     const size_t global[3]);
 
 /* ---- kernel.c ---- */
 /* The event pointer for a call that another library enqueues; NULL without

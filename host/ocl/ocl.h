@@ -152,6 +152,12 @@ vitcl_status vt_kernel_float(vt_kernel *k, unsigned index, float v);
 /* Sets a fixed launch size; local all 0: the driver chooses. */
 void vt_kernel_size(vt_kernel *k, unsigned dims, const size_t global[3],
                     const size_t local[3]);
+/* The multiply-adds of a launch with fixed groups. One that could take more
+ * than a tenth of a second is launched in parts, so that a GPU can draw a
+ * desktop in between. The kernel asks for its groups by vt_group(). */
+void vt_kernel_work(vt_kernel *k, double macs);
+/* The number of these parts, else 1. */
+unsigned vt_kernel_launches(const vt_kernel *k);
 /* For a kernel with VT_EACH_TILE (cl/common_work.cl), whose arguments `index`
  * and index + 1 are `taken` and `tiles`: work-groups of one work-item, one per
  * core or, without vt_dev_long_items(), one per tile. */

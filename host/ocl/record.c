@@ -140,11 +140,12 @@ vitcl_status vt_record_end(vt_queue *q)
                : vt_queue_fail(q, e, "cannot finish a command buffer");
 }
 
-cl_int vt_record_add(vt_record *r, const vt_kernel *k)
+cl_int vt_record_add(vt_record *r, const vt_kernel *k, const size_t offset[3],
+                     const size_t global[3])
 {
     cl_uint point;
 
-    return r->add(r->commands, NULL, NULL, k->kernel, k->dims, NULL, k->global,
+    return r->add(r->commands, NULL, NULL, k->kernel, k->dims, offset, global,
                   k->driver_local ? NULL : k->local, 0, NULL, &point, NULL);
 }
 

@@ -164,6 +164,7 @@ static vitcl_status tiled(vt_plan *p, vt_step *s, const sizes *z)
     VT_TRY(vt_step_kernel(&k, p, s, "attention", "attention__tiled", defines));
     VT_TRY(arguments(p, k, s, s->out[OUT_Y], z));
     vt_kernel_size(k, 3, global, local);
+    vt_kernel_work(k, s->op->macs(p, s));
     snprintf(s->note, sizeof s->note, "attention tiled %zux%d", wg, kt);
 done:
     return st;

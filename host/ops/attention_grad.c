@@ -187,11 +187,13 @@ static vitcl_status tiles(vt_plan *p, vt_step *s, const vt_attention_sizes *z)
     VT_TRY(vt_attention_arguments(p, k, 4, s, z));
     vt_kernel_size(k, 1, (size_t[3]){blocks(z->Tq, &t) * heads * t.items},
                    (size_t[3]){t.items});
+    vt_kernel_work(k, s->op->macs(p, s)); /* of both, at most */
     VT_TRY(vt_step_kernel(&k, p, s, t.file, t.kv, defines));
     VT_TRY(vt_args(p, k, "vvv", dkv(s), s->in[IN_DOUT], s->out[OUT_STAT]));
     VT_TRY(vt_attention_arguments(p, k, 3, s, z));
     vt_kernel_size(k, 1, (size_t[3]){blocks(z->T, &t) * heads * t.items},
                    (size_t[3]){t.items});
+    vt_kernel_work(k, s->op->macs(p, s));
 done:
     return st;
 }

@@ -64,6 +64,7 @@ vitcl_status vt_attention_mma(vt_plan *p, vt_step *s,
     vt_kernel_size(k, 1,
                    (size_t[3]){vt_mma_heads_items(&h, z->Tq, z->H * z->B)},
                    (size_t[3]){h.items});
+    vt_kernel_work(k, s->op->macs(p, s));
     snprintf(s->note, sizeof s->note, "attention %s %dx%d%s",
              vt_mma_kinds[c.kind].name, h.queries, h.keys,
              c.emulated ? ", emulated" : "");

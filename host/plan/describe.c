@@ -31,7 +31,7 @@ unsigned vt_plan_launches(const vt_plan *p)
         const vt_step *s = vt_plan_step(p, i);
 
         for (size_t k = 0; k < VT_COUNT(s->kernel); k++)
-            n += s->kernel[k] != NULL;
+            n += s->kernel[k] ? vt_kernel_launches(s->kernel[k]) : 0;
         n += s->gemm ? vt_gemm_launches(s->gemm) : 0;
     }
     return n;

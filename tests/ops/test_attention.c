@@ -195,7 +195,9 @@ static void all_cases(vt_class class, const char *name)
         run(&j, class);
         compare(&j, name);
         memcpy(first, j.out, bytes);
+        vt_test_divide(true);
         run(&j, class);
+        vt_test_divide(false);
         cr_expect_eq(memcmp(first, j.out, bytes), 0, "%s: other bits", name);
         free(first);
         job_free(&j);

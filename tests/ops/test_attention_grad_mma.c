@@ -283,7 +283,9 @@ static void check(const shape *c, const char *kind)
     if (c->bias)
         compare(what, "dbias", g.bias, &dbias, biases * x.n_bias, 0);
     if (!vt_test_tiny()) {
+        vt_test_divide(true);
         again = run(c, &x, 0, x.B, VITCL_BF16, kind);
+        vt_test_divide(false);
         if (c->Tq)
             same(what, again.q, g.q, x.B * x.n_q);
         same(what, again.kv, g.kv, x.B * x.n_kv);

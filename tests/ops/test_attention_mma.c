@@ -191,7 +191,9 @@ static void check(const shape *c, vitcl_precision precision, const char *kind)
     cr_expect(vt_near(what, got, want, (size_t)n, c->half ? unit : 0,
                       exact ? 1e-6 : unit * LARGEST + 1e-5));
     if (!vt_test_tiny()) {
+        vt_test_divide(true);
         again = run(c, &x, 0, x.B, precision, kind);
+        vt_test_divide(false);
         cr_expect_eq(memcmp(again, got, (size_t)n * sizeof *got), 0,
                      "%s: other bits in a 2nd run", what);
         free(again);

@@ -228,7 +228,9 @@ static void job_free(job *j)
 }
 
 /* Runs j once into j->c; `rows` of A per picture. */
-static void run(job *j, const char *provider, vt_class class, char note[128])
+/* Returns the number of launches. */
+static unsigned run(job *j, const char *provider, vt_class class,
+                    char note[128])
 {
     vt_dev *dev = vt_test_device();
     vt_queue *q = vt_test_queue();
@@ -237,6 +239,7 @@ static void run(job *j, const char *provider, vt_class class, char note[128])
     vt_buf *packed = NULL;
     vt_gemm *g = NULL;
     const size_t n = j->n_c + GUARD;
+    unsigned launches;
 
     d.device_class = class;
     bufs.c = d.out == VT_F32 ? vt_test_floats(d.accumulate ? j->c0 : NULL, n)
@@ -259,6 +262,7 @@ static void run(job *j, const char *provider, vt_class class, char note[128])
                  vt_message());
     cr_assert_eq(vt_gemm_launch(q, g), VITCL_OK, "%s", vt_message());
     cr_assert_eq(vt_queue_finish(q), VITCL_OK, "%s", vt_message());
+    launches = vt_gemm_launches(g);
     snprintf(note, 128, "%s: %s", provider, vt_gemm_describe(g));
     if (d.out == VT_F32) {
         vt_test_read(j->c, bufs.c, n);
@@ -273,6 +277,7 @@ static void run(job *j, const char *provider, vt_class class, char note[128])
     vt_buf_free(packed);
     vt_buf_free(bufs.temp);
     vt_buf_free(bufs.c);
+    return launches;
 }
 
 static double expected(const job *j, int m, int n)
@@ -330,14 +335,17 @@ static void compare(const job *j, double tolerance, const char *note)
         }
 }
 
+static int divided; /* products that were launched in parts */
+
 static void try_case(const gemm_case *t, const char *provider, vt_class class)
 {
     job j = job_new(t);
     const size_t bytes = j.n_c * sizeof(float);
     float *first = malloc(bytes);
+    unsigned launches;
     char note[128];
 
-    run(&j, provider, class, note);
+    launches = run(&j, provider, class, note);
     /* native alone has int8, for both classes; its tiles take all types */
     if (t->d.type == VT_I8 ||
         (strcmp(provider, "native") == 0 && class == VT_CLASS_GPU))
@@ -345,7 +353,9 @@ static void try_case(const gemm_case *t, const char *provider, vt_class class)
     compare(&j, t->tolerance, note);
     memcpy(first, j.c, bytes);
     if (!vt_test_tiny()) {
-        run(&j, provider, class, note);
+        vt_test_divide(true);
+        divided += run(&j, provider, class, note) > launches;
+        vt_test_divide(false);
         cr_expect_eq(memcmp(first, j.c, bytes), 0, "%s: other bits", note);
     }
     free(first);
@@ -416,6 +426,7 @@ Test(gemm, native)
     all_cases("native");
     if (usable("native"))
         try_cases("native", other_class());
+    cr_expect(divided > 0 || vt_test_tiny());
 }
 
 /* A row has the same bits with any other rows. */

@@ -209,7 +209,10 @@ static void check_bits(bool trans_b)
     for (size_t i = 0; i < all.n_a; i++)
         all.a[i] = sinf((float)i);
     again.c = malloc(all.n_c * sizeof *again.c), one.c = again.c;
-    run(&all), run(&again);
+    run(&all);
+    vt_test_divide(true);
+    run(&again);
+    vt_test_divide(false);
     cr_expect_arr_eq(all.c, again.c, PICTURES * M * N * sizeof *all.c);
     one.d.batch = 1, one.rows = M, one.a += M * K;
     one.n_a = M * K, one.n_c = M * N;

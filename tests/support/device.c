@@ -3,6 +3,7 @@
  */
 #include "support/device.h"
 
+#include "ocl/objects.h"
 #include "ocl/source.h"
 #include "support/pictures.h"
 
@@ -20,6 +21,16 @@ vt_dev *vt_test_device(void)
         cr_assert_eq(vt_gemm_dev_open(&dev, select && *select ? select : "any"),
                      VITCL_OK, "%s", vt_message());
     return dev;
+}
+
+void vt_test_divide(bool on)
+{
+    static double usual;
+    vt_dev *dev = vt_test_device();
+
+    if (on)
+        usual = dev->launch_macs;
+    dev->launch_macs = on ? 1000 : usual;
 }
 
 void vt_test_emulate(const char *kind)

@@ -14,6 +14,9 @@ vt_buf *vt_test_floats(const float *data, size_t n);
 /* Blocking; fails the test if it cannot be read. */
 void vt_test_read(float *out, vt_buf *b, size_t n);
 
+/* From now on, a launch that can be divided is, however short; false: as usual
+ * again. */
+void vt_test_divide(bool on);
 /* Matrix units of this kind are emulated, until VITCL_MMA is unset. */
 void vt_test_emulate(const char *kind);
 
