@@ -6,7 +6,14 @@
  * vt_words_of(lo, hi)          words (lo[i], hi[i]), rounded to bf16
  * vt_words(to, from, n, all)   n adjacent numbers in words of two; zeros up to
  *                              word `all`, VT_ROW_WORDS(n) for whole vectors
+ * vt_words_at(from, d, n)      16 of those words, from word 16 * d on
  * vt_words_paired(to, a, b)    32 words (a's number i, b's number i)
+ * vt_words_exp2(x)             2^x for x <= 0, to 2^-13 of it: bf16 hides that
+ * vt_words_larger(a, b)        of each lane; a if b is NaN
+ * vt_words_largest(a)          the largest lane, in all lanes
+ *
+ * vt_words_exp2 is vt_exp2_down with a shorter polynomial. 1 for 0, 0 below
+ * -127.5, NaN for NaN.
  *
  * Surprise  Inline assembly: see gemm_dot.cl.
  */
@@ -90,4 +97,43 @@ vt_word_half(global const ushort *p, int i)
     }
 VT_WORDS_FROM(float)
 VT_WORDS_FROM(ushort)
+
+#define VT_WORDS_AT(T)                                                         \
+    static inline int16 __attribute__((overloadable))                          \
+    vt_words_at(global const T *from, int d, int n)                            \
+    {                                                                          \
+        int x[16] __attribute__((aligned(64)));                                \
+                                                                               \
+        if (32 * (d + 1) <= n)                                                 \
+            return vt_words_32(from + 32 * d);                                 \
+        vt_words(x, from + 32 * d, max(n - 32 * d, 0), 16);                    \
+        return vload16(0, x);                                                  \
+    }
+VT_WORDS_AT(float)
+VT_WORDS_AT(ushort)
+
+static inline float16 vt_words_exp2(float16 x)
+{
+    const float16 y = select(x, (float16)(-128.0f), (float16)(-128.0f) > x);
+    const float16 t = y + 12583040.0f; /* 1.5 * 2^23 + 128 */
+    const float16 f = y - (t - 12583040.0f);
+    float16 p = fma((float16)(0.0275044656f), f, (float16)(0.12110548f));
+
+    p = fma(p, f, (float16)(0.346641464f));
+    p = fma(p, f, (float16)(0.5f));
+    return p * as_float16(as_int16(t) << 23); /* keeps NaN */
+}
+
+static inline float16 vt_words_larger(float16 a, float16 b)
+{
+    return select(a, b, b > a);
+}
+
+static inline float16 vt_words_largest(float16 m)
+{
+    m = vt_words_larger(m, m.s89abcdef01234567);
+    m = vt_words_larger(m, m.s45670123cdef89ab);
+    m = vt_words_larger(m, m.s23016745ab89efcd);
+    return vt_words_larger(m, m.s1032547698badcfe);
+}
 #endif

@@ -114,7 +114,6 @@ static vitcl_status rows(vt_plan *p, vt_step *s, const sizes *z)
     const int most = v == 16 ? 28 / nv : 12 / nv;
     const cut t = even(z->T, most), d = even(z->D, most);
     const int blocks = (z->Tq + nv * v - 1) / (nv * v);
-    const bool dots = vt_attention_by_dots(p);
     char defines[280];
     vt_attention_defines more;
     vt_kernel *k;
@@ -123,11 +122,8 @@ static vitcl_status rows(vt_plan *p, vt_step *s, const sizes *z)
     vt_attention_define(more, p, s, z);
     snprintf(defines, sizeof defines,
              " -DNV=%d -DD=%d -DRT=%d -DRT1=%d -DJB=%d -DRD=%d -DRD1=%d "
-             "-DDBIG=%d%s%s%s",
+             "-DDBIG=%d%s",
              nv, z->D, t.rows, t.rows1, KEYS / t.rows, d.rows, d.rows1, d.big,
-             dots ? " -DWORDS" : "",
-             vt_value_of(p, s->out[OUT_Y])->dtype == VT_BF16 ? " -DYT_WORDS"
-                                                             : "",
              more);
     VT_TRY(vt_op_kernel_with(&k, p, s, "attention_rows", "attention__rows",
                              defines));
@@ -135,8 +131,32 @@ static vitcl_status rows(vt_plan *p, vt_step *s, const sizes *z)
     VT_TRY(vt_kernel_int(k, 14, t.blocks));
     VT_TRY(vt_kernel_int(k, 15, t.big));
     VT_TRY(vt_kernel_tiles(k, 16, blocks * z->H * z->B));
-    snprintf(s->note, sizeof s->note, "attention rows %dx%d%s", t.rows, nv * v,
-             dots ? " bf16" : "");
+    snprintf(s->note, sizeof s->note, "attention rows %dx%d", t.rows, nv * v);
+done:
+    return st;
+}
+
+/* The same by dot products; vectors run over keys. */
+static vitcl_status words(vt_plan *p, vt_step *s, const sizes *z)
+{
+    const int v = vt_dev_vector(vt_plan_settings(p)->dev);
+    const cut r = even(z->Tq, 14), t = even((z->T + v - 1) / v, KEYS / v);
+    char defines[160];
+    vt_attention_defines more;
+    vt_kernel *k;
+    vitcl_status st;
+
+    vt_attention_define(more, p, s, z);
+    snprintf(defines, sizeof defines, " -DD=%d -DR=%d -DR1=%d -DKV=%d%s", z->D,
+             r.rows, r.rows1, t.rows, more);
+    VT_TRY(vt_op_kernel_with(&k, p, s, "attention_words", "attention__words",
+                             defines));
+    VT_TRY(arguments(p, k, s, s->out[OUT_Y], z));
+    VT_TRY(vt_kernel_int(k, 14, r.blocks));
+    VT_TRY(vt_kernel_int(k, 15, r.big));
+    VT_TRY(vt_kernel_tiles(k, 16, r.blocks * z->H * z->B));
+    snprintf(s->note, sizeof s->note, "attention words %dx%d bf16", r.rows,
+             t.rows * v);
 done:
     return st;
 }
@@ -192,7 +212,8 @@ static vitcl_status prepare(vt_plan *p, vt_step *s)
     vitcl_status st;
     const sizes z = vt_attention_measure(p, s);
 
-    VT_TRY(vt_op_cpu(p)                       ? rows(p, s, &z)
+    VT_TRY(vt_attention_by_dots(p)            ? words(p, s, &z)
+           : vt_op_cpu(p)                     ? rows(p, s, &z)
            : vt_attention_mma_takes(p, s, &z) ? vt_attention_mma(p, s, &z)
                                               : tiled(p, s, &z));
     if (s->i[I_PROBS])
