@@ -23,8 +23,7 @@
  * Numerics  q, k, v and the probabilities are rounded to bf16; all else is f32.
  *           Products add ascending d or j; softmax's sum has 16 lanes, each of
  *           ascending j, and then a tree. So the bits of a query depend on its
- *           own data alone. Exponents are base 2: log2(e) is folded into the
- *           scores.
+ *           own data alone. Exponents are base 2, scores times log2(e).
  * Paper     Dao et al. 2022, arXiv:2205.14135 (blocks); Milakov, Gimelshein
  *           2018, arXiv:1805.02867 (the running maximum).
  * Host      host/ops/attention.c      Test  tests/ops/test_words.c
@@ -221,18 +220,12 @@ static inline OUTLINED void block_of_queries(global VT_TYPE(YT) *restrict out,
     floatv top[R], all[R], keep[R];
     global const VT_TYPE(KVT) *k = kv + VT_KV_AT(b) + koff + h * D;
     global const VT_TYPE(KVT) *v = kv + VT_KV_AT(b) + voff + h * D;
+    /* how far away the next head is */
+    const long next = h + 1 < H ? D : (long)T * ldk - (long)h * D;
 
     q += VT_Q_AT(b) + (size_t)i0 * ldq + h * D;
     out += VT_OUT_AT(b, i0) + h * D;
     for (int i = 0; i < n; i++) {
-        /* the next head's */
-        const size_t row = (size_t)min(i0 + i, T - 1) * ldk + D;
-
-        for (int d = 0; d < D; d += 64 / sizeof *k) {
-            vt_prefetch(q + (size_t)i * ldq + D + d, 0, 2);
-            vt_prefetch(k + row + d, 0, 2);
-            vt_prefetch(v + row + d, 0, 2);
-        }
         for (int d = 0; d < ROW / V; d++)
             vstorev(vt_words_at(q + (size_t)i * ldq, d, D), d,
                     (int *)work + i * LD);
@@ -240,7 +233,6 @@ static inline OUTLINED void block_of_queries(global VT_TYPE(YT) *restrict out,
     }
     for (int j0 = 0; j0 < T; j0 += KEYS) {
         const int keys = min(KEYS, T - j0), vectors = (keys + V - 1) / V;
-
         if (fresh || T > KEYS) {
             for (int i = 0; i < vectors; i++)
                 copy_keys(held_k + i / 2 * (ROW * PANEL) + i % 2 * V,
@@ -262,6 +254,14 @@ static inline OUTLINED void block_of_queries(global VT_TYPE(YT) *restrict out,
         for (int i = 0; i < n; i++) {
             float *x = work + i * LD;
 
+            for (int d = 0; j0 == 0 && d < D; d += 64 / (int)sizeof *k) {
+                const long at = (long)min(i0 + i, T - 1) * ldk + d + next;
+
+                vt_prefetch(out + (size_t)i * VT_LDO + d, 1, 2);
+                vt_prefetch(q + (long)i * ldq + d + next, 0, 2);
+                vt_prefetch(k + at, 0, 2);
+                vt_prefetch(v + at, 0, 2);
+            }
             all[i] =
                 fma(all[i], keep[i], row_words(x + SCORES, keys, by, top[i]));
             for (int d = 0; j0 > 0 && d < DV; d++)
