@@ -373,6 +373,57 @@ static const vt_case of_blocks[] = {
      {2},
      .atol = 2e-2}};
 
+/* ---- softmax ---- */
+
+/* Of two keys with scores 0 and x, and values 1 and 0, the output is 1 / (1 +
+ * e^x), where e^x is not rounded to bf16. */
+static void exponents(void)
+{
+    const vt_case c = {"e^x", {X(160, 2, 6), NONE, NONE}, {1}, .atol = 0x1p-13};
+    numbers x = make(&c);
+    float *got;
+    size_t n;
+
+    for (int b = 0; b < 160; b++) {
+        const float of[] = {1, 0, 0, 0, 1, 0, 1, 0, (float)-b / 32, 0, 0, 0};
+
+        memcpy(x.f[0] + (size_t)b * 12, of, sizeof of);
+    }
+    got = run(&n, &c, &x, vt_test_attention);
+    for (int b = 0; b < 160; b++) {
+        const double want = exp(-b / 32.0 / sqrt(2));
+
+        cr_expect_float_eq(1 / (double)got[(size_t)b * 4] - 1, want,
+                           want * c.atol, "%g: %g", -b / 32.0, want);
+    }
+    free(got);
+    unmake(&x);
+}
+
+/* A masked key has no weight at all; a query that is NaN makes its row NaN. */
+static void masks(void)
+{
+    const vt_case c = {
+        "masks", {X(1, 20, 6), NONE, BIAS(1, 20, 20)}, {1}, .atol = 0};
+    numbers x = make(&c);
+    float *got;
+    size_t n;
+
+    for (int i = 0; i < 20; i++) {
+        for (int j = i + 1; j < 20; j++)
+            x.f[2][i * 20 + j] = -INFINITY;
+        x.f[0][i * 6 + 4] = i ? 0x1p100f : 3;
+    }
+    x.f[0][7 * 6] = NAN;
+    got = run(&n, &c, &x, vt_test_attention);
+    cr_expect_eq(got[0], 3.0f, "%g", (double)got[0]);
+    for (int i = 0; i < 20; i++)
+        cr_expect_eq(!isfinite(got[i * 2]), i == 7, "row %d: %g", i,
+                     (double)got[i * 2]);
+    free(got);
+    unmake(&x);
+}
+
 /* Fewer cases for C, which takes seconds to compile. */
 static void both(bool real)
 {
@@ -380,6 +431,10 @@ static void both(bool real)
     const bool here = begin(&folder, real);
 
     if (here) {
+        if (real) {
+            exponents();
+            masks();
+        }
         check(of_attention, real ? VT_COUNT(of_attention) : 2,
               vt_test_attention, vt_test_attention_ref);
         check_gradients(of_gradients, real ? VT_COUNT(of_gradients) : 1);
