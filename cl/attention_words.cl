@@ -13,17 +13,17 @@
  *           Launch: vt_kernel_tiles() of blocks * H * B.
  * Keys      come in blocks of KV vectors, the last perhaps less. Keys and
  *           values of a block are copied to panels of 32 columns of words:
- *           [ROW][32 keys] and [pairs of keys][32 d]; if all keys are in one
- *           block, once for tiles of the same head that follow each other.
- *           From the second block on the output so far is scaled to the new
- *           maximum.
+ *           [ROW][32 keys] and [pairs of keys][32 d]; if HELD blocks are all,
+ *           once for tiles of the same head that follow each other.
+ *           From the second block on the output is scaled to the new maximum.
  * Defines   D; BIAS if there is one (2: one for each picture); LINES, QT, KVT
  *           as in common_attention.cl; R R1: queries are `blocks` blocks, the
- *           first `big` of R and the others of R1; KV; YT, how out is stored.
- * Numerics  q, k, v and the probabilities are rounded to bf16; all else is f32.
- *           Products add ascending d or j; softmax's sum has 16 lanes, each of
- *           ascending j, and then a tree. So the bits of a query depend on its
- *           own data alone. Exponents are base 2, scores times log2(e).
+ *           first `big` of R and the others of R1; KV, even if there are
+ *           several blocks, and HELD; YT, how out is stored.
+ * Numerics  q, k, v and probabilities are rounded to bf16; all else is f32.
+ * Sums are of ascending d or j, softmax's of 16 lanes that end in a tree, so
+ *           the bits of a query depend on its own data alone. Exponents are
+ *           base 2, scores times log2(e).
  * Paper     Dao et al. 2022, arXiv:2205.14135 (blocks); Milakov, Gimelshein
  *           2018, arXiv:1805.02867 (the running maximum).
  * Host      host/ops/attention.c      Test  tests/ops/test_words.c
@@ -33,6 +33,7 @@
 #define R 14
 #define R1 13
 #define KV 13
+#define HELD 1
 #endif
 #ifndef D
 #define D 64
@@ -42,15 +43,13 @@
 #define ROW VT_ROW_WORDS(D)
 #define KEYS (KV * V)
 #define DV ((D + V - 1) / V)
-
-/* A query's row: words of q; the output; scores, and then probabilities. The
- * rows begin in different sets of a cache. */
+/* A query's row: words of q; the output; scores, then probabilities. Rows begin
+ * in different sets of a cache. */
 #define OUTPUT ROW
 #define SCORES (3 * ROW)
 #define LD ((SCORES + KEYS + V) / 32 * 32 + V)
 
 #define PANEL 32
-
 /* c[n rows][N vectors] = (add ? c : 0) + words of a times a panel of b */
 #define PRODUCT(NAME, n, N)                                                    \
     static OUTLINED void NAME(float *c, const int *restrict a,                 \
@@ -155,7 +154,7 @@ static inline floatv row_words(float *s, int keys, float c, floatv top)
     return sum[0] + sum[1];
 }
 
-/* Words of n <= V rows, to columns of a panel; zeros beyond n. */
+/* Words of n <= V rows, in columns; zeros beyond n */
 static inline void copy_keys(int *to, global const VT_TYPE(KVT) * from, int ld,
                              int n)
 {
@@ -233,13 +232,14 @@ static inline OUTLINED void block_of_queries(global VT_TYPE(YT) *restrict out,
     }
     for (int j0 = 0; j0 < T; j0 += KEYS) {
         const int keys = min(KEYS, T - j0), vectors = (keys + V - 1) / V;
-        if (fresh || T > KEYS) {
+        const int at = j0 % (HELD * KEYS) * ROW;
+        if (fresh || T > HELD * KEYS) {
             for (int i = 0; i < vectors; i++)
-                copy_keys(held_k + i / 2 * (ROW * PANEL) + i % 2 * V,
+                copy_keys(held_k + at + i / 2 * (ROW * PANEL) + i % 2 * V,
                           k + (size_t)(j0 + i * V) * ldk, ldk, keys - i * V);
-            copy_values(held_v, v + (size_t)j0 * ldk, ldk, keys);
+            copy_values(held_v + at, v + (size_t)j0 * ldk, ldk, keys);
         }
-        multiply(work + SCORES, (const int *)work, held_k, n, vectors,
+        multiply(work + SCORES, (const int *)work, held_k + at, n, vectors,
                  ROW * PANEL, DEPTH, false);
 #ifdef BIAS
         add_bias(work + SCORES, bias + (VT_BIAS_OF(b, h) * Tq + i0) * T + j0, T,
@@ -267,7 +267,7 @@ static inline OUTLINED void block_of_queries(global VT_TYPE(YT) *restrict out,
             for (int d = 0; j0 > 0 && d < DV; d++)
                 vstorev(vloadv(d, x + OUTPUT) * keep[i], d, x + OUTPUT);
         }
-        multiply(work + OUTPUT, (const int *)work + SCORES, held_v, n, DV,
+        multiply(work + OUTPUT, (const int *)work + SCORES, held_v + at, n, DV,
                  KEYS / 2 * PANEL, (keys + 1) / 2, j0 > 0);
     }
     for (int i = 0; i < n; i++, out += VT_LDO) {
@@ -286,8 +286,8 @@ kernel __attribute__((reqd_work_group_size(1, 1, 1))) void
 attention__words(global VT_TYPE(YT) *restrict out, VT_QKV, int blocks, int big,
                  volatile global int *taken, int tiles)
 {
-    int held_k[(KV + 1) / 2 * ROW * PANEL] __attribute__((aligned(64)));
-    int held_v[KEYS * ROW] __attribute__((aligned(64)));
+    int held_k[(HELD * KEYS + V) * ROW] __attribute__((aligned(64)));
+    int held_v[HELD * KEYS * ROW] __attribute__((aligned(64)));
     int held_of = -1;
 
     VT_EACH_TILE(id, taken, tiles) {

@@ -16,7 +16,8 @@
 enum { I_PROBS = I_WIDE + 1 }; /* are they stored? */
 enum { OUT_PROBS = OUT_Y + 1 };
 
-#define KEYS 256 /* in a block: 16 KiB of scores for 16 queries */
+#define KEYS 256             /* in a block: 16 KiB of scores for 16 queries */
+#define HELD_MOST (1u << 20) /* bytes of keys and values: a cache's */
 
 typedef vt_attention_sizes sizes;
 
@@ -140,15 +141,22 @@ done:
 static vitcl_status words(vt_plan *p, vt_step *s, const sizes *z)
 {
     const int v = vt_dev_vector(vt_plan_settings(p)->dev);
-    const cut r = even(z->Tq, 14), t = even((z->T + v - 1) / v, KEYS / v);
+    const int vectors = (z->T + v - 1) / v;
+    const cut r = even(z->Tq, 14), t = even(vectors, KEYS / v);
+    const int kv = t.blocks > 1 ? t.rows + t.rows % 2 : t.rows;
+    const int blocks = (vectors + kv - 1) / kv;
+    const size_t words =
+        (size_t)(2 * blocks * kv * v * ((z->D + 31) / 32 * 16));
+    const bool held = words * 4 <= VT_MIN(vt_item_stack() / 2, HELD_MOST);
     char defines[160];
     vt_attention_defines more;
     vt_kernel *k;
     vitcl_status st;
 
     vt_attention_define(more, p, s, z);
-    snprintf(defines, sizeof defines, " -DD=%d -DR=%d -DR1=%d -DKV=%d%s", z->D,
-             r.rows, r.rows1, t.rows, more);
+    snprintf(defines, sizeof defines,
+             " -DD=%d -DR=%d -DR1=%d -DKV=%d -DHELD=%d%s", z->D, r.rows,
+             r.rows1, kv, held ? blocks : 1, more);
     VT_TRY(vt_op_kernel_with(&k, p, s, "attention_words", "attention__words",
                              defines));
     VT_TRY(arguments(p, k, s, s->out[OUT_Y], z));
@@ -156,7 +164,7 @@ static vitcl_status words(vt_plan *p, vt_step *s, const sizes *z)
     VT_TRY(vt_kernel_int(k, 15, r.big));
     VT_TRY(vt_kernel_tiles(k, 16, r.blocks * z->H * z->B));
     snprintf(s->note, sizeof s->note, "attention words %dx%d bf16", r.rows,
-             t.rows * v);
+             kv * v);
 done:
     return st;
 }
