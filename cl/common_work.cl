@@ -17,7 +17,7 @@
  * Work-group  wg_sum, wg_max, wg_row_sum, wg_row_square over WG work-items;
  *             tmp: WG floats of local memory. Every work-item gets the result.
  *             With WG=1, the form for CPUs, such a kernel is a plain loop over
- *             explicit vectors.
+ *             explicit vectors. vt_normalised, v: what layer norm does then.
  */
 #ifdef FLAT
 /* The work-groups of a row of n elements. */
@@ -158,3 +158,22 @@ static inline float wg_row_square(global const VT_TYPE(XT) * x, int n,
         tail = fma(VT_LOAD(XT, x, c) - mean, VT_LOAD(XT, x, c) - mean, tail);
     return wg_sum(vt_hsum(a + b) + tail, tmp);
 }
+
+/* (x - mean) * rstd * gamma + beta, of column c or from it on; gamma and beta
+ * may be NULL. */
+#define VT_NORMALISED(F, name, load)                                           \
+    static inline F name(F x, float mean, float rstd,                          \
+                         global const float *gamma, global const float *beta,  \
+                         int c)                                                \
+    {                                                                          \
+        F y = (x - mean) * rstd;                                               \
+                                                                               \
+        if (gamma)                                                             \
+            y *= load(0, gamma + c);                                           \
+        if (beta)                                                              \
+            y += load(0, beta + c);                                            \
+        return y;                                                              \
+    }
+#define VT_ONE(i, p) (p)[i]
+VT_NORMALISED(float, vt_normalised, VT_ONE)
+VT_NORMALISED(floatv, vt_normalisedv, vloadv)

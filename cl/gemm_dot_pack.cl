@@ -2,17 +2,20 @@
  * gemm_dot_pack.cl - the operands of gemm_dot.cl as words: common_dot.cl.
  *
  * gemm_dot_rows   words of A[M,K]: bf16 pairs; or integers or f16, with one
- *                 scale per row
+ *                 scale per row. take > 0: of layer norm of the first `take` of
+ *                 every `of` rows, as layernorm.cl computes it, never stored
  * gemm_dot_scale  packed's column scales, and for integers sums, <- B; not for
  *                 bf16, and before gemm_dot_pack
  * gemm_dot_pack   packed <- B[N,K] or B[K,N]
  *
  * Launch    _rows: global {M}; _scale: {panels * NW}; _pack: {panels,
  *           ceil(KW/64)}.
- * Defines   V NV DOT TILES TOP; TRANS_B; XT, how A is stored. TOP: the largest
- *           magnitude of integers; TOP * TOP * K < 2^31.
- * Numerics  Rounded to nearest. The scale of a row depends on that row alone,
- *           and is NaN if it has inf or NaN. DOT 4 adds two products in 16
+ * Defines   V NV DOT TILES TOP; TRANS_B; XT, how A is stored; _rows: WG=1, and
+ *           V of layernorm.cl. TOP: the largest magnitude of integers;
+ *           TOP * TOP * K < 2^31.
+ * Numerics  Rounded to nearest, a row the same with any V. The scale of a row
+ *           depends on that row alone, and is NaN if it has inf or NaN. DOT 4
+ *           adds two products in 16
  *           bits, so a column's scale also keeps the sum of two adjacent
  *           weights within 128: 255 * 128 < 2^15. Scales of f16 are powers of
  *           two: the largest magnitude of a row or column is then from 8 to 16,
@@ -45,19 +48,22 @@ typedef char integer;
 
 /* V bytes or, with DOT 1, shorts are stored as words: PoCL stores bytes and
  * shorts one by one. */
-#if V == 4
+#if V == 4 && DOT != 1
 #define STORE_WORDS(x, to) *(to) = as_uint(x)
-#elif V == 8 && DOT != 1
-#define STORE_WORDS(x, to) vstore2(as_uint2(x), 0, to)
-#else
+#elif V == 16 && DOT == 1
+#define STORE_WORDS(x, to) vstore8(as_uint8(x), 0, to)
+#elif V == 16 || (V == 8 && DOT == 1)
 #define STORE_WORDS(x, to) vstore4(as_uint4(x), 0, to)
-#endif
-#if V == 8
-#define TWICE 16
 #else
-#define TWICE 8
+#define STORE_WORDS(x, to) vstore2(as_uint2(x), 0, to)
 #endif
-#define AS_SHORTS VT_JOIN(as_short, TWICE)
+#if V == 16 /* there is no short32 */
+#define TO_SHORTS convert_short16
+#elif V == 8
+#define TO_SHORTS(x) as_short16(x).even
+#else
+#define TO_SHORTS(x) as_short8(x).even
+#endif
 #define TO_BYTES VT_JOIN(convert_uchar, V)
 
 /* The power of two by which `most` is 8 to 16. */
@@ -77,16 +83,11 @@ static inline int nearest(float x)
     return as_int(x + 12582912.0f) - 0x4b400000;
 }
 
-kernel void gemm_dot_rows(global int *restrict out,
-                          global const VT_TYPE(XT) *restrict a, int M, int K,
-                          int lda, int ldw)
-{
-    const int m = get_global_id(0);
-    global uint *to = (global uint *)out + (size_t)m * ldw;
-    const int KW = VT_WORDS(K);
-
-    a += (size_t)m * lda;
 #if VT_DOT_BF16
+static inline OUTLINED void
+round_row(global uint *restrict to, global const VT_TYPE(XT) *restrict a, int K)
+{
+    const int KW = VT_WORDS(K);
     int w = 0;
 
     for (; 2 * (w + V) <= K; w += V) {
@@ -99,63 +100,95 @@ kernel void gemm_dot_rows(global int *restrict out,
         const uint hi = 2 * w + 1 < K ? vt_bf16_round(a[2 * w + 1]) : 0;
         to[w] = hi << 16 | (2 * w < K ? vt_bf16_round(a[2 * w]) : 0);
     }
+}
 #else
-    global float *rows = (global float *)(out + (size_t)M * ldw);
+/* Numbers of a row: a's own with mean 0, rstd 1, no gamma and no beta. */
+#define ROWV(k) vt_normalisedv(VT_LOADV(XT, a, k), mean, rstd, gamma, beta, k)
+#define ROW(k) vt_normalised(VT_LOAD(XT, a, k), mean, rstd, gamma, beta, k)
+
+static inline OUTLINED void
+round_row(global uint *restrict to, global float *restrict scale,
+          global int *restrict zero_point, global const VT_TYPE(XT) *restrict a,
+          global const float *restrict gamma, global const float *restrict beta,
+          int K, bool norm, float eps)
+{
+    const int KW = VT_WORDS(K);
+    const float mean = norm ? wg_row_sum(a, K, 0) / K : 0.0f;
+    const float rstd =
+        norm ? 1.0f / sqrt(wg_row_square(a, K, mean, 0) / K + eps) : 1.0f;
     floatv low = (floatv)(0.0f), high = low,
            bad = low; /* NaN if any is inf or NaN */
     int k = 0;
 
     for (; k + V <= K; k += V) {
-        const floatv x = VT_LOADV(XT, a, k);
+        const floatv x = ROWV(k);
         low = select(low, x, x < low);
         high = select(high, x, x > high);
         bad += x * 0.0f;
     }
     float least = -vt_hmax(-low), most = vt_hmax(high), wrong = vt_hsum(bad);
     for (; k < K; k++) {
-        least = fmin(least, VT_LOAD(XT, a, k)),
-        most = fmax(most, VT_LOAD(XT, a, k));
-        wrong += VT_LOAD(XT, a, k) * 0.0f;
+        const float x = ROW(k);
+        least = fmin(least, x), most = fmax(most, x);
+        wrong += x * 0.0f;
     }
+    k = 0;
 #if DOT == 1
     most = fmax(most, -least);
     const float step = most / TOP, inverse = most > 0.0f ? TOP / most : 0.0f;
     const int zero = 0;
-    k = 0;
     for (; k + V <= K; k += V) {
-        const floatv t = VT_LOADV(XT, a, k) * inverse + 12582912.0f;
-        STORE_WORDS(AS_SHORTS(as_intv(t) - 0x4b400000).even, to + k / 2);
+        const floatv t = ROWV(k) * inverse + 12582912.0f;
+        STORE_WORDS(TO_SHORTS(as_intv(t) - 0x4b400000), to + k / 2);
     }
     for (; k < KW * VT_KG; k++)
-        ((global short *)to)[k] =
-            k < K ? nearest(VT_LOAD(XT, a, k) * inverse) : 0;
+        ((global short *)to)[k] = k < K ? nearest(ROW(k) * inverse) : 0;
 #elif VT_DOT_F16
     const float factor = factor_of(fmax(most, -least));
     const float step = inverse_of(factor);
     const int zero = 0;
     global ushort *halves = (global ushort *)to;
-    for (k = 0; k + V <= K; k += V)
-        VT_STOREV(f16, halves, k, VT_LOADV(XT, a, k) * factor);
+    for (; k + V <= K; k += V)
+        VT_STOREV(f16, halves, k, ROWV(k) * factor);
     for (; k < KW * VT_KG; k++)
-        vt_f16_store(k < K ? VT_LOAD(XT, a, k) * factor : 0.0f, halves, k);
+        vt_f16_store(k < K ? ROW(k) * factor : 0.0f, halves, k);
 #else
     const float step = (most - least) / 255;
     const float inverse = step > 0.0f ? 1.0f / step : 0.0f;
     const int zero = nearest(-least * inverse);
-    k = 0;
     for (; k + V <= K; k += V) {
-        const floatv t = VT_LOADV(XT, a, k) * inverse + 12582912.0f;
+        const floatv t = ROWV(k) * inverse + 12582912.0f;
         const intv n = clamp(as_intv(t) - 0x4b400000 + zero, 0, 255);
         STORE_WORDS(TO_BYTES(n ^ SIGN), to + k / 4);
     }
     for (; k < KW * VT_KG; k++)
         ((global uchar *)to)[k] =
-            (k < K ? clamp(nearest(VT_LOAD(XT, a, k) * inverse) + zero, 0, 255)
-                   : zero) ^
+            (k < K ? clamp(nearest(ROW(k) * inverse) + zero, 0, 255) : zero) ^
             SIGN;
 #endif
-    rows[m] = step + wrong;
-    ((global int *)(rows + M))[m] = zero - SIGN;
+    *scale = step + wrong;
+    *zero_point = zero - SIGN;
+}
+#endif
+
+kernel void gemm_dot_rows(global int *restrict out,
+                          global const VT_TYPE(XT) *restrict a,
+                          global const float *restrict gamma,
+                          global const float *restrict beta, int M, int K,
+                          int lda, int ldw, int take, int of, float eps)
+{
+    const int m = get_global_id(0);
+    const int from = take ? m / take * of + m % take : m;
+    global uint *to = (global uint *)out + (size_t)m * ldw;
+
+    a += (size_t)from * lda;
+#if VT_DOT_BF16
+    round_row(to, a, K);
+#else
+    global float *rows = (global float *)(out + (size_t)M * ldw);
+
+    round_row(to, rows + m, (global int *)(rows + M) + m, a, gamma, beta, K,
+              take > 0, eps);
 #endif
 }
 

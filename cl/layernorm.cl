@@ -38,22 +38,13 @@ normalise_row(global VT_TYPE(YT) *restrict out, global float *restrict stat,
     const float mean = wg_row_sum(x, C, tmp) / C;
     const float rstd = 1.0f / sqrt(wg_row_square(x, C, mean, tmp) / C + eps);
 
-    for (int c = lid * V; c + V <= C; c += WG * V) {
-        floatv y = (VT_LOADV(XT, x, c) - mean) * rstd;
-        if (gamma)
-            y *= vloadv(0, gamma + c);
-        if (beta)
-            y += vloadv(0, beta + c);
-        VT_STOREV(YT, out, c, y);
-    }
-    for (int c = C / V * V + lid; c < C; c += WG) {
-        float y = (VT_LOAD(XT, x, c) - mean) * rstd;
-        if (gamma)
-            y *= gamma[c];
-        if (beta)
-            y += beta[c];
-        VT_STORE(YT, out, c, y);
-    }
+    for (int c = lid * V; c + V <= C; c += WG * V)
+        VT_STOREV(
+            YT, out, c,
+            vt_normalisedv(VT_LOADV(XT, x, c), mean, rstd, gamma, beta, c));
+    for (int c = C / V * V + lid; c < C; c += WG)
+        VT_STORE(YT, out, c,
+                 vt_normalised(VT_LOAD(XT, x, c), mean, rstd, gamma, beta, c));
     if (stat && lid == 0) {
         stat[2 * row] = mean;
         stat[2 * row + 1] = rstd;

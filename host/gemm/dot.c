@@ -43,7 +43,7 @@ static const struct {
 /* Is A in memory as the words that the instruction multiplies? */
 static bool as_words(const vt_gemm_desc *d)
 {
-    return d->type == VT_BF16 && d->a == VT_BF16;
+    return d->a == VT_I8 || (d->type == VT_BF16 && d->a == VT_BF16);
 }
 
 /* Rows so many words apart map to at most four sets of the L1 cache, from which
@@ -58,6 +58,11 @@ static bool stored(vt_dtype t)
     return t == VT_F32 || t == VT_BF16;
 }
 
+static bool readable(const vt_gemm_desc *d)
+{
+    return stored(d->a) || (d->a == VT_I8 && d->type == VT_I8);
+}
+
 static bool multiplied(const vt_gemm_desc *d)
 {
     return d->type == VT_BF16 ||
@@ -70,15 +75,16 @@ static int kind_of(vt_dev *dev, const vt_gemm_desc *d)
 {
     int kind;
 
-    if (!multiplied(d) || d->trans_a || d->accumulate || !stored(d->a) ||
+    if (!multiplied(d) || d->trans_a || d->accumulate || !readable(d) ||
         !stored(d->out) || d->res != VT_F32 ||
         vt_dev_class(dev) != VT_CLASS_CPU || d->K > 65536)
         return VT_DOT_NONE;
     kind = vt_dot_ask(dev, d->type);
     /* others read past a row's end, or past the last row; rows that share few
      * sets are better copied */
-    if (as_words(d) && (kind != VT_DOT_BF16 || d->K % 2 != 0 ||
-                        d->lda % 2 != 0 || few_sets(d->lda / 2)))
+    if (as_words(d) && d->type == VT_BF16 &&
+        (kind != VT_DOT_BF16 || d->K % 2 != 0 || d->lda % 2 != 0 ||
+         few_sets(d->lda / 2)))
         return VT_DOT_NONE;
     return kind;
 }
@@ -130,7 +136,7 @@ static int stride(const vt_gemm_desc *d, int kind)
 {
     const int w = words(d, kind);
 
-    if (as_words(d))
+    if (as_words(d) && d->type == VT_BF16)
         return d->lda / 2;
     return few_sets(w) ? w + 16 : w;
 }
@@ -151,8 +157,6 @@ static size_t rows_bytes(vt_dev *dev, const vt_gemm_desc *d)
     const size_t rows = (size_t)d->batch * (size_t)d->M,
                  ldw = (size_t)stride(d, kind);
 
-    if (as_words(d))
-        return 0;
     return (rows * (ldw + 2) + (by_tiles(kind) ? 3 * ldw : 0)) *
            sizeof(int32_t);
 }
@@ -160,13 +164,14 @@ static size_t rows_bytes(vt_dev *dev, const vt_gemm_desc *d)
 /* Where B is packed in temp. */
 static size_t packed_at(vt_dev *dev, const vt_gemm_desc *d)
 {
-    return vt_dev_aligned(dev, rows_bytes(dev, d));
+    return as_words(d) ? 0 : vt_dev_aligned(dev, rows_bytes(dev, d));
 }
 
 static size_t temp_bytes(vt_dev *dev, const vt_gemm_desc *d)
 {
-    return d->b_packed ? rows_bytes(dev, d)
-                       : packed_at(dev, d) + packed_bytes(dev, d);
+    if (!d->b_packed)
+        return packed_at(dev, d) + packed_bytes(dev, d);
+    return as_words(d) ? 0 : rows_bytes(dev, d);
 }
 
 /* The largest integer whose sum of squares over K cannot overflow. s16 has room
@@ -229,20 +234,56 @@ done:
     return st;
 }
 
+/* The vectors are those of layer norm, whose sums depend on them; one program
+ * does for both. Returns `out`. */
+static const char *rows_defines(char out[96], const vt_dev *dev, int kind,
+                                const vt_gemm_desc *d)
+{
+    const int lanes = vt_dev_vector(dev);
+
+    snprintf(out, 96, "-DV=%d -DPER=%d -DWG=1 -DDOT=%d -DTOP=%d%s%s", lanes,
+             VT_CPU_BLOCK / lanes, kinds[kind].dot, top(d, kind),
+             by_tiles(kind) ? " -DTILES" : "",
+             d->a == VT_BF16 ? " -DXT=bf16" : "");
+    return out;
+}
+
+bool vt_gemm_int_rows(vt_int_rows *out, vt_dev *dev, const char *provider,
+                      int rows, int K)
+{
+    const vt_gemm_desc d = {.batch = 1,
+                            .M = rows,
+                            .N = 1,
+                            .K = K,
+                            .lda = K,
+                            .type = VT_I8,
+                            .a = VT_I8,
+                            .b_packed = true};
+    int kind;
+
+    if (strcmp(provider, vt_gemm_dot.name) != 0 || !takes(dev, &d))
+        return false;
+    kind = kind_of(dev, &d);
+    out->bytes = rows_bytes(dev, &d);
+    out->ld = stride(&d, kind);
+    rows_defines(out->defines, dev, kind, &d);
+    return true;
+}
+
 static vitcl_status rows_kernel(vt_kernel **out, const vt_gemm *g, int kind)
 {
     const vt_gemm_desc *d = &g->d;
     const int rows = d->batch * d->M;
-    const int v[] = {rows, d->K, d->lda, stride(d, kind)};
-    char shape[64], defines[96];
+    const int v[] = {rows, d->K, d->lda, stride(d, kind), 0, 0};
+    char defines[96];
     vitcl_status st;
 
-    snprintf(defines, sizeof defines, "%s -DTOP=%d%s", common(shape, kind),
-             top(d, kind), d->a == VT_BF16 ? " -DXT=bf16" : "");
-    VT_TRY(
-        vt_kernel_new(out, g->dev, "gemm_dot_pack", "gemm_dot_rows", defines));
-    VT_TRY(vt_gemm_arguments(*out, (vt_buf *[]){g->bufs.temp, g->bufs.a}, 2, v,
-                             VT_COUNT(v)));
+    VT_TRY(vt_kernel_new(out, g->dev, "gemm_dot_pack", "gemm_dot_rows",
+                         rows_defines(defines, g->dev, kind, d)));
+    VT_TRY(vt_gemm_arguments(*out,
+                             (vt_buf *[]){g->bufs.temp, g->bufs.a, NULL, NULL},
+                             4, v, VT_COUNT(v)));
+    VT_TRY(vt_kernel_float(*out, 4 + (unsigned)VT_COUNT(v), 0));
     vt_kernel_size(*out, 1, (size_t[3]){(size_t)rows, 1, 1},
                    (size_t[3]){1, 1, 1});
 done:

@@ -51,7 +51,8 @@ typedef struct vt_gemm_desc {
     vt_act act;
     bool b_packed; /* b comes from vt_gemm_pack(): constant weights */
     vt_dtype type; /* of the multiplication: f32, f16, bf16, i8 */
-    vt_dtype a;    /* how A is stored: f32, f16, bf16; B unpacked is f32 */
+    vt_dtype a;    /* how A is stored: f32, f16, bf16, i8: vt_gemm_int_rows();
+                    * B unpacked is f32 */
     vt_dtype out;  /* how C is stored: f32, f16, bf16 */
     vt_dtype res;  /* how the residual is stored: f32, f16, bf16 */
     vt_class device_class;
@@ -123,6 +124,17 @@ void vt_gemm_form(char *out, size_t size, vt_dev *dev, vt_dtype type);
 /* Does a CPU multiply bf16 by AVX-512's dot products with this provider, so
  * that other kernels should, too? May try the instruction. */
 bool vt_gemm_dots(vt_dev *dev, const char *provider);
+/* A[rows,K] as the words of integers that a CPU's int8 products multiply, each
+ * row with its scale and zero point: `bytes` in all, of which a row's words are
+ * ld. cl/gemm_dot_pack.cl's gemm_dot_rows with `defines` writes them. */
+typedef struct vt_int_rows {
+    size_t bytes;
+    int ld;
+    char defines[96];
+} vt_int_rows;
+/* False: this provider rounds no A to such words. May try an instruction. */
+bool vt_gemm_int_rows(vt_int_rows *out, vt_dev *dev, const char *provider,
+                      int rows, int K);
 /* If packed products of this type are not computed by vector multiply-adds: a
  * kernel of their instructions only, with cl/peak.cl's arguments, and the
  * floating-point operations of one of its work-items per iteration. Else *out

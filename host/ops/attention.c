@@ -98,10 +98,10 @@ done:
 }
 
 /* Heads of an odd width would begin between two words. */
-static void cpu_halves(const vt_plan *p, const vt_step *s, unsigned *in,
-                       unsigned *out)
+static void cpu_stored(const vt_plan *p, const vt_step *s, vt_dtype t,
+                       unsigned *in, unsigned *out)
 {
-    if (!vt_attention_by_dots(p) || vt_attention_measure(p, s).D % 2 != 0)
+    if (t != VT_BF16 || !vt_attention_by_dots(p) || vt_attention_measure(p, s).D % 2 != 0)
         return;
     *in = 1u << IN_Q | 1u << IN_KV;
     *out = 1u << OUT_Y;
@@ -244,7 +244,7 @@ const vt_op vt_op_attention = {.name = "attention",
                                .macs = macs,
                                .half_in = 1u << IN_Q | 1u << IN_KV,
                                .half_out = 1u << OUT_Y,
-                               .cpu_halves = cpu_halves};
+                               .cpu_stored = cpu_stored};
 
 static vt_val append(vt_plan *p, vt_val q, vt_val kv, bool self,
                      const vt_attention_args *a)

@@ -39,11 +39,39 @@ done:
     return st;
 }
 
+static bool words(vt_int_rows *out, const vt_plan *p, const vt_step *s)
+{
+    return vt_gemm_int_rows(out, vt_plan_settings(p)->dev, vt_plan_gemm(p),
+                            vt_op_rows(p, s->out[OUT_Y]),
+                            vt_dim(p, s->out[OUT_Y], -1));
+}
+
+/* Normalises rows and rounds them to integers. */
+static vitcl_status round_rows(vt_plan *p, vt_step *s)
+{
+    const int n = vt_op_rows(p, s->out[OUT_Y]), c = vt_dim(p, s->in[IN_X], -1);
+    vitcl_status st = VITCL_OK;
+    vt_int_rows w;
+    vt_kernel *k;
+
+    VT_TRY(vt_op_need(words(&w, p, s), "no product reads its integers"));
+    VT_TRY(
+        vt_step_kernel(&k, p, s, "gemm_dot_pack", "gemm_dot_rows", w.defines));
+    VT_TRY(vt_args(p, k, "vvvviiiiiif", s->out[OUT_Y], s->in[IN_X],
+                   s->in[IN_GAMMA], s->in[IN_BETA], n, c, c, w.ld, s->i[I_TAKE],
+                   s->i[I_OF], (double)s->f[F_EPS]));
+    vt_op_groups(k, p, n);
+done:
+    return st;
+}
+
 static vitcl_status prepare(vt_plan *p, vt_step *s)
 {
     vitcl_status st = VITCL_OK;
     vt_kernel *k;
 
+    if (vt_value_of(p, s->out[OUT_Y])->dtype == VT_I8)
+        return round_rows(p, s);
     VT_TRY(vt_op_kernel(&k, p, s, "layernorm", "layernorm"));
     VT_TRY(vt_args(p, k, "vvvvviiif", s->out[OUT_Y], s->out[OUT_STAT],
                    s->in[IN_X], s->in[IN_GAMMA], s->in[IN_BETA],
@@ -117,13 +145,16 @@ static void grad(vt_plan *p, const vt_step *s)
                                 INTS, s->i));
 }
 
-/* Not the input, which is the residual stream; and int8 products round their
- * input themselves. */
-static void cpu_halves(const vt_plan *p, const vt_step *s, unsigned *in,
-                       unsigned *out)
+/* Not the input, which is the residual stream. In int8 plans not in bf16, too:
+ * that would round twice. */
+static void cpu_stored(const vt_plan *p, const vt_step *s, vt_dtype t,
+                       unsigned *in, unsigned *out)
 {
-    (void)s, (void)in;
-    *out = vt_plan_type(p) == VT_BF16 ? 1u << OUT_Y : 0;
+    vt_int_rows w;
+
+    (void)in;
+    if (t == VT_I8 ? words(&w, p, s) : vt_plan_type(p) == t)
+        *out = 1u << OUT_Y;
 }
 
 const vt_op vt_op_layernorm = {.name = "layernorm",
@@ -132,7 +163,7 @@ const vt_op vt_op_layernorm = {.name = "layernorm",
                                .grad = grad,
                                .half_in = 1u << IN_X,
                                .half_out = 1u << OUT_Y,
-                               .cpu_halves = cpu_halves};
+                               .cpu_stored = cpu_stored};
 
 static vt_val append(vt_plan *p, vt_val x, vt_val gamma, vt_val beta, float eps,
                      int take, int of)

@@ -12,14 +12,14 @@
 #include <string.h>
 
 enum { IN_X, IN_W, IN_BIAS, IN_SCALE, IN_RESIDUAL, INS };
-enum { OUT_Y, OUT_TEMP };      /* temp: the provider's scratch memory */
+enum { OUT_Y };
 enum { I_ACT, I_EXACT, INTS }; /* exact: sums in double */
 /* grad_x; X only for its shape */
 enum { DX_DY, DX_W, DX_X, DX_DERIVATIVE, DX_INS };
-enum { OUT_DX, OUT_DX_TEMP };
+enum { OUT_DX };
 /* grad_w: the inputs of vt_op_grad_w() and the bias's gradient */
 enum { DW_DB = VT_DW_INS, DW_INS };
-enum { OUT_DW, OUT_DW_TEMP };
+enum { OUT_DW };
 
 static bool constant(const vt_plan *p, vt_val w)
 {
@@ -77,28 +77,25 @@ static vt_gemm_desc forward(const vt_plan *p, const vt_step *s)
     return d;
 }
 
-/* s->out[slot] = the provider's scratch memory, if it needs any. */
-static vitcl_status scratch(vt_plan *p, vt_step *s, int slot,
-                            const vt_gemm_desc *d)
+/* The provider's scratch memory. */
+static size_t scratch(const vt_plan *p, vt_gemm_desc d)
 {
     vt_dev *dev = vt_plan_settings(p)->dev;
-    size_t bytes = dev ? vt_gemm_temp_bytes(dev, vt_plan_gemm(p), d) : 0;
 
-    if (bytes == 0)
-        return VITCL_OK;
-    if (bytes / 4 >= INT32_MAX)
-        return vt_fail(VITCL_EUNSUPPORTED,
-                       "a multiplication needs %.0f MB beside its data",
-                       (double)bytes / 1e6);
-    return vt_op_out(p, s, slot, 1, (int[]){(int)((bytes + 3) / 4)});
+    return dev ? vt_gemm_temp_bytes(dev, vt_plan_gemm(p), &d) : 0;
+}
+
+static size_t temp_bytes(const vt_plan *p, const vt_step *s)
+{
+    return s->i[I_EXACT] ? 0 : scratch(p, forward(p, s));
 }
 
 static vitcl_status bind(vt_plan *p, vt_step *s, const vt_gemm_desc *d,
-                         vt_gemm_bufs *b, vt_val temp)
+                         vt_gemm_bufs *b)
 {
     vitcl_status st = VITCL_OK;
 
-    VT_TRY(vt_bind(&b->temp, p, temp));
+    VT_TRY(vt_bind(&b->temp, p, s->out[VT_TEMP]));
     VT_TRY(
         vt_gemm_new(&s->gemm, vt_plan_settings(p)->dev, vt_plan_gemm(p), d, b));
 done:
@@ -127,19 +124,6 @@ done:
     return st;
 }
 
-/* The size of the writer's scratch memory is already fixed, and CLBlast needs
- * more of it for padded rows. */
-static bool same_scratch(const vt_plan *p, const vt_step *writer, int ld)
-{
-    vt_dev *dev = vt_plan_settings(p)->dev;
-    vt_gemm_desc d = forward(p, writer);
-    const size_t before =
-        dev ? vt_gemm_temp_bytes(dev, vt_plan_gemm(p), &d) : 0;
-
-    d.ldc = ld;
-    return !dev || vt_gemm_temp_bytes(dev, vt_plan_gemm(p), &d) == before;
-}
-
 /* Rows a multiple of 4096 bytes apart map to the same sets of the L1 cache: a
  * CPU's product of 14 rows at a time runs at two thirds of its speed. So such a
  * value is padded if one linear layer writes it and another reads it. */
@@ -150,8 +134,7 @@ static void pad_input(vt_plan *p, const vt_step *s)
     const int k = x->dim[x->rank - 1];
 
     if (vt_op_cpu(p) && !vt_plan_settings(p)->backward && k % 1024 == 0 &&
-        from && from->op == &vt_op_linear && from->in[IN_RESIDUAL] == VT_NONE &&
-        same_scratch(p, from, k + 16))
+        from && from->op == &vt_op_linear && from->in[IN_RESIDUAL] == VT_NONE)
         vt_pad_rows(p, s->in[IN_X], k + 16);
 }
 
@@ -159,7 +142,6 @@ static vitcl_status shape(vt_plan *p, vt_step *s)
 {
     vitcl_status st = VITCL_OK;
     const vt_value *x = vt_value_of(p, s->in[IN_X]);
-    vt_gemm_desc d;
     int dim[4], rank;
 
     VT_TRY(check(p, s));
@@ -169,8 +151,6 @@ static vitcl_status shape(vt_plan *p, vt_step *s)
         dim[i] = x->dim[i];
     dim[rank - 1] = vt_dim(p, s->in[IN_W], 0);
     VT_TRY(vt_op_out(p, s, OUT_Y, rank, dim));
-    d = forward(p, s);
-    VT_TRY(scratch(p, s, OUT_TEMP, &d));
 done:
     return st;
 }
@@ -211,7 +191,7 @@ static vitcl_status prepare(vt_plan *p, vt_step *s)
     VT_TRY(vt_bind(&b.bias, p, s->in[IN_BIAS]));
     VT_TRY(vt_bind(&b.scale, p, s->in[IN_SCALE]));
     VT_TRY(vt_bind(&b.residual, p, s->in[IN_RESIDUAL]));
-    VT_TRY(bind(p, s, &d, &b, s->out[OUT_TEMP]));
+    VT_TRY(bind(p, s, &d, &b));
 done:
     vt_buf_free(packed); /* s->gemm holds its own reference */
     return st;
@@ -239,13 +219,12 @@ static vt_gemm_desc x_desc(const vt_plan *p, const vt_step *s)
 
 static vitcl_status x_shape(vt_plan *p, vt_step *s)
 {
-    vitcl_status st = VITCL_OK;
-    vt_gemm_desc d = x_desc(p, s);
+    return vt_op_like(p, s, OUT_DX, s->in[DX_X]);
+}
 
-    VT_TRY(vt_op_like(p, s, OUT_DX, s->in[DX_X]));
-    VT_TRY(scratch(p, s, OUT_DX_TEMP, &d));
-done:
-    return st;
+static size_t x_temp_bytes(const vt_plan *p, const vt_step *s)
+{
+    return scratch(p, x_desc(p, s));
 }
 
 static vitcl_status x_prepare(vt_plan *p, vt_step *s)
@@ -258,7 +237,7 @@ static vitcl_status x_prepare(vt_plan *p, vt_step *s)
     VT_TRY(vt_bind(&b.a, p, s->in[DX_DY]));
     VT_TRY(vt_bind(&b.b, p, s->in[DX_W]));
     VT_TRY(vt_bind(&b.residual, p, s->in[DX_DERIVATIVE]));
-    VT_TRY(bind(p, s, &d, &b, s->out[OUT_DX_TEMP]));
+    VT_TRY(bind(p, s, &d, &b));
 done:
     return st;
 }
@@ -271,7 +250,8 @@ static double x_macs(const vt_plan *p, const vt_step *s)
 static const vt_op grad_x = {.name = "linear_grad_x",
                              .shape = x_shape,
                              .prepare = x_prepare,
-                             .macs = x_macs};
+                             .macs = x_macs,
+                             .temp_bytes = x_temp_bytes};
 
 /* ---- dw[N,K] (+)= dy^T x ----
  * A parameter's gradient is added to `sum`, a VT_STATE; without it out is
@@ -297,14 +277,14 @@ static vt_gemm_desc w_desc_of(const vt_plan *p, const vt_step *s)
 
 static vitcl_status w_shape(vt_plan *p, vt_step *s)
 {
-    vitcl_status st = VITCL_OK;
-    vt_gemm_desc d = w_desc_of(p, s);
+    return s->in[VT_DW_SUM] == VT_NONE
+               ? vt_op_like(p, s, OUT_DW, s->in[VT_DW_W])
+               : VITCL_OK;
+}
 
-    if (s->in[VT_DW_SUM] == VT_NONE)
-        VT_TRY(vt_op_like(p, s, OUT_DW, s->in[VT_DW_W]));
-    VT_TRY(scratch(p, s, OUT_DW_TEMP, &d));
-done:
-    return st;
+static size_t w_temp_bytes(const vt_plan *p, const vt_step *s)
+{
+    return scratch(p, w_desc_of(p, s));
 }
 
 static vitcl_status w_prepare(vt_plan *p, vt_step *s)
@@ -317,7 +297,7 @@ static vitcl_status w_prepare(vt_plan *p, vt_step *s)
     VT_TRY(vt_bind(&b.c, p, d.accumulate ? s->in[VT_DW_SUM] : s->out[OUT_DW]));
     VT_TRY(vt_bind(&b.a, p, s->in[VT_DW_DY]));
     VT_TRY(vt_bind(&b.b, p, s->in[VT_DW_X]));
-    VT_TRY(bind(p, s, &d, &b, s->out[OUT_DW_TEMP]));
+    VT_TRY(bind(p, s, &d, &b));
 done:
     return st;
 }
@@ -331,7 +311,8 @@ static double w_macs(const vt_plan *p, const vt_step *s)
 static const vt_op grad_w = {.name = "linear_grad_w",
                              .shape = w_shape,
                              .prepare = w_prepare,
-                             .macs = w_macs};
+                             .macs = w_macs,
+                             .temp_bytes = w_temp_bytes};
 
 /* Gradients of w and b, in one step if the provider can do this. */
 static void grad_parameters(vt_plan *p, vt_val g, vt_val x, vt_val w, vt_val b)
@@ -379,20 +360,21 @@ static void grad(vt_plan *p, const vt_step *s)
 
 /* Residuals stay in f32, and in int8 what an activation gives: the next product
  * rounds it to integers, and twice would cost accuracy. */
-static void cpu_halves(const vt_plan *p, const vt_step *s, unsigned *in,
-                       unsigned *out)
+static void cpu_stored(const vt_plan *p, const vt_step *s, vt_dtype t,
+                       unsigned *in, unsigned *out)
 {
     vt_dev *dev = vt_plan_settings(p)->dev;
     const char *gemm = vt_plan_gemm(p);
     vt_gemm_desc d = forward(p, s);
 
-    if (!vt_gemm_dots(dev, gemm))
+    if (t == VT_BF16 && !vt_gemm_dots(dev, gemm))
         return;
-    d.a = VT_BF16;
+    d.a = t;
     if (strcmp(vt_gemm_form_of(dev, gemm, &d), "dot") == 0)
         *in = 1u << IN_X;
     d.a = VT_F32, d.out = VT_BF16;
-    if (!d.residual && (d.type == VT_BF16 || d.act == VT_ACT_NONE) &&
+    if (t == VT_BF16 && !d.residual &&
+        (d.type == VT_BF16 || d.act == VT_ACT_NONE) &&
         strcmp(vt_gemm_form_of(dev, gemm, &d), "dot") == 0)
         *out = 1u << OUT_Y;
 }
@@ -405,7 +387,8 @@ const vt_op vt_op_linear = {.name = "linear",
                             .padded = 1u << IN_X,
                             .half_in = 1u << IN_X | 1u << IN_RESIDUAL,
                             .half_out = 1u << OUT_Y,
-                            .cpu_halves = cpu_halves};
+                            .cpu_stored = cpu_stored,
+                            .temp_bytes = temp_bytes};
 
 static vt_val append(vt_plan *p, vt_val x, vt_linear_args a)
 {

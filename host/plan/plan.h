@@ -19,6 +19,7 @@
 #define VT_NAME 112
 #define VT_INS 10
 #define VT_OUTS 6
+#define VT_TEMP (VT_OUTS - 1) /* of out[]: scratch memory */
 
 typedef int vt_val; /* a value's index in its plan, or VT_NONE */
 typedef struct vt_plan vt_plan;
@@ -64,9 +65,13 @@ typedef struct vt_op {
     /* bit i: in[i], out[i] may be stored in 16 bits on the GPU class; prepare()
      * then finds their dtype in vt_value (storage.c) */
     unsigned half_in, half_out;
-    /* The same for this step, in bf16, on the CPU class. NULL: none. */
-    void (*cpu_halves)(const vt_plan *p, const vt_step *s, unsigned *in,
-                       unsigned *out);
+    /* The same for this step on the CPU class, as t: bf16, or i8 for the words
+     * of vt_gemm_int_rows(). NULL: none. */
+    void (*cpu_stored)(const vt_plan *p, const vt_step *s, vt_dtype t,
+                       unsigned *in, unsigned *out);
+    /* Bytes of scratch memory in out[VT_TEMP], which is made when the dtypes of
+     * all values are known. NULL: none. */
+    size_t (*temp_bytes)(const vt_plan *p, const vt_step *s);
 } vt_op;
 
 struct vt_step {

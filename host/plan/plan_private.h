@@ -57,7 +57,7 @@ vitcl_status vt_plan_in_step(const vt_plan *p, size_t i, vitcl_status st);
 /* Enqueues the launches of these steps, each by itself. */
 vitcl_status vt_plan_launch(vt_plan *p, size_t first, size_t end);
 
-/* Which results are stored in 16 bits. */
+/* How results are stored, and the steps' scratch memory. */
 vitcl_status vt_storage_choose(vt_plan *p);
 
 /* Give every result and input an offset in a segment of the arena. Values whose
