@@ -13,7 +13,8 @@
  *             kernel three times, once for each way to launch it, but what the
  *             kernel calls only once. Such a function must not ask for ids.
  *             OUTLINED_CPU: the same in kernels that GPUs run, too; these have
- *             no calls.
+ *             no calls. INLINED: of a function that is compiled for each of its
+ *             callers, whose arguments are constants.
  * Caches      vt_prefetch(p, write, level): a hint that the line at p will soon
  *             be read (write 0) or written (1); level 3: to L1, 2: to L2.
  *             vt_prefetch_all(p, n, write): the same for n elements, to L1.
@@ -110,9 +111,11 @@ VT_WHOLE(private, int)
 #ifdef __clang__
 #define LIKELY(x) __builtin_expect(x, 1)
 #define OUTLINED __attribute__((noinline))
+#define INLINED __attribute__((always_inline))
 #else
 #define LIKELY(x) (x)
 #define OUTLINED
+#define INLINED
 #endif
 #if WG == 1
 #define OUTLINED_CPU OUTLINED

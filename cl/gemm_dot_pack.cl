@@ -8,8 +8,8 @@
  *                 bf16, and before gemm_dot_pack
  * gemm_dot_pack   packed <- B[N,K] or B[K,N]
  *
- * Launch    _rows: global {M}; _scale: {panels * NW}; _pack: {panels,
- *           ceil(KW/64)}.
+ * Launch    _rows: global {ceil(M/BLOCK_ROWS)}; _scale: {panels * NW};
+ *           _pack: {panels, ceil(KW/64)}.
  * Defines   V NV DOT TILES TOP; TRANS_B; XT, how A is stored; _rows: WG=1, and
  *           V of layernorm.cl. TOP: the largest magnitude of integers;
  *           TOP * TOP * K < 2^31.
@@ -83,6 +83,7 @@ static inline int nearest(float x)
     return as_int(x + 12582912.0f) - 0x4b400000;
 }
 
+#define BLOCK_ROWS 4 /* also in host/gemm/dot.c */
 #if VT_DOT_BF16
 static inline OUTLINED void
 round_row(global uint *restrict to, global const VT_TYPE(XT) *restrict a, int K)
@@ -102,72 +103,136 @@ round_row(global uint *restrict to, global const VT_TYPE(XT) *restrict a, int K)
     }
 }
 #else
-/* Numbers of a row: a's own with mean 0, rstd 1, no gamma and no beta. */
-#define ROWV(k) vt_normalisedv(VT_LOADV(XT, a, k), mean, rstd, gamma, beta, k)
-#define ROW(k) vt_normalised(VT_LOAD(XT, a, k), mean, rstd, gamma, beta, k)
-
-static inline OUTLINED void
-round_row(global uint *restrict to, global float *restrict scale,
-          global int *restrict zero_point, global const VT_TYPE(XT) *restrict a,
-          global const float *restrict gamma, global const float *restrict beta,
-          int K, bool norm, float eps)
+/* The larger ones, none of which is NaN. */
+#define LARGER(a, b) select(b, a, a > b)
+static inline float largest(floatv v)
 {
-    const int KW = VT_WORDS(K);
-    const float mean = norm ? wg_row_sum(a, K, 0) / K : 0.0f;
-    const float rstd =
-        norm ? 1.0f / sqrt(wg_row_square(a, K, mean, 0) / K + eps) : 1.0f;
-    floatv low = (floatv)(0.0f), high = low,
-           bad = low; /* NaN if any is inf or NaN */
-    int k = 0;
-
-    for (; k + V <= K; k += V) {
-        const floatv x = ROWV(k);
-        low = select(low, x, x < low);
-        high = select(high, x, x > high);
-        bad += x * 0.0f;
-    }
-    float least = -vt_hmax(-low), most = vt_hmax(high), wrong = vt_hsum(bad);
-    for (; k < K; k++) {
-        const float x = ROW(k);
-        least = fmin(least, x), most = fmax(most, x);
-        wrong += x * 0.0f;
-    }
-    k = 0;
-#if DOT == 1
-    most = fmax(most, -least);
-    const float step = most / TOP, inverse = most > 0.0f ? TOP / most : 0.0f;
-    const int zero = 0;
-    for (; k + V <= K; k += V) {
-        const floatv t = ROWV(k) * inverse + 12582912.0f;
-        STORE_WORDS(TO_SHORTS(as_intv(t) - 0x4b400000), to + k / 2);
-    }
-    for (; k < KW * VT_KG; k++)
-        ((global short *)to)[k] = k < K ? nearest(ROW(k) * inverse) : 0;
-#elif VT_DOT_F16
-    const float factor = factor_of(fmax(most, -least));
-    const float step = inverse_of(factor);
-    const int zero = 0;
-    global ushort *halves = (global ushort *)to;
-    for (; k + V <= K; k += V)
-        VT_STOREV(f16, halves, k, ROWV(k) * factor);
-    for (; k < KW * VT_KG; k++)
-        vt_f16_store(k < K ? ROW(k) * factor : 0.0f, halves, k);
+    float4 x;
+#if V == 16
+    const float8 h = LARGER(v.lo, v.hi);
+    x = LARGER(h.lo, h.hi);
+#elif V == 8
+    x = LARGER(v.lo, v.hi);
 #else
-    const float step = (most - least) / 255;
-    const float inverse = step > 0.0f ? 1.0f / step : 0.0f;
-    const int zero = nearest(-least * inverse);
-    for (; k + V <= K; k += V) {
-        const floatv t = ROWV(k) * inverse + 12582912.0f;
-        const intv n = clamp(as_intv(t) - 0x4b400000 + zero, 0, 255);
-        STORE_WORDS(TO_BYTES(n ^ SIGN), to + k / 4);
-    }
-    for (; k < KW * VT_KG; k++)
-        ((global uchar *)to)[k] =
-            (k < K ? clamp(nearest(ROW(k) * inverse) + zero, 0, 255) : zero) ^
-            SIGN;
+    x = v;
 #endif
-    *scale = step + wrong;
-    *zero_point = zero - SIGN;
+    const float2 y = LARGER(x.lo, x.hi);
+    return y.x > y.y ? y.x : y.y;
+}
+
+#define ROW_ARGS                                                               \
+    global int *restrict out, global const VT_TYPE(XT) *restrict a,            \
+        global const float *restrict gamma, global const float *restrict beta, \
+        int M, int K, int lda, int ldw, int take, int of, float eps, int m0
+
+/* Row r of a block: its numbers, and layer norm of them. */
+#define FROM(r)                                                                \
+    (a +                                                                       \
+     (size_t)(norm ? (m0 + (r)) / take * of + (m0 + (r)) % take : m0 + (r)) *  \
+         lda)
+#define ROWV(k)                                                                \
+    (norm ? vt_normalisedv(VT_LOADV(XT, x, k), mean[r], rstd[r], gamma, beta,  \
+                           k)                                                  \
+          : VT_LOADV(XT, x, k))
+#define ROW(k)                                                                 \
+    (norm ? vt_normalised(VT_LOAD(XT, x, k), mean[r], rstd[r], gamma, beta, k) \
+          : VT_LOAD(XT, x, k))
+
+/* Each step is done for a block of rows, because it waits for the one before.
+ */
+static inline INLINED void round_rows(ROW_ARGS, const bool norm)
+{
+    const int KW = VT_WORDS(K), rows = min(M - m0, BLOCK_ROWS);
+    global float *steps = (global float *)(out + (size_t)M * ldw) + m0;
+    global int *zeros = (global int *)(steps + M);
+    float mean[BLOCK_ROWS], rstd[BLOCK_ROWS], least[BLOCK_ROWS],
+        most[BLOCK_ROWS], wrong[BLOCK_ROWS];
+
+    for (int r = 0; norm && r < rows; r++)
+        mean[r] = wg_row_sum(FROM(r), K, 0) / K;
+    for (int r = 0; norm && r < rows; r++)
+        rstd[r] = 1.0f / sqrt(wg_row_square(FROM(r), K, mean[r], 0) / K + eps);
+    for (int r = 0; r < rows; r++) {
+        global const VT_TYPE(XT) *x = FROM(r);
+        /* bad: NaN if any is inf or NaN */
+        floatv low[2], high[2], bad[2];
+        int k = 0;
+
+        EACH(i, 2)
+            low[i] = high[i] = bad[i] = (floatv)(0.0f);
+        for (; k + 2 * V <= K; k += 2 * V)
+            EACH(i, 2) {
+                const floatv y = ROWV(k + i * V);
+                low[i] = select(low[i], y, y < low[i]);
+                high[i] = select(high[i], y, y > high[i]);
+                bad[i] += y * 0.0f;
+            }
+        for (; k + V <= K; k += V) {
+            const floatv y = ROWV(k);
+            low[0] = select(low[0], y, y < low[0]);
+            high[0] = select(high[0], y, y > high[0]);
+            bad[0] += y * 0.0f;
+        }
+        least[r] = -largest(LARGER(-low[0], -low[1]));
+        most[r] = largest(LARGER(high[0], high[1]));
+        wrong[r] = vt_hsum(bad[0] + bad[1]);
+        for (; k < K; k++) {
+            const float y = ROW(k);
+            least[r] = fmin(least[r], y), most[r] = fmax(most[r], y);
+            wrong[r] += y * 0.0f;
+        }
+    }
+    for (int r = 0; r < rows; r++) {
+        global const VT_TYPE(XT) *x = FROM(r);
+        global uint *to = (global uint *)out + (size_t)(m0 + r) * ldw;
+        int k = 0;
+
+#if DOT == 1
+        const float top = fmax(most[r], -least[r]);
+        const float step = top / TOP, inverse = top > 0.0f ? TOP / top : 0.0f;
+        const int zero = 0;
+        for (; k + V <= K; k += V) {
+            const floatv t = ROWV(k) * inverse + 12582912.0f;
+            STORE_WORDS(TO_SHORTS(as_intv(t) - 0x4b400000), to + k / 2);
+        }
+        for (; k < KW * VT_KG; k++)
+            ((global short *)to)[k] = k < K ? nearest(ROW(k) * inverse) : 0;
+#elif VT_DOT_F16
+        const float factor = factor_of(fmax(most[r], -least[r]));
+        const float step = inverse_of(factor);
+        const int zero = 0;
+        global ushort *halves = (global ushort *)to;
+        for (; k + V <= K; k += V)
+            VT_STOREV(f16, halves, k, ROWV(k) * factor);
+        for (; k < KW * VT_KG; k++)
+            vt_f16_store(k < K ? ROW(k) * factor : 0.0f, halves, k);
+#else
+        const float step = (most[r] - least[r]) / 255;
+        const float inverse = step > 0.0f ? 1.0f / step : 0.0f;
+        const int zero = nearest(-least[r] * inverse);
+        for (; k + V <= K; k += V) {
+            const floatv t = ROWV(k) * inverse + 12582912.0f;
+            const intv n = clamp(as_intv(t) - 0x4b400000 + zero, 0, 255);
+            STORE_WORDS(TO_BYTES(n ^ SIGN), to + k / 4);
+        }
+        for (; k < KW * VT_KG; k++)
+            ((global uchar *)to)[k] =
+                (k < K ? clamp(nearest(ROW(k) * inverse) + zero, 0, 255)
+                       : zero) ^
+                SIGN;
+#endif
+        steps[r] = step + wrong[r];
+        zeros[r] = zero - SIGN;
+    }
+}
+
+static inline OUTLINED void round_plain(ROW_ARGS)
+{
+    round_rows(out, a, gamma, beta, M, K, lda, ldw, take, of, eps, m0, false);
+}
+static inline OUTLINED void round_norm(ROW_ARGS)
+{
+    round_rows(out, a, gamma, beta, M, K, lda, ldw, take, of, eps, m0, true);
 }
 #endif
 
@@ -177,18 +242,16 @@ kernel void gemm_dot_rows(global int *restrict out,
                           global const float *restrict beta, int M, int K,
                           int lda, int ldw, int take, int of, float eps)
 {
-    const int m = get_global_id(0);
-    const int from = take ? m / take * of + m % take : m;
-    global uint *to = (global uint *)out + (size_t)m * ldw;
+    const int m0 = get_global_id(0) * BLOCK_ROWS;
 
-    a += (size_t)from * lda;
 #if VT_DOT_BF16
-    round_row(to, a, K);
+    for (int m = m0; m < min(m0 + BLOCK_ROWS, M); m++)
+        round_row((global uint *)out + (size_t)m * ldw, a + (size_t)m * lda, K);
 #else
-    global float *rows = (global float *)(out + (size_t)M * ldw);
-
-    round_row(to, rows + m, (global int *)(rows + M) + m, a, gamma, beta, K,
-              take > 0, eps);
+    if (take)
+        round_norm(out, a, gamma, beta, M, K, lda, ldw, take, of, eps, m0);
+    else
+        round_plain(out, a, gamma, beta, M, K, lda, ldw, take, of, eps, m0);
 #endif
 }
 

@@ -19,6 +19,7 @@
 
 enum { TILE = 16 }; /* AMX: rows, columns, and words of K */
 enum { PART = 32 }; /* words that are added in f16: cl/common_halves.cl */
+enum { ROWS = 4 };  /* that a work-item rounds: cl/gemm_dot_pack.cl */
 
 static const struct {
     const char *layout;
@@ -266,6 +267,7 @@ bool vt_gemm_int_rows(vt_int_rows *out, vt_dev *dev, const char *provider,
     kind = kind_of(dev, &d);
     out->bytes = rows_bytes(dev, &d);
     out->ld = stride(&d, kind);
+    out->items = vt_divide_up(rows, ROWS);
     rows_defines(out->defines, dev, kind, &d);
     return true;
 }
@@ -284,7 +286,7 @@ static vitcl_status rows_kernel(vt_kernel **out, const vt_gemm *g, int kind)
                              (vt_buf *[]){g->bufs.temp, g->bufs.a, NULL, NULL},
                              4, v, VT_COUNT(v)));
     VT_TRY(vt_kernel_float(*out, 4 + (unsigned)VT_COUNT(v), 0));
-    vt_kernel_size(*out, 1, (size_t[3]){(size_t)rows, 1, 1},
+    vt_kernel_size(*out, 1, (size_t[3]){(size_t)vt_divide_up(rows, ROWS), 1, 1},
                    (size_t[3]){1, 1, 1});
 done:
     return st;

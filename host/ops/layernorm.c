@@ -3,6 +3,8 @@
  */
 #include "ops/common.h"
 
+#include <stdio.h>
+
 enum { IN_X, IN_GAMMA, IN_BETA };
 enum { OUT_Y, OUT_STAT };    /* stat: for the gradients */
 enum { I_TAKE, I_OF, INTS }; /* take rows of each `of`; 1, 1: all */
@@ -49,7 +51,7 @@ static bool words(vt_int_rows *out, const vt_plan *p, const vt_step *s)
 /* Normalises rows and rounds them to integers. */
 static vitcl_status round_rows(vt_plan *p, vt_step *s)
 {
-    const int n = vt_op_rows(p, s->out[OUT_Y]), c = vt_dim(p, s->in[IN_X], -1);
+    const int c = vt_dim(p, s->in[IN_X], -1);
     vitcl_status st = VITCL_OK;
     vt_int_rows w;
     vt_kernel *k;
@@ -58,9 +60,11 @@ static vitcl_status round_rows(vt_plan *p, vt_step *s)
     VT_TRY(
         vt_step_kernel(&k, p, s, "gemm_dot_pack", "gemm_dot_rows", w.defines));
     VT_TRY(vt_args(p, k, "vvvviiiiiif", s->out[OUT_Y], s->in[IN_X],
-                   s->in[IN_GAMMA], s->in[IN_BETA], n, c, c, w.ld, s->i[I_TAKE],
+                   s->in[IN_GAMMA], s->in[IN_BETA],
+                   vt_op_rows(p, s->out[OUT_Y]), c, c, w.ld, s->i[I_TAKE],
                    s->i[I_OF], (double)s->f[F_EPS]));
-    vt_op_groups(k, p, n);
+    vt_op_items(k, p, w.items, 1);
+    snprintf(s->note, sizeof s->note, "gemm_dot_rows int8");
 done:
     return st;
 }
