@@ -1,6 +1,6 @@
 /*
- * common_dot.cl - the words that gemm_dot.cl multiplies and gemm_dot_pack.cl
- * makes. The macros are used with these files' DOT, NV, V and TILES.
+ * common_dot.cl - the words that gemm_dot.cl multiplies, and gemm_dot_pack.cl
+ * and gemm_dot_rows.cl make. The macros are used with their DOT, NV, V, TILES.
  *
  * A word is 32 bits: VT_KG adjacent values of k, which one instruction
  * multiplies by a column's VT_KG weights and adds to that column's 32-bit lane.
@@ -13,6 +13,10 @@
  * ceil(K/VT_KG) rounded up to whole steps, with TILES to a multiple of 16, of
  * f16 to one of 32; except for bf16, a float scale and an int sum of each
  * column follow. After A's words [M][ldw] come float scale[M] and int zero[M].
+ *
+ * vt_nearest(x)    x rounded to nearest, if |x| < 2^22
+ * vt_factor_of(x)  the power of two by which x is 8 to 16
+ * vt_inverse_of(x) of a power of two
  *
  * vt_bf16_words(low, high), with 4, 8, 16 or v for vectors: words of two values
  * of k in bf16, rounded to nearest even. common_words.cl has them as
@@ -51,3 +55,17 @@ VT_BF16_WORDS(16)
 #define vt_bf16_wordsv VT_JOIN(vt_bf16_words, V)
 #define vt_bf16_words(low, high)                                               \
     ((int)((uint)vt_bf16_round(high) << 16 | vt_bf16_round(low)))
+
+static inline float vt_factor_of(float most)
+{
+    return as_float((257 - max(as_int(most) >> 23, 4)) << 23);
+}
+static inline float vt_inverse_of(float x)
+{
+    return as_float((254 << 23) - as_int(x));
+}
+
+static inline int vt_nearest(float x)
+{
+    return as_int(x + 12582912.0f) - 0x4b400000;
+}

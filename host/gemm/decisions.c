@@ -24,14 +24,16 @@
 static vitcl_status describe(char name[80], char **text, const vt_dev *dev,
                              const char *question)
 {
-    char *a = NULL, *b = NULL, *c = NULL, *options = NULL, hex[65];
+    char *a = NULL, *b = NULL, *c = NULL, *d = NULL, *options = NULL, hex[65];
     vt_cache_key key;
     vitcl_status st;
 
     VT_TRY(vt_source_read(&a, "gemm_rows"));
     VT_TRY(vt_source_read(&b, "gemm_dot"));
     VT_TRY(vt_source_read(&c, "gemm_dot_pack"));
-    VT_TRY(vt_format(&options, "choice %s %s\n%s", VITCL_VERSION, question, c));
+    VT_TRY(vt_source_read(&d, "gemm_dot_rows"));
+    VT_TRY(vt_format(&options, "choice %s %s\n%s%s", VITCL_VERSION, question, c,
+                     d));
     key = vt_cache_key_of(dev, a, b, options);
     vt_sha256_hex(hex, key.hash);
     snprintf(name, 80, "%s.choice", hex);
@@ -42,6 +44,7 @@ done:
     free(a);
     free(b);
     free(c);
+    free(d);
     free(options);
     return st;
 }

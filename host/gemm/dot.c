@@ -1,7 +1,7 @@
 /*
  * dot.c - the native provider's multiplication with a CPU's dot-product
  * instructions, where it has them and they are faster: cl/gemm_dot.cl,
- * gemm_dot_pack.cl.
+ * gemm_dot_pack.cl, gemm_dot_rows.cl.
  *
  * A B that is not packed, as in training, is packed into `temp` at each launch,
  * behind A's words: in bf16 only. Sums in 16 bits would not do for gradients.
@@ -19,7 +19,7 @@
 
 enum { TILE = 16 }; /* AMX: rows, columns, and words of K */
 enum { PART = 32 }; /* words that are added in f16: cl/common_halves.cl */
-enum { ROWS = 4 };  /* that a work-item rounds: cl/gemm_dot_pack.cl */
+enum { ROWS = 4 };  /* that a work-item rounds: cl/gemm_dot_rows.cl */
 
 static const struct {
     const char *layout;
@@ -280,7 +280,7 @@ static vitcl_status rows_kernel(vt_kernel **out, const vt_gemm *g, int kind)
     char defines[96];
     vitcl_status st;
 
-    VT_TRY(vt_kernel_new(out, g->dev, "gemm_dot_pack", "gemm_dot_rows",
+    VT_TRY(vt_kernel_new(out, g->dev, "gemm_dot_rows", "gemm_dot_rows",
                          rows_defines(defines, g->dev, kind, d)));
     VT_TRY(vt_gemm_arguments(*out,
                              (vt_buf *[]){g->bufs.temp, g->bufs.a, NULL, NULL},

@@ -58,7 +58,7 @@ static vitcl_status round_rows(vt_plan *p, vt_step *s)
 
     VT_TRY(vt_op_need(words(&w, p, s), "no product reads its integers"));
     VT_TRY(
-        vt_step_kernel(&k, p, s, "gemm_dot_pack", "gemm_dot_rows", w.defines));
+        vt_step_kernel(&k, p, s, "gemm_dot_rows", "gemm_dot_rows", w.defines));
     VT_TRY(vt_args(p, k, "vvvviiiiiif", s->out[OUT_Y], s->in[IN_X],
                    s->in[IN_GAMMA], s->in[IN_BETA],
                    vt_op_rows(p, s->out[OUT_Y]), c, c, w.ld, s->i[I_TAKE],
