@@ -373,16 +373,22 @@ static bool in_c(const char **folder, const char *edit)
 }
 
 /* A form with one instruction, which is the line that begins with `line`. */
-static void emulate(const form *f, int kind, const char *line, const char *code)
+static bool one_in_c(const char **folder, const char *line, const char *code)
 {
     char edit[1024];
-    const char *folder;
 
     snprintf(edit, sizeof edit,
              "sed -i 's/__attribute__((target(.*//; s/__asm__(%s.*/%s/' "
              "gemm_dot.cl && grep -q '(char .)&w' gemm_dot.cl",
              line, code);
-    if (in_c(&folder, edit)) {
+    return in_c(folder, edit);
+}
+
+static void emulate(const form *f, int kind, const char *line, const char *code)
+{
+    const char *folder;
+
+    if (one_in_c(&folder, line, code)) {
         vt_dot_use(vt_test_device(), f->type, kind);
         check_size(f, 23, 37, 45);
         check_rows(f);
@@ -391,13 +397,72 @@ static void emulate(const form *f, int kind, const char *line, const char *code)
     vt_test_remove(folder);
 }
 
+static const char vex[] =
+    "for (int i = 0; i < 4 * V; i++) ((int *)\\&s)[i \\/ 4] += "
+    "((uchar *)\\&x)[i] * ((char *)\\&w)[i];";
+
 Test(gemm_forms, int8_vpdpbusd_vex_emulated)
 {
-    const form f = {"vpdpbusdvex", "", VT_I8, RANGE, VT_CLASS_CPU};
+    emulate(&(form){"vpdpbusdvex", "", VT_I8, RANGE, VT_CLASS_CPU},
+            VT_DOT_U8_VEX, "\"%{vex%}", vex);
+}
 
-    emulate(&f, VT_DOT_U8_VEX, "\"%{vex%}",
-            "for (int i = 0; i < 4 * V; i++) ((int *)\\&s)[i \\/ 4] += "
-            "((uchar *)\\&x)[i] * ((char *)\\&w)[i];");
+/* Layer norm and two products that read it, y and z. kept: so is its result.
+ * Runs twice. */
+static void norm_and_products(float *yz, bool kept)
+{
+    enum { T = 5, C = 45, N = 37 };
+    static float weights[N * C], x[2 * T * C];
+    const int dim[] = {2, T, C};
+    vt_linear_args a = {.b = VT_NONE, .scale = VT_NONE, .residual = VT_NONE};
+    vt_val in, h, out[2];
+    vt_fixture f;
+
+    for (size_t i = 0; i < N * C; i++)
+        weights[i] = (float)((int)(i * 977 % 255) - 127) / 64;
+    for (size_t i = 0; i < 2 * T * C; i++)
+        x[i] = (float)((int)(i * 7919 % 1009) - 400) / 97;
+    vt_fixture_open_as(&f, (vt_plan_options){.device_class = VT_CLASS_CPU,
+                                             .gemm = "native",
+                                             .precision = VITCL_INT8});
+    in = vt_input(f.plan, "x", VT_F32, 3, dim);
+    h = vt_layernorm(f.plan, in, VT_NONE,
+                     vt_fixture_param(&f, "beta", 1, (int[]){C}, weights),
+                     1e-6f);
+    a.w = vt_fixture_param(&f, "w", 2, (int[]){N, C}, weights);
+    for (int i = 0; i < 2; i++, a.act = VT_ACT_GELU)
+        vt_keep(f.plan, out[i] = vt_linear(f.plan, h, a));
+    if (kept)
+        vt_keep(f.plan, h);
+    OK(vt_plan_finish(f.plan));
+    cr_expect_eq(vt_value_of(f.plan, h)->dtype, kept ? VT_F32 : VT_I8);
+    for (int i = 1; i < 3; i++) /* no words of their own */
+        cr_expect_eq(vt_plan_step(f.plan, i)->out[VT_TEMP] == VT_NONE, !kept);
+    OK(vt_plan_write(f.plan, in, x, sizeof x));
+    for (int run = 0; run < 2; run++) {
+        OK(vt_plan_run(f.plan, 0));
+        for (int i = 0; i < 2; i++, yz += 2 * T * N)
+            OK(vt_plan_read(f.plan, out[i], yz, 2 * T * N));
+    }
+    vt_fixture_close(&f);
+}
+
+/* What layer norm rounds for products has the bits that they would round. */
+Test(gemm_forms, int8_of_layer_norm)
+{
+    enum { RUN = 2 * 2 * 5 * 37 };
+    static float a[2 * RUN], b[2 * RUN];
+    const char *folder;
+
+    if (one_in_c(&folder, "\"%{vex%}", vex)) {
+        vt_dot_use(vt_test_device(), VT_BF16, VT_DOT_NONE);
+        vt_dot_use(vt_test_device(), VT_I8, VT_DOT_U8_VEX);
+        norm_and_products(a, false);
+        norm_and_products(b, true);
+        cr_expect_eq(memcmp(a, b, sizeof a), 0);
+        cr_expect_eq(memcmp(a, a + RUN, RUN * sizeof *a), 0);
+    }
+    vt_test_remove(folder);
 }
 
 /* Arm's: row i / VT_STEP, column i % VT_STEP of a product of two by two, or

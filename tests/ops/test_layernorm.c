@@ -1,10 +1,14 @@
 /*
- * test_layernorm.c - layer norm of all rows and of the first rows.
+ * test_layernorm.c - layer norm of all rows and of the first rows; and as the
+ * integers that products read.
  */
 #include "ref/ref.h"
+#include "support/device.h"
 #include "support/oneplan.h"
 
 #include <criterion/criterion.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static vt_val build(vt_plan *p, const vt_val *in, const vt_case *c)
@@ -100,5 +104,115 @@ Test(layernorm, refuses)
         cr_expect(strstr(vt_message(), k < 2 ? "a row's width" : "more rows"),
                   "%s", vt_message());
         vt_fixture_close(&f);
+    }
+}
+
+/* ---- as integers ---- */
+
+/* Of `of` rows of each picture the first `take`. */
+typedef struct rows {
+    int pictures, take, of, width;
+    bool gamma, beta;
+} rows;
+
+static vt_kernel *kernel(const char *name, const char *defines)
+{
+    vt_kernel *k = NULL;
+
+    vt_check(vt_kernel_new(&k, vt_test_device(), name, name, defines));
+    return k;
+}
+
+static void launch(vt_kernel *k, vt_buf *const *bufs, unsigned n,
+                   const int *ints, unsigned m, float eps, int items)
+{
+    for (unsigned i = 0; i < n; i++)
+        vt_check(vt_kernel_buf(k, i, bufs[i]));
+    for (unsigned i = 0; i < m; i++)
+        vt_check(vt_kernel_int(k, n + i, ints[i]));
+    vt_check(vt_kernel_float(k, n + m, eps));
+    vt_kernel_size(k, 1, (size_t[3]){(size_t)items, 1, 1},
+                   (size_t[3]){1, 1, 1});
+    vt_check(vt_kernel_launch(vt_test_queue(), k));
+    vt_check(vt_queue_finish(vt_test_queue()));
+}
+
+/* What the kernel leaves in memory full of NaN. */
+static void round_rows(float *out, size_t n, vt_kernel *k, vt_buf *a,
+                       vt_buf *gamma, vt_buf *beta, const rows *r, bool norm)
+{
+    const int M = r->pictures * r->take, ldw = (int)n / M - 2;
+    vt_buf *to = vt_test_floats(NULL, n);
+
+    launch(k, (vt_buf *[]){to, a, gamma, beta}, 4,
+           (int[]){M, r->width, r->width, ldw, norm ? r->take : 0, r->of}, 6,
+           1e-6f, (M + 3) / 4);
+    vt_test_read(out, to, n);
+    vt_buf_free(to);
+}
+
+static void check_integers(vt_kernel *norm, vt_kernel *round, const rows *r,
+                           const char *form)
+{
+    const size_t c = (size_t)r->width, M = (size_t)(r->pictures * r->take),
+                 all = (size_t)(r->pictures * r->of) * c;
+    const size_t n = M * (c + 32 + 2); /* no form has longer rows */
+    float *x = malloc(all * sizeof *x), *got[3];
+    vt_buf *a, *y = vt_test_floats(NULL, M * c), *gamma, *beta;
+
+    for (size_t i = 0; i < all; i++)
+        x[i] = (float)((int)(i * 7919 % 1009) - 400) / 97;
+    a = vt_test_floats(x, all);
+    gamma = r->gamma ? vt_test_floats(x + c / 2, c) : NULL;
+    beta = r->beta ? vt_test_floats(x + 1, c) : NULL;
+    launch(norm, (vt_buf *[]){y, NULL, a, gamma, beta}, 5,
+           (int[]){r->width, r->take, r->of}, 3, 1e-6f, (int)M);
+    for (int i = 0; i < 3; i++) {
+        got[i] = malloc(n * sizeof(float));
+        round_rows(got[i], n, round, i ? a : y, i ? gamma : NULL,
+                   i ? beta : NULL, r, i > 0);
+    }
+    for (int i = 1; i < 3; i++)
+        cr_expect_eq(memcmp(got[0], got[i], n * sizeof(float)), 0,
+                     "%s: %d rows of %d: other bits in run %d", form, (int)M,
+                     r->width, i);
+    for (int i = 0; i < 3; i++)
+        free(got[i]);
+    vt_buf *const bufs[] = {a, y, gamma, beta};
+    for (size_t i = 0; i < sizeof bufs / sizeof *bufs; i++)
+        vt_buf_free(bufs[i]);
+    free(x);
+}
+
+/* Layer norm that rounds its rows, and the pass that rounds what it stores in
+ * f32: the same bytes, in each form and with vectors of each width. */
+Test(layernorm, integers)
+{
+    static const struct {
+        int v;
+        const char *form;
+    } forms[] = {{16, "-DDOT=2"},        {8, "-DDOT=1 -DTOP=4095"},
+                 {4, "-DDOT=5"},         {16, "-DDOT=1 -DTOP=4095"},
+                 {8, "-DDOT=4"},         {4, "-DDOT=6"},
+                 {16, "-DDOT=2 -DTILES"}};
+    static const rows cases[] = {
+        {1, 7, 7, 45, true, true},  {2, 1, 3, 33, false, true},
+        {2, 3, 5, 77, true, false}, {1, 5, 5, 64, false, false},
+        {1, 4, 4, 3, true, true},   {1, 1, 1, 1, true, true}};
+
+    for (size_t i = 0; i < (vt_test_tiny() ? 3 : sizeof forms / sizeof *forms);
+         i++) {
+        char defines[96];
+        vt_kernel *norm, *round;
+
+        snprintf(defines, sizeof defines, "-DV=%d -DPER=1 -DWG=1", forms[i].v);
+        norm = kernel("layernorm", defines);
+        snprintf(defines, sizeof defines, "-DV=%d -DPER=1 -DWG=1 %s",
+                 forms[i].v, forms[i].form);
+        round = kernel("gemm_dot_rows", defines);
+        for (size_t k = 0; k < sizeof cases / sizeof *cases; k++)
+            check_integers(norm, round, &cases[k], forms[i].form);
+        vt_kernel_free(norm);
+        vt_kernel_free(round);
     }
 }
