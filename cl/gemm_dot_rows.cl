@@ -81,10 +81,11 @@ static inline float largest(floatv v)
     return y.x > y.y ? y.x : y.y;
 }
 
+/* Without restrict, which oclgrind does not know in INLINED functions. */
 #define ROW_ARGS                                                               \
-    global int *restrict out, global const VT_TYPE(XT) *restrict a,            \
-        global const float *restrict gamma, global const float *restrict beta, \
-        int M, int K, int lda, int ldw, int take, int of, float eps, int m0
+    global int *out, global const VT_TYPE(XT) * a, global const float *gamma,  \
+        global const float *beta, int M, int K, int lda, int ldw, int take,    \
+        int of, float eps, int m0
 
 /* Row r of a block: its numbers, and layer norm of them. */
 #define FROM(r)                                                                \
