@@ -76,16 +76,16 @@ size_t vt_mma_heads_items(const vt_mma_heads *h, int rows, int heads);
 /* The defines of that; 96 bytes are enough. */
 void vt_mma_heads_define(char *out, size_t size, const vt_mma_heads *h,
                          vt_mma_choice c, vt_dtype type, int d);
-/* As vt_mma_try(). */
+/* As vt_mma_try(); timed: "slower", too, if it is not faster by a seventh than
+ * attention without matrix units. */
 vitcl_status vt_mma_try_attention(const char **verdict, vt_dev *dev,
-                                  vt_mma_choice c, vt_dtype type);
+                                  vt_mma_choice c, vt_dtype type, bool timed);
 
 /* ---- mma_gradient.c: cl/attention_grad_mma.cl, in bf16 ---- */
 bool vt_mma_gradient_takes(vt_mma_choice c, int d);
 /* queries: or keys; keys: or queries. */
 vt_mma_heads vt_mma_gradient_of(vt_mma_choice c, int d);
-/* As vt_mma_try(); timed: "slower", too, if they are not faster by a seventh
- * than those in tiles of f32. */
+/* As vt_mma_try_attention(). */
 vitcl_status vt_mma_try_gradient(const char **verdict, vt_dev *dev,
                                  vt_mma_choice c, bool timed);
 

@@ -1,20 +1,21 @@
 /*
  * mma_attention.c - attention on matrix units (cl/attention_mma.cl): what a
- * work-group computes, and the trial of the kernel. Besides the instruction of
- * the products it needs values of other lanes, transposed reads, and the
- * device's power of 2. Run by the program vitcl-try, because it may crash.
+ * work-group computes, and the trial of the kernel: is it right, and faster
+ * than that without matrix units? Besides the instruction of the products it
+ * needs values of other lanes, transposed reads, and the device's power of 2.
+ * Run by the program vitcl-try, because it may crash.
  */
 #include "base/half.h"
 #include "base/log.h"
 #include "base/memory.h"
-#include "gemm/mma.h"
+#include "gemm/attention_tiles.h"
+#include "gemm/mma_forms.h"
 #include "gemm/params.h"
 
 #include <math.h>
 #include <stdio.h>
 
 enum { ITEMS = 128, KEYS = 64, SCRATCH = 4096, LEAST = 16, MOST = 128 };
-enum { HEADS = 2, TOKENS = 77, D = 64, C = HEADS * D }; /* of the trial */
 
 /* Of common_units_heads.cl: rows are whole spans of 16 numbers, and a chunk of
  * 16 bytes longer. */
@@ -83,20 +84,14 @@ void vt_mma_heads_define(char *out, size_t size, const vt_mma_heads *h,
 
 /* ---- the trial ---- */
 
-/* Of q, k and v: a multiple of 1/16 below 2, which f16 and bf16 hold. */
-static float element(int i)
-{
-    return (float)((unsigned)i * 2654435761u >> 26) / 16 - 2;
-}
-
 /* Output c of query i in double, without the maximum: the logits are small. */
 static double wanted(const float *qkv, int i, int c)
 {
-    const float *q = qkv + i * 3 * C + c / D * D;
+    const float *q = qkv + i * TOKEN + c / D * D;
     double all = 0, sum = 0;
 
     for (int j = 0; j < TOKENS; j++) {
-        const float *k = qkv + j * 3 * C + C;
+        const float *k = qkv + j * TOKEN + C;
         double x = 0;
 
         for (int d = 0; d < D; d++)
@@ -108,52 +103,102 @@ static double wanted(const float *qkv, int i, int c)
     return sum / all;
 }
 
-static vitcl_status compute(float *out, vt_dev *dev, vt_mma_choice c,
-                            vt_dtype type, const uint16_t *halves, size_t bytes)
+/* Buffers: the output; q, k and v. */
+enum { Y, X, BUFFERS };
+static const int args[] = {Y, X, X, -1};
+
+static vitcl_status problem(vt_mma_problem *p, vt_dev *dev, int pictures,
+                            int tokens)
 {
-    static const int v[] = {1,     HEADS, TOKENS, TOKENS, TOKENS * 3 * C,
-                            3 * C, 3 * C, C,      2 * C};
-    const vt_mma_heads h = vt_mma_heads_of(dev, c, D, TOKENS, false);
-    const size_t size = (size_t)TOKENS * C * sizeof *out;
+    static const size_t bytes[BUFFERS] = {C * sizeof(float),
+                                          TOKEN * sizeof(uint16_t)};
+
+    return vt_mma_problem_new(p, dev, pictures, tokens, bytes, BUFFERS, Y);
+}
+
+static vitcl_status on_unit(vt_mma_form *f, const vt_mma_problem *p,
+                            vt_mma_choice c, vt_dtype type)
+{
+    const vt_mma_heads h =
+        vt_mma_heads_of(vt_queue_dev(p->q), c, D, p->tokens, false);
     char common[96], defines[160];
-    vt_queue *q = NULL;
-    vt_buf *x = NULL, *y = NULL;
-    vt_kernel *k = NULL;
-    unsigned at = 0;
+    vt_kernel *k;
     vitcl_status st;
 
     vt_mma_heads_define(common, sizeof common, &h, c, type, D);
     snprintf(defines, sizeof defines, "%s -DQT=%s -DKVT=%s", common,
              vt_dtype_name(type), vt_dtype_name(type));
-    VT_TRY(vt_queue_new(&q, dev, false));
-    VT_TRY(vt_buf_new(&x, dev, bytes));
-    VT_TRY(vt_buf_new(&y, dev, size));
-    VT_TRY(vt_buf_write(q, x, 0, halves, bytes));
-    VT_TRY(vt_buf_fill(q, y, 0x7fc00000u));
-    VT_TRY(vt_kernel_new(&k, dev, "attention_mma", "attention_mma", defines));
-    VT_TRY(vt_kernel_buf(k, at++, y));
-    VT_TRY(vt_kernel_buf(k, at++, x));
-    VT_TRY(vt_kernel_buf(k, at++, x));
-    VT_TRY(vt_kernel_buf(k, at++, NULL));
-    for (size_t i = 0; i < VT_COUNT(v); i++)
-        VT_TRY(vt_kernel_int(k, at++, v[i]));
-    VT_TRY(vt_kernel_float(k, at, 0.125f));
-    vt_kernel_size(k, 1, (size_t[3]){vt_mma_heads_items(&h, TOKENS, HEADS)},
-                   (size_t[3]){h.items});
-    VT_TRY(vt_kernel_launch(q, k));
-    VT_TRY(vt_buf_read(q, y, 0, out, size));
+    VT_TRY(vt_mma_form_add(&k, f, p, "attention_mma", "attention_mma", defines,
+                           args));
+    vt_kernel_size(
+        k, 1,
+        (size_t[3]){vt_mma_heads_items(&h, p->tokens, HEADS * p->pictures)},
+        (size_t[3]){h.items});
 done:
-    vt_kernel_free(k);
-    vt_buf_free(x);
-    vt_buf_free(y);
-    vt_queue_free(q);
+    return st;
+}
+
+static vitcl_status in_tiles(vt_mma_form *f, const vt_mma_problem *p,
+                             vt_dtype type)
+{
+    const vt_query_tiles t = vt_query_tiles_of(vt_queue_dev(p->q), D);
+    const size_t groups = ((size_t)p->tokens + t.items - 1) / t.items;
+    char defines[96];
+    vt_kernel *k;
+    vitcl_status st;
+
+    snprintf(defines, sizeof defines, "%s -DQT=%s -DKVT=%s", t.defines,
+             vt_dtype_name(type), vt_dtype_name(type));
+    VT_TRY(vt_mma_form_add(&k, f, p, "attention", "attention__tiled", defines,
+                           args));
+    vt_kernel_size(k, 3,
+                   (size_t[3]){groups * t.items, HEADS, (size_t)p->pictures},
+                   (size_t[3]){t.items, 1, 1});
+done:
+    return st;
+}
+
+static bool faster(vt_dev *dev, vt_mma_choice c, vt_dtype type)
+{
+    vt_mma_form unit = {.n = 0}, tiles = {.n = 0};
+    vt_mma_problem p;
+    bool yes = false;
+    vitcl_status st;
+
+    VT_TRY(problem(&p, dev, vt_mma_race_pictures(c), VIT_TOKENS));
+    VT_TRY(on_unit(&unit, &p, c, type));
+    VT_TRY(in_tiles(&tiles, &p, type));
+    VT_TRY(vt_mma_race(&yes, &unit, &tiles, &p, c, "attention"));
+done:
+    vt_mma_form_free(&unit);
+    vt_mma_form_free(&tiles);
+    vt_mma_problem_free(&p);
+    return st == VITCL_OK && yes;
+}
+
+static vitcl_status compute(float *out, vt_dev *dev, vt_mma_choice c,
+                            vt_dtype type, const uint16_t *halves)
+{
+    vt_mma_form f = {.n = 0};
+    vt_mma_problem p;
+    vitcl_status st;
+
+    VT_TRY(problem(&p, dev, 1, TOKENS));
+    VT_TRY(
+        vt_buf_write(p.q, p.b[X], 0, halves, TOKENS * TOKEN * sizeof *halves));
+    VT_TRY(on_unit(&f, &p, c, type));
+    VT_TRY(vt_mma_form_run(&f, &p));
+    VT_TRY(vt_buf_read(p.q, p.b[Y], 0, out, TOKENS * C * sizeof *out));
+done:
+    vt_mma_form_free(&f);
+    vt_mma_problem_free(&p);
     return st;
 }
 
 vitcl_status vt_mma_try_attention(const char **verdict, vt_dev *dev,
-                                  vt_mma_choice c, vt_dtype type)
+                                  vt_mma_choice c, vt_dtype type, bool timed)
 {
-    enum { NUMBERS = TOKENS * 3 * C, OUT = TOKENS * C };
+    enum { NUMBERS = TOKENS * TOKEN, OUT = TOKENS * C };
     /* a probability is rounded once, and the largest value is 2 */
     const double bound = (type == VT_F16 ? 0x1p-11 : 0x1p-8) * 2 + 1e-5;
     float *qkv = NULL, *out = NULL;
@@ -168,14 +213,16 @@ vitcl_status vt_mma_try_attention(const char **verdict, vt_dev *dev,
     VT_TRY(VT_NEW(&halves, NUMBERS));
     VT_TRY(VT_NEW(&out, OUT));
     for (int i = 0; i < NUMBERS; i++) {
-        qkv[i] = element(i);
+        qkv[i] = vt_mma_element(i);
         halves[i] =
             type == VT_F16 ? vt_f32_to_f16(qkv[i]) : vt_f32_to_bf16(qkv[i]);
     }
-    VT_TRY(compute(out, dev, c, type, halves, NUMBERS * sizeof *halves));
+    VT_TRY(compute(out, dev, c, type, halves));
     for (int i = 0; right && i < OUT; i++)
         right = fabs((double)out[i] - wanted(qkv, i / C, i % C)) <= bound;
-    *verdict = right ? "right" : "wrong";
+    *verdict = !right                           ? "wrong"
+               : timed && !faster(dev, c, type) ? "slower"
+                                                : "right";
     vt_log("tried attention, %s %s: %s", vt_mma_kinds[c.kind].name,
            vt_dtype_name(type), *verdict);
 done:

@@ -4,17 +4,15 @@
  * two kernels: are they right, and faster than those in tiles of f32? Run by
  * the program vitcl-try, because they may crash.
  */
-#include "base/clock.h"
 #include "base/log.h"
 #include "base/memory.h"
-#include "gemm/gradient_tiles.h"
-#include "gemm/mma.h"
+#include "gemm/attention_tiles.h"
+#include "gemm/mma_forms.h"
 
 #include <math.h>
 #include <stdio.h>
 
 enum { ITEMS = 128 };
-enum { HEADS = 2, TOKENS = 77, D = 64, C = HEADS * D }; /* of the trial */
 
 bool vt_mma_gradient_takes(vt_mma_choice c, int d)
 {
@@ -41,15 +39,6 @@ vt_mma_heads vt_mma_gradient_of(vt_mma_choice c, int d)
 }
 
 /* ---- the trial ---- */
-
-/* A multiple of 1/16 below 2, which bf16 holds. */
-static float element(int i)
-{
-    return (float)((unsigned)i * 2654435761u >> 26) / 16 - 2;
-}
-
-/* q, k and v of a token, then the gradient of its output. */
-enum { TOKEN = 3 * C };
 
 /* The gradients of head h in double, by the formulas of attention_grad.cl,
  * without the maximum: the logits are small. want: zeros. y: the output. */
@@ -92,158 +81,96 @@ static void head(double *want, float *y, const float *qkv, const float *dy,
 
 /* Buffers: q, k and v; dq, dk and dv; y; dy; what belongs to rows. */
 enum { X, DX, Y, DY, STAT, BUFFERS };
-typedef struct problem {
-    int pictures, tokens;
-    vt_queue *q;
-    vt_buf *b[BUFFERS];
-} problem;
 
-/* Two kernels, dq before dk and dv, and the best of their times in ms. */
-typedef struct form {
-    vt_kernel *k[2];
-    double best;
-} form;
-
-static void problem_free(problem *p)
+static vitcl_status problem(vt_mma_problem *p, vt_dev *dev, int pictures,
+                            int tokens)
 {
-    for (size_t i = 0; i < BUFFERS; i++)
-        vt_buf_free(p->b[i]);
-    vt_queue_free(p->q);
+    enum { F = sizeof(float) };
+    static const size_t bytes[BUFFERS] = {TOKEN * F, TOKEN * F, C * F, C * F,
+                                          2 * HEADS * F};
+
+    return vt_mma_problem_new(p, dev, pictures, tokens, bytes, BUFFERS, DX);
 }
 
-static vitcl_status problem_new(problem *p, vt_dev *dev, int pictures,
-                                int tokens)
+/* dq before dk and dv. groups: of a head. */
+static vitcl_status form(vt_mma_form *f, const vt_mma_problem *p,
+                         const char *file, const char *defines, size_t groups,
+                         size_t items)
 {
-    const size_t n = (size_t)pictures * (size_t)tokens;
-    vitcl_status st;
-
-    *p = (problem){.pictures = pictures, .tokens = tokens};
-    VT_TRY(vt_queue_new(&p->q, dev, false));
-    for (int i = X; i < BUFFERS; i++) {
-        const size_t each = i <= DX ? TOKEN : i == STAT ? 2 * HEADS : C;
-
-        VT_TRY(vt_buf_new(&p->b[i], dev, n * each * sizeof(float)));
-        VT_TRY(vt_buf_fill(p->q, p->b[i],
-                           i == DX ? 0x7fc00000u /* NaN */ : 0x3e800000u));
-    }
-done:
-    return st;
-}
-
-static void form_free(form *f)
-{
-    vt_kernel_free(f->k[0]);
-    vt_kernel_free(f->k[1]);
-}
-
-/* groups: of a head. */
-static vitcl_status form_new(form *f, const problem *p, const char *file,
-                             const char *defines, size_t groups, size_t items)
-{
-    const int t = p->tokens, v[] = {p->pictures, HEADS, t, t,    t * TOKEN,
-                                    TOKEN,       TOKEN, C, 2 * C};
     static const int args[2][7] = {{DX, STAT, DY, Y, X, X, -1},
                                    {DX, DY, STAT, X, X, -1, -1}};
     const size_t all = groups * HEADS * (size_t)p->pictures * items;
-    vitcl_status st;
+    vitcl_status st = VITCL_OK;
 
-    *f = (form){.best = 1e30};
     for (int i = 0; i < 2; i++) {
-        vt_kernel **k = &f->k[i];
+        vt_kernel *k;
         char name[48];
-        unsigned at = 0;
 
         snprintf(name, sizeof name, "%s__%s", file, i ? "kv" : "q");
-        VT_TRY(vt_kernel_new(k, vt_queue_dev(p->q), file, name, defines));
-        for (; args[i][at] >= 0; at++)
-            VT_TRY(vt_kernel_buf(*k, at, p->b[args[i][at]]));
-        VT_TRY(vt_kernel_buf(*k, at++, NULL));
-        for (size_t n = 0; n < VT_COUNT(v); n++)
-            VT_TRY(vt_kernel_int(*k, at++, v[n]));
-        VT_TRY(vt_kernel_float(*k, at, 0.125f));
-        vt_kernel_size(*k, 1, (size_t[3]){all}, (size_t[3]){items});
+        VT_TRY(vt_mma_form_add(&k, f, p, file, name, defines, args[i]));
+        vt_kernel_size(k, 1, (size_t[3]){all}, (size_t[3]){items});
     }
 done:
     return st;
 }
 
-static vitcl_status on_unit(form *f, const problem *p, vt_mma_choice c)
+static vitcl_status on_unit(vt_mma_form *f, const vt_mma_problem *p,
+                            vt_mma_choice c)
 {
     const vt_mma_heads h = vt_mma_gradient_of(c, D);
     char defines[128];
 
     vt_mma_heads_define(defines, sizeof defines, &h, c, VT_BF16, D);
-    return form_new(f, p, "attention_grad_mma", defines,
-                    vt_mma_heads_items(&h, p->tokens, 1) / h.items, h.items);
+    return form(f, p, "attention_grad_mma", defines,
+                vt_mma_heads_items(&h, p->tokens, 1) / h.items, h.items);
 }
 
-static vitcl_status in_tiles(form *f, const problem *p)
+static vitcl_status in_tiles(vt_mma_form *f, const vt_mma_problem *p)
 {
     const vt_gradient_tiles t =
         vt_gradient_tiles_of(vt_queue_dev(p->q), D, true);
 
-    *f = (form){.best = 1e30};
-    return t.items
-               ? form_new(f, p, "attention_grad_tiles", t.defines,
+    return t.items ? form(f, p, "attention_grad_tiles", t.defines,
                           ((size_t)p->tokens + t.rows - 1) / t.rows, t.items)
-               : vt_fail(VITCL_EUNSUPPORTED, "no tiles to compare with");
+                   : vt_fail(VITCL_EUNSUPPORTED, "no tiles to compare with");
 }
 
-static vitcl_status run(form *f, const problem *p)
-{
-    const double from = vt_now_ms();
-    vitcl_status st;
-
-    VT_TRY(vt_kernel_launch(p->q, f->k[0]));
-    VT_TRY(vt_kernel_launch(p->q, f->k[1]));
-    VT_TRY(vt_queue_finish(p->q));
-    f->best = VT_MIN(f->best, vt_now_ms() - from);
-done:
-    return st;
-}
-
-/* In turns, as a machine's speed drifts; the first round warms up. */
 static bool faster(vt_dev *dev, vt_mma_choice c)
 {
-    enum { ROUNDS = 8, PICTURES = 32, VIT_TOKENS = 197 };
-    form unit = {.best = 1e30}, tiles = {.best = 1e30};
-    problem p;
+    vt_mma_form unit = {.n = 0}, tiles = {.n = 0};
+    vt_mma_problem p;
+    bool yes = false;
     vitcl_status st;
 
-    VT_TRY(problem_new(&p, dev, c.emulated ? 1 : PICTURES, VIT_TOKENS));
+    VT_TRY(problem(&p, dev, vt_mma_race_pictures(c), VIT_TOKENS));
     VT_TRY(on_unit(&unit, &p, c));
     VT_TRY(in_tiles(&tiles, &p));
-    for (int i = 0; i < (c.emulated ? 2 : ROUNDS); i++) {
-        VT_TRY(run(&unit, &p));
-        VT_TRY(run(&tiles, &p));
-    }
-    vt_log("attention's gradients, %s: %.3f ms, in tiles of f32 %.3f ms",
-           vt_mma_kinds[c.kind].name, unit.best, tiles.best);
+    VT_TRY(vt_mma_race(&yes, &unit, &tiles, &p, c, "attention's gradients"));
 done:
-    form_free(&unit);
-    form_free(&tiles);
-    problem_free(&p);
-    return st == VITCL_OK && unit.best * 7 < tiles.best * 6;
+    vt_mma_form_free(&unit);
+    vt_mma_form_free(&tiles);
+    vt_mma_problem_free(&p);
+    return st == VITCL_OK && yes;
 }
 
 static vitcl_status compute(float *out, vt_dev *dev, vt_mma_choice c,
                             const float *qkv, const float *y, const float *dy)
 {
     enum { TOKENS_BYTES = TOKENS * C * sizeof(float) };
-    form f = {.best = 1e30};
-    problem p;
+    vt_mma_form f = {.n = 0};
+    vt_mma_problem p;
     vitcl_status st;
 
-    VT_TRY(problem_new(&p, dev, 1, TOKENS));
+    VT_TRY(problem(&p, dev, 1, TOKENS));
     VT_TRY(vt_buf_write(p.q, p.b[X], 0, qkv, 3 * TOKENS_BYTES));
     VT_TRY(vt_buf_write(p.q, p.b[Y], 0, y, TOKENS_BYTES));
     VT_TRY(vt_buf_write(p.q, p.b[DY], 0, dy, TOKENS_BYTES));
     VT_TRY(on_unit(&f, &p, c));
-    VT_TRY(run(&f, &p));
+    VT_TRY(vt_mma_form_run(&f, &p));
     VT_TRY(vt_buf_read(p.q, p.b[DX], 0, out, 3 * TOKENS_BYTES));
 done:
-    form_free(&f);
-    problem_free(&p);
+    vt_mma_form_free(&f);
+    vt_mma_problem_free(&p);
     return st;
 }
 
@@ -265,9 +192,9 @@ vitcl_status vt_mma_try_gradient(const char **verdict, vt_dev *dev,
     VT_TRY(VT_NEW(&out, ALL));
     VT_TRY(VT_NEW(&want, ALL));
     for (int i = 0; i < ALL; i++)
-        qkv[i] = element(i);
+        qkv[i] = vt_mma_element(i);
     for (int i = 0; i < SOME; i++)
-        dy[i] = element(ALL + i);
+        dy[i] = vt_mma_element(ALL + i);
     for (int h = 0; h < HEADS; h++)
         head(want, y, qkv, dy, h);
     VT_TRY(compute(out, dev, c, qkv, y, dy));

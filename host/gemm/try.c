@@ -4,7 +4,7 @@
  *
  *   form DEVICE NAME DRIVER INSTRUCTION  "faster", "slower" or "wrong"
  *   unit DEVICE NAME DRIVER INSTRUCTION TYPE    "right" or "wrong"
- *   attention DEVICE NAME DRIVER INSTRUCTION TYPE    the same
+ *   attention DEVICE NAME DRIVER INSTRUCTION TYPE    the same, or "slower"
  *   gradient DEVICE NAME DRIVER INSTRUCTION TYPE    the same, bf16
  *   training DEVICE NAME DRIVER INSTRUCTION TYPE    "right" or "wrong", bf16
  *   half DEVICE NAME DRIVER GEMM TYPE    milliseconds of a product; bf16 or f16
@@ -98,7 +98,7 @@ static vitcl_status attempt(char *answer, size_t size, int n, char **words)
         VT_TRY(open_same(&dev, words + 1));
         VT_TRY(vt_mma_try_attention(
             &word, dev, (vt_mma_choice){.kind = vt_mma_named(words[4])},
-            vt_precision_type(precision)));
+            vt_precision_type(precision), true));
         snprintf(answer, size, "%s", word);
     } else if (n == 6 && strcmp(words[0], "gradient") == 0) {
         VT_TRY(open_same(&dev, words + 1));

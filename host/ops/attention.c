@@ -10,6 +10,8 @@
  */
 #include "ops/attention.h"
 
+#include "gemm/attention_tiles.h"
+
 #include <math.h>
 #include <stdio.h>
 
@@ -173,28 +175,25 @@ done:
 /* One query a work-item; keys and values are in local memory. */
 static vitcl_status tiled(vt_plan *p, vt_step *s, const sizes *z)
 {
-    const size_t most = vt_dev_group_max(vt_plan_settings(p)->dev);
-    const int kt = VT_MAX(1, VT_MIN(32, 2048 / z->D));
-    size_t wg = 64;
+    const vt_query_tiles t = vt_query_tiles_of(vt_plan_settings(p)->dev, z->D);
+    const size_t local[3] = {t.items, 1, 1},
+                 global[3] = {((size_t)z->Tq + t.items - 1) / t.items * t.items,
+                              (size_t)z->H, (size_t)z->B};
     char defines[176];
     vt_attention_defines more;
     vt_op_define y;
     vt_kernel *k;
     vitcl_status st;
 
-    while (wg > most)
-        wg /= 2;
-    const size_t local[3] = {wg, 1, 1},
-                 global[3] = {((size_t)z->Tq + wg - 1) / wg * wg, (size_t)z->H,
-                              (size_t)z->B};
     vt_attention_define(more, p, s, z);
-    snprintf(defines, sizeof defines, "-DD=%d -DWG=%zu -DKT=%d%s%s", z->D, wg,
-             kt, more, vt_op_stored(y, p, "YT", s->out[OUT_Y]));
+    snprintf(defines, sizeof defines, "%s%s%s", t.defines, more,
+             vt_op_stored(y, p, "YT", s->out[OUT_Y]));
     VT_TRY(vt_step_kernel(&k, p, s, "attention", "attention__tiled", defines));
     VT_TRY(arguments(p, k, s, s->out[OUT_Y], z));
     vt_kernel_size(k, 3, global, local);
     vt_kernel_work(k, s->op->macs(p, s));
-    snprintf(s->note, sizeof s->note, "attention tiled %zux%d", wg, kt);
+    snprintf(s->note, sizeof s->note, "attention tiled %zux%d", t.items,
+             t.keys);
 done:
     return st;
 }

@@ -345,12 +345,12 @@ Test(attention_mma, refuses)
 
 /* ---- the trial ---- */
 
-static const char *verdict(int kind, vt_dtype type)
+static const char *verdict(int kind, vt_dtype type, bool timed)
 {
     const vt_mma_choice c = {.kind = kind, .emulated = true};
     const char *word = "none";
 
-    vt_check(vt_mma_try_attention(&word, vt_test_device(), c, type));
+    vt_check(vt_mma_try_attention(&word, vt_test_device(), c, type, timed));
     return word;
 }
 
@@ -360,12 +360,14 @@ Test(attention_mma, trial)
 
     if (vt_test_tiny())
         return;
-    cr_expect_str_eq(verdict(1, VT_F16), "right");
-    cr_expect_str_eq(verdict(1, VT_BF16), "right");
+    cr_expect_str_eq(verdict(1, VT_F16, false), "right");
+    cr_expect_str_eq(verdict(1, VT_BF16, false), "right");
+    cr_expect_str_eq(verdict(1, VT_F16, true), "slower",
+                     "an emulation is not faster");
     folder = vt_test_folder();
     vt_test_mutant(folder, "attention_mma", "FACTOR, -base", "FACTOR, +base");
     setenv("VITCL_CL_DIR", folder, 1); /* another kind: not built before */
-    cr_expect_str_eq(verdict(2, VT_F16), "wrong");
+    cr_expect_str_eq(verdict(2, VT_F16, false), "wrong");
     unsetenv("VITCL_CL_DIR");
     vt_test_tidy();
 }

@@ -1,8 +1,8 @@
 /*
- * gradient_tiles.c - attention's gradients in tiles of f32: what a work-group
- * computes.
+ * attention_tiles.c - attention and its gradients without matrix units: what a
+ * work-group computes.
  */
-#include "gemm/gradient_tiles.h"
+#include "gemm/attention_tiles.h"
 
 #include "base/memory.h"
 
@@ -17,6 +17,18 @@ static size_t local_bytes(size_t d, size_t n, size_t m)
                  p = m * (n / 4 + 1);
 
     return 16 * (2 * m * (vectors | 1) + 2 * VT_MAX(strip, p)) + 44 * n;
+}
+
+vt_query_tiles vt_query_tiles_of(const vt_dev *dev, int d)
+{
+    const size_t most = vt_dev_group_max(dev);
+    vt_query_tiles t = {.items = 64, .keys = VT_MAX(1, VT_MIN(32, 2048 / d))};
+
+    while (t.items > most)
+        t.items /= 2;
+    snprintf(t.defines, sizeof t.defines, "-DD=%d -DWG=%zu -DKT=%d", d, t.items,
+             t.keys);
+    return t;
 }
 
 /* Groups own 32 queries or keys, or fewer where heads are wide or groups small,

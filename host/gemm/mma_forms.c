@@ -1,0 +1,106 @@
+/*
+ * mma_forms.c - trials of attention on matrix units and of its gradients: what
+ * both compute and time.
+ */
+#include "gemm/mma_forms.h"
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/memory.h"
+
+float vt_mma_element(int i)
+{
+    return (float)((unsigned)i * 2654435761u >> 26) / 16 - 2;
+}
+
+vitcl_status vt_mma_problem_new(vt_mma_problem *p, vt_dev *dev, int pictures,
+                                int tokens, const size_t *bytes, int n, int out)
+{
+    const size_t all = (size_t)pictures * (size_t)tokens;
+    vitcl_status st;
+
+    *p = (vt_mma_problem){.pictures = pictures, .tokens = tokens};
+    VT_TRY(vt_queue_new(&p->q, dev, false));
+    for (int i = 0; i < n; i++) {
+        VT_TRY(vt_buf_new(&p->b[i], dev, all * bytes[i]));
+        /* NaN, or numbers in f32 and in 16 bits */
+        VT_TRY(
+            vt_buf_fill(p->q, p->b[i], i == out ? 0x7fc00000u : 0x3e803e80u));
+    }
+done:
+    return st;
+}
+
+void vt_mma_problem_free(vt_mma_problem *p)
+{
+    for (size_t i = 0; i < VT_COUNT(p->b); i++)
+        vt_buf_free(p->b[i]);
+    vt_queue_free(p->q);
+}
+
+vitcl_status vt_mma_form_add(vt_kernel **out, vt_mma_form *f,
+                             const vt_mma_problem *p, const char *file,
+                             const char *name, const char *defines,
+                             const int *args)
+{
+    const int t = p->tokens, v[] = {p->pictures, HEADS, t, t,    t * TOKEN,
+                                    TOKEN,       TOKEN, C, 2 * C};
+    vt_kernel **k = &f->k[f->n++];
+    unsigned at = 0;
+    vitcl_status st;
+
+    f->best = 1e30;
+    VT_TRY(vt_kernel_new(k, vt_queue_dev(p->q), file, name, defines));
+    for (; args[at] >= 0; at++)
+        VT_TRY(vt_kernel_buf(*k, at, p->b[args[at]]));
+    VT_TRY(vt_kernel_buf(*k, at++, NULL));
+    for (size_t i = 0; i < VT_COUNT(v); i++)
+        VT_TRY(vt_kernel_int(*k, at++, v[i]));
+    VT_TRY(vt_kernel_float(*k, at, 0.125f));
+    *out = *k;
+done:
+    return st;
+}
+
+vitcl_status vt_mma_form_run(vt_mma_form *f, const vt_mma_problem *p)
+{
+    const double from = vt_now_ms();
+    vitcl_status st;
+
+    for (int i = 0; i < f->n; i++)
+        VT_TRY(vt_kernel_launch(p->q, f->k[i]));
+    VT_TRY(vt_queue_finish(p->q));
+    f->best = VT_MIN(f->best, vt_now_ms() - from);
+done:
+    return st;
+}
+
+void vt_mma_form_free(vt_mma_form *f)
+{
+    for (int i = 0; i < f->n; i++)
+        vt_kernel_free(f->k[i]);
+}
+
+int vt_mma_race_pictures(vt_mma_choice c)
+{
+    return c.emulated ? 1 : VIT_PICTURES;
+}
+
+/* In turns, as a machine's speed drifts; the first round warms up. */
+vitcl_status vt_mma_race(bool *faster, vt_mma_form *unit, vt_mma_form *tiles,
+                         const vt_mma_problem *p, vt_mma_choice c,
+                         const char *what)
+{
+    enum { ROUNDS = 8 };
+    vitcl_status st;
+
+    for (int i = 0; i < (c.emulated ? 2 : ROUNDS); i++) {
+        VT_TRY(vt_mma_form_run(unit, p));
+        VT_TRY(vt_mma_form_run(tiles, p));
+    }
+    vt_log("%s, %s: %.3f ms, without matrix units %.3f ms", what,
+           vt_mma_kinds[c.kind].name, unit->best, tiles->best);
+    *faster = unit->best * 7 < tiles->best * 6;
+done:
+    return st;
+}
