@@ -105,7 +105,7 @@ attention_grad_mma__q(global float *dq, global float *restrict stat,
     local float part[WI];
     SCRATCHES
     OWN_ROWS(i0, Tq);
-    uint fq[SPANS][QW], fg[SPANS][QW];
+    uint fq[HELD][QW], fg[HELD][QW];
     float s[SCORES] __attribute__((aligned(64)));
     float g[SCORES] __attribute__((aligned(64)));
     float o[SUMS] __attribute__((aligned(64)));
@@ -140,7 +140,7 @@ attention_grad_mma__q(global float *dq, global float *restrict stat,
     }
     barrier(CLK_LOCAL_MEM_FENCE);
     EACH(n, PER_LANE) {
-        const int at = 2 * (i0 - first + QUERY_OF(2 * n));
+        const int at = 2 * (i0 - first + OWN_QUERY(n));
 
         top[n] = -FLT_MAX; /* not -INFINITY: the bias may have that */
         all[n] = 0.0f;
@@ -166,8 +166,8 @@ attention_grad_mma__q(global float *dq, global float *restrict stat,
         }
         EACH(e, SCORES)
             s[e] = g[e] = 0.0f;
-        ADD_SCORES(&s, &fq, tk)
-        ADD_SCORES(&g, &fg, tv)
+        ADD_SCORES(&s, &fq, tk, q, ldq, i0, Tq)
+        ADD_SCORES(&g, &fg, tv, dout, VT_LDO, i0, Tq)
         RAISE_MAXIMUM(0, s, top, base, all, keep)
         EACH_FRAGMENT(e, SCORES)
         {
@@ -182,7 +182,7 @@ attention_grad_mma__q(global float *dq, global float *restrict stat,
     EACH_FRAGMENT(n, PER_LANE)
     ALL_LANES(all[n], VT_PLUS);
     EACH(n, PER_LANE) {
-        const int i = i0 + QUERY_OF(2 * n);
+        const int i = i0 + OWN_QUERY(n);
 
         if (i < Tq && FIRST_LANE) {
             stat[2 * i] = fma(top[n], FACTOR * 0.693147181f, log(all[n]));
@@ -206,7 +206,7 @@ attention_grad_mma__kv(global float *dkv, global const float *dout,
     local float sums[KEYS], deltas[KEYS];
     SCRATCHES
     OWN_ROWS(j0, T);
-    uint fk[SPANS][QW], fv[SPANS][QW];
+    uint fk[HELD][QW], fv[HELD][QW];
     float s[SCORES] __attribute__((aligned(64)));
     float g[SCORES] __attribute__((aligned(64)));
     float dk[SUMS] __attribute__((aligned(64)));
@@ -253,12 +253,12 @@ attention_grad_mma__kv(global float *dkv, global const float *dout,
         }
         EACH(e, SCORES)
             s[e] = g[e] = 0.0f;
-        ADD_SCORES(&s, &fk, tq)
-        ADD_SCORES(&g, &fv, tg)
+        ADD_SCORES(&s, &fk, tq, kv + koff, ldk, j0, T)
+        ADD_SCORES(&g, &fv, tg, kv + voff, ldk, j0, T)
 #ifdef BIAS
         EACH_FRAGMENT(e, SCORES)
         s[e] = fma(bias[(size_t)min(i0 + SCORE_KEY(e), Tq - 1) * T +
-                        min(j0 + QUERY_OF(2 * OWN(e)), T - 1)],
+                        min(j0 + OWN_QUERY(OWN(e)), T - 1)],
                    VT_LOG2E, s[e] * (scale * VT_LOG2E));
 #endif
         EACH_FRAGMENT(e, SCORES)
@@ -272,7 +272,7 @@ attention_grad_mma__kv(global float *dkv, global const float *dout,
         ADD_SUMS(&dk, &g, BY_KEYS(tq), pair)
     }
     EACH(n, PER_LANE) {
-        const int j = j0 + QUERY_OF(2 * n);
+        const int j = j0 + OWN_QUERY(n);
         global float *to = dkv + (size_t)j * ldk;
 
         if (j < T)

@@ -12,13 +12,14 @@
  *           has computed (common_units_heads.cl).
  * Launch    global {groups * WI}, local {WI}; groups: ceil(Tq/QUERIES) * H * B.
  *           One dimension: CUDA's others end at 65535.
- * Local     16 * KEYS * (D/8 + 1) bytes for k, as much for v, or for v^T on AMD
- *           16 * D * (KEYS/8 + 1), D up to whole spans or fragments; KIND 1:
- *           twice that.
- * Defines   KIND TYPE EMULATE (common_units.cl; KINDs 1 to 6); D, a multiple of
- *           8; BIAS LINES QT KVT YT as in attention.cl; WM, FQ; KEYS, a
- *           multiple of 16 or, on AMD, of 32. q and kv are of TYPE, and rows of
- *           theirs begin at multiples of 16 bytes.
+ * Local     NVIDIA: 16 * KEYS * (D/8 + 1) bytes for k, as much for v; KIND 1:
+ *           twice that. AMD: for v^T 16 * D * (KEYS/8 + 1). Intel: 2 * D *
+ *           (KEYS + 1) for k, 2 * KEYS * (D + 1) for v^T. D is that of whole
+ *           spans or fragments.
+ * Defines   KIND TYPE EMULATE (common_units.cl); D, a multiple of 8; BIAS LINES
+ *           QT KVT YT as in attention.cl; WM, FQ; KEYS, a multiple of 16 or, on
+ *           AMD, of 32. q and kv are of TYPE, and rows of theirs begin at
+ *           multiples of 16 bytes.
  * Numerics  Sums are f32, in an order that depends on D, T, KEYS and KIND
  *           alone. p is rounded to 16 bits, but not in the sum by which out is
  *           divided. Keys past the end are the last one, with p = 0.
@@ -30,6 +31,8 @@
 
 #define STAGES (KIND == 1 ? 2 : 1)
 #define V_CHUNKS (KIND > 2 ? TURNED_CHUNKS : ROWS_CHUNKS)
+/* Is the next tile read while this one is computed? */
+#define AHEAD (!AGAIN)
 
 #define chunk_read(row, c) (((global const uint4 *)(row))[c])
 #define word_read(row, w) (((global const uint *)(row))[w])
@@ -75,13 +78,13 @@
         PUT_VALUES(tv[0], rv);                                                 \
     } while (0)
 
-kernel __attribute__((reqd_work_group_size(WI, 1, 1))) void
+kernel __attribute__((reqd_work_group_size(WI, 1, 1))) SUBGROUP void
 attention_mma(global VT_TYPE(YT) *restrict out, VT_QKV)
 {
     local uint4 tk[STAGES][ROWS_CHUNKS], tv[STAGES][V_CHUNKS];
     SCRATCHES
     OWN_ROWS(i0, Tq);
-    uint fq[FQ][SPANS][QW];
+    uint fq[FQ][HELD][QW];
     float s[FQ][SCORES] __attribute__((aligned(64)));
     float o[FQ][SUMS] __attribute__((aligned(64)));
     float top[FQ][PER_LANE], all[FQ][PER_LANE];
@@ -93,7 +96,7 @@ attention_mma(global VT_TYPE(YT) *restrict out, VT_QKV)
     kv += VT_KV_AT(b) + h * D;
     BIAS_ROWS
     EACH(m, FQ) {
-        LOAD_OWN(fq[m], q, ldq, i0 + m * MI, Tq);
+        LOAD_OWN(fq[m], q, ldq, i0 + m * QI, Tq);
         EACH(e, SUMS)
             o[m][e] = 0.0f;
         EACH(n, PER_LANE) {
@@ -106,7 +109,8 @@ attention_mma(global VT_TYPE(YT) *restrict out, VT_QKV)
 #if KIND == 1
     SEND_TILE(0);
 #else
-    BRING_TILE(0);
+    if (AHEAD)
+        BRING_TILE(0);
 #endif
     for (int j0 = 0; j0 < T; j0 += KEYS) {
         const local uint4 *k = tk[j0 / KEYS % STAGES],
@@ -120,15 +124,17 @@ attention_mma(global VT_TYPE(YT) *restrict out, VT_QKV)
 #else
         if (j0 > 0)
             barrier(CLK_LOCAL_MEM_FENCE);
+        if (!AHEAD)
+            BRING_TILE(j0);
         PUT_TILE();
         barrier(CLK_LOCAL_MEM_FENCE);
-        if (j0 + KEYS < T)
+        if (AHEAD && j0 + KEYS < T)
             BRING_TILE(j0 + KEYS);
 #endif
         EACH(m, FQ)
             EACH(e, SCORES)
                 s[m][e] = 0.0f;
-        ADD_SCORES(s, fq, k)
+        ADD_SCORES(s, fq, k, q, ldq, i0, Tq)
         EACH_FRAGMENT(m, FQ)
         {
             float base[PER_LANE], keep[PER_LANE];
@@ -149,7 +155,7 @@ attention_mma(global VT_TYPE(YT) *restrict out, VT_QKV)
     {
         EACH_FRAGMENT(n, PER_LANE)
         {
-            const int row = i0 + m * MI + QUERY_OF(2 * n);
+            const int row = i0 + m * QI + OWN_QUERY(n);
 
             ALL_LANES(all[m][n], VT_PLUS);
             all[m][n] = 1.0f / all[m][n];

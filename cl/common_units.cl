@@ -22,7 +22,7 @@
  *           COPY16, COMMIT, WAIT(n): asynchronous copies, until all but n
  *           groups of them have arrived.
  * Lanes     FROM_LANE(v, mask): v of lane ^ mask; of KINDs 1 and 2 mask is 1 or
- *           2, of 3 to 6 half of the lanes.
+ *           2, of 3 to 6 half of the lanes. Intel's has none.
  * Numbers   pair(a, b): a word of two halves, rounded to nearest even.
  *           EXP2(x): 2^x for x <= 0 by the device's own instruction.
  * Emulated  The kernel has int lid, int lane, and local uint x[]: SCRATCH words
@@ -374,6 +374,7 @@ __attribute__((overloadable)) sum8 DPAS(dpas_a a, int8 b, sum8 c);
                                 (b)[5], (b)[6], (b)[7]),                       \
                          *(sum8 *)(c)))
 #define SUBGROUP __attribute__((intel_reqd_sub_group_size(LANES)))
+#define EXP2(x) native_exp2(x)
 #endif
 #ifndef EMULATE
 #define EACH_FRAGMENT EACH

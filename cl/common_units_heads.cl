@@ -3,32 +3,40 @@
  * attention_mma.cl, attention_grad_mma.cl. common_units_rows.cl has what they
  * read.
  *
- * Each of WM sub-groups has FQ fragments of MI queries of one head, and the
+ * Each of WM sub-groups has FQ fragments of QI queries of one head, and the
  * work-group goes through its keys, KEYS at a time, in local memory. In the
  * gradients of keys and values it is the other way round: "queries" are then
  * the group's own keys.
  *
  * Scores    SCORES numbers of a lane and a fragment: element e is of
- *           QUERY_OF(e % CW) and key SCORE_KEY(e); of a sum, SUMS numbers, it
- *           is of a number of the head in the key's place, if IN_HEAD(e). A
- *           lane has PER_LANE queries of a fragment, OWN(e) is which.
+ *           query OWN(e) of the PER_LANE that a lane has of a fragment,
+ *           OWN_QUERY(OWN(e)), and of key SCORE_KEY(e); of a sum, SUMS numbers,
+ *           it is of a number of the head in the key's place, if IN_HEAD(e).
  *             NVIDIA  x = q k^T: two fragments C are one of A;
- *             AMD     x^T = k q^T, out^T = v^T p^T: C's columns are B's, and
+ *             others  x^T = k q^T, out^T = v^T p^T: C's columns are B's, and
  *                     keys stand in v^T in the order in which a lane has them
- *                     (KEY_AT); gfx11 needs those of lane ^ 16, too.
+ *                     (KEY_AT); gfx11 needs those of lane ^ 16, too. On Intel
+ *                     a lane has all keys of its query.
  *           Of all fragments, s[FQ][SCORES] and o[FQ][SUMS]:
- *           ADD_SCORES(s, own, t)  s += own t^T; t has rows of keys.
+ *           ADD_SCORES(s, own, t, from, apart, i0, end)  s += own t^T; t has
+ *                                  rows of keys, the others are LOAD_OWN's.
  *           ADD_SUMS(o, s, t, to_pair)  o += s t, s rounded to 16 bits; t has
- *                                  rows of keys or, on AMD, is transposed.
+ *                                  rows of keys or, but on NVIDIA, is
+ *                                  transposed.
  * Softmax   RAISE_MAXIMUM(..): of fragment m, bias and mask of the scores s of
  *           keys j0 on; their running maximum top, and base, which is top as an
  *           exponent of 2; all is multiplied by keep, what the new maximum
  *           leaves of the old.
  * Defines   those of the programs.
  */
-#if defined(KIND) && defined(D) && defined(KEYS) && KIND <= 6
+#if defined(KIND) && defined(D) && defined(KEYS)
+#if KIND <= 2
+#define QI MI
+#else
+#define QI NI
+#endif
 #define WI (WM * LANES)
-#define QUERIES (WM * FQ * MI)
+#define QUERIES (WM * FQ * QI)
 #define CHUNKS (D / 8)
 #define SPANS ((D + 15) / 16)
 #define STEPS (8 / KW) /* instructions for a span */
@@ -37,13 +45,13 @@
 #if KIND <= 2
 #define WIDE NI
 #define KEY_OF(e) C_COLUMN(lane, e)
-#define QUERY_OF(e) C_ROW(lane, e)
+#define OWN_QUERY(n) C_ROW(lane, 2 * (n))
 #define PER_LANE 2
 #define OWN(e) ((e) / 2 % 2)
 #else
 #define WIDE MI
 #define KEY_OF(e) C_ROW(lane, e)
-#define QUERY_OF(e) C_COLUMN(lane, e)
+#define OWN_QUERY(n) C_COLUMN(lane, 0)
 #define PER_LANE 1
 #define OWN(e) 0
 #endif
@@ -73,7 +81,7 @@
 
 #if KIND <= 2
 /* keys 0-7 with the span's chunks, then keys 8-15 */
-#define ADD_SCORES(s, own, t)                                                  \
+#define ADD_SCORES(s, own, t, from, apart, i0, end)                            \
     EACH_FRAGMENT(n, SPANS)                                                    \
     {                                                                          \
         EACH_FRAGMENT(j, KEYS / 16)                                            \
@@ -89,15 +97,19 @@
         }                                                                      \
     }
 #else
-#define ADD_SCORES(s, own, t)                                                  \
+#define ADD_SCORES(s, own, t, from, apart, i0, end)                            \
     EACH_FRAGMENT(n, SPANS)                                                    \
     {                                                                          \
+        if (AGAIN)                                                             \
+            EACH(m, FQ)                                                        \
+                LOAD_SPAN_OWN((own)[m][0], n, from, apart, (i0) + m * QI,      \
+                              end);                                            \
         EACH_FRAGMENT(j, KEYS / MI)                                            \
         {                                                                      \
             uint f[QW];                                                        \
-            LOAD_SPAN(f, (t) + ROW_PLACE(j * MI + lane % MI, 2 * n));          \
+            LOAD_SPAN(f, (t) + ROW_PLACE(j * MI + LINE, 2 * n));               \
             EACH_FRAGMENT(m, FQ)                                               \
-            PRODUCT((s)[m] + j * CW, (own)[m][n], f);                          \
+            PRODUCT((s)[m] + j * CW, (own)[m][n % HELD], f);                   \
         }                                                                      \
     }
 #endif
@@ -133,12 +145,14 @@
     EACH_FRAGMENT(j, NUMBERS / MI)                                             \
     {                                                                          \
         uint f[QW];                                                            \
-        LOAD_SPAN(f, (t) + PLACE(j * MI + lane % MI, 2 * n, KEYS / 8));        \
+        LOAD_SPAN(f, (t) + TURNED_PLACE(j * MI + LINE, 2 * n));                \
         EACH_FRAGMENT(m, FQ)                                                   \
         PRODUCT((o)[m] + j * CW, fs[m], f);                                    \
     }
 #endif
 
+/* Words of a span that a lane has computed. */
+#define PAIRS (SCORES / (KEYS / 16) / 2)
 #define ADD_SUMS(o, s, t, to_pair)                                             \
     EACH_FRAGMENT(n, KEYS / 16)                                                \
     {                                                                          \
@@ -146,9 +160,9 @@
                                                                                \
         EACH_FRAGMENT(m, FQ)                                                   \
         {                                                                      \
-            EACH(r, 4)                                                         \
-                fs[m][r] =                                                     \
-                    to_pair((s)[m][8 * n + 2 * r], (s)[m][8 * n + 2 * r + 1]); \
+            EACH(r, PAIRS)                                                     \
+                fs[m][r] = to_pair((s)[m][2 * (PAIRS * n + r)],                \
+                                   (s)[m][2 * (PAIRS * n + r) + 1]);           \
             BOTH_HALVES(fs[m])                                                 \
         }                                                                      \
         ADD_SPAN(o, fs, n, t)                                                  \
@@ -164,6 +178,9 @@
         v = combine(v, FROM_LANE(v, 1));                                       \
         v = combine(v, FROM_LANE(v, 2));                                       \
     } while (0)
+#elif KIND > 6
+#define FIRST_LANE true
+#define ALL_LANES(v, combine)
 #else
 #define FIRST_LANE (lane < MI)
 #define ALL_LANES(v, combine) v = combine(v, FROM_LANE(v, LANES / 2))
@@ -177,7 +194,7 @@
         EACH(n, PER_LANE)                                                      \
             bias_row[m][n] =                                                   \
                 bias + (VT_BIAS_OF(b, h) * Tq +                                \
-                        min(i0 + m * MI + QUERY_OF(2 * n), Tq - 1)) *          \
+                        min(i0 + m * QI + OWN_QUERY(n), Tq - 1)) *             \
                            T;
 #define ADD_BIAS_OF(s, m, key)                                                 \
     EACH_FRAGMENT(e, SCORES)                                                   \

@@ -8,18 +8,22 @@
  *           the first of its sub-group's.
  *           LOAD_OWN(f, from, apart, i0, end): a fragment from row i0 on, of
  *           all SPANS of 16 numbers, two chunks of 16 bytes. Rows past `end`
- *           are the last one.
+ *           are the last one. HELD spans are in registers: all, or with AGAIN
+ *           one, which is read again for each tile.
  * Tiles     BRING(to, from, apart, j, end): KEYS rows from j on to registers,
- *           and PUT(t, to) from there to local memory. AMD: BRING_PAIRS, those
- *           that put_pair transposes.
- * Places    PLACE(r, c, n): chunk c of row r of n chunks. A row in local memory
- *           is a chunk longer, so that reads meet all banks. Heads that are not
- *           whole spans end with a chunk of zeros (ZERO_REST).
+ *           and PUT(t, to) from there to local memory. But for NVIDIA:
+ *           BRING_PAIRS, those that put_pair transposes.
+ * Places    ROW_PLACE(r, c): chunk c of row r of keys; TURNED_PLACE, of a row
+ *           of numbers. A row in local memory is a chunk longer, so that reads
+ *           meet all banks. On Intel it is in spans, each with all rows, so
+ *           that a fragment is one block; a span is a row longer, so that
+ *           writes meet all banks. Heads that are not whole spans end with a
+ *           chunk of zeros (ZERO_REST).
  * Programs  define chunk_read(row, c), chunk c of a row in memory; HALVES(x),
  *           its 8 numbers as they are in local memory; word_read(row, w), the
  *           two numbers of a word.
  */
-#if defined(KIND) && defined(D) && defined(KEYS) && KIND <= 6
+#if defined(KIND) && defined(D) && defined(KEYS)
 
 /* ---- a sub-group's own rows ---- */
 
@@ -27,8 +31,13 @@
     const int lid = get_local_id(0), lane = lid % LANES;                       \
     const int blocks = ((n) + QUERIES - 1) / QUERIES;                          \
     const int first = vt_group(0) % blocks * QUERIES;                          \
-    const int i0 = first + lid / LANES * (FQ * MI);                            \
+    const int i0 = first + lid / LANES * (FQ * QI);                            \
     const int h = vt_group(0) / blocks % H, b = vt_group(0) / blocks / H
+
+/* Intel's 256 registers, with 8 or 16 lanes, have no room for those of wider
+ * heads. */
+#define AGAIN (KIND > 6 && D > 64)
+#define HELD (AGAIN ? 1 : SPANS)
 
 /* Row r of n rows, or the last one. */
 #define ROW_OF(from, apart, r, n) ((from) + (size_t)min(r, (n)-1) * (apart))
@@ -43,28 +52,37 @@
                               n * 8 + A_WORD(lane, r))                         \
                   : 0
 #else
-#if KIND == 3 /* both chunks of a span in either half of the lanes */
+#if KIND == 3 || KIND > 6 /* a lane has both chunks of a span */
 #define MY_CHUNK(r) (r)
 #else
 #define MY_CHUNK(r) (lane / MI)
 #endif
-#define LOAD_OWN(f, from, apart, i0, end)                                      \
-    EACH(n, SPANS)                                                             \
-        EACH(r, QW / 4)                                                        \
+#define LOAD_SPAN_OWN(f, n, from, apart, i0, end)                              \
+    EACH(r, QW / 4)                                                            \
     vstore4(                                                                   \
-        IN_ROW(2 * n + MY_CHUNK(r))                                            \
-            ? HALVES(chunk_read(ROW_OF(from, apart, (i0) + lane % MI, end),    \
-                                2 * n + MY_CHUNK(r)))                          \
+        IN_ROW(2 * (n) + MY_CHUNK(r))                                          \
+            ? HALVES(chunk_read(ROW_OF(from, apart, (i0) + lane % QI, end),    \
+                                2 * (n) + MY_CHUNK(r)))                        \
             : (uint4)(0),                                                      \
-        r, f[n])
+        r, f)
+#define LOAD_OWN(f, from, apart, i0, end)                                      \
+    EACH(n, (AGAIN ? 0 : SPANS))                                               \
+    LOAD_SPAN_OWN(f[n], n, from, apart, i0, end)
 #endif
 
 /* ---- tiles of keys ---- */
 
-#define PLACE(r, c, n) ((r) * ((n) + 1) + (c))
-#define ROW_PLACE(r, c) PLACE(r, c, 2 * SPANS)
-#define ROWS_CHUNKS (KEYS * (2 * SPANS + 1))
-#define TURNED_CHUNKS (NUMBERS * (KEYS / 8 + 1))
+#if KIND <= 6
+#define PLACE(r, c, rows, chunks) ((r) * ((chunks) + 1) + (c))
+#define PLACES(rows, chunks) ((rows) * ((chunks) + 1))
+#else
+#define PLACE(r, c, rows, chunks) (((c) / 2 * ((rows) + 1) + (r)) * 2 + (c) % 2)
+#define PLACES(rows, chunks) (((rows) + 1) * (chunks))
+#endif
+#define ROW_PLACE(r, c) PLACE(r, c, KEYS, 2 * SPANS)
+#define ROWS_CHUNKS PLACES(KEYS, 2 * SPANS)
+#define TURNED_PLACE(r, c) PLACE(r, c, NUMBERS, KEYS / 8)
+#define TURNED_CHUNKS PLACES(NUMBERS, KEYS / 8)
 #define ZERO_REST(t)                                                           \
     if (D % 16)                                                                \
         for (int r = lid; r < KEYS; r += WI)                                   \
@@ -92,12 +110,14 @@
  * transposed row: word V_WORD. */
 #define NV EACH_HAS(KEYS / 2 * CHUNKS)
 #define V_HAS(i) HAS(i, KEYS / 2 * CHUNKS)
-#define V_WORD(i) ((lid + (i)*WI) % 16 + (lid + (i)*WI) / (16 * CHUNKS) * 16)
-#define V_CHUNK(i) ((lid + (i)*WI) / 16 % CHUNKS)
+#define V_SIDE (KEYS < 32 ? 8 : 16) /* neighbours have words of a row */
+#define V_WORD(i)                                                              \
+    ((lid + (i)*WI) % V_SIDE + (lid + (i)*WI) / (V_SIDE * CHUNKS) * V_SIDE)
+#define V_CHUNK(i) ((lid + (i)*WI) / V_SIDE % CHUNKS)
 #define V_KEY(i, n) KEY_AT(2 * V_WORD(i) + (n))
 #if KIND == 3
 #define KEY_AT(n) ((n) / 16 * 16 + (n) % 8 * 2 + (n) / 8 % 2)
-#elif KIND == 4
+#elif KIND == 4 || KIND > 6
 #define KEY_AT(n) (n)
 #else
 #define KEY_AT(n) ((n) / 16 * 16 + (n) / 4 % 2 * 8 + (n) / 8 % 2 * 4 + (n) % 4)
@@ -115,7 +135,7 @@ static inline void put_pair(local uint4 *tv, int word, int chunk, uint4 a,
     vstore4(a, 0, x);
     vstore4(b, 0, y);
     EACH(r, 8) {
-        const int at = PLACE(chunk * 8 + r, word / 4, KEYS / 8) * 4 + word % 4;
+        const int at = TURNED_PLACE(chunk * 8 + r, word / 4) * 4 + word % 4;
         const uint low = r % 2 ? x[r / 2] >> 16 : x[r / 2] & 0xffffu;
         const uint high = r % 2 ? y[r / 2] & 0xffff0000u : y[r / 2] << 16;
 
@@ -123,9 +143,13 @@ static inline void put_pair(local uint4 *tv, int word, int chunk, uint4 a,
     }
 }
 
-/* What a lane holds of a span, whose two chunks begin at p: that of its half of
- * the lanes, or both. */
-#if KIND == 3
+/* What a lane holds of a span, whose two chunks begin at p, in line LINE of a
+ * fragment: that of its half of the lanes, or both; on Intel the fragment
+ * begins there. */
+#define LINE (KIND > 6 ? 0 : lane % MI)
+#if KIND > 6
+#define LOAD_SPAN(f, p) LOAD_ROWS(f, p)
+#elif KIND == 3
 #define LOAD_SPAN(f, p)                                                        \
     do {                                                                       \
         vstore4((p)[0], 0, f);                                                 \

@@ -5,9 +5,9 @@
  * of a matrix stand one below the other, padded with zeros; for int8 the steps
  * (floats) of all rows stand behind.
  *
- * With DPAS=n, those of n columns at a time are exchanged, for Intel's units:
- * the 8 first words of their strip are fragments of 8 x n words, and the other
- * 8 follow.
+ * With DPAS=n, not 0, those of n columns at a time are exchanged, for Intel's
+ * units: the 8 first words of their strip are fragments of 8 x n words, and the
+ * other 8 follow.
  *
  * gemm_mma_pack   out <- B[n*ldb + k], or B[k*ldb + n] with TRANS_B, of
  *                 `columns` rows, a multiple of 128; int8: after gemm_mma_scale
@@ -39,7 +39,7 @@
 #endif
 
 /* Element i of a chunk of column n. */
-#ifdef DPAS
+#if DPAS
 #define WORDS(n, c) (((n) / DPAS * 16 + (c)*4) * DPAS + (n) % DPAS)
 #define TO(n, c, i)                                                            \
     ((WORDS(n, c) + (i) / PER_WORD * DPAS) * PER_WORD + (i) % PER_WORD)

@@ -144,15 +144,6 @@ static bool takes(vt_dev *dev, const vt_gemm_desc *d)
            vt_dev_info(dev)->local_bytes >= local_bytes(k, d);
 }
 
-/* Intel's fragments of B have the words of so many columns side by side; 0:
- * other vendors'. */
-static int together(vt_dev *dev, const vt_gemm_desc *d)
-{
-    const int kind = vt_mma_ask(dev, d->type).kind;
-
-    return kind < VT_MMA_INTEL ? 0 : vt_mma_kinds[kind].columns;
-}
-
 static const char *layout(vt_dev *dev, const vt_gemm_desc *d)
 {
     static const char *const name[][3] = {
@@ -160,7 +151,8 @@ static const char *layout(vt_dev *dev, const vt_gemm_desc *d)
         {"strips8-bf16", "strips8-f16", "strips8-i8"},
         {"strips16-bf16", "strips16-f16", "strips16-i8"}};
 
-    return name[together(dev, d) / 8][vt_type_number(d->type) - 1];
+    return name[vt_mma_together(vt_mma_ask(dev, d->type)) / 8]
+               [vt_type_number(d->type) - 1];
 }
 
 static size_t packed_bytes(vt_dev *dev, const vt_gemm_desc *d)
@@ -195,14 +187,13 @@ static vitcl_status pack(vt_queue *q, const vt_gemm_desc *d, vt_buf *packed,
 {
     const size_t across = (size_t)columns(d);
     vt_kernel *k = NULL;
-    const int n = together(vt_queue_dev(q), d);
-    char dpas[16] = "", defines[64];
+    char defines[64];
     vitcl_status st = VITCL_OK;
 
-    if (n)
-        snprintf(dpas, sizeof dpas, " -DDPAS=%d", n);
-    snprintf(defines, sizeof defines, "-DTYPE=%d%s%s", vt_type_number(d->type),
-             d->trans_b ? " -DTRANS_B" : "", dpas);
+    snprintf(defines, sizeof defines, "-DTYPE=%d -DDPAS=%d%s",
+             vt_type_number(d->type),
+             vt_mma_together(vt_mma_ask(vt_queue_dev(q), d->type)),
+             d->trans_b ? " -DTRANS_B" : "");
     for (int pass = d->type == VT_I8 ? 0 : 1; pass < 2; pass++) {
         VT_TRY(vt_kernel_new(&k, vt_queue_dev(q), "gemm_mma_pack",
                              pass ? "gemm_mma_pack" : "gemm_mma_scale",

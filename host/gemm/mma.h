@@ -21,9 +21,10 @@ typedef struct vt_mma_kind {
     int rows, columns, lanes;        /* of an instruction */
     vt_mma_shape large, small, tiny; /* 128 or 64 rows; tiny for EMULATE */
     vt_mma_shape parts;              /* for all parts of K in turn; 0: large */
-    int twice;     /* attention: the widest heads of which a sub-group has two
-                    * fragments of queries; 0: it has one */
-    int gradients; /* the widest heads of attention's gradients; 0: none */
+    int heads;     /* the widest ones of attention */
+    int twice;     /* the widest ones of which a sub-group has two fragments of
+                    * queries; 0: it has one */
+    int gradients; /* the widest ones of attention's gradients; 0: none */
 } vt_mma_kind;
 extern const vt_mma_kind vt_mma_kinds[VT_MMA_KINDS];
 
@@ -42,6 +43,9 @@ vt_mma_choice vt_mma_ask_attention(vt_dev *dev, vt_dtype type);
 vt_mma_choice vt_mma_ask_gradient(vt_dev *dev);
 /* The same for the products of a training's linear layers, in bf16. */
 vt_mma_choice vt_mma_ask_training(vt_dev *dev);
+/* Intel's fragments of B have the words of so many columns side by side; 0:
+ * other vendors'. */
+int vt_mma_together(vt_mma_choice c);
 /* The kind of that name; VT_MMA_NONE if there is none. */
 int vt_mma_named(const char *instruction);
 /* From now on this kind, without a trial: for a trial. */
@@ -63,6 +67,7 @@ typedef struct vt_mma_heads {
     int subgroups, fragments, keys, queries;
     size_t items, local_bytes;
 } vt_mma_heads;
+/* Do some kinds take heads of d numbers? */
 bool vt_mma_heads_take(int d);
 /* queries: of a picture. */
 vt_mma_heads vt_mma_heads_of(const vt_dev *dev, vt_mma_choice c, int d,

@@ -17,24 +17,30 @@
 
 enum { ITEMS = 128, KEYS = 64, SCRATCH = 4096, LEAST = 16, MOST = 128 };
 
-/* Of common_units_heads.cl: rows are whole spans of 16 numbers, and a chunk of
- * 16 bytes longer. */
-static size_t rows_bytes(int keys, int d)
+/* Of common_units_rows.cl: rows are a chunk of 16 bytes longer, or spans of 16
+ * numbers a row. */
+static size_t places(vt_mma_choice c, int rows, int chunks)
 {
-    return (size_t)(16 * keys * ((d + 15) / 16 * 2 + 1));
+    return (size_t)(16 * (c.kind < VT_MMA_INTEL ? rows * (chunks + 1)
+                                                : (rows + 1) * chunks));
+}
+
+static size_t rows_bytes(vt_mma_choice c, int keys, int d)
+{
+    return places(c, keys, (d + 15) / 16 * 2);
 }
 
 static size_t turned_bytes(vt_mma_choice c, int keys, int d)
 {
     const int n = vt_mma_kinds[c.kind].rows;
 
-    return (size_t)(16 * ((d + n - 1) / n * n) * (keys / 8 + 1));
+    return places(c, (d + n - 1) / n * n, keys / 8);
 }
 
 size_t vt_mma_tiles_bytes(vt_mma_choice c, int keys, int d, int rows,
                           int turned)
 {
-    return (size_t)rows * rows_bytes(keys, d) +
+    return (size_t)rows * rows_bytes(c, keys, d) +
            (size_t)turned * (c.kind <= 2 ? 0 : turned_bytes(c, keys, d)) +
            (c.emulated ? SCRATCH : 0);
 }
@@ -44,20 +50,28 @@ bool vt_mma_heads_take(int d)
     return d >= LEAST && d <= MOST && d % 8 == 0;
 }
 
+/* Keys at a time: what registers allow. */
+static int most_keys(vt_mma_choice c, int d, bool bias)
+{
+    if (c.kind < VT_MMA_INTEL)
+        return d > 64 ? KEYS / 2 : KEYS;
+    return d <= 32 ? KEYS : d <= (bias ? 72 : 80) ? KEYS / 2 : KEYS / 4;
+}
+
 vt_mma_heads vt_mma_heads_of(const vt_dev *dev, vt_mma_choice c, int d,
                              int queries, bool bias)
 {
     const vt_mma_kind *k = &vt_mma_kinds[c.kind];
-    const int least = c.kind <= 2 ? 16 : 32;
+    const int least = c.kind <= 2 || c.kind >= VT_MMA_INTEL ? 16 : 32;
     const int tiles = c.kind == 1 ? 4 : c.kind == 2 ? 2 : 1;
     vt_mma_heads h = {.subgroups = c.emulated ? 2 : ITEMS / k->lanes,
                       .fragments = 1,
-                      .keys = d > 64 ? KEYS / 2 : KEYS};
+                      .keys = most_keys(c, d, bias)};
 
     while (h.keys > least && vt_mma_tiles_bytes(c, h.keys, d, tiles, 1) >
                                  vt_dev_info(dev)->local_bytes)
         h.keys /= 2;
-    h.queries = h.subgroups * k->rows;
+    h.queries = h.subgroups * (c.kind <= 2 ? k->rows : k->columns);
     /* a bias needs the registers; smaller heads wait for powers of 2 */
     if (d >= 64 && d <= k->twice && !bias && queries > h.queries)
         h.fragments = 2, h.queries *= 2;
@@ -78,8 +92,10 @@ void vt_mma_heads_define(char *out, size_t size, const vt_mma_heads *h,
 {
     snprintf(out, size,
              "-DKIND=%d%s -DTYPE=%d -DD=%d -DWM=%d -DFQ=%d -DKEYS=%d", c.kind,
-             c.emulated ? " -DEMULATE" : "", vt_type_number(type), d,
-             h->subgroups, h->fragments, h->keys);
+             c.emulated               ? " -DEMULATE"
+             : c.kind >= VT_MMA_INTEL ? " -cl-intel-256-GRF-per-thread"
+                                      : "",
+             vt_type_number(type), d, h->subgroups, h->fragments, h->keys);
 }
 
 /* ---- the trial ---- */
@@ -206,8 +222,7 @@ vitcl_status vt_mma_try_attention(const char **verdict, vt_dev *dev,
     bool right = true;
     vitcl_status st;
 
-    if (c.kind == VT_MMA_NONE || c.kind >= VT_MMA_INTEL ||
-        (type != VT_F16 && type != VT_BF16))
+    if (c.kind == VT_MMA_NONE || (type != VT_F16 && type != VT_BF16))
         return vt_fail(VITCL_EINVAL, "attention has no such instruction");
     VT_TRY(VT_NEW(&qkv, NUMBERS));
     VT_TRY(VT_NEW(&halves, NUMBERS));

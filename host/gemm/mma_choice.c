@@ -29,7 +29,7 @@
 
 /* The faster ones of a vendor come first. */
 const vt_mma_kind vt_mma_kinds[VT_MMA_KINDS] = {
-    {"none", "", false, 1, 1, 1, {0}, {0}, {0}, {0}, 0, 0},
+    {"none", "", false, 1, 1, 1, {0}, {0}, {0}, {0}, 0, 0, 0},
     /* 64 by 64 a sub-group read a third less of local memory than 64 by 32, and
      * two fragments of queries half of what one reads of keys and values */
     {"mma16",
@@ -42,6 +42,7 @@ const vt_mma_kind vt_mma_kinds[VT_MMA_KINDS] = {
      {2, 4, 2, 2},
      {1, 2, 2, 2},
      {2, 4, 4, 4},
+     128,
      96,
      96},
     {"mma8",
@@ -54,6 +55,7 @@ const vt_mma_kind vt_mma_kinds[VT_MMA_KINDS] = {
      {2, 4, 2, 2},
      {2, 1, 1, 2},
      {0},
+     128,
      0,
      0},
     /* twice the sums of 128 by 128 would not fit into its registers */
@@ -67,6 +69,7 @@ const vt_mma_kind vt_mma_kinds[VT_MMA_KINDS] = {
      {2, 4, 2, 1},
      {2, 1, 1, 1},
      {2, 4, 4, 1},
+     128,
      0,
      64},
     {"wmma12",
@@ -79,6 +82,7 @@ const vt_mma_kind vt_mma_kinds[VT_MMA_KINDS] = {
      {2, 4, 2, 1},
      {1, 2, 1, 1},
      {0},
+     128,
      0,
      64},
     {"mfma90a",
@@ -91,6 +95,7 @@ const vt_mma_kind vt_mma_kinds[VT_MMA_KINDS] = {
      {2, 2, 1, 1},
      {1, 1, 1, 1},
      {0},
+     128,
      0,
      96},
     {"mfma942",
@@ -103,8 +108,10 @@ const vt_mma_kind vt_mma_kinds[VT_MMA_KINDS] = {
      {2, 2, 1, 1},
      {1, 1, 1, 1},
      {0},
+     128,
      0,
      96},
+    /* the sums of wider heads would not fit into 256 registers */
     {"dpas8",
      INTEL,
      true,
@@ -115,6 +122,7 @@ const vt_mma_kind vt_mma_kinds[VT_MMA_KINDS] = {
      {4, 4, 2, 2},
      {2, 2, 1, 1},
      {4, 4, 2, 2},
+     96,
      0,
      0},
     {"dpas16",
@@ -127,6 +135,7 @@ const vt_mma_kind vt_mma_kinds[VT_MMA_KINDS] = {
      {4, 4, 2, 1},
      {2, 1, 1, 1},
      {4, 4, 2, 1},
+     96,
      0,
      0},
 };
@@ -144,6 +153,11 @@ int vt_mma_named(const char *instruction)
            strcmp(vt_mma_kinds[kind].name, instruction) != 0)
         kind--;
     return kind;
+}
+
+int vt_mma_together(vt_mma_choice c)
+{
+    return c.kind < VT_MMA_INTEL ? 0 : vt_mma_kinds[c.kind].columns;
 }
 
 static int by_name(const char *name, vt_dtype type)
@@ -264,8 +278,6 @@ static vt_mma_known find_more(vt_dev *dev, vt_dtype type, int kind,
     char word[VT_DECISION];
     bool right = false;
 
-    if (kind == VT_MMA_NONE || kind >= VT_MMA_INTEL)
-        return k;
     if (vt_decision_load(word, dev, question) &&
         (strcmp(word, name) == 0 || strcmp(word, "none") == 0)) {
         k.kind = vt_mma_named(word);
@@ -281,16 +293,21 @@ static vt_mma_known find_more(vt_dev *dev, vt_dtype type, int kind,
     return k;
 }
 
+/* end: kinds from there on have no such kernel. */
 static vt_mma_choice ask_more(vt_dev *dev, vt_dtype type, vt_mma_known *k,
-                              const char *request, const char *question)
+                              const char *request, const char *question,
+                              int end)
 {
     vt_mma_choice c;
+    const bool decided = forced(&c, type);
     vt_turn turn;
 
-    if (forced(&c, type)) {
-        return c.kind < VT_MMA_INTEL ? c : (vt_mma_choice){.kind = VT_MMA_NONE};
-    }
-    c = vt_mma_ask(dev, type);
+    if (!decided)
+        c = vt_mma_ask(dev, type);
+    if (c.kind >= end)
+        c = (vt_mma_choice){.kind = VT_MMA_NONE};
+    if (decided || c.kind == VT_MMA_NONE)
+        return c;
     vt_decision_turn(&turn, dev, "mma");
     if (!k->known)
         *k = find_more(dev, type, c.kind, request, question);
@@ -303,19 +320,20 @@ vt_mma_choice vt_mma_ask_attention(vt_dev *dev, vt_dtype type)
 {
     return ask_more(
         dev, type, &vt_gemm_device_of(dev)->mma_attention[vt_type_number(type)],
-        "attention", type == VT_BF16 ? "bf16 attention" : "f16 attention");
+        "attention", type == VT_BF16 ? "bf16 attention" : "f16 attention",
+        VT_MMA_KINDS);
 }
 
 vt_mma_choice vt_mma_ask_gradient(vt_dev *dev)
 {
     return ask_more(dev, VT_BF16, &vt_gemm_device_of(dev)->mma_gradient,
-                    "gradient", "bf16 gradient");
+                    "gradient", "bf16 gradient", VT_MMA_INTEL);
 }
 
 vt_mma_choice vt_mma_ask_training(vt_dev *dev)
 {
     return ask_more(dev, VT_BF16, &vt_gemm_device_of(dev)->mma_training,
-                    "training", "bf16 training");
+                    "training", "bf16 training", VT_MMA_INTEL);
 }
 
 void vt_mma_use(vt_dev *dev, vt_dtype type, int kind)

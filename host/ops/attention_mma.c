@@ -34,7 +34,7 @@ bool vt_attention_mma_takes(vt_plan *p, const vt_step *s,
         !readable(p, s->in[IN_KV]))
         return false;
     c = vt_mma_ask_attention(dev, vt_plan_type(p));
-    if (c.kind == VT_MMA_NONE)
+    if (c.kind == VT_MMA_NONE || z->D > vt_mma_kinds[c.kind].heads)
         return false;
     h = vt_mma_heads_of(dev, c, z->D, z->Tq, s->in[IN_BIAS] != VT_NONE);
     return vt_dev_group_max(dev) >= h.items &&
