@@ -10,10 +10,10 @@
  * How       A work-group reads 64 terms of 32 rows, and transposes them in
  * local memory as words of two terms. 32 neighbours read 128 bytes; in local
  *           memory each meets another bank; 8 neighbours write 128 bytes, or 4
- *           of them 64 of a strip.
+ *           of them 64 of a strip. With DPAS n neighbours write a word each.
  * Launch    global {128 * ceil(K / 64), ceil(rows / 32)}, local {128, 1}
  * Local     4224 bytes
- * Defines   ROWS
+ * Defines   ROWS; DPAS, as in gemm_mma_pack.cl
  * Numerics  Rounded to nearest even.
  * Host      host/gemm/mma_training.c   Test  tests/ops/test_gemm_training.c
  */
@@ -25,6 +25,9 @@
 #else
 #define PLACE(r, c) (((size_t)((c) / 4) * rows + (r)) * 4 + (c) % 4)
 #endif
+#define WORD_PLACE(r, w)                                                       \
+    (((size_t)((w) / 16) * rows + (r) / DPAS * DPAS) * 16 + (w) % 16 * DPAS +  \
+     (r) % DPAS)
 
 static inline uint half_of(global const float *x, bool inside, size_t at)
 {
@@ -49,6 +52,14 @@ gemm_mma_turn(global uint4 *restrict out, global const float *restrict x, int N,
                            half_of(x, r < N && k + 1 < K, at + ld) << 16;
     }
     barrier(CLK_LOCAL_MEM_FENCE);
+#if DPAS
+    for (int i = lid; i < SIDE * SIDE; i += ITEMS) {
+        const int row = i % SIDE, w = w0 + i / SIDE, n = r0 + row;
+
+        if (n < rows && w < strips * 16)
+            ((global uint *)out)[WORD_PLACE(n, w)] = t[i / SIDE][row];
+    }
+#else
     for (int i = lid / CHUNKS; i < SIDE; i += ITEMS / CHUNKS) {
         const int c = lid % CHUNKS, chunk = w0 / 4 + c;
 
@@ -57,4 +68,5 @@ gemm_mma_turn(global uint4 *restrict out, global const float *restrict x, int N,
                 (uint4)(t[4 * c][i], t[4 * c + 1][i], t[4 * c + 2][i],
                         t[4 * c + 3][i]);
     }
+#endif
 }

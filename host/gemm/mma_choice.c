@@ -333,7 +333,7 @@ vt_mma_choice vt_mma_ask_gradient(vt_dev *dev)
 vt_mma_choice vt_mma_ask_training(vt_dev *dev)
 {
     return ask_more(dev, VT_BF16, &vt_gemm_device_of(dev)->mma_training,
-                    "training", "bf16 training", VT_MMA_INTEL);
+                    "training", "bf16 training", VT_MMA_KINDS);
 }
 
 void vt_mma_use(vt_dev *dev, vt_dtype type, int kind)

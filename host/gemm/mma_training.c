@@ -11,6 +11,9 @@
 
 #include "base/memory.h"
 #include "gemm/common.h"
+#include "gemm/mma.h"
+
+#include <stdio.h>
 
 enum { TERMS = 32, STRIP = 64 }; /* of a strip, and its bytes */
 enum { ROWS = 32, GROUP = 128 }; /* of cl/gemm_mma_turn.cl */
@@ -43,10 +46,13 @@ static vitcl_status turn(vt_kernel **k, vt_gemm *g, vt_buf *to, vt_buf *x,
                          int real, int ld, int rows, bool a)
 {
     const int v[] = {real, g->d.K, ld, rows};
+    char defines[32];
     vitcl_status st;
 
-    VT_TRY(vt_kernel_new(k, g->dev, "gemm_mma_turn", "gemm_mma_turn",
-                         a ? "-DROWS" : ""));
+    snprintf(defines, sizeof defines, "-DDPAS=%d%s",
+             a ? 0 : vt_mma_together(vt_mma_ask_training(g->dev)),
+             a ? " -DROWS" : "");
+    VT_TRY(vt_kernel_new(k, g->dev, "gemm_mma_turn", "gemm_mma_turn", defines));
     VT_TRY(vt_gemm_arguments(*k, (vt_buf *[]){to, x}, 2, v, VT_COUNT(v)));
     vt_kernel_size(*k, 2,
                    (size_t[3]){(size_t)vt_divide_up(g->d.K, 2 * TERMS) * GROUP,
@@ -60,10 +66,12 @@ static vitcl_status pack(vt_kernel **k, vt_gemm *g, vt_buf *to, int columns)
 {
     const vt_gemm_desc *d = &g->d;
     const int v[] = {d->N, d->K, d->ldb, columns};
+    char defines[32];
     vitcl_status st;
 
-    VT_TRY(
-        vt_kernel_new(k, g->dev, "gemm_mma_pack", "gemm_mma_pack", "-DTYPE=1"));
+    snprintf(defines, sizeof defines, "-DTYPE=1 -DDPAS=%d",
+             vt_mma_together(vt_mma_ask_training(g->dev)));
+    VT_TRY(vt_kernel_new(k, g->dev, "gemm_mma_pack", "gemm_mma_pack", defines));
     VT_TRY(
         vt_gemm_arguments(*k, (vt_buf *[]){to, g->bufs.b}, 2, v, VT_COUNT(v)));
     vt_kernel_size(

@@ -349,7 +349,9 @@ static const struct {
              {"wmma11", {[DW_PARTS] = true}},
              {"wmma12", {false}},
              {"mfma90a", {[DW] = true}},
-             {"mfma942", {false}}};
+             {"mfma942", {false}},
+             {"dpas8", {[DX] = true}},
+             {"dpas16", {[DW_PARTS] = true}}};
 
 static void on_unit(const char *kind)
 {
@@ -412,7 +414,6 @@ Test(gemm_training, units_refuse)
     } others[] = {{"emulate", VT_F16},
                   {"emulate", VT_F32},
                   {"emulate-mma8", VT_BF16},
-                  {"emulate-dpas8", VT_BF16},
                   {"off", VT_BF16}};
 
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
