@@ -15,14 +15,15 @@
  *           The sum of exp(x) is not known in q until its end, so dq is scaled
  *           by a running maximum. delta = sum p dp = dout . out.
  * Launch    global {groups * WI}, local {WI}; groups: ceil(Tq/QUERIES) * H * B
- *           in q, ceil(T/QUERIES) * H * B in kv. One dimension: CUDA's others
- *           end at 65535.
- * Local     32 * KEYS * (D/8 + 1) bytes; on AMD 16 * D * (KEYS/8 + 1) more in
- *           q, twice that in kv; 4 * WI in q, 8 * KEYS in kv.
- * Defines   KIND TYPE EMULATE (common_units.cl; TYPE 1); D, a multiple of 8;
- *           BIAS LINES as in attention_grad.cl; WM; FQ: 1; KEYS, a multiple of
- *           16 or, on AMD, of 32. Tensors are f32 and begin at multiples of 16
- *           bytes.
+ *           in q, ceil(T/QUERIES) * H * B in kv, there on Intel by 2 for dk and
+ *           dv. One long dimension: CUDA's others end at 65535.
+ * Local     Tiles as in attention_mma.cl: two in rows, but on NVIDIA another in
+ *           rows of numbers in q, and two in kv; 4 * WI in q, 8 * KEYS in kv;
+ *           with KEPT 4 * D * QUERIES.
+ * Defines   KIND TYPE EMULATE (common_units.cl; TYPE 1); KEPT
+ *           (common_units_rows.cl); D, a multiple of 8; BIAS LINES as in
+ *           attention_grad.cl; WM; FQ: 1; KEYS, a multiple of 16 or, on AMD, of
+ *           32. Tensors are f32 and begin at multiples of 16 bytes.
  * Numerics  The factors of the five products are rounded to bf16, whose range
  *           is that of f32, so that small gradients are not lost. The rest is
  *           f32, and so are the sums, whose order depends on D, T, Tq, KEYS and
@@ -61,8 +62,10 @@ static inline uint word_read(global const float *row, int w)
 #define HALVES(x) chunk_round(x)
 
 /* Is the next tile read while this one is computed? gfx11 has its own rows in
- * both halves of the lanes, and no registers left. */
-#define AHEAD (KIND != 3)
+ * both halves of the lanes, and no registers left; Intel has none, either. */
+#define AHEAD (KIND != 3 && KIND <= 6)
+/* Work-items that share the chunks of a query. */
+#define SHARE (WI / QUERIES)
 
 /* Two tensors' tiles from row j on. TURNED: a tensor by whose rows sums go,
  * too. */
@@ -96,7 +99,7 @@ static inline uint word_read(global const float *row, int w)
 #define BY_KEYS(t) t##_turned
 #endif
 
-kernel __attribute__((reqd_work_group_size(WI, 1, 1))) void
+kernel __attribute__((reqd_work_group_size(WI, 1, 1))) SUBGROUP void
 attention_grad_mma__q(global float *dq, global float *restrict stat,
                       global const float *dout, global const float *out, VT_QKV)
 {
@@ -105,7 +108,8 @@ attention_grad_mma__q(global float *dq, global float *restrict stat,
     local float part[WI];
     SCRATCHES
     OWN_ROWS(i0, Tq);
-    uint fq[HELD][QW], fg[HELD][QW];
+    HOLD(fq);
+    HOLD(fg);
     float s[SCORES] __attribute__((aligned(64)));
     float g[SCORES] __attribute__((aligned(64)));
     float o[SUMS] __attribute__((aligned(64)));
@@ -120,11 +124,11 @@ attention_grad_mma__q(global float *dq, global float *restrict stat,
     stat += ((size_t)b * H + h) * Tq * 2;
     BIAS_ROWS
     {
-        /* two work-items have every other chunk of a query each */
-        const size_t at = (size_t)min(first + lid / 2, Tq - 1) * VT_LDO;
+        /* two work-items have every other chunk of a query each; Intel: one */
+        const size_t at = (size_t)min(first + lid / SHARE, Tq - 1) * VT_LDO;
         float y = 0.0f;
 
-        for (int c = lid % 2; c < CHUNKS; c += 2) {
+        for (int c = lid % SHARE; c < CHUNKS; c += SHARE) {
             const float8 p = chunk_read(dout + at, c) * chunk_read(out + at, c);
             y += (p.s0 + p.s1 + (p.s2 + p.s3)) + (p.s4 + p.s5 + (p.s6 + p.s7));
         }
@@ -132,19 +136,19 @@ attention_grad_mma__q(global float *dq, global float *restrict stat,
     }
     ZERO_REST(tk);
     ZERO_REST(tv);
-    LOAD_OWN(fq, q, ldq, i0, Tq);
-    LOAD_OWN(fg, dout, VT_LDO, i0, Tq);
+    LOAD_OWN(fq, 0, q, ldq, i0, Tq);
+    LOAD_OWN(fg, 0, dout, VT_LDO, i0, Tq);
     if (AHEAD) {
         BRING_ROWS(rk, kv + koff, ldk, 0, T);
         BRING_ROWS(rv, kv + voff, ldk, 0, T);
     }
     barrier(CLK_LOCAL_MEM_FENCE);
     EACH(n, PER_LANE) {
-        const int at = 2 * (i0 - first + OWN_QUERY(n));
+        const int at = SHARE * (i0 - first + OWN_QUERY(n));
 
         top[n] = -FLT_MAX; /* not -INFINITY: the bias may have that */
         all[n] = 0.0f;
-        delta[n] = part[at] + part[at + 1];
+        delta[n] = part[at] + (SHARE > 1 ? part[at + SHARE - 1] : 0.0f);
     }
     EACH(e, SUMS)
         o[e] = 0.0f;
@@ -166,8 +170,8 @@ attention_grad_mma__q(global float *dq, global float *restrict stat,
         }
         EACH(e, SCORES)
             s[e] = g[e] = 0.0f;
-        ADD_SCORES(&s, &fq, tk, q, ldq, i0, Tq)
-        ADD_SCORES(&g, &fg, tv, dout, VT_LDO, i0, Tq)
+        ADD_SCORES(&s, fq, tk)
+        ADD_SCORES(&g, fg, tv)
         RAISE_MAXIMUM(0, s, top, base, all, keep)
         EACH_FRAGMENT(e, SCORES)
         {
@@ -196,21 +200,48 @@ attention_grad_mma__q(global float *dq, global float *restrict stat,
     }
 }
 
-kernel __attribute__((reqd_work_group_size(WI, 1, 1))) void
+/* In kv, Intel has registers for the sums of one of both: in dimension 1, group
+ * 0 computes dk, and group 1 dv, in dk's place. */
+#if KIND <= 6
+#define OF_KEYS true
+#define OF_VALUES true
+#define BOTH_TURNED                                                            \
+    TURNED(tq)                                                                 \
+    TURNED(tg)
+#define SUMS_OF_DV float dv[SUMS] __attribute__((aligned(64)));
+#define DV(e) dv[e]
+#define ADD_BOTH_SUMS                                                          \
+    ADD_SUMS(&dv, &s, BY_KEYS(tg), pair)                                       \
+    ADD_SUMS(&dk, &g, BY_KEYS(tq), pair)
+#else
+#define OF_KEYS (vt_group(1) == 0)
+#define OF_VALUES (!OF_KEYS)
+#define BOTH_TURNED local uint4 turned[2][TURNED_CHUNKS];
+#define tq_turned turned[0]
+#define tg_turned turned[1]
+#define SUMS_OF_DV
+#define DV(e) dk[e]
+#define ADD_BOTH_SUMS                                                          \
+    EACH(e, SCORES)                                                            \
+        s[e] = OF_KEYS ? g[e] : s[e];                                          \
+    ADD_SUMS(&dk, &s, turned[vt_group(1)], pair)
+#endif
+
+kernel __attribute__((reqd_work_group_size(WI, 1, 1))) SUBGROUP void
 attention_grad_mma__kv(global float *dkv, global const float *dout,
                        global const float *restrict stat, VT_QKV)
 {
     local uint4 tq[ROWS_CHUNKS], tg[ROWS_CHUNKS];
-    TURNED(tq)
-    TURNED(tg)
+    BOTH_TURNED
     local float sums[KEYS], deltas[KEYS];
     SCRATCHES
     OWN_ROWS(j0, T);
-    uint fk[HELD][QW], fv[HELD][QW];
+    HOLD(fk);
+    HOLD(fv);
     float s[SCORES] __attribute__((aligned(64)));
     float g[SCORES] __attribute__((aligned(64)));
     float dk[SUMS] __attribute__((aligned(64)));
-    float dv[SUMS] __attribute__((aligned(64)));
+    SUMS_OF_DV
     float8 rq[PARTS], rg[PARTS];
 
     q += VT_Q_AT(b) + h * D;
@@ -223,14 +254,14 @@ attention_grad_mma__kv(global float *dkv, global const float *dout,
 #endif
     ZERO_REST(tq);
     ZERO_REST(tg);
-    LOAD_OWN(fk, kv + koff, ldk, j0, T);
-    LOAD_OWN(fv, kv + voff, ldk, j0, T);
+    LOAD_OWN(fk, 0, kv + koff, ldk, j0, T);
+    LOAD_OWN(fv, 0, kv + voff, ldk, j0, T);
     if (AHEAD) {
         BRING_ROWS(rq, q, ldq, 0, Tq);
         BRING_ROWS(rg, dout, VT_LDO, 0, Tq);
     }
     EACH(e, SUMS)
-        dk[e] = dv[e] = 0.0f;
+        dk[e] = DV(e) = 0.0f;
     for (int i0 = 0; i0 < Tq; i0 += KEYS) {
         if (i0 > 0)
             barrier(CLK_LOCAL_MEM_FENCE);
@@ -240,11 +271,13 @@ attention_grad_mma__kv(global float *dkv, global const float *dout,
         }
         PUT_TURNED(tq, rq);
         PUT_TURNED(tg, rg);
-        if (lid < KEYS) {
-            const int i = min(i0 + lid, Tq - 1);
+        EACH(n, EACH_HAS(KEYS)) {
+            const int at = lid + n * WI, i = min(i0 + at, Tq - 1);
 
-            sums[lid] = i0 + lid < Tq ? stat[2 * i] * VT_LOG2E : INFINITY;
-            deltas[lid] = stat[2 * i + 1];
+            if (HAS(n, KEYS)) {
+                sums[at] = i0 + at < Tq ? stat[2 * i] * VT_LOG2E : INFINITY;
+                deltas[at] = stat[2 * i + 1];
+            }
         }
         barrier(CLK_LOCAL_MEM_FENCE);
         if (AHEAD && i0 + KEYS < Tq) {
@@ -253,8 +286,9 @@ attention_grad_mma__kv(global float *dkv, global const float *dout,
         }
         EACH(e, SCORES)
             s[e] = g[e] = 0.0f;
-        ADD_SCORES(&s, &fk, tq, kv + koff, ldk, j0, T)
-        ADD_SCORES(&g, &fv, tg, kv + voff, ldk, j0, T)
+        ADD_SCORES(&s, fk, tq)
+        if (OF_KEYS)
+            ADD_SCORES(&g, fv, tg)
 #ifdef BIAS
         EACH_FRAGMENT(e, SCORES)
         s[e] = fma(bias[(size_t)min(i0 + SCORE_KEY(e), Tq - 1) * T +
@@ -268,8 +302,7 @@ attention_grad_mma__kv(global float *dkv, global const float *dout,
             s[e] = EXP2(y > 0.0f ? 0.0f : y); /* rounding may leave more */
             g[e] = s[e] * (g[e] - deltas[SCORE_KEY(e)]);
         }
-        ADD_SUMS(&dv, &s, BY_KEYS(tg), pair)
-        ADD_SUMS(&dk, &g, BY_KEYS(tq), pair)
+        ADD_BOTH_SUMS
     }
     EACH(n, PER_LANE) {
         const int j = j0 + OWN_QUERY(n);
@@ -278,8 +311,10 @@ attention_grad_mma__kv(global float *dkv, global const float *dout,
         if (j < T)
             EACH(e, SUMS)
                 if (OWN(e) == n && IN_HEAD(e)) {
-                    to[koff + SCORE_KEY(e)] = dk[e] * scale;
-                    to[voff + SCORE_KEY(e)] = dv[e];
+                    if (OF_KEYS)
+                        to[koff + SCORE_KEY(e)] = dk[e] * scale;
+                    if (OF_VALUES)
+                        to[voff + SCORE_KEY(e)] = DV(e);
                 }
     }
 }

@@ -14,12 +14,12 @@
  *           One dimension: CUDA's others end at 65535.
  * Local     NVIDIA: 16 * KEYS * (D/8 + 1) bytes for k, as much for v; KIND 1:
  *           twice that. AMD: for v^T 16 * D * (KEYS/8 + 1). Intel: 2 * D *
- *           (KEYS + 1) for k, 2 * KEYS * (D + 1) for v^T. D is that of whole
- *           spans or fragments.
- * Defines   KIND TYPE EMULATE (common_units.cl); D, a multiple of 8; BIAS LINES
- *           QT KVT YT as in attention.cl; WM, FQ; KEYS, a multiple of 16 or, on
- *           AMD, of 32. q and kv are of TYPE, and rows of theirs begin at
- *           multiples of 16 bytes.
+ *           (KEYS + 1) for k, 2 * KEYS * (D + 1) for v^T, with KEPT 2 * D *
+ *           QUERIES more. D is that of whole spans or fragments.
+ * Defines   KIND TYPE EMULATE (common_units.cl); KEPT (common_units_rows.cl);
+ *           D, a multiple of 8; BIAS LINES QT KVT YT as in attention.cl; WM,
+ *           FQ; KEYS, a multiple of 16 or, on AMD, of 32. q and kv are of TYPE,
+ *           and rows of theirs begin at multiples of 16 bytes.
  * Numerics  Sums are f32, in an order that depends on D, T, KEYS and KIND
  *           alone. p is rounded to 16 bits, but not in the sum by which out is
  *           divided. Keys past the end are the last one, with p = 0.
@@ -32,7 +32,11 @@
 #define STAGES (KIND == 1 ? 2 : 1)
 #define V_CHUNKS (KIND > 2 ? TURNED_CHUNKS : ROWS_CHUNKS)
 /* Is the next tile read while this one is computed? */
-#define AHEAD (!AGAIN)
+#ifdef KEPT
+#define AHEAD 0
+#else
+#define AHEAD 1
+#endif
 
 #define chunk_read(row, c) (((global const uint4 *)(row))[c])
 #define word_read(row, w) (((global const uint *)(row))[w])
@@ -84,7 +88,7 @@ attention_mma(global VT_TYPE(YT) *restrict out, VT_QKV)
     local uint4 tk[STAGES][ROWS_CHUNKS], tv[STAGES][V_CHUNKS];
     SCRATCHES
     OWN_ROWS(i0, Tq);
-    uint fq[FQ][HELD][QW];
+    HOLD(fq);
     float s[FQ][SCORES] __attribute__((aligned(64)));
     float o[FQ][SUMS] __attribute__((aligned(64)));
     float top[FQ][PER_LANE], all[FQ][PER_LANE];
@@ -96,7 +100,7 @@ attention_mma(global VT_TYPE(YT) *restrict out, VT_QKV)
     kv += VT_KV_AT(b) + h * D;
     BIAS_ROWS
     EACH(m, FQ) {
-        LOAD_OWN(fq[m], q, ldq, i0 + m * QI, Tq);
+        LOAD_OWN(fq, m, q, ldq, i0 + m * QI, Tq);
         EACH(e, SUMS)
             o[m][e] = 0.0f;
         EACH(n, PER_LANE) {
@@ -134,7 +138,7 @@ attention_mma(global VT_TYPE(YT) *restrict out, VT_QKV)
         EACH(m, FQ)
             EACH(e, SCORES)
                 s[m][e] = 0.0f;
-        ADD_SCORES(s, fq, k, q, ldq, i0, Tq)
+        ADD_SCORES(s, fq, k)
         EACH_FRAGMENT(m, FQ)
         {
             float base[PER_LANE], keep[PER_LANE];

@@ -18,8 +18,7 @@
  *                     (KEY_AT); gfx11 needs those of lane ^ 16, too. On Intel
  *                     a lane has all keys of its query.
  *           Of all fragments, s[FQ][SCORES] and o[FQ][SUMS]:
- *           ADD_SCORES(s, own, t, from, apart, i0, end)  s += own t^T; t has
- *                                  rows of keys, the others are LOAD_OWN's.
+ *           ADD_SCORES(s, own, t)  s += own t^T; t has rows of keys.
  *           ADD_SUMS(o, s, t, to_pair)  o += s t, s rounded to 16 bits; t has
  *                                  rows of keys or, but on NVIDIA, is
  *                                  transposed.
@@ -81,7 +80,7 @@
 
 #if KIND <= 2
 /* keys 0-7 with the span's chunks, then keys 8-15 */
-#define ADD_SCORES(s, own, t, from, apart, i0, end)                            \
+#define ADD_SCORES(s, own, t)                                                  \
     EACH_FRAGMENT(n, SPANS)                                                    \
     {                                                                          \
         EACH_FRAGMENT(j, KEYS / 16)                                            \
@@ -97,19 +96,16 @@
         }                                                                      \
     }
 #else
-#define ADD_SCORES(s, own, t, from, apart, i0, end)                            \
+#define ADD_SCORES(s, own, t)                                                  \
     EACH_FRAGMENT(n, SPANS)                                                    \
     {                                                                          \
-        if (AGAIN)                                                             \
-            EACH(m, FQ)                                                        \
-                LOAD_SPAN_OWN((own)[m][0], n, from, apart, (i0) + m * QI,      \
-                              end);                                            \
+        BRING_KEPT(own, n)                                                     \
         EACH_FRAGMENT(j, KEYS / MI)                                            \
         {                                                                      \
             uint f[QW];                                                        \
             LOAD_SPAN(f, (t) + ROW_PLACE(j * MI + LINE, 2 * n));               \
             EACH_FRAGMENT(m, FQ)                                               \
-            PRODUCT((s)[m] + j * CW, (own)[m][n % HELD], f);                   \
+            PRODUCT((s)[m] + j * CW, SPAN_OF(own, m, n), f);                   \
         }                                                                      \
     }
 #endif

@@ -6,10 +6,11 @@
  * Own       OWN_ROWS(i0, n): where a work-item is: lid and lane; its group's
  *           head h of picture b, and the first of the group's rows, of n; i0,
  *           the first of its sub-group's.
- *           LOAD_OWN(f, from, apart, i0, end): a fragment from row i0 on, of
- *           all SPANS of 16 numbers, two chunks of 16 bytes. Rows past `end`
- *           are the last one. HELD spans are in registers: all, or with AGAIN
- *           one, which is read again for each tile.
+ *           HOLD(f) declares FQ fragments of all SPANS of 16 numbers, two
+ *           chunks of 16 bytes: in registers or, with KEPT, which is for Intel,
+ *           in local memory. LOAD_OWN(f, m, from, apart, i0, end): fragment m,
+ *           from row i0 on; rows past `end` are the last one. A barrier later,
+ *           after BRING_KEPT(f, n), SPAN_OF(f, m, n) is its span n.
  * Tiles     BRING(to, from, apart, j, end): KEYS rows from j on to registers,
  *           and PUT(t, to) from there to local memory. But for NVIDIA:
  *           BRING_PAIRS, those that put_pair transposes.
@@ -34,40 +35,61 @@
     const int i0 = first + lid / LANES * (FQ * QI);                            \
     const int h = vt_group(0) / blocks % H, b = vt_group(0) / blocks / H
 
-/* Intel's 256 registers, with 8 or 16 lanes, have no room for those of wider
- * heads. */
-#define AGAIN (KIND > 6 && D > 64)
-#define HELD (AGAIN ? 1 : SPANS)
-
 /* Row r of n rows, or the last one. */
 #define ROW_OF(from, apart, r, n) ((from) + (size_t)min(r, (n)-1) * (apart))
 /* Is the chunk one of the head, and not zeros? */
 #define IN_ROW(c) (D % 16 == 0 || (c) < CHUNKS)
+#ifdef KEPT
+#define HOLD(f)                                                                \
+    local uint f[WM * FQ * SPANS * QW * LANES] __attribute__((aligned(16)))
+#define KEPT_AT(f, m, n)                                                       \
+    ((f) + ((lid / LANES * FQ + (m)) * SPANS + (n)) * (QW * LANES))
+#define BRING_KEPT(f, n)                                                       \
+    uint kept[FQ][QW];                                                         \
+    EACH_FRAGMENT(m, FQ)                                                       \
+    LOAD_WORDS(kept[m], KEPT_AT(f, m, n));
+#define SPAN_OF(f, m, n) kept[m]
+#else
+#define HOLD(f) uint f[FQ][SPANS][QW]
+#define BRING_KEPT(f, n)
+#define SPAN_OF(f, m, n) (f)[m][n]
+#endif
 #if KIND <= 2
-#define LOAD_OWN(f, from, apart, i0, end)                                      \
+#define LOAD_OWN(f, m, from, apart, i0, end)                                   \
     EACH(n, SPANS)                                                             \
         EACH(r, QW)                                                            \
-    f[n][r] = IN_ROW(2 * n + r / 2)                                            \
-                  ? word_read(ROW_OF(from, apart, (i0) + A_ROW(lane, r), end), \
-                              n * 8 + A_WORD(lane, r))                         \
-                  : 0
+    f[m][n][r] =                                                               \
+        IN_ROW(2 * n + r / 2)                                                  \
+            ? word_read(ROW_OF(from, apart, (i0) + A_ROW(lane, r), end),       \
+                        n * 8 + A_WORD(lane, r))                               \
+            : 0
 #else
 #if KIND == 3 || KIND > 6 /* a lane has both chunks of a span */
 #define MY_CHUNK(r) (r)
 #else
 #define MY_CHUNK(r) (lane / MI)
 #endif
-#define LOAD_SPAN_OWN(f, n, from, apart, i0, end)                              \
+#define LOAD_SPAN_OF(w, n, from, apart, i0, end)                               \
     EACH(r, QW / 4)                                                            \
     vstore4(                                                                   \
         IN_ROW(2 * (n) + MY_CHUNK(r))                                          \
             ? HALVES(chunk_read(ROW_OF(from, apart, (i0) + lane % QI, end),    \
                                 2 * (n) + MY_CHUNK(r)))                        \
             : (uint4)(0),                                                      \
-        r, f)
-#define LOAD_OWN(f, from, apart, i0, end)                                      \
-    EACH(n, (AGAIN ? 0 : SPANS))                                               \
-    LOAD_SPAN_OWN(f[n], n, from, apart, i0, end)
+        r, w)
+#ifdef KEPT
+#define LOAD_OWN(f, m, from, apart, i0, end)                                   \
+    EACH(n, SPANS) {                                                           \
+        uint w_[QW];                                                           \
+        LOAD_SPAN_OF(w_, n, from, apart, i0, end);                             \
+        EACH(r, QW)                                                            \
+            KEPT_AT(f, m, n)[r * LANES + lane] = w_[r];                        \
+    }
+#else
+#define LOAD_OWN(f, m, from, apart, i0, end)                                   \
+    EACH(n, SPANS)                                                             \
+    LOAD_SPAN_OF(f[m][n], n, from, apart, i0, end)
+#endif
 #endif
 
 /* ---- tiles of keys ---- */

@@ -21,7 +21,7 @@ typedef struct vt_mma_kind {
     int rows, columns, lanes;        /* of an instruction */
     vt_mma_shape large, small, tiny; /* 128 or 64 rows; tiny for EMULATE */
     vt_mma_shape parts;              /* for all parts of K in turn; 0: large */
-    int heads;     /* the widest ones of attention */
+    int heads;                       /* the widest ones of attention */
     int twice;     /* the widest ones of which a sub-group has two fragments of
                     * queries; 0: it has one */
     int gradients; /* the widest ones of attention's gradients; 0: none */
@@ -65,6 +65,7 @@ vitcl_status vt_mma_try_training(const char **verdict, vt_dev *dev,
  * influence on the bits. */
 typedef struct vt_mma_heads {
     int subgroups, fragments, keys, queries;
+    bool kept; /* are its own rows in local memory, not in registers? */
     size_t items, local_bytes;
 } vt_mma_heads;
 /* Do some kinds take heads of d numbers? */
@@ -76,6 +77,8 @@ vt_mma_heads vt_mma_heads_of(const vt_dev *dev, vt_mma_choice c, int d,
  * same in rows of numbers, and what an emulation needs. */
 size_t vt_mma_tiles_bytes(vt_mma_choice c, int keys, int d, int rows,
                           int turned);
+/* Of rows of one tensor that are kept. */
+size_t vt_mma_kept_bytes(const vt_mma_heads *h, int d);
 /* Work-items in all. */
 size_t vt_mma_heads_items(const vt_mma_heads *h, int rows, int heads);
 /* The defines of that; 96 bytes are enough. */
@@ -90,6 +93,8 @@ vitcl_status vt_mma_try_attention(const char **verdict, vt_dev *dev,
 bool vt_mma_gradient_takes(vt_mma_choice c, int d);
 /* queries: or keys; keys: or queries. */
 vt_mma_heads vt_mma_gradient_of(vt_mma_choice c, int d);
+/* Work-groups of kv for the same keys: 2 if dk and dv have their own. */
+size_t vt_mma_gradient_groups(vt_mma_choice c);
 /* As vt_mma_try_attention(). */
 vitcl_status vt_mma_try_gradient(const char **verdict, vt_dev *dev,
                                  vt_mma_choice c, bool timed);

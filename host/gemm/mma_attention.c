@@ -45,6 +45,11 @@ size_t vt_mma_tiles_bytes(vt_mma_choice c, int keys, int d, int rows,
            (c.emulated ? SCRATCH : 0);
 }
 
+size_t vt_mma_kept_bytes(const vt_mma_heads *h, int d)
+{
+    return h->kept ? (size_t)(h->queries * ((d + 15) / 16) * 32) : 0;
+}
+
 bool vt_mma_heads_take(int d)
 {
     return d >= LEAST && d <= MOST && d % 8 == 0;
@@ -66,6 +71,7 @@ vt_mma_heads vt_mma_heads_of(const vt_dev *dev, vt_mma_choice c, int d,
     const int tiles = c.kind == 1 ? 4 : c.kind == 2 ? 2 : 1;
     vt_mma_heads h = {.subgroups = c.emulated ? 2 : ITEMS / k->lanes,
                       .fragments = 1,
+                      .kept = c.kind >= VT_MMA_INTEL && d > 64,
                       .keys = most_keys(c, d, bias)};
 
     while (h.keys > least && vt_mma_tiles_bytes(c, h.keys, d, tiles, 1) >
@@ -76,7 +82,8 @@ vt_mma_heads vt_mma_heads_of(const vt_dev *dev, vt_mma_choice c, int d,
     if (d >= 64 && d <= k->twice && !bias && queries > h.queries)
         h.fragments = 2, h.queries *= 2;
     h.items = (size_t)(h.subgroups * k->lanes);
-    h.local_bytes = vt_mma_tiles_bytes(c, h.keys, d, tiles, 1);
+    h.local_bytes =
+        vt_mma_tiles_bytes(c, h.keys, d, tiles, 1) + vt_mma_kept_bytes(&h, d);
     return h;
 }
 
@@ -91,7 +98,8 @@ void vt_mma_heads_define(char *out, size_t size, const vt_mma_heads *h,
                          vt_mma_choice c, vt_dtype type, int d)
 {
     snprintf(out, size,
-             "-DKIND=%d%s -DTYPE=%d -DD=%d -DWM=%d -DFQ=%d -DKEYS=%d", c.kind,
+             "-DKIND=%d%s%s -DTYPE=%d -DD=%d -DWM=%d -DFQ=%d -DKEYS=%d", c.kind,
+             h->kept ? " -DKEPT" : "",
              c.emulated               ? " -DEMULATE"
              : c.kind >= VT_MMA_INTEL ? " -cl-intel-256-GRF-per-thread"
                                       : "",

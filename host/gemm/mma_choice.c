@@ -124,7 +124,7 @@ const vt_mma_kind vt_mma_kinds[VT_MMA_KINDS] = {
      {4, 4, 2, 2},
      96,
      0,
-     0},
+     80},
     {"dpas16",
      INTEL,
      true,
@@ -137,7 +137,7 @@ const vt_mma_kind vt_mma_kinds[VT_MMA_KINDS] = {
      {4, 4, 2, 1},
      96,
      0,
-     0},
+     80},
 };
 
 static bool multiplies(int kind, vt_dtype type)
@@ -293,20 +293,16 @@ static vt_mma_known find_more(vt_dev *dev, vt_dtype type, int kind,
     return k;
 }
 
-/* end: kinds from there on have no such kernel. */
 static vt_mma_choice ask_more(vt_dev *dev, vt_dtype type, vt_mma_known *k,
-                              const char *request, const char *question,
-                              int end)
+                              const char *request, const char *question)
 {
     vt_mma_choice c;
-    const bool decided = forced(&c, type);
     vt_turn turn;
 
-    if (!decided)
-        c = vt_mma_ask(dev, type);
-    if (c.kind >= end)
-        c = (vt_mma_choice){.kind = VT_MMA_NONE};
-    if (decided || c.kind == VT_MMA_NONE)
+    if (forced(&c, type))
+        return c;
+    c = vt_mma_ask(dev, type);
+    if (c.kind == VT_MMA_NONE)
         return c;
     vt_decision_turn(&turn, dev, "mma");
     if (!k->known)
@@ -320,20 +316,19 @@ vt_mma_choice vt_mma_ask_attention(vt_dev *dev, vt_dtype type)
 {
     return ask_more(
         dev, type, &vt_gemm_device_of(dev)->mma_attention[vt_type_number(type)],
-        "attention", type == VT_BF16 ? "bf16 attention" : "f16 attention",
-        VT_MMA_KINDS);
+        "attention", type == VT_BF16 ? "bf16 attention" : "f16 attention");
 }
 
 vt_mma_choice vt_mma_ask_gradient(vt_dev *dev)
 {
     return ask_more(dev, VT_BF16, &vt_gemm_device_of(dev)->mma_gradient,
-                    "gradient", "bf16 gradient", VT_MMA_INTEL);
+                    "gradient", "bf16 gradient");
 }
 
 vt_mma_choice vt_mma_ask_training(vt_dev *dev)
 {
     return ask_more(dev, VT_BF16, &vt_gemm_device_of(dev)->mma_training,
-                    "training", "bf16 training", VT_MMA_KINDS);
+                    "training", "bf16 training");
 }
 
 void vt_mma_use(vt_dev *dev, vt_dtype type, int kind)

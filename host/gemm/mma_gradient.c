@@ -23,19 +23,27 @@ bool vt_mma_gradient_takes(vt_mma_choice c, int d)
 vt_mma_heads vt_mma_gradient_of(vt_mma_choice c, int d)
 {
     const vt_mma_kind *k = &vt_mma_kinds[c.kind];
-    /* AMD's pairs need 32; with them, NVIDIA's registers would not last */
-    const int least = c.kind <= 2 ? 16 : 32;
-    vt_mma_heads h = {.keys = d > 64   ? least
-                              : d > 32 ? 32
-                                       : 64,
+    const bool intel = c.kind >= VT_MMA_INTEL;
+    /* AMD's pairs need 32; with them, others' registers would not last */
+    const int least = c.kind <= 2 || intel ? 16 : 32;
+    vt_mma_heads h = {.keys = d > 64 || intel ? least
+                              : d > 32        ? 32
+                                              : 64,
                       .fragments = 1,
+                      .kept = intel && d > 32,
                       .subgroups = c.emulated ? 2 : ITEMS / k->lanes};
 
-    h.queries = h.subgroups * k->rows;
+    h.queries = h.subgroups * (c.kind <= 2 ? k->rows : k->columns);
     h.items = (size_t)(h.subgroups * k->lanes);
     /* two tensors, on AMD their transposes, and what belongs to rows */
-    h.local_bytes = vt_mma_tiles_bytes(c, h.keys, d, 2, 2) + 8 * ITEMS;
+    h.local_bytes = vt_mma_tiles_bytes(c, h.keys, d, 2, 2) + 8 * ITEMS +
+                    2 * vt_mma_kept_bytes(&h, d);
     return h;
+}
+
+size_t vt_mma_gradient_groups(vt_mma_choice c)
+{
+    return c.kind < VT_MMA_INTEL ? 1 : 2;
 }
 
 /* ---- the trial ---- */
@@ -92,10 +100,11 @@ static vitcl_status problem(vt_mma_problem *p, vt_dev *dev, int pictures,
     return vt_mma_problem_new(p, dev, pictures, tokens, bytes, BUFFERS, DX);
 }
 
-/* dq before dk and dv. groups: of a head. */
+/* dq before dk and dv, for which `each` groups have the same keys. groups: of a
+ * head. */
 static vitcl_status form(vt_mma_form *f, const vt_mma_problem *p,
                          const char *file, const char *defines, size_t groups,
-                         size_t items)
+                         size_t items, size_t each)
 {
     static const int args[2][7] = {{DX, STAT, DY, Y, X, X, -1},
                                    {DX, DY, STAT, X, X, -1, -1}};
@@ -108,7 +117,8 @@ static vitcl_status form(vt_mma_form *f, const vt_mma_problem *p,
 
         snprintf(name, sizeof name, "%s__%s", file, i ? "kv" : "q");
         VT_TRY(vt_mma_form_add(&k, f, p, file, name, defines, args[i]));
-        vt_kernel_size(k, 1, (size_t[3]){all}, (size_t[3]){items});
+        vt_kernel_size(k, 2, (size_t[3]){all, i ? each : 1},
+                       (size_t[3]){items, 1});
     }
 done:
     return st;
@@ -122,7 +132,8 @@ static vitcl_status on_unit(vt_mma_form *f, const vt_mma_problem *p,
 
     vt_mma_heads_define(defines, sizeof defines, &h, c, VT_BF16, D);
     return form(f, p, "attention_grad_mma", defines,
-                vt_mma_heads_items(&h, p->tokens, 1) / h.items, h.items);
+                vt_mma_heads_items(&h, p->tokens, 1) / h.items, h.items,
+                vt_mma_gradient_groups(c));
 }
 
 static vitcl_status in_tiles(vt_mma_form *f, const vt_mma_problem *p)
@@ -131,7 +142,7 @@ static vitcl_status in_tiles(vt_mma_form *f, const vt_mma_problem *p)
         vt_gradient_tiles_of(vt_queue_dev(p->q), D, true);
 
     return t.items ? form(f, p, "attention_grad_tiles", t.defines,
-                          ((size_t)p->tokens + t.rows - 1) / t.rows, t.items)
+                          ((size_t)p->tokens + t.rows - 1) / t.rows, t.items, 1)
                    : vt_fail(VITCL_EUNSUPPORTED, "no tiles to compare with");
 }
 
@@ -183,8 +194,7 @@ vitcl_status vt_mma_try_gradient(const char **verdict, vt_dev *dev,
     bool right = true;
     vitcl_status st;
 
-    if (c.kind == VT_MMA_NONE || c.kind >= VT_MMA_INTEL ||
-        !vt_mma_kinds[c.kind].bf16)
+    if (c.kind == VT_MMA_NONE || !vt_mma_kinds[c.kind].bf16)
         return vt_fail(VITCL_EINVAL, "gradients have no such instruction");
     VT_TRY(VT_NEW(&qkv, ALL));
     VT_TRY(VT_NEW(&y, SOME));

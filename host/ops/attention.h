@@ -52,10 +52,10 @@ vitcl_status vt_attention_mma(vt_plan *p, vt_step *s,
                               const vt_attention_sizes *z);
 
 /* Two kernels that compute dq, and dk and dv: a work-group of `items` has
- * `rows` queries, and keys. */
+ * `rows` queries, and keys, which `each` groups of kv share. */
 typedef struct vt_attention_tiles {
     const char *file, *q, *kv;
-    size_t rows, items;
+    size_t rows, items, each;
     char defines[160];
 } vt_attention_tiles;
 /* The gradients on the matrix unit, of f32 rows that vectors of four can read.

@@ -154,7 +154,8 @@ static vitcl_status in_floats(vt_attention_tiles *t, vt_plan *p, vt_step *s,
                               .q = "attention_grad_tiles__q",
                               .kv = "attention_grad_tiles__kv",
                               .rows = f.rows,
-                              .items = f.items};
+                              .items = f.items,
+                              .each = 1};
     snprintf(t->defines, sizeof t->defines, "%s", f.defines);
     snprintf(s->note, sizeof s->note, "attention tiles %zux%zu", f.rows,
              f.others);
@@ -191,8 +192,9 @@ static vitcl_status tiles(vt_plan *p, vt_step *s, const vt_attention_sizes *z)
     VT_TRY(vt_step_kernel(&k, p, s, t.file, t.kv, defines));
     VT_TRY(vt_args(p, k, "vvv", dkv(s), s->in[IN_DOUT], s->out[OUT_STAT]));
     VT_TRY(vt_attention_arguments(p, k, 3, s, z));
-    vt_kernel_size(k, 1, (size_t[3]){blocks(z->T, &t) * heads * t.items},
-                   (size_t[3]){t.items});
+    vt_kernel_size(k, 2,
+                   (size_t[3]){blocks(z->T, &t) * heads * t.items, t.each},
+                   (size_t[3]){t.items, 1});
     vt_kernel_work(k, s->op->macs(p, s));
 done:
     return st;

@@ -102,7 +102,8 @@ void vt_attention_grad_mma(vt_attention_tiles *t, vt_plan *p, vt_step *s,
                               .q = "attention_grad_mma__q",
                               .kv = "attention_grad_mma__kv",
                               .rows = (size_t)h.queries,
-                              .items = h.items};
+                              .items = h.items,
+                              .each = vt_mma_gradient_groups(c)};
     vt_mma_heads_define(t->defines, sizeof t->defines, &h, c, VT_BF16, z->D);
     snprintf(s->note, sizeof s->note, "attention %s %dx%d%s",
              vt_mma_kinds[c.kind].name, h.queries, h.keys,

@@ -329,14 +329,16 @@ enum { ALL = sizeof shapes / sizeof *shapes };
 
 /* PoCL compiles each program for seconds, so only a few are usual: the first
  * kind with `shapes`, one of USUAL, and one of the other kinds, others at each
- * commit. With VITCL_TEST_MMA=all, every kind in every shape that it takes. */
+ * commit. With VITCL_TEST_MMA=all, every kind in every shape that it takes;
+ * with a kind's name, that one. */
 static const struct {
     const char *kind;
     int shapes, other;
 } tries[] = {
     {"mma16", ONE_PROGRAM, 0},  {"wmma11", FEW, NARROW},
     {"wmma12", ONE_PROGRAM, 0}, {"mfma90a", FEW, WIDE},
-    {"mfma942", FEW, 0},
+    {"mfma942", FEW, 0},        {"dpas8", FEW, NARROW},
+    {"dpas16", FEW, WIDE},
 };
 
 static bool takes(const char *kind, int d)
@@ -361,12 +363,16 @@ Test(attention_grad_mma, emulated)
     const unsigned long turn = vt_test_commit();
     const size_t n = sizeof tries / sizeof *tries;
     const size_t one = 1 + turn % (n - 1);
+    const char *word = getenv("VITCL_TEST_MMA");
+    const bool tiny = vt_test_tiny();
 
-    if (vt_test_tiny()) {
-        emulate(tries[0].kind, TINY, TINY + 1, 0);
-    } else if (getenv("VITCL_TEST_MMA")) {
+    if (word) {
         for (size_t i = 0; i < n; i++)
-            emulate(tries[i].kind, 0, ALL, 0);
+            if (strcmp(word, "all") == 0 || strcmp(word, tries[i].kind) == 0)
+                emulate(tries[i].kind, tiny ? TINY : 0, tiny ? TINY + 1 : ALL,
+                        0);
+    } else if (tiny) {
+        emulate(tries[0].kind, TINY, TINY + 1, 0);
     } else {
         emulate(tries[0].kind, 0, tries[0].shapes,
                 ONE_PROGRAM + (int)(turn % (USUAL - ONE_PROGRAM)));
@@ -389,7 +395,6 @@ Test(attention_grad_mma, refuses)
         {{.H = 1, .T = 3, .D = 32}, "emulate", VITCL_F32},
         {{.H = 1, .T = 3, .D = 32}, "emulate", VITCL_F16},
         {{.H = 1, .T = 3, .D = 32}, "emulate-mma8", VITCL_BF16},
-        {{.H = 1, .T = 3, .D = 32}, "emulate-dpas8", VITCL_BF16},
         {{.H = 1, .T = 3, .D = 32}, "off", VITCL_BF16},
     };
 

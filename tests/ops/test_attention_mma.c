@@ -291,13 +291,14 @@ Test(attention_mma, emulated)
     const size_t n = sizeof tries / sizeof *tries;
     const sample *one = &tries[1 + turn % (n - 1)];
     const char *word = getenv("VITCL_TEST_MMA");
+    const bool tiny = vt_test_tiny();
 
-    if (vt_test_tiny()) {
-        emulate(tries, TINY, TINY + 1, 0);
-    } else if (word) {
+    if (word) {
         for (size_t i = 0; i < n; i++)
             if (strcmp(word, "all") == 0 || strcmp(word, tries[i].kind) == 0)
-                emulate(&tries[i], 0, ALL, 0);
+                emulate(&tries[i], tiny ? TINY : 0, tiny ? TINY + 1 : ALL, 0);
+    } else if (tiny) {
+        emulate(tries, TINY, TINY + 1, 0);
     } else {
         emulate(tries, 0, tries->shapes,
                 ONE_PROGRAM + (int)(turn % (USUAL - ONE_PROGRAM)));
