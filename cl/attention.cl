@@ -15,7 +15,7 @@
  *
  * Tiled     A work-item has one query in registers; tiles of KT keys and values
  *           and their scores are in local memory (KT*(2*D+WG) floats), and
- *           with QUERY_LOCAL the queries (D*WG).
+ *           with QUERY_LOCAL the queries (D*(WG+1)).
  *           Launch: global {ceil(Tq/WG)*WG, H, B}, local {WG, 1, 1}.
  * Probs     A work-item has one query. Launch: global {Tq, H, B}.
  * Defines   D; BIAS if there is one (2: one for each picture); LINES for the
@@ -41,9 +41,10 @@
 #define EACH_D(d) for (int d = 0; d < D; d++)
 #endif
 
-/* Where 16 work-items have too few registers for q and out. */
-#if defined(XE_HPC) && D <= 96
-#define QUERY_LOCAL
+/* Where a work-item has too few registers for q and out: q is in local memory,
+ * from where a loop over the keys takes so many numbers. */
+#if defined(XE) && D <= 96
+#define QUERY_LOCAL (D <= 80 ? 16 : 8)
 #define SUB_GROUP SUB_GROUP_16
 #else
 #define SUB_GROUP
@@ -59,18 +60,26 @@ attention__tiled(global VT_TYPE(YT) *restrict out, VT_QKV)
     const int h = vt_group(1), b = vt_group(2);
     const int row = min(i, Tq - 1); /* the last group repeats the last query */
 #ifdef QUERY_LOCAL
-    local float tx[D][WG]; /* a column for each work-item: no barrier */
-#define X(d) tx[d][lid]
+    local float tx[D][WG + 1];
+    const int rows = min(WG, Tq - (i - lid)), column = min(lid, rows - 1);
 #else
     float x[D];
-#define X(d) x[d]
 #endif
     float o[D], top = -INFINITY, all = 0.0f;
 
-    q += VT_Q_AT(b) + row * ldq + h * D;
     kv += VT_KV_AT(b) + h * D;
+#ifdef QUERY_LOCAL
+    q += VT_Q_AT(b) + (i - lid) * ldq + h * D;
+    for (int e = lid; e < rows * D; e += WG)
+        tx[e % D][e / D] =
+            VT_LOAD(QT, q, (size_t)(e / D) * ldq + e % D) * (scale * VT_LOG2E);
+#else
+    q += VT_Q_AT(b) + row * ldq + h * D;
     EACH_D(d)
-        X(d) = VT_LOAD(QT, q, d) * (scale * VT_LOG2E), o[d] = 0.0f;
+        x[d] = VT_LOAD(QT, q, d) * (scale * VT_LOG2E);
+#endif
+    EACH_D(d)
+        o[d] = 0.0f;
 #ifdef BIAS
     bias += (VT_BIAS_OF(b, h) * Tq + row) * T;
 #endif
@@ -84,10 +93,31 @@ attention__tiled(global VT_TYPE(YT) *restrict out, VT_QKV)
             tv[e / D][e % D] = VT_LOAD(KVT, kv, at + voff);
         }
         barrier(CLK_LOCAL_MEM_FENCE);
+#ifdef QUERY_LOCAL
+        _Pragma("nounroll") for (int d0 = 0; d0 < D; d0 += QUERY_LOCAL)
+        {
+            float x[QUERY_LOCAL];
+
+            EACH(d, QUERY_LOCAL)
+                x[d] = D % QUERY_LOCAL == 0 || d0 + d < D ? tx[d0 + d][column]
+                                                          : 0.0f;
+            for (int j = 0; j < keys; j++) {
+                float y = d0 ? tp[j][lid] : 0.0f;
+                EACH(d, QUERY_LOCAL)
+                    if (D % QUERY_LOCAL == 0 || d0 + d < D)
+                        y = fma(x[d], tk[j][d0 + d], y);
+                tp[j][lid] = y;
+            }
+        }
+#endif
         for (int j = 0; j < keys; j++) {
+#ifdef QUERY_LOCAL
+            float y = tp[j][lid];
+#else
             float y = 0.0f;
             EACH_D(d)
-                y = fma(X(d), tk[j][d], y);
+                y = fma(x[d], tk[j][d], y);
+#endif
 #ifdef BIAS
             y = fma(bias[j0 + j], VT_LOG2E, y);
 #endif

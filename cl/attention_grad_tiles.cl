@@ -23,7 +23,7 @@
  *           >= 2 * N. WIDE: D is a multiple of 4, tensors begin at multiples of
  *           16 bytes.
  * Local     16 * (2 * M * (D/4 | 1) + 2 * max(M * (N/4 + 1), N * (STRIP | 1)))
- *           bytes and 44 * N.
+ *           bytes and 44 * N; with XE up to 32 KiB more, for the sums.
  * Numerics  Every sum has a fixed order, no atomics: equal bits.
  * Paper     Dao et al. 2022, arXiv:2205.14135, appendix B.2.
  * Host      host/ops/attention_grad.c
@@ -48,6 +48,27 @@
 #define COLS (M / 8) /* others whose scores a work-item has */
 #define BLOCKS (N / 4 * VECTORS)
 #define ROOM ((BLOCKS + WG - 1) / WG)
+
+/* XE: with fewer registers the two tensors of scores come one after the other,
+ * and a loop that is unrolled would have all its addresses in registers. */
+#ifdef XE
+#define APART true
+#define DELTA(r) deltas[4 * ty + r]
+#define ROLLED _Pragma("nounroll")
+#else
+#define APART false
+#define DELTA(r) delta[r]
+#define ROLLED
+#endif
+/* Four rows of sums t of a work-item. Where registers do not hold them beside
+ * the scores, they are in local memory. */
+#if defined(XE) && D <= 128
+#define SUMS(name) local float4 name[ROOM][4][WG]
+#define SUM(name, t, r) name[t][r][lid]
+#else
+#define SUMS(name) float4 name[ROOM][4]
+#define SUM(name, t, r) name[t][r]
+#endif
 
 /* Vector v of a row; zeros fill the last. */
 static inline float4 row_load(global const float *row, int v)
@@ -92,7 +113,8 @@ static inline void fetch(local float4 *to, int ld, global const float *from,
                          size_t apart, int first, int rows, int end, int v0,
                          int n)
 {
-    for (int e = get_local_id(0); e < rows * n; e += WG) {
+    ROLLED for (int e = get_local_id(0); e < rows * n; e += WG)
+    {
         const int r = first + e / n, v = v0 + e % n;
         float4 x = (float4)(0.0f);
 
@@ -110,19 +132,36 @@ static inline float dot_on(float4 a, float4 b, float sum)
     return fma(a.w, b.w, sum);
 }
 
+/* s[c][r] += four numbers of own row r . those of other row 8 * c */
+static inline void products(float (*s)[4], local const float4 *own,
+                            local const float4 *others)
+{
+    float4 p[4];
+
+    EACH(r, 4)
+        p[r] = own[r * LDW];
+    EACH(c, COLS) {
+        const float4 k = others[8 * c * LDX];
+        EACH(r, 4)
+            s[c][r] = dot_on(p[r], k, s[c][r]);
+    }
+}
+
 /* s[c][r] = own row 4 * ty + r of a, times other row tx + 8 * c of x; g the
  * same of b and y. Afterwards the group may write to own and to the others. */
 static inline void scores(float (*s)[4], float (*g)[4], local float4 *own,
                           global const float *a, size_t lda,
                           global const float *b, size_t ldb, int first, int end,
-                          local const float4 *x, local const float4 *y)
+                          local const float4 *x, local const float4 *y,
+                          bool apart)
 {
     const int lid = get_local_id(0), ty = lid / 8, tx = lid % 8;
 
     EACH(c, COLS)
         EACH(r, 4)
             s[c][r] = g[c][r] = 0.0f;
-    for (int v0 = 0; v0 < VECTORS; v0 += STRIP) {
+    ROLLED for (int v0 = 0; v0 < VECTORS; v0 += STRIP)
+    {
         const int n = min(STRIP, VECTORS - v0);
 
         fetch(own, LDW, a, lda, first, N, end, v0, STRIP);
@@ -130,6 +169,12 @@ static inline void scores(float (*s)[4], float (*g)[4], local float4 *own,
         barrier(CLK_LOCAL_MEM_FENCE);
         for (int v = 0; v < n && lid < 2 * N; v++) {
             float4 p[4], q[4];
+            if (apart) {
+                products(s, own + 4 * ty * LDW + v, x + tx * LDX + v0 + v);
+                products(g, own + OWN + 4 * ty * LDW + v,
+                         y + tx * LDX + v0 + v);
+                continue;
+            }
             EACH(r, 4) {
                 p[r] = own[(4 * ty + r) * LDW + v];
                 q[r] = own[OWN + (4 * ty + r) * LDW + v];
@@ -161,8 +206,18 @@ static inline void gather(float4 *sum, local const float4 *w,
         sum[3] = fma((float4)(a.w), k, sum[3]);
     }
 }
+/* The same for sums t, which first are multiplied by keep. */
+#define GATHER(name, t, keep, w, x)                                            \
+    do {                                                                       \
+        float4 sum_[4];                                                        \
+        EACH(r, 4)                                                             \
+            sum_[r] = SUM(name, t, r) keep;                                    \
+        gather(sum_, w, x);                                                    \
+        EACH(r, 4)                                                             \
+            SUM(name, t, r) = sum_[r];                                         \
+    } while (0)
 
-kernel __attribute__((reqd_work_group_size(WG, 1, 1))) void
+kernel SUB_GROUP_16 __attribute__((reqd_work_group_size(WG, 1, 1))) void
 attention_grad_tiles__q(global float *dq, global float *restrict stat,
                         global const float *dout, global const float *out,
                         VT_QKV)
@@ -172,7 +227,7 @@ attention_grad_tiles__q(global float *dq, global float *restrict stat,
     const int lid = get_local_id(0), ty = lid / 8, tx = lid % 8;
     const int blocks = (Tq + N - 1) / N, i0 = vt_group(0) % blocks * N;
     const int h = vt_group(0) / blocks % H, b = vt_group(0) / blocks / H;
-    float4 sum[ROOM][4];
+    SUMS(sum);
     float top[4], all[4], delta[4];
 
     q += VT_Q_AT(b) + h * D;
@@ -188,8 +243,8 @@ attention_grad_tiles__q(global float *dq, global float *restrict stat,
         const size_t at = (size_t)min(i0 + lid, Tq - 1) * VT_LDO;
         float y = 0.0f;
 
-        for (int v = 0; v < VECTORS; v++)
-            y = dot_on(row_load(dout + at, v), row_load(out + at, v), y);
+        ROLLED for (int v = 0; v < VECTORS; v++) y =
+            dot_on(row_load(dout + at, v), row_load(out + at, v), y);
         deltas[lid] = y;
     }
     barrier(CLK_LOCAL_MEM_FENCE);
@@ -200,13 +255,13 @@ attention_grad_tiles__q(global float *dq, global float *restrict stat,
     }
     EACH(t, ROOM)
         EACH(r, 4)
-            sum[t][r] = (float4)(0.0f);
+            SUM(sum, t, r) = (float4)(0.0f);
     for (int j0 = 0; j0 < T; j0 += M) {
         float s[COLS][4], g[COLS][4];
 
         fetch(tk, LDX, kv + koff, ldk, j0, M, T, 0, VECTORS);
         fetch(tv, LDX, kv + voff, ldk, j0, M, T, 0, VECTORS);
-        scores(s, g, work, q, ldq, dout, VT_LDO, i0, Tq, tk, tv);
+        scores(s, g, work, q, ldq, dout, VT_LDO, i0, Tq, tk, tv, APART);
         if (lid < 2 * N) {
             EACH(r, 4) {
                 float m = -FLT_MAX;
@@ -240,7 +295,7 @@ attention_grad_tiles__q(global float *dq, global float *restrict stat,
                 EACH(r, 4) {
                     const float p = vt_exp(s[c][r] - top[r]);
                     all[r] += p;
-                    s[c][r] = p * (g[c][r] - delta[r]);
+                    s[c][r] = p * (g[c][r] - DELTA(r));
                 }
                 work[(tx + 8 * c) * LDP + ty] =
                     (float4)(s[c][0], s[c][1], s[c][2], s[c][3]);
@@ -249,9 +304,8 @@ attention_grad_tiles__q(global float *dq, global float *restrict stat,
         barrier(CLK_LOCAL_MEM_FENCE);
         EACH(t, ROOM) {
             const int e = min(lid + WG * t, BLOCKS - 1);
-            EACH(r, 4)
-                sum[t][r] *= keeps[e / VECTORS * 4 + r];
-            gather(sum[t], work + e / VECTORS, tk + e % VECTORS);
+            GATHER(sum, t, *keeps[e / VECTORS * 4 + r], work + e / VECTORS,
+                   tk + e % VECTORS);
         }
         barrier(CLK_LOCAL_MEM_FENCE);
     }
@@ -268,7 +322,7 @@ attention_grad_tiles__q(global float *dq, global float *restrict stat,
             sums[4 * ty + r] = y;
             if (i < Tq) {
                 stat[2 * i] = top[r] + log(y);
-                stat[2 * i + 1] = delta[r];
+                stat[2 * i + 1] = DELTA(r);
             }
         }
     }
@@ -277,12 +331,12 @@ attention_grad_tiles__q(global float *dq, global float *restrict stat,
         const int e = lid + WG * t, row = e / VECTORS * 4;
         EACH(r, 4)
             if (e < BLOCKS && i0 + row + r < Tq)
-                row_store(sum[t][r] * (scale / sums[row + r]),
+                row_store(SUM(sum, t, r) * (scale / sums[row + r]),
                           dq + (size_t)(i0 + row + r) * ldq, e % VECTORS);
     }
 }
 
-kernel __attribute__((reqd_work_group_size(WG, 1, 1))) void
+kernel SUB_GROUP_16 __attribute__((reqd_work_group_size(WG, 1, 1))) void
 attention_grad_tiles__kv(global float *dkv, global const float *dout,
                          global const float *restrict stat, VT_QKV)
 {
@@ -290,7 +344,8 @@ attention_grad_tiles__kv(global float *dkv, global const float *dout,
     const int lid = get_local_id(0), ty = lid / 8, tx = lid % 8;
     const int blocks = (T + N - 1) / N, j0 = vt_group(0) % blocks * N;
     const int h = vt_group(0) / blocks % H, b = vt_group(0) / blocks / H;
-    float4 dk[ROOM][4], dv[ROOM][4];
+    SUMS(dk);
+    SUMS(dv);
 
     q += VT_Q_AT(b) + h * D;
     dout += VT_OUT_AT(b, 0) + h * D;
@@ -302,13 +357,13 @@ attention_grad_tiles__kv(global float *dkv, global const float *dout,
 #endif
     EACH(t, ROOM)
         EACH(r, 4)
-            dk[t][r] = dv[t][r] = (float4)(0.0f);
+            SUM(dk, t, r) = SUM(dv, t, r) = (float4)(0.0f);
     for (int i0 = 0; i0 < Tq; i0 += M) {
         float s[COLS][4], g[COLS][4];
 
         fetch(tq, LDX, q, ldq, i0, M, Tq, 0, VECTORS);
         fetch(tg, LDX, dout, VT_LDO, i0, M, Tq, 0, VECTORS);
-        scores(s, g, work, kv + koff, ldk, kv + voff, ldk, j0, T, tq, tg);
+        scores(s, g, work, kv + koff, ldk, kv + voff, ldk, j0, T, tq, tg, true);
         if (lid < 2 * N) {
             EACH(c, COLS) {
                 const int i = min(i0 + tx + 8 * c, Tq - 1);
@@ -335,8 +390,8 @@ attention_grad_tiles__kv(global float *dkv, global const float *dout,
         barrier(CLK_LOCAL_MEM_FENCE);
         EACH(t, ROOM) {
             const int e = min(lid + WG * t, BLOCKS - 1);
-            gather(dv[t], work + e / VECTORS, tg + e % VECTORS);
-            gather(dk[t], work + M * LDP + e / VECTORS, tq + e % VECTORS);
+            GATHER(dv, t, , work + e / VECTORS, tg + e % VECTORS);
+            GATHER(dk, t, , work + M * LDP + e / VECTORS, tq + e % VECTORS);
         }
         barrier(CLK_LOCAL_MEM_FENCE);
     }
@@ -345,8 +400,8 @@ attention_grad_tiles__kv(global float *dkv, global const float *dout,
         EACH(r, 4) {
             if (e < BLOCKS && row + r < T) {
                 global float *to = dkv + (size_t)(row + r) * ldk;
-                row_store(dk[t][r] * scale, to + koff, e % VECTORS);
-                row_store(dv[t][r], to + voff, e % VECTORS);
+                row_store(SUM(dk, t, r) * scale, to + koff, e % VECTORS);
+                row_store(SUM(dv, t, r), to + voff, e % VECTORS);
             }
         }
     }

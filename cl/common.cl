@@ -18,10 +18,11 @@
  * Caches      vt_prefetch(p, write, level): a hint that the line at p will soon
  *             be read (write 0) or written (1); level 3: to L1, 2: to L2.
  *             vt_prefetch_all(p, n, write): the same for n elements, to L1.
- * Devices     XE_HPC: defined on Intel's GPUs without images. They have 128
- *             registers of 16 floats, but their compiler takes 32 work-items
- *             a sub-group even where it then spills. SUB_GROUP_16: of a kernel
- *             that is to have 16 there.
+ * Devices     XE: defined on Intel's GPUs, where each of 8 work-items has 128
+ *             registers of a float. XE_HPC: also on those without images. They
+ *             have 128 registers of 16 floats, but their compiler takes 32
+ *             work-items a sub-group even where it then spills. SUB_GROUP_16:
+ *             of a kernel that is to have 16 there.
  * Groups      vt_group(d): get_group_id(d) in kernels whose launch may be
  *             divided (vt_kernel_work()). Each part is launched with the index
  *             of its first group as offset, so these have no get_global_id().
@@ -46,8 +47,10 @@
     EACH(line, ((n) * (int)sizeof *(p) + 63) / 64)                             \
     vt_prefetch((p) + line * (64 / (int)sizeof *(p)), write, 3)
 
-#if defined(cl_intel_required_subgroup_size) && !defined(__IMAGE_SUPPORT__) && \
-    !defined(__x86_64__)
+#if defined(cl_intel_required_subgroup_size) && !defined(__x86_64__)
+#define XE
+#endif
+#if defined(XE) && !defined(__IMAGE_SUPPORT__)
 #define XE_HPC
 #define SUB_GROUP_16 __attribute__((intel_reqd_sub_group_size(16)))
 #else
