@@ -49,16 +49,14 @@
 #define BLOCKS (N / 4 * VECTORS)
 #define ROOM ((BLOCKS + WG - 1) / WG)
 
-/* XE: with fewer registers the two tensors of scores come one after the other,
- * and a loop that is unrolled would have all its addresses in registers. */
+/* XE: with fewer registers the two tensors of scores come one after the
+ * other. */
 #ifdef XE
 #define APART true
 #define DELTA(r) deltas[4 * ty + r]
-#define ROLLED _Pragma("nounroll")
 #else
 #define APART false
 #define DELTA(r) delta[r]
-#define ROLLED
 #endif
 /* Four rows of sums t of a work-item. Where registers do not hold them beside
  * the scores, they are in local memory. */

@@ -8,7 +8,8 @@
  *             work-groups share a row. PER: vectors of a block. common_work.cl
  *             has what uses them.
  * Loops       EACH(i, n): an unrolled loop over i = 0 to n - 1, n a constant.
- *             LIKELY(x): x, the condition of a hot loop.
+ *             LIKELY(x): x, the condition of a hot loop. ROLLED: before a loop
+ *             that XE's compilers would unroll until registers run out.
  * Calls       OUTLINED: of a function that is to stay one. PoCL compiles each
  *             kernel three times, once for each way to launch it, but what the
  *             kernel calls only once. Such a function must not ask for ids.
@@ -107,6 +108,11 @@ VT_WHOLE(private, int)
 
 #define UNROLL _Pragma("unroll")
 #define EACH(i, n) UNROLL for (int i = 0; i < n; i++)
+#ifdef XE
+#define ROLLED _Pragma("nounroll")
+#else
+#define ROLLED
+#endif
 
 /* Put around the condition of an innermost loop: a compiler takes the deepest
  * loop for the hottest, and would spill this one's accumulators for the sake of

@@ -25,7 +25,7 @@
  * Launch    global {256 * ceil(M/TM), ceil(N/TN)}, local {256, 1}; any sizes.
  *           SPLIT: {.., .., ceil(K/TERMS)}.
  * Local     2 * TK * (TM + TN + 8) floats.
- * Defines   TM TN (multiples of 16) TK (of 4); TRANS_A TRANS_B; PANEL or 0;
+ * Defines   TM TN (multiples of 16, to 128) TK (of 4); TRANS_A TRANS_B; PANEL;
  *           WIDE_A WIDE_B: four neighbours are aligned, and are all inside or
  *           all outside; the epilogue's ACT BIAS SCALE RESIDUAL; ACCUMULATE;
  *           TERMS (a multiple of TK), with the last arguments sums and k_first;
@@ -48,6 +48,12 @@
 #define LANES(r) ((r) % 4 == 0 ? 4 : (r) % 2 == 0 ? 2 : 1)
 #define PLACE(x, i, r)                                                         \
     ((i) / LANES(r) * (16 * LANES(r)) + (x)*LANES(r) + (i) % LANES(r))
+/* over the k of a strip */
+#ifdef XE
+#define EACH_TERM(k) ROLLED for (int k = 0; k < TK; k++)
+#else
+#define EACH_TERM(k) EACH(k, TK)
+#endif
 #define PA (TM + 4)
 #define PB (TN + 4)
 /* vectors of 4 that a work-item brings of each strip */
@@ -212,6 +218,51 @@ static inline void put_columns(local float *t, int v, int wide, float4 x)
 #define SUMS
 #endif
 
+/* Stores C[m,n], whose sum over this part of k is v. */
+static inline void
+store(global VT_TYPE(YT) * c, global const element *restrict b,
+      global const float *restrict bias, global const float *restrict scale,
+      global const VT_TYPE(RST) * residual, int m, int n, int M, int N, int K,
+      int from, int end, int ldc, float v SUMS)
+{
+    const size_t at = (size_t)m * ldc + n;
+
+    if (m >= M || n >= N)
+        return;
+#ifdef SPLIT
+    sums[((size_t)PART * M + m) * N + n] = v;
+#else
+#ifdef TERMS
+    if (from > 0)
+        v = sums[(size_t)m * N + n] + v;
+    if (end < K) {
+        sums[(size_t)m * N + n] = v;
+        return;
+    }
+#endif
+#if PANEL
+    v *= ((global const float *)(b + (size_t)(N + PANEL - 1) / PANEL * PANEL *
+                                         K))[n];
+#endif
+#ifdef ACCUMULATE
+    c[at] += v;
+#else
+    VT_STORE(YT, c, at, vt_epilogue(v, bias, scale, residual, n, at));
+#endif
+#endif
+}
+#ifdef TERMS
+#define SUMS_GIVEN , sums, k_first
+#else
+#define SUMS_GIVEN
+#endif
+#define STORE_ROW(i)                                                           \
+    if ((i) < RM)                                                              \
+        EACH(j, RN)                                                            \
+    store(c, b, bias, scale, residual, m0 + PLACE(y, i, RM),                   \
+          n0 + PLACE(x, j, RN), M, N, K, from, end, ldc,                       \
+          s[(i) % RM][j] SUMS_GIVEN)
+
 kernel SUB_GROUP_16 __attribute__((reqd_work_group_size(WI, 1, 1))) void
 gemm_tile(global VT_TYPE(YT) * c, global const VT_TYPE(XT) *restrict a,
           global const element *restrict b, global const float *restrict bias,
@@ -262,7 +313,8 @@ gemm_tile(global VT_TYPE(YT) * c, global const VT_TYPE(XT) *restrict a,
             BRING(k0 + TK, false);
         else if (k0 + TK < end)
             BRING(k0 + TK, true);
-        EACH(k, TK) {
+        EACH_TERM(k)
+        {
             float p[RM], q[RN];
             FETCH(RM, p, ta[now] + k * PA, y);
             FETCH(RN, q, tb[now] + k * PB, x);
@@ -275,35 +327,14 @@ gemm_tile(global VT_TYPE(YT) * c, global const VT_TYPE(XT) *restrict a,
         barrier(CLK_LOCAL_MEM_FENCE);
     }
 
-    EACH(i, RM)
-        EACH(j, RN) {
-            const int m = m0 + PLACE(y, i, RM), n = n0 + PLACE(x, j, RN);
-            const size_t at = (size_t)m * ldc + n;
-            float v = s[i][j];
-
-            if (m < M && n < N) {
-#ifdef SPLIT
-                sums[((size_t)PART * M + m) * N + n] = v;
-#else
-#ifdef TERMS
-                if (from > 0)
-                    v = sums[(size_t)m * N + n] + v;
-                if (end < K) {
-                    sums[(size_t)m * N + n] = v;
-                    continue;
-                }
-#endif
-#if PANEL
-                v *= ((global const float *)(b + (size_t)(N + PANEL - 1) /
-                                                     PANEL * PANEL * K))[n];
-#endif
-#ifdef ACCUMULATE
-                c[at] += v;
-#else
-                VT_STORE(YT, c, at,
-                         vt_epilogue(v, bias, scale, residual, n, at));
-#endif
-#endif
-            }
-        }
+    /* Not a loop: with an activation one compiler would not unroll it, and have
+     * s in memory. */
+    STORE_ROW(0);
+    STORE_ROW(1);
+    STORE_ROW(2);
+    STORE_ROW(3);
+    STORE_ROW(4);
+    STORE_ROW(5);
+    STORE_ROW(6);
+    STORE_ROW(7);
 }
