@@ -18,6 +18,10 @@ test_packages="g++ clang clang-format clang-tidy cppcheck shellcheck
     libcriterion-dev mesa-opencl-icd oclgrind python3 binutils locales valgrind
     libopenmpi-dev openmpi-bin libmpich-dev mpich"
 
+# Compilers for GPUs; with | between the names of one in different releases.
+# libclc comes with mesa-opencl-icd.
+gpu_packages="clang-19 intel-ocloc|intel-opencl-icd"
+
 # Installs the packages that dpkg does not list; does nothing if there are
 # none.
 install_packages() {
@@ -46,6 +50,33 @@ install_packages() {
         return 1
     fi
     rm -f "$log"
+}
+
+# Installs those of the packages that this release has, of a|b the first, and
+# names the others. Never fails: what needs them says that they are missing.
+install_what_exists() {
+    local names name found have="" other="" update=true root=""
+    command -v apt-cache dpkg-query >/dev/null || return 0
+    [ "$(id -u)" = 0 ] || root=sudo
+    for names in "$@"; do
+        while :; do
+            found=""
+            for name in ${names//|/ }; do
+                dpkg-query -W -f '${db:Status-Status}' "$name" 2>/dev/null |
+                    grep -qx installed && found=$name && break
+            done
+            for name in ${names//|/ }; do
+                [ -n "$found" ] || ! apt-cache show "$name" >/dev/null 2>&1 ||
+                    found=$name
+            done
+            if [ -n "$found" ] || ! $update; then break; fi
+            update=false # the lists may be empty
+            $root apt-get update -qq >/dev/null 2>&1 </dev/null || true
+        done
+        if [ -n "$found" ]; then have+=" $found"; else other+=" $names"; fi
+    done
+    [ -z "$other" ] || say "This release has no package:$other"
+    [ -z "$have" ] || install_packages $have || true
 }
 
 # configure FOLDER [CMAKE OPTION…] and build FOLDER [TARGET]: quiet, except
