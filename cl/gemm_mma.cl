@@ -91,17 +91,16 @@ static inline uint4 arrived(uint4 v)
 
 static inline uint4 bring(source p, size_t at, int k, int K, bool last)
 {
-    ushort t[8];
-
     if (!last)
 #ifdef WIDE_A
         return *(global const uint4 *)(p + at);
 #else
         return as_uint4(vload8(0, p + at));
 #endif
-    EACH(i, 8)
-        t[i] = k + i < K ? p[at + i] : 0;
-    return as_uint4(vload8(0, t));
+        /* not an array, which one compiler keeps in memory */
+#define INSIDE(i) (ushort)(k + (i) < K ? p[at + (i)] : 0)
+    return as_uint4((ushort8)(INSIDE(0), INSIDE(1), INSIDE(2), INSIDE(3),
+                              INSIDE(4), INSIDE(5), INSIDE(6), INSIDE(7)));
 }
 #else
 typedef float8 flight;
@@ -184,6 +183,53 @@ static inline uint word(const local uint4 *t, int row, int w)
 #if defined(PART) && !defined(SPLIT) && !INT8
 #define EARLIER
 #endif
+
+#ifdef SPLIT
+#define SUMS_GIVEN , sums, at
+#else
+#define SUMS_GIVEN
+#endif
+#ifdef EARLIER
+#define SUM(i, j, e) (earlier[i][j][e] + s[i][j][e])
+#else
+#define SUM(i, j, e) s[i][j][e]
+#endif
+
+/* Stores C[m,n], whose sum is y. */
+static inline void
+store(global VT_TYPE(CT) * c, source a, global const uint4 *restrict b,
+      global const float *restrict bias, global const float *restrict scale,
+      global const VT_TYPE(RST) * residual, int m, int n, int M, int N, int ldc,
+      int columns, int strips, sum y SUMS)
+{
+#ifdef SPLIT
+    if (m < M && n < N)
+        sums[at + (vt_group(2) * (size_t)M + m) * N + n] = y;
+#else
+    const size_t to = (size_t)m * ldc + n;
+    float v = y;
+
+    if (m >= M || n >= N)
+        return;
+#if INT8
+    /* a step of a row, and of a column */
+    v *= ((global const float *)(a + (size_t)M * strips * 4))[m];
+    v *= ((global const float *)(b + (size_t)columns * strips * 4))[n];
+#endif
+#ifdef ACCUMULATE
+    v += VT_JOIN(load_, CT)(c, to);
+#else
+    v = vt_epilogue(v, bias, scale, residual, n, to);
+#endif
+    VT_JOIN(store_, CT)(c, to, v);
+#endif
+}
+#define STORE_ROWS(i)                                                          \
+    EACH_FRAGMENT(j, FN)                                                       \
+    EACH_FRAGMENT(e, CW)                                                       \
+    store(c, a, b, bias, scale, residual, m0 + wm + (i)*MI + C_ROW(lane, e),   \
+          n0 + wn + j * NI + C_COLUMN(lane, e), M, N, ldc, columns, strips,    \
+          SUM(i, j, e) SUMS_GIVEN)
 
 kernel __attribute__((reqd_work_group_size(WI, 1, 1))) SUBGROUP void
 gemm_mma(global VT_TYPE(CT) * c, source a, global const uint4 *restrict b,
@@ -330,37 +376,18 @@ gemm_mma(global VT_TYPE(CT) * c, source a, global const uint4 *restrict b,
 #endif
     }
 
+#if defined(EMULATE) || KIND < 7
     EACH_FRAGMENT(i, FM)
-    EACH_FRAGMENT(j, FN)
-    EACH_FRAGMENT(e, CW)
-    {
-        const int m = m0 + wm + i * MI + C_ROW(lane, e);
-        const int n = n0 + wn + j * NI + C_COLUMN(lane, e);
-#ifdef SPLIT
-        if (m < M && n < N)
-            sums[at + (vt_group(2) * (size_t)M + m) * N + n] = s[i][j][e];
+    STORE_ROWS(i);
 #else
-        const size_t at = (size_t)m * ldc + n;
-#ifdef EARLIER
-        float v = earlier[i][j][e] + s[i][j][e];
-#else
-        float v = s[i][j][e];
+    /* Not a loop: one compiler would not unroll it, and have s in memory. */
+    STORE_ROWS(0);
+    if (FM > 1)
+        STORE_ROWS(1 % FM);
+    if (FM > 2)
+        STORE_ROWS(2 % FM);
+    if (FM > 3)
+        STORE_ROWS(3 % FM);
 #endif
-
-        if (m < M && n < N) {
-#if INT8
-            /* a step of a row, and of a column */
-            v *= ((global const float *)(a + (size_t)M * strips * 4))[m];
-            v *= ((global const float *)(b + (size_t)columns * strips * 4))[n];
-#endif
-#ifdef ACCUMULATE
-            v += VT_JOIN(load_, CT)(c, at);
-#else
-            v = vt_epilogue(v, bias, scale, residual, n, at);
-#endif
-            VT_JOIN(store_, CT)(c, at, v);
-        }
-#endif
-    }
 }
 #endif
