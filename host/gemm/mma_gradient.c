@@ -16,8 +16,13 @@ enum { ITEMS = 128 };
 
 bool vt_mma_gradient_takes(vt_mma_choice c, int d)
 {
-    return c.kind != VT_MMA_NONE && vt_mma_heads_take(d) &&
-           d <= vt_mma_kinds[c.kind].gradients;
+    const vt_mma_kind *k = &vt_mma_kinds[c.kind];
+
+    /* With half a fragment at the end of 16 lanes, PoCL's emulation of DPAS has
+     * wrong dk and dv. llvmpipe's is right; the cause is not known. */
+    if (c.kind >= VT_MMA_INTEL && k->lanes == 16 && d % 16 != 0)
+        return false;
+    return c.kind != VT_MMA_NONE && vt_mma_heads_take(d) && d <= k->gradients;
 }
 
 vt_mma_heads vt_mma_gradient_of(vt_mma_choice c, int d)

@@ -341,12 +341,8 @@ static const struct {
     {"dpas16", FEW, WIDE},
 };
 
-/* PoCL 3.1 computes dk and dv of dpas16 with heads of 24 wrong; oclgrind, which
- * finds no fault, and llvmpipe compute them right. */
 static bool takes(const char *kind, int d)
 {
-    if (strcmp(kind, "dpas16") == 0 && d == 24 && !vt_test_tiny())
-        return false;
     return vt_mma_gradient_takes((vt_mma_choice){.kind = vt_mma_named(kind)},
                                  d);
 }
