@@ -18,8 +18,9 @@ bool vt_mma_gradient_takes(vt_mma_choice c, int d)
 {
     const vt_mma_kind *k = &vt_mma_kinds[c.kind];
 
-    /* With half a fragment at the end of 16 lanes, PoCL's emulation of DPAS has
-     * wrong dk and dv. llvmpipe's is right; the cause is not known. */
+    /* With half a fragment at the end of 16 lanes, PoCL's optimiser makes the
+     * emulation's dk and dv wrong. Without it, and on llvmpipe, they are right,
+     * but a kernel that is hard to test is not used. */
     if (c.kind >= VT_MMA_INTEL && k->lanes == 16 && d % 16 != 0)
         return false;
     return c.kind != VT_MMA_NONE && vt_mma_heads_take(d) && d <= k->gradients;
