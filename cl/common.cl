@@ -13,6 +13,7 @@
  * Calls       OUTLINED: of a function that is to stay one. PoCL compiles each
  *             kernel three times, once for each way to launch it, but what the
  *             kernel calls only once. Such a function must not ask for ids.
+ *             On AMD's and NVIDIA's GPUs nothing is called.
  *             OUTLINED_CPU: the same in kernels that GPUs run, too; these have
  *             no calls. INLINED: of a function that is compiled for each of its
  *             callers, whose arguments are constants.
@@ -119,7 +120,11 @@ VT_WHOLE(private, int)
  * the epilogue's. */
 #ifdef __clang__
 #define LIKELY(x) __builtin_expect(x, 1)
+#if defined(__AMDGCN__) || defined(__NVPTX__)
+#define OUTLINED
+#else
 #define OUTLINED __attribute__((noinline))
+#endif
 #define INLINED __attribute__((always_inline))
 #else
 #define LIKELY(x) (x)

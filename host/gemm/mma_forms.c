@@ -92,7 +92,7 @@ vitcl_status vt_mma_race(bool *faster, vt_mma_form *unit, vt_mma_form *tiles,
                          const char *what)
 {
     enum { ROUNDS = 8 };
-    vitcl_status st;
+    vitcl_status st = VITCL_OK;
 
     for (int i = 0; i < (c.emulated ? 2 : ROUNDS); i++) {
         VT_TRY(vt_mma_form_run(unit, p));
