@@ -264,9 +264,10 @@ static inline void probabilities(floatv *p, floatv *dx, int T, float c)
 }
 
 /* Head h of `pictures` pictures, beginning with `first`. */
-static inline void head(global float *dq, global float *dkv,
-                        global float *restrict dbias, global const float *dout,
-                        VT_QKV, int pictures, int h, int first)
+static inline OUTLINED void head(global float *dq, global float *dkv,
+                                 global float *restrict dbias,
+                                 global const float *dout, VT_QKV, int pictures,
+                                 int h, int first)
 {
     const int ldo = VT_LDO;
     floatv p[(TMAX + 1) * NV], dx[TMAX * NV];

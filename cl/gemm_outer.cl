@@ -90,11 +90,25 @@ static inline void prefetch_rows(global const float *p, int ld, int from,
             vt_prefetch(p + (size_t)k * ld + i, 0, 2);
 }
 
-/* to[KC][RA] for each block, STRIP apart; rows beyond M are 0. Of a's rows of
- * M, `left` are from `a` on. */
+#ifdef DOT
+/* Words of a row of A. Here and in copy_b() assembly is kept out of the
+ * kernel's own body, see cl/gemm_dot.cl. */
+static OUTLINED void row_words(copied *to, global const float *restrict a,
+                               int lda, int rows, bool next)
+{
+    int m = 0;
+
+    for (; m + V <= rows; m += V)
+        vstorev(OF_BV(a + m, lda, next), 0, to + m);
+    for (; m < rows; m++)
+        to[m] = OF_A(a + m, lda, next);
+}
+#endif
+
+/* to[KC][RA] for each block, STRIP apart; rows beyond M are 0. */
 static inline void copy_a(local copied *restrict to,
                           global const float *restrict a, int lda, int kc,
-                          int rows, int left)
+                          int rows)
 {
     for (int k = 0; k < kc; k += KG, a += KG * (size_t)lda) {
         local copied *t = to + k / KG * RA;
@@ -102,15 +116,21 @@ static inline void copy_a(local copied *restrict to,
         int m = 0;
 
 #ifdef DOT /* RA <= V: the next k overwrites what is too much */
-        for (; m < rows && m + V <= left; m += RA, t += STRIP)
-            vstorev(OF_BV(a + m, lda, next), 0, t);
-#endif
+        copied row[ROWS + V];
+
+        row_words(row, a, lda, rows, next);
+        for (; m + RA <= rows; m += RA, t += STRIP)
+            vstorev(vloadv(0, row + m), 0, t);
+#define AT_A(m) row[m]
+#else
         for (; m + RA <= rows; m += RA, t += STRIP)
             EACH(r, RA)
                 t[r] = OF_A(a + m + r, lda, next);
+#define AT_A(m) OF_A(a + (m), lda, next)
+#endif
         if (m < rows)
             for (int r = 0; r < RA; r++)
-                t[r] = m + r < rows ? OF_A(a + m + r, lda, next) : 0;
+                t[r] = m + r < rows ? AT_A(m + r) : 0;
     }
 }
 
@@ -141,8 +161,8 @@ static inline void add_up(float *to, global const float *restrict a, int lda,
 }
 
 /* to[KC][NW]; columns beyond N are 0 */
-static inline void copy_b(copied *restrict to, global const float *restrict b,
-                          int ldb, int kc, int columns)
+static BLOCK void copy_b(copied *restrict to, global const float *restrict b,
+                         int ldb, int kc, int columns)
 {
     for (int k = 0; k < kc; k += KG, b += KG * (size_t)ldb, to += NW) {
         const bool next = k + 1 < kc;
@@ -235,7 +255,7 @@ static inline void tile(ARGS, int id, local copied *restrict ta,
     for (int k = k0; k < k1; k += most) {
         const int kc = min(most, k1 - k);
 
-        copy_a(ta, a + (size_t)k * lda + i0 * RA, lda, kc, rows, M - i0 * RA);
+        copy_a(ta, a + (size_t)k * lda + i0 * RA, lda, kc, rows);
 #ifdef SUMS
         if (x == 0)
             add_up(total, a + (size_t)k * lda + i0 * RA, lda, kc, rows,
