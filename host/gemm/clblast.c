@@ -122,16 +122,6 @@ static size_t temp_bytes(vt_dev *dev, const vt_gemm_desc *d)
     return bytes;
 }
 
-/* One call takes all rows, unless that could be too long for a GPU that draws
- * a desktop. */
-static unsigned calls(vt_dev *dev, const vt_gemm_desc *d)
-{
-    const double rows = (double)d->batch * d->M;
-    const double n = ceil(rows * d->N * d->K / dev->launch_macs);
-
-    return (unsigned)VT_MAX(1.0, VT_MIN(n, rows));
-}
-
 static CLBlastStatusCode multiply_rows(vt_queue *q, const vt_gemm_desc *d,
                                        cl_mem c, cl_mem a, cl_mem b,
                                        cl_mem temp, size_t first, size_t end)
@@ -148,7 +138,8 @@ static CLBlastStatusCode multiply_rows(vt_queue *q, const vt_gemm_desc *d,
 static vitcl_status multiply(vt_queue *q, const vt_gemm_desc *d, cl_mem c,
                              cl_mem a, cl_mem b, cl_mem temp)
 {
-    const size_t rows = exchanged(d).n, n = calls(q->dev, d);
+    const size_t rows = exchanged(d).n;
+    const size_t n = vt_launch_parts(q->dev, (double)rows * d->N * d->K, rows);
     CLBlastStatusCode e = CLBlastSuccess;
     double from = 0;
     vitcl_status st;

@@ -41,10 +41,15 @@ static const struct {
     [VT_DOT_BF16_TILES] = {"dot32-bf16-tiles", 16, 2, 3, TILE, 0},
 };
 
+static bool bf16_words(const vt_gemm_desc *d)
+{
+    return d->type == VT_BF16 && d->a == VT_BF16;
+}
+
 /* Is A in memory as the words that the instruction multiplies? */
 static bool as_words(const vt_gemm_desc *d)
 {
-    return d->a == VT_I8 || (d->type == VT_BF16 && d->a == VT_BF16);
+    return d->a == VT_I8 || bf16_words(d);
 }
 
 /* Rows so many words apart map to at most four sets of the L1 cache, from which
@@ -83,9 +88,8 @@ static int kind_of(vt_dev *dev, const vt_gemm_desc *d)
     kind = vt_dot_ask(dev, d->type);
     /* others read past a row's end, or past the last row; rows that share few
      * sets are better copied */
-    if (as_words(d) && d->type == VT_BF16 &&
-        (kind != VT_DOT_BF16 || d->K % 2 != 0 || d->lda % 2 != 0 ||
-         few_sets(d->lda / 2)))
+    if (bf16_words(d) && (kind != VT_DOT_BF16 || d->K % 2 != 0 ||
+                          d->lda % 2 != 0 || few_sets(d->lda / 2)))
         return VT_DOT_NONE;
     return kind;
 }
@@ -137,7 +141,7 @@ static int stride(const vt_gemm_desc *d, int kind)
 {
     const int w = words(d, kind);
 
-    if (as_words(d) && d->type == VT_BF16)
+    if (bf16_words(d))
         return d->lda / 2;
     return few_sets(w) ? w + 16 : w;
 }

@@ -126,8 +126,7 @@ void vt_gemm_form(char *out, size_t size, vt_dev *dev, vt_dtype type);
 bool vt_gemm_dots(vt_dev *dev, const char *provider);
 /* A[rows,K] as the words of integers that a CPU's int8 products multiply, each
  * row with its scale and zero point: `bytes` in all, of which a row's words are
- * ld. cl/gemm_dot_rows.cl with `defines` writes them, in so
- * many work-items. */
+ * ld. cl/gemm_dot_rows.cl with `defines` writes them, in so many work-items. */
 typedef struct vt_int_rows {
     size_t bytes;
     int ld, items;

@@ -322,12 +322,8 @@ static vitcl_status bind_product(vt_kernel **k, vt_gemm *g, const cut *c)
                  c->parts > 1 ? " -DSPLIT" : "");
     snprintf(defines, sizeof defines,
              "-DKIND=%d%s -DWM=%d -DWN=%d -DFM=%d -DFN=%d -DAT=%s%s%s%s%s",
-             c->unit.kind,
-             c->unit.emulated               ? " -DEMULATE"
-             : c->unit.kind >= VT_MMA_INTEL ? " -cl-intel-256-GRF-per-thread"
-                                            : "",
-             s.wm, s.wn, s.fm, s.fn, vt_dtype_name(o.stored),
-             o.stored == d->type ? " -DSAME_A" : "",
+             c->unit.kind, vt_mma_flags(c->unit), s.wm, s.wn, s.fm, s.fn,
+             vt_dtype_name(o.stored), o.stored == d->type ? " -DSAME_A" : "",
              wide_rows(g, &o) ? " -DWIDE_A" : "", parts, common);
     VT_TRY(vt_kernel_new(k, g->dev, "gemm_mma", "gemm_mma", defines));
     VT_TRY(vt_gemm_operands(*k, g, o.a, o.b, v, VT_COUNT(v)));

@@ -46,6 +46,8 @@ vt_mma_choice vt_mma_ask_training(vt_dev *dev);
 /* Intel's fragments of B have the words of so many columns side by side; 0:
  * other vendors'. */
 int vt_mma_together(vt_mma_choice c);
+/* What kernels for it are compiled with, besides its KIND. */
+const char *vt_mma_flags(vt_mma_choice c);
 /* The kind of that name; VT_MMA_NONE if there is none. */
 int vt_mma_named(const char *instruction);
 /* From now on this kind, without a trial: for a trial. */

@@ -99,11 +99,8 @@ void vt_mma_heads_define(char *out, size_t size, const vt_mma_heads *h,
 {
     snprintf(out, size,
              "-DKIND=%d%s%s -DTYPE=%d -DD=%d -DWM=%d -DFQ=%d -DKEYS=%d", c.kind,
-             h->kept ? " -DKEPT" : "",
-             c.emulated               ? " -DEMULATE"
-             : c.kind >= VT_MMA_INTEL ? " -cl-intel-256-GRF-per-thread"
-                                      : "",
-             vt_type_number(type), d, h->subgroups, h->fragments, h->keys);
+             h->kept ? " -DKEPT" : "", vt_mma_flags(c), vt_type_number(type), d,
+             h->subgroups, h->fragments, h->keys);
 }
 
 /* ---- the trial ---- */

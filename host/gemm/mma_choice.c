@@ -155,6 +155,13 @@ int vt_mma_named(const char *instruction)
     return kind;
 }
 
+const char *vt_mma_flags(vt_mma_choice c)
+{
+    return c.emulated               ? " -DEMULATE"
+           : c.kind >= VT_MMA_INTEL ? " -cl-intel-256-GRF-per-thread"
+                                    : "";
+}
+
 int vt_mma_together(vt_mma_choice c)
 {
     return c.kind < VT_MMA_INTEL ? 0 : vt_mma_kinds[c.kind].columns;

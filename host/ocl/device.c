@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "base/memory.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -30,12 +31,15 @@ static vitcl_status identity(char **out, const vt_found *f)
 }
 
 /* What a slow GPU multiplies and adds in a tenth of a second: 2 numbers a cycle
- * for each of its units, a quarter of what one of Intel's can. */
-static double launch_macs(const vitcl_device_info *info)
+ * for each of its units, a quarter of what one of Intel's can. No desktop waits
+ * for a processor. */
+static double launch_macs(const vt_dev *dev)
 {
-    const double mhz = info->clock_mhz ? info->clock_mhz : 500;
+    const double mhz = dev->info.clock_mhz ? dev->info.clock_mhz : 500;
 
-    return 0.1 * 2 * mhz * 1e6 * VT_MAX(info->compute_units, 1u);
+    return dev->processor
+               ? INFINITY
+               : 0.1 * 2 * mhz * 1e6 * VT_MAX(dev->info.compute_units, 1u);
 }
 
 static vitcl_status measure(vt_dev *dev)
@@ -69,7 +73,7 @@ static vitcl_status measure(vt_dev *dev)
     dev->vector = lanes >= 16 ? 16 : lanes >= 8 ? 8 : 4;
     dev->align = VT_MAX((size_t)64, (size_t)bits / 8);
     dev->group_max = VT_MIN(group, (size_t)256);
-    dev->launch_macs = launch_macs(&dev->info);
+    dev->launch_macs = launch_macs(dev);
     snprintf(dev->flags, sizeof dev->flags, "-cl-std=CL1.2%s%s",
              fp & CL_FP_FMA ? "" : " -DNO_FMA",
              fp & CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT
@@ -195,6 +199,13 @@ void vt_dev_free(vt_dev *dev)
 const vitcl_device_info *vt_dev_info(const vt_dev *dev)
 {
     return &dev->info;
+}
+
+size_t vt_launch_parts(const vt_dev *dev, double macs, size_t most)
+{
+    const double n = ceil(macs / dev->launch_macs);
+
+    return n <= 1 ? 1 : n < (double)most ? (size_t)n : most;
 }
 
 vt_class vt_dev_class(const vt_dev *dev)

@@ -9,7 +9,6 @@
 #include "base/memory.h"
 
 #include <assert.h>
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -429,17 +428,15 @@ void vt_kernel_work(vt_kernel *k, double macs)
  * most groups. */
 static size_t parts(unsigned *dim, const vt_kernel *k)
 {
-    const double most = k->dev->launch_macs;
     size_t groups = 0;
 
     *dim = 0;
-    if (k->macs <= most || k->driver_local)
+    if (k->driver_local)
         return 1;
     for (unsigned i = 0; i < k->dims; i++)
         if (k->global[i] / k->local[i] > groups)
             groups = k->global[i] / k->local[i], *dim = i;
-    return k->macs / most < (double)groups ? (size_t)ceil(k->macs / most)
-                                           : groups;
+    return vt_launch_parts(k->dev, k->macs, groups);
 }
 
 unsigned vt_kernel_launches(const vt_kernel *k)

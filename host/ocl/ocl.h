@@ -156,7 +156,9 @@ void vt_kernel_size(vt_kernel *k, unsigned dims, const size_t global[3],
  * than a tenth of a second is launched in parts, so that a GPU can draw a
  * desktop in between. The kernel asks for its groups by vt_group(). */
 void vt_kernel_work(vt_kernel *k, double macs);
-/* The number of these parts, else 1. */
+/* The number of these parts, at most `most`; 1 on a processor. */
+size_t vt_launch_parts(const vt_dev *dev, double macs, size_t most);
+/* How many launches the kernel is: these parts, else 1. */
 unsigned vt_kernel_launches(const vt_kernel *k);
 /* For a kernel with VT_EACH_TILE (cl/common_work.cl), whose arguments `index`
  * and index + 1 are `taken` and `tiles`: work-groups of one work-item, one per
