@@ -1,0 +1,594 @@
+"""The instructions of PTX that clang makes of cl/, for ptx_interpreter.py.
+
+bind() gives an instruction's kind and a function of (where, lanes): the threads for
+which it is executed, as NumPy's `where` and as numbers. Sections and tables named
+here are those of the PTX ISA document.
+"""
+import numpy as np
+
+WARP = 32
+TYPES = {"u8": np.uint8, "s8": np.int8, "b8": np.uint8, "u16": np.uint16, "s16": np.int16, "b16": np.uint16,
+         "u32": np.uint32, "s32": np.int32, "b32": np.uint32, "f32": np.float32, "f16": np.float16, "u64": np.uint64,
+         "s64": np.int64, "b64": np.uint64, "f64": np.float64, "pred": np.bool_}
+FLOATS = (np.float16, np.float32, np.float64)
+
+
+def unknown(run, i):
+    run.at = i
+    run.fail("not known to this interpreter")
+
+
+def source(run, text, dtype):
+    """An operand: the numbers of a register, or one number."""
+    dtype = np.dtype(dtype)
+    if text in run.names:  # the address of a variable
+        return dtype.type(run.names[text])
+    if text.startswith("%") or text in run.kernel.registers:
+        row = run.row(text, dtype) if text in run.special or run.kernel.width(text) == dtype.itemsize * 8 or (
+            dtype == bool) else None
+        if row is None:
+            run.fail("%s does not have the width of the instruction" % text)
+        return row
+    if text[:2].lower() == "0f":
+        return np.uint32(int(text[2:], 16)).view(np.float32).view(dtype)
+    if text[:2].lower() == "0d":
+        return np.uint64(int(text[2:], 16)).view(np.float64).view(dtype)
+    number = int(text, 0)
+    if dtype == bool:
+        return bool(number)
+    bits = dtype.itemsize * 8
+    return np.array(number & (2**bits - 1), "u%d" % dtype.itemsize).view(dtype)[()]
+
+
+def vector(text):
+    return [x.strip() for x in text.strip("{}").split(",")] if text.startswith("{") else [text]
+
+
+def address(run, text):
+    """A function that gives the addresses of [register+number], or [variable+number]."""
+    name, plus, offset = text.strip("[]").partition("+")
+    offset = int(offset) if plus else 0
+    if name in run.names:
+        value = np.full(run.lanes, run.names[name] + offset, np.uint64)
+        return lambda: value
+    if run.kernel.width(name) == 64:
+        row, offset = run.row(name, np.uint64), np.uint64(offset & (2**64 - 1))
+        return lambda: row + offset
+    row = run.row(name, np.uint32)
+    return lambda: (row + np.uint32(offset & (2**32 - 1))).astype(np.uint64)
+
+
+def put(run, register, dtype):
+    """Into a register, which may be wider than its type: those of small integers are extended."""
+    if register == "_":
+        return lambda where, values: None
+    width = run.kernel.width(register) // 8
+    if width == np.dtype(dtype).itemsize or dtype == np.bool_:
+        d = run.row(register, dtype)
+        return lambda where, values: np.copyto(d, values, where=where)
+    signed = np.dtype(dtype).kind == "i"
+    d = run.row(register, "%s%d" % ("i" if signed else "u", width))
+    kept = np.dtype("%s%d" % ("i" if signed else "u", np.dtype(dtype).itemsize))
+    return lambda where, values: np.copyto(d, np.asarray(values).view(kept), where=where, casting="unsafe")
+
+
+# ---- arithmetic ----
+
+
+def fma(a, b, c):
+    return (a.astype(np.float64) * b + c).astype(np.float32)
+
+
+def shift(ufunc, a, n):
+    """Amounts beyond the width are as the width: zeros, or signs."""
+    bits = np.dtype(a.dtype).itemsize * 8
+    if ufunc is np.right_shift and a.dtype.kind == "i":
+        return np.right_shift(a, np.minimum(n, bits - 1).astype(a.dtype))
+    shifted = ufunc(a, np.minimum(n, bits - 1).astype(a.dtype))
+    return np.where(n >= bits, a.dtype.type(0), shifted)
+
+
+def wide(a, b):
+    kind, size = a.dtype.kind, a.dtype.itemsize
+    if size < 8:
+        return a.astype("%s%d" % (kind, 2 * size)) * b.astype("%s%d" % (kind, 2 * size))
+    return np.array([int(x) * int(y) for x, y in np.broadcast(a, b)], object)
+
+
+def high(a, b):
+    size, dtype = a.dtype.itemsize, a.dtype
+    product = wide(a, b)
+    if size < 8:
+        return (product >> product.dtype.type(8 * size)).astype(dtype)
+    product >>= 64
+    return product.astype(dtype)
+
+
+def divide(a, b):
+    """Towards zero."""
+    if a.dtype.kind == "u":
+        return a // np.where(b == 0, 1, b).astype(a.dtype)
+    q = np.abs(a.astype(np.int64)) // np.maximum(np.abs(b.astype(np.int64)), 1)
+    return np.where((a < 0) != (b < 0), -q, q).astype(a.dtype)
+
+
+def exp2(x):
+    """ex2.approx.ftz"""
+    tiny = np.finfo(np.float32).tiny
+    x = np.where(np.abs(x) < tiny, np.float32(0), x)
+    y = np.exp2(x.astype(np.float64)).astype(np.float32)
+    return np.where(y < tiny, np.float32(0), y)
+
+
+def bf16(x):
+    bits = x.view(np.uint32)
+    rounded = (bits + np.uint32(0x7FFF) + ((bits >> np.uint32(16)) & np.uint32(1))) >> np.uint32(16)
+    return np.where(np.isnan(x), np.uint32(0x7FFF), rounded)
+
+
+def integer(x, dtype):
+    """cvt.rzi and cvt.rni: saturated; NaN is 0."""
+    info = np.iinfo(dtype)
+    return np.clip(np.nan_to_num(x.astype(np.float64), nan=0.0, posinf=1e300, neginf=-1e300), info.min,
+                   info.max).astype(dtype)
+
+
+def field(a, at, bits):
+    """bfe.u32"""
+    at, bits = np.minimum(at & 255, 32), np.minimum(bits & 255, 32)
+    value = a.astype(np.uint64) >> at.astype(np.uint64)
+    return (value & ((np.uint64(1) << bits.astype(np.uint64)) - np.uint64(1))).astype(np.uint32)
+
+
+SIMPLE = {  # of two operands of the instruction's type
+    "add": np.add, "sub": np.subtract, "and": np.bitwise_and, "or": np.bitwise_or, "xor": np.bitwise_xor}
+CONVERSIONS = {  # cvt with a rounding: destination and source, and how
+    "rn.f16.f32": (np.float16, np.float32, lambda x: x.astype(np.float16)),
+    "f32.f16": (np.float32, np.float16, lambda x: x.astype(np.float32)),
+    "rn.f32.s32": (np.float32, np.int32, lambda x: x.astype(np.float32)),
+    "rn.f32.u32": (np.float32, np.uint32, lambda x: x.astype(np.float32)),
+    "rzi.s32.f32": (np.int32, np.float32, lambda x: integer(np.trunc(x), np.int32)),
+    "rni.s32.f32": (np.int32, np.float32, lambda x: integer(np.rint(x), np.int32)),
+    "rni.f32.f32": (np.float32, np.float32, np.rint),
+    "rmi.f32.f32": (np.float32, np.float32, np.floor),
+    "rzi.f32.f32": (np.float32, np.float32, np.trunc),
+    "rn.bf16.f32": (np.uint16, np.float32, lambda x: bf16(x).astype(np.uint16))}
+ORDERED = {"eq": np.equal, "ne": np.not_equal, "lt": np.less, "le": np.less_equal, "gt": np.greater,
+           "ge": np.greater_equal, "lo": np.less, "ls": np.less_equal, "hi": np.greater, "hs": np.greater_equal}
+OPPOSITE = {"equ": np.not_equal, "neu": np.equal, "ltu": np.greater_equal, "leu": np.greater, "gtu": np.less_equal,
+            "geu": np.less}
+
+
+def compare(name, dtype):
+    if dtype not in FLOATS:
+        return ORDERED.get(name)
+    if name == "ne":
+        return lambda a, b: (a < b) | (a > b)
+    if name in OPPOSITE:  # or one of them is NaN
+        if name == "equ":
+            return lambda a, b: ~((a < b) | (a > b))
+        if name == "neu":
+            return np.not_equal
+        return lambda a, b: ~OPPOSITE[name](a, b)
+    if name in ("num", "nan"):
+        return lambda a, b: (np.isnan(a) | np.isnan(b)) == (name == "nan")
+    return ORDERED.get(name)
+
+
+def arithmetic(run, i):
+    """A function of the operands, their types, and that of the result; None: not arithmetic."""
+    p, kind = i.parts, i.parts[-1]
+    t = TYPES.get(kind)
+    name, form = p[0], ".".join(p[1:-1])
+    if t is None:
+        return None
+    whole = t not in FLOATS
+    if name in SIMPLE and (not form and whole or name in ("add", "sub") and form in ("rn", "") and t is np.float32):
+        if t is np.bool_ or name in ("add", "sub") or whole:
+            return SIMPLE[name], (t, t), t
+    if name == "mul" and t is np.float32 and form in ("rn", ""):
+        return np.multiply, (t, t), t
+    if name == "mul" and form == "lo" and whole:
+        return np.multiply, (t, t), t
+    if name == "mul" and form == "hi" and whole:
+        return high, (t, t), t
+    if name == "mul" and form == "wide" and whole:
+        return wide, (t, t), np.dtype("%s%d" % (np.dtype(t).kind, 2 * np.dtype(t).itemsize)).type
+    if name == "mad" and form == "lo" and whole:
+        return (lambda a, b, c: a * b + c), (t, t, t), t
+    if i.name == "fma.rn.f32":
+        return fma, (t, t, t), t
+    if i.name in ("div.rn.f32",):
+        return np.divide, (t, t), t
+    if i.name == "rcp.rn.f32":
+        return (lambda a: np.float32(1) / a), (t,), t
+    if i.name == "sqrt.rn.f32":
+        return np.sqrt, (t,), t
+    if i.name == "ex2.approx.ftz.f32":
+        return exp2, (t,), t
+    if name in ("div", "rem") and not form and whole:
+        if name == "div":
+            return divide, (t, t), t
+        return (lambda a, b: a - divide(a, b) * b), (t, t), t
+    if name in ("min", "max") and not form:
+        of_floats = (np.fmin, np.fmax)  # NaN only of two NaN
+        f = (of_floats if not whole else (np.minimum, np.maximum))[name == "max"]
+        return f, (t, t), t
+    if name == "abs" and not form:
+        return np.abs, (t,), t
+    if name == "neg" and not form:
+        return np.negative, (t,), t
+    if name == "not" and not form:
+        return (np.logical_not if t is np.bool_ else np.invert), (t,), t
+    if name in ("shl", "shr") and not form and whole:
+        f = np.left_shift if name == "shl" else np.right_shift
+        return (lambda a, n: shift(f, a, n)), (t, np.uint32), t
+    if i.name == "bfe.u32":
+        return field, (t, np.uint32, np.uint32), t
+    if name == "selp" and not form:
+        return (lambda a, b, c: np.where(c, a, b)), (t, t, np.bool_), t
+    if name == "mov" and not form and not any(x.startswith("{") for x in i.operands):
+        return (lambda a: a), (t,), t
+    if name == "setp" and compare(form, t):
+        return compare(form, t), (t, t), np.bool_
+    if name == "cvt" and ".".join(p[1:]) in CONVERSIONS:
+        to, of, f = CONVERSIONS[".".join(p[1:])]
+        return f, (of,), to
+    if i.name in ("cvt.rn.bf16x2.f32", "cvt.rn.f16x2.f32"):
+        return None
+    if name == "cvt" and len(p) == 3 and p[1] in TYPES and not {TYPES[p[1]], t} & set(FLOATS):
+        to = TYPES[p[1]]
+        return (lambda a: a.astype(to)), (t,), to
+    return None
+
+
+def halves(run, i):
+    """cvt.rn.f16x2.f32 d, a, b: a is the upper half."""
+    if i.name == "cvt.rn.bf16x2.f32":
+        bits = bf16
+    elif i.name == "cvt.rn.f16x2.f32":
+        bits = lambda x: np.asarray(x.astype(np.float16)).view(np.uint16).astype(np.uint32)
+    else:
+        return None
+    a, b = (source(run, x, np.float32) for x in i.operands[1:])
+    d = run.row(i.operands[0], np.uint32)
+    return lambda where, lanes: np.copyto(d, bits(a) << np.uint32(16) | bits(b), where=where)
+
+
+def packed(run, i):
+    """mov of a vector to or from a register of its whole size."""
+    t = TYPES[i.parts[1]]
+    to, of = (vector(x) for x in i.operands)
+    part = np.dtype("u%d" % (np.dtype(t).itemsize // max(len(to), len(of))))
+    step = part.itemsize * 8
+    if len(to) == 1:
+        d, parts = run.row(to[0], t), [source(run, x, part) for x in of]
+
+        def pack(where, lanes):
+            value = np.zeros(run.lanes, t)
+            for k, x in enumerate(parts):
+                value |= np.asarray(x).astype(t) << t(k * step)
+            np.copyto(d, value, where=where)
+        return pack
+    whole, parts = source(run, of[0], t), [put(run, x, part) for x in to]
+
+    def unpack(where, lanes):
+        value = whole.copy()  # a part may be of this very register
+        for k, store in enumerate(parts):
+            store(where, (value >> t(k * step)).astype(part))
+    return unpack
+
+
+# ---- memory ----
+
+
+def load(run, i):
+    """ld of param, global, const, shared."""
+    p = [x for x in i.parts if x != "nc"]
+    t, count = TYPES.get(p[-1]), {"v2": 2, "v4": 4}.get(p[2], 1)
+    if t is None or len(p) != (4 if count > 1 else 3):
+        unknown(run, i)
+    into = [put(run, x, t) for x in vector(i.operands[0])]
+    if len(into) != count:
+        unknown(run, i)
+    size = np.dtype(t).itemsize
+    if p[1] == "param":
+        value = run.values.get(i.operands[1].strip("[]"))
+        if value is None:
+            unknown(run, i)
+        if isinstance(value, float):
+            value = np.float32(value).view(np.uint32)
+        value = np.array(int(value) & (2**(8 * size) - 1), "u%d" % size).view(t)
+        return lambda where, lanes: into[0](where, value)
+    places = address(run, i.operands[1])
+    if p[1] in ("global", "const"):
+        def from_global(where, lanes):
+            at = run.memory.places(run, places()[lanes], size * count, lanes, "read") // size
+            array = run.memory.bytes[:run.memory.bytes.size // 8 * 8].view(t)
+            for k, store in enumerate(into):
+                spread(run, store, where, lanes, array[at + k])
+        return from_global
+    if p[1] == "shared" and size == 4:
+        def from_shared(where, lanes):
+            at = run.shared.places(places()[lanes], 4 * count, lanes, "read")
+            for k, store in enumerate(into):
+                spread(run, store, where, lanes, run.shared.read(at + k, lanes).view(t))
+        return from_shared
+    unknown(run, i)
+
+
+def spread(run, store, where, lanes, values):
+    """The values of these lanes alone."""
+    if where is not True:
+        all_of_them = np.zeros(run.lanes, values.dtype)
+        all_of_them[lanes] = values
+        values = all_of_them
+    store(where, values)
+
+
+def store(run, i):
+    p = i.parts
+    t, count = TYPES.get(p[-1]), {"v2": 2, "v4": 4}.get(p[2], 1)
+    if t is None or len(p) != (4 if count > 1 else 3):
+        unknown(run, i)
+    size = np.dtype(t).itemsize
+    values = []
+    for x in vector(i.operands[1]):
+        if (x.startswith("%") or x in run.kernel.registers) and run.kernel.width(x) != size * 8:
+            wider = run.row(x, "u%d" % (run.kernel.width(x) // 8))
+            values.append(lambda wider=wider: wider.astype("u%d" % size).view(t))
+        else:
+            value = source(run, x, t)
+            values.append(lambda value=value: np.broadcast_to(value, run.lanes))
+    places = address(run, i.operands[0])
+    if p[1] == "global":
+        def to_global(where, lanes):
+            at = run.memory.places(run, places()[lanes], size * count, lanes, "write") // size
+            array = run.memory.bytes[:run.memory.bytes.size // 8 * 8].view(t)
+            for k, value in enumerate(values):
+                array[at + k] = value()[lanes]
+        return to_global
+    if p[1] == "shared" and size == 4:
+        def to_shared(where, lanes):
+            at = run.shared.places(places()[lanes], 4 * count, lanes, "write")
+            for k, value in enumerate(values):
+                run.shared.write(at + k, lanes, value()[lanes].view(np.uint32))
+        return to_shared
+    unknown(run, i)
+
+
+def copies(run, i):
+    """cp.async: "Data Movement and Conversion Instructions: cp.async". Groups of copies are counted for each thread."""
+    if i.name == "cp.async.cg.shared.global" and i.operands[2:] == ["16"]:
+        to, of = address(run, i.operands[0]), address(run, i.operands[1])
+
+        def begin(where, lanes):
+            at = run.shared.places(to()[lanes], 16, lanes, "copy")
+            start = run.memory.places(run, of()[lanes], 16, lanes, "copy") // 4
+            array = run.memory.bytes[:run.memory.bytes.size // 8 * 8].view(np.uint32)
+            run.shared.begin(at, lanes, [array[start + k] for k in range(4)])
+        return begin
+    if i.name == "cp.async.commit_group":
+        def commit(where, lanes):
+            run.committed[lanes] += 1
+        return commit
+    if i.name == "cp.async.wait_group":  # N of the latest groups may still be on their way
+        n = int(i.operands[0])
+        return lambda where, lanes: run.shared.arrive(lanes, run.committed - n)
+    if i.name == "cp.async.wait_all":
+        def wait_all(where, lanes):
+            run.committed[lanes] += 1
+            run.shared.arrive(lanes, run.committed)
+        return wait_all
+    unknown(run, i)
+
+
+# ---- of a warp ----
+
+LANE = np.arange(WARP)
+GROUP_ID, IN_GROUP = LANE >> 2, LANE % 4  # groupID, threadID_in_group
+
+
+def halves_of_a(i, g, t, k):  # 16 bits, "Matrix Fragments for mma.m16n8k8" and "... mma.m16n8k16 with floating point type"
+    if k == 8:
+        return (g if i < 2 else g + 8), t * 2 + (i & 1)
+    return (g if i < 2 or 4 <= i < 6 else g + 8), t * 2 + (i & 1) + (8 if i >= 4 else 0)
+
+
+def halves_of_b(i, g, t, k):
+    return t * 2 + (i & 1) + (8 if i >= 2 else 0), g
+
+
+def bytes_of_a(i, g, t, k):  # "Matrix Fragments for mma.m16n8k32", .s8; "... mma.m8n8k16"
+    if k == 16:
+        return g, t * 4 + i
+    return (g if i < 4 or 8 <= i < 12 else g + 8), t * 4 + (i & 3) + (16 if i >= 8 else 0)
+
+
+def bytes_of_b(i, g, t, k):
+    return t * 4 + (i & 3) + (16 if i >= 4 else 0), g
+
+
+def of_c(i, g, t, k):
+    return (g if i < 2 else g + 8), t * 2 + (i & 1)
+
+
+def places(layout, registers, per_register, rows, columns, k):
+    """For each element of the matrix, in rows, its place among those of [lane][register][part]; each has one."""
+    of = np.full(rows * columns, -1)
+    for i in range(registers * per_register):
+        for lane in LANE:
+            row, column = layout(i, GROUP_ID[lane], IN_GROUP[lane], k)
+            assert of[row * columns + column] == -1
+            of[row * columns + column] = lane * registers * per_register + i
+    assert (of >= 0).all()
+    return of
+
+
+def half_numbers(words):
+    return words.view(np.float16).astype(np.float64)
+
+
+def bf16_numbers(words):
+    return (words.view(np.uint16).astype(np.uint32) << np.uint32(16)).view(np.float32).astype(np.float64)
+
+
+def byte_numbers(words):
+    return words.view(np.int8).astype(np.float64)
+
+
+MMA = {  # shape, registers of A, B and C, layouts, numbers in a register, how they are read, type of C
+    "m16n8k16.row.col.f32.f16.f16.f32": ((16, 8, 16), (4, 2, 4), (halves_of_a, halves_of_b), 2, half_numbers, np.float32),
+    "m16n8k16.row.col.f32.bf16.bf16.f32": ((16, 8, 16), (4, 2, 4), (halves_of_a, halves_of_b), 2, bf16_numbers,
+                                           np.float32),
+    "m16n8k8.row.col.f32.f16.f16.f32": ((16, 8, 8), (2, 1, 4), (halves_of_a, halves_of_b), 2, half_numbers, np.float32),
+    "m16n8k32.row.col.s32.s8.s8.s32": ((16, 8, 32), (4, 2, 4), (bytes_of_a, bytes_of_b), 4, byte_numbers, np.int32),
+    "m8n8k16.row.col.s32.s8.s8.s32": ((8, 8, 16), (1, 1, 2), (bytes_of_a, bytes_of_b), 4, byte_numbers, np.int32)}
+MADE = {}
+
+
+def mma(run, i):
+    """mma.sync.aligned: D = A B + C."""
+    form = i.name.partition("mma.sync.aligned.")[2]
+    if form not in MMA:
+        unknown(run, i)
+    (m, n, k), registers, layouts, per, numbers, of_sum = MMA[form]
+    if form not in MADE:
+        MADE[form] = (places(layouts[0], registers[0], per, m, k, k), places(layouts[1], registers[1], per, k, n, k),
+                      places(of_c, registers[2], 1, m, n, k))
+    at_a, at_b, at_c = MADE[form]
+    back = np.argsort(at_c)
+    d, a, b, c = (vector(x) for x in i.operands)
+    if (len(a), len(b), len(c), len(d)) != registers + (registers[2],):
+        unknown(run, i)
+    a, b, c, d = ([run.row(x, t) for x in v] for v, t in zip((a, b, c, d), (np.uint32, np.uint32, of_sum, of_sum)))
+
+    def matrix(rows, read, at, shape):
+        elements = read(np.stack(rows, axis=1)).reshape(-1, WARP * len(rows) * (per if rows is not c else 1))
+        return elements[:, at].reshape((-1,) + shape)
+
+    def multiply(where, lanes):
+        sums = matrix(a, numbers, at_a, (m, k)) @ matrix(b, numbers, at_b, (k, n)) + matrix(
+            c, lambda x: x.astype(np.float64), at_c, (m, n))
+        if of_sum is np.int32:
+            sums = sums.astype(np.int64).astype(np.int32)
+        result = sums.astype(of_sum).reshape(-1, m * n)[:, back].reshape(-1, len(d))
+        for j, row in enumerate(d):
+            np.copyto(row, result[:, j], where=where)
+        run.counts["mma"] = run.counts.get("mma", 0) + len(lanes) // WARP
+    return multiply
+
+
+def ldmatrix(run, i):
+    """"Warp-level matrix load instruction: ldmatrix": threads 8q to 8q+7 have the addresses of the rows of matrix q, of 16
+    bytes each. Thread T gets, in register q, elements 2(T%4) and the next of row T/4; with .trans, of the transposed."""
+    form = i.name.partition("ldmatrix.sync.aligned.m8n8.")[2]
+    number = {"x1": 1, "x2": 2, "x4": 4}.get(form.partition(".")[0])
+    if number is None or form.partition(".")[2] not in ("shared.b16", "trans.shared.b16"):
+        unknown(run, i)
+    trans = "trans" in form
+    into, rows = [run.row(x, np.uint32) for x in vector(i.operands[0])], address(run, i.operands[1])
+    if len(into) != number:
+        unknown(run, i)
+
+    def read(where, lanes):
+        named = lanes[lanes % WARP < 8 * number]  # other addresses are not looked at
+        at = run.shared.places(rows()[named], 16, named, "ldmatrix")
+        words = np.empty((named.size, 4), np.uint32)
+        for k in range(4):
+            run.shared.looked_at(at + k, MANY, named)
+            words[:, k] = run.shared.words[at + k]
+        matrices = words.view(np.uint16).reshape(-1, number, 8, 8)
+        if trans:
+            matrices = np.ascontiguousarray(matrices.swapaxes(2, 3))
+        pairs = matrices.view(np.uint32)  # [warp][matrix][row][4]
+        for q, row in enumerate(into):
+            row[lanes] = pairs[:, q].reshape(-1)
+        run.counts["ldmatrix"] = run.counts.get("ldmatrix", 0) + len(lanes) // WARP
+    return read
+
+
+MANY = -2  # ptx_interpreter.MANY
+
+
+def shuffle(run, i):
+    if i.name != "shfl.sync.bfly.b32" or i.operands[3:] != ["31", "-1"] or "|" in i.operands[0]:
+        unknown(run, i)
+    d, a, b = run.row(i.operands[0], np.uint32), source(run, i.operands[1], np.uint32), source(run, i.operands[2], np.uint32)
+
+    def exchange(where, lanes):
+        lane = np.arange(run.lanes)
+        other = lane - lane % WARP + ((lane % WARP) ^ (np.broadcast_to(b, run.lanes).astype(np.int64) & 31))
+        np.copyto(d, a[other], where=where)
+    return exchange
+
+
+# ---- all of them ----
+
+
+def counted(run, name, work):
+    def count(where, lanes):
+        run.counts[name] = run.counts.get(name, 0) + len(lanes)
+        work(where, lanes)
+    return count
+
+
+def branch(run, i):
+    if i.guard is None:
+        return lambda where, lanes: True
+    guard, wanted = run.row(i.guard, np.bool_), not i.negated
+    return lambda where, lanes: guard == wanted
+
+
+def bind(run, i):
+    """(kind, function): "plain", "warp" (of whole warps), "bar", "ret" or "bra"."""
+    run.at = i
+    name = i.parts[0]
+    if name == "bra":
+        return "bra", branch(run, i)
+    if name in ("ret", "exit") and len(i.parts) == 1 and i.guard is None:
+        return "ret", None
+    if i.name == "bar.sync" and i.operands == ["0"] and i.guard is None:
+        return "bar", None
+    if name in ("mma", "ldmatrix", "shfl"):
+        if i.guard is not None:
+            unknown(run, i)
+        return "warp", {"mma": mma, "ldmatrix": ldmatrix, "shfl": shuffle}[name](run, i)
+    work = None
+    if name == "ld":
+        work = load(run, i)
+    elif name == "st":
+        work = store(run, i)
+    elif i.name.startswith("cp.async"):
+        work = copies(run, i)
+        if i.name.startswith("cp.async.cg"):
+            work = counted(run, "cp.async", work)
+    elif name == "mov" and len(i.parts) == 2 and any(x.startswith("{") for x in i.operands):
+        work = packed(run, i)
+    else:
+        work = halves(run, i) or plain(run, i)
+    if i.guard is not None:
+        guard, wanted, inner = run.row(i.guard, np.bool_), not i.negated, work
+
+        def work(where, lanes):
+            mask = (guard == wanted) & where
+            inner(mask, np.flatnonzero(mask))
+    return "plain", work
+
+
+def plain(run, i):
+    found = arithmetic(run, i)
+    if not found or len(found[1]) != len(i.operands) - 1:
+        unknown(run, i)
+    f, types, to = found
+    if i.parts[0] == "cvt" and i.operands[1].startswith("%") and run.kernel.width(i.operands[1]) > np.dtype(
+            types[0]).itemsize * 8:  # the lower bits
+        inner, low, register = f, np.dtype(types[0]), i.operands[1]
+        f = lambda a: inner(a.astype("u%d" % low.itemsize).view(low))
+        types = ("u%d" % (run.kernel.width(register) // 8),)
+    operands = [source(run, x, t) for x, t in zip(i.operands[1:], types)]
+    store = put(run, i.operands[0], to)
+    if isinstance(f, np.ufunc) and run.kernel.width(i.operands[0]) == (1 if to is np.bool_ else np.dtype(to).itemsize * 8):
+        d = run.row(i.operands[0], to)
+        return lambda where, lanes: f(*operands, out=d, where=where)
+    return lambda where, lanes: store(where, f(*operands))

@@ -1,0 +1,411 @@
+"""PTX executed with NumPy: what tools/ptx_run --interpret loads kernels into.
+
+Written from the PTX ISA document, and from nothing in cl/. All threads of many
+groups advance together: a register is an array with a number for each thread.
+Where threads branch apart, those that are furthest behind go first, so that they
+meet again.
+
+What is stricter than hardware, and stops with a line that names the instruction
+and a thread:
+  - a copy of cp.async arrives as late as it may: its words can be neither read
+    nor written until the thread that began it has waited for its group;
+  - a word of shared memory that one thread wrote, or that a copy of its brought,
+    is another's only after a barrier; nor may it be written where another reads
+    before the barrier; what nobody wrote cannot be read;
+  - shared variables begin at addresses that are aligned as declared, and no better,
+    with a gap between; buffers are as long as they are, and begin at 256 bytes;
+  - accesses must be aligned to their size;
+  - mma, ldmatrix, shfl and bar.sync need all threads of a warp at the same instruction;
+  - an instruction, or a form of it, that is not here.
+What is looser, or other: fma is rounded twice, in double and then in f32; ex2 and the
+like are exact, and round once; mma adds its products in double, hardware in f32
+with cut bits. Races in global memory are not looked for.
+"""
+import re
+
+import numpy as np
+
+import ptx_instructions as instructions
+
+WARP = 32
+LANES = 8192  # of the groups that are executed together, about
+BASE = 0x7F4200000000  # of global memory: no address fits into 32 bits
+GAP = 256
+STEPS = 20_000_000  # of one launch: more is an endless loop
+
+
+class Fault(Exception):
+    pass
+
+
+# ---- the text ----
+
+
+class Instruction:
+    def __init__(self, text, line):
+        self.text, self.line = text, line
+        guard, self.guard, self.negated = re.match(r"@(!?)(%\w+)\s+", text), None, False
+        if guard:
+            self.guard, self.negated, text = guard[2], bool(guard[1]), text[guard.end():]
+        self.name, _, rest = text.partition(" ") if " " in text else text.partition("\t")
+        self.name = self.name.strip()
+        # commas outside of braces and brackets
+        self.operands = [x.strip() for x in re.findall(r"(?:\{[^}]*\}|\[[^]]*\]|[^,{\[])+", rest) if x.strip()]
+        self.parts = self.name.split(".")
+
+
+class Kernel:
+    """The entry of that name in a module of PTX."""
+
+    def __init__(self, text, name):
+        self.name, self.parameters, self.registers, self.shared, self.constants = name, [], {}, [], {}
+        self.code, self.labels, self.shared_bytes = [], {}, 4
+        where, pending = "module", []
+        for number, line in enumerate(text.split("\n"), 1):
+            line = line.split("//")[0].strip()
+            constant = re.match(r"(?:\.\w+ )?\.(?:const|global) \.align (\d+) \.b8 (\w+)\[\d+\] = \{([\d, ]*)\};", line)
+            if constant:
+                self.constants[constant[2]] = np.array([int(x) for x in constant[3].split(",")], np.uint8)
+            elif line.startswith(".shared"):
+                if where in ("module", "body"):
+                    self.declare_shared(line)
+            elif re.match(r"(\.visible )?\.entry %s\(" % re.escape(name), line):
+                where = "parameters"
+            elif where == "parameters":
+                found = re.match(r"\.param \.(\w+) .*?(\w+),?$", line)
+                if found:
+                    self.parameters.append((found[2], found[1]))
+                elif line == "{":
+                    where = "body"
+            elif where == "body" and line == "}":
+                where = "after"
+            elif where == "body":
+                self.body(line, number)
+        if where != "after":
+            raise Fault("no entry %s in this PTX" % name)
+
+    def declare_shared(self, line):
+        align, name, size = re.match(r"\.shared \.align (\d+) \.b\d+ ([\w$]+)\[(\d+)\]", line).groups()
+        align, at = int(align), self.shared_bytes + 16
+        at = -(-at // align) * align
+        at += align * (at % (2 * align) == 0)  # aligned no better
+        self.shared.append((name, at, int(size)))
+        self.shared_bytes = -(-(at + int(size)) // 4) * 4
+
+    def body(self, line, number):
+        label = re.match(r"(\$?\w+):", line)
+        if label:
+            self.labels[label[1]] = len(self.code)
+            line = line[label.end():]
+        for part in line.split(";"):
+            part = part.strip()
+            while part.startswith("{"):
+                part = part[1:].strip()
+            if part in ("", "}") or part.startswith((".pragma", ".loc", ".file")):
+                continue
+            declared = re.match(r"\.reg \.(\w+)\s+(%?\w+)(?:<\d+>)?$", part)
+            if declared:
+                self.registers[declared[2]] = 1 if declared[1] == "pred" else int(declared[1][1:])
+            else:
+                self.code.append(Instruction(part, number))
+
+    def width(self, register):
+        """In bits; 1 of a predicate."""
+        found = self.registers.get(register) or self.registers.get(register.rstrip("0123456789"))
+        if not found:
+            raise Fault("no register %s" % register)
+        return found
+
+
+# ---- memory ----
+
+
+class Global:
+    """Buffers in one array, with gaps between."""
+
+    def __init__(self):
+        self.bytes, self.valid, self.end = np.zeros(0, np.uint8), np.zeros(0, bool), GAP
+
+    def new(self, array):
+        """The address of a copy."""
+        data = np.frombuffer(array.tobytes(), np.uint8)
+        at, self.end = self.end, -(-(self.end + data.size) // GAP) * GAP + GAP
+        if self.end > self.bytes.size:
+            for name in ("bytes", "valid"):
+                old = getattr(self, name)
+                wider = np.zeros(2 * self.end, old.dtype)
+                wider[:old.size] = old
+                setattr(self, name, wider)
+        self.bytes[at:at + data.size] = data
+        self.valid[at:at + data.size] = True
+        return BASE + at
+
+    def get(self, address, like):
+        at = address - BASE
+        return self.bytes[at:at + like.nbytes].view(like.dtype).reshape(like.shape).copy()
+
+    def places(self, run, addresses, size, lanes, what):
+        """Where in the array these accesses of `size` bytes are."""
+        at = addresses - np.uint64(BASE)
+        bad = at >= np.uint64(self.bytes.size - 16)
+        at = np.where(bad, 0, at).astype(np.int64)
+        bad |= ~(self.valid[at] & self.valid[at + size - 1])
+        run.complain(bad, lanes, "%s of global memory outside of the buffers, address %%#x" % what, addresses)
+        run.complain(at % size != 0, lanes, "%s of %d bytes that is not aligned, address %%#x" % (what, size), addresses)
+        return at
+
+
+MANY, NOBODY = -2, -1
+
+
+class Shared:
+    """Of all groups that run together, in words, and who last touched them."""
+
+    def __init__(self, run, kernel, groups):
+        self.run, self.stride = run, kernel.shared_bytes // 4
+        n = groups * self.stride
+        self.words = np.full(n, 0x7FC0DEAD, np.uint32)
+        self.allowed = np.zeros((groups, self.stride), bool)
+        for _, at, size in kernel.shared:
+            self.allowed[:, at // 4:(at + size) // 4] = True
+        self.allowed = self.allowed.reshape(-1)
+        self.writer, self.reader = np.full(n, NOBODY, np.int32), np.full(n, NOBODY, np.int32)
+        self.written, self.read_at = np.zeros(n, np.int32), np.full(n, -1, np.int32)  # in which epoch
+        self.coming = np.full(n, NOBODY, np.int32)  # whose copy is on its way
+        self.epoch = np.zeros(groups, np.int32)  # barriers so far
+        self.copies = []  # (words, lanes, group of each) on their way
+
+    def places(self, addresses, size, lanes, what):
+        """First words of these accesses."""
+        at = addresses.astype(np.int64)
+        run = self.run
+        run.complain(at % size != 0, lanes, "%s of %d bytes that is not aligned, shared address %%#x" % (what, size), at)
+        at = at // 4
+        bad = (at < 0) | (at + size // 4 > self.stride)
+        at = np.where(bad, 0, at) + run.group_of[lanes].astype(np.int64) * self.stride
+        bad |= ~(self.allowed[at] & self.allowed[at + size // 4 - 1])
+        run.complain(bad, lanes, "%s of shared memory outside of the variables, address %%#x" % what, addresses)
+        return at
+
+    def looked_at(self, at, who, lanes):
+        """A read by `who` (a lane, or MANY)."""
+        run, now = self.run, self.epoch[self.run.group_of[lanes]]
+        run.complain(self.coming[at] != NOBODY, lanes,
+                     "read of a word whose copy is on its way, begun by thread %d", self.coming[at] % run.items)
+        writer = self.writer[at]
+        run.complain(writer == NOBODY, lanes, "read of shared memory that nobody wrote, word %d", at % self.stride)
+        run.complain((self.written[at] == now) & (writer != who), lanes,
+                     "read of what thread %d wrote, without a barrier between", writer % run.items)
+        fresh = self.read_at[at] != now
+        self.reader[at] = np.where(fresh | (self.reader[at] == who), who, MANY)
+        self.read_at[at] = now
+        several = self.reader[at] != who  # others in this very instruction
+        self.reader[at[several]] = MANY
+
+    def claimed(self, at, lanes):
+        """Another thread may have touched these since the barrier: not if they are to change."""
+        run, now = self.run, self.epoch[self.run.group_of[lanes]]
+        run.complain(self.coming[at] != NOBODY, lanes,
+                     "write of a word whose copy is on its way, begun by thread %d", self.coming[at] % run.items)
+        run.complain((self.read_at[at] == now) & (self.reader[at] != lanes), lanes,
+                     "write of what another thread read (%d; -2: several), without a barrier between",
+                     np.where(self.reader[at] == MANY, MANY, self.reader[at] % run.items))
+        run.complain((self.written[at] == now) & (self.writer[at] != lanes) & (self.writer[at] != NOBODY), lanes,
+                     "write of what thread %d wrote, without a barrier between", self.writer[at] % run.items)
+
+    def changed(self, at, lanes):
+        self.writer[at], self.written[at] = lanes, self.epoch[self.run.group_of[lanes]]
+        self.run.complain(self.writer[at] != lanes, lanes, "write of a word that thread %d writes at the same time",
+                          self.writer[at] % self.run.items)
+
+    def read(self, at, lanes):
+        self.looked_at(at, lanes, lanes)
+        return self.words[at]
+
+    def write(self, at, lanes, values):
+        self.claimed(at, lanes)
+        self.words[at] = values
+        self.changed(at, lanes)
+
+    def begin(self, at, lanes, values):
+        """A copy of 4 words each: nobody may look before arrive(), so the words may as well stand there already."""
+        for k in range(4):
+            self.claimed(at + k, lanes)
+            self.coming[at + k] = lanes
+            self.run.complain(self.coming[at + k] != lanes, lanes, "copy to a word to which thread %d copies at the "
+                              "same time", self.coming[at + k] % self.run.items)
+            self.words[at + k] = values[k]
+        self.copies.append((at, lanes, self.run.committed[lanes].copy()))
+
+    def arrive(self, lanes, limit):
+        """Of these lanes, the copies of the groups before `limit` (one for each lane of the run)."""
+        waits = np.zeros(self.run.lanes, bool)
+        waits[lanes] = True
+        left = []
+        for at, owners, group in self.copies:
+            done = waits[owners] & (group < limit[owners])
+            for k in range(4):
+                self.coming[at[done] + k] = NOBODY
+                self.changed(at[done] + k, owners[done])
+            if not done.all():
+                left.append((at[~done], owners[~done], group[~done]))
+        self.copies = left
+
+
+# ---- execution ----
+
+RUNS, AT_BARRIER, IN_WARP, GONE = range(4)  # IN_WARP: waits for the rest of its warp
+
+
+class Run:
+    """Some groups of a launch, from their first instruction to their last."""
+
+    def __init__(self, kernel, memory, groups, count, local, values, counts):
+        self.kernel, self.memory, self.local, self.count, self.counts = kernel, memory, local, count, counts
+        self.items = local[0] * local[1] * local[2]
+        self.lanes = self.items * len(groups)
+        self.group_of = np.repeat(np.arange(len(groups)), self.items)
+        self.groups = groups
+        self.committed = np.zeros(self.lanes, np.int32)  # groups of copies
+        self.shared = Shared(self, kernel, len(groups))
+        self.values, self.at = values, None
+        self.rows, self.names = {}, {name: at for name, at, _ in kernel.shared}
+        self.names.update(values["constants"])
+        tid = np.tile(np.arange(self.items), len(groups))
+        self.special = {"%laneid": tid % WARP}
+        for i, axis in enumerate("xyz"):
+            self.special["%tid." + axis] = tid // int(np.prod(local[:i])) % local[i]
+            self.special["%ctaid." + axis] = np.array(groups)[self.group_of, i]
+            self.special["%ntid." + axis] = np.full(self.lanes, local[i])
+            self.special["%nctaid." + axis] = np.full(self.lanes, count[i])
+        self.operations = [instructions.bind(self, i) for i in kernel.code]
+
+    def complain(self, bad, lanes, text, value=None):
+        if bad.any():
+            first = int(np.flatnonzero(bad)[0])
+            lane = int(lanes[first])
+            what = text % int(value[first]) if value is not None else text
+            self.fail("%s (thread %d of group %s; %d threads)" % (
+                what, lane % self.items, self.groups[lane // self.items], int(bad.sum())))
+
+    def fail(self, text):
+        i = self.at
+        raise Fault("%s, line %d of its PTX, \"%s\": %s" % (self.kernel.name, i.line, i.text.replace("\t", " "), text))
+
+    def row(self, register, dtype):
+        """The numbers of a register as this type; a view."""
+        if register in self.special:
+            return self.special[register].astype(dtype)
+        row = self.rows.get(register)
+        if row is None:
+            width = self.kernel.width(register)
+            row = self.rows[register] = np.zeros(self.lanes, bool if width == 1 else "u%d" % (width // 8))
+        return row.view(dtype)
+
+    def whole_warps(self, mask):
+        """Of the lanes of this mask, those whose warp is complete."""
+        if self.items % WARP:
+            self.fail("a group of %d threads has no whole warps" % self.items)
+        return np.repeat(mask.reshape(-1, WARP).all(1), WARP)
+
+    def run(self):
+        code, operations, end = self.kernel.code, self.operations, len(self.operations)
+        state, pcs = np.zeros(self.lanes, np.int8), np.zeros(self.lanes, np.int32)
+        steps = 0
+        while True:
+            able = state == RUNS
+            if not able.any():
+                if (state == GONE).all():
+                    break
+                stuck = np.flatnonzero(state != GONE)[0]
+                self.at = code[pcs[stuck]]
+                self.fail("thread %d waits for others, which never come here" % (stuck % self.items))
+            pc = int(pcs[able].min())
+            mask = (pcs == pc) & (able | (state == IN_WARP))
+            state[mask] = RUNS
+            others = pcs[(able | (state == IN_WARP)) & (pcs > pc)]
+            stop = int(others.min()) if others.size else end
+            everyone = bool(mask.all())
+            where, lanes = True if everyone else mask, np.flatnonzero(mask)
+            while pc < stop:
+                kind, work = operations[pc]
+                self.at = code[pc]
+                steps += 1
+                if kind == "plain":
+                    work(where, lanes)
+                    pc += 1
+                    continue
+                if kind == "warp":
+                    whole = mask if everyone and self.items % WARP == 0 else self.whole_warps(mask)
+                    if (mask & ~whole).any():
+                        state[mask & ~whole], pcs[mask] = IN_WARP, pc
+                        if not whole.any():
+                            break
+                        mask = whole & mask
+                        everyone, where, lanes = False, mask, np.flatnonzero(mask)
+                    work(where, lanes)
+                    pc += 1
+                    continue
+                if kind == "bar":
+                    self.barrier(mask, pc, state, pcs)
+                    break
+                if kind == "ret":
+                    state[mask] = GONE
+                    if any(mask[owners].any() for _, owners, _ in self.shared.copies):
+                        self.fail("a thread ends with copies on their way")
+                    break
+                taken = work(where, lanes)  # a branch
+                goal = self.kernel.labels.get(self.at.operands[0])
+                if goal is None:
+                    self.fail("no such label")
+                if taken is True:
+                    pc = goal
+                    if pc < stop and stop == end:  # nobody else to look after
+                        continue
+                    pcs[mask] = pc
+                    break
+                pcs[mask] = np.where(taken[mask], goal, pc + 1)
+                if taken[mask].all() or not taken[mask].any():
+                    pc = int(pcs[lanes[0]])
+                    if stop == end:
+                        continue
+                break
+            else:
+                if pc >= end:
+                    self.fail("the code ends without ret")
+                pcs[mask] = pc
+            if steps > STEPS:
+                self.fail("more than %d instructions" % STEPS)
+        self.counts["instructions"] = self.counts.get("instructions", 0) + steps
+
+    def barrier(self, mask, pc, state, pcs):
+        """Groups all of whose threads have come, go on."""
+        state[mask], pcs[mask] = AT_BARRIER, pc
+        waits, gone = state == AT_BARRIER, state == GONE
+        free = (waits | gone).reshape(-1, self.items).all(1)
+        if not free.any():
+            return
+        lanes = np.repeat(free, self.items) & waits
+        if self.items % WARP == 0:  # .aligned: at the same instruction in each warp
+            at = np.where(lanes, pcs, -1).reshape(-1, WARP)
+            if (at != at[:, :1]).any():
+                self.fail("threads of a warp are at different barriers, or some have ended")
+        self.shared.epoch[free] += 1
+        state[lanes] = RUNS
+        pcs[lanes] += 1
+
+
+def launch(kernel, memory, arguments, size, local):
+    """As clEnqueueNDRangeKernel; returns what was executed of each kind."""
+    local = tuple(local) + (1,) * (3 - len(local))
+    count = tuple(-(-s // l) for s, l in zip(tuple(size) + (1,) * (3 - len(size)), local))
+    if len(arguments) != len(kernel.parameters):
+        raise Fault("%s has %d parameters, not %d" % (kernel.name, len(kernel.parameters), len(arguments)))
+    values = {name: value for (name, _), value in zip(kernel.parameters, arguments)}
+    values["constants"] = {name: memory.new(data) for name, data in kernel.constants.items()}
+    groups = [(x, y, z) for z in range(count[2]) for y in range(count[1]) for x in range(count[0])]
+    together, counts = max(1, LANES // (local[0] * local[1] * local[2])), {}
+    with np.errstate(all="ignore"):
+        for i in range(0, len(groups), together):
+            Run(kernel, memory, groups[i:i + together], count, local, values, counts).run()
+    return counts
