@@ -71,7 +71,7 @@ def tile(d, size):
     run = lambda i: d.launch(f, [to[i], x, y, z, d.none, d.none, m, n, k, k, k, n],
                              (256 * up(m, 128) // 128, up(n, 128) // 128), (256, 1))
     want = lambda: a.astype(float) @ b.T.astype(float) + bias
-    return run, to, out, want, 1e-6 * k, 2.0 * m * n * k  # sums grow like a walk, and so do their errors
+    return run, to, out, want, 2e-6 * k, 2.0 * m * n * k  # sums grow like a walk, and so do their errors
 
 
 def parts(d, size):
@@ -91,7 +91,7 @@ def parts(d, size):
         d.launch(g, [to[i], sums, z, d.none, d.none, m, n, k, n], (up(m * n, 64),), (64,))
 
     want = lambda: a.astype(float) @ b.T.astype(float) + bias
-    return run, to, out, want, 1e-6 * k, 2.0 * m * n * k
+    return run, to, out, want, 2e-6 * k, 2.0 * m * n * k
 
 
 # ---- products on matrix units ----
@@ -181,9 +181,9 @@ def units(word, form="", halves=False):
             y = rounded(a, word).astype(float) @ rounded(b, word).T.astype(float) + bias
             return gelu(y) + rounded(residual, word) if halves else y
 
-        bound = 1e-5 * k**0.5 if word == "int8" else 2e-6 * k
+        bound = 1e-5 * k**0.5 if word == "int8" else 5e-6 * k
         if halves:
-            bound = lambda y: 2e-6 * k + UNIT[word] * np.abs(y)
+            bound = lambda y: 5e-6 * k + UNIT[word] * np.abs(y)
         return run, to, out, want, bound, 2.0 * m * n * k
 
     return make
@@ -229,7 +229,7 @@ def input_gradient(d, size):
     run = multiply(d, "", ["-DTYPE=1", "-DACT=0", "-DTIMES"], to, (d.put(dy), k, k % 4 == 0), packed, (d.none, d.put(slope)),
                    (m, n, k, columns), strips, 0)
     want = lambda: to_bf16(dy).astype(float) @ to_bf16(w).astype(float) * slope
-    return run, to, out, want, lambda y: 2e-6 * k * (1 + np.abs(slope)), 2.0 * m * n * k
+    return run, to, out, want, lambda y: 5e-6 * k * (1 + np.abs(slope)), 2.0 * m * n * k
 
 
 def weight_gradient(form=""):
@@ -245,7 +245,7 @@ def weight_gradient(form=""):
         run = multiply(d, form, ["-DTYPE=1", "-DACCUMULATE", "-DAT=bf16", "-DSAME_A"], to, (a, 32 * strips, True), packed,
                        (d.none, d.none), (m, n, k, columns), strips, part, 0, temp)
         want = lambda: old + to_bf16(dy).T.astype(float) @ to_bf16(x).astype(float)
-        return run, to, old, want, 2e-6 * k, 2.0 * m * n * k
+        return run, to, old, want, 5e-6 * k, 2.0 * m * n * k
 
     return make
 

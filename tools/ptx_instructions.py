@@ -7,6 +7,8 @@ here are those of the PTX ISA document.
 import numpy as np
 
 WARP = 32
+MANY = -2  # readers
+UNWRITTEN = 0x7FFF7FFF  # what shared memory holds at first: NaN in f32, and twice in 16 bits
 TYPES = {"u8": np.uint8, "s8": np.int8, "b8": np.uint8, "u16": np.uint16, "s16": np.int16, "b16": np.uint16,
          "u32": np.uint32, "s32": np.int32, "b32": np.uint32, "f32": np.float32, "f16": np.float16, "u64": np.uint64,
          "s64": np.int64, "b64": np.uint64, "f64": np.float64, "pred": np.bool_}
@@ -468,6 +470,8 @@ def mma(run, i):
         return elements[:, at].reshape((-1,) + shape)
 
     def multiply(where, lanes):
+        if of_sum is np.int32 and any((x[lanes] == UNWRITTEN).any() for x in a + b):
+            run.fail("shared memory that nobody wrote")  # bytes have no NaN
         sums = matrix(a, numbers, at_a, (m, k)) @ matrix(b, numbers, at_b, (k, n)) + matrix(
             c, lambda x: x.astype(np.float64), at_c, (m, n))
         if of_sum is np.int32:
@@ -506,9 +510,6 @@ def ldmatrix(run, i):
             row[lanes] = pairs[:, q].reshape(-1)
         run.counts["ldmatrix"] = run.counts.get("ldmatrix", 0) + len(lanes) // WARP
     return read
-
-
-MANY = -2  # ptx_interpreter.MANY
 
 
 def shuffle(run, i):

@@ -11,7 +11,7 @@ and a thread:
     nor written until the thread that began it has waited for its group;
   - a word of shared memory that one thread wrote, or that a copy of its brought,
     is another's only after a barrier; nor may it be written where another reads
-    before the barrier; what nobody wrote cannot be read;
+    before the barrier; what nobody wrote cannot be read, but by ldmatrix, as NaN, for columns that are not used;
   - shared variables begin at addresses that are aligned as declared, and no better,
     with a gap between; buffers are as long as they are, and begin at 256 bytes;
   - accesses must be aligned to their size;
@@ -63,9 +63,10 @@ class Kernel:
         where, pending = "module", []
         for number, line in enumerate(text.split("\n"), 1):
             line = line.split("//")[0].strip()
-            constant = re.match(r"(?:\.\w+ )?\.(?:const|global) \.align (\d+) \.b8 (\w+)\[\d+\] = \{([\d, ]*)\};", line)
+            constant = re.match(r"(?:\.\w+ )?\.(?:const|global) \.align \d+ \.b8 (\w+)\[(\d+)\] = \{([\d, ]*)\};", line)
             if constant:
-                self.constants[constant[2]] = np.array([int(x) for x in constant[3].split(",")], np.uint8)
+                given = [int(x) for x in constant[3].split(",")]  # zeros at the end are left out
+                self.constants[constant[1]] = np.array(given + [0] * (int(constant[2]) - len(given)), np.uint8)
             elif line.startswith(".shared"):
                 if where in ("module", "body"):
                     self.declare_shared(line)
@@ -155,7 +156,7 @@ class Global:
         return at
 
 
-MANY, NOBODY = -2, -1
+MANY, NOBODY = instructions.MANY, -1
 
 
 class Shared:
@@ -164,7 +165,7 @@ class Shared:
     def __init__(self, run, kernel, groups):
         self.run, self.stride = run, kernel.shared_bytes // 4
         n = groups * self.stride
-        self.words = np.full(n, 0x7FC0DEAD, np.uint32)
+        self.words = np.full(n, instructions.UNWRITTEN, np.uint32)
         self.allowed = np.zeros((groups, self.stride), bool)
         for _, at, size in kernel.shared:
             self.allowed[:, at // 4:(at + size) // 4] = True
@@ -193,7 +194,7 @@ class Shared:
         run.complain(self.coming[at] != NOBODY, lanes,
                      "read of a word whose copy is on its way, begun by thread %d", self.coming[at] % run.items)
         writer = self.writer[at]
-        run.complain(writer == NOBODY, lanes, "read of shared memory that nobody wrote, word %d", at % self.stride)
+        run.complain((writer == NOBODY) & (who is not MANY), lanes, "read of shared memory that nobody wrote, word %d", at % self.stride)
         run.complain((self.written[at] == now) & (writer != who), lanes,
                      "read of what thread %d wrote, without a barrier between", writer % run.items)
         fresh = self.read_at[at] != now
