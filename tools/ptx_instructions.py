@@ -305,7 +305,9 @@ def load(run, i):
     places = address(run, i.operands[1])
     if p[1] in ("global", "const"):
         def from_global(where, lanes):
-            at = run.memory.places(run, places()[lanes], size * count, lanes, "read") // size
+            at = run.memory.places(run, places()[lanes], size * count, lanes, "read")
+            run.memory.touched(run, at, size, count, lanes, False, "nc" in i.parts)
+            at //= size
             array = run.memory.bytes[:run.memory.bytes.size // 8 * 8].view(t)
             for k, store in enumerate(into):
                 spread(run, store, where, lanes, array[at + k])
@@ -345,7 +347,9 @@ def store(run, i):
     places = address(run, i.operands[0])
     if p[1] == "global":
         def to_global(where, lanes):
-            at = run.memory.places(run, places()[lanes], size * count, lanes, "write") // size
+            at = run.memory.places(run, places()[lanes], size * count, lanes, "write")
+            run.memory.touched(run, at, size, count, lanes, True)
+            at //= size
             array = run.memory.bytes[:run.memory.bytes.size // 8 * 8].view(t)
             for k, value in enumerate(values):
                 array[at + k] = value()[lanes]
@@ -366,7 +370,9 @@ def copies(run, i):
 
         def begin(where, lanes):
             at = run.shared.places(to()[lanes], 16, lanes, "copy")
-            start = run.memory.places(run, of()[lanes], 16, lanes, "copy") // 4
+            start = run.memory.places(run, of()[lanes], 16, lanes, "copy")
+            run.memory.touched(run, start, 4, 4, lanes, False)
+            start //= 4
             array = run.memory.bytes[:run.memory.bytes.size // 8 * 8].view(np.uint32)
             run.shared.begin(at, lanes, [array[start + k] for k in range(4)])
         return begin

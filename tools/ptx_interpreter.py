@@ -15,11 +15,12 @@ and a thread:
   - shared variables begin at addresses that are aligned as declared, and no better,
     with a gap between; buffers are as long as they are, and begin at 256 bytes;
   - accesses must be aligned to their size;
+  - what a thread wrote to global memory, another neither reads nor writes in the same launch, and ld.nc nobody;
   - mma, ldmatrix, shfl and bar.sync need all threads of a warp at the same instruction;
   - an instruction, or a form of it, that is not here.
 What is looser, or other: fma is rounded twice, in double and then in f32; ex2 and the
 like are exact, and round once; mma adds its products in double, hardware in f32
-with cut bits. Races in global memory are not looked for.
+with cut bits. A write of global memory that another thread has read is not seen.
 """
 import re
 
@@ -31,6 +32,7 @@ WARP = 32
 LANES = 8192  # of the groups that are executed together, about
 BASE = 0x7F4200000000  # of global memory: no address fits into 32 bits
 GAP = 256
+THREADS = 2**40  # more than a launch has
 STEPS = 20_000_000  # of one launch: more is an endless loop
 
 
@@ -126,13 +128,14 @@ class Global:
 
     def __init__(self):
         self.bytes, self.valid, self.end = np.zeros(0, np.uint8), np.zeros(0, bool), GAP
+        self.writer, self.launches = np.zeros(0, np.int64), 0  # of the number that begins here: launch and thread
 
     def new(self, array):
         """The address of a copy."""
         data = np.frombuffer(array.tobytes(), np.uint8)
         at, self.end = self.end, -(-(self.end + data.size) // GAP) * GAP + GAP
         if self.end > self.bytes.size:
-            for name in ("bytes", "valid"):
+            for name in ("bytes", "valid", "writer"):
                 old = getattr(self, name)
                 wider = np.zeros(2 * self.end, old.dtype)
                 wider[:old.size] = old
@@ -154,6 +157,21 @@ class Global:
         run.complain(bad, lanes, "%s of global memory outside of the buffers, address %%#x" % what, addresses)
         run.complain(at % size != 0, lanes, "%s of %d bytes that is not aligned, address %%#x" % (what, size), addresses)
         return at
+
+    def touched(self, run, at, size, count, lanes, writes, constant=False):
+        """Which thread of this launch wrote these numbers: only the same may touch them again."""
+        me = self.launches * THREADS + run.first + lanes
+        for k in range(count):
+            place = at + k * size
+            writer = self.writer[place]
+            bad = writer >= self.launches * THREADS
+            if not constant:
+                bad &= writer != me
+            run.complain(bad, lanes, "thread %d of the launch writes this global memory", writer % THREADS)
+            if writes:
+                self.writer[place] = me
+                run.complain(self.writer[place] != me, lanes, "thread %d of the launch writes this global memory, too",
+                             self.writer[place] % THREADS)
 
 
 MANY, NOBODY = instructions.MANY, -1
@@ -204,7 +222,7 @@ class Shared:
         self.reader[at[several]] = MANY
 
     def claimed(self, at, lanes):
-        """Another thread may have touched these since the barrier: not if they are to change."""
+        """Before a change: has another thread touched these since the barrier?"""
         run, now = self.run, self.epoch[self.run.group_of[lanes]]
         run.complain(self.coming[at] != NOBODY, lanes,
                      "write of a word whose copy is on its way, begun by thread %d", self.coming[at] % run.items)
@@ -261,9 +279,10 @@ RUNS, AT_BARRIER, IN_WARP, GONE = range(4)  # IN_WARP: waits for the rest of its
 class Run:
     """Some groups of a launch, from their first instruction to their last."""
 
-    def __init__(self, kernel, memory, groups, count, local, values, counts):
+    def __init__(self, kernel, memory, first, groups, count, local, values, counts):
         self.kernel, self.memory, self.local, self.count, self.counts = kernel, memory, local, count, counts
         self.items = local[0] * local[1] * local[2]
+        self.first = first * self.items
         self.lanes = self.items * len(groups)
         self.group_of = np.repeat(np.arange(len(groups)), self.items)
         self.groups = groups
@@ -404,9 +423,13 @@ def launch(kernel, memory, arguments, size, local):
         raise Fault("%s has %d parameters, not %d" % (kernel.name, len(kernel.parameters), len(arguments)))
     values = {name: value for (name, _), value in zip(kernel.parameters, arguments)}
     values["constants"] = {name: memory.new(data) for name, data in kernel.constants.items()}
+    items = local[0] * local[1] * local[2]
+    if items > 1024 or max(count[1:]) > 65535 or sum(size for _, _, size in kernel.shared) > 48 * 1024:
+        raise Fault("%s: %s threads, %s groups, or more than 48 KiB of shared memory" % (kernel.name, local, count))
+    memory.launches += 1
     groups = [(x, y, z) for z in range(count[2]) for y in range(count[1]) for x in range(count[0])]
-    together, counts = max(1, LANES // (local[0] * local[1] * local[2])), {}
+    together, counts = max(1, LANES // items), {}
     with np.errstate(all="ignore"):
         for i in range(0, len(groups), together):
-            Run(kernel, memory, groups[i:i + together], count, local, values, counts).run()
+            Run(kernel, memory, i, groups[i:i + together], count, local, values, counts).run()
     return counts
