@@ -504,6 +504,8 @@ def ldmatrix(run, i):
     def read(where, lanes):
         named = lanes[lanes % WARP < 8 * number]  # other addresses are not looked at
         at = run.shared.places(rows()[named], 16, named, "ldmatrix")
+        groups = np.sort(at.reshape(-1, 8) // 4 % 8, axis=1)  # of 4 banks: 8 rows are read at once if all differ
+        run.counts["bank conflicts"] = run.counts.get("bank conflicts", 0) + int((np.diff(groups) == 0).sum())
         words = np.empty((named.size, 4), np.uint32)
         for k in range(4):
             run.shared.looked_at(at + k, MANY, named)

@@ -19,8 +19,8 @@ test_packages="g++ clang clang-format clang-tidy cppcheck shellcheck
     libopenmpi-dev openmpi-bin libmpich-dev mpich"
 
 # Compilers for GPUs; with | between the names of one in different releases.
-# libclc comes with mesa-opencl-icd.
-gpu_packages="clang-19 intel-ocloc|intel-opencl-icd"
+# libclc comes with mesa-opencl-icd. NumPy is for tools/ptx_run.
+gpu_packages="clang-19 intel-ocloc|intel-opencl-icd python3-numpy"
 
 # Installs the packages that dpkg does not list; does nothing if there are
 # none.
