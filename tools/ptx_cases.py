@@ -254,29 +254,38 @@ def weight_gradient(form=""):
 
 
 class Heads:
-    """Queries, keys and values, and what attention makes of them in double; `cross`: fewer queries than keys."""
+    """Queries, keys and values, and what attention makes of them in double. `more`: the define of a bias of all pictures
+    (BIAS=1) or of each (2), or of the columns of a grid as pictures (LINES=n); `cross`: fewer queries than keys."""
 
-    def __init__(self, size, wide, word, bias=False, cross=False):
+    def __init__(self, size, wide, word, more="", cross=False):
         self.pictures, self.heads, self.t = HEADS[size]
-        self.wide, self.tq, w = wide, self.t * 2 // 3 if cross else self.t, self.heads * wide
-        self.scale = wide**-0.5
+        self.more, self.word, self.wide, self.lines = more, word, wide, int(more[8:]) if "LINES" in more else 1
+        if self.lines > 1:  # of two grids
+            self.pictures, self.t = 2 * self.lines, self.t // 2
+        self.tq, w = self.t * 2 // 3 if cross else self.t, self.heads * wide
+        self.scale, self.cross, self.ld = wide**-0.5, cross, 3 * w
         x = normal(self.pictures, self.t + self.tq, 3 * w)
         if word != "f32":
             x = rounded(x, word)
-        self.kv, self.q = x[:, :self.t].copy(), x[:, self.t:].copy() if cross else x[:, :self.t].copy()
-        self.cross, self.word = cross, word
-        self.bias = normal(self.heads, self.tq, self.t) if bias else None
-        self.ld = 3 * w
+        self.kv, self.q = x[:, :self.t].copy(), (x[:, self.t:] if cross else x[:, :self.t]).copy()
+        self.bias = normal(self.pictures if "2" in more else 1, self.heads, self.tq, self.t) if "BIAS" in more else None
+
+    def grid(self, x):
+        """As it is in memory: the columns of a grid are neighbours in its rows."""
+        if self.lines == 1:
+            return np.ascontiguousarray(x)
+        return np.ascontiguousarray(x.reshape(2, self.lines, *x.shape[1:]).swapaxes(1, 2)).reshape(x.shape)
+
+    def put(self, d, x):
+        return d.put(self.grid(stored(x, self.word) if self.word != "f32" else x))
 
     def buffers(self, d):
-        kv = d.put(stored(self.kv, self.word) if self.word != "f32" else self.kv)
-        q = d.put(stored(self.q, self.word) if self.word != "f32" else self.q) if self.cross else kv
-        return q, kv, d.none if self.bias is None else d.put(self.bias)
+        kv = self.put(d, self.kv)
+        return self.put(d, self.q) if self.cross else kv, kv, d.none if self.bias is None else d.put(self.bias)
 
     def sizes(self):
-        w = self.heads * self.wide
-        return [self.pictures, self.heads, self.tq, self.t, self.tq * self.ld, self.ld, self.ld, w, 2 * w,
-                c.c_float(self.scale)]
+        w, ld = self.heads * self.wide, self.ld * self.lines
+        return [self.pictures, self.heads, self.tq, self.t, self.tq * ld, ld, ld, w, 2 * w, c.c_float(self.scale)]
 
     def part(self, x, i):
         w = self.heads * self.wide
@@ -305,8 +314,7 @@ class Heads:
         kind, subgroups = 2 if d.arch == "sm_75" else 1, 2 if d.emulated else 4
         group, rows = 32 * subgroups, 16 * fragments * subgroups
         return (["-DKIND=%d" % kind, "-DTYPE=%d" % d.gpus.TYPES[word], "-DD=%d" % self.wide, "-DWM=%d" % subgroups,
-                 "-DFQ=%d" % fragments, "-DKEYS=%d" % keys] + ["-DBIAS=1"] * (self.bias is not None) +
-                ["-DEMULATE"] * d.emulated,
+                 "-DFQ=%d" % fragments, "-DKEYS=%d" % keys] + self.more.split() + ["-DEMULATE"] * d.emulated,
                 group, lambda n: (up(n, rows) // rows * group * self.heads * self.pictures, 1, 1))
 
 
@@ -319,34 +327,35 @@ def attention(d, size):
     return run, to, out, h.answer, 1e-5, h.work(2)
 
 
-def attention_units(word, wide, bias=False, cross=False):
+def attention_units(word, wide, more="", cross=False, one=False):
+    """`one`: a fragment of queries where there would be two."""
     def make(d, size):
         if d.arch == "sm_75" and word == "bf16":
             return None
-        h = Heads(size, wide, word, bias, cross)
-        fragments = 2 if d.arch != "sm_75" and 64 <= wide <= 96 and not bias else 1
+        h = Heads(size, wide, word, more, cross)
+        fragments = 2 if d.arch != "sm_75" and 64 <= wide <= 96 and "BIAS" not in more and not one else 1
         options, group, items = h.options(d, word, 64 if wide <= 64 else 32, fragments)
         out = np.zeros((h.pictures, h.tq, h.heads * wide), np.float32)
         to, (q, kv, z) = outputs(d, out), h.buffers(d)
         f = d.load("attention_mma", "attention_mma", options + ["-DQT=" + word, "-DKVT=" + word])
         run = lambda i: d.launch(f, [to[i], q, kv, z] + h.sizes(), items(h.tq), (group, 1, 1))
         # each probability is rounded once: at most that share of the largest value
-        return run, to, out, h.answer, 1e-5 + UNIT[word] * np.abs(h.kv).max(), h.work(2)
+        return run, to, out, lambda: h.grid(h.answer()), 1e-5 + UNIT[word] * np.abs(h.kv).max(), h.work(2)
 
     return make
 
 
-def attention_gradient(of_keys, wide, bias=False, cross=False):
+def attention_gradient(of_keys, wide, more="", cross=False):
     """dq, or dk and dv behind each other in a row of keys and values."""
     def make(d, size):
         if d.arch == "sm_75":
             return None
-        h = Heads(size, wide, "f32", bias, cross)
+        h = Heads(size, wide, "f32", more, cross)
         h.q, h.kv = to_bf16(h.q), to_bf16(h.kv)
         out, dout = h.answer().astype(np.float32), to_bf16(normal(h.pictures, h.tq, h.heads * wide)[::-1])
         options, group, items = h.options(d, "bf16", 64 if wide <= 32 else 32 if wide <= 64 else 16, 1)
         q, kv, z = h.buffers(d)
-        slopes, answers = d.put(dout), d.put(out)
+        slopes, answers = h.put(d, dout), h.put(d, out)
         none = np.zeros((h.pictures, h.tq, h.ld), np.float32)
         to, stat = outputs(d, none), d.put(np.zeros((h.pictures, h.heads, h.tq, 2), np.float32))
         f = d.load("attention_grad_mma__q", "attention_grad_mma__q", options)
@@ -355,12 +364,12 @@ def attention_gradient(of_keys, wide, bias=False, cross=False):
         if of_keys:
             of_q(0)
             none = np.zeros((h.pictures, h.t, h.ld), np.float32)
-            into = outputs(d, none)
+            to = outputs(d, none)
             g = d.load("attention_grad_mma__kv", "attention_grad_mma__kv", options)
-            run = lambda i: d.launch(g, [into[i], slopes, stat, q, kv, z] + h.sizes(), items(h.t), (group, 1, 1))
+            run = lambda i: d.launch(g, [to[i], slopes, stat, q, kv, z] + h.sizes(), items(h.t), (group, 1, 1))
 
         def terms(f):
-            """Of the gradients, with f of each term of a sum."""
+            """The gradients, with f of each term of a sum."""
             (q, k, v), p = h.tensors(), h.probabilities()
             g = dout.reshape(h.pictures, h.tq, h.heads, wide).astype(float)
             dp = np.einsum("bihd,bjhd->bhij", g, v)
@@ -372,11 +381,11 @@ def attention_gradient(of_keys, wide, bias=False, cross=False):
                 full[..., 2 * w:] = h.flat(np.einsum("bhij,bihd->bjhd", f(p), f(g)))
             else:
                 full[..., :w] = h.flat(np.einsum("bhij,bjhd->bihd", f(dx), f(k))) * h.scale
-            return full
+            return h.grid(full)
 
         # p and dx are rounded once: each error is that share of a term at most
-        return (run, into if of_keys else to, none, lambda: terms(lambda x: x),
-                lambda _: 1e-5 + UNIT["bf16"] * terms(np.abs), h.work(4 if of_keys else 3))
+        return (run, to, none, lambda: terms(lambda x: x), lambda _: 1e-5 + UNIT["bf16"] * terms(np.abs),
+                h.work(4 if of_keys else 3))
 
     return make
 
@@ -386,11 +395,27 @@ CASES = {
     "f16_stored": units("f16", "", True), "bf16": units("bf16"), "int8": units("int8"), "int8_parts": units("int8", "parts"),
     "int8_rows": int8_rows, "dx": input_gradient, "dw": weight_gradient(), "dw_parts": weight_gradient("parts"),
     "attention": attention, "attention_f16": attention_units("f16", 64),
-    "attention_f16_bias": attention_units("f16", 64, True, True), "attention_f16_40": attention_units("f16", 40),
-    "attention_f16_72": attention_units("f16", 72, False, True), "attention_bf16_80": attention_units("bf16", 80),
+    "attention_f16_bias": attention_units("f16", 64, "-DBIAS=1", True), "attention_f16_40": attention_units("f16", 40),
+    "attention_f16_72": attention_units("f16", 72, "", True), "attention_bf16_80": attention_units("bf16", 80),
     "attention_f16_96": attention_units("f16", 96), "attention_dq": attention_gradient(False, 64),
-    "attention_dkv": attention_gradient(True, 64), "attention_dq_bias": attention_gradient(False, 72, True, True),
-    "attention_dkv_bias": attention_gradient(True, 72, True, True), "attention_dq_96": attention_gradient(False, 96),
-    "attention_dkv_96": attention_gradient(True, 96)}
+    "attention_dkv": attention_gradient(True, 64), "attention_dq_bias": attention_gradient(False, 72, "-DBIAS=1", True),
+    "attention_dkv_bias": attention_gradient(True, 72, "-DBIAS=1", True),
+    "attention_dq_96": attention_gradient(False, 96), "attention_dkv_96": attention_gradient(True, 96)}
 # Those that read their rows in another way where they are even.
 EVEN = ("tile", "parts", "f16", "f16_parts", "f16_turn", "f16_stored", "bf16", "dx")
+
+
+def more_cases(gpus):
+    """All heads that tools/compile_gpus compiles."""
+    out = {}
+    for word, heads in (("f16", gpus.HEADS), ("bf16", gpus.HEADS[:1])):
+        for wide, more in heads:
+            name = "attention_%s_%d%s" % (word, wide, more.replace(" -D", "_").lower().replace("=", ""))
+            out[name] = attention_units(word, wide, more.strip())
+            if 64 <= wide <= 96 and "BIAS" not in more:
+                out[name + "_one"] = attention_units(word, wide, more.strip(), False, True)
+    for wide, more in gpus.GRADS:
+        for of_keys in (False, True):
+            name = "attention_%s_%d%s" % ("dkv" if of_keys else "dq", wide, more.replace(" -D", "_").lower().replace("=", ""))
+            out[name] = attention_gradient(of_keys, wide, more.strip())
+    return out
