@@ -157,8 +157,7 @@ CONVERSIONS = {  # cvt with a rounding: destination and source, and how
     "rn.bf16.f32": (np.uint16, np.float32, lambda x: bf16(x).astype(np.uint16))}
 ORDERED = {"eq": np.equal, "ne": np.not_equal, "lt": np.less, "le": np.less_equal, "gt": np.greater,
            "ge": np.greater_equal, "lo": np.less, "ls": np.less_equal, "hi": np.greater, "hs": np.greater_equal}
-OPPOSITE = {"equ": np.not_equal, "neu": np.equal, "ltu": np.greater_equal, "leu": np.greater, "gtu": np.less_equal,
-            "geu": np.less}
+UNORDERED = {"equ": "ne", "ltu": "ge", "leu": "gt", "gtu": "le", "geu": "lt"}  # the opposite of each, without NaN
 
 
 def compare(name, dtype):
@@ -166,12 +165,11 @@ def compare(name, dtype):
         return ORDERED.get(name)
     if name == "ne":
         return lambda a, b: (a < b) | (a > b)
-    if name in OPPOSITE:  # or one of them is NaN
-        if name == "equ":
-            return lambda a, b: ~((a < b) | (a > b))
-        if name == "neu":
-            return np.not_equal
-        return lambda a, b: ~OPPOSITE[name](a, b)
+    if name == "neu":
+        return np.not_equal
+    if name in UNORDERED:
+        opposite = compare(UNORDERED[name], dtype)
+        return lambda a, b: ~opposite(a, b)
     if name in ("num", "nan"):
         return lambda a, b: (np.isnan(a) | np.isnan(b)) == (name == "nan")
     return ORDERED.get(name)
@@ -185,9 +183,8 @@ def arithmetic(run, i):
     if t is None:
         return None
     whole = t not in FLOATS
-    if name in SIMPLE and (not form and whole or name in ("add", "sub") and form in ("rn", "") and t is np.float32):
-        if t is np.bool_ or name in ("add", "sub") or whole:
-            return SIMPLE[name], (t, t), t
+    if name in SIMPLE and (not form and whole or name in ("add", "sub") and t is np.float32 and form in ("rn", "")):
+        return SIMPLE[name], (t, t), t
     if name == "mul" and t is np.float32 and form in ("rn", ""):
         return np.multiply, (t, t), t
     if name == "mul" and form == "lo" and whole:
@@ -200,7 +197,7 @@ def arithmetic(run, i):
         return (lambda a, b, c: a * b + c), (t, t, t), t
     if i.name == "fma.rn.f32":
         return fma, (t, t, t), t
-    if i.name in ("div.rn.f32",):
+    if i.name == "div.rn.f32":
         return np.divide, (t, t), t
     if i.name == "rcp.rn.f32":
         return (lambda a: np.float32(1) / a), (t,), t
@@ -236,8 +233,6 @@ def arithmetic(run, i):
     if name == "cvt" and ".".join(p[1:]) in CONVERSIONS:
         to, of, f = CONVERSIONS[".".join(p[1:])]
         return f, (of,), to
-    if i.name in ("cvt.rn.bf16x2.f32", "cvt.rn.f16x2.f32"):
-        return None
     if name == "cvt" and len(p) == 3 and p[1] in TYPES and not {TYPES[p[1]], t} & set(FLOATS):
         to = TYPES[p[1]]
         return (lambda a: a.astype(to)), (t,), to

@@ -207,12 +207,12 @@ class Shared:
         return at
 
     def looked_at(self, at, who, lanes):
-        """A read by `who` (a lane, or MANY)."""
+        """A read by `who`: each lane, or MANY."""
         run, now = self.run, self.epoch[self.run.group_of[lanes]]
         run.complain(self.coming[at] != NOBODY, lanes,
                      "read of a word whose copy is on its way, begun by thread %d", self.coming[at] % run.items)
         writer = self.writer[at]
-        run.complain((writer == NOBODY) & (who is not MANY), lanes, "read of shared memory that nobody wrote, word %d", at % self.stride)
+        run.complain((writer == NOBODY) & (who is lanes), lanes, "read of shared memory that nobody wrote, word %d", at % self.stride)
         run.complain((self.written[at] == now) & (writer != who), lanes,
                      "read of what thread %d wrote, without a barrier between", writer % run.items)
         fresh = self.read_at[at] != now
