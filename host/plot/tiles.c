@@ -82,7 +82,10 @@ static void place(cairo_t *c, const picture *p, box b, double alpha,
     cairo_scale(c, b.w / w, b.h / h);
     cairo_set_source_surface(c, s, 0, 0);
     cairo_pattern_set_filter(cairo_get_source(c), filter);
-    cairo_pattern_set_extend(cairo_get_source(c), CAIRO_EXTEND_PAD);
+    /* SVG has no such borders: Cairo 1.18 would embed another picture of that
+     * place instead, of 300 pixels an inch. */
+    if (cairo_surface_get_type(cairo_get_target(c)) == CAIRO_SURFACE_TYPE_IMAGE)
+        cairo_pattern_set_extend(cairo_get_source(c), CAIRO_EXTEND_PAD);
     cairo_paint_with_alpha(c, alpha);
     cairo_restore(c);
     cairo_surface_destroy(s);
