@@ -17,7 +17,9 @@
  * TYPE      of the product: 1 bf16, 2 f16, 3 int8, with whole sums.
  * Intel     LOAD_ROWS(a, p), LOAD_WORDS(b, p): a fragment that begins there in
  *           local memory: of A row after row, of B the words of all columns,
- *           then their next words.
+ *           then their next words. LOAD_FAR_WORDS(b, p): of global memory.
+ *           ALL_LANES_HAVE(v): v, which is the same in all lanes; compilers
+ *           have it and addresses computed of it once then, not in each lane.
  * NVIDIA    LDMATRIX, LDMATRIX_T: four matrices of 8x8 halves, of local memory.
  *           COPY16, COMMIT, WAIT(n): asynchronous copies, until all but n
  *           groups of them have arrived.
@@ -197,6 +199,9 @@ static inline float from_lane_emulated(float v, int mask, local uint *x,
 #define LOAD_WORDS(r, p)                                                       \
     EACH(i_, 8)                                                                \
     (r)[i_] = ((const local uint *)(p))[i_ * LANES + lane]
+#define LOAD_FAR_WORDS(r, p)                                                   \
+    EACH(i_, 8)                                                                \
+    (r)[i_] = ((const global uint *)(p))[i_ * LANES + lane]
 #elif KIND <= 2
 #define COPY16(l, g)                                                           \
     __asm__ volatile(                                                          \
@@ -351,6 +356,10 @@ __attribute__((overloadable)) uint8
 intel_sub_group_block_read8(const local uint *);
 __attribute__((overloadable)) ushort8
 intel_sub_group_block_read_us8(const local ushort *);
+__attribute__((overloadable)) uint8
+intel_sub_group_block_read8(const global uint *);
+#define LOAD_FAR_WORDS(r, p)                                                   \
+    vstore8(intel_sub_group_block_read8((const global uint *)(p)), 0, r)
 #define LOAD_WORDS(r, p)                                                       \
     vstore8(intel_sub_group_block_read8((const local uint *)(p)), 0, r)
 #if KIND == 7
@@ -375,6 +384,12 @@ __attribute__((overloadable)) sum8 DPAS(dpas_a a, int8 b, sum8 c);
                          *(sum8 *)(c)))
 #define SUBGROUP __attribute__((intel_reqd_sub_group_size(LANES)))
 #define EXP2(x) native_exp2(x)
+#endif
+#if KIND <= 6 || defined(EMULATE)
+#define ALL_LANES_HAVE(v) (v)
+#else
+__attribute__((overloadable)) int sub_group_broadcast(int, uint);
+#define ALL_LANES_HAVE(v) sub_group_broadcast(v, 0)
 #endif
 #ifndef EMULATE
 #define EACH_FRAGMENT EACH

@@ -12,6 +12,8 @@
  *           word has 2 halves or 4 bytes) go through buffers in local memory,
  *           while the strip before is multiplied. There, chunks of 16 bytes of
  *           a row are exchanged, so that reads of fragments meet all banks.
+ *           Intel's B does not go there: it is packed in fragments, which a
+ *           sub-group reads through the cache.
  * KIND      The instruction, and what a lane holds: common_units.cl.
  * Parts     With PART=n the sums of each n strips of k begin at zero, and are
  *           added in their order: here or, with SPLIT, where dimension 2 is
@@ -19,7 +21,8 @@
  *           Both have the same bits; whole numbers of int8 need no PART.
  * Launch    global {WI * ceil(M/TM), ceil(N/TN), parts}, local {WI, 1, 1}; any
  *           sizes.
- * Local     128 TM + 128 TN bytes; KIND 1: 64 TN more, and for int8 64 TM.
+ * Local     128 TM + 128 TN bytes; KIND 1: 64 TN more, and for int8 64 TM;
+ *           Intel: 128 TM.
  * Defines   KIND EMULATE WM WN FM FN; TYPE, of the product: 1 bf16, 2 f16, 3
  *           int8; AT CT, of A and C in memory: f32, f16, bf16; SAME_A: AT is
  *           TYPE; WIDE_A: rows of A begin at multiples of 16 bytes; PART and
@@ -53,9 +56,14 @@
 #define ASYNC (KIND == 1)
 #define STAGES (ASYNC ? 3 : 2)
 #define AHEAD (STAGES - 1)
+#define DIRECT (KIND > 6) /* fragments of B do not go through local memory */
 #define A_STAGES (INT8 ? STAGES : 2)
 #define NA (TM * 4 / WI) /* chunks of a strip for each work-item */
 #define NB (TN * 4 / WI)
+/* Chunk i of a turn's CHUNKS: Intel's bring them in two, before each half of
+ * the strip that is multiplied, to have fewer in flight. */
+#define CHUNKS(turn) (!DIRECT ? NA : (turn) ? NA / 2 : (NA + 1) / 2)
+#define CHUNK(turn, i) ((turn) * ((NA + 1) / 2) + (i))
 /* A_PLACE, B_PLACE: chunk c of row r of a strip in local memory. LINE_OF,
  * PART_OF: row and chunk of it that a work-item brings as number q. */
 #if KIND <= 6
@@ -63,9 +71,8 @@
 #define B_PLACE A_PLACE
 #define LINE_OF(q) ((q) / 4)
 #define PART_OF(q) ((q) % 4)
-#else /* fragment after fragment, of A 8 rows of 8 words; B is packed so */
+#else /* fragment after fragment, of A 8 rows of 8 words */
 #define A_PLACE(r, c) (((c) / 2 * TM + (r)) * 2 + (c) % 2)
-#define B_PLACE(r, c) ((r)*4 + (c))
 #define LINE_OF(q) ((q) / 16 * 4 + (q) / 2 % 4)
 #define PART_OF(q) ((q) / 8 % 2 * 2 + (q) % 2)
 #endif
@@ -165,9 +172,12 @@ static inline uint word(const local uint4 *t, int row, int w)
 #define LOAD_A(kk)                                                             \
     EACH_FRAGMENT(i, FM)                                                       \
     LOAD_ROWS(fa[i], pa + A_PLACE(wm + i * MI, (kk)*2))
-#define LOAD_B(kk)                                                             \
-    EACH_FRAGMENT(j, FN)                                                       \
-    LOAD_WORDS(fb[j], pb + (wn + j * NI) * 4 + (kk)*NI * 2)
+/* A strip is multiplied in STEPS, each with a fragment of B; it is read
+ * SLOTS / 2 steps before, because that takes long. */
+#define STEPS (STRIP / KW * FN)
+#define SLOTS (FN > 1 ? 4 : 2)
+#define LOAD_B(t, p)                                                           \
+    LOAD_FAR_WORDS(fb[(t) % SLOTS], (p) + (t) % FN * NI * 4 + (t) / FN * NI * 2)
 #endif
 
 #ifdef SPLIT
@@ -224,11 +234,10 @@ store(global VT_TYPE(CT) * c, source a, global const uint4 *restrict b,
     VT_JOIN(store_, CT)(c, to, v);
 #endif
 }
-#define STORE_ROWS(i)                                                          \
-    EACH_FRAGMENT(j, FN)                                                       \
+#define STORE_FRAGMENT(i, j)                                                   \
     EACH_FRAGMENT(e, CW)                                                       \
     store(c, a, b, bias, scale, residual, m0 + wm + (i)*MI + C_ROW(lane, e),   \
-          n0 + wn + j * NI + C_COLUMN(lane, e), M, N, ldc, columns, strips,    \
+          n0 + wn + (j)*NI + C_COLUMN(lane, e), M, N, ldc, columns, strips,    \
           SUM(i, j, e) SUMS_GIVEN)
 
 kernel __attribute__((reqd_work_group_size(WI, 1, 1))) SUBGROUP void
@@ -237,14 +246,17 @@ gemm_mma(global VT_TYPE(CT) * c, source a, global const uint4 *restrict b,
          global const VT_TYPE(RST) * residual, int M, int N, int K, int lda,
          int ldc, int columns SUMS)
 {
-    local uint4 ta[A_STAGES][TM * 4], tb[STAGES][TN * 4];
+    local uint4 ta[A_STAGES][TM * 4];
+#if KIND <= 6
+    local uint4 tb[STAGES][TN * 4];
+#endif
 #ifdef EMULATE
     local uint x[WM * WN * SCRATCH] __attribute__((aligned(16)));
 #endif
     const int lid = get_local_id(0), lane = lid % LANES;
     const int m0 = vt_group(0) * TM, n0 = vt_group(1) * TN;
-    const int wm = lid / LANES / WN * (FM * MI);
-    const int wn = lid / LANES % WN * (FN * NI);
+    const int own = ALL_LANES_HAVE(lid / LANES);
+    const int wm = own / WN * (FM * MI), wn = own % WN * (FN * NI);
     const int strips =
         (K + (INT8 ? 2 : 1) * TERMS - 1) / ((INT8 ? 2 : 1) * TERMS);
     const int from = FROM, end = END;
@@ -253,9 +265,12 @@ gemm_mma(global VT_TYPE(CT) * c, source a, global const uint4 *restrict b,
     sum earlier[FM][FN][CW];
 #endif
 #if !(ASYNC && INT8)
-    flight ra[NA];
+    flight ra[CHUNKS(0)];
 #endif
-#if !ASYNC
+#if DIRECT
+    const global uint4 *pb = b + ((size_t)from * columns + n0 + wn) * 4;
+    uint fb[SLOTS][BW];
+#elif !ASYNC
     uint4 rb[NB];
 #endif
 
@@ -273,25 +288,26 @@ gemm_mma(global VT_TYPE(CT) * c, source a, global const uint4 *restrict b,
 
 /* The strip on its way into registers, and from there into local memory. */
 #if INT8
-#define BRING_A(strip)                                                         \
-    EACH(i, NA)                                                                \
-    ra[i] = a[A_AT(i, strip)]
+#define BRING_A(strip, turn)                                                   \
+    EACH(i, CHUNKS(turn))                                                      \
+    ra[i] = a[A_AT(CHUNK(turn, i), strip)]
 #else
-#define BRING_A(strip)                                                         \
+#define BRING_A(strip, turn)                                                   \
     do {                                                                       \
         if (((strip) + 1) * TERMS <= K) {                                      \
-            EACH(i, NA)                                                        \
-                ra[i] = bring(a, A_AT(i, strip), 0, K, false);                 \
+            EACH(i, CHUNKS(turn))                                              \
+                ra[i] = bring(a, A_AT(CHUNK(turn, i), strip), 0, K, false);    \
         } else {                                                               \
-            EACH(i, NA)                                                        \
-                ra[i] = bring(a, A_AT(i, strip),                               \
-                              (strip)*TERMS + A_PART(i) * 8, K, true);         \
+            EACH(i, CHUNKS(turn))                                              \
+                ra[i] = bring(a, A_AT(CHUNK(turn, i), strip),                  \
+                              (strip)*TERMS + A_PART(CHUNK(turn, i)) * 8, K,   \
+                              true);                                           \
         }                                                                      \
     } while (0)
 #endif
-#define PUT_A(strip)                                                           \
-    EACH(i, NA)                                                                \
-    ta[(strip) % A_STAGES][A_TO(i)] = arrived(ra[i])
+#define PUT_A(strip, turn)                                                     \
+    EACH(i, CHUNKS(turn))                                                      \
+    ta[(strip) % A_STAGES][A_TO(CHUNK(turn, i))] = arrived(ra[i])
 #define BRING_B(strip)                                                         \
     EACH(i, NB)                                                                \
     rb[i] = b[B_AT(i, strip)]
@@ -311,6 +327,30 @@ gemm_mma(global VT_TYPE(CT) * c, source a, global const uint4 *restrict b,
         COMMIT();                                                              \
     } while (0)
 
+/* Half of a strip: not a loop, for the reason given below. */
+#define MULTIPLY(kk)                                                           \
+    do {                                                                       \
+        const local uint4 *pa = ta[now % A_STAGES];                            \
+        uint fa[FM][AW];                                                       \
+                                                                               \
+        if (now + 1 < end)                                                     \
+            BRING_A(now + 1, kk);                                              \
+        LOAD_A(kk);                                                            \
+        EACH_FRAGMENT(j, FN)                                                   \
+        {                                                                      \
+            const int t = (kk)*FN + j, ahead = t + SLOTS / 2;                  \
+                                                                               \
+            if (ahead < STEPS)                                                 \
+                LOAD_B(ahead, pb);                                             \
+            else                                                               \
+                LOAD_B(ahead - STEPS, next);                                   \
+            EACH_FRAGMENT(i, FM)                                               \
+            MMA(s[i][j], fa[i], fb[t % SLOTS]);                                \
+        }                                                                      \
+        if (now + 1 < end)                                                     \
+            PUT_A(now + 1, kk);                                                \
+    } while (0)
+
     EACH(i, FM)
         EACH(j, FN)
             EACH(e, CW)
@@ -324,13 +364,20 @@ gemm_mma(global VT_TYPE(CT) * c, source a, global const uint4 *restrict b,
 #if ASYNC
     EACH(p, AHEAD)
         SEND(from + p);
+#elif DIRECT
+    EACH_FRAGMENT(t, SLOTS / 2)
+    LOAD_B(t, pb);
 #else
     BRING_B(from);
     PUT_B(from);
 #endif
 #if !(ASYNC && INT8)
-    BRING_A(from);
-    PUT_A(from);
+    BRING_A(from, 0);
+    PUT_A(from, 0);
+#if DIRECT
+    BRING_A(from, 1);
+    PUT_A(from, 1);
+#endif
 #endif
     for (int now = from; now < end; now++) {
 #ifdef EARLIER
@@ -348,14 +395,21 @@ gemm_mma(global VT_TYPE(CT) * c, source a, global const uint4 *restrict b,
         barrier(CLK_LOCAL_MEM_FENCE);
 #if ASYNC
         SEND(now + AHEAD);
-#else
+#elif !DIRECT
         if (now + 1 < end)
             BRING_B(now + 1);
 #endif
-#if !(ASYNC && INT8)
+#if !(ASYNC && INT8) && !DIRECT
         if (now + 1 < end)
-            BRING_A(now + 1);
+            BRING_A(now + 1, 0);
 #endif
+#if DIRECT
+        const global uint4 *next = now + 1 < end ? pb + columns * 4 : pb;
+
+        MULTIPLY(0);
+        MULTIPLY(1);
+        pb = next;
+#else
         EACH_FRAGMENT(kk, STRIP / KW)
         {
             const local uint4 *pa = ta[now % A_STAGES], *pb = tb[now % STAGES];
@@ -366,21 +420,33 @@ gemm_mma(global VT_TYPE(CT) * c, source a, global const uint4 *restrict b,
             EACH_FRAGMENT(j, FN)
             MMA(s[i][j], fa[i], fb[j]);
         }
-#if !ASYNC
+#endif
+#if !ASYNC && !DIRECT
         if (now + 1 < end)
             PUT_B(now + 1);
 #endif
-#if !(ASYNC && INT8)
+#if !(ASYNC && INT8) && !DIRECT
         if (now + 1 < end)
-            PUT_A(now + 1);
+            PUT_A(now + 1, 0);
 #endif
     }
 
 #if defined(EMULATE) || KIND < 7
     EACH_FRAGMENT(i, FM)
-    STORE_ROWS(i);
+    EACH_FRAGMENT(j, FN)
+    STORE_FRAGMENT(i, j);
 #else
-    /* Not a loop: one compiler would not unroll it, and have s in memory. */
+    /* Not loops: one compiler would not unroll them, and have s in memory. */
+#define STORE_ROWS(i)                                                          \
+    do {                                                                       \
+        STORE_FRAGMENT(i, 0);                                                  \
+        if (FN > 1)                                                            \
+            STORE_FRAGMENT(i, 1 % FN);                                         \
+        if (FN > 2)                                                            \
+            STORE_FRAGMENT(i, 2 % FN);                                         \
+        if (FN > 3)                                                            \
+            STORE_FRAGMENT(i, 3 % FN);                                         \
+    } while (0)
     STORE_ROWS(0);
     if (FM > 1)
         STORE_ROWS(1 % FM);

@@ -122,6 +122,8 @@ static size_t local_bytes(const vt_mma_kind *k, const vt_gemm_desc *d)
 {
     const size_t m = (size_t)high(k, k->large), n = (size_t)wide(k, k->large);
 
+    if (k >= &vt_mma_kinds[VT_MMA_INTEL])
+        return STRIP * 2 * m;
     /* three stages instead of two */
     return STRIP * (k == &vt_mma_kinds[1]
                         ? (d->type == VT_I8 ? 3 : 2) * m + 3 * n
