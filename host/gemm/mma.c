@@ -63,6 +63,20 @@ static long tiles(const vt_mma_kind *k, vt_mma_shape s, int rows, int n)
     return vt_tiles(rows, n, high(k, s), wide(k, s));
 }
 
+/* Processors with a local memory. Intel's drivers report engines; 16 of 8 lanes
+ * or 8 of 16 have one. */
+static long processors(const vt_dev *dev, const vt_mma_kind *k)
+{
+    return vt_units(dev, k < &vt_mma_kinds[VT_MMA_INTEL] ? 1 : 128 / k->lanes);
+}
+
+/* So many large tiles at least, or small ones are better: one of Intel's
+ * processors has few of its sub-groups in one work-group. */
+static long enough(long units, const vt_mma_kind *k)
+{
+    return k < &vt_mma_kinds[VT_MMA_INTEL] ? units : 2 * units;
+}
+
 /* How bind() divides a product. Only `terms` has an influence on the bits. */
 typedef struct cut {
     vt_mma_choice unit;
@@ -83,14 +97,14 @@ static void divide_terms(cut *c, vt_dev *dev, const vt_gemm_desc *d)
 {
     enum { MOST = 16 };
     const vt_mma_kind *k = c->kind;
-    const long units = vt_units(dev);
+    const long units = processors(dev, k);
     long n;
 
     c->shape = c->unit.emulated ? k->tiny : k->large;
     n = tiles(k, c->shape, d->M, d->N);
     c->terms = vt_part_terms(dev, d->K, 4 * units / n, MOST);
     c->parts = vt_divide_up(d->K, c->terms);
-    if (!c->unit.emulated && n * c->parts < units)
+    if (!c->unit.emulated && n * c->parts < enough(units, k))
         c->shape = k->small;
 }
 
@@ -99,7 +113,8 @@ static cut divide(vt_dev *dev, const vt_gemm_desc *d)
     cut c = {.unit = ask(dev, d), .parts = 1};
     const vt_mma_kind *k = c.kind = &vt_mma_kinds[c.unit.kind];
     const vt_mma_shape least = c.unit.emulated ? k->tiny : k->small;
-    const long units = vt_units(dev), one = tiles(k, least, VT_PART_ROWS, d->N);
+    const long units = processors(dev, k);
+    const long one = tiles(k, least, VT_PART_ROWS, d->N);
     const int rows = d->batch * d->M;
 
     if (d->trans_a) {
@@ -111,7 +126,7 @@ static cut divide(vt_dev *dev, const vt_gemm_desc *d)
         vt_part_terms(dev, d->K, one < units ? 2 * units / one : 1, VT_PARTS);
     c.shape =
         c.terms < d->K && d->type != VT_I8 && k->parts.wm ? k->parts : k->large;
-    if (c.unit.emulated || tiles(k, c.shape, rows, d->N) < units)
+    if (c.unit.emulated || tiles(k, c.shape, rows, d->N) < enough(units, k))
         c.shape = least;
     if (tiles(k, least, rows, d->N) < units)
         c.parts = vt_divide_up(d->K, c.terms);

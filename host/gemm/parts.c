@@ -10,11 +10,12 @@ long vt_tiles(int rows, int columns, int high, int wide)
     return (long)vt_divide_up(rows, high) * vt_divide_up(columns, wide);
 }
 
-long vt_units(const vt_dev *dev)
+long vt_units(const vt_dev *dev, int engines)
 {
     const int asked = vt_gemm_device_of(dev)->units;
+    const long all = (long)vt_dev_info(dev)->compute_units / engines;
 
-    return asked ? asked : (long)vt_dev_info(dev)->compute_units;
+    return asked ? asked : VT_MAX(all, 1);
 }
 
 int vt_part_terms(const vt_dev *dev, int K, long parts, int most)

@@ -53,7 +53,7 @@ static int part_terms(const vt_dev *dev, const vt_gemm_desc *d)
 {
     return d->type != VT_I8
                ? vt_part_terms(dev, d->K,
-                               vt_units(dev) /
+                               vt_units(dev, 1) /
                                    vt_tiles(VT_PART_ROWS, d->N, SIDE, SIDE),
                                VT_PARTS)
                : d->K;
@@ -63,7 +63,7 @@ static int part_terms(const vt_dev *dev, const vt_gemm_desc *d)
 static bool split(const vt_dev *dev, const vt_gemm_desc *d)
 {
     return part_terms(dev, d) < d->K &&
-           vt_tiles(d->batch * d->M, d->N, SIDE, SIDE) < vt_units(dev);
+           vt_tiles(d->batch * d->M, d->N, SIDE, SIDE) < vt_units(dev, 1);
 }
 
 static size_t temp_bytes(vt_dev *dev, const vt_gemm_desc *d)
