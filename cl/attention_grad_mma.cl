@@ -210,6 +210,10 @@ attention_grad_mma__q(global float *dq, global float *restrict stat,
     TURNED(tg)
 #define SUMS_OF_DV float dv[SUMS] __attribute__((aligned(64)));
 #define DV(e) dv[e]
+/* s <- p, g <- dx = p times the difference */
+#define TO_FACTORS(e, p, difference)                                           \
+    s[e] = p;                                                                  \
+    g[e] = s[e] * (difference)
 #define ADD_BOTH_SUMS                                                          \
     ADD_SUMS(&dv, &s, BY_KEYS(tg), pair)                                       \
     ADD_SUMS(&dk, &g, BY_KEYS(tq), pair)
@@ -221,10 +225,12 @@ attention_grad_mma__q(global float *dq, global float *restrict stat,
 #define tg_turned turned[1]
 #define SUMS_OF_DV
 #define DV(e) dk[e]
-#define ADD_BOTH_SUMS                                                          \
-    EACH(e, SCORES)                                                            \
-        s[e] = OF_KEYS ? g[e] : s[e];                                          \
-    ADD_SUMS(&dk, &s, turned[vt_group(1)], pair)
+/* s <- p or dx. Of s and g, when both have theirs, one compiler would choose
+ * in memory. */
+#define TO_FACTORS(e, p, difference)                                           \
+    const float p_ = p, dx_ = p_ * (difference);                               \
+    s[e] = OF_KEYS ? dx_ : p_
+#define ADD_BOTH_SUMS ADD_SUMS(&dk, &s, turned[vt_group(1)], pair)
 #endif
 
 kernel __attribute__((reqd_work_group_size(WI, 1, 1))) SUBGROUP void
@@ -299,8 +305,9 @@ attention_grad_mma__kv(global float *dkv, global const float *dout,
         {
             const float y = fma(s[e], FACTOR, -sums[SCORE_KEY(e)]);
 
-            s[e] = EXP2(y > 0.0f ? 0.0f : y); /* rounding may leave more */
-            g[e] = s[e] * (g[e] - deltas[SCORE_KEY(e)]);
+            /* rounding may leave more than 0 */
+            TO_FACTORS(e, EXP2(y > 0.0f ? 0.0f : y),
+                       g[e] - deltas[SCORE_KEY(e)]);
         }
         ADD_BOTH_SUMS
     }
