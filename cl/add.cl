@@ -122,9 +122,11 @@ kernel void add_grid_grad(global float *restrict dtable,
                           global const float *restrict dout, int B, int T,
                           int C, int off, int first, int each, int step, int M)
 {
-    const int c = item_x(), n = item_y();
+    const int c = item_x(C / 2), n = item_y(C / 2);
     float s = 0.0f;
 
+    if (c >= C / 2)
+        return;
     for (int b = 0; b < B; b++)
         for (int m = 0; m < M; m++)
             s += dout[((size_t)b * T + first + n * each + m * step) * C + off +

@@ -3,9 +3,12 @@
  *
  * Blocks      A work-item of an elementwise kernel has PER * V neighbours
  *             (PER=1 on GPUs, many on CPUs), from block_begin(n) up to, not
- *             including, block_end(n), of row block_row(n). With FLAT (GPUs)
- * all rows are in dimension 0, because a CUDA device has at most 65535
- *             work-groups in the others.
+ *             including, block_end(n), of row block_row(n).
+ * Items       Kernels with a work-item for each of n elements of a row:
+ * item_x(n) of row item_y(n). The last ones have none: item_x(n) >= n. With
+ * FLAT (GPUs) all rows are in dimension 0, because a CUDA device has at most
+ * 65535 work-groups in the others. A row has whole work-groups of WG, or, if it
+ * is short, a power of 2 of work-items, and a work-group has several rows.
  * Tiles       VT_EACH_TILE(id, taken, tiles): work-groups of one work-item, one
  *             for each core, process tiles 0 to tiles - 1. Each group has a
  *             share of adjacent tiles, takes them one by one, and then helps
@@ -20,31 +23,23 @@
  *             explicit vectors. vt_normalised, v: what layer norm does then.
  */
 #ifdef FLAT
-/* The work-groups of a row of n elements. */
-static inline int block_groups(int n)
+/* The work-items of a row that needs n. */
+static inline uint row_items(int n)
 {
-    const int each = (int)get_local_size(0) * (PER * V);
+    const int least = n > 1 ? 1 << (32 - clz(n - 1)) : 1;
 
-    return n / each + (n % each > 0);
+    return (uint)(least < WG ? least : (n + WG - 1) / WG * WG);
 }
-static inline size_t block_at(int n)
-{
-    return get_group_id(0) % (size_t)block_groups(n) * get_local_size(0) +
-           get_local_id(0);
-}
-#define block_row(n) (get_group_id(0) / (size_t)block_groups(n))
+#define block_items(n) row_items((n) / (PER * V) + ((n) % (PER * V) > 0))
+#define block_at(n) ((uint)get_global_id(0) % block_items(n))
+#define block_row(n) ((uint)get_global_id(0) / block_items(n))
+#define item_x(n) ((uint)get_global_id(0) % row_items(n))
+#define item_y(n) ((uint)get_global_id(0) / row_items(n))
 #else
 #define block_at(n) get_global_id(0)
 #define block_row(n) get_global_id(1)
-#endif
-/* The same for kernels with one work-item for each element of x by y; x is at
- * most 65535. */
-#ifdef FLAT
-#define item_x() get_global_id(1)
-#define item_y() get_global_id(0)
-#else
-#define item_x() get_global_id(0)
-#define item_y() get_global_id(1)
+#define item_x(n) get_global_id(0)
+#define item_y(n) get_global_id(1)
 #endif
 /* This work-item's range of n elements of its row. */
 static inline int block_begin(int n)

@@ -21,10 +21,12 @@ kernel void linear_exact(global float *restrict out,
                          global const float *restrict x,
                          global const float *restrict w, int N, int K)
 {
-    const int n = (int)item_x() * 4, m = item_y();
+    const int n = (int)item_x((N + 3) / 4) * 4, m = item_y((N + 3) / 4);
     double4 acc[4];
     int k = 0;
 
+    if (n >= N)
+        return;
     x += (size_t)m * K;
     out += (size_t)m * N;
     for (int j = 0; j < 4; j++)

@@ -23,12 +23,14 @@ qknorm(global VT_TYPE(YT) *restrict out, global float *restrict stat,
        global const float *restrict qb, global const float *restrict kg,
        global const float *restrict kb, int H, int D, float eps)
 {
-    const int part = item_x() / H; /* 0: q, 1: k, 2: v */
-    const int row = item_y();
-    const size_t at = ((size_t)row * 3 * H + item_x()) * D;
+    const int head = item_x(3 * H), row = item_y(3 * H);
+    const int part = head / H; /* 0: q, 1: k, 2: v */
+    const size_t at = ((size_t)row * 3 * H + head) * D;
     global const float *g = part == 0 ? qg : kg, *b = part == 0 ? qb : kb;
     float mean = 0.0f, var = 0.0f;
 
+    if (head >= 3 * H)
+        return;
     if (part == 2) {
         for (int d = 0; d < D; d++)
             VT_STORE(YT, out, at + d, VT_LOAD(XT, qkv, at + d));
@@ -47,7 +49,7 @@ qknorm(global VT_TYPE(YT) *restrict out, global float *restrict stat,
                  (VT_LOAD(XT, qkv, at + d) - mean) * rstd * (g ? g[d] : 1.0f) +
                      (b ? b[d] : 0.0f));
     if (stat) {
-        stat += ((size_t)row * 2 * H + item_x()) * 2;
+        stat += ((size_t)row * 2 * H + head) * 2;
         stat[0] = mean;
         stat[1] = rstd;
     }
@@ -60,18 +62,20 @@ kernel void qknorm_grad_x(global float *restrict dx,
                           global const float *restrict qg,
                           global const float *restrict kg, int H, int D)
 {
-    const int part = item_x() / H;
-    const int row = item_y();
-    const size_t at = ((size_t)row * 3 * H + item_x()) * D;
+    const int head = item_x(3 * H), row = item_y(3 * H);
+    const int part = head / H;
+    const size_t at = ((size_t)row * 3 * H + head) * D;
     global const float *gamma = part == 0 ? qg : kg;
     float s = 0.0f, t = 0.0f;
 
+    if (head >= 3 * H)
+        return;
     if (part == 2) {
         for (int d = 0; d < D; d++)
             dx[at + d] = dout[at + d];
         return;
     }
-    stat += ((size_t)row * 2 * H + item_x()) * 2;
+    stat += ((size_t)row * 2 * H + head) * 2;
     const float mean = stat[0], rstd = stat[1];
     for (int d = 0; d < D; d++) {
         const float g = dout[at + d] * (gamma ? gamma[d] : 1.0f);
@@ -93,9 +97,11 @@ kernel void qknorm_grad_w(global float *restrict dgamma,
                           global const float *restrict stat, int N, int H,
                           int D, int part)
 {
-    const int d = item_x();
+    const int d = item_x(D);
     float s = 0.0f, t = 0.0f;
 
+    if (d >= D)
+        return;
     for (int n = 0; n < N; n++)
         for (int h = 0; h < H; h++) {
             const size_t at = (((size_t)n * 3 + part) * H + h) * D + d;

@@ -54,10 +54,12 @@ kernel void relkeys(global float *restrict bias,
                     global const float *restrict keys, int H, int D, int T,
                     int R, float scale)
 {
-    const int i = item_x(), h = item_y() % H;
-    const size_t b = item_y() / H;
+    const int i = item_x(T), row = item_y(T), h = row % H;
+    const size_t b = row / H;
 
-    bias += ((size_t)item_y() * T + i) * T;
+    if (i >= T)
+        return;
+    bias += ((size_t)row * T + i) * T;
     qkv += (b * T + i) * (3 * H * D) + h * D;
     keys += h * D;
     for (int j = 0; j < T; j++)
@@ -70,12 +72,14 @@ kernel void relkeys_grad_q(global float *restrict dqkv,
                            global const float *restrict keys, int H, int D,
                            int T, int R, float scale)
 {
-    const int i = item_x(), h = item_y() % H;
-    const size_t b = item_y() / H;
+    const int i = item_x(T), row = item_y(T), h = row % H;
+    const size_t b = row / H;
     const int C = H * D;
     int d = 0;
 
-    dbias += ((size_t)item_y() * T + i) * T;
+    if (i >= T)
+        return;
+    dbias += ((size_t)row * T + i) * T;
     dqkv += (b * T + i) * (3 * C) + h * D;
     keys += h * D;
     for (; d + V <= D; d += V) {
@@ -123,9 +127,12 @@ kernel void relkeys_grad_w(global float *restrict dkeys,
                            global const float *restrict qkv, int B, int H,
                            int D, int T, int R, float scale)
 {
-    const int l = item_x(), h = item_y(), C = H * D;
+    const int L = 2 * (T - R) + (R > 0 ? 2 : -1);
+    const int l = item_x(L), h = item_y(L), C = H * D;
     int d = 0;
 
+    if (l >= L)
+        return;
     dkeys += (size_t)l * C + h * D;
     qkv += h * D;
     for (; d + V <= D; d += V) {

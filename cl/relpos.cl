@@ -30,11 +30,12 @@ kernel void relpos_grad(global float *restrict dtable,
                         global const int *restrict start,
                         global const int *restrict order, int P, int H)
 {
-    const int h = item_x(), l = item_y();
-    const int end = start[l + 1];
+    const int h = item_x(H), l = item_y(H);
     float s = 0.0f;
 
-    for (int i = start[l]; i < end; i++)
+    if (h >= H)
+        return;
+    for (int i = start[l]; i < start[l + 1]; i++)
         s += dbias[(size_t)h * P + order[i]];
     dtable[(size_t)l * H + h] += s;
 }

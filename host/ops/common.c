@@ -142,35 +142,36 @@ static size_t divisor(size_t n, size_t most)
     return 1;
 }
 
+/* On a GPU: as row_items() of common_work.cl. */
+static void flat(vt_kernel *k, const vt_plan *p, size_t items, size_t rows)
+{
+    const size_t wg = (size_t)group(p);
+    size_t row = 1, local = wg;
+
+    while (row < items && row < wg)
+        row *= 2;
+    if (row < wg)
+        local = row * divisor(rows, wg / row);
+    else
+        row = ceil_to(items, wg);
+    vt_kernel_size(k, 1, (size_t[3]){row * rows, 1, 1},
+                   (size_t[3]){local, 1, 1});
+}
+
 void vt_op_items(vt_kernel *k, const vt_plan *p, int n, int rows)
 {
-    const size_t x = (size_t)n, y = (size_t)rows;
-    size_t wg = (size_t)group(p), a, b;
-
-    if (vt_op_cpu(p)) {
-        vt_kernel_size(k, 2, (size_t[3]){x, y, 1}, (size_t[3]){1, 1, 1});
-        return;
-    }
-    /* No bounds check in these kernels: the group's size must divide. */
-    a = divisor(x, wg);
-    b = divisor(y, wg / a);
-    vt_kernel_size(k, 2, (size_t[3]){y, x, 1}, (size_t[3]){b, a, 1});
+    if (vt_op_cpu(p))
+        vt_kernel_size(k, 2, (size_t[3]){(size_t)n, (size_t)rows, 1},
+                       (size_t[3]){1, 1, 1});
+    else
+        flat(k, p, (size_t)n, (size_t)rows);
 }
 
 void vt_op_blocks(vt_kernel *k, const vt_plan *p, int n, int rows)
 {
-    size_t each = (size_t)(lanes(p) * per(p)), wg = (size_t)group(p);
-    size_t items = ((size_t)n + each - 1) / each;
+    const int each = lanes(p) * per(p);
 
-    if (vt_op_cpu(p)) {
-        vt_kernel_size(k, 2, (size_t[3]){items, (size_t)rows, 1},
-                       (size_t[3]){1, 1, 1});
-        return;
-    }
-    while (wg / 2 >= items && wg > 1) /* short rows: no idle work-items */
-        wg /= 2;
-    vt_kernel_size(k, 1, (size_t[3]){ceil_to(items, wg) * (size_t)rows, 1, 1},
-                   (size_t[3]){wg, 1, 1});
+    vt_op_items(k, p, n / each + (n % each > 0), rows);
 }
 
 void vt_op_groups(vt_kernel *k, const vt_plan *p, int n)
