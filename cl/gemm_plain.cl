@@ -14,7 +14,7 @@
  *
  * Launch    dot: global {ceil(M/3), ceil(N/4)}; axpy: global {ceil(M/6),
  *           ceil(N/2V)}; both local {1, 1}, rows first, so that a block of B
- *           stays in the cache. tile: global {T ceil(N/4T), T ceil(M/4T)},
+ *           stays in the cache. tile: global {T ceil(M/4T), T ceil(N/4T)},
  *           local {T, T}. pack: global {K, N}, or {N, K} with KN.
  * Local     tile: 2 T (4T+1) floats.
  * Defines   V; T; KN; TRANS_A, TRANS_B: 1 where A is A[k*lda + m], or B is
@@ -188,8 +188,8 @@ kernel __attribute__((reqd_work_group_size(T, T, 1))) void gemm__tile(ARGUMENTS)
 {
     local float as[T][4 * T + 1], bs[T][4 * T + 1];
     const int tx = (int)get_local_id(0), ty = (int)get_local_id(1);
-    const int n0 = (int)get_group_id(0) * 4 * T;
-    const int m0 = (int)get_group_id(1) * 4 * T;
+    const int m0 = (int)get_group_id(0) * 4 * T;
+    const int n0 = (int)get_group_id(1) * 4 * T;
     float acc[4][4];
 
     for (int i = 0; i < 4; i++)

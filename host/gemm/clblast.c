@@ -25,6 +25,8 @@
 #include <stdio.h>
 #include <string.h>
 
+enum { GROUP = 64 }; /* of the epilogue */
+
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 /* OpenCL's codes pass through; CLBlast's own are below -1000. q may be NULL. */
@@ -170,6 +172,8 @@ static vitcl_status bind(vt_gemm *g)
 {
     const vt_gemm_desc *d = &g->d;
     const int v = vt_dev_vector(g->dev);
+    const size_t items =
+        (size_t)d->batch * (size_t)d->M * (size_t)vt_divide_up(d->N, v);
     vt_buf *const bufs[] = {g->bufs.c, g->bufs.bias, g->bufs.scale,
                             g->bufs.residual};
     const char *tuned =
@@ -186,12 +190,10 @@ static vitcl_status bind(vt_gemm *g)
     VT_TRY(
         vt_kernel_new(&g->kernel[0], g->dev, "epilogue", "epilogue", defines));
     k = g->kernel[0];
-    VT_TRY(
-        vt_gemm_arguments(k, bufs, VT_COUNT(bufs), (int[]){d->N, d->ldc}, 2));
-    vt_kernel_size(k, 2,
-                   (size_t[3]){((size_t)d->N + (size_t)v - 1) / (size_t)v,
-                               (size_t)d->batch * (size_t)d->M},
-                   NULL);
+    VT_TRY(vt_gemm_arguments(k, bufs, VT_COUNT(bufs),
+                             (int[]){d->batch * d->M, d->N, d->ldc}, 3));
+    vt_kernel_size(k, 1, (size_t[3]){(items + GROUP - 1) / GROUP * GROUP},
+                   (size_t[3]){GROUP});
     snprintf(g->note, sizeof g->note, "clblast Xgemm, epilogue%s", tuned);
 done:
     return st;

@@ -71,8 +71,8 @@ static vitcl_status bind(vt_gemm *g)
     if (name[6] == 't') {
         const size_t tiles = (size_t)t;
         vt_kernel_size(g->kernel[0], 2,
-                       (size_t[3]){tiles * blocks(d->N, 4 * t),
-                                   tiles * blocks(rows, 4 * t)},
+                       (size_t[3]){tiles * blocks(rows, 4 * t),
+                                   tiles * blocks(d->N, 4 * t)},
                        (size_t[3]){tiles, tiles});
     } else {
         const bool dot = name[6] == 'd';
