@@ -81,6 +81,13 @@ static inline int vt_take(volatile global int *taken, int tiles, int ahead)
         if ((id = taken ? vt_take(taken, tiles, ahead)                         \
                         : (int)get_group_id(0)) >= 0)
 
+/* Of a kernel that has groups of WG: its registers must suffice for them. */
+#if WG > 1
+#define WHOLE_GROUPS __attribute__((reqd_work_group_size(WG, 1, 1)))
+#else
+#define WHOLE_GROUPS
+#endif
+
 /* A tree over the work-group; with one work-item, v itself. */
 #if WG > 1
 #define VT_REDUCE(name, combine)                                               \

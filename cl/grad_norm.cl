@@ -14,8 +14,9 @@
  *
  * Host      host/ops/grad_norm.c      Test  tests/ops/test_optimizer.c
  */
-kernel void grad_norm_part(global float *restrict part,
-                           global const float *restrict grad, int n, int at)
+kernel WHOLE_GROUPS void grad_norm_part(global float *restrict part,
+                                        global const float *restrict grad,
+                                        int n, int at)
 {
     local float tmp[WG];
     const int g = get_group_id(0), pieces = get_num_groups(0);
@@ -27,8 +28,8 @@ kernel void grad_norm_part(global float *restrict part,
         part[at + g] = s;
 }
 
-kernel void grad_norm(global float *restrict out,
-                      global const float *restrict part, int n)
+kernel WHOLE_GROUPS void grad_norm(global float *restrict out,
+                                   global const float *restrict part, int n)
 {
     local float tmp[WG];
     const float s = wg_row_sum(part, n, tmp);

@@ -66,13 +66,13 @@ normalise_group(global VT_TYPE(YT) *restrict out, global float *restrict stat,
     }
 }
 
-kernel void groupnorm(global VT_TYPE(YT) *restrict out,
-                      global float *restrict stat,
-                      global const VT_TYPE(XT) *restrict x,
-                      global const float *restrict gamma,
-                      global const float *restrict beta,
-                      global const VT_TYPE(RST) * residual, int C, int S, int G,
-                      float eps, int relu)
+kernel WHOLE_GROUPS void groupnorm(global VT_TYPE(YT) *restrict out,
+                                   global float *restrict stat,
+                                   global const VT_TYPE(XT) *restrict x,
+                                   global const float *restrict gamma,
+                                   global const float *restrict beta,
+                                   global const VT_TYPE(RST) * residual, int C,
+                                   int S, int G, float eps, int relu)
 {
     local float tmp[WG];
 
@@ -114,7 +114,7 @@ static inline float2 plane_sums(global const float *restrict dout,
     return (float2)(vt_hsum(sv) + s, vt_hsum(tv) + t);
 }
 
-kernel void groupnorm_grad_x(
+kernel WHOLE_GROUPS void groupnorm_grad_x(
     global float *restrict dx, global float *restrict dresidual,
     global const float *restrict dout, global const float *restrict out,
     global const float *restrict x, global const float *restrict stat,
@@ -157,13 +157,13 @@ kernel void groupnorm_grad_x(
     }
 }
 
-kernel void groupnorm_grad_w(global float *restrict dgamma,
-                             global float *restrict dbeta,
-                             global const float *restrict dout,
-                             global const float *restrict out,
-                             global const float *restrict x,
-                             global const float *restrict stat, int B, int C,
-                             int S, int G, int relu)
+kernel WHOLE_GROUPS void groupnorm_grad_w(global float *restrict dgamma,
+                                          global float *restrict dbeta,
+                                          global const float *restrict dout,
+                                          global const float *restrict out,
+                                          global const float *restrict x,
+                                          global const float *restrict stat,
+                                          int B, int C, int S, int G, int relu)
 {
     local float tmp[WG];
     const int c = get_group_id(0), lid = get_local_id(0);

@@ -51,12 +51,12 @@ normalise_row(global VT_TYPE(YT) *restrict out, global float *restrict stat,
     }
 }
 
-kernel void layernorm(global VT_TYPE(YT) *restrict out,
-                      global float *restrict stat,
-                      global const VT_TYPE(XT) *restrict x,
-                      global const float *restrict gamma,
-                      global const float *restrict beta, int C, int take,
-                      int of, float eps)
+kernel WHOLE_GROUPS void layernorm(global VT_TYPE(YT) *restrict out,
+                                   global float *restrict stat,
+                                   global const VT_TYPE(XT) *restrict x,
+                                   global const float *restrict gamma,
+                                   global const float *restrict beta, int C,
+                                   int take, int of, float eps)
 {
     local float tmp[WG];
 
@@ -66,12 +66,12 @@ kernel void layernorm(global VT_TYPE(YT) *restrict out,
 
 /* With g = dout * gamma and h = (x - mean) * rstd:
  * dx = rstd * (g - sum(g) / C - h * sum(g * h) / C) */
-kernel void layernorm_grad_x(global float *restrict dx,
-                             global const float *restrict dout,
-                             global const float *restrict x,
-                             global const float *restrict stat,
-                             global const float *restrict gamma, int C,
-                             int take, int of)
+kernel WHOLE_GROUPS void layernorm_grad_x(global float *restrict dx,
+                                          global const float *restrict dout,
+                                          global const float *restrict x,
+                                          global const float *restrict stat,
+                                          global const float *restrict gamma,
+                                          int C, int take, int of)
 {
     local float tmp[WG];
     const int row = get_group_id(0);

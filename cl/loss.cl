@@ -21,9 +21,9 @@
  *
  * Host      host/ops/loss.c           Test  tests/ops/test_loss.c
  */
-kernel void loss_rows(global float *restrict rows,
-                      global const float *restrict z,
-                      global const float *restrict t, int K)
+kernel WHOLE_GROUPS void loss_rows(global float *restrict rows,
+                                   global const float *restrict z,
+                                   global const float *restrict t, int K)
 {
     local float tmp[WG];
     const size_t row = get_group_id(0);
@@ -61,9 +61,11 @@ kernel void loss(global float *restrict out, global const float *restrict rows,
     out[0] = s * factor;
 }
 
-kernel void loss_grad(global float *restrict dz, global const float *restrict z,
-                      global const float *restrict t,
-                      global const float *restrict rows, int K, float factor)
+kernel WHOLE_GROUPS void loss_grad(global float *restrict dz,
+                                   global const float *restrict z,
+                                   global const float *restrict t,
+                                   global const float *restrict rows, int K,
+                                   float factor)
 {
     const size_t row = get_group_id(0);
     const float lse = rows[3 * row + 1], all = rows[3 * row + 2];

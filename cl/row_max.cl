@@ -14,8 +14,8 @@
  *
  * Host      host/index/tiles.c        Test  tests/unit/test_pairs.c
  */
-kernel void row_max(global float *restrict out, global const float *restrict x,
-                    int n)
+kernel WHOLE_GROUPS void row_max(global float *restrict out,
+                                 global const float *restrict x, int n)
 {
     local float tmp[WG];
     const int lid = get_local_id(0);

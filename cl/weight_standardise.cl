@@ -16,8 +16,9 @@
  * Host      host/ops/weight_standardise.c
  * Test      tests/ops/test_weight_standardise.c
  */
-kernel void weight_standardise(global float *restrict out,
-                               global const float *restrict w, int K, float eps)
+kernel WHOLE_GROUPS void weight_standardise(global float *restrict out,
+                                            global const float *restrict w,
+                                            int K, float eps)
 {
     local float tmp[WG];
     const size_t row = get_group_id(0);
@@ -34,10 +35,10 @@ kernel void weight_standardise(global float *restrict out,
 
 /* With u = w - mean, g = dout:
  * dw = r * (g - sum(g) / K) + u * sum(g * u) * (dr/dvar) * 2 / K */
-kernel void weight_standardise_grad(global float *restrict dw,
-                                    global const float *restrict dout,
-                                    global const float *restrict w, int K,
-                                    float eps)
+kernel WHOLE_GROUPS void
+weight_standardise_grad(global float *restrict dw,
+                        global const float *restrict dout,
+                        global const float *restrict w, int K, float eps)
 {
     local float tmp[WG];
     const size_t row = get_group_id(0);
