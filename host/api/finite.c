@@ -120,6 +120,8 @@ static vitcl_status look_at_steps(const vt_step **out, float *bad,
         const vt_value *v = vt_value_of(p, step->out[0]);
 
         VT_TRY(vt_plan_run_part(s->plan, i, i + 1));
+        /* integers have no NaN: a row's scale has it, and then what the next
+         * product makes of them */
         if (*out || !v || !v->buf ||
             (v->dtype != VT_F32 && v->dtype != VT_F16 && v->dtype != VT_BF16))
             continue;

@@ -6,6 +6,7 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "gemm/gemm.h"
+#include "gemm/mma.h"
 #include "gemm/race.h"
 
 #include <stdio.h>
@@ -50,6 +51,7 @@ vitcl_status vt_gemm_dev_open(vt_dev **out, const char *select)
     vitcl_device_info info;
     vitcl_status st;
 
+    VT_TRY(vt_mma_setting());
     VT_TRY(vt_dev_open(&dev, select));
     VT_TRY(VT_NEW(&g, 1));
     pthread_mutex_init(&g->lock, NULL);

@@ -33,7 +33,9 @@ typedef struct vt_mma_choice {
     bool emulated; /* computed in plain OpenCL C */
 } vt_mma_choice;
 
-/* mma_choice.c: what multiplies in this type, f16, bf16 or int8. If it is
+/* mma_choice.c: VITCL_EINVAL unless VITCL_MMA is one of its words. */
+vitcl_status vt_mma_setting(void);
+/* What multiplies in this type, f16, bf16 or int8. If it is
  * unknown, vitcl-try is started and its answer is stored. */
 vt_mma_choice vt_mma_ask(vt_dev *dev, vt_dtype type);
 /* The same for attention in f16 or bf16, which has a trial of its own: the unit

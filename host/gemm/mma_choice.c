@@ -192,6 +192,28 @@ static bool forced(vt_mma_choice *out, vt_dtype type)
     return true;
 }
 
+vitcl_status vt_mma_setting(void)
+{
+    const char *word = vt_getenv("VITCL_MMA"), *name = word;
+    const size_t n = strlen(EMULATE);
+    char names[128] = "";
+
+    if (!word || !*word || strcmp(word, "off") == 0 ||
+        strcmp(word, EMULATE) == 0)
+        return VITCL_OK;
+    if (strncmp(word, EMULATE "-", n + 1) == 0)
+        name += n + 1;
+    if (vt_mma_named(name) != VT_MMA_NONE)
+        return VITCL_OK;
+    for (int kind = 1; kind < VT_MMA_KINDS; kind++)
+        snprintf(names + strlen(names), sizeof names - strlen(names), "%s%s",
+                 kind > 1 ? ", " : "", vt_mma_kinds[kind].name);
+    return vt_fail(VITCL_EINVAL,
+                   "VITCL_MMA is \"%.40s\"; it can be off, emulate, "
+                   "emulate-NAME, or NAME: %s",
+                   word, names);
+}
+
 /* ---- trials ---- */
 
 static const char *question(vt_dtype type)

@@ -37,6 +37,10 @@ assert a != b and max(abs(x - y) for x, y in zip(a, b)) < 1e-4
 P
 VITCL_DEVICE_CLASS=tpu run 1 plan $small
 says 'VITCL_DEVICE_CLASS.*cpu or gpu'
+for word in emulated emulate-mma mma161 none; do
+    VITCL_MMA=$word run 1 plan $small
+    says "VITCL_MMA is \"$word\".*emulate-NAME, or NAME: mma16, .*dpas16"
+done
 : >file
 run 1 plan $small --dump-kernels file/sub
 says 'file/sub'
