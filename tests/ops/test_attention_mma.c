@@ -294,9 +294,14 @@ Test(attention_mma, emulated)
     const bool tiny = vt_test_tiny();
 
     if (word) {
+        int tried = 0;
+
         for (size_t i = 0; i < n; i++)
-            if (strcmp(word, "all") == 0 || strcmp(word, tries[i].kind) == 0)
+            if (strcmp(word, "all") == 0 || strcmp(word, tries[i].kind) == 0) {
                 emulate(&tries[i], tiny ? TINY : 0, tiny ? TINY + 1 : ALL, 0);
+                tried++;
+            }
+        cr_assert_gt(tried, 0, "VITCL_TEST_MMA=%s is no instruction", word);
     } else if (tiny) {
         emulate(tries, TINY, TINY + 1, 0);
     } else {
