@@ -90,8 +90,8 @@ static void run_halves(const char *root, const char *name, const char *gemm)
 
     snprintf(path, sizeof path, "%.500s/%.200s", root, name);
     cr_log_info("%-24s %.2e in f16, %.2e in bf16", name,
-                vt_test_golden_half(path, VITCL_F16, 0.01, gemm),
-                vt_test_golden_half(path, VITCL_BF16, 0.05, gemm));
+                vt_test_golden_as(path, VITCL_F16, 0.01, gemm),
+                vt_test_golden_as(path, VITCL_BF16, 0.05, gemm));
 }
 
 Test(golden, halves)
@@ -106,9 +106,10 @@ Test(golden, halves)
         run_halves(VT_DATA "/models", names[i], "");
 }
 
-/* On matrix units, emulated: some of the models, others at each commit. With
- * VITCL_TEST_MMA=all, all of them. */
-static void run_units(const char *root, int some)
+/* Some of the models, others at each commit. With VITCL_TEST_MMA=all, all of
+ * them. */
+static void run_some(const char *root, int some,
+                     void (*one)(const char *root, const char *name))
 {
     struct dirent **list = NULL;
     const int n = scandir(root, &list, visible, alphasort);
@@ -116,22 +117,41 @@ static void run_units(const char *root, int some)
     const unsigned long first = vt_test_commit();
 
     cr_assert_gt(n, some);
-    setenv("VITCL_MMA", "emulate", 1);
     for (int i = 0; i < count; i++)
-        run_halves(
-            root,
+        one(root,
             list[(first + (unsigned long)(i * n / count)) % (unsigned long)n]
-                ->d_name,
-            "emulated");
-    unsetenv("VITCL_MMA");
+                ->d_name);
     for (int i = 0; i < n; i++)
         free(list[i]);
     free(list);
 }
 
+/* With the kernels for GPUs, in f32. */
+static void run_f32(const char *root, const char *name)
+{
+    char path[1024];
+
+    snprintf(path, sizeof path, "%.500s/%.200s", root, name);
+    cr_log_info("%-24s %.2e", name,
+                vt_test_golden_as(path, VITCL_F32, 1e-4, ""));
+}
+
+Test(golden, gpu)
+{
+    run_some(VT_DATA "/models", 4, run_f32);
+}
+
+/* On matrix units, emulated. */
+static void run_units(const char *root, const char *name)
+{
+    setenv("VITCL_MMA", "emulate", 1);
+    run_halves(root, name, "emulated");
+    unsetenv("VITCL_MMA");
+}
+
 Test(golden, matrix_units)
 {
-    run_units(VT_DATA "/models", 3);
+    run_some(VT_DATA "/models", 3, run_units);
 }
 
 /* Most of these have heads of 32, whose attention is on the units, too. */
@@ -140,5 +160,5 @@ Test(golden, matrix_units_larger)
     char root[512];
 
     vt_test_data(root, "golden");
-    run_units(root, 1);
+    run_some(root, 1, run_units);
 }

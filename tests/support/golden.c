@@ -198,8 +198,8 @@ double vt_test_golden(const char *folder, bool keep_all)
     return run(folder, keep_all, (vt_plan_options){.keep = NULL}, 1e-4, "");
 }
 
-double vt_test_golden_half(const char *folder, vitcl_precision precision,
-                           double bound, const char *gemm)
+double vt_test_golden_as(const char *folder, vitcl_precision precision,
+                         double bound, const char *gemm)
 {
     return run(
         folder, true,

@@ -26,7 +26,7 @@ double vt_test_golden(const char *folder, bool keep_all);
 /* The same with the kernels for GPUs, in this precision and within this bound,
  * of what a plan with every tensor kept computes. `gemm`: a part of
  * every product's vt_gemm_describe(). */
-double vt_test_golden_half(const char *folder, vitcl_precision precision,
-                           double bound, const char *gemm);
+double vt_test_golden_as(const char *folder, vitcl_precision precision,
+                         double bound, const char *gemm);
 
 #endif
