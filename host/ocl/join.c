@@ -64,6 +64,17 @@ static const char *function_name(size_t *n, const char *definition)
     return *n > 0 && *n < NAME ? open : NULL;
 }
 
+static bool is_address_space(const char *name, size_t n)
+{
+    static const char *const spaces[] = {"global", "local", "private",
+                                         "constant"};
+
+    for (size_t i = 0; i < VT_COUNT(spaces); i++)
+        if (strlen(spaces[i]) == n && strncmp(name, spaces[i], n) == 0)
+            return true;
+    return false;
+}
+
 /* The name that a line defines, other than a macro or a kernel: a function, a
  * type ("typedef T NAME;", "} NAME;"), or what a macro makes: "MACRO(NAME, ",
  * where NAME may also be an address space. */
@@ -84,7 +95,7 @@ static const char *defined_name(size_t *n, const char *line)
 
         *n = vt_word(name);
         return *n > 0 && *n < NAME && *name >= 'a' && *name <= 'z' &&
-                       strncmp(name, "global,", 7) != 0
+                       !is_address_space(name, *n)
                    ? name
                    : NULL;
     }

@@ -26,7 +26,7 @@ enum { FILES = 3 };
 
 static void begin(void)
 {
-    char text[512];
+    char text[800];
 
     snprintf(folder, sizeof folder, "%s", vt_test_folder());
     setenv("XDG_CACHE_HOME", folder, 1);
@@ -43,16 +43,21 @@ static void begin(void)
                  "#define MAKE(name, x) static inline int name(void)\\\n"
                  "    { return x; }\n"
                  "MAKE(made, VALUE)\n"
+                 "#define READ(space, name) static inline int \\\n"
+                 "    name(space const int *x) { return *x; }\n"
+                 "READ(private, first_own%d)\nREAD(local, shared%d)\n"
                  "typedef %s number;\n"
                  "static inline int value(int x)\n{\n"
                  "    return x * TIMES + (number)made();\n}\n"
                  "static inline __attribute__((always_inline)) int\n"
                  "other(int x)\n{\n    return x - ONE;\n}\n"
                  "kernel void %s(global int *out)\n{\n"
-                 "    out[0] = value(other(%d));\n}\n"
+                 "    private int x = other(%d);\n"
+                 "    out[0] = value(first_own%d(&x));\n}\n"
                  "kernel void unused(global int *out)\n{\n"
                  "    out[0] = no_such;\n}\n",
-                 10 * i, i == 1 ? "char" : "int", files[i].kernel, i + 2);
+                 10 * i, i, i, i == 1 ? "char" : "int", files[i].kernel, i + 2,
+                 i);
         vt_test_kernel(folder, files[i].file, text);
     }
     vt_test_kernel(folder, "bad",
