@@ -6,6 +6,7 @@
  *
  * One test for all: most kernels are compiled once.
  */
+#include "support/oneplan.h"
 #include "support/pictures.h"
 #include "train/model_files.h"
 #include "train/trainer.h"
@@ -135,9 +136,10 @@ static double loss_at(vt_trainer *t, size_t index, float *at, const float *from,
     return loss;
 }
 
-/* Along its gradient g, the loss must rise by |g| per unit. The step changes it
- * by about 1e-3, thousands of times its rounding error. */
-static void check_gradients(vt_trainer *t, const char *variant, const char *own)
+/* Along its gradient g, of `of`, the loss of t must rise by |g| per unit. The
+ * step changes it by about 1e-3, thousands of times its rounding error. */
+static void check_gradients(vt_trainer *t, vt_trainer *of, const char *variant,
+                            const char *own)
 {
     for (size_t i = 0; i < vt_trainer_parameters(t); i++) {
         const vt_value *v = vt_trainer_parameter(t, i);
@@ -152,7 +154,7 @@ static void check_gradients(vt_trainer *t, const char *variant, const char *own)
         g = malloc(n * sizeof *g);
         from = malloc(n * sizeof *from);
         at = malloc(n * sizeof *at);
-        cr_assert(vt_trainer_read(g, t, i, "grad") == VITCL_OK &&
+        cr_assert(vt_trainer_read(g, of, i, "grad") == VITCL_OK &&
                   vt_trainer_read(from, t, i, "") == VITCL_OK);
         for (size_t k = 0; k < n; k++)
             norm += (double)g[k] * (double)g[k];
@@ -199,7 +201,8 @@ static int learn(vt_trainer *t, size_t variant)
                      "%s", vt_message());
         cr_assert_eq(vt_trainer_logits(logits[0], t), VITCL_OK);
         if (step == 8 && variants[variant].own)
-            check_gradients(t, variants[variant].name, variants[variant].own);
+            check_gradients(t, t, variants[variant].name,
+                            variants[variant].own);
         if (right(logits[0]) == PICTURES)
             return step + 1;
         cr_assert_eq(vt_trainer_update(t, 4e-3, step), VITCL_OK);
@@ -234,25 +237,36 @@ static double moved(vt_trainer *t)
     return worst;
 }
 
-static void check_variant(vt_dev *dev, const char *folder, const vt_dataset *d,
-                          size_t i)
+static vt_trainer *open_trainer(vt_model *m, vt_dev *dev, const char *gemm,
+                                vitcl_precision precision)
 {
     static const vt_optimizer_config optimizer = {
         .optimizer = VT_ADAMW, .beta1 = 0.9, .beta2 = 0.99, .eps = 1e-8};
+    vt_trainer *t = NULL;
+
+    cr_assert_eq(vt_trainer_new(&t, m, &optimizer,
+                                &(vt_trainer_options){.dev = dev,
+                                                      .gemm = gemm,
+                                                      .precision = precision,
+                                                      .batch = PICTURES,
+                                                      .height = SIDE,
+                                                      .width = SIDE}),
+                 VITCL_OK, "%s", vt_message());
+    return t;
+}
+
+static void check_variant(vt_dev *dev, const char *folder, const vt_dataset *d,
+                          size_t i)
+{
     const char *name = variants[i].name;
     vt_model *m = NULL;
-    vt_trainer *t = NULL;
+    vt_trainer *t;
     int steps;
 
     make(folder, d, variants[i].config);
     cr_assert_eq(vt_model_open(&m, folder), VITCL_OK, "%s: %s", name,
                  vt_message());
-    cr_assert_eq(vt_trainer_new(&t, m, &optimizer,
-                                &(vt_trainer_options){.dev = dev,
-                                                      .batch = PICTURES,
-                                                      .height = SIDE,
-                                                      .width = SIDE}),
-                 VITCL_OK, "%s: %s", name, vt_message());
+    t = open_trainer(m, dev, NULL, VITCL_F32);
     check_tables(t, name);
     steps = learn(t, i);
     cr_expect_gt(steps, 0, "%s: %d of 64 after 150 steps", name,
@@ -282,6 +296,60 @@ Test(variants, overfit_64_pictures)
                  vt_message());
     for (size_t i = 0; i < sizeof variants / sizeof *variants; i++)
         check_variant(dev, folder, d, i);
+    vt_dev_free(dev);
+    vt_dataset_free(d);
+    vt_test_remove(folder);
+}
+
+/* Gradients in bf16, after some steps, against differences of the loss in f32:
+ * of bf16's own loss they would be noise. Rounding the factors of a product to
+ * 8 bits changes a gradient by about 1 %, and most of that is not along it. */
+static void check_bf16(vt_dev *dev, const char *folder, const vt_dataset *d)
+{
+    vt_model *m = NULL;
+    vt_trainer *rounded, *exact;
+    double loss;
+
+    make(folder, d, variants[0].config);
+    vt_check(vt_model_open(&m, folder));
+    rounded = open_trainer(m, dev, "native", VITCL_BF16);
+    exact = open_trainer(m, dev, "native", VITCL_F32);
+    for (int step = 0; step <= 8; step++) {
+        vt_check(vt_trainer_batch(&loss, rounded, pixels, targets));
+        if (step < 8)
+            vt_check(vt_trainer_update(rounded, 4e-3, step));
+    }
+    for (size_t i = 0; i < vt_trainer_parameters(exact); i++) {
+        const vt_value *v = vt_trainer_parameter(exact, i);
+        size_t n = 1;
+        float *w;
+
+        for (int k = 0; k < v->rank; k++)
+            n *= (size_t)v->dim[k];
+        w = malloc(n * sizeof *w);
+        vt_check(vt_trainer_read(w, rounded, i, ""));
+        vt_check(vt_trainer_write(exact, i, "", w));
+        free(w);
+    }
+    check_gradients(exact, rounded, "bf16", ".weight");
+    vt_trainer_free(rounded);
+    vt_trainer_free(exact);
+    vt_model_close(m);
+}
+
+/* By the instructions that are found faster here, or FMAs; on matrix units:
+ * test_train.c. */
+Test(variants, bf16)
+{
+    char *folder = vt_test_folder();
+    vt_dataset *d = NULL;
+    vt_dev *dev = NULL;
+
+    vt_check(vt_gemm_dev_open(&dev, getenv("VITCL_TEST_DEVICE")));
+    fill();
+    vt_test_cifar(folder, CLASSES, 1);
+    vt_check(vt_dataset_open(&d, folder, "train"));
+    check_bf16(dev, folder, d);
     vt_dev_free(dev);
     vt_dataset_free(d);
     vt_test_remove(folder);
