@@ -16,7 +16,7 @@
  *           add_grid: global {ceil(C / (PER*V)), B*T}
  *           add_channels: global {ceil(S / (PER*V)), B*C}
  *           add_grid_grad: global {C/2, rows of dtable}
- *           add_rows_grad: global {32 * ceil(R / 32), 8}, local {32, 8}
+ *           add_rows_grad: global {8 * ceil(R / 8), 32}, local {8, 32}
  *           add_rows_grad__cols: for CPUs, global {ceil(R / 4V)}
  * Local     add_rows_grad: 256 floats.
  * Defines   V, PER (common.cl); forward kernels: XT (a, x), RST (b, residual)
@@ -137,19 +137,19 @@ kernel void add_grid_grad(global float *restrict dtable,
 kernel void add_rows_grad(global float *restrict dy,
                           global const float *restrict dx, int N, int R)
 {
-    local float tmp[8][32];
+    local float tmp[COLUMNS_HIGH][COLUMNS_WIDE];
     const int c = get_global_id(0);
     const int i = get_local_id(0), j = get_local_id(1);
     float s = 0.0f;
 
     if (c < R)
-        for (int n = j; n < N; n += 8)
+        for (int n = j; n < N; n += COLUMNS_HIGH)
             s += dx[(size_t)n * R + c];
     tmp[j][i] = s;
     barrier(CLK_LOCAL_MEM_FENCE);
     if (j > 0 || c >= R)
         return;
-    for (int k = 1; k < 8; k++)
+    for (int k = 1; k < COLUMNS_HIGH; k++)
         s += tmp[k][i];
     dy[c] += s;
 }

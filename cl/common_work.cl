@@ -81,6 +81,11 @@ static inline int vt_take(volatile global int *taken, int tiles, int ahead)
         if ((id = taken ? vt_take(taken, tiles, ahead)                         \
                         : (int)get_group_id(0)) >= 0)
 
+/* A work-group that sums columns: narrow, so that there are many, of 32 bytes
+ * of each row. */
+#define COLUMNS_WIDE 8
+#define COLUMNS_HIGH 32
+
 /* Of a kernel that has groups of WG: its registers must suffice for them. */
 #if WG > 1
 #define WHOLE_GROUPS __attribute__((reqd_work_group_size(WG, 1, 1)))

@@ -15,7 +15,7 @@
  *
  * Launch    layernorm, _grad_x: global {N * WG}, local {WG}: one work-group
  *           per row; WG=1 on CPUs
- *           _grad_w: global {32 * ceil(C / 32), 8}, local {32, 8}
+ *           _grad_w: global {8 * ceil(C / 8), 32}, local {8, 32}
  *           _grad_w__cols: for CPUs, global {ceil(C / 4V)}
  * Local     WG floats; 512 floats in _grad_w.
  * Defines   WG, V (common.cl); layernorm: XT and YT, how x and out are stored.
@@ -122,13 +122,13 @@ kernel void layernorm_grad_w(global float *restrict dgamma,
                              global const float *restrict stat, int N, int C,
                              int take, int of)
 {
-    local float a[8][32], b[8][32];
+    local float a[COLUMNS_HIGH][COLUMNS_WIDE], b[COLUMNS_HIGH][COLUMNS_WIDE];
     const int c = get_global_id(0);
     const int i = get_local_id(0), j = get_local_id(1);
     float s = 0.0f, t = 0.0f;
 
     if (c < C)
-        for (int n = j; n < N; n += 8) {
+        for (int n = j; n < N; n += COLUMNS_HIGH) {
             const size_t at = (size_t)(n / take * of + n % take) * C + c;
             const float g = dout[(size_t)n * C + c];
             s = fma(g, (x[at] - stat[2 * n]) * stat[2 * n + 1], s);
@@ -139,7 +139,7 @@ kernel void layernorm_grad_w(global float *restrict dgamma,
     barrier(CLK_LOCAL_MEM_FENCE);
     if (j > 0 || c >= C)
         return;
-    for (int k = 1; k < 8; k++) {
+    for (int k = 1; k < COLUMNS_HIGH; k++) {
         s += a[k][i];
         t += b[k][i];
     }

@@ -8,7 +8,7 @@
  *
  * Launch    mul, mul_scalar: global {ceil(n / (PER*V))}
  *           mul_rows: global {ceil(R / (PER*V)), N}
- *           mul_rows_grad: global {32 * ceil(R / 32), 8}, local {32, 8}
+ *           mul_rows_grad: global {8 * ceil(R / 8), 32}, local {8, 32}
  *           mul_rows_grad__cols: for CPUs, global {ceil(R / 4V)}
  * Local     mul_rows_grad: 256 floats.
  * Defines   V, PER (common.cl); mul_scalar: XT and YT, how x and out are
@@ -60,19 +60,19 @@ kernel void mul_rows_grad(global float *restrict dy,
                           global const float *restrict dout,
                           global const float *restrict x, int N, int R)
 {
-    local float tmp[8][32];
+    local float tmp[COLUMNS_HIGH][COLUMNS_WIDE];
     const int c = get_global_id(0);
     const int i = get_local_id(0), j = get_local_id(1);
     float s = 0.0f;
 
     if (c < R)
-        for (int n = j; n < N; n += 8)
+        for (int n = j; n < N; n += COLUMNS_HIGH)
             s = fma(dout[(size_t)n * R + c], x[(size_t)n * R + c], s);
     tmp[j][i] = s;
     barrier(CLK_LOCAL_MEM_FENCE);
     if (j > 0 || c >= R)
         return;
-    for (int k = 1; k < 8; k++)
+    for (int k = 1; k < COLUMNS_HIGH; k++)
         s += tmp[k][i];
     dy[c] += s;
 }

@@ -182,11 +182,14 @@ void vt_op_groups(vt_kernel *k, const vt_plan *p, int n)
                    (size_t[3]){wg, 1, 1});
 }
 
+/* as in cl/common_work.cl */
+enum { WIDE = 8, HIGH = 32 };
+
 vitcl_status vt_op_columns(vt_kernel **out, vt_plan *p, vt_step *s,
                            const char *file, const char *name, int columns)
 {
     vitcl_status st = VITCL_OK;
-    bool rows = vt_op_cpu(p) || group(p) < 128; /* no room for 32 x 8 */
+    bool rows = vt_op_cpu(p) || group(p) < 128; /* no room */
     size_t each = (size_t)(4 * lanes(p)), n = (size_t)columns;
     char full[48];
 
@@ -197,8 +200,8 @@ vitcl_status vt_op_columns(vt_kernel **out, vt_plan *p, vt_step *s,
         vt_kernel_size(*out, 1, (size_t[3]){(n + each - 1) / each, 1, 1},
                        (size_t[3]){1, 1, 1});
     else
-        vt_kernel_size(*out, 2, (size_t[3]){ceil_to(n, 32), 8, 1},
-                       (size_t[3]){32, 8, 1});
+        vt_kernel_size(*out, 2, (size_t[3]){ceil_to(n, WIDE), HIGH, 1},
+                       (size_t[3]){WIDE, HIGH, 1});
 done:
     return st;
 }
