@@ -10,7 +10,9 @@
  * may be NULL.
  *
  * Launch    qknorm, _grad_x: global {3H, N}: a work-item has a head of a part
- *           _grad_w: global {D}: a work-item has a channel
+ *           _grad_w: global {8 * ceil(D / 8), 32}, local {8, 32}
+ *           _grad_w__cols: for CPUs, global {any}: every so many channels
+ * Local     512 floats in _grad_w.
  * Defines   qknorm: XT and YT, how qkv and out are stored.
  * Numerics  Two passes, as layernorm.cl.
  *
@@ -90,6 +92,25 @@ kernel void qknorm_grad_x(global float *restrict dx,
     }
 }
 
+/* What channel d gets from the heads `from`, from + step, ..: (dgamma, dbeta).
+ */
+static inline float2 share_of(global const float *restrict dout,
+                              global const float *restrict qkv,
+                              global const float *restrict stat, int N, int H,
+                              int D, int part, int d, int from, int step)
+{
+    float s = 0.0f, t = 0.0f;
+
+    for (int i = from; i < N * H; i += step) {
+        const size_t n = i / H, h = i % H;
+        const size_t at = ((n * 3 + part) * H + h) * D + d;
+        const size_t m = ((n * 2 + part) * H + h) * 2;
+        s = fma(dout[at], (qkv[at] - stat[m]) * stat[m + 1], s);
+        t += dout[at];
+    }
+    return (float2)(s, t);
+}
+
 kernel void qknorm_grad_w(global float *restrict dgamma,
                           global float *restrict dbeta,
                           global const float *restrict dout,
@@ -97,20 +118,38 @@ kernel void qknorm_grad_w(global float *restrict dgamma,
                           global const float *restrict stat, int N, int H,
                           int D, int part)
 {
-    const int d = item_x(D);
-    float s = 0.0f, t = 0.0f;
+    local float2 tmp[COLUMNS_HIGH][COLUMNS_WIDE];
+    const int d = get_global_id(0);
+    const int i = get_local_id(0), j = get_local_id(1);
+    float2 s = 0.0f;
 
-    if (d >= D)
+    if (d < D)
+        s = share_of(dout, qkv, stat, N, H, D, part, d, j, COLUMNS_HIGH);
+    tmp[j][i] = s;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    if (j > 0 || d >= D)
         return;
-    for (int n = 0; n < N; n++)
-        for (int h = 0; h < H; h++) {
-            const size_t at = (((size_t)n * 3 + part) * H + h) * D + d;
-            const size_t i = (((size_t)n * 2 + part) * H + h) * 2;
-            s = fma(dout[at], (qkv[at] - stat[i]) * stat[i + 1], s);
-            t += dout[at];
-        }
+    for (int k = 1; k < COLUMNS_HIGH; k++)
+        s += tmp[k][i];
     if (dgamma)
-        dgamma[d] += s;
+        dgamma[d] += s.x;
     if (dbeta)
-        dbeta[d] += t;
+        dbeta[d] += s.y;
+}
+
+kernel void qknorm_grad_w__cols(global float *restrict dgamma,
+                                global float *restrict dbeta,
+                                global const float *restrict dout,
+                                global const float *restrict qkv,
+                                global const float *restrict stat, int N, int H,
+                                int D, int part)
+{
+    for (int d = get_global_id(0); d < D; d += get_global_size(0)) {
+        const float2 s = share_of(dout, qkv, stat, N, H, D, part, d, 0, 1);
+
+        if (dgamma)
+            dgamma[d] += s.x;
+        if (dbeta)
+            dbeta[d] += s.y;
+    }
 }

@@ -85,12 +85,13 @@ static vitcl_status w_prepare(vt_plan *p, vt_step *s)
     vt_kernel *k;
     int d = head_width(p, s, s->in[DW_QKV]);
 
-    VT_TRY(vt_op_kernel(&k, p, s, "qknorm", "qknorm_grad_w"));
+    VT_TRY(vt_op_columns(&k, p, s, "qknorm", "qknorm_grad_w", d));
     VT_TRY(vt_args(p, k, "vvvvviiii", s->in[DW_DGAMMA], s->in[DW_DBETA],
                    s->in[DW_DY], s->in[DW_QKV], s->in[DW_STAT],
                    vt_op_rows(p, s->in[DW_QKV]), s->i[I_HEADS], d,
                    s->i[I_PART]));
-    vt_op_items(k, p, d, 1);
+    if (vt_op_cpu(p)) /* not in blocks: there are few */
+        vt_op_items(k, p, d, 1);
 done:
     return st;
 }
