@@ -64,15 +64,10 @@ static const char *function_name(size_t *n, const char *definition)
     return *n > 0 && *n < NAME ? open : NULL;
 }
 
-static bool is_address_space(const char *name, size_t n)
+static bool is_address_space(const char *name)
 {
-    static const char *const spaces[] = {"global", "local", "private",
-                                         "constant"};
-
-    for (size_t i = 0; i < VT_COUNT(spaces); i++)
-        if (strlen(spaces[i]) == n && strncmp(name, spaces[i], n) == 0)
-            return true;
-    return false;
+    return strncmp(name, "global,", 7) == 0 ||
+           strncmp(name, "local,", 6) == 0 || strncmp(name, "private,", 8) == 0;
 }
 
 /* The name that a line defines, other than a macro or a kernel: a function, a
@@ -95,7 +90,7 @@ static const char *defined_name(size_t *n, const char *line)
 
         *n = vt_word(name);
         return *n > 0 && *n < NAME && *name >= 'a' && *name <= 'z' &&
-                       !is_address_space(name, *n)
+                       !is_address_space(name)
                    ? name
                    : NULL;
     }
