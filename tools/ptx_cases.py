@@ -10,10 +10,15 @@ import ctypes as c
 import numpy as np
 
 # M, N, K. "odd" has rows that begin anywhere, "even" those that are read 16 bytes at a time; with 14 strips, and 4 to a
-# part, the buffers of cl/gemm_mma.cl come round several times. "tiny" is for the tests.
-SIZES = dict(odd=(197, 323, 437), even=(130, 136, 440), tiny=(33, 71, 236), large=(64 * 197, 3072, 768))
-HEADS = dict(odd=(2, 3, 150), tiny=(1, 2, 81), large=(64, 12, 197))  # pictures, heads, tokens
+# part, the buffers of cl/gemm_mma.cl come round several times. "tiny" is for the tests, and
+# what a loop executes is the difference of "long" and "short".
+SIZES = dict(odd=(197, 323, 437), even=(130, 136, 440), tiny=(33, 71, 236), large=(64 * 197, 3072, 768),
+             short=(128, 128, 512), long=(128, 128, 1024))
+HEADS = dict(odd=(2, 3, 150), tiny=(1, 2, 81), large=(64, 12, 197),  # pictures, heads, tokens
+             short=(1, 1, 256), long=(1, 1, 512))
 UNIT = {"bf16": 2**-8, "f16": 2**-11}  # of one rounding
+# Rows and columns of an instruction's product and lanes, by KIND of cl/common_units.cl.
+SHAPES = {1: (16, 8, 32), 2: (16, 8, 32), 3: (16, 16, 32), 4: (16, 16, 32), 5: (32, 32, 64), 6: (32, 32, 64)}
 
 
 def up(a, b):
@@ -100,13 +105,14 @@ def parts(d, size):
 def unit(d, form):
     """The options of the tile, and its rows, columns and work-items. Forms: "" large, "parts" small, "turn" the tile of
     parts in turn."""
-    defines, _, small, turn = d.gpus.UNITS[1 if d.arch == "sm_75" else 0]
+    defines, _, small, turn = next(u for u in d.gpus.UNITS if "-DKIND=%d " % d.kind in u[0])
     options = d.gpus.with_tile(defines, {"parts": small, "turn": turn}.get(form, ""))
     if d.emulated:  # in small tiles
         options = options[:1] + ["-DWM=1", "-DWN=2", "-DFM=2", "-DFN=2", "-DEMULATE"]
     size = dict(x[2:].split("=") for x in options if "=" in x)
     wm, wn, fm, fn = (int(size[x]) for x in ("WM", "WN", "FM", "FN"))
-    return options, wm * fm * 16, wn * fn * 8, wm * wn * 32
+    rows, columns, lanes = SHAPES[d.kind]
+    return options, wm * fm * rows, wn * fn * columns, wm * wn * lanes
 
 
 def multiply(d, form, kinds, to, a, packed, epilogue, sizes, strips, part, at=0, temp=None):
@@ -139,7 +145,7 @@ def units(word, form="", halves=False):
         if form == "parts" and size == "large":
             m, n = 197, 768
             a, b, bias = a[:m].copy(), b[:n].copy(), bias[:n].copy()
-        if d.arch == "sm_75" and word == "bf16":
+        if d.kind == 2 and word == "bf16":
             return None
         terms = 64 if word == "int8" else 32
         columns, strips, part = up(n, 128), up(k, terms) // terms, 8 if size == "large" else 4
@@ -204,7 +210,14 @@ def int8_rows(d, size):
         packed[:, :k] = whole
         return np.frombuffer(packed.tobytes() + step.tobytes(), np.uint8).astype(float)
 
-    return run, to, out, want, 0.0, 1.0 * m * k
+    def off(y):
+        """AMD's quotients are off by some bits, as OpenCL allows: a step by its last, and the byte of a number that is
+        near to half a step by 1."""
+        x, step = np.pad(a.astype(float), ((0, 0), (0, strips * 64 - k))), steps(a.astype(np.float32))[1]
+        near = np.abs(np.abs(x / step) % 1 - 0.5) < 1e-4
+        return (d.kind > 2) * np.concatenate([near.ravel(), np.arange(y.size - near.size) % 4 == 0])
+
+    return run, to, out, want, off, 1.0 * m * k
 
 
 def turned(d, x, rows, a):
@@ -219,7 +232,7 @@ def turned(d, x, rows, a):
 
 def input_gradient(d, size):
     """dx = dy w, times the slope of an activation."""
-    if d.arch == "sm_75":
+    if d.kind == 2:
         return None
     m, n, k, dy, _, _ = product(size)
     w, slope = normal(k + 1, n)[1:].copy(), normal(m, n)
@@ -235,7 +248,7 @@ def input_gradient(d, size):
 def weight_gradient(form=""):
     """dw += dy^T x, whose terms are the rows of both."""
     def make(d, size):
-        if d.arch == "sm_75":
+        if d.kind == 2:
             return None
         m, n, k = SIZES[size] if size != "large" else (768, 3072, 64 * 197)
         dy, x, old = normal(k, m), normal(k + 1, n)[1:].copy(), normal(m, n)
@@ -311,9 +324,10 @@ class Heads:
 
     def options(self, d, word, keys, fragments):
         """On matrix units; the size of a group, and how many there are for `rows` rows."""
-        kind, subgroups = 2 if d.arch == "sm_75" else 1, 2 if d.emulated else 4
-        group, rows = 32 * subgroups, 16 * fragments * subgroups
-        return (["-DKIND=%d" % kind, "-DTYPE=%d" % d.gpus.TYPES[word], "-DD=%d" % self.wide, "-DWM=%d" % subgroups,
+        rows, columns, lanes = SHAPES[d.kind]
+        subgroups = (64 if d.emulated else 128) // lanes
+        group, rows = lanes * subgroups, (rows if d.kind <= 2 else columns) * fragments * subgroups
+        return (["-DKIND=%d" % d.kind, "-DTYPE=%d" % d.gpus.TYPES[word], "-DD=%d" % self.wide, "-DWM=%d" % subgroups,
                  "-DFQ=%d" % fragments, "-DKEYS=%d" % keys] + self.more.split() + ["-DEMULATE"] * d.emulated,
                 group, lambda n: (up(n, rows) // rows * group * self.heads * self.pictures, 1, 1))
 
@@ -330,10 +344,10 @@ def attention(d, size):
 def attention_units(word, wide, more="", cross=False, one=False):
     """`one`: a fragment of queries where there would be two."""
     def make(d, size):
-        if d.arch == "sm_75" and word == "bf16":
+        if d.kind == 2 and word == "bf16":
             return None
         h = Heads(size, wide, word, more, cross)
-        fragments = 2 if d.arch != "sm_75" and 64 <= wide <= 96 and "BIAS" not in more and not one else 1
+        fragments = 2 if d.kind == 1 and 64 <= wide <= 96 and "BIAS" not in more and not one else 1
         options, group, items = h.options(d, word, 64 if wide <= 64 else 32, fragments)
         out = np.zeros((h.pictures, h.tq, h.heads * wide), np.float32)
         to, (q, kv, z) = outputs(d, out), h.buffers(d)
@@ -348,12 +362,12 @@ def attention_units(word, wide, more="", cross=False, one=False):
 def attention_gradient(of_keys, wide, more="", cross=False):
     """dq, or dk and dv behind each other in a row of keys and values."""
     def make(d, size):
-        if d.arch == "sm_75":
+        if d.kind == 2 or d.kind in (3, 4) and wide > 64:
             return None
         h = Heads(size, wide, "f32", more, cross)
         h.q, h.kv = to_bf16(h.q), to_bf16(h.kv)
         out, dout = h.answer().astype(np.float32), to_bf16(normal(h.pictures, h.tq, h.heads * wide)[::-1])
-        options, group, items = h.options(d, "bf16", 64 if wide <= 32 else 32 if wide <= 64 else 16, 1)
+        options, group, items = h.options(d, "bf16", 64 if wide <= 32 else 32 if wide <= 64 or d.kind > 1 else 16, 1)
         q, kv, z = h.buffers(d)
         slopes, answers = h.put(d, dout), h.put(d, out)
         none = np.zeros((h.pictures, h.tq, h.ld), np.float32)

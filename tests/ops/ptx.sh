@@ -1,7 +1,7 @@
 #!/bin/sh
 # ptx.sh ROOT - tools/ptx_run --interpret: the PTX of kernels for NVIDIA's matrix
-# units is right, and three mistakes in a copy of them are found. Skipped where
-# clang-19, libclc or NumPy is missing.
+# units and the machine code for AMD's are right, and mistakes in a copy of them
+# are found. Skipped where clang-19, libclc or NumPy is missing.
 set -e
 root=$1
 work=$(mktemp -d)
@@ -27,7 +27,7 @@ run() {
     [ $code != 2 ] || exit 77
 }
 
-# finds FILE SED-SCRIPT CASE TEXT: with this change, the case fails with the text
+# finds FILE SED-SCRIPT CASE TEXT [ARCH]: with this change, the case fails with the text
 finds() {
     rm -rf "$work/copy"
     mkdir "$work/copy"
@@ -37,7 +37,7 @@ finds() {
         echo "$1: $2 changes nothing"
         exit 1
     }
-    run "$work/copy" "$3"
+    run "$work/copy" --arch "${5:-sm_80}" "$3"
     if [ $code != 1 ] || ! grep -q "$4" "$work/out"; then
         echo "$1: $2 was not found"
         exit 1
@@ -48,6 +48,12 @@ run "$root" f16 int8_parts dw attention_f16_72 attention_dkv
 [ $code = 0 ]
 run "$root" --arch sm_75 int8 attention_f16
 [ $code = 0 ]
+run "$root" --arch gfx1100 f16 attention_f16_72
+[ $code = 0 ]
+run "$root" --arch gfx942 int8 dx
+[ $code = 0 ]
 finds common_units.cl 's/"r"((a)\[1\]), "r"((a)\[2\])/"r"((a)[2]), "r"((a)[1])/' bf16 WRONG
 finds gemm_mma.cl 's/WAIT(1);/WAIT(2);/' int8 'copy is on its way'
 finds attention_mma.cl '/WAIT(0);/{n;d;}' attention_f16 'without a barrier'
+finds common_units.cl 's/as_half16(AS8(a)), as_half16(AS8(b))/as_half16(AS8(b)), as_half16(AS8(a))/' f16 WRONG gfx1100
+finds attention_mma.cl 's/if (j0 > 0)/if (0)/' attention_f16 'race in local memory' gfx942
