@@ -25,7 +25,9 @@
  *           groups of them have arrived.
  * Lanes     FROM_LANE(v, mask): v of lane ^ mask; of KINDs 1 and 2 mask is 1 or
  *           2, of 3 to 6 half of the lanes. Intel's has none.
- * Numbers   pair(a, b): a word of two halves, rounded to nearest even.
+ * Numbers   pair(a, b): a word of two halves, rounded to nearest even; there
+ *           are shorter ones where less can come. LOWER_HALVES, UPPER_HALVES:
+ *           of two words the halves of one.
  *           EXP2(x): 2^x for x <= 0 by the device's own instruction.
  * Emulated  The kernel has int lid, int lane, and local uint x[]: SCRATCH words
  *           for each sub-group. All its work-items come to each macro, and
@@ -398,6 +400,14 @@ __attribute__((overloadable)) int sub_group_broadcast(int, uint);
 
 /* ---- two halves in a word ---- */
 
+#if KIND > 2 && KIND < 7 && !defined(EMULATE) /* in one instruction */
+#define LOWER_HALVES(a, b) __builtin_amdgcn_perm(b, a, 0x05040100u)
+#define UPPER_HALVES(a, b) __builtin_amdgcn_perm(b, a, 0x07060302u)
+#else
+#define LOWER_HALVES(a, b) (((a)&0xffffu) | (b) << 16)
+#define UPPER_HALVES(a, b) ((a) >> 16 | ((b)&0xffff0000u))
+#endif
+
 #if KIND == 1 && !defined(EMULATE)
 static inline uint pair(float a, float b)
 {
@@ -461,5 +471,19 @@ static inline uint pair_of_numbers(float a, float b)
 }
 #else
 #define pair_of_numbers(a, b) pair(a, b)
+#endif
+
+/* The same of terms of the same sums: a NaN makes them NaN, whichever it is. */
+#if TYPE == 1 && KIND > 2 && KIND < 7
+static inline uint pair_of_terms(float a, float b)
+{
+    const uint x = as_uint(a), y = as_uint(b);
+    const uint word =
+        UPPER_HALVES(x + 0x7fffu + (x >> 16 & 1), y + 0x7fffu + (y >> 16 & 1));
+
+    return word | (isordered(a, b) ? 0 : 0x7fc07fc0u);
+}
+#else
+#define pair_of_terms(a, b) pair(a, b)
 #endif
 #endif

@@ -158,10 +158,9 @@ static inline void put_pair(local uint4 *tv, int word, int chunk, uint4 a,
     vstore4(b, 0, y);
     EACH(r, 8) {
         const int at = TURNED_PLACE(chunk * 8 + r, word / 4) * 4 + word % 4;
-        const uint low = r % 2 ? x[r / 2] >> 16 : x[r / 2] & 0xffffu;
-        const uint high = r % 2 ? y[r / 2] & 0xffff0000u : y[r / 2] << 16;
 
-        ((local uint *)tv)[at] = low | high;
+        ((local uint *)tv)[at] = r % 2 ? UPPER_HALVES(x[r / 2], y[r / 2])
+                                       : LOWER_HALVES(x[r / 2], y[r / 2]);
     }
 }
 

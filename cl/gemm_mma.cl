@@ -51,8 +51,9 @@
 #define TM (WM * FM * MI)
 #define TN (WN * FN * NI)
 #define WI (WM * WN * LANES)
-#define STRIP 16          /* words of k in a strip */
-#define TERMS (2 * STRIP) /* as halves */
+#define STRIP 16                             /* words of k in a strip */
+#define TERMS (2 * STRIP)                    /* as halves */
+#define SPAN (KIND > 2 && KIND < 7 ? 8 : KW) /* that are read at a time */
 #define ASYNC (KIND == 1)
 #define STAGES (ASYNC ? 3 : 2)
 #define AHEAD (STAGES - 1)
@@ -115,8 +116,8 @@ typedef global const VT_TYPE(AT) * source;
 
 static inline uint4 arrived(float8 v)
 {
-    return (uint4)(pair(v.s0, v.s1), pair(v.s2, v.s3), pair(v.s4, v.s5),
-                   pair(v.s6, v.s7));
+    return (uint4)(pair_of_terms(v.s0, v.s1), pair_of_terms(v.s2, v.s3),
+                   pair_of_terms(v.s4, v.s5), pair_of_terms(v.s6, v.s7));
 }
 
 /* Eight of a row; zeros from K on with `last`. */
@@ -156,18 +157,21 @@ static inline float8 bring(source p, size_t at, int k, int K, bool last)
         fb[2 * j + 1][0] = t[2], fb[2 * j + 1][1] = t[3];                      \
     }
 #elif KIND <= 6
-static inline uint word(const local uint4 *t, int row, int w)
-{
-    return ((const local uint *)(t + A_PLACE(row, w / 4)))[w % 4];
-}
+/* For SPAN words of k, a half of the lanes reads a chunk of 4 words and the
+ * other half the next one, or on gfx11 all lanes both. The instruction has them
+ * in another order; but any will do, if A and B have the same. Rows which are a
+ * multiple of 8 apart have the same places in their rows. */
+#define OWN_CHUNK(kk, q) ((kk)*2 + (KIND == 3 ? (q) : lane / MI))
 #define LOAD_A(kk)                                                             \
     EACH_FRAGMENT(i, FM)                                                       \
-    EACH_FRAGMENT(r, AW)                                                       \
-    fa[i][r] = word(pa, wm + i * MI + A_ROW(lane, r), (kk)*KW + A_WORD(lane, r))
+    EACH_FRAGMENT(q, AW *SPAN / KW / 4)                                        \
+    vstore4(pa[A_PLACE(wm + lane % MI, OWN_CHUNK(kk, q)) + i * MI * 4], q,     \
+            fa[i])
 #define LOAD_B(kk)                                                             \
     EACH_FRAGMENT(j, FN)                                                       \
-    EACH_FRAGMENT(r, BW)                                                       \
-    fb[j][r] = word(pb, wn + j * NI + B_COLUMN(lane), (kk)*KW + B_WORD(lane, r))
+    EACH_FRAGMENT(q, BW *SPAN / KW / 4)                                        \
+    vstore4(pb[B_PLACE(wn + lane % NI, OWN_CHUNK(kk, q)) + j * NI * 4], q,     \
+            fb[j])
 #else
 #define LOAD_A(kk)                                                             \
     EACH_FRAGMENT(i, FM)                                                       \
@@ -192,6 +196,12 @@ static inline uint word(const local uint4 *t, int row, int w)
 /* Are there earlier parts, whose sums are kept? */
 #if defined(PART) && !defined(SPLIT) && !INT8
 #define EARLIER
+#endif
+
+#if defined(EARLIER) && KIND == 6 /* unrolled, only half of the waves fit */
+#define EACH_SPAN(i, n) _Pragma("nounroll") for (int i = 0; i < n; i++)
+#else
+#define EACH_SPAN EACH_FRAGMENT
 #endif
 
 #ifdef SPLIT
@@ -410,15 +420,16 @@ gemm_mma(global VT_TYPE(CT) * c, source a, global const uint4 *restrict b,
         MULTIPLY(1);
         pb = next;
 #else
-        EACH_FRAGMENT(kk, STRIP / KW)
+        EACH_SPAN(kk, STRIP / SPAN)
         {
             const local uint4 *pa = ta[now % A_STAGES], *pb = tb[now % STAGES];
-            uint fa[FM][AW], fb[FN][BW];
+            uint fa[FM][AW * SPAN / KW], fb[FN][BW * SPAN / KW];
             LOAD_A(kk);
             LOAD_B(kk);
+            EACH_FRAGMENT(t, SPAN / KW)
             EACH_FRAGMENT(i, FM)
             EACH_FRAGMENT(j, FN)
-            MMA(s[i][j], fa[i], fb[j]);
+            MMA(s[i][j], (fa[i] + t * AW), (fb[j] + t * BW));
         }
 #endif
 #if !ASYNC && !DIRECT
