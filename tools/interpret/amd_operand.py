@@ -1,4 +1,4 @@
-"""A register or a literal of AMD's instructions, in a machine of tools/amd_machine.py."""
+"""A register or a literal of AMD's instructions, in a machine of amd_machine.py."""
 import re
 
 import numpy as np

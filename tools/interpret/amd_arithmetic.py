@@ -1,4 +1,4 @@
-"""What the vector instructions of AMD compute, for tools/amd_instructions.py."""
+"""What the vector instructions of AMD compute, for amd_instructions.py."""
 import numpy as np
 
 U, I, F, Q, W, D = np.uint32, np.int32, np.float32, np.uint64, np.int64, np.float64

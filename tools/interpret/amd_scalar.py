@@ -1,4 +1,4 @@
-"""AMD's scalar instructions, for tools/amd_instructions.py."""
+"""AMD's scalar instructions, for amd_instructions.py."""
 import re
 
 import numpy as np

@@ -1,4 +1,4 @@
-"""AMD's instructions, as clang -S writes them: a function of the machine for each line, for tools/amd_machine.py."""
+"""AMD's instructions, as clang -S writes them: a function of the machine for each line, for amd_machine.py."""
 import re
 
 import numpy as np
