@@ -14,6 +14,7 @@
  *             3  AMD gfx11: WMMA       4  AMD gfx12: WMMA
  *             5  AMD gfx90a: MFMA      6  AMD gfx942: MFMA
  *             7  Intel: DPAS, 8 lanes  8  Intel: DPAS, 16 lanes
+ *             9  common_units_dots.cl
  * TYPE      of the product: 1 bf16, 2 f16, 3 int8, with whole sums.
  * Intel     LOAD_ROWS(a, p), LOAD_WORDS(b, p): a fragment that begins there in
  *           local memory: of A row after row, of B the words of all columns,
@@ -33,7 +34,7 @@
  *           for each sub-group. All its work-items come to each macro, and
  *           loops around them are EACH_FRAGMENT, which is not unrolled then.
  */
-#if defined(KIND) && defined(TYPE)
+#if defined(KIND) && defined(TYPE) && KIND != 9
 #define INT8 (TYPE == 3)
 
 /* ---- what a lane holds ---- */

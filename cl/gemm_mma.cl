@@ -57,7 +57,8 @@
 #define ASYNC (KIND == 1)
 #define STAGES (ASYNC ? 3 : 2)
 #define AHEAD (STAGES - 1)
-#define DIRECT (KIND > 6) /* fragments of B do not go through local memory */
+/* Fragments of B do not go through local memory. */
+#define DIRECT (KIND == 7 || KIND == 8)
 #define A_STAGES (INT8 ? STAGES : 2)
 #define NA (TM * 4 / WI) /* chunks of a strip for each work-item */
 #define NB (TN * 4 / WI)
@@ -67,7 +68,7 @@
 #define CHUNK(turn, i) ((turn) * ((NA + 1) / 2) + (i))
 /* A_PLACE, B_PLACE: chunk c of row r of a strip in local memory. LINE_OF,
  * PART_OF: row and chunk of it that a work-item brings as number q. */
-#if KIND <= 6
+#if !DIRECT
 #define A_PLACE(r, c) ((r)*4 + ((c) ^ (((r) >> 1) & 3)))
 #define B_PLACE A_PLACE
 #define LINE_OF(q) ((q) / 4)
@@ -141,7 +142,16 @@ static inline float8 bring(source p, size_t at, int k, int K, bool last)
 
 /* ---- fragments ---- */
 
-#if KIND <= 2
+#if KIND == 9 /* a chunk of each of the lane's rows, and columns */
+#define LOAD_A(kk)                                                             \
+    EACH_FRAGMENT(i, FM)                                                       \
+    EACH_FRAGMENT(q, AW / KW)                                                  \
+    vstore4(pa[A_PLACE(wm + i * MI + A_ROW(lane, q), kk)], q, fa[i])
+#define LOAD_B(kk)                                                             \
+    EACH_FRAGMENT(j, FN)                                                       \
+    EACH_FRAGMENT(q, BW / KW)                                                  \
+    vstore4(pb[B_PLACE(wn + j * NI + B_COLUMN(lane, q), kk)], q, fb[j])
+#elif KIND <= 2
 /* rows 0-7 and 8-15 of words 0-3, then of words 4-7 */
 #define LOAD_A(kk)                                                             \
     EACH_FRAGMENT(i, FM)                                                       \
@@ -198,7 +208,8 @@ static inline float8 bring(source p, size_t at, int k, int K, bool last)
 #define EARLIER
 #endif
 
-#if defined(EARLIER) && KIND == 6 /* unrolled, only half of the waves fit */
+/* Unrolled, only half of the waves fit, and without a unit not all sums. */
+#if (defined(EARLIER) && KIND == 6) || KIND == 9
 #define EACH_SPAN(i, n) _Pragma("nounroll") for (int i = 0; i < n; i++)
 #else
 #define EACH_SPAN EACH_FRAGMENT
@@ -257,10 +268,10 @@ gemm_mma(global VT_TYPE(CT) * c, source a, global const uint4 *restrict b,
          int ldc, int columns SUMS)
 {
     local uint4 ta[A_STAGES][TM * 4];
-#if KIND <= 6
+#if !DIRECT
     local uint4 tb[STAGES][TN * 4];
 #endif
-#ifdef EMULATE
+#if defined(EMULATE) && KIND != 9
     local uint x[WM * WN * SCRATCH] __attribute__((aligned(16)));
 #endif
     const int lid = get_local_id(0), lane = lid % LANES;

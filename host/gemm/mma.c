@@ -63,18 +63,23 @@ static long tiles(const vt_mma_kind *k, vt_mma_shape s, int rows, int n)
     return vt_tiles(rows, n, high(k, s), wide(k, s));
 }
 
+static bool intel(const vt_mma_kind *k)
+{
+    return vt_mma_intel((int)(k - vt_mma_kinds));
+}
+
 /* Processors with a local memory. Intel's drivers report engines; 16 of 8 lanes
  * or 8 of 16 have one. */
 static long processors(const vt_dev *dev, const vt_mma_kind *k)
 {
-    return vt_units(dev, k < &vt_mma_kinds[VT_MMA_INTEL] ? 1 : 128 / k->lanes);
+    return vt_units(dev, intel(k) ? 128 / k->lanes : 1);
 }
 
 /* So many large tiles at least, or small ones are better: one of Intel's
  * processors has few of its sub-groups in one work-group. */
 static long enough(long units, const vt_mma_kind *k)
 {
-    return k < &vt_mma_kinds[VT_MMA_INTEL] ? units : 2 * units;
+    return intel(k) ? 2 * units : units;
 }
 
 /* How bind() divides a product. Only `terms` has an influence on the bits. */
@@ -137,7 +142,7 @@ static size_t local_bytes(const vt_mma_kind *k, const vt_gemm_desc *d)
 {
     const size_t m = (size_t)high(k, k->large), n = (size_t)wide(k, k->large);
 
-    if (k >= &vt_mma_kinds[VT_MMA_INTEL])
+    if (intel(k))
         return STRIP * 2 * m;
     /* three stages instead of two */
     return STRIP * (k == &vt_mma_kinds[1]

@@ -6,8 +6,9 @@
 #define VT_GEMM_MMA_H
 #include "ocl/ocl.h"
 
-/* Values of KIND in cl/common_units.cl; 0: none. Intel's are the last. */
-enum { VT_MMA_NONE, VT_MMA_INTEL = 7, VT_MMA_KINDS = 9 };
+/* Values of KIND in cl/common_units.cl; 0: none. The last has no matrix unit:
+ * it multiplies in int8 alone, and computes no attention. */
+enum { VT_MMA_NONE, VT_MMA_INTEL = 7, VT_MMA_DOT8 = 9, VT_MMA_KINDS = 10 };
 
 /* How the work-items of a kind divide a tile: wm x wn sub-groups, each fm x fn
  * instructions. */
@@ -45,6 +46,8 @@ vt_mma_choice vt_mma_ask_attention(vt_dev *dev, vt_dtype type);
 vt_mma_choice vt_mma_ask_gradient(vt_dev *dev);
 /* The same for the products of a training's linear layers, in bf16. */
 vt_mma_choice vt_mma_ask_training(vt_dev *dev);
+/* Is it one of Intel's? */
+bool vt_mma_intel(int kind);
 /* Intel's fragments of B have the words of so many columns side by side; 0:
  * other vendors'. */
 int vt_mma_together(vt_mma_choice c);

@@ -2,11 +2,12 @@
  * mma_choice.c - which matrix instruction a GPU multiplies with, decided once
  * per device, driver and version.
  *
- * No name decides: of the instructions whose vendor's extension the device
- * reports, the first that its compiler accepts and that multiplies right is
- * used. Compilers crash on such instructions, so each is tried in a process of
- * vitcl-try. The result is kept on disk (decisions.c). If the program cannot be
- * started, nothing is tried and nothing is kept.
+ * No name decides: of the instructions whose extension the device reports, a
+ * vendor's before the dot products of four bytes, the first that its compiler
+ * accepts and that multiplies right is used. Compilers crash on such
+ * instructions, so each is tried in a process of vitcl-try. The result is kept
+ * on disk (decisions.c). If the program cannot be started, nothing is tried and
+ * nothing is kept.
  *
  * VITCL_MMA=off: none. NAME: this one, without a trial. emulate, or
  * emulate-NAME: the same kernel with the instruction in plain OpenCL C, on any
@@ -26,6 +27,7 @@
 #define NVIDIA "cl_nv_device_attribute_query"
 #define AMD "cl_amd_device_attribute_query"
 #define INTEL "cl_intel_subgroup_matrix_multiply_accumulate"
+#define DOT "cl_khr_integer_dot_product"
 
 /* The faster ones of a vendor come first. */
 const vt_mma_kind vt_mma_kinds[VT_MMA_KINDS] = {
@@ -138,11 +140,26 @@ const vt_mma_kind vt_mma_kinds[VT_MMA_KINDS] = {
      96,
      0,
      80},
+    /* 8 by 4 sums a work-item: 8 by 8 would not fit into 128 registers */
+    {"dot8",
+     DOT,
+     false,
+     64,
+     64,
+     256,
+     {1, 1, 2, 1},
+     {1, 1, 1, 1},
+     {1, 1, 2, 1},
+     {0},
+     0,
+     0,
+     0},
 };
 
 static bool multiplies(int kind, vt_dtype type)
 {
-    return vt_mma_kinds[kind].bf16 || type != VT_BF16;
+    return kind == VT_MMA_DOT8 ? type == VT_I8
+                               : vt_mma_kinds[kind].bf16 || type != VT_BF16;
 }
 
 int vt_mma_named(const char *instruction)
@@ -157,14 +174,19 @@ int vt_mma_named(const char *instruction)
 
 const char *vt_mma_flags(vt_mma_choice c)
 {
-    return c.emulated               ? " -DEMULATE"
-           : c.kind >= VT_MMA_INTEL ? " -cl-intel-256-GRF-per-thread"
-                                    : "";
+    return c.emulated             ? " -DEMULATE"
+           : vt_mma_intel(c.kind) ? " -cl-intel-256-GRF-per-thread"
+                                  : "";
+}
+
+bool vt_mma_intel(int kind)
+{
+    return kind >= VT_MMA_INTEL && kind < VT_MMA_DOT8;
 }
 
 int vt_mma_together(vt_mma_choice c)
 {
-    return c.kind < VT_MMA_INTEL ? 0 : vt_mma_kinds[c.kind].columns;
+    return vt_mma_intel(c.kind) ? vt_mma_kinds[c.kind].columns : 0;
 }
 
 static int by_name(const char *name, vt_dtype type)

@@ -14,6 +14,7 @@
  */
 #include "gemm/device.h"
 #include "gemm/gemm.h"
+#include "gemm/mma.h"
 #include "ref/ref.h"
 #include "support/device.h"
 #include "support/oneplan.h"
@@ -188,7 +189,7 @@ static const struct {
     {"mfma942", VT_I8, false},   {"dpas8", VT_F16, true},
     {"dpas8", VT_BF16, false},   {"dpas8", VT_I8, false},
     {"dpas16", VT_F16, false},   {"dpas16", VT_BF16, false},
-    {"dpas16", VT_I8, true},
+    {"dpas16", VT_I8, true},     {"dot8", VT_I8, true},
 };
 
 Test(gemm_mma, emulated)
@@ -199,6 +200,36 @@ Test(gemm_mma, emulated)
     for (size_t i = 0; i < n; i++)
         if (every || tries[i].usual)
             try_kind(tries[i].kind, tries[i].type);
+}
+
+/* ---- without a matrix unit ---- */
+
+/* Without an epilogue, past the first fragment of a work-group's two; and by
+ * the instruction, or what the compiler has for it, in a trial. */
+Test(gemm_mma, dot8)
+{
+    vt_dev *dev = vt_test_device();
+    const vt_gemm_desc d = {.batch = 7,
+                            .M = 11,
+                            .N = 69,
+                            .K = 67,
+                            .lda = 67,
+                            .ldb = 67,
+                            .ldc = 69,
+                            .type = VT_I8,
+                            .b_packed = true,
+                            .device_class = VT_CLASS_GPU};
+    const char *verdict = "";
+
+    vt_test_emulate("dot8");
+    cr_assert_eq(vt_mma_ask(dev, VT_F16).kind, VT_MMA_NONE);
+    cr_assert_eq(vt_mma_ask_training(dev).kind, VT_MMA_NONE);
+    if (vt_test_tiny())
+        return;
+    check(&d, "dot8");
+    unsetenv("VITCL_MMA");
+    OK(vt_mma_try(&verdict, dev, "dot8", VT_I8));
+    cr_assert_str_eq(verdict, "right");
 }
 
 /* ---- K in parts ---- */
