@@ -204,8 +204,8 @@ Test(gemm_mma, emulated)
 
 /* ---- without a matrix unit ---- */
 
-/* Without an epilogue, past the first fragment of a work-group's two; and by
- * the instruction, or what the compiler has for it, in a trial. */
+/* Without an epilogue; and, in a trial, in large tiles by the instruction or
+ * what the compiler has for it. */
 Test(gemm_mma, dot8)
 {
     vt_dev *dev = vt_test_device();
