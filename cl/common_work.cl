@@ -21,6 +21,7 @@
  *             tmp: WG floats of local memory. Every work-item gets the result.
  *             With WG=1, the form for CPUs, such a kernel is a plain loop over
  *             explicit vectors. vt_normalised, v: what layer norm does then.
+ * Columns     column_sum, by work-groups of COLUMNS_WIDE by COLUMNS_HIGH.
  */
 #ifdef FLAT
 /* The work-items of a row that needs n. */
@@ -85,6 +86,19 @@ static inline int vt_take(volatile global int *taken, int tiles, int ahead)
  * of each row. */
 #define COLUMNS_WIDE 8
 #define COLUMNS_HIGH 32
+
+/* The sum of a column's s, in the work-items of its first row. */
+static inline float column_sum(float s, local float (*tmp)[COLUMNS_WIDE])
+{
+    const int i = get_local_id(0);
+
+    tmp[get_local_id(1)][i] = s;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    if (get_local_id(1) == 0)
+        for (int k = 1; k < COLUMNS_HIGH; k++)
+            s += tmp[k][i];
+    return s;
+}
 
 /* Of a kernel that has groups of WG: its registers must suffice for them. */
 #if WG > 1

@@ -123,8 +123,7 @@ kernel void layernorm_grad_w(global float *restrict dgamma,
                              int take, int of)
 {
     local float a[COLUMNS_HIGH][COLUMNS_WIDE], b[COLUMNS_HIGH][COLUMNS_WIDE];
-    const int c = get_global_id(0);
-    const int i = get_local_id(0), j = get_local_id(1);
+    const int c = get_global_id(0), j = get_local_id(1);
     float s = 0.0f, t = 0.0f;
 
     if (c < C)
@@ -134,15 +133,10 @@ kernel void layernorm_grad_w(global float *restrict dgamma,
             s = fma(g, (x[at] - stat[2 * n]) * stat[2 * n + 1], s);
             t += g;
         }
-    a[j][i] = s;
-    b[j][i] = t;
-    barrier(CLK_LOCAL_MEM_FENCE);
+    s = column_sum(s, a);
+    t = column_sum(t, b);
     if (j > 0 || c >= C)
         return;
-    for (int k = 1; k < COLUMNS_HIGH; k++) {
-        s += a[k][i];
-        t += b[k][i];
-    }
     if (dgamma)
         dgamma[c] += s;
     if (dbeta)

@@ -61,20 +61,15 @@ kernel void mul_rows_grad(global float *restrict dy,
                           global const float *restrict x, int N, int R)
 {
     local float tmp[COLUMNS_HIGH][COLUMNS_WIDE];
-    const int c = get_global_id(0);
-    const int i = get_local_id(0), j = get_local_id(1);
+    const int c = get_global_id(0), j = get_local_id(1);
     float s = 0.0f;
 
     if (c < R)
         for (int n = j; n < N; n += COLUMNS_HIGH)
             s = fma(dout[(size_t)n * R + c], x[(size_t)n * R + c], s);
-    tmp[j][i] = s;
-    barrier(CLK_LOCAL_MEM_FENCE);
-    if (j > 0 || c >= R)
-        return;
-    for (int k = 1; k < COLUMNS_HIGH; k++)
-        s += tmp[k][i];
-    dy[c] += s;
+    s = column_sum(s, tmp);
+    if (j == 0 && c < R)
+        dy[c] += s;
 }
 
 kernel void mul_rows_grad__cols(global float *restrict dy,

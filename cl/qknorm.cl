@@ -118,19 +118,15 @@ kernel void qknorm_grad_w(global float *restrict dgamma,
                           global const float *restrict stat, int N, int H,
                           int D, int part)
 {
-    local float2 tmp[COLUMNS_HIGH][COLUMNS_WIDE];
-    const int d = get_global_id(0);
-    const int i = get_local_id(0), j = get_local_id(1);
+    local float a[COLUMNS_HIGH][COLUMNS_WIDE], b[COLUMNS_HIGH][COLUMNS_WIDE];
+    const int d = get_global_id(0), j = get_local_id(1);
     float2 s = 0.0f;
 
     if (d < D)
         s = share_of(dout, qkv, stat, N, H, D, part, d, j, COLUMNS_HIGH);
-    tmp[j][i] = s;
-    barrier(CLK_LOCAL_MEM_FENCE);
+    s = (float2)(column_sum(s.x, a), column_sum(s.y, b));
     if (j > 0 || d >= D)
         return;
-    for (int k = 1; k < COLUMNS_HIGH; k++)
-        s += tmp[k][i];
     if (dgamma)
         dgamma[d] += s.x;
     if (dbeta)

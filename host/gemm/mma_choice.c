@@ -196,36 +196,43 @@ static int by_name(const char *name, vt_dtype type)
     return multiplies(kind, type) ? kind : VT_MMA_NONE;
 }
 
+/* The instruction that a VITCL_MMA names. */
+static const char *instruction(bool *emulated, const char *word)
+{
+    const size_t n = strlen(EMULATE "-");
+
+    *emulated = strncmp(word, EMULATE "-", n) == 0;
+    return *emulated ? word + n : word;
+}
+
 /* Does VITCL_MMA decide? */
 static bool forced(vt_mma_choice *out, vt_dtype type)
 {
     const char *word = vt_getenv("VITCL_MMA");
-    const size_t n = strlen(EMULATE);
+    bool emulated;
 
     *out = (vt_mma_choice){.kind = VT_MMA_NONE};
     if (!word || !*word)
         return false;
-    if (strcmp(word, EMULATE) == 0)
+    if (strcmp(word, EMULATE) == 0) {
         *out = (vt_mma_choice){.kind = 1, .emulated = true};
-    else if (strncmp(word, EMULATE "-", n + 1) == 0)
-        out->kind = by_name(word + n + 1, type), out->emulated = out->kind > 0;
-    else
-        out->kind = by_name(word, type);
+    } else {
+        out->kind = by_name(instruction(&emulated, word), type);
+        out->emulated = emulated && out->kind > 0;
+    }
     return true;
 }
 
 vitcl_status vt_mma_setting(void)
 {
-    const char *word = vt_getenv("VITCL_MMA"), *name = word;
-    const size_t n = strlen(EMULATE);
+    const char *word = vt_getenv("VITCL_MMA");
     char names[128] = "";
+    bool emulated;
 
     if (!word || !*word || strcmp(word, "off") == 0 ||
         strcmp(word, EMULATE) == 0)
         return VITCL_OK;
-    if (strncmp(word, EMULATE "-", n + 1) == 0)
-        name += n + 1;
-    if (vt_mma_named(name) != VT_MMA_NONE)
+    if (vt_mma_named(instruction(&emulated, word)) != VT_MMA_NONE)
         return VITCL_OK;
     for (int kind = 1; kind < VT_MMA_KINDS; kind++)
         snprintf(names + strlen(names), sizeof names - strlen(names), "%s%s",

@@ -129,38 +129,37 @@ Test(train, golden_bf16)
     check_golden(VITCL_BF16);
 }
 
-/* With the kernels for GPUs in f32: one case, another at each commit. Not the
+/* With the kernels for GPUs. */
+static void check_gpu(const char *name, vitcl_precision precision)
+{
+    vitcl_device *device = NULL;
+    char root[512];
+
+    vt_test_data(root, "golden_train");
+    setenv("VITCL_DEVICE_CLASS", "gpu", 1);
+    vt_check(vitcl_device_open(&device, "any"));
+    check(device, root, name, strncmp(name, "adamw", 5) == 0, "native",
+          precision);
+    vitcl_device_free(device);
+}
+
+/* In f32: one case, another at each commit. Not the
  * hybrid: one value before a ReLU is so near to 0 that the order of a sum gives
  * its sign, and with it 0.001 of a gradient. */
 Test(train, golden_gpu)
 {
     static const char *const names[] = {"adamw_vit", "adamw_distilled_scale",
                                         "sgd_vit_gap"};
-    const size_t i = vt_test_commit() % VT_COUNT(names);
-    vitcl_device *device = NULL;
-    char root[512];
 
-    vt_test_data(root, "golden_train");
-    setenv("VITCL_DEVICE_CLASS", "gpu", 1);
-    vt_check(vitcl_device_open(&device, "any"));
-    check(device, root, names[i], strncmp(names[i], "adamw", 5) == 0, "native",
-          VITCL_F32);
-    vitcl_device_free(device);
+    check_gpu(names[vt_test_commit() % VT_COUNT(names)], VITCL_F32);
 }
 
 /* The same on matrix units, emulated: linear layers and attention's gradients.
  * The heads have 32 numbers. */
 Test(train, golden_units)
 {
-    vitcl_device *device = NULL;
-    char root[512];
-
-    vt_test_data(root, "golden_train");
-    setenv("VITCL_DEVICE_CLASS", "gpu", 1);
     setenv("VITCL_MMA", "emulate", 1);
-    vt_check(vitcl_device_open(&device, "any"));
-    check(device, root, "adamw_distilled_scale", true, "native", VITCL_BF16);
-    vitcl_device_free(device);
+    check_gpu("adamw_distilled_scale", VITCL_BF16);
 }
 
 /* What the backward of a block reads, in units of a token's width: its input,

@@ -282,23 +282,33 @@ static void check_variant(vt_dev *dev, const char *folder, const vt_dataset *d,
     vt_model_close(m);
 }
 
-Test(variants, overfit_64_pictures)
+/* Runs a check with a device, and a folder whose data set is d. */
+static void with_data(void (*check)(vt_dev *dev, const char *folder,
+                                    const vt_dataset *d))
 {
     char *folder = vt_test_folder();
     vt_dataset *d = NULL;
     vt_dev *dev = NULL;
 
-    cr_assert_eq(vt_gemm_dev_open(&dev, getenv("VITCL_TEST_DEVICE")), VITCL_OK,
-                 "%s", vt_message());
+    vt_check(vt_gemm_dev_open(&dev, getenv("VITCL_TEST_DEVICE")));
     fill();
     vt_test_cifar(folder, CLASSES, 1);
-    cr_assert_eq(vt_dataset_open(&d, folder, "train"), VITCL_OK, "%s",
-                 vt_message());
-    for (size_t i = 0; i < sizeof variants / sizeof *variants; i++)
-        check_variant(dev, folder, d, i);
+    vt_check(vt_dataset_open(&d, folder, "train"));
+    check(dev, folder, d);
     vt_dev_free(dev);
     vt_dataset_free(d);
     vt_test_remove(folder);
+}
+
+static void check_variants(vt_dev *dev, const char *folder, const vt_dataset *d)
+{
+    for (size_t i = 0; i < sizeof variants / sizeof *variants; i++)
+        check_variant(dev, folder, d, i);
+}
+
+Test(variants, overfit_64_pictures)
+{
+    with_data(check_variants);
 }
 
 /* Gradients in bf16, after some steps, against differences of the loss in f32:
@@ -341,18 +351,7 @@ static void check_bf16(vt_dev *dev, const char *folder, const vt_dataset *d)
  * test_train.c. */
 Test(variants, bf16)
 {
-    char *folder = vt_test_folder();
-    vt_dataset *d = NULL;
-    vt_dev *dev = NULL;
-
-    vt_check(vt_gemm_dev_open(&dev, getenv("VITCL_TEST_DEVICE")));
-    fill();
-    vt_test_cifar(folder, CLASSES, 1);
-    vt_check(vt_dataset_open(&d, folder, "train"));
-    check_bf16(dev, folder, d);
-    vt_dev_free(dev);
-    vt_dataset_free(d);
-    vt_test_remove(folder);
+    with_data(check_bf16);
 }
 
 /* Refused before training starts. */

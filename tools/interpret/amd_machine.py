@@ -76,7 +76,6 @@ class Memory:
         self.bytes[at:at + len(data)], self.valid[at:at + len(data)] = data, True
         return at
 
-
     def get(self, at, like):
         return self.bytes[at:at + like.nbytes].copy().view(like.dtype).reshape(like.shape)
 
