@@ -15,7 +15,8 @@
  *            one call at a time. Trials and timings of devices of one kind
  *            wait for each other, and so do two threads that need one program
  *            of a device; no others do. A model is locked while a session is
- *            planned.
+ *            planned. With PoCL, a session's first run waits, launch by launch,
+ *            for the other sessions of the process, which wait for it.
  * fork()     OpenCL drivers do not survive a fork(). In the child of a process
  *            that has opened a device, calls that need a device or a loader
  *            fail; freeing handles is safe and does not affect the parent.

@@ -144,6 +144,7 @@ static vitcl_status multiply(vt_queue *q, const vt_gemm_desc *d, cl_mem c,
     const size_t n = vt_launch_parts(q->dev, (double)rows * d->N * d->K, rows);
     CLBlastStatusCode e = CLBlastSuccess;
     double from = 0;
+    bool alone;
     vitcl_status st;
 
     VT_TRY(vt_dev_alive(q->dev));
@@ -152,9 +153,11 @@ static vitcl_status multiply(vt_queue *q, const vt_gemm_desc *d, cl_mem c,
         from = vt_now_ms();
     }
     pthread_mutex_lock(&lock);
+    alone = vt_alone_begin(q, true); /* its kernels are not known */
     for (size_t i = 0; i < n && e == CLBlastSuccess; i++)
         e = multiply_rows(q, d, c, a, b, temp, rows * i / n,
                           rows * (i + 1) / n);
+    vt_alone_end(q, alone);
     pthread_mutex_unlock(&lock);
     if (e != CLBlastSuccess) {
         st = fail(q->dev, q, e, "Sgemm");

@@ -62,8 +62,7 @@ typedef struct board {
 
 static bool is_pocl(const vt_dev *dev)
 {
-    return dev->class == VT_CLASS_CPU &&
-           strcmp(dev->info.platform, "Portable Computing Language") == 0;
+    return dev->class == VT_CLASS_CPU && vt_dev_pocl(dev);
 }
 
 static bool may_fork(const vt_dev *dev)

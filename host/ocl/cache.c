@@ -4,9 +4,9 @@
  * A file's name is the SHA-256 of everything that affects the build. The file
  * holds that hash again, then the length and the SHA-256 of the driver's
  * binary; or only the hash of a file that has this program and others (join.c).
- * It is written atomically (temporary name, rename), so there are no
- * locks. If anything is wrong with it, the program is silently built from
- * source.
+ * It is written atomically (temporary name, rename), so processes
+ * need no locks. If anything is wrong with it, the program is silently built
+ * from source.
  *
  * The folder's size is limited (evict.c): a load marks a file as used, and the
  * first save of a process removes files that are no longer used.
@@ -250,7 +250,8 @@ bool vt_cache_has(const vt_cache_key *key)
 
     if (folder >= 0) {
         name_of(name, key);
-        has = fstatat(folder, name, &st, AT_SYMLINK_NOFOLLOW) == 0;
+        has = fstatat(folder, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+              S_ISREG(st.st_mode);
         close(folder);
     }
     return has;
@@ -280,25 +281,36 @@ static unsigned char *binary_of(size_t *size, cl_program program)
     return NULL;
 }
 
+/* A program is asked for its binary once per process, for all devices in it:
+ * PoCL 3.1 aborts if a kernel of the same program, built for another device,
+ * ends while it makes the binary. The lock and the file see to that: who comes
+ * second finds the file. If no file can be written, nobody asks any more. */
 void vt_cache_save(vt_dev *dev, const vt_cache_key *key, cl_program program)
 {
-    static atomic_bool swept;
+    static pthread_mutex_t saving = PTHREAD_MUTEX_INITIALIZER;
+    static bool swept, failed;
     const int folder = vt_cache_folder();
     unsigned char *binary = NULL;
     header h = {.format = FORMAT};
     char name[80];
     size_t size;
 
-    if (folder < 0 || dev->fleeting || !(binary = binary_of(&size, program)))
+    if (folder < 0 || dev->fleeting)
         goto done;
-    memcpy(h.key, key->hash, sizeof h.key);
-    vt_sha256(binary, size, h.digest);
-    for (size_t i = 0; i < 8; i++)
-        h.size[i] = (uint8_t)((uint64_t)size >> (8 * i));
-    name_of(name, key);
-    vt_user_write(folder, name, &h, sizeof h, binary, size);
-    if (!atomic_exchange(&swept, true))
-        vt_cache_evict(folder, MOST_BYTES, time(NULL));
+    pthread_mutex_lock(&saving);
+    if (!failed && !vt_cache_has(key) &&
+        (binary = binary_of(&size, program)) != NULL) {
+        memcpy(h.key, key->hash, sizeof h.key);
+        vt_sha256(binary, size, h.digest);
+        for (size_t i = 0; i < 8; i++)
+            h.size[i] = (uint8_t)((uint64_t)size >> (8 * i));
+        name_of(name, key);
+        failed = !vt_user_write(folder, name, &h, sizeof h, binary, size);
+        if (!swept)
+            vt_cache_evict(folder, MOST_BYTES, time(NULL));
+        swept = true;
+    }
+    pthread_mutex_unlock(&saving);
 done:
     if (folder >= 0)
         close(folder);

@@ -1,5 +1,5 @@
 /*
- * kernel.c - queues, and kernels with their arguments and launch size.
+ * kernel.c - kernels with their arguments and launch size.
  *
  * A kernel belongs to one thread: its arguments stay set between launches, so
  * that a run only enqueues.
@@ -11,165 +11,6 @@
 #include <assert.h>
 #include <stdio.h>
 #include <string.h>
-
-/* ---- queues ---- */
-
-vitcl_status vt_queue_new(vt_queue **out, vt_dev *dev, bool profile)
-{
-    vt_queue *q = NULL;
-    cl_int e;
-    vitcl_status st;
-
-    VT_TRY(vt_dev_alive(dev));
-    VT_TRY(VT_NEW(&q, 1));
-    q->dev = vt_dev_ref(dev);
-    q->profile = profile;
-    q->queue = clCreateCommandQueue(
-        dev->context, dev->id, profile ? CL_QUEUE_PROFILING_ENABLE : 0, &e);
-    if (!q->queue) {
-        st = vt_cl_fail(dev, e, "cannot create a command queue");
-        goto done;
-    }
-    *out = q, q = NULL;
-done:
-    vt_queue_free(q);
-    return st;
-}
-
-vt_dev *vt_queue_dev(vt_queue *q)
-{
-    return q->dev;
-}
-
-vitcl_status vt_queue_flush(vt_queue *q)
-{
-    const cl_int e = clFlush(q->queue);
-
-    return e == CL_SUCCESS
-               ? VITCL_OK
-               : vt_queue_fail(q, e, "cannot begin the work of a queue");
-}
-
-vitcl_status vt_queue_finish(vt_queue *q)
-{
-    vitcl_status st = vt_dev_alive(q->dev);
-    cl_int e;
-
-    if (st == VITCL_OK && (e = clFinish(q->queue)) != CL_SUCCESS) {
-        st = vt_queue_fail(q, e, "the device did not finish its work");
-        /* What has begun may still use host memory, which is freed next. */
-        if (e != CL_OUT_OF_RESOURCES) /* else it was called again */
-            (void)clFinish(q->queue);
-    }
-    return st;
-}
-
-struct vt_mark {
-    vt_dev *dev;
-    cl_event event;
-};
-
-vitcl_status vt_queue_mark(vt_mark **out, vt_queue *q)
-{
-    vt_mark *m = NULL;
-    cl_int e;
-    vitcl_status st;
-
-    VT_TRY(vt_dev_alive(q->dev));
-    VT_TRY(VT_NEW(&m, 1));
-    e = clEnqueueMarkerWithWaitList(q->queue, 0, NULL, &m->event);
-    if (e != CL_SUCCESS) {
-        st = vt_queue_fail(q, e, "cannot set a marker in the queue");
-        goto done;
-    }
-    m->dev = vt_dev_ref(q->dev);
-    *out = m, m = NULL;
-done:
-    free(m);
-    return st;
-}
-
-vitcl_status vt_mark_wait(vt_mark *m)
-{
-    vitcl_status st;
-    cl_int e;
-
-    if (!m)
-        return VITCL_OK;
-    st = vt_dev_alive(m->dev);
-    if (st == VITCL_OK && (e = clWaitForEvents(1, &m->event)) != CL_SUCCESS)
-        st = vt_cl_fail(m->dev, e, "the device did not finish its work");
-    if (!vt_dev_gone(m->dev))
-        clReleaseEvent(m->event);
-    vt_dev_free(m->dev);
-    free(m);
-    return st;
-}
-
-static void drop_events(vt_queue *q)
-{
-    for (size_t i = 0; i < q->n_events; i++)
-        if (!vt_dev_gone(q->dev))
-            clReleaseEvent(q->events[i]);
-    q->n_events = 0;
-}
-
-void vt_queue_free(vt_queue *q)
-{
-    if (!q)
-        return;
-    drop_events(q);
-    if (q->queue && !vt_dev_gone(q->dev)) {
-        clFinish(q->queue);
-        clReleaseCommandQueue(q->queue);
-    }
-    vt_dev_free(q->dev);
-    free(q->events);
-    free(q);
-}
-
-vitcl_status vt_queue_event(cl_event **out, vt_queue *q)
-{
-    vitcl_status st = VITCL_OK;
-
-    *out = NULL;
-    if (q->profile) {
-        VT_TRY(vt_grow(&q->events, &q->cap_events, q->n_events + 1,
-                       sizeof *q->events));
-        q->events[q->n_events] = NULL;
-        *out = &q->events[q->n_events];
-    }
-done:
-    return st;
-}
-
-void vt_queue_event_done(vt_queue *q)
-{
-    if (q->profile && q->events[q->n_events])
-        q->n_events++;
-}
-
-double vt_queue_time_ms(vt_queue *q)
-{
-    double ns = 1e6 * q->host_ms;
-
-    q->host_ms = 0;
-    if (vt_queue_finish(q) != VITCL_OK)
-        return 0;
-    for (size_t i = 0; i < q->n_events; i++) {
-        cl_ulong from = 0, to = 0;
-        if (clGetEventProfilingInfo(q->events[i], CL_PROFILING_COMMAND_START,
-                                    sizeof from, &from, NULL) == CL_SUCCESS &&
-            clGetEventProfilingInfo(q->events[i], CL_PROFILING_COMMAND_END,
-                                    sizeof to, &to, NULL) == CL_SUCCESS &&
-            to > from)
-            ns += (double)(to - from);
-    }
-    drop_events(q);
-    return ns * 1e-6;
-}
-
-/* ---- kernels ---- */
 
 static _Thread_local bool deferring;
 
@@ -296,7 +137,7 @@ void vt_kernel_size(vt_kernel *k, unsigned dims, const size_t global[3],
 {
     assert(dims >= 1 && dims <= 3);
     k->dims = dims;
-    k->checked = false;
+    k->checked = k->launched = false;
     k->driver_local = !local || local[0] == 0;
     for (unsigned i = 0; i < dims; i++) {
         k->global[i] = global[i];
@@ -452,6 +293,7 @@ static vitcl_status enqueue(vt_queue *q, vt_kernel *k, const size_t *offset,
 {
     cl_event *event;
     cl_int e;
+    bool alone;
     vitcl_status st = VITCL_OK;
 
     if (q->record) {
@@ -459,9 +301,11 @@ static vitcl_status enqueue(vt_queue *q, vt_kernel *k, const size_t *offset,
         return e == CL_SUCCESS ? VITCL_OK : refused(q, k, e);
     }
     VT_TRY(vt_queue_event(&event, q));
+    alone = vt_alone_begin(q, !k->launched);
     e = clEnqueueNDRangeKernel(q->queue, k->kernel, k->dims, offset, global,
                                k->driver_local ? NULL : k->local, 0, NULL,
                                event);
+    vt_alone_end(q, alone);
     if (e == CL_SUCCESS)
         vt_queue_event_done(q);
     else
@@ -481,8 +325,11 @@ vitcl_status vt_kernel_launch(vt_queue *q, vt_kernel *k)
     VT_TRY(check_size(k));
     VT_TRY(reset_counters(q, k));
     n = parts(&dim, k);
-    if (n == 1)
-        return enqueue(q, k, NULL, global);
+    if (n == 1) {
+        VT_TRY(enqueue(q, k, NULL, global));
+        k->launched = !q->record;
+        return VITCL_OK;
+    }
     groups = k->global[dim] / k->local[dim];
     for (size_t i = 0; i < n; i++) {
         const size_t first = groups * i / n, end = groups * (i + 1) / n;
@@ -492,6 +339,7 @@ vitcl_status vt_kernel_launch(vt_queue *q, vt_kernel *k)
         global[dim] = (end - first) * k->local[dim];
         VT_TRY(enqueue(q, k, offset, global));
     }
+    k->launched = !q->record;
 done:
     return st;
 }

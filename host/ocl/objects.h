@@ -49,6 +49,7 @@ struct vt_queue {
     cl_event *events;  /* since the last vt_queue_time_ms() */
     size_t n_events, cap_events;
     double host_ms; /* since then, in calls without an event */
+    vt_queue *next; /* of PoCL, see alone.c */
 };
 
 struct vt_buf {
@@ -79,6 +80,7 @@ struct vt_kernel {
     size_t global[3], local[3];
     bool driver_local; /* let the driver choose the work-group */
     bool checked;      /* the device can launch this size */
+    bool launched;     /* with this size */
     cl_mem taken;      /* vt_kernel_tiles(): how much of each share */
     size_t shares;
     double macs;     /* vt_kernel_work(); 0: is not divided */
@@ -165,7 +167,16 @@ void vt_programs_build(vt_dev *dev);
 cl_int vt_record_add(vt_record *r, const vt_kernel *k, const size_t offset[3],
                      const size_t global[3]);
 
-/* ---- kernel.c ---- */
+/* ---- alone.c ---- */
+bool vt_dev_pocl(const vt_dev *dev);
+void vt_alone_join(vt_queue *q);
+void vt_alone_leave(vt_queue *q);
+/* Before and after launches are enqueued. first: of a kernel with its size, or
+ * not known; PoCL must not run it beside launches of other queues. */
+bool vt_alone_begin(vt_queue *q, bool first);
+void vt_alone_end(vt_queue *q, bool alone);
+
+/* ---- queue.c ---- */
 /* The event pointer for a call that another library enqueues; NULL without
  * profiling. Call vt_queue_event_done() if the call succeeded. */
 vitcl_status vt_queue_event(cl_event **out, vt_queue *q);

@@ -6,6 +6,7 @@
 #include "base/sha256.h"
 #include "ocl/cache.h"
 #include "ocl/objects.h"
+#include "ocl/program.h"
 #include "support/device.h"
 #include "support/driver.h"
 #include "support/pictures.h"
@@ -460,4 +461,49 @@ Test(cache, a_driver_that_gives_no_binary)
     }
     cr_expect_eq(built("", 41), 1);
     cr_expect_eq(entries(), 1);
+}
+
+/* The device and a kernel of it, built. */
+static void open_kernel(vt_dev **dev, vt_kernel **k, const char *defines)
+{
+    const char *select = getenv("VITCL_TEST_DEVICE");
+
+    cr_assert_eq(vt_gemm_dev_open(dev, select && *select ? select : "any"),
+                 VITCL_OK, "%s", vt_message());
+    cr_assert_eq(vt_kernel_new(k, *dev, "k", "k", defines), VITCL_OK, "%s",
+                 vt_message());
+}
+
+/* A driver is not asked for the binary of a program that another device of the
+ * process has saved, since it may run there. */
+Test(cache, asks_once)
+{
+    vt_dev *dev = NULL;
+    vt_kernel *k = NULL;
+    vt_inputs r;
+
+    begin();
+    open_kernel(&dev, &k, "");
+    cr_assert_eq(entries(), 1);
+    cr_assert_eq(vt_inputs_of(&r, dev, k->program), VITCL_OK);
+    vt_driver.sizes = CL_OUT_OF_HOST_MEMORY; /* for the next that asks */
+    vt_cache_save(dev, &r.key, k->program->program);
+    cr_expect_eq(vt_driver.sizes, CL_OUT_OF_HOST_MEMORY, "asked again");
+    vt_driver.sizes = 0;
+    cr_assert_eq(remove(entry), 0);
+    vt_cache_save(dev, &r.key, k->program->program);
+    cr_expect_eq(entries(), 1);
+
+    /* If no file can be written, nobody asks any more. */
+    cr_assert_eq(remove(entry), 0);
+    cr_assert_eq(mkdir(entry, 0700), 0);
+    vt_cache_save(dev, &r.key, k->program->program);
+    cr_assert_eq(remove(entry), 0);
+    vt_driver.sizes = CL_OUT_OF_HOST_MEMORY;
+    vt_cache_save(dev, &r.key, k->program->program);
+    cr_expect_eq(vt_driver.sizes, CL_OUT_OF_HOST_MEMORY, "asked again");
+    cr_expect_eq(entries(), 0);
+    vt_inputs_free(&r);
+    vt_kernel_free(k);
+    vt_dev_free(dev);
 }

@@ -1,0 +1,163 @@
+/*
+ * queue.c - queues, what was enqueued last, and the time that it took.
+ */
+#include "ocl/objects.h"
+
+#include "base/memory.h"
+
+vitcl_status vt_queue_new(vt_queue **out, vt_dev *dev, bool profile)
+{
+    vt_queue *q = NULL;
+    cl_int e;
+    vitcl_status st;
+
+    VT_TRY(vt_dev_alive(dev));
+    VT_TRY(VT_NEW(&q, 1));
+    q->dev = vt_dev_ref(dev);
+    q->profile = profile;
+    q->queue = clCreateCommandQueue(
+        dev->context, dev->id, profile ? CL_QUEUE_PROFILING_ENABLE : 0, &e);
+    if (!q->queue) {
+        st = vt_cl_fail(dev, e, "cannot create a command queue");
+        goto done;
+    }
+    vt_alone_join(q);
+    *out = q, q = NULL;
+done:
+    vt_queue_free(q);
+    return st;
+}
+
+vt_dev *vt_queue_dev(vt_queue *q)
+{
+    return q->dev;
+}
+
+vitcl_status vt_queue_flush(vt_queue *q)
+{
+    const cl_int e = clFlush(q->queue);
+
+    return e == CL_SUCCESS
+               ? VITCL_OK
+               : vt_queue_fail(q, e, "cannot begin the work of a queue");
+}
+
+vitcl_status vt_queue_finish(vt_queue *q)
+{
+    vitcl_status st = vt_dev_alive(q->dev);
+    cl_int e;
+
+    if (st == VITCL_OK && (e = clFinish(q->queue)) != CL_SUCCESS) {
+        st = vt_queue_fail(q, e, "the device did not finish its work");
+        /* What has begun may still use host memory, which is freed next. */
+        if (e != CL_OUT_OF_RESOURCES) /* else it was called again */
+            (void)clFinish(q->queue);
+    }
+    return st;
+}
+
+struct vt_mark {
+    vt_dev *dev;
+    cl_event event;
+};
+
+vitcl_status vt_queue_mark(vt_mark **out, vt_queue *q)
+{
+    vt_mark *m = NULL;
+    cl_int e;
+    vitcl_status st;
+
+    VT_TRY(vt_dev_alive(q->dev));
+    VT_TRY(VT_NEW(&m, 1));
+    e = clEnqueueMarkerWithWaitList(q->queue, 0, NULL, &m->event);
+    if (e != CL_SUCCESS) {
+        st = vt_queue_fail(q, e, "cannot set a marker in the queue");
+        goto done;
+    }
+    m->dev = vt_dev_ref(q->dev);
+    *out = m, m = NULL;
+done:
+    free(m);
+    return st;
+}
+
+vitcl_status vt_mark_wait(vt_mark *m)
+{
+    vitcl_status st;
+    cl_int e;
+
+    if (!m)
+        return VITCL_OK;
+    st = vt_dev_alive(m->dev);
+    if (st == VITCL_OK && (e = clWaitForEvents(1, &m->event)) != CL_SUCCESS)
+        st = vt_cl_fail(m->dev, e, "the device did not finish its work");
+    if (!vt_dev_gone(m->dev))
+        clReleaseEvent(m->event);
+    vt_dev_free(m->dev);
+    free(m);
+    return st;
+}
+
+static void drop_events(vt_queue *q)
+{
+    for (size_t i = 0; i < q->n_events; i++)
+        if (!vt_dev_gone(q->dev))
+            clReleaseEvent(q->events[i]);
+    q->n_events = 0;
+}
+
+void vt_queue_free(vt_queue *q)
+{
+    if (!q)
+        return;
+    vt_alone_leave(q);
+    drop_events(q);
+    if (q->queue && !vt_dev_gone(q->dev)) {
+        clFinish(q->queue);
+        clReleaseCommandQueue(q->queue);
+    }
+    vt_dev_free(q->dev);
+    free(q->events);
+    free(q);
+}
+
+vitcl_status vt_queue_event(cl_event **out, vt_queue *q)
+{
+    vitcl_status st = VITCL_OK;
+
+    *out = NULL;
+    if (q->profile) {
+        VT_TRY(vt_grow(&q->events, &q->cap_events, q->n_events + 1,
+                       sizeof *q->events));
+        q->events[q->n_events] = NULL;
+        *out = &q->events[q->n_events];
+    }
+done:
+    return st;
+}
+
+void vt_queue_event_done(vt_queue *q)
+{
+    if (q->profile && q->events[q->n_events])
+        q->n_events++;
+}
+
+double vt_queue_time_ms(vt_queue *q)
+{
+    double ns = 1e6 * q->host_ms;
+
+    q->host_ms = 0;
+    if (vt_queue_finish(q) != VITCL_OK)
+        return 0;
+    for (size_t i = 0; i < q->n_events; i++) {
+        cl_ulong from = 0, to = 0;
+        if (clGetEventProfilingInfo(q->events[i], CL_PROFILING_COMMAND_START,
+                                    sizeof from, &from, NULL) == CL_SUCCESS &&
+            clGetEventProfilingInfo(q->events[i], CL_PROFILING_COMMAND_END,
+                                    sizeof to, &to, NULL) == CL_SUCCESS &&
+            to > from)
+            ns += (double)(to - from);
+    }
+    drop_events(q);
+    return ns * 1e-6;
+}
