@@ -83,9 +83,13 @@ static inline int vt_take(volatile global int *taken, int tiles, int ahead)
                         : (int)get_group_id(0)) >= 0)
 
 /* A work-group that sums columns: narrow, so that there are many, of 32 bytes
- * of each row. */
+ * of each row. Smaller where the driver has no room: vt_kernel_groups(). */
+#ifndef COLUMNS_WIDE
 #define COLUMNS_WIDE 8
+#endif
+#ifndef COLUMNS_HIGH
 #define COLUMNS_HIGH 32
+#endif
 
 /* The sum of a column's s, in the work-items of its first row. */
 static inline float column_sum(float s, local float (*tmp)[COLUMNS_WIDE])

@@ -30,6 +30,7 @@ static vitcl_status new_most(vt_tiles *s, vt_dev *dev)
     VT_TRY(vt_kernel_int(s->most, 2, s->tile));
     vt_kernel_size(s->most, 1, (size_t[3]){(size_t)s->tile * wg, 1, 1},
                    (size_t[3]){wg, 1, 1});
+    vt_kernel_groups(s->most, VT_GROUPS_WG);
 done:
     return st;
 }

@@ -36,7 +36,7 @@ static vitcl_status set_now(vt_kernel *k, unsigned index, const void *value,
                       index);
 }
 
-vitcl_status vt_kernel_ready(vt_kernel *k)
+vitcl_status vt_kernel_make(vt_kernel *k)
 {
     cl_program program = NULL;
     vitcl_status st = VITCL_OK;
@@ -72,7 +72,7 @@ vitcl_status vt_kernel_new(vt_kernel **out, vt_dev *dev, const char *file,
     VT_TRY(
         vt_program_ask(&k->program, dev, file, name, defines ? defines : ""));
     if (!deferring)
-        VT_TRY(vt_kernel_ready(k));
+        VT_TRY(vt_kernel_make(k));
     *out = k, k = NULL;
 done:
     vt_kernel_free(k);
@@ -99,16 +99,18 @@ const char *vt_kernel_name(const vt_kernel *k)
 static vitcl_status set(vt_kernel *k, unsigned index, const void *value,
                         size_t size)
 {
-    if (!k->kernel && index >= VT_KERNEL_ARGS) {
-        const vitcl_status st = vt_kernel_ready(k);
-        if (st != VITCL_OK)
-            return st;
-    }
+    vitcl_status st = VITCL_OK;
+
+    if (!k->kernel && index >= VT_KERNEL_ARGS)
+        VT_TRY(vt_kernel_make(k));
     if (k->kernel)
-        return set_now(k, index, value, size);
-    memcpy(&k->args[index].value, value, size);
-    k->args[index].size = size;
-    return VITCL_OK;
+        VT_TRY(set_now(k, index, value, size));
+    if (index < VT_KERNEL_ARGS) { /* for a kernel that is made later, or anew */
+        memcpy(&k->args[index].value, value, size);
+        k->args[index].size = size;
+    }
+done:
+    return st;
 }
 
 vitcl_status vt_kernel_buf(vt_kernel *k, unsigned index, vt_buf *b)
@@ -137,7 +139,7 @@ void vt_kernel_size(vt_kernel *k, unsigned dims, const size_t global[3],
 {
     assert(dims >= 1 && dims <= 3);
     k->dims = dims;
-    k->checked = k->launched = false;
+    k->checked = k->fits = k->launched = false;
     k->driver_local = !local || local[0] == 0;
     for (unsigned i = 0; i < dims; i++) {
         k->global[i] = global[i];
@@ -145,6 +147,11 @@ void vt_kernel_size(vt_kernel *k, unsigned dims, const size_t global[3],
         assert(global[i] > 0);
         assert(k->driver_local || global[i] % local[i] == 0);
     }
+}
+
+void vt_kernel_groups(vt_kernel *k, vt_groups groups)
+{
+    k->groups = groups;
 }
 
 /* GPU drivers end kernels that run for too long. Mesa's llvmpipe silently

@@ -1,7 +1,153 @@
 /*
- * launch.c - launches of kernels.
+ * launch.c - work-groups for which the driver has room, and launches.
+ *
+ * A driver can have room for fewer work-items of a kernel than the device has
+ * for a group: each needs registers. It is asked before the first launch, and
+ * where that is refused all the same, smaller groups are tried.
  */
 #include "ocl/objects.h"
+#include "ocl/program.h"
+
+#include "base/log.h"
+#include "base/memory.h"
+
+#include <string.h>
+
+/* ---- smaller groups ---- */
+
+/* The work-items of a group; 1 if the driver chooses. */
+static size_t items(const vt_kernel *k)
+{
+    size_t n = 1;
+
+    for (unsigned i = 0; i < k->dims && !k->driver_local; i++)
+        n *= k->local[i];
+    return n;
+}
+
+/* The largest group that the driver has room for, as it says; 0: it does not
+ * say. */
+static size_t room(const vt_kernel *k)
+{
+    size_t most = 0;
+
+    /* Mesa's rusticl always says 32, and launches more. */
+    return strcmp(k->dev->info.platform, "rusticl") != 0 &&
+                   clGetKernelWorkGroupInfo(
+                       k->kernel, k->dev->id, CL_KERNEL_WORK_GROUP_SIZE,
+                       sizeof most, &most, NULL) == CL_SUCCESS
+               ? most
+               : 0;
+}
+
+/* These defines, with another value of one of them or with one more. */
+static vitcl_status with_define(char **out, const char *defines,
+                                const char *name, size_t value)
+{
+    const char *at = defines;
+    size_t n, all;
+
+    for (const char *p; (p = vt_next_define(&n, &all, &at));)
+        if (n == strlen(name) && strncmp(p, name, n) == 0)
+            return vt_format(out, "%.*s%s=%zu%s", (int)(p - defines), defines,
+                             name, value, p + all);
+    return vt_format(out, "%s -D%s=%zu", defines, name, value);
+}
+
+/* Makes the kernel from a program with one other define. */
+static vitcl_status rebuild(vt_kernel *k, const char *name, size_t value)
+{
+    char *defines = NULL;
+    vitcl_status st;
+
+    VT_TRY(with_define(&defines, k->program->defines, name, value));
+    VT_TRY(vt_program_ask(&k->program, k->dev, k->program->file, k->name,
+                          defines));
+    clReleaseKernel(k->kernel);
+    k->kernel = NULL;
+    VT_TRY(vt_kernel_make(k));
+done:
+    free(defines);
+    return st;
+}
+
+/* Groups of at most that many work-items, of a kernel that can have them. */
+static vitcl_status shrink(vt_kernel *k, size_t most)
+{
+    const size_t before = items(k), groups = k->global[0] / k->local[0];
+    const size_t wide = k->local[0];
+    vitcl_status st = VITCL_OK;
+
+    switch (k->groups) {
+    case VT_GROUPS_FIXED:
+        break;
+    case VT_GROUPS_ANY:
+        while (k->local[0] > most || k->global[0] % k->local[0])
+            k->local[0]--;
+        break;
+    case VT_GROUPS_WG:
+        while (k->local[0] > most)
+            k->local[0] /= 2;
+        k->global[0] = groups * k->local[0];
+        VT_TRY(rebuild(k, "WG", k->local[0]));
+        break;
+    case VT_GROUPS_COLUMNS:
+        while (k->local[1] > 1 && items(k) > most)
+            k->local[1] /= 2;
+        k->global[1] = k->local[1];
+        VT_TRY(rebuild(k, "COLUMNS_HIGH", k->local[1]));
+        while (items(k) > most)
+            k->local[0] /= 2;
+        if (k->local[0] < wide)
+            VT_TRY(rebuild(k, "COLUMNS_WIDE", k->local[0]));
+        break;
+    }
+    vt_log("kernel %s: work-groups of %zu work-items, not %zu", k->name,
+           items(k), before);
+done:
+    return st;
+}
+
+/* Asks the driver how large the groups of a made kernel can be, once for each
+ * size, and makes them smaller where that is possible. */
+static vitcl_status fit(vt_kernel *k)
+{
+    vitcl_status st = VITCL_OK;
+
+    while (!k->fits && k->groups != VT_GROUPS_FIXED && items(k) > 1) {
+        const size_t said = room(k);
+        const size_t most = VT_MIN(said ? said : SIZE_MAX, k->dev->group_max);
+
+        if (items(k) <= most)
+            break;
+        VT_TRY(shrink(k, most));
+    }
+    k->fits = true;
+done:
+    return st;
+}
+
+vitcl_status vt_kernel_ready(vt_kernel *k)
+{
+    vitcl_status st;
+
+    VT_TRY(vt_kernel_make(k));
+    VT_TRY(fit(k));
+done:
+    return st;
+}
+
+/* Is a launch that was refused to be tried again with smaller groups? NVIDIA's
+ * driver says that its resources do not suffice, as it also does when the
+ * device is lost. */
+static bool may_shrink(const vt_queue *q, const vt_kernel *k, cl_int e)
+{
+    return !k->launched && k->groups != VT_GROUPS_FIXED && items(k) > 1 &&
+           (e == CL_INVALID_WORK_GROUP_SIZE ||
+            (e == CL_OUT_OF_RESOURCES && clFinish(q->queue) == CL_SUCCESS));
+}
+
+/* ---- launches ---- */
 
 /* A kernel that crashed has not reset its counters: the tiles that it had taken
  * would never be computed again. */
@@ -28,13 +174,10 @@ static vitcl_status reset_counters(vt_queue *q, vt_kernel *k)
 static vitcl_status check_size(vt_kernel *k)
 {
     const size_t most = 65535; /* CUDA's, in dimensions 1 and 2 */
-    size_t items = 1;
 
     if (k->checked || k->driver_local)
         return VITCL_OK;
-    for (unsigned i = 0; i < k->dims; i++)
-        items *= k->local[i];
-    for (unsigned i = 1; items > 1 && i < k->dims; i++)
+    for (unsigned i = 1; items(k) > 1 && i < k->dims; i++)
         if (k->global[i] / k->local[i] > most)
             return vt_fail(VITCL_EUNSUPPORTED,
                            "kernel %s needs %zu work-groups in dimension %u; "
@@ -44,23 +187,17 @@ static vitcl_status check_size(vt_kernel *k)
     return VITCL_OK;
 }
 
-/* The driver decides: what it says of a kernel's largest group can be less than
- * what it launches (Mesa's rusticl says 32). */
 static vitcl_status refused(vt_queue *q, const vt_kernel *k, cl_int e)
 {
-    size_t items = 1, most = 0;
+    const size_t n = items(k), most = n > 1 ? room(k) : 0;
 
-    for (unsigned i = 0; i < k->dims; i++)
-        items *= k->driver_local ? 1 : k->local[i];
-    if (e == CL_INVALID_WORK_GROUP_SIZE && items > 1 &&
-        clGetKernelWorkGroupInfo(k->kernel, k->dev->id,
-                                 CL_KERNEL_WORK_GROUP_SIZE, sizeof most, &most,
-                                 NULL) == CL_SUCCESS)
+    if (most && (e == CL_INVALID_WORK_GROUP_SIZE ||
+                 (e == CL_OUT_OF_RESOURCES && most < n)))
         return vt_queue_fail(
             q, e,
             "cannot launch kernel %s with groups of %zu work-items; "
             "%zu are possible",
-            k->name, items, most);
+            k->name, n, most);
     return vt_queue_fail(q, e, "cannot launch kernel %s", k->name);
 }
 
@@ -91,36 +228,42 @@ unsigned vt_kernel_launches(const vt_kernel *k)
     return (unsigned)parts(&dim, k);
 }
 
-/* offset: NULL for a whole launch. */
+/* offset: NULL for a whole launch, of k->global, which can change here. */
 static vitcl_status enqueue(vt_queue *q, vt_kernel *k, const size_t *offset,
                             const size_t global[3])
 {
     cl_event *event;
+    bool again = false, alone;
     cl_int e;
-    bool alone;
     vitcl_status st = VITCL_OK;
 
-    if (q->record) {
-        e = vt_record_add(q->record, k, offset, global);
-        return e == CL_SUCCESS ? VITCL_OK : refused(q, k, e);
-    }
-    VT_TRY(vt_queue_event(&event, q));
-    alone = vt_alone_begin(q, !k->launched);
-    e = clEnqueueNDRangeKernel(q->queue, k->kernel, k->dims, offset, global,
-                               k->driver_local ? NULL : k->local, 0, NULL,
-                               event);
-    vt_alone_end(q, alone);
-    if (e == CL_SUCCESS)
-        vt_queue_event_done(q);
-    else
-        st = refused(q, k, e);
+    do {
+        if (q->record) {
+            e = vt_record_add(q->record, k, offset, global);
+        } else {
+            VT_TRY(vt_queue_event(&event, q));
+            alone = vt_alone_begin(q, !k->launched);
+            e = clEnqueueNDRangeKernel(
+                q->queue, k->kernel, k->dims, offset, global,
+                k->driver_local ? NULL : k->local, 0, NULL, event);
+            vt_alone_end(q, alone);
+            if (e == CL_SUCCESS)
+                vt_queue_event_done(q);
+        }
+        if (e != CL_SUCCESS && !may_shrink(q, k, e))
+            return refused(q, k, e);
+        if (e == CL_OUT_OF_RESOURCES && !again)
+            again = true; /* what lacked may be there now: the same bits */
+        else if (e != CL_SUCCESS)
+            VT_TRY(shrink(k, items(k) / 2));
+    } while (e != CL_SUCCESS);
 done:
     return st;
 }
 
 vitcl_status vt_kernel_launch(vt_queue *q, vt_kernel *k)
 {
-    size_t global[3] = {k->global[0], k->global[1], k->global[2]}, n, groups;
+    size_t global[3], n, groups;
     unsigned dim;
     vitcl_status st;
 
@@ -130,10 +273,11 @@ vitcl_status vt_kernel_launch(vt_queue *q, vt_kernel *k)
     VT_TRY(reset_counters(q, k));
     n = parts(&dim, k);
     if (n == 1) {
-        VT_TRY(enqueue(q, k, NULL, global));
+        VT_TRY(enqueue(q, k, NULL, k->global));
         k->launched = !q->record;
         return VITCL_OK;
     }
+    memcpy(global, k->global, sizeof global);
     groups = k->global[dim] / k->local[dim];
     for (size_t i = 0; i < n; i++) {
         const size_t first = groups * i / n, end = groups * (i + 1) / n;

@@ -68,7 +68,7 @@ struct vt_kernel {
     vt_program *program; /* the device's */
     cl_kernel kernel;    /* NULL: not made yet, see vt_kernels_defer() */
     char name[64];
-    struct { /* arguments to set then */
+    struct { /* arguments to set when it is made */
         size_t size;
         union {
             cl_mem mem;
@@ -79,6 +79,8 @@ struct vt_kernel {
     cl_uint dims;
     size_t global[3], local[3];
     bool driver_local; /* let the driver choose the work-group */
+    vt_groups groups;  /* how they can become smaller */
+    bool fits;         /* the driver has room for the group, as it says */
     bool checked;      /* the device can launch this size */
     bool launched;     /* with this size */
     cl_mem taken;      /* vt_kernel_tiles(): how much of each share */
@@ -166,6 +168,10 @@ void vt_programs_build(vt_dev *dev);
 /* ---- record.c ---- */
 cl_int vt_record_add(vt_record *r, const vt_kernel *k, const size_t offset[3],
                      const size_t global[3]);
+
+/* ---- kernel.c ---- */
+/* vt_kernel_ready(), whatever the size of its groups. */
+vitcl_status vt_kernel_make(vt_kernel *k);
 
 /* ---- alone.c ---- */
 bool vt_dev_pocl(const vt_dev *dev);

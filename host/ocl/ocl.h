@@ -152,6 +152,20 @@ vitcl_status vt_kernel_float(vt_kernel *k, unsigned index, float v);
 /* Sets a fixed launch size; local all 0: the driver chooses. */
 void vt_kernel_size(vt_kernel *k, unsigned dims, const size_t global[3],
                     const size_t local[3]);
+/* After vt_kernel_size(), which is then not called again.
+ * How a kernel's groups become smaller where the driver has no room for them: a
+ * kernel that is ready has been asked, and a first launch that is refused is
+ * tried again with half of the group. FIXED: not at all. ANY: in dimension 0;
+ * the kernel computes the same bits. WG: dimension 0 is -DWG, a power of two;
+ * the kernel is built again, and its sums have another order. COLUMNS:
+ * likewise, -DCOLUMNS_WIDE by -DCOLUMNS_HIGH (cl/common_work.cl). */
+typedef enum {
+    VT_GROUPS_FIXED,
+    VT_GROUPS_ANY,
+    VT_GROUPS_WG,
+    VT_GROUPS_COLUMNS
+} vt_groups;
+void vt_kernel_groups(vt_kernel *k, vt_groups groups);
 /* The multiply-adds of a launch with fixed groups. One that could take more
  * than a tenth of a second is launched in parts, so that a GPU can draw a
  * desktop in between. The kernel asks for its groups by vt_group(). */

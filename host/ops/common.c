@@ -156,6 +156,7 @@ static void flat(vt_kernel *k, const vt_plan *p, size_t items, size_t rows)
         row = ceil_to(items, wg);
     vt_kernel_size(k, 1, (size_t[3]){row * rows, 1, 1},
                    (size_t[3]){local, 1, 1});
+    vt_kernel_groups(k, VT_GROUPS_ANY);
 }
 
 void vt_op_items(vt_kernel *k, const vt_plan *p, int n, int rows)
@@ -180,6 +181,7 @@ void vt_op_groups(vt_kernel *k, const vt_plan *p, int n)
 
     vt_kernel_size(k, 1, (size_t[3]){(size_t)n * wg, 1, 1},
                    (size_t[3]){wg, 1, 1});
+    vt_kernel_groups(k, VT_GROUPS_WG);
 }
 
 /* as in cl/common_work.cl */
@@ -189,19 +191,20 @@ vitcl_status vt_op_columns(vt_kernel **out, vt_plan *p, vt_step *s,
                            const char *file, const char *name, int columns)
 {
     vitcl_status st = VITCL_OK;
-    bool rows = vt_op_cpu(p) || group(p) < 128; /* no room */
+    const bool cpu = vt_op_cpu(p);
     size_t each = (size_t)(4 * lanes(p)), n = (size_t)columns;
     char full[48];
 
-    rows = rows || vt_dev_group_max(vt_plan_settings(p)->dev) < 256;
-    snprintf(full, sizeof full, "%s%s", name, rows ? "__cols" : "");
+    snprintf(full, sizeof full, "%s%s", name, cpu ? "__cols" : "");
     VT_TRY(vt_op_kernel(out, p, s, file, full));
-    if (rows)
+    if (cpu) {
         vt_kernel_size(*out, 1, (size_t[3]){(n + each - 1) / each, 1, 1},
                        (size_t[3]){1, 1, 1});
-    else
+    } else {
         vt_kernel_size(*out, 2, (size_t[3]){ceil_to(n, WIDE), HIGH, 1},
                        (size_t[3]){WIDE, HIGH, 1});
+        vt_kernel_groups(*out, VT_GROUPS_COLUMNS);
+    }
 done:
     return st;
 }

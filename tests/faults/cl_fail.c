@@ -137,6 +137,10 @@ STATUS(clGetProgramBuildInfo,
        (p, d, what, size, value, got))
 OBJECT(cl_kernel, clCreateKernel,
        (cl_program p, const char *name, cl_int *status), (p, name, status))
+STATUS(clGetKernelWorkGroupInfo,
+       (cl_kernel k, cl_device_id d, cl_kernel_work_group_info what,
+        size_t size, void *value, size_t *got),
+       (k, d, what, size, value, got))
 STATUS(clSetKernelArg,
        (cl_kernel k, cl_uint at, size_t size, const void *value),
        (k, at, size, value))
