@@ -17,32 +17,57 @@
 #include <string.h>
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static vt_queue *queues; /* PoCL's, of all devices */
+static pthread_cond_t ended = PTHREAD_COND_INITIALIZER;
+static unsigned tickets, turn; /* turn: the ticket whose owner goes on */
+static vt_queue *queues;       /* PoCL's, of all devices; the owner's alone */
 
 bool vt_dev_pocl(const vt_dev *dev)
 {
     return strcmp(dev->info.platform, "Portable Computing Language") == 0;
 }
 
+/* Waits for those who came before. A mutex alone would let one thread do all of
+ * its first launches before another does one. */
+static void take_turn(void)
+{
+    unsigned mine;
+
+    pthread_mutex_lock(&lock);
+    for (mine = tickets++; mine != turn;)
+        pthread_cond_wait(&ended, &lock);
+    pthread_mutex_unlock(&lock);
+}
+
+static void end_turn(void)
+{
+    pthread_mutex_lock(&lock);
+    turn++;
+    pthread_cond_broadcast(&ended);
+    pthread_mutex_unlock(&lock);
+}
+
 void vt_alone_join(vt_queue *q)
 {
     if (!vt_dev_pocl(q->dev))
         return;
-    pthread_mutex_lock(&lock);
+    take_turn();
     q->next = queues;
     queues = q;
-    pthread_mutex_unlock(&lock);
+    end_turn();
 }
 
 void vt_alone_leave(vt_queue *q)
 {
-    pthread_mutex_lock(&lock);
-    for (vt_queue **at = &queues; *at; at = &(*at)->next)
-        if (*at == q) {
-            *at = q->next;
-            break;
-        }
-    pthread_mutex_unlock(&lock);
+    vt_queue **at = &queues;
+
+    if (!vt_dev_pocl(q->dev))
+        return;
+    take_turn();
+    while (*at && *at != q)
+        at = &(*at)->next;
+    if (*at)
+        *at = q->next;
+    end_turn();
 }
 
 bool vt_alone_begin(vt_queue *q, bool first)
@@ -51,7 +76,7 @@ bool vt_alone_begin(vt_queue *q, bool first)
 
     if (!vt_dev_pocl(q->dev))
         return false;
-    pthread_mutex_lock(&lock);
+    take_turn();
     for (vt_queue *other = queues; first && other; other = other->next)
         if (other != q) {
             alone = true;
@@ -67,5 +92,5 @@ void vt_alone_end(vt_queue *q, bool alone)
         return;
     if (alone)
         clFinish(q->queue);
-    pthread_mutex_unlock(&lock);
+    end_turn();
 }
