@@ -162,9 +162,13 @@ vt_val vt_drop_path(vt_plan *p, vt_val x, vt_val step, unsigned random_state,
 
 /* hyper[8], an input: lr, 1 - beta1^t, 1 - beta2^t, the others unused. */
 #define VT_HYPER 8
-/* norm[1] = sqrt of the sum of squares of all grads, in a fixed order. */
+/* norm[1] = sqrt of the sum of squares of all grads, in a fixed order, which
+ * does not depend on the slabs that they are in. */
 vt_val vt_grad_norm(vt_plan *p, const vt_val *grad, int n);
-/* Decoupled weight decay (AdamW), or coupled: decay * w added to the gradient
+/* These three take a parameter, or a slab of them and one of their gradients
+ * (vt_slab()), in one launch. Their states are in vt_state_like()'s.
+ *
+ * Decoupled weight decay (AdamW), or coupled: decay * w added to the gradient
  * (Adam). norm: or none; if max_norm > 0, gradients are multiplied by
  * min(1, max_norm / (norm + 1e-6)) as in torch's clip_grad_norm_. Writes w, m
  * and v, and sets grad to zero; no output. */
@@ -174,7 +178,7 @@ void vt_adam(vt_plan *p, vt_val w, vt_val grad, vt_val hyper, vt_val norm,
 /* v = momentum v + (g + decay w); w -= lr v: torch's SGD. */
 void vt_sgd(vt_plan *p, vt_val w, vt_val grad, vt_val hyper, vt_val norm,
             float max_norm, float momentum, float decay);
-/* ema = rate * ema + (1 - rate) * w; the state is named "ema.<name>". */
+/* ema = rate * ema + (1 - rate) * w; the state is "ema". */
 void vt_ema(vt_plan *p, vt_val w, float rate);
 
 #endif

@@ -1,12 +1,11 @@
 /*
  * optimizer.c - the optimisers' update steps and the average of weights.
  *
- * They write to their inputs, parameters and states, which are not in the
- * arena.
+ * They write to their inputs, parameters and states or slabs of them, which are
+ * not in the arena.
  */
 #include "ops/common.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 
 enum { IN_W, IN_GRAD, OWN }; /* adam and sgd; OWN: the first of their own */
@@ -18,22 +17,6 @@ enum { F_SGD_MAX_NORM, F_SGD_MOMENTUM, F_SGD_DECAY };
 /* ema */
 enum { EMA_AVERAGE, EMA_W };
 enum { F_RATE };
-
-/* A state of w's shape, named "<prefix>.<w>". */
-static vt_val companion(vt_plan *p, vt_val w, const char *prefix)
-{
-    char name[128];
-    const vt_value *v = vt_value_of(p, w);
-    int dim[4], rank;
-
-    if (!v)
-        return VT_NONE;
-    rank = v->rank;
-    for (int i = 0; i < rank; i++)
-        dim[i] = v->dim[i];
-    snprintf(name, sizeof name, "%s.%s", prefix, v->name);
-    return vt_state(p, name, VT_F32, rank, dim);
-}
 
 static vitcl_status shape(vt_plan *p, vt_step *s)
 {
@@ -70,7 +53,7 @@ void vt_adam(vt_plan *p, vt_val w, vt_val grad, vt_val hyper, vt_val norm,
              float max_norm, float beta1, float beta2, float eps, float decay,
              bool decoupled)
 {
-    vt_val m = companion(p, w, "adam.m"), v = companion(p, w, "adam.v");
+    vt_val m = vt_state_like(p, w, "adam.m"), v = vt_state_like(p, w, "adam.v");
     vt_step *s = vt_step_new(p, &vt_op_optimizer);
 
     if (!s)
@@ -109,7 +92,7 @@ static const vt_op sgd = {
 void vt_sgd(vt_plan *p, vt_val w, vt_val grad, vt_val hyper, vt_val norm,
             float max_norm, float momentum, float decay)
 {
-    vt_val v = companion(p, w, "sgd.v");
+    vt_val v = vt_state_like(p, w, "sgd.v");
     vt_step *s = vt_step_new(p, &sgd);
 
     if (!s)
@@ -129,19 +112,25 @@ static vitcl_status ema_shape(vt_plan *p, vt_step *s)
                       "an average does not fit its parameter");
 }
 
-/* The average begins as a copy of the weights. */
+/* The average begins as a copy of the weights, made in pieces because these may
+ * be all of a model's. */
 static vitcl_status copy(vt_plan *p, vt_val to, vt_val from)
 {
     vitcl_status st = VITCL_OK;
-    size_t n = (size_t)vt_elements(p, from);
+    const size_t bytes = (size_t)vt_elements(p, from) * sizeof(float);
+    const size_t most = VT_MIN(bytes, (size_t)4 << 20);
     vt_buf *a, *b;
-    float *host = NULL;
+    uint8_t *host = NULL;
 
     VT_TRY(vt_bind(&a, p, to));
     VT_TRY(vt_bind(&b, p, from));
-    VT_TRY(VT_NEW(&host, n));
-    VT_TRY(vt_buf_read(vt_plan_queue(p), b, 0, host, n * sizeof *host));
-    VT_TRY(vt_buf_write(vt_plan_queue(p), a, 0, host, n * sizeof *host));
+    VT_TRY(VT_NEW(&host, most));
+    for (size_t at = 0; at < bytes; at += most) {
+        const size_t n = VT_MIN(most, bytes - at);
+
+        VT_TRY(vt_buf_read(vt_plan_queue(p), b, at, host, n));
+        VT_TRY(vt_buf_write(vt_plan_queue(p), a, at, host, n));
+    }
 done:
     free(host);
     return st;
@@ -167,7 +156,7 @@ static const vt_op ema = {
 
 void vt_ema(vt_plan *p, vt_val w, float rate)
 {
-    vt_val average = companion(p, w, "ema");
+    vt_val average = vt_state_like(p, w, "ema");
     vt_step *s = vt_step_new(p, &ema);
 
     if (!s)

@@ -52,8 +52,15 @@ static size_t lowest_gap(place **live, size_t n, size_t bytes)
     return at;
 }
 
-/* Bytes that a segment may have. */
-static size_t limit_of(const vt_plan *p)
+size_t vt_arena_next(const vt_plan *p, size_t at)
+{
+    const size_t least = 128;
+    const size_t to = p->o.dev ? VT_MAX(vt_dev_align(p->o.dev), least) : least;
+
+    return (at + to - 1) / to * to;
+}
+
+size_t vt_arena_limit(const vt_plan *p)
 {
     const uint64_t most = p->o.segment ? p->o.segment
                           : p->o.dev   ? vt_dev_info(p->o.dev)->max_alloc_bytes
@@ -84,17 +91,9 @@ static void settle(place *all, size_t i, place **live, size_t limit)
     }
 }
 
-static size_t round_up(size_t n, size_t to)
-{
-    return (n + to - 1) / to * to;
-}
-
 static size_t collect(vt_plan *p, place *all)
 {
-    size_t n = 0, align = 128;
-
-    if (p->o.dev)
-        align = VT_MAX(vt_dev_align(p->o.dev), align);
+    size_t n = 0;
 
     for (size_t i = 0; i < p->values; i++) {
         vt_value *v = p->value[i];
@@ -105,7 +104,7 @@ static size_t collect(vt_plan *p, place *all)
         if (v->kind == VT_RESULT && v->first < 0)
             continue; /* made in a shape(), but no step's output */
         all[n] = (place){(vt_val)i, v->first, v->last,
-                         0,         0,        round_up(v->bytes, align)};
+                         0,         0,        vt_arena_next(p, v->bytes)};
         if (input) /* runs may be repeated without a new write */
             all[n].first = 0, all[n].last = (int)p->steps;
         if (v->keep)
@@ -119,7 +118,7 @@ vitcl_status vt_arena_place(vt_plan *p)
 {
     vitcl_status st = VITCL_OK;
     place *all = NULL, **live = NULL;
-    size_t n, limit = limit_of(p), *load = NULL;
+    size_t n, limit = vt_arena_limit(p), *load = NULL;
 
     VT_TRY(VT_NEW(&all, p->values));
     VT_TRY(VT_NEW(&live, p->values));

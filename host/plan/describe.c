@@ -56,9 +56,9 @@ void vt_plan_tell(const vt_plan *p, double from_ms)
             vt_log("form: %d %s by %s", n, s->op->name, s->note);
     }
     vt_plan_gemms(gemms, sizeof gemms, p);
-    vt_log("plan: %d steps in %s, multiplied by %s; %.1f MB of activations, "
-           "%.1f MB of states; ready after %.0f ms",
+    vt_log("plan: %d steps in %s, multiplied by %s, %u launches; "
+           "%.1f MB of activations, %.1f MB of states; ready after %.0f ms",
            steps, vt_precision_name(vt_plan_settings(p)->precision), gemms,
-           (double)m.arena / 1e6, (double)m.states / 1e6,
+           vt_plan_launches(p), (double)m.arena / 1e6, (double)m.states / 1e6,
            vt_now_ms() - from_ms);
 }

@@ -148,8 +148,12 @@ static vt_val new_value(vt_plan *p, const char *name, vt_kind kind, vt_dtype t,
 {
     vitcl_status st = VITCL_OK;
     size_t count = 1, bytes = 0;
-    vt_value v = {
-        .kind = kind, .dtype = t, .rank = rank, .first = -1, .grad = VT_NONE};
+    vt_value v = {.kind = kind,
+                  .dtype = t,
+                  .rank = rank,
+                  .first = -1,
+                  .grad = VT_NONE,
+                  .slab = VT_NONE};
 
     if (p->status != VITCL_OK)
         return VT_NONE;

@@ -43,6 +43,7 @@ typedef struct vt_value {
     int first, last; /* steps that write and last read it */
     size_t bytes, offset;
     unsigned segment; /* of the arena */
+    vt_val slab;      /* in which it lies at `offset`; a slab: itself */
     void *data;       /* VT_CONST, until uploaded */
     vt_val grad;      /* d loss / d value, after vt_plan_backward() */
     bool wants_grad;  /* depends on a trained parameter */
@@ -133,6 +134,15 @@ vt_val vt_const_int(vt_plan *p, const char *name, int rank, const int *dim,
 /* Device memory of its own, initially zero, kept between runs. */
 vt_val vt_state(vt_plan *p, const char *name, vt_dtype t, int rank,
                 const int *dim);
+/* A state of v's shape, named "<prefix>.<v>". Of a slab: one with the same
+ * places, and in it such a state for each value in v. */
+vt_val vt_state_like(vt_plan *p, vt_val v, const char *prefix);
+/* Lay v[n], f32 parameters and states, into one state, a slab, so that one
+ * launch covers all. Between them are elements that no one reads. Values of the
+ * same sizes get the same places. Returns how many of v[] are in it: as many as
+ * the device allows in a buffer, at least one. After an error *out is VT_NONE,
+ * and n is returned. */
+size_t vt_slab(vt_val *out, vt_plan *p, const vt_val *v, size_t n);
 /* For shape(): a new value of dtype t, to be stored in s->out[]. */
 vt_val vt_result(vt_plan *p, vt_dtype t, int rank, const int *dim);
 /* Pad the rows of a result to `ld` elements; its writer looks at ld in

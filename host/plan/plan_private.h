@@ -64,5 +64,13 @@ vitcl_status vt_storage_choose(vt_plan *p);
  * lifetimes overlap do not overlap in memory. Fills segment_bytes[], and of
  * memory all but states and consts. */
 vitcl_status vt_arena_place(vt_plan *p);
+/* From `at` on, the first place in a buffer where a value may begin. */
+size_t vt_arena_next(const vt_plan *p, size_t at);
+/* Bytes that a buffer may have. */
+size_t vt_arena_limit(const vt_plan *p);
+
+/* Gives the values in slabs, whose own memory exists, their views of it, and
+ * reads the parameters. */
+vitcl_status vt_slabs_claim(vt_plan *p);
 
 #endif

@@ -156,10 +156,12 @@ static vitcl_status claim(vt_plan *p)
         if (v->kind == VT_INPUT || (v->kind == VT_RESULT && v->first >= 0))
             VT_TRY(vt_buf_view(&v->buf, p->arena[v->segment], v->offset,
                                v->bytes));
-        if (v->kind == VT_STATE) {
+        if (v->kind == VT_STATE && v->slab != (vt_val)i)
+            p->memory.states += v->bytes;
+        if (v->kind == VT_STATE &&
+            (v->slab == VT_NONE || v->slab == (vt_val)i)) {
             VT_TRY(vt_buf_new(&v->buf, p->o.dev, v->bytes));
             VT_TRY(vt_buf_fill(p->queue, v->buf, 0));
-            p->memory.states += v->bytes;
         }
         if (v->kind == VT_CONST) {
             VT_TRY(vt_buf_new(&v->buf, p->o.dev, v->bytes));
@@ -168,6 +170,7 @@ static vitcl_status claim(vt_plan *p)
             free(v->data), v->data = NULL;
         }
     }
+    VT_TRY(vt_slabs_claim(p));
 done:
     return st;
 }
@@ -304,6 +307,9 @@ vitcl_status vt_plan_wait(vt_plan *p)
     if (p->runs < VT_RECORD_AFTER && ++p->runs == 2) { /* more are likely */
         for (size_t i = 0; i < VT_SEGMENTS && p->arena[i]; i++)
             vt_buf_large_pages(p->arena[i]);
+        for (size_t i = 0; i < p->values; i++)
+            if (p->value[i]->slab == (vt_val)i)
+                vt_buf_large_pages(p->value[i]->buf);
         if (p->o.store)
             vt_store_large_pages(p->o.store);
     }

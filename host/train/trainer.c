@@ -5,6 +5,7 @@
 
 #include "base/memory.h"
 #include "data/mask.h"
+#include "train/update.h"
 
 #include <fnmatch.h>
 #include <math.h>
@@ -15,7 +16,7 @@ struct vt_trainer {
     vt_optimizer_config optimizer;
     vt_store *store;
     vt_plan *plan;
-    vt_val pixels, targets, logits, loss, hyper, norm;
+    vt_val pixels, targets, logits, loss, hyper;
     vt_val source; /* masked: where patches come from; else VT_NONE */
     vt_val step;   /* the step's number, for dropout; VT_NONE: no dropout */
     vt_val *param; /* the trained ones */
@@ -75,54 +76,6 @@ static vitcl_status collect(vt_trainer *t)
         st = vt_fail(VITCL_EINVAL, "every parameter is frozen: nothing trains");
 done:
     return st;
-}
-
-static double decay_of(const vt_trainer *t, vt_val w)
-{
-    const vt_value *v = vt_value_of(t->plan, w);
-    const size_t n = strlen(v->name);
-
-    if (t->optimizer.decay_matrices &&
-        (v->rank < 2 || n < 7 || strcmp(v->name + n - 7, ".weight") != 0))
-        return 0;
-    return t->optimizer.weight_decay;
-}
-
-static void add_update(vt_trainer *t)
-{
-    const vt_optimizer_config *config = &t->optimizer;
-    vt_plan *p = t->plan;
-    vt_val *grad = NULL;
-    vitcl_status st;
-
-    t->hyper = vt_input(p, "hyper", VT_F32, 1, (int[]){VT_HYPER});
-    t->norm = VT_NONE;
-    VT_TRY(vt_new(&grad, t->params, sizeof *grad));
-    for (size_t i = 0; i < t->params; i++)
-        grad[i] = vt_grad(p, t->param[i]);
-    if (config->clip_norm > 0) {
-        t->norm = vt_grad_norm(p, grad, (int)t->params);
-        vt_name(p, t->norm, "grad_norm");
-        vt_keep(p, t->norm);
-    }
-    for (size_t i = 0; i < t->params; i++) {
-        vt_val w = t->param[i];
-
-        if (config->optimizer == VT_SGD)
-            vt_sgd(p, w, grad[i], t->hyper, t->norm, (float)config->clip_norm,
-                   (float)config->momentum, (float)decay_of(t, w));
-        else
-            vt_adam(p, w, grad[i], t->hyper, t->norm, (float)config->clip_norm,
-                    (float)config->beta1, (float)config->beta2,
-                    (float)config->eps, (float)decay_of(t, w),
-                    config->optimizer == VT_ADAMW);
-        if (config->ema > 0)
-            vt_ema(p, w, (float)config->ema);
-    }
-    st = VITCL_OK;
-done:
-    free(grad);
-    vt_plan_fail(p, st);
 }
 
 /* Logits of the classes, or of each patch's colours. *weight: the factor of the
@@ -194,7 +147,8 @@ static vitcl_status write_plan(vt_trainer *t, vt_model *model,
     VT_TRY(check_freeze(t));
     VT_TRY(collect(t));
     t->backward_end = vt_plan_steps(p);
-    add_update(t);
+    t->hyper = vt_input(p, "hyper", VT_F32, 1, (int[]){VT_HYPER});
+    VT_TRY(vt_update_add(p, &t->optimizer, t->param, t->params, t->hyper));
     VT_TRY(vt_plan_finish(p));
 done:
     return st;

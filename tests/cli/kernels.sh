@@ -44,7 +44,7 @@ done
 : >file
 run 1 plan $small --dump-kernels file/sub
 says 'file/sub'
-# A training's kernels: also those of the gradients.
+# A training's kernels: also those of the gradients and the update.
 cifar 1
 run 0 train --preset vit-ti/16 --size 16 --data data --batch 10 --epochs 1 -o start
 python3 - <<'P'
@@ -53,10 +53,16 @@ head = {"pixel_values": {"dtype": "F32", "shape": [1, 3, 16, 16], "data_offsets"
         "labels": {"dtype": "I64", "shape": [1], "data_offsets": [3072, 3080]}}
 text = json.dumps(head).encode()
 open("batch.safetensors", "wb").write(struct.pack("<Q", len(text)) + text + bytes(3080))
-open("settings.json", "w").write('{"optimizer": "adamw", "lr": 0.001}')
+open("settings.json", "w").write(
+    '{"optimizer": "adamw", "lr": 0.001, "clip_grad_norm": 1, "ema": 0.9}')
 P
 VITCL_DEVICE_CLASS=gpu run 0 step -m start -i batch.safetensors \
-    --settings settings.json -o after.safetensors --gemm native --dump-kernels step
+    --settings settings.json -o after.safetensors --gemm native --dump-kernels step -v
+# However many parameters there are, each kernel updates them in one launch.
+err_has 's\] plan: .*, [0-9]+ launches; '
+for name in grad_norm_part grad_norm adam ema; do
+    err_has "s\\] form: 1 $name by $name\$"
+done
 for name in gemm_tile attention_grad loss; do
     [ -n "$(find step -name "$name*")" ] || fail "no $name in a training's kernels"
 done

@@ -1,6 +1,6 @@
 /*
  * test_optimizer.c - updates of every optimiser over several steps, the global
- * norm, clipping, the average of weights.
+ * norm, clipping, the average of weights; of parameters in slabs, too.
  */
 #include "ref/ref.h"
 #include "support/near.h"
@@ -9,23 +9,39 @@
 
 #include <criterion/criterion.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
+#define PARAMS 3
 #define A 1501
-#define C 7
+#define ALL (A + 1 + 7)
+#define STEPS 4
+
+static const int place[PARAMS] = {0, A, A + 1};
+static const char *const names[PARAMS] = {"w", "one", "b"};
 
 typedef struct model {
-    float w[A + C], g[A + C];
-    double wd[A + C], gd[A + C], m[A + C], v[A + C], ema[A + C];
+    float w[ALL], g[ALL];
+    double wd[ALL], gd[ALL], m[ALL], v[ALL], ema[ALL];
 } model;
+
+/* How parameters lie: each in a buffer of its own, all in one slab, the first
+ * alone and the others together because one slab would be too large. */
+typedef enum { ALONE, SLAB, SLABS, LAYOUTS } layout;
+static const int launches[LAYOUTS] = {PARAMS, 1, 2}; /* of each kernel */
+
+/* What the device computed. */
+typedef struct result {
+    float norm[STEPS], w[ALL], m[ALL], v[ALL], ema[ALL];
+} result;
 
 static void start(model *m)
 {
     vt_rng r = {5};
 
     memset(m, 0, sizeof *m);
-    vt_rng_fill(&r, m->w, A + C, 1, 0);
-    for (int i = 0; i < A + C; i++)
+    vt_rng_fill(&r, m->w, ALL, 1, 0);
+    for (int i = 0; i < ALL; i++)
         m->ema[i] = m->wd[i] = (double)m->w[i];
 }
 
@@ -33,83 +49,157 @@ static double norm_of(const double *g)
 {
     double s = 0;
 
-    for (int i = 0; i < A + C; i++)
+    for (int i = 0; i < ALL; i++)
         s += g[i] * g[i];
     return sqrt(s);
 }
 
-/* Two parameters, four steps; gradients of step t are scale * noise. */
-static void check(vt_class class, const ref_optimiser *o, bool adam,
-                  double scale)
+/* Reads "<prefix>.<name>" of each parameter. */
+static void read_all(float *out, vt_plan *p, const char *prefix)
+{
+    for (int k = 0; k < PARAMS; k++) {
+        char name[32];
+        vt_val v;
+
+        snprintf(name, sizeof name, "%s%s%s", prefix, *prefix ? "." : "",
+                 names[k]);
+        v = vt_plan_find(p, name);
+        cr_assert_neq(v, VT_NONE, "%s", name);
+        vt_check(vt_plan_read(p, v, out + place[k], vt_elements(p, v)));
+    }
+}
+
+static int steps_of(const vt_plan *p, const char *op)
+{
+    int n = 0;
+
+    for (int i = 0; i < vt_plan_steps(p); i++)
+        n += strcmp(vt_plan_step(p, i)->op->name, op) == 0;
+    return n;
+}
+
+/* Steps of an optimiser; gradients of step t are scale * noise. */
+static void run(result *out, vt_class class, const ref_optimiser *o, bool adam,
+                double scale, layout how)
 {
     static model m;
     vt_fixture f;
-    vt_val w[2], g[2], hyper, norm = VT_NONE;
+    vt_val w[PARAMS], g[PARAMS], hyper, norm = VT_NONE, clip;
     vt_rng r = {17};
-    float got[A + C], hyperdata[VT_HYPER] = {(float)o->lr};
-    const int n[2] = {vt_test_tiny() ? 33 : A, C};
+    float hyperdata[VT_HYPER] = {(float)o->lr}, zero[ALL] = {0}, grad[ALL];
+    /* the first is longer than the others with what lies between */
+    const int n[PARAMS] = {vt_test_tiny() ? 161 : A, 1, 7};
+    vt_plan *p;
 
     start(&m);
-    vt_fixture_open(&f, class, true);
-    hyper = vt_input(f.plan, "hyper", VT_F32, 1, (int[]){VT_HYPER});
-    for (int k = 0; k < 2; k++) {
-        w[k] = vt_fixture_param(&f, k ? "b" : "w", 1, &n[k], m.w + k * A);
-        g[k] = vt_state(f.plan, k ? "grad.b" : "grad.w", VT_F32, 1, &n[k]);
-    }
-    norm = vt_grad_norm(f.plan, g, 2);
-    vt_keep(f.plan, norm);
-    for (int k = 0; k < 2; k++) {
-        vt_val clip = o->max_norm > 0 ? norm : VT_NONE;
+    memset(out, 0, sizeof *out);
+    vt_fixture_open_as(
+        &f, (vt_plan_options){
+                .device_class = class,
+                .gemm = "plain",
+                .backward = true,
+                .train = true,
+                .segment = how == SLABS ? (size_t)n[0] * sizeof(float) : 0});
+    p = f.plan;
+    hyper = vt_input(p, "hyper", VT_F32, 1, (int[]){VT_HYPER});
+    for (int k = 0; k < PARAMS; k++) {
+        char name[32];
 
-        if (adam)
-            vt_adam(f.plan, w[k], g[k], hyper, clip, (float)o->max_norm,
-                    (float)o->b1, (float)o->b2, (float)o->eps, (float)o->decay,
-                    o->decoupled);
-        else
-            vt_sgd(f.plan, w[k], g[k], hyper, clip, (float)o->max_norm,
-                   (float)o->momentum, (float)o->decay);
-        vt_ema(f.plan, w[k], 0.9f);
+        w[k] = vt_fixture_param(&f, names[k], 1, &n[k], m.w + place[k]);
+        snprintf(name, sizeof name, "grad.%s", names[k]);
+        g[k] = vt_state(p, name, VT_F32, 1, &n[k]);
     }
-    vt_check(vt_plan_finish(f.plan));
-    for (int t = 1; t <= (vt_test_tiny() ? 1 : 4); t++) {
+    for (size_t k = 0, taken; how != ALONE && k < PARAMS; k += taken) {
+        vt_val slab;
+
+        taken = vt_slab(&slab, p, w + k, PARAMS - k);
+        cr_expect_eq(vt_slab(&slab, p, g + k, taken), taken);
+    }
+    norm = vt_grad_norm(p, g, PARAMS);
+    vt_keep(p, norm);
+    clip = o->max_norm > 0 ? norm : VT_NONE;
+    for (int k = 0; k < PARAMS; k++) {
+        vt_val x = w[k], y = g[k];
+
+        if (how != ALONE && vt_value_of(p, w[k])->offset > 0)
+            continue;
+        if (how != ALONE)
+            x = vt_value_of(p, x)->slab, y = vt_value_of(p, y)->slab;
+        if (adam)
+            vt_adam(p, x, y, hyper, clip, (float)o->max_norm, (float)o->b1,
+                    (float)o->b2, (float)o->eps, (float)o->decay, o->decoupled);
+        else
+            vt_sgd(p, x, y, hyper, clip, (float)o->max_norm, (float)o->momentum,
+                   (float)o->decay);
+        vt_ema(p, x, 0.9f);
+    }
+    vt_check(vt_plan_finish(p));
+    cr_expect_eq(steps_of(p, adam ? "adam" : "sgd"), launches[how]);
+    cr_expect_eq(steps_of(p, "ema"), launches[how]);
+    cr_expect_eq(steps_of(p, "grad_norm_part"), launches[how]);
+    for (int t = 1; t <= (vt_test_tiny() ? 1 : STEPS); t++) {
         double total;
 
-        vt_rng_fill(&r, m.g, A + C, scale, 0);
-        for (int i = 0; i < A + C; i++) {
+        vt_rng_fill(&r, m.g, ALL, scale, 0);
+        for (int i = 0; i < ALL; i++) {
             if (i >= n[0] && i < A)
                 m.g[i] = 0; /* does not exist */
             m.gd[i] = (double)m.g[i];
         }
         hyperdata[1] = (float)(1 - pow(o->b1, t));
         hyperdata[2] = (float)(1 - pow(o->b2, t));
-        vt_check(vt_plan_write(f.plan, hyper, hyperdata, sizeof hyperdata));
-        for (int k = 0; k < 2; k++)
-            vt_check(vt_plan_write(f.plan, g[k], m.g + k * A,
+        vt_check(vt_plan_write(p, hyper, hyperdata, sizeof hyperdata));
+        for (int k = 0; k < PARAMS; k++)
+            vt_check(vt_plan_write(p, g[k], m.g + place[k],
                                    (size_t)n[k] * sizeof(float)));
-        vt_check(vt_plan_run(f.plan, 0));
+        vt_check(vt_plan_run(p, 0));
         total = norm_of(m.gd);
         if (adam)
-            ref_adam(m.wd, m.m, m.v, m.gd, A + C, total, t, o);
+            ref_adam(m.wd, m.m, m.v, m.gd, ALL, total, t, o);
         else
-            ref_sgd(m.wd, m.v, m.gd, A + C, total, o);
-        for (int i = 0; i < A + C; i++)
+            ref_sgd(m.wd, m.v, m.gd, ALL, total, o);
+        for (int i = 0; i < ALL; i++)
             m.ema[i] = 0.9 * m.ema[i] + 0.1 * m.wd[i];
-        vt_check(vt_plan_read(f.plan, norm, got, 1));
-        cr_expect(vt_near("norm", got, &total, 1, 1e-5, 0));
+        vt_check(vt_plan_read(p, norm, &out->norm[t - 1], 1));
+        cr_expect(vt_near("norm", &out->norm[t - 1], &total, 1, 1e-5, 0));
     }
-    for (int k = 0; k < 2; k++) {
-        size_t count = (size_t)n[k];
-        const double zero[A] = {0};
+    read_all(out->w, p, "");
+    read_all(out->ema, p, "ema");
+    read_all(out->v, p, adam ? "adam.v" : "sgd.v");
+    if (adam)
+        read_all(out->m, p, "adam.m");
+    memset(grad, 0, sizeof grad);
+    read_all(grad, p, "grad");
+    cr_expect_arr_eq(grad, zero, sizeof zero, "gradients are not zero");
+    for (int k = 0; k < PARAMS; k++) {
+        const int at = place[k];
 
-        vt_check(vt_plan_read(f.plan, w[k], got, count));
-        cr_expect(vt_near("weights", got, m.wd + k * A, count, 1e-5, 1e-5));
-        vt_check(vt_plan_read(f.plan, g[k], got, count));
-        cr_expect(vt_near("gradient", got, zero, count, 0, 0));
-        vt_check(vt_plan_read(
-            f.plan, vt_plan_find(f.plan, k ? "ema.b" : "ema.w"), got, count));
-        cr_expect(vt_near("average", got, m.ema + k * A, count, 1e-5, 1e-5));
+        cr_expect(vt_near("weights", out->w + at, m.wd + at, (size_t)n[k], 1e-5,
+                          1e-5));
+        cr_expect(vt_near("average", out->ema + at, m.ema + at, (size_t)n[k],
+                          1e-5, 1e-5));
+        cr_expect(vt_near("second moment", out->v + at, m.v + at, (size_t)n[k],
+                          1e-5, 1e-5));
+        if (adam)
+            cr_expect(vt_near("first moment", out->m + at, m.m + at,
+                              (size_t)n[k], 1e-5, 1e-5));
     }
     vt_fixture_close(&f);
+}
+
+/* However they lie, and again: the same bits. */
+static void check(vt_class class, const ref_optimiser *o, bool adam,
+                  double scale)
+{
+    static result alone, other;
+
+    run(&alone, class, o, adam, scale, ALONE);
+    for (layout how = SLAB; how < LAYOUTS; how++)
+        for (int again = 0; again < (vt_test_tiny() ? 1 : 2); again++) {
+            run(&other, class, o, adam, scale, how);
+            cr_expect_arr_eq(&other, &alone, sizeof alone,
+                             "layout %d has other bits", (int)how);
+        }
 }
 
 Test(optimizer, all)
