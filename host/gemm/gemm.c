@@ -233,7 +233,7 @@ static vitcl_status check_buffers(const vt_gemm *g)
                       d->a, "A"));
     VT_TRY(big_enough(g->bufs.b,
                       d->b_packed
-                          ? vt_gemm_packed_bytes(g->dev, g->provider->name, d)
+                          ? vt_gemm_packed_bytes(g->dev, g->provider->form, d)
                       : d->trans_b ? extent(d->K, d->ldb, d->N)
                                    : extent(d->N, d->ldb, d->K),
                       d->b_packed ? VT_U8 : VT_F32, "B"));
