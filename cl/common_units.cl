@@ -34,7 +34,7 @@
  *           for each sub-group. All its work-items come to each macro, and
  *           loops around them are EACH_FRAGMENT, which is not unrolled then.
  */
-#if defined(KIND) && defined(TYPE) && KIND != 9
+#if defined(KIND) && defined(TYPE) && KIND < 9
 #define INT8 (TYPE == 3)
 
 /* ---- what a lane holds ---- */

@@ -142,7 +142,7 @@ static inline float8 bring(source p, size_t at, int k, int K, bool last)
 
 /* ---- fragments ---- */
 
-#if KIND == 9 /* a chunk of each of the lane's rows, and columns */
+#if KIND >= 9 /* a chunk of each of the lane's rows, and columns */
 #define LOAD_A(kk)                                                             \
     EACH_FRAGMENT(i, FM)                                                       \
     EACH_FRAGMENT(q, AW / KW)                                                  \
@@ -209,7 +209,7 @@ static inline float8 bring(source p, size_t at, int k, int K, bool last)
 #endif
 
 /* Unrolled, only half of the waves fit, and without a unit not all sums. */
-#if (defined(EARLIER) && KIND == 6) || KIND == 9
+#if (defined(EARLIER) && KIND == 6) || KIND >= 9
 #define EACH_SPAN(i, n) _Pragma("nounroll") for (int i = 0; i < n; i++)
 #else
 #define EACH_SPAN EACH_FRAGMENT
@@ -271,7 +271,7 @@ gemm_mma(global VT_TYPE(CT) * c, source a, global const uint4 *restrict b,
 #if !DIRECT
     local uint4 tb[STAGES][TN * 4];
 #endif
-#if defined(EMULATE) && KIND != 9
+#if defined(EMULATE) && KIND < 9
     local uint x[WM * WN * SCRATCH] __attribute__((aligned(16)));
 #endif
     const int lid = get_local_id(0), lane = lid % LANES;
@@ -431,6 +431,16 @@ gemm_mma(global VT_TYPE(CT) * c, source a, global const uint4 *restrict b,
         MULTIPLY(1);
         pb = next;
 #else
+#ifdef CHAINED
+        uint chains[FM][FN][CW];
+
+        EACH_FRAGMENT(i, FM)
+        EACH_FRAGMENT(j, FN)
+        EACH_FRAGMENT(e, CW)
+        chains[i][j][e] = 0;
+#else
+#define chains s
+#endif
         EACH_SPAN(kk, STRIP / SPAN)
         {
             const local uint4 *pa = ta[now % A_STAGES], *pb = tb[now % STAGES];
@@ -440,8 +450,14 @@ gemm_mma(global VT_TYPE(CT) * c, source a, global const uint4 *restrict b,
             EACH_FRAGMENT(t, SPAN / KW)
             EACH_FRAGMENT(i, FM)
             EACH_FRAGMENT(j, FN)
-            MMA(s[i][j], (fa[i] + t * AW), (fb[j] + t * BW));
+            MMA(chains[i][j], (fa[i] + t * AW), (fb[j] + t * BW));
         }
+#ifdef CHAINED
+        EACH_FRAGMENT(i, FM)
+        EACH_FRAGMENT(j, FN)
+        EACH_FRAGMENT(e, CW)
+        s[i][j][e] = LINK(s[i][j][e], chains[i][j][e]);
+#endif
 #endif
 #if !ASYNC && !DIRECT
         if (now + 1 < end)

@@ -2,12 +2,12 @@
  * mma_choice.c - which matrix instruction a GPU multiplies with, decided once
  * per device, driver and version.
  *
- * No name decides: of the instructions whose extension the device reports, a
- * vendor's before the dot products of four bytes, the first that its compiler
- * accepts and that multiplies right is used. Compilers crash on such
- * instructions, so each is tried in a process of vitcl-try. The result is kept
- * on disk (decisions.c). If the program cannot be started, nothing is tried and
- * nothing is kept.
+ * No name decides: of the instructions whose extension the device reports,
+ * those of matrix units before others, the first that its compiler accepts and
+ * that multiplies right is used; arithmetic in half must be faster, too.
+ * Compilers crash on such instructions, so each is tried in a process of
+ * vitcl-try. The result is kept on disk (decisions.c). If the program cannot be
+ * started, nothing is tried and nothing is kept.
  *
  * VITCL_MMA=off: none. NAME: this one, without a trial. emulate, or
  * emulate-NAME: the same kernel with the instruction in plain OpenCL C, on any
@@ -28,6 +28,7 @@
 #define AMD "cl_amd_device_attribute_query"
 #define INTEL "cl_intel_subgroup_matrix_multiply_accumulate"
 #define DOT "cl_khr_integer_dot_product"
+#define HALF "cl_khr_fp16"
 
 /* The faster ones of a vendor come first. */
 const vt_mma_kind vt_mma_kinds[VT_MMA_KINDS] = {
@@ -154,12 +155,39 @@ const vt_mma_kind vt_mma_kinds[VT_MMA_KINDS] = {
      0,
      0,
      0},
+    {"dot2",
+     AMD,
+     false,
+     64,
+     64,
+     256,
+     {1, 1, 2, 2},
+     {1, 1, 1, 1},
+     {1, 1, 1, 1},
+     {1, 1, 2, 1},
+     0,
+     0,
+     0},
+    {"half2",
+     HALF,
+     false,
+     64,
+     64,
+     256,
+     {1, 1, 2, 2},
+     {1, 1, 1, 1},
+     {1, 1, 1, 1},
+     {1, 1, 2, 1},
+     0,
+     0,
+     0},
 };
 
 static bool multiplies(int kind, vt_dtype type)
 {
-    return kind == VT_MMA_DOT8 ? type == VT_I8
-                               : vt_mma_kinds[kind].bf16 || type != VT_BF16;
+    if (kind >= VT_MMA_DOT8)
+        return type == (kind == VT_MMA_DOT8 ? VT_I8 : VT_F16);
+    return vt_mma_kinds[kind].bf16 || type != VT_BF16;
 }
 
 int vt_mma_named(const char *instruction)
@@ -255,7 +283,9 @@ static const char *question(vt_dtype type)
 static bool candidate(const vt_dev *dev, int kind, vt_dtype type)
 {
     return multiplies(kind, type) && *vt_mma_kinds[kind].extension &&
-           vt_dev_reports(dev, vt_mma_kinds[kind].extension);
+           (vt_dev_reports(dev, vt_mma_kinds[kind].extension) ||
+            /* NVIDIA has the instructions, and not the extension */
+            (kind == VT_MMA_HALF2 && vt_dev_reports(dev, NVIDIA)));
 }
 
 /* False: the result is unknown, and the message says why. request: of
@@ -360,8 +390,8 @@ static vt_mma_choice ask_more(vt_dev *dev, vt_dtype type, vt_mma_known *k,
     if (forced(&c, type))
         return c;
     c = vt_mma_ask(dev, type);
-    if (c.kind == VT_MMA_NONE)
-        return c;
+    if (!vt_mma_kinds[c.kind].heads) /* none, or no unit */
+        return (vt_mma_choice){.kind = VT_MMA_NONE};
     vt_decision_turn(&turn, dev, "mma");
     if (!k->known)
         *k = find_more(dev, type, c.kind, request, question);
