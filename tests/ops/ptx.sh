@@ -46,9 +46,9 @@ finds() {
 
 run "$root" f16 int8_parts dw attention_f16_72 attention_dkv
 [ $code = 0 ]
-run "$root" --arch sm_75 int8 attention_f16
+run "$root" --arch sm_75 int8 attention_f16 half2_parts
 [ $code = 0 ]
-run "$root" --arch gfx1100 f16 attention_f16_72
+run "$root" --arch gfx1100 f16 attention_f16_72 dot2_parts
 [ $code = 0 ]
 run "$root" --arch gfx942 int8 dx
 [ $code = 0 ]
@@ -56,4 +56,5 @@ finds common_units.cl 's/"r"((a)\[1\]), "r"((a)\[2\])/"r"((a)[2]), "r"((a)[1])/'
 finds gemm_mma.cl 's/WAIT(1);/WAIT(2);/' int8 'copy is on its way'
 finds attention_mma.cl '/WAIT(0);/{n;d;}' attention_f16 'without a barrier'
 finds common_units.cl 's/as_half16(AS8(a)), as_half16(AS8(b))/as_half16(AS8(b)), as_half16(AS8(a))/' f16 WRONG gfx1100
+finds common_units_dots.cl 's/s + v.s0 + v.s1/s + v.s0/' half2_parts WRONG sm_75
 finds attention_mma.cl 's/if (j0 > 0)/if (0)/' attention_f16 'race in local memory' gfx942

@@ -46,6 +46,21 @@ def half(x):
     return x.astype(np.float16).view(np.uint16).astype(U)
 
 
+def halves(word):
+    """Of words, the lower and the upper half as doubles."""
+    return (np.asarray(word >> U(n) & U(0xFFFF)).astype(np.uint16).view(np.float16).astype(D) for n in (0, 16))
+
+
+def packed_fma(a, b, c):
+    low, high = (half(x * y + z) for x, y, z in zip(halves(a), halves(b), halves(c)))
+    return low | high << U(16)
+
+
+def dot_of_halves(a, b, c):
+    """Rounded once, where the hardware may round twice."""
+    return (sum(x * y for x, y in zip(halves(a), halves(b))) + c.astype(D)).astype(F)
+
+
 def mantissa(x):
     return np.frexp(x)[0].astype(F)
 
@@ -103,6 +118,7 @@ VECTOR = {
     "sub_u16": ("s uu", lambda a, b: a - b & U(0xFFFF)), "mul_lo_u16": ("s uu", lambda a, b: a * b & U(0xFFFF)),
     "lshrrev_b16": ("s uu", lambda a, b: (b & U(0xFFFF)) >> (a & U(15))),
     "lshlrev_b16": ("s uu", lambda a, b: b << (a & U(15)) & U(0xFFFF)),
+    "pk_fma_f16": ("u uuu", packed_fma), "dot2_f32_f16": ("f uuf", dot_of_halves),
     "cvt_f32_ubyte0": ("f u", lambda a: (a & U(255)).astype(F))}
 VECTOR.update({new: VECTOR[old] for new, old in (
     ("add_nc_u16", "add_u16"), ("sub_nc_u16", "sub_u16"),

@@ -91,6 +91,10 @@ def vector(line, split=False):
         f = VECTOR["fma_f32" if n[0] == "f" else "mad_f32"][1]
         make = lambda m: f(o[1].read(m, "f"), o[2].read(m, "f"), o[0].read(m, "f"))
         put = lambda m, x: o[0].put(m, x, "f")
+    elif n in ("dot2acc_f32_f16", "dot2c_f32_f16"):
+        f = VECTOR["dot2_f32_f16"][1]
+        make = lambda m: f(o[1].read(m, "u"), o[2].read(m, "u"), o[0].read(m, "f"))
+        put = lambda m, x: o[0].put(m, x, "f")
     elif n in VECTOR:
         types, f = VECTOR[n]
         to, *kinds = types.replace(" ", "")
@@ -98,9 +102,11 @@ def vector(line, split=False):
             raise Fault("operands of " + line.text)
         if sdwa:
             how = [line.more.get("src%d_sel" % i, "DWORD") for i in range(2)]
-            if set(kinds) - set("ui") or line.more.get("dst_sel", "DWORD") != "DWORD":
+            if set(kinds) - set("uih") or line.more.get("dst_sel", "DWORD") != "DWORD":
                 raise Fault("SDWA of " + line.text)
-            make = lambda m: f(*(select(x.read(m, "u"), h).view(TYPES[k]) for x, k, h in zip(o[1:], kinds, how)))
+            make = lambda m: f(*(
+                select(x.read(m, "u"), h).astype(np.uint16).view(np.float16).astype(F) if k == "h" else
+                select(x.read(m, "u"), h).view(TYPES[k]) for x, k, h in zip(o[1:], kinds, how)))
         else:
             make = lambda m: f(*(x.read(m, k) for x, k in zip(o[1:], kinds)))
         put = lambda m, x: o[0].put(m, x, to)
@@ -135,7 +141,7 @@ def special(line, lanes, target):
     n, o = line.name, line.operands
     if n.startswith(("v_wmma", "v_mfma")):
         return units(line, lanes, target)
-    if n.startswith("v_pk_"):
+    if n.startswith("v_pk_") and not (n == "v_pk_fma_f16" and not line.more):
         return packed(line)
     m = re.fullmatch(r"v_cmp(x?)_(\w+?)_([uif])(16|32|64)", n)
     if m:

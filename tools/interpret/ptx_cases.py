@@ -18,7 +18,9 @@ HEADS = dict(odd=(2, 3, 150), tiny=(1, 2, 81), large=(64, 12, 197),  # pictures,
              short=(1, 1, 256), long=(1, 1, 512))
 UNIT = {"bf16": 2**-8, "f16": 2**-11}  # of one rounding
 # Rows and columns of an instruction's product and lanes, by KIND of cl/common_units.cl.
-SHAPES = {1: (16, 8, 32), 2: (16, 8, 32), 3: (16, 16, 32), 4: (16, 16, 32), 5: (32, 32, 64), 6: (32, 32, 64)}
+DOT2, HALF2 = 10, 11  # dot products of two halves, on AMD; arithmetic in half
+SHAPES = {1: (16, 8, 32), 2: (16, 8, 32), 3: (16, 16, 32), 4: (16, 16, 32), 5: (32, 32, 64), 6: (32, 32, 64),
+          DOT2: (64, 64, 256), HALF2: (64, 64, 256)}
 
 
 def up(a, b):
@@ -102,23 +104,27 @@ def parts(d, size):
 # ---- products on matrix units ----
 
 
-def unit(d, form):
+def unit(d, form, kind):
     """The options of the tile, and its rows, columns and work-items. Forms: "" large, "parts" small, "turn" the tile of
     parts in turn."""
-    defines, _, small, turn = next(u for u in d.gpus.UNITS if "-DKIND=%d " % d.kind in u[0])
+    if kind in (DOT2, HALF2):
+        defines, small, turn = "-DKIND=%d -DWM=1 -DWN=1 -DFM=2 -DFN=2" % kind, "-DFM=1 -DFN=1", "-DFN=1"
+    else:
+        defines, _, small, turn = next(u for u in d.gpus.UNITS if "-DKIND=%d " % kind in u[0])
     options = d.gpus.with_tile(defines, {"parts": small, "turn": turn}.get(form, ""))
     if d.emulated:  # in small tiles
-        options = options[:1] + ["-DWM=1", "-DWN=2", "-DFM=2", "-DFN=2", "-DEMULATE"]
+        small = ["-DWM=1", "-DWN=1", "-DFM=1", "-DFN=1"] if kind in (DOT2, HALF2) else ["-DWM=1", "-DWN=2", "-DFM=2", "-DFN=2"]
+        options = options[:1] + small + ["-DEMULATE"]
     size = dict(x[2:].split("=") for x in options if "=" in x)
     wm, wn, fm, fn = (int(size[x]) for x in ("WM", "WN", "FM", "FN"))
-    rows, columns, lanes = SHAPES[d.kind]
+    rows, columns, lanes = SHAPES[kind]
     return options, wm * fm * rows, wn * fn * columns, wm * wn * lanes
 
 
-def multiply(d, form, kinds, to, a, packed, epilogue, sizes, strips, part, at=0, temp=None):
+def multiply(d, form, kinds, to, a, packed, epilogue, sizes, strips, part, at=0, temp=None, kind=None):
     """Launches cl/gemm_mma.cl, and where its sums are in parts, their sum. `a` is the buffer of A, lda and WIDE_A."""
     m, n, k, columns = sizes
-    options, tm, tn, items = unit(d, form)
+    options, tm, tn, items = unit(d, form, kind or d.kind)
     (x, lda, wide), (bias, residual) = a, epilogue
     if form:
         options = options + ["-DPART=%d" % part] + ["-DSPLIT"] * (form == "parts")
@@ -138,14 +144,14 @@ def multiply(d, form, kinds, to, a, packed, epilogue, sizes, strips, part, at=0,
     return run
 
 
-def units(word, form="", halves=False):
+def units(word, form="", halves=False, kind=None):
     """y = x w^T + bias, with `halves` of activations in 16 bits, GELU and a residual."""
     def make(d, size):
         m, n, k, a, b, bias = product(size)
         if form == "parts" and size == "large":
             m, n = 197, 768
             a, b, bias = a[:m].copy(), b[:n].copy(), bias[:n].copy()
-        if d.kind == 2 and word == "bf16":
+        if d.kind == 2 and word == "bf16" or kind == DOT2 and d.kind <= 2:
             return None
         terms = 64 if word == "int8" else 32
         columns, strips, part = up(n, 128), up(k, terms) // terms, 8 if size == "large" else 4
@@ -178,7 +184,7 @@ def units(word, form="", halves=False):
         to = outputs(d, out)
         run = multiply(d, form, kinds, to, (x, k, k % (8 if halves else 4) == 0 and word != "int8"), packed,
                        (d.put(bias), d.put(stored(residual, word)) if halves else d.none), (m, n, k, columns), strips, part,
-                       at, temp)
+                       at, temp, kind)
 
         def want():
             if word == "int8":
@@ -188,7 +194,9 @@ def units(word, form="", halves=False):
             return gelu(y) + rounded(residual, word) if halves else y
 
         bound = 1e-5 * k**0.5 if word == "int8" else 5e-6 * k
-        if halves:
+        if kind == HALF2:  # k times, sums of up to 16 terms are rounded, which are a few units large
+            bound = lambda y: UNIT[word] * (1.2 * k + np.abs(y))
+        elif halves:
             bound = lambda y: 5e-6 * k + UNIT[word] * np.abs(y)
         return run, to, out, want, bound, 2.0 * m * n * k
 
@@ -407,7 +415,9 @@ def attention_gradient(of_keys, wide, more="", cross=False):
 CASES = {
     "tile": tile, "parts": parts, "f16": units("f16"), "f16_parts": units("f16", "parts"), "f16_turn": units("f16", "turn"),
     "f16_stored": units("f16", "", True), "bf16": units("bf16"), "int8": units("int8"), "int8_parts": units("int8", "parts"),
-    "int8_rows": int8_rows, "dx": input_gradient, "dw": weight_gradient(), "dw_parts": weight_gradient("parts"),
+    "half2": units("f16", "", False, HALF2), "half2_stored": units("f16", "", True, HALF2),
+    "half2_turn": units("f16", "turn", False, HALF2), "half2_parts": units("f16", "parts", False, HALF2),
+    "dot2": units("f16", "", False, DOT2), "dot2_parts": units("f16", "parts", False, DOT2), "int8_rows": int8_rows, "dx": input_gradient, "dw": weight_gradient(), "dw_parts": weight_gradient("parts"),
     "attention": attention, "attention_f16": attention_units("f16", 64),
     "attention_f16_bias": attention_units("f16", 64, "-DBIAS=1", True), "attention_f16_40": attention_units("f16", 40),
     "attention_f16_72": attention_units("f16", 72, "", True), "attention_bf16_80": attention_units("bf16", 80),
@@ -416,7 +426,7 @@ CASES = {
     "attention_dkv_bias": attention_gradient(True, 72, "-DBIAS=1", True),
     "attention_dq_96": attention_gradient(False, 96), "attention_dkv_96": attention_gradient(True, 96)}
 # Those that read their rows in another way where they are even.
-EVEN = ("tile", "parts", "f16", "f16_parts", "f16_turn", "f16_stored", "bf16", "dx")
+EVEN = ("tile", "parts", "f16", "f16_parts", "f16_turn", "f16_stored", "half2", "bf16", "dx")
 
 
 def more_cases(gpus):

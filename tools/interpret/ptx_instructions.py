@@ -240,7 +240,15 @@ def arithmetic(run, i):
 
 
 def halves(run, i):
-    """cvt.rn.f16x2.f32 d, a, b: a is the upper half."""
+    """cvt.rn.f16x2.f32 d, a, b: a is the upper half; fma.rn.f16x2, of both halves."""
+    if i.name == "fma.rn.f16x2":
+        row, a, b, c = (run.row(x, np.uint32) for x in i.operands)
+
+        def add(where, lanes):
+            x, y, z = (np.ascontiguousarray(v).view(np.float16).astype(np.float64) for v in (a, b, c))
+            np.copyto(row, (x * y + z).astype(np.float16).view(np.uint32), where=where)
+
+        return add
     if i.name == "cvt.rn.bf16x2.f32":
         bits = bf16
     elif i.name == "cvt.rn.f16x2.f32":
