@@ -60,7 +60,8 @@ void vt_alone_leave(vt_queue *q)
 {
     vt_queue **at = &queues;
 
-    if (!vt_dev_pocl(q->dev))
+    /* in a fork, the owner may have stayed behind */
+    if (!vt_dev_pocl(q->dev) || vt_ocl_forked())
         return;
     take_turn();
     while (*at && *at != q)

@@ -149,7 +149,7 @@ void vt_ocl_adopt(void)
     atomic_store(&owner, (long)getpid());
 }
 
-static bool forked(void)
+bool vt_ocl_forked(void)
 {
     long none = 0;
     const long us = (long)getpid();
@@ -159,16 +159,17 @@ static bool forked(void)
 
 vitcl_status vt_ocl_ours(void)
 {
-    return forked() ? vt_fail(VITCL_EDEVICE,
-                              "OpenCL drivers do not work in a forked process; "
-                              "fork before the first device is opened, or "
-                              "start a program in the child")
-                    : VITCL_OK;
+    return vt_ocl_forked()
+               ? vt_fail(VITCL_EDEVICE,
+                         "OpenCL drivers do not work in a forked process; "
+                         "fork before the first device is opened, or "
+                         "start a program in the child")
+               : VITCL_OK;
 }
 
 bool vt_dev_gone(const vt_dev *dev)
 {
-    return atomic_load(&dev->lost) || forked();
+    return atomic_load(&dev->lost) || vt_ocl_forked();
 }
 
 vitcl_status vt_dev_alive(const vt_dev *dev)

@@ -102,7 +102,9 @@ vitcl_status vt_queue_fail(vt_queue *q, cl_int error, const char *format, ...)
 /* No OpenCL call may be made for this device, not even a release: the driver
  * failed, or this is a forked process. */
 bool vt_dev_gone(const vt_dev *dev);
-/* VITCL_EDEVICE if another process made the first OpenCL call. */
+/* Did another process make the first OpenCL call? */
+bool vt_ocl_forked(void);
+/* VITCL_EDEVICE if so. */
 vitcl_status vt_ocl_ours(void);
 /* Makes this forked process the owner; the child must know that it is safe. */
 void vt_ocl_adopt(void);

@@ -9,6 +9,8 @@
 
 #include <criterion/criterion.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 enum { LONG = 1 << 26, LARGE = 8 };
 
@@ -93,4 +95,28 @@ Test(alone, first_launches)
     close_lane(&b);
     vt_dev_free(dev);
     vt_test_tidy();
+}
+
+/* Another thread's turn never ends in a forked process. */
+Test(alone, a_fork_can_free, .timeout = 60)
+{
+    vt_dev *dev = NULL;
+    vt_queue *q = NULL;
+    int status = 0;
+    bool alone;
+    pid_t pid;
+
+    vt_check(vt_gemm_dev_open(&dev, vt_dev_info(vt_test_device())->id));
+    vt_check(vt_queue_new(&q, dev, false));
+    alone = vt_alone_begin(q, false);
+    pid = fork();
+    if (pid == 0) {
+        vt_queue_free(q);
+        _exit(0);
+    }
+    vt_alone_end(q, alone);
+    cr_assert_eq(waitpid(pid, &status, 0), pid);
+    cr_expect_eq(status, 0);
+    vt_queue_free(q);
+    vt_dev_free(dev);
 }
