@@ -30,6 +30,11 @@
 #define DOT "cl_khr_integer_dot_product"
 #define HALF "cl_khr_fp16"
 
+/* What is alike in those that multiply two halves at once. */
+#define PAIRS                                                                  \
+    false, 64, 64, 256, {1, 1, 2, 2}, {1, 1, 1, 1}, {1, 1, 1, 1},              \
+        {1, 1, 2, 1}, 0, 0, 0
+
 /* The faster ones of a vendor come first. */
 const vt_mma_kind vt_mma_kinds[VT_MMA_KINDS] = {
     {"none", "", false, 1, 1, 1, {0}, {0}, {0}, {0}, 0, 0, 0},
@@ -155,32 +160,8 @@ const vt_mma_kind vt_mma_kinds[VT_MMA_KINDS] = {
      0,
      0,
      0},
-    {"dot2",
-     AMD,
-     false,
-     64,
-     64,
-     256,
-     {1, 1, 2, 2},
-     {1, 1, 1, 1},
-     {1, 1, 1, 1},
-     {1, 1, 2, 1},
-     0,
-     0,
-     0},
-    {"half2",
-     HALF,
-     false,
-     64,
-     64,
-     256,
-     {1, 1, 2, 2},
-     {1, 1, 1, 1},
-     {1, 1, 1, 1},
-     {1, 1, 2, 1},
-     0,
-     0,
-     0},
+    {"dot2", AMD, PAIRS},
+    {"half2", HALF, PAIRS},
 };
 
 static bool multiplies(int kind, vt_dtype type)

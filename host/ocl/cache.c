@@ -241,20 +241,24 @@ bool vt_cache_load(cl_program *out, vt_dev *dev, const vt_cache_key *key,
     return program != NULL;
 }
 
+static bool has(int folder, const vt_cache_key *key)
+{
+    struct stat st;
+    char name[80];
+
+    name_of(name, key);
+    return fstatat(folder, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+           S_ISREG(st.st_mode);
+}
+
 bool vt_cache_has(const vt_cache_key *key)
 {
     const int folder = vt_cache_folder();
-    struct stat st;
-    bool has = false;
-    char name[80];
+    const bool found = folder >= 0 && has(folder, key);
 
-    if (folder >= 0) {
-        name_of(name, key);
-        has = fstatat(folder, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
-              S_ISREG(st.st_mode);
+    if (folder >= 0)
         close(folder);
-    }
-    return has;
+    return found;
 }
 
 bool vt_cache_on(void)
@@ -298,7 +302,7 @@ void vt_cache_save(vt_dev *dev, const vt_cache_key *key, cl_program program)
     if (folder < 0 || dev->fleeting)
         goto done;
     pthread_mutex_lock(&saving);
-    if (!failed && !vt_cache_has(key) &&
+    if (!failed && !has(folder, key) &&
         (binary = binary_of(&size, program)) != NULL) {
         memcpy(h.key, key->hash, sizeof h.key);
         vt_sha256(binary, size, h.digest);

@@ -263,7 +263,7 @@ done:
 
 vitcl_status vt_kernel_launch(vt_queue *q, vt_kernel *k)
 {
-    size_t global[3], n, groups;
+    size_t n;
     unsigned dim;
     vitcl_status st;
 
@@ -272,17 +272,14 @@ vitcl_status vt_kernel_launch(vt_queue *q, vt_kernel *k)
     VT_TRY(check_size(k));
     VT_TRY(reset_counters(q, k));
     n = parts(&dim, k);
-    if (n == 1) {
+    if (n == 1)
         VT_TRY(enqueue(q, k, NULL, k->global));
-        k->launched = !q->record;
-        return VITCL_OK;
-    }
-    memcpy(global, k->global, sizeof global);
-    groups = k->global[dim] / k->local[dim];
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = 0; n > 1 && i < n; i++) {
+        const size_t groups = k->global[dim] / k->local[dim];
         const size_t first = groups * i / n, end = groups * (i + 1) / n;
-        size_t offset[3] = {0};
+        size_t offset[3] = {0}, global[3];
 
+        memcpy(global, k->global, sizeof global);
         offset[dim] = first; /* of groups, see vt_group() */
         global[dim] = (end - first) * k->local[dim];
         VT_TRY(enqueue(q, k, offset, global));
