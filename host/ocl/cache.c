@@ -15,7 +15,8 @@
  * be a symbolic link, and nobody else may write to it or to the file. All paths
  * are opened relative to the folder that was checked.
  *
- * VITCL_CACHE=off disables the cache.
+ * VITCL_CACHE=off disables the cache. In a host of the library PoCL's own cache
+ * has what is needed (driver_keeps()).
  */
 #include "ocl/cache.h"
 
@@ -285,6 +286,20 @@ static unsigned char *binary_of(size_t *size, cl_program program)
     return NULL;
 }
 
+/* PoCL compiles a kernel for the size of its launch, and keeps that. Asked for
+ * a binary, it compiles each once more, for any size, which no launch would
+ * use: a quarter of a first start. Where launches do use it, as in vitcl
+ * (main.c), the binary costs nothing. */
+static bool driver_keeps(const vt_dev *dev)
+{
+    const char *sized = vt_getenv("POCL_WORK_GROUP_SPECIALIZATION");
+    const char *kept = vt_getenv("POCL_KERNEL_CACHE");
+
+    return vt_dev_is_processor(dev) && vt_dev_pocl(dev) &&
+           !(sized && strcmp(sized, "0") == 0) &&
+           !(kept && strcmp(kept, "0") == 0);
+}
+
 /* A program is asked for its binary once per process, for all devices in it:
  * PoCL 3.1 aborts if a kernel of the same program, built for another device,
  * ends while it makes the binary. The lock and the file see to that: who comes
@@ -299,7 +314,7 @@ void vt_cache_save(vt_dev *dev, const vt_cache_key *key, cl_program program)
     char name[80];
     size_t size;
 
-    if (folder < 0 || dev->fleeting)
+    if (folder < 0 || dev->fleeting || driver_keeps(dev))
         goto done;
     pthread_mutex_lock(&saving);
     if (!failed && !has(folder, key) &&

@@ -28,6 +28,7 @@ static void begin(void)
     snprintf(folder, sizeof folder, "%s", vt_test_folder());
     setenv("XDG_CACHE_HOME", folder, 1);
     unsetenv("VITCL_CACHE");
+    setenv("POCL_WORK_GROUP_SPECIALIZATION", "0", 1); /* as the program */
     snprintf(store, sizeof store, "%s/vitcl", folder);
     vt_test_kernels(folder, "#define ONE 1\n");
     vt_test_kernel(
@@ -105,6 +106,22 @@ static void set(const char *path, const unsigned char *data, size_t n)
 }
 
 TestSuite(cache, .fini = vt_test_tidy);
+
+/* PoCL keeps what it compiles for the sizes of launches; a binary of ours would
+ * be of kernels that no launch uses. */
+Test(cache, leaves_sizes_to_pocl)
+{
+    begin();
+    unsetenv("POCL_WORK_GROUP_SPECIALIZATION");
+    if (!vt_dev_pocl(vt_test_device()))
+        cr_skip("this is not PoCL");
+    cr_expect_eq(built("", 41), 1);
+    cr_expect_eq(entries(), 0);
+    cr_expect_eq(built("", 41), 1);
+    setenv("POCL_KERNEL_CACHE", "0", 1);
+    cr_expect_eq(built("-DADD=1", 42), 1);
+    cr_expect_eq(entries(), 1);
+}
 
 Test(cache, keeps)
 {

@@ -31,6 +31,7 @@ static void begin(void)
     snprintf(folder, sizeof folder, "%s", vt_test_folder());
     setenv("XDG_CACHE_HOME", folder, 1);
     unsetenv("VITCL_CACHE");
+    setenv("POCL_WORK_GROUP_SPECIALIZATION", "0", 1); /* as the program */
     unsetenv("VITCL_BUILD_FORK");
     snprintf(store, sizeof store, "%s/vitcl", folder);
     vt_test_kernels(folder, "\n#ifndef ONE\n#define ONE 1\n#endif\n"
