@@ -15,6 +15,7 @@
 
 #include "base/attempt.h"
 #include "base/memory.h"
+#include "gemm/dot.h"
 #include "gemm/measure.h"
 #include "gemm/params.h"
 #include "gemm/precision.h"
@@ -174,6 +175,7 @@ done:
 
 typedef struct job {
     char entry[VT_ENTRY], provider[16];
+    bool rows; /* the form */
     vt_class class;
     vt_dtype type;
     vt_candidate_product x[VT_CANDIDATE_PRODUCTS];
@@ -203,6 +205,7 @@ static vitcl_status parse(job *j, const char *text)
         vt_precision_parse(&number, precision);
         j->type = vt_precision_type(number);
         j->class = vt_gemm_form_class(form);
+        j->rows = strcmp(form, "rows") == 0;
         for (at = colon + 1 + used; j->n < VT_CANDIDATE_PRODUCTS; at += used) {
             vt_candidate_product *x = &j->x[j->n];
             if (sscanf(at, " %9dx%9dx%9dx%9d%n", &x->M, &x->N, &x->K, &x->count,
@@ -233,7 +236,9 @@ vitcl_status vt_candidate_measure(double *ratio, const char *select,
         sides[i].type = i ? VT_F32 : j.type;
     }
     VT_TRY(vt_params_use(sides[0].dev, j.entry));
-    sides[0].class = j.class; /* also where it is not used by default */
+    sides[0].class = j.class;       /* also where it is not used by default */
+    if (j.rows && j.type != VT_F32) /* nor by a trial's choice */
+        vt_dot_use(sides[0].dev, j.type, VT_DOT_NONE);
     for (int i = 0; i < j.n; i++)
         VT_TRY(measure(sum, &sides[0], &sides[1], &j.x[i]));
     *ratio = sum[0] / VT_MAX(sum[1], 1e-9);
