@@ -3,7 +3,7 @@
 picture=$VT_DATA/sample.jpg
 small="--preset vit-ti/16 --size 32 -k 1"
 run 0 devices --json
-name=$(sed -n '1s/.*"name":"\([^"]*\)".*/\1/p' out)
+name=$(sed -n '1s/.*"name":"\([^"]*\)".*/\1/p' out | sed 's/[].[()*+?{}|^$\]/\\&/g') # literally
 run 0 classify $small "$picture"
 cp out quiet
 err_not 's\] '
@@ -26,7 +26,7 @@ done
 run 0 devices --json
 grep -q '"int8":"\(vp\|td\|untried\)' out || exit 0
 cp -r "$VT_DATA/../../cl" cl
-sed -i -e 's/__asm__("[a-z0-9]* %2, %1, %0"/__asm__("ud2"/' -e 's/"tdpbusd /"ud2; tdpbusd /' cl/gemm_dot.cl
+sed -i -e 's/__asm__("[a-z0-9%{} ]* %2, %1, %0"/__asm__("ud2"/' -e 's/"tdpbusd /"ud2; tdpbusd /' cl/gemm_dot.cl
 export VITCL_CL_DIR=$PWD/cl XDG_CACHE_HOME=$PWD/cache
 mkdir cache
 run 0 devices --json

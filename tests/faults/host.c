@@ -4,9 +4,10 @@
  *   host PRECISION [ignore|reap|catch]
  * ignore: SIGCHLD is ignored; reap: a thread always waits for any child; catch:
  * signals are blocked, and descriptors 0 to 2 are closed.
- * Prints "form ...", "untried N", "answer ..." (a hash of the logits' bits),
- * "log ..." for log lines about trials, and anything left over: a child, pipes.
- * Exit status 77: the device has nothing to try.
+ * Prints "form ...", "attention ..." (the form in bf16, which attention takes
+ * in int8, too), "untried N", "answer ..." (a hash of the logits' bits), "log
+ * ..." for log lines about trials, and anything left over: a child, pipes. Exit
+ * status 77: the device has nothing to try.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -116,6 +117,9 @@ static int run(const char *word)
         return failed("form");
     fprintf(out, "form %s\nuntried %d\n", form,
             vitcl_device_untried(device, precision));
+    if (vitcl_device_form(form, sizeof form, device, VITCL_BF16) != VITCL_OK)
+        return failed("form");
+    fprintf(out, "attention %s\n", form);
     vitcl_model_free(model);
     vitcl_device_free(device);
     return code;
