@@ -1,6 +1,6 @@
 # ahead.sh - with the kernels for GPUs a batch is sent while the one before is
 # computed: the same answers in the same order as one batch of all pictures.
-export VITCL_DEVICE_CLASS=gpu
+for_gpus
 model=$VT_DATA/models/timm_vit
 mkdir pics
 python3 - <<'P'

@@ -1,6 +1,6 @@
 # groups.sh - a driver has no room for the work-groups of a GPU's kernels, and
 # says so or refuses their launches: smaller groups give the same answers.
-export VITCL_DEVICE_CLASS=gpu
+for_gpus
 model=$VT_DATA/models/timm_vit_qknorm_reg
 mkdir pictures
 for name in a b c d e; do cp "$VT_DATA/sample.jpg" pictures/$name.jpg; done

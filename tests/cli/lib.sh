@@ -29,6 +29,8 @@
 #   hub                  starts a hub of Hugging Face on loopback that serves
 #                        hub/ (tests/support/hub.py), and sets HF_HOME,
 #                        HF_ENDPOINT and port; skips without vitcl-pull
+#   for_gpus             the kernels for GPUs from now on, which PoCL compiles
+#                        without optimisation in a third of the time
 
 #   signal_at "CALL N SIGNAL" CODE ARGS…   run, with SIGNAL raised at the N-th
 #                        CALL (tests/faults/signal_at.c)
@@ -124,6 +126,9 @@ data() {
     [ -d "$VITCL_TEST_DATA" ] || fail "VITCL_TEST_DATA: no folder $VITCL_TEST_DATA"
     data=$VITCL_TEST_DATA/$1
     [ -r "$data" ] || skip "$data is not there"
+}
+for_gpus() {
+    export VITCL_DEVICE_CLASS=gpu POCL_EXTRA_BUILD_FLAGS=-cl-opt-disable
 }
 sanitized() { grep -qaF __asan_init "$VITCL"; }
 cifar() {

@@ -117,7 +117,7 @@ recovers=1 sweep classify 'cl.*Program.*' 1 classify -m "$model" --json pictures
 unset VITCL_CACHE
 
 # A second queue sends each batch while the one before is computed.
-export VITCL_DEVICE_CLASS=gpu
+for_gpus
 sweep classify '.*' 1 classify -m "$model" --json --batch 1 pictures
 # Without pinned memory it sends from plain memory, which only -v says.
 VT_CL_COUNT=$PWD/calls "${preload[@]}" "$VITCL" classify -m "$model" --json \
@@ -140,7 +140,7 @@ mkdir five
 for name in a b c d e; do cp "$VT_DATA/sample.jpg" five/$name.jpg; done
 VITCL_RECORD=on sweep classify '.*' 0 classify -m "$model" --gemm native --json \
     --batch 1 five
-unset VITCL_DEVICE_CLASS
+unset VITCL_DEVICE_CLASS POCL_EXTRA_BUILD_FLAGS
 
 before_devices() { :; }
 keep_devices() { :; }

@@ -10,6 +10,7 @@
 #include "models/model.h"
 #include "ops/ops.h"
 #include "support/commit.h"
+#include "support/device.h"
 #include "support/golden.h"
 #include "support/oneplan.h"
 #include "support/paths.h"
@@ -137,6 +138,7 @@ static void check_gpu(const char *name, vitcl_precision precision)
 
     vt_test_data(root, "golden_train");
     setenv("VITCL_DEVICE_CLASS", "gpu", 1);
+    vt_test_class(VT_CLASS_GPU);
     vt_check(vitcl_device_open(&device, "any"));
     check(device, root, name, strncmp(name, "adamw", 5) == 0, "native",
           precision);

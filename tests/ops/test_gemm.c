@@ -242,6 +242,7 @@ static unsigned run(job *j, const char *provider, vt_class class,
     unsigned launches;
 
     d.device_class = class;
+    vt_test_class(class);
     bufs.c = d.out == VT_F32 ? vt_test_floats(d.accumulate ? j->c0 : NULL, n)
                              : upload(j->c0, n, d.out);
     if (d.b_packed) {

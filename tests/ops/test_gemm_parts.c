@@ -154,6 +154,7 @@ static void begin(void)
                                      .device_class = VT_CLASS_GPU},
                      1);
 
+    vt_test_class(VT_CLASS_GPU);
     p.a[0] = -1, p.b[0] = 1;
     p.a[1] = 1 + 0x1p-13f, p.b[1] = 1 - 0x1p-13f;
     multiply(&p, 1, "tile");

@@ -33,12 +33,21 @@ void vt_test_divide(bool on)
     dev->launch_macs = on ? 1000 : usual;
 }
 
+void vt_test_class(vt_class c)
+{
+    if (c == VT_CLASS_GPU)
+        setenv("POCL_EXTRA_BUILD_FLAGS", "-cl-opt-disable", 1);
+    else
+        unsetenv("POCL_EXTRA_BUILD_FLAGS");
+}
+
 void vt_test_emulate(const char *kind)
 {
     char word[32];
 
     snprintf(word, sizeof word, "emulate-%s", kind);
     setenv("VITCL_MMA", word, 1);
+    vt_test_class(VT_CLASS_GPU);
 }
 
 vt_queue *vt_test_queue(void)

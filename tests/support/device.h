@@ -17,6 +17,9 @@ void vt_test_read(float *out, vt_buf *b, size_t n);
 /* From now on, a launch that can be divided is, however short; false: as usual
  * again. */
 void vt_test_divide(bool on);
+/* Kernels of this class follow. PoCL compiles those for GPUs, which nobody runs
+ * on it, without optimisation from then on: in a third of the time. */
+void vt_test_class(vt_class c);
 /* Matrix units of this kind are emulated, until VITCL_MMA is unset. */
 void vt_test_emulate(const char *kind);
 

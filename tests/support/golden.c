@@ -4,6 +4,7 @@
  */
 #include "support/golden.h"
 
+#include "support/device.h"
 #include "support/paths.h"
 
 #include <criterion/criterion.h>
@@ -201,6 +202,7 @@ double vt_test_golden(const char *folder, bool keep_all)
 double vt_test_golden_as(const char *folder, vitcl_precision precision,
                          double bound, const char *gemm)
 {
+    vt_test_class(VT_CLASS_GPU);
     return run(
         folder, true,
         (vt_plan_options){.precision = precision, .device_class = VT_CLASS_GPU},

@@ -41,6 +41,7 @@ static vitcl_status read_param(float *out, void *context, const char *name,
 void vt_fixture_open_as(vt_fixture *f, vt_plan_options o)
 {
     *f = (vt_fixture){.params = 0};
+    vt_test_class(o.device_class);
     o.dev = vt_test_device();
     vt_check(vt_store_new(&f->store, o.dev, read_param, f));
     o.store = f->store;
