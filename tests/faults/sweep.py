@@ -23,7 +23,7 @@ class Run:
 
     def __init__(self, argv, stdin=b"", fault=None):
         self.argv = argv
-        env = dict(os.environ, XDG_CACHE_HOME=cache)
+        env = dict(os.environ, XDG_CACHE_HOME=cache, XDG_CONFIG_HOME=config)
         log = os.path.join(top, "fault.log")
         if os.path.exists(log):
             os.remove(log)
@@ -394,7 +394,10 @@ def foreign_numbers():
 
 top = tempfile.mkdtemp(prefix="vitcl-faults-")
 cache = os.path.join(top, "cache")
+config = os.path.join(top, "config")  # other tests add products to theirs
 try:
+    if os.path.isdir(os.environ.get("XDG_CONFIG_HOME", "")):
+        shutil.copytree(os.environ["XDG_CONFIG_HOME"], config)
     sys.exit((sweep() + foreign_numbers()) > 0)
 finally:
     os.chdir("/")
