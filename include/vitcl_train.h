@@ -16,15 +16,25 @@ typedef struct vitcl_dataset vitcl_dataset; /* labelled pictures */
  * CIFAR-100 or MNIST; the format is detected. split: "train", "test" (for class
  * folders: the subfolder of that name); NULL: the test part of CIFAR and MNIST;
  * test/, val/ or validation/ of a folder that has class folders there;
- * otherwise the class folders themselves. */
+ * otherwise the class folders themselves. Folders in a class folder belong to
+ * the class. A picture is a file whose ending says so; hidden files are left
+ * out, and of several names of one file (links) all but the first. One file in
+ * two classes is VITCL_EINVAL. */
 VITCL_STATUS vitcl_dataset_open(vitcl_dataset **out, const char *path,
                                 const char *split);
+/* The same, and links to folders are read like folders, but for those to a
+ * folder above. */
+VITCL_STATUS vitcl_dataset_open_links(vitcl_dataset **out, const char *path,
+                                      const char *split);
 void vitcl_dataset_free(vitcl_dataset *dataset);
 /* For dataset NULL these return 0 or NULL, and so for a class out of range. */
 uint32_t vitcl_dataset_pictures(const vitcl_dataset *dataset);
 uint32_t vitcl_dataset_classes(const vitcl_dataset *dataset);
 const char *vitcl_dataset_class(const vitcl_dataset *dataset, uint32_t index);
 const char *vitcl_dataset_kind(const vitcl_dataset *dataset);
+/* A line for a user, if anything was left out: "photos: 17 pictures in 2
+ * classes, 2 skipped, 1 hidden"; else NULL. */
+const char *vitcl_dataset_remark(const vitcl_dataset *dataset);
 
 /* From now on this dataset's classes are matched with others by number, not by
  * name. If all names are numbers ("0007"), those are used; otherwise positions,
@@ -232,6 +242,8 @@ typedef struct {
      * returns an error, its process must end, or the others wait for it. The
      * same bits as without MPI, on the same kind of device. */
     int ranks;
+    /* 1: read links to folders, as vitcl_dataset_open_links() does. */
+    int follow;
 } vitcl_train_options;
 
 /* The rank of this process under mpirun, from 0, of *ranks (may be NULL);

@@ -5,6 +5,7 @@
 cmake_minimum_required(VERSION 3.16)
 
 set(may_base)
+set(may_walk base)
 set(may_image base)
 set(may_weights base)
 set(may_ocl base)
@@ -12,7 +13,7 @@ set(may_gemm base ocl)
 set(may_plan base ocl gemm)
 set(may_ops base ocl gemm plan)
 set(may_models base image weights plan ops)
-set(may_data base image models) # classes of a model and of data meet there
+set(may_data base walk image models) # classes of a model and of data meet there
 set(may_train base image weights plan ops models data convert)
 set(may_mpi train) # modules, built once with each MPI
 set(may_eval base plan models data)
@@ -23,8 +24,8 @@ set(may_inspect base plot)
 set(may_pull base)
 set(may_index base plot weights ocl gemm)
 set(may_study base plot data weights)
-set(may_scale base plot index)
-set(may_cli plot inspect pull index study scale)
+set(may_scale base walk plot index)
+set(may_cli walk plot inspect pull index study scale)
 
 set(types "mem|kernel|program|context|command_queue|device_id|platform_id|\
 event|int|uint|long|ulong|float|bool|half|char|uchar|short|ushort|double")

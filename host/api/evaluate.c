@@ -26,8 +26,8 @@ static vt_labelled labelled(const vitcl_dataset *dataset)
                          .by_number = dataset->by_number};
 }
 
-vitcl_status vitcl_dataset_open(vitcl_dataset **out, const char *path,
-                                const char *split)
+static vitcl_status open_dataset(vitcl_dataset **out, const char *path,
+                                 const vt_dataset_options *how)
 {
     vitcl_status st = VITCL_OK;
     vitcl_dataset *d = NULL;
@@ -35,11 +35,29 @@ vitcl_status vitcl_dataset_open(vitcl_dataset **out, const char *path,
     if (!out || !path)
         return vt_fail(VITCL_EINVAL, "a dataset needs a path");
     VT_TRY(VT_NEW(&d, 1));
-    VT_TRY(vt_dataset_open(&d->d, path, split));
+    VT_TRY(vt_dataset_open_as(&d->d, path, how));
     *out = d, d = NULL;
 done:
     vitcl_dataset_free(d);
     return st;
+}
+
+vitcl_status vitcl_dataset_open(vitcl_dataset **out, const char *path,
+                                const char *split)
+{
+    return open_dataset(out, path, &(vt_dataset_options){.split = split});
+}
+
+vitcl_status vitcl_dataset_open_links(vitcl_dataset **out, const char *path,
+                                      const char *split)
+{
+    return open_dataset(out, path,
+                        &(vt_dataset_options){.split = split, .follow = true});
+}
+
+const char *vitcl_dataset_remark(const vitcl_dataset *dataset)
+{
+    return dataset ? vt_dataset_remark(dataset->d) : NULL;
 }
 
 void vitcl_dataset_free(vitcl_dataset *dataset)

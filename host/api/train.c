@@ -121,7 +121,9 @@ static vitcl_status open_val(vt_dataset **out, uint32_t **label,
                        o->output);
     if (!path)
         return VITCL_OK;
-    VT_TRY(vt_dataset_open(out, path, NULL));
+    VT_TRY(vt_dataset_open_as(out, path,
+                              &(vt_dataset_options){.follow = s->follow}));
+    vt_pictures_remark(*out, o, context);
     VT_TRY(vt_pictures_check(NULL, *out, o, context));
     if (vt_dataset_count(*out) == 0) {
         st = vt_fail(VITCL_EINVAL, "%s: no pictures", path);
@@ -233,7 +235,8 @@ vitcl_status vitcl_train(vitcl_train_event *out, vitcl_device *device,
     vt_left_out without = {0};
     vitcl_train_event last = {.size = sizeof last};
     vitcl_train_options o = {.resume = 0};
-    const char *data, *split;
+    vt_dataset_options how = {.training = true};
+    const char *data;
     double asymmetry = NAN;
     vt_ranks ranks = {.count = 1};
     bool kept = false;
@@ -262,9 +265,10 @@ vitcl_status vitcl_train(vitcl_train_event *out, vitcl_device *device,
         st = vt_fail(VITCL_EINVAL, "a training needs data");
         goto done;
     }
-    split = o.resume ? s.split : o.split;
-    VT_TRY(split ? vt_dataset_open(&d, data, split)
-                 : vt_dataset_open_training(&d, data));
+    how.split = o.resume ? s.split : o.split;
+    how.follow = o.resume ? s.follow != 0 : o.follow != 0;
+    VT_TRY(vt_dataset_open_as(&d, data, &how));
+    vt_pictures_remark(d, &o, context);
     if (o.resume) {
         VT_TRY(vt_pictures_again(d, o.output));
     } else {

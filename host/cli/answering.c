@@ -128,23 +128,30 @@ int answering_gave(answering *w, progress *bar)
     return EXIT_OK;
 }
 
+static void left_out(vt_left *out, const answering *w)
+{
+    if (w->listed)
+        *out = *w->listed;
+    else
+        batches_left(out, w->batches);
+}
+
 void answering_counts(char *out, size_t size, const answering *w,
                       const char *where)
 {
-    const uint64_t bad = w->bad, skipped = batches_skipped(w->batches),
-                   good = w->count - bad;
-    char failed_text[64] = "", skipped_text[40] = "";
+    const uint64_t bad = w->bad, good = w->count - bad;
+    char failed_text[64] = "", left[VT_LEFT_TEXT];
+    vt_left all;
+
+    left_out(&all, w);
+    vt_left_text(left, &all);
 
     if (bad)
         snprintf(failed_text, sizeof failed_text,
                  ", %llu could not be read%.20s", (unsigned long long)bad,
                  where);
-    if (skipped)
-        snprintf(skipped_text, sizeof skipped_text, ", %llu skipped",
-                 (unsigned long long)skipped);
     snprintf(out, size, "%llu picture%s %s%s%s%s; %.1f s",
-             (unsigned long long)good, plural(good), w->done, failed_text,
-             skipped_text,
+             (unsigned long long)good, plural(good), w->done, failed_text, left,
              batches_cut(w->batches) ? ", stopped before the last" : "",
              now() - w->start);
 }
@@ -152,13 +159,18 @@ void answering_counts(char *out, size_t size, const answering *w,
 /* The last line: for people, where there was more than they see at a glance. */
 static void summarise(const answering *w)
 {
-    char line[256];
+    char line[512];
+    vt_left left;
 
-    if (is_quiet() ||
-        !(w->pictures->summary || (w->count > 1 && is_terminal(stderr))))
+    if (is_quiet())
         return;
-    answering_counts(line, sizeof line, w, " (listed above)");
-    summary(line);
+    if (w->pictures->summary || (w->count > 1 && is_terminal(stderr))) {
+        answering_counts(line, sizeof line, w, " (listed above)");
+        summary(line);
+    } else {
+        left_out(&left, w);
+        say_left(left);
+    }
 }
 
 int answering_over(answering *w, progress *bar, int code)

@@ -9,7 +9,9 @@ typedef struct answering {
     const model_options *common;
     const words *operands;
     const picture_options *pictures;
-    const char *done; /* in the summary: "named" */
+    const vt_left *listed; /* NULL, or what was left out of the operands when
+                            * they were listed */
+    const char *done;      /* in the summary: "named" */
     double start;
     uint64_t count, bad; /* of pictures, failed ones too; of those */
     vitcl_device *device;

@@ -4,10 +4,12 @@
  * A command is one file with one table of options and one row in main.c. The
  * table has the offset of each option's value in the command's struct, so that
  * parsing, --help and the man page's test need no other list. Commands include
- * this and public headers, nothing else of the library.
+ * this and public headers, of the library itself nothing but host/walk.
  */
 #ifndef VT_CLI_CMD_H
 #define VT_CLI_CMD_H
+#include "walk/walk.h"
+
 #include <vitcl.h>
 
 #include <pthread.h>
@@ -241,6 +243,11 @@ typedef struct model_options {
 #define OPT_CLASSES_BY(T)                                                      \
     OPT_ROW(T, 0, "classes-by", OPT_CHOICE, "name|number",                     \
             "match classes by name (default) or number", by)
+#define OPT_FOLLOW(T, member)                                                  \
+    OPT_ROW(T, 0, "follow", OPT_FLAG, NULL,                                    \
+            "read the folders that links in folders lead to, but for one "     \
+            "above",                                                           \
+            member)
 /* T has a picture_options `pictures`. */
 #define OPT_PICTURES(T)                                                        \
     OPT_ROW(T, 'r', "recursive", OPT_FLAG, NULL,                               \
@@ -248,6 +255,7 @@ typedef struct model_options {
         OPT_ROW(T, 0, "no-recursive", OPT_FLAG, NULL,                          \
                 "read only the named folders, not those in them",              \
                 pictures.flat),                                                \
+        OPT_FOLLOW(T, pictures.follow),                                        \
         OPT_ROW(T, '0', "null", OPT_FLAG, NULL,                                \
                 "paths on stdin end with NUL, not newline", pictures.nul),     \
         OPT_ROW(T, 0, "summary", OPT_FLAG, NULL,                               \
@@ -354,6 +362,7 @@ int trace_write(const char *path, const vitcl_session *session,
 typedef struct picture_options {
     bool nul;        /* a list on stdin ends its paths with NUL */
     bool deep, flat; /* --recursive, --no-recursive */
+    bool follow;
     bool summary, quiet;
     const char *shard; /* K/N, auto; NULL: all pictures */
     bool tar;          /* the operands are archives */
@@ -368,22 +377,12 @@ const char *paths_next(picture_paths *s, const char **error);
 /* Waits for paths_next() to have a path at once: for `ms` at most, -1: as long
  * as it takes. Only a list on stdin makes it wait. */
 bool paths_ready(picture_paths *s, int ms);
-/* How many files in folders were no pictures, up to here. */
-uint64_t paths_skipped(const picture_paths *s);
+/* What was left out of folders, up to here. */
+void paths_left(vt_left *out, const picture_paths *s);
 /* The bytes of the path returned last, if they came on stdin, else NULL; valid
  * until paths_close(). */
 const void *paths_picture(const picture_paths *s, size_t *size);
 void paths_close(picture_paths *s);
-
-/* ---- a picture on stdin (piped.c) ---- */
-
-/* Are these the first bytes of a picture? */
-bool piped_begins_picture(const char *head, size_t size);
-/* Does this path name stdin, and is that a pipe, a socket or a terminal? */
-bool piped_is_name(const char *path);
-/* Reads stdin to its end; its first n bytes were read before. Returns why that
- * failed, or NULL; the caller frees *out. */
-const char *piped_read(char **out, size_t *size, const char *head, size_t n);
 
 typedef struct answer {
     char *path;
@@ -417,7 +416,10 @@ uint64_t batches_total(const words *operands, const picture_options *how);
 /* After the end: EXIT_FAILED if it was early; prints why. */
 int batches_broken(const picture_batches *f);
 uint64_t batches_failures(const picture_batches *f);
-uint64_t batches_skipped(const picture_batches *f);
+void batches_left(vt_left *out, const picture_batches *f);
+/* Says what was left out that may be pictures, or hold some. */
+void say_left(vt_left left);
+void batches_say_left(const picture_batches *f);
 /* Did Ctrl-C come before the last picture? */
 bool batches_cut(const picture_batches *f);
 /* At the end: how many pictures all workers have, and a hash of their names. */
@@ -470,6 +472,9 @@ typedef struct scoring {
     OPT_ROW(T, 0, "strict", OPT_FLAG, NULL,                                    \
             "a picture that cannot be decoded is an error; without: left out", \
             strict)
+/* Opens labelled pictures; says what was left out. */
+int scoring_data(struct vitcl_dataset **out, const char *path,
+                 const char *split, bool follow);
 /* From now on the first pictures that cannot be decoded are named on stderr;
  * with `strict` the first is an error. */
 int scoring_broken(scoring *s, struct vitcl_dataset *dataset, bool strict);

@@ -203,7 +203,7 @@ static int prepare(work *w)
 /* What there is after Ctrl-C or a failure is shown, too. */
 static int end_page(work *w, int code)
 {
-    char counts[256];
+    char counts[512];
     html_page *page = w->page;
 
     w->page = NULL;

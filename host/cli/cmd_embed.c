@@ -187,6 +187,7 @@ static int embed_new(work *w, const words *operands)
         note("%zu of %zu pictures are new or have changed", w->kept.todo.count,
              w->kept.count);
     w->e.on.operands = &w->kept.todo;
+    w->e.on.listed = &w->kept.left;
     code = w->kept.old && !w->kept.todo.count ? rewrite(w) : run_all(w);
     return code == EXIT_OK && w->kept.broken ? EXIT_FAILED : code;
 }

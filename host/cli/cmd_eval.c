@@ -15,7 +15,7 @@ typedef struct eval {
     const char *data, *split, *labels, *by, *output;
     score_options how;
     picture_options pictures; /* of which only shard is used */
-    bool strict;
+    bool strict, follow;
 } eval;
 
 static const opt options[] = {
@@ -26,6 +26,7 @@ static const opt options[] = {
     {0, "split", OPT_TEXT, "NAME",
      "part of the data (default: test or val, where there is one)",
      offsetof(eval, split)},
+    OPT_FOLLOW(eval, follow),
     {0, "labels", OPT_TEXT, "FILE",
      "JSON: several right classes a picture, such as ImageNet's real.json",
      offsetof(eval, labels)},
@@ -171,8 +172,9 @@ static int open_data(work *w)
     const eval *o = w->o;
     const bool by_number = classes_by_number(o->by);
 
-    if (vitcl_dataset_open(&w->dataset, o->data, o->split) != VITCL_OK ||
-        (o->labels &&
+    if (scoring_data(&w->dataset, o->data, o->split, o->follow) != EXIT_OK)
+        return EXIT_FAILED;
+    if ((o->labels &&
          vitcl_dataset_labels(w->dataset, o->labels) != VITCL_OK) ||
         (by_number && vitcl_dataset_by_number(w->dataset) != VITCL_OK))
         return failed();

@@ -12,7 +12,7 @@ typedef struct fewshot {
     const char *data, *by;
     words shots;
     uint32_t tries, random_state;
-    bool json, strict;
+    bool json, strict, follow;
 } fewshot;
 
 static const opt options[] = {
@@ -21,6 +21,7 @@ static const opt options[] = {
      "class folders in train/ and in test/ or val/, or CIFAR's or "
      "MNIST's own files",
      offsetof(fewshot, data)},
+    OPT_FOLLOW(fewshot, follow),
     {0, "shots", OPT_LIST, "N",
      "training pictures a class; may be given again (default 10)",
      offsetof(fewshot, shots)},
@@ -113,9 +114,9 @@ static int run(void *into, const words *operands)
     if (!o->data)
         return usage("--data PATH is required");
     by_number = classes_by_number(o->by);
-    if (vitcl_dataset_open(&w.train, o->data, "train") != VITCL_OK ||
-        vitcl_dataset_open(&w.test, o->data, NULL) != VITCL_OK)
-        code = failed();
+    code = scoring_data(&w.train, o->data, "train", o->follow);
+    if (code == EXIT_OK)
+        code = scoring_data(&w.test, o->data, NULL, o->follow);
     if (code == EXIT_OK && by_number &&
         vitcl_dataset_by_number(w.test) != VITCL_OK)
         code = failed();

@@ -52,6 +52,7 @@ static const opt options[] = {
     {0, "no-recursive", OPT_FLAG, NULL,
      "read only the named folders, not those in them",
      offsetof(inspect, pictures.flat)},
+    OPT_FOLLOW(inspect, pictures.follow),
     {'0', "null", OPT_FLAG, NULL, "paths on stdin end with NUL, not newline",
      offsetof(inspect, pictures.nul)},
     OPT_DONE};
@@ -396,6 +397,7 @@ static int look_at_all(work *w, const words *operands)
         progress_show(&bar, done += n, NULL);
     }
     progress_clear(&bar);
+    batches_say_left(w->batches);
     if (code == EXIT_OK)
         code = batches_broken(w->batches);
     for (size_t i = 0; i < (size_t)w->info.layers * w->heads; i++)

@@ -25,6 +25,7 @@ struct input {
     bool inside; /* a range of them */
     char archive[PATH_MAX];
     vt_tar *tar;
+    vt_left left; /* of the archives so far */
     vt_shard shard;
     uint64_t count, names;
     char path[2 * PATH_MAX], error[512];
@@ -60,9 +61,11 @@ void input_close(input *s)
     free(s);
 }
 
-uint64_t input_skipped(const input *s)
+void input_left(vt_left *out, const input *s)
 {
-    return s->paths ? paths_skipped(s->paths) : 0;
+    *out = s->left;
+    if (s->paths)
+        paths_left(out, s->paths);
 }
 
 void input_whole(uint64_t *count, uint64_t *names, const input *s)
@@ -200,6 +203,8 @@ static input_picture next_member(input *s)
             return p;
         }
         if (!s->tar || !vt_tar_next(&m, s->tar)) {
+            if (s->tar)
+                vt_tar_left(&s->left, s->tar);
             vt_tar_close(s->tar);
             s->tar = NULL;
             continue;

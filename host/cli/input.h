@@ -22,7 +22,8 @@ input *input_open(const words *operands, const picture_options *how);
 bool input_ready(input *s, int ms);
 /* The next picture of this worker. At the end error says why it is early. */
 input_picture input_next(input *s);
-uint64_t input_skipped(const input *s);
+/* What was left out so far. */
+void input_left(vt_left *out, const input *s);
 /* At the end: how many pictures all workers have, and a hash of their names. */
 void input_whole(uint64_t *count, uint64_t *names, const input *s);
 void input_close(input *s);

@@ -7,6 +7,7 @@
  * for the answers: if no path comes for a moment, those at hand are a batch.
  */
 #include "input.h"
+#include "piped.h"
 
 #include <ctype.h>
 #include <math.h>
@@ -347,9 +348,27 @@ uint64_t batches_failures(const picture_batches *f)
     return f->failures;
 }
 
-uint64_t batches_skipped(const picture_batches *f)
+void batches_left(vt_left *out, const picture_batches *f)
 {
-    return input_skipped(f->source);
+    input_left(out, f->source);
+}
+
+void say_left(vt_left left)
+{
+    char text[VT_LEFT_TEXT];
+
+    left.others = left.hidden = 0;
+    vt_left_text(text, &left);
+    if (text[0])
+        note("left out: %s", text + strlen(", "));
+}
+
+void batches_say_left(const picture_batches *f)
+{
+    vt_left left;
+
+    batches_left(&left, f);
+    say_left(left);
 }
 
 void batches_whole(uint64_t *count, uint64_t *names, const picture_batches *f)

@@ -1,46 +1,28 @@
 /*
  * picture_paths.c - iterates over the pictures that a command line names.
  *
- * Folders are walked depth first in byte order. Files in them are pictures if
- * their suffix says so and they are not hidden. Links to folders are followed,
- * but below one operand no folder is walked twice: a few dozen links can make
- * an endless tree. A list on stdin is read line by line, so that it may be
- * endless and another program may write it as it reads the answers; a line is
- * limited to the length of a path.
+ * A file that is named is always one of them; of files in folders those are
+ * that were not named or found before. A list on stdin is read line by line, so
+ * that it may be endless and another program may write it as it reads the
+ * answers; a line is limited to the length of a path.
  */
-#define _GNU_SOURCE /* tdestroy */
 #include "cmd.h"
+#include "piped.h"
 
-#include "scale/suffix.h"
-
-#include <dirent.h>
 #include <errno.h>
 #include <limits.h>
 #include <poll.h>
-#include <search.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { DEEPEST = 64, ROOM = 1 << 16 };
-
-typedef struct folder {
-    char *path;
-    struct dirent **entry;
-    int count, at;
-} folder;
-
-typedef struct folder_id { /* identifies a folder by device and inode */
-    dev_t device;
-    ino_t inode;
-} folder_id;
+enum { ROOM = 1 << 16 };
 
 struct picture_paths {
     const words *operands;
     size_t at;
     int delimiter;
-    bool flat;           /* folders in folders are left out */
     bool listing;        /* reading stdin */
     bool spoilt;         /* it is not a list */
     uint64_t lines;      /* of the list */
@@ -52,48 +34,25 @@ struct picture_paths {
     bool is_piped; /* the path returned last is that picture's name */
     bool ended;    /* the list was read to its end, or to `failure` */
     int failure;   /* errno */
-    folder stack[DEEPEST];
-    int depth;
-    void *walked;     /* tree of the folders walked below this operand */
-    uint64_t skipped; /* files in folders that are no pictures */
-    uint64_t found;   /* pictures in the folder of an operand */
-    char *path;       /* returned last */
+    vt_walk *folders;
+    char *folder;   /* being walked, or NULL */
+    uint64_t found; /* pictures in it */
+    char *path;     /* returned last */
     char error[256];
     bool no_memory;
 };
 
-static int visible(const struct dirent *e)
+void paths_left(vt_left *out, const picture_paths *s)
 {
-    return e->d_name[0] != '.';
-}
-
-static int by_bytes(const struct dirent **a, const struct dirent **b)
-{
-    return strcmp((*a)->d_name, (*b)->d_name);
-}
-
-static void leave(picture_paths *s)
-{
-    folder *f = &s->stack[--s->depth];
-
-    for (int i = 0; i < f->count; i++)
-        free(f->entry[i]);
-    free(f->entry);
-    free(f->path);
-}
-
-uint64_t paths_skipped(const picture_paths *s)
-{
-    return s->skipped;
+    vt_walk_left(out, s->folders);
 }
 
 void paths_close(picture_paths *s)
 {
     if (!s)
         return;
-    while (s->depth)
-        leave(s);
-    tdestroy(s->walked, free);
+    vt_walk_free(s->folders);
+    free(s->folder);
     free(s->input);
     free(s->picture);
     free(s->path);
@@ -107,10 +66,10 @@ picture_paths *paths_open(const words *operands, const picture_options *how)
     if (s) {
         s->operands = operands;
         s->delimiter = how->nul ? '\0' : '\n';
-        s->flat = how->flat;
         s->input = malloc(ROOM);
     }
-    if (s && !s->input) {
+    if (s && (!s->input ||
+              vt_walk_new(&s->folders, how->flat, how->follow) != VITCL_OK)) {
         paths_close(s);
         s = NULL;
     }
@@ -125,17 +84,6 @@ static char *copy(picture_paths *s, const char *text)
     return out;
 }
 
-static char *join(picture_paths *s, const char *a, const char *b)
-{
-    const size_t n = strlen(a), size = n + strlen(b) + 2;
-    char *out = malloc(size);
-
-    s->no_memory = s->no_memory || !out;
-    if (out)
-        snprintf(out, size, "%s%s%s", a, n && a[n - 1] == '/' ? "" : "/", b);
-    return out;
-}
-
 static const char *give(picture_paths *s, char *path, const char **error)
 {
     free(s->path);
@@ -146,100 +94,31 @@ static const char *give(picture_paths *s, char *path, const char **error)
 
 /* ---- folders ---- */
 
-static int by_id(const void *a, const void *b)
-{
-    const folder_id *x = a, *y = b;
-
-    if (x->device != y->device)
-        return x->device < y->device ? -1 : 1;
-    return x->inode < y->inode ? -1 : x->inode > y->inode;
-}
-
-/* True if this folder is new below the operand. */
-static bool is_new(picture_paths *s, const struct stat *st)
-{
-    folder_id *p = malloc(sizeof *p);
-    void *node;
-
-    if (p) {
-        *p = (folder_id){st->st_dev, st->st_ino};
-        node = tsearch(p, &s->walked, by_id);
-        if (node && *(folder_id **)node == p)
-            return true;
-        free(p);
-        if (node)
-            return false;
-    }
-    s->no_memory = true;
-    return false;
-}
-
-/* Pushes a folder on the stack; true if that worked. Takes ownership of path,
- * unless it is returned with the error that is set. */
-static bool enter(picture_paths *s, char *path, const struct stat *st)
-{
-    folder f = {.path = path};
-
-    if (!is_new(s, st)) {
-        free(path);
-        return false;
-    }
-    if (s->depth == DEEPEST) {
-        snprintf(s->error, sizeof s->error, "folders nested more than %d deep",
-                 DEEPEST);
-    } else if ((f.count = scandir(path, &f.entry, visible, by_bytes)) < 0) {
-        snprintf(s->error, sizeof s->error, "%s", strerror(errno));
-    } else {
-        s->stack[s->depth++] = f;
-        return true;
-    }
-    return false;
-}
-
-/* The next picture below the top folder; NULL when the stack is empty. */
+/* The next picture below the folder; NULL at its end. */
 static const char *walk(picture_paths *s, const char **error)
 {
-    while (s->depth && !s->no_memory) {
-        folder *f = &s->stack[s->depth - 1];
-        struct stat st;
-        char *path;
+    vt_found f;
+    char *path;
 
-        if (f->at == f->count) {
-            if (s->depth == 1 && !s->found) {
-                path = f->path, f->path = NULL;
-                leave(s);
-                snprintf(s->error, sizeof s->error,
-                         "no pictures in this folder");
-                return give(s, path, error);
-            }
-            leave(s);
-            continue;
+    do {
+        if (vt_walk_next(&f, s->folders) != VITCL_OK) {
+            s->no_memory = true;
+            return NULL;
         }
-        path = join(s, f->path, f->entry[f->at++]->d_name);
-        if (!path)
-            break;
-        if (stat(path, &st) != 0) {
-            if (!vt_is_picture_name(path) &&
-                (errno == ENOENT || errno == ELOOP)) {
-                free(path); /* a broken link */
-                continue;
-            }
-            snprintf(s->error, sizeof s->error, "%s", strerror(errno));
-        } else if (S_ISDIR(st.st_mode) && s->flat) {
-            free(path);
-            continue;
-        } else if (S_ISDIR(st.st_mode)) {
-            if (enter(s, path, &st) || !s->error[0])
-                continue;
-        } else if (!S_ISREG(st.st_mode) || !vt_is_picture_name(path)) {
-            s->skipped += S_ISREG(st.st_mode);
-            free(path);
-            continue;
-        }
-        s->found++;
+        s->found += f.path != NULL;
+    } while (f.path && f.again);
+    if (f.path && (path = copy(s, f.path))) {
+        if (f.error)
+            snprintf(s->error, sizeof s->error, "%s", f.error);
         return give(s, path, error);
     }
-    return NULL;
+    path = s->folder, s->folder = NULL;
+    if (s->found || s->no_memory) {
+        free(path);
+        return NULL;
+    }
+    snprintf(s->error, sizeof s->error, "no pictures in this folder");
+    return give(s, path, error);
 }
 
 static const char *named(picture_paths *s, const char *name, const char **error)
@@ -247,14 +126,20 @@ static const char *named(picture_paths *s, const char *name, const char **error)
     struct stat st;
     char *path = copy(s, name);
 
-    if (!path || stat(name, &st) != 0 || !S_ISDIR(st.st_mode))
-        return path ? give(s, path, error) : NULL;
+    if (!path)
+        return NULL;
+    if (stat(name, &st) != 0)
+        return give(s, path, error);
+    if (!S_ISDIR(st.st_mode)) {
+        if (!s->listing && S_ISREG(st.st_mode) &&
+            vt_walk_read(s->folders, &st) != VITCL_OK)
+            s->no_memory = true;
+        return give(s, path, error);
+    }
     s->found = 0;
-    tdestroy(s->walked, free);
-    s->walked = NULL;
-    if (!enter(s, path, &st))
-        return s->error[0] ? give(s, path, error) : NULL;
-    return walk(s, error);
+    s->folder = path;
+    s->no_memory = vt_walk_begin(s->folders, name, 0) != VITCL_OK;
+    return s->no_memory ? NULL : walk(s, error);
 }
 
 /* ---- a list on stdin ---- */
@@ -374,7 +259,7 @@ static bool listed(picture_paths *s)
 /* Does the next path come from the list? */
 static bool at_list(const picture_paths *s)
 {
-    return !s->depth && !s->no_memory &&
+    return !s->folder && !s->no_memory &&
            (s->listing || (s->at < s->operands->count && !s->spoilt &&
                            strcmp(s->operands->item[s->at], "-") == 0));
 }
@@ -402,7 +287,7 @@ const char *paths_next(picture_paths *s, const char **error)
     s->error[0] = '\0';
     *error = NULL;
     s->is_piped = false;
-    if (s->depth && (path = walk(s, error)))
+    if (s->folder && (path = walk(s, error)))
         return path;
     while (!s->no_memory) {
         const char *name = s->line;

@@ -1,6 +1,7 @@
 /*
  * piped.c - a picture whose bytes come on standard input.
  */
+#include "piped.h"
 #include "cmd.h"
 
 #include <errno.h>

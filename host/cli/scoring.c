@@ -27,6 +27,19 @@ static int open_several(scoring *s, const model_options *o)
     return EXIT_OK;
 }
 
+int scoring_data(vitcl_dataset **out, const char *path, const char *split,
+                 bool follow)
+{
+    const vitcl_status st = follow ? vitcl_dataset_open_links(out, path, split)
+                                   : vitcl_dataset_open(out, path, split);
+
+    if (st != VITCL_OK)
+        return failed();
+    if (vitcl_dataset_remark(*out))
+        note("%s", vitcl_dataset_remark(*out));
+    return EXIT_OK;
+}
+
 int scoring_open(scoring *s, const model_options *common)
 {
     model_options o = *common;

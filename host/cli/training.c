@@ -274,6 +274,7 @@ static int run(const training *t)
                              .val = t->val,
                              .patience = t->patience,
                              .strict = t->strict,
+                             .follow = t->follow,
                              .note = tell,
                              .checking = checking,
                              .show = t->show_batch ? show : NULL,

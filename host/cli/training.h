@@ -18,7 +18,7 @@ typedef struct training {
     double lr;
     frame_size size;
     words freeze;
-    bool resume, strict, verbose;
+    bool resume, strict, follow, verbose;
 } training;
 
 #define TRAINING_OPTIONS                                                       \
@@ -28,6 +28,7 @@ typedef struct training {
         OPT_ROW(training, 0, "split", OPT_TEXT, "NAME",                        \
                 "part of the data (default: train, where there is one)",       \
                 split),                                                        \
+        OPT_FOLLOW(training, follow),                                          \
         OPT_ROW(training, 'o', "output", OPT_TEXT, "DIR",                      \
                 "output folder: the model, and the state to resume from",      \
                 output),                                                       \

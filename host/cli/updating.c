@@ -70,6 +70,8 @@ static int list(updating *u, const words *operands, const picture_options *how)
     }
     if (code == EXIT_OK && error)
         code = fail("%s", error);
+    if (s)
+        paths_left(&u->left, s);
     paths_close(s);
     return code;
 }

@@ -16,7 +16,8 @@ typedef struct updating {
     vt_index *old;
     updating_entry *entry; /* all pictures, in input order */
     size_t count, room, at;
-    words todo; /* those to embed */
+    words todo;   /* those to embed */
+    vt_left left; /* out of folders */
     float *row;
     uint16_t *narrow;
     bool broken; /* the list of pictures could not be read to its end */

@@ -1,11 +1,12 @@
 /*
- * dataset_private.h - a dataset's members: shared by dataset.c, which reads
- * class folders, and records.c, which reads files of records.
+ * dataset_private.h - a dataset's members: shared by dataset.c, folders.c,
+ * which reads class folders, and records.c, which reads files of records.
  */
 #ifndef VT_DATA_DATASET_PRIVATE_H
 #define VT_DATA_DATASET_PRIVATE_H
 #include "base/file.h"
 #include "data/dataset.h"
+#include "walk/walk.h"
 
 typedef struct part {
     vt_file file;
@@ -20,6 +21,8 @@ struct vt_dataset {
     size_t count, path_cap, label_cap;
     char **name; /* classes */
     size_t classes, name_cap;
+    vt_left left;
+    char *remark; /* on what was left out, or NULL */
     part parts[8];
     size_t part_count;
     size_t record, header; /* bytes a record, and of its labels */
@@ -29,6 +32,9 @@ struct vt_dataset {
 vitcl_status vt_dataset_add_class(vt_dataset *d, const char *name);
 vitcl_status vt_dataset_add_label(vt_dataset *d, uint32_t label);
 
+/* Opens this part (NULL: the usual one) of a folder with class folders. */
+vitcl_status vt_folders_open(vt_dataset *d, const char *path,
+                             const vt_dataset_options *how);
 /* Opens this part of a folder with CIFAR's or MNIST's files. *records: whether
  * it is one. */
 vitcl_status vt_records_open(bool *records, vt_dataset *d, const char *path,

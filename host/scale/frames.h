@@ -8,6 +8,8 @@
  *   ERROR   ends the picture: why it cannot be read
  *   PICTURE ends the picture: it is complete
  *   OTHER   ends the picture: another worker's, without bytes
+ *   LEFT    before the end: two counts of 64 bits, of members that are no
+ *           pictures and of hidden ones
  *   UNLOCKED  the filter of system calls was refused
  *   END     nothing follows
  */
@@ -22,7 +24,8 @@ typedef enum {
     VT_FRAME_PICTURE,
     VT_FRAME_OTHER,
     VT_FRAME_UNLOCKED,
-    VT_FRAME_END
+    VT_FRAME_END,
+    VT_FRAME_LEFT
 } vt_frame_kind;
 typedef struct vt_frame {
     uint32_t kind, size;

@@ -27,6 +27,7 @@ struct vt_tar {
     char name[VT_MEMBER_NAME], error[256];
     char *bytes;
     size_t size, cap;
+    uint64_t left[2]; /* members: no pictures, hidden */
 };
 
 static atomic_bool unlocked;
@@ -149,6 +150,12 @@ void vt_tar_close(vt_tar *a)
     free(a);
 }
 
+void vt_tar_left(vt_left *sum, const vt_tar *a)
+{
+    sum->others += a->left[0];
+    sum->hidden += a->left[1];
+}
+
 bool vt_tar_ready(const vt_tar *a, int ms)
 {
     struct pollfd input = {.fd = a->pipe, .events = POLLIN};
@@ -237,6 +244,10 @@ bool vt_tar_next(vt_member *out, vt_tar *a)
             if (f.size)
                 goto lost;
             return give(out, a, (vt_frame_kind)f.kind);
+        case VT_FRAME_LEFT:
+            if (f.size != sizeof a->left || !get(a, a->left, sizeof a->left))
+                goto lost;
+            break;
         case VT_FRAME_UNLOCKED:
             atomic_store(&unlocked, true);
             break;

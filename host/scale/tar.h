@@ -5,6 +5,7 @@
 #ifndef VT_SCALE_TAR_H
 #define VT_SCALE_TAR_H
 #include "scale/shard.h"
+#include "walk/walk.h"
 
 #include <stddef.h>
 
@@ -25,6 +26,8 @@ vitcl_status vt_tar_open(vt_tar **out, const char *path, vt_shard s,
 bool vt_tar_ready(const vt_tar *a, int ms);
 /* False at the end. */
 bool vt_tar_next(vt_member *out, vt_tar *a);
+/* Adds what was left out of it, at its end. */
+void vt_tar_left(vt_left *sum, const vt_tar *a);
 void vt_tar_close(vt_tar *a);
 /* Was any archive read without the filter of system calls? */
 bool vt_tar_unlocked(void);

@@ -16,7 +16,7 @@
 #include "base/seccomp.h"
 #include "scale/frames.h"
 #include "scale/shard.h"
-#include "scale/suffix.h"
+#include "walk/suffix.h"
 
 #include <archive.h>
 #include <archive_entry.h>
@@ -101,6 +101,7 @@ typedef struct reading {
     vt_shard shard;
     uint64_t position; /* of the next picture */
     uint64_t data;     /* bytes read for pictures so far, of all shards */
+    uint64_t left[2];  /* members: no pictures, hidden */
     char piece[PIECE];
 } reading;
 
@@ -128,6 +129,19 @@ static bool stays(const char *name)
             return false;
     }
     return true;
+}
+
+/* Would it be hidden in a folder? macOS adds ._x.jpg to each x.jpg. */
+static bool hidden(const char *name)
+{
+    for (const char *at = name; at; at = strchr(at, '/')) {
+        at += *at == '/';
+        const size_t n = strcspn(at, "/");
+
+        if (at[0] == '.' && n > 1 && (n > 2 || at[1] != '.'))
+            return true;
+    }
+    return false;
 }
 
 /* Why this member is no picture, though it should be one; NULL: it may be. */
@@ -229,9 +243,16 @@ static bool member(reading *r, struct archive_entry *e)
         name = archive_entry_pathname_utf8(e);
     if (!name)
         name = "(a name that cannot be read)";
-    if (archive_entry_filetype(e) == AE_IFDIR ||
-        (archive_entry_filetype(e) == AE_IFREG && !vt_is_picture_name(name)))
+    if (archive_entry_filetype(e) == AE_IFDIR)
         return pass_over(r);
+    if (hidden(name)) {
+        r->left[1]++;
+        return pass_over(r);
+    }
+    if (archive_entry_filetype(e) == AE_IFREG && !vt_is_picture_name(name)) {
+        r->left[0]++;
+        return pass_over(r);
+    }
     why = refusal(e, name);
     say(VT_FRAME_NAME, name);
     mine = vt_shard_has(r->shard, r->position++);
@@ -304,6 +325,7 @@ int main(int argc, char **argv)
         read_all(&r);
     else
         fail(&r, "not a tar archive");
+    frame(VT_FRAME_LEFT, r.left, sizeof r.left);
     frame(VT_FRAME_END, NULL, 0);
     _exit(0);
 }

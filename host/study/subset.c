@@ -269,7 +269,8 @@ static vitcl_status open_both(part *train, part *test, bool *own,
     vitcl_status st = VITCL_OK;
     const char *a, *b;
 
-    VT_TRY(vt_dataset_open_training(&train->d, data));
+    VT_TRY(vt_dataset_open_as(&train->d, data,
+                              &(vt_dataset_options){.training = true}));
     VT_TRY(vt_dataset_open(&test->d, data, NULL));
     *own = true;
     if (vt_dataset_count(train->d) && vt_dataset_count(test->d)) {

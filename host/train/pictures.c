@@ -43,6 +43,13 @@ tell(const vitcl_train_options *o, void *context, const char *format, ...)
     o->note(context, text);
 }
 
+void vt_pictures_remark(const vt_dataset *d, const vitcl_train_options *o,
+                        void *context)
+{
+    if (vt_dataset_remark(d))
+        tell(o, context, "%s", vt_dataset_remark(d));
+}
+
 /* ---- a new training ---- */
 
 vitcl_status vt_pictures_check(vt_left_out *out, vt_dataset *d,

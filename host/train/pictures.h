@@ -17,6 +17,9 @@ typedef struct vt_left_out {
 } vt_left_out;
 void vt_left_out_free(vt_left_out *l);
 
+/* Says what was left out of folders. */
+void vt_pictures_remark(const vt_dataset *d, const vitcl_train_options *o,
+                        void *context);
 /* Takes what cannot be decoded out of d and tells o->note about the first of
  * it; with o->strict that is an error. */
 /* out NULL: pictures that are only scored, which no list has to keep. */

@@ -65,6 +65,7 @@ static void put_options(FILE *f, const vitcl_train_options *o)
     put_number(f, "width", o->width);
     put_number(f, "hold_out", o->hold_out);
     put_number(f, "patience", o->patience);
+    put_number(f, "follow", o->follow != 0);
     if (o->freeze && o->freeze[0]) {
         fputs(",\n  \"freeze\": [", f);
         for (size_t i = 0; o->freeze[i]; i++) {
@@ -169,7 +170,8 @@ static vitcl_status read_counts(vt_settings *s, const vt_json *json,
                   {"micro", &s->micro},       {"slices", &s->slices},
                   {"height", &s->height},     {"width", &s->width},
                   {"hold_out", &s->hold_out}, {"patience", &s->patience},
-                  {"pictures", &s->pictures}, {"classes", &s->classes}};
+                  {"pictures", &s->pictures}, {"classes", &s->classes},
+                  {"follow", &s->follow}};
 
     for (size_t i = 0; i < VT_COUNT(counts); i++) {
         const vt_json *v = vt_json_get(json, counts[i].key);

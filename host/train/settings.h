@@ -20,6 +20,7 @@ typedef struct vt_settings {
     const char **freeze;   /* NULL-ended, or NULL */
     uint32_t epochs, batch, micro, slices, height, width, hold_out, patience;
     uint32_t pictures, classes; /* of the data at the start */
+    uint32_t follow;            /* 1: links to folders */
     double lr;
     uint64_t random_state;
     vitcl_precision precision;

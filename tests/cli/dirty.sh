@@ -13,7 +13,7 @@ for i in $(seq 10 29); do
     done
 done
 cp -r clean data
-echo text >data/bird/00-notes.txt
+echo text >data/bird/00-notes.jpg
 : >data/cat/15-empty.png
 head -c 600 "$VT_DATA/sample.jpg" >data/cat/20-half.jpg
 odd=$'data/bird/12-new\nline\\'$'\xff'.jpg
@@ -24,14 +24,14 @@ given=(train --config config.json --batch 8 --epochs 3 --random-state 4)
 run 0 "${given[@]}" --data clean -o clean.run --log clean.log
 err_not 'cannot be decoded'
 run 0 "${given[@]}" --data data -o run
-err_has 'data/bird/00-notes.txt: not a supported picture format'
+err_has 'data/bird/00-notes.jpg: not a supported picture format'
 err_has 'data/cat/15-empty.png: the file is empty'
 err_has 'data/cat/20-half.jpg: '
 err_has '4 files cannot be decoded and are left out; run/left_out.txt lists them'
 cmp run/model.safetensors clean.run/model.safetensors || fail 'other bits'
 [ ! -e clean.run/left_out.txt ] || fail 'a list of nothing'
 [ "$(wc -l <run/left_out.txt)" = 4 ] || fail 'left_out.txt has not 4 lines'
-grep -q '^bird/00-notes.txt$' run/left_out.txt || fail 'bird/00-notes.txt is not listed'
+grep -q '^bird/00-notes.jpg$' run/left_out.txt || fail 'bird/00-notes.jpg is not listed'
 grep -qaF 'bird/12-new\012line\134' run/left_out.txt || fail 'an odd name'
 
 # ---- the next training only looks at what is new: a picture of the cache is not
@@ -64,7 +64,7 @@ run 1 train --resume -o parts
 says 'began with 40 pictures, but the data now has 43'
 
 # ---- more than ten
-for i in $(seq 20); do echo text >"data/cat/b$i.txt"; done
+for i in $(seq 20); do echo text >"data/cat/b$i.jpg"; done
 run 0 "${given[@]}" --data data -o many
 err_has '^vitcl train: 23 files cannot'
 [ "$(grep -c 'data/' err)" = 10 ] || fail 'not ten are named'
@@ -74,7 +74,7 @@ run 1 "${given[@]}" --data data -o strict --strict
 err_has '23 of 63 files cannot be decoded \(the first are listed above\); remove them'
 [ ! -e strict ] || fail 'a refused training left a folder'
 run 0 "${given[@]}" --data clean -o strict --strict
-mkdir -p none/a none/b && echo text >none/a/x && echo text >none/b/y
+mkdir -p none/a none/b && echo text >none/a/x.jpg && echo text >none/b/y.jpg
 run 1 "${given[@]}" --data none -o never
 err_has 'none: none of the 2 files can be decoded'
 
@@ -106,7 +106,7 @@ out_has '^failed	23$'
 [ "$(grep -c 'data/' err)" = 10 ] || fail 'not ten are named'
 err_has '23 pictures could not be decoded and are left out of the scores'
 run 1 eval -m run --data data --strict
-says 'data/bird/00-notes.txt: not a supported'
+says 'data/bird/00-notes.jpg: not a supported'
 run 0 eval -m run --data clean --strict
 mkdir parted && cp -r data parted/train && cp -r clean parted/test
 run 1 fewshot -m run --data parted --shots 50 --tries 2

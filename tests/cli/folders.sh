@@ -19,7 +19,7 @@ for command in classify embed; do
     run 1 $command $small --summary tree
     tail -n 1 err >last
     word=$([ $command = classify ] && echo named || echo embedded)
-    grep -qE "^3 pictures $word, 1 could not be read \(listed above\), 2 skipped; [0-9]+\.[0-9] s\$" last ||
+    grep -qE "^3 pictures $word, 1 could not be read \(listed above\), 2 skipped, 1 hidden; [0-9]+\.[0-9] s\$" last ||
         fail "summary: $(cat last)"
 done
 run 0 classify $small --summary tree/a.jpg

@@ -1,7 +1,7 @@
 /*
  * suffix.c - the endings of pictures' names, in folders and in archives.
  */
-#include "scale/suffix.h"
+#include "walk/suffix.h"
 
 #include <stddef.h>
 #include <string.h>

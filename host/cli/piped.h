@@ -1,0 +1,17 @@
+/*
+ * piped.h - a picture on stdin.
+ */
+#ifndef VT_CLI_PIPED_H
+#define VT_CLI_PIPED_H
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Are these the first bytes of a picture? */
+bool piped_begins_picture(const char *head, size_t size);
+/* Does this path name stdin, and is that a pipe, a socket or a terminal? */
+bool piped_is_name(const char *path);
+/* Reads stdin to its end; its first n bytes were read before. Returns why that
+ * failed, or NULL; the caller frees *out. */
+const char *piped_read(char **out, size_t *size, const char *head, size_t n);
+
+#endif
