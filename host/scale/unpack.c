@@ -233,8 +233,24 @@ static bool pass_over(reading *r)
     return true; /* if it is cut, the next header says so */
 }
 
-/* False: the archive ends here, which has been said. */
-static bool member(reading *r, struct archive_entry *e)
+/* Was a part of the member's header dropped, such as a path above 1 MB? Then
+ * its name is a short one for old programs. Names that are no UTF-8, and rights
+ * or attributes that are not understood, are only warnings. */
+static bool lacks(struct archive *a, int code)
+{
+    static const char *const harmless[] = {"convert", "ACL", "acl", "xattr",
+                                           "Parse error"};
+    const char *text = archive_error_string(a);
+    bool lost = code == ARCHIVE_WARN;
+
+    for (size_t i = 0; text && i < VT_COUNT(harmless); i++)
+        lost = lost && !strstr(text, harmless[i]);
+    return lost;
+}
+
+/* lost: its name may be another. False: the archive ends here, which has been
+ * said. */
+static bool member(reading *r, struct archive_entry *e, bool lost)
 {
     const char *name = archive_entry_pathname(e), *why;
     bool mine;
@@ -245,15 +261,17 @@ static bool member(reading *r, struct archive_entry *e)
         name = "(a name that cannot be read)";
     if (archive_entry_filetype(e) == AE_IFDIR)
         return pass_over(r);
-    if (hidden(name)) {
+    if (hidden(name) && !lost) {
         r->left[1]++;
         return pass_over(r);
     }
-    if (archive_entry_filetype(e) == AE_IFREG && !vt_is_picture_name(name)) {
+    if (archive_entry_filetype(e) == AE_IFREG && !vt_is_picture_name(name) &&
+        !lost) {
         r->left[0]++;
         return pass_over(r);
     }
-    why = refusal(e, name);
+    why = lost ? "a part of its header cannot be read, perhaps its name"
+               : refusal(e, name);
     say(VT_FRAME_NAME, name);
     mine = vt_shard_has(r->shard, r->position++);
     if (!why)
@@ -284,7 +302,8 @@ static void read_all(reading *r)
         lost = code == ARCHIVE_RETRY;
         if (bursts(r))
             return;
-        if ((code == ARCHIVE_OK || code == ARCHIVE_WARN) && !member(r, e))
+        if ((code == ARCHIVE_OK || code == ARCHIVE_WARN) &&
+            !member(r, e, lacks(r->a, code)))
             return;
     } while (code == ARCHIVE_OK || code == ARCHIVE_WARN ||
              code == ARCHIVE_RETRY);

@@ -97,6 +97,34 @@ err_has 'junk.tar: not a tar archive$'
 err_has 'missing.tar: No such file'
 err_has 'pics: a folder, not an archive$'
 
+# ---- a header that libarchive reads only in part: a name of a megabyte, an
+# attribute without a "="; a name that is no UTF-8 is one all the same
+python3 - <<'P'
+import tarfile
+pic = open("pics/000.ppm", "rb").read()
+def add(f, attributes):
+    for kind, data in (b"x", attributes), (b"0", pic):
+        m = tarfile.TarInfo("short.ppm" if kind == b"0" else "x")
+        m.type, m.size = kind, len(data)
+        f.write(m.tobuf(tarfile.USTAR_FORMAT) + data + bytes(-len(data) % 512))
+def attribute(name, value):
+    least = len(name) + len(value) + 3
+    n = least + len(str(least))
+    return b"%d %s=%s\n" % (least + len(str(n)), name, value)
+with open("long.tar", "wb") as f:
+    add(f, attribute(b"path", b"a" * 1048400 + b".ppm"))
+    add(f, b"15 path~b.ppm.\n" + attribute(b"path", b"c.ppm"))
+    add(f, attribute(b"path", b"d\xff.ppm"))
+    add(f, attribute(b"path", b"e.ppm"))
+    f.write(bytes(1024))
+P
+run 1 "${c[@]}" --tar long.tar
+out_lines 2
+out_has 'e.ppm	'
+err_lines 2
+[ "$(grep -c 'long.tar/short.ppm: a part of its header cannot be read, perhaps its name$' err)" = 2 ] ||
+    fail "a name that is not its own"
+
 # ---- 20,000 long names one after the other: an end, and not a line for each
 python3 - <<'P'
 import tarfile
