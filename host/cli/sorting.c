@@ -17,12 +17,13 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #define UNSURE "not sure"
 #define PLACE "{label}"
-enum { LONGEST = 100, TRIES = 10000, PIECE = 1 << 16 };
+enum { LONGEST = 100, NUMBER = 20, TRIES = 10000, PIECE = 1 << 16 };
 
 /* ---- names of folders ---- */
 
@@ -50,41 +51,55 @@ static void clean(char out[LONGEST + 1], const char *name)
         out[n - 1] = '_';
 }
 
-typedef struct named {
-    const char *name;
-    uint32_t label;
-} named;
-
+/* Also for file systems to which "Crane" and "crane" are one name. */
 static int by_name(const void *a, const void *b)
 {
-    const named *x = a, *y = b;
-    const int order = strcmp(x->name, y->name);
-
-    return order ? order : (x->label > y->label) - (x->label < y->label);
+    return strcasecmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* Two classes of one name, as ImageNet's cranes, get their numbers. */
+/* The sorted names that only one class has; their number. */
+static size_t single(char **out, const sorting *s)
+{
+    size_t n = 0, same;
+
+    memcpy(out, s->folder, s->classes * sizeof *out);
+    qsort(out, s->classes, sizeof *out, by_name);
+    for (size_t i = 0; i < s->classes; i += same) {
+        for (same = 1;
+             i + same < s->classes && by_name(&out[i], &out[i + same]) == 0;)
+            same++;
+        if (same == 1 && out[i][0] && strcasecmp(out[i], UNSURE) != 0)
+            out[n++] = out[i];
+    }
+    return n;
+}
+
+/* Classes of one name, as ImageNet's cranes, get their numbers, once more where
+ * another class has that name, too. Numbers differ, so that these names do. */
 static bool tell_apart(sorting *s)
 {
-    named *all = calloc(s->classes, sizeof *all);
-    bool fine = all != NULL, same = false;
+    char **own = calloc((size_t)s->classes + 1, sizeof *own);
+    const size_t n = own ? single(own, s) : 0;
+    bool *keeps = calloc((size_t)s->classes + 1, sizeof *keeps);
 
-    for (uint32_t i = 0; fine && i < s->classes; i++)
-        all[i] = (named){s->folder[i], i};
-    if (fine)
-        qsort(all, s->classes, sizeof *all, by_name);
-    for (uint32_t i = 0; fine && i < s->classes; i++) {
-        const bool next =
-            i + 1 < s->classes && strcmp(all[i].name, all[i + 1].name) == 0;
-        char *name = s->folder[all[i].label];
+    for (uint32_t i = 0; own && keeps && i < s->classes; i++) {
+        char **found = bsearch(&s->folder[i], own, n, sizeof *own, by_name);
 
-        if (same || next || !name[0] || strcmp(name, UNSURE) == 0)
-            snprintf(name + strlen(name), 16, "%s%u", name[0] ? " " : "class ",
-                     all[i].label);
-        same = next;
+        keeps[i] = found && *found == s->folder[i];
     }
-    free(all);
-    return fine;
+    for (uint32_t i = 0; own && keeps && i < s->classes; i++) {
+        char *name = s->folder[i];
+
+        while (!keeps[i]) {
+            snprintf(name + strlen(name), NUMBER, "%s%u",
+                     name[0] ? " " : "class ", i);
+            if (!bsearch(&name, own, n, sizeof *own, by_name))
+                break;
+        }
+    }
+    free(keeps);
+    free(own);
+    return own && keeps;
 }
 
 static bool name_folders(sorting *s, const naming *n)
@@ -96,7 +111,7 @@ static bool name_folders(sorting *s, const naming *n)
         return false;
     s->classes = n->classes;
     for (uint32_t i = 0; i < s->classes; i++) {
-        s->folder[i] = calloc(1, LONGEST + 32);
+        s->folder[i] = calloc(1, LONGEST + 2 * NUMBER);
         if (!s->folder[i])
             return false;
         clean(s->folder[i], naming_class(n, i, room));
