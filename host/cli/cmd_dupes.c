@@ -1,12 +1,12 @@
 /*
  * cmd_dupes.c - groups of pictures of an index that are nearly the same.
  *
- * In a pipe there is one line per picture: group, cosine, path, separated by
- * tabs.
+ * A file that is named twice is compared once: who deletes one of a group must
+ * not delete the only copy.
  */
 #include "cmd.h"
 #include "html.h"
-#include "index/index.h"
+#include "row_files.h"
 
 #include <stdlib.h>
 
@@ -37,6 +37,10 @@ typedef struct work {
     uint64_t *next; /* the next row of the same group; the row itself: none */
     progress bar;
     html_page *page; /* NULL: none */
+    row_files files;
+    row_file *file; /* of the group that is printed, in order */
+    size_t room, largest;
+    uint64_t looked; /* pictures of groups */
     bool json, pretty;
 } work;
 
@@ -52,34 +56,96 @@ static int tell(void *context, uint64_t done, uint64_t total)
 
 /* ---- printing ---- */
 
+/* Measures the files of the group of row `first`. False: out of memory. */
+static bool look_at(work *w, uint64_t first)
+{
+    size_t n = 1;
+
+    for (uint64_t i = first; w->next[i] != i; i = w->next[i])
+        n++;
+    if (n > w->room) {
+        row_file *more = realloc(w->file, n * sizeof *more);
+
+        if (!more)
+            return false;
+        w->file = more, w->room = n;
+    }
+    n = 0;
+    for (uint64_t i = first;; i = w->next[i]) {
+        row_file_look(&w->file[n++], vt_index_path(w->index, i));
+        progress_show(&w->bar, ++w->looked, NULL);
+        if (w->next[i] == i)
+            break;
+    }
+    w->largest = row_file_largest(w->file, n);
+    progress_clear(&w->bar);
+    return true;
+}
+
 static void print_json(const work *w, uint64_t group, uint64_t first)
 {
+    size_t n = 0;
+
     printf("{\"group\":%llu,\"pictures\":[", (unsigned long long)group);
-    for (uint64_t i = first;; i = w->next[i]) {
+    for (uint64_t i = first;; i = w->next[i], n++) {
+        const row_file *f = &w->file[n];
+        char date[ROW_FILE_TEXT];
+
+        row_file_date(date, f);
         printf("%s{\"picture\":", i == first ? "" : ",");
         json_string(vt_index_path(w->index, i));
         printf(",\"cosine\":");
         json_number((double)w->pairs.cosine[i]);
         printf(",\"nearest\":");
         json_string(vt_index_path(w->index, w->pairs.near_row[i]));
-        printf("}");
+        if (f->bytes)
+            printf(",\"bytes\":%llu,\"changed\":\"%s\"",
+                   (unsigned long long)f->bytes, date);
+        if (f->width)
+            printf(",\"width\":%u,\"height\":%u", f->width, f->height);
+        printf(",\"largest\":%s}", n == w->largest ? "true" : "false");
         if (w->next[i] == i)
             break;
     }
     printf("]}\n");
 }
 
+/* What is known of a file, in columns. */
+static void file_text(char size[ROW_FILE_TEXT], char bytes[BYTES_TEXT],
+                      char date[ROW_FILE_TEXT], const row_file *f)
+{
+    size[0] = bytes[0] = '\0';
+    if (f->width)
+        snprintf(size, ROW_FILE_TEXT, "%ux%u", f->width, f->height);
+    if (f->bytes)
+        bytes_text(bytes, (double)f->bytes);
+    row_file_date(date, f);
+}
+
 static void print_text(const work *w, uint64_t group, uint64_t first)
 {
+    char size[ROW_FILE_TEXT], bytes[BYTES_TEXT], date[ROW_FILE_TEXT];
+    size_t n = 0;
+
     if (w->pretty && group > 1)
         printf("\n");
-    for (uint64_t i = first;; i = w->next[i]) {
+    for (uint64_t i = first;; i = w->next[i], n++) {
+        const char *largest = n == w->largest ? "largest" : "";
+
+        file_text(size, bytes, date, &w->file[n]);
         if (w->pretty)
-            printf("%.3f  ", (double)w->pairs.cosine[i]);
+            printf("%.3f  %11s  %7s  %16s  %7s  ", (double)w->pairs.cosine[i],
+                   size, bytes, date, largest);
         else
             printf("%llu\t%.6f\t", (unsigned long long)group,
                    (double)w->pairs.cosine[i]);
         tsv_text(vt_index_path(w->index, i));
+        if (!w->pretty) {
+            printf("\t%s\t", size);
+            if (w->file[n].bytes)
+                printf("%llu", (unsigned long long)w->file[n].bytes);
+            printf("\t%s\t%s", date, largest);
+        }
         printf("\n");
         if (w->next[i] == i)
             break;
@@ -88,15 +154,20 @@ static void print_text(const work *w, uint64_t group, uint64_t first)
 
 static void add_to_page(const work *w, uint64_t group, uint64_t first)
 {
-    char text[32];
+    char size[ROW_FILE_TEXT], bytes[BYTES_TEXT], date[ROW_FILE_TEXT];
+    char text[32], more[128];
+    size_t n = 0;
 
     snprintf(text, sizeof text, "group %llu", (unsigned long long)group);
     html_section(w->page, text);
-    for (uint64_t i = first;; i = w->next[i]) {
-        const html_item item = {.path = vt_index_path(w->index, i),
-                                .title = text};
+    for (uint64_t i = first;; i = w->next[i], n++) {
+        const html_item item = {
+            .path = vt_index_path(w->index, i), .title = text, .more = more};
 
+        file_text(size, bytes, date, &w->file[n]);
         snprintf(text, sizeof text, "%.3f", (double)w->pairs.cosine[i]);
+        snprintf(more, sizeof more, "%s %s %s%s", size, bytes, date,
+                 n == w->largest ? ", the largest" : "");
         html_add(w->page, &item);
         if (w->next[i] == i)
             break;
@@ -126,9 +197,12 @@ static int link_rows(work *w, uint64_t rows)
 static void tell_counts(const work *w, uint64_t pictures, uint64_t groups,
                         uint64_t rows)
 {
-    const uint64_t out = w->pairs.left_out, compared = rows - out;
+    const uint64_t out = w->pairs.left_out;
+    uint64_t compared = rows - out;
     char left[64] = "";
 
+    for (uint64_t i = 0; i < rows; i++)
+        compared -= w->files.omit[i];
     if (out)
         snprintf(left, sizeof left, "; %llu without a vector left out",
                  (unsigned long long)out);
@@ -144,10 +218,16 @@ static int print(work *w, uint64_t rows)
 
     if (link_rows(w, rows) != EXIT_OK)
         return EXIT_FAILED;
-    for (uint64_t i = 0; i < rows; i++) {
+    for (uint64_t i = 0; i < rows; i++)
         pictures += w->pairs.near_row[i] != i;
+    progress_start(&w->bar, "pictures", pictures);
+    for (uint64_t i = 0; i < rows; i++) {
         if (w->pairs.group[i] != i || w->next[i] == i)
             continue;
+        if (stopped())
+            return EXIT_STOPPED;
+        if (!look_at(w, i))
+            return fail("out of memory");
         groups++;
         (w->json ? print_json : print_text)(w, groups, i);
         if (w->page)
@@ -171,14 +251,20 @@ static int compare(work *w, const dupes *o)
 {
     const float least = vt_cosine_threshold(o->least > 0 ? o->least : LEAST);
     vitcl_status st;
+    int code;
 
     if (vt_index_given(w->index))
         return fail("the index has all tokens of each picture; dupes needs one "
                     "vector: embed --features pooled or class");
     catch_stop();
+    code = row_files_open(&w->files, w->index);
+    if (code != EXIT_OK)
+        return code;
+    row_files_tell(&w->files, w->index);
     guard_begin();
     progress_start(&w->bar, "tiles", 0);
-    st = vt_index_pairs(&w->pairs, w->index, o->common.device, least, tell, w);
+    st = vt_index_pairs(&w->pairs, w->index, w->files.omit, o->common.device,
+                        least, tell, w);
     progress_clear(&w->bar);
     guard_end();
     if (st == VITCL_ESTOPPED)
@@ -205,9 +291,11 @@ static int run(void *into, const words *operands)
     if (vt_index_open(&index, operands->item[0]) != VITCL_OK)
         return failed();
     w.index = index;
-    code = compare(&w, o);
+    code = vt_index_sort(index) == VITCL_OK ? compare(&w, o) : failed();
     html_discard(w.page);
     free(w.next);
+    free(w.file);
+    row_files_close(&w.files);
     vt_pairs_free(&w.pairs);
     vt_index_free(index);
     return code;
@@ -218,9 +306,11 @@ const command cmd_dupes = {
     "INDEX",
     "Find groups of near-duplicate pictures",
     "INDEX is a file of `vitcl embed -o FILE.safetensors`. All pairs of its "
-    "vectors are\ncompared. Two pictures are in a group if their cosine is at "
-    "least the threshold, or\nif others connect them. In a pipe each picture "
-    "is a line: group, cosine with the\nnearest picture, path, separated by "
+    "vectors are\ncompared, each file once, whatever names it has; files that "
+    "are gone are left out.\nTwo pictures are in a group if their cosine is at "
+    "least the threshold, or if others\nconnect them. In a pipe each picture "
+    "is a line: group, cosine with the nearest\npicture, path, resolution, "
+    "bytes, date and \"largest\" for the largest of the\ngroup, separated by "
     "tabs.",
     options,
     sizeof(dupes),

@@ -104,7 +104,8 @@ vitcl_status vt_index_nearest(vt_hit *hits, uint32_t *found, const vt_index *x,
 
 /* ---- pairs (pairs.c) ---- */
 
-/* Compares all pairs on a device. near_row[i]: the other row of the largest
+/* Compares all pairs of rows but those to omit (NULL: none) on a device.
+ * near_row[i]: the other row of the largest
  * cosine of row i, and group[i]: the first row of the group of rows that pairs
  * with at least `least` connect. A row without a pair is its own. */
 typedef struct vt_pairs {
@@ -113,7 +114,7 @@ typedef struct vt_pairs {
     uint64_t pairs;
     uint64_t left_out; /* rows that are not finite, or zero */
 } vt_pairs;
-vitcl_status vt_index_pairs(vt_pairs *out, const vt_index *x,
+vitcl_status vt_index_pairs(vt_pairs *out, const vt_index *x, const bool *omit,
                             const char *device, float least,
                             vitcl_progress progress, void *context);
 void vt_pairs_free(vt_pairs *p);

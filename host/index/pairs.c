@@ -4,8 +4,8 @@
  *
  * Of many rows, short vectors are compared first (screen.h): most pairs are so
  * far apart that this is enough. The other cosines are computed on the host, or
- * on the device for a tile that has many. Rows that are not finite, or zero,
- * become zero, so that they have no pair.
+ * on the device for a tile that has many. Rows that are omitted, not finite, or
+ * zero, become zero, so that they have no pair.
  */
 #include "base/clock.h"
 #include "base/log.h"
@@ -28,6 +28,7 @@ typedef struct near {
 
 typedef struct work {
     const vt_index *x;
+    const bool *omit;
     vt_dev *dev;
     int width, tile; /* tile: rows, TILE or fewer */
     float least;
@@ -128,8 +129,14 @@ static vitcl_status load_rows(float *out, work *s, uint64_t first, uint64_t n)
     vitcl_status st;
 
     VT_TRY(vt_index_rows(out, s->narrow, s->x, first, n));
-    for (size_t i = 0; i < n; i++)
-        lost += !unit(out + i * (size_t)s->width, s->width);
+    for (size_t i = 0; i < n; i++) {
+        float *row = out + i * (size_t)s->width;
+
+        if (s->omit && s->omit[first + i])
+            memset(row, 0, (size_t)s->width * sizeof *row);
+        else
+            lost += !unit(row, s->width);
+    }
     if (first == s->seen) {
         s->seen += n;
         s->out->left_out += lost;
@@ -417,12 +424,13 @@ static void free_all(work *s)
     free(s->near);
 }
 
-vitcl_status vt_index_pairs(vt_pairs *out, const vt_index *x,
+vitcl_status vt_index_pairs(vt_pairs *out, const vt_index *x, const bool *omit,
                             const char *device, float least,
                             vitcl_progress progress, void *context)
 {
     vt_pairs p = {.pairs = 0};
     work s = {.x = x,
+              .omit = omit,
               .least = least,
               .progress = progress,
               .context = context,

@@ -156,7 +156,7 @@ names = sorted([p["picture"].encode().replace(b"\xef\xbf\xbd", b"\xff") for p in
 assert names == want and len(want) >= 2, (names, want)
 P
 run 0 dupes a.safetensors --threshold 0.99999
-out_has '^[12]	(1\.0|0\.99999)[0-9]*	p/near2.ppm$'
+out_has '^[12]	(1\.0|0\.99999)[0-9]*	p/near2.ppm	'
 on_terminal 100 0 dupes a.safetensors --threshold 0.99999
 out_has 'of 8 compared; 1 without a vector left out'
 run 0 embed $small -o one.safetensors p/1.ppm

@@ -223,6 +223,7 @@ Test(pairs, finds_what_was_planted)
 {
     static const uint64_t planted[][2] = {
         {0, 1}, {5, 2050}, {2047, 2048}, {3, ROWS - 1}, {9000, 9001}};
+    static const bool omit[ROWS] = {[301] = true};
     float *x = calloc((size_t)ROWS * WIDTH, sizeof *x);
     char name[64];
     vt_index *index;
@@ -241,14 +242,15 @@ Test(pairs, finds_what_was_planted)
         }
     for (size_t i = 4201; i < 4200 + EQUAL; i++)
         memcpy(x + i * WIDTH, x + (size_t)4200 * WIDTH, WIDTH * sizeof *x);
+    memcpy(x + (size_t)301 * WIDTH, x + (size_t)300 * WIDTH, WIDTH * sizeof *x);
     memset(x + (size_t)100 * WIDTH, 0, WIDTH * sizeof *x);
     x[(size_t)16400 * WIDTH + 3] = NAN;
     index = write_index(x, ROWS, name);
-    cr_expect_eq(vt_index_pairs(&p, index, NULL, 0.85f, tell, &some),
+    cr_expect_eq(vt_index_pairs(&p, index, NULL, NULL, 0.85f, tell, &some),
                  VITCL_ESTOPPED);
     cr_expect_eq(some.ended, 3);
-    cr_assert_eq(vt_index_pairs(&p, index, NULL, 0.85f, tell, &all), VITCL_OK,
-                 "%s", vt_message());
+    cr_assert_eq(vt_index_pairs(&p, index, omit, NULL, 0.85f, tell, &all),
+                 VITCL_OK, "%s", vt_message());
     cr_expect_eq(all.ended, 54);
     cr_expect_eq(p.left_out, 2);
     cr_expect_eq(p.pairs, VT_COUNT(planted) - 1 + EQUAL * (EQUAL - 1) / 2,
@@ -256,6 +258,8 @@ Test(pairs, finds_what_was_planted)
     for (size_t k = 0; k + 1 < VT_COUNT(planted); k++)
         check_pair(&p, x, planted[k][0], planted[k][1]);
     cr_expect_eq(p.near_row[9000], 9000);
+    cr_expect_eq(p.near_row[300], 300);
+    cr_expect_eq(p.near_row[301], 301);
     cr_expect_eq(p.near_row[100], 100);
     for (uint64_t i = 4200; i < 4200 + EQUAL; i++)
         cr_expect_eq(p.group[i], 4200);
@@ -284,8 +288,8 @@ Test(pairs, ends_with_the_last_row)
         vt_index *index = write_index(x, counts[k], name);
         vt_pairs p = {.pairs = 0};
 
-        cr_assert_eq(vt_index_pairs(&p, index, NULL, 0, NULL, NULL), VITCL_OK,
-                     "%s", vt_message());
+        cr_assert_eq(vt_index_pairs(&p, index, NULL, NULL, 0, NULL, NULL),
+                     VITCL_OK, "%s", vt_message());
         cr_expect_eq(p.pairs, n * (n - 1) / 2, "%zu pairs of %d rows",
                      (size_t)p.pairs, counts[k]);
         for (uint64_t i = 0; i < n; i++) {
