@@ -58,6 +58,9 @@
  *              VITCL_CACHE=off     do not store compiled programs
  *              XDG_CACHE_HOME, XDG_CONFIG_HOME, or else HOME
  *                                  where programs and tuned parameters are
+ *              POCL_WORK_GROUP_SPECIALIZATION=0, POCL_KERNEL_CACHE=0
+ *                                  with one of them programs of PoCL are
+ *                                  stored, too; else PoCL stores them
  *              VITCL_DOT=off       do not use dot-product instructions
  *              VITCL_MMA           off: do not use a GPU's matrix units;
  *                                  emulate: their kernels on any device, to

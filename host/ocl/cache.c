@@ -295,7 +295,7 @@ static bool driver_keeps(const vt_dev *dev)
     const char *sized = vt_getenv("POCL_WORK_GROUP_SPECIALIZATION");
     const char *kept = vt_getenv("POCL_KERNEL_CACHE");
 
-    return vt_dev_is_processor(dev) && vt_dev_pocl(dev) &&
+    return dev->processor && vt_dev_pocl(dev) &&
            !(sized && strcmp(sized, "0") == 0) &&
            !(kept && strcmp(kept, "0") == 0);
 }
