@@ -560,6 +560,11 @@ uint32_t vitcl_loader_pending(const vitcl_loader *loader);
  * it cannot be decoded, returns that error; the next call continues with the
  * next picture. */
 VITCL_STATUS vitcl_loader_next(uint8_t *rgb, vitcl_loader *loader);
+/* Size and time of change (ns since 1970) of the file that vitcl_loader_next()
+ * has just returned, as they were when it was opened: what its path names may
+ * have been replaced since. VITCL_EINVAL if it was not read from a file. */
+VITCL_STATUS vitcl_loader_stamp(int64_t *size, int64_t *changed_ns,
+                                const vitcl_loader *loader);
 /* The thumbnail of the picture that vitcl_loader_next() has just returned; to
  * be freed by vitcl_image_free(). */
 VITCL_STATUS vitcl_loader_thumbnail(vitcl_image *out,

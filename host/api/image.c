@@ -181,6 +181,26 @@ done:
     return st;
 }
 
+vitcl_status vitcl_loader_stamp(int64_t *size, int64_t *changed_ns,
+                                const vitcl_loader *loader)
+{
+    vt_opened opened;
+    vitcl_status st;
+
+    VT_GIVEN(size);
+    VT_GIVEN(changed_ns);
+    VT_GIVEN(loader);
+    VT_TRY(ours(loader));
+    opened = vt_pool_opened(loader->pool);
+    if (opened.size < 0)
+        return vt_fail(VITCL_EINVAL, "there is no file: no picture was taken, "
+                                     "or it was not read from a file");
+    *size = opened.size;
+    *changed_ns = opened.changed;
+done:
+    return st;
+}
+
 vitcl_status vitcl_loader_thumbnail(vitcl_image *out,
                                     const vitcl_loader *loader)
 {

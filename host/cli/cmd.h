@@ -388,11 +388,13 @@ typedef struct answer {
     char *path;
     const char *error; /* without the path; NULL: row of the batch */
     uint32_t row;
-    const void *piped; /* its bytes, if they came on stdin */
-    void *bytes;       /* or in an archive */
-    size_t size;       /* of either */
-    bool sharded;      /* its row says the position */
-    uint64_t position; /* in the whole input, from 0 */
+    const void *piped;               /* its bytes, if they came on stdin */
+    void *bytes;                     /* or in an archive */
+    size_t size;                     /* of either */
+    bool sharded;                    /* its row says the position */
+    uint64_t position;               /* in the whole input, from 0 */
+    int64_t file_size, file_changed; /* bytes, ns: when it was opened; -1: it
+                                      * is no file that was decoded */
     vitcl_image small; /* with batches_thumbnails(); without pixels: none */
 } answer;
 typedef struct picture_batches picture_batches;
@@ -446,6 +448,8 @@ void batches_fail(picture_batches *f);
 const char *numbers_wrong(const float *numbers, size_t n,
                           vitcl_session *session, const char *tensor,
                           uint32_t row);
+/* The library's last message without the picture's name in front of it. */
+const char *error_of(const char *path);
 /* Prints a failed picture's line on stderr. */
 void say_failure(const answer *a);
 /* The beginning of a picture's JSON line, {"picture":PATH; of a failed picture

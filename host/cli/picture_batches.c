@@ -81,9 +81,8 @@ static size_t begins_with(const char *s, const char *name)
     return strncmp(s + n, ": ", 2) == 0 ? n + 2 : 0;
 }
 
-/* The library's last message without the picture's name (the path, or the end
- * of a long path), because the caller prints the path before it. */
-static const char *why(const char *path)
+/* The name is the path, or the end of a long path; callers print it. */
+const char *error_of(const char *path)
 {
     const char *text = vitcl_last_error(), *found = strstr(text, ": ");
     const size_t n = found ? (size_t)(found - text) : 0, all = strlen(path);
@@ -91,7 +90,12 @@ static const char *why(const char *path)
 
     if (!skip && n < all)
         skip = begins_with(text, path + all - n);
-    return copy(text + skip);
+    return text + skip;
+}
+
+static const char *why(const char *path)
+{
+    return copy(error_of(path));
 }
 
 picture_batches *batches_open(const words *operands, const picture_options *how)
@@ -261,6 +265,9 @@ uint32_t batches_next(const answer **answers, const uint8_t **rgb,
         if (!a.error && vitcl_loader_next(f->rgb + good * f->picture_bytes,
                                           f->loader) != VITCL_OK)
             a.error = why(a.path);
+        if (a.error || vitcl_loader_stamp(&a.file_size, &a.file_changed,
+                                          f->loader) != VITCL_OK)
+            a.file_size = a.file_changed = -1;
         if (!a.error && f->side &&
             vitcl_loader_thumbnail(&a.small, f->loader) != VITCL_OK)
             a.small = (vitcl_image){0, 0, NULL};

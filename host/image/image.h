@@ -125,6 +125,12 @@ unsigned vt_pool_pending(const vt_decoder_pool *p);
 /* The next picture in push order: height * width * 3 bytes. rgb NULL: it is not
  * copied. */
 vitcl_status vt_pool_next(uint8_t *rgb, vt_decoder_pool *p);
+/* Size and time of change (ns since 1970) of the file that vt_pool_next() has
+ * returned, when it was opened; -1: bytes, or it could not be opened. */
+typedef struct vt_opened {
+    int64_t size, changed;
+} vt_opened;
+vt_opened vt_pool_opened(const vt_decoder_pool *p);
 /* The thumbnail of the picture that vt_pool_next() has returned. */
 vitcl_status vt_pool_thumb(vt_picture *out, const vt_decoder_pool *p);
 vitcl_status vt_pool_whole(vt_picture *out, vt_decoder_pool *p);

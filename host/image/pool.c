@@ -44,6 +44,7 @@ static vitcl_status make(vt_decoder_pool **out, const vt_preprocess *how,
     p->limits = *limits;
     p->whole = !how && !side;
     p->side = side;
+    p->opened = (vt_opened){-1, -1};
     if (how)
         p->how = *how;
     p->count = limits->workers + (limits->large > 0);
@@ -142,7 +143,7 @@ static int free_worker(const vt_decoder_pool *p, bool large, uint32_t *slot)
     return best;
 }
 
-static vitcl_status open_job(int *out, uint64_t *size, const vt_job *j)
+static vitcl_status open_job(int *out, uint64_t *size, vt_job *j)
 {
     struct stat s;
     int fd = j->file >= 0
@@ -158,6 +159,10 @@ static vitcl_status open_job(int *out, uint64_t *size, const vt_job *j)
         close(fd);
         return vt_fail(VITCL_EIO, "%s: not a regular file", vt_pool_name(j));
     }
+    if (j->file < 0)
+        j->opened = (vt_opened){(int64_t)s.st_size,
+                                (int64_t)s.st_mtim.tv_sec * 1000000000 +
+                                    (int64_t)s.st_mtim.tv_nsec};
     *out = fd;
     *size = (uint64_t)s.st_size;
     return VITCL_OK;
@@ -280,7 +285,7 @@ static vitcl_status push(vt_decoder_pool *p, const char *path, int file)
         p->jobs = resized, p->capacity = capacity, p->head = 0;
     }
     j = vt_pool_job(p, p->pending);
-    *j = (vt_job){.worker = VT_NO_WORKER, .file = file};
+    *j = (vt_job){.worker = VT_NO_WORKER, .file = file, .opened = {-1, -1}};
     VT_TRY(vt_strdup(&j->path, path));
     file = -1;
     p->pending++;
@@ -409,6 +414,11 @@ done:
     return st;
 }
 
+vt_opened vt_pool_opened(const vt_decoder_pool *p)
+{
+    return p->opened;
+}
+
 vitcl_status vt_pool_next(uint8_t *rgb, vt_decoder_pool *p)
 {
     vitcl_status st;
@@ -418,6 +428,7 @@ vitcl_status vt_pool_next(uint8_t *rgb, vt_decoder_pool *p)
         return vt_fail(VITCL_EINVAL, "no picture was pushed");
     vt_picture_free(&p->thumb);
     j = await(p);
+    p->opened = j->opened;
     st = j->status == VITCL_OK ? VITCL_OK : failure_of(j);
     if (st == VITCL_OK && rgb)
         st = copy_pixels(rgb, p, j, 0, (size_t)p->thumb_at);

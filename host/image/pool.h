@@ -12,7 +12,8 @@ typedef enum { VT_JOB_WAITING, VT_JOB_SENT, VT_JOB_DONE } vt_job_state;
 
 typedef struct vt_job {
     char *path;
-    int file;    /* the open file, `path` is its name; -1: none */
+    int file; /* the open file, `path` is its name; -1: none */
+    vt_opened opened;
     uint64_t id; /* number of the order */
     vt_job_state state;
     bool large; /* needs more than a share of the memory */
@@ -40,6 +41,7 @@ struct vt_decoder_pool {
     uint64_t thumb_at;      /* and begins here */
     uint32_t side;          /* of thumbnails; 0: none */
     vt_picture thumb;       /* the last one */
+    vt_opened opened;       /* the last one */
     uint32_t depth;         /* slots of a worker */
     unsigned count;         /* of workers, including the large one */
     vt_worker *workers;

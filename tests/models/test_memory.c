@@ -6,10 +6,12 @@
 #include "support/pictures.h"
 
 #include <criterion/criterion.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <vitcl.h>
 
@@ -326,6 +328,42 @@ static void check_thumbnail(const vitcl_image *small, const char *path,
         cr_assert_float_eq(small->rgb[i], sum / n, 0.5001, "number %u", i);
     }
     vitcl_image_free(&in);
+}
+
+/* Of the file that was opened, not of what has its name now. */
+Test(memory, a_loader_tells_the_file)
+{
+    char path[] = "/tmp/vitcl-loader-XXXXXX", other[64];
+    const int fd = mkstemp(path);
+    vitcl_loader *loader = NULL;
+    int64_t size = 0, changed = 0;
+    struct stat before;
+    FILE *f = fdopen(fd, "wb");
+
+    cr_assert(f);
+    fputs("P5 2 2 255\nabcd", f);
+    fclose(f);
+    cr_assert_eq(utimensat(AT_FDCWD, path,
+                           (struct timespec[2]){{5, 7}, {1000000000, 123}}, 0),
+                 0);
+    cr_assert_eq(stat(path, &before), 0);
+    need(vitcl_loader_new_thumbnails(&loader, NULL, 1, 40));
+    cr_expect_eq(vitcl_loader_stamp(&size, &changed, loader), VITCL_EINVAL);
+    need(vitcl_loader_push(loader, path)); /* and opens it */
+    snprintf(other, sizeof other, "%s.other", path);
+    cr_assert_eq(rename(path, other), 0);
+    need(vitcl_loader_next(NULL, loader));
+    need(vitcl_loader_stamp(&size, &changed, loader));
+    cr_expect_eq(size, before.st_size);
+    cr_expect_eq(changed, 1000000000000000123);
+    need(vitcl_loader_push(loader, path));
+    cr_expect_eq(vitcl_loader_next(NULL, loader), VITCL_EIO);
+    cr_expect_eq(vitcl_loader_stamp(&size, &changed, loader), VITCL_EINVAL);
+    need(vitcl_loader_push_bytes(loader, "P5 1 1 255\na", 12, NULL));
+    need(vitcl_loader_next(NULL, loader));
+    cr_expect_eq(vitcl_loader_stamp(&size, &changed, loader), VITCL_EINVAL);
+    vitcl_loader_free(loader);
+    unlink(other);
 }
 
 Test(memory, a_loader_makes_thumbnails)
