@@ -45,4 +45,13 @@ vitcl_status vt_newfile_open(vt_newfile *out, const char *path);
 vitcl_status vt_newfile_commit(vt_newfile *n);
 void vt_newfile_discard(vt_newfile *n); /* after commit: does nothing */
 
+/* ---- what a run that was stopped has written (partial.c) ---- */
+
+/* x.partial.jsonl of x.jsonl; from number 2 on x.partial2.jsonl. */
+vitcl_status vt_partial_name(char **out, const char *path, unsigned number);
+/* The first of them that no file has. */
+vitcl_status vt_partial_free_name(char **out, const char *path);
+/* Instead of commit(): the file gets this name, and `path` stays as it is. */
+vitcl_status vt_newfile_keep(vt_newfile *n, const char *name);
+
 #endif

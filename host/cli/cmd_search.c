@@ -46,21 +46,30 @@ typedef struct work {
     bool pretty;
     uint32_t k, batch, count; /* count: queries that wait */
     char *path[GROUP];
+    vitcl_image small[GROUP]; /* thumbnails, for the page */
     float *queries;
     vt_hit *hits;
     uint32_t found[GROUP];
+    vt_places places;
 } work;
+
+static const char *path_of(work *w, uint64_t row)
+{
+    bool moved;
+
+    return vt_place(&w->places, row, &moved);
+}
 
 /* ---- printing ---- */
 
-static void print_json(const work *w, uint32_t q, const vt_hit *hits)
+static void print_json(work *w, uint32_t q, const vt_hit *hits)
 {
     printf("{\"picture\":");
     json_string(w->path[q]);
     printf(",\"nearest\":[");
     for (uint32_t i = 0; i < w->found[q]; i++) {
         printf("%s{\"picture\":", i ? "," : "");
-        json_string(vt_index_path(w->index, hits[i].row));
+        json_string(path_of(w, hits[i].row));
         printf(",\"cosine\":");
         json_number((double)hits[i].cosine);
         printf("}");
@@ -68,24 +77,24 @@ static void print_json(const work *w, uint32_t q, const vt_hit *hits)
     printf("]}\n");
 }
 
-static void print_tsv(const work *w, uint32_t q, const vt_hit *hits)
+static void print_tsv(work *w, uint32_t q, const vt_hit *hits)
 {
     for (uint32_t i = 0; i < w->found[q]; i++) {
         tsv_text(w->path[q]);
         printf("\t%u\t%.6f\t", i + 1, (double)hits[i].cosine);
-        tsv_text(vt_index_path(w->index, hits[i].row));
+        tsv_text(path_of(w, hits[i].row));
         printf("\n");
     }
 }
 
-static void print_pretty(const work *w, uint32_t q, const vt_hit *hits)
+static void print_pretty(work *w, uint32_t q, const vt_hit *hits)
 {
     printf("\033[1m");
     tsv_text(w->path[q]);
     printf("\033[0m%s\n", w->found[q] ? "" : "  nothing is near enough");
     for (uint32_t i = 0; i < w->found[q]; i++) {
         printf("  %.3f  ", (double)hits[i].cosine);
-        tsv_text(vt_index_path(w->index, hits[i].row));
+        tsv_text(path_of(w, hits[i].row));
         printf("\n");
     }
 }
@@ -94,14 +103,21 @@ static void print_error(const work *w, const answer *a)
 {
     if (w->o->json)
         (void)json_picture(a);
+    if (w->page) {
+        html_section(w->page, a->path);
+        html_add(w->page, &(html_item){.path = a->path, .error = a->error});
+    }
 }
 
-static void add_to_page(const work *w, uint32_t q, const vt_hit *hits)
+static void add_to_page(work *w, uint32_t q, const vt_hit *hits)
 {
     html_section(w->page, w->path[q]);
+    html_add(w->page, &(html_item){.path = w->path[q],
+                                   .small = &w->small[q],
+                                   .title = "looked for"});
     for (uint32_t i = 0; i < w->found[q]; i++) {
         char title[16];
-        const html_item item = {.path = vt_index_path(w->index, hits[i].row),
+        const html_item item = {.path = path_of(w, hits[i].row),
                                 .title = title};
 
         snprintf(title, sizeof title, "%.3f", (double)hits[i].cosine);
@@ -110,6 +126,25 @@ static void add_to_page(const work *w, uint32_t q, const vt_hit *hits)
 }
 
 /* ---- searching ---- */
+
+static void forget(work *w, uint32_t q)
+{
+    free(w->path[q]);
+    w->path[q] = NULL;
+    free(w->small[q].rgb);
+    w->small[q] = (vitcl_image){0, 0, NULL};
+}
+
+/* Without memory, the page decodes the picture again. */
+static vitcl_image copy(const vitcl_image *small)
+{
+    const size_t n = (size_t)small->width * small->height * 3;
+    vitcl_image out = {small->width, small->height, NULL};
+
+    if (small->rgb && (out.rgb = malloc(n)))
+        memcpy(out.rgb, small->rgb, n);
+    return out;
+}
 
 /* Looks for all that wait in one pass over the index. */
 static int look(work *w)
@@ -125,8 +160,7 @@ static int look(work *w)
                      : print_tsv)(w, q, w->hits + (size_t)q * w->k);
         if (w->page)
             add_to_page(w, q, w->hits + (size_t)q * w->k);
-        free(w->path[q]);
-        w->path[q] = NULL;
+        forget(w, q);
     }
     w->count = 0;
     return EXIT_OK;
@@ -173,6 +207,7 @@ static void take(void *context, const answer *a, float *v)
         fail("out of memory");
         return;
     }
+    w->small[w->count] = copy(&a->small);
     if (++w->count == GROUP || w->count == w->batch)
         w->e.on.broken = look(w) != EXIT_OK;
 }
@@ -193,6 +228,8 @@ static int prepare(work *w, const vt_about *a)
     if (vt_index_width(w->index) != w->e.on.used)
         return fail("the index has vectors of %u numbers, this model of %zu",
                     vt_index_width(w->index), w->e.on.used);
+    if (w->page)
+        batches_thumbnails(w->e.on.batches, HTML_SIDE);
     w->batch = vitcl_session_batch(w->e.on.session);
     w->queries = malloc(GROUP * w->e.on.used * sizeof *w->queries);
     w->hits = malloc((size_t)GROUP * w->k * sizeof *w->hits);
@@ -214,6 +251,7 @@ static int search(work *w, const char *name, const words *pictures)
     code = embedding_of_index(&common, a, name);
     if (code != EXIT_OK)
         return code;
+    vt_places_open(&w->places, w->index);
     w->k = w->o->k ? w->o->k : 10;
     w->k = w->k < rows ? w->k : rows ? (uint32_t)rows : 1;
     w->e.what = a->feature;
@@ -251,7 +289,7 @@ static int run(void *into, const words *operands)
                ? search(&w, operands->item[0], &pictures)
                : failed();
     for (uint32_t i = 0; i < GROUP; i++)
-        free(w.path[i]);
+        forget(&w, i);
     html_discard(w.page);
     free(w.queries);
     free(w.hits);

@@ -95,6 +95,24 @@ static void place(char out[VT_INDEX_PATH], const model_options *o)
     free(whole);
 }
 
+/* The current folder; "" if it is no text, as a safetensors file needs it, or
+ * so long that the head of the file could become too large. */
+static void here(char out[VT_INDEX_PATH])
+{
+    enum { LONGEST = 2048 };
+    const char *s = out;
+
+    if (!getcwd(out, LONGEST))
+        out[0] = '\0';
+    for (size_t n; *s; s += n) {
+        n = text_length(s);
+        if (!n) {
+            out[0] = '\0';
+            return;
+        }
+    }
+}
+
 int embedding_about(vt_about *out, const embedding *e, const vitcl_model *model,
                     bool normalized)
 {
@@ -106,6 +124,7 @@ int embedding_about(vt_about *out, const embedding *e, const vitcl_model *model,
     snprintf(out->feature, sizeof out->feature, "%s",
              e->what ? e->what : "pooled");
     place(out->model, o);
+    here(out->folder);
     return vitcl_model_identity(out->model_id, out->pictures_id,
                                 model ? model : e->on.model, o->size.height,
                                 o->size.width) == VITCL_OK

@@ -11,8 +11,10 @@
 #include "plot/page.h"
 #include "thumbnail.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 enum { WAITING = 32 };
 
@@ -23,6 +25,7 @@ VT_INCLUDE_TEXT(gallery_script, VT_CLI_DIR "/gallery.js");
 typedef struct waiting {
     html_item item;
     thumbnail picture;    /* without a size: none */
+    char *why;            /* there is none, or NULL */
     bool heading, pushed; /* pushed: its thumbnail comes from the loader */
 } waiting;
 
@@ -148,7 +151,8 @@ static void put_line(FILE *f, const char *tag, const char *text)
     fprintf(f, "</%s>", tag);
 }
 
-static void put_item(html_page *p, const html_item *item, const thumbnail *t)
+static void put_item(html_page *p, const html_item *item, const thumbnail *t,
+                     const char *why)
 {
     begin_section(p);
     fputs("<figure", p->f);
@@ -166,6 +170,11 @@ static void put_item(html_page *p, const html_item *item, const thumbnail *t)
         fputs("<i>not sure</i>", p->f);
     put_line(p->f, "b", item->error ? item->error : item->title);
     put_line(p->f, "small", item->more);
+    if (why) {
+        fputs("<small class=\"why\">no thumbnail: ", p->f);
+        vt_page_text(p->f, why);
+        fputs("</small>", p->f);
+    }
     fputs("<bdi>", p->f);
     vt_page_path(p->f, item->path);
     fputs("</bdi></figcaption></figure>\n", p->f);
@@ -183,6 +192,7 @@ static void waiting_free(waiting *w)
     free((char *)w->item.title);
     free((char *)w->item.more);
     thumbnail_free(&w->picture);
+    free(w->why);
     free(w);
 }
 
@@ -207,13 +217,22 @@ static waiting *waiting_new(const html_item *item)
     return NULL;
 }
 
-/* A picture that cannot be decoded again has none. */
 static void push(html_page *p, waiting *w)
 {
-    if (!p->loader &&
-        vitcl_loader_new_thumbnails(&p->loader, NULL, 0, HTML_SIDE) != VITCL_OK)
+    struct stat st;
+
+    if (stat(w->item.path, &st) != 0) {
+        w->why = strdup(errno == ENOTDIR  ? "the picture is in an archive"
+                        : errno == ENOENT ? "the file is not there"
+                                          : strerror(errno));
         return;
-    w->pushed = vitcl_loader_push(p->loader, w->item.path) == VITCL_OK;
+    }
+    w->pushed =
+        (p->loader || vitcl_loader_new_thumbnails(&p->loader, NULL, 0,
+                                                  HTML_SIDE) == VITCL_OK) &&
+        vitcl_loader_push(p->loader, w->item.path) == VITCL_OK;
+    if (!w->pushed)
+        w->why = strdup(error_of(w->item.path));
 }
 
 static void take(html_page *p, waiting *w)
@@ -223,6 +242,8 @@ static void take(html_page *p, waiting *w)
     if (vitcl_loader_next(NULL, p->loader) == VITCL_OK &&
         vitcl_loader_thumbnail(&small, p->loader) == VITCL_OK)
         thumbnail_make(&w->picture, &small);
+    else
+        w->why = strdup(error_of(w->item.path));
     vitcl_image_free(&small);
 }
 
@@ -238,7 +259,7 @@ static void write_first(html_page *p)
     if (w->heading)
         put_heading(p, w->item.title);
     else
-        put_item(p, &w->item, &w->picture);
+        put_item(p, &w->item, &w->picture, w->why);
     waiting_free(w);
 }
 

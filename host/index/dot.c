@@ -35,6 +35,11 @@ INLINE float dot(const float *a, const float *b, size_t n)
     return sum;
 }
 
+/* Sums of squares that are far from the ends of f32, so that no square that
+ * counts is lost. */
+#define SQUARES_MIN 0x1p-80f
+#define SQUARES_MAX 0x1p120f
+
 /* The exponent is corrected by a multiplication, which also normalises
  * subnormal numbers. */
 INLINE float widen_one(uint16_t h)
@@ -108,3 +113,23 @@ void vt_widen(float *out, const uint16_t *f16, size_t n)
     widen(out, f16, n);
 }
 #endif
+
+float vt_length(float *v, size_t n)
+{
+    float squares = vt_dot(v, v, n), largest = 0;
+    int exponent;
+
+    if (squares >= SQUARES_MIN && squares <= SQUARES_MAX)
+        return sqrtf(squares);
+    for (size_t i = 0; i < n; i++) {
+        if (!isfinite(v[i]))
+            return 0;
+        largest = fmaxf(largest, fabsf(v[i]));
+    }
+    if (largest == 0)
+        return 0;
+    (void)frexpf(largest, &exponent);
+    for (size_t i = 0; i < n; i++)
+        v[i] = ldexpf(v[i], -exponent); /* the largest: from 0.5 to 1 */
+    return sqrtf(vt_dot(v, v, n));
+}

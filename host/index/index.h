@@ -26,8 +26,10 @@ typedef struct vt_about {
     char model_id[65], pictures_id[65]; /* vitcl_model_identity() */
     char model[VT_INDEX_PATH];          /* its path, or "preset:NAME"; may be
                                          * empty */
-    char feature[16];                   /* "pooled", "class", "tokens" */
-    uint32_t height, width;             /* --size; 0: the model's own */
+    char folder[VT_INDEX_PATH]; /* that relative paths start from; may be
+                                 * empty */
+    char feature[16];           /* "pooled", "class", "tokens" */
+    uint32_t height, width;     /* --size; 0: the model's own */
     bool normalized;
 } vt_about;
 
@@ -55,6 +57,10 @@ vitcl_status vt_vectors_open(vt_vectors **out, const char *path,
                              uint32_t width, bool half);
 vitcl_status vt_vectors_add(vt_vectors *v, const vt_vectors_row *row);
 vitcl_status vt_vectors_finish(vt_vectors *v);
+/* Rows whose numbers are finite, but not in f16, or become zero there. */
+uint64_t vt_vectors_unfit(const vt_vectors *v);
+/* Instead: the rows so far, complete, in a file of this name. */
+vitcl_status vt_vectors_keep(vt_vectors *v, const char *name);
 void vt_vectors_free(vt_vectors *v);
 
 /* ---- merging (merge.c) ---- */
@@ -71,6 +77,7 @@ uint64_t vt_index_count(const vt_index *x);
 uint32_t vt_index_width(const vt_index *x); /* numbers a row */
 uint32_t vt_index_given(const vt_index *x); /* vectors a row; 0: one */
 bool vt_index_half(const vt_index *x);
+const char *vt_index_file(const vt_index *x); /* its own path */
 const vt_about *vt_index_about(const vt_index *x);
 const char *vt_index_path(const vt_index *x, uint64_t row);
 vt_stamp vt_index_stamp(const vt_index *x, uint64_t row);
@@ -88,6 +95,23 @@ uint64_t vt_index_find(const vt_index *x, const char *path);
  * those of the index. */
 vitcl_status vt_index_agrees(const vt_index *x, const vt_about *about);
 void vt_index_free(vt_index *x);
+
+/* ---- where the pictures are (place.c) ---- */
+
+enum { VT_PLACE = 2 * VT_INDEX_PATH };
+typedef struct vt_places {
+    const vt_index *x;
+    char base[VT_INDEX_PATH]; /* relative paths start here; "": from the
+                               * current folder */
+    char own[VT_INDEX_PATH];  /* the index's folder */
+    bool is_own;              /* the two are the same */
+    char path[VT_PLACE];
+} vt_places;
+void vt_places_open(vt_places *p, const vt_index *x);
+/* The path of a row's picture from the current folder, valid until the next
+ * call. *moved: it is not where its path says, but beside the index. */
+const char *vt_place(vt_places *p, uint64_t row, bool *moved);
+bool vt_same_folder(const char *a, const char *b);
 
 /* ---- searching (nearest.c) ---- */
 
@@ -129,6 +153,9 @@ static inline float vt_cosine_threshold(double x)
 /* ---- products of vectors (dot.c) ---- */
 
 float vt_dot(const float *a, const float *b, size_t n);
+/* The length of v, which is first multiplied by a power of two if its squares
+ * do not fit f32. 0: it is zero or not finite, and has no direction. */
+float vt_length(float *v, size_t n);
 void vt_widen(float *out, const uint16_t *f16, size_t n); /* infinity: NaN */
 
 #endif

@@ -68,15 +68,20 @@ static vitcl_status merge_indexes(const char *path, char *const *parts,
     vitcl_status st;
     vt_index **x = NULL;
     vt_vectors *to = NULL;
+    vt_about about = {.height = 0};
     uint32_t given;
 
     VT_TRY(VT_NEW(&x, n));
     for (uint32_t i = 0; i < n; i++) {
         VT_TRY(vt_index_open(&x[i], parts[i]));
         VT_TRY(agree(x[0], x[i], parts[i]));
+        if (i == 0)
+            about = *vt_index_about(x[0]);
+        else if (strcmp(about.folder, vt_index_about(x[i])->folder) != 0)
+            about.folder[0] = '\0'; /* other machines have it elsewhere */
     }
     given = vt_index_given(x[0]);
-    VT_TRY(vt_vectors_open(&to, path, vt_index_about(x[0]), given,
+    VT_TRY(vt_vectors_open(&to, path, &about, given,
                            vt_index_width(x[0]) / (given ? given : 1),
                            vt_index_half(x[0])));
     VT_TRY(interleave(to, x, n));

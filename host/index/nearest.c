@@ -91,12 +91,12 @@ static int best_first(const void *a, const void *b)
 
 /* ---- threads ---- */
 
-static void look_at(worker *w, uint64_t row, const float *v)
+static void look_at(worker *w, uint64_t row, float *v)
 {
     const search *s = w->s;
-    const float length = sqrtf(vt_dot(v, v, s->width));
+    const float length = vt_length(v, s->width);
 
-    if (!(length > 0) || !isfinite(length))
+    if (!(length > 0))
         return;
     for (uint32_t q = 0; q < s->n; q++) {
         const float cosine =

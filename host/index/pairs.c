@@ -111,9 +111,9 @@ static vitcl_status tile_ended(work *s)
 /* False: it has no direction, and becomes zero. */
 static bool unit(float *v, int width)
 {
-    const float length = sqrtf(vt_dot(v, v, (size_t)width));
+    const float length = vt_length(v, (size_t)width);
 
-    if (!(length > 0) || !isfinite(length)) {
+    if (!(length > 0)) {
         memset(v, 0, (size_t)width * sizeof *v);
         return false;
     }

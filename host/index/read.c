@@ -47,10 +47,18 @@ static bool text(char *out, size_t size, const vt_json *m, const char *key)
     return true;
 }
 
+/* Older indexes do not say it. */
+static void read_folder(vt_about *a, const vt_json *m)
+{
+    if (!text(a->folder, sizeof a->folder, m, "folder") || a->folder[0] != '/')
+        a->folder[0] = '\0';
+}
+
 static bool read_about(vt_about *a, const vt_json *m)
 {
     char size[32], flag[8], format[32];
 
+    read_folder(a, m);
     return text(format, sizeof format, m, "format") &&
            strcmp(format, "vitcl index 1") == 0 &&
            text(a->model, sizeof a->model, m, "model") &&
@@ -236,6 +244,11 @@ uint32_t vt_index_width(const vt_index *x)
 uint32_t vt_index_given(const vt_index *x)
 {
     return x->given;
+}
+
+const char *vt_index_file(const vt_index *x)
+{
+    return vt_tensors_path(x->raw);
 }
 
 bool vt_index_half(const vt_index *x)

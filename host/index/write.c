@@ -28,7 +28,7 @@ struct vt_vectors {
     uint32_t given, width;
     size_t count; /* numbers a row */
     bool half;
-    uint64_t rows;
+    uint64_t rows, unfit;
     uint16_t *narrow; /* a row as f16 */
     float *nan;
     vt_stamp *stamps; /* and paths, until the end of a safetensors file */
@@ -127,12 +127,18 @@ static void put_csv_head(const vt_vectors *v)
 
 /* ---- opening ---- */
 
+/* The names of x.npy are in x.paths. */
+static vitcl_status names_beside(char **out, const char *path)
+{
+    return vt_format(out, "%.*s.paths", (int)(strlen(path) - 4), path);
+}
+
 static vitcl_status open_names(vt_vectors *v, const char *path)
 {
     vitcl_status st;
     char *beside = NULL;
 
-    VT_TRY(vt_format(&beside, "%.*s.paths", (int)(strlen(path) - 4), path));
+    VT_TRY(names_beside(&beside, path));
     VT_TRY(vt_newfile_open(&v->names, beside));
 done:
     free(beside);
@@ -187,10 +193,18 @@ done:
 
 static vitcl_status put_binary(vt_vectors *v, const float *x)
 {
+    enum { INFINITE = 0x7c00, MAGNITUDE = 0x7fff };
+    bool infinite = false, before = false, after = false;
+
     if (!v->half)
         return put(&v->file, x, sizeof *x, v->count);
-    for (size_t i = 0; i < v->count; i++)
+    for (size_t i = 0; i < v->count; i++) {
         v->narrow[i] = vt_f32_to_f16(x[i]);
+        infinite |= (v->narrow[i] & MAGNITUDE) == INFINITE && isfinite(x[i]);
+        before |= x[i] != 0;
+        after |= (v->narrow[i] & MAGNITUDE) != 0;
+    }
+    v->unfit += infinite || (before && !after);
     return put(&v->file, v->narrow, sizeof *v->narrow, v->count);
 }
 
@@ -236,7 +250,9 @@ done:
 
 static void put_about(FILE *f, const vt_about *a)
 {
-    fputs("{\"__metadata__\":{\"format\":\"vitcl index 1\",\"model\":", f);
+    fputs("{\"__metadata__\":{\"format\":\"vitcl index 1\",\"folder\":", f);
+    vt_json_print_string(f, a->folder);
+    fputs(",\"model\":", f);
     vt_json_print_string(f, a->model);
     fprintf(f,
             ",\"model_id\":\"%s\",\"pictures_id\":\"%s\",\"feature\":\"%s\","
@@ -336,6 +352,28 @@ vitcl_status vt_vectors_finish(vt_vectors *v)
         VT_TRY(vt_newfile_commit(&v->names));
     VT_TRY(vt_newfile_commit(&v->file));
 done:
+    return st;
+}
+
+uint64_t vt_vectors_unfit(const vt_vectors *v)
+{
+    return v->unfit;
+}
+
+vitcl_status vt_vectors_keep(vt_vectors *v, const char *name)
+{
+    vitcl_status st = VITCL_OK;
+    char *beside = NULL;
+
+    if (v->format == SAFETENSORS || v->format == NPY)
+        VT_TRY(finish_binary(v));
+    if (v->names.path) {
+        VT_TRY(names_beside(&beside, name));
+        VT_TRY(vt_newfile_keep(&v->names, beside));
+    }
+    VT_TRY(vt_newfile_keep(&v->file, name));
+done:
+    free(beside);
     return st;
 }
 

@@ -242,8 +242,23 @@ run 1 search query.ppm a.safetensors
 says 'query.ppm: .*; an index is written by vitcl embed -o FILE.safetensors'
 
 # ---- pages
-run 0 search a.safetensors query.ppm -k 2 --html s.html
-[ "$(grep -c 'src="data:image/' s.html)" -ge 1 ] || fail "no thumbnails"
+mv p/0.ppm away.ppm
+run 1 search a.safetensors query.ppm p/bad.ppm p/0.ppm -k 8 --html s.html
+mv away.ppm p/0.ppm
+python3 - <<'P' || fail "not the page of a search"
+import re
+page = open("s.html", encoding="utf-8", errors="replace").read()
+first, bad, gone = re.findall(r"<section>(.*?)</section>", page, re.S)
+figures = re.findall(r"<figure.*?</figure>", first, re.S)
+assert len(figures) == 9, len(figures)
+assert "<b>looked for</b>" in figures[0] and "query.ppm" in figures[0]
+assert "data:image/jpeg" in figures[0]
+for f in figures[1:]:
+    why = "no thumbnail: the file is not there" in f
+    assert why == ("0.ppm</bdi>" in f) and why == ("data:image/jpeg" not in f), f
+for section, name in (bad, "p/bad.ppm"), (gone, "p/0.ppm"):
+    assert f"<h2>{name}</h2>" in section and 'class="e"' in section, section
+P
 run 0 dupes a.safetensors --threshold 0.99999 --html d.html
 grep -q 'group 1' d.html || fail "no groups"
 run 2 dupes a.safetensors --html d.txt

@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define ID "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
@@ -166,8 +167,8 @@ Test(index, equal_vectors_come_by_row)
 
 Test(index, leaves_out_what_has_no_direction)
 {
-    float x[6][3] = {{NAN, NAN, NAN}, {0, 0, 0},     {INFINITY, 1, 1},
-                     {1, 2, 3},       {1e30f, 0, 0}, {NAN, 1, 1}};
+    float x[6][3] = {{NAN, NAN, NAN}, {0, 0, 0},   {INFINITY, 1, 1},
+                     {1, 2, 3},       {0, NAN, 0}, {NAN, 1, 1}};
     const float q[3] = {1, 2, 3}, zero[3] = {0}, nan[3] = {NAN, 0, 0};
     vt_hit hits[6];
     vt_index *index = NULL;
@@ -186,6 +187,147 @@ Test(index, leaves_out_what_has_no_direction)
                      VITCL_EINVAL);
         vt_index_free(index);
     }
+}
+
+/* The squares of such numbers are infinite or zero in f32. */
+Test(index, finds_long_and_short_vectors)
+{
+    enum { N = 9, WIDTH = 37 };
+    static const float scale[N] = {1,      1e36f,  1e-30f, 3e38f, 1e-38f,
+                                   1e-44f, 1e-21f, 1e19f,  1e-19f};
+    float x[N][WIDTH], q[WIDTH];
+    vt_hit hits[N];
+    vt_pairs pairs;
+    vt_index *index = NULL;
+    vt_rng r = {5};
+    uint32_t found = 0;
+
+    for (int i = 0; i < WIDTH; i++)
+        q[i] = (float)(i % 5 - 2) / 2;
+    for (int n = 0; n < N; n++) /* the same direction */
+        for (int i = 0; i < WIDTH; i++)
+            x[n][i] = q[i] * scale[n];
+    write_index(x[0], N, WIDTH, false);
+    cr_assert_eq(vt_index_open(&index, file), VITCL_OK);
+    for (int n = 0; n < N; n++) {
+        cr_assert_eq(vt_index_nearest(hits, &found, index, x[n], 1, N, -2),
+                     VITCL_OK);
+        cr_assert_eq(found, N, "%u", found);
+        for (uint32_t i = 0; i < found; i++)
+            cr_expect(n == 5 || hits[i].row == 5 || hits[i].cosine > 0.999999f,
+                      "row %d: %g", (int)hits[i].row, (double)hits[i].cosine);
+    }
+    cr_assert_eq(vt_index_pairs(&pairs, index, NULL, 0.99f, NULL, NULL),
+                 VITCL_OK, "%s", vt_message());
+    cr_expect_eq(pairs.left_out, 0);
+    cr_expect_eq(pairs.pairs, N * (N - 1) / 2);
+    vt_pairs_free(&pairs);
+    vt_index_free(index);
+
+    /* Other directions, each scaled. */
+    vt_rng_fill(&r, x[0], N * WIDTH, 1, 0);
+    for (int n = 0; n < N; n++)
+        for (int i = 0; i < WIDTH; i++)
+            x[n][i] *= n == 5 ? 1 : scale[n] / 10;
+    write_index(x[0], N, WIDTH, false);
+    cr_assert_eq(vt_index_open(&index, file), VITCL_OK);
+    cr_assert_eq(vt_index_nearest(hits, &found, index, q, 1, N, -2), VITCL_OK);
+    cr_expect_eq(found, N);
+    check(hits, found, x[0], q, N, WIDTH, false);
+    vt_index_free(index);
+}
+
+Test(index, counts_what_f16_cannot_hold)
+{
+    const float x[5][2] = {{1, 2}, {70000, 1}, {1e-9f, 0}, {0, 0}, {NAN, NAN}};
+    vt_vectors *v = NULL;
+
+    for (int half = 0; half < 2; half++) {
+        cr_assert_eq(vt_vectors_open(&v, file, &about, 0, 2, half), VITCL_OK);
+        for (int i = 0; i < 5; i++)
+            cr_assert_eq(vt_vectors_add(v, &(vt_vectors_row){.path = "p",
+                                                             .numbers = x[i]}),
+                         VITCL_OK);
+        cr_expect_eq(vt_vectors_unfit(v), half ? 2 : 0);
+        vt_vectors_free(v);
+    }
+}
+
+/* ---- where the pictures are ---- */
+
+static void make(const char *name)
+{
+    char path[256];
+    FILE *f;
+
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    f = fopen(path, "w");
+    cr_assert(f);
+    fclose(f);
+}
+
+static void drop(const char *name)
+{
+    char path[256];
+
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    remove(path);
+}
+
+static void is_place(vt_index *x, const char *want, bool moved)
+{
+    static vt_places p;
+    bool got;
+
+    vt_places_open(&p, x);
+    cr_expect_str_eq(vt_place(&p, 0, &got), want);
+    cr_expect_eq(got, moved, "%s", want);
+}
+
+Test(index, finds_the_pictures)
+{
+    vt_about a = about;
+    char sub[96], want[512];
+
+    snprintf(sub, sizeof sub, "%s/sub", folder);
+    cr_assert_eq(mkdir(sub, 0700), 0);
+    cr_assert_eq(chdir(sub), 0);
+    for (int said = 0; said < 3; said++) { /* no folder, one, a former one */
+        vt_vectors *v = NULL;
+        vt_index *x = NULL;
+
+        if (said)
+            snprintf(a.folder, sizeof a.folder, "%s%s", said == 1 ? sub : "/no",
+                     said == 1 ? "" : sub);
+        cr_assert_eq(vt_vectors_open(&v, file, &a, 0, 1, false), VITCL_OK);
+        cr_assert_eq(
+            vt_vectors_add(
+                v, &(vt_vectors_row){.path = "p", .numbers = &(float){1}}),
+            VITCL_OK);
+        cr_assert_eq(vt_vectors_finish(v), VITCL_OK);
+        vt_vectors_free(v);
+        cr_assert_eq(vt_index_open(&x, file), VITCL_OK);
+        cr_expect_str_eq(vt_index_about(x)->folder, a.folder);
+        snprintf(want, sizeof want, "%s/p", sub);
+        for (int here = 0; here < 2; here++) {
+            cr_assert_eq(chdir(here ? sub : "/"), 0);
+            snprintf(want, sizeof want, "%s/p", sub);
+            is_place(x, said == 1 && !here ? want : "p", false);
+            make("p"); /* beside the index */
+            snprintf(want, sizeof want, "%s/p", folder);
+            is_place(x, want, true);
+            if (said == 1 || here) {
+                make("sub/p");
+                snprintf(want, sizeof want, "%s/p", sub);
+                is_place(x, here ? "p" : want, false);
+                drop("sub/p");
+            }
+            drop("p");
+        }
+        vt_index_free(x);
+    }
+    cr_assert_eq(chdir("/"), 0);
+    rmdir(sub);
 }
 
 Test(index, reads_what_was_written)

@@ -1,0 +1,81 @@
+/*
+ * place.c - where the pictures of an index are, as seen from the current
+ * folder.
+ *
+ * A relative path starts from the folder in which the index was written, or
+ * from the current one where the index does not say, or where that folder is no
+ * more. Where a picture is missing there, the index's own folder is tried: both
+ * may have been moved together.
+ */
+#include "index/index.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+bool vt_same_folder(const char *a, const char *b)
+{
+    struct stat x, y;
+
+    return stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev &&
+           x.st_ino == y.st_ino;
+}
+
+static bool is_folder(const char *path)
+{
+    struct stat st;
+
+    return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
+}
+
+void vt_places_open(vt_places *p, const vt_index *x)
+{
+    const char *base = vt_index_about(x)->folder, *file = vt_index_file(x),
+               *slash = strrchr(file, '/');
+    const size_t n = slash ? (size_t)(slash - file) + (slash == file) : 0;
+
+    p->x = x;
+    p->base[0] = p->own[0] = '\0';
+    if (base[0] && is_folder(base) && !vt_same_folder(base, "."))
+        snprintf(p->base, sizeof p->base, "%s", base);
+    if (n < sizeof p->own)
+        snprintf(p->own, sizeof p->own, "%.*s", (int)n, file);
+    p->is_own =
+        vt_same_folder(p->own[0] ? p->own : ".", p->base[0] ? p->base : ".");
+}
+
+/* Below `folder`, "": the current one. The path itself, if that is too long. */
+static const char *join(char out[VT_PLACE], const char *folder,
+                        const char *path)
+{
+    const size_t n = strlen(folder);
+
+    if (!n || snprintf(out, VT_PLACE, "%s%s%s", folder,
+                       folder[n - 1] == '/' ? "" : "/", path) >= VT_PLACE)
+        return path;
+    return out;
+}
+
+static bool is_there(const char *path)
+{
+    struct stat st;
+
+    /* An archive's member is below a file. */
+    return stat(path, &st) == 0 || (errno != ENOENT && errno != ENAMETOOLONG);
+}
+
+const char *vt_place(vt_places *p, uint64_t row, bool *moved)
+{
+    const char *path = vt_index_path(p->x, row), *at;
+
+    *moved = false;
+    if (path[0] == '/' || !path[0])
+        return path;
+    at = join(p->path, p->base, path);
+    if (p->is_own || is_there(at))
+        return at;
+    at = join(p->path, p->own, path);
+    *moved = is_there(at);
+    return *moved ? at : join(p->path, p->base, path);
+}
