@@ -254,7 +254,8 @@ static int open_part(work *w)
     sharding_common(common, sizeof common, &o->common);
     snprintf(rows.text, sizeof rows.text, "top=%u threshold=%g%s",
              o->k ? o->k : 5, o->threshold, common);
-    return sharding_open(&w->part, &o->pictures, o->output, &o->common, &rows);
+    return sharding_open(&w->part, &o->pictures, o->output, w->on.operands,
+                         &o->common, &rows);
 }
 
 static int run(void *into, const words *operands)
@@ -262,6 +263,7 @@ static int run(void *into, const words *operands)
     const classify *o = into;
     const bool json = o->json || o->output;
     work w = {.o = o,
+              .on.operands = operands,
               .json = json,
               .pretty = is_terminal(stdout) && !json && !o->csv};
     int code = check(o, operands);
@@ -286,9 +288,9 @@ static int run(void *into, const words *operands)
         naming_csv_head(&w.naming);
     if (code == EXIT_OK)
         code = answering_run(&w.on);
+    code = sharding_end(&w.part, code, &w.on);
     if (code == EXIT_OK && w.sorting.failures)
         code = EXIT_FAILED;
-    code = sharding_end(&w.part, code, &w.on);
     if (w.page)
         code = end_page(&w, code);
     answering_close(&w.on);

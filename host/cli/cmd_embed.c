@@ -7,6 +7,7 @@
 #include "sharding.h"
 #include "updating.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -49,6 +50,7 @@ typedef struct work {
     sharding part;
     updating kept;  /* with --update */
     vt_vectors *to; /* NULL: standard output */
+    bool finished;  /* it was, or that failed */
     int64_t began;  /* ns */
 } work;
 
@@ -139,8 +141,14 @@ static int finish(void *context)
 
     if (!w->to)
         return EXIT_OK;
+    w->finished = true;
     if (w->o->update && updating_keep(&w->kept, w->to, true) != EXIT_OK)
         return EXIT_FAILED;
+    if (vt_vectors_unfit(w->to))
+        note("%llu vector%s not fit f16 and cannot be searched; --store f32 "
+             "can hold them",
+             (unsigned long long)vt_vectors_unfit(w->to),
+             vt_vectors_unfit(w->to) == 1 ? " does" : "s do");
     return vt_vectors_finish(w->to) == VITCL_OK ? EXIT_OK : failed();
 }
 
@@ -156,6 +164,12 @@ static int rewrite(work *w)
         code = finish(w);
     vitcl_model_free(model);
     return code;
+}
+
+/* Are there answers in a file that is good so far? */
+static bool has_answers(const work *w)
+{
+    return w->to && w->e.on.count && !w->e.on.broken && !w->finished;
 }
 
 static int run_all(work *w)
@@ -234,13 +248,27 @@ static int open_part(work *w)
     snprintf(rows.text, sizeof rows.text, "features=%s normalize=%d store=%s%s",
              o->what ? o->what : "pooled", o->normalize,
              o->store ? o->store : "f32", common);
-    return sharding_open(&w->part, &o->pictures, o->output, &o->common, &rows);
+    return sharding_open(&w->part, &o->pictures, o->output, w->e.on.operands,
+                         &o->common, &rows);
+}
+
+static void keep_partial(work *w)
+{
+    char *name;
+
+    if (!has_answers(w) || !(name = sharding_partial(&w->part)))
+        return;
+    if (vt_vectors_keep(w->to, name) != VITCL_OK)
+        failed();
+    else
+        sharding_kept(name, w->e.on.count);
+    free(name);
 }
 
 static int run(void *into, const words *operands)
 {
     embed *o = into;
-    work w = {.o = o, .e.what = o->what};
+    work w = {.o = o, .e.what = o->what, .e.on.operands = operands};
     struct timespec t = {0};
     int code = check(o, operands);
 
@@ -264,6 +292,8 @@ static int run(void *into, const words *operands)
         code = read_earlier(o, &w);
     if (code == EXIT_OK)
         code = o->update ? embed_new(&w, operands) : run_all(&w);
+    if (code == EXIT_STOPPED && !o->update)
+        keep_partial(&w);
     code = sharding_end(&w.part, code, &w.e.on);
     answering_close(&w.e.on);
     sharding_close(&w.part);

@@ -127,19 +127,29 @@ static int open_part(work *w)
     sharding_common(common, sizeof common, &o->common);
     snprintf(rows.text, sizeof rows.text, "classes-by=%s labels=%.16s%s",
              o->by ? o->by : "name", labels, common);
-    return sharding_open(&w->part, &o->pictures, o->output, &o->common, &rows);
+    return sharding_open(&w->part, &o->pictures, o->output, NULL, &o->common,
+                         &rows);
 }
 
-static int write_part(work *w)
+/* How many pictures all workers have, and a hash of them. */
+static int identify(uint64_t *count, uint64_t *names, const work *w)
 {
     char id[65], *end;
-    vt_manifest *about = &w->part.about;
 
     if (vitcl_dataset_identity(id, w->dataset) != VITCL_OK)
         return failed();
     id[16] = '\0';
-    about->names = strtoull(id, &end, 16);
-    about->input = vitcl_dataset_pictures(w->dataset);
+    *names = strtoull(id, &end, 16);
+    *count = vitcl_dataset_pictures(w->dataset);
+    return EXIT_OK;
+}
+
+static int write_part(work *w)
+{
+    vt_manifest *about = &w->part.about;
+
+    if (identify(&about->input, &about->names, w) != EXIT_OK)
+        return EXIT_FAILED;
     about->rows = w->tally.pictures + w->tally.failed;
     about->failed = w->tally.failed;
     sharding_computed(&w->part, w->on.several, w->on.device, w->on.session);
@@ -181,6 +191,17 @@ static int open_data(work *w)
     return scoring_broken(&w->on, w->dataset, o->strict);
 }
 
+/* The part is finished: of these pictures? */
+static int compare_part(work *w)
+{
+    uint64_t count = 0, names = 0;
+    int code = open_data(w);
+
+    if (code == EXIT_OK)
+        code = identify(&count, &names, w);
+    return code == EXIT_OK ? sharding_same(&w->part, count, names) : code;
+}
+
 static int score(work *w)
 {
     int code = open_data(w);
@@ -211,8 +232,8 @@ static int run(void *into, const words *operands)
         return EXIT_FAILED;
     if (code == EXIT_OK)
         code = open_part(&w);
-    if (code == EXIT_OK && !w.part.finished)
-        code = score(&w);
+    if (code == EXIT_OK)
+        code = w.part.finished ? compare_part(&w) : score(&w);
     vt_tally_free(&w.tally);
     sharding_close(&w.part);
     scoring_close(&w.on);

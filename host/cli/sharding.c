@@ -3,9 +3,12 @@
  */
 #include "sharding.h"
 
+#include "input.h"
 #include "machines.h"
+#include "plot/text.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -44,14 +47,53 @@ static int describe(sharding *s, const model_options *o,
     snprintf(m->settings, sizeof m->settings, "%s", settings->text);
     if (vitcl_model_identity(m->model_id, m->pictures_id, model, o->size.height,
                              o->size.width) != VITCL_OK ||
-        vt_partition_finished(&s->finished, s->path, m) != VITCL_OK)
+        vt_partition_finished(&s->finished, &s->found, s->path, m) != VITCL_OK)
         code = failed();
     vitcl_model_free(model);
     return code;
 }
 
+int sharding_same(const sharding *s, uint64_t pictures, uint64_t names)
+{
+    if (vt_partition_same_input(&s->found, s->path, pictures, names) !=
+        VITCL_OK)
+        return failed();
+    if (!is_quiet())
+        note("%s is finished; remove its %s file to write it anew", s->path,
+             VT_MANIFEST);
+    return EXIT_OK;
+}
+
+/* Goes through the names of the pictures. Of archives, the share of the last
+ * worker of all is read: nearly nothing. */
+static int compare_input(const sharding *s, const words *operands,
+                         const picture_options *how)
+{
+    picture_options all = *how;
+    input_picture p;
+    uint64_t count, names;
+    char last[32];
+    input *in;
+    int code;
+
+    snprintf(last, sizeof last, "%u/%u", VT_SHARDS_MAX, VT_SHARDS_MAX);
+    all.shard = last;
+    in = input_open(operands, &all);
+    if (!in)
+        return EXIT_FAILED;
+    do {
+        p = input_next(in);
+        free(p.bytes);
+    } while (p.path);
+    input_whole(&count, &names, in);
+    code = p.error ? fail("%s", p.error) : sharding_same(s, count, names);
+    input_close(in);
+    return code;
+}
+
 int sharding_open(sharding *s, const picture_options *how, const char *output,
-                  const model_options *model, const row_settings *settings)
+                  const words *operands, const model_options *model,
+                  const row_settings *settings)
 {
     int code;
 
@@ -73,9 +115,8 @@ int sharding_open(sharding *s, const picture_options *how, const char *output,
     if (vt_partition_folder(s->path) != VITCL_OK)
         return failed();
     code = describe(s, model, settings);
-    if (code == EXIT_OK && s->finished && !is_quiet())
-        note("%s is finished; remove its %s file to write it anew", s->path,
-             VT_MANIFEST);
+    if (code == EXIT_OK && s->finished && operands)
+        code = compare_input(s, operands, how);
     return code;
 }
 
@@ -108,6 +149,20 @@ static int restore(sharding *s)
                : EXIT_OK;
 }
 
+static void remove_partial(const sharding *s)
+{
+    char *name = NULL, beside[PATH_MAX];
+
+    if (vt_partial_name(&name, s->path, 1) != VITCL_OK)
+        return;
+    unlink(name);
+    if (vt_text_ends(name, ".npy") &&
+        snprintf(beside, sizeof beside, "%.*s.paths", (int)strlen(name) - 4,
+                 name) < PATH_MAX)
+        unlink(beside);
+    free(name);
+}
+
 int sharding_commit(sharding *s, int code)
 {
     if (s->part && restore(s) != EXIT_OK)
@@ -117,7 +172,41 @@ int sharding_commit(sharding *s, int code)
     if ((s->part && vt_part_commit(s->part) != VITCL_OK) ||
         (s->shard.n && vt_partition_finish(&s->about, s->path) != VITCL_OK))
         return failed();
+    if (s->shard.n)
+        remove_partial(s);
     return EXIT_OK;
+}
+
+/* ---- what a run that was stopped has done ---- */
+
+/* A worker that is started again computes all rows of its part: one file for
+ * what it had is enough. */
+char *sharding_partial(const sharding *s)
+{
+    char *name = NULL;
+
+    if ((s->shard.n ? vt_partial_name(&name, s->path, 1)
+                    : vt_partial_free_name(&name, s->path)) != VITCL_OK)
+        failed();
+    return name;
+}
+
+void sharding_kept(const char *name, uint64_t answers)
+{
+    note("stopped; the first %llu answer%s %s in %s",
+         (unsigned long long)answers, plural(answers),
+         answers == 1 ? "is" : "are", name);
+}
+
+static void keep_part(sharding *s, uint64_t answers)
+{
+    char *name = restore(s) == EXIT_OK ? sharding_partial(s) : NULL;
+
+    if (name && vt_part_keep(s->part, name) != VITCL_OK)
+        failed();
+    else if (name)
+        sharding_kept(name, answers);
+    free(name);
 }
 
 void sharding_computed(sharding *s, const machines *several,
@@ -143,6 +232,8 @@ int sharding_end(sharding *s, int code, const answering *w)
         s->about.failed = batches_failures(w->batches);
         sharding_computed(s, w->several, w->device, w->session);
     }
+    if (code == EXIT_STOPPED && s->part && w->count && !w->broken)
+        keep_part(s, w->count);
     code = sharding_commit(s, code);
     /* only a worker's part says itself what failed */
     if (code == EXIT_OK && !s->shard.n && w->batches &&

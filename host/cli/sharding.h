@@ -8,12 +8,12 @@
 #include "scale/partition.h"
 
 typedef struct sharding {
-    vt_shard shard; /* n 0: the whole */
-    char *path;     /* of the output; NULL: standard output */
-    bool finished;  /* by an earlier run: nothing is left to do */
-    vt_manifest about;
-    vt_part *part; /* that standard output goes to */
-    int kept;      /* standard output meanwhile */
+    vt_shard shard;           /* n 0: the whole */
+    char *path;               /* of the output; NULL: standard output */
+    bool finished;            /* by an earlier run: nothing is left to do */
+    vt_manifest about, found; /* of this run; of the earlier one */
+    vt_part *part;            /* that standard output goes to */
+    int kept;                 /* standard output meanwhile */
 } sharding;
 
 /* How the rows are made: printed into the manifest. */
@@ -22,20 +22,31 @@ typedef struct row_settings {
     char text[VT_SETTINGS];
 } row_settings;
 
-/* Parses --shard; finds the output's name, and whether it is finished. Without
- * --shard, `path` is a copy of output. */
+/* Parses --shard; finds the output's name, and whether it is finished, which it
+ * is for the same pictures only. Without --shard, `path` is a copy of output.
+ * operands NULL: the caller compares the pictures. */
 int sharding_open(sharding *s, const picture_options *how, const char *output,
-                  const model_options *model, const row_settings *settings);
+                  const words *operands, const model_options *model,
+                  const row_settings *settings);
+/* Is the finished part of such an input? Prints why not, or that it is
+ * finished. */
+int sharding_same(const sharding *s, uint64_t pictures, uint64_t names);
 /* Standard output goes to the part from here to sharding_end(). */
 int sharding_redirect(sharding *s);
 /* After the run: makes the part appear if code is EXIT_OK, and the manifest of
- * the worker's part. Returns the exit status. */
+ * the worker's part; if it is EXIT_STOPPED, the answers so far are kept in
+ * another file. Returns the exit status. */
 int sharding_end(sharding *s, int code, const answering *w);
 /* The same for a part without a session's pictures. */
 int sharding_commit(sharding *s, int code);
 /* What computed the rows, into the manifest. several NULL: one device. */
 void sharding_computed(sharding *s, const struct machines *several,
                        const vitcl_device *device, vitcl_session *session);
+/* The name for what there is of an output that was not completed; the caller
+ * frees it. NULL: prints why there is none. */
+char *sharding_partial(const sharding *s);
+/* Says where it is. */
+void sharding_kept(const char *name, uint64_t answers);
 void sharding_close(sharding *s);
 /* " precision=.." and the like, which every command's rows depend on: options
  * and what the environment says of kernels. */

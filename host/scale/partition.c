@@ -188,16 +188,17 @@ static vitcl_status beside(char **out, const char *path)
     return vt_format(out, "%s" VT_MANIFEST, path);
 }
 
-vitcl_status vt_partition_finished(bool *out, const char *path,
-                                   const vt_manifest *wanted)
+vitcl_status vt_partition_finished(bool *out, vt_manifest *found,
+                                   const char *path, const vt_manifest *wanted)
 {
     vitcl_status st;
     char *name = NULL;
+    struct stat s;
     vt_manifest m;
 
     VT_TRY(beside(&name, path));
     *out = false;
-    if (!vt_path_exists(name) || !vt_path_exists(path))
+    if (!vt_path_exists(name) || stat(path, &s) != 0)
         goto done;
     VT_TRY(vt_manifest_load(&m, name));
     VT_TRY(vt_manifest_agrees(wanted, &m, path));
@@ -205,10 +206,24 @@ vitcl_status vt_partition_finished(bool *out, const char *path,
         VT_TRY(vt_fail(VITCL_EINVAL,
                        "%s: is shard %u of %u; put {shard} into the name", path,
                        m.shard.k, m.shard.n));
-    *out = true;
+    *out = (uint64_t)s.st_size == m.bytes; /* else it is damaged */
+    *found = m;
 done:
     free(name);
     return st;
+}
+
+vitcl_status vt_partition_same_input(const vt_manifest *found, const char *path,
+                                     uint64_t input, uint64_t names)
+{
+    if (found->input == input && found->names == names)
+        return VITCL_OK;
+    return vt_fail(VITCL_EINVAL,
+                   "%s: was written for other pictures (%" PRIu64
+                   ") than are named now (%" PRIu64
+                   "); name those, or remove its " VT_MANIFEST
+                   " file to write it anew",
+                   path, found->input, input);
 }
 
 vitcl_status vt_partition_finish(vt_manifest *m, const char *path)
@@ -261,6 +276,11 @@ FILE *vt_part_stream(vt_part *p)
 vitcl_status vt_part_commit(vt_part *p)
 {
     return vt_newfile_commit(&p->file);
+}
+
+vitcl_status vt_part_keep(vt_part *p, const char *name)
+{
+    return vt_newfile_keep(&p->file, name);
 }
 
 void vt_part_free(vt_part *p)

@@ -30,10 +30,14 @@ typedef struct vt_manifest {
 vitcl_status vt_partition_path(char **out, const char *path, vt_shard s);
 /* Creates the folder of `path`, but not those above. */
 vitcl_status vt_partition_folder(const char *path);
-/* Is the part at `path` finished? It must then be as `wanted`: of this shard,
- * command, model and settings. */
-vitcl_status vt_partition_finished(bool *out, const char *path,
-                                   const vt_manifest *wanted);
+/* Is the part at `path` finished, and as its manifest `found` says? It must
+ * then be as `wanted`: of this shard, command, model and settings. */
+vitcl_status vt_partition_finished(bool *out, vt_manifest *found,
+                                   const char *path, const vt_manifest *wanted);
+/* VITCL_EINVAL if a finished part is of another input than one of so many
+ * pictures with this hash of their names. */
+vitcl_status vt_partition_same_input(const vt_manifest *found, const char *path,
+                                     uint64_t input, uint64_t names);
 /* A file that the rows depend on, by its content: workers may have it in other
  * places. */
 vitcl_status vt_manifest_identify(char id[65], const char *path);
@@ -52,6 +56,8 @@ typedef struct vt_part vt_part;
 vitcl_status vt_part_open(vt_part **out, const char *path);
 FILE *vt_part_stream(vt_part *p);
 vitcl_status vt_part_commit(vt_part *p);
+/* Instead: what there is, in a file of this name. */
+vitcl_status vt_part_keep(vt_part *p, const char *name);
 void vt_part_free(vt_part *p); /* uncommitted: removes it */
 
 /* ---- merging (merge.c) ---- */

@@ -67,12 +67,28 @@ run 0 merge p
 run 1 classify --preset vit-ti/16 pics --shard 2/7 -o "p/part-{shard}.jsonl"
 err_has 'was written with another model'
 rm p/part-00002-of-00007.jsonl.manifest
+cp p/part-00002-of-00007.jsonl x.jsonl
 run 0 classify "${c[@]}" pics/a --shard 2/7 -o "p/part-{shard}.jsonl"
 run 1 merge p
 says 'its worker saw other pictures'
+# A finished part is of its own pictures, named in any way.
+for other in pics pics/b; do
+    run 1 classify "${c[@]}" $other --shard 2/7 -o "p/part-{shard}.jsonl"
+    says 'part-00002-of-00007.jsonl: was written for other pictures \(20\) than are named now'
+done
+sed 's|pics/b/0001|pics/b/1001|' list >other # as many
 rm p/part-00002-of-00007.*
 head -c 30 list >short
 run 0 classify "${c[@]}" pics --shard 2/7 -o "p/part-{shard}.jsonl"
+run 1 classify "${c[@]}" - --shard 2/7 -o "p/part-{shard}.jsonl" <other
+says 'was written for other pictures'
+run 0 classify "${c[@]}" - --shard 2/7 -o "p/part-{shard}.jsonl" <list
+err_has 'is finished'
+# One that is damaged is written anew.
+truncate -s -1 p/part-00002-of-00007.jsonl
+run 0 classify "${c[@]}" pics --shard 2/7 -o "p/part-{shard}.jsonl"
+err_not 'is finished'
+cmp x.jsonl p/part-00002-of-00007.jsonl || fail "a damaged part was not written anew"
 truncate -s -1 p/part-00004-of-00007.jsonl
 run 1 merge p
 says 'part-00004-of-00007.jsonl: is not as its manifest says'
@@ -118,6 +134,10 @@ for k in 3 1 4 2; do
 done
 run 0 eval "${c[@]}" --data data --labels real.json --shard 2/4 -o "e/{shard}.json"
 err_has 'e/00002-of-00004.json is finished'
+mkdir less
+cp -r data/cat data/dog less
+run 1 eval "${c[@]}" --data less --labels real.json --shard 2/4 -o "e/{shard}.json"
+err_has 'e/00002-of-00004.json: was written for other pictures'
 for how in --json --classes "--classes --json --confusion c.csv"; do
     read -ra words <<<"$how"
     run 1 eval "${c[@]}" --data data --labels real.json "${words[@]}"
