@@ -15,7 +15,7 @@ typedef struct embed {
     model_options common;
     const char *output, *what, *store;
     picture_options pictures;
-    bool normalize, update;
+    bool normalize, update, prune;
 } embed;
 
 static const opt options[] = {
@@ -31,8 +31,12 @@ static const opt options[] = {
     {0, "store", OPT_CHOICE, "f32|f16",
      "numbers in .safetensors and .npy (default f32)", offsetof(embed, store)},
     {'u', "update", OPT_FLAG, NULL,
-     "embed what is new or has changed since -o FILE.safetensors was written",
+     "embed what is new or has changed since -o FILE.safetensors was written; "
+     "other rows stay while their file exists",
      offsetof(embed, update)},
+    {0, "prune", OPT_FLAG, NULL,
+     "with --update: drop the rows of pictures that are not named",
+     offsetof(embed, prune)},
     OPT_DEVICE(embed),
     OPT_DEVICES(embed),
     OPT_BATCH(embed, "pictures at a time (default: 8 on a CPU, 32 on a GPU, "
@@ -70,13 +74,17 @@ static void print_json(const work *w, const answer *a, const float *v)
     printf(w->e.given ? "]]}\n" : "]}\n");
 }
 
-/* A file that changed while this ran may have changed after it was read. */
-static vt_stamp stamp(work *w, const answer *a)
+/* Of the file that was decoded; its path may name another by now. One that
+ * changed while this ran may have changed after it was read. In an archive, the
+ * size alone says that the picture is below a file. */
+static vt_stamp stamp(const work *w, const answer *a)
 {
-    vt_stamp s = w->o->update ? updating_take(&w->kept) : stamp_of(a->path);
+    vt_stamp s = {.size = a->file_size, .changed = a->file_changed};
 
     if (a->error || s.changed >= w->began)
         s = (vt_stamp){.size = -1, .changed = -1};
+    else if (w->o->pictures.tar && updating_in_archive(a->path))
+        s.size = (int64_t)a->size;
     return s;
 }
 
@@ -89,8 +97,10 @@ static int add(work *w, const answer *a, const float *v)
                           .position = a->position};
     int code = EXIT_OK;
 
-    if (w->o->update)
-        code = updating_keep(&w->kept, w->to, false);
+    if (w->o->update) {
+        code = updating_keep(&w->kept, w->to, a->path);
+        row.path = w->kept.name;
+    }
     row.stamp = stamp(w, a);
     if (code == EXIT_OK && vt_vectors_add(w->to, &row) != VITCL_OK)
         code = failed();
@@ -123,6 +133,8 @@ static int open_file(work *w, const vitcl_model *model)
     if (old && vt_index_agrees(old, &about) != VITCL_OK)
         return fail("%s; without --update the file is written anew",
                     vitcl_last_error());
+    if (w->kept.folder[0])
+        memcpy(about.folder, w->kept.folder, sizeof about.folder);
     if (model) { /* no session: all rows are the earlier ones */
         w->e.given = vt_index_given(old);
         w->e.width = vt_index_width(old) / (w->e.given ? w->e.given : 1);
@@ -142,7 +154,7 @@ static int finish(void *context)
     if (!w->to)
         return EXIT_OK;
     w->finished = true;
-    if (w->o->update && updating_keep(&w->kept, w->to, true) != EXIT_OK)
+    if (w->o->update && updating_keep(&w->kept, w->to, NULL) != EXIT_OK)
         return EXIT_FAILED;
     if (vt_vectors_unfit(w->to))
         note("%llu vector%s not fit f16 and cannot be searched; --store f32 "
@@ -182,28 +194,48 @@ static int run_all(work *w)
         code = answering_start(&w->e.on, NULL, NULL);
     if (code == EXIT_OK)
         code = answering_run(&w->e.on);
-    if (code == EXIT_STOPPED && w->o->update) {
-        note("stopped; what is done is kept, and --update goes on from there");
+    if (code == EXIT_STOPPED && w->o->update && has_answers(w)) {
+        if (!is_quiet())
+            note("stopped; what is done is kept, and --update goes on from "
+                 "there");
         if (finish(w) != EXIT_OK)
             code = EXIT_FAILED;
     }
     return code;
 }
 
+static void tell(const updating *u, size_t operands)
+{
+    const struct {
+        uint64_t rows;
+        const char *what;
+    } other[] = {
+        {u->stay, "kept"}, {u->gone, "without a file"}, {u->drop, "pruned"}};
+    char text[128] = "";
+
+    for (size_t i = 0; i < sizeof other / sizeof *other; i++)
+        if (other[i].rows)
+            snprintf(text + strlen(text), sizeof text - strlen(text),
+                     "%s %llu %s", text[0] ? "," : "; other rows:",
+                     (unsigned long long)other[i].rows, other[i].what);
+    if (!is_quiet() && (u->old || u->todo.count != operands))
+        note("%zu of %zu pictures are new or have changed%s", u->todo.count,
+             u->named, text);
+    if (u->unpruned)
+        note("not all pictures could be listed, so no row is pruned");
+}
+
 static int embed_new(work *w, const words *operands)
 {
-    const size_t before = operands->count;
-    int code = updating_list(&w->kept, operands, &w->o->pictures);
+    int code = updating_list(&w->kept, operands, &w->o->pictures, w->o->prune);
 
     if (code != EXIT_OK)
         return code;
-    if (w->kept.old || w->kept.todo.count != before)
-        note("%zu of %zu pictures are new or have changed", w->kept.todo.count,
-             w->kept.count);
+    tell(&w->kept, operands->count);
     w->e.on.operands = &w->kept.todo;
     w->e.on.listed = &w->kept.left;
     code = w->kept.old && !w->kept.todo.count ? rewrite(w) : run_all(w);
-    return code == EXIT_OK && w->kept.broken ? EXIT_FAILED : code;
+    return code == EXIT_OK && w->kept.cut ? EXIT_FAILED : code;
 }
 
 /* What is not given is as in the index that is updated. */
@@ -227,6 +259,8 @@ static int check(const embed *o, const words *operands)
                      "list on standard input");
     if (o->update && (!o->output || !vt_text_ends(o->output, ".safetensors")))
         return usage("--update needs -o FILE.safetensors");
+    if (o->prune && !o->update)
+        return usage("--prune drops rows of an index; it needs --update");
     if (o->update && (o->pictures.shard || o->pictures.tar))
         return usage("--update is for one run over files, not for --shard or "
                      "--tar");

@@ -3,90 +3,42 @@
  */
 #include "updating.h"
 
+#include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-vt_stamp stamp_of(const char *path)
+static vt_stamp stamp_of(const struct stat *st)
+{
+    return (vt_stamp){.size = (int64_t)st->st_size,
+                      .changed = (int64_t)st->st_mtim.tv_sec * 1000000000 +
+                                 (int64_t)st->st_mtim.tv_nsec};
+}
+
+static uint64_t none(const updating *u)
+{
+    return u->old ? vt_index_count(u->old) : 0;
+}
+
+bool updating_in_archive(const char *path)
 {
     struct stat st;
 
-    if (stat(path, &st) != 0)
-        return (vt_stamp){.size = -1, .changed = -1};
-    return (vt_stamp){.size = (int64_t)st.st_size,
-                      .changed = (int64_t)st.st_mtim.tv_sec * 1000000000 +
-                                 (int64_t)st.st_mtim.tv_nsec};
+    return stat(path, &st) != 0 && errno == ENOTDIR;
 }
 
-/* The row of a picture that has not changed since. */
-static uint64_t find(const vt_index *old, const char *path, vt_stamp now_)
+/* ---- the earlier index ---- */
+
+static void choose_folder(updating *u)
 {
-    const uint64_t none = old ? vt_index_count(old) : 0,
-                   row = old ? vt_index_find(old, path) : none;
-    vt_stamp then;
+    const char *folder = vt_index_about(u->old)->folder;
+    struct stat st;
 
-    if (row == none || now_.size < 0)
-        return none;
-    then = vt_index_stamp(old, row);
-    return then.size == now_.size && then.changed == now_.changed ? row : none;
-}
-
-static int add(updating *u, const char *path, const char *error)
-{
-    updating_entry *e;
-
-    if (u->count == u->room) {
-        const size_t room = u->room ? 2 * u->room : 1024;
-        updating_entry *more = realloc(u->entry, room * sizeof *more);
-
-        if (!more)
-            return fail("out of memory");
-        u->entry = more, u->room = room;
-    }
-    e = &u->entry[u->count];
-    *e = (updating_entry){.path = strdup(path), .stamp = stamp_of(path)};
-    if (!e->path)
-        return fail("out of memory");
-    u->count++;
-    e->row = error ? (u->old ? vt_index_count(u->old) : 0)
-                   : find(u->old, path, e->stamp);
-    return EXIT_OK;
-}
-
-static int list(updating *u, const words *operands, const picture_options *how)
-{
-    picture_paths *s = paths_open(operands, how);
-    const char *path, *error = NULL;
-    int code = s ? EXIT_OK : fail("out of memory");
-
-    while (code == EXIT_OK && (path = paths_next(s, &error))) {
-        if (error && strcmp(path, "-") == 0) { /* the list's own error */
-            note("%s", error);
-            u->broken = true;
-        } else {
-            code = add(u, path, error);
-        }
-    }
-    if (code == EXIT_OK && error)
-        code = fail("%s", error);
-    if (s)
-        paths_left(&u->left, s);
-    paths_close(s);
-    return code;
-}
-
-static int choose(updating *u)
-{
-    const uint64_t none = u->old ? vt_index_count(u->old) : 0;
-
-    u->todo.item = calloc(u->count + 1, sizeof *u->todo.item);
-    if (!u->todo.item)
-        return fail("out of memory");
-    for (size_t i = 0; i < u->count; i++)
-        if (u->entry[i].row == none)
-            u->todo.item[u->todo.count++] = u->entry[i].path;
-    return EXIT_OK;
+    if (folder[0] && !vt_same_folder(folder, ".") && stat(folder, &st) == 0 &&
+        S_ISDIR(st.st_mode))
+        snprintf(u->folder, sizeof u->folder, "%s", folder);
 }
 
 int updating_open(updating *u, const char *index)
@@ -99,51 +51,356 @@ int updating_open(updating *u, const char *index)
             vt_index_sort(u->old) != VITCL_OK)
             return failed();
         width = vt_index_width(u->old);
+        choose_folder(u);
     }
     u->row = malloc(width * sizeof *u->row);
     u->narrow = malloc(width * sizeof *u->narrow);
     return u->row && u->narrow ? EXIT_OK : fail("out of memory");
 }
 
-int updating_list(updating *u, const words *operands,
-                  const picture_options *how)
-{
-    const int code = list(u, operands, how);
+/* ---- names ---- */
 
-    return code == EXIT_OK ? choose(u) : code;
+/* From "/" on. */
+static const char *absolute(char out[VT_PLACE], const char *path)
+{
+    size_t n;
+
+    if (path[0] == '/' || !getcwd(out, VT_INDEX_PATH))
+        return path;
+    n = strlen(out);
+    snprintf(out + n, VT_PLACE - n, "%s%s", n > 1 ? "/" : "", path);
+    return out;
 }
 
-int updating_keep(updating *u, vt_vectors *to, bool all)
+/* The name in the new index of a path from the current folder. */
+static const char *name_from_here(updating *u, const char *path)
 {
-    const uint64_t none = u->old ? vt_index_count(u->old) : 0;
+    const size_t n = strlen(u->folder);
+    const char *full;
 
-    for (; u->at < u->count; u->at++) {
-        const updating_entry *e = &u->entry[u->at];
-        const vt_vectors_row row = {
-            .path = e->path, .stamp = e->stamp, .numbers = u->row};
+    if (!n || path[0] == '/')
+        return path;
+    full = absolute(u->path, path);
+    return strncmp(full, u->folder, n) == 0 && full[n] == '/' ? full + n + 1
+                                                              : full;
+}
 
-        if (e->row == none && all)
-            continue;
-        if (e->row == none)
-            return EXIT_OK;
-        if (vt_index_rows(u->row, u->narrow, u->old, e->row, 1) != VITCL_OK ||
-            vt_vectors_add(to, &row) != VITCL_OK)
-            return failed();
+/* ---- the pictures of this run ---- */
+
+static updating_entry *add(updating_entry **list, size_t *count, size_t *room)
+{
+    if (*count == *room) {
+        const size_t more = *room ? 2 * *room : 1024;
+        updating_entry *larger = realloc(*list, more * sizeof *larger);
+
+        if (!larger) {
+            fail("out of memory");
+            return NULL;
+        }
+        *list = larger, *room = more;
     }
+    (*list)[*count] = (updating_entry){.path = NULL};
+    return &(*list)[(*count)++];
+}
+
+static bool same_stamp(vt_stamp a, vt_stamp b)
+{
+    return a.size >= 0 && a.size == b.size && a.changed == b.changed;
+}
+
+static int add_named(updating *u, const char *path, const char *error)
+{
+    updating_entry *e = add(&u->entry, &u->count, &u->room);
+    struct stat st;
+
+    if (!e)
+        return EXIT_FAILED;
+    *e = (updating_entry){
+        .path = strdup(path), .row = none(u), .stamp = {-1, -1}};
+    if (!e->path)
+        return fail("out of memory");
+    if (error) {
+        u->broken = true;
+    } else if (stat(path, &st) == 0) {
+        e->stamp = stamp_of(&st);
+        e->device = st.st_dev, e->inode = st.st_ino;
+    }
+    if (u->old)
+        e->row = vt_index_find(u->old, name_from_here(u, path));
+    e->todo = error || e->row == none(u) ||
+              !same_stamp(e->stamp, vt_index_stamp(u->old, e->row));
     return EXIT_OK;
 }
 
-vt_stamp updating_take(updating *u)
+static int list(updating *u, const words *operands, const picture_options *how)
 {
-    if (u->at < u->count)
-        return u->entry[u->at++].stamp;
-    return (vt_stamp){.size = -1, .changed = -1};
+    picture_paths *s = paths_open(operands, how);
+    const char *path, *error = NULL;
+    int code = s ? EXIT_OK : fail("out of memory");
+
+    while (code == EXIT_OK && (path = paths_next(s, &error))) {
+        if (error && strcmp(path, "-") == 0) { /* the list's own error */
+            note("%s", error);
+            u->broken = u->cut = true;
+        } else {
+            code = add_named(u, path, error);
+        }
+    }
+    if (code == EXIT_OK && error)
+        code = fail("%s", error);
+    if (s)
+        paths_left(&u->left, s);
+    paths_close(s);
+    u->named = u->count;
+    return code;
+}
+
+/* ---- the other rows ---- */
+
+static int by_file(const void *a, const void *b)
+{
+    const updating_entry *x = *(updating_entry *const *)a,
+                         *y = *(updating_entry *const *)b;
+
+    if (x->device != y->device)
+        return x->device < y->device ? -1 : 1;
+    return (x->inode > y->inode) - (x->inode < y->inode);
+}
+
+typedef struct others {
+    updating *u;
+    vt_places places;
+    updating_entry **file; /* the pictures of this run, sorted by file */
+    size_t files;
+    bool *named;           /* [rows] */
+    updating_entry *entry; /* those that stay */
+    size_t count, room;
+    bool prune;
+} others;
+
+/* A row without numbers is that of a picture that could not be read. */
+static bool has_numbers(updating *u, uint64_t row)
+{
+    return vt_index_rows(u->row, u->narrow, u->old, row, 1) != VITCL_OK ||
+           !isnan(u->row[0]);
+}
+
+/* Where the row does not say the picture's size, it may have come from standard
+ * input, where nobody can look for it: it stays. */
+static bool is_gone(updating *u, uint64_t row, int error, mode_t mode)
+{
+    const vt_stamp then = vt_index_stamp(u->old, row);
+
+    if (error ? error != ENOENT && error != ENOTDIR : S_ISREG(mode))
+        return false;
+    if (then.size < 0)
+        return !has_numbers(u, row);
+    return error == ENOENT || then.changed >= 0; /* else in an archive */
+}
+
+static bool same_place(const char *a, const char *b)
+{
+    char *x = realpath(a, NULL), *y = realpath(b, NULL);
+    const bool same = x && y && strcmp(x, y) == 0;
+
+    free(x);
+    free(y);
+    return same;
+}
+
+/* Has this run the picture under another name? Then that one gets the row.
+ * moved: the row's name no longer leads to it. */
+static bool is_renamed(const others *o, uint64_t row, const char *path,
+                       bool moved, const struct stat *st)
+{
+    updating *u = o->u;
+    const updating_entry key = {.device = st->st_dev, .inode = st->st_ino},
+                         *at = &key;
+    updating_entry **found =
+        o->files ? bsearch(&at, o->file, o->files, sizeof *o->file, by_file)
+                 : NULL;
+    updating_entry *e = found ? *found : NULL;
+
+    if (!e || (st->st_nlink > 1 && !same_place(e->path, path)))
+        return false;
+    if (e->row != none(u))
+        return true;
+    if (moved && !(e->name = strdup(name_from_here(u, e->path))))
+        return false;
+    e->row = row;
+    e->todo = !same_stamp(e->stamp, vt_index_stamp(u->old, row));
+    return true;
+}
+
+/* A row that this run does not name. */
+static int add_other(others *o, uint64_t row)
+{
+    updating *u = o->u;
+    updating_entry *e;
+    struct stat st;
+    char full[VT_PLACE];
+    bool moved;
+    const char *at = vt_place(&o->places, row, &moved);
+    const int error = stat(at, &st) == 0 ? 0 : errno;
+
+    if (!error && is_renamed(o, row, at, moved, &st))
+        return EXIT_OK;
+    if (is_gone(u, row, error, error ? 0 : st.st_mode)) {
+        u->gone++;
+        return EXIT_OK;
+    }
+    if (o->prune) {
+        u->drop++;
+        return EXIT_OK;
+    }
+    if (!(e = add(&o->entry, &o->count, &o->room)))
+        return EXIT_FAILED;
+    e->row = row;
+    if (moved && !(e->name = strdup(absolute(full, at))))
+        return fail("out of memory");
+    return EXIT_OK;
+}
+
+static int find_others(others *o)
+{
+    updating *u = o->u;
+    int code = EXIT_OK;
+
+    for (size_t i = 0; i < u->count; i++) {
+        if (u->entry[i].row != none(u))
+            o->named[u->entry[i].row] = true;
+        if (u->entry[i].stamp.size >= 0)
+            o->file[o->files++] = &u->entry[i];
+    }
+    qsort(o->file, o->files, sizeof *o->file, by_file);
+    for (uint64_t row = 0; row < none(u) && code == EXIT_OK; row++)
+        if (!o->named[vt_index_find(u->old, vt_index_path(u->old, row))])
+            code = add_other(o, row);
+    u->stay = o->count;
+    return code;
+}
+
+/* Puts the others between the pictures of this run: before the first that has a
+ * later row, so that an index without changes keeps its order. */
+static int merge(others *o)
+{
+    updating *u = o->u;
+    const size_t all = u->count + o->count;
+    updating_entry *to = calloc(all + 1, sizeof *to);
+    uint64_t next = UINT64_MAX;
+    size_t at = all, k = o->count;
+
+    if (!to)
+        return fail("out of memory");
+    for (size_t i = u->count; i-- > 0;) { /* from the end */
+        if (u->entry[i].row != none(u))
+            next = u->entry[i].row;
+        while (k > 0 && o->entry[k - 1].row >= next)
+            to[--at] = o->entry[--k];
+        to[--at] = u->entry[i];
+    }
+    while (k > 0)
+        to[--at] = o->entry[--k];
+    free(u->entry);
+    u->entry = to;
+    u->count = all;
+    o->count = 0; /* whose paths are theirs now */
+    return EXIT_OK;
+}
+
+static int add_others(updating *u, bool prune)
+{
+    others o = {.u = u, .prune = prune};
+    int code = EXIT_OK;
+
+    vt_places_open(&o.places, u->old);
+    o.file = calloc(u->count + 1, sizeof *o.file);
+    o.named = calloc(none(u) + 1, sizeof *o.named);
+    if (!o.file || !o.named)
+        code = fail("out of memory");
+    if (code == EXIT_OK)
+        code = find_others(&o);
+    if (code == EXIT_OK)
+        code = merge(&o);
+    for (size_t i = 0; i < o.count; i++)
+        free(o.entry[i].name);
+    free(o.entry);
+    free(o.file);
+    free(o.named);
+    return code;
+}
+
+/* ---- the whole ---- */
+
+static int choose(updating *u)
+{
+    u->todo.item = calloc(u->named + 1, sizeof *u->todo.item);
+    if (!u->todo.item)
+        return fail("out of memory");
+    for (size_t i = 0; i < u->count; i++)
+        if (u->entry[i].todo)
+            u->todo.item[u->todo.count++] = u->entry[i].path;
+    return EXIT_OK;
+}
+
+int updating_list(updating *u, const words *operands,
+                  const picture_options *how, bool prune)
+{
+    int code = list(u, operands, how);
+
+    u->unpruned = prune && u->broken;
+    if (code == EXIT_OK && u->old)
+        code = add_others(u, prune && !u->broken);
+    return code == EXIT_OK ? choose(u) : code;
+}
+
+static const char *name_of(updating *u, const updating_entry *e)
+{
+    return e->name             ? e->name
+           : e->row != none(u) ? vt_index_path(u->old, e->row)
+                               : name_from_here(u, e->path);
+}
+
+/* Writes a row as it was. */
+static int write_row(updating *u, vt_vectors *to, const updating_entry *e)
+{
+    vt_vectors_row row = {.numbers = u->row};
+
+    if (e->row == none(u)) /* it was not embedded */
+        return EXIT_OK;
+    row.path = name_of(u, e);
+    row.stamp = vt_index_stamp(u->old, e->row);
+    return vt_index_rows(u->row, u->narrow, u->old, e->row, 1) == VITCL_OK &&
+                   vt_vectors_add(to, &row) == VITCL_OK
+               ? EXIT_OK
+               : failed();
+}
+
+int updating_keep(updating *u, vt_vectors *to, const char *path)
+{
+    size_t end = u->at;
+    int code = EXIT_OK;
+
+    while (end < u->count && !(path && u->entry[end].todo &&
+                               strcmp(u->entry[end].path, path) == 0))
+        end++;
+    if (path && end == u->count) { /* a folder has changed since the list */
+        u->name = name_from_here(u, path);
+        return EXIT_OK;
+    }
+    for (; u->at < end && code == EXIT_OK; u->at++)
+        code = write_row(u, to, &u->entry[u->at]);
+    if (path && code == EXIT_OK)
+        u->name = name_of(u, &u->entry[u->at++]);
+    return code;
 }
 
 void updating_close(updating *u)
 {
-    for (size_t i = 0; i < u->count; i++)
+    for (size_t i = 0; i < u->count; i++) {
         free(u->entry[i].path);
+        free(u->entry[i].name);
+    }
     free(u->entry);
     free(u->todo.item);
     free(u->row);

@@ -165,7 +165,7 @@ out_lines 0
 run 2 dupes
 run 2 dupes a.safetensors --threshold 2
 
-# ---- updates
+# ---- updates; update.sh has what stays
 sleep 0.1
 run 0 embed $small --update -o u.safetensors p/0.ppm p/1.ppm p/2.ppm
 cp u.safetensors first
@@ -173,8 +173,8 @@ run 0 embed $small --update -o u.safetensors p/0.ppm p/1.ppm p/2.ppm
 err_has '0 of 3 pictures are new or have changed'
 cmp first u.safetensors || fail "an update without changes changed the index"
 cp p/5.ppm p/1.ppm
-run 0 embed $small --update -o u.safetensors p/0.ppm p/1.ppm p/3.ppm
-err_has '2 of 3 pictures are new or have changed'
+run 0 embed $small --update --prune -o u.safetensors p/0.ppm p/1.ppm p/3.ppm
+err_has '2 of 3 pictures are new or have changed; other rows: 1 pruned$'
 run 0 embed $small -o whole.safetensors p/0.ppm p/1.ppm p/3.ppm
 python3 - <<'P' || fail "an update is not what a new index is"
 from read import *
@@ -196,7 +196,7 @@ run 1 embed -m "$VT_DATA/models/hf_clip" --update -o u.safetensors p/0.ppm
 err_has 'another model'
 # Without a model, the index's: its size and features, too.
 cp p/1.ppm p/6.ppm
-VITCL_MODEL=none run 0 embed --update -o u.safetensors p/0.ppm p/6.ppm
+VITCL_MODEL=none run 0 embed --update --prune -o u.safetensors p/0.ppm p/6.ppm
 err_has '1 of 2 pictures are new'
 run 0 embed $small -o whole.safetensors p/0.ppm p/6.ppm
 python3 - <<'P' || fail "an update took another model"

@@ -1,0 +1,186 @@
+# update.sh - what an index keeps when it is updated with other pictures, from
+# another folder, after a stop, and while pictures are replaced.
+small="--preset vit-ti/16 --size 32"
+mkdir -p a/deep b
+python3 - <<'P'
+import os, random
+random.seed(4)
+for name in [f"a/{i}.ppm" for i in range(9)] + ["a/deep/9.ppm"] + [f"b/{i}.ppm" for i in range(3)]:
+    with open(name, "wb") as f:
+        f.write(b"P6 32 32 255\n" + bytes(random.randrange(256) for _ in range(3072)))
+P
+find a b -type f -exec touch -d '2 days ago' '{}' +
+cat >read.py <<'P'
+import json, os, struct
+def index(name):
+    data = open(name, "rb").read()
+    n, = struct.unpack("<Q", data[:8])
+    head = json.loads(data[8:8 + n])
+    def raw(key):
+        a, b = head[key]["data_offsets"]
+        return data[8 + n + a:8 + n + b]
+    paths = [os.fsdecode(p) for p in raw("paths").split(b"\0")[:-1]]
+    width = head["features"]["shape"][1]
+    rows = [raw("features")[4 * width * i:4 * width * (i + 1)] for i in range(len(paths))]
+    stamps = struct.iter_unpack("<2q", raw("stamps"))
+    return dict(zip(paths, zip(rows, stamps))), paths, head["__metadata__"]
+P
+is() { # NAME PATH…: the paths of the rows are these
+    python3 - "$@" <<'P' || fail "not the rows"
+import sys
+from read import index
+paths = index(sys.argv[1])[1]
+assert paths == sys.argv[2:], paths
+P
+}
+same() { # NAME OTHER: rows of the same path are the same
+    python3 - "$@" <<'P' || fail "not the same numbers"
+import sys
+from read import index
+x, y = index(sys.argv[1])[0], index(sys.argv[2])[0]
+for path in x.keys() & y.keys():
+    assert x[path] == y[path], path
+P
+}
+a=(a/{0..8}.ppm a/deep/9.ppm)
+
+# ---- another folder
+run 0 embed $small -o i.safetensors a
+run 0 embed --update -o i.safetensors b
+err_has '^vitcl embed: 3 of 3 pictures are new or have changed; other rows: 10 kept$'
+is i.safetensors "${a[@]}" b/{0..2}.ppm
+cp i.safetensors both
+for folder in a b a/deep "$PWD/b" ./a; do # nothing changes, the order neither
+    run 0 embed --update -o i.safetensors "$folder"
+    err_has ' 0 of '
+    cmp i.safetensors both || fail "an update without changes"
+done
+cp b/0.ppm a/35.ppm
+run 0 embed --update -o i.safetensors a
+is i.safetensors a/{0..3}.ppm a/35.ppm a/{4..8}.ppm a/deep/9.ppm b/{0..2}.ppm
+rm a/35.ppm a/8.ppm
+run 0 embed --update -o i.safetensors b
+err_has '; other rows: 9 kept, 2 without a file$'
+is i.safetensors a/{0..7}.ppm a/deep/9.ppm b/{0..2}.ppm
+same i.safetensors both
+ln b/0.ppm b/7.ppm # a name of its own
+run 0 embed --update -o i.safetensors b/7.ppm
+is i.safetensors a/{0..7}.ppm a/deep/9.ppm b/{0..2}.ppm b/7.ppm
+rm b/7.ppm
+echo no >b/bad.ppm
+run 1 embed --update -o i.safetensors b/bad.ppm
+rm b/bad.ppm
+run 0 embed --update -o i.safetensors b -q
+[ ! -s err ] || fail "-q is not quiet"
+is i.safetensors a/{0..7}.ppm a/deep/9.ppm b/{0..2}.ppm
+
+# ---- pruning
+mkdir locked
+chmod 0 locked
+if [ ! -r locked ]; then
+    run 1 embed --update --prune -o i.safetensors a locked
+    err_has 'not all pictures could be listed, so no row is pruned'
+    is i.safetensors a/{0..7}.ppm a/deep/9.ppm b/{0..2}.ppm locked
+fi
+rmdir locked
+run 0 embed --update --prune -o i.safetensors b a/deep
+err_has ' 0 of 4 pictures are new or have changed; other rows: .*8 pruned$'
+is i.safetensors b/{0..2}.ppm a/deep/9.ppm
+run 2 embed $small --prune -o i.safetensors b
+says '[-]-prune drops rows of an index; it needs --update'
+
+# ---- from another folder, and with the pictures in another place
+cp both i.safetensors
+mkdir c
+cp b/1.ppm c/new.ppm
+cd c
+run 0 embed --update -o ../i.safetensors ../b new.ppm
+cp err out ..
+run 0 search ../i.safetensors ../a/3.ppm -k 1
+out_has "	${PWD%/c}/a/3.ppm\$"
+cd ..
+is i.safetensors a/{0..7}.ppm a/deep/9.ppm b/{0..2}.ppm c/new.ppm
+run 0 search i.safetensors a/3.ppm -k 1
+out_has '	a/3.ppm$'
+mkdir -p moved/in
+mv a b c i.safetensors moved/in
+cd moved # the folder of the index has them now
+run 0 search in/i.safetensors in/a/3.ppm -k 1
+out_has '	in/a/3.ppm$'
+run 0 embed --update -o in/i.safetensors in/b/0.ppm
+err_has ' 0 of 1 pictures are new or have changed; other rows: 12 kept$'
+cd ..
+mv moved/in/[abc] .
+
+# ---- archives: rows stay while the archive is there
+if [ -x "$(dirname "$VITCL")/vitcl-unpack" ]; then
+    tar cf pics.tar b/{0..2}.ppm
+    run 0 embed $small --tar -o t.safetensors pics.tar
+    run 0 embed --update -o t.safetensors c
+    is t.safetensors pics.tar/b/{0..2}.ppm c/new.ppm
+    rm pics.tar
+    run 0 embed --update -o t.safetensors c
+    err_has '; other rows: 3 without a file$'
+    is t.safetensors c/new.ppm
+    tar cf - b/{0..2}.ppm | "$VITCL" embed $small --tar -o t.safetensors - 2>err
+    mv b away # nobody can look for pictures of standard input
+    run 0 embed --update -o t.safetensors c
+    is t.safetensors b/{0..2}.ppm c/new.ppm
+    mv away b
+    run 0 embed --update -o t.safetensors b # they are other pictures
+    err_has ' 3 of 3 '
+fi
+
+# ---- a stop: what is done, and everything else as it was
+run 0 embed $small -o i.safetensors a b
+cp i.safetensors before
+for name in a/{4..7}.ppm; do
+    sed 's/255/254/' $name >x && touch -d yesterday x && mv x $name
+done
+python3 - "$VITCL" <<'P' || fail "a stop"
+import glob, os, signal, subprocess, sys, time
+run = subprocess.Popen([sys.argv[1], "embed", "--update", "-o", "i.safetensors", "--batch", "1", "-"],
+                       stdin=subprocess.PIPE, stderr=subprocess.PIPE)
+run.stdin.write(b"\n".join(b"a/%d.ppm" % i for i in range(4, 8)) + b"\nnone.ppm\n" * 4000)
+run.stdin.close()
+for line in run.stderr: # the first of those that are not there
+    if b"none.ppm: " in line:
+        break
+run.send_signal(signal.SIGTERM)
+rest = run.stderr.read()
+assert run.wait() == 130 and b"goes on from there" in rest, rest
+from read import index
+old, order, _ = index("before")
+new, now, _ = index("i.safetensors")
+assert [p for p in now if p != "none.ppm"] == order
+for p in order:
+    assert (new[p] != old[p]) == (p in [f"a/{i}.ppm" for i in range(4, 8)]), p
+P
+
+# ---- pictures that are replaced while the run goes on: mv, with an older time
+python3 - "$VITCL" <<'P' || fail "pictures that were replaced"
+import glob, os, random, shutil, signal, subprocess, sys, time
+names = [f"r/{i}.ppm" for i in range(300)]
+def write(folder):
+    os.makedirs(folder)
+    for i in range(300):
+        with open(f"{folder}/{i}.ppm", "wb") as f:
+            f.write(b"P6 32 %d 255\n" % (32 + len(folder)) + random.randbytes(96 * 40))
+        os.utime(f"{folder}/{i}.ppm", (10**9 + len(folder), 10**9 + len(folder)))
+write("r"), write("new")
+run = subprocess.Popen([sys.argv[1], "embed", "--preset", "vit-ti/16", "--size", "32",
+                        "--batch", "1", "-q", "-o", "r.safetensors", "r"])
+def written():
+    return max([0] + [os.stat(f).st_size for f in glob.glob(".r.safetensors*") + glob.glob("r.safetensors*")])
+while written() < 60000 and run.poll() is None:
+    time.sleep(0.002)
+run.send_signal(signal.SIGSTOP) # what was decoded in advance waits
+for i in range(300):
+    os.rename(f"new/{i}.ppm", f"r/{i}.ppm")
+run.send_signal(signal.SIGCONT)
+assert run.wait() == 0
+P
+run 0 embed --update -o r.safetensors r
+run 0 embed $small -o want.safetensors r
+same r.safetensors want.safetensors
+
