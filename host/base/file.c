@@ -1,5 +1,5 @@
 /*
- * file.c - read and write files; a file is written whole or not at all.
+ * file.c - read files, and what is small about descriptors; newfile.c writes.
  */
 #define _GNU_SOURCE /* syscall */
 #include "base/file.h"
@@ -103,89 +103,6 @@ bool vt_path_is_folder(const char *path)
 bool vt_path_exists(const char *path)
 {
     return access(path, F_OK) == 0;
-}
-
-/* Creates a file whose name ends in XXXXXX, with the rights of the umask:
- * mkstemp() gives 0600, and a library cannot read the umask without changing
- * it. */
-static int create(char *name)
-{
-    static const char letters[] = "abcdefghijklmnopqrstuvwxyz234567";
-    char *end = name + strlen(name) - 6;
-    unsigned char random[6];
-    int fd;
-
-    for (int tries = 0; tries < 100; tries++) {
-        if (getentropy(random, sizeof random) != 0)
-            return -1;
-        for (size_t i = 0; i < sizeof random; i++)
-            end[i] = letters[random[i] % 32];
-        fd = open(name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
-                  0666);
-        if (fd >= 0 || errno != EEXIST)
-            return fd;
-    }
-    return -1;
-}
-
-vitcl_status vt_newfile_open(vt_newfile *out, const char *path)
-{
-    vitcl_status st = VITCL_OK;
-    vt_newfile n = {0};
-    struct stat old;
-    int fd = -1;
-
-    if (stat(path, &old) == 0 && !S_ISREG(old.st_mode))
-        return vt_fail(VITCL_EIO, "%s: exists and is not a regular file", path);
-    VT_TRY(vt_strdup(&n.path, path));
-    VT_TRY(vt_format(&n.temporary, "%s.XXXXXX", path));
-    fd = create(n.temporary);
-    if (fd < 0) {
-        st = vt_fail(VITCL_EIO, "%s: cannot write: %s", path, strerror(errno));
-        free(n.temporary), n.temporary = NULL;
-        goto done;
-    }
-    n.f = fdopen(fd, "wb");
-    if (!n.f) {
-        close(fd);
-        st = vt_fail(VITCL_EIO, "%s: %s", path, strerror(errno));
-        goto done;
-    }
-    *out = n, n = (vt_newfile){0};
-done:
-    vt_newfile_discard(&n);
-    return st;
-}
-
-vitcl_status vt_newfile_commit(vt_newfile *n)
-{
-    vitcl_status st = VITCL_OK;
-    FILE *f = n->f;
-
-    n->f = NULL;
-    if (fflush(f) != 0 || ferror(f) || fsync(fileno(f)) != 0)
-        st = vt_fail(VITCL_EIO, "%s: cannot write: %s", n->path,
-                     strerror(errno));
-    if (fclose(f) != 0 && st == VITCL_OK)
-        st = vt_fail(VITCL_EIO, "%s: cannot write: %s", n->path,
-                     strerror(errno));
-    if (st == VITCL_OK && rename(n->temporary, n->path) != 0)
-        st = vt_fail(VITCL_EIO, "%s: %s", n->path, strerror(errno));
-    if (st == VITCL_OK)
-        free(n->temporary), n->temporary = NULL;
-    vt_newfile_discard(n);
-    return st;
-}
-
-void vt_newfile_discard(vt_newfile *n)
-{
-    if (n->f)
-        fclose(n->f);
-    if (n->temporary)
-        unlink(n->temporary);
-    free(n->temporary);
-    free(n->path);
-    *n = (vt_newfile){0};
 }
 
 void vt_close_from(int fd)

@@ -35,15 +35,24 @@ void vt_close_from(int fd);
 bool vt_path_is_folder(const char *path);
 bool vt_path_exists(const char *path);
 
-/* A file being written: `f` writes to a temporary file in the folder of `path`;
- * commit() syncs and renames it, discard() removes it. */
+/* ---- writing (newfile.c) ---- */
+
+/* A file being written: `f` writes to a hidden file beside it; commit() syncs
+ * and renames that, discard() removes it. A link is followed, and a file that
+ * is replaced passes on its permissions. */
 typedef struct vt_newfile {
     FILE *f;
-    char *temporary, *path;
+    char *path;               /* as it was given */
+    char *target, *temporary; /* of the link at `path`; beside it */
 } vt_newfile;
 vitcl_status vt_newfile_open(vt_newfile *out, const char *path);
 vitcl_status vt_newfile_commit(vt_newfile *n);
+/* Both or none: after a failure older files are as they were. Only a process
+ * that is killed between two renames leaves one new and one old. */
+vitcl_status vt_newfile_commit_both(vt_newfile *a, vt_newfile *b);
 void vt_newfile_discard(vt_newfile *n); /* after commit: does nothing */
+/* Is `name` that of a temporary file of `of`? Both without their folder. */
+bool vt_newfile_is_part(const char *name, const char *of);
 
 /* ---- what a run that was stopped has written (partial.c) ---- */
 

@@ -5,8 +5,8 @@
 
 #include "cmd.h"
 #include "plot/figure.h"
+#include "scale/partition.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -422,11 +422,13 @@ static void csv_text(FILE *f, const char *s)
 
 static int write_csv(const confusion *c, const char *path)
 {
-    FILE *f = fopen(path, "we");
-    bool bad;
+    vt_part *part = NULL;
+    FILE *f;
+    int code;
 
-    if (!f)
-        return fail("%s: %s", path, strerror(errno));
+    if (vt_part_open(&part, path) != VITCL_OK)
+        return failed();
+    f = vt_part_stream(part);
     fputs("class", f);
     for (uint32_t k = 0; k < c->columns; k++) {
         fputc(',', f);
@@ -439,10 +441,9 @@ static int write_csv(const confusion *c, const char *path)
             fprintf(f, ",%u", c->count[(size_t)i * c->columns + k]);
     }
     fputc('\n', f);
-    bad = ferror(f) != 0;
-    if (fclose(f) != 0 || bad)
-        return fail("%s: cannot be written: %s", path, strerror(errno));
-    return EXIT_OK;
+    code = vt_part_commit(part) == VITCL_OK ? EXIT_OK : failed();
+    vt_part_free(part);
+    return code;
 }
 
 int confusion_write(const confusion *c, const char *path)

@@ -7,6 +7,7 @@
 #include "inspecting.h"
 
 #include "inspect/report.h"
+#include "scale/partition.h"
 
 #include <errno.h>
 #include <math.h>
@@ -63,11 +64,11 @@ static int index_begin(inspect_files *f)
 
     if (f->index)
         return EXIT_OK;
-    if (!join(path, f->root, ".inspect.json"))
+    if (!join(path, f->root, "inspect.json"))
         return too_long(f->root);
-    f->index = fopen(path, "wx");
-    if (!f->index)
-        return fail("%s: %s", path, strerror(errno));
+    if (vt_part_open(&f->part, path) != VITCL_OK)
+        return failed();
+    f->index = vt_part_stream(f->part);
     fputs("{\"version\": 1,\n\"pictures\": [", f->index);
     return EXIT_OK;
 }
@@ -269,11 +270,13 @@ static int write_numbers(const inspect_figure *g, const char *path)
 {
     const size_t n = elements(g->shape);
     double least = INFINITY, most = -INFINITY;
-    FILE *out = fopen(path, "wx");
-    bool bad;
+    vt_part *part = NULL;
+    FILE *out;
+    int code;
 
-    if (!out)
-        return fail("%s: %s", path, strerror(errno));
+    if (vt_part_open(&part, path) != VITCL_OK)
+        return failed();
+    out = vt_part_stream(part);
     for (size_t i = 0; i < n; i++) {
         least = fmin(least, g->value[i]);
         most = fmax(most, g->value[i]);
@@ -296,11 +299,9 @@ static int write_numbers(const inspect_figure *g, const char *path)
         number(out, g->value[i]);
     }
     fputs(n <= VALUES_MOST ? "]}\n" : "null}\n", out);
-    bad = ferror(out) != 0;
-    if (fclose(out) == 0 && !bad)
-        return EXIT_OK;
-    remove(path);
-    return fail("%s: cannot write: %s", path, strerror(errno));
+    code = vt_part_commit(part) == VITCL_OK ? EXIT_OK : failed();
+    vt_part_free(part);
+    return code;
 }
 
 static int write_as(inspect_files *f, const inspect_figure *g,
@@ -347,9 +348,8 @@ int inspect_write(inspect_files *f, const inspect_figure *g)
 int inspect_finish(inspect_files *f, const vitcl_model_info *m, uint32_t height,
                    uint32_t width, const int grid[3])
 {
-    char from[INSPECT_PATH], to[INSPECT_PATH];
+    char path[INSPECT_PATH];
     int code = index_begin(f);
-    bool bad;
 
     if (code != EXIT_OK)
         return code;
@@ -368,17 +368,11 @@ int inspect_finish(inspect_files *f, const vitcl_model_info *m, uint32_t height,
             "\"prefix\": %d, \"rows\": %d, \"columns\": %d}}\n",
             m->layers, m->heads, m->width, m->patch, height, width, m->tokens,
             grid[0], grid[1], grid[2]);
-    bad = ferror(f->index) != 0;
-    bad |= fclose(f->index) != 0;
     f->index = NULL;
-    join(from, f->root, ".inspect.json");
-    join(to, f->root, "inspect.json");
-    if (bad || rename(from, to) != 0) {
-        code = fail("%s: cannot write: %s", to, strerror(errno));
-        remove(from);
-        return code;
-    }
-    printf("%s\n", to);
+    if (vt_part_commit(f->part) != VITCL_OK)
+        return failed();
+    join(path, f->root, "inspect.json");
+    printf("%s\n", path);
     return flush_results();
 }
 
@@ -386,11 +380,7 @@ void inspect_close(inspect_files *f)
 {
     char path[INSPECT_PATH];
 
-    if (f->index) {
-        fclose(f->index);
-        if (join(path, f->root, ".inspect.json"))
-            remove(path);
-    }
+    vt_part_free(f->part);
     if (f->root && f->folder && join(path, f->root, f->folder))
         (void)rmdir(path); /* if nothing was written */
     if (f->root)

@@ -5,8 +5,8 @@
 #include "inspecting.h"
 
 #include "inspect/components.h"
+#include "scale/partition.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -286,25 +286,25 @@ static int write_table(const inspect_files *files, const double *mean,
                        uint32_t layers, uint32_t heads)
 {
     char path[INSPECT_PATH];
+    vt_part *part = NULL;
     FILE *f;
-    bool bad;
+    int code = EXIT_OK;
 
     if (!inspect_path(path, files, "attention-distance", "tsv"))
         return EXIT_FAILED;
-    f = fopen(path, "wx");
-    if (!f)
-        return fail("%s: %s", path, strerror(errno));
+    if (vt_part_open(&part, path) != VITCL_OK)
+        return failed();
+    f = vt_part_stream(part);
     fprintf(f, "layer\thead\tpixels\n");
     for (uint32_t l = 0; l < layers; l++)
         for (uint32_t h = 0; h < heads; h++)
             fprintf(f, "%u\t%u\t%.6g\n", l, h, mean[(size_t)l * heads + h]);
-    bad = ferror(f) != 0;
-    if (fclose(f) == 0 && !bad) {
+    if (vt_part_commit(part) == VITCL_OK)
         printf("%s\n", path);
-        return EXIT_OK;
-    }
-    remove(path);
-    return fail("%s: cannot write: %s", path, strerror(errno));
+    else
+        code = failed();
+    vt_part_free(part);
+    return code;
 }
 
 enum { FAR, MEAN, NEAR, LINES }; /* the farthest is drawn at the top */

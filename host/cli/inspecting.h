@@ -22,9 +22,10 @@ enum {
 
 typedef struct inspect_files {
     const char *root;
-    char *folder;  /* below root, of the figures that follow */
-    FILE *index;   /* inspect.json, until it is complete under another name */
-    bool in_model; /* do the figures belong to the model? */
+    char *folder; /* below root, of the figures that follow */
+    FILE *index;  /* inspect.json, which appears when it is complete: */
+    struct vt_part *part;
+    bool in_model;            /* do the figures belong to the model? */
     size_t figures, pictures; /* written in this list; in all */
     char *model, *left_out;   /* JSON for the end; or NULL */
 } inspect_files;

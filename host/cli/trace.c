@@ -7,11 +7,9 @@
  */
 #include "cmd.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <stdlib.h>
+#include "scale/partition.h"
+
 #include <string.h>
-#include <unistd.h>
 
 static void text_of(FILE *f, const char *key, const char *value)
 {
@@ -83,64 +81,16 @@ static void print(FILE *f, const vitcl_session *session, const char *model,
     fprintf(f, "\n]}\n");
 }
 
-/* The file is whole, or an older one stays. */
-static bool store(const char *path, const char *data, size_t size)
-{
-    const size_t room = strlen(path) + 32;
-    char *const made = malloc(room);
-    int f = -1, error = 0;
-
-    if (!made) {
-        errno = ENOMEM;
-        return false;
-    }
-    snprintf(made, room, "%s.%ld.part", path, (long)getpid());
-    f = open(made, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    if (f < 0) {
-        error = errno;
-        free(made);
-        errno = error;
-        return false;
-    }
-    for (size_t at = 0; at < size && !error;) {
-        const ssize_t n = write(f, data + at, size - at);
-
-        if (n > 0)
-            at += (size_t)n;
-        else if (n == 0 || errno != EINTR)
-            error = n == 0 ? EIO : errno;
-    }
-    if (fsync(f) != 0 && !error)
-        error = errno;
-    if (close(f) != 0 && !error)
-        error = errno;
-    if (!error && rename(made, path) != 0)
-        error = errno;
-    if (error)
-        unlink(made);
-    free(made);
-    errno = error;
-    return !error;
-}
-
 int trace_write(const char *path, const vitcl_session *session,
                 const char *model, const char *device)
 {
-    char *data = NULL;
-    size_t size = 0;
-    FILE *f = open_memstream(&data, &size);
-    bool bad = !f;
-    int code = EXIT_OK;
+    vt_part *part = NULL;
+    int code;
 
-    if (f) {
-        print(f, session, model, device);
-        bad = ferror(f) != 0;
-        bad = fclose(f) != 0 || bad;
-    }
-    if (bad)
-        code = fail("%s: out of memory for a trace", path);
-    else if (!store(path, data, size))
-        code = fail("%s: cannot write: %s", path, strerror(errno));
-    free(data);
+    if (vt_part_open(&part, path) != VITCL_OK)
+        return failed();
+    print(vt_part_stream(part), session, model, device);
+    code = vt_part_commit(part) == VITCL_OK ? EXIT_OK : failed();
+    vt_part_free(part);
     return code;
 }

@@ -348,9 +348,8 @@ vitcl_status vt_vectors_finish(vt_vectors *v)
 
     if (v->format == SAFETENSORS || v->format == NPY)
         VT_TRY(finish_binary(v));
-    if (v->names.path)
-        VT_TRY(vt_newfile_commit(&v->names));
-    VT_TRY(vt_newfile_commit(&v->file));
+    VT_TRY(v->names.path ? vt_newfile_commit_both(&v->names, &v->file)
+                         : vt_newfile_commit(&v->file));
 done:
     return st;
 }

@@ -82,24 +82,13 @@ done:
 
 /* ---- records ---- */
 
-static vitcl_status open_file(FILE **out, const char *folder, const char *name)
+static vitcl_status open_file(vt_newfile *out, const char *folder,
+                              const char *name)
 {
     char path[VT_STUDY_PATH + 64];
 
     snprintf(path, sizeof path, "%s/%s", folder, name);
-    *out = fopen(path, "we");
-    return *out ? VITCL_OK
-                : vt_fail(VITCL_EIO, "%s: %s", path, strerror(errno));
-}
-
-static vitcl_status close_file(FILE *f, const char *folder)
-{
-    const bool bad = ferror(f) != 0;
-
-    return fclose(f) == 0 && !bad
-               ? VITCL_OK
-               : vt_fail(VITCL_EIO, "%s: a file of pictures cannot be written",
-                         folder);
+    return vt_newfile_open(out, path);
 }
 
 /* Pixels of one colour, or all of a grey picture. */
@@ -116,24 +105,22 @@ static vitcl_status put_cifar(const part *p, const char *folder,
 {
     vitcl_status st = VITCL_OK;
     vt_picture picture = {0};
-    FILE *f = NULL;
+    vt_newfile n = {0};
 
-    VT_TRY(open_file(&f, folder, name));
+    VT_TRY(open_file(&n, folder, name));
     for (uint32_t i = from; i < to; i++) {
         VT_TRY(vt_dataset_picture(&picture, p->d, p->index[i]));
         if (hundred)
-            fputc(0, f); /* the coarse label */
-        fputc((int)vt_dataset_label(p->d, p->index[i]), f);
+            fputc(0, n.f); /* the coarse label */
+        fputc((int)vt_dataset_label(p->d, p->index[i]), n.f);
         for (size_t c = 0; c < 3; c++)
-            put_plane(f, &picture, c);
+            put_plane(n.f, &picture, c);
         free(picture.rgb);
         picture.rgb = NULL;
     }
-    st = close_file(f, folder);
-    f = NULL;
+    st = vt_newfile_commit(&n);
 done:
-    if (f)
-        fclose(f);
+    vt_newfile_discard(&n);
     free(picture.rgb);
     return st;
 }
@@ -142,12 +129,12 @@ static vitcl_status put_names(const vt_dataset *d, const char *folder,
                               const char *name)
 {
     vitcl_status st = VITCL_OK;
-    FILE *f;
+    vt_newfile n = {0};
 
-    VT_TRY(open_file(&f, folder, name));
+    VT_TRY(open_file(&n, folder, name));
     for (uint32_t i = 0; i < vt_dataset_classes(d); i++)
-        fprintf(f, "%s\n", vt_dataset_class(d, i));
-    st = close_file(f, folder);
+        fprintf(n.f, "%s\n", vt_dataset_class(d, i));
+    st = vt_newfile_commit(&n);
 done:
     return st;
 }
@@ -163,37 +150,33 @@ static vitcl_status put_mnist(const part *p, const char *folder,
 {
     vitcl_status st = VITCL_OK;
     vt_picture picture = {0};
-    FILE *f = NULL;
+    vt_newfile n = {0};
     char name[64];
 
     snprintf(name, sizeof name, "%s-labels-idx1-ubyte", stem);
-    VT_TRY(open_file(&f, folder, name));
-    put_number(f, 0x801);
-    put_number(f, p->count);
+    VT_TRY(open_file(&n, folder, name));
+    put_number(n.f, 0x801);
+    put_number(n.f, p->count);
     for (uint32_t i = 0; i < p->count; i++)
-        fputc((int)vt_dataset_label(p->d, p->index[i]), f);
-    st = close_file(f, folder);
-    f = NULL;
-    VT_TRY(st);
+        fputc((int)vt_dataset_label(p->d, p->index[i]), n.f);
+    VT_TRY(vt_newfile_commit(&n));
     snprintf(name, sizeof name, "%s-images-idx3-ubyte", stem);
-    VT_TRY(open_file(&f, folder, name));
+    VT_TRY(open_file(&n, folder, name));
     for (uint32_t i = 0; i < p->count; i++) {
         VT_TRY(vt_dataset_picture(&picture, p->d, p->index[i]));
         if (i == 0) {
-            put_number(f, 0x803);
-            put_number(f, p->count);
-            put_number(f, (uint32_t)picture.height);
-            put_number(f, (uint32_t)picture.width);
+            put_number(n.f, 0x803);
+            put_number(n.f, p->count);
+            put_number(n.f, (uint32_t)picture.height);
+            put_number(n.f, (uint32_t)picture.width);
         }
-        put_plane(f, &picture, 0);
+        put_plane(n.f, &picture, 0);
         free(picture.rgb);
         picture.rgb = NULL;
     }
-    st = close_file(f, folder);
-    f = NULL;
+    st = vt_newfile_commit(&n);
 done:
-    if (f)
-        fclose(f);
+    vt_newfile_discard(&n);
     free(picture.rgb);
     return st;
 }

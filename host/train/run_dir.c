@@ -7,9 +7,9 @@
  */
 #include "train/run_dir.h"
 
+#include "base/file.h"
 #include "base/memory.h"
 
-#include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -23,21 +23,11 @@ static const char *const files[] = {"config.json",    "model.safetensors",
                                     "training.jsonl", "left_out.txt"};
 #define MODEL_FILES 2 /* the first ones */
 
-/* Whether a name is one of the files plus mkstemp()'s six characters
- * (vt_newfile). */
 static bool half_written(const char *name)
 {
-    for (size_t i = 0; i < VT_COUNT(files); i++) {
-        const size_t n = strlen(files[i]);
-        size_t k = 0;
-
-        if (strncmp(name, files[i], n) != 0 || name[n] != '.')
-            continue;
-        while (isalnum((unsigned char)name[n + 1 + k]))
-            k++;
-        if (k == 6 && !name[n + 1 + k])
+    for (size_t i = 0; i < VT_COUNT(files); i++)
+        if (vt_newfile_is_part(name, files[i]))
             return true;
-    }
     return false;
 }
 

@@ -105,13 +105,15 @@ for old in none some; do
             mkdir $to/model
             cp whole/config.json whole/model.safetensors $to/model
             cp config/vitcl/tuned $to/config/vitcl
-            echo old | tee $to/x.npy $to/x.safetensors >$to/log
+            echo old | tee $to/x.npy $to/x.paths $to/x.safetensors $to/x.csv >$to/log
             cp curve.png $to
         fi
         for room in 0 4096; do
             [ $at = sealed ] || fill $room
             before=$(state $at)
             writers $at "${!at}"
+            [ $room != 0 ] || refused "$at/x.csv: .*${!at}" eval -m whole \
+                --data data --confusion $at/x.csv
             [ $room != 0 ] || XDG_CONFIG_HOME=$PWD/$at/config refused \
                 "$at/config/vitcl/tuned: .*${!at}" tune -m "$model" --seconds 1
             [ $old = some ] ||

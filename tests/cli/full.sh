@@ -49,4 +49,21 @@ limited $(($(stat -c %s whole.npy) - 1)) classify "${wide[@]}" \
     --logits logits.npy $many
 err_has 'logits.npy'
 [ ! -e logits.npy ] || fail "half a file"
-! compgen -G 'logits*' || fail "a temporary file is left"
+
+nothing_left() { ! compgen -G '.*vitcl-part*' || fail "a temporary file is left"; }
+nothing_left
+
+# ---- what a killed command left is removed by the next one that writes the file
+signal_at "fsync 1 9" 137 embed -m a -o rows.npy a.jpg
+[ "$(compgen -G '.rows.*vitcl-part*' | wc -l)" = 2 ] || fail "nothing is left"
+run 0 embed -m a -o rows.npy a.jpg
+nothing_left
+
+# ---- a link stays one, and a replaced file keeps its permissions
+mkdir disk
+ln -s disk/rows.csv rows.csv
+run 0 embed -m a -o rows.csv a.jpg
+chmod 600 disk/rows.csv
+run 0 embed -m a -o rows.csv a.jpg
+[ -L rows.csv ] || fail "the link is replaced"
+[ "$(stat -c %a disk/rows.csv)" = 600 ] || fail "others can read it"

@@ -222,11 +222,11 @@ run = subprocess.Popen([sys.argv[1], "embed", "--preset", "vit-ti/16", "--size",
                         "-o", "u.safetensors", "-"], stdin=subprocess.PIPE)
 run.stdin.write(b"p/0.ppm\n")
 run.stdin.flush()
-while not glob.glob("u.safetensors.*") and run.poll() is None:
+while not glob.glob(".u.safetensors.*") and run.poll() is None:
     time.sleep(0.05)
 run.send_signal(signal.SIGINT)
 assert run.wait() == 130
-assert not glob.glob("u.safetensors.*")
+assert not glob.glob(".u.safetensors.*")
 assert open("u.safetensors", "rb").read() == open("before", "rb").read()
 P
 

@@ -139,16 +139,17 @@ says 'typo.json: "reprob" must be a number from 0 to 1'
 # ---- half-written files of a killed training are removed; only one training at a
 # time uses a folder
 mkdir whole/best.part
-touch whole/model.safetensors.a1B2c3 whole/training.json.XyZ123 \
-    whole/model.safetensors.notours whole/other.a1B2c3 \
-    whole/best/model.safetensors.a1B2c3 whole/best/other.a1B2c3 \
-    whole/best.part/config.json whole/best.part/model.safetensors.a1B2c3
+part=vitcl-part
+touch whole/.model.safetensors.$part whole/.training.json.${part}2 \
+    whole/model.safetensors.notours whole/other.$part \
+    whole/best/.model.safetensors.$part whole/best/other.$part \
+    whole/best.part/config.json whole/best.part/.model.safetensors.$part
 run 0 train --resume -o whole
-[ "$(cd whole && printf '%s ' *)" = "best config.json model.safetensors \
-model.safetensors.notours other.a1B2c3 training.json training.safetensors " ] ||
-    fail "left: $(ls whole)"
-[ "$(cd whole/best && printf '%s ' *)" = "config.json model.safetensors \
-other.a1B2c3 " ] || fail "left: $(ls whole/best)"
+[ "$(ls -A whole | tr '\n' ' ')" = "best config.json model.safetensors \
+model.safetensors.notours other.$part training.json training.safetensors " ] ||
+    fail "left: $(ls -A whole)"
+[ "$(ls -A whole/best | tr '\n' ' ')" = "config.json model.safetensors \
+other.$part " ] || fail "left: $(ls -A whole/best)"
 if command -v flock >/dev/null; then
     status=0
     flock whole "$VITCL" train --resume -o whole >out 2>err || status=$?

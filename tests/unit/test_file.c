@@ -1,13 +1,17 @@
 /*
  * test_file.c - files are read whole, up to a limit. New files are complete or
- * do not appear, have the usual permissions, and replace only regular files.
+ * do not appear, have the usual permissions or those of the file that they
+ * replace, and replace only regular files. Nothing is left of a killed writer.
  */
 #include "base/file.h"
 #include "support/pictures.h"
 
 #include <criterion/criterion.h>
+#include <dirent.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 static void expect_text(const char *path, const char *want)
@@ -103,4 +107,159 @@ Test(file, replaces_only_regular_files)
     rmdir(path);
     cr_expect_eq(vt_newfile_open(&n, vt_test_path(folder, "no/x")), VITCL_EIO);
     cr_expect_eq(rmdir(folder), 0, "something was left behind");
+}
+
+/* A link stays, and the file that it leads to is replaced. */
+Test(file, follows_links)
+{
+    const char *folder = vt_test_folder();
+    const char *path = vt_test_path(folder, "link");
+    vt_newfile n = {0};
+    struct stat st;
+
+    cr_assert_eq(mkdir(vt_test_path(folder, "disk"), 0700), 0);
+    cr_assert_eq(symlink("disk/again", path), 0);
+    cr_assert_eq(symlink("data", vt_test_path(folder, "disk/again")), 0);
+    for (int i = 0; i < 2; i++) { /* at first it leads nowhere */
+        cr_assert_eq(vt_newfile_open(&n, path), VITCL_OK, "%s", vt_message());
+        fputs(i ? "second" : "first", n.f);
+        cr_assert_eq(vt_newfile_commit(&n), VITCL_OK, "%s", vt_message());
+        cr_expect(lstat(path, &st) == 0 && S_ISLNK(st.st_mode));
+        expect_text(vt_test_path(folder, "disk/data"), i ? "second" : "first");
+    }
+    cr_assert_eq(symlink("circle", vt_test_path(folder, "circle")), 0);
+    cr_expect_eq(vt_newfile_open(&n, vt_test_path(folder, "circle")),
+                 VITCL_EIO);
+    vt_test_remove(folder);
+}
+
+Test(file, keeps_permissions)
+{
+    static const mode_t modes[] = {0600, 0644, 0440, 0664};
+    const char *folder = vt_test_folder();
+    const char *path = vt_test_path(folder, "x");
+    vt_newfile n = {0};
+    struct stat st;
+
+    umask(022);
+    for (size_t i = 0; i < sizeof modes / sizeof *modes; i++) {
+        vt_test_text(folder, "x", "old");
+        cr_assert_eq(chmod(path, modes[i]), 0);
+        cr_assert_eq(vt_newfile_open(&n, path), VITCL_OK, "%s", vt_message());
+        cr_assert_eq(fstat(fileno(n.f), &st), 0);
+        cr_expect_eq(st.st_mode & 077, 0, "others can read it too early");
+        fputs("new", n.f);
+        cr_assert_eq(vt_newfile_commit(&n), VITCL_OK, "%s", vt_message());
+        cr_expect(stat(path, &st) == 0 && (st.st_mode & 0777) == modes[i], "%o",
+                  (unsigned)st.st_mode);
+        expect_text(path, "new");
+        unlink(path);
+    }
+    vt_test_remove(folder);
+}
+
+static int entries(const char *folder)
+{
+    DIR *d = opendir(folder);
+    int n = -2; /* . and .. */
+
+    cr_assert(d);
+    while (readdir(d))
+        n++;
+    closedir(d);
+    return n;
+}
+
+/* Writes a part of `path` in a process that is killed. */
+static void leave(const char *path)
+{
+    const pid_t child = fork();
+    vt_newfile n = {0};
+
+    if (child == 0) {
+        if (vt_newfile_open(&n, path) == VITCL_OK)
+            kill(getpid(), SIGKILL);
+        _exit(1);
+    }
+    cr_assert(child > 0 && waitpid(child, NULL, 0) == child);
+}
+
+Test(file, removes_what_a_killed_writer_left)
+{
+    const char *folder = vt_test_folder();
+    const char *path = vt_test_path(folder, "x");
+    vt_newfile a = {0}, b = {0};
+
+    for (int i = 0; i < 3; i++)
+        leave(path);
+    cr_expect_eq(entries(folder), 1, "each writer removes the last one's part");
+    cr_assert_eq(vt_newfile_open(&a, path), VITCL_OK, "%s", vt_message());
+    leave(path);
+    leave(path);
+    cr_expect_eq(entries(folder), 2, "that of a living one stays");
+    cr_assert_eq(vt_newfile_open(&b, path), VITCL_OK, "%s", vt_message());
+    fputs("b", b.f);
+    cr_assert_eq(vt_newfile_commit(&b), VITCL_OK, "%s", vt_message());
+    expect_text(path, "b");
+    fputs("a", a.f);
+    cr_assert_eq(vt_newfile_commit(&a), VITCL_OK, "%s", vt_message());
+    expect_text(path, "a");
+    cr_expect_eq(entries(folder), 1);
+    /* files of similar names are the user's */
+    vt_test_text(folder, "x.backup", "");
+    vt_test_text(folder, ".x.vitcl-partner", "");
+    cr_expect(vt_newfile_is_part(".x.vitcl-part", "x"));
+    cr_expect(vt_newfile_is_part(".x.vitcl-part12", "x"));
+    cr_expect_not(vt_newfile_is_part(".x.vitcl-partner", "x"));
+    cr_expect_not(vt_newfile_is_part("x.vitcl-part", "x"));
+    cr_assert_eq(vt_newfile_open(&a, path), VITCL_OK);
+    cr_assert_eq(vt_newfile_commit(&a), VITCL_OK);
+    cr_expect_eq(entries(folder), 3);
+    vt_test_remove(folder);
+}
+
+/* A name may have 255 bytes. */
+Test(file, long_names)
+{
+    const char *folder = vt_test_folder();
+    char name[256];
+    vt_newfile n = {0};
+
+    memset(name, 'x', 255);
+    name[255] = '\0';
+    cr_assert_eq(vt_newfile_open(&n, vt_test_path(folder, name)), VITCL_OK,
+                 "%s", vt_message());
+    cr_assert_eq(vt_newfile_commit(&n), VITCL_OK, "%s", vt_message());
+    cr_expect_eq(entries(folder), 1);
+    vt_test_remove(folder);
+}
+
+Test(file, both_or_none)
+{
+    const char *folder = vt_test_folder();
+    vt_newfile a = {0}, b = {0};
+
+    for (int round = 0; round < 4; round++) {
+        const bool old = round & 1, fails = round & 2;
+
+        rmdir(vt_test_path(folder, "b"));
+        if (old)
+            vt_test_text(folder, "a", "old");
+        else
+            unlink(vt_test_path(folder, "a"));
+        cr_assert_eq(vt_newfile_open(&a, vt_test_path(folder, "a")), VITCL_OK);
+        cr_assert_eq(vt_newfile_open(&b, vt_test_path(folder, "b")), VITCL_OK);
+        fputs("new", a.f), fputs("new", b.f);
+        unlink(vt_test_path(folder, "b"));
+        if (fails) /* the second rename is refused */
+            cr_assert_eq(mkdir(vt_test_path(folder, "b"), 0700), 0);
+        cr_expect_eq(vt_newfile_commit_both(&a, &b),
+                     fails ? VITCL_EIO : VITCL_OK);
+        if (old || !fails)
+            expect_text(vt_test_path(folder, "a"), fails ? "old" : "new");
+        else
+            cr_expect_not(vt_path_exists(vt_test_path(folder, "a")));
+        cr_expect_eq(entries(folder), 1 + (old || !fails), "%d", round);
+    }
+    vt_test_remove(folder);
 }
