@@ -337,8 +337,12 @@ done:
 static vitcl_status open_part(fetch *f)
 {
     vitcl_status st = VITCL_OK;
+    struct stat named;
     uint64_t size;
 
+    /* A second name of the file would be that of somebody else's. */
+    if (lstat(f->part, &named) == 0 && named.st_nlink > 1)
+        (void)unlink(f->part);
     f->fd = open_regular(f->part, O_RDWR | O_CREAT, &size);
     if (f->fd < 0)
         return vt_fail(VITCL_EIO, "%s: cannot be opened: %s", f->part,

@@ -28,6 +28,7 @@ typedef struct vt_answer {
 typedef struct vt_request {
     const char *url;
     bool head;
+    bool brisk;       /* GET: an answer that is sent slowly is broken off */
     uint64_t from;    /* GET: from this byte on */
     const char *etag; /* only if the endpoint still has this one; NULL: any */
     /* GET: see vt_transfer */

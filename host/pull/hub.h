@@ -14,15 +14,23 @@ typedef struct vt_remote {
     uint64_t size;
 } vt_remote;
 
+typedef struct vt_listed {
+    const char *file;
+    bool chosen; /* for the caller */
+} vt_listed;
+
 typedef struct vt_repository {
     char commit[VT_COMMIT];
     vt_json *json;
+    vt_listed *listed; /* by name; those that are no safe names are left out */
+    size_t count;
 } vt_repository;
 
 /* Asks for the commit of p->revision and its files. */
 vitcl_status vt_repository_open(vt_repository *out, const vt_pull *p);
 void vt_repository_close(vt_repository *r);
-bool vt_repository_has(const vt_repository *r, const char *file);
+/* NULL: it has no such file. */
+vt_listed *vt_repository_find(const vt_repository *r, const char *file);
 
 /* A name that may stand in a snapshot's folder: no path, not hidden. */
 bool vt_file_name_is_safe(const char *file);

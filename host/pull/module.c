@@ -13,10 +13,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
+#include <time.h>
 
 enum {
     CONNECT_SECONDS = 20,
-    SILENT_SECONDS = 30, /* nothing came: the connection is dead */
+    SILENT_SECONDS = 30,  /* nothing came: the connection is dead */
+    BRISK_LEAST = 1024,   /* bytes a second, over so long */
+    OTHER_MOST = 1 << 20, /* of a body that nobody reads */
     BUFFER = 256 << 10
 };
 
@@ -25,33 +29,71 @@ enum {
 typedef struct call {
     vt_transfer *t;
     CURL *curl;
+    double since;   /* of the window of so many seconds */
+    uint64_t bytes; /* that came in it */
+    bool other;     /* a body of an error or a redirection */
+    bool enough;    /* of such a body */
+    bool slow;
+    char location[VT_URL]; /* as the head has it */
 } call;
+
+static double seconds(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
 
 static size_t on_line(char *text, size_t one, size_t size, void *context)
 {
-    const call *c = context;
+    static const char key[] = "location:";
+    call *c = context;
+    size_t n = one * size;
 
-    c->t->line(c->t->context, text, one * size);
+    c->t->line(c->t->context, text, n);
+    if (n >= sizeof key && strncasecmp(text, key, sizeof key - 1) == 0) {
+        text += sizeof key - 1, n -= sizeof key - 1;
+        while (n && strchr(" \t", *text))
+            text++, n--;
+        while (n && strchr(" \t\r\n", text[n - 1]))
+            n--;
+        snprintf(c->location, sizeof c->location, "%.*s",
+                 n < sizeof c->location ? (int)n : 0, text);
+    }
     return one * size;
 }
 
 static size_t on_body(char *data, size_t one, size_t size, void *context)
 {
-    const call *c = context;
+    call *c = context;
     long status = 0;
 
     curl_easy_getinfo(c->curl, CURLINFO_RESPONSE_CODE, &status);
-    if (status != 200 && status != 206)
-        return one * size;
+    if (c->since == 0)
+        c->since = seconds();
+    c->bytes += one * size;
+    c->other = status != 200 && status != 206;
+    if (c->other) {
+        c->enough = c->bytes > OTHER_MOST;
+        return c->enough ? 0 : one * size;
+    }
     return c->t->body(c->t->context, data, one * size, status) ? one * size : 0;
 }
 
 static int on_wait(void *context, curl_off_t total, curl_off_t done,
                    curl_off_t all_up, curl_off_t up)
 {
-    const call *c = context;
+    call *c = context;
 
     (void)total, (void)done, (void)all_up, (void)up;
+    if (c->since > 0 && seconds() - c->since >= SILENT_SECONDS) {
+        c->enough = c->other;
+        c->slow = c->t->brisk && c->bytes < BRISK_LEAST * SILENT_SECONDS;
+        if (c->enough || c->slow)
+            return 1;
+        c->since = seconds(), c->bytes = 0;
+    }
     return c->t->wait(c->t->context) ? 0 : 1;
 }
 
@@ -85,15 +127,32 @@ static void set_up(call *c, const struct curl_slist *headers, char *why)
     curl_easy_setopt(curl, CURLOPT_XFERINFODATA, c);
 }
 
+/* Where a redirection leads whose body was broken off: of these libcurl does
+ * not say it. */
+static void resolve(vt_transfer *t, const char *location)
+{
+    CURLU *u = curl_url();
+    char *whole = NULL;
+
+    if (u && location[0] && curl_url_set(u, CURLUPART_URL, t->url, 0) == 0 &&
+        curl_url_set(u, CURLUPART_URL, location, 0) == 0 &&
+        curl_url_get(u, CURLUPART_URL, &whole, 0) == 0 &&
+        strlen(whole) < sizeof t->redirect)
+        strcpy(t->redirect, whole);
+    curl_free(whole);
+    curl_url_cleanup(u);
+}
+
 static bool transfer(vt_transfer *t)
 {
     static CURL *curl; /* kept */
     char why[CURL_ERROR_SIZE] = "";
     struct curl_slist *headers = NULL;
     const char *next = NULL;
-    call c = {.t = t};
+    static call c; /* large */
     CURLcode code = CURLE_OUT_OF_MEMORY;
 
+    c = (call){.t = t};
     t->status = 0, t->redirect[0] = t->why[0] = '\0', t->unreachable = false;
     if (!curl && curl_global_init(CURL_GLOBAL_DEFAULT) == CURLE_OK)
         curl = curl_easy_init();
@@ -118,11 +177,19 @@ static bool transfer(vt_transfer *t)
         curl_easy_setopt(curl, CURLOPT_ERRORBUFFER, NULL);
     }
     curl_slist_free_all(headers);
-    if (code != CURLE_OK)
+    if (c.enough) { /* the head says all */
+        code = CURLE_OK;
+        if (t->status >= 300 && t->status < 400 && !t->redirect[0])
+            resolve(t, c.location);
+    }
+    if (c.slow)
+        snprintf(t->why, sizeof t->why, "less than %d bytes a second came",
+                 BRISK_LEAST);
+    else if (code != CURLE_OK)
         snprintf(t->why, sizeof t->why, "%s",
                  why[0] ? why : curl_easy_strerror(code));
     t->unreachable =
-        code == CURLE_COULDNT_RESOLVE_HOST ||
+        c.slow || code == CURLE_COULDNT_RESOLVE_HOST ||
         code == CURLE_COULDNT_RESOLVE_PROXY || code == CURLE_COULDNT_CONNECT ||
         code == CURLE_URL_MALFORMAT || code == CURLE_UNSUPPORTED_PROTOCOL ||
         code == CURLE_PEER_FAILED_VERIFICATION ||

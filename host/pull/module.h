@@ -13,9 +13,11 @@ typedef struct vt_transfer {
     const char *url;
     const char *const *headers; /* "Name: value", NULL-ended */
     bool head;                  /* HEAD, else GET */
+    bool brisk; /* broken off below 1 KiB a second, over half a minute */
     /* A line of the answer's head. A line "HTTP/.." begins a new answer. */
     void (*line)(void *context, const char *text, size_t size);
-    /* A part of the body, if the status is 200 or 206; false: stop. */
+    /* A part of the body, if the status is 200 or 206; false: stop. Of other
+     * bodies at most 1 MiB is read, and that in half a minute. */
     bool (*body)(void *context, const void *data, size_t size, long status);
     bool (*wait)(void *context); /* several times a second; false: stop */
     void *context;

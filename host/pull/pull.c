@@ -10,10 +10,13 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
 
-enum { SHARDS_MAX = 1000, INDEX_MAX = 64 << 20, INDEX_DEPTH = 8 };
+/* The time to read an index is limited by its length. One of 100000 tensors has
+ * about 10 MB. */
+enum { SHARDS_MAX = 1000, INDEX_MAX = 10 << 20, INDEX_DEPTH = 8 };
 
 /* Configs come first and are linked last: a snapshot with a config has all. */
 static const char *const configs[] = {
@@ -38,15 +41,16 @@ typedef struct work {
     vt_tally tally;
 } work;
 
-static vitcl_status add(work *w, const char *file)
+static vitcl_status add(work *w, vt_listed *l)
 {
     vitcl_status st = VITCL_OK;
 
-    for (size_t i = 0; i < w->count; i++)
-        if (strcmp(w->file[i].file, file) == 0)
-            return VITCL_OK;
+    if (l->chosen)
+        return VITCL_OK;
+    l->chosen = true;
     VT_TRY(vt_grow(&w->file, &w->room, w->count + 1, sizeof *w->file));
-    VT_TRY(vt_remote_ask(&w->file[w->count], w->p, w->repository.commit, file));
+    VT_TRY(
+        vt_remote_ask(&w->file[w->count], w->p, w->repository.commit, l->file));
     w->tally.total += w->file[w->count++].size;
 done:
     return st;
@@ -74,23 +78,29 @@ static vitcl_status add_shards(work *w)
     const vt_json *all;
     vitcl_status st = VITCL_OK;
     vt_json *index = NULL;
+    size_t i = 0;
 
     VT_TRY(vt_path(path, "%s/blobs/%s", w->folder, w->file[w->count - 1].hash));
     VT_TRY(vt_json_load(&index, path, INDEX_MAX, INDEX_DEPTH));
     all = vt_json_get(index, "weight_map");
     for (const vt_json *at = vt_json_first(all); at; at = vt_json_next(at)) {
         const char *shard;
+        vt_listed *l = vt_json_string(&shard, at)
+                           ? vt_repository_find(&w->repository, shard)
+                           : NULL;
 
-        if (!vt_json_string(&shard, at) || !vt_file_name_is_safe(shard) ||
-            !vt_repository_has(&w->repository, shard) ||
-            w->count >= SHARDS_MAX) {
+        if (i++ % 1024 == 0 && w->p->stopped()) {
+            st = vt_fail(VITCL_ESTOPPED, "stopped");
+            goto done;
+        }
+        if (!l || w->count >= SHARDS_MAX) {
             st = vt_fail(VITCL_ECORRUPT,
                          "%s/%s: the index of the weights names a file that "
                          "the repository does not have, or too many",
                          w->p->owner, w->p->name);
             goto done;
         }
-        VT_TRY(add(w, shard));
+        VT_TRY(add(w, l));
     }
 done:
     vt_json_free(index);
@@ -99,27 +109,27 @@ done:
 
 static vitcl_status choose(work *w)
 {
+    vt_listed *config = vt_repository_find(&w->repository, configs[0]),
+              *l = NULL;
     vitcl_status st = VITCL_OK;
-    size_t i = 0;
 
-    while (i < VT_COUNT(weights) &&
-           !vt_repository_has(&w->repository, weights[i]))
-        i++;
-    if (i == VT_COUNT(weights) ||
-        !vt_repository_has(&w->repository, configs[0])) {
+    for (size_t i = 0; i < VT_COUNT(weights) && !l; i++)
+        l = vt_repository_find(&w->repository, weights[i]);
+    if (!l || !config) {
         st = vt_fail(VITCL_EUNSUPPORTED,
                      "%s/%s has no %s: it is no model that vitcl reads",
                      w->p->owner, w->p->name,
-                     i == VT_COUNT(weights)
-                         ? "model.safetensors and no pytorch_model.bin"
-                         : configs[0]);
+                     !l ? "model.safetensors and no pytorch_model.bin"
+                        : configs[0]);
         goto done;
     }
-    for (size_t k = 0; k < VT_COUNT(configs); k++)
-        if (vt_repository_has(&w->repository, configs[k]))
-            VT_TRY(add(w, configs[k]));
-    VT_TRY(add(w, weights[i]));
-    if (is_index(weights[i])) {
+    for (size_t k = 0; k < VT_COUNT(configs); k++) {
+        config = vt_repository_find(&w->repository, configs[k]);
+        if (config)
+            VT_TRY(add(w, config));
+    }
+    VT_TRY(add(w, l));
+    if (is_index(l->file)) {
         VT_TRY(fetch(w, w->count - 1));
         w->tally.done = 0; /* it is verified again with the others */
         VT_TRY(add_shards(w));
@@ -164,6 +174,37 @@ static vitcl_status check_space(const work *w)
                    (double)v.f_bavail * (double)v.f_frsize / 1e6);
 }
 
+static bool is_link(const char *path)
+{
+    struct stat st;
+
+    return lstat(path, &st) == 0 && S_ISLNK(st.st_mode);
+}
+
+/* The links in it are relative, and lead nowhere from another folder. */
+static vitcl_status open_snapshot(char path[VT_PULL_PATH], const work *w)
+{
+    vitcl_status st;
+    bool link;
+
+    VT_TRY(vt_path(path, "%s/snapshots", w->folder));
+    link = is_link(path);
+    if (!link) {
+        VT_TRY(
+            vt_path(path, "%s/snapshots/%s", w->folder, w->repository.commit));
+        link = is_link(path);
+    }
+    if (link)
+        st = vt_fail(VITCL_EIO,
+                     "%s: is a link to another folder, where the files cannot "
+                     "be linked; remove it and pull again",
+                     path);
+    else
+        VT_TRY(vt_folders(path));
+done:
+    return st;
+}
+
 /* A link is made elsewhere and renamed: it is there with its target, or not. */
 static vitcl_status link_file(const work *w, const char *snapshot,
                               const vt_remote *r)
@@ -201,6 +242,8 @@ static vitcl_status write_ref(const work *w)
     *strrchr(path, '/') = '\0';
     VT_TRY(vt_folders(path));
     VT_TRY(vt_path(path, "%s/refs/%s", w->folder, revision));
+    if (is_link(path)) /* a writer would follow it */
+        (void)unlink(path);
     VT_TRY(vt_newfile_open(&file, path));
     fputs(w->repository.commit, file.f);
     VT_TRY(vt_newfile_commit(&file));
@@ -221,8 +264,7 @@ vitcl_status vt_pull_model(char path[VT_PULL_PATH], const vt_pull *p)
     VT_TRY(check_space(&w));
     for (size_t i = 0; i < w.count; i++)
         VT_TRY(fetch(&w, i));
-    VT_TRY(vt_path(path, "%s/snapshots/%s", w.folder, w.repository.commit));
-    VT_TRY(vt_folders(path));
+    VT_TRY(open_snapshot(path, &w));
     for (size_t i = w.count; i-- > 0;)
         VT_TRY(link_file(&w, path, &w.file[i]));
     VT_TRY(write_ref(&w));

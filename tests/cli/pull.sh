@@ -37,6 +37,16 @@ absent() { # nothing of the model can be seen
     [ ! -e "$mine/refs" ] || fail "a ref"
 }
 
+# ---- a list that hardly moves is given up after half a minute; meanwhile the rest
+fresh
+wrong 'drip - 2'
+HF_HOME=$PWD/drip "$VITCL" pull me/vit >drip.out 2>drip.err &
+drip=$!
+for ((i = 0; i < 300; i++)); do
+    ! grep -q revision hub/log || break
+    sleep 0.1
+done
+
 # ---- the first pull, and what it is for
 fresh
 run 0 pull me/vit
@@ -335,6 +345,77 @@ for name in ../../x /etc/passwd .hidden none.safetensors 'a b' ''; do
     [ ! -e hf/hub/models--me--shards/snapshots ] || fail "a snapshot"
 done
 
+# ---- answers that are made to take time
+limited() { # SECONDS RE ARGS…
+    local seconds=$1 re=$2 from=$SECONDS
+    shift 2
+    run 1 pull "$@"
+    err_has "$re"
+    [ $((SECONDS - from)) -le "$seconds" ] || fail "it took $((SECONDS - from)) s"
+}
+fresh
+wrong 'status - 404' 'flood - 0'
+limited 5 'has no model|no such model' me/vit
+wrong 'flood model.safetensors 0'
+run 0 pull me/vit
+whole
+fresh
+wrong 'many - 1000000'
+limited 20 'me/vit: the list of files is too long$' me/vit
+wrong 'many - 100000'
+run 0 pull me/vit
+whole
+fresh
+wrong 'drip - 2'
+"$VITCL" pull me/vit >out 2>err & # Ctrl-C while a slow list comes
+pid=$!
+sleep 1.5
+from=$(date +%s%N)
+kill -TERM $pid
+code=0
+wait $pid || code=$?
+took=$((($(date +%s%N) - from) / 1000000))
+[ $code = 130 ] || fail "exit status $code"
+[ $took -lt 1500 ] || fail "$took ms after the signal"
+
+# ---- an index with many names, of few files
+mkdir hub/me/wide
+cp "$good/config.json" hub/me/wide/
+python3 - <<'P'
+import json
+with open("hub/me/wide/model.safetensors.index.json", "w") as f:
+    json.dump({"weight_map": {f"layer.{i}.weight": f"more-{i % 500}"
+                              for i in range(200000)}}, f)
+P
+fresh
+wrong 'many - 100000'
+limited 10 'wide has no file more-0' me/wide # which the list names
+
+# ---- what others have put into the cache
+fresh
+mkdir -p "$mine/blobs"
+echo precious >theirs
+ln theirs "$mine/blobs/$blob.incomplete"
+run 0 pull me/vit
+[ "$(cat theirs)" = precious ] || fail "another file is written through a link"
+whole
+for at in snapshots "snapshots/$commit"; do
+    fresh
+    mkdir -p "$mine" elsewhere
+    [ $at = snapshots ] || mkdir "$mine/snapshots"
+    ln -s "$PWD/elsewhere" "$mine/$at"
+    run 1 pull me/vit
+    out_lines 0
+    err_has "$at: is a link to another folder, .*; remove it and pull again\$"
+    [ -z "$(ls elsewhere)" ] || fail "files in another folder"
+done
+fresh
+mkdir -p "$mine/refs"
+ln -s "$PWD/theirs" "$mine/refs/main"
+run 0 pull me/vit
+[ "$(cat theirs)" = precious ] || fail "a ref is written through a link"
+whole
+
 # ---- on a terminal: a bar while it lasts, nothing left of it
 fresh
 cp -r hub/me/big hub/me/slow
@@ -357,3 +438,9 @@ for line in text.decode().replace("\r\n", "\n").split("\n"):
     last = line.split("\r\x1b[K")[-1]
     assert not last or last.startswith(("vitcl pull: ", "/")), line
 P
+
+code=0
+wait $drip || code=$?
+[ $code = 1 ] || fail "exit status $code after a slow list"
+grep -q 'cannot be reached: less than 1024 bytes a second came' drip.err ||
+    fail "another error: $(cat drip.err)"

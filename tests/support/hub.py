@@ -21,6 +21,9 @@ number. Each line is read again for each request:
     away FILE URL   redirects there
     shift FILE N    a range begins N bytes later than asked for
     list FILE TEXT  the list of files is TEXT (FILE is -)
+    many FILE N     the list has N more files (FILE is -)
+    drip FILE N     an endless list, N bytes a second (FILE is -)
+    flood FILE 0    the body of a status or redirection does not end
 """
 import hashlib
 import http.server
@@ -88,6 +91,18 @@ class Hub(http.server.BaseHTTPRequestHandler):
         if self.command != "HEAD":
             self.wfile.write(body)
 
+    def endless(self, status, headers, size, pause):
+        """Sends so many bytes again and again, as long as they are read."""
+        self.send_response(status)
+        for k, v in headers:
+            self.send_header(k, v)
+        self.end_headers()
+        self.close_connection = True
+        while True:
+            self.wfile.write(b" " * size)
+            self.wfile.flush()
+            time.sleep(pause)
+
     def error(self, status, code):
         self.answer(status, [("X-Error-Code", code)] if code else [], b"{}")
 
@@ -123,15 +138,20 @@ class Hub(http.server.BaseHTTPRequestHandler):
 
     def model(self, owner, name, revision):
         wrong = faults("-")
+        if "status" in wrong and "flood" in wrong:
+            return self.endless(int(wrong["status"]), [], 65536, 0)
         if "status" in wrong:
             return self.error(int(wrong["status"]), "")
+        if "drip" in wrong:
+            return self.endless(200, [], int(wrong["drip"]), 1)
         if not self.allowed(owner, name):
             return None
         if revision not in ("main", "v1", "refs/pr/1", COMMIT):
             return self.error(404, "RevisionNotFound")
         files = sorted(os.listdir(f"{ROOT}/{owner}/{name}"))
         body = json.dumps({"id": f"{owner}/{name}", "sha": COMMIT, "siblings": [
-            {"rfilename": f} for f in ["../../escaped", ".gitattributes", *files]]})
+            {"rfilename": f} for f in ["../../escaped", ".gitattributes", *files] + [
+                f"more-{i}" for i in range(int(wrong.get("many", 0)))]]})
         return self.answer(200, [("Content-Type", "application/json")],
                            wrong.get("list", body).encode())
 
@@ -150,9 +170,11 @@ class Hub(http.server.BaseHTTPRequestHandler):
         if len(data) >= 4096:
             etag = wrong.get("etag", hashlib.sha256(data).hexdigest())
             where = wrong.get("away", f"http://127.0.0.1:{PORTS[1]}/{owner}/{name}/{file}")
-            return self.answer(302, head + [
-                ("X-Linked-Size", str(len(data))), ("X-Linked-Etag", f'"{etag}"'),
-                ("Location", where)])
+            head += [("X-Linked-Size", str(len(data))),
+                     ("X-Linked-Etag", f'"{etag}"'), ("Location", where)]
+            if "flood" in wrong and self.command == "GET":
+                return self.endless(302, head, 65536, 0)
+            return self.answer(302, head)
         etag = wrong.get("etag", hashlib.sha1(
             b"blob %d\0" % len(data) + data).hexdigest())
         return self.send(data, wrong, file, head + [("ETag", f'"{etag}"')])
