@@ -400,8 +400,8 @@ vitcl_status vt_weights_export(const char *path, const vt_weights *w,
     for (size_t i = 0; i < j.count; i++)
         most = VT_MAX(most, j.tensors[i].count);
     VT_TRY(VT_NEW(&j.line, (size_t)most));
-    VT_TRY(
-        vt_safetensors_fill(path, j.tensors, j.count, how->metadata, fill, &j));
+    VT_TRY(vt_safetensors_fill(path, j.tensors, j.count, how->metadata, false,
+                               fill, &j));
 done:
     for (size_t i = 0; i < j.piece_count; i++)
         free(j.pieces[i].name);
@@ -474,7 +474,7 @@ vitcl_status vt_tensors_export(const char *path, const vt_tensors *t,
     }
     VT_TRY(VT_NEW(&j.line, (size_t)most));
     VT_TRY(vt_safetensors_fill(path, j.tensors + j.count, j.count, metadata,
-                               copy, &j));
+                               false, copy, &j));
 done:
     free(j.tensors);
     free(j.line);

@@ -4,10 +4,12 @@
  *
  * An index is a safetensors file:
  *
- *   features  F32 or F16 [rows, ...]; a row is NaN where there is no picture
- *   stamps    I64 [rows, 2]: size and time of change (ns) of each picture; -1:
- *             unknown
- *   paths     U8: for each row its path, ended by NUL
+ *   features   F32 or F16 [rows, ...]; a row is NaN where there is no picture
+ *   stamps     I64 [rows, 2]: size and time of change (ns) of each picture; -1:
+ *              unknown
+ *   checksums  I64: XXH3 of each block of rows, of stamps, of paths, and of the
+ *              head without its length
+ *   paths      U8: for each row its path, ended by NUL
  *
  * and __metadata__ with what the vectors depend on. Nothing is mapped: a file
  * that is truncated while it is read must give an error, not SIGBUS. Reading
@@ -67,7 +69,13 @@ void vt_vectors_free(vt_vectors *v);
 
 /* Joins n files of the same form, .safetensors or .npy: the first row of each,
  * the second of each, and so on. */
-vitcl_status vt_vectors_merge(const char *path, char *const *parts, uint32_t n);
+typedef struct vt_vectors_part {
+    const char *path;
+    bool summed; /* the checksums of an .npy file and of its paths are known */
+    uint64_t sum, paths;
+} vt_vectors_part;
+vitcl_status vt_vectors_merge(const char *path, const vt_vectors_part *parts,
+                              uint32_t n);
 
 /* ---- reading (read.c) ---- */
 

@@ -2,6 +2,7 @@
  * merge.c - join files of vectors row by row, the first of each file, then the
  * second of each, without a change to their numbers.
  */
+#include "base/checksum.h"
 #include "base/memory.h"
 #include "base/status.h"
 #include "index/index.h"
@@ -62,8 +63,8 @@ done:
     return st;
 }
 
-static vitcl_status merge_indexes(const char *path, char *const *parts,
-                                  uint32_t n)
+static vitcl_status merge_indexes(const char *path,
+                                  const vt_vectors_part *parts, uint32_t n)
 {
     vitcl_status st;
     vt_index **x = NULL;
@@ -73,8 +74,8 @@ static vitcl_status merge_indexes(const char *path, char *const *parts,
 
     VT_TRY(VT_NEW(&x, n));
     for (uint32_t i = 0; i < n; i++) {
-        VT_TRY(vt_index_open(&x[i], parts[i]));
-        VT_TRY(agree(x[0], x[i], parts[i]));
+        VT_TRY(vt_index_open(&x[i], parts[i].path));
+        VT_TRY(agree(x[0], x[i], parts[i].path));
         if (i == 0)
             about = *vt_index_about(x[0]);
         else if (strcmp(about.folder, vt_index_about(x[i])->folder) != 0)
@@ -97,6 +98,8 @@ done:
 /* ---- .npy ---- */
 
 typedef struct npy {
+    const char *path;
+    char *beside; /* the file of its names */
     FILE *f, *names;
     uint64_t rows;
     uint32_t given, width;
@@ -134,20 +137,32 @@ static bool read_head(npy *x)
            x->width >= 1 && x->width <= 1000000 && x->given <= 1000000;
 }
 
-static vitcl_status open_npy(npy *x, const char *path)
+static vitcl_status open_npy(npy *x, const vt_vectors_part *part)
+{
+    const char *path = part->path;
+    vitcl_status st;
+
+    x->path = path;
+    VT_TRY(vt_format(&x->beside, "%.*s.paths", (int)strlen(path) - 4, path));
+    VT_TRY(vt_checksum_open(&x->f, path, part->summed ? &part->sum : NULL));
+    if (!read_head(x)) {
+        VT_TRY(vt_checksum_end(x->f, path));
+        VT_TRY(bad(path, "cannot be read, or is no file of vitcl"));
+    }
+    VT_TRY(vt_checksum_open(&x->names, x->beside,
+                            part->summed ? &part->paths : NULL));
+done:
+    return st;
+}
+
+/* Have both files, which must be read, their checksums? */
+static vitcl_status end_npy(const npy *x)
 {
     vitcl_status st;
-    char *names = NULL;
 
-    VT_TRY(vt_format(&names, "%.*s.paths", (int)strlen(path) - 4, path));
-    x->f = fopen(path, "rbe");
-    if (!x->f || !read_head(x))
-        VT_TRY(bad(path, "cannot be read, or is no file of vitcl"));
-    x->names = fopen(names, "rbe");
-    if (!x->names)
-        VT_TRY(bad(names, "cannot be read"));
+    VT_TRY(vt_checksum_end(x->f, x->path));
+    VT_TRY(vt_checksum_end(x->names, x->beside));
 done:
-    free(names);
     return st;
 }
 
@@ -157,6 +172,7 @@ static void close_npy(npy *x)
         fclose(x->f);
     if (x->names)
         fclose(x->names);
+    free(x->beside);
 }
 
 /* Undoes how the names of a .paths file are written; false: the end. */
@@ -176,18 +192,24 @@ static bool read_name(char *out, size_t room, FILE *f)
     return c == '\n';
 }
 
-static vitcl_status add_npy(vt_vectors *to, char *bytes, size_t size, npy *x,
-                            const char *path)
+static vitcl_status add_npy(vt_vectors *to, char *bytes, size_t size, npy *x)
 {
     char name[VT_INDEX_PATH * 2];
+    vitcl_status st;
 
     if (fread(bytes, 1, size, x->f) != size ||
-        !read_name(name, sizeof name, x->names))
-        return bad(path, "is cut, or its names are");
-    return vt_vectors_add(to, &(vt_vectors_row){.path = name, .stored = bytes});
+        !read_name(name, sizeof name, x->names)) {
+        VT_TRY(end_npy(x)); /* the usual cause */
+        VT_TRY(bad(x->path, "is cut, or its names are"));
+    }
+    VT_TRY(
+        vt_vectors_add(to, &(vt_vectors_row){.path = name, .stored = bytes}));
+done:
+    return st;
 }
 
-static vitcl_status merge_npys(const char *path, char *const *parts, uint32_t n)
+static vitcl_status merge_npys(const char *path, const vt_vectors_part *parts,
+                               uint32_t n)
 {
     static const vt_about about;
     vitcl_status st;
@@ -199,10 +221,10 @@ static vitcl_status merge_npys(const char *path, char *const *parts, uint32_t n)
 
     VT_TRY(VT_NEW(&x, n));
     for (uint32_t i = 0; i < n; i++) {
-        VT_TRY(open_npy(&x[i], parts[i]));
+        VT_TRY(open_npy(&x[i], &parts[i]));
         if (x[i].width != x[0].width || x[i].given != x[0].given ||
             x[i].half != x[0].half)
-            VT_TRY(bad(parts[i], "its vectors have another form"));
+            VT_TRY(bad(parts[i].path, "its vectors have another form"));
         most = VT_MAX(most, x[i].rows);
     }
     VT_TRY(
@@ -213,7 +235,9 @@ static vitcl_status merge_npys(const char *path, char *const *parts, uint32_t n)
     for (uint64_t row = 0; row < most; row++)
         for (uint32_t i = 0; i < n; i++)
             if (row < x[i].rows)
-                VT_TRY(add_npy(to, bytes, size, &x[i], parts[i]));
+                VT_TRY(add_npy(to, bytes, size, &x[i]));
+    for (uint32_t i = 0; i < n; i++)
+        VT_TRY(end_npy(&x[i]));
     VT_TRY(vt_vectors_finish(to));
 done:
     for (uint32_t i = 0; x && i < n; i++)
@@ -224,7 +248,8 @@ done:
     return st;
 }
 
-vitcl_status vt_vectors_merge(const char *path, char *const *parts, uint32_t n)
+vitcl_status vt_vectors_merge(const char *path, const vt_vectors_part *parts,
+                              uint32_t n)
 {
     const size_t end = strlen(path);
 

@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "index/index.h"
+#include "index/sums.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -19,7 +20,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { PIECE = 256 * 1024, THREADS = 64 };
+enum { THREADS = 64 };
 
 typedef struct search {
     const vt_index *x;
@@ -217,7 +218,7 @@ vitcl_status vt_index_nearest(vt_hit *hits, uint32_t *found, const vt_index *x,
         VT_TRY(unit(of_unit + (size_t)q * s.width,
                     queries + (size_t)q * s.width, s.width));
     s.queries = of_unit;
-    s.piece = VT_MAX(PIECE / (s.width * sizeof(float)), 1);
+    s.piece = vt_sums_block(s.width);
     atomic_init(&s.next, 0);
     for (size_t i = 0; i < threads; i++)
         VT_TRY(prepare(&w[i], &s));

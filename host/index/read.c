@@ -1,10 +1,12 @@
 /*
  * read.c - an index as a file holds it. Every number in it is checked.
  */
+#include "base/checksum.h"
 #include "base/file.h"
 #include "base/json.h"
 #include "base/memory.h"
 #include "index/index.h"
+#include "index/sums.h"
 #include "weights/weights.h"
 
 #include <inttypes.h>
@@ -20,6 +22,8 @@ struct vt_index {
     vt_tensors *raw;
     const vt_tensor *features;
     vt_about about;
+    vt_sums sums;
+    uint64_t block, head; /* rows of a block; checksum of the head */
     uint64_t rows;
     uint32_t given, width;
     size_t count; /* numbers a row */
@@ -74,8 +78,18 @@ static bool read_about(vt_about *a, const vt_json *m)
             strcmp(flag, "false") == 0);
 }
 
+/* Of an older version's file: none. */
+static bool read_block(uint64_t *out, const vt_json *m)
+{
+    char rows[16];
+
+    return !vt_json_get(m, "block") ||
+           (text(rows, sizeof rows, m, "block") &&
+            sscanf(rows, "%7" SCNu64, out) == 1 && *out >= 1);
+}
+
 /* vt_tensors_open() has checked the head, but gives no metadata. */
-static vitcl_status load_about(vt_about *a, const char *path)
+static vitcl_status load_about(vt_index *x, const char *path)
 {
     vitcl_status st;
     vt_json *root = NULL;
@@ -99,7 +113,9 @@ static vitcl_status load_about(vt_about *a, const char *path)
     if (vt_read_at(fd, head, (size_t)n, 8) != 0)
         VT_TRY(vt_fail(VITCL_EIO, "%s: cannot be read", path));
     VT_TRY(vt_json_parse(&root, head, (size_t)n, 4, path));
-    if (!read_about(a, vt_json_get(root, "__metadata__")))
+    x->head = vt_checksum(head, (size_t)n);
+    if (!read_about(&x->about, vt_json_get(root, "__metadata__")) ||
+        !read_block(&x->block, vt_json_get(root, "__metadata__")))
         VT_TRY(vt_fail(VITCL_ECORRUPT,
                        "%s: not an index: its metadata are missing or "
                        "invalid; write one with vitcl embed -o "
@@ -152,6 +168,8 @@ static vitcl_status load_paths(vt_index *x, const char *path)
     VT_TRY(VT_NEW(&x->names, t->size + 1));
     VT_TRY(VT_NEW(&x->path, (size_t)x->rows + 1));
     VT_TRY(vt_tensor_bytes(x->names, t, 0, t->size));
+    VT_TRY(
+        vt_sums_part(&x->sums, VT_SUM_PATHS, vt_checksum(x->names, t->size)));
     for (uint64_t i = 0; i < x->rows; i++) {
         if (at >= t->size)
             VT_TRY(wrong(path, "there are fewer paths than features"));
@@ -174,6 +192,8 @@ static vitcl_status load_stamps(vt_index *x, const char *path)
         return wrong(path, "no I64 tensor stamps [rows, 2]");
     VT_TRY(VT_NEW(&x->stamp, (size_t)x->rows + 1));
     VT_TRY(vt_tensor_bytes(x->stamp, t, 0, t->size));
+    VT_TRY(
+        vt_sums_part(&x->sums, VT_SUM_STAMPS, vt_checksum(x->stamp, t->size)));
 done:
     return st;
 }
@@ -207,8 +227,10 @@ vitcl_status vt_index_open(vt_index **out, const char *path)
     VT_TRY(open_file(&x->raw, path));
     if (strcmp(vt_tensors_format(x->raw), "safetensors") != 0)
         VT_TRY(wrong(path, "the file is no safetensors file"));
-    VT_TRY(load_about(&x->about, path));
+    VT_TRY(load_about(x, path));
     VT_TRY(find_features(x, path));
+    VT_TRY(vt_sums_load(&x->sums, x->raw, x->block, x->rows));
+    VT_TRY(vt_sums_part(&x->sums, VT_SUM_HEAD, x->head));
     VT_TRY(load_paths(x, path));
     VT_TRY(load_stamps(x, path));
     *out = x, x = NULL;
@@ -222,6 +244,7 @@ void vt_index_free(vt_index *x)
     if (!x)
         return;
     vt_tensors_free(x->raw);
+    vt_sums_free(&x->sums);
     free(x->names);
     free(x->path);
     free(x->stamp);
@@ -275,10 +298,12 @@ vitcl_status vt_index_rows(float *out, uint16_t *scratch, const vt_index *x,
                            uint64_t first, uint64_t n)
 {
     const size_t row = x->count * (x->half ? 2 : 4);
+    void *bytes = x->half ? (void *)scratch : (void *)out;
     vitcl_status st;
 
-    VT_TRY(vt_tensor_bytes(x->half ? (void *)scratch : (void *)out, x->features,
-                           (size_t)first * row, (size_t)n * row));
+    VT_TRY(vt_tensor_bytes(bytes, x->features, (size_t)first * row,
+                           (size_t)n * row));
+    VT_TRY(vt_sums_rows(&x->sums, bytes, first, n));
     if (x->half)
         vt_widen(out, scratch, (size_t)n * x->count);
 done:
@@ -289,7 +314,12 @@ vitcl_status vt_index_stored(void *out, const vt_index *x, uint64_t row)
 {
     const size_t size = x->count * (x->half ? 2 : 4);
 
-    return vt_tensor_bytes(out, x->features, (size_t)row * size, size);
+    vitcl_status st;
+
+    VT_TRY(vt_tensor_bytes(out, x->features, (size_t)row * size, size));
+    VT_TRY(vt_sums_rows(&x->sums, out, row, 1));
+done:
+    return st;
 }
 
 static int compare(const void *a, const void *b, void *context)

@@ -4,12 +4,14 @@
  * Space for the head of a binary file is reserved at its start, padded with
  * blanks as both formats allow, and filled in at the end.
  */
+#include "base/checksum.h"
 #include "base/file.h"
 #include "base/half.h"
 #include "base/json_print.h"
 #include "base/memory.h"
 #include "base/number.h"
 #include "index/index.h"
+#include "index/sums.h"
 #include "plot/text.h"
 
 #include <errno.h>
@@ -34,6 +36,9 @@ struct vt_vectors {
     vt_stamp *stamps; /* and paths, until the end of a safetensors file */
     char *paths;
     size_t stamp_cap, path_cap, path_bytes;
+    vt_summing *summing; /* the block of rows that is not complete */
+    uint64_t *sums, block;
+    size_t sum_cap, sum_count;
 };
 
 static const char *const endings[FORMATS] = {".safetensors", ".npy", ".jsonl",
@@ -182,6 +187,8 @@ vitcl_status vt_vectors_open(vt_vectors **out, const char *path,
     VT_TRY(VT_NEW(&v->nan, v->count));
     for (size_t i = 0; i < v->count; i++)
         v->nan[i] = NAN;
+    v->block = vt_sums_block(v->count);
+    VT_TRY(vt_summing_new(&v->summing));
     VT_TRY(begin(v, path));
     *out = v, v = NULL;
 done:
@@ -191,13 +198,37 @@ done:
 
 /* ---- rows ---- */
 
+static vitcl_status add_sum(vt_vectors *v, uint64_t sum)
+{
+    vitcl_status st;
+
+    VT_TRY(vt_grow(&v->sums, &v->sum_cap, v->sum_count + 1, sizeof *v->sums));
+    v->sums[v->sum_count++] = sum;
+done:
+    return st;
+}
+
+/* bytes: of a row */
+static vitcl_status put_bytes(vt_vectors *v, const void *bytes)
+{
+    const size_t each = v->half ? 2 : 4;
+    vitcl_status st;
+
+    VT_TRY(put(&v->file, bytes, each, v->count));
+    vt_summing_add(v->summing, bytes, each * v->count);
+    if ((v->rows + 1) % v->block == 0)
+        VT_TRY(add_sum(v, vt_summing_take(v->summing)));
+done:
+    return st;
+}
+
 static vitcl_status put_binary(vt_vectors *v, const float *x)
 {
     enum { INFINITE = 0x7c00, MAGNITUDE = 0x7fff };
     bool infinite = false, before = false, after = false;
 
     if (!v->half)
-        return put(&v->file, x, sizeof *x, v->count);
+        return put_bytes(v, x);
     for (size_t i = 0; i < v->count; i++) {
         v->narrow[i] = vt_f32_to_f16(x[i]);
         infinite |= (v->narrow[i] & MAGNITUDE) == INFINITE && isfinite(x[i]);
@@ -205,7 +236,7 @@ static vitcl_status put_binary(vt_vectors *v, const float *x)
         after |= (v->narrow[i] & MAGNITUDE) != 0;
     }
     v->unfit += infinite || (before && !after);
-    return put(&v->file, v->narrow, sizeof *v->narrow, v->count);
+    return put_bytes(v, v->narrow);
 }
 
 /* Keeps what is written after the features. */
@@ -232,7 +263,7 @@ vitcl_status vt_vectors_add(vt_vectors *v, const vt_vectors_row *row)
     else if (v->format == CSV)
         put_csv(v, row);
     else if (row->stored)
-        VT_TRY(put(&v->file, row->stored, v->half ? 2 : 4, v->count));
+        VT_TRY(put_bytes(v, row->stored));
     else
         VT_TRY(put_binary(v, row->error ? v->nan : row->numbers));
     if (v->format == SAFETENSORS)
@@ -248,17 +279,20 @@ done:
 
 /* ---- heads ---- */
 
-static void put_about(FILE *f, const vt_about *a)
+static void put_about(FILE *f, const vt_vectors *v)
 {
+    const vt_about *a = &v->about;
+
     fputs("{\"__metadata__\":{\"format\":\"vitcl index 1\",\"folder\":", f);
     vt_json_print_string(f, a->folder);
     fputs(",\"model\":", f);
     vt_json_print_string(f, a->model);
     fprintf(f,
             ",\"model_id\":\"%s\",\"pictures_id\":\"%s\",\"feature\":\"%s\","
-            "\"size\":\"%" PRIu32 "x%" PRIu32 "\",\"normalized\":\"%s\"}",
+            "\"size\":\"%" PRIu32 "x%" PRIu32 "\",\"normalized\":\"%s\","
+            "\"block\":\"%" PRIu64 "\"}",
             a->model_id, a->pictures_id, a->feature, a->height, a->width,
-            a->normalized ? "true" : "false");
+            a->normalized ? "true" : "false", v->block);
 }
 
 static void put_shape(FILE *f, const vt_vectors *v)
@@ -271,10 +305,12 @@ static void put_shape(FILE *f, const vt_vectors *v)
 
 static void put_tensors(FILE *f, const vt_vectors *v)
 {
-    const uint64_t a = v->rows * v->count * (v->half ? 2 : 4),
-                   b = a + v->rows * sizeof(vt_stamp), c = b + v->path_bytes;
+    const uint64_t sums = v->sum_count + 1, /* and that of the head */
+        a = v->rows * v->count * (v->half ? 2 : 4),
+                   b = a + v->rows * sizeof(vt_stamp),
+                   c = b + sums * sizeof *v->sums, d = c + v->path_bytes;
 
-    put_about(f, &v->about);
+    put_about(f, v);
     fprintf(f, ",\"features\":{\"dtype\":\"%s\",\"shape\":[",
             v->half ? "F16" : "F32");
     put_shape(f, v);
@@ -282,9 +318,11 @@ static void put_tensors(FILE *f, const vt_vectors *v)
             "],\"data_offsets\":[0,%" PRIu64 "]},"
             "\"stamps\":{\"dtype\":\"I64\",\"shape\":[%" PRIu64
             ",2],\"data_offsets\":[%" PRIu64 ",%" PRIu64 "]},"
+            "\"checksums\":{\"dtype\":\"I64\",\"shape\":[%" PRIu64
+            "],\"data_offsets\":[%" PRIu64 ",%" PRIu64 "]},"
             "\"paths\":{\"dtype\":\"U8\",\"shape\":[%zu],"
             "\"data_offsets\":[%" PRIu64 ",%" PRIu64 "]}}",
-            a, v->rows, a, b, v->path_bytes, b, c);
+            a, v->rows, a, b, sums, b, c, v->path_bytes, c, d);
 }
 
 static void put_npy(FILE *f, const vt_vectors *v)
@@ -322,6 +360,19 @@ static vitcl_status make_head(char *head, size_t size, const vt_vectors *v)
     return VITCL_OK;
 }
 
+/* All but that of the head. */
+static vitcl_status end_sums(vt_vectors *v)
+{
+    vitcl_status st = VITCL_OK;
+
+    if (v->rows % v->block != 0)
+        VT_TRY(add_sum(v, vt_summing_take(v->summing)));
+    VT_TRY(add_sum(v, vt_checksum(v->stamps, v->rows * sizeof *v->stamps)));
+    VT_TRY(add_sum(v, vt_checksum(v->paths, v->path_bytes)));
+done:
+    return st;
+}
+
 static vitcl_status finish_binary(vt_vectors *v)
 {
     const size_t size = v->format == NPY ? NPY_HEAD : HEAD;
@@ -329,9 +380,13 @@ static vitcl_status finish_binary(vt_vectors *v)
     char *head = NULL;
 
     VT_TRY(VT_NEW(&head, size));
+    if (v->format == SAFETENSORS)
+        VT_TRY(end_sums(v));
     VT_TRY(make_head(head, size, v));
     if (v->format == SAFETENSORS) {
+        VT_TRY(add_sum(v, vt_checksum(head + 8, size - 8)));
         VT_TRY(put(&v->file, v->stamps, sizeof *v->stamps, v->rows));
+        VT_TRY(put(&v->file, v->sums, sizeof *v->sums, v->sum_count));
         VT_TRY(put(&v->file, v->paths, 1, v->path_bytes));
     }
     if (fseeko(v->file.f, 0, SEEK_SET) != 0)
@@ -384,6 +439,8 @@ void vt_vectors_free(vt_vectors *v)
         vt_newfile_discard(&v->file);
     if (v->names.path)
         vt_newfile_discard(&v->names);
+    vt_summing_free(v->summing);
+    free(v->sums);
     free(v->narrow);
     free(v->nan);
     free(v->stamps);

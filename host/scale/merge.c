@@ -4,6 +4,7 @@
  */
 #include "scale/partition.h"
 
+#include "base/checksum.h"
 #include "base/memory.h"
 #include "index/index.h"
 #include "plot/text.h"
@@ -149,14 +150,31 @@ static vitcl_status copy_line(FILE *to, FILE *from, char **line, size_t *room,
         snprintf(begin, sizeof begin, "{\"position\":%" PRIu64 ",", position);
     const ssize_t got = getline(line, room, from);
 
+    vitcl_status st = VITCL_OK;
+
     if (got <= n || (*line)[got - 1] != '\n' ||
-        strncmp(*line, begin, (size_t)n) != 0)
-        return vt_fail(VITCL_ECORRUPT,
+        strncmp(*line, begin, (size_t)n) != 0) {
+        VT_TRY(vt_checksum_end(from, path)); /* the usual cause */
+        VT_TRY(vt_fail(VITCL_ECORRUPT,
                        "%s: the row of position %" PRIu64 " is missing", path,
-                       position);
+                       position));
+    }
     fputc('{', to);
     fwrite(*line + n, 1, (size_t)got - (size_t)n, to);
-    return VITCL_OK;
+done:
+    return st;
+}
+
+static vitcl_status no_more(FILE *f, const char *path)
+{
+    const bool more = fgetc(f) != EOF;
+    vitcl_status st;
+
+    VT_TRY(vt_checksum_end(f, path));
+    if (more)
+        st = vt_fail(VITCL_ECORRUPT, "%s: has more rows than it should", path);
+done:
+    return st;
 }
 
 static vitcl_status merge_lines(const vt_parts *p, const char *path)
@@ -169,16 +187,14 @@ static vitcl_status merge_lines(const vt_parts *p, const char *path)
 
     VT_TRY(VT_NEW(&from, p->of));
     for (uint32_t i = 0; i < p->of; i++)
-        if (!(from[i] = fopen(p->path[i], "rbe")))
-            VT_TRY(vt_fail(VITCL_EIO, "%s: %s", p->path[i], strerror(errno)));
+        VT_TRY(vt_checksum_open(&from[i], p->path[i],
+                                p->part[i].summed ? &p->part[i].sum : NULL));
     VT_TRY(vt_newfile_open(&to, path));
     for (uint64_t i = 0; i < p->rows; i++)
         VT_TRY(copy_line(to.f, from[i % p->of], &line, &room, i,
                          p->path[i % p->of]));
     for (uint32_t i = 0; i < p->of; i++)
-        if (fgetc(from[i]) != EOF)
-            VT_TRY(vt_fail(VITCL_ECORRUPT, "%s: has more rows than it should",
-                           p->path[i]));
+        VT_TRY(no_more(from[i], p->path[i]));
     VT_TRY(vt_newfile_commit(&to));
 done:
     for (uint32_t i = 0; from && i < p->of; i++)
@@ -187,6 +203,23 @@ done:
     free(from);
     free(line);
     vt_newfile_discard(&to);
+    return st;
+}
+
+static vitcl_status merge_vectors(const vt_parts *p, const char *path)
+{
+    vt_vectors_part *parts = NULL;
+    vitcl_status st;
+
+    VT_TRY(VT_NEW(&parts, p->of));
+    for (uint32_t i = 0; i < p->of; i++)
+        parts[i] = (vt_vectors_part){.path = p->path[i],
+                                     .summed = p->part[i].summed,
+                                     .sum = p->part[i].sum,
+                                     .paths = p->part[i].paths};
+    VT_TRY(vt_vectors_merge(path, parts, p->of));
+done:
+    free(parts);
     return st;
 }
 
@@ -207,7 +240,6 @@ vitcl_status vt_parts_merge(const vt_parts *p, const char *path)
         return vt_fail(VITCL_EINVAL, "shards %s of %u are missing", p->missing,
                        p->of);
     raise_limit();
-    return strcmp(p->ending, ".jsonl") == 0
-               ? merge_lines(p, path)
-               : vt_vectors_merge(path, p->path, p->of);
+    return strcmp(p->ending, ".jsonl") == 0 ? merge_lines(p, path)
+                                            : merge_vectors(p, path);
 }

@@ -1,13 +1,17 @@
 /*
  * partition.c - names, manifests and temporary files of parts.
  */
+#define _GNU_SOURCE /* memmem */
 #include "scale/partition.h"
 
+#include "base/checksum.h"
 #include "base/file.h"
 #include "base/json.h"
 #include "base/json_print.h"
 #include "base/memory.h"
 #include "base/sha256.h"
+#include "base/text.h"
+#include "plot/text.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -16,6 +20,7 @@
 #include <sys/stat.h>
 
 #define FORMAT "vitcl partition 1"
+#define OWN_SUM "manifest_xxh3"
 enum { MANIFEST_MAX = 65536, DEPTH = 3 };
 
 vitcl_status vt_partition_path(char **out, const char *path, vt_shard s)
@@ -70,6 +75,14 @@ done:
     return st;
 }
 
+static void put_sum(FILE *f, const char *key, uint64_t sum)
+{
+    char digits[VT_CHECKSUM_DIGITS];
+
+    vt_checksum_print(digits, sum);
+    fprintf(f, ",\"%s\":\"%.*s\"", key, VT_CHECKSUM_DIGITS, digits);
+}
+
 static void put_manifest(FILE *f, const vt_manifest *m)
 {
     fputs("{\"format\":\"" FORMAT "\",\"version\":", f);
@@ -88,7 +101,26 @@ static void put_manifest(FILE *f, const vt_manifest *m)
             ",\"names\":\"%016" PRIx64 "\",\"bytes\":%" PRIu64 ",\"file\":",
             m->rows, m->failed, m->input, m->names, m->bytes);
     vt_json_print_string(f, m->file);
+    put_sum(f, "xxh3", m->sum);
+    put_sum(f, "paths_xxh3", m->paths);
+}
+
+/* The text, and last the checksum of all before it. */
+static vitcl_status write_manifest(FILE *f, const vt_manifest *m)
+{
+    vitcl_status st;
+    vt_text t;
+    char *head = NULL;
+
+    VT_TRY(vt_text_open(&t));
+    put_manifest(t.f, m);
+    VT_TRY(vt_text_take(&head, &t));
+    fputs(head, f);
+    put_sum(f, OWN_SUM, vt_checksum(head, strlen(head)));
     fputs("}\n", f);
+done:
+    free(head);
+    return st;
 }
 
 static bool text(char *out, size_t room, const vt_json *root, const char *key)
@@ -109,6 +141,29 @@ static bool number(uint64_t *out, const vt_json *root, const char *key)
 static bool is_id(const char *s)
 {
     return strlen(s) == 64 && strspn(s, "0123456789abcdef") == 64;
+}
+
+static bool sum(uint64_t *out, const vt_json *root, const char *key)
+{
+    char digits[VT_CHECKSUM_DIGITS + 1];
+
+    return text(digits, sizeof digits, root, key) &&
+           vt_checksum_read(out, digits);
+}
+
+/* An older version's has no checksums. */
+static bool read_sums(vt_manifest *m, const vt_json *root, const vt_file *file)
+{
+    static const char key[] = ",\"" OWN_SUM "\":";
+    const char *text = (const char *)file->data,
+               *at = memmem(text, file->size, key, sizeof key - 1);
+    uint64_t own;
+
+    m->summed = vt_json_get(root, OWN_SUM) || vt_json_get(root, "xxh3");
+    return !m->summed ||
+           (at && sum(&own, root, OWN_SUM) &&
+            own == vt_checksum(text, (size_t)(at - text)) &&
+            sum(&m->sum, root, "xxh3") && sum(&m->paths, root, "paths_xxh3"));
 }
 
 static bool read_manifest(vt_manifest *m, const vt_json *root)
@@ -147,9 +202,12 @@ vitcl_status vt_manifest_load(vt_manifest *out, const char *path)
     vitcl_status st;
     vt_json *root = NULL;
     vt_manifest m = {.rows = 0};
+    vt_file file = {0};
 
-    VT_TRY(vt_json_load(&root, path, MANIFEST_MAX, DEPTH));
-    if (!read_manifest(&m, root))
+    VT_TRY(vt_file_read(&file, path, MANIFEST_MAX));
+    VT_TRY(
+        vt_json_parse(&root, (const char *)file.data, file.size, DEPTH, path));
+    if (!read_manifest(&m, root) || !read_sums(&m, root, &file))
         VT_TRY(vt_fail(VITCL_ECORRUPT,
                        "%s: not a manifest of vitcl, or damaged; remove it "
                        "and run the shard again",
@@ -157,6 +215,7 @@ vitcl_status vt_manifest_load(vt_manifest *out, const char *path)
     *out = m;
 done:
     vt_json_free(root);
+    vt_file_close(&file);
     return st;
 }
 
@@ -226,6 +285,30 @@ vitcl_status vt_partition_same_input(const vt_manifest *found, const char *path,
                    path, found->input, input);
 }
 
+vitcl_status vt_partition_paths(char **out, const char *path)
+{
+    *out = NULL;
+    if (!vt_text_ends(path, ".npy"))
+        return VITCL_OK;
+    return vt_format(out, "%.*s.paths", (int)strlen(path) - 4, path);
+}
+
+/* Reads the part once more, from memory as a rule. */
+static vitcl_status sum_part(vt_manifest *m, const char *path)
+{
+    vitcl_status st;
+    char *paths = NULL;
+
+    m->paths = 0;
+    VT_TRY(vt_partition_paths(&paths, path));
+    VT_TRY(vt_checksum_file(&m->sum, path));
+    if (paths)
+        VT_TRY(vt_checksum_file(&m->paths, paths));
+done:
+    free(paths);
+    return st;
+}
+
 vitcl_status vt_partition_finish(vt_manifest *m, const char *path)
 {
     vitcl_status st;
@@ -240,8 +323,9 @@ vitcl_status vt_partition_finish(vt_manifest *m, const char *path)
     if (strlen(file_name(path)) >= sizeof m->file)
         VT_TRY(vt_fail(VITCL_EINVAL, "%s: the name is too long", path));
     snprintf(m->file, sizeof m->file, "%s", file_name(path));
+    VT_TRY(sum_part(m, path));
     VT_TRY(vt_newfile_open(&f, name));
-    put_manifest(f.f, m);
+    VT_TRY(write_manifest(f.f, m));
     VT_TRY(vt_newfile_commit(&f));
 done:
     vt_newfile_discard(&f);

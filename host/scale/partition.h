@@ -23,6 +23,8 @@ typedef struct vt_manifest {
     uint64_t rows, failed;
     uint64_t input, names; /* of the whole input: pictures, a hash of names */
     uint64_t bytes;        /* of the part */
+    uint64_t sum, paths;   /* checksums of the part, and of its .paths file; */
+    bool summed;           /* false: an older version wrote it, without them */
     char file[256];        /* its name, without the folder */
 } vt_manifest;
 
@@ -44,6 +46,8 @@ vitcl_status vt_manifest_identify(char id[65], const char *path);
 /* Writes the manifest of the part at `path`, which is complete; sets `bytes`
  * and `file`. */
 vitcl_status vt_partition_finish(vt_manifest *m, const char *path);
+/* x.paths of x.npy, which the caller frees; NULL: the part has no such file. */
+vitcl_status vt_partition_paths(char **out, const char *path);
 vitcl_status vt_manifest_load(vt_manifest *out, const char *path);
 /* VITCL_EINVAL, with the reason, if a part of `b` does not belong to those of
  * `a`. */
@@ -63,7 +67,7 @@ void vt_part_free(vt_part *p); /* uncommitted: removes it */
 /* ---- merging (merge.c) ---- */
 
 typedef struct vt_parts {
-    vt_manifest *part; /* [count], by shard */
+    vt_manifest *part; /* [of], by shard */
     char **path;       /* of the parts */
     uint32_t count, of;
     uint64_t rows, failed;

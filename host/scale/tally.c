@@ -3,6 +3,8 @@
  */
 #include "scale/tally.h"
 
+#include "base/checksum.h"
+#include "base/file.h"
 #include "base/json.h"
 #include "base/json_print.h"
 #include "base/memory.h"
@@ -212,16 +214,22 @@ done:
     return st;
 }
 
-static vitcl_status load(vt_tally *out, const char *path, uint64_t rows)
+static vitcl_status load(vt_tally *out, const char *path, const vt_manifest *m)
 {
     vitcl_status st = VITCL_OK;
     vt_json *root = NULL;
     vt_tally t = {.rows = 0};
+    vt_file file = {0};
     bool damaged;
 
-    VT_TRY(vt_json_load(&root, path, FILE_MAX, DEPTH));
-    VT_TRY(read_tally(&t, &damaged, root));
-    if (damaged || t.pictures + t.failed != rows)
+    VT_TRY(vt_file_read(&file, path, FILE_MAX));
+    damaged = m->summed && vt_checksum(file.data, file.size) != m->sum;
+    if (!damaged) {
+        VT_TRY(vt_json_parse(&root, (const char *)file.data, file.size, DEPTH,
+                             path));
+        VT_TRY(read_tally(&t, &damaged, root));
+    }
+    if (damaged || t.pictures + t.failed != m->rows)
         VT_TRY(vt_fail(VITCL_ECORRUPT,
                        "%s: no counts of vitcl eval, or damaged; remove it and "
                        "run the shard again",
@@ -229,6 +237,7 @@ static vitcl_status load(vt_tally *out, const char *path, uint64_t rows)
     *out = t, t = (vt_tally){.rows = 0};
 done:
     vt_json_free(root);
+    vt_file_close(&file);
     vt_tally_free(&t);
     return st;
 }
@@ -268,7 +277,7 @@ vitcl_status vt_tally_sum(vt_tally *out, const vt_parts *p)
     vt_tally sum = {.rows = 0}, t = {.rows = 0};
 
     for (uint32_t i = 0; i < p->of; i++) {
-        VT_TRY(load(&t, p->path[i], p->part[i].rows));
+        VT_TRY(load(&t, p->path[i], &p->part[i]));
         if (i == 0) {
             sum = t, t = (vt_tally){.rows = 0};
             continue;

@@ -121,8 +121,8 @@ static vitcl_status write_state(const vt_checkpoint *c, long step)
     if (c->unscored->due)
         VT_TRY(add_numbers(&w, UNSCORED, VT_FILE_F64, last, 2));
     VT_TRY(vt_format(&path, "%s/training.safetensors", c->folder));
-    VT_TRY(
-        vt_safetensors_fill(path, w.tensor, w.count, metadata, fill_state, &w));
+    VT_TRY(vt_safetensors_fill(path, w.tensor, w.count, metadata, true,
+                               fill_state, &w));
 done:
     free_writer(&w);
     free(path);
@@ -174,7 +174,8 @@ static vitcl_status write_model(const vt_checkpoint *c, const char *folder)
         memcpy(tensor[i].shape, t->shape, sizeof t->shape);
     }
     VT_TRY(vt_format(&path, "%s/model.safetensors", folder));
-    VT_TRY(vt_safetensors_fill(path, tensor, n, metadata, fill_model, &copy));
+    VT_TRY(vt_safetensors_fill(path, tensor, n, metadata, true, fill_model,
+                               &copy));
 done:
     free(tensor);
     free(path);
@@ -273,6 +274,17 @@ done:
 
 /* ---- reading ---- */
 
+/* All bytes of a tensor. */
+static vitcl_status read_bytes(void *out, const vt_tensor *x)
+{
+    vitcl_status st;
+
+    VT_TRY(vt_tensor_bytes(out, x, 0, x->size));
+    VT_TRY(vt_tensor_check(x, out));
+done:
+    return st;
+}
+
 static vitcl_status read_scalar(int64_t *out, const vt_tensors *t,
                                 const char *name)
 {
@@ -282,7 +294,7 @@ static vitcl_status read_scalar(int64_t *out, const vt_tensors *t,
         return vt_fail(VITCL_ECORRUPT,
                        "%s: %s is missing or not a 64-bit integer",
                        vt_tensors_path(t), name);
-    return vt_tensor_bytes(out, x, 0, sizeof *out);
+    return read_bytes(out, x);
 }
 
 /* Of an older version's file: none. */
@@ -298,7 +310,7 @@ static vitcl_status read_notes(vt_notes *out, const vt_tensors *t)
         goto done;
     }
     if (x)
-        VT_TRY(vt_tensor_bytes(&n, x, 0, sizeof n));
+        VT_TRY(read_bytes(&n, x));
     if (!(n.steps >= 0 && n.steps <= INT32_MAX && n.best_epoch >= 0 &&
           n.best_epoch <= INT32_MAX && n.best_epoch == floor(n.best_epoch))) {
         st = vt_fail(VITCL_ECORRUPT, "%s: notes are out of range",
@@ -322,7 +334,7 @@ static vitcl_status read_unscored(vt_unscored *out, const vt_tensors *t)
         goto done;
     }
     if (x)
-        VT_TRY(vt_tensor_bytes(last, x, 0, sizeof last));
+        VT_TRY(read_bytes(last, x));
     *out = (vt_unscored){x != NULL, last[0], last[1]};
 done:
     return st;
@@ -353,12 +365,43 @@ static vitcl_status read_parameter(vt_trainer *t, size_t index,
         goto done;
     }
     VT_TRY(vt_new(&data, count, sizeof *data));
-    VT_TRY(vt_tensor_f32(data, x));
+    VT_TRY(read_bytes(data, x));
     VT_TRY(vt_trainer_write(t, index, kind, data));
 done:
     free(data);
     free(name);
     return st;
+}
+
+vitcl_status vt_checkpoint_check_best(const char *folder)
+{
+    vitcl_status st = VITCL_OK;
+    vt_tensors *t = NULL;
+    uint8_t *bytes = NULL;
+    char *path = NULL, why[512];
+    size_t most = 0;
+
+    VT_TRY(vt_format(&path, "%s/best/model.safetensors", folder));
+    if (!vt_path_exists(path))
+        goto done;
+    VT_TRY(vt_tensors_open(&t, path));
+    VT_TRY(vt_tensors_check(t));
+    for (size_t i = 0; i < vt_tensors_count(t); i++)
+        most = VT_MAX(most, vt_tensors_at(t, i)->size);
+    VT_TRY(VT_NEW(&bytes, most));
+    for (size_t i = 0; i < vt_tensors_count(t); i++)
+        VT_TRY(read_bytes(bytes, vt_tensors_at(t, i)));
+done:
+    vt_tensors_free(t);
+    free(bytes);
+    free(path);
+    if (st == VITCL_OK || st == VITCL_ENOMEM)
+        return st;
+    snprintf(why, sizeof why, "%s", vt_message());
+    return vt_fail(st,
+                   "%s; remove %s/best to go on, the next better epoch writes "
+                   "it anew",
+                   why, folder);
 }
 
 vitcl_status vt_checkpoint_load(long *step, const vt_checkpoint *c)
@@ -373,6 +416,7 @@ vitcl_status vt_checkpoint_load(long *step, const vt_checkpoint *c)
 
     VT_TRY(vt_format(&path, "%s/training.safetensors", c->folder));
     VT_TRY(vt_tensors_open(&t, path));
+    VT_TRY(vt_tensors_check(t));
     VT_TRY(read_scalar(&done, t, "step"));
     VT_TRY(read_scalar(&state, t, "random_state"));
     if (done < 0 || done > INT32_MAX || (uint64_t)state != c->random_state) {

@@ -329,10 +329,12 @@ vitcl_status vt_train(vitcl_train_event *out, const vt_job *job)
     long first = 0;
 
     VT_TRY(vt_loop_open(&l, job));
-    if (job->resume)
+    if (job->resume) {
         VT_TRY(vt_checkpoint_load(&first, &l.checkpoint));
-    else
+        VT_TRY(vt_checkpoint_check_best(job->folder));
+    } else {
         VT_TRY(vt_checkpoint_save(&l.checkpoint, 0));
+    }
     if (first > l.steps) {
         st = vt_fail(VITCL_EINVAL,
                      "%s: %ld steps are done, but epochs %u is only %ld; give "

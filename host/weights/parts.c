@@ -106,6 +106,7 @@ vt_tensor vt_part_range(const vt_part *p)
         r.data += p->first * step;
     r.count = p->count;
     r.size = (size_t)p->count * step;
+    r.summed = false;
     return r;
 }
 

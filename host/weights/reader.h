@@ -22,6 +22,7 @@ struct vt_tensors {
     size_t source_count, source_cap;
     void **blocks; /* ... or memory that holds them */
     size_t block_count, block_cap;
+    bool damaged; /* a head is not as its checksum says */
 };
 
 struct vt_weight_file {

@@ -7,8 +7,11 @@
  * would have to guess: unique names, no unknown keys or types, plain integers,
  * and every byte of the data used exactly once.
  */
+#define _GNU_SOURCE /* memmem */
+#include "base/checksum.h"
 #include "base/memory.h"
 #include "weights/reader.h"
+#include "weights/save.h"
 
 #include <string.h>
 
@@ -32,7 +35,8 @@ static bool sniff(const uint8_t *bytes, size_t size)
     return size > 8 && bytes[8] == '{';
 }
 
-static vitcl_status read_metadata(const vt_json *m, const char *file)
+static vitcl_status read_metadata(const char **sums, const vt_json *m,
+                                  const char *file)
 {
     const char *s;
 
@@ -44,6 +48,8 @@ static vitcl_status read_metadata(const vt_json *m, const char *file)
             return vt_fail(VITCL_ECORRUPT,
                            "%s: __metadata__: %.100s is not a string", file,
                            vt_json_key(v));
+    if (vt_json_string(&s, vt_json_get(m, VT_SUMS)))
+        *sums = s;
     return VITCL_OK;
 }
 
@@ -115,12 +121,30 @@ static int by_place(const void *a, const void *b)
     return x->size < y->size ? -1 : x->size > y->size;
 }
 
-/* No gap, no overlap, nothing after the last tensor. */
-static vitcl_status check_offsets(const vt_tensor *items, size_t n, size_t data,
-                                  size_t size, const char *file)
+/* Are the digits in the header those of the header, and is there a checksum for
+ * each tensor? Changes the header. */
+static bool sums_are_valid(const char *sums, size_t n, char *header,
+                           size_t size)
+{
+    const size_t digits = strlen(sums);
+    char *at = memmem(header, size, sums, digits);
+    uint64_t sum;
+
+    if (digits != (n + 1) * VT_CHECKSUM_DIGITS || !at ||
+        strspn(sums, "0123456789abcdef") != digits ||
+        !vt_checksum_read(&sum, sums))
+        return false;
+    memset(at, '0', VT_CHECKSUM_DIGITS);
+    return sum == vt_checksum(header, size);
+}
+
+/* No gap, no overlap, nothing after the last tensor. sums: digits, or NULL. */
+static vitcl_status check_offsets(vt_tensor *items, size_t n, size_t data,
+                                  size_t size, const char *sums,
+                                  const char *file)
 {
     vitcl_status st;
-    const vt_tensor **order = NULL;
+    vt_tensor **order = NULL;
     size_t at = 0;
 
     VT_TRY(VT_NEW(&order, n));
@@ -138,6 +162,9 @@ static vitcl_status check_offsets(const vt_tensor *items, size_t n, size_t data,
             goto done;
         }
         at += order[i]->size;
+        order[i]->summed =
+            sums && vt_checksum_read(&order[i]->sum,
+                                     sums + (i + 1) * VT_CHECKSUM_DIGITS);
     }
     if (at != size)
         st = vt_fail(VITCL_ECORRUPT,
@@ -158,6 +185,7 @@ static vitcl_status open_safetensors(vt_tensors *t, const vt_input *in)
     char *header = NULL;
     uint64_t n = 0;
     size_t before = t->count, data;
+    const char *sums = NULL;
 
     if (size < 8)
         return vt_fail(VITCL_ECORRUPT,
@@ -181,10 +209,12 @@ static vitcl_status open_safetensors(vt_tensors *t, const vt_input *in)
     VT_TRY(vt_json_parse(&root, header, (size_t)n, DEPTH_MAX, file));
     for (const vt_json *m = vt_json_first(root); m; m = vt_json_next(m))
         VT_TRY(strcmp(vt_json_key(m), "__metadata__") == 0
-                   ? read_metadata(m, file)
+                   ? read_metadata(&sums, m, file)
                    : read_tensor(t, m, in, data, size - data));
+    if (sums && !sums_are_valid(sums, t->count - before, header, (size_t)n))
+        sums = NULL, t->damaged = true;
     VT_TRY(check_offsets(t->items ? t->items + before : NULL, t->count - before,
-                         data, size - data, file));
+                         data, size - data, sums, file));
 done:
     vt_json_free(root);
     free(header);

@@ -6,7 +6,10 @@
  * spaces. Callers that do not have all data at once pass a fill function, which
  * is called for one tensor after the other.
  */
+#define _GNU_SOURCE /* memmem */
 #include "weights/save.h"
+
+#include "base/checksum.h"
 #include "base/file.h"
 #include "base/json_print.h"
 #include "base/memory.h"
@@ -38,30 +41,43 @@ static int by_size_and_name(const void *a, const void *b)
     return strcmp(x->name, y->name);
 }
 
-static void put_metadata(FILE *f, const char *const *pairs)
+/* What goes into the header, in the order of the data. */
+typedef struct layout {
+    const vt_tensor **order;
+    size_t n;
+    const char *const *metadata;
+    char *sums; /* digits, or NULL */
+} layout;
+
+static void put_metadata(FILE *f, const layout *l)
 {
+    bool first = true;
+
     fputs("\"__metadata__\":{", f);
-    for (size_t i = 0; pairs[i]; i += 2) {
-        if (i)
+    for (const char *const *p = l->metadata; p && p[0]; p += 2) {
+        if (!first)
             fputc(',', f);
-        vt_json_print_string(f, pairs[i]);
+        first = false;
+        vt_json_print_string(f, p[0]);
         fputc(':', f);
-        vt_json_print_string(f, pairs[i + 1]);
+        vt_json_print_string(f, p[1]);
     }
+    if (l->sums)
+        fprintf(f, "%s\"" VT_SUMS "\":\"%s\"", first ? "" : ",", l->sums);
     fputc('}', f);
 }
 
-static void put_header(FILE *f, const vt_tensor *const *order, size_t n,
-                       const char *const *metadata)
+static void put_header(FILE *f, const layout *l)
 {
+    const bool described = l->sums || (l->metadata && l->metadata[0]);
     uint64_t at = 0;
 
     fputc('{', f);
-    if (metadata && metadata[0])
-        put_metadata(f, metadata);
-    for (size_t i = 0; i < n; i++) {
-        const vt_tensor *t = order[i];
-        if (i || (metadata && metadata[0]))
+    if (described)
+        put_metadata(f, l);
+    for (size_t i = 0; i < l->n; i++) {
+        const vt_tensor *t = l->order[i];
+        if (i || described)
             fputc(',', f);
         vt_json_print_string(f, t->name);
         fprintf(f, ":{\"dtype\":\"%s\",\"shape\":[", types[t->dtype].name);
@@ -111,10 +127,17 @@ done:
     return st;
 }
 
+/* Of the header, whose own digits are still 0. */
+static void sum_header(const layout *l, char *text, size_t size)
+{
+    char *at = memmem(text, size, l->sums, strlen(l->sums));
+
+    if (at) /* it is there */
+        vt_checksum_print(at, vt_checksum(text, size));
+}
+
 /* Builds the header in memory first: its length is written before it. */
-static vitcl_status write_header(FILE *f, const vt_tensor *const *order,
-                                 size_t n, const char *const *metadata,
-                                 const char *path)
+static vitcl_status write_header(FILE *f, const layout *l, const char *path)
 {
     vitcl_status st = VITCL_OK;
     char *text = NULL;
@@ -124,7 +147,7 @@ static vitcl_status write_header(FILE *f, const vt_tensor *const *order,
 
     if (!m)
         return vt_fail(VITCL_ENOMEM, "%s: out of memory for the header", path);
-    put_header(m, order, n, metadata);
+    put_header(m, l);
     fflush(m);
     while (size % 8) {
         fputc(' ', m);
@@ -136,6 +159,8 @@ static vitcl_status write_header(FILE *f, const vt_tensor *const *order,
     }
     for (int i = 0; i < 8; i++)
         length[i] = (uint8_t)((uint64_t)size >> 8 * i);
+    if (l->sums)
+        sum_header(l, text, size);
     if (fwrite(length, 1, 8, f) != 8 || fwrite(text, 1, size, f) != size)
         st = vt_fail(VITCL_EIO, "%s: cannot write: %s", path, strerror(errno));
 done:
@@ -143,43 +168,79 @@ done:
     return st;
 }
 
-vitcl_status vt_safetensors_fill(const char *path, const vt_tensor *tensors,
-                                 size_t n, const char *const *metadata,
-                                 vt_fill *fill, void *context)
+static vitcl_status new_sums(char **out, size_t n)
 {
     vitcl_status st;
-    const vt_tensor **order = NULL;
-    uint8_t *buffer = NULL;
-    size_t largest = 0;
-    vt_newfile file = {0};
+    char *sums = NULL;
 
-    VT_TRY(sorted(&order, tensors, n, path));
-    for (size_t i = 0; i < n; i++)
-        if (!tensors[i].data)
-            largest = VT_MAX(largest, tensors[i].size);
-    VT_TRY(VT_NEW(&buffer, largest));
-    VT_TRY(vt_newfile_open(&file, path));
-    VT_TRY(write_header(file.f, order, n, metadata, path));
-    for (size_t i = 0; i < n; i++) {
-        const uint8_t *data = order[i]->data;
-        if (!data && order[i]->size) {
-            VT_TRY(order[i]->source
-                       ? vt_tensor_bytes(buffer, order[i], 0, order[i]->size)
-                       : fill(context, (size_t)(order[i] - tensors), buffer));
+    VT_TRY(vt_new(&sums, (n + 1) * VT_CHECKSUM_DIGITS + 1, 1));
+    memset(sums, '0', (n + 1) * VT_CHECKSUM_DIGITS);
+    *out = sums;
+done:
+    return st;
+}
+
+/* The tensors' bytes, one after the other. */
+static vitcl_status write_data(FILE *f, const layout *l, const char *path,
+                               const vt_tensor *tensors, uint8_t *buffer,
+                               vt_fill *fill, void *context)
+{
+    vitcl_status st = VITCL_OK;
+
+    for (size_t i = 0; i < l->n; i++) {
+        const vt_tensor *t = l->order[i];
+        const uint8_t *data = t->data;
+
+        if (!data && t->size) {
+            VT_TRY(t->source ? vt_tensor_bytes(buffer, t, 0, t->size)
+                             : fill(context, (size_t)(t - tensors), buffer));
             data = buffer;
         }
-        if (order[i]->size &&
-            fwrite(data, 1, order[i]->size, file.f) != order[i]->size) {
+        if (l->sums)
+            vt_checksum_print(l->sums + (i + 1) * VT_CHECKSUM_DIGITS,
+                              vt_checksum(data, t->size));
+        if (t->size && fwrite(data, 1, t->size, f) != t->size) {
             st = vt_fail(VITCL_EIO, "%s: cannot write: %s", path,
                          strerror(errno));
             goto done;
         }
     }
+done:
+    return st;
+}
+
+vitcl_status vt_safetensors_fill(const char *path, const vt_tensor *tensors,
+                                 size_t n, const char *const *metadata,
+                                 bool summed, vt_fill *fill, void *context)
+{
+    vitcl_status st;
+    layout l = {.n = n, .metadata = metadata};
+    uint8_t *buffer = NULL;
+    size_t largest = 0;
+    vt_newfile file = {0};
+
+    VT_TRY(sorted(&l.order, tensors, n, path));
+    for (size_t i = 0; i < n; i++)
+        if (!tensors[i].data)
+            largest = VT_MAX(largest, tensors[i].size);
+    VT_TRY(VT_NEW(&buffer, largest));
+    if (summed)
+        VT_TRY(new_sums(&l.sums, n));
+    VT_TRY(vt_newfile_open(&file, path));
+    VT_TRY(write_header(file.f, &l, path));
+    VT_TRY(write_data(file.f, &l, path, tensors, buffer, fill, context));
+    if (summed) { /* again, with checksums */
+        if (fseeko(file.f, 0, SEEK_SET) != 0)
+            VT_TRY(vt_fail(VITCL_EIO, "%s: cannot write: %s", path,
+                           strerror(errno)));
+        VT_TRY(write_header(file.f, &l, path));
+    }
     VT_TRY(vt_newfile_commit(&file));
 done:
     vt_newfile_discard(&file);
     free(buffer);
-    free(order);
+    free(l.sums);
+    free(l.order);
     return st;
 }
 
@@ -192,5 +253,6 @@ static vitcl_status no_fill(void *context, size_t index, uint8_t *out)
 vitcl_status vt_safetensors_write(const char *path, const vt_tensor *tensors,
                                   size_t n, const char *const *metadata)
 {
-    return vt_safetensors_fill(path, tensors, n, metadata, no_fill, NULL);
+    return vt_safetensors_fill(path, tensors, n, metadata, false, no_fill,
+                               NULL);
 }

@@ -2,6 +2,7 @@
  * tensors.c - the tensors that a reader found: added one by one, checked, kept
  * with what holds their bytes, and read as numbers.
  */
+#include "base/checksum.h"
 #include "base/file.h"
 #include "base/half.h"
 #include "base/memory.h"
@@ -95,6 +96,24 @@ vitcl_status vt_tensor_bytes(void *out, const vt_tensor *t, size_t first,
     const vt_input in = {.bytes = t->data, .source = t->source};
 
     return vt_input_read(out, &in, (t->source ? t->offset : 0) + first, n);
+}
+
+vitcl_status vt_tensor_check(const vt_tensor *t, const void *bytes)
+{
+    if (!t->summed || vt_checksum(bytes, t->size) == t->sum)
+        return VITCL_OK;
+    return vt_fail(VITCL_ECORRUPT,
+                   "%s: is damaged: the checksum of tensor %.100s is another",
+                   t->source ? t->source->path : "a file in memory", t->name);
+}
+
+vitcl_status vt_tensors_check(const vt_tensors *t)
+{
+    return t->damaged
+               ? vt_fail(VITCL_ECORRUPT,
+                         "%s: is damaged: the checksum of its head is another",
+                         t->path)
+               : VITCL_OK;
 }
 
 static void close_source(vt_weight_file *s)

@@ -44,6 +44,8 @@ typedef struct vt_tensor {
     const vt_weight_file *source; /* in a file, */
     uint64_t offset;              /* at this offset */
     size_t size;
+    bool summed; /* its file has a checksum of it: */
+    uint64_t sum;
 } vt_tensor;
 
 /* ---- raw: as the file has them ---- */
@@ -65,6 +67,12 @@ vitcl_status vt_tensor_f32(float *out, const vt_tensor *t);
  * meanwhile is an error. */
 vitcl_status vt_tensor_bytes(void *out, const vt_tensor *t, size_t first,
                              size_t n);
+/* Are all its bytes, read before, as the file's checksum says? Without one they
+ * are. Only what reads a file of vitcl's own asks: another program may have
+ * changed a file, and kept its metadata. */
+vitcl_status vt_tensor_check(const vt_tensor *t, const void *bytes);
+/* The same of the names, shapes and types. */
+vitcl_status vt_tensors_check(const vt_tensors *t);
 void vt_tensors_free(vt_tensors *t);
 
 /* ---- canonical: as models ask for them ---- */

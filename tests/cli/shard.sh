@@ -51,11 +51,15 @@ VITCL_DOT=off run 1 classify "${c[@]}" pics --shard 2/7 -o "p/part-{shard}.jsonl
 err_has 'was written with other settings \(top=5 .*gemm='
 cp p/part-00002-of-00007.jsonl.manifest manifest
 sed -i 's/"version":"[^"]*"/"version":"0.0.1"/' p/part-00002-of-00007.jsonl.manifest
+run 1 merge p
+says 'manifest: not a manifest of vitcl, or damaged'
+unsummed='s/,"xxh3":.*}/}/' # as older versions wrote it
+sed -i "$unsummed" p/part-00002-of-00007.jsonl.manifest
 run 1 classify "${c[@]}" pics --shard 2/7 -o "p/part-{shard}.jsonl"
 err_has 'was written by another version of vitcl'
 run 1 merge p
 err_has 'was written by another version of vitcl'
-sed 's/"device":"[^"]*"/"device":"another"/; s/"gemm":"[^"]*"/"gemm":"clblast\\u001b"/' \
+sed 's/"device":"[^"]*"/"device":"another"/; s/"gemm":"[^"]*"/"gemm":"clblast\\u001b"/; '"$unsummed" \
     manifest >p/part-00002-of-00007.jsonl.manifest
 run 0 merge p
 err_has 'shards 1 and 2 were computed on different devices: the last bits'
@@ -113,6 +117,33 @@ for form in npy safetensors jsonl; do
     cmp joined.$form one.$form || fail "the parts of embed .$form are not the run"
 done
 cmp joined.paths one.paths || fail "the names of .npy are not the run's"
+# One bit of a part or a manifest is another: that is noticed, and nothing written.
+for form in npy safetensors jsonl; do
+    mkdir -p "damage/$form"
+    find $form -name '*-of-00003*' -exec cp -t "damage/$form" {} +
+    [ $form != npy ] || cp npy/* damage/npy
+done
+python3 - "$VITCL" <<'P'
+import glob, os, random, subprocess, sys
+random.seed(7)
+for form in ("npy", "safetensors", "jsonl"):
+    parts = [p for p in sorted(glob.glob(f"damage/{form}/0*")) if os.path.getsize(p)]
+    out = f"damage/all.{form}"
+    for _ in range(24):
+        path = random.choice(parts)
+        data = bytearray(good := open(path, "rb").read())
+        at = random.randrange(len(data))
+        data[at] ^= 1 << random.randrange(8)
+        open(path, "wb").write(data)
+        p = subprocess.run([sys.argv[1], "merge", f"damage/{form}", "-o", out],
+                           capture_output=True, text=True, errors="replace")
+        assert p.returncode == 1 and p.stderr.count("\n") == 1, (path, at, p)
+        assert not os.path.exists(out), (path, at)
+        open(path, "wb").write(good)
+    p = subprocess.run([sys.argv[1], "merge", f"damage/{form}", "-o", out])
+    assert p.returncode == 0
+    assert open(out, "rb").read() == open(f"one.{form}", "rb").read()
+P
 run 0 search -m builtin:cifar10 joined.safetensors pics/c/0002.ppm -k 1
 out_has "pics/c/0002.ppm"
 run 2 merge npy -o joined.jsonl
@@ -157,9 +188,14 @@ run 2 merge e -o all.jsonl
 says '-o is for rows'
 run 2 merge npy --classes
 says 'are for the counts of eval'
+cp e/00001-of-00004.json kept.json
+tr 123456780 012345670 <kept.json >e/00001-of-00004.json # counts of the same length
+run 1 merge e
+says 'e/00001-of-00004.json: no counts of vitcl eval, or damaged'
+cp kept.json e/00001-of-00004.json
 sed -i 's/"right1":/"right1":9/' e/00001-of-00004.json
 size=$(stat -c %s e/00001-of-00004.json)
-sed -i "s/\"bytes\":[0-9]*/\"bytes\":$size/" e/00001-of-00004.json.manifest
+sed -i "s/\"bytes\":[0-9]*/\"bytes\":$size/; $unsummed" e/00001-of-00004.json.manifest
 run 1 merge e
 says 'e/00001-of-00004.json: no counts of vitcl eval, or damaged'
 rm e/*

@@ -478,3 +478,63 @@ Test(index, refuses_hostile_files)
         VITCL_OK, "%s", vt_message());
     cr_expect_neq(open_made("{", "a\0b"), VITCL_OK);
 }
+
+/* Reads all that is in the file; a bit that has changed is an error. */
+static vitcl_status read_all(uint32_t step)
+{
+    vt_index *x = NULL;
+    vitcl_status st = vt_index_open(&x, file);
+    float *row = NULL;
+    uint16_t *narrow = NULL;
+
+    if (st == VITCL_OK) {
+        row = calloc((size_t)step * vt_index_width(x), sizeof *row);
+        narrow = calloc((size_t)step * vt_index_width(x), sizeof *narrow);
+        for (uint64_t i = 0; i < vt_index_count(x) && st == VITCL_OK; i += step)
+            st = vt_index_rows(row, narrow, x, i,
+                               VT_MIN(step, vt_index_count(x) - i));
+    }
+    vt_index_free(x);
+    free(row);
+    free(narrow);
+    return st;
+}
+
+Test(index, damage_is_noticed)
+{
+    static const uint32_t steps[] = {1, 100, 256, 700};
+    const uint32_t rows = 700, width = 200; /* blocks of 256 rows */
+    float *x = calloc((size_t)rows * width, sizeof *x);
+    vt_rng r = {3};
+
+    vt_rng_fill(&r, x, (size_t)rows * width, 1, 0);
+    for (int half = 0; half < 2; half++) {
+        FILE *f;
+        long size;
+
+        write_index(x, rows, width, half);
+        for (size_t i = 0; i < 4; i++)
+            cr_assert_eq(read_all(steps[i]), VITCL_OK, "%s", vt_message());
+        cr_assert(f = fopen(file, "r+b"));
+        fseek(f, 0, SEEK_END);
+        size = ftell(f);
+        for (int i = 0; i < 120; i++) {
+            /* a third of them in the head, and a third behind the vectors */
+            const long part = i % 3 == 0   ? 700
+                              : i % 3 == 1 ? 24000
+                                           : size,
+                       at = (i % 3 == 1 ? size - part : 0) +
+                            (long)(vt_rng_bits(&r) % (uint64_t)part);
+            const int bit = 1 << (vt_rng_bits(&r) >> 16) % 8;
+            int old;
+
+            fseek(f, at, SEEK_SET), old = fgetc(f);
+            fseek(f, at, SEEK_SET), fputc(old ^ bit, f), fflush(f);
+            cr_expect_neq(read_all(steps[i % 4]), VITCL_OK, "byte %ld", at);
+            fseek(f, at, SEEK_SET), fputc(old, f), fflush(f);
+        }
+        fclose(f);
+        cr_assert_eq(read_all(64), VITCL_OK, "%s", vt_message());
+    }
+    free(x);
+}
