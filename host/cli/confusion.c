@@ -5,6 +5,7 @@
 
 #include "cmd.h"
 #include "plot/figure.h"
+#include "plot/text.h"
 #include "scale/partition.h"
 
 #include <stdlib.h>
@@ -407,19 +408,6 @@ int confusion_ready(const char *path)
     return place_ready(path, NULL);
 }
 
-/* RFC 4180 */
-static void csv_text(FILE *f, const char *s)
-{
-    const bool quoted = strpbrk(s, ",\"\r\n") != NULL;
-
-    if (quoted)
-        fputc('"', f);
-    for (; *s; s++)
-        fprintf(f, *s == '"' ? "\"%c" : "%c", *s);
-    if (quoted)
-        fputc('"', f);
-}
-
 static int write_csv(const confusion *c, const char *path)
 {
     vt_part *part = NULL;
@@ -432,11 +420,11 @@ static int write_csv(const confusion *c, const char *path)
     fputs("class", f);
     for (uint32_t k = 0; k < c->columns; k++) {
         fputc(',', f);
-        csv_text(f, c->name[k]);
+        vt_text_csv(f, c->name[k], VT_CSV_TEXT, false);
     }
     for (uint32_t i = 0; i < c->rows; i++) {
         fputc('\n', f);
-        csv_text(f, c->name[i]);
+        vt_text_csv(f, c->name[i], VT_CSV_TEXT, false);
         for (uint32_t k = 0; k < c->columns; k++)
             fprintf(f, ",%u", c->count[(size_t)i * c->columns + k]);
     }

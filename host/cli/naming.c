@@ -4,6 +4,8 @@
  */
 #include "naming.h"
 
+#include "plot/text.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -98,27 +100,6 @@ void naming_tsv(const naming *n, const answer *a)
     }
 }
 
-/* Quoted where RFC 4180 wants it. */
-static void csv_text(const char *before, const char *s)
-{
-    const char *quote = s[strcspn(s, ",\"\r\n")] ? "\"" : "";
-
-    printf("%s%s", quote, before);
-    for (const char *end; *s; s = end) {
-        end = s + strcspn(s, "\"");
-        put_text(s, (size_t)(end - s));
-        if (*end)
-            fputs("\"\"", stdout), end++;
-    }
-    fputs(quote, stdout);
-}
-
-/* A spreadsheet computes a cell that begins with one of these. */
-static bool is_formula(const char *s)
-{
-    return s[0] && strchr("=+-@\t\r", s[0]);
-}
-
 void naming_csv_head(const naming *n)
 {
     printf("path,class,probability,sure,error");
@@ -131,10 +112,10 @@ void naming_csv(const naming *n, const answer *a)
 {
     char room[CLASS_ROOM];
 
-    csv_text(is_formula(a->path) ? "./" : "", a->path); /* the same file */
+    vt_text_csv(stdout, a->path, VT_CSV_PATH, is_terminal(stdout));
     if (a->error) {
         printf(",,,,");
-        csv_text("", a->error);
+        vt_text_csv(stdout, a->error, VT_CSV_TEXT, is_terminal(stdout));
         for (uint32_t i = 1; i < n->k; i++)
             printf(",,");
         printf("\r\n");
@@ -144,7 +125,7 @@ void naming_csv(const naming *n, const answer *a)
         const char *name = naming_class(n, n->top[i].label, room);
 
         printf(",");
-        csv_text(is_formula(name) ? "'" : "", name);
+        vt_text_csv(stdout, name, VT_CSV_TEXT, is_terminal(stdout));
         printf(",%.6f", (double)n->top[i].probability);
         if (i == 0)
             printf(",%s,", !naming_doubts(n) ? ""

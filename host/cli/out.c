@@ -21,26 +21,9 @@ void set_command_name(const char *name)
     command_name = name;
 }
 
-/* What would steer a terminal is written to one as \ooo, unchanged elsewhere.
- */
 static void put(FILE *f, const char *s, size_t size)
 {
-    if (!is_terminal(f)) {
-        fwrite(s, 1, strnlen(s, size), f);
-        return;
-    }
-    for (size_t at = 0, n; at < size && s[at]; at += n) {
-        bool bad;
-
-        n = vt_text_character(s + at);
-        bad = vt_text_steers(s + at, n);
-        n = n ? n : 1;
-        if (bad)
-            for (size_t i = 0; i < n; i++)
-                fprintf(f, "\\%03o", (unsigned char)s[at + i]);
-        else
-            fwrite(s + at, 1, n, f);
-    }
+    vt_text_put(f, s, size, is_terminal(f));
 }
 
 /* A newline, as in file names, is written as \n. */

@@ -102,18 +102,12 @@ static void put_jsonl(const vt_vectors *v, const vt_vectors_row *row)
     fputs("}\n", f);
 }
 
-/* RFC 4180: quoted, quotes doubled. The fields of a failure are empty. */
+/* The fields of a failure are empty. */
 static void put_csv(const vt_vectors *v, const vt_vectors_row *row)
 {
     FILE *f = v->file.f;
 
-    fputc('"', f);
-    for (const char *s = row->path; *s; s++) {
-        if (*s == '"')
-            fputc('"', f);
-        fputc(*s, f);
-    }
-    fputc('"', f);
+    vt_text_csv(f, row->path, VT_CSV_PATH, false);
     for (size_t i = 0; i < v->count; i++) {
         fputc(',', f);
         if (!row->error)

@@ -3,6 +3,7 @@
  */
 #include "plot/text.h"
 
+#include <stdint.h>
 #include <string.h>
 
 size_t vt_text_character(const char *text)
@@ -23,15 +24,39 @@ size_t vt_text_character(const char *text)
     return n;
 }
 
-bool vt_text_steers(const char *text, size_t n)
+/* Of a character of n bytes. */
+static uint32_t code_of(const char *text, size_t n)
 {
     const unsigned char *s = (const unsigned char *)text;
+    uint32_t c = n == 1 ? s[0] : s[0] & (0x7Fu >> n);
 
-    return n == 0 || s[0] < ' ' || s[0] == 127 ||
-           (n == 2 && s[0] == 0xC2 && s[1] < 0xA0) ||
-           (n == 3 && s[0] == 0xE2 &&
-            ((s[1] == 0x80 && s[2] >= 0xA8 && s[2] <= 0xAE) ||
-             (s[1] == 0x81 && s[2] >= 0xA6 && s[2] <= 0xA9)));
+    for (size_t i = 1; i < n; i++)
+        c = c << 6 | (s[i] & 0x3Fu);
+    return c;
+}
+
+bool vt_text_steers(const char *text, size_t n)
+{
+    const uint32_t c = n == 0 ? 0 : code_of(text, n);
+
+    return c < ' ' || (c >= 0x7F && c < 0xA0) || c == 0x61C || c == 0x200E ||
+           c == 0x200F || (c >= 0x2028 && c <= 0x202E) ||
+           (c >= 0x2066 && c <= 0x206F) || (c >= 0xE0000 && c <= 0xE007F);
+}
+
+void vt_text_put(FILE *f, const char *text, size_t size, bool shown)
+{
+    if (!shown)
+        fwrite(text, 1, strnlen(text, size), f);
+    for (size_t at = 0, n; shown && at < size && text[at]; at += n) {
+        bool bad;
+
+        n = vt_text_character(text + at);
+        bad = vt_text_steers(text + at, n);
+        n = n ? n : 1;
+        for (size_t i = 0; i < n; i++)
+            fprintf(f, bad ? "\\%03o" : "%c", (unsigned char)text[at + i]);
+    }
 }
 
 bool vt_text_clean(char *out, size_t room, const char *text)
@@ -62,17 +87,15 @@ bool vt_text_ends(const char *s, const char *ending)
     return n > m && strcmp(s + n - m, ending) == 0;
 }
 
-/* A character of at most three bytes. */
 static void json_escape(FILE *f, const char *text, size_t n)
 {
-    const unsigned char *s = (const unsigned char *)text;
-    unsigned code = s[0];
+    const uint32_t c = code_of(text, n);
 
-    if (n == 2)
-        code = (s[0] & 0x1Fu) << 6 | (s[1] & 0x3Fu);
-    else if (n == 3)
-        code = (s[0] & 0x0Fu) << 12 | (s[1] & 0x3Fu) << 6 | (s[2] & 0x3Fu);
-    fprintf(f, "\\u%04x", code);
+    if (c < 0x10000)
+        fprintf(f, "\\u%04x", (unsigned)c);
+    else /* a pair of UTF-16 */
+        fprintf(f, "\\u%04x\\u%04x", (unsigned)(0xD7C0 + (c >> 10)),
+                (unsigned)(0xDC00 + (c & 0x3FF)));
 }
 
 void vt_text_json(FILE *f, const char *text)
@@ -96,4 +119,42 @@ void vt_text_json(FILE *f, const char *text)
             fwrite(s, 1, n, f);
     }
     putc('"', f);
+}
+
+/* A spreadsheet computes a cell that begins with one of these; of the last
+ * four, which are wide, some do. */
+static bool is_formula(const char *text)
+{
+    static const char *const begins[] = {"=",
+                                         "+",
+                                         "-",
+                                         "@",
+                                         "\t",
+                                         "\r",
+                                         "\n",
+                                         "\xEF\xBC\x9D",
+                                         "\xEF\xBC\x8B",
+                                         "\xEF\xBC\x8D",
+                                         "\xEF\xBC\xA0"};
+
+    for (size_t i = 0; i < sizeof begins / sizeof *begins; i++)
+        if (strncmp(text, begins[i], strlen(begins[i])) == 0)
+            return true;
+    return false;
+}
+
+void vt_text_csv(FILE *f, const char *text, vt_csv kind, bool shown)
+{
+    const char *quote = text[strcspn(text, ",\"\r\n")] ? "\"" : "";
+
+    fputs(quote, f);
+    if (is_formula(text))
+        fputs(kind == VT_CSV_PATH ? "./" : "'", f);
+    for (size_t n; *text; text += n) {
+        n = strcspn(text, "\"");
+        vt_text_put(f, text, n, shown);
+        if (text[n])
+            fputs("\"\"", f), n++;
+    }
+    fputs(quote, f);
 }

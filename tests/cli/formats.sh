@@ -29,6 +29,15 @@ for r in rows[1:]:
         assert r[1] == "ship" and r[3] == "yes" and not r[4], r
         assert 1 > float(r[2]) > float(r[6]) > float(r[8]) > 0, r
 P
+wide=$'\uff1d1.jpg' # a wide =
+cp "$picture" "$wide"
+run 0 embed $small -o rows.csv -- '=1+1.jpg' '-dash.jpg' "$wide" "$quoted"
+python3 - <<'P' || fail "formulas in the vectors' table"
+import csv
+rows = list(csv.reader(open("rows.csv", newline=""), strict=True))
+assert [r[0] for r in rows[1:]] == ["./=1+1.jpg", "./-dash.jpg", "./\uff1d1.jpg",
+                                    'a "quoted",\nname.jpg'], [r[0] for r in rows]
+P
 run 0 classify $small --csv -k 1 "$picture"
 out_has '^path,class,probability,sure,error.$'
 out_has ',class [0-9]+,0\.[0-9]+,,.$' # no threshold: neither yes nor no

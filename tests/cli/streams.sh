@@ -143,6 +143,13 @@ turned=$'\u202e'a.jpg
 cp a.jpg "$turned"
 run 0 embed -o rows.jsonl "$turned"
 grep -qF '"picture":"\u202ea.jpg"' rows.jsonl || fail "a name is not escaped"
+hidden=$'\u200f\u061c\U000e0041'a.jpg
+cp a.jpg "$hidden"
+run 0 classify --json -k 1 "$hidden"
+json out
+out_has '"picture":"\\u200f\\u061c\\udb40\\udc41a.jpg"'
+python3 terminal.py 1 "$VITCL" classify -k 1 "$hidden" >out 2>err
+grep -qaF '\342\200\217\330\234\363\240\201\201a.jpg' out || fail "not escaped"
 "$VITCL" classify -m evil -k 1 a.jpg >out 2>err || fail "evil"
 grep -qaF $'\x1b[31mred\xc2\x9b' out || fail "a pipe does not get the bytes"
 

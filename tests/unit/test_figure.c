@@ -247,6 +247,9 @@ Test(figure, hostile_names)
         {"\xc2\x9b[2J", UNKNOWN "[2J"},       /* C1 */
         {"\xe2\x80\xaetxet", UNKNOWN "txet"}, /* right to left */
         {"\xe2\x81\xa6\xe2\x80\xa8", UNKNOWN UNKNOWN},
+        {"\xd8\x9c\xe2\x80\x8f\xe2\x80\x8e", UNKNOWN UNKNOWN UNKNOWN},
+        {"a\xf3\xa0\x81\xa1\xf3\xa0\x80\x80", "a" UNKNOWN UNKNOWN}, /* tags */
+        {"\xf3\xa0\x82\x80\xd8\x9d", "\xf3\xa0\x82\x80\xd8\x9d"},
         {"\xe2\x80\xa6\xe2\x82\xac", "\xe2\x80\xa6\xe2\x82\xac"},
         {"\xc0\x80", UNKNOWN UNKNOWN},             /* overlong */
         {"\xed\xa0\x80", UNKNOWN UNKNOWN UNKNOWN}, /* half of a pair */
