@@ -50,6 +50,9 @@ vitcl_status vt_newfile_commit(vt_newfile *n);
 /* Both or none: after a failure older files are as they were. Only a process
  * that is killed between two renames leaves one new and one old. */
 vitcl_status vt_newfile_commit_both(vt_newfile *a, vt_newfile *b);
+/* Without a sync, and only if nothing has the name; else *taken, and there is
+ * no file. For a copy, whose original is there. */
+vitcl_status vt_newfile_commit_new(bool *taken, vt_newfile *n);
 void vt_newfile_discard(vt_newfile *n); /* after commit: does nothing */
 /* Is `name` that of a temporary file of `of`? Both without their folder. */
 bool vt_newfile_is_part(const char *name, const char *of);

@@ -306,8 +306,37 @@ done:
     return st;
 }
 
+/* False: errno. */
+static bool name_part(vt_newfile *n)
+{
+    if (renameat2(AT_FDCWD, n->temporary, AT_FDCWD, n->target,
+                  RENAME_NOREPLACE) == 0) {
+        free(n->temporary), n->temporary = NULL;
+        return true;
+    }
+    return errno != EEXIST && /* a file system without it */
+           link(n->temporary, n->target) == 0;
+}
+
+vitcl_status vt_newfile_commit_new(bool *taken, vt_newfile *n)
+{
+    vitcl_status st = VITCL_OK;
+
+    *taken = false;
+    if (fflush(n->f) != 0 || ferror(n->f) || !name_part(n)) {
+        *taken = errno == EEXIST;
+        if (!*taken)
+            st = vt_fail(VITCL_EIO, "%s: cannot write: %s", n->path,
+                         strerror(errno));
+    }
+    vt_newfile_discard(n);
+    return st;
+}
+
 void vt_newfile_discard(vt_newfile *n)
 {
+    const int why = errno; /* of what failed before */
+
     if (n->temporary)
         unlink(n->temporary);
     if (n->f)
@@ -316,4 +345,5 @@ void vt_newfile_discard(vt_newfile *n)
     free(n->target);
     free(n->path);
     *n = (vt_newfile){0};
+    errno = why;
 }

@@ -9,8 +9,10 @@
  * file, so that they may hold anything: what a file's name cannot or should not
  * have becomes "_".
  */
-#define _GNU_SOURCE /* renameat2 */
+#define _GNU_SOURCE /* asprintf */
 #include "sorting.h"
+
+#include "scale/partition.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -209,45 +211,27 @@ static bool copy_bytes(int to, int from)
     return n == 0;
 }
 
-/* Gives a complete file its name, unless that is taken. */
-static bool give_name(const char *temporary, const char *path)
+/* Makes a complete copy. false: errno; EEXIST: the name is taken. */
+static bool copy_as(int from, const char *to)
 {
-    if (link(temporary, path) == 0) {
-        (void)unlink(temporary);
-        return true;
-    }
-    return errno != EEXIST && /* a file system without links */
-           renameat2(AT_FDCWD, temporary, AT_FDCWD, path, RENAME_NOREPLACE) ==
-               0;
-}
-
-/* A complete copy in the folder under a name of its own; NULL: errno. */
-static char *copy_aside(int from, const char *folder)
-{
+    vt_part *part = NULL;
+    bool done = false, taken = false;
     struct stat st;
-    char *path = NULL;
-    int to = -1;
-    bool good;
+    int out;
 
-    if (fstat(from, &st) != 0 ||
-        asprintf(&path, "%s/.vitcl-XXXXXX", folder) < 0)
-        return NULL;
-    to = mkostemp(path, O_CLOEXEC);
-    good = to >= 0 && copy_bytes(to, from);
-    if (good && fchmod(to, st.st_mode & 0777) == 0) /* not on every system */
-        (void)futimens(to, (struct timespec[2]){st.st_atim, st.st_mtim});
-    if (to >= 0) {
-        const int before = errno;
-
-        good = close(to) == 0 && good;
-        if (!good) {
-            (void)unlink(path);
-            errno = before;
-        }
+    if (fstat(from, &st) != 0 || lseek(from, 0, SEEK_SET) < 0 ||
+        vt_part_open(&part, to) != VITCL_OK)
+        return false;
+    out = fileno(vt_part_stream(part));
+    if (copy_bytes(out, from)) {
+        if (fchmod(out, st.st_mode & 0777) == 0) /* not on every system */
+            (void)futimens(out, (struct timespec[2]){st.st_atim, st.st_mtim});
+        done = vt_part_commit_new(&taken, part) == VITCL_OK && !taken;
     }
-    if (!good)
-        free(path), path = NULL;
-    return path;
+    vt_part_free(part);
+    if (taken)
+        errno = EEXIST;
+    return done;
 }
 
 /* The name of try `i`: "a.jpg", "a (2).jpg", .. */
@@ -270,44 +254,31 @@ static char *name_of(const char *folder, const char *name, int i)
 static bool copy_in(const char *path, const char *folder, const char *name)
 {
     const int from = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    char *temporary = NULL, *to;
     struct stat st;
     bool done = false;
+    int why;
 
-    if (from >= 0 && (fstat(from, &st) != 0 || !S_ISREG(st.st_mode))) {
-        close(from);
-        errno = EINVAL;
+    if (from < 0)
         return false;
-    }
-    for (int i = 1; from >= 0 && !done && i < TRIES; i++) {
-        to = name_of(folder, name, i);
+    errno = EINVAL;
+    for (int i = 1;
+         fstat(from, &st) == 0 && S_ISREG(st.st_mode) && !done && i < TRIES;
+         i++) {
+        char *to = name_of(folder, name, i);
+
         if (!to)
             break;
         done = same_bytes(from, to);
         if (!done && faccessat(AT_FDCWD, to, F_OK, AT_SYMLINK_NOFOLLOW) != 0) {
-            if (!temporary)
-                temporary = copy_aside(from, folder);
-            done = temporary && give_name(temporary, to);
-            if (done)
-                free(temporary), temporary = NULL;
-            else if (!temporary || errno != EEXIST)
+            done = copy_as(from, to);
+            if (!done && errno != EEXIST)
                 i = TRIES;
         }
         free(to);
     }
-    if (temporary) {
-        const int before = errno;
-
-        (void)unlink(temporary);
-        errno = before;
-    }
-    free(temporary);
-    if (from >= 0) {
-        const int before = errno;
-
-        close(from);
-        errno = before;
-    }
+    why = errno;
+    close(from);
+    errno = why;
     return done;
 }
 

@@ -367,6 +367,11 @@ vitcl_status vt_part_keep(vt_part *p, const char *name)
     return vt_newfile_keep(&p->file, name);
 }
 
+vitcl_status vt_part_commit_new(bool *taken, vt_part *p)
+{
+    return vt_newfile_commit_new(taken, &p->file);
+}
+
 void vt_part_free(vt_part *p)
 {
     if (!p)

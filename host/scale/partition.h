@@ -62,6 +62,8 @@ FILE *vt_part_stream(vt_part *p);
 vitcl_status vt_part_commit(vt_part *p);
 /* Instead: what there is, in a file of this name. */
 vitcl_status vt_part_keep(vt_part *p, const char *name);
+/* As vt_newfile_commit_new(). */
+vitcl_status vt_part_commit_new(bool *taken, vt_part *p);
 void vt_part_free(vt_part *p); /* uncommitted: removes it */
 
 /* ---- merging (merge.c) ---- */

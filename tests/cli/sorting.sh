@@ -29,7 +29,17 @@ cp "$picture" in/new.jpg
 run 0 classify -k 1 --copy-to 'made/sorted/{label}' in/new.jpg
 [ "$(cat made/sorted/ship/new.jpg)" = mine ] || fail "overwritten"
 cmp in/new.jpg 'made/sorted/ship/new (2).jpg' || fail "new (2).jpg"
-! find made -name '.vitcl*' | grep -q . || fail "a temporary file was left"
+nothing_left() { ! find made -name '.*vitcl*' | grep -q . || fail "a temporary file was left"; }
+nothing_left
+
+# What a killed run left is removed by the next one.
+cp "$picture" in/killed.jpg
+killed=(classify -k 1 --copy-to made/sorted in/killed.jpg)
+signal_at ".killed.jpg.vitcl-part 1 9" 137 "${killed[@]}"
+[ -e made/sorted/ship/.killed.jpg.vitcl-part ] || fail "it was not killed"
+run 0 "${killed[@]}"
+cmp in/killed.jpg made/sorted/ship/killed.jpg || fail "killed.jpg"
+nothing_left
 
 # Pictures inside the folder they are sorted into stay.
 run 0 classify -k 1 --copy-to made/sorted made/sorted/ship/a.jpg

@@ -4,7 +4,8 @@
 set -eu
 cd "$1"
 allowed=$(sed 's/ *#.*//' <<'END'
-host/base/newfile.c open        # the writer
+host/base/newfile.c link        # the writer
+host/base/newfile.c open
 host/base/newfile.c rename
 host/base/newfile.c renameat2
 host/base/user_dir.c openat     # the cache: below a folder that was checked
@@ -12,9 +13,6 @@ host/base/user_dir.c renameat
 host/cli/main.c open            # /dev/null
 host/cli/training_log.c open    # a log: whole lines are appended
 host/cli/guard.c rename         # PoCL's own files, into PoCL's cache
-host/cli/sorting.c link         # copies of pictures: never over a file
-host/cli/sorting.c mkostemp
-host/cli/sorting.c renameat2
 host/cli/sorting.c symlink
 host/pull/blob.c open           # a download that the next one goes on with
 host/pull/blob.c rename

@@ -234,6 +234,25 @@ Test(file, long_names)
     vt_test_remove(folder);
 }
 
+Test(file, new_names_only)
+{
+    const char *folder = vt_test_folder();
+    const char *path = vt_test_path(folder, "x");
+    vt_newfile n = {0};
+    bool taken;
+
+    for (int i = 0; i < 2; i++) {
+        cr_assert_eq(vt_newfile_open(&n, path), VITCL_OK, "%s", vt_message());
+        fputs(i ? "second" : "first", n.f);
+        cr_expect_eq(vt_newfile_commit_new(&taken, &n), VITCL_OK, "%s",
+                     vt_message());
+        cr_expect_eq(taken, i == 1);
+        expect_text(path, "first");
+    }
+    cr_expect_eq(entries(folder), 1);
+    vt_test_remove(folder);
+}
+
 Test(file, both_or_none)
 {
     const char *folder = vt_test_folder();
