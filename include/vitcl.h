@@ -405,8 +405,10 @@ typedef struct {
 VITCL_STATUS vitcl_image_decode(vitcl_image *out, const void *bytes,
                                 size_t size, const char *name);
 VITCL_STATUS vitcl_image_load(vitcl_image *out, const char *path);
-/* NULL, or a one-line warning: a decoder of this process had to work without
- * its filter of system calls. */
+/* NULL, or a one-line warning about what this process has decoded: without the
+ * filter of system calls, by a decoder whose pixels are not quite Pillow's, or
+ * grey of more than 8 bits that became white. Valid until the thread's next
+ * call. */
 const char *vitcl_decode_note(void);
 typedef enum { /* order of a pixel's bytes in memory; X: ignored */
                VITCL_RGB,

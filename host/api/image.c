@@ -4,6 +4,9 @@
 #include "api/handles.h"
 #include "base/memory.h"
 
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 struct vitcl_loader {
@@ -45,12 +48,41 @@ vitcl_status vitcl_image_load(vitcl_image *out, const char *path)
     return decode_one(out, NULL, 0, path);
 }
 
+static void __attribute__((format(printf, 3, 4)))
+add_note(char *text, size_t room, const char *format, ...)
+{
+    const size_t used = strlen(text);
+    va_list args;
+
+    va_start(args, format);
+    if (used)
+        snprintf(text + used, room - used, "; ");
+    vsnprintf(text + strlen(text), room - strlen(text), format, args);
+    va_end(args);
+}
+
 const char *vitcl_decode_note(void)
 {
-    return vt_pool_unlocked()
-               ? "pictures were decoded without the system call filter: "
-                 "the kernel or the container refuses seccomp"
-               : NULL;
+    static _Thread_local char text[512];
+    const vt_pool_notes n = vt_pool_noted();
+
+    text[0] = '\0';
+    if (n.unlocked)
+        add_note(text, sizeof text,
+                 "pictures were decoded without the system call filter: the "
+                 "kernel or the container refuses seccomp");
+    if (n.approximate)
+        add_note(text, sizeof text,
+                 "pictures were decoded by stb_image: pixels may differ from "
+                 "Pillow's by a level or two");
+    if (n.clipped)
+        add_note(text, sizeof text,
+                 "%lu picture%s of more than 8 bits of grey became white, "
+                 "because values above 255 are clipped, as in Pillow; convert "
+                 "%s to 8 bits",
+                 n.clipped, n.clipped == 1 ? "" : "s",
+                 n.clipped == 1 ? "it" : "them");
+    return text[0] ? text : NULL;
 }
 
 vitcl_status vitcl_image_prepare(vitcl_image *out, const vitcl_session *session,

@@ -6,11 +6,16 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#ifdef VT_WITH_NETTLE
+#include <nettle/sha2.h>
+typedef struct sha256_ctx vt_sha256_state;
+#else
 typedef struct vt_sha256_state {
     uint32_t h[8];
     uint64_t bytes;
     uint8_t block[64];
 } vt_sha256_state;
+#endif
 
 void vt_sha256_begin(vt_sha256_state *s);
 void vt_sha256_add(vt_sha256_state *s, const void *data, size_t size);

@@ -265,9 +265,13 @@ static void print_block(const vitcl_device_info *d)
             used += (size_t)snprintf(text + used, sizeof text - used, "%s%s",
                                      used ? ", " : "", names[i]);
     line("features", text);
-    snprintf(text, sizeof text, "%s", d->gemm);
+    used = (size_t)snprintf(text, sizeof text, "%s", d->gemm);
     if (d->tuned)
-        snprintf(text, sizeof text, "%s, tuned %u", d->gemm, d->tuned);
+        used += (size_t)snprintf(text + used, sizeof text - used, ", tuned %u",
+                                 d->tuned);
+#ifndef VT_WITH_CLBLAST
+    snprintf(text + used, sizeof text - used, " (built without CLBlast)");
+#endif
     line("GEMM", text);
     if (d->products[0]) {
         snprintf(text, sizeof text, "fastest: %s", d->products);

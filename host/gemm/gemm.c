@@ -25,7 +25,11 @@ _Static_assert(VT_COUNT(providers) <= VT_PROVIDERS, "room in vt_gemm_device");
 /* The names, best first. */
 static const char *const orders[][4] = {
     [VT_CLASS_CPU] = {"native", "clblast", "plain"},
+#ifdef VT_WITH_CLBLAST
     [VT_CLASS_GPU] = {"clblast", "native", "plain"},
+#else
+    [VT_CLASS_GPU] = {"native", "plain"},
+#endif
 };
 
 const char *vt_gemm_first(vt_class class)
@@ -74,20 +78,16 @@ vitcl_status vt_gemm_provider(const char **out, vt_dev *dev, const char *wanted)
     const vt_provider *p = find(dev, wanted, NULL);
     char names[64] = "";
 
-    if (p) {
-        *out = p->name;
-        return VITCL_OK;
-    }
+    if (p)
+        return *out = p->name, VITCL_OK;
     if (!wanted && vt_fastest_possible(vt_dev_class(dev))) {
         *out = VT_GEMM_MEASURED;
         return VITCL_OK;
     }
     for (; *order; order++)
         if ((p = find(dev, *order, NULL))) {
-            if (!wanted) {
-                *out = p->name;
-                return VITCL_OK;
-            }
+            if (!wanted)
+                return *out = p->name, VITCL_OK;
             snprintf(names + strlen(names), sizeof names - strlen(names),
                      "%s%s", *names ? ", " : "", p->name);
         }

@@ -78,6 +78,17 @@ static vitcl_status apply_orientation(vt_picture *p, unsigned orientation,
     return VITCL_OK;
 }
 
+/* Did clipping make most of it white? */
+static bool is_white(const vt_picture *p)
+{
+    const size_t n = (size_t)p->width * p->height;
+    size_t white = 0;
+
+    for (size_t i = 0; i < n; i++)
+        white += p->rgb[3 * i] == 255;
+    return white > n / 2;
+}
+
 static vitcl_status unsupported(const vt_kind *format, const char *name)
 {
     const char *library = format ? vt_kind_library(format) : NULL;
@@ -105,7 +116,7 @@ static vitcl_status decode(vt_picture *out, const void *bytes, size_t size,
     vt_picture p = {0};
     const vt_kind *format;
     vt_decode_fn *fill;
-    unsigned orientation = 1;
+    unsigned orientation = 1, notes;
 
     if (size == 0)
         return vt_fail(VITCL_ECORRUPT, "%s: the file is empty", name);
@@ -116,6 +127,9 @@ static vitcl_status decode(vt_picture *out, const void *bytes, size_t size,
     if (!fill)
         return unsupported(format, name);
     VT_TRY(fill(&p, &orientation, bytes, size, on_white, name));
+    notes = vt_picture_notes();
+    if (!(notes & VT_NOTE_CLIPPED) || is_white(&p))
+        vt_picture_note(notes);
     VT_TRY(apply_orientation(&p, orientation, name));
     *out = p, p = (vt_picture){0};
 done:

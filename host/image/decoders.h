@@ -35,6 +35,28 @@ vitcl_status vt_picture_check(uint32_t width, uint32_t height,
 vitcl_status vt_picture_new(vt_picture *out, uint32_t width, uint32_t height,
                             const char *name);
 
+/* What a decoder reports of a picture beside its pixels. */
+enum {
+    VT_NOTE_APPROXIMATE = 1, /* pixels may differ from Pillow's */
+    VT_NOTE_CLIPPED = 2 /* grey of more than 8 bits, clipped at 255; decode.c
+                         * drops it if most pixels are not white */
+};
+void vt_picture_note(unsigned note);
+/* Those since the last call. */
+unsigned vt_picture_notes(void);
+
+/* ---- png_chunks.c ---- */
+typedef struct vt_png_chunks {
+    uint8_t palette[256][3]; /* entries not in the file are black */
+    uint8_t trns[256];       /* tRNS: opacities of a palette, or a colour */
+    size_t trns_size;
+    unsigned orientation;
+} vt_png_chunks;
+/* Checks the chunks before the picture data, and looks for an orientation
+ * before and after it. `out` begins as zeros. */
+vitcl_status vt_png_walk(vt_png_chunks *out, const uint8_t *d, size_t size,
+                         const char *name);
+
 /* ---- exif.c ---- */
 /* The orientation from a TIFF block (after "Exif\0\0"), from ImageMagick's hex
  * text, or from an XMP packet; 0: none. */

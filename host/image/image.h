@@ -135,7 +135,12 @@ vt_opened vt_pool_opened(const vt_decoder_pool *p);
 vitcl_status vt_pool_thumb(vt_picture *out, const vt_decoder_pool *p);
 vitcl_status vt_pool_whole(vt_picture *out, vt_decoder_pool *p);
 void vt_pool_free(vt_decoder_pool *p);
-/* Did a decoder of this process have to run without seccomp? */
-bool vt_pool_unlocked(void);
+/* Of all decoders of this process. */
+typedef struct vt_pool_notes {
+    bool unlocked;         /* one had to run without seccomp */
+    bool approximate;      /* pixels may differ from Pillow's */
+    unsigned long clipped; /* pictures that clipping made white */
+} vt_pool_notes;
+vt_pool_notes vt_pool_noted(void);
 
 #endif

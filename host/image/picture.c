@@ -8,6 +8,21 @@
 
 static uint64_t most = VT_PIXELS_MAX;
 
+static unsigned notes;
+
+void vt_picture_note(unsigned note)
+{
+    notes |= note;
+}
+
+unsigned vt_picture_notes(void)
+{
+    const unsigned all = notes;
+
+    notes = 0;
+    return all;
+}
+
 void vt_picture_limit(uint64_t pixels)
 {
     most = pixels;

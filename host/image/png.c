@@ -1,11 +1,9 @@
 /*
  * png.c - PNG through libpng, with the same bytes as Pillow.
  *
- * The chunks are walked here first, as in Pillow: everything before the picture
- * data must have a correct checksum, the data itself need not, and later chunks
- * may be broken. libpng then sees only the chunks that affect pixels; text,
- * colour profiles and the like are skipped unread. Transparency is dropped
- * unless a white background is requested; gamma is not applied. As with
+ * libpng sees only the chunks that affect pixels (png_chunks.c reads others);
+ * text, colour profiles and the like are skipped unread. Transparency is
+ * dropped unless a white background is requested; gamma is not applied. As with
  * Pillow's convert("RGB"), 16-bit grey is clipped at 255 and 16-bit colour
  * keeps its high byte.
  */
@@ -17,7 +15,6 @@
 #include <string.h>
 
 #include <png.h>
-#include <zlib.h>
 
 typedef struct png_state {
     png_structp png;
@@ -27,103 +24,11 @@ typedef struct png_state {
     const char *name;
     char text[128];
     vt_picture picture;
-    uint8_t palette[256][3]; /* entries not in the file are black */
+    vt_png_chunks chunks;
     bool on_white;
-    int depth;         /* in the file: libpng forgets it as it expands greys */
-    uint8_t trns[256]; /* tRNS: opacities of a palette, or a colour */
-    size_t trns_size;
+    int depth;     /* in the file: libpng forgets it as it expands greys */
     uint8_t *wide; /* rows with alpha */
-    unsigned orientation, xmp_orientation;
-    bool got_exif;
 } png_state;
-
-/* The text of a zTXt chunk, used for the orientation only. A text longer than
- * the buffer is truncated; the first directory still fits. */
-static size_t inflate_some(uint8_t *out, size_t room, const uint8_t *in,
-                           size_t size)
-{
-    z_stream z = {0};
-
-    if (inflateInit(&z) != Z_OK)
-        return 0;
-    z.next_in = (uint8_t *)(uintptr_t)in;
-    z.avail_in = (uInt)size;
-    z.next_out = out;
-    z.avail_out = (uInt)room;
-    (void)inflate(&z, Z_SYNC_FLUSH);
-    inflateEnd(&z);
-    return room - z.avail_out;
-}
-
-static void look_for_orientation(png_state *s, const uint8_t *type,
-                                 const uint8_t *body, size_t n)
-{
-    static const char hex[] = "Raw profile type exif";
-    static const char xmp[] = "XML:com.adobe.xmp";
-    uint8_t text[8192];
-
-    if (memcmp(type, "eXIf", 4) == 0) {
-        s->got_exif = true;
-        s->orientation = vt_exif_orientation(body, n);
-    } else if (!s->got_exif && n > sizeof hex + 1 &&
-               memcmp(body, hex, sizeof hex) == 0) {
-        if (memcmp(type, "tEXt", 4) == 0)
-            s->orientation =
-                vt_exif_hex_orientation(body + sizeof hex, n - sizeof hex);
-        else if (memcmp(type, "zTXt", 4) == 0)
-            s->orientation = vt_exif_hex_orientation(
-                text, inflate_some(text, sizeof text, body + sizeof hex + 1,
-                                   n - sizeof hex - 1));
-    } else if (memcmp(type, "iTXt", 4) == 0 && n > sizeof xmp + 4 &&
-               memcmp(body, xmp, sizeof xmp) == 0 && body[sizeof xmp] == 0) {
-        s->xmp_orientation =
-            vt_xmp_orientation(body + sizeof xmp, n - sizeof xmp);
-    }
-}
-
-static bool is_chunk_name(const uint8_t *p)
-{
-    for (int i = 0; i < 4; i++)
-        if (!((p[i] | 0x20) >= 'a' && (p[i] | 0x20) <= 'z'))
-            return false;
-    return true;
-}
-
-/* Checks and notes the chunks before the picture data, and looks for an
- * orientation after it. */
-static vitcl_status walk(png_state *s)
-{
-    bool in_data = false;
-    const uint8_t *d = s->data;
-
-    for (size_t at = 8;;) {
-        const uint8_t *type = d + at + 4, *body = d + at + 8;
-        uint32_t n;
-
-        if (s->size - at < 12 || !is_chunk_name(type) ||
-            (n = vt_number(d + at, 4, true)) > s->size - at - 12) {
-            if (in_data || (s->size - at >= 8 && is_chunk_name(type) &&
-                            memcmp(type, "IDAT", 4) == 0))
-                return VITCL_OK; /* libpng checks the data */
-            return vt_fail(VITCL_ECORRUPT, "%s: the PNG is truncated", s->name);
-        }
-        in_data = in_data || memcmp(type, "IDAT", 4) == 0;
-        if (!in_data && crc32(0, type, n + 4) != vt_number(body + n, 4, true))
-            return vt_fail(VITCL_ECORRUPT,
-                           "%s: wrong checksum in PNG chunk %.4s", s->name,
-                           (const char *)type);
-        if (memcmp(type, "PLTE", 4) == 0 && !in_data)
-            memcpy(s->palette, body, n < 768 ? n / 3 * 3 : 768);
-        if (memcmp(type, "tRNS", 4) == 0 && !in_data) {
-            s->trns_size = n < sizeof s->trns ? n : sizeof s->trns;
-            memcpy(s->trns, body, s->trns_size);
-        }
-        if (memcmp(type, "IEND", 4) == 0)
-            return VITCL_OK;
-        look_for_orientation(s, type, body, n);
-        at += (size_t)n + 12;
-    }
-}
 
 static void on_error(png_structp png, png_const_charp text)
 {
@@ -186,9 +91,9 @@ static void widen(const png_state *s, uint8_t *line, uint32_t width,
         if (bytes == 2)
             v = in[0] ? 255 : in[1];
         if (palette) {
-            memcpy(line, s->palette[v], 3);
-            if (s->on_white && v < s->trns_size)
-                vt_lay_on_white(line, s->trns[v]);
+            memcpy(line, s->chunks.palette[v], 3);
+            if (s->on_white && v < s->chunks.trns_size)
+                vt_lay_on_white(line, s->chunks.trns[v]);
         } else {
             line[0] = line[1] = line[2] = v;
         }
@@ -205,12 +110,12 @@ static void whiten(const png_state *s)
     uint8_t key[3], *p = s->picture.rgb;
 
     if (!s->on_white || (!grey && color != PNG_COLOR_TYPE_RGB) ||
-        s->trns_size < (grey ? 2 : 6))
+        s->chunks.trns_size < (grey ? 2 : 6))
         return;
     for (int i = 0; i < 3; i++)
-        key[i] = s->trns[grey ? 1 : 2 * i + 1];
+        key[i] = s->chunks.trns[grey ? 1 : 2 * i + 1];
     if (grey && s->depth == 1)
-        memset(key, s->trns[0] || s->trns[1] ? 255 : 0, 3);
+        memset(key, s->chunks.trns[0] || s->chunks.trns[1] ? 255 : 0, 3);
     for (size_t i = 0; i < n; i++, p += 3)
         if (memcmp(p, key, 3) == 0)
             memset(p, 255, 3);
@@ -264,6 +169,8 @@ static vitcl_status decode(png_state *s)
     st = vt_picture_new(&s->picture, width, height, s->name);
     if (st != VITCL_OK)
         return st;
+    if (bytes == 2)
+        vt_picture_note(VT_NOTE_CLIPPED);
     if (bytes == 4)
         return read_wide(s, passes);
     stride = (size_t)width * 3;
@@ -291,7 +198,7 @@ vitcl_status vt_decode_png(vt_picture *out, unsigned *orientation,
         return vt_fail(VITCL_ENOMEM, "%s: out of memory", name);
     s->data = data, s->size = size, s->name = name;
     s->on_white = on_white;
-    VT_TRY(walk(s));
+    VT_TRY(vt_png_walk(&s->chunks, data, size, name));
     s->png =
         png_create_read_struct(PNG_LIBPNG_VER_STRING, s, on_error, on_warning);
     s->info = s->png ? png_create_info_struct(s->png) : NULL;
@@ -307,7 +214,7 @@ vitcl_status vt_decode_png(vt_picture *out, unsigned *orientation,
         st = vt_fail(VITCL_ECORRUPT, "%s: not a valid PNG: %s", s->name,
                      s->text);
     if (st == VITCL_OK) {
-        *orientation = s->orientation ? s->orientation : s->xmp_orientation;
+        *orientation = s->chunks.orientation;
         *out = s->picture, s->picture = (vt_picture){0};
     }
 done:

@@ -176,6 +176,8 @@ vitcl_status vt_decode_pnm(vt_picture *out, unsigned *orientation,
         goto done;
     }
     VT_TRY(vt_picture_new(&p, h.width, h.height, name));
+    if (h.planes == 1 && h.top > 255)
+        vt_picture_note(VT_NOTE_CLIPPED);
     to = p.rgb + (3 - h.planes) * n; /* grey: spread from the end later */
     if (h.text)
         VT_TRY(read_text(to, &h, data, size, scaled, name));

@@ -287,6 +287,7 @@ static void work(const limits *l, bool locked)
 
         set_timer((long)l->seconds);
         reply.status = decode(&reply, &order, file);
+        reply.notes = vt_picture_notes();
         set_timer(0);
         close(file);
         if (reply.status != VITCL_OK)

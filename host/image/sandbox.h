@@ -34,6 +34,7 @@ typedef struct vt_job_reply {
     int32_t status;
     uint32_t width, height, locked; /* locked: 0 without seccomp */
     uint32_t thumb_width, thumb_height;
+    uint32_t notes; /* VT_NOTE_* of decoders.h */
     char message[VT_MESSAGE_ROOM];
 } vt_job_reply;
 

@@ -1,10 +1,12 @@
 /*
- * stb.c - PSD through stb_image.
+ * stb.c - PSD through stb_image; JPEG and PNG, too, in a build without
+ * libjpeg-turbo or libpng.
  *
- * Only PSD: JPEG and PNG have better decoders here, stb_image's BMP reader
- * exposes uninitialised memory, and its GIF, HDR, TGA and PNM readers have
- * known memory errors in the releases that distributions carry. STBI_ONLY_PSD
- * leaves their code out of the program.
+ * Nothing else: its BMP reader exposes uninitialised memory, and its GIF, HDR,
+ * TGA and PNM readers have known memory errors in the releases that
+ * distributions carry. STBI_ONLY_* leave their code out of the program. Its
+ * pixels of a JPEG differ from Pillow's by a level or two, which the process
+ * reports (vt_picture_note()).
  *
  * stb_image reads zeros past the end of a file: a file of 50 bytes would cost
  * as much time as the picture that its header claims, and give a black one. So
@@ -20,6 +22,12 @@
 #define STB_IMAGE_IMPLEMENTATION
 #define STB_IMAGE_STATIC
 #define STBI_ONLY_PSD
+#ifndef VT_WITH_JPEG
+#define STBI_ONLY_JPEG
+#endif
+#ifndef VT_WITH_PNG
+#define STBI_ONLY_PNG
+#endif
 #define STBI_NO_STDIO
 #define STBI_NO_LINEAR
 #define STBI_NO_HDR
@@ -100,6 +108,31 @@ static uint8_t *psd_opaque(const uint8_t *data, size_t *size, uint64_t h)
     return copy;
 }
 
+/* Sets the size after a check. */
+static vitcl_status size_of(int *w, int *h, const uint8_t *data, size_t size,
+                            const char *what, const char *name)
+{
+    int n = 0;
+
+    if (size > INT_MAX)
+        return vt_fail(VITCL_ECORRUPT, "%s: a file of more than 2 GB", name);
+    if (!stbi_info_from_memory(data, (int)size, w, h, &n))
+        return vt_fail(VITCL_ECORRUPT, "%s: not a valid %s: %s", name, what,
+                       stbi_failure_reason());
+    if (*w < 0 || *h < 0)
+        return vt_fail(VITCL_ECORRUPT, "%s: invalid picture size %dx%d", name,
+                       *w, *h);
+    return vt_picture_check((uint32_t)*w, (uint32_t)*h, name);
+}
+
+static vitcl_status failed(const char *what, const char *name)
+{
+    if (strcmp(stbi_failure_reason(), "outofmem") == 0)
+        return vt_fail(VITCL_ENOMEM, "%s: out of memory", name);
+    return vt_fail(VITCL_ECORRUPT, "%s: not a valid %s: %s", name, what,
+                   stbi_failure_reason());
+}
+
 vitcl_status vt_decode_psd(vt_picture *out, unsigned *orientation,
                            const uint8_t *data, size_t size, bool on_white,
                            const char *name)
@@ -110,15 +143,7 @@ vitcl_status vt_decode_psd(vt_picture *out, unsigned *orientation,
     uint8_t *opaque = NULL, *rgb;
 
     *orientation = 1;
-    if (size > INT_MAX)
-        return vt_fail(VITCL_ECORRUPT, "%s: a file of more than 2 GB", name);
-    if (!stbi_info_from_memory(data, (int)size, &w, &h, &n))
-        return vt_fail(VITCL_ECORRUPT, "%s: not a valid PSD: %s", name,
-                       stbi_failure_reason());
-    if (w < 0 || h < 0)
-        return vt_fail(VITCL_ECORRUPT, "%s: invalid picture size %dx%d", name,
-                       w, h);
-    st = vt_picture_check((uint32_t)w, (uint32_t)h, name);
+    st = size_of(&w, &h, data, size, "PSD", name);
     if (st != VITCL_OK)
         return st;
     need = psd_bytes(data, size, (uint64_t)w, (uint64_t)h);
@@ -137,11 +162,157 @@ vitcl_status vt_decode_psd(vt_picture *out, unsigned *orientation,
     }
     rgb = stbi_load_from_memory(data, (int)size, &w, &h, &n, 3);
     free(opaque);
-    if (!rgb && strcmp(stbi_failure_reason(), "outofmem") == 0)
-        return vt_fail(VITCL_ENOMEM, "%s: out of memory", name);
     if (!rgb)
-        return vt_fail(VITCL_ECORRUPT, "%s: not a valid PSD: %s", name,
-                       stbi_failure_reason());
+        return failed("PSD", name);
     *out = (vt_picture){(uint32_t)w, (uint32_t)h, rgb};
     return VITCL_OK;
 }
+
+#ifndef VT_WITH_JPEG
+/* ---- JPEG ---- */
+
+typedef struct head {
+    bool progressive;
+    unsigned exif, xmp; /* orientations */
+    size_t scan;        /* where the first scan begins; 0: nowhere */
+} head;
+
+/* Reads the segments before the first scan. */
+static head jpeg_head(const uint8_t *d, size_t size)
+{
+    static const char xmp[] = "http://ns.adobe.com/xap/1.0/";
+    head h = {.scan = 0};
+
+    for (size_t at = 2; at + 4 <= size && d[at] == 0xff;) {
+        const uint8_t kind = d[at + 1], *body = d + at + 4;
+        const size_t n = vt_number(d + at + 2, 2, true);
+
+        if (kind == 0xff) { /* a fill byte */
+            at++;
+            continue;
+        }
+        if (n < 2 || n > size - at - 2)
+            break;
+        h.progressive = h.progressive || kind == 0xc2;
+        if (kind == 0xe1 && n > 8 && !h.exif && memcmp(body, "Exif\0", 6) == 0)
+            h.exif = vt_exif_orientation(body + 6, n - 8);
+        if (kind == 0xe1 && n > 2 + sizeof xmp && !h.xmp &&
+            memcmp(body, xmp, sizeof xmp) == 0)
+            h.xmp = vt_xmp_orientation(body + sizeof xmp, n - 2 - sizeof xmp);
+        if (kind == 0xda) {
+            h.scan = at + 2 + n;
+            break;
+        }
+        at += 2 + n;
+    }
+    return h;
+}
+
+static bool has_end(const uint8_t *data, size_t size, size_t from)
+{
+    for (size_t i = from; from && i + 2 <= size; i++)
+        if (data[i] == 0xff && data[i + 1] == 0xd9)
+            return true;
+    return false;
+}
+
+/* stb_image reads zeros past the end. Is the picture the same with other bytes
+ * there, so that only the end marker is missing? */
+static bool is_whole(const uint8_t *data, size_t size, const uint8_t *rgb,
+                     size_t bytes)
+{
+    enum { MORE = 64 };
+    uint8_t *longer = malloc(size + MORE), *again = NULL;
+    int w, h, n;
+    bool same;
+
+    if (!longer)
+        return false;
+    memcpy(longer, data, size);
+    memset(longer + size, 0x55, MORE);
+    again = stbi_load_from_memory(longer, (int)(size + MORE), &w, &h, &n, 3);
+    same = again && memcmp(again, rgb, bytes) == 0;
+    free(again);
+    free(longer);
+    return same;
+}
+
+vitcl_status vt_decode_jpeg(vt_picture *out, unsigned *orientation,
+                            const uint8_t *data, size_t size, bool on_white,
+                            const char *name)
+{
+    const head head = jpeg_head(data, size);
+    int w = 0, h = 0, n = 0;
+    vitcl_status st;
+    uint8_t *rgb;
+
+    (void)on_white; /* JPEG has no alpha */
+    st = size_of(&w, &h, data, size, "JPEG", name);
+    if (st != VITCL_OK)
+        return st;
+    rgb = stbi_load_from_memory(data, (int)size, &w, &h, &n, 3);
+    if (!rgb)
+        return failed("JPEG", name);
+    if (!has_end(data, size, head.scan) &&
+        (head.progressive || size > INT_MAX / 2 ||
+         !is_whole(data, size, rgb, 3 * (size_t)w * (size_t)h))) {
+        free(rgb);
+        return vt_fail(VITCL_ECORRUPT, "%s: the JPEG is truncated", name);
+    }
+    vt_picture_note(VT_NOTE_APPROXIMATE);
+    *orientation = head.exif ? head.exif : head.xmp;
+    *out = (vt_picture){(uint32_t)w, (uint32_t)h, rgb};
+    return VITCL_OK;
+}
+#endif
+
+#ifndef VT_WITH_PNG
+/* ---- PNG ---- */
+
+/* Pillow clips 16-bit grey at 255; stb_image would keep the high bytes. */
+static uint8_t *clipped(const uint8_t *data, size_t size)
+{
+    int w, h, n;
+    stbi_us *grey = stbi_load_16_from_memory(data, (int)size, &w, &h, &n, 1);
+    const size_t pixels = grey ? (size_t)w * (size_t)h : 0;
+    uint8_t *rgb = grey ? malloc(3 * pixels) : NULL;
+
+    vt_picture_note(VT_NOTE_CLIPPED);
+    for (size_t i = 0; rgb && i < pixels; i++)
+        memset(rgb + 3 * i, grey[i] > 255 ? 255 : grey[i], 3);
+    free(grey);
+    return rgb;
+}
+
+vitcl_status vt_decode_png(vt_picture *out, unsigned *orientation,
+                           const uint8_t *data, size_t size, bool on_white,
+                           const char *name)
+{
+    vt_png_chunks chunks = {.trns_size = 0};
+    int w = 0, h = 0, n = 0;
+    vitcl_status st;
+    uint8_t *rgb;
+
+    VT_TRY(vt_png_walk(&chunks, data, size, name));
+    VT_TRY(size_of(&w, &h, data, size, "PNG", name));
+    if (field(data, size, 24, 2) == 0x1000) /* 16 bits, grey */
+        rgb = clipped(data, size);
+    else
+        rgb = stbi_load_from_memory(data, (int)size, &w, &h, &n,
+                                    on_white ? 4 : 3);
+    if (!rgb)
+        return failed("PNG", name);
+    for (size_t i = 0; on_white && field(data, size, 24, 2) != 0x1000 &&
+                       i < (size_t)w * (size_t)h;
+         i++) { /* in place: the write never overtakes the read */
+        const uint8_t alpha = rgb[4 * i + 3];
+
+        memmove(rgb + 3 * i, rgb + 4 * i, 3);
+        vt_lay_on_white(rgb + 3 * i, alpha);
+    }
+    *orientation = chunks.orientation;
+    *out = (vt_picture){(uint32_t)w, (uint32_t)h, rgb};
+done:
+    return st;
+}
+#endif

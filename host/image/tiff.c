@@ -332,6 +332,8 @@ static vitcl_status colour(tiff_state *s, bool on_white)
     st = vt_picture_new(&s->picture, s->width, s->height, s->name);
     if (st != VITCL_OK)
         return st;
+    if (s->bits > 8 && s->photometric < PHOTOMETRIC_RGB)
+        vt_picture_note(VT_NOTE_CLIPPED);
     rgb = s->picture.rgb;
     for (size_t i = 0; i < n; i++, p += s->channels, rgb += 3) {
         const uint8_t alpha = s->alpha ? p[s->alpha] : 255;

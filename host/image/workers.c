@@ -9,7 +9,9 @@
  */
 #include "image/pool.h"
 
+#include "base/log.h"
 #include "base/memory.h"
+#include "image/decoders.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -23,11 +25,14 @@
  * processor time per picture, if that is more. */
 enum { PATIENCE = 60 };
 
-static atomic_bool unlocked;
+static atomic_bool unlocked, approximate;
+static atomic_ulong clipped;
 
-bool vt_pool_unlocked(void)
+vt_pool_notes vt_pool_noted(void)
 {
-    return atomic_load(&unlocked);
+    return (vt_pool_notes){.unlocked = atomic_load(&unlocked),
+                           .approximate = atomic_load(&approximate),
+                           .clipped = atomic_load(&clipped)};
 }
 
 const char *vt_pool_name(const vt_job *j)
@@ -157,6 +162,12 @@ static bool take_reply(vt_decoder_pool *p, int index)
     w->silent = 0;
     if (!reply.locked)
         atomic_store(&unlocked, true);
+    if (reply.notes & VT_NOTE_APPROXIMATE)
+        atomic_store(&approximate, true);
+    if (reply.notes & VT_NOTE_CLIPPED) {
+        atomic_fetch_add(&clipped, 1);
+        vt_log("%s: grey of more than 8 bits became white", vt_pool_name(j));
+    }
     j->width = reply.width, j->height = reply.height;
     j->thumb_width = reply.thumb_width, j->thumb_height = reply.thumb_height;
     if (reply.status == VITCL_OK) {

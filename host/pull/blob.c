@@ -6,6 +6,7 @@
 
 #include "base/file.h"
 #include "base/memory.h"
+#include "base/sha256.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -63,7 +64,9 @@ typedef struct fetch {
     vt_tally *tally;
     const vt_remote *r;
     char blob[VT_PULL_PATH], part[VT_PULL_PATH];
-    void *hash;
+    bool sha256;
+    vt_sha256_state two;
+    void *one; /* SHA-1, if not sha256 */
     int lock, fd;
     uint64_t have;       /* bytes in the part, which the hash has seen */
     vitcl_status failed; /* of writing */
@@ -71,31 +74,45 @@ typedef struct fetch {
     bool misplaced;      /* it begins elsewhere, or is too long */
 } fetch;
 
-static void drop_hash(fetch *f)
+static void end_hash(fetch *f, char hex[65])
 {
-    char hex[65];
+    uint8_t digest[32];
 
-    if (f->hash)
-        vt_pull_module_calls()->hash_end(f->hash, hex);
-    f->hash = NULL;
+    if (f->sha256) {
+        vt_sha256_end(&f->two, digest);
+        vt_sha256_hex(hex, digest);
+    } else if (f->one) {
+        vt_pull_module_calls()->sha1_end(f->one, hex);
+    }
+    f->one = NULL;
+}
+
+static void add_hash(fetch *f, const void *data, size_t size)
+{
+    if (f->sha256)
+        vt_sha256_add(&f->two, data, size);
+    else
+        vt_pull_module_calls()->sha1_add(f->one, data, size);
 }
 
 static vitcl_status begin_hash(fetch *f)
 {
-    const vt_pull_calls *calls = vt_pull_module_calls();
-    const bool sha256 = strlen(f->r->hash) == 64;
-    char head[32];
+    char head[65];
 
-    drop_hash(f);
-    f->hash = calls->hash_new(sha256);
-    if (!f->hash)
-        return vt_fail(VITCL_ENOMEM, "out of memory");
-    if (!sha256) { /* git hashes a head before the contents */
-        const int n = snprintf(head, sizeof head, "blob %llu",
-                               (unsigned long long)f->r->size);
-
-        calls->hash_add(f->hash, head, (size_t)n + 1);
+    end_hash(f, head);
+    f->sha256 = strlen(f->r->hash) == 64;
+    if (f->sha256) {
+        vt_sha256_begin(&f->two);
+        return VITCL_OK;
     }
+    f->one = vt_pull_module_calls()->sha1_new();
+    if (!f->one)
+        return vt_fail(VITCL_ENOMEM, "out of memory");
+    /* git hashes a head before the contents */
+    add_hash(f, head,
+             (size_t)snprintf(head, sizeof head, "blob %llu",
+                              (unsigned long long)f->r->size) +
+                 1);
     return VITCL_OK;
 }
 
@@ -120,7 +137,7 @@ static vitcl_status hash_file(fetch *f, int fd, const char *path, uint64_t size)
             st = vt_fail(VITCL_ESTOPPED, "stopped");
             goto done;
         }
-        vt_pull_module_calls()->hash_add(f->hash, chunk, n);
+        add_hash(f, chunk, n);
         at += n;
     }
 done:
@@ -130,8 +147,7 @@ done:
 
 static bool hash_is_right(fetch *f, char found[65])
 {
-    vt_pull_module_calls()->hash_end(f->hash, found);
-    f->hash = NULL;
+    end_hash(f, found);
     return strcmp(found, f->r->hash) == 0;
 }
 
@@ -266,7 +282,7 @@ static bool write_part(void *context, const vt_answer *head, const void *data,
                         : "");
         return false;
     }
-    vt_pull_module_calls()->hash_add(f->hash, data, size);
+    add_hash(f, data, size);
     f->have += size;
     tell(f);
     return true;
@@ -391,6 +407,7 @@ vitcl_status vt_blob_fetch(const vt_pull *p, vt_tally *tally,
 {
     fetch f = {.p = p, .tally = tally, .r = r, .lock = -1, .fd = -1};
     vitcl_status st = VITCL_OK;
+    char unused[65];
     bool present;
 
     VT_TRY(vt_path(f.blob, "%s/blobs/%s", folder, r->hash));
@@ -405,7 +422,7 @@ vitcl_status vt_blob_fetch(const vt_pull *p, vt_tally *tally,
     p->say(p->context, present ? VT_PULL_PRESENT : VT_PULL_FETCHED, r->file,
            r->size);
 done:
-    drop_hash(&f);
+    end_hash(&f, unused);
     if (f.fd >= 0)
         close(f.fd);
     if (f.lock >= 0)

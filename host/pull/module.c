@@ -1,5 +1,5 @@
 /*
- * module.c - the module vitcl-pull.so: HTTP by libcurl, hashes by Nettle.
+ * module.c - the module vitcl-pull.so: HTTP by libcurl, and SHA-1 by Nettle.
  *
  * libcurl reads the variables of proxies itself. The handle is kept, so that
  * requests to one host share a connection.
@@ -8,7 +8,6 @@
 
 #include <curl/curl.h>
 #include <nettle/sha1.h>
-#include <nettle/sha2.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -197,47 +196,28 @@ static bool transfer(vt_transfer *t)
     return code == CURLE_OK;
 }
 
-/* ---- hashes ---- */
+/* ---- git's hash ---- */
 
-typedef struct hash {
-    bool sha256;
-    struct sha1_ctx one;
-    struct sha256_ctx two;
-} hash;
-
-static void *hash_new(bool sha256)
+static void *hash_new(void)
 {
-    hash *h = malloc(sizeof *h);
+    struct sha1_ctx *h = malloc(sizeof *h);
 
-    if (!h)
-        return NULL;
-    h->sha256 = sha256;
-    sha1_init(&h->one);
-    sha256_init(&h->two);
+    if (h)
+        sha1_init(h);
     return h;
 }
 
-static void hash_add(void *of, const void *data, size_t size)
+static void hash_add(void *h, const void *data, size_t size)
 {
-    hash *h = of;
-
-    if (h->sha256)
-        sha256_update(&h->two, size, data);
-    else
-        sha1_update(&h->one, size, data);
+    sha1_update(h, size, data);
 }
 
-static void hash_end(void *of, char out[65])
+static void hash_end(void *h, char out[65])
 {
-    hash *h = of;
-    const size_t size = h->sha256 ? SHA256_DIGEST_SIZE : SHA1_DIGEST_SIZE;
-    uint8_t digest[SHA256_DIGEST_SIZE] = {0};
+    uint8_t digest[SHA1_DIGEST_SIZE];
 
-    if (h->sha256)
-        sha256_digest(&h->two, SHA256_DIGEST_SIZE, digest);
-    else
-        sha1_digest(&h->one, SHA1_DIGEST_SIZE, digest);
-    for (size_t i = 0; i < size; i++)
+    sha1_digest(h, sizeof digest, digest);
+    for (size_t i = 0; i < sizeof digest; i++)
         snprintf(out + 2 * i, 3, "%02x", digest[i]);
     free(h);
 }

@@ -33,10 +33,10 @@ typedef struct vt_pull_calls {
     const char *version; /* of vitcl: the structs are those of one version */
     /* False: t->why says why there is no whole answer. */
     bool (*transfer)(vt_transfer *t);
-    void *(*hash_new)(bool sha256); /* else SHA-1; NULL: out of memory */
-    void (*hash_add)(void *hash, const void *data, size_t size);
+    void *(*sha1_new)(void); /* NULL: out of memory */
+    void (*sha1_add)(void *hash, const void *data, size_t size);
     /* Frees it. Hexadecimal digits, NUL-ended. */
-    void (*hash_end)(void *hash, char out[65]);
+    void (*sha1_end)(void *hash, char out[65]);
 } vt_pull_calls;
 
 #endif

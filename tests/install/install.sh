@@ -43,7 +43,7 @@ readelf -d "$dir/shared" | grep -q 'NEEDED.*libvitcl\.so\.[0-9]*\]' ||
 "$prefix/bin/vitcl" classify "$picture" >"$dir/said" 2>&1 ||
     fail "the program classifies nothing: $(cat "$dir/said")"
 ! readelf -d "$prefix/bin/vitcl" "$lib/libvitcl.so" |
-    grep -E 'libjpeg|libpng|libcairo|libcurl|libnettle|libwebp|libgif|libtiff|libheif|libraw|libarchive' ||
+    grep -E 'libjpeg|libpng|libcairo|libcurl|libwebp|libgif|libtiff|libheif|libraw|libarchive' ||
     fail "more than helpers is linked with the codecs, Cairo or libcurl"
 if grep -q '^VITCL_PLOT:BOOL=ON' "$build/CMakeCache.txt" &&
     [ -e "$build/vitcl-plot.so" ]; then

@@ -240,7 +240,7 @@ Test(formats, pool)
         }
         vt_pool_free(pool);
     }
-    cr_expect_not(!VT_TEST_SANITIZED && vt_pool_unlocked());
+    cr_expect_not(!VT_TEST_SANITIZED && vt_pool_noted().unlocked);
 }
 
 /* Without vitcl-decode-all only the pictures that need it fail. */
