@@ -315,6 +315,33 @@ ssize_t pread(int fd, void *out, size_t n, off_t at)
     return real(fd, out, n > 1 && fails("short", CALLER) ? n / 2 : n, at);
 }
 
+/* As a hardened program calls them: `room` is that of the buffer. */
+extern int __open_2(const char *path, int flags);
+extern ssize_t __read_chk(int fd, void *out, size_t n, size_t room);
+extern ssize_t __pread_chk(int fd, void *out, size_t n, off_t at, size_t room);
+
+int __open_2(const char *path, int flags)
+{
+    REAL(__open_2)
+    return fails("open", CALLER) ? error(EMFILE) : real(path, flags);
+}
+
+ssize_t __read_chk(int fd, void *out, size_t n, size_t room)
+{
+    REAL(__read_chk)
+    if (fails("read", CALLER))
+        return error(EIO);
+    return real(fd, out, n > 1 && fails("short", CALLER) ? n / 2 : n, room);
+}
+
+ssize_t __pread_chk(int fd, void *out, size_t n, off_t at, size_t room)
+{
+    REAL(__pread_chk)
+    if (fails("read", CALLER))
+        return error(EIO);
+    return real(fd, out, n > 1 && fails("short", CALLER) ? n / 2 : n, at, room);
+}
+
 ssize_t write(int fd, const void *data, size_t n)
 {
     REAL(write)

@@ -17,7 +17,17 @@ says() { # PROGRAM [LIBDIR]: it runs with the version that was installed
     grep -qx "picture 61x47" "$dir/said" || fail "$1 decodes no picture"
 }
 
-cmake --install "$build" --prefix "$prefix" >"$dir/log"
+# Programs must find the library: root refreshes the loader's cache, a folder that
+# the loader does not search is named, and a package does neither.
+mkdir "$dir/bin"
+printf '#!/bin/sh\necho "ldconfig $*" >>"%s"\n' "$dir/calls" >"$dir/bin/ldconfig"
+chmod +x "$dir/bin/ldconfig"
+: >"$dir/calls"
+PATH="$dir/bin:$PATH" DESTDIR="$dir/package" cmake --install "$build" --prefix /usr >"$dir/log"
+[ ! -s "$dir/calls" ] || fail "ldconfig runs for a package"
+PATH="$dir/bin:$PATH" cmake --install "$build" --prefix "$prefix" >"$dir/log"
+[ "$(id -u)" != 0 ] || grep -qx 'ldconfig ' "$dir/calls" || fail "root does not run ldconfig"
+grep -q "LD_LIBRARY_PATH=$prefix" "$dir/log" || fail "no word of LD_LIBRARY_PATH"
 # Moved after installing: neither package may contain the old path.
 mv "$prefix" "$dir/moved"
 prefix=$dir/moved
