@@ -8,6 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* A small model with a thousand classes. */
+#define PHOTOGRAPHS "vit_tiny_patch16_224.augreg_in21k_ft_in1k"
+
 const char *model_word(const model_options *o)
 {
     const char *path = o->model ? o->model : getenv("VITCL_MODEL");
@@ -242,9 +245,9 @@ void say_model(const model_options *o)
         return;
     if (!o->preset && !model_word(o))
         note("no -m given: using the built-in model, which knows only "
-             "CIFAR-10's "
-             "ten classes (airplane, automobile, bird, cat, deer, dog, "
-             "frog, horse, ship, truck)");
+             "CIFAR-10's ten classes (airplane, automobile, bird, cat, deer, "
+             "dog, frog, horse, ship, truck); for photographs `vitcl pull "
+             "timm/" PHOTOGRAPHS "` (23 MB), then -m " PHOTOGRAPHS);
     if (o->preset)
         note("%s has random weights, so its answers mean nothing; name a "
              "checkpoint with -m DIR",

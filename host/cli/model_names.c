@@ -344,11 +344,21 @@ static bool is_repository(const char *path)
            join(config, "%s/config.json", path) && access(config, F_OK) != 0;
 }
 
+/* timm/NAME for a bare NAME, as timm does it; else the word. */
+static const char *with_owner(char room[HUB_PATH], const char *word)
+{
+    return !strchr(word, '/') && !is_weights(word) &&
+                   join(room, "timm/%s", word)
+               ? room
+               : word;
+}
+
 int find_model(const char **path, const char *word)
 {
     static hub_snapshot found;
-    static char why[HUB_WHY], cache[HUB_PATH];
+    static char why[HUB_WHY], cache[HUB_PATH], timm[HUB_PATH];
     const size_t skip = prefix(word);
+    const char *name = skip ? word + skip : with_owner(timm, word);
     hub_named n;
 
     *path = word;
@@ -358,16 +368,18 @@ int find_model(const char **path, const char *word)
         if (!open_repository(&found, why, word, "main", "download it again"))
             return fail("%s", why);
     } else {
-        if (!parse(&n, word + skip))
+        if (!parse(&n, name))
             return skip ? fail("%s: a name is hf-hub:OWNER/NAME or "
                                "hf-hub:OWNER/NAME@REVISION",
                                word)
                         : EXIT_OK; /* a path: the library says what it lacks */
         if (!hub_cache(cache))
-            return fail("%s: no such path, and neither HF_HOME nor HOME says "
-                        "where the cache of Hugging Face is",
-                        word);
-        if (!hub_find(&found, why, cache, word + skip))
+            return name == timm ? EXIT_OK
+                                : fail("%s: no such path, and neither HF_HOME "
+                                       "nor HOME says "
+                                       "where the cache of Hugging Face is",
+                                       word);
+        if (!hub_find(&found, why, cache, name))
             return fail("%s: %s", word, why);
     }
     if (is_verbose())

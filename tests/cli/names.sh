@@ -44,6 +44,19 @@ for word in "" hf-hub: hf_hub:; do
     run 0 info --json -m "${word}timm/vit_base_patch16_224.augreg2_in21k_ft_in1k"
     sed 's/"model":"[^"]*"//' out | cmp - wanted || fail "another model"
 done
+# A bare name is one of timm's, as there; a path of that name precedes it.
+bare=vit_base_patch16_224.augreg2_in21k_ft_in1k
+run 0 info --json -m $bare
+sed 's/"model":"[^"]*"//' out | cmp - wanted || fail "another model"
+cp -r "$VT_DATA/models/hf_deit" $bare
+run 0 info -m $bare
+out_has '^family +deit'
+rm -r $bare
+run 1 info -m vit_none.lost
+says 'vit_none.lost: no such path, and no models--timm--vit_none.lost in .*; download it with .vitcl pull timm/vit_none.lost'
+run 1 info -m absent.safetensors
+says 'absent.safetensors'
+err_not 'pull'
 VITCL_MODEL=google/siglip run 0 info
 out_has '^family +siglip'
 run 0 info -m old/vit_b-16 # a .npz has no config.json

@@ -35,7 +35,9 @@ REASONS = {
     "device": "needs hardware or a driver that a test machine lacks",
     "tree": "builds or tests the repository itself",
 }
-CHECKPOINT = "vit_tiny_patch16_224.augreg_in21k_ft_in1k"
+# Names in a cache of Hugging Face, for the small models of tests/data/models.
+PULLED = {"timm--vit_tiny_patch16_224.augreg_in21k_ft_in1k": "timm_vit",
+          "openai--clip-vit-base-patch32": "hf_clip"}
 
 
 def classes(folder, names, each, side):
@@ -75,12 +77,23 @@ def prepare(root, folder):
     for split, each in (("train", 6), ("test", 2)):
         classes(f"{folder}/photos/{split}", ("apple", "leaf", "sky"), each, 24)
     cifar(f"{folder}/cifar-10-batches-bin", 10)
-    os.symlink(f"{models}/timm_vit", f"{folder}/{CHECKPOINT}")
-    os.symlink(f"{models}/hf_clip", f"{folder}/clip-vit-base-patch32")
+    os.symlink(f"{models}/timm_vit", f"{folder}/checkpoint")
     os.symlink(f"{models}/npz_vit/model.npz", f"{folder}/ViT-B_16.npz")
     os.symlink(f"{root}/examples", f"{folder}/examples")
     os.symlink(f"{models}/timm_vit/input.safetensors",
                f"{folder}/input.safetensors")
+
+
+def pull(root, cache):
+    """The downloads that the documents speak of."""
+    commit = "0" * 40
+    for name, model in PULLED.items():
+        at = f"{cache}/models--{name}"
+        for part in ("refs", "snapshots"):
+            os.makedirs(f"{at}/{part}")
+        with open(f"{at}/refs/main", "w") as f:
+            f.write(commit)
+        os.symlink(f"{root}/tests/data/models/{model}", f"{at}/snapshots/{commit}")
 
 
 class Document:
@@ -285,6 +298,7 @@ def main():
     env["LD_LIBRARY_PATH"] = build
     env["XDG_CONFIG_HOME"] = f"{work}/config"
     env["TMPDIR"] = f"{work}/tmp"
+    env["HF_HUB_CACHE"] = f"{work}/hub"
     # cc $(pkg-config ... vitcl) as if it were installed
     env["PKG_CONFIG_PATH"] = f"{work}/lib/pkgconfig"
     helps = {}
@@ -301,6 +315,7 @@ def main():
         for name in ("bin", "tmp", "lib/pkgconfig"):
             os.makedirs(f"{work}/{name}")
         os.symlink(vitcl, f"{work}/bin/vitcl")
+        pull(root, env["HF_HUB_CACHE"])
         with open(f"{work}/lib/pkgconfig/vitcl.pc", "w") as f:
             f.write("Name: vitcl\nDescription: this build's\nVersion: 0\n"
                     f"Cflags: -I{root}/include\nLibs: -L{build} -lvitcl\n")
