@@ -23,8 +23,9 @@ lib.vitcl_model_load.argtypes = [POINTER(c_void_p), c_void_p, c_char_p]
 lib.vitcl_session_new.argtypes = [POINTER(c_void_p), c_void_p, c_void_p]
 lib.vitcl_image_load.argtypes = [POINTER(Image), c_char_p]
 lib.vitcl_classify.argtypes = [POINTER(Class), c_uint32, c_void_p, POINTER(Image), c_uint32]
-lib.vitcl_model_label.argtypes = [c_void_p, c_uint32]
-lib.vitcl_model_label.restype = c_char_p
+for function in lib.vitcl_model_label, lib.vitcl_model_name:
+    function.argtypes = [c_void_p, c_uint32]
+    function.restype = c_char_p
 lib.vitcl_last_error.restype = c_char_p
 for name in "device", "model", "session":
     getattr(lib, f"vitcl_{name}_free").argtypes = [c_void_p]
@@ -50,7 +51,11 @@ class Classifier:
             check(lib.vitcl_classify(best, top, self.session, byref(image), 1))
         finally:
             lib.vitcl_image_free(byref(image))
-        return [(lib.vitcl_model_label(self.model, c.label), c.probability) for c in best]
+        return [(self.name(c.label), c.probability) for c in best]
+
+    def name(self, label):
+        return (lib.vitcl_model_name(self.model, label) or
+                lib.vitcl_model_label(self.model, label) or b"?").decode()
 
     def __del__(self):
         lib.vitcl_session_free(self.session)
@@ -64,8 +69,8 @@ def main():
     try:
         classify = Classifier(sys.argv[1])
         for path in sys.argv[2:]:
-            for label, probability in classify(path):
-                print(f"{path}\t{(label or b'?').decode()}\t{probability:.3f}")
+            for name, probability in classify(path):
+                print(f"{path}\t{name}\t{probability:.3f}")
     except RuntimeError as error:
         sys.exit(f"classify.py: {error}")
 

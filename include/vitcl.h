@@ -111,8 +111,10 @@
  *                      vitcl_classify(top, 3, session, &image, 1);
  *
  *         for (int i = 0; !failed && i < 3; i++) {
- *             const char *label = vitcl_model_label(model, top[i].label);
- *             printf("%.3f %s\n", top[i].probability, label ? label : "?");
+ *             const char *name = vitcl_model_name(model, top[i].label);
+ *             if (!name)
+ *                 name = vitcl_model_label(model, top[i].label);
+ *             printf("%.3f %s\n", top[i].probability, name ? name : "?");
  *         }
  *         if (failed)
  *             fprintf(stderr, "%s\n", vitcl_last_error());

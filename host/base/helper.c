@@ -69,20 +69,46 @@ static bool path_from(char *out, size_t room, const char *file,
            access(out, mode_of(name)) == 0;
 }
 
+/* The file that this code was loaded from; "": unknown. dladdr() says it as
+ * dlopen() was told: a relative path may be one of a former working directory,
+ * so the kernel is asked. */
+static void own_file(char out[PATH_MAX])
+{
+    static const char here[] = "";
+    char line[PATH_MAX + 128];
+    Dl_info code;
+    FILE *maps;
+
+    out[0] = '\0';
+    if (dladdr(here, &code) && code.dli_fname && code.dli_fname[0] == '/') {
+        snprintf(out, PATH_MAX, "%s", code.dli_fname);
+        return;
+    }
+    maps = fopen("/proc/self/maps", "re");
+    while (maps && !out[0] && fgets(line, sizeof line, maps)) {
+        char *end, *path = strchr(line, '/');
+        const uintptr_t from = (uintptr_t)strtoull(line, &end, 16);
+
+        if (path && *end == '-' && from <= (uintptr_t)here &&
+            (uintptr_t)here < (uintptr_t)strtoull(end + 1, NULL, 16))
+            snprintf(out, PATH_MAX, "%.*s", (int)strcspn(path, "\n"), path);
+    }
+    if (maps)
+        fclose(maps);
+}
+
 /* Searches relative to the running program and to this library. */
 static bool near(char *out, size_t room, const char *name)
 {
     static const char *const folders[] = {"", "../libexec/", "../../libexec/"};
-    char own[PATH_MAX] = "";
-    const ssize_t n = readlink("/proc/self/exe", own, sizeof own - 1);
-    Dl_info code;
+    char program[PATH_MAX] = "", library[PATH_MAX];
+    const ssize_t n = readlink("/proc/self/exe", program, sizeof program - 1);
 
-    own[n > 0 ? n : 0] = 0;
+    program[n > 0 ? n : 0] = 0;
+    own_file(library);
     for (size_t i = 0; i < VT_COUNT(folders); i++)
-        if ((own[0] && path_from(out, room, own, folders[i], name)) ||
-            (dladdr(folders, &code) && code.dli_fname &&
-             code.dli_fname[0] == '/' &&
-             path_from(out, room, code.dli_fname, folders[i], name)))
+        if (path_from(out, room, program, folders[i], name) ||
+            path_from(out, room, library, folders[i], name))
             return true;
     return false;
 }

@@ -54,6 +54,11 @@ check_all() { # WHERE: runs the programs in $dir/WHERE
     bin=$dir/$1
     runs "$1" "$bin/classify" $model "$picture"
     grep -qx 'ship 93\.[0-9] %' "$dir/said" || fail "$1: classify: $(cat "$dir/said")"
+    # a class's longer name, as the program says it
+    runs "$1" "$bin/classify" "$data/models/timm_vit" "$picture"
+    grep -qx 'class [0-4] [0-9.]* %' "$dir/said" || fail "$1: classify: $(cat "$dir/said")"
+    runs "$1" python3 "$root/examples/classify.py" "$data/models/timm_vit" "$picture"
+    grep -q '	class [0-4]	' "$dir/said" || fail "$1: classify.py: $(cat "$dir/said")"
     refuses "$1" "$bin/classify" $model nowhere.jpg
     refuses "$1" "$bin/classify" nowhere "$picture"
 
@@ -106,5 +111,13 @@ for source in "$root"/examples/*.c; do
 done
 export LD_LIBRARY_PATH="$lib"
 check_all installed
+# loaded by a relative path, from a folder that is then left
+(cd "$lib" && runs relative python3 -c '
+import ctypes, os, sys
+lib = ctypes.CDLL("./libvitcl.so.1")
+os.chdir("/")
+lib.vitcl_last_error.restype = ctypes.c_char_p
+image = (ctypes.c_uint64 * 2)()
+sys.exit(lib.vitcl_image_load(image, sys.argv[1].encode()) and lib.vitcl_last_error())' "$picture")
 [ -z "$(ls -A "$dir/tmp")" ] || fail "something is left in TMPDIR"
 echo "examples work against the build and an installed library"
