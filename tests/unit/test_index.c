@@ -217,7 +217,7 @@ Test(index, finds_long_and_short_vectors)
             cr_expect(n == 5 || hits[i].row == 5 || hits[i].cosine > 0.999999f,
                       "row %d: %g", (int)hits[i].row, (double)hits[i].cosine);
     }
-    cr_assert_eq(vt_index_pairs(&pairs, index, NULL, 0.99f, NULL, NULL),
+    cr_assert_eq(vt_index_pairs(&pairs, index, NULL, NULL, 0.99f, NULL, NULL),
                  VITCL_OK, "%s", vt_message());
     cr_expect_eq(pairs.left_out, 0);
     cr_expect_eq(pairs.pairs, N * (N - 1) / 2);
