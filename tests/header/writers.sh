@@ -8,6 +8,7 @@ host/base/newfile.c link        # the writer
 host/base/newfile.c open
 host/base/newfile.c rename
 host/base/newfile.c renameat2
+host/base/partial.c rename      # what a stopped run has: another name
 host/base/user_dir.c openat     # the cache: below a folder that was checked
 host/base/user_dir.c renameat
 host/cli/main.c open            # /dev/null
