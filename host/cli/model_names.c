@@ -154,12 +154,12 @@ bool hub_cache(char out[HUB_PATH])
 
 typedef enum { REF_GOOD, REF_ABSENT, REF_BAD } ref;
 
-/* Reads the commit of a ref: hexadecimal digits and nothing else. */
+/* Reads the commit of a ref: hexadecimal digits, then perhaps white space. */
 static ref read_ref(char commit[HUB_COMMIT], const char *path)
 {
     /* Non-blocking: it may be a pipe. */
     const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    char text[HUB_COMMIT];
+    char text[HUB_COMMIT + 8];
     struct stat st;
     ssize_t n = -1;
 
@@ -168,6 +168,8 @@ static ref read_ref(char commit[HUB_COMMIT], const char *path)
     if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode))
         n = read(fd, text, sizeof text);
     close(fd);
+    while (n > 0 && text[n - 1] && strchr(" \t\r\n", text[n - 1]))
+        n--;
     if (n < 1 || n >= HUB_COMMIT)
         return REF_BAD;
     for (ssize_t i = 0; i < n; i++)
@@ -186,7 +188,8 @@ static bool is_npz(const char *file)
 static bool is_weights(const char *file)
 {
     static const char *const endings[] = {
-        ".safetensors", ".npz", ".bin", ".pth", ".pt", ".index.json",
+        ".safetensors", ".npz",     ".bin",  ".pth",
+        ".pt",          ".pth.tar", ".ckpt", ".index.json",
     };
 
     for (size_t i = 0; i < sizeof endings / sizeof *endings; i++)

@@ -30,8 +30,11 @@ typedef struct entry {
 
 struct vt_weights {
     vt_tensors *raw;
+    char **names; /* of raw tensors, without what wrappers add */
     const vt_dialect *dialect;
     const char *prefix;
+    const char *head; /* a name, of which so many bytes precede the prefix */
+    size_t outer;
     piece *pieces;
     size_t piece_count, piece_cap;
     entry *entries; /* sorted by name; the pieces own the names */
@@ -87,9 +90,9 @@ done:
 }
 
 /* Tries every row on `name`, which is the tensor's without the prefix, or NULL
- * where it has none. *known: one matched. */
+ * where it has none; whole: with the prefix. *known: one matched. */
 static vitcl_status apply_rows(vt_weights *w, const vt_part *v,
-                               const char *name, bool *known)
+                               const char *whole, const char *name, bool *known)
 {
     vitcl_status st = VITCL_OK;
     char to[VT_NAME_MAX + 64];
@@ -98,7 +101,7 @@ static vitcl_status apply_rows(vt_weights *w, const vt_part *v,
 
     *known = false;
     for (const vt_row *r = w->dialect->rows; r->from; r++) {
-        const char *what = r->whole ? v->tensor->name : name;
+        const char *what = r->whole ? whole : name;
         if (!what || !vt_name_fits(r->from, what, numbers, &word))
             continue;
         *known = true;
@@ -130,7 +133,7 @@ static vitcl_status apply_scanned(vt_weights *w, const vt_part *v,
         one.count = v->count / v->shape[0];
         one.first = i * one.count;
         snprintf(name, sizeof name, "Transformer/encoderblock_%u/%s", i, rest);
-        VT_TRY(apply_rows(w, &one, name, known));
+        VT_TRY(apply_rows(w, &one, name, name, known));
         if (!*known)
             break;
     }
@@ -138,24 +141,28 @@ done:
     return st;
 }
 
-static vitcl_status map_tensor(vt_weights *w, const vt_tensor *t)
+static vitcl_status map_tensor(vt_weights *w, size_t index)
 {
+    const vt_tensor *t = vt_tensors_at(w->raw, index);
     static const char scanned[] = "Transformer/encoderblock/";
     vitcl_status st;
     vt_part v = {.tensor = t, .count = t->count, .rank = t->rank};
-    size_t n = strlen(w->prefix);
-    const char *name = t->name;
-    bool known = false;
+    const size_t n = strlen(w->prefix);
+    const char *whole = w->names[index], *name;
+    bool known = false, inside;
 
     memcpy(v.shape, t->shape, sizeof v.shape);
-    if (strncmp(name, w->prefix, n) == 0)
+    inside = strncmp(whole, w->head, w->outer) == 0;
+    whole += inside ? w->outer : 0;
+    name = whole;
+    if (inside && strncmp(name, w->prefix, n) == 0)
         name += n;
-    else if (w->dialect->strict)
+    else if (!inside || w->dialect->strict)
         name = NULL;
     if (name && strncmp(name, scanned, sizeof scanned - 1) == 0)
         VT_TRY(apply_scanned(w, &v, name + sizeof scanned - 1, &known));
     else
-        VT_TRY(apply_rows(w, &v, name, &known));
+        VT_TRY(apply_rows(w, &v, whole, name, &known));
     if (!known && name)
         VT_TRY(add_piece(w, &v, name, NULL, NULL));
 done:
@@ -249,20 +256,89 @@ done:
 
 /* ---- which dialect ---- */
 
+/* Is one of the words s[0..n)? */
+static bool is_word(const char *const *words, const char *s, size_t n)
+{
+    for (; *words; words++)
+        if (strlen(*words) == n && memcmp(*words, s, n) == 0)
+            return true;
+    return false;
+}
+
+/* Names without the components that torch.compile, DataParallel, FSDP and
+ * activation checkpointing put in front of any module's name. */
+static vitcl_status unwrap(vt_weights *w)
+{
+    static const char *const wrappers[] = {"_orig_mod", "module",
+                                           "_fsdp_wrapped_module",
+                                           "_checkpoint_wrapped_module", NULL};
+    vitcl_status st;
+
+    VT_TRY(VT_NEW(&w->names, vt_tensors_count(w->raw) + 1));
+    for (size_t i = 0; i < vt_tensors_count(w->raw); i++) {
+        char *to;
+
+        VT_TRY(vt_strdup(&w->names[i], vt_tensors_at(w->raw, i)->name));
+        to = w->names[i];
+        for (const char *from = to; *from;) {
+            const size_t n = strcspn(from, ".");
+
+            if (!from[n] || !is_word(wrappers, from, n)) {
+                memmove(to, from, n + (from[n] != 0));
+                to += n + (from[n] != 0);
+            }
+            from += n + (from[n] != 0);
+        }
+        *to = 0;
+    }
+done:
+    return st;
+}
+
+/* Modules that hold a model, such as Lightning's: "model.model.". */
+static bool is_outer(const char *s, size_t n)
+{
+    static const char *const holders[] = {"model", "timm_model", NULL};
+
+    while (n > 0) {
+        const char *dot = memchr(s, '.', n);
+
+        if (!dot || !is_word(holders, s, (size_t)(dot - s)))
+            return false;
+        n -= (size_t)(dot + 1 - s);
+        s = dot + 1;
+    }
+    return true;
+}
+
+static bool find_mark(vt_weights *w, const char *prefix, const char *mark)
+{
+    const size_t p = strlen(prefix), m = strlen(mark);
+
+    for (size_t i = 0; i < vt_tensors_count(w->raw); i++) {
+        const char *name = w->names[i];
+        const size_t n = strlen(name);
+
+        if (n < p + m || strcmp(name + n - m, mark) != 0 ||
+            memcmp(name + n - m - p, prefix, p) != 0 ||
+            !is_outer(name, n - m - p))
+            continue;
+        w->head = name, w->outer = n - m - p;
+        return true;
+    }
+    return false;
+}
+
 static bool choose(vt_weights *w)
 {
-    char name[128];
-
     for (const vt_dialect *d = vt_dialects; d->name; d++)
         for (const char *const *p = d->prefixes; *p; p++)
-            for (const char *const *m = d->marks; *m; m++) {
-                snprintf(name, sizeof name, "%s%s", *p, *m);
-                if (vt_tensors_get(w->raw, name)) {
+            for (const char *const *m = d->marks; *m; m++)
+                if (find_mark(w, *p, *m)) {
                     w->dialect = d;
                     w->prefix = *p;
                     return true;
                 }
-            }
     return false;
 }
 
@@ -304,12 +380,13 @@ vitcl_status vt_weights_new(vt_weights **out, vt_tensors *raw,
 
     VT_TRY(VT_NEW(&w, 1));
     w->raw = raw;
+    VT_TRY(unwrap(w));
     if (!choose(w)) {
         st = no_dialect(raw, config);
         goto done;
     }
     for (size_t i = 0; i < vt_tensors_count(raw); i++)
-        VT_TRY(map_tensor(w, vt_tensors_at(raw, i)));
+        VT_TRY(map_tensor(w, i));
     rename_bare_stem(w);
     VT_TRY(join_all(w));
     *out = w, w = NULL;
@@ -326,6 +403,9 @@ void vt_weights_free(vt_weights *w)
         return;
     for (size_t i = 0; i < w->piece_count; i++)
         free(w->pieces[i].name);
+    for (size_t i = 0; w->names && w->names[i]; i++)
+        free(w->names[i]);
+    free(w->names);
     free(w->pieces);
     free(w->entries);
     vt_tensors_free(w->raw);

@@ -305,7 +305,7 @@ static const char *const npz_marks[] = {"embedding/kernel", NULL};
 static const char *const npz_prefixes[] = {"opt/target/", "params/img/",
                                            "params/", "", NULL};
 static const char *const clip_marks[] = {"class_embedding", NULL};
-static const char *const clip_prefixes[] = {"visual.", "module.visual.", NULL};
+static const char *const clip_prefixes[] = {"visual.", NULL};
 static const char *const hf_marks[] = {
     "embeddings.patch_embeddings.projection.weight",
     "embeddings.patch_embedding.weight", NULL};
@@ -315,13 +315,7 @@ static const char *const hf_prefixes[] = {
 /* the second: ResNets */
 static const char *const timm_marks[] = {
     "patch_embed.proj.weight", "stages.0.blocks.0.conv2.weight", NULL};
-static const char *const timm_prefixes[] = {"visual.trunk.",
-                                            "module.visual.trunk.",
-                                            "module.",
-                                            "model.",
-                                            "timm_model.",
-                                            "",
-                                            NULL};
+static const char *const timm_prefixes[] = {"visual.trunk.", "", NULL};
 
 const vt_dialect vt_dialects[] = {
     {"npz", npz_marks, npz_prefixes, true, npz_rows},

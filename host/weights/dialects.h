@@ -1,7 +1,8 @@
 /*
  * dialects.h - tables that map the names of other libraries to timm's: for
  * host/weights only. The tables are in dialects.c; canonical.c applies them. A
- * prefix that all names of a file share is in the dialect's prefixes.
+ * prefix that all names of a file share is in the dialect's prefixes. What
+ * wrappers add to names is removed before (canonical.c).
  *
  * A name or pattern may contain
  *     #   a block's number; in `to` the same number
@@ -46,7 +47,7 @@ typedef struct vt_row {
     vt_layout layout;
     uint8_t part, parts;     /* number `part` of `parts` joined along axis 0 */
     uint8_t first, last, of; /* takes shares first..last of `of` of axis 0 */
-    bool whole;              /* `from` is the whole name, prefix included */
+    bool whole;              /* `from` includes the prefix */
     uint8_t types;           /* VT_HF_*; 0: not used for writing */
 } vt_row;
 

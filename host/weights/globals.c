@@ -1,6 +1,7 @@
 /*
  * globals.c - the Python objects that a state dict names, and how they are
- * handled. A pickle can reach nothing outside globals[].
+ * handled. A pickle can reach nothing outside globals[]: other objects are only
+ * remembered by their names, and whatever is done with them does nothing.
  */
 #include "base/memory.h"
 #include "weights/pickle.h"
@@ -63,12 +64,52 @@ vitcl_status vt_pickle_global(vt_pickle *p, const char *module, size_t m,
         p->values[*out].other = i;
         return VITCL_OK;
     }
-    return vt_fail(VITCL_EUNSUPPORTED,
-                   "%s: pickle, byte %zu: %.*s.%.*s is not allowed in a state "
-                   "dict: save the state dict alone",
-                   p->file, p->at, (int)VT_MIN(m, 80), module,
-                   (int)VT_MIN(n, 80), name);
+    VT_TRY(vt_grow(&p->foreign, &p->foreign_cap, p->foreign_count + 1,
+                   sizeof *p->foreign));
+    VT_TRY(vt_pickle_value(p, VT_PK_FOREIGN, out));
+    p->foreign[p->foreign_count] = (vt_pk_foreign){module, name, m, n};
+    p->values[*out].other = (uint32_t)p->foreign_count++;
 done:
+    return st;
+}
+
+vitcl_status vt_pickle_refuse_foreign(const vt_pickle *p, uint32_t foreign)
+{
+    const vt_pk_foreign *f = &p->foreign[foreign];
+
+    return vt_fail(VITCL_EUNSUPPORTED,
+                   "%s: pickle: %.*s.%.*s is not allowed in a state dict: save "
+                   "the state dict alone",
+                   p->file, (int)VT_MIN(f->module_length, 80), f->module,
+                   (int)VT_MIN(f->name_length, 80), f->name);
+}
+
+/* Is there a tensor among these, or among those of a tuple of them? */
+static bool has_tensor(const vt_pickle *p, const vt_pk_value *list, int depth)
+{
+    uint32_t i = list->first;
+
+    for (uint32_t k = 0; k < list->count; k++, i = p->items[i].next) {
+        const vt_pk_value *v = &p->values[p->items[i].value];
+
+        if (v->kind == VT_PK_STORAGE || v->kind == VT_PK_TENSOR ||
+            (v->kind == VT_PK_FOREIGN && v->number) ||
+            (depth && v->kind == VT_PK_TUPLE && has_tensor(p, v, depth - 1)))
+            return true;
+    }
+    return false;
+}
+
+/* What a foreign object makes. */
+static vitcl_status make_foreign(vt_pickle *p, uint32_t foreign, bool tensor,
+                                 vt_pk_ref *out)
+{
+    const vitcl_status st = vt_pickle_value(p, VT_PK_FOREIGN, out);
+
+    if (st == VITCL_OK) {
+        p->values[*out].other = foreign;
+        p->values[*out].number = tensor;
+    }
     return st;
 }
 
@@ -121,6 +162,8 @@ static vitcl_status rebuild(vt_pickle *p, vt_pk_ref args, vt_pk_ref *out)
     offset = vt_pickle_item(p, a, 1, NULL);
     size = vt_pickle_item(p, a, 2, NULL);
     stride = vt_pickle_item(p, a, 3, NULL);
+    if (storage->kind == VT_PK_FOREIGN)
+        return make_foreign(p, storage->other, true, out);
     if (storage->kind != VT_PK_STORAGE || offset->kind != VT_PK_INT ||
         offset->number < 0 || size->count != stride->count ||
         !read_sizes(p, size, t.shape) || !read_sizes(p, stride, t.stride))
@@ -141,6 +184,8 @@ vitcl_status vt_pickle_reduce(vt_pickle *p, vt_pk_ref what, vt_pk_ref args,
 {
     const vt_pk_value *f = &p->values[what], *a = &p->values[args];
 
+    if (f->kind == VT_PK_FOREIGN && a->kind == VT_PK_TUPLE)
+        return make_foreign(p, f->other, f->number || has_tensor(p, a, 1), out);
     if (f->kind != VT_PK_GLOBAL || a->kind != VT_PK_TUPLE)
         return vt_fail(
             VITCL_ECORRUPT,
@@ -183,6 +228,8 @@ vitcl_status vt_pickle_persist(vt_pickle *p, vt_pk_ref id, vt_pk_ref *out)
     type = vt_pickle_item(p, a, 1, NULL);
     key = vt_pickle_item(p, a, 2, NULL);
     n = vt_pickle_item(p, a, 4, NULL);
+    if (type->kind == VT_PK_FOREIGN) /* a storage of unknown elements */
+        return make_foreign(p, type->other, true, out);
     if (tag->kind != VT_PK_STRING || !same(tag->text, tag->length, "storage") ||
         type->kind != VT_PK_GLOBAL || globals[type->other].role != STORAGE ||
         key->kind != VT_PK_STRING || n->kind != VT_PK_INT || n->number < 0)

@@ -4,9 +4,11 @@
  *
  * A pickle is a program for a stack machine that can name any Python object and
  * call it. This interpreter only builds values: the few globals that a state
- * dict needs are constants of globals.c; every other global or opcode ends the
- * reading with an error that names it. Values, items, stack and memo have
- * limits; each opcode takes at least a byte, so time is linear.
+ * dict needs are constants of globals.c. Every other global, and what is made
+ * with it, is a value without contents, which may lie beside a state dict: the
+ * arguments of a training, for example. Other opcodes are errors. Values,
+ * items, stack and memo have limits; each opcode takes at least a byte, so time
+ * is linear.
  *
  * The file is long because each opcode is a function of a few lines, and all of
  * them work on one stack.
@@ -184,6 +186,10 @@ static vitcl_status extend(vt_pickle *p, size_t from, bool dict)
     if (!has(p, p->stack_count - from + 1)) /* the container below them */
         return vt_pickle_refuse(p, "items without a container");
     to = p->stack[from - 1];
+    if (p->values[to].kind == VT_PK_FOREIGN) {
+        p->stack_count = from;
+        return VITCL_OK;
+    }
     if (p->values[to].kind != (dict ? VT_PK_DICT : VT_PK_LIST) ||
         (p->stack_count - from) % step)
         return vt_pickle_refuse(p, "items without a container");
@@ -301,10 +307,15 @@ done:
 
 static vitcl_status new_object(vt_pickle *p)
 {
+    vt_pk_ref class;
+
     if (!has(p, 2))
         return vt_pickle_refuse(p, "stack underflow");
     pop(p);
-    if (!vt_pickle_is_script(p, pop(p)))
+    class = pop(p);
+    if (p->values[class].kind == VT_PK_FOREIGN)
+        return push(p, class);
+    if (!vt_pickle_is_script(p, class))
         return vt_pickle_refuse(
             p, "creates an object that is not a TorchScript module");
     return push_kind(p, VT_PK_OBJECT);
@@ -321,7 +332,7 @@ static vitcl_status build(vt_pickle *p)
         return vt_pickle_refuse(p, "stack underflow");
     state = &p->values[pop(p)];
     v = &p->values[p->stack[p->stack_count - 1]];
-    if (v->kind == VT_PK_DICT)
+    if (v->kind == VT_PK_DICT || v->kind == VT_PK_FOREIGN)
         return VITCL_OK;
     if (v->kind != VT_PK_OBJECT || state->kind != VT_PK_DICT || v->count)
         return vt_pickle_refuse(p, "sets the state of a value that has none");
@@ -350,32 +361,15 @@ static const struct {
     uint8_t code;
     const char *name;
 } refused[] = {
-    {'i', "INST"},
-    {'o', "OBJ"},
-    {0x92, "NEWOBJ_EX"},
-    {0x82, "EXT1"},
-    {0x83, "EXT2"},
-    {0x84, "EXT4"},
-    {'P', "PERSID"},
-    {'I', "INT"},
-    {'L', "LONG"},
-    {0x8b, "LONG4"},
-    {'F', "FLOAT"},
-    {'S', "STRING"},
-    {'V', "UNICODE"},
-    {'B', "BINBYTES"},
-    {'C', "SHORT_BINBYTES"},
-    {0x8e, "BINBYTES8"},
-    {0x96, "BYTEARRAY8"},
-    {0x97, "NEXT_BUFFER"},
-    {0x98, "READONLY_BUFFER"},
-    {0x8f, "EMPTY_SET"},
-    {0x90, "ADDITEMS"},
-    {0x91, "FROZENSET"},
-    {'d', "DICT"},
-    {'l', "LIST"},
-    {'p', "PUT"},
-    {'g', "GET"},
+    {'i', "INST"},         {'o', "OBJ"},
+    {0x82, "EXT1"},        {0x83, "EXT2"},
+    {0x84, "EXT4"},        {'P', "PERSID"},
+    {'I', "INT"},          {'L', "LONG"},
+    {0x8b, "LONG4"},       {'F', "FLOAT"},
+    {'S', "STRING"},       {'V', "UNICODE"},
+    {0x97, "NEXT_BUFFER"}, {0x98, "READONLY_BUFFER"},
+    {'d', "DICT"},         {'l', "LIST"},
+    {'p', "PUT"},          {'g', "GET"},
     {'2', "DUP"},
 };
 
@@ -397,6 +391,30 @@ static vitcl_status skip(vt_pickle *p, size_t n)
 {
     const uint8_t *b = NULL;
     return take(p, n, &b);
+}
+
+/* Bytes with a length of `width` bytes. */
+static vitcl_status skip_bytes(vt_pickle *p, size_t width)
+{
+    vitcl_status st;
+    uint64_t n;
+
+    VT_TRY(take_number(p, width, &n));
+    if (n > p->size)
+        return vt_pickle_refuse(p, "unexpected end");
+    VT_TRY(skip(p, (size_t)n));
+    VT_TRY(push_kind(p, VT_PK_OTHER));
+done:
+    return st;
+}
+
+/* NEWOBJ_EX: class, arguments, named arguments. */
+static vitcl_status new_object_ex(vt_pickle *p)
+{
+    if (!has(p, 3))
+        return vt_pickle_refuse(p, "stack underflow in NEWOBJ_EX");
+    pop(p);
+    return new_object(p);
 }
 
 static vitcl_status small_tuple(vt_pickle *p, size_t n)
@@ -441,6 +459,18 @@ static vitcl_status drop(vt_pickle *p, bool to_mark)
         return vt_pickle_refuse(p, "stack underflow");
     pop(p);
     return VITCL_OK;
+}
+
+/* ADDITEMS to a set below the mark, FROZENSET of what is above it. */
+static vitcl_status set(vt_pickle *p, bool frozen)
+{
+    vitcl_status st = drop(p, true);
+
+    if (st == VITCL_OK && frozen)
+        return push_kind(p, VT_PK_OTHER);
+    if (st == VITCL_OK && !has(p, 1))
+        return vt_pickle_refuse(p, "items without a container");
+    return st;
 }
 
 static vitcl_status extend_by_one(vt_pickle *p, bool dict)
@@ -491,6 +521,18 @@ static vitcl_status step(vt_pickle *p, uint8_t code)
         return push_string(p, 1);
     case 0x8d: /* BINUNICODE8 */
         return push_string(p, 8);
+    case 'C': /* SHORT_BINBYTES */
+        return skip_bytes(p, 1);
+    case 'B': /* BINBYTES */
+        return skip_bytes(p, 4);
+    case 0x8e: /* BINBYTES8 */
+    case 0x96: /* BYTEARRAY8 */
+        return skip_bytes(p, 8);
+    case 0x8f: /* EMPTY_SET */
+        return push_kind(p, VT_PK_OTHER);
+    case 0x90: /* ADDITEMS */
+    case 0x91: /* FROZENSET */
+        return set(p, code == 0x91);
     case ')':
         return push_kind(p, VT_PK_TUPLE);
     case 't':
@@ -529,6 +571,8 @@ static vitcl_status step(vt_pickle *p, uint8_t code)
         return reduce(p);
     case 0x81: /* NEWOBJ */
         return new_object(p);
+    case 0x92: /* NEWOBJ_EX */
+        return new_object_ex(p);
     case 'b':
         return build(p);
     case 'Q':
@@ -552,6 +596,8 @@ vitcl_status vt_pickle_run(vt_pickle *p, vt_pk_ref *root)
     if (p->stack_count != 1 || p->mark_count)
         return vt_pickle_refuse(p, "does not end with exactly one value");
     *root = p->stack[0];
+    if (p->values[*root].kind == VT_PK_FOREIGN)
+        st = vt_pickle_refuse_foreign(p, p->values[*root].other);
 done:
     return st;
 }

@@ -15,6 +15,7 @@ typedef enum {
     VT_PK_DICT,
     VT_PK_OBJECT, /* TorchScript: a dict of attributes */
     VT_PK_GLOBAL,
+    VT_PK_FOREIGN, /* an object that is not known, or what it made: skipped */
     VT_PK_STORAGE,
     VT_PK_TENSOR
 } vt_pk_kind;
@@ -24,11 +25,18 @@ typedef uint32_t vt_pk_ref; /* index of a value */
 typedef struct vt_pk_value {
     vt_pk_kind kind;
     uint32_t first, last, count; /* items: from 1; 0: none */
-    int64_t number;              /* an int; a storage's elements */
+    int64_t number;              /* an int; a storage's elements; 1: a foreign
+                                  * object is made from a tensor */
     const char *text;            /* a string; a global; a storage's key */
     size_t length;
-    uint32_t other; /* a global's index; a storage's type; a tensor's index */
+    uint32_t other; /* a global's index; a foreign object's; a storage's type; a
+                     * tensor's index */
 } vt_pk_value;
+
+typedef struct vt_pk_foreign {
+    const char *module, *name;
+    size_t module_length, name_length;
+} vt_pk_foreign;
 
 typedef struct vt_pk_item {
     vt_pk_ref key, value; /* key: in dicts and objects */
@@ -51,6 +59,8 @@ typedef struct vt_pickle {
     size_t item_count, item_cap;
     vt_pk_tensor *tensors;
     size_t tensor_count, tensor_cap;
+    vt_pk_foreign *foreign;
+    size_t foreign_count, foreign_cap;
     vt_pk_ref *stack, *memo; /* memo: value + 1; 0: none */
     size_t stack_count, stack_cap, memo_cap, memo_count;
     uint32_t *marks;
@@ -77,6 +87,8 @@ vitcl_status vt_pickle_global(vt_pickle *p, const char *module, size_t m,
 vitcl_status vt_pickle_reduce(vt_pickle *p, vt_pk_ref what, vt_pk_ref args,
                               vt_pk_ref *out);
 vitcl_status vt_pickle_persist(vt_pickle *p, vt_pk_ref id, vt_pk_ref *out);
+/* The error that names a foreign object. */
+vitcl_status vt_pickle_refuse_foreign(const vt_pickle *p, uint32_t foreign);
 bool vt_pickle_is_script(const vt_pickle *p, vt_pk_ref global);
 /* The element type of a storage. */
 const vt_element *vt_pickle_element(const vt_pk_value *storage);

@@ -66,6 +66,7 @@ void vt_pickle_clear(vt_pickle *p)
     free(p->values);
     free(p->items);
     free(p->tensors);
+    free(p->foreign);
     free(p->stack);
     free(p->memo);
     free(p->marks);

@@ -202,6 +202,9 @@ static vitcl_status flatten(torch_file *f, vt_pk_ref at, char *name, size_t n,
         const vt_pk_value *v = &p->values[p->items[i].value];
         size_t m = n + key->length;
 
+        /* It may lie beside tensors, but not in place of one. */
+        if (v->kind == VT_PK_FOREIGN && v->number)
+            return vt_pickle_refuse_foreign(p, v->other);
         if (++f->visits > VISITS_MAX)
             return vt_fail(VITCL_ECORRUPT, "%s: pickle: too many names",
                            f->file);
@@ -302,7 +305,9 @@ static vitcl_status open_torch(vt_tensors *t, const vt_input *in)
     f.pickle.file = file;
     VT_TRY(vt_pickle_run(&f.pickle, &root));
     VT_TRY(flatten(&f, find_state(&f.pickle, root), name, 0, 0));
-    if (t->count == 0)
+    if (t->count == 0 && f.pickle.foreign_count)
+        st = vt_pickle_refuse_foreign(&f.pickle, 0); /* a whole model? */
+    else if (t->count == 0)
         st =
             vt_fail(VITCL_EUNSUPPORTED, "%s: the file has no state dict", file);
 done:

@@ -28,8 +28,8 @@ static const char *const candidates[] = {
     "open_clip_pytorch_model.bin",
     "model.pth",
 };
-static const char *const endings[] = {".safetensors", ".npz", ".bin", ".pth",
-                                      ".pt"};
+static const char *const endings[] = {
+    ".safetensors", ".npz", ".bin", ".pth", ".pt", ".pth.tar", ".ckpt"};
 
 #define INDEX_MAX (64 << 20)
 #define HEAD (1 << 17) /* bytes to sniff: enough for a zip's first name */

@@ -86,6 +86,13 @@ done
 run 0 info -m me/mine
 out_has '^family +vit'
 
+# A ref may end with a newline, as an editor or echo writes it.
+for end in '\n' '\r\n' ' \n'; do
+    printf "%s$end" $commit >"$mine/refs/main"
+    run 0 info -m me/mine
+    out_has '^family +vit'
+done
+
 # A folder of that name is itself, and so is an empty one.
 mkdir -p google
 cp -r "$VT_DATA/models/hf_deit" google/siglip
@@ -127,7 +134,7 @@ run 1 info -m me/none
 says "no models--me--none in $hub; download it with .vitcl pull me/none. or .git clone https://huggingface.co/me/none"
 run 1 info -m me/mine@v2
 says 'models--me--mine has no revision v2; .vitcl pull me/mine@v2. downloads it'
-for text in '' "$commit\n" ../../../other "$commit/.." "$commit\0" \
+for text in '' "\n" "$commit\nx" "$commit $commit" ../../../other "$commit/.." "$commit\0" \
     "$commit$commit" HEAD; do
     fresh
     # shellcheck disable=SC2059 # with its escapes

@@ -360,3 +360,71 @@ Test(dialects, diagnoses)
         vt_weights_free(w);
     }
 }
+
+/* torch.compile, DataParallel, FSDP and Lightning add to names, in any order
+ * and number, also in the middle. */
+Test(dialects, wrappers)
+{
+    static const char *const before[] = {"",
+                                         "module.",
+                                         "_orig_mod.",
+                                         "_orig_mod.module.",
+                                         "module._orig_mod.",
+                                         "module.module.",
+                                         "model._orig_mod.",
+                                         "model.module.",
+                                         "_orig_mod.model.",
+                                         "model.model.",
+                                         "_fsdp_wrapped_module._orig_mod."};
+    static const struct {
+        const char *dialect, *patch, *block, *inside;
+    } of[] = {
+        {"timm", "patch_embed.proj.weight", "blocks.0.norm1.weight",
+         "blocks.1._orig_mod.norm1.weight"},
+        {"timm", "visual.trunk.patch_embed.proj.weight",
+         "visual.trunk.blocks.0.norm1.weight",
+         "visual.trunk.blocks.1._checkpoint_wrapped_module.norm1.weight"},
+        {"hf", "vit.embeddings.patch_embeddings.projection.weight",
+         "vit.encoder.layer.0.layernorm_before.weight",
+         "vit._orig_mod.encoder.layer.1.layernorm_before.weight"},
+        {"clip", "visual.conv1.weight",
+         "visual.transformer.resblocks.0.ln_1.weight",
+         "visual._orig_mod.transformer.resblocks.1.module.ln_1.weight"},
+    };
+    char name[4][160];
+
+    for (size_t i = 0; i < VT_COUNT(of); i++)
+        for (size_t k = 0; k < VT_COUNT(before); k++) {
+            made list[4] = {{name[0], {4, 3, 2, 2}},
+                            {name[1], {4}},
+                            {name[2], {4}},
+                            {name[3], {4}}};
+            vt_weights *w = NULL;
+
+            snprintf(name[0], sizeof name[0], "%s%s", before[k], of[i].patch);
+            snprintf(name[1], sizeof name[1], "%s%s", before[k], of[i].block);
+            snprintf(name[2], sizeof name[2], "%s%s", before[k], of[i].inside);
+            snprintf(name[3], sizeof name[3], "%svisual.class_embedding",
+                     before[k]);
+            cr_assert_eq(open_made(&w, list, i == 3 ? 4 : 3), VITCL_OK,
+                         "%s%s: %s", before[k], of[i].patch, vt_message());
+            cr_expect_str_eq(vt_weights_dialect(w), of[i].dialect);
+            READ(w, "patch_embed.proj.weight", 4, 4, 3, 2, 2);
+            READ(w, "blocks.0.norm1.weight", 1, 4);
+            READ(w, "blocks.1.norm1.weight", 1, 4);
+            vt_weights_free(w);
+        }
+}
+
+/* One name twice is an error, not one of the two. */
+Test(dialects, wrapped_twice)
+{
+    static const made list[] = {{"patch_embed.proj.weight", {4, 3, 2, 2}},
+                                {"norm.weight", {4}},
+                                {"module.norm.weight", {4}}};
+    vt_weights *w = NULL;
+
+    cr_expect_eq(open_made(&w, list, VT_COUNT(list)), VITCL_ECORRUPT);
+    cr_expect(strstr(vt_message(), "both map to norm.weight"), "%s",
+              vt_message());
+}

@@ -158,7 +158,7 @@ static const struct {
     {P("ctorch._utils\n_rebuild_tensor_v2\n)R."), "is invalid"},
     {P("ccollections\nOrderedDict\n)\x81."), "TorchScript"},
     {P("(ios\nsystem\n."), "INST"},
-    {P("(cos\nsystem\no."), "os.system"},
+    {P("(cos\nsystem\no."), "OBJ"},
     {P("(No."), "OBJ"},
     {P(")}\x92."), "NEWOBJ_EX"},
     {P("\x82\x01."), "EXT1"},

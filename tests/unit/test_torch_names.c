@@ -173,3 +173,91 @@ Test(torch, refuses_large_pickles)
     }
     free(large);
 }
+
+/* What lies beside a state dict: the arguments of a training, numbers of numpy,
+ * sets, bytes. Nothing of it is called. */
+Test(torch, skips_foreign_objects)
+{
+#define NAMED "cargparse\nNamespace\n"
+#define SCALAR                                                                 \
+    "cnumpy.core.multiarray\nscalar\ncnumpy\ndtype\n\x8c\x02"                  \
+    "f8\x89\x88\x87R(K\x03\x8c\x01<NNNJ\xff\xff\xff\xffK\x00tb"                \
+    "C\x02"                                                                    \
+    "ab\x86R"
+#define B(text)                                                                \
+    {                                                                          \
+        text, sizeof(text) - 1                                                 \
+    }
+    static const struct {
+        const char *text;
+        size_t size;
+    } beside[] = {
+        B(NAMED ")\x81}\x8c\x02lrK\x01sb"),
+        B(NAMED ")}\x92"),
+        B(NAMED),
+        B(SCALAR),
+        B("cposix\nsystem\n\x8c\x04true\x85R"),
+        B("ccollections\ndefaultdict\nc__builtin__\nlist\n\x85R(K\x01K\x02u"),
+        B("cx\nMine\n)\x81(K\x01K\x02"
+          "e"),
+        B("cx\nMaker\n)R\x85\x85\x94K\x01\x85"
+          "0"),
+        B("\x8f(K\x01K\x02\x90"),
+        B("(K\x01K\x02\x91"),
+        B("\x8e\x02\0\0\0\0\0\0\0xy"),
+        B("B\x01\0\0\0x"),
+    };
+    char program[600];
+
+    for (size_t i = 0; i < VT_COUNT(beside); i++)
+        for (int flat = 0; flat < 2; flat++) {
+            vt_tensors *t = NULL;
+            size_t n = 0;
+#define PUT(text, size) memcpy(program + n, text, size), n += size
+            PUT("}(", 2);
+            if (flat)
+                PUT(W ONE, sizeof(W ONE) - 1);
+            else
+                PUT("\x8c\x05model}" W ONE "s",
+                    sizeof("\x8c\x05model}" W ONE "s") - 1);
+            PUT("\x8c\x04"
+                "args",
+                6);
+            PUT(beside[i].text, beside[i].size);
+            PUT("u.", 2);
+#undef PUT
+            cr_assert_eq(run(&t, program, n), VITCL_OK, "%zu: %s", i,
+                         vt_message());
+            cr_expect_eq(vt_tensors_count(t), 1);
+            vt_tensors_free(t);
+        }
+}
+
+/* In place of a tensor, or of all, they are refused by their names. */
+Test(torch, refuses_foreign_tensors)
+{
+#define QUANTISED                                                              \
+    "ctorch._utils\n_rebuild_qtensor\n(" SIX "K\x00K\x06\x85K\x01\x85tR"
+#define WRAPPED "cx\nfrom_type\n(N(" SIX "K\x00ttR"
+    static const char q[] = "}" W QUANTISED "s.";
+    static const char mixed[] = "}(" W ONE "\x8c\x01v" QUANTISED "u.";
+    static const char wrapped[] =
+        "}\x8c\x05model}(" W ONE "\x8c\x01v" WRAPPED "us.";
+    static const char whole[] = "ctimm.x\nViT\n)\x81}" W ONE "sb.";
+    static const char inside[] =
+        "}(\x8c\x05modelctimm.x\nViT\n)\x81}" W ONE "sb\x8c\x05"
+        "epochK\x01u.";
+    static const char unknown[] =
+        "}" W "ctorch._utils\n_rebuild_tensor_v2\n((\x8c\x07storage"
+        "ctorch.storage\nUntypedStorage\n\x8c\x01"
+        "0\x8c\x03"
+        "cpuK\x18tQ"
+        "K\x00K\x06\x85K\x01\x85\x89NtRs.";
+
+    refused(q, sizeof q - 1, "torch._utils._rebuild_qtensor is not allowed");
+    refused(mixed, sizeof mixed - 1, "_rebuild_qtensor is not allowed");
+    refused(wrapped, sizeof wrapped - 1, "x.from_type is not allowed");
+    refused(whole, sizeof whole - 1, "timm.x.ViT is not allowed");
+    refused(inside, sizeof inside - 1, "timm.x.ViT is not allowed");
+    refused(unknown, sizeof unknown - 1, "UntypedStorage is not allowed");
+}
