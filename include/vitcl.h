@@ -284,6 +284,14 @@ const char *vitcl_model_name(const vitcl_model *model, uint32_t label);
  * not be relied on. A model that has neither, as published ones: 1 and 0. */
 float vitcl_model_temperature(const vitcl_model *model);
 float vitcl_model_threshold(const vitcl_model *model);
+/* What a classifier's logits mean: problem_type of Hugging Face. A model of one
+ * class has VITCL_ANY_CLASSES, unless it is a regression. */
+typedef enum {
+    VITCL_ONE_CLASS,   /* one class a picture; softmax */
+    VITCL_ANY_CLASSES, /* any number of classes a picture; sigmoid of each */
+    VITCL_NUMBERS      /* regression: no probability, the logit is the answer */
+} vitcl_answer;
+vitcl_answer vitcl_model_answer(const vitcl_model *model);
 /* Two texts of 64 hexadecimal digits: model_id is equal for the same config and
  * weights (of large tensors a part is compared), pictures_id for the same
  * preprocessing and size (0: the model's own). Vectors may be compared if both
@@ -383,7 +391,7 @@ typedef struct {
 } vitcl_image;
 typedef struct {
     uint32_t label;
-    float probability;
+    float probability; /* with VITCL_NUMBERS: the number */
 } vitcl_class;
 
 /* Decodes a picture to 8-bit RGB, upright; `name` is for messages.
@@ -446,6 +454,9 @@ VITCL_STATUS vitcl_embed(float *out, vitcl_session *session,
  * classes. */
 void vitcl_top(vitcl_class *top, uint32_t k, const float *logits,
                uint32_t classes);
+/* The same for any model's logits; answer: vitcl_model_answer(). */
+void vitcl_top_as(vitcl_class *top, uint32_t k, const float *logits,
+                  uint32_t classes, vitcl_answer answer);
 
 /* One forward pass over n <= batch prepared pictures: 8-bit [n, height, width,
  * 3], top row first; normalised as the model's preprocessing says. */

@@ -91,7 +91,8 @@ static vitcl_status take_classes(void *context, const vitcl_batch *b)
 
         calibrate(logits, s);
         if (vt_all_finite(logits, s->classes))
-            vitcl_top(best, a->k, logits, s->classes);
+            vitcl_top_as(best, a->k, logits, s->classes,
+                         vitcl_model_answer(s->model));
         else
             no_answer(&a->bad, best, a->k, s, a->answered, i);
     }
@@ -159,14 +160,12 @@ static bool better(const float *logits, uint32_t a, uint32_t b)
     return logits[a] > logits[b] || (logits[a] == logits[b] && a < b);
 }
 
-void vitcl_top(vitcl_class *top, uint32_t k, const float *logits,
-               uint32_t classes)
+/* The labels of the k largest. */
+static void choose(vitcl_class *top, uint32_t k, const float *logits,
+                   uint32_t classes)
 {
     uint32_t n = 0;
-    double sum = 0, most;
 
-    if (!top || !logits || k > classes || !k)
-        return;
     for (uint32_t c = 0; c < classes; c++) { /* insertion sort: k is small */
         uint32_t at;
 
@@ -177,10 +176,31 @@ void vitcl_top(vitcl_class *top, uint32_t k, const float *logits,
             top[at] = top[at - 1];
         top[at].label = c;
     }
+}
+
+void vitcl_top_as(vitcl_class *top, uint32_t k, const float *logits,
+                  uint32_t classes, vitcl_answer answer)
+{
+    double sum = 0, most;
+
+    if (!top || !logits || k > classes || !k)
+        return;
+    choose(top, k, logits, classes);
     most = (double)logits[top[0].label];
     for (uint32_t c = 0; c < classes; c++)
         sum += exp((double)logits[c] - most);
-    for (uint32_t i = 0; i < k; i++)
+    for (uint32_t i = 0; i < k; i++) {
+        const double x = (double)logits[top[i].label];
+
         top[i].probability =
-            (float)(exp((double)logits[top[i].label] - most) / sum);
+            (float)(answer == VITCL_NUMBERS       ? x
+                    : answer == VITCL_ANY_CLASSES ? 1 / (1 + exp(-x))
+                                                  : exp(x - most) / sum);
+    }
+}
+
+void vitcl_top(vitcl_class *top, uint32_t k, const float *logits,
+               uint32_t classes)
+{
+    vitcl_top_as(top, k, logits, classes, VITCL_ONE_CLASS);
 }

@@ -117,6 +117,11 @@ float vitcl_model_threshold(const vitcl_model *model)
     return model ? (float)vt_model_threshold(model->model) : 0;
 }
 
+vitcl_answer vitcl_model_answer(const vitcl_model *model)
+{
+    return model ? vt_model_answer(model->model) : VITCL_ONE_CLASS;
+}
+
 void vitcl_model_free(vitcl_model *model)
 {
     if (!model || atomic_fetch_sub(&model->references, 1) > 1)

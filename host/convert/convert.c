@@ -131,6 +131,7 @@ static void put_timm(FILE *f, const job *j)
             .label = label_of,
             .description = name_of,
             .of = j->model,
+            .problem = vt_model_problem(j->model),
             .temperature = vt_model_temperature(j->model),
             .threshold = vt_model_threshold(j->model)});
 }

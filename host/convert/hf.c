@@ -63,6 +63,8 @@ static const char *hf_lacks(const vt_config *c, vt_export_to to)
         return "layers without a bias";
     if (to == VT_TO_HF_SIGLIP)
         return c->classes ? "a classifier on an attention-pooled tower" : NULL;
+    if (to == VT_TO_HF_BEIT && vt_timm_oblong(c))
+        return "tables of relative positions that are not square";
     if (to == VT_TO_HF_BEIT)
         return c->qkv_bias ? NULL : "BEiT without q and v biases";
     if (!c->class_token)
@@ -155,7 +157,8 @@ static void put_beit(FILE *f, const vt_config *c)
             "  \"layer_scale_init_value\": %s,\n",
             c->pool == VT_POOL_MEAN ? "true" : "false",
             c->pos_embed ? "true" : "false",
-            c->rel_pos && !c->rel_pos_shared ? "true" : "false",
+            c->rel_pos && (!c->rel_pos_shared || c->rel_pos_both) ? "true"
+                                                                  : "false",
             c->rel_pos_shared ? "true" : "false", c->layer_scale ? "0.1" : "0");
 }
 
@@ -205,6 +208,7 @@ void vt_hf_config(FILE *f, const vt_model *m, const vt_target *t)
     if (t->to != VT_TO_HF_CLIP)
         put_hf_labels(f, m, (uint32_t)c->classes);
     fputs("  \"num_channels\": 3", f);
+    vt_put_problem(f, vt_model_problem(m));
     vt_put_certainty(f, vt_model_temperature(m), vt_model_threshold(m));
     fputs("\n}\n", f);
 }

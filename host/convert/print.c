@@ -27,6 +27,12 @@ void vt_put_sides(FILE *f, const char *key, int h, int w)
         fprintf(f, "  \"%s\": [%d, %d],\n", key, h, w);
 }
 
+void vt_put_problem(FILE *f, const char *problem)
+{
+    if (problem)
+        fprintf(f, ",\n  \"problem_type\": \"%s\"", problem);
+}
+
 void vt_put_certainty(FILE *f, double temperature, double threshold)
 {
     if (temperature != 1 || threshold > 0)

@@ -14,6 +14,8 @@ void vt_put_sides(FILE *f, const char *key, int h, int w);
 
 /* Behind the last member: "vitcl_certainty", if the model has one. Other
  * libraries ignore it. */
+/* problem_type; NULL: none */
+void vt_put_problem(FILE *f, const char *problem);
 void vt_put_certainty(FILE *f, double temperature, double threshold);
 
 /* A ratio r with (int)(base * r) == product, for libraries that truncate. */

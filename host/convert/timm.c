@@ -17,6 +17,11 @@
 
 /* ---- the model in timm ---- */
 
+bool vt_timm_oblong(const vt_config *c)
+{
+    return c->rel_pos && c->height / c->patch_h != c->width_px / c->patch_w;
+}
+
 const char *vt_timm_lacks(const vt_model *m)
 {
     const vt_config *c = vt_model_config(m);
@@ -24,6 +29,9 @@ const char *vt_timm_lacks(const vt_model *m)
 
     return c->pos_kind != VT_POS_1D || c->pos_injection != VT_AT_STEM
                ? "these position embeddings"
+           : c->rel_pos_turned && vt_timm_oblong(c)
+               ? "tables of relative positions that are not square, as HF "
+                 "reads them"
            : c->axial      ? "axial attention"
            : c->pre_logits ? "a pre-logits layer"
            : c->pre_norm && c->classes && !c->final_norm && !c->fc_norm
@@ -116,9 +124,14 @@ static void put_args(FILE *f, const vt_config *c, const char *architecture,
     if (c->pool == VT_POOL_MEAN && c->final_norm && !c->attn_pool)
         fputs("  \"fc_norm\": false,\n", f);
     if (c->rel_pos_shared)
-        fputs("  \"use_rel_pos_bias\": false,\n"
-              "  \"use_shared_rel_pos_bias\": true,\n",
-              f);
+        fprintf(f,
+                "  \"use_rel_pos_bias\": %s,\n"
+                "  \"use_shared_rel_pos_bias\": true,\n",
+                c->rel_pos_both ? "true" : "false");
+    if (strcmp(c->family, "beit") == 0 && !c->rel_pos)
+        fputs("  \"use_rel_pos_bias\": false,\n", f);
+    if (strcmp(c->family, "beit") == 0 && c->pos_embed)
+        fputs("  \"use_abs_pos_emb\": true,\n", f);
     if (c->act == VT_ACT_GELU_TANH)
         fputs("  \"act_layer\": \"gelu_tanh\",\n", f);
     else if (c->act == VT_ACT_GELU_QUICK && !clip)
@@ -237,6 +250,7 @@ void vt_timm_config_write(FILE *f, const vt_timm_config *c)
         fputs(",\n", f);
         put_labels(f, c);
     }
+    vt_put_problem(f, c->problem);
     if (c->temperature > 0)
         vt_put_certainty(f, c->temperature, c->threshold);
     fputs("\n}\n", f);

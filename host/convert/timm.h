@@ -13,6 +13,9 @@
 /* What the model has and no model of timm's: only vitcl can load it. NULL:
  * nothing. */
 const char *vt_timm_lacks(const vt_model *m);
+/* Tables of relative positions for a grid that is not square, which timm and HF
+ * read in different ways. */
+bool vt_timm_oblong(const vt_config *c);
 /* The constructor whose arguments can describe the model. no_embed_class: the
  * position embeddings have no rows for prefix tokens. */
 const char *vt_timm_architecture(const vt_config *c, bool no_embed_class);
@@ -43,6 +46,7 @@ typedef struct vt_timm_config {
     const char *(*label)(const void *of, uint32_t index);
     const char *(*description)(const void *of, uint32_t index); /* or NULL */
     const void *of;
+    const char *problem; /* problem_type, which timm ignores; NULL: none */
     double temperature, threshold; /* vitcl_certainty; 0 or 1, and 0: none */
 } vt_timm_config;
 /* The one writer; errors stay in the stream. */

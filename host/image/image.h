@@ -80,6 +80,9 @@ typedef struct vt_preprocess {
 vitcl_status vt_preprocess_timm(vt_preprocess *out, const vt_json *config,
                                 uint32_t height, uint32_t width,
                                 const char *name);
+/* As timm, refuses keys of a pretrained_cfg that it does not have; NULL: there
+ * is none. */
+vitcl_status vt_preprocess_timm_keys(const vt_json *cfg, const char *name);
 const char *vt_timm_filter(vt_filter filter); /* timm's "interpolation" */
 /* preprocessor NULL: the defaults of transformers for that type. */
 vitcl_status vt_preprocess_hf(vt_preprocess *out, const vt_json *preprocessor,

@@ -15,20 +15,20 @@ static const float clip_std[3] = {0.26862954f, 0.26130258f, 0.27577711f};
 static const char *const hf_keys[] = {
     "do_resize", "size", "resample", "do_rescale", "rescale_factor",
     "do_normalize", "image_mean", "image_std", "do_center_crop", "crop_size",
-    "do_convert_rgb",
+    "do_convert_rgb", "default_to_square",
     /* about the processor, its output, or segmentation labels */
     "image_processor_type", "feature_extractor_type", "processor_class",
     "_processor_class", "data_format", "input_data_format", "return_tensors",
     "device", "disable_grouping", "image_seq_length", "valid_processor_keys",
     "_valid_processor_keys", "do_reduce_labels", "reduce_labels",
-    "default_to_square", "_commit_hash", "transformers_version",
-    "_name_or_path", NULL};
+    "_commit_hash", "transformers_version", "_name_or_path", NULL};
 
 /* The defaults of a processor. */
 typedef struct hf_kind {
     const char *processor; /* before ImageProcessor or FeatureExtractor */
     const char *models;    /* its model_types, separated by spaces */
-    bool shortest;         /* what a bare number for `size` means */
+    bool shortest;         /* what its own `size` means */
+    bool edge;             /* and what a bare number for it means */
     bool crop;
     bool on_white;            /* do_convert_rgb; else alpha is dropped */
     uint32_t size, crop_size; /* crop_size 0: what the model reads */
@@ -37,18 +37,19 @@ typedef struct hf_kind {
 } hf_kind;
 
 static const hf_kind hf_kinds[] = {
-    {"ViT", " vit vit_msn vit_mae ijepa ", false, false, false, 224, 0,
+    {"ViT", " vit vit_msn vit_mae ijepa ", false, false, false, false, 224, 0,
      VT_BILINEAR, half, half},
-    {"DeiT", " deit ", false, true, false, 256, 224, VT_BICUBIC, half, half},
-    {"Beit", " beit data2vec-vision ", false, false, false, 224, 224,
+    {"DeiT", " deit ", false, false, true, false, 256, 224, VT_BICUBIC, half,
+     half},
+    {"Beit", " beit data2vec-vision ", false, false, false, false, 224, 224,
      VT_BICUBIC, half, half},
-    {"CLIP", " clip clip_vision_model ", true, true, true, 224, 224, VT_BICUBIC,
-     clip_mean, clip_std},
-    {"Bit", " bit dinov2 dinov2_with_registers ", true, true, true, 224, 224,
+    {"CLIP", " clip clip_vision_model ", true, true, true, true, 224, 224,
      VT_BICUBIC, clip_mean, clip_std},
-    {"ViTHybrid", " vit-hybrid vit_hybrid ", true, true, true, 224, 224,
+    {"Bit", " bit dinov2 dinov2_with_registers ", true, true, true, true, 224,
+     224, VT_BICUBIC, clip_mean, clip_std},
+    {"ViTHybrid", " vit-hybrid vit_hybrid ", true, true, true, true, 224, 224,
      VT_BICUBIC, clip_mean, clip_std},
-    {"Siglip", " siglip siglip_vision_model ", false, false, true, 224, 0,
+    {"Siglip", " siglip siglip_vision_model ", false, true, false, true, 224, 0,
      VT_BICUBIC, half, half},
 };
 
@@ -203,7 +204,7 @@ static vitcl_status hf_read_sizes(hf_sizes *out, const hf_kind *kind,
                                   uint32_t width, const char *name)
 {
     vitcl_status st = VITCL_OK;
-    bool square = false;
+    bool square = false, bare = !kind->edge;
     /* A crop without a size: the processor's default, or the model's input. */
     hf_sizes s = {.h = kind->size,
                   .w = kind->size,
@@ -213,6 +214,12 @@ static vitcl_status hf_read_sizes(hf_sizes *out, const hf_kind *kind,
                   .crop = kind->crop,
                   .shortest = kind->shortest};
 
+    if (!vt_how_flag(&bare, c, "default_to_square")) {
+        st = vt_how_wrong(name, "default_to_square", "true or false");
+        goto done;
+    }
+    if (!vt_how_absent(vt_json_get(c, "size")))
+        s.shortest = !bare;
     VT_TRY(hf_size(&s.h, &s.w, &s.shortest, c, "size", name));
     VT_TRY(hf_size(&s.crop_h, &s.crop_w, &square, c, "crop_size", name));
     if (!vt_how_flag(&s.resize, c, "do_resize") ||

@@ -93,6 +93,22 @@ static vitcl_status timm_size(vt_preprocess *p, const vt_json *c,
     return VITCL_OK;
 }
 
+vitcl_status vt_preprocess_timm_keys(const vt_json *cfg, const char *name)
+{
+    for (const vt_json *v = vt_json_first(cfg); v; v = vt_json_next(v)) {
+        const char *const *known = timm_keys;
+
+        while (*known && strcmp(*known, vt_json_key(v)) != 0)
+            known++;
+        if (!*known)
+            return vt_fail(VITCL_EUNSUPPORTED,
+                           "%s: pretrained_cfg has %s, which timm does not "
+                           "know; remove it",
+                           name, vt_json_key(v));
+    }
+    return VITCL_OK;
+}
+
 vitcl_status vt_preprocess_timm(vt_preprocess *out, const vt_json *config,
                                 uint32_t height, uint32_t width,
                                 const char *name)

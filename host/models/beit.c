@@ -10,6 +10,10 @@
  *   - the feature is the mean of the patches without the class token,
  *     normalised after the pool; HF calls that norm pooler.layernorm
  *   - without a pooler HF returns the last block's tokens unchanged
+ *   - in HF the config says which tables there are: one for each block, one for
+ *     all, both (their sum) or none. It always resizes them, and takes the
+ *     number of columns for that of rows: only square ones stay as they are
+ *     (modeling_beit.py, BeitRelativePositionBias.forward)
  *   - eps: 1e-12 in HF files, 1e-6 in timm
  *   - timm resizes tables geometrically, HF bilinearly
  */
@@ -17,6 +21,23 @@
 #include "models/vit.h"
 
 #include <string.h>
+
+/* HF: tables that the config does not mention are not read. */
+static void hf_tables(vt_config *c, const vt_json *config)
+{
+    bool own = false, shared = false, rows = false;
+
+    vt_json_bool(&own, vt_json_get(config, "use_relative_position_bias"));
+    vt_json_bool(&shared,
+                 vt_json_get(config, "use_shared_relative_position_bias"));
+    vt_json_bool(&rows,
+                 vt_json_get(config, "use_absolute_position_embeddings"));
+    c->rel_pos = own || shared ? VT_TABLE_LEARNT : VT_TABLE_NONE;
+    c->rel_pos_shared = shared;
+    c->rel_pos_both = own && shared;
+    c->rel_pos_turned = true;
+    c->pos_embed = rows;
+}
 
 bool vt_beit_match(const vt_json *config, const vt_weights *w)
 {
@@ -31,9 +52,12 @@ vitcl_status vt_beit_configure(vt_config *c, const vt_json *config,
                                const vt_weights *w, const char *path)
 {
     vitcl_status st;
-    bool mean = true;
+    const vt_json *args = vt_json_get(config, "model_args");
+    bool mean = true, own = false, rows = false, tables = true;
 
-    c->pos_optional = true;
+    vt_json_bool(&rows,
+                 vt_json_get(config, "use_absolute_position_embeddings"));
+    c->pos_optional = !rows;
     vt_json_bool(&mean, vt_json_get(config, "use_mean_pooling"));
     /* BeitModel(add_pooling_layer=False) has no norm either */
     c->norm_optional =
@@ -45,14 +69,18 @@ vitcl_status vt_beit_configure(vt_config *c, const vt_json *config,
     if (c->source == VT_SOURCE_HF) {
         c->pool = c->fc_norm ? VT_POOL_MEAN : VT_POOL_TOKEN;
         c->pool_first = c->fc_norm ? 1 : 0;
+        hf_tables(c, config);
+        return vt_check_square(c, path);
     }
     c->rel_pos_shared =
         vt_weight_has(w, "rel_pos_bias.relative_position_bias_table");
-    if (c->rel_pos_shared || !c->pos_embed)
-        c->rel_pos = VT_TABLE_LEARNT;
     for (int i = 0; i < c->depth; i++)
-        if (vt_weight_has(w, "blocks.%d.attn.relative_position_bias_table", i))
-            c->rel_pos = VT_TABLE_LEARNT;
+        own |=
+            vt_weight_has(w, "blocks.%d.attn.relative_position_bias_table", i);
+    vt_json_bool(&tables, vt_json_get(args, "use_rel_pos_bias"));
+    if (c->rel_pos_shared || own || (!c->pos_embed && tables))
+        c->rel_pos = VT_TABLE_LEARNT;
+    c->rel_pos_both = c->rel_pos_shared && own;
     return VITCL_OK;
 }
 

@@ -2,6 +2,7 @@
  * build.c - builds the steps of a model; the family's file does the work.
  */
 #include "models/config.h"
+#include "models/derived.h"
 #include "models/model_private.h"
 
 int vt_model_tokens(const vt_model *m, int height, int width)
@@ -78,4 +79,22 @@ void vt_model_build(vt_plan *p, const vt_model *m, vt_val pixels,
     m->arch->build(p, m, pixels, options ? options : &inference, out);
     vt_keep(p, out->features);
     vt_keep(p, out->logits);
+}
+
+vitcl_status vt_model_learns(const vt_model *m, const vt_plan *p)
+{
+    int h, w;
+
+    for (vt_val i = 0; i < vt_plan_values(p); i++) {
+        const vt_value *v = vt_value_of(p, i);
+
+        if (v->kind == VT_PARAM && v->wants_grad &&
+            vt_name_grid(v->name, &h, &w))
+            return vt_fail(VITCL_EUNSUPPORTED,
+                           "%s: %s is made from tensors of the file, to which "
+                           "no gradient leads, so the model cannot be trained "
+                           "like this",
+                           m->path, v->name);
+    }
+    return VITCL_OK;
 }

@@ -48,6 +48,11 @@ vitcl_status vt_read_patch(vt_config *c, const vt_weights *w, const char *path)
                        path);
     if (!c->width)
         c->width = vt_weight_dim(w, "patch_embed.proj.weight", 0);
+    if (strstr(c->name, "_mci_"))
+        return vt_fail(VITCL_EUNSUPPORTED,
+                       "%s: %s has MobileCLIP's stem of convolutions, which is "
+                       "not supported",
+                       path, c->name);
     if (has_stem(w) && !c->stem_width[0])
         return vt_fail(VITCL_EUNSUPPORTED,
                        "%s: %s has a stem before its patches that is not "
@@ -55,9 +60,10 @@ vitcl_status vt_read_patch(vt_config *c, const vt_weights *w, const char *path)
                        path, c->name);
     if (t->rank == 4 && t->shape[1] != 3 && !c->stem_width[0])
         return vt_fail(VITCL_EUNSUPPORTED,
-                       "%s: the model takes pictures of %llu channels; only "
+                       "%s: the model takes pictures of %llu channel%s; only "
                        "RGB is supported",
-                       path, (unsigned long long)t->shape[1]);
+                       path, (unsigned long long)t->shape[1],
+                       vt_plural(t->shape[1]));
     if (t->rank == 4 && !c->patch_h) {
         c->patch_h = vt_weight_dim(w, "patch_embed.proj.weight", 2);
         c->patch_w = vt_weight_dim(w, "patch_embed.proj.weight", 3);
@@ -194,6 +200,20 @@ vitcl_status vt_read_positions(vt_config *c, const vt_weights *w,
                        path, table, rows, c->height, c->width_px, patches,
                        c->patch_h, c->patch_w, prefix);
     return VITCL_OK;
+}
+
+vitcl_status vt_check_square(const vt_config *c, const char *path)
+{
+    int h = 0, w = 0;
+
+    if (c->source != VT_SOURCE_HF || !c->pos_embed ||
+        c->height == c->width_px ||
+        !vt_config_grid(&h, &w, c, c->height, c->width_px) || h == w)
+        return VITCL_OK;
+    return vt_fail(VITCL_EUNSUPPORTED,
+                   "%s: the config's image_size is %dx%d, but transformers "
+                   "takes the positions of this model for those of a square",
+                   path, c->height, c->width_px);
 }
 
 vitcl_status vt_check_sizes(const vt_config *c, const char *path)

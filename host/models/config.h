@@ -13,7 +13,8 @@
 const char *vt_config_timm(const vt_json *config);
 /* HF's model_type, or "" (also if timm wrote the config). */
 const char *vt_config_hf(const vt_json *config);
-/* The vision tower's config in HF's models of two towers, else config. */
+/* The vision tower's config in HF's models of two towers, else config. CLIP
+ * has two; the older spelling, vision_config_dict, counts. */
 const vt_json *vt_config_vision(const vt_json *config);
 
 /* ---- tensors, by canonical name ---- */
@@ -41,8 +42,16 @@ bool vt_config_count(int *out, const vt_json *o, const char *key, int most,
 bool vt_config_pair(int *h, int *w, const vt_json *o, const char *key,
                     const char **bad);
 vitcl_status vt_bad_number(const char *path, const char *key);
+/* Checks the types of the fields that name a model, which come first: another
+ * model's fields may have other types. */
+vitcl_status vt_config_names(const vt_json *config, const char *path);
 /* Checks the types of all fields that are read. */
 vitcl_status vt_config_types(const vt_json *config, const char *path);
+
+/* Refuses keys of the config that the library's class reads and vitcl does not
+ * understand (config_keys.c). c is complete. */
+vitcl_status vt_config_keys(const vt_config *c, const vt_json *config,
+                            const char *path);
 
 /* Call in this order: vt_read_patch(), vt_read_flags(), the family's own
  * settings, vt_check_sizes(), vt_read_positions(). */
@@ -54,6 +63,9 @@ bool vt_config_grid(int *h, int *w, const vt_config *c, int height, int width);
 /* Is this the grid that the model was trained on? */
 bool vt_config_native(const vt_config *c, int gh, int gw);
 vitcl_status vt_check_sizes(const vt_config *c, const char *path);
+/* Of HF's models that resize their positions for any picture that is not
+ * square: they take the table for a square one. */
+vitcl_status vt_check_square(const vt_config *c, const char *path);
 vitcl_status vt_read_positions(vt_config *c, const vt_weights *w,
                                const char *path);
 

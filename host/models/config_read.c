@@ -116,8 +116,11 @@ const char *vt_config_hf(const vt_json *config)
 
 const vt_json *vt_config_vision(const vt_json *config)
 {
-    const vt_json *v = vt_json_get(config, "vision_config");
+    const vt_json *v = vt_json_get(config, "vision_config_dict");
 
+    if (vt_json_is_object(v) && strcmp(vt_config_hf(config), "clip") == 0)
+        return v;
+    v = vt_json_get(config, "vision_config");
     return vt_json_is_object(v) ? v : config;
 }
 

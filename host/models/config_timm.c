@@ -58,6 +58,16 @@ static vitcl_status timm_refuse(const vt_config *c, const vt_json *args,
 {
     static const char *const keys[] = {"attn_layer", "block_fn", "norm_layer",
                                        "mlp_layer", "embed_norm_layer"};
+    static const struct {
+        const char *tensor, *is, *verb;
+    } parts[] = {
+        {"blocks.0.lambda_q1", "differential attention", "is"},
+        {"blocks.0.attn.lambda_q1", "differential attention", "is"},
+        {"blocks.0.sub_norm.weight", "differential attention", "is"},
+        {"blocks.0.attn.sub_norm.weight", "differential attention", "is"},
+        {"blocks.0.in_proj.weight", "parallel blocks", "are"},
+        {"blocks.0.attns.0.attn.qkv.weight", "parallel blocks", "are"},
+    };
 
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
         const vt_json *v = vt_json_get(args, keys[i]);
@@ -70,6 +80,11 @@ static vitcl_status timm_refuse(const vt_config *c, const vt_json *args,
         return vt_fail(VITCL_EUNSUPPORTED,
                        "%s: attention \"%s\" is not supported here", path,
                        vt_config_text(args, "attention"));
+    for (size_t i = 0; i < VT_COUNT(parts); i++)
+        if (vt_weight_has(w, "%s", parts[i].tensor))
+            return vt_fail(VITCL_EUNSUPPORTED,
+                           "%s: %s has %s, which %s not supported", path,
+                           c->name, parts[i].is, parts[i].verb);
     if (vt_weight_has(w, "blocks.0.norm1.weight") &&
         !vt_weight_has(w, "blocks.0.norm1.bias") &&
         !vt_weight_has(w, "blocks.0.norm2.bias"))
@@ -80,16 +95,42 @@ static vitcl_status timm_refuse(const vt_config *c, const vt_json *args,
     return VITCL_OK;
 }
 
-static vitcl_status timm_pool(vt_config *c, const vt_json *config,
-                              const vt_json *args, const char *path)
+/* timm's default for an architecture. The config's own global_pool is not read
+ * by timm. */
+static const char *default_pool(const vt_config *c)
 {
-    const char *pool = vt_config_text(config, "global_pool");
+    static const char *const mean[] = {"_gap_",     "_rpn_",     "aimv2",
+                                       "beit3",     "eva_large", "test_vit2",
+                                       "test_vit4", NULL};
+    static const char *const map[] = {"siglip", "_map_", "test_vit3", NULL};
+    const bool eva = strcmp(c->family, "eva02") == 0;
+
+    if (strcmp(c->family, "relpos") == 0)
+        return strstr(c->name, "_cls_") ? "token" : "avg";
+    if (eva && strstr(c->name, "_clip_"))
+        return "token";
+    if (eva || strcmp(c->family, "beit") == 0 || vt_name_has(c->name, mean))
+        return "avg";
+    return vt_name_has(c->name, map) ? "map" : "token";
+}
+
+static vitcl_status timm_pool(vt_config *c, const vt_json *args,
+                              const char *path)
+{
+    const char *pool = default_pool(c);
+    const bool first =
+        strcmp(c->family, "beit") == 0 || strcmp(c->family, "relpos") == 0;
     bool all = false;
 
-    if (vt_config_text(args, "global_pool")[0])
-        pool = vt_config_text(args, "global_pool");
-    if (!pool[0])
-        pool = c->attn_pool ? "map" : c->class_token ? "token" : "avg";
+    if (vt_json_string(&pool, vt_json_get(args, "global_pool")) && !pool[0])
+        return vt_fail(VITCL_EUNSUPPORTED,
+                       "%s: global_pool \"\", which gives logits for each "
+                       "token, is not supported",
+                       path);
+    if (first && strcmp(pool, "avg") != 0 && strcmp(pool, "token") != 0)
+        return vt_fail(VITCL_EUNSUPPORTED,
+                       "%s: global_pool \"%s\" is not supported here", path,
+                       pool);
     /* assume what the pool needs, so that it is named if it is missing */
     c->class_token |= strcmp(pool, "token") == 0;
     c->attn_pool = strcmp(pool, "map") == 0;
@@ -232,7 +273,13 @@ vitcl_status vt_configure_timm(vt_config *c, const vt_json *config,
                        vt_config_text(args, "act_layer")));
     c->pos_rule = VT_POS_TIMM;
     c->post_norm = strstr(name, "_rpn_") != NULL;
-    VT_TRY(timm_pool(c, config, args, path));
+    if (c->swiglu && vt_config_text(args, "act_layer")[0] &&
+        c->act != VT_ACT_SILU)
+        VT_TRY(vt_fail(VITCL_EUNSUPPORTED,
+                       "%s: act_layer \"%s\" in place of SwiGLU's silu is not "
+                       "supported",
+                       path, vt_config_text(args, "act_layer")));
+    VT_TRY(timm_pool(c, args, path));
     VT_TRY(vt_check_sizes(c, path));
     VT_TRY(vt_read_positions(c, w, path));
 done:

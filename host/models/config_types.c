@@ -24,19 +24,20 @@ typedef struct field {
     int types;
 } field;
 
+static const field names[] = {
+    {"architecture", TEXT},         {"model_type", TEXT},
+    {"architectures", LIST},        {"vision_config", OBJECT},
+    {"vision_config_dict", OBJECT},
+};
+
 static const field model_fields[] = {
     /* timm */
-    {"architecture", TEXT},
     {"num_classes", COUNT},
-    {"global_pool", TEXT},
     {"model_args", OBJECT},
     {"pretrained_cfg", OBJECT},
     {"label_names", LIST | OBJECT},
     {"label_descriptions", OBJECT},
     /* Hugging Face; vitcl also reads layer_norm_eps in timm configs */
-    {"model_type", TEXT},
-    {"architectures", LIST},
-    {"vision_config", OBJECT},
     {"id2label", OBJECT},
     {"hidden_size", COUNT},
     {"num_hidden_layers", COUNT},
@@ -51,6 +52,10 @@ static const field model_fields[] = {
     {"layer_norm_eps", NUMBER},
     {"vision_use_head", FLAG},
     {"use_mean_pooling", FLAG},
+    {"use_absolute_position_embeddings", FLAG},
+    {"use_relative_position_bias", FLAG},
+    {"use_shared_relative_position_bias", FLAG},
+    {"problem_type", TEXT},
     /* vitcl's hybrids */
     {"stem_width", COUNT},
     {"stem_layers", LIST},
@@ -77,6 +82,11 @@ static const field timm_args[] = {
     {"ref_feat_shape", SIDES},
     {"final_norm", FLAG},
     {"pool_include_prefix", FLAG},
+    {"class_token", FLAG},
+    {"use_abs_pos_emb", FLAG},
+    {"use_rot_pos_emb", FLAG},
+    {"use_rel_pos_bias", FLAG},
+    {"use_post_norm", FLAG},
 };
 
 /* The other fields are checked where pictures are prepared. */
@@ -126,7 +136,7 @@ static vitcl_status check(const vt_json *o, const field *fields, size_t n,
     return VITCL_OK;
 }
 
-vitcl_status vt_config_types(const vt_json *config, const char *path)
+vitcl_status vt_config_names(const vt_json *config, const char *path)
 {
     vitcl_status st = VITCL_OK;
     const vt_json *named = vt_json_at(vt_json_get(config, "architectures"), 0);
@@ -136,9 +146,18 @@ vitcl_status vt_config_types(const vt_json *config, const char *path)
     if (named && !is(named, TEXT))
         return vt_fail(VITCL_ECORRUPT,
                        "%s: the config's architectures are not strings", path);
+    VT_TRY(check(config, names, VT_COUNT(names), path));
+done:
+    return st;
+}
+
+vitcl_status vt_config_types(const vt_json *config, const char *path)
+{
+    vitcl_status st = VITCL_OK;
+
     VT_TRY(check(config, model_fields, VT_COUNT(model_fields), path));
-    VT_TRY(check(vt_json_get(config, "vision_config"), model_fields,
-                 VT_COUNT(model_fields), path));
+    VT_TRY(check(vt_config_vision(config), model_fields, VT_COUNT(model_fields),
+                 path));
     VT_TRY(check(vt_json_get(config, "model_args"), timm_args,
                  VT_COUNT(timm_args), path));
     VT_TRY(check(vt_json_get(config, "pretrained_cfg"), timm_cfg,

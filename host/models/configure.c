@@ -59,7 +59,7 @@ vitcl_status vt_configure_hf(vt_config *c, const vt_json *config,
         c->classes = VT_MAX((int)vt_json_count(vt_json_get(config, "id2label")),
                             1); /* then the head is named as missing */
     if (c->heads < 0)
-        c->heads = c->width / 64;
+        c->heads = 12; /* the default of all these classes */
     c->eps = (float)number_eps;
     c->act = act;
     if (word[0] && !vt_act_parse(&c->act, word))

@@ -92,14 +92,20 @@ static vitcl_status derive_grid(float *out, const vt_model *m,
         have = ((uint64_t)gh * (uint64_t)gw + rows) * (uint64_t)c->width;
         need = ((uint64_t)h * (uint64_t)w + rows) * (uint64_t)c->width;
     }
+    if (c->source == VT_SOURCE_HF && gh != gw && !is_table(plain))
+        return vt_fail(VITCL_EUNSUPPORTED,
+                       "%s: transformers takes %s, for %dx%d patches, for a "
+                       "square one, so it cannot be resized",
+                       m->path, plain, gh, gw);
     if (need != count)
         return vt_fail(VITCL_EINVAL, "%s: %llu elements asked for, %llu made",
                        plain, (unsigned long long)count,
                        (unsigned long long)need);
     VT_TRY(vt_stored_weight(&in, m, plain, have));
     if (is_table(plain)) {
-        st = vt_table_resize(out, in, gh, gw, h, w, extra, c->heads,
-                             c->source != VT_SOURCE_HF);
+        const bool turned = c->rel_pos_turned;
+        st = vt_table_resize(out, in, turned ? gw : gh, turned ? gh : gw, h, w,
+                             extra, c->heads, c->source != VT_SOURCE_HF);
     } else {
         const size_t skip = (size_t)c->pos_prefix * (size_t)c->width;
         memcpy(out, in, skip * sizeof *out);

@@ -67,6 +67,7 @@ vitcl_status vt_dinov2_configure(vt_config *c, const vt_json *config,
     if (c->source == VT_SOURCE_HF) {
         c->layer_scale = true;
         c->pos_rule = c->registers ? VT_POS_TIMM : VT_POS_HF;
+        VT_TRY(vt_check_square(c, path));
         if (c->classes) {
             c->pool = VT_POOL_CLS_MEAN;
             c->pool_first = 1 + c->registers;

@@ -33,20 +33,24 @@ vitcl_status vt_eva02_configure(vt_config *c, const vt_json *config,
                                 const vt_weights *w, const char *path)
 {
     vitcl_status st = VITCL_OK;
-    const vt_json *ref =
-        vt_json_get(vt_json_get(config, "model_args"), "ref_feat_shape");
-    uint64_t side = 0;
+    const vt_json *args = vt_json_get(config, "model_args");
+    const char *bad = NULL;
+    bool rows = true;
 
+    vt_json_bool(&rows, vt_json_get(args, "use_abs_pos_emb"));
+    c->pos_optional = !rows;
     VT_TRY(vt_configure_timm(c, config, w, path));
     c->eps = 1e-6f;
-    c->rope = strncmp(c->name, "eva02_", 6) == 0;
     c->post_norm = strstr(c->name, "enormous") != NULL;
-    if (c->post_norm)
-        c->rope = false;
+    c->rope = strncmp(c->name, "eva02_", 6) == 0 && !c->post_norm;
+    vt_json_bool(&c->rope, vt_json_get(args, "use_rot_pos_emb"));
+    vt_json_bool(&c->post_norm, vt_json_get(args, "use_post_norm"));
     c->rope_h = c->rope_w = 16;
-    if (vt_json_uint(&side, vt_json_is_array(ref) ? vt_json_at(ref, 0) : ref) &&
-        side > 0 && side < 4096)
-        c->rope_h = c->rope_w = (int)side;
+    vt_config_pair(&c->rope_h, &c->rope_w, args, "ref_feat_shape", &bad);
+    if (bad)
+        VT_TRY(vt_bad_number(path, bad));
+    if (c->attn_pool) /* it pools the class token, too */
+        c->pool_all = true, c->pool_first = 0;
     if (c->rope && (c->width / c->heads) % 4)
         VT_TRY(vt_fail(VITCL_EUNSUPPORTED,
                        "%s: heads of %d are no multiple of 4, as rotary "

@@ -4,6 +4,7 @@
 #include "models/model_private.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 const vt_config *vt_model_config(const vt_model *m)
 {
@@ -37,12 +38,32 @@ const char *vt_model_label(const vt_model *m, uint32_t label)
 
 double vt_model_temperature(const vt_model *m)
 {
-    return m->temperature > 0 ? m->temperature : 1;
+    return m->temperature > 0 && vt_model_answer(m) != VITCL_NUMBERS
+               ? m->temperature
+               : 1;
 }
 
 double vt_model_threshold(const vt_model *m)
 {
-    return m->threshold;
+    return vt_model_answer(m) == VITCL_NUMBERS ? 0 : m->threshold;
+}
+
+const char *vt_model_problem(const vt_model *m)
+{
+    return m->problem;
+}
+
+/* As ImageClassificationPipeline of transformers. */
+vitcl_answer vt_model_answer(const vt_model *m)
+{
+    const char *problem = m->problem ? m->problem : "";
+
+    if (strcmp(problem, "regression") == 0)
+        return VITCL_NUMBERS;
+    return strcmp(problem, "multi_label_classification") == 0 ||
+                   m->config.classes == 1
+               ? VITCL_ANY_CLASSES
+               : VITCL_ONE_CLASS;
 }
 
 const char *vt_model_longname(const vt_model *m, uint32_t label)

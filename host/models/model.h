@@ -78,7 +78,10 @@ typedef struct vt_config {
     bool rope;
     int rope_h, rope_w; /* the grid that rotary positions are scaled to */
     vt_table_kind rel_pos;
-    bool rel_pos_shared; /* one table for all blocks */
+    bool rel_pos_shared; /* one table for all blocks ... */
+    bool rel_pos_both;   /* ... added to one for each */
+    bool rel_pos_turned; /* read from the file with rows and columns exchanged,
+                          * if they differ, as HF's BEiT does */
     bool rel_pos_swin;   /* the MLP of Swin V2 */
     bool attn_pool;      /* attention pooling */
     bool pool_all;       /* ... over prefix tokens too */
@@ -140,6 +143,8 @@ const char *vt_model_longname(const vt_model *m, uint32_t label);
 /* From the config's vitcl_certainty; 1 and 0 without it. */
 double vt_model_temperature(const vt_model *m);
 double vt_model_threshold(const vt_model *m);
+const char *vt_model_problem(const vt_model *m); /* problem_type, or NULL */
+vitcl_answer vt_model_answer(const vt_model *m);
 uint64_t vt_model_parameters(const vt_model *m);
 /* Multiply-accumulates of one picture, with every token in every block. */
 vitcl_status vt_model_macs(double *out, const vt_model *m, int height,
@@ -152,6 +157,11 @@ vitcl_status vt_model_whole(const vt_model *m, int height, int width);
 
 /* VITCL_EUNSUPPORTED, with the reason, if the model cannot be trained. */
 vitcl_status vt_model_trains(const vt_model *m);
+
+/* VITCL_EUNSUPPORTED if a trained parameter is made from other tensors of the
+ * file, such as resized positions: no gradient leads to these. p: after
+ * vt_plan_backward(). */
+vitcl_status vt_model_learns(const vt_model *m, const vt_plan *p);
 
 /* For vt_store_new(): context is the vt_model. */
 vitcl_status vt_model_read_param(float *out, void *model, const char *name,

@@ -11,11 +11,13 @@ struct vt_model {
     vt_weights *weights; /* NULL: a preset */
     vt_json *json, *processor_file;
     const vt_json *preprocessor; /* part of it */
+    const char *processor_name;  /* its file's; NULL: none */
     char *path;
     const char *type;
     const char **label, **longname; /* borrowed from json */
     uint32_t labels;
     double temperature, threshold; /* 0: none */
+    const char *problem;           /* borrowed from json; NULL: none */
     uint64_t parameters;
 };
 

@@ -81,11 +81,13 @@ static vitcl_status load_processor(vt_model *m, const char *path)
 
     if (!has_processor(m))
         return VITCL_OK;
-    VT_TRY(load_json(&m->processor_file, path, "processor_config.json"));
+    m->processor_name = "processor_config.json";
+    VT_TRY(load_json(&m->processor_file, path, m->processor_name));
     part = vt_json_get(m->processor_file, "image_processor");
     if (!part) {
         vt_json_free(m->processor_file), m->processor_file = NULL;
-        VT_TRY(load_json(&m->processor_file, path, "preprocessor_config.json"));
+        m->processor_name = "preprocessor_config.json";
+        VT_TRY(load_json(&m->processor_file, path, m->processor_name));
         part = m->processor_file;
     }
     m->preprocessor = part;
@@ -173,6 +175,23 @@ static vitcl_status read_certainty(vt_model *m)
     return VITCL_OK;
 }
 
+/* What the logits mean. transformers refuses other words, too. */
+static vitcl_status read_problem(vt_model *m)
+{
+    static const char *const known[] = {"single_label_classification",
+                                        "multi_label_classification",
+                                        "regression"};
+
+    vt_json_string(&m->problem, vt_json_get(m->json, "problem_type"));
+    for (size_t i = 0; i < VT_COUNT(known); i++)
+        if (!m->problem || strcmp(m->problem, known[i]) == 0)
+            return VITCL_OK;
+    return vt_fail(VITCL_EUNSUPPORTED,
+                   "%s: the config's problem_type \"%.60s\" is not supported; "
+                   "%s, %s and %s are",
+                   m->path, m->problem, known[0], known[1], known[2]);
+}
+
 static vitcl_status unknown_family(const char *path, const vt_json *json)
 {
     char list[192] = "";
@@ -245,13 +264,16 @@ static vitcl_status know(vt_model *m, vt_tensors *raw, bool npz)
         return st;
     }
     VT_TRY(find_family(m, npz));
+    VT_TRY(vt_config_types(m->json, m->path));
     m->type = npz                        ? "npz"
               : vt_config_hf(m->json)[0] ? vt_config_hf(m->json)
                                          : "timm";
     VT_TRY(m->arch->configure(&m->config, m->json, m->weights, m->path));
+    VT_TRY(vt_config_keys(&m->config, m->json, m->path));
     VT_TRY(vt_model_check(m));
     VT_TRY(read_labels(m));
     VT_TRY(read_certainty(m));
+    VT_TRY(read_problem(m));
 done:
     return st;
 }
@@ -287,7 +309,7 @@ vitcl_status vt_model_open(vt_model **out, const char *path)
     if (!npz) { /* a config.json next to a .npz does not belong to it */
         VT_TRY(load_json(&m->json, path, "config.json"));
         VT_TRY(load_processor(m, path));
-        VT_TRY(vt_config_types(m->json, path));
+        VT_TRY(vt_config_names(m->json, path));
     }
     st = know(m, raw, npz), raw = NULL;
     VT_TRY(st);
@@ -330,14 +352,15 @@ vitcl_status vt_model_open_memory(vt_model **out,
     if (!npz) {
         VT_TRY(parse_json(&m->json, files->config, files->config_bytes, name,
                           "config.json"));
+        m->processor_name = "preprocessor_config.json";
         if (has_processor(m))
             VT_TRY(parse_json(&m->processor_file, files->preprocessor,
                               files->preprocessor_bytes, name,
-                              "preprocessor_config.json"));
+                              m->processor_name));
         m->preprocessor = vt_json_get(m->processor_file, "image_processor");
         if (!m->preprocessor)
             m->preprocessor = m->processor_file;
-        VT_TRY(vt_config_types(m->json, name));
+        VT_TRY(vt_config_names(m->json, name));
     }
     if (!npz && !m->json) {
         st = vt_fail(VITCL_EINVAL,

@@ -10,22 +10,43 @@
  * If a folder has files of both libraries, its config.json decides.
  */
 #include "models/preprocess.h"
+#include "models/model_private.h"
 
+#include "base/memory.h"
+#include "models/config.h"
+#include "weights/sidecar.h"
+
+#include <stdlib.h>
 #include <string.h>
 
 vitcl_status vt_model_preprocess(vt_preprocess *out, const vt_model *m,
                                  uint32_t height, uint32_t width)
 {
-    const vt_config *c = vt_model_config(m);
+    const vt_source source = vt_model_config(m)->source;
+    vitcl_status st = VITCL_OK;
+    char *file = NULL;
 
-    if (c->source == VT_SOURCE_TIMM && vt_model_json(m))
-        return vt_preprocess_timm(out, vt_model_json(m), height, width,
-                                  c->name);
-    if (c->source == VT_SOURCE_HF)
-        return vt_preprocess_hf(out, vt_model_preprocessor(m), vt_model_type(m),
-                                height, width, c->name);
-    vt_preprocess_default(out, height, width);
-    return VITCL_OK;
+    VT_TRY(vt_sidecar_path(&file, m->path,
+                           source == VT_SOURCE_HF && m->preprocessor
+                               ? m->processor_name
+                               : "config.json"));
+    if (source == VT_SOURCE_TIMM &&
+        strcmp(vt_config_text(m->json, "model_type"), "timm_wrapper") == 0 &&
+        !vt_json_is_object(vt_json_get(m->json, "pretrained_cfg")))
+        st = vt_fail(VITCL_EUNSUPPORTED,
+                     "%s: this timm wrapper of transformers has no "
+                     "pretrained_cfg, which says how pictures are prepared",
+                     file);
+    else if (source == VT_SOURCE_TIMM && m->json)
+        st = vt_preprocess_timm(out, m->json, height, width, file);
+    else if (source == VT_SOURCE_HF)
+        st = vt_preprocess_hf(out, m->preprocessor, m->type, height, width,
+                              file);
+    else
+        vt_preprocess_default(out, height, width);
+done:
+    free(file);
+    return st;
 }
 
 void vt_model_input(uint32_t *height, uint32_t *width, const vt_model *m)

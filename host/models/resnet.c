@@ -72,8 +72,7 @@ vitcl_status vt_resnet_configure(vt_config *c, const vt_json *config,
 
     c->source = VT_SOURCE_TIMM;
     snprintf(c->name, sizeof c->name, "%s", vt_config_timm(config));
-    VT_TRY(refuse(args, pool[0] ? pool : vt_config_text(config, "global_pool"),
-                  path));
+    VT_TRY(refuse(args, pool, path));
     if (!vt_config_pair(&c->height, &c->width_px, cfg, "input_size", &bad))
         c->height = c->width_px = 224;
     if (bad) {

@@ -1,6 +1,6 @@
 /*
  * table.c - a ViT whose blocks add a table of relative positions to attention's
- * logits: one table a block, or one for all.
+ * logits: one table a block, one for all, or both.
  */
 #include "models/config.h"
 #include "models/pos_resize.h"
@@ -25,7 +25,7 @@ static vt_val bias_of(vt_plan *p, const vt_config *c, const char *prefix,
     } else {
         rows += c->class_token ? 3 : 0;
         snprintf(name, sizeof name, "%s.relative_position_bias_table", prefix);
-        if (!vt_config_native(c, gh, gw))
+        if (!vt_config_native(c, gh, gw) || (c->rel_pos_turned && gh != gw))
             snprintf(name + strlen(name), sizeof name - strlen(name), "@%dx%d",
                      gh, gw);
     }
@@ -46,7 +46,7 @@ void vt_table_build(vt_plan *p, const vt_model *m, vt_val pixels,
     vitcl_status st = VITCL_OK;
     int *index = NULL;
     char prefix[64];
-    vt_val x;
+    vt_val x, all = VT_NONE;
 
     if (T > 4096)
         VT_TRY(vt_fail(VITCL_EUNSUPPORTED,
@@ -59,11 +59,13 @@ void vt_table_build(vt_plan *p, const vt_model *m, vt_val pixels,
     x = vt_vit_patches(p, m, pixels);
     x = vt_vit_embed(p, m, x, gh, gw, o);
     if (c->rel_pos && c->rel_pos_shared)
-        e.bias = bias_of(p, c, shared, gh, gw, index);
+        e.bias = all = bias_of(p, c, shared, gh, gw, index);
     for (int i = 0; i < c->depth; i++) {
         snprintf(prefix, sizeof prefix, "blocks.%d.%s", i, own);
-        if (c->rel_pos && !c->rel_pos_shared)
+        if (c->rel_pos && (!c->rel_pos_shared || c->rel_pos_both))
             e.bias = bias_of(p, c, prefix, gh, gw, index);
+        if (c->rel_pos_both)
+            e.bias = vt_add(p, e.bias, all);
         e.rows = vt_vit_block_rows(p, c, i);
         x = vt_vit_block(p, c, i, x, e, o);
     }

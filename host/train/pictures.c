@@ -236,9 +236,10 @@ static void tell_empty(const vt_dataset *d, const uint32_t *pictures,
     if (n > NAMED)
         snprintf(more, sizeof more, " and %u more", n - NAMED);
     tell(o, context,
-         "class%s %s%s %s no pictures: the model will never answer so; add "
+         "class%s %s%s %s no pictures: the model learns nothing of %s; add "
          "pictures or remove the folder",
-         n == 1 ? "" : "es", list, more, n == 1 ? "has" : "have");
+         n == 1 ? "" : "es", list, more, n == 1 ? "has" : "have",
+         n == 1 ? "it" : "them");
 }
 
 static bool has_labels(const vitcl_train_options *o)

@@ -144,6 +144,7 @@ static vitcl_status write_plan(vt_trainer *t, vt_model *model,
     t->forward_end = vt_plan_steps(p);
     vt_plan_backward(p, t->loss, vt_add);
     VT_TRY(vt_plan_status(p));
+    VT_TRY(vt_model_learns(model, p));
     VT_TRY(check_freeze(t));
     VT_TRY(collect(t));
     t->backward_end = vt_plan_steps(p);

@@ -89,7 +89,7 @@ err_has "all pictures are of one class"
 run 0 "${given[@]}" --data one -o masked --objective masked-patch
 rm one/cat/x.jpg && cp clean/cat/10.ppm one/cat && mkdir one/dog one/emu
 run 0 "${given[@]}" --data one -o odd
-err_has "classes 'dog', 'emu' have no pictures: the model will never answer so"
+err_has "classes 'dog', 'emu' have no pictures: the model learns nothing of them"
 run 0 "${given[@]}" --data one -o large --batch 16
 err_has 'a batch of 16 is more than the 11 pictures to train with.*--batch 11 would not'
 run 0 "${given[@]}" --data one -o fits --batch 11
