@@ -59,6 +59,11 @@ typedef struct {
     double real;
     int real_by_number; /* labels were numbers: the model's class indices */
     uint32_t right1, right5, real_right; /* the shares as counts */
+    /* Instead of the shares, of models that answer with VITCL_ANY_CLASSES: the
+     * mean of the average precisions of so many classes, those that any
+     * picture has; with VITCL_NUMBERS: the mean squared error. */
+    uint32_t ranked_classes;
+    double average_precision, squared_error;
 } vitcl_scores;
 
 /* Adds several correct classes per picture, as in ImageNet's ReaL labels (arXiv
@@ -66,14 +71,17 @@ typedef struct {
  * ILSVRC2012_val_00000001 .. (pictures must have such names; if they are not
  * files: in the order of the dataset), or an object {picture's name: list}. A
  * class is a number, which is the model's index, or a name, which is matched
- * with the model's names. */
+ * with the model's names. An empty list: not scored; with VITCL_ANY_CLASSES:
+ * none of the classes. With VITCL_NUMBERS a list has the right numbers. */
 VITCL_STATUS vitcl_dataset_labels(vitcl_dataset *dataset, const char *path);
 
 /* Classifies the whole dataset. A class of the dataset is the model's class
  * with that label, else with that name; a class that the model lacks is an
  * error, unless vitcl_dataset_by_number() was called. confusion: NULL, or
  * counts [dataset's classes * model's classes]; row: the true class, column:
- * the answer. */
+ * the answer. With VITCL_ANY_CLASSES pictures of a class that the model lacks
+ * have none, and with VITCL_NUMBERS the dataset's classes are numbers, the
+ * right answers; confusion must be NULL. */
 VITCL_STATUS vitcl_evaluate(vitcl_scores *out, uint32_t *confusion,
                             vitcl_session *session,
                             const vitcl_dataset *dataset,

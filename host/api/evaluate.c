@@ -347,6 +347,7 @@ vitcl_status vitcl_evaluate_part(vitcl_scores *out, uint32_t *confusion,
     vitcl_model_info info = {.size = sizeof info};
     vitcl_scores scores = {.size = sizeof scores};
     const vitcl_model *model;
+    vitcl_answer answer;
     vt_classes known;
     vt_labelled pictures;
 
@@ -359,10 +360,16 @@ vitcl_status vitcl_evaluate_part(vitcl_scores *out, uint32_t *confusion,
     VT_TRY(vitcl_model_describe(&info, model, 0, 0, 1));
     if (info.classes == 0)
         return vt_fail(VITCL_EUNSUPPORTED, "%s has no classifier", info.name);
+    answer = vt_model_answer(model->model);
+    if (confusion && answer != VITCL_ONE_CLASS)
+        return vt_fail(VITCL_EUNSUPPORTED,
+                       "%s does not answer with one class a picture, so its "
+                       "answers cannot be counted",
+                       info.name);
     known = vt_classes_of_model(model->model, info.classes);
     pictures = labelled(dataset);
     pictures.part = part, pictures.parts = parts;
-    VT_TRY(vt_evaluate(&scores, confusion, &pictures, &known,
+    VT_TRY(vt_evaluate(&scores, confusion, &pictures, &known, answer,
                        &(vt_runner){run, &r}));
     vt_sized_give(out, &scores, sizeof scores);
 done:

@@ -73,11 +73,6 @@ static void put_bar(double share, int columns, colours how)
     printf("%s\033[0m", part[eighths % 8]);
 }
 
-static bool shown(const naming *n, uint32_t i)
-{
-    return i == 0 || n->top[i].probability >= 0.001f;
-}
-
 void blocks_classes(const naming *n, const answer *a)
 {
     enum { INDENT = 2, NUMBER = 8 };
@@ -90,11 +85,11 @@ void blocks_classes(const naming *n, const answer *a)
     tsv_text(a->path);
     printf("%s%s\n", how == PLAIN ? "" : "\033[0m",
            naming_sure(n) ? "" : "  not sure");
-    for (uint32_t i = 0; i < n->k && shown(n, i); i++) {
+    for (uint32_t i = 0; i < n->k && naming_shown(n, i); i++) {
         fitting(naming_class(n, n->top[i].label, room), most, &used);
         widest = used > widest ? used : widest;
     }
-    for (uint32_t i = 0; i < n->k && shown(n, i); i++) {
+    for (uint32_t i = 0; i < n->k && naming_shown(n, i); i++) {
         const double p = (double)n->top[i].probability;
         const char *name = naming_class(n, n->top[i].label, room);
         const size_t bytes = fitting(name, most, &used);
@@ -103,6 +98,10 @@ void blocks_classes(const naming *n, const answer *a)
         printf("%*s", INDENT, "");
         put_text(name, bytes);
         printf("%*s", widest - used + 1, "");
+        if (n->answer == VITCL_NUMBERS) {
+            printf("%7.4g\n", p);
+            continue;
+        }
         printf(p < 0.0095 ? "%5.1f %%" : "%5.0f %%", 100 * p);
         putchar(' ');
         put_bar(p, bar > 1 ? bar : 1, how);

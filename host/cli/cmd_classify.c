@@ -181,6 +181,10 @@ static int prepare(work *w)
                        w->o->threshold);
     if (code != EXIT_OK)
         return code;
+    if ((w->o->copy_to || w->o->link_to) && w->naming.answer == VITCL_NUMBERS)
+        return usage("this model answers with numbers (regression), not with "
+                     "classes; leave %s out",
+                     w->o->copy_to ? "--copy-to" : "--link-to");
     if (w->o->copy_to || w->o->link_to)
         code = sorting_open(&w->sorting,
                             w->o->copy_to ? w->o->copy_to : w->o->link_to,

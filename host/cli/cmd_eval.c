@@ -202,12 +202,50 @@ static int compare_part(work *w)
     return code == EXIT_OK ? sharding_same(&w->part, count, names) : code;
 }
 
+/* A model that does not answer with one class a picture. What is counted by
+ * class, or added up from parts, it does not have. */
+static int score_several(work *w, vitcl_answer kind)
+{
+    const eval *o = w->o;
+    const vitcl_scores *got = &w->scores;
+    const bool numbers = kind == VITCL_NUMBERS;
+    const char *other = o->how.classes      ? "--classes"
+                        : o->how.confusion  ? "--confusion"
+                        : o->output         ? "--shard"
+                        : o->common.devices ? "--devices"
+                                            : NULL;
+    int code;
+
+    if (other)
+        return usage("this model answers with %s; leave %s out",
+                     numbers ? "numbers (regression)"
+                             : "any number of classes a picture",
+                     other);
+    scoring_begin(&w->on);
+    code = scoring_end(&w->on,
+                       vitcl_evaluate(&w->scores, NULL, w->on.session,
+                                      w->dataset, scoring_progress, &w->on));
+    if (code != EXIT_OK)
+        return code;
+    if (!numbers && got->pictures && !got->ranked_classes)
+        return fail("no picture has a class of the model: there is no "
+                    "precision");
+    scores_several(got, numbers ? "mse" : "map",
+                   numbers ? got->squared_error : got->average_precision,
+                   o->how.json);
+    return scoring_failed(got->failed);
+}
+
 static int score(work *w)
 {
+    vitcl_answer kind;
     int code = open_data(w);
 
     if (code == EXIT_OK)
         code = scoring_open(&w->on, &w->o->common);
+    kind = vitcl_model_answer(w->on.model);
+    if (code == EXIT_OK && kind != VITCL_ONE_CLASS)
+        return score_several(w, kind);
     if (code == EXIT_OK)
         code = make_tally(w);
     if (code == EXIT_OK)
@@ -248,8 +286,10 @@ const command cmd_eval = {
     "Prints the share of pictures whose label is the model's first answer "
     "(top1)\nor among its first five (top5). Classes are matched by label or "
     "name.\nWith --labels also the share whose first answer is one of the "
-    "picture's\nclasses (real), over pictures that have any. Pictures that "
-    "cannot be decoded are\nnamed and left out.",
+    "picture's\nclasses (real), over pictures that have any. Of a model for "
+    "several classes a\npicture: the mean average precision (map); of a "
+    "regression: the mean squared\nerror (mse). Pictures that cannot be "
+    "decoded are named and left out.",
     options,
     sizeof(eval),
     run};

@@ -298,7 +298,7 @@ static int open_folder(work *w, const answer *a)
             return failed();
         for (uint32_t i = 0; i < classes; i++)
             w->logits[i] /= vitcl_model_temperature(w->model);
-        vitcl_top(top, k, w->logits, classes);
+        vitcl_top_as(top, k, w->logits, classes, vitcl_model_answer(w->model));
         w->label = w->best ? top[0].label : w->label;
     }
     return inspect_of_picture(&w->files, a->path, w->model, top, k);

@@ -230,7 +230,9 @@ int inspect_of_picture(inspect_files *f, const char *path,
         member(f->index, "label", vitcl_model_label(model, top[i].label));
         fputs(", ", f->index);
         member(f->index, "name", vitcl_model_name(model, top[i].label));
-        fputs(", \"probability\": ", f->index);
+        fprintf(f->index, ", \"%s\": ",
+                vitcl_model_answer(model) == VITCL_NUMBERS ? "number"
+                                                           : "probability");
         number(f->index, (double)top[i].probability);
         fputs("}", f->index);
     }

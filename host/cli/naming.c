@@ -15,9 +15,13 @@ int naming_open(naming *n, const vitcl_model *model, uint32_t classes,
     *n = (naming){.model = model,
                   .classes = classes,
                   .k = k < classes ? k : classes,
+                  .answer = vitcl_model_answer(model),
                   .temperature = vitcl_model_temperature(model),
                   .threshold = threshold > 0 ? (float)threshold
                                              : vitcl_model_threshold(model)};
+    if (n->answer == VITCL_NUMBERS && threshold > 0)
+        return usage("--threshold is a probability, but this model answers "
+                     "with numbers (regression); leave it out");
     n->top = calloc(n->k, sizeof *n->top);
     n->scaled = calloc(classes, sizeof *n->scaled);
     return n->top && n->scaled ? EXIT_OK : fail("out of memory");
@@ -33,7 +37,7 @@ void naming_judge(naming *n, const float *logits)
 {
     for (uint32_t c = 0; c < n->classes; c++)
         n->scaled[c] = logits[c] / n->temperature;
-    vitcl_top(n->top, n->k, n->scaled, n->classes);
+    vitcl_top_as(n->top, n->k, n->scaled, n->classes, n->answer);
 }
 
 bool naming_doubts(const naming *n)
@@ -43,7 +47,20 @@ bool naming_doubts(const naming *n)
 
 bool naming_sure(const naming *n)
 {
-    return n->top[0].probability >= n->threshold;
+    return !naming_doubts(n) || n->top[0].probability >= n->threshold;
+}
+
+bool naming_holds(const naming *n, uint32_t i)
+{
+    return n->answer == VITCL_ANY_CLASSES
+               ? n->top[i].probability >= n->threshold
+               : naming_sure(n);
+}
+
+bool naming_shown(const naming *n, uint32_t i)
+{
+    return i == 0 || n->answer == VITCL_NUMBERS ||
+           n->top[i].probability >= 0.001f;
 }
 
 const char *naming_class(const naming *n, uint32_t label, char room[CLASS_ROOM])
@@ -67,20 +84,32 @@ void naming_json(const naming *n, const answer *a)
         return;
     if (naming_doubts(n))
         printf(",\"sure\":%s", naming_sure(n) ? "true" : "false");
+    if (n->answer != VITCL_ONE_CLASS)
+        printf(",\"function\":\"%s\"",
+               n->answer == VITCL_NUMBERS ? "none" : "sigmoid");
     printf(",\"top\":[");
     for (uint32_t i = 0; i < n->k; i++) {
         printf("%s{\"index\":%u,\"label\":", i ? "," : "", n->top[i].label);
         json_string(vitcl_model_label(n->model, n->top[i].label));
         printf(",\"name\":");
         json_string(vitcl_model_name(n->model, n->top[i].label));
-        printf(",\"probability\":");
+        printf(",\"%s\":",
+               n->answer == VITCL_NUMBERS ? "number" : "probability");
         json_number((double)n->top[i].probability);
+        if (naming_doubts(n) && n->answer == VITCL_ANY_CLASSES)
+            printf(",\"sure\":%s", naming_holds(n, i) ? "true" : "false");
         printf("}");
     }
     printf("]}\n");
 }
 
 /* ---- fields ---- */
+
+static void put_answer(const naming *n, uint32_t i)
+{
+    printf(n->answer == VITCL_NUMBERS ? "%.7g" : "%.6f",
+           (double)n->top[i].probability);
+}
 
 void naming_tsv(const naming *n, const answer *a)
 {
@@ -95,16 +124,19 @@ void naming_tsv(const naming *n, const answer *a)
             printf("%u", n->top[i].label);
         printf("\t");
         tsv_text(vitcl_model_name(n->model, n->top[i].label));
-        printf("\t%.6f%s\n", (double)n->top[i].probability,
-               naming_sure(n) ? "" : "\tnot sure");
+        printf("\t");
+        put_answer(n, i);
+        printf("%s\n", naming_holds(n, i) ? "" : "\tnot sure");
     }
 }
 
 void naming_csv_head(const naming *n)
 {
-    printf("path,class,probability,sure,error");
+    const char *what = n->answer == VITCL_NUMBERS ? "number" : "probability";
+
+    printf("path,class,%s,sure,error", what);
     for (uint32_t i = 1; i < n->k; i++)
-        printf(",class %u,probability %u", i + 1, i + 1);
+        printf(",class %u,%s %u", i + 1, what, i + 1);
     printf("\r\n");
 }
 
@@ -126,7 +158,8 @@ void naming_csv(const naming *n, const answer *a)
 
         printf(",");
         vt_text_csv(stdout, name, VT_CSV_TEXT, is_terminal(stdout));
-        printf(",%.6f", (double)n->top[i].probability);
+        printf(",");
+        put_answer(n, i);
         if (i == 0)
             printf(",%s,", !naming_doubts(n) ? ""
                            : naming_sure(n)  ? "yes"
@@ -137,40 +170,52 @@ void naming_csv(const naming *n, const answer *a)
 
 /* ---- a terminal ---- */
 
+/* " 94 %"; `space` before the sign. A regression's number is " 5.61". */
+static void say_answer(char out[32], const naming *n, const vitcl_class *c,
+                       const char *space)
+{
+    if (n->answer == VITCL_NUMBERS)
+        snprintf(out, 32, " %.4g", (double)c->probability);
+    else
+        snprintf(out, 32, " %.*f%s%%", c->probability < 0.0095f ? 1 : 0,
+                 100 * (double)c->probability, space);
+}
+
 static void print_class(const naming *n, const vitcl_class *c, bool brief)
 {
-    char room[CLASS_ROOM];
+    char room[CLASS_ROOM], text[32];
     const char *name = naming_class(n, c->label, room);
 
     put_text(name, brief ? strcspn(name, ",") : SIZE_MAX);
-    printf(c->probability < 0.0095f ? " %.1f %%" : " %.0f %%",
-           100 * (double)c->probability);
+    say_answer(text, n, c, " ");
+    fputs(text, stdout);
 }
 
 /* Appends; what does not fit is cut. */
 static void add_class(char *out, size_t size, const naming *n,
                       const vitcl_class *c, bool brief)
 {
-    char room[CLASS_ROOM];
+    char room[CLASS_ROOM], text[32];
     const char *name = naming_class(n, c->label, room);
     const size_t used = strlen(out), all = strlen(name);
     size_t length = brief ? strcspn(name, ",") : all;
 
     length = length < 200 ? length : 200;
-    snprintf(out + used, size - used,
-             c->probability < 0.0095f ? "%.*s %.1f\u00a0%%"
-                                      : "%.*s %.0f\u00a0%%",
-             (int)length, name, 100 * (double)c->probability);
+    say_answer(text, n, c, "\u00a0");
+    snprintf(out + used, size - used, "%.*s%s", (int)length, name, text);
 }
 
 void naming_texts(char *title, char *more, size_t size, const naming *n)
 {
     title[0] = more[0] = '\0';
     add_class(title, size, n, &n->top[0], false);
-    for (uint32_t i = 1; i < n->k && n->top[i].probability >= 0.001f; i++) {
+    for (uint32_t i = 1; i < n->k && naming_shown(n, i); i++) {
         const size_t used = strlen(more);
 
-        snprintf(more + used, size - used, "%s", i == 1 ? "or " : ", ");
+        snprintf(more + used, size - used, "%s",
+                 i > 1                          ? ", "
+                 : n->answer == VITCL_ONE_CLASS ? "or "
+                                                : "");
         add_class(more, size, n, &n->top[i], true);
     }
 }
@@ -182,8 +227,10 @@ void naming_pretty(const naming *n, const answer *a)
     tsv_text(a->path);
     printf("\033[0m  %s", naming_sure(n) ? "" : "not sure: ");
     print_class(n, &n->top[0], false);
-    for (uint32_t i = 1; i < n->k && n->top[i].probability >= 0.001f; i++) {
-        printf("%s", i == 1 ? "\n    or " : ", ");
+    for (uint32_t i = 1; i < n->k && naming_shown(n, i); i++) {
+        printf("%s", i > 1                          ? ", "
+                     : n->answer == VITCL_ONE_CLASS ? "\n    or "
+                                                    : "\n    ");
         print_class(n, &n->top[i], true);
     }
     printf("\n");

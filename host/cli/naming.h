@@ -12,6 +12,7 @@ typedef struct naming {
     vitcl_class *top; /* of the last picture */
     float *scaled;    /* its logits, divided by the temperature */
     float temperature, threshold;
+    vitcl_answer answer; /* what the numbers of `top` are */
 } naming;
 
 /* threshold 0: the model's own, if it has one. */
@@ -24,6 +25,11 @@ void naming_judge(naming *n, const float *logits);
 bool naming_doubts(const naming *n);
 /* Is the last picture's first class likely enough? */
 bool naming_sure(const naming *n);
+/* Is class i of top? Where a picture has one class, the first counts for all.
+ */
+bool naming_holds(const naming *n, uint32_t i);
+/* Is class i of top worth a place on a terminal or a page? */
+bool naming_shown(const naming *n, uint32_t i);
 /* A class's name, else its label, else its number, in `room`. */
 enum { CLASS_ROOM = 24 };
 const char *naming_class(const naming *n, uint32_t label,

@@ -64,3 +64,20 @@ int scores_tell(const vt_tally *t, const score_options *o)
     confusion_free(&c);
     return code;
 }
+
+void scores_several(const vitcl_scores *s, const char *name, double value,
+                    bool json)
+{
+    if (!json) {
+        printf("pictures\t%u\n%s\t%.4f\n", s->pictures, name, value);
+        if (s->failed)
+            printf("failed\t%u\n", s->failed);
+        return;
+    }
+    printf("{\"pictures\":%u,\"failed\":%u", s->pictures, s->failed);
+    if (s->ranked_classes)
+        printf(",\"classes\":%u", s->ranked_classes);
+    printf(",\"%s\":", name);
+    json_number(value);
+    printf("}\n");
+}

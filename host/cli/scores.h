@@ -7,6 +7,8 @@
 #include "cmd.h"
 #include "scale/tally.h"
 
+#include <vitcl_train.h>
+
 typedef struct score_options {
     bool json, classes;
     const char *confusion; /* file; NULL: none */
@@ -23,5 +25,10 @@ typedef struct score_options {
 int scores_ready(const score_options *o);
 /* Prints and writes what was asked for. */
 int scores_tell(const vt_tally *t, const score_options *o);
+
+/* The one score of a model that does not answer with one class: "map" or
+ * "mse". */
+void scores_several(const vitcl_scores *s, const char *name, double value,
+                    bool json);
 
 #endif

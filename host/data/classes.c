@@ -158,12 +158,13 @@ static vitcl_status twice(const vt_classes *these, uint32_t index,
                    shown(these, index), these->whose, those->whose);
 }
 
-static vitcl_status match(uint32_t *out, const vt_classes *these,
-                          const vt_classes *those, bool by_number, bool advise)
+/* *found: how many are. */
+static vitcl_status find_all(uint32_t *out, uint32_t *found,
+                             const vt_classes *these, const vt_classes *those,
+                             bool by_number)
 {
     vitcl_status st = VITCL_OK;
     const bool said = by_number && all_numbers(these);
-    uint32_t found = 0;
     key *keys = NULL;
     size_t n = 0;
 
@@ -173,6 +174,7 @@ static vitcl_status match(uint32_t *out, const vt_classes *these,
                        "number",
                        these->count, these->count == 1 ? "" : "es",
                        these->whose, those->count, those->whose);
+    *found = 0;
     VT_TRY(make_keys(&keys, &n, those, by_number));
     for (uint32_t i = 0; i < these->count; i++) {
         const char *label = these->label(these->of, i);
@@ -186,12 +188,21 @@ static vitcl_status match(uint32_t *out, const vt_classes *these,
             times = look_up(&out[i], keys, n, wanted);
         if (times > 1)
             VT_TRY(twice(these, i, those));
-        found += times > 0;
+        *found += times > 0;
     }
-    if (found < these->count)
-        st = name_missing(out, these, those, found, advise);
 done:
     free(keys);
+    return st;
+}
+
+static vitcl_status match(uint32_t *out, const vt_classes *these,
+                          const vt_classes *those, bool by_number, bool advise)
+{
+    uint32_t found = 0;
+    vitcl_status st = find_all(out, &found, these, those, by_number);
+
+    if (st == VITCL_OK && found < these->count)
+        st = name_missing(out, these, those, found, advise);
     return st;
 }
 
@@ -201,6 +212,17 @@ vitcl_status vt_classes_match(uint32_t *out, const vt_classes *these,
     /* names from a label file are never matched by number */
     return match(out, these, those, by_number,
                  !by_number && these->label == data_label);
+}
+
+vitcl_status vt_classes_match_some(uint32_t *out, const vt_classes *these,
+                                   const vt_classes *those, bool by_number)
+{
+    uint32_t found = 0;
+    vitcl_status st = find_all(out, &found, these, those, by_number);
+
+    if (st == VITCL_OK && !found)
+        st = name_missing(out, these, those, found, !by_number);
+    return st;
 }
 
 vitcl_status vt_classes_same(const vt_classes *these, const vt_classes *those)

@@ -32,6 +32,9 @@ vt_classes vt_classes_of_data(const vt_dataset *d, const char *whose);
  * them. */
 vitcl_status vt_classes_match(uint32_t *out, const vt_classes *these,
                               const vt_classes *those, bool by_number);
+/* The same, but where at least one is found, the others are UINT32_MAX. */
+vitcl_status vt_classes_match_some(uint32_t *out, const vt_classes *these,
+                                   const vt_classes *those, bool by_number);
 /* VITCL_EINVAL unless both have the same names in the same order. */
 vitcl_status vt_classes_same(const vt_classes *these, const vt_classes *those);
 

@@ -6,13 +6,14 @@
 #include "base/json.h"
 #include "base/memory.h"
 
+#include <math.h>
 #include <string.h>
 
 #define FILE_MAX ((size_t)64 << 20)
 
 typedef struct label {
-    char *name;      /* NULL: a number */
-    uint32_t number; /* the model's class */
+    char *name;    /* NULL: a number */
+    double number; /* the model's class, or a right answer */
 } label;
 
 struct vt_labels {
@@ -167,18 +168,17 @@ static vitcl_status add_set(vt_labels *l, const vt_json *set, uint32_t picture)
                        l->path, picture);
     for (const vt_json *m = vt_json_first(set); m; m = vt_json_next(m)) {
         const char *name = NULL;
-        uint64_t n = 0;
+        double n = 0;
         label *e;
 
-        if (!vt_json_string(&name, m) &&
-            (!vt_json_uint(&n, m) || n > INT32_MAX))
+        if (!vt_json_string(&name, m) && !vt_json_number(&n, m))
             return vt_fail(VITCL_ECORRUPT,
                            "%s: a class of picture %u is neither a name nor a "
                            "number",
                            l->path, picture);
         VT_TRY(vt_grow(&l->entry, &l->cap, l->count + 1, sizeof *l->entry));
         e = &l->entry[l->count++];
-        e->number = (uint32_t)n;
+        e->number = n;
         l->names += name != NULL;
         if (name)
             VT_TRY(vt_strdup(&e->name, name));
@@ -269,24 +269,51 @@ vitcl_status vt_labels_resolve(uint32_t **out, const vt_labels *l,
     for (size_t i = 0; i < l->count; i++) {
         const label *e = &l->entry[i];
 
-        wanted[i] = e->number;
         if (e->name) {
             at = bsearch(&e->name, (void *)name, n, sizeof *name, by_text);
             wanted[i] = found[at - name];
+            continue;
         }
-        if (wanted[i] >= model->count) {
-            st = vt_fail(
+        if (!(e->number >= 0 && e->number < model->count) ||
+            e->number != floor(e->number))
+            VT_TRY(vt_fail(
                 VITCL_ECORRUPT,
-                "%s: class %u is out of range; the model has %u class%s",
-                l->path, wanted[i], model->count,
-                model->count == 1 ? "" : "es");
-            goto done;
-        }
+                "%s: class %.16g is out of range; the model has %u class%s",
+                l->path, e->number, model->count,
+                model->count == 1 ? "" : "es"));
+        wanted[i] = (uint32_t)e->number;
     }
     *out = wanted, wanted = NULL;
 done:
     free(wanted);
     free(found);
     free((void *)name);
+    return st;
+}
+
+vitcl_status vt_labels_numbers(double **out, const vt_labels *l, uint32_t width)
+{
+    vitcl_status st = VITCL_OK;
+    double *value = NULL;
+
+    for (uint32_t i = 0; i < l->pictures; i++)
+        if (l->first[i + 1] - l->first[i] != width)
+            return vt_fail(VITCL_ECORRUPT,
+                           "%s: picture %u has %zu number%s, but the model "
+                           "answers with %u",
+                           l->path, i, l->first[i + 1] - l->first[i],
+                           vt_plural(l->first[i + 1] - l->first[i]), width);
+    VT_TRY(vt_new(&value, l->count + 1, sizeof *value));
+    for (size_t i = 0; i < l->count; i++) {
+        if (l->entry[i].name)
+            VT_TRY(vt_fail(VITCL_ECORRUPT,
+                           "%s: \"%.60s\" is no number, as the model answers "
+                           "with",
+                           l->path, l->entry[i].name));
+        value[i] = l->entry[i].number;
+    }
+    *out = value, value = NULL;
+done:
+    free(value);
     return st;
 }

@@ -12,7 +12,7 @@
  *                              picture needs an entry
  * A class is a number, which is the model's index, or a name, which is matched
  * with the model's classes (classes.h). A picture with an empty list is not
- * scored.
+ * scored. For a regression the numbers are the right answers.
  */
 #ifndef VT_DATA_LABELS_H
 #define VT_DATA_LABELS_H
@@ -28,6 +28,10 @@ void vt_labels_free(vt_labels *l);
  * name. */
 vitcl_status vt_labels_resolve(uint32_t **out, const vt_labels *l,
                                const vt_classes *model);
+/* [pictures * width], for a regression of `width` numbers: each picture has so
+ * many. The caller frees it. VITCL_ECORRUPT: names, or another count. */
+vitcl_status vt_labels_numbers(double **out, const vt_labels *l,
+                               uint32_t width);
 /* A picture's entries: the index of the first; *count: how many. */
 size_t vt_labels_of(uint32_t *count, const vt_labels *l, uint32_t picture);
 /* Whether any entry is a number. */

@@ -89,34 +89,35 @@ done:
 
 vitcl_status vt_evaluate(vitcl_scores *out, uint32_t *confusion,
                          const vt_labelled *pictures, const vt_classes *known,
-                         const vt_runner *runner)
+                         vitcl_answer answer, const vt_runner *runner)
 {
     vitcl_status st = VITCL_OK;
     const vt_dataset *d = pictures->d;
     const vt_classes data = vt_classes_of_data(d, "the pictures");
     uint32_t *wanted = NULL;
-    size_t *chosen = NULL, count;
+    size_t *chosen = NULL;
+    vt_pass pass = {.d = d, .tensor = "logits", .width = known->count};
     scoring s = {.d = d,
                  .classes = known->count,
                  .confusion = confusion,
                  .labels = pictures->labels};
 
+    VT_TRY(choose_part(&chosen, &pass.count, pictures));
+    pass.chosen = s.chosen = chosen;
+    pass.total = pass.count;
+    if (answer != VITCL_ONE_CLASS) {
+        st = vt_evaluate_several(out, pictures, known, answer, &pass, runner);
+        goto done;
+    }
     if (s.labels)
         VT_TRY(vt_labels_resolve(&s.answers, s.labels, known));
     VT_TRY(VT_NEW(&wanted, vt_dataset_classes(d)));
     VT_TRY(vt_new(&s.top, s.classes, sizeof *s.top));
     VT_TRY(vt_classes_match(wanted, &data, known, pictures->by_number));
     s.wanted = wanted;
-    VT_TRY(choose_part(&chosen, &count, pictures));
-    s.chosen = chosen;
-    VT_TRY(runner->run(runner->context, &(vt_pass){.d = d,
-                                                   .chosen = chosen,
-                                                   .count = count,
-                                                   .tensor = "logits",
-                                                   .width = s.classes,
-                                                   .take = score,
-                                                   .context = &s,
-                                                   .total = count}));
+    pass.take = score;
+    pass.context = &s;
+    VT_TRY(runner->run(runner->context, &pass));
     out->pictures = (uint32_t)s.scored;
     out->failed = (uint32_t)s.failed;
     out->real_pictures = (uint32_t)s.real_scored;

@@ -140,7 +140,8 @@ done:
 
 static void add_classes(vt_page *p, const vt_json *list)
 {
-    static const char *const head[] = {"class", "probability"};
+    const bool numbers = vt_json_get(vt_json_first(list), "number") != NULL;
+    const char *const head[] = {"class", numbers ? "number" : "probability"};
     const char *cell[2 * CLASSES];
     char percent[CLASSES][16], number[CLASSES][24];
     size_t n = 0;
@@ -152,10 +153,12 @@ static void add_classes(vt_page *p, const vt_json *list)
         double v = 0;
 
         vt_json_uint(&at, vt_json_get(c, "index"));
-        vt_json_number(&v, vt_json_get(c, "probability"));
+        vt_json_number(&v, vt_json_get(c, head[1]));
         snprintf(number[n], sizeof number[n], "class %llu",
                  (unsigned long long)at);
-        if (v < 0.0005)
+        if (numbers)
+            snprintf(percent[n], sizeof percent[n], "%.4g", v);
+        else if (v < 0.0005)
             snprintf(percent[n], sizeof percent[n], "< 0.1 %%");
         else
             snprintf(percent[n], sizeof percent[n],
