@@ -618,7 +618,8 @@ VITCL_STATUS vitcl_tensors_write(const char *path, const vitcl_shape *shapes,
 /* Writes one f32 tensor [rows, row->shape...] named row->name, a few rows at a
  * time; their number need not be known. The file appears at _finish(),
  * complete, or never. If the path ends in .npy the format is NumPy's, else
- * safetensors. */
+ * safetensors. After _finish() or an error there is nothing left to do but
+ * _free(): the others return VITCL_EINVAL. */
 typedef struct vitcl_rows vitcl_rows;
 VITCL_STATUS vitcl_rows_open(vitcl_rows **out, const char *path,
                              const vitcl_shape *row);

@@ -147,7 +147,7 @@ struct vitcl_rows {
     char name[64];
     size_t count; /* elements a row */
     uint64_t rows;
-    bool npy;
+    bool npy, failed;
 };
 
 static bool plain_name(const char *s)
@@ -227,33 +227,61 @@ done:
     return st;
 }
 
-vitcl_status vitcl_rows_add(vitcl_rows *rows, const float *data, uint32_t n)
+/* After an error the file is no longer a whole number of rows. */
+static vitcl_status open_still(const vitcl_rows *rows)
 {
-    size_t count;
-
-    VT_GIVEN(rows);
-    VT_GIVEN(data);
-    if (!vt_mul(&count, rows->count, n))
-        return vt_fail(VITCL_EINVAL, "cannot add %u rows: too many", n);
-    if (fwrite(data, sizeof *data, count, rows->file.f) != count)
-        return write_error(rows);
-    rows->rows += n;
-    return VITCL_OK;
+    if (rows->failed)
+        return vt_fail(VITCL_EINVAL, "the rows could not be written; free them "
+                                     "and begin a new file");
+    return rows->file.f ? VITCL_OK
+                        : vt_fail(VITCL_EINVAL, "the rows are finished");
 }
 
-vitcl_status vitcl_rows_finish(vitcl_rows *rows)
+static vitcl_status add(vitcl_rows *rows, const float *data, uint32_t n)
 {
-    vitcl_status st = VITCL_OK;
+    vitcl_status st;
+    size_t count;
+
+    VT_TRY(open_still(rows));
+    if (!vt_mul(&count, rows->count, n))
+        return vt_fail(VITCL_EINVAL, "cannot add %u rows: too many", n);
+    if (fwrite(data, sizeof *data, count, rows->file.f) != count) {
+        rows->failed = true;
+        return write_error(rows);
+    }
+    rows->rows += n;
+done:
+    return st;
+}
+
+vitcl_status vitcl_rows_add(vitcl_rows *rows, const float *data, uint32_t n)
+{
+    VT_GIVEN(rows);
+    VT_GIVEN(data);
+    return add(rows, data, n);
+}
+
+static vitcl_status finish(vitcl_rows *rows)
+{
+    vitcl_status st;
     char head[HEAD];
 
-    VT_GIVEN(rows);
+    VT_TRY(open_still(rows));
     fill_head(head, rows);
+    rows->failed = true;
     if (fseek(rows->file.f, 0, SEEK_SET) != 0 ||
         fwrite(head, 1, HEAD, rows->file.f) != HEAD)
         return write_error(rows);
     VT_TRY(vt_newfile_commit(&rows->file));
+    rows->failed = false;
 done:
     return st;
+}
+
+vitcl_status vitcl_rows_finish(vitcl_rows *rows)
+{
+    VT_GIVEN(rows);
+    return finish(rows);
 }
 
 void vitcl_rows_free(vitcl_rows *rows)

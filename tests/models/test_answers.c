@@ -57,6 +57,8 @@ Test(answers, rows_come_back)
     need(vitcl_rows_add(rows, data + 6, 1));
     cr_expect(!vt_have(path), "there before it is whole");
     need(vitcl_rows_finish(rows));
+    cr_expect_eq(vitcl_rows_add(rows, data, 1), VITCL_EINVAL);
+    cr_expect_eq(vitcl_rows_finish(rows), VITCL_EINVAL);
     vitcl_rows_free(rows), rows = NULL;
     need(vitcl_tensors_open(&t, path));
     need(vitcl_tensors_shape(&shape, t, "features"));
