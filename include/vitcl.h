@@ -9,14 +9,21 @@
  *            with the type's _free(), which accepts NULL. Handles may be freed
  *            in any order. A returned pointer is borrowed from the handle that
  *            was passed.
- * Threads    Devices and models may be shared between threads; a session or
- *            loader must not be used by two threads at once. All sessions of a
- *            process share what was measured, the log and CLBlast, which takes
- *            one call at a time. Trials and timings of devices of one kind
- *            wait for each other, and so do two threads that need one program
- *            of a device; no others do. A model is locked while a session is
- *            planned. With PoCL, a session's first run waits, launch by launch,
- *            for the other sessions of the process, which wait for it.
+ * Threads    Devices and models may be shared between threads. A session,
+ *            loader or vitcl_rows is for one call at a time: a second one, of
+ *            another thread or of a callback, changes nothing and returns
+ *            VITCL_EBUSY, and so does changing a dataset that is evaluated.
+ *            vitcl_session_stop() and functions that only describe a handle
+ *            are always allowed. Running and reading are two calls: if another
+ *            thread runs the session between them, there is nothing to read
+ *            (VITCL_EINVAL). A tuner is for one thread.
+ *            All sessions of a process share what was measured, the log and
+ *            CLBlast, which takes one call at a time. Trials and timings of
+ *            devices of one kind wait for each other, and so do two threads
+ *            that need one program of a device; no others do. A model is
+ *            locked while a session is planned. With PoCL, a session's first
+ *            run waits, launch by launch, for the other sessions of the
+ *            process, which wait for it.
  * fork()     OpenCL drivers do not survive a fork(). In the child of a process
  *            that has opened a device, calls that need a device or a loader
  *            fail; freeing handles is safe and does not affect the parent.
@@ -148,7 +155,8 @@ extern "C" {
     X(EUNSUPPORTED, -5, "valid, but not supported by this build or device")    \
     X(ENODEVICE, -6, "no such OpenCL device")                                  \
     X(EDEVICE, -7, "an OpenCL call failed")                                    \
-    X(ESTOPPED, -8, "stopped by the caller")
+    X(ESTOPPED, -8, "stopped by the caller")                                   \
+    X(EBUSY, -9, "in use by another call")
 #define X(name, value, text) VITCL_##name = value,
 typedef enum { VITCL_STATUS_MAP(X) VITCL_STATUS_END_ = 1 } vitcl_status;
 #undef X

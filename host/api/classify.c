@@ -112,11 +112,21 @@ static vitcl_status take_features(void *context, const vitcl_batch *b)
     return vt_session_tell(a->s, a->answered, a->n);
 }
 
+static vitcl_status ask(asking *a, const char *tensor, size_t each,
+                        vitcl_sink take)
+{
+    vitcl_status st;
+
+    VT_TRY(vt_session_batches(a->s, tensor, each, next_batch, take, a));
+    st = a->bad;
+done:
+    return st;
+}
+
 vitcl_status vitcl_classify(vitcl_class *top, uint32_t k,
                             vitcl_session *session, const vitcl_image *images,
                             uint32_t n)
 {
-    vitcl_status st = VITCL_OK;
     vitcl_session *s = session;
     asking a = {.s = s, .images = images, .n = n, .top = top, .k = k};
 
@@ -130,27 +140,20 @@ vitcl_status vitcl_classify(vitcl_class *top, uint32_t k,
     if (k < 1 || k > s->classes)
         return vt_fail(VITCL_EINVAL, "the %u best of %u classes were asked for",
                        k, s->classes);
-    VT_TRY(vitcl_run_batches(s, "logits", s->classes, next_batch, take_classes,
-                             &a));
-    st = a.bad;
-done:
-    return st;
+    VT_RETURN_ALONE(session, "session",
+                    ask(&a, "logits", s->classes, take_classes));
 }
 
 vitcl_status vitcl_embed(float *out, vitcl_session *session,
                          const vitcl_image *images, uint32_t n)
 {
-    vitcl_status st = VITCL_OK;
     asking a = {.s = session, .images = images, .n = n, .out = out};
 
     VT_GIVEN(out);
     VT_GIVEN(session);
     VT_GIVEN(images);
-    VT_TRY(vitcl_run_batches(session, "features", session->features, next_batch,
-                             take_features, &a));
-    st = a.bad;
-done:
-    return st;
+    VT_RETURN_ALONE(session, "session",
+                    ask(&a, "features", session->features, take_features));
 }
 
 static bool better(const float *logits, uint32_t a, uint32_t b)

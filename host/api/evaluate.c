@@ -14,6 +14,7 @@ struct vitcl_dataset {
     vt_dataset *d;
     vt_labels *labels;    /* NULL: none */
     char labels_hash[65]; /* of their file */
+    atomic_int calls;     /* that read it; -1: one changes it */
     bool by_number, strict;
     vitcl_log broken; /* NULL: none */
     void *broken_context;
@@ -69,6 +70,26 @@ void vitcl_dataset_free(vitcl_dataset *dataset)
     free(dataset);
 }
 
+/* Evaluations share a dataset, but it must not change meanwhile. const is cast
+ * away for the counter only. */
+static vitcl_status enter(const vitcl_dataset *dataset, bool change)
+{
+    atomic_int *calls = &((vitcl_dataset *)(uintptr_t)dataset)->calls;
+    int n = atomic_load(calls);
+
+    do
+        if (n < 0 || (change && n > 0))
+            return vt_in_use("vitcl_dataset", "dataset");
+    while (!atomic_compare_exchange_weak(calls, &n, change ? -1 : n + 1));
+    return VITCL_OK;
+}
+
+static void leave(const vitcl_dataset *dataset, bool change)
+{
+    atomic_fetch_add(&((vitcl_dataset *)(uintptr_t)dataset)->calls,
+                     change ? 1 : -1);
+}
+
 static vitcl_status hash_file(char out[65], const char *path)
 {
     vitcl_status st = VITCL_OK;
@@ -90,11 +111,14 @@ vitcl_status vitcl_dataset_labels(vitcl_dataset *dataset, const char *path)
 
     if (!dataset || !path)
         return vt_fail(VITCL_EINVAL, "labels need a dataset and a path");
+    if (enter(dataset, true) != VITCL_OK)
+        return VITCL_EBUSY;
     VT_TRY(vt_labels_load(&labels, path, dataset->d));
     VT_TRY(hash_file(dataset->labels_hash, path));
     vt_labels_free(dataset->labels);
     dataset->labels = labels, labels = NULL;
 done:
+    leave(dataset, true);
     vt_labels_free(labels);
     return st;
 }
@@ -102,7 +126,10 @@ done:
 vitcl_status vitcl_dataset_by_number(vitcl_dataset *dataset)
 {
     VT_GIVEN(dataset);
+    if (enter(dataset, true) != VITCL_OK)
+        return VITCL_EBUSY;
     dataset->by_number = true;
+    leave(dataset, true);
     return VITCL_OK;
 }
 
@@ -110,9 +137,12 @@ vitcl_status vitcl_dataset_broken(vitcl_dataset *dataset, int strict,
                                   vitcl_log report, void *context)
 {
     VT_GIVEN(dataset);
+    if (enter(dataset, true) != VITCL_OK)
+        return VITCL_EBUSY;
     dataset->strict = strict != 0;
     dataset->broken = report;
     dataset->broken_context = context;
+    leave(dataset, true);
     return VITCL_OK;
 }
 
@@ -139,10 +169,13 @@ vitcl_status vitcl_dataset_identity(char out[65], const vitcl_dataset *dataset)
 
     VT_GIVEN(out);
     VT_GIVEN(dataset);
+    if (enter(dataset, false) != VITCL_OK)
+        return VITCL_EBUSY;
     labels = dataset->labels ? dataset->labels_hash : "";
     vt_sha256_begin(&s);
     vt_dataset_hash_names(&s, dataset->d);
     vt_sha256_add(&s, labels, strlen(labels) + 1);
+    leave(dataset, false);
     vt_sha256_end(&s, hash);
     vt_sha256_hex(out, hash);
     return VITCL_OK;
@@ -314,8 +347,8 @@ static vitcl_status run(void *context, const vt_pass *s)
     for (int i = 0; i < 2; i++)
         VT_TRY(VT_NEW(&p.batch[i].position, most));
     VT_TRY(start_loader(&p.loader, session, s));
-    VT_TRY(vitcl_run_batches(session, s->tensor, s->width, next_batch,
-                             take_batch, &p));
+    VT_TRY(vt_session_batches(session, s->tensor, s->width, next_batch,
+                              take_batch, &p));
 done:
     vitcl_loader_free(p.loader);
     free(p.rgb);
@@ -326,6 +359,26 @@ done:
 }
 
 /* ---- what is public ---- */
+
+static void release(const running *r, int datasets)
+{
+    while (datasets > 0)
+        leave(r->dataset[--datasets], false);
+    atomic_store(&r->session->busy, false);
+}
+
+/* For the whole call, not only for its runs. */
+static vitcl_status hold(const running *r)
+{
+    if (atomic_exchange(&r->session->busy, true))
+        return vt_in_use("an evaluation", "session");
+    for (int i = 0; i < 2; i++)
+        if (enter(r->dataset[i], false) != VITCL_OK) {
+            release(r, i);
+            return VITCL_EBUSY;
+        }
+    return VITCL_OK;
+}
 
 vitcl_status vitcl_evaluate(vitcl_scores *out, uint32_t *confusion,
                             vitcl_session *session,
@@ -367,10 +420,13 @@ vitcl_status vitcl_evaluate_part(vitcl_scores *out, uint32_t *confusion,
                        "answers cannot be counted",
                        info.name);
     known = vt_classes_of_model(model->model, info.classes);
+    VT_TRY(hold(&r));
     pictures = labelled(dataset);
     pictures.part = part, pictures.parts = parts;
-    VT_TRY(vt_evaluate(&scores, confusion, &pictures, &known, answer,
-                       &(vt_runner){run, &r}));
+    st = vt_evaluate(&scores, confusion, &pictures, &known, answer,
+                     &(vt_runner){run, &r});
+    release(&r, 2);
+    VT_TRY(st);
     vt_sized_give(out, &scores, sizeof scores);
 done:
     return st;
@@ -400,6 +456,7 @@ vitcl_status vitcl_fewshot(vitcl_fewshot_score *scores, uint32_t n,
                            const vitcl_dataset *test, vitcl_progress progress,
                            void *context)
 {
+    vitcl_status st = VITCL_OK;
     running r = {session, progress, context, {train, test}};
     vt_labelled known, asked;
 
@@ -407,8 +464,12 @@ vitcl_status vitcl_fewshot(vitcl_fewshot_score *scores, uint32_t n,
         n > 1000 || tries > 1000)
         return vt_fail(VITCL_EINVAL,
                        "few-shot needs pictures and at least one try");
+    VT_TRY(hold(&r));
     known = labelled(train);
     asked = labelled(test);
-    return vt_fewshot(scores, n, tries, random_state, &known, &asked,
-                      vitcl_session_features(session), &(vt_runner){run, &r});
+    st = vt_fewshot(scores, n, tries, random_state, &known, &asked,
+                    vitcl_session_features(session), &(vt_runner){run, &r});
+    release(&r, 2);
+done:
+    return st;
 }

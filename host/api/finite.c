@@ -162,25 +162,39 @@ done:
     return st;
 }
 
-vitcl_status vitcl_session_check(vitcl_session *session, const char *name,
-                                 uint32_t index)
+static vitcl_status check(vitcl_session *s, const char *name, uint32_t index)
 {
     vitcl_status st = VITCL_OK;
     float *x = NULL, bad;
-    vt_val v;
+    const vt_val v = vt_session_value(s, name);
 
-    VT_GIVEN(session);
-    VT_GIVEN(name);
-    v = vt_session_value(session, name);
-    if (v == VT_NONE || index >= session->batch)
+    if (v == VT_NONE || index >= s->batch)
         return vt_fail(VITCL_EINVAL, "no tensor %s was kept for picture %u",
                        name, index);
-    VT_TRY(vt_session_ran(session));
-    VT_TRY(vt_new(&x, vt_elements(session->plan, v), sizeof *x));
-    VT_TRY(look_at_step(&bad, session, v, index, x));
+    VT_TRY(vt_session_ran(s));
+    VT_TRY(vt_new(&x, vt_elements(s->plan, v), sizeof *x));
+    VT_TRY(look_at_step(&bad, s, v, index, x));
     if (!isfinite(bad))
-        st = vt_session_explain(session, index);
+        st = vt_session_explain(s, index);
 done:
     free(x);
     return st;
+}
+
+vitcl_status vitcl_session_check(vitcl_session *session, const char *name,
+                                 uint32_t index)
+{
+    vt_val given;
+
+    VT_GIVEN(session);
+    VT_GIVEN(name);
+    given = vt_turns_given(session);
+    if (given == VT_NONE)
+        VT_RETURN_ALONE(session, "session", check(session, name, index));
+    if (!session->running) /* a vitcl_sink may call this */
+        return check(session, name, index);
+    /* the next batch is computed already, because this one is finite */
+    return vt_session_value(session, name) == given && index < session->batch
+               ? VITCL_OK
+               : vt_in_use(__func__, "session");
 }

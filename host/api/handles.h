@@ -6,11 +6,11 @@
  */
 #ifndef VT_API_HANDLES_H
 #define VT_API_HANDLES_H
+#include "api/busy.h"
 #include "image/image.h"
 #include "models/model.h"
 
 #include <pthread.h>
-#include <stdatomic.h>
 
 struct vitcl_device {
     vt_dev *dev;
@@ -35,6 +35,7 @@ struct vitcl_session {
     vt_preprocess how;
     vitcl_status how_status; /* status if pictures cannot be prepared */
     char how_message[512];
+    atomic_bool busy; /* a call uses it */
     atomic_bool stop; /* stop before the next run */
     vitcl_progress progress;
     void *progress_context;
@@ -48,6 +49,8 @@ struct vitcl_session {
     bool running;           /* vitcl_run_sent() has not been waited for */
     bool ran;               /* the last run succeeded; tensors may be read */
     bool from_rgb;          /* if ran: its pictures are still in the plan */
+    uint64_t id, run;       /* of all sessions; of its runs */
+    uint64_t unread; /* bit i: no call read run - i before the next one */
     bool weights_looked_at;
     char bad_weight[160]; /* if looked at: the first bad one, or "" */
 };
@@ -91,10 +94,32 @@ vt_val vt_session_value(const vitcl_session *s, const char *name);
 /* The first n pictures' part of a tensor; room: elements of out. */
 vitcl_status vt_session_read(float *out, size_t room, vitcl_session *s,
                              vt_val v, uint32_t n);
+/* vitcl_run_rgb(), for a call that uses the session. */
+vitcl_status vt_session_run_rgb(vitcl_session *s, const uint8_t *rgb,
+                                uint32_t n);
 /* Tells the caller's progress function after a batch; VITCL_ESTOPPED if it
  * wants no more. */
 vitcl_status vt_session_tell(const vitcl_session *s, uint64_t done,
                              uint64_t total);
+
+/* ---- send.c ---- */
+/* vitcl_run_batches(), for a call that uses the session. */
+vitcl_status vt_session_batches(vitcl_session *s, const char *name, size_t each,
+                                vitcl_source next, vitcl_sink take,
+                                void *context);
+
+/* ---- turns.c ---- */
+uint64_t vt_turns_id(void);
+void vt_turns_run(vitcl_session *s);
+/* An error if this thread's run was replaced before it was read. */
+vitcl_status vt_turns_read(vitcl_session *s);
+/* A tensor that this thread gives to the vitcl_sink of a call on a session. */
+typedef struct vt_given {
+    const vitcl_session *session;
+    vt_val v;
+} vt_given;
+vt_given vt_turns_give(vt_given given);        /* returns the one before */
+vt_val vt_turns_given(const vitcl_session *s); /* VT_NONE: it gives none */
 
 /* ---- finite.c ---- */
 bool vt_all_finite(const float *x, size_t n);

@@ -11,7 +11,8 @@
 
 struct vitcl_loader {
     vt_decoder_pool *pool;
-    pid_t owner; /* the process whose children its workers are */
+    atomic_bool busy; /* a call uses it */
+    pid_t owner;      /* the process whose children its workers are */
     bool thumbs_only;
 };
 
@@ -174,7 +175,7 @@ vitcl_status vitcl_loader_push(vitcl_loader *loader, const char *path)
     VT_GIVEN(loader);
     VT_GIVEN(path);
     VT_TRY(ours(loader));
-    VT_TRY(vt_pool_push(loader->pool, path));
+    VT_RETURN_ALONE(loader, "loader", vt_pool_push(loader->pool, path));
 done:
     return st;
 }
@@ -187,7 +188,8 @@ vitcl_status vitcl_loader_push_bytes(vitcl_loader *loader, const void *bytes,
     VT_GIVEN(loader);
     VT_GIVEN(bytes);
     VT_TRY(ours(loader));
-    VT_TRY(
+    VT_RETURN_ALONE(
+        loader, "loader",
         vt_pool_push_bytes(loader->pool, bytes, size, name ? name : "picture"));
 done:
     return st;
@@ -198,6 +200,13 @@ uint32_t vitcl_loader_pending(const vitcl_loader *loader)
     return loader ? vt_pool_pending(loader->pool) : 0;
 }
 
+static vitcl_status next(uint8_t *rgb, vt_decoder_pool *pool)
+{
+    return vt_pool_pending(pool)
+               ? vt_pool_next(rgb, pool)
+               : vt_fail(VITCL_EINVAL, "no picture is pending: push one first");
+}
+
 vitcl_status vitcl_loader_next(uint8_t *rgb, vitcl_loader *loader)
 {
     vitcl_status st;
@@ -206,9 +215,18 @@ vitcl_status vitcl_loader_next(uint8_t *rgb, vitcl_loader *loader)
     if (!loader->thumbs_only)
         VT_GIVEN(rgb);
     VT_TRY(ours(loader));
-    if (!vt_pool_pending(loader->pool))
-        return vt_fail(VITCL_EINVAL, "no picture is pending: push one first");
-    VT_TRY(vt_pool_next(rgb, loader->pool));
+    VT_RETURN_ALONE(loader, "loader", next(rgb, loader->pool));
+done:
+    return st;
+}
+
+static vitcl_status thumbnail(vitcl_image *out, const vt_decoder_pool *pool)
+{
+    vt_picture p = {.rgb = NULL};
+    vitcl_status st;
+
+    VT_TRY(vt_pool_thumb(&p, pool));
+    *out = (vitcl_image){p.width, p.height, p.rgb};
 done:
     return st;
 }
@@ -236,14 +254,15 @@ done:
 vitcl_status vitcl_loader_thumbnail(vitcl_image *out,
                                     const vitcl_loader *loader)
 {
-    vt_picture p = {.rgb = NULL};
+    vitcl_loader *own;
     vitcl_status st;
 
     VT_GIVEN(out);
     VT_GIVEN(loader);
     VT_TRY(ours(loader));
-    VT_TRY(vt_pool_thumb(&p, loader->pool));
-    *out = (vitcl_image){p.width, p.height, p.rgb};
+    /* const is cast away for the flag only */
+    own = (vitcl_loader *)(uintptr_t)loader;
+    VT_RETURN_ALONE(own, "loader", thumbnail(out, own->pool));
 done:
     return st;
 }

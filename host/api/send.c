@@ -4,14 +4,10 @@
  */
 #include "api/handles.h"
 
-vitcl_status vitcl_send_rgb(vitcl_session *session, const uint8_t *rgb,
-                            uint32_t n)
+static vitcl_status send_rgb(vitcl_session *s, const uint8_t *rgb, uint32_t n)
 {
-    vitcl_session *s = session;
     vitcl_status st = VITCL_OK;
 
-    VT_GIVEN(s);
-    VT_GIVEN(rgb);
     VT_TRY(vt_session_takes_rgb(s, n));
     s->sent = 0;
     s->waiting = rgb;
@@ -23,25 +19,36 @@ done:
     return st;
 }
 
-vitcl_status vitcl_run_sent(vitcl_session *session)
+vitcl_status vitcl_send_rgb(vitcl_session *session, const uint8_t *rgb,
+                            uint32_t n)
 {
-    vitcl_session *s = session;
-    vitcl_status st = VITCL_OK;
-    uint32_t n;
+    VT_GIVEN(session);
+    VT_GIVEN(rgb);
+    VT_RETURN_ALONE(session, "session", send_rgb(session, rgb, n));
+}
 
-    VT_GIVEN(s);
-    n = s->sent;
+static vitcl_status run_sent(vitcl_session *s)
+{
+    vitcl_status st = VITCL_OK;
+    const uint32_t n = s->sent;
+
     if (n == 0)
         return vt_fail(VITCL_EINVAL, "no pictures were sent");
     s->sent = 0;
     if (!vt_plan_overlaps(s->plan))
-        return vitcl_run_rgb(s, s->waiting, n);
+        return vt_session_run_rgb(s, s->waiting, n);
     VT_TRY(vt_session_begin(s));
     s->from_rgb = true;
     VT_TRY(vt_plan_start(s->plan, s->rgb, s->forward_end));
     s->running = true;
 done:
     return st;
+}
+
+vitcl_status vitcl_run_sent(vitcl_session *session)
+{
+    VT_GIVEN(session);
+    VT_RETURN_ALONE(session, "session", run_sent(session));
 }
 
 /* ---- all batches ---- */
@@ -63,14 +70,23 @@ static vitcl_status fetch(vitcl_batch *b, const running *r, bool wait)
     *b = (vitcl_batch){.own = NULL};
     VT_TRY(r->next(r->context, b, wait));
     if (b->own && b->n)
-        VT_TRY(vitcl_send_rgb(r->session, b->rgb, b->n));
+        VT_TRY(send_rgb(r->session, b->rgb, b->n));
 done:
     return st;
 }
 
 static vitcl_status start(const running *r, const vitcl_batch *b)
 {
-    return b->own && b->n ? vitcl_run_sent(r->session) : VITCL_OK;
+    return b->own && b->n ? run_sent(r->session) : VITCL_OK;
+}
+
+static vitcl_status give_to_sink(const running *r, const vitcl_batch *b)
+{
+    const vt_given outer = vt_turns_give((vt_given){r->session, r->v});
+    const vitcl_status st = r->take(r->context, b);
+
+    vt_turns_give(outer);
+    return st;
 }
 
 /* Gives b, which is computed now, while the device computes `next`. If b has a
@@ -89,7 +105,7 @@ static vitcl_status give(const running *r, const vitcl_batch *b,
     }
     if (good)
         VT_TRY(start(r, next));
-    VT_TRY(r->take(r->context, b));
+    VT_TRY(give_to_sink(r, b));
     if (!good)
         VT_TRY(start(r, next));
 done:
@@ -118,22 +134,30 @@ done:
     return st;
 }
 
+vitcl_status vt_session_batches(vitcl_session *s, const char *name, size_t each,
+                                vitcl_source next, vitcl_sink take,
+                                void *context)
+{
+    const vt_val v = vt_session_value(s, name);
+
+    if (v == VT_NONE || vt_dim(s->plan, v, 0) != (int)s->batch)
+        return vt_fail(VITCL_EINVAL, "no tensor %s of each picture was kept",
+                       name);
+    if (vt_elements(s->plan, v) != (uint64_t)s->batch * each)
+        return vt_fail(VITCL_EINVAL, "%s has not %zu numbers a picture", name,
+                       each);
+    return run_all(&(running){s, v, each, next, take, context});
+}
+
 vitcl_status vitcl_run_batches(vitcl_session *session, const char *name,
                                size_t each, vitcl_source next, vitcl_sink take,
                                void *context)
 {
-    running r = {session, VT_NONE, each, next, take, context};
-
     VT_GIVEN(session);
     VT_GIVEN(name);
     VT_GIVEN(next);
     VT_GIVEN(take);
-    r.v = vt_session_value(session, name);
-    if (r.v == VT_NONE || vt_dim(session->plan, r.v, 0) != (int)session->batch)
-        return vt_fail(VITCL_EINVAL, "no tensor %s of each picture was kept",
-                       name);
-    if (vt_elements(session->plan, r.v) != (uint64_t)session->batch * each)
-        return vt_fail(VITCL_EINVAL, "%s has not %zu numbers a picture", name,
-                       each);
-    return run_all(&r);
+    VT_RETURN_ALONE(
+        session, "session",
+        vt_session_batches(session, name, each, next, take, context));
 }

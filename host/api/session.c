@@ -203,6 +203,7 @@ vitcl_status vitcl_session_new(vitcl_session **out, vitcl_model *model,
     if ((unsigned)o.precision > VITCL_INT8)
         return vt_fail(VITCL_EINVAL, "unknown precision %d", (int)o.precision);
     VT_TRY(VT_NEW(&s, 1));
+    s->id = vt_turns_id();
     s->model = vt_handle_ref(model);
     s->batch = o.batch;
     s->height = o.height;
@@ -308,6 +309,7 @@ done:
 vitcl_status vt_session_begin(vitcl_session *s)
 {
     s->ran = s->running = false;
+    vt_turns_run(s);
     return atomic_exchange(&s->stop, false) ? stopped() : VITCL_OK;
 }
 
@@ -321,15 +323,12 @@ static vitcl_status run_from(vitcl_session *s, int first)
     return st;
 }
 
-vitcl_status vitcl_run_gradient(vitcl_session *session, const uint32_t *labels,
-                                uint32_t n)
+static vitcl_status run_gradient(vitcl_session *s, const uint32_t *labels,
+                                 uint32_t n)
 {
-    vitcl_session *s = session;
     vitcl_status st = VITCL_OK;
     float *seed = NULL;
 
-    VT_GIVEN(s);
-    VT_GIVEN(labels);
     if (s->seed == VT_NONE)
         return vt_fail(VITCL_EINVAL,
                        "the session was made without the option gradients");
@@ -351,10 +350,19 @@ done:
     return st;
 }
 
+vitcl_status vitcl_run_gradient(vitcl_session *session, const uint32_t *labels,
+                                uint32_t n)
+{
+    VT_GIVEN(session);
+    VT_GIVEN(labels);
+    VT_RETURN_ALONE(session, "session", run_gradient(session, labels, n));
+}
+
 vitcl_status vt_session_ran(vitcl_session *s)
 {
-    vitcl_status st = VITCL_OK;
+    vitcl_status st;
 
+    VT_TRY(vt_turns_read(s));
     if (s->running) {
         s->running = false;
         VT_TRY(vt_plan_wait(s->plan));
@@ -367,18 +375,38 @@ done:
     return st;
 }
 
-vitcl_status vitcl_run_rgb(vitcl_session *session, const uint8_t *rgb,
-                           uint32_t n)
+vitcl_status vt_session_run_rgb(vitcl_session *s, const uint8_t *rgb,
+                                uint32_t n)
 {
     vitcl_status st = VITCL_OK;
 
+    VT_TRY(vt_session_takes_rgb(s, n));
+    VT_TRY(vt_session_begin(s));
+    VT_TRY(vt_plan_write(s->plan, s->rgb, rgb,
+                         (size_t)n * s->height * s->width * 3));
+    VT_TRY(run_from(s, 0));
+done:
+    return st;
+}
+
+vitcl_status vitcl_run_rgb(vitcl_session *session, const uint8_t *rgb,
+                           uint32_t n)
+{
     VT_GIVEN(session);
     VT_GIVEN(rgb);
-    VT_TRY(vt_session_takes_rgb(session, n));
-    VT_TRY(vt_session_begin(session));
-    VT_TRY(vt_plan_write(session->plan, session->rgb, rgb,
-                         (size_t)n * session->height * session->width * 3));
-    VT_TRY(run_from(session, 0));
+    VT_RETURN_ALONE(session, "session", vt_session_run_rgb(session, rgb, n));
+}
+
+static vitcl_status run_pixels(vitcl_session *s, const float *pixels,
+                               uint32_t n)
+{
+    vitcl_status st = VITCL_OK;
+
+    VT_TRY(count_fits(s, n));
+    VT_TRY(vt_session_begin(s));
+    VT_TRY(vt_plan_write(s->plan, s->pixels, pixels,
+                         (size_t)n * s->height * s->width * 3 * sizeof(float)));
+    VT_TRY(run_from(s, 1));
 done:
     return st;
 }
@@ -386,18 +414,9 @@ done:
 vitcl_status vitcl_run_pixels(vitcl_session *session, const float *pixels,
                               uint32_t n)
 {
-    vitcl_status st = VITCL_OK;
-
     VT_GIVEN(session);
     VT_GIVEN(pixels);
-    VT_TRY(count_fits(session, n));
-    VT_TRY(vt_session_begin(session));
-    VT_TRY(vt_plan_write(session->plan, session->pixels, pixels,
-                         (size_t)n * session->height * session->width * 3 *
-                             sizeof(float)));
-    VT_TRY(run_from(session, 1));
-done:
-    return st;
+    VT_RETURN_ALONE(session, "session", run_pixels(session, pixels, n));
 }
 
 vitcl_status vt_session_read(float *out, size_t room, vitcl_session *s,
@@ -434,25 +453,32 @@ vt_val vt_session_value(const vitcl_session *s, const char *name)
     return strcmp(name, "features") == 0 ? s->out.features : VT_NONE;
 }
 
-vitcl_status vitcl_session_read(float *out, size_t count,
-                                vitcl_session *session, const char *name,
-                                uint32_t n)
+static vitcl_status read_named(float *out, size_t count, vitcl_session *s,
+                               const char *name, uint32_t n)
 {
     vitcl_status st = VITCL_OK;
     vt_val v;
 
-    VT_GIVEN(out);
-    VT_GIVEN(session);
-    VT_GIVEN(name);
-    VT_TRY(count_fits(session, n));
-    v = vt_session_value(session, name);
+    VT_TRY(count_fits(s, n));
+    v = vt_session_value(s, name);
     if (v == VT_NONE)
         return vt_fail(VITCL_EINVAL,
                        "no tensor %s was kept: name it in the option keep",
                        name);
-    VT_TRY(vt_session_read(out, count, session, v, n));
+    VT_TRY(vt_session_read(out, count, s, v, n));
 done:
     return st;
+}
+
+vitcl_status vitcl_session_read(float *out, size_t count,
+                                vitcl_session *session, const char *name,
+                                uint32_t n)
+{
+    VT_GIVEN(out);
+    VT_GIVEN(session);
+    VT_GIVEN(name);
+    VT_RETURN_ALONE(session, "session",
+                    read_named(out, count, session, name, n));
 }
 
 vitcl_status vitcl_session_tensor(vitcl_tensor_info *out,

@@ -5,6 +5,7 @@
  * of the file, padded with blanks as both formats allow, and filled in at the
  * end.
  */
+#include "api/busy.h"
 #include "base/file.h"
 #include "base/memory.h"
 #include "weights/weights.h"
@@ -147,6 +148,7 @@ struct vitcl_rows {
     char name[64];
     size_t count; /* elements a row */
     uint64_t rows;
+    atomic_bool busy; /* a call uses it */
     bool npy, failed;
 };
 
@@ -258,7 +260,7 @@ vitcl_status vitcl_rows_add(vitcl_rows *rows, const float *data, uint32_t n)
 {
     VT_GIVEN(rows);
     VT_GIVEN(data);
-    return add(rows, data, n);
+    VT_RETURN_ALONE(rows, "vitcl_rows", add(rows, data, n));
 }
 
 static vitcl_status finish(vitcl_rows *rows)
@@ -281,7 +283,7 @@ done:
 vitcl_status vitcl_rows_finish(vitcl_rows *rows)
 {
     VT_GIVEN(rows);
-    return finish(rows);
+    VT_RETURN_ALONE(rows, "vitcl_rows", finish(rows));
 }
 
 void vitcl_rows_free(vitcl_rows *rows)

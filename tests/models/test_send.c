@@ -238,6 +238,23 @@ static vitcl_status take_batch(void *context, const vitcl_batch *b)
     return VITCL_OK;
 }
 
+static vitcl_session *looked;
+
+/* A sink may ask why a number is not finite; for all else the session is in
+ * use. */
+static vitcl_status look_at_batch(void *context, const vitcl_batch *b)
+{
+    static float got[COUNT * CLASSES];
+
+    for (uint32_t i = 0; i < b->n; i++)
+        need(vitcl_session_check(looked, "logits", i));
+    cr_expect_eq(
+        vitcl_session_read(got, COUNT * CLASSES, looked, "logits", b->n),
+        VITCL_EBUSY);
+    cr_expect_eq(vitcl_run_rgb(looked, rgb, 1), VITCL_EBUSY);
+    return take_batch(context, b);
+}
+
 static vitcl_status ask(asked *a, vitcl_session *s)
 {
     return vitcl_run_batches(s, "logits", CLASSES, next_batch, take_batch, a);
@@ -264,6 +281,11 @@ static void batch_by_batch(void)
         cr_expect_eq(a.taken, i);
         cr_expect_eq(vitcl_run_sent(s), VITCL_EINVAL);
     }
+    asked a = {.reluctant = 1, .next_fails = -1, .take_fails = -1};
+    looked = s;
+    need(
+        vitcl_run_batches(s, "logits", CLASSES, next_batch, look_at_batch, &a));
+    cr_expect_eq(a.taken, BATCHES);
     need(vitcl_run_rgb(s, picture(5), 1));
     check(s, 5, 1);
     cr_expect_eq(vitcl_run_batches(s, "logits", CLASSES - 1, next_batch,
