@@ -1,0 +1,325 @@
+/*
+ * states.c - handles in the states that callers can bring them to.
+ */
+#include "handles/handles.h"
+
+#include "support/pictures.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define MODEL VT_HANDLES_MODEL
+
+/* A copy of the model that may be damaged. */
+static void copy_model(void)
+{
+    static const char *const names[] = {"config.json", "model.safetensors"};
+
+    mkdir(vt_test_path(vt_folder, "copy"), 0777);
+    for (int i = 0; i < 2; i++) {
+        size_t size = 0;
+        unsigned char *bytes = vt_test_bytes(&size, MODEL, names[i]);
+        FILE *f = fopen(vt_test_path(vt_test_path(vt_folder, "copy"), names[i]),
+                        "wb");
+
+        if (!bytes || !f || fwrite(bytes, 1, size, f) != size || fclose(f))
+            exit(1);
+        free(bytes);
+    }
+}
+
+static void damage_model(void)
+{
+    if (truncate(vt_test_path(vt_folder, "copy/model.safetensors"), 8000) != 0)
+        exit(1);
+}
+
+static void device_fresh(things *t)
+{
+    vt_need(vitcl_device_open(&t->device, getenv("VITCL_TEST_DEVICE")));
+}
+
+static void device_failed(things *t)
+{
+    const vitcl_session_options o = {
+        .size = sizeof o, .height = 16384, .width = 16384};
+    vitcl_model *m = NULL;
+    vitcl_session *s = NULL;
+
+    device_fresh(t);
+    vt_need(vitcl_model_preset(&m, t->device, "vit-b/16", 0));
+    if (vitcl_session_new(&s, m, &o) == VITCL_OK)
+        vt_wrong("as large a session fits");
+    vitcl_session_free(s);
+    vitcl_model_free(m);
+}
+
+static void model_fresh(things *t)
+{
+    vt_need(vitcl_model_load(&t->model, t->device, MODEL));
+}
+
+static void model_bare(things *t)
+{
+    vt_need(vitcl_model_load(&t->model, NULL, MODEL));
+}
+
+static void model_failed(things *t)
+{
+    vitcl_session *s = NULL;
+
+    copy_model();
+    vt_need(vitcl_model_load(&t->model, t->device,
+                             vt_test_path(vt_folder, "copy")));
+    damage_model();
+    if (vitcl_session_new(&s, t->model, NULL) == VITCL_OK)
+        vt_wrong("weights that are cut");
+    vitcl_session_free(s);
+}
+
+static void session_fresh(things *t)
+{
+    vt_need(vitcl_session_new(&t->session, t->model, &vt_session_options));
+}
+
+static void session_used(things *t)
+{
+    session_fresh(t);
+    vt_need(vitcl_run_rgb(t->session, vt_rgb, 1));
+}
+
+static void session_sent(things *t)
+{
+    session_fresh(t);
+    vt_need(vitcl_send_rgb(t->session, vt_rgb, 1));
+}
+
+static void session_finished(things *t)
+{
+    session_fresh(t);
+    vt_need(vitcl_run_batches(t->session, "logits", VT_CLASSES, vt_source,
+                              vt_sink, NULL));
+}
+
+static void session_failed(things *t)
+{
+    const vitcl_session_options o = {.size = sizeof o, .batch = 2, .once = 1};
+    vitcl_model *m = NULL;
+
+    copy_model();
+    vt_need(vitcl_model_load(&m, t->device, vt_test_path(vt_folder, "copy")));
+    vt_need(vitcl_session_new(&t->session, m, &o));
+    damage_model();
+    (void)!vitcl_run_rgb(t->session, vt_rgb, 1); /* EIO where it reads them */
+    vitcl_model_free(m);
+}
+
+static void session_stopping(things *t)
+{
+    session_used(t);
+    vitcl_session_stop(t->session);
+}
+
+static void session_stopped(things *t)
+{
+    session_stopping(t);
+    if (vitcl_run_rgb(t->session, vt_rgb, 1) != VITCL_ESTOPPED)
+        vt_wrong("not stopped");
+}
+
+static void loader_fresh(things *t)
+{
+    vt_need(vitcl_loader_new(&t->loader, t->session, 1));
+}
+
+static void loader_used(things *t)
+{
+    loader_fresh(t);
+    for (int i = 0; i < 2; i++)
+        vt_need(vitcl_loader_push(t->loader, VT_DATA "/sample.jpg"));
+}
+
+static void loader_finished(things *t)
+{
+    loader_used(t);
+    while (vitcl_loader_pending(t->loader))
+        vt_need(vitcl_loader_next(vt_room, t->loader));
+}
+
+static void loader_failed(things *t)
+{
+    loader_fresh(t);
+    vt_need(vitcl_loader_push_bytes(t->loader, "no picture", 10, NULL));
+    if (vitcl_loader_next(vt_room, t->loader) == VITCL_OK)
+        vt_wrong("that is no picture");
+}
+
+static void loader_thumbnails(things *t)
+{
+    vt_need(vitcl_loader_new_thumbnails(&t->loader, NULL, 1, 8));
+    vt_need(vitcl_loader_push(t->loader, VT_DATA "/sample.jpg"));
+    vt_need(vitcl_loader_next(NULL, t->loader));
+}
+
+static void dataset_fresh(things *t)
+{
+    vt_need(
+        vitcl_dataset_open(&t->dataset, vt_test_path(vt_folder, "data"), NULL));
+}
+
+static void dataset_numbered(things *t)
+{
+    dataset_fresh(t);
+    vt_need(vitcl_dataset_by_number(t->dataset));
+}
+
+static void dataset_failed(things *t)
+{
+    dataset_fresh(t);
+    if (vitcl_dataset_labels(t->dataset, "/no/such") == VITCL_OK)
+        vt_wrong("labels from nowhere");
+}
+
+static void tensors_fresh(things *t)
+{
+    const char *path = vt_test_path(vt_folder, "x.safetensors");
+    const vitcl_shape shape = {"rows", 2, {2, 3}};
+    const float *data = vt_numbers;
+
+    vt_need(vitcl_tensors_write(path, &shape, &data, 1));
+    vt_need(vitcl_tensors_open(&t->tensors, path));
+}
+
+static void tensors_failed(things *t)
+{
+    tensors_fresh(t);
+    if (truncate(vt_test_path(vt_folder, "x.safetensors"), 80) != 0 ||
+        vitcl_tensors_read(vt_out, t->tensors, "rows", VT_TENSOR) == VITCL_OK)
+        vt_wrong("a tensor that is cut");
+}
+
+static void rows_fresh(things *t)
+{
+    const vitcl_shape row = {"rows", 1, {VT_SIDE * VT_SIDE}};
+
+    vt_need(
+        vitcl_rows_open(&t->rows, vt_test_path(vt_folder, "rows.npy"), &row));
+}
+
+static void rows_used(things *t)
+{
+    rows_fresh(t);
+    vt_need(vitcl_rows_add(t->rows, vt_numbers, 1));
+}
+
+static void rows_finished(things *t)
+{
+    rows_used(t);
+    vt_need(vitcl_rows_finish(t->rows));
+}
+
+/* The file may not grow. */
+static void rows_failed(things *t)
+{
+    struct rlimit old, small;
+    vitcl_status st = VITCL_OK;
+
+    rows_used(t);
+    getrlimit(RLIMIT_FSIZE, &old);
+    small = old, small.rlim_cur = 8192;
+    setrlimit(RLIMIT_FSIZE, &small);
+    for (int i = 0; i < 8 && st == VITCL_OK; i++)
+        st = vitcl_rows_add(t->rows, vt_numbers, 2);
+    setrlimit(RLIMIT_FSIZE, &old);
+    if (st != VITCL_EIO)
+        vt_wrong("a full disk");
+    if (vitcl_rows_add(t->rows, vt_numbers, 1) == VITCL_OK ||
+        vitcl_rows_finish(t->rows) == VITCL_OK)
+        vt_wrong("a file that is cut is finished");
+}
+
+/* Its name is taken by a folder. */
+static void rows_unfinished(things *t)
+{
+    const char *path = vt_test_path(vt_folder, "rows.npy");
+
+    rows_used(t);
+    remove(path);
+    mkdir(path, 0777);
+    if (vitcl_rows_finish(t->rows) != VITCL_EIO)
+        vt_wrong("a folder was replaced");
+    rmdir(path);
+}
+
+static void tuner_fresh(things *t)
+{
+    vt_need(vitcl_tuner_new(&t->tuner, t->model, NULL));
+}
+
+static void tuner_used(things *t)
+{
+    tuner_fresh(t);
+    vt_read(vitcl_tuner_next(t->tuner));
+}
+
+static void tuner_told(things *t)
+{
+    tuner_used(t);
+    vitcl_tuner_tell(t->tuner, 1.5);
+}
+
+static void tuner_finished(things *t)
+{
+    tuner_used(t);
+    vitcl_tuner_tell(t->tuner, 0);
+    if (vitcl_tuner_next(t->tuner))
+        vt_wrong("a candidate after the first one failed");
+}
+
+static void unchanged(things *t)
+{
+    (void)t;
+}
+
+/* By kind; the first of a kind is also the one that other calls get. */
+const state vt_states[] = {
+    {VT_DEVICE, "a fresh device", device_fresh},
+    {VT_DEVICE, "a used device", unchanged},
+    {VT_DEVICE, "a device whose memory was too small", device_failed},
+    {VT_MODEL, "a fresh model", model_fresh},
+    {VT_MODEL, "a used model", unchanged},
+    {VT_MODEL, "a model without a device", model_bare},
+    {VT_MODEL, "a model that failed", model_failed},
+    {VT_SESSION, "a fresh session", session_fresh},
+    {VT_SESSION, "a used session", session_used},
+    {VT_SESSION, "a session with pictures", session_sent},
+    {VT_SESSION, "a finished session", session_finished},
+    {VT_SESSION, "a session that failed", session_failed},
+    {VT_SESSION, "a session to be stopped", session_stopping},
+    {VT_SESSION, "a stopped session", session_stopped},
+    {VT_LOADER, "a fresh loader", loader_fresh},
+    {VT_LOADER, "a used loader", loader_used},
+    {VT_LOADER, "a finished loader", loader_finished},
+    {VT_LOADER, "a loader that failed", loader_failed},
+    {VT_LOADER, "a loader of thumbnails", loader_thumbnails},
+    {VT_DATASET, "a dataset by number", dataset_numbered},
+    {VT_DATASET, "a fresh dataset", dataset_fresh},
+    {VT_DATASET, "a used dataset", unchanged},
+    {VT_DATASET, "a dataset that failed", dataset_failed},
+    {VT_TENSORS, "fresh tensors", tensors_fresh},
+    {VT_TENSORS, "tensors that failed", tensors_failed},
+    {VT_ROWS, "fresh rows", rows_fresh},
+    {VT_ROWS, "used rows", rows_used},
+    {VT_ROWS, "finished rows", rows_finished},
+    {VT_ROWS, "rows that failed", rows_failed},
+    {VT_ROWS, "rows that could not be finished", rows_unfinished},
+    {VT_TUNER, "a fresh tuner", tuner_fresh},
+    {VT_TUNER, "a used tuner", tuner_used},
+    {VT_TUNER, "a tuner with a time", tuner_told},
+    {VT_TUNER, "a finished tuner", tuner_finished},
+    {VT_KINDS, NULL, NULL},
+};
