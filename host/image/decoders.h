@@ -58,10 +58,23 @@ vitcl_status vt_png_walk(vt_png_chunks *out, const uint8_t *d, size_t size,
                          const char *name);
 
 /* ---- exif.c ---- */
-/* The orientation from a TIFF block (after "Exif\0\0"), from ImageMagick's hex
- * text, or from an XMP packet; 0: none. */
-unsigned vt_exif_orientation(const uint8_t *tiff, size_t size);
-unsigned vt_exif_hex_orientation(const uint8_t *text, size_t size);
+/* The orientation from an EXIF block with up to `names` times "Exif\0\0" before
+ * it, from ImageMagick's hex text of one, from a TIFF file, or from an XMP
+ * packet; 0: none. */
+unsigned vt_exif_orientation(const uint8_t *exif, size_t size, unsigned names);
+/* The segments APP1 of a JPEG before its first scan, added one by one. As in
+ * Pillow, those of EXIF are one block, one behind the other, and of XMP the
+ * last packet counts. vt_app1_orientation() also frees what was added. */
+typedef struct vt_app1 {
+    uint8_t *exif;
+    size_t size;
+    unsigned xmp; /* orientation */
+} vt_app1;
+vitcl_status vt_app1_add(vt_app1 *a, const uint8_t *body, size_t n);
+unsigned vt_app1_orientation(vt_app1 *a);
+vitcl_status vt_exif_hex_orientation(unsigned *out, const uint8_t *text,
+                                     size_t size);
+unsigned vt_tiff_orientation(const uint8_t *tiff, size_t size);
 unsigned vt_xmp_orientation(const uint8_t *text, size_t size);
 /* Is this TIFF a camera's RAW file? */
 bool vt_tiff_is_raw(const uint8_t *tiff, size_t size);

@@ -117,22 +117,17 @@ static void start(jpeg_state *s, const uint8_t *data, size_t size)
     jpeg_save_markers(&s->c, APP1, 0xffff);
 }
 
-static unsigned find_orientation(const jpeg_state *s)
+/* Of the markers before the first scan: those behind do not count in Pillow. */
+static vitcl_status find_orientation(jpeg_state *s)
 {
-    static const char xmp[] = "http://ns.adobe.com/xap/1.0/";
-    unsigned orientation = 0;
+    vt_app1 found = {NULL, 0, 0};
+    vitcl_status st = VITCL_OK;
 
     for (jpeg_saved_marker_ptr m = s->c.marker_list; m; m = m->next)
-        if (orientation == 0 && m->marker == APP1 && m->data_length > 6 &&
-            memcmp(m->data, "Exif\0", 6) == 0)
-            orientation = vt_exif_orientation(m->data + 6, m->data_length - 6);
-    for (jpeg_saved_marker_ptr m = s->c.marker_list; m; m = m->next)
-        if (orientation == 0 && m->marker == APP1 &&
-            m->data_length > sizeof xmp &&
-            memcmp(m->data, xmp, sizeof xmp) == 0)
-            orientation = vt_xmp_orientation(m->data + sizeof xmp,
-                                             m->data_length - sizeof xmp);
-    return orientation;
+        if (st == VITCL_OK && m->marker == APP1)
+            st = vt_app1_add(&found, m->data, m->data_length);
+    s->orientation = vt_app1_orientation(&found);
+    return st;
 }
 
 /* Files store CMYK inverted, as Adobe does; Pillow always assumes that. This is
@@ -159,6 +154,9 @@ static vitcl_status decode(jpeg_state *s)
 
     if (jpeg_read_header(&s->c, TRUE) != JPEG_HEADER_OK)
         return truncated(s);
+    st = find_orientation(s);
+    if (st != VITCL_OK)
+        return st;
     if (s->c.num_components != 1 && s->c.num_components != 3 &&
         s->c.num_components != 4)
         return vt_fail(VITCL_EUNSUPPORTED,
@@ -183,7 +181,6 @@ static vitcl_status decode(jpeg_state *s)
         if (s->row)
             cmyk_to_rgb(line, s->row, s->c.output_width);
     }
-    s->orientation = find_orientation(s);
     jpeg_finish_decompress(&s->c); /* may lack its end marker */
     return VITCL_OK;
 }

@@ -5,26 +5,67 @@
  */
 #include "image/decoders.h"
 
+#include "base/memory.h"
+
 #include <string.h>
 
 #include <zlib.h>
 
-/* The text of a zTXt chunk, used for the orientation only. A text longer than
- * the buffer is truncated; the first directory still fits. */
-static size_t inflate_some(uint8_t *out, size_t room, const uint8_t *in,
-                           size_t size)
+/* The longest text that is read for its orientation; Pillow refuses longer ones
+ * if they are compressed. */
+enum { TEXT_MAX = 1 << 20 };
+
+/* Inflates a text into new memory; a broken one is empty. */
+static vitcl_status inflate_text(uint8_t **out, size_t *n, const uint8_t *in,
+                                 size_t size)
 {
     z_stream z = {0};
+    vitcl_status st = VT_NEW(out, TEXT_MAX);
+    int result;
 
-    if (inflateInit(&z) != Z_OK)
-        return 0;
+    *n = 0;
+    if (st != VITCL_OK || inflateInit(&z) != Z_OK)
+        return st;
     z.next_in = (uint8_t *)(uintptr_t)in;
     z.avail_in = (uInt)size;
-    z.next_out = out;
-    z.avail_out = (uInt)room;
-    (void)inflate(&z, Z_SYNC_FLUSH);
+    z.next_out = *out;
+    z.avail_out = TEXT_MAX;
+    result = inflate(&z, Z_SYNC_FLUSH);
+    if (result == Z_OK || result == Z_STREAM_END || result == Z_BUF_ERROR)
+        *n = TEXT_MAX - z.avail_out;
     inflateEnd(&z);
-    return room - z.avail_out;
+    return VITCL_OK;
+}
+
+/* Where the text of a chunk tEXt, zTXt or iTXt starts behind its keyword, and
+ * is it compressed? False: it has none. */
+static bool find_text(const uint8_t **text, size_t *n, bool *compressed,
+                      const uint8_t *type, const uint8_t *body, size_t size)
+{
+    const uint8_t *p = body, *end = body + size;
+
+    *compressed = memcmp(type, "tEXt", 4) != 0;
+    if (memcmp(type, "zTXt", 4) == 0) { /* a method, always 0 */
+        if (p < end && *p++ != 0)
+            return false;
+    } else if (memcmp(type, "iTXt", 4) == 0) { /* two flags, two words */
+        if (size < 2)
+            return false;
+        *compressed = p[0] != 0;
+        if (*compressed && p[1] != 0)
+            return false;
+        p += 2;
+        for (int words = 0; words < 2; words++) {
+            p = memchr(p, 0, (size_t)(end - p));
+            if (!p++)
+                return false;
+        }
+    } else if (memcmp(type, "tEXt", 4) != 0) {
+        return false;
+    }
+    *text = p;
+    *n = (size_t)(end - p);
+    return true;
 }
 
 typedef struct found {
@@ -32,29 +73,42 @@ typedef struct found {
     bool got_exif;
 } found;
 
-static void look_for_orientation(found *s, const uint8_t *type,
-                                 const uint8_t *body, size_t n)
+/* Of chunks of the same kind the last one counts, as in Pillow. */
+static vitcl_status look_for_orientation(found *s, const uint8_t *type,
+                                         const uint8_t *body, size_t size)
 {
     static const char hex[] = "Raw profile type exif";
     static const char xmp[] = "XML:com.adobe.xmp";
-    uint8_t text[8192];
+    const bool is_hex =
+        size >= sizeof hex && memcmp(body, hex, sizeof hex) == 0;
+    const bool is_xmp =
+        size >= sizeof xmp && memcmp(body, xmp, sizeof xmp) == 0;
+    const size_t key = is_hex ? sizeof hex : sizeof xmp;
+    const uint8_t *text = NULL;
+    uint8_t *inflated = NULL;
+    bool compressed = false;
+    vitcl_status st = VITCL_OK;
+    size_t n = 0;
 
     if (memcmp(type, "eXIf", 4) == 0) {
         s->got_exif = true;
-        s->exif = vt_exif_orientation(body, n);
-    } else if (!s->got_exif && n > sizeof hex + 1 &&
-               memcmp(body, hex, sizeof hex) == 0) {
-        if (memcmp(type, "tEXt", 4) == 0)
-            s->exif =
-                vt_exif_hex_orientation(body + sizeof hex, n - sizeof hex);
-        else if (memcmp(type, "zTXt", 4) == 0)
-            s->exif = vt_exif_hex_orientation(
-                text, inflate_some(text, sizeof text, body + sizeof hex + 1,
-                                   n - sizeof hex - 1));
-    } else if (memcmp(type, "iTXt", 4) == 0 && n > sizeof xmp + 4 &&
-               memcmp(body, xmp, sizeof xmp) == 0 && body[sizeof xmp] == 0) {
-        s->xmp = vt_xmp_orientation(body + sizeof xmp, n - sizeof xmp);
+        s->exif = vt_exif_orientation(body, size, 1);
+        return VITCL_OK;
     }
+    if ((!is_hex && !is_xmp) ||
+        !find_text(&text, &n, &compressed, type, body + key, size - key))
+        return VITCL_OK;
+    if (compressed) {
+        VT_TRY(inflate_text(&inflated, &n, text, n));
+        text = inflated;
+    }
+    if (is_xmp)
+        s->xmp = vt_xmp_orientation(text, n);
+    else if (!s->got_exif)
+        VT_TRY(vt_exif_hex_orientation(&s->exif, text, n));
+done:
+    free(inflated);
+    return st;
 }
 
 static bool is_chunk_name(const uint8_t *p)
@@ -70,6 +124,7 @@ vitcl_status vt_png_walk(vt_png_chunks *out, const uint8_t *d, size_t size,
 {
     bool in_data = false;
     found f = {.exif = 0};
+    vitcl_status st;
 
     for (size_t at = 8;;) {
         const uint8_t *type = d + at + 4, *body = d + at + 8;
@@ -95,7 +150,9 @@ vitcl_status vt_png_walk(vt_png_chunks *out, const uint8_t *d, size_t size,
         }
         if (memcmp(type, "IEND", 4) == 0)
             break;
-        look_for_orientation(&f, type, body, n);
+        st = look_for_orientation(&f, type, body, n);
+        if (st != VITCL_OK)
+            return st;
         at += (size_t)n + 12;
     }
     out->orientation = f.exif ? f.exif : f.xmp;

@@ -173,14 +173,15 @@ vitcl_status vt_decode_psd(vt_picture *out, unsigned *orientation,
 
 typedef struct head {
     bool progressive;
-    unsigned exif, xmp; /* orientations */
-    size_t scan;        /* where the first scan begins; 0: nowhere */
+    bool no_memory;
+    unsigned orientation;
+    size_t scan; /* where the first scan begins; 0: nowhere */
 } head;
 
 /* Reads the segments before the first scan. */
 static head jpeg_head(const uint8_t *d, size_t size)
 {
-    static const char xmp[] = "http://ns.adobe.com/xap/1.0/";
+    vt_app1 found = {NULL, 0, 0};
     head h = {.scan = 0};
 
     for (size_t at = 2; at + 4 <= size && d[at] == 0xff;) {
@@ -194,17 +195,15 @@ static head jpeg_head(const uint8_t *d, size_t size)
         if (n < 2 || n > size - at - 2)
             break;
         h.progressive = h.progressive || kind == 0xc2;
-        if (kind == 0xe1 && n > 8 && !h.exif && memcmp(body, "Exif\0", 6) == 0)
-            h.exif = vt_exif_orientation(body + 6, n - 8);
-        if (kind == 0xe1 && n > 2 + sizeof xmp && !h.xmp &&
-            memcmp(body, xmp, sizeof xmp) == 0)
-            h.xmp = vt_xmp_orientation(body + sizeof xmp, n - 2 - sizeof xmp);
+        if (kind == 0xe1 && vt_app1_add(&found, body, n - 2) != VITCL_OK)
+            h.no_memory = true;
         if (kind == 0xda) {
             h.scan = at + 2 + n;
             break;
         }
         at += 2 + n;
     }
+    h.orientation = vt_app1_orientation(&found);
     return h;
 }
 
@@ -247,6 +246,8 @@ vitcl_status vt_decode_jpeg(vt_picture *out, unsigned *orientation,
     uint8_t *rgb;
 
     (void)on_white; /* JPEG has no alpha */
+    if (head.no_memory)
+        return vt_fail(VITCL_ENOMEM, "%s: out of memory", name);
     st = size_of(&w, &h, data, size, "JPEG", name);
     if (st != VITCL_OK)
         return st;
@@ -260,7 +261,7 @@ vitcl_status vt_decode_jpeg(vt_picture *out, unsigned *orientation,
         return vt_fail(VITCL_ECORRUPT, "%s: the JPEG is truncated", name);
     }
     vt_picture_note(VT_NOTE_APPROXIMATE);
-    *orientation = head.exif ? head.exif : head.xmp;
+    *orientation = head.orientation;
     *out = (vt_picture){(uint32_t)w, (uint32_t)h, rgb};
     return VITCL_OK;
 }

@@ -151,18 +151,17 @@ static vitcl_status read_tags(tiff_state *s)
     return vt_picture_check(s->width, s->height, s->name);
 }
 
-/* The tag, else XMP, as in Pillow. */
+/* The tag, else XMP, as in Pillow. libtiff takes the first of two tags, and
+ * fewer types. */
 static unsigned find_orientation(const tiff_state *s)
 {
-    uint16_t orientation = 0;
+    const unsigned orientation = vt_tiff_orientation(s->data, s->size);
     uint32_t n = 0;
     const uint8_t *xmp = NULL;
 
-    if (TIFFGetField(s->tiff, TIFFTAG_ORIENTATION, &orientation))
-        return orientation;
-    if (TIFFGetField(s->tiff, TIFFTAG_XMLPACKET, &n, &xmp))
+    if (orientation == 0 && TIFFGetField(s->tiff, TIFFTAG_XMLPACKET, &n, &xmp))
         return vt_xmp_orientation(xmp, n);
-    return 0;
+    return orientation;
 }
 
 /* ---- samples ------------------------------------------------------------ */

@@ -76,11 +76,8 @@ static unsigned find_orientation(const WebPData *file)
     unsigned orientation = 0;
 
     if (demuxer && WebPDemuxGetChunk(demuxer, "EXIF", 1, &chunk)) {
-        const uint8_t *exif = chunk.chunk.bytes;
-        const size_t size = chunk.chunk.size;
-        const bool named = size >= 6 && memcmp(exif, "Exif\0", 6) == 0;
-
-        orientation = vt_exif_orientation(exif + 6 * named, size - 6 * named);
+        orientation =
+            vt_exif_orientation(chunk.chunk.bytes, chunk.chunk.size, 2);
         WebPDemuxReleaseChunkIterator(&chunk);
     }
     if (!orientation && demuxer &&

@@ -124,10 +124,10 @@ static unsigned turned(const source *list, size_t n, bool behind)
 
 Test(decode, png_orientations)
 {
-    uint8_t block[26], other[26];
-    char text[256], packed[256], wrong[256];
+    uint8_t block[26], other[26], named[32] = "Exif\0";
+    char text[256], packed[256], wrong[256], words[256], zipped[256];
     const size_t n = exif(block, 8), m = exif_text(text, 6);
-    uLongf size = sizeof packed - 23;
+    uLongf size = sizeof packed - 23, zip = sizeof zipped - sizeof XMP - 4;
 
     exif(other, 3);
     memcpy(packed, text, 22);
@@ -137,6 +137,14 @@ Test(decode, png_orientations)
         Z_OK);
     memcpy(wrong, packed, sizeof wrong);
     wrong[23] = 0; /* no zlib stream */
+    exif(named + 6, 8);
+    memcpy(words, text, 22); /* plain, in no language */
+    memset(words + 22, 0, 4);
+    memcpy(words + 26, text + 22, m - 22);
+    memcpy(zipped, XMP "\0\1\0\0", sizeof XMP + 4);
+    cr_assert_eq(compress((uint8_t *)zipped + sizeof XMP + 4, &zip,
+                          (const uint8_t *)XMP_6, sizeof XMP_6 - 1),
+                 Z_OK);
     const source all[] = {
         {"tEXt", "Comment\0hello", 13, 1},
         {"eXIf", block, n, 8},
@@ -150,6 +158,12 @@ Test(decode, png_orientations)
         {"iTXt", XMP "\0\0\0\0\0" XMP_6, sizeof XMP + 4 + sizeof XMP_6 - 1, 6},
         {"iTXt", XMP "\0\0\0\0\0", sizeof XMP + 4, 1},
         {"iTXt", XMP, sizeof XMP, 1},
+        {"iTXt", XMP "\0\0\0\0", sizeof XMP + 3, 1},
+        {"iTXt", zipped, sizeof XMP + 4 + zip, 6},
+        {"iTXt", words, m + 4, 6},
+        {"tEXt", XMP "\0" XMP_6, sizeof XMP + sizeof XMP_6 - 1, 6},
+        {"eXIf", named, 32, 8},
+        {"eXIf", named, 6, 1},
         {"iTXt", "XML:com.adobe.xmq\0\0\0\0\0" XMP_6,
          sizeof XMP + 4 + sizeof XMP_6 - 1, 1},
     };
@@ -164,6 +178,13 @@ Test(decode, png_orientations)
     cr_expect_eq(turned((source[]){all[9], all[3], all[1]}, 3, false), 8);
     cr_expect_eq(turned((source[]){all[9], {"eXIf", other, n, 3}}, 2, false),
                  3);
+    /* Of two of a kind, the last. */
+    cr_expect_eq(turned((source[]){all[1], {"eXIf", other, n, 3}}, 2, false),
+                 3);
+    cr_expect_eq(
+        turned((source[]){all[1], {"eXIf", "", 0, 1}, all[9]}, 3, false), 6);
+    cr_expect_eq(turned((source[]){all[3], all[4]}, 2, false), 1);
+    cr_expect_eq(turned((source[]){all[9], all[10]}, 2, false), 1);
 }
 
 /* tRNS of one bit of grey: either grey may be transparent. */
@@ -239,10 +260,13 @@ static void app1(made *m, const void *body, size_t n)
     put(m, body, n);
 }
 
-/* The first EXIF block that has one, if only 0; XMP without. */
+/* All EXIF segments are one block, whose orientation counts even if it is 0;
+ * without one, that of the last XMP packet. */
 Test(decode, jpeg_orientations)
 {
     static const char xmp[] = "http://ns.adobe.com/xap/1.0/\0" XMP_6;
+    static const char flat_xmp[] =
+        "http://ns.adobe.com/xap/1.0/\0tiff:Orientation=\"1\"";
     size_t size = 0;
     unsigned char *jpeg = corpus(&size, "gray.jpg");
     uint8_t block[32] = "Exif\0";
@@ -250,8 +274,8 @@ Test(decode, jpeg_orientations)
 
     cr_assert_eq(vt_image_decode(&flat, jpeg, size, "a.jpg"), VITCL_OK);
     cr_assert_neq(flat.width, flat.height);
-    for (int i = 0; i < 6; i++) {
-        const bool turns = i >= 1 && i <= 3;
+    for (int i = 0; i < 10; i++) {
+        const bool turns = i >= 1 && i <= 6;
         vt_picture p = {0};
         made *m = calloc(1, sizeof *m);
 
@@ -266,12 +290,23 @@ Test(decode, jpeg_orientations)
                 app1(m, block, 32), app1(m, xmp, sizeof xmp - 1);
         if (i == 3)
             app1(m, xmp, 10), app1(m, xmp, sizeof xmp - 1);
-        if (i == 4)
+        if (i == 4) /* one directory in two segments */
+            exif(block + 6, 6), app1(m, block, 20),
+                memcpy(block + 6, block + 20, 12), app1(m, block, 18);
+        if (i == 5)
+            app1(m, "Exif\0", 6), exif(block + 6, 6), app1(m, block, 32);
+        if (i == 6)
+            app1(m, flat_xmp, sizeof flat_xmp - 1),
+                app1(m, xmp, sizeof xmp - 1);
+        if (i == 7)
             exif(block + 6, 0), app1(m, block, 32),
                 app1(m, xmp, sizeof xmp - 1);
-        if (i == 5)
+        if (i == 8)
             exif(block + 6, 3), app1(m, block, 32),
                 app1(m, xmp, sizeof xmp - 1);
+        if (i == 9) /* no orientation in the first directory */
+            app1(m, "Exif\0\0II*\0\x08\0\0\0\0\0", 16), exif(block + 6, 6),
+                app1(m, block, 32);
         put(m, jpeg + 2, size - 2);
         cr_assert_eq(vt_image_decode(&p, m->bytes, m->size, "a.jpg"), VITCL_OK,
                      "%s", vt_message());
@@ -282,6 +317,35 @@ Test(decode, jpeg_orientations)
         free(m);
     }
     vt_picture_free(&flat);
+    free(jpeg);
+}
+
+/* What lies between the scans is not read. */
+Test(decode, jpeg_orientation_behind)
+{
+    size_t size = 0, at = 0;
+    unsigned char *jpeg = corpus(&size, "progressive_420.jpg");
+    uint8_t block[36] = "\xff\xe1\0\x22"
+                        "Exif\0",
+            *all;
+    vt_picture flat = {0}, p = {0};
+
+    exif(block + 10, 6);
+    cr_assert_eq(vt_image_decode(&flat, jpeg, size, "a.jpg"), VITCL_OK);
+    for (size_t i = 0; i + 1 < size; i++)
+        if (jpeg[i] == 0xff && jpeg[i + 1] == 0xda)
+            at = i; /* the last scan */
+    all = malloc(size + sizeof block);
+    cr_assert(all && at > 0);
+    memcpy(all, jpeg, at);
+    memcpy(all + at, block, sizeof block);
+    memcpy(all + at + sizeof block, jpeg + at, size - at);
+    cr_assert_eq(vt_image_decode(&p, all, size + sizeof block, "a.jpg"),
+                 VITCL_OK, "%s", vt_message());
+    cr_expect_eq(p.width, flat.width);
+    vt_picture_free(&p);
+    vt_picture_free(&flat);
+    free(all);
     free(jpeg);
 }
 
