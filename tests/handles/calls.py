@@ -19,6 +19,7 @@ LOCAL = {
     "vitcl_shape *": ("vitcl_shape a{n};", "&a{n}", ""),
     "const char **": ("const char *a{n} = NULL;", "&a{n}", ""),
     "double *": ("double a{n} = 0;", "&a{n}", ""),
+    "int64_t *": ("int64_t a{n} = 0;", "&a{n}", ""),
 }
 SIMPLE = {
     "const uint8_t *": "vt_rgb", "uint8_t *": "vt_room",
