@@ -289,7 +289,7 @@ static const key timm_resnet[] = {
     READ("layers"),         READ("channels"),
     READ("num_classes"),    READ("global_pool"),
     ONLY("in_chans", "3"),  NONE("output_stride"),
-    NONE("width_factor"),   NONE("stem_chs"),
+    NONE("width_factor"),   READ("stem_chs"),
     NONE("stem_type"),      NONE("avg_down"),
     NONE("preact"),         NONE("basic"),
     NONE("bottle_ratio"),   NONE("act_layer"),
