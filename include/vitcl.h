@@ -300,6 +300,12 @@ typedef enum {
     VITCL_NUMBERS      /* regression: no probability, the logit is the answer */
 } vitcl_answer;
 vitcl_answer vitcl_model_answer(const vitcl_model *model);
+/* Whose resize the model's pictures get, bit for bit: "pillow", or
+ * "torchvision" for its resize of 8-bit tensors, which transformers 5 uses. */
+const char *vitcl_model_pixels(const vitcl_model *model);
+/* Chooses it against what the model's files say. To be called before the model
+ * is used in any other way. */
+VITCL_STATUS vitcl_model_set_pixels(vitcl_model *model, const char *library);
 /* Two texts of 64 hexadecimal digits: model_id is equal for the same config and
  * weights (of large tensors a part is compared), pictures_id for the same
  * preprocessing and size (0: the model's own). Vectors may be compared if both

@@ -252,6 +252,9 @@ typedef struct {
     int ranks;
     /* 1: read links to folders, as vitcl_dataset_open_links() does. */
     int follow;
+    /* Fine-tuning: as for vitcl_model_set_pixels(); NULL: as the checkpoint.
+     * The trained model keeps it. */
+    const char *pixels;
 } vitcl_train_options;
 
 /* The rank of this process under mpirun, from 0, of *ranks (may be NULL);

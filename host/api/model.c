@@ -122,6 +122,26 @@ vitcl_answer vitcl_model_answer(const vitcl_model *model)
     return model ? vt_model_answer(model->model) : VITCL_ONE_CLASS;
 }
 
+const char *vitcl_model_pixels(const vitcl_model *model)
+{
+    return vt_pixels_name(model ? vt_model_pixels(model->model)
+                                : VT_PIXELS_PILLOW);
+}
+
+vitcl_status vitcl_model_set_pixels(vitcl_model *model, const char *library)
+{
+    vt_pixels pixels;
+
+    VT_GIVEN(model);
+    VT_GIVEN(library);
+    if (!vt_pixels_named(&pixels, library))
+        return vt_fail(VITCL_EINVAL,
+                       "pixels \"%s\" are neither pillow nor torchvision",
+                       library);
+    vt_model_choose_pixels(model->model, pixels);
+    return VITCL_OK;
+}
+
 void vitcl_model_free(vitcl_model *model)
 {
     if (!model || atomic_fetch_sub(&model->references, 1) > 1)

@@ -6,6 +6,7 @@
 #include "api/handles.h"
 #include "base/file.h"
 #include "base/memory.h"
+#include "models/preprocess.h"
 #include "train/arch_spec.h"
 #include "train/loop.h"
 #include "train/model_files.h"
@@ -48,10 +49,13 @@ static vitcl_status prepare(const vt_settings *s, const char *folder,
     vt_model_files p = {0};
     vt_json *json = NULL;
     vt_model *m = NULL;
+    vt_pixels pixels;
 
     VT_TRY(vt_settings_save(s, folder));
     if (s->model) {
         VT_TRY(open_start(&m, s->model, folder));
+        if (s->pixels && vt_pixels_named(&pixels, s->pixels))
+            vt_model_choose_pixels(m, pixels);
         VT_TRY(vt_model_files_finetune(&p, m, s->height, s->width, d));
     } else {
         if (s->config)

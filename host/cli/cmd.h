@@ -189,7 +189,7 @@ bool guard_told(void);
 /* ---- models (load.c) ---- */
 
 typedef struct model_options {
-    const char *model, *preset, *device, *devices, *gemm, *precision;
+    const char *model, *preset, *device, *devices, *gemm, *precision, *pixels;
     frame_size size;
     uint32_t batch, threads;
     bool once; /* there is only one batch */
@@ -240,6 +240,13 @@ typedef struct model_options {
 #define OPT_SIDES(T)                                                           \
     OPT_ROW(T, 0, "size", OPT_SIZE, "N|HxW",                                   \
             "pixels, when other than the model was trained with", common.size)
+#define PIXELS_HELP                                                            \
+    "resize pictures bit for bit as they do; without it, as the model's "      \
+    "files "                                                                   \
+    "say"
+#define OPT_PIXELS(T)                                                          \
+    OPT_ROW(T, 0, "pixels", OPT_CHOICE, "pillow|torchvision", PIXELS_HELP,     \
+            common.pixels)
 #define OPT_CLASSES_BY(T)                                                      \
     OPT_ROW(T, 0, "classes-by", OPT_CHOICE, "name|number",                     \
             "match classes by name (default) or number", by)

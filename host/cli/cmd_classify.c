@@ -31,6 +31,7 @@ static const opt options[] = {
     OPT_BATCH(classify, "pictures at a time (default: 8 on a CPU, 32 on a GPU, "
                         "fewer for few)"),
     OPT_SIDES(classify),
+    OPT_PIXELS(classify),
     OPT_RUN(classify),
     {'o', "output", OPT_FILE, "FILE.jsonl",
      "write JSON lines to a file; with --shard, {shard} in its name is "

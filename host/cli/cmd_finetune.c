@@ -12,6 +12,8 @@ static const opt options[] = {
     OPT_ROW(training, 0, "freeze", OPT_LIST, "PATTERN",
             "parameters that stay as they are, such as 'blocks.[0-5].*'",
             freeze),
+    OPT_ROW(training, 0, "pixels", OPT_CHOICE, "pillow|torchvision",
+            PIXELS_HELP, pixels),
     OPT_DONE};
 
 static int run(void *into, const words *operands)

@@ -3,6 +3,8 @@
  */
 #include "cmd.h"
 
+#include <string.h>
+
 typedef struct info {
     model_options common;
     bool json;
@@ -16,7 +18,7 @@ static const opt options[] = {
     OPT_DONE};
 
 static void print_json(const vitcl_model_info *m, const char *name,
-                       uint32_t batch, frame_size size)
+                       uint32_t batch, frame_size size, const char *pixels)
 {
     printf("{\"model\":");
     json_string(name);
@@ -27,8 +29,9 @@ static void print_json(const vitcl_model_info *m, const char *name,
     printf(",\"layers\":%u,\"width\":%u,\"heads\":%u,\"mlp\":%u,\"classes\":%u",
            m->layers, m->width, m->heads, m->mlp, m->classes);
     printf(",\"trained_height\":%u,\"trained_width\":%u,\"height\":%u,"
-           "\"picture_width\":%u,\"patch\":%u,\"tokens\":%u",
-           m->height, m->width_px, size.height, size.width, m->patch,
+           "\"picture_width\":%u,\"pixels\":\"%s\",\"patch\":%u,"
+           "\"tokens\":%u",
+           m->height, m->width_px, size.height, size.width, pixels, m->patch,
            m->tokens);
     printf(",\"parameters\":%llu,\"gmac\":%.6f,\"batch\":%u",
            (unsigned long long)m->parameters, m->gmac, batch);
@@ -59,16 +62,19 @@ static void print_layers(const vitcl_model_info *m)
     line("layers", text);
 }
 
-static void print_picture(const vitcl_model_info *m, frame_size size)
+static void print_picture(const vitcl_model_info *m, frame_size size,
+                          const char *pixels)
 {
+    const bool pillow = strcmp(pixels, "pillow") == 0;
     char trained[LINE / 2] = "", text[LINE];
 
     if (size.height != m->height || size.width != m->width_px)
         snprintf(trained, sizeof trained, " (trained at %ux%u)", m->height,
                  m->width_px);
-    snprintf(text, sizeof text, "%ux%u%s, patches of %u, %u token%s",
+    snprintf(text, sizeof text, "%ux%u%s, patches of %u, %u token%s%s%s",
              size.height, size.width, trained, m->patch, m->tokens,
-             plural(m->tokens));
+             plural(m->tokens), pillow ? "" : ", resized as by ",
+             pillow ? "" : pixels);
     line("picture", text);
 }
 
@@ -85,7 +91,7 @@ static void print_memory(const vitcl_model_info *m, uint32_t batch)
 }
 
 static void print_text(const vitcl_model_info *m, const char *name,
-                       uint32_t batch, frame_size size)
+                       uint32_t batch, frame_size size, const char *pixels)
 {
     printf("%-12s ", "model");
     put_text(name, SIZE_MAX);
@@ -97,7 +103,7 @@ static void print_text(const vitcl_model_info *m, const char *name,
         printf("%-12s %u\n", "classes", m->classes);
     else
         printf("%-12s none: features only\n", "classes");
-    print_picture(m, size);
+    print_picture(m, size, pixels);
     printf("%-12s %llu\n", "parameters", (unsigned long long)m->parameters);
     printf("%-12s %.3f GMAC a picture\n", "work", m->gmac);
     print_memory(m, batch);
@@ -125,7 +131,7 @@ static int run(void *into, const words *operands)
         size.height = size.height ? size.height : m.input_height;
         size.width = size.width ? size.width : m.input_width;
         (o->json ? print_json : print_text)(&m, model_name(&o->common), batch,
-                                            size);
+                                            size, vitcl_model_pixels(model));
     }
     vitcl_model_free(model);
     return code;

@@ -48,6 +48,7 @@ static const opt options[] = {
      offsetof(inspect, discard)},
     OPT_DEVICE(inspect),
     OPT_SIDES(inspect),
+    OPT_PIXELS(inspect),
     OPT_RUN(inspect),
     {0, "no-recursive", OPT_FLAG, NULL,
      "read only the named folders, not those in them",

@@ -59,6 +59,8 @@ int embedding_of_index(model_options *common, const vt_about *of,
 {
     if (!common->size.height)
         common->size = (frame_size){.height = of->height, .width = of->width};
+    if (!common->pixels)
+        common->pixels = of->pixels;
     if (common->model || common->preset)
         return EXIT_OK;
     if (strncmp(of->model, preset, sizeof preset - 1) == 0)
@@ -123,6 +125,8 @@ int embedding_about(vt_about *out, const embedding *e, const vitcl_model *model,
                       .normalized = normalized};
     snprintf(out->feature, sizeof out->feature, "%s",
              e->what ? e->what : "pooled");
+    snprintf(out->pixels, sizeof out->pixels, "%s",
+             vitcl_model_pixels(model ? model : e->on.model));
     place(out->model, o);
     here(out->folder);
     return vitcl_model_identity(out->model_id, out->pictures_id,

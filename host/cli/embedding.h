@@ -15,8 +15,9 @@ typedef struct embedding {
 
 /* Opens the model, the pictures and a session, and chooses the tensor. */
 int embedding_open(embedding *e);
-/* The model and the size of an index, unless `common` names a model. Texts
- * belong to the index. EXIT_FAILED, with what to do: its model is not there. */
+/* The model, the size and the pixels of an index, unless `common` names a
+ * model. Texts belong to the index. EXIT_FAILED, with what to do: its model is
+ * not there. */
 int embedding_of_index(model_options *common, const vt_about *of,
                        const char *index);
 /* What its vectors depend on. model: a handle without a session, or NULL. */

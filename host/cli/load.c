@@ -101,11 +101,14 @@ vitcl_session_options session_options(const model_options *o)
 static vitcl_status load(vitcl_model **model, vitcl_device *device,
                          const model_options *o, const char *path)
 {
-    if (!o->preset)
-        return vitcl_model_load(model, device, path);
-    return vitcl_model_preset(model, device, o->preset,
-                              o->size.height == o->size.width ? o->size.height
-                                                              : 0);
+    const uint32_t side = o->size.height == o->size.width ? o->size.height : 0;
+    vitcl_status st = o->preset
+                          ? vitcl_model_preset(model, device, o->preset, side)
+                          : vitcl_model_load(model, device, path);
+
+    if (st == VITCL_OK && o->pixels)
+        st = vitcl_model_set_pixels(*model, o->pixels);
+    return st;
 }
 
 /* The fastest device for this model, timed once, where there are several and

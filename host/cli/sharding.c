@@ -22,6 +22,9 @@ void sharding_common(char *text, size_t room, const model_options *o)
     snprintf(text, room, " size=%ux%u precision=%s gemm=%s", o->size.height,
              o->size.width, o->precision ? o->precision : "f32",
              o->gemm ? o->gemm : "auto");
+    n = strlen(text);
+    if (o->pixels)
+        snprintf(text + n, room - n, " pixels=%s", o->pixels);
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         const char *value = getenv(names[i]);
 

@@ -271,6 +271,7 @@ static int run(const training *t)
                              .workers = t->workers,
                              .checkpoint_steps = t->save_every,
                              .objective = t->objective,
+                             .pixels = t->pixels,
                              .val = t->val,
                              .patience = t->patience,
                              .strict = t->strict,

@@ -11,7 +11,7 @@ typedef struct training {
     const char *preset, *config, *model;
     const char *data, *split, *output, *augment, *settings, *log, *curve,
         *show_batch, *preview, *show_predicted;
-    const char *objective, *val;
+    const char *objective, *val, *pixels;
     const char *device, *gemm, *precision;
     uint32_t epochs, batch, micro, slices, random_state, hold_out, patience,
         workers, save_every, threads;

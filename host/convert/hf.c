@@ -217,8 +217,9 @@ void vt_hf_preprocessor(FILE *f, const vt_preprocess *how)
 {
     const bool squash = how->fit == VT_FIT_SQUASH;
 
-    fprintf(f, "{\n  \"image_processor_type\": \"%s\",\n",
-            squash ? "ViTImageProcessor" : "CLIPImageProcessor");
+    fprintf(f, "{\n  \"image_processor_type\": \"%sImageProcessor%s\",\n",
+            squash ? "ViT" : "CLIP",
+            how->pixels == VT_PIXELS_TORCHVISION ? "Fast" : "");
     fprintf(f, "  \"do_resize\": %s,\n",
             how->fit == VT_FIT_NONE ? "false" : "true");
     if (squash)

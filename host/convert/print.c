@@ -6,6 +6,8 @@
 #include "base/json_print.h"
 #include "base/number.h"
 
+#include <stdlib.h>
+
 void vt_put_text(FILE *f, const char *key, const char *value)
 {
     fprintf(f, "  \"%s\": ", key);
@@ -13,10 +15,28 @@ void vt_put_text(FILE *f, const char *key, const char *value)
     fputs(",\n", f);
 }
 
+/* The shortest text that is the same float again: of .3f the decimal that a
+ * library rounds as .3, not .300000012. */
+static void put_float(FILE *f, float v)
+{
+    const locale_t before = vt_point_begin();
+    char text[32];
+    int digits = 6;
+
+    do
+        snprintf(text, sizeof text, "%.*g", digits, (double)v);
+    while (strtof(text, NULL) != v && digits++ < 9);
+    vt_point_end(before);
+    fputs(text, f);
+}
+
 void vt_put_three(FILE *f, const char *key, const float v[3])
 {
-    vt_print(f, "  \"%s\": [%.9g, %.9g, %.9g],\n", key, (double)v[0],
-             (double)v[1], (double)v[2]);
+    fprintf(f, "  \"%s\": [", key);
+    for (int i = 0; i < 3; i++) {
+        put_float(f, v[i]);
+        fputs(i < 2 ? ", " : "],\n", f);
+    }
 }
 
 void vt_put_sides(FILE *f, const char *key, int h, int w)

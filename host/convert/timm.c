@@ -179,7 +179,7 @@ static void put_cfg(FILE *f, const vt_timm_config *c)
             "  \"pretrained_cfg\": {\n%s  \"input_size\": [3, %d, %d],\n%s%s",
             in, c->height, c->width,
             c->full ? "  \"fixed_input_size\": true,\n" : "", in);
-    vt_put_text(f, "interpolation", vt_timm_filter(how->filter));
+    vt_put_text(f, "interpolation", vt_filter_name(how->filter));
     vt_print(f,
              c->full ? "  \"crop_pct\": %.17g,\n%s"
                      : "    \"crop_pct\": %.9g,\n%s",
@@ -251,6 +251,9 @@ void vt_timm_config_write(FILE *f, const vt_timm_config *c)
         put_labels(f, c);
     }
     vt_put_problem(f, c->problem);
+    if (c->how.pixels != VT_PIXELS_PILLOW) /* timm has no word for it */
+        fprintf(f, ",\n  \"vitcl_pixels\": \"%s\"",
+                vt_pixels_name(c->how.pixels));
     if (c->temperature > 0)
         vt_put_certainty(f, c->temperature, c->threshold);
     fputs("\n}\n", f);

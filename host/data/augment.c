@@ -179,8 +179,8 @@ static void jitter(vt_picture *p, double amount, vt_random *r)
 
 vitcl_status vt_augment_picture(vt_picture *out, const vt_picture *in,
                                 uint32_t width, uint32_t height,
-                                vt_filter filter, const vt_augment *how,
-                                vt_random *r)
+                                vt_pixels pixels, vt_filter filter,
+                                const vt_augment *how, vt_random *r)
 {
     vitcl_status st = VITCL_OK;
     vt_picture p = {0}, part = {0};
@@ -189,7 +189,7 @@ vitcl_status vt_augment_picture(vt_picture *out, const vt_picture *in,
     if (how->crop_scale > 0)
         random_box(box, in, how->crop_scale, r);
     VT_TRY(cut(&part, in, box[0], box[1], box[2], box[3]));
-    VT_TRY(vt_resize(&p, &part, width, height, filter));
+    VT_TRY(vt_resize(&p, &part, pixels, width, height, filter));
     if (how->pad > 0) {
         int dx = (int)vt_random_below(r, 2 * (uint64_t)how->pad + 1);
         int dy = (int)vt_random_below(r, 2 * (uint64_t)how->pad + 1);

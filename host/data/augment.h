@@ -40,8 +40,8 @@ bool vt_augment_any(const vt_augment *how);
 /* in (any size) -> out, width x height. */
 vitcl_status vt_augment_picture(vt_picture *out, const vt_picture *in,
                                 uint32_t width, uint32_t height,
-                                vt_filter filter, const vt_augment *how,
-                                vt_random *r);
+                                vt_pixels pixels, vt_filter filter,
+                                const vt_augment *how, vt_random *r);
 
 /* One of RandAugment's operations, in place; level 0..1, sign +1 or -1. */
 typedef enum {

@@ -171,8 +171,8 @@ static vitcl_status make(vt_batches *f, vt_decoder_pool **own, slot *s,
         return VITCL_OK;
     VT_TRY(load(&in, f, own, picture));
     if (o->augmented && vt_augment_any(&o->augment))
-        VT_TRY(vt_augment_picture(&out, &in, o->width, o->height, o->how.filter,
-                                  &o->augment, &r));
+        VT_TRY(vt_augment_picture(&out, &in, o->width, o->height, o->how.pixels,
+                                  o->how.filter, &o->augment, &r));
     else
         VT_TRY(vt_prepare(&out, &in, &o->how));
     normalise(s->pixels + (size_t)i * 3 * o->height * o->width, out.rgb, f);

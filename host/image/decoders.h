@@ -80,10 +80,11 @@ unsigned vt_xmp_orientation(const uint8_t *text, size_t size);
 bool vt_tiff_is_raw(const uint8_t *tiff, size_t size);
 
 /* ---- resize.c ---- */
-/* A part of vt_resize()'s result: columns x to x + w and rows y to y + h of the
- * picture of size width * height. Only that part is computed. */
+/* A part of a resized picture of width * height pixels: columns x to x + w and
+ * rows y to y + h. Only that part is computed. */
 vitcl_status vt_resize_part(vt_picture *out, const vt_picture *in,
-                            uint32_t width, uint32_t height, vt_filter filter,
-                            uint32_t x, uint32_t y, uint32_t w, uint32_t h);
+                            vt_pixels pixels, uint32_t width, uint32_t height,
+                            vt_filter filter, uint32_t x, uint32_t y,
+                            uint32_t w, uint32_t h);
 
 #endif

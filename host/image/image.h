@@ -46,10 +46,18 @@ typedef enum { /* Pillow's numbers, as in preprocessor_config.json */
                VT_BOX = 4,
                VT_HAMMING = 5
 } vt_filter;
+const char *vt_filter_name(vt_filter filter); /* as timm's "interpolation" */
 
-/* Image.resize of Pillow 13: two 8-bit passes, 22-bit fixed-point weights. */
-vitcl_status vt_resize(vt_picture *out, const vt_picture *in, uint32_t width,
-                       uint32_t height, vt_filter filter);
+/* Whose resize: Pillow's Image.resize, or torchvision's of 8-bit tensors, which
+ * transformers may use. */
+typedef enum { VT_PIXELS_PILLOW, VT_PIXELS_TORCHVISION } vt_pixels;
+const char *vt_pixels_name(vt_pixels pixels);
+bool vt_pixels_named(vt_pixels *out, const char *name);
+
+/* Image.resize of Pillow 13: two 8-bit passes, 22-bit fixed-point weights; or
+ * torchvision's, with 16-bit weights. */
+vitcl_status vt_resize(vt_picture *out, const vt_picture *in, vt_pixels pixels,
+                       uint32_t width, uint32_t height, vt_filter filter);
 
 typedef enum {
     VT_FIT_NONE,     /* no resize */
@@ -62,6 +70,7 @@ typedef enum { VT_CROP_NONE, VT_CROP_HF, VT_CROP_TORCHVISION } vt_crop;
 
 typedef struct vt_preprocess {
     vt_fit fit;
+    vt_pixels pixels; /* torchvision: without box and hamming */
     vt_filter filter;
     vt_crop crop; /* rounding of odd margins, padding of small pictures */
     uint32_t resize_height, resize_width;
@@ -80,14 +89,21 @@ typedef struct vt_preprocess {
 vitcl_status vt_preprocess_timm(vt_preprocess *out, const vt_json *config,
                                 uint32_t height, uint32_t width,
                                 const char *name);
+/* VITCL_EUNSUPPORTED: p.pixels does not have p.filter. */
+vitcl_status vt_preprocess_check(const vt_preprocess *p, const char *name);
 /* As timm, refuses keys of a pretrained_cfg that it does not have; NULL: there
  * is none. */
 vitcl_status vt_preprocess_timm_keys(const vt_json *cfg, const char *name);
-const char *vt_timm_filter(vt_filter filter); /* timm's "interpolation" */
-/* preprocessor NULL: the defaults of transformers for that type. */
+/* preprocessor NULL: the defaults of transformers for that type. Says Pillow's
+ * or torchvision's by the preprocessor alone. */
 vitcl_status vt_preprocess_hf(vt_preprocess *out, const vt_json *preprocessor,
                               const char *model_type, uint32_t height,
                               uint32_t width, const char *name);
+/* Whose resize transformers had by default when it saved these files. joined:
+ * the preprocessor is a part of processor_config.json, as since transformers 5.
+ * config: config.json. Both may be NULL. */
+vt_pixels vt_hf_pixels(const vt_json *preprocessor, bool joined,
+                       const vt_json *config);
 /* The size of the pictures that this processor makes. */
 vitcl_status vt_preprocess_hf_size(uint32_t *height, uint32_t *width,
                                    const vt_json *preprocessor,

@@ -4,8 +4,8 @@
  * Easy to get wrong: timm and torchvision round an odd crop margin to even
  * (Python's round), HF rounds it down; both truncate the long edge; a picture
  * smaller than the crop is padded with black, and the extra line of an odd
- * padding comes first in HF, last in torchvision. The pixels stay 8-bit until
- * the device scales and normalises them. The configs are parsed in
+ * padding comes first in HF with Pillow, last in torchvision. The pixels stay
+ * 8-bit until the device scales and normalises them. The configs are parsed in
  * preprocess_timm.c and preprocess_hf.c.
  */
 #include "image/decoders.h"
@@ -14,6 +14,23 @@
 
 #include <math.h>
 #include <string.h>
+
+static const char *const pixels_names[] = {"pillow", "torchvision"};
+
+const char *vt_pixels_name(vt_pixels pixels)
+{
+    return pixels_names[pixels];
+}
+
+bool vt_pixels_named(vt_pixels *out, const char *name)
+{
+    for (unsigned i = 0; i < VT_COUNT(pixels_names); i++)
+        if (strcmp(name, pixels_names[i]) == 0) {
+            *out = (vt_pixels)i;
+            return true;
+        }
+    return false;
+}
 
 void vt_preprocess_default(vt_preprocess *out, uint32_t height, uint32_t width)
 {
@@ -63,13 +80,16 @@ static vitcl_status resized(uint32_t *w, uint32_t *h, const vt_picture *in,
 }
 
 /* Where the crop starts in the resized edge; negative: padding. */
-static int64_t crop_start(vt_crop crop, uint32_t have, uint32_t want)
+static int64_t crop_start(const vt_preprocess *how, uint32_t have,
+                          uint32_t want)
 {
     const int64_t margin = (int64_t)have - want;
+    const bool hf = how->crop == VT_CROP_HF;
 
     if (margin < 0)
-        return crop == VT_CROP_HF ? -((1 - margin) / 2) : -(-margin / 2);
-    return crop == VT_CROP_HF ? margin / 2 : (int64_t)rint((double)margin / 2);
+        return hf && how->pixels == VT_PIXELS_PILLOW ? -((1 - margin) / 2)
+                                                     : -(-margin / 2);
+    return hf ? margin / 2 : (int64_t)rint((double)margin / 2);
 }
 
 /* Copies a part that is smaller than the canvas and fills the border. */
@@ -106,11 +126,12 @@ vitcl_status vt_prepare(vt_picture *out, const vt_picture *in,
             rw, rh, how->width, how->height);
         goto done;
     }
-    left = crop_start(how->crop, rw, how->width);
-    top = crop_start(how->crop, rh, how->height);
+    left = crop_start(how, rw, how->width);
+    top = crop_start(how, rh, how->height);
     x = (uint32_t)VT_MAX(left, 0), y = (uint32_t)VT_MAX(top, 0);
     w = VT_MIN(rw, how->width), h = VT_MIN(rh, how->height);
-    VT_TRY(vt_resize_part(&part, in, rw, rh, how->filter, x, y, w, h));
+    VT_TRY(vt_resize_part(&part, in, how->pixels, rw, rh, how->filter, x, y, w,
+                          h));
     if (w == how->width && h == how->height)
         *out = part, part = (vt_picture){0};
     else

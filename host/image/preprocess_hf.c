@@ -6,6 +6,7 @@
 
 #include "base/memory.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 static const float half[3] = {0.5f, 0.5f, 0.5f};
@@ -27,8 +28,8 @@ static const char *const hf_keys[] = {
 typedef struct hf_kind {
     const char *processor; /* before ImageProcessor or FeatureExtractor */
     const char *models;    /* its model_types, separated by spaces */
-    bool shortest;         /* what its own `size` means */
-    bool edge;             /* and what a bare number for it means */
+    bool shortest;         /* is the default size one of the shortest edge? */
+    bool number_shortest;  /* and a bare number as `size`? */
     bool crop;
     bool on_white;            /* do_convert_rgb; else alpha is dropped */
     uint32_t size, crop_size; /* crop_size 0: what the model reads */
@@ -53,7 +54,13 @@ static const hf_kind hf_kinds[] = {
      VT_BICUBIC, half, half},
 };
 
-/* "CLIPImageProcessorFast" is CLIP: fast and slow are the same here. */
+static bool hf_processor(const char **word, const vt_json *c)
+{
+    return vt_json_string(word, vt_json_get(c, "image_processor_type")) ||
+           vt_json_string(word, vt_json_get(c, "feature_extractor_type"));
+}
+
+/* "CLIPImageProcessorFast" is CLIP. */
 static bool is_processor(const char *word, const char *prefix)
 {
     static const char *const tails[] = {"ImageProcessor", "ImageProcessorFast",
@@ -69,6 +76,36 @@ static bool is_processor(const char *word, const char *prefix)
     return false;
 }
 
+static bool ends_with(const char *word, const char *tail)
+{
+    const size_t n = strlen(word), m = strlen(tail);
+
+    return n >= m && strcmp(word + n - m, tail) == 0;
+}
+
+vt_pixels vt_hf_pixels(const vt_json *preprocessor, bool joined,
+                       const vt_json *config)
+{
+    static const char key[] = "transformers_version";
+    const char *word;
+    bool five = joined;
+
+    if (vt_json_string(&word,
+                       vt_json_get(preprocessor, "image_processor_type"))) {
+        if (ends_with(word, "Fast"))
+            return VT_PIXELS_TORCHVISION;
+        if (ends_with(word, "Pil"))
+            return VT_PIXELS_PILLOW;
+    } else if (vt_json_string(&word, vt_json_get(preprocessor,
+                                                 "feature_extractor_type"))) {
+        return VT_PIXELS_PILLOW; /* transformers 4 had dropped that */
+    }
+    if (vt_json_string(&word, vt_json_get(preprocessor, key)) ||
+        (!joined && vt_json_string(&word, vt_json_get(config, key))))
+        five = strtol(word, NULL, 10) >= 5;
+    return five ? VT_PIXELS_TORCHVISION : VT_PIXELS_PILLOW;
+}
+
 static vitcl_status hf_find(const hf_kind **out, const vt_json *c,
                             const char *model_type, const char *name)
 {
@@ -77,10 +114,7 @@ static vitcl_status hf_find(const hf_kind **out, const vt_json *c,
     vitcl_status st = VITCL_OK;
 
     *out = NULL;
-    if (!vt_json_string(&word, vt_json_get(c, "image_processor_type")) &&
-        !vt_json_string(&word, vt_json_get(c, "feature_extractor_type")))
-        word = NULL;
-    if (word) {
+    if (hf_processor(&word, c)) {
         for (size_t i = 0; i < VT_COUNT(hf_kinds); i++)
             if (is_processor(word, hf_kinds[i].processor)) {
                 *out = &hf_kinds[i];
@@ -103,9 +137,11 @@ done:
     return st;
 }
 
-/* `size` or `crop_size`: n, [h, w], [n], {height, width}, {shortest_edge}. */
+/* `size` or `crop_size`: n, [h, w], [n], {height, width}, {shortest_edge}.
+ * number: what n means. */
 static vitcl_status hf_size(uint32_t *h, uint32_t *w, bool *shortest,
-                            const vt_json *c, const char *key, const char *name)
+                            bool number, const vt_json *c, const char *key,
+                            const char *name)
 {
     static const char *const keys[] = {"height", "width", "shortest_edge",
                                        NULL};
@@ -131,10 +167,11 @@ static vitcl_status hf_size(uint32_t *h, uint32_t *w, bool *shortest,
 
         ok = (n == 1 || n == 2) && vt_how_side(h, vt_json_at(v, 0)) &&
              vt_how_side(w, vt_json_at(v, n - 1));
-        *shortest = *shortest && n == 1;
+        *shortest = number && n == 1;
     } else {
         ok = vt_how_side(h, v);
         *w = *h;
+        *shortest = number;
     }
     return ok ? VITCL_OK
               : vt_how_wrong(name, key,
@@ -204,7 +241,7 @@ static vitcl_status hf_read_sizes(hf_sizes *out, const hf_kind *kind,
                                   uint32_t width, const char *name)
 {
     vitcl_status st = VITCL_OK;
-    bool square = false, bare = !kind->edge;
+    bool edge = false, square = !kind->number_shortest;
     /* A crop without a size: the processor's default, or the model's input. */
     hf_sizes s = {.h = kind->size,
                   .w = kind->size,
@@ -214,17 +251,19 @@ static vitcl_status hf_read_sizes(hf_sizes *out, const hf_kind *kind,
                   .crop = kind->crop,
                   .shortest = kind->shortest};
 
-    if (!vt_how_flag(&bare, c, "default_to_square")) {
-        st = vt_how_wrong(name, "default_to_square", "true or false");
+    if (!vt_how_flag(&s.resize, c, "do_resize") ||
+        !vt_how_flag(&s.crop, c, "do_center_crop") ||
+        !vt_how_flag(&square, c, "default_to_square")) {
+        st =
+            vt_how_wrong(name, "do_resize, do_center_crop or default_to_square",
+                         "true or false");
         goto done;
     }
-    if (!vt_how_absent(vt_json_get(c, "size")))
-        s.shortest = !bare;
-    VT_TRY(hf_size(&s.h, &s.w, &s.shortest, c, "size", name));
-    VT_TRY(hf_size(&s.crop_h, &s.crop_w, &square, c, "crop_size", name));
-    if (!vt_how_flag(&s.resize, c, "do_resize") ||
-        !vt_how_flag(&s.crop, c, "do_center_crop")) {
-        st = vt_how_wrong(name, "do_resize or do_center_crop", "true or false");
+    VT_TRY(hf_size(&s.h, &s.w, &s.shortest, !square, c, "size", name));
+    VT_TRY(hf_size(&s.crop_h, &s.crop_w, &edge, false, c, "crop_size", name));
+    if (s.crop && edge) {
+        st = vt_how_wrong(name, "crop_size",
+                          "a number, [height, width] or {height, width}");
         goto done;
     }
     *out = s;
@@ -281,6 +320,7 @@ vitcl_status vt_preprocess_hf(vt_preprocess *out, const vt_json *preprocessor,
     VT_TRY(vt_how_target(height, width));
     VT_TRY(hf_begin(&kind, c, model_type, name));
     p.filter = kind->filter;
+    p.pixels = vt_hf_pixels(c, false, NULL);
     p.on_white = kind->on_white;
     if (!vt_how_flag(&p.on_white, c, "do_convert_rgb")) {
         st = vt_how_wrong(name, "do_convert_rgb", "true or false");

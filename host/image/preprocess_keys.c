@@ -43,11 +43,11 @@ bool vt_how_absent(const vt_json *v)
     return !v || vt_json_is_null(v);
 }
 
-vitcl_status vt_how_three(float out[3], const vt_json *object, const char *key,
-                          const char *name)
+vitcl_status vt_how_doubles(double out[3], const vt_json *object,
+                            const char *key, const char *name)
 {
     const vt_json *v = vt_json_get(object, key);
-    float three[3];
+    double three[3];
 
     if (vt_how_absent(v))
         return VITCL_OK;
@@ -61,10 +61,21 @@ vitcl_status vt_how_three(float out[3], const vt_json *object, const char *key,
             return vt_how_wrong(name, key, "three numbers");
         if (!vt_json_number(&d, one) || !(fabs(d) < 1e6))
             return vt_how_wrong(name, key, "three numbers");
-        three[i] = (float)d;
+        three[i] = d;
     }
     memcpy(out, three, sizeof three);
     return VITCL_OK;
+}
+
+vitcl_status vt_how_three(float out[3], const vt_json *object, const char *key,
+                          const char *name)
+{
+    double three[3] = {(double)out[0], (double)out[1], (double)out[2]};
+    const vitcl_status st = vt_how_doubles(three, object, key, name);
+
+    for (int i = 0; i < 3; i++)
+        out[i] = (float)three[i];
+    return st;
 }
 
 vitcl_status vt_how_std(const vt_preprocess *p, const char *key,

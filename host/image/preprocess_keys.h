@@ -16,6 +16,8 @@ vitcl_status vt_how_keys(const vt_json *object, const char *const *known,
 vitcl_status vt_how_wrong(const char *name, const char *key, const char *want);
 bool vt_how_absent(const vt_json *v); /* missing, or null */
 /* Three numbers, or one for all three; if absent, *out stays. */
+vitcl_status vt_how_doubles(double out[3], const vt_json *object,
+                            const char *key, const char *name);
 vitcl_status vt_how_three(float out[3], const vt_json *object, const char *key,
                           const char *name);
 vitcl_status vt_how_std(const vt_preprocess *p, const char *key,

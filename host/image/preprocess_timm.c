@@ -9,7 +9,7 @@
 #include <math.h>
 #include <string.h>
 
-static const float imagenet_mean[3] = {0.485f, 0.456f, 0.406f};
+static const double imagenet_mean[3] = {0.485, 0.456, 0.406};
 static const float imagenet_std[3] = {0.229f, 0.224f, 0.225f};
 
 static const char *const timm_keys[] = {
@@ -23,21 +23,13 @@ static const char *const timm_keys[] = {
     "first_conv", "classifier", "license", "description", "origin_url",
     "paper_name", "paper_ids", "notes", "has_weights",
     /* also present in old files that have no pretrained_cfg */
-    "num_features", "global_pool", "model_args", "num_labels", "labels", NULL};
-
-/* in the order of Pillow's numbers */
-static const char *const filters[] = {"nearest", "lanczos", "bilinear",
-                                      "bicubic", "box",     "hamming"};
-
-const char *vt_timm_filter(vt_filter filter)
-{
-    return filters[filter];
-}
+    "num_features", "global_pool", "model_args", "num_labels", "labels",
+    "vitcl_pixels", NULL};
 
 static bool timm_filter(vt_filter *out, const char *word)
 {
-    for (unsigned i = 0; i < VT_COUNT(filters); i++)
-        if (strcmp(word, filters[i]) == 0) {
+    for (unsigned i = 0; i <= VT_HAMMING; i++)
+        if (strcmp(word, vt_filter_name((vt_filter)i)) == 0) {
             *out = (vt_filter)i;
             return true;
         }
@@ -109,6 +101,20 @@ vitcl_status vt_preprocess_timm_keys(const vt_json *cfg, const char *name)
     return VITCL_OK;
 }
 
+/* timm itself has only Pillow's. */
+static vitcl_status timm_pixels(vt_preprocess *p, const vt_json *config,
+                                const char *name)
+{
+    const vt_json *v = vt_json_get(config, "vitcl_pixels");
+    const char *word;
+
+    if (vt_how_absent(v))
+        return VITCL_OK;
+    if (!vt_json_string(&word, v) || !vt_pixels_named(&p->pixels, word))
+        return vt_how_wrong(name, "vitcl_pixels", "pillow or torchvision");
+    return VITCL_OK;
+}
+
 vitcl_status vt_preprocess_timm(vt_preprocess *out, const vt_json *config,
                                 uint32_t height, uint32_t width,
                                 const char *name)
@@ -122,23 +128,26 @@ vitcl_status vt_preprocess_timm(vt_preprocess *out, const vt_json *config,
         .width = width,
         .scale = 1.0f / 255,
     };
-    float mean[3];
+    double mean[3]; /* 255 * .3 is a tie, 255 * .3f is not */
     vitcl_status st;
 
     if (!vt_json_is_object(c))
         c = config;
-    memcpy(p.mean, imagenet_mean, sizeof p.mean);
+    memcpy(mean, imagenet_mean, sizeof mean);
     memcpy(p.std, imagenet_std, sizeof p.std);
     VT_TRY(vt_how_target(height, width));
     VT_TRY(vt_how_keys(c, timm_keys, name));
     VT_TRY(timm_modes(&p, c, name));
     VT_TRY(timm_size(&p, c, name));
-    VT_TRY(vt_how_three(p.mean, c, "mean", name));
+    VT_TRY(vt_how_doubles(mean, c, "mean", name));
     VT_TRY(vt_how_three(p.std, c, "std", name));
     VT_TRY(vt_how_std(&p, "std", name));
-    memcpy(mean, p.mean, sizeof mean);
-    for (int i = 0; i < 3 && p.fit == VT_FIT_BORDER; i++)
-        p.fill[i] = (uint8_t)rint(255.0 * VT_MIN(VT_MAX(mean[i], 0), 1));
+    for (int i = 0; i < 3; i++) {
+        p.mean[i] = (float)mean[i];
+        if (p.fit == VT_FIT_BORDER)
+            p.fill[i] = (uint8_t)rint(255 * VT_MIN(VT_MAX(mean[i], 0), 1));
+    }
+    VT_TRY(timm_pixels(&p, config, name));
     *out = p;
 done:
     return st;

@@ -1,10 +1,13 @@
 /*
- * resize.c - Pillow's Image.resize, bit for bit.
+ * resize.c - Pillow's Image.resize and torchvision's resize of 8-bit tensors,
+ * bit for bit.
  *
- * Two passes, each with 22-bit fixed-point weights and a result clipped to 8
- * bits (Pillow: src/libImaging/Resample.c). Nearest is its ImagingScaleAffine
- * (Geometry.c), which accumulates the step instead of multiplying: the last bit
- * of a double can decide which pixel is read.
+ * Two passes, each with fixed-point weights and a result clipped to 8 bits.
+ * Pillow's weights have 22 bits after the point (src/libImaging/Resample.c);
+ * PyTorch's have as many as the largest weight of the axis leaves in 16 bits
+ * (ATen/native/cpu/UpSampleKernel.cpp, with antialiasing). Pillow's nearest is
+ * ImagingScaleAffine (Geometry.c), which accumulates the step instead of
+ * multiplying: the last bit of a double can decide which pixel is read.
  *
  * Both passes use the same loop, a weighted sum of lines of bytes, which
  * compilers vectorise. The horizontal pass works on blocks of 16 picture rows
@@ -17,7 +20,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { BITS = 32 - 8 - 2, ROWS = 16, LANE = 3 * ROWS, CHUNK = 48 };
+enum { BITS_MOST = 32 - 8 - 2, ROWS = 16, LANE = 3 * ROWS, CHUNK = 48 };
 
 /* Baseline x86-64 has no fast 32-bit multiplication. */
 #if defined(__x86_64__) && defined(__GLIBC__) && defined(__GNUC__) &&          \
@@ -29,6 +32,14 @@ enum { BITS = 32 - 8 - 2, ROWS = 16, LANE = 3 * ROWS, CHUNK = 48 };
 #endif
 
 /* ---- weights ------------------------------------------------------------ */
+
+const char *vt_filter_name(vt_filter filter)
+{
+    static const char *const names[] = {"nearest", "lanczos", "bilinear",
+                                        "bicubic", "box",     "hamming"};
+
+    return names[filter];
+}
 
 static double sinc(double x)
 {
@@ -82,6 +93,7 @@ typedef struct kernels {
     uint32_t *first, *count;
     int32_t *k;
     size_t step; /* weights reserved per output */
+    int bits;    /* of the weights, after the point */
 } kernels;
 
 static void kernels_free(kernels *s)
@@ -91,36 +103,82 @@ static void kernels_free(kernels *s)
     free(s->k);
 }
 
-/* Outputs `begin` to begin + n of `out`, from `in` inputs. */
-static vitcl_status kernels_make(kernels *s, vt_filter filter, uint32_t in,
-                                 uint32_t out, uint32_t begin, uint32_t n)
+/* An axis that is resized from `in` to `out`. */
+typedef struct axis {
+    vt_pixels pixels;
+    vt_filter filter;
+    uint32_t in, out;
+} axis;
+
+/* The weights of output i, whose sum is 1; returns their number, at most
+ * `room`.
+ */
+static uint32_t weights(double *w, uint32_t *first, const axis *a, uint32_t i,
+                        size_t room)
 {
-    const double scale = (double)in / out, wide = scale < 1.0 ? 1.0 : scale;
-    const double support = reach(filter) * wide, narrow = 1.0 / wide;
+    const double scale = (double)a->in / a->out;
+    const double wide = scale < 1.0 ? 1.0 : scale, narrow = 1.0 / wide;
+    const double support = reach(a->filter) * wide;
+    const double centre = (i + 0.5) * scale;
+    const double low = centre - support + 0.5, high = centre + support + 0.5;
+    const uint32_t begin = low < 0 ? 0 : (uint32_t)low;
+    const uint32_t end = high > a->in ? a->in : (uint32_t)high;
+    const uint32_t n = (uint32_t)VT_MIN((size_t)(end - begin), room);
+    double sum = 0.0;
+
+    for (uint32_t x = 0; x < n; x++)
+        sum += w[x] = weight(a->filter, (x + begin - centre + 0.5) * narrow);
+    for (uint32_t x = 0; x < n && sum != 0.0; x++)
+        w[x] /= sum;
+    *first = begin;
+    return n;
+}
+
+/* PyTorch's bits after the point: the largest weight of the whole axis then
+ * fits 16 bits. w: room for the weights of one output. */
+static int bits_of(double *w, const axis *a, size_t room)
+{
+    double largest = 0.0;
+    uint32_t first;
+    int bits = 0;
+
+    for (uint32_t i = 0; i < a->out && largest < 1.0; i++) {
+        const uint32_t n = weights(w, &first, a, i, room);
+
+        for (uint32_t x = 0; x < n; x++)
+            largest = VT_MAX(largest, w[x]);
+    }
+    while (bits < BITS_MOST &&
+           0.5 + largest * (double)(1 << (bits + 1)) < (double)(1 << 15))
+        bits++;
+    return bits;
+}
+
+/* Outputs `begin` to begin + n. */
+static vitcl_status kernels_make(kernels *s, const axis *a, uint32_t begin,
+                                 uint32_t n)
+{
+    const double scale = (double)a->in / a->out;
     vitcl_status st = VITCL_OK;
     double *w = NULL;
     size_t total;
 
-    s->step = (size_t)ceil(support) * 2 + 1;
+    s->step = (size_t)ceil(reach(a->filter) * VT_MAX(scale, 1.0)) * 2 + 1;
     if (!vt_mul(&total, s->step, n))
         return vt_fail(VITCL_ENOMEM, "out of memory to resize a picture");
     VT_TRY(VT_NEW(&s->first, n));
     VT_TRY(VT_NEW(&s->count, n));
     VT_TRY(VT_NEW(&s->k, total));
     VT_TRY(VT_NEW(&w, s->step));
+    s->bits =
+        a->pixels == VT_PIXELS_TORCHVISION ? bits_of(w, a, s->step) : BITS_MOST;
     for (uint32_t i = 0; i < n; i++) {
-        double centre = (begin + i + 0.5) * scale, sum = 0.0;
-        double low = centre - support + 0.5, high = centre + support + 0.5;
-        uint32_t first = low < 0 ? 0 : (uint32_t)low;
-        uint32_t end = high > in ? in : (uint32_t)high;
         int32_t *k = s->k + i * s->step;
 
-        s->first[i] = first;
-        s->count[i] = end - first;
-        for (uint32_t x = 0; x < end - first; x++)
-            sum += w[x] = weight(filter, (x + first - centre + 0.5) * narrow);
-        for (uint32_t x = 0; x < end - first; x++) {
-            double v = (sum != 0.0 ? w[x] / sum : w[x]) * (1 << BITS);
+        s->count[i] = weights(w, &s->first[i], a, begin + i, s->step);
+        for (uint32_t x = 0; x < s->count[i]; x++) {
+            const double v = w[x] * (1 << s->bits);
+
             k[x] = (int32_t)(v < 0 ? v - 0.5 : v + 0.5);
         }
     }
@@ -131,23 +189,24 @@ done:
 
 /* ---- passes ------------------------------------------------------------- */
 
-static inline uint8_t clip(int32_t v)
+static inline uint8_t clip(int32_t v, int bits)
 {
-    v >>= BITS;
+    v >>= bits;
     return (uint8_t)(v < 0 ? 0 : v > 255 ? 255 : v);
 }
 
-/* out[i] = sum over t of k[t] * lines[t * stride + i] for n bytes. */
+/* out[i] = sum over t of k[t] * lines[t * stride + i] for n bytes; k has `bits`
+ * after the point. */
 BEST_TARGET
 static void blend(uint8_t *restrict out, const uint8_t *restrict lines,
                   size_t stride, const int32_t *restrict k, uint32_t taps,
-                  size_t n)
+                  int bits, size_t n)
 {
     for (; n >= CHUNK; lines += CHUNK, out += CHUNK) {
         int32_t sum[CHUNK];
 
         for (int i = 0; i < CHUNK; i++)
-            sum[i] = 1 << (BITS - 1);
+            sum[i] = 1 << (bits - 1);
         for (uint32_t t = 0; t < taps; t++) {
             const uint8_t *line = lines + t * stride;
             const int32_t w = k[t];
@@ -156,15 +215,15 @@ static void blend(uint8_t *restrict out, const uint8_t *restrict lines,
                 sum[i] += w * line[i];
         }
         for (int i = 0; i < CHUNK; i++)
-            out[i] = clip(sum[i]);
+            out[i] = clip(sum[i], bits);
         n -= CHUNK;
     }
     for (size_t i = 0; i < n; i++) {
-        int32_t sum = 1 << (BITS - 1);
+        int32_t sum = 1 << (bits - 1);
 
         for (uint32_t t = 0; t < taps; t++)
             sum += k[t] * lines[t * stride + i];
-        out[i] = clip(sum);
+        out[i] = clip(sum, bits);
     }
 }
 
@@ -197,7 +256,7 @@ static vitcl_status across(uint8_t *out, const vt_picture *in, uint32_t y,
             uint8_t *q = out + (size_t)r * w * 3 + (size_t)x * 3;
 
             blend(pixel, columns + (size_t)(s->first[x] - left) * LANE, LANE,
-                  s->k + x * s->step, s->count[x], LANE);
+                  s->k + x * s->step, s->count[x], s->bits, LANE);
             for (uint32_t j = 0; j < rows; j++, q += (size_t)w * 3) {
                 q[0] = pixel[j];
                 q[1] = pixel[ROWS + j];
@@ -209,19 +268,26 @@ static vitcl_status across(uint8_t *out, const vt_picture *in, uint32_t y,
     return VITCL_OK;
 }
 
-static void nearest_table(uint32_t *table, uint32_t in, uint32_t out,
-                          uint32_t begin, uint32_t n)
+/* The input of outputs `begin` to begin + n. PyTorch's "nearest-exact" computes
+ * it as float; compilers make one instruction of its multiplication and
+ * subtraction. */
+static void nearest_table(uint32_t *table, const axis *a, uint32_t begin,
+                          uint32_t n)
 {
-    const double step = (double)in / out;
+    const double step = (double)a->in / a->out;
+    const float single = (float)a->in / (float)a->out;
     double at = step * 0.5;
 
-    for (uint32_t i = 0; i < begin + n; i++, at += step)
+    for (uint32_t i = 0; i < begin + n; i++, at += step) {
+        if (a->pixels == VT_PIXELS_TORCHVISION)
+            at = floorf(fmaf(single, (float)i + 0.5f, -0.5f) + 0.5f);
         if (i >= begin)
-            table[i - begin] = at < in ? (uint32_t)at : in - 1;
+            table[i - begin] = at < a->in ? (uint32_t)at : a->in - 1;
+    }
 }
 
 static vitcl_status nearest(vt_picture *out, const vt_picture *in,
-                            uint32_t width, uint32_t height, uint32_t x0,
+                            const axis *across, const axis *down, uint32_t x0,
                             uint32_t y0)
 {
     vitcl_status st = VITCL_OK;
@@ -229,8 +295,8 @@ static vitcl_status nearest(vt_picture *out, const vt_picture *in,
 
     VT_TRY(VT_NEW(&columns, out->width));
     VT_TRY(VT_NEW(&rows, out->height));
-    nearest_table(columns, in->width, width, x0, out->width);
-    nearest_table(rows, in->height, height, y0, out->height);
+    nearest_table(columns, across, x0, out->width);
+    nearest_table(rows, down, y0, out->height);
     for (uint32_t y = 0; y < out->height; y++) {
         const uint8_t *p = in->rgb + (size_t)rows[y] * in->width * 3;
         uint8_t *q = out->rgb + (size_t)y * out->width * 3;
@@ -261,7 +327,7 @@ static void down(vt_picture *out, const vt_picture *in, const kernels *s,
 
     for (uint32_t y = 0; y < out->height; y++)
         blend(out->rgb + y * n, in->rgb + s->first[y] * stride + (size_t)x * 3,
-              stride, s->k + y * s->step, s->count[y], n);
+              stride, s->k + y * s->step, s->count[y], s->bits, n);
 }
 
 /* The range of the picture that the kernels read: begin and length. Their
@@ -278,36 +344,38 @@ static uint32_t rebase(kernels *s, uint32_t n, uint32_t *begin)
 
 /* Horizontal first, unless the height shrinks by more than twice as many pixels
  * as the width. Pillow does so since 13.0, and the order changes bits (older
- * versions always went horizontally first). */
-static bool across_first(const vt_picture *in, uint32_t width, uint32_t height)
+ * versions, and PyTorch, always go horizontally first). */
+static bool is_across_first(const axis *ax, const axis *ay)
 {
-    const int64_t less_high = (int64_t)in->height - height;
-    const int64_t less_wide = (int64_t)in->width - width;
+    const int64_t less_high = (int64_t)ay->in - ay->out;
+    const int64_t less_wide = (int64_t)ax->in - ax->out;
 
-    return !(less_high > 0 && less_high > less_wide * 2);
+    return ax->pixels == VT_PIXELS_TORCHVISION ||
+           !(less_high > 0 && less_high > less_wide * 2);
 }
 
-/* A pass that would not change the size is skipped, as in Pillow. */
+/* A pass that would not change the size is skipped, as in Pillow and PyTorch.
+ */
 static vitcl_status two_passes(vt_picture *out, const vt_picture *in,
-                               uint32_t width, uint32_t height,
-                               vt_filter filter, uint32_t x0, uint32_t y0)
+                               const axis *ax, const axis *ay, uint32_t x0,
+                               uint32_t y0)
 {
     const uint32_t w = out->width, h = out->height;
-    const bool wide = width != in->width, high = height != in->height;
+    const bool wide = ax->out != ax->in, high = ay->out != ay->in;
     vitcl_status st = VITCL_OK;
     kernels kx = {0}, ky = {0};
     vt_picture middle = {0};
     uint32_t begin, n;
 
     if (wide)
-        VT_TRY(kernels_make(&kx, filter, in->width, width, x0, w));
+        VT_TRY(kernels_make(&kx, ax, x0, w));
     if (high)
-        VT_TRY(kernels_make(&ky, filter, in->height, height, y0, h));
+        VT_TRY(kernels_make(&ky, ay, y0, h));
     if (!wide) {
         down(out, in, &ky, x0);
     } else if (!high) {
         VT_TRY(across(out->rgb, in, y0, h, &kx, w));
-    } else if (across_first(in, width, height)) {
+    } else if (is_across_first(ax, ay)) {
         n = rebase(&ky, h, &begin);
         VT_TRY(vt_picture_new(&middle, w, n, "resized"));
         VT_TRY(across(middle.rgb, in, begin, n, &kx, w));
@@ -325,10 +393,31 @@ done:
     return st;
 }
 
-vitcl_status vt_resize_part(vt_picture *out, const vt_picture *in,
-                            uint32_t width, uint32_t height, vt_filter filter,
-                            uint32_t x, uint32_t y, uint32_t w, uint32_t h)
+static vitcl_status has_filter(vt_pixels pixels, vt_filter filter)
 {
+    if (pixels == VT_PIXELS_TORCHVISION &&
+        (filter == VT_BOX || filter == VT_HAMMING))
+        return vt_fail(VITCL_EUNSUPPORTED,
+                       "torchvision does not resize tensors by the filter "
+                       "\"%s\"; Pillow does (--pixels pillow)",
+                       vt_filter_name(filter));
+    return VITCL_OK;
+}
+
+vitcl_status vt_preprocess_check(const vt_preprocess *p, const char *name)
+{
+    if (p->fit != VT_FIT_NONE && has_filter(p->pixels, p->filter) != VITCL_OK)
+        return vt_fail_in(VITCL_EUNSUPPORTED, "%s", name);
+    return VITCL_OK;
+}
+
+vitcl_status vt_resize_part(vt_picture *out, const vt_picture *in,
+                            vt_pixels pixels, uint32_t width, uint32_t height,
+                            vt_filter filter, uint32_t x, uint32_t y,
+                            uint32_t w, uint32_t h)
+{
+    const axis ax = {pixels, filter, in->width, width};
+    const axis ay = {pixels, filter, in->height, height};
     vitcl_status st = VITCL_OK;
     vt_picture p = {0};
 
@@ -336,21 +425,23 @@ vitcl_status vt_resize_part(vt_picture *out, const vt_picture *in,
         h > height - y || filter > VT_HAMMING)
         return vt_fail(VITCL_EINVAL, "a picture cannot be resized to %ux%u",
                        width, height);
+    VT_TRY(has_filter(pixels, filter));
     VT_TRY(vt_picture_new(&p, w, h, "resized"));
     if (width == in->width && height == in->height)
         copy_rows(&p, in, x, y);
     else if (filter == VT_NEAREST)
-        VT_TRY(nearest(&p, in, width, height, x, y));
+        VT_TRY(nearest(&p, in, &ax, &ay, x, y));
     else
-        VT_TRY(two_passes(&p, in, width, height, filter, x, y));
+        VT_TRY(two_passes(&p, in, &ax, &ay, x, y));
     *out = p, p = (vt_picture){0};
 done:
     vt_picture_free(&p);
     return st;
 }
 
-vitcl_status vt_resize(vt_picture *out, const vt_picture *in, uint32_t width,
-                       uint32_t height, vt_filter filter)
+vitcl_status vt_resize(vt_picture *out, const vt_picture *in, vt_pixels pixels,
+                       uint32_t width, uint32_t height, vt_filter filter)
 {
-    return vt_resize_part(out, in, width, height, filter, 0, 0, width, height);
+    return vt_resize_part(out, in, pixels, width, height, filter, 0, 0, width,
+                          height);
 }

@@ -33,6 +33,8 @@ typedef struct vt_about {
     char feature[16];           /* "pooled", "class", "tokens" */
     uint32_t height, width;     /* --size; 0: the model's own */
     bool normalized;
+    char pixels[16]; /* vitcl_model_pixels(); empty:
+                      * "pillow" */
 } vt_about;
 
 typedef struct vt_stamp {

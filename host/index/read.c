@@ -58,6 +58,18 @@ static void read_folder(vt_about *a, const vt_json *m)
         a->folder[0] = '\0';
 }
 
+/* Indexes without a word about it are of Pillow's time. */
+static bool read_pixels(vt_about *a, const vt_json *m)
+{
+    if (!vt_json_get(m, "pixels")) {
+        memcpy(a->pixels, "pillow", sizeof "pillow");
+        return true;
+    }
+    return text(a->pixels, sizeof a->pixels, m, "pixels") &&
+           (strcmp(a->pixels, "pillow") == 0 ||
+            strcmp(a->pixels, "torchvision") == 0);
+}
+
 static bool read_about(vt_about *a, const vt_json *m)
 {
     char size[32], flag[8], format[32];
@@ -73,7 +85,7 @@ static bool read_about(vt_about *a, const vt_json *m)
            text(a->feature, sizeof a->feature, m, "feature") &&
            text(size, sizeof size, m, "size") &&
            sscanf(size, "%5" SCNu32 "x%5" SCNu32, &a->height, &a->width) == 2 &&
-           text(flag, sizeof flag, m, "normalized") &&
+           read_pixels(a, m) && text(flag, sizeof flag, m, "normalized") &&
            ((a->normalized = strcmp(flag, "true") == 0) ||
             strcmp(flag, "false") == 0);
 }
@@ -391,6 +403,10 @@ vitcl_status vt_index_agrees(const vt_index *x, const vt_about *about)
         return vt_fail(VITCL_EINVAL,
                        "%s: its vectors are of another model (%s)", path,
                        a->model[0] ? a->model : "its path is not known");
+    if (about->pixels[0] && strcmp(a->pixels, about->pixels) != 0)
+        return vt_fail(VITCL_EINVAL,
+                       "%s: its pictures were resized as by %s (--pixels %s)",
+                       path, a->pixels, a->pixels);
     if (strcmp(a->pictures_id, about->pictures_id) != 0)
         return vt_fail(VITCL_EINVAL,
                        "%s: its pictures were prepared in another way, or "

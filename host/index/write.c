@@ -284,9 +284,10 @@ static void put_about(FILE *f, const vt_vectors *v)
     fprintf(f,
             ",\"model_id\":\"%s\",\"pictures_id\":\"%s\",\"feature\":\"%s\","
             "\"size\":\"%" PRIu32 "x%" PRIu32 "\",\"normalized\":\"%s\","
-            "\"block\":\"%" PRIu64 "\"}",
+            "\"pixels\":\"%s\",\"block\":\"%" PRIu64 "\"}",
             a->model_id, a->pictures_id, a->feature, a->height, a->width,
-            a->normalized ? "true" : "false", v->block);
+            a->normalized ? "true" : "false",
+            a->pixels[0] ? a->pixels : "pillow", v->block);
 }
 
 static void put_shape(FILE *f, const vt_vectors *v)

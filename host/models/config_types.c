@@ -63,6 +63,7 @@ static const field model_fields[] = {
     {"stem_block", TEXT},
     /* vitcl's trainings */
     {"vitcl_certainty", OBJECT},
+    {"vitcl_pixels", TEXT},
 };
 
 static const field timm_args[] = {

@@ -3,6 +3,7 @@
  */
 #ifndef VT_MODELS_MODEL_PRIVATE_H
 #define VT_MODELS_MODEL_PRIVATE_H
+#include "image/image.h"
 #include "models/model.h"
 
 struct vt_model {
@@ -18,6 +19,8 @@ struct vt_model {
     uint32_t labels;
     double temperature, threshold; /* 0: none */
     const char *problem;           /* borrowed from json; NULL: none */
+    bool pixels_chosen;            /* else as the files say */
+    vt_pixels pixels;
     uint64_t parameters;
 };
 

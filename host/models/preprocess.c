@@ -24,6 +24,7 @@ vitcl_status vt_model_preprocess(vt_preprocess *out, const vt_model *m,
 {
     const vt_source source = vt_model_config(m)->source;
     vitcl_status st = VITCL_OK;
+    vt_preprocess p = {.pixels = VT_PIXELS_PILLOW};
     char *file = NULL;
 
     VT_TRY(vt_sidecar_path(&file, m->path,
@@ -38,15 +39,39 @@ vitcl_status vt_model_preprocess(vt_preprocess *out, const vt_model *m,
                      "pretrained_cfg, which says how pictures are prepared",
                      file);
     else if (source == VT_SOURCE_TIMM && m->json)
-        st = vt_preprocess_timm(out, m->json, height, width, file);
+        st = vt_preprocess_timm(&p, m->json, height, width, file);
     else if (source == VT_SOURCE_HF)
-        st = vt_preprocess_hf(out, m->preprocessor, m->type, height, width,
-                              file);
+        st =
+            vt_preprocess_hf(&p, m->preprocessor, m->type, height, width, file);
     else
-        vt_preprocess_default(out, height, width);
+        vt_preprocess_default(&p, height, width);
+    VT_TRY(st);
+    if (source == VT_SOURCE_HF)
+        p.pixels = vt_hf_pixels(m->preprocessor,
+                                m->preprocessor != m->processor_file, m->json);
+    if (m->pixels_chosen)
+        p.pixels = m->pixels;
+    VT_TRY(vt_preprocess_check(&p, file));
+    *out = p;
 done:
     free(file);
     return st;
+}
+
+void vt_model_choose_pixels(vt_model *m, vt_pixels pixels)
+{
+    m->pixels_chosen = true;
+    m->pixels = pixels;
+}
+
+vt_pixels vt_model_pixels(const vt_model *m)
+{
+    const vt_config *c = vt_model_config(m);
+    vt_preprocess p = {.pixels = VT_PIXELS_PILLOW};
+
+    (void)vt_model_preprocess(&p, m, (uint32_t)c->height,
+                              (uint32_t)c->width_px);
+    return p.pixels;
 }
 
 void vt_model_input(uint32_t *height, uint32_t *width, const vt_model *m)

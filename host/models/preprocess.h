@@ -10,6 +10,10 @@
 /* How m's pictures are prepared for height x width. */
 vitcl_status vt_model_preprocess(vt_preprocess *out, const vt_model *m,
                                  uint32_t height, uint32_t width);
+/* Whose resize they get, whatever m's files say. */
+void vt_model_choose_pixels(vt_model *m, vt_pixels pixels);
+/* Whose they get: Pillow's where the preprocessing is not known. */
+vt_pixels vt_model_pixels(const vt_model *m);
 /* The default picture size. */
 void vt_model_input(uint32_t *height, uint32_t *width, const vt_model *m);
 

@@ -34,6 +34,7 @@ static const struct {
     {"config", KEEP, "this is another model"},
     {"model", KEEP, "this is another model"},
     {"objective", KEEP, "this is another model"},
+    {"pixels", KEEP, "the pictures would be resized in another way"},
     {"height", KEEP, "the model's positions have this size"},
     {"width", KEEP, "the model's positions have this size"},
     {"freeze", KEEP, "the optimiser has no state for other parameters"},

@@ -53,6 +53,7 @@ static void put_options(FILE *f, const vitcl_train_options *o)
     put_text(f, "val", o->val);
     put_text(f, "augment", o->augment);
     put_text(f, "objective", o->objective);
+    put_text(f, "pixels", o->pixels);
     if (o->precision != VITCL_F32)
         put_text(f, "precision", vt_precision_name(o->precision));
     put_number(f, "epochs", o->epochs);
@@ -194,7 +195,8 @@ static vitcl_status read_texts(vt_settings *s, const vt_json *json,
     } texts[] = {{"preset", &s->preset},       {"config", &s->config},
                  {"model", &s->model},         {"data", &s->data},
                  {"split", &s->split},         {"augment", &s->augment},
-                 {"objective", &s->objective}, {"val", &s->val}};
+                 {"objective", &s->objective}, {"val", &s->val},
+                 {"pixels", &s->pixels}};
     vitcl_status st = VITCL_OK;
     const char *precision = "f32";
 
@@ -258,6 +260,7 @@ done:
 static vitcl_status check(const vitcl_train_options *o)
 {
     vt_augment a;
+    vt_pixels pixels;
     const int starts =
         (o->preset != NULL) + (o->config != NULL) + (o->model != NULL);
     const uint32_t slices = VT_MAX(o->slices, 1u);
@@ -283,6 +286,13 @@ static vitcl_status check(const vitcl_train_options *o)
         return vt_fail(VITCL_EUNSUPPORTED,
                        "%s is for training from scratch, not for fine-tuning",
                        masked);
+    if (o->pixels && !vt_pixels_named(&pixels, o->pixels))
+        return vt_fail(VITCL_EINVAL,
+                       "pixels \"%s\" are neither pillow nor torchvision",
+                       o->pixels);
+    if (o->pixels && !o->model)
+        return vt_fail(VITCL_EUNSUPPORTED, "pixels are for fine-tuning, not "
+                                           "for training from scratch");
     if (o->val && o->hold_out)
         return vt_fail(VITCL_EINVAL,
                        "pictures of their own and held-out ones cannot both be "
@@ -360,6 +370,7 @@ static vitcl_status check_old(const vt_settings *s, const char *folder,
                                    .output = folder,
                                    .augment = s->augment,
                                    .objective = s->objective,
+                                   .pixels = s->pixels,
                                    .precision = s->precision,
                                    .epochs = s->epochs,
                                    .batch = s->batch,

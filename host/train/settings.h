@@ -16,6 +16,7 @@ typedef struct vt_settings {
     char *changed; /* what a resumed training changes; NULL: nothing */
     const char *preset, *config, *model, *data, *split, *augment, *val;
     const char *objective; /* NULL: "classes" */
+    const char *pixels;    /* NULL: as the checkpoint */
     bool masked;           /* objective is "masked-patch" */
     const char **freeze;   /* NULL-ended, or NULL */
     uint32_t epochs, batch, micro, slices, height, width, hold_out, patience;

@@ -102,8 +102,8 @@ vitcl_status vt_job_preview(const vt_job *job, const vt_batches_options *f)
     const char *label[TILES_MOST];
 
     VT_TRY(vt_dataset_picture(&in, f->d, (uint32_t)f->chosen[0]));
-    VT_TRY(vt_augment_picture(&v.base, &in, f->width, f->height, f->how.filter,
-                              &(vt_augment){.pad = 0}, &r));
+    VT_TRY(vt_augment_picture(&v.base, &in, f->width, f->height, f->how.pixels,
+                              f->how.filter, &(vt_augment){.pad = 0}, &r));
     VT_TRY(vt_new(&v.pixels, TILES_MOST * 3 * (size_t)f->height * f->width,
                   sizeof *v.pixels));
     put_pixels(&v, &v.base);

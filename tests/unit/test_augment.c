@@ -80,16 +80,18 @@ Test(augment, repeats)
         vt_random r = vt_random_new(1, i, 0), q = r, other;
 
         other = vt_random_new(1, i, 1);
-        cr_assert_eq(vt_augment_picture(&a, &in, 80, 96, VT_BICUBIC, &how, &r),
+        cr_assert_eq(vt_augment_picture(&a, &in, 80, 96, VT_PIXELS_PILLOW,
+                                        VT_BICUBIC, &how, &r),
                      VITCL_OK);
-        cr_assert_eq(vt_augment_picture(&b, &in, 80, 96, VT_BICUBIC, &how, &q),
+        cr_assert_eq(vt_augment_picture(&b, &in, 80, 96, VT_PIXELS_PILLOW,
+                                        VT_BICUBIC, &how, &q),
                      VITCL_OK);
         cr_expect(a.width == 80 && a.height == 96);
         cr_expect_eq(fnv(&a), fnv(&b));
         vt_picture_free(&b);
-        cr_assert_eq(
-            vt_augment_picture(&b, &in, 80, 96, VT_BICUBIC, &how, &other),
-            VITCL_OK);
+        cr_assert_eq(vt_augment_picture(&b, &in, 80, 96, VT_PIXELS_PILLOW,
+                                        VT_BICUBIC, &how, &other),
+                     VITCL_OK);
         changed += fnv(&a) != fnv(&b);
         vt_picture_free(&a);
         vt_picture_free(&b);
@@ -97,7 +99,8 @@ Test(augment, repeats)
     cr_expect_geq(changed, 49);
     cr_assert(vt_augment_named(&how, "none", 71, 90));
     vt_random r = vt_random_new(0, 0, 0);
-    cr_assert_eq(vt_augment_picture(&a, &in, 90, 71, VT_BICUBIC, &how, &r),
+    cr_assert_eq(vt_augment_picture(&a, &in, 90, 71, VT_PIXELS_PILLOW,
+                                    VT_BICUBIC, &how, &r),
                  VITCL_OK);
     cr_expect_eq(fnv(&a), fnv(&in));
     vt_picture_free(&a);
@@ -119,7 +122,8 @@ Test(augment, shifts)
         vt_random r = vt_random_new(7, (uint64_t)i, 0);
         int x = -1, y = -1;
 
-        cr_assert_eq(vt_augment_picture(&out, &in, 9, 9, VT_BICUBIC, &how, &r),
+        cr_assert_eq(vt_augment_picture(&out, &in, 9, 9, VT_PIXELS_PILLOW,
+                                        VT_BICUBIC, &how, &r),
                      VITCL_OK);
         for (int k = 0; k < 81; k++)
             if (out.rgb[3 * k] == 200)
@@ -207,9 +211,9 @@ Test(augment, erases_a_share)
         vt_random r = vt_random_new(5, i, 1);
         int left = SIDE, right = -1, top = SIDE, bottom = -1, n = 0;
 
-        cr_assert_eq(
-            vt_augment_picture(&out, &in, SIDE, SIDE, VT_BICUBIC, &how, &r),
-            VITCL_OK);
+        cr_assert_eq(vt_augment_picture(&out, &in, SIDE, SIDE, VT_PIXELS_PILLOW,
+                                        VT_BICUBIC, &how, &r),
+                     VITCL_OK);
         for (int k = 0; k < SIDE * SIDE; k++) {
             const uint8_t *q = out.rgb + 3 * k;
 
@@ -254,9 +258,9 @@ Test(augment, crops_a_share)
         const uint8_t *end;
         double w, h, share;
 
-        cr_assert_eq(
-            vt_augment_picture(&out, &in, SIDE, SIDE, VT_NEAREST, &how, &r),
-            VITCL_OK);
+        cr_assert_eq(vt_augment_picture(&out, &in, SIDE, SIDE, VT_PIXELS_PILLOW,
+                                        VT_NEAREST, &how, &r),
+                     VITCL_OK);
         end = out.rgb + 3 * (SIDE * SIDE - 1);
         w = (end[0] - out.rgb[0]) * edge / (edge - 1);
         h = (end[1] - out.rgb[1]) * edge / (edge - 1);
@@ -286,9 +290,9 @@ Test(augment, crops_the_middle_of_a_strip)
         cr_assert_eq(vt_new(&in.rgb, 2500, 3), VITCL_OK);
         for (int k = 0; k < 2500; k++)
             in.rgb[3 * k] = (uint8_t)(tall ? k / 10 : k % 250);
-        cr_assert_eq(
-            vt_augment_picture(&out, &in, 13, 13, VT_NEAREST, &how, &r),
-            VITCL_OK);
+        cr_assert_eq(vt_augment_picture(&out, &in, 13, 13, VT_PIXELS_PILLOW,
+                                        VT_NEAREST, &how, &r),
+                     VITCL_OK);
         /* 13 of 250: 118 on either side, and one */
         cr_expect_eq(out.rgb[0], 118, "%d", out.rgb[0]);
         cr_expect_eq(out.rgb[3 * 168], 130, "%d", out.rgb[3 * 168]);

@@ -206,6 +206,23 @@ static const spelling spellings[] = {
      VT_BICUBIC, 240, 256},
     {"{\"size\":[192]}", "vit", 192, 192, VT_FIT_SQUASH, VT_CROP_NONE,
      VT_BILINEAR, 192, 192},
+    /* a bare number is what default_to_square says, else the processor's class
+     */
+    {"{\"size\":256,\"default_to_square\":false,\"do_center_crop\":true,"
+     "\"crop_size\":224}",
+     "vit", 224, 224, VT_FIT_SHORTEST, VT_CROP_HF, VT_BILINEAR, 256, 256},
+    {"{\"size\":224,\"default_to_square\":true}", "clip", 224, 224,
+     VT_FIT_SQUASH, VT_CROP_HF, VT_BICUBIC, 224, 224},
+    {"{\"size\":224,\"default_to_square\":null}", "clip", 224, 224,
+     VT_FIT_SHORTEST, VT_CROP_HF, VT_BICUBIC, 224, 224},
+    {"{\"size\":384}", "siglip", 384, 384, VT_FIT_SHORTEST, VT_CROP_NONE,
+     VT_BICUBIC, 384, 384},
+    {"{\"default_to_square\":true,\"size\":384}", "siglip", 384, 384,
+     VT_FIT_SQUASH, VT_CROP_NONE, VT_BICUBIC, 384, 384},
+    {"{\"default_to_square\":false}", "siglip", 224, 224, VT_FIT_SQUASH,
+     VT_CROP_NONE, VT_BICUBIC, 224, 224},
+    {"{\"default_to_square\":false,\"size\":{\"height\":96,\"width\":96}}",
+     "vit", 96, 96, VT_FIT_SQUASH, VT_CROP_NONE, VT_BILINEAR, 96, 96},
     {"{\"size\":null,\"crop_size\":null,\"resample\":null}", "clip", 224, 224,
      VT_FIT_SHORTEST, VT_CROP_HF, VT_BICUBIC, 224, 224},
     {"{\"size\":{\"shortest_edge\":null,\"height\":96,\"width\":128}}", "vit",
@@ -274,6 +291,12 @@ Test(preprocess, numbers)
                  VITCL_OK);
     cr_expect(p.fill[0] == 0 && p.fill[1] == 128 && p.fill[2] == 255);
     cr_expect(p.std[0] == 0.25f && p.std[1] == 0.25f && p.std[2] == 0.25f);
+    /* in double, where 255 * .3 and 255 * .9 are ties, and to even */
+    cr_expect_eq(parse(&p, "{\"crop_mode\":\"border\",\"mean\":[0.3,0.9,0.7]}",
+                       NULL, 224, 224),
+                 VITCL_OK);
+    cr_expect(p.fill[0] == 76 && p.fill[1] == 230 && p.fill[2] == 178,
+              "%u %u %u", p.fill[0], p.fill[1], p.fill[2]);
     cr_expect_eq(parse(&p, "{\"rescale_factor\":999999,\"image_mean\":0.25}",
                        "vit", 224, 224),
                  VITCL_OK);
@@ -339,6 +362,9 @@ Test(preprocess, refused)
         {"{\"do_normalize\":\"no\"}", "vit", "do_normalize"},
         {"{\"do_center_crop\":1}", "vit", "do_center_crop"},
         {"{\"do_convert_rgb\":1}", "vit", "do_convert_rgb"},
+        {"{\"default_to_square\":1}", "vit", "default_to_square"},
+        {"{\"crop_size\":{\"shortest_edge\":224}}", "clip", "crop_size"},
+        {"{\"vitcl_pixels\":\"cairo\"}", NULL, "vitcl_pixels"},
         {"[]", "vit", "not an object"},
         {"{}", "resnet", "resnet"},
     };
@@ -350,6 +376,62 @@ Test(preprocess, refused)
         cr_expect_neq(st, VITCL_OK, "%s", cases[i].text);
         cr_expect(strstr(vt_message(), cases[i].word), "%s: %s", cases[i].text,
                   vt_message());
+    }
+}
+
+/* Whose resize a checkpoint gets by its files. */
+Test(preprocess, libraries)
+{
+    static const struct {
+        const char *processor, *config;
+        bool joined, torchvision;
+    } cases[] = {
+        {NULL, NULL, false, false},
+        {"{}", "{}", false, false},
+        {"{\"image_processor_type\":\"ViTImageProcessorFast\"}", NULL, false,
+         true},
+        {"{\"image_processor_type\":\"ViTImageProcessor\"}", NULL, false,
+         false},
+        {"{\"image_processor_type\":\"ViTImageProcessor\"}",
+         "{\"transformers_version\":\"4.57.1\"}", false, false},
+        {"{\"image_processor_type\":\"ViTImageProcessor\"}",
+         "{\"transformers_version\":\"5.0.0.dev0\"}", false, true},
+        {"{\"image_processor_type\":\"ViTImageProcessor\"}",
+         "{\"transformers_version\":\"10.1\"}", false, true},
+        {"{\"image_processor_type\":\"ViTImageProcessorPil\"}",
+         "{\"transformers_version\":\"5.24.0\"}", false, false},
+        {"{\"image_processor_type\":\"ViTImageProcessorFast\"}",
+         "{\"transformers_version\":\"4.57.1\"}", false, true},
+        {"{\"feature_extractor_type\":\"ViTFeatureExtractor\"}",
+         "{\"transformers_version\":\"5.24.0\"}", false, false},
+        {"{\"feature_extractor_type\":\"x\",\"image_processor_type\":\"y\"}",
+         "{\"transformers_version\":\"5.24.0\"}", false, true},
+        {"{\"transformers_version\":\"4.1\"}",
+         "{\"transformers_version\":\"5.24.0\"}", false, false},
+        {"{\"transformers_version\":\"5.1\"}", "{}", false, true},
+        {"{\"image_processor_type\":\"CLIPImageProcessor\"}",
+         "{\"transformers_version\":\"4.4\"}", true, true},
+        {"{\"image_processor_type\":\"CLIPImageProcessorPil\"}", NULL, true,
+         false},
+        {NULL, "{\"transformers_version\":\"5.24.0\"}", false, true},
+        {"{\"image_processor_type\":7}", "{\"transformers_version\":5}", false,
+         false},
+    };
+
+    for (size_t i = 0; i < VT_COUNT(cases); i++) {
+        vt_json *json[2] = {NULL};
+        const char *text[2] = {cases[i].processor, cases[i].config};
+
+        for (int k = 0; k < 2; k++)
+            cr_assert(!text[k] ||
+                      vt_json_parse(&json[k], text[k], strlen(text[k]), 4,
+                                    "x") == VITCL_OK);
+        cr_expect_eq(vt_hf_pixels(json[0], cases[i].joined, json[1]),
+                     cases[i].torchvision ? VT_PIXELS_TORCHVISION
+                                          : VT_PIXELS_PILLOW,
+                     "case %zu", i);
+        vt_json_free(json[0]);
+        vt_json_free(json[1]);
     }
 }
 

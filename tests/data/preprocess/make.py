@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Make the small pictures of this folder, and what Pillow makes of them.
 
-    make.py        (in a Python with Pillow 13 and numpy)
+    make.py        (in a Python with Pillow 13, numpy, torchvision 0.29 and
+                    transformers 5.24)
 
 in/             pictures of many kinds, all computed here
 decode.tsv      file, ok|error, width, height, SHA-256 of the RGB bytes after
@@ -10,15 +11,22 @@ white.tsv       the same with what is transparent laid on white, as transformers
                 convert_to_rgb does
 resize.tsv      in width, in height, out width, out height, filter, SHA-256 of
                 Image.resize of the picture that noise() makes
+resize_torchvision.tsv
+                the same of torchvision's resize of 8-bit tensors, on a CPU with
+                AVX2
 cases/          for each config: the config as a checkpoint carries it, and for
                 each picture the 8-bit pixels after resize and crop
 The steps are written out here as timm 1.0 (timm/data/transforms_factory.py),
 torchvision (center_crop) and transformers (image_transforms.py) do them; the
-pixels are Pillow's.
+pixels are Pillow's. Those of a processor that ends in Fast are what the class
+of transformers makes with its torchvision back end.
 """
 import hashlib, io, json, math, os, shutil, struct, zlib
 import numpy as np
+import torch
+import transformers
 from PIL import Image, ImageOps
+from torchvision.transforms.v2 import InterpolationMode, functional
 
 here = os.path.dirname(os.path.abspath(__file__))
 
@@ -212,6 +220,23 @@ def hf_case(im, c):
     return crop(im, c["crop_size"]["height"], c["crop_size"]["width"], 0, True) if c.get("do_center_crop") else im
 
 
+def fast_case(im, c):
+    """Without a size of its own, the class scales and normalises nothing."""
+    name = c["image_processor_type"][:-len("Fast")]
+    p = getattr(transformers, name)(**{**c, "do_rescale": False, "do_normalize": False})
+    assert p.backend == "torchvision"
+    out = p(im, return_tensors="pt")["pixel_values"][0]
+    assert out.dtype == torch.uint8
+    return Image.fromarray(out.permute(1, 2, 0).numpy())
+
+
+def torchvision_resize(im, W, H, f):
+    x = torch.from_numpy(np.asarray(im).copy()).permute(2, 0, 1).contiguous()
+    mode = {0: InterpolationMode.NEAREST_EXACT, 1: InterpolationMode.LANCZOS,
+            2: InterpolationMode.BILINEAR, 3: InterpolationMode.BICUBIC}[f]
+    return functional.resize(x, [H, W], interpolation=mode, antialias=True).permute(1, 2, 0).numpy()
+
+
 def timm_config(size, how, pct, mode, mean, std):
     return dict(input_size=[3, *size], interpolation=how, crop_pct=pct, crop_mode=mode, mean=[mean] * 3, std=[std] * 3)
 
@@ -238,7 +263,15 @@ HF = {
 }
 
 
-ON_WHITE = ("hf_dinov2", "hf_small_nearest")  # of Bit and CLIP, whose processors convert to RGB themselves
+FAST = {
+    "hf_vit_fast": hf_config("ViT", dict(height=32, width=32), 2),
+    "hf_deit_lanczos_fast": hf_config("DeiT", dict(height=37, width=37), 1, 32),
+    "hf_small_bicubic_fast": hf_config("CLIP", dict(shortest_edge=21), 3, 32),
+    "hf_nearest_fast": hf_config("Bit", dict(shortest_edge=37), 0, 32),
+}
+for c in FAST.values():
+    c["image_processor_type"] += "Fast"
+ON_WHITE = ("hf_dinov2", "hf_small_nearest", "hf_small_bicubic_fast", "hf_nearest_fast")  # of Bit and CLIP, whose processors convert to RGB themselves
 
 
 def rgb(path, on_white=False):
@@ -270,7 +303,7 @@ def main():
             white.append((name, "ok", *im.size, hashlib.sha256(rgb(path, True).tobytes()).hexdigest()))
     open(os.path.join(here, "white.tsv"), "w").writelines("\t".join(map(str, r)) + "\n" for r in white)
     open(os.path.join(here, "decode.tsv"), "w").writelines("\t".join(map(str, r)) + "\n" for r in table)
-    with open(os.path.join(here, "resize.tsv"), "w") as out:
+    with open(os.path.join(here, "resize.tsv"), "w") as out, open(os.path.join(here, "resize_torchvision.tsv"), "w") as too:
         for w, h, W, H in ((50, 37, 33, 24), (50, 37, 7, 90), (17, 64, 17, 9), (64, 17, 31, 17), (5, 5, 5, 5), (1, 1, 9, 4),
                            (3, 200, 40, 1), (200, 3, 1, 7), (31, 29, 224, 224), (333, 251, 224, 113),
                            (23, 25, 24, 24), (51, 126, 4, 21), (51, 126, 4, 35), (60, 16, 96, 14),
@@ -278,7 +311,10 @@ def main():
             for f in range(6):
                 im = noise(w, h).resize((W, H), f)
                 print(w, h, W, H, f, hashlib.sha256(im.tobytes()).hexdigest(), sep="\t", file=out)
-    for name, c in {**TIMM, **HF}.items():
+                if f < 4:
+                    a = torchvision_resize(noise(w, h), W, H, f)
+                    print(w, h, W, H, f, hashlib.sha256(a.tobytes()).hexdigest(), sep="\t", file=too)
+    for name, c in {**TIMM, **HF, **FAST}.items():
         d = os.path.join(here, "cases", name); os.makedirs(d)
         timm = name in TIMM
         json.dump(dict(architecture="vit", pretrained_cfg=c) if timm else c,
@@ -286,7 +322,7 @@ def main():
         for p in sorted(os.listdir(os.path.join(here, "in"))):
             path = os.path.join(here, "in", p)
             if os.path.isfile(path):
-                (timm_case if timm else hf_case)(rgb(path, name in ON_WHITE), c).save(os.path.join(d, p.rsplit(".", 1)[0] + ".png"), optimize=True)
+                (timm_case if timm else fast_case if name in FAST else hf_case)(rgb(path, name in ON_WHITE), c).save(os.path.join(d, p.rsplit(".", 1)[0] + ".png"), optimize=True)
 
 
 if __name__ == "__main__":
