@@ -101,7 +101,11 @@ bool vt_how_flag(bool *out, const vt_json *object, const char *key)
 {
     const vt_json *v = vt_json_get(object, key);
 
-    return vt_how_absent(v) || vt_json_bool(out, v);
+    if (!v)
+        return true;
+    if (vt_json_is_null(v))
+        *out = false;
+    return vt_json_is_null(v) || vt_json_bool(out, v);
 }
 
 vitcl_status vt_how_target(uint32_t height, uint32_t width)

@@ -24,7 +24,8 @@ vitcl_status vt_how_std(const vt_preprocess *p, const char *key,
                         const char *name);
 /* A number of pixels. */
 bool vt_how_side(uint32_t *out, const vt_json *v);
-/* True if absent, false on a wrong type. */
+/* If absent, *out stays; null is false, as None is in Python. False on a wrong
+ * type. */
 bool vt_how_flag(bool *out, const vt_json *object, const char *key);
 /* What the model reads. */
 vitcl_status vt_how_target(uint32_t height, uint32_t width);

@@ -213,6 +213,12 @@ static const spelling spellings[] = {
      "vit", 224, 224, VT_FIT_SHORTEST, VT_CROP_HF, VT_BILINEAR, 256, 256},
     {"{\"size\":224,\"default_to_square\":true}", "clip", 224, 224,
      VT_FIT_SQUASH, VT_CROP_HF, VT_BICUBIC, 224, 224},
+    {"{\"size\":256,\"default_to_square\":null,\"do_center_crop\":true}", "vit",
+     224, 224, VT_FIT_SHORTEST, VT_CROP_HF, VT_BILINEAR, 256, 256},
+    {"{\"do_center_crop\":null}", "deit", 256, 256, VT_FIT_SQUASH, VT_CROP_NONE,
+     VT_BICUBIC, 256, 256},
+    {"{\"do_resize\":null}", "clip", 224, 224, VT_FIT_NONE, VT_CROP_HF,
+     VT_BICUBIC, 224, 224},
     {"{\"size\":224,\"default_to_square\":null}", "clip", 224, 224,
      VT_FIT_SHORTEST, VT_CROP_HF, VT_BICUBIC, 224, 224},
     {"{\"size\":384}", "siglip", 384, 384, VT_FIT_SHORTEST, VT_CROP_NONE,
@@ -272,6 +278,10 @@ Test(preprocess, numbers)
                        "vit", 224, 224),
                  VITCL_OK);
     cr_expect(p.scale == 1 && p.mean[1] == 0 && p.std[2] == 1);
+    cr_expect_eq(parse(&p, "{\"do_rescale\":null,\"do_convert_rgb\":null}",
+                       "clip", 224, 224),
+                 VITCL_OK);
+    cr_expect(p.scale == 1 && p.mean[1] == 0.4578275f && !p.on_white);
     cr_expect_eq(parse(&p,
                        "{\"image_mean\":[0.1,0.2,0.3],\"image_std\":[1,2,3],"
                        "\"rescale_factor\":0.5}",
