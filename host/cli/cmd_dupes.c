@@ -72,7 +72,7 @@ static bool look_at(work *w, uint64_t first)
     }
     n = 0;
     for (uint64_t i = first;; i = w->next[i]) {
-        row_file_look(&w->file[n++], vt_index_path(w->index, i));
+        row_file_look(&w->file[n++], row_files_path(&w->files, i));
         progress_show(&w->bar, ++w->looked, NULL);
         if (w->next[i] == i)
             break;
@@ -82,7 +82,7 @@ static bool look_at(work *w, uint64_t first)
     return true;
 }
 
-static void print_json(const work *w, uint64_t group, uint64_t first)
+static void print_json(work *w, uint64_t group, uint64_t first)
 {
     size_t n = 0;
 
@@ -93,11 +93,11 @@ static void print_json(const work *w, uint64_t group, uint64_t first)
 
         row_file_date(date, f);
         printf("%s{\"picture\":", i == first ? "" : ",");
-        json_string(vt_index_path(w->index, i));
+        json_string(row_files_path(&w->files, i));
         printf(",\"cosine\":");
         json_number((double)w->pairs.cosine[i]);
         printf(",\"nearest\":");
-        json_string(vt_index_path(w->index, w->pairs.near_row[i]));
+        json_string(row_files_path(&w->files, w->pairs.near_row[i]));
         if (f->bytes)
             printf(",\"bytes\":%llu,\"changed\":\"%s\"",
                    (unsigned long long)f->bytes, date);
@@ -122,7 +122,7 @@ static void file_text(char size[ROW_FILE_TEXT], char bytes[BYTES_TEXT],
     row_file_date(date, f);
 }
 
-static void print_text(const work *w, uint64_t group, uint64_t first)
+static void print_text(work *w, uint64_t group, uint64_t first)
 {
     char size[ROW_FILE_TEXT], bytes[BYTES_TEXT], date[ROW_FILE_TEXT];
     size_t n = 0;
@@ -139,7 +139,7 @@ static void print_text(const work *w, uint64_t group, uint64_t first)
         else
             printf("%llu\t%.6f\t", (unsigned long long)group,
                    (double)w->pairs.cosine[i]);
-        tsv_text(vt_index_path(w->index, i));
+        tsv_text(row_files_path(&w->files, i));
         if (!w->pretty) {
             printf("\t%s\t", size);
             if (w->file[n].bytes)
@@ -152,7 +152,7 @@ static void print_text(const work *w, uint64_t group, uint64_t first)
     }
 }
 
-static void add_to_page(const work *w, uint64_t group, uint64_t first)
+static void add_to_page(work *w, uint64_t group, uint64_t first)
 {
     char size[ROW_FILE_TEXT], bytes[BYTES_TEXT], date[ROW_FILE_TEXT];
     char text[32], more[128];
@@ -162,7 +162,7 @@ static void add_to_page(const work *w, uint64_t group, uint64_t first)
     html_section(w->page, text);
     for (uint64_t i = first;; i = w->next[i], n++) {
         const html_item item = {
-            .path = vt_index_path(w->index, i), .title = text, .more = more};
+            .path = row_files_path(&w->files, i), .title = text, .more = more};
 
         file_text(size, bytes, date, &w->file[n]);
         snprintf(text, sizeof text, "%.3f", (double)w->pairs.cosine[i]);

@@ -47,6 +47,13 @@ static bool named_again(const vt_index *x, uint64_t row)
     return vt_index_find(x, vt_index_path(x, row)) != row;
 }
 
+const char *row_files_path(row_files *f, uint64_t row)
+{
+    bool moved;
+
+    return vt_place(&f->places, row, &moved);
+}
+
 int row_files_open(row_files *f, const vt_index *x)
 {
     const uint64_t rows = vt_index_count(x);
@@ -58,9 +65,10 @@ int row_files_open(row_files *f, const vt_index *x)
                      .gone = calloc(rows + 1, sizeof *f->gone)};
     if (!f->omit || !f->gone)
         code = fail("out of memory");
+    vt_places_open(&f->places, x);
     for (uint64_t i = 0; code == EXIT_OK && i < rows; i++) {
         struct stat st;
-        const state is = look(&st, vt_index_path(x, i));
+        const state is = look(&st, row_files_path(f, i));
 
         if (is == THERE &&
             vt_seen_add(&f->omit[i], &first, &seen, &st, 0) != VITCL_OK)
@@ -80,7 +88,7 @@ int row_files_open(row_files *f, const vt_index *x)
     return code;
 }
 
-void row_files_tell(const row_files *f, const vt_index *x)
+void row_files_tell(row_files *f, const vt_index *x)
 {
     uint64_t named = 0;
 
@@ -95,7 +103,7 @@ void row_files_tell(const row_files *f, const vt_index *x)
         return;
     for (uint64_t i = 0; i < vt_index_count(x) && named < NAMED; i++)
         if (f->gone[i]) {
-            note("%s: the file is gone", vt_index_path(x, i));
+            note("%s: the file is gone", row_files_path(f, i));
             named++;
         }
     note("%llu picture%s of the index %s gone and left out",

@@ -8,6 +8,7 @@
 #include "index/index.h"
 
 typedef struct row_files {
+    vt_places places;
     bool *omit; /* a row each: its file is gone, or another row's, too */
     bool *gone;
     uint64_t again, missing; /* how many rows */
@@ -17,8 +18,10 @@ typedef struct row_files {
 
 /* Looks at the files; the index is sorted. Prints why not. */
 int row_files_open(row_files *f, const vt_index *x);
+/* The path of a row's picture from the current folder, until the next call. */
+const char *row_files_path(row_files *f, uint64_t row);
 /* Says what is left out. */
-void row_files_tell(const row_files *f, const vt_index *x);
+void row_files_tell(row_files *f, const vt_index *x);
 void row_files_close(row_files *f);
 
 /* Of what cannot be known, such as a picture's in an archive: 0. */

@@ -51,6 +51,16 @@ out_has '^vitcl dupes: 3 pictures in 1 group, of 6 compared$'
 run 0 dupes i.safetensors --threshold 0.9999 --html i.html
 grep -q '32x32 3.1 kB 2024-.*, the largest' i.html || fail "no sizes on the page"
 
+# ---- from another folder: paths that lead there
+here=$PWD
+mkdir away
+cd away
+run 0 dupes ../i.safetensors --threshold 0.9999 --html page.html
+out_has "	$here/p/large.ppm	32x32	"
+out_lines 3
+[ "$(grep -c 'data:image/jpeg' page.html)" -ge 3 ] || fail "no thumbnails"
+cd ..
+
 # ---- none is where the index says: the vectors are compared
 mv p moved
 run 0 dupes i.safetensors --threshold 0.9999
