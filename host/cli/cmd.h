@@ -10,6 +10,8 @@
 #define VT_CLI_CMD_H
 #include "walk/walk.h"
 
+#include "model_names.h"
+
 #include <vitcl.h>
 
 #include <pthread.h>
@@ -103,6 +105,8 @@ void make_text(char *s);
 /* place.c: EXIT_FAILED if no file can be written at `path`. made: a folder that
  * the command itself creates, or NULL. */
 int place_ready(const char *path, const char *made);
+/* The same of a folder, and of files in one that is there. */
+int place_folder(const char *path);
 int flush_results(void); /* EXIT_FAILED: close_results() says why */
 /* At the end: returns the status, or EXIT_FAILED if writing standard output
  * failed. Closes it, because a file system may report errors late. */
@@ -123,6 +127,9 @@ int terminal_columns(void); /* of standard output; a pipe has no edge */
  * the next begin at `indent`. A blank line parts paragraphs; other newlines are
  * spaces. No line begins with a dash. */
 void put_wrapped(const char *text, int at, int indent, int columns);
+/* Prints a row of a table as it is; on a terminal that is too narrow, in lines
+ * that end between words. */
+void put_cells(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* ---- numbers of things (counts.c) ---- */
 
@@ -146,9 +153,10 @@ void progress_clear(progress *p); /* before other lines, and at the end */
 double now(void);                 /* seconds, monotonic */
 
 /* From now on Ctrl-C, SIGTERM and SIGHUP only set stopped(); a second one
- * kills, but for SIGHUP. */
+ * kills, but for SIGHUP. One that was ignored at the start stays so. */
 void catch_stop(void);
-void note_signals(void); /* before a driver is loaded: is SIGHUP ignored? */
+void note_signals(void);   /* before a driver is loaded: which are ignored? */
+int exit_status(int code); /* of EXIT_STOPPED: 128 + the signal */
 bool stopped(void);
 
 /* ---- waiting (waiting.c) ---- */
@@ -193,7 +201,6 @@ typedef struct model_options {
     frame_size size;
     uint32_t batch, threads;
     bool once; /* there is only one batch */
-    bool verbose;
 } model_options;
 #define OPT_ROW(T, letter, name, kind, value, help, member)                    \
     {                                                                          \
@@ -217,14 +224,11 @@ typedef struct model_options {
     OPT_ROW(T, 0, "devices", OPT_TEXT, "all|DEV,...",                          \
             "several devices, such as 0:0,0:1, which share the pictures",      \
             common.devices)
-#define VERBOSE_HELP "say what is done and decided, on stderr"
 #define OPT_DEVICE(T)                                                          \
     OPT_ROW(T, 'd', "device", OPT_TEXT, "DEV",                                 \
             "0:1, part of a name, cpu, gpu or any; else VITCL_DEVICE",         \
             common.device),                                                    \
-        OPT_THREADS(T, common.threads),                                        \
-        OPT_ROW(T, 'v', "verbose", OPT_FLAG, NULL, VERBOSE_HELP,               \
-                common.verbose)
+        OPT_THREADS(T, common.threads)
 /* In the order of vitcl_precision; the public header has no names. */
 #define PRECISIONS "f32|bf16|f16|half|int8"
 #define OPT_RUN(T)                                                             \
@@ -282,7 +286,15 @@ typedef struct model_options {
             "the operands are tar archives, such as pics-{000..099}.tar, or "  \
             "- on standard input",                                             \
             pictures.tar)
+/* The end of every table: -v, which opt.c handles, and a row without a name. */
+#define OPT_IS_VERBOSE SIZE_MAX
 #define OPT_DONE                                                               \
+    {'v',                                                                      \
+     "verbose",                                                                \
+     OPT_FLAG,                                                                 \
+     NULL,                                                                     \
+     "say what is done and decided, on stderr",                                \
+     OPT_IS_VERBOSE},                                                          \
     {                                                                          \
         0, NULL, OPT_FLAG, NULL, NULL, 0                                       \
     }
@@ -327,35 +339,6 @@ void keep_close(words *w);
 /* EXIT_FAILED, and prints why, if a pattern matches no tensor. */
 int keep_check(const words *names, const words *given,
                const vitcl_session *session);
-
-/* ---- models by name (model_names.c) ---- */
-
-enum { HUB_NAME = 97, HUB_COMMIT = 65, HUB_PATH = 4096, HUB_WHY = 12288 };
-typedef struct hub_snapshot {
-    char path[HUB_PATH], commit[HUB_COMMIT];
-    uint64_t bytes; /* of its files */
-} hub_snapshot;
-typedef struct hub_named {
-    char owner[HUB_NAME], name[HUB_NAME];
-    const char *revision; /* NULL: main */
-} hub_named;
-/* OWNER/NAME or OWNER/NAME@REVISION, after hf-hub: or not. What it may hold is
- * safe in a path. */
-bool hub_parse(hub_named *out, const char *word);
-/* The path that a word after -m means: the word, if it is a path, else the
- * snapshot in the local cache of Hugging Face. Valid until the next call.
- * Prints why there is none. */
-int find_model(const char **path, const char *word);
-/* The value of a variable, with the user's own folder for ~, and `below`;
- * false: it is not set. */
-bool hub_variable(char out[HUB_PATH], const char *name, const char *below);
-/* The folder of that cache; false: no variable says where it is. */
-bool hub_cache(char out[HUB_PATH]);
-/* OWNER/NAME of one of its folders; false: it holds no model. */
-bool hub_name(char out[HUB_NAME], const char *folder);
-/* Finds OWNER/NAME or OWNER/NAME@REVISION. False: `why` says why not. */
-bool hub_find(hub_snapshot *out, char why[HUB_WHY], const char *cache,
-              const char *word);
 
 /* ---- traces (trace.c) ---- */
 
@@ -462,6 +445,8 @@ void say_failure(const answer *a);
 /* The beginning of a picture's JSON line, {"picture":PATH; of a failed picture
  * the whole line with its error, and false. */
 bool json_picture(const answer *a);
+/* "picture":PATH and, of a path that is not UTF-8, "path_bytes":BASE64. */
+void json_path(const char *path);
 
 /* ---- scores of labelled pictures: eval, fewshot (scoring.c) ---- */
 

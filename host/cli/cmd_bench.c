@@ -234,15 +234,14 @@ static void print_table(const work *w)
 {
     const double median = percentile(w, 0.5);
 
-    put_text(model_name(&w->common), SIZE_MAX);
-    printf(", batch %u, %s, %s on ", w->common.batch, w->session_info.precision,
-           w->session_info.gemm);
-    put_text(w->info.name, SIZE_MAX);
-    printf("\n\n");
-    printf("forward     %.2f ms (p90 %.2f, p99 %.2f, min %.2f, max %.2f, "
-           "%d run%s)\n",
-           median, percentile(w, 0.9), percentile(w, 0.99), w->ms[0],
-           w->ms[w->runs - 1], w->runs, plural((uint64_t)w->runs));
+    put_cells("%s, batch %u, %s, %s on %s", model_name(&w->common),
+              w->common.batch, w->session_info.precision, w->session_info.gemm,
+              w->info.name);
+    putchar('\n');
+    put_cells("forward     %.2f ms (p90 %.2f, p99 %.2f, min %.2f, max %.2f, "
+              "%d run%s)",
+              median, percentile(w, 0.9), percentile(w, 0.99), w->ms[0],
+              w->ms[w->runs - 1], w->runs, plural((uint64_t)w->runs));
     printf("pictures    %.2f a second\n", pictures_per_s(w));
     printf("arithmetic  %.1f GFLOP/s of %.1f measured at most",
            rate(w->gflop, median), w->peak);
@@ -260,15 +259,16 @@ static void print_table(const work *w)
 static void print_row(const work *w, bool first)
 {
     if (first) {
-        put_text(model_name(&w->common), SIZE_MAX);
-        printf(", %s, %s on %s\n\n%6s %10s %10s %10s %11s %9s %6s\n",
-               w->session_info.precision, w->session_info.gemm, w->info.name,
-               "batch", "p50 ms", "p90 ms", "p99 ms", "pictures/s", "GFLOP/s",
-               "runs");
+        put_cells("%s, %s, %s on %s", model_name(&w->common),
+                  w->session_info.precision, w->session_info.gemm,
+                  w->info.name);
+        putchar('\n');
+        put_cells("%6s %10s %10s %10s %11s %9s %6s", "batch", "p50 ms",
+                  "p90 ms", "p99 ms", "pictures/s", "GFLOP/s", "runs");
     }
-    printf("%6u %10.2f %10.2f %10.2f %11.2f %9.1f %6d\n", w->common.batch,
-           percentile(w, 0.5), percentile(w, 0.9), percentile(w, 0.99),
-           pictures_per_s(w), rate(w->gflop, percentile(w, 0.5)), w->runs);
+    put_cells("%6u %10.2f %10.2f %10.2f %11.2f %9.1f %6d", w->common.batch,
+              percentile(w, 0.5), percentile(w, 0.9), percentile(w, 0.99),
+              pictures_per_s(w), rate(w->gflop, percentile(w, 0.5)), w->runs);
     fflush(stdout); /* the next row may take long */
 }
 

@@ -6,6 +6,7 @@
  */
 #include "cmd.h"
 #include "html.h"
+#include "plot/text.h"
 #include "row_files.h"
 
 #include <stdlib.h>
@@ -92,12 +93,13 @@ static void print_json(work *w, uint64_t group, uint64_t first)
         char date[ROW_FILE_TEXT];
 
         row_file_date(date, f);
-        printf("%s{\"picture\":", i == first ? "" : ",");
-        json_string(row_files_path(&w->files, i));
+        printf("%s{", i == first ? "" : ",");
+        json_path(row_files_path(&w->files, i));
         printf(",\"cosine\":");
         json_number((double)w->pairs.cosine[i]);
-        printf(",\"nearest\":");
-        json_string(row_files_path(&w->files, w->pairs.near_row[i]));
+        putchar(',');
+        vt_text_json_path(stdout, "nearest", "nearest_bytes",
+                          row_files_path(&w->files, w->pairs.near_row[i]));
         if (f->bytes)
             printf(",\"bytes\":%llu,\"changed\":\"%s\"",
                    (unsigned long long)f->bytes, date);

@@ -28,7 +28,7 @@ static int run(void *into, const words *operands)
         t->model = path;
     if (!t->resume && !t->model)
         return usage("no model given; name a checkpoint with -m DIR");
-    return train(t);
+    return train(t, "finetune");
 }
 
 const command cmd_finetune = {

@@ -234,6 +234,8 @@ static int run(void *into, const words *operands)
     if (operands->count)
         return usage("unexpected argument '%s'; name the model with -m DIR",
                      operands->item[0]);
+    if (o->kernels && place_folder(o->kernels) != EXIT_OK)
+        return EXIT_FAILED;
     if (o->json && o->table)
         return usage("--json and --table cannot be used together");
     if (o->trace && !o->time)

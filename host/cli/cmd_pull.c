@@ -15,13 +15,7 @@
 #include <strings.h>
 #include <unistd.h>
 
-typedef struct pull {
-    bool verbose;
-} pull;
-
-static const opt options[] = {
-    OPT_ROW(pull, 'v', "verbose", OPT_FLAG, NULL, VERBOSE_HELP, verbose),
-    OPT_DONE};
+static const opt options[] = {OPT_DONE};
 
 #define HUB "https://huggingface.co"
 enum { TOKEN_ROOM = 512, ENDPOINT_ROOM = 1024, SIZE_ROOM = 16, MB = 1000000 };
@@ -252,5 +246,5 @@ const command cmd_pull = {
     "verified. After\na break the same command goes on. HF_TOKEN opens private "
     "and gated models.",
     options,
-    sizeof(pull),
+    0,
     run};

@@ -64,12 +64,12 @@ static const char *path_of(work *w, uint64_t row)
 
 static void print_json(work *w, uint32_t q, const vt_hit *hits)
 {
-    printf("{\"picture\":");
-    json_string(w->path[q]);
+    putchar('{');
+    json_path(w->path[q]);
     printf(",\"nearest\":[");
     for (uint32_t i = 0; i < w->found[q]; i++) {
-        printf("%s{\"picture\":", i ? "," : "");
-        json_string(path_of(w, hits[i].row));
+        printf("%s{", i ? "," : "");
+        json_path(path_of(w, hits[i].row));
         printf(",\"cosine\":");
         json_number((double)hits[i].cosine);
         printf("}");

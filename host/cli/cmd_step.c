@@ -45,6 +45,8 @@ static int run(void *into, const words *operands)
     if (operands->count)
         return usage("unexpected argument '%s'; see vitcl step --help",
                      operands->item[0]);
+    if (o->kernels && place_folder(o->kernels) != EXIT_OK)
+        return EXIT_FAILED;
     if (!o->input || !o->settings || !o->output)
         return usage("--input FILE, --settings FILE and --output FILE are "
                      "required");

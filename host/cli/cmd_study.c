@@ -31,7 +31,8 @@ static const opt options[] = {
     OPT_ROW(study, 0, "jobs", OPT_COUNT, "N", "trainings at a time (default 1)",
             jobs),
     OPT_ROW(study, 0, "dry-run", OPT_FLAG, NULL,
-            "only print the runs, their work and time, from a measured step",
+            "only print the runs, their work and time, from a measured step; "
+            "writes nothing",
             dry_run),
     OPT_ROW(study, 0, "pictures", OPT_COUNT, "N",
             "training pictures, instead of what fits into the minutes",
@@ -89,34 +90,29 @@ static int unknown_study(const char *word)
 
 /* ---- what it will take ---- */
 
-static void print_work(double flop)
-{
-    if (flop >= 1e15)
-        printf("%8.2f PFLOP", flop / 1e15);
-    else
-        printf("%8.2f TFLOP", flop / 1e12);
-}
-
 static void print_plan(const vt_experiment *e)
 {
     double flop = 0, seconds = 0;
     const vt_run *r;
     size_t n = 0;
 
-    printf("%-30s %8s %6s  %14s %8s\n", "run", "pictures", "epochs", "work",
-           "minutes");
+    put_cells("%-30s %8s %6s  %14s %8s", "run", "pictures", "epochs", "work",
+              "minutes");
     for (; (r = vt_run_at(e, n)); n++) {
         const vt_run_cost c = vt_run_costs(e, r);
 
-        printf("%-30s %8u %6u  ", r->name, c.pictures, c.epochs);
-        print_work(c.flop);
-        printf(" %8.2f%s\n", c.seconds / 60, r->done ? "  done" : "");
+        put_cells("%-30s %8u %6u  %8.2f %cFLOP %8.2f%s", r->name, c.pictures,
+                  c.epochs, c.flop / (c.flop >= 1e15 ? 1e15 : 1e12),
+                  c.flop >= 1e15 ? 'P' : 'T', c.seconds / 60,
+                  r->done ? "  done" : "");
         flop += c.flop;
         seconds += r->done ? 0 : c.seconds;
     }
-    printf("\n%zu run%s, ", n, plural(n));
-    printf("%.2f TFLOP, about %.1f minutes on this device; %u test pictures\n",
-           flop / 1e12, seconds / 60, vt_tests(e));
+    putchar('\n');
+    put_cells(
+        "%zu run%s, %.2f TFLOP, about %.1f minutes on this device; %u test "
+        "pictures",
+        n, plural(n), flop / 1e12, seconds / 60, vt_tests(e));
 }
 
 /* ---- results ---- */
@@ -141,10 +137,15 @@ static int column_width(const vt_sheet *s, size_t column)
 static void print_sheet(const vt_sheet *s)
 {
     for (size_t r = 0; r <= s->rows; r++) {
-        for (size_t c = 0; c < s->columns; c++)
-            printf(is_word(s->cell[0][c]) ? "%s%-*s" : "%s%*s", c ? "  " : "",
-                   column_width(s, c), r ? s->cell[r - 1][c] : s->head[c]);
-        putchar('\n');
+        char row[1024];
+        int n = 0;
+
+        for (size_t c = 0; c < s->columns && n < (int)sizeof row; c++)
+            n += snprintf(row + n, sizeof row - (size_t)n,
+                          is_word(s->cell[0][c]) ? "%s%-*s" : "%s%*s",
+                          c ? "  " : "", column_width(s, c),
+                          r ? s->cell[r - 1][c] : s->head[c]);
+        put_cells("%s", row);
     }
     put_wrapped(s->caption, 0, 0, text_columns());
     putchar('\n');
@@ -158,16 +159,17 @@ static void print_sheets(const vt_experiment *e)
         print_sheet(s);
 }
 
-static void print_number(const char *format, double v)
+enum { NUMBER = 32 };
+static const char *number(char out[NUMBER], bool fixed, double v)
 {
     if (isfinite(v))
-        printf(format, v);
-    else
-        printf("%10s", "-");
+        snprintf(out, NUMBER, fixed ? "%.4f" : "%.4g", v);
+    return isfinite(v) ? out : "-";
 }
 
 static void print_results(const vt_experiment *e, const vt_study *s)
 {
+    char x[NUMBER], mean[NUMBER], sd[NUMBER], paper[NUMBER];
     const vt_result *r;
 
     if (vt_sheet_at(e, 0)) {
@@ -175,20 +177,15 @@ static void print_results(const vt_experiment *e, const vt_study *s)
         put_wrapped(vt_verdict(e), 0, 0, text_columns());
         return;
     }
-    printf("%-24s %10s %10s %10s %5s %9s\n", "arm", "x", "mean", "+-", "tries",
-           "paper");
-    for (size_t i = 0; (r = vt_result_at(e, i)); i++) {
-        printf("%-24s ", r->arm);
-        print_number("%10.4g", r->x);
-        putchar(' ');
-        print_number("%10.4f", r->mean);
-        putchar(' ');
-        print_number("%10.4f", r->sd);
-        printf(" %5u", r->tries);
-        print_number(" %9.4g", r->paper);
-        putchar('\n');
-    }
-    printf("x: %s, mean: %s\n\n", s->x, s->y);
+    put_cells("%-24s %10s %10s %10s %5s %9s", "arm", "x", "mean", "+-", "tries",
+              "paper");
+    for (size_t i = 0; (r = vt_result_at(e, i)); i++)
+        put_cells("%-24s %10s %10s %10s %5u %9s", r->arm,
+                  number(x, false, r->x), number(mean, true, r->mean),
+                  number(sd, true, r->sd), r->tries,
+                  number(paper, false, r->paper));
+    put_cells("x: %s, mean: %s", s->x, s->y);
+    putchar('\n');
     put_wrapped(vt_verdict(e), 0, 0, text_columns());
 }
 
@@ -250,11 +247,13 @@ static int run(void *into, const words *operands)
                               .epochs = o->epochs,
                               .pictures = o->pictures,
                               .tests = o->tests,
+                              .dry = o->dry_run,
                               .say = say,
                               .stop = stop};
     int code;
 
-    if (!operands->count)
+    if (!operands->count ||
+        (operands->count == 1 && strcmp(operands->item[0], "list") == 0))
         return o->data ? usage("no study given; `vitcl study` lists them")
                        : list_studies();
     if (operands->count > 1)
@@ -283,7 +282,8 @@ const command cmd_study = {
     "study",
     "[NAME]",
     "Make the paper's experiments again",
-    "Without a name: lists the studies. Each trains small models and writes "
+    "Without a name, or as list: lists the studies. Each trains small models "
+    "and writes "
     "results.tsv,\nverdict.txt, a figure and report.html to the output "
     "folder. Learning rates are\nchosen on held-out training pictures. A "
     "study that was interrupted goes on with the\nsame command and gives the "

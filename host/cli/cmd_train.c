@@ -31,7 +31,7 @@ static int run(void *into, const words *operands)
         return usage("--preset and --config cannot be used together");
     if (!t->resume && !t->preset && !t->config)
         return usage("--preset NAME or --config FILE is required");
-    return train(t);
+    return train(t, "train");
 }
 
 const command cmd_train = {

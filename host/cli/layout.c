@@ -3,6 +3,7 @@
  */
 #include "cmd.h"
 
+#include <stdarg.h>
 #include <string.h>
 
 int width_of(const char *s, size_t size)
@@ -65,6 +66,37 @@ void put_wrapped(const char *text, int at, int indent, int columns)
         put_unit(s + gap, n);
         used += wide;
         s += gap + n;
+    }
+    putchar('\n');
+}
+
+void put_cells(const char *format, ...)
+{
+    enum { INDENT = 4 };
+    const int columns = terminal_columns();
+    char text[1024];
+    va_list args;
+    int used = 0;
+
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    for (const char *s = text; *s;) {
+        size_t gap = strspn(s, " ");
+        const size_t n = strcspn(s + gap, " ");
+        const int wide = width_of(s + gap, n);
+
+        if (n == 0)
+            break;
+        s += gap;
+        if (used > INDENT && used + (int)gap + wide > columns) {
+            putchar('\n');
+            used = 0, gap = INDENT;
+        }
+        printf("%*s", (int)gap, "");
+        put_text(s, n);
+        used += (int)gap + wide;
+        s += n;
     }
     putchar('\n');
 }

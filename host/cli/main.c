@@ -21,19 +21,32 @@ extern const command cmd_classify, cmd_embed, cmd_forward, cmd_devices,
     cmd_study;
 
 static const command *const table[] = {
-    &cmd_classify, &cmd_embed,    &cmd_search,     &cmd_dupes,  &cmd_merge,
-    &cmd_inspect,  &cmd_forward,  &cmd_devices,    &cmd_models, &cmd_pull,
-    &cmd_info,     &cmd_plan,     &cmd_convert,    &cmd_eval,   &cmd_fewshot,
-    &cmd_train,    &cmd_finetune, &cmd_study,      &cmd_step,   &cmd_bench,
-    &cmd_tune,     &cmd_selftest, &cmd_completion, NULL,
+    &cmd_classify, &cmd_embed,    &cmd_search,     &cmd_dupes,   &cmd_merge,
+    &cmd_pull,     &cmd_models,   &cmd_info,       &cmd_convert, &cmd_inspect,
+    &cmd_train,    &cmd_finetune, &cmd_eval,       &cmd_fewshot, &cmd_study,
+    &cmd_devices,  &cmd_selftest, &cmd_bench,      &cmd_tune,    &cmd_plan,
+    &cmd_forward,  &cmd_step,     &cmd_completion, NULL,
 };
 enum { COMMANDS = sizeof table / sizeof *table - 1 };
+
+/* The titles of --help, each above its first command. */
+static const struct {
+    const command *first;
+    const char *title;
+} groups[] = {{&cmd_classify, "name and find pictures"},
+              {&cmd_pull, "get models and look inside"},
+              {&cmd_train, "train and measure"},
+              {&cmd_devices, "devices"},
+              {&cmd_plan, "for developers"}};
 
 static void help(void)
 {
     printf("usage: vitcl COMMAND [options] [arguments]\n\n"
-           "Runs Vision Transformers on any OpenCL device.\n\ncommands:\n");
+           "Runs Vision Transformers on any OpenCL device.\n");
     for (int i = 0; i < COMMANDS; i++) {
+        for (size_t g = 0; g < sizeof groups / sizeof *groups; g++)
+            if (groups[g].first == table[i])
+                printf("\n%s:\n", groups[g].title);
         printf("  %-10s ", table[i]->name);
         put_wrapped(table[i]->summary, 13, 13, text_columns());
     }
@@ -146,5 +159,5 @@ int main(int argc, char **argv)
         note("archives were read without the system call filter: the kernel or "
              "the container refuses seccomp");
 
-    return close_results(code);
+    return exit_status(close_results(code));
 }

@@ -160,11 +160,15 @@ static int check_ending(const opt *o, const char *value)
 
 static int store(const opt *o, void *into, const char *value)
 {
-    void *at = (char *)into + o->at;
+    void *at = (char *)into + (o->at == OPT_IS_VERBOSE ? 0 : o->at);
     words *list = at;
     uint32_t n;
     char *end;
 
+    if (o->at == OPT_IS_VERBOSE) {
+        be_verbose();
+        return EXIT_OK;
+    }
     switch (o->kind) {
     case OPT_FLAG:
         *(bool *)at = true;
@@ -289,15 +293,31 @@ static bool asks_help(int argc, char **argv)
 /* The options that are the same in all commands. */
 static int shared_options(const command *c, const void *into)
 {
-    const opt *const verbose = find_long(c, "verbose", 7);
     const opt *const threads = find_long(c, "threads", 7);
     const char *const at = into;
 
-    if (verbose && *(const bool *)(at + verbose->at))
-        be_verbose();
     if (threads && *(const uint32_t *)(const void *)(at + threads->at))
         return limit_threads(
             *(const uint32_t *)(const void *)(at + threads->at));
+    return EXIT_OK;
+}
+
+/* Can the files that are named for results be written? The folders of parts are
+ * made by those who write them. */
+static int check_places(const command *c, const void *into)
+{
+    const opt *const output = find_long(c, "output", 6);
+    const char *const *at, *made = NULL;
+
+    if (output && output->kind == OPT_TEXT)
+        made = *(const char *const *)(const void *)((const char *)into +
+                                                    output->at);
+    for (const opt *o = c->options; o->name; o++) {
+        at = (const void *)((const char *)into + o->at);
+        if (o->kind == OPT_FILE && *at && !strstr(*at, "{shard}") &&
+            place_ready(*at, made) != EXIT_OK)
+            return EXIT_FAILED;
+    }
     return EXIT_OK;
 }
 
@@ -325,7 +345,8 @@ int command_run(const command *c, int argc, char **argv)
     if (!enough)
         fail("out of memory");
     else if ((code = parse(c, into, &operands, argc, argv)) == EXIT_OK &&
-             (code = shared_options(c, into)) == EXIT_OK) {
+             (code = shared_options(c, into)) == EXIT_OK &&
+             (code = check_places(c, into)) == EXIT_OK) {
         code = c->run(into, &operands);
         guard_end();
     }

@@ -208,6 +208,11 @@ void json_string(const char *text)
     json_text(stdout, text);
 }
 
+void json_path(const char *path)
+{
+    vt_text_json_path(stdout, "picture", "path_bytes", path);
+}
+
 void json_number(double v)
 {
     if (isfinite(v))
@@ -261,24 +266,32 @@ double now(void)
 
 /* ---- Ctrl-C, and a terminal that closes ---- */
 
-static volatile sig_atomic_t raised;
+static volatile sig_atomic_t raised; /* the first signal */
 
 static void raise_flag(int signal)
 {
-    (void)signal;
-    raised = 1;
+    if (!raised)
+        raised = signal;
 }
 
-/* Under nohup. A driver's compiler may set a handler later, so that this is
- * asked before one is loaded. */
-static bool hangup_ignored;
+/* A second one kills, but for SIGHUP: a terminal may raise that twice. */
+static const struct {
+    int signal, flags;
+} stops[] = {
+    {SIGINT, (int)SA_RESETHAND}, {SIGTERM, (int)SA_RESETHAND}, {SIGHUP, 0}};
+enum { STOPS = sizeof stops / sizeof *stops };
+
+/* By nohup, or in a shell's background. A driver's compiler may set a handler
+ * later, so that this is asked before one is loaded. */
+static bool ignored[STOPS];
 
 void note_signals(void)
 {
     struct sigaction before;
 
-    hangup_ignored =
-        sigaction(SIGHUP, NULL, &before) == 0 && before.sa_handler == SIG_IGN;
+    for (int i = 0; i < STOPS; i++)
+        ignored[i] = sigaction(stops[i].signal, NULL, &before) == 0 &&
+                     before.sa_handler == SIG_IGN;
 }
 
 void catch_stop(void)
@@ -286,13 +299,16 @@ void catch_stop(void)
     struct sigaction action = {.sa_handler = raise_flag};
 
     sigemptyset(&action.sa_mask);
-    action.sa_flags = (int)SA_RESETHAND; /* a second signal kills */
-    sigaction(SIGINT, &action, NULL);
-    sigaction(SIGTERM, &action, NULL);
-    action.sa_flags = 0; /* a terminal may raise it twice */
-    if (hangup_ignored)
-        action.sa_handler = SIG_IGN;
-    sigaction(SIGHUP, &action, NULL);
+    for (int i = 0; i < STOPS; i++) {
+        action.sa_flags = stops[i].flags;
+        action.sa_handler = ignored[i] ? SIG_IGN : raise_flag;
+        sigaction(stops[i].signal, &action, NULL);
+    }
+}
+
+int exit_status(int code)
+{
+    return code == EXIT_STOPPED && raised ? 128 + raised : code;
 }
 
 bool stopped(void)

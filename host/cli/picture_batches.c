@@ -412,8 +412,7 @@ bool json_picture(const answer *a)
     putchar('{');
     if (a->sharded)
         printf("\"position\":%llu,", (unsigned long long)a->position);
-    printf("\"picture\":");
-    json_string(a->path);
+    json_path(a->path);
     if (!a->error)
         return true;
     printf(",\"error\":");

@@ -121,6 +121,13 @@ static const char *walk(picture_paths *s, const char **error)
     return give(s, path, error);
 }
 
+static bool is_address(const char *name)
+{
+    const size_t n = strspn(name, "abcdefghijklmnopqrstuvwxyz");
+
+    return n > 1 && strncmp(name + n, "://", 3) == 0;
+}
+
 static const char *named(picture_paths *s, const char *name, const char **error)
 {
     struct stat st;
@@ -128,8 +135,13 @@ static const char *named(picture_paths *s, const char *name, const char **error)
 
     if (!path)
         return NULL;
-    if (stat(name, &st) != 0)
+    if (stat(name, &st) != 0) {
+        if (is_address(name))
+            snprintf(s->error, sizeof s->error,
+                     "addresses are not opened; download it, for instance "
+                     "curl -sL ADDRESS | vitcl classify -");
         return give(s, path, error);
+    }
     if (!S_ISDIR(st.st_mode)) {
         if (!s->listing && S_ISREG(st.st_mode) &&
             vt_walk_read(s->folders, &st) != VITCL_OK)
@@ -212,6 +224,19 @@ static bool at_picture(picture_paths *s)
     return access(s->line, F_OK) != 0;
 }
 
+/* Is this the start of stdin, of an archive or a compressed one? */
+static bool at_archive(const picture_paths *s)
+{
+    const char *head = s->input + s->from;
+    const size_t n = s->to - s->from;
+
+    return s->lines == 0 &&
+           ((n >= 262 && memcmp(head + 257, "ustar", 5) == 0) ||
+            (n >= 2 && memcmp(head, "\x1f\x8b", 2) == 0) ||
+            (n >= 4 && memcmp(head, "\x28\xb5\x2f\xfd", 4) == 0) ||
+            (n >= 6 && memcmp(head, "\3757zXZ", 6) == 0));
+}
+
 /* Reads the picture that stdin is, up to its end. */
 static void read_picture(picture_paths *s)
 {
@@ -235,9 +260,15 @@ const void *paths_picture(const picture_paths *s, size_t *size)
  * list of paths. */
 static bool listed(picture_paths *s)
 {
+    static const char mark[] = "\xEF\xBB\xBF"; /* of Windows' UTF-8 */
     size_t n = 0;
     int c;
 
+    if (at_archive(s)) {
+        s->lines++;
+        return spoilt(s, "is an archive, not a list of paths (--tar reads "
+                         "archives)");
+    }
     s->lines++;
     while ((c = next_byte(s)) != EOF && c != s->delimiter) {
         s->line[n] = '\0';
@@ -248,7 +279,12 @@ static bool listed(picture_paths *s)
             return spoilt(s, "is longer than a path can be");
         s->line[n++] = (char)c;
     }
+    if (s->lines == 1 && n >= 3 && memcmp(s->line, mark, 3) == 0)
+        memmove(s->line, s->line + 3, n -= 3);
     s->line[n] = '\0';
+    if (s->delimiter && n && s->line[n - 1] == '\r' &&
+        access(s->line, F_OK) != 0)
+        s->line[--n] = '\0'; /* a list of Windows */
     if (s->error[0] || (c == EOF && n == 0))
         return false;
     if (n == 0 && s->delimiter == '\0')

@@ -48,6 +48,21 @@ static bool is_same_folder(const char *a, const char *b)
     return strcmp(real[0], real[1]) == 0 && strcmp(name[0], name[1]) == 0;
 }
 
+int place_folder(const char *path)
+{
+    char folder[PATH_MAX];
+    const char *name;
+    struct stat st;
+
+    if (stat(path, &st) == 0 && !S_ISDIR(st.st_mode))
+        return fail("%s: is no folder", path);
+    if (!folder_of(folder, &name, path))
+        return fail("%.200s..: the path is too long", path);
+    if (access(access(path, F_OK) == 0 ? path : folder, W_OK | X_OK) == 0)
+        return EXIT_OK;
+    return fail("%s: cannot make the folder: %s", path, strerror(errno));
+}
+
 int place_ready(const char *path, const char *made)
 {
     char folder[PATH_MAX];
@@ -59,6 +74,8 @@ int place_ready(const char *path, const char *made)
         return fail("%.200s..: the path is too long", path);
     if (stat(path, &st) == 0 && S_ISDIR(st.st_mode))
         return fail("%s: is a folder, not a file", path);
+    if (stat(path, &st) == 0 && !S_ISREG(st.st_mode))
+        return EXIT_OK; /* a device, or a pipe */
     if (access(folder, W_OK | X_OK) == 0)
         return EXIT_OK;
     why = errno;

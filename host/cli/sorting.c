@@ -314,6 +314,8 @@ void sorting_put(sorting *s, const char *path, const naming *n)
     const char *name = slash ? slash + 1 : path;
     char *folder = NULL;
 
+    if (s->full)
+        return;
     if (asprintf(&folder, "%s%s%s", s->before,
                  naming_sure(n) ? s->folder[n->top[0].label] : UNSURE,
                  s->after) < 0)
@@ -321,9 +323,10 @@ void sorting_put(sorting *s, const char *path, const naming *n)
     if (!folder || !make_folders(folder) ||
         !(s->links ? link_in : copy_in)(path, folder, name)) {
         s->failures++;
-        note("%s: cannot be %s %s: %s", path,
+        s->full = errno == ENOSPC || errno == EDQUOT;
+        note("%s: cannot be %s %s: %s%s", path,
              s->links ? "linked to in" : "copied to", folder ? folder : "",
-             strerror(errno));
+             strerror(errno), s->full ? "; nor are the pictures after it" : "");
     }
     free(folder);
 }

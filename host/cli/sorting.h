@@ -11,6 +11,7 @@ typedef struct sorting {
     char **folder;        /* the name of each class, safe as a file's name */
     uint32_t classes;
     bool links;
+    bool full; /* the disk: no more are tried */
     uint64_t failures;
 } sorting;
 

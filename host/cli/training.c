@@ -140,12 +140,6 @@ static int check(const training *t)
     if ((t->curve || t->show_batch || t->preview || t->show_predicted) &&
         vt_figure_ready() != VITCL_OK)
         return failed();
-    if ((t->curve && place_ready(t->curve, t->output) != EXIT_OK) ||
-        (t->show_batch && place_ready(t->show_batch, t->output) != EXIT_OK) ||
-        (t->preview && place_ready(t->preview, t->output) != EXIT_OK) ||
-        (t->show_predicted &&
-         place_ready(t->show_predicted, t->output) != EXIT_OK))
-        return EXIT_FAILED;
     if (t->show_predicted && !t->resume &&
         (!t->objective || strcmp(t->objective, "masked-patch") != 0))
         return usage("--show-predicted needs --objective masked-patch");
@@ -240,7 +234,7 @@ static int draw_last(shown *s, const vitcl_train_event *last)
     return curve_write(s->curve, s->t->curve, true);
 }
 
-static int run(const training *t)
+static int run(const training *t, const char *name)
 {
     vitcl_device *device = NULL;
     vitcl_train_event last = {.size = sizeof last};
@@ -281,7 +275,6 @@ static int run(const training *t)
                              .show = t->show_batch ? show : NULL,
                              .preview = t->preview ? preview : NULL,
                              .predicted = t->show_predicted ? predicted : NULL};
-    const char *name = t->model ? "finetune" : "train";
     vitcl_status st;
     int code;
 
@@ -326,7 +319,7 @@ static int run(const training *t)
     return code;
 }
 
-int train(const training *t)
+int train(const training *t, const char *name)
 {
     training other = *t;
     uint32_t ranks;
@@ -339,11 +332,11 @@ int train(const training *t)
     }
     if (rank == 0) {
         code = check(t);
-        return code == EXIT_OK ? run(t) : code;
+        return code == EXIT_OK ? run(t, name) : code;
     }
     /* Rank 0 writes and speaks for all. */
     be_quiet();
     other.log = other.curve = other.show_batch = other.preview = NULL;
     other.show_predicted = NULL;
-    return run(&other);
+    return run(&other, name);
 }

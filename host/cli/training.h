@@ -18,7 +18,7 @@ typedef struct training {
     double lr;
     frame_size size;
     words freeze;
-    bool resume, strict, follow, verbose;
+    bool resume, strict, follow;
 } training;
 
 #define TRAINING_OPTIONS                                                       \
@@ -90,8 +90,6 @@ typedef struct training {
                 "0:1, part of a name, cpu, gpu or any; else VITCL_DEVICE",     \
                 device),                                                       \
         OPT_THREADS(training, threads),                                        \
-        OPT_ROW(training, 'v', "verbose", OPT_FLAG, NULL, VERBOSE_HELP,        \
-                verbose),                                                      \
         OPT_ROW(training, 0, "gemm", OPT_CHOICE, "clblast|native|plain",       \
                 "matrix multiplication; without it, what is faster here",      \
                 gemm),                                                         \
@@ -99,6 +97,7 @@ typedef struct training {
                 "of the multiplications (default f32)", precision)
 
 /* Trains; prints its progress on stderr. */
-int train(const training *t);
+/* name: the command. */
+int train(const training *t, const char *name);
 
 #endif

@@ -90,8 +90,7 @@ static void put_jsonl(const vt_vectors *v, const vt_vectors_row *row)
     fputc('{', f);
     if (row->sharded)
         fprintf(f, "\"position\":%" PRIu64 ",", row->position);
-    fputs("\"picture\":", f);
-    vt_text_json(f, row->path);
+    vt_text_json_path(f, "picture", "path_bytes", row->path);
     if (row->error) {
         fputs(",\"error\":", f);
         vt_text_json(f, row->error);

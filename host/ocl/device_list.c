@@ -7,12 +7,10 @@
  */
 #include "ocl/device_list.h"
 
-#include "base/environment.h"
 #include "base/memory.h"
 #include "ocl/objects.h"
 
 #include <ctype.h>
-#include <dirent.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -233,35 +231,27 @@ done:
     return st;
 }
 
-/* Does the loader's folder name a driver, usable or not? */
-static bool drivers_installed(void)
-{
-    const char *where = vt_getenv("OCL_ICD_VENDORS");
-    DIR *d;
-    bool any = false;
-
-    if (!where || !*where)
-        where = "/etc/OpenCL/vendors";
-    d = opendir(where);
-    if (!d)
-        return strstr(where, ".icd") != NULL;
-    for (struct dirent *e; !any && (e = readdir(d));)
-        any = strstr(e->d_name, ".icd") != NULL;
-    closedir(d);
-    return any;
-}
-
 static vitcl_status none(void)
 {
-    if (drivers_installed())
+    char why[400];
+
+    switch (vt_drivers_check(why, sizeof why)) {
+    case VT_DRIVERS_BROKEN:
+        return vt_fail(VITCL_ENODEVICE,
+                       "no OpenCL device: %s; install that driver again, or "
+                       "remove the file",
+                       why);
+    case VT_DRIVERS_LOADABLE:
         return vt_fail(
             VITCL_ENODEVICE,
             "no OpenCL device: drivers are installed but offer none; "
             "PoCL needs a writable folder for its cache "
             "(POCL_CACHE_DIR, XDG_CACHE_HOME or HOME)");
-    return vt_fail(VITCL_ENODEVICE,
-                   "no OpenCL device: install a driver, for example the "
-                   "package pocl-opencl-icd for the CPU");
+    default:
+        return vt_fail(VITCL_ENODEVICE,
+                       "no OpenCL device: install a driver, for example the "
+                       "package pocl-opencl-icd for the CPU");
+    }
 }
 
 vitcl_status vt_found_list(vt_found **out, size_t *count)
@@ -275,6 +265,7 @@ vitcl_status vt_found_list(vt_found **out, size_t *count)
 
     *count = 0;
     VT_TRY(vt_ocl_ours());
+    vt_drivers_log();
     e = clGetPlatformIDs(MAX_PLATFORMS, platforms, &n);
     if (e != CL_SUCCESS && e != -1001)
         return vt_cl_fail(NULL, e, "the OpenCL loader cannot list platforms");

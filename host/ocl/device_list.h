@@ -21,6 +21,17 @@ vitcl_status vt_found_list(vt_found **out, size_t *count);
 vitcl_status vt_found_choose(const vt_found **out, const vt_found *list,
                              size_t n, const char *select);
 
+/* ---- drivers.c ---- */
+
+typedef enum {
+    VT_DRIVERS_NONE,
+    VT_DRIVERS_LOADABLE,
+    VT_DRIVERS_BROKEN /* one's library cannot be loaded: `why` */
+} vt_drivers;
+vt_drivers vt_drivers_check(char *why, size_t room);
+/* With a log: loads each, after a line with its name. */
+void vt_drivers_log(void);
+
 /* A driver's string of any length, NULL if there is none; of the platform if id
  * is NULL. */
 cl_int vt_query_text(char **out, cl_platform_id platform, cl_device_id id,

@@ -63,25 +63,6 @@ void vt_page_url(FILE *f, const char *path)
             fprintf(f, "%%%02X", (unsigned char)*path);
 }
 
-void vt_page_base64(FILE *f, const void *data, size_t size)
-{
-    static const char digit[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
-                                "abcdefghijklmnopqrstuvwxyz0123456789+/";
-    const uint8_t *in = data;
-
-    for (size_t i = 0; i < size; i += 3) {
-        const size_t n = size - i < 3 ? size - i : 3;
-        const uint32_t bits = (uint32_t)in[i] << 16 |
-                              (n > 1 ? (uint32_t)in[i + 1] << 8 : 0) |
-                              (n > 2 ? (uint32_t)in[i + 2] : 0);
-
-        putc(digit[bits >> 18], f);
-        putc(digit[bits >> 12 & 63], f);
-        putc(n > 1 ? digit[bits >> 6 & 63] : '=', f);
-        putc(n > 2 ? digit[bits & 63] : '=', f);
-    }
-}
-
 /* ---- head and end ---- */
 
 /* The page's policy lets a browser apply this style and this script alone: it
@@ -96,7 +77,7 @@ static void put_hash(FILE *f, const char *a, const char *b)
     vt_sha256_add(&s, b, strlen(b));
     vt_sha256_end(&s, hash);
     fputs("'sha256-", f);
-    vt_page_base64(f, hash, sizeof hash);
+    vt_text_base64(f, hash, sizeof hash);
     fputc('\'', f);
 }
 
@@ -276,7 +257,7 @@ static void put_image(FILE *f, const vt_page_image *image, const vt_file *file)
     fputs(" decoding=\"async\" alt=\"", f);
     vt_page_text(f, image->alt ? image->alt : "");
     fprintf(f, "\" src=\"data:%s;base64,", is.type);
-    vt_page_base64(f, file->data, file->size);
+    vt_text_base64(f, file->data, file->size);
     fputs("\"></div>\n", f);
 }
 

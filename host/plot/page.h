@@ -81,6 +81,5 @@ void vt_page_text(FILE *f, const char *text);
 void vt_page_path(FILE *f, const char *path);
 /* A path in an address: every byte that could mean something is escaped. */
 void vt_page_url(FILE *f, const char *path);
-void vt_page_base64(FILE *f, const void *data, size_t size);
 
 #endif

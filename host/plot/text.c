@@ -158,3 +158,38 @@ void vt_text_csv(FILE *f, const char *text, vt_csv kind, bool shown)
     }
     fputs(quote, f);
 }
+
+void vt_text_base64(FILE *f, const void *data, size_t size)
+{
+    static const char digit[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                                "abcdefghijklmnopqrstuvwxyz0123456789+/";
+    const uint8_t *in = data;
+
+    for (size_t i = 0; i < size; i += 3) {
+        const size_t n = size - i < 3 ? size - i : 3;
+        const uint32_t bits = (uint32_t)in[i] << 16 |
+                              (n > 1 ? (uint32_t)in[i + 1] << 8 : 0) |
+                              (n > 2 ? (uint32_t)in[i + 2] : 0);
+
+        putc(digit[bits >> 18], f);
+        putc(digit[bits >> 12 & 63], f);
+        putc(n > 1 ? digit[bits >> 6 & 63] : '=', f);
+        putc(n > 2 ? digit[bits & 63] : '=', f);
+    }
+}
+
+void vt_text_json_path(FILE *f, const char *key, const char *bytes,
+                       const char *path)
+{
+    size_t at = 0, n;
+
+    fprintf(f, "\"%s\":", key);
+    vt_text_json(f, path);
+    while (path[at] && (n = vt_text_character(path + at)) > 0)
+        at += n;
+    if (!path[at])
+        return;
+    fprintf(f, ",\"%s\":\"", bytes);
+    vt_text_base64(f, path, strlen(path));
+    putc('"', f);
+}

@@ -31,6 +31,11 @@ void vt_text_json(FILE *f, const char *text);
  * an apostrophe. shown: as above. */
 typedef enum { VT_CSV_PATH, VT_CSV_TEXT } vt_csv;
 void vt_text_csv(FILE *f, const char *text, vt_csv kind, bool shown);
+void vt_text_base64(FILE *f, const void *data, size_t size);
+/* "KEY":PATH; where vt_text_json() has to replace bytes of the path, also
+ * "BYTES":"its bytes in base64". */
+void vt_text_json_path(FILE *f, const char *key, const char *bytes,
+                       const char *path);
 /* Does s end like this, with something before it? */
 bool vt_text_ends(const char *s, const char *ending);
 

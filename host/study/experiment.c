@@ -28,6 +28,8 @@ vitcl_status vt_experiment_list(vt_experiment *e)
 
 void vt_experiment_free(vt_experiment *e)
 {
+    if (e && e->scratch[0])
+        vt_scratch_remove(e);
     free(e);
 }
 

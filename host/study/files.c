@@ -1,13 +1,19 @@
 /*
  * files.c - paths and files of the output folder.
  */
+#define _XOPEN_SOURCE 700 /* nftw() */
+#include "base/environment.h"
 #include "base/file.h"
+#include "base/memory.h"
 #include "study/private.h"
 
 #include <errno.h>
+#include <ftw.h>
 #include <stdarg.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 vitcl_status vt_study_path(char out[VT_STUDY_PATH], const vt_experiment *e,
                            const char *format, ...)
@@ -46,4 +52,49 @@ vitcl_status vt_study_write(const char *path, const char *text)
 done:
     vt_newfile_discard(&file);
     return st;
+}
+
+/* ---- a dry run ---- */
+
+vitcl_status vt_scratch_make(vt_experiment *e)
+{
+    static const char *const kept[] = {"study.json", "runs", "files"};
+    const char *temporary = vt_getenv("TMPDIR");
+    char output[VT_STUDY_PATH], from[VT_STUDY_PATH], to[VT_STUDY_PATH];
+    vitcl_status st = VITCL_OK;
+
+    if (snprintf(e->scratch, VT_STUDY_PATH, "%.4000s/vitcl-study-XXXXXX",
+                 temporary && temporary[0] ? temporary : "/tmp") >=
+            VT_STUDY_PATH ||
+        !mkdtemp(e->scratch)) {
+        st = vt_fail(VITCL_EIO, "%s: %s", e->scratch, strerror(errno));
+        e->scratch[0] = '\0';
+        return st;
+    }
+    if (!realpath(e->options.output, output))
+        goto done; /* a new study */
+    /* what a plan only reads */
+    for (size_t i = 0; i < VT_COUNT(kept); i++) {
+        snprintf(from, sizeof from, "%.4000s/%s", output, kept[i]);
+        snprintf(to, sizeof to, "%.4000s/%s", e->scratch, kept[i]);
+        if (access(from, F_OK) == 0 && symlink(from, to) != 0) {
+            st = vt_fail(VITCL_EIO, "%s: %s", to, strerror(errno));
+            goto done;
+        }
+    }
+done:
+    e->options.output = e->scratch;
+    return st;
+}
+
+static int remove_one(const char *path, const struct stat *st, int kind,
+                      struct FTW *at)
+{
+    (void)st, (void)kind, (void)at;
+    return remove(path) == 0 || errno == ENOENT ? 0 : -1;
+}
+
+void vt_scratch_remove(const vt_experiment *e)
+{
+    (void)nftw(e->scratch, remove_one, 16, FTW_DEPTH | FTW_PHYS);
 }

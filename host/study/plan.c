@@ -63,7 +63,7 @@ static vitcl_status read_state(vt_experiment *e)
     if (strcmp(study, e->study->name) != 0 || strcmp(data, e->data) != 0) {
         st = vt_fail(VITCL_EINVAL,
                      "%s: has a study \"%s\" of %s; name another folder",
-                     e->options.output, study, data);
+                     e->named, study, data);
         goto done;
     }
     vt_json_number(&e->minutes, vt_json_get(json, "minutes"));
@@ -87,6 +87,8 @@ static vitcl_status write_state(const vt_experiment *e)
     vt_text t;
     char path[VT_STUDY_PATH], *text = NULL;
 
+    if (e->options.dry)
+        return VITCL_OK;
     VT_TRY(vt_text_open(&t));
     fprintf(t.f, "{\"study\": \"%s\",\n \"data\": ", e->study->name);
     vt_json_print_string(t.f, e->data);
@@ -121,7 +123,7 @@ vitcl_status vt_experiment_open(vt_experiment **out, const vt_study *study,
     char path[VT_STUDY_PATH];
 
     VT_TRY(VT_NEW(&e, 1));
-    e->study = study, e->options = *options;
+    e->study = study, e->options = *options, e->named = options->output;
     e->tries = 3, e->minutes = usual_minutes;
     if (options->minutes > 0)
         e->minutes = options->minutes;
@@ -131,7 +133,10 @@ vitcl_status vt_experiment_open(vt_experiment **out, const vt_study *study,
                 vt_fail(VITCL_EIO, "%s: %s", options->data, strerror(errno)));
         VT_TRY(vt_subset_look(e));
     }
-    VT_TRY(vt_study_folder(options->output));
+    if (options->dry)
+        VT_TRY(vt_scratch_make(e));
+    else
+        VT_TRY(vt_study_folder(options->output));
     VT_TRY(read_state(e));
     if (options->tries)
         e->tries = options->tries;
@@ -141,7 +146,7 @@ vitcl_status vt_experiment_open(vt_experiment **out, const vt_study *study,
     }
     *out = e, e = NULL;
 done:
-    free(e);
+    vt_experiment_free(e);
     return st;
 }
 

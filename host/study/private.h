@@ -24,7 +24,9 @@ struct vt_experiment {
     vt_study_options options;
     vitcl_status status; /* the first failure of an adder */
     /* of the data */
-    char data[VT_STUDY_PATH]; /* its real path */
+    char data[VT_STUDY_PATH];    /* its real path */
+    char scratch[VT_STUDY_PATH]; /* of a dry run: its output; "": none */
+    const char *named;           /* the output folder that was named */
     uint32_t all_pictures, all_tests, classes, side;
     char kind[32];
     bool own_tests; /* the data has test pictures */
@@ -129,6 +131,10 @@ vitcl_status vt_study_path(char out[VT_STUDY_PATH], const vt_experiment *e,
                            const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 vitcl_status vt_study_folder(const char *path);
+/* A dry run writes to a temporary folder that begins with the results of the
+ * output folder, and is removed with the experiment. */
+vitcl_status vt_scratch_make(vt_experiment *e);
+void vt_scratch_remove(const vt_experiment *e);
 vitcl_status vt_study_write(const char *path, const char *text);
 
 #endif

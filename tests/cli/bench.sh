@@ -16,6 +16,9 @@ assert abs(sum(k["share"] for k in r["kernels"]) - 1) < 1e-3' ||
     fail "figures: $(cat out)"
 run 0 bench --preset vit-ti/16 --size 32 --seconds 0.1
 out_has '^forward .* ms'
+on_terminal 60 0 bench --preset vit-ti/16 --size 32 --seconds 0.1
+fits 60
+run 0 bench --preset vit-ti/16 --size 32 --seconds 0.1
 out_has '^forward .* ms \(p90 [0-9.]+, p99 [0-9.]+, min'
 
 # Several batches: a row each, or an object; the figure has them all.

@@ -92,3 +92,14 @@ OCL_ICD_VENDORS=$PWD/none/ run 1 devices
 says 'pocl-opencl-icd'
 OCL_ICD_VENDORS=$PWD/none/ run 1 classify $small "$picture"
 says 'pocl-opencl-icd'
+# A file that names a library which is not there is named itself.
+mkdir lost
+echo libnowhere.so.9 >lost/gone.icd
+OCL_ICD_VENDORS=$PWD/lost/ run 1 devices
+says 'no OpenCL device: /.*/lost/gone.icd names a library that cannot be loaded: libnowhere.so.9: '
+# A driver that crashes as it is loaded is the last that -v names.
+echo "$VT_CL_CRASH_LIB" >lost/gone.icd
+VT_CL_CRASH='6 load 1 -' VT_CL_CRASH_LOG=$PWD/crashes OCL_ICD_VENDORS=$PWD/lost/ run 1 devices -v
+err_has 'the OpenCL driver crashed; -v shows where'
+[ "$(grep '^vitcl devices: ' err | tail -n 1 | sed 's/.*\] //')" = \
+    "driver: loading $VT_CL_CRASH_LIB, which $PWD/lost/gone.icd names" ] || fail "another last line"

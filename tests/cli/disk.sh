@@ -176,6 +176,18 @@ for command in "classify -m $model --json $picture" "embed -m $model $picture" \
     err_has '^vitcl.*standard output cannot be written: No space left'
 done
 
+# ---- pictures that are sorted: a full disk is said once, the answers go on
+mkdir -p many full/sorted/ship
+for i in 1 2 3 4 5; do
+    cp "$picture" many/$i.jpg
+done
+fill 0
+run 1 classify -q -k 1 --copy-to full/sorted many
+out_lines 5
+err_lines 1
+err_has 'many/1.jpg: cannot be copied to full/sorted/ship: No space left on device; nor are the pictures after it'
+rm -r full/sorted
+
 # ---- no folder at all: the same answer, or the reason why there is no device
 mount -t tmpfs -o ro none /dev/shm
 mount -t tmpfs -o ro none /tmp

@@ -127,3 +127,39 @@ done
 probabilities() { grep -oE '"(probability|sure)":[^,}]*' "$1"; }
 run 0 classify -m as-timm --json "$picture" # as-hf: HF resizes otherwise
 cmp <(probabilities out) <(probabilities wanted) || fail "as-timm answers differently"
+
+# A path that is not UTF-8 can be found again by its bytes, in every kind of row.
+run 1 classify --json -- "$odd" bad.jpg "$picture"
+cp out rows
+run 0 embed -o rows.jsonl -- "$odd" "$picture"
+cat rows.jsonl >>rows
+run 0 embed -o index.safetensors -- "$odd" "$picture"
+run 0 search index.safetensors --json -- "$odd"
+cat out >>rows
+run 0 dupes index.safetensors --json
+cat out >>rows
+run 0 inspect -o looked -- "$odd"
+tr -d '\n' <looked/inspect.json >>rows
+python3 - "$odd" <<'P' || fail "the bytes of paths"
+import base64, json, os, sys
+odd, seen = os.fsencode(sys.argv[1]), 0
+def check(x):
+    global seen
+    if isinstance(x, list):
+        for y in x:
+            check(y)
+    if not isinstance(x, dict):
+        return
+    for key in ("picture", "nearest"):
+        if isinstance(x.get(key), str):
+            name = {"picture": "path_bytes"}.get(key, key + "_bytes")
+            assert (name in x) == ("\ufffd" in x[key]), x
+            if name in x:
+                assert base64.b64decode(x[name]) == odd, x
+                seen += 1
+    for y in x.values():
+        check(y)
+for line in open("rows", encoding="utf-8"):
+    check(json.loads(line))
+assert seen >= 7, seen
+P

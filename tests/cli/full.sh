@@ -67,3 +67,25 @@ chmod 600 disk/rows.csv
 run 0 embed -m a -o rows.csv a.jpg
 [ -L rows.csv ] || fail "the link is replaced"
 [ "$(stat -c %a disk/rows.csv)" = 600 ] || fail "others can read it"
+
+# ---- a place that cannot be written is noticed before any work
+small="--preset vit-ti/16 --size 32"
+picture=$VT_DATA/sample.jpg
+refuses() { # WORD COMMAND…
+    run 1 "${@:2}" -v
+    err_has "nowhere/x.*: cannot $1"
+    err_not 's\] (device|kernel|plan) '
+}
+for ending in jsonl npy safetensors csv; do
+    refuses write embed $small -o nowhere/x.$ending "$picture"
+done
+refuses write classify $small -o nowhere/x.jsonl "$picture"
+refuses write classify $small --logits nowhere/x.npy "$picture"
+refuses write classify $small --html nowhere/x.html "$picture"
+refuses write forward -m "$VT_DATA/models/timm_vit" -i "$VT_DATA/models/timm_vit/input.safetensors" \
+    -o nowhere/x.safetensors
+refuses write step -m "$VT_DATA/models/timm_vit" -i x.safetensors --settings x.json \
+    -o nowhere/x.safetensors
+refuses write plan $small --time --trace nowhere/x.json
+refuses write bench $small --plot nowhere/x.svg
+refuses make plan $small --dump-kernels nowhere/x/y

@@ -234,13 +234,13 @@ done
 kill -TERM $second # a shell's child ignores SIGINT
 code=0
 wait $second || code=$?
-[ $code = 130 ] || fail "exit status $code of the second"
+[ $code = 143 ] || fail "exit status $code of the second"
 grep -q 'model.safetensors: another program is downloading it; waiting' err2 ||
     fail "the second did not wait: $(cat err2)"
 kill -TERM $pid
 code=0
 wait $pid || code=$?
-[ $code = 130 ] || fail "exit status $code"
+[ $code = 143 ] || fail "exit status $code"
 err_has 'stopped; the same command goes on from here$'
 [ "$(stat -c %s "$HF_HOME"/hub/models--me--big/blobs/*.incomplete)" -ge 200000 ] ||
     fail "the part is gone"

@@ -186,9 +186,22 @@ long='no picture of this name 写真/in this folder.jpg'
 "$VITCL" classify "$long" >out 2>err && fail "no such picture"
 [ "$(grep -c "$long: No such file or directory" err)" = 1 ] || fail "not one line"
 for columns in 30 41 60; do
-    on_terminal $columns 1 classify "$long" nowhere
+    on_terminal $columns 1 classify -m builtin:cifar10 "$long" nowhere
     fits $columns
     tr '\n' ' ' <out | sed 's/  */ /g' >joined
     grep -qF "vitcl classify: $long: No such file or directory" joined ||
         fail "words are cut at $columns columns"
 done
+
+# A list of Windows, an archive in its place, and an address.
+printf '\xEF\xBB\xBFa.jpg\r\n\r\na.jpg\r\n' | "$VITCL" classify -k 1 - >out 2>err ||
+    fail "a list of Windows: $(cat err)"
+[ "$(cut -f 1 out | tr '\n' ' ')" = 'a.jpg a.jpg ' ] || fail "other names: $(cat out)"
+cp a.jpg $'cr.jpg\r'
+printf 'cr.jpg\r\n' | "$VITCL" classify -k 1 - >out 2>err || fail "a name that ends with CR"
+tar -cf in.tar a.jpg
+for pack in cat gzip; do
+    $pack <in.tar | list 'archive, not a list of paths \(--tar'
+done
+run 1 classify https://example.org/cat.jpg
+err_has 'cat.jpg: addresses are not opened; .*curl -sL ADDRESS \| vitcl classify -'

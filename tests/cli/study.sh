@@ -1,6 +1,9 @@
 # study.sh - study: the list, wrong use, a dry run, results, and a study that is
 # killed and goes on.
 run 0 study
+cp out listed
+run 0 study list
+cmp out listed || fail 'study list is another list'
 fits 80
 out_has '^  few-shot '
 out_has 'JFT'
@@ -28,19 +31,20 @@ says 'a study needs two classes or more, five training pictures of each'
 
 ! sanitized || skip 'trains too long under AddressSanitizer'
 
-# ---- a dry run: nothing is trained, and the numbers are kept
+# ---- a dry run: nothing is trained, and nothing is left
 cifar 40
 given=(--data data --pictures 100 --epochs 1 --test-pictures 20 --tries 2)
-run 0 study head "${given[@]}" -o whole --dry-run
+mkdir tmp
+TMPDIR=$PWD/tmp run 0 study head "${given[@]}" -o whole --dry-run
 out_has '^class-token-lr-0.001 +100 +1 +[0-9.]+ TFLOP +[0-9.]+$'
 out_has '^mean-2 '
 out_has '^12 runs, [0-9.]+ TFLOP, about [0-9.]+ minutes on this device; 20 test pictures$'
-[ -z "$(ls whole/runs)" ] || fail 'a dry run trained'
-json <(tr -d '\n' <whole/study.json)
+[ ! -e whole ] || fail 'a dry run wrote the output folder'
+[ -z "$(ls -A tmp)" ] || fail 'a dry run left something behind'
 
 # ---- without and with an interruption after some runs
-cp -r whole killed
 run 0 study head "${given[@]}" -o whole
+json <(tr -d '\n' <whole/study.json)
 err_has 'run 12 of 12: mean-2'
 out_has '^class-token +0\.0[0-9]* +0\.[0-9]+ +0\.[0-9]+ +2'
 [ "$(head -1 whole/results.tsv)" = "$(printf 'arm\tlearning rate\ttest accuracy\tdeviation\ttries\tpaper')" ] ||
@@ -52,6 +56,12 @@ grep -q 'eproduced' whole/report.html || fail 'the page lacks the verdict'
 run 0 eval -m whole/runs/mean-1-* --data data
 run 0 study head "${given[@]}" -o whole
 err_not 'run [0-9]* of 12'
+on_terminal 60 0 study head "${given[@]}" -o whole
+fits 60
+find whole -printf '%p %T@\n' >before
+TMPDIR=$PWD/tmp run 0 study head "${given[@]}" -o whole --dry-run
+out_has '^12 runs, .*, about 0\.0 minutes'
+find whole -printf '%p %T@\n' | cmp - before || fail 'a dry run changed a study'
 
 "$VITCL" study head "${given[@]}" -o killed >/dev/null 2>messages &
 study=$!
@@ -83,7 +93,7 @@ done
 kill -TERM $study
 code=0
 wait $study || code=$?
-[ $code = 130 ] || fail "exit status $code after a signal"
+[ $code = 143 ] || fail "exit status $code after a signal"
 grep -q 'goes on where it was' stopping || fail 'it does not say how to go on'
 
 # ---- another study does not write into the folder

@@ -66,7 +66,7 @@ err_has 'stopped after step 3 of 16; to resume: vitcl train --resume -o parts'
 signal_at "stopped.json 8 $INT" 130 train --resume -o parts --log stopped.json
 err_has 'stopped after step 11 of 16'
 # a terminal that closes, also where it says so twice
-VT_SIGNAL_AGAIN=1 signal_at "stopped.json 1 $HUP" 130 train --resume -o parts \
+VT_SIGNAL_AGAIN=1 signal_at "stopped.json 1 $HUP" 129 train --resume -o parts \
     --log stopped.json
 err_has 'stopped after step 12 of 16'
 # after the last step it comes too late: the run is complete
@@ -81,6 +81,18 @@ cmp whole/model.safetensors parts/model.safetensors || fail "model differs"
 cmp whole/best/model.safetensors parts/best/model.safetensors ||
     fail "the best model differs"
 
+# the command is named that was used
+for how in "-m whole --data data --epochs 4 --batch 20 --lr 0.01" --resume; do
+    # shellcheck disable=SC2086 # words are wanted
+    signal_at "named.json 1 $INT" 130 finetune $how -o named --log named.json
+    err_has 'to resume: vitcl finetune --resume -o named'
+done
+# SIGTERM has its own status, and a SIGINT that was ignored stays so, as in a
+# shell's background
+signal_at "term.json 1 15" 143 train "${given[@]}" --epochs 1 -o term --log term.json
+err_has 'stopped after step 1 of'
+(trap '' INT && signal_at "background.json 1 $INT" 0 train "${given[@]}" --epochs 1 \
+    -o background --log background.json)
 # under nohup nothing stops it
 (trap '' HUP && signal_at "nohup.json 1 $HUP" 0 train "${given[@]}" --epochs 1 \
     -o nohup --log nohup.json)

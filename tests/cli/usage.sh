@@ -3,6 +3,11 @@ run 0 --version
 out_has '^vitcl [0-9]+\.[0-9]+\.[0-9]+$'
 run 0 --help
 out_has '^  classify '
+# in groups, each with a title; `plan` is of those for developers
+[ "$(grep -c '^[a-z ]*:$' out)" = 5 ] || fail "not five groups"
+[ "$(grep -oE '^([a-z ]*:|  plan )' out | grep -B 1 plan | head -n 1)" = 'for developers:' ] ||
+    fail "plan is in another group"
+[ "$(grep -c '^  [a-z]' out)" = 23 ] || fail "not every command is in a group"
 run 2
 says 'vitcl --help'
 run 2 clasify

@@ -16,11 +16,15 @@ err_has 's\] plan: [0-9]+ steps in f32, multiplied by '
 VITCL_CACHE=off run 0 classify $small --verbose "$picture"
 err_has 's\] cache: disabled by VITCL_CACHE=off'
 err_has 's\] kernels? .*layernorm.* \[.*built (together )?in'
-for command in embed forward eval fewshot train finetune step plan bench tune \
-    selftest; do
+for command in $("$VITCL" --help | grep -oE '^  [a-z]+ '); do
     run 0 $command --help
     out_has '-v, --verbose'
 done
+run 0 models -v
+run 0 info -v
+run 0 completion --verbose bash
+out_has ' devices\) words=.*--verbose '
+run 0 devices -v
 
 # Instructions that the compiler accepts but the processor does not have.
 run 0 devices --json

@@ -4,7 +4,8 @@
  *
  * Preloaded with VT_CL_CRASH="SIGNAL CALL N TEXT", it raises SIGNAL (a number)
  * at a process's N-th CALL and at all later ones, before the call is made. CALL
- * is clCreateContext, clReleaseContext, clCompileProgram, clLinkProgram or
+ * is load, for a driver's file that names this library, clCreateContext,
+ * clReleaseContext, clCompileProgram, clLinkProgram or
  * clCreateProgramWithSource; of the last only those count whose source contains
  * TEXT (otherwise TEXT is -).
  * Each crash appends a byte to the file VT_CL_CRASH_LOG; with
@@ -65,6 +66,11 @@ static void hit(const char *call, cl_uint n, const char **text,
                           wanted, strlen(wanted));
     if (has && atomic_fetch_add(&calls, 1) + 1 >= from)
         note_crash();
+}
+
+__attribute__((constructor)) static void loaded(void)
+{
+    hit("load", 0, NULL, NULL);
 }
 
 /* ISO C cannot convert an object pointer to a function pointer. */

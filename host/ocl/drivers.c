@@ -1,0 +1,118 @@
+/*
+ * drivers.c - the drivers that the ICD loader finds: files that end with .icd,
+ * whose first line names a library. The loader leaves out what it cannot load
+ * without a word, and a driver may crash as it is loaded.
+ */
+#include "ocl/device_list.h"
+
+#include "base/environment.h"
+#include "base/log.h"
+
+#include <dirent.h>
+#include <dlfcn.h>
+#include <limits.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+
+/* False: no more are wanted. */
+typedef bool on_driver(void *context, const char *file, const char *library);
+
+static bool is_icd(const char *name)
+{
+    const size_t n = strlen(name);
+
+    return n > 4 && strcmp(name + n - 4, ".icd") == 0;
+}
+
+static bool look(const char *file, on_driver *each, void *context)
+{
+    char library[PATH_MAX] = "";
+    FILE *f = fopen(file, "re");
+
+    if (f && !fgets(library, sizeof library, f))
+        library[0] = '\0';
+    if (f)
+        fclose(f);
+    library[strcspn(library, "\r\n")] = '\0';
+    return each(context, file, library);
+}
+
+static void go_through(on_driver *each, void *context)
+{
+    const char *where = vt_getenv("OCL_ICD_VENDORS");
+    char path[PATH_MAX];
+    struct dirent *e;
+    DIR *d;
+
+    if (!where || !*where)
+        where = "/etc/OpenCL/vendors";
+    d = opendir(where);
+    if (!d && is_icd(where))
+        (void)look(where, each, context);
+    while (d && (e = readdir(d)))
+        if (is_icd(e->d_name) &&
+            snprintf(path, sizeof path, "%s%s%s", where,
+                     where[strlen(where) - 1] == '/' ? "" : "/",
+                     e->d_name) < (int)sizeof path &&
+            !look(path, each, context))
+            break;
+    if (d)
+        closedir(d);
+}
+
+/* ---- what can be loaded ---- */
+
+typedef struct search {
+    char *why;
+    size_t room;
+    vt_drivers found;
+} search;
+
+static bool check(void *context, const char *file, const char *library)
+{
+    search *s = context;
+    void *handle = dlopen(library, RTLD_LAZY | RTLD_LOCAL);
+
+    s->found = VT_DRIVERS_LOADABLE;
+    if (handle) {
+        dlclose(handle);
+        return true;
+    }
+    s->found = VT_DRIVERS_BROKEN;
+    snprintf(s->why, s->room,
+             "%.120s names a library that cannot be loaded: "
+             "%.200s",
+             file, library[0] ? dlerror() : "its first line is empty");
+    return false;
+}
+
+vt_drivers vt_drivers_check(char *why, size_t room)
+{
+    search s = {.why = why, .room = room, .found = VT_DRIVERS_NONE};
+
+    go_through(check, &s);
+    return s.found;
+}
+
+/* ---- what is being loaded ---- */
+
+static bool load(void *context, const char *file, const char *library)
+{
+    (void)context;
+    vt_log("driver: loading %s, which %s names", library, file);
+    /* Kept: the loader loads it next. */
+    if (!dlopen(library, RTLD_LAZY | RTLD_LOCAL))
+        vt_log("driver: %s", dlerror());
+    return true;
+}
+
+void vt_drivers_log(void)
+{
+    static atomic_bool done;
+
+    if (vt_logs() && !atomic_exchange(&done, true)) {
+        go_through(load, NULL);
+        vt_log("driver: asking them for platforms and devices");
+    }
+}
