@@ -39,7 +39,7 @@ SIMPLE = {
 NAMED = {
     "name": '"logits"', "path": "vt_path(\"{function}\")",
     "folder": "vt_path(\"{function}\")", "output": "vt_path(\"{function}\")",
-    "preset": '"vit-ti/16"', "model": "vt_path(\"model\")",
+    "library": '"pillow"', "preset": '"vit-ti/16"', "model": "vt_path(\"model\")",
     "input": '"/no/such"', "settings": '"/no/such"', "gemm": "NULL",
     "n": "1", "k": "1", "part": "1", "parts": "1", "tries": "1", "steps": "1",
     "workers": "1", "side": "8", "each": "VT_CLASSES", "count": "VT_ROOM",
