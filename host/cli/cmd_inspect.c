@@ -5,9 +5,8 @@
  * A layer's probabilities are shown during the run and not kept, so memory
  * holds those of one layer.
  */
-#include "inspecting.h"
-
 #include "inspect/attention.h"
+#include "inspecting.h"
 
 #include <math.h>
 #include <stdlib.h>

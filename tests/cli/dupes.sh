@@ -22,8 +22,8 @@ open("list", "w").write("".join(f"p/{n}.ppm\n" for n in (
     "0", "1", "2", "3", "hard", "soft", "best/2", "large", "copy", "3")))
 P
 run 0 embed $small -o i.safetensors - <list
-groups() { # OPTIONS…: the names of each group
-    run 0 dupes i.safetensors --threshold 0.9999 --json "$@"
+groups() { # the names of each group
+    run 0 dupes i.safetensors --threshold 0.9999 --json
     json out
     python3 -c 'import json
 for l in open("out"):
@@ -54,12 +54,12 @@ grep -q '32x32 3.1 kB 2024-.*, the largest' i.html || fail "no sizes on the page
 # ---- from another folder: paths that lead there
 here=$PWD
 mkdir away
-cd away
+cd away || exit
 run 0 dupes ../i.safetensors --threshold 0.9999 --html page.html
 out_has "	$here/p/large.ppm	32x32	"
 out_lines 3
 [ "$(grep -c 'data:image/jpeg' page.html)" -ge 3 ] || fail "no thumbnails"
-cd ..
+cd "$here" || exit
 
 # ---- none is where the index says: the vectors are compared
 mv p moved

@@ -61,7 +61,7 @@ done
 
 # A worker's part: one such file, until it is complete.
 for form in jsonl npy; do
-    for n in 1 2; do
+    for _ in 1 2; do
         [ "$(stop SIGTERM w/1.$form "${e[@]}" --shard 1/1)" = w/1.partial.$form ] || fail "another name"
     done
     printf 'p/0.ppm\np/1.ppm\n' | "$VITCL" "${e[@]}" -q --shard 1/1 -o w/1.$form - || fail "the worker"

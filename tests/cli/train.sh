@@ -156,11 +156,12 @@ touch whole/.model.safetensors.$part whole/.training.json.${part}2 \
     whole/model.safetensors.notours whole/other.$part \
     whole/best/.model.safetensors.$part whole/best/other.$part \
     whole/best.part/config.json whole/best.part/.model.safetensors.$part
+names() { find "$1" -mindepth 1 -maxdepth 1 -printf '%f\n' | LC_ALL=C sort | tr '\n' ' '; }
 run 0 train --resume -o whole
-[ "$(ls -A whole | tr '\n' ' ')" = "best config.json model.safetensors \
+[ "$(names whole)" = "best config.json model.safetensors \
 model.safetensors.notours other.$part training.json training.safetensors " ] ||
     fail "left: $(ls -A whole)"
-[ "$(ls -A whole/best | tr '\n' ' ')" = "config.json model.safetensors \
+[ "$(names whole/best)" = "config.json model.safetensors \
 other.$part " ] || fail "left: $(ls -A whole/best)"
 if command -v flock >/dev/null; then
     status=0

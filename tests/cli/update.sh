@@ -93,23 +93,24 @@ says '[-]-prune drops rows of an index; it needs --update'
 cp both i.safetensors
 mkdir c
 cp b/1.ppm c/new.ppm
-cd c
+here=$PWD
+cd c || exit
 run 0 embed --update -o ../i.safetensors ../b new.ppm
 cp err out ..
 run 0 search ../i.safetensors ../a/3.ppm -k 1
-out_has "	${PWD%/c}/a/3.ppm\$"
-cd ..
+out_has "	$here/a/3.ppm\$"
+cd "$here" || exit
 is i.safetensors a/{0..7}.ppm a/deep/9.ppm b/{0..2}.ppm c/new.ppm
 run 0 search i.safetensors a/3.ppm -k 1
 out_has '	a/3.ppm$'
 mkdir -p moved/in
 mv a b c i.safetensors moved/in
-cd moved # the folder of the index has them now
+cd moved || exit # the folder of the index has them now
 run 0 search in/i.safetensors in/a/3.ppm -k 1
 out_has '	in/a/3.ppm$'
 run 0 embed --update -o in/i.safetensors in/b/0.ppm
 err_has ' 0 of 1 pictures are new or have changed; other rows: 12 kept$'
-cd ..
+cd "$here" || exit
 mv moved/in/[abc] .
 
 # ---- archives: rows stay while the archive is there

@@ -3,7 +3,8 @@
 data reports
 for m in "$data"/02_prefix/*/; do
     run 0 classify -m "$m" --logits "$(basename "$m").npy" "$VT_DATA/sample.jpg"
-    cmp "$(basename "$m").npy" "$(ls *.npy | head -1)" || fail "$m: other logits"
+    first=${first:-$(basename "$m").npy}
+    cmp "$(basename "$m").npy" "$first" || fail "$m: other logits"
 done
 for m in mae_style timm_namespace; do
     run 0 classify -m "$data/03_train_ckpt/$m" --logits $m.npy "$VT_DATA/sample.jpg"
