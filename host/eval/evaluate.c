@@ -11,11 +11,6 @@
 
 #define L2 1024.0 /* big_vision's l2_reg, 2^10 */
 
-uint32_t vt_pass_picture(const vt_pass *s, size_t position)
-{
-    return (uint32_t)(s->chosen ? s->chosen[position] : position);
-}
-
 /* ---- evaluation ---- */
 
 typedef struct scoring {

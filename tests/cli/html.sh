@@ -134,5 +134,5 @@ run 1 classify -m absent --html old.html in/a.jpg
 [ "$(cat old.html)" = old ] || fail "replaced by nothing"
 mkdir folder.html
 run 1 classify --html folder.html in/a.jpg
-says 'folder.html: exists and is not a regular file'
+says 'folder.html: is a folder, not a file'
 ! compgen -G '.*vitcl-part*' || fail "a temporary file was left"

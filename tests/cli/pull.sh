@@ -375,7 +375,7 @@ kill -TERM $pid
 code=0
 wait $pid || code=$?
 took=$((($(date +%s%N) - from) / 1000000))
-[ $code = 130 ] || fail "exit status $code"
+[ $code = 143 ] || fail "exit status $code"
 [ $took -lt 1500 ] || fail "$took ms after the signal"
 
 # ---- an index with many names, of few files

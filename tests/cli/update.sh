@@ -149,7 +149,7 @@ for line in run.stderr: # the first of those that are not there
         break
 run.send_signal(signal.SIGTERM)
 rest = run.stderr.read()
-assert run.wait() == 130 and b"goes on from there" in rest, rest
+assert run.wait() == 143 and b"goes on from there" in rest, rest
 from read import index
 old, order, _ = index("before")
 new, now, _ = index("i.safetensors")

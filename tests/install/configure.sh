@@ -20,7 +20,7 @@ rm -rf "$dir/build"
 
 # nothing but what every build needs
 mkdir "$dir/pc"
-for name in OpenCL libcjson libzip zlib stb; do
+for name in OpenCL libcjson libxxhash libzip zlib stb; do
     at=$(pkg-config --variable=pcfiledir "$name")
     cp "$at/$name.pc" "$dir/pc"
 done
