@@ -306,15 +306,21 @@ static int shared_options(const command *c, const void *into)
  * made by those who write them. */
 static int check_places(const command *c, const void *into)
 {
-    const opt *const output = find_long(c, "output", 6);
+    const opt *const output = find_long(c, "output", 6), *const shard =
+                                                             find_long(
+                                                                 c, "shard", 5);
     const char *const *at, *made = NULL;
+    bool parts = false;
 
+    if (shard)
+        parts = *(const char *const *)(const void *)((const char *)into +
+                                                     shard->at) != NULL;
     if (output && output->kind == OPT_TEXT)
         made = *(const char *const *)(const void *)((const char *)into +
                                                     output->at);
     for (const opt *o = c->options; o->name; o++) {
         at = (const void *)((const char *)into + o->at);
-        if (o->kind == OPT_FILE && *at && !strstr(*at, "{shard}") &&
+        if (o->kind == OPT_FILE && *at && !(parts && o == output) &&
             place_ready(*at, made) != EXIT_OK)
             return EXIT_FAILED;
     }

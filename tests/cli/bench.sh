@@ -134,6 +134,6 @@ run 1 plan --preset vit-ti/16 --size 32 --time --trace nowhere/t.json
 says 'nowhere/t.json: cannot write: No such file'
 mkdir full.json
 run 1 plan --preset vit-ti/16 --size 32 --time --trace full.json
-says 'full.json: exists and is not a regular file'
+says 'full.json: is a folder, not a file'
 cmp t.json before.json || fail "the trace has changed"
 [ "$(find . -name '*vitcl-part*')" = "" ] || fail "a part is left"
