@@ -265,12 +265,13 @@ static void print_block(const vitcl_device_info *d)
             used += (size_t)snprintf(text + used, sizeof text - used, "%s%s",
                                      used ? ", " : "", names[i]);
     line("features", text);
-    used = (size_t)snprintf(text, sizeof text, "%s", d->gemm);
+    cell[0] = '\0';
     if (d->tuned)
-        used += (size_t)snprintf(text + used, sizeof text - used, ", tuned %u",
-                                 d->tuned);
-#ifndef VT_WITH_CLBLAST
-    snprintf(text + used, sizeof text - used, " (built without CLBlast)");
+        snprintf(cell, sizeof cell, ", tuned %u", d->tuned);
+#ifdef VT_WITH_CLBLAST
+    snprintf(text, sizeof text, "%s%s", d->gemm, cell);
+#else
+    snprintf(text, sizeof text, "%s%s (built without CLBlast)", d->gemm, cell);
 #endif
     line("GEMM", text);
     if (d->products[0]) {

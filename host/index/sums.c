@@ -43,8 +43,10 @@ vitcl_status vt_sums_load(vt_sums *out, const vt_tensors *raw, uint64_t block,
     if (block)
         s.blocks = rows / block + (rows % block != 0);
     if (!t || !block || t->dtype != VT_FILE_I64 || t->rank != 1 ||
-        t->count < VT_SUM_KINDS || t->count - VT_SUM_KINDS != s.blocks)
-        VT_TRY(damaged(path, "head"));
+        t->count < VT_SUM_KINDS || t->count - VT_SUM_KINDS != s.blocks) {
+        st = damaged(path, "head");
+        goto done;
+    }
     VT_TRY(VT_NEW(&s.sum, (size_t)t->count));
     VT_TRY(VT_NEW(&s.checked, (size_t)s.blocks + 1));
     VT_TRY(vt_tensor_bytes(s.sum, t, 0, t->size));
