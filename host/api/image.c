@@ -220,6 +220,36 @@ done:
     return st;
 }
 
+static vitcl_status stamp(int64_t *size, int64_t *changed_ns,
+                          const vt_decoder_pool *pool)
+{
+    const vt_opened opened = vt_pool_opened(pool);
+
+    if (opened.size < 0)
+        return vt_fail(VITCL_EINVAL, "there is no file: no picture was taken, "
+                                     "or it was not read from a file");
+    *size = opened.size;
+    *changed_ns = opened.changed;
+    return VITCL_OK;
+}
+
+/* In this and the next, const is cast away for the flag only. */
+vitcl_status vitcl_loader_stamp(int64_t *size, int64_t *changed_ns,
+                                const vitcl_loader *loader)
+{
+    vitcl_loader *own;
+    vitcl_status st;
+
+    VT_GIVEN(size);
+    VT_GIVEN(changed_ns);
+    VT_GIVEN(loader);
+    VT_TRY(ours(loader));
+    own = (vitcl_loader *)(uintptr_t)loader;
+    VT_RETURN_ALONE(own, "loader", stamp(size, changed_ns, own->pool));
+done:
+    return st;
+}
+
 static vitcl_status thumbnail(vitcl_image *out, const vt_decoder_pool *pool)
 {
     vt_picture p = {.rgb = NULL};
@@ -227,26 +257,6 @@ static vitcl_status thumbnail(vitcl_image *out, const vt_decoder_pool *pool)
 
     VT_TRY(vt_pool_thumb(&p, pool));
     *out = (vitcl_image){p.width, p.height, p.rgb};
-done:
-    return st;
-}
-
-vitcl_status vitcl_loader_stamp(int64_t *size, int64_t *changed_ns,
-                                const vitcl_loader *loader)
-{
-    vt_opened opened;
-    vitcl_status st;
-
-    VT_GIVEN(size);
-    VT_GIVEN(changed_ns);
-    VT_GIVEN(loader);
-    VT_TRY(ours(loader));
-    opened = vt_pool_opened(loader->pool);
-    if (opened.size < 0)
-        return vt_fail(VITCL_EINVAL, "there is no file: no picture was taken, "
-                                     "or it was not read from a file");
-    *size = opened.size;
-    *changed_ns = opened.changed;
 done:
     return st;
 }
@@ -260,7 +270,6 @@ vitcl_status vitcl_loader_thumbnail(vitcl_image *out,
     VT_GIVEN(out);
     VT_GIVEN(loader);
     VT_TRY(ours(loader));
-    /* const is cast away for the flag only */
     own = (vitcl_loader *)(uintptr_t)loader;
     VT_RETURN_ALONE(own, "loader", thumbnail(out, own->pool));
 done:
