@@ -10,10 +10,13 @@
 #include "base/file.h"
 #include "base/memory.h"
 #include "convert/timm.h"
+#include "convert/verify.h"
 #include "models/preprocess.h"
 #include "weights/sidecar.h"
 
 #include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -74,6 +77,7 @@ static vitcl_status to_timm(job *j)
     t->no_embed_class =
         c->class_token && (c->pos_prefix == 0 || c->registers > 0 || zero);
     t->type = vt_timm_architecture(c, t->no_embed_class);
+    VT_TRY(vt_timm_eps(c, t->type, j->path));
 done:
     return st;
 }
@@ -236,13 +240,65 @@ done:
     return st;
 }
 
+/* ---- a folder beside the result, which is moved when all of it is right ----
+ */
+
+static const char *const names[] = {"model.safetensors", "config.json",
+                                    "preprocessor_config.json",
+                                    "processor_config.json"};
+
+/* What was not written is not there. */
+static vitcl_status move_all(const char *folder, const char *part)
+{
+    vitcl_status st;
+    char *from = NULL, *to = NULL;
+
+    for (size_t i = 0; i < VT_COUNT(names); i++) {
+        free(from), from = NULL;
+        free(to), to = NULL;
+        VT_TRY(vt_format(&from, "%s/%s", part, names[i]));
+        VT_TRY(vt_format(&to, "%s/%s", folder, names[i]));
+        if (rename(from, to) != 0 && errno != ENOENT)
+            VT_TRY(vt_fail(VITCL_EIO, "%s: %s", to, strerror(errno)));
+    }
+done:
+    free(from);
+    free(to);
+    return st;
+}
+
+static void remove_all(const char *part)
+{
+    char path[4096];
+
+    for (size_t i = 0; i < VT_COUNT(names); i++) {
+        snprintf(path, sizeof path, "%s/%s", part, names[i]);
+        unlink(path);
+    }
+    rmdir(part);
+}
+
+/* The message of an error without the name of that folder. */
+static vitcl_status fail_outside(vitcl_status st, const char *folder,
+                                 const char *part)
+{
+    char text[512];
+    const char *at;
+
+    snprintf(text, sizeof text, "%s", vt_message());
+    at = strstr(text, part);
+    return at ? vt_fail(st, "%.*s%s%s", (int)(at - text), text, folder,
+                        at + strlen(part))
+              : st;
+}
+
 vitcl_status vitcl_convert(const char *folder, const char *path, const char *to,
                            const char *dtype)
 {
     vitcl_status st;
-    job j = {.folder = folder, .path = path};
-    char *file = NULL;
-    bool timm, same, made = false;
+    job j = {.path = path};
+    char *file = NULL, *part = NULL;
+    bool timm, same, made = false, begun = false;
 
     if (!folder || !path || !to)
         return vt_fail(VITCL_EINVAL, "%s: an argument is NULL", __func__);
@@ -260,7 +316,15 @@ vitcl_status vitcl_convert(const char *folder, const char *path, const char *to,
         st = vt_fail(VITCL_EIO, "%s: %s", folder, strerror(errno));
         goto done;
     }
-    VT_TRY(vt_format(&file, "%s/model.safetensors", folder));
+    VT_TRY(vt_format(&part, "%s/.convert-XXXXXX", folder));
+    begun = mkdtemp(part) != NULL;
+    if (!begun) {
+        st = vt_fail(VITCL_EIO, "%s/model.safetensors: cannot write: %s",
+                     folder, strerror(errno));
+        goto done;
+    }
+    j.folder = part;
+    VT_TRY(vt_format(&file, "%s/model.safetensors", part));
     same = vt_model_json(j.model) &&
            vt_model_config(j.model)->source ==
                (timm ? VT_SOURCE_TIMM : VT_SOURCE_HF) &&
@@ -268,10 +332,17 @@ vitcl_status vitcl_convert(const char *folder, const char *path, const char *to,
     if (same && timm)
         VT_TRY(check_timm(&j));
     VT_TRY(same ? keep_names(&j, timm, file) : translate(&j, timm, file));
+    VT_TRY(vt_convert_verify(j.model, path, part, timm ? "timm" : "HF"));
+    VT_TRY(move_all(folder, part));
 done:
+    if (st != VITCL_OK && begun)
+        st = fail_outside(st, folder, part);
+    if (begun)
+        remove_all(part);
     if (st != VITCL_OK && made)
         rmdir(folder); /* it stays if it is not empty */
     free(file);
+    free(part);
     free(j.args);
     vt_weights_free(j.weights);
     vt_tensors_free(j.raw);

@@ -69,8 +69,11 @@ static const char *hf_lacks(const vt_config *c, vt_export_to to)
         return c->qkv_bias ? NULL : "BEiT without q and v biases";
     if (!c->class_token)
         return "a model without a class token";
-    if (mean && c->classes)
-        return "a head on pooled patches";
+    if (mean)
+        return c->classes ? "a head on pooled patches"
+                          : "features of pooled patches";
+    if (c->dist_head && !c->classes)
+        return "features that are the mean of two tokens";
     if (c->registers && !dino)
         return "registers without layer scale";
     if (dino && c->swiglu && c->mlp % 8)
@@ -181,6 +184,12 @@ static void put_hf_labels(FILE *f, const vt_model *m, uint32_t n)
 
 void vt_hf_config(FILE *f, const vt_model *m, const vt_target *t)
 {
+    static const char *const acts[] = {[VT_ACT_GELU] = "gelu",
+                                       [VT_ACT_GELU_TANH] = "gelu_pytorch_tanh",
+                                       [VT_ACT_GELU_QUICK] = "quick_gelu",
+                                       [VT_ACT_TANH] = "tanh",
+                                       [VT_ACT_RELU] = "relu",
+                                       [VT_ACT_SILU] = "silu"};
     const vt_config *c = vt_model_config(m);
 
     fprintf(f, "{\n  \"architectures\": [\"%s\"],\n", t->architecture);
@@ -190,11 +199,8 @@ void vt_hf_config(FILE *f, const vt_model *m, const vt_target *t)
             "  \"num_attention_heads\": %d,\n",
             c->width, c->depth, c->heads);
     put_mlp(f, c, t);
-    vt_put_text(f, "hidden_act",
-                c->act == VT_ACT_GELU_TANH    ? "gelu_pytorch_tanh"
-                : c->act == VT_ACT_GELU_QUICK ? "quick_gelu"
-                                              : "gelu");
-    vt_print(f, "  \"layer_norm_eps\": %.6g,\n", (double)c->eps);
+    vt_put_text(f, "hidden_act", acts[c->act]);
+    vt_put_float(f, "layer_norm_eps", c->eps);
     vt_put_sides(f, "image_size", c->height, c->width_px);
     vt_put_sides(f, "patch_size", c->patch_h, c->patch_w);
     if (t->to == VT_TO_HF_BEIT)

@@ -7,7 +7,9 @@
 
 /* Each writes "  \"key\": value,\n". */
 void vt_put_text(FILE *f, const char *key, const char *value);
-/* Enough digits to read the same float again. */
+/* Enough digits to read the same float again; the first as few as that takes.
+ */
+void vt_put_float(FILE *f, const char *key, float v);
 void vt_put_three(FILE *f, const char *key, const float v[3]);
 /* One number if both sides are equal. */
 void vt_put_sides(FILE *f, const char *key, int h, int w);

@@ -38,6 +38,11 @@ const char *vt_timm_lacks(const vt_model *m)
                ? "a head on patches without a norm"
            : strcmp(c->family, "resnet") == 0 && vt_json_get(args, "layers")
                ? "this number of layers in its stages"
+           : c->dist_token && !c->dist_head
+               ? "a distillation token that no head reads"
+           : c->pooler ? "a pooler"
+           : strcmp(c->family, "beit") == 0 && c->act != VT_ACT_GELU
+               ? "another activation than GELU in BEiT"
                : NULL;
 }
 
@@ -76,6 +81,26 @@ const char *vt_timm_architecture(const vt_config *c, bool no_embed_class)
                             : "vit_base_patch14_dinov2";
 }
 
+/* Epsilons below 1e-6 are no different for the variances of a model's tokens:
+ * published ones have 1e-12 in HF and 1e-6 in timm. */
+bool vt_same_eps(float a, float b)
+{
+    return a == b || (a <= 1e-6f && b <= 1e-6f);
+}
+
+vitcl_status vt_timm_eps(const vt_config *c, const char *architecture,
+                         const char *path)
+{
+    const float eps = strstr(architecture, "clip") ? 1e-5f : 1e-6f;
+
+    return vt_same_eps(c->eps, eps)
+               ? VITCL_OK
+               : vt_fail(VITCL_EUNSUPPORTED,
+                         "%s: its layer_norm_eps is %g, but timm's models of "
+                         "this kind have %g",
+                         path, (double)c->eps, (double)eps);
+}
+
 const char *vt_timm_pool(const vt_config *c)
 {
     return c->attn_pool              ? "map"
@@ -89,7 +114,11 @@ const char *vt_timm_pool(const vt_config *c)
 static void put_args(FILE *f, const vt_config *c, const char *architecture,
                      bool no_embed_class, int height, int width)
 {
-    const bool clip = strstr(architecture, "_clip_") != NULL;
+    static const char *const acts[] = {[VT_ACT_GELU_TANH] = "gelu_tanh",
+                                       [VT_ACT_GELU_QUICK] = "quick_gelu",
+                                       [VT_ACT_TANH] = "tanh",
+                                       [VT_ACT_RELU] = "relu",
+                                       [VT_ACT_SILU] = "silu"};
     const bool siglip = strstr(architecture, "siglip") != NULL;
     const bool registers = strstr(architecture, "_reg4_") != NULL;
     const bool deit3 = strstr(architecture, "deit3") != NULL;
@@ -132,10 +161,9 @@ static void put_args(FILE *f, const vt_config *c, const char *architecture,
         fputs("  \"use_rel_pos_bias\": false,\n", f);
     if (strcmp(c->family, "beit") == 0 && c->pos_embed)
         fputs("  \"use_abs_pos_emb\": true,\n", f);
-    if (c->act == VT_ACT_GELU_TANH)
-        fputs("  \"act_layer\": \"gelu_tanh\",\n", f);
-    else if (c->act == VT_ACT_GELU_QUICK && !clip)
-        fputs("  \"act_layer\": \"quick_gelu\",\n", f);
+    /* SwiGLU has one of its own; a layer's constructor would take this one */
+    if (acts[c->act] && !c->swiglu && !strstr(architecture, "quickgelu"))
+        vt_put_text(f, "act_layer", acts[c->act]);
     fprintf(f, "  \"num_heads\": %d\n  ", c->heads);
 }
 
@@ -236,8 +264,6 @@ void vt_timm_config_write(FILE *f, const vt_timm_config *c)
     if (c->features)
         fprintf(f, "  \"num_features\": %d,\n", c->features);
     vt_put_text(f, "global_pool", c->pool);
-    if (c->eps > 0)
-        vt_print(f, "  \"layer_norm_eps\": %.9g,\n", c->eps);
     if (c->args && c->args[0])
         fprintf(f, "  \"model_args\": {%s},\n", c->args);
     fputs(or_empty(c->more), f);

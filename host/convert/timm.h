@@ -20,6 +20,11 @@ bool vt_timm_oblong(const vt_config *c);
  * position embeddings have no rows for prefix tokens. */
 const char *vt_timm_architecture(const vt_config *c, bool no_embed_class);
 const char *vt_timm_pool(const vt_config *c); /* global_pool */
+bool vt_same_eps(float a, float b);
+/* VITCL_EUNSUPPORTED if that constructor has another layer_norm_eps, for which
+ * it has no argument. path: for the message. */
+vitcl_status vt_timm_eps(const vt_config *c, const char *architecture,
+                         const char *path);
 /* The members of model_args, for that constructor and pictures of this size. */
 vitcl_status vt_timm_args_new(char **out, const vt_config *c,
                               const char *architecture, bool no_embed_class,
@@ -34,7 +39,6 @@ typedef struct vt_timm_config {
     const char *architecture, *pool;
     uint32_t classes;
     int features;     /* num_features; 0: left out */
-    double eps;       /* layer_norm_eps, which timm ignores; 0: left out */
     const char *args; /* members of model_args; "" or NULL: none */
     const char *more; /* further members at the top, each "  \"a\": 1,\n" */
     int height, width;

@@ -26,7 +26,12 @@ bool vt_deit_match(const vt_json *config, const vt_weights *w)
 vitcl_status vt_deit_configure(vt_config *c, const vt_json *config,
                                const vt_weights *w, const char *path)
 {
-    return vt_configure(c, config, w, path, 1e-12f, VT_ACT_GELU);
+    const vitcl_status st =
+        vt_configure(c, config, w, path, 1e-12f, VT_ACT_GELU);
+
+    c->dist_head = c->dist_token && (c->source != VT_SOURCE_HF ||
+                                     strstr(c->name, "WithTeacher") != NULL);
+    return st;
 }
 
 void vt_deit_build(vt_plan *p, const vt_model *m, vt_val pixels,
@@ -38,8 +43,7 @@ void vt_deit_build(vt_plan *p, const vt_model *m, vt_val pixels,
 
     x = vt_vit_embed(p, m, x, grid.gh, grid.gw, o);
     x = vt_vit_blocks(p, c, x, VT_NO_EXTRA, o);
-    if (!c->dist_token ||
-        (c->source == VT_SOURCE_HF && !strstr(c->name, "WithTeacher"))) {
+    if (!c->dist_head) {
         vt_vit_head(p, m, x, o, out);
         return;
     }

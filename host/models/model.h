@@ -58,6 +58,7 @@ typedef struct vt_config {
     float eps;
     vt_act act;
     bool class_token, dist_token;
+    bool dist_head; /* the result is the mean of both tokens' */
     int registers;
     bool norm_optional;
     bool pos_optional; /* optional in the family; set before reading */

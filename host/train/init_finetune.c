@@ -4,9 +4,7 @@
  * are interpolated if the picture size changes (arXiv 2010.11929, 3.2).
  *
  * A timm checkpoint keeps its architecture and arguments. Hugging Face's and
- * Google's files are converted to timm's form of the same model. If timm's
- * epsilon differs from the file's, config.json gets "layer_norm_eps", which
- * vitcl reads and timm ignores.
+ * Google's files are converted to timm's form of the same model.
  */
 #include "base/json_print.h"
 #include "base/memory.h"
@@ -233,7 +231,6 @@ static vitcl_status describe(char **out, vt_model *m, int height, int width,
         t.pool = c->attn_pool ? "map" : "token";
         vt_json_string(&t.pool, vt_json_get(json, "global_pool"));
         vt_json_number(&t.crop_pct, vt_json_get(cfg, "crop_pct"));
-        vt_json_number(&t.eps, vt_json_get(json, "layer_norm_eps"));
         if (resnet)
             t.first_conv = "stem.conv", t.classifier = "\"head.fc\"";
         VT_TRY(keep_args(&args, vt_json_get(json, "model_args"), height, width,
@@ -244,7 +241,7 @@ static vitcl_status describe(char **out, vt_model *m, int height, int width,
     } else {
         t.architecture = vt_timm_architecture(c, no_embed_class);
         t.pool = vt_timm_pool(c);
-        t.eps = (double)c->eps;
+        VT_TRY(vt_timm_eps(c, t.architecture, c->name));
         VT_TRY(vt_timm_args_new(&args, c, t.architecture, no_embed_class,
                                 height, width));
     }

@@ -13,6 +13,7 @@ host/base/user_dir.c openat     # the cache: below a folder that was checked
 host/base/user_dir.c renameat
 host/cli/main.c open            # /dev/null
 host/cli/training_log.c open    # a log: whole lines are appended
+host/convert/convert.c rename   # a folder's files, when all are right
 host/cli/guard.c rename         # PoCL's own files, into PoCL's cache
 host/cli/sorting.c symlink
 host/pull/blob.c open           # a download that the next one goes on with

@@ -197,6 +197,9 @@ static const struct {
     {FAMILY(pooled), "vit_base_patch16_224",
      "\"class_token\": false, \"global_pool\": \"avg\", ", NULL,
      "without a class token"},
+    {FAMILY(swiglu), "vit_giant_patch14_dinov2",
+     "\"global_pool\": \"avg\", \"fc_norm\": false, ", NULL,
+     "features of pooled patches"},
 };
 
 static char folder[256];
@@ -366,6 +369,125 @@ Test(convert, changes_types)
             vt_tensors_free(a), vt_tensors_free(b);
             end();
         }
+}
+
+/* Replaces the first `from` in a file; with room, blanks keep its size. */
+static void edit(const char *path, const char *from, const char *to, bool room)
+{
+    static char text[100000];
+    const size_t n = slurp(text, sizeof text, path), a = strlen(from),
+                 b = strlen(to);
+    size_t at = 0;
+    FILE *f;
+
+    while (at + a <= n && memcmp(text + at, from, a) != 0)
+        at++;
+    cr_assert(at + a <= n, "%s has no %s", path, from);
+    f = fopen(path, "wb");
+    fwrite(text, 1, at, f);
+    fwrite(to, 1, b, f);
+    for (size_t i = b; room && i < a; i++)
+        fputc(' ', f);
+    fwrite(text + at + a, 1, n - at - a, f);
+    fclose(f);
+}
+
+static void refused(const char *from, const char *to, const char *why)
+{
+    cr_expect_eq(vitcl_convert(at("back", ""), from, to, NULL),
+                 VITCL_EUNSUPPORTED);
+    cr_expect(strstr(vt_message(), why), "%s", vt_message());
+    cr_expect_not(vt_have(at("back", "")));
+}
+
+Test(convert, keeps_the_activation)
+{
+    static const char *const words[][2] = {{"gelu_pytorch_tanh", "gelu_tanh"},
+                                           {"quick_gelu", "quick_gelu"},
+                                           {"tanh", "tanh"},
+                                           {"relu", "relu"},
+                                           {"silu", "silu"}};
+
+    for (size_t i = 0; i < VT_COUNT(words); i++) {
+        char config[10000], from[64], to[64];
+
+        begin();
+        make(0);
+        cr_assert_eq(vitcl_convert(at("hf", ""), at("timm", ""), "hf", NULL),
+                     VITCL_OK, "%s", vt_message());
+        snprintf(from, sizeof from, "\"hidden_act\": \"%s\"", words[i][0]);
+        snprintf(to, sizeof to, "\"act_layer\": \"%s\"", words[i][1]);
+        edit(at("hf", "/config.json"), "\"hidden_act\": \"gelu\"", from, false);
+        cr_assert_eq(vitcl_convert(at("back", ""), at("hf", ""), "timm", NULL),
+                     VITCL_OK, "%s", vt_message());
+        slurp(config, sizeof config, at("back", "/config.json"));
+        cr_expect(strstr(config, to), "%s", config);
+        cr_assert_eq(vitcl_convert(at("again", ""), at("back", ""), "hf", NULL),
+                     VITCL_OK, "%s", vt_message());
+        slurp(config, sizeof config, at("again", "/config.json"));
+        cr_expect(strstr(config, from), "%s", config);
+        end();
+    }
+}
+
+/* What the other library cannot express is named, and nothing is written. */
+Test(convert, refuses_what_would_be_lost)
+{
+    begin();
+    make(0);
+    cr_assert_eq(vitcl_convert(at("hf", ""), at("timm", ""), "hf", NULL),
+                 VITCL_OK, "%s", vt_message());
+    edit(at("hf", "/config.json"),
+         "\"layer_norm_eps\": ", "\"layer_norm_eps\": 0.5, \"x\": ", false);
+    refused(at("hf", ""), "timm", "layer_norm_eps is 0.5");
+    refused(VT_DATA "/models/hf_vit_bare", "timm", "a pooler");
+    /* found when the folder is read again */
+    edit(at("timm", "/config.json"), "\"crop_pct\": 0.875",
+         "\"crop_mode\": \"border\"", false);
+    refused(at("timm", ""), "hf", "HF cannot express this model's resize");
+    end();
+
+    begin(); /* BEiT of timm has no argument for the activation */
+    make(6);
+    cr_assert_eq(vitcl_convert(at("hf", ""), at("timm", ""), "hf", NULL),
+                 VITCL_OK, "%s", vt_message());
+    edit(at("hf", "/config.json"), "\"gelu\"", "\"relu\"", false);
+    refused(at("hf", ""), "timm", "GELU in BEiT");
+    end();
+
+    begin(); /* DeiT with one head, on the class token */
+    make(1);
+    cr_assert_eq(vitcl_convert(at("hf", ""), at("timm", ""), "hf", NULL),
+                 VITCL_OK, "%s", vt_message());
+    edit(at("hf", "/config.json"), "WithTeacher", "", false);
+    for (int i = 0; i < 2; i++) {
+        const char *const file = at("hf", "/model.safetensors");
+
+        edit(file, i ? "\"cls_classifier.bias\"" : "\"cls_classifier.weight\"",
+             i ? "\"classifier.bias\"" : "\"classifier.weight\"", true);
+        edit(file, "distillation_classifier", "lm_head.aaaaaaaaaaaaaaa", true);
+    }
+    refused(at("hf", ""), "timm", "distillation token that no head reads");
+    end();
+}
+
+/* A refused model leaves what is in the folder as it is. */
+Test(convert, replaces_only_with_what_is_right)
+{
+    static char before[10000], after[10000];
+
+    begin();
+    make(0);
+    cr_assert_eq(vitcl_convert(at("hf", ""), at("timm", ""), "hf", NULL),
+                 VITCL_OK, "%s", vt_message());
+    slurp(before, sizeof before, at("hf", "/model.safetensors"));
+    edit(at("timm", "/config.json"), "\"crop_pct\": 0.875",
+         "\"crop_mode\": \"border\"", false);
+    cr_expect_eq(vitcl_convert(at("hf", ""), at("timm", ""), "hf", "f16"),
+                 VITCL_EUNSUPPORTED);
+    slurp(after, sizeof after, at("hf", "/model.safetensors"));
+    cr_expect(memcmp(before, after, sizeof before) == 0);
+    end();
 }
 
 /* timm's MLP has int(embed_dim * mlp_ratio) rows, as our config must say. */
