@@ -270,10 +270,10 @@ Test(open, wrong_configs)
          "mish", VITCL_EUNSUPPORTED},
         {"\"num_classes\": 5", "\"num_classes\": 6", "head.weight",
          VITCL_ECORRUPT},
-        {"\"global_pool\": \"token\"", "\"global_pool\": \"map\"",
+        {"\"img_size\": 24", "\"img_size\": 24, \"global_pool\": \"map\"",
          "attn_pool.latent", VITCL_ECORRUPT},
-        {"\"global_pool\": \"token\"", "\"global_pool\": \"prr\"", "prr",
-         VITCL_EUNSUPPORTED},
+        {"\"img_size\": 24", "\"img_size\": 24, \"global_pool\": \"prr\"",
+         "prr", VITCL_EUNSUPPORTED},
     };
     char folder[256], config[1 << 16];
 
