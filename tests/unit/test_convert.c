@@ -305,8 +305,7 @@ Test(convert, round_trips)
         cr_expect(strstr(config, families[i].model_type), "%s: %s", name,
                   config);
         slurp(config, sizeof config, at("hf", "/preprocessor_config.json"));
-        cr_expect(strstr(config, "\"image_mean\": [0.5, 0.4,"), "%s",
-                  config);
+        cr_expect(strstr(config, "\"image_mean\": [0.5, 0.4,"), "%s", config);
         cr_assert_eq(vitcl_convert(at("back", ""), at("hf", ""), "timm", NULL),
                      VITCL_OK, "%s: %s", name, vt_message());
         same(at("timm", "/model.safetensors"), at("back", "/model.safetensors"),
