@@ -40,11 +40,11 @@ typedef struct vt_runner {
 vitcl_status vt_evaluate(vitcl_scores *out, uint32_t *confusion,
                          const vt_labelled *pictures, const vt_classes *known,
                          vitcl_answer answer, const vt_runner *runner);
-/* The same for answers that are not one class (several.c); sets how the pass
- * takes its rows. */
+/* The same for answers that are not one class (several.c), in passes as this
+ * one. */
 vitcl_status vt_evaluate_several(vitcl_scores *out, const vt_labelled *pictures,
                                  const vt_classes *known, vitcl_answer answer,
-                                 vt_pass *pass, const vt_runner *runner);
+                                 const vt_pass *of, const vt_runner *runner);
 /* vitcl_fewshot(); width: of the model's features. */
 vitcl_status vt_fewshot(vitcl_fewshot_score *scores, uint32_t n, uint32_t tries,
                         uint64_t random_state, const vt_labelled *train,

@@ -196,24 +196,25 @@ done:
 
 vitcl_status vt_evaluate_several(vitcl_scores *out, const vt_labelled *pictures,
                                  const vt_classes *known, vitcl_answer answer,
-                                 vt_pass *pass, const vt_runner *runner)
+                                 const vt_pass *of, const vt_runner *runner)
 {
     vitcl_status st = VITCL_OK;
-    keeping k = {.pass = pass};
+    vt_pass pass = *of;
+    keeping k = {.pass = &pass};
     size_t cells;
 
-    pass->take = keep;
-    pass->context = &k;
-    if (!vt_mul(&cells, pass->count + 1, pass->width))
+    pass.take = keep;
+    pass.context = &k;
+    if (!vt_mul(&cells, pass.count + 1, pass.width))
         return vt_fail(VITCL_ENOMEM, "%zu pictures of %zu classes are too many",
-                       pass->count, pass->width);
+                       pass.count, pass.width);
     VT_TRY(vt_new(&k.row, cells, sizeof *k.row));
-    VT_TRY(VT_NEW(&k.picture, pass->count + 1));
-    VT_TRY(runner->run(runner->context, pass));
+    VT_TRY(VT_NEW(&k.picture, pass.count + 1));
+    VT_TRY(runner->run(runner->context, &pass));
     out->pictures = (uint32_t)k.n;
     out->failed = (uint32_t)k.failed;
     if (answer == VITCL_NUMBERS)
-        VT_TRY(square(out, &k, pictures, pass->width));
+        VT_TRY(square(out, &k, pictures, pass.width));
     else
         VT_TRY(rank(out, &k, pictures, known));
 done:
