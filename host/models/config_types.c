@@ -56,6 +56,7 @@ static const field model_fields[] = {
     {"use_relative_position_bias", FLAG},
     {"use_shared_relative_position_bias", FLAG},
     {"problem_type", TEXT},
+    {"transformers_version", TEXT},
     /* vitcl's hybrids */
     {"stem_width", COUNT},
     {"stem_layers", LIST},

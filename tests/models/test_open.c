@@ -131,9 +131,12 @@ Test(open, names_what_is_wrong)
     damage(folder, TIMM, config, NULL, "blocks.1.mlp.fc1.weight", NULL);
     expect_refusal(folder, VITCL_ECORRUPT, "blocks.1.mlp.fc1.weight is [16,64]",
                    "needs [64,16]");
-    damage(folder, TIMM, config, NULL, NULL, "blocks.0.attn.lambda_q1");
-    expect_refusal(folder, VITCL_EUNSUPPORTED, "blocks.0.attn.lambda_q1",
+    damage(folder, TIMM, config, NULL, NULL, "blocks.0.attn.lambda_x");
+    expect_refusal(folder, VITCL_EUNSUPPORTED, "blocks.0.attn.lambda_x",
                    "no place");
+    damage(folder, TIMM, config, NULL, NULL, "blocks.0.attn.lambda_q1");
+    expect_refusal(folder, VITCL_EUNSUPPORTED, "differential attention",
+                   "not supported");
     damage(folder, HF, hf, "vit.encoder.layer.1.output.dense.weight", NULL,
            NULL);
     expect_refusal(folder, VITCL_ECORRUPT, "blocks.1.mlp.fc2.weight",

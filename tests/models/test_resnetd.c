@@ -182,7 +182,8 @@ Test(resnetd, variance_of_zero)
 /* timm's small ones have eight heads, whatever their width. */
 Test(resnetd, heads_by_name)
 {
-    static const change none = {.from = "\"num_heads\": 2", .to = "\"x\": 1"};
+    static const change none = {.from = "\"num_heads\": 2",
+                                .to = "\"drop_rate\": 0"};
     vt_model *m = NULL;
 
     cr_assert_eq(open_changed(&m, &none), VITCL_OK, "%s", vt_message());
