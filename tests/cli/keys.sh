@@ -1,5 +1,6 @@
 # keys.sh - each key of a config.json that the library's class reads is
 # understood, or the model is refused by its name; others change nothing.
+drivers=${OCL_ICD_VENDORS-}
 export OCL_ICD_VENDORS=$PWD/ # needs no device
 python3 - "$VT_DATA/models" <<'P'
 import json, os, sys
@@ -89,7 +90,7 @@ while IFS=$'\t' read -r name model key; do
     [ "$key" = - ] || printf '%s\t%s\n' "$name" "$key" >>unread
 done <same
 # -v names a key that transformers does not read
-unset OCL_ICD_VENDORS
+export OCL_ICD_VENDORS=$drivers
 IFS=$'\t' read -r name key <unread
 run 0 embed -v -m "$name" "$VT_DATA/sample.jpg"
 err_has "$name: transformers does not read $key"

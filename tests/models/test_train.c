@@ -137,7 +137,8 @@ static void check_gpu(const char *name, vitcl_precision precision)
     char root[512];
 
     vt_test_data(root, "golden_train");
-    vt_test_open_as("gpu");
+    setenv("VITCL_DEVICE_CLASS", "gpu", 1);
+    vt_test_class(VT_CLASS_GPU);
     vt_check(vitcl_device_open(&device, "any"));
     check(device, root, name, strncmp(name, "adamw", 5) == 0, "native",
           precision);

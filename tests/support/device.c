@@ -41,12 +41,6 @@ void vt_test_class(vt_class c)
         unsetenv("POCL_EXTRA_BUILD_FLAGS");
 }
 
-void vt_test_open_as(const char *class)
-{
-    setenv("VITCL_DEVICE_CLASS", class, 1);
-    vt_test_class(strcmp(class, "gpu") == 0 ? VT_CLASS_GPU : VT_CLASS_CPU);
-}
-
 void vt_test_emulate(const char *kind)
 {
     char word[32];

@@ -20,8 +20,6 @@ void vt_test_divide(bool on);
 /* Kernels of this class follow. PoCL compiles those for GPUs, which nobody runs
  * on it, without optimisation from then on: in a third of the time. */
 void vt_test_class(vt_class c);
-/* The library opens devices as of this class: "cpu" or "gpu". */
-void vt_test_open_as(const char *class);
 /* Matrix units of this kind are emulated, until VITCL_MMA is unset. */
 void vt_test_emulate(const char *kind);
 
