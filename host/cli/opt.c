@@ -302,26 +302,26 @@ static int shared_options(const command *c, const void *into)
     return EXIT_OK;
 }
 
+static const char *text_of(const opt *o, const void *into)
+{
+    return *(const char *const *)(const void *)((const char *)into + o->at);
+}
+
 /* Can the files that are named for results be written? The folders of parts are
  * made by those who write them. */
 static int check_places(const command *c, const void *into)
 {
-    const opt *const output = find_long(c, "output", 6), *const shard =
-                                                             find_long(
-                                                                 c, "shard", 5);
-    const char *const *at, *made = NULL;
-    bool parts = false;
+    const opt *const output = find_long(c, "output", 6);
+    const opt *const shard = find_long(c, "shard", 5);
+    const bool parts = shard && text_of(shard, into);
+    const char *made = NULL, *path;
 
-    if (shard)
-        parts = *(const char *const *)(const void *)((const char *)into +
-                                                     shard->at) != NULL;
     if (output && output->kind == OPT_TEXT)
-        made = *(const char *const *)(const void *)((const char *)into +
-                                                    output->at);
+        made = text_of(output, into);
     for (const opt *o = c->options; o->name; o++) {
-        at = (const void *)((const char *)into + o->at);
-        if (o->kind == OPT_FILE && *at && !(parts && o == output) &&
-            place_ready(*at, made) != EXIT_OK)
+        path = o->kind == OPT_FILE ? text_of(o, into) : NULL;
+        if (path && !(parts && o == output) &&
+            place_ready(path, made) != EXIT_OK)
             return EXIT_FAILED;
     }
     return EXIT_OK;
