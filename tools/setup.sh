@@ -10,7 +10,7 @@ say() { printf '%s\n' "$*" >&2; }
 
 # Debian packages for the build, and more for the tests.
 build_packages="gcc libc6-dev cmake ninja-build pkg-config ocl-icd-opencl-dev
-    libclblast-dev libjpeg62-turbo-dev libpng-dev libstb-dev libcjson-dev
+    libclblast-dev libjpeg-dev libpng-dev libstb-dev libcjson-dev
     libwebp-dev libgif-dev libheif-dev libtiff-dev libraw-dev
     libzip-dev zlib1g-dev libxxhash-dev libcairo2-dev fonts-dejavu-core
     libcurl4-openssl-dev nettle-dev libarchive-dev pocl-opencl-icd"
