@@ -3,6 +3,7 @@
  */
 #include "piped.h"
 #include "cmd.h"
+#include "walk/magic.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -15,32 +16,15 @@
 static const char tga_kinds[] = {1, 2, 3, 9, 10, 11},
                   tga_bits[] = {8, 16, 24, 32};
 
+/* Also films and parts of a header, which are no pictures in a folder. */
 bool piped_begins_picture(const char *head, size_t size)
 {
-    static const struct {
-        const char *magic;
-        size_t at, length;
-    } kinds[] = {
-#define KIND(at, text) {text, at, sizeof text - 1}
-        KIND(0, "\x89PNG"),  KIND(0, "\xff\xd8\xff"), KIND(8, "WEBP"),
-        KIND(0, "8BPS"),     KIND(0, "II*\0"),        KIND(0, "MM\0*"),
-        KIND(0, "II+\0"),    KIND(0, "MM\0+"),        KIND(0, "IIRO"),
-        KIND(0, "IIRS"),     KIND(0, "IIU\0"),        KIND(0, "FUJIFILM"),
-        KIND(4, "ftyp"),     KIND(4, "jP  "),         KIND(4, "JXL "),
-        KIND(0, "\xff\x0a"), KIND(6, "HEAPCCDR"),
-#undef KIND
-    };
-
-    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
-        if (size >= kinds[i].at + kinds[i].length &&
-            memcmp(head + kinds[i].at, kinds[i].magic, kinds[i].length) == 0)
-            return true;
+    if (vt_begins_picture(head, size) ||
+        (size >= 8 && memcmp(head + 4, "ftyp", 4) == 0) ||
+        (size >= 2 && memcmp(head, "\xff\x0a", 2) == 0))
+        return true;
     if (size >= 3 && head[0] == 'P' && head[1] >= '1' && head[1] <= '7' &&
         strchr(" \t\r\n", head[2]))
-        return true;
-    /* a path may begin so, too, but has no NUL */
-    if (size >= 16 && memchr(head, 0, 16) &&
-        (memcmp(head, "BM", 2) == 0 || memcmp(head, "GIF8", 4) == 0))
         return true;
     /* TGA: no path begins with numbers like these */
     return size >= 18 && (unsigned char)head[1] <= 1 &&

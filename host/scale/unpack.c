@@ -16,6 +16,7 @@
 #include "base/seccomp.h"
 #include "scale/frames.h"
 #include "scale/shard.h"
+#include "walk/magic.h"
 #include "walk/suffix.h"
 
 #include <archive.h>
@@ -101,7 +102,10 @@ typedef struct reading {
     vt_shard shard;
     uint64_t position; /* of the next picture */
     uint64_t data;     /* bytes read for pictures so far, of all shards */
+    uint64_t begin;    /* where the member's bytes begin */
     uint64_t left[2];  /* members: no pictures, hidden */
+    char head[VT_MAGIC_BYTES]; /* of the member, as far as it was read */
+    size_t head_size;
     char piece[PIECE];
 } reading;
 
@@ -196,14 +200,16 @@ static bool bursts(reading *r)
 static bool pass_on(reading *r, bool mine)
 {
     uint64_t left = (uint64_t)VT_MEMBER_MIB << 20;
-    const uint64_t begin = (uint64_t)archive_filter_bytes(r->a, 0);
 
+    left -= r->head_size;
+    if (mine && r->head_size)
+        frame(VT_FRAME_DATA, r->head, r->head_size);
     for (;;) {
         static char bytes[VT_FRAME_MAX];
         const la_ssize_t n = archive_read_data(r->a, bytes, sizeof bytes);
 
         if (n == 0) {
-            r->data += (uint64_t)archive_filter_bytes(r->a, 0) - begin;
+            r->data += (uint64_t)archive_filter_bytes(r->a, 0) - r->begin;
             frame(mine ? VT_FRAME_PICTURE : VT_FRAME_OTHER, NULL, 0);
             return true;
         }
@@ -248,6 +254,18 @@ static bool lacks(struct archive *a, int code)
     return lost;
 }
 
+/* Do its name or its first bytes say that it is a picture? */
+static bool is_picture(reading *r, const char *name)
+{
+    la_ssize_t n;
+
+    if (vt_is_picture_name(name))
+        return true;
+    n = archive_read_data(r->a, r->head, sizeof r->head);
+    r->head_size = n > 0 ? (size_t)n : 0;
+    return vt_begins_picture(r->head, r->head_size);
+}
+
 /* lost: its name may be another. False: the archive ends here, which has been
  * said. */
 static bool member(reading *r, struct archive_entry *e, bool lost)
@@ -255,6 +273,8 @@ static bool member(reading *r, struct archive_entry *e, bool lost)
     const char *name = archive_entry_pathname(e), *why;
     bool mine;
 
+    r->begin = (uint64_t)archive_filter_bytes(r->a, 0);
+    r->head_size = 0;
     if (!name)
         name = archive_entry_pathname_utf8(e);
     if (!name)
@@ -265,8 +285,8 @@ static bool member(reading *r, struct archive_entry *e, bool lost)
         r->left[1]++;
         return pass_over(r);
     }
-    if (archive_entry_filetype(e) == AE_IFREG && !vt_is_picture_name(name) &&
-        !lost) {
+    if (archive_entry_filetype(e) == AE_IFREG && !lost &&
+        !is_picture(r, name)) {
         r->left[0]++;
         return pass_over(r);
     }

@@ -8,14 +8,17 @@
 #include "walk/walk.h"
 
 #include "base/memory.h"
+#include "walk/magic.h"
 #include "walk/seen.h"
 #include "walk/suffix.h"
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <search.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { DEEPEST = 64 };
 
@@ -146,6 +149,20 @@ static bool leads_up(const vt_walk *w, const char *link)
     return up;
 }
 
+/* Do the first bytes say so? A file that cannot be read is no picture. */
+static bool holds_picture(const char *path)
+{
+    const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    char head[VT_MAGIC_BYTES];
+    ssize_t n = -1;
+
+    if (fd >= 0) {
+        n = read(fd, head, sizeof head);
+        close(fd);
+    }
+    return n > 0 && vt_begins_picture(head, (size_t)n);
+}
+
 /* *of: the file, or that which a link leads to. BROKEN: it was to be a picture;
  * errno says more. */
 static kind look(struct stat *of, const vt_walk *w, const char *path,
@@ -161,8 +178,8 @@ static kind look(struct stat *of, const vt_walk *w, const char *path,
     link = S_ISLNK(of->st_mode);
     if (link && stat(path, of) != 0)
         return named || (errno != ENOENT && errno != ELOOP) ? BROKEN : OTHER;
-    if (S_ISREG(of->st_mode) && named)
-        return PICTURE;
+    if (S_ISREG(of->st_mode))
+        return named || holds_picture(path) ? PICTURE : OTHER;
     if (!S_ISDIR(of->st_mode))
         return OTHER;
     if (w->flat)

@@ -2,7 +2,8 @@
  * walk.h - the pictures in folders, by one rule for all that reads folders.
  *
  * A folder is walked depth first, in byte order. A picture is a regular file
- * whose suffix says so, or a link to one. Left out, and counted, are
+ * whose suffix or, without one of a picture, whose first bytes say so, or a
+ * link to one. Left out, and counted, are
  *
  *   others   files of other kinds, such as text, and links to nothing
  *   hidden   names that begin with a dot, as macOS's ._x.jpg (AppleDouble)

@@ -12,6 +12,7 @@
 
 #include <dirent.h>
 #include <string.h>
+#include <unistd.h>
 
 static const vt_reader *const readers[] = {
     &vt_read_safetensors, /* also what is only called so: first */ &vt_read_npz,
@@ -208,19 +209,54 @@ done:
 
 /* ---- folders ---- */
 
-/* The only weight file of a folder without a file of the usual names. */
+static bool named_weights(const char *name)
+{
+    for (size_t i = 0; i < VT_COUNT(endings); i++)
+        if (ends(name, endings[i]))
+            return true;
+    return false;
+}
+
+/* Do the first bytes say so? */
+static bool holds_weights(const char *path)
+{
+    uint8_t *head = NULL;
+    bool yes = false;
+    size_t size;
+    int fd;
+
+    if (ends(path, ".zip") || vt_file_open(&fd, &size, path) != VITCL_OK)
+        return false;
+    size = VT_MIN(size, (size_t)HEAD);
+    if (VT_NEW(&head, size) == VITCL_OK && vt_read_at(fd, head, size, 0) == 0)
+        for (size_t i = 0; !yes && i < VT_COUNT(readers); i++)
+            yes = readers[i]->sniff(head, size);
+    free(head);
+    close(fd);
+    return yes;
+}
+
+/* The only weight file of a folder without a file of the usual names, by its
+ * ending; if no ending says so, by its first bytes. */
 static vitcl_status find_single(char **out, const char *folder)
 {
     vitcl_status st = VITCL_OK;
     DIR *dir = opendir(folder);
+    char *found = NULL, *file = NULL;
     const struct dirent *e;
-    char *found = NULL;
     size_t n = 0;
 
-    while (dir && (e = readdir(dir)))
-        for (size_t i = 0; i < VT_COUNT(endings); i++)
-            if (ends(e->d_name, endings[i]) && n++ == 0)
-                VT_TRY(vt_format(&found, "%s/%s", folder, e->d_name));
+    for (int by_bytes = 0; dir && n == 0 && by_bytes < 2; by_bytes++) {
+        rewinddir(dir);
+        while ((e = readdir(dir))) {
+            VT_TRY(vt_format(&file, "%s/%s", folder, e->d_name));
+            if ((by_bytes ? e->d_name[0] != '.' && holds_weights(file)
+                          : named_weights(e->d_name)) &&
+                n++ == 0)
+                found = file, file = NULL;
+            free(file), file = NULL;
+        }
+    }
     if (n != 1) {
         st = vt_fail(VITCL_EIO,
                      n ? "%s: several weight files: pass the path of one"
@@ -231,6 +267,7 @@ static vitcl_status find_single(char **out, const char *folder)
     *out = found, found = NULL;
 done:
     free(found);
+    free(file);
     if (dir)
         closedir(dir);
     return st;
