@@ -265,13 +265,16 @@ static bool is_word(const char *const *words, const char *s, size_t n)
     return false;
 }
 
-/* Names without the components that torch.compile, DataParallel, FSDP and
- * activation checkpointing put in front of any module's name. */
+/* Names without the components that torch.compile, DataParallel, FSDP, Fabric
+ * and activation checkpointing put in front of any module's name. */
 static vitcl_status unwrap(vt_weights *w)
 {
-    static const char *const wrappers[] = {"_orig_mod", "module",
+    static const char *const wrappers[] = {"_orig_mod",
+                                           "module",
+                                           "_forward_module",
                                            "_fsdp_wrapped_module",
-                                           "_checkpoint_wrapped_module", NULL};
+                                           "_checkpoint_wrapped_module",
+                                           NULL};
     vitcl_status st;
 
     VT_TRY(VT_NEW(&w->names, vt_tensors_count(w->raw) + 1));
@@ -295,10 +298,11 @@ done:
     return st;
 }
 
-/* Modules that hold a model, such as Lightning's: "model.model.". */
+/* Modules that hold a model, such as Lightning's: "model.net.". */
 static bool is_outer(const char *s, size_t n)
 {
-    static const char *const holders[] = {"model", "timm_model", NULL};
+    static const char *const holders[] = {"model",   "timm_model", "net",
+                                          "network", "backbone",   NULL};
 
     while (n > 0) {
         const char *dot = memchr(s, '.', n);

@@ -375,7 +375,11 @@ Test(dialects, wrappers)
                                          "model.module.",
                                          "_orig_mod.model.",
                                          "model.model.",
-                                         "_fsdp_wrapped_module._orig_mod."};
+                                         "_fsdp_wrapped_module._orig_mod.",
+                                         "_forward_module.module.",
+                                         "net._orig_mod.",
+                                         "model.backbone.",
+                                         "_forward_module.model.network."};
     static const struct {
         const char *dialect, *patch, *block, *inside;
     } of[] = {
