@@ -4,7 +4,6 @@
 #include "api/handles.h"
 #include "base/memory.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -49,17 +48,11 @@ vitcl_status vitcl_image_load(vitcl_image *out, const char *path)
     return decode_one(out, NULL, 0, path);
 }
 
-static void __attribute__((format(printf, 3, 4)))
-add_note(char *text, size_t room, const char *format, ...)
+static void add_note(char *text, size_t room, const char *note)
 {
     const size_t used = strlen(text);
-    va_list args;
 
-    va_start(args, format);
-    if (used)
-        snprintf(text + used, room - used, "; ");
-    vsnprintf(text + strlen(text), room - strlen(text), format, args);
-    va_end(args);
+    snprintf(text + used, room - used, "%s%s", used ? "; " : "", note);
 }
 
 const char *vitcl_decode_note(void)
@@ -78,11 +71,9 @@ const char *vitcl_decode_note(void)
                  "Pillow's by a level or two");
     if (n.clipped)
         add_note(text, sizeof text,
-                 "%lu picture%s of more than 8 bits of grey became white, "
-                 "because values above 255 are clipped, as in Pillow; convert "
-                 "%s to 8 bits",
-                 n.clipped, n.clipped == 1 ? "" : "s",
-                 n.clipped == 1 ? "it" : "them");
+                 "grey of more than 8 bits became white, because values above "
+                 "255 are clipped, as in Pillow; convert such pictures to 8 "
+                 "bits (-v names them)");
     return text[0] ? text : NULL;
 }
 

@@ -153,7 +153,7 @@ int main(int argc, char **argv)
     code = usual_threads();
     if (code == EXIT_OK)
         code = run(argc, argv);
-    if (vitcl_decode_note())
+    if (!is_quiet() && vitcl_decode_note())
         note("%s", vitcl_decode_note());
     if (vt_tar_unlocked())
         note("archives were read without the system call filter: the kernel or "

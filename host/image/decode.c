@@ -148,3 +148,5 @@ vitcl_status vt_image_decode_on_white(vt_picture *out, const void *bytes,
 {
     return decode(out, bytes, size, true, name);
 }
+    if (st != VITCL_OK)
+        vt_picture_notes(); /* only of what is returned */

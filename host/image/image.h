@@ -156,9 +156,9 @@ vitcl_status vt_pool_whole(vt_picture *out, vt_decoder_pool *p);
 void vt_pool_free(vt_decoder_pool *p);
 /* Of all decoders of this process. */
 typedef struct vt_pool_notes {
-    bool unlocked;         /* one had to run without seccomp */
-    bool approximate;      /* pixels may differ from Pillow's */
-    unsigned long clipped; /* pictures that clipping made white */
+    bool unlocked;    /* one had to run without seccomp */
+    bool approximate; /* pixels may differ from Pillow's */
+    bool clipped;     /* clipping made a picture white */
 } vt_pool_notes;
 vt_pool_notes vt_pool_noted(void);
 

@@ -25,8 +25,7 @@
  * processor time per picture, if that is more. */
 enum { PATIENCE = 60 };
 
-static atomic_bool unlocked, approximate;
-static atomic_ulong clipped;
+static atomic_bool unlocked, approximate, clipped;
 
 vt_pool_notes vt_pool_noted(void)
 {
@@ -165,7 +164,7 @@ static bool take_reply(vt_decoder_pool *p, int index)
     if (reply.notes & VT_NOTE_APPROXIMATE)
         atomic_store(&approximate, true);
     if (reply.notes & VT_NOTE_CLIPPED) {
-        atomic_fetch_add(&clipped, 1);
+        atomic_store(&clipped, true);
         vt_log("%s: grey of more than 8 bits became white", vt_pool_name(j));
     }
     j->width = reply.width, j->height = reply.height;
