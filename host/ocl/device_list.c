@@ -244,9 +244,7 @@ static vitcl_status none(void)
     case VT_DRIVERS_LOADABLE:
         return vt_fail(
             VITCL_ENODEVICE,
-            "no OpenCL device: drivers are installed but offer none; "
-            "PoCL needs a writable folder for its cache "
-            "(POCL_CACHE_DIR, XDG_CACHE_HOME or HOME)");
+            "no OpenCL device: drivers are installed but offer none%s", why);
     default:
         return vt_fail(VITCL_ENODEVICE,
                        "no OpenCL device: install a driver, for example the "

@@ -25,8 +25,8 @@ vitcl_status vt_found_choose(const vt_found **out, const vt_found *list,
 
 typedef enum {
     VT_DRIVERS_NONE,
-    VT_DRIVERS_LOADABLE,
-    VT_DRIVERS_BROKEN /* one's library cannot be loaded: `why` */
+    VT_DRIVERS_LOADABLE, /* why: what they may lack */
+    VT_DRIVERS_BROKEN    /* one's library cannot be loaded: why */
 } vt_drivers;
 vt_drivers vt_drivers_check(char *why, size_t room);
 /* With a log: loads each, after a line with its name. */

@@ -3,6 +3,7 @@
  * whose first line names a library. The loader leaves out what it cannot load
  * without a word, and a driver may crash as it is loaded.
  */
+#define _GNU_SOURCE /* strcasestr() */
 #include "ocl/device_list.h"
 
 #include "base/environment.h"
@@ -14,6 +15,7 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 /* False: no more are wanted. */
 typedef bool on_driver(void *context, const char *file, const char *library);
@@ -48,8 +50,11 @@ static void go_through(on_driver *each, void *context)
     if (!where || !*where)
         where = "/etc/OpenCL/vendors";
     d = opendir(where);
-    if (!d && is_icd(where))
-        (void)look(where, each, context);
+    if (!d && is_icd(where)) { /* a name alone is one of the usual folder's */
+        snprintf(path, sizeof path, "%s%s",
+                 strchr(where, '/') ? "" : "/etc/OpenCL/vendors/", where);
+        (void)look(path, each, context);
+    }
     while (d && (e = readdir(d)))
         if (is_icd(e->d_name) &&
             snprintf(path, sizeof path, "%s%s%s", where,
@@ -67,24 +72,34 @@ typedef struct search {
     char *why;
     size_t room;
     vt_drivers found;
+    bool pocl, rusticl;
 } search;
 
 static bool check(void *context, const char *file, const char *library)
 {
     search *s = context;
-    void *handle = dlopen(library, RTLD_LAZY | RTLD_LOCAL);
+    void *handle = library[0] ? dlopen(library, RTLD_LAZY | RTLD_LOCAL) : NULL;
 
-    s->found = VT_DRIVERS_LOADABLE;
-    if (handle) {
-        dlclose(handle);
-        return true;
-    }
+    s->pocl = s->pocl || strstr(library, "pocl");
+    s->rusticl = s->rusticl || strcasestr(library, "rusticl");
     s->found = VT_DRIVERS_BROKEN;
-    snprintf(s->why, s->room,
-             "%.120s names a library that cannot be loaded: "
-             "%.200s",
-             file, library[0] ? dlerror() : "its first line is empty");
-    return false;
+    if (access(file, R_OK) != 0)
+        snprintf(s->why, s->room, "%.300s cannot be read", file);
+    else if (!library[0])
+        snprintf(s->why, s->room, "%.300s names no library", file);
+    else if (!handle)
+        snprintf(s->why, s->room,
+                 "%.120s names a library that cannot be loaded: %.200s", file,
+                 dlerror());
+    else if (!dlsym(handle, "clGetExtensionFunctionAddress") &&
+             !dlsym(handle, "clIcdGetPlatformIDsKHR"))
+        snprintf(s->why, s->room, "%.120s names %.200s, which is no driver",
+                 file, library);
+    else
+        s->found = VT_DRIVERS_LOADABLE;
+    if (handle)
+        dlclose(handle);
+    return s->found == VT_DRIVERS_LOADABLE;
 }
 
 vt_drivers vt_drivers_check(char *why, size_t room)
@@ -92,6 +107,14 @@ vt_drivers vt_drivers_check(char *why, size_t room)
     search s = {.why = why, .room = room, .found = VT_DRIVERS_NONE};
 
     go_through(check, &s);
+    if (s.found == VT_DRIVERS_LOADABLE)
+        snprintf(why, room, "%s%s",
+                 s.pocl ? "; PoCL needs a writable folder for its cache "
+                          "(POCL_CACHE_DIR, XDG_CACHE_HOME or HOME)"
+                        : "",
+                 s.rusticl ? "; Mesa's rusticl needs RUSTICL_ENABLE, such as "
+                             "RUSTICL_ENABLE=llvmpipe"
+                           : "");
     return s.found;
 }
 

@@ -97,6 +97,20 @@ mkdir lost
 echo libnowhere.so.9 >lost/gone.icd
 OCL_ICD_VENDORS=$PWD/lost/ run 1 devices
 says 'no OpenCL device: /.*/lost/gone.icd names a library that cannot be loaded: libnowhere.so.9: '
+# So is one that names none, one whose library is no driver, and one that is not there.
+for line in "" libm.so.6; do
+    echo "$line" >lost/gone.icd
+    OCL_ICD_VENDORS=$PWD/lost/ run 1 devices
+    says "no OpenCL device: /.*/lost/gone.icd names (no library|.*, which is no driver); install"
+done
+OCL_ICD_VENDORS=$PWD/lost/other.icd run 1 devices
+says 'no OpenCL device: /.*/lost/other.icd cannot be read; install'
+# PoCL's cache is not blamed on other drivers.
+if [ -e /etc/OpenCL/vendors/rusticl.icd ]; then
+    OCL_ICD_VENDORS=rusticl.icd run 1 devices
+    says "drivers are installed but offer none; Mesa's rusticl needs RUSTICL_ENABLE"
+    err_not PoCL
+fi
 # A driver that crashes as it is loaded is the last that -v names.
 echo "$VT_CL_CRASH_LIB" >lost/gone.icd
 VT_CL_CRASH='6 load 1 -' VT_CL_CRASH_LOG=$PWD/crashes OCL_ICD_VENDORS=$PWD/lost/ run 1 devices -v
