@@ -77,6 +77,21 @@ static void put_options(FILE *f, const vitcl_train_options *o)
     }
 }
 
+/* The words of the options are kept in JSON. */
+static vitcl_status check_words(const vitcl_train_options *o)
+{
+    const char *const words[] = {o->preset, o->config, o->model,    o->data,
+                                 o->split,  o->val,    o->objective};
+
+    for (size_t i = 0; i < VT_COUNT(words); i++)
+        if (words[i] && !vt_utf8(words[i], strlen(words[i])))
+            return vt_fail(VITCL_EINVAL,
+                           "%s: a training keeps this name in a file of UTF-8, "
+                           "and it is not UTF-8; rename it or link to it",
+                           words[i]);
+    return VITCL_OK;
+}
+
 /* Overrides from the settings; other members are unchanged. */
 static vitcl_status read_schedule(vt_schedule *out, const vt_json *settings,
                                   const char *name)
@@ -137,6 +152,7 @@ static vitcl_status to_json(vt_json **out, const vitcl_train_options *o,
     char *json = NULL;
     vt_text text;
 
+    VT_TRY(check_words(o));
     if (o->settings) {
         VT_TRY(vt_json_load(&settings, o->settings, 1 << 20, 8));
         VT_TRY(check_file(settings, o->settings));

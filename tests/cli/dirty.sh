@@ -144,3 +144,7 @@ mkdir vehicles && cp -r clean/bird vehicles/train && cp -r clean/cat vehicles/pl
 run 0 "${given[@]}" --data vehicles -o vehicles.run
 run 0 eval -m vehicles.run --data vehicles
 out_has '^pictures	40$'
+# what a training keeps in JSON has to be UTF-8
+cp -r clean $'cl\xff'
+run 1 "${given[@]}" --data $'cl\xff' -o never
+err_has 'a training keeps this name in a file of UTF-8, and it is not UTF-8; rename it or link to it$'
