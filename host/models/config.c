@@ -189,6 +189,8 @@ vitcl_status vt_read_positions(vt_config *c, const vt_weights *w,
                        c->width);
     if (!c->pos_embed)
         return VITCL_OK;
+    if (rows == 0)
+        return vt_fail(VITCL_ECORRUPT, "%s: %s is missing", path, table);
     patches = gh * gw;
     c->pos_prefix = rows - patches;
     if (c->pos_prefix != prefix &&

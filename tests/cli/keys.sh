@@ -126,6 +126,9 @@ def grey(h):
     t["shape"] = [t["shape"][0] * 3, 1] + t["shape"][2:]
     return h
 make("grey", "timm_vit", "vit_base_patch16_224", grey)
+for model in "timm_vit", "timm_eva02_clip":
+    make("lost_" + model, model, {"timm_vit": "vit_base_patch16_224"}.get(model, "eva02_base_patch14_224"),
+         rename("pos_embed", "nothing"))
 P
 refuses() {
     run 1 info -m "$1"
@@ -136,6 +139,9 @@ refuses scaling 'vit_base_patch16_xp_224 has parallel blocks, which are not supp
 refuses diff 'has differential attention, which is not supported'
 refuses mobile "vit_base_mci_224 has MobileCLIP's stem of convolutions"
 refuses grey 'the model takes pictures of 1 channel; only RGB is supported'
+
+refuses lost_timm_vit 'lost_timm_vit: pos_embed is missing'
+refuses lost_timm_eva02_clip 'lost_timm_eva02_clip: pos_embed is missing'
 
 # A key of a processor is of its file; a wrapper without a pretrained_cfg.
 cp -r "$VT_DATA/models/hf_vit_bare" processor
