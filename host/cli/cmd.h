@@ -76,7 +76,8 @@ const char *nearest(const char *word, const char *const *names);
 int fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
 int usage(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void note(const char *format, ...) __attribute__((format(printf, 1, 2)));
-void summary(const char *text); /* such a line without the name */
+extern const char *command_name; /* "" before it is known */
+void summary(const char *text);  /* such a line without the name */
 /* The library's last message. */
 int failed(void);
 void set_command_name(const char *name); /* for these messages */
@@ -373,6 +374,7 @@ void paths_left(vt_left *out, const picture_paths *s);
  * until paths_close(). */
 const void *paths_picture(const picture_paths *s, size_t *size);
 void paths_close(picture_paths *s);
+bool is_address(const char *name);
 
 typedef struct answer {
     char *path;

@@ -166,6 +166,14 @@ static void say_news(void *context, vt_pull_news news, const char *file,
 
 /* ---- the command ---- */
 
+static int no_name(const char *word)
+{
+    const bool bare = !strchr(word, '/');
+
+    return usage("%s: a name is OWNER/NAME or OWNER/NAME@REVISION%s%s", word,
+                 bare ? ", of timm timm/" : "", bare ? word : "");
+}
+
 static int pull_one(const char *word, const vt_pull *common)
 {
     static char path[VT_PULL_PATH];
@@ -175,7 +183,7 @@ static int pull_one(const char *word, const vt_pull *common)
     vitcl_status st;
 
     if (!hub_parse(&n, word))
-        return usage("%s: a name is OWNER/NAME or OWNER/NAME@REVISION", word);
+        return no_name(word);
     p.owner = n.owner, p.name = n.name;
     p.revision = n.revision ? n.revision : "main";
     p.context = &s;
@@ -211,8 +219,7 @@ static int run(void *into, const words *operands)
         return usage("no model given; name one as OWNER/NAME");
     for (size_t i = 0; i < operands->count; i++)
         if (!hub_parse(&n, operands->item[i]))
-            return usage("%s: a name is OWNER/NAME or OWNER/NAME@REVISION",
-                         operands->item[i]);
+            return no_name(operands->item[i]);
     if (vt_pull_ready() != VITCL_OK)
         return failed();
     if (is_true("HF_HUB_OFFLINE"))

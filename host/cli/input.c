@@ -181,7 +181,13 @@ static bool open_archive(input *s, input_picture *p)
     if (vt_tar_open(&s->tar, on_stdin(s) ? NULL : s->archive, s->shard,
                     s->count) == VITCL_OK)
         return true;
-    snprintf(s->error, sizeof s->error, "%s", vitcl_last_error());
+    if (is_address(s->archive))
+        snprintf(
+            s->error, sizeof s->error,
+            "addresses are not opened; curl -sL ADDRESS | vitcl %s --tar -",
+            command_name);
+    else
+        snprintf(s->error, sizeof s->error, "%s", vitcl_last_error());
     name_member(s, "");
     p->path = s->path, p->error = s->error;
     return false;

@@ -269,6 +269,30 @@ static bool check_snapshot(hub_snapshot *out, char why[HUB_WHY],
     return because(why, "%s has no %s", out->path, lack);
 }
 
+/* Of timm's names without a tag: those of the cache that have one. */
+static void add_tagged(char why[HUB_WHY], const char *cache, const hub_named *n)
+{
+    char begin[2 * HUB_NAME], name[HUB_NAME];
+    const char *between = "; the cache has ";
+    DIR *dir;
+    const struct dirent *e;
+
+    if (strcmp(n->owner, "timm") != 0 || strchr(n->name, '.'))
+        return;
+    snprintf(begin, sizeof begin, FOLDER "timm--%s.", n->name);
+    dir = opendir(cache);
+    for (int i = 0; dir && i < ENTRIES_MAX && (e = readdir(dir)); i++)
+        if (strncmp(e->d_name, begin, strlen(begin)) == 0 &&
+            hub_name(name, e->d_name)) {
+            const size_t used = strlen(why);
+
+            snprintf(why + used, HUB_WHY - used, "%s%s", between, name);
+            between = ", ";
+        }
+    if (dir)
+        closedir(dir);
+}
+
 /* The snapshot of a revision, which is a ref or a commit. */
 static bool open_repository(hub_snapshot *out, char why[HUB_WHY],
                             const char *folder, const char *revision,
@@ -312,12 +336,15 @@ bool hub_find(hub_snapshot *out, char why[HUB_WHY], const char *cache,
              n.revision ? "@" : "", n.revision ? n.revision : "");
     if (!join(folder, "%s/" FOLDER "%s--%s", cache, n.owner, n.name))
         return because(why, "%.200s..: the path is too long", cache);
-    if (!is_folder(folder))
-        return because(why,
-                       "no such path, and no " FOLDER "%s--%s in %s; "
-                       "download it with %s or `git clone "
-                       "https://huggingface.co/%s/%s`",
-                       n.owner, n.name, cache, get, n.owner, n.name);
+    if (!is_folder(folder)) {
+        because(why,
+                "no such path, and no " FOLDER "%s--%s in %s; "
+                "download it with %s or `git clone "
+                "https://huggingface.co/%s/%s`",
+                n.owner, n.name, cache, get, n.owner, n.name);
+        add_tagged(why, cache, &n);
+        return false;
+    }
     strcat(get, " downloads it");
     return open_repository(out, why, folder, n.revision ? n.revision : "main",
                            get);
@@ -325,11 +352,20 @@ bool hub_find(hub_snapshot *out, char why[HUB_WHY], const char *cache,
 
 /* ---- the word after -m ---- */
 
+/* timm's spelling, and the address of a model's page. */
 static size_t prefix(const char *word)
 {
-    return strncmp(word, "hf-hub:", 7) == 0 || strncmp(word, "hf_hub:", 7) == 0
-               ? 7
-               : 0;
+    static const char *const prefixes[] = {
+        "hf-hub:",
+        "hf_hub:",
+        "https://huggingface.co/",
+        "https://hf.co/",
+    };
+
+    for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes; i++)
+        if (strncmp(word, prefixes[i], strlen(prefixes[i])) == 0)
+            return strlen(prefixes[i]);
+    return 0;
 }
 
 bool hub_parse(hub_named *out, const char *word)
@@ -372,9 +408,9 @@ int find_model(const char **path, const char *word)
             return fail("%s", why);
     } else {
         if (!parse(&n, name))
-            return skip ? fail("%s: a name is hf-hub:OWNER/NAME or "
-                               "hf-hub:OWNER/NAME@REVISION",
-                               word)
+            return skip ? fail("%s: a name is %.*sOWNER/NAME or "
+                               "%.*sOWNER/NAME@REVISION",
+                               word, (int)skip, word, (int)skip, word)
                         : EXIT_OK; /* a path: the library says what it lacks */
         if (!hub_cache(cache))
             return name == timm ? EXIT_OK

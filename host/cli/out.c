@@ -14,7 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
-static const char *command_name = "";
+const char *command_name = "";
 
 void set_command_name(const char *name)
 {

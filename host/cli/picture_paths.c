@@ -121,11 +121,13 @@ static const char *walk(picture_paths *s, const char **error)
     return give(s, path, error);
 }
 
-static bool is_address(const char *name)
+bool is_address(const char *name)
 {
-    const size_t n = strspn(name, "abcdefghijklmnopqrstuvwxyz");
+    const char *end = strstr(name, "://");
 
-    return n > 1 && strncmp(name + n, "://", 3) == 0;
+    return end && end - name > 1 &&
+           strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                        "0123456789+-.") == (size_t)(end - name);
 }
 
 static const char *named(picture_paths *s, const char *name, const char **error)
@@ -139,7 +141,8 @@ static const char *named(picture_paths *s, const char *name, const char **error)
         if (is_address(name))
             snprintf(s->error, sizeof s->error,
                      "addresses are not opened; download it, for instance "
-                     "curl -sL ADDRESS | vitcl classify -");
+                     "curl -sL ADDRESS | vitcl %s -",
+                     command_name);
         return give(s, path, error);
     }
     if (!S_ISDIR(st.st_mode)) {
@@ -234,6 +237,8 @@ static bool at_archive(const picture_paths *s)
            ((n >= 262 && memcmp(head + 257, "ustar", 5) == 0) ||
             (n >= 2 && memcmp(head, "\x1f\x8b", 2) == 0) ||
             (n >= 4 && memcmp(head, "\x28\xb5\x2f\xfd", 4) == 0) ||
+            (n >= 4 && memcmp(head, "PK\3\4", 4) == 0) ||
+            (n >= 10 && memcmp(head + 4, "1AY&SY", 6) == 0) ||
             (n >= 6 && memcmp(head, "\3757zXZ", 6) == 0));
 }
 
@@ -272,6 +277,10 @@ static bool listed(picture_paths *s)
     s->lines++;
     while ((c = next_byte(s)) != EOF && c != s->delimiter) {
         s->line[n] = '\0';
+        if (c == '\0' && s->lines == 1 && n >= 2 &&
+            (memcmp(s->line, "\xFF\xFE", 2) == 0 ||
+             memcmp(s->line, "\xFE\xFF", 2) == 0))
+            return spoilt(s, "is UTF-16; write the list as UTF-8");
         if (c == '\0')
             return spoilt(s, "holds a NUL byte; for paths that end with NUL "
                              "use -0");

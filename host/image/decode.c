@@ -89,10 +89,34 @@ static bool is_white(const vt_picture *p)
     return white > n / 2;
 }
 
-static vitcl_status unsupported(const vt_kind *format, const char *name)
+static const char *archive(const uint8_t *data, size_t size)
 {
+    static const vt_kind kinds[] = {
+        {"ustar", 257, 5, "a tar archive", VT_CODEC_NONE},
+        {"\x1f\x8b", 0, 2, "a gzip file", VT_CODEC_NONE},
+        {"\x28\xb5\x2f\xfd", 0, 4, "a zstd file", VT_CODEC_NONE},
+        {"\3757zXZ", 0, 6, "an xz file", VT_CODEC_NONE},
+        {"1AY&SY", 4, 6, "a bzip2 file", VT_CODEC_NONE},
+        {"PK\3\4", 0, 4, "a ZIP archive", VT_CODEC_NONE},
+    };
+
+    for (size_t i = 0; i < VT_COUNT(kinds); i++)
+        if (size >= kinds[i].at + kinds[i].length &&
+            memcmp(data + kinds[i].at, kinds[i].magic, kinds[i].length) == 0)
+            return kinds[i].what;
+    return NULL;
+}
+
+static vitcl_status unsupported(const vt_kind *format, const uint8_t *data,
+                                size_t size, const char *name)
+{
+    const char *other = archive(data, size);
     const char *library = format ? vt_kind_library(format) : NULL;
 
+    if (!format && other)
+        return vt_fail(VITCL_EUNSUPPORTED,
+                       "%s: %s, not a picture (--tar reads tar archives)", name,
+                       other);
     if (!format)
         return vt_fail(VITCL_EUNSUPPORTED,
                        "%s: not a supported picture format (JPEG, PNG, WebP, "
@@ -125,7 +149,7 @@ static vitcl_status decode(vt_picture *out, const void *bytes, size_t size,
         format = &vt_kind_raw;
     fill = format ? decoders[format->codec] : NULL;
     if (!fill)
-        return unsupported(format, name);
+        return unsupported(format, bytes, size, name);
     VT_TRY(fill(&p, &orientation, bytes, size, on_white, name));
     notes = vt_picture_notes();
     if (!(notes & VT_NOTE_CLIPPED) || is_white(&p))
@@ -133,6 +157,8 @@ static vitcl_status decode(vt_picture *out, const void *bytes, size_t size,
     VT_TRY(apply_orientation(&p, orientation, name));
     *out = p, p = (vt_picture){0};
 done:
+    if (st != VITCL_OK)
+        vt_picture_notes(); /* only of what is returned */
     vt_picture_free(&p);
     return st;
 }
@@ -148,5 +174,3 @@ vitcl_status vt_image_decode_on_white(vt_picture *out, const void *bytes,
 {
     return decode(out, bytes, size, true, name);
 }
-    if (st != VITCL_OK)
-        vt_picture_notes(); /* only of what is returned */

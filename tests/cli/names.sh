@@ -40,7 +40,7 @@ repository "$hub/models--${long/\//--}" timm_clip
 repository "$hub/models--old--vit_b-16" npz_vit
 run 0 info --json -m "$VT_DATA/models/timm_vit"
 sed 's/"model":"[^"]*"//' out >wanted
-for word in "" hf-hub: hf_hub:; do
+for word in "" hf-hub: hf_hub: https://huggingface.co/ https://hf.co/; do
     run 0 info --json -m "${word}timm/vit_base_patch16_224.augreg2_in21k_ft_in1k"
     sed 's/"model":"[^"]*"//' out | cmp - wanted || fail "another model"
 done
@@ -54,6 +54,10 @@ out_has '^family +deit'
 rm -r $bare
 run 1 info -m vit_none.lost
 says 'vit_none.lost: no such path, and no models--timm--vit_none.lost in .*; download it with .vitcl pull timm/vit_none.lost'
+run 1 info -m vit_base_patch16_224 # without its tag
+says 'no models--timm--vit_base_patch16_224 in .*; the cache has timm/vit_base_patch16_224.augreg2_in21k_ft_in1k$'
+run 1 info -m https://huggingface.co/timm
+says 'a name is https://huggingface.co/OWNER/NAME'
 run 1 info -m absent.safetensors
 says 'absent.safetensors'
 err_not 'pull'

@@ -84,7 +84,7 @@ run 0 pull me/vit me/vit@v1
 out_lines 2
 
 # Another cache; a repository that was renamed.
-HF_HUB_CACHE=$PWD/other run 0 pull old/vit
+HF_HUB_CACHE=$PWD/other run 0 pull https://huggingface.co/old/vit
 [ -e other/models--old--vit/refs/main ] || fail "not in the other cache"
 
 # ---- tokens go to the hub, and nowhere else
@@ -155,7 +155,9 @@ HF_ENDPOINT=ftp://127.0.0.1 refused 'HF_ENDPOINT=ftp.*must be the address' me/vi
 http_proxy=http://127.0.0.1:1 refused 'cannot be reached.*the proxy$' me/vit
 HF_HUB_CACHE=$good/config.json refused 'config.json' me/vit
 VITCL_PULL=$PWD/none.so refused 'VITCL_PULL=.*none.so: no such module' me/vit
-for word in vit me/../vit ../vit me/vit@../x me/vit@ /me/vit; do
+run 2 pull vit
+says 'a name is OWNER/NAME or OWNER/NAME@REVISION, of timm timm/vit$'
+for word in me/../vit ../vit me/vit@../x me/vit@ /me/vit; do
     run 2 pull $word
     says 'a name is OWNER/NAME or OWNER/NAME@REVISION$'
 done

@@ -199,9 +199,34 @@ printf '\xEF\xBB\xBFa.jpg\r\n\r\na.jpg\r\n' | "$VITCL" classify -k 1 - >out 2>er
 [ "$(cut -f 1 out | tr '\n' ' ')" = 'a.jpg a.jpg ' ] || fail "other names: $(cat out)"
 cp a.jpg $'cr.jpg\r'
 printf 'cr.jpg\r\n' | "$VITCL" classify -k 1 - >out 2>err || fail "a name that ends with CR"
+printf 'a.jpg\r\n' | iconv -t UTF-16 | list 'line 1: is UTF-16; write the list as UTF-8'
 tar -cf in.tar a.jpg
 for pack in cat gzip; do
     $pack <in.tar | list 'archive, not a list of paths \(--tar'
 done
 run 1 classify https://example.org/cat.jpg
 err_has 'cat.jpg: addresses are not opened; .*curl -sL ADDRESS \| vitcl classify -'
+small="--preset vit-ti/16 --size 32"
+for word in HTTPS://x.org/cat.jpg s3://b/cat.jpg; do
+    run 1 embed $small -o v.npy $word
+    err_has "$word: addresses are not opened; .*curl -sL ADDRESS \\| vitcl embed -"
+done
+[ -z "${VITCL_UNPACK-}" ] || run 1 embed $small -o v.npy --tar https://x.org/a.tar
+[ -z "${VITCL_UNPACK-}" ] || err_has 'a.tar: addresses are not opened; curl -sL ADDRESS \| vitcl embed --tar -'
+
+# Archives in the place of pictures and of lists.
+python3 - <<'P'
+import io, tarfile, zipfile
+with tarfile.open("a.tar", "w") as t, tarfile.open("a.tgz", "w:gz") as g, \
+        tarfile.open("a.txz", "w:xz") as x, tarfile.open("a.tbz", "w:bz2") as b, \
+        zipfile.ZipFile("a.zip", "w") as z:
+    for one in t, g, x, b:
+        one.addfile(tarfile.TarInfo("cat.jpg"), io.BytesIO())
+    z.writestr("cat.jpg", "")
+P
+for name in a.tar a.tgz a.txz a.tbz a.zip; do
+    run 1 classify $name
+    err_has "$name: an? .*, not a picture \(--tar reads tar archives\)"
+    run 1 classify - <$name
+    err_has 'line 1: is an archive, not a list of paths'
+done
