@@ -9,7 +9,7 @@ export POCL_CACHE_DIR=${POCL_CACHE_DIR:-$PWD/build/pocl-cache}
 say() { printf '%s\n' "$*" >&2; }
 
 # Debian packages for the build, and more for the tests.
-build_packages="gcc libc6-dev cmake ninja-build pkg-config ocl-icd-opencl-dev
+build_packages="gcc libc6-dev cmake make ninja-build pkg-config ocl-icd-opencl-dev
     libclblast-dev libjpeg-dev libpng-dev libstb-dev libcjson-dev
     libwebp-dev libgif-dev libheif-dev libtiff-dev libraw-dev
     libzip-dev zlib1g-dev libxxhash-dev libcairo2-dev fonts-dejavu-core
@@ -90,7 +90,9 @@ configure() {
     local folder=$1
     shift
     mkdir -p "$folder"
-    quietly "$folder/configure.log" cmake -S . -B "$folder" -G Ninja "$@"
+    # A folder that was made by hand keeps its generator.
+    [ -e "$folder/CMakeCache.txt" ] || set -- -G Ninja "$@"
+    quietly "$folder/configure.log" cmake -S . -B "$folder" "$@"
 }
 build() {
     quietly "$1/build.log" cmake --build "$1" --target "${2:-all}"

@@ -14,7 +14,8 @@ Every fenced block of README.md, CONTRIBUTING.md and docs/*.md is one of these:
 
 The blocks of one document run in order in one scratch folder. The folder holds
 small data under the names that the text uses: see prepare(). So the commands
-are those that people type, only faster. Links to files must lead somewhere,
+are those that people type, only faster. tools/newcomer runs what is marked root,
+network or tree. Links to files must lead somewhere,
 no line may name an option that its command's --help lacks, and the layers of
 docs/architecture.md must be those that are checked, and the packages of
 docs/install.md those that tools/setup.sh installs.
@@ -34,6 +35,7 @@ REASONS = {
     "hours": "takes longer than a test may",
     "device": "needs hardware or a driver that a test machine lacks",
     "tree": "builds or tests the repository itself",
+    "distribution": "is for another distribution or release",
 }
 # Names in a cache of Hugging Face, for the small models of tests/data/models.
 PULLED = {"timm--vit_tiny_patch16_224.augreg_in21k_ft_in1k": "timm_vit",
@@ -77,11 +79,10 @@ def prepare(root, folder):
     for split, each in (("train", 6), ("test", 2)):
         classes(f"{folder}/photos/{split}", ("apple", "leaf", "sky"), each, 24)
     cifar(f"{folder}/cifar-10-batches-bin", 10)
-    os.symlink(f"{models}/timm_vit", f"{folder}/checkpoint")
-    os.symlink(f"{models}/npz_vit/model.npz", f"{folder}/ViT-B_16.npz")
-    os.symlink(f"{root}/examples", f"{folder}/examples")
-    os.symlink(f"{models}/timm_vit/input.safetensors",
-               f"{folder}/input.safetensors")
+    shutil.copytree(f"{models}/timm_vit", f"{folder}/checkpoint")
+    shutil.copy(f"{models}/npz_vit/model.npz", f"{folder}/ViT-B_16.npz")
+    shutil.copytree(f"{root}/examples", f"{folder}/examples", dirs_exist_ok=True)
+    shutil.copy(f"{models}/timm_vit/input.safetensors", folder)
 
 
 def pull(root, cache):
@@ -256,6 +257,16 @@ def check_architecture(doc, root):
             doc.error(start, f"host/{name}/ is not among the folders")
 
 
+def optional_packages(doc):
+    """Debian's names in the table of docs/install.md."""
+    names = set()
+    for line in doc.lines[doc.lines.index("<!-- optional packages -->") + 3:]:
+        if not line.startswith("|"):
+            break
+        names |= set(re.findall(r"`([^`]+)`", line.split("|")[2]))
+    return names
+
+
 def check_packages(doc, root):
     """The first apt command and the optional packages are what tools/setup.sh
     installs; each of README.md's is among them, and none that every build needs
@@ -267,11 +278,7 @@ def check_packages(doc, root):
         with open(f"{root}/{name}", encoding="utf-8") as f:
             return set(re.search(r"apt install ((?:[^\n]*\\\n)*[^\n]*)", f.read())[1]
                        .replace("\\\n", " ").split())
-    needed, optional = of_apt("docs/install.md"), set()
-    for line in doc.lines[doc.lines.index("<!-- optional packages -->") + 3:]:
-        if not line.startswith("|"):
-            break
-        optional |= set(re.findall(r"`([^`]+)`", line.split("|")[2]))
+    needed, optional = of_apt("docs/install.md"), optional_packages(doc)
     readme = of_apt("README.md")
     for what, names in (
             ("lacks, though tools/setup.sh installs it", installed - needed - optional),
