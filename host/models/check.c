@@ -81,7 +81,8 @@ static vitcl_status check_made(audit *a, const char *name, uint64_t count,
     VT_TRY(vt_model_weight(&data, a->m, name, count));
     for (size_t i = 0; i < vt_weights_count(a->m->weights); i++) {
         const vt_weight *t = vt_weights_at(a->m->weights, i);
-        if (strncmp(t->name, name, plain) == 0 && t->name[plain] == '.')
+        if (strncmp(t->name, name, plain) == 0 &&
+            (!t->name[plain] || t->name[plain] == '.'))
             mark(a, t, true);
     }
 done:
