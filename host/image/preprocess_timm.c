@@ -13,6 +13,10 @@ static const double imagenet_mean[3] = {0.485, 0.456, 0.406};
 static const float imagenet_std[3] = {0.229f, 0.224f, 0.225f};
 
 static const char *const timm_keys[] = {
+    /* of old files, which have no pretrained_cfg */
+    "num_features", "global_pool", "model_args", "num_labels", "labels",
+    "has_weights", "vitcl_pixels",
+    /* of a PretrainedCfg */
     "input_size", "interpolation", "crop_pct", "crop_mode", "mean", "std",
     /* other input sizes: the caller chooses the size */
     "test_input_size", "test_crop_pct", "min_input_size", "fixed_input_size",
@@ -21,10 +25,8 @@ static const char *const timm_keys[] = {
     "architecture", "tag", "custom_load", "num_classes", "label_offset",
     "label_names", "label_descriptions", "pool_size", "test_pool_size",
     "first_conv", "classifier", "license", "description", "origin_url",
-    "paper_name", "paper_ids", "notes", "has_weights",
-    /* also present in old files that have no pretrained_cfg */
-    "num_features", "global_pool", "model_args", "num_labels", "labels",
-    "vitcl_pixels", NULL};
+    "paper_name", "paper_ids", "notes", NULL};
+static const char *const *const cfg_keys = timm_keys + 7;
 
 static bool timm_filter(vt_filter *out, const char *word)
 {
@@ -88,7 +90,7 @@ static vitcl_status timm_size(vt_preprocess *p, const vt_json *c,
 vitcl_status vt_preprocess_timm_keys(const vt_json *cfg, const char *name)
 {
     for (const vt_json *v = vt_json_first(cfg); v; v = vt_json_next(v)) {
-        const char *const *known = timm_keys;
+        const char *const *known = cfg_keys;
 
         while (*known && strcmp(*known, vt_json_key(v)) != 0)
             known++;
@@ -136,7 +138,7 @@ vitcl_status vt_preprocess_timm(vt_preprocess *out, const vt_json *config,
     memcpy(mean, imagenet_mean, sizeof mean);
     memcpy(p.std, imagenet_std, sizeof p.std);
     VT_TRY(vt_how_target(height, width));
-    VT_TRY(vt_how_keys(c, timm_keys, name));
+    VT_TRY(vt_how_keys(c, c == config ? timm_keys : cfg_keys, name));
     VT_TRY(timm_modes(&p, c, name));
     VT_TRY(timm_size(&p, c, name));
     VT_TRY(vt_how_doubles(mean, c, "mean", name));

@@ -13,8 +13,9 @@
 const char *vt_config_timm(const vt_json *config);
 /* HF's model_type, or "" (also if timm wrote the config). */
 const char *vt_config_hf(const vt_json *config);
-/* The vision tower's config in HF's models of two towers, else config. CLIP
- * has two; the older spelling, vision_config_dict, counts. */
+/* The vision tower's config in HF's models of two towers (NULL: all of it is
+ * default), else config. CLIP has two; the older spelling, vision_config_dict,
+ * counts. */
 const vt_json *vt_config_vision(const vt_json *config);
 
 /* ---- tensors, by canonical name ---- */
@@ -38,7 +39,7 @@ bool vt_config_number(int *out, const vt_json *o, const char *key, int most,
 /* The same for 0..most. */
 bool vt_config_count(int *out, const vt_json *o, const char *key, int most,
                      const char **bad);
-/* 224 or [224, 224] (or [3, 224, 224]: the last two). */
+/* 224 or [224, 224]; input_size: [3, 224, 224]. */
 bool vt_config_pair(int *h, int *w, const vt_json *o, const char *key,
                     const char **bad);
 vitcl_status vt_bad_number(const char *path, const char *key);

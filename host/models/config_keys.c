@@ -428,27 +428,26 @@ static vitcl_status differs(const char *path, const char *name)
 }
 
 /* transformers ignores tensors that the config does not ask for. */
-static vitcl_status agree(const vt_config *c, const vt_json *v,
+static vitcl_status agree(const vt_config *c, const key *rows, const vt_json *v,
                           const char *path)
 {
-    const struct {
-        const char *name;
-        bool is;
-    } flags[] = {{"qkv_bias", c->qkv_bias}, {"use_swiglu_ffn", c->swiglu}};
-    const vt_json *scale = vt_json_get(v, "layer_scale_init_value");
+    const bool beit = strcmp(c->family, "beit") == 0;
+    const bool dino = strcmp(c->family, "dinov2") == 0;
     const vt_json *wide = vt_json_get(v, "head_dim");
-    double d = 0;
+    double scale = 0.1;
     uint64_t n = 0;
-    bool on;
+    bool bias = true, glu = false;
 
-    for (size_t i = 0; i < VT_COUNT(flags); i++)
-        if (vt_json_bool(&on, vt_json_get(v, flags[i].name)) &&
-            on != flags[i].is)
-            return differs(path, flags[i].name);
-    if (strcmp(c->family, "beit") == 0 && vt_json_number(&d, scale) &&
-        (d > 0) != c->layer_scale)
+    vt_json_bool(&bias, vt_json_get(v, "qkv_bias"));
+    vt_json_bool(&glu, vt_json_get(v, "use_swiglu_ffn"));
+    vt_json_number(&scale, vt_json_get(v, "layer_scale_init_value"));
+    if (find(rows, "qkv_bias") && bias != c->qkv_bias)
+        return differs(path, "qkv_bias");
+    if (dino && glu != c->swiglu)
+        return differs(path, "use_swiglu_ffn");
+    if (beit && (scale > 0) != c->layer_scale)
         return differs(path, "layer_scale_init_value");
-    if (wide && strcmp(c->family, "clip") && strcmp(c->family, "siglip") &&
+    if (wide && find(rows, "head_dim") &&
         (!vt_json_uint(&n, wide) || n != (uint64_t)(c->width / c->heads)))
         return vt_fail(VITCL_EUNSUPPORTED,
                        "%s: the config's head_dim is supported only if it is "
@@ -492,7 +491,7 @@ vitcl_status vt_config_keys(const vt_config *c, const vt_json *config,
         VT_TRY(check_hf(vision, rows, NULL, config, path));
         if (vision != config)
             VT_TRY(check_hf(config, hf_towers, NULL, config, path));
-        VT_TRY(agree(c, vision, path));
+        VT_TRY(agree(c, rows, vision, path));
     }
 done:
     return st;

@@ -57,7 +57,8 @@ bool vt_config_pair(int *h, int *w, const vt_json *o, const char *key,
         *w = *h;
         return true;
     }
-    if (n < 2 || n > 3 || !vt_json_uint(&a, vt_json_at(v, n - 2)) ||
+    if (n != 2 + (strcmp(key, "input_size") == 0) ||
+        !vt_json_uint(&a, vt_json_at(v, n - 2)) ||
         !vt_json_uint(&b, vt_json_at(v, n - 1)) || a < 1 || b < 1 ||
         a > VT_MOST_PIXELS || b > VT_MOST_PIXELS) {
         *bad = key;
@@ -116,12 +117,17 @@ const char *vt_config_hf(const vt_json *config)
 
 const vt_json *vt_config_vision(const vt_json *config)
 {
+    const char *type = vt_config_hf(config);
+    const bool clip = strcmp(type, "clip") == 0;
+    const bool both = clip || strcmp(type, "siglip") == 0;
     const vt_json *v = vt_json_get(config, "vision_config_dict");
 
-    if (vt_json_is_object(v) && strcmp(vt_config_hf(config), "clip") == 0)
+    if (vt_json_is_object(v) && clip)
         return v;
     v = vt_json_get(config, "vision_config");
-    return vt_json_is_object(v) ? v : config;
+    if (vt_json_is_object(v) && (both || strstr(type, "_vision_model")))
+        return v;
+    return both ? NULL : config;
 }
 
 bool vt_weight_has(const vt_weights *w, const char *format, ...)

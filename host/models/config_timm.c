@@ -233,6 +233,13 @@ static void timm_tokens(vt_config *c, const vt_json *args, const char **bad)
         c->registers = n; /* named as missing later */
 }
 
+static bool has(const vt_json *args, const char *key)
+{
+    const vt_json *v = vt_json_get(args, key);
+
+    return v && !vt_json_is_null(v);
+}
+
 vitcl_status vt_configure_timm(vt_config *c, const vt_json *config,
                                const vt_weights *w, const char *path)
 {
@@ -258,8 +265,14 @@ vitcl_status vt_configure_timm(vt_config *c, const vt_json *config,
                      &bad);
     timm_tokens(c, args, &bad);
     VT_TRY(timm_refuse(c, args, w, path));
-    if (!vt_config_number(&c->heads, args, "num_heads", VT_MOST_WIDTH, &bad))
+    if (!vt_config_number(&c->heads, args, "num_heads", VT_MOST_WIDTH, &bad)) {
+        if (has(args, "embed_dim"))
+            VT_TRY(vt_fail(VITCL_EUNSUPPORTED,
+                           "%s: model_args has embed_dim without num_heads; "
+                           "add the number that timm's %.60s has",
+                           path, name));
         c->heads = timm_heads(name, c->width);
+    }
     if (bad) {
         st = vt_bad_number(path, bad);
         goto done;

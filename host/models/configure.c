@@ -16,6 +16,18 @@
 
 /* ---- Hugging Face ---- */
 
+/* One class has any. */
+static int hf_registers(const vt_json *config, const vt_json *v,
+                        const char **bad)
+{
+    int n = 4;
+
+    if (strcmp(vt_config_hf(config), "dinov2_with_registers") != 0)
+        return 0;
+    vt_config_count(&n, v, "num_register_tokens", VT_MOST_WIDTH, bad);
+    return n;
+}
+
 vitcl_status vt_configure_hf(vt_config *c, const vt_json *config,
                              const vt_weights *w, const char *path, float eps,
                              vt_act act)
@@ -26,21 +38,24 @@ vitcl_status vt_configure_hf(vt_config *c, const vt_json *config,
     const char *arch = vt_config_hf(config);
     const vt_json *written = vt_json_get(v, "layer_norm_eps");
     double number_eps = eps;
-    int registers = 0;
+    int registers;
 
     c->source = VT_SOURCE_HF;
     vt_json_string(&arch, vt_json_at(vt_json_get(config, "architectures"), 0));
     snprintf(c->name, sizeof c->name, "%s", arch);
     vt_config_number(&c->width, v, "hidden_size", VT_MOST_WIDTH, &bad);
-    vt_config_number(&c->depth, v, "num_hidden_layers", VT_MOST_DEPTH, &bad);
+    if (!vt_config_number(&c->depth, v, "num_hidden_layers", VT_MOST_DEPTH,
+                          &bad))
+        c->depth = 12; /* the default of all these classes */
     if (!vt_config_number(&c->heads, v, "num_attention_heads", VT_MOST_WIDTH,
                           &bad))
-        c->heads = -1;
-    vt_config_number(&c->mlp, v, "intermediate_size", VT_MOST_MLP, &bad);
+        c->heads = 12;
+    if (strcmp(c->family, "dinov2") != 0)
+        vt_config_number(&c->mlp, v, "intermediate_size", VT_MOST_MLP, &bad);
     if (!vt_config_pair(&c->height, &c->width_px, v, "image_size", &bad))
         c->height = c->width_px = 224;
     vt_config_pair(&c->patch_h, &c->patch_w, v, "patch_size", &bad);
-    vt_config_count(&registers, v, "num_register_tokens", VT_MOST_WIDTH, &bad);
+    registers = hf_registers(config, v, &bad);
     if (written && !vt_json_is_null(written) &&
         (!vt_json_number(&number_eps, written) || !(number_eps > 0) ||
          number_eps > 1))
@@ -53,13 +68,10 @@ vitcl_status vt_configure_hf(vt_config *c, const vt_json *config,
     vt_read_flags(c, w);
     c->class_token = strncmp(vt_config_hf(config), "siglip", 6) != 0;
     c->dist_token = strcmp(vt_config_hf(config), "deit") == 0;
-    if (registers)
-        c->registers = registers;
+    c->registers = registers;
     if (!c->classes && strstr(c->name, "ForImageClassification"))
         c->classes = VT_MAX((int)vt_json_count(vt_json_get(config, "id2label")),
                             1); /* then the head is named as missing */
-    if (c->heads < 0)
-        c->heads = 12; /* the default of all these classes */
     c->eps = (float)number_eps;
     c->act = act;
     if (word[0] && !vt_act_parse(&c->act, word))

@@ -46,6 +46,20 @@ with open("refused", "w") as refused, open("same", "w") as same:
     no(beit, "c['use_relative_position_bias'] = False", "have no place")
     no(clip, "c['attention_bias'] = 1; c['transformers_version'] = '7.0'", "attention_bias is unknown")
     yes(clip, "c['vision_use_head'] = False; c['vision_config_dict'] = {'hidden_size': 1}", "vision_config_dict")
+    both, scaled = "hf_siglip_classes", "hf_config_20"
+    # another class's keys
+    yes(vit, "c['vision_config'] = {'hidden_act': 'relu', 'num_attention_heads': 1}", "vision_config")
+    yes(vit, "c['num_register_tokens'] = 4; c['use_swiglu_ffn'] = True", "num_register_tokens")
+    yes(beit, "c['qkv_bias'] = False", "qkv_bias")
+    yes(clip, "c['head_dim'] = 3", "head_dim")
+    yes(dino, "c['intermediate_size'] = 7", "intermediate_size")
+    yes(both, "c['hidden_act'] = 'relu'; c['num_attention_heads'] = 1", "hidden_act")
+    # defaults
+    no(vit, "del c['num_hidden_layers']", "blocks.2.* missing")
+    no(both, "del c['vision_config']", "does not divide into 12 heads")
+    no("hf_dinov2_reg", "c['model_type'] = 'dinov2'", "reg_token has no place")
+    no("hf_dinov2_reg", "del c['num_register_tokens']", "reg_token is .*2,16.*, but .*needs .*4,16")
+    no(scaled, "del c['layer_scale_init_value']", "layer_scale_init_value does not belong")
     t, eva, rel = "timm_vit", "timm_eva02_clip", "timm_relpos_swin"
     no(t, "a['head_dim'] = 8", "model_args has head_dim, which is no argument")
     yes(t, "a['head_dim'] = None")
@@ -58,6 +72,9 @@ with open("refused", "w") as refused, open("same", "w") as same:
     yes(t, "c['global_pool'] = 7; c['note'] = [1]")
     no(t, "a['attn_layer'] = 'diff'", "attn_layer")
     no(t, "a['norm_layer'] = 'layernorm'", "norm_layer")
+    no(t, "del a['num_heads']", "model_args has embed_dim without num_heads")
+    no(t, "p['global_pool'] = 'avg'", "pretrained_cfg has global_pool, which timm does not know")
+    no(t, "a['img_size'] = [3, 24, 24]", "img_size is no useful number")
     no(t, "p['antialias'] = None", "pretrained_cfg has antialias, which timm does not know")
     no(eva, "a['rope_type'] = 'mixed'", "rope_type is .mixed.; only .cat. is")
     no(eva, "a['rope_temperature'] = 100.0", "rope_temperature is 100; only 10000 is")
