@@ -16,11 +16,11 @@ static const float clip_std[3] = {0.26862954f, 0.26130258f, 0.27577711f};
 static const char *const hf_keys[] = {
     "do_resize", "size", "resample", "do_rescale", "rescale_factor",
     "do_normalize", "image_mean", "image_std", "do_center_crop", "crop_size",
-    "do_convert_rgb", "default_to_square",
+    "do_convert_rgb", "default_to_square", "device",
     /* about the processor, its output, or segmentation labels */
     "image_processor_type", "feature_extractor_type", "processor_class",
     "_processor_class", "data_format", "input_data_format", "return_tensors",
-    "device", "disable_grouping", "image_seq_length", "valid_processor_keys",
+    "disable_grouping", "image_seq_length", "valid_processor_keys",
     "_valid_processor_keys", "do_reduce_labels", "reduce_labels",
     "_commit_hash", "transformers_version", "_name_or_path", NULL};
 
@@ -275,11 +275,17 @@ static vitcl_status hf_begin(const hf_kind **kind, const vt_json *c,
                              const char *model_type, const char *name)
 {
     vitcl_status st = VITCL_OK;
+    const vt_json *device = vt_json_get(c, "device");
+    const char *word;
 
     if (c && !vt_json_is_object(c))
         return vt_fail(VITCL_ECORRUPT,
                        "%s: the preprocessor's config is not an object", name);
     VT_TRY(vt_how_keys(c, hf_keys, name));
+    /* torchvision's resize on another one gives other pixels */
+    if (!vt_how_absent(device) &&
+        !(vt_json_string(&word, device) && strcmp(word, "cpu") == 0))
+        VT_TRY(vt_how_wrong(name, "device", "\"cpu\" or null"));
     VT_TRY(hf_find(kind, c, model_type, name));
 done:
     return st;

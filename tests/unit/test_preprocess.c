@@ -323,6 +323,8 @@ Test(preprocess, refused)
     } cases[] = {
         {"{\"do_flip_channel_order\":true}", "vit", "do_flip_channel_order"},
         {"{\"do_pad\":true}", "vit", "do_pad"},
+        {"{\"device\":\"cuda\"}", "vit", "device"},
+        {"{\"device\":false}", "vit", "device"},
         {"{\"crop_pct\":0.875}", "vit", "crop_pct"},
         {"{\"image_processor_type\":\"LevitImageProcessor\"}", "vit", "Levit"},
         {"{\"size\":{\"shortest_edge\":224,\"longest_edge\":300}}", "clip",
@@ -339,6 +341,7 @@ Test(preprocess, refused)
         {"{\"image_std\":[1,0,1]}", "vit", "image_std"},
         {"{\"rescale_factor\":-1}", "vit", "rescale_factor"},
         {"{\"pretrained_cfg\":{\"gamma\":2}}", NULL, "gamma"},
+        {"{\"pretrained_cfg\":{\"global_pool\":\"avg\"}}", NULL, "global_pool"},
         {"{\"pretrained_cfg\":{\"crop_pct\":0}}", NULL, "crop_pct"},
         {"{\"pretrained_cfg\":{\"crop_pct\":1e-300}}", NULL, "crop_pct"},
         {"{\"pretrained_cfg\":{\"crop_mode\":\"random\"}}", NULL, "crop_mode"},
