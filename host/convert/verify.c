@@ -4,7 +4,8 @@
  *
  * Not compared is what the two libraries hold in different ways: the names, the
  * rows of positions for other tokens than patches, how positions are resized to
- * another grid, biases of zeros, and how odd margins of a crop are rounded.
+ * another grid, biases of zeros, how odd margins of a crop are rounded, and
+ * whether transparent pictures lie on white, which timm cannot say.
  */
 #include "convert/verify.h"
 
@@ -110,7 +111,13 @@ static const char *different_pictures(const vt_preprocess *a,
         SAME(resize_height, "resize of pictures");
         SAME(resize_width, "resize of pictures");
         SAME(filter, "filter of the resize");
+        SAME(pixels, "library that resizes pictures");
     }
+    if (a->fit == VT_FIT_SHORTEST &&
+        (a->crop == VT_CROP_NONE) != (b->crop == VT_CROP_NONE))
+        return "crop of pictures";
+    if (a->fit == VT_FIT_BORDER && memcmp(a->fill, b->fill, sizeof a->fill))
+        return "border of pictures";
     SAME(height, "picture size");
     SAME(width, "picture size");
     if (!near(&a->scale, &b->scale, 1))

@@ -95,3 +95,10 @@ run 0 convert -m fast -o as_timm --to timm
 grep -q '"vitcl_pixels": "torchvision"' as_timm/config.json || fail 'timm: forgotten'
 run 0 convert -m as_timm -o as_hf --to hf
 grep -q ViTImageProcessorFast as_hf/preprocessor_config.json || fail 'hf: forgotten'
+
+# what has no crop is no picture of timm
+echo '{"image_processor_type": "CLIPImageProcessor", "size": {"shortest_edge": 24},
+    "do_center_crop": false}' >m/preprocessor_config.json
+run 1 convert -m m -o uncropped --to timm
+err_has "timm cannot express this model's crop of pictures"
+[ ! -e uncropped ] || fail 'a folder is left behind'
