@@ -141,6 +141,8 @@ def make_timm(r, folder):
     if r.random() < 0.15:  # a key that timm does not read
         edit(folder, lambda c: c.update({r.choice(["global_pool", "num_features", "note", "hidden_act"]):
                                          r.choice(["avg", "token", "max", 7])}))
+    if r.random() < 0.15:  # its default instead
+        edit(folder, lambda c: drop_key(r, r.choice([c, c["model_args"], c["pretrained_cfg"]])))
     model = timm.create_model("local-dir:" + folder, pretrained=True).eval()
     size = args["img_size"]
     pixels = torch.randn(2, args.get("in_chans", 3), *size)
@@ -208,6 +210,8 @@ def make_hf(r, folder):
     model.save_pretrained(folder)
     if r.random() < 0.3:
         add_key(r, folder)
+    if r.random() < 0.2:
+        edit(folder, lambda c: drop_key(r, r.choice([c, c.get("vision_config", c)])))
     model, loading = cls.from_pretrained(folder, output_loading_info=True)
     if any(loading.get(k) for k in ("missing_keys", "mismatched_keys", "unexpected_keys")):
         raise RuntimeError("loaded with other keys")
@@ -234,6 +238,9 @@ def add_key(r, folder):
         ("embed_dim", 9), ("depth", 1), ("per_layer_config", {"0": {"hidden_act": "relu"}}), ("layer_norm_epsilon", 0.3),
         ("act_layer", "relu"), ("quantization_config", None), ("vision_config_dict", None), ("norm_eps", 0.1),
         ("torch_dtype", "float32"), ("pruned_heads", {"0": [0]}), ("activation", "relu"), ("num_labels", 3),
+        ("vision_config", {"hidden_act": "relu", "num_attention_heads": 1}), ("num_register_tokens", 2), ("qkv_bias", False),
+        ("use_swiglu_ffn", True), ("layer_scale_init_value", 0), ("use_mean_pooling", False), ("head_dim", 2),
+        ("vision_use_head", False), ("pooler_act", "relu"), ("projection_dim", 3), ("function_to_apply", "none"),
     ])
 
     def change(c):
@@ -243,6 +250,11 @@ def add_key(r, folder):
             return
         (c.get("vision_config") if r.random() < 0.5 and "vision_config" in c else c).update({key: value})
     edit(folder, change)
+
+
+def drop_key(r, config):
+    """The library takes its default."""
+    config.pop(r.choice(sorted(config)))
 
 
 def edit(folder, change):

@@ -14,6 +14,7 @@ import json
 import os
 import random
 import resource
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -51,30 +52,31 @@ def fill(model, seed):
 def size(r):
     """patch, picture"""
     patch = r.choice([4, 8])
-    return patch, (patch * r.randint(2, 4),) * 2
+    high = patch * r.randint(2, 4)
+    return patch, (high, high if r.random() < 0.75 else patch * r.randint(2, 5))
 
 
 # ---- models of timm ----
 
-TIMM = {
-    "vit_base_patch16_224": {},
-    "deit_base_distilled_patch16_224": {},
-    "deit3_base_patch16_224": {},
-    "beit_base_patch16_224": {},
-    "vit_base_patch14_dinov2": {},
-    "vit_base_patch14_reg4_dinov2": {},
-    "vit_giant_patch14_dinov2": {},
-    "vit_base_patch16_clip_224": {},
-    "vit_base_patch16_clip_quickgelu_224": {},
-    "vit_base_patch16_siglip_224": {},
-}
+TIMM = ["vit_base_patch16_224", "deit_base_distilled_patch16_224",
+        "deit_base_patch16_224", "deit3_base_patch16_224",
+        "beit_base_patch16_224", "beitv2_base_patch16_224",
+        "vit_base_patch14_dinov2", "vit_base_patch14_reg4_dinov2",
+        "vit_giant_patch14_dinov2", "vit_base_patch16_clip_224",
+        "vit_base_patch16_clip_quickgelu_224", "vit_base_patch16_siglip_224",
+        "vit_base_patch32_siglip_256", "vit_medium_patch16_gap_256",
+        "vit_base_patch16_siglip_gap_224"]
+# no class of transformers: to be refused
+TIMM_ONLY = ["eva02_tiny_patch14_224", "vit_relpos_base_patch16_224",
+             "vit_base_patch16_rpn_224"]
 
 
 def timm_model(r, seed, folder):
-    name = r.choice(sorted(TIMM))
+    name = r.choice(TIMM if r.random() < 0.9 else TIMM_ONLY)
     patch, side = size(r)
     heads = r.choice([1, 2, 3])
     beit, siglip = "beit" in name, "siglip" in name
+    plain = not beit and not siglip and name not in TIMM_ONLY and "gap" not in name
     args = dict(img_size=side, patch_size=patch, embed_dim=heads * 8, depth=2,
                 num_heads=heads, mlp_ratio=r.choice([2, 3, 4]))
     classes = r.choice([0, 1, 5])
@@ -85,16 +87,16 @@ def timm_model(r, seed, folder):
                      use_abs_pos_emb=kind == "none" or r.random() < 0.3)
         if r.random() < 0.2:
             args["init_values"] = None
-    elif r.random() < 0.5 and "giant" not in name:
+    elif r.random() < 0.5 and "giant" not in name and "eva" not in name:
         args["act_layer"] = r.choice(ACTS)
-    if not beit and not siglip:
+    if plain:
         if r.random() < 0.2:
             args["qkv_bias"] = False
         if r.random() < 0.1:
             args["qk_norm"] = True
         if r.random() < 0.1:
             args["proj_bias"] = False
-    if r.random() < 0.2 and not siglip and "distilled" not in name:
+    if r.random() < 0.2 and plain and "distilled" not in name:
         args["global_pool"] = r.choice(["avg", "token"])
     model = timm.create_model(name, num_classes=classes, **args)
     fill(model, seed)
@@ -128,6 +130,9 @@ def load_hf(folder):
 
 def numbers_hf(model, x):
     """What the model is for, and a feature where that is all tokens."""
+    if type(model).__name__ in ("CLIPModel", "SiglipModel"):  # with a text tower
+        y = model.vision_model(pixel_values=x).pooler_output
+        return model.visual_projection(y) if hasattr(model, "visual_projection") else y
     y = model(pixel_values=x)
     for key in ("logits", "image_embeds", "pooler_output", "last_hidden_state"):
         if getattr(y, key, None) is not None and not (
@@ -150,12 +155,13 @@ def numbers_timm(model, x, like):
 
 # ---- models of transformers ----
 
-HF = ["ViTModel", "ViTForImageClassification", "DeiTForImageClassification",
+HF = ["ViTModel", "ViTForImageClassification", "ViTMSNModel",
+      "ViTMSNForImageClassification", "DeiTModel", "DeiTForImageClassification",
       "DeiTForImageClassificationWithTeacher", "Dinov2Model",
       "Dinov2ForImageClassification", "Dinov2WithRegistersForImageClassification",
       "BeitForImageClassification", "BeitModel", "CLIPVisionModel",
-      "CLIPVisionModelWithProjection", "SiglipVisionModel",
-      "SiglipForImageClassification"]
+      "CLIPVisionModelWithProjection", "CLIPModel", "CLIPForImageClassification",
+      "SiglipVisionModel", "SiglipModel", "SiglipForImageClassification"]
 
 
 def hf_model(r, seed, folder):
@@ -164,9 +170,10 @@ def hf_model(r, seed, folder):
     heads = r.choice([1, 2, 3])
     act = r.choice(ACTS + ["gelu"] * 6)
     args = dict(hidden_size=heads * 8, num_hidden_layers=2, num_attention_heads=heads,
-                hidden_act=HF_ACTS.get(act, act), image_size=side[0], patch_size=patch)
+                hidden_act=HF_ACTS.get(act, act), patch_size=patch,
+                image_size=side[0] if side[0] == side[1] else list(side))
     base = name.split("For")[0].removesuffix("Model").removesuffix("VisionModelWithProjection").removesuffix("Vision")
-    default = {"CLIP": 1e-5, "Siglip": 1e-6}.get(base, 1e-12)
+    default = {"CLIP": 1e-5, "Siglip": 1e-6, "ViTMSN": 1e-6}.get(base, 1e-12)
     args["layer_norm_eps"] = r.choice([default] * 6 + [1e-12, 1e-6, 1e-5, 1e-3, 0.1])
     more = {}
     if base.startswith("Dinov2"):
@@ -175,9 +182,9 @@ def hf_model(r, seed, folder):
             args["layer_norm_eps"] = 1e-6
     else:
         args["intermediate_size"] = heads * r.choice([16, 20, 32])
-    if base in ("ViT", "DeiT", "Dinov2", "Dinov2WithRegisters") and r.random() < 0.2:
+    if base in ("ViT", "ViTMSN", "DeiT", "Dinov2", "Dinov2WithRegisters") and r.random() < 0.2:
         args["qkv_bias"] = False
-    if name == "ViTModel":
+    if name in ("ViTModel", "DeiTModel"):
         more["add_pooling_layer"] = r.random() < 0.4
     if base == "Beit":
         kind = r.choice(["own", "shared", "none"])
@@ -193,13 +200,23 @@ def hf_model(r, seed, folder):
     kind = {"CLIPVisionModel": "CLIPVision", "CLIPVisionModelWithProjection": "CLIPVision",
             "SiglipVisionModel": "SiglipVision"}.get(name, base)
     config = getattr(transformers, kind + "Config")
-    if name == "SiglipForImageClassification":
-        labels = args.pop("id2label")
-        config = transformers.SiglipConfig(vision_config=args, id2label=labels)
+    if name in ("SiglipForImageClassification", "CLIPForImageClassification",
+                "CLIPModel", "SiglipModel"):
+        both = {"id2label": args.pop("id2label")} if "id2label" in args else {}
+        text = dict(hidden_size=8, intermediate_size=8, num_hidden_layers=1,
+                    num_attention_heads=1, vocab_size=11, bos_token_id=0,
+                    eos_token_id=1, pad_token_id=2, max_position_embeddings=4)
+        if base == "Siglip":
+            text["projection_size"] = args["hidden_size"]
+        else:
+            both["projection_dim"] = 6
+        config = getattr(transformers, base + "Config")
+        config = config(vision_config=args, text_config=text, **both)
     else:
         config = config(**args)
     model = fill(getattr(transformers, name)(config, **more), seed)
     model.save_pretrained(folder)
+    numbers_hf(model, torch.zeros(1, 3, *side))
     shape = {"height": side[0], "width": side[1]}
     processor = {"CLIP": "CLIP", "Siglip": "Siglip", "Beit": "Beit", "DeiT": "DeiT"}.get(base, "ViT")
     with open(folder + "/preprocessor_config.json", "w") as f:
@@ -219,8 +236,14 @@ def compare(seed, to):
     r = random.Random(f"{seed} {to}")
     with tempfile.TemporaryDirectory() as at:
         start, out = at + "/start", at + "/out"
-        os.mkdir(start)
-        what, side, model = (timm_model if to == "hf" else hf_model)(r, seed, start)
+        for _ in range(40):  # what the library cannot run itself is drawn anew
+            shutil.rmtree(start, ignore_errors=True)
+            os.mkdir(start)
+            try:
+                what, side, model = (timm_model if to == "hf" else hf_model)(r, seed, start)
+                break
+            except Exception:  # pylint: disable=broad-except
+                continue
         done = subprocess.run([VITCL, "convert", "-m", start, "-o", out, "--to", to],
                               capture_output=True, text=True)
         if done.returncode != 0:
