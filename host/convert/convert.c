@@ -183,6 +183,7 @@ static vitcl_status translate(job *j, bool timm, const char *file)
         how.widen_head = !wide && (how.to == VT_TO_HF_DINOV2 ||
                                    how.to == VT_TO_HF_DINOV2_GLU);
         how.drop_head_bias = how.to == VT_TO_HF_CLIP;
+        how.mask_token = c->registers ? c->width : 0; /* it always has one */
     }
     VT_TRY(vt_weights_export(file, j->weights, &how));
     VT_TRY(write_json(j, "config.json", timm ? put_timm : put_hf));

@@ -87,8 +87,9 @@ static vitcl_status list_sources(job *j)
 {
     vitcl_status st;
     const vt_weight *head = vt_weights_get(j->w, "head.weight");
+    const uint64_t width = (uint64_t)j->how->mask_token;
 
-    VT_TRY(VT_NEW(&j->sources, vt_weights_count(j->w) + 1));
+    VT_TRY(VT_NEW(&j->sources, vt_weights_count(j->w) + 2));
     for (size_t i = 0; i < vt_weights_count(j->w); i++) {
         const vt_weight *t = vt_weights_at(j->w, i);
         source *s = &j->sources[j->source_count];
@@ -118,6 +119,13 @@ static vitcl_status list_sources(job *j)
                                                  .rank = 1,
                                                  .shape = {head->shape[0]},
                                                  .count = head->shape[0]};
+    if (width)
+        j->sources[j->source_count++] =
+            (source){.name = "embeddings.mask_token",
+                     .form = ZEROS,
+                     .rank = 2,
+                     .shape = {1, width},
+                     .count = width};
 done:
     return st;
 }
@@ -280,7 +288,7 @@ static vitcl_status cut(job *j, size_t index)
     }
     if (parts && taken != (1u << parts) - 1)
         VT_TRY(check_rest(j, s, taken, parts));
-    if (!parts && j->how->to > VT_TO_TIMM_BEIT)
+    if (!parts && j->how->to > VT_TO_TIMM_BEIT && s->form != ZEROS)
         return vt_fail(
             VITCL_EUNSUPPORTED,
             "%s: HF transformers has no tensor for %s in this family", j->path,

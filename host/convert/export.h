@@ -31,6 +31,7 @@ typedef struct vt_export {
     bool narrow_head;    /* [K,2D] -> [K,D] */
     bool drop_head_bias;
     bool add_head_bias;
+    int mask_token;   /* its width; 0: none. Zeros, for HF */
     const char *drop; /* omit names with this prefix; or NULL */
     const char *const *metadata;
 } vt_export;

@@ -46,6 +46,17 @@ static vt_export_to hf_kind(const vt_config *c)
                                             : VT_TO_HF_VIT;
 }
 
+/* mlp_ratio, an integer there; 0: none gives this width. */
+static int dino_ratio(const vt_config *c)
+{
+    if (!c->swiglu)
+        return c->mlp % c->width ? 0 : c->mlp / c->width;
+    for (int r = 1; r * 2 / 3 <= c->mlp / c->width + 1; r++)
+        if ((c->width * r * 2 / 3 + 7) / 8 * 8 == c->mlp)
+            return r;
+    return 0;
+}
+
 /* NULL, or what HF's class for this model type does not support. Tensors that
  * it does not have are found when they are written. */
 static const char *hf_lacks(const vt_config *c, vt_export_to to)
@@ -61,6 +72,8 @@ static const char *hf_lacks(const vt_config *c, vt_export_to to)
         return "a ResNet stem";
     if (!c->proj_bias || !c->fc_bias)
         return "layers without a bias";
+    if (to == VT_TO_HF_SIGLIP && !c->qkv_bias)
+        return "SigLIP without biases of q, k and v";
     if (to == VT_TO_HF_SIGLIP)
         return c->classes ? "a classifier on an attention-pooled tower" : NULL;
     if (to == VT_TO_HF_BEIT && vt_timm_oblong(c))
@@ -76,8 +89,10 @@ static const char *hf_lacks(const vt_config *c, vt_export_to to)
         return "features that are the mean of two tokens";
     if (c->registers && !dino)
         return "registers without layer scale";
-    if (dino && c->swiglu && c->mlp % 8)
-        return "a SwiGLU width that is not a multiple of 8";
+    if (dino && dino_ratio(c) == 0)
+        return "an MLP of this width";
+    if (!c->qkv_bias && to == VT_TO_HF_CLIP)
+        return "CLIP without biases of q, k and v";
     if (c->swiglu && !dino)
         return "SwiGLU without layer scale";
     return NULL;
@@ -127,25 +142,17 @@ const char *vt_hf_label(const vt_model *m, uint32_t i)
     return s && strncmp(s, "LABEL_", 6) != 0 ? s : NULL;
 }
 
-/* mlp_ratio is an integer, unless no integer gives this width. */
 static void put_mlp(FILE *f, const vt_config *c, const vt_target *t)
 {
-    int product = c->mlp;
-
     if (strncmp(t->type, "dinov2", 6) != 0) {
         fprintf(f, "  \"intermediate_size\": %d,\n", c->mlp);
         return;
     }
-    if (c->swiglu) {
-        product = 4 * c->width;
-        if ((product * 2 / 3 + 7) / 8 * 8 != c->mlp)
-            product = (c->mlp * 3 + 1) / 2;
-    }
-    vt_print(f, "  \"mlp_ratio\": %.17g,\n", vt_ratio_of(product, c->width));
     fprintf(f,
+            "  \"mlp_ratio\": %d,\n"
             "  \"use_swiglu_ffn\": %s,\n  \"use_mask_token\": false,\n"
             "  \"layerscale_value\": 1.0,\n",
-            c->swiglu ? "true" : "false");
+            dino_ratio(c), c->swiglu ? "true" : "false");
     if (c->registers)
         fprintf(f, "  \"num_register_tokens\": %d,\n", c->registers);
 }

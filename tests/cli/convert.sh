@@ -11,3 +11,8 @@ says "must be f32, f16 or bf16, not 'f8'"
 run 1 convert -m nowhere -o y
 says 'nowhere'
 [ ! -e y ] || fail 'a folder is left behind'
+
+# DINOv2: HF's mlp_ratio is an integer, and with registers it has a mask token
+run 0 convert -m "$VT_DATA/models/timm_dinov2_swiglu_reg" -o hf --to hf
+grep -q '"mlp_ratio": 2,' hf/config.json || fail "mlp_ratio: $(grep mlp hf/config.json)"
+grep -aq '"dinov2_with_registers.embeddings.mask_token"' hf/model.safetensors || fail 'no mask token'
