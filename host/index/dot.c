@@ -17,22 +17,66 @@ enum { LANES = 8, BLOCK = 4 * LANES };
 
 #define INLINE static inline __attribute__((always_inline))
 
+/* The last numbers, and zeros. Each operation is on all lanes: of loops over
+ * single numbers compilers make sums that are rounded in other ways. */
+INLINE void rest(lanes *out, const float *a, size_t n)
+{
+    *out = (lanes){0};
+    memcpy(out, a, (n < LANES ? n : LANES) * sizeof *a);
+}
+
+INLINE float total(const lanes s[4])
+{
+    const lanes all = (s[0] + s[1]) + (s[2] + s[3]);
+    float sum = 0;
+
+    for (int j = 0; j < LANES; j++)
+        sum += all[j];
+    return sum;
+}
+
 INLINE float dot(const float *a, const float *b, size_t n)
 {
     lanes s[4] = {{0}};
-    float sum = 0;
     size_t i = 0;
 
     for (; i + BLOCK <= n; i += BLOCK)
         for (int j = 0; j < 4; j++)
             s[j] += *(const lanes *)(const void *)(a + i + j * LANES) *
                     *(const lanes *)(const void *)(b + i + j * LANES);
-    s[0] = (s[0] + s[1]) + (s[2] + s[3]);
-    for (int j = 0; j < LANES; j++)
-        sum += s[0][j];
-    for (; i < n; i++)
-        sum += a[i] * b[i];
-    return sum;
+    for (; i < n; i += LANES) {
+        lanes x, y;
+
+        rest(&x, a + i, n - i);
+        rest(&y, b + i, n - i);
+        s[0] += x * y;
+    }
+    return total(s);
+}
+
+/* a * a and a * b, each with the bits of dot(): a is read from memory once. */
+INLINE void dots(float *square, float *product, const float *a, const float *b,
+                 size_t n)
+{
+    lanes s[4] = {{0}}, p[4] = {{0}};
+    size_t i = 0;
+
+    for (; i + BLOCK <= n; i += BLOCK)
+        for (int j = 0; j < 4; j++) {
+            const lanes x = *(const lanes *)(const void *)(a + i + j * LANES);
+
+            s[j] += x * x;
+            p[j] += x * *(const lanes *)(const void *)(b + i + j * LANES);
+        }
+    for (; i < n; i += LANES) {
+        lanes x, y;
+
+        rest(&x, a + i, n - i);
+        rest(&y, b + i, n - i);
+        s[0] += x * x;
+        p[0] += x * y;
+    }
+    *square = total(s), *product = total(p);
 }
 
 /* Sums of squares that are far from the ends of f32, so that no square that
@@ -83,6 +127,13 @@ dot_avx2(const float *a, const float *b, size_t n)
 }
 
 __attribute__((target("avx2,fma"))) static void
+dots_avx2(float *square, float *product, const float *a, const float *b,
+          size_t n)
+{
+    dots(square, product, a, b, n);
+}
+
+__attribute__((target("avx2,fma"))) static void
 widen_avx2(float *out, const uint16_t *h, size_t n)
 {
     widen(out, h, n);
@@ -98,6 +149,12 @@ float vt_dot(const float *a, const float *b, size_t n)
     return has_avx2() ? dot_avx2(a, b, n) : dot(a, b, n);
 }
 
+static void both(float *square, float *product, const float *a, const float *b,
+                 size_t n)
+{
+    (has_avx2() ? dots_avx2 : dots)(square, product, a, b, n);
+}
+
 void vt_widen(float *out, const uint16_t *f16, size_t n)
 {
     (has_avx2() ? widen_avx2 : widen)(out, f16, n);
@@ -108,11 +165,30 @@ float vt_dot(const float *a, const float *b, size_t n)
     return dot(a, b, n);
 }
 
+static void both(float *square, float *product, const float *a, const float *b,
+                 size_t n)
+{
+    dots(square, product, a, b, n);
+}
+
 void vt_widen(float *out, const uint16_t *f16, size_t n)
 {
     widen(out, f16, n);
 }
 #endif
+
+float vt_cosine(float *length, float *v, const float *unit, size_t n)
+{
+    float squares, product;
+
+    both(&squares, &product, v, unit, n);
+    if (squares >= SQUARES_MIN && squares <= SQUARES_MAX) {
+        *length = sqrtf(squares);
+        return product / *length;
+    }
+    *length = vt_length(v, n);
+    return vt_dot(v, unit, n) / *length;
+}
 
 float vt_length(float *v, size_t n)
 {

@@ -166,6 +166,9 @@ float vt_dot(const float *a, const float *b, size_t n);
 /* The length of v, which is first multiplied by a power of two if its squares
  * do not fit f32. 0: it is zero or not finite, and has no direction. */
 float vt_length(float *v, size_t n);
+/* The cosine of v and a vector of length 1, and the length of v as
+ * vt_length() has it; 0: there is no cosine. */
+float vt_cosine(float *length, float *v, const float *unit, size_t n);
 void vt_widen(float *out, const uint16_t *f16, size_t n); /* infinity: NaN */
 
 #endif

@@ -95,14 +95,12 @@ static int best_first(const void *a, const void *b)
 static void look_at(worker *w, uint64_t row, float *v)
 {
     const search *s = w->s;
-    const float length = vt_length(v, s->width);
+    float length, cosine = vt_cosine(&length, v, s->queries, s->width);
 
-    if (!(length > 0))
-        return;
-    for (uint32_t q = 0; q < s->n; q++) {
-        const float cosine =
-            vt_dot(v, s->queries + (size_t)q * s->width, s->width) / length;
-
+    for (uint32_t q = 0; q < s->n && length > 0; q++) {
+        if (q > 0)
+            cosine =
+                vt_dot(v, s->queries + (size_t)q * s->width, s->width) / length;
         if (cosine >= s->least) /* false for NaN */
             offer(w->heap + (size_t)q * s->k, &w->found[q], s->k,
                   (vt_hit){.row = row, .cosine = cosine});

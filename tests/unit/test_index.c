@@ -189,6 +189,23 @@ Test(index, leaves_out_what_has_no_direction)
     }
 }
 
+/* The bits of the two products that it is made of. */
+Test(index, a_cosine_in_one_pass)
+{
+    enum { WIDTH = 301 };
+    float a[WIDTH], b[WIDTH], length;
+    vt_rng r = {6};
+
+    for (size_t n = 1; n <= WIDTH; n++) {
+        vt_rng_fill(&r, a, n, 1, 0);
+        vt_rng_fill(&r, b, n, 1, 0);
+        const float cosine = vt_cosine(&length, a, b, n);
+
+        cr_expect_eq(length, vt_length(a, n));
+        cr_expect_eq(cosine, vt_dot(a, b, n) / length, "%zu numbers", n);
+    }
+}
+
 /* The squares of such numbers are infinite or zero in f32. */
 Test(index, finds_long_and_short_vectors)
 {
