@@ -634,12 +634,19 @@ VITCL_STATUS vitcl_tensors_write(const char *path, const vitcl_shape *shapes,
  * time; their number need not be known. The file appears at _finish(),
  * complete, or never. If the path ends in .npy the format is NumPy's, else
  * safetensors. After _finish() or an error there is nothing left to do but
- * _free(): the others return VITCL_EINVAL. */
+ * _free(), or after an error _keep(): the others return VITCL_EINVAL.
+ *
+ * _keep() is called instead of _finish(), or after its error or that of _add(),
+ * as on a full disk: the whole rows so far get the first of the names
+ * x.partial.npy, x.partial2.npy .. that no file has, for a path x.npy. It
+ * writes the name to name[size] and their number to *count. */
 typedef struct vitcl_rows vitcl_rows;
 VITCL_STATUS vitcl_rows_open(vitcl_rows **out, const char *path,
                              const vitcl_shape *row);
 VITCL_STATUS vitcl_rows_add(vitcl_rows *rows, const float *data, uint32_t n);
 VITCL_STATUS vitcl_rows_finish(vitcl_rows *rows);
+VITCL_STATUS vitcl_rows_keep(char *name, size_t size, uint64_t *count,
+                             vitcl_rows *rows);
 void vitcl_rows_free(vitcl_rows *rows);
 
 /* ---- log -------------------------------------------------------------- */

@@ -272,7 +272,8 @@ static vitcl_status finish(vitcl_rows *rows)
     fill_head(head, rows);
     rows->failed = true;
     if (fseek(rows->file.f, 0, SEEK_SET) != 0 ||
-        fwrite(head, 1, HEAD, rows->file.f) != HEAD)
+        fwrite(head, 1, HEAD, rows->file.f) != HEAD ||
+        fflush(rows->file.f) != 0)
         return write_error(rows);
     VT_TRY(vt_newfile_commit(&rows->file));
     rows->failed = false;
@@ -284,6 +285,43 @@ vitcl_status vitcl_rows_finish(vitcl_rows *rows)
 {
     VT_GIVEN(rows);
     VT_RETURN_ALONE(rows, "vitcl_rows", finish(rows));
+}
+
+/* On a full disk the last row may be in the file in part. */
+static vitcl_status keep(char *name, size_t size, uint64_t *count,
+                         vitcl_rows *rows)
+{
+    const size_t row = rows->count * sizeof(float);
+    vitcl_status st;
+    char head[HEAD], *path = NULL;
+    uint64_t there;
+
+    if (!rows->file.f)
+        return vt_fail(VITCL_EINVAL, "the rows are finished");
+    rows->failed = true;
+    VT_TRY(vt_partial_size(&there, &rows->file));
+    there = there < HEAD ? 0 : (there - HEAD) / row;
+    rows->rows = VT_MIN(rows->rows, there);
+    fill_head(head, rows);
+    if (fseek(rows->file.f, 0, SEEK_SET) != 0 ||
+        fwrite(head, 1, HEAD, rows->file.f) != HEAD)
+        VT_TRY(write_error(rows));
+    VT_TRY(vt_partial_keep(&path, &rows->file, HEAD + rows->rows * row, NULL, 0,
+                           false));
+    snprintf(name, size, "%s", path);
+    *count = rows->rows;
+done:
+    free(path);
+    return st;
+}
+
+vitcl_status vitcl_rows_keep(char *name, size_t size, uint64_t *count,
+                             vitcl_rows *rows)
+{
+    VT_GIVEN(name);
+    VT_GIVEN(count);
+    VT_GIVEN(rows);
+    VT_RETURN_ALONE(rows, "vitcl_rows", keep(name, size, count, rows));
 }
 
 void vitcl_rows_free(vitcl_rows *rows)

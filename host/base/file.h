@@ -57,13 +57,39 @@ void vt_newfile_discard(vt_newfile *n); /* after commit: does nothing */
 /* Is `name` that of a temporary file of `of`? Both without their folder. */
 bool vt_newfile_is_part(const char *name, const char *of);
 
-/* ---- what a run that was stopped has written (partial.c) ---- */
+/* Holds `path` until vt_newfile_discard(), by a hidden file beside it, against
+ * others that do. *busy: another process holds it, and we were not to wait. */
+vitcl_status vt_newfile_hold(bool *busy, vt_newfile *out, const char *path,
+                             bool wait);
+/* Of use to partial.c. */
+/* The file that a chain of links leads to, which may not exist yet. */
+vitcl_status vt_newfile_target(char **out, const char *path);
+/* Gives it the permissions of the file that it would replace. */
+void vt_newfile_rights(vt_newfile *n);
+/* Gives it a name that no file has. False: errno. */
+bool vt_newfile_name(vt_newfile *n, const char *name);
 
-/* x.partial.jsonl of x.jsonl; from number 2 on x.partial2.jsonl. */
+/* ---- what a run that failed or was stopped has written (partial.c) ---- */
+
+/* x.partial.jsonl of x.jsonl; from number 2 on x.partial2.jsonl. Beside the
+ * file that a link leads to. */
 vitcl_status vt_partial_name(char **out, const char *path, unsigned number);
-/* The first of them that no file has. */
-vitcl_status vt_partial_free_name(char **out, const char *path);
-/* Instead of commit(): the file gets this name, and `path` stays as it is. */
-vitcl_status vt_newfile_keep(vt_newfile *n, const char *name);
+/* The bytes that are in the file. What could not be written, on a full disk, is
+ * forgotten, so that more can be written. */
+vitcl_status vt_partial_size(uint64_t *out, vt_newfile *n);
+/* Of a text: how many whole rows it has, at most `most`, and their bytes.
+ * quoted: a newline between double quotes ends no row. */
+typedef struct vt_partial_rows {
+    uint64_t rows, bytes;
+} vt_partial_rows;
+vitcl_status vt_partial_count(vt_partial_rows *out, vt_newfile *n, bool quoted,
+                              uint64_t most);
+/* Instead of commit(): the first `bytes` bytes get the first .partial name that
+ * no file has, and `path` stays as it is; replace: the first of these names,
+ * whoever has it. *name: the caller frees it. beside: NULL, or a second file,
+ * which gets the name of the same number. */
+vitcl_status vt_partial_keep(char **name, vt_newfile *n, uint64_t bytes,
+                             vt_newfile *beside, uint64_t beside_bytes,
+                             bool replace);
 
 #endif

@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #define PART ".vitcl-part"
+#define HOLD ".vitcl-hold"
 enum {
     PARTS = 100,    /* that may be there at once */
     NAME_CUT = 200, /* a name may have 255 bytes; part of it will do */
@@ -53,8 +54,7 @@ static bool may_follow(const char *path)
     return good;
 }
 
-/* The file that a chain of links leads to, which may not exist yet. */
-static vitcl_status follow(char **out, const char *path)
+vitcl_status vt_newfile_target(char **out, const char *path)
 {
     vitcl_status st;
     char *at = NULL, *next = NULL, to[4096];
@@ -162,6 +162,67 @@ static int create(const char *name, bool replaces)
     return fd;
 }
 
+/* -1: errno; EWOULDBLOCK: another process holds it, and we do not wait. */
+static int hold(const char *name, bool wait)
+{
+    struct stat st;
+    int fd, why;
+
+    for (;;) {
+        fd = create(name, true);
+        if (fd >= 0 || errno != EEXIST)
+            return fd;
+        fd = open(name, O_RDWR | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC);
+        if (fd < 0 && errno == ENOENT)
+            continue; /* it has just ended */
+        if (fd < 0)
+            return -1;
+        if (flock(fd, LOCK_EX | (wait ? 0 : LOCK_NB)) != 0)
+            break;
+        if (fstat(fd, &st) == 0 && is_named(&st, name))
+            return fd; /* of a process that was killed meanwhile */
+        close(fd);
+    }
+    if (errno != EWOULDBLOCK && errno != EINTR)
+        return fd; /* a file system without locks */
+    why = errno;
+    close(fd);
+    errno = why;
+    return -1;
+}
+
+vitcl_status vt_newfile_hold(bool *busy, vt_newfile *out, const char *path,
+                             bool wait)
+{
+    vitcl_status st;
+    vt_newfile n = {0};
+    int fd = -1;
+
+    *busy = false;
+    VT_TRY(vt_newfile_target(&n.target, path));
+    VT_TRY(vt_strdup(&n.path, path));
+    VT_TRY(vt_format(&n.temporary, "%.*s.%.*s" HOLD,
+                     (int)folder_length(n.target), n.target, NAME_CUT,
+                     n.target + folder_length(n.target)));
+    fd = hold(n.temporary, wait);
+    *busy = fd < 0 && errno == EWOULDBLOCK && !wait;
+    n.f = fd < 0 ? NULL : fdopen(fd, "wb");
+    if (!n.f) {
+        st = *busy ? VITCL_OK
+                   : vt_fail(VITCL_EIO, "%s: cannot write: %s", path,
+                             strerror(errno));
+        free(n.temporary), n.temporary = NULL; /* it is another's */
+        goto done;
+    }
+    fd = -1;
+    *out = n, n = (vt_newfile){0};
+done:
+    vt_newfile_discard(&n);
+    if (fd >= 0)
+        close(fd);
+    return st;
+}
+
 /* Opens n->temporary, and removes what others left. */
 static vitcl_status open_part(int *out, vt_newfile *n, bool replaces)
 {
@@ -202,7 +263,7 @@ vitcl_status vt_newfile_open(vt_newfile *out, const char *path)
     bool replaces;
     int fd = -1;
 
-    VT_TRY(follow(&n.target, path));
+    VT_TRY(vt_newfile_target(&n.target, path));
     replaces = stat(n.target, &old) == 0;
     if (replaces && !S_ISREG(old.st_mode)) {
         st = vt_fail(VITCL_EIO, "%s: exists and is not a regular file", path);
@@ -226,14 +287,14 @@ done:
 
 /* ---- the end ---- */
 
-/* Gives it the permissions of the file that it replaces, but does not open it
- * to another group than that one was open to. */
-static void keep_rights(int fd, const char *target)
+/* Does not open it to another group than the older file was open to. */
+void vt_newfile_rights(vt_newfile *n)
 {
+    const int fd = fileno(n->f);
     struct stat old, new;
     mode_t mode;
 
-    if (stat(target, &old) != 0 || fstat(fd, &new) != 0)
+    if (stat(n->target, &old) != 0 || fstat(fd, &new) != 0)
         return;
     mode = old.st_mode & 0777;
     if ((old.st_uid != new.st_uid || old.st_gid != new.st_gid) &&
@@ -250,7 +311,7 @@ static vitcl_status sync_part(vt_newfile *n)
 
     errno = 0;
     if (fflush(n->f) == 0 && !ferror(n->f)) {
-        keep_rights(fd, n->target);
+        vt_newfile_rights(n);
         if (fsync(fd) == 0)
             return VITCL_OK;
     }
@@ -306,16 +367,15 @@ done:
     return st;
 }
 
-/* False: errno. */
-static bool name_part(vt_newfile *n)
+bool vt_newfile_name(vt_newfile *n, const char *name)
 {
-    if (renameat2(AT_FDCWD, n->temporary, AT_FDCWD, n->target,
-                  RENAME_NOREPLACE) == 0) {
+    if (renameat2(AT_FDCWD, n->temporary, AT_FDCWD, name, RENAME_NOREPLACE) ==
+        0) {
         free(n->temporary), n->temporary = NULL;
         return true;
     }
     return errno != EEXIST && /* a file system without it */
-           link(n->temporary, n->target) == 0;
+           link(n->temporary, name) == 0;
 }
 
 vitcl_status vt_newfile_commit_new(bool *taken, vt_newfile *n)
@@ -323,7 +383,7 @@ vitcl_status vt_newfile_commit_new(bool *taken, vt_newfile *n)
     vitcl_status st = VITCL_OK;
 
     *taken = false;
-    if (fflush(n->f) != 0 || ferror(n->f) || !name_part(n)) {
+    if (fflush(n->f) != 0 || ferror(n->f) || !vt_newfile_name(n, n->target)) {
         *taken = errno == EEXIST;
         if (!*taken)
             st = vt_fail(VITCL_EIO, "%s: cannot write: %s", n->path,

@@ -180,6 +180,26 @@ int answering_over(answering *w, progress *bar, int code)
     return code == EXIT_OK ? batches_broken(w->batches) : code;
 }
 
+void say_kept(int code, uint64_t count, const char *what, const char *name)
+{
+    note("%sthe first %llu %s%s %s in %s",
+         code == EXIT_STOPPED ? "stopped; " : "", (unsigned long long)count,
+         what, plural(count), count == 1 ? "is" : "are", name);
+}
+
+void answering_keep(answering *w, int code)
+{
+    char name[4096];
+    uint64_t rows;
+
+    if (!w->rows || !w->count || code == EXIT_OK)
+        return;
+    if (vitcl_rows_keep(name, sizeof name, &rows, w->rows) == VITCL_OK)
+        say_kept(code, rows, "row", name);
+    else
+        failed();
+}
+
 void answering_close(answering *w)
 {
     vitcl_rows_free(w->rows);

@@ -57,6 +57,11 @@ int answering_share(answering *w, progress *bar);
  * where: " (listed above)". */
 void answering_counts(char *out, size_t size, const answering *w,
                       const char *where);
+/* After a run with this exit status: keeps the rows of a file that was not
+ * completed, and says where. */
+void answering_keep(answering *w, int code);
+/* "stopped; the first 72 answers are in x.partial.jsonl"; what: "answer". */
+void say_kept(int code, uint64_t count, const char *what, const char *name);
 void answering_close(answering *w);
 
 #endif

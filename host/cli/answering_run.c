@@ -84,8 +84,12 @@ int answering_run(answering *w)
     code = w->several ? answering_share(w, &bar) : work_through(w, &bar);
     if (code == EXIT_OK && batches_cut(w->batches))
         code = EXIT_STOPPED;
-    if (code == EXIT_OK && w->rows && vitcl_rows_finish(w->rows) != VITCL_OK)
-        code = failed();
+    if (code == EXIT_OK && w->rows) {
+        if (vitcl_rows_finish(w->rows) != VITCL_OK)
+            code = failed();
+        else
+            vitcl_rows_free(w->rows), w->rows = NULL;
+    }
     if (code == EXIT_OK && w->finish)
         code = w->finish(w->context);
     if (code == EXIT_OK && batches_failures(w->batches) && !w->rows_tell)

@@ -293,6 +293,7 @@ static int run(void *into, const words *operands)
         naming_csv_head(&w.naming);
     if (code == EXIT_OK)
         code = answering_run(&w.on);
+    answering_keep(&w.on, code);
     code = sharding_end(&w.part, code, &w.on);
     if (code == EXIT_OK && w.sorting.failures)
         code = EXIT_FAILED;

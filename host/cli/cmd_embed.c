@@ -56,6 +56,7 @@ typedef struct work {
     updating kept;  /* with --update */
     vt_vectors *to; /* NULL: standard output */
     bool finished;  /* it was, or that failed */
+    bool complete;  /* it was */
     int64_t began;  /* ns */
 } work;
 
@@ -162,7 +163,8 @@ static int finish(void *context)
              "can hold them",
              (unsigned long long)vt_vectors_unfit(w->to),
              vt_vectors_unfit(w->to) == 1 ? " does" : "s do");
-    return vt_vectors_finish(w->to) == VITCL_OK ? EXIT_OK : failed();
+    w->complete = vt_vectors_finish(w->to) == VITCL_OK;
+    return w->complete ? EXIT_OK : failed();
 }
 
 /* Nothing is new: rows may have vanished. */
@@ -195,12 +197,12 @@ static int run_all(work *w)
         code = answering_start(&w->e.on, NULL, NULL);
     if (code == EXIT_OK)
         code = answering_run(&w->e.on);
-    if (code == EXIT_STOPPED && w->o->update && has_answers(w)) {
-        if (!is_quiet())
-            note("stopped; what is done is kept, and --update goes on from "
-                 "there");
+    if (code != EXIT_OK && w->o->update && has_answers(w)) {
         if (finish(w) != EXIT_OK)
             code = EXIT_FAILED;
+        else if (!is_quiet())
+            note("%swhat is done is kept, and --update goes on from there",
+                 code == EXIT_STOPPED ? "stopped; " : "");
     }
     return code;
 }
@@ -287,16 +289,18 @@ static int open_part(work *w)
                          &o->common, &rows);
 }
 
-static void keep_partial(work *w)
+/* With --update what is done is in the index, as a rule. */
+static void keep_partial(work *w, int code)
 {
-    char *name;
+    char *name = NULL;
+    uint64_t rows;
 
-    if (!has_answers(w) || !(name = sharding_partial(&w->part)))
+    if (!w->to || w->complete || !w->e.on.count)
         return;
-    if (vt_vectors_keep(w->to, name) != VITCL_OK)
+    if (vt_vectors_keep(&name, &rows, w->to, w->part.shard.n > 0) != VITCL_OK)
         failed();
     else
-        sharding_kept(name, w->e.on.count);
+        say_kept(code, rows, w->o->update ? "row" : "answer", name);
     free(name);
 }
 
@@ -327,8 +331,8 @@ static int run(void *into, const words *operands)
         code = read_earlier(o, &w);
     if (code == EXIT_OK)
         code = o->update ? embed_new(&w, operands) : run_all(&w);
-    if (code == EXIT_STOPPED && !o->update)
-        keep_partial(&w);
+    if (code != EXIT_OK)
+        keep_partial(&w, code);
     code = sharding_end(&w.part, code, &w.e.on);
     answering_close(&w.e.on);
     sharding_close(&w.part);

@@ -267,6 +267,10 @@ static int search(work *w, const char *name, const words *pictures)
     code = prepare(w, a);
     if (code == EXIT_OK)
         code = answering_run(&w->e.on);
+    /* what there is after Ctrl-C or a failure */
+    if (code != EXIT_OK && w->e.on.count && !w->e.on.broken &&
+        (w->count || w->page) && finish(w) != EXIT_OK)
+        code = EXIT_FAILED;
     answering_close(&w->e.on);
     return code;
 }

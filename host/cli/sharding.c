@@ -9,6 +9,7 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <stdio_ext.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -147,6 +148,8 @@ static int restore(sharding *s)
         close(s->kept);
         s->kept = -1;
     }
+    if (bad) /* what is left of the answers is not for the other stream */
+        __fpurge(stdout);
     clearerr(stdout);
     return bad ? fail("%s: cannot be written: %s", s->path, strerror(error))
                : EXIT_OK;
@@ -180,35 +183,19 @@ int sharding_commit(sharding *s, int code)
     return EXIT_OK;
 }
 
-/* ---- what a run that was stopped has done ---- */
+/* ---- what a run that failed or was stopped has done ---- */
 
 /* A worker that is started again computes all rows of its part: one file for
  * what it had is enough. */
-char *sharding_partial(const sharding *s)
+static void keep_part(sharding *s, int code)
 {
     char *name = NULL;
+    uint64_t lines;
 
-    if ((s->shard.n ? vt_partial_name(&name, s->path, 1)
-                    : vt_partial_free_name(&name, s->path)) != VITCL_OK)
+    if (vt_part_keep(&name, &lines, s->part, s->shard.n > 0) != VITCL_OK)
         failed();
-    return name;
-}
-
-void sharding_kept(const char *name, uint64_t answers)
-{
-    note("stopped; the first %llu answer%s %s in %s",
-         (unsigned long long)answers, plural(answers),
-         answers == 1 ? "is" : "are", name);
-}
-
-static void keep_part(sharding *s, uint64_t answers)
-{
-    char *name = restore(s) == EXIT_OK ? sharding_partial(s) : NULL;
-
-    if (name && vt_part_keep(s->part, name) != VITCL_OK)
-        failed();
-    else if (name)
-        sharding_kept(name, answers);
+    else
+        say_kept(code, lines, "answer", name);
     free(name);
 }
 
@@ -235,8 +222,10 @@ int sharding_end(sharding *s, int code, const answering *w)
         s->about.failed = batches_failures(w->batches);
         sharding_computed(s, w->several, w->device, w->session);
     }
-    if (code == EXIT_STOPPED && s->part && w->count && !w->broken)
-        keep_part(s, w->count);
+    if (s->part && restore(s) != EXIT_OK)
+        code = EXIT_FAILED;
+    if (code != EXIT_OK && s->part && w->count)
+        keep_part(s, code);
     code = sharding_commit(s, code);
     /* only a worker's part says itself what failed */
     if (code == EXIT_OK && !s->shard.n && w->batches &&

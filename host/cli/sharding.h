@@ -34,19 +34,14 @@ int sharding_same(const sharding *s, uint64_t pictures, uint64_t names);
 /* Standard output goes to the part from here to sharding_end(). */
 int sharding_redirect(sharding *s);
 /* After the run: makes the part appear if code is EXIT_OK, and the manifest of
- * the worker's part; if it is EXIT_STOPPED, the answers so far are kept in
- * another file. Returns the exit status. */
+ * the worker's part; else the answers so far are kept in another file. Returns
+ * the exit status. */
 int sharding_end(sharding *s, int code, const answering *w);
 /* The same for a part without a session's pictures. */
 int sharding_commit(sharding *s, int code);
 /* What computed the rows, into the manifest. several NULL: one device. */
 void sharding_computed(sharding *s, const struct machines *several,
                        const vitcl_device *device, vitcl_session *session);
-/* The name for what there is of an output that was not completed; the caller
- * frees it. NULL: prints why there is none. */
-char *sharding_partial(const sharding *s);
-/* Says where it is. */
-void sharding_kept(const char *name, uint64_t answers);
 void sharding_close(sharding *s);
 /* " precision=.." and the like, which every command's rows depend on: options
  * and what the environment says of kernels. */

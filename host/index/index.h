@@ -60,11 +60,14 @@ vitcl_status vt_vectors_open(vt_vectors **out, const char *path,
                              const vt_about *about, uint32_t given,
                              uint32_t width, bool half);
 vitcl_status vt_vectors_add(vt_vectors *v, const vt_vectors_row *row);
+/* After a failure of it or of _add() there is still vt_vectors_keep(). */
 vitcl_status vt_vectors_finish(vt_vectors *v);
 /* Rows whose numbers are finite, but not in f16, or become zero there. */
 uint64_t vt_vectors_unfit(const vt_vectors *v);
-/* Instead: the rows so far, complete, in a file of this name. */
-vitcl_status vt_vectors_keep(vt_vectors *v, const char *name);
+/* Instead: the rows so far, on a full disk as many as there is room for, as
+ * vt_partial_keep() has it. */
+vitcl_status vt_vectors_keep(char **name, uint64_t *rows, vt_vectors *v,
+                             bool replace);
 void vt_vectors_free(vt_vectors *v);
 
 /* ---- merging (merge.c) ---- */

@@ -1,17 +1,11 @@
 /*
  * write.c - vectors and their paths, row by row, in four formats.
- *
- * Space for the head of a binary file is reserved at its start, padded with
- * blanks as both formats allow, and filled in at the end.
  */
-#include "base/checksum.h"
-#include "base/file.h"
 #include "base/half.h"
-#include "base/json_print.h"
 #include "base/memory.h"
 #include "base/number.h"
-#include "index/index.h"
 #include "index/sums.h"
+#include "index/vectors.h"
 #include "plot/text.h"
 
 #include <errno.h>
@@ -19,42 +13,21 @@
 #include <math.h>
 #include <string.h>
 
-enum { HEAD = 32768, NPY_HEAD = 512 };
+static const char *const endings[VT_FORMATS] = {".safetensors", ".npy",
+                                                ".jsonl", ".csv"};
 
-typedef enum { SAFETENSORS, NPY, JSONL, CSV, FORMATS } format;
-
-struct vt_vectors {
-    vt_newfile file, names; /* names: the .paths file beside .npy */
-    format format;
-    vt_about about;
-    uint32_t given, width;
-    size_t count; /* numbers a row */
-    bool half;
-    uint64_t rows, unfit;
-    uint16_t *narrow; /* a row as f16 */
-    float *nan;
-    vt_stamp *stamps; /* and paths, until the end of a safetensors file */
-    char *paths;
-    size_t stamp_cap, path_cap, path_bytes;
-    vt_summing *summing; /* the block of rows that is not complete */
-    uint64_t *sums, block;
-    size_t sum_cap, sum_count;
-};
-
-static const char *const endings[FORMATS] = {".safetensors", ".npy", ".jsonl",
-                                             ".csv"};
-
-static vitcl_status write_error(const vt_newfile *f)
+vitcl_status vt_vectors_error(const vt_newfile *f)
 {
     return vt_fail(VITCL_EIO, "%s: cannot be written: %s", f->path,
                    strerror(errno));
 }
 
-static vitcl_status put(vt_newfile *f, const void *data, size_t size, size_t n)
+vitcl_status vt_vectors_put(vt_newfile *f, const void *data, size_t size,
+                            size_t n)
 {
     if (n == 0) /* data may be NULL */
         return VITCL_OK;
-    return fwrite(data, size, n, f->f) == n ? VITCL_OK : write_error(f);
+    return fwrite(data, size, n, f->f) == n ? VITCL_OK : vt_vectors_error(f);
 }
 
 /* ---- text ---- */
@@ -145,17 +118,17 @@ done:
 
 static vitcl_status begin(vt_vectors *v, const char *path)
 {
-    static const char blank[HEAD];
+    static const char blank[VT_HEAD];
     vitcl_status st = VITCL_OK;
 
     VT_TRY(vt_newfile_open(&v->file, path));
-    if (v->format == SAFETENSORS)
-        VT_TRY(put(&v->file, blank, 1, HEAD));
-    if (v->format == NPY) {
-        VT_TRY(put(&v->file, blank, 1, NPY_HEAD));
+    if (v->format == VT_AS_SAFETENSORS)
+        VT_TRY(vt_vectors_put(&v->file, blank, 1, VT_HEAD));
+    if (v->format == VT_AS_NPY) {
+        VT_TRY(vt_vectors_put(&v->file, blank, 1, VT_NPY_HEAD));
         VT_TRY(open_names(v, path));
     }
-    if (v->format == CSV)
+    if (v->format == VT_AS_CSV)
         put_csv_head(v);
 done:
     return st;
@@ -171,9 +144,9 @@ vitcl_status vt_vectors_open(vt_vectors **out, const char *path,
     VT_TRY(VT_NEW(&v, 1));
     v->about = *about;
     v->given = given, v->width = width, v->half = half;
-    while (v->format < FORMATS && !vt_text_ends(path, endings[v->format]))
+    while (v->format < VT_FORMATS && !vt_text_ends(path, endings[v->format]))
         v->format++;
-    if (v->format == FORMATS || !width ||
+    if (v->format == VT_FORMATS || !width ||
         !vt_mul(&v->count, given ? given : 1, width))
         VT_TRY(vt_fail(VITCL_EINVAL, "%s: no format for vectors", path));
     VT_TRY(VT_NEW(&v->narrow, v->count));
@@ -191,7 +164,7 @@ done:
 
 /* ---- rows ---- */
 
-static vitcl_status add_sum(vt_vectors *v, uint64_t sum)
+vitcl_status vt_vectors_add_sum(vt_vectors *v, uint64_t sum)
 {
     vitcl_status st;
 
@@ -207,10 +180,10 @@ static vitcl_status put_bytes(vt_vectors *v, const void *bytes)
     const size_t each = v->half ? 2 : 4;
     vitcl_status st;
 
-    VT_TRY(put(&v->file, bytes, each, v->count));
+    VT_TRY(vt_vectors_put(&v->file, bytes, each, v->count));
     vt_summing_add(v->summing, bytes, each * v->count);
     if ((v->rows + 1) % v->block == 0)
-        VT_TRY(add_sum(v, vt_summing_take(v->summing)));
+        VT_TRY(vt_vectors_add_sum(v, vt_summing_take(v->summing)));
 done:
     return st;
 }
@@ -251,154 +224,21 @@ vitcl_status vt_vectors_add(vt_vectors *v, const vt_vectors_row *row)
 {
     vitcl_status st = VITCL_OK;
 
-    if (v->format == JSONL)
+    if (v->format == VT_AS_JSONL)
         put_jsonl(v, row);
-    else if (v->format == CSV)
+    else if (v->format == VT_AS_CSV)
         put_csv(v, row);
     else if (row->stored)
         VT_TRY(put_bytes(v, row->stored));
     else
         VT_TRY(put_binary(v, row->error ? v->nan : row->numbers));
-    if (v->format == SAFETENSORS)
-        VT_TRY(keep(v, row));
-    if (v->format == NPY)
+    if (v->format == VT_AS_NPY)
         put_line(v->names.f, row->path);
     if (ferror(v->file.f))
-        return write_error(&v->file);
+        return vt_vectors_error(&v->file);
+    if (v->format == VT_AS_SAFETENSORS)
+        VT_TRY(keep(v, row));
     v->rows++;
-done:
-    return st;
-}
-
-/* ---- heads ---- */
-
-static void put_about(FILE *f, const vt_vectors *v)
-{
-    const vt_about *a = &v->about;
-
-    fputs("{\"__metadata__\":{\"format\":\"vitcl index 1\",\"folder\":", f);
-    vt_json_print_string(f, a->folder);
-    fputs(",\"model\":", f);
-    vt_json_print_string(f, a->model);
-    fprintf(f,
-            ",\"model_id\":\"%s\",\"pictures_id\":\"%s\",\"feature\":\"%s\","
-            "\"size\":\"%" PRIu32 "x%" PRIu32 "\",\"normalized\":\"%s\","
-            "\"pixels\":\"%s\",\"block\":\"%" PRIu64 "\"}",
-            a->model_id, a->pictures_id, a->feature, a->height, a->width,
-            a->normalized ? "true" : "false",
-            a->pixels[0] ? a->pixels : "pillow", v->block);
-}
-
-static void put_shape(FILE *f, const vt_vectors *v)
-{
-    fprintf(f, "%" PRIu64, v->rows);
-    if (v->given)
-        fprintf(f, ",%" PRIu32, v->given);
-    fprintf(f, ",%" PRIu32, v->width);
-}
-
-static void put_tensors(FILE *f, const vt_vectors *v)
-{
-    const uint64_t sums = v->sum_count + 1, /* and that of the head */
-        a = v->rows * v->count * (v->half ? 2 : 4),
-                   b = a + v->rows * sizeof(vt_stamp),
-                   c = b + sums * sizeof *v->sums, d = c + v->path_bytes;
-
-    put_about(f, v);
-    fprintf(f, ",\"features\":{\"dtype\":\"%s\",\"shape\":[",
-            v->half ? "F16" : "F32");
-    put_shape(f, v);
-    fprintf(f,
-            "],\"data_offsets\":[0,%" PRIu64 "]},"
-            "\"stamps\":{\"dtype\":\"I64\",\"shape\":[%" PRIu64
-            ",2],\"data_offsets\":[%" PRIu64 ",%" PRIu64 "]},"
-            "\"checksums\":{\"dtype\":\"I64\",\"shape\":[%" PRIu64
-            "],\"data_offsets\":[%" PRIu64 ",%" PRIu64 "]},"
-            "\"paths\":{\"dtype\":\"U8\",\"shape\":[%zu],"
-            "\"data_offsets\":[%" PRIu64 ",%" PRIu64 "]}}",
-            a, v->rows, a, b, sums, b, c, v->path_bytes, c, d);
-}
-
-static void put_npy(FILE *f, const vt_vectors *v)
-{
-    fprintf(f, "{'descr': '<f%d', 'fortran_order': False, 'shape': (",
-            v->half ? 2 : 4);
-    put_shape(f, v);
-    fputs("), }", f);
-}
-
-/* Fills `size` bytes: the bytes before the text, the text, blanks. */
-static vitcl_status make_head(char *head, size_t size, const vt_vectors *v)
-{
-    const size_t start = v->format == NPY ? 10 : 8, from = start - 8;
-    const uint64_t length = size - start;
-    char *text = NULL;
-    size_t n = 0;
-    FILE *f = open_memstream(&text, &n);
-
-    if (f)
-        (v->format == NPY ? put_npy : put_tensors)(f, v);
-    if (!f || fclose(f) != 0 || !text || n > size - start) {
-        free(text);
-        return vt_fail(VITCL_ENOMEM, "%s: the head of the file is too large",
-                       v->file.path);
-    }
-    memset(head, ' ', size);
-    if (v->format == NPY)
-        memcpy(head, "\x93NUMPY\x01", 8); /* the minor version is 0 */
-    for (size_t i = v->format == NPY ? 8 : 0; i < start; i++)
-        head[i] = (char)(length >> 8 * (i - (from ? 8 : 0)) & 255);
-    memcpy(head + start, text, n);
-    head[size - 1] = v->format == NPY ? '\n' : ' ';
-    free(text);
-    return VITCL_OK;
-}
-
-/* All but that of the head. */
-static vitcl_status end_sums(vt_vectors *v)
-{
-    vitcl_status st = VITCL_OK;
-
-    if (v->rows % v->block != 0)
-        VT_TRY(add_sum(v, vt_summing_take(v->summing)));
-    VT_TRY(add_sum(v, vt_checksum(v->stamps, v->rows * sizeof *v->stamps)));
-    VT_TRY(add_sum(v, vt_checksum(v->paths, v->path_bytes)));
-done:
-    return st;
-}
-
-static vitcl_status finish_binary(vt_vectors *v)
-{
-    const size_t size = v->format == NPY ? NPY_HEAD : HEAD;
-    vitcl_status st;
-    char *head = NULL;
-
-    VT_TRY(VT_NEW(&head, size));
-    if (v->format == SAFETENSORS)
-        VT_TRY(end_sums(v));
-    VT_TRY(make_head(head, size, v));
-    if (v->format == SAFETENSORS) {
-        VT_TRY(add_sum(v, vt_checksum(head + 8, size - 8)));
-        VT_TRY(put(&v->file, v->stamps, sizeof *v->stamps, v->rows));
-        VT_TRY(put(&v->file, v->sums, sizeof *v->sums, v->sum_count));
-        VT_TRY(put(&v->file, v->paths, 1, v->path_bytes));
-    }
-    if (fseeko(v->file.f, 0, SEEK_SET) != 0)
-        VT_TRY(write_error(&v->file));
-    VT_TRY(put(&v->file, head, 1, size));
-done:
-    free(head);
-    return st;
-}
-
-vitcl_status vt_vectors_finish(vt_vectors *v)
-{
-    vitcl_status st = VITCL_OK;
-
-    if (v->format == SAFETENSORS || v->format == NPY)
-        VT_TRY(finish_binary(v));
-    VT_TRY(v->names.path ? vt_newfile_commit_both(&v->names, &v->file)
-                         : vt_newfile_commit(&v->file));
 done:
     return st;
 }
@@ -406,23 +246,6 @@ done:
 uint64_t vt_vectors_unfit(const vt_vectors *v)
 {
     return v->unfit;
-}
-
-vitcl_status vt_vectors_keep(vt_vectors *v, const char *name)
-{
-    vitcl_status st = VITCL_OK;
-    char *beside = NULL;
-
-    if (v->format == SAFETENSORS || v->format == NPY)
-        VT_TRY(finish_binary(v));
-    if (v->names.path) {
-        VT_TRY(names_beside(&beside, name));
-        VT_TRY(vt_newfile_keep(&v->names, beside));
-    }
-    VT_TRY(vt_newfile_keep(&v->file, name));
-done:
-    free(beside);
-    return st;
 }
 
 void vt_vectors_free(vt_vectors *v)

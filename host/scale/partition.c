@@ -362,9 +362,17 @@ vitcl_status vt_part_commit(vt_part *p)
     return vt_newfile_commit(&p->file);
 }
 
-vitcl_status vt_part_keep(vt_part *p, const char *name)
+vitcl_status vt_part_keep(char **name, uint64_t *lines, vt_part *p,
+                          bool replace)
 {
-    return vt_newfile_keep(&p->file, name);
+    vitcl_status st;
+    vt_partial_rows whole;
+
+    VT_TRY(vt_partial_count(&whole, &p->file, false, UINT64_MAX));
+    VT_TRY(vt_partial_keep(name, &p->file, whole.bytes, NULL, 0, replace));
+    *lines = whole.rows;
+done:
+    return st;
 }
 
 vitcl_status vt_part_commit_new(bool *taken, vt_part *p)

@@ -60,8 +60,9 @@ typedef struct vt_part vt_part;
 vitcl_status vt_part_open(vt_part **out, const char *path);
 FILE *vt_part_stream(vt_part *p);
 vitcl_status vt_part_commit(vt_part *p);
-/* Instead: what there is, in a file of this name. */
-vitcl_status vt_part_keep(vt_part *p, const char *name);
+/* Instead: its whole lines, as vt_partial_keep() has it. */
+vitcl_status vt_part_keep(char **name, uint64_t *lines, vt_part *p,
+                          bool replace);
 /* As vt_newfile_commit_new(). */
 vitcl_status vt_part_commit_new(bool *taken, vt_part *p);
 void vt_part_free(vt_part *p); /* uncommitted: removes it */

@@ -50,6 +50,38 @@ limited $(($(stat -c %s whole.npy) - 1)) classify "${wide[@]}" \
 err_has 'logits.npy'
 [ ! -e logits.npy ] || fail "half a file"
 
+# What there was room for is kept, each answer whole.
+err_has 'the first 99 rows are in logits.partial.npy$'
+many=$(for i in $(seq 50); do echo data/bird/{1..4}.ppm; done)
+for form in jsonl csv npy safetensors; do
+    given=(embed --preset vit-ti/16 --size 32)
+    [ $form != jsonl ] || given=(classify --preset vit-ti/16 --size 32 -k 20)
+    run 0 "${given[@]}" -o whole.$form $many
+    cp whole.$form room.$form
+    size=$(stat -c %s whole.$form)
+    for limit in $((size - 1)) $((size * 7 / 10)); do
+        limited $limit "${given[@]}" -o room.$form $many
+        err_has "the first 1[0-9]+ answers are in room.partial.$form\$"
+        [ ! -s out ] || fail "answers on standard output"
+        n=$(grep -oE 'the first [0-9]+' err | grep -oE '[0-9]+')
+        [ "$n" -lt 200 ] || fail "all 200 rows"
+        cmp room.$form whole.$form || fail "the older file changed"
+        case $form in
+        jsonl | csv) # which has a line of names
+            head -n $((n + (${#form} == 3))) whole.$form | cmp - room.partial.$form || fail "other lines" ;;
+        npy)
+            [ "$(wc -l <room.partial.paths)" = "$n" ] || fail "not the paths"
+            head -c 200 room.partial.npy | grep -q "($n,192)" || fail "another shape"
+            rm room.partial.paths ;;
+        safetensors)
+            run 0 search room.partial.safetensors data/cat/1.ppm
+            run 1 embed --update -o room.partial.safetensors none.jpg
+            err_has "other rows: $n kept" ;;
+        esac
+        rm room.partial.$form
+    done
+done
+
 nothing_left() { ! compgen -G '.*vitcl-part*' || fail "a temporary file is left"; }
 nothing_left
 

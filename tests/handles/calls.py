@@ -20,6 +20,7 @@ LOCAL = {
     "const char **": ("const char *a{n} = NULL;", "&a{n}", ""),
     "double *": ("double a{n} = 0;", "&a{n}", ""),
     "int64_t *": ("int64_t a{n} = 0;", "&a{n}", ""),
+    "uint64_t *": ("uint64_t a{n} = 0;", "&a{n}", ""),
 }
 SIMPLE = {
     "const uint8_t *": "vt_rgb", "uint8_t *": "vt_room",

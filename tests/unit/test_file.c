@@ -282,3 +282,70 @@ Test(file, both_or_none)
     }
     vt_test_remove(folder);
 }
+
+/* Beside the file of a link, under names that no file has. */
+Test(file, keeps_what_there_is)
+{
+    static const char *const names[] = {
+        "far/x.partial.csv", "far/x.partial3.csv", "far/x.partial4.csv"};
+    const char *folder = vt_test_folder();
+    const char *link = vt_test_path(folder, "x.csv");
+    vt_newfile n = {0}, m = {0};
+    vt_partial_rows whole;
+    char *name = NULL;
+
+    cr_assert_eq(mkdir(vt_test_path(folder, "far"), 0700), 0);
+    cr_assert_eq(symlink("far/x.csv", link), 0);
+    vt_test_text(folder, "far/x.partial2.csv", "older");
+    for (int i = 0; i < 3; i++) {
+        cr_assert_eq(vt_newfile_open(&n, link), VITCL_OK, "%s", vt_message());
+        fputs("a\n\"b\n\"\nc", n.f);
+        cr_expect_eq(vt_partial_count(&whole, &n, true, UINT64_MAX), VITCL_OK);
+        cr_expect(whole.rows == 2 && whole.bytes == 7);
+        cr_expect_eq(vt_partial_count(&whole, &n, false, 1), VITCL_OK);
+        cr_expect(whole.rows == 1 && whole.bytes == 2);
+        cr_expect_eq(vt_partial_keep(&name, &n, 7, NULL, 0, false), VITCL_OK,
+                     "%s", vt_message());
+        cr_expect_str_eq(name, vt_test_path(folder, names[i]));
+        expect_text(name, "a\n\"b\n\"\n");
+        free(name);
+    }
+    expect_text(vt_test_path(folder, "far/x.partial2.csv"), "older");
+    cr_assert_eq(vt_newfile_open(&n, link), VITCL_OK);
+    cr_assert_eq(vt_newfile_open(&m, vt_test_path(folder, "far/x.paths")),
+                 VITCL_OK);
+    fputs("new", n.f), fputs("names", m.f);
+    vt_test_text(folder, "far/x.partial.paths", "older");
+    cr_expect_eq(vt_partial_keep(&name, &n, 2, &m, 5, true), VITCL_OK, "%s",
+                 vt_message());
+    expect_text(vt_test_path(folder, names[0]), "ne");
+    expect_text(vt_test_path(folder, "far/x.partial.paths"), "names");
+    cr_expect_not(vt_path_exists(link));
+    cr_expect_eq(entries(vt_test_path(folder, "far")), 5);
+    free(name);
+    vt_test_remove(folder);
+}
+
+Test(file, one_holds_it)
+{
+    const char *folder = vt_test_folder();
+    const char *path = vt_test_path(folder, "x");
+    vt_newfile a = {0}, b = {0};
+    bool busy = true;
+
+    cr_assert_eq(vt_newfile_hold(&busy, &a, path, false), VITCL_OK, "%s",
+                 vt_message());
+    cr_expect_not(busy);
+    cr_expect_eq(vt_newfile_hold(&busy, &b, path, false), VITCL_OK);
+    cr_expect(busy && !b.path);
+    vt_newfile_discard(&a);
+    cr_expect_eq(entries(folder), 0);
+    vt_test_text(folder, ".x.vitcl-hold", ""); /* its holder was killed */
+    cr_expect_eq(vt_newfile_hold(&busy, &b, path, true), VITCL_OK);
+    cr_expect_not(busy);
+    vt_newfile_discard(&b);
+    cr_expect_eq(entries(folder), 0);
+    cr_expect_eq(vt_newfile_hold(&busy, &b, vt_test_path(folder, "no/x"), true),
+                 VITCL_EIO);
+    vt_test_remove(folder);
+}
