@@ -41,11 +41,28 @@ static void choose_folder(updating *u)
         snprintf(u->folder, sizeof u->folder, "%s", folder);
 }
 
+/* Two runs at once would lose the rows of one. */
+static int hold(updating *u, const char *index)
+{
+    bool busy;
+
+    if (vt_newfile_hold(&busy, &u->held, index, false) != VITCL_OK)
+        return failed();
+    if (!busy)
+        return EXIT_OK;
+    if (!is_quiet())
+        note("%s: another run updates it; waiting for its end", index);
+    return vt_newfile_hold(&busy, &u->held, index, true) == VITCL_OK ? EXIT_OK
+                                                                     : failed();
+}
+
 int updating_open(updating *u, const char *index)
 {
     size_t width = 1;
 
     *u = (updating){.count = 0};
+    if (hold(u, index) != EXIT_OK)
+        return EXIT_FAILED;
     if (access(index, F_OK) == 0) {
         if (vt_index_open(&u->old, index) != VITCL_OK ||
             vt_index_sort(u->old) != VITCL_OK)
@@ -406,4 +423,6 @@ void updating_close(updating *u)
     free(u->row);
     free(u->narrow);
     vt_index_free(u->old);
+    if (u->held.path)
+        vt_newfile_discard(&u->held);
 }

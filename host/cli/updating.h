@@ -10,6 +10,7 @@
 #define VT_CLI_UPDATING_H
 #include "cmd.h"
 #include "index/index.h"
+#include "scale/partition.h"
 
 #include <sys/types.h>
 
@@ -23,6 +24,7 @@ typedef struct updating_entry {
     ino_t inode;
 } updating_entry;
 typedef struct updating {
+    vt_newfile held; /* one run at a time updates an index */
     vt_index *old;
     updating_entry *entry; /* in the order of the new index */
     size_t count, room, at;

@@ -132,6 +132,28 @@ if [ -x "$(dirname "$VITCL")/vitcl-unpack" ]; then
     err_has ' 3 of 3 '
 fi
 
+# ---- two runs at once: the second waits, and both have their rows
+mkfifo list
+for index in new old; do
+    [ $index = new ] || run 0 embed $small -o $index.safetensors a/0.ppm
+    "$VITCL" embed $small --update -o $index.safetensors - <list 2>first &
+    exec 7>list
+    echo a/1.ppm >&7
+    while [ ! -e .$index.safetensors.vitcl-hold ]; do sleep 0.05; done
+    "$VITCL" embed $small --update -o $index.safetensors b 2>second 7>&- &
+    for _ in {1..100}; do grep -q 'another run updates it; waiting' second && break || sleep 0.1; done
+    exec 7>&-
+    wait
+    grep -q "^vitcl embed: $index.safetensors: another run updates it; waiting for its end$" second ||
+        fail "it did not wait: $(cat first second)"
+    [ ! -e .$index.safetensors.vitcl-hold ] || fail "it is held for good"
+done
+is new.safetensors a/1.ppm b/{0..2}.ppm
+is old.safetensors a/{0,1}.ppm b/{0..2}.ppm
+: >.old.safetensors.vitcl-hold # of a run that was killed
+run 0 embed --update -o old.safetensors a/2.ppm
+is old.safetensors a/{0,1}.ppm b/{0..2}.ppm a/2.ppm
+
 # ---- a stop: what is done, and everything else as it was
 run 0 embed $small -o i.safetensors a b
 cp i.safetensors before
