@@ -12,12 +12,13 @@ typedef struct study {
     const char *data, *output, *device;
     double minutes;
     uint32_t tries, jobs, threads, epochs, pictures, tests;
-    bool dry_run, quiet;
+    bool dry_run, quiet, follow;
 } study;
 
 static const opt options[] = {
     OPT_ROW(study, 0, "data", OPT_TEXT, "PATH",
             "class folders, or a folder of CIFAR's or MNIST's own files", data),
+    OPT_FOLLOW(study, follow),
     OPT_ROW(study, 'o', "output", OPT_TEXT, "DIR",
             "output folder (default: study-NAME); an interrupted study is "
             "resumed there",
@@ -248,6 +249,7 @@ static int run(void *into, const words *operands)
                               .pictures = o->pictures,
                               .tests = o->tests,
                               .dry = o->dry_run,
+                              .follow = o->follow,
                               .say = say,
                               .stop = stop};
     int code;

@@ -53,6 +53,7 @@ static vitcl_status read_state(vt_experiment *e)
     char path[VT_STUDY_PATH];
     vt_json *json = NULL;
     const char *study = "", *data = "";
+    bool follow = false;
 
     VT_TRY(vt_study_path(path, e, "study.json"));
     if (!vt_path_exists(path))
@@ -64,6 +65,14 @@ static vitcl_status read_state(vt_experiment *e)
         st = vt_fail(VITCL_EINVAL,
                      "%s: has a study \"%s\" of %s; name another folder",
                      e->named, study, data);
+        goto done;
+    }
+    vt_json_bool(&follow, vt_json_get(json, "follow"));
+    if (follow != e->options.follow) {
+        st = vt_fail(VITCL_EINVAL,
+                     "%s: has a study %s --follow, of other pictures; name "
+                     "another folder",
+                     e->named, follow ? "with" : "without");
         goto done;
     }
     vt_json_number(&e->minutes, vt_json_get(json, "minutes"));
@@ -92,6 +101,7 @@ static vitcl_status write_state(const vt_experiment *e)
     VT_TRY(vt_text_open(&t));
     fprintf(t.f, "{\"study\": \"%s\",\n \"data\": ", e->study->name);
     vt_json_print_string(t.f, e->data);
+    fprintf(t.f, ",\n \"follow\": %s", e->options.follow ? "true" : "false");
     vt_print(t.f,
              ",\n \"minutes\": %.9g, \"tries\": %u, \"pictures\": %u, "
              "\"tests\": %u, \"epochs\": %u,\n \"rates\": [",

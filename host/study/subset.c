@@ -247,14 +247,15 @@ done:
 
 /* Opens the data; without test pictures of its own both are the same. */
 static vitcl_status open_both(part *train, part *test, bool *own,
-                              const char *data)
+                              const vt_experiment *e)
 {
+    vt_dataset_options how = {.training = true, .follow = e->options.follow};
     vitcl_status st = VITCL_OK;
     const char *a, *b;
 
-    VT_TRY(vt_dataset_open_as(&train->d, data,
-                              &(vt_dataset_options){.training = true}));
-    VT_TRY(vt_dataset_open(&test->d, data, NULL));
+    VT_TRY(vt_dataset_open_as(&train->d, e->data, &how));
+    how.training = false;
+    VT_TRY(vt_dataset_open_as(&test->d, e->data, &how));
     *own = true;
     if (vt_dataset_count(train->d) && vt_dataset_count(test->d)) {
         a = vt_dataset_path(train->d, 0), b = vt_dataset_path(test->d, 0);
@@ -270,13 +271,22 @@ static void close_part(part *p)
     free(p->index);
 }
 
+static void say_left(const vt_experiment *e, const vt_dataset *d)
+{
+    if (vt_dataset_remark(d) && e->options.say)
+        e->options.say(e->options.context, vt_dataset_remark(d));
+}
+
 vitcl_status vt_subset_look(vt_experiment *e)
 {
     vitcl_status st = VITCL_OK;
     part train = {0}, test = {0};
     vt_picture picture = {0};
 
-    VT_TRY(open_both(&train, &test, &e->own_tests, e->data));
+    VT_TRY(open_both(&train, &test, &e->own_tests, e));
+    say_left(e, train.d);
+    if (e->own_tests)
+        say_left(e, test.d);
     e->classes = vt_dataset_classes(train.d);
     e->all_pictures = vt_dataset_count(train.d);
     e->all_tests = vt_dataset_count(test.d);
@@ -326,7 +336,7 @@ vitcl_status vt_subset_make(vt_subset *out, const vt_experiment *e,
     if (vt_path_exists(whole))
         goto done;
     VT_TRY(vt_study_folder(out->path));
-    VT_TRY(open_both(&train, &test, &own, e->data));
+    VT_TRY(open_both(&train, &test, &own, e));
     VT_TRY(choose(&train, pictures, own ? ALL : ALL_BUT_A_FIFTH));
     VT_TRY(choose(&test, tests, own ? ALL : A_FIFTH));
     VT_TRY(write_parts(&train, &test, out->path));

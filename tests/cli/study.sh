@@ -29,6 +29,22 @@ for c in a b; do cp "$VT_DATA/sample.jpg" few/$c/1.jpg; done
 run 1 study head --data few -o none
 says 'a study needs two classes or more, five training pictures of each'
 
+# ---- links to folders, and what is left out
+mkdir -p far linked/a linked/b
+for i in 1 2 3 4 5 6; do cp "$VT_DATA/sample.jpg" far/$i.jpg && cp far/$i.jpg linked/b; done
+ln -s ../../far linked/a/far
+echo text >linked/b/readme.txt
+run 1 study head --data linked -o none
+err_has 'linked: 6 pictures in 2 classes, 1 skipped, 1 link to a folder not followed \(--follow\)$'
+err_has 'here are 2 classes, 5 training and 1 test pictures$'
+run 1 study head --data linked --follow --pictures 3 -o none
+err_has 'linked: 12 pictures in 2 classes, 1 skipped$'
+err_has '[-]-pictures must be at least five a class, 10 here$'
+mkdir old
+printf '{"study": "head", "data": "%s/linked"}' "$PWD" >old/study.json
+run 1 study head --data linked --follow -o old
+err_has 'old: has a study without --follow, of other pictures; name another folder$'
+
 ! sanitized || skip 'trains too long under AddressSanitizer'
 
 # ---- a dry run: nothing is trained, and nothing is left
