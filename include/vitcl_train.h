@@ -36,6 +36,14 @@ const char *vitcl_dataset_kind(const vitcl_dataset *dataset);
  * classes, 2 skipped, 1 hidden"; else NULL. */
 const char *vitcl_dataset_remark(const vitcl_dataset *dataset);
 
+/* How many pictures of `dataset` are also in `other`: the same file, or one of
+ * the same bytes. *name: one of them, or NULL; valid as long as the dataset.
+ * Bytes are compared while there are at most 20000 files to read. Of pictures
+ * that are not files: 0. */
+VITCL_STATUS vitcl_dataset_shared(uint32_t *out, const char **name,
+                                  const vitcl_dataset *dataset,
+                                  const vitcl_dataset *other);
+
 /* From now on this dataset's classes are matched with others by number, not by
  * name. If all names are numbers ("0007"), those are used; otherwise positions,
  * and both sides must have equally many classes. */

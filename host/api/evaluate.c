@@ -7,6 +7,7 @@
 #include "base/file.h"
 #include "base/memory.h"
 #include "base/sha256.h"
+#include "data/shared.h"
 
 #include <string.h>
 
@@ -159,6 +160,30 @@ uint32_t vitcl_dataset_classes(const vitcl_dataset *dataset)
 const char *vitcl_dataset_class(const vitcl_dataset *dataset, uint32_t index)
 {
     return dataset ? vt_dataset_class(dataset->d, index) : NULL;
+}
+
+vitcl_status vitcl_dataset_shared(uint32_t *out, const char **name,
+                                  const vitcl_dataset *dataset,
+                                  const vitcl_dataset *other)
+{
+    vt_shared s = {0};
+    vitcl_status st;
+
+    VT_GIVEN(out);
+    VT_GIVEN(name);
+    VT_GIVEN(dataset);
+    VT_GIVEN(other);
+    if (enter(dataset, false) != VITCL_OK)
+        return VITCL_EBUSY;
+    if ((st = enter(other, false)) == VITCL_OK) {
+        st = vt_dataset_shared(&s, other->d, dataset->d, VT_SHARED_MOST, NULL,
+                               NULL);
+        leave(other, false);
+    }
+    leave(dataset, false);
+    if (st == VITCL_OK)
+        *out = s.count, *name = s.name;
+    return st;
 }
 
 vitcl_status vitcl_dataset_identity(char out[65], const vitcl_dataset *dataset)

@@ -285,6 +285,8 @@ vitcl_status vitcl_train(vitcl_train_event *out, vitcl_device *device,
         VT_TRY(vt_settings_new(&s, &o, d));
     }
     VT_TRY(open_val(&val, &val_label, &s, &o, d, context));
+    if (val && !o.resume)
+        VT_TRY(vt_pictures_shared(d, val, &o, context));
     if (ranks.rank == 0)
         VT_TRY(vt_run_dir_claim(&folder, o.output, !o.resume));
     if (!o.resume) {

@@ -473,6 +473,11 @@ typedef struct scoring {
 /* Opens labelled pictures; says what was left out. */
 int scoring_data(struct vitcl_dataset **out, const char *path,
                  const char *split, bool follow);
+/* Says how many of the test pictures were training pictures. train NULL: those
+ * of train/ in the folder `path`, if there is one. */
+int scoring_shared(const struct vitcl_dataset *test,
+                   const struct vitcl_dataset *train, const char *path,
+                   bool follow);
 /* From now on the first pictures that cannot be decoded are named on stderr;
  * with `strict` the first is an error. */
 int scoring_broken(scoring *s, struct vitcl_dataset *dataset, bool strict);

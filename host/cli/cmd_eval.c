@@ -183,7 +183,9 @@ static int open_data(work *w)
     const eval *o = w->o;
     const bool by_number = classes_by_number(o->by);
 
-    if (scoring_data(&w->dataset, o->data, o->split, o->follow) != EXIT_OK)
+    if (scoring_data(&w->dataset, o->data, o->split, o->follow) != EXIT_OK ||
+        ((!o->split || strcmp(o->split, "train") != 0) &&
+         scoring_shared(w->dataset, NULL, o->data, o->follow) != EXIT_OK))
         return EXIT_FAILED;
     if ((o->labels &&
          vitcl_dataset_labels(w->dataset, o->labels) != VITCL_OK) ||

@@ -118,6 +118,8 @@ static int run(void *into, const words *operands)
     code = scoring_data(&w.train, o->data, "train", o->follow);
     if (code == EXIT_OK)
         code = scoring_data(&w.test, o->data, NULL, o->follow);
+    if (code == EXIT_OK)
+        code = scoring_shared(w.test, w.train, NULL, false);
     if (code == EXIT_OK && by_number &&
         vitcl_dataset_by_number(w.test) != VITCL_OK)
         code = failed();

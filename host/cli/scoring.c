@@ -40,6 +40,29 @@ int scoring_data(vitcl_dataset **out, const char *path, const char *split,
     return EXIT_OK;
 }
 
+int scoring_shared(const vitcl_dataset *test, const vitcl_dataset *train,
+                   const char *path, bool follow)
+{
+    vitcl_dataset *beside = NULL;
+    const char *name;
+    uint32_t n = 0;
+
+    if (!train && strcmp(vitcl_dataset_kind(test), "folders") == 0 &&
+        (follow ? vitcl_dataset_open_links(&beside, path, "train")
+                : vitcl_dataset_open(&beside, path, "train")) == VITCL_OK)
+        train = beside;
+    if (train && vitcl_dataset_shared(&n, &name, test, train) != VITCL_OK) {
+        vitcl_dataset_free(beside);
+        return failed();
+    }
+    vitcl_dataset_free(beside);
+    if (n)
+        note("%u of the %u test pictures %s among the training pictures, too, "
+             "such as %s: the scores are too good",
+             n, vitcl_dataset_pictures(test), n == 1 ? "is" : "are", name);
+    return EXIT_OK;
+}
+
 int scoring_open(scoring *s, const model_options *common)
 {
     model_options o = *common;

@@ -10,6 +10,7 @@
 #include "base/memory.h"
 #include "data/check.h"
 #include "data/form.h"
+#include "data/shared.h"
 
 #include <errno.h>
 #include <math.h>
@@ -48,6 +49,23 @@ void vt_pictures_remark(const vt_dataset *d, const vitcl_train_options *o,
 {
     if (vt_dataset_remark(d))
         tell(o, context, "%s", vt_dataset_remark(d));
+}
+
+vitcl_status vt_pictures_shared(const vt_dataset *d, const vt_dataset *val,
+                                const vitcl_train_options *o, void *context)
+{
+    vitcl_status st;
+    vt_shared s;
+
+    VT_TRY(vt_dataset_shared(&s, d, val, UINT32_MAX, NULL, NULL));
+    if (s.count)
+        tell(o, context,
+             "%u of the %u pictures to score %s among those to train, too, "
+             "such as %s: the scores will be too good",
+             s.count, vt_dataset_count(val), s.count == 1 ? "is" : "are",
+             s.name);
+done:
+    return st;
 }
 
 /* ---- a new training ---- */

@@ -18,6 +18,9 @@ typedef struct vt_left_out {
 void vt_left_out_free(vt_left_out *l);
 
 /* Says what was left out of folders. */
+/* Says how many of the pictures to score are among those to train. */
+vitcl_status vt_pictures_shared(const vt_dataset *d, const vt_dataset *val,
+                                const vitcl_train_options *o, void *context);
 void vt_pictures_remark(const vt_dataset *d, const vitcl_train_options *o,
                         void *context);
 /* Takes what cannot be decoded out of d and tells o->note about the first of
