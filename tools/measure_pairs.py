@@ -133,7 +133,7 @@ def turn(vitcl, index, picture):
           f"ratio {theirs / ours:.2f}   {len(here)} rows, "
           f"{'the same' if same else 'NOT THE SAME'}", flush=True)
     out, _, load = run([vitcl, "search", "-v", index, picture])
-    ours = float(re.search(r"search: .* in ([0-9]+) ms", out.stderr).group(1)) / 1000
+    ours = float(re.search(r"vectors of .* in ([0-9]+) ms", out.stderr).group(1)) / 1000
     theirs, _, after = run(other("search", index))
     theirs = float(theirs.stdout)
     load, after = load.split(", ")[1], after.split(", ")[1]
