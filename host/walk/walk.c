@@ -171,8 +171,8 @@ static kind look(struct stat *of, const vt_walk *w, const char *path,
     const bool named = vt_is_picture_name(name);
     bool link;
 
-    if (name[0] == '.')
-        return HIDDEN;
+    if (name[0] == '.') /* ours are there while a file is written */
+        return strstr(name, ".vitcl-") ? PASSED : HIDDEN;
     if (lstat(path, of) != 0)
         return named || errno != ENOENT ? BROKEN : OTHER;
     link = S_ISLNK(of->st_mode);

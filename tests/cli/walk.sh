@@ -73,6 +73,9 @@ run 0 classify $small --json -k 1 --summary train
 err_has "^$left named, $all; "
 run 0 embed $small --summary train -o v.safetensors
 err_has "^$left embedded, $all; "
+run 0 embed $small --summary --update train -o train/v.safetensors # which is held meanwhile
+err_has "^$left embedded, $all; "
+rm train/v.safetensors
 run 0 embed $small --summary --update train -o v.safetensors
 err_has ": 0 of $n pictures are new"
 run 0 search v.safetensors --summary train -k 1
