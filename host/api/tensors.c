@@ -302,6 +302,10 @@ static vitcl_status keep(char *name, size_t size, uint64_t *count,
     VT_TRY(vt_partial_size(&there, &rows->file));
     there = there < HEAD ? 0 : (there - HEAD) / row;
     rows->rows = VT_MIN(rows->rows, there);
+    name[0] = '\0';
+    *count = rows->rows;
+    if (!rows->rows)
+        goto done;
     fill_head(head, rows);
     if (fseek(rows->file.f, 0, SEEK_SET) != 0 ||
         fwrite(head, 1, HEAD, rows->file.f) != HEAD)
@@ -309,7 +313,6 @@ static vitcl_status keep(char *name, size_t size, uint64_t *count,
     VT_TRY(vt_partial_keep(&path, &rows->file, HEAD + rows->rows * row, NULL, 0,
                            false));
     snprintf(name, size, "%s", path);
-    *count = rows->rows;
 done:
     free(path);
     return st;
@@ -321,6 +324,8 @@ vitcl_status vitcl_rows_keep(char *name, size_t size, uint64_t *count,
     VT_GIVEN(name);
     VT_GIVEN(count);
     VT_GIVEN(rows);
+    if (size == 0)
+        return vt_fail(VITCL_EINVAL, "a name needs room");
     VT_RETURN_ALONE(rows, "vitcl_rows", keep(name, size, count, rows));
 }
 

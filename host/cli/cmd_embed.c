@@ -299,7 +299,7 @@ static void keep_partial(work *w, int code)
         return;
     if (vt_vectors_keep(&name, &rows, w->to, w->part.shard.n > 0) != VITCL_OK)
         failed();
-    else
+    else if (name)
         say_kept(code, rows, w->o->update ? "row" : "answer", name);
     free(name);
 }

@@ -194,7 +194,7 @@ static void keep_part(sharding *s, int code)
 
     if (vt_part_keep(&name, &lines, s->part, s->shard.n > 0) != VITCL_OK)
         failed();
-    else
+    else if (name)
         say_kept(code, lines, "answer", name);
     free(name);
 }

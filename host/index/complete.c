@@ -278,9 +278,11 @@ vitcl_status vt_vectors_keep(char **name, uint64_t *rows, vt_vectors *v,
     VT_TRY(v->format == VT_AS_SAFETENSORS ? keep_index(&size, v)
            : v->format == VT_AS_NPY       ? keep_npy(&size, &names, v)
                                           : keep_text(&size, v));
-    VT_TRY(vt_partial_keep(name, &v->file, size,
-                           v->names.path ? &v->names : NULL, names, replace));
-    *rows = v->rows;
+    *name = NULL, *rows = v->rows;
+    if (v->rows)
+        VT_TRY(vt_partial_keep(name, &v->file, size,
+                               v->names.path ? &v->names : NULL, names,
+                               replace));
 done:
     return st;
 }

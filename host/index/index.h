@@ -65,7 +65,7 @@ vitcl_status vt_vectors_finish(vt_vectors *v);
 /* Rows whose numbers are finite, but not in f16, or become zero there. */
 uint64_t vt_vectors_unfit(const vt_vectors *v);
 /* Instead: the rows so far, on a full disk as many as there is room for, as
- * vt_partial_keep() has it. */
+ * vt_partial_keep() has it. *name NULL: there is none. */
 vitcl_status vt_vectors_keep(char **name, uint64_t *rows, vt_vectors *v,
                              bool replace);
 void vt_vectors_free(vt_vectors *v);

@@ -369,8 +369,9 @@ vitcl_status vt_part_keep(char **name, uint64_t *lines, vt_part *p,
     vt_partial_rows whole;
 
     VT_TRY(vt_partial_count(&whole, &p->file, false, UINT64_MAX));
-    VT_TRY(vt_partial_keep(name, &p->file, whole.bytes, NULL, 0, replace));
-    *lines = whole.rows;
+    *name = NULL, *lines = whole.rows;
+    if (whole.rows)
+        VT_TRY(vt_partial_keep(name, &p->file, whole.bytes, NULL, 0, replace));
 done:
     return st;
 }

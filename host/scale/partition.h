@@ -60,7 +60,8 @@ typedef struct vt_part vt_part;
 vitcl_status vt_part_open(vt_part **out, const char *path);
 FILE *vt_part_stream(vt_part *p);
 vitcl_status vt_part_commit(vt_part *p);
-/* Instead: its whole lines, as vt_partial_keep() has it. */
+/* Instead: its whole lines, as vt_partial_keep() has it. *name NULL: there is
+ * none. */
 vitcl_status vt_part_keep(char **name, uint64_t *lines, vt_part *p,
                           bool replace);
 /* As vt_newfile_commit_new(). */

@@ -52,6 +52,9 @@ err_has 'logits.npy'
 
 # What there was room for is kept, each answer whole.
 err_has 'the first 99 rows are in logits.partial.npy$'
+limited 512 classify "${wide[@]}" --logits none.npy $many # not even one
+err_not 'none.partial'
+[ ! -e none.partial.npy ] || fail "no rows in a file"
 many=$(for i in $(seq 50); do echo data/bird/{1..4}.ppm; done)
 for form in jsonl csv npy safetensors; do
     given=(embed --preset vit-ti/16 --size 32)
