@@ -132,6 +132,23 @@ if [ -x "$(dirname "$VITCL")/vitcl-unpack" ]; then
     err_has ' 3 of 3 '
 fi
 
+# ---- a lost device: what is done is kept, too
+preload=(env "LD_PRELOAD=$VT_CL_FAIL_LIB" "ASAN_OPTIONS=${ASAN_OPTIONS-}:verify_asan_link_order=0")
+run 0 embed $small -o lost.safetensors a/0.ppm
+cp lost.safetensors before
+update=("${preload[@]}" "$VITCL" embed --batch 1 --update -o lost.safetensors b)
+VT_CL_COUNT=$PWD/calls "${update[@]}" 2>err || fail "counting"
+n=$(grep -n clEnqueueReadBuffer calls | tail -n 1 | cut -d: -f1)
+cp before lost.safetensors
+code=0
+VT_CL_FAIL="$n -5" "${update[@]}" 2>err || code=$?
+[ $code = 1 ] || fail "status $code"
+err_has '^vitcl embed: what is done is kept, and --update goes on from there$'
+is lost.safetensors a/0.ppm b/{0,1}.ppm
+run 0 embed --update -o lost.safetensors b
+is lost.safetensors a/0.ppm b/{0..2}.ppm
+rm before
+
 # ---- two runs at once: the second waits, and both have their rows
 mkfifo list
 for index in new old; do
