@@ -156,7 +156,7 @@ for index in new old; do
     "$VITCL" embed $small --update -o $index.safetensors - <list 2>first &
     exec 7>list
     echo a/1.ppm >&7
-    while [ ! -e .$index.safetensors.vitcl-hold ]; do sleep 0.05; done
+    for _ in {1..200}; do [ ! -e .$index.safetensors.vitcl-hold ] && sleep 0.05 || break; done
     "$VITCL" embed $small --update -o $index.safetensors b 2>second 7>&- &
     for _ in {1..100}; do grep -q 'another run updates it; waiting' second && break || sleep 0.1; done
     exec 7>&-
