@@ -417,7 +417,8 @@ void batches_say_left(const picture_batches *f);
 /* Did Ctrl-C come before the last picture? */
 bool batches_cut(const picture_batches *f);
 /* At the end: how many pictures all workers have, and a hash of their names. */
-void batches_whole(uint64_t *count, uint64_t *names, const picture_batches *f);
+struct vt_manifest;
+void batches_whole(struct vt_manifest *into, const picture_batches *f);
 void batches_close(picture_batches *f);
 /* A batch that is kept while the next ones are read: what batches_next()
  * returned. */

@@ -197,12 +197,12 @@ static int open_data(work *w)
 /* The part is finished: of these pictures? */
 static int compare_part(work *w)
 {
-    uint64_t count = 0, names = 0;
+    vt_manifest asked = {.input = 0};
     int code = open_data(w);
 
     if (code == EXIT_OK)
-        code = identify(&count, &names, w);
-    return code == EXIT_OK ? sharding_same(&w->part, count, names) : code;
+        code = identify(&asked.input, &asked.names, w);
+    return code == EXIT_OK ? sharding_same(&w->part, &asked) : code;
 }
 
 /* A model that does not answer with one class a picture. What is counted by

@@ -6,6 +6,7 @@
  */
 #include "input.h"
 
+#include "scale/partition.h"
 #include "scale/tar.h"
 
 #include <inttypes.h>
@@ -27,7 +28,7 @@ struct input {
     vt_tar *tar;
     vt_left left; /* of the archives so far */
     vt_shard shard;
-    uint64_t count, names;
+    uint64_t count, names, sample, sampled;
     char path[2 * PATH_MAX], error[512];
 };
 
@@ -68,10 +69,21 @@ void input_left(vt_left *out, const input *s)
         paths_left(out, s->paths);
 }
 
-void input_whole(uint64_t *count, uint64_t *names, const input *s)
+void input_whole(vt_manifest *into, const input *s)
 {
-    *count = s->count;
-    *names = s->names;
+    into->input = s->count;
+    into->names = s->names;
+    into->sample = s->sample;
+    into->sampled = s->shard.n > 0;
+}
+
+/* The first of a part tell whether the pictures are others. */
+static void sample(input *s, const char *path)
+{
+    enum { SAMPLED = 256 };
+
+    if (s->shard.n && s->sampled++ < SAMPLED)
+        vt_manifest_sample(&s->sample, path);
 }
 
 bool input_ready(input *s, int ms)
@@ -102,6 +114,8 @@ static input_picture next_path(input *s)
         p.path = paths_next(s->paths, &p.error);
     } while (p.path && !take(s, p.path) && !stopped());
     p.borrowed = paths_picture(s->paths, &p.size);
+    if (p.path && !p.borrowed)
+        sample(s, p.path);
     p.position = s->count - 1;
     return p;
 }
@@ -179,8 +193,11 @@ static bool open_archive(input *s, input_picture *p)
     if (on_stdin(s))
         guard_spent();
     if (vt_tar_open(&s->tar, on_stdin(s) ? NULL : s->archive, s->shard,
-                    s->count) == VITCL_OK)
+                    s->count) == VITCL_OK) {
+        if (!on_stdin(s))
+            sample(s, s->archive);
         return true;
+    }
     if (is_address(s->archive))
         snprintf(
             s->error, sizeof s->error,

@@ -24,8 +24,9 @@ bool input_ready(input *s, int ms);
 input_picture input_next(input *s);
 /* What was left out so far. */
 void input_left(vt_left *out, const input *s);
-/* At the end: how many pictures all workers have, and a hash of their names. */
-void input_whole(uint64_t *count, uint64_t *names, const input *s);
+/* At the end: how many pictures all workers have, a hash of their names, and a
+ * sample of this worker's, or of the archives. */
+void input_whole(struct vt_manifest *into, const input *s);
 void input_close(input *s);
 
 #endif

@@ -378,9 +378,9 @@ void batches_say_left(const picture_batches *f)
     say_left(left);
 }
 
-void batches_whole(uint64_t *count, uint64_t *names, const picture_batches *f)
+void batches_whole(struct vt_manifest *into, const picture_batches *f)
 {
-    input_whole(count, names, f->source);
+    input_whole(into, f->source);
 }
 
 void batches_close(picture_batches *f)

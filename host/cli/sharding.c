@@ -57,10 +57,9 @@ static int describe(sharding *s, const model_options *o,
     return code;
 }
 
-int sharding_same(const sharding *s, uint64_t pictures, uint64_t names)
+int sharding_same(const sharding *s, const vt_manifest *asked)
 {
-    if (vt_partition_same_input(&s->found, s->path, pictures, names) !=
-        VITCL_OK)
+    if (vt_partition_same_input(&s->found, s->path, asked) != VITCL_OK)
         return failed();
     if (!is_quiet())
         note("%s is finished; remove its %s file to write it anew", s->path,
@@ -74,14 +73,14 @@ static int compare_input(const sharding *s, const words *operands,
                          const picture_options *how)
 {
     picture_options all = *how;
+    vt_manifest asked = {.input = 0};
     input_picture p;
-    uint64_t count, names;
     char last[32];
     input *in;
     int code;
 
     snprintf(last, sizeof last, "%u/%u", VT_SHARDS_MAX, VT_SHARDS_MAX);
-    all.shard = last;
+    all.shard = how->tar ? last : how->shard;
     in = input_open(operands, &all);
     if (!in)
         return EXIT_FAILED;
@@ -89,8 +88,8 @@ static int compare_input(const sharding *s, const words *operands,
         p = input_next(in);
         free(p.bytes);
     } while (p.path);
-    input_whole(&count, &names, in);
-    code = p.error ? fail("%s", p.error) : sharding_same(s, count, names);
+    input_whole(&asked, in);
+    code = p.error ? fail("%s", p.error) : sharding_same(s, &asked);
     input_close(in);
     return code;
 }
@@ -217,7 +216,7 @@ void sharding_computed(sharding *s, const machines *several,
 int sharding_end(sharding *s, int code, const answering *w)
 {
     if (code == EXIT_OK && s->path && s->shard.n) {
-        batches_whole(&s->about.input, &s->about.names, w->batches);
+        batches_whole(&s->about, w->batches);
         s->about.rows = w->count;
         s->about.failed = batches_failures(w->batches);
         sharding_computed(s, w->several, w->device, w->session);

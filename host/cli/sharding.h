@@ -30,7 +30,7 @@ int sharding_open(sharding *s, const picture_options *how, const char *output,
                   const row_settings *settings);
 /* Is the finished part of such an input? Prints why not, or that it is
  * finished. */
-int sharding_same(const sharding *s, uint64_t pictures, uint64_t names);
+int sharding_same(const sharding *s, const vt_manifest *asked);
 /* Standard output goes to the part from here to sharding_end(). */
 int sharding_redirect(sharding *s);
 /* After the run: makes the part appear if code is EXIT_OK, and the manifest of

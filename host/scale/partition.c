@@ -18,6 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #define FORMAT "vitcl partition 1"
 #define OWN_SUM "manifest_xxh3"
@@ -101,6 +102,8 @@ static void put_manifest(FILE *f, const vt_manifest *m)
             ",\"names\":\"%016" PRIx64 "\",\"bytes\":%" PRIu64 ",\"file\":",
             m->rows, m->failed, m->input, m->names, m->bytes);
     vt_json_print_string(f, m->file);
+    if (m->sampled)
+        put_sum(f, "sample_xxh3", m->sample);
     put_sum(f, "xxh3", m->sum);
     put_sum(f, "paths_xxh3", m->paths);
 }
@@ -194,7 +197,8 @@ static bool read_manifest(vt_manifest *m, const vt_json *root)
         return false;
     m->shard = (vt_shard){(uint32_t)k, (uint32_t)n};
     m->names = strtoull(hash, NULL, 16);
-    return true;
+    m->sampled = vt_json_get(root, "sample_xxh3") != NULL;
+    return !m->sampled || sum(&m->sample, root, "sample_xxh3");
 }
 
 vitcl_status vt_manifest_load(vt_manifest *out, const char *path)
@@ -273,16 +277,39 @@ done:
 }
 
 vitcl_status vt_partition_same_input(const vt_manifest *found, const char *path,
-                                     uint64_t input, uint64_t names)
+                                     const vt_manifest *asked)
 {
-    if (found->input == input && found->names == names)
-        return VITCL_OK;
-    return vt_fail(VITCL_EINVAL,
-                   "%s: was written for other pictures (%" PRIu64
-                   ") than are named now (%" PRIu64
-                   "); name those, or remove its " VT_MANIFEST
-                   " file to write it anew",
-                   path, found->input, input);
+    if (found->input != asked->input || found->names != asked->names)
+        return vt_fail(VITCL_EINVAL,
+                       "%s: was written for other pictures (%" PRIu64
+                       ") than are named now (%" PRIu64
+                       "); name those, or remove its " VT_MANIFEST
+                       " file to write it anew",
+                       path, found->input, asked->input);
+    if (found->sampled && asked->sampled && found->sample != asked->sample)
+        return vt_fail(VITCL_EINVAL,
+                       "%s: its pictures have changed since it was written; "
+                       "remove its " VT_MANIFEST " file to write it anew",
+                       path);
+    return VITCL_OK;
+}
+
+void vt_manifest_sample(uint64_t *sample, const char *path)
+{
+    enum { END = 4096 };
+    uint64_t known[3] = {*sample, 0, 0}; /* a file that is missing: zeros */
+    char end[END];
+    size_t size, n;
+    int fd;
+
+    if (vt_file_open(&fd, &size, path) == VITCL_OK) {
+        n = VT_MIN(size, (size_t)END);
+        known[1] = size;
+        if (vt_read_at(fd, end, n, size - n) == 0)
+            known[2] = vt_checksum(end, n);
+        close(fd);
+    }
+    *sample = vt_checksum(known, sizeof known);
 }
 
 vitcl_status vt_partition_paths(char **out, const char *path)

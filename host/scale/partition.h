@@ -22,6 +22,8 @@ typedef struct vt_manifest {
     char gemm[64]; /* the session's providers: "native, clblast" */
     uint64_t rows, failed;
     uint64_t input, names; /* of the whole input: pictures, a hash of names */
+    uint64_t sample;       /* of this worker's pictures, if it is */
+    bool sampled;          /* known */
     uint64_t bytes;        /* of the part */
     uint64_t sum, paths;   /* checksums of the part, and of its .paths file; */
     bool summed;           /* false: an older version wrote it, without them */
@@ -36,10 +38,12 @@ vitcl_status vt_partition_folder(const char *path);
  * then be as `wanted`: of this shard, command, model and settings. */
 vitcl_status vt_partition_finished(bool *out, vt_manifest *found,
                                    const char *path, const vt_manifest *wanted);
-/* VITCL_EINVAL if a finished part is of another input than one of so many
- * pictures with this hash of their names. */
+/* VITCL_EINVAL if a finished part is of another input than `asked` has. */
 vitcl_status vt_partition_same_input(const vt_manifest *found, const char *path,
-                                     uint64_t input, uint64_t names);
+                                     const vt_manifest *asked);
+/* Adds a picture, or an archive, to a sample: its size and its last bytes, as
+ * copies on other machines have them, too. */
+void vt_manifest_sample(uint64_t *sample, const char *path);
 /* A file that the rows depend on, by its content: workers may have it in other
  * places. */
 vitcl_status vt_manifest_identify(char id[65], const char *path);

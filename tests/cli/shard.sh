@@ -88,6 +88,12 @@ run 1 classify "${c[@]}" - --shard 2/7 -o "p/part-{shard}.jsonl" <other
 says 'was written for other pictures'
 run 0 classify "${c[@]}" - --shard 2/7 -o "p/part-{shard}.jsonl" <list
 err_has 'is finished'
+cp pics/a/0005.ppm changed && cp pics/a/0010.ppm pics/a/0005.ppm # as long as it was
+run 1 classify "${c[@]}" pics --shard 2/7 -o "p/part-{shard}.jsonl"
+says 'part-00002-of-00007.jsonl: its pictures have changed since it was written; remove its .manifest file to write it anew'
+cp changed pics/a/0005.ppm
+run 0 classify "${c[@]}" pics --shard 2/7 -o "p/part-{shard}.jsonl"
+err_has 'is finished'
 # One that is damaged is written anew.
 truncate -s -1 p/part-00002-of-00007.jsonl
 run 0 classify "${c[@]}" pics --shard 2/7 -o "p/part-{shard}.jsonl"
