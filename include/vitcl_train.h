@@ -103,7 +103,7 @@ VITCL_STATUS vitcl_evaluate_part(vitcl_scores *out, uint32_t *confusion,
                                  uint32_t parts, vitcl_progress progress,
                                  void *context);
 /* Parts may be added up if the identities of their datasets are equal: the same
- * names and labels, in the same order. The pictures are not read. */
+ * names, sizes and labels, in the same order. The pictures are not read. */
 VITCL_STATUS vitcl_dataset_identity(char out[65], const vitcl_dataset *dataset);
 
 /* out[vitcl_dataset_classes()]: the model's class that each class of the

@@ -198,7 +198,7 @@ vitcl_status vitcl_dataset_identity(char out[65], const vitcl_dataset *dataset)
         return VITCL_EBUSY;
     labels = dataset->labels ? dataset->labels_hash : "";
     vt_sha256_begin(&s);
-    vt_dataset_hash_names(&s, dataset->d);
+    vt_dataset_hash_sizes(&s, dataset->d);
     vt_sha256_add(&s, labels, strlen(labels) + 1);
     leave(dataset, false);
     vt_sha256_end(&s, hash);

@@ -43,7 +43,9 @@ const char *vt_dataset_path(const vt_dataset *d, uint32_t index);
 const char *vt_dataset_name(const vt_dataset *d, uint32_t index);
 /* Adds the kind, the classes, and each picture's label and name. */
 void vt_dataset_hash_names(vt_sha256_state *s, const vt_dataset *d);
-/* Of these and of contents: all of files of records; of picture files some, for
+/* The same, and the size of each picture file. */
+void vt_dataset_hash_sizes(vt_sha256_state *s, const vt_dataset *d);
+/* Of names and of contents: all of files of records; of picture files some, for
  * a comparison of copies that takes no longer with more of them. */
 vitcl_status vt_dataset_hash(char out[65], const vt_dataset *d);
 /* Removes these picture files, whose indices ascend. */

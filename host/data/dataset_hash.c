@@ -7,6 +7,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #define FILES 64 /* whose contents are read */
 #define FILE_MOST ((size_t)1 << 30)
@@ -30,6 +31,19 @@ void vt_dataset_hash_names(vt_sha256_state *s, const vt_dataset *d)
         add_text(s, number);
         if (name)
             add_text(s, name);
+    }
+}
+
+void vt_dataset_hash_sizes(vt_sha256_state *s, const vt_dataset *d)
+{
+    struct stat file;
+
+    vt_dataset_hash_names(s, d);
+    for (uint32_t i = 0; d->path && i < d->count; i++) {
+        const uint64_t size =
+            stat(d->path[i], &file) == 0 ? (uint64_t)file.st_size : 0;
+
+        vt_sha256_add(s, &size, sizeof size);
     }
 }
 

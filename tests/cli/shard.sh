@@ -175,6 +175,10 @@ mkdir less
 cp -r data/cat data/dog less
 run 1 eval "${c[@]}" --data less --labels real.json --shard 2/4 -o "e/{shard}.json"
 err_has 'e/00002-of-00004.json: was written for other pictures'
+cp -r data grown
+for name in grown/*/*; do echo >>"$name" && break; done
+run 1 eval "${c[@]}" --data grown --labels real.json --shard 2/4 -o "e/{shard}.json"
+err_has 'e/00002-of-00004.json: was written for other pictures'
 for how in --json --classes "--classes --json --confusion c.csv"; do
     read -ra words <<<"$how"
     run 1 eval "${c[@]}" --data data --labels real.json "${words[@]}"
