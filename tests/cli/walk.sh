@@ -35,6 +35,7 @@ for i, name in enumerate(("crane", "heron", "stork")):
     put("pictures", f"{d}/2021/may/deep/1.PPM")
     put("pictures", f"{d}/folder.jpg/2.ppm")
     put("pictures", f"{d}/@eaDir/3.ppm")
+    put("pictures", f"{d}/IMG_0002")  # its first bytes say so
     for text in other:
         put("skipped", f"{d}/{text}", b"text")
     for text in hidden:
