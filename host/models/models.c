@@ -198,6 +198,11 @@ static vitcl_status unknown_family(const char *path, const vt_json *json)
     const char *name =
         vt_config_timm(json)[0] ? vt_config_timm(json) : vt_config_hf(json);
 
+    if (!name[0])
+        return vt_fail(VITCL_EUNSUPPORTED,
+                       "%s: the config has neither timm's architecture nor "
+                       "Hugging Face's model_type",
+                       path);
     for (const vt_arch *a = vt_arch_table; a->name; a++)
         snprintf(list + strlen(list), sizeof list - strlen(list), "%s%s",
                  a == vt_arch_table ? "" : ", ", a->looks);

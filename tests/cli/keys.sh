@@ -89,6 +89,7 @@ with open("refused", "w") as refused, open("same", "w") as same:
     yes("timm_dinov2_swiglu_reg", "a['act_layer'] = 'silu'")
     no(rel, "a['global_pool'] = 'max'", 'global_pool "max" is not supported here')
     no("timm_resnet", "a['output_stride'] = 16", "output_stride")
+    no(vit, "del c['model_type']", "neither timm's architecture nor Hugging Face's model_type")
     # families by name, before their fields are checked
     for kind in "segformer", "pvt", "swin":
         no(vit, f"c['model_type'] = '{kind}'; c['num_attention_heads'] = [1, 2]; c['image_size'] = 'x'", f'architecture "{kind}" is not supported')
