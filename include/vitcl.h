@@ -292,6 +292,12 @@ const char *vitcl_model_name(const vitcl_model *model, uint32_t label);
  * not be relied on. A model that has neither, as published ones: 1 and 0. */
 float vitcl_model_temperature(const vitcl_model *model);
 float vitcl_model_threshold(const vitcl_model *model);
+/* Whether a picture is of the kind that the model was trained with, which the
+ * same training found: 1 if it has finer detail than those, -1 if less, 0 if it
+ * is like them or the model does not know. rgb: prepared, as for
+ * vitcl_run_rgb(). Answers to pictures of another kind should not be relied on,
+ * whatever their probability. */
+int vitcl_session_detail(const vitcl_session *session, const uint8_t *rgb);
 /* What a classifier's logits mean: problem_type of Hugging Face. A model of one
  * class has VITCL_ANY_CLASSES, unless it is a regression. */
 typedef enum {

@@ -5,7 +5,8 @@
  *
  * The repository contains a picture so that a first run needs no download; a
  * drawn one has the repository's license. A ray is marched to the ship (a
- * distance function); waves and clouds are noise.
+ * distance function); waves and clouds are noise. small.png is its middle,
+ * 480 pixels wide, at 32x32.
  */
 #include <stdio.h> /* before jpeglib.h, which needs FILE */
 

@@ -207,3 +207,17 @@ void vitcl_top(vitcl_class *top, uint32_t k, const float *logits,
 {
     vitcl_top_as(top, k, logits, classes, VITCL_ONE_CLASS);
 }
+
+int vitcl_session_detail(const vitcl_session *session, const uint8_t *rgb)
+{
+    vt_certainty c;
+    double detail;
+
+    if (!session || !rgb)
+        return 0;
+    c = vt_model_certainty(session->model->model);
+    if (c.detail[1] == 0)
+        return 0;
+    detail = vt_detail(rgb, session->height, session->width);
+    return (detail > c.detail[1]) - (detail < c.detail[0]);
+}

@@ -109,12 +109,12 @@ const char *vitcl_model_name(const vitcl_model *model, uint32_t label)
 
 float vitcl_model_temperature(const vitcl_model *model)
 {
-    return model ? (float)vt_model_temperature(model->model) : 1;
+    return model ? (float)vt_model_certainty(model->model).temperature : 1;
 }
 
 float vitcl_model_threshold(const vitcl_model *model)
 {
-    return model ? (float)vt_model_threshold(model->model) : 0;
+    return model ? (float)vt_model_certainty(model->model).threshold : 0;
 }
 
 vitcl_answer vitcl_model_answer(const vitcl_model *model)

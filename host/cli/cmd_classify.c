@@ -71,6 +71,7 @@ typedef struct work {
     explaining *explaining; /* NULL: --explain was not given */
     sharding part;
     bool json, pretty, told;
+    bool told_detail[2]; /* coarser, finer */
 } work;
 
 /* What the model knows, once, where an answer was not sure. say_model() lists
@@ -94,6 +95,19 @@ static void say_known(work *w)
     }
     note("not sure: the model knows %u class%s: %.480s%s", n,
          n == 1 ? "" : "es", list, n > FEW ? ", ..." : "");
+}
+
+/* Why a likely class is not sure, once for each reason. */
+static void say_detail(work *w)
+{
+    const bool finer = w->naming.detail > 0;
+
+    if (w->told_detail[finer] || is_quiet())
+        return;
+    w->told_detail[finer] = true;
+    note("not sure: the model was trained with pictures of %s detail than this "
+         "one has; its probabilities do not hold here",
+         finer ? "less fine" : "finer");
 }
 
 static void add_to_page(work *w, const answer *a)
@@ -124,7 +138,7 @@ static void print(void *context, const answer *a, float *logits)
     work *w = context;
 
     if (!a->error)
-        naming_judge(&w->naming, logits);
+        naming_judge(&w->naming, logits, w->on.session, picture_of(w, a));
     if (w->json)
         naming_json(&w->naming, a);
     else if (w->o->csv)
@@ -138,8 +152,12 @@ static void print(void *context, const answer *a, float *logits)
         sorting_put(&w->sorting, a->path, &w->naming);
     if (w->page)
         add_to_page(w, a);
-    if (!a->error && w->pretty && !naming_sure(&w->naming))
-        say_known(w);
+    if (!a->error && w->pretty && !naming_sure(&w->naming)) {
+        if (w->naming.detail)
+            say_detail(w);
+        else
+            say_known(w);
+    }
 }
 
 /* ---- running ---- */

@@ -33,8 +33,10 @@ void naming_close(naming *n)
     free(n->scaled);
 }
 
-void naming_judge(naming *n, const float *logits)
+void naming_judge(naming *n, const float *logits, const vitcl_session *session,
+                  const uint8_t *rgb)
 {
+    n->detail = vitcl_session_detail(session, rgb);
     for (uint32_t c = 0; c < n->classes; c++)
         n->scaled[c] = logits[c] / n->temperature;
     vitcl_top_as(n->top, n->k, n->scaled, n->classes, n->answer);
@@ -47,13 +49,14 @@ bool naming_doubts(const naming *n)
 
 bool naming_sure(const naming *n)
 {
-    return !naming_doubts(n) || n->top[0].probability >= n->threshold;
+    return !naming_doubts(n) ||
+           (n->detail == 0 && n->top[0].probability >= n->threshold);
 }
 
 bool naming_holds(const naming *n, uint32_t i)
 {
     return n->answer == VITCL_ANY_CLASSES
-               ? n->top[i].probability >= n->threshold
+               ? n->detail == 0 && n->top[i].probability >= n->threshold
                : naming_sure(n);
 }
 
@@ -84,6 +87,8 @@ void naming_json(const naming *n, const answer *a)
         return;
     if (naming_doubts(n))
         printf(",\"sure\":%s", naming_sure(n) ? "true" : "false");
+    if (naming_doubts(n) && n->detail)
+        printf(",\"detail\":\"%s\"", n->detail > 0 ? "finer" : "coarser");
     if (n->answer != VITCL_ONE_CLASS)
         printf(",\"function\":\"%s\"",
                n->answer == VITCL_NUMBERS ? "none" : "sigmoid");

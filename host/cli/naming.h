@@ -13,17 +13,20 @@ typedef struct naming {
     float *scaled;    /* its logits, divided by the temperature */
     float temperature, threshold;
     vitcl_answer answer; /* what the numbers of `top` are */
+    int detail;          /* of the last picture: vitcl_session_detail() */
 } naming;
 
 /* threshold 0: the model's own, if it has one. */
 int naming_open(naming *n, const vitcl_model *model, uint32_t classes,
                 uint32_t k, double threshold);
 void naming_close(naming *n);
-/* Sets top. */
-void naming_judge(naming *n, const float *logits);
+/* Sets top and detail. rgb: the picture as the model sees it. */
+void naming_judge(naming *n, const float *logits, const vitcl_session *session,
+                  const uint8_t *rgb);
 /* Can answers be unsure? */
 bool naming_doubts(const naming *n);
-/* Is the last picture's first class likely enough? */
+/* Is the last picture's first class likely enough, and the picture of the kind
+ * that the model was trained with? */
 bool naming_sure(const naming *n);
 /* Is class i of top? Where a picture has one class, the first counts for all.
  */

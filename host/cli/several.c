@@ -214,6 +214,7 @@ static int give(pool *p, progress *bar)
     const uint32_t n = s->batch.count;
     int code = EXIT_OK;
 
+    p->w->rgb = s->batch.rgb;
     guard_end(); /* do not restart after printing */
     progress_clear(bar);
     for (uint32_t i = 0; i < n && code == EXIT_OK; i++) {

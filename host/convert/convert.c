@@ -136,8 +136,7 @@ static void put_timm(FILE *f, const job *j)
             .description = name_of,
             .of = j->model,
             .problem = vt_model_problem(j->model),
-            .temperature = vt_model_temperature(j->model),
-            .threshold = vt_model_threshold(j->model)});
+            .certainty = vt_model_certainty(j->model)});
 }
 
 static void put_hf(FILE *f, const job *j)

@@ -198,6 +198,7 @@ void vt_hf_config(FILE *f, const vt_model *m, const vt_target *t)
                                        [VT_ACT_RELU] = "relu",
                                        [VT_ACT_SILU] = "silu"};
     const vt_config *c = vt_model_config(m);
+    const vt_certainty certainty = vt_model_certainty(m);
 
     fprintf(f, "{\n  \"architectures\": [\"%s\"],\n", t->architecture);
     vt_put_text(f, "model_type", t->type);
@@ -222,7 +223,7 @@ void vt_hf_config(FILE *f, const vt_model *m, const vt_target *t)
         put_hf_labels(f, m, (uint32_t)c->classes);
     fputs("  \"num_channels\": 3", f);
     vt_put_problem(f, vt_model_problem(m));
-    vt_put_certainty(f, vt_model_temperature(m), vt_model_threshold(m));
+    vt_put_certainty(f, &certainty);
     fputs("\n}\n", f);
 }
 

@@ -66,13 +66,17 @@ void vt_put_problem(FILE *f, const char *problem)
         fprintf(f, ",\n  \"problem_type\": \"%s\"", problem);
 }
 
-void vt_put_certainty(FILE *f, double temperature, double threshold)
+void vt_put_certainty(FILE *f, const vt_certainty *c)
 {
-    if (temperature != 1 || threshold > 0)
-        vt_print(f,
-                 ",\n  \"vitcl_certainty\": {\"temperature\": %.15g, "
-                 "\"threshold\": %.15g}",
-                 temperature, threshold);
+    if (c->temperature == 1 && c->threshold == 0 && c->detail[1] == 0)
+        return;
+    vt_print(f,
+             ",\n  \"vitcl_certainty\": {\"temperature\": %.15g, "
+             "\"threshold\": %.15g",
+             c->temperature, c->threshold);
+    if (c->detail[1] > 0)
+        vt_print(f, ", \"detail\": [%.15g, %.15g]", c->detail[0], c->detail[1]);
+    fputs("}", f);
 }
 
 double vt_ratio_of(int product, int base)

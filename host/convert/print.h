@@ -3,6 +3,8 @@
  */
 #ifndef VT_CONVERT_PRINT_H
 #define VT_CONVERT_PRINT_H
+#include "models/model.h"
+
 #include <stdio.h>
 
 /* Each writes "  \"key\": value,\n". */
@@ -14,11 +16,11 @@ void vt_put_three(FILE *f, const char *key, const float v[3]);
 /* One number if both sides are equal. */
 void vt_put_sides(FILE *f, const char *key, int h, int w);
 
-/* Behind the last member: "vitcl_certainty", if the model has one. Other
- * libraries ignore it. */
 /* problem_type; NULL: none */
 void vt_put_problem(FILE *f, const char *problem);
-void vt_put_certainty(FILE *f, double temperature, double threshold);
+/* Behind the last member: "vitcl_certainty", if the model has one. Other
+ * libraries ignore it. */
+void vt_put_certainty(FILE *f, const vt_certainty *c);
 
 /* A ratio r with (int)(base * r) == product, for libraries that truncate. */
 double vt_ratio_of(int product, int base);

@@ -280,7 +280,7 @@ void vt_timm_config_write(FILE *f, const vt_timm_config *c)
     if (c->how.pixels != VT_PIXELS_PILLOW) /* timm has no word for it */
         fprintf(f, ",\n  \"vitcl_pixels\": \"%s\"",
                 vt_pixels_name(c->how.pixels));
-    if (c->temperature > 0)
-        vt_put_certainty(f, c->temperature, c->threshold);
+    if (c->certainty.temperature > 0)
+        vt_put_certainty(f, &c->certainty);
     fputs("\n}\n", f);
 }

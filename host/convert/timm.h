@@ -50,8 +50,8 @@ typedef struct vt_timm_config {
     const char *(*label)(const void *of, uint32_t index);
     const char *(*description)(const void *of, uint32_t index); /* or NULL */
     const void *of;
-    const char *problem; /* problem_type, which timm ignores; NULL: none */
-    double temperature, threshold; /* vitcl_certainty; 0 or 1, and 0: none */
+    const char *problem;    /* problem_type, which timm ignores; NULL: none */
+    vt_certainty certainty; /* temperature 0: none */
 } vt_timm_config;
 /* The one writer; errors stay in the stream. */
 void vt_timm_config_write(FILE *f, const vt_timm_config *c);

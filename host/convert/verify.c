@@ -137,6 +137,14 @@ static bool same_label(const vt_model *a, const vt_model *b, uint32_t i)
            (name && strcmp(name, is) == 0);
 }
 
+static bool same_certainty(const vt_model *a, const vt_model *b)
+{
+    const vt_certainty x = vt_model_certainty(a), y = vt_model_certainty(b);
+
+    return x.temperature == y.temperature && x.threshold == y.threshold &&
+           x.detail[0] == y.detail[0] && x.detail[1] == y.detail[1];
+}
+
 vitcl_status vt_convert_verify(const vt_model *m, const char *path,
                                const char *folder, const char *library)
 {
@@ -167,8 +175,7 @@ vitcl_status vt_convert_verify(const vt_model *m, const char *path,
         part = same_label(m, again, i) ? NULL : "labels";
     if (!part && a->classes && vt_model_answer(m) != vt_model_answer(again))
         part = "problem_type";
-    if (!part && (vt_model_temperature(m) != vt_model_temperature(again) ||
-                  vt_model_threshold(m) != vt_model_threshold(again)))
+    if (!part && !same_certainty(m, again))
         part = "vitcl_certainty";
     if (part)
         st =

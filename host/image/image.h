@@ -115,6 +115,14 @@ void vt_preprocess_default(vt_preprocess *out, uint32_t height, uint32_t width);
 vitcl_status vt_prepare(vt_picture *out, const vt_picture *in,
                         const vt_preprocess *how);
 
+/* How fine the detail of a prepared picture is: from 0, plain, to 4, chequered
+ * (detail.c). */
+#define VT_DETAIL_MAX 4.0
+double vt_detail(const uint8_t *rgb, uint32_t height, uint32_t width);
+/* The 8-bit picture of pixel values [3, height, width], as prepared. */
+void vt_unnormalise(uint8_t *rgb, const float *pixels,
+                    const vt_preprocess *how);
+
 /*
  * Decoding in advance, in decoder processes that can only read, write and exit.
  * One thread pushes and takes. If a process dies (a crash in a decoder, a time

@@ -36,16 +36,11 @@ const char *vt_model_label(const vt_model *m, uint32_t label)
     return label < m->labels ? m->label[label] : NULL;
 }
 
-double vt_model_temperature(const vt_model *m)
+vt_certainty vt_model_certainty(const vt_model *m)
 {
-    return m->temperature > 0 && vt_model_answer(m) != VITCL_NUMBERS
-               ? m->temperature
-               : 1;
-}
-
-double vt_model_threshold(const vt_model *m)
-{
-    return vt_model_answer(m) == VITCL_NUMBERS ? 0 : m->threshold;
+    return m->certainty.temperature > 0 && vt_model_answer(m) != VITCL_NUMBERS
+               ? m->certainty
+               : (vt_certainty){.temperature = 1};
 }
 
 const char *vt_model_problem(const vt_model *m)

@@ -141,9 +141,12 @@ const char *vt_model_type(const vt_model *m); /* HF model_type, "timm", ... */
  * is the label; it has no longer name. */
 const char *vt_model_label(const vt_model *m, uint32_t label);
 const char *vt_model_longname(const vt_model *m, uint32_t label);
-/* From the config's vitcl_certainty; 1 and 0 without it. */
-double vt_model_temperature(const vt_model *m);
-double vt_model_threshold(const vt_model *m);
+/* The config's vitcl_certainty, which train/certainty.h explains. */
+typedef struct vt_certainty {
+    double temperature, threshold; /* 1 and 0: none */
+    double detail[2];              /* least and most; 0 and 0: none */
+} vt_certainty;
+vt_certainty vt_model_certainty(const vt_model *m);
 const char *vt_model_problem(const vt_model *m); /* problem_type, or NULL */
 vitcl_answer vt_model_answer(const vt_model *m);
 uint64_t vt_model_parameters(const vt_model *m);

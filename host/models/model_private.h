@@ -17,9 +17,9 @@ struct vt_model {
     const char *type;
     const char **label, **longname; /* borrowed from json */
     uint32_t labels;
-    double temperature, threshold; /* 0: none */
-    const char *problem;           /* borrowed from json; NULL: none */
-    bool pixels_chosen;            /* else as the files say */
+    vt_certainty certainty; /* temperature 0: none */
+    const char *problem;    /* borrowed from json; NULL: none */
+    bool pixels_chosen;     /* else as the files say */
     vt_pixels pixels;
     uint64_t parameters;
 };

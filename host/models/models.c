@@ -155,23 +155,41 @@ done:
     return st;
 }
 
-/* {"temperature": T, "threshold": P}, which a training writes
+/* [least, most]; older trainings wrote none. */
+static bool read_detail(double out[2], const vt_json *v)
+{
+    if (!v || vt_json_is_null(v))
+        return true;
+    return vt_json_is_array(v) && vt_json_count(v) == 2 &&
+           vt_json_number(&out[0], vt_json_at(v, 0)) &&
+           vt_json_number(&out[1], vt_json_at(v, 1)) && out[0] >= 0 &&
+           out[0] <= out[1] && out[1] <= VT_DETAIL_MAX;
+}
+
+/* {"temperature": T, "threshold": P, "detail": [A, B]}, which a training writes
  * (train/certainty.h). Published models have none. */
 static vitcl_status read_certainty(vt_model *m)
 {
     const vt_json *o = vt_json_get(m->json, "vitcl_certainty");
+    vt_certainty *c = &m->certainty;
 
     if (!o || vt_json_is_null(o))
         return VITCL_OK;
-    if (!vt_json_number(&m->temperature, vt_json_get(o, "temperature")) ||
-        !vt_json_number(&m->threshold, vt_json_get(o, "threshold")) ||
-        !(m->temperature >= 1e-3 && m->temperature <= 1e3) ||
-        !(m->threshold >= 0 && m->threshold <= 1))
+    if (!vt_json_number(&c->temperature, vt_json_get(o, "temperature")) ||
+        !vt_json_number(&c->threshold, vt_json_get(o, "threshold")) ||
+        !(c->temperature >= 1e-3 && c->temperature <= 1e3) ||
+        !(c->threshold >= 0 && c->threshold <= 1))
         return vt_fail(VITCL_ECORRUPT,
                        "%s: the config's vitcl_certainty must have a "
                        "temperature from 0.001 to 1000 and a threshold from 0 "
                        "to 1; correct or remove it",
                        m->path);
+    if (!read_detail(c->detail, vt_json_get(o, "detail")))
+        return vt_fail(VITCL_ECORRUPT,
+                       "%s: the detail in the config's vitcl_certainty must be "
+                       "two numbers from 0 to %g, the lower one first; correct "
+                       "or remove it",
+                       m->path, VT_DETAIL_MAX);
     return VITCL_OK;
 }
 

@@ -1,5 +1,6 @@
 /*
- * certainty.c - fit a temperature and a threshold, and keep them in the config.
+ * certainty.c - fit a temperature, a threshold and a range of detail, and keep
+ * them in the config.
  */
 #define _GNU_SOURCE /* memmem */
 #include "train/certainty.h"
@@ -12,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define FEWEST 50      /* pictures; with less both numbers would be chance */
+#define FEWEST 50      /* pictures; with less these numbers would be chance */
 #define MOST (1 << 22) /* logits: a fit goes over them forty times */
 
 /* Held-out pictures that are all answered right would ask for none at all. */
@@ -20,6 +21,7 @@
 #define HOTTEST 5.0
 #define WANTED 0.95 /* of the answers that are sure */
 #define LEAST 0.5   /* below it another answer is likelier than this one */
+#define ODD 0.005   /* of the pictures: above the range, and below it */
 
 typedef struct judged {
     double probability;
@@ -104,8 +106,32 @@ static double find_threshold(const judged *all, size_t n)
     return found > LEAST ? found : LEAST;
 }
 
+static int by_size(const void *a, const void *b)
+{
+    const double *x = a, *y = b;
+
+    return (*x > *y) - (*x < *y);
+}
+
+static vitcl_status find_range(double out[2], const double *detail, size_t n)
+{
+    vitcl_status st = VITCL_OK;
+    const size_t odd = (size_t)(ODD * (double)n);
+    double *sorted = NULL;
+
+    VT_TRY(VT_NEW(&sorted, n));
+    memcpy(sorted, detail, n * sizeof *sorted);
+    qsort(sorted, n, sizeof *sorted, by_size);
+    out[0] = sorted[odd];
+    out[1] = sorted[n - 1 - odd];
+done:
+    free(sorted);
+    return st;
+}
+
 vitcl_status vt_certainty_fit(vt_certainty *out, const float *logits,
-                              const uint32_t *label, size_t n, uint32_t classes)
+                              const uint32_t *label, const double *detail,
+                              size_t n, uint32_t classes)
 {
     vitcl_status st = VITCL_OK;
     vt_certainty c;
@@ -113,6 +139,7 @@ vitcl_status vt_certainty_fit(vt_certainty *out, const float *logits,
     double mean;
 
     VT_TRY(VT_NEW(&all, n));
+    VT_TRY(find_range(c.detail, detail, n));
     c.temperature = fit_temperature(logits, label, n, classes);
     for (size_t i = 0; i < n; i++)
         all[i] = judge(&mean, logits + i * classes, classes, label[i],
@@ -163,8 +190,10 @@ vitcl_status vt_certainty_write(const char *folder, const vt_certainty *c)
     }
     VT_TRY(vt_newfile_open(&file, path));
     fwrite(old.data, 1, size, file.f);
-    vt_print(file.f, KEY "\"temperature\": %.4g, \"threshold\": %.4g}\n}\n",
-             c->temperature, c->threshold);
+    vt_print(file.f,
+             KEY "\"temperature\": %.4g, \"threshold\": %.4g, "
+                 "\"detail\": [%.4g, %.4g]}\n}\n",
+             c->temperature, c->threshold, c->detail[0], c->detail[1]);
     VT_TRY(vt_newfile_commit(&file));
 done:
     vt_newfile_discard(&file);
@@ -186,6 +215,7 @@ vitcl_status vt_evidence_new(vt_evidence *out, size_t pictures,
     if (e.room) {
         VT_TRY(vt_new(&e.logits, (uint64_t)e.room * classes, sizeof(float)));
         VT_TRY(VT_NEW(&e.label, e.room));
+        VT_TRY(VT_NEW(&e.detail, e.room));
     }
     *out = e, e = (vt_evidence){0};
 done:
@@ -193,11 +223,13 @@ done:
     return st;
 }
 
-void vt_evidence_add(vt_evidence *e, const float *logits, uint32_t label)
+void vt_evidence_add(vt_evidence *e, const float *logits, uint32_t label,
+                     double detail)
 {
     if (e->n == e->room)
         return;
     memcpy(e->logits + e->n * e->classes, logits, e->classes * sizeof *logits);
+    e->detail[e->n] = detail;
     e->label[e->n++] = label;
 }
 
@@ -211,7 +243,8 @@ vitcl_status vt_evidence_save(const vt_evidence *e, const char *folder)
             return VITCL_OK; /* nothing can be fitted to it */
     if (!e->n)
         return VITCL_OK;
-    VT_TRY(vt_certainty_fit(&c, e->logits, e->label, e->n, e->classes));
+    VT_TRY(
+        vt_certainty_fit(&c, e->logits, e->label, e->detail, e->n, e->classes));
     VT_TRY(vt_certainty_write(folder, &c));
 done:
     return st;
@@ -221,5 +254,6 @@ void vt_evidence_free(vt_evidence *e)
 {
     free(e->logits);
     free(e->label);
+    free(e->detail);
     *e = (vt_evidence){0};
 }

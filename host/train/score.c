@@ -170,6 +170,7 @@ typedef struct scoring {
     vt_batches *batches; /* NULL: it has none */
     vt_tally *mine, *all;
     float *logits; /* all ranks' of a round; NULL: they are not kept */
+    uint8_t *rgb;  /* a picture, if they are */
 } scoring;
 
 static void close_scoring(scoring *s)
@@ -179,6 +180,7 @@ static void close_scoring(scoring *s)
     free(s->mine);
     free(s->all);
     free(s->logits);
+    free(s->rgb);
 }
 
 static vitcl_status open_scoring(scoring *s, vt_answers *a,
@@ -204,13 +206,24 @@ static vitcl_status open_scoring(scoring *s, vt_answers *a,
     vt_log("scores %zu of %zu pictures", o.count, h->count);
     VT_TRY(VT_NEW(&s->mine, a->micro));
     VT_TRY(VT_NEW(&s->all, (size_t)r->count * a->micro));
-    if (h->evidence && h->evidence->room)
+    if (h->evidence && h->evidence->room) {
         VT_TRY(vt_new(&s->logits, (uint64_t)r->count * a->micro * o.classes,
                       sizeof *s->logits));
+        VT_TRY(VT_NEW(&s->rgb, (size_t)o.how.height * o.how.width * 3));
+    }
     if (o.count)
         VT_TRY(vt_batches_new(&s->batches, &o));
 done:
     return st;
+}
+
+static double detail_of(const scoring *s, const float *pixels, size_t i)
+{
+    const vt_preprocess *how = &s->h->feed->how;
+    const size_t picture = (size_t)how->height * how->width * 3;
+
+    vt_unnormalise(s->rgb, pixels + i * picture, how);
+    return vt_detail(s->rgb, how->height, how->width);
 }
 
 /* This rank's micro-batch of a round; first: the first picture of it. */
@@ -229,8 +242,11 @@ static vitcl_status score_mine(scoring *s, size_t first)
     VT_TRY(vt_answers_begin(&targets, s->a, &b, 0));
     VT_TRY(vt_trainer_evaluate(&ignored, s->a->trainer, b.pixels, targets));
     VT_TRY(vt_trainer_logits(s->a->logits, s->a->trainer));
-    for (uint32_t i = 0; i < micro && first + i < s->h->count; i++)
+    for (uint32_t i = 0; i < micro && first + i < s->h->count; i++) {
         count(&s->mine[i], s->a, targets, i, s->h);
+        if (s->rgb)
+            s->mine[i].detail = detail_of(s, b.pixels, i);
+    }
 done:
     return st;
 }
@@ -258,7 +274,8 @@ static vitcl_status add_round(vt_tally *sum, scoring *s, size_t first)
         sum->loss += s->all[i].loss;
         if (keeps)
             vt_evidence_add(h->evidence, s->logits + i * k,
-                            h->label ? h->label[label] : label);
+                            h->label ? h->label[label] : label,
+                            s->all[i].detail);
     }
 done:
     return st;

@@ -12,6 +12,7 @@
 typedef struct vt_tally {
     uint64_t right, right5; /* the label is the best answer, or of five */
     double loss;            /* sum of -log softmax at the labels */
+    double detail;          /* of one held-out picture */
 } vt_tally;
 
 typedef struct vt_answers {
@@ -44,7 +45,7 @@ typedef struct vt_held_out {
     const uint32_t *label;   /* the class of each label of d; NULL: the same */
     const vt_ranks *ranks;   /* each scores a part */
     bool averages;           /* score the averages of the parameters */
-    vt_evidence *evidence;   /* takes the logits; may be NULL */
+    vt_evidence *evidence;   /* takes logits and detail; may be NULL */
     vitcl_progress progress; /* NULL, or called after each micro-batch */
     void *context;
 } vt_held_out;

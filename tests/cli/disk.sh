@@ -179,7 +179,7 @@ done
 # ---- pictures that are sorted: a full disk is said once, the answers go on
 mkdir -p many full/sorted/ship
 for i in 1 2 3 4 5; do
-    cp "$picture" many/$i.jpg
+    cp "$VT_DATA/small.png" many/$i.jpg
 done
 fill 0
 run 1 classify -q -k 1 --copy-to full/sorted many

@@ -9,7 +9,7 @@ cp "$picture" b.jpg
 esc=$'\033'
 
 run 0 classify --explain a.jpg
-out_has '^a\.jpg$'
+out_has '^a\.jpg  not sure$'
 out_has '^  ship +94 % #{40}'
 out_has '^ +[0-9.]+ %  \.:-=\+\*#%@ [0-9.]+ % of the attention, a patch$'
 ! LC_ALL=C grep -q '[^ -~]' out || fail "not plain"
@@ -17,7 +17,7 @@ fits 80
 cp out plain
 # The classes are those without --explain.
 run 0 classify a.jpg
-while read -r _ _ name p; do
+while read -r _ _ name p _; do
     grep -q "^  $name  *$(python3 -c "p = 100 * $p; print('%.1f' % p if p < 0.95 else '%.0f' % p)") %" plain ||
         fail "$name $p"
 done <out

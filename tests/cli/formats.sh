@@ -1,5 +1,6 @@
 # formats.sh - classify's tables, and answers that are not sure.
 picture=$VT_DATA/sample.jpg
+little=$VT_DATA/small.png # 32x32, as the built-in model's training pictures
 small="--preset vit-ti/16 --size 32"
 
 # --csv is read by another program; names have what must be quoted.
@@ -7,7 +8,7 @@ quoted=$'a "quoted",\nname.jpg'
 odd=$'byte \xff <b>.jpg'
 cp "$picture" "$quoted"
 cp "$picture" "$odd"
-cp "$picture" -- '=1+1.jpg'
+cp "$little" -- '=1+1.jpg'
 cp "$picture" -- '-dash.jpg'
 echo no >bad.jpg
 run 1 classify --csv -k 3 -- "$quoted" "$odd" '=1+1.jpg' bad.jpg '-dash.jpg'
@@ -26,7 +27,8 @@ for r in rows[1:]:
     if r[0] == "bad.jpg":
         assert r[4] and not any(r[1:4] + r[5:]), r
     else:
-        assert r[1] == "ship" and r[3] == "yes" and not r[4], r
+        assert r[1] == "ship" and not r[4], r
+        assert r[3] == ("yes" if r[0] == "./=1+1.jpg" else "no"), r
         assert 1 > float(r[2]) > float(r[6]) > float(r[8]) > 0, r
 P
 wide=$'\uff1d1.jpg' # a wide =
@@ -45,13 +47,21 @@ run 2 classify --csv --json "$picture"
 says 'two formats'
 
 # The built-in model knows when it is not sure, others if they are told.
-run 0 classify --json -k 1 "$picture"
-out_has '"sure":true'
-run 0 classify --json -k 1 --threshold 0.9999 "$picture"
-out_has '"sure":false'
+run 0 classify --json -k 1 "$little"
+out_has '"sure":true,"top"'
+run 0 classify --json -k 1 --threshold 0.9999 "$little"
+out_has '"sure":false,"top"'
+
+# A picture of another kind than it was trained with, however likely a class is.
+run 0 classify --json -k 1 --threshold 0.5 "$picture"
+out_has '"sure":false,"detail":"finer","top":[^}]*"ship",[^}]*"probability":0\.9'
+python3 -c 'open("plain.ppm", "wb").write(b"P6 32 32 255\n" + bytes((40, 90, 200)) * 1024)'
+run 0 classify --json -k 1 plain.ppm "$little"
+out_has '"picture":"plain.ppm","sure":false,"detail":"coarser"'
+[ "$(grep -c '"sure":true,"top"' out)" = 1 ] || fail "the second of two pictures"
 run 0 classify -k 2 --threshold 0.9999 "$picture"
 [ "$(grep -c $'\tnot sure$' out)" = 2 ] || fail "lines that are not sure"
-run 0 classify -k 2 "$picture"
+run 0 classify -k 2 "$little"
 [ "$(awk -F'\t' 'NF == 5' out | wc -l)" = 2 ] || fail "lines that are sure"
 run 0 classify $small --json -k 1 "$picture"
 out_not sure
@@ -77,9 +87,11 @@ P
 
 # A terminal says so, and once what the model knows.
 python3 -c 'import pty, sys; sys.exit(pty.spawn(sys.argv[1:]) != 0)' \
-    "$VITCL" classify -m builtin:cifar10 --threshold 0.9999 "$picture" "$odd" \
+    "$VITCL" classify -m builtin:cifar10 --threshold 0.9999 "$picture" "$odd" "$little" '=1+1.jpg' \
     >screen </dev/null || fail "in a terminal"
-[ "$(grep -c 'not sure: ship 9' screen)" = 2 ] || fail "a terminal: $(cat screen)"
+[ "$(grep -c 'not sure: ship 9' screen)" = 4 ] || fail "a terminal: $(cat screen)"
+[ "$(grep -c 'not sure: the model was trained with pictures of less fine' screen)" = 1 ] ||
+    fail "why: $(cat screen)"
 [ "$(grep -c 'the model knows 10 classes: airplane, automobile,' screen)" = 1 ] ||
     fail "what it knows: $(cat screen)"
 
@@ -95,24 +107,34 @@ for i, bad in enumerate([{"temperature": 0, "threshold": 0.5}, {"temperature": 1
     json.dump(c, open(f"config{i}.json", "w"))
 c["vitcl_certainty"] = {"temperature": 2, "threshold": 1}
 json.dump(c, open("good.json", "w"))
+for i, bad in enumerate([1, [1], [2, 1], [-0.1, 1], [0, 4.1], [0, "1"], [0, 1, 2], {"a": 0, "b": 1},
+                         [0, 1e300], [None, None]]):
+    c["vitcl_certainty"] = {"temperature": 1, "threshold": 0.5, "detail": bad}
+    json.dump(c, open(f"detail{i}.json", "w"))
 P
 for i in 0 1 2 3; do
     cp config$i.json model/config.json
     run 1 classify -m model "$picture"
     says 'vitcl_certainty must have a temperature'
 done
-cp good.json model/config.json
+for bad in detail*.json; do
+    cp "$bad" model/config.json
+    run 1 classify -m model "$picture"
+    says 'detail in the config.s vitcl_certainty must be two numbers from 0 to 4'
+done
+cp good.json model/config.json # as older trainings wrote it
 run 0 classify -m model --json "$picture"
-out_has '"sure":false'
+out_has '"sure":false,"top"'
 
 # Converting keeps them: what is certain stays so, and the key is the last.
 python3 - good.json <<'P' >model/config.json
 import json, sys
 c = json.load(open(sys.argv[1]))
-c["vitcl_certainty"] = {"temperature": 1.375, "threshold": 0.8125}
+c["vitcl_certainty"] = {"temperature": 1.375, "threshold": 0.8125, "detail": [0, 0.0625]}
 json.dump(c, sys.stdout)
 P
 run 0 classify -m model --json "$picture"
+out_has '"sure":false,"detail":"finer"'
 cp out wanted
 run 0 convert -m model -o as-hf --to hf
 run 0 convert -m as-hf -o as-timm --to timm
@@ -121,10 +143,11 @@ for folder in as-hf as-timm; do
 import json, sys
 c = json.load(open(sys.argv[1]))
 assert list(c)[-1] == "vitcl_certainty", list(c)
-assert c["vitcl_certainty"] == {"temperature": 1.375, "threshold": 0.8125}
+assert c["vitcl_certainty"] == {"temperature": 1.375, "threshold": 0.8125,
+                                "detail": [0, 0.0625]}
 P
 done
-probabilities() { grep -oE '"(probability|sure)":[^,}]*' "$1"; }
+probabilities() { grep -oE '"(probability|sure|detail)":[^,}]*' "$1"; }
 run 0 classify -m as-timm --json "$picture" # as-hf: HF resizes otherwise
 cmp <(probabilities out) <(probabilities wanted) || fail "as-timm answers differently"
 

@@ -12,12 +12,14 @@ for i in range(60):
     os.makedirs(folder, exist_ok=True)
     with open(f"{folder}/{i:04}.ppm", "wb") as f:
         f.write(b"P6\n32 " if i % 20 == 7 else
-                b"P6\n32 32\n255\n" + random.randbytes(3072))
+                b"P6\n32 32\n255\n" + (random.randbytes(3072) if i % 3 else bytes((i,)) * 3072))
 for name in "dog frog horse ship truck".split():
     os.mkdir(f"pics/{name}")
 P
 c=(-m builtin:cifar10 --batch 4)
 run 1 classify "${c[@]}" --json pics
+out_has '"sure":false,"detail":"finer"'
+out_has '"sure":false,"detail":"coarser"'
 cp out one.jsonl
 cp err one.err
 two() { # CODE COMMAND ARGS…: on both devices

@@ -1,6 +1,6 @@
 # sorting.sh - pictures into a folder for each class: nothing is overwritten,
 # and no label leads out of the folder.
-picture=$VT_DATA/sample.jpg
+picture=$VT_DATA/small.png # of which the built-in model is sure
 here=$(pwd -P)
 
 mkdir in in/sub

@@ -1,11 +1,12 @@
 /*
- * test_certainty.c - temperature and threshold against a search of all values,
- * and what becomes of config.json.
+ * test_certainty.c - temperature, threshold and range of detail against a
+ * search of all values, and what becomes of config.json.
  */
 #include "train/certainty.h"
 
 #include "base/file.h"
 #include "base/random.h"
+#include "image/image.h"
 #include "support/pictures.h"
 
 #include <criterion/criterion.h>
@@ -16,6 +17,8 @@
 #include <vitcl_train.h>
 
 enum { N = 3000, K = 7 };
+
+static double detail[N]; /* of no meaning */
 
 static double likeliest(double *p, const float *row, uint32_t label, double t)
 {
@@ -71,7 +74,7 @@ Test(certainty, is_the_best_of_all_values)
         double p;
 
         draw(z, y, heats[h]);
-        cr_assert_eq(vt_certainty_fit(&c, z, y, N, K), VITCL_OK);
+        cr_assert_eq(vt_certainty_fit(&c, z, y, detail, N, K), VITCL_OK);
         cr_expect_float_eq(c.temperature / heats[h], 1, 0.1, "%g for %g",
                            c.temperature, heats[h]);
         for (double t = 0.3; t < 4; t *= 1.01)
@@ -116,14 +119,83 @@ Test(certainty, ends_are_bounded)
 
     for (int i = 0; i < 60; i++)
         z[i][0] = 3, z[i][1] = 0, y[i] = 0;
-    cr_assert_eq(vt_certainty_fit(&c, z[0], y, 60, 2), VITCL_OK);
+    cr_assert_eq(vt_certainty_fit(&c, z[0], y, detail, 60, 2), VITCL_OK);
     cr_expect_float_eq(c.temperature, 0.2, 1e-6);
     cr_expect_geq(c.threshold, 0.5);
     for (int i = 0; i < 60; i++)
         y[i] = 1;
-    cr_assert_eq(vt_certainty_fit(&c, z[0], y, 60, 2), VITCL_OK);
+    cr_assert_eq(vt_certainty_fit(&c, z[0], y, detail, 60, 2), VITCL_OK);
     cr_expect_float_eq(c.temperature, 5, 1e-6);
     cr_expect_eq(c.threshold, 1);
+}
+
+/* A sum over all pixels in double, of a picture whose waves are known. */
+Test(certainty, detail_is_that_of_its_waves)
+{
+    enum { H = 24, W = 36 };
+    static const int lengths[] = {2, 3, 4, 6, 12};
+    uint8_t rgb[H * W * 3], again[sizeof rgb];
+
+    for (size_t l = 0; l < 5; l++) {
+        const double part = 4 * pow(sin(M_PI / lengths[l]), 2);
+        double plain;
+
+        for (int i = 0; i < H * W; i++) {
+            const double wave = sin(2 * M_PI * (i % W + 0.5) / lengths[l]);
+
+            for (int c = 0; c < 3; c++)
+                rgb[3 * i + c] = (uint8_t)lround(120 + (40 + 20 * c) * wave);
+        }
+        plain = vt_detail(rgb, H, W);
+        cr_expect_float_eq(plain / part, 1, 0.1, "%g for waves of %d, not %g",
+                           plain, lengths[l], part);
+        for (size_t i = 0; i < sizeof rgb; i++) /* less contrast, brighter */
+            again[i] = (uint8_t)(rgb[i] / 2 + 100);
+        cr_expect_float_eq(vt_detail(again, H, W) / plain, 1, 0.05);
+    }
+    memset(rgb, 9, sizeof rgb);
+    cr_expect_eq(vt_detail(rgb, H, W), 0);
+    for (uint32_t side = 1; side < 3; side++)
+        cr_expect_leq(vt_detail(again, side, side), VT_DETAIL_MAX);
+}
+
+/* Pixel values and 8-bit pixels are the same picture. */
+Test(certainty, detail_of_what_was_normalised)
+{
+    enum { H = 5, W = 7 };
+    const vt_preprocess how = {.height = H,
+                               .width = W,
+                               .scale = 1.0f / 255,
+                               .mean = {0.485f, 0.456f, 0.406f},
+                               .std = {0.229f, 0.224f, 0.225f}};
+    vt_random r = vt_random_new(1, 2, 3);
+    uint8_t rgb[H * W * 3], back[sizeof rgb];
+    float pixels[sizeof rgb];
+
+    for (size_t i = 0; i < sizeof rgb; i++) {
+        rgb[i] = (uint8_t)vt_random_below(&r, 256);
+        pixels[i % 3 * H * W + i / 3] =
+            ((float)rgb[i] * how.scale - how.mean[i % 3]) / how.std[i % 3];
+    }
+    vt_unnormalise(back, pixels, &how);
+    cr_expect_arr_eq(back, rgb, sizeof rgb);
+}
+
+/* One in a hundred is outside; of few, none. */
+Test(certainty, range_holds_the_usual)
+{
+    static const float z[1000][2] = {{0}};
+    static const uint32_t y[1000] = {0};
+    vt_certainty c;
+
+    for (int i = 0; i < 1000; i++)
+        detail[i] = (i * 387 % 1000) / 500.0; /* each of 0 .. 999 once */
+    cr_assert_eq(vt_certainty_fit(&c, z[0], y, detail, 1000, 2), VITCL_OK);
+    cr_expect_eq(c.detail[0], 5 / 500.0);
+    cr_expect_eq(c.detail[1], 994 / 500.0);
+    cr_assert_eq(vt_certainty_fit(&c, z[0], y, detail, 60, 2), VITCL_OK);
+    for (int i = 0; i < 60; i++)
+        cr_expect(c.detail[0] <= detail[i] && detail[i] <= c.detail[1]);
 }
 
 static char *text_of(const char *path)
@@ -150,16 +222,18 @@ Test(certainty, replaces_what_the_config_has)
         char *text;
 
         vt_test_text(root, "config.json", before[i]);
-        cr_assert_eq(vt_certainty_write(root, &(vt_certainty){0.78, 0.7992}),
+        cr_assert_eq(vt_certainty_write(
+                         root, &(vt_certainty){0.78, 0.7992, {0.25, 1.234567}}),
                      VITCL_OK);
         text = text_of(path);
         cr_expect_str_eq(
             text, "{\n  \"a\": 1,\n  \"b\": [\"x}\"],\n  \"vitcl_certainty\": "
-                  "{\"temperature\": 0.78, \"threshold\": 0.7992}\n}\n");
+                  "{\"temperature\": 0.78, \"threshold\": 0.7992, "
+                  "\"detail\": [0.25, 1.235]}\n}\n");
         free(text);
     }
     vt_test_text(root, "config.json", "[]");
-    cr_expect_eq(vt_certainty_write(root, &(vt_certainty){1, 1}),
+    cr_expect_eq(vt_certainty_write(root, &(vt_certainty){.temperature = 1}),
                  VITCL_ECORRUPT);
     vt_test_remove(root);
 }
@@ -176,7 +250,7 @@ Test(certainty, needs_enough)
         cr_assert_eq(vt_evidence_new(&e, turn ? 60 : 49, turn == 1 ? 1 : 2),
                      VITCL_OK);
         for (int i = 0; i < 60; i++)
-            vt_evidence_add(&e, turn == 2 && i == 7 ? bad : row, 0);
+            vt_evidence_add(&e, turn == 2 && i == 7 ? bad : row, 0, 1);
         cr_expect_eq(vt_evidence_save(&e, root),
                      turn < 3 ? VITCL_OK : VITCL_EIO); /* no config.json */
         vt_evidence_free(&e);
@@ -184,8 +258,27 @@ Test(certainty, needs_enough)
     vt_test_remove(root);
 }
 
-/* A training with enough held-out pictures leaves both, and the model that it
- * leaves has them; one with fewer has none. */
+/* A plain picture has less than noise, as the training's pictures are, and a
+ * chequered one more. */
+static void expect_detail(vitcl_model *m, bool knows)
+{
+    enum { SIDE = 32 };
+    static uint8_t rgb[SIDE * SIDE * 3];
+    vitcl_session *s = NULL;
+
+    cr_assert_eq(vitcl_session_new(&s, m, NULL), VITCL_OK, "%s",
+                 vitcl_last_error());
+    memset(rgb, 90, sizeof rgb);
+    cr_expect_eq(vitcl_session_detail(s, rgb), knows ? -1 : 0);
+    for (size_t i = 0; i < sizeof rgb; i++)
+        rgb[i] = (i / 3 % SIDE + i / 3 / SIDE) % 2 ? 200 : 20;
+    cr_expect_eq(vitcl_session_detail(s, rgb), knows ? 1 : 0);
+    cr_expect_eq(vitcl_session_detail(NULL, rgb), 0);
+    vitcl_session_free(s);
+}
+
+/* A training with enough held-out pictures leaves all three, and the model that
+ * it leaves has them; one with fewer has none. */
 Test(certainty, comes_with_a_training)
 {
     static const uint32_t hold[] = {10, 60};
@@ -211,10 +304,11 @@ Test(certainty, comes_with_a_training)
                                      .lr = 1e-3},
                                  NULL, NULL),
                      VITCL_OK, "%s", vitcl_last_error());
-        cr_assert_eq(vitcl_model_load(&m, NULL, out), VITCL_OK, "%s",
+        cr_assert_eq(vitcl_model_load(&m, d, out), VITCL_OK, "%s",
                      vitcl_last_error());
         cr_expect_eq(vitcl_model_threshold(m) >= 0.5f, i);
         cr_expect_eq(vitcl_model_temperature(m) != 1, i);
+        expect_detail(m, i);
         vitcl_model_free(m);
     }
     vitcl_device_free(d);
