@@ -72,8 +72,6 @@
  *              VITCL_MMA           off: do not use a GPU's matrix units;
  *                                  emulate: their kernels on any device, to
  *                                  test them
- *              VITCL_RECORD        off: do not record the launches of a run
- *                                  on a GPU; on: on any device, to test it
  *              VITCL_CL_DIR        read kernels from this folder
  *              VITCL_DEVICE_CLASS  cpu or gpu: use the kernels for such
  *                                  devices, to test them
@@ -565,7 +563,6 @@ typedef struct {
     char precision[24];
     uint32_t
         launches; /* of kernels in a run; a call of CLBlast counts as one */
-    uint32_t recorded; /* 1: after some runs they are launched by one call */
     uint32_t overlaps; /* 1: pictures are sent during a run, vitcl_send_rgb() */
 } vitcl_session_info;
 VITCL_STATUS vitcl_session_describe(vitcl_session_info *out,

@@ -60,7 +60,6 @@ vitcl_status vitcl_session_describe(vitcl_session_info *out,
     info.kernels_built = counters.programs_built;
     info.buffers_made = counters.buffers_made;
     info.lookups = counters.lookups;
-    info.recorded = vt_plan_records(session->plan);
     info.overlaps = vt_plan_overlaps(session->plan);
     info.launches = vt_plan_launches(session->plan);
     vt_plan_gemms(info.gemm, sizeof info.gemm, session->plan);

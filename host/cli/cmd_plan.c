@@ -184,11 +184,11 @@ static int print_memory(const vitcl_session *session, bool table)
     bytes_text(activations, (double)m.activation_bytes);
     bytes_text(arena, (double)m.arena_bytes);
     bytes_text(weights, (double)m.weights_bytes);
-    snprintf(text, sizeof text,
-             "activations %s (an arena of %s), weights %s, %u launches%s, GEMM "
-             "%s, %s",
-             activations, arena, weights, m.launches,
-             m.recorded ? " (recorded)" : "", m.gemm, m.precision);
+    snprintf(
+        text, sizeof text,
+        "activations %s (an arena of %s), weights %s, %u launches, GEMM %s, "
+        "%s",
+        activations, arena, weights, m.launches, m.gemm, m.precision);
     put_wrapped(text, 0, 2, table ? INT_MAX : terminal_columns());
     return EXIT_OK;
 }

@@ -442,11 +442,6 @@ vitcl_status vt_gemm_launch(vt_queue *q, vt_gemm *g)
     return st;
 }
 
-bool vt_gemm_records(const vt_gemm *g)
-{
-    return !g->provider->launch;
-}
-
 unsigned vt_gemm_launches(const vt_gemm *g)
 {
     unsigned n = g->provider->launch ? 1 : 0; /* CLBlast's own */

@@ -101,8 +101,6 @@ vitcl_status vt_gemm_new(vt_gemm **out, vt_dev *dev, const char *provider,
                          const vt_gemm_desc *d, const vt_gemm_bufs *bufs);
 vitcl_status vt_gemm_ready(vt_gemm *g); /* vt_kernel_ready() of its kernels */
 vitcl_status vt_gemm_launch(vt_queue *q, vt_gemm *g);
-/* Does it only start kernels by vt_kernel_launch(), always the same? */
-bool vt_gemm_records(const vt_gemm *g);
 /* How many kernels that starts; a call of CLBlast counts as one. */
 unsigned vt_gemm_launches(const vt_gemm *g);
 const char *vt_gemm_name(const vt_gemm *g); /* the provider's name */

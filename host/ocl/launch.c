@@ -238,18 +238,14 @@ static vitcl_status enqueue(vt_queue *q, vt_kernel *k, const size_t *offset,
     vitcl_status st = VITCL_OK;
 
     do {
-        if (q->record) {
-            e = vt_record_add(q->record, k, offset, global);
-        } else {
-            VT_TRY(vt_queue_event(&event, q));
-            alone = vt_alone_begin(q, !k->launched);
-            e = clEnqueueNDRangeKernel(
-                q->queue, k->kernel, k->dims, offset, global,
-                k->driver_local ? NULL : k->local, 0, NULL, event);
-            vt_alone_end(q, alone);
-            if (e == CL_SUCCESS)
-                vt_queue_event_done(q);
-        }
+        VT_TRY(vt_queue_event(&event, q));
+        alone = vt_alone_begin(q, !k->launched);
+        e = clEnqueueNDRangeKernel(q->queue, k->kernel, k->dims, offset, global,
+                                   k->driver_local ? NULL : k->local, 0, NULL,
+                                   event);
+        vt_alone_end(q, alone);
+        if (e == CL_SUCCESS)
+            vt_queue_event_done(q);
         if (e != CL_SUCCESS && !may_shrink(q, k, e))
             return refused(q, k, e);
         if (e == CL_OUT_OF_RESOURCES && !again)
@@ -284,7 +280,7 @@ vitcl_status vt_kernel_launch(vt_queue *q, vt_kernel *k)
         global[dim] = (end - first) * k->local[dim];
         VT_TRY(enqueue(q, k, offset, global));
     }
-    k->launched = !q->record;
+    k->launched = true;
 done:
     return st;
 }

@@ -45,8 +45,7 @@ struct vt_queue {
     vt_dev *dev;
     cl_command_queue queue;
     bool profile;
-    vt_record *record; /* vt_kernel_launch() adds to it; NULL: it launches */
-    cl_event *events;  /* since the last vt_queue_time_ms() */
+    cl_event *events; /* since the last vt_queue_time_ms() */
     size_t n_events, cap_events;
     double host_ms; /* since then, in calls without an event */
     vt_queue *next; /* of PoCL, see alone.c */
@@ -166,10 +165,6 @@ void vt_watch_one(vt_dev *dev, uint32_t more, uint32_t done);
 /* Builds all registered programs into the cache, on all cores if the driver
  * allows it. Never an error: missing programs are built when needed. */
 void vt_programs_build(vt_dev *dev);
-
-/* ---- record.c ---- */
-cl_int vt_record_add(vt_record *r, const vt_kernel *k, const size_t offset[3],
-                     const size_t global[3]);
 
 /* ---- kernel.c ---- */
 /* vt_kernel_ready(), whatever the size of its groups. */

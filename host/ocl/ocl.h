@@ -179,17 +179,6 @@ unsigned vt_kernel_launches(const vt_kernel *k);
  * core or, without vt_dev_long_items(), one per tile. */
 vitcl_status vt_kernel_tiles(vt_kernel *k, unsigned index, int tiles);
 vitcl_status vt_kernel_launch(vt_queue *q, vt_kernel *k);
-/* Launches of a queue, recorded between these two, in place of launching, with
- * the arguments that the kernels have then. q is in order and not profiled. */
-typedef struct vt_record vt_record;
-/* Can the device, and is it a GPU, where that saves time? VITCL_RECORD=off and
- * =on decide it. */
-bool vt_dev_records(const vt_dev *dev);
-vitcl_status vt_record_begin(vt_record **out, vt_queue *q);
-vitcl_status vt_record_end(vt_queue *q);
-/* Enqueues all of them. It must not be running already. */
-vitcl_status vt_record_launch(vt_queue *q, vt_record *r);
-void vt_record_free(vt_record *r);
 /* With profiling: milliseconds of all launches since the last call. Blocks. */
 double vt_queue_time_ms(vt_queue *q);
 

@@ -95,10 +95,9 @@ void vt_plan_free(vt_plan *p)
 {
     if (!p)
         return;
-    if (p->upload || p->record)
+    if (p->upload)
         (void)vt_queue_finish(p->queue);
     vt_upload_free(p->upload);
-    vt_record_free(p->record);
     for (size_t i = 0; i < p->steps; i++)
         free_step(p->step[i]);
     for (size_t i = 0; i < p->values; i++) {

@@ -255,8 +255,6 @@ typedef struct vt_plan_memory {
 vt_plan_memory vt_plan_memory_of(const vt_plan *p);
 /* After finish: the kernels that a run launches. */
 unsigned vt_plan_launches(const vt_plan *p);
-/* After finish: will a run soon launch them by one call? */
-bool vt_plan_records(const vt_plan *p);
 /* Log a summary; from_ms: when vt_plan_finish() began. */
 void vt_plan_tell(const vt_plan *p, double from_ms);
 vt_queue *vt_plan_queue(vt_plan *p);

@@ -29,27 +29,14 @@ struct vt_plan {
     size_t segment_bytes[VT_SEGMENTS];
     vt_plan_memory memory;
     bool finished;
-    int runs; /* counted up to VT_RECORD_AFTER */
+    int runs; /* counted up to 2 */
     vt_slot slot[VT_SLOTS];
     bool streams;      /* the slots are in use */
-    vt_record *record; /* of all launches but the first step's, or NULL */
-    bool records;      /* they may be recorded (record.c) */
-    bool pending;      /* vt_plan_start(), not waited for */
     vt_upload *upload; /* vt_plan_send(); NULL: nothing was sent */
     int next_slot;
     vt_val (*add)(vt_plan *p, vt_val a, vt_val b); /* of vt_plan_backward() */
     int loss_step; /* last before the backward pass; 0: no such pass */
 };
-
-/* ---- record.c ---- */
-#define VT_RECORD_AFTER 3 /* runs */
-/* May launches of this plan be recorded? */
-bool vt_plan_may_record(const vt_plan *p);
-/* Runs all steps but the first and records their launches, if that gives the
- * same bits; else nothing is recorded from now on. */
-vitcl_status vt_plan_record(vt_plan *p);
-/* After an error. */
-void vt_plan_forget_record(vt_plan *p);
 
 /* ---- launch.c ---- */
 /* Adds to an error which step it is. */

@@ -238,7 +238,6 @@ vitcl_status vt_plan_finish(vt_plan *p)
         VT_TRY(vt_plan_in_step(p, i, ready(p->step[i])));
         VT_TRY(tell(p, p->steps + i + 1));
     }
-    p->records = vt_plan_may_record(p);
     p->finished = true;
     vt_plan_tell(p, from);
 done:
@@ -258,22 +257,6 @@ static vitcl_status show(vt_plan *p, const vt_step *s)
     for (size_t i = 0; i < VT_COUNT(s->out); i++)
         if (s->out[i] != VT_NONE && p->value[s->out[i]]->watched)
             VT_TRY(p->o.watcher(p->o.watcher_context, p, s->out[i]));
-done:
-    return st;
-}
-
-/* Enqueues the launches of steps, by the recording as soon as there is one. */
-static vitcl_status enqueue(vt_plan *p, size_t first, size_t end)
-{
-    vitcl_status st = VITCL_OK;
-
-    if (!p->records || p->runs < VT_RECORD_AFTER || first > 1 ||
-        end != p->steps)
-        return vt_plan_launch(p, first, end);
-    VT_TRY(vt_plan_launch(p, first, 1));
-    if (p->pending) /* a recording cannot run twice at a time */
-        VT_TRY(vt_plan_wait(p));
-    st = p->record ? vt_record_launch(p->queue, p->record) : vt_plan_record(p);
 done:
     return st;
 }
@@ -303,8 +286,7 @@ vitcl_status vt_plan_wait(vt_plan *p)
     vitcl_status st = VITCL_OK;
 
     VT_TRY(vt_queue_finish(p->queue));
-    p->pending = false;
-    if (p->runs < VT_RECORD_AFTER && ++p->runs == 2) { /* more are likely */
+    if (p->runs < 2 && ++p->runs == 2) { /* more are likely */
         for (size_t i = 0; i < VT_SEGMENTS && p->arena[i]; i++)
             vt_buf_large_pages(p->arena[i]);
         for (size_t i = 0; i < p->values; i++)
@@ -346,13 +328,11 @@ vitcl_status vt_plan_run_part(vt_plan *p, int first, int end)
     if (!p->finished)
         return vt_fail(VITCL_EINVAL, "the plan is not finished");
     if (!p->o.profile && !p->o.watcher)
-        VT_TRY(enqueue(p, (size_t)first, (size_t)end));
+        VT_TRY(vt_plan_launch(p, (size_t)first, (size_t)end));
     else
         VT_TRY(step_by_step(p, (size_t)first, (size_t)end));
     VT_TRY(vt_plan_wait(p));
 done:
-    if (st != VITCL_OK)
-        vt_plan_forget_record(p);
     return st;
 }
 
@@ -379,12 +359,9 @@ vitcl_status vt_plan_start(vt_plan *p, vt_val v, int end)
     vitcl_status st = VITCL_OK;
 
     VT_TRY(vt_upload_take(p->queue, p->value[v]->buf, p->upload));
-    VT_TRY(enqueue(p, 0, (size_t)end));
-    p->pending = true;
+    VT_TRY(vt_plan_launch(p, 0, (size_t)end));
     VT_TRY(vt_queue_flush(p->queue));
 done:
-    if (st != VITCL_OK)
-        vt_plan_forget_record(p);
     return st;
 }
 

@@ -82,10 +82,6 @@ near 16.safetensors refused.safetensors exactly
 err_has 'kernel layernorm: work-groups of 16 work-items, not 32$'
 room "16 256 -54" classify refused
 near 16.json refused.json exactly
-# What is recorded has these groups, too.
-VITCL_RECORD=on room "16 16 -54" classify recorded -v
-err_has 'launches are recorded, one call'
-near 16.json recorded.json exactly
 # Products keep their groups.
 room "16 16 -54 all" run 1 classify -m "$model" --gemm native pictures
 says 'cannot launch kernel gemm_tile with groups of [0-9]+ work-items; 16 are possible: CL_INVALID_WORK_GROUP_SIZE'

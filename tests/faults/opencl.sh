@@ -135,11 +135,6 @@ for n in $((at - 1)) "$at"; do # it cannot be made, or not be mapped
     cmp out whole || fail "other answers from plain memory"
     err_has 'no pinned memory for transfers: '
 done
-# From the fourth run on, steps are launched by one call.
-mkdir five
-for name in a b c d e; do cp "$VT_DATA/sample.jpg" five/$name.jpg; done
-VITCL_RECORD=on sweep classify '.*' 0 classify -m "$model" --gemm native --json \
-    --batch 1 five
 unset VITCL_DEVICE_CLASS POCL_EXTRA_BUILD_FLAGS
 
 before_devices() { :; }

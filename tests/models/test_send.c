@@ -2,8 +2,7 @@
  * test_send.c - pictures that are sent while a device computes: the same bits
  * as without, in batches of any size, and a session that may be freed, stopped
  * or used otherwise at any moment. With the kernels for GPUs, and without,
- * where nothing is sent in advance. Runs are recorded where the driver can, so
- * that after some of them the steps of a session are one call.
+ * where nothing is sent in advance.
  */
 #include <vitcl.h>
 
@@ -53,7 +52,6 @@ static void open_as(const char *class)
     vitcl_session *s;
 
     setenv("VITCL_DEVICE_CLASS", class, 1);
-    setenv("VITCL_RECORD", "on", 1);
     need(vitcl_device_open(&device, NULL));
     need(vitcl_model_preset(&model, device, "vit-ti/16", 0));
     for (size_t i = 0; i < sizeof rgb; i++)

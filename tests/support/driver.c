@@ -80,51 +80,7 @@ cl_int clGetDeviceInfo(cl_device_id device, cl_device_info what, size_t size,
         return CL_SUCCESS;
     }
     NEXT(next, "clGetDeviceInfo");
-    if (what == 0x1060 && vt_driver.recorder) { /* EXTENSIONS_WITH_VERSION */
-        static struct {
-            cl_uint version;
-            char name[64];
-        } one = {0, "cl_khr_command_buffer"};
-
-        one.version = vt_driver.recorder;
-        if (value)
-            memcpy(value, &one, sizeof one);
-        if (returned)
-            *returned = sizeof one;
-        return CL_SUCCESS;
-    }
     return next(device, what, size, value, returned);
-}
-
-/* ---- cl_khr_command_buffer ---- */
-
-static cl_int do_nothing(void)
-{
-    return CL_SUCCESS;
-}
-
-static cl_int refuse(void)
-{
-    return vt_driver.record;
-}
-
-void *clGetExtensionFunctionAddressForPlatform(cl_platform_id platform,
-                                               const char *name)
-{
-    void *(*next)(cl_platform_id, const char *), *found;
-    cl_int (*instead)(void) = NULL;
-
-    if (vt_driver.no_recording &&
-        strcmp(name, "clEnqueueCommandBufferKHR") == 0)
-        instead = do_nothing;
-    if (vt_driver.record && strcmp(name, "clCommandNDRangeKernelKHR") == 0)
-        instead = refuse;
-    if (instead) { /* called with arguments, which it does not read */
-        memcpy(&found, &instead, sizeof found);
-        return found;
-    }
-    NEXT(next, "clGetExtensionFunctionAddressForPlatform");
-    return next(platform, name);
 }
 
 /* Takes a fault: it happens once. */

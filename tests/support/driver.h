@@ -15,9 +15,6 @@ typedef struct vt_driver_faults {
     unsigned finishes;
     bool no_clock;       /* events end a nanosecond after they began */
     const char *version; /* what CL_DEVICE_VERSION is, if not NULL */
-    unsigned recorder;   /* cl_khr_command_buffer's version, if not 0 */
-    bool no_recording;   /* what was recorded does nothing */
-    int record;          /* what each clCommandNDRangeKernelKHR returns */
     /* of programs: what the next call of each kind returns */
     int build;           /* clBuildProgram */
     int binary;          /* clCreateProgramWithBinary, of the binary; */
