@@ -5,13 +5,8 @@
  * KIND      9: the dot product of four bytes, by the function of
  *           cl_khr_integer_dot_product, or with EMULATE, or where the compiler
  *           does not declare it, by plain OpenCL C.
- *           10: of two halves, added to f32: AMD's v_dot2_f32_f16.
- *           11: arithmetic in half, by cl_khr_fp16 or PTX.
- *           These two are in plain OpenCL C with EMULATE alone, and then loops
- *           are not unrolled.
- * Chains    KIND 11 has CHAINED: the even and the odd terms of a strip are
- *           added in half, each to a chain of 16 from zero, which are two
- *           halves of a word. LINK(s, chain) is s plus both, in f32.
+ *           10: of two halves, added to f32: AMD's v_dot2_f32_f16. With EMULATE
+ *           alone in plain OpenCL C, and then loops are not unrolled.
  * Lanes     A "sub-group" is 16 x 16 work-items. Each has 4 x 4 sums of a
  *           fragment, whose rows and columns are 16 apart: neighbours read
  *           neighbouring columns and the same row.
@@ -39,9 +34,7 @@ typedef float sum;
 /* ---- two halves in a word ---- */
 
 #if !INT8
-#if defined(__NV_CL_C_VERSION) || defined(__NVPTX__)
-#define PTX
-#elif !defined(EMULATE)
+#ifndef EMULATE
 #pragma OPENCL EXTENSION cl_khr_fp16 : enable
 #endif
 
@@ -53,36 +46,11 @@ static inline uint pair(float a, float b)
     vstore_half_rte(a, 0, (half *)&r);
     vstore_half_rte(b, 1, (half *)&r);
     return r;
-#elif defined(PTX)
-    ushort x, y;
-
-    __asm__("cvt.rn.f16.f32 %0, %1;" : "=h"(x) : "f"(a));
-    __asm__("cvt.rn.f16.f32 %0, %1;" : "=h"(y) : "f"(b));
-    return x | (uint)y << 16;
 #else
     return as_uint((half2)((half)a, (half)b));
 #endif
 }
 #define pair_of_terms(a, b) pair(a, b)
-
-static inline float2 both(uint w)
-{
-#ifdef EMULATE
-    return vload_half2(0, (const half *)&w);
-#elif defined(PTX)
-    ushort a, b;
-    float x, y;
-
-    __asm__("mov.b32 {%0, %1}, %2;" : "=h"(a), "=h"(b) : "r"(w));
-    __asm__("cvt.f32.f16 %0, %1;" : "=f"(x) : "h"(a));
-    __asm__("cvt.f32.f16 %0, %1;" : "=f"(y) : "h"(b));
-    return (float2)(x, y);
-#else
-    const half2 h = as_half2(w);
-
-    return (float2)((float)h.s0, (float)h.s1);
-#endif
-}
 #endif
 
 /* ---- c and the products of the numbers in two words ---- */
@@ -100,40 +68,18 @@ static inline int dot_of_bytes(uint a, uint b)
 }
 #endif
 #define ADD_WORD(c, a, b) ((c) + dot_of_bytes(a, b))
-#elif KIND == 10 && !defined(EMULATE)
+#elif !defined(EMULATE)
 #define ADD_WORD(c, a, b)                                                      \
     __builtin_amdgcn_fdot2(as_half2(a), as_half2(b), c, false)
-#elif KIND == 10
+#else
 static inline float add_word(float c, uint a, uint b)
 {
-    const float2 x = both(a), y = both(b);
+    const float2 x = vload_half2(0, (const half *)&a);
+    const float2 y = vload_half2(0, (const half *)&b);
 
     return fma(x.s1, y.s1, fma(x.s0, y.s0, c));
 }
 #define ADD_WORD add_word
-#else
-#define CHAINED
-static inline uint add_word(uint c, uint a, uint b)
-{
-#ifdef EMULATE
-    const float2 v = fma(both(a), both(b), both(c));
-
-    return pair(v.s0, v.s1);
-#elif defined(PTX)
-    __asm__("fma.rn.f16x2 %0, %1, %2, %0;" : "+r"(c) : "r"(a), "r"(b));
-    return c;
-#else
-    return as_uint(fma(as_half2(a), as_half2(b), as_half2(c)));
-#endif
-}
-#define ADD_WORD add_word
-
-static inline float LINK(float s, uint chain)
-{
-    const float2 v = both(chain);
-
-    return s + v.s0 + v.s1;
-}
 #endif
 #if INT8 || !defined(EMULATE)
 #define EACH_FRAGMENT EACH

@@ -431,16 +431,6 @@ gemm_mma(global VT_TYPE(CT) * c, source a, global const uint4 *restrict b,
         MULTIPLY(1);
         pb = next;
 #else
-#ifdef CHAINED
-        uint chains[FM][FN][CW];
-
-        EACH_FRAGMENT(i, FM)
-        EACH_FRAGMENT(j, FN)
-        EACH_FRAGMENT(e, CW)
-        chains[i][j][e] = 0;
-#else
-#define chains s
-#endif
         EACH_SPAN(kk, STRIP / SPAN)
         {
             const local uint4 *pa = ta[now % A_STAGES], *pb = tb[now % STAGES];
@@ -450,14 +440,8 @@ gemm_mma(global VT_TYPE(CT) * c, source a, global const uint4 *restrict b,
             EACH_FRAGMENT(t, SPAN / KW)
             EACH_FRAGMENT(i, FM)
             EACH_FRAGMENT(j, FN)
-            MMA(chains[i][j], (fa[i] + t * AW), (fb[j] + t * BW));
+            MMA(s[i][j], (fa[i] + t * AW), (fb[j] + t * BW));
         }
-#ifdef CHAINED
-        EACH_FRAGMENT(i, FM)
-        EACH_FRAGMENT(j, FN)
-        EACH_FRAGMENT(e, CW)
-        s[i][j][e] = LINK(s[i][j][e], chains[i][j][e]);
-#endif
 #endif
 #if !ASYNC && !DIRECT
         if (now + 1 < end)

@@ -8,13 +8,12 @@
 
 /* Values of KIND in cl/common_units.cl; 0: none. From VT_MMA_DOT8 on there is
  * no matrix unit: they multiply in int8, or in f16, alone, and compute no
- * attention. VT_MMA_HALF2 is less exact than the others: it adds in half. */
+ * attention. */
 enum {
     VT_MMA_NONE,
     VT_MMA_INTEL = 7,
     VT_MMA_DOT8 = 9,
     VT_MMA_DOT2,
-    VT_MMA_HALF2,
     VT_MMA_KINDS
 };
 
@@ -67,8 +66,7 @@ int vt_mma_named(const char *instruction);
 void vt_mma_use(vt_dev *dev, vt_dtype type, int kind);
 
 /* mma_trial.c, for vitcl-try only, because it may crash: is the product "right"
- * or "wrong"? VT_MMA_HALF2 is "slower", too, if it is not faster by a seventh
- * than the tiles. The device is then for trials. `type`: a precision's name. */
+ * or "wrong"? The device is then for trials. `type`: a precision's name. */
 vitcl_status vt_mma_try(const char **verdict, vt_dev *dev,
                         const char *instruction, vt_dtype type);
 /* The same of a training's three products in bf16. */

@@ -4,10 +4,9 @@
  *
  * No name decides: of the instructions whose extension the device reports,
  * those of matrix units before others, the first that its compiler accepts and
- * that multiplies right is used; arithmetic in half must be faster, too.
- * Compilers crash on such instructions, so each is tried in a process of
- * vitcl-try. The result is kept on disk (decisions.c). If the program cannot be
- * started, nothing is tried and nothing is kept.
+ * that multiplies right is used. Compilers crash on such instructions, so each
+ * is tried in a process of vitcl-try. The result is kept on disk (decisions.c).
+ * If the program cannot be started, nothing is tried and nothing is kept.
  *
  * VITCL_MMA=off: none. NAME: this one, without a trial. emulate, or
  * emulate-NAME: the same kernel with the instruction in plain OpenCL C, on any
@@ -28,12 +27,6 @@
 #define AMD "cl_amd_device_attribute_query"
 #define INTEL "cl_intel_subgroup_matrix_multiply_accumulate"
 #define DOT "cl_khr_integer_dot_product"
-#define HALF "cl_khr_fp16"
-
-/* What is alike in those that multiply two halves at once. */
-#define PAIRS                                                                  \
-    false, 64, 64, 256, {1, 1, 2, 2}, {1, 1, 1, 1}, {1, 1, 1, 1},              \
-        {1, 1, 2, 1}, 0, 0, 0
 
 /* The faster ones of a vendor come first. */
 const vt_mma_kind vt_mma_kinds[VT_MMA_KINDS] = {
@@ -160,8 +153,19 @@ const vt_mma_kind vt_mma_kinds[VT_MMA_KINDS] = {
      0,
      0,
      0},
-    {"dot2", AMD, PAIRS},
-    {"half2", HALF, PAIRS},
+    {"dot2",
+     AMD,
+     false,
+     64,
+     64,
+     256,
+     {1, 1, 2, 2},
+     {1, 1, 1, 1},
+     {1, 1, 1, 1},
+     {1, 1, 2, 1},
+     0,
+     0,
+     0},
 };
 
 static bool multiplies(int kind, vt_dtype type)
@@ -264,9 +268,7 @@ static const char *question(vt_dtype type)
 static bool candidate(const vt_dev *dev, int kind, vt_dtype type)
 {
     return multiplies(kind, type) && *vt_mma_kinds[kind].extension &&
-           (vt_dev_reports(dev, vt_mma_kinds[kind].extension) ||
-            /* NVIDIA has the instructions, and not the extension */
-            (kind == VT_MMA_HALF2 && vt_dev_reports(dev, NVIDIA)));
+           vt_dev_reports(dev, vt_mma_kinds[kind].extension);
 }
 
 /* False: the result is unknown, and the message says why. request: of

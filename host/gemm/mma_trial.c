@@ -5,8 +5,7 @@
  *
  * All inputs are whole numbers of at most 127, which each row of A and B has,
  * so that rounding to f16, bf16 or int8 changes nothing, and all sums are exact
- * in f32: every element must be right to the last bit. For arithmetic in half
- * they are at most 11: the sums of 16 products are exact there, too.
+ * in f32: every element must be right to the last bit.
  */
 #include "base/log.h"
 #include "base/memory.h"
@@ -16,19 +15,19 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { M = 300, N = 280, K = 230 };   /* past the edges of tiles */
-enum { TOP = 127, TOP_IN_HALF = 11 }; /* 16 * 11 * 11 < 2^11 */
-enum { LONG = 530 };                  /* terms that become parts */
+enum { M = 300, N = 280, K = 230 }; /* past the edges of tiles */
+enum { TOP = 127 };
+enum { LONG = 530 }; /* terms that become parts */
 
 /* Pseudo-random (Wellons' lowbias32). */
-static float element(uint32_t i, int top)
+static float element(uint32_t i)
 {
     uint32_t x = i + 1;
 
     x = (x ^ x >> 16) * 0x7feb352du;
     x = (x ^ x >> 15) * 0x846ca68bu;
     x ^= x >> 16;
-    return (float)((int)(x % (uint32_t)(2 * top + 1)) - top);
+    return (float)((int)(x % (2 * TOP + 1)) - TOP);
 }
 
 /* Term k of row r of a matrix of `rows`, in memory. */
@@ -39,15 +38,15 @@ static size_t place(int r, int k, int rows, int terms, bool outermost)
 }
 
 static vitcl_status matrix(float **out, int rows, int terms, bool outermost,
-                           int top, uint32_t seed)
+                           uint32_t seed)
 {
     vitcl_status st;
 
     VT_TRY(VT_NEW(out, (size_t)rows * (size_t)terms));
     for (int i = 0; i < rows * terms; i++)
-        (*out)[i] = element((uint32_t)i ^ seed, top);
+        (*out)[i] = element((uint32_t)i ^ seed);
     for (int r = 0; r < rows; r++)
-        (*out)[place(r, r % terms, rows, terms, outermost)] = (float)top;
+        (*out)[place(r, r % terms, rows, terms, outermost)] = (float)TOP;
 done:
     return st;
 }
@@ -75,14 +74,12 @@ static bool right(vt_timed *t, const vt_gemm_desc *d, const float *a,
 static vitcl_status try_product(bool *yes, vt_dev *dev, const vt_gemm_desc *d,
                                 const char *instruction)
 {
-    const int top =
-        vt_mma_named(instruction) == VT_MMA_HALF2 ? TOP_IN_HALF : TOP;
     vt_timed t = {.q = NULL};
     float *a = NULL, *b = NULL;
     vitcl_status st;
 
-    VT_TRY(matrix(&a, M, d->K, d->trans_a, top, 0));
-    VT_TRY(matrix(&b, N, d->K, d->trans_b, top, 0x5a5a0000u));
+    VT_TRY(matrix(&a, M, d->K, d->trans_a, 0));
+    VT_TRY(matrix(&b, N, d->K, d->trans_b, 0x5a5a0000u));
     VT_TRY(vt_timed_new(&t, dev, "native", d, a, b));
     if (d->accumulate) /* to NaN */
         VT_TRY(vt_buf_fill(t.q, t.bufs.c, 0));
@@ -93,30 +90,6 @@ done:
     vt_timed_free(&t);
     free(a);
     free(b);
-    return st;
-}
-
-/* Is it faster by a seventh than the tiles, for a layer of ViT-B at batch 8? An
- * emulation computes little. */
-static vitcl_status race(bool *faster, vt_dev *dev, vt_dtype type)
-{
-    const bool emulated = vt_mma_ask(dev, type).emulated;
-    const int rows = emulated ? 64 : 8 * 197, side = emulated ? 64 : 768;
-    static const vt_rounds rounds = {.least = 6}; /* the first one warms up */
-    vt_gemm_desc d = vt_timed_desc(dev, type, rows, side, side);
-    vt_timed unit = {.q = NULL}, tiles = {.q = NULL};
-    vitcl_status st;
-
-    d.device_class = VT_CLASS_GPU;
-    VT_TRY(vt_timed_new(&unit, dev, "mma", &d, NULL, NULL));
-    VT_TRY(vt_timed_new(&tiles, dev, "tile", &d, NULL, NULL));
-    VT_TRY(vt_measure((vt_timed *[]){&unit, &tiles}, 2, &rounds));
-    vt_log("%s: %.3f ms, %s: %.3f ms", vt_gemm_describe(unit.g), unit.best,
-           vt_gemm_describe(tiles.g), tiles.best);
-    *faster = unit.best * 7 < tiles.best * 6;
-done:
-    vt_timed_free(&unit);
-    vt_timed_free(&tiles);
     return st;
 }
 
@@ -133,7 +106,7 @@ vitcl_status vt_mma_try(const char **verdict, vt_dev *dev,
 {
     const vt_gemm_desc d = product(dev, type, K);
     const int kind = vt_mma_named(instruction);
-    bool yes = false, faster = true;
+    bool yes = false;
     vitcl_status st;
 
     if (kind == VT_MMA_NONE ||
@@ -142,9 +115,7 @@ vitcl_status vt_mma_try(const char **verdict, vt_dev *dev,
                        instruction);
     vt_mma_use(dev, type, kind);
     VT_TRY(try_product(&yes, dev, &d, instruction));
-    if (yes && kind == VT_MMA_HALF2)
-        VT_TRY(race(&faster, dev, type));
-    *verdict = !yes ? "wrong" : faster ? "right" : "slower";
+    *verdict = yes ? "right" : "wrong";
 done:
     return st;
 }

@@ -154,23 +154,6 @@ Test(golden, matrix_units)
     run_some(VT_DATA "/models", 3, run_units);
 }
 
-/* Adding in half, emulated. */
-static void run_half2(const char *root, const char *name)
-{
-    char path[1024];
-
-    setenv("VITCL_MMA", "emulate-half2", 1);
-    snprintf(path, sizeof path, "%.500s/%.200s", root, name);
-    cr_log_info("%-24s %.2e in f16", name,
-                vt_test_golden_as(path, VITCL_F16, 0.01, "half2"));
-    unsetenv("VITCL_MMA");
-}
-
-Test(golden, half2)
-{
-    run_some(VT_DATA "/models", 1, run_half2);
-}
-
 /* Most of these have heads of 32, whose attention is on the units, too. */
 Test(golden, matrix_units_larger)
 {

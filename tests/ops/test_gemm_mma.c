@@ -6,14 +6,12 @@
  * All inputs are whole numbers of at most 127, and each row of A and column of
  * B has that one: rounding to f16, bf16 and int8 changes nothing and every sum
  * is exact. So an element in a wrong place is a wrong number, and int8 needs
- * the tolerance of its two steps only. For half2 they are at most 11, so that
- * 16 products are exact in half.
+ * the tolerance of its two steps only.
  *
  * With K in parts, the numbers have fractions and the order of the sums tells
  * in their bits, which are known: the emulated instructions add one product
- * after the other, each of them exact in f32, or round each sum to half.
+ * after the other, each of them exact in f32.
  */
-#include "base/half.h"
 #include "gemm/device.h"
 #include "gemm/gemm.h"
 #include "gemm/mma.h"
@@ -28,7 +26,7 @@
 #include <string.h>
 
 #define OK(x) cr_assert_eq((x), VITCL_OK, "%s", vt_message())
-enum { GUARD = 64, TOP = 127, TOP_IN_HALF = 11, CHAIN = 32 };
+enum { GUARD = 64, TOP = 127 };
 
 static uint32_t state = 7;
 
@@ -38,21 +36,15 @@ static int whole(int most)
     return (int)((state >> 8) % (unsigned)(2 * most + 1)) - most;
 }
 
-static bool in_half(const char *kind)
-{
-    return strcmp(kind, "half2") == 0;
-}
-
 /* rows x k, of stride ld; what lies between rows is NaN. */
-static float *numbers(int rows, int k, int ld, const char *kind)
+static float *numbers(int rows, int k, int ld)
 {
-    const int top = in_half(kind) ? TOP_IN_HALF : TOP;
     float *x = malloc((size_t)rows * (size_t)ld * sizeof *x);
 
     for (int r = 0; r < rows; r++) {
         for (int i = 0; i < ld; i++)
-            x[r * ld + i] = i < k ? (float)whole(top) : NAN;
-        x[r * ld + r % k] = (float)top;
+            x[r * ld + i] = i < k ? (float)whole(TOP) : NAN;
+        x[r * ld + r % k] = (float)TOP;
     }
     return x;
 }
@@ -112,11 +104,11 @@ static void check(const vt_gemm_desc *d, const char *kind)
 {
     const int rows = d->batch * d->M;
     const size_t all = (size_t)(rows * d->ldc) + GUARD;
-    const operands o = {.a = numbers(rows, d->K, d->lda, kind),
-                        .b = numbers(d->N, d->K, d->K, kind),
-                        .bias = numbers(1, d->N, d->N, kind),
-                        .scale = numbers(1, d->N, d->N, kind),
-                        .residual = numbers(rows, d->N, d->ldc, kind),
+    const operands o = {.a = numbers(rows, d->K, d->lda),
+                        .b = numbers(d->N, d->K, d->K),
+                        .bias = numbers(1, d->N, d->N),
+                        .scale = numbers(1, d->N, d->N),
+                        .residual = numbers(rows, d->N, d->ldc),
                         .c = malloc(all * sizeof(float))};
     float *first = malloc(all * sizeof *first);
     vt_gemm_desc one = *d;
@@ -198,7 +190,7 @@ static const struct {
     {"dpas8", VT_BF16, false},   {"dpas8", VT_I8, false},
     {"dpas16", VT_F16, false},   {"dpas16", VT_BF16, false},
     {"dpas16", VT_I8, true},     {"dot8", VT_I8, true},
-    {"dot2", VT_F16, false},     {"half2", VT_F16, true},
+    {"dot2", VT_F16, true},
 };
 
 Test(gemm_mma, emulated)
@@ -249,16 +241,9 @@ Test(gemm_mma, dot8)
     cr_assert_str_eq(verdict, "right");
 }
 
-/* In a trial it is right, whether faster than the tiles or not. */
-Test(gemm_mma, half2)
+Test(gemm_mma, dot2)
 {
-    const char *verdict = "";
-
-    without_unit("half2", VT_F16, VT_I8);
-    if (!vt_test_tiny()) {
-        OK(vt_mma_try(&verdict, vt_test_device(), "half2", VT_F16));
-        cr_assert_str_neq(verdict, "wrong");
-    }
+    without_unit("dot2", VT_F16, VT_I8);
     unsetenv("VITCL_MMA");
 }
 
@@ -277,29 +262,15 @@ static float *fractions(int n, vt_dtype type)
     return x;
 }
 
-static float rounded(float v)
+/* The bits of an element: the sum of each part from zero, then these. */
+static float in_parts(const vt_gemm_desc *d, const operands *o, int m, int n)
 {
-    return vt_f16_to_f32(vt_f32_to_f16(v));
-}
-
-/* The bits of an element: the sum of each part from zero, then these. In half
- * the even and the odd terms of a strip have sums of their own. */
-static float in_parts(const vt_gemm_desc *d, const operands *o, int m, int n,
-                      bool half)
-{
-    float all_parts = 0, part = 0, chain[2] = {0};
+    float all_parts = 0, part = 0;
 
     for (int k = 0; k < d->K; k++) {
         const float x = o->a[m * d->lda + k], y = o->b[n * d->K + k];
 
-        if (half)
-            chain[k % 2] = rounded(fmaf(x, y, chain[k % 2]));
-        else
-            part = fmaf(x, y, part);
-        if (half && ((k + 1) % CHAIN == 0 || k + 1 == d->K)) {
-            part = part + chain[0] + chain[1];
-            chain[0] = chain[1] = 0;
-        }
+        part = fmaf(x, y, part);
         if ((k + 1) % PART_TERMS == 0 || k + 1 == d->K) {
             all_parts += part;
             part = 0;
@@ -309,13 +280,13 @@ static float in_parts(const vt_gemm_desc *d, const operands *o, int m, int n,
     return all_parts + o->residual[m * d->ldc + n];
 }
 
-static int wrong_bits(const vt_gemm_desc *d, const operands *o, bool half)
+static int wrong_bits(const vt_gemm_desc *d, const operands *o)
 {
     int wrong = 0;
 
     for (int m = 0; m < d->batch * d->M; m++)
         for (int n = 0; n < d->N; n++) {
-            const float want = in_parts(d, o, m, n, half);
+            const float want = in_parts(d, o, m, n);
 
             wrong += memcmp(&o->c[m * d->ldc + n], &want, sizeof want) != 0;
         }
@@ -326,7 +297,6 @@ static int wrong_bits(const vt_gemm_desc *d, const operands *o, bool half)
 static void check_parts(const char *kind, vt_dtype type)
 {
     vt_gemm_device *g = vt_gemm_device_of(vt_test_device());
-    const bool half = in_half(kind);
     vt_gemm_desc d = all;
     operands o;
 
@@ -345,12 +315,12 @@ static void check_parts(const char *kind, vt_dtype type)
     g->parts = PARTS, g->units = vt_test_tiny() ? 2 : UNITS;
     if (!vt_test_tiny()) {
         multiply(&d, &o, 0, "3 parts");
-        cr_expect_eq(wrong_bits(&d, &o, half), 0, "%s, all pictures", kind);
+        cr_expect_eq(wrong_bits(&d, &o), 0, "%s, all pictures", kind);
     }
     d.batch = 1;
     for (int twice = 0; twice < (vt_test_tiny() ? 1 : 2); twice++) {
         multiply(&d, &o, 0, "parts at once");
-        cr_expect_eq(wrong_bits(&d, &o, half), 0, "%s, one picture", kind);
+        cr_expect_eq(wrong_bits(&d, &o), 0, "%s, one picture", kind);
     }
     g->parts = g->units = 0;
     unsetenv("VITCL_MMA");

@@ -18,9 +18,9 @@ HEADS = dict(odd=(2, 3, 150), tiny=(1, 2, 81), large=(64, 12, 197),  # pictures,
              short=(1, 1, 256), long=(1, 1, 512))
 UNIT = {"bf16": 2**-8, "f16": 2**-11}  # of one rounding
 # Rows and columns of an instruction's product and lanes, by KIND of cl/common_units.cl.
-DOT2, HALF2 = 10, 11  # dot products of two halves, on AMD; arithmetic in half
+DOT2 = 10  # dot products of two halves, on AMD
 SHAPES = {1: (16, 8, 32), 2: (16, 8, 32), 3: (16, 16, 32), 4: (16, 16, 32), 5: (32, 32, 64), 6: (32, 32, 64),
-          DOT2: (64, 64, 256), HALF2: (64, 64, 256)}
+          DOT2: (64, 64, 256)}
 
 
 def up(a, b):
@@ -107,13 +107,13 @@ def parts(d, size):
 def unit(d, form, kind):
     """The options of the tile, and its rows, columns and work-items. Forms: "" large, "parts" small, "turn" the tile of
     parts in turn."""
-    if kind in (DOT2, HALF2):
+    if kind == DOT2:
         defines, small, turn = "-DKIND=%d -DWM=1 -DWN=1 -DFM=2 -DFN=2" % kind, "-DFM=1 -DFN=1", "-DFN=1"
     else:
         defines, _, small, turn = next(u for u in d.gpus.UNITS if "-DKIND=%d " % kind in u[0])
     options = d.gpus.with_tile(defines, {"parts": small, "turn": turn}.get(form, ""))
     if d.emulated:  # in small tiles
-        small = ["-DWM=1", "-DWN=1", "-DFM=1", "-DFN=1"] if kind in (DOT2, HALF2) else ["-DWM=1", "-DWN=2", "-DFM=2", "-DFN=2"]
+        small = ["-DWM=1", "-DWN=1", "-DFM=1", "-DFN=1"] if kind == DOT2 else ["-DWM=1", "-DWN=2", "-DFM=2", "-DFN=2"]
         options = options[:1] + small + ["-DEMULATE"]
     size = dict(x[2:].split("=") for x in options if "=" in x)
     wm, wn, fm, fn = (int(size[x]) for x in ("WM", "WN", "FM", "FN"))
@@ -194,9 +194,7 @@ def units(word, form="", halves=False, kind=None):
             return gelu(y) + rounded(residual, word) if halves else y
 
         bound = 1e-5 * k**0.5 if word == "int8" else 5e-6 * k
-        if kind == HALF2:  # k times, sums of up to 16 terms are rounded, which are a few units large
-            bound = lambda y: UNIT[word] * (1.2 * k + np.abs(y))
-        elif halves:
+        if halves:
             bound = lambda y: 5e-6 * k + UNIT[word] * np.abs(y)
         return run, to, out, want, bound, 2.0 * m * n * k
 
@@ -415,8 +413,6 @@ def attention_gradient(of_keys, wide, more="", cross=False):
 CASES = {
     "tile": tile, "parts": parts, "f16": units("f16"), "f16_parts": units("f16", "parts"), "f16_turn": units("f16", "turn"),
     "f16_stored": units("f16", "", True), "bf16": units("bf16"), "int8": units("int8"), "int8_parts": units("int8", "parts"),
-    "half2": units("f16", "", False, HALF2), "half2_stored": units("f16", "", True, HALF2),
-    "half2_turn": units("f16", "turn", False, HALF2), "half2_parts": units("f16", "parts", False, HALF2),
     "dot2": units("f16", "", False, DOT2), "dot2_parts": units("f16", "parts", False, DOT2), "int8_rows": int8_rows, "dx": input_gradient, "dw": weight_gradient(), "dw_parts": weight_gradient("parts"),
     "attention": attention, "attention_f16": attention_units("f16", 64),
     "attention_f16_bias": attention_units("f16", 64, "-DBIAS=1", True), "attention_f16_40": attention_units("f16", 40),
@@ -426,7 +422,7 @@ CASES = {
     "attention_dkv_bias": attention_gradient(True, 72, "-DBIAS=1", True),
     "attention_dq_96": attention_gradient(False, 96), "attention_dkv_96": attention_gradient(True, 96)}
 # Those that read their rows in another way where they are even.
-EVEN = ("tile", "parts", "f16", "f16_parts", "f16_turn", "f16_stored", "half2", "bf16", "dx")
+EVEN = ("tile", "parts", "f16", "f16_parts", "f16_turn", "f16_stored", "bf16", "dx")
 
 
 def more_cases(gpus):
