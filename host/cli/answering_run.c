@@ -87,8 +87,7 @@ int answering_run(answering *w)
     if (code == EXIT_OK && w->rows) {
         if (vitcl_rows_finish(w->rows) != VITCL_OK)
             code = failed();
-        else
-            vitcl_rows_free(w->rows), w->rows = NULL;
+        vitcl_rows_free(w->rows), w->rows = NULL;
     }
     if (code == EXIT_OK && w->finish)
         code = w->finish(w->context);

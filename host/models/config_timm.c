@@ -14,8 +14,9 @@
 #include <string.h>
 
 /* Heads are 64 wide with these exceptions (timm/models/vision_transformer.py,
- * vision_transformer_hybrid.py, deit.py, eva.py, beit.py). */
-static int timm_heads(const char *name, int width)
+ * vision_transformer_hybrid.py, deit.py, eva.py, beit.py). 0: not known,
+ * because the width is not the one that the name has. */
+static int timm_heads(const char *name, int width, bool other_width)
 {
     static const char *const sixteen[] = {"huge",
                                           "gigantic",
@@ -34,6 +35,8 @@ static int timm_heads(const char *name, int width)
     if (vt_name_has(name, sixteen) ||
         (strstr(name, "giant") && !vt_name_has(name, giants)))
         return 16;
+    if (other_width)
+        return 0;
     return strncmp(name, "test_vit", 8) == 0 ? width / 32 : width / 64;
 }
 
@@ -266,12 +269,14 @@ vitcl_status vt_configure_timm(vt_config *c, const vt_json *config,
     timm_tokens(c, args, &bad);
     VT_TRY(timm_refuse(c, args, w, path));
     if (!vt_config_number(&c->heads, args, "num_heads", VT_MOST_WIDTH, &bad)) {
-        if (has(args, "embed_dim"))
+        const bool other = has(args, "embed_dim");
+
+        c->heads = timm_heads(name, c->width, other);
+        if (other && !c->heads)
             VT_TRY(vt_fail(VITCL_EUNSUPPORTED,
                            "%s: model_args has embed_dim without num_heads; "
                            "add the number that timm's %.60s has",
                            path, name));
-        c->heads = timm_heads(name, c->width);
     }
     if (bad) {
         st = vt_bad_number(path, bad);
