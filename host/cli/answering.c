@@ -194,9 +194,10 @@ void answering_keep(answering *w, int code)
 
     if (!w->rows || !w->count || code == EXIT_OK)
         return;
-    if (vitcl_rows_keep(name, sizeof name, &rows, w->rows) != VITCL_OK)
-        failed();
-    else if (rows)
+    if (vitcl_rows_keep(name, sizeof name, &rows, w->rows) != VITCL_OK) {
+        if (code == EXIT_STOPPED) /* of a failure the cause has been said */
+            failed();
+    } else if (rows)
         say_kept(code, rows, "row", name);
 }
 

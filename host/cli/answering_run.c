@@ -87,7 +87,8 @@ int answering_run(answering *w)
     if (code == EXIT_OK && w->rows) {
         if (vitcl_rows_finish(w->rows) != VITCL_OK)
             code = failed();
-        vitcl_rows_free(w->rows), w->rows = NULL;
+        else
+            vitcl_rows_free(w->rows), w->rows = NULL;
     }
     if (code == EXIT_OK && w->finish)
         code = w->finish(w->context);

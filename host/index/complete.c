@@ -273,12 +273,15 @@ vitcl_status vt_vectors_keep(char **name, uint64_t *rows, vt_vectors *v,
                              bool replace)
 {
     uint64_t size, names = 0;
-    vitcl_status st;
+    vitcl_status st = VITCL_OK;
 
+    *name = NULL, *rows = 0;
+    if (!v->file.f || (v->names.path && !v->names.f)) /* it failed at its end */
+        return VITCL_OK;
     VT_TRY(v->format == VT_AS_SAFETENSORS ? keep_index(&size, v)
            : v->format == VT_AS_NPY       ? keep_npy(&size, &names, v)
                                           : keep_text(&size, v));
-    *name = NULL, *rows = v->rows;
+    *rows = v->rows;
     if (v->rows)
         VT_TRY(vt_partial_keep(name, &v->file, size,
                                v->names.path ? &v->names : NULL, names,

@@ -392,11 +392,14 @@ vitcl_status vt_part_commit(vt_part *p)
 vitcl_status vt_part_keep(char **name, uint64_t *lines, vt_part *p,
                           bool replace)
 {
-    vitcl_status st;
+    vitcl_status st = VITCL_OK;
     vt_partial_rows whole;
 
+    *name = NULL, *lines = 0;
+    if (!p->file.f) /* it failed at its end */
+        return VITCL_OK;
     VT_TRY(vt_partial_count(&whole, &p->file, false, UINT64_MAX));
-    *name = NULL, *lines = whole.rows;
+    *lines = whole.rows;
     if (whole.rows)
         VT_TRY(vt_partial_keep(name, &p->file, whole.bytes, NULL, 0, replace));
 done:

@@ -66,6 +66,9 @@ def pictures(got, want):
     failed = 0
     for i, line in enumerate(got.out.split(b"\n")[:-1]):
         answer = json.loads(line)
+        if i == len(right) and answer.get("error") and answer["picture"] == "-":
+            failed += 1  # the end of the list could not be read
+            continue
         need(i < len(right), "more answers than pictures")
         if answer == right[i]:
             continue
