@@ -187,6 +187,12 @@ void say_kept(int code, uint64_t count, const char *what, const char *name)
          what, plural(count), count == 1 ? "is" : "are", name);
 }
 
+void say_not_kept(int code)
+{
+    if (code == EXIT_STOPPED)
+        failed();
+}
+
 void answering_keep(answering *w, int code)
 {
     char name[4096];
@@ -194,10 +200,9 @@ void answering_keep(answering *w, int code)
 
     if (!w->rows || !w->count || code == EXIT_OK)
         return;
-    if (vitcl_rows_keep(name, sizeof name, &rows, w->rows) != VITCL_OK) {
-        if (code == EXIT_STOPPED) /* of a failure the cause has been said */
-            failed();
-    } else if (rows)
+    if (vitcl_rows_keep(name, sizeof name, &rows, w->rows) != VITCL_OK)
+        say_not_kept(code);
+    else if (rows)
         say_kept(code, rows, "row", name);
 }
 

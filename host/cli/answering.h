@@ -62,6 +62,8 @@ void answering_counts(char *out, size_t size, const answering *w,
 void answering_keep(answering *w, int code);
 /* "stopped; the first 72 answers are in x.partial.jsonl"; what: "answer". */
 void say_kept(int code, uint64_t count, const char *what, const char *name);
+/* It could not be kept; after a failure the cause has been said. */
+void say_not_kept(int code);
 void answering_close(answering *w);
 
 #endif

@@ -298,7 +298,7 @@ static void keep_partial(work *w, int code)
     if (!w->to || w->complete || !w->e.on.count)
         return;
     if (vt_vectors_keep(&name, &rows, w->to, w->part.shard.n > 0) != VITCL_OK)
-        failed();
+        say_not_kept(code);
     else if (name)
         say_kept(code, rows, w->o->update ? "row" : "answer", name);
     free(name);

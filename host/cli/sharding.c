@@ -192,7 +192,7 @@ static void keep_part(sharding *s, int code)
     uint64_t lines;
 
     if (vt_part_keep(&name, &lines, s->part, s->shard.n > 0) != VITCL_OK)
-        failed();
+        say_not_kept(code);
     else if (name)
         say_kept(code, lines, "answer", name);
     free(name);

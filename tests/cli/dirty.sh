@@ -113,7 +113,7 @@ run 1 fewshot -m run --data parted --shots 50 --tries 2
 err_has '46 pictures could not be decoded'
 [ "$(grep -c 'parted/train/' err)" = 10 ] || fail 'not ten are named, or one twice'
 run 1 fewshot -m run --data parted --shots 50 --tries 2 --strict
-says 'parted/train/.*: '
+err_has 'parted/train/.*: not a supported'
 run 0 "${given[@]}" --data parted -o fromparted
 err_has '23 files cannot'
 

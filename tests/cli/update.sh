@@ -156,9 +156,9 @@ for index in new old; do
     "$VITCL" embed $small --update -o $index.safetensors - <list 2>first &
     exec 7>list
     echo a/1.ppm >&7
-    for _ in {1..200}; do [ ! -e .$index.safetensors.vitcl-hold ] && sleep 0.05 || break; done
+    for _ in {1..200}; do [ ! -e .$index.safetensors.vitcl-hold ] || break; sleep 0.05; done
     "$VITCL" embed $small --update -o $index.safetensors b 2>second 7>&- &
-    for _ in {1..100}; do grep -q 'another run updates it; waiting' second && break || sleep 0.1; done
+    for _ in {1..100}; do ! grep -q 'another run updates it; waiting' second || break; sleep 0.1; done
     exec 7>&-
     wait
     grep -q "^vitcl embed: $index.safetensors: another run updates it; waiting for its end$" second ||

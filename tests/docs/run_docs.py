@@ -216,7 +216,8 @@ def check_links(doc, root):
     for number, line in doc.prose():
         for target in re.findall(r"\]\(([^)\s]+)\)|src=\"([^\"]+)\"", line):
             target = target[0] or target[1]
-            if re.match(r"[a-z]+:", target):
+            # of the web, or of the page of this repository there
+            if re.match(r"[a-z]+:|\.\./\.\./actions/", target):
                 continue
             path, _, anchor = target.partition("#")
             at = os.path.normpath(os.path.join(
