@@ -175,6 +175,25 @@ vitcl_status vt_checksum_end(FILE *f, const char *path)
                : vt_fail(VITCL_EIO, "%s: %s", path, strerror(errno));
 }
 
+vitcl_status vt_checksum_tail(uint64_t *out, size_t *size, const char *path)
+{
+    enum { TAIL = 4096 };
+    vitcl_status st;
+    char tail[TAIL];
+    size_t n;
+    int fd = -1;
+
+    VT_TRY(vt_file_open(&fd, size, path));
+    n = VT_MIN(*size, (size_t)TAIL);
+    if (vt_read_at(fd, tail, n, *size - n) == 0)
+        *out = vt_checksum(tail, n);
+    else
+        st = vt_fail(VITCL_EIO, "%s: cannot be read", path);
+    close(fd);
+done:
+    return st;
+}
+
 vitcl_status vt_checksum_file(uint64_t *out, const char *path)
 {
     vitcl_status st = VITCL_OK;

@@ -28,6 +28,9 @@ bool vt_checksum_read(uint64_t *out, const char *digits);
 
 /* Of a whole file. */
 vitcl_status vt_checksum_file(uint64_t *out, const char *path);
+/* Of a file's last 4096 bytes, which tell nearly all pictures apart; *size: of
+ * the file, once it is open. */
+vitcl_status vt_checksum_tail(uint64_t *out, size_t *size, const char *path);
 /* Opens a file to read. Where its end is reached and its checksum is not `want`
  * (NULL: unknown), reading fails with EBADMSG. */
 vitcl_status vt_checksum_open(FILE **out, const char *path,

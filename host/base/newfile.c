@@ -191,6 +191,20 @@ static int hold(const char *name, bool wait)
     return -1;
 }
 
+/* n, whose temporary file is open as fd, becomes *out. */
+static vitcl_status give(vt_newfile *out, vt_newfile *n, int fd)
+{
+    n->f = fdopen(fd, "wb");
+    if (!n->f) {
+        const int why = errno;
+
+        close(fd);
+        return vt_fail(VITCL_EIO, "%s: %s", n->path, strerror(why));
+    }
+    *out = *n, *n = (vt_newfile){0};
+    return VITCL_OK;
+}
+
 vitcl_status vt_newfile_hold(bool *busy, vt_newfile *out, const char *path,
                              bool wait)
 {
@@ -205,21 +219,17 @@ vitcl_status vt_newfile_hold(bool *busy, vt_newfile *out, const char *path,
                      (int)folder_length(n.target), n.target, NAME_CUT,
                      n.target + folder_length(n.target)));
     fd = hold(n.temporary, wait);
-    *busy = fd < 0 && errno == EWOULDBLOCK && !wait;
-    n.f = fd < 0 ? NULL : fdopen(fd, "wb");
-    if (!n.f) {
+    if (fd < 0) {
+        *busy = errno == EWOULDBLOCK && !wait;
         st = *busy ? VITCL_OK
                    : vt_fail(VITCL_EIO, "%s: cannot write: %s", path,
                              strerror(errno));
         free(n.temporary), n.temporary = NULL; /* it is another's */
         goto done;
     }
-    fd = -1;
-    *out = n, n = (vt_newfile){0};
+    st = give(out, &n, fd);
 done:
     vt_newfile_discard(&n);
-    if (fd >= 0)
-        close(fd);
     return st;
 }
 
@@ -251,6 +261,8 @@ static vitcl_status open_part(int *out, vt_newfile *n, bool replaces)
         is_there = remove_left(more) || errno != ENOENT;
     }
 done:
+    if (st != VITCL_OK && fd >= 0)
+        close(fd);
     free(more);
     return st;
 }
@@ -271,17 +283,9 @@ vitcl_status vt_newfile_open(vt_newfile *out, const char *path)
     }
     VT_TRY(vt_strdup(&n.path, path));
     VT_TRY(open_part(&fd, &n, replaces));
-    n.f = fdopen(fd, "wb");
-    if (!n.f) {
-        st = vt_fail(VITCL_EIO, "%s: %s", path, strerror(errno));
-        goto done;
-    }
-    fd = -1;
-    *out = n, n = (vt_newfile){0};
+    st = give(out, &n, fd);
 done:
     vt_newfile_discard(&n);
-    if (fd >= 0)
-        close(fd);
     return st;
 }
 

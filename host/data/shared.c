@@ -4,12 +4,10 @@
 #include "data/shared.h"
 
 #include "base/checksum.h"
-#include "base/file.h"
 #include "base/memory.h"
 
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 typedef struct entry {
     uint64_t device, inode, size, sum;
@@ -79,34 +77,17 @@ typedef struct comparing {
     void *context;
 } comparing;
 
-/* Of its last bytes, which tell nearly all pictures apart. */
-static vitcl_status sum_end(uint64_t *out, const char *path)
-{
-    enum { END = 4096 };
-    vitcl_status st;
-    char end[END];
-    size_t size, n;
-    int fd = -1;
-
-    VT_TRY(vt_file_open(&fd, &size, path));
-    n = VT_MIN(size, (size_t)END);
-    if (vt_read_at(fd, end, n, size - n) != 0)
-        st = vt_fail(VITCL_EIO, "%s: cannot be read", path);
-    *out = vt_checksum(end, n);
-    close(fd);
-done:
-    return st;
-}
-
 /* A file that cannot be read is no one's equal. */
 static vitcl_status sum(entry *list, size_t n, comparing *c, bool whole)
 {
     for (size_t i = 0; i < n; i++) {
         entry *e = &list[i];
         const char *path = vt_dataset_path(e->second ? c->b : c->a, e->picture);
+        size_t size;
 
         e->readable =
-            (whole ? vt_checksum_file : sum_end)(&e->sum, path) == VITCL_OK;
+            (whole ? vt_checksum_file(&e->sum, path)
+                   : vt_checksum_tail(&e->sum, &size, path)) == VITCL_OK;
         if (++c->read % 64 == 0 && c->progress &&
             c->progress(c->context, c->read, c->most))
             return vt_fail(VITCL_ESTOPPED, "stopped");

@@ -296,19 +296,11 @@ vitcl_status vt_partition_same_input(const vt_manifest *found, const char *path,
 
 void vt_manifest_sample(uint64_t *sample, const char *path)
 {
-    enum { END = 4096 };
     uint64_t known[3] = {*sample, 0, 0}; /* a file that is missing: zeros */
-    char end[END];
-    size_t size, n;
-    int fd;
+    size_t size = 0;
 
-    if (vt_file_open(&fd, &size, path) == VITCL_OK) {
-        n = VT_MIN(size, (size_t)END);
-        known[1] = size;
-        if (vt_read_at(fd, end, n, size - n) == 0)
-            known[2] = vt_checksum(end, n);
-        close(fd);
-    }
+    (void)vt_checksum_tail(&known[2], &size, path);
+    known[1] = size;
     *sample = vt_checksum(known, sizeof known);
 }
 
