@@ -16,6 +16,7 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 static const char *const files[] = {"config.json",    "model.safetensors",
@@ -65,6 +66,20 @@ static void remove_model(int folder, const char *sub)
     unlinkat(folder, sub, AT_REMOVEDIR);
 }
 
+/* A training that was killed takes a moment to end, and holds the lock until
+ * then. */
+static bool locked_by_another(int folder)
+{
+    const struct timespec tenth = {.tv_nsec = 100 * 1000 * 1000};
+
+    for (int i = 0; i < 20; i++) {
+        if (flock(folder, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK)
+            return false;
+        nanosleep(&tenth, NULL);
+    }
+    return true;
+}
+
 vitcl_status vt_run_dir_claim(vt_run_dir *out, const char *path, bool make)
 {
     vitcl_status st = VITCL_OK;
@@ -78,7 +93,7 @@ vitcl_status vt_run_dir_claim(vt_run_dir *out, const char *path, bool make)
     f.lock = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (f.lock < 0)
         return vt_fail(VITCL_EIO, "%s: %s", path, strerror(errno));
-    if (flock(f.lock, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
+    if (locked_by_another(f.lock)) {
         st = vt_fail(VITCL_EINVAL,
                      "%s: another training is using this folder; wait for it "
                      "or name another folder",
