@@ -20,7 +20,7 @@
  * Local     Tiles as in attention_mma.cl: two in rows, but on NVIDIA another in
  *           rows of numbers in q, and two in kv; 4 * WI in q, 8 * KEYS in kv;
  *           with KEPT 4 * D * QUERIES.
- * Defines   KIND TYPE EMULATE (common_units.cl; TYPE 1); KEPT
+ * Defines   KIND TYPE EMULATE (common_units.cl; TYPE BF16); KEPT
  *           (common_units_rows.cl); D, a multiple of 8; BIAS LINES as in
  *           attention_grad.cl; WM; FQ: 1; KEYS, a multiple of 16 or, on AMD, of
  *           32. Tensors are f32 and begin at multiples of 16 bytes.
@@ -63,13 +63,13 @@ static inline uint word_read(global const float *row, int w)
 
 /* Is the next tile read while this one is computed? gfx11 has its own rows in
  * both halves of the lanes, and no registers left; Intel has none, either. */
-#define AHEAD (KIND != 3 && KIND <= 6)
+#define AHEAD (KIND != WMMA11 && !INTEL_DPAS)
 /* Work-items that share the chunks of a query. */
 #define SHARE (WI / QUERIES)
 
 /* Two tensors' tiles from row j on. TURNED: a tensor by whose rows sums go,
  * too. */
-#if KIND <= 2
+#if NVIDIA_MMA
 #define PARTS NK
 #define BRING_ROWS BRING
 #define TURNED(t) /* ldmatrix transposes */
@@ -202,7 +202,7 @@ attention_grad_mma__q(global float *dq, global float *restrict stat,
 
 /* In kv, Intel has registers for the sums of one of both: in dimension 1, group
  * 0 computes dk, and group 1 dv, in dk's place. */
-#if KIND <= 6
+#if !INTEL_DPAS
 #define OF_KEYS true
 #define OF_VALUES true
 #define BOTH_TURNED                                                            \

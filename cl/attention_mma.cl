@@ -12,7 +12,7 @@
  *           has computed (common_units_heads.cl).
  * Launch    global {groups * WI}, local {WI}; groups: ceil(Tq/QUERIES) * H * B.
  *           One dimension: CUDA's others end at 65535.
- * Local     NVIDIA: 16 * KEYS * (D/8 + 1) bytes for k, as much for v; KIND 1:
+ * Local     NVIDIA: 16 * KEYS * (D/8 + 1) bytes for k, as much for v; MMA16:
  *           twice that. AMD: for v^T 16 * D * (KEYS/8 + 1). Intel: 2 * D *
  *           (KEYS + 1) for k, 2 * KEYS * (D + 1) for v^T, with KEPT 2 * D *
  *           QUERIES more. D is that of whole spans or fragments.
@@ -29,8 +29,8 @@
  */
 #ifdef KIND /* without it there is no unit in front */
 
-#define STAGES (KIND == 1 ? 2 : 1)
-#define V_CHUNKS (KIND > 2 ? TURNED_CHUNKS : ROWS_CHUNKS)
+#define STAGES (KIND == MMA16 ? 2 : 1)
+#define V_CHUNKS (NVIDIA_MMA ? ROWS_CHUNKS : TURNED_CHUNKS)
 /* Is the next tile read while this one is computed? */
 #ifdef KEPT
 #define AHEAD 0
@@ -58,7 +58,7 @@
         SEND(tv, voff, j);                                                     \
         COMMIT();                                                              \
     } while (0)
-#if KIND <= 2
+#if NVIDIA_MMA
 #define VALUES NK
 #define BRING_VALUES BRING
 #define PUT_VALUES(t, from) PUT(t, from)
@@ -92,7 +92,7 @@ attention_mma(global VT_TYPE(YT) *restrict out, VT_QKV)
     float s[FQ][SCORES] __attribute__((aligned(64)));
     float o[FQ][SUMS] __attribute__((aligned(64)));
     float top[FQ][PER_LANE], all[FQ][PER_LANE];
-#if KIND > 1
+#if KIND != MMA16
     uint4 rk[NK], rv[VALUES];
 #endif
 
@@ -110,7 +110,7 @@ attention_mma(global VT_TYPE(YT) *restrict out, VT_QKV)
     }
     EACH(i, STAGES)
         ZERO_REST(tk[i]);
-#if KIND == 1
+#if KIND == MMA16
     SEND_TILE(0);
 #else
     if (AHEAD)
@@ -120,7 +120,7 @@ attention_mma(global VT_TYPE(YT) *restrict out, VT_QKV)
         const local uint4 *k = tk[j0 / KEYS % STAGES],
                           *v = tv[j0 / KEYS % STAGES];
 
-#if KIND == 1
+#if KIND == MMA16
         WAIT(0);
         barrier(CLK_LOCAL_MEM_FENCE);
         if (j0 + KEYS < T)

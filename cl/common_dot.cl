@@ -4,9 +4,9 @@
  *
  * A word is 32 bits: VT_KG adjacent values of k, which one instruction
  * multiplies by a column's VT_KG weights and adds to that column's 32-bit lane.
- * gemm_dot.cl lists the instructions by DOT. VT_STEP is 2 for those of two
- * rows, or else 1: they multiply VT_STEP words of VT_STEP rows by VT_STEP words
- * of VT_STEP columns.
+ * DOT names the instruction; gemm_dot.cl lists them. VT_STEP is 2 for those of
+ * two rows, or else 1: they multiply VT_STEP words of VT_STEP rows by VT_STEP
+ * words of VT_STEP columns.
  *
  * Packed B is panels of NW = NV*V columns: [ceil(N/NW)][KW/VT_STEP][NW]
  * [VT_STEP] words, or [2*KW][NW] halves of f16, KW = VT_WORDS(K) =
@@ -22,10 +22,18 @@
  * of k in bf16, rounded to nearest even. common_words.cl has them as
  * instructions.
  */
-#define VT_DOT_BF16 (DOT == 3 || DOT == 7)
-#define VT_DOT_F16 (DOT == 8)
-#define VT_KG (VT_DOT_BF16 || VT_DOT_F16 || DOT == 1 ? 2 : 4)
-#define VT_STEP (DOT == 6 || DOT == 7 ? 2 : 1)
+#define VPMADDWD 1
+#define VPDPBUSD 2
+#define VDPBF16PS 3 /* with V 4 bfdot */
+#define VPMADDUBSW 4
+#define SDOT 5
+#define SMMLA 6
+#define BFMMLA 7
+#define VFMADD231PH 8
+#define VT_DOT_BF16 (DOT == VDPBF16PS || DOT == BFMMLA)
+#define VT_DOT_F16 (DOT == VFMADD231PH)
+#define VT_KG (VT_DOT_BF16 || VT_DOT_F16 || DOT == VPMADDWD ? 2 : 4)
+#define VT_STEP (DOT == SMMLA || DOT == BFMMLA ? 2 : 1)
 #ifdef TILES
 #define VT_WORD_STEP 16
 #else

@@ -1,6 +1,6 @@
 /*
  * common_halves.cl - the block of gemm_dot.cl that adds in 16 bits, by
- * AVX512-FP16's vfmadd231ph: DOT 8, V 16, NV even.
+ * AVX512-FP16's vfmadd231ph: V 16, NV even.
  *
  * VT_HALVES_BLOCK(NAME, R)   s[R][NV] (+)= rows of words times a panel
  *

@@ -10,10 +10,17 @@
  *             VT_LOAD, VT_LOADV(T, p, i) and VT_STORE, VT_STOREV(T, p, i, v):
  *             the same for a T that is a define, one lane or V. XT and YT: how
  *             the input and the output of an op are stored.
+ * Types       F32, BF16, F16, INT8: what a product multiplies, the define TYPE.
  * Epilogue    vt_epilogue, 4, 8, 16, v: residual + scale * act(v + bias). The
  *             defines BIAS, SCALE, RESIDUAL and ACT say which terms exist;
  *             TIMES: the residual is a factor; RST: how it is stored.
  */
+/* as vt_type_number() in host/gemm/params.h */
+#define F32 0
+#define BF16 1
+#define F16 2
+#define INT8 3
+
 /* t[4][4], of stride ld, <- the rows r0 to r3 of four, transposed. */
 #define VT_STORE_TRANSPOSED(r0, r1, r2, r3, t, ld)                             \
     do {                                                                       \

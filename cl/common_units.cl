@@ -9,13 +9,13 @@
  *           row a work-item (lane) of a sub-group holds in register r, of AW
  *           and BW: A_ROW, A_WORD, B_COLUMN, B_WORD; C_ROW, C_COLUMN for
  *           element i of CW.
- *             1  NVIDIA sm_80 on: mma.m16n8k16, ldmatrix, cp.async
- *             2  NVIDIA sm_75: mma.m16n8k8, ldmatrix
- *             3  AMD gfx11: WMMA       4  AMD gfx12: WMMA
- *             5  AMD gfx90a: MFMA      6  AMD gfx942: MFMA
- *             7  Intel: DPAS, 8 lanes  8  Intel: DPAS, 16 lanes
- *             9  common_units_dots.cl
- * TYPE      of the product: 1 bf16, 2 f16, 3 int8, with whole sums.
+ *             MMA16  NVIDIA sm_80 on: mma.m16n8k16, ldmatrix, cp.async
+ *             MMA8   NVIDIA sm_75: mma.m16n8k8, ldmatrix
+ *             WMMA11, WMMA12    AMD gfx11, gfx12: WMMA
+ *             MFMA90A, MFMA942  AMD gfx90a, gfx942: MFMA
+ *             DPAS8, DPAS16     Intel: DPAS, 8 or 16 lanes
+ *             DOT8, DOT2        no unit: common_units_dots.cl
+ * TYPE      of the product: BF16, F16 or, with whole sums, INT8.
  * Intel     LOAD_ROWS(a, p), LOAD_WORDS(b, p): a fragment that begins there in
  *           local memory: of A row after row, of B the words of all columns,
  *           then their next words. LOAD_FAR_WORDS(b, p): of global memory.
@@ -24,8 +24,8 @@
  * NVIDIA    LDMATRIX, LDMATRIX_T: four matrices of 8x8 halves, of local memory.
  *           COPY16, COMMIT, WAIT(n): asynchronous copies, until all but n
  *           groups of them have arrived.
- * Lanes     FROM_LANE(v, mask): v of lane ^ mask; of KINDs 1 and 2 mask is 1 or
- *           2, of 3 to 6 half of the lanes. Intel's has none.
+ * Lanes     FROM_LANE(v, mask): v of lane ^ mask; on NVIDIA mask is 1 or 2, on
+ *           AMD half of the lanes. Intel has none.
  * Numbers   pair(a, b): a word of two halves, rounded to nearest even; there
  *           are shorter ones where less can come. LOWER_HALVES, UPPER_HALVES:
  *           of two words the halves of one.
@@ -34,12 +34,29 @@
  *           for each sub-group. All its work-items come to each macro, and
  *           loops around them are EACH_FRAGMENT, which is not unrolled then.
  */
-#if defined(KIND) && defined(TYPE) && KIND < 9
-#define INT8 (TYPE == 3)
+/* the kinds of host/gemm/mma_choice.c, in their order */
+#define MMA16 1
+#define MMA8 2
+#define WMMA11 3
+#define WMMA12 4
+#define MFMA90A 5
+#define MFMA942 6
+#define DPAS8 7
+#define DPAS16 8
+#define DOT8 9
+#define DOT2 10
+#define NVIDIA_MMA (KIND == MMA16 || KIND == MMA8)
+#define AMD_WMMA (KIND == WMMA11 || KIND == WMMA12)
+#define AMD_MFMA (KIND == MFMA90A || KIND == MFMA942)
+#define AMD_UNIT (AMD_WMMA || AMD_MFMA)
+#define INTEL_DPAS (KIND == DPAS8 || KIND == DPAS16)
+#define DOTS (KIND == DOT8 || KIND == DOT2)
+
+#if defined(KIND) && defined(TYPE) && !DOTS
 
 /* ---- what a lane holds ---- */
 
-#if KIND <= 2
+#if NVIDIA_MMA
 #define MI 16
 #define NI 8
 #define KW 8
@@ -53,24 +70,25 @@
 #define B_WORD(l, r) ((l) % 4 + 4 * (r))
 #define C_ROW(l, i) ((l) / 4 + 8 * ((i) / 2))
 #define C_COLUMN(l, i) ((l) % 4 * 2 + (i) % 2)
-#elif KIND <= 4
+#elif AMD_WMMA
 #define MI 16
 #define NI 16
-#define KW (INT8 ? 4 : 8)
+#define KW (TYPE == INT8 ? 4 : 8)
 #define LANES 32
-#define AW (KIND == 3 ? KW : KW / 2)
+#define AW (KIND == WMMA11 ? KW : KW / 2)
 #define BW AW
 #define CW 8
 #define A_ROW(l, r) ((l) % 16)
-#define A_WORD(l, r) (KIND == 3 ? (r) : (r) / 2 * 4 + (l) / 16 * 2 + (r) % 2)
+#define A_WORD(l, r)                                                           \
+    (KIND == WMMA11 ? (r) : (r) / 2 * 4 + (l) / 16 * 2 + (r) % 2)
 #define B_COLUMN(l) ((l) % 16)
 #define B_WORD A_WORD
-#define C_ROW(l, i) (KIND == 3 ? 2 * (i) + (l) / 16 : (i) + 8 * ((l) / 16))
+#define C_ROW(l, i) (KIND == WMMA11 ? 2 * (i) + (l) / 16 : (i) + 8 * ((l) / 16))
 #define C_COLUMN(l, i) ((l) % 16)
-#elif KIND <= 6
+#elif AMD_MFMA
 #define MI 32
 #define NI 32
-#define KW (INT8 && KIND == 5 ? 2 : 4)
+#define KW (TYPE == INT8 && KIND == MFMA90A ? 2 : 4)
 #define LANES 64
 #define AW (KW / 2)
 #define BW AW
@@ -83,7 +101,7 @@
 #define C_COLUMN(l, i) ((l) % 32)
 #else
 #define MI 8
-#define NI (KIND == 7 ? 8 : 16)
+#define NI (KIND == DPAS8 ? 8 : 16)
 #define KW 8
 #define LANES NI
 #define AW 8 /* with 16 lanes: halves of words */
@@ -97,7 +115,7 @@
 #define C_COLUMN(l, i) (l)
 #endif
 
-#if INT8
+#if TYPE == INT8
 typedef int sum;
 #else
 typedef float sum;
@@ -111,10 +129,10 @@ typedef float sum;
 
 static inline sum add_word(uint a, uint b, sum c)
 {
-#if INT8
+#if TYPE == INT8
     const int4 p = convert_int4(as_char4(a)) * convert_int4(as_char4(b));
     return c + p.x + p.y + p.z + p.w;
-#elif TYPE == 1
+#elif TYPE == BF16
     c = fma(as_float(a << 16), as_float(b << 16), c);
     return fma(as_float(a & 0xffff0000u), as_float(b & 0xffff0000u), c);
 #else
@@ -132,14 +150,14 @@ static inline void mma_emulated(sum *c, const uint *a, const uint *b,
     local uint *y = x + MI * KW;
 
     for (int r = 0; r < AW; r++)
-#if KIND == 8
+#if KIND == DPAS16
         ((local ushort *)x)[r * 16 + lane] = a[r];
 #else
-        if (KIND != 3 || lane < 16) /* the other half holds the same */
+        if (KIND != WMMA11 || lane < 16) /* the other half holds the same */
             x[A_ROW(lane, r) * KW + A_WORD(lane, r)] = a[r];
 #endif
     for (int r = 0; r < BW; r++)
-        if (KIND != 3 || lane < 16)
+        if (KIND != WMMA11 || lane < 16)
             y[B_COLUMN(lane) * KW + B_WORD(lane, r)] = b[r];
     barrier(CLK_LOCAL_MEM_FENCE);
     for (int i = 0; i < CW; i++)
@@ -197,15 +215,15 @@ static inline float from_lane_emulated(float v, int mask, local uint *x,
 #define SUBGROUP
 #define LOAD_ROWS(r, p)                                                        \
     EACH(i_, 8)                                                                \
-    (r)[i_] = KIND == 8 ? ((const local ushort *)(p))[i_ * 16 + lane]          \
-                        : ((const local uint *)(p))[i_ * 8 + lane]
+    (r)[i_] = KIND == DPAS16 ? ((const local ushort *)(p))[i_ * 16 + lane]     \
+                             : ((const local uint *)(p))[i_ * 8 + lane]
 #define LOAD_WORDS(r, p)                                                       \
     EACH(i_, 8)                                                                \
     (r)[i_] = ((const local uint *)(p))[i_ * LANES + lane]
 #define LOAD_FAR_WORDS(r, p)                                                   \
     EACH(i_, 8)                                                                \
     (r)[i_] = ((const global uint *)(p))[i_ * LANES + lane]
-#elif KIND <= 2
+#elif NVIDIA_MMA
 #define COPY16(l, g)                                                           \
     __asm__ volatile(                                                          \
         "cp.async.cg.shared.global [%0], [%1], 16;" ::"r"((uint)(ulong)(l)),   \
@@ -253,7 +271,7 @@ static inline float exp2_down(float v)
                      : "r"(a0), "r"(b0))
 #define PTX_MMA_ALL(shape, types, io, c, a, b)                                 \
     PTX_MMA(shape, types, io, (c)[0], (c)[1], (c)[2], (c)[3], a, (b)[0], (b)[1])
-#if KIND == 2 && INT8
+#if KIND == MMA8 && TYPE == INT8
 #define MMA(c, a, b)                                                           \
     do {                                                                       \
         PTX_MMA88(c, (a)[0], (b)[0]);                                          \
@@ -261,23 +279,23 @@ static inline float exp2_down(float v)
         PTX_MMA88(c, (a)[2], (b)[1]);                                          \
         PTX_MMA88(c + 2, (a)[3], (b)[1]);                                      \
     } while (0)
-#elif KIND == 2
+#elif KIND == MMA8
 #define MMA(c, a, b)                                                           \
     do {                                                                       \
         PTX_MMA8(c, (a)[0], (a)[1], (b)[0]);                                   \
         PTX_MMA8(c, (a)[2], (a)[3], (b)[1]);                                   \
     } while (0)
-#elif INT8
+#elif TYPE == INT8
 #define MMA(c, a, b) PTX_MMA_ALL("m16n8k32", "s32.s8.s8.s32", "+r", c, a, b)
-#elif TYPE == 1
+#elif TYPE == BF16
 #define MMA(c, a, b) PTX_MMA_ALL("m16n8k16", "f32.bf16.bf16.f32", "+f", c, a, b)
 #else
 #define MMA(c, a, b) PTX_MMA_ALL("m16n8k16", "f32.f16.f16.f32", "+f", c, a, b)
 #endif
 #define SUBGROUP
-#elif KIND <= 6
+#elif AMD_UNIT
 #pragma OPENCL EXTENSION cl_khr_fp16 : enable
-#if KIND <= 4 /* the lanes of a row of 16, from the other one */
+#if AMD_WMMA /* the lanes of a row of 16, from the other one */
 #define FROM_LANE(v, mask)                                                     \
     as_float(__builtin_amdgcn_permlanex16(as_uint(v), as_uint(v), 0x76543210u, \
                                           0xfedcba98u, true, false))
@@ -292,46 +310,46 @@ static inline float exp2_down(float v)
 #define AS2(x) (uint2)((x)[0], (x)[1])
 #define C8(c) (*(sum8 *)(c))
 #define C16(c) (*(sum16 *)(c))
-#if INT8
+#if TYPE == INT8
 typedef int8 sum8;
 typedef int16 sum16;
 #else
 typedef float8 sum8;
 typedef float16 sum16;
 #endif
-#if KIND == 3 && INT8
+#if KIND == WMMA11 && TYPE == INT8
 #define MMA(c, a, b)                                                           \
     (C8(c) = __builtin_amdgcn_wmma_i32_16x16x16_iu8_w32(                       \
          true, as_int4(AS4(a)), true, as_int4(AS4(b)), C8(c), false))
-#elif KIND == 3 && TYPE == 1
+#elif KIND == WMMA11 && TYPE == BF16
 #define MMA(c, a, b)                                                           \
     (C8(c) = __builtin_amdgcn_wmma_f32_16x16x16_bf16_w32(                      \
          as_short16(AS8(a)), as_short16(AS8(b)), C8(c)))
-#elif KIND == 3
+#elif KIND == WMMA11
 #define MMA(c, a, b)                                                           \
     (C8(c) = __builtin_amdgcn_wmma_f32_16x16x16_f16_w32(                       \
          as_half16(AS8(a)), as_half16(AS8(b)), C8(c)))
-#elif KIND == 4 && INT8
+#elif KIND == WMMA12 && TYPE == INT8
 #define MMA(c, a, b)                                                           \
     (C8(c) = __builtin_amdgcn_wmma_i32_16x16x16_iu8_w32_gfx12(                 \
          true, as_int2(AS2(a)), true, as_int2(AS2(b)), C8(c), false))
-#elif KIND == 4 && TYPE == 1
+#elif KIND == WMMA12 && TYPE == BF16
 #define MMA(c, a, b)                                                           \
     (C8(c) = __builtin_amdgcn_wmma_f32_16x16x16_bf16_w32_gfx12(                \
          as_short8(AS4(a)), as_short8(AS4(b)), C8(c)))
-#elif KIND == 4
+#elif KIND == WMMA12
 #define MMA(c, a, b)                                                           \
     (C8(c) = __builtin_amdgcn_wmma_f32_16x16x16_f16_w32_gfx12(                 \
          as_half8(AS4(a)), as_half8(AS4(b)), C8(c)))
-#elif KIND == 5 && INT8
+#elif KIND == MFMA90A && TYPE == INT8
 #define MMA(c, a, b)                                                           \
     (C16(c) = __builtin_amdgcn_mfma_i32_32x32x8i8((int)(a)[0], (int)(b)[0],    \
                                                   C16(c), 0, 0, 0))
-#elif INT8
+#elif TYPE == INT8
 #define MMA(c, a, b)                                                           \
     (C16(c) = __builtin_amdgcn_mfma_i32_32x32x16_i8(                           \
          as_long(AS2(a)), as_long(AS2(b)), C16(c), 0, 0, 0))
-#elif TYPE == 1
+#elif TYPE == BF16
 #define MMA(c, a, b)                                                           \
     (C16(c) = __builtin_amdgcn_mfma_f32_32x32x8bf16_1k(                        \
          as_short4(AS2(a)), as_short4(AS2(b)), C16(c), 0, 0, 0))
@@ -343,14 +361,14 @@ typedef float16 sum16;
 #define SUBGROUP
 #else
 /* Older compilers have the function, but do not declare it. */
-#if INT8
+#if TYPE == INT8
 #define DPAS intel_sub_group_i8_i8_matrix_mad_k32
-#elif TYPE == 1
+#elif TYPE == BF16
 #define DPAS intel_sub_group_bf16_bf16_matrix_mad_k16
 #else
 #define DPAS intel_sub_group_f16_f16_matrix_mad_k16
 #endif
-#if INT8
+#if TYPE == INT8
 typedef int8 sum8;
 #else
 typedef float8 sum8;
@@ -365,7 +383,7 @@ intel_sub_group_block_read8(const global uint *);
     vstore8(intel_sub_group_block_read8((const global uint *)(p)), 0, r)
 #define LOAD_WORDS(r, p)                                                       \
     vstore8(intel_sub_group_block_read8((const local uint *)(p)), 0, r)
-#if KIND == 7
+#if KIND == DPAS8
 typedef int8 dpas_a;
 #define LOAD_ROWS LOAD_WORDS
 #define AS_A(a)                                                                \
@@ -388,7 +406,7 @@ __attribute__((overloadable)) sum8 DPAS(dpas_a a, int8 b, sum8 c);
 #define SUBGROUP __attribute__((intel_reqd_sub_group_size(LANES)))
 #define EXP2(x) native_exp2(x)
 #endif
-#if KIND <= 6 || defined(EMULATE)
+#if !INTEL_DPAS || defined(EMULATE)
 #define ALL_LANES_HAVE(v) (v)
 #else
 __attribute__((overloadable)) int sub_group_broadcast(int, uint);
@@ -401,7 +419,7 @@ __attribute__((overloadable)) int sub_group_broadcast(int, uint);
 
 /* ---- two halves in a word ---- */
 
-#if KIND > 2 && KIND < 7 && !defined(EMULATE) /* in one instruction */
+#if AMD_UNIT && !defined(EMULATE) /* in one instruction */
 #define LOWER_HALVES(a, b) __builtin_amdgcn_perm(b, a, 0x05040100u)
 #define UPPER_HALVES(a, b) __builtin_amdgcn_perm(b, a, 0x07060302u)
 #else
@@ -409,19 +427,19 @@ __attribute__((overloadable)) int sub_group_broadcast(int, uint);
 #define UPPER_HALVES(a, b) ((a) >> 16 | ((b)&0xffff0000u))
 #endif
 
-#if KIND == 1 && !defined(EMULATE)
+#if KIND == MMA16 && !defined(EMULATE)
 static inline uint pair(float a, float b)
 {
     uint r;
 
-#if TYPE == 1
+#if TYPE == BF16
     __asm__("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(r) : "f"(b), "f"(a));
 #else
     __asm__("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(r) : "f"(b), "f"(a));
 #endif
     return r;
 }
-#elif TYPE == 1
+#elif TYPE == BF16
 /* vt_bf16_round(v), in the upper half, without a branch. */
 static inline uint upper_half(float v)
 {
@@ -444,7 +462,7 @@ static inline uint pair(float a, float b)
     vstore_half_rte(b, 1, (half *)&r);
     return r;
 }
-#elif KIND <= 2
+#elif NVIDIA_MMA
 static inline uint pair(float a, float b)
 {
     ushort x, y;
@@ -462,7 +480,7 @@ static inline uint pair(float a, float b)
 #endif
 
 /* The same of numbers that are not NaN, where that takes less. */
-#if TYPE == 1 && (KIND > 1 || defined(EMULATE))
+#if TYPE == BF16 && (KIND != MMA16 || defined(EMULATE))
 static inline uint pair_of_numbers(float a, float b)
 {
     const uint x = as_uint(a), y = as_uint(b);
@@ -475,7 +493,7 @@ static inline uint pair_of_numbers(float a, float b)
 #endif
 
 /* The same of terms of the same sums: a NaN makes them NaN, whichever it is. */
-#if TYPE == 1 && KIND > 2 && KIND < 7
+#if TYPE == BF16 && AMD_UNIT
 static inline uint pair_of_terms(float a, float b)
 {
     const uint x = as_uint(a), y = as_uint(b);

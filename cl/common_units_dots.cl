@@ -2,17 +2,16 @@
  * common_units_dots.cl - what common_units.cl has for matrix units, for devices
  * without one: gemm_mma.cl by instructions for a word of 2 halves or 4 bytes.
  *
- * KIND      9: the dot product of four bytes, by the function of
+ * KIND      DOT8: the dot product of four bytes, by the function of
  *           cl_khr_integer_dot_product, or with EMULATE, or where the compiler
  *           does not declare it, by plain OpenCL C.
- *           10: of two halves, added to f32: AMD's v_dot2_f32_f16. With EMULATE
- *           alone in plain OpenCL C, and then loops are not unrolled.
+ *           DOT2: of two halves, added to f32: AMD's v_dot2_f32_f16. Only
+ *           with EMULATE in plain OpenCL C, and then loops are not unrolled.
  * Lanes     A "sub-group" is 16 x 16 work-items. Each has 4 x 4 sums of a
  *           fragment, whose rows and columns are 16 apart: neighbours read
  *           neighbouring columns and the same row.
  */
-#if defined(KIND) && KIND >= 9
-#define INT8 (KIND == 9)
+#if defined(KIND) && defined(TYPE) && DOTS
 #define MI 64
 #define NI 64
 #define KW 4
@@ -25,7 +24,7 @@
 #define C_ROW(l, i) ((l) / 16 + (i) / 4 * 16)
 #define C_COLUMN(l, i) ((l) % 16 + (i) % 4 * 16)
 
-#if INT8
+#if KIND == DOT8
 typedef int sum;
 #else
 typedef float sum;
@@ -33,7 +32,7 @@ typedef float sum;
 
 /* ---- two halves in a word ---- */
 
-#if !INT8
+#if KIND == DOT2
 #ifndef EMULATE
 #pragma OPENCL EXTENSION cl_khr_fp16 : enable
 #endif
@@ -55,7 +54,7 @@ static inline uint pair(float a, float b)
 
 /* ---- c and the products of the numbers in two words ---- */
 
-#if KIND == 9
+#if KIND == DOT8
 #if defined(__opencl_c_integer_dot_product_input_4x8bit_packed) &&             \
     !defined(EMULATE)
 #define dot_of_bytes(a, b) dot_4x8packed_ss_int(a, b)
@@ -81,7 +80,7 @@ static inline float add_word(float c, uint a, uint b)
 }
 #define ADD_WORD add_word
 #endif
-#if INT8 || !defined(EMULATE)
+#if KIND == DOT8 || !defined(EMULATE)
 #define EACH_FRAGMENT EACH
 #else
 #define EACH_FRAGMENT(i, n) _Pragma("nounroll") for (int i = 0; i < n; i++)

@@ -29,7 +29,7 @@
  * Defines   those of the programs.
  */
 #if defined(KIND) && defined(D) && defined(KEYS)
-#if KIND <= 2
+#if NVIDIA_MMA
 #define QI MI
 #else
 #define QI NI
@@ -41,7 +41,7 @@
 #define STEPS (8 / KW) /* instructions for a span */
 #define QW (AW * STEPS)
 
-#if KIND <= 2
+#if NVIDIA_MMA
 #define WIDE NI
 #define KEY_OF(e) C_COLUMN(lane, e)
 #define OWN_QUERY(n) C_ROW(lane, 2 * (n))
@@ -70,7 +70,7 @@
 /* ---- products ---- */
 
 /* c += the product of a span: x of queries, y of keys or numbers. */
-#if KIND <= 2
+#if NVIDIA_MMA
 #define PRODUCT(c, x, y) MMA(c, x, y)
 #else
 #define PRODUCT(c, x, y)                                                       \
@@ -78,7 +78,7 @@
     MMA(c, ((y) + step * AW), ((x) + step * AW))
 #endif
 
-#if KIND <= 2
+#if NVIDIA_MMA
 /* keys 0-7 with the span's chunks, then keys 8-15 */
 #define ADD_SCORES(s, own, t)                                                  \
     EACH_FRAGMENT(n, SPANS)                                                    \
@@ -110,7 +110,7 @@
     }
 #endif
 
-#if KIND == 3 /* first the lower lanes' keys */
+#if KIND == WMMA11 /* first the lower lanes' keys */
 #define BOTH_HALVES(f)                                                         \
     EACH_FRAGMENT(r, 4)                                                        \
     {                                                                          \
@@ -122,7 +122,7 @@
 #define BOTH_HALVES(f)
 #endif
 
-#if KIND <= 2
+#if NVIDIA_MMA
 /* numbers 0-7 with the span's keys, then numbers 8-15 */
 #define ADD_SPAN(o, fs, n, t)                                                  \
     EACH_FRAGMENT(j, SPANS)                                                    \
@@ -167,14 +167,14 @@
 /* ---- softmax ---- */
 
 /* All lanes that have numbers of the same query get `combine` of them. */
-#if KIND <= 2
+#if NVIDIA_MMA
 #define FIRST_LANE (lane % 4 == 0)
 #define ALL_LANES(v, combine)                                                  \
     do {                                                                       \
         v = combine(v, FROM_LANE(v, 1));                                       \
         v = combine(v, FROM_LANE(v, 2));                                       \
     } while (0)
-#elif KIND > 6
+#elif INTEL_DPAS
 #define FIRST_LANE true
 #define ALL_LANES(v, combine)
 #else

@@ -54,7 +54,7 @@
 #define BRING_KEPT(f, n)
 #define SPAN_OF(f, m, n) (f)[m][n]
 #endif
-#if KIND <= 2
+#if NVIDIA_MMA
 #define LOAD_OWN(f, m, from, apart, i0, end)                                   \
     EACH(n, SPANS)                                                             \
         EACH(r, QW)                                                            \
@@ -64,7 +64,7 @@
                         n * 8 + A_WORD(lane, r))                               \
             : 0
 #else
-#if KIND == 3 || KIND > 6 /* a lane has both chunks of a span */
+#if KIND == WMMA11 || INTEL_DPAS /* a lane has both chunks of a span */
 #define MY_CHUNK(r) (r)
 #else
 #define MY_CHUNK(r) (lane / MI)
@@ -94,7 +94,7 @@
 
 /* ---- tiles of keys ---- */
 
-#if KIND <= 6
+#if !INTEL_DPAS
 #define PLACE(r, c, rows, chunks) ((r) * ((chunks) + 1) + (c))
 #define PLACES(rows, chunks) ((rows) * ((chunks) + 1))
 #else
@@ -127,7 +127,7 @@
         if (K_HAS(i))                                                          \
             t[K_PLACE(i)] = HALVES(from[i]);                                   \
     }
-#if KIND > 2
+#if !NVIDIA_MMA
 /* Chunk V_CHUNK of two keys, V_KEY(i, 0) and V_KEY(i, 1), neighbours in a
  * transposed row: word V_WORD. */
 #define NV EACH_HAS(KEYS / 2 * CHUNKS)
@@ -137,9 +137,9 @@
     ((lid + (i)*WI) % V_SIDE + (lid + (i)*WI) / (V_SIDE * CHUNKS) * V_SIDE)
 #define V_CHUNK(i) ((lid + (i)*WI) / V_SIDE % CHUNKS)
 #define V_KEY(i, n) KEY_AT(2 * V_WORD(i) + (n))
-#if KIND == 3
+#if KIND == WMMA11
 #define KEY_AT(n) ((n) / 16 * 16 + (n) % 8 * 2 + (n) / 8 % 2)
-#elif KIND == 4 || KIND > 6
+#elif KIND == WMMA12 || INTEL_DPAS
 #define KEY_AT(n) (n)
 #else
 #define KEY_AT(n) ((n) / 16 * 16 + (n) / 4 % 2 * 8 + (n) / 8 % 2 * 4 + (n) % 4)
@@ -167,10 +167,10 @@ static inline void put_pair(local uint4 *tv, int word, int chunk, uint4 a,
 /* What a lane holds of a span, whose two chunks begin at p, in line LINE of a
  * fragment: that of its half of the lanes, or both; on Intel the fragment
  * begins there. */
-#define LINE (KIND > 6 ? 0 : lane % MI)
-#if KIND > 6
+#define LINE (INTEL_DPAS ? 0 : lane % MI)
+#if INTEL_DPAS
 #define LOAD_SPAN(f, p) LOAD_ROWS(f, p)
-#elif KIND == 3
+#elif KIND == WMMA11
 #define LOAD_SPAN(f, p)                                                        \
     do {                                                                       \
         vstore4((p)[0], 0, f);                                                 \

@@ -9,19 +9,18 @@
  *                 instructions
  *
  * Words of A and of packed B, of KG terms: common_dot.cl.
- *   DOT 1  vpmaddwd   KG 2: s16 by s16; AVX2
- *   DOT 2  vpdpbusd   KG 4: u8, one zero point per row, by s8; AVX-512 VNNI,
- *                     or with V 8 AVX-VNNI, whose encoding differs
- *   DOT 3  vdpbf16ps  KG 2: bf16; AVX-512 BF16
- *   DOT 4  vpmaddubsw, vpmaddwd by ones  KG 4: as DOT 2; AVX2
- *   DOT 5  sdot       KG 4: s8, one zero point per row, by s8; Arm DotProd
- *   DOT 6  smmla      as DOT 5, two rows by two columns; Arm I8MM
- *   DOT 8  vfmadd231ph  KG 2: f16, of packed B a row of columns after the
- *                     other; AVX512-FP16: common_halves.cl
- * With V 4, DOT 3 is Arm's bfdot, and DOT 7 its bfmmla, two rows by two
- * columns.
- * TILES: DOT 2 and 3 by AMX, tdpbusd and tdpbf16ps: of 16 words of k, 16 rows
- * and 16 columns at once.
+ *   VPMADDWD     KG 2: s16 by s16; AVX2
+ *   VPDPBUSD     KG 4: u8, one zero point per row, by s8; AVX-512 VNNI, or with
+ *                V 8 AVX-VNNI, whose encoding differs
+ *   VDPBF16PS    KG 2: bf16; AVX-512 BF16, or with V 4 Arm's bfdot
+ *   VPMADDUBSW   KG 4: as VPDPBUSD; with vpmaddwd by ones; AVX2
+ *   SDOT         KG 4: s8, one zero point per row, by s8; Arm DotProd
+ *   SMMLA        as SDOT, two rows by two columns; Arm I8MM
+ *   BFMMLA       KG 2: bf16, two rows by two columns; Arm BF16
+ *   VFMADD231PH  KG 2: f16, of packed B a row of columns after the other;
+ *                AVX512-FP16: common_halves.cl
+ * TILES: VPDPBUSD and VDPBF16PS by AMX, tdpbusd and tdpbf16ps: of 16 words of
+ * k, 16 rows and 16 columns at once.
  *
  * How       As gemm_rows.cl: a tile is a chunk of rows by a group of panels,
  *           computed in blocks of RA, RB, 4 or 1 rows, `most` words of k at a
@@ -39,7 +38,7 @@
  *                                           test_gemm_f16.c
  */
 #ifndef DOT
-#define DOT 1
+#define DOT VPMADDWD
 #endif
 #ifndef NV
 #define NV 2
@@ -68,7 +67,7 @@
     TILE_MOVE("tileloadd (%0,%1,1), %%tmm" #T, STRIDE, AT)
 #define TILE_STORE(AT, STRIDE, T)                                              \
     TILE_MOVE("tilestored %%tmm" #T ", (%0,%1,1)", STRIDE, AT)
-#if DOT == 2
+#if DOT == VPDPBUSD
 #define TILE_DOT(S, X, W)                                                      \
     __asm__ volatile("tdpbusd %%tmm" #W ", %%tmm" #X ", %%tmm" #S ::)
 #else
@@ -130,13 +129,13 @@ static inline void block(int height, sumv *s, global const int *restrict a,
 #elif V == 4
 /* Functions name what they need: LLVM takes the processor for a plainer one
  * where it does not know its name. */
-#if DOT == 3
+#if DOT == VDPBF16PS
 #define UNIT __attribute__((target("bf16")))
 #define INSTRUCTION "bfdot %0.4s, %1.8h, %2.8h"
-#elif DOT == 5
+#elif DOT == SDOT
 #define UNIT __attribute__((target("dotprod")))
 #define INSTRUCTION "sdot %0.4s, %1.16b, %2.16b"
-#elif DOT == 6
+#elif DOT == SMMLA
 #define UNIT __attribute__((target("i8mm")))
 #define INSTRUCTION "smmla %0.4s, %1.16b, %2.16b"
 #else
@@ -148,7 +147,7 @@ static inline UNIT sumv dot_add(sumv s, intv x, intv w)
     __asm__(INSTRUCTION : "+w"(s) : "w"(x), "w"(w));
     return s;
 }
-#elif DOT == 1
+#elif DOT == VPMADDWD
 static inline sumv dot(intv x, intv w)
 {
     sumv r;
@@ -156,7 +155,7 @@ static inline sumv dot(intv x, intv w)
     return r;
 }
 #define dot_add(s, x, w) ((s) + dot(x, w))
-#elif DOT == 2
+#elif DOT == VPDPBUSD
 static inline sumv dot_add(sumv s, intv x, intv w)
 {
 #if V == 8
@@ -166,7 +165,7 @@ static inline sumv dot_add(sumv s, intv x, intv w)
 #endif
     return s;
 }
-#elif DOT == 4
+#elif DOT == VPMADDUBSW
 static inline sumv dot_add(sumv s, intv x, intv w)
 {
     const intv ones = (intv)(0x00010001);
@@ -219,7 +218,7 @@ static OUTLINED float links(int rounds, float value)
 #elif defined(CHAINS)
 /* A chain multiplies its own value: compilers hoist a product that stays the
  * same. vpmaddwd stands alone, because other units can add at the same time. */
-#if DOT == 1
+#if DOT == VPMADDWD
 #define LINK(s, w) dot(s, w)
 #else
 #define LINK(s, w) dot_add(s, as_intv(s), w)

@@ -9,17 +9,17 @@
  * Defines   V NV DOT TILES TOP; TRANS_B. TOP: the largest magnitude of
  *           integers; TOP * TOP * K < 2^31.
  * Numerics  Rounded to nearest. The scale of a column depends on that column
- *           alone, and is NaN if it has inf or NaN. DOT 4 adds two products in
- *           16 bits, so a column's scale also keeps the sum of two adjacent
- *           weights within 128: 255 * 128 < 2^15. Scales of f16 are powers of
- *           two: the largest magnitude of a column is then from 8 to 16, so
- *           that no number is too large, and common_halves.cl's sums are not,
- *           either.
+ *           alone, and is NaN if it has inf or NaN. VPMADDUBSW adds two
+ *           products in 16 bits, so a column's scale also keeps the sum of two
+ *           adjacent weights within 128: 255 * 128 < 2^15. Scales of f16 are
+ *           powers of two: the largest magnitude of a column is then from 8 to
+ *           16, so that no number is too large, and common_halves.cl's sums are
+ *           not, either.
  * Host      host/gemm/dot.c           Test  tests/ops/test_gemm_forms.c,
  *                                           test_gemm_f16.c
  */
 #ifndef DOT
-#define DOT 1
+#define DOT VPMADDWD
 #endif
 #ifndef NV
 #define NV 2
@@ -28,7 +28,7 @@
 #define TOP 127
 #endif
 #define NW (NV * V)
-#if DOT == 1
+#if DOT == VPMADDWD
 typedef short integer;
 #elif VT_DOT_F16
 typedef ushort integer;
@@ -53,7 +53,7 @@ kernel void gemm_dot_scale(global int *restrict out,
 
     for (int k = 0; n < N && k < K; k++) {
         most = max(most, as_uint(fabs(b[AT(n, k)])));
-#if DOT == 4
+#if DOT == VPMADDUBSW
         if (k % 2)
             most = max(most, as_uint(fabs(b[AT(n, k - 1)] + b[AT(n, k)])));
 #endif

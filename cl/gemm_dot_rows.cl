@@ -15,22 +15,22 @@
  * Test      tests/ops/test_gemm_forms.c, test_gemm_f16.c, test_layernorm.c
  */
 #ifndef DOT
-#define DOT 1
+#define DOT VPMADDWD
 #endif
 #ifndef TOP
 #define TOP 127
 #endif
 /* Bytes of A are unsigned; with this bit turned they are 128 less and signed.
  */
-#define SIGN (DOT == 5 || DOT == 6 ? 128 : 0)
+#define SIGN (DOT == SDOT || DOT == SMMLA ? 128 : 0)
 
-/* V bytes or, with DOT 1, shorts are stored as words: PoCL stores bytes and
+/* V bytes or, with VPMADDWD, shorts are stored as words: PoCL stores bytes and
  * shorts one by one. */
-#if V == 4 && DOT != 1
+#if V == 4 && DOT != VPMADDWD
 #define STORE_WORDS(x, to) *(to) = as_uint(x)
-#elif V == 16 && DOT == 1
+#elif V == 16 && DOT == VPMADDWD
 #define STORE_WORDS(x, to) vstore8(as_uint8(x), 0, to)
-#elif V == 16 || (V == 8 && DOT == 1)
+#elif V == 16 || (V == 8 && DOT == VPMADDWD)
 #define STORE_WORDS(x, to) vstore4(as_uint4(x), 0, to)
 #else
 #define STORE_WORDS(x, to) vstore2(as_uint2(x), 0, to)
@@ -149,7 +149,7 @@ static inline INLINED void round_rows(ROW_ARGS, const bool norm)
         global uint *to = (global uint *)out + (size_t)(m0 + r) * ldw;
         int k = 0;
 
-#if DOT == 1
+#if DOT == VPMADDWD
         const float top = fmax(most[r], -least[r]);
         const float step = top / TOP, inverse = top > 0.0f ? TOP / top : 0.0f;
         const int zero = 0;

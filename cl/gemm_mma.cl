@@ -21,10 +21,10 @@
  *           Both have the same bits; whole numbers of int8 need no PART.
  * Launch    global {WI * ceil(M/TM), ceil(N/TN), parts}, local {WI, 1, 1}; any
  *           sizes.
- * Local     128 TM + 128 TN bytes; KIND 1: 64 TN more, and for int8 64 TM;
+ * Local     128 TM + 128 TN bytes; MMA16: 64 TN more, and for int8 64 TM;
  *           Intel: 128 TM.
- * Defines   KIND EMULATE WM WN FM FN; TYPE, of the product: 1 bf16, 2 f16, 3
- *           int8; AT CT, of A and C in memory: f32, f16, bf16; SAME_A: AT is
+ * Defines   KIND EMULATE WM WN FM FN; TYPE, of the product: BF16, F16 or
+ *           INT8; AT CT, of A and C in memory: f32, f16, bf16; SAME_A: AT is
  *           TYPE; WIDE_A: rows of A begin at multiples of 16 bytes; PART and
  *           SPLIT; the epilogue's.
  * Numerics  Sums are f32 (int8: whole numbers), in an order that depends on K,
@@ -51,15 +51,15 @@
 #define TM (WM * FM * MI)
 #define TN (WN * FN * NI)
 #define WI (WM * WN * LANES)
-#define STRIP 16                             /* words of k in a strip */
-#define TERMS (2 * STRIP)                    /* as halves */
-#define SPAN (KIND > 2 && KIND < 7 ? 8 : KW) /* that are read at a time */
-#define ASYNC (KIND == 1)
+#define STRIP 16                 /* words of k in a strip */
+#define TERMS (2 * STRIP)        /* as halves */
+#define SPAN (AMD_UNIT ? 8 : KW) /* that are read at a time */
+#define ASYNC (KIND == MMA16)
 #define STAGES (ASYNC ? 3 : 2)
 #define AHEAD (STAGES - 1)
 /* Fragments of B do not go through local memory. */
-#define DIRECT (KIND == 7 || KIND == 8)
-#define A_STAGES (INT8 ? STAGES : 2)
+#define DIRECT INTEL_DPAS
+#define A_STAGES (TYPE == INT8 ? STAGES : 2)
 #define NA (TM * 4 / WI) /* chunks of a strip for each work-item */
 #define NB (TN * 4 / WI)
 /* Chunk i of a turn's CHUNKS: Intel's bring them in two, before each half of
@@ -81,7 +81,7 @@
 
 /* ---- strips ---- */
 
-#if INT8
+#if TYPE == INT8
 typedef uint4 flight; /* between global and local memory */
 typedef global const uint4 *source;
 
@@ -142,7 +142,7 @@ static inline float8 bring(source p, size_t at, int k, int K, bool last)
 
 /* ---- fragments ---- */
 
-#if KIND >= 9 /* a chunk of each of the lane's rows, and columns */
+#if DOTS /* a chunk of each of the lane's rows, and columns */
 #define LOAD_A(kk)                                                             \
     EACH_FRAGMENT(i, FM)                                                       \
     EACH_FRAGMENT(q, AW / KW)                                                  \
@@ -151,7 +151,7 @@ static inline float8 bring(source p, size_t at, int k, int K, bool last)
     EACH_FRAGMENT(j, FN)                                                       \
     EACH_FRAGMENT(q, BW / KW)                                                  \
     vstore4(pb[B_PLACE(wn + j * NI + B_COLUMN(lane, q), kk)], q, fb[j])
-#elif KIND <= 2
+#elif NVIDIA_MMA
 /* rows 0-7 and 8-15 of words 0-3, then of words 4-7 */
 #define LOAD_A(kk)                                                             \
     EACH_FRAGMENT(i, FM)                                                       \
@@ -166,12 +166,12 @@ static inline float8 bring(source p, size_t at, int k, int K, bool last)
         fb[2 * j][0] = t[0], fb[2 * j][1] = t[1];                              \
         fb[2 * j + 1][0] = t[2], fb[2 * j + 1][1] = t[3];                      \
     }
-#elif KIND <= 6
+#elif AMD_UNIT
 /* For SPAN words of k, a half of the lanes reads a chunk of 4 words and the
  * other half the next one, or on gfx11 all lanes both. The instruction has them
  * in another order; but any will do, if A and B have the same. Rows which are a
  * multiple of 8 apart have the same places in their rows. */
-#define OWN_CHUNK(kk, q) ((kk)*2 + (KIND == 3 ? (q) : lane / MI))
+#define OWN_CHUNK(kk, q) ((kk)*2 + (KIND == WMMA11 ? (q) : lane / MI))
 #define LOAD_A(kk)                                                             \
     EACH_FRAGMENT(i, FM)                                                       \
     EACH_FRAGMENT(q, AW *SPAN / KW / 4)                                        \
@@ -204,12 +204,12 @@ static inline float8 bring(source p, size_t at, int k, int K, bool last)
 #define SUMS
 #endif
 /* Are there earlier parts, whose sums are kept? */
-#if defined(PART) && !defined(SPLIT) && !INT8
+#if defined(PART) && !defined(SPLIT) && TYPE != INT8
 #define EARLIER
 #endif
 
 /* Unrolled, only half of the waves fit, and without a unit not all sums. */
-#if (defined(EARLIER) && KIND == 6) || KIND >= 9
+#if (defined(EARLIER) && KIND == MFMA942) || DOTS
 #define EACH_SPAN(i, n) _Pragma("nounroll") for (int i = 0; i < n; i++)
 #else
 #define EACH_SPAN EACH_FRAGMENT
@@ -242,7 +242,7 @@ store(global VT_TYPE(CT) * c, source a, global const uint4 *restrict b,
 
     if (m >= M || n >= N)
         return;
-#if INT8
+#if TYPE == INT8
     /* a step of a row, and of a column */
     v *= ((global const float *)(a + (size_t)M * strips * 4))[m];
     v *= ((global const float *)(b + (size_t)columns * strips * 4))[n];
@@ -271,21 +271,21 @@ gemm_mma(global VT_TYPE(CT) * c, source a, global const uint4 *restrict b,
 #if !DIRECT
     local uint4 tb[STAGES][TN * 4];
 #endif
-#if defined(EMULATE) && KIND < 9
+#if defined(EMULATE) && !DOTS
     local uint x[WM * WN * SCRATCH] __attribute__((aligned(16)));
 #endif
     const int lid = get_local_id(0), lane = lid % LANES;
     const int m0 = vt_group(0) * TM, n0 = vt_group(1) * TN;
     const int own = ALL_LANES_HAVE(lid / LANES);
     const int wm = own / WN * (FM * MI), wn = own % WN * (FN * NI);
-    const int strips =
-        (K + (INT8 ? 2 : 1) * TERMS - 1) / ((INT8 ? 2 : 1) * TERMS);
+    const int strips = (K + (TYPE == INT8 ? 2 : 1) * TERMS - 1) /
+                       ((TYPE == INT8 ? 2 : 1) * TERMS);
     const int from = FROM, end = END;
     sum s[FM][FN][CW] __attribute__((aligned(64)));
 #ifdef EARLIER
     sum earlier[FM][FN][CW];
 #endif
-#if !(ASYNC && INT8)
+#if !(ASYNC && TYPE == INT8)
     flight ra[CHUNKS(0)];
 #endif
 #if DIRECT
@@ -299,16 +299,17 @@ gemm_mma(global VT_TYPE(CT) * c, source a, global const uint4 *restrict b,
 #define A_LINE(i) LINE_OF(lid + (i)*WI)
 #define A_PART(i) PART_OF(lid + (i)*WI)
 #define A_AT(i, strip)                                                         \
-    (INT8 ? ((size_t)min(m0 + A_LINE(i), M - 1) * strips + (strip)) * 4 +      \
-                A_PART(i)                                                      \
-          : (size_t)min(m0 + A_LINE(i), M - 1) * lda + (strip)*TERMS +         \
-                A_PART(i) * 8)
+    (TYPE == INT8                                                              \
+         ? ((size_t)min(m0 + A_LINE(i), M - 1) * strips + (strip)) * 4 +       \
+               A_PART(i)                                                       \
+         : (size_t)min(m0 + A_LINE(i), M - 1) * lda + (strip)*TERMS +          \
+               A_PART(i) * 8)
 #define B_AT(i, strip) (((size_t)(strip)*columns + n0) * 4 + lid + (i)*WI)
 #define A_TO(i) A_PLACE(A_LINE(i), A_PART(i))
 #define B_TO(i) B_PLACE((lid + (i)*WI) / 4, (lid + (i)*WI) % 4)
 
 /* The strip on its way into registers, and from there into local memory. */
-#if INT8
+#if TYPE == INT8
 #define BRING_A(strip, turn)                                                   \
     EACH(i, CHUNKS(turn))                                                      \
     ra[i] = a[A_AT(CHUNK(turn, i), strip)]
@@ -339,7 +340,7 @@ gemm_mma(global VT_TYPE(CT) * c, source a, global const uint4 *restrict b,
 #define SEND(strip)                                                            \
     do {                                                                       \
         if ((strip) < end) {                                                   \
-            EACH(i, (INT8 ? NA : 0))                                           \
+            EACH(i, (TYPE == INT8 ? NA : 0))                                   \
                 COPY16(&ta[(strip) % A_STAGES][A_TO(i)],                       \
                        (global const uint4 *)a + A_AT(i, strip));              \
             EACH(i, NB)                                                        \
@@ -392,7 +393,7 @@ gemm_mma(global VT_TYPE(CT) * c, source a, global const uint4 *restrict b,
     BRING_B(from);
     PUT_B(from);
 #endif
-#if !(ASYNC && INT8)
+#if !(ASYNC && TYPE == INT8)
     BRING_A(from, 0);
     PUT_A(from, 0);
 #if DIRECT
@@ -420,7 +421,7 @@ gemm_mma(global VT_TYPE(CT) * c, source a, global const uint4 *restrict b,
         if (now + 1 < end)
             BRING_B(now + 1);
 #endif
-#if !(ASYNC && INT8) && !DIRECT
+#if !(ASYNC && TYPE == INT8) && !DIRECT
         if (now + 1 < end)
             BRING_A(now + 1, 0);
 #endif
@@ -447,13 +448,13 @@ gemm_mma(global VT_TYPE(CT) * c, source a, global const uint4 *restrict b,
         if (now + 1 < end)
             PUT_B(now + 1);
 #endif
-#if !(ASYNC && INT8) && !DIRECT
+#if !(ASYNC && TYPE == INT8) && !DIRECT
         if (now + 1 < end)
             PUT_A(now + 1, 0);
 #endif
     }
 
-#if defined(EMULATE) || KIND < 7
+#if defined(EMULATE) || NVIDIA_MMA || AMD_UNIT
     EACH_FRAGMENT(i, FM)
     EACH_FRAGMENT(j, FN)
     STORE_FRAGMENT(i, j);

@@ -18,19 +18,18 @@
  * Launch    pack: global {4 * strips, columns}; scale: {columns}; rows:
  *           {64 * M}, local {64}
  * Local     rows: 64 floats
- * Defines   TYPE: 1 bf16, 2 f16, 3 int8; TRANS_B; AT: of A; DPAS
+ * Defines   TYPE: BF16, F16 or INT8; TRANS_B; AT: of A; DPAS
  * Numerics  Rounded to nearest even. A row with inf or NaN has NaN as its step.
  * Host      host/gemm/mma.c           Test  tests/ops/test_gemm_mma.c
  */
 #ifndef TYPE
-#define TYPE 2
+#define TYPE F16
 #endif
 #ifndef AT
 #define AT f32
 #endif
-#define INT8 (TYPE == 3)
-#define PER_CHUNK (INT8 ? 16 : 8)
-#define PER_WORD (INT8 ? 4 : 2)
+#define PER_CHUNK (TYPE == INT8 ? 16 : 8)
+#define PER_WORD (TYPE == INT8 ? 4 : 2)
 #define STRIPS(K) (((K) + 4 * PER_CHUNK - 1) / (4 * PER_CHUNK))
 #ifdef TRANS_B
 #define B_AT(n, k) ((size_t)(k)*ldb + (n))
@@ -75,7 +74,7 @@ kernel void gemm_mma_pack(global uchar *restrict out,
                           int columns)
 {
     const int chunk = (int)get_global_id(0), n = (int)get_global_id(1);
-#if INT8
+#if TYPE == INT8
     const float step =
         ((global const float *)(out + (size_t)columns * STRIPS(K) * 64))[n];
 #endif
@@ -85,9 +84,9 @@ kernel void gemm_mma_pack(global uchar *restrict out,
         const float v = n < N && k < K ? b[B_AT(n, k)] : 0.0f;
         const size_t to =
             (size_t)(chunk / 4) * columns * 4 * PER_CHUNK + TO(n, chunk % 4, i);
-#if INT8
+#if TYPE == INT8
         ((global char *)out)[to] = (char)whole(v, step);
-#elif TYPE == 1
+#elif TYPE == BF16
         vt_bf16_store(v, (global ushort *)out, to);
 #else
         vt_f16_store(v, (global ushort *)out, to);
@@ -95,7 +94,7 @@ kernel void gemm_mma_pack(global uchar *restrict out,
     }
 }
 
-#if INT8
+#if TYPE == INT8
 kernel __attribute__((reqd_work_group_size(64, 1, 1))) void
 gemm_mma_rows(global uchar *restrict out, global const VT_TYPE(AT) *restrict a,
               int M, int K, int lda)

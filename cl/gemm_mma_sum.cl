@@ -6,13 +6,14 @@
  *
  * How       The parts of an element are added in their order.
  * Launch    global at least {M*N}, any local size.
- * Defines   TYPE, CT; the epilogue's ACT BIAS SCALE RESIDUAL; ACCUMULATE.
+ * Defines   TYPE CT as in gemm_mma.cl; the epilogue's ACT BIAS SCALE RESIDUAL;
+ *           ACCUMULATE.
  * Host      host/gemm/mma.c           Test  tests/ops/test_gemm_mma.c
  */
 #ifndef CT
 #define CT f32
 #endif
-#if TYPE == 3
+#if TYPE == INT8
 typedef int sum;
 #else
 typedef float sum;
@@ -36,7 +37,7 @@ kernel void gemm_mma_sum(global VT_TYPE(CT) * c, global const uint4 *a,
     const int m = i / N, n = i % N;
     const size_t to = (size_t)m * ldc + n;
     float v = s;
-#if TYPE == 3
+#if TYPE == INT8
     v *= ((global const float *)(a + (size_t)M * strips * 4))[m];
     v *= ((global const float *)(b + (size_t)columns * strips * 4))[n];
 #endif

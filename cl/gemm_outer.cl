@@ -27,10 +27,11 @@
  * Local     BLOCKS * (RA * (KC + PANELS * NW) + 16) floats. The copy of B is
  *           private: LLVM would put the address of a local array into block(),
  *           where PoCL, which moves such arrays, overlooks it.
- * Defines   V NV RA KC BLOCKS PANELS; TYPE 0: float, 1: B rounded to bf16;
- *           DOT 3, with V 16: A, too, and KC counts words; ACCUMULATE: C +=;
- *           SLICED: out is the slices' parts, which gemm_outer_sum adds up;
- *           SUMS: with ACCUMULATE, and always of A in float.
+ * Defines   V NV RA KC BLOCKS PANELS; TYPE: F32, or BF16: B rounded to it; DOT:
+ *           VDPBF16PS, with V 16: A, too, and KC counts words; ACCUMULATE: C
+ *           is added to; SLICED: out is the slices' parts, which
+ *           gemm_outer_sum adds up; SUMS: with ACCUMULATE, and always of A in
+ *           float.
  * Numerics  An element of a slice is one chain over ascending k of fma(), or of
  *           dot products of two k. Slices depend on M, N and K, never on the
  *           device: same bits everywhere with the same instruction.
@@ -42,7 +43,7 @@
 #define KC 256
 #define BLOCKS 16
 #define PANELS 16
-#define TYPE 0
+#define TYPE F32
 #endif
 #ifdef DOT
 #define KG 2 /* values of k in an element of a copy */
@@ -70,7 +71,7 @@ typedef float copied;
 #define OF_B(p, ld, next) vt_bf16_words((p)[0], next ? (p)[ld] : 0.0f)
 #define OF_A OF_B
 #else
-#if TYPE == 1
+#if TYPE == BF16
 #define OF_BV(p, ld, next)                                                     \
     ((void)next, as_floatv(vt_bf16_bitsv(vloadv(0, p)) & 0xffff0000u))
 #define OF_B(p, ld, next) as_float((uint)vt_bf16_round((p)[0]) << 16)

@@ -10,8 +10,8 @@
  * gemm_rows_transpose  AT[M,ldt] <- A[K,lda], where A comes transposed
  *
  * Packed B is panels of NW = NV*V columns: [ceil(N/NW)][K][NW], zeros beyond N.
- * TYPE 0: float, 1: bf16, 2: f16, 3: int8 with one scale per column, as floats
- * after the panels. Values are converted to float as they are read.
+ * TYPE is F32, BF16, F16 or INT8 with one scale per column, as floats after the
+ * panels. Values are converted to float as they are read.
  *
  * How       A tile is a chunk of rows by a group of panels. It is computed in
  *           blocks of RA or RB < RA rows, or of 4 and 1 where there are few:
@@ -49,13 +49,13 @@
 #define NW (NV * V)
 
 #ifndef TYPE
-#define TYPE 0
+#define TYPE F32
 #endif
-#if TYPE == 0
+#if TYPE == F32
 typedef float packed;
 #define LOAD_B(i, p) vloadv(i, p)
 #define STORE_B(x, i, p) ((p)[i] = (x))
-#elif TYPE == 3
+#elif TYPE == INT8
 typedef char packed;
 #define LOAD_B(i, p) convert_floatv(vloadv(i, p))
 #define STORE_B(x, i, p) ((p)[i] = convert_char_sat_rte(x))
@@ -63,7 +63,7 @@ typedef char packed;
     ((global float *)((b) + (size_t)(((N) + NW - 1) / NW) * NW * (K)))
 #else
 typedef ushort packed;
-#if TYPE == 1
+#if TYPE == BF16
 #define LOAD_B(i, p)                                                           \
     as_floatv(VT_JOIN(VT_JOIN(convert_, uint), V)(vloadv(i, p)) << 16)
 #define STORE_B(x, i, p) vt_bf16_store(x, p, i)
@@ -163,7 +163,7 @@ static inline void put(global float *c, floatv x, global const float *columns,
                        global const float *bias, global const float *scale,
                        global const float *residual, int n, size_t at, int form)
 {
-#if TYPE == 3
+#if TYPE == INT8
     x *= vloadv(0, columns + n);
 #endif
 #ifdef ACCUMULATE
@@ -187,7 +187,7 @@ static inline void finish(global float *c, const floatv *s,
             vstorev(s[v], 0, part);
             for (int i = 0; i < left; i++) {
                 float x = part[i];
-#if TYPE == 3
+#if TYPE == INT8
                 x *= columns[n + i];
 #endif
 #ifdef ACCUMULATE
@@ -235,7 +235,7 @@ static inline OUTLINED void tile(ARGS, int id)
     const int first = (across ? id % across : id / chunks) * group;
     const int last = min(first + group, (N + NW - 1) / NW);
     floatv s[SAVED * RA * NV];
-#if TYPE == 3
+#if TYPE == INT8
     global const float *columns = SCALES(b, N, K);
 #else
     global const float *columns = 0;
@@ -351,7 +351,7 @@ static inline OUTLINED void pack(global packed *restrict out,
     const int n1 = min(N - n0, NW), k1 = min(K - k0, 64);
     global packed *to = out + (size_t)n0 * K + (size_t)k0 * NW;
 
-#if TYPE == 0
+#if TYPE == F32
     if (n1 == NW) {
 #ifdef TRANS_B
         for (int k = 0; k < k1; k++)
@@ -365,7 +365,7 @@ static inline OUTLINED void pack(global packed *restrict out,
 #endif
     for (int n = 0; n < NW; n++) {
         float inverse = 1.0f;
-#if TYPE == 3
+#if TYPE == INT8
         const float scale = SCALES(out, N, K)[n0 + n];
         inverse = scale > 0.0f ? 1.0f / scale : 0.0f;
 #endif
@@ -382,7 +382,7 @@ kernel void gemm_rows_pack(global packed *restrict out,
     pack(out, b, N, K, ldb, get_global_id(1) * NW, get_global_id(0) * 64);
 }
 
-#if TYPE == 3
+#if TYPE == INT8
 kernel void gemm_rows_scale(global packed *restrict out,
                             global const float *restrict b, int N, int K,
                             int ldb)

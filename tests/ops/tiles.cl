@@ -26,7 +26,7 @@
 
 static inline int tile_sum(int s, int x, int w)
 {
-#if DOT == 2
+#if DOT == VPDPBUSD
     for (int i = 0; i < 4; i++)
         s += ((uchar *)&x)[i] * ((char *)&w)[i];
     return s;
