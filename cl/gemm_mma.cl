@@ -12,8 +12,9 @@
  *           word has 2 halves or 4 bytes) go through buffers in local memory,
  *           while the strip before is multiplied. There, chunks of 16 bytes of
  *           a row are exchanged, so that reads of fragments meet all banks.
- *           Intel's B does not go there: it is packed in fragments, which a
- *           sub-group reads through the cache.
+ *           MMA16 has asynchronous copies; others bring a strip through
+ *           registers. Intel's B goes to registers alone: it is packed in
+ *           fragments, which a sub-group reads through the cache.
  * KIND      The instruction, and what a lane holds: common_units.cl.
  * Parts     With PART=n the sums of each n strips of k begin at zero, and are
  *           added in their order: here or, with SPLIT, where dimension 2 is
@@ -30,7 +31,7 @@
  * Numerics  Sums are f32 (int8: whole numbers), in an order that depends on K,
  *           PART and KIND alone.
  *
- * Longer than most: one tile loop serves each type and storage.
+ * Longer than most: three ways from strip to strip, for each type and storage.
  *
  * Host      host/gemm/mma.c           Test  tests/ops/test_gemm_mma.c
  */
@@ -51,55 +52,42 @@
 #define TM (WM * FM * MI)
 #define TN (WN * FN * NI)
 #define WI (WM * WN * LANES)
-#define STRIP 16                 /* words of k in a strip */
-#define TERMS (2 * STRIP)        /* as halves */
-#define SPAN (AMD_UNIT ? 8 : KW) /* that are read at a time */
-#define ASYNC (KIND == MMA16)
-#define STAGES (ASYNC ? 3 : 2)
-#define AHEAD (STAGES - 1)
-/* Fragments of B do not go through local memory. */
-#define DIRECT INTEL_DPAS
-#define A_STAGES (TYPE == INT8 ? STAGES : 2)
+#define STRIP 16                               /* words of k in a strip */
+#define TERMS (STRIP * (TYPE == INT8 ? 4 : 2)) /* of k */
+#define SPAN (AMD_UNIT ? 8 : KW)               /* words read at a time */
 #define NA (TM * 4 / WI) /* chunks of a strip for each work-item */
 #define NB (TN * 4 / WI)
-/* Chunk i of a turn's CHUNKS: Intel's bring them in two, before each half of
- * the strip that is multiplied, to have fewer in flight. */
-#define CHUNKS(turn) (!DIRECT ? NA : (turn) ? NA / 2 : (NA + 1) / 2)
-#define CHUNK(turn, i) ((turn) * ((NA + 1) / 2) + (i))
-/* A_PLACE, B_PLACE: chunk c of row r of a strip in local memory. LINE_OF,
- * PART_OF: row and chunk of it that a work-item brings as number q. */
-#if !DIRECT
-#define A_PLACE(r, c) ((r)*4 + ((c) ^ (((r) >> 1) & 3)))
-#define B_PLACE A_PLACE
-#define LINE_OF(q) ((q) / 4)
-#define PART_OF(q) ((q) % 4)
-#else /* fragment after fragment, of A 8 rows of 8 words */
-#define A_PLACE(r, c) (((c) / 2 * TM + (r)) * 2 + (c) % 2)
-#define LINE_OF(q) ((q) / 16 * 4 + (q) / 2 % 4)
-#define PART_OF(q) ((q) / 8 % 2 * 2 + (q) % 2)
-#endif
 
-/* ---- strips ---- */
+/* ---- A in global memory ---- */
 
 #if TYPE == INT8
-typedef uint4 flight; /* between global and local memory */
 typedef global const uint4 *source;
+#else
+typedef global const VT_TYPE(AT) * source;
+#endif
+
+#if TYPE == INT8 || defined(SAME_A)
+typedef uint4 flight; /* between global and local memory */
 
 static inline uint4 arrived(uint4 v)
 {
     return v;
 }
-#elif defined(SAME_A)
-typedef uint4 flight;
-typedef global const ushort *source;
+#else
+typedef float8 flight;
 
-static inline uint4 arrived(uint4 v)
+static inline uint4 arrived(float8 v)
 {
-    return v;
+    return (uint4)(pair_of_terms(v.s0, v.s1), pair_of_terms(v.s2, v.s3),
+                   pair_of_terms(v.s4, v.s5), pair_of_terms(v.s6, v.s7));
 }
+#endif
 
-static inline uint4 bring(source p, size_t at, int k, int K, bool last)
+#if TYPE != INT8
+/* Eight of a row; zeros from K on with `last`. */
+static inline flight bring(source p, size_t at, int k, int K, bool last)
 {
+#ifdef SAME_A
     if (!last)
 #ifdef WIDE_A
         return *(global const uint4 *)(p + at);
@@ -110,37 +98,206 @@ static inline uint4 bring(source p, size_t at, int k, int K, bool last)
 #define INSIDE(i) (ushort)(k + (i) < K ? p[at + (i)] : 0)
     return as_uint4((ushort8)(INSIDE(0), INSIDE(1), INSIDE(2), INSIDE(3),
                               INSIDE(4), INSIDE(5), INSIDE(6), INSIDE(7)));
-}
 #else
-typedef float8 flight;
-typedef global const VT_TYPE(AT) * source;
-
-static inline uint4 arrived(float8 v)
-{
-    return (uint4)(pair_of_terms(v.s0, v.s1), pair_of_terms(v.s2, v.s3),
-                   pair_of_terms(v.s4, v.s5), pair_of_terms(v.s6, v.s7));
-}
-
-/* Eight of a row; zeros from K on with `last`. */
-static inline float8 bring(source p, size_t at, int k, int K, bool last)
-{
     float t[8];
 
-#ifdef WIDE_A
     if (!last)
+#ifdef WIDE_A
         return (float8)(*(global const float4 *)(p + at),
                         *(global const float4 *)(p + at + 4));
 #else
-    if (!last)
         return VT_JOIN(load8_, AT)(p, at);
 #endif
     EACH(i, 8)
         t[i] = k + i < K ? VT_JOIN(load_, AT)(p, at + i) : 0.0f;
     return vload8(0, t);
+#endif
 }
 #endif
 
-/* ---- fragments ---- */
+/* ---- a strip's chunks ---- */
+
+/* A_PLACE, B_PLACE: chunk c of row r of a strip in local memory. LINE_OF,
+ * PART_OF: row and chunk of it that a work-item brings as number q. */
+#if !INTEL_DPAS
+#define A_PLACE(r, c) ((r)*4 + ((c) ^ (((r) >> 1) & 3)))
+#define B_PLACE A_PLACE
+#define LINE_OF(q) ((q) / 4)
+#define PART_OF(q) ((q) % 4)
+#else /* fragment after fragment, of A 8 rows of 8 words */
+#define A_PLACE(r, c) (((c) / 2 * TM + (r)) * 2 + (c) % 2)
+#define LINE_OF(q) ((q) / 16 * 4 + (q) / 2 % 4)
+#define PART_OF(q) ((q) / 8 % 2 * 2 + (q) % 2)
+#endif
+
+/* Of a work-item's chunk i: row and chunk of A; where they are in global memory
+ * and in local memory. */
+#define A_LINE(i) LINE_OF(lid + (i)*WI)
+#define A_PART(i) PART_OF(lid + (i)*WI)
+#define A_AT(i, strip)                                                         \
+    (TYPE == INT8                                                              \
+         ? ((size_t)min(m0 + A_LINE(i), M - 1) * strips + (strip)) * 4 +       \
+               A_PART(i)                                                       \
+         : (size_t)min(m0 + A_LINE(i), M - 1) * lda + (strip)*TERMS +          \
+               A_PART(i) * 8)
+#define B_AT(i, strip) (((size_t)(strip)*columns + n0) * 4 + lid + (i)*WI)
+#define A_TO(i) A_PLACE(A_LINE(i), A_PART(i))
+#define B_TO(i) B_PLACE((lid + (i)*WI) / 4, (lid + (i)*WI) % 4)
+
+/* Chunks first to first + n - 1 of A into registers, and from there into local
+ * memory. */
+#if TYPE == INT8
+#define BRING_A(strip, first, n)                                               \
+    EACH(i, n)                                                                 \
+    ra[i] = a[A_AT((first) + i, strip)]
+#else
+#define BRING_A(strip, first, n)                                               \
+    do {                                                                       \
+        if (((strip) + 1) * TERMS <= K) {                                      \
+            EACH(i, n)                                                         \
+                ra[i] = bring(a, A_AT((first) + i, strip), 0, K, false);       \
+        } else {                                                               \
+            EACH(i, n)                                                         \
+                ra[i] =                                                        \
+                    bring(a, A_AT((first) + i, strip),                         \
+                          (strip)*TERMS + A_PART((first) + i) * 8, K, true);   \
+        }                                                                      \
+    } while (0)
+#endif
+#define PUT_A(strip, first, n)                                                 \
+    EACH(i, n)                                                                 \
+    ta[(strip) % A_STAGES][A_TO((first) + i)] = arrived(ra[i])
+
+/* ---- sums, and parts of k ---- */
+
+#define EACH_SUM(i, j, e)                                                      \
+    EACH(i, FM)                                                                \
+        EACH(j, FN)                                                            \
+            EACH(e, CW)
+
+#ifdef SPLIT
+#define FROM (vt_group(2) * PART)
+#define END min(strips, FROM + PART)
+#define SUMS , global sum *sums, int at
+#define SUMS_GIVEN , sums, at
+#else
+#define FROM 0
+#define END strips
+#define SUMS
+#define SUMS_GIVEN
+#endif
+
+/* Are there earlier parts, whose sums are kept? */
+#if defined(PART) && !defined(SPLIT) && TYPE != INT8
+#define IN_TURN
+#define EARLIER sum earlier[FM][FN][CW];
+#define BEGIN_EARLIER                                                          \
+    EACH_SUM(i, j, e)                                                          \
+    earlier[i][j][e] = 0;
+#define END_PART                                                               \
+    if (now > 0 && now % PART == 0)                                            \
+        EACH_SUM(i, j, e)                                                      \
+        {                                                                      \
+            earlier[i][j][e] += s[i][j][e];                                    \
+            s[i][j][e] = 0;                                                    \
+        }
+#define SUM(i, j, e) (earlier[i][j][e] + s[i][j][e])
+#else
+#define EARLIER
+#define BEGIN_EARLIER
+#define END_PART
+#define SUM(i, j, e) s[i][j][e]
+#endif
+
+/* ---- from strip to strip ----
+ *
+ * Each of the three ways below says what it needs: BUFFERS in local memory and
+ * REGISTERS; and its steps. BEGIN brings the first strip. BRING_STRIP waits
+ * until all work-items have brought strip `now`, and begins with later ones;
+ * MULTIPLY_STRIP adds its products to s; PUT_STRIP stores what has arrived in
+ * registers. */
+
+/* A through registers, but Intel's. */
+#if KIND == MMA16 && TYPE == INT8 /* copied, as B is */
+#define A_COPIES NA
+#define A_STAGES 3
+#define A_REGISTERS
+#define BEGIN_A
+#define BRING_NEXT_A
+#define PUT_NEXT_A
+#else
+#define A_COPIES 0
+#define A_STAGES 2
+#define A_REGISTERS flight ra[NA];
+#define BEGIN_A                                                                \
+    BRING_A(from, 0, NA);                                                      \
+    PUT_A(from, 0, NA);
+#define BRING_NEXT_A                                                           \
+    if (now + 1 < end)                                                         \
+        BRING_A(now + 1, 0, NA);
+#define PUT_NEXT_A                                                             \
+    if (now + 1 < end)                                                         \
+        PUT_A(now + 1, 0, NA);
+#endif
+
+/* ---- NVIDIA from sm_80 on: asynchronous copies, two strips ahead ---- */
+
+#if KIND == MMA16
+#define B_STAGES 3
+#define AHEAD (B_STAGES - 1)
+#define REGISTERS A_REGISTERS
+#define SEND(strip)                                                            \
+    do {                                                                       \
+        if ((strip) < end) {                                                   \
+            EACH(i, A_COPIES)                                                  \
+                COPY16(&ta[(strip) % A_STAGES][A_TO(i)],                       \
+                       (global const uint4 *)a + A_AT(i, strip));              \
+            EACH(i, NB)                                                        \
+                COPY16(&tb[(strip) % B_STAGES][B_TO(i)], b + B_AT(i, strip));  \
+        }                                                                      \
+        COMMIT();                                                              \
+    } while (0)
+#define BEGIN                                                                  \
+    EACH(p, AHEAD)                                                             \
+        SEND(from + p);                                                        \
+    BEGIN_A
+#define BRING_STRIP                                                            \
+    WAIT(1);                                                                   \
+    barrier(CLK_LOCAL_MEM_FENCE);                                              \
+    SEND(now + AHEAD);                                                         \
+    BRING_NEXT_A
+#define PUT_STRIP PUT_NEXT_A
+#endif
+
+/* ---- AMD, sm_75, and without a unit: registers, one strip ahead ---- */
+
+#if KIND != MMA16 && !INTEL_DPAS
+#define B_STAGES 2
+#define REGISTERS                                                              \
+    A_REGISTERS                                                                \
+    uint4 rb[NB];
+#define BRING_B(strip)                                                         \
+    EACH(i, NB)                                                                \
+    rb[i] = b[B_AT(i, strip)]
+#define PUT_B(strip)                                                           \
+    EACH(i, NB)                                                                \
+    tb[(strip) % B_STAGES][B_TO(i)] = rb[i]
+#define BEGIN                                                                  \
+    BRING_B(from);                                                             \
+    PUT_B(from);                                                               \
+    BEGIN_A
+#define BRING_STRIP                                                            \
+    barrier(CLK_LOCAL_MEM_FENCE);                                              \
+    if (now + 1 < end)                                                         \
+        BRING_B(now + 1);                                                      \
+    BRING_NEXT_A
+#define PUT_STRIP                                                              \
+    if (now + 1 < end)                                                         \
+        PUT_B(now + 1);                                                        \
+    PUT_NEXT_A
+#endif
+
+/* ---- products of both ---- */
 
 #if DOTS /* a chunk of each of the lane's rows, and columns */
 #define LOAD_A(kk)                                                             \
@@ -182,49 +339,92 @@ static inline float8 bring(source p, size_t at, int k, int K, bool last)
     EACH_FRAGMENT(q, BW *SPAN / KW / 4)                                        \
     vstore4(pb[B_PLACE(wn + lane % NI, OWN_CHUNK(kk, q)) + j * NI * 4], q,     \
             fb[j])
-#else
-#define LOAD_A(kk)                                                             \
-    EACH_FRAGMENT(i, FM)                                                       \
-    LOAD_ROWS(fa[i], pa + A_PLACE(wm + i * MI, (kk)*2))
-/* A strip is multiplied in STEPS, each with a fragment of B; it is read
- * SLOTS / 2 steps before, because that takes long. */
-#define STEPS (STRIP / KW * FN)
-#define SLOTS (FN > 1 ? 4 : 2)
-#define LOAD_B(t, p)                                                           \
-    LOAD_FAR_WORDS(fb[(t) % SLOTS], (p) + (t) % FN * NI * 4 + (t) / FN * NI * 2)
 #endif
 
-#ifdef SPLIT
-#define FROM (vt_group(2) * PART)
-#define END min(strips, FROM + PART)
-#define SUMS , global sum *sums, int at
-#else
-#define FROM 0
-#define END strips
-#define SUMS
-#endif
-/* Are there earlier parts, whose sums are kept? */
-#if defined(PART) && !defined(SPLIT) && TYPE != INT8
-#define EARLIER
-#endif
-
+#if !INTEL_DPAS
 /* Unrolled, only half of the waves fit, and without a unit not all sums. */
-#if (defined(EARLIER) && KIND == MFMA942) || DOTS
+#if (defined(IN_TURN) && KIND == MFMA942) || DOTS
 #define EACH_SPAN(i, n) _Pragma("nounroll") for (int i = 0; i < n; i++)
 #else
 #define EACH_SPAN EACH_FRAGMENT
 #endif
+#define BUFFERS local uint4 ta[A_STAGES][TM * 4], tb[B_STAGES][TN * 4];
+#define MULTIPLY_STRIP                                                         \
+    EACH_SPAN(kk, STRIP / SPAN)                                                \
+    {                                                                          \
+        const local uint4 *pa = ta[now % A_STAGES], *pb = tb[now % B_STAGES];  \
+        uint fa[FM][AW * SPAN / KW], fb[FN][BW * SPAN / KW];                   \
+        LOAD_A(kk);                                                            \
+        LOAD_B(kk);                                                            \
+        EACH_FRAGMENT(t, SPAN / KW)                                            \
+        EACH_FRAGMENT(i, FM)                                                   \
+        EACH_FRAGMENT(j, FN)                                                   \
+        MMA(s[i][j], (fa[i] + t * AW), (fb[j] + t * BW));                      \
+    }
+#endif
 
-#ifdef SPLIT
-#define SUMS_GIVEN , sums, at
-#else
-#define SUMS_GIVEN
+/* ---- Intel ----
+ *
+ * Fragments of B come from global memory. A strip is multiplied in STEPS, each
+ * with one of them; it is read SLOTS / 2 steps before, because that takes long.
+ * A's chunks are brought in two parts, each while a half of the strip before is
+ * multiplied, to have fewer in flight. */
+
+#if INTEL_DPAS
+#define BUFFERS local uint4 ta[A_STAGES][TM * 4];
+#define STEPS (STRIP / KW * FN)
+#define SLOTS (FN > 1 ? 4 : 2)
+#define HALF ((NA + 1) / 2)
+#define IN_HALF(kk) ((kk) ? NA - HALF : HALF)
+#define REGISTERS                                                              \
+    flight ra[HALF];                                                           \
+    const global uint4 *pb = b + ((size_t)from * columns + n0 + wn) * 4;       \
+    uint fb[SLOTS][BW];
+#define LOAD_A(kk)                                                             \
+    EACH_FRAGMENT(i, FM)                                                       \
+    LOAD_ROWS(fa[i], pa + A_PLACE(wm + i * MI, (kk)*2))
+#define LOAD_B(t, p)                                                           \
+    LOAD_FAR_WORDS(fb[(t) % SLOTS], (p) + (t) % FN * NI * 4 + (t) / FN * NI * 2)
+#define BEGIN                                                                  \
+    EACH_FRAGMENT(t, SLOTS / 2)                                                \
+    LOAD_B(t, pb);                                                             \
+    BRING_A(from, 0, HALF);                                                    \
+    PUT_A(from, 0, HALF);                                                      \
+    BRING_A(from, HALF, NA - HALF);                                            \
+    PUT_A(from, HALF, NA - HALF);
+#define BRING_STRIP barrier(CLK_LOCAL_MEM_FENCE);
+#define MULTIPLY_HALF(kk)                                                      \
+    do {                                                                       \
+        const local uint4 *pa = ta[now % A_STAGES];                            \
+        uint fa[FM][AW];                                                       \
+                                                                               \
+        if (now + 1 < end)                                                     \
+            BRING_A(now + 1, (kk)*HALF, IN_HALF(kk));                          \
+        LOAD_A(kk);                                                            \
+        EACH_FRAGMENT(j, FN)                                                   \
+        {                                                                      \
+            const int t = (kk)*FN + j, ahead = t + SLOTS / 2;                  \
+                                                                               \
+            if (ahead < STEPS)                                                 \
+                LOAD_B(ahead, pb);                                             \
+            else                                                               \
+                LOAD_B(ahead - STEPS, next);                                   \
+            EACH_FRAGMENT(i, FM)                                               \
+            MMA(s[i][j], fa[i], fb[t % SLOTS]);                                \
+        }                                                                      \
+        if (now + 1 < end)                                                     \
+            PUT_A(now + 1, (kk)*HALF, IN_HALF(kk));                            \
+    } while (0)
+#define MULTIPLY_STRIP /* no loop: see STORE_TILE */                           \
+    const global uint4 *next = now + 1 < end ? pb + columns * 4 : pb;          \
+                                                                               \
+    MULTIPLY_HALF(0);                                                          \
+    MULTIPLY_HALF(1);                                                          \
+    pb = next;
+#define PUT_STRIP
 #endif
-#ifdef EARLIER
-#define SUM(i, j, e) (earlier[i][j][e] + s[i][j][e])
-#else
-#define SUM(i, j, e) s[i][j][e]
-#endif
+
+/* ---- the epilogue ---- */
 
 /* Stores C[m,n], whose sum is y. */
 static inline void
@@ -260,206 +460,13 @@ store(global VT_TYPE(CT) * c, source a, global const uint4 *restrict b,
     store(c, a, b, bias, scale, residual, m0 + wm + (i)*MI + C_ROW(lane, e),   \
           n0 + wn + (j)*NI + C_COLUMN(lane, e), M, N, ldc, columns, strips,    \
           SUM(i, j, e) SUMS_GIVEN)
-
-kernel __attribute__((reqd_work_group_size(WI, 1, 1))) SUBGROUP void
-gemm_mma(global VT_TYPE(CT) * c, source a, global const uint4 *restrict b,
-         global const float *restrict bias, global const float *restrict scale,
-         global const VT_TYPE(RST) * residual, int M, int N, int K, int lda,
-         int ldc, int columns SUMS)
-{
-    local uint4 ta[A_STAGES][TM * 4];
-#if !DIRECT
-    local uint4 tb[STAGES][TN * 4];
-#endif
-#if defined(EMULATE) && !DOTS
-    local uint x[WM * WN * SCRATCH] __attribute__((aligned(16)));
-#endif
-    const int lid = get_local_id(0), lane = lid % LANES;
-    const int m0 = vt_group(0) * TM, n0 = vt_group(1) * TN;
-    const int own = ALL_LANES_HAVE(lid / LANES);
-    const int wm = own / WN * (FM * MI), wn = own % WN * (FN * NI);
-    const int strips = (K + (TYPE == INT8 ? 2 : 1) * TERMS - 1) /
-                       ((TYPE == INT8 ? 2 : 1) * TERMS);
-    const int from = FROM, end = END;
-    sum s[FM][FN][CW] __attribute__((aligned(64)));
-#ifdef EARLIER
-    sum earlier[FM][FN][CW];
-#endif
-#if !(ASYNC && TYPE == INT8)
-    flight ra[CHUNKS(0)];
-#endif
-#if DIRECT
-    const global uint4 *pb = b + ((size_t)from * columns + n0 + wn) * 4;
-    uint fb[SLOTS][BW];
-#elif !ASYNC
-    uint4 rb[NB];
-#endif
-
-/* row of chunk i of A, and which one of that row; where it begins */
-#define A_LINE(i) LINE_OF(lid + (i)*WI)
-#define A_PART(i) PART_OF(lid + (i)*WI)
-#define A_AT(i, strip)                                                         \
-    (TYPE == INT8                                                              \
-         ? ((size_t)min(m0 + A_LINE(i), M - 1) * strips + (strip)) * 4 +       \
-               A_PART(i)                                                       \
-         : (size_t)min(m0 + A_LINE(i), M - 1) * lda + (strip)*TERMS +          \
-               A_PART(i) * 8)
-#define B_AT(i, strip) (((size_t)(strip)*columns + n0) * 4 + lid + (i)*WI)
-#define A_TO(i) A_PLACE(A_LINE(i), A_PART(i))
-#define B_TO(i) B_PLACE((lid + (i)*WI) / 4, (lid + (i)*WI) % 4)
-
-/* The strip on its way into registers, and from there into local memory. */
-#if TYPE == INT8
-#define BRING_A(strip, turn)                                                   \
-    EACH(i, CHUNKS(turn))                                                      \
-    ra[i] = a[A_AT(CHUNK(turn, i), strip)]
-#else
-#define BRING_A(strip, turn)                                                   \
-    do {                                                                       \
-        if (((strip) + 1) * TERMS <= K) {                                      \
-            EACH(i, CHUNKS(turn))                                              \
-                ra[i] = bring(a, A_AT(CHUNK(turn, i), strip), 0, K, false);    \
-        } else {                                                               \
-            EACH(i, CHUNKS(turn))                                              \
-                ra[i] = bring(a, A_AT(CHUNK(turn, i), strip),                  \
-                              (strip)*TERMS + A_PART(CHUNK(turn, i)) * 8, K,   \
-                              true);                                           \
-        }                                                                      \
-    } while (0)
-#endif
-#define PUT_A(strip, turn)                                                     \
-    EACH(i, CHUNKS(turn))                                                      \
-    ta[(strip) % A_STAGES][A_TO(CHUNK(turn, i))] = arrived(ra[i])
-#define BRING_B(strip)                                                         \
-    EACH(i, NB)                                                                \
-    rb[i] = b[B_AT(i, strip)]
-#define PUT_B(strip)                                                           \
-    EACH(i, NB)                                                                \
-    tb[(strip) % STAGES][B_TO(i)] = rb[i]
-/* The strip by asynchronous copies. */
-#define SEND(strip)                                                            \
-    do {                                                                       \
-        if ((strip) < end) {                                                   \
-            EACH(i, (TYPE == INT8 ? NA : 0))                                   \
-                COPY16(&ta[(strip) % A_STAGES][A_TO(i)],                       \
-                       (global const uint4 *)a + A_AT(i, strip));              \
-            EACH(i, NB)                                                        \
-                COPY16(&tb[(strip) % STAGES][B_TO(i)], b + B_AT(i, strip));    \
-        }                                                                      \
-        COMMIT();                                                              \
-    } while (0)
-
-/* Half of a strip: not a loop, for the reason given below. */
-#define MULTIPLY(kk)                                                           \
-    do {                                                                       \
-        const local uint4 *pa = ta[now % A_STAGES];                            \
-        uint fa[FM][AW];                                                       \
-                                                                               \
-        if (now + 1 < end)                                                     \
-            BRING_A(now + 1, kk);                                              \
-        LOAD_A(kk);                                                            \
-        EACH_FRAGMENT(j, FN)                                                   \
-        {                                                                      \
-            const int t = (kk)*FN + j, ahead = t + SLOTS / 2;                  \
-                                                                               \
-            if (ahead < STEPS)                                                 \
-                LOAD_B(ahead, pb);                                             \
-            else                                                               \
-                LOAD_B(ahead - STEPS, next);                                   \
-            EACH_FRAGMENT(i, FM)                                               \
-            MMA(s[i][j], fa[i], fb[t % SLOTS]);                                \
-        }                                                                      \
-        if (now + 1 < end)                                                     \
-            PUT_A(now + 1, kk);                                                \
-    } while (0)
-
-    EACH(i, FM)
-        EACH(j, FN)
-            EACH(e, CW)
-                s[i][j][e] = 0;
-#ifdef EARLIER
-    EACH(i, FM)
-        EACH(j, FN)
-            EACH(e, CW)
-                earlier[i][j][e] = 0;
-#endif
-#if ASYNC
-    EACH(p, AHEAD)
-        SEND(from + p);
-#elif DIRECT
-    EACH_FRAGMENT(t, SLOTS / 2)
-    LOAD_B(t, pb);
-#else
-    BRING_B(from);
-    PUT_B(from);
-#endif
-#if !(ASYNC && TYPE == INT8)
-    BRING_A(from, 0);
-    PUT_A(from, 0);
-#if DIRECT
-    BRING_A(from, 1);
-    PUT_A(from, 1);
-#endif
-#endif
-    for (int now = from; now < end; now++) {
-#ifdef EARLIER
-        if (now > 0 && now % PART == 0)
-            EACH(i, FM)
-                EACH(j, FN)
-                    EACH(e, CW) {
-                        earlier[i][j][e] += s[i][j][e];
-                        s[i][j][e] = 0;
-                    }
-#endif
-#if ASYNC
-        WAIT(1);
-#endif
-        barrier(CLK_LOCAL_MEM_FENCE);
-#if ASYNC
-        SEND(now + AHEAD);
-#elif !DIRECT
-        if (now + 1 < end)
-            BRING_B(now + 1);
-#endif
-#if !(ASYNC && TYPE == INT8) && !DIRECT
-        if (now + 1 < end)
-            BRING_A(now + 1, 0);
-#endif
-#if DIRECT
-        const global uint4 *next = now + 1 < end ? pb + columns * 4 : pb;
-
-        MULTIPLY(0);
-        MULTIPLY(1);
-        pb = next;
-#else
-        EACH_SPAN(kk, STRIP / SPAN)
-        {
-            const local uint4 *pa = ta[now % A_STAGES], *pb = tb[now % STAGES];
-            uint fa[FM][AW * SPAN / KW], fb[FN][BW * SPAN / KW];
-            LOAD_A(kk);
-            LOAD_B(kk);
-            EACH_FRAGMENT(t, SPAN / KW)
-            EACH_FRAGMENT(i, FM)
-            EACH_FRAGMENT(j, FN)
-            MMA(s[i][j], (fa[i] + t * AW), (fb[j] + t * BW));
-        }
-#endif
-#if !ASYNC && !DIRECT
-        if (now + 1 < end)
-            PUT_B(now + 1);
-#endif
-#if !(ASYNC && TYPE == INT8) && !DIRECT
-        if (now + 1 < end)
-            PUT_A(now + 1, 0);
-#endif
-    }
-
 #if defined(EMULATE) || NVIDIA_MMA || AMD_UNIT
-    EACH_FRAGMENT(i, FM)
-    EACH_FRAGMENT(j, FN)
+#define STORE_TILE                                                             \
+    EACH_FRAGMENT(i, FM)                                                       \
+    EACH_FRAGMENT(j, FN)                                                       \
     STORE_FRAGMENT(i, j);
 #else
-    /* Not loops: one compiler would not unroll them, and have s in memory. */
+/* Not loops: one compiler would not unroll them, and have s in memory. */
 #define STORE_ROWS(i)                                                          \
     do {                                                                       \
         STORE_FRAGMENT(i, 0);                                                  \
@@ -470,13 +477,52 @@ gemm_mma(global VT_TYPE(CT) * c, source a, global const uint4 *restrict b,
         if (FN > 3)                                                            \
             STORE_FRAGMENT(i, 3 % FN);                                         \
     } while (0)
-    STORE_ROWS(0);
-    if (FM > 1)
-        STORE_ROWS(1 % FM);
-    if (FM > 2)
-        STORE_ROWS(2 % FM);
-    if (FM > 3)
+#define STORE_TILE                                                             \
+    STORE_ROWS(0);                                                             \
+    if (FM > 1)                                                                \
+        STORE_ROWS(1 % FM);                                                    \
+    if (FM > 2)                                                                \
+        STORE_ROWS(2 % FM);                                                    \
+    if (FM > 3)                                                                \
         STORE_ROWS(3 % FM);
 #endif
+
+/* ---- the kernel ---- */
+
+#if defined(EMULATE) && !DOTS
+#define EMULATED local uint x[WM * WN * SCRATCH] __attribute__((aligned(16)));
+#else
+#define EMULATED
+#endif
+
+kernel __attribute__((reqd_work_group_size(WI, 1, 1))) SUBGROUP void
+gemm_mma(global VT_TYPE(CT) * c, source a, global const uint4 *restrict b,
+         global const float *restrict bias, global const float *restrict scale,
+         global const VT_TYPE(RST) * residual, int M, int N, int K, int lda,
+         int ldc, int columns SUMS)
+{
+    BUFFERS
+    EMULATED
+    const int lid = get_local_id(0), lane = lid % LANES;
+    const int m0 = vt_group(0) * TM, n0 = vt_group(1) * TN;
+    const int own = ALL_LANES_HAVE(lid / LANES);
+    const int wm = own / WN * (FM * MI), wn = own % WN * (FN * NI);
+    const int strips = (K + TERMS - 1) / TERMS;
+    const int from = FROM, end = END;
+    sum s[FM][FN][CW] __attribute__((aligned(64)));
+    EARLIER
+    REGISTERS
+
+    EACH_SUM(i, j, e)
+    s[i][j][e] = 0;
+    BEGIN_EARLIER
+    BEGIN
+    for (int now = from; now < end; now++) {
+        END_PART
+        BRING_STRIP
+        MULTIPLY_STRIP
+        PUT_STRIP
+    }
+    STORE_TILE
 }
 #endif
