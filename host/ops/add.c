@@ -130,7 +130,6 @@ done:
 
 /* No grad: only steps of a backward pass. */
 static const vt_op add_grid_grad = {.name = "add_grid_grad",
-                                    .shape = vt_op_no_out,
                                     .prepare = grid_grad_prepare};
 
 static void grid_grad(vt_plan *p, const vt_step *s)

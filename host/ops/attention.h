@@ -6,9 +6,8 @@
 #define VT_OPS_ATTENTION_H
 #include "ops/common.h"
 
-/* In self-attention q and kv are the same value. bias: or none. The last two
- * are inputs of the backward step only. */
-enum { IN_Q, IN_KV, IN_BIAS, IN_DOUT, IN_Y };
+/* In self-attention q and kv are the same value. bias: or none. */
+enum { IN_Q, IN_KV, IN_BIAS };
 /* I_LAYER: the number of the layer whose relevance is wanted, from 1; 0: none
  */
 /* I_TO, I_WIDE: as in vt_attention_args */

@@ -116,8 +116,8 @@ static vitcl_status heads(vt_plan *p, vt_step *s, const vt_attention_sizes *z)
              more);
     VT_TRY(vt_step_kernel(&k, p, s, "attention_grad_heads",
                           "attention_grad__heads", defines));
-    VT_TRY(vt_args(p, k, "vvvv", dq(s), dkv(s), s->out[OUT_DBIAS],
-                   s->in[IN_DOUT]));
+    VT_TRY(
+        vt_args(p, k, "vvvv", dq(s), dkv(s), s->out[OUT_DBIAS], s->in[VT_DY]));
     VT_TRY(vt_attention_arguments(p, k, 4, s, z));
     VT_TRY(vt_kernel_int(k, 17, pictures));
     VT_TRY(vt_kernel_tiles(k, 18, z->H * (z->B / pictures)));
@@ -130,8 +130,8 @@ done:
 /* May vectors of four be read and written at once? */
 static bool wide(vt_plan *p, const vt_step *s, const vt_attention_sizes *z)
 {
-    const vt_val all[] = {s->in[IN_Q], s->in[IN_KV], s->in[IN_DOUT],
-                          s->in[IN_Y], dq(s),        dkv(s)};
+    const vt_val all[] = {s->in[IN_Q], s->in[IN_KV], s->in[VT_DY],
+                          s->in[VT_Y], dq(s),        dkv(s)};
 
     for (size_t i = 0; i < VT_COUNT(all); i++) {
         vt_buf *b;
@@ -183,14 +183,14 @@ static vitcl_status tiles(vt_plan *p, vt_step *s, const vt_attention_sizes *z)
     vt_attention_define(more, p, s, z);
     snprintf(defines, sizeof defines, "%s%s", t.defines, more);
     VT_TRY(vt_step_kernel(&k, p, s, t.file, t.q, defines));
-    VT_TRY(vt_args(p, k, "vvvv", dq(s), s->out[OUT_STAT], s->in[IN_DOUT],
-                   s->in[IN_Y]));
+    VT_TRY(vt_args(p, k, "vvvv", dq(s), s->out[OUT_STAT], s->in[VT_DY],
+                   s->in[VT_Y]));
     VT_TRY(vt_attention_arguments(p, k, 4, s, z));
     vt_kernel_size(k, 1, (size_t[3]){blocks(z->Tq, &t) * heads * t.items},
                    (size_t[3]){t.items});
     vt_kernel_work(k, s->op->macs(p, s)); /* of both, at most */
     VT_TRY(vt_step_kernel(&k, p, s, t.file, t.kv, defines));
-    VT_TRY(vt_args(p, k, "vvv", dkv(s), s->in[IN_DOUT], s->out[OUT_STAT]));
+    VT_TRY(vt_args(p, k, "vvv", dkv(s), s->in[VT_DY], s->out[OUT_STAT]));
     VT_TRY(vt_attention_arguments(p, k, 3, s, z));
     vt_kernel_size(k, 2,
                    (size_t[3]){blocks(z->T, &t) * heads * t.items, t.each},
@@ -212,7 +212,7 @@ static vitcl_status bias_grad(vt_plan *p, vt_step *s,
     snprintf(defines, sizeof defines, "-DD=%d%s", z->D, bias);
     VT_TRY(vt_step_kernel(&k, p, s, "attention_grad", "attention_grad__bias",
                           defines));
-    VT_TRY(vt_args(p, k, "vvv", s->out[OUT_DBIAS], s->in[IN_DOUT],
+    VT_TRY(vt_args(p, k, "vvv", s->out[OUT_DBIAS], s->in[VT_DY],
                    s->out[OUT_STAT]));
     VT_TRY(vt_attention_arguments(p, k, 3, s, z));
     vt_kernel_size(
@@ -233,7 +233,7 @@ static vitcl_status product(vt_plan *p, vt_step *s, const vt_attention_sizes *z)
              vt_attention_bias(p, s, z));
     VT_TRY(vt_step_kernel(&k, p, s, "attention_grad", "attention_grad__product",
                           defines));
-    VT_TRY(vt_args(p, k, "vv", s->out[OUT_PRODUCT], s->in[IN_DOUT]));
+    VT_TRY(vt_args(p, k, "vv", s->out[OUT_PRODUCT], s->in[VT_DY]));
     VT_TRY(vt_attention_arguments(p, k, 2, s, z));
     vt_kernel_size(k, 3, global, NULL);
 done:
@@ -265,24 +265,20 @@ static double macs(const vt_plan *p, const vt_step *s)
     return 5.0 * z.B * z.H * z.Tq * z.T * z.D;
 }
 
-static const vt_op attention_grad = {
-    .name = "attention_grad", .shape = shape, .prepare = prepare, .macs = macs};
+static const vt_op attention_grad = {.name = "attention_grad",
+                                     .shape = shape,
+                                     .prepare = prepare,
+                                     .reads = 1u << IN_Q | 1u << IN_KV |
+                                              1u << IN_BIAS | 1u << VT_Y,
+                                     .macs = macs};
 
 void vt_attention_grad(vt_plan *p, const vt_step *s)
 {
-    const vt_val y = s->out[OUT_Y];
-    vt_step *g = vt_step_new(p, &attention_grad);
+    vt_step *g = vt_op_grad_step(p, &attention_grad, s);
 
     if (!g)
         return;
-    g->in[IN_DOUT] = vt_grad(p, y), g->in[IN_Y] = y;
-    g->in[IN_Q] = s->in[IN_Q], g->in[IN_KV] = s->in[IN_KV];
-    g->in[IN_BIAS] = s->in[IN_BIAS];
-    g->i[I_HEADS] = s->i[I_HEADS], g->i[I_SELF] = s->i[I_SELF];
-    g->i[I_LAYER] = s->i[I_LAYER];
-    g->i[I_TO] = s->i[I_TO], g->i[I_WIDE] = s->i[I_WIDE];
     g->i[I_DBIAS] = vt_grad_wanted(p, s->in[IN_BIAS]);
-    g->f[F_SCALE] = s->f[F_SCALE];
     vt_step_add(p, g);
     if (vt_plan_status(p) != VITCL_OK)
         return;

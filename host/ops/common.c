@@ -30,12 +30,6 @@ vitcl_status vt_op_like(vt_plan *p, vt_step *s, int slot, vt_val x)
     return vt_op_out(p, s, slot, v->rank, dim);
 }
 
-vitcl_status vt_op_no_out(vt_plan *p, vt_step *s)
-{
-    (void)p, (void)s;
-    return VITCL_OK;
-}
-
 bool vt_op_same(const vt_plan *p, vt_val a, vt_val b)
 {
     const vt_value *x = vt_value_of(p, a), *y = vt_value_of(p, b);

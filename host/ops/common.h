@@ -4,8 +4,8 @@
  * Every op is a vt_op named vt_op_<name> in its own file and a row of VT_OPS
  * below, which declares it; ops.h declares the function that models call. An
  * op that only a gradient uses is static and has no row. The file names the
- * slots of its steps: IN_, OUT_, I_ and F_ for the op itself, DX_, DW_ and the
- * like for its gradients.
+ * slots of its steps: IN_, OUT_, I_ and F_ for the op itself and its gradients,
+ * DX_, DW_ and the like for a gradient with slots of its own.
  */
 #ifndef VT_OPS_COMMON_H
 #define VT_OPS_COMMON_H
@@ -62,8 +62,6 @@ vitcl_status vt_op_need(bool ok, const char *what);
 vitcl_status vt_op_out(vt_plan *p, vt_step *s, int slot, int rank,
                        const int *dim);
 vitcl_status vt_op_like(vt_plan *p, vt_step *s, int slot, vt_val x);
-/* shape() of a step without outputs, which only adds to states. */
-vitcl_status vt_op_no_out(vt_plan *p, vt_step *s);
 bool vt_op_same(const vt_plan *p, vt_val a, vt_val b); /* equal dims */
 int vt_op_count(const vt_plan *p, vt_val v);           /* elements */
 int vt_op_rows(const vt_plan *p, vt_val v); /* elements / last dimension */
@@ -103,12 +101,25 @@ vt_val vt_op_append(vt_plan *p, const vt_op *op, int n, const vt_val *in,
 
 /* ---- gradients (gradient.c) ---- */
 
+/* A step for the gradients of a step s has the slots of s, i[] and f[] of s, of
+ * its in[] those in vt_op.reads and .adds; and these more: */
+enum {
+    VT_SAVED = VT_INS - 3, /* s->out[1], if in `reads` */
+    VT_Y,                  /* s->out[0], if in `reads` */
+    VT_DY                  /* the gradient of s->out[0] */
+};
+enum { VT_DX }; /* an output: the gradient of s->in[0] */
+/* Append such a step, for vt_step_add(). NULL after an error. */
+vt_step *vt_op_grad_step(vt_plan *p, const vt_op *op, const vt_step *s);
+/* vt_op.grad of an op with `grads`: append a step of each, unless no one wants
+ * what it computes. One that adds to no state has the output VT_DX. */
+void vt_op_grad(vt_plan *p, const vt_step *s);
 /* vt_grad_give() for any input, also a parameter. */
 void vt_op_give(vt_plan *p, vt_val v, vt_val g);
 /* Append a step with these inputs for the gradient of w[N,..], unless it is not
  * wanted. W only for its shape. SUM: the state to add to; VT_NONE if w is
  * not a parameter: the step then writes its first output. */
-enum { VT_DW_DY, VT_DW_X, VT_DW_W, VT_DW_SUM, VT_DW_INS };
+enum { VT_DW_X, VT_DW_W, VT_DW_DY, VT_DW_SUM, VT_DW_INS };
 void vt_op_grad_w(vt_plan *p, const vt_op *op, vt_val g, vt_val x, vt_val w,
                   int ints, const int *i);
 /* g += x, of the same shape; g is a VT_STATE. */

@@ -9,9 +9,6 @@
 
 enum { IN_X, INS };
 enum { OUT_ROWS };
-/* conv_grad; X only for its shape */
-enum { DX_DROWS, DX_X, DX_INS };
-enum { OUT_DX };
 
 static vitcl_status shape(vt_plan *p, vt_step *s)
 {
@@ -48,16 +45,11 @@ done:
     return st;
 }
 
-static vitcl_status grad_shape(vt_plan *p, vt_step *s)
-{
-    return vt_op_like(p, s, OUT_DX, s->in[DX_X]);
-}
-
 static vitcl_status grad_prepare(vt_plan *p, vt_step *s)
 {
     vitcl_status st = VITCL_OK;
     vt_kernel *k;
-    vt_val dx = s->out[OUT_DX];
+    vt_val dx = s->out[VT_DX];
 
     if (vt_op_cpu(p)) {
         VT_TRY(vt_op_kernel(&k, p, s, "conv", "conv_grad__pixels"));
@@ -67,29 +59,19 @@ static vitcl_status grad_prepare(vt_plan *p, vt_step *s)
         VT_TRY(vt_op_kernel(&k, p, s, "conv", "conv_grad"));
         vt_op_blocks(k, p, vt_dim(p, dx, 3), vt_op_rows(p, dx));
     }
-    VT_TRY(args(p, k, dx, s->in[DX_DROWS], dx, s->i));
+    VT_TRY(args(p, k, dx, s->in[VT_DY], dx, s->i));
 done:
     return st;
 }
 
 static const vt_op conv_grad = {
-    .name = "conv_grad", .shape = grad_shape, .prepare = grad_prepare};
-
-static void grad(vt_plan *p, const vt_step *s)
-{
-    if (vt_grad_wanted(p, s->in[IN_X]))
-        vt_op_give(
-            p, s->in[IN_X],
-            vt_op_append(p, &conv_grad, DX_INS,
-                         (vt_val[]){[DX_DROWS] = vt_grad(p, s->out[OUT_ROWS]),
-                                    [DX_X] = s->in[IN_X]},
-                         SHAPE_INTS, s->i));
-}
+    .name = "conv_grad", .prepare = grad_prepare, .reads = 1u << IN_X};
 
 const vt_op vt_op_conv = {.name = "conv",
                           .shape = shape,
                           .prepare = prepare,
-                          .grad = grad,
+                          .grad = vt_op_grad,
+                          .grads = {&conv_grad},
                           .half_in = 1u << IN_X,
                           .half_out = 1u << OUT_ROWS};
 

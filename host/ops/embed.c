@@ -87,8 +87,7 @@ done:
     return st;
 }
 
-static const vt_op embed_grad = {
-    .name = "embed_grad", .shape = vt_op_no_out, .prepare = grad_prepare};
+static const vt_op embed_grad = {.name = "embed_grad", .prepare = grad_prepare};
 
 static void rows_grad(vt_plan *p, vt_val v, vt_val g, int first, int count,
                       int at)

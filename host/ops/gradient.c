@@ -4,6 +4,8 @@
  */
 #include "ops/common.h"
 
+#include <string.h>
+
 /* add_to, which accumulates in a state */
 enum { TO_SUM, TO_X, TO_INS };
 
@@ -48,6 +50,51 @@ void vt_add_to(vt_plan *p, vt_val g, vt_val x)
 void vt_add_rows_grad(vt_plan *p, vt_val dy, vt_val dx)
 {
     vt_add_to(p, dy, dx);
+}
+
+vt_step *vt_op_grad_step(vt_plan *p, const vt_op *op, const vt_step *s)
+{
+    vt_step *g = vt_step_new(p, op);
+
+    if (!g)
+        return NULL;
+    for (int k = 0; k < VT_SAVED; k++)
+        if (op->adds >> k & 1u)
+            g->in[k] = vt_grad_param(p, s->in[k]);
+        else if (op->reads >> k & 1u)
+            g->in[k] = s->in[k];
+    if (op->reads >> VT_SAVED & 1u)
+        g->in[VT_SAVED] = s->out[1];
+    if (op->reads >> VT_Y & 1u)
+        g->in[VT_Y] = s->out[0];
+    g->in[VT_DY] = vt_grad(p, s->out[0]);
+    memcpy(g->i, s->i, sizeof g->i);
+    memcpy(g->f, s->f, sizeof g->f);
+    return g;
+}
+
+static bool wanted(vt_plan *p, const vt_op *op, const vt_step *s)
+{
+    bool any = false;
+
+    for (int k = 0; k < VT_SAVED; k++)
+        if (op->adds >> k & 1u)
+            any |= vt_grad_param(p, s->in[k]) != VT_NONE;
+    return op->adds ? any : vt_grad_wanted(p, s->in[0]);
+}
+
+void vt_op_grad(vt_plan *p, const vt_step *s)
+{
+    for (size_t i = 0; i < VT_COUNT(s->op->grads) && s->op->grads[i]; i++) {
+        const vt_op *op = s->op->grads[i];
+        vt_step *g = wanted(p, op, s) ? vt_op_grad_step(p, op, s) : NULL;
+
+        if (!g)
+            continue;
+        if (!op->adds)
+            vt_op_like(p, g, VT_DX, s->in[0]);
+        vt_op_give(p, s->in[0], vt_step_add(p, g));
+    }
 }
 
 void vt_op_grad_w(vt_plan *p, const vt_op *op, vt_val g, vt_val x, vt_val w,

@@ -6,14 +6,9 @@
 #include <stdio.h>
 
 enum { IN_X, IN_GAMMA, IN_BETA };
-enum { OUT_Y, OUT_STAT };    /* stat: for the gradients */
-enum { I_TAKE, I_OF, INTS }; /* take rows of each `of`; 1, 1: all */
+enum { OUT_Y, OUT_STAT }; /* stat: for the gradients */
+enum { I_TAKE, I_OF };    /* take rows of each `of`; 1, 1: all */
 enum { F_EPS };
-/* grad_x */
-enum { DX_DY, DX_X, DX_STAT, DX_GAMMA, DX_INS };
-enum { OUT_DX };
-/* grad_w */
-enum { DW_DY, DW_X, DW_STAT, DW_DGAMMA, DW_DBETA, DW_INS };
 
 static vitcl_status shape(vt_plan *p, vt_step *s)
 {
@@ -86,68 +81,43 @@ done:
     return st;
 }
 
-static vitcl_status x_shape(vt_plan *p, vt_step *s)
-{
-    return vt_op_like(p, s, OUT_DX, s->in[DX_X]);
-}
-
 static vitcl_status x_prepare(vt_plan *p, vt_step *s)
 {
     vitcl_status st = VITCL_OK;
     vt_kernel *k;
 
     VT_TRY(vt_op_kernel(&k, p, s, "layernorm", "layernorm_grad_x"));
-    VT_TRY(vt_args(p, k, "vvvvviii", s->out[OUT_DX], s->in[DX_DY], s->in[DX_X],
-                   s->in[DX_STAT], s->in[DX_GAMMA], vt_dim(p, s->in[DX_X], -1),
+    VT_TRY(vt_args(p, k, "vvvvviii", s->out[VT_DX], s->in[VT_DY], s->in[IN_X],
+                   s->in[VT_SAVED], s->in[IN_GAMMA], vt_dim(p, s->in[IN_X], -1),
                    s->i[I_TAKE], s->i[I_OF]));
-    vt_op_groups(k, p, vt_op_rows(p, s->in[DX_DY]));
+    vt_op_groups(k, p, vt_op_rows(p, s->in[VT_DY]));
 done:
     return st;
 }
 
-static const vt_op grad_x = {
-    .name = "layernorm_grad_x", .shape = x_shape, .prepare = x_prepare};
+static const vt_op grad_x = {.name = "layernorm_grad_x",
+                             .prepare = x_prepare,
+                             .reads =
+                                 1u << IN_X | 1u << IN_GAMMA | 1u << VT_SAVED};
 
 static vitcl_status w_prepare(vt_plan *p, vt_step *s)
 {
     vitcl_status st = VITCL_OK;
     vt_kernel *k;
-    int c = vt_dim(p, s->in[DW_X], -1);
+    int c = vt_dim(p, s->in[IN_X], -1);
 
     VT_TRY(vt_op_columns(&k, p, s, "layernorm", "layernorm_grad_w", c));
-    VT_TRY(vt_args(p, k, "vvvvviiii", s->in[DW_DGAMMA], s->in[DW_DBETA],
-                   s->in[DW_DY], s->in[DW_X], s->in[DW_STAT],
-                   vt_op_rows(p, s->in[DW_DY]), c, s->i[I_TAKE], s->i[I_OF]));
+    VT_TRY(vt_args(p, k, "vvvvviiii", s->in[IN_GAMMA], s->in[IN_BETA],
+                   s->in[VT_DY], s->in[IN_X], s->in[VT_SAVED],
+                   vt_op_rows(p, s->in[VT_DY]), c, s->i[I_TAKE], s->i[I_OF]));
 done:
     return st;
 }
 
-static const vt_op grad_w = {
-    .name = "layernorm_grad_w", .shape = vt_op_no_out, .prepare = w_prepare};
-
-static void grad(vt_plan *p, const vt_step *s)
-{
-    vt_val g = vt_grad(p, s->out[OUT_Y]),
-           dgamma = vt_grad_param(p, s->in[IN_GAMMA]),
-           dbeta = vt_grad_param(p, s->in[IN_BETA]);
-
-    if (dgamma != VT_NONE || dbeta != VT_NONE)
-        vt_op_append(p, &grad_w, DW_INS,
-                     (vt_val[]){[DW_DY] = g,
-                                [DW_X] = s->in[IN_X],
-                                [DW_STAT] = s->out[OUT_STAT],
-                                [DW_DGAMMA] = dgamma,
-                                [DW_DBETA] = dbeta},
-                     INTS, s->i);
-    if (vt_grad_wanted(p, s->in[IN_X]))
-        vt_op_give(p, s->in[IN_X],
-                   vt_op_append(p, &grad_x, DX_INS,
-                                (vt_val[]){[DX_DY] = g,
-                                           [DX_X] = s->in[IN_X],
-                                           [DX_STAT] = s->out[OUT_STAT],
-                                           [DX_GAMMA] = s->in[IN_GAMMA]},
-                                INTS, s->i));
-}
+static const vt_op grad_w = {.name = "layernorm_grad_w",
+                             .prepare = w_prepare,
+                             .reads = 1u << IN_X | 1u << VT_SAVED,
+                             .adds = 1u << IN_GAMMA | 1u << IN_BETA};
 
 /* Not the input, which is the residual stream. In int8 plans not in bf16, too:
  * that would round twice. */
@@ -164,7 +134,8 @@ static void cpu_stored(const vt_plan *p, const vt_step *s, vt_dtype t,
 const vt_op vt_op_layernorm = {.name = "layernorm",
                                .shape = shape,
                                .prepare = prepare,
-                               .grad = grad,
+                               .grad = vt_op_grad,
+                               .grads = {&grad_w, &grad_x},
                                .half_in = 1u << IN_X,
                                .half_out = 1u << OUT_Y,
                                .cpu_stored = cpu_stored};

@@ -15,8 +15,7 @@ enum { IN_X, IN_W, IN_BIAS, IN_SCALE, IN_RESIDUAL, INS };
 enum { OUT_Y };
 enum { I_ACT, I_EXACT, INTS }; /* exact: sums in double */
 /* grad_x; X only for its shape */
-enum { DX_DY, DX_W, DX_X, DX_DERIVATIVE, DX_INS };
-enum { OUT_DX };
+enum { DX_X = IN_X, DX_W = IN_W, DX_DERIVATIVE, DX_DY = VT_DY };
 /* grad_w: the inputs of vt_op_grad_w() and the bias's gradient */
 enum { DW_DB = VT_DW_INS, DW_INS };
 enum { OUT_DW };
@@ -197,6 +196,7 @@ done:
     return st;
 }
 
+/* The gradients have x and w in the same slots. */
 static double macs(const vt_plan *p, const vt_step *s)
 {
     return (double)vt_op_rows(p, s->in[IN_X]) * vt_op_count(p, s->in[IN_W]);
@@ -217,11 +217,6 @@ static vt_gemm_desc x_desc(const vt_plan *p, const vt_step *s)
     return d;
 }
 
-static vitcl_status x_shape(vt_plan *p, vt_step *s)
-{
-    return vt_op_like(p, s, OUT_DX, s->in[DX_X]);
-}
-
 static size_t x_temp_bytes(const vt_plan *p, const vt_step *s)
 {
     return scratch(p, x_desc(p, s));
@@ -233,7 +228,7 @@ static vitcl_status x_prepare(vt_plan *p, vt_step *s)
     vt_gemm_desc d = x_desc(p, s);
     vt_gemm_bufs b = {0};
 
-    VT_TRY(vt_bind(&b.c, p, s->out[OUT_DX]));
+    VT_TRY(vt_bind(&b.c, p, s->out[VT_DX]));
     VT_TRY(vt_bind(&b.a, p, s->in[DX_DY]));
     VT_TRY(vt_bind(&b.b, p, s->in[DX_W]));
     VT_TRY(vt_bind(&b.residual, p, s->in[DX_DERIVATIVE]));
@@ -242,15 +237,10 @@ done:
     return st;
 }
 
-static double x_macs(const vt_plan *p, const vt_step *s)
-{
-    return (double)vt_op_rows(p, s->in[DX_DY]) * vt_op_count(p, s->in[DX_W]);
-}
-
 static const vt_op grad_x = {.name = "linear_grad_x",
-                             .shape = x_shape,
                              .prepare = x_prepare,
-                             .macs = x_macs,
+                             .reads = 1u << DX_X | 1u << DX_W,
+                             .macs = macs,
                              .temp_bytes = x_temp_bytes};
 
 /* ---- dw[N,K] (+)= dy^T x ----
@@ -302,16 +292,10 @@ done:
     return st;
 }
 
-static double w_macs(const vt_plan *p, const vt_step *s)
-{
-    return (double)vt_op_count(p, s->in[VT_DW_DY]) *
-           vt_dim(p, s->in[VT_DW_X], -1);
-}
-
 static const vt_op grad_w = {.name = "linear_grad_w",
                              .shape = w_shape,
                              .prepare = w_prepare,
-                             .macs = w_macs,
+                             .macs = macs,
                              .temp_bytes = w_temp_bytes};
 
 /* Gradients of w and b, in one step if the provider can do this. */
@@ -342,20 +326,17 @@ static void grad_parameters(vt_plan *p, vt_val g, vt_val x, vt_val w, vt_val b)
 static void grad(vt_plan *p, const vt_step *s)
 {
     vt_val g = vt_grad(p, s->out[OUT_Y]), x = s->in[IN_X], w = s->in[IN_W];
-    vt_val derivative, to;
+    vt_val to;
+    vt_step *step;
 
     vt_op_give(p, s->in[IN_RESIDUAL], g);
     grad_parameters(p, g, x, w, s->in[IN_BIAS]);
-    if (!vt_grad_wanted(p, x))
+    step = vt_grad_wanted(p, x) ? vt_op_grad_step(p, &grad_x, s) : NULL;
+    if (!step)
         return;
-    to = vt_activated(p, x, &derivative);
-    vt_op_give(p, to,
-               vt_op_append(p, &grad_x, DX_INS,
-                            (vt_val[]){[DX_DY] = g,
-                                       [DX_W] = w,
-                                       [DX_X] = x,
-                                       [DX_DERIVATIVE] = derivative},
-                            0, NULL));
+    to = vt_activated(p, x, &step->in[DX_DERIVATIVE]);
+    vt_op_like(p, step, VT_DX, x);
+    vt_op_give(p, to, vt_step_add(p, step));
 }
 
 /* Residuals stay in f32, and in int8 what an activation gives: the next product

@@ -6,9 +6,6 @@
 enum { IN_LOGITS, IN_TARGET };
 enum { OUT_LOSS, OUT_ROWS }; /* rows[B,3] for B rows of logits */
 enum { F_FACTOR };
-/* loss_grad */
-enum { DX_LOGITS, DX_TARGET, DX_ROWS };
-enum { OUT_DLOGITS };
 
 static vitcl_status shape(vt_plan *p, vt_step *s)
 {
@@ -42,43 +39,31 @@ done:
     return st;
 }
 
-static vitcl_status grad_shape(vt_plan *p, vt_step *s)
-{
-    return vt_op_like(p, s, OUT_DLOGITS, s->in[DX_LOGITS]);
-}
-
 static vitcl_status grad_prepare(vt_plan *p, vt_step *s)
 {
     vitcl_status st = VITCL_OK;
     vt_kernel *k;
 
     VT_TRY(vt_op_kernel(&k, p, s, "loss", "loss_grad"));
-    VT_TRY(vt_args(p, k, "vvvvif", s->out[OUT_DLOGITS], s->in[DX_LOGITS],
-                   s->in[DX_TARGET], s->in[DX_ROWS],
-                   vt_dim(p, s->in[DX_LOGITS], -1), (double)s->f[F_FACTOR]));
-    vt_op_groups(k, p, vt_op_rows(p, s->in[DX_LOGITS]));
+    VT_TRY(vt_args(p, k, "vvvvif", s->out[VT_DX], s->in[IN_LOGITS],
+                   s->in[IN_TARGET], s->in[VT_SAVED],
+                   vt_dim(p, s->in[IN_LOGITS], -1), (double)s->f[F_FACTOR]));
+    vt_op_groups(k, p, vt_op_rows(p, s->in[IN_LOGITS]));
 done:
     return st;
 }
 
-static const vt_op loss_grad = {
-    .name = "loss_grad", .shape = grad_shape, .prepare = grad_prepare};
+/* d loss / d loss = 1, so VT_DY is not used. */
+static const vt_op loss_grad = {.name = "loss_grad",
+                                .prepare = grad_prepare,
+                                .reads = 1u << IN_LOGITS | 1u << IN_TARGET |
+                                         1u << VT_SAVED};
 
-/* d loss / d loss = 1. */
-static void grad(vt_plan *p, const vt_step *s)
-{
-    vt_step *g = vt_step_new(p, &loss_grad);
-
-    if (!g)
-        return;
-    g->in[DX_LOGITS] = s->in[IN_LOGITS], g->in[DX_TARGET] = s->in[IN_TARGET],
-    g->in[DX_ROWS] = s->out[OUT_ROWS];
-    g->f[F_FACTOR] = s->f[F_FACTOR];
-    vt_op_give(p, s->in[IN_LOGITS], vt_step_add(p, g));
-}
-
-const vt_op vt_op_loss = {
-    .name = "loss", .shape = shape, .prepare = prepare, .grad = grad};
+const vt_op vt_op_loss = {.name = "loss",
+                          .shape = shape,
+                          .prepare = prepare,
+                          .grad = vt_op_grad,
+                          .grads = {&loss_grad}};
 
 vt_val vt_cross_entropy(vt_plan *p, vt_val logits, vt_val target, float weight)
 {

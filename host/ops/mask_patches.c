@@ -6,11 +6,6 @@
 
 enum { IN_X, IN_SOURCE, IN_MASK, INS };
 enum { OUT_Y };
-/* grad_x */
-enum { DX_DY, DX_SOURCE, DX_INS };
-enum { OUT_DX };
-/* grad_mask */
-enum { DMASK_SUM, DMASK_DY, DMASK_SOURCE, DMASK_INS }; /* sum: a state */
 
 static vitcl_status shape(vt_plan *p, vt_step *s)
 {
@@ -46,38 +41,34 @@ done:
     return st;
 }
 
-static vitcl_status x_shape(vt_plan *p, vt_step *s)
-{
-    return vt_op_like(p, s, OUT_DX, s->in[DX_DY]);
-}
-
 static vitcl_status x_prepare(vt_plan *p, vt_step *s)
 {
     vitcl_status st = VITCL_OK;
     vt_kernel *k;
-    vt_val g = s->in[DX_DY];
+    vt_val g = s->in[VT_DY];
     int c = vt_dim(p, g, 2);
 
     VT_TRY(vt_op_kernel(&k, p, s, "mask_patches", "mask_patches_grad_x"));
-    VT_TRY(vt_args(p, k, "vvvii", s->out[OUT_DX], g, s->in[DX_SOURCE],
+    VT_TRY(vt_args(p, k, "vvvii", s->out[VT_DX], g, s->in[IN_SOURCE],
                    vt_dim(p, g, 1), c));
     vt_op_blocks(k, p, c, vt_op_rows(p, g));
 done:
     return st;
 }
 
-static const vt_op grad_x = {
-    .name = "mask_patches_grad_x", .shape = x_shape, .prepare = x_prepare};
+static const vt_op grad_x = {.name = "mask_patches_grad_x",
+                             .prepare = x_prepare,
+                             .reads = 1u << IN_SOURCE};
 
 static vitcl_status mask_prepare(vt_plan *p, vt_step *s)
 {
     vitcl_status st = VITCL_OK;
     vt_kernel *k;
-    vt_val g = s->in[DMASK_DY];
+    vt_val g = s->in[VT_DY];
     int c = vt_dim(p, g, 2);
 
     VT_TRY(vt_op_kernel(&k, p, s, "mask_patches", "mask_patches_grad_mask"));
-    VT_TRY(vt_args(p, k, "vvviii", s->in[DMASK_SUM], g, s->in[DMASK_SOURCE],
+    VT_TRY(vt_args(p, k, "vvviii", s->in[IN_MASK], g, s->in[IN_SOURCE],
                    vt_op_rows(p, g), vt_dim(p, g, 1), c));
     vt_op_blocks(k, p, c, 1);
 done:
@@ -85,30 +76,15 @@ done:
 }
 
 static const vt_op grad_mask = {.name = "mask_patches_grad_mask",
-                                .shape = vt_op_no_out,
-                                .prepare = mask_prepare};
+                                .prepare = mask_prepare,
+                                .reads = 1u << IN_SOURCE,
+                                .adds = 1u << IN_MASK};
 
-static void grad(vt_plan *p, const vt_step *s)
-{
-    vt_val g = vt_grad(p, s->out[OUT_Y]),
-           mask = vt_grad_param(p, s->in[IN_MASK]);
-
-    if (mask != VT_NONE)
-        vt_op_append(p, &grad_mask, DMASK_INS,
-                     (vt_val[]){[DMASK_SUM] = mask,
-                                [DMASK_DY] = g,
-                                [DMASK_SOURCE] = s->in[IN_SOURCE]},
-                     0, NULL);
-    if (vt_grad_wanted(p, s->in[IN_X]))
-        vt_op_give(p, s->in[IN_X],
-                   vt_op_append(
-                       p, &grad_x, DX_INS,
-                       (vt_val[]){[DX_DY] = g, [DX_SOURCE] = s->in[IN_SOURCE]},
-                       0, NULL));
-}
-
-const vt_op vt_op_mask_patches = {
-    .name = "mask_patches", .shape = shape, .prepare = prepare, .grad = grad};
+const vt_op vt_op_mask_patches = {.name = "mask_patches",
+                                  .shape = shape,
+                                  .prepare = prepare,
+                                  .grad = vt_op_grad,
+                                  .grads = {&grad_mask, &grad_x}};
 
 vt_val vt_mask_patches(vt_plan *p, vt_val x, vt_val source, vt_val mask)
 {

@@ -7,9 +7,6 @@ enum { IN_X, INS };
 enum { OUT_Y, OUT_INDEX }; /* index: i32, for the gradient */
 /* size of y; of the window; padding */
 enum { I_HEIGHT, I_WIDTH, I_SIZE, I_STRIDE, I_TOP, I_LEFT, INTS };
-/* maxpool_grad; X only for its shape */
-enum { DX_DY, DX_INDEX, DX_X, DX_INS };
-enum { OUT_DX };
 
 static vitcl_status shape(vt_plan *p, vt_step *s)
 {
@@ -56,21 +53,16 @@ done:
     return st;
 }
 
-static vitcl_status grad_shape(vt_plan *p, vt_step *s)
-{
-    return vt_op_like(p, s, OUT_DX, s->in[DX_X]);
-}
-
 static vitcl_status grad_prepare(vt_plan *p, vt_step *s)
 {
     vitcl_status st = VITCL_OK;
     vt_kernel *k;
-    vt_val x = s->out[OUT_DX];
+    vt_val x = s->out[VT_DX];
 
     VT_TRY(
         vt_op_kernel(&k, p, s, "maxpool",
                      vt_op_cpu(p) ? "maxpool_grad__planes" : "maxpool_grad"));
-    VT_TRY(vt_args(p, k, "vvviiiiiiii", x, s->in[DX_DY], s->in[DX_INDEX],
+    VT_TRY(vt_args(p, k, "vvviiiiiiii", x, s->in[VT_DY], s->in[VT_SAVED],
                    vt_dim(p, x, 2), vt_dim(p, x, 3), s->i[I_HEIGHT],
                    s->i[I_WIDTH], s->i[I_SIZE], s->i[I_STRIDE], s->i[I_TOP],
                    s->i[I_LEFT]));
@@ -82,23 +74,15 @@ done:
     return st;
 }
 
-static const vt_op maxpool_grad = {
-    .name = "maxpool_grad", .shape = grad_shape, .prepare = grad_prepare};
-
-static void grad(vt_plan *p, const vt_step *s)
-{
-    vt_op_give(p, s->in[IN_X],
-               vt_op_append(p, &maxpool_grad, DX_INS,
-                            (vt_val[]){[DX_DY] = vt_grad(p, s->out[OUT_Y]),
-                                       [DX_INDEX] = s->out[OUT_INDEX],
-                                       [DX_X] = s->in[IN_X]},
-                            INTS, s->i));
-}
+static const vt_op maxpool_grad = {.name = "maxpool_grad",
+                                   .prepare = grad_prepare,
+                                   .reads = 1u << IN_X | 1u << VT_SAVED};
 
 const vt_op vt_op_maxpool = {.name = "maxpool",
                              .shape = shape,
                              .prepare = prepare,
-                             .grad = grad,
+                             .grad = vt_op_grad,
+                             .grads = {&maxpool_grad},
                              .half_in = 1u << IN_X,
                              .half_out = 1u << OUT_Y};
 

@@ -7,8 +7,6 @@
 enum { SCALAR_X };
 enum { SCALAR_OUT };
 enum { F_FACTOR };
-/* mul_rows_grad; DROWS: a state */
-enum { DW_DROWS, DW_DY, DW_X, DW_INS };
 
 /* ---- mul ---- */
 
@@ -93,36 +91,34 @@ static vitcl_status grad_prepare(vt_plan *p, vt_step *s)
 {
     vitcl_status st = VITCL_OK;
     vt_kernel *k;
-    int r = vt_op_count(p, s->in[DW_DROWS]);
+    int r = vt_op_count(p, s->in[VT_PAIR_B]);
 
     VT_TRY(vt_op_columns(&k, p, s, "mul", "mul_rows_grad", r));
-    VT_TRY(vt_args(p, k, "vvvii", s->in[DW_DROWS], s->in[DW_DY], s->in[DW_X],
-                   vt_op_count(p, s->in[DW_X]) / r, r));
+    VT_TRY(vt_args(p, k, "vvvii", s->in[VT_PAIR_B], s->in[VT_DY],
+                   s->in[VT_PAIR_A], vt_op_count(p, s->in[VT_PAIR_A]) / r, r));
 done:
     return st;
 }
 
-static const vt_op mul_rows_grad = {
-    .name = "mul_rows_grad", .shape = vt_op_no_out, .prepare = grad_prepare};
+static const vt_op mul_rows_grad = {.name = "mul_rows_grad",
+                                    .prepare = grad_prepare,
+                                    .reads = 1u << VT_PAIR_A,
+                                    .adds = 1u << VT_PAIR_B};
 
 static void rows_grad(vt_plan *p, const vt_step *s)
 {
-    vt_val g = vt_grad(p, s->out[VT_PAIR_OUT]),
-           dy = vt_grad_param(p, s->in[VT_PAIR_B]);
+    const vt_val x = s->in[VT_PAIR_A], y = s->in[VT_PAIR_B];
 
-    if (vt_grad_wanted(p, s->in[VT_PAIR_A]))
-        vt_op_give(p, s->in[VT_PAIR_A], vt_mul_rows(p, g, s->in[VT_PAIR_B]));
-    if (dy != VT_NONE)
-        vt_op_append(
-            p, &mul_rows_grad, DW_INS,
-            (vt_val[]){[DW_DROWS] = dy, [DW_DY] = g, [DW_X] = s->in[VT_PAIR_A]},
-            0, NULL);
+    if (vt_grad_wanted(p, x))
+        vt_op_give(p, x, vt_mul_rows(p, vt_grad(p, s->out[VT_PAIR_OUT]), y));
+    vt_op_grad(p, s);
 }
 
 const vt_op vt_op_mul_rows = {.name = "mul_rows",
                               .shape = vt_op_rows_pair_shape,
                               .prepare = rows_prepare,
-                              .grad = rows_grad};
+                              .grad = rows_grad,
+                              .grads = {&mul_rows_grad}};
 
 vt_val vt_mul_rows(vt_plan *p, vt_val x, vt_val y)
 {

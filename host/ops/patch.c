@@ -6,9 +6,6 @@
 enum { IN_X, INS };
 enum { OUT_ROWS };
 enum { I_HEIGHT, I_WIDTH, INTS };
-/* patch_grad; X only for its shape */
-enum { DX_DROWS, DX_X, DX_INS };
-enum { OUT_DX };
 
 static vitcl_status shape(vt_plan *p, vt_step *s)
 {
@@ -48,19 +45,14 @@ done:
     return st;
 }
 
-static vitcl_status grad_shape(vt_plan *p, vt_step *s)
-{
-    return vt_op_like(p, s, OUT_DX, s->in[DX_X]);
-}
-
 static vitcl_status grad_prepare(vt_plan *p, vt_step *s)
 {
     vitcl_status st = VITCL_OK;
     vt_kernel *k;
-    vt_val x = s->out[OUT_DX];
+    vt_val x = s->out[VT_DX];
 
     VT_TRY(vt_op_kernel(&k, p, s, "patch", "patch_grad"));
-    VT_TRY(vt_args(p, k, "vviiiii", x, s->in[DX_DROWS], vt_dim(p, x, 1),
+    VT_TRY(vt_args(p, k, "vviiiii", x, s->in[VT_DY], vt_dim(p, x, 1),
                    vt_dim(p, x, 2), vt_dim(p, x, 3), s->i[I_HEIGHT],
                    s->i[I_WIDTH]));
     vt_op_blocks(k, p, vt_dim(p, x, 3), vt_op_rows(p, x));
@@ -69,23 +61,13 @@ done:
 }
 
 static const vt_op patch_grad = {
-    .name = "patch_grad", .shape = grad_shape, .prepare = grad_prepare};
-
-static void grad(vt_plan *p, const vt_step *s)
-{
-    if (vt_grad_wanted(p, s->in[IN_X]))
-        vt_op_give(
-            p, s->in[IN_X],
-            vt_op_append(p, &patch_grad, DX_INS,
-                         (vt_val[]){[DX_DROWS] = vt_grad(p, s->out[OUT_ROWS]),
-                                    [DX_X] = s->in[IN_X]},
-                         INTS, s->i));
-}
+    .name = "patch_grad", .prepare = grad_prepare, .reads = 1u << IN_X};
 
 const vt_op vt_op_patch = {.name = "patch",
                            .shape = shape,
                            .prepare = prepare,
-                           .grad = grad,
+                           .grad = vt_op_grad,
+                           .grads = {&patch_grad},
                            .half_in = 1u << IN_X,
                            .half_out = 1u << OUT_ROWS};
 

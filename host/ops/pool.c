@@ -6,9 +6,6 @@
 enum { IN_X, INS };
 enum { OUT_Y };
 enum { I_KIND, I_FIRST, INTS };
-/* pool_grad */
-enum { DX_DY, DX_X, DX_INS };
-enum { OUT_DX };
 
 static vitcl_status shape(vt_plan *p, vt_step *s)
 {
@@ -40,20 +37,15 @@ done:
     return st;
 }
 
-static vitcl_status grad_shape(vt_plan *p, vt_step *s)
-{
-    return vt_op_like(p, s, OUT_DX, s->in[DX_X]);
-}
-
 static vitcl_status grad_prepare(vt_plan *p, vt_step *s)
 {
     vitcl_status st = VITCL_OK;
     vt_kernel *k;
-    vt_val x = s->in[DX_X];
+    vt_val x = s->in[IN_X];
     int c = vt_dim(p, x, 2);
 
     VT_TRY(vt_op_kernel(&k, p, s, "pool", "pool_grad"));
-    VT_TRY(vt_args(p, k, "vvviiii", s->out[OUT_DX], s->in[DX_DY], x,
+    VT_TRY(vt_args(p, k, "vvviiii", s->out[VT_DX], s->in[VT_DY], x,
                    vt_dim(p, x, 1), c, s->i[I_KIND], s->i[I_FIRST]));
     vt_op_blocks(k, p, c, vt_dim(p, x, 0));
 done:
@@ -61,23 +53,13 @@ done:
 }
 
 static const vt_op pool_grad = {
-    .name = "pool_grad", .shape = grad_shape, .prepare = grad_prepare};
-
-static void grad(vt_plan *p, const vt_step *s)
-{
-    vt_op_give(
-        p, s->in[IN_X],
-        vt_op_append(
-            p, &pool_grad, DX_INS,
-            (vt_val[]){
-                [DX_DY] = vt_grad(p, s->out[OUT_Y]), [DX_X] = s->in[IN_X]},
-            INTS, s->i));
-}
+    .name = "pool_grad", .prepare = grad_prepare, .reads = 1u << IN_X};
 
 const vt_op vt_op_pool = {.name = "pool",
                           .shape = shape,
                           .prepare = prepare,
-                          .grad = grad,
+                          .grad = vt_op_grad,
+                          .grads = {&pool_grad},
                           .half_in = 1u << IN_X};
 
 vt_val vt_pool(vt_plan *p, vt_val x, vt_pool_kind kind, int first)

@@ -5,14 +5,8 @@
 
 enum { IN_QKV, IN_Q_GAMMA, IN_Q_BETA, IN_K_GAMMA, IN_K_BETA };
 enum { OUT_Y, OUT_STAT }; /* stat: for the gradients */
-enum { I_HEADS, INTS };
+enum { I_HEADS, I_PART }; /* part, of grad_w: 0: q, 1: k */
 enum { F_EPS };
-/* grad_x */
-enum { DX_DY, DX_QKV, DX_STAT, DX_Q_GAMMA, DX_K_GAMMA, DX_INS };
-enum { OUT_DQKV };
-/* grad_w */
-enum { DW_DY, DW_QKV, DW_STAT, DW_DGAMMA, DW_DBETA, DW_INS };
-enum { I_PART = INTS, DW_INTS }; /* 0: q, 1: k */
 
 static int head_width(const vt_plan *p, const vt_step *s, vt_val qkv)
 {
@@ -56,39 +50,35 @@ done:
     return st;
 }
 
-static vitcl_status x_shape(vt_plan *p, vt_step *s)
-{
-    return vt_op_like(p, s, OUT_DQKV, s->in[DX_QKV]);
-}
-
 static vitcl_status x_prepare(vt_plan *p, vt_step *s)
 {
     vitcl_status st = VITCL_OK;
     vt_kernel *k;
 
     VT_TRY(vt_op_kernel(&k, p, s, "qknorm", "qknorm_grad_x"));
-    VT_TRY(vt_args(p, k, "vvvvvvii", s->out[OUT_DQKV], s->in[DX_DY],
-                   s->in[DX_QKV], s->in[DX_STAT], s->in[DX_Q_GAMMA],
-                   s->in[DX_K_GAMMA], s->i[I_HEADS],
-                   head_width(p, s, s->in[DX_QKV])));
-    vt_op_items(k, p, 3 * s->i[I_HEADS], vt_op_rows(p, s->in[DX_QKV]));
+    VT_TRY(vt_args(p, k, "vvvvvvii", s->out[VT_DX], s->in[VT_DY], s->in[IN_QKV],
+                   s->in[VT_SAVED], s->in[IN_Q_GAMMA], s->in[IN_K_GAMMA],
+                   s->i[I_HEADS], head_width(p, s, s->in[IN_QKV])));
+    vt_op_items(k, p, 3 * s->i[I_HEADS], vt_op_rows(p, s->in[IN_QKV]));
 done:
     return st;
 }
 
-static const vt_op grad_x = {
-    .name = "qknorm_grad_x", .shape = x_shape, .prepare = x_prepare};
+static const vt_op grad_x = {.name = "qknorm_grad_x",
+                             .prepare = x_prepare,
+                             .reads = 1u << IN_QKV | 1u << IN_Q_GAMMA |
+                                      1u << IN_K_GAMMA | 1u << VT_SAVED};
 
 static vitcl_status w_prepare(vt_plan *p, vt_step *s)
 {
     vitcl_status st = VITCL_OK;
     vt_kernel *k;
-    int d = head_width(p, s, s->in[DW_QKV]);
+    int d = head_width(p, s, s->in[IN_QKV]);
 
     VT_TRY(vt_op_columns(&k, p, s, "qknorm", "qknorm_grad_w", d));
-    VT_TRY(vt_args(p, k, "vvvvviiii", s->in[DW_DGAMMA], s->in[DW_DBETA],
-                   s->in[DW_DY], s->in[DW_QKV], s->in[DW_STAT],
-                   vt_op_rows(p, s->in[DW_QKV]), s->i[I_HEADS], d,
+    VT_TRY(vt_args(p, k, "vvvvviiii", s->in[IN_Q_GAMMA], s->in[IN_Q_BETA],
+                   s->in[VT_DY], s->in[IN_QKV], s->in[VT_SAVED],
+                   vt_op_rows(p, s->in[IN_QKV]), s->i[I_HEADS], d,
                    s->i[I_PART]));
     if (vt_op_cpu(p)) /* not in blocks: there are few */
         vt_op_items(k, p, d, 1);
@@ -96,42 +86,36 @@ done:
     return st;
 }
 
-static const vt_op grad_w = {
-    .name = "qknorm_grad_w", .shape = vt_op_no_out, .prepare = w_prepare};
+static const vt_op grad_w = {.name = "qknorm_grad_w",
+                             .prepare = w_prepare,
+                             .reads = 1u << IN_QKV | 1u << VT_SAVED};
 
 static void grad(vt_plan *p, const vt_step *s)
 {
-    vt_val g = vt_grad(p, s->out[OUT_Y]);
-
     for (int part = 0; part < 2; part++) {
-        vt_val dgamma = vt_grad_param(p, s->in[part ? IN_K_GAMMA : IN_Q_GAMMA]),
-               dbeta = vt_grad_param(p, s->in[part ? IN_K_BETA : IN_Q_BETA]);
+        const vt_val dgamma = vt_grad_param(
+                         p, s->in[part ? IN_K_GAMMA : IN_Q_GAMMA]),
+                     dbeta =
+                         vt_grad_param(p, s->in[part ? IN_K_BETA : IN_Q_BETA]);
+        vt_step *g = dgamma == VT_NONE && dbeta == VT_NONE
+                         ? NULL
+                         : vt_op_grad_step(p, &grad_w, s);
 
-        if (dgamma != VT_NONE || dbeta != VT_NONE)
-            vt_op_append(p, &grad_w, DW_INS,
-                         (vt_val[]){[DW_DY] = g,
-                                    [DW_QKV] = s->in[IN_QKV],
-                                    [DW_STAT] = s->out[OUT_STAT],
-                                    [DW_DGAMMA] = dgamma,
-                                    [DW_DBETA] = dbeta},
-                         DW_INTS,
-                         (int[]){[I_HEADS] = s->i[I_HEADS], [I_PART] = part});
+        if (!g)
+            continue;
+        /* of either part in q's slots */
+        g->in[IN_Q_GAMMA] = dgamma, g->in[IN_Q_BETA] = dbeta;
+        g->i[I_PART] = part;
+        vt_step_add(p, g);
     }
-    if (vt_grad_wanted(p, s->in[IN_QKV]))
-        vt_op_give(p, s->in[IN_QKV],
-                   vt_op_append(p, &grad_x, DX_INS,
-                                (vt_val[]){[DX_DY] = g,
-                                           [DX_QKV] = s->in[IN_QKV],
-                                           [DX_STAT] = s->out[OUT_STAT],
-                                           [DX_Q_GAMMA] = s->in[IN_Q_GAMMA],
-                                           [DX_K_GAMMA] = s->in[IN_K_GAMMA]},
-                                INTS, s->i));
+    vt_op_grad(p, s);
 }
 
 const vt_op vt_op_qknorm = {.name = "qknorm",
                             .shape = shape,
                             .prepare = prepare,
                             .grad = grad,
+                            .grads = {&grad_x},
                             .half_in = 1u << IN_QKV,
                             .half_out = 1u << OUT_Y};
 

@@ -5,15 +5,10 @@
 
 #include <math.h>
 
-enum { IN_QKV, IN_KEYS, INS };
+enum { IN_QKV, IN_KEYS };
 enum { OUT_BIAS };
 enum { I_HEADS, I_PREFIX };
 enum { F_SCALE };
-/* grad_q; QKV only for its shape */
-enum { DQ_DBIAS, DQ_KEYS, DQ_QKV, DQ_INS };
-enum { OUT_DQKV };
-/* grad_w */
-enum { DW_DKEYS, DW_DBIAS, DW_QKV, DW_INS };
 
 static vitcl_status shape(vt_plan *p, vt_step *s)
 {
@@ -59,95 +54,64 @@ static double macs(const vt_plan *p, const vt_step *s)
     return t * t * vt_dim(p, s->in[IN_QKV], 0) * vt_dim(p, s->in[IN_KEYS], 1);
 }
 
-static vitcl_status q_shape(vt_plan *p, vt_step *s)
-{
-    return vt_op_like(p, s, OUT_DQKV, s->in[DQ_QKV]);
-}
-
 static vitcl_status q_prepare(vt_plan *p, vt_step *s)
 {
     vitcl_status st = VITCL_OK;
     vt_kernel *k;
-    vt_val x = s->in[DQ_QKV];
+    vt_val x = s->in[IN_QKV];
     const int t = vt_dim(p, x, 1), h = s->i[I_HEADS];
 
     VT_TRY(vt_op_kernel(&k, p, s, "relkeys", "relkeys_grad_q"));
-    VT_TRY(vt_args(p, k, "vvviiiif", s->out[OUT_DQKV], s->in[DQ_DBIAS],
-                   s->in[DQ_KEYS], h, vt_dim(p, x, 2) / 3 / h, t,
+    VT_TRY(vt_args(p, k, "vvviiiif", s->out[VT_DX], s->in[VT_DY],
+                   s->in[IN_KEYS], h, vt_dim(p, x, 2) / 3 / h, t,
                    s->i[I_PREFIX], (double)s->f[F_SCALE]));
     vt_op_items(k, p, t, vt_dim(p, x, 0) * h);
 done:
     return st;
 }
 
-static const vt_op grad_q = {
-    .name = "relkeys_grad_q", .shape = q_shape, .prepare = q_prepare};
+static const vt_op grad_q = {.name = "relkeys_grad_q",
+                             .prepare = q_prepare,
+                             .reads = 1u << IN_QKV | 1u << IN_KEYS};
 
 static vitcl_status w_prepare(vt_plan *p, vt_step *s)
 {
     vitcl_status st = VITCL_OK;
     vt_kernel *k;
-    vt_val x = s->in[DW_QKV];
+    vt_val x = s->in[IN_QKV];
     const int h = s->i[I_HEADS];
 
     VT_TRY(vt_op_kernel(&k, p, s, "relkeys", "relkeys_grad_w"));
-    VT_TRY(vt_args(p, k, "vvviiiiif", s->in[DW_DKEYS], s->in[DW_DBIAS], x,
+    VT_TRY(vt_args(p, k, "vvviiiiif", s->in[IN_KEYS], s->in[VT_DY], x,
                    vt_dim(p, x, 0), h, vt_dim(p, x, 2) / 3 / h, vt_dim(p, x, 1),
                    s->i[I_PREFIX], (double)s->f[F_SCALE]));
-    vt_op_items(k, p, vt_dim(p, s->in[DW_DKEYS], 0), h);
+    vt_op_items(k, p, vt_dim(p, s->in[IN_KEYS], 0), h);
 done:
     return st;
 }
 
-static const vt_op grad_w = {
-    .name = "relkeys_grad_w", .shape = vt_op_no_out, .prepare = w_prepare};
-
-static vt_val append(vt_plan *p, const vt_op *op, int ins, const vt_val *in,
-                     int heads, int prefix, float scale)
-{
-    vt_step *s = vt_step_new(p, op);
-
-    if (!s)
-        return VT_NONE;
-    for (int i = 0; i < ins; i++)
-        s->in[i] = in[i];
-    s->i[I_HEADS] = heads, s->i[I_PREFIX] = prefix;
-    s->f[F_SCALE] = scale;
-    return vt_step_add(p, s);
-}
-
-static void grad(vt_plan *p, const vt_step *s)
-{
-    const vt_val g = vt_grad(p, s->out[OUT_BIAS]),
-                 sum = vt_grad_param(p, s->in[IN_KEYS]);
-    const vt_val x = s->in[IN_QKV];
-
-    if (sum != VT_NONE)
-        append(p, &grad_w, DW_INS,
-               (vt_val[]){[DW_DKEYS] = sum, [DW_DBIAS] = g, [DW_QKV] = x},
-               s->i[I_HEADS], s->i[I_PREFIX], s->f[F_SCALE]);
-    if (vt_grad_wanted(p, x))
-        vt_op_give(
-            p, x,
-            append(
-                p, &grad_q, DQ_INS,
-                (vt_val[]){
-                    [DQ_DBIAS] = g, [DQ_KEYS] = s->in[IN_KEYS], [DQ_QKV] = x},
-                s->i[I_HEADS], s->i[I_PREFIX], s->f[F_SCALE]));
-}
+static const vt_op grad_w = {.name = "relkeys_grad_w",
+                             .prepare = w_prepare,
+                             .reads = 1u << IN_QKV,
+                             .adds = 1u << IN_KEYS};
 
 const vt_op vt_op_relkeys = {.name = "relkeys",
                              .shape = shape,
                              .prepare = prepare,
-                             .grad = grad,
+                             .grad = vt_op_grad,
+                             .grads = {&grad_w, &grad_q},
                              .macs = macs,
                              .half_in = 1u << IN_QKV};
 
 vt_val vt_relkeys(vt_plan *p, vt_val qkv, vt_val keys, int heads, int prefix)
 {
     const double head = heads > 0 ? (double)vt_dim(p, qkv, 2) / (3 * heads) : 1;
+    vt_step *s = vt_step_new(p, &vt_op_relkeys);
 
-    return append(p, &vt_op_relkeys, INS,
-                  (vt_val[]){[IN_QKV] = qkv, [IN_KEYS] = keys}, heads, prefix,
-                  (float)(1 / sqrt(head)));
+    if (!s)
+        return VT_NONE;
+    s->in[IN_QKV] = qkv, s->in[IN_KEYS] = keys;
+    s->i[I_HEADS] = heads, s->i[I_PREFIX] = prefix;
+    s->f[F_SCALE] = (float)(1 / sqrt(head));
+    return vt_step_add(p, s);
 }

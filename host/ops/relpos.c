@@ -9,8 +9,6 @@
 enum { IN_TABLE, IN_INDEX, IN_START, IN_ORDER, INS };
 enum { OUT_BIAS };
 enum { I_HEADS, I_TQ, I_TK, INTS };
-/* relpos_grad */
-enum { DW_DTABLE, DW_DBIAS, DW_START, DW_ORDER, DW_INS };
 
 static vitcl_status shape(vt_plan *p, vt_step *s)
 {
@@ -38,33 +36,24 @@ static vitcl_status grad_prepare(vt_plan *p, vt_step *s)
     vt_kernel *k;
 
     VT_TRY(vt_op_kernel(&k, p, s, "relpos", "relpos_grad"));
-    VT_TRY(vt_args(p, k, "vvvvii", s->in[DW_DTABLE], s->in[DW_DBIAS],
-                   s->in[DW_START], s->in[DW_ORDER], s->i[I_TQ] * s->i[I_TK],
+    VT_TRY(vt_args(p, k, "vvvvii", s->in[IN_TABLE], s->in[VT_DY],
+                   s->in[IN_START], s->in[IN_ORDER], s->i[I_TQ] * s->i[I_TK],
                    s->i[I_HEADS]));
-    vt_op_items(k, p, s->i[I_HEADS], vt_dim(p, s->in[DW_DTABLE], 0));
+    vt_op_items(k, p, s->i[I_HEADS], vt_dim(p, s->in[IN_TABLE], 0));
 done:
     return st;
 }
 
-static const vt_op relpos_grad = {
-    .name = "relpos_grad", .shape = vt_op_no_out, .prepare = grad_prepare};
+static const vt_op relpos_grad = {.name = "relpos_grad",
+                                  .prepare = grad_prepare,
+                                  .reads = 1u << IN_START | 1u << IN_ORDER,
+                                  .adds = 1u << IN_TABLE};
 
-static void grad(vt_plan *p, const vt_step *s)
-{
-    vt_val g = vt_grad(p, s->out[OUT_BIAS]),
-           sum = vt_grad_param(p, s->in[IN_TABLE]);
-
-    if (sum != VT_NONE)
-        vt_op_append(p, &relpos_grad, DW_INS,
-                     (vt_val[]){[DW_DTABLE] = sum,
-                                [DW_DBIAS] = g,
-                                [DW_START] = s->in[IN_START],
-                                [DW_ORDER] = s->in[IN_ORDER]},
-                     INTS, s->i);
-}
-
-const vt_op vt_op_relpos = {
-    .name = "relpos", .shape = shape, .prepare = prepare, .grad = grad};
+const vt_op vt_op_relpos = {.name = "relpos",
+                            .shape = shape,
+                            .prepare = prepare,
+                            .grad = vt_op_grad,
+                            .grads = {&relpos_grad}};
 
 /* The pairs of each row in ascending order, by counting sort. */
 static vitcl_status sort(vt_plan *p, vt_val in[INS], const int *index,

@@ -26,14 +26,15 @@ done:
     return st;
 }
 
-static vitcl_status launch(vt_plan *p, vt_step *s, const char *name)
+/* rope_grad: IN_QKV is the gradient of OUT_QKV. */
+static vitcl_status prepare(vt_plan *p, vt_step *s)
 {
     vitcl_status st = VITCL_OK;
     vt_kernel *k;
     vt_val x = s->in[IN_QKV];
     int c = vt_dim(p, x, 2) / 3;
 
-    VT_TRY(vt_op_kernel(&k, p, s, "rope", name));
+    VT_TRY(vt_op_kernel(&k, p, s, "rope", s->op->name));
     VT_TRY(vt_args(p, k, "vvviiii", s->out[OUT_QKV], x, s->in[IN_TABLE],
                    vt_dim(p, x, 1), c, c / s->i[I_HEADS], s->i[I_SKIP]));
     vt_op_blocks(k, p, 3 * c / 2, vt_op_rows(p, x));
@@ -41,19 +42,8 @@ done:
     return st;
 }
 
-static vitcl_status prepare(vt_plan *p, vt_step *s)
-{
-    return launch(p, s, "rope");
-}
-
-/* rope_grad: IN_QKV is the gradient of OUT_QKV. */
-static vitcl_status grad_prepare(vt_plan *p, vt_step *s)
-{
-    return launch(p, s, "rope_grad");
-}
-
 static const vt_op rope_grad = {
-    .name = "rope_grad", .shape = shape, .prepare = grad_prepare};
+    .name = "rope_grad", .shape = shape, .prepare = prepare};
 
 static void grad(vt_plan *p, const vt_step *s)
 {

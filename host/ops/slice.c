@@ -6,10 +6,6 @@
 enum { IN_X, INS };
 enum { OUT_Y };
 enum { I_FIRST, I_COUNT, INTS };
-/* slice_grad */
-enum { DX_DY, DX_INS };
-enum { OUT_DX };
-enum { I_TOKENS = INTS, DX_INTS }; /* of x */
 
 static vitcl_status shape(vt_plan *p, vt_step *s)
 {
@@ -42,47 +38,28 @@ done:
     return st;
 }
 
-static vitcl_status grad_shape(vt_plan *p, vt_step *s)
-{
-    vt_val g = s->in[DX_DY];
-
-    return vt_op_out(p, s, OUT_DX, 3,
-                     (int[]){vt_dim(p, g, 0), s->i[I_TOKENS], vt_dim(p, g, 2)});
-}
-
 static vitcl_status grad_prepare(vt_plan *p, vt_step *s)
 {
     vitcl_status st = VITCL_OK;
     vt_kernel *k;
-    int c = vt_dim(p, s->in[DX_DY], 2);
+    int c = vt_dim(p, s->in[VT_DY], 2);
 
     VT_TRY(vt_op_kernel(&k, p, s, "slice", "slice_grad"));
-    VT_TRY(vt_args(p, k, "vviiii", s->out[OUT_DX], s->in[DX_DY], s->i[I_TOKENS],
-                   c, s->i[I_FIRST], s->i[I_COUNT]));
-    vt_op_blocks(k, p, c, vt_op_rows(p, s->out[OUT_DX]));
+    VT_TRY(vt_args(p, k, "vviiii", s->out[VT_DX], s->in[VT_DY],
+                   vt_dim(p, s->out[VT_DX], 1), c, s->i[I_FIRST],
+                   s->i[I_COUNT]));
+    vt_op_blocks(k, p, c, vt_op_rows(p, s->out[VT_DX]));
 done:
     return st;
 }
 
-static const vt_op slice_grad = {
-    .name = "slice_grad", .shape = grad_shape, .prepare = grad_prepare};
-
-static void grad(vt_plan *p, const vt_step *s)
-{
-    vt_val g = vt_grad(p, s->out[OUT_Y]);
-
-    vt_op_give(p, s->in[IN_X],
-               vt_op_append(p, &slice_grad, DX_INS, (vt_val[]){[DX_DY] = g},
-                            DX_INTS,
-                            (int[]){[I_FIRST] = s->i[I_FIRST],
-                                    [I_COUNT] = s->i[I_COUNT],
-                                    [I_TOKENS] = vt_dim(p, s->in[IN_X], 1)}));
-}
+static const vt_op slice_grad = {.name = "slice_grad", .prepare = grad_prepare};
 
 const vt_op vt_op_slice = {.name = "slice",
                            .shape = shape,
                            .prepare = prepare,
-                           .grad = grad,
+                           .grad = vt_op_grad,
+                           .grads = {&slice_grad},
                            .half_in = 1u << IN_X,
                            .half_out = 1u << OUT_Y};
 

@@ -6,9 +6,6 @@
 enum { IN_W };
 enum { OUT_Y };
 enum { F_EPS };
-/* standardise_grad */
-enum { DX_DY, DX_W };
-enum { OUT_DW };
 
 static vitcl_status shape(vt_plan *p, vt_step *s)
 {
@@ -29,46 +26,30 @@ done:
     return st;
 }
 
-static vitcl_status grad_shape(vt_plan *p, vt_step *s)
-{
-    return vt_op_like(p, s, OUT_DW, s->in[DX_W]);
-}
-
 static vitcl_status grad_prepare(vt_plan *p, vt_step *s)
 {
     vitcl_status st = VITCL_OK;
     vt_kernel *k;
-    int o = vt_dim(p, s->in[DX_W], 0);
+    int o = vt_dim(p, s->in[IN_W], 0);
 
     VT_TRY(vt_op_kernel(&k, p, s, "weight_standardise",
                         "weight_standardise_grad"));
-    VT_TRY(vt_args(p, k, "vvvif", s->out[OUT_DW], s->in[DX_DY], s->in[DX_W],
-                   vt_op_count(p, s->in[DX_W]) / o, (double)s->f[F_EPS]));
+    VT_TRY(vt_args(p, k, "vvvif", s->out[VT_DX], s->in[VT_DY], s->in[IN_W],
+                   vt_op_count(p, s->in[IN_W]) / o, (double)s->f[F_EPS]));
     vt_op_groups(k, p, o);
 done:
     return st;
 }
 
 static const vt_op standardise_grad = {.name = "weight_standardise_grad",
-                                       .shape = grad_shape,
-                                       .prepare = grad_prepare};
-
-static void grad(vt_plan *p, const vt_step *s)
-{
-    vt_step *g = vt_step_new(p, &standardise_grad);
-
-    if (!g)
-        return;
-    g->in[DX_DY] = vt_grad(p, s->out[OUT_Y]);
-    g->in[DX_W] = s->in[IN_W];
-    g->f[F_EPS] = s->f[F_EPS];
-    vt_op_give(p, s->in[IN_W], vt_step_add(p, g));
-}
+                                       .prepare = grad_prepare,
+                                       .reads = 1u << IN_W};
 
 const vt_op vt_op_weight_standardise = {.name = "weight_standardise",
                                         .shape = shape,
                                         .prepare = prepare,
-                                        .grad = grad};
+                                        .grad = vt_op_grad,
+                                        .grads = {&standardise_grad}};
 
 vt_val vt_weight_standardise(vt_plan *p, vt_val w, float eps)
 {

@@ -427,7 +427,7 @@ vt_val vt_step_add(vt_plan *p, vt_step *s)
 
     if (!s || p->status != VITCL_OK)
         return VT_NONE;
-    st = s->op->shape(p, s);
+    st = s->op->shape ? s->op->shape(p, s) : VITCL_OK;
     if (st == VITCL_OK)
         st = check_padding(p, s);
     if (st != VITCL_OK)

@@ -52,7 +52,8 @@ typedef struct vt_value {
 
 typedef struct vt_op {
     const char *name; /* cl/<name>.cl, host/ops/<name>.c */
-    /* Check inputs, add outputs with vt_result(); called by vt_step_add(). */
+    /* Check inputs, add outputs with vt_result(); called by vt_step_add().
+     * NULL: nothing to do. */
     vitcl_status (*shape)(vt_plan *p, vt_step *s);
     /* Choose kernels and bind arguments: vt_step_kernel(), s->gemm. A run
      * launches s->kernel[] in order, then s->gemm. */
@@ -60,6 +61,11 @@ typedef struct vt_op {
     /* Append the steps that compute gradients of inputs from those of outputs
      * (vt_grad, vt_grad_give). NULL: no gradient (a comment says why). */
     void (*grad)(vt_plan *p, const vt_step *s);
+    /* The ops of the steps that vt_op_grad() of ops/common.h appends, a grad()
+     * that many ops share. */
+    const struct vt_op *grads[2];
+    unsigned reads; /* of such an op, bit i: in[i] is the forward step's */
+    unsigned adds;  /* bit i: in[i] is the state with the gradient of that */
     /* Multiply-accumulates of a run; NULL: not counted. */
     double (*macs)(const vt_plan *p, const vt_step *s);
     unsigned padded; /* bit i: in[i] may have padded rows */

@@ -37,7 +37,7 @@ for name in $rows; do
         [ -s "$want" ] || lack "op $name has no $want"
     done
     definition=$(sed -n "/^const vt_op vt_op_$name\b/,/;\$/p" "$file")
-    grep -q '\.grad' <<<"$definition" || grep -qi 'no grad' "$file" ||
+    grep -q '\.grad = ' <<<"$definition" || grep -qi 'no grad' "$file" ||
         lack "op $name has neither a gradient nor a comment that says why"
 done
 
