@@ -72,11 +72,14 @@ run 0 plan --preset vit-ti/16 --size 32
 out_has 'layernorm'
 out_has 'attention'
 out_has '^activations '
-for preset in resnet50x1 vit_base_r50_s16_224; do
+for preset in vit_base_r50_s16_224 resnet50x1; do
     run 0 plan --preset $preset --size 64
     out_has '  1x1000 '
     out_has ' steps, [0-9.]* GFLOP$'
 done
+# On a processor each step of the ResNet is one launch.
+[ "$(sed -nE 's/^([0-9]+) steps.*/\1/p' out)" = \
+    "$(sed -nE 's/.* ([0-9]+) launches.*/\1/p' out)" ] || fail "other launches than steps"
 run 0 plan --preset vit-ti/16 --size 32 --time --json
 json out
 out_has '"ms":'

@@ -27,6 +27,7 @@ run 0 info --preset vit-b/16 --size 384 --json
 out_has '"tokens":577'
 run 0 info --preset vit-b/16 --batch 4
 out_has '^parameters +86567656$'
+out_has '^picture +224x224, '
 out_has 'activations for a batch of 4'
 cp out wide
 on_terminal 60 0 info --preset vit-b/16 --batch 4

@@ -14,6 +14,12 @@ out_has '^vit-b/16 +384 +55\.484 +[0-9.]+ +done *$'
 out_has '^all, in minutes +0\.0'
 [ ! -e cost/results.tsv ] || fail 'a dry run wrote results'
 
+# ---- a count that fails says why
+mkdir -p cost/measure/messages.txt
+run 1 study cost -o cost
+says 'cost/measure/messages.txt: no process could be started: Is a directory'
+rmdir cost/measure/messages.txt
+
 run 0 study cost -o cost
 out_has '^ViT-H/14 +14 +632045800 +167\.294 '
 err_not 'measurement'

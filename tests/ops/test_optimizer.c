@@ -137,6 +137,11 @@ static void run(result *out, vt_class class, const ref_optimiser *o, bool adam,
     cr_expect_eq(steps_of(p, adam ? "adam" : "sgd"), launches[how]);
     cr_expect_eq(steps_of(p, "ema"), launches[how]);
     cr_expect_eq(steps_of(p, "grad_norm_part"), launches[how]);
+    /* gradient, one or two moments, average; 64 parts of each norm */
+    cr_expect_eq(
+        vt_plan_memory_of(p).states,
+        sizeof(float) *
+            (size_t)((n[0] + n[1] + n[2]) * (adam ? 4 : 3) + 64 * PARAMS));
     for (int t = 1; t <= (vt_test_tiny() ? 1 : STEPS); t++) {
         double total;
 

@@ -119,6 +119,32 @@ Test(driver, tiles_of_a_failed_kernel)
     free(out);
 }
 
+/* A product that needs a program which cannot be built is not made. */
+Test(driver, a_product_without_a_program)
+{
+    static const char *const forms[] = {"tile", "plain"};
+    const vt_gemm_desc d = {.M = 37, .N = 65, .K = 70};
+    vt_gemm_bufs bufs = {.a = vt_test_floats(NULL, 37 * 70),
+                         .b = vt_test_floats(NULL, 65 * 70),
+                         .c = vt_test_floats(NULL, 37 * 65)};
+
+    setenv("VITCL_CACHE", "off", 1);
+    for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
+        vt_gemm_desc f = d;
+        vt_gemm *g = NULL;
+
+        f.device_class = vt_gemm_form_class(forms[i]);
+        vt_driver.build = CL_OUT_OF_RESOURCES;
+        cr_expect_eq(vt_gemm_new(&g, vt_test_device(), forms[i], &f, &bufs),
+                     VITCL_EDEVICE, "%s", forms[i]);
+        cr_expect_eq(vt_driver.build, 0, "%s: no program was built", forms[i]);
+        vt_gemm_free(g);
+    }
+    vt_buf_free(bufs.a);
+    vt_buf_free(bufs.b);
+    vt_buf_free(bufs.c);
+}
+
 /* CLBlast returns the event of its last kernel only, so the host's clock
  * measures all of them. */
 Test(driver, clblast_is_timed_whole)
