@@ -13,6 +13,7 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "gemm/choices.h"
+#include "gemm/device.h"
 
 #include <vitcl_tune.h>
 
@@ -47,7 +48,7 @@ static size_t list_devices(device_time *out)
         bool known = false;
 
         out[n].ms = 0;
-        if (vt_gemm_dev_list(info, i) != VITCL_OK)
+        if (vt_product_list(info, i) != VITCL_OK)
             break;
         for (size_t k = 0; k < n; k++)
             known = known || strcmp(out[k].info.name, info->name) == 0;
@@ -123,7 +124,7 @@ static vitcl_status time_on(double *out, const vitcl_model *model,
 
     atomic_init(&here.references, 1);
     pthread_mutex_init(&here.lock, NULL);
-    VT_TRY(vt_gemm_dev_open(&here.dev, id));
+    VT_TRY(vt_product_open(&here.dev, id));
     VT_TRY(
         vt_store_new(&here.store, here.dev, vt_model_read_param, here.model));
     VT_TRY(vitcl_session_new(&s, &here, o));

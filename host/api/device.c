@@ -1,6 +1,7 @@
 /*
  * device.c - public device handles.
  */
+#include "gemm/device.h"
 #include "api/handles.h"
 #include "base/memory.h"
 #include "gemm/half_choice.h"
@@ -17,7 +18,7 @@ vitcl_status vitcl_device_list(vitcl_device_info *out, uint32_t index)
     vitcl_status st = VITCL_OK;
 
     VT_SIZED(out, vitcl_device_info);
-    VT_TRY(vt_gemm_dev_list(&info, index));
+    VT_TRY(vt_product_list(&info, index));
     vt_sized_give(out, &info, sizeof info);
 done:
     return st;
@@ -30,7 +31,7 @@ vitcl_status vitcl_device_open(vitcl_device **out, const char *select)
 
     VT_GIVEN(out);
     VT_TRY(VT_NEW(&device, 1));
-    VT_TRY(vt_gemm_dev_open(&device->dev, select));
+    VT_TRY(vt_product_open(&device->dev, select));
     *out = device, device = NULL;
 done:
     vitcl_device_free(device);
@@ -45,7 +46,7 @@ vitcl_status vitcl_device_describe(vitcl_device_info *out,
     VT_SIZED(out, vitcl_device_info);
     VT_GIVEN(device);
     info = *vt_dev_info(device->dev);
-    info.timed = vt_gemm_timed(device->dev);
+    info.timed = vt_product_count(device->dev);
     vt_sized_give(out, &info, sizeof info);
     return VITCL_OK;
 }

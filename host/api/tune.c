@@ -1,10 +1,12 @@
 /*
- * tune.c - the functions of vitcl_tune.h. What they do is in host/gemm; the
+ * tune.c - the functions of vitcl_tune.h. What they do is in other folders; the
  * products to tune are a model's.
  */
 #include "api/handles.h"
 #include "base/memory.h"
+#include "gemm/dots.h"
 #include "gemm/half_choice.h"
+#include "gemm/precision.h"
 #include "gemm/tuner.h"
 
 #include <vitcl_tune.h>
@@ -56,6 +58,18 @@ done:
     return st;
 }
 
+/* The form of the provider that computes this product; "": none. */
+static const char *form_of(vt_dev *dev, const char *provider, vt_dtype type,
+                           const vt_candidate_product *x)
+{
+    const vt_gemm_desc d = vt_timed_desc(dev, type, x->M, x->N, x->K);
+    vt_product p;
+
+    return vt_product_look(&p, dev, provider, &d) == VITCL_OK && p.own
+               ? p.form->name
+               : "";
+}
+
 vitcl_status vitcl_tuner_new(vitcl_tuner **out, vitcl_model *model,
                              const vitcl_session_options *options)
 {
@@ -73,9 +87,9 @@ vitcl_status vitcl_tuner_new(vitcl_tuner **out, vitcl_model *model,
     if (!model->dev)
         return vt_fail(VITCL_EINVAL, "the model was loaded without a device");
     VT_TRY(vt_dev_alive(model->dev));
-    VT_TRY(vt_gemm_provider(&gemm, model->dev, o.gemm));
-    if (strcmp(gemm, VT_GEMM_MEASURED) == 0)
-        gemm = vt_gemm_first(VT_CLASS_GPU);
+    VT_TRY(vt_product_provider(&gemm, model->dev, o.gemm));
+    if (strcmp(gemm, VT_PRODUCT_MEASURED) == 0)
+        gemm = vt_product_first(VT_CLASS_GPU);
     if (o.precision == VITCL_HALF)
         VT_TRY(vt_half_choose(&o.precision, model->dev, gemm));
     VT_TRY(plan_of(&p, model, &o));
@@ -83,8 +97,10 @@ vitcl_status vitcl_tuner_new(vitcl_tuner **out, vitcl_model *model,
     if (n == 0)
         VT_TRY(vt_fail(VITCL_EUNSUPPORTED, "the model has nothing to tune"));
     VT_TRY(VT_NEW(&t, 1));
-    VT_TRY(vt_tuner_new(&t->tuner, model->dev, gemm,
-                        vt_precision_type(o.precision), products, n));
+    VT_TRY(vt_tuner_new(
+        &t->tuner, model->dev, gemm,
+        form_of(model->dev, gemm, vt_precision_type(o.precision), &products[0]),
+        vt_precision_type(o.precision), products, n));
     *out = t, t = NULL;
 done:
     vitcl_tuner_free(t);
@@ -142,7 +158,7 @@ vitcl_status vitcl_candidate_measure(double *ratio, const char *select,
 
 static int untried(vt_dev *dev, vitcl_precision precision)
 {
-    return dev && vt_gemm_untried(dev, vt_precision_type(precision));
+    return dev && vt_dot_untried(dev, vt_precision_type(precision));
 }
 
 int vitcl_device_untried(const vitcl_device *device, vitcl_precision precision)
@@ -165,7 +181,7 @@ vitcl_status vitcl_device_form(char *out, size_t size,
         precision != VITCL_INT8)
         return vt_fail(VITCL_EINVAL, "precision %d is not bf16, f16 or int8",
                        (int)precision);
-    vt_gemm_form(out, size, device->dev, vt_precision_type(precision));
+    vt_dot_describe(out, size, device->dev, vt_precision_type(precision));
     return VITCL_OK;
 }
 
@@ -176,7 +192,8 @@ vitcl_status vitcl_device_try(vitcl_device *device, vitcl_precision precision)
 
     VT_GIVEN(device);
     VT_TRY(vt_dev_alive(device->dev));
-    vt_gemm_try(device->dev, vt_precision_type(precision));
+    if (untried(device->dev, precision))
+        (void)vt_dot_ask(device->dev, vt_precision_type(precision));
     if (precision == VITCL_HALF)
         VT_TRY(vt_half_choose(&half, device->dev, NULL));
 done:

@@ -19,11 +19,8 @@ typedef struct vt_candidate_product {
 void vt_candidate_format(char *out, size_t size, const char *entry,
                          const char *provider, const vt_candidate_product *x,
                          int n);
-/* Checks the products and times them, relative to native's built-in ones. For
- * vitcl-try only, because it may crash. */
-vitcl_status vt_candidate_measure(double *ratio, const char *select,
-                                  const char *candidate);
-/* The same in a process of vitcl-try: see vitcl_candidate_measure(). */
+/* Checks its products and times them in vitcl-try, relative to native's
+ * built-in ones: see vitcl_candidate_measure(). */
 vitcl_status vt_candidate_try(double *ratio, const char *select,
                               const char *candidate, double seconds,
                               vitcl_progress progress, void *context);

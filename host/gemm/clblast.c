@@ -40,17 +40,15 @@ static vitcl_status fail(vt_dev *dev, vt_queue *q, CLBlastStatusCode code,
                    (int)code, dev->info.name);
 }
 
-static vitcl_status override(vt_dev *dev)
+static vitcl_status override(vt_dev *dev, const vt_number *numbers)
 {
-    unsigned short v[VT_PARAMS_NUMBERS];
-    const char *name[VT_PARAMS_NUMBERS];
-    size_t value[VT_PARAMS_NUMBERS], n = 0, always = 0;
+    const char *name[VT_NUMBERS];
+    size_t value[VT_NUMBERS], n = 0, always = 0;
     CLBlastStatusCode e;
 
-    vt_params_values(v, dev, VT_PARAMS_CLBLAST, VT_F32);
-    for (; n < VT_PARAMS_NUMBERS; n++) {
-        name[n] = vt_params_name(VT_PARAMS_CLBLAST, (int)n);
-        value[n] = v[n];
+    for (; n < VT_NUMBERS && numbers[n].name; n++) {
+        name[n] = numbers[n].name;
+        value[n] = (size_t)numbers[n].value;
     }
     e = CLBlastOverrideParameters(dev->id, "Xgemm", CLBlastPrecisionSingle, n,
                                   name, value);
@@ -61,29 +59,29 @@ static vitcl_status override(vt_dev *dev)
     return e == CLBlastSuccess ? VITCL_OK : fail(dev, NULL, e, "parameters");
 }
 
-static bool takes(vt_dev *dev, const vt_gemm_desc *d)
+static bool could(vt_dev *dev, const vt_gemm_desc *d)
 {
     (void)dev;
     return d->type == VT_F32 && d->a == VT_F32 && d->out == VT_F32 &&
            d->res == VT_F32;
 }
 
-static const char *layout(vt_dev *dev, const vt_gemm_desc *d)
+static const char *layout(vt_dev *dev, const vt_told *t)
 {
-    (void)dev, (void)d;
+    (void)dev, (void)t;
     return "kn.f32";
 }
 
-static size_t packed_bytes(vt_dev *dev, const vt_gemm_desc *d)
+static size_t packed_bytes(vt_dev *dev, const vt_told *t)
 {
     (void)dev;
-    return (size_t)d->K * (size_t)d->N * sizeof(float);
+    return (size_t)t->d.K * (size_t)t->d.N * sizeof(float);
 }
 
-static vitcl_status pack(vt_queue *q, const vt_gemm_desc *d, vt_buf *packed,
+static vitcl_status pack(vt_queue *q, const vt_told *t, vt_buf *packed,
                          vt_buf *b)
 {
-    return vt_gemm_reorder(q, d, packed, b, true);
+    return vt_gemm_reorder(q, &t->d, packed, b, true);
 }
 
 /* The exchanged operands in CLBlast's order. */
@@ -106,7 +104,7 @@ static call exchanged(const vt_gemm_desc *d)
                   .ldc = (size_t)d->ldc};
 }
 
-static size_t temp_bytes(vt_dev *dev, const vt_gemm_desc *d)
+static size_t call_bytes(vt_dev *dev, const vt_gemm_desc *d)
 {
     const call x = exchanged(d);
     vt_queue *q = NULL;
@@ -122,6 +120,11 @@ static size_t temp_bytes(vt_dev *dev, const vt_gemm_desc *d)
     pthread_mutex_unlock(&lock);
     vt_queue_free(q);
     return bytes;
+}
+
+static size_t temp_bytes(vt_dev *dev, const vt_told *t)
+{
+    return call_bytes(dev, &t->d);
 }
 
 static CLBlastStatusCode multiply_rows(vt_queue *q, const vt_gemm_desc *d,
@@ -173,14 +176,13 @@ done:
 
 static vitcl_status bind(vt_gemm *g)
 {
-    const vt_gemm_desc *d = &g->d;
+    const vt_gemm_desc *d = &g->t.d;
     const int v = vt_dev_vector(g->dev);
     const size_t items =
         (size_t)d->batch * (size_t)d->M * (size_t)vt_divide_up(d->N, v);
     vt_buf *const bufs[] = {g->bufs.c, g->bufs.bias, g->bufs.scale,
                             g->bufs.residual};
-    const char *tuned =
-        vt_params_for(g->dev, VT_PARAMS_CLBLAST, VT_F32) ? ", tuned" : "";
+    const char *tuned = g->t.tuned ? ", tuned" : "";
     char defines[128], epilogue[96];
     vt_kernel *k;
     vitcl_status st = VITCL_OK;
@@ -206,7 +208,7 @@ static vitcl_status launch(vt_queue *q, vt_gemm *g)
 {
     vitcl_status st;
 
-    VT_TRY(multiply(q, &g->d, g->bufs.c->mem, g->bufs.a->mem, g->bufs.b->mem,
+    VT_TRY(multiply(q, &g->t.d, g->bufs.c->mem, g->bufs.a->mem, g->bufs.b->mem,
                     g->bufs.temp ? g->bufs.temp->mem : NULL));
     if (g->kernel[0])
         VT_TRY(vt_kernel_launch(q, g->kernel[0]));
@@ -237,7 +239,7 @@ static bool right(const float *c)
 }
 
 /* Some drivers and old versions compute wrong products: check one. */
-static vitcl_status probe(bool *ok, vt_dev *dev)
+static vitcl_status probe(bool *ok, vt_dev *dev, const vt_number *numbers)
 {
     const vt_gemm_desc d = {
         .batch = 1, .M = TM, .N = TN, .K = TK, .lda = TK, .ldb = TK, .ldc = TN};
@@ -248,7 +250,7 @@ static vitcl_status probe(bool *ok, vt_dev *dev)
     vitcl_status st;
 
     pthread_mutex_lock(&lock);
-    st = override(dev);
+    st = override(dev, numbers);
     pthread_mutex_unlock(&lock);
     VT_TRY(st);
     VT_TRY(VT_NEW(&host, TN * TK));
@@ -258,7 +260,7 @@ static vitcl_status probe(bool *ok, vt_dev *dev)
     VT_TRY(vt_buf_new(&a, dev, TM * TK * sizeof(float)));
     VT_TRY(vt_buf_new(&b, dev, TN * TK * sizeof(float)));
     VT_TRY(vt_buf_new(&c, dev, TM * TN * sizeof(float)));
-    bytes = temp_bytes(dev, &d);
+    bytes = call_bytes(dev, &d);
     if (bytes)
         VT_TRY(vt_buf_new(&temp, dev, bytes));
     VT_TRY(vt_buf_write(q, a, 0, host, TM * TK * sizeof(float)));
@@ -276,20 +278,20 @@ done:
     return st;
 }
 
-static bool usable(vt_dev *dev)
+static bool usable(vt_dev *dev, const vt_number *numbers)
 {
     bool ok = false;
 
-    return probe(&ok, dev) == VITCL_OK && ok;
+    return probe(&ok, dev, numbers) == VITCL_OK && ok;
 }
 
-const vt_provider vt_gemm_clblast = {.name = "clblast",
-                                     .form = "clblast",
-                                     .usable = usable,
-                                     .takes = takes,
-                                     .layout = layout,
-                                     .packed_bytes = packed_bytes,
-                                     .pack = pack,
-                                     .temp_bytes = temp_bytes,
-                                     .bind = bind,
-                                     .launch = launch};
+const vt_form vt_form_clblast = {.provider = "clblast",
+                                 .name = "clblast",
+                                 .usable = usable,
+                                 .could = could,
+                                 .layout = layout,
+                                 .packed_bytes = packed_bytes,
+                                 .pack = pack,
+                                 .temp_bytes = temp_bytes,
+                                 .bind = bind,
+                                 .launch = launch};

@@ -4,8 +4,7 @@
  */
 #ifndef VT_GEMM_COMMON_H
 #define VT_GEMM_COMMON_H
-#include "gemm/params.h"
-#include "gemm/provider.h"
+#include "gemm/form.h"
 
 static inline int vt_divide_up(int a, int b)
 {

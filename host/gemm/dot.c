@@ -6,12 +6,12 @@
  * A B that is not packed, as in training, is packed into `temp` at each launch,
  * behind A's words: in bf16 only. Sums in 16 bits would not do for gradients.
  *
- * Surprising: the kernels are inline assembly. dot_choice.c decides, once per
- * device, driver and version, whether one is used; dot_trial.c tries them.
+ * Surprising: the kernels are inline assembly. host/units decides, once per
+ * device, driver and version, whether one is used.
  */
-#include "gemm/dot.h"
 #include "base/memory.h"
 #include "gemm/common.h"
+#include "gemm/dots.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -23,22 +23,21 @@ enum { ROWS = 4 };  /* that a work-item rounds: cl/gemm_dot_rows.cl */
 
 static const struct {
     const char *layout;
-    int lanes, terms; /* width in floats; terms per word */
-    int dot, step;    /* the kernel's DOT; words of K are multiples of step */
-    int vectors;      /* of a panel; 0: VT_ROWS_VECTORS */
+    int dot, step; /* the kernel's DOT; words of K are multiples of step */
+    int vectors;   /* of a panel; 0: VT_ROWS_VECTORS */
 } kinds[VT_DOT_KINDS] = {
-    [VT_DOT_S8] = {"dot8-s8", 4, 4, 5, 1, 0},
-    [VT_DOT_S8_PAIR] = {"dot8-s8-step2", 4, 4, 6, 2, 0},
-    [VT_DOT_BF16_ARM] = {"dot8-bf16", 4, 2, 3, 1, 0},
-    [VT_DOT_BF16_PAIR] = {"dot8-bf16-step2", 4, 2, 7, 2, 0},
-    [VT_DOT_S16] = {"dot16-s16", 8, 2, 1, 1, 0},
-    [VT_DOT_U8] = {"dot32-u8", 16, 4, 2, 1, 0},
-    [VT_DOT_BF16] = {"dot32-bf16", 16, 2, 3, 1, 0},
-    [VT_DOT_F16] = {"dot64-f16", 16, 2, 8, PART, 4},
-    [VT_DOT_U8_PAIRS] = {"dot16-u8-pairs", 8, 4, 4, 1, 0},
-    [VT_DOT_U8_VEX] = {"dot16-u8", 8, 4, 2, 1, 0},
-    [VT_DOT_U8_TILES] = {"dot32-u8-tiles", 16, 4, 2, TILE, 0},
-    [VT_DOT_BF16_TILES] = {"dot32-bf16-tiles", 16, 2, 3, TILE, 0},
+    [VT_DOT_S8] = {"dot8-s8", 5, 1, 0},
+    [VT_DOT_S8_PAIR] = {"dot8-s8-step2", 6, 2, 0},
+    [VT_DOT_BF16_ARM] = {"dot8-bf16", 3, 1, 0},
+    [VT_DOT_BF16_PAIR] = {"dot8-bf16-step2", 7, 2, 0},
+    [VT_DOT_S16] = {"dot16-s16", 1, 1, 0},
+    [VT_DOT_U8] = {"dot32-u8", 2, 1, 0},
+    [VT_DOT_BF16] = {"dot32-bf16", 3, 1, 0},
+    [VT_DOT_F16] = {"dot64-f16", 8, PART, 4},
+    [VT_DOT_U8_PAIRS] = {"dot16-u8-pairs", 4, 1, 0},
+    [VT_DOT_U8_VEX] = {"dot16-u8", 2, 1, 0},
+    [VT_DOT_U8_TILES] = {"dot32-u8-tiles", 2, TILE, 0},
+    [VT_DOT_BF16_TILES] = {"dot32-bf16-tiles", 3, TILE, 0},
 };
 
 static bool bf16_words(const vt_gemm_desc *d)
@@ -75,40 +74,29 @@ static bool multiplied(const vt_gemm_desc *d)
            ((d->type == VT_F16 || d->type == VT_I8) && d->b_packed);
 }
 
-/* The instruction for d, VT_DOT_NONE if it is not computed by one. The first
- * call tries it. */
-static int kind_of(vt_dev *dev, const vt_gemm_desc *d)
+static bool could(vt_dev *dev, const vt_gemm_desc *d)
 {
-    int kind;
-
-    if (!multiplied(d) || d->trans_a || d->accumulate || !readable(d) ||
-        !stored(d->out) || d->res != VT_F32 ||
-        vt_dev_class(dev) != VT_CLASS_CPU || d->K > 65536)
-        return VT_DOT_NONE;
-    kind = vt_dot_ask(dev, d->type);
-    /* others read past a row's end, or past the last row; rows that share few
-     * sets are better copied */
-    if (bf16_words(d) && (kind != VT_DOT_BF16 || d->K % 2 != 0 ||
-                          d->lda % 2 != 0 || few_sets(d->lda / 2)))
-        return VT_DOT_NONE;
-    return kind;
+    return multiplied(d) && !d->trans_a && !d->accumulate && readable(d) &&
+           stored(d->out) && d->res == VT_F32 &&
+           vt_dev_class(dev) == VT_CLASS_CPU && d->K <= 65536;
 }
 
-static bool takes(vt_dev *dev, const vt_gemm_desc *d)
+/* Others read past a row's end, or past the last row; rows that share few sets
+ * are better copied. */
+static bool takes(vt_dev *dev, const vt_told *t)
 {
-    return kind_of(dev, d) != VT_DOT_NONE;
+    const vt_gemm_desc *d = &t->d;
+
+    (void)dev;
+    return t->dot != VT_DOT_NONE &&
+           (!bf16_words(d) || (t->dot == VT_DOT_BF16 && d->K % 2 == 0 &&
+                               d->lda % 2 == 0 && !few_sets(d->lda / 2)));
 }
 
-static const char *layout(vt_dev *dev, const vt_gemm_desc *d)
+static const char *layout(vt_dev *dev, const vt_told *t)
 {
-    return kinds[kind_of(dev, d)].layout;
-}
-
-bool vt_gemm_dots(vt_dev *dev, const char *provider)
-{
-    return strcmp(provider, vt_gemm_dot.name) == 0 &&
-           vt_dev_class(dev) == VT_CLASS_CPU &&
-           vt_dot_ask(dev, VT_BF16) == VT_DOT_BF16;
+    (void)dev;
+    return kinds[t->dot].layout;
 }
 
 /* ---- sizes ---- */
@@ -122,7 +110,7 @@ static int columns(int kind)
 {
     const int vectors = kinds[kind].vectors;
 
-    return (vectors ? vectors : VT_ROWS_VECTORS) * kinds[kind].lanes;
+    return (vectors ? vectors : VT_ROWS_VECTORS) * vt_dot_kinds[kind].lanes;
 }
 
 static int whole_steps(int words, int kind)
@@ -134,7 +122,7 @@ static int whole_steps(int words, int kind)
 
 static int words(const vt_gemm_desc *d, int kind)
 {
-    return whole_steps(vt_divide_up(d->K, kinds[kind].terms), kind);
+    return whole_steps(vt_divide_up(d->K, vt_dot_kinds[kind].terms), kind);
 }
 
 static int stride(const vt_gemm_desc *d, int kind)
@@ -146,37 +134,36 @@ static int stride(const vt_gemm_desc *d, int kind)
     return few_sets(w) ? w + 16 : w;
 }
 
-static size_t packed_bytes(vt_dev *dev, const vt_gemm_desc *d)
+static size_t packed_bytes(vt_dev *dev, const vt_told *t)
 {
-    const int kind = kind_of(dev, d);
-    const size_t nw = (size_t)columns(kind),
-                 all = ((size_t)d->N + nw - 1) / nw * nw;
+    const size_t nw = (size_t)columns(t->dot),
+                 all = ((size_t)t->d.N + nw - 1) / nw * nw;
 
-    return all * ((size_t)words(d, kind) + 2) * sizeof(int32_t);
+    (void)dev;
+    return all * ((size_t)words(&t->d, t->dot) + 2) * sizeof(int32_t);
 }
 
 /* Tiles read up to 3 rows after the last one. */
-static size_t rows_bytes(vt_dev *dev, const vt_gemm_desc *d)
+static size_t rows_bytes(const vt_told *t)
 {
-    const int kind = kind_of(dev, d);
-    const size_t rows = (size_t)d->batch * (size_t)d->M,
-                 ldw = (size_t)stride(d, kind);
+    const size_t rows = (size_t)t->d.batch * (size_t)t->d.M,
+                 ldw = (size_t)stride(&t->d, t->dot);
 
-    return (rows * (ldw + 2) + (by_tiles(kind) ? 3 * ldw : 0)) *
+    return (rows * (ldw + 2) + (by_tiles(t->dot) ? 3 * ldw : 0)) *
            sizeof(int32_t);
 }
 
 /* Where B is packed in temp. */
-static size_t packed_at(vt_dev *dev, const vt_gemm_desc *d)
+static size_t packed_at(vt_dev *dev, const vt_told *t)
 {
-    return as_words(d) ? 0 : vt_dev_aligned(dev, rows_bytes(dev, d));
+    return as_words(&t->d) ? 0 : vt_dev_aligned(dev, rows_bytes(t));
 }
 
-static size_t temp_bytes(vt_dev *dev, const vt_gemm_desc *d)
+static size_t temp_bytes(vt_dev *dev, const vt_told *t)
 {
-    if (!d->b_packed)
-        return packed_at(dev, d) + packed_bytes(dev, d);
-    return as_words(d) ? 0 : rows_bytes(dev, d);
+    if (!t->d.b_packed)
+        return packed_at(dev, t) + packed_bytes(dev, t);
+    return as_words(&t->d) ? 0 : rows_bytes(t);
 }
 
 /* The largest integer whose sum of squares over K cannot overflow. s16 has room
@@ -194,8 +181,8 @@ static int top(const vt_gemm_desc *d, int kind)
 /* Those of every kernel. Returns `out`. */
 static const char *common(char out[64], int kind)
 {
-    snprintf(out, 64, "-DV=%d -DNV=%d -DDOT=%d%s", kinds[kind].lanes,
-             columns(kind) / kinds[kind].lanes, kinds[kind].dot,
+    snprintf(out, 64, "-DV=%d -DNV=%d -DDOT=%d%s", vt_dot_kinds[kind].lanes,
+             columns(kind) / vt_dot_kinds[kind].lanes, kinds[kind].dot,
              by_tiles(kind) ? " -DTILES" : "");
     return out;
 }
@@ -222,15 +209,16 @@ done:
     return st;
 }
 
-static vitcl_status pack(vt_queue *q, const vt_gemm_desc *d, vt_buf *packed,
+static vitcl_status pack(vt_queue *q, const vt_told *t, vt_buf *packed,
                          vt_buf *b)
 {
-    const int kind = kind_of(vt_queue_dev(q), d);
+    const vt_gemm_desc *d = &t->d;
     vt_kernel *k[2] = {NULL, NULL};
     vitcl_status st = VITCL_OK;
 
     for (int i = d->type == VT_BF16 ? 1 : 0; i < 2; i++) {
-        VT_TRY(pack_kernel(&k[i], vt_queue_dev(q), kind, d, packed, b, i == 0));
+        VT_TRY(
+            pack_kernel(&k[i], vt_queue_dev(q), t->dot, d, packed, b, i == 0));
         VT_TRY(vt_kernel_launch(q, k[i]));
     }
 done:
@@ -253,32 +241,17 @@ static const char *rows_defines(char out[96], const vt_dev *dev, int kind,
     return out;
 }
 
-bool vt_gemm_int_rows(vt_int_rows *out, vt_dev *dev, const char *provider,
-                      int rows, int K)
+static void int_rows(vt_int_rows *out, vt_dev *dev, const vt_told *t)
 {
-    const vt_gemm_desc d = {.batch = 1,
-                            .M = rows,
-                            .N = 1,
-                            .K = K,
-                            .lda = K,
-                            .type = VT_I8,
-                            .a = VT_I8,
-                            .b_packed = true};
-    int kind;
-
-    if (strcmp(provider, vt_gemm_dot.name) != 0 || !takes(dev, &d))
-        return false;
-    kind = kind_of(dev, &d);
-    out->bytes = rows_bytes(dev, &d);
-    out->ld = stride(&d, kind);
-    out->items = vt_divide_up(rows, ROWS);
-    rows_defines(out->defines, dev, kind, &d);
-    return true;
+    out->bytes = rows_bytes(t);
+    out->ld = stride(&t->d, t->dot);
+    out->items = vt_divide_up(t->d.batch * t->d.M, ROWS);
+    rows_defines(out->defines, dev, t->dot, &t->d);
 }
 
 static vitcl_status rows_kernel(vt_kernel **out, const vt_gemm *g, int kind)
 {
-    const vt_gemm_desc *d = &g->d;
+    const vt_gemm_desc *d = &g->t.d;
     const int rows = d->batch * d->M;
     const int v[] = {rows, d->K, d->lda, stride(d, kind), 0, 0};
     char defines[96];
@@ -297,17 +270,19 @@ done:
 }
 
 /* A tile has 16 rows, whatever was tuned: two of them are a block. */
-static vt_rows divide(vt_dev *dev, const vt_gemm_desc *d, int kind)
+static vt_rows divide(const vt_dev *dev, const vt_told *t)
 {
-    vt_rows_shape t =
-        vt_params_rows(dev, VT_PARAMS_DOT, d->type, kinds[kind].lanes);
+    vt_rows_shape shape = t->rows;
     vt_rows s;
 
-    t.vectors = columns(kind) / t.lanes;
-    if (by_tiles(kind))
-        t.block = 2 * TILE, t.rows = VT_MAX(t.rows, 64), t.any = true;
-    s = vt_rows_divide(dev, t, d, words(d, kind));
-    s.most = whole_steps(s.most, kind);
+    shape.vectors = columns(t->dot) / shape.lanes;
+    if (by_tiles(t->dot)) {
+        shape.block = 2 * TILE;
+        shape.rows = VT_MAX(shape.rows, 64);
+        shape.any = true;
+    }
+    s = vt_rows_divide(dev, shape, &t->d, words(&t->d, t->dot));
+    s.most = whole_steps(s.most, t->dot);
     return s;
 }
 
@@ -318,11 +293,11 @@ static vitcl_status packed(vt_buf **out, vt_gemm *g, int kind, int *n)
     vt_buf *b = NULL;
     vitcl_status st = VITCL_OK;
 
-    if (!g->d.b_packed) {
-        VT_TRY(vt_buf_view(&b, g->bufs.temp, packed_at(g->dev, &g->d),
-                           packed_bytes(g->dev, &g->d)));
+    if (!g->t.d.b_packed) {
+        VT_TRY(vt_buf_view(&b, g->bufs.temp, packed_at(g->dev, &g->t),
+                           packed_bytes(g->dev, &g->t)));
         g->state = b;
-        VT_TRY(pack_kernel(&g->kernel[(*n)++], g->dev, kind, &g->d, b,
+        VT_TRY(pack_kernel(&g->kernel[(*n)++], g->dev, kind, &g->t.d, b,
                            g->bufs.b, false));
     }
     *out = b ? b : g->bufs.b;
@@ -337,9 +312,9 @@ static void drop(vt_gemm *g)
 
 static vitcl_status bind(vt_gemm *g)
 {
-    const vt_gemm_desc *d = &g->d;
-    const int kind = kind_of(g->dev, d);
-    const vt_rows s = divide(g->dev, d, kind);
+    const vt_gemm_desc *d = &g->t.d;
+    const int kind = g->t.dot;
+    const vt_rows s = divide(g->dev, &g->t);
     const int v[] = {s.rows, d->N,     words(d, kind), stride(d, kind),
                      d->ldc, s.blocks, s.big,          s.tall,
                      s.low,  s.chunks, s.group,        s.most};
@@ -362,7 +337,7 @@ static vitcl_status bind(vt_gemm *g)
                            vt_divide_up(s.panels, s.group) * s.chunks));
     snprintf(g->note, sizeof g->note, "native %s %dx%d%s",
              vt_dot_kinds[kind].name, s.tall, s.nw,
-             vt_params_for(g->dev, VT_PARAMS_DOT, d->type) ? ", tuned" : "");
+             g->t.tuned ? ", tuned" : "");
 done:
     return st;
 }
@@ -370,29 +345,33 @@ done:
 #define CHAINS 12 /* at most two units with six cycles each */
 
 static vitcl_status peak(vt_kernel **out, double *flops, vt_dev *dev,
-                         vt_dtype type)
+                         const vt_told *t)
 {
-    const int kind = vt_dot_ask(dev, type);
+    const int kind = t->dot;
     /* tiles: four of them, of as many rows as words */
     const double chains = by_tiles(kind)       ? 4 * TILE * TILE
                           : kind == VT_DOT_F16 ? CHAINS
                                                : CHAINS * kinds[kind].step;
     char shape[64], defines[96];
 
-    *flops = 2 * chains * kinds[kind].lanes * kinds[kind].terms;
+    *flops = 2 * chains * vt_dot_kinds[kind].lanes * vt_dot_kinds[kind].terms;
     snprintf(defines, sizeof defines, "%s -DCHAINS=%d", common(shape, kind),
              CHAINS);
     return vt_kernel_new(out, dev, "gemm_dot", "gemm_dot_peak", defines);
 }
 
-const vt_provider vt_gemm_dot = {.name = "native",
-                                 .form = "dot",
-                                 .class = VT_CLASS_CPU,
-                                 .takes = takes,
-                                 .layout = layout,
-                                 .packed_bytes = packed_bytes,
-                                 .pack = pack,
-                                 .temp_bytes = temp_bytes,
-                                 .bind = bind,
-                                 .free = drop,
-                                 .peak = peak};
+const vt_form vt_form_dot = {.provider = "native",
+                             .name = "dot",
+                             .class = VT_CLASS_CPU,
+                             .asks = VT_ASKS_DOT,
+                             .stored = true,
+                             .could = could,
+                             .takes = takes,
+                             .layout = layout,
+                             .packed_bytes = packed_bytes,
+                             .pack = pack,
+                             .temp_bytes = temp_bytes,
+                             .int_rows = int_rows,
+                             .bind = bind,
+                             .free = drop,
+                             .peak = peak};

@@ -5,8 +5,9 @@
  */
 #include "base/log.h"
 #include "base/memory.h"
-#include "gemm/dot.h"
-#include "gemm/measure.h"
+#include "gemm/dots.h"
+#include "gemm/product.h"
+#include "gemm/trials.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -42,7 +43,7 @@ static vitcl_status product(vt_timed *t, vt_dev *dev, vt_dtype type, int kind,
     for (size_t i = 0; i < n; i++)
         x[i] = element(i);
     vt_dot_use(dev, type, kind);
-    VT_TRY(vt_timed_new(t, dev, "native", &d, x, x));
+    VT_TRY(vt_product_timed(t, dev, "native", &d, x, x));
 done:
     free(x);
     return st;
@@ -133,8 +134,8 @@ static const char *try_kind(vt_dev *dev, int kind)
     return !works ? "wrong" : yes ? "faster" : "slower";
 }
 
-vitcl_status vt_dot_try(const char **verdict, vt_dev *dev,
-                        const char *instruction)
+vitcl_status vt_trial_dot(const char **verdict, vt_dev *dev,
+                          const char *instruction)
 {
     for (int kind = VT_DOT_NONE + 1; kind < VT_DOT_KINDS; kind++)
         if (strcmp(vt_dot_kinds[kind].name, instruction) == 0) {

@@ -1,8 +1,8 @@
 /*
- * fastest.c - time a product with every provider that takes it, once for a
- * device, driver and version of vitcl, and keep the result.
+ * fastest.c - time a product with every form that takes it, once for a device,
+ * driver and version of vitcl, and keep the result.
  *
- * Providers sum in different orders, so the answer must not change between two
+ * Forms sum in different orders, so the answer must not change between two
  * runs, nor with the batch: it is kept in the user's file of choices, and
  * stands for a product whose rows are those of one picture. What is timed has
  * several pictures, so that a GPU is busy. With other tuned parameters or other
@@ -13,16 +13,13 @@
 #include "base/environment.h"
 #include "base/log.h"
 #include "base/memory.h"
-#include "gemm/decisions.h"
-#include "gemm/device.h"
+#include "gemm/params.h"
+#include "gemm/race.h"
+#include "gemm/state.h"
+#include "gemm/verdicts.h"
 
 #include <stdio.h>
 #include <string.h>
-
-struct vt_fastest_known {
-    char *question;
-    const vt_provider *row; /* NULL: none finished */
-};
 
 /* ---- the answer ---- */
 
@@ -67,11 +64,12 @@ static void format(char out[VT_CHOICE], const char *const *names, double *ms,
 }
 
 int vt_fastest(char answer[VT_CHOICE], bool *timed, const char *question,
-               const char *const *names, int n, vt_race race, void *context)
+               const char *const *names, int n, vt_time_rivals time,
+               void *context)
 {
     char old[VT_CHOICE];
     const bool found = vt_choice_load(old, question);
-    double ms[VT_RIVALS] = {0};
+    double ms[VT_FORMS] = {0};
     int best;
 
     *timed = false;
@@ -79,9 +77,9 @@ int vt_fastest(char answer[VT_CHOICE], bool *timed, const char *question,
         snprintf(answer, VT_CHOICE, "%s", old);
         return best;
     }
-    if (!race || !vt_choices_possible())
+    if (!time || !vt_choices_possible())
         return -1;
-    race(ms, context);
+    time(ms, context);
     *timed = true;
     format(answer, names, ms, n);
     if (!answer[0] || !vt_choice_save(answer, question, found ? old : NULL))
@@ -166,79 +164,91 @@ bool vt_fastest_possible(vt_class class)
 
 /* ---- a device's memory ---- */
 
-static void remember(vt_fastest_memory *m, const char *question,
-                     const vt_provider *row)
+static void remember(vt_product_state *s, const char *question,
+                     const vt_form *form)
 {
-    struct vt_fastest_known *k;
+    vt_fastest_known *k;
 
-    if (vt_grow(&m->known, &m->cap, m->count + 1, sizeof *m->known) != VITCL_OK)
+    if (vt_grow(&s->fastest, &s->cap, s->fastests + 1, sizeof *s->fastest) !=
+        VITCL_OK)
         return;
-    k = &m->known[m->count];
+    k = &s->fastest[s->fastests];
     if (vt_strdup(&k->question, question) == VITCL_OK) {
-        k->row = row;
-        m->count++;
+        k->form = form;
+        s->fastests++;
     }
 }
 
-void vt_fastest_forget(vt_fastest_memory *m)
+typedef struct rivals {
+    vt_dev *dev;
+    const vt_gemm_desc *d;
+    const vt_form *const *forms;
+    int n;
+} rivals;
+
+static void time_them(double *ms, void *context)
 {
-    for (size_t i = 0; i < m->count; i++)
-        free(m->known[i].question);
-    free(m->known);
-    m->known = NULL, m->count = m->cap = 0;
+    const rivals *r = context;
+
+    vt_race(ms, r->dev, r->d, r->forms, r->n);
 }
 
-static const vt_provider *decide(vt_gemm_device *g, vt_rivals *r,
-                                 const char *question,
-                                 const vt_provider *const *rows, bool time)
+static const vt_form *decide(rivals *r, const char *question,
+                             const char *const *names, bool time)
 {
-    vt_fastest_memory *m = &g->fastest;
+    vt_product_state *s = vt_product_state_of(r->dev);
     char answer[VT_CHOICE];
     bool timed;
     int best;
 
-    for (size_t i = 0; i < m->count; i++)
-        if (strcmp(m->known[i].question, question) == 0)
-            return m->known[i].row;
-    best = vt_fastest(answer, &timed, question, r->names, r->n,
-                      time ? g->race : NULL, r);
+    for (size_t i = 0; i < s->fastests; i++)
+        if (strcmp(s->fastest[i].question, question) == 0)
+            return s->fastest[i].form;
+    best = vt_fastest(answer, &timed, question, names, r->n,
+                      time ? time_them : NULL, r);
     if (best < 0 && !time)
         return NULL;
-    atomic_fetch_add(&m->timed, timed ? 1u : 0u);
+    atomic_fetch_add(&s->timed, timed ? 1u : 0u);
     vt_log("%s: %s%s", question, best < 0 ? "unknown" : answer,
            timed ? ", timed" : "");
-    remember(m, question, best < 0 ? NULL : rows[best]);
-    return best < 0 ? NULL : rows[best];
+    remember(s, question, best < 0 ? NULL : r->forms[best]);
+    return best < 0 ? NULL : r->forms[best];
 }
 
-const vt_provider *vt_fastest_row(vt_dev *dev, const vt_gemm_desc *d,
-                                  const vt_provider *const *rows, int n,
-                                  bool time)
+const vt_form *vt_fastest_form(vt_dev *dev, const vt_gemm_desc *d,
+                               const vt_form *const *forms, int n, bool time)
 {
-    const char *names[VT_RIVALS];
+    const char *names[VT_FORMS];
     char question[VT_CHOICE];
-    vt_rivals r = {
-        .dev = dev, .d = d, .names = names, .n = VT_MIN(n, VT_RIVALS)};
-    const vt_provider *row;
+    rivals r = {.dev = dev, .d = d, .forms = forms, .n = VT_MIN(n, VT_FORMS)};
+    const vt_form *form;
     vt_turn turn;
 
     for (int i = 0; i < r.n; i++)
-        names[i] = rows[i]->form;
+        names[i] = forms[i]->name;
     ask(question, dev, d, names, r.n);
-    vt_decision_turn(&turn, dev, "fastest");
-    row = decide(vt_gemm_device_of(dev), &r, question, rows, time);
+    vt_verdict_turn(&turn, dev, "fastest");
+    form = decide(&r, question, names, time);
     vt_turn_end(&turn);
-    return row;
+    return form;
 }
 
 /* ---- for listings ---- */
 
 typedef struct tally {
-    char name[VT_RIVALS][16];
-    unsigned count[VT_RIVALS];
+    const char *provider[VT_FORMS];
+    unsigned count[VT_FORMS];
     int n;
-    const char *(*provider)(const char *form);
 } tally;
+
+/* NULL: none. */
+static const char *provider_of(const char *form)
+{
+    for (size_t i = 0; vt_forms[i]; i++)
+        if (strcmp(vt_forms[i]->name, form) == 0)
+            return vt_forms[i]->provider;
+    return NULL;
+}
 
 /* Counts an answer for the provider of the form that it begins with. */
 static void visit(void *context, const char *question, const char *answer)
@@ -250,20 +260,19 @@ static void visit(void *context, const char *question, const char *answer)
 
     (void)question;
     snprintf(form, sizeof form, "%.*s", (int)strcspn(answer, " "), answer);
-    name = t->provider(form);
+    name = provider_of(form);
     if (!name || first_of(answer, (const char *const[]){form}, 1) < 0)
         return;
-    while (i < t->n && strcmp(t->name[i], name) != 0)
+    while (i < t->n && strcmp(t->provider[i], name) != 0)
         i++;
     if (i == t->n)
-        snprintf(t->name[t->n++], sizeof t->name[0], "%s", name);
+        t->provider[t->n++] = name;
     t->count[i]++;
 }
 
-void vt_fastest_tell(char *out, size_t size, const vitcl_device_info *info,
-                     const char *(*provider)(const char *form))
+void vt_fastest_tell(char *out, size_t size, const vitcl_device_info *info)
 {
-    tally t = {.provider = provider};
+    tally t = {.n = 0};
     char word[VT_CHOICE];
     size_t used = 0;
 
@@ -272,5 +281,5 @@ void vt_fastest_tell(char *out, size_t size, const vitcl_device_info *info,
     vt_choices_each(word, visit, &t);
     for (int i = 0; i < t.n && used < size; i++)
         used += (size_t)snprintf(out + used, size - used, "%s%s %u",
-                                 i ? ", " : "", t.name[i], t.count[i]);
+                                 i ? ", " : "", t.provider[i], t.count[i]);
 }

@@ -15,11 +15,11 @@
  * (mma_training.c). A gradient of weights has few tiles and many terms: their
  * parts always have their own work-groups.
  */
-#include "gemm/mma.h"
 #include "base/memory.h"
 #include "gemm/common.h"
 #include "gemm/mma_training.h"
 #include "gemm/parts.h"
+#include "gemm/precision.h"
 
 #include <stdio.h>
 
@@ -70,9 +70,11 @@ static bool intel(const vt_mma_kind *k)
 
 /* Processors with a local memory. Intel's drivers report engines; 16 of 8 lanes
  * or 8 of 16 have one. */
-static long processors(const vt_dev *dev, const vt_mma_kind *k)
+static long processors(const vt_dev *dev, const vt_told *t)
 {
-    return vt_units(dev, intel(k) ? 128 / k->lanes : 1);
+    const vt_mma_kind *k = &vt_mma_kinds[t->unit.kind];
+
+    return vt_processors(dev, t, intel(k) ? 128 / k->lanes : 1);
 }
 
 /* So many large tiles at least, or small ones are better: one of Intel's
@@ -84,54 +86,49 @@ static long enough(long units, const vt_mma_kind *k)
 
 /* How bind() divides a product. Only `terms` has an influence on the bits. */
 typedef struct cut {
-    vt_mma_choice unit;
     const vt_mma_kind *kind;
     vt_mma_shape shape;
     int terms; /* of a part of K; K: all of it */
     int parts; /* with their own work-groups */
 } cut;
 
-static vt_mma_choice ask(vt_dev *dev, const vt_gemm_desc *d)
-{
-    return d->b_packed ? vt_mma_ask(dev, d->type) : vt_mma_ask_training(dev);
-}
-
 /* A gradient of weights: work-groups for two to four rounds of all processors,
  * two groups on each, so that the last round leaves few of them idle. */
-static void divide_terms(cut *c, vt_dev *dev, const vt_gemm_desc *d)
+static void divide_terms(cut *c, const vt_dev *dev, const vt_told *t)
 {
     enum { MOST = 16 };
+    const vt_gemm_desc *d = &t->d;
     const vt_mma_kind *k = c->kind;
-    const long units = processors(dev, k);
+    const long units = processors(dev, t);
     long n;
 
-    c->shape = c->unit.emulated ? k->tiny : k->large;
+    c->shape = t->unit.emulated ? k->tiny : k->large;
     n = tiles(k, c->shape, d->M, d->N);
-    c->terms = vt_part_terms(dev, d->K, 4 * units / n, MOST);
+    c->terms = vt_part_terms(t, 4 * units / n, MOST);
     c->parts = vt_divide_up(d->K, c->terms);
-    if (!c->unit.emulated && n * c->parts < enough(units, k))
+    if (!t->unit.emulated && n * c->parts < enough(units, k))
         c->shape = k->small;
 }
 
-static cut divide(vt_dev *dev, const vt_gemm_desc *d)
+static cut divide(const vt_dev *dev, const vt_told *t)
 {
-    cut c = {.unit = ask(dev, d), .parts = 1};
-    const vt_mma_kind *k = c.kind = &vt_mma_kinds[c.unit.kind];
-    const vt_mma_shape least = c.unit.emulated ? k->tiny : k->small;
-    const long units = processors(dev, k);
+    const vt_gemm_desc *d = &t->d;
+    const vt_mma_kind *k = &vt_mma_kinds[t->unit.kind];
+    cut c = {.kind = k, .parts = 1};
+    const vt_mma_shape least = t->unit.emulated ? k->tiny : k->small;
+    const long units = processors(dev, t);
     const long one = tiles(k, least, VT_PART_ROWS, d->N);
     const int rows = d->batch * d->M;
 
     if (d->trans_a) {
-        divide_terms(&c, dev, d);
+        divide_terms(&c, dev, t);
         return c;
     }
     /* two work-groups of small tiles for a processor */
-    c.terms =
-        vt_part_terms(dev, d->K, one < units ? 2 * units / one : 1, VT_PARTS);
+    c.terms = vt_part_terms(t, one < units ? 2 * units / one : 1, VT_PARTS);
     c.shape =
         c.terms < d->K && d->type != VT_I8 && k->parts.wm ? k->parts : k->large;
-    if (c.unit.emulated || tiles(k, c.shape, rows, d->N) < enough(units, k))
+    if (t->unit.emulated || tiles(k, c.shape, rows, d->N) < enough(units, k))
         c.shape = least;
     if (tiles(k, least, rows, d->N) < units)
         c.parts = vt_divide_up(d->K, c.terms);
@@ -145,42 +142,43 @@ static size_t local_bytes(const vt_mma_kind *k, const vt_gemm_desc *d)
     if (intel(k))
         return STRIP * 2 * m;
     /* three stages instead of two */
-    return STRIP * (k == &vt_mma_kinds[1]
+    return STRIP * (k == &vt_mma_kinds[VT_MMA_16]
                         ? (d->type == VT_I8 ? 3 : 2) * m + 3 * n
                         : 2 * (m + n));
 }
 
-static bool takes(vt_dev *dev, const vt_gemm_desc *d)
+static bool could(vt_dev *dev, const vt_gemm_desc *d)
 {
-    vt_mma_choice c;
-    const vt_mma_kind *k;
-
-    if ((d->type != VT_F16 && d->type != VT_BF16 && d->type != VT_I8) ||
-        (d->b_packed ? d->trans_a : !vt_mma_packs(d)))
-        return false;
-    c = ask(dev, d);
-    k = &vt_mma_kinds[c.kind];
-    if (c.kind == VT_MMA_NONE || c.emulated)
-        return c.emulated;
-    return vt_dev_group_max(dev) >= (size_t)items(k, k->large) &&
-           vt_dev_info(dev)->local_bytes >= local_bytes(k, d);
+    (void)dev;
+    return (d->type == VT_F16 || d->type == VT_BF16 || d->type == VT_I8) &&
+           (d->b_packed ? !d->trans_a : vt_mma_packs(d));
 }
 
-static const char *layout(vt_dev *dev, const vt_gemm_desc *d)
+static bool takes(vt_dev *dev, const vt_told *t)
+{
+    const vt_mma_kind *k = &vt_mma_kinds[t->unit.kind];
+
+    if (t->unit.kind == VT_MMA_NONE || t->unit.emulated)
+        return t->unit.emulated;
+    return vt_dev_group_max(dev) >= (size_t)items(k, k->large) &&
+           vt_dev_info(dev)->local_bytes >= local_bytes(k, &t->d);
+}
+
+static const char *layout(vt_dev *dev, const vt_told *t)
 {
     static const char *const name[][3] = {
         {"strips-bf16", "strips-f16", "strips-i8"},
         {"strips8-bf16", "strips8-f16", "strips8-i8"},
         {"strips16-bf16", "strips16-f16", "strips16-i8"}};
 
-    return name[vt_mma_together(vt_mma_ask(dev, d->type)) / 8]
-               [vt_type_number(d->type) - 1];
+    (void)dev;
+    return name[vt_mma_together(t->unit) / 8][vt_type_number(t->d.type) - 1];
 }
 
-static size_t packed_bytes(vt_dev *dev, const vt_gemm_desc *d)
+static size_t packed_bytes(vt_dev *dev, const vt_told *t)
 {
     (void)dev;
-    return bytes(d, columns(d));
+    return bytes(&t->d, columns(&t->d));
 }
 
 /* A in int8, in temp; the sums of parts are behind it, or behind the operands
@@ -197,24 +195,26 @@ static size_t sums_bytes(const vt_gemm_desc *d, int parts)
                      : 0;
 }
 
-static size_t temp_bytes(vt_dev *dev, const vt_gemm_desc *d)
+static size_t temp_bytes(vt_dev *dev, const vt_told *t)
 {
+    const vt_gemm_desc *d = &t->d;
+
     return (d->b_packed ? rounded_bytes(d)
                         : vt_mma_operands_bytes(dev, d, columns(d))) +
-           sums_bytes(d, divide(dev, d).parts);
+           sums_bytes(d, divide(dev, t).parts);
 }
 
-static vitcl_status pack(vt_queue *q, const vt_gemm_desc *d, vt_buf *packed,
+static vitcl_status pack(vt_queue *q, const vt_told *t, vt_buf *packed,
                          vt_buf *b)
 {
+    const vt_gemm_desc *d = &t->d;
     const size_t across = (size_t)columns(d);
     vt_kernel *k = NULL;
     char defines[64];
     vitcl_status st = VITCL_OK;
 
     snprintf(defines, sizeof defines, "-DTYPE=%d -DDPAS=%d%s",
-             vt_type_number(d->type),
-             vt_mma_together(vt_mma_ask(vt_queue_dev(q), d->type)),
+             vt_type_number(d->type), vt_mma_together(t->unit),
              d->trans_b ? " -DTRANS_B" : "");
     for (int pass = d->type == VT_I8 ? 0 : 1; pass < 2; pass++) {
         VT_TRY(vt_kernel_new(&k, vt_queue_dev(q), "gemm_mma_pack",
@@ -239,7 +239,7 @@ done:
 /* The kernel that rounds A to int8, in temp. */
 static vitcl_status round_rows(vt_gemm *g)
 {
-    const vt_gemm_desc *d = &g->d;
+    const vt_gemm_desc *d = &g->t.d;
     const int rows = d->batch * d->M;
     char defines[64];
     vitcl_status st;
@@ -265,7 +265,7 @@ typedef struct operands {
 
 static operands operands_of(const vt_gemm *g)
 {
-    const vt_gemm_desc *d = &g->d;
+    const vt_gemm_desc *d = &g->t.d;
     const vt_mma_packed *p = g->state;
     operands o = {.a = d->type == VT_I8 ? g->bufs.temp : g->bufs.a,
                   .b = p ? p->b : g->bufs.b,
@@ -286,14 +286,14 @@ static void define(char *out, size_t size, const vt_gemm *g)
 {
     char epilogue[96];
 
-    snprintf(out, size, " -DTYPE=%d -DCT=%s %s", vt_type_number(g->d.type),
-             vt_dtype_name(g->d.out), vt_gemm_defines(epilogue, &g->d));
+    snprintf(out, size, " -DTYPE=%d -DCT=%s %s", vt_type_number(g->t.d.type),
+             vt_dtype_name(g->t.d.out), vt_gemm_defines(epilogue, &g->t.d));
 }
 
 /* Adds the parts up. */
 static vitcl_status bind_sum(vt_kernel **k, vt_gemm *g, const cut *c)
 {
-    const vt_gemm_desc *d = &g->d;
+    const vt_gemm_desc *d = &g->t.d;
     const operands o = operands_of(g);
     const int rows = d->batch * d->M;
     const int v[] = {rows,
@@ -319,7 +319,7 @@ done:
 /* May 16 bytes of a row of A be read at once? */
 static bool wide_rows(const vt_gemm *g, const operands *o)
 {
-    const vt_dtype type = g->d.type;
+    const vt_dtype type = g->t.d.type;
     const bool same = o->stored == type;
 
     return type != VT_I8 && (same || o->stored == VT_F32) &&
@@ -328,7 +328,7 @@ static bool wide_rows(const vt_gemm *g, const operands *o)
 
 static vitcl_status bind_product(vt_kernel **k, vt_gemm *g, const cut *c)
 {
-    const vt_gemm_desc *d = &g->d;
+    const vt_gemm_desc *d = &g->t.d;
     const int rows = d->batch * d->M;
     const vt_mma_shape s = c->shape;
     const size_t wi = (size_t)items(c->kind, s);
@@ -344,7 +344,7 @@ static vitcl_status bind_product(vt_kernel **k, vt_gemm *g, const cut *c)
                  c->parts > 1 ? " -DSPLIT" : "");
     snprintf(defines, sizeof defines,
              "-DKIND=%d%s -DWM=%d -DWN=%d -DFM=%d -DFN=%d -DAT=%s%s%s%s%s",
-             c->unit.kind, vt_mma_flags(c->unit), s.wm, s.wn, s.fm, s.fn,
+             g->t.unit.kind, vt_mma_flags(g->t.unit), s.wm, s.wn, s.fm, s.fn,
              vt_dtype_name(o.stored), o.stored == d->type ? " -DSAME_A" : "",
              wide_rows(g, &o) ? " -DWIDE_A" : "", parts, common);
     VT_TRY(vt_kernel_new(k, g->dev, "gemm_mma", "gemm_mma", defines));
@@ -366,8 +366,8 @@ done:
 
 static vitcl_status bind(vt_gemm *g)
 {
-    const vt_gemm_desc *d = &g->d;
-    const cut c = divide(g->dev, d);
+    const vt_gemm_desc *d = &g->t.d;
+    const cut c = divide(g->dev, &g->t);
     const int parts = vt_divide_up(d->K, c.terms);
     char text[32] = "";
     unsigned n = 0;
@@ -387,18 +387,21 @@ static vitcl_status bind(vt_gemm *g)
                  c.parts > 1 ? " at once" : "");
     snprintf(g->note, sizeof g->note, "native %s %dx%d %s%s%s", c.kind->name,
              high(c.kind, c.shape), wide(c.kind, c.shape),
-             vt_dtype_name(d->type), c.unit.emulated ? ", emulated" : "", text);
+             vt_dtype_name(d->type), g->t.unit.emulated ? ", emulated" : "",
+             text);
 done:
     return st;
 }
 
-const vt_provider vt_gemm_mma = {.name = "native",
-                                 .form = "mma",
-                                 .class = VT_CLASS_GPU,
-                                 .takes = takes,
-                                 .layout = layout,
-                                 .packed_bytes = packed_bytes,
-                                 .pack = pack,
-                                 .temp_bytes = temp_bytes,
-                                 .bind = bind,
-                                 .free = vt_mma_free_operands};
+const vt_form vt_form_mma = {.provider = "native",
+                             .name = "mma",
+                             .class = VT_CLASS_GPU,
+                             .asks = VT_ASKS_UNIT,
+                             .could = could,
+                             .takes = takes,
+                             .layout = layout,
+                             .packed_bytes = packed_bytes,
+                             .pack = pack,
+                             .temp_bytes = temp_bytes,
+                             .bind = bind,
+                             .free = vt_mma_free_operands};

@@ -11,7 +11,6 @@
 
 #include "base/memory.h"
 #include "gemm/common.h"
-#include "gemm/mma.h"
 
 #include <stdio.h>
 
@@ -45,32 +44,32 @@ size_t vt_mma_operands_bytes(const vt_dev *dev, const vt_gemm_desc *d,
 static vitcl_status turn(vt_kernel **k, vt_gemm *g, vt_buf *to, vt_buf *x,
                          int real, int ld, int rows, bool a)
 {
-    const int v[] = {real, g->d.K, ld, rows};
+    const int v[] = {real, g->t.d.K, ld, rows};
     char defines[32];
     vitcl_status st;
 
     snprintf(defines, sizeof defines, "-DDPAS=%d%s",
-             a ? 0 : vt_mma_together(vt_mma_ask_training(g->dev)),
-             a ? " -DROWS" : "");
+             a ? 0 : vt_mma_together(g->t.unit), a ? " -DROWS" : "");
     VT_TRY(vt_kernel_new(k, g->dev, "gemm_mma_turn", "gemm_mma_turn", defines));
     VT_TRY(vt_gemm_arguments(*k, (vt_buf *[]){to, x}, 2, v, VT_COUNT(v)));
-    vt_kernel_size(*k, 2,
-                   (size_t[3]){(size_t)vt_divide_up(g->d.K, 2 * TERMS) * GROUP,
-                               (size_t)vt_divide_up(rows, ROWS)},
-                   (size_t[3]){GROUP, 1});
+    vt_kernel_size(
+        *k, 2,
+        (size_t[3]){(size_t)vt_divide_up(g->t.d.K, 2 * TERMS) * GROUP,
+                    (size_t)vt_divide_up(rows, ROWS)},
+        (size_t[3]){GROUP, 1});
 done:
     return st;
 }
 
 static vitcl_status pack(vt_kernel **k, vt_gemm *g, vt_buf *to, int columns)
 {
-    const vt_gemm_desc *d = &g->d;
+    const vt_gemm_desc *d = &g->t.d;
     const int v[] = {d->N, d->K, d->ldb, columns};
     char defines[32];
     vitcl_status st;
 
     snprintf(defines, sizeof defines, "-DTYPE=1 -DDPAS=%d",
-             vt_mma_together(vt_mma_ask_training(g->dev)));
+             vt_mma_together(g->t.unit));
     VT_TRY(vt_kernel_new(k, g->dev, "gemm_mma_pack", "gemm_mma_pack", defines));
     VT_TRY(
         vt_gemm_arguments(*k, (vt_buf *[]){to, g->bufs.b}, 2, v, VT_COUNT(v)));
@@ -85,7 +84,7 @@ done:
 vitcl_status vt_mma_bind_operands(vt_gemm *g, int columns, size_t sums,
                                   unsigned *n)
 {
-    const vt_gemm_desc *d = &g->d;
+    const vt_gemm_desc *d = &g->t.d;
     const size_t b = bytes(d, columns);
     vt_mma_packed *p = NULL;
     vitcl_status st;

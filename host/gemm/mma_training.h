@@ -4,7 +4,7 @@
  */
 #ifndef VT_GEMM_MMA_TRAINING_H
 #define VT_GEMM_MMA_TRAINING_H
-#include "gemm/provider.h"
+#include "gemm/form.h"
 
 /* g->state: views of temp. NULL: it has none. */
 typedef struct vt_mma_packed {

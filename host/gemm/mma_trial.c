@@ -9,8 +9,8 @@
  */
 #include "base/log.h"
 #include "base/memory.h"
-#include "gemm/measure.h"
-#include "gemm/mma.h"
+#include "gemm/product.h"
+#include "gemm/trials.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -80,7 +80,7 @@ static vitcl_status try_product(bool *yes, vt_dev *dev, const vt_gemm_desc *d,
 
     VT_TRY(matrix(&a, M, d->K, d->trans_a, 0));
     VT_TRY(matrix(&b, N, d->K, d->trans_b, 0x5a5a0000u));
-    VT_TRY(vt_timed_new(&t, dev, "native", d, a, b));
+    VT_TRY(vt_product_timed(&t, dev, "native", d, a, b));
     if (d->accumulate) /* to NaN */
         VT_TRY(vt_buf_fill(t.q, t.bufs.c, 0));
     VT_TRY(vt_timed_run(&t));
@@ -101,8 +101,8 @@ static vt_gemm_desc product(const vt_dev *dev, vt_dtype type, int terms)
     return d;
 }
 
-vitcl_status vt_mma_try(const char **verdict, vt_dev *dev,
-                        const char *instruction, vt_dtype type)
+vitcl_status vt_trial_unit(const char **verdict, vt_dev *dev,
+                           const char *instruction, vt_dtype type)
 {
     const vt_gemm_desc d = product(dev, type, K);
     const int kind = vt_mma_named(instruction);
@@ -120,8 +120,8 @@ done:
     return st;
 }
 
-vitcl_status vt_mma_try_training(const char **verdict, vt_dev *dev,
-                                 vt_mma_choice c)
+vitcl_status vt_trial_training(const char **verdict, vt_dev *dev,
+                               vt_mma_choice c)
 {
     vt_gemm_desc y = product(dev, VT_BF16, K), dx, dw;
     const vt_gemm_desc *const all[] = {&y, &dx, &dw};

@@ -2,13 +2,13 @@
  * no_clblast.c - in place of clblast.c in a build without CLBlast: a provider
  * that is usable nowhere, as CLBlast itself is on some devices.
  */
-#include "gemm/provider.h"
+#include "gemm/form.h"
 
-static bool usable(vt_dev *dev)
+static bool usable(vt_dev *dev, const vt_number *numbers)
 {
-    (void)dev;
+    (void)dev, (void)numbers;
     return false;
 }
 
-const vt_provider vt_gemm_clblast = {
-    .name = "clblast", .form = "clblast", .usable = usable};
+const vt_form vt_form_clblast = {
+    .provider = "clblast", .name = "clblast", .usable = usable};

@@ -6,7 +6,7 @@
  * one matrix, pack the other as a whole, and have only as many work-groups as C
  * has tiles.
  *
- * bf16 is multiplied by vdpbf16ps where dot_choice.c has found it faster. Other
+ * bf16 is multiplied by vdpbf16ps where the form is told so. Other
  * instructions for bf16, Arm's and AMX's, are not written there: FMAs.
  *
  * Surprising: each element is one chain per slice of k; the number of slices
@@ -14,7 +14,7 @@
  */
 #include "base/memory.h"
 #include "gemm/common.h"
-#include "gemm/dot.h"
+#include "gemm/dots.h"
 
 #include <stdio.h>
 
@@ -68,7 +68,7 @@ static bool fits(const vt_dev *dev, const cut *c)
     return local_bytes(c) <= vt_dev_info(dev)->local_bytes;
 }
 
-static bool takes(vt_dev *dev, const vt_gemm_desc *d)
+static bool could(vt_dev *dev, const vt_gemm_desc *d)
 {
     const cut c = cut_for(d, vt_dev_vector(dev), false);
 
@@ -78,26 +78,25 @@ static bool takes(vt_dev *dev, const vt_gemm_desc *d)
            (d->type == VT_F32 || d->type == VT_BF16) && fits(dev, &c);
 }
 
-/* The first call in bf16 tries the instructions. */
-static cut cut_of(vt_dev *dev, const vt_gemm_desc *d)
+static cut cut_of(const vt_dev *dev, const vt_told *t)
 {
-    const cut dot = cut_for(d, DOT_LANES, true);
+    const cut dot = cut_for(&t->d, DOT_LANES, true);
 
-    return d->type == VT_BF16 && fits(dev, &dot) &&
-                   vt_dot_ask(dev, VT_BF16) == VT_DOT_BF16
+    return t->d.type == VT_BF16 && fits(dev, &dot) && t->dot == VT_DOT_BF16
                ? dot
-               : cut_for(d, vt_dev_vector(dev), false);
+               : cut_for(&t->d, vt_dev_vector(dev), false);
 }
 
-static bool sums(vt_dev *dev, const vt_gemm_desc *d)
+static bool sums(vt_dev *dev, const vt_told *t)
 {
     (void)dev;
-    return d->accumulate;
+    return t->d.accumulate;
 }
 
-static size_t temp_bytes(vt_dev *dev, const vt_gemm_desc *d)
+static size_t temp_bytes(vt_dev *dev, const vt_told *t)
 {
-    const cut c = cut_of(dev, d);
+    const vt_gemm_desc *d = &t->d;
+    const cut c = cut_of(dev, t);
     const size_t each = (size_t)d->M * (size_t)(d->N + d->sums);
 
     return c.slices > 1 ? (size_t)c.slices * each * sizeof(float) : 0;
@@ -105,8 +104,8 @@ static size_t temp_bytes(vt_dev *dev, const vt_gemm_desc *d)
 
 static vitcl_status bind(vt_gemm *g)
 {
-    const vt_gemm_desc *d = &g->d;
-    const cut c = cut_of(g->dev, d);
+    const vt_gemm_desc *d = &g->t.d;
+    const cut c = cut_of(g->dev, &g->t);
     const bool sliced = c.slices > 1;
     const size_t rows[3] = {(size_t)d->M, 1, 1}, one[3] = {1, 1, 1};
     char defines[192];
@@ -147,10 +146,11 @@ done:
     return st;
 }
 
-const vt_provider vt_gemm_outer = {.name = "native",
-                                   .form = "outer",
-                                   .class = VT_CLASS_CPU,
-                                   .takes = takes,
-                                   .sums = sums,
-                                   .temp_bytes = temp_bytes,
-                                   .bind = bind};
+const vt_form vt_form_outer = {.provider = "native",
+                               .name = "outer",
+                               .class = VT_CLASS_CPU,
+                               .asks = VT_ASKS_DOT,
+                               .could = could,
+                               .sums = sums,
+                               .temp_bytes = temp_bytes,
+                               .bind = bind};

@@ -7,6 +7,7 @@
 
 #include "base/memory.h"
 #include "gemm/common.h"
+#include "gemm/precision.h"
 
 #include <stdio.h>
 
@@ -21,42 +22,44 @@ static const struct {
               {16, PANEL(16)}, {24, PANEL(24)}, {32, PANEL(32)},
               {48, PANEL(48)}, {64, PANEL(64)}};
 
-vt_rows_shape vt_panels_shape(const vt_dev *dev, const vt_gemm_desc *d)
+/* Columns of a panel. */
+static int wide(const vt_told *t)
 {
-    return vt_params_rows(dev, VT_PARAMS_ROWS, d->type, vt_dev_vector(dev));
+    return t->rows.lanes * t->rows.vectors;
 }
 
-const char *vt_panels_layout(vt_dev *dev, const vt_gemm_desc *d)
+const char *vt_panels_layout(vt_dev *dev, const vt_told *t)
 {
-    const vt_rows_shape t = vt_panels_shape(dev, d);
     size_t i = 0;
 
-    while (panels[i].columns != t.lanes * t.vectors)
+    (void)dev;
+    while (panels[i].columns != wide(t))
         i++;
-    return panels[i].word[vt_type_number(d->type)];
+    return panels[i].word[vt_type_number(t->d.type)];
 }
 
-size_t vt_panels_bytes(vt_dev *dev, const vt_gemm_desc *d)
+size_t vt_panels_bytes(vt_dev *dev, const vt_told *t)
 {
-    const vt_rows_shape t = vt_panels_shape(dev, d);
-    const int nw = t.lanes * t.vectors;
+    const vt_gemm_desc *d = &t->d;
+    const int nw = wide(t);
     const size_t columns = (size_t)((d->N + nw - 1) / nw) * (size_t)nw;
 
+    (void)dev;
     return columns * (size_t)d->K * vt_dtype_size(d->type) +
            (d->type == VT_I8 ? columns * sizeof(float) : 0); /* plus scales */
 }
 
-size_t vt_panels_temp_bytes(vt_dev *dev, const vt_gemm_desc *d)
+size_t vt_panels_temp_bytes(vt_dev *dev, const vt_told *t)
 {
-    return d->b_packed ? 0 : vt_dev_aligned(dev, vt_panels_bytes(dev, d));
+    return t->d.b_packed ? 0 : vt_dev_aligned(dev, vt_panels_bytes(dev, t));
 }
 
 /* Makes the kernels that pack b into `packed`: k[*n] and following. */
 static vitcl_status kernels(vt_kernel **k, unsigned *n, vt_dev *dev,
-                            const vt_gemm_desc *d, vt_buf *packed, vt_buf *b)
+                            const vt_told *t, vt_buf *packed, vt_buf *b)
 {
-    const vt_rows_shape t = vt_panels_shape(dev, d);
-    const int nw = t.lanes * t.vectors;
+    const vt_gemm_desc *d = &t->d;
+    const int nw = wide(t);
     const size_t across = (size_t)vt_divide_up(d->N, nw);
     const size_t global[3] = {(size_t)vt_divide_up(d->K, 64), across, 1},
                  columns[3] = {across * (size_t)nw, 1, 1}, one[3] = {1, 1, 1};
@@ -65,9 +68,9 @@ static vitcl_status kernels(vt_kernel **k, unsigned *n, vt_dev *dev,
     vitcl_status st = VITCL_OK;
 
     snprintf(defines, sizeof defines,
-             "-DV=%d -DPER=%d -DWG=1 -DNV=%d -DTYPE=%d%s", t.lanes,
-             VT_CPU_BLOCK / t.lanes, t.vectors, vt_type_number(d->type),
-             d->trans_b ? " -DTRANS_B" : "");
+             "-DV=%d -DPER=%d -DWG=1 -DNV=%d -DTYPE=%d%s", t->rows.lanes,
+             VT_CPU_BLOCK / t->rows.lanes, t->rows.vectors,
+             vt_type_number(d->type), d->trans_b ? " -DTRANS_B" : "");
     for (int pass = scales ? 0 : 1; pass < 2; pass++, (*n)++) {
         VT_TRY(vt_kernel_new(&k[*n], dev, "gemm_rows",
                              pass ? "gemm_rows_pack" : "gemm_rows_scale",
@@ -80,14 +83,14 @@ done:
     return st;
 }
 
-vitcl_status vt_panels_pack(vt_queue *q, const vt_gemm_desc *d, vt_buf *packed,
+vitcl_status vt_panels_pack(vt_queue *q, const vt_told *t, vt_buf *packed,
                             vt_buf *b)
 {
     vt_kernel *k[2] = {NULL, NULL};
     unsigned n = 0;
     vitcl_status st;
 
-    VT_TRY(kernels(k, &n, vt_queue_dev(q), d, packed, b));
+    VT_TRY(kernels(k, &n, vt_queue_dev(q), t, packed, b));
     for (unsigned i = 0; i < n; i++)
         VT_TRY(vt_kernel_launch(q, k[i]));
 done:
@@ -104,10 +107,10 @@ vitcl_status vt_panels_bind(vt_buf **out, vt_gemm *g, unsigned *n)
 
     VT_TRY(VT_NEW(&p, 1));
     g->state = p;
-    if (!g->d.b_packed) {
+    if (!g->t.d.b_packed) {
         VT_TRY(vt_buf_view(&p->b, g->bufs.temp, 0,
-                           vt_panels_bytes(g->dev, &g->d)));
-        VT_TRY(kernels(g->kernel, n, g->dev, &g->d, p->b, b));
+                           vt_panels_bytes(g->dev, &g->t)));
+        VT_TRY(kernels(g->kernel, n, g->dev, &g->t, p->b, b));
         b = p->b;
     }
     *out = b;

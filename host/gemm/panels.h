@@ -5,8 +5,7 @@
  */
 #ifndef VT_GEMM_PANELS_H
 #define VT_GEMM_PANELS_H
-#include "gemm/params.h"
-#include "gemm/provider.h"
+#include "gemm/form.h"
 
 /* g->state: views of temp. */
 typedef struct vt_panels {
@@ -14,14 +13,13 @@ typedef struct vt_panels {
     vt_buf *a; /* rows.c: a transposed A */
 } vt_panels;
 
-vt_rows_shape vt_panels_shape(const vt_dev *dev, const vt_gemm_desc *d);
-/* As in vt_provider. */
-const char *vt_panels_layout(vt_dev *dev, const vt_gemm_desc *d);
-size_t vt_panels_bytes(vt_dev *dev, const vt_gemm_desc *d);
-vitcl_status vt_panels_pack(vt_queue *q, const vt_gemm_desc *d, vt_buf *packed,
+/* As in vt_form; their widths are those of t->rows. */
+const char *vt_panels_layout(vt_dev *dev, const vt_told *t);
+size_t vt_panels_bytes(vt_dev *dev, const vt_told *t);
+vitcl_status vt_panels_pack(vt_queue *q, const vt_told *t, vt_buf *packed,
                             vt_buf *b);
 /* Of `temp`, from its beginning on. */
-size_t vt_panels_temp_bytes(vt_dev *dev, const vt_gemm_desc *d);
+size_t vt_panels_temp_bytes(vt_dev *dev, const vt_told *t);
 /* Makes g->state and, unless B is packed, the kernels that pack it: g->kernel[]
  * from *n on. Returns the panels, of which nothing is to be freed. */
 vitcl_status vt_panels_bind(vt_buf **out, vt_gemm *g, unsigned *n);

@@ -57,13 +57,8 @@ static const struct {
                             {"VWN", 1, 8}}},
 };
 
-static const vitcl_precision types[VT_PARAMS_TYPES] = {VITCL_F32, VITCL_BF16,
-                                                       VITCL_F16, VITCL_INT8};
-
-int vt_type_number(vt_dtype t)
-{
-    return t == VT_BF16 ? 1 : t == VT_F16 ? 2 : t == VT_I8 ? 3 : 0;
-}
+static const vitcl_precision types[VT_TYPES] = {VITCL_F32, VITCL_BF16,
+                                                VITCL_F16, VITCL_INT8};
 
 const char *vt_params_name(vt_params_kind kind, int index)
 {
@@ -233,10 +228,9 @@ static vitcl_status parse_head(vt_params_kind *kind, int *type, const char **at)
         return vt_fail(VITCL_ECORRUPT, "unknown kernel \"%.15s\"", word);
     if (!next_word(word, at))
         return vt_fail(VITCL_ECORRUPT, "the precision is missing");
-    while (t < VT_PARAMS_TYPES &&
-           strcmp(vt_precision_name(types[t]), word) != 0)
+    while (t < VT_TYPES && strcmp(vt_precision_name(types[t]), word) != 0)
         t++;
-    if (t == VT_PARAMS_TYPES || !has_type((vt_params_kind)k, t))
+    if (t == VT_TYPES || !has_type((vt_params_kind)k, t))
         return vt_fail(VITCL_ECORRUPT, "%s has no precision \"%.15s\"",
                        kinds[k].name, word);
     *kind = (vt_params_kind)k;

@@ -4,7 +4,8 @@
  */
 #ifndef VT_GEMM_PARAMS_H
 #define VT_GEMM_PARAMS_H
-#include "gemm/gemm.h"
+#include "gemm/form.h"
+#include "gemm/precision.h"
 
 typedef enum {
     VT_PARAMS_ROWS,    /* cl/gemm_rows.cl */
@@ -13,17 +14,14 @@ typedef enum {
     VT_PARAMS_CLBLAST, /* CLBlast's Xgemm */
     VT_PARAMS_KINDS
 } vt_params_kind;
-enum { VT_PARAMS_TYPES = 4, VT_PARAMS_NUMBERS = 16 };
-/* Of a multiplication: an index below VT_PARAMS_TYPES, and the kernels' TYPE.
- */
-int vt_type_number(vt_dtype t);
+#define VT_PARAMS_NUMBERS VT_NUMBERS
 
 /* The contents of an entry; numbers in the order of vt_params_name(). */
 typedef struct vt_params {
     bool set;
     unsigned short v[VT_PARAMS_NUMBERS];
 } vt_params;
-typedef vt_params vt_params_table[VT_PARAMS_KINDS][VT_PARAMS_TYPES];
+typedef vt_params vt_params_table[VT_PARAMS_KINDS][VT_TYPES];
 
 /* ---- params.c: as words ---- */
 
@@ -43,15 +41,6 @@ void vt_params_format(char out[VT_ENTRY], vt_params_kind kind, int type,
 bool vt_params_change(unsigned short *v, vt_params_kind kind,
                       const char *words);
 
-/* How the native rows divide a product: see common.h. */
-typedef struct vt_rows_shape {
-    int lanes, vectors; /* of a register block: its width, */
-    int block;          /* and its maximum number of rows */
-    int terms;          /* of K at a time, at most */
-    int rows, panels;   /* per work-group, at most */
-    int groups;         /* minimum number of work-groups per core */
-    bool any; /* not tuned: blocks may have any height up to `block` */
-} vt_rows_shape;
 /* Of the numbers of VT_PARAMS_ROWS, or of VT_PARAMS_DOT with the instruction's
  * lanes. */
 vt_rows_shape vt_params_shape(vt_params_kind kind, const unsigned short *v,
@@ -59,6 +48,9 @@ vt_rows_shape vt_params_shape(vt_params_kind kind, const unsigned short *v,
 
 /* ---- params_values.c: in use on a device ---- */
 
+/* Attaches the user's entries to a device that was just opened, and completes
+ * its description. */
+vitcl_status vt_params_open(vt_dev *dev, vitcl_device_info *info);
 /* The user's entry for products of this type; NULL: none. */
 const vt_params *vt_params_for(const vt_dev *dev, vt_params_kind kind,
                                vt_dtype type);
@@ -78,15 +70,6 @@ vt_rows_shape vt_params_rows(const vt_dev *dev, vt_params_kind kind,
  * device's first multiplication. The device is then for trials: it keeps no
  * programs. */
 vitcl_status vt_params_use(vt_dev *dev, const char *entry);
-
-/* Vectors per register block, unless gemm_rows.cl is tuned. */
-#define VT_ROWS_VECTORS 2
-/* Rows of a register block, unless tuned: accumulators, one row of weights and
- * a broadcast value fill 16 registers (SSE, NEON, AVX2) or 32 (AVX-512). */
-static inline int vt_rows_block(int lanes)
-{
-    return lanes == 16 ? 14 : 6;
-}
 
 /* ---- params_file.c: the user's file ---- */
 

@@ -3,16 +3,31 @@
  * ones.
  */
 #include "base/memory.h"
-#include "gemm/device.h"
 #include "gemm/params.h"
 
 #include <string.h>
 
+static vt_params_table *table_of(const vt_dev *dev)
+{
+    return vt_dev_attached(dev, VT_KEPT_PARAMS);
+}
+
+vitcl_status vt_params_open(vt_dev *dev, vitcl_device_info *info)
+{
+    vt_params_table *table = NULL;
+    const vitcl_status st = VT_NEW(&table, 1);
+
+    if (st == VITCL_OK) {
+        vt_dev_attach(dev, VT_KEPT_PARAMS, table, free);
+        vt_params_load(table, info);
+    }
+    return st;
+}
+
 const vt_params *vt_params_for(const vt_dev *dev, vt_params_kind kind,
                                vt_dtype type)
 {
-    const vt_params *t =
-        &vt_gemm_device_of(dev)->params[kind][vt_type_number(type)];
+    const vt_params *t = &(*table_of(dev))[kind][vt_type_number(type)];
 
     return t->set ? t : NULL;
 }
@@ -122,7 +137,7 @@ void vt_params_entry(char out[VT_ENTRY], const vt_dev *dev, vt_params_kind kind,
 
 vitcl_status vt_params_use(vt_dev *dev, const char *entry)
 {
-    vt_gemm_device *g = vt_gemm_device_of(dev);
+    vt_params_table *table = table_of(dev);
     vt_params_kind kind;
     vt_params t;
     int type;
@@ -130,11 +145,11 @@ vitcl_status vt_params_use(vt_dev *dev, const char *entry)
 
     vt_dev_keep_no_programs(dev);
     if (!entry) {
-        memset(g->params, 0, sizeof g->params);
+        memset(table, 0, sizeof *table);
         return VITCL_OK;
     }
     VT_TRY(vt_params_parse(&kind, &type, &t, entry));
-    g->params[kind][type] = t;
+    (*table)[kind][type] = t;
 done:
     return st;
 }

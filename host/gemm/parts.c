@@ -10,18 +10,17 @@ long vt_tiles(int rows, int columns, int high, int wide)
     return (long)vt_divide_up(rows, high) * vt_divide_up(columns, wide);
 }
 
-long vt_units(const vt_dev *dev, int engines)
+long vt_processors(const vt_dev *dev, const vt_told *t, int engines)
 {
-    const int asked = vt_gemm_device_of(dev)->units;
     const long all = (long)vt_dev_info(dev)->compute_units / engines;
 
-    return asked ? asked : VT_MAX(all, 1);
+    return t->units ? t->units : VT_MAX(all, 1);
 }
 
-int vt_part_terms(const vt_dev *dev, int K, long parts, int most)
+int vt_part_terms(const vt_told *t, long parts, int most)
 {
     enum { LEAST = 256, STEP = 64 };
-    const int asked = vt_gemm_device_of(dev)->parts;
+    const int K = t->d.K, asked = t->parts;
     const int n = asked ? asked : (int)VT_MIN(VT_MAX(parts, 1), most);
     const int terms = vt_divide_up(vt_divide_up(K, n), STEP) * STEP;
 

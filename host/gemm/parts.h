@@ -8,16 +8,16 @@
  */
 #ifndef VT_GEMM_PARTS_H
 #define VT_GEMM_PARTS_H
-#include "gemm/device.h"
+#include "gemm/form.h"
 
 enum { VT_PART_ROWS = 256 };
 enum { VT_PARTS = 4 }; /* at most: tile.c has a kernel for each */
 
 long vt_tiles(int rows, int columns, int high, int wide);
 /* The device's processors, of so many units that its driver reports each. */
-long vt_units(const vt_dev *dev, int engines);
+long vt_processors(const vt_dev *dev, const vt_told *t, int engines);
 /* The terms of one of about `parts` parts of K, at most `most` of them, a
  * multiple of 64 unless it is all of K. */
-int vt_part_terms(const vt_dev *dev, int K, long parts, int most);
+int vt_part_terms(const vt_told *t, long parts, int most);
 
 #endif

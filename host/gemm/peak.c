@@ -5,8 +5,8 @@
 
 #include "base/clock.h"
 #include "base/memory.h"
-#include "gemm/gemm.h"
 #include "gemm/precision.h"
+#include "gemm/product.h"
 
 #include <stdio.h>
 
@@ -71,7 +71,7 @@ vitcl_status vt_peak_measure(double *gflops, vt_dev *dev,
     double flops = 0;
     vitcl_status st;
 
-    VT_TRY(vt_gemm_peak(&k, &flops, dev, vt_precision_type(precision)));
+    VT_TRY(vt_product_peak(&k, &flops, dev, vt_precision_type(precision)));
     if (!k)
         VT_TRY(fma_kernel(&k, &flops, dev,
                           precision == VITCL_F16 && vt_dev_info(dev)->fp16,

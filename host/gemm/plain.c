@@ -10,24 +10,24 @@
 
 #include <stdio.h>
 
-static bool takes(vt_dev *dev, const vt_gemm_desc *d)
+static bool could(vt_dev *dev, const vt_gemm_desc *d)
 {
     (void)dev;
     return d->type != VT_I8;
 }
 
-static const char *layout(vt_dev *dev, const vt_gemm_desc *d)
+static const char *layout(vt_dev *dev, const vt_told *t)
 {
     (void)dev;
-    return d->type == VT_F16    ? "nk.f16"
-           : d->type == VT_BF16 ? "nk.bf16"
-                                : "nk.f32";
+    return t->d.type == VT_F16    ? "nk.f16"
+           : t->d.type == VT_BF16 ? "nk.bf16"
+                                  : "nk.f32";
 }
 
-static size_t packed_bytes(vt_dev *dev, const vt_gemm_desc *d)
+static size_t packed_bytes(vt_dev *dev, const vt_told *t)
 {
     (void)dev;
-    return (size_t)d->K * (size_t)d->N * vt_dtype_size(d->type);
+    return (size_t)t->d.K * (size_t)t->d.N * vt_dtype_size(t->d.type);
 }
 
 /* dot needs B's rows along k, axpy along n. A transposed with B not transposed,
@@ -48,7 +48,7 @@ static size_t blocks(int n, int size)
 
 static vitcl_status bind(vt_gemm *g)
 {
-    const vt_gemm_desc *d = &g->d;
+    const vt_gemm_desc *d = &g->t.d;
     const bool trans_b = d->trans_b && !d->b_packed;
     const char *name = kernel_for(d);
     const int lanes = vt_dev_vector(g->dev), rows = d->batch * d->M;
@@ -86,16 +86,17 @@ done:
     return st;
 }
 
-static vitcl_status pack(vt_queue *q, const vt_gemm_desc *d, vt_buf *packed,
+static vitcl_status pack(vt_queue *q, const vt_told *t, vt_buf *packed,
                          vt_buf *b)
 {
-    return vt_gemm_reorder(q, d, packed, b, false);
+    return vt_gemm_reorder(q, &t->d, packed, b, false);
 }
 
-const vt_provider vt_gemm_plain = {.name = "plain",
-                                   .form = "plain",
-                                   .takes = takes,
-                                   .layout = layout,
-                                   .packed_bytes = packed_bytes,
-                                   .pack = pack,
-                                   .bind = bind};
+const vt_form vt_form_plain = {.provider = "plain",
+                               .name = "plain",
+                               .plain = true,
+                               .could = could,
+                               .layout = layout,
+                               .packed_bytes = packed_bytes,
+                               .pack = pack,
+                               .bind = bind};

@@ -43,3 +43,8 @@ vt_dtype vt_precision_type(vitcl_precision precision)
 {
     return known(precision) ? precisions[precision].type : VT_F32;
 }
+
+int vt_type_number(vt_dtype t)
+{
+    return t == VT_BF16 ? 1 : t == VT_F16 ? 2 : t == VT_I8 ? 3 : 0;
+}

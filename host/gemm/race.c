@@ -1,5 +1,5 @@
 /*
- * race.c - time a product with several providers.
+ * race.c - time a product with several forms.
  *
  * It has the rows of several pictures, so that a GPU is busy.
  */
@@ -7,8 +7,8 @@
 
 #include "base/log.h"
 #include "base/memory.h"
-#include "gemm/fastest.h"
-#include "gemm/measure.h"
+#include "gemm/timed.h"
+#include "gemm/told.h"
 
 /* Of a product that is timed, about; and no more pictures than that. */
 enum { ROWS = 1024, PICTURES = 64 };
@@ -32,27 +32,32 @@ static vt_gemm_desc enlarged(const vt_gemm_desc *d)
     return e;
 }
 
-void vt_race_run(double *ms, void *context)
+void vt_race(double *ms, vt_dev *dev, const vt_gemm_desc *d,
+             const vt_form *const *forms, int n)
 {
     static const vt_rounds rounds = {
         .least = 2, .most = 12, .ms = 250, .almost = 1.05};
-    const vt_rivals *r = context;
-    const vt_gemm_desc d = enlarged(r->d);
-    vt_timed t[VT_RIVALS], *all[VT_RIVALS];
-    int which[VT_RIVALS], n = 0;
+    const vt_gemm_desc e = enlarged(d);
+    vt_timed t[VT_FORMS], *all[VT_FORMS];
+    int which[VT_FORMS], timed = 0;
+    vt_told told;
 
-    for (int i = 0; i < r->n; i++) {
+    for (int i = 0; i < n; i++) {
         t[i] = (vt_timed){.q = NULL};
-        if (vt_timed_new(&t[i], r->dev, r->names[i], &d, NULL, NULL) ==
-                VITCL_OK &&
-            vt_timed_run(&t[i]) == VITCL_OK) /* builds its programs */
-            which[n] = i, all[n++] = &t[i];
+        ms[i] = 0;
+        if (!vt_product_tell(&told, dev, forms[i], &e))
+            vt_log("%s was not timed: it does not take so many rows",
+                   forms[i]->name);
+        else if (vt_timed_new(&t[i], dev, forms[i], &told, NULL, NULL) ==
+                     VITCL_OK &&
+                 vt_timed_run(&t[i]) == VITCL_OK) /* builds its programs */
+            which[timed] = i, all[timed++] = &t[i];
         else
-            vt_log("%s was not timed: %s", r->names[i], vt_message());
+            vt_log("%s was not timed: %s", forms[i]->name, vt_message());
     }
-    if (n && vt_measure(all, n, &rounds) == VITCL_OK)
-        for (int i = 0; i < n; i++)
+    if (timed && vt_measure(all, timed, &rounds) == VITCL_OK)
+        for (int i = 0; i < timed; i++)
             ms[which[i]] = all[i]->best;
-    for (int i = 0; i < r->n; i++)
+    for (int i = 0; i < n; i++)
         vt_timed_free(&t[i]);
 }

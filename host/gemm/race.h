@@ -1,10 +1,12 @@
 /*
- * race.h - time a product with several providers.
+ * race.h - time a product with several forms.
  */
 #ifndef VT_GEMM_RACE_H
 #define VT_GEMM_RACE_H
+#include "gemm/form.h"
 
-/* A vt_race, which device.c hands to fastest.c; context: vt_rivals. */
-void vt_race_run(double *ms, void *context);
+/* Times d with n forms, in ms; 0: this one failed. */
+void vt_race(double *ms, vt_dev *dev, const vt_gemm_desc *d,
+             const vt_form *const *forms, int n);
 
 #endif

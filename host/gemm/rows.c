@@ -9,10 +9,11 @@
 #include "base/memory.h"
 #include "gemm/common.h"
 #include "gemm/panels.h"
+#include "gemm/precision.h"
 
 #include <stdio.h>
 
-static bool takes(vt_dev *dev, const vt_gemm_desc *d)
+static bool could(vt_dev *dev, const vt_gemm_desc *d)
 {
     (void)dev;
     return d->a == VT_F32 && d->out == VT_F32 && d->res == VT_F32;
@@ -33,15 +34,15 @@ static size_t transposed_bytes(const vt_gemm_desc *d)
            sizeof(float);
 }
 
-static size_t temp_bytes(vt_dev *dev, const vt_gemm_desc *d)
+static size_t temp_bytes(vt_dev *dev, const vt_told *t)
 {
-    return vt_panels_temp_bytes(dev, d) + transposed_bytes(d);
+    return vt_panels_temp_bytes(dev, t) + transposed_bytes(&t->d);
 }
 
 static vitcl_status transpose_kernel(vt_kernel **out, vt_gemm *g,
                                      vt_buf *transposed)
 {
-    const vt_gemm_desc *d = &g->d;
+    const vt_gemm_desc *d = &g->t.d;
     const int rows = d->batch * d->M;
     const size_t global[3] = {(size_t)(rows + 15) / 16,
                               (size_t)(d->K + 63) / 64, 1};
@@ -69,24 +70,24 @@ done:
 #define MOST_HELD 120
 #define L1_WAYS 8
 
-static bool held(const vt_dev *dev, const vt_gemm_desc *d)
+static bool held(const vt_told *t)
 {
-    const vt_rows_shape t = vt_panels_shape(dev, d);
+    const vt_gemm_desc *d = &t->d;
 
     return !d->trans_a && d->lda % 1024 == 0 &&
-           (t.block > L1_WAYS || d->K > t.terms) &&
+           (t->rows.block > L1_WAYS || d->K > t->rows.terms) &&
            vt_item_stack() >= MOST_HELD * (HELD_TERMS + 16) * sizeof(float);
 }
 
-static vt_rows_shape shape_of(const vt_dev *dev, const vt_gemm_desc *d)
+static vt_rows_shape shape_of(const vt_told *t)
 {
-    vt_rows_shape t = vt_panels_shape(dev, d);
+    vt_rows_shape s = t->rows;
 
-    if (held(dev, d)) {
-        t.terms = VT_MIN(t.terms, HELD_TERMS);
-        t.rows = VT_MIN(t.rows, MOST_HELD);
+    if (held(t)) {
+        s.terms = VT_MIN(s.terms, HELD_TERMS);
+        s.rows = VT_MIN(s.rows, MOST_HELD);
     }
-    return t;
+    return s;
 }
 
 /* What follows the bias, where one program has all of these forms; -1: another
@@ -102,8 +103,8 @@ static int form_of(const vt_gemm_desc *d)
 
 static vitcl_status bind(vt_gemm *g)
 {
-    const vt_gemm_desc *d = &g->d;
-    const vt_rows_shape t = shape_of(g->dev, d);
+    const vt_gemm_desc *d = &g->t.d;
+    const vt_rows_shape t = shape_of(&g->t);
     const vt_rows s = vt_rows_divide(g->dev, t, d, d->K);
     const int groups = vt_divide_up(s.panels, s.group);
     /* the larger of A and B is read once */
@@ -121,13 +122,14 @@ static vitcl_status bind(vt_gemm *g)
     char epilogue[96], copies[24] = "", defines[288];
     vitcl_status st;
 
-    if (held(g->dev, d))
+    if (held(&g->t))
         snprintf(copies, sizeof copies, " -DHELD=%d",
                  vt_divide_up(t.rows, s.ra) * s.ra);
     VT_TRY(vt_panels_bind(&b, g, &n));
     p = g->state;
     if (d->trans_a) {
-        VT_TRY(vt_buf_view(&p->a, g->bufs.temp, vt_panels_temp_bytes(g->dev, d),
+        VT_TRY(vt_buf_view(&p->a, g->bufs.temp,
+                           vt_panels_temp_bytes(g->dev, &g->t),
                            transposed_bytes(d)));
         VT_TRY(transpose_kernel(&g->kernel[n++], g, p->a));
         a = p->a;
@@ -144,20 +146,19 @@ static vitcl_status bind(vt_gemm *g)
     VT_TRY(vt_kernel_tiles(g->kernel[n], 6 + (unsigned)VT_COUNT(v),
                            groups * s.chunks));
     snprintf(g->note, sizeof g->note, "native rows %dx%d %s%s", s.tall, s.nw,
-             vt_dtype_name(d->type),
-             vt_params_for(g->dev, VT_PARAMS_ROWS, d->type) ? ", tuned" : "");
+             vt_dtype_name(d->type), g->t.tuned ? ", tuned" : "");
 done:
     return st;
 }
 
-const vt_provider vt_gemm_rows = {.name = "native",
-                                  .form = "rows",
-                                  .class = VT_CLASS_CPU,
-                                  .streams = true,
-                                  .takes = takes,
-                                  .layout = vt_panels_layout,
-                                  .packed_bytes = vt_panels_bytes,
-                                  .pack = vt_panels_pack,
-                                  .temp_bytes = temp_bytes,
-                                  .bind = bind,
-                                  .free = vt_panels_free};
+const vt_form vt_form_rows = {.provider = "native",
+                              .name = "rows",
+                              .class = VT_CLASS_CPU,
+                              .streams = true,
+                              .could = could,
+                              .layout = vt_panels_layout,
+                              .packed_bytes = vt_panels_bytes,
+                              .pack = vt_panels_pack,
+                              .temp_bytes = temp_bytes,
+                              .bind = bind,
+                              .free = vt_panels_free};

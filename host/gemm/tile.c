@@ -16,67 +16,75 @@
 
 enum { GROUP = 256, FEW = 64 }; /* WI of the kernel; of gemm_tile_sum */
 
-static bool takes(vt_dev *dev, const vt_gemm_desc *d)
+static bool could(vt_dev *dev, const vt_gemm_desc *d)
 {
     const bool full = d->a == VT_F32 && d->out == VT_F32 && d->res == VT_F32;
 
     return (full || d->type != VT_I8) && vt_dev_group_max(dev) >= GROUP;
 }
 
-static const char *layout(vt_dev *dev, const vt_gemm_desc *d)
+static const char *layout(vt_dev *dev, const vt_told *t)
 {
-    return d->type == VT_I8     ? vt_panels_layout(dev, d)
-           : d->type == VT_F16  ? "kn.f16"
-           : d->type == VT_BF16 ? "kn.bf16"
-                                : "kn.f32";
+    return t->d.type == VT_I8     ? vt_panels_layout(dev, t)
+           : t->d.type == VT_F16  ? "kn.f16"
+           : t->d.type == VT_BF16 ? "kn.bf16"
+                                  : "kn.f32";
 }
 
-static size_t packed_bytes(vt_dev *dev, const vt_gemm_desc *d)
+static size_t packed_bytes(vt_dev *dev, const vt_told *t)
 {
+    const vt_gemm_desc *d = &t->d;
+
     return d->type == VT_I8
-               ? vt_panels_bytes(dev, d)
+               ? vt_panels_bytes(dev, t)
                : (size_t)d->N * (size_t)d->K * vt_dtype_size(d->type);
 }
 
-static vitcl_status pack(vt_queue *q, const vt_gemm_desc *d, vt_buf *packed,
+static vitcl_status pack(vt_queue *q, const vt_told *t, vt_buf *packed,
                          vt_buf *b)
 {
-    return d->type == VT_I8 ? vt_panels_pack(q, d, packed, b)
-                            : vt_gemm_reorder(q, d, packed, b, true);
+    return t->d.type == VT_I8 ? vt_panels_pack(q, t, packed, b)
+                              : vt_gemm_reorder(q, &t->d, packed, b, true);
 }
 
 /* ---- parts of K ---- */
 
 enum { SIDE = 128 }; /* of a tile */
 
-static int part_terms(const vt_dev *dev, const vt_gemm_desc *d)
+static int part_terms(const vt_dev *dev, const vt_told *t)
 {
+    const vt_gemm_desc *d = &t->d;
+
     return d->type != VT_I8
-               ? vt_part_terms(dev, d->K,
-                               vt_units(dev, 1) /
+               ? vt_part_terms(t,
+                               vt_processors(dev, t, 1) /
                                    vt_tiles(VT_PART_ROWS, d->N, SIDE, SIDE),
                                VT_PARTS)
                : d->K;
 }
 
 /* Do the parts have their own work-groups? */
-static bool split(const vt_dev *dev, const vt_gemm_desc *d)
+static bool split(const vt_dev *dev, const vt_told *t)
 {
-    return part_terms(dev, d) < d->K &&
-           vt_tiles(d->batch * d->M, d->N, SIDE, SIDE) < vt_units(dev, 1);
+    const vt_gemm_desc *d = &t->d;
+
+    return part_terms(dev, t) < d->K &&
+           vt_tiles(d->batch * d->M, d->N, SIDE, SIDE) <
+               vt_processors(dev, t, 1);
 }
 
-static size_t temp_bytes(vt_dev *dev, const vt_gemm_desc *d)
+static size_t temp_bytes(vt_dev *dev, const vt_told *t)
 {
-    const int terms = part_terms(dev, d);
+    const vt_gemm_desc *d = &t->d;
+    const int terms = part_terms(dev, t);
     const size_t sums =
         (size_t)d->batch * (size_t)d->M * (size_t)d->N * sizeof(float);
 
     if (d->type == VT_I8)
-        return vt_panels_temp_bytes(dev, d);
+        return vt_panels_temp_bytes(dev, t);
     if (terms == d->K)
         return 0;
-    return split(dev, d) ? sums * (size_t)vt_divide_up(d->K, terms) : sums;
+    return split(dev, t) ? sums * (size_t)vt_divide_up(d->K, terms) : sums;
 }
 
 /* The side of the tiles: smaller ones where there would be too few for the
@@ -102,7 +110,7 @@ static bool wide(const vt_buf *b, int ld, int across)
 /* Adds the parts up. */
 static vitcl_status bind_sum(vt_kernel **k, vt_gemm *g, const char *defines)
 {
-    const vt_gemm_desc *d = &g->d;
+    const vt_gemm_desc *d = &g->t.d;
     const int rows = d->batch * d->M;
     vt_buf *const bufs[] = {g->bufs.c, g->bufs.temp, g->bufs.bias,
                             g->bufs.scale, g->bufs.residual};
@@ -125,16 +133,14 @@ typedef struct cut {
 
 static cut divide(const vt_gemm *g)
 {
-    const vt_gemm_desc *d = &g->d;
-    const int terms = part_terms(g->dev, d);
-    unsigned short size[VT_PARAMS_NUMBERS];
+    const vt_gemm_desc *d = &g->t.d;
+    const int terms = part_terms(g->dev, &g->t);
     cut c = {.terms = terms < d->K ? terms : 0, .parts = 1};
 
-    vt_params_values(size, g->dev, VT_PARAMS_TILE, VT_F32);
-    if (split(g->dev, d))
+    if (split(g->dev, &g->t))
         c.parts = vt_divide_up(d->K, terms);
-    c.side = side(g->dev, size[0], d->batch * d->M, d->N, c.parts);
-    for (c.tk = size[1]; c.terms % c.tk != 0;)
+    c.side = side(g->dev, g->t.number[0].value, d->batch * d->M, d->N, c.parts);
+    for (c.tk = g->t.number[1].value; c.terms % c.tk != 0;)
         c.tk -= 4;
     return c;
 }
@@ -143,7 +149,7 @@ static cut divide(const vt_gemm *g)
 static vitcl_status bind_part(vt_kernel **k, vt_gemm *g, vt_buf *b,
                               const cut *c, int first, const char *defines)
 {
-    const vt_gemm_desc *d = &g->d;
+    const vt_gemm_desc *d = &g->t.d;
     const int rows = d->batch * d->M, ldb = d->b_packed ? d->N : d->ldb;
     const int v[] = {rows, d->N, d->K, d->lda, ldb, d->ldc};
     vitcl_status st;
@@ -171,21 +177,21 @@ static void describe(vt_gemm *g, const cut *c)
 {
     const size_t size = sizeof g->note;
     int n = snprintf(g->note, size, "native tile %dx%d %s", c->side, c->side,
-                     vt_dtype_name(g->d.type));
+                     vt_dtype_name(g->t.d.type));
 
     if (c->terms)
         n += snprintf(g->note + n, size - (size_t)n, ", %d parts%s",
-                      vt_divide_up(g->d.K, c->terms),
+                      vt_divide_up(g->t.d.K, c->terms),
                       c->parts > 1 ? " at once" : "");
-    if (vt_params_for(g->dev, VT_PARAMS_TILE, VT_F32))
+    if (g->t.tuned)
         snprintf(g->note + n, size - (size_t)n, ", tuned");
 }
 
 static vitcl_status bind(vt_gemm *g)
 {
-    const vt_gemm_desc *d = &g->d;
+    const vt_gemm_desc *d = &g->t.d;
     const int rows = d->batch * d->M;
-    const vt_rows_shape panel = vt_panels_shape(g->dev, d);
+    const vt_rows_shape panel = g->t.rows;
     const bool int8 = d->type == VT_I8, kn = d->trans_b || d->b_packed;
     const int ldb = d->b_packed ? d->N : d->ldb;
     const cut c = divide(g);
@@ -223,13 +229,13 @@ done:
     return st;
 }
 
-const vt_provider vt_gemm_tile = {.name = "native",
-                                  .form = "tile",
-                                  .class = VT_CLASS_GPU,
-                                  .takes = takes,
-                                  .layout = layout,
-                                  .packed_bytes = packed_bytes,
-                                  .pack = pack,
-                                  .temp_bytes = temp_bytes,
-                                  .bind = bind,
-                                  .free = vt_panels_free};
+const vt_form vt_form_tile = {.provider = "native",
+                              .name = "tile",
+                              .class = VT_CLASS_GPU,
+                              .could = could,
+                              .layout = layout,
+                              .packed_bytes = packed_bytes,
+                              .pack = pack,
+                              .temp_bytes = temp_bytes,
+                              .bind = bind,
+                              .free = vt_panels_free};

@@ -17,12 +17,9 @@
 #include "base/attempt.h"
 #include "base/file.h"
 #include "base/memory.h"
-#include "gemm/candidate.h"
-#include "gemm/dot.h"
-#include "gemm/gemm.h"
-#include "gemm/half_choice.h"
-#include "gemm/mma.h"
+#include "gemm/device.h"
 #include "gemm/precision.h"
+#include "gemm/trials.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -64,7 +61,7 @@ static vitcl_status open_same(vt_dev **out, char **words)
     vt_dev *dev = NULL;
     vitcl_status st;
 
-    VT_TRY(vt_gemm_dev_open(&dev, words[0]));
+    VT_TRY(vt_product_open(&dev, words[0]));
     if (strcmp(vt_dev_info(dev)->name, words[1]) != 0 ||
         strcmp(vt_dev_info(dev)->driver, words[2]) != 0)
         VT_TRY(vt_fail(VITCL_EIO,
@@ -86,38 +83,39 @@ static vitcl_status attempt(char *answer, size_t size, int n, char **words)
 
     if (n == 5 && strcmp(words[0], "form") == 0) {
         VT_TRY(open_same(&dev, words + 1));
-        VT_TRY(vt_dot_try(&word, dev, words[4]));
+        VT_TRY(vt_trial_dot(&word, dev, words[4]));
         snprintf(answer, size, "%s", word);
     } else if (n == 6 && strcmp(words[0], "unit") == 0 &&
                vt_precision_parse(&precision, words[5])) {
         VT_TRY(open_same(&dev, words + 1));
-        VT_TRY(vt_mma_try(&word, dev, words[4], vt_precision_type(precision)));
+        VT_TRY(
+            vt_trial_unit(&word, dev, words[4], vt_precision_type(precision)));
         snprintf(answer, size, "%s", word);
     } else if (n == 6 && strcmp(words[0], "attention") == 0 &&
                vt_precision_parse(&precision, words[5])) {
         VT_TRY(open_same(&dev, words + 1));
-        VT_TRY(vt_mma_try_attention(
+        VT_TRY(vt_trial_attention(
             &word, dev, (vt_mma_choice){.kind = vt_mma_named(words[4])},
             vt_precision_type(precision), true));
         snprintf(answer, size, "%s", word);
     } else if (n == 6 && strcmp(words[0], "gradient") == 0) {
         VT_TRY(open_same(&dev, words + 1));
-        VT_TRY(vt_mma_try_gradient(
+        VT_TRY(vt_trial_gradient(
             &word, dev, (vt_mma_choice){.kind = vt_mma_named(words[4])}, true));
         snprintf(answer, size, "%s", word);
     } else if (n == 6 && strcmp(words[0], "training") == 0) {
         VT_TRY(open_same(&dev, words + 1));
-        VT_TRY(vt_mma_try_training(
+        VT_TRY(vt_trial_training(
             &word, dev, (vt_mma_choice){.kind = vt_mma_named(words[4])}));
         snprintf(answer, size, "%s", word);
     } else if (n == 6 && strcmp(words[0], "half") == 0 &&
                vt_precision_parse(&precision, words[5])) {
         VT_TRY(open_same(&dev, words + 1));
-        VT_TRY(vt_half_measure(&figure, dev, words[4],
-                               vt_precision_type(precision)));
+        VT_TRY(vt_trial_half(&figure, dev, words[4],
+                             vt_precision_type(precision)));
         snprintf(answer, size, "%.9g", figure);
     } else if (n == 3 && strcmp(words[0], "measure") == 0) {
-        VT_TRY(vt_candidate_measure(&figure, words[1], words[2]));
+        VT_TRY(vt_trial_candidate(&figure, words[1], words[2]));
         snprintf(answer, size, "%.9g", figure);
     } else {
         st = vt_fail(VITCL_EINVAL, "unknown request");

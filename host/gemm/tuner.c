@@ -9,7 +9,6 @@
 #include "gemm/tuner.h"
 
 #include "base/memory.h"
-#include "gemm/measure.h"
 #include "gemm/params.h"
 
 #include <stdio.h>
@@ -58,11 +57,9 @@ static bool remember(vt_tuner *t, const char *entry)
 }
 
 /* The form's values in use. */
-static vitcl_status start(char out[VT_ENTRY], vt_dev *dev, const char *provider,
-                          vt_dtype type, const vt_candidate_product *x)
+static vitcl_status start(char out[VT_ENTRY], const vt_dev *dev,
+                          const char *provider, const char *form, vt_dtype type)
 {
-    const vt_gemm_desc d = vt_timed_desc(dev, type, x->M, x->N, x->K);
-    const char *form = vt_gemm_form_of(dev, provider, &d);
     vt_params_kind kind;
 
     if (vt_params_find(&kind, form, vt_type_number(type))) {
@@ -81,8 +78,8 @@ static vitcl_status start(char out[VT_ENTRY], vt_dev *dev, const char *provider,
 }
 
 vitcl_status vt_tuner_new(vt_tuner **out, vt_dev *dev, const char *provider,
-                          vt_dtype type, const vt_candidate_product *products,
-                          int n)
+                          const char *form, vt_dtype type,
+                          const vt_candidate_product *products, int n)
 {
     vt_tuner *t = NULL;
     vitcl_status st;
@@ -92,7 +89,7 @@ vitcl_status vt_tuner_new(vt_tuner **out, vt_dev *dev, const char *provider,
     snprintf(t->provider, sizeof t->provider, "%s", provider);
     memcpy(t->products, products, (size_t)n * sizeof *products);
     t->n = n;
-    VT_TRY(start(t->best, dev, provider, type, &products[0]));
+    VT_TRY(start(t->best, dev, provider, form, type));
     *out = t, t = NULL;
 done:
     vt_tuner_free(t);

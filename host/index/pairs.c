@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/memory.h"
+#include "gemm/device.h"
 #include "index/index.h"
 #include "index/screen.h"
 #include "index/tiles.h"
@@ -357,7 +358,6 @@ static vitcl_status shorten_all(work *s)
     const uint64_t tile = (uint64_t)s->tile, blocks = blocks_of(s);
     const vt_gemm_desc d =
         vt_timed_desc(s->dev, VT_F32, s->tile, s->screen.kept, s->width);
-    const char *provider;
     vt_timed t = {.q = NULL};
     vitcl_status st;
 
@@ -365,8 +365,7 @@ static vitcl_status shorten_all(work *s)
     VT_TRY(VT_NEW(&s->short_rows,
                   (size_t)(blocks * tile) * (size_t)s->screen.kept));
     VT_TRY(vt_tiles_new(&s->brief, s->dev, s->tile, s->screen.kept));
-    VT_TRY(vt_gemm_provider(&provider, s->dev, NULL));
-    VT_TRY(vt_timed_new(&t, s->dev, provider, &d, NULL, s->screen.basis));
+    VT_TRY(vt_product_timed(&t, s->dev, NULL, &d, NULL, s->screen.basis));
     s->total += blocks;
     for (uint64_t i = 0; i < blocks; i++) {
         VT_TRY(shorten(s, &t, i * tile));
@@ -398,7 +397,7 @@ static vitcl_status prepare(work *s, const char *device)
     VT_TRY(VT_NEW(&s->columns, numbers));
     VT_TRY(VT_NEW(&s->row, (size_t)s->width));
     VT_TRY(VT_NEW(&s->narrow, vt_index_half(s->x) ? numbers : 1));
-    VT_TRY(vt_gemm_dev_open(&s->dev, device));
+    VT_TRY(vt_product_open(&s->dev, device));
     if (rows < MANY)
         goto done;
     VT_TRY(load_sample(s));

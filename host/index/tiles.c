@@ -37,17 +37,16 @@ done:
 
 vitcl_status vt_tiles_new(vt_tiles *s, vt_dev *dev, int tile, int width)
 {
+    const vt_gemm_desc d = vt_timed_desc(dev, VT_F32, tile, tile, width);
     const size_t n = (size_t)tile;
     vitcl_status st;
 
     s->tile = tile;
     s->width = width;
-    s->d = vt_timed_desc(dev, VT_F32, tile, tile, width);
     VT_TRY(VT_NEW(&s->host, n));
     VT_TRY(VT_NEW(&s->scores, n * n));
     VT_TRY(vt_buf_new(&s->largest, dev, n * sizeof *s->host));
-    VT_TRY(vt_gemm_provider(&s->provider, dev, NULL));
-    VT_TRY(vt_timed_new(&s->t, dev, s->provider, &s->d, NULL, NULL));
+    VT_TRY(vt_product_timed(&s->t, dev, NULL, &d, NULL, NULL));
     VT_TRY(new_most(s, dev));
 done:
     return st;
@@ -68,8 +67,7 @@ vitcl_status vt_tiles_columns(vt_tiles *s, const float *rows)
     vitcl_status st;
 
     VT_TRY(vt_buf_write(s->t.q, s->t.rows, 0, rows, bytes(s)));
-    if (s->t.bufs.b != s->t.rows)
-        st = vt_gemm_pack(s->t.q, s->provider, &s->d, s->t.bufs.b, s->t.rows);
+    VT_TRY(vt_timed_pack(&s->t));
 done:
     return st;
 }

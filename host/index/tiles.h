@@ -4,13 +4,11 @@
  */
 #ifndef VT_INDEX_TILES_H
 #define VT_INDEX_TILES_H
-#include "gemm/measure.h"
+#include "gemm/product.h"
 
 /* C = A B^T of A[tile, width] and B[tile, width]. All zero: nothing to free. */
 typedef struct vt_tiles {
     int tile, width;
-    vt_gemm_desc d;
-    const char *provider;
     vt_timed t;
     vt_kernel *most; /* of each row of C */
     vt_buf *largest;

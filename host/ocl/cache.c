@@ -115,12 +115,6 @@ vt_cache_key vt_cache_key_end(vt_sha256_state s, const vt_dev *dev,
     return key;
 }
 
-vt_cache_key vt_cache_key_of(const vt_dev *dev, const char *common,
-                             const char *text, const char *options)
-{
-    return vt_cache_key_end(vt_cache_key_begin(common), dev, text, options);
-}
-
 /* ---- files ---- */
 
 int vt_cache_folder(void)

@@ -1,5 +1,5 @@
 /*
- * cache.h - built programs kept on disk. For program.c and decisions.c.
+ * cache.h - built programs kept on disk. For program.c.
  */
 #ifndef VT_OCL_CACHE_H
 #define VT_OCL_CACHE_H
@@ -13,10 +13,8 @@ typedef struct vt_cache_key {
     uint8_t hash[32];
 } vt_cache_key;
 
-/* The key: everything that affects how the two texts are compiled. */
-vt_cache_key vt_cache_key_of(const vt_dev *dev, const char *common,
-                             const char *text, const char *options);
-/* The same in two steps, for many keys with the same common text. */
+/* The key: everything that affects how the two texts are compiled. In two
+ * steps, for many keys with the same common text. */
 vt_sha256_state vt_cache_key_begin(const char *common);
 vt_cache_key vt_cache_key_end(vt_sha256_state s, const vt_dev *dev,
                               const char *text, const char *options);

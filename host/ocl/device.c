@@ -184,8 +184,9 @@ void vt_dev_free(vt_dev *dev)
 {
     if (!dev || atomic_fetch_sub(&dev->refs, 1) != 1)
         return;
-    if (dev->drop)
-        dev->drop(dev->attached);
+    for (int i = 0; i < VT_KEPT; i++)
+        if (dev->drop[i])
+            dev->drop[i](dev->attached[i]);
     vt_programs_free(dev);
     if (dev->context && !vt_dev_gone(dev))
         clReleaseContext(dev->context);
@@ -213,17 +214,21 @@ vt_class vt_dev_class(const vt_dev *dev)
     return dev->class;
 }
 
-void vt_dev_attach(vt_dev *dev, const vitcl_device_info *info, void *state,
+void vt_dev_attach(vt_dev *dev, vt_kept what, void *state,
                    void (*drop)(void *state))
 {
-    dev->info = *info;
-    dev->attached = state;
-    dev->drop = drop;
+    dev->attached[what] = state;
+    dev->drop[what] = drop;
 }
 
-void *vt_dev_attached(const vt_dev *dev)
+void *vt_dev_attached(const vt_dev *dev, vt_kept what)
 {
-    return dev->attached;
+    return dev->attached[what];
+}
+
+void vt_dev_describe(vt_dev *dev, const vitcl_device_info *info)
+{
+    dev->info = *info;
 }
 
 void vt_dev_keep_no_programs(vt_dev *dev)

@@ -225,6 +225,33 @@ done:
     return st;
 }
 
+vitcl_status vt_dev_key(char hex[65], const vt_dev *dev,
+                        const char *const *sources, const char *what)
+{
+    vt_common common = {.text = NULL};
+    vt_cache_key key;
+    char *text = NULL;
+    vitcl_status st;
+
+    VT_TRY(vt_common_get(&common));
+    key = vt_cache_key_end(common.begun, dev, "", what);
+    for (; *sources; sources++) {
+        vt_sha256_state s;
+
+        VT_TRY(vt_source_read(&text, *sources));
+        vt_sha256_begin(&s);
+        vt_sha256_add(&s, key.hash, sizeof key.hash);
+        vt_sha256_add(&s, text, strlen(text));
+        vt_sha256_end(&s, key.hash);
+        free(text);
+        text = NULL;
+    }
+    vt_sha256_hex(hex, key.hash);
+done:
+    vt_common_free(&common);
+    return st;
+}
+
 cl_program vt_inputs_program(const vt_inputs *r, const vt_dev *dev, cl_int *e)
 {
     return clCreateProgramWithSource(

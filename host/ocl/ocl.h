@@ -42,11 +42,19 @@ void vt_dev_free(vt_dev *dev); /* drops one reference */
 /* VITCL_EDEVICE if it is lost, or belongs to another process. */
 vitcl_status vt_dev_alive(const vt_dev *dev);
 const vitcl_device_info *vt_dev_info(const vt_dev *dev);
-/* Attaches state of host/gemm and completes the device's description: once,
- * before the device is shared. drop() is called with the last reference. */
-void vt_dev_attach(vt_dev *dev, const vitcl_device_info *info, void *state,
+/* What other folders keep with a device: each attaches its state once, before
+ * the device is shared. drop() is called with the last reference. */
+typedef enum {
+    VT_KEPT_UNITS,
+    VT_KEPT_PARAMS,
+    VT_KEPT_PRODUCT,
+    VT_KEPT
+} vt_kept;
+void vt_dev_attach(vt_dev *dev, vt_kept what, void *state,
                    void (*drop)(void *state));
-void *vt_dev_attached(const vt_dev *dev);
+void *vt_dev_attached(const vt_dev *dev, vt_kept what);
+/* Completes the description, before the device is shared. */
+void vt_dev_describe(vt_dev *dev, const vitcl_device_info *info);
 /* Called while programs are compiled for the device, by one thread at a time:
  * before the first, after each, and with done == total after the last. NULL:
  * nobody. Set it before other threads use the device. */
@@ -80,6 +88,12 @@ bool vt_dev_long_items(const vt_dev *dev);
 size_t vt_item_stack(void);
 /* The largest work-group for a GPU-class kernel. */
 size_t vt_dev_group_max(const vt_dev *dev);
+
+/* Names a result on disk: a hash of the device, its driver, the environment,
+ * `what`, and the text of these kernels, cl/NAME.cl, ended by NULL, and of all
+ * that stands before them. */
+vitcl_status vt_dev_key(char hex[65], const vt_dev *dev,
+                        const char *const *sources, const char *what);
 
 typedef struct vt_counters {
     uint64_t programs_built, kernels_made, buffers_made, args_set, lookups;

@@ -4,14 +4,13 @@
  * (cl/attention_grad_mma.cl).
  *
  * The unit is used if the trials have found its products and these kernels
- * right (gemm/mma_choice.c) and the plan does not ask for short ones (plain).
+ * right (host/units) and the plan does not ask for short ones (plain).
  */
 #include "ops/attention.h"
 
-#include "gemm/mma.h"
+#include "gemm/attention_heads.h"
 
 #include <stdio.h>
-#include <string.h>
 
 static bool readable(vt_plan *p, vt_val v)
 {
@@ -30,7 +29,7 @@ bool vt_attention_mma_takes(vt_plan *p, const vt_step *s,
 
     if ((vt_plan_type(p) != VT_F16 && vt_plan_type(p) != VT_BF16) ||
         !vt_mma_heads_take(z->D) || s->f[F_SCALE] <= 0.0f ||
-        strcmp(vt_plan_gemm(p), "plain") == 0 || !readable(p, s->in[IN_Q]) ||
+        vt_product_plain(vt_plan_gemm(p)) || !readable(p, s->in[IN_Q]) ||
         !readable(p, s->in[IN_KV]))
         return false;
     c = vt_mma_ask_attention(dev, vt_plan_type(p));
@@ -82,7 +81,7 @@ bool vt_attention_grad_mma_takes(vt_plan *p, const vt_step *s,
     vt_mma_heads h;
 
     if (vt_plan_type(p) != VT_BF16 || !vt_mma_heads_take(z->D) ||
-        s->f[F_SCALE] <= 0.0f || strcmp(vt_plan_gemm(p), "plain") == 0)
+        s->f[F_SCALE] <= 0.0f || vt_product_plain(vt_plan_gemm(p)))
         return false;
     c = vt_mma_ask_gradient(dev);
     if (!vt_mma_gradient_takes(c, z->D))

@@ -91,5 +91,5 @@ bool vt_attention_by_dots(const vt_plan *p)
     const vt_dtype t = vt_plan_type(p);
 
     return vt_op_cpu(p) && (t == VT_BF16 || t == VT_I8) &&
-           vt_gemm_dots(vt_plan_settings(p)->dev, vt_plan_gemm(p));
+           vt_product_dots(vt_plan_settings(p)->dev, vt_plan_gemm(p));
 }

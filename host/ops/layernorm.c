@@ -38,9 +38,9 @@ done:
 
 static bool words(vt_int_rows *out, const vt_plan *p, const vt_step *s)
 {
-    return vt_gemm_int_rows(out, vt_plan_settings(p)->dev, vt_plan_gemm(p),
-                            vt_op_rows(p, s->out[OUT_Y]),
-                            vt_dim(p, s->out[OUT_Y], -1));
+    return vt_product_int_rows(out, vt_plan_settings(p)->dev, vt_plan_gemm(p),
+                               vt_op_rows(p, s->out[OUT_Y]),
+                               vt_dim(p, s->out[OUT_Y], -1));
 }
 
 /* Normalises rows and rounds them to integers. */

@@ -9,7 +9,6 @@
 #include "ops/common.h"
 
 #include <stdio.h>
-#include <string.h>
 
 enum { IN_X, IN_W, IN_BIAS, IN_SCALE, IN_RESIDUAL, INS };
 enum { OUT_Y };
@@ -76,12 +75,26 @@ static vt_gemm_desc forward(const vt_plan *p, const vt_step *s)
     return d;
 }
 
-/* The provider's scratch memory. */
-static size_t scratch(const vt_plan *p, vt_gemm_desc d)
+/* What is known without timing; false: nothing. */
+static bool look(vt_product *out, const vt_plan *p, vt_gemm_desc d)
 {
     vt_dev *dev = vt_plan_settings(p)->dev;
 
-    return dev ? vt_gemm_temp_bytes(dev, vt_plan_gemm(p), &d) : 0;
+    return dev && vt_product_look(out, dev, vt_plan_gemm(p), &d) == VITCL_OK;
+}
+
+/* The product's scratch memory. */
+static size_t scratch(const vt_plan *p, vt_gemm_desc d)
+{
+    vt_product x;
+
+    return look(&x, p, d) ? x.temp_bytes : 0;
+}
+
+static vitcl_status product_of(vt_product *out, const vt_plan *p,
+                               const vt_gemm_desc *d)
+{
+    return vt_product_of(out, vt_plan_settings(p)->dev, vt_plan_gemm(p), d);
 }
 
 static size_t temp_bytes(const vt_plan *p, const vt_step *s)
@@ -89,14 +102,13 @@ static size_t temp_bytes(const vt_plan *p, const vt_step *s)
     return s->i[I_EXACT] ? 0 : scratch(p, forward(p, s));
 }
 
-static vitcl_status bind(vt_plan *p, vt_step *s, const vt_gemm_desc *d,
+static vitcl_status bind(vt_plan *p, vt_step *s, const vt_product *x,
                          vt_gemm_bufs *b)
 {
     vitcl_status st = VITCL_OK;
 
     VT_TRY(vt_bind(&b->temp, p, s->out[VT_TEMP]));
-    VT_TRY(
-        vt_gemm_new(&s->gemm, vt_plan_settings(p)->dev, vt_plan_gemm(p), d, b));
+    VT_TRY(vt_product_bind(&s->gemm, vt_plan_settings(p)->dev, x, b));
 done:
     return st;
 }
@@ -171,16 +183,17 @@ done:
 static vitcl_status prepare(vt_plan *p, vt_step *s)
 {
     vitcl_status st = VITCL_OK;
-    vt_gemm_desc d = forward(p, s);
+    const vt_gemm_desc d = forward(p, s);
     vt_gemm_bufs b = {0};
     vt_buf *packed = NULL;
+    vt_product x;
 
     if (s->i[I_EXACT])
         return exact(p, s);
+    VT_TRY(product_of(&x, p, &d));
     if (d.b_packed) {
         VT_TRY(vt_store_packed(&packed, vt_plan_settings(p)->store,
-                               vt_value_of(p, s->in[IN_W])->name,
-                               vt_plan_gemm(p), &d));
+                               vt_value_of(p, s->in[IN_W])->name, &x));
         b.b = packed;
     } else {
         VT_TRY(vt_bind_weight(&b.b, p, s, s->in[IN_W]));
@@ -190,7 +203,7 @@ static vitcl_status prepare(vt_plan *p, vt_step *s)
     VT_TRY(vt_bind(&b.bias, p, s->in[IN_BIAS]));
     VT_TRY(vt_bind(&b.scale, p, s->in[IN_SCALE]));
     VT_TRY(vt_bind(&b.residual, p, s->in[IN_RESIDUAL]));
-    VT_TRY(bind(p, s, &d, &b));
+    VT_TRY(bind(p, s, &x, &b));
 done:
     vt_buf_free(packed); /* s->gemm holds its own reference */
     return st;
@@ -225,14 +238,16 @@ static size_t x_temp_bytes(const vt_plan *p, const vt_step *s)
 static vitcl_status x_prepare(vt_plan *p, vt_step *s)
 {
     vitcl_status st = VITCL_OK;
-    vt_gemm_desc d = x_desc(p, s);
+    const vt_gemm_desc d = x_desc(p, s);
     vt_gemm_bufs b = {0};
+    vt_product x;
 
+    VT_TRY(product_of(&x, p, &d));
     VT_TRY(vt_bind(&b.c, p, s->out[VT_DX]));
     VT_TRY(vt_bind(&b.a, p, s->in[DX_DY]));
     VT_TRY(vt_bind(&b.b, p, s->in[DX_W]));
     VT_TRY(vt_bind(&b.residual, p, s->in[DX_DERIVATIVE]));
-    VT_TRY(bind(p, s, &d, &b));
+    VT_TRY(bind(p, s, &x, &b));
 done:
     return st;
 }
@@ -280,14 +295,16 @@ static size_t w_temp_bytes(const vt_plan *p, const vt_step *s)
 static vitcl_status w_prepare(vt_plan *p, vt_step *s)
 {
     vitcl_status st = VITCL_OK;
-    vt_gemm_desc d = w_desc_of(p, s);
+    const vt_gemm_desc d = w_desc_of(p, s);
     vt_gemm_bufs b = {0};
+    vt_product x;
 
+    VT_TRY(product_of(&x, p, &d));
     VT_TRY(vt_bind(&b.bias, p, s->in[DW_DB]));
     VT_TRY(vt_bind(&b.c, p, d.accumulate ? s->in[VT_DW_SUM] : s->out[OUT_DW]));
     VT_TRY(vt_bind(&b.a, p, s->in[VT_DW_DY]));
     VT_TRY(vt_bind(&b.b, p, s->in[VT_DW_X]));
-    VT_TRY(bind(p, s, &d, &b));
+    VT_TRY(bind(p, s, &x, &b));
 done:
     return st;
 }
@@ -301,14 +318,14 @@ static const vt_op grad_w = {.name = "linear_grad_w",
 /* Gradients of w and b, in one step if the provider can do this. */
 static void grad_parameters(vt_plan *p, vt_val g, vt_val x, vt_val w, vt_val b)
 {
-    vt_dev *dev = vt_plan_settings(p)->dev;
     vt_val db = vt_grad_param(p, b), sum;
     vt_gemm_desc d = w_desc(p, g, x);
+    vt_product both;
 
     d.accumulate = d.sums = true;
-    if (db == VT_NONE || !dev || !vt_grad_wanted(p, w) ||
-        vt_value_of(p, w)->kind != VT_PARAM ||
-        !vt_gemm_sums(dev, vt_plan_gemm(p), &d)) {
+    if (db == VT_NONE || !vt_grad_wanted(p, w) ||
+        vt_value_of(p, w)->kind != VT_PARAM || !look(&both, p, d) ||
+        !both.sums) {
         vt_add_rows_grad(p, db, g);
         vt_op_grad_w(p, &grad_w, g, x, w, 0, NULL);
         return;
@@ -339,24 +356,30 @@ static void grad(vt_plan *p, const vt_step *s)
     vt_op_give(p, to, vt_step_add(p, step));
 }
 
+/* Is this product by a form of the provider that gains from such types? */
+static bool stored(const vt_plan *p, vt_gemm_desc d)
+{
+    vt_product x;
+
+    return look(&x, p, d) && x.own && x.form->stored;
+}
+
 /* Residuals stay in f32, and in int8 what an activation gives: the next product
  * rounds it to integers, and twice would cost accuracy. */
 static void cpu_stored(const vt_plan *p, const vt_step *s, vt_dtype t,
                        unsigned *in, unsigned *out)
 {
-    vt_dev *dev = vt_plan_settings(p)->dev;
-    const char *gemm = vt_plan_gemm(p);
     vt_gemm_desc d = forward(p, s);
 
-    if (t == VT_BF16 && !vt_gemm_dots(dev, gemm))
+    if (t == VT_BF16 &&
+        !vt_product_dots(vt_plan_settings(p)->dev, vt_plan_gemm(p)))
         return;
     d.a = t;
-    if (strcmp(vt_gemm_form_of(dev, gemm, &d), "dot") == 0)
+    if (stored(p, d))
         *in = 1u << IN_X;
     d.a = VT_F32, d.out = VT_BF16;
     if (t == VT_BF16 && !d.residual &&
-        (d.type == VT_BF16 || d.act == VT_ACT_NONE) &&
-        strcmp(vt_gemm_form_of(dev, gemm, &d), "dot") == 0)
+        (d.type == VT_BF16 || d.act == VT_ACT_NONE) && stored(p, d))
         *out = 1u << OUT_Y;
 }
 

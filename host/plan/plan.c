@@ -30,11 +30,28 @@ static void free_patterns(char **patterns)
     free(patterns);
 }
 
+/* Does the provider that was asked for multiply in the plan's type? */
+static vitcl_status check_type(const vt_plan *p)
+{
+    const vt_dtype type = vt_plan_type(p);
+    vt_product any;
+    const bool some = vt_product_any(&any, p->o.dev, p->gemm, type,
+                                     vt_plan_class(p)) == VITCL_OK;
+
+    if (some && any.own)
+        return VITCL_OK;
+    return vt_fail(
+        VITCL_EUNSUPPORTED, "%s does not multiply in %s on %.60s; %s does",
+        p->gemm, type == VT_I8 ? "int8" : vt_dtype_name(type),
+        vt_dev_info(p->o.dev)->name, some ? any.form->provider : "no provider");
+}
+
 vitcl_status vt_plan_new(vt_plan **out, const vt_plan_options *options)
 {
     vitcl_status st = VITCL_OK;
     vt_plan *p = NULL;
     const char *provider = NULL;
+    vt_product any;
 
     VT_TRY(VT_NEW(&p, 1));
     p->o = *options;
@@ -42,25 +59,18 @@ vitcl_status vt_plan_new(vt_plan **out, const vt_plan_options *options)
     p->o.dev = options->dev ? vt_dev_ref(options->dev) : NULL;
     p->o.store = options->store ? vt_store_ref(options->store) : NULL;
     if (p->o.dev) {
-        VT_TRY(vt_gemm_provider(&provider, p->o.dev, options->gemm));
+        VT_TRY(vt_product_provider(&provider, p->o.dev, options->gemm));
         snprintf(p->gemm, sizeof p->gemm, "%s", provider);
-        if (options->gemm &&
-            !vt_gemm_multiplies(&provider, p->o.dev, p->gemm, vt_plan_type(p),
-                                vt_plan_class(p))) {
-            st = vt_fail(
-                VITCL_EUNSUPPORTED,
-                "%s does not multiply in %s on %.60s; %s does", p->gemm,
-                vt_plan_type(p) == VT_I8 ? "int8"
-                                         : vt_dtype_name(vt_plan_type(p)),
-                vt_dev_info(p->o.dev)->name, provider);
-            goto done;
-        }
+        if (options->gemm)
+            VT_TRY(check_type(p));
     }
     p->o.gemm = p->gemm;
     /* Otherwise packed weights are summed in another order (other bits), or
      * weights must be copied or converted anyway. */
     p->o.once = options->once && p->o.dev && options->precision == VITCL_F32 &&
-                vt_gemm_streams(p->o.dev, p->gemm, VT_F32, vt_plan_class(p));
+                vt_product_any(&any, p->o.dev, p->gemm, VT_F32,
+                               vt_plan_class(p)) == VITCL_OK &&
+                any.own && any.form->streams;
     VT_TRY(copy_patterns(&p->keep, options->keep));
     VT_TRY(copy_patterns(&p->watch, options->watch));
     if (p->o.dev)

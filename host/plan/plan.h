@@ -73,7 +73,7 @@ typedef struct vt_op {
      * then finds their dtype in vt_value (storage.c) */
     unsigned half_in, half_out;
     /* The same for this step on the CPU class, as t: bf16, or i8 for the words
-     * of vt_gemm_int_rows(). NULL: none. */
+     * of vt_product_int_rows(). NULL: none. */
     void (*cpu_stored)(const vt_plan *p, const vt_step *s, vt_dtype t,
                        unsigned *in, unsigned *out);
     /* Bytes of scratch memory in out[VT_TEMP], which is made when the dtypes of

@@ -9,7 +9,7 @@
  * such values in bf16 for attention, which multiplies in bf16.
  *
  * Integers are for a CPU's int8 products, which give each row a scale: an op
- * that has a whole row at once rounds it as they would (vt_gemm_int_rows()),
+ * that has a whole row at once rounds it as they would (vt_product_int_rows()),
  * with the same bits. Each of them would round it again.
  *
  * A value is stored so if the op that writes it and all ops that read it
@@ -54,8 +54,8 @@ static bool stored(vt_value *v, const vt_plan *p, vt_dtype t)
         return true;
     }
     if (v->keep || v->watched ||
-        !vt_gemm_int_rows(&rows, p->o.dev, p->gemm,
-                          (int)(v->bytes / sizeof(float)) / c, c))
+        !vt_product_int_rows(&rows, p->o.dev, p->gemm,
+                             (int)(v->bytes / sizeof(float)) / c, c))
         return false;
     v->bytes = rows.bytes;
     return true;

@@ -218,25 +218,24 @@ done:
 }
 
 vitcl_status vt_store_packed(vt_buf **out, vt_store *s, const char *name,
-                             const char *provider, const vt_gemm_desc *d)
+                             const vt_product *product)
 {
+    const vt_gemm_desc *d = &product->told.d;
     vitcl_status st = VITCL_OK;
     char layout[64];
-    const char *word = vt_gemm_layout(s->dev, provider, d);
     uint64_t count = (uint64_t)d->N * (uint64_t)d->K;
     vt_buf *b, *rows = NULL, *packed = NULL;
 
-    if (!word[0])
+    if (!product->layout[0])
         return vt_store_raw(out, s, name, count);
-    snprintf(layout, sizeof layout, "%s %s %s", provider, word,
-             vt_dtype_name(d->type));
+    snprintf(layout, sizeof layout, "%s %s %s", product->form->provider,
+             product->layout, vt_dtype_name(d->type));
     pthread_mutex_lock(&s->lock);
     b = find(s, name, layout);
     if (!b) {
         VT_TRY(passing(&rows, s, name, count));
-        VT_TRY(vt_buf_new(&packed, s->dev,
-                          vt_gemm_packed_bytes(s->dev, provider, d)));
-        VT_TRY(vt_gemm_pack(s->queue, provider, d, packed, rows));
+        VT_TRY(vt_buf_new(&packed, s->dev, product->packed_bytes));
+        VT_TRY(vt_product_pack(s->queue, product, packed, rows));
         VT_TRY(vt_queue_finish(s->queue));
         b = packed, packed = NULL;
         VT_TRY(add(s, name, layout, b));

@@ -5,7 +5,7 @@
  */
 #ifndef VT_PLAN_STORE_H
 #define VT_PLAN_STORE_H
-#include "gemm/gemm.h"
+#include "gemm/product.h"
 
 typedef struct vt_store vt_store;
 
@@ -24,9 +24,9 @@ vitcl_status vt_store_read(float *out, vt_store *s, const char *name,
                            uint64_t count);
 /* Free the staging buffer: no parameter is needed soon. */
 void vt_store_rest(vt_store *s);
-/* Packed for a provider; the f32 rows are not kept. */
+/* Packed for a product; the f32 rows are not kept. */
 vitcl_status vt_store_packed(vt_buf **out, vt_store *s, const char *name,
-                             const char *provider, const vt_gemm_desc *d);
+                             const vt_product *product);
 /* For more than one run: put the parameters on large pages, each once. */
 void vt_store_large_pages(vt_store *s);
 size_t vt_store_bytes(vt_store *s);

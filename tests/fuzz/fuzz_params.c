@@ -23,7 +23,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     text[size] = '\0';
     vt_params_text(&table, &info, text);
     for (int kind = 0; kind < VT_PARAMS_KINDS; kind++)
-        for (int type = 0; type < VT_PARAMS_TYPES; type++)
+        for (int type = 0; type < VT_TYPES; type++)
             n += table[kind][type].set;
     if (n != info.tuned || strlen(info.warning) >= sizeof info.warning)
         __builtin_trap();

@@ -6,6 +6,7 @@
  *
  * One test for all: most kernels are compiled once.
  */
+#include "gemm/device.h"
 #include "support/oneplan.h"
 #include "support/pictures.h"
 #include "train/model_files.h"
@@ -290,7 +291,7 @@ static void with_data(void (*check)(vt_dev *dev, const char *folder,
     vt_dataset *d = NULL;
     vt_dev *dev = NULL;
 
-    vt_check(vt_gemm_dev_open(&dev, getenv("VITCL_TEST_DEVICE")));
+    vt_check(vt_product_open(&dev, getenv("VITCL_TEST_DEVICE")));
     fill();
     vt_test_cifar(folder, CLASSES, 1);
     vt_check(vt_dataset_open(&d, folder, "train"));

@@ -7,7 +7,8 @@
  * rounded, by 2^-8 of each at most: an error may be that share of the sum of
  * the absolute values of a gradient's terms.
  */
-#include "gemm/mma.h"
+#include "gemm/attention_heads.h"
+#include "gemm/trials.h"
 #include "ops/ops.h"
 #include "plan/plan_private.h"
 #include "support/commit.h"
@@ -422,7 +423,7 @@ static const char *verdict(int kind, bool timed)
     const vt_mma_choice c = {.kind = kind, .emulated = true};
     const char *word = "none";
 
-    vt_check(vt_mma_try_gradient(&word, vt_test_device(), c, timed));
+    vt_check(vt_trial_gradient(&word, vt_test_device(), c, timed));
     return word;
 }
 

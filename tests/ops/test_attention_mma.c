@@ -9,7 +9,7 @@
  * shows in the last bits. Otherwise the probabilities are rounded to 16 bits,
  * 2^-11 or 2^-8 of each.
  */
-#include "gemm/mma.h"
+#include "gemm/trials.h"
 #include "ops/ops.h"
 #include "plan/plan_private.h"
 #include "ref/ref.h"
@@ -363,7 +363,7 @@ static const char *verdict(int kind, vt_dtype type, bool timed)
     const vt_mma_choice c = {.kind = kind, .emulated = true};
     const char *word = "none";
 
-    vt_check(vt_mma_try_attention(&word, vt_test_device(), c, type, timed));
+    vt_check(vt_trial_attention(&word, vt_test_device(), c, type, timed));
     return word;
 }
 

@@ -245,21 +245,20 @@ static unsigned run(job *j, const char *provider, vt_class class,
     vt_test_class(class);
     bufs.c = d.out == VT_F32 ? vt_test_floats(d.accumulate ? j->c0 : NULL, n)
                              : upload(j->c0, n, d.out);
+    const vt_product x = vt_test_product(provider, &d);
     if (d.b_packed) {
-        cr_assert_neq(vt_gemm_layout(dev, provider, &d)[0], '\0');
-        const size_t bytes = vt_gemm_packed_bytes(dev, provider, &d);
-        cr_assert_eq(vt_buf_new(&packed, dev, bytes), VITCL_OK);
+        cr_assert_neq(x.layout[0], '\0');
+        cr_assert_eq(vt_buf_new(&packed, dev, x.packed_bytes), VITCL_OK);
         cr_assert_eq(vt_buf_fill(q, packed, 0x7fc07fc0u), VITCL_OK);
-        cr_assert_eq(vt_gemm_pack(q, provider, &d, packed, bufs.b), VITCL_OK,
-                     "%s", vt_message());
+        cr_assert_eq(vt_product_pack(q, &x, packed, bufs.b), VITCL_OK, "%s",
+                     vt_message());
         bufs.b = packed;
     }
-    const size_t temp = vt_gemm_temp_bytes(dev, provider, &d);
-    if (temp) {
-        cr_assert_eq(vt_buf_new(&bufs.temp, dev, temp), VITCL_OK);
+    if (x.temp_bytes) {
+        cr_assert_eq(vt_buf_new(&bufs.temp, dev, x.temp_bytes), VITCL_OK);
         cr_assert_eq(vt_buf_fill(q, bufs.temp, 0x7fc00000u), VITCL_OK);
     }
-    cr_assert_eq(vt_gemm_new(&g, dev, provider, &d, &bufs), VITCL_OK, "%s",
+    cr_assert_eq(vt_product_bind(&g, dev, &x, &bufs), VITCL_OK, "%s",
                  vt_message());
     cr_assert_eq(vt_gemm_launch(q, g), VITCL_OK, "%s", vt_message());
     cr_assert_eq(vt_queue_finish(q), VITCL_OK, "%s", vt_message());
@@ -391,7 +390,7 @@ static bool usable(const char *provider)
      * reports uninitialised reads. */
     if (vt_test_tiny() && strcmp(provider, "clblast") == 0)
         return false;
-    return vt_gemm_provider(&name, vt_test_device(), provider) == VITCL_OK &&
+    return vt_product_provider(&name, vt_test_device(), provider) == VITCL_OK &&
            strcmp(name, provider) == 0;
 }
 
@@ -535,7 +534,7 @@ Test(gemm, sums)
                             .accumulate = true,
                             .device_class = VT_CLASS_CPU};
 
-    if (!vt_gemm_sums(vt_test_device(), "native", &d))
+    if (!vt_test_product("native", &d).sums)
         cr_skip("too little local memory");
     sums_agree(37, 5, 23);
     if (!vt_test_tiny())
@@ -559,12 +558,14 @@ Test(gemm, refuses)
         .a = b, .b = b, .c = b, .bias = b, .scale = b, .residual = b};
     const char *name = NULL;
     vt_gemm *g = NULL;
+    vt_product x;
 
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
-        cr_expect_eq(vt_gemm_new(&g, dev, "plain", &wrong[i].d, &bufs),
-                     VITCL_EINVAL, "%zu", i);
+        cr_expect_eq(vt_product_of(&x, dev, "plain", &wrong[i].d), VITCL_EINVAL,
+                     "%zu", i);
     const vt_gemm_desc large = {.M = 9, .N = 8, .K = 1};
-    cr_expect_eq(vt_gemm_new(&g, dev, "plain", &large, &bufs), VITCL_EINVAL);
+    x = vt_test_product("plain", &large);
+    cr_expect_eq(vt_product_bind(&g, dev, &x, &bufs), VITCL_EINVAL);
     cr_expect(strstr(vt_message(), "matrix C"), "%s", vt_message());
     for (int a = 0; a <= VT_ACT_SILU; a++)
         cr_expect(vt_act_name((vt_act)a)[0]);
@@ -572,9 +573,9 @@ Test(gemm, refuses)
     if (vt_test_tiny()) /* this asks all providers, and CLBlast builds
                          * programs */
         return;
-    cr_expect_eq(vt_gemm_provider(&name, dev, "cublas"), VITCL_EINVAL);
+    cr_expect_eq(vt_product_provider(&name, dev, "cublas"), VITCL_EINVAL);
     cr_expect(strstr(vt_message(), "cublas") && strstr(vt_message(), "plain"),
               "%s", vt_message());
-    cr_expect_eq(vt_gemm_provider(&name, dev, NULL), VITCL_OK);
+    cr_expect_eq(vt_product_provider(&name, dev, NULL), VITCL_OK);
     cr_expect_not_null(name);
 }

@@ -9,7 +9,8 @@
  * as often between two halves as not. Then no sum of 64 exceeds 2048 but by
  * that one, and rounding the operands is all that loses bits.
  */
-#include "gemm/dot.h"
+#include "gemm/dots.h"
+#include "gemm/trials.h"
 #include "support/device.h"
 #include "support/oneplan.h"
 #include "support/pictures.h"
@@ -132,16 +133,17 @@ static void multiply(const data *d, int M, float *c)
                       .scale = vt_test_floats(d->scale, n),
                       .residual = vt_test_floats(d->residual, all),
                       .c = vt_test_floats(NULL, all)};
+    const vt_product x = vt_test_product("native", &g);
     vt_buf *plain = vt_test_floats(d->b, n * k);
     float *again = malloc(all * sizeof *again);
     vt_gemm *gemm = NULL;
 
-    OK(vt_buf_new(&b.b, dev, vt_gemm_packed_bytes(dev, "native", &g)));
+    OK(vt_buf_new(&b.b, dev, x.packed_bytes));
     OK(vt_buf_fill(q, b.b, 0x7fc07fc0u));
-    OK(vt_gemm_pack(q, "native", &g, b.b, plain));
-    OK(vt_buf_new(&b.temp, dev, vt_gemm_temp_bytes(dev, "native", &g)));
+    OK(vt_product_pack(q, &x, b.b, plain));
+    OK(vt_buf_new(&b.temp, dev, x.temp_bytes));
     OK(vt_buf_fill(q, b.temp, 0x7fc07fc0u));
-    OK(vt_gemm_new(&gemm, dev, "native", &g, &b));
+    OK(vt_product_bind(&gemm, dev, &x, &b));
     cr_assert(strstr(vt_gemm_describe(gemm), "vfmadd231ph"), "%s",
               vt_gemm_describe(gemm));
     for (int i = 0; i < 2; i++) {
@@ -412,7 +414,7 @@ static const char *verdict_of(const char *code, bool *runs)
 
     *runs = begin(&folder, code);
     if (*runs)
-        OK(vt_dot_try(&verdict, vt_test_device(), "vfmadd231ph"));
+        OK(vt_trial_dot(&verdict, vt_test_device(), "vfmadd231ph"));
     vt_test_remove(folder);
     return verdict;
 }

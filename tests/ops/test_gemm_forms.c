@@ -9,8 +9,8 @@
  * steps. The largest values of a row and of a column are first, in the middle,
  * and after the last whole vector.
  */
-#include "gemm/decisions.h"
-#include "gemm/dot.h"
+#include "gemm/dots.h"
+#include "gemm/verdicts.h"
 #include "ref/ref.h"
 #include "support/device.h"
 #include "support/oneplan.h"
@@ -170,7 +170,7 @@ static void multiply(const form *f, const data *d)
                             .act = VT_ACT_RELU,
                             .device_class = f->class};
     const size_t n = (size_t)d->N, c = (size_t)d->M * n, k = (size_t)d->K;
-    const size_t temp = vt_gemm_temp_bytes(dev, "native", &g);
+    const vt_product x = vt_test_product("native", &g);
     vt_gemm_bufs b = {.a = vt_test_floats(d->a, (size_t)d->M * k),
                       .bias = vt_test_floats(d->bias, n),
                       .scale = vt_test_floats(d->scale, n),
@@ -179,14 +179,14 @@ static void multiply(const form *f, const data *d)
     vt_buf *plain = vt_test_floats(d->b, n * k);
     vt_gemm *gemm = NULL;
 
-    OK(vt_buf_new(&b.b, dev, vt_gemm_packed_bytes(dev, "native", &g)));
+    OK(vt_buf_new(&b.b, dev, x.packed_bytes));
     OK(vt_buf_fill(q, b.b, 0x7fc07fc0u));
-    OK(vt_gemm_pack(q, "native", &g, b.b, plain));
-    if (temp) {
-        OK(vt_buf_new(&b.temp, dev, temp));
+    OK(vt_product_pack(q, &x, b.b, plain));
+    if (x.temp_bytes) {
+        OK(vt_buf_new(&b.temp, dev, x.temp_bytes));
         OK(vt_buf_fill(q, b.temp, 0x7fc00000u));
     }
-    OK(vt_gemm_new(&gemm, dev, "native", &g, &b));
+    OK(vt_product_bind(&gemm, dev, &x, &b));
     cr_assert(strstr(vt_gemm_describe(gemm), f->name), "%s, not %s",
               vt_gemm_describe(gemm), f->name);
     OK(vt_gemm_launch(q, gemm));
@@ -296,9 +296,11 @@ static void check(form f)
         vt_test_remove(folder);
         cr_skip("no %s here", f.name);
     }
-    if (folder)
-        vt_decision_save(dev, f.type == VT_BF16 ? "bf16 by" : "int8 by",
-                         f.name);
+    if (folder) {
+        const vt_subject s = vt_dot_subject(f.type);
+
+        vt_verdict_save(dev, &s, f.name);
+    }
     if (f.class != VT_CLASS_GPU || !vt_test_tiny())
         check_size(&f, vt_test_tiny() ? 7 : 23, vt_test_tiny() ? 17 : 37, 45);
     if (!vt_test_tiny()) /* with the same program */
@@ -565,7 +567,8 @@ Test(gemm_forms, bf16_vdpbf16ps)
 /* Plans ask before anything is multiplied; a trial takes seconds. */
 Test(gemm_forms, asking_tries_nothing)
 {
-    const char *folder = vt_test_folder(), *instead = NULL;
+    const char *folder = vt_test_folder();
+    vt_product x;
     vt_dev *dev;
     bool untried;
 
@@ -573,12 +576,11 @@ Test(gemm_forms, asking_tries_nothing)
     unsetenv("VITCL_CACHE");
     unsetenv("VITCL_DOT");
     dev = vt_test_device();
-    untried = vt_gemm_untried(dev, VT_I8);
+    untried = vt_dot_untried(dev, VT_I8);
     if (untried) {
-        cr_expect(
-            vt_gemm_multiplies(&instead, dev, "native", VT_I8, VT_CLASS_CPU));
-        cr_expect_str_eq(instead, "native");
-        cr_expect(vt_gemm_untried(dev, VT_I8));
+        OK(vt_product_any(&x, dev, "native", VT_I8, VT_CLASS_CPU));
+        cr_expect(x.own);
+        cr_expect(vt_dot_untried(dev, VT_I8));
     }
     vt_test_remove(folder);
     if (!untried)

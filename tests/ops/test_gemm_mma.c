@@ -12,9 +12,9 @@
  * in their bits, which are known: the emulated instructions add one product
  * after the other, each of them exact in f32.
  */
-#include "gemm/device.h"
-#include "gemm/gemm.h"
-#include "gemm/mma.h"
+#include "gemm/matrix.h"
+#include "gemm/state.h"
+#include "gemm/trials.h"
 #include "ref/ref.h"
 #include "support/device.h"
 #include "support/oneplan.h"
@@ -69,17 +69,17 @@ static void multiply(const vt_gemm_desc *d, const operands *o, int from,
         .residual = vt_test_floats(o->residual + from * d->ldc,
                                    (size_t)(rows * d->ldc))};
     vt_buf *b = vt_test_floats(o->b, n * (size_t)d->K);
-    const size_t temp = vt_gemm_temp_bytes(dev, "native", d);
+    const vt_product x = vt_test_product("native", d);
     vt_gemm *g = NULL;
 
-    OK(vt_buf_new(&bufs.b, dev, vt_gemm_packed_bytes(dev, "native", d)));
+    OK(vt_buf_new(&bufs.b, dev, x.packed_bytes));
     OK(vt_buf_fill(q, bufs.b, 0x7fc07fc0u));
-    OK(vt_gemm_pack(q, "native", d, bufs.b, b));
-    if (temp) {
-        OK(vt_buf_new(&bufs.temp, dev, temp));
+    OK(vt_product_pack(q, &x, bufs.b, b));
+    if (x.temp_bytes) {
+        OK(vt_buf_new(&bufs.temp, dev, x.temp_bytes));
         OK(vt_buf_fill(q, bufs.temp, 0x7fc00000u));
     }
-    OK(vt_gemm_new(&g, dev, "native", d, &bufs));
+    OK(vt_product_bind(&g, dev, &x, &bufs));
     cr_assert(strstr(vt_gemm_describe(g), kind), "%s", vt_gemm_describe(g));
     OK(vt_gemm_launch(q, g));
     vt_test_read(o->c, bufs.c, c);
@@ -237,7 +237,7 @@ Test(gemm_mma, dot8)
     unsetenv("VITCL_MMA");
     if (vt_test_tiny())
         return;
-    OK(vt_mma_try(&verdict, vt_test_device(), "dot8", VT_I8));
+    OK(vt_trial_unit(&verdict, vt_test_device(), "dot8", VT_I8));
     cr_assert_str_eq(verdict, "right");
 }
 
@@ -296,7 +296,7 @@ static int wrong_bits(const vt_gemm_desc *d, const operands *o)
 /* One picture has too few tiles for UNITS processors, all have enough. */
 static void check_parts(const char *kind, vt_dtype type)
 {
-    vt_gemm_device *g = vt_gemm_device_of(vt_test_device());
+    vt_product_state *g = vt_product_state_of(vt_test_device());
     vt_gemm_desc d = all;
     operands o;
 
@@ -341,7 +341,7 @@ Test(gemm_mma, parts)
 /* Whole numbers: no order of their sums changes a bit. */
 Test(gemm_mma, parts_of_int8)
 {
-    vt_gemm_device *g = vt_gemm_device_of(vt_test_device());
+    vt_product_state *g = vt_product_state_of(vt_test_device());
 
     g->parts = PARTS, g->units = UNITS;
     if (!vt_test_tiny())

@@ -4,8 +4,7 @@
  * a work-group for each part or one for all. So every bit is known.
  * (llvmpipe rounds the products of fma(), which one product tells.)
  */
-#include "gemm/device.h"
-#include "gemm/gemm.h"
+#include "gemm/state.h"
 #include "ref/ref.h"
 #include "support/device.h"
 #include "support/oneplan.h"
@@ -75,24 +74,23 @@ static void multiply(product *p, int batch, const char *kind)
                          .bias = vt_test_floats(p->bias, n),
                          .residual = vt_test_floats(p->residual, rows * n)};
     vt_gemm *g = NULL;
-    size_t temp;
 
     d.batch = batch;
-    vt_gemm_device_of(dev)->parts = p->parts;
-    vt_gemm_device_of(dev)->units = UNITS;
-    temp = vt_gemm_temp_bytes(dev, "native", &d);
-    if (temp) {
-        OK(vt_buf_new(&bufs.temp, dev, temp));
+    vt_product_state_of(dev)->parts = p->parts;
+    vt_product_state_of(dev)->units = UNITS;
+    const vt_product x = vt_test_product("native", &d);
+    if (x.temp_bytes) {
+        OK(vt_buf_new(&bufs.temp, dev, x.temp_bytes));
         OK(vt_buf_fill(q, bufs.temp, 0x7fc00000u));
     }
-    OK(vt_gemm_new(&g, dev, "native", &d, &bufs));
+    OK(vt_product_bind(&g, dev, &x, &bufs));
     cr_expect(strstr(vt_gemm_describe(g), kind), "%s: no %s",
               vt_gemm_describe(g), kind);
     OK(vt_gemm_launch(q, g));
     vt_test_read(p->c, bufs.c, rows * n);
     vt_gemm_free(g);
-    vt_gemm_device_of(dev)->parts = 0;
-    vt_gemm_device_of(dev)->units = 0;
+    vt_product_state_of(dev)->parts = 0;
+    vt_product_state_of(dev)->units = 0;
     vt_buf_free(bufs.a), vt_buf_free(bufs.b), vt_buf_free(bufs.c);
     vt_buf_free(bufs.bias), vt_buf_free(bufs.residual), vt_buf_free(bufs.temp);
 }

@@ -8,9 +8,10 @@
  * As in test_gemm_forms.c, the values are whole numbers that bf16 has, has not,
  * or has a tie at, and sums are exact: every bit is known.
  */
-#include "gemm/device.h"
-#include "gemm/dot.h"
-#include "gemm/mma.h"
+#include "gemm/dots.h"
+#include "gemm/matrix.h"
+#include "gemm/state.h"
+#include "gemm/trials.h"
 #include "support/device.h"
 #include "support/oneplan.h"
 #include "support/pictures.h"
@@ -122,10 +123,9 @@ static void run(job *j)
     vt_queue *q = vt_test_queue();
     vt_gemm_desc d = j->d;
     vt_gemm *gemm = NULL;
-    size_t temp;
 
     d.type = VT_BF16, d.device_class = form.class;
-    temp = vt_gemm_temp_bytes(dev, "native", &d);
+    const vt_product x = vt_test_product("native", &d);
     vt_gemm_bufs b = {.a = vt_test_floats(j->a, j->n_a),
                       .b = vt_test_floats(j->b, j->n_b),
                       .bias =
@@ -133,11 +133,11 @@ static void run(job *j)
                       .residual = vt_test_floats(j->residual, j->n_c),
                       .c = vt_test_floats(d.accumulate ? j->c0 : NULL, j->n_c)};
 
-    if (temp) {
-        OK(vt_buf_new(&b.temp, dev, temp));
+    if (x.temp_bytes) {
+        OK(vt_buf_new(&b.temp, dev, x.temp_bytes));
         OK(vt_buf_fill(q, b.temp, 0x7fc00000u));
     }
-    OK(vt_gemm_new(&gemm, dev, "native", &d, &b));
+    OK(vt_product_bind(&gemm, dev, &x, &b));
     cr_assert(strstr(vt_gemm_describe(gemm), form.name), "%s",
               vt_gemm_describe(gemm));
     OK(vt_gemm_launch(q, gemm));
@@ -298,8 +298,9 @@ Test(gemm_training, other_instructions)
         vt_gemm *gemm = NULL;
 
         vt_dot_use(dev, VT_BF16, kinds[i]);
-        OK(vt_buf_new(&b.temp, dev, vt_gemm_temp_bytes(dev, "native", &d) + 4));
-        OK(vt_gemm_new(&gemm, dev, "native", &d, &b));
+        const vt_product x = vt_test_product("native", &d);
+        OK(vt_buf_new(&b.temp, dev, x.temp_bytes + 4));
+        OK(vt_product_bind(&gemm, dev, &x, &b));
         cr_expect(strstr(vt_gemm_describe(gemm), " bf16"), "%s",
                   vt_gemm_describe(gemm));
         vt_gemm_free(gemm);
@@ -365,7 +366,7 @@ static void on_unit(const char *kind)
 /* Parts as a GPU with many processors has them. */
 static void check_product(int which)
 {
-    vt_gemm_device *g = vt_gemm_device_of(vt_test_device());
+    vt_product_state *g = vt_product_state_of(vt_test_device());
     vt_gemm_desc d = products[which];
 
     if (vt_test_tiny()) /* also under oclgrind, which is slow */
@@ -392,7 +393,7 @@ Test(gemm_training, units_emulated)
 /* The same bits twice, and in any batch. */
 Test(gemm_training, units_twice)
 {
-    vt_gemm_device *g = vt_gemm_device_of(vt_test_device());
+    vt_product_state *g = vt_product_state_of(vt_test_device());
 
     if (vt_test_tiny())
         return;
@@ -422,8 +423,8 @@ Test(gemm_training, units_refuse)
 
             setenv("VITCL_MMA", others[i].word, 1);
             d.type = others[i].type, d.device_class = VT_CLASS_GPU;
-            cr_expect_str_eq(vt_gemm_form_of(vt_test_device(), "native", &d),
-                             "tile", "%s, product %d", others[i].word, k);
+            cr_expect_str_eq(vt_test_product("native", &d).form->name, "tile",
+                             "%s, product %d", others[i].word, k);
         }
     unsetenv("VITCL_MMA");
 }
@@ -436,7 +437,7 @@ static const char *verdict(const char *kind)
     const char *word = "none";
 
     on_unit(kind);
-    OK(vt_mma_try_training(&word, vt_test_device(), c));
+    OK(vt_trial_training(&word, vt_test_device(), c));
     unsetenv("VITCL_MMA");
     return word;
 }

@@ -2,7 +2,7 @@
  * test_measure.c - products that are timed: A and B are what the caller gave,
  * each runs as often as the rounds say, and its times are its two best.
  */
-#include "gemm/measure.h"
+#include "gemm/product.h"
 #include "support/device.h"
 
 #include <criterion/criterion.h>
@@ -23,7 +23,7 @@ Test(measure, the_product_is_computed)
         a[i] = (float)(i % 11 - 5);
     for (int i = 0; i < N * K; i++)
         b[i] = (float)(i % 13 - 6);
-    OK(vt_timed_new(&t, dev, "plain", &d, a, b));
+    OK(vt_product_timed(&t, dev, "plain", &d, a, b));
     OK(vt_timed_read(c, &t));
     cr_expect(isnan(c[0]) && isnan(c[M * N - 1]), "C is written too early");
     OK(vt_timed_run(&t));
@@ -52,7 +52,8 @@ Test(measure, rounds)
     vt_timed *const both[] = {&t[0], &t[1]};
 
     for (int i = 0; i < 2; i++)
-        OK(vt_timed_new(&t[i], dev, i ? "plain" : "native", &d, NULL, NULL));
+        OK(vt_product_timed(&t[i], dev, i ? "plain" : "native", &d, NULL,
+                            NULL));
     OK(vt_measure(both, 2, &once));
     for (int i = 0; i < 2; i++) {
         cr_expect(t[i].best > 0 && t[i].best < 1e9, "%g", t[i].best);

@@ -151,18 +151,19 @@ static void product(const char *provider, vt_class class, vt_dtype type,
     vt_gemm_bufs bufs = {.c = NULL};
     vt_gemm *g = NULL;
     vt_buf *plain;
-    size_t temp;
+    vt_product x;
     char what[96];
 
     (in_a ? a : b)[2 * K + 20] = number(bits);
     bufs.a = vt_test_floats(a, M * K);
     bufs.c = vt_test_floats(NULL, M * N);
     plain = vt_test_floats(b, N * K);
-    vt_check(vt_buf_new(&bufs.b, dev, vt_gemm_packed_bytes(dev, provider, &d)));
-    vt_check(vt_gemm_pack(q, provider, &d, bufs.b, plain));
-    if ((temp = vt_gemm_temp_bytes(dev, provider, &d)) > 0)
-        vt_check(vt_buf_new(&bufs.temp, dev, temp));
-    vt_check(vt_gemm_new(&g, dev, provider, &d, &bufs));
+    x = vt_test_product(provider, &d);
+    vt_check(vt_buf_new(&bufs.b, dev, x.packed_bytes));
+    vt_check(vt_product_pack(q, &x, bufs.b, plain));
+    if (x.temp_bytes)
+        vt_check(vt_buf_new(&bufs.temp, dev, x.temp_bytes));
+    vt_check(vt_product_bind(&g, dev, &x, &bufs));
     vt_check(vt_gemm_launch(q, g));
     vt_check(vt_queue_finish(q));
     vt_test_read(c, bufs.c, M * N);
@@ -191,7 +192,7 @@ Test(nan, products)
     const char *name;
 
     for (size_t i = 0; i < 3; i++) {
-        if (vt_gemm_provider(&name, vt_test_device(), providers[i]) ||
+        if (vt_product_provider(&name, vt_test_device(), providers[i]) ||
             (vt_test_tiny() && i == 1)) /* a simulator is for our own kernels */
             continue;
         for (int type = VT_F32; type <= VT_I8; type++)

@@ -110,7 +110,7 @@ Test(padding, clblast)
 
     if (vt_test_tiny()) /* a simulator is for our own kernels */
         return;
-    if (vt_gemm_provider(&name, vt_test_device(), "clblast") != VITCL_OK)
+    if (vt_product_provider(&name, vt_test_device(), "clblast") != VITCL_OK)
         cr_skip("no CLBlast here");
     rows = MOST;
     fill(x, MOST * C), fill(w1, MID * C), fill(w2, C * MID);

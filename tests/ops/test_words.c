@@ -8,7 +8,7 @@
  * the way has a relative error of 2^-9.
  */
 #include "base/memory.h"
-#include "gemm/dot.h"
+#include "gemm/dots.h"
 #include "ref/ref.h"
 #include "support/attention.h"
 #include "support/device.h"

@@ -18,9 +18,18 @@ vt_dev *vt_test_device(void)
     const char *select = getenv("VITCL_TEST_DEVICE");
 
     if (!dev)
-        cr_assert_eq(vt_gemm_dev_open(&dev, select && *select ? select : "any"),
+        cr_assert_eq(vt_product_open(&dev, select && *select ? select : "any"),
                      VITCL_OK, "%s", vt_message());
     return dev;
+}
+
+vt_product vt_test_product(const char *provider, const vt_gemm_desc *d)
+{
+    vt_product p;
+
+    cr_assert_eq(vt_product_of(&p, vt_test_device(), provider, d), VITCL_OK,
+                 "%s", vt_message());
+    return p;
 }
 
 void vt_test_divide(bool on)

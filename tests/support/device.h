@@ -3,7 +3,8 @@
  */
 #ifndef VT_TESTS_DEVICE_H
 #define VT_TESTS_DEVICE_H
-#include "gemm/gemm.h"
+#include "gemm/device.h"
+#include "gemm/product.h"
 
 /* Opened once a process and never freed; fails the test if there is none. */
 vt_dev *vt_test_device(void);
@@ -13,6 +14,9 @@ vt_queue *vt_test_queue(void);
 vt_buf *vt_test_floats(const float *data, size_t n);
 /* Blocking; fails the test if it cannot be read. */
 void vt_test_read(float *out, vt_buf *b, size_t n);
+
+/* A product by this provider; fails the test if there is none. */
+vt_product vt_test_product(const char *provider, const vt_gemm_desc *d);
 
 /* From now on, a launch that can be divided is, however short; false: as usual
  * again. */

@@ -70,7 +70,7 @@ Test(alone, first_launches)
                    "    for (int i = 0; i < rounds; i++)\n"
                    "        x = 1 / (1 + x);\n"
                    "    out[get_global_id(0)] = x;\n}\n");
-    vt_check(vt_gemm_dev_open(&dev, vt_dev_info(vt_test_device())->id));
+    vt_check(vt_product_open(&dev, vt_dev_info(vt_test_device())->id));
     if (!vt_dev_pocl(dev)) {
         vt_dev_free(dev);
         cr_skip_test("not PoCL");
@@ -106,7 +106,7 @@ Test(alone, a_fork_can_free, .timeout = 60)
     bool alone;
     pid_t pid;
 
-    vt_check(vt_gemm_dev_open(&dev, vt_dev_info(vt_test_device())->id));
+    vt_check(vt_product_open(&dev, vt_dev_info(vt_test_device())->id));
     vt_check(vt_queue_new(&q, dev, false));
     alone = vt_alone_begin(q, false);
     pid = fork();

@@ -48,7 +48,7 @@ static int built(const char *defines, int want)
     vt_buf *b = NULL;
     int got = 0;
 
-    cr_assert_eq(vt_gemm_dev_open(&dev, select && *select ? select : "any"),
+    cr_assert_eq(vt_product_open(&dev, select && *select ? select : "any"),
                  VITCL_OK, "%s", vt_message());
     cr_assert_eq(vt_kernel_new(&k, dev, "k", "k", defines), VITCL_OK, "%s",
                  vt_message());
@@ -346,7 +346,7 @@ Test(cache, builds_in_advance)
     bool pocl;
 
     begin();
-    cr_assert_eq(vt_gemm_dev_open(&dev, select && *select ? select : "any"),
+    cr_assert_eq(vt_product_open(&dev, select && *select ? select : "any"),
                  VITCL_OK, "%s", vt_message());
     cr_assert_eq(vt_queue_new(&q, dev, false), VITCL_OK);
     cr_assert_eq(vt_buf_new(&b, dev, 4), VITCL_OK);
@@ -392,16 +392,17 @@ Test(cache, names)
     char here[] = "device 1, driver 2", there[] = "device 1, driver 3";
     const vt_dev one = {.identity = here}, other = {.identity = there};
     const vt_cache_key keys[] = {
-        vt_cache_key_of(&one, "common", "text", "-DX"),
-        vt_cache_key_of(&other, "common", "text", "-DX"),
-        vt_cache_key_of(&one, "common ", "text", "-DX"),
-        vt_cache_key_of(&one, "common", "text ", "-DX"),
-        vt_cache_key_of(&one, "common", "text", "-DX "),
-        vt_cache_key_of(&one, "commont", "ext", "-DX"),
-        vt_cache_key_of(&one, "common", "text-", "DX"),
+        vt_cache_key_end(vt_cache_key_begin("common"), &one, "text", "-DX"),
+        vt_cache_key_end(vt_cache_key_begin("common"), &other, "text", "-DX"),
+        vt_cache_key_end(vt_cache_key_begin("common "), &one, "text", "-DX"),
+        vt_cache_key_end(vt_cache_key_begin("common"), &one, "text ", "-DX"),
+        vt_cache_key_end(vt_cache_key_begin("common"), &one, "text", "-DX "),
+        vt_cache_key_end(vt_cache_key_begin("commont"), &one, "ext", "-DX"),
+        vt_cache_key_end(vt_cache_key_begin("common"), &one, "text-", "DX"),
     };
     const size_t n = sizeof keys / sizeof *keys;
-    vt_cache_key again = vt_cache_key_of(&one, "common", "text", "-DX");
+    vt_cache_key again =
+        vt_cache_key_end(vt_cache_key_begin("common"), &one, "text", "-DX");
 
     cr_expect_eq(memcmp(&again, &keys[0], sizeof again), 0);
     for (size_t i = 0; i < n; i++)
@@ -410,10 +411,11 @@ Test(cache, names)
                           "%zu and %zu", i, k);
     /* environment variables that drivers read are part of it */
     setenv("POCL_EXTRA_BUILD_FLAGS", "-w", 1);
-    again = vt_cache_key_of(&one, "common", "text", "-DX");
+    again = vt_cache_key_end(vt_cache_key_begin("common"), &one, "text", "-DX");
     cr_expect_neq(memcmp(&again, &keys[0], sizeof again), 0);
     setenv("ODD", "1", 1);
-    const vt_cache_key same = vt_cache_key_of(&one, "common", "text", "-DX");
+    const vt_cache_key same =
+        vt_cache_key_end(vt_cache_key_begin("common"), &one, "text", "-DX");
     cr_expect_eq(memcmp(&again, &same, sizeof again), 0);
 }
 
@@ -485,7 +487,7 @@ static void open_kernel(vt_dev **dev, vt_kernel **k, const char *defines)
 {
     const char *select = getenv("VITCL_TEST_DEVICE");
 
-    cr_assert_eq(vt_gemm_dev_open(dev, select && *select ? select : "any"),
+    cr_assert_eq(vt_product_open(dev, select && *select ? select : "any"),
                  VITCL_OK, "%s", vt_message());
     cr_assert_eq(vt_kernel_new(k, *dev, "k", "k", defines), VITCL_OK, "%s",
                  vt_message());

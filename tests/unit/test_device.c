@@ -25,7 +25,7 @@ Test(device, list_and_choose)
     uint32_t n = 0;
     char name[256];
 
-    while (vt_gemm_dev_list(&info, n) == VITCL_OK) {
+    while (vt_product_list(&info, n) == VITCL_OK) {
         cr_expect(strchr(info.id, ':'), "%s", info.id);
         if (!info.error[0]) {
             cr_expect(info.name[0] && info.platform[0] && info.driver[0] &&
@@ -38,7 +38,7 @@ Test(device, list_and_choose)
         n++;
     }
     cr_assert_gt(n, 0, "%s", vt_message());
-    cr_expect_eq(vt_gemm_dev_list(&info, n), VITCL_ENODEVICE);
+    cr_expect_eq(vt_product_list(&info, n), VITCL_ENODEVICE);
 
     dev = vt_test_device();
     info = *vt_dev_info(dev);
@@ -52,17 +52,17 @@ Test(device, list_and_choose)
     cr_expect(vt_dev_group_max(dev) >= 1);
 
     /* By id, by type and by the environment. */
-    cr_expect_eq(vt_gemm_dev_open(&dev, info.id), VITCL_OK, "%s", vt_message());
+    cr_expect_eq(vt_product_open(&dev, info.id), VITCL_OK, "%s", vt_message());
     cr_expect_str_eq(vt_dev_info(dev)->id, info.id);
     vt_dev_free(dev);
     setenv("VITCL_DEVICE", info.id, 1);
-    cr_expect_eq(vt_gemm_dev_open(&dev, NULL), VITCL_OK, "%s", vt_message());
+    cr_expect_eq(vt_product_open(&dev, NULL), VITCL_OK, "%s", vt_message());
     cr_expect_str_eq(vt_dev_info(dev)->id, info.id);
     vt_dev_free(dev);
     setenv("VITCL_DEVICE", "no such thing", 1);
-    cr_expect_eq(vt_gemm_dev_open(&dev, NULL), VITCL_ENODEVICE);
+    cr_expect_eq(vt_product_open(&dev, NULL), VITCL_ENODEVICE);
     unsetenv("VITCL_DEVICE");
-    cr_expect_eq(vt_gemm_dev_open(&dev, info.type), VITCL_OK, "%s",
+    cr_expect_eq(vt_product_open(&dev, info.type), VITCL_OK, "%s",
                  vt_message());
     cr_expect_str_eq(vt_dev_info(dev)->type, info.type);
     vt_dev_free(dev);
@@ -71,7 +71,7 @@ Test(device, list_and_choose)
     snprintf(name, sizeof name, "%s", info.name);
     for (char *c = name; *c; c++)
         *c = (char)(*c >= 'A' && *c <= 'Z' ? *c + 32 : *c);
-    if (vt_gemm_dev_open(&dev, name) == VITCL_OK) {
+    if (vt_product_open(&dev, name) == VITCL_OK) {
         cr_expect_str_eq(vt_dev_info(dev)->name, info.name);
         vt_dev_free(dev);
     } else {
@@ -79,10 +79,10 @@ Test(device, list_and_choose)
     }
 
     /* The error for an unknown device lists the existing ones. */
-    cr_expect_eq(vt_gemm_dev_open(&dev, "zzz9"), VITCL_ENODEVICE);
+    cr_expect_eq(vt_product_open(&dev, "zzz9"), VITCL_ENODEVICE);
     expect_message("zzz9");
     expect_message(info.name);
-    cr_expect_eq(vt_gemm_dev_open(&dev, "97:98"), VITCL_ENODEVICE);
+    cr_expect_eq(vt_product_open(&dev, "97:98"), VITCL_ENODEVICE);
     vt_dev_free(NULL);
 }
 
@@ -94,9 +94,9 @@ Test(device, none)
 
     setenv("OCL_ICD_VENDORS", "/nonexistent/", 1);
     setenv("OPENCL_VENDOR_PATH", "/nonexistent/", 1);
-    cr_expect_eq(vt_gemm_dev_open(&dev, NULL), VITCL_ENODEVICE);
+    cr_expect_eq(vt_product_open(&dev, NULL), VITCL_ENODEVICE);
     expect_message("pocl-opencl-icd");
-    cr_expect_eq(vt_gemm_dev_list(&info, 0), VITCL_ENODEVICE);
+    cr_expect_eq(vt_product_list(&info, 0), VITCL_ENODEVICE);
     expect_message("pocl-opencl-icd");
 }
 

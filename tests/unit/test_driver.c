@@ -5,7 +5,6 @@
 #include "support/driver.h"
 
 #include "base/clock.h"
-#include "gemm/provider.h"
 #include "ocl/objects.h"
 #include "ops/ops.h"
 #include "plan/plan_private.h"
@@ -46,7 +45,7 @@ Test(driver, out_of_resources_once_is_a_failed_launch)
     vt_dev *dev = NULL;
     vt_plan *p;
 
-    vt_check(vt_gemm_dev_open(&dev, vt_dev_info(vt_test_device())->id));
+    vt_check(vt_product_open(&dev, vt_dev_info(vt_test_device())->id));
     p = plan_of(dev, NULL, false, 8);
     vt_driver.launch = CL_OUT_OF_RESOURCES;
     cr_expect_eq(vt_plan_run(p, 0), VITCL_EDEVICE);
@@ -66,7 +65,7 @@ Test(driver, a_device_that_cannot_finish_is_lost)
         vt_plan *p;
         vt_buf *b = NULL;
 
-        vt_check(vt_gemm_dev_open(&dev, vt_dev_info(vt_test_device())->id));
+        vt_check(vt_product_open(&dev, vt_dev_info(vt_test_device())->id));
         p = plan_of(dev, NULL, false, 8);
         vt_driver.launch = in_launch ? CL_OUT_OF_RESOURCES : 0;
         vt_driver.finish = CL_OUT_OF_RESOURCES;
@@ -91,7 +90,7 @@ Test(driver, tiles_of_a_failed_kernel)
     vt_plan *p;
     vt_val y;
 
-    vt_check(vt_gemm_dev_open(&dev, vt_dev_info(vt_test_device())->id));
+    vt_check(vt_product_open(&dev, vt_dev_info(vt_test_device())->id));
     p = plan_of(dev, "native", false, N);
     y = vt_plan_step(p, 0)->out[0];
     vt_driver.finish = CL_OUT_OF_RESOURCES, vt_driver.finishes = 1;
@@ -155,18 +154,18 @@ Test(driver, clblast_is_timed_whole)
     vt_gemm *g = NULL;
     const char *name;
     vt_gemm_bufs bufs = {.a = NULL};
-    size_t temp;
+    vt_product x;
 
-    if (vt_gemm_provider(&name, dev, "clblast") != VITCL_OK)
+    if (vt_product_provider(&name, dev, "clblast") != VITCL_OK)
         cr_skip("no CLBlast here");
     bufs.a = vt_test_floats(NULL, 37 * 70);
     bufs.b = vt_test_floats(NULL, 65 * 70);
     bufs.c = vt_test_floats(NULL, 37 * 65);
     vt_check(vt_queue_new(&q, dev, true));
-    temp = vt_gemm_temp_bytes(dev, "clblast", &d);
-    if (temp)
-        vt_check(vt_buf_new(&bufs.temp, dev, temp));
-    vt_check(vt_gemm_new(&g, dev, "clblast", &d, &bufs));
+    x = vt_test_product("clblast", &d);
+    if (x.temp_bytes)
+        vt_check(vt_buf_new(&bufs.temp, dev, x.temp_bytes));
+    vt_check(vt_product_bind(&g, dev, &x, &bufs));
     vt_driver.no_clock = true;
     for (int i = 0; i < 2; i++) { /* a second time: the clock starts anew */
         const double from = vt_now_ms();
@@ -218,7 +217,7 @@ Test(driver, strings_are_not_truncated)
 
     memset(text + 11, 'x', 240);
     vt_driver.version = text;
-    vt_check(vt_gemm_dev_list(&info, 0));
+    vt_check(vt_product_list(&info, 0));
     cr_expect_str_eq(info.version, text);
     vt_driver.version = NULL;
 }

@@ -78,7 +78,7 @@ static device open_device(void)
     const char *select = getenv("VITCL_TEST_DEVICE");
     device d = {.pocl = false};
 
-    cr_assert_eq(vt_gemm_dev_open(&d.dev, select && *select ? select : "any"),
+    cr_assert_eq(vt_product_open(&d.dev, select && *select ? select : "any"),
                  VITCL_OK, "%s", vt_message());
     cr_assert_eq(vt_queue_new(&d.q, d.dev, false), VITCL_OK);
     cr_assert_eq(vt_buf_new(&d.b, d.dev, 4), VITCL_OK);

@@ -80,7 +80,7 @@ Test(log, devices_and_compilers)
     vt_kernel *k = NULL;
 
     vitcl_set_log(listen, &h);
-    cr_assert_eq(vt_gemm_dev_open(&dev, getenv("VITCL_TEST_DEVICE")), VITCL_OK,
+    cr_assert_eq(vt_product_open(&dev, getenv("VITCL_TEST_DEVICE")), VITCL_OK,
                  "%s", vt_message());
     info = *vt_dev_info(dev);
     cr_expect(strstr(h.text, info.name), "%s", h.text);

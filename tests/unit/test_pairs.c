@@ -3,7 +3,7 @@
  * the pairs found are those that were planted.
  */
 #include "base/memory.h"
-#include "gemm/gemm.h"
+#include "gemm/device.h"
 #include "index/index.h"
 #include "index/screen.h"
 #include "index/tiles.h"
@@ -40,7 +40,7 @@ Test(pairs, tiles_find_the_large_scores)
     static const int sizes[][2] = {{1, 1}, {7, 5}, {33, 3}, {61, 40}};
     vt_dev *dev = NULL;
 
-    cr_assert_eq(vt_gemm_dev_open(&dev, NULL), VITCL_OK, "%s", vt_message());
+    cr_assert_eq(vt_product_open(&dev, NULL), VITCL_OK, "%s", vt_message());
     for (size_t z = 0; z < VT_COUNT(sizes); z++) {
         const int tile = sizes[z][0], width = sizes[z][1];
         const size_t n = (size_t)tile * (size_t)width;

@@ -1,11 +1,11 @@
 /*
  * test_params.c - the user's tuned parameters: valid lines are used, invalid
  * lines and files are ignored with one warning, and saving keeps other lines.
- * Also the stored results of trials. vt_candidate_measure() judges products by
+ * Also the stored results of trials. vt_trial_candidate() judges products by
  * exact sums, and is itself tested with a wrong kernel.
  */
-#include "gemm/candidate.h"
 #include "gemm/params.h"
+#include "gemm/trials.h"
 #include "support/device.h"
 #include "support/pictures.h"
 
@@ -194,7 +194,7 @@ Test(params, saved)
 
     begin();
     put("vitcl tuned 1\n# mine\n" KEY ROWS "\n");
-    cr_assert_eq(vt_gemm_dev_open(&dev, vt_dev_info(vt_test_device())->id),
+    cr_assert_eq(vt_product_open(&dev, vt_dev_info(vt_test_device())->id),
                  VITCL_OK);
     cr_expect_eq(vt_dev_info(dev)->tuned, 0);
     cr_assert_eq(vt_params_save(dev, "tile f32 size 48 terms 8"), VITCL_OK);
@@ -206,7 +206,7 @@ Test(params, saved)
     has("tile f32 size 48", false);
     cr_assert_eq(stat(path, &st), 0);
     cr_expect_eq(st.st_mode & 0777, 0600);
-    cr_assert_eq(vt_gemm_dev_open(&dev, vt_dev_info(vt_test_device())->id),
+    cr_assert_eq(vt_product_open(&dev, vt_dev_info(vt_test_device())->id),
                  VITCL_OK);
     cr_expect_eq(vt_dev_info(dev)->tuned, 2, "%s", vt_dev_info(dev)->warning);
     cr_expect(vt_params_for(dev, VT_PARAMS_ROWS, VT_F32) &&
@@ -217,7 +217,7 @@ Test(params, saved)
 static vitcl_status judge(const char *candidate)
 {
     double ratio = 0;
-    const vitcl_status st = vt_candidate_measure(
+    const vitcl_status st = vt_trial_candidate(
         &ratio, vt_dev_info(vt_test_device())->id, candidate);
 
     cr_expect(st != VITCL_OK || ratio > 0);

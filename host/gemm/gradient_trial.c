@@ -1,58 +1,16 @@
 /*
- * mma_gradient.c - attention's gradients on matrix units
- * (cl/attention_grad_mma.cl): what a work-group computes, and the trial of the
- * two kernels: are they right, and faster than those in tiles of f32? Run by
- * the program vitcl-try, because they may crash.
+ * gradient_trial.c - the trial of attention's gradients on matrix units: are
+ * the two kernels right, and faster than those in tiles of f32?
  */
 #include "base/log.h"
 #include "base/memory.h"
+#include "gemm/attention_heads.h"
 #include "gemm/attention_tiles.h"
 #include "gemm/mma_forms.h"
+#include "gemm/trials.h"
 
 #include <math.h>
 #include <stdio.h>
-
-enum { ITEMS = 128 };
-
-bool vt_mma_gradient_takes(vt_mma_choice c, int d)
-{
-    const vt_mma_kind *k = &vt_mma_kinds[c.kind];
-
-    /* With half a fragment at the end of 16 lanes, PoCL's optimiser makes the
-     * emulation's dk and dv wrong. Without it, and on llvmpipe, they are right,
-     * but a kernel that is hard to test is not used. */
-    if (c.kind >= VT_MMA_INTEL && k->lanes == 16 && d % 16 != 0)
-        return false;
-    return c.kind != VT_MMA_NONE && vt_mma_heads_take(d) && d <= k->gradients;
-}
-
-vt_mma_heads vt_mma_gradient_of(vt_mma_choice c, int d)
-{
-    const vt_mma_kind *k = &vt_mma_kinds[c.kind];
-    const bool intel = c.kind >= VT_MMA_INTEL;
-    /* AMD's pairs need 32; with them, others' registers would not last */
-    const int least = c.kind <= 2 || intel ? 16 : 32;
-    vt_mma_heads h = {.keys = d > 64 || intel ? least
-                              : d > 32        ? 32
-                                              : 64,
-                      .fragments = 1,
-                      .kept = intel && d > 32,
-                      .subgroups = c.emulated ? 2 : ITEMS / k->lanes};
-
-    h.queries = h.subgroups * (c.kind <= 2 ? k->rows : k->columns);
-    h.items = (size_t)(h.subgroups * k->lanes);
-    /* two tensors, on AMD their transposes, and what belongs to rows */
-    h.local_bytes = vt_mma_tiles_bytes(c, h.keys, d, 2, 2) + 8 * ITEMS +
-                    2 * vt_mma_kept_bytes(&h, d);
-    return h;
-}
-
-size_t vt_mma_gradient_groups(vt_mma_choice c)
-{
-    return c.kind < VT_MMA_INTEL ? 1 : 2;
-}
-
-/* ---- the trial ---- */
 
 /* The gradients of head h in double, by the formulas of attention_grad.cl,
  * without the maximum: the logits are small. want: zeros. y: the output. */
@@ -191,8 +149,8 @@ done:
     return st;
 }
 
-vitcl_status vt_mma_try_gradient(const char **verdict, vt_dev *dev,
-                                 vt_mma_choice c, bool timed)
+vitcl_status vt_trial_gradient(const char **verdict, vt_dev *dev,
+                               vt_mma_choice c, bool timed)
 {
     enum { ALL = TOKENS * TOKEN, SOME = TOKENS * C };
     float *qkv = NULL, *y = NULL, *dy = NULL, *out = NULL;

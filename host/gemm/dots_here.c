@@ -1,5 +1,5 @@
 /*
- * dot_cpu.c - which dot-product instructions this processor has, and the
+ * dots_here.c - which dot-product instructions this processor has, and the
  * system's permission to use them. An OpenCL CPU device runs in this process,
  * so its cpuid is right, or on Arm the system's list of capabilities.
  *
@@ -7,7 +7,7 @@
  * without that, their first instruction is a fault. The permission is the
  * process's, so it covers a driver's threads, too. Elsewhere they are not used.
  */
-#include "gemm/dot.h"
+#include "gemm/dots.h"
 
 #if defined(__x86_64__) && defined(__GNUC__)
 #include <cpuid.h>

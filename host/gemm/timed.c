@@ -1,7 +1,7 @@
 /*
- * measure.c - time products: one, or several in turns.
+ * timed.c - time products: one, or several in turns.
  */
-#include "gemm/measure.h"
+#include "gemm/timed.h"
 
 #include "base/clock.h"
 #include "base/memory.h"
@@ -35,13 +35,21 @@ done:
     return st;
 }
 
-vitcl_status vt_timed_new(vt_timed *t, vt_dev *dev, const char *provider,
-                          const vt_gemm_desc *d, const float *a, const float *b)
+vitcl_status vt_timed_pack(vt_timed *t)
 {
-    const size_t temp = vt_gemm_temp_bytes(dev, provider, d);
+    return t->bufs.b == t->rows
+               ? VITCL_OK
+               : vt_form_pack(t->q, t->form, &t->told, t->bufs.b, t->rows);
+}
+
+vitcl_status vt_timed_new(vt_timed *t, vt_dev *dev, const vt_form *form,
+                          const vt_told *told, const float *a, const float *b)
+{
+    const vt_gemm_desc *d = &told->d;
+    const size_t temp = form->temp_bytes ? form->temp_bytes(dev, told) : 0;
     vitcl_status st;
 
-    *t = (vt_timed){.best = 1e30, .second = 1e30};
+    *t = (vt_timed){.form = form, .told = *told, .best = 1e30, .second = 1e30};
     VT_TRY(vt_queue_new(&t->q, dev, false));
     VT_TRY(numbers(&t->bufs.a, t->q, d->M, d->K, a, 0x3f800000u /* 1 */));
     VT_TRY(numbers(&t->rows, t->q, d->N, d->K, b, 0x3f000000u /* 0.5 */));
@@ -54,14 +62,12 @@ vitcl_status vt_timed_new(vt_timed *t, vt_dev *dev, const char *provider,
         VT_TRY(numbers(&t->bufs.scale, t->q, 1, d->N, NULL, 0x3f000000u));
     if (d->residual)
         VT_TRY(numbers(&t->bufs.residual, t->q, d->M, d->N, NULL, 0x3f000000u));
-    if (d->b_packed && vt_gemm_layout(dev, provider, d)[0]) {
-        VT_TRY(vt_buf_new(&t->bufs.b, dev,
-                          vt_gemm_packed_bytes(dev, provider, d)));
-        VT_TRY(vt_gemm_pack(t->q, provider, d, t->bufs.b, t->rows));
-    } else {
+    if (d->b_packed && form->layout)
+        VT_TRY(vt_buf_new(&t->bufs.b, dev, vt_form_b_bytes(dev, form, told)));
+    else
         t->bufs.b = vt_buf_ref(t->rows);
-    }
-    VT_TRY(vt_gemm_new(&t->g, dev, provider, d, &t->bufs));
+    VT_TRY(vt_timed_pack(t));
+    VT_TRY(vt_form_bind(&t->g, dev, form, told, &t->bufs));
 done:
     return st;
 }

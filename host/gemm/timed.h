@@ -1,13 +1,15 @@
 /*
- * measure.h - time products: one, or several in turns.
+ * timed.h - time products: one, or several in turns.
  */
-#ifndef VT_GEMM_MEASURE_H
-#define VT_GEMM_MEASURE_H
-#include "gemm/gemm.h"
+#ifndef VT_GEMM_TIMED_H
+#define VT_GEMM_TIMED_H
+#include "gemm/form.h"
 
 /* A product with its own buffers and queue. All zero: nothing to free. */
 typedef struct vt_timed {
     vt_queue *q;
+    const vt_form *form;
+    vt_told told;
     vt_gemm *g;
     vt_gemm_bufs bufs;
     vt_buf *rows;        /* B before packing */
@@ -17,12 +19,13 @@ typedef struct vt_timed {
 /* A product as sessions do it: B constant, nothing added. */
 vt_gemm_desc vt_timed_desc(const vt_dev *dev, vt_dtype type, int M, int N,
                            int K);
-/* Makes a dense product of one picture; C is NaN. a[M,K] and b[N,K];
- * NULL: any numbers. After an error, vt_timed_free() frees what was made
- * before. */
-vitcl_status vt_timed_new(vt_timed *t, vt_dev *dev, const char *provider,
-                          const vt_gemm_desc *d, const float *a,
-                          const float *b);
+/* Makes a dense product of one picture by this form; C is NaN. a[M,K] and
+ * b[N,K]; NULL: any numbers. After an error, vt_timed_free() frees what was
+ * made before. By a provider: vt_product_timed(). */
+vitcl_status vt_timed_new(vt_timed *t, vt_dev *dev, const vt_form *form,
+                          const vt_told *told, const float *a, const float *b);
+/* Packs t->rows anew, if B is packed. */
+vitcl_status vt_timed_pack(vt_timed *t);
 /* Runs it once, to the end. */
 vitcl_status vt_timed_run(vt_timed *t);
 vitcl_status vt_timed_read(float *c, vt_timed *t); /* c[M,N] */

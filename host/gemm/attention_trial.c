@@ -1,109 +1,18 @@
 /*
- * mma_attention.c - attention on matrix units (cl/attention_mma.cl): what a
- * work-group computes, and the trial of the kernel: is it right, and faster
- * than that without matrix units? Besides the instruction of the products it
- * needs values of other lanes, transposed reads, and the device's power of 2.
- * Run by the program vitcl-try, because it may crash.
+ * attention_trial.c - the trial of attention on matrix units: is it right, and
+ * faster than that without? Besides the instruction of the products it needs
+ * values of other lanes, transposed reads, and the device's power of 2.
  */
 #include "base/half.h"
 #include "base/log.h"
 #include "base/memory.h"
+#include "gemm/attention_heads.h"
 #include "gemm/attention_tiles.h"
 #include "gemm/mma_forms.h"
-#include "gemm/params.h"
+#include "gemm/trials.h"
 
 #include <math.h>
 #include <stdio.h>
-
-enum { ITEMS = 128, KEYS = 64, SCRATCH = 4096, LEAST = 16, MOST = 128 };
-
-/* Of common_units_rows.cl: rows are a chunk of 16 bytes longer, or spans of 16
- * numbers a row. */
-static size_t places(vt_mma_choice c, int rows, int chunks)
-{
-    return (size_t)(16 * (c.kind < VT_MMA_INTEL ? rows * (chunks + 1)
-                                                : (rows + 1) * chunks));
-}
-
-static size_t rows_bytes(vt_mma_choice c, int keys, int d)
-{
-    return places(c, keys, (d + 15) / 16 * 2);
-}
-
-static size_t turned_bytes(vt_mma_choice c, int keys, int d)
-{
-    const int n = vt_mma_kinds[c.kind].rows;
-
-    return places(c, (d + n - 1) / n * n, keys / 8);
-}
-
-size_t vt_mma_tiles_bytes(vt_mma_choice c, int keys, int d, int rows,
-                          int turned)
-{
-    return (size_t)rows * rows_bytes(c, keys, d) +
-           (size_t)turned * (c.kind <= 2 ? 0 : turned_bytes(c, keys, d)) +
-           (c.emulated ? SCRATCH : 0);
-}
-
-size_t vt_mma_kept_bytes(const vt_mma_heads *h, int d)
-{
-    return h->kept ? (size_t)(h->queries * ((d + 15) / 16) * 32) : 0;
-}
-
-bool vt_mma_heads_take(int d)
-{
-    return d >= LEAST && d <= MOST && d % 8 == 0;
-}
-
-/* Keys at a time: what registers allow. */
-static int most_keys(vt_mma_choice c, int d, bool bias)
-{
-    if (c.kind < VT_MMA_INTEL)
-        return d > 64 ? KEYS / 2 : KEYS;
-    return d <= 32 ? KEYS : d <= (bias ? 72 : 80) ? KEYS / 2 : KEYS / 4;
-}
-
-vt_mma_heads vt_mma_heads_of(const vt_dev *dev, vt_mma_choice c, int d,
-                             int queries, bool bias)
-{
-    const vt_mma_kind *k = &vt_mma_kinds[c.kind];
-    const int least = c.kind <= 2 || c.kind >= VT_MMA_INTEL ? 16 : 32;
-    const int tiles = c.kind == 1 ? 4 : c.kind == 2 ? 2 : 1;
-    vt_mma_heads h = {.subgroups = c.emulated ? 2 : ITEMS / k->lanes,
-                      .fragments = 1,
-                      .kept = c.kind >= VT_MMA_INTEL && d > 64,
-                      .keys = most_keys(c, d, bias)};
-
-    while (h.keys > least && vt_mma_tiles_bytes(c, h.keys, d, tiles, 1) >
-                                 vt_dev_info(dev)->local_bytes)
-        h.keys /= 2;
-    h.queries = h.subgroups * (c.kind <= 2 ? k->rows : k->columns);
-    /* a bias needs the registers; smaller heads wait for powers of 2 */
-    if (d >= 64 && d <= k->twice && !bias && queries > h.queries)
-        h.fragments = 2, h.queries *= 2;
-    h.items = (size_t)(h.subgroups * k->lanes);
-    h.local_bytes =
-        vt_mma_tiles_bytes(c, h.keys, d, tiles, 1) + vt_mma_kept_bytes(&h, d);
-    return h;
-}
-
-size_t vt_mma_heads_items(const vt_mma_heads *h, int rows, int heads)
-{
-    const size_t n = (size_t)h->queries;
-
-    return ((size_t)rows + n - 1) / n * (size_t)heads * h->items;
-}
-
-void vt_mma_heads_define(char *out, size_t size, const vt_mma_heads *h,
-                         vt_mma_choice c, vt_dtype type, int d)
-{
-    snprintf(out, size,
-             "-DKIND=%d%s%s -DTYPE=%d -DD=%d -DWM=%d -DFQ=%d -DKEYS=%d", c.kind,
-             h->kept ? " -DKEPT" : "", vt_mma_flags(c), vt_type_number(type), d,
-             h->subgroups, h->fragments, h->keys);
-}
-
-/* ---- the trial ---- */
 
 /* Output c of query i in double, without the maximum: the logits are small. */
 static double wanted(const float *qkv, int i, int c)
@@ -216,8 +125,8 @@ done:
     return st;
 }
 
-vitcl_status vt_mma_try_attention(const char **verdict, vt_dev *dev,
-                                  vt_mma_choice c, vt_dtype type, bool timed)
+vitcl_status vt_trial_attention(const char **verdict, vt_dev *dev,
+                                vt_mma_choice c, vt_dtype type, bool timed)
 {
     enum { NUMBERS = TOKENS * TOKEN, OUT = TOKENS * C };
     /* a probability is rounded once, and the largest value is 2 */

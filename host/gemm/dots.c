@@ -1,0 +1,125 @@
+/*
+ * dots.c - which dot-product instruction a CPU multiplies with, decided once
+ * per device, driver and version.
+ *
+ * An instruction is used if three things hold: this processor has it
+ * (dots_here.c), the driver's compiler accepts it, and the result is correct.
+ * Then both ways are timed: on one CPU, bf16 dot products are twice as fast as
+ * f32, on another half as fast, and both advertise them. The dot product must
+ * be faster by a sixth. Sums in 16 bits, of f16, count as a dot product.
+ *
+ * cpuid is wrong under emulators and hypervisors, too. VITCL_DOT=off: use FMAs
+ * without a trial.
+ */
+#include "gemm/dots.h"
+
+#include "base/attempt.h"
+#include "base/environment.h"
+#include "gemm/units.h"
+
+#include <string.h>
+
+const vt_dot_kind vt_dot_kinds[VT_DOT_KINDS] = {
+    [VT_DOT_S8] = {"sdot", VT_I8, 4, 4},
+    [VT_DOT_S8_PAIR] = {"smmla", VT_I8, 4, 4},
+    [VT_DOT_BF16_ARM] = {"bfdot", VT_BF16, 4, 2},
+    [VT_DOT_BF16_PAIR] = {"bfmmla", VT_BF16, 4, 2},
+    [VT_DOT_S16] = {"vpmaddwd", VT_I8, 8, 2},
+    [VT_DOT_U8] = {"vpdpbusd", VT_I8, 16, 4},
+    [VT_DOT_BF16] = {"vdpbf16ps", VT_BF16, 16, 2},
+    [VT_DOT_F16] = {"vfmadd231ph", VT_F16, 16, 2},
+    [VT_DOT_U8_PAIRS] = {"vpmaddubsw", VT_I8, 8, 4},
+    [VT_DOT_U8_VEX] = {"vpdpbusdvex", VT_I8, 8, 4},
+    [VT_DOT_U8_TILES] = {"tdpbusd", VT_I8, 16, 4},
+    [VT_DOT_BF16_TILES] = {"tdpbf16ps", VT_BF16, 16, 2},
+};
+
+static bool says(const char *word)
+{
+    const char *value = vt_getenv("VITCL_DOT");
+
+    return value && strcmp(value, word) == 0;
+}
+
+/* It is faster than vpmaddwd, but keeps 8 bits in place of 13: on request. */
+static bool pairs_wanted(void)
+{
+    return says(vt_dot_kinds[VT_DOT_U8_PAIRS].name);
+}
+
+static bool candidate(int kind, vt_dtype type)
+{
+    return vt_dot_kinds[kind].type == type && vt_dot_here(kind) &&
+           (kind != VT_DOT_U8_PAIRS || pairs_wanted());
+}
+
+static const char *name(int kind)
+{
+    return vt_dot_kinds[kind].name;
+}
+
+vt_subject vt_dot_subject(vt_dtype type)
+{
+    static const char *const sources[] = {"gemm_rows",     "gemm_dot",
+                                          "gemm_dot_pack", "gemm_dot_rows",
+                                          "gemm_outer",    NULL};
+
+    return (vt_subject){.question = type == VT_BF16  ? "bf16 by"
+                                    : type == VT_F16 ? "f16 by"
+                                    : pairs_wanted() ? "int8 pairs by"
+                                                     : "int8 by",
+                        .sources = sources};
+}
+
+static vt_question question(const vt_dev *dev, vt_dtype type)
+{
+    vt_question q = {.subject = vt_dot_subject(type),
+                     .request = "form",
+                     .good = "faster",
+                     .slower = "slower",
+                     .none = "fma",
+                     .name = name,
+                     .permitted = vt_dot_permitted};
+
+    if (vt_dev_class(dev) == VT_CLASS_CPU && vt_dev_is_processor(dev) &&
+        !says("off"))
+        for (int kind = VT_DOT_KINDS - 1; kind > VT_DOT_NONE; kind--)
+            if (candidate(kind, type))
+                q.candidate[q.n++] = kind;
+    return q;
+}
+
+static vt_known *known_of(const vt_dev *dev, vt_dtype type)
+{
+    return &vt_units_of(dev)->dot[vt_type_number(type)];
+}
+
+int vt_dot_ask(vt_dev *dev, vt_dtype type)
+{
+    const vt_question q = question(dev, type);
+
+    return vt_ask(known_of(dev, type), dev, &q);
+}
+
+void vt_dot_use(vt_dev *dev, vt_dtype type, int kind)
+{
+    vt_ask_use(known_of(dev, type), dev, kind);
+}
+
+bool vt_dot_untried(const vt_dev *dev, vt_dtype type)
+{
+    const vt_question q = question(dev, type);
+
+    return (type == VT_BF16 || type == VT_F16 || type == VT_I8) &&
+           !vt_ask_kept(known_of(dev, type), dev, &q).known;
+}
+
+void vt_dot_describe(char *out, size_t size, const vt_dev *dev, vt_dtype type)
+{
+    const vt_question q = question(dev, type);
+    vt_known k = vt_ask_kept(known_of(dev, type), dev, &q);
+
+    if (!k.known && vt_attempt_possible() != VITCL_OK)
+        k = (vt_known){.known = true, .untried = q.candidate[0]};
+    vt_known_describe(out, size, &k, &q);
+}

@@ -1,0 +1,332 @@
+/*
+ * matrix.c - which matrix instruction a GPU multiplies with, decided once per
+ * device, driver and version.
+ *
+ * No name decides: of the instructions whose extension the device reports,
+ * those of matrix units before others, the first that its compiler accepts and
+ * that multiplies right is used (ask.c).
+ *
+ * VITCL_MMA=off: none. NAME: this one, without a trial. emulate, or
+ * emulate-NAME: the same kernel with the instruction in plain OpenCL C, on any
+ * device, to test it.
+ */
+#include "gemm/matrix.h"
+
+#include "base/environment.h"
+#include "gemm/units.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define EMULATE "emulate"
+#define NVIDIA "cl_nv_device_attribute_query"
+#define AMD "cl_amd_device_attribute_query"
+#define INTEL "cl_intel_subgroup_matrix_multiply_accumulate"
+#define DOT "cl_khr_integer_dot_product"
+
+/* The faster ones of a vendor come first. Shapes: wm, wn, fm, fn. */
+const vt_mma_kind vt_mma_kinds[VT_MMA_KINDS] = {
+    [VT_MMA_NONE] =
+        {.name = "none", .extension = "", .rows = 1, .columns = 1, .lanes = 1},
+    /* 64 by 64 a sub-group read a third less of local memory than 64 by 32, and
+     * two fragments of queries half of what one reads of keys and values */
+    [VT_MMA_16] = {.name = "mma16",
+                   .extension = NVIDIA,
+                   .bf16 = true,
+                   .rows = 16,
+                   .columns = 8,
+                   .lanes = 32,
+                   .large = {2, 2, 4, 8},
+                   .small = {2, 4, 2, 2},
+                   .tiny = {1, 2, 2, 2},
+                   .parts = {2, 4, 4, 4},
+                   .heads = 128,
+                   .twice = 96,
+                   .gradients = 96},
+    [VT_MMA_8] = {.name = "mma8",
+                  .extension = NVIDIA,
+                  .rows = 16,
+                  .columns = 8,
+                  .lanes = 32,
+                  .large = {2, 4, 4, 4},
+                  .small = {2, 4, 2, 2},
+                  .tiny = {2, 1, 1, 2},
+                  .heads = 128},
+    /* twice the sums of 128 by 128 would not fit into its registers */
+    [VT_MMA_WMMA11] = {.name = "wmma11",
+                       .extension = AMD,
+                       .bf16 = true,
+                       .rows = 16,
+                       .columns = 16,
+                       .lanes = 32,
+                       .large = {2, 4, 4, 2},
+                       .small = {2, 4, 2, 1},
+                       .tiny = {2, 1, 1, 1},
+                       .parts = {2, 4, 4, 1},
+                       .heads = 128,
+                       .gradients = 64},
+    [VT_MMA_WMMA12] = {.name = "wmma12",
+                       .extension = AMD,
+                       .bf16 = true,
+                       .rows = 16,
+                       .columns = 16,
+                       .lanes = 32,
+                       .large = {2, 4, 4, 2},
+                       .small = {2, 4, 2, 1},
+                       .tiny = {1, 2, 1, 1},
+                       .heads = 128,
+                       .gradients = 64},
+    [VT_MMA_MFMA90A] = {.name = "mfma90a",
+                        .extension = AMD,
+                        .bf16 = true,
+                        .rows = 32,
+                        .columns = 32,
+                        .lanes = 64,
+                        .large = {2, 2, 2, 2},
+                        .small = {2, 2, 1, 1},
+                        .tiny = {1, 1, 1, 1},
+                        .heads = 128,
+                        .gradients = 96},
+    [VT_MMA_MFMA942] = {.name = "mfma942",
+                        .extension = AMD,
+                        .bf16 = true,
+                        .rows = 32,
+                        .columns = 32,
+                        .lanes = 64,
+                        .large = {2, 2, 2, 2},
+                        .small = {2, 2, 1, 1},
+                        .tiny = {1, 1, 1, 1},
+                        .heads = 128,
+                        .gradients = 96},
+    /* the sums of wider heads would not fit into 256 registers */
+    [VT_MMA_DPAS8] = {.name = "dpas8",
+                      .extension = INTEL,
+                      .bf16 = true,
+                      .rows = 8,
+                      .columns = 8,
+                      .lanes = 8,
+                      .large = {4, 4, 4, 4},
+                      .small = {4, 4, 2, 2},
+                      .tiny = {2, 1, 1, 2},
+                      .parts = {4, 4, 2, 4},
+                      .heads = 96,
+                      .gradients = 80},
+    [VT_MMA_DPAS16] = {.name = "dpas16",
+                       .extension = INTEL,
+                       .bf16 = true,
+                       .rows = 8,
+                       .columns = 16,
+                       .lanes = 16,
+                       .large = {4, 4, 4, 2},
+                       .small = {4, 4, 2, 1},
+                       .tiny = {2, 1, 1, 1},
+                       .parts = {4, 4, 2, 2},
+                       .heads = 96,
+                       .gradients = 80},
+    /* 8 by 4 sums a work-item: 8 by 8 would not fit into 128 registers */
+    [VT_MMA_DOT8] = {.name = "dot8",
+                     .extension = DOT,
+                     .rows = 64,
+                     .columns = 64,
+                     .lanes = 256,
+                     .large = {1, 1, 2, 1},
+                     .small = {1, 1, 1, 1},
+                     .tiny = {1, 1, 1, 1}},
+    [VT_MMA_DOT2] = {.name = "dot2",
+                     .extension = AMD,
+                     .rows = 64,
+                     .columns = 64,
+                     .lanes = 256,
+                     .large = {1, 1, 2, 2},
+                     .small = {1, 1, 1, 1},
+                     .tiny = {1, 1, 1, 1},
+                     .parts = {1, 1, 2, 1}},
+};
+
+static bool multiplies(int kind, vt_dtype type)
+{
+    if (kind >= VT_MMA_DOT8)
+        return type == (kind == VT_MMA_DOT8 ? VT_I8 : VT_F16);
+    return vt_mma_kinds[kind].bf16 || type != VT_BF16;
+}
+
+int vt_mma_named(const char *instruction)
+{
+    int kind = VT_MMA_KINDS - 1;
+
+    while (kind > VT_MMA_NONE &&
+           strcmp(vt_mma_kinds[kind].name, instruction) != 0)
+        kind--;
+    return kind;
+}
+
+const char *vt_mma_flags(vt_mma_choice c)
+{
+    return c.emulated             ? " -DEMULATE"
+           : vt_mma_intel(c.kind) ? " -cl-intel-256-GRF-per-thread"
+                                  : "";
+}
+
+bool vt_mma_intel(int kind)
+{
+    return kind >= VT_MMA_DPAS8 && kind < VT_MMA_DOT8;
+}
+
+int vt_mma_together(vt_mma_choice c)
+{
+    return vt_mma_intel(c.kind) ? vt_mma_kinds[c.kind].columns : 0;
+}
+
+static int by_name(const char *name, vt_dtype type)
+{
+    const int kind = vt_mma_named(name);
+
+    return multiplies(kind, type) ? kind : VT_MMA_NONE;
+}
+
+/* The instruction that a VITCL_MMA names. */
+static const char *instruction(bool *emulated, const char *word)
+{
+    const size_t n = strlen(EMULATE "-");
+
+    *emulated = strncmp(word, EMULATE "-", n) == 0;
+    return *emulated ? word + n : word;
+}
+
+/* Does VITCL_MMA decide? */
+static bool forced(vt_mma_choice *out, vt_dtype type)
+{
+    const char *word = vt_getenv("VITCL_MMA");
+    bool emulated;
+
+    *out = (vt_mma_choice){.kind = VT_MMA_NONE};
+    if (!word || !*word)
+        return false;
+    if (strcmp(word, EMULATE) == 0) {
+        *out = (vt_mma_choice){.kind = VT_MMA_16, .emulated = true};
+    } else {
+        out->kind = by_name(instruction(&emulated, word), type);
+        out->emulated = emulated && out->kind > 0;
+    }
+    return true;
+}
+
+vitcl_status vt_mma_setting(void)
+{
+    const char *word = vt_getenv("VITCL_MMA");
+    char names[128] = "";
+    bool emulated;
+
+    if (!word || !*word || strcmp(word, "off") == 0 ||
+        strcmp(word, EMULATE) == 0)
+        return VITCL_OK;
+    if (vt_mma_named(instruction(&emulated, word)) != VT_MMA_NONE)
+        return VITCL_OK;
+    for (int kind = 1; kind < VT_MMA_KINDS; kind++)
+        snprintf(names + strlen(names), sizeof names - strlen(names), "%s%s",
+                 kind > 1 ? ", " : "", vt_mma_kinds[kind].name);
+    return vt_fail(VITCL_EINVAL,
+                   "VITCL_MMA is \"%.40s\"; it can be off, emulate, "
+                   "emulate-NAME, or NAME: %s",
+                   word, names);
+}
+
+/* ---- questions ---- */
+
+static const char *name(int kind)
+{
+    return vt_mma_kinds[kind].name;
+}
+
+/* About a trial, whose request to vitcl-try begins with this word. */
+static vt_question question(vt_dtype type, const char *request,
+                            const char *subject, const char *const *sources)
+{
+    return (vt_question){.subject = {.question = subject, .sources = sources},
+                         .request = request,
+                         .type = type == VT_I8 ? "int8" : vt_dtype_name(type),
+                         .good = "right",
+                         .slower = "slower",
+                         .none = "none",
+                         .name = name};
+}
+
+static bool candidate(const vt_dev *dev, int kind, vt_dtype type)
+{
+    return multiplies(kind, type) &&
+           vt_dev_reports(dev, vt_mma_kinds[kind].extension);
+}
+
+vt_mma_choice vt_mma_ask(vt_dev *dev, vt_dtype type)
+{
+    static const char *const sources[] = {"gemm_mma", "gemm_mma_pack",
+                                          "gemm_mma_sum", NULL};
+    vt_question q = question(type, "unit",
+                             type == VT_BF16  ? "bf16 matrix unit"
+                             : type == VT_F16 ? "f16 matrix unit"
+                                              : "int8 matrix unit",
+                             sources);
+    vt_mma_choice c;
+
+    if (forced(&c, type))
+        return c;
+    for (int kind = VT_MMA_NONE + 1; kind < VT_MMA_KINDS; kind++)
+        if (candidate(dev, kind, type))
+            q.candidate[q.n++] = kind;
+    c.kind = vt_ask(&vt_units_of(dev)->matrix[vt_type_number(type)], dev, &q);
+    return c;
+}
+
+/* The unit of the products, if it is good in another trial, too. */
+static vt_mma_choice ask_more(vt_dev *dev, vt_dtype type, vt_known *k,
+                              vt_question *q)
+{
+    vt_mma_choice c;
+
+    if (forced(&c, type))
+        return c;
+    c = vt_mma_ask(dev, type);
+    if (!vt_mma_kinds[c.kind].heads) /* none, or no unit */
+        return (vt_mma_choice){.kind = VT_MMA_NONE};
+    q->candidate[q->n++] = c.kind;
+    c.kind = vt_ask(k, dev, q);
+    return c;
+}
+
+vt_mma_choice vt_mma_ask_attention(vt_dev *dev, vt_dtype type)
+{
+    static const char *const sources[] = {"attention_mma", "attention", NULL};
+    vt_question q =
+        question(type, "attention",
+                 type == VT_BF16 ? "bf16 attention" : "f16 attention", sources);
+
+    return ask_more(dev, type,
+                    &vt_units_of(dev)->attention[vt_type_number(type)], &q);
+}
+
+vt_mma_choice vt_mma_ask_gradient(vt_dev *dev)
+{
+    static const char *const sources[] = {
+        "attention_grad_mma", "attention_grad_tiles", "attention_grad", NULL};
+    vt_question q = question(VT_BF16, "gradient", "bf16 gradient", sources);
+
+    return ask_more(dev, VT_BF16, &vt_units_of(dev)->gradient, &q);
+}
+
+vt_mma_choice vt_mma_ask_training(vt_dev *dev)
+{
+    static const char *const sources[] = {
+        "gemm_mma", "gemm_mma_pack", "gemm_mma_turn", "gemm_mma_sum", NULL};
+    vt_question q = question(VT_BF16, "training", "bf16 training", sources);
+
+    return ask_more(dev, VT_BF16, &vt_units_of(dev)->training, &q);
+}
+
+void vt_mma_use(vt_dev *dev, vt_dtype type, int kind)
+{
+    vt_units *u = vt_units_of(dev);
+
+    vt_ask_use(&u->matrix[vt_type_number(type)], dev, kind);
+    if (type == VT_BF16)
+        vt_ask_use(&u->training, dev, kind);
+}

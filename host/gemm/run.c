@@ -1,0 +1,201 @@
+/*
+ * run.c - a product by the form that was chosen: checks, packing, binding,
+ * launching.
+ */
+#include "base/memory.h"
+#include "gemm/form.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* ---- checks ---- */
+
+vitcl_status vt_gemm_check(const vt_gemm_desc *d)
+{
+    const bool epilogue = d->bias || d->scale || d->residual || d->act;
+
+    if (d->M < 1 || d->N < 1 || d->K < 1 || d->batch < 1 ||
+        d->M > INT32_MAX / d->batch || d->lda < (d->trans_a ? d->M : d->K) ||
+        (!d->b_packed && d->ldb < (d->trans_b ? d->N : d->K)) || d->ldc < d->N)
+        return vt_fail(
+            VITCL_EINVAL,
+            "invalid matrix product of %d x %d rows, %d columns and %d "
+            "terms with strides %d, %d, %d",
+            d->batch, d->M, d->N, d->K, d->lda, d->ldb, d->ldc);
+    if ((d->accumulate && epilogue) || (d->trans_a && d->batch > 1))
+        return vt_fail(VITCL_EINVAL, "a matrix product cannot both %s",
+                       d->accumulate ? "accumulate and have an epilogue"
+                                     : "transpose A and have a batch");
+    return VITCL_OK;
+}
+
+/* The elements from the first to the last of `rows` rows. */
+static size_t extent(int rows, int ld, int columns)
+{
+    return (size_t)(rows - 1) * (size_t)ld + (size_t)columns;
+}
+
+static size_t b_extent(const vt_gemm_desc *d)
+{
+    return d->trans_b ? extent(d->K, d->ldb, d->N) : extent(d->N, d->ldb, d->K);
+}
+
+static vitcl_status big_enough(const vt_buf *b, size_t elements, vt_dtype type,
+                               const char *name)
+{
+    if (b && vt_buf_size(b) / vt_dtype_size(type) >= elements)
+        return VITCL_OK;
+    return vt_fail(VITCL_EINVAL,
+                   "matrix %s has %zu bytes, too few for %zu elements", name,
+                   b ? vt_buf_size(b) : (size_t)0, elements);
+}
+
+static vitcl_status check_buffers(const vt_gemm *g)
+{
+    const vt_gemm_desc *d = &g->t.d;
+    const int rows = d->batch * d->M;
+    const size_t temp =
+        g->form->temp_bytes ? g->form->temp_bytes(g->dev, &g->t) : 0;
+    vitcl_status st;
+
+    VT_TRY(big_enough(g->bufs.c, extent(rows, d->ldc, d->N), d->out, "C"));
+    VT_TRY(big_enough(g->bufs.a,
+                      d->trans_a ? extent(d->K, d->lda, d->M)
+                                 : extent(rows, d->lda, d->K),
+                      d->a, "A"));
+    VT_TRY(big_enough(g->bufs.b,
+                      d->b_packed ? vt_form_b_bytes(g->dev, g->form, &g->t)
+                                  : b_extent(d),
+                      d->b_packed ? VT_U8 : VT_F32, "B"));
+    if (d->bias || d->sums)
+        VT_TRY(big_enough(g->bufs.bias, (size_t)(d->sums ? d->M : d->N), VT_F32,
+                          "bias"));
+    if (d->scale)
+        VT_TRY(big_enough(g->bufs.scale, (size_t)d->N, VT_F32, "scale"));
+    if (d->residual)
+        VT_TRY(big_enough(g->bufs.residual, extent(rows, d->ldc, d->N), d->res,
+                          "residual"));
+    if (temp)
+        VT_TRY(big_enough(g->bufs.temp, temp, VT_U8, "temp"));
+done:
+    return st;
+}
+
+/* ---- B ---- */
+
+size_t vt_form_b_bytes(vt_dev *dev, const vt_form *f, const vt_told *t)
+{
+    return f->packed_bytes ? f->packed_bytes(dev, t)
+                           : b_extent(&t->d) * sizeof(float);
+}
+
+vitcl_status vt_form_pack(vt_queue *q, const vt_form *f, const vt_told *t,
+                          vt_buf *packed, vt_buf *b)
+{
+    vitcl_status st;
+
+    VT_TRY(vt_gemm_check(&t->d));
+    VT_TRY(big_enough(b, b_extent(&t->d), VT_F32, "B"));
+    VT_TRY(big_enough(packed, vt_form_b_bytes(vt_queue_dev(q), f, t), VT_U8,
+                      "packed B"));
+    if (!f->pack)
+        return vt_fail(VITCL_EINVAL, "%s does not pack matrices", f->provider);
+    VT_TRY(f->pack(q, t, packed, b));
+done:
+    return st;
+}
+
+/* ---- one multiplication ---- */
+
+vitcl_status vt_form_bind(vt_gemm **out, vt_dev *dev, const vt_form *f,
+                          const vt_told *t, const vt_gemm_bufs *bufs)
+{
+    vt_gemm *g = NULL;
+    vt_buf **b;
+    vitcl_status st;
+
+    VT_TRY(vt_gemm_check(&t->d));
+    VT_TRY(VT_NEW(&g, 1));
+    g->form = f;
+    g->dev = vt_dev_ref(dev);
+    g->t = *t;
+    g->bufs = *bufs;
+    b = (vt_buf *[]){bufs->c,     bufs->a,        bufs->b,   bufs->bias,
+                     bufs->scale, bufs->residual, bufs->temp};
+    for (int i = 0; i < 7; i++)
+        if (b[i])
+            vt_buf_ref(b[i]);
+    snprintf(g->note, sizeof g->note, "%s", f->provider);
+    VT_TRY(check_buffers(g));
+    if (t->d.sums && !(f->sums && f->sums(dev, t))) {
+        st = vt_fail(VITCL_EUNSUPPORTED,
+                     "%s does not compute sums for this product", f->provider);
+        goto done;
+    }
+    VT_TRY(f->bind(g));
+    if (t->measured)
+        snprintf(g->note + strlen(g->note), sizeof g->note - strlen(g->note),
+                 ", measured");
+    *out = g, g = NULL;
+done:
+    vt_gemm_free(g);
+    return st;
+}
+
+vitcl_status vt_gemm_ready(vt_gemm *g)
+{
+    vitcl_status st = VITCL_OK;
+
+    for (size_t i = 0; !st && i < VT_COUNT(g->kernel) && g->kernel[i]; i++)
+        st = vt_kernel_ready(g->kernel[i]);
+    return st;
+}
+
+vitcl_status vt_gemm_launch(vt_queue *q, vt_gemm *g)
+{
+    vitcl_status st = VITCL_OK;
+
+    if (g->form->launch)
+        return g->form->launch(q, g);
+    for (size_t i = 0; !st && i < VT_COUNT(g->kernel) && g->kernel[i]; i++)
+        st = vt_kernel_launch(q, g->kernel[i]);
+    return st;
+}
+
+unsigned vt_gemm_launches(const vt_gemm *g)
+{
+    unsigned n = g->form->launch ? 1 : 0; /* CLBlast's own */
+
+    for (size_t i = 0; i < VT_COUNT(g->kernel); i++)
+        n += g->kernel[i] ? vt_kernel_launches(g->kernel[i]) : 0;
+    return n;
+}
+
+const char *vt_gemm_name(const vt_gemm *g)
+{
+    return g->form->provider;
+}
+
+const char *vt_gemm_describe(const vt_gemm *g)
+{
+    return g->note;
+}
+
+void vt_gemm_free(vt_gemm *g)
+{
+    if (!g)
+        return;
+    if (g->form->free)
+        g->form->free(g);
+    for (size_t i = 0; i < VT_COUNT(g->kernel); i++)
+        vt_kernel_free(g->kernel[i]);
+    vt_buf_free(g->bufs.c);
+    vt_buf_free(g->bufs.a);
+    vt_buf_free(g->bufs.b);
+    vt_buf_free(g->bufs.bias);
+    vt_buf_free(g->bufs.scale);
+    vt_buf_free(g->bufs.residual);
+    vt_buf_free(g->bufs.temp);
+    vt_dev_free(g->dev);
+    free(g);
+}

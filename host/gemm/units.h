@@ -1,0 +1,21 @@
+/*
+ * units.h - what is known of a device's instructions, kept with it. For dots.c
+ * and matrix.c; product/device.c makes it.
+ */
+#ifndef VT_GEMM_UNITS_H
+#define VT_GEMM_UNITS_H
+#include "gemm/ask.h"
+#include "gemm/precision.h"
+
+typedef struct vt_units {
+    vt_known dot[VT_TYPES];    /* dots.c */
+    vt_known matrix[VT_TYPES]; /* matrix.c, as the others */
+    vt_known attention[VT_TYPES];
+    vt_known gradient, training;
+} vt_units;
+
+/* Attaches one to a device that was just opened. */
+vitcl_status vt_units_open(vt_dev *dev);
+vt_units *vt_units_of(const vt_dev *dev);
+
+#endif
