@@ -1,7 +1,7 @@
 /*
  * attention_words.cl - attention.cl on CPU-class devices by dot products of
  * bf16 (vdpbf16ps), V 16, where a trial has found them right and fast:
- * host/gemm/dot_choice.c.
+ * host/units/dots.c.
  *
  * attention__words  out[B,Tq,H*D] <- q, kv, bias
  *

@@ -12,8 +12,8 @@
 #include "base/environment.h"
 #include "base/log.h"
 #include "base/memory.h"
-#include "gemm/choices.h"
-#include "gemm/device.h"
+#include "product/choices.h"
+#include "product/device.h"
 
 #include <vitcl_tune.h>
 

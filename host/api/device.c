@@ -1,11 +1,11 @@
 /*
  * device.c - public device handles.
  */
-#include "gemm/device.h"
+#include "product/device.h"
 #include "api/handles.h"
 #include "base/memory.h"
-#include "gemm/half_choice.h"
-#include "gemm/peak.h"
+#include "product/half_choice.h"
+#include "product/peak.h"
 
 const char *vitcl_version(void)
 {

@@ -7,8 +7,8 @@
  */
 #include "api/handles.h"
 #include "base/memory.h"
-#include "gemm/half_choice.h"
 #include "models/preprocess.h"
+#include "product/half_choice.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -4,10 +4,10 @@
  */
 #include "api/handles.h"
 #include "base/memory.h"
-#include "gemm/dots.h"
-#include "gemm/half_choice.h"
-#include "gemm/precision.h"
-#include "gemm/tuner.h"
+#include "ocl/precision.h"
+#include "product/half_choice.h"
+#include "tune/tuner.h"
+#include "units/dots.h"
 
 #include <vitcl_tune.h>
 

@@ -1,7 +1,7 @@
 /*
  * attempt.h - lets the program vitcl-try do work that may crash or hang:
  * compiling instructions that have not been tested on this driver, or a
- * candidate of the tuner. The program itself is gemm/try.c.
+ * candidate of the tuner. The program itself is trials/try.c.
  *
  * Its descriptor 0 is the pipe for its one line: "ok ANSWER" or "no STATUS
  * MESSAGE". Its arguments are: the number of seconds after which it ends

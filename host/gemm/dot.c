@@ -11,7 +11,7 @@
  */
 #include "base/memory.h"
 #include "gemm/common.h"
-#include "gemm/dots.h"
+#include "units/dots.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -13,7 +13,7 @@
 #ifndef VT_GEMM_FORM_H
 #define VT_GEMM_FORM_H
 #include "gemm/gemm.h"
-#include "gemm/matrix.h"
+#include "units/matrix.h"
 
 /* How a CPU's forms divide a product: see common.h. */
 typedef struct vt_rows_shape {

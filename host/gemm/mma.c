@@ -19,7 +19,7 @@
 #include "gemm/common.h"
 #include "gemm/mma_training.h"
 #include "gemm/parts.h"
-#include "gemm/precision.h"
+#include "ocl/precision.h"
 
 #include <stdio.h>
 

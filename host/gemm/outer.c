@@ -14,7 +14,7 @@
  */
 #include "base/memory.h"
 #include "gemm/common.h"
-#include "gemm/dots.h"
+#include "units/dots.h"
 
 #include <stdio.h>
 

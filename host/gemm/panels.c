@@ -7,7 +7,7 @@
 
 #include "base/memory.h"
 #include "gemm/common.h"
-#include "gemm/precision.h"
+#include "ocl/precision.h"
 
 #include <stdio.h>
 

@@ -9,7 +9,7 @@
 #include "base/memory.h"
 #include "gemm/common.h"
 #include "gemm/panels.h"
-#include "gemm/precision.h"
+#include "ocl/precision.h"
 
 #include <stdio.h>
 

@@ -10,10 +10,10 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/memory.h"
-#include "gemm/device.h"
 #include "index/index.h"
 #include "index/screen.h"
 #include "index/tiles.h"
+#include "product/device.h"
 
 #include <inttypes.h>
 #include <math.h>

@@ -4,7 +4,7 @@
  */
 #ifndef VT_INDEX_TILES_H
 #define VT_INDEX_TILES_H
-#include "gemm/product.h"
+#include "product/product.h"
 
 /* C = A B^T of A[tile, width] and B[tile, width]. All zero: nothing to free. */
 typedef struct vt_tiles {

@@ -1,7 +1,7 @@
 /*
  * precision.c - the table of precisions.
  */
-#include "gemm/precision.h"
+#include "ocl/precision.h"
 
 #include "base/memory.h"
 

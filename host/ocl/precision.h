@@ -1,8 +1,8 @@
 /*
  * precision.h - the words for vitcl_precision, and what each multiplies in.
  */
-#ifndef VT_GEMM_PRECISION_H
-#define VT_GEMM_PRECISION_H
+#ifndef VT_OCL_PRECISION_H
+#define VT_OCL_PRECISION_H
 #include "ocl/ocl.h"
 
 #include <vitcl.h>

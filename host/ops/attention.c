@@ -10,7 +10,7 @@
  */
 #include "ops/attention.h"
 
-#include "gemm/attention_tiles.h"
+#include "ops/attention_tiles.h"
 
 #include <math.h>
 #include <stdio.h>

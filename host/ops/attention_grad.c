@@ -4,7 +4,7 @@
  */
 #include "ops/attention.h"
 
-#include "gemm/attention_tiles.h"
+#include "ops/attention_tiles.h"
 
 #include <stdio.h>
 #include <string.h>

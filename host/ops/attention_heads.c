@@ -2,9 +2,9 @@
  * attention_heads.c - attention and its gradients on matrix units
  * (cl/attention_mma.cl, cl/attention_grad_mma.cl): what a work-group computes.
  */
-#include "gemm/attention_heads.h"
+#include "ops/attention_heads.h"
 
-#include "gemm/precision.h"
+#include "ocl/precision.h"
 
 #include <stdio.h>
 

@@ -2,9 +2,9 @@
  * attention_heads.h - attention and its gradients on matrix units: what a
  * work-group computes.
  */
-#ifndef VT_GEMM_ATTENTION_HEADS_H
-#define VT_GEMM_ATTENTION_HEADS_H
-#include "gemm/matrix.h"
+#ifndef VT_OPS_ATTENTION_HEADS_H
+#define VT_OPS_ATTENTION_HEADS_H
+#include "units/matrix.h"
 
 /* What a work-group computes of heads of d numbers: each of its sub-groups has
  * one or two fragments of queries. The keys that it takes at a time have an

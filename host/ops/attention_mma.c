@@ -8,7 +8,7 @@
  */
 #include "ops/attention.h"
 
-#include "gemm/attention_heads.h"
+#include "ops/attention_heads.h"
 
 #include <stdio.h>
 

@@ -2,7 +2,7 @@
  * attention_tiles.c - attention and its gradients without matrix units: what a
  * work-group computes.
  */
-#include "gemm/attention_tiles.h"
+#include "ops/attention_tiles.h"
 
 #include "base/memory.h"
 

@@ -4,8 +4,8 @@
  * For ops/attention.c and ops/attention_grad.c, and for the trials of those on
  * matrix units.
  */
-#ifndef VT_GEMM_ATTENTION_TILES_H
-#define VT_GEMM_ATTENTION_TILES_H
+#ifndef VT_OPS_ATTENTION_TILES_H
+#define VT_OPS_ATTENTION_TILES_H
 #include "ocl/ocl.h"
 
 /* A work-group has a query in each of `items`, and takes `keys` at a time. */

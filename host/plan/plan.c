@@ -30,51 +30,44 @@ static void free_patterns(char **patterns)
     free(patterns);
 }
 
-/* Does the provider that was asked for multiply in the plan's type? */
-static vitcl_status check_type(const vt_plan *p)
+/* Any product in the plan's type; an error if who was asked for has none. */
+static vitcl_status check_type(vt_product *any, const vt_plan *p, bool asked)
 {
-    const vt_dtype type = vt_plan_type(p);
-    vt_product any;
-    const bool some = vt_product_any(&any, p->o.dev, p->gemm, type,
-                                     vt_plan_class(p)) == VITCL_OK;
+    const vt_dtype t = vt_plan_type(p);
+    vitcl_status st;
 
-    if (some && any.own)
-        return VITCL_OK;
-    return vt_fail(
-        VITCL_EUNSUPPORTED, "%s does not multiply in %s on %.60s; %s does",
-        p->gemm, type == VT_I8 ? "int8" : vt_dtype_name(type),
-        vt_dev_info(p->o.dev)->name, some ? any.form->provider : "no provider");
+    VT_TRY(vt_product_any(any, p->o.dev, p->o.gemm, t, vt_plan_class(p)));
+    if (!any->own && asked)
+        st = vt_fail(VITCL_EUNSUPPORTED,
+                     "%s does not multiply in %s on %.60s; %s does", p->o.gemm,
+                     t == VT_I8 ? "int8" : vt_dtype_name(t),
+                     vt_dev_info(p->o.dev)->name, any->form->provider);
+done:
+    return st;
 }
 
 vitcl_status vt_plan_new(vt_plan **out, const vt_plan_options *options)
 {
     vitcl_status st = VITCL_OK;
     vt_plan *p = NULL;
-    const char *provider = NULL;
     vt_product any;
 
     VT_TRY(VT_NEW(&p, 1));
     p->o = *options;
-    p->o.keep = p->o.watch = NULL;
+    p->o.keep = p->o.watch = NULL, p->o.gemm = "";
     p->o.dev = options->dev ? vt_dev_ref(options->dev) : NULL;
     p->o.store = options->store ? vt_store_ref(options->store) : NULL;
     if (p->o.dev) {
-        VT_TRY(vt_product_provider(&provider, p->o.dev, options->gemm));
-        snprintf(p->gemm, sizeof p->gemm, "%s", provider);
-        if (options->gemm)
-            VT_TRY(check_type(p));
+        VT_TRY(vt_product_provider(&p->o.gemm, p->o.dev, options->gemm));
+        VT_TRY(check_type(&any, p, options->gemm));
+        VT_TRY(vt_queue_new(&p->queue, p->o.dev, options->profile));
     }
-    p->o.gemm = p->gemm;
     /* Otherwise packed weights are summed in another order (other bits), or
      * weights must be copied or converted anyway. */
     p->o.once = options->once && p->o.dev && options->precision == VITCL_F32 &&
-                vt_product_any(&any, p->o.dev, p->gemm, VT_F32,
-                               vt_plan_class(p)) == VITCL_OK &&
                 any.own && any.form->streams;
     VT_TRY(copy_patterns(&p->keep, options->keep));
     VT_TRY(copy_patterns(&p->watch, options->watch));
-    if (p->o.dev)
-        VT_TRY(vt_queue_new(&p->queue, p->o.dev, options->profile));
     *out = p, p = NULL;
 done:
     vt_plan_free(p);
@@ -352,7 +345,7 @@ vt_dtype vt_plan_type(const vt_plan *p)
 
 const char *vt_plan_gemm(const vt_plan *p)
 {
-    return p->gemm;
+    return p->o.gemm;
 }
 
 void vt_plan_gemms(char *out, size_t size, const vt_plan *p)
@@ -385,7 +378,7 @@ void vt_plan_gemms(char *out, size_t size, const vt_plan *p)
         work[k] = -1;
     }
     if (n == 0)
-        snprintf(out, size, "%s", p->gemm);
+        snprintf(out, size, "%s", p->o.gemm);
 }
 
 vt_queue *vt_plan_queue(vt_plan *p)

@@ -12,7 +12,7 @@
 #ifndef VT_PLAN_PLAN_H
 #define VT_PLAN_PLAN_H
 #include "gemm/gemm.h"
-#include "gemm/precision.h"
+#include "ocl/precision.h"
 #include "plan/store.h"
 
 #define VT_NONE (-1)
@@ -100,7 +100,8 @@ typedef struct vt_plan_options {
     vt_dev *dev; /* NULL: for inspection only (parameters,
                   * multiply-accumulates), never finished */
     vt_store *store;
-    const char *gemm;          /* provider; NULL: the device's default */
+    const char *gemm; /* provider; NULL: the device's default. Of a plan,
+                       * the one in use; NULL: it has no device */
     vitcl_precision precision; /* of matrix multiplication, and of activations
                                 * on the GPU class (storage.c) */
     vt_class device_class;     /* AUTO: the device's own */

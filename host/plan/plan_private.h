@@ -16,7 +16,6 @@ typedef struct vt_slot { /* for a weight that is read before its launch */
 
 struct vt_plan {
     vt_plan_options o;
-    char gemm[16];
     char **keep, **watch; /* own copies of the patterns, NULL-ended */
     vt_queue *queue;
     vt_value **value; /* pointers, so that values and steps do not move */

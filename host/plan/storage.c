@@ -54,7 +54,7 @@ static bool stored(vt_value *v, const vt_plan *p, vt_dtype t)
         return true;
     }
     if (v->keep || v->watched ||
-        !vt_product_int_rows(&rows, p->o.dev, p->gemm,
+        !vt_product_int_rows(&rows, p->o.dev, p->o.gemm,
                              (int)(v->bytes / sizeof(float)) / c, c))
         return false;
     v->bytes = rows.bytes;

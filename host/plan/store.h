@@ -5,7 +5,7 @@
  */
 #ifndef VT_PLAN_STORE_H
 #define VT_PLAN_STORE_H
-#include "gemm/product.h"
+#include "product/product.h"
 
 typedef struct vt_store vt_store;
 

@@ -9,7 +9,7 @@
  * as it is. Where there are too many lines, the older half is dropped. Who asks
  * accepts only answers that it could have given.
  */
-#include "gemm/choices.h"
+#include "product/choices.h"
 
 #include "base/memory.h"
 #include "base/user_dir.h"

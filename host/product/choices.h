@@ -3,8 +3,8 @@
  * $XDG_CONFIG_HOME/vitcl/choices (or ~/.config/vitcl/choices), next to the
  * tuned parameters: which device is faster, which provider multiplies.
  */
-#ifndef VT_GEMM_CHOICES_H
-#define VT_GEMM_CHOICES_H
+#ifndef VT_PRODUCT_CHOICES_H
+#define VT_PRODUCT_CHOICES_H
 #include "base/status.h"
 
 #include <stdbool.h>

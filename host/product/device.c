@@ -1,16 +1,16 @@
 /*
  * device.c - open and list devices, with the user's tuned parameters.
  */
-#include "gemm/device.h"
+#include "product/device.h"
 
 #include "base/log.h"
 #include "base/memory.h"
-#include "gemm/fastest.h"
-#include "gemm/matrix.h"
-#include "gemm/params.h"
-#include "gemm/product.h"
-#include "gemm/state.h"
-#include "gemm/units.h"
+#include "product/fastest.h"
+#include "product/product.h"
+#include "product/state.h"
+#include "tune/params.h"
+#include "units/matrix.h"
+#include "units/units.h"
 
 #include <stdio.h>
 #include <string.h>

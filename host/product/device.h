@@ -1,8 +1,8 @@
 /*
  * device.h - devices with what units, parameters and products keep with them.
  */
-#ifndef VT_GEMM_DEVICE_H
-#define VT_GEMM_DEVICE_H
+#ifndef VT_PRODUCT_DEVICE_H
+#define VT_PRODUCT_DEVICE_H
 #include "ocl/ocl.h"
 
 /* Opens a device with the user's parameters; vt_dev_info() has their number. */

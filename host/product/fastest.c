@@ -8,15 +8,15 @@
  * several pictures, so that a GPU is busy. With other tuned parameters or other
  * rivals it is another question.
  */
-#include "gemm/fastest.h"
+#include "product/fastest.h"
 
 #include "base/environment.h"
 #include "base/log.h"
 #include "base/memory.h"
-#include "gemm/params.h"
-#include "gemm/race.h"
-#include "gemm/state.h"
-#include "gemm/verdicts.h"
+#include "product/race.h"
+#include "product/state.h"
+#include "tune/params.h"
+#include "units/verdicts.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -2,10 +2,10 @@
  * fastest.h - which of several forms multiplies a product fastest on a device:
  * timed once, and kept in the user's file of choices.
  */
-#ifndef VT_GEMM_FASTEST_H
-#define VT_GEMM_FASTEST_H
-#include "gemm/choices.h"
+#ifndef VT_PRODUCT_FASTEST_H
+#define VT_PRODUCT_FASTEST_H
 #include "gemm/form.h"
+#include "product/choices.h"
 
 /* Times the rivals, in ms; 0: this one failed. */
 typedef void (*vt_time_rivals)(double *ms, void *context);

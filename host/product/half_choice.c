@@ -6,15 +6,15 @@
  * multiplication of a ViT's size, timed once for each device, driver and
  * version. The program vitcl-try does it, with one process for each precision.
  */
-#include "gemm/half_choice.h"
+#include "product/half_choice.h"
 
 #include "base/attempt.h"
 #include "base/log.h"
 #include "base/memory.h"
-#include "gemm/precision.h"
-#include "gemm/product.h"
-#include "gemm/state.h"
-#include "gemm/verdicts.h"
+#include "ocl/precision.h"
+#include "product/product.h"
+#include "product/state.h"
+#include "units/verdicts.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,8 +1,8 @@
 /*
  * half_choice.h - which 16-bit precision is faster on a device.
  */
-#ifndef VT_GEMM_HALF_CHOICE_H
-#define VT_GEMM_HALF_CHOICE_H
+#ifndef VT_PRODUCT_HALF_CHOICE_H
+#define VT_PRODUCT_HALF_CHOICE_H
 #include "gemm/gemm.h"
 
 /* The faster of bf16 and f16 on this device with this provider (NULL: the

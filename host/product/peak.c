@@ -1,12 +1,12 @@
 /*
  * peak.c - measures the peak speed of a device.
  */
-#include "gemm/peak.h"
+#include "product/peak.h"
 
 #include "base/clock.h"
 #include "base/memory.h"
-#include "gemm/precision.h"
-#include "gemm/product.h"
+#include "ocl/precision.h"
+#include "product/product.h"
 
 #include <stdio.h>
 

@@ -1,8 +1,8 @@
 /*
  * peak.h - the peak speed of a device.
  */
-#ifndef VT_GEMM_PEAK_H
-#define VT_GEMM_PEAK_H
+#ifndef VT_PRODUCT_PEAK_H
+#define VT_PRODUCT_PEAK_H
 #include "ocl/ocl.h"
 
 /* With what products of this precision (not half) are computed with. */

@@ -8,12 +8,12 @@
  *
  * The default of a GPU is the fastest (fastest.c), where that can be kept.
  */
-#include "gemm/product.h"
+#include "product/product.h"
 
 #include "base/memory.h"
-#include "gemm/dots.h"
-#include "gemm/fastest.h"
-#include "gemm/told.h"
+#include "product/fastest.h"
+#include "product/told.h"
+#include "units/dots.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -3,10 +3,10 @@
  * was measured, what the user named. Plans and operations ask here, once for
  * each product, and keep the answer.
  */
-#ifndef VT_GEMM_PRODUCT_H
-#define VT_GEMM_PRODUCT_H
+#ifndef VT_PRODUCT_PRODUCT_H
+#define VT_PRODUCT_PRODUCT_H
 #include "gemm/form.h"
-#include "gemm/timed.h"
+#include "product/timed.h"
 
 /* A GPU's default, in a provider's place: the fastest one of each product,
  * which is timed when it is first asked for (fastest.h). */

@@ -3,12 +3,12 @@
  *
  * It has the rows of several pictures, so that a GPU is busy.
  */
-#include "gemm/race.h"
+#include "product/race.h"
 
 #include "base/log.h"
 #include "base/memory.h"
-#include "gemm/timed.h"
-#include "gemm/told.h"
+#include "product/timed.h"
+#include "product/told.h"
 
 /* Of a product that is timed, about; and no more pictures than that. */
 enum { ROWS = 1024, PICTURES = 64 };

@@ -1,8 +1,8 @@
 /*
  * race.h - time a product with several forms.
  */
-#ifndef VT_GEMM_RACE_H
-#define VT_GEMM_RACE_H
+#ifndef VT_PRODUCT_RACE_H
+#define VT_PRODUCT_RACE_H
 #include "gemm/form.h"
 
 /* Times d with n forms, in ms; 0: this one failed. */

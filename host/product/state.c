@@ -1,7 +1,7 @@
 /*
  * state.c - what host/product keeps with a device.
  */
-#include "gemm/state.h"
+#include "product/state.h"
 
 #include "base/memory.h"
 

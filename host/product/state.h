@@ -1,8 +1,8 @@
 /*
  * state.h - what host/product keeps with a device.
  */
-#ifndef VT_GEMM_STATE_H
-#define VT_GEMM_STATE_H
+#ifndef VT_PRODUCT_STATE_H
+#define VT_PRODUCT_STATE_H
 #include "gemm/form.h"
 
 #include <pthread.h>

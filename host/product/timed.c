@@ -1,7 +1,7 @@
 /*
  * timed.c - time products: one, or several in turns.
  */
-#include "gemm/timed.h"
+#include "product/timed.h"
 
 #include "base/clock.h"
 #include "base/memory.h"

@@ -1,8 +1,8 @@
 /*
  * timed.h - time products: one, or several in turns.
  */
-#ifndef VT_GEMM_TIMED_H
-#define VT_GEMM_TIMED_H
+#ifndef VT_PRODUCT_TIMED_H
+#define VT_PRODUCT_TIMED_H
 #include "gemm/form.h"
 
 /* A product with its own buffers and queue. All zero: nothing to free. */

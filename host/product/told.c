@@ -1,12 +1,12 @@
 /*
  * told.c - what a form is told of a product.
  */
-#include "gemm/told.h"
+#include "product/told.h"
 
 #include "base/memory.h"
-#include "gemm/dots.h"
-#include "gemm/params.h"
-#include "gemm/state.h"
+#include "product/state.h"
+#include "tune/params.h"
+#include "units/dots.h"
 
 vt_gemm_desc vt_product_filled(const vt_dev *dev, const vt_gemm_desc *d)
 {

@@ -2,8 +2,8 @@
  * told.h - what a form is told of a product: the description without its
  * defaults, the instruction, the parameters.
  */
-#ifndef VT_GEMM_TOLD_H
-#define VT_GEMM_TOLD_H
+#ifndef VT_PRODUCT_TOLD_H
+#define VT_PRODUCT_TOLD_H
 #include "gemm/form.h"
 
 /* The description with its defaults filled in. */

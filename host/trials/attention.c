@@ -1,15 +1,15 @@
 /*
- * attention_trial.c - the trial of attention on matrix units: is it right, and
+ * attention.c - the trial of attention on matrix units: is it right, and
  * faster than that without? Besides the instruction of the products it needs
  * values of other lanes, transposed reads, and the device's power of 2.
  */
 #include "base/half.h"
 #include "base/log.h"
 #include "base/memory.h"
-#include "gemm/attention_heads.h"
-#include "gemm/attention_tiles.h"
-#include "gemm/mma_forms.h"
-#include "gemm/trials.h"
+#include "ops/attention_heads.h"
+#include "ops/attention_tiles.h"
+#include "trials/forms.h"
+#include "trials/trials.h"
 
 #include <math.h>
 #include <stdio.h>

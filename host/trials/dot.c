@@ -1,13 +1,13 @@
 /*
- * dot_trial.c - the trial of a dot-product instruction: are its products right,
+ * dot.c - the trial of a dot-product instruction: are its products right,
  * and is the one of packed weights faster than multiply-adds and than the kind
  * it would replace? Run by the program vitcl-try, because it may crash.
  */
 #include "base/log.h"
 #include "base/memory.h"
-#include "gemm/dots.h"
-#include "gemm/product.h"
-#include "gemm/trials.h"
+#include "product/product.h"
+#include "trials/trials.h"
+#include "units/dots.h"
 
 #include <math.h>
 #include <stdio.h>

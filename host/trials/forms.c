@@ -1,8 +1,8 @@
 /*
- * mma_forms.c - trials of attention on matrix units and of its gradients: what
+ * forms.c - trials of attention on matrix units and of its gradients: what
  * both compute and time.
  */
-#include "gemm/mma_forms.h"
+#include "trials/forms.h"
 
 #include "base/clock.h"
 #include "base/log.h"

@@ -1,12 +1,12 @@
 /*
- * mma_forms.h - trials of attention on matrix units and of its gradients: a
+ * forms.h - trials of attention on matrix units and of its gradients: a
  * problem of self-attention, the kernels that compute it, and whether they are
  * faster than those without matrix units. For attention_trial.c,
  * gradient_trial.c.
  */
-#ifndef VT_GEMM_MMA_FORMS_H
-#define VT_GEMM_MMA_FORMS_H
-#include "gemm/matrix.h"
+#ifndef VT_TRIALS_FORMS_H
+#define VT_TRIALS_FORMS_H
+#include "units/matrix.h"
 
 /* Two heads of 64 numbers, C of them; q, k and v of a token are TOKEN. Results
  * are compared at an odd number of tokens. */

@@ -1,13 +1,13 @@
 /*
- * gradient_trial.c - the trial of attention's gradients on matrix units: are
+ * gradient.c - the trial of attention's gradients on matrix units: are
  * the two kernels right, and faster than those in tiles of f32?
  */
 #include "base/log.h"
 #include "base/memory.h"
-#include "gemm/attention_heads.h"
-#include "gemm/attention_tiles.h"
-#include "gemm/mma_forms.h"
-#include "gemm/trials.h"
+#include "ops/attention_heads.h"
+#include "ops/attention_tiles.h"
+#include "trials/forms.h"
+#include "trials/trials.h"
 
 #include <math.h>
 #include <stdio.h>

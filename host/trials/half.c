@@ -1,9 +1,9 @@
 /*
- * half_trial.c - how long a product takes in a 16-bit precision.
+ * half.c - how long a product takes in a 16-bit precision.
  */
-#include "gemm/half_choice.h"
-#include "gemm/product.h"
-#include "gemm/trials.h"
+#include "product/half_choice.h"
+#include "product/product.h"
+#include "trials/trials.h"
 
 #include "base/memory.h"
 

@@ -1,9 +1,9 @@
 /*
  * trials.h - what may crash: for vitcl-try only (and for tests of it).
  */
-#ifndef VT_GEMM_TRIALS_H
-#define VT_GEMM_TRIALS_H
-#include "gemm/matrix.h"
+#ifndef VT_TRIALS_TRIALS_H
+#define VT_TRIALS_TRIALS_H
+#include "units/matrix.h"
 
 /* Is a CPU's instruction "wrong", "slower" or "faster" than multiply-adds? The
  * device is then for trials. */

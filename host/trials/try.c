@@ -17,9 +17,9 @@
 #include "base/attempt.h"
 #include "base/file.h"
 #include "base/memory.h"
-#include "gemm/device.h"
-#include "gemm/precision.h"
-#include "gemm/trials.h"
+#include "ocl/precision.h"
+#include "product/device.h"
+#include "trials/trials.h"
 
 #include <errno.h>
 #include <signal.h>

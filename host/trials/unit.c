@@ -1,5 +1,5 @@
 /*
- * mma_trial.c - the trials of a matrix instruction: is its product right, and
+ * unit.c - the trials of a matrix instruction: is its product right, and
  * are the three of a training? Run by the program vitcl-try, because it may
  * crash.
  *
@@ -9,8 +9,8 @@
  */
 #include "base/log.h"
 #include "base/memory.h"
-#include "gemm/product.h"
-#include "gemm/trials.h"
+#include "product/product.h"
+#include "trials/trials.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -2,7 +2,7 @@
  * candidate.c - a candidate of the tuner as text, and its measurement in a
  * process of vitcl-try.
  */
-#include "gemm/candidate.h"
+#include "tune/candidate.h"
 
 #include "base/attempt.h"
 

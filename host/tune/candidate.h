@@ -2,8 +2,8 @@
  * candidate.h - one candidate of the tuner: an entry of parameters and the
  * products to measure it on, as one text.
  */
-#ifndef VT_GEMM_CANDIDATE_H
-#define VT_GEMM_CANDIDATE_H
+#ifndef VT_TUNE_CANDIDATE_H
+#define VT_TUNE_CANDIDATE_H
 #include "base/status.h"
 
 #include <stddef.h>

@@ -10,8 +10,8 @@
  * Every entry that passes check() gives correct results (the bits of the native
  * kernels do not depend on it at all); only the speed differs.
  */
-#include "gemm/params.h"
-#include "gemm/precision.h"
+#include "tune/params.h"
+#include "ocl/precision.h"
 
 #include "base/memory.h"
 

@@ -2,10 +2,10 @@
  * params.h - device-dependent parameters of the multiplications, for the forms
  * of providers that have some, and for the tuner.
  */
-#ifndef VT_GEMM_PARAMS_H
-#define VT_GEMM_PARAMS_H
+#ifndef VT_TUNE_PARAMS_H
+#define VT_TUNE_PARAMS_H
 #include "gemm/form.h"
-#include "gemm/precision.h"
+#include "ocl/precision.h"
 
 typedef enum {
     VT_PARAMS_ROWS,    /* cl/gemm_rows.cl */

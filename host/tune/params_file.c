@@ -12,7 +12,7 @@
  */
 #include "base/memory.h"
 #include "base/user_dir.h"
-#include "gemm/params.h"
+#include "tune/params.h"
 
 #include <errno.h>
 #include <stdio.h>

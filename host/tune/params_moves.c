@@ -2,7 +2,7 @@
  * params_moves.c - the changes of parameters that the tuner tries.
  */
 #include "base/memory.h"
-#include "gemm/params.h"
+#include "tune/params.h"
 
 #include <stdio.h>
 

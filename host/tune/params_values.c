@@ -3,7 +3,7 @@
  * ones.
  */
 #include "base/memory.h"
-#include "gemm/params.h"
+#include "tune/params.h"
 
 #include <string.h>
 

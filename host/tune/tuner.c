@@ -6,10 +6,10 @@
  * and ends when a round of all moves has changed nothing. The products to
  * measure on are part of the candidate's text.
  */
-#include "gemm/tuner.h"
+#include "tune/tuner.h"
 
 #include "base/memory.h"
-#include "gemm/params.h"
+#include "tune/params.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,10 +1,10 @@
 /*
  * tuner.h - search for parameters of the multiplications.
  */
-#ifndef VT_GEMM_TUNER_H
-#define VT_GEMM_TUNER_H
-#include "gemm/candidate.h"
+#ifndef VT_TUNE_TUNER_H
+#define VT_TUNE_TUNER_H
 #include "ocl/ocl.h"
+#include "tune/candidate.h"
 
 typedef struct vt_tuner vt_tuner;
 

@@ -5,7 +5,7 @@
  * reports. So all trials run in vitcl-try, one process for each: an instruction
  * that crashes, hangs or gives wrong results has failed its trial.
  */
-#include "gemm/ask.h"
+#include "units/ask.h"
 
 #include "base/attempt.h"
 #include "base/log.h"

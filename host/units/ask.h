@@ -4,9 +4,9 @@
  * disk (verdicts.h), or the trials of the candidates in vitcl-try. For dots.c
  * and matrix.c.
  */
-#ifndef VT_GEMM_ASK_H
-#define VT_GEMM_ASK_H
-#include "gemm/verdicts.h"
+#ifndef VT_UNITS_ASK_H
+#define VT_UNITS_ASK_H
+#include "units/verdicts.h"
 
 /* What is known of a question. Kinds are numbers of the caller's; 0: none. */
 typedef struct vt_known {

@@ -11,11 +11,11 @@
  * cpuid is wrong under emulators and hypervisors, too. VITCL_DOT=off: use FMAs
  * without a trial.
  */
-#include "gemm/dots.h"
+#include "units/dots.h"
 
 #include "base/attempt.h"
 #include "base/environment.h"
-#include "gemm/units.h"
+#include "units/units.h"
 
 #include <string.h>
 

@@ -2,9 +2,9 @@
  * dots.h - a CPU's dot-product instructions: which exist, and which one is
  * used.
  */
-#ifndef VT_GEMM_DOTS_H
-#define VT_GEMM_DOTS_H
-#include "gemm/verdicts.h"
+#ifndef VT_UNITS_DOTS_H
+#define VT_UNITS_DOTS_H
+#include "units/verdicts.h"
 
 /* The last one that is faster is used: the best come last. */
 enum {

@@ -7,7 +7,7 @@
  * without that, their first instruction is a fault. The permission is the
  * process's, so it covers a driver's threads, too. Elsewhere they are not used.
  */
-#include "gemm/dots.h"
+#include "units/dots.h"
 
 #if defined(__x86_64__) && defined(__GNUC__)
 #include <cpuid.h>

@@ -10,10 +10,10 @@
  * emulate-NAME: the same kernel with the instruction in plain OpenCL C, on any
  * device, to test it.
  */
-#include "gemm/matrix.h"
+#include "units/matrix.h"
 
 #include "base/environment.h"
-#include "gemm/units.h"
+#include "units/units.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -2,8 +2,8 @@
  * matrix.h - the matrix units of GPUs: which instructions exist, and which one
  * is used.
  */
-#ifndef VT_GEMM_MATRIX_H
-#define VT_GEMM_MATRIX_H
+#ifndef VT_UNITS_MATRIX_H
+#define VT_UNITS_MATRIX_H
 #include "ocl/ocl.h"
 
 /* Values of KIND in cl/common_units.cl; 0: none. From VT_MMA_DOT8 on there is

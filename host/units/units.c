@@ -1,7 +1,7 @@
 /*
  * units.c - what is known of a device's instructions, kept with it.
  */
-#include "gemm/units.h"
+#include "units/units.h"
 
 #include "base/memory.h"
 

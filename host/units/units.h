@@ -2,10 +2,10 @@
  * units.h - what is known of a device's instructions, kept with it. For dots.c
  * and matrix.c; product/device.c makes it.
  */
-#ifndef VT_GEMM_UNITS_H
-#define VT_GEMM_UNITS_H
-#include "gemm/ask.h"
-#include "gemm/precision.h"
+#ifndef VT_UNITS_UNITS_H
+#define VT_UNITS_UNITS_H
+#include "ocl/precision.h"
+#include "units/ask.h"
 
 typedef struct vt_units {
     vt_known dot[VT_TYPES];    /* dots.c */

@@ -8,7 +8,7 @@
  * unless it is exactly what would have been written. A caller accepts only
  * verdicts that it could have given.
  */
-#include "gemm/verdicts.h"
+#include "units/verdicts.h"
 
 #include "base/memory.h"
 #include "base/user_dir.h"

@@ -2,8 +2,8 @@
  * verdicts.h - the results of trials on a device, kept on disk so that each
  * trial runs once.
  */
-#ifndef VT_GEMM_VERDICTS_H
-#define VT_GEMM_VERDICTS_H
+#ifndef VT_UNITS_VERDICTS_H
+#define VT_UNITS_VERDICTS_H
 #include "base/turn.h"
 #include "ocl/ocl.h"
 

@@ -27,7 +27,7 @@ for name in $rows; do
     esac
     kernel=cl/$word.cl reference=tests/ref/$word.c test=tests/ops/test_$word.c
     case $word in
-    linear) kernel=cl/epilogue.cl ;; # with the kernels of gemm/gemm.c's providers
+    linear) kernel=cl/epilogue.cl ;; # with the kernels of gemm/forms.c's forms
     dropout) reference=$test ;;      # random: its test counts what it drops
     grad_norm) reference=tests/ref/optimizer.c test=tests/ops/test_optimizer.c ;; # clips there
     conv_direct) # what vt_conv() does on a CPU

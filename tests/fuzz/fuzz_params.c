@@ -2,7 +2,7 @@
  * fuzz_params.c - any text as the user's file of tuned parameters: the count is
  * the number of entries that are set, and a warning is one line.
  */
-#include "gemm/params.h"
+#include "tune/params.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -6,7 +6,7 @@
  *
  * One test for all: most kernels are compiled once.
  */
-#include "gemm/device.h"
+#include "product/device.h"
 #include "support/oneplan.h"
 #include "support/pictures.h"
 #include "train/model_files.h"

@@ -7,8 +7,7 @@
  * rounded, by 2^-8 of each at most: an error may be that share of the sum of
  * the absolute values of a gradient's terms.
  */
-#include "gemm/attention_heads.h"
-#include "gemm/trials.h"
+#include "ops/attention_heads.h"
 #include "ops/ops.h"
 #include "plan/plan_private.h"
 #include "support/commit.h"
@@ -17,6 +16,7 @@
 #include "support/oneplan.h"
 #include "support/pictures.h"
 #include "support/rng.h"
+#include "trials/trials.h"
 
 #include <criterion/criterion.h>
 #include <math.h>

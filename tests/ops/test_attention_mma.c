@@ -9,7 +9,6 @@
  * shows in the last bits. Otherwise the probabilities are rounded to 16 bits,
  * 2^-11 or 2^-8 of each.
  */
-#include "gemm/trials.h"
 #include "ops/ops.h"
 #include "plan/plan_private.h"
 #include "ref/ref.h"
@@ -19,6 +18,7 @@
 #include "support/near.h"
 #include "support/pictures.h"
 #include "support/rng.h"
+#include "trials/trials.h"
 
 #include <criterion/criterion.h>
 #include <math.h>

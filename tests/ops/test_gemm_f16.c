@@ -9,12 +9,12 @@
  * as often between two halves as not. Then no sum of 64 exceeds 2048 but by
  * that one, and rounding the operands is all that loses bits.
  */
-#include "gemm/dots.h"
-#include "gemm/trials.h"
 #include "support/device.h"
 #include "support/oneplan.h"
 #include "support/pictures.h"
 #include "support/rng.h"
+#include "trials/trials.h"
+#include "units/dots.h"
 
 #include <criterion/criterion.h>
 #include <math.h>

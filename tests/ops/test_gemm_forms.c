@@ -9,12 +9,12 @@
  * steps. The largest values of a row and of a column are first, in the middle,
  * and after the last whole vector.
  */
-#include "gemm/dots.h"
-#include "gemm/verdicts.h"
 #include "ref/ref.h"
 #include "support/device.h"
 #include "support/oneplan.h"
 #include "support/pictures.h"
+#include "units/dots.h"
+#include "units/verdicts.h"
 
 #include <criterion/criterion.h>
 #include <math.h>

@@ -12,12 +12,12 @@
  * in their bits, which are known: the emulated instructions add one product
  * after the other, each of them exact in f32.
  */
-#include "gemm/matrix.h"
-#include "gemm/state.h"
-#include "gemm/trials.h"
+#include "product/state.h"
 #include "ref/ref.h"
 #include "support/device.h"
 #include "support/oneplan.h"
+#include "trials/trials.h"
+#include "units/matrix.h"
 
 #include <criterion/criterion.h>
 #include <math.h>

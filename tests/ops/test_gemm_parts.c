@@ -4,7 +4,7 @@
  * a work-group for each part or one for all. So every bit is known.
  * (llvmpipe rounds the products of fma(), which one product tells.)
  */
-#include "gemm/state.h"
+#include "product/state.h"
 #include "ref/ref.h"
 #include "support/device.h"
 #include "support/oneplan.h"

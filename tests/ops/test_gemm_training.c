@@ -8,14 +8,14 @@
  * As in test_gemm_forms.c, the values are whole numbers that bf16 has, has not,
  * or has a tie at, and sums are exact: every bit is known.
  */
-#include "gemm/dots.h"
-#include "gemm/matrix.h"
-#include "gemm/state.h"
-#include "gemm/trials.h"
+#include "product/state.h"
 #include "support/device.h"
 #include "support/oneplan.h"
 #include "support/pictures.h"
 #include "support/words.h"
+#include "trials/trials.h"
+#include "units/dots.h"
+#include "units/matrix.h"
 
 #include <criterion/criterion.h>
 #include <math.h>

@@ -2,7 +2,7 @@
  * test_measure.c - products that are timed: A and B are what the caller gave,
  * each runs as often as the rounds say, and its times are its two best.
  */
-#include "gemm/product.h"
+#include "product/product.h"
 #include "support/device.h"
 
 #include <criterion/criterion.h>

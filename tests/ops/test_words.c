@@ -8,7 +8,6 @@
  * the way has a relative error of 2^-9.
  */
 #include "base/memory.h"
-#include "gemm/dots.h"
 #include "ref/ref.h"
 #include "support/attention.h"
 #include "support/device.h"
@@ -17,6 +16,7 @@
 #include "support/pictures.h"
 #include "support/rng.h"
 #include "support/words.h"
+#include "units/dots.h"
 
 #include <criterion/criterion.h>
 #include <math.h>

@@ -3,8 +3,8 @@
  */
 #ifndef VT_TESTS_DEVICE_H
 #define VT_TESTS_DEVICE_H
-#include "gemm/device.h"
-#include "gemm/product.h"
+#include "product/device.h"
+#include "product/product.h"
 
 /* Opened once a process and never freed; fails the test if there is none. */
 vt_dev *vt_test_device(void);

@@ -3,7 +3,7 @@
  * other lines and other programs' files stay; and the choice of the fastest of
  * several, with times that the test gives.
  */
-#include "gemm/fastest.h"
+#include "product/fastest.h"
 #include "support/pictures.h"
 
 #include <criterion/criterion.h>

@@ -3,10 +3,10 @@
  * the pairs found are those that were planted.
  */
 #include "base/memory.h"
-#include "gemm/device.h"
 #include "index/index.h"
 #include "index/screen.h"
 #include "index/tiles.h"
+#include "product/device.h"
 #include "support/rng.h"
 
 #include <criterion/criterion.h>

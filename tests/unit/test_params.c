@@ -4,10 +4,10 @@
  * Also the stored results of trials. vt_trial_candidate() judges products by
  * exact sums, and is itself tested with a wrong kernel.
  */
-#include "gemm/params.h"
-#include "gemm/trials.h"
 #include "support/device.h"
 #include "support/pictures.h"
+#include "trials/trials.h"
+#include "tune/params.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>
