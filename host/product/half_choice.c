@@ -65,13 +65,13 @@ static vitcl_status compare(vitcl_precision *out, vt_dev *dev, const char *gemm)
                                           "gemm_plain",
                                           NULL};
     double bf16 = 1e30, f16 = 1e30;
-    char question[32], word[VT_VERDICT];
-    const vt_subject subject = {.question = question, .sources = sources};
+    char word[VT_VERDICT];
+    vt_subject subject = {.sources = sources};
     vitcl_precision stored;
     vt_product p;
     vitcl_status a, b;
 
-    snprintf(question, sizeof question, "half by %.16s", gemm);
+    snprintf(subject.question, sizeof subject.question, "half by %.16s", gemm);
     if (vt_verdict_load(word, dev, &subject) &&
         vt_precision_parse(&stored, word) &&
         (stored == VITCL_F16 || stored == VITCL_BF16)) {

@@ -17,6 +17,7 @@
 #include "base/environment.h"
 #include "units/units.h"
 
+#include <stdio.h>
 #include <string.h>
 
 const vt_dot_kind vt_dot_kinds[VT_DOT_KINDS] = {
@@ -64,11 +65,12 @@ vt_subject vt_dot_subject(vt_dtype type)
                                           "gemm_dot_pack", "gemm_dot_rows",
                                           "gemm_outer",    NULL};
 
-    return (vt_subject){.question = type == VT_BF16  ? "bf16 by"
-                                    : type == VT_F16 ? "f16 by"
-                                    : pairs_wanted() ? "int8 pairs by"
-                                                     : "int8 by",
-                        .sources = sources};
+    vt_subject s = {.sources = sources};
+
+    snprintf(s.question, sizeof s.question, "%s%s by",
+             type == VT_I8 ? "int8" : vt_dtype_name(type),
+             type == VT_I8 && pairs_wanted() ? " pairs" : "");
+    return s;
 }
 
 static vt_question question(const vt_dev *dev, vt_dtype type)

@@ -238,17 +238,38 @@ static const char *name(int kind)
     return vt_mma_kinds[kind].name;
 }
 
-/* About a trial, whose request to vitcl-try begins with this word. */
-static vt_question question(vt_dtype type, const char *request,
-                            const char *subject, const char *const *sources)
+static const struct {
+    const char *request; /* of vitcl-try */
+    const char *question;
+    const char *sources[6];
+} trials[VT_MMA_TRIALS] = {
+    [VT_MMA_PRODUCT] = {"unit",
+                        "matrix unit",
+                        {"gemm_mma", "gemm_mma_pack", "gemm_mma_sum"}},
+    [VT_MMA_ATTENTION] = {"attention",
+                          "attention",
+                          {"attention_mma", "attention"}},
+    [VT_MMA_GRADIENT] = {"gradient",
+                         "gradient",
+                         {"attention_grad_mma", "attention_grad_tiles"}},
+    [VT_MMA_TRAINING] = {"training",
+                         "training",
+                         {"gemm_mma", "gemm_mma_pack", "gemm_mma_turn",
+                          "gemm_mma_sum"}},
+};
+
+static const char *word(vt_dtype type)
 {
-    return (vt_question){.subject = {.question = subject, .sources = sources},
-                         .request = request,
-                         .type = type == VT_I8 ? "int8" : vt_dtype_name(type),
-                         .good = "right",
-                         .slower = "slower",
-                         .none = "none",
-                         .name = name};
+    return type == VT_I8 ? "int8" : vt_dtype_name(type);
+}
+
+vt_subject vt_mma_subject(vt_mma_trial trial, vt_dtype type)
+{
+    vt_subject s = {.sources = trials[trial].sources};
+
+    snprintf(s.question, sizeof s.question, "%s %s", word(type),
+             trials[trial].question);
+    return s;
 }
 
 static bool candidate(const vt_dev *dev, int kind, vt_dtype type)
@@ -257,76 +278,71 @@ static bool candidate(const vt_dev *dev, int kind, vt_dtype type)
            vt_dev_reports(dev, vt_mma_kinds[kind].extension);
 }
 
+static int ask(vt_dev *dev, vt_mma_trial trial, vt_dtype type,
+               const int *candidates, int n)
+{
+    vt_question q = {.subject = vt_mma_subject(trial, type),
+                     .request = trials[trial].request,
+                     .type = word(type),
+                     .good = "right",
+                     .slower = "slower",
+                     .none = "none",
+                     .name = name,
+                     .n = n};
+
+    memcpy(q.candidate, candidates, (size_t)n * sizeof *candidates);
+    return vt_ask(&vt_units_of(dev)->matrix[trial][vt_type_number(type)], dev,
+                  &q);
+}
+
 vt_mma_choice vt_mma_ask(vt_dev *dev, vt_dtype type)
 {
-    static const char *const sources[] = {"gemm_mma", "gemm_mma_pack",
-                                          "gemm_mma_sum", NULL};
-    vt_question q = question(type, "unit",
-                             type == VT_BF16  ? "bf16 matrix unit"
-                             : type == VT_F16 ? "f16 matrix unit"
-                                              : "int8 matrix unit",
-                             sources);
+    int all[VT_MMA_KINDS], n = 0;
     vt_mma_choice c;
 
     if (forced(&c, type))
         return c;
     for (int kind = VT_MMA_NONE + 1; kind < VT_MMA_KINDS; kind++)
         if (candidate(dev, kind, type))
-            q.candidate[q.n++] = kind;
-    c.kind = vt_ask(&vt_units_of(dev)->matrix[vt_type_number(type)], dev, &q);
+            all[n++] = kind;
+    c.kind = ask(dev, VT_MMA_PRODUCT, type, all, n);
     return c;
 }
 
 /* The unit of the products, if it is good in another trial, too. */
-static vt_mma_choice ask_more(vt_dev *dev, vt_dtype type, vt_known *k,
-                              vt_question *q)
+static vt_mma_choice ask_more(vt_dev *dev, vt_mma_trial trial, vt_dtype type)
 {
     vt_mma_choice c;
 
     if (forced(&c, type))
         return c;
     c = vt_mma_ask(dev, type);
-    if (!vt_mma_kinds[c.kind].heads) /* none, or no unit */
-        return (vt_mma_choice){.kind = VT_MMA_NONE};
-    q->candidate[q->n++] = c.kind;
-    c.kind = vt_ask(k, dev, q);
+    c.kind = vt_mma_kinds[c.kind].heads ? ask(dev, trial, type, &c.kind, 1)
+                                        : VT_MMA_NONE; /* none, or no unit */
     return c;
 }
 
 vt_mma_choice vt_mma_ask_attention(vt_dev *dev, vt_dtype type)
 {
-    static const char *const sources[] = {"attention_mma", "attention", NULL};
-    vt_question q =
-        question(type, "attention",
-                 type == VT_BF16 ? "bf16 attention" : "f16 attention", sources);
-
-    return ask_more(dev, type,
-                    &vt_units_of(dev)->attention[vt_type_number(type)], &q);
+    return ask_more(dev, VT_MMA_ATTENTION, type);
 }
 
 vt_mma_choice vt_mma_ask_gradient(vt_dev *dev)
 {
-    static const char *const sources[] = {
-        "attention_grad_mma", "attention_grad_tiles", "attention_grad", NULL};
-    vt_question q = question(VT_BF16, "gradient", "bf16 gradient", sources);
-
-    return ask_more(dev, VT_BF16, &vt_units_of(dev)->gradient, &q);
+    return ask_more(dev, VT_MMA_GRADIENT, VT_BF16);
 }
 
 vt_mma_choice vt_mma_ask_training(vt_dev *dev)
 {
-    static const char *const sources[] = {
-        "gemm_mma", "gemm_mma_pack", "gemm_mma_turn", "gemm_mma_sum", NULL};
-    vt_question q = question(VT_BF16, "training", "bf16 training", sources);
-
-    return ask_more(dev, VT_BF16, &vt_units_of(dev)->training, &q);
+    return ask_more(dev, VT_MMA_TRAINING, VT_BF16);
 }
 
 void vt_mma_use(vt_dev *dev, vt_dtype type, int kind)
 {
     vt_units *u = vt_units_of(dev);
+    const int t = vt_type_number(type);
 
-    vt_ask_use(&u->matrix[vt_type_number(type)], dev, kind);
+    vt_ask_use(&u->matrix[VT_MMA_PRODUCT][t], dev, kind);
     if (type == VT_BF16)
-        vt_ask_use(&u->training, dev, kind);
+        vt_ask_use(&u->matrix[VT_MMA_TRAINING][t], dev, kind);
 }

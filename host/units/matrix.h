@@ -4,7 +4,7 @@
  */
 #ifndef VT_UNITS_MATRIX_H
 #define VT_UNITS_MATRIX_H
-#include "ocl/ocl.h"
+#include "units/verdicts.h"
 
 /* Values of KIND in cl/common_units.cl; 0: none. From VT_MMA_DOT8 on there is
  * no matrix unit: they multiply in int8, or in f16, alone, and compute no
@@ -60,6 +60,16 @@ vt_mma_choice vt_mma_ask_attention(vt_dev *dev, vt_dtype type);
 vt_mma_choice vt_mma_ask_gradient(vt_dev *dev);
 /* The same for the products of a training's linear layers, in bf16. */
 vt_mma_choice vt_mma_ask_training(vt_dev *dev);
+/* What is tried of a unit; all but its products only after these. */
+typedef enum {
+    VT_MMA_PRODUCT,
+    VT_MMA_ATTENTION,
+    VT_MMA_GRADIENT,
+    VT_MMA_TRAINING,
+    VT_MMA_TRIALS
+} vt_mma_trial;
+/* Under which its verdict is kept. */
+vt_subject vt_mma_subject(vt_mma_trial trial, vt_dtype type);
 /* Is it one of Intel's? */
 bool vt_mma_intel(int kind);
 /* Intel's fragments of B have the words of so many columns side by side; 0:

@@ -6,12 +6,11 @@
 #define VT_UNITS_UNITS_H
 #include "ocl/precision.h"
 #include "units/ask.h"
+#include "units/matrix.h"
 
 typedef struct vt_units {
-    vt_known dot[VT_TYPES];    /* dots.c */
-    vt_known matrix[VT_TYPES]; /* matrix.c, as the others */
-    vt_known attention[VT_TYPES];
-    vt_known gradient, training;
+    vt_known dot[VT_TYPES];                   /* dots.c */
+    vt_known matrix[VT_MMA_TRIALS][VT_TYPES]; /* matrix.c */
 } vt_units;
 
 /* Attaches one to a device that was just opened. */

@@ -424,6 +424,7 @@ static const char *verdict(int kind, bool timed)
     const char *word = "none";
 
     vt_check(vt_trial_gradient(&word, vt_test_device(), c, timed));
+    vt_test_sources(vt_mma_subject(VT_MMA_GRADIENT, VT_BF16));
     return word;
 }
 

@@ -364,6 +364,7 @@ static const char *verdict(int kind, vt_dtype type, bool timed)
     const char *word = "none";
 
     vt_check(vt_trial_attention(&word, vt_test_device(), c, type, timed));
+    vt_test_sources(vt_mma_subject(VT_MMA_ATTENTION, type));
     return word;
 }
 

@@ -415,6 +415,8 @@ static const char *verdict_of(const char *code, bool *runs)
     *runs = begin(&folder, code);
     if (*runs)
         OK(vt_trial_dot(&verdict, vt_test_device(), "vfmadd231ph"));
+    if (*runs)
+        vt_test_sources(vt_dot_subject(VT_F16));
     vt_test_remove(folder);
     return verdict;
 }

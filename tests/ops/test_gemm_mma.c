@@ -238,6 +238,7 @@ Test(gemm_mma, dot8)
     if (vt_test_tiny())
         return;
     OK(vt_trial_unit(&verdict, vt_test_device(), "dot8", VT_I8));
+    vt_test_sources(vt_mma_subject(VT_MMA_PRODUCT, VT_I8));
     cr_assert_str_eq(verdict, "right");
 }
 

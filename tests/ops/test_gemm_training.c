@@ -438,6 +438,7 @@ static const char *verdict(const char *kind)
 
     on_unit(kind);
     OK(vt_trial_training(&word, vt_test_device(), c));
+    vt_test_sources(vt_mma_subject(VT_MMA_TRAINING, VT_BF16));
     unsetenv("VITCL_MMA");
     return word;
 }

@@ -32,6 +32,44 @@ vt_product vt_test_product(const char *provider, const vt_gemm_desc *d)
     return p;
 }
 
+/* The name in a line #line 1 "cl/NAME.cl"; false: it is another line, or that
+ * of a common text. */
+static bool source_of(char name[64], const char *line)
+{
+    const char *from = strrchr(line, '/');
+
+    return strncmp(line, "#line 1 \"", 9) == 0 && from &&
+           sscanf(from + 1, "%63[a-z0-9_].cl", name) == 1 &&
+           strncmp(name, "common", 6) != 0;
+}
+
+void vt_test_sources(vt_subject s)
+{
+    const char *folder = vt_test_folder();
+    char command[512], line[512], name[64];
+    int n = 0;
+    FILE *f;
+
+    cr_assert_eq(vt_dev_save_programs(vt_test_device(), folder), VITCL_OK, "%s",
+                 vt_message());
+    snprintf(command, sizeof command, "cat %s/*.cl", folder);
+    f = popen(command, "r");
+    cr_assert(f);
+    while (fgets(line, sizeof line, f))
+        if (source_of(name, line)) {
+            const char *const *at = s.sources;
+
+            while (*at && strcmp(*at, name) != 0)
+                at++;
+            cr_expect(*at, "%s: a trial compiles cl/%s.cl, too", s.question,
+                      name);
+            n++;
+        }
+    cr_expect_eq(pclose(f), 0);
+    cr_expect_gt(n, 0, "no program was asked for");
+    vt_test_remove(folder);
+}
+
 void vt_test_divide(bool on)
 {
     static double usual;

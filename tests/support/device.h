@@ -18,6 +18,10 @@ void vt_test_read(float *out, vt_buf *b, size_t n);
 /* A product by this provider; fails the test if there is none. */
 vt_product vt_test_product(const char *provider, const vt_gemm_desc *d);
 
+/* Every program that was asked for so far is from a source of this subject, so
+ * that another text of it has no old verdict. */
+void vt_test_sources(vt_subject s);
+
 /* From now on, a launch that can be divided is, however short; false: as usual
  * again. */
 void vt_test_divide(bool on);
