@@ -29,7 +29,7 @@ vt_gemm_desc vt_product_filled(const vt_dev *dev, const vt_gemm_desc *d)
 static void tell_numbers(vt_number *number, const vt_dev *dev,
                          vt_params_kind kind)
 {
-    unsigned short v[VT_PARAMS_NUMBERS];
+    unsigned short v[VT_NUMBERS];
 
     vt_params_values(v, dev, kind, VT_F32);
     for (int i = 0; i < VT_NUMBERS; i++)

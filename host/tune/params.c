@@ -33,7 +33,7 @@ typedef struct number {
 /* The first names are the members of vt_rows_shape, in order. */
 static const struct {
     const char *name;
-    number numbers[VT_PARAMS_NUMBERS + 1];
+    number numbers[VT_NUMBERS + 1];
 } kinds[VT_PARAMS_KINDS] = {
     [VT_PARAMS_ROWS] = {"rows", {{"lanes", 4, 16}, {"vectors", 1, 4}, SHAPE}},
     [VT_PARAMS_DOT] = {"dot", {SHAPE}},
@@ -62,7 +62,7 @@ static const vitcl_precision types[VT_TYPES] = {VITCL_F32, VITCL_BF16,
 
 const char *vt_params_name(vt_params_kind kind, int index)
 {
-    return index < VT_PARAMS_NUMBERS ? kinds[kind].numbers[index].name : NULL;
+    return index < VT_NUMBERS ? kinds[kind].numbers[index].name : NULL;
 }
 
 /* Tiles and CLBlast are tuned in f32 only. */

@@ -14,12 +14,11 @@ typedef enum {
     VT_PARAMS_CLBLAST, /* CLBlast's Xgemm */
     VT_PARAMS_KINDS
 } vt_params_kind;
-#define VT_PARAMS_NUMBERS VT_NUMBERS
 
 /* The contents of an entry; numbers in the order of vt_params_name(). */
 typedef struct vt_params {
     bool set;
-    unsigned short v[VT_PARAMS_NUMBERS];
+    unsigned short v[VT_NUMBERS];
 } vt_params;
 typedef vt_params vt_params_table[VT_PARAMS_KINDS][VT_TYPES];
 
@@ -55,10 +54,10 @@ vitcl_status vt_params_open(vt_dev *dev, vitcl_device_info *info);
 const vt_params *vt_params_for(const vt_dev *dev, vt_params_kind kind,
                                vt_dtype type);
 /* The values in use, from an entry or built in. */
-void vt_params_values(unsigned short v[VT_PARAMS_NUMBERS], const vt_dev *dev,
+void vt_params_values(unsigned short v[VT_NUMBERS], const vt_dev *dev,
                       vt_params_kind kind, vt_dtype type);
 /* The built-in values for this device's vendor; false: the kernel has none. */
-bool vt_params_vendor(unsigned short v[VT_PARAMS_NUMBERS], vt_params_kind kind,
+bool vt_params_vendor(unsigned short v[VT_NUMBERS], vt_params_kind kind,
                       const vitcl_device_info *info);
 /* The values in use as one line of words. */
 void vt_params_entry(char out[VT_ENTRY], const vt_dev *dev, vt_params_kind kind,

@@ -85,7 +85,7 @@ static const struct {
     {"", VT_PARAMS_TILE, "size 128 terms 8"},
 };
 
-bool vt_params_vendor(unsigned short v[VT_PARAMS_NUMBERS], vt_params_kind kind,
+bool vt_params_vendor(unsigned short v[VT_NUMBERS], vt_params_kind kind,
                       const vitcl_device_info *info)
 {
     size_t row = 0;
@@ -114,12 +114,12 @@ static void built_in(unsigned short *v, const vt_dev *dev, vt_params_kind kind,
         v[i - from] = (unsigned short)shape[i];
 }
 
-void vt_params_values(unsigned short v[VT_PARAMS_NUMBERS], const vt_dev *dev,
+void vt_params_values(unsigned short v[VT_NUMBERS], const vt_dev *dev,
                       vt_params_kind kind, vt_dtype type)
 {
     const vt_params *t = vt_params_for(dev, kind, type);
 
-    memset(v, 0, VT_PARAMS_NUMBERS * sizeof *v);
+    memset(v, 0, VT_NUMBERS * sizeof *v);
     if (t)
         memcpy(v, t->v, sizeof t->v);
     else
@@ -129,7 +129,7 @@ void vt_params_values(unsigned short v[VT_PARAMS_NUMBERS], const vt_dev *dev,
 void vt_params_entry(char out[VT_ENTRY], const vt_dev *dev, vt_params_kind kind,
                      vt_dtype type)
 {
-    unsigned short v[VT_PARAMS_NUMBERS];
+    unsigned short v[VT_NUMBERS];
 
     vt_params_values(v, dev, kind, type);
     vt_params_format(out, kind, vt_type_number(type), v);

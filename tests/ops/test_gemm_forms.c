@@ -287,7 +287,10 @@ static void check(form f)
     if (folder) { /* here the trial's result is stored */
         setenv("XDG_CACHE_HOME", folder, 1);
         unsetenv("VITCL_CACHE");
-        unsetenv("VITCL_DOT");
+        if (strcmp(f.name, "vpmaddubsw") == 0) /* on request alone */
+            setenv("VITCL_DOT", f.name, 1);
+        else
+            unsetenv("VITCL_DOT");
     } else {
         setenv("VITCL_DOT", "off", 1);
     }

@@ -364,7 +364,7 @@ Test(params, vendors)
                {"ARM", "Neoverse-N1", "cpu", 64, 128}};
 
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
-        unsigned short v[VT_PARAMS_NUMBERS] = {0};
+        unsigned short v[VT_NUMBERS] = {0};
         vitcl_device_info info = {.size = sizeof info};
 
         snprintf(info.vendor, sizeof info.vendor, "%s", all[i].vendor);
