@@ -424,7 +424,6 @@ static const char *verdict(int kind, bool timed)
     const char *word = "none";
 
     vt_check(vt_trial_gradient(&word, vt_test_device(), c, timed));
-    vt_test_sources(vt_mma_subject(VT_MMA_GRADIENT, VT_BF16));
     return word;
 }
 
@@ -437,6 +436,7 @@ Test(attention_grad_mma, trial)
     cr_expect_str_eq(verdict(1, false), "right");
     cr_expect_str_eq(verdict(1, true), "slower", "an emulation is not faster");
     folder = vt_test_folder();
+    vt_test_sources(vt_mma_subject(VT_MMA_GRADIENT, VT_BF16));
     vt_test_mutant(folder, "attention_grad_mma", "g[e] - deltas",
                    "g[e] + deltas");
     setenv("VITCL_CL_DIR", folder, 1); /* another kind: not built before */

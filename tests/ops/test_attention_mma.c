@@ -364,7 +364,6 @@ static const char *verdict(int kind, vt_dtype type, bool timed)
     const char *word = "none";
 
     vt_check(vt_trial_attention(&word, vt_test_device(), c, type, timed));
-    vt_test_sources(vt_mma_subject(VT_MMA_ATTENTION, type));
     return word;
 }
 
@@ -379,6 +378,7 @@ Test(attention_mma, trial)
     cr_expect_str_eq(verdict(1, VT_F16, true), "slower",
                      "an emulation is not faster");
     folder = vt_test_folder();
+    vt_test_sources(vt_mma_subject(VT_MMA_ATTENTION, VT_F16));
     vt_test_mutant(folder, "attention_mma", "FACTOR, -base", "FACTOR, +base");
     setenv("VITCL_CL_DIR", folder, 1); /* another kind: not built before */
     cr_expect_str_eq(verdict(2, VT_F16, false), "wrong");
