@@ -34,7 +34,7 @@
  *           for each sub-group. All its work-items come to each macro, and
  *           loops around them are EACH_FRAGMENT, which is not unrolled then.
  */
-/* the kinds of host/gemm/mma_choice.c, in their order */
+/* the kinds of host/units/matrix.c, in their order */
 #define MMA16 1
 #define MMA8 2
 #define WMMA11 3

@@ -121,7 +121,10 @@ Test(driver, tiles_of_a_failed_kernel)
 /* A product that needs a program which cannot be built is not made. */
 Test(driver, a_product_without_a_program)
 {
-    static const char *const forms[] = {"tile", "plain"};
+    static const struct {
+        const char *provider;
+        vt_class class;
+    } forms[] = {{"native", VT_CLASS_GPU}, {"plain", VT_CLASS_AUTO}};
     const vt_gemm_desc d = {.M = 37, .N = 65, .K = 70};
     vt_gemm_bufs bufs = {.a = vt_test_floats(NULL, 37 * 70),
                          .b = vt_test_floats(NULL, 65 * 70),
@@ -131,12 +134,15 @@ Test(driver, a_product_without_a_program)
     for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
         vt_gemm_desc f = d;
         vt_gemm *g = NULL;
+        vt_product x;
 
-        f.device_class = vt_gemm_form_class(forms[i]);
+        f.device_class = forms[i].class;
+        x = vt_test_product(forms[i].provider, &f);
         vt_driver.build = CL_OUT_OF_RESOURCES;
-        cr_expect_eq(vt_gemm_new(&g, vt_test_device(), forms[i], &f, &bufs),
-                     VITCL_EDEVICE, "%s", forms[i]);
-        cr_expect_eq(vt_driver.build, 0, "%s: no program was built", forms[i]);
+        cr_expect_eq(vt_product_bind(&g, vt_test_device(), &x, &bufs),
+                     VITCL_EDEVICE, "%s", x.form->name);
+        cr_expect_eq(vt_driver.build, 0, "%s: no program was built",
+                     x.form->name);
         vt_gemm_free(g);
     }
     vt_buf_free(bufs.a);
