@@ -15,7 +15,7 @@
  *             defines BIAS, SCALE, RESIDUAL and ACT say which terms exist;
  *             TIMES: the residual is a factor; RST: how it is stored.
  */
-/* as vt_type_number() in host/gemm/params.h */
+/* as vt_type_number() in host/ocl/precision.h */
 #define F32 0
 #define BF16 1
 #define F16 2

@@ -33,7 +33,7 @@
  * Numerics  Integer sums are exact: only rounding to words loses bits.
  *           bf16 sums as the instruction does, f16 in part in 16 bits.
  * Surprise  Inline assembly: only built where a probe has found that it
- *           works. TILES need the system's permission: host/gemm/dot_cpu.c.
+ *           works. TILES need the system's permission: host/units/dots_here.c.
  * Host      host/gemm/dot.c           Test  tests/ops/test_gemm_forms.c,
  *                                           test_gemm_f16.c
  */

@@ -13,7 +13,7 @@
  * Defines   LANES 4, 8 or 16: floats of a vector; HALF: in f16; WG.
  * Numerics  |x| < 1 keeps every chain bounded.
  *
- * Host      host/gemm/peak.c          Test  tests/models/test_session.c
+ * Host      host/product/peak.c       Test  tests/models/test_session.c
  */
 #ifdef HALF
 #pragma OPENCL EXTENSION cl_khr_fp16 : enable
