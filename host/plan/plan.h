@@ -100,8 +100,7 @@ typedef struct vt_plan_options {
     vt_dev *dev; /* NULL: for inspection only (parameters,
                   * multiply-accumulates), never finished */
     vt_store *store;
-    const char *gemm; /* provider; NULL: the device's default. Of a plan,
-                       * the one in use; NULL: it has no device */
+    const char *gemm;          /* provider; NULL: the device's default */
     vitcl_precision precision; /* of matrix multiplication, and of activations
                                 * on the GPU class (storage.c) */
     vt_class device_class;     /* AUTO: the device's own */
