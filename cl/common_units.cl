@@ -1,14 +1,15 @@
 /*
  * common_units.cl - the matrix units of GPUs, for programs with the defines
- * KIND and TYPE: gemm_mma.cl, attention_mma.cl.
+ * KIND and TYPE: gemm_mma.cl, attention_mma.cl, attention_grad_mma.cl.
  *
  *     c[m,n] += sum_k a[m,k] b[n,k], of MI x NI by KW words: 2 halves, 4 bytes
  *
  * KIND      The instruction: a macro MMA(c, a, b) with one body a vendor, or
- *           with EMULATE in plain OpenCL C, for any device. Which word of which
- *           row a work-item (lane) of a sub-group holds in register r, of AW
- *           and BW: A_ROW, A_WORD, B_COLUMN, B_WORD; C_ROW, C_COLUMN for
- *           element i of CW.
+ *           with EMULATE in plain OpenCL C, for any device. Each of the LANES
+ *           work-items of a sub-group holds AW words of a, BW of b and CW
+ *           elements of c. A_ROW(l, r), A_WORD(l, r): which word of which row
+ *           lane l has in register r; B_COLUMN, B_WORD: the same of b; C_ROW,
+ *           C_COLUMN: of element i. An #else after the other vendors is Intel.
  *             MMA16  NVIDIA sm_80 on: mma.m16n8k16, ldmatrix, cp.async
  *             MMA8   NVIDIA sm_75: mma.m16n8k8, ldmatrix
  *             WMMA11, WMMA12    AMD gfx11, gfx12: WMMA
@@ -34,7 +35,7 @@
  *           for each sub-group. All its work-items come to each macro, and
  *           loops around them are EACH_FRAGMENT, which is not unrolled then.
  */
-/* the kinds of host/units/matrix.c, in their order */
+/* as in host/units/matrix.h; tools/compile_gpus has these numbers, too */
 #define MMA16 1
 #define MMA8 2
 #define WMMA11 3

@@ -1,5 +1,5 @@
 /*
- * common.c - what several providers share: the arguments of their kernels, B in
+ * common.c - what several forms share: the arguments of their kernels, B in
  * another order, and how CPUs divide a product.
  *
  * Surprising: the division of rows into blocks and chunks depends on M and on

@@ -1,6 +1,6 @@
 /*
- * common.h - what several providers share: the arguments of their kernels, B in
- * another order, and how CPUs divide a product. For this folder's providers.
+ * common.h - what several forms share: the arguments of their kernels, B in
+ * another order, and how CPUs divide a product. For this folder's forms.
  */
 #ifndef VT_GEMM_COMMON_H
 #define VT_GEMM_COMMON_H

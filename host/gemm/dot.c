@@ -23,7 +23,7 @@ enum { ROWS = 4 };  /* that a work-item rounds: cl/gemm_dot_rows.cl */
 
 static const struct {
     const char *layout;
-    int dot, step; /* the kernel's DOT; words of K are multiples of step */
+    int dot, step; /* DOT in cl/common_dot.cl; words of K: multiples of step */
     int vectors;   /* of a panel; 0: VT_ROWS_VECTORS */
 } kinds[VT_DOT_KINDS] = {
     [VT_DOT_S8] = {"dot8-s8", 5, 1, 0},

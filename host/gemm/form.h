@@ -4,7 +4,7 @@
  *
  * Each form is a file <name>.c with one vt_form, and a row of vt_forms[]. It
  * chooses nothing: it is told an instruction, parameters and sizes, says
- * whether it can multiply so, and then packs, binds and launches.
+ * whether it supports them, and then packs, binds and launches.
  *
  * Surprising: `residual` has C's stride ldc and may be C itself. So a kernel
  * must not have `restrict` on both, and must read an element before writing it,
@@ -22,7 +22,7 @@ typedef struct vt_rows_shape {
     int terms;          /* of K at a time, at most */
     int rows, panels;   /* per work-group, at most */
     int groups;         /* minimum number of work-groups per core */
-    bool any; /* not tuned: blocks may have any height up to `block` */
+    bool any; /* set by dot.c: blocks may have any height up to `block` */
 } vt_rows_shape;
 
 /* Vectors per register block, unless gemm_rows.cl is tuned. */
@@ -44,7 +44,7 @@ typedef struct vt_number {
 /* What a form is told of a product. In the description batch >= 1, lda, ldb
  * and ldc are actual strides, device_class is CPU or GPU, never AUTO. There are
  * `M` rows times `batch` pictures, and A and C advance by M * lda and M * ldc:
- * with dense pictures, that is one matrix of batch * M rows. */
+ * that is one matrix of batch * M rows. */
 typedef struct vt_told {
     vt_gemm_desc d;
     int dot;                      /* of dots.h; VT_DOT_NONE: multiply-adds */
@@ -52,7 +52,8 @@ typedef struct vt_told {
     vt_rows_shape rows;           /* also of the panels of other forms */
     vt_number number[VT_NUMBERS]; /* of tile.c and clblast.c */
     bool tuned, measured;         /* for the note */
-    int parts, units;             /* of parts.c; 0: by the device */
+    int parts, units; /* of K, and processors, for tests of parts.c; 0: by the
+                       * device */
 } vt_told;
 
 typedef struct vt_form vt_form;
@@ -65,38 +66,42 @@ struct vt_gemm {
     vt_gemm_bufs bufs;
     vt_kernel *kernel[4]; /* launched in order by default */
     void *state;          /* the form's; freed by its free() */
-    char note[96];        /* for vt_gemm_describe(); default: the name */
+    char note[96];        /* for vt_gemm_describe(): the provider, then the form
+                           * in words; default: the provider */
 };
 
 /* Which instruction a form is told of. */
 typedef enum {
     VT_ASKS_NOTHING,
     VT_ASKS_DOT,  /* of a CPU */
-    VT_ASKS_UNIT, /* of a GPU: for inferences if B is packed, or trainings */
+    VT_ASKS_UNIT, /* of a GPU: for inference if B is packed, or else training */
 } vt_asks;
 
 struct vt_form {
     const char *provider; /* as users choose it by name: several forms' */
-    const char *name;     /* this form's, also of its parameters */
-    vt_class class;       /* of the products that it supports; AUTO: of all */
+    const char *name;     /* this form's, also in kinds[] of tune/params.c; at
+                           * most 15 characters without spaces */
+    vt_class class;       /* of the devices whose products it computes; AUTO: of
+                           * both */
     vt_asks asks;
-    /* Has a product the same bits if B is not packed, and no more work to do
-     * for a B that is used once? */
+    /* Does a product with a B that is not packed have the same bits, and cost
+     * no more if B is used once? */
     bool streams;
-    /* Is it faster with an A that is stored in fewer bytes, and with a C? */
+    /* Is it faster if A and C are stored in fewer bytes? */
     bool stored;
-    /* Are its kernels short ones, to be read? Other operations' should be. */
+    /* Are its kernels simple ones, for readers? With them, other operations
+     * use their simple kernels, too. */
     bool plain;
     /* Can it be used on this device at all? Called once per device; may probe
      * (compile, run, compare); must log no errors. NULL: yes. */
     bool (*usable)(vt_dev *dev, const vt_number *numbers);
     /* Could it support this multiplication, which is of its class, with the
-     * right instruction? NULL: yes. Only then the instruction is asked for. */
+     * right instruction? NULL: yes. The instruction is asked for only then. */
     bool (*could)(vt_dev *dev, const vt_gemm_desc *d);
-    /* Does it, with what it is told? NULL: yes. */
+    /* Does it, with this instruction? NULL: yes. t has no parameters yet. */
     bool (*takes)(vt_dev *dev, const vt_told *t);
-    /* NULL (all three): B is not packed. `d` has b_packed. Equal names of a
-     * layout ("panel32") mean equal bytes. */
+    /* NULL (all three): it does not support b_packed. They are for products
+     * with it. Equal names of a layout ("panel32") mean equal bytes. */
     const char *(*layout)(vt_dev *dev, const vt_told *t);
     size_t (*packed_bytes)(vt_dev *dev, const vt_told *t);
     vitcl_status (*pack)(vt_queue *q, const vt_told *t, vt_buf *packed,
@@ -119,8 +124,9 @@ struct vt_form {
                          const vt_told *t);
 };
 
-/* All of them (forms.c), ended by NULL. Of those of a provider, the first that
- * supports a product computes it. */
+/* All of them (forms.c), ended by NULL. Of a provider's forms, the first that
+ * supports a product computes it; on a GPU the fastest, if no provider is
+ * named. */
 extern const vt_form *const vt_forms[];
 extern const vt_form vt_form_dot, vt_form_outer, vt_form_rows, vt_form_mma,
     vt_form_tile, vt_form_clblast, vt_form_plain;

@@ -1,10 +1,10 @@
 /*
  * evict.c - limits the size of the folder of built programs (cache.c) and
- * decisions (decisions.c).
+ * verdicts (host/units/verdicts.c).
  *
  * Programs not used for three months are removed, then the least recently used
  * until the rest is within the limit; vt_cache_load() sets their times.
- * Decisions expire after the same time. Other processes may read and write
+ * Verdicts expire after the same time. Other processes may read and write
  * meanwhile: a file that disappears under them is built again, and the files
  * that they write are the newest and so the last to be removed. Files with
  * other names are never touched.

@@ -1,7 +1,7 @@
 /*
  * choices.h - what was measured once and decided, in the user's file
  * $XDG_CONFIG_HOME/vitcl/choices (or ~/.config/vitcl/choices), next to the
- * tuned parameters: which device is faster, which provider multiplies.
+ * tuned parameters: which device is faster, which form multiplies.
  */
 #ifndef VT_PRODUCT_CHOICES_H
 #define VT_PRODUCT_CHOICES_H

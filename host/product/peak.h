@@ -5,7 +5,7 @@
 #define VT_PRODUCT_PEAK_H
 #include "ocl/ocl.h"
 
-/* With what products of this precision (not half) are computed with. */
+/* Of the instructions that compute products in this precision (not half). */
 vitcl_status vt_peak_measure(double *gflops, vt_dev *dev,
                              vitcl_precision precision);
 

@@ -2,7 +2,7 @@
  * product.c - which form multiplies a product.
  *
  * A provider is requested by name or is the device's default. A multiplication
- * that it does not support goes to the next provider in the device's order that
+ * that it does not support goes to the first one in the device's order that
  * does (plain supports all but int8). Of a provider's forms, the first one in
  * vt_forms[] that supports it is used. vt_gemm_describe() names the result.
  *
@@ -90,8 +90,8 @@ static const vt_form *form_of(vt_told *t, vt_dev *dev, const char *provider,
     return NULL;
 }
 
-/* The forms to choose from: plain only in 16 bits, where no other may be.
- * temp: the most that one needs. */
+/* The forms to choose from: plain ones only in 16 bits, where there may be no
+ * other. temp: the most that one needs. */
 static int rivals(const vt_form *forms[VT_FORMS], size_t *temp, vt_dev *dev,
                   const vt_gemm_desc *d)
 {

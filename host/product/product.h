@@ -1,7 +1,6 @@
 /*
  * product.h - which form multiplies a product: the order of the providers, what
- * was measured, what the user named. Plans and operations ask here, once for
- * each product, and keep the answer.
+ * was measured, what the user named. Plans and operations ask here.
  */
 #ifndef VT_PRODUCT_PRODUCT_H
 #define VT_PRODUCT_PRODUCT_H
@@ -30,7 +29,7 @@ typedef struct vt_product {
     bool sums;           /* may `d` have sums? */
 } vt_product;
 
-/* If the provider does not support it, the next one in the device's order that
+/* If the provider does not support it, the first one in the device's order that
  * does computes it (plain supports all but int8). May time forms, and try
  * instructions. */
 vitcl_status vt_product_of(vt_product *out, vt_dev *dev, const char *provider,
@@ -39,7 +38,8 @@ vitcl_status vt_product_of(vt_product *out, vt_dev *dev, const char *provider,
  * temp_bytes the most that one of them needs, and there are no sums. */
 vitcl_status vt_product_look(vt_product *out, vt_dev *dev, const char *provider,
                              const vt_gemm_desc *d);
-/* Any product of this type, to ask about all; tries no instruction on a CPU. */
+/* A product of this type with 16 rows, columns and terms, to ask about all;
+ * tries no instruction on a CPU. */
 vitcl_status vt_product_any(vt_product *out, vt_dev *dev, const char *provider,
                             vt_dtype type, vt_class class);
 
@@ -55,7 +55,7 @@ vitcl_status vt_product_timed(vt_timed *t, vt_dev *dev, const char *provider,
 
 /* ---- about a provider ---- */
 
-/* Are its kernels the short ones, so that other operations' should be? */
+/* Are its kernels the simple ones, so that other operations' should be? */
 bool vt_product_plain(const char *provider);
 /* Does a CPU multiply bf16 by AVX-512's dot products with it, so that other
  * kernels should, too? May try the instruction. */

@@ -25,7 +25,7 @@ typedef struct vt_product_state {
         vitcl_precision precision;
     } half[4]; /* half_choice.c */
     int halves;
-    int parts, units; /* to tell forms, for tests; 0: by the device */
+    int parts, units; /* of vt_told, for tests; 0: by the device */
 } vt_product_state;
 
 /* Attaches one to a device that was just opened. */

@@ -1,8 +1,7 @@
 /*
  * forms.h - trials of attention on matrix units and of its gradients: a
  * problem of self-attention, the kernels that compute it, and whether they are
- * faster than those without matrix units. For attention_trial.c,
- * gradient_trial.c.
+ * faster than those without matrix units. For attention.c, gradient.c.
  */
 #ifndef VT_TRIALS_FORMS_H
 #define VT_TRIALS_FORMS_H

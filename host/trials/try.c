@@ -3,11 +3,12 @@
  * of the library has to, and reports the result (base/attempt.h).
  *
  *   form DEVICE NAME DRIVER INSTRUCTION  "faster", "slower" or "wrong"
- *   unit DEVICE NAME DRIVER INSTRUCTION TYPE    "right", "wrong", "slower"
- *   attention DEVICE NAME DRIVER INSTRUCTION TYPE    the same
- *   gradient DEVICE NAME DRIVER INSTRUCTION TYPE    the same, bf16
+ *   unit DEVICE NAME DRIVER INSTRUCTION TYPE    "right" or "wrong"
+ *   attention DEVICE NAME DRIVER INSTRUCTION TYPE    the same, or "slower"
+ *   gradient DEVICE NAME DRIVER INSTRUCTION TYPE    as attention, bf16
  *   training DEVICE NAME DRIVER INSTRUCTION TYPE    "right" or "wrong", bf16
- *   half DEVICE NAME DRIVER GEMM TYPE    milliseconds of a product; bf16 or f16
+ *   half DEVICE NAME DRIVER PROVIDER TYPE    milliseconds of a product, bf16 or
+ *       f16
  *   measure DEVICE CANDIDATE             vitcl_candidate_measure()'s ratio
  *
  * It ends with its parent or at its time limit, and leaves no core: a crash is

@@ -1,8 +1,8 @@
 /*
  * ask.h - which instruction does a device multiply with? One way to find out:
- * an answer that the user has set, that this process knows, that is kept on
- * disk (verdicts.h), or the trials of the candidates in vitcl-try. For dots.c
- * and matrix.c.
+ * an answer that this process knows, that is kept on disk (verdicts.h), or the
+ * trials of the candidates in vitcl-try. For dots.c and matrix.c, which read
+ * what the user has set.
  */
 #ifndef VT_UNITS_ASK_H
 #define VT_UNITS_ASK_H

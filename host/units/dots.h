@@ -6,7 +6,8 @@
 #define VT_UNITS_DOTS_H
 #include "units/verdicts.h"
 
-/* The last one that is faster is used: the best come last. */
+/* They are tried from the last one back, until one is faster: the best come
+ * last. */
 enum {
     VT_DOT_NONE,
     VT_DOT_S8,

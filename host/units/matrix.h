@@ -6,9 +6,10 @@
 #define VT_UNITS_MATRIX_H
 #include "units/verdicts.h"
 
-/* Values of KIND in cl/common_units.cl; 0: none. From VT_MMA_DOT8 on there is
- * no matrix unit: they multiply in int8, or in f16, alone, and compute no
- * attention. */
+/* Values of KIND in cl/common_units.cl; 0: none. They are tried in this order.
+ * A vendor's are next to each other: comparisons with VT_MMA_8 and VT_MMA_DPAS8
+ * tell vendors apart. From VT_MMA_DOT8 on there is no matrix unit: they
+ * multiply in int8, or in f16, alone, and compute no attention. */
 enum {
     VT_MMA_NONE,
     VT_MMA_16, /* NVIDIA */
