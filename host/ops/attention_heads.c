@@ -14,7 +14,7 @@ enum { ITEMS = 128, KEYS = 64, SCRATCH = 4096, LEAST = 16, MOST = 128 };
  * numbers a row. */
 static size_t places(vt_mma_choice c, int rows, int chunks)
 {
-    return (size_t)(16 * (c.kind < VT_MMA_DPAS8 ? rows * (chunks + 1)
+    return (size_t)(16 * (!vt_mma_intel(c.kind) ? rows * (chunks + 1)
                                                 : (rows + 1) * chunks));
 }
 
@@ -35,7 +35,7 @@ size_t vt_mma_tiles_bytes(vt_mma_choice c, int keys, int d, int rows,
 {
     return (size_t)rows * rows_bytes(c, keys, d) +
            (size_t)turned *
-               (c.kind <= VT_MMA_8 ? 0 : turned_bytes(c, keys, d)) +
+               (vt_mma_nvidia(c.kind) ? 0 : turned_bytes(c, keys, d)) +
            (c.emulated ? SCRATCH : 0);
 }
 
@@ -52,7 +52,7 @@ bool vt_mma_heads_take(int d)
 /* Keys at a time: what registers allow. */
 static int most_keys(vt_mma_choice c, int d, bool bias)
 {
-    if (c.kind < VT_MMA_DPAS8)
+    if (!vt_mma_intel(c.kind))
         return d > 64 ? KEYS / 2 : KEYS;
     return d <= 32 ? KEYS : d <= (bias ? 72 : 80) ? KEYS / 2 : KEYS / 4;
 }
@@ -61,17 +61,17 @@ vt_mma_heads vt_mma_heads_of(const vt_dev *dev, vt_mma_choice c, int d,
                              int queries, bool bias)
 {
     const vt_mma_kind *k = &vt_mma_kinds[c.kind];
-    const int least = c.kind <= VT_MMA_8 || c.kind >= VT_MMA_DPAS8 ? 16 : 32;
+    const int least = vt_mma_nvidia(c.kind) || vt_mma_intel(c.kind) ? 16 : 32;
     const int tiles = c.kind == VT_MMA_16 ? 4 : c.kind == VT_MMA_8 ? 2 : 1;
     vt_mma_heads h = {.subgroups = c.emulated ? 2 : ITEMS / k->lanes,
                       .fragments = 1,
-                      .kept = c.kind >= VT_MMA_DPAS8 && d > 64,
+                      .kept = vt_mma_intel(c.kind) && d > 64,
                       .keys = most_keys(c, d, bias)};
 
     while (h.keys > least && vt_mma_tiles_bytes(c, h.keys, d, tiles, 1) >
                                  vt_dev_info(dev)->local_bytes)
         h.keys /= 2;
-    h.queries = h.subgroups * (c.kind <= VT_MMA_8 ? k->rows : k->columns);
+    h.queries = h.subgroups * (vt_mma_nvidia(c.kind) ? k->rows : k->columns);
     /* a bias needs the registers; smaller heads wait for powers of 2 */
     if (d >= 64 && d <= k->twice && !bias && queries > h.queries)
         h.fragments = 2, h.queries *= 2;
@@ -106,7 +106,7 @@ bool vt_mma_gradient_takes(vt_mma_choice c, int d)
     /* With half a fragment at the end of 16 lanes, PoCL's optimiser makes the
      * emulation's dk and dv wrong. Without it, and on llvmpipe, they are right,
      * but a kernel that is hard to test is not used. */
-    if (c.kind >= VT_MMA_DPAS8 && k->lanes == 16 && d % 16 != 0)
+    if (vt_mma_intel(c.kind) && k->lanes == 16 && d % 16 != 0)
         return false;
     return c.kind != VT_MMA_NONE && vt_mma_heads_take(d) && d <= k->gradients;
 }
@@ -114,9 +114,9 @@ bool vt_mma_gradient_takes(vt_mma_choice c, int d)
 vt_mma_heads vt_mma_gradient_of(vt_mma_choice c, int d)
 {
     const vt_mma_kind *k = &vt_mma_kinds[c.kind];
-    const bool intel = c.kind >= VT_MMA_DPAS8;
+    const bool intel = vt_mma_intel(c.kind);
     /* AMD's pairs need 32; with them, others' registers would not last */
-    const int least = c.kind <= VT_MMA_8 || intel ? 16 : 32;
+    const int least = vt_mma_nvidia(c.kind) || intel ? 16 : 32;
     vt_mma_heads h = {.keys = d > 64 || intel ? least
                               : d > 32        ? 32
                                               : 64,
@@ -124,7 +124,7 @@ vt_mma_heads vt_mma_gradient_of(vt_mma_choice c, int d)
                       .kept = intel && d > 32,
                       .subgroups = c.emulated ? 2 : ITEMS / k->lanes};
 
-    h.queries = h.subgroups * (c.kind <= VT_MMA_8 ? k->rows : k->columns);
+    h.queries = h.subgroups * (vt_mma_nvidia(c.kind) ? k->rows : k->columns);
     h.items = (size_t)(h.subgroups * k->lanes);
     /* two tensors, on AMD their transposes, and what belongs to rows */
     h.local_bytes = vt_mma_tiles_bytes(c, h.keys, d, 2, 2) + 8 * ITEMS +
@@ -134,5 +134,5 @@ vt_mma_heads vt_mma_gradient_of(vt_mma_choice c, int d)
 
 size_t vt_mma_gradient_groups(vt_mma_choice c)
 {
-    return c.kind < VT_MMA_DPAS8 ? 1 : 2;
+    return !vt_mma_intel(c.kind) ? 1 : 2;
 }

@@ -20,8 +20,8 @@
 
 /* ---- providers ---- */
 
-/* The names, best first. */
-static const char *const orders[][4] = {
+/* The names, best first, ended by NULL. */
+static const char *const orders[][VT_FORMS] = {
     [VT_CLASS_CPU] = {"native", "clblast", "plain"},
 #ifdef VT_WITH_CLBLAST
     [VT_CLASS_GPU] = {"clblast", "native", "plain"},

@@ -35,6 +35,8 @@ const vt_dot_kind vt_dot_kinds[VT_DOT_KINDS] = {
     [VT_DOT_BF16_TILES] = {"tdpbf16ps", VT_BF16, 16, 2},
 };
 
+_Static_assert((int)VT_DOT_KINDS <= (int)VT_CANDIDATES, "room in vt_question");
+
 static bool says(const char *word)
 {
     const char *value = vt_getenv("VITCL_DOT");

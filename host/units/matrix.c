@@ -143,6 +143,8 @@ const vt_mma_kind vt_mma_kinds[VT_MMA_KINDS] = {
                      .parts = {1, 1, 2, 1}},
 };
 
+_Static_assert((int)VT_MMA_KINDS <= (int)VT_CANDIDATES, "room in vt_question");
+
 static bool multiplies(int kind, vt_dtype type)
 {
     if (kind >= VT_MMA_DOT8)
@@ -165,6 +167,11 @@ const char *vt_mma_flags(vt_mma_choice c)
     return c.emulated             ? " -DEMULATE"
            : vt_mma_intel(c.kind) ? " -cl-intel-256-GRF-per-thread"
                                   : "";
+}
+
+bool vt_mma_nvidia(int kind)
+{
+    return kind == VT_MMA_16 || kind == VT_MMA_8;
 }
 
 bool vt_mma_intel(int kind)

@@ -73,6 +73,8 @@ typedef enum {
 vt_subject vt_mma_subject(vt_mma_trial trial, vt_dtype type);
 /* Is it one of Intel's? */
 bool vt_mma_intel(int kind);
+/* Is it one of NVIDIA's? */
+bool vt_mma_nvidia(int kind);
 /* Intel's fragments of B have the words of so many columns side by side; 0:
  * other vendors'. */
 int vt_mma_together(vt_mma_choice c);
