@@ -133,6 +133,18 @@ int vt_ask(vt_known *k, const vt_dev *dev, const vt_question *q)
     return kind;
 }
 
+bool vt_ask_known(int *kind, const vt_known *k, const vt_dev *dev)
+{
+    vt_turn turn;
+    bool known;
+
+    vt_verdict_turn(&turn, dev, "units");
+    known = k->known;
+    *kind = k->kind;
+    vt_turn_end(&turn);
+    return known;
+}
+
 vt_known vt_ask_kept(const vt_known *k, const vt_dev *dev, const vt_question *q)
 {
     vt_known now;

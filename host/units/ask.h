@@ -30,6 +30,9 @@ typedef struct vt_question {
  * used. If vitcl-try cannot be started, nothing is kept: a later process may
  * try. */
 int vt_ask(vt_known *k, const vt_dev *dev, const vt_question *q);
+/* The answer, if this process knows it: without a question, which costs a look
+ * at the processor for each candidate. */
+bool vt_ask_known(int *kind, const vt_known *k, const vt_dev *dev);
 /* What is known without a trial. */
 vt_known vt_ask_kept(const vt_known *k, const vt_dev *dev,
                      const vt_question *q);

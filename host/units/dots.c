@@ -100,9 +100,14 @@ static vt_known *known_of(const vt_dev *dev, vt_dtype type)
 
 int vt_dot_ask(vt_dev *dev, vt_dtype type)
 {
-    const vt_question q = question(dev, type);
+    vt_known *k = known_of(dev, type);
+    vt_question q;
+    int kind;
 
-    return vt_ask(known_of(dev, type), dev, &q);
+    if (vt_ask_known(&kind, k, dev))
+        return kind;
+    q = question(dev, type);
+    return vt_ask(k, dev, &q);
 }
 
 void vt_dot_use(vt_dev *dev, vt_dtype type, int kind)

@@ -304,10 +304,12 @@ static int ask(vt_dev *dev, vt_mma_trial trial, vt_dtype type,
 
 vt_mma_choice vt_mma_ask(vt_dev *dev, vt_dtype type)
 {
+    const vt_known *k =
+        &vt_units_of(dev)->matrix[VT_MMA_PRODUCT][vt_type_number(type)];
     int all[VT_MMA_KINDS], n = 0;
     vt_mma_choice c;
 
-    if (forced(&c, type))
+    if (forced(&c, type) || vt_ask_known(&c.kind, k, dev))
         return c;
     for (int kind = VT_MMA_NONE + 1; kind < VT_MMA_KINDS; kind++)
         if (candidate(dev, kind, type))
