@@ -134,6 +134,8 @@ enum { VT_FORMS = 8 }; /* at most */
 
 /* B's bytes if it is packed, or as it is. */
 size_t vt_form_b_bytes(vt_dev *dev, const vt_form *f, const vt_told *t);
+/* Of vt_gemm_bufs; 0: none. */
+size_t vt_form_temp_bytes(vt_dev *dev, const vt_form *f, const vt_told *t);
 /* Packs B from f32 device memory (ldb, trans_b as in d). In order on q. */
 vitcl_status vt_form_pack(vt_queue *q, const vt_form *f, const vt_told *t,
                           vt_buf *packed, vt_buf *b);

@@ -55,6 +55,8 @@ typedef struct vt_gemm_desc {
 typedef struct vt_gemm_bufs {
     vt_buf *c, *a, *b, *bias, *scale, *residual, *temp;
 } vt_gemm_bufs;
+/* Drops a reference on each. */
+void vt_gemm_bufs_free(const vt_gemm_bufs *b);
 
 /* A[rows,K] as the words of integers that a CPU's int8 products multiply, each
  * row with its scale and zero point: `bytes` in all, of which a row's words are

@@ -8,6 +8,11 @@
 #include <stdio.h>
 #include <string.h>
 
+size_t vt_form_temp_bytes(vt_dev *dev, const vt_form *f, const vt_told *t)
+{
+    return f->temp_bytes ? f->temp_bytes(dev, t) : 0;
+}
+
 /* ---- checks ---- */
 
 vitcl_status vt_gemm_check(const vt_gemm_desc *d)
@@ -54,8 +59,7 @@ static vitcl_status check_buffers(const vt_gemm *g)
 {
     const vt_gemm_desc *d = &g->t.d;
     const int rows = d->batch * d->M;
-    const size_t temp =
-        g->form->temp_bytes ? g->form->temp_bytes(g->dev, &g->t) : 0;
+    const size_t temp = vt_form_temp_bytes(g->dev, g->form, &g->t);
     vitcl_status st;
 
     VT_TRY(big_enough(g->bufs.c, extent(rows, d->ldc, d->N), d->out, "C"));
@@ -181,6 +185,17 @@ const char *vt_gemm_describe(const vt_gemm *g)
     return g->note;
 }
 
+void vt_gemm_bufs_free(const vt_gemm_bufs *b)
+{
+    vt_buf_free(b->c);
+    vt_buf_free(b->a);
+    vt_buf_free(b->b);
+    vt_buf_free(b->bias);
+    vt_buf_free(b->scale);
+    vt_buf_free(b->residual);
+    vt_buf_free(b->temp);
+}
+
 void vt_gemm_free(vt_gemm *g)
 {
     if (!g)
@@ -189,13 +204,7 @@ void vt_gemm_free(vt_gemm *g)
         g->form->free(g);
     for (size_t i = 0; i < VT_COUNT(g->kernel); i++)
         vt_kernel_free(g->kernel[i]);
-    vt_buf_free(g->bufs.c);
-    vt_buf_free(g->bufs.a);
-    vt_buf_free(g->bufs.b);
-    vt_buf_free(g->bufs.bias);
-    vt_buf_free(g->bufs.scale);
-    vt_buf_free(g->bufs.residual);
-    vt_buf_free(g->bufs.temp);
+    vt_gemm_bufs_free(&g->bufs);
     vt_dev_free(g->dev);
     free(g);
 }

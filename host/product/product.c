@@ -107,8 +107,7 @@ static int rivals(const vt_form *forms[VT_FORMS], size_t *temp, vt_dev *dev,
             !vt_product_usable(dev, i))
             continue;
         forms[n++] = f;
-        if (f->temp_bytes)
-            *temp = VT_MAX(*temp, f->temp_bytes(dev, &t));
+        *temp = VT_MAX(*temp, vt_form_temp_bytes(dev, f, &t));
     }
     return n;
 }
@@ -136,7 +135,7 @@ static void complete(vt_product *p, vt_dev *dev, const char *provider)
     p->own = strcmp(f->provider, provider) == 0;
     p->layout = f->layout && p->told.d.b_packed ? f->layout(dev, &p->told) : "";
     p->packed_bytes = vt_form_b_bytes(dev, f, &p->told);
-    p->temp_bytes = f->temp_bytes ? f->temp_bytes(dev, &p->told) : 0;
+    p->temp_bytes = vt_form_temp_bytes(dev, f, &p->told);
     p->sums = f->sums && f->sums(dev, &p->told);
 }
 

@@ -46,7 +46,7 @@ vitcl_status vt_timed_new(vt_timed *t, vt_dev *dev, const vt_form *form,
                           const vt_told *told, const float *a, const float *b)
 {
     const vt_gemm_desc *d = &told->d;
-    const size_t temp = form->temp_bytes ? form->temp_bytes(dev, told) : 0;
+    const size_t temp = vt_form_temp_bytes(dev, form, told);
     vitcl_status st;
 
     *t = (vt_timed){.form = form, .told = *told, .best = 1e30, .second = 1e30};
@@ -95,13 +95,7 @@ vitcl_status vt_timed_read(float *c, vt_timed *t)
 void vt_timed_free(vt_timed *t)
 {
     vt_gemm_free(t->g);
-    vt_buf_free(t->bufs.a);
-    vt_buf_free(t->bufs.b);
-    vt_buf_free(t->bufs.c);
-    vt_buf_free(t->bufs.bias);
-    vt_buf_free(t->bufs.scale);
-    vt_buf_free(t->bufs.residual);
-    vt_buf_free(t->bufs.temp);
+    vt_gemm_bufs_free(&t->bufs);
     vt_buf_free(t->rows);
     vt_queue_free(t->q);
     *t = (vt_timed){.q = NULL};
