@@ -18,7 +18,7 @@
  * KIND      The instruction, and what a lane holds: common_units.cl.
  * Parts     With PART=n the sums of each n strips of k begin at zero, and are
  *           added in their order: here or, with SPLIT, where dimension 2 is
- *           the part, in gemm_mma_sum.cl from sums[at + part*M*N + m*N + n].
+ *           the part, in gemm_sum.cl from sums[at + part*M*N + m*N + n].
  *           Both have the same bits; whole numbers of int8 need no PART.
  * Launch    global {WI * ceil(M/TM), ceil(N/TN), parts}, local {WI, 1, 1}; any
  *           sizes.
@@ -447,12 +447,7 @@ store(global VT_TYPE(CT) * c, source a, global const uint4 *restrict b,
     v *= ((global const float *)(a + (size_t)M * strips * 4))[m];
     v *= ((global const float *)(b + (size_t)columns * strips * 4))[n];
 #endif
-#ifdef ACCUMULATE
-    v += VT_JOIN(load_, CT)(c, to);
-#else
-    v = vt_epilogue(v, bias, scale, residual, n, to);
-#endif
-    VT_JOIN(store_, CT)(c, to, v);
+    VT_STORE(CT, c, to, vt_epilogue(v, bias, scale, residual, n, to));
 #endif
 }
 #define STORE_FRAGMENT(i, j)                                                   \

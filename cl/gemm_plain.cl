@@ -1,7 +1,7 @@
 /*
  * gemm_plain.cl - C = residual + scale * act(A B^T + bias), readable, any size.
  *
- *     C[m,n] = epilogue(sum_k A(m,k) B(n,k))      (ACCUMULATE: C += sum)
+ *     C[m,n] = epilogue(sum_k A(m,k) B(n,k))
  *
  * gemm__dot   CPU, B as torch stores it, B[n*ldb + k]: a work-item computes 3 x
  *             4 elements as dot products of V lanes; the lanes are added last.
@@ -71,12 +71,7 @@ static inline void finish(global c_type *c, global const float *bias,
                           global const VT_TYPE(RST) * residual, int n,
                           size_t at, float v)
 {
-#ifdef ACCUMULATE
-    v += LOAD(CT)(c, at);
-#else
-    v = vt_epilogue(v, bias, scale, residual, n, at);
-#endif
-    STORE(c, at, v);
+    STORE(c, at, vt_epilogue(v, bias, scale, residual, n, at));
 }
 
 #define FINISH(m, n, v)                                                        \
@@ -115,7 +110,6 @@ kernel __attribute__((reqd_work_group_size(1, 1, 1))) void gemm__dot(ARGUMENTS)
                 sum[i][j] = fma(LOAD(AT)(a, row[i] + r),
                                 LOAD(BT)(b, col[j] + r), sum[i][j]);
         }
-#if !defined(ACCUMULATE)
     if (n0 + 4 <= N) {
         EACH(i, 3)
             if (m0 + i < M) {
@@ -125,7 +119,6 @@ kernel __attribute__((reqd_work_group_size(1, 1, 1))) void gemm__dot(ARGUMENTS)
             }
         return;
     }
-#endif
     EACH(i, 3)
         EACH(j, 4)
             if (m0 + i < M && n0 + j < N)
@@ -137,12 +130,7 @@ static inline void finish_lanes(global c_type *c, global const float *bias,
                                 global const VT_TYPE(RST) * residual, int n,
                                 size_t at, floatv v)
 {
-#ifdef ACCUMULATE
-    v += LANES(CT)(c, at);
-#else
-    v = vt_epiloguev(v, bias, scale, residual, n, at);
-#endif
-    STOREV(c, at, v);
+    STOREV(c, at, vt_epiloguev(v, bias, scale, residual, n, at));
 }
 
 kernel __attribute__((reqd_work_group_size(1, 1, 1))) void gemm__axpy(ARGUMENTS)

@@ -32,12 +32,12 @@
  *           _scale: global {panels * NW}
  * Defines   V NV RA RB TYPE; SAVED: the most blocks that a tile saves; HELD:
  *           the most rows that it copies, `most` is then at most 512; ACT BIAS
- *           SCALE RESIDUAL TIMES ACCUMULATE, or CHOICE, with which `form` says
- * what follows the bias: 0 nothing, 1 the residual, 2 a GELU (one program to
- * compile instead of three); TRANS_B (_pack, _scale). Without RA: the kernels
- * other than gemm_rows. Numerics  Each element is one chain of fma() over
- * ascending k that starts at 0: its bits depend on K alone, not on M, block or
- * chunk.
+ *           SCALE RESIDUAL TIMES, or CHOICE, with which `form` says what
+ *           follows the bias: 0 nothing, 1 the residual, 2 a GELU (one program
+ *           to compile instead of three); TRANS_B (_pack, _scale). Without RA:
+ *           the kernels other than gemm_rows.
+ * Numerics  Each element is one chain of fma() over ascending k that starts at
+ *           0: its bits depend on K alone, not on M, block or chunk.
  *
  * Longer than most: one file packs the panels and reads them.
  *
@@ -166,9 +166,6 @@ static inline void put(global float *c, floatv x, global const float *columns,
 #if TYPE == INT8
     x *= vloadv(0, columns + n);
 #endif
-#ifdef ACCUMULATE
-    x = vloadv(0, c + at) + x;
-#endif
     vstorev(finishedv(x, bias, scale, residual, n, at, form), 0, c + at);
 }
 
@@ -189,9 +186,6 @@ static inline void finish(global float *c, const floatv *s,
                 float x = part[i];
 #if TYPE == INT8
                 x *= columns[n + i];
-#endif
-#ifdef ACCUMULATE
-                x = c[at + i] + x;
 #endif
                 c[at + i] =
                     finished(x, bias, scale, residual, n + i, at + i, form);

@@ -18,7 +18,7 @@
  *           checks, of k.
  *           With TERMS, k is divided into parts of so many terms, each with a
  *           chain of its own. With SPLIT each has its own work-group, which
- *           writes to `sums`, [ceil(K/TERMS)][M][N], and gemm_tile_sum.cl adds
+ *           writes to `sums`, [ceil(K/TERMS)][M][N], and gemm_sum.cl adds
  *           them: for products with fewer tiles than there are processors.
  *           Without SPLIT there is a launch for each part, from term k_first
  *           on, and the sum so far is in `sums`, [M][N]. The bits are the same.
@@ -27,9 +27,9 @@
  * Local     2 * TK * (TM + TN + 8) floats.
  * Defines   TM TN (multiples of 16, to 128) TK (of 4); TRANS_A TRANS_B; PANEL;
  *           WIDE_A WIDE_B: four neighbours are aligned, and are all inside or
- *           all outside; the epilogue's ACT BIAS SCALE RESIDUAL; ACCUMULATE;
- *           TERMS (a multiple of TK), with the last arguments sums and k_first;
- *           SPLIT; XT BT YT: how A, B and C are stored (f32, f16, bf16).
+ *           all outside; the epilogue's ACT BIAS SCALE RESIDUAL; TERMS (a
+ *           multiple of TK), with the last arguments sums and k_first; SPLIT;
+ *           XT BT YT: how A, B and C are stored (f32, f16, bf16).
  * Numerics  Sums are f32. One chain of fma() over ascending k for each element
  * and part, from 0, and the parts added in their order: the bits depend on K
  *           and TERMS alone. (Zeros added beyond K change nothing.)
@@ -244,11 +244,7 @@ store(global VT_TYPE(YT) * c, global const element *restrict b,
     v *= ((global const float *)(b + (size_t)(N + PANEL - 1) / PANEL * PANEL *
                                          K))[n];
 #endif
-#ifdef ACCUMULATE
-    c[at] += v;
-#else
     VT_STORE(YT, c, at, vt_epilogue(v, bias, scale, residual, n, at));
-#endif
 #endif
 }
 #ifdef TERMS

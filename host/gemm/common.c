@@ -9,23 +9,24 @@
 #include "gemm/common.h"
 
 #include "base/memory.h"
+#include "ocl/precision.h"
 
 #include <limits.h>
 #include <stdio.h>
 
 const char *vt_gemm_defines(char out[96], const vt_gemm_desc *d)
 {
-    const bool half = d->residual && d->res != VT_F32;
+    /* C += has C itself as its residual. */
+    const bool residual = d->residual || d->accumulate;
+    const vt_dtype type = d->accumulate ? d->out : d->res;
+    const bool half = residual && type != VT_F32;
 
-    if (d->accumulate)
-        snprintf(out, 96, "-DACCUMULATE");
-    else
-        snprintf(out, 96, "-DACT=%d%s%s%s%s%s", (int)d->act,
-                 d->bias ? " -DBIAS" : "", d->scale ? " -DSCALE" : "",
-                 !d->residual ? ""
-                 : d->times   ? " -DTIMES"
-                              : " -DRESIDUAL",
-                 half ? " -DRST=" : "", half ? vt_dtype_name(d->res) : "");
+    snprintf(out, 96, "-DACT=%d%s%s%s%s%s", (int)d->act,
+             d->bias ? " -DBIAS" : "", d->scale ? " -DSCALE" : "",
+             !residual  ? ""
+             : d->times ? " -DTIMES"
+                        : " -DRESIDUAL",
+             half ? " -DRST=" : "", half ? vt_dtype_name(type) : "");
     return out;
 }
 
@@ -49,6 +50,37 @@ vitcl_status vt_gemm_operands(vt_kernel *k, const vt_gemm *g, vt_buf *a,
                             g->bufs.residual};
 
     return vt_gemm_arguments(k, bufs, VT_COUNT(bufs), ints, m);
+}
+
+const char *vt_gemm_end_defines(char out[160], const vt_gemm_desc *d)
+{
+    char epilogue[96];
+
+    snprintf(out, 160, " -DTYPE=%d -DCT=%s %s", vt_type_number(d->type),
+             vt_dtype_name(d->out), vt_gemm_defines(epilogue, d));
+    return out;
+}
+
+vitcl_status vt_gemm_bind_sum(vt_kernel **k, const vt_gemm *g, vt_buf *sums,
+                              size_t at, vt_buf *b, int parts, int strips,
+                              int columns)
+{
+    enum { FEW = 64 };
+    const vt_gemm_desc *d = &g->t.d;
+    const int rows = d->batch * d->M;
+    const int v[] = {
+        rows, d->N, parts, strips, d->ldc, columns, (int)(at / sizeof(float))};
+    const size_t all = (size_t)rows * (size_t)d->N;
+    char defines[160];
+    vitcl_status st;
+
+    VT_TRY(vt_kernel_new(k, g->dev, "gemm_sum", "gemm_sum",
+                         vt_gemm_end_defines(defines, d)));
+    VT_TRY(vt_gemm_operands(*k, g, sums, b, v, VT_COUNT(v)));
+    vt_kernel_size(*k, 1, (size_t[3]){(all + FEW - 1) / FEW * FEW},
+                   (size_t[3]){FEW});
+done:
+    return st;
 }
 
 vitcl_status vt_gemm_reorder(vt_queue *q, const vt_gemm_desc *d, vt_buf *packed,

@@ -14,8 +14,7 @@ static inline int vt_divide_up(int a, int b)
 /* ---- kernels ---- */
 
 /* "-DACT=... -DBIAS -DSCALE -DRESIDUAL" (those that d has) for kernels that use
- * the epilogue macros of cl/common_storage.cl, and "-DACCUMULATE". Returns
- * `out`, which has at least 96 bytes. */
+ * the epilogue macros of cl/common_storage.cl. Returns `out`. */
 const char *vt_gemm_defines(char out[96], const vt_gemm_desc *d);
 /* Sets buffers from argument 0 on, and then ints. */
 vitcl_status vt_gemm_arguments(vt_kernel *k, vt_buf *const *bufs, unsigned n,
@@ -24,6 +23,13 @@ vitcl_status vt_gemm_arguments(vt_kernel *k, vt_buf *const *bufs, unsigned n,
  */
 vitcl_status vt_gemm_operands(vt_kernel *k, const vt_gemm *g, vt_buf *a,
                               vt_buf *b, const int *ints, unsigned m);
+/* The same behind "-DTYPE=.. -DCT=..", the product's type and C's. */
+const char *vt_gemm_end_defines(char out[160], const vt_gemm_desc *d);
+/* cl/gemm_sum.cl, which adds `parts` parts of all elements in their order: they
+ * begin `at` bytes into `sums`. strips, columns: those of an int8 product. */
+vitcl_status vt_gemm_bind_sum(vt_kernel **k, const vt_gemm *g, vt_buf *sums,
+                              size_t at, vt_buf *b, int parts, int strips,
+                              int columns);
 /* Packs densely in d->type as [N,K], or as [K,N] with kn. */
 vitcl_status vt_gemm_reorder(vt_queue *q, const vt_gemm_desc *d, vt_buf *packed,
                              vt_buf *b, bool kn);

@@ -281,39 +281,13 @@ static operands operands_of(const vt_gemm *g)
     return o;
 }
 
-/* What the kernels have in common. */
-static void define(char *out, size_t size, const vt_gemm *g)
-{
-    char epilogue[96];
-
-    snprintf(out, size, " -DTYPE=%d -DCT=%s %s", vt_type_number(g->t.d.type),
-             vt_dtype_name(g->t.d.out), vt_gemm_defines(epilogue, &g->t.d));
-}
-
-/* Adds the parts up. */
 static vitcl_status bind_sum(vt_kernel **k, vt_gemm *g, const cut *c)
 {
     const vt_gemm_desc *d = &g->t.d;
     const operands o = operands_of(g);
-    const int rows = d->batch * d->M;
-    const int v[] = {rows,
-                     d->N,
-                     c->parts,
-                     strips(d),
-                     d->ldc,
-                     columns(d),
-                     (int)(rounded_bytes(d) / sizeof(float))};
-    char defines[160];
-    vitcl_status st;
 
-    define(defines, sizeof defines, g);
-    VT_TRY(vt_kernel_new(k, g->dev, "gemm_mma_sum", "gemm_mma_sum", defines));
-    VT_TRY(vt_gemm_operands(*k, g, o.sums, o.b, v, VT_COUNT(v)));
-    vt_kernel_size(*k, 1,
-                   (size_t[3]){((size_t)rows * (size_t)d->N + 63) / 64 * 64},
-                   (size_t[3]){64});
-done:
-    return st;
+    return vt_gemm_bind_sum(k, g, o.sums, rounded_bytes(d), o.b, c->parts,
+                            strips(d), columns(d));
 }
 
 /* May 16 bytes of a row of A be read at once? */
@@ -337,7 +311,7 @@ static vitcl_status bind_product(vt_kernel **k, vt_gemm *g, const cut *c)
     char parts[32] = "", common[160], defines[352];
     vitcl_status st;
 
-    define(common, sizeof common, g);
+    vt_gemm_end_defines(common, d);
     if (c->parts > 1 || (c->terms < d->K && d->type != VT_I8))
         snprintf(parts, sizeof parts, " -DPART=%d%s",
                  c->terms / (STRIP / (int)vt_dtype_size(d->type)),

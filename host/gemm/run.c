@@ -124,8 +124,10 @@ vitcl_status vt_form_bind(vt_gemm **out, vt_dev *dev, const vt_form *f,
     g->dev = vt_dev_ref(dev);
     g->t = *t;
     g->bufs = *bufs;
-    b = (vt_buf *[]){bufs->c,     bufs->a,        bufs->b,   bufs->bias,
-                     bufs->scale, bufs->residual, bufs->temp};
+    if (t->d.accumulate) /* see vt_gemm_defines() */
+        g->bufs.residual = bufs->c;
+    b = (vt_buf *[]){g->bufs.c,     g->bufs.a,        g->bufs.b,   g->bufs.bias,
+                     g->bufs.scale, g->bufs.residual, g->bufs.temp};
     for (int i = 0; i < 7; i++)
         if (b[i])
             vt_buf_ref(b[i]);

@@ -14,7 +14,7 @@
 
 #include <stdio.h>
 
-enum { GROUP = 256, FEW = 64 }; /* WI of the kernel; of gemm_tile_sum */
+enum { GROUP = 256 }; /* WI of the kernel */
 
 static bool could(vt_dev *dev, const vt_gemm_desc *d)
 {
@@ -105,25 +105,6 @@ static int side(const vt_dev *dev, int most, int rows, int columns, int parts)
 static bool wide(const vt_buf *b, int ld, int across)
 {
     return ld % 4 == 0 && across % 4 == 0 && vt_buf_aligned(b, 16);
-}
-
-/* Adds the parts up. */
-static vitcl_status bind_sum(vt_kernel **k, vt_gemm *g, const char *defines)
-{
-    const vt_gemm_desc *d = &g->t.d;
-    const int rows = d->batch * d->M;
-    vt_buf *const bufs[] = {g->bufs.c, g->bufs.temp, g->bufs.bias,
-                            g->bufs.scale, g->bufs.residual};
-    vitcl_status st;
-
-    VT_TRY(vt_kernel_new(k, g->dev, "gemm_tile_sum", "gemm_tile_sum", defines));
-    VT_TRY(vt_gemm_arguments(*k, bufs, VT_COUNT(bufs),
-                             (int[]){rows, d->N, d->K, d->ldc}, 4));
-    vt_kernel_size(
-        *k, 1, (size_t[3]){((size_t)rows * (size_t)d->N + FEW - 1) / FEW * FEW},
-        (size_t[3]){FEW});
-done:
-    return st;
 }
 
 /* How bind() divides a product. */
@@ -223,7 +204,8 @@ static vitcl_status bind(vt_gemm *g)
         first += c.terms, n++;
     } while (c.terms && c.parts == 1 && first < d->K);
     if (c.parts > 1)
-        VT_TRY(bind_sum(&g->kernel[n], g, defines));
+        VT_TRY(vt_gemm_bind_sum(&g->kernel[n], g, g->bufs.temp, 0, b, c.parts,
+                                0, 0));
     describe(g, &c);
 done:
     return st;

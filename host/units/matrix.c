@@ -252,7 +252,7 @@ static const struct {
 } trials[VT_MMA_TRIALS] = {
     [VT_MMA_PRODUCT] = {"unit",
                         "matrix unit",
-                        {"gemm_mma", "gemm_mma_pack", "gemm_mma_sum"}},
+                        {"gemm_mma", "gemm_mma_pack", "gemm_sum"}},
     [VT_MMA_ATTENTION] = {"attention",
                           "attention",
                           {"attention_mma", "attention"}},
@@ -262,7 +262,7 @@ static const struct {
     [VT_MMA_TRAINING] = {"training",
                          "training",
                          {"gemm_mma", "gemm_mma_pack", "gemm_mma_turn",
-                          "gemm_mma_sum"}},
+                          "gemm_sum"}},
 };
 
 static const char *word(vt_dtype type)

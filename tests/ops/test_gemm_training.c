@@ -453,7 +453,7 @@ Test(gemm_training, units_trial)
 Test(gemm_training, units_trial_wrong)
 {
     static const char *const others[] = {"gemm_mma", "gemm_mma_pack",
-                                         "gemm_mma_sum"}; /* as they are */
+                                         "gemm_sum"}; /* as they are */
     char *folder;
 
     if (vt_test_tiny())

@@ -88,14 +88,14 @@ def parts(d, size):
     a, b, bias = normal(m, k), normal(n, k)[::-1].copy(), normal(n)
     wide = [] if k % 4 else ["-DWIDE_A", "-DWIDE_B"]
     options = ["-DTM=64", "-DTN=64", "-DTK=8", "-DPANEL=0", "-DACT=0", "-DBIAS", "-DTERMS=%d" % terms, "-DSPLIT"] + wide
-    f, g = (d.load(kernel, kernel, options) for kernel in ("gemm_tile", "gemm_tile_sum"))
+    f, g = d.load("gemm_tile", "gemm_tile", options), d.load("gemm_sum", "gemm_sum", ["-DTYPE=0", "-DACT=0", "-DBIAS"])
     out, count = np.zeros((m, n), np.float32), up(k, terms) // terms
     to, x, y, z, sums = outputs(d, out), d.put(a), d.put(b), d.put(bias), d.put(np.zeros((count, m, n), np.float32))
 
     def run(i):
         d.launch(f, [to[i], x, y, z, d.none, d.none, m, n, k, k, k, n, sums, 0],
                  (256 * up(m, 64) // 64, up(n, 64) // 64, count), (256, 1, 1))
-        d.launch(g, [to[i], sums, z, d.none, d.none, m, n, k, n], (up(m * n, 64),), (64,))
+        d.launch(g, [to[i], sums, y, z, d.none, d.none, m, n, count, 0, n, 0, 0], (up(m * n, 64),), (64,))
 
     want = lambda: a.astype(float) @ b.T.astype(float) + bias
     return run, to, out, want, 2e-6 * k, 2.0 * m * n * k
@@ -122,7 +122,8 @@ def unit(d, form, kind):
 
 
 def multiply(d, form, kinds, to, a, packed, epilogue, sizes, strips, part, at=0, temp=None, kind=None):
-    """Launches cl/gemm_mma.cl, and where its sums are in parts, their sum. `a` is the buffer of A, lda and WIDE_A."""
+    """Launches cl/gemm_mma.cl, and where its sums are in parts, their sum. `a` is the buffer of A, lda and WIDE_A. A
+    residual of None is C itself, to which the product is added."""
     m, n, k, columns = sizes
     options, tm, tn, items = unit(d, form, kind or d.kind)
     (x, lda, wide), (bias, residual) = a, epilogue
@@ -130,15 +131,16 @@ def multiply(d, form, kinds, to, a, packed, epilogue, sizes, strips, part, at=0,
         options = options + ["-DPART=%d" % part] + ["-DSPLIT"] * (form == "parts")
     f = d.load("gemm_mma", "gemm_mma", options + kinds + ["-DWIDE_A"] * wide)
     count = up(strips, part) // part if form == "parts" else 1
-    arguments = [x, packed, bias, d.none, residual, m, n, k, lda, n, columns]
+    arguments = [m, n, k, lda, n, columns]
     if form == "parts":
-        g = d.load("gemm_mma_sum", "gemm_mma_sum", [x for x in kinds if not x.startswith(("-DAT", "-DSAME"))])
+        g = d.load("gemm_sum", "gemm_sum", [x for x in kinds if not x.startswith(("-DAT", "-DSAME"))])
         arguments += [temp, at]
 
     def run(i):
-        d.launch(f, [to[i]] + arguments, (items * up(m, tm) // tm, up(n, tn) // tn, count), (items, 1, 1))
+        added = to[i] if residual is None else residual
+        d.launch(f, [to[i], x, packed, bias, d.none, added] + arguments, (items * up(m, tm) // tm, up(n, tn) // tn, count), (items, 1, 1))
         if form == "parts":
-            d.launch(g, [to[i], temp, packed, bias, d.none, residual, m, n, count, strips, n, columns, at],
+            d.launch(g, [to[i], temp, packed, bias, d.none, added, m, n, count, strips, n, columns, at],
                      (up(m * n, 64),), (64,))
 
     return run
@@ -261,8 +263,8 @@ def weight_gradient(form=""):
         columns, strips, part = up(n, 128), up(k, 32) // 32, 64 if size == "large" else 4
         a, packed = turned(d, dy, m, True), turned(d, x, columns, False)
         to, temp = outputs(d, old), d.put(np.zeros((up(strips, part) // part, m, n), np.float32)) if form == "parts" else None
-        run = multiply(d, form, ["-DTYPE=1", "-DACCUMULATE", "-DAT=bf16", "-DSAME_A"], to, (a, 32 * strips, True), packed,
-                       (d.none, d.none), (m, n, k, columns), strips, part, 0, temp)
+        run = multiply(d, form, ["-DTYPE=1", "-DACT=0", "-DRESIDUAL", "-DAT=bf16", "-DSAME_A"], to, (a, 32 * strips, True), packed,
+                       (d.none, None), (m, n, k, columns), strips, part, 0, temp)
         want = lambda: old + to_bf16(dy).T.astype(float) @ to_bf16(x).astype(float)
         return run, to, old, want, 5e-6 * k, 2.0 * m * n * k
 
