@@ -29,7 +29,7 @@ set(may_pull base)
 set(may_index base plot weights ocl gemm product)
 set(may_study base plot data weights)
 set(may_scale base walk plot index)
-set(may_cli walk plot inspect pull index study scale)
+set(may_cli base walk plot inspect pull index study scale)
 
 set(types "mem|kernel|program|context|command_queue|device_id|platform_id|\
 event|int|uint|long|ulong|float|bool|half|char|uchar|short|ushort|double")

@@ -117,3 +117,10 @@ void vt_close_from(int fd)
     for (; fd < (int)VT_MIN(limit.rlim_cur, 1 << 16); fd++)
         close(fd);
 }
+
+bool vt_path_ends(const char *s, const char *ending)
+{
+    const size_t n = strlen(s), m = strlen(ending);
+
+    return n > m && strcmp(s + n - m, ending) == 0;
+}

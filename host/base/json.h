@@ -44,7 +44,4 @@ bool vt_json_bool(bool *out, const vt_json *v);
 /* Exact integers 0 <= v < 2^53, not written with '.', 'e' or '-'. */
 bool vt_json_uint(uint64_t *out, const vt_json *v);
 
-/* Whether the bytes are well-formed UTF-8. */
-bool vt_utf8(const void *text, size_t size);
-
 #endif

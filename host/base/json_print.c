@@ -3,20 +3,60 @@
  */
 #include "base/json_print.h"
 
+#include "base/base64.h"
 #include "base/number.h"
+#include "base/utf8.h"
 
-void vt_json_print_string(FILE *f, const char *s)
+#include <string.h>
+
+static void json_escape(FILE *f, const char *text, size_t n)
 {
-    fputc('"', f);
-    for (; *s; s++) {
-        if (*s == '"' || *s == '\\')
-            fputc('\\', f);
-        if ((unsigned char)*s < ' ')
-            fprintf(f, "\\u%04x", (unsigned)*s);
+    const uint32_t c = vt_utf8_code(text, n);
+
+    if (c < 0x10000)
+        fprintf(f, "\\u%04x", (unsigned)c);
+    else /* a pair of UTF-16 */
+        fprintf(f, "\\u%04x\\u%04x", (unsigned)(0xD7C0 + (c >> 10)),
+                (unsigned)(0xDC00 + (c & 0x3FF)));
+}
+
+void vt_json_print_string(FILE *f, const char *text)
+{
+    size_t n;
+
+    putc('"', f);
+    for (const char *s = text; *s; s += n) {
+        n = vt_utf8_character(s);
+        if (n == 0)
+            n = 1, fputs("\xEF\xBF\xBD", f);
+        else if (*s == '"' || *s == '\\')
+            fprintf(f, "\\%c", *s);
+        else if (*s == '\n')
+            fputs("\\n", f);
+        else if (*s == '\t')
+            fputs("\\t", f);
+        else if (vt_utf8_steers(s, n))
+            json_escape(f, s, n);
         else
-            fputc(*s, f);
+            fwrite(s, 1, n, f);
     }
-    fputc('"', f);
+    putc('"', f);
+}
+
+void vt_json_print_path(FILE *f, const char *key, const char *bytes,
+                        const char *path)
+{
+    size_t at = 0, n;
+
+    fprintf(f, "\"%s\":", key);
+    vt_json_print_string(f, path);
+    while (path[at] && (n = vt_utf8_character(path + at)) > 0)
+        at += n;
+    if (!path[at])
+        return;
+    fprintf(f, ",\"%s\":\"", bytes);
+    vt_base64_put(f, path, strlen(path));
+    putc('"', f);
 }
 
 void vt_json_print(FILE *f, const vt_json *v)

@@ -6,6 +6,7 @@
 
 #include "base/json.h"
 #include "base/memory.h"
+#include "base/utf8.h"
 
 #include <string.h>
 
@@ -36,43 +37,6 @@ static void skip_white(scan *c)
     int ch;
     while ((ch = peek(c)) == ' ' || ch == '\n' || ch == '\r' || ch == '\t')
         c->at++;
-}
-
-/* Length of the well-formed UTF-8 sequence at s; 0: none (RFC 3629). */
-static size_t utf8_step(const uint8_t *s, size_t left)
-{
-    size_t n = s[0] < 0x80             ? 1
-               : (s[0] & 0xe0) == 0xc0 ? 2
-               : (s[0] & 0xf0) == 0xe0 ? 3
-               : (s[0] & 0xf8) == 0xf0 ? 4
-                                       : 0;
-    uint32_t v;
-
-    if (n <= 1)
-        return n;
-    if (n > left)
-        return 0;
-    v = s[0] & (0x7fU >> n);
-    for (size_t i = 1; i < n; i++) {
-        if ((s[i] & 0xc0) != 0x80)
-            return 0;
-        v = v << 6 | (s[i] & 0x3fU);
-    }
-    if (v < (n == 2   ? 0x80U
-             : n == 3 ? 0x800U
-                      : 0x10000U) ||
-        v > 0x10ffff || (v >= 0xd800 && v < 0xe000))
-        return 0;
-    return n;
-}
-
-bool vt_utf8(const void *text, size_t size)
-{
-    const uint8_t *s = text;
-    for (size_t at = 0, n; at < size; at += n)
-        if ((n = utf8_step(s + at, size - at)) == 0)
-            return false;
-    return true;
 }
 
 /* Four hexadecimal digits at c->at. */
@@ -129,7 +93,7 @@ static bool scan_string(scan *c)
         return bad(c, "expected a string");
     c->at++;
     while (c->at < c->size) {
-        size_t n = utf8_step(c->s + c->at, c->size - c->at);
+        size_t n = vt_utf8_length(c->s + c->at, c->size - c->at);
         int ch = c->s[c->at];
 
         if (n == 0)

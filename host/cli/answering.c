@@ -151,8 +151,8 @@ void answering_counts(char *out, size_t size, const answering *w,
                  ", %llu could not be read%.20s", (unsigned long long)bad,
                  where);
     snprintf(out, size, "%llu picture%s %s%s%s%s; %.1f s",
-             (unsigned long long)good, plural(good), w->done, failed_text, left,
-             batches_cut(w->batches) ? ", stopped before the last" : "",
+             (unsigned long long)good, vt_plural(good), w->done, failed_text,
+             left, batches_cut(w->batches) ? ", stopped before the last" : "",
              now() - w->start);
 }
 
@@ -184,7 +184,7 @@ void say_kept(int code, uint64_t count, const char *what, const char *name)
 {
     note("%sthe first %llu %s%s %s in %s",
          code == EXIT_STOPPED ? "stopped; " : "", (unsigned long long)count,
-         what, plural(count), count == 1 ? "is" : "are", name);
+         what, vt_plural(count), count == 1 ? "is" : "are", name);
 }
 
 void say_not_kept(int code)

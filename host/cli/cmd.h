@@ -4,10 +4,11 @@
  * A command is one file with one table of options and one row in main.c. The
  * table has the offset of each option's value in the command's struct, so that
  * parsing, --help and the man page's test need no other list. Commands include
- * this and public headers, of the library itself nothing but host/walk.
+ * this and public headers, of the library itself host/base and host/walk.
  */
 #ifndef VT_CLI_CMD_H
 #define VT_CLI_CMD_H
+#include "base/status.h"
 #include "walk/walk.h"
 
 #include "model_names.h"
@@ -137,7 +138,6 @@ void put_cells(const char *format, ...) __attribute__((format(printf, 1, 2)));
 enum { BYTES_TEXT = 16 };
 void bytes_text(char text[BYTES_TEXT], double bytes); /* "1.2 GB" */
 void print_bytes(double bytes);
-const char *plural(uint64_t n); /* "s"; for 1 "" */
 
 /* ---- progress (progress.c), time and Ctrl-C (out.c) ---- */
 

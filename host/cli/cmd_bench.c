@@ -241,7 +241,7 @@ static void print_table(const work *w)
     put_cells("forward     %.2f ms (p90 %.2f, p99 %.2f, min %.2f, max %.2f, "
               "%d run%s)",
               median, percentile(w, 0.9), percentile(w, 0.99), w->ms[0],
-              w->ms[w->runs - 1], w->runs, plural((uint64_t)w->runs));
+              w->ms[w->runs - 1], w->runs, vt_plural((uint64_t)w->runs));
     printf("pictures    %.2f a second\n", pictures_per_s(w));
     printf("arithmetic  %.1f GFLOP/s of %.1f measured at most",
            rate(w->gflop, median), w->peak);

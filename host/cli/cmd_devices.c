@@ -253,7 +253,7 @@ static void print_block(const vitcl_device_info *d)
     snprintf(text, sizeof text, "%s, OpenCL C %s", d->driver, cell);
     line("driver", text);
     snprintf(text, sizeof text, "%s, %u compute unit%s at %u MHz", d->type,
-             d->compute_units, plural(d->compute_units), d->clock_mhz);
+             d->compute_units, vt_plural(d->compute_units), d->clock_mhz);
     line("type", text);
     local_cell(cell, d);
     bytes_text(memory, (double)d->memory_bytes);

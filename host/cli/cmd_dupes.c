@@ -4,9 +4,9 @@
  * A file that is named twice is compared once: who deletes one of a group must
  * not delete the only copy.
  */
+#include "base/json_print.h"
 #include "cmd.h"
 #include "html.h"
-#include "plot/text.h"
 #include "row_files.h"
 
 #include <stdlib.h>
@@ -98,8 +98,8 @@ static void print_json(work *w, uint64_t group, uint64_t first)
         printf(",\"cosine\":");
         json_number((double)w->pairs.cosine[i]);
         putchar(',');
-        vt_text_json_path(stdout, "nearest", "nearest_bytes",
-                          row_files_path(&w->files, w->pairs.near_row[i]));
+        vt_json_print_path(stdout, "nearest", "nearest_bytes",
+                           row_files_path(&w->files, w->pairs.near_row[i]));
         if (f->bytes)
             printf(",\"bytes\":%llu,\"changed\":\"%s\"",
                    (unsigned long long)f->bytes, date);
@@ -209,8 +209,8 @@ static void tell_counts(const work *w, uint64_t pictures, uint64_t groups,
         snprintf(left, sizeof left, "; %llu without a vector left out",
                  (unsigned long long)out);
     note("%llu picture%s in %llu group%s, of %llu compared%s",
-         (unsigned long long)pictures, plural(pictures),
-         (unsigned long long)groups, plural(groups),
+         (unsigned long long)pictures, vt_plural(pictures),
+         (unsigned long long)groups, vt_plural(groups),
          (unsigned long long)compared, left);
 }
 

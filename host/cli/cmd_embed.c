@@ -2,8 +2,8 @@
  * cmd_embed.c - like classify, but writes features, batch by batch, so that the
  * number of pictures does not matter for memory.
  */
+#include "base/file.h"
 #include "embedding.h"
-#include "plot/text.h"
 #include "sharding.h"
 #include "updating.h"
 
@@ -260,17 +260,17 @@ static int check(const embed *o, const words *operands)
     if (!operands->count)
         return usage("no pictures given; name files or folders, or - for a "
                      "list on standard input");
-    if (o->update && (!o->output || !vt_text_ends(o->output, ".safetensors")))
+    if (o->update && (!o->output || !vt_path_ends(o->output, ".safetensors")))
         return usage("--update needs -o FILE.safetensors");
     if (o->prune && !o->update)
         return usage("--prune drops rows of an index; it needs --update");
     if (o->update && (o->pictures.shard || o->pictures.tar))
         return usage("--update is for one run over files, not for --shard or "
                      "--tar");
-    if (o->pictures.shard && o->output && vt_text_ends(o->output, ".csv"))
+    if (o->pictures.shard && o->output && vt_path_ends(o->output, ".csv"))
         return usage("--shard writes .jsonl, .npy or .safetensors, not .csv");
-    if (o->store && (!o->output || (!vt_text_ends(o->output, ".safetensors") &&
-                                    !vt_text_ends(o->output, ".npy"))))
+    if (o->store && (!o->output || (!vt_path_ends(o->output, ".safetensors") &&
+                                    !vt_path_ends(o->output, ".npy"))))
         return usage("--store needs -o FILE.safetensors or FILE.npy");
     return EXIT_OK;
 }

@@ -89,7 +89,7 @@ static int score(work *w, const fewshot *o)
             printf("{\"shots\":%u,\"mean\":%.6f,\"sd\":%.6f}\n", s->shots,
                    s->mean, s->sd);
         else
-            printf("%u shot%s\t%.4f\t+- %.4f\n", s->shots, plural(s->shots),
+            printf("%u shot%s\t%.4f\t+- %.4f\n", s->shots, vt_plural(s->shots),
                    s->mean, s->sd);
         broken = s->failed > broken ? s->failed : broken;
     }

@@ -79,7 +79,7 @@ static int read_input(work *w, const forward *o, model_options *common)
     w->pixels = calloc(count, sizeof *w->pixels);
     if (!w->pixels)
         return fail("out of memory for %u picture%s", w->pictures,
-                    plural(w->pictures));
+                    vt_plural(w->pictures));
     return vitcl_tensors_read(w->pixels, w->in, "pixel_values", count) ==
                    VITCL_OK
                ? EXIT_OK

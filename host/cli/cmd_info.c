@@ -58,7 +58,7 @@ static void print_layers(const vitcl_model_info *m)
 
     if (m->heads) /* a ResNet has none */
         snprintf(text + n, sizeof text - (size_t)n, ", %u head%s, MLP %u",
-                 m->heads, plural(m->heads), m->mlp);
+                 m->heads, vt_plural(m->heads), m->mlp);
     line("layers", text);
 }
 
@@ -73,7 +73,7 @@ static void print_picture(const vitcl_model_info *m, frame_size size,
                  m->width_px);
     snprintf(text, sizeof text, "%ux%u%s, patches of %u, %u token%s%s%s",
              size.height, size.width, trained, m->patch, m->tokens,
-             plural(m->tokens), pillow ? "" : ", resized as by ",
+             vt_plural(m->tokens), pillow ? "" : ", resized as by ",
              pillow ? "" : pixels);
     line("picture", text);
 }

@@ -1,8 +1,8 @@
 /*
  * cmd_merge.c - joins the parts that workers wrote.
  */
+#include "base/file.h"
 #include "cmd.h"
-#include "plot/text.h"
 #include "scores.h"
 
 #include <string.h>
@@ -55,14 +55,14 @@ static int join(const vt_parts *p, const merge *o, const char *folder)
     if (o->how.json || o->how.classes || o->how.confusion)
         return usage("--json, --classes and --confusion are for the counts of "
                      "eval");
-    if (!vt_text_ends(path, p->ending))
+    if (!vt_path_ends(path, p->ending))
         return usage("%s: the parts are %s files", path, p->ending);
     if (vt_parts_merge(p, path) != VITCL_OK)
         return failed();
     if (!o->quiet)
         note("%s: %llu row%s of %u shards, %llu of pictures that could not be "
              "read",
-             path, (unsigned long long)p->rows, plural(p->rows), p->of,
+             path, (unsigned long long)p->rows, vt_plural(p->rows), p->of,
              (unsigned long long)p->failed);
     return EXIT_OK;
 }
@@ -83,7 +83,7 @@ static int add_up(const vt_parts *p, const merge *o)
     if (!o->quiet && t.failed)
         note("%llu picture%s could not be decoded and %s left out of the "
              "scores",
-             (unsigned long long)t.failed, plural(t.failed),
+             (unsigned long long)t.failed, vt_plural(t.failed),
              t.failed == 1 ? "is" : "are");
     vt_tally_free(&t);
     return code;

@@ -157,7 +157,7 @@ static int print_steps(const plan *o, const vitcl_session *session)
     else
         for (i = 0; i <= n; i++)
             print_wide((const char(*)[CELL])rows[i], o->time);
-    printf("\n%u step%s, %.3f GFLOP", n, plural(n), gflop);
+    printf("\n%u step%s, %.3f GFLOP", n, vt_plural(n), gflop);
     if (o->time)
         printf(", %.2f ms", total_ms);
     putchar('\n');

@@ -107,7 +107,7 @@ static void report(const vitcl_device_info *d, vitcl_device *device)
     printf("%-12s %s ", "device", d->id);
     put_text(d->name, SIZE_MAX);
     printf(" (%s, %u unit%s, ", d->type, d->compute_units,
-           plural(d->compute_units));
+           vt_plural(d->compute_units));
     print_bytes((double)d->memory_bytes);
     printf(")\n");
     line("platform", d->platform);

@@ -113,7 +113,7 @@ static void print_plan(const vt_experiment *e)
     put_cells(
         "%zu run%s, %.2f TFLOP, about %.1f minutes on this device; %u test "
         "pictures",
-        n, plural(n), flop / 1e12, seconds / 60, vt_tests(e));
+        n, vt_plural(n), flop / 1e12, seconds / 60, vt_tests(e));
 }
 
 /* ---- results ---- */

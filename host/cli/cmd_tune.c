@@ -88,8 +88,9 @@ static int report(const tally *t, vitcl_tuner *tuner)
         return failed();
     printf("%s\n%d candidate%s, of which %d failed; %.2f times as fast as "
            "before; kept in %s\n",
-           vitcl_tuner_best(tuner), t->measured, plural((uint64_t)t->measured),
-           t->failed, vitcl_tuner_gain(tuner), path);
+           vitcl_tuner_best(tuner), t->measured,
+           vt_plural((uint64_t)t->measured), t->failed, vitcl_tuner_gain(tuner),
+           path);
     return EXIT_OK;
 }
 

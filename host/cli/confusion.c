@@ -3,9 +3,9 @@
  */
 #include "confusion.h"
 
+#include "base/csv.h"
 #include "cmd.h"
 #include "plot/figure.h"
-#include "plot/text.h"
 #include "scale/partition.h"
 
 #include <stdlib.h>
@@ -420,11 +420,11 @@ static int write_csv(const confusion *c, const char *path)
     fputs("class", f);
     for (uint32_t k = 0; k < c->columns; k++) {
         fputc(',', f);
-        vt_text_csv(f, c->name[k], VT_CSV_TEXT, false);
+        vt_csv_put(f, c->name[k], VT_CSV_TEXT, false);
     }
     for (uint32_t i = 0; i < c->rows; i++) {
         fputc('\n', f);
-        vt_text_csv(f, c->name[i], VT_CSV_TEXT, false);
+        vt_csv_put(f, c->name[i], VT_CSV_TEXT, false);
         for (uint32_t k = 0; k < c->columns; k++)
             fprintf(f, ",%u", c->count[(size_t)i * c->columns + k]);
     }

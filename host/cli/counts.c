@@ -1,5 +1,5 @@
 /*
- * counts.c - numbers of things in words: bytes, counts, rates.
+ * counts.c - numbers of things in words: bytes.
  */
 #include "cmd.h"
 
@@ -21,9 +21,4 @@ void print_bytes(double bytes)
 
     bytes_text(text, bytes);
     fputs(text, stdout);
-}
-
-const char *plural(uint64_t n)
-{
-    return n == 1 ? "" : "s";
 }

@@ -6,10 +6,10 @@
  */
 #include "html.h"
 
+#include "base/base64.h"
 #include "cmd.h"
 #include "plot/include_text.h"
 #include "plot/page.h"
-#include "plot/text.h"
 #include "thumbnail.h"
 
 #include <errno.h>
@@ -139,7 +139,7 @@ static void put_picture(html_page *p, const char *path, const thumbnail *t)
             t->width, t->height);
     vt_page_text(p->f, path);
     fputs("\" src=\"data:image/jpeg;base64,", p->f);
-    vt_text_base64(p->f, t->jpeg, t->size);
+    vt_base64_put(p->f, t->jpeg, t->size);
     fputs(p->folder ? "\"></a>" : "\">", p->f);
 }
 

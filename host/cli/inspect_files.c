@@ -6,8 +6,8 @@
  */
 #include "inspecting.h"
 
+#include "base/json_print.h"
 #include "inspect/report.h"
-#include "plot/text.h"
 #include "scale/partition.h"
 
 #include <errno.h>
@@ -221,7 +221,7 @@ int inspect_of_picture(inspect_files *f, const char *path,
     if (code != EXIT_OK)
         return code;
     fputs(f->pictures++ ? ",\n {" : "\n {", f->index);
-    vt_text_json_path(f->index, "picture", "path_bytes", path);
+    vt_json_print_path(f->index, "picture", "path_bytes", path);
     fputs(", ", f->index);
     member(f->index, "folder", f->folder);
     fputs(", \"classes\": [", f->index);

@@ -329,7 +329,7 @@ static int draw_distance(inspect_files *f, const vt_figure *chart,
              "attention and averaged over querying patches and %u picture%s "
              "(figure 7, right, of arXiv 2010.11929). Prefix tokens do not "
              "count.",
-             pictures, plural(pictures));
+             pictures, vt_plural(pictures));
     return inspect_write(f, &(inspect_figure){.kind = "attention-distance",
                                               .title = "Attention distance",
                                               .alt = alt,

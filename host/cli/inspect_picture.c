@@ -116,9 +116,10 @@ static int draw_heads(inspect_files *f, const inspect_picture *p,
              "%.200s under the attention of %d head%s of layer %u, from %s: "
              "the largest, %.3g, is of head %u to the patch in row %d of %d, "
              "column %d of %d.",
-             p->name, tiles->count, plural((uint64_t)tiles->count), layer, from,
-             value[at], first + (uint32_t)(at / n), at % n / p->columns + 1,
-             p->rows, at % n % p->columns + 1, p->columns);
+             p->name, tiles->count, vt_plural((uint64_t)tiles->count), layer,
+             from, value[at], first + (uint32_t)(at / n),
+             at % n / p->columns + 1, p->rows, at % n % p->columns + 1,
+             p->columns);
     snprintf(caption, sizeof caption,
              "Attention probabilities from %s to each patch in layer %u "
              "(layers and heads count from 0). Bright is much; all heads have "

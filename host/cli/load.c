@@ -201,7 +201,7 @@ vitcl_status try_session(vitcl_session **out, vitcl_device *device,
     if (n)
         note("timed %u product%s with every multiplication, once for this "
              "device (--gemm NAME avoids it)",
-             n, plural(n));
+             n, vt_plural(n));
     return st;
 }
 

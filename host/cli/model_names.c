@@ -10,7 +10,7 @@
 #define _GNU_SOURCE /* secure_getenv() */
 #include "cmd.h"
 
-#include "plot/text.h"
+#include "base/file.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -182,7 +182,7 @@ static ref read_ref(char commit[HUB_COMMIT], const char *path)
 
 static bool is_npz(const char *file)
 {
-    return vt_text_ends(file, ".npz");
+    return vt_path_ends(file, ".npz");
 }
 
 static bool is_weights(const char *file)
@@ -193,7 +193,7 @@ static bool is_weights(const char *file)
     };
 
     for (size_t i = 0; i < sizeof endings / sizeof *endings; i++)
-        if (vt_text_ends(file, endings[i]))
+        if (vt_path_ends(file, endings[i]))
             return true;
     return false;
 }
@@ -207,7 +207,7 @@ static bool is_incomplete(const char *folder)
     bool found = false;
 
     for (int i = 0; dir && !found && i < ENTRIES_MAX && (e = readdir(dir)); i++)
-        found = vt_text_ends(e->d_name, ".incomplete");
+        found = vt_path_ends(e->d_name, ".incomplete");
     if (dir)
         closedir(dir);
     return found;

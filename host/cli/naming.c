@@ -4,7 +4,7 @@
  */
 #include "naming.h"
 
-#include "plot/text.h"
+#include "base/csv.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -149,10 +149,10 @@ void naming_csv(const naming *n, const answer *a)
 {
     char room[CLASS_ROOM];
 
-    vt_text_csv(stdout, a->path, VT_CSV_PATH, is_terminal(stdout));
+    vt_csv_put(stdout, a->path, VT_CSV_PATH, is_terminal(stdout));
     if (a->error) {
         printf(",,,,");
-        vt_text_csv(stdout, a->error, VT_CSV_TEXT, is_terminal(stdout));
+        vt_csv_put(stdout, a->error, VT_CSV_TEXT, is_terminal(stdout));
         for (uint32_t i = 1; i < n->k; i++)
             printf(",,");
         printf("\r\n");
@@ -162,7 +162,7 @@ void naming_csv(const naming *n, const answer *a)
         const char *name = naming_class(n, n->top[i].label, room);
 
         printf(",");
-        vt_text_csv(stdout, name, VT_CSV_TEXT, is_terminal(stdout));
+        vt_csv_put(stdout, name, VT_CSV_TEXT, is_terminal(stdout));
         printf(",");
         put_answer(n, i);
         if (i == 0)

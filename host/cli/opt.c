@@ -7,7 +7,7 @@
  */
 #include "cmd.h"
 
-#include "plot/text.h"
+#include "base/file.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -153,7 +153,7 @@ static int check_ending(const opt *o, const char *value)
     const size_t n = split(names, list, text, o->value);
 
     for (size_t i = 0; i < n; i++)
-        if (vt_text_ends(value, names[i] + strcspn(names[i], ".")))
+        if (vt_path_ends(value, names[i] + strcspn(names[i], ".")))
             return EXIT_OK;
     return usage("--%s must be %s, not '%s'", o->name, text, value);
 }

@@ -3,7 +3,9 @@
  */
 #include "cmd.h"
 
-#include "plot/text.h"
+#include "base/clock.h"
+#include "base/json_print.h"
+#include "base/utf8.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -11,7 +13,6 @@
 #include <signal.h>
 #include <stdarg.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 const char *command_name = "";
@@ -23,7 +24,7 @@ void set_command_name(const char *name)
 
 static void put(FILE *f, const char *s, size_t size)
 {
-    vt_text_put(f, s, size, is_terminal(f));
+    vt_utf8_put(f, s, size, is_terminal(f));
 }
 
 /* A newline, as in file names, is written as \n. */
@@ -48,13 +49,13 @@ static int columns_shown(const char *s, size_t size)
     int columns = 0;
 
     for (size_t at = 0, n; at < size; at += n) {
-        const size_t known = vt_text_character(s + at);
+        const size_t known = vt_utf8_character(s + at);
 
         n = known ? known : 1;
         if (s[at] == '\n')
             columns += 2;
         else
-            columns += vt_text_steers(s + at, known)
+            columns += vt_utf8_steers(s + at, known)
                            ? 4 * (int)n
                            : character_columns(s + at);
     }
@@ -198,7 +199,7 @@ int close_results(int code)
 void json_text(FILE *f, const char *text)
 {
     if (text)
-        vt_text_json(f, text);
+        vt_json_print_string(f, text);
     else
         fputs("null", f);
 }
@@ -210,7 +211,7 @@ void json_string(const char *text)
 
 void json_path(const char *path)
 {
-    vt_text_json_path(stdout, "picture", "path_bytes", path);
+    vt_json_print_path(stdout, "picture", "path_bytes", path);
 }
 
 void json_number(double v)
@@ -241,16 +242,16 @@ void tsv_text(const char *s)
 
 size_t text_length(const char *s)
 {
-    const size_t n = vt_text_character(s);
+    const size_t n = vt_utf8_character(s);
 
-    return vt_text_steers(s, n) ? 0 : n;
+    return vt_utf8_steers(s, n) ? 0 : n;
 }
 
 void make_text(char *s)
 {
     for (size_t n; *s; s += n) {
-        n = vt_text_character(s);
-        if (vt_text_steers(s, n))
+        n = vt_utf8_character(s);
+        if (vt_utf8_steers(s, n))
             memset(s, '_', n ? n : 1);
         n = n ? n : 1;
     }
@@ -258,10 +259,7 @@ void make_text(char *s)
 
 double now(void)
 {
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+    return vt_now_ms() / 1000;
 }
 
 /* ---- Ctrl-C, and a terminal that closes ---- */

@@ -107,7 +107,7 @@ void row_files_tell(row_files *f, const vt_index *x)
             named++;
         }
     note("%llu picture%s of the index %s gone and left out",
-         (unsigned long long)f->missing, plural(f->missing),
+         (unsigned long long)f->missing, vt_plural(f->missing),
          f->missing == 1 ? "is" : "are");
 }
 

@@ -143,7 +143,7 @@ int scoring_failed(uint32_t failed)
         return EXIT_OK;
     return fail("%u picture%s could not be decoded and %s left out of the "
                 "scores",
-                failed, plural(failed), failed == 1 ? "is" : "are");
+                failed, vt_plural(failed), failed == 1 ? "is" : "are");
 }
 
 void scoring_close(scoring *s)

@@ -3,9 +3,9 @@
  */
 #include "sharding.h"
 
+#include "base/file.h"
 #include "input.h"
 #include "machines.h"
-#include "plot/text.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -161,7 +161,7 @@ static void remove_partial(const sharding *s)
     if (vt_partial_name(&name, s->path, 1) != VITCL_OK)
         return;
     unlink(name);
-    if (vt_text_ends(name, ".npy") &&
+    if (vt_path_ends(name, ".npy") &&
         snprintf(beside, sizeof beside, "%.*s.paths", (int)strlen(name) - 4,
                  name) < PATH_MAX)
         unlink(beside);

@@ -188,12 +188,12 @@ static int finish(const training *t, const vitcl_train_event *e,
     }
     if (e->epoch == 0) {
         note("already finished: %llu step%s; the model is in %s",
-             (unsigned long long)e->steps, plural(e->steps), t->output);
+             (unsigned long long)e->steps, vt_plural(e->steps), t->output);
         say_best(t, e);
         return EXIT_OK;
     }
     note("done: %llu step%s, last loss %.4f; the model is in %s",
-         (unsigned long long)e->steps, plural(e->steps), e->loss, t->output);
+         (unsigned long long)e->steps, vt_plural(e->steps), e->loss, t->output);
     say_best(t, e);
     return EXIT_OK;
 }

@@ -1,12 +1,14 @@
 /*
  * write.c - vectors and their paths, row by row, in four formats.
  */
+#include "base/csv.h"
+#include "base/file.h"
 #include "base/half.h"
+#include "base/json_print.h"
 #include "base/memory.h"
 #include "base/number.h"
 #include "index/sums.h"
 #include "index/vectors.h"
-#include "plot/text.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -63,10 +65,10 @@ static void put_jsonl(const vt_vectors *v, const vt_vectors_row *row)
     fputc('{', f);
     if (row->sharded)
         fprintf(f, "\"position\":%" PRIu64 ",", row->position);
-    vt_text_json_path(f, "picture", "path_bytes", row->path);
+    vt_json_print_path(f, "picture", "path_bytes", row->path);
     if (row->error) {
         fputs(",\"error\":", f);
-        vt_text_json(f, row->error);
+        vt_json_print_string(f, row->error);
     } else {
         fputs(",\"features\":", f);
         put_numbers(v, row->numbers);
@@ -79,7 +81,7 @@ static void put_csv(const vt_vectors *v, const vt_vectors_row *row)
 {
     FILE *f = v->file.f;
 
-    vt_text_csv(f, row->path, VT_CSV_PATH, false);
+    vt_csv_put(f, row->path, VT_CSV_PATH, false);
     for (size_t i = 0; i < v->count; i++) {
         fputc(',', f);
         if (!row->error)
@@ -144,7 +146,7 @@ vitcl_status vt_vectors_open(vt_vectors **out, const char *path,
     VT_TRY(VT_NEW(&v, 1));
     v->about = *about;
     v->given = given, v->width = width, v->half = half;
-    while (v->format < VT_FORMATS && !vt_text_ends(path, endings[v->format]))
+    while (v->format < VT_FORMATS && !vt_path_ends(path, endings[v->format]))
         v->format++;
     if (v->format == VT_FORMATS || !width ||
         !vt_mul(&v->count, given ? given : 1, width))

@@ -11,7 +11,7 @@
  */
 #include "plot/chart.h"
 
-#include "plot/text.h"
+#include "base/utf8.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -76,7 +76,7 @@ static double fit(char out[NAME_ROOM], cairo_t *c, const char *text,
 {
     static const char dots[] = "\xe2\x80\xa6"; /* U+2026 */
     char clean[NAME_ROOM - sizeof dots + 1];
-    bool cut = !vt_text_clean(clean, sizeof clean, text);
+    bool cut = !vt_utf8_clean(clean, sizeof clean, text);
     size_t n = strlen(clean);
 
     for (;;) {

@@ -6,7 +6,6 @@
 #include "base/file.h"
 #include "base/helper.h"
 #include "plot/module.h"
-#include "plot/text.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -40,14 +39,14 @@ vitcl_status vt_figure_ready(void)
 static vitcl_status write_drawn(const vt_drawing *drawing, const char *path)
 {
     vitcl_status st = VITCL_OK;
-    const bool svg = vt_text_ends(path, ".svg");
+    const bool svg = vt_path_ends(path, ".svg");
     vt_newfile file = {0};
     char *data = NULL;
     const char *why;
     size_t size = 0;
     FILE *memory;
 
-    if (!svg && !vt_text_ends(path, ".png"))
+    if (!svg && !vt_path_ends(path, ".png"))
         return vt_fail(VITCL_EINVAL, "%s: a figure is a .png or .svg file",
                        path);
     VT_TRY(vt_figure_ready());

@@ -8,7 +8,7 @@
  */
 #include "plot/heatmap.h"
 
-#include "plot/text.h"
+#include "base/utf8.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -44,7 +44,7 @@ static double fit(char out[NAME_ROOM], cairo_t *c, const char *name)
     double width;
     size_t n;
 
-    vt_text_clean(text, sizeof text, name);
+    vt_utf8_clean(text, sizeof text, name);
     snprintf(out, NAME_ROOM, "%s", text);
     n = strlen(text);
     while ((width = width_of(c, out)) > NAME_MOST && n > 0) {

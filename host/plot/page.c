@@ -3,11 +3,12 @@
  */
 #include "plot/page.h"
 
+#include "base/base64.h"
 #include "base/file.h"
 #include "base/memory.h"
 #include "base/sha256.h"
+#include "base/utf8.h"
 #include "plot/include_text.h"
-#include "plot/text.h"
 
 #include <errno.h>
 #include <stdint.h>
@@ -29,8 +30,8 @@ struct vt_page {
 static void put_text(FILE *f, const char *text, bool path)
 {
     for (size_t n; *text; text += n) {
-        n = vt_text_character(text);
-        if (vt_text_steers(text, n))
+        n = vt_utf8_character(text);
+        if (vt_utf8_steers(text, n))
             fputs("\xEF\xBF\xBD", f), n = n ? n : 1;
         else if (strchr("&<>\"'", *text))
             fprintf(f, "&#%d;", *text);
@@ -77,7 +78,7 @@ static void put_hash(FILE *f, const char *a, const char *b)
     vt_sha256_add(&s, b, strlen(b));
     vt_sha256_end(&s, hash);
     fputs("'sha256-", f);
-    vt_text_base64(f, hash, sizeof hash);
+    vt_base64_put(f, hash, sizeof hash);
     fputc('\'', f);
 }
 
@@ -231,12 +232,12 @@ static picture look_at(const char *path, const uint8_t *data, size_t size)
 
     memcpy(head, data, n);
     head[n] = '\0';
-    if (vt_text_ends(path, ".png")) {
+    if (vt_path_ends(path, ".png")) {
         out.type = "image/png";
         if (size >= 24)
             out.width = big_endian(data + 16),
             out.height = big_endian(data + 20);
-    } else if (vt_text_ends(path, ".svg")) {
+    } else if (vt_path_ends(path, ".svg")) {
         out.type = "image/svg+xml";
         out.width = svg_side(head, " width=\"");
         out.height = svg_side(head, " height=\"");
@@ -257,7 +258,7 @@ static void put_image(FILE *f, const vt_page_image *image, const vt_file *file)
     fputs(" decoding=\"async\" alt=\"", f);
     vt_page_text(f, image->alt ? image->alt : "");
     fprintf(f, "\" src=\"data:%s;base64,", is.type);
-    vt_text_base64(f, file->data, file->size);
+    vt_base64_put(f, file->data, file->size);
     fputs("\"></div>\n", f);
 }
 

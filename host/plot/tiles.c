@@ -4,7 +4,7 @@
  */
 #include "plot/tiles_draw.h"
 
-#include "plot/text.h"
+#include "base/utf8.h"
 #include "plot/viridis.h"
 
 #include <math.h>
@@ -116,7 +116,7 @@ static void put(cairo_t *c, double x, double y, const char *text, double share,
     char clean[NAME_ROOM], shown[NAME_ROOM + sizeof dots];
     size_t n;
 
-    vt_text_clean(clean, sizeof clean, text);
+    vt_utf8_clean(clean, sizeof clean, text);
     n = strlen(clean);
     snprintf(shown, sizeof shown, "%s", clean);
     while (width_of(c, shown) > most && n > 0) {

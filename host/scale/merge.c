@@ -5,9 +5,9 @@
 #include "scale/partition.h"
 
 #include "base/checksum.h"
+#include "base/file.h"
 #include "base/memory.h"
 #include "index/index.h"
-#include "plot/text.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -26,7 +26,7 @@ static const char *ending_of(const char *file)
                                         ".json"};
 
     for (size_t i = 0; i < VT_COUNT(known); i++)
-        if (vt_text_ends(file, known[i]))
+        if (vt_path_ends(file, known[i]))
             return known[i];
     return NULL;
 }
@@ -115,7 +115,7 @@ vitcl_status vt_parts_open(vt_parts *out, const char *folder)
     if (!d)
         return vt_fail(VITCL_EIO, "%s: %s", folder, strerror(errno));
     while ((e = readdir(d)))
-        if (vt_text_ends(e->d_name, VT_MANIFEST))
+        if (vt_path_ends(e->d_name, VT_MANIFEST))
             VT_TRY(add(&p, folder, e->d_name));
     if (!p.part)
         VT_TRY(vt_fail(VITCL_EINVAL,

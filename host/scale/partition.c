@@ -11,7 +11,6 @@
 #include "base/memory.h"
 #include "base/sha256.h"
 #include "base/text.h"
-#include "plot/text.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -307,7 +306,7 @@ void vt_manifest_sample(uint64_t *sample, const char *path)
 vitcl_status vt_partition_paths(char **out, const char *path)
 {
     *out = NULL;
-    if (!vt_text_ends(path, ".npy"))
+    if (!vt_path_ends(path, ".npy"))
         return VITCL_OK;
     return vt_format(out, "%.*s.paths", (int)strlen(path) - 4, path);
 }

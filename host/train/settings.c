@@ -8,6 +8,7 @@
 #include "base/memory.h"
 #include "base/number.h"
 #include "base/text.h"
+#include "base/utf8.h"
 #include "train/changes.h"
 #include "train/model_files.h"
 #include "train/share.h"

@@ -13,6 +13,7 @@
 #include "base/file.h"
 #include "base/json_print.h"
 #include "base/memory.h"
+#include "base/utf8.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -6,6 +6,7 @@
 #include "base/file.h"
 #include "base/half.h"
 #include "base/memory.h"
+#include "base/utf8.h"
 #include "weights/reader.h"
 
 #include <errno.h>

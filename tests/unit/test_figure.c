@@ -6,8 +6,8 @@
  * paths. Without Cairo these tests are skipped.
  */
 #include "base/file.h"
+#include "base/utf8.h"
 #include "plot/figure.h"
-#include "plot/text.h"
 #include "support/pictures.h"
 
 #include <criterion/criterion.h>
@@ -269,21 +269,21 @@ Test(figure, hostile_names)
                                   .series = &series,
                                   .count = 1};
 
-        cr_expect(vt_text_clean(text, sizeof text, cases[i].name), "%zu", i);
+        cr_expect(vt_utf8_clean(text, sizeof text, cases[i].name), "%zu", i);
         cr_expect_str_eq(text, cases[i].clean, "%zu: %s", i, text);
         done(draw(&figure));
     }
-    cr_expect(vt_text_ends("a.svg", ".svg") && !vt_text_ends(".svg", ".svg"));
-    cr_expect(!vt_text_ends("a.svg", ".png") && !vt_text_ends("", ".png"));
+    cr_expect(vt_path_ends("a.svg", ".svg") && !vt_path_ends(".svg", ".svg"));
+    cr_expect(!vt_path_ends("a.svg", ".png") && !vt_path_ends("", ".png"));
     /* Cut between characters, within the room. */
     for (size_t room = 1; room < 12; room++) {
         memset(text, 'x', sizeof text);
-        cr_expect(!vt_text_clean(text, room,
+        cr_expect(!vt_utf8_clean(text, room,
                                  "\xe4\xb8\xad\xff\xc3\xa9"
                                  "abcdef"));
         cr_expect_lt(strlen(text), room);
         cr_expect_eq(text[room], 'x');
-        for (const char *s = text; *s; s += vt_text_character(s))
-            cr_assert_neq(vt_text_character(s), 0);
+        for (const char *s = text; *s; s += vt_utf8_character(s))
+            cr_assert_neq(vt_utf8_character(s), 0);
     }
 }

@@ -2,6 +2,7 @@
  * test_json.c - valid and invalid JSON, and the getters.
  */
 #include "base/json.h"
+#include "base/utf8.h"
 #include "support/pictures.h"
 
 #include <criterion/criterion.h>
