@@ -1,8 +1,5 @@
 /*
- * answering.c - runs pictures through a model and gives each to a command that
- * prints its answer: classify, embed, search.
- *
- * Answers come in input order, including failures, batch by batch, so that the
+ * answering.c - runs pictures through a model, batch by batch, so that the
  * number of pictures does not matter for memory.
  */
 #include "answering.h"
@@ -30,27 +27,10 @@ static int open_models(answering *w, const model_options *common)
     return code;
 }
 
-static int start_sessions(answering *w, vitcl_session_options *options)
-{
-    int code;
-
-    if (!w->several)
-        return start_session(&w->session, w->device, w->model, options);
-    options->once = 0;
-    code = machines_start(w->several, options);
-    if (code == EXIT_OK) {
-        w->device = w->several->item[0].device;
-        w->model = w->several->item[0].model;
-        w->session = w->several->item[0].session;
-    }
-    return code;
-}
-
-int answering_open(answering *w, const char *const *keep)
+int answering_open(answering *w)
 {
     model_options common = *w->common;
     vitcl_device_info info = {.size = sizeof info};
-    vitcl_session_options session;
     uint32_t batch;
     bool cpu;
     int code;
@@ -72,61 +52,95 @@ int answering_open(answering *w, const char *const *keep)
     batch = batches_batch(w->batches, cpu ? 8 : 32);
     common.batch = common.batch ? common.batch : batch;
     common.once = batches_fits(w->batches, common.batch);
-    session = session_options(&common);
-    session.keep = keep;
-    if (w->options)
-        w->options(w->context, &session);
-    return start_sessions(w, &session);
+    w->options = session_options(&common);
+    return EXIT_OK;
 }
 
-int answering_start(answering *w, const char *path, const vitcl_shape *row)
+int answering_session(answering *w, const char *const *keep)
 {
-    const uint32_t batch = vitcl_session_batch(w->session);
     int code;
 
-    w->numbers = malloc(batch * w->share * sizeof(float));
-    w->nan_row = malloc(w->used * sizeof(float));
-    if (!w->numbers || !w->nan_row)
-        return fail("out of memory");
-    for (size_t i = 0; i < w->used; i++)
-        w->nan_row[i] = NAN;
-    code = batches_start(w->batches, w->session);
-    if (code == EXIT_OK && path &&
-        vitcl_rows_open(&w->rows, path, row) != VITCL_OK)
-        code = failed();
+    w->options.keep = keep;
+    if (!w->several)
+        return start_session(&w->session, w->device, w->model, &w->options);
+    w->options.once = 0;
+    code = machines_start(w->several, &w->options);
+    if (code == EXIT_OK) {
+        w->device = w->several->item[0].device;
+        w->model = w->several->item[0].model;
+        w->session = w->several->item[0].session;
+    }
     return code;
 }
 
-int answering_give(answering *w, const answer *given, float *numbers,
-                   const char *wrong)
+int answering_start(answering *w)
 {
-    answer a = *given;
+    uint32_t height, width;
+    int code;
 
-    if (!a.error && wrong) {
-        a.error = wrong;
-        batches_fail(w->batches);
+    w->nan_row = malloc(w->used * sizeof(float));
+    if (!w->nan_row)
+        return fail("out of memory");
+    for (size_t i = 0; i < w->used; i++)
+        w->nan_row[i] = NAN;
+    vitcl_session_size(w->session, &height, &width);
+    w->picture_bytes = (size_t)height * width * 3;
+    code = batches_start(w->batches, w->session);
+    if (code != EXIT_OK)
+        return code;
+    catch_stop();
+    say_model(w->common);
+    progress_start(&w->bar, "pictures",
+                   batches_total(w->operands, w->pictures));
+    w->source = w->several ? several_open(w) : single_open(w);
+    return w->source ? EXIT_OK : EXIT_FAILED;
+}
+
+/* ---- answers ---- */
+
+/* What was printed is seen before the program waits for more. */
+static bool next_batch(answering *w)
+{
+    if (w->batch.count) {
+        if (flush_results() != EXIT_OK)
+            w->code = EXIT_FAILED;
+        progress_show(&w->bar, w->count, NULL);
     }
+    w->at = 0;
+    w->batch.count = 0;
+    if (w->code == EXIT_OK)
+        w->code = w->source->next(&w->batch, w->source);
+    if (w->code != EXIT_OK || !w->batch.count)
+        return false;
+    guard_end(); /* do not restart after printing */
+    progress_clear(&w->bar);
+    return true;
+}
+
+answer *answering_next(answering *w)
+{
+    answer *a = &w->given;
+
+    if (w->at == w->batch.count && !next_batch(w))
+        return NULL;
+    *a = w->batch.answers[w->at++];
     w->count++;
-    if (a.error) {
-        w->bad++;
-        say_failure(&a);
-        numbers = w->nan_row;
+    if (!a->error) {
+        a->numbers = w->batch.numbers + a->row * w->share;
+        a->rgb = w->batch.rgb + a->row * w->picture_bytes;
+        a->error = w->batch.wrong[a->row];
+        if (a->error)
+            batches_fail(w->batches);
     }
-    w->print(w->context, &a, numbers);
-    if (w->broken)
-        return EXIT_FAILED;
-    if (w->rows && vitcl_rows_add(w->rows, numbers, 1) != VITCL_OK)
-        return failed();
-    return EXIT_OK;
+    if (a->error) {
+        w->bad++;
+        say_failure(a);
+        a->numbers = w->nan_row;
+    }
+    return a;
 }
 
-int answering_gave(answering *w, progress *bar)
-{
-    if (flush_results() != EXIT_OK)
-        return EXIT_FAILED;
-    progress_show(bar, w->count, NULL);
-    return EXIT_OK;
-}
+/* ---- the end ---- */
 
 static void left_out(vt_left *out, const answering *w)
 {
@@ -173,11 +187,23 @@ static void summarise(const answering *w)
     }
 }
 
-int answering_over(answering *w, progress *bar, int code)
+int answering_end(answering *w, int code)
 {
-    progress_clear(bar);
+    code = code == EXIT_OK ? w->code : code;
+    if (w->source)
+        w->source->close(w->source);
+    w->source = NULL;
+    progress_clear(&w->bar);
     summarise(w);
-    return code == EXIT_OK ? batches_broken(w->batches) : code;
+    if (code == EXIT_OK)
+        code = batches_broken(w->batches);
+    return code == EXIT_OK && batches_cut(w->batches) ? EXIT_STOPPED : code;
+}
+
+int answering_failures(const answering *w)
+{
+    return batches_failures(w->batches) && !w->rows_tell ? EXIT_FAILED
+                                                         : EXIT_OK;
 }
 
 void say_kept(int code, uint64_t count, const char *what, const char *name)
@@ -193,24 +219,11 @@ void say_not_kept(int code)
         failed();
 }
 
-void answering_keep(answering *w, int code)
-{
-    char name[4096];
-    uint64_t rows;
-
-    if (!w->rows || !w->count || code == EXIT_OK)
-        return;
-    if (vitcl_rows_keep(name, sizeof name, &rows, w->rows) != VITCL_OK)
-        say_not_kept(code);
-    else if (rows)
-        say_kept(code, rows, "row", name);
-}
-
 void answering_close(answering *w)
 {
-    vitcl_rows_free(w->rows);
+    if (w->source)
+        w->source->close(w->source);
     batches_close(w->batches);
-    free(w->numbers);
     free(w->nan_row);
     if (w->several) { /* whose first one these are */
         machines_close(w->several);

@@ -387,7 +387,9 @@ typedef struct answer {
     uint64_t position;               /* in the whole input, from 0 */
     int64_t file_size, file_changed; /* bytes, ns: when it was opened; -1: it
                                       * is no file that was decoded */
-    vitcl_image small; /* with batches_thumbnails(); without pixels: none */
+    vitcl_image small;  /* with batches_thumbnails(); without pixels: none */
+    float *numbers;     /* by answering_next(): of its row */
+    const uint8_t *rgb; /* the picture as the model sees it */
 } answer;
 typedef struct picture_batches picture_batches;
 picture_batches *batches_open(const words *operands,

@@ -70,6 +70,7 @@ typedef struct work {
     html_page *page;
     explaining *explaining; /* NULL: --explain was not given */
     sharding part;
+    vitcl_rows *rows; /* of logits; NULL: none */
     bool json, pretty, told;
     bool told_detail[2]; /* coarser, finer */
 } work;
@@ -124,28 +125,18 @@ static void add_to_page(work *w, const answer *a)
     html_add(w->page, &item);
 }
 
-/* As the model sees it. */
-static const uint8_t *picture_of(const work *w, const answer *a)
+static int print(work *w, const answer *a)
 {
-    uint32_t height, width;
-
-    vitcl_session_size(w->on.session, &height, &width);
-    return w->on.rgb + (size_t)a->row * height * width * 3;
-}
-
-static void print(void *context, const answer *a, float *logits)
-{
-    work *w = context;
+    int code = EXIT_OK;
 
     if (!a->error)
-        naming_judge(&w->naming, logits, w->on.session, picture_of(w, a));
+        naming_judge(&w->naming, a->numbers, w->on.session, a->rgb);
     if (w->json)
         naming_json(&w->naming, a);
     else if (w->o->csv)
         naming_csv(&w->naming, a);
     else if (!a->error && w->explaining)
-        w->on.broken = explaining_print(w->explaining, &w->naming, a,
-                                        picture_of(w, a)) != EXIT_OK;
+        code = explaining_print(w->explaining, &w->naming, a);
     else if (!a->error)
         (w->pretty ? naming_pretty : naming_tsv)(&w->naming, a);
     if (!a->error && w->sorting.folder)
@@ -158,6 +149,10 @@ static void print(void *context, const answer *a, float *logits)
         else
             say_known(w);
     }
+    if (code == EXIT_OK && w->rows &&
+        vitcl_rows_add(w->rows, a->numbers, 1) != VITCL_OK)
+        code = failed();
+    return code;
 }
 
 /* ---- running ---- */
@@ -173,23 +168,18 @@ static html_page *begin_page(const work *w)
     return html_open(w->o->html, title);
 }
 
-static void watch(void *context, vitcl_session_options *session)
-{
-    work *w = context;
-
-    if (w->explaining)
-        explaining_watch(w->explaining, session);
-}
-
 static int prepare(work *w)
 {
-    vitcl_shape row = {.name = "logits", .rank = 1};
     uint32_t classes;
     int code;
 
     if (w->o->explain && !(w->explaining = explaining_open()))
         return EXIT_FAILED;
-    code = answering_open(&w->on, NULL);
+    code = answering_open(&w->on);
+    if (code == EXIT_OK && w->explaining)
+        explaining_watch(w->explaining, &w->on.options);
+    if (code == EXIT_OK)
+        code = answering_session(&w->on, NULL);
     if (code != EXIT_OK)
         return code;
     classes = vitcl_session_classes(w->on.session);
@@ -218,9 +208,52 @@ static int prepare(work *w)
         code = explaining_start(w->explaining, w->on.model, w->on.session);
     if (code != EXIT_OK)
         return code;
-    row.shape[0] = w->on.share = w->on.used = classes;
-    code = sharding_redirect(&w->part);
-    return code == EXIT_OK ? answering_start(&w->on, w->o->logits, &row) : code;
+    w->on.share = w->on.used = classes;
+    return sharding_redirect(&w->part);
+}
+
+static int start(work *w)
+{
+    vitcl_shape row = {.name = "logits", .rank = 1};
+    int code = prepare(w);
+
+    row.shape[0] = w->on.used;
+    if (code == EXIT_OK && w->o->csv)
+        naming_csv_head(&w->naming);
+    if (code == EXIT_OK && w->o->logits &&
+        vitcl_rows_open(&w->rows, w->o->logits, &row) != VITCL_OK)
+        code = failed();
+    return code == EXIT_OK ? answering_start(&w->on) : code;
+}
+
+static int answer_all(work *w)
+{
+    const answer *a;
+    int code = EXIT_OK;
+
+    while (code == EXIT_OK && (a = answering_next(&w->on)))
+        code = print(w, a);
+    code = answering_end(&w->on, code);
+    if (code == EXIT_OK && w->rows) {
+        if (vitcl_rows_finish(w->rows) != VITCL_OK)
+            return failed();
+        vitcl_rows_free(w->rows), w->rows = NULL;
+    }
+    return code == EXIT_OK ? answering_failures(&w->on) : code;
+}
+
+/* Of a file of logits that was not completed. */
+static void keep_rows(work *w, int code)
+{
+    char name[4096];
+    uint64_t rows;
+
+    if (!w->rows || !w->on.count || code == EXIT_OK)
+        return;
+    if (vitcl_rows_keep(name, sizeof name, &rows, w->rows) != VITCL_OK)
+        say_not_kept(code);
+    else if (rows)
+        say_kept(code, rows, "row", name);
 }
 
 /* What there is after Ctrl-C or a failure is shown, too. */
@@ -302,21 +335,17 @@ static int run(void *into, const words *operands)
                        .pictures = &o->pictures,
                        .done = "named",
                        .tensor = "logits",
-                       .print = print,
-                       .options = watch,
-                       .rows_tell = o->output != NULL,
-                       .context = &w};
-    code = prepare(&w);
-    if (code == EXIT_OK && o->csv)
-        naming_csv_head(&w.naming);
+                       .rows_tell = o->output != NULL};
+    code = start(&w);
     if (code == EXIT_OK)
-        code = answering_run(&w.on);
-    answering_keep(&w.on, code);
+        code = answer_all(&w);
+    keep_rows(&w, code);
     code = sharding_end(&w.part, code, &w.on);
     if (code == EXIT_OK && w.sorting.failures)
         code = EXIT_FAILED;
     if (w.page)
         code = end_page(&w, code);
+    vitcl_rows_free(w.rows);
     answering_close(&w.on);
     explaining_close(w.explaining);
     sharding_close(&w.part);

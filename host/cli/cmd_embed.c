@@ -56,13 +56,14 @@ typedef struct work {
     updating kept;  /* with --update */
     vt_vectors *to; /* NULL: standard output */
     bool finished;  /* it was, or that failed */
+    bool broken;    /* a row could not be added */
     bool complete;  /* it was */
     int64_t began;  /* ns */
 } work;
 
 /* ---- printing ---- */
 
-static void print_json(const work *w, const answer *a, const float *v)
+static void print_json(const work *w, const answer *a)
 {
     if (!json_picture(a))
         return;
@@ -71,7 +72,7 @@ static void print_json(const work *w, const answer *a, const float *v)
         printf("[");
     for (size_t i = 0; i < w->e.on.used; i++) {
         printf("%s", i % w->e.width ? "," : i ? "],[" : "[");
-        json_number((double)v[i]);
+        json_number((double)a->numbers[i]);
     }
     printf(w->e.given ? "]]}\n" : "]}\n");
 }
@@ -90,11 +91,11 @@ static vt_stamp stamp(const work *w, const answer *a)
     return s;
 }
 
-static int add(work *w, const answer *a, const float *v)
+static int add(work *w, const answer *a)
 {
     vt_vectors_row row = {.path = a->path,
                           .error = a->error,
-                          .numbers = v,
+                          .numbers = a->numbers,
                           .sharded = a->sharded,
                           .position = a->position};
     int code = EXIT_OK;
@@ -109,16 +110,15 @@ static int add(work *w, const answer *a, const float *v)
     return code;
 }
 
-static void print(void *context, const answer *a, float *v)
+static int print(work *w, answer *a)
 {
-    work *w = context;
-
     if (w->o->normalize && !a->error)
-        embedding_normalize(&w->e, v);
-    if (!w->to)
-        print_json(w, a, v);
-    else if (add(w, a, v) != EXIT_OK)
-        w->e.on.broken = true;
+        embedding_normalize(&w->e, a->numbers);
+    if (w->to)
+        w->broken = add(w, a) != EXIT_OK;
+    else
+        print_json(w, a);
+    return w->broken ? EXIT_FAILED : EXIT_OK;
 }
 
 /* ---- running ---- */
@@ -149,10 +149,8 @@ static int open_file(work *w, const vitcl_model *model)
     return EXIT_OK;
 }
 
-static int finish(void *context)
+static int finish(work *w)
 {
-    work *w = context;
-
     if (!w->to)
         return EXIT_OK;
     w->finished = true;
@@ -184,7 +182,20 @@ static int rewrite(work *w)
 /* Are there answers in a file that is good so far? */
 static bool has_answers(const work *w)
 {
-    return w->to && w->e.on.count && !w->e.on.broken && !w->finished;
+    return w->to && w->e.on.count && !w->broken && !w->finished;
+}
+
+static int answer_all(work *w)
+{
+    answer *a;
+    int code = EXIT_OK;
+
+    while (code == EXIT_OK && (a = answering_next(&w->e.on)))
+        code = print(w, a);
+    code = answering_end(&w->e.on, code);
+    if (code == EXIT_OK)
+        code = finish(w);
+    return code == EXIT_OK ? answering_failures(&w->e.on) : code;
 }
 
 static int run_all(work *w)
@@ -194,9 +205,9 @@ static int run_all(work *w)
     if (code == EXIT_OK && w->o->output)
         code = open_file(w, NULL);
     if (code == EXIT_OK)
-        code = answering_start(&w->e.on, NULL, NULL);
+        code = answering_start(&w->e.on);
     if (code == EXIT_OK)
-        code = answering_run(&w->e.on);
+        code = answer_all(w);
     if (code != EXIT_OK && w->o->update && has_answers(w)) {
         if (finish(w) != EXIT_OK)
             code = EXIT_FAILED;
@@ -323,10 +334,7 @@ static int run(void *into, const words *operands)
                          .operands = operands,
                          .pictures = &o->pictures,
                          .done = "embedded",
-                         .print = print,
-                         .finish = finish,
-                         .rows_tell = o->pictures.shard && o->output,
-                         .context = &w};
+                         .rows_tell = o->pictures.shard && o->output};
     if (o->update)
         code = read_earlier(o, &w);
     if (code == EXIT_OK)

@@ -50,6 +50,7 @@ typedef struct work {
     float *queries;
     vt_hit *hits;
     uint32_t found[GROUP];
+    bool broken; /* an answer could not be taken */
     vt_places places;
 } work;
 
@@ -166,9 +167,8 @@ static int look(work *w)
     return EXIT_OK;
 }
 
-static int finish(void *context)
+static int finish(work *w)
 {
-    work *w = context;
     html_page *page = w->page;
     int code = look(w);
 
@@ -186,30 +186,42 @@ static bool is_zero(const float *v, size_t n)
     return true;
 }
 
-static void take(void *context, const answer *a, float *v)
+static int take(work *w, answer *a)
 {
-    work *w = context;
-    answer given = *a;
+    const size_t n = w->e.on.used;
+    int code = EXIT_OK;
 
-    if (!a->error && is_zero(v, w->e.on.used)) {
-        given.error = "its vector is zero, and has no direction";
-        say_failure(&given);
+    if (!a->error && is_zero(a->numbers, n)) {
+        a->error = "its vector is zero, and has no direction";
+        say_failure(a);
     }
-    if (given.error) { /* in input order */
-        w->e.on.broken = look(w) != EXIT_OK;
-        print_error(w, &given);
-        return;
+    if (a->error) { /* in input order */
+        code = look(w);
+        print_error(w, a);
+        return code;
     }
-    memcpy(w->queries + w->count * w->e.on.used, v, w->e.on.used * sizeof *v);
+    memcpy(w->queries + w->count * n, a->numbers, n * sizeof *a->numbers);
     w->path[w->count] = strdup(a->path);
-    if (!w->path[w->count]) {
-        w->e.on.broken = true;
-        fail("out of memory");
-        return;
-    }
+    if (!w->path[w->count])
+        return fail("out of memory");
     w->small[w->count] = copy(&a->small);
     if (++w->count == GROUP || w->count == w->batch)
-        w->e.on.broken = look(w) != EXIT_OK;
+        code = look(w);
+    return code;
+}
+
+static int answer_all(work *w)
+{
+    answer *a;
+    int code = EXIT_OK;
+
+    while (code == EXIT_OK && (a = answering_next(&w->e.on)))
+        code = take(w, a);
+    w->broken = code != EXIT_OK;
+    code = answering_end(&w->e.on, code);
+    if (code == EXIT_OK)
+        code = finish(w);
+    return code == EXIT_OK ? answering_failures(&w->e.on) : code;
 }
 
 /* ---- running ---- */
@@ -235,7 +247,7 @@ static int prepare(work *w, const vt_about *a)
     w->hits = malloc((size_t)GROUP * w->k * sizeof *w->hits);
     if (!w->queries || !w->hits)
         return fail("out of memory");
-    return answering_start(&w->e.on, NULL, NULL);
+    return answering_start(&w->e.on);
 }
 
 static int search(work *w, const char *name, const words *pictures)
@@ -258,17 +270,14 @@ static int search(work *w, const char *name, const words *pictures)
     w->e.on = (answering){.common = &common,
                           .operands = pictures,
                           .pictures = &w->o->pictures,
-                          .done = "looked for",
-                          .print = take,
-                          .finish = finish,
-                          .context = w};
+                          .done = "looked for"};
     if (w->o->html && !(w->page = html_open(w->o->html, "vitcl search")))
         return EXIT_FAILED;
     code = prepare(w, a);
     if (code == EXIT_OK)
-        code = answering_run(&w->e.on);
+        code = answer_all(w);
     /* what there is after Ctrl-C or a failure */
-    if (code != EXIT_OK && w->e.on.count && !w->e.on.broken &&
+    if (code != EXIT_OK && w->e.on.count && !w->broken &&
         (w->count || w->page) && finish(w) != EXIT_OK)
         code = EXIT_FAILED;
     answering_close(&w->e.on);

@@ -44,8 +44,10 @@ static int choose(embedding *e)
 int embedding_open(embedding *e)
 {
     static const char *const keep[] = {"norm", "last_hidden_state", NULL};
-    int code = answering_open(&e->on, inner(e) ? keep : NULL);
+    int code = answering_open(&e->on);
 
+    if (code == EXIT_OK)
+        code = answering_session(&e->on, inner(e) ? keep : NULL);
     if (code == EXIT_OK)
         code = choose(e);
     e->on.used = (size_t)(e->given ? e->given : 1) * e->width;

@@ -8,7 +8,7 @@
 #include "index/index.h"
 
 typedef struct embedding {
-    answering on;          /* set before: common, operands, print, context */
+    answering on;          /* set before: common, operands, pictures */
     const char *what;      /* "pooled", "class", "tokens"; NULL: pooled */
     uint32_t given, width; /* vectors a picture (0: one, of rank 1), of width */
 } embedding;

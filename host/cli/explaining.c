@@ -107,11 +107,10 @@ static bool all_finite(const double *v, size_t n)
     return true;
 }
 
-int explaining_print(explaining *e, const naming *n, const answer *a,
-                     const uint8_t *rgb)
+int explaining_print(explaining *e, const naming *n, const answer *a)
 {
     const bool whole = e->rollout && !e->broken && e->layer == e->info.layers;
-    const blocks_map map = {.rgb = rgb,
+    const blocks_map map = {.rgb = a->rgb,
                             .height = e->height,
                             .width = e->width,
                             .value = e->row + e->grid.prefix,

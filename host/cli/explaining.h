@@ -16,9 +16,8 @@ void explaining_watch(explaining *e, vitcl_session_options *options);
  * then only bars are shown. */
 int explaining_start(explaining *e, const vitcl_model *model,
                      const vitcl_session *session);
-/* Prints the picture that ran last: rgb, as the model sees it. */
-int explaining_print(explaining *e, const naming *n, const answer *a,
-                     const uint8_t *rgb);
+/* Prints the picture that ran last. */
+int explaining_print(explaining *e, const naming *n, const answer *a);
 void explaining_close(explaining *e);
 
 #endif

@@ -1,7 +1,7 @@
 /*
- * several.c - answers of several devices, in the order of the pictures.
+ * several.c - batches by several devices, in the order of the pictures.
  *
- * The main thread reads batches into a ring and prints the oldest as soon as it
+ * The main thread reads batches into a ring and gives the oldest as soon as it
  * is done. Each device has a thread that takes the oldest batch that nobody
  * has; a GPU takes the next one while it computes. A device that fails puts its
  * batches back and ends: the others take them.
@@ -26,8 +26,13 @@ typedef struct slot {
     char **wrong; /* [batch] why a row is no answer; NULL: it is one */
 } slot;
 
+typedef struct worker worker;
 typedef struct pool {
+    done_source source;
     answering *w;
+    worker *worker;
+    bool more;            /* pictures to read */
+    bool given;           /* the oldest, to the caller */
     pthread_mutex_t lock; /* of what follows */
     pthread_cond_t work, news;
     slot *slot; /* a ring; the oldest is at `first` */
@@ -35,12 +40,12 @@ typedef struct pool {
     bool over;
     uint32_t most; /* pictures of a batch */
 } pool;
-typedef struct worker {
+struct worker {
     pool *pool;
     machine *on;
     pthread_t thread;
     bool started, told;
-} worker;
+};
 
 /* ---- a device's thread ---- */
 
@@ -80,15 +85,8 @@ static vitcl_status take_batch(void *context, const vitcl_batch *given)
     pool *p = own->pool;
     slot *s = given->own;
 
-    for (uint32_t i = 0; i < given->n; i++) {
-        const char *why =
-            numbers_wrong(s->numbers + i * p->w->share, p->w->used,
-                          own->on->session, p->w->tensor, i);
-
-        s->wrong[i] = why ? strdup(why) : NULL;
-        if (why && !s->wrong[i])
-            return VITCL_ENOMEM; /* as if the device had failed */
-    }
+    if (!done_judge(s->wrong, s->numbers, given->n, own->on->session, p->w))
+        return VITCL_ENOMEM; /* as if the device had failed */
     pthread_mutex_lock(&p->lock);
     s->state = DONE;
     pthread_cond_signal(&p->news);
@@ -120,28 +118,19 @@ static void *run(void *context)
 
 static int open_pool(pool *p, answering *w)
 {
-    *p = (pool){.w = w, .most = vitcl_session_batch(w->session)};
-    pthread_mutex_init(&p->lock, NULL);
-    pthread_cond_init(&p->work, NULL);
-    pthread_cond_init(&p->news, NULL);
+    p->w = w, p->more = true;
+    p->most = vitcl_session_batch(w->session);
     p->left = w->several->count;
     p->slots = 3 * p->left + 1; /* two of a GPU, one that is read */
     p->slot = calloc(p->slots, sizeof *p->slot);
+    p->worker = calloc(p->left, sizeof *p->worker);
     for (size_t i = 0; p->slot && i < p->slots; i++) {
         p->slot[i].numbers = malloc(p->most * w->share * sizeof(float));
         p->slot[i].wrong = calloc(p->most, sizeof *p->slot[i].wrong);
         if (!p->slot[i].numbers || !p->slot[i].wrong)
             return fail("out of memory");
     }
-    return p->slot ? EXIT_OK : fail("out of memory");
-}
-
-static void clear_slot(const pool *p, slot *s)
-{
-    for (uint32_t i = 0; s->wrong && i < p->most; i++) {
-        free(s->wrong[i]);
-        s->wrong[i] = NULL;
-    }
+    return p->slot && p->worker ? EXIT_OK : fail("out of memory");
 }
 
 static void close_pool(pool *p)
@@ -149,19 +138,23 @@ static void close_pool(pool *p)
     for (size_t i = 0; p->slot && i < p->slots; i++) {
         slot *s = &p->slot[i];
 
-        clear_slot(p, s);
+        if (s->wrong)
+            done_forget(s->wrong, p->most);
         batches_free(&s->batch);
         free(s->numbers);
         free(s->wrong);
     }
     free(p->slot);
+    free(p->worker);
     pthread_cond_destroy(&p->news);
     pthread_cond_destroy(&p->work);
     pthread_mutex_destroy(&p->lock);
+    free(p);
 }
 
-static int start_workers(pool *p, worker *workers)
+static int start_workers(pool *p)
 {
+    worker *workers = p->worker;
     int code = EXIT_OK;
 
     for (size_t i = 0; i < p->w->several->count && code == EXIT_OK; i++) {
@@ -174,27 +167,27 @@ static int start_workers(pool *p, worker *workers)
     return code;
 }
 
-static void end_workers(pool *p, worker *workers)
+static void end_workers(pool *p)
 {
     pthread_mutex_lock(&p->lock);
     p->over = true;
     pthread_cond_broadcast(&p->work);
     pthread_mutex_unlock(&p->lock);
     for (size_t i = 0; i < p->w->several->count; i++)
-        if (workers[i].started)
-            pthread_join(workers[i].thread, NULL);
+        if (p->worker[i].started)
+            pthread_join(p->worker[i].thread, NULL);
 }
 
-/* Reads a batch into the ring, whose lock is not held. *more: there was one. */
-static int fill(pool *p, bool *more)
+/* Reads a batch into the ring, whose lock is not held. */
+static int fill(pool *p)
 {
     const answer *found;
     const uint8_t *rgb;
     uint32_t good;
     slot *s = &p->slot[(p->first + p->used) % p->slots];
 
-    *more = batches_next(&found, &rgb, &good, p->w->batches) > 0;
-    if (!*more)
+    p->more = batches_next(&found, &rgb, &good, p->w->batches) > 0;
+    if (!p->more)
         return EXIT_OK;
     if (!batches_keep(&s->batch, p->w->batches))
         return EXIT_FAILED;
@@ -207,31 +200,27 @@ static int fill(pool *p, bool *more)
     return EXIT_OK;
 }
 
-/* Prints the oldest batch, which is done. */
-static int give(pool *p, progress *bar)
+/* The oldest batch, which is done. */
+static done_batch give(pool *p)
+{
+    const slot *s = &p->slot[p->first];
+
+    p->given = true;
+    return (done_batch){s->batch.answers, s->batch.count, s->batch.rgb,
+                        s->numbers, s->wrong};
+}
+
+static void take_back(pool *p)
 {
     slot *s = &p->slot[p->first];
-    const uint32_t n = s->batch.count;
-    int code = EXIT_OK;
 
-    p->w->rgb = s->batch.rgb;
-    guard_end(); /* do not restart after printing */
-    progress_clear(bar);
-    for (uint32_t i = 0; i < n && code == EXIT_OK; i++) {
-        const answer *a = &s->batch.answers[i];
-
-        code = answering_give(p->w, a, s->numbers + a->row * p->w->share,
-                              a->error ? NULL : s->wrong[a->row]);
-    }
-    if (answering_gave(p->w, bar) != EXIT_OK)
-        code = EXIT_FAILED;
-    clear_slot(p, s);
+    p->given = false;
+    done_forget(s->wrong, p->most);
     pthread_mutex_lock(&p->lock);
     s->state = FREE;
     p->first = (p->first + 1) % p->slots;
     p->used--;
     pthread_mutex_unlock(&p->lock);
-    return code;
 }
 
 /* Waits for a device, but not long while a list may go on. */
@@ -250,60 +239,78 @@ static void await(pool *p, bool more)
     pthread_cond_timedwait(&p->news, &p->lock, &until);
 }
 
-static void say_lost(pool *p, worker *workers, progress *bar)
+static void say_lost(pool *p)
 {
     for (size_t i = 0; i < p->w->several->count; i++) {
-        if (!workers[i].on->lost || workers[i].told)
+        worker *own = &p->worker[i];
+
+        if (!own->on->lost || own->told)
             continue;
-        workers[i].told = true;
-        progress_clear(bar);
-        machine_say(workers[i].on, p->left);
+        own->told = true;
+        progress_clear(&p->w->bar);
+        machine_say(own->on, p->left);
     }
 }
 
-static int work_through(pool *p, worker *workers, progress *bar)
+static int next(done_batch *out, done_source *source)
 {
-    bool more = true;
+    pool *p = (pool *)source;
     int code = EXIT_OK;
 
-    while (code == EXIT_OK && (more || p->used)) {
+    if (p->given)
+        take_back(p);
+    while (code == EXIT_OK && (p->more || p->used)) {
         bool done, none;
 
         pthread_mutex_lock(&p->lock);
         done = p->used && p->slot[p->first].state == DONE;
         if (!done && p->left && p->used &&
-            (p->used == p->slots || !more || !batches_ready(p->w->batches)))
-            await(p, more && p->used < p->slots);
+            (p->used == p->slots || !p->more || !batches_ready(p->w->batches)))
+            await(p, p->more && p->used < p->slots);
         done = p->used && p->slot[p->first].state == DONE;
-        say_lost(p, workers, bar);
+        say_lost(p);
         none = p->left == 0;
         pthread_mutex_unlock(&p->lock);
-        if (done)
-            code = give(p, bar);
-        else if (none)
+        if (done) {
+            *out = give(p);
+            return EXIT_OK;
+        }
+        if (none)
             return EXIT_FAILED;
-        else if (more && p->used < p->slots &&
-                 (!p->used || batches_ready(p->w->batches)))
-            code = fill(p, &more);
+        if (p->more && p->used < p->slots &&
+            (!p->used || batches_ready(p->w->batches)))
+            code = fill(p);
     }
     return code;
 }
 
-int answering_share(answering *w, progress *bar)
+static void close_several(done_source *source)
 {
-    pool p;
-    worker *workers = calloc(w->several->count, sizeof *workers);
-    int code = open_pool(&p, w);
+    pool *p = (pool *)source;
 
-    if (code == EXIT_OK && !workers)
-        code = fail("out of memory");
-    if (code == EXIT_OK) {
-        code = start_workers(&p, workers);
-        if (code == EXIT_OK)
-            code = work_through(&p, workers, bar);
-        end_workers(&p, workers);
+    end_workers(p);
+    close_pool(p);
+}
+
+done_source *several_open(answering *w)
+{
+    pool *p = calloc(1, sizeof *p);
+
+    if (!p) {
+        fail("out of memory");
+        return NULL;
     }
-    close_pool(&p);
-    free(workers);
-    return answering_over(w, bar, code);
+    p->source = (done_source){next, close_several};
+    pthread_mutex_init(&p->lock, NULL);
+    pthread_cond_init(&p->work, NULL);
+    pthread_cond_init(&p->news, NULL);
+    if (open_pool(p, w) != EXIT_OK) {
+        close_pool(p);
+        return NULL;
+    }
+    if (start_workers(p) != EXIT_OK) {
+        close_several(&p->source);
+        return NULL;
+    }
+    return &p->source;
 }
